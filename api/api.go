@@ -1,0 +1,289 @@
+// Package api is the service's HTTP API: JSON in and out, problems as RFC 9457.
+// It checks what comes from outside and shows what is stored; what is to be
+// done with a transaction is decided elsewhere, behind [Control].
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// Control decides on what a person asks for. Its methods return queues.ErrNotFound,
+// queues.ErrUnavailable, or the refusal that each names.
+type Control interface {
+	// Retry gives a transaction fresh retries. Errors: queues.ErrNotRetryable,
+	// queues.ErrMightStillLand.
+	Retry(ctx context.Context, uid string) (*queues.Transaction, error)
+	// Cancel ends a transaction, or with pending promises that no further
+	// attempt is made. Error: queues.ErrNotCancellable.
+	Cancel(ctx context.Context, uid string) (t *queues.Transaction, pending bool, err error)
+	// Resolve settles an attempt of unknown outcome; hash may be "". Error:
+	// queues.ErrContradicted.
+	Resolve(ctx context.Context, uid string, landed bool, hash string) (*queues.Transaction, error)
+	// Explain says where a transaction stands and what happens next.
+	Explain(ctx context.Context, uid string) (queues.Explanation, error)
+}
+
+// Readiness says what works. What it holds is shown without a key.
+type Readiness struct {
+	Store   Part `json:"store"`   // decides whether the service is ready
+	Chain   Part `json:"chain"`   // decides only where all is asked for
+	Senders Part `json:"senders"` // as Chain
+}
+
+// A Part is one thing that has to work.
+type Part struct {
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Options are what the API works on. Store, Senders, Types, Control and
+// ValidKey are needed; the rest has defaults.
+type Options struct {
+	Store   *queues.Store
+	Senders *senders.Pool
+	// Types are those that may be posted, whichever process dispatches them.
+	Types   *dispatcher.Registry
+	Control Control
+	// ValidKey says why a string is no account id.
+	ValidKey func(string) error
+	// Ready says what works; nil asks the store alone.
+	Ready func(context.Context) Readiness
+	// Keys are who may do what; without any, everybody may do everything.
+	Keys []Key
+	// BodyLimit is the most bytes of one transaction, default 1 MiB;
+	// BatchLimit of one batch, default 32 MiB; BatchItems the most
+	// transactions of one batch, default 10,000.
+	BodyLimit, BatchLimit int64
+	BatchItems            int
+	Log                   *slog.Logger // default: none
+}
+
+const base = "/api/v1"
+
+const (
+	// callTimeout is how long an ordinary request may take. It is less than
+	// the server's own limits, so that a problem can still be told.
+	callTimeout = 20 * time.Second
+	readTimeout = 30 * time.Second
+	// graceToWrite is how long a client may take to read an answer, or a part
+	// of one.
+	graceToWrite = 30 * time.Second
+)
+
+// NewServer returns a server with limits on whatever a client can make it wait
+// for or keep. Requests that may take longer extend their own limits.
+func NewServer(addr string, handler http.Handler) *http.Server {
+	return &http.Server{
+		Addr: addr, Handler: handler,
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout,
+		WriteTimeout: readTimeout + graceToWrite, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 16 << 10, DisableGeneralOptionsHandler: true,
+	}
+}
+
+type api struct {
+	Options
+	bodies  buffers
+	batches chan struct{} // those under way at a time: each holds its body
+}
+
+// New returns the API with /healthz and /readyz.
+func New(o Options) http.Handler {
+	o.BodyLimit = cmp.Or(o.BodyLimit, 1<<20)
+	o.BatchLimit = cmp.Or(o.BatchLimit, 32<<20)
+	o.BatchItems = cmp.Or(o.BatchItems, 10_000)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Ready == nil {
+		o.Ready = func(ctx context.Context) Readiness {
+			return Readiness{Store: Part{OK: o.Store.Ping(ctx) == nil}}
+		}
+	}
+	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce)}
+	router := chi.NewRouter()
+	router.Use(a.watch, a.protect, middleware.GetHead)
+	router.NotFound(a.handle(func(http.ResponseWriter, *http.Request) error {
+		return &problem{
+			Status: http.StatusNotFound, Code: codeNotFound, Title: "There is no such route",
+			Detail: "Routes begin with " + base + " and end without a slash. Check the path.",
+		}
+	}))
+	router.MethodNotAllowed(a.handle(func(w http.ResponseWriter, r *http.Request) error {
+		return notAllowed(w, r, router)
+	}))
+	router.Get("/healthz", a.handle(a.health))
+	router.Get("/readyz", a.handle(a.ready))
+
+	keys := newKeyring(o.Keys)
+	router.Group(func(r chi.Router) {
+		r.Use(keys.require(Read))
+		r.Get(base+"/transactions", a.timed(a.listTransactions))
+		r.Get(base+"/transactions/{uid}", a.handle(a.getTransaction))
+		r.Get(base+"/transactions/{uid}/explain", a.timed(a.explain))
+		r.Get(base+"/queues", a.timed(a.listQueues))
+		r.Get(base+"/queues/{name}", a.timed(a.getQueue))
+		r.Get(base+"/senders", a.timed(a.listSenders))
+		r.Get(base+"/senders/{accountId}", a.timed(a.getSender))
+	})
+	router.Group(func(r chi.Router) {
+		r.Use(keys.require(Submit))
+		r.Post(base+"/transactions", a.handle(a.postTransaction))
+		r.Post(base+"/transactions/batch", a.handle(a.postBatch))
+		r.Post(base+"/transactions/{uid}/cancel", a.timed(a.cancel))
+	})
+	router.Group(func(r chi.Router) {
+		r.Use(keys.require(Admin))
+		r.Post(base+"/transactions/{uid}/retry", a.timed(a.retry))
+		r.Post(base+"/transactions/{uid}/resolve", a.timed(a.resolve))
+		r.Delete(base+"/transactions/{uid}", a.timed(a.remove))
+		r.Post(base+"/queues/{name}/pause", a.timed(a.pauseQueue))
+		r.Post(base+"/queues/{name}/resume", a.timed(a.resumeQueue))
+		r.Post(base+"/senders", a.timed(a.addSender))
+		r.Delete(base+"/senders/{accountId}", a.timed(a.removeSender))
+		r.Post(base+"/senders/{accountId}/drain", a.timed(a.drainSender))
+		r.Post(base+"/senders/{accountId}/resume", a.timed(a.resumeSender))
+	})
+	return router
+}
+
+// handle answers with the problem that h returns, if any. h returns none after
+// it has begun an answer.
+func (a *api) handle(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			a.problem(r.Context(), err).write(w)
+		}
+	}
+}
+
+// problem is problemOf, with a fault of ours in the log.
+func (a *api) problem(ctx context.Context, err error) *problem {
+	p := problemOf(err)
+	if p.Status == http.StatusInternalServerError {
+		a.Log.ErrorContext(ctx, "request failed", "route", route(ctx), "err", p.cause)
+	}
+	return p
+}
+
+// timed is handle with an end to the time that h may take.
+func (a *api) timed(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return a.handle(func(w http.ResponseWriter, r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+		defer cancel()
+		return h(w, r.WithContext(ctx))
+	})
+}
+
+// route is the pattern that a request matched: a name for logs that holds
+// nothing of the client's.
+func route(ctx context.Context) string {
+	if c := chi.RouteContext(ctx); c != nil {
+		return c.RoutePattern()
+	}
+	return ""
+}
+
+// An answer remembers whether it was begun.
+type answer struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *answer) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *answer) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+func (w *answer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// watch turns a panic into a problem and logs every request.
+func (a *api) watch(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start, out := time.Now(), &answer{ResponseWriter: w}
+		defer func() {
+			failure := recover()
+			if failure != nil && failure != http.ErrAbortHandler { //nolint:errorlint // net/http compares so too
+				a.Log.ErrorContext(r.Context(), "request failed", "route", route(r.Context()), "err", failure, "stack", string(debug.Stack()))
+			}
+			if failure != nil {
+				if out.status != 0 {
+					panic(http.ErrAbortHandler) // the client must not take a part for the whole
+				}
+				problemOf(errors.New("panic")).write(out)
+			}
+			if a.Log.Enabled(r.Context(), slog.LevelDebug) {
+				a.Log.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String("method", r.Method),
+					slog.String("route", route(r.Context())), slog.Int("status", out.status), slog.Duration("took", time.Since(start)))
+			}
+		}()
+		next.ServeHTTP(out, r)
+	})
+}
+
+// protect keeps browsers from acting for other sites, and from guessing at or
+// keeping what they are answered.
+func (a *api) protect(next http.Handler) http.Handler {
+	sites := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		if sites.Check(r) != nil {
+			(&problem{
+				Status: http.StatusForbidden, Code: codeForbidden, Title: "The request comes from another site",
+				Detail: "A browser may change things here only from a page of this service.",
+			}).write(w)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func notAllowed(w http.ResponseWriter, r *http.Request, router *chi.Mux) error {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+		if router.Match(chi.NewRouteContext(), method, r.URL.EscapedPath()) {
+			allowed = append(allowed, method)
+		}
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	return &problem{
+		Status: http.StatusMethodNotAllowed, Code: codeBadRequest, Title: "The method is not for this route",
+		Detail: "Use " + strings.Join(allowed, " or ") + " here.",
+	}
+}
+
+func (a *api) health(w http.ResponseWriter, _ *http.Request) error {
+	return send(w, http.StatusOK, []byte(`{"status":"ok"}`))
+}
+
+// send answers with one JSON document.
+func send(w http.ResponseWriter, status int, doc []byte) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(doc, '\n')) // nobody is left to tell
+	return nil
+}

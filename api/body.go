@@ -1,0 +1,254 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"unicode/utf8"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/queues"
+)
+
+// buffers keeps the memory of bodies and answers for the next request.
+type buffers struct{ pool sync.Pool }
+
+// mostKept is the largest buffer that is kept: a rare large body must not hold
+// its memory for ever.
+const mostKept = 64 << 10
+
+func (p *buffers) get() *bytes.Buffer {
+	if b, ok := p.pool.Get().(*bytes.Buffer); ok {
+		return b
+	}
+	return new(bytes.Buffer)
+}
+
+func (p *buffers) put(b *bytes.Buffer) {
+	if b.Cap() <= mostKept {
+		b.Reset()
+		p.pool.Put(b)
+	}
+}
+
+// readBody reads a body of at most limit bytes into b.
+func readBody(w http.ResponseWriter, r *http.Request, b *bytes.Buffer, limit int64) error {
+	if r.ContentLength > limit {
+		return tooLarge("The body may have at most %d bytes. Send less at once.", limit)
+	}
+	if r.ContentLength > 0 {
+		b.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	_, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooLarge("The body may have at most %d bytes. Send less at once.", limit)
+	}
+	if err != nil {
+		return badRequest("The body ended early or came too slowly. Send it again.")
+	}
+	return nil
+}
+
+// checkType refuses a body that says it is something else than what is
+// allowed. One that says nothing is tried.
+func checkType(r *http.Request, allowed ...string) error {
+	header := r.Header.Get("Content-Type")
+	if header == "" || header == allowed[0] {
+		return nil
+	}
+	media, params, err := mime.ParseMediaType(header)
+	charset := params["charset"]
+	if err != nil || !slices.Contains(allowed, media) || (charset != "" && charset != "utf-8" && charset != "UTF-8") {
+		return &problem{
+			Status: http.StatusUnsupportedMediaType, Code: codeBadRequest, Title: "The body is of another kind",
+			Detail: fmt.Sprintf("Send it as %s in UTF-8.", allowed[0]),
+		}
+	}
+	return nil
+}
+
+// checkObject says why doc is not one JSON object in UTF-8.
+func checkObject(doc []byte) error {
+	if !json.Valid(doc) {
+		var any json.RawMessage
+		err := json.Unmarshal(doc, &any) // for its words
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			return badRequest("It is not JSON: %s at byte %d.", syntax, syntax.Offset)
+		}
+		return badRequest("It is not JSON.")
+	}
+	if !utf8.Valid(doc) {
+		return badRequest("It is not UTF-8.")
+	}
+	if doc[dispatcher.SkipSpace(doc, 0)] != '{' {
+		return badRequest("It must be a JSON object.")
+	}
+	return nil
+}
+
+func isNull(value []byte) bool { return len(value) == 0 || string(value) == "null" }
+
+// A form takes what a request's object says apart and gathers what is wrong
+// with it. A field may be given once, or be null, which is to leave it out;
+// fields that no one asks for are refused, for they are likely to be typing
+// errors.
+type form struct {
+	names  []string
+	values [][]byte // as written, in the order of names; nil if not given
+	Errors []dispatcher.FieldError
+}
+
+// Foreign text in answers is bounded by these.
+const (
+	mostErrors = 50
+	mostShown  = 64
+)
+
+func (f *form) wrong(field, message string) {
+	if len(f.Errors) < mostErrors {
+		f.Errors = append(f.Errors, dispatcher.FieldError{Field: field, Message: message})
+	}
+}
+
+func readForm(doc []byte, names ...string) *form {
+	f := &form{names: names, values: make([][]byte, len(names))}
+	for name, value := range dispatcher.Members(doc) {
+		switch i := slices.Index(names, name); {
+		case i < 0:
+			f.wrong(short(name), "is not known here")
+		case f.values[i] != nil:
+			f.wrong(name, "must be given once")
+		default:
+			f.values[i] = value
+		}
+	}
+	return f
+}
+
+// value returns a field as written, nil if it was not given.
+func (f *form) value(name string) []byte {
+	if i := slices.Index(f.names, name); i >= 0 {
+		return f.values[i]
+	}
+	return nil
+}
+
+func short(s string) string {
+	if len(s) <= mostShown {
+		return s
+	}
+	end := mostShown
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
+}
+
+// text returns a string and whether it was given as one.
+func (f *form) text(name string) (string, bool) {
+	value := f.value(name)
+	if isNull(value) {
+		return "", false
+	}
+	s, ok := dispatcher.Unquote(value)
+	if !ok {
+		f.wrong(name, "must be a string")
+	}
+	return s, ok
+}
+
+// object reads a small request of the fields named. A body is optional if it
+// may be left out.
+func (a *api) object(w http.ResponseWriter, r *http.Request, optional bool, names ...string) (*form, error) {
+	const limit = 16 << 10
+	if err := checkType(r, "application/json"); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := readBody(w, r, &b, limit); err != nil {
+		return nil, err
+	}
+	doc := b.Bytes()
+	if optional && dispatcher.SkipSpace(doc, 0) == len(doc) {
+		return &form{}, nil
+	}
+	if err := checkObject(doc); err != nil {
+		return nil, err
+	}
+	return readForm(doc, names...), nil
+}
+
+const (
+	wantName = "must be 1 to 128 of A-Z a-z 0-9 . _ : -, and not . or .."
+	wantUID  = "must be 1 to 128 of A-Z a-z 0-9 . _ : -"
+)
+
+// parseItem reads one transaction to accept. header is the Idempotency-Key,
+// which is the uid by another way; nil if there was none.
+func (a *api) parseItem(doc []byte, header []string) (queues.Item, error) {
+	var item queues.Item
+	if err := checkObject(doc); err != nil {
+		return item, err
+	}
+	f := readForm(doc, "queue", "type", "data", "uid")
+	if queue, ok := f.text("queue"); ok && !queues.ValidName(queue) || !ok && isNull(f.value("queue")) {
+		f.wrong("queue", wantName)
+	} else {
+		item.Queue = queue
+	}
+	item.UID = f.uid(header)
+	kind, hasKind := f.text("type")
+	if !hasKind && isNull(f.value("type")) {
+		f.wrong("type", "must be the name of a type")
+	}
+	rules, known := a.Types.Lookup(kind)
+	if hasKind && !known {
+		f.wrong("type", "must be a type that this service knows")
+	}
+	item.Type, item.Data = kind, f.value("data")
+	if len(item.Data) == 0 || item.Data[0] != '{' {
+		f.wrong("data", "must be a JSON object")
+	} else if known {
+		for _, e := range rules.Check(item.Data) {
+			f.wrong(short(e.Field), e.Message)
+		}
+	}
+	if len(f.Errors) == 0 {
+		return item, nil
+	}
+	p := invalid(f.Errors...)
+	if hasKind && !known {
+		p.Code, p.Title = codeUnknownType, "The type is not known"
+	}
+	return item, p
+}
+
+// uid returns the key that the client chose, "" if it chose none.
+func (f *form) uid(header []string) string {
+	uid, inBody := f.text("uid")
+	key := uid
+	for _, h := range header {
+		if inBody && h != uid || h != header[0] {
+			f.wrong("uid", "must be the same as Idempotency-Key, or be given only once")
+			return ""
+		}
+		key = h
+	}
+	if (inBody || len(header) > 0) && !queues.ValidUID(key) {
+		f.wrong("uid", wantUID)
+	}
+	return key
+}
+
+// unescape returns a path parameter as it was meant: the router matches the
+// path as it was sent, and clients may escape what they need not.
+func unescape(param string) string {
+	s, _ := url.PathUnescape(param) // a broken one is nothing, which names nothing
+	return s
+}

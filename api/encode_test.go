@@ -1,0 +1,228 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/queues"
+)
+
+// shown is what encoding/json makes of a transaction, field by field as the
+// contract names them.
+type shown struct {
+	UID             string          `json:"uid"`
+	Queue           string          `json:"queue"`
+	Sequence        int64           `json:"sequence"`
+	Type            string          `json:"type"`
+	Data            json.RawMessage `json:"data"`
+	State           queues.State    `json:"state"`
+	Hash            *string         `json:"hash"`
+	Retries         int             `json:"retries"`
+	Sender          *string         `json:"sender"`
+	Done            json.RawMessage `json:"done"`
+	Error           *shownError     `json:"error"`
+	Attempts        []shownAttempt  `json:"attempts"`
+	ReceivedAt      *shownTime      `json:"receivedAt"`
+	SubmittedAt     *shownTime      `json:"submittedAt"`
+	RetriedAt       *shownTime      `json:"retriedAt"`
+	DoneAt          *shownTime      `json:"doneAt"`
+	FinalAt         *shownTime      `json:"finalAt"`
+	Reopened        bool            `json:"reopened"`
+	CancelRequested bool            `json:"cancelRequested"`
+}
+
+type shownError struct {
+	Code      string  `json:"code"`
+	Message   string  `json:"message"`
+	Exception *string `json:"exception"`
+}
+
+type shownAttempt struct {
+	Number        int            `json:"number"`
+	Sender        *string        `json:"sender"`
+	Nonce         uint32         `json:"nonce"`
+	Fee           uint64         `json:"fee,string"`
+	ValidUntil    *uint32        `json:"validUntil"`
+	Hash          *string        `json:"hash"`
+	Outcome       queues.Outcome `json:"outcome"`
+	BlockHeight   *uint32        `json:"blockHeight"`
+	StateHash     *string        `json:"stateHash"`
+	Confirmations int            `json:"confirmations"`
+	Error         *shownError    `json:"error"`
+	StartedAt     *shownTime     `json:"startedAt"`
+	EndedAt       *shownTime     `json:"endedAt"`
+}
+
+type shownTime time.Time
+
+func (t shownTime) MarshalJSON() ([]byte, error) {
+	return json.Marshal(time.Time(t).UTC().Format("2006-01-02T15:04:05.000Z"))
+}
+
+func unlessZero[T comparable](v T) *T {
+	if v == *new(T) {
+		return nil
+	}
+	return &v
+}
+
+func showError(e *queues.Error) *shownError {
+	if e == nil {
+		return nil
+	}
+	return &shownError{e.Code, e.Message, unlessZero(e.Exception)}
+}
+
+func showTime(t time.Time) *shownTime { return (*shownTime)(unlessZero(t)) }
+
+func show(t *queues.Transaction) shown {
+	s := shown{
+		UID: t.UID, Queue: t.Queue, Sequence: t.Sequence, Type: t.Type, Data: t.ShownData(), State: t.State(), Hash: unlessZero(t.Hash()),
+		Retries: t.Retries, Sender: unlessZero(t.Sender), Done: t.Done, Error: showError(t.Error), Attempts: []shownAttempt{},
+		ReceivedAt: showTime(t.ReceivedAt), SubmittedAt: showTime(t.SubmittedAt), RetriedAt: showTime(t.RetriedAt), DoneAt: showTime(t.DoneAt),
+		FinalAt: showTime(t.FinalAt), Reopened: t.Reopened, CancelRequested: t.CancelRequested,
+	}
+	for _, a := range t.Attempts {
+		s.Attempts = append(s.Attempts, shownAttempt{
+			a.Number, unlessZero(a.Sender), a.Nonce, a.Fee, unlessZero(a.ValidUntil), unlessZero(a.KnownHash()), a.Outcome, unlessZero(a.Height),
+			unlessZero(a.StateHash), a.Confirmations, showError(a.Error), showTime(a.StartedAt), showTime(a.EndedAt),
+		})
+	}
+	return s
+}
+
+func marshal(t *testing.T, v any) string {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// random makes a transaction with every field set or not; text is in all that
+// can hold any.
+func random(r *rand.Rand, text string) *queues.Transaction {
+	maybe := func(s string) string {
+		if r.IntN(3) == 0 {
+			return ""
+		}
+		return s
+	}
+	at := func() time.Time {
+		if r.IntN(3) == 0 {
+			return time.Time{}
+		}
+		return time.UnixMilli(r.Int64N(4e12)).In(time.FixedZone("", 7200))
+	}
+	fault := func() *queues.Error {
+		if r.IntN(2) == 0 {
+			return nil
+		}
+		return &queues.Error{Code: maybe(text), Message: text, Exception: maybe(text)}
+	}
+	t := &queues.Transaction{
+		UID: text, Queue: text, Sequence: r.Int64(), Type: text, Data: json.RawMessage(`{"posted":1E400}`),
+		Phase: queues.Phases[r.IntN(len(queues.Phases))], Sender: maybe(text), Retries: r.IntN(9), Error: fault(),
+		ReceivedAt: at(), SubmittedAt: at(), RetriedAt: at(), DoneAt: at(), FinalAt: at(),
+		Reopened: r.IntN(2) == 0, CancelRequested: r.IntN(2) == 0,
+	}
+	if r.IntN(2) == 0 {
+		t.Done = json.RawMessage(`{"blockHeight":7,"stateHash":"<&>"}`)
+	}
+	for i := range r.IntN(3) {
+		a := queues.Attempt{
+			Number: i + 1, Sender: maybe(text), Nonce: r.Uint32(), Fee: r.Uint64(), ValidUntil: r.Uint32N(2) * r.Uint32(),
+			Hash: maybe(text), NodeHash: maybe("5J" + text), Outcome: queues.Outcome(text), Height: r.Uint32N(2) * r.Uint32(),
+			StateHash: maybe(text), Confirmations: r.IntN(20), Error: fault(), StartedAt: at(), EndedAt: at(),
+		}
+		if r.IntN(2) == 0 {
+			a.Data = json.RawMessage(`{"answered":-0}`)
+			t.Landed = i + 1
+		}
+		t.Attempts = append(t.Attempts, a)
+	}
+	return t
+}
+
+func FuzzTransaction(f *testing.F) {
+	f.Add(uint64(1), "")
+	f.Add(uint64(2), "a\"\\/\b\f\n\r\t\x00\x1f\x7f<>&\u2028\u2029é😀\xff\xed\xa0\x80�")
+	f.Fuzz(func(t *testing.T, seed uint64, text string) {
+		for n := range uint64(20) {
+			txn := random(rand.New(rand.NewPCG(seed, n)), text)
+			if diff := cmp.Diff(marshal(t, show(txn)), string(appendTransaction(nil, txn))); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+	})
+}
+
+func TestTransactionNeverShows(t *testing.T) {
+	t.Parallel()
+	got := string(appendTransaction(nil, &queues.Transaction{
+		Phase: queues.PhaseWaiting, Data: json.RawMessage("{}"), Claim: "hidden", Attempts: []queues.Attempt{{Number: 1, Data: json.RawMessage(`"hidden"`)}},
+	}))
+	if strings.Contains(got, "hidden") {
+		t.Error(got)
+	}
+}
+
+func TestAppendRaw(t *testing.T) {
+	t.Parallel()
+	for doc, want := range map[string]string{
+		"":                        "null",
+		"{}":                      "{}",
+		"{\r\n\t\"a\\n\": 1\n}\n": "{\t\"a\\n\": 1}",
+		"\n":                      "",
+	} {
+		if got := string(appendRaw(nil, json.RawMessage(doc))); got != want {
+			t.Errorf("%q became %q", doc, got)
+		}
+	}
+}
+
+func FuzzWalk(f *testing.F) {
+	for _, doc := range []string{odd, `{}`, `[]`, ` { "a\"" : [ { "]" : "}" } , -1.5e3 , null ] , "b":true}`, `[1 , [2,"\\"],{"a":[]}]`, `{"a":"\\","a":{}}`} {
+		f.Add(doc)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		doc := []byte(text)
+		if !json.Valid(doc) {
+			return
+		}
+		switch doc[dispatcher.SkipSpace(doc, 0)] {
+		case '[':
+			var want []json.RawMessage
+			if err := json.Unmarshal(doc, &want); err != nil {
+				t.Fatal(err)
+			}
+			got := slices.Collect(dispatcher.Elements(doc))
+			if !slices.EqualFunc(got, want, func(a []byte, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
+				t.Errorf("%q was cut into %q", doc, got)
+			}
+		case '{':
+			var want map[string]json.RawMessage
+			if err := json.Unmarshal(doc, &want); err != nil {
+				t.Fatal(err)
+			}
+			got := make(map[string]json.RawMessage)
+			for name, value := range dispatcher.Members(doc) {
+				got[strings.ToValidUTF8(name, "\ufffd")] = value // the last one counts
+			}
+			if utf8Valid := json.Valid(doc) && strings.ToValidUTF8(text, "") == text; utf8Valid && !cmp.Equal(want, got) {
+				t.Errorf("%q was cut into %q", doc, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,238 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-chi/chi/v5"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+func queueOf(r *http.Request) (string, error) {
+	name := unescape(chi.URLParam(r, "name"))
+	if !queues.ValidName(name) {
+		return "", badRequest("The name of a queue " + wantName + ".")
+	}
+	return name, nil
+}
+
+func (a *api) listQueues(w http.ResponseWriter, r *http.Request) error {
+	q, err := query(r, "limit", "cursor")
+	if err != nil {
+		return err
+	}
+	limit, cursor, err := page(q)
+	if err != nil {
+		return err
+	}
+	qs, next, err := a.Store.Queues(r.Context(), limit, cursor)
+	if err != nil {
+		return err
+	}
+	return send(w, http.StatusOK, appendPage(nil, qs, next, appendQueue))
+}
+
+func (a *api) getQueue(w http.ResponseWriter, r *http.Request) error {
+	name, err := queueOf(r)
+	if err != nil {
+		return err
+	}
+	q, err := a.Store.Queue(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	return send(w, http.StatusOK, appendQueue(nil, q))
+}
+
+// mostReason is how long the reason for a pause may be, in characters.
+const mostReason = 200
+
+func (a *api) pauseQueue(w http.ResponseWriter, r *http.Request) error {
+	name, err := queueOf(r)
+	if err != nil {
+		return err
+	}
+	f, err := a.object(w, r, true, "reason")
+	if err != nil {
+		return err
+	}
+	reason, _ := f.text("reason")
+	reason = strings.TrimSpace(reason)
+	if utf8.RuneCountInString(reason) > mostReason {
+		f.wrong("reason", "must be of at most 200 characters")
+	}
+	if len(f.Errors) > 0 {
+		return invalid(f.Errors...)
+	}
+	if reason == "" {
+		reason = "paused by request" // an empty one is how the store resumes
+	}
+	if err := a.Store.Pause(r.Context(), name, reason); err != nil {
+		return err
+	}
+	return a.sendQueue(w, r, name)
+}
+
+func (a *api) resumeQueue(w http.ResponseWriter, r *http.Request) error {
+	name, err := queueOf(r)
+	if err != nil {
+		return err
+	}
+	if err := a.Store.Resume(r.Context(), name); err != nil {
+		return err
+	}
+	return a.sendQueue(w, r, name)
+}
+
+// sendQueue answers with a queue that was there a moment ago. Its record may
+// have ended: a queue is forgotten when it is empty and nothing pauses it.
+func (a *api) sendQueue(w http.ResponseWriter, r *http.Request, name string) error {
+	q, err := a.Store.Queue(r.Context(), name)
+	if errors.Is(err, queues.ErrNotFound) {
+		q, err = &queues.Queue{Name: name, Phase: queues.PhaseWaiting}, nil
+	}
+	if err != nil {
+		return err
+	}
+	return send(w, http.StatusOK, appendQueue(nil, q))
+}
+
+func (a *api) senderOf(r *http.Request) (string, error) {
+	account := unescape(chi.URLParam(r, "accountId"))
+	if a.ValidKey(account) != nil {
+		return "", badRequest("An account id must be a base58 public key (B62…).")
+	}
+	return account, nil
+}
+
+func (a *api) listSenders(w http.ResponseWriter, r *http.Request) error {
+	q, err := query(r, "limit", "cursor")
+	if err != nil {
+		return err
+	}
+	limit, cursor, err := page(q)
+	if err != nil {
+		return err
+	}
+	if cursor != "" && a.ValidKey(cursor) != nil {
+		return queues.ErrBadCursor
+	}
+	ss, next, err := a.Senders.List(r.Context(), limit, cursor)
+	if err != nil {
+		return err
+	}
+	return send(w, http.StatusOK, appendPage(nil, ss, next, appendSender))
+}
+
+func (a *api) getSender(w http.ResponseWriter, r *http.Request) error {
+	account, err := a.senderOf(r)
+	if err != nil {
+		return err
+	}
+	return a.sendSender(w, r, http.StatusOK, account)
+}
+
+func (a *api) sendSender(w http.ResponseWriter, r *http.Request, status int, account string) error {
+	s, err := a.Senders.Get(r.Context(), account)
+	if err != nil {
+		return err
+	}
+	return send(w, status, appendSender(nil, s))
+}
+
+func (a *api) addSender(w http.ResponseWriter, r *http.Request) error {
+	f, err := a.object(w, r, false, "accountId", "workerUrl")
+	if err != nil {
+		return err
+	}
+	account, ok := f.text("accountId")
+	if (ok || isNull(f.value("accountId"))) && a.ValidKey(account) != nil {
+		f.wrong("accountId", "must be a base58 public key (B62…)")
+	}
+	worker, ok := f.text("workerUrl")
+	if (ok || isNull(f.value("workerUrl"))) && !validWorker(worker) {
+		f.wrong("workerUrl", "must be an http:// or https:// address without user, query and fragment")
+	}
+	if len(f.Errors) > 0 {
+		return invalid(f.Errors...)
+	}
+	status := http.StatusOK
+	if _, err := a.Senders.Get(r.Context(), account); errors.Is(err, senders.ErrNotFound) {
+		status = http.StatusCreated
+	}
+	if err := a.Senders.Register(r.Context(), account, worker); err != nil {
+		return err
+	}
+	w.Header().Set("Location", base+"/senders/"+account)
+	return a.sendSender(w, r, status, account)
+}
+
+// validWorker refuses credentials: addresses are shown.
+func validWorker(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && len(text) <= 2048 && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
+		u.User == nil && u.RawQuery == "" && !u.ForceQuery && !strings.Contains(text, "#")
+}
+
+func (a *api) removeSender(w http.ResponseWriter, r *http.Request) error {
+	account, err := a.senderOf(r)
+	if err != nil {
+		return err
+	}
+	if err := a.Senders.Remove(r.Context(), account); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (a *api) drainSender(w http.ResponseWriter, r *http.Request) error {
+	return a.changeSender(w, r, a.Senders.Drain)
+}
+
+func (a *api) resumeSender(w http.ResponseWriter, r *http.Request) error {
+	return a.changeSender(w, r, a.Senders.Resume)
+}
+
+func (a *api) changeSender(w http.ResponseWriter, r *http.Request, change func(context.Context, string) error) error {
+	account, err := a.senderOf(r)
+	if err != nil {
+		return err
+	}
+	if err := change(r.Context(), account); err != nil {
+		return err
+	}
+	return a.sendSender(w, r, http.StatusOK, account)
+}
+
+func (a *api) ready(w http.ResponseWriter, r *http.Request) error {
+	q, err := query(r, "full")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
+	defer cancel()
+	state := a.Ready(ctx)
+	full := q.Has("full") && q.Get("full") != "false"
+	answer := struct {
+		Ready bool `json:"ready"`
+		Readiness
+	}{state.Store.OK && (!full || state.Chain.OK && state.Senders.OK), state}
+	status := http.StatusOK
+	if !answer.Ready {
+		status = http.StatusServiceUnavailable
+	}
+	doc, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	return send(w, status, doc)
+}

@@ -1,0 +1,163 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// Codes are what programs switch on; they never change.
+const (
+	codeUnknownType    = "UNKNOWN_TYPE"
+	codeInvalidData    = "INVALID_DATA"
+	codeKeyReused      = "KEY_REUSED"
+	codeNotFound       = "NOT_FOUND"
+	codeNotCancellable = "NOT_CANCELLABLE"
+	codeNotRetryable   = "NOT_RETRYABLE"
+	codeMightStillLand = "MIGHT_STILL_LAND"
+	codeSenderBound    = "SENDER_BOUND"
+	codeSenderExists   = "SENDER_EXISTS"
+	codeTooLarge       = "TOO_LARGE"
+	codeBadCursor      = "BAD_CURSOR"
+	codeBadRequest     = "BAD_REQUEST"
+	codeUnavailable    = "STORE_UNAVAILABLE"
+	codeStoreFull      = "STORE_FULL"
+	codeTooManyWaiting = "TOO_MANY_WAITING"
+	codeRateLimited    = "RATE_LIMITED"
+	codeUnauthorized   = "UNAUTHORIZED"
+	codeForbidden      = "FORBIDDEN"
+)
+
+// A problem is the one kind of error that leaves this package, in the form of
+// RFC 9457. Its detail says what to do, and never holds what a client sent in
+// confidence.
+type problem struct {
+	Status int
+	Code   string
+	Title  string
+	Detail string
+	Errors []dispatcher.FieldError
+	// After is when asking again makes sense; 0 says nothing about it.
+	After time.Duration
+	cause error // for the log, not for the client
+}
+
+func (p *problem) Error() string { return p.Code + ": " + p.Detail }
+
+func (p *problem) Unwrap() error { return p.cause }
+
+func badRequest(format string, args ...any) *problem {
+	return &problem{
+		Status: http.StatusBadRequest, Code: codeBadRequest, Title: "The request cannot be understood",
+		Detail: fmt.Sprintf(format, args...),
+	}
+}
+
+func invalid(errs ...dispatcher.FieldError) *problem {
+	return &problem{
+		Status: http.StatusUnprocessableEntity, Code: codeInvalidData, Title: "Some fields are not as they have to be",
+		Detail: "Nothing was changed. Correct the fields under errors and send it again.", Errors: errs,
+	}
+}
+
+func tooLarge(format string, args ...any) *problem {
+	return &problem{
+		Status: http.StatusRequestEntityTooLarge, Code: codeTooLarge, Title: "It is too large",
+		Detail: fmt.Sprintf(format, args...),
+	}
+}
+
+// problemOf is how every error becomes an answer.
+func problemOf(err error) *problem {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p
+	}
+	conflict := func(code, title, detail string) *problem {
+		return &problem{Status: http.StatusConflict, Code: code, Title: title, Detail: detail}
+	}
+	switch {
+	case errors.Is(err, queues.ErrNotFound):
+		return &problem{
+			Status: http.StatusNotFound, Code: codeNotFound, Title: "There is nothing by this name",
+			Detail: err.Error() + ". It never existed, or it has been removed.",
+		}
+	case errors.Is(err, queues.ErrKeyReused):
+		return conflict(codeKeyReused, "The key belongs to another transaction",
+			"This uid was accepted before with another queue, type or data. Take a new one for new work.")
+	case errors.Is(err, queues.ErrKeyGone):
+		return conflict(codeKeyReused, "The key belongs to a transaction that was removed",
+			"This uid was accepted before, and its transaction has been removed since. Take a new one for new work.")
+	case errors.Is(err, queues.ErrTooManyWaiting):
+		return &problem{
+			Status: http.StatusTooManyRequests, Code: codeTooManyWaiting, Title: "The queue is full",
+			Detail: "The queue has as many waiting transactions as it may have. Send it again, with the same uid, when some are done.", After: 10 * time.Second,
+		}
+	case errors.Is(err, queues.ErrNotCancellable):
+		return conflict(codeNotCancellable, "It cannot be cancelled", "The transaction is final: there is nothing left to cancel.")
+	case errors.Is(err, queues.ErrNotRetryable):
+		return conflict(codeNotRetryable, "It cannot be retried", "Only a FAILED or UNRESOLVED transaction can be retried.")
+	case errors.Is(err, queues.ErrMightStillLand):
+		return conflict(codeMightStillLand, "An attempt might still land",
+			"An attempt of the transaction may still get into a block. Wait until it is settled, or resolve it.")
+	case errors.Is(err, queues.ErrNotFinal):
+		return conflict(codeMightStillLand, "It is not over yet",
+			"Only what is FAILED, UNRESOLVED, or DONE past finality, with no open attempt, can be removed. Cancel it or wait.")
+	case errors.Is(err, queues.ErrContradicted):
+		return &problem{
+			Status: http.StatusConflict, Code: codeInvalidData, Title: "The chain contradicts it",
+			Detail: "The chain says otherwise, or there is no unknown attempt. Read the transaction again.",
+			Errors: []dispatcher.FieldError{{Field: "outcome", Message: "must not contradict the chain"}},
+		}
+	case errors.Is(err, senders.ErrExists):
+		return conflict(codeSenderExists, "The account is registered with another worker", "Remove the sender first to give it another worker.")
+	case errors.Is(err, senders.ErrBound):
+		return conflict(codeSenderBound, "The sender carries a transaction", "Drain the sender, and remove it when its transaction is final.")
+	case errors.Is(err, queues.ErrBadCursor):
+		return &problem{
+			Status: http.StatusBadRequest, Code: codeBadCursor, Title: "The cursor is not of this list",
+			Detail: "Use nextCursor as it was answered, with the same filters, or start without a cursor.",
+		}
+	case errors.Is(err, queues.ErrFull):
+		return &problem{
+			Status: http.StatusInsufficientStorage, Code: codeStoreFull, Title: "The store is full",
+			Detail: "Redis has no memory left for new transactions; those accepted go on. Send it again, with the same uid, when some are removed.", After: time.Minute, cause: err,
+		}
+	case errors.Is(err, queues.ErrUnavailable), errors.Is(err, queues.ErrUnconfirmed):
+		return &problem{
+			Status: http.StatusServiceUnavailable, Code: codeUnavailable, Title: "The store does not answer",
+			Detail: "It is not known whether it was done. Send it again: with the same uid that is harmless.", After: 2 * time.Second, cause: err,
+		}
+	case errors.Is(err, queues.ErrStale), errors.Is(err, queues.ErrFenced):
+		return &problem{
+			Status: http.StatusServiceUnavailable, Code: codeUnavailable, Title: "The transaction changed meanwhile",
+			Detail: "Nothing was done. Send it again.", After: time.Second, cause: err,
+		}
+	}
+	// A fault of ours: the client can only try again, and learns no more.
+	return &problem{
+		Status: http.StatusInternalServerError, Code: codeUnavailable, Title: "The service failed",
+		Detail: "The fault is in the service, and is in its log. Send it again later, with the same uid.", cause: err,
+	}
+}
+
+// write answers p.
+func (p *problem) write(w http.ResponseWriter) {
+	if p.After > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(p.After/time.Second)))
+	}
+	if p.Code == codeTooLarge {
+		w.Header().Set("Connection", "close") // the rest of the body is not read
+	}
+	if p.Code == codeUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(append(appendProblem(nil, p), '\n')) // nobody is left to tell
+}

@@ -1,0 +1,278 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/queues"
+)
+
+// postTransaction needs no time limit of its own: the store has one for what is
+// posted.
+func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
+	if err := checkType(r, "application/json"); err != nil {
+		return err
+	}
+	// The store has written the payload when it answers, so the buffer is free
+	// when this returns.
+	body := a.bodies.get()
+	defer a.bodies.put(body)
+	if err := readBody(w, r, body, a.BodyLimit); err != nil {
+		return err
+	}
+	item, err := a.parseItem(body.Bytes(), r.Header.Values("Idempotency-Key"))
+	if err != nil {
+		return err
+	}
+	accepted := a.Store.Enqueue(r.Context(), item)
+	if accepted.Err != nil {
+		return accepted.Err
+	}
+	w.Header().Set("Location", base+"/transactions/"+accepted.Transaction.UID)
+	return a.sendTransaction(w, statusOf(accepted), accepted.Transaction)
+}
+
+func statusOf(accepted queues.Accepted) int {
+	if accepted.Existed {
+		return http.StatusOK
+	}
+	return http.StatusAccepted
+}
+
+func (a *api) sendTransaction(w http.ResponseWriter, status int, t *queues.Transaction) error {
+	out := a.bodies.get()
+	defer a.bodies.put(out)
+	doc := appendTransaction(out.AvailableBuffer(), t)
+	_, _ = out.Write(append(doc, '\n')) // keeps the memory if it grew
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(out.Bytes()) // nobody is left to tell
+	return nil
+}
+
+// longestWait is how long a client may ask to be kept waiting.
+const longestWait = time.Minute
+
+// A client that waits is looked after this often: quickly at first, for what
+// is about to end, and then seldom, for a block takes minutes.
+const (
+	firstLook = 50 * time.Millisecond
+	lastLook  = time.Second
+)
+
+func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
+	uid, err := uidOf(r)
+	if err != nil {
+		return err
+	}
+	q, err := query(r, "wait")
+	if err != nil {
+		return err
+	}
+	var wait time.Duration
+	if text := q.Get("wait"); text != "" {
+		wait, err = time.ParseDuration(text)
+		if err != nil || wait < 0 || wait > longestWait {
+			return badRequest("wait must be a duration from 0s to %s, such as 30s.", longestWait)
+		}
+		// The server's own limit is for requests that do not wait. Not every
+		// connection has deadlines.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(wait + callTimeout + graceToWrite))
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), wait+callTimeout)
+	defer cancel()
+	t, err := a.await(ctx, uid, wait)
+	if err != nil {
+		return err
+	}
+	return a.sendTransaction(w, http.StatusOK, t)
+}
+
+// await returns the transaction as soon as it is final, or as it is when the
+// wait is over.
+func (a *api) await(ctx context.Context, uid string, wait time.Duration) (*queues.Transaction, error) {
+	end := time.Now().Add(wait)
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		t, err := a.Store.Get(ctx, uid)
+		left := time.Until(end)
+		if err != nil || t.State().Final() || left <= 0 {
+			return t, err
+		}
+		timer := time.NewTimer(min(pause, left))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return t, nil
+		}
+	}
+}
+
+func (a *api) explain(w http.ResponseWriter, r *http.Request) error {
+	uid, err := uidOf(r)
+	if err != nil {
+		return err
+	}
+	e, err := a.Control.Explain(r.Context(), uid)
+	if err != nil {
+		return err
+	}
+	return send(w, http.StatusOK, appendExplanation(nil, &e))
+}
+
+func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
+	q, err := query(r, "queue", "state", "type", "sender", "limit", "cursor")
+	if err != nil {
+		return err
+	}
+	limit, cursor, err := page(q)
+	if err != nil {
+		return err
+	}
+	f := queues.Filter{
+		Queue: q.Get("queue"), Type: q.Get("type"), Sender: q.Get("sender"), State: queues.State(q.Get("state")),
+	}
+	switch {
+	case f.Queue != "" && !queues.ValidName(f.Queue):
+		return badRequest("queue " + wantName + ".")
+	case f.Type != "" && !dispatcher.ValidType(f.Type):
+		return badRequest("type must be the name of a type.")
+	case f.Sender != "" && a.ValidKey(f.Sender) != nil:
+		return badRequest("sender must be an account id.")
+	case f.State != "" && !slices.Contains(queues.States, f.State):
+		return badRequest("state must be one of %v.", queues.States)
+	}
+	ts, next, err := a.Store.List(r.Context(), f, limit, cursor)
+	if err != nil {
+		return err
+	}
+	return send(w, http.StatusOK, appendPage(nil, ts, next, appendTransaction))
+}
+
+func (a *api) retry(w http.ResponseWriter, r *http.Request) error {
+	uid, err := uidOf(r)
+	if err != nil {
+		return err
+	}
+	t, err := a.Control.Retry(r.Context(), uid)
+	if err != nil {
+		return err
+	}
+	return a.sendTransaction(w, http.StatusOK, t)
+}
+
+func (a *api) cancel(w http.ResponseWriter, r *http.Request) error {
+	uid, err := uidOf(r)
+	if err != nil {
+		return err
+	}
+	t, pending, err := a.Control.Cancel(r.Context(), uid)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if pending {
+		status = http.StatusAccepted
+	}
+	return a.sendTransaction(w, status, t)
+}
+
+var hashPattern = regexp.MustCompile(`^[A-Za-z0-9]{1,128}$`)
+
+func (a *api) resolve(w http.ResponseWriter, r *http.Request) error {
+	uid, err := uidOf(r)
+	if err != nil {
+		return err
+	}
+	f, err := a.object(w, r, false, "outcome", "hash")
+	if err != nil {
+		return err
+	}
+	outcome, ok := f.text("outcome")
+	if outcome != "landed" && outcome != "dead" && (ok || isNull(f.value("outcome"))) {
+		f.wrong("outcome", `must be "landed" or "dead"`)
+	}
+	hash, ok := f.text("hash")
+	if ok && !hashPattern.MatchString(hash) {
+		f.wrong("hash", "must be the hash of a transaction")
+	}
+	if len(f.Errors) > 0 {
+		return invalid(f.Errors...)
+	}
+	t, err := a.Control.Resolve(r.Context(), uid, outcome == "landed", hash)
+	if err != nil {
+		return err
+	}
+	return a.sendTransaction(w, http.StatusOK, t)
+}
+
+func (a *api) remove(w http.ResponseWriter, r *http.Request) error {
+	uid, err := uidOf(r)
+	if err != nil {
+		return err
+	}
+	if err := a.Store.Remove(r.Context(), uid); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func uidOf(r *http.Request) (string, error) {
+	uid := unescape(chi.URLParam(r, "uid"))
+	if !queues.ValidUID(uid) {
+		return "", badRequest("A uid " + wantUID + ".")
+	}
+	return uid, nil
+}
+
+// query returns the parameters of a request: those named, each at most once.
+// A misspelt filter would choose everything, so others are refused.
+func query(r *http.Request, names ...string) (url.Values, error) {
+	if r.URL.RawQuery == "" {
+		return nil, nil
+	}
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, badRequest("The query cannot be read. Escape its values.")
+	}
+	for name, values := range q {
+		if !slices.Contains(names, name) {
+			return nil, badRequest("The parameter %q is not known here. Use %s.", short(name), strings.Join(names, ", "))
+		}
+		if len(values) > 1 {
+			return nil, badRequest("Give the parameter %s once.", name)
+		}
+	}
+	return q, nil
+}
+
+const (
+	usualPage = 50
+	mostPage  = 500
+)
+
+// page returns how much of a list is asked for, and from where on.
+func page(q url.Values) (limit int, cursor string, err error) {
+	limit = usualPage
+	if text := q.Get("limit"); text != "" {
+		limit, err = strconv.Atoi(text)
+		if err != nil || limit < 1 || limit > mostPage {
+			return 0, "", badRequest("limit must be a number from 1 to %d.", mostPage)
+		}
+	}
+	cursor = q.Get("cursor")
+	if len(cursor) > 256 {
+		return 0, "", queues.ErrBadCursor
+	}
+	return limit, cursor, nil
+}

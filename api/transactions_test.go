@@ -1,0 +1,384 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/queues"
+)
+
+// odd holds every kind of token that a careless encoder rewrites.
+const odd = `{"n":[1E400,123456789012345678901234567890,-0,0.10,1e+2],"s":"\u0041<>&` + "\u2028" + `\u2028\/ é😀\ud83d\ude00","":{},"a":1,"a":2}`
+
+func TestPost(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	r := s.ask("POST", "/transactions", ` { "uid" : "u:1" , "data":`+odd+`,"type":"ANY","queue":"q"}`+"\n", "Content-Type", "application/json; charset=utf-8").want(202)
+	if got := r.Header().Get("Location"); got != "/api/v1/transactions/u:1" {
+		t.Errorf("Location %q", got)
+	}
+	got := r.read()
+	if got["receivedAt"] == nil {
+		t.Error("no receivedAt")
+	}
+	delete(got, "receivedAt")
+	delete(got, "data")
+	if diff := cmp.Diff(map[string]any{
+		"uid": "u:1", "queue": "q", "sequence": json.Number("1"), "type": "ANY", "state": "WAITING", "hash": nil,
+		"retries": json.Number("0"), "sender": nil, "done": nil, "error": nil, "attempts": []any{}, "submittedAt": nil,
+		"retriedAt": nil, "doneAt": nil, "finalAt": nil, "reopened": false, "cancelRequested": false,
+	}, got); diff != "" {
+		t.Error(diff)
+	}
+	again := s.ask("GET", "/transactions/u%3A1", "").want(200)
+	if !strings.Contains(r.Body.String(), `"data":`+odd+`,`) || r.Body.String() != again.Body.String() {
+		t.Errorf("data was rewritten:\n%s%s", r.Body, again.Body)
+	}
+	if list := s.ask("GET", "/transactions", "").want(200).Body.String(); !strings.Contains(list, `"data":`+odd+`,`) {
+		t.Errorf("data was rewritten:\n%s", list)
+	}
+}
+
+func TestPostKey(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	body := func(queue, data, uid string) string {
+		if uid != "" {
+			uid = `,"uid":"` + uid + `"`
+		}
+		return `{"queue":"` + queue + `","type":"ANY","data":` + data + uid + `}`
+	}
+	first := s.ask("POST", "/transactions", body("q", `{"a":1,"b":[2]}`, ""), "Idempotency-Key", "k").want(202).Body.String()
+	for _, same := range []reply{
+		s.ask("POST", "/transactions", body("q", `{"a":1,"b":[2]}`, ""), "Idempotency-Key", "k"),
+		s.ask("POST", "/transactions", body("q", ` {"b":[ 2 ],"a":1}`, "k")),
+		s.ask("POST", "/transactions", body("q", `{"a":1,"b":[2]}`, "k"), "Idempotency-Key", "k"),
+	} {
+		if same.want(200); same.Body.String() != first {
+			t.Errorf("another answer: %s%s", first, same.Body)
+		}
+	}
+	s.ask("POST", "/transactions", body("q", `{"a":1.0,"b":[2]}`, "k")).wantProblem(409, "KEY_REUSED")
+	s.ask("POST", "/transactions", body("r", `{"a":1,"b":[2]}`, "k")).wantProblem(409, "KEY_REUSED")
+	for _, r := range []reply{
+		s.ask("POST", "/transactions", body("q", `{}`, "k"), "Idempotency-Key", "l"),
+		s.ask("POST", "/transactions", body("q", `{}`, ""), "Idempotency-Key", "l", "Idempotency-Key", "m"),
+		s.ask("POST", "/transactions", body("q", `{}`, ""), "Idempotency-Key", ""),
+		s.ask("POST", "/transactions", body("q", `{}`, ""), "Idempotency-Key", "a b"),
+	} {
+		if diff := cmp.Diff([]string{"uid"}, fields(r.wantProblem(422, "INVALID_DATA"))); diff != "" {
+			t.Error(diff)
+		}
+	}
+	// Without a key each post is another transaction.
+	a, b := s.ask("POST", "/transactions", body("q", `{}`, "")).want(202).read(), s.ask("POST", "/transactions", body("q", `{}`, "")).want(202).read()
+	if a["uid"] == b["uid"] {
+		t.Errorf("both are %v", a["uid"])
+	}
+}
+
+func TestPostKeyAtOnce(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	const posts = 40
+	replies := make([]reply, posts)
+	var all sync.WaitGroup
+	for i := range posts {
+		all.Go(func() {
+			replies[i] = s.ask("POST", "/transactions", fmt.Sprintf(`{"queue":"q","type":"ANY","data":{"n":%d}}`, i%2), "Idempotency-Key", fmt.Sprint("k", i%4/2))
+		})
+	}
+	all.Wait()
+	seen := map[int]int{}
+	for _, r := range replies {
+		seen[r.Code]++
+	}
+	// Two keys with two payloads each: one of each key is accepted.
+	if diff := cmp.Diff(map[int]int{202: 2, 200: 18, 409: 20}, seen); diff != "" {
+		t.Error(diff)
+	}
+	if n := len(s.ask("GET", "/transactions", "").read()["items"].([]any)); n != 2 {
+		t.Errorf("%d transactions", n)
+	}
+}
+
+func TestPostRefused(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	good := `"queue":"q","type":"ANY","data":{}`
+	for name, test := range map[string]struct {
+		body   string
+		status int
+		code   string
+		fields []string
+	}{
+		"empty":             {"", 400, "BAD_REQUEST", nil},
+		"not JSON":          {"{queue}", 400, "BAD_REQUEST", nil},
+		"array":             {"[]", 400, "BAD_REQUEST", nil},
+		"trailing bytes":    {"{" + good + "} {}", 400, "BAD_REQUEST", nil},
+		"cut off":           {"{" + good, 400, "BAD_REQUEST", nil},
+		"bad UTF-8":         {`{"queue":"q","type":"ANY","data":{"a":"` + "\xff" + `"}}`, 400, "BAD_REQUEST", nil},
+		"NaN":               {`{"queue":"q","type":"ANY","data":{"a":NaN}}`, 400, "BAD_REQUEST", nil},
+		"deep":              {`{"queue":"q","type":"ANY","data":{"a":` + strings.Repeat("[", 1000), 400, "BAD_REQUEST", nil},
+		"too large":         {`{"queue":"q","type":"ANY","data":{"a":"` + strings.Repeat("x", 2048) + `"}}`, 413, "TOO_LARGE", nil},
+		"nothing":           {"{}", 422, "INVALID_DATA", []string{"queue", "type", "data"}},
+		"nulls":             {`{"queue":null,"type":null,"data":null,"uid":null}`, 422, "INVALID_DATA", []string{"queue", "type", "data"}},
+		"numbers":           {`{"queue":1,"type":2,"data":3,"uid":4}`, 422, "INVALID_DATA", []string{"queue", "uid", "type", "data"}},
+		"data is text":      {`{"queue":"q","type":"ANY","data":"{}"}`, 422, "INVALID_DATA", []string{"data"}},
+		"data is a list":    {`{"queue":"q","type":"ANY","data":[{}]}`, 422, "INVALID_DATA", []string{"data"}},
+		"unknown field":     {"{" + good + `,"Queue":"q"}`, 422, "INVALID_DATA", []string{"Queue"}},
+		"field twice":       {"{" + good + `,"queue":"r"}`, 422, "INVALID_DATA", []string{"queue"}},
+		"escaped twice":     {"{" + good + `,"\u0071ueue":"r"}`, 422, "INVALID_DATA", []string{"queue"}},
+		"dots":              {`{"queue":"..","type":"ANY","data":{}}`, 422, "INVALID_DATA", []string{"queue"}},
+		"empty queue":       {`{"queue":"","type":"ANY","data":{}}`, 422, "INVALID_DATA", []string{"queue"}},
+		"long queue":        {`{"queue":"` + strings.Repeat("q", 129) + `","type":"ANY","data":{}}`, 422, "INVALID_DATA", []string{"queue"}},
+		"empty uid":         {"{" + good + `,"uid":""}`, 422, "INVALID_DATA", []string{"uid"}},
+		"bad uid":           {"{" + good + `,"uid":"a/b"}`, 422, "INVALID_DATA", []string{"uid"}},
+		"unknown type":      {`{"queue":"q","type":"NONE","data":{}}`, 422, "UNKNOWN_TYPE", []string{"type"}},
+		"empty type":        {`{"queue":"q","type":"","data":{}}`, 422, "UNKNOWN_TYPE", []string{"type"}},
+		"payload":           {`{"queue":"q","type":"STRICT","data":{}}`, 422, "INVALID_DATA", []string{"data.a", "data.b"}},
+		"payload and queue": {`{"queue":" ","type":"STRICT","data":{"a":1},"uid":""}`, 422, "INVALID_DATA", []string{"queue", "uid", "data.b"}},
+		"all at once":       {`{"queue":" ","type":"NONE","data":1,"uid":"ü","x":1}`, 422, "UNKNOWN_TYPE", []string{"x", "queue", "uid", "type", "data"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := s.in(t).ask("POST", "/transactions", test.body)
+			if diff := cmp.Diff(test.fields, fields(r.wantProblem(test.status, test.code))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	for _, media := range []string{"text/plain", "application/x-ndjson", "application/json; charset=latin1", ";"} {
+		s.ask("POST", "/transactions", "{"+good+"}", "Content-Type", media).wantProblem(415, "BAD_REQUEST")
+	}
+	r := httptest.NewRequest("POST", base+"/transactions", struct{ *strings.Reader }{strings.NewReader(strings.Repeat(" ", 3000))})
+	r.ContentLength = -1
+	s.serve(r).wantProblem(413, "TOO_LARGE")
+	// What says that it is too large is not read.
+	r = httptest.NewRequest("POST", base+"/transactions", iotest.ErrReader(errors.New("read")))
+	r.ContentLength = 3000
+	s.serve(r).wantProblem(413, "TOO_LARGE")
+	long := s.ask("POST", "/transactions", `{`+strings.Repeat(`"é`+strings.Repeat("x", 90)+`":1,`, 19)+good+`}`).wantProblem(422, "INVALID_DATA")
+	if f := fields(long); len(f) != 19 || len(f[0]) > 70 {
+		t.Errorf("fields %q", f)
+	}
+}
+
+func TestStoreProblems(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	post := func(queue string) reply {
+		return s.ask("POST", "/transactions", `{"queue":"`+queue+`","type":"ANY","data":{}}`)
+	}
+	s.redis.SetError("LOADING Redis is loading")
+	r := post("q")
+	r.wantProblem(503, "STORE_UNAVAILABLE")
+	if r.Header().Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	s.ask("GET", "/transactions/u", "").wantProblem(503, "STORE_UNAVAILABLE")
+	s.ask("GET", "/queues", "").wantProblem(503, "STORE_UNAVAILABLE")
+	s.ask("GET", "/senders", "").wantProblem(503, "STORE_UNAVAILABLE")
+	s.redis.SetError("OOM command not allowed")
+	r = post("q")
+	r.wantProblem(507, "STORE_FULL")
+	if r.Header().Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	s.redis.SetError("ERR strange")
+	post("q").wantProblem(500, "STORE_UNAVAILABLE")
+	if !strings.Contains(s.log.String(), "strange") {
+		t.Errorf("a fault is not in the log: %s", s.log)
+	}
+	s.redis.SetError("")
+	s.store.MaxWaiting = 1
+	post("q").want(202)
+	r = post("q")
+	r.wantProblem(429, "TOO_MANY_WAITING")
+	if r.Header().Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	post("r").want(202)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s.serve(httptest.NewRequestWithContext(ctx, "GET", base+"/transactions", nil)).wantProblem(503, "STORE_UNAVAILABLE")
+}
+
+func TestTransactionActions(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.ask("POST", "/transactions", `{"queue":"q","type":"ANY","data":{},"uid":"u"}`).want(202)
+	for _, test := range []struct {
+		path, body string
+		err        error
+		pending    bool
+		status     int
+		code       string
+		asked      string
+	}{
+		{"retry", "", nil, false, 200, "", "retry u"},
+		{"retry", "", fmt.Errorf("u: %w", queues.ErrNotRetryable), false, 409, "NOT_RETRYABLE", "retry u"},
+		{"retry", "", queues.ErrMightStillLand, false, 409, "MIGHT_STILL_LAND", "retry u"},
+		{"retry", "", fmt.Errorf("u: %w", queues.ErrNotFound), false, 404, "NOT_FOUND", "retry u"},
+		{"retry", "", queues.ErrStale, false, 503, "STORE_UNAVAILABLE", "retry u"},
+		{"retry", "", errors.New("bug"), false, 500, "STORE_UNAVAILABLE", "retry u"},
+		{"cancel", "", nil, false, 200, "", "cancel u"},
+		{"cancel", "", nil, true, 202, "", "cancel u"},
+		{"cancel", "", queues.ErrNotCancellable, false, 409, "NOT_CANCELLABLE", "cancel u"},
+		{"resolve", `{"outcome":"landed","hash":"5Jx"}`, nil, false, 200, "", `resolve true "5Jx" u`},
+		{"resolve", `{"outcome":"dead"}`, nil, false, 200, "", `resolve false "" u`},
+		{"resolve", `{"outcome":"dead","hash":null}`, nil, false, 200, "", `resolve false "" u`},
+		{"resolve", `{"outcome":"dead"}`, queues.ErrContradicted, false, 409, "INVALID_DATA", `resolve false "" u`},
+		{"resolve", `{"outcome":"maybe"}`, nil, false, 422, "INVALID_DATA", ""},
+		{"resolve", `{}`, nil, false, 422, "INVALID_DATA", ""},
+		{"resolve", `{"outcome":1}`, nil, false, 422, "INVALID_DATA", ""},
+		{"resolve", `{"outcome":"dead","hash":"/"}`, nil, false, 422, "INVALID_DATA", ""},
+		{"resolve", `{"outcome":"dead","hsh":"5"}`, nil, false, 422, "INVALID_DATA", ""},
+		{"resolve", ``, nil, false, 400, "BAD_REQUEST", ""},
+	} {
+		*s.control = control{err: test.err, pending: test.pending, store: s.store}
+		r := s.ask("POST", "/transactions/u/"+test.path, test.body)
+		if test.code != "" {
+			r.wantProblem(test.status, test.code)
+		} else if got := r.want(test.status).read()["uid"]; got != "u" {
+			t.Errorf("%s answered %v", test.path, got)
+		}
+		if s.control.asked != test.asked {
+			t.Errorf("%s %s asked %q, want %q", test.path, test.body, s.control.asked, test.asked)
+		}
+	}
+	s.ask("POST", "/transactions/a%2Fb/retry", "").wantProblem(400, "BAD_REQUEST")
+	// A uid may be what a route is called.
+	*s.control = control{store: s.store}
+	s.ask("POST", "/transactions", `{"queue":"q","type":"ANY","data":{},"uid":"batch"}`).want(202)
+	for method, path := range map[string]string{"GET": "/transactions/batch", "POST": "/transactions/batch/cancel"} {
+		if got := s.ask(method, path, "").want(200).read()["uid"]; got != "batch" {
+			t.Errorf("%s %s answered %v", method, path, got)
+		}
+	}
+}
+
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	if err := s.senders.Register(t.Context(), "B62x", "http://w"); err != nil {
+		t.Fatal(err)
+	}
+	post := `{"queue":"q","type":"ANY","data":{},"uid":"u"}`
+	s.ask("POST", "/transactions", post).want(202)
+	s.ask("DELETE", "/transactions/u", "").wantProblem(409, "MIGHT_STILL_LAND")
+	s.finish(queues.PhaseFailed, func(c *queues.Change) {
+		c.SetError(&queues.Error{Code: "X", Message: "m"})
+		c.MarkEnded()
+	})
+	got := s.ask("GET", "/transactions/u?wait=1m", "").want(200).read() // final: answers at once
+	if diff := cmp.Diff(map[string]any{"code": "X", "message": "m", "exception": nil}, got["error"]); diff != "" || got["state"] != "FAILED" || got["doneAt"] == nil {
+		t.Errorf("%v %s", got, diff)
+	}
+	if body := s.ask("DELETE", "/transactions/u", "").want(204).Body.String(); body != "" {
+		t.Errorf("body %q", body)
+	}
+	s.ask("DELETE", "/transactions/u", "").wantProblem(404, "NOT_FOUND")
+	s.ask("GET", "/transactions/u", "").wantProblem(404, "NOT_FOUND")
+	p := s.ask("POST", "/transactions", post).wantProblem(409, "KEY_REUSED")
+	if !strings.Contains(p["detail"].(string), "removed") {
+		t.Errorf("detail %v", p["detail"])
+	}
+	s.ask("GET", "/transactions/a%20b", "").wantProblem(400, "BAD_REQUEST")
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	if err := s.senders.Register(t.Context(), "B62x", "http://w"); err != nil {
+		t.Fatal(err)
+	}
+	post := func(from, to int) {
+		for i := from; i < to; i++ {
+			s.ask("POST", "/transactions", fmt.Sprintf(`{"queue":"q","type":"ANY","data":{},"uid":"u%02d"}`, i)).want(202)
+		}
+	}
+	uids := func(page map[string]any) (uids string) {
+		for _, item := range page["items"].([]any) {
+			uids += item.(map[string]any)["uid"].(string) + " "
+		}
+		return uids
+	}
+	for _, filter := range []string{"", "queue=q&", "type=ANY&"} {
+		if filter == "" {
+			post(0, 7)
+		}
+		page := s.ask("GET", "/transactions?"+filter+"limit=3", "").want(200).read()
+		got := uids(page)
+		switch filter { // the list changes while it is read
+		case "":
+			post(7, 9)
+		case "queue=q&":
+			s.finish(queues.PhaseFailed)
+		}
+		for cursor := page["nextCursor"]; cursor != nil; cursor = page["nextCursor"] {
+			page = s.ask("GET", "/transactions?"+filter+"limit=3&cursor="+cursor.(string), "").want(200).read()
+			got += uids(page)
+		}
+		if want := "u00 u01 u02 u03 u04 u05 u06 u07 u08 "; got != want {
+			t.Errorf("%s: %s", filter, got)
+		}
+	}
+	for query, want := range map[string]string{
+		"state=FAILED": "u00 ", "state=FAILED&queue=q": "u00 ", "sender=B62x": "u00 ", "state=DONE": "", "queue=none": "", "type=NONE": "",
+		"queue=&state=FAILED": "u00 ",
+	} {
+		if got := uids(s.ask("GET", "/transactions?"+query, "").want(200).read()); got != want {
+			t.Errorf("%s: %s", query, got)
+		}
+	}
+	next := s.ask("GET", "/transactions?limit=1", "").read()["nextCursor"].(string)
+	for query, code := range map[string]string{
+		"cursor=x": "BAD_CURSOR", "queue=q&cursor=" + next: "BAD_CURSOR", "cursor=" + strings.Repeat("A", 300): "BAD_CURSOR",
+		"state=waiting": "BAD_REQUEST", "queue=a%20b": "BAD_REQUEST", "type=any": "BAD_REQUEST", "sender=x": "BAD_REQUEST",
+		"limit=-1": "BAD_REQUEST", "stat=DONE": "BAD_REQUEST",
+	} {
+		s.ask("GET", "/transactions?"+query, "").wantProblem(400, code)
+	}
+}
+
+func FuzzPost(f *testing.F) {
+	for _, data := range []string{odd, "{}", "[", `{"a":"\`, "{\n\r\t}"} {
+		f.Add(`{"queue":"q","type":"ANY","data":` + data + `}`)
+	}
+	f.Add(`{"queue":"q\u0031","type":"STRICT","data":{"a":1},"uid":"a"}`)
+	s := setup(f, func(o *Options) { o.Log = nil })
+	f.Fuzz(func(t *testing.T, body string) {
+		s.redis.FlushAll()
+		r := s.in(t).ask("POST", "/transactions", body)
+		got := decodeNumbers(t, r.Body.Bytes())
+		var sent struct{ Queue, Type string }
+		switch r.Code {
+		case 202:
+			if err := json.Unmarshal([]byte(body), &sent); err != nil || sent.Queue != got["queue"] || sent.Type != got["type"] {
+				t.Errorf("%q was accepted as %v", body, got)
+			}
+			var both [2]struct{ Data json.RawMessage }
+			_ = json.Unmarshal([]byte(body), &both[0])
+			_ = json.Unmarshal(r.Body.Bytes(), &both[1])
+			if !cmp.Equal(appendRaw(nil, both[0].Data), []byte(both[1].Data)) {
+				t.Errorf("data %q became %q", both[0].Data, both[1].Data)
+			}
+		case 400, 413, 422:
+			if got["code"] == nil {
+				t.Errorf("problem %v", got)
+			}
+		default:
+			t.Errorf("status %d: %s", r.Code, r.Body)
+		}
+	})
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "mina-sequencer/"
+
+// ours says which of our packages a package may import. A package that is not
+// named here needs a line, and a reason for it in docs/architecture.md.
+var ours = map[string][]string{
+	"mina":                 {},
+	"mina/devnet":          {"mina"},
+	"queues":               {},
+	"queues/redistest":     {},
+	"senders":              {"queues"},
+	"dispatcher":           {"queues", "senders"},
+	"dispatcher/devworker": {"mina", "mina/devnet"},
+	"sequencer":            {"dispatcher", "mina", "queues", "senders"},
+	"api":                  {"dispatcher", "queues", "senders"},
+	"cmd/sequencer":        {"api", "dispatcher", "dispatcher/devworker", "mina", "mina/devnet", "queues", "senders", "sequencer"},
+}
+
+// theirs says which of our packages may import a module of others; scripts/*
+// may import any of them. A module that is not named here is not used.
+var theirs = map[string][]string{
+	"github.com/alicebob/miniredis/v2":       {"cmd/sequencer", "queues/redistest"},
+	"github.com/go-chi/chi/v5":               {"api"},
+	"github.com/go-playground/validator/v10": {"api", "dispatcher"},
+	"github.com/graph-gophers/graphql-go":    {"mina/devnet"},
+	"github.com/klauspost/compress":          {"queues"},
+	"github.com/mr-tron/base58":              {"mina", "mina/devnet"},
+	"github.com/redis/go-redis/v9":           {"cmd/sequencer", "queues", "queues/redistest", "senders"},
+	"github.com/sethvargo/go-envconfig":      {"cmd/sequencer"},
+	"github.com/spf13/cobra":                 {"cmd/sequencer"},
+	"golang.org/x/crypto":                    {"mina", "mina/devnet"},
+	"golang.org/x/term":                      {"cmd/sequencer"},
+}
+
+// without lists what a package must not know of the standard library.
+var without = map[string][]string{
+	"sequencer": {"net", "net/http", "database/sql"},
+	"queues":    {"net", "net/http"},
+	"senders":   {"net", "net/http"},
+}
+
+// TestImports holds the import graph of the program against the rules.
+func TestImports(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, line := range goList(t, "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...") {
+		words := strings.Fields(line)
+		name := strings.TrimPrefix(words[0], module)
+		seen[name] = true
+		if _, known := ours[name]; !known && !strings.HasPrefix(name, "scripts/") {
+			t.Errorf("the rules do not know the package %s", name)
+		}
+		for _, path := range words[1:] {
+			if why := forbidden(name, path); why != "" {
+				t.Errorf("%s imports %s: %s", name, path, why)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(ours)) {
+		if !seen[name] {
+			t.Errorf("there is no package %s any more: take it out of the rules", name)
+		}
+	}
+}
+
+// TestBinary keeps what is only for tests out of the program.
+func TestBinary(t *testing.T) {
+	t.Parallel()
+	for _, path := range goList(t, "-deps", module+"cmd/sequencer") {
+		switch {
+		case path == "testing", strings.HasSuffix(path, "/redistest"), strings.HasPrefix(path, module+"scripts/"):
+			t.Errorf("the program contains %s", path)
+		}
+	}
+}
+
+// forbidden says why a package may not import another one, "" if it may.
+func forbidden(name, path string) string {
+	script := strings.HasPrefix(name, "scripts/")
+	if imported, own := strings.CutPrefix(path, module); own {
+		allowed, known := ours[name]
+		switch {
+		case strings.HasPrefix(imported, "scripts/"), strings.HasPrefix(imported, "cmd/"):
+			return "it is a program"
+		case script:
+			return ""
+		case !known:
+			return "the rules do not know the importing package"
+		case !slices.Contains(allowed, imported):
+			return "it may only import " + strings.Join(allowed, ", ")
+		}
+		return ""
+	}
+	if first, _, _ := strings.Cut(path, "/"); !strings.Contains(first, ".") {
+		if slices.Contains(without[name], path) {
+			return "others do that for it"
+		}
+		return ""
+	}
+	for m, users := range theirs {
+		if path != m && !strings.HasPrefix(path, m+"/") {
+			continue
+		}
+		if !script && !slices.Contains(users, name) {
+			return "only " + strings.Join(users, ", ") + " may"
+		}
+		return ""
+	}
+	return "the rules do not know the imported module"
+}
+
+func TestForbidden(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, path string
+		want       bool
+	}{
+		{"sequencer", module + "queues", false},
+		{"sequencer", module + "api", true},
+		{"sequencer", "github.com/redis/go-redis/v9", true},
+		{"sequencer", "net/http", true},
+		{"sequencer", "net/url", false},
+		{"mina", module + "queues", true},
+		{"queues", module + "senders", true},
+		{"queues", "github.com/redis/go-redis/v9/maintnotifications", false},
+		{"api", "github.com/go-chi/chi/v5/middleware", false},
+		{"dispatcher", "github.com/go-chi/chi/v5", true},
+		{"dispatcher", "github.com/spf13/cobra", true},
+		{"cmd/sequencer", module + "queues/redistest", true},
+		{"scripts/any", module + "queues/redistest", false},
+		{"scripts/any", module + "scripts/other", true},
+		{"new", module + "queues", true},
+		{"new", "fmt", false},
+		{"cmd/sequencer", "example.com/unheard/of", true},
+	}
+	for _, tt := range tests {
+		if why := forbidden(tt.name, tt.path); (why != "") != tt.want {
+			t.Errorf("%s importing %s: %q", tt.name, tt.path, why)
+		}
+	}
+}
+
+func goList(t *testing.T, args ...string) []string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	}
+	return strings.Split(strings.TrimSpace(string(out)), "\n")
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"mina-sequencer/mina"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+	"mina-sequencer/sequencer"
+)
+
+func newAuditCommand(a *app) *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Check the promises on a live system, read-only",
+		Long: `Reads the store and the chain of a running system, in small steps and without
+a change, and checks the promises: each transaction on the chain once and in
+order, none lost, no sender leaked, nonces and indexes as they should be. It is
+configured as serve is. What looks wrong is looked at again after a moment.
+Ends with 0 if all is well, with 1 if anything is found, one finding per line,
+with 6 if store or chain cannot be read.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return audit(cmd.Context(), a, asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+// A finding is one line of the report.
+type finding struct {
+	Check  string `json:"check"`
+	UID    string `json:"uid,omitempty"`
+	Queue  string `json:"queue,omitempty"`
+	Sender string `json:"sender,omitempty"`
+	Detail string `json:"detail"`
+	Means  string `json:"means"`
+}
+
+func audit(ctx context.Context, a *app, asJSON bool) error {
+	cfg, _, err := loadConfig(ctx, a.env, needs{Mina: true, Types: builtinTypes()})
+	if err != nil {
+		return err
+	}
+	if cfg.Redis.URL.Options() == nil {
+		return usagef("audit reads a live system: set SEQUENCER_REDIS_URL to its store")
+	}
+	client, disconnect, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	store, err := queues.Open(client, queues.Options{Namespace: cfg.Redis.Namespace})
+	if err != nil {
+		return err
+	}
+	var nodes []*mina.Node
+	for _, u := range cfg.Mina.URLs {
+		nodes = append(nodes, mina.NewNode(u, mina.NodeOptions{Timeout: cfg.Mina.Timeout}))
+	}
+	auditor := sequencer.Audit{
+		Store: store, Senders: senders.New(store, client), Nodes: nodes, Namespace: cfg.Redis.Namespace, Policy: policy(cfg),
+	}
+	report, err := auditor.Run(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("auditing: %w", ctx.Err())
+	case err != nil:
+		// 1 would say that something was found.
+		return outcomeError{exitUnavailable, "auditing: " + err.Error()}
+	}
+	meanings := sequencer.Meanings()
+	found := []finding{}
+	for _, f := range report.Findings {
+		found = append(found, finding{f.Check, f.UID, f.Queue, f.Sender, f.Detail, meanings[f.Check]})
+	}
+	if err := printAudit(a, report, found, asJSON); err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		return outcomeError{exitFailure, fmt.Sprintf("%d finding(s), see docs/operations.md", len(found))}
+	}
+	return nil
+}
+
+func printAudit(a *app, r sequencer.Report, found []finding, asJSON bool) error {
+	if asJSON {
+		doc, err := json.Marshal(map[string]any{
+			"clean": len(found) == 0, "transactions": r.Transactions, "senders": r.Senders,
+			"fromHeight": r.From, "toHeight": r.To, "findings": found,
+		})
+		if err != nil {
+			return fmt.Errorf("writing the report: %w", err)
+		}
+		_, err = a.stdout.Write(endLine(doc))
+		return err
+	}
+	var lines []line
+	for _, f := range found {
+		lines = append(lines, line{{f.Check, alarm}, {
+			suffix("  txn ", f.UID) + suffix("  queue ", f.Queue) + suffix("  sender ", f.Sender), bold}, {"  " + f.Detail, plain}, {" (" + f.Means + ")", dim}})
+	}
+	lines = append(lines, line{{fmt.Sprintf("%d transactions, %d senders, blocks %d to %d: %s", r.Transactions, r.Senders, r.From, r.To,
+		map[bool]string{true: "all promises hold", false: fmt.Sprintf("%d finding(s)", len(found))}[len(found) == 0]), plain}})
+	return newScreen(a.stdout, a.env).Print(lines...)
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func testBoard() board {
+	at := time.Date(2026, 11, 20, 10, 0, 1, 0, time.UTC)
+	return board{
+		Title: "demo", Network: "mina:testnet", Height: 142, Slot: 188, Elapsed: 3725 * time.Second,
+		Queues: []boardQueue{
+			{Name: "plan-1", State: "FREE", Counts: map[string]int{"DONE": 2, "FAILED": 1, "UNRESOLVED": 1}},
+			{Name: "claim-1", State: "WAITING_INCLUSION", Sender: keyA, Running: "u1", Counts: map[string]int{"DONE": 3, "REVISION": 1, "WAITING": 4}},
+			{Name: "claim-2", State: "DELAY", Sender: keyB, Running: "u2", Retries: 2, Counts: map[string]int{"RETRY": 1, "WAITING": 199}},
+			{Name: "a-very-long-name-of-a-queue", State: "BLOCKED", Paused: true, Reason: "by hand", Counts: map[string]int{"DISPATCHING": 1}},
+		},
+		Senders: []boardSender{
+			{AccountID: keyA, Queue: "claim-1", Nonce: "12", Balance: "99.8"},
+			{AccountID: keyB, Reason: "LOW_BALANCE"},
+			{AccountID: "B62qx"},
+		},
+		Events: []boardEvent{
+			{At: at, Queue: "claim-1", UID: "u1", From: "BLOCKED", To: "WAITING_INCLUSION", Detail: "unseen"},
+			{At: at, Queue: "claim-2", UID: "u2", To: "DELAY", Extra: "502"},
+		},
+	}
+}
+
+func rendered(lines []line, width int, colour bool) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(l.render(width, colour) + "\n")
+	}
+	return b.String()
+}
+
+func TestBoard(t *testing.T) {
+	t.Parallel()
+	b := testBoard()
+	want := `demo  mina:testnet                                           block 142  slot 188  1:02:05
+─────────────────────────────────────────────────────────────────────────────────────────
+queues  3 of 4 busy
+a-very-long-na…a-queue  ▶                    PAUSED             0/1       by hand
+claim-1                 ■■■◆····             WAITING_INCLUSION  3/8     B62qiy32…Xgg
+claim-2                 ↻··················  DELAY              0/200   B62qiVGZ…KLx  ↻2
+plan-1                  ■■✗!                 FREE               2/4
+
+senders  1 of 3 bound
+B62qiy32…Xgg  ● claim-1                   nonce 12      99.8 MINA
+B62qiVGZ…KLx  ▲ LOW_BALANCE
+B62qx         ○ free
+
+changes
+10:00:01  claim-1                 BLOCKED → WAITING_INCLUSION  u1
+10:00:01  claim-2                 DELAY  u2  502
+─────────────────────────────────────────────────────────────────────────────────────────
+─────────────────────────────  5 of 213 done  1 failed  1 unresolved  1 retry  1 revisio…
+· waiting  ▶ dispatching  ◆ revision  ↻ retry  ! unresolved  ✗ failed  ■ done
+`
+	if diff := cmp.Diff(want, rendered(b.lines(89, 0), 89, false)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBoardFits(t *testing.T) {
+	t.Parallel()
+	b := testBoard()
+	for i := range 40 {
+		b.Queues = append(b.Queues, boardQueue{Name: fmt.Sprintf("q%02d", i), State: "FREE"})
+		b.Senders = append(b.Senders, boardSender{AccountID: fmt.Sprint(i)})
+		b.Events = append(b.Events, boardEvent{Queue: fmt.Sprint("event", i)})
+	}
+	b.Note = "no answer"
+	for height := 18; height < 60; height += 7 {
+		text := rendered(b.lines(80, height), 80, false)
+		if n := strings.Count(text, "\n"); n >= height {
+			t.Errorf("%d lines for a terminal of %d", n, height)
+		}
+		// What is busy and what came last is never left out.
+		for _, want := range []string{"claim-1 ", "event39", "more queues", "more senders", "! no answer"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("height %d lacks %q:\n%s", height, want, text)
+			}
+		}
+	}
+	for width := 1; width < 200; width += 13 {
+		for l := range strings.Lines(rendered(b.lines(width, 0), width, false)) {
+			if n := len([]rune(l)) - 1; n > width {
+				t.Errorf("a line of %d at width %d: %s", n, width, l)
+			}
+		}
+	}
+}
+
+func TestCells(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		counts map[string]int
+		room   int
+		want   string
+	}{
+		{nil, 10, ""},
+		{map[string]int{"WAITING": 10}, 10, "··········"},
+		{map[string]int{"DONE": 1000000, "WAITING": 1}, 10, "■■■■■■■■■·"},
+		{map[string]int{"DONE": 50, "REVISION": 1, "WAITING": 49}, 10, "■■■■■◆····"},
+		{map[string]int{"DONE": 99, "FAILED": 99, "UNRESOLVED": 99, "RETRY": 1, "WAITING": 99}, 5, "■✗!↻·"},
+		{map[string]int{"SOMETHING_NEW": 3, "DONE": 1}, 10, "■"},
+	} {
+		if got := (boardQueue{Counts: tc.counts}).cells(tc.room).render(0, false); got != tc.want {
+			t.Errorf("%v in %d: got %q, want %q", tc.counts, tc.room, got, tc.want)
+		}
+	}
+}
+
+func TestRender(t *testing.T) {
+	t.Parallel()
+	l := line{{"ab", green}, {"c\x1b[2J\u009b\n\xff", plain}, {"  ", plain}}
+	for _, tc := range []struct {
+		width  int
+		colour bool
+		want   string
+	}{
+		{0, false, "abc?[2J???"}, {0, true, "\x1b[32mab\x1b[0mc?[2J???  "}, {3, false, "ab…"}, {2, true, "\x1b[32ma\x1b[0m…"}, {1, false, "…"},
+	} {
+		if got := l.render(tc.width, tc.colour); got != tc.want {
+			t.Errorf("width %d, colour %v: %q, want %q", tc.width, tc.colour, got, tc.want)
+		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"": "", "abcdefg": "abcdefg", "abcdefgh": "abcd…gh", "äöüäöüäö": "äöüä…äö"} {
+		if got := shorten(text, 7); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestScreen(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	s := &screen{w: &out, live: true}
+	steps := []func() error{
+		func() error { return s.Draw([]line{{{"one", plain}}, {{"two", plain}}}) },
+		func() error { return s.Draw([]line{{{"three", plain}}}) },
+		func() error { return s.Print(line{{"stays", plain}}) },
+		func() error { return s.Draw([]line{{{"four", plain}}}) },
+		s.Close,
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "\x1b[?25lone\x1b[K\ntwo\x1b[K\n\x1b[J" +
+		"\x1b[?25l\x1b[2Athree\x1b[K\n\x1b[J" +
+		"\x1b[1A\x1b[Jstays\n" +
+		"\x1b[?25lfour\x1b[K\n\x1b[J\x1b[?25h"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+	out.Reset()
+	plainScreen := newScreen(&out, nil)
+	_ = plainScreen.Draw([]line{{{"x", red}}})
+	_ = plainScreen.Close()
+	if out.String() != "x\n" {
+		t.Errorf("no terminal, but %q", out.String())
+	}
+}

@@ -1,0 +1,383 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A fakeAPI answers by "METHOD /path" below /api/v1 with what is scripted, the
+// last answer again and again, and notes what it was asked.
+type fakeAPI struct {
+	mu      sync.Mutex
+	answers map[string][]fakeAnswer
+	asked   []string
+	headers []http.Header
+}
+
+type fakeAnswer struct {
+	status int
+	body   string
+}
+
+func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key := r.Method + " " + strings.TrimPrefix(r.URL.EscapedPath(), "/api/v1")
+	line := key
+	if r.URL.RawQuery != "" {
+		line += "?" + r.URL.RawQuery
+	}
+	if len(body) > 0 {
+		line += " " + string(body)
+	}
+	f.asked = append(f.asked, line)
+	f.headers = append(f.headers, r.Header)
+	answers := f.answers[key]
+	if len(answers) == 0 {
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"title":"Not found","detail":"there is nothing here","code":"NOT_FOUND"}`)
+		return
+	}
+	if len(answers) > 1 {
+		f.answers[key] = answers[1:]
+	}
+	w.Header().Set("Location", "/elsewhere")
+	w.WriteHeader(answers[0].status)
+	fmt.Fprint(w, answers[0].body)
+}
+
+type outcome struct {
+	Code           int
+	Stdout, Stderr string
+	Asked          []string
+}
+
+// runClient runs one command against the scripted answers.
+func runClient(t *testing.T, answers map[string][]fakeAnswer, stdin string, args ...string) (outcome, *fakeAPI) {
+	t.Helper()
+	api := &fakeAPI{answers: answers}
+	server := httptest.NewServer(api)
+	defer server.Close()
+	var stdout, stderr bytes.Buffer
+	a := &app{
+		env: map[string]string{"SEQUENCER_URL": server.URL + "/", "SEQUENCER_KEY": "the-key"}, stdin: strings.NewReader(stdin),
+		stdout: &stdout, stderr: &stderr, poll: time.Millisecond,
+	}
+	code := a.run(t.Context(), args)
+	api.mu.Lock()
+	defer api.mu.Unlock()
+	return outcome{code, stdout.String(), strings.ReplaceAll(stderr.String(), server.URL, "URL"), api.asked}, api
+}
+
+func ok(body string) []fakeAnswer { return []fakeAnswer{{200, body}} }
+
+const txnA = `{"uid":"u1","queue":"claim-1","sequence":18446744073709551615,"type":"SEND_CLAIM_VOTE","data":{"x":12345678901234567890123,"s":"\u003c"},` +
+	`"state":"%s","hash":"5JuJ1eRNWdE8jSMmCDoHnAdBGhLyBnCk2gkcsk7pGJgaEGYQ1234","retries":1,"sender":null,"done":null,"error":%s,` +
+	`"attempts":[{"number":1,"sender":"B62","nonce":7,"fee":"100000000","validUntil":44,"hash":null,"outcome":"expired","blockHeight":null,"stateHash":null,"confirmations":null,"error":null,"startedAt":"2026-11-20T10:00:00Z","endedAt":null}],` +
+	`"receivedAt":"2026-11-20T09:59:00Z","submittedAt":null,"retriedAt":null,"doneAt":null,"finalAt":null,"reopened":false,"cancelRequested":false}`
+
+func txn(state string) string {
+	fault := "null"
+	if state == "FAILED" {
+		fault = `{"code":"502","message":"gone","exception":null}`
+	}
+	return fmt.Sprintf(txnA, state, fault)
+}
+
+func TestClientCommands(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "data.json")
+	if err := os.WriteFile(file, []byte(`{"from":"file"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	batch := "{\"queue\":\"q\",\"type\":\"T\",\"data\":{\"n\":1e400}}\n\n{\"queue\":\"q\"}\n{\"uid\":\"b\"}\n"
+	queue := `{"name":"claim-1","state":"BLOCKED","sender":"` + keyA + `","running":"u1","retries":0,"counts":{"DONE":2,"DISPATCHING":1,"WAITING":5},"paused":true,"reason":"asked to","nextAt":null}`
+	sender := `{"accountId":"` + keyA + `","workerUrl":"http://w:1","state":"FREE","queue":null,"retries":0,"nonce":7,"balance":"99800000001","available":false,"reason":"LOW_BALANCE","until":null}`
+	show := `uid        u1
+state      DONE
+queue      claim-1
+sequence   18446744073709551615
+type       SEND_CLAIM_VOTE
+hash       5JuJ1eRNWdE8jSMmCDoHnAdBGhLyBnCk2gkcsk7pGJgaEGYQ1234
+retries    1
+received   2026-11-20T09:59:00Z
+data       {"x":12345678901234567890123,"s":"\u003c"}
+
+ATTEMPT  OUTCOME  NONCE  FEE  VALID UNTIL  BLOCK  CONF  HASH  STARTED               ERROR
+1        expired  7      0.1  44                              2026-11-20T10:00:00Z
+`
+	for _, tc := range []struct {
+		name, args, stdin string
+		answers           map[string][]fakeAnswer
+		want              outcome
+	}{
+		{
+			"post", `post --queue q<1 --type T --uid u1 --data {"a":"<\u00e9>","n":1e400}`, "",
+			map[string][]fakeAnswer{"POST /transactions": {{202, txn("WAITING")}}},
+			outcome{Stdout: "u1  claim-1  WAITING\n", Asked: []string{`POST /transactions {"queue":"q\u003c1","type":"T","data":{"a":"<\u00e9>","n":1e400}}`}},
+		},
+		{
+			"post json from file", "post --queue q --type T --uid u1 --json --data @" + file, "",
+			map[string][]fakeAnswer{"POST /transactions": {{200, `{"uid": "u1" , "n":1e400}`}}},
+			outcome{Stdout: `{"uid": "u1" , "n":1e400}` + "\n", Asked: []string{`POST /transactions {"queue":"q","type":"T","data":{"from":"file"}}`}},
+		},
+		{
+			"post and wait", "post --queue q --type T --uid u1 --wait 1h --data -", `[1]`,
+			map[string][]fakeAnswer{"POST /transactions": {{202, txn("WAITING")}}, "GET /transactions/u1": {{200, txn("REVISION")}, {503, "restarting"}, {200, txn("DONE")}}},
+			outcome{Stdout: show, Asked: []string{`POST /transactions {"queue":"q","type":"T","data":[1]}`, "GET /transactions/u1?wait=30s", "GET /transactions/u1?wait=30s", "GET /transactions/u1?wait=30s"}},
+		},
+		{
+			"post refused", "post --queue q --type T --data {}", "",
+			map[string][]fakeAnswer{"POST /transactions": {{422, `{"type":"about:blank","title":"Invalid data","detail":"the data is not what T wants","status":422,"code":"INVALID_DATA","errors":[{"field":"data.vote","message":"must be 1, -1 or 0"},{"field":"data.index","message":"is\u001b[2J missing"}]}`}}},
+			outcome{Code: 5, Stderr: "sequencer: the data is not what T wants (INVALID_DATA HTTP 422)\n  data.vote: must be 1, -1 or 0\n  data.index: is?[2J missing\n", Asked: []string{`POST /transactions {"queue":"q","type":"T","data":{}}`}},
+		},
+		{
+			"post conflict as json", "post --queue q --type T --data {} --json", "",
+			map[string][]fakeAnswer{"POST /transactions": {{409, `{"code":"KEY_REUSED","title":"x"}`}}},
+			outcome{Code: 4, Stderr: `{"code":"KEY_REUSED","title":"x"}` + "\n", Asked: []string{`POST /transactions {"queue":"q","type":"T","data":{}}`}},
+		},
+		{
+			"post with unknown outcome", "post --queue q --type T --data {} --uid u7 --json", "",
+			map[string][]fakeAnswer{"POST /transactions": {{503, `{"code":"STORE_UNAVAILABLE"}`}}},
+			outcome{Code: 6, Stderr: "u7 may have been accepted: the same command with --uid u7 is safe\n{\"code\":\"STORE_UNAVAILABLE\"}\n", Asked: []string{`POST /transactions {"queue":"q","type":"T","data":{}}`}},
+		},
+		{"post without data", "post --queue q --type T", "", nil, outcome{Code: 2, Stderr: "sequencer: --queue, --type and --data are needed, or --batch\nSee 'sequencer post --help'.\n"}},
+		{"post bad data", "post --queue q --type T --data nope", "", nil, outcome{Code: 2, Stderr: "sequencer: --data is not JSON (a file is named @file)\nSee 'sequencer post --help'.\n"}},
+		{
+			"batch", "post --batch -", batch,
+			map[string][]fakeAnswer{"POST /transactions/batch": ok(`{"index":0,"status":202,"transaction":{}}` + "\n" + `{"index":1,"status":422,"problem":{"code":"BAD_REQUEST","title":"type is missing"}}` + "\n" + `{"index":2,"status":200,"transaction":{}}`)},
+			outcome{
+				Code: 5, Stdout: "1 accepted  1 already there  1 refused\n",
+				Stderr: "line 3: type is missing (BAD_REQUEST HTTP 422)\nsequencer: 1 of 3 were refused\n",
+				Asked:  []string{"POST /transactions/batch {\"queue\":\"q\",\"type\":\"T\",\"data\":{\"n\":1e400}}\n{\"queue\":\"q\"}\n{\"uid\":\"b\"}\n"},
+			},
+		},
+		{
+			"batch cut short", "post --batch -", batch,
+			map[string][]fakeAnswer{"POST /transactions/batch": ok(`{"index":0,"status":202,"transaction":{}}` + "\n")},
+			outcome{
+				Code: 1, Stdout: "1 accepted  0 already there  0 refused\n",
+				Stderr: "sequencer: posting the batch: the answer ended early: what became of lines 3 to 4 is unknown; those with a uid can be posted again safely\n",
+				Asked:  []string{"POST /transactions/batch {\"queue\":\"q\",\"type\":\"T\",\"data\":{\"n\":1e400}}\n{\"queue\":\"q\"}\n{\"uid\":\"b\"}\n"},
+			},
+		},
+		{"batch not json", "post --batch -", "{}\n[1]\n", nil, outcome{Code: 1, Stdout: "0 accepted  0 already there  0 refused\n", Stderr: "sequencer: posting the batch: line 2 is not a JSON object\n"}},
+		{
+			"txn list", "txn list --queue claim-1 --state DONE --limit 2 --all", "",
+			map[string][]fakeAnswer{"GET /transactions": {{200, `{"items":[` + txn("DONE") + `],"nextCursor":"c1"}`}, {200, `{"items":[],"nextCursor":null}`}}},
+			outcome{
+				Stdout: "SEQ                   UID  QUEUE    TYPE             STATE  RETRIES  SENDER  HASH          RECEIVED\n18446744073709551615  u1   claim-1  SEND_CLAIM_VOTE  DONE   1                5JuJ1eRN…234  2026-11-20T09:59:00Z\n",
+				Asked:  []string{"GET /transactions?limit=2&queue=claim-1&state=DONE", "GET /transactions?cursor=c1&limit=2&queue=claim-1&state=DONE"},
+			},
+		},
+		{"txn list json", "txn list --json", "", map[string][]fakeAnswer{"GET /transactions": ok(`{"items": [1e400], "nextCursor":"x"}`)}, outcome{Stdout: `{"items": [1e400], "nextCursor":"x"}` + "\n", Asked: []string{"GET /transactions"}}},
+		{"txn show", "txn show u1", "", map[string][]fakeAnswer{"GET /transactions/u1": ok(txn("DONE"))}, outcome{Stdout: show, Asked: []string{"GET /transactions/u1"}}},
+		{
+			"txn explain", "txn show u1 --explain", "",
+			map[string][]fakeAnswer{"GET /transactions/u1/explain": ok(`{"state":"RETRY","since":"T0","summary":"It waits.","waitingFor":{"code":"DELAY","until":"T1","detail":"backoff"},"attempts":[],"next":{"action":"dispatch","at":"T1"}}`)},
+			outcome{Stdout: "RETRY  since T0\nIt waits.\nwaits for  DELAY  until T1  backoff\nnext       dispatch  at T1\n", Asked: []string{"GET /transactions/u1/explain"}},
+		},
+		{
+			"txn explain UID", "txn explain u1", "",
+			map[string][]fakeAnswer{"GET /transactions/u1/explain": ok(`{"state":"REVISION","since":"T0","summary":"In a pool.","waitingFor":{"code":"BLOCK","until":null,"detail":null},"attempts":[{"number":1,"outcome":"expired","open":false,"hash":null,"detail":"expired unspent"},{"number":2,"outcome":"sent","open":true,"hash":"5JuJ1eRNWdE8jSMmCDoHnAd","detail":"in a pool"}],"next":{"action":"RAISE_FEE","at":null}}`)},
+			outcome{Stdout: "REVISION  since T0\nIn a pool.\nwaits for  BLOCK\nnext       RAISE_FEE\nattempt    1  expired  expired unspent\nattempt    2  sent  may still land  5JuJ1eRN…nAd  in a pool\n", Asked: []string{"GET /transactions/u1/explain"}},
+		},
+		{"txn absent", "txn show a/b", "", nil, outcome{Code: 3, Stderr: "sequencer: there is nothing here (NOT_FOUND HTTP 404)\n", Asked: []string{"GET /transactions/a%2Fb"}}},
+		{"txn dots", "txn delete ..", "", nil, outcome{Code: 2, Stderr: "sequencer: \"..\" cannot be a name\nSee 'sequencer txn delete --help'.\n"}},
+		{
+			"txn wait failed", "txn wait u1 --for 1s --json", "",
+			map[string][]fakeAnswer{"GET /transactions/u1": ok(txn("FAILED"))},
+			outcome{Code: 1, Stdout: txn("FAILED") + "\n", Stderr: "sequencer: u1 ended FAILED: 502: gone\n", Asked: []string{"GET /transactions/u1?wait=" + "W"}},
+		},
+		{
+			"txn wait over", "txn wait u1 --for 0s --json", "",
+			map[string][]fakeAnswer{"GET /transactions/u1": ok(txn("REVISION"))},
+			outcome{Code: 7, Stdout: txn("REVISION") + "\n", Stderr: "sequencer: u1 is still REVISION\n", Asked: []string{"GET /transactions/u1?wait=0s"}},
+		},
+		{"txn retry", "txn retry u1", "", map[string][]fakeAnswer{"POST /transactions/u1/retry": ok("{}")}, outcome{Stdout: "u1 will be tried again\n", Asked: []string{"POST /transactions/u1/retry"}}},
+		{
+			"txn cancel", "txn cancel u1", "",
+			map[string][]fakeAnswer{"POST /transactions/u1/cancel": {{409, `{"code":"NOT_CANCELLABLE","title":"It is DONE"}`}}},
+			outcome{Code: 4, Stderr: "sequencer: It is DONE (NOT_CANCELLABLE HTTP 409)\n  → see 'sequencer txn show' for its state\n", Asked: []string{"POST /transactions/u1/cancel"}},
+		},
+		{"txn delete", "txn delete u1", "", map[string][]fakeAnswer{"DELETE /transactions/u1": {{204, ""}}}, outcome{Stdout: "u1 is deleted\n", Asked: []string{"DELETE /transactions/u1"}}},
+		{
+			"txn resolve", "txn resolve u1 --outcome landed --hash 5Jx", "", map[string][]fakeAnswer{"POST /transactions/u1/resolve": ok("{}")},
+			outcome{Stdout: "u1 is settled as landed\n", Asked: []string{`POST /transactions/u1/resolve {"hash":"5Jx","outcome":"landed"}`}},
+		},
+		{"txn resolve wrong", "txn resolve u1", "", nil, outcome{Code: 2, Stderr: "sequencer: --outcome is landed or dead\nSee 'sequencer txn resolve --help'.\n"}},
+		{
+			"queue list", "queue list", "", map[string][]fakeAnswer{"GET /queues": ok(`{"items":[` + queue + `],"nextCursor":"n"}`)},
+			outcome{Stdout: "QUEUE    STATE             TRANSACTIONS                      RUNNING  SENDER        RETRIES  NEXT AT\nclaim-1  BLOCKED (paused)  5 waiting, 1 dispatching, 2 done  u1       B62qiy32…Xgg  0\nmore: --cursor n (or --all)\n", Asked: []string{"GET /queues"}},
+		},
+		{"queue none", "queue list", "", map[string][]fakeAnswer{"GET /queues": ok(`{"items":[],"nextCursor":null}`)}, outcome{Stdout: "none\n", Asked: []string{"GET /queues"}}},
+		{
+			"queue show", "queue show claim-1", "", map[string][]fakeAnswer{"GET /queues/claim-1": ok(queue)},
+			outcome{Stdout: "queue         claim-1\nstate         BLOCKED (paused)\ntransactions  5 waiting, 1 dispatching, 2 done\nrunning       u1\nsender        " + keyA + "\nretries       0\nreason        asked to\n", Asked: []string{"GET /queues/claim-1"}},
+		},
+		{"queue pause", "queue pause claim-1", "", map[string][]fakeAnswer{"POST /queues/claim-1/pause": ok("{}")}, outcome{Stdout: "claim-1 is paused\n", Asked: []string{"POST /queues/claim-1/pause"}}},
+		{"queue resume json", "queue resume claim-1 --json", "", map[string][]fakeAnswer{"POST /queues/claim-1/resume": ok("{ }")}, outcome{Stdout: "{ }\n", Asked: []string{"POST /queues/claim-1/resume"}}},
+		{
+			"sender list", "sender list", "", map[string][]fakeAnswer{"GET /senders": ok(`{"items":[` + sender + `],"nextCursor":null}`)},
+			outcome{Stdout: "ACCOUNT                                                  STATE  QUEUE  NONCE  BALANCE       REASON       UNTIL  WORKER\n" + keyA + "  FREE          7      99.800000001  LOW_BALANCE         http://w:1\n", Asked: []string{"GET /senders"}},
+		},
+		{
+			"sender show", "sender show " + keyA, "", map[string][]fakeAnswer{"GET /senders/" + keyA: ok(sender)},
+			outcome{Stdout: "account       " + keyA + "\nworker        http://w:1\nstate         FREE\nretries       0\nnonce         7\nbalance       99.800000001 MINA\navailable     false\nreason        LOW_BALANCE\n", Asked: []string{"GET /senders/" + keyA}},
+		},
+		{
+			"sender add", "sender add " + keyA + " http://w:1", "", map[string][]fakeAnswer{"POST /senders": {{201, "{}"}}},
+			outcome{Stdout: keyA + " is registered\n", Asked: []string{`POST /senders {"accountId":"` + keyA + `","workerUrl":"http://w:1"}`}},
+		},
+		{"sender remove", "sender remove A", "", map[string][]fakeAnswer{"DELETE /senders/A": {{409, `{"code":"SENDER_BOUND"}`}}}, outcome{Code: 4, Stderr: "sequencer: refused (SENDER_BOUND HTTP 409)\n", Asked: []string{"DELETE /senders/A"}}},
+		{"sender drain", "sender drain A", "", map[string][]fakeAnswer{"POST /senders/A/drain": ok("{}")}, outcome{Stdout: "A is taken out of use\n", Asked: []string{"POST /senders/A/drain"}}},
+		{"sender resume forbidden", "sender resume A", "", map[string][]fakeAnswer{"POST /senders/A/resume": {{403, `{"code":"FORBIDDEN","title":"No"}`}}}, outcome{Code: 5, Stderr: "sequencer: No (FORBIDDEN HTTP 403)\n  → this key's scope does not allow it\n", Asked: []string{"POST /senders/A/resume"}}},
+		{"store down", "queue list", "", map[string][]fakeAnswer{"GET /queues": {{503, `{"code":"STORE_UNAVAILABLE","title":"Redis is away"}`}}}, outcome{Code: 6, Stderr: "sequencer: Redis is away (STORE_UNAVAILABLE HTTP 503)\n", Asked: []string{"GET /queues"}}},
+		{"proxy in between", "queue list --json", "", map[string][]fakeAnswer{"GET /queues": {{502, "<html>"}}}, outcome{Code: 6, Stderr: "sequencer: Bad Gateway (HTTP 502)\n", Asked: []string{"GET /queues"}}},
+		{"redirect", "queue list", "", map[string][]fakeAnswer{"GET /queues": {{302, ""}}}, outcome{Code: 1, Stderr: "sequencer: Found (HTTP 302)\n", Asked: []string{"GET /queues"}}},
+		{"not a sequencer", "queue list", "", map[string][]fakeAnswer{"GET /queues": ok("hello")}, outcome{Code: 1, Stderr: "sequencer: the answer is not what a sequencer says (is --url right?): invalid character 'h' looking for beginning of value\n", Asked: []string{"GET /queues"}}},
+		{"unknown command", "frobnicate", "", nil, outcome{Code: 2, Stderr: "sequencer: unknown command \"frobnicate\" for \"sequencer\"\nSee 'sequencer --help'.\n"}},
+		{"unknown subcommand", "txn frobnicate", "", nil, outcome{Code: 2, Stderr: "sequencer: unknown command \"frobnicate\" for \"sequencer txn\"\nSee 'sequencer txn --help'.\n"}},
+		{"unknown flag", "txn list --frob", "", nil, outcome{Code: 2, Stderr: "sequencer: unknown flag: --frob\nSee 'sequencer txn list --help'.\n"}},
+		{"missing argument", "txn show", "", nil, outcome{Code: 2, Stderr: "sequencer: accepts 1 arg(s), received 0\nSee 'sequencer txn show --help'.\n"}},
+		{"bad url", "queue list --url localhost:8080", "", nil, outcome{Code: 2, Stderr: "sequencer: --url holds what is no http:// or https:// address\nSee 'sequencer queue list --help'.\n"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			got, api := runClient(t, tc.answers, tc.stdin, strings.Fields(tc.args)...)
+			for i, asked := range got.Asked {
+				// How much is left of a wait depends on the clock.
+				if head, wait, ok := strings.Cut(asked, "?wait="); ok && strings.HasSuffix(tc.name, "failed") && wait != "" {
+					got.Asked[i] = head + "?wait=W"
+				}
+				got.Asked[i] = strings.Replace(got.Asked[i], "wait=29.999s", "wait=30s", 1)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+			for _, h := range api.headers {
+				if h.Get("Authorization") != "Bearer the-key" {
+					t.Errorf("Authorization is %q", h.Get("Authorization"))
+				}
+			}
+		})
+	}
+}
+
+func TestPostKey(t *testing.T) {
+	t.Parallel()
+	answers := func() map[string][]fakeAnswer {
+		return map[string][]fakeAnswer{"POST /transactions": {{202, txn("WAITING")}}}
+	}
+	_, api := runClient(t, answers(), "", "post", "--queue", "q", "--type", "T", "--data", "{}", "--uid", "mine")
+	if got := api.headers[0].Get("Idempotency-Key"); got != "mine" {
+		t.Errorf("key %q", got)
+	}
+	_, api = runClient(t, answers(), "", "post", "--queue", "q", "--type", "T", "--data", "{}")
+	if got := api.headers[0].Get("Idempotency-Key"); len(got) < 20 {
+		t.Errorf("no key was made up: %q", got)
+	}
+}
+
+func TestPostLongBatch(t *testing.T) {
+	t.Parallel()
+	var in, first, second strings.Builder
+	for i := range batchItems + 2 {
+		fmt.Fprintf(&in, "{\"i\":%d}\n", i)
+		if i < batchItems {
+			fmt.Fprintf(&first, "{\"index\":%d,\"status\":202}\n", i)
+		}
+	}
+	second.WriteString("{\"index\":0,\"status\":202}\n{\"index\":1,\"status\":500,\"problem\":null}\n")
+	got, _ := runClient(t, map[string][]fakeAnswer{"POST /transactions/batch": {{200, first.String()}, {200, second.String()}}}, in.String(), "post", "--batch", "-")
+	if got.Stdout != "10001 accepted  0 already there  1 refused\n" || !strings.HasPrefix(got.Stderr, "line 10002: Internal Server Error") || len(got.Asked) != 2 {
+		t.Errorf("code %d, stdout %q, stderr %q, %d requests", got.Code, got.Stdout, got.Stderr, len(got.Asked))
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	url := server.URL
+	server.Close()
+	var stdout, stderr bytes.Buffer
+	env := map[string]string{"SEQUENCER_URL": url}
+	args := []string{"post", "--queue", "q", "--type", "T", "--data", "{}", "--uid", "u9"}
+	if code := run(t.Context(), args, env, nil, &stdout, &stderr); code != exitUnavailable || !strings.Contains(stderr.String(), "--uid u9 is safe") {
+		t.Errorf("code %d, %s", code, stderr.String())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if code := run(ctx, args, env, nil, &stdout, &stderr); code != exitInterrupted {
+		t.Errorf("code %d after an interrupt", code)
+	}
+}
+
+func TestNoAnswerInTime(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer server.Close()
+	defer close(release)
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{"queue", "list", "--timeout", "5ms", "--url", server.URL}, nil, nil, &stdout, &stderr)
+	if code != exitUnavailable || !strings.Contains(stderr.String(), "no answer in time") {
+		t.Errorf("code %d, %s", code, stderr.String())
+	}
+}
+
+func TestWatchLines(t *testing.T) {
+	t.Parallel()
+	queues := func(state, running, counts string) fakeAnswer {
+		return fakeAnswer{200, `{"items":[{"name":"q1","state":"` + state + `","running":` + running + `,"counts":` + counts + `}],"nextCursor":null}`}
+	}
+	got, _ := runClient(t, map[string][]fakeAnswer{
+		"GET /queues": {
+			queues("FREE", "null", `{"WAITING":2}`), queues("FREE", "null", `{"WAITING":2}`), {503, "away"}, {503, "away"},
+			queues("BLOCKED", `"u1"`, `{"WAITING":1,"DISPATCHING":1}`), queues("FREE", "null", `{"WAITING":1,"DONE":1}`),
+		},
+		"GET /senders": ok(`{"items":[],"nextCursor":null}`),
+	}, "", "watch", "--count", "6")
+	var lines []string
+	for line := range strings.Lines(got.Stdout) {
+		if _, rest, ok := strings.Cut(line, "  "); ok && line[2] == ':' {
+			line = rest
+		}
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	want := []string{"q1 FREE 2 waiting", "no answer, trying again", "q1 FREE → BLOCKED u1 1 waiting, 1 dispatching", "q1 BLOCKED → FREE u1 1 waiting, 1 done"}
+	if diff := cmp.Diff(want, lines); diff != "" || got.Code != 0 {
+		t.Errorf("code %d, %s%s", got.Code, got.Stderr, diff)
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	t.Parallel()
+	help, _ := runClient(t, nil, "", "help")
+	for _, want := range []string{"Exit codes:", "serve", "demo", "devnet", "post", "txn", "queue", "sender", "watch", "audit", "version"} {
+		if !strings.Contains(help.Stdout, want) {
+			t.Errorf("help lacks %q:\n%s", want, help.Stdout)
+		}
+	}
+	got, _ := runClient(t, nil, "", "version")
+	if got.Code != 0 || !strings.Contains(got.Stdout, "go        go1.") || !strings.Contains(got.Stdout, "commit    ") {
+		t.Errorf("version: %+v", got)
+	}
+	flags, _ := runClient(t, nil, "", "txn", "list", "--help")
+	if strings.Contains(flags.Stdout, "the-key") {
+		t.Error("help shows the key")
+	}
+}

@@ -1,0 +1,368 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	keyA = "B62qiy32p8kAKnny8ZFwoMhYpBppM1DWVCqAPBYNcXnsAHhnfAAuXgg"
+	keyB = "B62qiVGZQdBJJrxnzhvqp7LKe6jDiFcpU3cF5xHoZof5Pz9qiL85KLx"
+)
+
+func known() needs { return needs{Types: []string{"SEND_CLAIM_VOTE", "RECEIVE_VOTES_BATCH"}} }
+
+func TestLoadConfigDefaults(t *testing.T) {
+	t.Parallel()
+	cfg, warnings, err := loadConfig(t.Context(), map[string]string{"SEQUENCER_FEE": "", "PATH": "/bin"}, known())
+	if err != nil || len(warnings) > 0 {
+		t.Fatalf("loadConfig: %v, warnings %v", err, warnings)
+	}
+	want := `SEQUENCER_ADDR=127.0.0.1:8080
+SEQUENCER_INSECURE=false
+SEQUENCER_API_KEYS=
+SEQUENCER_BODY_LIMIT=1MiB
+SEQUENCER_BATCH_LIMIT=32MiB
+SEQUENCER_SHUTDOWN_TIMEOUT=30s
+SEQUENCER_REDIS_URL=
+SEQUENCER_REDIS_WAIT=0
+SEQUENCER_NAMESPACE=seq
+SEQUENCER_MINA_URL=
+SEQUENCER_MINA_QUORUM=0
+SEQUENCER_MINA_TIMEOUT=30s
+SEQUENCER_ARCHIVE_URL=
+SEQUENCER_SENDERS=
+SEQUENCER_SENDERS_FILE=
+SEQUENCER_WORKER_TOKEN=
+SEQUENCER_TYPES=
+SEQUENCER_WORKER_TYPES=
+SEQUENCER_CYCLE_INTERVAL=5s
+SEQUENCER_INCLUSION_INTERVAL=10s
+SEQUENCER_DISPATCH_TIMEOUT=10m0s
+SEQUENCER_CALLBACK_WAIT=2m0s
+SEQUENCER_MAX_RETRIES=3
+SEQUENCER_RETRY_DELAY=1m0s
+SEQUENCER_RETRY_DELAY_MAX=10m0s
+SEQUENCER_UNRESOLVED_LIMIT=3
+SEQUENCER_CONFIRMATIONS=1
+SEQUENCER_SETTLE_DEPTH=15
+SEQUENCER_FINALITY=15
+SEQUENCER_FEE=0.1
+SEQUENCER_FEE_BUMP=1.5
+SEQUENCER_FEE_MAX=5
+SEQUENCER_BUMP_AFTER=5
+SEQUENCER_VALID_SLOTS=40
+SEQUENCER_CLAIM_TTL=15s
+SEQUENCER_CLAIM_LIMIT=0
+SEQUENCER_RETENTION=168h0m0s
+SEQUENCER_EVENTS_KEEP=24h0m0s
+SEQUENCER_MAX_WAITING=0
+SEQUENCER_LOG_LEVEL=INFO
+SEQUENCER_LOG_FORMAT=
+`
+	if diff := cmp.Diff(want, cfg.String()); diff != "" {
+		t.Error(diff)
+	}
+	if cfg.Redis.URL.Options() != nil {
+		t.Error("no URL must mean the embedded Redis")
+	}
+}
+
+func TestLoadConfigValues(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "senders.json")
+	if err := os.WriteFile(file, []byte(`[{"accountId":"`+keyB+`","workerUrl":"http://w:2/"}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, _, err := loadConfig(t.Context(), map[string]string{
+		"SEQUENCER_ADDR": ":8080", "SEQUENCER_API_KEYS": "ci:admin:a:b:c, ui:read:0123456789abcdef",
+		"SEQUENCER_FEE": "0.000000001", "SEQUENCER_FEE_BUMP": "1.000000001", "SEQUENCER_BODY_LIMIT": "2048",
+		"SEQUENCER_MINA_URL": "http://a:3085/graphql/,http://b:3085/graphql,https://c/graphql",
+		"SEQUENCER_SENDERS":  keyA + "=http://w:1/x=y", "SEQUENCER_SENDERS_FILE": file,
+		"SEQUENCER_TYPES": "MY_TYPE,SEND_CLAIM_VOTE", "SEQUENCER_WORKER_TYPES": "MY_TYPE",
+		"SEQUENCER_RETENTION": "1h30m", "SEQUENCER_LOG_LEVEL": "debug",
+	}, needs{Mina: true, Types: []string{"SEND_CLAIM_VOTE"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]senderEntry{{keyA, "http://w:1/x=y"}, {keyB, "http://w:2"}}, cfg.Senders.all()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(apiKeys{{"ci", "admin", "a:b:c"}, {"ui", "read", "0123456789abcdef"}}, cfg.HTTP.APIKeys); diff != "" {
+		t.Error(diff)
+	}
+	if cfg.Fee.First != 1 || cfg.Fee.Max != 5_000_000_000 || cfg.HTTP.BodyLimit != 2048 || cfg.Keep.Retention != 90*time.Minute ||
+		cfg.Mina.quorum() != 2 || cfg.Mina.URLs[0] != "http://a:3085/graphql" || cfg.Fee.Bump.String() != "1.000000001" || cfg.Log.Level != slog.LevelDebug {
+		t.Errorf("got\n%s", cfg)
+	}
+}
+
+// badValues has for every variable what must stop the start. An entry may set
+// further variables after a blank: " NAME=value".
+func badValues(dir string) map[string][]string {
+	durations := []string{"soon", "-1s", "5", "100000h"}
+	counts := []string{"x", "-1", "1.5", "99999999999999999999"}
+	return map[string][]string{
+		"SEQUENCER_ADDR":               {"8080", "localhost", "127.0.0.1:http", "127.0.0.1:70000", "0.0.0.0:8080", ":8080", "[::]:1", "example.org:80"},
+		"SEQUENCER_INSECURE":           {"yes please"},
+		"SEQUENCER_API_KEYS":           {"x", "a:b", "a:root:k", ":read:k", "a:read:", "a:read:k,b:admin:k", "a:read:k\x01"},
+		"SEQUENCER_BODY_LIMIT":         {"1MB", "MiB", "0", "-1", "1.5MiB", "65MiB"},
+		"SEQUENCER_BATCH_LIMIT":        {"big", "2GiB"},
+		"SEQUENCER_SHUTDOWN_TIMEOUT":   durations,
+		"SEQUENCER_REDIS_URL":          {"localhost:6379", "http://h", "redis://h:port", "redis://h?nonsense=1", "unix:///s,h:1", "redis://a:1/2,b:1", "redis://a:1,b:1/3", "redis://a,redis://u:p@b", ","},
+		"SEQUENCER_REDIS_WAIT":         append(counts, "17", "1"),
+		"SEQUENCER_NAMESPACE":          {"a b", "a{b}", "a:b", strings.Repeat("x", 65)},
+		"SEQUENCER_MINA_URL":           {"localhost:3085", "ftp://h", "http://", "http://a,http://a", "http://a#b"},
+		"SEQUENCER_MINA_QUORUM":        append(counts, "2 SEQUENCER_MINA_URL=http://a"),
+		"SEQUENCER_MINA_TIMEOUT":       append(durations, "0s"),
+		"SEQUENCER_ARCHIVE_URL":        {"archive", "http://a,http://b"},
+		"SEQUENCER_SENDERS":            {"x", keyA, keyA + "=", keyA + "=worker:1", "B62qx=http://w", keyA + "=http://w," + keyA + "=http://v", keyA + "=http://u:p@w", keyA + "=http://w?token=1"},
+		"SEQUENCER_SENDERS_FILE":       senderFiles(dir),
+		"SEQUENCER_WORKER_TOKEN":       {"a b", "ä", "a\n"},
+		"SEQUENCER_TYPES":              {"send_claim_vote", "NO_SUCH", "SEND_CLAIM_VOTE,SEND_CLAIM_VOTE"},
+		"SEQUENCER_WORKER_TYPES":       {"my-type", "A,A", "SEND_CLAIM_VOTE", strings.Repeat("A", 65)},
+		"SEQUENCER_CYCLE_INTERVAL":     append(durations, "0s"),
+		"SEQUENCER_INCLUSION_INTERVAL": append(durations, "0s"),
+		"SEQUENCER_DISPATCH_TIMEOUT":   append(durations, "0s"),
+		"SEQUENCER_CALLBACK_WAIT":      durations,
+		"SEQUENCER_MAX_RETRIES":        append(counts, "1001"),
+		"SEQUENCER_RETRY_DELAY":        append(durations, "11m", "2m SEQUENCER_RETRY_DELAY_MAX=1m"),
+		"SEQUENCER_RETRY_DELAY_MAX":    append(durations, "25h"),
+		"SEQUENCER_UNRESOLVED_LIMIT":   append(counts, "0"),
+		"SEQUENCER_CONFIRMATIONS":      append(counts, "0"),
+		"SEQUENCER_SETTLE_DEPTH":       append(counts, "0"),
+		"SEQUENCER_FINALITY":           append(counts, "0", "4 SEQUENCER_CONFIRMATIONS=5"),
+		"SEQUENCER_FEE":                {"much", "-1", "0", "1e3", "0.0000000001", "5.1", "99999999999999"},
+		"SEQUENCER_FEE_BUMP":           {"1", "0.9", "-2", "101", "1e1", "1/2", ".", "NaN", strings.Repeat("9", 21)},
+		"SEQUENCER_FEE_MAX":            {"x", "0"},
+		"SEQUENCER_BUMP_AFTER":         append(counts, "0"),
+		"SEQUENCER_VALID_SLOTS":        append(counts, "0"),
+		"SEQUENCER_CLAIM_TTL":          append(durations, "1ms"),
+		"SEQUENCER_CLAIM_LIMIT":        counts,
+		"SEQUENCER_RETENTION":          append(durations, "0s"),
+		"SEQUENCER_EVENTS_KEEP":        append(durations, "0s"),
+		"SEQUENCER_MAX_WAITING":        counts,
+		"SEQUENCER_LOG_LEVEL":          {"loud"},
+		"SEQUENCER_LOG_FORMAT":         {"xml"},
+	}
+}
+
+// senderFiles writes one file per mistake and returns their names.
+func senderFiles(dir string) []string {
+	names := []string{filepath.Join(dir, "absent.json"), dir}
+	for i, content := range []string{
+		"", "{}", "[{}]", `[{"accountId":"` + keyA + `"}]`, `[{"accountId":"` + keyA + `","workerUrl":"http://w","x":1}]`,
+		`[{"accountId":"` + keyA + `","command":["node","worker.js"]}]`,
+		`[{"accountId":"` + keyA + `","workerUrl":"http://w","command":["node"]}]`,
+		`[{"accountId":"` + keyA + `","workerUrl":"http://w","env":{"KEY":"hush"}}]`,
+		`[{"accountId":"` + keyA + `","workerUrl":"http://w"},{"accountId":"` + keyA + `","workerUrl":"http://v"}]`,
+		`[{"accountId":"` + keyA + `","workerUrl":"http://w"}] x`, strings.Repeat(" ", 1<<20) + "[]",
+	} {
+		name := filepath.Join(dir, fmt.Sprintf("senders%d.json", i))
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			panic(err)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func TestLoadConfigBadValues(t *testing.T) {
+	t.Parallel()
+	table := badValues(t.TempDir())
+	for _, v := range variables(&config{}) {
+		values := table[v.name]
+		if len(values) == 0 || v.wants == "" || v.means == "" {
+			t.Errorf("%s has no bad value, no wants or no means", v.name)
+		}
+		for _, value := range values {
+			env := map[string]string{}
+			value, more, _ := strings.Cut(value, " SEQUENCER_")
+			env[v.name] = value
+			if name, text, ok := strings.Cut(more, "="); ok {
+				env["SEQUENCER_"+name] = text
+			}
+			_, _, err := loadConfig(t.Context(), env, known())
+			bad, ok := errors.AsType[*configError](err)
+			if !ok {
+				t.Errorf("%v was accepted (%v)", env, err)
+				continue
+			}
+			var names []string
+			for _, p := range bad.problems {
+				names = append(names, p.name)
+			}
+			if diff := cmp.Diff([]string{v.name}, names); diff != "" {
+				t.Errorf("%v: %s", env, diff)
+			}
+			if text := err.Error(); !strings.Contains(text, v.wants) || strings.Contains(text, "hush") {
+				t.Errorf("%v: error does not say what is wanted, or too much: %s", env, text)
+			}
+		}
+		delete(table, v.name)
+	}
+	if len(table) > 0 {
+		t.Errorf("bad values for variables that do not exist: %v", slices.Collect(maps.Keys(table)))
+	}
+}
+
+func TestLoadConfigReportsAllAtOnce(t *testing.T) {
+	t.Parallel()
+	_, _, err := loadConfig(t.Context(), map[string]string{
+		"SEQUENCER_FEE_BUMP": "0.9", "SEQUENCER_CLAIM_TTL": "now", "SEQUENCER_MAX_RETRIES": "many", "SEQUENCER_REDIS_URL": "redis://:hush@h:x",
+	}, needs{Mina: true})
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	want := `5 bad setting(s):
+  SEQUENCER_REDIS_URL="***" is no redis://, rediss:// or unix:// address with known options; it wants redis://, rediss:// or unix://; host:port,… after it: Cluster; ?master_name=…: Sentinel
+  SEQUENCER_MINA_URL is not set; it wants http:// or https:// GraphQL addresses, comma-separated
+  SEQUENCER_MAX_RETRIES="many" cannot be read; it wants a number from 0 to 1000
+  SEQUENCER_FEE_BUMP="0.9" is out of range: a fee that does not rise is never taken instead of the one before; it wants a decimal number above 1 and at most 100
+  SEQUENCER_CLAIM_TTL="now" cannot be read; it wants a duration from 100ms to 10m`
+	if diff := cmp.Diff(want, err.Error()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSendersTwice(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "senders.json")
+	if err := os.WriteFile(file, []byte(`[{"accountId":"`+keyA+`","workerUrl":"http://w"}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := loadConfig(t.Context(), map[string]string{"SEQUENCER_SENDERS": keyA + "=http://w", "SEQUENCER_SENDERS_FILE": file}, known())
+	if err == nil || !strings.Contains(err.Error(), "SEQUENCER_SENDERS_FILE") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCommandWorker(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "senders.json")
+	if err := os.WriteFile(file, []byte(`[{"accountId":"`+keyA+`","command":["node","worker.js"],"env":{"KEY":"hush"}}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := loadConfig(t.Context(), map[string]string{"SEQUENCER_SENDERS_FILE": file}, known())
+	if err == nil || !strings.Contains(err.Error(), "entry 1, whose worker is a command: that is not supported yet") || strings.Contains(err.Error(), "hush") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestConfigHidesSecrets(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{
+		"SEQUENCER_REDIS_URL": "rediss://user:hush@h:6380/2?pool_size=7", "SEQUENCER_API_KEYS": "ci:admin:hush-hush-hush-hush",
+		"SEQUENCER_WORKER_TOKEN": "hush", "SEQUENCER_MINA_URL": "https://u:hush@node/graphql?apikey=hush",
+	}
+	cfg, _, err := loadConfig(t.Context(), env, known())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("configuration", "config", cfg)
+	for _, text := range []string{cfg.String(), log.String(), fmt.Sprint(cfg), fmt.Sprintf("%v", cfg.Redis.URL)} {
+		if strings.Contains(text, "hush") {
+			t.Errorf("a secret shows: %s", text)
+		}
+	}
+	if !strings.Contains(cfg.String(), "SEQUENCER_REDIS_URL=rediss://h:6380/2\n") || !strings.Contains(cfg.String(), "SEQUENCER_WORKER_TOKEN=***\n") {
+		t.Errorf("got\n%s", cfg)
+	}
+	if !json.Valid(log.Bytes()) || !strings.Contains(log.String(), `"namespace":"seq"`) {
+		t.Errorf("got %s", log.String())
+	}
+	// The same secrets next to mistakes.
+	for _, name := range slices.Collect(maps.Keys(env)) {
+		bad := maps.Clone(env)
+		bad[name] += " \x00,hush"
+		if _, _, err := loadConfig(t.Context(), bad, known()); name != "SEQUENCER_MINA_URL" && (err == nil || strings.Contains(err.Error(), "hush")) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestConfigWarnings(t *testing.T) {
+	t.Parallel()
+	_, warnings, err := loadConfig(t.Context(), map[string]string{
+		"SEQUENCER_REDIS_ULR": "x", "SEQUENCER_URL": "http://x", "SEQUENCER_SOMETHING_ELSE": "1", "SEQUENCER_API_KEYS": "ci:read:short",
+		"SEQUENCER_CONFIRMATIONS": "4", "SEQUENCER_SETTLE_DEPTH": "3", "SEQUENCER_BATCH_LIMIT": "512KiB",
+	}, known())
+	want := []string{
+		"the API key named ci is shorter than 16 characters",
+		"SEQUENCER_BODY_LIMIT is above SEQUENCER_BATCH_LIMIT: the largest transactions fit into no batch",
+		"SEQUENCER_SETTLE_DEPTH is less than SEQUENCER_CONFIRMATIONS: at most one effect is promised against shallower reorgs than order is",
+		"SEQUENCER_REDIS_ULR is not a setting, did you mean SEQUENCER_REDIS_URL?",
+		"SEQUENCER_SOMETHING_ELSE is not a setting",
+	}
+	if diff := cmp.Diff(want, warnings); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+func TestAddrMayBePublic(t *testing.T) {
+	t.Parallel()
+	for _, env := range []map[string]string{
+		{"SEQUENCER_ADDR": "0.0.0.0:1", "SEQUENCER_INSECURE": "true"}, {"SEQUENCER_ADDR": ":1", "SEQUENCER_API_KEYS": "a:read:k"},
+		{"SEQUENCER_ADDR": "localhost:0"}, {"SEQUENCER_ADDR": "[::1]:1"}, {"SEQUENCER_ADDR": "127.9.9.9:1"},
+	} {
+		if _, _, err := loadConfig(t.Context(), env, known()); err != nil {
+			t.Errorf("%v: %v", env, err)
+		}
+	}
+}
+
+func TestLogger(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[logFormat]string{"": `"msg":"hello"`, "json": `"msg":"hello"`, "text": "msg=hello"} {
+		var out bytes.Buffer
+		logger := newLogger(&out, logConfig{Format: format, Level: slog.LevelWarn})
+		logger.Info("quiet")
+		logger.Warn("hello")
+		if text := out.String(); !strings.Contains(text, want) || strings.Contains(text, "quiet") {
+			t.Errorf("format %q: %s", format, text)
+		}
+	}
+}
+
+// The flag is only read here, so it may stay local to the package's tests.
+var update = flag.Bool("update", false, "rewrite generated documentation")
+
+const tableStart, tableEnd = "<!-- settings: written by go test ./cmd/sequencer -update -->\n", "<!-- end of settings -->\n"
+
+func TestConfigurationDocs(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join("..", "..", "docs", "configuration.md")
+	old, err := os.ReadFile(file)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	head, rest, _ := strings.Cut(string(old), tableStart)
+	_, tail, _ := strings.Cut(rest, tableEnd)
+	if len(old) == 0 {
+		head = "# Configuration\n\n"
+	}
+	want := head + tableStart + configTable() + tableEnd + tail
+	if want == string(old) {
+		return
+	}
+	if !*update {
+		t.Fatalf("docs/configuration.md is stale: run go test ./cmd/sequencer -update\n%s", cmp.Diff(string(old), want))
+	}
+	if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"math/big"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// check reports what is wrong between several variables, or with one in a way
+// that bounds cannot say: the reason, the variable to change, and those that it
+// was held against.
+// It returns what is odd but works.
+func (c config) check(need needs, bad func(reason, name string, against ...string)) (warnings []string) {
+	host, port, err := net.SplitHostPort(c.HTTP.Addr)
+	if _, convErr := strconv.ParseUint(port, 10, 16); err != nil || convErr != nil {
+		bad("is not host:port", "SEQUENCER_ADDR")
+	} else if !isLoopback(host) && len(c.HTTP.APIKeys) == 0 && !c.HTTP.Insecure {
+		bad("is not loopback and anybody could use it: set SEQUENCER_API_KEYS, or SEQUENCER_INSECURE=true if something else guards it", "SEQUENCER_ADDR", "SEQUENCER_API_KEYS", "SEQUENCER_INSECURE")
+	}
+	for _, key := range c.HTTP.APIKeys {
+		if len(key.Key) < 16 {
+			warnings = append(warnings, "the API key named "+key.Name+" is shorter than 16 characters")
+		}
+	}
+	if c.HTTP.BodyLimit > c.HTTP.BatchLimit {
+		warnings = append(warnings, "SEQUENCER_BODY_LIMIT is above SEQUENCER_BATCH_LIMIT: the largest transactions fit into no batch")
+	}
+
+	if !isName(c.Redis.Namespace, 64) || strings.Contains(c.Redis.Namespace, ":") {
+		bad("holds a character that keys cannot have, or is too long", "SEQUENCER_NAMESPACE")
+	}
+	if c.Redis.URL.options == nil && c.Redis.Wait > 0 {
+		bad("asks for replicas, but SEQUENCER_REDIS_URL is empty and the embedded Redis has none", "SEQUENCER_REDIS_WAIT", "SEQUENCER_REDIS_URL")
+	}
+
+	if need.Mina && len(c.Mina.URLs) == 0 {
+		bad("is not set", "SEQUENCER_MINA_URL")
+	}
+	if n := len(c.Mina.URLs); n > 0 && c.Mina.Quorum > n {
+		bad("is more than the "+strconv.Itoa(n)+" node(s) of SEQUENCER_MINA_URL", "SEQUENCER_MINA_QUORUM", "SEQUENCER_MINA_URL")
+	}
+	if len(c.Mina.ArchiveURL) > 1 {
+		bad("names more than one address", "SEQUENCER_ARCHIVE_URL")
+	}
+
+	for _, s := range c.Senders.File.Entries {
+		if slices.ContainsFunc(c.Senders.List, func(other senderEntry) bool { return other.AccountID == s.AccountID }) {
+			bad("names "+s.AccountID+", which SEQUENCER_SENDERS has already", "SEQUENCER_SENDERS_FILE", "SEQUENCER_SENDERS")
+		}
+	}
+	if c.Senders.WorkerToken != "" && !isToken(c.Senders.WorkerToken) {
+		bad("holds characters that no HTTP header can carry, or is too long", "SEQUENCER_WORKER_TOKEN")
+	}
+	for _, name := range c.Types.WorkerTypes {
+		if slices.Contains(need.Types, name) {
+			bad("names "+name+", which is built in", "SEQUENCER_WORKER_TYPES")
+		}
+	}
+	for _, name := range c.Types.Types {
+		if !slices.Contains(need.Types, name) && !slices.Contains(c.Types.WorkerTypes, name) {
+			bad("names "+name+", which is neither built in nor in SEQUENCER_WORKER_TYPES", "SEQUENCER_TYPES", "SEQUENCER_WORKER_TYPES")
+		}
+	}
+
+	if c.Retry.Delay > c.Retry.DelayMax {
+		bad("is longer than SEQUENCER_RETRY_DELAY_MAX="+c.Retry.DelayMax.String(), "SEQUENCER_RETRY_DELAY", "SEQUENCER_RETRY_DELAY_MAX")
+	}
+	if c.Depth.Finality < c.Depth.Confirmations {
+		bad("is less than SEQUENCER_CONFIRMATIONS: nothing can be final before it is DONE", "SEQUENCER_FINALITY", "SEQUENCER_CONFIRMATIONS")
+	}
+	if c.Depth.Settle < c.Depth.Confirmations {
+		warnings = append(warnings, "SEQUENCER_SETTLE_DEPTH is less than SEQUENCER_CONFIRMATIONS: at most one effect is promised against shallower reorgs than order is")
+	}
+
+	if c.Fee.Max == 0 {
+		bad("is 0, which no node accepts", "SEQUENCER_FEE_MAX")
+	}
+	if c.Fee.First == 0 {
+		bad("is 0, which no node accepts", "SEQUENCER_FEE")
+	} else if c.Fee.First > c.Fee.Max {
+		bad("is more than SEQUENCER_FEE_MAX="+c.Fee.Max.String(), "SEQUENCER_FEE", "SEQUENCER_FEE_MAX")
+	}
+	if bump := c.Fee.Bump.rat; bump.Cmp(big.NewRat(1, 1)) <= 0 || bump.Cmp(big.NewRat(100, 1)) > 0 {
+		bad("is out of range: a fee that does not rise is never taken instead of the one before", "SEQUENCER_FEE_BUMP")
+	}
+	return warnings
+}
+
+// isLoopback reports whether only this machine can reach host. An empty host
+// is every interface.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// quorum is how many nodes must agree: what is configured, else a majority.
+func (c minaConfig) quorum() int {
+	if c.Quorum > 0 {
+		return c.Quorum
+	}
+	return len(c.URLs)/2 + 1
+}
+
+// senders are all configured senders, of the list and of the file.
+func (c sendersConfig) all() []senderEntry { return slices.Concat(c.List, c.File.Entries) }

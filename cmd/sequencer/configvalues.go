@@ -1,0 +1,307 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mina-sequencer/mina"
+)
+
+// byteSize is a number of bytes, written with a binary unit: 512, 64KiB, 1MiB.
+type byteSize int64
+
+// EnvDecode reads a size.
+func (s *byteSize) EnvDecode(text string) error {
+	digits := strings.TrimRight(text, "KMGiB")
+	shift, ok := map[string]uint{"": 0, "B": 0, "KiB": 10, "MiB": 20, "GiB": 30}[text[len(digits):]]
+	n, err := strconv.ParseUint(digits, 10, 31)
+	if !ok || err != nil {
+		return refusal("is not a size in bytes, KiB, MiB or GiB")
+	}
+	*s = byteSize(n << shift)
+	return nil
+}
+
+func (s byteSize) String() string {
+	for shift, unit := range map[uint]string{30: "GiB", 20: "MiB", 10: "KiB"} {
+		if s >= 1<<shift && s%(1<<shift) == 0 && s>>shift < 1024 {
+			return strconv.FormatInt(int64(s>>shift), 10) + unit
+		}
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+// minaFee is a fee in nanomina, written in MINA.
+type minaFee uint64
+
+// EnvDecode reads a decimal number of MINA exactly.
+func (f *minaFee) EnvDecode(text string) error {
+	n, err := mina.FeeFromMina(text)
+	if err != nil {
+		return refusal("is not an amount of MINA with at most 9 decimals")
+	}
+	*f = minaFee(n)
+	return nil
+}
+
+func (f minaFee) String() string { return mina.FormatMina(uint64(f)) }
+
+// factor multiplies fees. It is kept as the exact fraction it was written as.
+type factor struct{ rat *big.Rat }
+
+// EnvDecode reads a decimal number without an exponent.
+func (f *factor) EnvDecode(text string) error {
+	if len(text) > 20 || strings.Trim(text, "0123456789.") != "" {
+		return refusal("is not a decimal number")
+	}
+	rat, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return refusal("is not a decimal number")
+	}
+	f.rat = rat
+	return nil
+}
+
+func (f factor) String() string {
+	if f.rat == nil {
+		return ""
+	}
+	return strings.TrimSuffix(strings.TrimRight(f.rat.FloatString(18), "0"), ".")
+}
+
+// Float is the factor as the nearest float64.
+func (f factor) Float() float64 {
+	x, _ := f.rat.Float64()
+	return x
+}
+
+// urlList holds http and https addresses without a trailing slash.
+type urlList []string
+
+// EnvDecode reads comma-separated addresses.
+func (l *urlList) EnvDecode(text string) error {
+	for _, item := range splitList(text) {
+		if err := checkURL(item); err != nil {
+			return err
+		}
+		*l = append(*l, strings.TrimRight(item, "/"))
+	}
+	if len(*l) > 64 {
+		return refusal("names more than 64 addresses")
+	}
+	sorted := slices.Sorted(slices.Values(*l))
+	if len(slices.Compact(sorted)) != len(*l) {
+		return refusal("names an address twice")
+	}
+	return nil
+}
+
+// String hides passwords and query values, which may be keys.
+func (l urlList) String() string {
+	shown := make([]string, len(l))
+	for i, item := range l {
+		if u, err := url.Parse(item); err == nil {
+			if u.RawQuery != "" {
+				u.RawQuery = masked
+			}
+			shown[i] = u.Redacted()
+		}
+	}
+	return strings.Join(shown, ",")
+}
+
+func checkURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return refusal("holds what is no http:// or https:// address")
+	}
+	if u.Fragment != "" {
+		return refusal("holds an address with a #fragment")
+	}
+	return nil
+}
+
+// nameList holds type names.
+type nameList []string
+
+// EnvDecode reads comma-separated names of A-Z 0-9 _.
+func (l *nameList) EnvDecode(text string) error {
+	for _, name := range splitList(text) {
+		if len(name) > 64 || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
+			return refusal("holds what cannot be a type name")
+		}
+		if slices.Contains(*l, name) {
+			return refusal("names a type twice")
+		}
+		*l = append(*l, name)
+	}
+	return nil
+}
+
+func (l nameList) String() string { return strings.Join(l, ",") }
+
+// splitList splits at commas and drops blanks and empty items.
+func splitList(text string) []string {
+	var items []string
+	for item := range strings.SplitSeq(text, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// An apiKey lets its holder do what scope says; Name is for logs.
+type apiKey struct{ Name, Scope, Key string }
+
+type apiKeys []apiKey
+
+// EnvDecode reads name:scope:key,…; a key may contain colons.
+func (k *apiKeys) EnvDecode(text string) error {
+	for _, item := range splitList(text) {
+		parts := strings.SplitN(item, ":", 3)
+		if len(parts) != 3 || !isName(parts[0], 64) || !isToken(parts[2]) {
+			return refusal("holds an entry that is not name:scope:key")
+		}
+		if !slices.Contains([]string{"submit", "read", "admin"}, parts[1]) {
+			return refusal("holds a scope that is not submit, read or admin")
+		}
+		if slices.ContainsFunc(*k, func(other apiKey) bool { return other.Key == parts[2] }) {
+			return refusal("gives one key twice")
+		}
+		*k = append(*k, apiKey{Name: parts[0], Scope: parts[1], Key: parts[2]})
+	}
+	return nil
+}
+
+// String shows names and scopes, never a key.
+func (k apiKeys) String() string {
+	shown := make([]string, len(k))
+	for i, key := range k {
+		shown[i] = key.Name + ":" + key.Scope + ":" + masked
+	}
+	return strings.Join(shown, ",")
+}
+
+// isName reports whether text is 1 to most of A-Z a-z 0-9 . _ : -.
+func isName(text string, most int) bool {
+	return text != "" && len(text) <= most && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-") == ""
+}
+
+// isToken reports whether text can travel in a header as a bearer token.
+func isToken(text string) bool {
+	return text != "" && len(text) <= 4096 && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// A senderEntry is one configured fee payer and where its worker listens.
+type senderEntry struct{ AccountID, WorkerURL string }
+
+type senderList []senderEntry
+
+// EnvDecode reads accountId=workerUrl,….
+func (l *senderList) EnvDecode(text string) error {
+	for _, item := range splitList(text) {
+		account, worker, ok := strings.Cut(item, "=")
+		if !ok {
+			return refusal("holds an entry without =")
+		}
+		if err := l.add(account, worker); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *senderList) add(account, worker string) error {
+	if _, err := mina.ParsePublicKey(account); err != nil {
+		return refusal("holds the accountId " + shorten(strconv.Quote(account), 70) + ", which is no public key")
+	}
+	if slices.ContainsFunc(*l, func(s senderEntry) bool { return s.AccountID == account }) {
+		return refusal("names the sender " + account + " twice")
+	}
+	if err := checkURL(worker); err != nil {
+		return err
+	}
+	if u, err := url.Parse(worker); err != nil || u.User != nil || u.RawQuery != "" {
+		return refusal("holds a worker address with a password or a query; SEQUENCER_WORKER_TOKEN is for secrets")
+	}
+	*l = append(*l, senderEntry{AccountID: account, WorkerURL: strings.TrimRight(worker, "/")})
+	return nil
+}
+
+func (l senderList) String() string {
+	shown := make([]string, len(l))
+	for i, s := range l {
+		shown[i] = s.AccountID + "=" + s.WorkerURL
+	}
+	return strings.Join(shown, ",")
+}
+
+// senderFile is a file of senders, read when the configuration is.
+type senderFile struct {
+	Path    string
+	Entries senderList
+}
+
+// EnvDecode reads the file that text names.
+func (f *senderFile) EnvDecode(text string) error {
+	file, err := os.Open(text)
+	if err != nil {
+		return refusal("cannot be opened")
+	}
+	defer file.Close()
+	const most = 1 << 20
+	content, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err != nil {
+		return refusal("cannot be read")
+	}
+	if len(content) > most {
+		return refusal("is a file of more than 1MiB")
+	}
+	var entries []struct {
+		AccountID string            `json:"accountId"`
+		WorkerURL string            `json:"workerUrl"`
+		Command   []string          `json:"command"`
+		Env       map[string]string `json:"env"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&entries); err != nil || decoder.More() {
+		return refusal("is a file that holds no JSON list of senders")
+	}
+	for i, e := range entries {
+		if len(e.Command) > 0 || len(e.Env) > 0 {
+			if e.WorkerURL != "" || len(e.Command) == 0 || e.Command[0] == "" {
+				return refusal(fmt.Sprintf("has entry %d, which wants either workerUrl or command with env", i+1))
+			}
+			return refusal(fmt.Sprintf("has entry %d, whose worker is a command: that is not supported yet, start the worker and give its workerUrl", i+1))
+		}
+		if err := f.Entries.add(e.AccountID, e.WorkerURL); err != nil {
+			return refusal(fmt.Sprintf("has entry %d, which %s", i+1, err))
+		}
+	}
+	f.Path = text
+	return nil
+}
+
+func (f senderFile) String() string { return f.Path }
+
+// logFormat is text, json, or empty for whichever suits the output.
+type logFormat string
+
+// EnvDecode reads text or json.
+func (f *logFormat) EnvDecode(text string) error {
+	if text != "" && text != "text" && text != "json" {
+		return refusal("is no log format")
+	}
+	*f = logFormat(text)
+	return nil
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// demoFlags say how the demo runs. Everything it waits for is measured in
+// slots, so slot alone makes it slower or faster.
+type demoFlags struct {
+	addr string
+	slot time.Duration
+	log  string
+	once bool
+}
+
+// demoLimit is when a round that is still not DONE counts as failed.
+const demoLimit = 3 * time.Minute
+
+func newDemoCommand(a *app) *cobra.Command {
+	f := demoFlags{}
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Run everything embedded, with a voting round to look at",
+		Long: `Runs the service with all that it needs inside: a store, three simulated Mina
+nodes and four simulated workers, one of them legacy. It posts a voting round
+through the HTTP API: all five types, over more queues than senders, with a few
+mishaps on the way. When all of it is DONE it checks the simulated ledger, sums
+up, and keeps serving until interrupted.
+
+Settings may be given as for 'serve', SEQUENCER_FEE for one; nodes, senders,
+workers and keys are always the demo's own. With SEQUENCER_REDIS_URL the store
+is that Redis, under a namespace demo-… that no other run uses and that stays.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.slot < 20*time.Millisecond || f.slot > 10*time.Second {
+				return usagef("--slot wants a duration from 20ms to 10s")
+			}
+			return runDemo(cmd.Context(), a, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.addr, "addr", cmp.Or(a.env["SEQUENCER_ADDR"], "127.0.0.1:8080"), "listen address; if it is taken, a free port")
+	flags.DurationVar(&f.slot, "slot", 800*time.Millisecond, "length of a slot of the simulated chain, the measure of all waits")
+	flags.StringVar(&f.log, "log", "", "file to write the service's log to; without it only warnings are shown")
+	flags.BoolVar(&f.once, "once", false, "end when all is DONE, with an error if that does not come about")
+	return cmd
+}
+
+// runDemo is the demo from its first port to its last.
+func runDemo(ctx context.Context, a *app, f demoFlags) (err error) {
+	feed := &demoFeed{}
+	world, err := newDemoWorld(ctx, f.slot, feed)
+	if err != nil {
+		return err
+	}
+	defer world.stop()
+	cfg, warnings, err := loadConfig(ctx, world.environment(a.env, f), needs{Mina: true, Types: builtinTypes()})
+	if err != nil {
+		return err
+	}
+	log := slog.New(feed)
+	if f.log != "" {
+		file, err := os.OpenFile(f.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return usagef("--log: %w", err)
+		}
+		defer file.Close()
+		log = slog.New(slog.NewMultiHandler(feed, newLogger(file, cfg.Log).Handler()))
+	}
+	for _, w := range warnings {
+		log.Warn(w)
+	}
+	client, disconnect, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	s, err := newService(cfg, client, log)
+	if err != nil {
+		return err
+	}
+	l, err := listenNear(ctx, cfg.HTTP.Addr, feed)
+	if err != nil {
+		return err
+	}
+	if err := s.start(ctx); err != nil {
+		_ = l.Close()
+		if ctx.Err() != nil {
+			return interrupted(f.once)
+		}
+		return err
+	}
+	api, err := demoClient(a, l.Addr())
+	if err != nil {
+		_ = l.Close()
+		return err
+	}
+	defer api.http.CloseIdleConnections()
+
+	ctx, cancel := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	go func() {
+		defer cancel()
+		served <- s.run(ctx, l)
+	}()
+	defer func() {
+		cancel()
+		err = errors.Join(err, <-served)
+	}()
+	return newDemoRound(api, world, feed, cfg.Redis.Namespace).show(ctx, f.once)
+}
+
+// interrupted is how a demo ends that is stopped: as it should, unless the round
+// was to come to its end.
+func interrupted(once bool) error {
+	if once {
+		return outcomeError{exitInterrupted, "stopped before the round was over"}
+	}
+	return nil
+}
+
+// listenNear listens on addr or, where that cannot be had, on a free port of
+// the same host.
+func listenNear(ctx context.Context, addr string, feed *demoFeed) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err == nil {
+		return l, nil
+	}
+	host, _, splitErr := net.SplitHostPort(addr)
+	if splitErr != nil {
+		return nil, fmt.Errorf("listening: %w", err)
+	}
+	l, again := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+	if again != nil {
+		return nil, fmt.Errorf("listening: %w", err)
+	}
+	feed.add(boardEvent{Extra: fmt.Sprintf("%s cannot be had, so the API is at %s", addr, l.Addr())})
+	return l, nil
+}
+
+func demoClient(a *app, at net.Addr) (*client, error) {
+	// A key in the environment belongs to another service.
+	own := *a
+	own.env = maps.Clone(a.env)
+	delete(own.env, "SEQUENCER_KEY")
+	c := &client{app: &own, base: "http://" + at.String(), timeout: 10 * time.Second}
+	return c, c.open()
+}
+
+// environment puts the demo's defaults under env, and over it what must never
+// reach beyond the demo: no setting can lead it to real nodes or real keys.
+func (w *demoWorld) environment(env map[string]string, f demoFlags) map[string]string {
+	all := map[string]string{
+		"SEQUENCER_CYCLE_INTERVAL":     f.slot.String(),
+		"SEQUENCER_INCLUSION_INTERVAL": (f.slot / 4).String(),
+		"SEQUENCER_DISPATCH_TIMEOUT":   (40 * f.slot).String(),
+		"SEQUENCER_CALLBACK_WAIT":      (10 * f.slot).String(),
+		"SEQUENCER_RETRY_DELAY":        f.slot.String(),
+		"SEQUENCER_SETTLE_DEPTH":       "3",
+		"SEQUENCER_FINALITY":           "5",
+		"SEQUENCER_SHUTDOWN_TIMEOUT":   "1s",
+	}
+	for name, value := range env {
+		if value != "" {
+			all[name] = value
+		}
+	}
+	var senders []string
+	for _, s := range w.senders {
+		senders = append(senders, s.AccountID+"="+s.WorkerURL)
+	}
+	maps.Copy(all, map[string]string{
+		"SEQUENCER_ADDR":         f.addr,
+		"SEQUENCER_MINA_URL":     strings.Join(w.nodes, ","),
+		"SEQUENCER_MINA_QUORUM":  "",
+		"SEQUENCER_ARCHIVE_URL":  "",
+		"SEQUENCER_SENDERS":      strings.Join(senders, ","),
+		"SEQUENCER_SENDERS_FILE": "",
+		"SEQUENCER_WORKER_TOKEN": w.token,
+		"SEQUENCER_TYPES":        "",
+		"SEQUENCER_API_KEYS":     "",
+		"SEQUENCER_INSECURE":     "",
+		"SEQUENCER_NAMESPACE":    "demo-" + strings.ToLower(rand.Text()[:10]),
+	})
+	return all
+}

@@ -1,0 +1,330 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"mina-sequencer/mina/devnet"
+)
+
+// demoLook is how often the round is looked at, and how fast it is posted.
+const demoLook = 100 * time.Millisecond
+
+// A demoItem is a transaction to post.
+type demoItem struct {
+	uid, queue, kind string
+	data             map[string]any
+	last             bool // posted only when everything before it is final
+}
+
+// votingRound is a round of all five types: three claims that electors vote on,
+// two batches of signed votes, and the plan that all of it belongs to.
+func votingRound() []demoItem {
+	const plan = "autumn"
+	electors := 0
+	elector := func() string {
+		electors++
+		return devnet.Key(uint64(100 + electors))
+	}
+	items := []demoItem{{uid: "plan", queue: "plan-" + plan, kind: "CREATE_VOTING_BATCHES_ACCOUNT",
+		data: map[string]any{"planUid": plan, "communityUid": "gardeners"}}}
+	var claims []string
+	for i := range 3 {
+		sum := sha256.Sum256(fmt.Append(nil, "claim ", i+1))
+		claims = append(claims, hex.EncodeToString(sum[:16]))
+		items = append(items, demoItem{uid: fmt.Sprintf("claim-%d", i+1), queue: "claim-" + claims[i], kind: "CREATE_CLAIM_VOTING_ACCOUNT",
+			data: map[string]any{"claimUid": claims[i], "strategy": map[string]int{"requiredVotes": 5, "requiredPositives": 3}}})
+	}
+	for n := range 5 {
+		for i, claim := range claims {
+			items = append(items, demoItem{uid: fmt.Sprintf("vote-%d-%d", i+1, n+1), queue: "claim-" + claim, kind: "SEND_CLAIM_VOTE",
+				data: map[string]any{"planUid": plan, "batchUid": "north", "claimUid": claim, "electorAccountId": elector(), "index": n, "vote": (n+i)%3 - 1}})
+		}
+	}
+	for n := range 2 {
+		for _, batch := range []string{"north", "south"} {
+			key := elector()
+			items = append(items, demoItem{uid: fmt.Sprintf("batch-%s-%d", batch, n+1), queue: "batch-" + batch, kind: "RECEIVE_VOTES_BATCH",
+				data: map[string]any{"batchUid": batch, "senderAccountId": key, "signedData": map[string]any{
+					"publicKey": key, "data": []string{"1", "0"}, "signature": map[string]string{"field": "11", "scalar": "13"}}}})
+		}
+	}
+	return append(items, demoItem{uid: "commit", queue: "plan-" + plan, kind: "COMMIT_ALL_VOTING_BATCHES",
+		data: map[string]any{"planUid": plan}, last: true})
+}
+
+// A demoRound posts the round, through the HTTP API as anybody else would, and
+// shows what becomes of it. It belongs to one goroutine.
+type demoRound struct {
+	c         *client
+	world     *demoWorld
+	feed      *demoFeed
+	screen    *screen
+	namespace string
+	started   time.Time
+	items     []demoItem    // not posted yet
+	txns      []transaction // in order of acceptance, as of the last look
+	board     board
+	events    []boardEvent // of the last look
+}
+
+func newDemoRound(c *client, world *demoWorld, feed *demoFeed, namespace string) *demoRound {
+	return &demoRound{
+		c: c, world: world, feed: feed, namespace: namespace, started: time.Now(), items: votingRound(),
+		screen: newScreen(c.app.stdout, c.app.env),
+	}
+}
+
+// show plays the round and sums it up. With once it then ends, with an error if
+// the round did not come to a good end; else it shows changes until ctx ends.
+func (r *demoRound) show(ctx context.Context, once bool) error {
+	defer r.screen.Close()
+	limit, cancel := context.WithTimeout(ctx, demoLimit)
+	defer cancel()
+	err := r.play(limit)
+	switch {
+	case ctx.Err() != nil:
+		return interrupted(once)
+	case err != nil && limit.Err() != nil:
+		err = outcomeError{exitNotFinal, fmt.Sprintf("not all is DONE after %s", demoLimit)}
+	case err != nil:
+		return err
+	default:
+		err = r.verdict()
+	}
+	if printErr := r.screen.Print(r.summary(err, once)...); printErr != nil {
+		return printErr
+	}
+	if once {
+		return err
+	}
+	return r.follow(ctx)
+}
+
+// play posts and looks until everything is final.
+func (r *demoRound) play(ctx context.Context) error {
+	posted := 0
+	for {
+		if err := r.look(ctx); err != nil {
+			return err
+		}
+		if err := r.draw(r.screen.live); err != nil {
+			return err
+		}
+		settled := len(r.txns) >= posted && !slices.ContainsFunc(r.txns, func(t transaction) bool { return !t.final() })
+		switch {
+		case len(r.items) == 0 && settled:
+			return nil
+		case len(r.items) > 0 && (settled || !r.items[0].last):
+			if err := r.post(ctx, r.items[0]); err != nil {
+				return err
+			}
+			r.items = r.items[1:]
+			posted++
+		}
+		if pause(ctx, demoLook); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// follow prints what anybody else does with the service.
+func (r *demoRound) follow(ctx context.Context) error {
+	for {
+		if pause(ctx, 2*demoLook); ctx.Err() != nil {
+			return nil
+		}
+		if err := r.look(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		if err := r.draw(false); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *demoRound) post(ctx context.Context, item demoItem) error {
+	body, err := json.Marshal(map[string]any{"queue": item.queue, "type": item.kind, "data": item.data})
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", item.uid, err)
+	}
+	if _, err := r.c.call(ctx, request{method: http.MethodPost, path: "/transactions", key: item.uid, body: bytes.NewReader(body)}); err != nil {
+		return fmt.Errorf("posting %s: %w", item.uid, err)
+	}
+	return nil
+}
+
+// look reads queues, senders and transactions, and finds what has changed.
+func (r *demoRound) look(ctx context.Context) error {
+	b, _, err := r.c.look(ctx)
+	if err != nil {
+		return err
+	}
+	var page struct {
+		Items []transaction `json:"items"`
+	}
+	if _, err := r.c.get(ctx, "/transactions", url.Values{"limit": {watchLimit}}, &page); err != nil {
+		return err
+	}
+	before := map[string]transaction{}
+	for _, t := range r.txns {
+		before[t.UID] = t
+	}
+	r.events = r.feed.take()
+	for _, t := range page.Items {
+		r.events = append(r.events, changesOf(before[t.UID], t)...)
+	}
+	r.txns = page.Items
+	tip := r.world.network.Node(0).State()
+	b.Title, b.Network = "sequencer demo", r.c.base
+	b.Height, b.Slot, b.Elapsed = uint64(tip.Height), uint64(tip.Slot), time.Since(r.started)
+	b.Events = append(r.board.Events, r.events...)
+	b.Events = b.Events[max(0, len(b.Events)-200):]
+	r.board = b
+	return nil
+}
+
+// changesOf tells what a transaction has done since it was looked at before;
+// old is the zero value for one that is new.
+func changesOf(old, t transaction) []boardEvent {
+	at := boardEvent{At: time.Now(), Queue: t.Queue, UID: t.UID}
+	var events []boardEvent
+	if old.State == "" {
+		posted := at
+		posted.To, posted.Detail = "WAITING", t.Type
+		events, old.State = append(events, posted), "WAITING"
+	}
+	for i, a := range t.Attempts {
+		// What was mended between two looks shows in no state.
+		if a.Error != nil && (i >= len(old.Attempts) || old.Attempts[i].Error == nil) {
+			failed := at
+			failed.Extra = fmt.Sprintf("attempt %s: %s", a.Number, a.Error.Code)
+			events = append(events, failed)
+		}
+	}
+	from := old.State
+	for _, state := range between(old.State, t.State) {
+		e := at
+		e.From, e.To = from, state
+		switch state {
+		case "DISPATCHING":
+			e.Detail = "by " + shorten(t.Sender, 12)
+		case "REVISION":
+			last := t.Attempts[len(t.Attempts)-1]
+			e.Detail = fmt.Sprintf("attempt %s, nonce %s, fee %s", last.Number, last.Nonce, minaText(last.Fee.String()))
+		case "DONE":
+			e.Detail = "in block " + landed(t).BlockHeight.String()
+		case "FAILED", "UNRESOLVED":
+			e.Extra = t.Error.String()
+		}
+		events, from = append(events, e), state
+	}
+	return events
+}
+
+// between lists the states that lead from one to another one, which stands
+// last: there is no way but through DISPATCHING, and none into a block but
+// through REVISION, however short they were.
+func between(from, to string) []string {
+	var way []string
+	if from == to {
+		return nil
+	}
+	if (from == "WAITING" || from == "RETRY") && (to == "REVISION" || to == "DONE" || to == "RETRY") {
+		way = append(way, "DISPATCHING")
+	}
+	if from != "REVISION" && to == "DONE" {
+		way = append(way, "REVISION")
+	}
+	return append(way, to)
+}
+
+// landed is the attempt that took effect, none if there is none.
+func landed(t transaction) attempt {
+	for _, a := range t.Attempts {
+		if a.Outcome == "included" {
+			return a
+		}
+	}
+	return attempt{}
+}
+
+// draw shows the last look: the board in place, or a line for each change.
+func (r *demoRound) draw(live bool) error {
+	if live {
+		width, height := r.screen.size()
+		return r.screen.Draw(r.board.lines(width, height))
+	}
+	var lines []line
+	for _, e := range r.events {
+		lines = append(lines, e.line())
+	}
+	return r.screen.Print(lines...)
+}
+
+// verdict is why the round did not come to a good end, nil if it did.
+func (r *demoRound) verdict() error {
+	var bad []string
+	for _, t := range r.txns {
+		if t.State != "DONE" {
+			bad = append(bad, fmt.Sprintf("%s is %s (%s)", t.UID, t.State, t.Error))
+		}
+	}
+	if len(bad) > 0 {
+		return outcomeError{exitFailure, strings.Join(bad, "\n")}
+	}
+	if err := r.world.verify(r.txns); err != nil {
+		return fmt.Errorf("checking the ledger: %w", err)
+	}
+	return nil
+}
+
+// A demoCount is the round in numbers.
+type demoCount struct {
+	queues, done, retries, attempts, failed int
+	blocks, ours                            int // the chain's, and those with a command of a sender
+	fees, wasted                            uint64
+}
+
+func (r *demoRound) count() demoCount {
+	n := demoCount{queues: len(r.board.Queues), blocks: int(r.board.Height)}
+	for _, t := range r.txns {
+		if t.State == "DONE" {
+			n.done++
+		}
+		retries, _ := t.Retries.Int64() // a number that the service wrote
+		n.retries += int(retries)
+		n.attempts += len(t.Attempts)
+		for _, a := range t.Attempts {
+			if a.Outcome == "failed" {
+				n.failed++
+			}
+		}
+	}
+	heights := map[uint32]bool{}
+	for _, e := range r.world.network.Effects() {
+		if !slices.ContainsFunc(r.world.senders, func(s senderEntry) bool { return s.AccountID == e.Payer }) {
+			continue
+		}
+		heights[e.Height] = true
+		n.fees += e.Fee
+		if !e.OK {
+			n.wasted += e.Fee
+		}
+	}
+	n.ours = len(slices.Collect(maps.Keys(heights)))
+	return n
+}

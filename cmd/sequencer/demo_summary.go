@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// summary says how the round ended, what went wrong on the way and, unless the
+// demo ends here, what to try next.
+func (r *demoRound) summary(failure error, once bool) []line {
+	n := r.count()
+	took := time.Since(r.started).Round(100 * time.Millisecond)
+	lines := []line{{}, {{fmt.Sprintf("All DONE in %s", took), style("1;32")}}, {}}
+	ledger := line{{"each one took effect once, in the order of its queue", green}}
+	if failure != nil {
+		lines, ledger = []line{{}, {{fmt.Sprintf("This did not end well, after %s", took), alarm}}}, nil
+		for reason := range strings.Lines(failure.Error()) {
+			lines = append(lines, line{{"  " + strings.TrimSpace(reason), red}})
+		}
+		lines = append(lines, line{})
+	}
+	wasted := ""
+	if n.wasted > 0 {
+		wasted = fmt.Sprintf(", %s of it for what failed in a block", minaFee(n.wasted))
+	}
+	for _, row := range []struct {
+		name string
+		text line
+	}{
+		{"queues", line{{fmt.Sprintf("%d, over %d senders", n.queues, len(r.board.Senders)), plain}}},
+		{"transactions", line{{fmt.Sprintf("%d, %d of them DONE", len(r.txns), n.done), plain}}},
+		{"blocks", line{{fmt.Sprintf("%d, %d with a transaction of ours", n.blocks, n.ours), plain}}},
+		{"attempts", line{{fmt.Sprint(n.attempts), plain}}},
+		{"retries", line{{fmt.Sprint(n.retries), plain}}},
+		{"failed in a block", line{{fmt.Sprint(n.failed), plain}}},
+		{"fees", line{{minaFee(n.fees).String() + " MINA" + wasted, plain}}},
+		{"time", line{{took.String(), plain}}},
+		{"ledger", ledger},
+	} {
+		if row.text != nil {
+			lines = append(lines, append(line{{"  " + row.name, dim}}.to(21), row.text...))
+		}
+	}
+	if mishaps := r.mishaps(); len(mishaps) > 0 {
+		lines = append(append(lines, line{}, line{{"On the way", bold}}), mishaps...)
+	}
+	lines = append(lines, line{})
+	if once {
+		return lines
+	}
+	return append(lines, r.advice()...)
+}
+
+// mishaps tells of every attempt that did not make it.
+func (r *demoRound) mishaps() []line {
+	var lines []line
+	for _, t := range r.txns {
+		for _, a := range t.Attempts {
+			if a.Outcome == "included" || a.Error == nil {
+				continue
+			}
+			what := a.Error.String()
+			if a.Outcome == "failed" {
+				what = fmt.Sprintf("included in block %s, failed there: %s", a.BlockHeight, a.Error.Code)
+			}
+			l := append(line{{"  " + t.UID, plain}}.to(21), span{"attempt " + a.Number.String() + "  ", dim}, span{what, magenta})
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
+// advice names what to try while the demo keeps serving.
+func (r *demoRound) advice() []line {
+	api := r.c.base + "/api/v1"
+	shown := "commit"
+	for _, t := range r.txns {
+		if len(t.Attempts) > 1 {
+			shown = t.UID
+		}
+	}
+	lines := []line{{{"Try next, in another terminal", bold}}}
+	for _, command := range []string{
+		"curl -s " + api + "/transactions/" + shown,
+		"curl -s " + api + "/queues",
+		"curl -s " + api + "/senders",
+		"curl -s " + api + `/transactions -H 'Content-Type: application/json' -d '{"queue":"plan-autumn","type":"COMMIT_ALL_VOTING_BATCHES","data":{"planUid":"autumn"}}'`,
+		"go run ./cmd/sequencer txn show " + shown + " --url " + r.c.base,
+		"go run ./cmd/sequencer watch --url " + r.c.base,
+		"curl -s " + r.world.nodes[0] + ` -H 'Content-Type: application/json' -d '{"query":"{bestChain(maxLength:3){stateHash}}"}'`,
+	} {
+		lines = append(lines, line{{"  " + command, cyan}})
+	}
+	return append(lines, line{}, line{{"Mina GraphQL  ", dim}, {r.world.nodes[0], plain}},
+		line{{"namespace     ", dim}, {r.namespace, plain}}, line{},
+		line{{"Serving until Ctrl-C; changes are shown here.", bold}})
+}

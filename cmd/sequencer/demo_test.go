@@ -1,0 +1,321 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina"
+	"mina-sequencer/mina/devnet"
+)
+
+// spiedOutput keeps what is written and says when a text first occurs in it.
+type spiedOutput struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	waits map[string]chan struct{}
+}
+
+func (o *spiedOutput) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n, err := o.text.Write(p)
+	for text, seen := range o.waits {
+		if strings.Contains(o.text.String(), text) {
+			close(seen)
+			delete(o.waits, text)
+		}
+	}
+	return n, err
+}
+
+func (o *spiedOutput) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+func (o *spiedOutput) seen(text string) <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	seen := make(chan struct{})
+	if strings.Contains(o.text.String(), text) {
+		close(seen)
+		return seen
+	}
+	if o.waits == nil {
+		o.waits = map[string]chan struct{}{}
+	}
+	o.waits[text] = seen
+	return seen
+}
+
+// startDemo runs the demo in the background. The environment is one that was
+// set for a real network: none of it may be used.
+func startDemo(t *testing.T, args ...string) (out *spiedOutput, stop context.CancelFunc, code <-chan int) {
+	t.Helper()
+	env := map[string]string{
+		"SEQUENCER_MINA_URL": "http://192.0.2.1/graphql", "SEQUENCER_SENDERS": keyA + "=http://192.0.2.1", "SEQUENCER_SENDERS_FILE": "",
+		"SEQUENCER_MINA_QUORUM": "1", "SEQUENCER_API_KEYS": "me:read:0123456789abcdef", "SEQUENCER_KEY": "another",
+		"SEQUENCER_TYPES": "SEND_CLAIM_VOTE", "SEQUENCER_FEE": "0.2",
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	out = &spiedOutput{}
+	ended := make(chan int, 1)
+	all := append([]string{"demo", "--slot", "150ms"}, args...)
+	go func() { ended <- run(ctx, all, env, nil, out, out) }()
+	t.Cleanup(cancel)
+	return out, cancel, ended
+}
+
+// number finds a row of the summary and the number it begins with.
+func number(t *testing.T, text, row string) float64 {
+	t.Helper()
+	m := regexp.MustCompile(`(?m)^  ` + row + ` +([0-9.]+)`).FindStringSubmatch(text)
+	if m == nil {
+		t.Errorf("no %s in\n%s", row, text)
+		return -1
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		t.Error(err)
+	}
+	return n
+}
+
+func TestDemoOnce(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	out, _, ended := startDemo(t, "--once", "--addr", "127.0.0.1:0", "--log", log)
+	if code := <-ended; code != exitOK {
+		t.Fatalf("code %d\n%s", code, out)
+	}
+	text := out.String()
+	for row, atLeast := range map[string]float64{"retries": 1, "failed in a block": 1, "blocks": 10, "attempts": 26} {
+		if n := number(t, text, row); n < atLeast {
+			t.Errorf("%s: %v", row, n)
+		}
+	}
+	if n := number(t, text, "fees"); n < 25*0.2 || n > 10 {
+		t.Errorf("fees %v: SEQUENCER_FEE is not heeded, or they are not counted", n)
+	}
+	want := []string{"6, over 4 senders", "24, 24 of them DONE", "took effect once, in the order of its queue", "worker busy", "20202", "precondition_unsatisfied"}
+	for _, item := range votingRound() {
+		want = append(want, "WAITING  "+item.uid+"  "+item.kind, "REVISION → DONE  "+item.uid+"  in block ")
+	}
+	for _, part := range want {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, text)
+		}
+	}
+	if strings.Contains(text, "\x1b") || strings.Contains(text, "Try next") {
+		t.Errorf("for a terminal, or for somebody who stays:\n%s", text)
+	}
+	if logged, err := os.ReadFile(log); err != nil || !bytes.Contains(logged, []byte(`"txn":"commit"`)) {
+		t.Errorf("log (%v): %.300s", err, logged)
+	}
+}
+
+// TestDemoFails: what ends otherwise than DONE is an error, and named.
+func TestDemoFails(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	code := run(t.Context(), []string{"demo", "--slot", "150ms", "--once", "--addr", "127.0.0.1:0"}, map[string]string{"SEQUENCER_MAX_RETRIES": "0"}, nil, &out, &out)
+	if code != exitFailure {
+		t.Errorf("code %d", code)
+	}
+	for _, want := range []string{"did not end well", "is FAILED (20202: ", "is FAILED (Account_app_state_0_precondition_unsatisfied: "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "took effect once") {
+		t.Errorf("calls it a good end:\n%s", out.String())
+	}
+}
+
+func TestDemoServes(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	out, stop, ended := startDemo(t, "--addr", taken.Addr().String())
+	select {
+	case <-out.seen("Serving until"):
+	case code := <-ended:
+		t.Fatalf("ended with %d\n%s", code, out)
+	}
+	if !strings.Contains(out.String(), taken.Addr().String()+" cannot be had") {
+		t.Errorf("does not say that the port is another one:\n%s", out)
+	}
+	curl := regexp.MustCompile(`curl -s (\S+/transactions) -H '([^:]+): ([^']+)' -d '(\S+)'`).FindStringSubmatch(out.String())
+	if curl == nil {
+		t.Fatalf("no way to post in\n%s", out)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, curl[1], strings.NewReader(curl[4]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set(curl[2], curl[3])
+	req.Header.Set("Idempotency-Key", "mine")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusAccepted {
+		t.Fatalf("status %d: %s", resp.StatusCode, body)
+	}
+	select {
+	case <-out.seen("REVISION → DONE  mine"):
+	case code := <-ended:
+		t.Fatalf("ended with %d\n%s", code, out)
+	}
+	stop()
+	if code := <-ended; code != exitOK {
+		t.Errorf("code %d after the interrupt\n%s", code, out)
+	}
+}
+
+func TestDemoInterrupted(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]int{"--once": exitInterrupted, "--addr=127.0.0.1:0": exitOK} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			out, stop, ended := startDemo(t, args, "--addr", "127.0.0.1:0")
+			select {
+			case <-out.seen("DISPATCHING → REVISION"):
+			case code := <-ended:
+				t.Fatalf("ended with %d\n%s", code, out)
+			}
+			stop()
+			if code := <-ended; code != want {
+				t.Errorf("code %d, not %d\n%s", code, want, out)
+			}
+		})
+	}
+}
+
+func TestDemoRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		args string
+		env  map[string]string
+		want string
+	}{
+		{"--slot 1ms", nil, "--slot"},
+		{"--addr 0.0.0.0:0", map[string]string{"SEQUENCER_INSECURE": "true"}, "SEQUENCER_ADDR"},
+		{"--log /nonexistent/log", nil, "--log"},
+		{"--once", map[string]string{"SEQUENCER_FEE": "much"}, "SEQUENCER_FEE"},
+	} {
+		var out bytes.Buffer
+		code := run(t.Context(), append([]string{"demo"}, strings.Fields(tc.args)...), tc.env, nil, &out, &out)
+		if code != exitUsage || !strings.Contains(out.String(), tc.want) {
+			t.Errorf("%s %v: code %d\n%s", tc.args, tc.env, code, out.String())
+		}
+	}
+}
+
+func TestDemoVerify(t *testing.T) {
+	t.Parallel()
+	const queue = "claim-1"
+	zkApp, payer := devworker.ZkApp(queue), devnet.Key(1)
+	one := devworker.NextState("0", "one")
+	two := devworker.NextState(one, "two")
+	type effect struct{ uid, from, to string }
+	for _, tc := range []struct {
+		name    string
+		effects []effect
+		known   []string
+		want    string
+	}{
+		{"in order", []effect{{"one", "0", one}, {"two", one, two}}, []string{"one", "two"}, ""},
+		{"a failed one between", []effect{{"one", "0", one}, {"", "0", "5"}, {"two", one, two}}, []string{"one", "two"}, ""},
+		{"other order", []effect{{"two", "0", two}, {"one", two, one}}, []string{"one", "two"}, "two took effect in block 2, out of turn"},
+		{"missing", []effect{{"one", "0", one}}, []string{"one", "two"}, "two took no effect"},
+		{"unknown", []effect{{"one", "0", one}, {"", one, two}}, []string{"one"}, "which no transaction knows"},
+		{"wrong state", []effect{{"one", "0", two}}, []string{"one"}, "is not what its transactions make of it"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			network, err := devnet.New(devnet.Config{FundAll: true, BlockOnSend: true, SlotTime: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := httptest.NewServer(network)
+			defer server.Close()
+			w := &demoWorld{network: network}
+			hashes := map[string]string{"two": "not sent"}
+			for i, e := range tc.effects {
+				command, err := devnet.Build(devnet.Plan{Payer: payer, Nonce: uint32(i), Fee: 1e9, Memo: fmt.Sprint(i),
+					Updates: []devnet.Update{{Account: zkApp, Expect: map[int]string{0: e.from}, Set: map[int]string{0: e.to}}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if hashes[e.uid], err = mina.NewNode(server.URL+"/graphql", mina.NodeOptions{}).Send(t.Context(), command); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var done []transaction
+			for _, uid := range tc.known {
+				done = append(done, transaction{UID: uid, Queue: queue, Hash: hashes[uid]})
+			}
+			got := ""
+			if err := w.verify(done); err != nil {
+				got = err.Error()
+			}
+			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("verify: %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestDemoChanges(t *testing.T) {
+	t.Parallel()
+	tried := []attempt{{Number: "1", Nonce: "0", Fee: "100000000", Outcome: "included", BlockHeight: "7"}}
+	failed := []attempt{{Number: "1", Error: &apiFault{Code: "502"}}}
+	for _, tc := range []struct {
+		name     string
+		old, now transaction
+		want     []string
+	}{
+		{"posted", transaction{}, transaction{State: "WAITING", Type: "T"}, []string{"→WAITING T"}},
+		{"posted and bound", transaction{}, transaction{State: "DISPATCHING", Sender: "B62"}, []string{"→WAITING ", "WAITING→DISPATCHING by B62"}},
+		{"nothing", transaction{State: "DONE"}, transaction{State: "DONE"}, nil},
+		{"all at once", transaction{State: "RETRY"}, transaction{State: "DONE", Attempts: tried},
+			[]string{"RETRY→DISPATCHING by ", "DISPATCHING→REVISION attempt 1, nonce 0, fee 0.1", "REVISION→DONE in block 7"}},
+		{"back where it was", transaction{State: "WAITING"}, transaction{State: "WAITING", Attempts: failed}, []string{"→ attempt 1: 502"}},
+		{"known failure", transaction{State: "RETRY", Attempts: failed}, transaction{State: "DISPATCHING", Attempts: failed}, []string{"RETRY→DISPATCHING by "}},
+		{"failed", transaction{State: "RETRY"}, transaction{State: "FAILED", Error: &apiFault{Code: "X", Message: "why"}}, []string{"RETRY→FAILED X: why"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, e := range changesOf(tc.old, tc.now) {
+				got = append(got, e.From+"→"+e.To+" "+e.Detail+e.Extra)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mina-sequencer/mina/devnet"
+)
+
+// devnetFlags describe the simulated network to start.
+type devnetFlags struct {
+	addr     string
+	insecure bool
+	nodes    int
+	slot     time.Duration
+	fill     float64
+	k        int
+	seed     uint64
+	network  string
+	accounts []string
+	fund     minaFee
+}
+
+func newDevnetCommand(a *app) *cobra.Command {
+	f := devnetFlags{fund: devnet.DefaultFunds}
+	var fund string
+	cmd := &cobra.Command{
+		Use:   "devnet",
+		Short: "Run simulated Mina nodes",
+		Long: `Runs simulated Mina nodes until interrupted: GraphQL as a daemon has it, with a
+pool, a ledger, blocks and reorgs, but without proofs. Node 2 listens on the port
+after node 1's, and so on. Without --accounts every public key has an account.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if fund != "" {
+				if err := f.fund.EnvDecode(fund); err != nil {
+					return usagef("--fund %w", err)
+				}
+			}
+			return runDevnet(cmd.Context(), a, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.addr, "addr", "127.0.0.1:3085", "address of the first node")
+	flags.BoolVar(&f.insecure, "insecure", false, "listen on an address that is not loopback: anybody may control the network")
+	flags.IntVar(&f.nodes, "nodes", 1, "number of nodes")
+	flags.DurationVar(&f.slot, "slot", devnet.DefaultSlotTime, "length of a slot")
+	flags.Float64Var(&f.fill, "fill", devnet.DefaultFillRate, "share of the slots that have a block")
+	flags.IntVar(&f.k, "k", devnet.DefaultK, "blocks that a node remembers")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of the dice that decide which slots have a block")
+	flags.StringVar(&f.network, "network", "testnet", "network id, without mina:")
+	flags.StringSliceVar(&f.accounts, "accounts", nil, "public keys that have an account, and no others")
+	flags.StringVar(&fund, "fund", "", "what each of --accounts has, in MINA (default 1000000)")
+	return cmd
+}
+
+func runDevnet(ctx context.Context, a *app, f devnetFlags) error {
+	host, port, err := net.SplitHostPort(f.addr)
+	if err != nil {
+		return usagef("--addr wants host:port")
+	}
+	first, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return usagef("--addr wants host:port with a port of at most 65535")
+	}
+	if !isLoopback(host) && !f.insecure {
+		return usagef("--addr is not loopback: whoever reaches it controls the network; --insecure allows it")
+	}
+	if f.fill <= 0 {
+		return usagef("--fill wants more than 0, up to 1")
+	}
+	config := devnet.Config{
+		Nodes: f.nodes, SlotTime: f.slot, FillRate: f.fill, K: f.k, Seed: f.seed, NetworkID: f.network,
+		FundAll: len(f.accounts) == 0, Accounts: map[string]devnet.Account{}, Log: newLogger(a.stderr, logConfig{}),
+	}
+	for _, key := range f.accounts {
+		config.Accounts[key] = devnet.Account{Balance: uint64(f.fund)}
+	}
+	network, err := devnet.New(config)
+	if err != nil {
+		return usageError{err}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var listeners []net.Listener
+	defer func() {
+		for _, l := range listeners {
+			_ = l.Close()
+		}
+	}()
+	for i := range network.Nodes() {
+		at := first
+		if at > 0 {
+			at += uint64(i)
+		}
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.FormatUint(at, 10)))
+		if err != nil {
+			return fmt.Errorf("starting node %d: %w", i+1, err)
+		}
+		listeners = append(listeners, l)
+	}
+	urls := ""
+	for i, l := range listeners {
+		if i > 0 {
+			urls += ","
+		}
+		urls += "http://" + l.Addr().String() + "/graphql"
+	}
+	fmt.Fprintf(a.stdout, `%d simulated node(s), one slot every %s
+  GraphQL   %s
+  control   http://%s/control/state
+use it with
+  SEQUENCER_MINA_URL=%s sequencer serve
+`, len(listeners), f.slot, urls, listeners[0].Addr(), urls)
+
+	var wg sync.WaitGroup
+	failed := make(chan error, len(listeners)+1)
+	wg.Go(func() { failed <- network.Run(ctx) })
+	for i, l := range listeners {
+		server := &http.Server{
+			Handler: network.Node(i), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+			// A node told to hang lets go when the process ends.
+			BaseContext: func(net.Listener) context.Context { return ctx },
+		}
+		wg.Go(func() {
+			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				failed <- fmt.Errorf("serving node %d: %w", i+1, err)
+			}
+		})
+		wg.Go(func() {
+			<-ctx.Done()
+			stop, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+			defer done()
+			if server.Shutdown(stop) != nil {
+				_ = server.Close()
+			}
+		})
+	}
+	select {
+	case <-ctx.Done():
+		err = nil
+	case err = <-failed:
+	}
+	cancel()
+	wg.Wait()
+	return err
+}

@@ -1,0 +1,186 @@
+// Command sequencer queues zkApp transactions and brings each of them into a
+// Mina block once, in order. It is the service, a simulated Mina node, and the
+// client of the service's HTTP API.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes, as `sequencer help` lists them.
+const (
+	exitOK = iota
+	exitFailure
+	exitUsage
+	exitNotFound
+	exitConflict
+	exitRefused
+	exitUnavailable
+	exitNotFinal
+	exitInterrupted = 130
+)
+
+const exitHelp = `Exit codes:
+  0  done
+  1  failed; also a transaction waited for that ended FAILED or UNRESOLVED,
+     and an audit that found something
+  2  wrong usage, or a bad setting
+  3  not found
+  4  conflict: the state does not allow it, or a key was used for something else
+  5  refused: invalid, too large, or not permitted
+  6  not reachable, or not able now: try again later
+  7  still not final when the wait was over
+  130  interrupted`
+
+func main() {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		// The first signal drains, the second one does not wait. The default
+		// action would do for that, but the first process of a container has none.
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(exitInterrupted)
+	}()
+	env := map[string]string{}
+	for _, pair := range os.Environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		env[name] = value
+	}
+	os.Exit(run(ctx, os.Args[1:], env, os.Stdin, os.Stdout, os.Stderr))
+}
+
+// An app is what a command gets from the outside.
+type app struct {
+	env            map[string]string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	// poll is the least time between two questions about the same thing.
+	poll time.Duration
+}
+
+// run is the whole program but for signals and the end of the process; ctx
+// ends with the first signal. It returns the exit code.
+func run(ctx context.Context, args []string, env map[string]string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr, poll: time.Second}
+	return a.run(ctx, args)
+}
+
+func (a *app) run(ctx context.Context, args []string) int {
+	started := false
+	root := &cobra.Command{
+		Use:               "sequencer",
+		Short:             "Brings zkApp transactions into Mina blocks, once and in order",
+		Long:              "sequencer queues zkApp transactions and brings each of them into a Mina block, once and in order.\n\n" + exitHelp,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		Args:              cobra.NoArgs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun:  func(*cobra.Command, []string) { started = true },
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetArgs(args)
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.AddGroup(&cobra.Group{ID: "service", Title: "Services:"}, &cobra.Group{ID: "client", Title: "Client of a running service:"})
+	for _, cmd := range []*cobra.Command{newServeCommand(a), newDemoCommand(a), newDevnetCommand(a)} {
+		cmd.GroupID = "service"
+		root.AddCommand(cmd)
+	}
+	for _, cmd := range []*cobra.Command{newPostCommand(a), newTxnCommand(a), newQueueCommand(a), newSenderCommand(a), newWatchCommand(a)} {
+		cmd.GroupID = "client"
+		root.AddCommand(cmd)
+	}
+	root.AddCommand(newAuditCommand(a), newVersionCommand(a))
+
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if !started {
+		err = usageError{err}
+	}
+	code := exitCode(ctx, err)
+	if shown, ok := errors.AsType[*problemError](err); ok && shown.asJSON {
+		_, _ = a.stderr.Write(endLine(shown.raw))
+		return code
+	}
+	fmt.Fprintf(a.stderr, "sequencer: %s\n", cleanLines(err.Error()))
+	if code == exitUsage && !isConfigError(err) {
+		fmt.Fprintf(a.stderr, "See '%s --help'.\n", cmd.CommandPath())
+	}
+	return code
+}
+
+// A usageError is a mistake on the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func isConfigError(err error) bool {
+	_, ok := errors.AsType[*configError](err)
+	return ok
+}
+
+// exitCode turns the error of a command into the process's exit code.
+func exitCode(ctx context.Context, err error) int {
+	if _, ok := errors.AsType[usageError](err); ok || isConfigError(err) {
+		return exitUsage
+	}
+	if p, ok := errors.AsType[*problemError](err); ok {
+		return p.exitCode()
+	}
+	if end, ok := errors.AsType[outcomeError](err); ok {
+		return end.code
+	}
+	if ctx.Err() != nil {
+		return exitInterrupted
+	}
+	if _, ok := errors.AsType[*unreachableError](err); ok {
+		return exitUnavailable
+	}
+	return exitFailure
+}
+
+// An outcomeError is a command that worked and found what its exit code says.
+type outcomeError struct {
+	code int
+	text string
+}
+
+func (e outcomeError) Error() string { return e.text }
+
+// cleanLines makes text safe for a terminal line by line.
+func cleanLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = clean(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// newGroup is a command that only holds others: without one of them it shows
+// its help, with an unknown one it fails.
+func newGroup(use, short string, subs ...*cobra.Command) *cobra.Command {
+	group := &cobra.Command{
+		Use: use, Short: short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	group.AddCommand(subs...)
+	return group
+}

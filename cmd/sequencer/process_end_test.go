@@ -1,0 +1,123 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
+)
+
+// drained: the first signal lets running work end and gives up the claims, so
+// that the next process need not wait for them to run out; a second signal ends
+// the process at once.
+func drained(t *testing.T, bin binaries) {
+	// Claims outlive the test: only what was given up is taken over.
+	r := newRig(t, bin, "drained", map[string]string{"SEQUENCER_CLAIM_TTL": "5m", "SEQUENCER_DISPATCH_TIMEOUT": "1m"})
+	for n := range uint64(3) {
+		r.worker(n + 1)
+	}
+	busy := func(s *serving, name string) {
+		t.Helper()
+		for i := range 6 {
+			r.post(s, fmt.Sprintf("q%d", i%3), fmt.Sprintf("%s-%d", name, i))
+		}
+		r.eventually(patience, "worker 1 is asked", func() bool {
+			return slices.ContainsFunc(r.posted, func(p posting) bool {
+				x := r.get(p.uid)
+				a := x.Last()
+				return x.Phase == queues.PhaseDispatching && x.Sender == devnet.Key(1) && a != nil && a.Outcome == queues.Prepared
+			})
+		})
+	}
+	for _, tc := range []struct{ name, fault, timeout string }{
+		{"in time", `{"on":"prove","kind":"hang","wait":"1s"}`, "30s"},
+		{"out of time", `{"on":"prove","kind":"hang"}`, "1s"},
+	} {
+		r.fault(1, tc.fault)
+		s := r.serve(tc.name, map[string]string{"SEQUENCER_SHUTDOWN_TIMEOUT": tc.timeout})
+		busy(s, strings.ReplaceAll(tc.name, " ", "-"))
+		s.signal(syscall.SIGTERM)
+		if code := r.exitCodeOf(s.program); code != exitOK {
+			t.Errorf("%s: drained with exit code %d", tc.name, code)
+		}
+		if waiting := slices.ContainsFunc(r.posted, func(p posting) bool { return r.get(p.uid).State() != queues.Done }); !waiting {
+			t.Errorf("%s: nothing is left to be resumed", tc.name)
+		}
+		if r.call(http.MethodPost, r.urls[1]+"/control/release", "", nil) >= 300 {
+			t.Error("the worker is not released")
+		}
+		next := r.serve("after "+tc.name, nil)
+		r.allDone()
+		next.signal(syscall.SIGTERM)
+		if code := r.exitCodeOf(next.program); code != exitOK {
+			t.Errorf("after %s: drained with exit code %d", tc.name, code)
+		}
+	}
+
+	r.fault(1, `{"on":"prove","kind":"hang"}`)
+	s := r.serve("hurried", map[string]string{"SEQUENCER_SHUTDOWN_TIMEOUT": "5m"})
+	busy(s, "hurried")
+	s.signal(syscall.SIGTERM)
+	r.eventually(patience, "the process drains", func() bool {
+		resp, err := http.Get(s.api + "/senders")
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err != nil
+	})
+	select {
+	case <-s.ended:
+		t.Error("the process did not wait for its worker")
+	default:
+	}
+	s.signal(syscall.SIGTERM)
+	if code := r.exitCodeOf(s.program); code != exitInterrupted {
+		t.Errorf("ended by a second signal with exit code %d", code)
+	}
+}
+
+// redisKilled: Redis is killed with -9 in the middle of work, twice, and comes
+// back with what it had appended to its file.
+func redisKilled(t *testing.T, bin binaries) {
+	r := newRig(t, bin, "redis", nil, "appendfsync always")
+	for n := range uint64(3) {
+		r.worker(n+1, "--prove-time", "50ms")
+	}
+	services := []*serving{r.serve("first", nil), r.serve("second", nil)}
+	for round := range 3 {
+		if round == 1 {
+			atWorkers(workerError)(r)
+			inBlocks(r)
+		}
+		before := len(r.posted)
+		for i := range 8 {
+			r.post(services[i%2], fmt.Sprintf("q%d", i%4), fmt.Sprintf("r%d-%d", round, i))
+		}
+		r.eventually(patience, "some are done, some are not", func() bool {
+			done := 0
+			for _, p := range r.posted[before:] {
+				if r.get(p.uid).State() == queues.Done {
+					done++
+				}
+			}
+			return done > 1
+		})
+		r.redis.Kill()
+		r.redis.Restart()
+	}
+	r.allDone()
+	for _, s := range services {
+		select {
+		case <-s.ended:
+			t.Errorf("%s ended with Redis", s.name)
+		default:
+		}
+	}
+}

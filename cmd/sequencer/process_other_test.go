@@ -1,0 +1,9 @@
+//go:build unix && !linux
+
+package main
+
+import "syscall"
+
+// endWithParent has nothing to offer here: a test that is killed leaves its
+// processes behind.
+func endWithParent() *syscall.SysProcAttr { return nil }

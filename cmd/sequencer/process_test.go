@@ -1,0 +1,310 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// TestProcesses runs the programs as they run in service, a real Redis among
+// them, and ends them in every way that a process can end.
+func TestProcesses(t *testing.T) {
+	t.Parallel()
+	bin := build(t)
+	for name, test := range map[string]func(*testing.T, binaries){
+		"KilledInEveryPhase": killedInEveryPhase,
+		"TakenOver":          takenOver,
+		"LegacyWorkerDies":   legacyWorkerDies,
+		"Drained":            drained,
+		"RedisKilled":        redisKilled,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, bin)
+		})
+	}
+}
+
+// A moment is when a sequencer is killed: before or after a write reaches Redis.
+type moment struct {
+	name  string
+	phase queues.Phase // that is on disk then
+	after bool
+	match func(write) bool
+	// trouble is made beforehand, so that there is such a write.
+	trouble func(*rig)
+}
+
+func to(p queues.Phase) func(write) bool { return func(w write) bool { return w.to == p } }
+
+func toWith(p queues.Phase, part, name string) func(write) bool {
+	return func(w write) bool { return w.to == p && w.sets(part, name) }
+}
+
+func atWorkers(fault string) func(*rig) {
+	return func(r *rig) {
+		for n := range r.workers {
+			r.fault(n, fault)
+		}
+	}
+}
+
+func inBlocks(r *rig) {
+	r.control("fail-next", `{"count":3,"reasons":["Account_app_state_0_precondition_unsatisfied"]}`)
+}
+
+const (
+	workerError = `{"on":"prove","kind":"error","code":"30001","message":"no luck"}`
+	workerBusy  = `{"on":"prove","kind":"busy"}`
+)
+
+func moments() []moment {
+	return []moment{
+		{"bound, nothing planned", queues.PhaseDispatching, false, toWith(queues.PhaseDispatching, "f", ".plan"), nil},
+		{"attempt planned", queues.PhaseDispatching, true, toWith(queues.PhaseDispatching, "f", ".plan"), nil},
+		{"worker answered, bytes not stored", queues.PhaseDispatching, false, toWith(queues.PhaseDispatching, "b", ""), nil},
+		{"bytes stored", queues.PhaseDispatching, true, toWith(queues.PhaseDispatching, "b", ""), nil},
+		{"sent, not noted", queues.PhaseDispatching, false, to(queues.PhaseSent), nil},
+		{"sent", queues.PhaseSent, true, to(queues.PhaseSent), nil},
+		{"sent, wait not begun", queues.PhaseSent, false, to(queues.PhaseWatching), nil},
+		{"wait begun", queues.PhaseWatching, true, to(queues.PhaseWatching), nil},
+		{"in a block, not noted", queues.PhaseWatching, false, toWith(queues.PhaseDone, "x", "landed"), nil},
+		{"failed in a block, not noted", queues.PhaseWatching, false, to(queues.PhaseFailing), inBlocks},
+		{"failed in a block", queues.PhaseFailing, true, to(queues.PhaseFailing), inBlocks},
+		{"worker's error", queues.PhaseFailing, true, to(queues.PhaseFailing), atWorkers(workerError)},
+		{"error, delay not begun", queues.PhaseFailing, false, to(queues.PhaseDelayed), atWorkers(workerError)},
+		{"delay begun", queues.PhaseDelayed, true, to(queues.PhaseDelayed), atWorkers(workerError)},
+		{"delay over", queues.PhaseDelayed, false, toWith(queues.PhaseDispatching, "x", "retries"), atWorkers(workerError)},
+		{"retry begun", queues.PhaseDispatching, true, toWith(queues.PhaseDispatching, "x", "retries"), atWorkers(workerError)},
+		{"worker busy", queues.PhaseDispatching, false, to(queues.PhaseWaiting), atWorkers(workerBusy)},
+		{"back in the queue", queues.PhaseWaiting, true, to(queues.PhaseWaiting), atWorkers(workerBusy)},
+		{"done, callback not told", queues.PhaseDone, true, toWith(queues.PhaseDone, "x", "landed"), nil},
+		{"done, not final", queues.PhaseDone, false, toWith(queues.PhaseDone, "x", "final"), nil},
+	}
+}
+
+// killedInEveryPhase: killed with -9 in every phase, and started again each
+// time, everything is done once and in order.
+func killedInEveryPhase(t *testing.T, bin binaries) {
+	r := newRig(t, bin, "killed", nil)
+	for n := range uint64(3) {
+		r.worker(n+1, "--prove-time", "30ms")
+	}
+	through := map[string]string{"SEQUENCER_REDIS_URL": "redis://" + r.gate.addr}
+	kills, counts := 0, map[queues.Phase]int{}
+	var table strings.Builder
+	note := func(name string, p, want queues.Phase) {
+		if p != want {
+			t.Errorf("killed at %q: %s is on disk, want %s", name, p, want)
+		}
+		kills++
+		counts[p]++
+		fmt.Fprintf(&table, "\n%8d  %-35s %s, %s", kills, name, p.State(), p.Queue())
+	}
+
+	// Accepted, and killed before anything else could happen.
+	s := r.serve("serve 0", through)
+	for i := range 4 {
+		r.post(s, fmt.Sprintf("q%d", i%2), fmt.Sprintf("first-%d", i))
+	}
+	s.kill()
+	note("accepted", r.get("first-3").Phase, queues.PhaseWaiting)
+
+	for i, m := range moments() {
+		r.gate.open()
+		s := r.serve(fmt.Sprintf("serve %d", i+1), through)
+		for j := range 2 {
+			r.post(s, fmt.Sprintf("q%d", (2*i+j)%4), fmt.Sprintf("txn-%02d-%d", i, j))
+		}
+		if m.trouble != nil {
+			m.trouble(r)
+		}
+		hit := r.gate.shutAt(m.match, m.after)
+		select {
+		case w := <-hit:
+			s.kill()
+			note(m.name, r.get(w.uid).Phase, m.phase)
+		case <-time.After(patience):
+			t.Fatalf("no moment like %q", m.name)
+		}
+	}
+	r.gate.open()
+	r.serve("the last serve", nil)
+	r.allDone()
+	for _, p := range []queues.Phase{queues.PhaseWaiting, queues.PhaseDispatching, queues.PhaseSent, queues.PhaseWatching,
+		queues.PhaseFailing, queues.PhaseDelayed, queues.PhaseDone} {
+		if counts[p] == 0 {
+			t.Errorf("never killed in %s", p)
+		}
+		fmt.Fprintf(&table, "\n%8d× %s, %s", counts[p], p.State(), p.Queue())
+	}
+	t.Logf("killed with -9 at %d moments:%s", kills, &table)
+}
+
+// takenOver: of two processes on one Redis one is killed, and then one is
+// stopped for longer than its claims live and goes on.
+func takenOver(t *testing.T, bin binaries) {
+	const ttl = 2 * time.Second
+	r := newRig(t, bin, "taken", map[string]string{"SEQUENCER_CLAIM_TTL": ttl.String()})
+	for n := range uint64(3) {
+		r.worker(n+1, "--prove-time", "50ms")
+	}
+	first := r.serve("first", nil)
+	for i := range 9 {
+		r.post(first, fmt.Sprintf("q%d", i%3), fmt.Sprintf("kill-%d", i))
+	}
+	var one string
+	r.eventually(patience, "the first process works on all queues", func() bool {
+		all := r.processes()
+		if len(all) == 1 {
+			one = all[0]
+		}
+		return one != "" && len(r.claimed(one)) >= 3
+	})
+	second := r.serve("second", nil)
+	r.eventually(patience, "the second process beats", func() bool { return len(r.processes()) == 2 })
+	two := r.processes()[0]
+	if two == one {
+		two = r.processes()[1]
+	}
+	first.kill()
+	killed, held := r.now(), len(r.claimed(one))
+	r.eventually(2*ttl, "the second process has taken over", func() bool { return len(r.claimed(one)) == 0 })
+	t.Logf("%d claims of a process killed with -9 taken over in %v, with claims that live %v", held, r.now().Sub(killed), ttl)
+
+	// Stopped with a worker's call in hand: a legacy worker that sends by
+	// itself, and others whose answers are there when the process wakes up.
+	r.allDone()
+	account := devnet.Key(9)
+	r.worker(9, "--prove-time", "500ms", "--legacy")
+	if status := r.call(http.MethodPost, second.api+"/senders", fmt.Sprintf(`{"accountId":%q,"workerUrl":%q}`, account, r.urls[9]), nil); status >= 300 {
+		t.Fatalf("registering: %d", status)
+	}
+	for n := range uint64(3) {
+		r.fault(n+1, `{"on":"prove","kind":"hang","wait":"500ms","after":true,"times":2}`)
+	}
+	for i := range 12 {
+		r.post(second, fmt.Sprintf("s%d", i%4), fmt.Sprintf("stop-%02d", i))
+	}
+	var began time.Time
+	r.eventually(patience, "four workers are at work", func() bool {
+		calls := 0
+		for _, uid := range r.claimed(two) {
+			a := r.get(uid).Last()
+			if a != nil && a.EndedAt.IsZero() && a.Outcome == queues.Prepared && (a.Legacy || a.Sender != account) {
+				calls++
+			}
+		}
+		switch {
+		case calls < 4:
+			began = time.Time{}
+		case began.IsZero():
+			began = r.now()
+		}
+		return calls >= 4 && r.now().Sub(began) > 100*time.Millisecond
+	})
+	second.signal(syscall.SIGSTOP)
+	stopped := r.now()
+	third := r.serve("third", nil)
+	r.eventually(patience, "three lives of a claim are over", func() bool { return r.now().Sub(stopped) > 3*ttl })
+	if n := len(r.claimed(two)); n > 0 {
+		t.Errorf("%d claims are still with a process stopped for %v", n, 3*ttl)
+	}
+	second.signal(syscall.SIGCONT)
+	for i := range 4 {
+		r.post(third, fmt.Sprintf("s%d", i%4), fmt.Sprintf("cont-%d", i))
+	}
+	r.allDone()
+	select {
+	case <-second.ended:
+		t.Error("the stopped process did not go on")
+	default:
+	}
+}
+
+// legacyWorkerDies: of a worker that dies right after it sent, the transaction
+// is found on the chain. Of one that dies right before, a person has to say so.
+// A sequencer that dies before it has noted what such a worker sent is no reason
+// to ask a person.
+func legacyWorkerDies(t *testing.T, bin binaries) {
+	r := newRig(t, bin, "legacy", map[string]string{"SEQUENCER_DISPATCH_TIMEOUT": "2s"})
+	sent := r.worker(1, "--legacy", "--exit-after-send")
+	s := r.serve("serve", nil)
+	r.post(s, "after", "after")
+	if code := r.exitCodeOf(sent); code != 1 {
+		t.Errorf("the worker ended with %d", code)
+	}
+	r.worker(1, "--legacy") // which would do it again, were it asked to
+	r.allDone()             // with the hash that the dead one never told
+	if x := r.get("after"); len(x.Attempts) != 1 || x.Retries != 0 {
+		t.Errorf("dispatched again: %d retries, %+v", x.Retries, x.Attempts)
+	}
+
+	if status := r.call(http.MethodPost, s.api+"/senders/"+devnet.Key(1)+"/drain", "", nil); status >= 300 {
+		t.Fatalf("draining: %d", status)
+	}
+	unsent := r.worker(2, "--legacy", "--exit-before-send")
+	if status := r.call(http.MethodPost, s.api+"/senders", fmt.Sprintf(`{"accountId":%q,"workerUrl":%q}`, devnet.Key(2), r.urls[2]), nil); status >= 300 {
+		t.Fatalf("registering: %d", status)
+	}
+	r.post(s, "before", "before")
+	if code := r.exitCodeOf(unsent); code != 1 {
+		t.Errorf("the worker ended with %d", code)
+	}
+	r.worker(2, "--legacy")
+	r.eventually(patience, "nobody knows", func() bool { return r.get("before").State() == queues.Unresolved })
+	if x := r.get("before"); x.Error == nil || x.Error.Code != "OUTCOME_UNKNOWN" || len(x.Attempts) != 1 || x.Retries != 0 {
+		t.Errorf("error %v, %d retries, %+v", x.Error, x.Retries, x.Attempts)
+	}
+	if x, err := r.pool.Get(t.Context(), devnet.Key(2)); err != nil || x.Reason != senders.OutcomeUnknown {
+		t.Errorf("its sender: %+v, %v", x, err)
+	}
+	var problem struct{ Code string }
+	at := s.api + "/transactions/before"
+	if status := r.call(http.MethodPost, at+"/retry", "", &problem); status != http.StatusConflict || problem.Code != "MIGHT_STILL_LAND" {
+		t.Errorf("retry before it is settled: %d %s", status, problem.Code)
+	}
+	if status := r.call(http.MethodPost, at+"/resolve", `{"outcome":"dead"}`, nil); status != http.StatusOK {
+		t.Errorf("resolve: %d", status)
+	}
+	if x, err := r.pool.Get(t.Context(), devnet.Key(2)); err != nil || !x.Available() || x.State() != queues.QueueFree {
+		t.Errorf("its sender: %+v, %v", x, err)
+	}
+	if status := r.call(http.MethodPost, at+"/retry", "", nil); status >= 300 {
+		t.Errorf("retry: %d", status)
+	}
+	if status := r.call(http.MethodPost, s.api+"/senders/"+devnet.Key(1)+"/resume", "", nil); status >= 300 {
+		t.Fatalf("resuming: %d", status)
+	}
+	r.allDone()
+
+	// The sequencer dies with the worker's answer in hand.
+	s.kill()
+	s = r.serve("killed", map[string]string{"SEQUENCER_REDIS_URL": "redis://" + r.gate.addr})
+	hit := r.gate.shutAt(to(queues.PhaseSent), false)
+	r.post(s, "answered", "answered")
+	r.post(s, "answered", "behind")
+	select {
+	case w := <-hit:
+		s.kill()
+		if x := r.get(w.uid); x.Hash() != "" || x.Phase != queues.PhaseDispatching {
+			t.Errorf("killed too late: %s is %s, hash %s", w.uid, x.Phase, x.Hash())
+		}
+	case <-time.After(patience):
+		t.Fatal("the worker has not answered")
+	}
+	r.serve("again", nil)
+	r.allDone()
+	if x := r.get("answered"); len(x.Attempts) != 1 || x.Retries != 0 {
+		t.Errorf("dispatched again: %d retries, %+v", x.Retries, x.Attempts)
+	}
+}

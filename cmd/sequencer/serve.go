@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime/debug"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+)
+
+func newServeCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the HTTP API and run the queues",
+		Long: `Serves the HTTP API and runs the queues until interrupted. It is configured by
+environment variables only, see docs/configuration.md; SEQUENCER_MINA_URL is the
+one that has no default.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), a) },
+	}
+}
+
+func serve(ctx context.Context, a *app) error {
+	cfg, warnings, err := loadConfig(ctx, a.env, needs{Mina: true, Types: builtinTypes()})
+	if err != nil {
+		return err
+	}
+	log := newLogger(a.stderr, cfg.Log)
+	if _, set := a.env["GOGC"]; !set {
+		// The heap of a sequencer is small: with the default it would be
+		// collected many times a second under load.
+		debug.SetGCPercent(800)
+	}
+	for _, w := range warnings {
+		log.Warn(w)
+	}
+	client, disconnect, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	if cfg.Redis.URL.Options() == nil {
+		log.Warn("no SEQUENCER_REDIS_URL: the store is embedded, and all of it is gone when this process ends")
+	}
+	s, err := newService(cfg, client, log)
+	if err != nil {
+		return err
+	}
+	// Bound first, so that a port in use is an error of the start.
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.HTTP.Addr)
+	if err != nil {
+		return fmt.Errorf("listening on SEQUENCER_ADDR: %w", err)
+	}
+	if err := s.start(ctx); err != nil {
+		_ = l.Close()
+		return err
+	}
+	log.Info("serving", "addr", l.Addr().String(), "config", cfg)
+	err = s.run(ctx, l)
+	log.Info("stopped")
+	return err
+}
+
+// connect returns a client of the configured Redis, or of an embedded one that
+// lives as long as the process.
+func connect(cfg config) (client redis.UniversalClient, disconnect func(), err error) {
+	if options := cfg.Redis.URL.Options(); options != nil {
+		options.ClientName = "sequencer"
+		client = redis.NewUniversalClient(options)
+		return client, func() { _ = client.Close() }, nil
+	}
+	mini := miniredis.NewMiniRedis()
+	mini.ClockTTL(true)
+	if err := mini.StartAddr("127.0.0.1:0"); err != nil {
+		return nil, nil, fmt.Errorf("starting the embedded store: %w", err)
+	}
+	client = redis.NewClient(&redis.Options{Addr: mini.Addr()})
+	return client, func() {
+		_ = client.Close()
+		mini.Close()
+	}, nil
+}

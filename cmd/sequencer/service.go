@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/api"
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/mina"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+	"mina-sequencer/sequencer"
+)
+
+// A service is everything that one process runs, wired together.
+type service struct {
+	cfg       config
+	log       *slog.Logger
+	store     *queues.Store
+	senders   *senders.Pool
+	chain     *mina.Tracker
+	sequencer *sequencer.Sequencer
+	handler   http.Handler
+}
+
+// newService wires a service on a Redis; nothing runs before run.
+func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*service, error) {
+	store, err := queues.Open(client, queues.Options{
+		Namespace: cfg.Redis.Namespace, Retention: cfg.Keep.Retention, EventsKeep: cfg.Keep.Events,
+		MaxWaiting: cfg.Keep.MaxWaiting, Replicas: cfg.Redis.Wait, UnresolvedLimit: cfg.Retry.UnresolvedLimit, Log: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	workers := dispatcher.NewClient(dispatcher.ClientOptions{Token: cfg.Senders.WorkerToken, Timeout: cfg.Cycle.DispatchTimeout})
+	types, err := newRegistry(workers, cfg.Types.WorkerTypes)
+	if err != nil {
+		return nil, err
+	}
+	var nodes []*mina.Node
+	for _, u := range cfg.Mina.URLs {
+		nodes = append(nodes, mina.NewNode(u, mina.NodeOptions{Timeout: cfg.Mina.Timeout}))
+	}
+	s := &service{cfg: cfg, log: log, store: store, senders: senders.New(store, client)}
+	s.chain = mina.NewTracker(mina.TrackerOptions{
+		Nodes: nodes, Quorum: cfg.Mina.Quorum,
+		Depth: max(cfg.Depth.Confirmations, cfg.Depth.Settle, cfg.Depth.Finality),
+	})
+	s.sequencer = sequencer.New(sequencer.Options{
+		Store: store, Senders: s.senders, Chain: s.chain, Types: types, Dispatch: []string(cfg.Types.Types),
+		Health: func(ctx context.Context, w dispatcher.Worker) error {
+			_, err := workers.Health(ctx, w)
+			return err
+		},
+		Namespace: cfg.Redis.Namespace, Policy: policy(cfg), Log: log,
+	})
+	scopes := map[string]api.Scope{"read": api.Read, "submit": api.Submit, "admin": api.Admin}
+	var keys []api.Key
+	for _, k := range cfg.HTTP.APIKeys {
+		keys = append(keys, api.Key{Name: k.Name, Scope: scopes[k.Scope], Secret: k.Key})
+	}
+	s.handler = api.New(api.Options{
+		Store: store, Senders: s.senders, Types: types, Control: s.sequencer,
+		ValidKey: validKey, Ready: s.ready, Keys: keys,
+		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
+	})
+	return s, nil
+}
+
+func validKey(key string) error {
+	_, err := mina.ParsePublicKey(key)
+	return err
+}
+
+// newRegistry knows the built-in types and those that the configuration names.
+func newRegistry(workers *dispatcher.Client, further []string) (*dispatcher.Registry, error) {
+	types := new(dispatcher.Registry)
+	if err := types.Register(dispatcher.VotingTypes(workers, dispatcher.NewRules(validKey))...); err != nil {
+		return nil, err
+	}
+	for _, name := range further {
+		if err := types.Register(dispatcher.NewRemote(workers, name, nil)); err != nil {
+			return nil, fmt.Errorf("SEQUENCER_WORKER_TYPES: %w", err)
+		}
+	}
+	return types, nil
+}
+
+func builtinTypes() []string {
+	types, err := newRegistry(nil, nil)
+	if err != nil {
+		panic(err) // the names are fixed
+	}
+	return types.Types()
+}
+
+func policy(cfg config) sequencer.Policy {
+	return sequencer.Policy{
+		CycleInterval: cfg.Cycle.Interval, InclusionInterval: cfg.Cycle.InclusionInterval,
+		DispatchTimeout: cfg.Cycle.DispatchTimeout, CallbackWait: cfg.Cycle.CallbackWait,
+		MaxRetries: cfg.Retry.Max, RetryDelay: cfg.Retry.Delay, RetryDelayMax: cfg.Retry.DelayMax,
+		Confirmations: cfg.Depth.Confirmations, SettleDepth: cfg.Depth.Settle, Finality: cfg.Depth.Finality,
+		Fee: uint64(cfg.Fee.First), FeeMax: uint64(cfg.Fee.Max), FeeBump: cfg.Fee.Bump.Float(),
+		BumpAfter: uint32(cfg.Fee.BumpAfter), ValidSlots: uint32(cfg.Fee.ValidSlots),
+		ClaimTTL: cfg.Claim.TTL, ClaimLimit: cfg.Claim.Limit, Retention: cfg.Keep.Retention,
+		ShutdownTimeout: cfg.HTTP.ShutdownTimeout,
+	}
+}
+
+// ready says how the parts are. Only the store decides whether the process
+// serves; the chain and the senders can come back while posts are accepted.
+func (s *service) ready(ctx context.Context) api.Readiness {
+	r := api.Readiness{Store: api.Part{OK: true}, Chain: api.Part{OK: true}, Senders: api.Part{OK: true}}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := s.store.Ping(ctx); err != nil {
+		r.Store = api.Part{Detail: err.Error()}
+	}
+	c := s.chain.Chain()
+	if c.At.IsZero() || time.Since(c.At) > time.Minute {
+		c = s.chain.Poll(ctx)
+	}
+	r.Chain.Detail = fmt.Sprintf("%d synced node(s), height %d, slot %d", c.Synced, c.Height, c.TipSlot)
+	if !c.Quorum {
+		r.Chain = api.Part{Detail: "no quorum of synced Mina nodes"}
+		if c.Err != nil {
+			r.Chain.Detail += ": " + c.Err.Error()
+		}
+	}
+	page, _, err := s.senders.List(ctx, 500, "")
+	available := len(slices.DeleteFunc(page, func(x *senders.Sender) bool { return !x.Available() }))
+	switch {
+	case err != nil:
+		r.Senders = api.Part{Detail: err.Error()}
+	case available == 0:
+		r.Senders = api.Part{Detail: "no sender is available"}
+	default:
+		r.Senders.Detail = fmt.Sprintf("%d available", available)
+	}
+	return r
+}
+
+// start checks the store and brings the configured senders into the pool.
+func (s *service) start(ctx context.Context) error {
+	// The embedded store never evicts, and cannot be asked.
+	if s.cfg.Redis.URL.Options() != nil {
+		if err := s.store.Check(ctx); err != nil {
+			return err
+		}
+	}
+	workers := make(map[string]string)
+	for _, e := range s.cfg.Senders.all() {
+		workers[e.AccountID] = e.WorkerURL
+	}
+	return s.senders.Configure(ctx, workers)
+}
+
+// run serves and drives transactions until ctx ends, and then drains: the API
+// answers no new requests, what runs gets the shutdown timeout.
+func (s *service) run(ctx context.Context, l net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	server := api.NewServer(l.Addr().String(), s.handler)
+	var parts sync.WaitGroup
+	errs := make(chan error, 2)
+	parts.Go(func() {
+		defer cancel()
+		if err := s.sequencer.Run(ctx); err != nil {
+			errs <- err
+		}
+	})
+	parts.Go(func() {
+		defer cancel()
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			errs <- fmt.Errorf("serving: %w", err)
+		}
+	})
+	<-ctx.Done()
+	stop, done := context.WithTimeout(context.WithoutCancel(ctx), max(s.cfg.HTTP.ShutdownTimeout, time.Second))
+	defer done()
+	if err := server.Shutdown(stop); err != nil {
+		_ = server.Close()
+	}
+	parts.Wait()
+	close(errs)
+	var all []error
+	for err := range errs {
+		all = append(all, err)
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,135 @@
+package dispatcher_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/dispatcher"
+)
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		status int
+		body   string
+		ok     bool
+	}{
+		{"empty", 200, ``, true},
+		{"no content", 204, ``, true},
+		{"text", 200, `OK`, true},
+		{"success", 200, `{"success":true}`, true},
+		{"object", 200, `{"hash":"","done":{}}`, true},
+		{"not taken", 200, `{"success": false, "message":"later"}`, false},
+		{"HTTP 400", 400, `{"success":true}`, false},
+		{"HTTP 404", 404, ``, false},
+		{"HTTP 500", 500, ``, false},
+		{"HTTP 503", 503, ``, false},
+		{"too long", 200, strings.Repeat("x", 65<<10), false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := &worker{status: tt.status, body: tt.body}
+			at, remote := w.start(t, dispatcher.ClientOptions{})
+			outcome := dispatcher.Outcome{Txn: newCall().Txn, AccountID: "B62other",
+				Result: dispatcher.Result{Hash: "5J", Data: json.RawMessage(`{"n":1E400}`), Signed: json.RawMessage(`{}`)}}
+			if err := remote.Report(t.Context(), at, true, outcome); (err == nil) != tt.ok {
+				t.Errorf("on success: %v", err)
+			}
+			outcome.Error = &dispatcher.WorkerError{Code: "20206", Message: "failed", Exception: "why"}
+			if err := remote.Report(t.Context(), at, false, outcome); (err == nil) != tt.ok {
+				t.Errorf("on failure: %v", err)
+			}
+			const txn = `{"txData":{"uid":"u1","type":"MINT","data":{}},"result":{"hash":"5J","done":null,"error":`
+			const end = `,"data":{"n":1E400}},"sender":{"accountId":"B62other","queue":"q","retries":1}}` + "\n"
+			want := []string{
+				"/base/on-success/MINT " + txn + `null` + end,
+				"/base/on-failure/MINT " + txn + `{"code":"20206","message":"failed","exception":"why"}` + end,
+			}
+			var got []string
+			for _, r := range w.requests {
+				got = append(got, r.path+" "+r.body)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMaxRetries(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		status int
+		body   string
+		n      int
+		ok     bool
+	}{
+		{200, `3`, 3, true}, {200, " 0\n", 0, true}, {200, `1000000`, 1000000, true},
+		{200, `1000001`, 0, false}, {200, `-1`, 0, false}, {200, `1.5`, 0, false}, {200, `"3"`, 0, false},
+		{200, `{"maxRetries":3}`, 0, false}, {200, ``, 0, false}, {404, `3`, 0, false}, {503, `3`, 0, false},
+	} {
+		w := &worker{status: tt.status, body: tt.body}
+		at, remote := w.start(t, dispatcher.ClientOptions{})
+		if n, ok := remote.MaxRetries(t.Context(), at); n != tt.n || ok != tt.ok {
+			t.Errorf("%d %q: %d, %v", tt.status, tt.body, n, ok)
+		}
+		if r := w.requests[0]; r.method != "GET" || r.path != "/base/max-retries/MINT" || r.body != "" {
+			t.Errorf("request: %+v", r)
+		}
+	}
+}
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	full := `{"accountId":"` + key + `","types":["MINT"],"capabilities":["prove"],"network":"mina:testnet","o1js":"2.13.0","more":1}`
+	tests := []struct {
+		name   string
+		status int
+		body   string
+		want   dispatcher.Health
+		err    error // nil, or one to be found by errors.Is or of the same type
+	}{
+		{"full", 200, full, dispatcher.Health{AccountID: key, Types: []string{"MINT"}, Capabilities: []string{"prove"}, Network: "mina:testnet", O1js: "2.13.0"}, nil},
+		{"none", 404, ``, dispatcher.Health{}, nil},
+		{"text", 200, `OK`, dispatcher.Health{}, nil},
+		{"odd types", 200, `{"types":"MINT","capabilities":[1],"network":null}`, dispatcher.Health{}, nil},
+		{"another account", 200, `{"accountId":"B62other"}`, dispatcher.Health{AccountID: "B62other"}, dispatcher.ErrWrongAccount},
+		{"account is no text", 200, `{"accountId":5}`, dispatcher.Health{AccountID: "5"}, dispatcher.ErrWrongAccount},
+		{"sick", 500, ``, dispatcher.Health{}, &dispatcher.WorkerError{}},
+		{"locked out", 401, ``, dispatcher.Health{}, &dispatcher.WorkerError{}},
+		{"busy", 503, ``, dispatcher.Health{}, &dispatcher.BusyError{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := &worker{status: tt.status, body: tt.body}
+			server := httptest.NewServer(w)
+			t.Cleanup(server.Close)
+			got, err := dispatcher.NewClient(dispatcher.ClientOptions{}).Health(t.Context(), dispatcher.Worker{AccountID: key, URL: server.URL})
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			var ok bool
+			switch tt.err.(type) {
+			case nil:
+				ok = err == nil
+			case *dispatcher.WorkerError:
+				_, ok = errors.AsType[*dispatcher.WorkerError](err)
+			case *dispatcher.BusyError:
+				_, ok = errors.AsType[*dispatcher.BusyError](err)
+			default:
+				ok = errors.Is(err, tt.err)
+			}
+			if !ok {
+				t.Errorf("error %v, want %T", err, tt.err)
+			}
+		})
+	}
+}

@@ -1,0 +1,260 @@
+package dispatcher
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// dialTimeout is for a connection, TLS included.
+	dialTimeout = 10 * time.Second
+	// idleTimeout is shorter than the 5 s after which Node.js closes an idle
+	// connection, so that few requests meet one that is being closed.
+	idleTimeout = 4 * time.Second
+	// quickTimeout and quickLimit are for calls that make no transaction.
+	quickTimeout = 30 * time.Second
+	quickLimit   = 64 << 10
+)
+
+// ClientOptions configure a [Client].
+type ClientOptions struct {
+	// Token goes to every worker as a Bearer token, if set.
+	Token string
+	// Timeout limits one Prove, Dispatch or Resign; 0 means 10 minutes.
+	Timeout time.Duration
+	// AnswerLimit is the longest answer to those, in bytes; 0 means 8 MiB.
+	AnswerLimit int64
+	// Dial opens connections; nil means TCP.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// A Client speaks the worker protocol, version 1, over HTTP. All methods may
+// be called concurrently.
+//
+// A Dispatch, which may send, has a connection of its own: what fails before
+// there is one has certainly not reached the worker, and no request is lost
+// with an old connection that the worker was about to close. All other calls
+// may safely be asked for again, and share connections for a few seconds.
+// Nothing sends a request twice. Redirects and proxies are not followed: the
+// token goes where it was meant to.
+type Client struct {
+	transport *http.Transport
+	token     string
+	timeout   time.Duration
+	limit     int64
+}
+
+// NewClient returns a client. It holds nothing that has to be closed.
+func NewClient(o ClientOptions) *Client {
+	if o.Timeout <= 0 {
+		o.Timeout = 10 * time.Minute
+	}
+	if o.AnswerLimit <= 0 {
+		o.AnswerLimit = 8 << 20
+	}
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+		defer cancel()
+		return o.Dial(ctx, network, addr)
+	}
+	return &Client{
+		transport: &http.Transport{
+			DialContext:            dial,
+			Protocols:              protocols,
+			MaxIdleConns:           1024,
+			MaxIdleConnsPerHost:    256, // workers may share a host
+			IdleConnTimeout:        idleTimeout,
+			DisableCompression:     true,
+			TLSHandshakeTimeout:    dialTimeout,
+			MaxResponseHeaderBytes: quickLimit,
+		},
+		token:   strings.TrimSpace(o.Token),
+		timeout: o.Timeout,
+		limit:   o.AnswerLimit,
+	}
+}
+
+// A reply is a complete HTTP answer.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// do makes one HTTP request of {worker.URL}/{path…}; body nil means GET. Its
+// error is an UnreachedError or a LostError.
+func (c *Client) do(ctx context.Context, worker Worker, body []byte, limit int64, path ...string) (*reply, error) {
+	u, err := url.Parse(worker.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, &UnreachedError{errors.New("the worker's URL is not an http or https URL")}
+	}
+	for i := range path {
+		path[i] = url.PathEscape(path[i])
+	}
+	method := http.MethodGet
+	if body != nil {
+		method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.JoinPath(path...).String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, &UnreachedError{errors.New("the worker's URL cannot be requested")}
+	}
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	resp, err := c.roundTrip(req, path[0] == "dispatch")
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	if err != nil {
+		return nil, &LostError{fmt.Errorf("reading the answer: %w", err)}
+	}
+	if int64(len(answer)) > limit {
+		return nil, &LostError{fmt.Errorf("the answer is longer than %d bytes", limit)}
+	}
+	return &reply{status: resp.StatusCode, header: resp.Header, body: answer}, nil
+}
+
+// roundTrip sends a request, over a connection of its own if alone.
+func (c *Client) roundTrip(req *http.Request, alone bool) (*http.Response, error) {
+	if alone {
+		dialing, cancel := context.WithTimeout(req.Context(), dialTimeout)
+		defer cancel()
+		conn, err := c.transport.NewClientConn(dialing, req.URL.Scheme, net.JoinHostPort(req.URL.Hostname(), req.URL.Port()))
+		if err != nil {
+			return nil, &UnreachedError{err}
+		}
+		resp, err := conn.RoundTrip(req)
+		if err != nil {
+			_ = conn.Close()
+			return nil, &LostError{err}
+		}
+		resp.Body = closeBoth{resp.Body, conn}
+		return resp, nil
+	}
+	var connected atomic.Bool
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
+	resp, err := c.transport.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+	switch {
+	case err == nil:
+		return resp, nil
+	case connected.Load():
+		return nil, &LostError{err}
+	}
+	return nil, &UnreachedError{err}
+}
+
+// closeBoth closes a body's connection with it.
+type closeBoth struct {
+	io.ReadCloser
+	conn io.Closer
+}
+
+func (c closeBoth) Close() error { return errors.Join(c.ReadCloser.Close(), c.conn.Close()) }
+
+// busy returns a BusyError if the worker took nothing on.
+func (r *reply) busy() *BusyError {
+	if r.status != http.StatusServiceUnavailable && r.status != http.StatusTooManyRequests {
+		return nil
+	}
+	after := r.header.Get("Retry-After")
+	var wait time.Duration
+	if at, err := http.ParseTime(after); err == nil {
+		wait = time.Until(at)
+	} else if n, err := strconv.ParseUint(after, 10, 64); err == nil {
+		wait = time.Duration(min(n, uint64(MaxRetryAfter/time.Second))) * time.Second
+	}
+	return &BusyError{RetryAfter: min(max(wait, 0), MaxRetryAfter)}
+}
+
+// refused describes an answer by its HTTP status alone. Where the worker turns
+// this caller away (a redirect, 401, 403), no other transaction would fare
+// better with it.
+func (r *reply) refused() *WorkerError {
+	kind := Retryable
+	if r.status < 400 || r.status == http.StatusUnauthorized || r.status == http.StatusForbidden {
+		kind = Unavailable
+	}
+	return &WorkerError{
+		Code:    strconv.Itoa(r.status),
+		Message: "the worker answered HTTP " + strconv.Itoa(r.status) + " " + http.StatusText(r.status),
+		Kind:    kind,
+	}
+}
+
+// Health is what a worker says of itself; a field it does not give is empty.
+type Health struct {
+	AccountID    string   // public key of the sender whose key it holds
+	Types        []string // that it can make
+	Capabilities []string // such as "prove" and "resign"
+	Network      string   // network id
+	O1js         string   // version of o1js
+}
+
+// Health asks a worker about itself. A worker without such a call, or whose
+// answer is no JSON object, is healthy and says nothing: Health{} and nil.
+//
+// Errors: ErrWrongAccount if it names another account than worker.AccountID
+// (the Health is returned beside it), UnreachedError, BusyError, LostError, or
+// WorkerError for any other HTTP status.
+func (c *Client) Health(ctx context.Context, worker Worker) (Health, error) {
+	ctx, cancel := context.WithTimeout(ctx, quickTimeout)
+	defer cancel()
+	r, err := c.do(ctx, worker, nil, quickLimit, "health")
+	if err != nil {
+		return Health{}, fmt.Errorf("asking for health: %w", err)
+	}
+	if busy := r.busy(); busy != nil {
+		return Health{}, fmt.Errorf("asking for health: %w", busy)
+	}
+	if r.status == http.StatusNotFound || r.status == http.StatusNotImplemented {
+		return Health{}, nil
+	}
+	if r.status != http.StatusOK {
+		return Health{}, fmt.Errorf("asking for health: %w", r.refused())
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(r.body, &fields) != nil {
+		return Health{}, nil
+	}
+	list := func(name string) (l []string) {
+		if json.Unmarshal(fields[name], &l) != nil {
+			return nil
+		}
+		return l
+	}
+	h := Health{
+		AccountID:    text(fields["accountId"]),
+		Types:        list("types"),
+		Capabilities: list("capabilities"),
+		Network:      text(fields["network"]),
+		O1js:         text(fields["o1js"]),
+	}
+	if h.AccountID != "" && h.AccountID != worker.AccountID {
+		return h, fmt.Errorf("asking for health: %w: %q", ErrWrongAccount, clip(h.AccountID, 64))
+	}
+	return h, nil
+}

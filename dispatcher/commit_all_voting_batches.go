@@ -1,0 +1,11 @@
+package dispatcher
+
+type commitAllVotingBatches struct {
+	PlanUID string `json:"planUid" validate:"uid"`
+}
+
+// CommitAllVotingBatches is the type COMMIT_ALL_VOTING_BATCHES: it closes a
+// plan with everything that its batches hold.
+func CommitAllVotingBatches(client *Client, rules *Rules) *Remote {
+	return NewRemote(client, "COMMIT_ALL_VOTING_BATCHES", Payload[commitAllVotingBatches](rules))
+}

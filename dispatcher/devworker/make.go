@@ -1,0 +1,367 @@
+package devworker
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mina-sequencer/mina"
+	"mina-sequencer/mina/devnet"
+)
+
+// ZkApp is the public key of the zkApp account of a queue.
+func ZkApp(queue string) string {
+	sum := sha256.Sum256([]byte(queue))
+	return devnet.Key(binary.BigEndian.Uint64(sum[:]))
+}
+
+// NextState is what a transaction makes of the first state field of its zkApp,
+// a decimal field element: the field says which transactions took effect on the
+// account, and in which order. An account starts with "0".
+func NextState(previous, uid string) string {
+	sum := sha256.Sum256([]byte(previous + "\x00" + uid))
+	return new(big.Int).SetBytes(sum[:31]).String()
+}
+
+// attempt is an attempt on the wire.
+type attempt struct {
+	Number     int        `json:"number"`
+	Nonce      uint32     `json:"nonce"`
+	Fee        uint64     `json:"fee,string"`
+	ValidUntil *uint32    `json:"validUntil"`
+	Memo       string     `json:"memo"`
+	Previous   []previous `json:"previous"`
+}
+
+type previous struct {
+	Number int    `json:"number"`
+	Hash   string `json:"hash"`
+	Nonce  uint32 `json:"nonce"`
+	Fee    uint64 `json:"fee,string"`
+}
+
+type resultKey struct {
+	uid    string
+	number int
+}
+
+// A result is what an attempt was answered with, or will be once it is ready.
+type result struct {
+	attempt string // all of it, in JSON
+	ready   chan struct{}
+	answer  answer
+}
+
+// make answers the calls that make a transaction.
+func (w *Worker) make(rq *request) answer {
+	switch {
+	case w.o.Legacy != (rq.Kind == Dispatch), w.o.NoResign && rq.Kind == Resign:
+		return answer{status: http.StatusNotFound}
+	case rq.body.Sender.AccountID != w.o.Account:
+		return failed("502", "this worker serves another account", "")
+	case w.o.Types != nil && !slices.Contains(w.o.Types, rq.Type):
+		return failed("404", "this worker does not make "+rq.Type, "")
+	case rq.Attempt < 1:
+		return answer{status: http.StatusBadRequest}
+	}
+	if rq.Kind == Dispatch {
+		return w.work(rq)
+	}
+	whole, err := json.Marshal(rq.body.Attempt)
+	if err != nil {
+		return failed("500", "reading the attempt", err.Error())
+	}
+	key := resultKey{rq.UID, rq.Attempt}
+	w.mu.Lock()
+	kept := rq.life.results[key]
+	if kept == nil {
+		kept = &result{attempt: string(whole), ready: make(chan struct{})}
+		rq.life.keep(key, kept)
+		w.mu.Unlock()
+		kept.answer = w.work(rq)
+		w.mu.Lock()
+		if r, ok := kept.answer.body.(txnResult); !ok || r.Signed == "" {
+			rq.life.forget(key)
+		}
+		close(kept.ready)
+		w.mu.Unlock()
+		return kept.answer
+	}
+	w.mu.Unlock()
+	if kept.attempt != string(whole) {
+		a := failed("ATTEMPT_CONFLICT", "this attempt is known with other values", "")
+		a.status = http.StatusConflict
+		return a
+	}
+	select {
+	case <-kept.ready:
+		return kept.answer
+	case <-rq.life.ctx.Done():
+		return answer{}
+	}
+}
+
+// keep forgets the oldest results where there are too many.
+func (l *life) keep(key resultKey, r *result) {
+	if len(l.order) >= maxResults {
+		delete(l.results, l.order[0])
+		l.order = slices.Delete(l.order, 0, 1)
+	}
+	l.results[key] = r
+	l.order = append(l.order, key)
+}
+
+// forget lets a failed attempt be made anew.
+func (l *life) forget(key resultKey) {
+	delete(l.results, key)
+	l.order = slices.DeleteFunc(l.order, func(k resultKey) bool { return k == key })
+}
+
+// work makes a transaction if there is capacity. It does not end with the
+// caller's request, only with the worker's life.
+func (w *Worker) work(rq *request) answer {
+	w.mu.Lock()
+	if w.o.Capacity > 0 && w.busy >= w.o.Capacity {
+		w.mu.Unlock()
+		return answer{status: http.StatusServiceUnavailable}
+	}
+	w.busy++
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		w.busy--
+		w.mu.Unlock()
+	}()
+	updates, a := w.updates(rq)
+	if updates == nil {
+		return a
+	}
+	if !pause(rq.life.ctx, w.o.SignTime) {
+		return answer{}
+	}
+	asked := rq.body.Attempt
+	if w.o.Legacy {
+		asked.Memo, asked.ValidUntil = "", nil
+	}
+	command, err := sign(w.o.Account, asked, updates, rq.fault.wrong())
+	if err != nil {
+		return failed("500", "signing", err.Error())
+	}
+	hash, err := devnet.Hash(command)
+	if err != nil {
+		return failed("500", "hashing", err.Error())
+	}
+	if rq.fault.wrong() == WrongHash {
+		hash = mina.EncodeCheck(mina.VersionTransaction, append([]byte{32}, make([]byte, 32)...))
+	}
+	out := txnResult{Hash: hash, Data: map[string]string{"zkApp": ZkApp(rq.Queue)}}
+	if !w.o.Legacy {
+		out.Signed = string(command)
+		return answer{body: out}
+	}
+	out.Done = json.RawMessage(`{}`)
+	if err := w.send(rq.life.ctx, command); err != nil {
+		return failed("20203", "Could not send the transaction", exception(err))
+	}
+	return answer{body: out}
+}
+
+// updates makes the account updates with their proofs, or takes them from what
+// was signed before; nil comes with the answer to give instead.
+func (w *Worker) updates(rq *request) ([]json.RawMessage, answer) {
+	if rq.Kind == Resign {
+		var signed struct {
+			AccountUpdates []json.RawMessage `json:"accountUpdates"`
+		}
+		if err := json.Unmarshal([]byte(rq.body.Signed), &signed); err != nil || len(signed.AccountUpdates) == 0 {
+			return nil, failed("20201", "there is no command to sign again", "")
+		}
+		return signed.AccountUpdates, answer{}
+	}
+	plan := devnet.Plan{Payer: w.o.Account}
+	if w.o.State != nil {
+		account := ZkApp(rq.Queue)
+		state, err := w.o.State(rq.life.ctx, account)
+		if err != nil {
+			return nil, failed("502", "reading the state of "+account, err.Error())
+		}
+		first := "0"
+		if len(state) > 0 && state[0] != "" {
+			first = state[0]
+		}
+		plan.Updates = []devnet.Update{{
+			Account: account,
+			Expect:  map[int]string{0: first},
+			Set:     map[int]string{0: NextState(first, rq.UID)},
+		}}
+	}
+	if !pause(rq.life.ctx, w.o.ProveTime) {
+		return nil, answer{}
+	}
+	updates, err := prove(plan, w.proof())
+	if err != nil {
+		return nil, failed("20202", "proving", err.Error())
+	}
+	return updates, answer{}
+}
+
+// proof returns a text that is no other proof's.
+func (w *Worker) proof() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.proofs++
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", w.o.Account, w.o.Seed, w.proofs))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// prove returns the plan's updates, each with the proof.
+func prove(plan devnet.Plan, proof string) ([]json.RawMessage, error) {
+	command, err := devnet.Build(plan)
+	if err != nil {
+		return nil, err
+	}
+	var c struct {
+		AccountUpdates []struct {
+			Body          map[string]json.RawMessage `json:"body"`
+			Authorization map[string]any             `json:"authorization"`
+		} `json:"accountUpdates"`
+	}
+	if err := json.Unmarshal(command, &c); err != nil {
+		return nil, err
+	}
+	out := make([]json.RawMessage, len(c.AccountUpdates))
+	for i, u := range c.AccountUpdates {
+		var kind map[string]any
+		if err := json.Unmarshal(u.Body["authorizationKind"], &kind); err != nil {
+			return nil, err
+		}
+		kind["isSigned"], kind["isProved"] = false, true
+		if u.Body["authorizationKind"], err = json.Marshal(kind); err != nil {
+			return nil, err
+		}
+		u.Authorization = map[string]any{"proof": proof, "signature": nil}
+		if out[i], err = json.Marshal(u); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// sign puts a fee payer before proved updates. wrong names what is to differ
+// from what was asked for.
+func sign(payer string, a attempt, updates []json.RawMessage, wrong string) (json.RawMessage, error) {
+	plan := devnet.Plan{Payer: payer, Nonce: a.Nonce, Fee: a.Fee, Memo: a.Memo}
+	if a.ValidUntil != nil {
+		plan.ValidUntil = *a.ValidUntil
+	}
+	switch wrong {
+	case WrongPayer:
+		plan.Payer = ZkApp("nobody's")
+	case WrongNonce:
+		plan.Nonce++
+	case WrongFee:
+		plan.Fee++
+	case WrongValidUntil:
+		plan.ValidUntil++
+	case WrongMemo:
+		plan.Memo = "wrong"
+	case NoUpdates:
+		updates = []json.RawMessage{}
+	case SecondNonce:
+		plan.Updates = []devnet.Update{{Account: payer, IncrementNonce: true}}
+	}
+	built, err := devnet.Build(plan)
+	if err != nil {
+		return nil, err
+	}
+	var command struct {
+		FeePayer       json.RawMessage   `json:"feePayer"`
+		AccountUpdates []json.RawMessage `json:"accountUpdates"`
+		Memo           json.RawMessage   `json:"memo"`
+	}
+	if err := json.Unmarshal(built, &command); err != nil {
+		return nil, err
+	}
+	if wrong == SecondNonce {
+		updates = append(slices.Clone(updates), command.AccountUpdates...)
+	}
+	command.AccountUpdates = updates
+	return json.Marshal(command)
+}
+
+// pause waits, and says whether ctx is still on.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// send gives a command to the chain as o1js does: a broken connection is tried
+// three times, whatever may have become of the first.
+func (w *Worker) send(ctx context.Context, command json.RawMessage) error {
+	var err error
+	for try := range 3 {
+		if !pause(ctx, time.Duration(try)*time.Second) {
+			return ctx.Err()
+		}
+		if _, err = w.o.Send(ctx, command); err == nil || status(err) != 0 {
+			return err
+		}
+	}
+	return err
+}
+
+// status is the HTTP status of a node's answer; 0 if it gave none.
+func status(err error) (n int) {
+	e, ok := errors.AsType[*mina.Error](err)
+	if !ok {
+		return 0
+	}
+	if e.Class != mina.Transport {
+		return http.StatusOK
+	}
+	_, _ = fmt.Sscanf(e.Message, "HTTP status %d", &n) // no number, no status
+	return n
+}
+
+// exception is what o1js throws when a command could not be sent.
+func exception(err error) string {
+	code, text := status(err), err.Error()
+	if e, ok := errors.AsType[*mina.Error](err); ok {
+		text = e.Message
+	}
+	switch code {
+	case http.StatusOK:
+	case 0:
+		code, text = http.StatusInternalServerError, "Unknown error: "+text
+	default:
+		text = http.StatusText(code)
+	}
+	return "Transaction failed with errors:\n- " +
+		`{"statusCode":` + strconv.Itoa(code) + `,"statusText":` + quote(text) + `}`
+}
+
+// quote writes a text as JavaScript's JSON.stringify does.
+func quote(text string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // no text fails
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,147 @@
+package dispatcher
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// ErrLegacy says that a worker does not know the call, so that nothing has
+// happened: its transactions are made with Dispatch, or proved afresh.
+var ErrLegacy = errors.New("the worker has no such call")
+
+// ErrWrongAccount says that a worker holds the key of another sender.
+var ErrWrongAccount = errors.New("the worker serves another account")
+
+// ErrMismatch says that what a worker signed is not what it was asked for.
+var ErrMismatch = errors.New("the signed transaction is not the one asked for")
+
+// Codes that transactions get from this package; all others are a worker's own.
+const (
+	CodeMismatch = "WORKER_MISMATCH"  // the answer does not fit the call
+	CodeConflict = "ATTEMPT_CONFLICT" // the worker knows this attempt with other values
+	CodeUnnamed  = "WORKER_ERROR"     // the worker's error has no code of its own
+	CodeInvalid  = "INVALID_DATA"     // the payload cannot be put into a request
+)
+
+// The codes of workers that mean something here.
+const (
+	codeNotFound     = "404"
+	codeUnresolvable = "500"
+	codeUnavailable  = "502"
+	codeProveFailed  = "20202"
+	codeSendFailed   = "20203"
+)
+
+// An UnreachedError is a call of which not one byte has left this process.
+type UnreachedError struct{ Err error }
+
+func (e *UnreachedError) Error() string { return "worker not reached: " + e.Err.Error() }
+func (e *UnreachedError) Unwrap() error { return e.Err }
+
+// A LostError is a call that the worker may have acted on, without an answer
+// that says so: a time-out, a broken connection, an answer that is none.
+type LostError struct{ Err error }
+
+func (e *LostError) Error() string { return "worker's answer lost: " + e.Err.Error() }
+func (e *LostError) Unwrap() error { return e.Err }
+
+// A BusyError is a call that the worker did not take on.
+type BusyError struct {
+	// RetryAfter is the wait the worker asks for, at most [MaxRetryAfter]; 0
+	// if it names none.
+	RetryAfter time.Duration
+}
+
+// MaxRetryAfter is the longest wait that a worker can ask for.
+const MaxRetryAfter = 10 * time.Minute
+
+func (e *BusyError) Error() string {
+	if e.RetryAfter == 0 {
+		return "worker busy"
+	}
+	return fmt.Sprintf("worker busy for %v", e.RetryAfter)
+}
+
+// Kind is what a worker's error asks for.
+type Kind int
+
+// The kinds of error.
+const (
+	Retryable    Kind = iota // a retry may mend it
+	Unresolvable             // no retry can mend it (code 500)
+	Unavailable              // the worker, or its network, is out of order (code 502)
+	Conflict                 // the attempt's number is taken: use the next one (HTTP 409)
+)
+
+// String returns the kind's name in lower case.
+func (k Kind) String() string {
+	switch k {
+	case Unresolvable:
+		return "unresolvable"
+	case Unavailable:
+		return "unavailable"
+	case Conflict:
+		return "conflict"
+	}
+	return "retryable"
+}
+
+// A WorkerError is an error that a worker has answered with.
+type WorkerError struct {
+	Code      string // never empty; a worker's number as its digits
+	Message   string
+	Exception string // text, or JSON where the worker gave more than a text
+	Kind      Kind
+	// NothingSent is certain knowledge that the call has put nothing on its way
+	// to the chain. It is always so with Prove and Resign. Where it is false,
+	// Dispatch may have sent.
+	NothingSent bool
+}
+
+func (e *WorkerError) Error() string {
+	return fmt.Sprintf("worker error %s: %s", e.Code, e.Message)
+}
+
+func kindOf(code string) Kind {
+	switch code {
+	case codeUnresolvable:
+		return Unresolvable
+	case codeUnavailable:
+		return Unavailable
+	case CodeConflict:
+		return Conflict
+	}
+	return Retryable
+}
+
+// refusal begins every answer of a Mina node that turns a zkApp command down.
+const refusal = "Couldn't send zkApp command:"
+
+// statusCode finds the HTTP status of each node that o1js asked, however often
+// its JSON was quoted.
+var statusCode = regexp.MustCompile(`statusCode\\*"\s*:\s*(\d+)`)
+
+// nothingSent judges an error that a legacy worker answered with HTTP 200.
+// The worker asks several nodes and repeats by itself, so a refusal counts only
+// if every node it mentions refused, and none of them for having the
+// transaction already (Mina: "Duplicate").
+func nothingSent(e *WorkerError) bool {
+	switch e.Code {
+	case codeNotFound, codeUnresolvable, codeUnavailable, codeProveFailed:
+		return true
+	case codeSendFailed:
+		if !strings.Contains(e.Exception, refusal) || strings.Contains(e.Exception, "Duplicate") {
+			return false
+		}
+		for _, m := range statusCode.FindAllStringSubmatch(e.Exception, -1) {
+			if m[1] != "200" {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}

@@ -1,0 +1,170 @@
+package dispatcher
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+)
+
+// A Remote is a type whose work is all in its workers, see [Client].
+type Remote struct {
+	client *Client
+	name   string
+	check  func(json.RawMessage) []FieldError
+}
+
+var _ Dispatcher = (*Remote)(nil)
+
+// NewRemote returns the type called name. A nil check takes any JSON object.
+func NewRemote(client *Client, name string, check func(data json.RawMessage) []FieldError) *Remote {
+	if check == nil {
+		check = CheckObject
+	}
+	return &Remote{client: client, name: name, check: check}
+}
+
+// Type implements [Dispatcher].
+func (r *Remote) Type() string { return r.name }
+
+// Check implements [Dispatcher].
+func (r *Remote) Check(data json.RawMessage) []FieldError { return r.check(data) }
+
+// Prove implements [Dispatcher].
+func (r *Remote) Prove(ctx context.Context, worker Worker, call Call) (Result, error) {
+	result, err := r.make(ctx, worker, "prove", call, nil)
+	if err == nil && result.Signed == nil && result.Done == nil {
+		err = mismatch("the answer holds neither signed nor done nor error")
+	}
+	return result, wrap("proving", err)
+}
+
+// Resign implements [Dispatcher].
+func (r *Remote) Resign(ctx context.Context, worker Worker, call Call, signed []byte) (Result, error) {
+	result, err := r.make(ctx, worker, "resign", call, signed)
+	if err == nil && result.Signed == nil {
+		err = mismatch("the answer holds neither signed nor error")
+	}
+	return result, wrap("signing again", err)
+}
+
+// Dispatch implements [Dispatcher].
+func (r *Remote) Dispatch(ctx context.Context, worker Worker, call Call) (Result, error) {
+	result, err := r.make(ctx, worker, "dispatch", call, nil)
+	if err == nil && result.Hash == "" && result.Done == nil {
+		err = &LostError{errors.New("the answer holds neither hash nor done nor error")}
+	}
+	return result, wrap("dispatching", err)
+}
+
+// make has a worker make a transaction. Prove and resign never send: their
+// errors leave nothing open. Of a legacy dispatch that is only known if the
+// worker itself says so with HTTP 200.
+func (r *Remote) make(ctx context.Context, worker Worker, path string, call Call, signed []byte) (Result, error) {
+	body, err := encode(callBody{
+		TxData:  txDataOf(call.Txn),
+		Sender:  senderOf(call.Txn, worker.AccountID),
+		Attempt: attemptOf(call.Attempt),
+		Signed:  string(signed),
+	})
+	if err != nil {
+		return Result{}, &WorkerError{Code: CodeInvalid, Message: err.Error(), Kind: Unresolvable, NothingSent: true}
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.client.timeout)
+	defer cancel()
+	re, err := r.client.do(ctx, worker, body, r.client.limit, path, r.name)
+	if err != nil {
+		return Result{}, err
+	}
+	if busy := re.busy(); busy != nil {
+		return Result{}, busy
+	}
+	legacy := path == "dispatch"
+	if !legacy && (re.status == http.StatusNotFound || re.status == http.StatusNotImplemented) {
+		return Result{}, ErrLegacy
+	}
+	result, failed, err := parseResult(re.body)
+	switch {
+	case failed != nil && !legacy:
+		failed.NothingSent = true
+	case failed != nil:
+		failed.NothingSent = re.status == http.StatusOK && result.Hash == "" && nothingSent(failed)
+	case re.status/100 == 3 || re.status/100 == 4:
+		failed = re.refused()
+		failed.NothingSent = !legacy
+	case re.status != http.StatusOK:
+		return Result{}, &LostError{fmt.Errorf("the worker answered HTTP %d", re.status)}
+	case err != nil:
+		return Result{}, &LostError{err}
+	}
+	if failed == nil {
+		return result, nil
+	}
+	if !legacy && re.status == http.StatusConflict {
+		failed.Code, failed.Kind = CodeConflict, Conflict
+	}
+	return result, failed.clipped()
+}
+
+// Report implements [Dispatcher]: any 2xx but {"success": false} is an answer.
+func (r *Remote) Report(ctx context.Context, worker Worker, success bool, outcome Outcome) error {
+	path := "on-failure"
+	if success {
+		path = "on-success"
+	}
+	body, err := encode(outcomeBody{
+		TxData: txDataOf(outcome.Txn),
+		Result: resultOf(outcome.Result, outcome.Error),
+		Sender: senderOf(outcome.Txn, outcome.AccountID),
+	})
+	if err != nil {
+		return fmt.Errorf("reporting %s: %w", path, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, quickTimeout)
+	defer cancel()
+	re, err := r.client.do(ctx, worker, body, quickLimit, path, r.name)
+	if err != nil {
+		return fmt.Errorf("reporting %s: %w", path, err)
+	}
+	if busy := re.busy(); busy != nil {
+		return fmt.Errorf("reporting %s: %w", path, busy)
+	}
+	if re.status/100 != 2 {
+		return fmt.Errorf("reporting %s: %w", path, re.refused())
+	}
+	var answer map[string]json.RawMessage
+	if json.Unmarshal(re.body, &answer) == nil && string(answer["success"]) == "false" {
+		return fmt.Errorf("reporting %s: the worker answered success: false", path)
+	}
+	return nil
+}
+
+// MaxRetries implements [Dispatcher]; only a whole number up to 1,000,000
+// counts as an answer.
+func (r *Remote) MaxRetries(ctx context.Context, worker Worker) (n int, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, quickTimeout)
+	defer cancel()
+	re, err := r.client.do(ctx, worker, nil, quickLimit, "max-retries", r.name)
+	if err != nil || re.status != http.StatusOK {
+		return 0, false
+	}
+	n, err = strconv.Atoi(string(bytes.TrimSpace(re.body)))
+	if err != nil || n < 0 || n > 1_000_000 {
+		return 0, false
+	}
+	return n, true
+}
+
+func wrap(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+func mismatch(message string) *WorkerError {
+	return &WorkerError{Code: CodeMismatch, Message: message, NothingSent: true}
+}

@@ -1,0 +1,100 @@
+package dispatcher
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// The following walk over JSON that is known to be valid, and cut it into its
+// parts as they were written. Of what is not valid they make nothing sensible,
+// but they end.
+
+// SkipSpace returns where what follows white space at i begins.
+func SkipSpace(doc []byte, i int) int {
+	for i < len(doc) && (doc[i] == ' ' || doc[i] == '\t' || doc[i] == '\n' || doc[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// skipValue returns the end of the value that begins at i.
+func skipValue(doc []byte, i int) int {
+	depth := 0
+	for i < len(doc) {
+		switch doc[i] {
+		case '"':
+			for i++; i < len(doc) && doc[i] != '"'; i++ {
+				if doc[i] == '\\' {
+					i++
+				}
+			}
+			i++
+		case '{', '[':
+			depth++
+			i++
+			continue
+		case '}', ']':
+			depth--
+			i++
+		case ' ', '\t', '\n', '\r', ',', ':':
+			i++
+			continue
+		default:
+			for i < len(doc) && strings.IndexByte(" \t\r\n,]}", doc[i]) < 0 {
+				i++
+			}
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	return min(i, len(doc))
+}
+
+// Members yields the fields of a valid object, in order, duplicates included.
+func Members(doc []byte) func(yield func(name string, value []byte) bool) {
+	return func(yield func(string, []byte) bool) {
+		for i := SkipSpace(doc, SkipSpace(doc, 0)+1); i < len(doc) && doc[i] != '}'; {
+			end := skipValue(doc, i)
+			name, _ := Unquote(doc[i:end])
+			i = SkipSpace(doc, min(SkipSpace(doc, end)+1, len(doc))) // past the colon
+			end = skipValue(doc, i)
+			if !yield(name, doc[i:end]) {
+				return
+			}
+			i = SkipSpace(doc, end)
+			if i < len(doc) && doc[i] == ',' {
+				i = SkipSpace(doc, i+1)
+			}
+		}
+	}
+}
+
+// Elements yields the elements of a valid array.
+func Elements(doc []byte) func(yield func(value []byte) bool) {
+	return func(yield func([]byte) bool) {
+		for i := SkipSpace(doc, SkipSpace(doc, 0)+1); i < len(doc) && doc[i] != ']'; {
+			end := skipValue(doc, i)
+			if !yield(doc[i:end]) {
+				return
+			}
+			i = SkipSpace(doc, end)
+			if i < len(doc) && doc[i] == ',' {
+				i = SkipSpace(doc, i+1)
+			}
+		}
+	}
+}
+
+// Unquote returns the string that a valid JSON value is, if it is one.
+func Unquote(value []byte) (string, bool) {
+	if len(value) < 2 || value[0] != '"' {
+		return "", false
+	}
+	if bytes.IndexByte(value, '\\') < 0 {
+		return string(value[1 : len(value)-1]), true
+	}
+	var s string
+	return s, json.Unmarshal(value, &s) == nil
+}

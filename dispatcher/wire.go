@@ -1,0 +1,245 @@
+package dispatcher
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+type txData struct {
+	UID  string          `json:"uid"`
+	Type string          `json:"type"`
+	Data json.RawMessage `json:"data"`
+}
+
+type sender struct {
+	AccountID string `json:"accountId"`
+	Queue     string `json:"queue"`
+	Retries   int    `json:"retries"`
+}
+
+type attempt struct {
+	Number     int        `json:"number"`
+	Nonce      uint32     `json:"nonce"`
+	Fee        string     `json:"fee"`
+	ValidUntil *uint32    `json:"validUntil"`
+	Memo       string     `json:"memo"`
+	Previous   []previous `json:"previous"`
+}
+
+type previous struct {
+	Number int    `json:"number"`
+	Hash   string `json:"hash"`
+	Nonce  uint32 `json:"nonce"`
+	Fee    string `json:"fee"`
+}
+
+type callBody struct {
+	TxData  txData  `json:"txData"`
+	Sender  sender  `json:"sender"`
+	Attempt attempt `json:"attempt"`
+	Signed  string  `json:"signed,omitempty"`
+}
+
+type outcomeBody struct {
+	TxData txData    `json:"txData"`
+	Result txnResult `json:"result"`
+	Sender sender    `json:"sender"`
+}
+
+type txnResult struct {
+	Hash  string          `json:"hash"`
+	Done  json.RawMessage `json:"done"`
+	Error *txnError       `json:"error"`
+	Data  json.RawMessage `json:"data"`
+}
+
+type txnError struct {
+	Code      string  `json:"code"`
+	Message   string  `json:"message"`
+	Exception *string `json:"exception"`
+}
+
+func txDataOf(t Txn) txData { return txData{UID: t.UID, Type: t.Type, Data: t.Data} }
+
+func senderOf(t Txn, accountID string) sender {
+	return sender{AccountID: accountID, Queue: t.Queue, Retries: t.Retries}
+}
+
+func attemptOf(a Attempt) attempt {
+	out := attempt{
+		Number:   a.Number,
+		Nonce:    a.Nonce,
+		Fee:      strconv.FormatUint(a.Fee, 10),
+		Memo:     a.Memo,
+		Previous: make([]previous, len(a.Previous)),
+	}
+	if a.ValidUntil != 0 {
+		out.ValidUntil = &a.ValidUntil
+	}
+	for i, p := range a.Previous {
+		out.Previous[i] = previous{Number: p.Number, Hash: p.Hash, Nonce: p.Nonce, Fee: strconv.FormatUint(p.Fee, 10)}
+	}
+	return out
+}
+
+func resultOf(r Result, e *WorkerError) txnResult {
+	out := txnResult{Hash: r.Hash, Done: r.Done, Data: r.Data}
+	if e != nil {
+		out.Error = &txnError{Code: e.Code, Message: e.Message}
+		if e.Exception != "" {
+			out.Error.Exception = &e.Exception
+		}
+	}
+	return out
+}
+
+// encode leaves every token of raw JSON as it is: field elements are larger
+// than a float64, and a payload may be signed.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// validHash takes what can be a transaction's hash, of whatever network.
+var validHash = regexp.MustCompile(`^[0-9A-Za-z_-]{1,128}$`)
+
+// parseResult reads a TxnResult in the forms that workers give it. failed is
+// the worker's error, and result then holds at most a hash. err says that
+// there is no TxnResult; nothing else is returned then.
+func parseResult(body []byte) (result Result, failed *WorkerError, err error) {
+	var in struct {
+		Hash      *string
+		Done      json.RawMessage
+		Data      json.RawMessage
+		Signed    json.RawMessage
+		Error     json.RawMessage
+		Code      json.RawMessage
+		Message   json.RawMessage
+		Exception json.RawMessage
+	}
+	if !isObject(body) {
+		return Result{}, nil, errors.New("the answer is not a JSON object")
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return Result{}, nil, errors.New("the answer's hash is not a string")
+	}
+	if in.Hash != nil && *in.Hash != "" {
+		if !validHash.MatchString(*in.Hash) {
+			return Result{}, nil, errors.New("the answer's hash is none")
+		}
+		result.Hash = *in.Hash
+	}
+	if !isEmpty(in.Error) {
+		var e struct{ Code, Message, Exception json.RawMessage }
+		if err := json.Unmarshal(in.Error, &e); err != nil {
+			return Result{}, nil, errors.New("the answer's error is not an object: " + clip(text(in.Error), maxMessage))
+		}
+		return result, workerError(e.Code, e.Message, e.Exception), nil
+	}
+	if result.Hash == "" && !isEmpty(in.Code) && !isEmpty(in.Message) {
+		return result, workerError(in.Code, in.Message, in.Exception), nil
+	}
+	if !isEmpty(in.Signed) {
+		if result.Signed, err = command(in.Signed); err != nil {
+			return result, mismatch(err.Error()), nil
+		}
+	}
+	if result.Hash == "" && result.Signed == nil && !isEmpty(in.Done) && isObject(in.Done) {
+		result.Done = in.Done
+	}
+	if !isEmpty(in.Data) {
+		result.Data = in.Data
+	}
+	return result, nil, nil
+}
+
+// command reads a zkappCommand, which comes as a text of JSON or as JSON.
+func command(raw json.RawMessage) (json.RawMessage, error) {
+	if raw[0] == '"' {
+		raw = json.RawMessage(text(raw))
+	}
+	if !isObject(raw) {
+		return nil, errors.New("signed is not a zkappCommand in JSON")
+	}
+	return raw, nil
+}
+
+func workerError(code, message, exception json.RawMessage) *WorkerError {
+	e := &WorkerError{Code: text(code), Message: text(message), Exception: text(exception)}
+	e.Kind = kindOf(e.Code)
+	if e.Code == "" {
+		e.Code = CodeUnnamed
+	}
+	return e
+}
+
+// The longest texts that are kept of a worker's error, in bytes.
+const (
+	maxCode      = 64
+	maxMessage   = 2 << 10
+	maxException = 16 << 10
+)
+
+// clipped returns e with its texts cut to what is worth keeping.
+func (e *WorkerError) clipped() *WorkerError {
+	e.Code = clip(e.Code, maxCode)
+	e.Message = clip(e.Message, maxMessage)
+	e.Exception = clip(e.Exception, maxException)
+	return e
+}
+
+// clip returns at most n bytes of s, in valid UTF-8.
+func clip(s string, n int) string {
+	if len(s) > n {
+		for n > 0 && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		s = s[:n]
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// isObject says whether raw is one JSON object.
+func isObject(raw []byte) bool {
+	raw = bytes.TrimLeft(raw, " \t\r\n")
+	return len(raw) > 0 && raw[0] == '{' && json.Valid(raw)
+}
+
+// isEmpty says whether valid JSON holds nothing, by what JavaScript programs
+// send for it.
+func isEmpty(raw json.RawMessage) bool {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return true
+	}
+	switch last := len(raw) - 1; raw[0] {
+	case '{', '[':
+		return SkipSpace(raw, 1) == last
+	case '"':
+		return last == 1
+	}
+	return string(raw) == "null"
+}
+
+// text returns a JSON string's text, nothing for what is empty, and any other
+// value as its JSON.
+func text(raw json.RawMessage) string {
+	var s string
+	if isEmpty(raw) {
+		return ""
+	}
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}

@@ -1,0 +1,65 @@
+package dispatcher
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// FuzzParseResult: whatever a worker answers, its result is in normal form.
+func FuzzParseResult(f *testing.F) {
+	f.Add(`{"hash":"5J","done":{},"error":null,"data":{"a":1},"signed":"{\"memo\":\"x\"}"}`)
+	f.Add(`{"hash":"","done":{"a":1E400},"error":{}}`)
+	f.Add(`{"error":{"code":20203,"message":"m","exception":"Couldn't send zkApp command: [\"Invalid_nonce\"]"}}`)
+	f.Add(`{"code":500,"message":"m"}`)
+	f.Add(`{"signed":"\ud800"}`)
+	f.Add(`[null]`)
+	f.Fuzz(func(t *testing.T, body string) {
+		r, failed, err := parseResult([]byte(body))
+		if err != nil && (failed != nil || !cmp.Equal(r, Result{})) {
+			t.Errorf("%q: something beside %v", body, err)
+		}
+		if failed != nil {
+			if !cmp.Equal(r, Result{Hash: r.Hash}) {
+				t.Errorf("%q: %+v beside an error", body, r)
+			}
+			failed.clipped()
+			if failed.Code == "" || !utf8.ValidString(failed.Code+failed.Message+failed.Exception) {
+				t.Errorf("%q: error %+v", body, failed)
+			}
+		}
+		if r.Hash != "" && !validHash.MatchString(r.Hash) {
+			t.Errorf("%q: hash %q", body, r.Hash)
+		}
+		for _, raw := range []json.RawMessage{r.Done, r.Signed} {
+			if raw != nil && !isObject(raw) {
+				t.Errorf("%q: %s is no object", body, raw)
+			}
+		}
+		if r.Done != nil && (r.Hash != "" || r.Signed != nil || isEmpty(r.Done)) {
+			t.Errorf("%q: done in %+v", body, r)
+		}
+		if r.Data != nil && (!json.Valid(r.Data) || isEmpty(r.Data)) {
+			t.Errorf("%q: data %s", body, r.Data)
+		}
+	})
+}
+
+func TestClip(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		s    string
+		n    int
+		want string
+	}{
+		{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"éé", 3, "é"}, {"é", 1, ""}, {"a\xff", 9, "a\uFFFD"},
+		{strings.Repeat("\x80", 5), 3, ""},
+	} {
+		if got := clip(tt.s, tt.n); got != tt.want {
+			t.Errorf("clip(%q, %d) = %q, want %q", tt.s, tt.n, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package mina
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// An answer is what one node said to a question put to all.
+type answer[T any] struct {
+	value T
+	err   error
+}
+
+// askAll puts a question to all nodes at once and returns the answers in the
+// order of the nodes.
+func askAll[T any](nodes []*Node, question func(*Node) (T, error)) []answer[T] {
+	answers := make([]answer[T], len(nodes))
+	var wg sync.WaitGroup
+	for i, n := range nodes {
+		wg.Go(func() { answers[i].value, answers[i].err = question(n) })
+	}
+	wg.Wait()
+	return answers
+}
+
+// because adds the causes to err, in one line.
+func because(err error, causes []error) error {
+	for _, cause := range causes {
+		err = fmt.Errorf("%w; %w", err, cause)
+	}
+	return err
+}
+
+// Account asks all nodes for an account. It returns the answer on which all
+// synced nodes agree about the nonce, with the lowest balance and the highest
+// inferred nonce of any, and ErrNoQuorum or ErrDisagree otherwise. An account
+// that no node has is returned with Exists false. ErrBase58Check: publicKey is
+// none.
+func (t *Tracker) Account(ctx context.Context, publicKey string) (Account, error) {
+	var merged Account
+	var failed []error
+	synced := 0
+	for _, a := range askAll(t.nodes, func(n *Node) (Account, error) { return n.Account(ctx, publicKey) }) {
+		switch {
+		case errors.Is(a.err, ErrBase58Check):
+			return Account{}, a.err
+		case a.err != nil:
+			failed = append(failed, a.err)
+			continue
+		case synced == 0:
+			merged = a.value
+		case a.value.Exists != merged.Exists || a.value.Nonce != merged.Nonce:
+			return Account{}, fmt.Errorf("asking for account %s: nonces %d and %d: %w", publicKey, merged.Nonce, a.value.Nonce, ErrDisagree)
+		}
+		synced++
+		merged.Balance = min(merged.Balance, a.value.Balance)
+		merged.InferredNonce = max(merged.InferredNonce, a.value.InferredNonce)
+	}
+	if synced < max(t.quorum, 1) {
+		return Account{}, because(fmt.Errorf("asking for account %s: %w: %d, want %d", publicKey, ErrNoQuorum, synced, t.quorum), failed)
+	}
+	return merged, nil
+}
+
+// Network returns the network id that all reachable nodes have, at least one of
+// them. ErrNoQuorum: none answers; ErrDisagree: they are of different networks.
+func (t *Tracker) Network(ctx context.Context) (string, error) {
+	var id string
+	var failed []error
+	for i, a := range askAll(t.nodes, func(n *Node) (Status, error) { return n.Status(ctx) }) {
+		switch {
+		case a.err != nil:
+			failed = append(failed, a.err)
+		case a.value.NetworkID == "":
+			failed = append(failed, t.nodes[i].silent("no network id"))
+		case id == "":
+			id = a.value.NetworkID
+		case a.value.NetworkID != id:
+			return "", fmt.Errorf("asking for the network: %.40q and %.40q: %w", id, a.value.NetworkID, ErrDisagree)
+		}
+	}
+	if id == "" {
+		return "", because(fmt.Errorf("asking for the network: %w", ErrNoQuorum), failed)
+	}
+	return id, nil
+}
+
+// Send gives a signed zkApp command to every node at once and waits for all of
+// them. See SendResult.
+func (t *Tracker) Send(ctx context.Context, command []byte) SendResult {
+	var result SendResult
+	var refused, silent *Error
+	for i, a := range askAll(t.nodes, func(n *Node) (string, error) { return n.Send(ctx, command) }) {
+		if a.err == nil {
+			result.Accepted = true
+			if result.Hash == "" {
+				result.Hash = a.value
+			}
+			continue
+		}
+		e, ok := errors.AsType[*Error](a.err)
+		switch {
+		case !ok:
+			silent = t.nodes[i].silent(a.err.Error())
+		case e.Class == Transport:
+			silent = e
+		case e.Code == "Duplicate": // it is in the pool already
+			result.Accepted = true
+		case refused == nil || e.Class.gravity() > refused.Class.gravity():
+			refused = e
+		}
+	}
+	switch {
+	case result.Accepted:
+	case silent != nil:
+		result.Err = silent
+	case refused != nil:
+		result.Refused, result.Err = true, refused
+	default:
+		result.Err = &Error{Class: Transport, Code: CodeNoAnswer, Message: "there is no node to send to"}
+	}
+	return result
+}
+
+// A SendResult merges the answers of all nodes to one command.
+type SendResult struct {
+	// Accepted: at least one node has it in its pool; Hash is that node's.
+	Accepted bool
+	Hash     string
+	// Refused: every node answered, and every one refused. Only then are the
+	// bytes known to be nowhere. Neither Accepted nor Refused: the outcome is
+	// unknown, and the bytes must be taken to be on their way. Mina refuses bytes
+	// that are in a block already with Invalid_nonce: look there first.
+	Refused bool
+	// Err is the refusal to act on (the gravest class), or the transport error.
+	Err *Error
+}

@@ -1,0 +1,267 @@
+package mina
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// hashOf makes a valid transaction hash of a label.
+func hashOf(label string) string {
+	digest := sha256.Sum256([]byte(label))
+	return EncodeCheck(VersionTransaction, append([]byte{32}, digest[:]...))
+}
+
+func memoOf(t *testing.T, text string) string {
+	t.Helper()
+	b58, err := EncodeMemo(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b58
+}
+
+// A daemon is a scripted node: it answers from the fields, which a test sets.
+type daemon struct {
+	mu       sync.Mutex
+	sync     string
+	network  string
+	genesis  string
+	slotTime time.Duration
+	k        int
+	blocks   []Block            // the best chain, oldest first
+	orphans  map[string]Block   // found by state hash only
+	pool     []Command          // zkApp commands
+	accounts map[string]uint32  // nonces
+	refusal  string             // of sendZkapp; "lost" takes the command and gives no answer
+	hang     bool               // until the caller gives up
+	status   int                // HTTP, if not 200
+	raw      string             // the whole answer, if not empty
+	calls    map[string]int     // by field
+	bodies   []string           // of sendZkapp
+	during   func(field string) // called at each question, with mu held
+}
+
+func newDaemon(blocks ...Block) *daemon {
+	return &daemon{
+		sync: "SYNCED", network: "mina:testnet", slotTime: 90 * time.Second, k: 290, blocks: blocks,
+		orphans: map[string]Block{}, accounts: map[string]uint32{}, calls: map[string]int{},
+	}
+}
+
+// chainOf makes n linked empty blocks, the first of height 101 in slot 1001.
+func chainOf(n int) []Block {
+	blocks := []Block{{Header: Header{StateHash: "3N-101", PreviousStateHash: "3N-100", Height: 101, Slot: 1001}}}
+	for len(blocks) < n {
+		blocks = grow(blocks, "")
+	}
+	return blocks
+}
+
+// grow returns the chain with one more block, its state hash marked by fork.
+func grow(blocks []Block, fork string, commands ...Command) []Block {
+	tip := blocks[len(blocks)-1].Header
+	h := Header{PreviousStateHash: tip.StateHash, Height: tip.Height + 1, Slot: tip.Slot + 1, EpochSlot: tip.EpochSlot + 1}
+	h.StateHash = fmt.Sprintf("3N-%d%s", h.Height, fork)
+	return append(slices.Clip(slices.Clone(blocks)), Block{Header: h, Commands: commands})
+}
+
+// set replaces the best chain; what it held before stays to be found by hash.
+func (d *daemon) set(blocks []Block) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, b := range d.blocks {
+		d.orphans[b.StateHash] = b
+	}
+	d.blocks = blocks
+}
+
+func (d *daemon) do(change func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	change()
+}
+
+func (d *daemon) node(t *testing.T, i int) *Node {
+	t.Helper()
+	return NewNode(fmt.Sprintf("http://node-%d:3085/graphql?key=secret", i), NodeOptions{Client: &http.Client{Transport: d}})
+}
+
+// RoundTrip serves without a network, so that it runs in a synctest bubble.
+func (d *daemon) RoundTrip(req *http.Request) (*http.Response, error) {
+	d.mu.Lock()
+	hang := d.hang
+	d.mu.Unlock()
+	if hang {
+		<-req.Context().Done()
+		return nil, req.Context().Err()
+	}
+	rec := httptest.NewRecorder()
+	d.ServeHTTP(rec, req)
+	if rec.Code == http.StatusTeapot {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return rec.Result(), nil
+}
+
+var (
+	fieldPattern = regexp.MustCompile(`(sendZkapp|bestChain|block|pooledZkappCommands|account|daemonStatus)\b *[({]`)
+	aliasPattern = regexp.MustCompile(`(k\d+): \w+\(publicKey: "(\w+)"\)`)
+)
+
+func (d *daemon) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, _ := io.ReadAll(req.Body)
+	var ask struct {
+		Query     string
+		Variables struct {
+			Max    *int
+			Hash   string
+			Hashes []string
+			Input  struct{ ZkappCommand json.RawMessage }
+		}
+	}
+	if err := json.Unmarshal(body, &ask); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	field := fieldPattern.FindStringSubmatch(ask.Query)[1]
+	d.calls[field]++
+	if d.during != nil {
+		d.during(field)
+	}
+	switch {
+	case d.status != 0:
+		w.WriteHeader(d.status)
+		return
+	case d.raw != "":
+		fmt.Fprint(w, d.raw)
+		return
+	}
+	type dict = map[string]any
+	fail := func(message string) {
+		_ = json.NewEncoder(w).Encode(dict{"data": nil, "errors": []dict{{"message": message}}})
+	}
+	data := dict{}
+	switch field {
+	case "daemonStatus":
+		data = dict{"syncStatus": d.sync, "networkID": d.network, "daemonStatus": dict{
+			"blockchainLength": nil, "highestBlockLengthReceived": 1, "stateHash": nil, "globalSlotSinceGenesisBestTip": nil,
+			"consensusConfiguration": dict{"k": d.k, "slotDuration": d.slotTime.Milliseconds(), "slotsPerEpoch": 7140, "genesisStateTimestamp": d.genesis},
+		}}
+		if d.sync == "SYNCED" {
+			tip := d.blocks[len(d.blocks)-1]
+			s := data["daemonStatus"].(dict)
+			s["blockchainLength"], s["stateHash"], s["globalSlotSinceGenesisBestTip"] = tip.Height, tip.StateHash, tip.Slot
+		}
+	case "bestChain":
+		if d.sync != "SYNCED" {
+			fail("Could not obtain best chain from transition frontier")
+			return
+		}
+		list := []dict{}
+		for _, b := range d.blocks[max(0, len(d.blocks)-min(*ask.Variables.Max, d.k+1)):] {
+			list = append(list, d.header(b))
+		}
+		data["bestChain"] = list
+	case "block":
+		b, found := d.orphans[ask.Variables.Hash]
+		for _, on := range d.blocks {
+			if on.StateHash == ask.Variables.Hash {
+				b, found = on, true
+			}
+		}
+		if !found {
+			fail("Could not find block")
+			return
+		}
+		zkapps, payments := []dict{}, []dict{}
+		for _, c := range b.Commands {
+			if !c.Payment {
+				zkapps = append(zkapps, d.zkapp(c))
+				continue
+			}
+			payments = append(payments, dict{"hash": c.Hash, "nonce": c.Nonce, "fee": strconv.FormatUint(c.Fee, 10), "feePayer": dict{"publicKey": c.Payer}, "failureReason": nil})
+		}
+		head := d.header(b)
+		head["transactions"] = dict{"zkappCommands": zkapps, "userCommands": payments}
+		data["block"] = head
+	case "pooledZkappCommands":
+		list := []dict{}
+		for _, c := range d.pool {
+			if slices.Contains(ask.Variables.Hashes, c.Hash) {
+				list = append(list, d.zkapp(c))
+			}
+		}
+		data["pooledZkappCommands"] = list
+		for _, m := range aliasPattern.FindAllStringSubmatch(ask.Query, -1) {
+			list := []dict{}
+			for _, c := range d.pool {
+				if c.Payer == m[2] {
+					list = append(list, d.zkapp(c))
+				}
+			}
+			data[m[1]] = list
+		}
+	case "account":
+		data["syncStatus"] = d.sync
+		for _, m := range aliasPattern.FindAllStringSubmatch(ask.Query, -1) {
+			nonce, found := d.accounts[m[2]]
+			if data[m[1]] = nil; found && d.sync == "SYNCED" {
+				n := strconv.Itoa(int(nonce))
+				data[m[1]] = dict{"nonce": n, "inferredNonce": n, "balance": dict{"total": "5000000000"}}
+			}
+		}
+	case "sendZkapp":
+		d.bodies = append(d.bodies, string(body))
+		switch d.refusal {
+		case "":
+			data["sendZkapp"] = dict{"zkapp": dict{"hash": hashOf(string(ask.Variables.Input.ZkappCommand))}}
+		case "lost":
+			w.WriteHeader(http.StatusTeapot)
+			return
+		default:
+			fail(d.refusal)
+			return
+		}
+	}
+	_ = json.NewEncoder(w).Encode(dict{"data": data})
+}
+
+func (d *daemon) header(b Block) map[string]any {
+	return map[string]any{"stateHash": b.StateHash, "protocolState": map[string]any{
+		"previousStateHash": b.PreviousStateHash, "consensusState": map[string]any{
+			"blockHeight": strconv.Itoa(int(b.Height)), "slotSinceGenesis": strconv.Itoa(int(b.Slot)),
+			"epoch": strconv.Itoa(int(b.Epoch)), "slot": strconv.Itoa(int(b.EpochSlot)),
+		},
+	}}
+}
+
+func (d *daemon) zkapp(c Command) map[string]any {
+	var reasons []map[string]any
+	for _, f := range c.Failures {
+		reasons = append(reasons, map[string]any{"index": strconv.Itoa(f.Index), "failures": f.Reasons})
+	}
+	var until any
+	switch {
+	case c.ValidUntil > 0:
+		until = strconv.Itoa(int(c.ValidUntil))
+	case c.Nonce%2 == 1:
+		until = "4294967295" // the other way to say that nothing limits it
+	}
+	return map[string]any{"hash": c.Hash, "failureReason": reasons, "zkappCommand": map[string]any{
+		"memo": c.Memo, "feePayer": map[string]any{"body": map[string]any{
+			"publicKey": c.Payer, "fee": strconv.FormatUint(c.Fee, 10), "nonce": strconv.Itoa(int(c.Nonce)), "validUntil": until,
+		}},
+	}}
+}

@@ -1,0 +1,343 @@
+// Package devnet simulates a Mina network in Go: nodes that answer the daemon's
+// GraphQL as clients know it, with a pool, a ledger, blocks and forks, for
+// tests, demos and benchmarks.
+//
+// What is true to Mina: the API's shapes, scalars and error texts; the pool's
+// rules for nonces, fees, replacement, funds, expiry, eviction and reorgs;
+// which commands a block takes; fee and nonce of a command that fails; balance
+// changes, account creation, app state and the preconditions on it, on nonce,
+// balance, slot and length; the shape of failure reasons; forks and best tips.
+//
+// What is not: signatures and proofs are taken for valid unless the fee
+// payer's is empty; hashes are digests of this package's own making in Mina's
+// format; permissions, timing, delegation, events, actions, call forests and
+// custom token rules are stored or ignored, never enforced; consensus is a
+// dice roll per slot, and the longest chain wins. Formats are written here
+// anew and not taken from the client, so that no mistake can hide in both.
+//
+// Nothing runs in the background unless Network.Run is called, and time is
+// package time's, so a network works inside a testing/synctest bubble.
+package devnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Defaults of a Config's zero values.
+const (
+	DefaultSlotTime    = 3 * time.Second
+	DefaultFillRate    = 0.75
+	DefaultK           = 290
+	DefaultPoolSize    = 3000
+	DefaultMinFee      = 1_000_000
+	DefaultCreationFee = 1_000_000_000
+	DefaultMaxZkapps   = 24
+	DefaultFunds       = 1_000_000_000_000_000
+)
+
+// An Account is the state of an account at genesis; State may be empty.
+type Account struct {
+	Balance uint64 // nanomina
+	Nonce   uint32
+	State   []string // app state as decimal field elements
+}
+
+// A Config describes a network. The zero value of every field is usable.
+type Config struct {
+	Nodes    int                // default 1
+	Accounts map[string]Account // by base58 public key
+	// FundAll gives every public key that is not in Accounts an account with
+	// DefaultFunds, from genesis on.
+	FundAll  bool
+	SlotTime time.Duration // at least 1ms
+	// FillRate is the probability that a slot has a block; 1 fills every slot.
+	FillRate    float64
+	Seed        uint64 // of the dice that fill slots and salt blocks
+	K           int    // depth of the transition frontier
+	PoolSize    int
+	MinFee      uint64 // nanomina for a whole command
+	CreationFee uint64 // nanomina for a new account
+	NetworkID   string // without "mina:"; default "testnet"
+	// MaxZkapps limits the zkApp commands of one block: 0 for the default,
+	// negative for no limit, as after the Mesa fork.
+	MaxZkapps   int
+	StateFields int       // app state fields of an account; default 8
+	Genesis     time.Time // the start of slot 0; default: now
+	// BlockOnSend makes a block at once for every command accepted. Such blocks
+	// share the slot of the clock, so many of them do not make commands expire.
+	BlockOnSend bool
+	// FailWhen, if set, is asked for each command that a block includes, in the
+	// order of inclusion; reasons make the command fail with them. It is called
+	// under the network's lock and must not call back.
+	FailWhen func(Command) []string
+	Log      *slog.Logger // blocks and reorgs; default: silent
+}
+
+// A Network is a set of nodes over one tree of blocks. All methods of it and
+// of its nodes may be called concurrently.
+type Network struct {
+	config Config
+	nodes  []*Node
+
+	mux *http.ServeMux
+
+	mu   sync.Mutex          // over everything below, and all that nodes hold
+	core branch              // the view of all block producers that are nobody's node
+	seen map[string]*command // every command ever accepted, by hash
+	rng  *rand.Rand
+	slot uint32 // the highest slot reached, by the clock or by hand
+	fail []failOrder
+}
+
+// New returns a network at genesis. It fails for a key that is none and for
+// values out of range.
+func New(c Config) (*Network, error) {
+	setDefault(&c.Nodes, 1)
+	setDefault(&c.SlotTime, DefaultSlotTime)
+	setDefault(&c.FillRate, DefaultFillRate)
+	setDefault(&c.K, DefaultK)
+	setDefault(&c.PoolSize, DefaultPoolSize)
+	setDefault(&c.MinFee, DefaultMinFee)
+	setDefault(&c.CreationFee, DefaultCreationFee)
+	setDefault(&c.MaxZkapps, DefaultMaxZkapps)
+	setDefault(&c.StateFields, 8)
+	setDefault(&c.NetworkID, "testnet")
+	setDefault(&c.Log, slog.New(slog.DiscardHandler))
+	if c.Genesis.IsZero() {
+		c.Genesis = time.Now()
+	}
+	switch {
+	case c.Nodes < 1 || c.Nodes > 100:
+		return nil, errors.New("devnet: between 1 and 100 nodes")
+	case c.SlotTime < time.Millisecond:
+		return nil, errors.New("devnet: a slot takes at least 1ms")
+	case c.FillRate < 0 || c.FillRate > 1:
+		return nil, errors.New("devnet: fill rate between 0 and 1")
+	case c.K < 1 || c.PoolSize < 1:
+		return nil, errors.New("devnet: K and pool size of at least 1")
+	case c.StateFields < 1 || c.StateFields > maxFields:
+		return nil, fmt.Errorf("devnet: between 1 and %d state fields", maxFields)
+	}
+	genesis := make(map[string]*account, len(c.Accounts))
+	for key, a := range c.Accounts {
+		if !wellFormedKey(key) || !onCurve(key) {
+			return nil, fmt.Errorf("devnet: %.60q is no public key", key)
+		}
+		if len(a.State) > c.StateFields {
+			return nil, fmt.Errorf("devnet: account %s has more than %d state fields", key, c.StateFields)
+		}
+		genesis[key] = &account{nonce: a.Nonce, balance: a.Balance}
+		if len(a.State) > 0 {
+			genesis[key].zkapp = &zkappState{fields: slices.Clone(a.State)}
+		}
+	}
+	lookup := func(key string) *account {
+		if a := genesis[key]; a != nil {
+			return a
+		}
+		if c.FundAll && wellFormedKey(key) {
+			return &account{balance: DefaultFunds}
+		}
+		return nil
+	}
+	first := newBlock(nil, 0, c.Genesis, c.Seed)
+	n := &Network{
+		config: c, core: newBranch(first, lookup), mux: http.NewServeMux(),
+		seen: make(map[string]*command), rng: rand.New(rand.NewPCG(c.Seed, 0x6d696e61)),
+	}
+	for i := range c.Nodes {
+		node, err := newNode(n, i, newBranch(first, lookup))
+		if err != nil {
+			return nil, err
+		}
+		n.nodes = append(n.nodes, node)
+		prefix := "/nodes/" + strconv.Itoa(i)
+		n.mux.Handle(prefix+"/", http.StripPrefix(prefix, node))
+	}
+	n.mux.Handle("/", n.nodes[0])
+	return n, nil
+}
+
+func setDefault[T comparable](v *T, value T) {
+	var zero T
+	if *v == zero {
+		*v = value
+	}
+}
+
+// ServeHTTP serves node i under /nodes/i/, and node 0 also at the root.
+func (n *Network) ServeHTTP(w http.ResponseWriter, r *http.Request) { n.mux.ServeHTTP(w, r) }
+
+// Node returns the ith node, from 0. It panics if there is none.
+func (n *Network) Node(i int) *Node { return n.nodes[i] }
+
+// Nodes is their number.
+func (n *Network) Nodes() int { return len(n.nodes) }
+
+// Run advances the network by the clock until ctx ends, and returns nil then.
+func (n *Network) Run(ctx context.Context) error {
+	for {
+		n.mu.Lock()
+		next := n.config.Genesis.Add(time.Duration(n.now()+1) * n.config.SlotTime)
+		n.mu.Unlock()
+		timer := time.NewTimer(time.Until(next))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+		n.mu.Lock()
+		if slot := n.now(); slot > n.slot {
+			n.enter(slot)
+		}
+		n.mu.Unlock()
+	}
+}
+
+// Step advances one slot by hand, ahead of the clock if need be, and reports
+// whether the slot got a block.
+func (n *Network) Step() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.enter(n.now() + 1)
+}
+
+// MakeBlock makes a block now, in the current slot or, if that has one, the next.
+func (n *Network) MakeBlock() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.gossip()
+	n.produce(&n.core, max(n.now(), n.core.tip().slot+1), nil)
+	n.announce()
+}
+
+// Slot is the current slot since genesis.
+func (n *Network) Slot() uint32 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.now()
+}
+
+// now is the current slot: the clock's, or further if it was advanced by hand.
+func (n *Network) now() uint32 {
+	return max(n.slot, uint32(max(0, time.Since(n.config.Genesis)/n.config.SlotTime)))
+}
+
+// enter begins a slot: pools are exchanged, then it has a block or not.
+func (n *Network) enter(slot uint32) bool {
+	n.slot = slot
+	n.gossip()
+	filled := n.rng.Float64() < n.config.FillRate
+	if filled {
+		n.produce(&n.core, slot, nil)
+	}
+	n.announce()
+	return filled
+}
+
+// produce makes a block on the tip of a branch.
+func (n *Network) produce(b *branch, slot uint32, skip func(string) bool) {
+	n.slot = max(n.slot, slot)
+	at := n.config.Genesis.Add(time.Duration(slot) * n.config.SlotTime)
+	next := newBlock(b.tip(), slot, at, n.rng.Uint64())
+	b.fill(next, rules{n.config.CreationFee, n.config.MaxZkapps, skip, n.failures})
+	b.move(next, n.now())
+	n.config.Log.Info("block", "height", next.height, "slot", slot, "commands", len(next.commands), "hash", next.hash)
+}
+
+// gossip brings what nodes were sent since the last time to all others.
+func (n *Network) gossip() {
+	for _, from := range n.nodes {
+		if !from.reachable() {
+			continue
+		}
+		for _, c := range from.outbox {
+			n.core.receive(c, n.now(), n.config.PoolSize)
+			for _, to := range n.nodes {
+				if to != from && to.reachable() {
+					to.receive(c, n.now(), n.config.PoolSize)
+				}
+			}
+		}
+		from.outbox = nil
+	}
+}
+
+// receive admits a command of another node, or ignores it.
+func (b *branch) receive(c *command, slot uint32, size int) {
+	if b.pool.add(c, b.account(c.Payer), slot) == accepted {
+		b.pool.shrink(size)
+	}
+}
+
+// announce tells all nodes of the producers' best tip.
+func (n *Network) announce() {
+	for _, node := range n.nodes {
+		node.follow()
+	}
+}
+
+// An Effect is one command on the best chain.
+type Effect struct {
+	Command
+	Height    uint32    `json:"height"`
+	Slot      uint32    `json:"slot"`
+	StateHash string    `json:"stateHash"`
+	OK        bool      `json:"ok"`
+	Failures  []Failure `json:"failures"` // of a failed command
+}
+
+// Effects lists every command on the network's best chain, oldest first.
+func (n *Network) Effects() []Effect {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.core.effects(1)
+}
+
+// effects lists from a height on.
+func (b *branch) effects(from uint32) []Effect {
+	out := []Effect{}
+	for _, x := range b.chain[min(int(max(from, 1))-1, len(b.chain)):] {
+		for _, c := range x.commands {
+			e := Effect{Command: c.Command, Height: x.height, Slot: x.slot, StateHash: x.hash, OK: !c.failed(), Failures: c.failures}
+			if c.reason != "" {
+				e.Failures = []Failure{{Index: "0", Failures: []string{c.reason}}}
+			}
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Account returns an account on the network's best chain; not ok if there is none.
+func (n *Network) Account(publicKey string) (Account, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	a := n.core.account(publicKey)
+	if a == nil {
+		return Account{}, false
+	}
+	out := Account{Balance: a.balance, Nonce: a.nonce}
+	for i := range n.config.StateFields {
+		out.State = append(out.State, a.field(i))
+	}
+	return out, true
+}
+
+// Seen lists the hashes of every command that any node ever accepted, sorted.
+func (n *Network) Seen() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Sorted(maps.Keys(n.seen))
+}

@@ -1,0 +1,329 @@
+// Package mina speaks to the Mina network: a GraphQL client of one daemon
+// (Node), a Tracker that follows the chain on several of them and says what has
+// become of a transaction, Mina's error vocabulary, and its text formats.
+//
+// A Tracker tells waiting from certainty. A transaction that one node has seen
+// is worth waiting for; that one is gone, or failed, or can no longer come, is
+// only certain once every synced node says so (Sighting.Agreed), at the depth at
+// which they say it (Sighting.Depth). What the chain cannot settle is Unknown,
+// never an answer.
+package mina
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A Watch asks the tracker what has become of one (payer, nonce), by every
+// command that was ever signed for it.
+type Watch struct {
+	Payer  string   // base58 public key
+	Nonce  uint32   // the nonce all Hashes were signed with
+	Hashes []string // every known transaction hash, the worker's and the node's
+	// Memo is the plain text that our own commands carry. A command at
+	// (Payer, Nonce) whose hash is not known is ours if its memo decodes to
+	// this, another's if it decodes to something else, and unclear otherwise.
+	Memo string
+	// ValidUntil is the last slot since genesis in which one of the commands can
+	// still be included; 0 means that nothing limits them.
+	ValidUntil uint32
+	// Since is the slot since genesis from which on the commands may have been
+	// included. "Not on the chain" is only said when the tracker has seen
+	// every block from here to the tip.
+	Since uint32
+	// Legacy marks a command whose bytes and hash nobody told us: any command
+	// of Payer at Nonce or above is taken for it, whatever its memo.
+	Legacy bool
+}
+
+// Fate is what became of a watched (payer, nonce).
+type Fate string
+
+const (
+	Unknown   Fate = "unknown"   // not enough synced nodes, not enough history, or nodes contradict each other
+	Absent    Fate = "absent"    // in no block and in no pool; it may still come
+	Pooled    Fate = "pooled"    // in the pool of at least one node
+	Included  Fate = "included"  // in a block of the best chain, and succeeded
+	Failed    Fate = "failed"    // in a block of the best chain, failed: fee and nonce are spent
+	Displaced Fate = "displaced" // the nonce was spent, and not by one of ours
+	Expired   Fate = "expired"   // a block of the best chain lies past ValidUntil, the nonce is unspent
+)
+
+// A Sighting is what all nodes together say of a Watch.
+//
+// One node's word is enough to wait: Pooled, Included and Failed are reported
+// with Agreed false as soon as one node says so. Whatever gives up a nonce or
+// ends a transaction needs Agreed: every synced node says the same, and at
+// least the quorum of nodes is synced.
+type Sighting struct {
+	Fate   Fate
+	Agreed bool
+	// Depth is the number of blocks from the deciding one to the tip, both
+	// included, the least that any agreeing node sees. The deciding block holds
+	// the command (Included, Failed, Displaced) or is the first past ValidUntil
+	// (Expired). 0 for the other fates and where Agreed is false.
+	Depth     int
+	Hash      string // of the command that is pooled or included; for Displaced the stranger's, if known
+	Nonce     uint32 // of that command; differs from the watch's only for Legacy
+	Height    uint32 // of the deciding block
+	StateHash string // of the deciding block
+	Failures  []Failure
+	TipSlot   uint32 // slotSinceGenesis of the lowest agreeing tip
+	// AccountNext is the payer's nonce by the ledger, the highest that any node
+	// has, for Absent, Pooled and Expired with Agreed; else 0. Where Absent has it
+	// above the watch's, something spent the nonce that no block read so far
+	// shows as the payer's command.
+	AccountNext uint32
+}
+
+// A Chain is what the tracker knows of the network as a whole.
+type Chain struct {
+	Synced    int    // nodes that have a vote now
+	Quorum    bool   // Synced reaches the quorum
+	Height    uint32 // of the lowest voting tip
+	TipSlot   uint32 // slotSinceGenesis of that tip
+	Slot      uint32 // the current slot by the clock: the larger of TipSlot and what genesis time and slot length give
+	SlotTime  time.Duration
+	K         uint32 // the depth of the transition frontier
+	NetworkID string // as networkID says: "mina:mainnet", "mina:testnet", …
+	At        time.Time
+	Err       error   // why Quorum is false, in words for the operator
+	Lost      []error // why each node without a vote has none, also where Quorum is true
+}
+
+// TrackerOptions configure a Tracker.
+type TrackerOptions struct {
+	Nodes  []*Node
+	Quorum int // how many nodes must be synced and agree; 0 means a majority
+	// Depth is how many blocks below the tip a verdict may need (the larger of
+	// the settle depth, the finality depth and the confirmations).
+	Depth int
+	// MaxTipAge is how long a node's tip may lie behind the clock before the
+	// node loses its vote; 0 means 20 slots, but no less than ten seconds.
+	MaxTipAge time.Duration
+}
+
+// maxLag is how many blocks a node may lie behind the highest tip. Mina: nodes
+// in good health differ by one or two.
+const maxLag = 3
+
+// A Tracker follows the chain on every node for all watched transactions at
+// once: a poll costs the same few calls per node however many are watched, and
+// a block's commands are read once per node, by state hash.
+//
+// All methods may be called concurrently; Poll calls are serialised.
+type Tracker struct {
+	nodes     []*Node
+	quorum    int
+	maxTipAge time.Duration
+
+	polling sync.Mutex // held by the running Poll, the only user of these
+	views   []*view
+	voted   []*view // at the last poll
+	network string  // the first network id seen
+
+	mu      sync.Mutex // guards what follows
+	watches map[string]*watched
+	seen    Chain
+}
+
+type watched struct {
+	Watch
+	hashes []string // those of Hashes that a node can be asked for
+	sane   bool     // Payer can be asked for
+	// noticed is each node's tip when its ledger was first seen past Nonce
+	// without a block that says why. Used by Poll alone.
+	noticed map[*view]Header
+	// Guarded by the tracker's mu.
+	sighting Sighting
+	settled  bool // in a block on every node: stays as it is while no chain moves
+}
+
+func newWatched(w Watch) *watched {
+	w.Hashes = slices.Clone(w.Hashes)
+	n := &watched{Watch: w, sighting: Sighting{Fate: Unknown}}
+	for _, hash := range w.Hashes {
+		if ValidHash(hash) {
+			n.hashes = append(n.hashes, hash)
+		}
+	}
+	_, err := DecodeCheck(VersionPublicKey, 35, w.Payer)
+	n.sane = err == nil
+	return n
+}
+
+func (w *watched) same(o Watch) bool {
+	return w.Payer == o.Payer && w.Nonce == o.Nonce && w.Memo == o.Memo && w.ValidUntil == o.ValidUntil &&
+		w.Since == o.Since && w.Legacy == o.Legacy && slices.Equal(w.Hashes, o.Hashes)
+}
+
+// NewTracker returns a tracker that has asked nothing yet.
+func NewTracker(o TrackerOptions) *Tracker {
+	t := &Tracker{nodes: o.Nodes, quorum: o.Quorum, maxTipAge: o.MaxTipAge, watches: map[string]*watched{}}
+	if t.quorum <= 0 {
+		t.quorum = len(o.Nodes)/2 + 1
+	}
+	for _, n := range o.Nodes {
+		t.views = append(t.views, newView(n, max(o.Depth, 0)))
+	}
+	t.seen.Err = ErrNoQuorum
+	return t
+}
+
+// Watch starts to follow id, or replaces what is followed under it: its
+// sighting is Unknown until the next poll. The same Watch again changes nothing.
+func (t *Tracker) Watch(id string, w Watch) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if old := t.watches[id]; old != nil && old.same(w) {
+		return
+	}
+	t.watches[id] = newWatched(w)
+}
+
+// Forget ends it.
+func (t *Tracker) Forget(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.watches, id)
+}
+
+// Watching is the number of ids followed.
+func (t *Tracker) Watching() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.watches)
+}
+
+// Sighting returns what the last poll says of id; Unknown if id was not
+// watched when it ran.
+func (t *Tracker) Sighting(id string) Sighting {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if w := t.watches[id]; w != nil {
+		return w.sighting
+	}
+	return Sighting{Fate: Unknown}
+}
+
+// Chain returns what the last poll saw.
+func (t *Tracker) Chain() Chain {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.seen
+}
+
+// Poll asks every node once: status, best chain, the commands of blocks not
+// seen before, and which of the watched hashes lie in its pool. A node that
+// fails, is not synced or lags loses its vote until it answers well again; a
+// new sighting is computed from those that have one. Poll returns what the
+// network looks like afterwards and never an error: an unreachable network is
+// a Chain without Quorum.
+func (t *Tracker) Poll(ctx context.Context) Chain {
+	t.polling.Lock()
+	defer t.polling.Unlock()
+
+	t.mu.Lock()
+	watches := make([]*watched, 0, len(t.watches))
+	for _, w := range t.watches {
+		watches = append(watches, w)
+	}
+	t.mu.Unlock()
+
+	start := time.Now()
+	var wg sync.WaitGroup
+	for _, v := range t.views {
+		wg.Go(func() { v.lost = v.poll(ctx, watches) })
+	}
+	wg.Wait()
+
+	voters := t.elect(time.Since(start))
+	quorum := len(voters) >= t.quorum
+	changed := !slices.Equal(voters, t.voted) || slices.ContainsFunc(voters, func(v *view) bool { return v.moved })
+	t.voted = voters
+
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	words := make([]verdict, len(voters))
+	for _, w := range watches {
+		if w.settled && !changed {
+			continue
+		}
+		for i, v := range voters {
+			words[i] = v.judge(w)
+		}
+		w.sighting = merge(words, quorum && w.sane)
+		w.settled = w.sighting.Agreed && w.sighting.Depth > 0
+	}
+	t.seen = t.describe(voters)
+	return t.seen
+}
+
+// elect returns the views that have a vote, and notes at the others why they
+// have none.
+func (t *Tracker) elect(took time.Duration) []*view {
+	var voters []*view
+	highest := uint32(0)
+	for _, v := range t.views {
+		if v.lost != nil {
+			continue
+		}
+		if t.network == "" {
+			t.network = v.status.NetworkID
+		}
+		oldest := t.maxTipAge
+		if oldest <= 0 {
+			oldest = max(20*v.status.SlotTime, 10*time.Second)
+		}
+		age := time.Duration(v.slot()-v.tip().Slot) * v.status.SlotTime
+		switch {
+		case v.status.NetworkID != t.network:
+			v.lost = fmt.Errorf("%s: is of network %.40q, not %.40q", v.node.name, v.status.NetworkID, t.network)
+		case age > oldest:
+			v.lost = fmt.Errorf("%s: tip is %v old", v.node.name, age)
+		default:
+			voters = append(voters, v)
+			highest = max(highest, v.tip().Height)
+		}
+	}
+	return slices.DeleteFunc(voters, func(v *view) bool {
+		lag := int64(highest) - int64(v.tip().Height)
+		// Nodes are not asked in the same instant.
+		if v.status.SlotTime > 0 {
+			lag -= int64(took / v.status.SlotTime)
+		}
+		if lag > maxLag {
+			v.lost = fmt.Errorf("%s: tip %d is behind %d", v.node.name, v.tip().Height, highest)
+		}
+		return lag > maxLag
+	})
+}
+
+// describe makes the Chain of the views that have a vote. Without any, the
+// network's figures stay those last seen.
+func (t *Tracker) describe(voters []*view) Chain {
+	c := t.seen
+	c.Synced, c.Quorum, c.NetworkID, c.At, c.Err, c.Lost = len(voters), len(voters) >= t.quorum, t.network, time.Now(), nil, nil
+	for _, v := range t.views {
+		if v.lost != nil {
+			c.Lost = append(c.Lost, v.lost)
+		}
+	}
+	if !c.Quorum {
+		c.Err = because(fmt.Errorf("%w: %d of %d, want %d", ErrNoQuorum, len(voters), len(t.views), t.quorum), c.Lost)
+	}
+	if len(voters) == 0 {
+		return c
+	}
+	lowest := slices.MinFunc(voters, func(a, b *view) int { return cmp.Compare(a.tip().Height, b.tip().Height) })
+	c.Height, c.TipSlot, c.Slot = lowest.tip().Height, lowest.tip().Slot, 0
+	c.SlotTime, c.K = lowest.status.SlotTime, lowest.status.K
+	for _, v := range voters {
+		c.Slot = max(c.Slot, v.slot())
+	}
+	return c
+}

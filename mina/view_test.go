@@ -1,0 +1,163 @@
+package mina
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPollCost(t *testing.T) {
+	t.Parallel()
+	n := newNet(t, 1, chainOf(400))
+	d := n.nodes[0]
+	poll := func(name string, want map[string]int) {
+		t.Helper()
+		clear(d.calls)
+		n.Poll(t.Context())
+		if diff := cmp.Diff(want, d.calls); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	poll("nothing watched", map[string]int{"daemonStatus": 1, "bestChain": 1})
+	poll("no new block", map[string]int{"daemonStatus": 1})
+	for i := range 500 {
+		w := watchA()
+		w.Hashes, w.Nonce, w.Since, w.ValidUntil = []string{hashOf(fmt.Sprint(i))}, uint32(7+i), 1381, 0
+		n.Watch(fmt.Sprint(i), w)
+	}
+	poll("history for new watches", map[string]int{"daemonStatus": 1, "bestChain": 1, "block": 20, "pooledZkappCommands": 3, "account": 1})
+	poll("the same again", map[string]int{"daemonStatus": 1, "pooledZkappCommands": 3})
+	d.set(extend(d.blocks, 3, ""))
+	poll("three blocks", map[string]int{"daemonStatus": 1, "bestChain": 1, "block": 3, "pooledZkappCommands": 3})
+	d.set(extend(d.blocks, 20, ""))
+	poll("many blocks", map[string]int{"daemonStatus": 1, "bestChain": 1, "block": 20, "pooledZkappCommands": 3})
+	// The status tells of one new block, and then there are more: a gap of one.
+	d.set(extend(d.blocks, 1, ""))
+	d.during = func(field string) {
+		if field == "bestChain" {
+			d.blocks, d.during = extend(d.blocks, window+1, ""), nil
+		}
+	}
+	poll("more than the window", map[string]int{"daemonStatus": 1, "bestChain": 2, "block": 12, "pooledZkappCommands": 3})
+	n.Watch("old", Watch{Payer: keyB, Since: 1})
+	poll("beyond the node's memory", map[string]int{"daemonStatus": 1, "bestChain": 1, "block": 291 - 55, "pooledZkappCommands": 3, "account": 1})
+	if s := n.Sighting("old"); s.Fate != Unknown {
+		t.Errorf("without history: %+v", s)
+	}
+	poll("which is not asked again", map[string]int{"daemonStatus": 1, "pooledZkappCommands": 3})
+	for i := range 500 {
+		n.Forget(fmt.Sprint(i))
+	}
+	n.Forget("old")
+	if n.Watching() != 0 {
+		t.Errorf("%d watched", n.Watching())
+	}
+	d.set(extend(d.blocks, 2, ""))
+	poll("nothing watched any more", map[string]int{"daemonStatus": 1, "bestChain": 1})
+	if v := n.views[0]; len(v.links) > v.keep || len(v.read) > v.keep || len(v.ledger) > 0 {
+		t.Errorf("%d links, %d blocks, %d accounts are kept", len(v.links), len(v.read), len(v.ledger))
+	}
+}
+
+// TestSharedSlots: a simulated network may put many blocks into one slot.
+func TestSharedSlots(t *testing.T) {
+	t.Parallel()
+	blocks := []Block{{Header: Header{StateHash: "3N-1", Height: 1}}}
+	for len(blocks) < 40 {
+		blocks = grow(blocks, "")
+		blocks[len(blocks)-1].Slot /= 20
+	}
+	blocks[1].Commands = []Command{{Hash: hashOf("s"), Payer: keyA, Nonce: 7, Payment: true}}
+	n := newNet(t, 1, blocks)
+	w := watchA()
+	w.Since, w.ValidUntil = 0, 0
+	n.Watch("a", w)
+	n.see("a", Sighting{Fate: Displaced, Agreed: true, Depth: 39, Hash: hashOf("s"), Nonce: 7, Height: 2, StateHash: "3N-2"})
+}
+
+// TestBoundedMemory: a watch that is older than any history keeps no more than
+// twice what a node remembers.
+func TestBoundedMemory(t *testing.T) {
+	t.Parallel()
+	n := newNet(t, 1, chainOf(10))
+	n.nodes[0].k = 30
+	n.Watch("a", Watch{Payer: keyA, Since: 1})
+	for range 100 {
+		n.nodes[0].set(extend(n.nodes[0].blocks, 3, ""))
+		n.Poll(t.Context())
+	}
+	if v := n.views[0]; len(v.links) != 62 || len(v.read) != 62 {
+		t.Errorf("%d links, %d blocks", len(v.links), len(v.read))
+	}
+}
+
+// TestFalseBlock: a block that is not the one of the chain costs the vote.
+func TestFalseBlock(t *testing.T) {
+	t.Parallel()
+	n := newNet(t, 1, chainOf(10))
+	d := n.nodes[0]
+	d.during = func(field string) {
+		if d.raw = ""; field == "block" {
+			d.raw = `{"data":{"block":{"stateHash":"3N-110","transactions":{"zkappCommands":[],"userCommands":[]}}}}`
+		}
+	}
+	n.Watch("a", watchA())
+	n.see("a", Sighting{Fate: Unknown})
+	if c := n.Chain(); c.Quorum || !strings.Contains(c.Err.Error(), "not the one of the best chain") {
+		t.Errorf("chain %+v", c)
+	}
+}
+
+// TestShortHistory: a node that cannot know is not taken for one that denies.
+func TestShortHistory(t *testing.T) {
+	t.Parallel()
+	n := newNet(t, 3, chainOf(10))
+	n.nodes[2].blocks = chainOf(10)[6:]
+	n.Watch("a", watchA())
+	n.see("a", Sighting{Fate: Unknown})
+	w := watchA()
+	w.Since = 1008
+	n.Watch("a", w)
+	n.see("a", Sighting{Fate: Absent, Agreed: true, TipSlot: 1010, AccountNext: 7})
+}
+
+func TestReorg(t *testing.T) {
+	t.Parallel()
+	base := chainOf(10)
+	n := newNet(t, 1, base)
+	n.Watch("a", watchA())
+	included := extend(grow(base, "", commandA(t)), 2, "")
+	n.nodes[0].set(included)
+	in := Sighting{Fate: Included, Agreed: true, Depth: 3, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1013}
+	n.see("a", in)
+
+	// A longer rival without the command, which went back to the pool while the
+	// nodes were asked.
+	rival := extend(base, 4, "r")
+	n.nodes[0].set(rival)
+	n.nodes[0].do(func() {
+		n.nodes[0].during = func(field string) {
+			if field == "bestChain" {
+				n.nodes[0].pool = []Command{commandA(t)}
+			}
+		}
+	})
+	n.see("a", Sighting{Fate: Pooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: 1014, AccountNext: 7})
+	n.nodes[0].do(func() { n.nodes[0].pool, n.nodes[0].during = nil, nil })
+	n.see("a", Sighting{Fate: Absent, Agreed: true, TipSlot: 1014, AccountNext: 7})
+	n.nodes[0].set(extend(rival, 2, "r"))
+	n.see("a", Sighting{Fate: Expired, Agreed: true, Depth: 2, Height: 115, StateHash: "3N-115r", TipSlot: 1016, AccountNext: 7})
+
+	// Back again, deeper than a short best chain shows.
+	n.nodes[0].set(extend(included, 9, ""))
+	in.Depth, in.TipSlot = 12, 1022
+	n.see("a", in)
+	if got := n.nodes[0].calls["block"]; got != 6+3+6+9 {
+		t.Errorf("%d blocks were read; each is read once", got)
+	}
+	// The whole chain replaced, from below what is known.
+	n.nodes[0].set(extend(chainOf(1), 25, "q"))
+	n.see("a", Sighting{Fate: Expired, Agreed: true, Depth: 12, Height: 115, StateHash: "3N-115q", TipSlot: 1026, AccountNext: 7})
+}

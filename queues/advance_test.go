@@ -1,0 +1,214 @@
+package queues_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+func testAdvanceGuards(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b")
+	t := f.bound("a S")[0].Transaction
+	old := f.get("a")
+	f.ok(f.advance(t, queues.PhaseSent, withCode("X")))
+	if t.Revision != 2 || t.Phase != queues.PhaseSent || t.ChangedAt.IsZero() {
+		f.Errorf("after a change: %+v", t)
+	}
+	if err := f.advance(old, queues.PhaseFailed); !errors.Is(err, queues.ErrStale) {
+		f.Errorf("decided on an old revision: %v", err)
+	}
+	forged := f.get("a")
+	forged.Claim = other + ":1"
+	if err := f.advance(forged, queues.PhaseDone); !errors.Is(err, queues.ErrFenced) {
+		f.Errorf("without the claim: %v", err)
+	}
+	forged.Claim = ""
+	if err := f.advance(forged, queues.PhaseDone); !errors.Is(err, queues.ErrFenced) {
+		f.Errorf("with no claim: %v", err)
+	}
+	if err := f.advance(forged, queues.PhaseSent, person, func(c *queues.Change) { c.SetCancelled(true) }); err != nil {
+		f.Errorf("for a person: %v", err)
+	}
+	if err := f.advance(t, queues.PhaseDone); !errors.Is(err, queues.ErrStale) {
+		f.Errorf("after a person changed it: %v", err)
+	}
+	if err := f.advance(&queues.Transaction{UID: "none"}, queues.PhaseDone); !errors.Is(err, queues.ErrNotFound) {
+		f.Errorf("of none: %v", err)
+	}
+	got := f.get("a")
+	if !got.CancelRequested || got.Phase != queues.PhaseSent || got.Claim == "" {
+		f.Errorf("in the end: %+v", got)
+	}
+	f.to("a", queues.PhaseDone, keep)
+	if got := f.get("a"); got.Claim == "" || f.sender("S").Queue != "" {
+		f.Errorf("done and still watched: %+v", got)
+	}
+	f.to("a", queues.PhaseDone, final)
+	if got := f.get("a"); got.Claim != "" || got.FinalAt.IsZero() || got.DoneAt.IsZero() {
+		f.Errorf("final: %+v", got)
+	}
+}
+
+func testAdvanceFields(f *fixture) {
+	f.register("S")
+	f.post("q", "u")
+	t := f.bound("u S")[0].Transaction
+	started := time.UnixMilli(1_700_000_000_123).UTC()
+	a := queues.Attempt{Number: 1, Sender: "S", Nonce: 4294967295, Fee: 5_000_000_000, ValidUntil: 9, Slot: 3, Outcome: queues.Prepared, StartedAt: started}
+	f.ok(f.advance(t, queues.PhaseDispatching, func(c *queues.Change) {
+		c.SetAttempt(&a)
+		c.SetRetries(2)
+		c.SetLosses(1)
+		c.SetEnding(queues.PhaseFailed)
+		c.SetError(&queues.Error{Code: "1", Message: "first"})
+	}, due(90*time.Second)))
+	if got := f.get("u"); got.Retries != 2 || got.Losses != 1 || got.Ending != queues.PhaseFailed || got.Error.Message != "first" ||
+		got.DueAt.IsZero() || !got.DueAt.Equal(t.DueAt) || got.Open() {
+		f.Errorf("stored %+v of %+v", got, t)
+	}
+	equal(f.T, "attempt", f.get("u").Attempts, []queues.Attempt{a})
+	a.Outcome, a.SentSlot, a.Hash, a.Error = queues.Sent, 4, "5Jhash", &queues.Error{Code: "c", Message: strings.Repeat("é", 9000)}
+	f.ok(f.advance(t, queues.PhaseSent, func(c *queues.Change) {
+		c.SetAttempt(&a)
+		c.MarkSubmitted()
+		c.SetError(&queues.Error{Code: "2", Message: "second"})
+		c.SetError(nil)
+	}))
+	got := f.get("u")
+	if n := len(got.Attempts[0].Error.Message); n > 5000 || n < 4000 {
+		f.Errorf("an endless message was stored with %d bytes", n)
+	}
+	a.Error = got.Attempts[0].Error
+	equal(f.T, "attempt", got.Attempts, []queues.Attempt{a})
+	if !got.Open() || got.SubmittedAt.IsZero() || got.Error != nil || !got.DueAt.IsZero() || got.Hash() != "5Jhash" {
+		f.Errorf("sent: %+v", got)
+	}
+	a.Outcome, a.Height, a.StateHash, a.Confirmations, a.EndedAt = queues.Included, 77, "3Nhash", 2, started
+	a.Hash = "5Jother" // a fact is not overwritten
+	f.ok(f.advance(t, queues.PhaseDone, func(c *queues.Change) {
+		c.SetAttempt(&a)
+		c.SetLanded(1)
+		c.SetDone(json.RawMessage(`{"blockHeight":77}`))
+		final(c)
+	}))
+	a.Hash = "5Jhash"
+	got = f.get("u")
+	equal(f.T, "attempt", got.Attempts, []queues.Attempt{a})
+	if string(got.Done) != `{"blockHeight":77}` || got.Landed != 1 || got.Open() {
+		f.Errorf("done: %+v", got)
+	}
+	f.ok(f.advance(got, queues.PhaseWaiting, func(c *queues.Change) { c.ClearEnd(); c.SetRetries(0); c.SetLosses(0); c.SetReopened(true) }))
+	got = f.get("u")
+	if got.Done != nil || got.Landed != 0 || !got.DoneAt.IsZero() || !got.FinalAt.IsZero() || got.Ending != "" || got.Retries != 0 || !got.Reopened {
+		f.Errorf("back in its line: %+v", got)
+	}
+}
+
+// repeating runs every script twice, as go-redis does when the first answer is
+// lost on its way.
+type repeating struct{}
+
+func (repeating) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (repeating) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+func (repeating) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if err == nil && strings.HasPrefix(cmd.Name(), "eval") {
+			return next(ctx, cmd)
+		}
+		return err
+	}
+}
+
+func testRepeats(f *fixture) {
+	f.register("S")
+	o := *f.client.Options()
+	twice := redis.NewClient(&o)
+	f.Cleanup(func() { _ = twice.Close() })
+	twice.AddHook(repeating{})
+	var err error
+	f.store, err = queues.Open(twice, f.store.Options)
+	f.ok(err)
+	f.pool = senders.New(f.store, twice)
+	f.post("q", "a")
+	if made := f.store.Enqueue(f.ctx, vote1("", "q", `{}`)); made.Err != nil || made.Existed || made.Transaction.Sequence != 2 {
+		f.Errorf("a uid made here: %+v", made)
+	}
+	got := f.bind(1) // the second call finds nothing free; the claim is due after its grace
+	equal(f.T, "bound by the call that was answered", len(got), 0)
+	t := f.get("a")
+	for i, phase := range []queues.Phase{queues.PhaseSent, queues.PhaseWatching, queues.PhaseFailing, queues.PhaseDelayed, queues.PhaseDispatching} {
+		f.ok(f.advance(t, phase))
+		if t.Revision != int64(i+2) {
+			f.Errorf("revision %d after %d changes and a bind", t.Revision, i+1)
+		}
+	}
+	f.ok(f.store.Record(f.ctx, "a", 1, queues.Facts{Hash: "h"}))
+	f.ok(f.advance(t, queues.PhaseDone, tell(queues.OnSuccess, time.Hour, 0)))
+	tries, err := f.store.Called(f.ctx, "a", queues.OnSuccess, queues.Never)
+	f.ok(err)
+	equal(f.T, "tries", tries, 0)
+	f.ok(f.store.Pause(f.ctx, "q", "why"))
+	f.ok(f.pool.Drain(f.ctx, "S"))
+	f.ok(f.pool.Resume(f.ctx, "S"))
+	var log []string
+	for _, e := range f.dump().events {
+		log = append(log, e.Kind+" "+e.ID+" "+e.To+e.Code)
+	}
+	made := f.list(queues.Filter{State: queues.Waiting}, 9)[0]
+	equal(f.T, "events", log, []string{
+		"s S REGISTERED", "t a waiting", "t " + made + " waiting", "t a dispatching", "t a sent", "t a watching",
+		"t a failing", "t a delayed", "t a dispatching", "t a done", "q q PAUSED", "s S DRAINING", "s S RESUMED",
+	})
+}
+
+func testFacts(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	t := f.bound("a S")[0].Transaction
+	f.ok(f.advance(t, queues.PhaseDispatching, func(c *queues.Change) {
+		c.SetAttempt(&queues.Attempt{Number: 1, Sender: "S", Outcome: queues.Prepared, StartedAt: time.UnixMilli(1)})
+	}))
+	f.ok(f.store.Record(f.ctx, "a", 1, queues.Facts{}))
+	f.ok(f.store.Record(f.ctx, "a", 1, queues.Facts{Hash: "first", Data: json.RawMessage(`{"x":1}`)}))
+	f.ok(f.store.Record(f.ctx, "a", 1, queues.Facts{Hash: "second", NodeHash: "node"}))
+	got := f.get("a").Attempts[0]
+	if got.Hash != "first" || got.NodeHash != "node" || string(got.Data) != `{"x":1}` {
+		f.Errorf("facts: %+v", got)
+	}
+	f.ok(f.advance(t, queues.PhaseWatching)) // facts do not count as a change
+	if err := f.store.Record(f.ctx, "none", 1, queues.Facts{Hash: "h"}); !errors.Is(err, queues.ErrNotFound) {
+		f.Errorf("facts of none: %v", err)
+	}
+}
+
+func testSigned(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	t := f.bound("a S")[0].Transaction
+	command := bytes.Repeat([]byte("{\"proof\":\"é\x00\"}\n"), 3000)
+	if _, _, err := f.store.Signed(f.ctx, "a"); !errors.Is(err, queues.ErrNotFound) {
+		f.Errorf("before there are any: %v", err)
+	}
+	f.ok(f.advance(t, queues.PhaseDispatching, func(c *queues.Change) { c.SetSigned(1, []byte("old")) }))
+	f.ok(f.advance(t, queues.PhaseSent, func(c *queues.Change) { c.SetSigned(12, command) }))
+	n, got, err := f.store.Signed(f.ctx, "a")
+	if err != nil || n != 12 || !bytes.Equal(got, command) {
+		f.Errorf("signed bytes of attempt %d: %d bytes, %v", n, len(got), err)
+	}
+	f.ok(f.advance(t, queues.PhaseDone, (*queues.Change).DropSigned))
+	if _, _, err := f.store.Signed(f.ctx, "a"); !errors.Is(err, queues.ErrNotFound) {
+		f.Errorf("after they were dropped: %v", err)
+	}
+}

@@ -1,0 +1,348 @@
+package queues
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A Finding is something that contradicts something else.
+type Finding struct {
+	Check  string // which rule is broken; docs/operations.md lists them
+	UID    string // "" if it is not about a transaction
+	Queue  string
+	Sender string
+	Detail string
+
+	kind, index, name string // to look at it again
+}
+
+// Same reports whether two findings are of the same rule about the same thing.
+func (f *Finding) Same(o *Finding) bool {
+	return f.Check == o.Check && f.UID == o.UID && f.Queue == o.Queue && f.Sender == o.Sender
+}
+
+// A Record is a transaction as an audit reads it: without its payload.
+type Record struct {
+	*Transaction
+	Signed bool // the bytes of an open attempt are stored
+}
+
+const (
+	auditStep = 100  // looked at in one script
+	scanStep  = 1000 // keys or members asked for at a time
+)
+
+// Audit holds what is stored against itself: every record, queue, sender and
+// index. It reads in small steps, changes nothing, and hands the transactions
+// over as it comes to them, some of them more than once. On a live system a
+// finding may be of something that was just changing: Reaudit looks again.
+// Error: ErrUnavailable.
+func (s *Store) Audit(ctx context.Context, see func([]Record) error) ([]Finding, error) {
+	a := audit{store: s, ctx: ctx, see: see, pending: map[string][]string{}}
+	client := redis.Cmdable(s.client)
+	if cluster, ok := s.client.(*redis.ClusterClient); ok {
+		master, err := cluster.MasterForKey(ctx, s.prefix) // all keys are there
+		if err != nil {
+			return nil, storeError("finding the node of the namespace", err)
+		}
+		client = master
+	}
+	for cursor := uint64(0); ; {
+		keys, next, err := client.Scan(ctx, cursor, s.prefix+"*", scanStep).Result()
+		if err != nil {
+			return nil, storeError("scanning", err)
+		}
+		for _, key := range keys {
+			if err := a.key(strings.TrimPrefix(key, s.prefix)); err != nil {
+				return nil, err
+			}
+		}
+		if cursor = next; cursor == 0 {
+			return a.found, a.flush(0)
+		}
+	}
+}
+
+// Reaudit looks again at what findings are about, and returns what it finds
+// there now. Findings of others are looked at by their transaction, and the
+// transactions of all handed over. Error: ErrUnavailable.
+func (s *Store) Reaudit(ctx context.Context, findings []Finding, see func([]Record) error) ([]Finding, error) {
+	a := audit{store: s, ctx: ctx, see: see, pending: map[string][]string{}}
+	for _, f := range findings {
+		var err error
+		switch {
+		case f.kind == "m":
+			err = a.look("m", f.index, f.name)
+		case f.kind != "":
+			err = a.look(f.kind, f.name)
+		case f.UID != "":
+			err = a.look("t", f.UID)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return a.found, a.flush(0)
+}
+
+type audit struct {
+	store   *Store
+	ctx     context.Context
+	see     func([]Record) error
+	pending map[string][]string // arguments of the next script, by kind
+	found   []Finding
+}
+
+// key puts what a key stands for on the list of what is looked at.
+func (a *audit) key(key string) error {
+	kind, name, _ := strings.Cut(key, ":")
+	switch kind {
+	case "t", "q", "s":
+		return a.look(kind, name)
+	case "x", "a", "b", "line":
+		return a.look("m", kind, name)
+	case "queues", "senders", "ready", "free", "own", "st", "past", "back":
+		for cursor := uint64(0); ; {
+			members, next, err := a.store.client.ZScan(a.ctx, a.store.key(key), cursor, "", scanStep).Result()
+			if err != nil {
+				return storeError("scanning "+kind, err)
+			}
+			for i := 0; i < len(members); i += 2 {
+				if err := a.look("m", key, members[i]); err != nil {
+					return err
+				}
+			}
+			if cursor = next; cursor == 0 {
+				return nil
+			}
+		}
+	case "page":
+		uids, err := a.store.client.LRange(a.ctx, a.store.key(key), 0, 2*pageSize).Result()
+		if err != nil {
+			return storeError("reading "+key, err)
+		}
+		for _, uid := range uids {
+			if err := a.look("m", key, uid); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (a *audit) look(kind string, names ...string) error {
+	a.pending[kind] = append(a.pending[kind], names...)
+	return a.flush(auditStep)
+}
+
+// flush looks at what is pending, of each kind with at least so many.
+func (a *audit) flush(least int) error {
+	for _, kind := range []string{"t", "q", "s", "m"} {
+		for names := a.pending[kind]; len(names) > 0 && len(names) >= least; names = a.pending[kind] {
+			n := min(len(names), auditStep)
+			args := []any{kind}
+			for _, name := range names[:n] {
+				args = append(args, name)
+			}
+			a.pending[kind] = slices.Clone(names[n:])
+			v, err := a.store.Run(a.ctx, auditScript, args...)
+			if err != nil {
+				return err
+			}
+			if err := a.take(kind, v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (a *audit) take(kind string, v any) error {
+	r := reply{name: "audit"}
+	var records []Record
+	for _, e := range r.list(v) {
+		l := r.list(e)
+		name := r.string(r.at(l, 0))
+		switch kind {
+		case "t":
+			if rec := a.transaction(&r, name, l); rec.Transaction != nil {
+				records = append(records, rec)
+			}
+		case "q":
+			a.queue(name, r.fields(r.at(l, 1)), r.fields(r.at(l, 2)))
+		case "s":
+			a.sender(name, r.fields(r.at(l, 1)), r.fields(r.at(l, 2)))
+		case "m":
+			a.member(name, r.string(r.at(l, 1)), r.string(r.at(l, 2)) != "", r.int(r.at(l, 3)) == 1, r.string(r.at(l, 4)))
+		}
+	}
+	if r.err != nil {
+		return r.err
+	}
+	if len(records) > 0 && a.see != nil {
+		return a.see(records)
+	}
+	return nil
+}
+
+// transaction holds a record against the indexes and against its queue.
+func (a *audit) transaction(r *reply, uid string, l []any) Record {
+	head, x, more := r.string(r.at(l, 1)), r.fields(r.at(l, 2)), r.fields(r.at(l, 4))
+	if head == "" {
+		return Record{} // gone meanwhile; what is left of it is found by its keys
+	}
+	t, err := decode(uid, head, x, r.fields(r.at(l, 3)))
+	if err != nil {
+		a.found = append(a.found, Finding{Check: "RECORD", UID: uid, Detail: err.Error(), kind: "t", name: uid})
+		return Record{}
+	}
+	bad := func(check, format string, args ...any) {
+		a.found = append(a.found, Finding{Check: check, UID: uid, Queue: t.Queue, Detail: fmt.Sprintf(format, args...), kind: "t", name: uid})
+	}
+	want := ""
+	if t.Phase != PhaseWaiting {
+		want = string(t.State()) + " "
+	}
+	if more["states"] != want {
+		bad("STATE_INDEX", "it is %s and stands under: %s", t.State(), cmp.Or(strings.TrimSpace(more["states"]), "no state"))
+	}
+	if seq := strconv.FormatInt(t.Sequence, 10); len(x) > 0 != (more["past"] != "") || more["past"] != "" && more["past"] != seq {
+		bad("PAST_INDEX", "it has changed: %t; its sequence is %s, the index has %q", len(x) > 0, seq, more["past"])
+	}
+	var e numbers
+	taken := t.Sequence <= e.int(more["popped"])
+	if back := more["back"] != ""; back != (t.Phase == PhaseWaiting && taken) {
+		bad("LINE", "it is %s, was taken from the line: %t, and stands among those that came back: %t", t.State(), taken, back)
+	}
+	if t.Claim != "" && (more["own"] == "" || more["proc"] == "") {
+		bad("CLAIM", "it is claimed by a process that nobody can take it over from")
+	}
+	if t.Phase.Bound() {
+		switch {
+		case t.Claim == "":
+			bad("CLAIM", "it is %s, and no process has it", t.State())
+		case more["run"] != uid:
+			bad("QUEUE_RUN", "it is %s, and its queue runs %s", t.State(), cmp.Or(more["run"], "nothing"))
+		case more["with"] != t.Sender || more["registered"] == "1" && more["bound"] != t.Queue:
+			bad("SENDER_BOUND", "it has sender %s, its queue %q, and that sender is bound to %q", t.Sender, more["with"], more["bound"])
+		}
+	}
+	open := 0
+	for i := range t.Attempts {
+		if t.Attempts[i].Open() {
+			open++
+		}
+	}
+	if e.int(x["open"]) != int64(open) {
+		bad("OPEN_COUNT", "it counts %s open attempts, there are %d", cmp.Or(x["open"], "no"), open)
+	}
+	if t.Callback != "" && more["told"] == "" {
+		bad("CALLBACK", "%s is to be told, and nobody will", t.Callback)
+	}
+	return Record{t, more["bytes"] == "1"}
+}
+
+// queue holds a queue's record against what runs and what waits.
+func (a *audit) queue(name string, q, more map[string]string) {
+	if len(q) == 0 {
+		return
+	}
+	bad := func(check, format string, args ...any) {
+		a.found = append(a.found, Finding{Check: check, Queue: name, Sender: q["sender"], Detail: fmt.Sprintf(format, args...), kind: "q", name: name})
+	}
+	if more["listed"] == "" {
+		bad("LISTED", "the queue is not among the queues")
+	}
+	if run := q["run"]; run != "" || q["sender"] != "" {
+		if !Phase(more["phase"]).Bound() || more["runs"] != name || more["by"] != q["sender"] {
+			bad("QUEUE_RUN", "it runs %q with %q; that one is %q with %q", run, q["sender"], more["phase"], more["by"])
+		}
+		if more["registered"] == "1" && more["bound"] != name {
+			bad("SENDER_BOUND", "it has sender %s, which is bound to %q", q["sender"], more["bound"])
+		}
+	}
+	for field, state := range map[string]State{"w": Waiting, "d": Done, "f": Failed, "u": Unresolved} {
+		if more[field] != "" && more[field] != cmp.Or(q[field], "0") {
+			bad("COUNT", "it counts %s %s, there are %s", cmp.Or(q[field], "0"), state, more[field])
+		}
+	}
+	if more["ordered"] == "0" {
+		bad("LINE", "its line is out of order")
+	}
+	var e numbers
+	now, due := e.int(more["now"]), more["due"]
+	free := q["run"] == "" && q["paused"] == "" && e.int(q["hold"]) <= now
+	switch ready := free && more["first"] != ""; {
+	case !ready && (q["ready"] != "" || more["score"] != "") && (more["first"] != "" || more["short"] == "1"):
+		bad("READY", "it cannot run, and stands ready for %s", q["ready"])
+	case ready && q["ready"] == "" && due != "": // the next tick does it
+	case ready && (q["ready"] != more["type"] || more["score"] != more["seq"]):
+		bad("READY", "%s could run, which is of %s; it stands ready for %q at %q", more["first"], more["type"], q["ready"], more["score"])
+	}
+}
+
+// sender holds a sender against its queue and the free set.
+func (a *audit) sender(account string, s, more map[string]string) {
+	if len(s) == 0 {
+		return
+	}
+	bad := func(check, format string, args ...any) {
+		a.found = append(a.found, Finding{Check: check, Queue: s["queue"], Sender: account, Detail: fmt.Sprintf(format, args...), kind: "s", name: account})
+	}
+	if more["listed"] == "" {
+		bad("LISTED", "the sender is not among the senders")
+	}
+	bound, free := s["queue"] != "", more["free"] != ""
+	switch {
+	case bound && more["with"] != account:
+		bad("SENDER_BOUND", "it is bound to a queue whose sender is %q", more["with"])
+	case bound && !Phase(more["phase"]).Bound():
+		bad("SENDER_BOUND", "it is bound to a queue that runs nothing")
+	case free && (bound || s["reason"] != ""):
+		bad("SENDER_FREE", "it is offered although it is bound to %q, out of use for %q", s["queue"], s["reason"])
+	case !free && !bound && s["reason"] == "":
+		bad("SENDER_FREE", "nothing speaks against it, and it is not offered: it has leaked")
+	case s["until"] != "" && more["due"] == "":
+		bad("SENDER_FREE", "its rest is never ended")
+	}
+}
+
+// member holds one entry of an index against what it stands for.
+func (a *audit) member(index, name string, there, owned bool, says string) {
+	if !there {
+		return
+	}
+	kind, of, _ := strings.Cut(index, ":")
+	f := Finding{Check: "LEFTOVER", kind: "m", index: index, name: name}
+	switch kind {
+	case "queues", "ready", "line":
+		f.Queue = name
+	case "senders", "free":
+		f.Sender = name
+	default:
+		f.UID = name
+	}
+	if kind == "past" || kind == "back" {
+		f.Queue = of
+	}
+	var e numbers
+	switch {
+	case !owned:
+		f.Detail = index + " names it, and it is gone"
+	case kind == "ready" && says != of, kind == "st" && string(Phase(says).State()) != of,
+		kind == "own" && !strings.HasPrefix(says, of+":"), kind == "back" && says != string(PhaseWaiting),
+		kind == "free" && says != "":
+		f.Check, f.Detail = "STRAY", fmt.Sprintf("%s names it, its own record says %q", index, says)
+	case kind == "page" && strconv.FormatInt(e.int(says)/pageSize, 10) != of:
+		f.Check, f.Detail = "STRAY", fmt.Sprintf("%s names it, its sequence is %s", index, says)
+	default:
+		return
+	}
+	a.found = append(a.found, f)
+}

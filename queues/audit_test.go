@@ -1,0 +1,160 @@
+package queues_test
+
+import (
+	"testing"
+	"time"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// audited wants that the audit finds nothing: it may not be stricter than the
+// inspection that every test ends with.
+func (f *fixture) audited(want ...string) {
+	f.Helper()
+	found, err := f.store.Audit(f.ctx, nil)
+	f.ok(err)
+	var got []string
+	for _, x := range found {
+		got = append(got, x.Check+" "+x.UID+" "+x.Queue+" "+x.Sender)
+	}
+	seen := map[string]bool{}
+	for _, g := range got {
+		seen[g] = true
+	}
+	for _, w := range want {
+		if !seen[w] {
+			f.Errorf("the audit does not find %q, but %q", w, got)
+		}
+	}
+	if len(want) == 0 && len(found) > 0 {
+		f.Errorf("the audit finds %+v", found)
+	}
+	again, err := f.store.Reaudit(f.ctx, found, nil)
+	f.ok(err)
+	for _, a := range found {
+		same := false
+		for _, b := range again {
+			same = same || a.Same(&b)
+		}
+		if !same {
+			f.Errorf("looked at again, it is gone: %+v", a)
+		}
+	}
+}
+
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	world := func(f *fixture) {
+		f.register("S1", "S2", "S3", "S4")
+		f.post("run", "run1", "run2")
+		f.post("done", "done1")
+		f.post("wait", "wait1")
+		f.post("paused", "paused1")
+		f.ok(f.store.Pause(f.ctx, "paused", "by a test"))
+		f.bound("run1 S1", "done1 S2", "wait1 S3")
+		f.to("done1", queues.PhaseDone, final)
+		f.to("wait1", queues.PhaseWaiting, rest(time.Hour, senders.Rested))
+		f.ok(f.pool.Drain(f.ctx, "S2"))
+		f.ok(f.pool.Drain(f.ctx, "S4"))
+	}
+	damages := []struct {
+		name   string
+		damage func(f *fixture, key func(string) string)
+		want   []string
+	}{
+		{"clean", func(*fixture, func(string) string) {}, nil},
+		{"StateIndexLost", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("st:DONE"), "done1") }, []string{"STATE_INDEX done1 done "}},
+		{"StateIndexWrong", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("x:done1"), "phase", "failed") },
+			[]string{"STATE_INDEX done1 done ", "STRAY done1  ", "COUNT  done "}},
+		{"RunnerForgotten", func(f *fixture, k func(string) string) { f.client.HDel(f.ctx, k("q:run"), "run") }, []string{"QUEUE_RUN run1 run "}},
+		{"TwoBound", func(f *fixture, k func(string) string) {
+			f.client.HSet(f.ctx, k("x:paused1"), "phase", "watching", "sender", "S1", "claim", me+":9", "rev", 1)
+		}, []string{"QUEUE_RUN paused1 paused "}},
+		{"SenderBoundTwice", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("q:wait"), "sender", "S1") }, []string{"SENDER_BOUND  wait S1"}},
+		{"SenderKept", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("s:S2"), "queue", "done") }, []string{"SENDER_BOUND  done S2"}},
+		{"SenderLeaked", func(f *fixture, k func(string) string) { f.client.HDel(f.ctx, k("s:S4"), "reason") }, []string{"SENDER_FREE   S4"}},
+		{"BoundAndFree", func(f *fixture, k func(string) string) {
+			f.client.ZAdd(f.ctx, k("free:shared"), z(1, "S1"))
+		}, []string{"SENDER_FREE  run S1", "STRAY   S1"}},
+		{"RestWithoutEnd", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("due"), "s:S3") }, []string{"SENDER_FREE   S3"}},
+		{"NotReady", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("ready:"+vote), "wait") }, []string{"READY  wait "}},
+		{"ReadyWhilePaused", func(f *fixture, k func(string) string) {
+			f.client.HSet(f.ctx, k("q:paused"), "ready", vote)
+			f.client.ZAdd(f.ctx, k("ready:"+vote), z(1, "paused"))
+		}, []string{"READY  paused "}},
+		{"ReadyOfNobody", func(f *fixture, k func(string) string) { f.client.ZAdd(f.ctx, k("ready:"+vote), z(9, "ghost")) }, []string{"LEFTOVER  ghost "}},
+		{"ClaimOfTheDead", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("procs"), me) }, []string{"CLAIM run1 run "}},
+		{"ClaimLost", func(f *fixture, k func(string) string) { f.client.HDel(f.ctx, k("x:run1"), "claim") }, []string{"CLAIM run1 run ", "STRAY run1  "}},
+		{"Count", func(f *fixture, k func(string) string) { f.client.HIncrBy(f.ctx, k("q:run"), "w", 3) }, []string{"COUNT  run S1"}},
+		{"Line", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("back:wait"), "wait1") }, []string{"LINE wait1 wait ", "COUNT  wait "}},
+		{"OpenCount", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("x:done1"), "open", 1) }, []string{"OPEN_COUNT done1 done "}},
+		{"Callback", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("x:done1"), "callback", "on-success") }, []string{"CALLBACK done1 done "}},
+		{"Record", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("x:done1"), "phase", "nonsense") }, []string{"RECORD done1  "}},
+		{"Leftover", func(f *fixture, k func(string) string) { f.client.Del(f.ctx, k("t:done1")) }, []string{"LEFTOVER done1  "}},
+		{"Unlisted", func(f *fixture, k func(string) string) {
+			f.client.ZRem(f.ctx, k("queues"), "done")
+			f.client.ZRem(f.ctx, k("senders"), "S2")
+		}, []string{"LISTED  done ", "LISTED   S2"}},
+	}
+	cases := map[string]func(*fixture){}
+	for _, d := range damages {
+		cases[d.name] = func(f *fixture) {
+			world(f)
+			d.damage(f, f.key)
+			f.audited(d.want...)
+		}
+	}
+	onBackends(t, cases, false)
+}
+
+// TestAuditSteps: more than one step of everything.
+func TestAuditSteps(t *testing.T) {
+	t.Parallel()
+	backends(t, map[string]func(*fixture){"Steps": func(f *fixture) {
+		uids := numbered("t", 1, 1200)
+		for i, uid := range uids {
+			f.post([]string{"a", "b", "c"}[i%3], uid)
+		}
+		seen := map[string]bool{}
+		_, err := f.store.Audit(f.ctx, func(records []queues.Record) error {
+			for _, r := range records {
+				seen[r.UID] = true
+			}
+			return nil
+		})
+		f.ok(err)
+		if len(seen) != len(uids) {
+			f.Errorf("%d of %d transactions were handed over", len(seen), len(uids))
+		}
+	}})
+}
+
+func TestStanding(t *testing.T) {
+	t.Parallel()
+	backends(t, map[string]func(*fixture){"Standing": func(f *fixture) {
+		f.register("S")
+		f.post("q", "a", "b", "c", "d", "e")
+		want := func(uid string, want queues.Standing) {
+			f.Helper()
+			got, err := f.store.Standing(f.ctx, uid)
+			f.ok(err)
+			want.Hold = got.Hold
+			equal(f.T, "standing of "+uid, got, want)
+		}
+		want("a", queues.Standing{First: "a"})
+		want("e", queues.Standing{Ahead: 4, First: "a"})
+		f.bound("a S")
+		want("e", queues.Standing{Ahead: 3, First: "a"})
+		f.to("c", queues.PhaseFailed, person)
+		want("e", queues.Standing{Ahead: 2, First: "a"})
+		f.to("a", queues.PhaseFailed, tell(queues.OnFailure, time.Minute, time.Minute))
+		want("e", queues.Standing{Ahead: 2, First: "b", Holder: "a"})
+		f.to("a", queues.PhaseWaiting, person)
+		want("a", queues.Standing{First: "a", Holder: "a"})
+		want("e", queues.Standing{Ahead: 3, First: "a", Holder: "a"})
+		if _, err := f.store.Standing(f.ctx, "none"); err == nil {
+			f.Error("a transaction that is not there has a place")
+		}
+	}})
+}

@@ -1,0 +1,307 @@
+package queues
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+)
+
+var (
+	// ErrStale: the transaction has changed since it was read. Read it again
+	// and decide anew.
+	ErrStale = errors.New("the transaction has changed meanwhile")
+	// ErrFenced: the claim is no longer this process's. Drop the transaction.
+	ErrFenced = errors.New("the claim has passed to another process")
+)
+
+// Never is the due time of a phase that no clock ends.
+const Never time.Duration = -1
+
+// A Change is one step of a transaction, decided on the transaction as it was
+// read. Build it with NewChange; nothing is stored before Advance.
+type Change struct {
+	txn *Transaction
+	To  Phase
+	// Due is when the new phase ends by the clock, from now on; Never otherwise.
+	Due time.Duration
+	// Keep holds on to the claim although the new phase is final, because the
+	// chain is still watched.
+	Keep bool
+	// Person: the change is made for a person, who holds no claim.
+	Person bool
+	Code   string // of the event
+	// Tell is the callback to be told, Hold how long the queue waits for its
+	// answer, Lease how long this process has before others tell it too.
+	Tell        Callback
+	Hold, Lease time.Duration
+	// Rest keeps the sender from new work for so long, Never until a person
+	// resumes it; 0 does not rest it. Reason says why.
+	Rest   time.Duration
+	Reason string
+	// Confirm waits for the replicas that Options asks for: what is written
+	// allows something to leave the process.
+	Confirm bool
+	// Remove is when the record is removed; Never keeps it.
+	Remove time.Duration
+
+	attempt  int
+	triplets []any
+}
+
+// NewChange begins a change of t to a phase, which may be the one it is in.
+func NewChange(t *Transaction, to Phase) *Change {
+	return &Change{txn: t, To: to, Due: Never, Remove: Never}
+}
+
+const stamp = "@" // replaced by the time of Redis
+
+func (c *Change) put(part, field, value string) { c.triplets = append(c.triplets, part, field, value) }
+
+func (c *Change) flag(name string, on bool) {
+	if on {
+		c.put("x", name, "1")
+	} else {
+		c.put("x", name, "")
+	}
+}
+
+func count(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// Each setter names one field of the transaction.
+
+func (c *Change) SetRetries(n int)      { c.txn.Retries = n; c.put("x", "retries", count(n)) }
+func (c *Change) SetLosses(n int)       { c.txn.Losses = n; c.put("x", "losses", count(n)) }
+func (c *Change) SetEnding(p Phase)     { c.txn.Ending = p; c.put("x", "ending", string(p)) }
+func (c *Change) SetLanded(n int)       { c.txn.Landed = n; c.put("x", "landed", count(n)) }
+func (c *Change) SetCancelled(on bool)  { c.txn.CancelRequested = on; c.flag("cancel", on) }
+func (c *Change) SetUncounted(on bool)  { c.txn.Uncounted = on; c.flag("uncounted", on) }
+func (c *Change) SetReopened(on bool)   { c.txn.Reopened = on; c.flag("reopened", on) }
+func (c *Change) MarkSubmitted()        { c.put("x", "submitted", stamp) }
+func (c *Change) MarkRetried()          { c.put("x", "retried", stamp) }
+func (c *Change) MarkEnded()            { c.put("x", "ended", stamp) }
+func (c *Change) MarkFinal()            { c.put("x", "final", stamp) }
+func (c *Change) SetNextNonce(n uint32) { c.put("s", "next", strconv.FormatUint(uint64(n), 10)) }
+
+// ClearEnd takes back that the transaction had ended.
+func (c *Change) ClearEnd() {
+	for _, f := range []string{"ended", "final", "done", "landed", "ending", "cancel", "err"} {
+		c.put("x", f, "")
+	}
+}
+
+// SetError stores what went wrong; nil clears it.
+func (c *Change) SetError(e *Error) {
+	c.txn.Error = e
+	if e == nil {
+		c.put("x", "err", "")
+		return
+	}
+	c.put("x", "err", encodeError(e))
+}
+
+// SetDone stores {"blockHeight", "stateHash"} or the worker's own word.
+func (c *Change) SetDone(done json.RawMessage) {
+	c.txn.Done = done
+	c.put("x", "done", string(done))
+}
+
+// DropSigned forgets the signed bytes.
+func (c *Change) DropSigned() { c.put("b", "", "") }
+
+// SetSigned keeps the signed bytes of an attempt, instead of those of an
+// earlier one.
+func (c *Change) SetSigned(number int, command []byte) {
+	c.put("b", "", string(pack(number, command)))
+}
+
+// SetAttempt stores what is known of an attempt now. Its plan and the facts
+// about it are written once and kept; its fate follows a.
+func (c *Change) SetAttempt(a *Attempt) {
+	c.attempt = a.Number
+	fact := func(name, value string) {
+		if value != "" {
+			c.put("f", field(a.Number, name), value)
+		}
+	}
+	if a.Outcome == Prepared && !a.Legacy {
+		fact("by", a.Sender)
+		fact("plan", planOf(a))
+	}
+	fact("hash", a.Hash)
+	fact("nhash", a.NodeHash)
+	fact("data", string(a.Data))
+	c.put("a", field(a.Number, "fate"), fateOf(a))
+	if a.StateHash != "" {
+		c.put("a", field(a.Number, "block"), fmt.Sprintf("%d %s", a.Height, a.StateHash))
+	}
+	if a.Error != nil {
+		c.put("a", field(a.Number, "err"), encodeError(a.Error))
+	}
+}
+
+// encodeError bounds what a worker or a node can make us store.
+func encodeError(e *Error) string {
+	const most = 4096
+	short := *e
+	for _, s := range []*string{&short.Code, &short.Message, &short.Exception} {
+		if len(*s) > most {
+			*s = strings.ToValidUTF8((*s)[:most], "") + "…"
+		}
+	}
+	b, _ := json.Marshal(short) // three strings: cannot fail
+	return string(b)
+}
+
+// Advance stores a change. On success t, the transaction that the change was
+// built on, has the new phase and revision.
+// Errors: ErrStale, ErrFenced, ErrNotFound, ErrUnavailable, ErrFull,
+// ErrUnconfirmed. After an error t must be read again.
+func (s *Store) Advance(ctx context.Context, c *Change) error {
+	t := c.txn
+	open := 0
+	for i := range t.Attempts {
+		if t.Attempts[i].Open() {
+			open++
+		}
+	}
+	c.put("x", "open", count(open))
+	claim, keep := t.Claim, ""
+	if c.Person {
+		claim = "*"
+	}
+	if c.Keep {
+		keep = "1"
+	}
+	attempt := ""
+	if c.attempt > 0 {
+		attempt = strconv.Itoa(c.attempt)
+	}
+	args := append([]any{
+		t.UID, t.Revision, claim, rand.Text()[:13], string(c.To), inMillis(c.Due), keep, c.Code, attempt,
+		string(c.Tell), inMillis(c.Hold), inMillis(c.Lease), inMillis(c.Rest), c.Reason, inMillis(c.Remove), s.UnresolvedLimit,
+	}, c.triplets...)
+	run := s.Run
+	if c.Confirm {
+		run = s.runConfirmed
+	}
+	v, err := run(ctx, advanceScript, args...)
+	if err != nil {
+		return err
+	}
+	r := reply{name: "advance"}
+	l := r.list(v)
+	switch verdict := r.string(r.at(l, 0)); verdict {
+	case "ok":
+	case "stale":
+		return fmt.Errorf("%s: %w", t.UID, ErrStale)
+	case "fenced":
+		return fmt.Errorf("%s: %w", t.UID, ErrFenced)
+	case "gone":
+		return fmt.Errorf("transaction %s: %w", t.UID, ErrNotFound)
+	default:
+		r.fail("a verdict", verdict)
+	}
+	now := fromMillis(r.int(r.at(l, 3)))
+	t.Revision = r.int(r.at(l, 1))
+	if t.Phase != c.To {
+		t.ChangedAt = now
+	}
+	t.Phase = c.To
+	t.DueAt = time.Time{}
+	if c.Due >= 0 {
+		t.DueAt = now.Add(c.Due)
+	}
+	if !c.To.Bound() && !c.Keep {
+		t.Claim = ""
+	}
+	if c.Tell != "" {
+		t.Callback, t.CallbackTries = c.Tell, 0
+	}
+	s.signal(r.int(r.at(l, 2)))
+	return r.err
+}
+
+func inMillis(d time.Duration) int64 {
+	if d < 0 {
+		return -1
+	}
+	return d.Milliseconds()
+}
+
+// Facts are what is learnt of an attempt, by whomever and however late.
+type Facts struct {
+	Hash, NodeHash string
+	Data           json.RawMessage
+}
+
+// Record adds facts of an attempt. No claim guards it: a late hash is the one
+// thing that settles a lost answer. A fact that is known already is kept.
+// Errors: ErrNotFound, ErrUnavailable, ErrFull.
+func (s *Store) Record(ctx context.Context, uid string, number int, f Facts) error {
+	args := []any{uid}
+	for name, value := range map[string]string{"hash": f.Hash, "nhash": f.NodeHash, "data": string(f.Data)} {
+		if value != "" {
+			args = append(args, field(number, name), value)
+		}
+	}
+	if len(args) == 1 {
+		return nil
+	}
+	v, err := s.Run(ctx, recordScript, args...)
+	if err != nil {
+		return err
+	}
+	r := reply{name: "record"}
+	if r.int(v) < 0 {
+		return fmt.Errorf("transaction %s: %w", uid, ErrNotFound)
+	}
+	return r.err
+}
+
+// pack puts the number of the attempt before its compressed command.
+func pack(number int, command []byte) []byte {
+	return s2.Encode(nil, append(strconv.AppendInt(nil, int64(number), 10), append([]byte{'\n'}, command...)...))
+}
+
+// maxSigned bounds what is unpacked; commands are tens of kilobytes.
+const maxSigned = 64 << 20
+
+func unpack(packed []byte) (int, []byte, error) {
+	if n, err := s2.DecodedLen(packed); err != nil || n > maxSigned {
+		return 0, nil, errors.New("signed bytes are damaged")
+	}
+	b, err := s2.Decode(nil, packed)
+	if err != nil {
+		return 0, nil, fmt.Errorf("signed bytes are damaged: %w", err)
+	}
+	head, command, _ := strings.Cut(string(b), "\n")
+	number, err := strconv.Atoi(head)
+	if err != nil {
+		return 0, nil, fmt.Errorf("signed bytes are damaged: %w", err)
+	}
+	return number, []byte(command), nil
+}
+
+// SetStanding notes with which nonce of an account the transaction stands on the
+// chain, as long as it can be orphaned.
+func (c *Change) SetStanding(account string, nonce uint32) {
+	c.put("l", account, strconv.FormatUint(uint64(nonce), 10))
+}
+
+// ClearStanding takes that back.
+func (c *Change) ClearStanding(account string) { c.put("l", account, "") }
+
+// ForgetNonce has the chain asked for the sender's next nonce.
+func (c *Change) ForgetNonce() { c.put("s", "next", "") }

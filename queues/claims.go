@@ -1,0 +1,214 @@
+package queues
+
+import (
+	"context"
+	"strconv"
+	"time"
+)
+
+// Bound is a queue's transaction and the sender that was bound to it.
+type Bound struct {
+	Transaction *Transaction
+	Sender      string
+	URL         string // of the sender's worker
+	// Next is the sender's next nonce as far as it is known here; HasNext is
+	// false for a sender that has not sent anything yet.
+	Next    uint32
+	HasNext bool
+}
+
+// BindRequest says who binds what.
+type BindRequest struct {
+	Process string        // incarnation of the calling process
+	Types   []string      // that it dispatches
+	Groups  []string      // of senders that it may use
+	Most    int           // pairs to bind
+	Grace   time.Duration // until a claim that is not taken up is due
+}
+
+// Bind gives free senders to ready queues, the queue with the oldest head and
+// the sender that has rested longest first. It returns fewer than Most pairs,
+// or none, when one of the two runs out. Its cost does not depend on how many
+// queues or senders there are. Error: ErrUnavailable.
+func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
+	args := []any{b.Process, b.Most, inMillis(b.Grace), len(b.Types)}
+	for _, t := range b.Types {
+		args = append(args, t)
+	}
+	for _, g := range b.Groups {
+		args = append(args, g)
+	}
+	v, err := s.Run(ctx, bindScript, args...)
+	if err != nil {
+		return nil, err
+	}
+	r := reply{name: "bind"}
+	var out []Bound
+	for i, e := range r.list(v) {
+		if i == 0 {
+			continue
+		}
+		l := r.list(e)
+		t := r.transaction(r.at(l, 0))
+		if t == nil {
+			continue
+		}
+		next := r.string(r.at(l, 3))
+		out = append(out, Bound{
+			Transaction: t, Sender: r.string(r.at(l, 1)), URL: r.string(r.at(l, 2)),
+			Next: uint32(r.int(next)), HasNext: next != "",
+		})
+	}
+	return out, r.err
+}
+
+// Beat renews all claims of a process for ttl. known is false if Redis did not
+// know the process: it is new, or was taken for dead and has lost its claims.
+// dead are processes whose claims have run out. Error: ErrUnavailable.
+func (s *Store) Beat(ctx context.Context, process string, ttl time.Duration) (known bool, dead []string, err error) {
+	v, err := s.Run(ctx, beatScript, process, inMillis(ttl))
+	if err != nil {
+		return false, nil, err
+	}
+	r := reply{name: "beat"}
+	l := r.list(v)
+	known = r.int(r.at(l, 0)) == 0
+	if len(l) > 2 {
+		dead = r.strings(l[2:])
+	}
+	return known, dead, r.err
+}
+
+// Leave gives up all claims of a process, for others to take over at once.
+// Error: ErrUnavailable.
+func (s *Store) Leave(ctx context.Context, process string) error {
+	_, err := s.Run(ctx, leaveScript, process)
+	return err
+}
+
+// TakeOver moves at most most claims of a dead process to another one. The
+// transactions are due at once. Error: ErrUnavailable.
+func (s *Store) TakeOver(ctx context.Context, process, dead string, most int) (taken int, err error) {
+	v, err := s.Run(ctx, takeoverScript, process, dead, most)
+	if err != nil {
+		return 0, err
+	}
+	r := reply{name: "takeover"}
+	return len(r.list(v)), r.err
+}
+
+// Tick is what there is to do by the clock.
+type Tick struct {
+	Now       time.Time // by the clock of Redis
+	Due       []string  // claimed uids whose phase is due
+	Callbacks []string  // uids with a callback to tell
+	// Next is when something is due again, Never if nothing is planned.
+	Next time.Duration
+}
+
+// TickRequest says for whom.
+type TickRequest struct {
+	Process string
+	Most    int           // of each kind
+	Lease   time.Duration // for the callbacks returned
+}
+
+// Tick ends the waits of queues and senders that are over, removes what has
+// been kept long enough, and returns what the process has to look at. Its cost
+// follows what is due. Error: ErrUnavailable.
+func (s *Store) Tick(ctx context.Context, q TickRequest) (Tick, error) {
+	v, err := s.Run(ctx, tickScript, q.Process, q.Most, inMillis(q.Lease), inMillis(s.Retention), inMillis(s.EventsKeep))
+	if err != nil {
+		return Tick{}, err
+	}
+	r := reply{name: "tick"}
+	l := r.list(v)
+	s.signal(r.int(r.at(l, 1)))
+	t := Tick{Now: fromMillis(r.int(r.at(l, 0))), Next: Never, Due: r.strings(r.at(l, 3)), Callbacks: r.strings(r.at(l, 4))}
+	if next := r.int(r.at(l, 2)); next >= 0 {
+		t.Next = time.Duration(next) * time.Millisecond
+	}
+	return t, r.err
+}
+
+// Postpone makes a claimed transaction that is due now due later, without a
+// change of it. It does nothing if the claim has passed on, or if a change has
+// planned another time meanwhile. Error: ErrUnavailable.
+func (s *Store) Postpone(ctx context.Context, process, uid string, d time.Duration) error {
+	_, err := s.Run(ctx, postponeScript, process, uid, inMillis(d))
+	return err
+}
+
+// Called stores that a callback was answered, or, with again ≥ 0, that it is to
+// be told again after that time. It returns how often it was told in vain.
+// Error: ErrUnavailable.
+func (s *Store) Called(ctx context.Context, uid string, c Callback, again time.Duration) (tries int, err error) {
+	v, err := s.Run(ctx, calledScript, uid, string(c), inMillis(again))
+	if err != nil {
+		return 0, err
+	}
+	r := reply{name: "called"}
+	l := r.list(v)
+	s.signal(r.int(r.at(l, 0)))
+	return int(r.int(r.at(l, 1))), r.err
+}
+
+// Bindable reports whether a queue of one of the types is ready and a sender of
+// one of the groups is free. Error: ErrUnavailable.
+func (s *Store) Bindable(ctx context.Context, types, groups []string) (bool, error) {
+	if len(types) == 0 || len(groups) == 0 {
+		return false, nil
+	}
+	keys := func(kind string, names []string) []string {
+		out := make([]string, len(names))
+		for i, n := range names {
+			out[i] = s.key(kind + n)
+		}
+		return out
+	}
+	pipe := s.client.Pipeline()
+	ready := pipe.Exists(ctx, keys("ready:", types)...)
+	free := pipe.Exists(ctx, keys("free:", groups)...)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return false, storeError("looking for work", err)
+	}
+	return ready.Val() > 0 && free.Val() > 0, nil
+}
+
+// Remember stores a value under a name if there is none yet, and returns the
+// one that is stored. Error: ErrUnavailable.
+func (s *Store) Remember(ctx context.Context, name, value string) (string, error) {
+	key := s.key("is:" + name)
+	if err := s.client.SetNX(ctx, key, value, 0).Err(); err != nil {
+		return "", storeError("remembering "+name, err)
+	}
+	stored, err := s.client.Get(ctx, key).Result()
+	if err != nil {
+		return "", storeError("remembering "+name, err)
+	}
+	return stored, nil
+}
+
+// Overtaken reports whether an earlier transaction of t's queue waits again.
+// Error: ErrUnavailable.
+func (s *Store) Overtaken(ctx context.Context, t *Transaction) (bool, error) {
+	n, err := s.client.ZCount(ctx, s.key("back:"+t.Queue), "-inf", "("+strconv.FormatInt(t.Sequence, 10)).Result()
+	if err != nil {
+		return false, storeError("looking at the queue", err)
+	}
+	return n > 0, nil
+}
+
+// HighestLanded returns the highest nonce with which a transaction stands on the
+// chain for an account and may still be orphaned; false if there is none.
+// Error: ErrUnavailable.
+func (s *Store) HighestLanded(ctx context.Context, account string) (nonce uint32, ok bool, err error) {
+	top, err := s.client.ZRevRangeWithScores(ctx, s.key("landed:"+account), 0, 0).Result()
+	if err != nil {
+		return 0, false, storeError("looking at a sender", err)
+	}
+	if len(top) == 0 {
+		return 0, false, nil
+	}
+	return uint32(top[0].Score), true, nil
+}

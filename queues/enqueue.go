@@ -1,0 +1,169 @@
+package queues
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+)
+
+// An Item is a transaction to accept.
+type Item struct {
+	UID   string // chosen by the client; "" lets the store make one
+	Queue string
+	Type  string
+	Data  json.RawMessage
+}
+
+// Accepted is what became of an Item.
+type Accepted struct {
+	// Transaction is the accepted one; where the uid was known already, the
+	// one that was accepted first.
+	Transaction *Transaction
+	// Existed: the same item had been accepted before.
+	Existed bool
+	// Err refuses the item: ErrKeyReused, ErrKeyGone, ErrTooManyWaiting,
+	// ErrFull, ErrUnavailable. Nothing was changed for it, except that
+	// ErrUnavailable leaves open whether it was accepted.
+	Err error
+}
+
+var (
+	// ErrKeyReused: the uid belongs to another transaction.
+	ErrKeyReused = errors.New("the key was used for another transaction")
+	// ErrKeyGone: the uid belongs to a transaction that was removed.
+	ErrKeyGone = errors.New("the key was used for a transaction that has been removed")
+	// ErrTooManyWaiting: the queue takes no more.
+	ErrTooManyWaiting = errors.New("the queue has too many waiting transactions")
+)
+
+// MaxBatch is the most items that one script call takes.
+const MaxBatch = 500
+
+// Enqueue accepts one transaction: when it returns without an error, the
+// transaction is stored. Calls that come together share one script call.
+func (s *Store) Enqueue(ctx context.Context, item Item) Accepted {
+	if err := ctx.Err(); err != nil {
+		return Accepted{Err: storeError("enqueue", err)}
+	}
+	p := post{item, s.answers.Get().(chan Accepted)}
+	s.posts.add(ctx, p)
+	a := <-p.done
+	s.answers.Put(p.done) // it has been answered once, and nobody else has it
+	return a
+}
+
+// EnqueueBatch accepts items in order, each for itself, and answers in the
+// same order.
+func (s *Store) EnqueueBatch(ctx context.Context, items []Item) []Accepted {
+	out := make([]Accepted, 0, len(items))
+	for len(items) > 0 {
+		n, size := 0, 0
+		for n < min(len(items), MaxBatch) && (n == 0 || size+len(items[n].Data) <= maxPosted) {
+			size += len(items[n].Data)
+			n++
+		}
+		out = append(out, s.enqueue(ctx, items[:n])...)
+		items = items[n:]
+	}
+	return out
+}
+
+func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
+	out := make([]Accepted, len(items))
+	args := make([]any, 1, 1+5*len(items))
+	args[0] = s.MaxWaiting
+	uids := make([]string, len(items))
+	for i, item := range items {
+		uid, chosen := item.UID, "1"
+		if uid == "" {
+			uid, chosen = newUID(), ""
+		}
+		uids[i] = uid
+		args = append(args, uid, chosen, item.Type, item.Queue, []byte(item.Data))
+	}
+	v, err := s.Run(ctx, enqueueScript, args...)
+	r := reply{name: "enqueue", err: err}
+	results := r.list(v)
+	if r.err == nil && len(results) != len(items)+2 {
+		r.fail("one answer for each item", v)
+	}
+	if r.err != nil {
+		for i := range out {
+			out[i].Err = r.err
+		}
+		return out
+	}
+	now := fromMillis(r.int(results[0]))
+	s.signal(r.int(results[1]))
+	for i, item := range items {
+		switch n := r.int(results[i+2]); {
+		case n > 0:
+			out[i].Transaction = fresh(uids[i], n, now, item)
+		case n == -1:
+			out[i].Err = ErrKeyGone
+		case n == -2:
+			out[i].Err = ErrTooManyWaiting
+		default:
+			out[i] = s.first(ctx, uids[i], item)
+			// A uid made here is there already only if the call was repeated.
+			out[i].Existed = out[i].Existed && item.UID != ""
+		}
+	}
+	return out
+}
+
+func fresh(uid string, sequence int64, now time.Time, item Item) *Transaction {
+	return &Transaction{
+		UID: uid, Queue: item.Queue, Sequence: sequence, Type: item.Type, Data: item.Data,
+		Phase: PhaseWaiting, ReceivedAt: now, ChangedAt: now,
+	}
+}
+
+// first returns the transaction that has the uid already, if it is the same.
+func (s *Store) first(ctx context.Context, uid string, item Item) Accepted {
+	t, err := s.Get(ctx, uid)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Accepted{Err: ErrKeyGone} // removed since the script looked
+	case err != nil:
+		return Accepted{Err: err}
+	case t.Queue != item.Queue || t.Type != item.Type || !SameJSON(t.Data, item.Data):
+		return Accepted{Err: ErrKeyReused}
+	}
+	return Accepted{Transaction: t, Existed: true}
+}
+
+// newUID makes a uid of 130 random bits.
+func newUID() string { return strings.ToLower(rand.Text()) }
+
+// A post is one item on its way into the next script call.
+type post struct {
+	item Item
+	done chan Accepted
+}
+
+// Posts that arrive while a script call is under way share the next one. One call
+// at a time makes the largest groups, and a group costs less than its members.
+const postCalls = 1
+
+// maxPosted bounds the payloads of one script call, in bytes.
+const maxPosted = 8 << 20
+
+func newPosts(s *Store) *group[post] {
+	return &group[post]{
+		calls: postCalls, most: MaxBatch, bytes: maxPosted,
+		size: func(p post) int { return len(p.item.Data) },
+		send: func(ctx context.Context, posts []post) {
+			items := make([]Item, len(posts))
+			for i, p := range posts {
+				items[i] = p.item
+			}
+			for i, a := range s.enqueue(ctx, items) {
+				posts[i].done <- a
+			}
+		},
+	}
+}

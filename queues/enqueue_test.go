@@ -1,0 +1,174 @@
+package queues_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"mina-sequencer/queues"
+)
+
+func vote1(uid, queue, data string) queues.Item {
+	return queues.Item{UID: uid, Queue: queue, Type: vote, Data: json.RawMessage(data)}
+}
+
+func testEnqueueTwice(f *fixture) {
+	first := f.store.Enqueue(f.ctx, vote1("k", "q", `{"a":1,"b":[1.0,"x"]}`))
+	f.ok(first.Err)
+	if first.Existed || first.Transaction.Sequence != 1 || first.Transaction.State() != queues.Waiting {
+		f.Errorf("accepted as %+v", first)
+	}
+	for _, tc := range []struct {
+		name string
+		item queues.Item
+		want error
+	}{
+		{"the same", vote1("k", "q", `{"a":1,"b":[1.0,"x"]}`), nil},
+		{"fields in another order", vote1("k", "q", "{\"b\" : [1.0, \"\\u0078\"],\n\"a\":1}"), nil},
+		{"another number", vote1("k", "q", `{"a":2,"b":[1.0,"x"]}`), queues.ErrKeyReused},
+		{"the number in other digits", vote1("k", "q", `{"a":1,"b":[1,"x"]}`), queues.ErrKeyReused},
+		{"another queue", vote1("k", "p", `{"a":1,"b":[1.0,"x"]}`), queues.ErrKeyReused},
+		{"another type", queues.Item{UID: "k", Queue: "q", Type: batch, Data: json.RawMessage(`{"a":1,"b":[1.0,"x"]}`)}, queues.ErrKeyReused},
+	} {
+		got := f.store.Enqueue(f.ctx, tc.item)
+		if !errors.Is(got.Err, tc.want) || (tc.want == nil && (got.Err != nil || !got.Existed)) {
+			f.Errorf("%s: %v, existed %v; want %v", tc.name, got.Err, got.Existed, tc.want)
+		}
+		if got.Err == nil {
+			equal(f.T, tc.name, string(got.Transaction.Data), `{"a":1,"b":[1.0,"x"]}`)
+		}
+	}
+	twice := f.store.EnqueueBatch(f.ctx, []queues.Item{vote1("m", "q", `1`), vote1("m", "q", `1`), vote1("m", "q", `2`)})
+	if twice[0].Err != nil || twice[0].Existed || !twice[1].Existed || !errors.Is(twice[2].Err, queues.ErrKeyReused) {
+		f.Errorf("three of one key in a batch: %+v", twice)
+	}
+	equal(f.T, "waiting", f.list(queues.Filter{Queue: "q"}, 10), []string{"k", "m"})
+}
+
+func testEnqueueRemoved(f *fixture) {
+	f.store = f.open(queues.Options{Namespace: f.store.Namespace, Retention: 40 * time.Millisecond})
+	f.post("q", "k")
+	f.to("k", queues.PhaseFailed, person)
+	f.ok(f.store.Remove(f.ctx, "k"))
+	if _, err := f.store.Get(f.ctx, "k"); !errors.Is(err, queues.ErrNotFound) {
+		f.Errorf("get of a removed one: %v", err)
+	}
+	if a := f.store.Enqueue(f.ctx, vote1("k", "q", `{}`)); !errors.Is(a.Err, queues.ErrKeyGone) {
+		f.Errorf("a removed key was taken: %+v", a)
+	}
+	f.eventually("the key is forgotten", func() bool {
+		return f.store.Enqueue(f.ctx, vote1("k", "q", `{}`)).Err == nil
+	})
+	if got := f.get("k"); got.Sequence != 2 || got.State() != queues.Waiting {
+		f.Errorf("accepted anew as %+v", got)
+	}
+}
+
+func testEnqueueOrder(f *fixture) {
+	var items []queues.Item
+	for i := range 1200 {
+		items = append(items, vote1("", fmt.Sprintf("q%d", i%3), `{}`))
+	}
+	uids := map[string]bool{}
+	for i, a := range f.store.EnqueueBatch(f.ctx, items) {
+		if a.Err != nil || a.Transaction.Sequence != int64(i+1) {
+			f.Fatalf("item %d: %+v", i, a)
+		}
+		uids[a.Transaction.UID] = true
+	}
+	if len(uids) != len(items) {
+		f.Errorf("%d uids for %d transactions", len(uids), len(items))
+	}
+	equal(f.T, "counts", f.queue("q1").Counts[queues.Waiting], 400)
+}
+
+func testEnqueueTogether(f *fixture) {
+	const n = 64
+	accepted := make([]queues.Accepted, 2*n)
+	var all sync.WaitGroup
+	for i := range accepted {
+		all.Go(func() {
+			uid := "same"
+			if i >= n {
+				uid = fmt.Sprint("own-", i)
+			}
+			accepted[i] = f.store.Enqueue(f.ctx, vote1(uid, "q", `{}`))
+		})
+	}
+	all.Wait()
+	news, sequences := 0, map[int64]bool{}
+	for i, a := range accepted {
+		f.ok(a.Err)
+		if i < n && !a.Existed {
+			news++
+		}
+		sequences[a.Transaction.Sequence] = true
+	}
+	if news != 1 || len(sequences) != n+1 {
+		f.Errorf("%d posts of one key were accepted as new, %d sequences", news, len(sequences))
+	}
+	if calls := f.store.Calls(); calls > 4*n {
+		f.Errorf("%d calls for %d posts", calls, 2*n)
+	}
+	cancelled, cancel := context.WithCancel(f.ctx)
+	cancel()
+	if a := f.store.Enqueue(cancelled, vote1("late", "q", `{}`)); a.Err != nil && !errors.Is(a.Err, queues.ErrUnavailable) {
+		f.Errorf("a post without time: %v", a.Err)
+	}
+}
+
+func testEnqueueLimit(f *fixture) {
+	f.store = f.open(queues.Options{Namespace: f.store.Namespace, MaxWaiting: 2})
+	f.register("S")
+	f.post("q", "a", "b")
+	f.post("p", "c")
+	if a := f.store.Enqueue(f.ctx, vote1("d", "q", `{}`)); !errors.Is(a.Err, queues.ErrTooManyWaiting) {
+		f.Errorf("the third: %+v", a)
+	}
+	if a := f.store.Enqueue(f.ctx, vote1("a", "q", `{"n":1}`)); a.Err != nil || !a.Existed {
+		f.Errorf("the first once more: %+v", a)
+	}
+	f.bound("a S")
+	f.post("q", "d")
+	if a := f.store.Enqueue(f.ctx, vote1("e", "q", `{}`)); !errors.Is(a.Err, queues.ErrTooManyWaiting) {
+		f.Errorf("one too many: %+v", a)
+	}
+}
+
+func testEnqueueCancelled(f *fixture) {
+	// A post whose context ends while others share its call still gets its answer.
+	slow, err := queues.Open(f.client, queues.Options{Namespace: f.store.Namespace})
+	f.ok(err)
+	ctx, cancel := context.WithCancel(f.ctx)
+	var all sync.WaitGroup
+	for i := range 50 {
+		all.Go(func() {
+			who := f.ctx
+			if i%2 == 0 {
+				who = ctx
+			}
+			if a := slow.Enqueue(who, vote1(fmt.Sprint("u", i), "q", `{}`)); a.Err != nil && i%2 == 1 {
+				f.Errorf("post %d: %v", i, a.Err)
+			}
+		})
+	}
+	cancel()
+	all.Wait()
+}
+
+func testPayloadUnchanged(f *fixture) {
+	for i, data := range []string{
+		`{"field":28948022309329048855892746252171976963363056481941560715954676764349967630337,"x":1.10,"e":1E2}`,
+		"{\"s\":\"\\u0041\\/\",\n \"t\":\"é\u2028\"}", `[]`, `"` + strings.Repeat("x", 100_000) + `"`,
+	} {
+		uid := fmt.Sprint("u:", i)
+		f.ok(f.store.Enqueue(f.ctx, vote1(uid, "q.-_:"+fmt.Sprint(i), data)).Err)
+		if got := f.get(uid); string(got.Data) != data || got.Type != vote || got.Queue != "q.-_:"+fmt.Sprint(i) {
+			f.Errorf("%.60s came back as %.60s in %s", data, got.Data, got.Queue)
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package queues_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
+	"mina-sequencer/senders"
+)
+
+// backends runs each case on an embedded Redis in a bubble of its own, and on a
+// real one in a namespace of its own.
+func backends(t *testing.T, cases map[string]func(*fixture)) {
+	t.Helper()
+	onBackends(t, cases, true)
+}
+
+// onBackends holds what a case left against the rules only if it is to be whole.
+func onBackends(t *testing.T, cases map[string]func(*fixture), whole bool) {
+	t.Helper()
+	t.Run("miniredis", func(t *testing.T) {
+		t.Parallel()
+		for name, run := range cases {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { newFixture(t, redistest.Mini(t).Client, "seq").run(run, whole) })
+			})
+		}
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		server := redistest.Start(t)
+		for name, run := range cases {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				newFixture(t, server.Client, name).run(run, whole)
+			})
+		}
+	})
+}
+
+const (
+	me    = "process-a"
+	other = "process-b"
+	vote  = "SEND_CLAIM_VOTE"
+	batch = "RECEIVE_VOTES_BATCH"
+)
+
+// fixture is a store with a pool, and the steps that tests take on them.
+type fixture struct {
+	*testing.T
+	ctx    context.Context
+	client *redis.Client
+	store  *queues.Store
+	pool   *senders.Pool
+}
+
+func newFixture(t *testing.T, client *redis.Client, namespace string) *fixture {
+	t.Helper()
+	f := &fixture{T: t, ctx: t.Context(), client: client}
+	f.store = f.open(queues.Options{Namespace: namespace, Retention: time.Hour})
+	f.pool = senders.New(f.store, client)
+	f.beat(me, time.Hour)
+	return f
+}
+
+// run runs a case and holds what it left against the rules of the layout.
+func (f *fixture) run(body func(*fixture), whole bool) {
+	body(f)
+	if whole && !f.Failed() {
+		f.inspect()
+		f.audited()
+	}
+}
+
+func (f *fixture) open(o queues.Options) *queues.Store {
+	f.Helper()
+	s, err := queues.Open(f.client, o)
+	f.ok(err)
+	return s
+}
+
+func (f *fixture) key(name string) string { return "{" + f.store.Namespace + "}:" + name }
+
+func (f *fixture) ok(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+// eventually waits for what the clock brings: in a bubble at no cost, on a real
+// Redis by asking again and again.
+func (f *fixture) eventually(what string, happened func() bool) {
+	f.Helper()
+	for range 4000 {
+		if happened() {
+			return
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	f.Fatalf("did not happen: %s", what)
+}
+
+func (f *fixture) beat(process string, ttl time.Duration) []string {
+	f.Helper()
+	_, dead, err := f.store.Beat(f.ctx, process, ttl)
+	f.ok(err)
+	return dead
+}
+
+func (f *fixture) register(accounts ...string) {
+	f.Helper()
+	for _, a := range accounts {
+		f.ok(f.pool.Register(f.ctx, a, "http://"+a))
+	}
+}
+
+func (f *fixture) sender(account string) *senders.Sender {
+	f.Helper()
+	s, err := f.pool.Get(f.ctx, account)
+	f.ok(err)
+	return s
+}
+
+// post accepts one transaction for each uid.
+func (f *fixture) post(queue string, uids ...string) {
+	f.Helper()
+	for _, uid := range uids {
+		a := f.store.Enqueue(f.ctx, queues.Item{UID: uid, Queue: queue, Type: vote, Data: json.RawMessage(`{"n":1}`)})
+		f.ok(a.Err)
+	}
+}
+
+func (f *fixture) get(uid string) *queues.Transaction {
+	f.Helper()
+	t, err := f.store.Get(f.ctx, uid)
+	f.ok(err)
+	return t
+}
+
+func (f *fixture) queue(name string) *queues.Queue {
+	f.Helper()
+	q, err := f.store.Queue(f.ctx, name)
+	f.ok(err)
+	return q
+}
+
+func (f *fixture) bindAs(process string, most int) []queues.Bound {
+	f.Helper()
+	bound, err := f.store.Bind(f.ctx, queues.BindRequest{
+		Process: process, Types: []string{vote, batch}, Groups: []string{senders.Shared}, Most: most, Grace: time.Minute,
+	})
+	f.ok(err)
+	return bound
+}
+
+func (f *fixture) bind(most int) []queues.Bound {
+	f.Helper()
+	return f.bindAs(me, most)
+}
+
+// bound binds what can be bound and wants exactly these "uid sender" pairs.
+func (f *fixture) bound(want ...string) []queues.Bound {
+	f.Helper()
+	got := f.bind(100)
+	pairs := make([]string, len(got))
+	for i, b := range got {
+		pairs[i] = b.Transaction.UID + " " + b.Sender
+	}
+	equal(f.T, "bound", pairs, want)
+	return got
+}
+
+func (f *fixture) advance(t *queues.Transaction, to queues.Phase, options ...func(*queues.Change)) error {
+	f.Helper()
+	c := queues.NewChange(t, to)
+	for _, o := range options {
+		o(c)
+	}
+	return f.store.Advance(f.ctx, c)
+}
+
+// to advances the transaction as it is stored now.
+func (f *fixture) to(uid string, to queues.Phase, options ...func(*queues.Change)) {
+	f.Helper()
+	<-time.After(time.Microsecond) // senders are let go one after the other
+	f.ok(f.advance(f.get(uid), to, options...))
+}
+
+func (f *fixture) tick() queues.Tick {
+	f.Helper()
+	k, err := f.store.Tick(f.ctx, queues.TickRequest{Process: me, Most: 100, Lease: time.Minute})
+	f.ok(err)
+	return k
+}
+
+// list walks a whole list in pages of a size.
+func (f *fixture) list(filter queues.Filter, limit int) []string {
+	f.Helper()
+	var uids []string
+	for cursor, pages := "", 0; ; pages++ {
+		if pages > 10_000 {
+			f.Fatal("the list does not end")
+		}
+		page, next, err := f.store.List(f.ctx, filter, limit, cursor)
+		f.ok(err)
+		if len(page) > limit {
+			f.Fatalf("a page of %d, limit %d", len(page), limit)
+		}
+		for _, t := range page {
+			uids = append(uids, t.UID)
+		}
+		if cursor = next; cursor == "" {
+			return uids
+		}
+	}
+}
+
+func numbered(prefix string, from, to int) []string {
+	var out []string
+	for i := from; i <= to; i++ {
+		out = append(out, fmt.Sprintf("%s%04d", prefix, i))
+	}
+	return out
+}
+
+func z(score float64, member string) redis.Z { return redis.Z{Score: score, Member: member} }
+
+func person(c *queues.Change)                   { c.Person = true }
+func keep(c *queues.Change)                     { c.Keep = true }
+func final(c *queues.Change)                    { c.MarkEnded(); c.MarkFinal() }
+func withCode(code string) func(*queues.Change) { return func(c *queues.Change) { c.Code = code } }
+func due(d time.Duration) func(*queues.Change)  { return func(c *queues.Change) { c.Due = d } }
+func removed(d time.Duration) func(*queues.Change) {
+	return func(c *queues.Change) { c.Remove = d }
+}
+func rest(d time.Duration, why senders.Reason) func(*queues.Change) {
+	return func(c *queues.Change) { c.Rest, c.Reason = d, string(why) }
+}
+func tell(cb queues.Callback, hold, lease time.Duration) func(*queues.Change) {
+	return func(c *queues.Change) { c.Tell, c.Hold, c.Lease = cb, hold, lease }
+}

@@ -1,0 +1,308 @@
+package queues_test
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/queues"
+)
+
+func equal[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if d := gocmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+		t.Fatalf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+type event struct {
+	Number                                    int
+	Kind, ID, Sender, From, To, Attempt, Code string
+}
+
+// dump is all that a namespace holds, by key without its prefix.
+type dump struct {
+	now     float64
+	strings map[string]string
+	hashes  map[string]map[string]string
+	lists   map[string][]string
+	sets    map[string]map[string]float64
+	events  []event
+}
+
+func (f *fixture) dump() dump {
+	f.Helper()
+	keys, err := f.client.Keys(f.ctx, f.key("*")).Result()
+	f.ok(err)
+	slices.Sort(keys)
+	d := dump{
+		strings: map[string]string{}, hashes: map[string]map[string]string{},
+		lists: map[string][]string{}, sets: map[string]map[string]float64{},
+	}
+	read := map[string]redis.Cmder{}
+	clock := f.client.Time(f.ctx)
+	_, err = f.client.Pipelined(f.ctx, func(p redis.Pipeliner) error {
+		for _, k := range keys {
+			name := strings.TrimPrefix(k, f.key(""))
+			switch kind, _, _ := strings.Cut(name, ":"); kind {
+			case "t", "b", "gone", "n", "is", "ping":
+				read[name] = p.Get(f.ctx, k)
+			case "x", "a", "q", "s":
+				read[name] = p.HGetAll(f.ctx, k)
+			case "line", "page":
+				read[name] = p.LRange(f.ctx, k, 0, -1)
+			case "back", "past", "ready", "st", "free", "own", "procs", "due", "queues", "pages", "senders", "landed":
+				read[name] = p.ZRangeWithScores(f.ctx, k, 0, -1)
+			case "events":
+				read[name] = p.XRange(f.ctx, k, "-", "+")
+			default:
+				f.Errorf("a key that the layout does not name: %s", k)
+			}
+		}
+		return nil
+	})
+	f.ok(err)
+	d.now = float64(clock.Val().UnixMilli())
+	for name, c := range read {
+		switch c := c.(type) {
+		case *redis.StringCmd:
+			d.strings[name] = c.Val()
+		case *redis.MapStringStringCmd:
+			d.hashes[name] = c.Val()
+		case *redis.StringSliceCmd:
+			d.lists[name] = c.Val()
+		case *redis.ZSliceCmd:
+			m := map[string]float64{}
+			for _, z := range c.Val() {
+				m[z.Member.(string)] = z.Score
+			}
+			d.sets[name] = m
+		case *redis.XMessageSliceCmd:
+			for _, m := range c.Val() {
+				line, _ := m.Values["e"].(string)
+				w := strings.Fields(line)
+				if len(w) == 2 { // just accepted
+					w = []string{w[0], "t", w[1], "-", "-", "waiting", "-", "-"}
+				}
+				for i := range w {
+					w[i] = strings.TrimPrefix(w[i], "-")
+				}
+				n, _ := strconv.Atoi(strings.TrimSuffix(m.ID, "-0"))
+				d.events = append(d.events, event{n, w[1], w[2], w[3], w[4], w[5], w[6], w[7]})
+			}
+		}
+	}
+	return d
+}
+
+// txn is what the layout says of a transaction, read without the store's code.
+type txn struct {
+	uid, typ, queue, phase, claim, sender string
+	seq                                   float64
+}
+
+func (d *dump) transactions() map[string]txn {
+	all := map[string]txn{}
+	for key, record := range d.strings {
+		uid, ok := strings.CutPrefix(key, "t:")
+		if !ok {
+			continue
+		}
+		head, _, _ := strings.Cut(record, "\n")
+		w := strings.Split(head, " ")
+		x := d.hashes["x:"+uid]
+		seq, _ := strconv.ParseFloat(w[0], 64)
+		all[uid] = txn{uid, w[2], w[3], cmp.Or(x["phase"], "waiting"), x["claim"], x["sender"], seq}
+	}
+	return all
+}
+
+// inspect holds everything that is stored against everything else. It is what
+// every test ends with.
+func (f *fixture) inspect() {
+	f.Helper()
+	d := f.dump()
+	all := d.transactions()
+	sets := map[string]map[string]float64{} // as they should be
+	put := func(set, member string, score float64) {
+		if sets[set] == nil {
+			sets[set] = map[string]float64{}
+		}
+		sets[set][member] = score
+	}
+	lines, counts := map[string][]txn{}, map[string]map[string]int{}
+	running := map[string]txn{}
+	pages := map[string][]txn{}
+	for _, t := range all {
+		p := queues.Phase(t.phase)
+		if counts[t.queue] == nil {
+			counts[t.queue] = map[string]int{}
+		}
+		counts[t.queue][t.phase]++
+		put("queues", t.queue, 0)
+		page := strconv.Itoa(int(t.seq) / 512)
+		put("pages", page, float64(int(t.seq)/512))
+		pages["page:"+page] = append(pages["page:"+page], t)
+		if p != queues.PhaseWaiting {
+			put("st:"+string(p.State()), t.uid, t.seq)
+		}
+		if d.hashes["x:"+t.uid] != nil {
+			put("past:"+t.queue, t.uid, t.seq)
+		}
+		if p == queues.PhaseWaiting {
+			lines[t.queue] = append(lines[t.queue], t)
+		}
+		if p.Bound() {
+			if r, two := running[t.queue]; two {
+				f.Errorf("queue %s runs %s and %s", t.queue, r.uid, t.uid)
+			}
+			running[t.queue] = t
+			if t.claim == "" {
+				f.Errorf("%s is bound and nobody's", t.uid)
+			}
+		}
+		if t.claim != "" {
+			process, _, _ := strings.Cut(t.claim, ":")
+			put("own:"+process, t.uid, d.sets["own:"+process][t.uid])
+			if _, ok := d.sets["procs"][process]; !ok {
+				f.Errorf("%s is claimed by %s, which nobody can take over from", t.uid, process)
+			}
+		}
+	}
+	bySequence := func(a, b txn) int { return cmp.Compare(a.seq, b.seq) }
+	for name, ts := range pages {
+		slices.SortFunc(ts, bySequence)
+		equal(f.T, name, d.lists[name], uidsOf(ts))
+		delete(d.lists, name)
+	}
+	for name, ts := range lines {
+		slices.SortFunc(ts, bySequence)
+		lines[name] = ts
+		// Both parts together are the waiting ones, each in its order.
+		got := slices.SortedFunc(maps.Keys(d.sets["back:"+name]), func(a, b string) int { return bySequence(all[a], all[b]) })
+		for _, uid := range d.lists["line:"+name] {
+			if all[uid].phase == "waiting" {
+				got = append(got, uid)
+			}
+		}
+		equal(f.T, "waiting in "+name, got, uidsOf(ts))
+	}
+	for key, x := range d.hashes {
+		kind, id, _ := strings.Cut(key, ":")
+		switch kind {
+		case "x", "a":
+			if _, ok := all[id]; !ok {
+				f.Errorf("%s is left over: %v", key, x)
+			}
+		case "q":
+			f.inspectQueue(&d, id, x, lines[id], counts[id], running[id], put)
+		case "s":
+			put("senders", id, 0)
+			if q := x["queue"]; q != "" {
+				if r := running[q]; r.sender != id {
+					f.Errorf("sender %s is bound to %s, whose sender is %q", id, q, r.sender)
+				}
+			} else if x["reason"] == "" {
+				put("free:"+x["group"], id, d.sets["free:"+x["group"]][id])
+			}
+		}
+	}
+	for q, t := range running {
+		if s := d.hashes["s:"+t.sender]; s["queue"] != q {
+			f.Errorf("queue %s has sender %s, which is bound to %q", q, t.sender, s["queue"])
+		}
+	}
+	for name, want := range sets {
+		equal(f.T, name, d.sets[name], want)
+		delete(d.sets, name)
+	}
+	for _, own := range []string{"due", "procs"} {
+		delete(d.sets, own)
+	}
+	for name, left := range d.sets {
+		if kind, queue, _ := strings.Cut(name, ":"); kind != "back" || counts[queue] == nil {
+			f.Errorf("%s is left over: %v", name, left)
+		}
+	}
+	for name, left := range d.lists {
+		if kind, queue, _ := strings.Cut(name, ":"); kind != "line" || counts[queue] == nil {
+			f.Errorf("%s is left over: %v", name, left)
+		}
+	}
+	f.inspectEvents(&d, all)
+}
+
+func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line []txn, counts map[string]int, run txn, put func(string, string, float64)) {
+	f.Helper()
+	put("queues", name, 0)
+	for field, phase := range map[string]string{"w": "waiting", "d": "done", "f": "failed", "u": "unresolved"} {
+		if n, _ := strconv.Atoi(q[field]); n != counts[phase] {
+			f.Errorf("queue %s counts %d %s, there are %d", name, n, phase, counts[phase])
+		}
+	}
+	if q["run"] != run.uid || q["sender"] != run.sender {
+		f.Errorf("queue %s says %s runs with %s; it is %s with %s", name, q["run"], q["sender"], run.uid, run.sender)
+	}
+	hold, _ := strconv.ParseFloat(q["hold"], 64)
+	ready := len(line) > 0 && run.uid == "" && q["paused"] == "" && hold <= d.now
+	if at, planned := d.sets["due"]["q:"+name]; ready && planned && at <= d.now {
+		ready = q["ready"] != "" // the next tick may be about to do it
+	}
+	switch {
+	case ready:
+		put("ready:"+line[0].typ, name, line[0].seq)
+		if q["ready"] != line[0].typ {
+			f.Errorf("queue %s is noted in ready set %q, its head is of %s", name, q["ready"], line[0].typ)
+		}
+	case q["ready"] != "":
+		f.Errorf("queue %s is noted in ready set %q and cannot run: %v", name, q["ready"], q)
+	}
+}
+
+// inspectEvents wants numbers without a gap, and for each transaction a chain
+// of changes from its acceptance to where it is.
+func (f *fixture) inspectEvents(d *dump, all map[string]txn) {
+	f.Helper()
+	last := map[string]string{}
+	for i, e := range d.events {
+		if e.Number != i+1 {
+			f.Errorf("event %d has number %d", i+1, e.Number)
+		}
+		if e.Kind != "t" {
+			continue
+		}
+		if e.From != last[e.ID] {
+			f.Errorf("event %d moves %s from %q, it was %q", e.Number, e.ID, e.From, last[e.ID])
+		}
+		last[e.ID] = e.To
+	}
+	if n := cmp.Or(d.strings["n:event"], "0"); n != strconv.Itoa(len(d.events)) {
+		f.Errorf("the counter says %s events, there are %d", n, len(d.events))
+	}
+	for uid, t := range all {
+		if last[uid] != t.phase {
+			f.Errorf("the events leave %s in %q, it is %q", uid, last[uid], t.phase)
+		}
+		delete(last, uid)
+	}
+	for uid, phase := range last {
+		if phase != "" {
+			f.Errorf("the events leave %s in %q, it is gone", uid, phase)
+		}
+	}
+}
+
+func uidsOf(ts []txn) []string {
+	uids := make([]string, len(ts))
+	for i, t := range ts {
+		uids[i] = t.uid
+	}
+	return uids
+}

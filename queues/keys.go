@@ -1,0 +1,74 @@
+package queues
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// Every key of a namespace, behind its prefix "{namespace}:". The hash tag puts
+// all of them into one slot of a Redis Cluster, so that one script may change
+// a transaction, its queue, its sender and the event log together.
+//
+//	t:<uid>        string  "<sequence> <received ms> <type> <queue>\n<payload>": what was posted, never changed
+//	x:<uid>        hash    what changes about it; there is none before the first change
+//	a:<uid>        hash    its attempts: <number>.by .plan .hash .nhash .fate .block .err .data
+//	b:<uid>        string  signed bytes of its best-paid open attempt, compressed
+//	gone:<uid>     string  "<type> <queue>" of a removed one, for as long as its key is known
+//	line:<queue>   list    uids that have waited since they were posted, in order
+//	back:<queue>   zset    uids that came back to waiting, by sequence; all before the line
+//	past:<queue>   zset    uids that have changed since they were posted (have an x), by sequence
+//	q:<queue>      hash    w d f u: counts of waiting, done, failed, unresolved; run, sender: bound;
+//	                       ready: the ready set it is in; popped: sequence up to which the line is
+//	                       taken; hold, holder: waits for a callback; paused: why
+//	queues         zset    all queue names, for listing
+//	ready:<type>   zset    queues that can be bound, by the sequence of their head of this type
+//	st:<STATE>     zset    uids by sequence, for every state but WAITING
+//	page:<n>       list    uids with sequence n×512 … n×512+511, for listing
+//	pages          zset    pages that exist
+//	s:<sender>     hash    url, group, source, queue, next (nonce), reason, until, balance
+//	landed:<sender> zset   uids that landed and may still be orphaned, by nonce
+//	senders        zset    all senders, for listing
+//	free:<group>   zset    free senders by when they were last let go
+//	own:<process>  zset    uids that a process has claimed, by when they are due
+//	procs          zset    processes, by when their claims end
+//	due            zset    "q:<queue>" "s:<sender>" "c:<uid>" (callback) "x:<uid>" (removal), by time
+//	events         stream  the log, <n>-0 for event n; its one field is told in events.go
+//	is:<name>      string  what the namespace was first used with, the network for one
+//	n:seq n:event n:claim  counters
+//	wake           channel a bind may have become possible
+//
+// Other packages name keys only through these functions.
+
+func (s *Store) key(name string) string { return s.prefix + name }
+
+// SenderKey is the hash of a sender; SendersKey the set of all.
+func (s *Store) SenderKey(account string) string { return s.key("s:" + account) }
+
+// SendersKey is the sorted set of all senders.
+func (s *Store) SendersKey() string { return s.key("senders") }
+
+var namespacePattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// ValidName reports whether s can name a queue: 1 to 128 of [A-Za-z0-9._:-],
+// and not "." or "..", which no URL path can hold.
+func ValidName(s string) bool { return ValidUID(s) && s != "." && s != ".." }
+
+// ValidUID reports whether s can be a uid: 1 to 128 of [A-Za-z0-9._:-].
+func ValidUID(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case c == '.', c == '_', c == ':', c == '-':
+		default:
+			return false
+		}
+	}
+	return len(s) >= 1 && len(s) <= 128
+}
+
+func prefix(namespace string) (string, error) {
+	if !namespacePattern.MatchString(namespace) {
+		return "", fmt.Errorf("namespace %q: want 1 to 64 of [A-Za-z0-9._-]", namespace)
+	}
+	return "{" + namespace + "}:", nil
+}

@@ -1,0 +1,206 @@
+package queues
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A Filter chooses transactions; empty fields choose all.
+type Filter struct {
+	Queue, Type, Sender string
+	State               State
+}
+
+func (f Filter) admits(t *Transaction) bool {
+	return (f.Queue == "" || f.Queue == t.Queue) && (f.Type == "" || f.Type == t.Type) &&
+		(f.Sender == "" || f.Sender == t.Sender) && (f.State == "" || f.State == t.State())
+}
+
+// ErrBadCursor: the cursor is not one of this list.
+var ErrBadCursor = errors.New("the cursor does not belong to this list")
+
+const (
+	// maxLooked is how many entries one listing looks at.
+	maxLooked = 10_000
+	listStep  = 100
+	pageSize  = 512 // as in enqueue.lua
+)
+
+// List returns transactions in order of acceptance, at most limit of them, and
+// the cursor of the next page, "" if there is none. It looks at no more than
+// 10,000 entries, so a page may be short and still have a next one.
+// Errors: ErrBadCursor, ErrUnavailable.
+func (s *Store) List(ctx context.Context, f Filter, limit int, cursor string) ([]*Transaction, string, error) {
+	after, err := openCursor(cursor, f)
+	if err != nil {
+		return nil, "", err
+	}
+	next := s.source(f)
+	var page []*Transaction
+	// Where everything is admitted, what is read is what is asked for.
+	step := min(limit, listStep)
+	for looked := 0; looked < maxLooked; step = min(2*step, listStep) {
+		entries, last, n, err := next(ctx, after, min(step, maxLooked-looked))
+		if err != nil {
+			return nil, "", err
+		}
+		if n == 0 {
+			return page, "", nil
+		}
+		looked += n
+		uids := make([]string, len(entries))
+		for i, e := range entries {
+			uids[i] = e.uid
+		}
+		ts, err := s.GetMany(ctx, uids)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, t := range ts {
+			if !f.admits(t) {
+				continue
+			}
+			page = append(page, t)
+			if len(page) == limit {
+				return page, sealCursor(t.Sequence, f), nil
+			}
+		}
+		after = last
+	}
+	return page, sealCursor(after, f), nil
+}
+
+type entry struct {
+	uid      string
+	sequence int64
+}
+
+// A walk returns the entries behind a sequence, the sequence up to which it has
+// looked, and how many entries it looked at; none at the end.
+type walk func(ctx context.Context, after int64, most int) (entries []entry, last int64, looked int, err error)
+
+// source chooses the shortest index that holds all that f admits.
+func (s *Store) source(f Filter) walk {
+	switch {
+	case f.Queue != "":
+		return s.walkQueue(f.Queue)
+	case f.State != "" && f.State != Waiting:
+		return s.walkSet(s.key("st:" + string(f.State)))
+	}
+	return s.walkPages
+}
+
+func (s *Store) walkSet(key string) walk {
+	return func(ctx context.Context, after int64, most int) ([]entry, int64, int, error) {
+		zs, err := s.client.ZRangeByScoreWithScores(ctx, key, &redis.ZRangeBy{
+			Min: "(" + strconv.FormatInt(after, 10), Max: "+inf", Count: int64(most),
+		}).Result()
+		if err != nil {
+			return nil, 0, 0, storeError("listing", err)
+		}
+		entries := make([]entry, len(zs))
+		for i, z := range zs {
+			uid, _ := z.Member.(string)
+			entries[i] = entry{uid, int64(z.Score)}
+			after = int64(z.Score)
+		}
+		return entries, after, len(zs), nil
+	}
+}
+
+func (s *Store) walkLine(ctx context.Context, list string, after int64, most int, unchanged string) ([]entry, int64, int, error) {
+	v, err := s.Run(ctx, lineScript, list, after, most, unchanged)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	r := reply{name: "line"}
+	l := r.list(v)
+	var entries []entry
+	for i := 2; i+1 < len(l); i += 2 {
+		entries = append(entries, entry{r.string(l[i]), r.int(l[i+1])})
+	}
+	return entries, max(after, r.int(r.at(l, 1))), int(r.int(r.at(l, 0))), r.err
+}
+
+// walkQueue merges those that wait since they were posted with all others.
+func (s *Store) walkQueue(queue string) walk {
+	past := s.walkSet(s.key("past:" + queue))
+	return func(ctx context.Context, after int64, most int) ([]entry, int64, int, error) {
+		// The line first: what leaves it meanwhile is found among the past.
+		line, lineLast, looked, err := s.walkLine(ctx, "line:"+queue, after, most, "1")
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		gone, goneLast, n, err := past(ctx, after, most)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		// What lies behind the end of the shorter look is left to the next step.
+		last := max(goneLast, lineLast)
+		if n == most {
+			last = min(last, goneLast)
+		}
+		if looked == most {
+			last = min(last, lineLast)
+		}
+		both := slices.DeleteFunc(append(gone, line...), func(e entry) bool { return e.sequence > last })
+		slices.SortFunc(both, func(a, b entry) int { return cmp.Compare(a.sequence, b.sequence) })
+		return slices.Compact(both), last, n + looked, nil
+	}
+}
+
+func (s *Store) walkPages(ctx context.Context, after int64, most int) ([]entry, int64, int, error) {
+	for number := (after + 1) / pageSize; ; number++ {
+		pages, err := s.client.ZRangeByScore(ctx, s.key("pages"), &redis.ZRangeBy{
+			Min: strconv.FormatInt(number, 10), Max: "+inf", Count: 1,
+		}).Result()
+		if err != nil {
+			return nil, 0, 0, storeError("listing", err)
+		}
+		if len(pages) == 0 {
+			return nil, after, 0, nil
+		}
+		if number, err = strconv.ParseInt(pages[0], 10, 64); err != nil {
+			return nil, 0, 0, fmt.Errorf("page %q: %w", pages[0], err)
+		}
+		entries, last, n, err := s.walkLine(ctx, "page:"+pages[0], after, most, "")
+		if n > 0 || err != nil {
+			return entries, last, n, err
+		}
+	}
+}
+
+func sealCursor(after int64, f Filter) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %x", after, f.sum()))
+}
+
+func openCursor(cursor string, f Filter) (after int64, err error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return 0, ErrBadCursor
+	}
+	number, sum, _ := strings.Cut(string(b), " ")
+	after, err = strconv.ParseInt(number, 10, 64)
+	if err != nil || after < 0 || sum != fmt.Sprintf("%x", f.sum()) {
+		return 0, ErrBadCursor
+	}
+	return after, nil
+}
+
+func (f Filter) sum() uint32 {
+	h := fnv.New32a()
+	_, _ = fmt.Fprintf(h, "%q %q %q %q", f.Queue, f.Type, f.Sender, f.State)
+	return h.Sum32()
+}

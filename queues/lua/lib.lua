@@ -1,0 +1,121 @@
+-- Shared by all scripts, put before each of them.
+--
+-- KEYS[1] is the prefix of every key, "{namespace}:". Its hash tag puts all
+-- keys of a namespace into one slot, so that a script may name them itself.
+-- The layout of the keys is described in keys.go.
+
+local P = KEYS[1]
+local call = redis.call
+
+-- Milliseconds and microseconds since 1970 by the clock of Redis: processes
+-- may disagree about the time, so none of them is asked.
+local clock = call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local micros = clock[1] * 1000000 + clock[2]
+
+local STATE = {
+  waiting = 'WAITING', dispatching = 'DISPATCHING', sent = 'REVISION', watching = 'REVISION',
+  failing = 'RETRY', delayed = 'RETRY', done = 'DONE', failed = 'FAILED', unresolved = 'UNRESOLVED',
+}
+local BOUND = { dispatching = true, sent = true, watching = true, failing = true, delayed = true }
+-- The counter in a queue's record for each phase that is not bound.
+local COUNT = { waiting = 'w', done = 'd', failed = 'f', unresolved = 'u' }
+
+-- event appends to the log, as one field: fewer bytes, and half the work of
+-- eight. See events.go. kind: t(ransaction), q(ueue), s(ender).
+local function event(kind, id, sender, from, to, attempt, code)
+  local n = call('INCR', P .. 'n:event')
+  local line = now .. ' ' .. kind .. ' ' .. id
+  for _, word in ipairs({ sender, from, to, attempt, code }) do
+    line = line .. ' ' .. (word == '' and '-' or word)
+  end
+  call('XADD', P .. 'events', n .. '-0', 'e', line)
+end
+
+-- header returns sequence, time of receipt, type and queue of a transaction,
+-- or nil if there is none. The payload behind the first line is not touched.
+local function header(uid)
+  return string.match(call('GETRANGE', P .. 't:' .. uid, 0, 255), '^(%d+) (%d+) (%S+) (%S+)\n')
+end
+
+-- load returns all that is stored of a transaction but its signed bytes.
+local function load(uid)
+  return { uid, call('GET', P .. 't:' .. uid), call('HGETALL', P .. 'x:' .. uid), call('HGETALL', P .. 'a:' .. uid) }
+end
+
+-- head returns the transaction that is next in a queue: those that came back
+-- stand before those that never left the line. What was cancelled or deleted
+-- while it stood in the line is dropped when it gets to the front; after 500 of
+-- them the rest is left to the next tick.
+local function head(queue)
+  local back = call('ZRANGE', P .. 'back:' .. queue, 0, 0)[1]
+  if back then return back end
+  for _ = 1, 500 do
+    local uid = call('LINDEX', P .. 'line:' .. queue, 0)
+    if not uid then return nil end
+    local phase = call('HGET', P .. 'x:' .. uid, 'phase')
+    if phase == 'waiting' or (not phase and call('EXISTS', P .. 't:' .. uid) == 1) then return uid end
+    call('LPOP', P .. 'line:' .. queue)
+    local seq = header(uid)
+    if seq then call('HSET', P .. 'q:' .. queue, 'popped', seq) end
+  end
+  call('ZADD', P .. 'due', now, 'q:' .. queue)
+  return nil
+end
+
+-- place puts a queue into the ready set of its head's type if it can be bound,
+-- and takes it out of the one it was in if it cannot. It answers whether the
+-- queue is ready.
+local function place(queue)
+  local q = P .. 'q:' .. queue
+  local v = call('HMGET', q, 'run', 'paused', 'hold', 'ready')
+  local seq, typ, _
+  if not v[1] and not v[2] and (not v[3] or tonumber(v[3]) <= now) then
+    local uid = head(queue)
+    if uid then seq, _, typ = header(uid) end
+  end
+  if v[4] and v[4] ~= typ then
+    call('ZREM', P .. 'ready:' .. v[4], queue)
+    call('HDEL', q, 'ready')
+  end
+  if not typ then return false end
+  call('ZADD', P .. 'ready:' .. typ, seq, queue)
+  if v[4] ~= typ then call('HSET', q, 'ready', typ) end
+  return true
+end
+
+-- offer puts a sender among the free ones if nothing speaks against it.
+local function offer(sender)
+  local v = call('HMGET', P .. 's:' .. sender, 'group', 'queue', 'reason')
+  if v[1] and not v[2] and not v[3] then
+    call('ZADD', P .. 'free:' .. v[1], micros, sender)
+    return true
+  end
+  return false
+end
+
+-- rest takes a sender out of use, for ms milliseconds or, if that is negative,
+-- until somebody resumes it. A rest that ends by itself does not end what only
+-- a person may end. It answers the reason there was before.
+local function rest(sender, ms, reason)
+  local s = P .. 's:' .. sender
+  local v = call('HMGET', s, 'group', 'reason', 'until')
+  if not v[1] or (v[2] and ms >= 0 and not v[3]) then return v[2] end
+  call('HSET', s, 'reason', reason)
+  if ms >= 0 then
+    call('HSET', s, 'until', now + ms)
+    call('ZADD', P .. 'due', now + ms, 's:' .. sender)
+  else
+    call('HDEL', s, 'until')
+    call('ZREM', P .. 'due', 's:' .. sender)
+  end
+  call('ZREM', P .. 'free:' .. v[1], sender)
+  if v[2] ~= reason then event('s', sender, sender, '', '', '', reason) end
+  return v[2]
+end
+
+-- wake tells the other processes, if there are any, that a bind may be
+-- possible; the calling one knows by the answer of its script.
+local function wake()
+  if call('ZCARD', P .. 'procs') > 1 then call('PUBLISH', P .. 'wake', '') end
+end

@@ -1,0 +1,194 @@
+package queues_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+func testStrictOrder(f *fixture) {
+	f.register("S1", "S2", "S3", "S4")
+	f.post("q", "a", "b", "c")
+	f.bound("a S1")
+	for _, phase := range []queues.Phase{queues.PhaseSent, queues.PhaseWatching, queues.PhaseFailing, queues.PhaseDelayed, queues.PhaseDispatching} {
+		f.to("a", phase)
+		f.bound()
+		if q := f.queue("q"); q.State() != phase.Queue() || q.Sender != "S1" || q.Running != "a" || q.Counts[phase.State()] != 1 {
+			f.Errorf("in %s the queue is %+v", phase, q)
+		}
+		if s := f.sender("S1"); s.State() != phase.Queue() || s.Queue != "q" {
+			f.Errorf("in %s the sender is %+v", phase, s)
+		}
+	}
+	f.to("a", queues.PhaseDone)
+	f.bound("b S2")
+	f.to("b", queues.PhaseUnresolved)
+	f.bound("c S3")
+	f.to("c", queues.PhaseFailed)
+	f.bound()
+	if q := f.queue("q"); q.State() != queues.QueueFree || q.Counts[queues.Done] != 1 || q.Counts[queues.Failed] != 1 || q.Counts[queues.Unresolved] != 1 {
+		f.Errorf("at the end the queue is %+v", q)
+	}
+}
+
+func testBackToWaiting(f *fixture) {
+	f.register("S1", "S2")
+	f.post("q", "a", "b", "c")
+	f.post("p", "d")
+	f.bound("a S1", "d S2")
+	f.to("a", queues.PhaseWaiting)
+	equal(f.T, "order", f.list(queues.Filter{Queue: "q"}, 2), []string{"a", "b", "c"})
+	f.bound("a S1")
+	f.to("a", queues.PhaseWaiting, rest(time.Hour, senders.Rested))
+	f.to("d", queues.PhaseWaiting)
+	if got := f.get("a"); got.Sequence != 1 || got.Claim != "" {
+		f.Errorf("back in its line: %+v", got)
+	}
+	f.bound("a S2") // at its old place: before d
+	f.to("a", queues.PhaseDone)
+	f.bound("b S2")
+}
+
+func testCancelInLine(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b", "c", "d")
+	f.to("a", queues.PhaseFailed, person, withCode("CANCELLED")) // the head: the queue moves up
+	f.to("c", queues.PhaseFailed, person)                        // amid the line
+	f.bound("b S")
+	f.to("b", queues.PhaseDone)
+	f.bound("d S")
+	f.to("d", queues.PhaseDone)
+	f.bound()
+	equal(f.T, "queue", f.list(queues.Filter{Queue: "q"}, 3), []string{"a", "b", "c", "d"})
+}
+
+func testCancelAndRetryInLine(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b", "c")
+	f.to("b", queues.PhaseFailed, person)
+	f.to("b", queues.PhaseWaiting, person)
+	f.bound("a S")
+	f.to("a", queues.PhaseDone)
+	f.bound("b S") // the line had not come to it
+	f.to("b", queues.PhaseWaiting)
+	f.bound("b S")
+	f.to("b", queues.PhaseDone)
+	f.bound("c S")
+}
+
+func testCancelAndRetryLate(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b", "c", "d")
+	f.to("b", queues.PhaseFailed, person)
+	f.bound("a S")
+	f.to("a", queues.PhaseFailed)
+	f.bound("c S") // the line has passed b
+	f.to("b", queues.PhaseWaiting, person)
+	f.to("a", queues.PhaseWaiting, person)
+	equal(f.T, "order", f.list(queues.Filter{Queue: "q", State: queues.Waiting}, 1), []string{"a", "b", "d"})
+	f.to("c", queues.PhaseDone)
+	for _, uid := range []string{"a", "b", "d"} {
+		f.bound(uid + " S")
+		f.to(uid, queues.PhaseDone)
+	}
+	f.bound()
+}
+
+func testCancelledInNumbers(f *fixture) {
+	f.register("S")
+	uids := numbered("u", 0, 1300)
+	var items []queues.Item
+	for _, uid := range uids {
+		items = append(items, vote1(uid, "q", `{"n":1}`))
+	}
+	for _, a := range f.store.EnqueueBatch(f.ctx, items) {
+		f.ok(a.Err)
+	}
+	f.ok(f.store.Pause(f.ctx, "q", "meanwhile"))
+	for i, uid := range uids[:1300] {
+		f.to(uid, queues.PhaseFailed, person)
+		if i > 300 && i < 700 {
+			f.ok(f.store.Remove(f.ctx, uid)) // nothing of them is left in the line
+		}
+	}
+	left := slices.Concat(uids[:301], uids[700:])
+	equal(f.T, "queue", f.list(queues.Filter{Queue: "q"}, 100), left)
+	equal(f.T, "waiting", f.list(queues.Filter{Queue: "q", State: queues.Waiting}, 100), uids[1300:])
+	f.ok(f.store.Resume(f.ctx, "q"))
+	f.eventually("the line comes to the one that waits", func() bool {
+		f.tick()
+		bound := f.bind(1)
+		return len(bound) == 1 && bound[0].Transaction.UID == uids[1300]
+	})
+}
+
+func testReopened(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b", "c")
+	f.bound("a S")
+	f.to("a", queues.PhaseDone, keep, due(time.Hour))
+	f.bound("b S")
+	f.to("a", queues.PhaseWaiting, func(c *queues.Change) { c.ClearEnd(); c.SetReopened(true) }, withCode("REOPENED"))
+	f.bound() // its successor runs
+	f.to("b", queues.PhaseWaiting)
+	for _, uid := range []string{"a", "b", "c"} {
+		f.bound(uid + " S")
+		f.to(uid, queues.PhaseDone)
+	}
+	f.to("b", queues.PhaseFailed)
+	f.to("b", queues.PhaseDone, withCode("LATE"))
+	equal(f.T, "done", f.list(queues.Filter{State: queues.Done}, 2), []string{"a", "b", "c"})
+}
+
+func testPause(f *fixture) {
+	f.register("S1", "S2")
+	f.post("q", "a", "b")
+	f.ok(f.store.Pause(f.ctx, "q", "too many errors"))
+	f.ok(f.store.Pause(f.ctx, "q", "another reason"))
+	f.bound()
+	f.post("q", "c")
+	f.bound()
+	equal(f.T, "why", f.queue("q").Paused, "another reason")
+	f.ok(f.store.Resume(f.ctx, "q"))
+	f.bound("a S1")
+	f.ok(f.store.Pause(f.ctx, "q", "amid")) // what runs goes on
+	f.to("a", queues.PhaseWatching)
+	f.to("a", queues.PhaseDone)
+	f.bound()
+	f.ok(f.store.Resume(f.ctx, "q"))
+	f.ok(f.store.Resume(f.ctx, "q"))
+	f.bound("b S2")
+	for _, change := range []func(context.Context, string) error{f.store.Resume, func(ctx context.Context, q string) error { return f.store.Pause(ctx, q, "x") }} {
+		if err := change(f.ctx, "none"); !errors.Is(err, queues.ErrNotFound) {
+			f.Errorf("a queue that is not there: %v", err)
+		}
+	}
+	var log []string
+	for _, e := range f.dump().events {
+		if e.Kind == "q" {
+			log = append(log, e.ID+" "+e.Code)
+		}
+	}
+	equal(f.T, "events", log, []string{"q PAUSED", "q RESUMED", "q PAUSED", "q RESUMED"})
+}
+
+func testPauseEmpty(f *fixture) {
+	f.post("q", "a")
+	f.to("a", queues.PhaseFailed, person)
+	f.ok(f.store.Pause(f.ctx, "q", "why"))
+	f.ok(f.store.Remove(f.ctx, "a"))
+	equal(f.T, "a paused queue outlives its transactions", f.queue("q").Paused, "why")
+	f.post("q", "b")
+	f.register("S")
+	f.bound()
+	f.to("b", queues.PhaseFailed, person)
+	f.ok(f.store.Remove(f.ctx, "b"))
+	f.ok(f.store.Resume(f.ctx, "q"))
+	if _, err := f.store.Queue(f.ctx, "q"); !errors.Is(err, queues.ErrNotFound) {
+		f.Errorf("a resumed queue without transactions: %v", err)
+	}
+}

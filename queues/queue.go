@@ -1,0 +1,142 @@
+package queues
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Queue returns one queue. Errors: ErrNotFound, ErrUnavailable.
+func (s *Store) Queue(ctx context.Context, name string) (*Queue, error) {
+	qs, err := s.queues(ctx, []string{name})
+	if err != nil {
+		return nil, err
+	}
+	if len(qs) == 0 {
+		return nil, fmt.Errorf("queue %s: %w", name, ErrNotFound)
+	}
+	return qs[0], nil
+}
+
+// Queues returns queues in order of their names, at most limit, and the cursor
+// of the next page, "" if there is none. Errors: ErrBadCursor, ErrUnavailable.
+func (s *Store) Queues(ctx context.Context, limit int, cursor string) ([]*Queue, string, error) {
+	from := "-"
+	if cursor != "" {
+		if !ValidName(cursor) {
+			return nil, "", ErrBadCursor
+		}
+		from = "(" + cursor
+	}
+	names, err := s.client.ZRangeByLex(ctx, s.key("queues"), &redis.ZRangeBy{Min: from, Max: "+", Count: int64(limit)}).Result()
+	if err != nil {
+		return nil, "", storeError("listing queues", err)
+	}
+	qs, err := s.queues(ctx, names)
+	if err != nil {
+		return nil, "", err
+	}
+	next := ""
+	if len(names) == limit {
+		next = names[limit-1]
+	}
+	return qs, next, nil
+}
+
+func (s *Store) queues(ctx context.Context, names []string) ([]*Queue, error) {
+	records := make([]*redis.MapStringStringCmd, len(names))
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, name := range names {
+			records[i] = p.HGetAll(ctx, s.key("q:"+name))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, storeError("reading queues", err)
+	}
+	var out []*Queue
+	var running []string
+	for i, name := range names {
+		m := records[i].Val()
+		if len(m) == 0 {
+			continue
+		}
+		var e numbers
+		q := &Queue{
+			Name: name, Phase: PhaseWaiting, Sender: m["sender"], Running: m["run"], Paused: m["paused"],
+			NextAt: fromMillis(e.int(m["hold"])),
+			Counts: map[State]int64{
+				Waiting: e.int(m["w"]), Dispatching: 0, Revision: 0, Retry: 0,
+				Done: e.int(m["d"]), Failed: e.int(m["f"]), Unresolved: e.int(m["u"]),
+			},
+		}
+		if e.err != nil {
+			return nil, fmt.Errorf("record of queue %s is damaged: %w", name, e.err)
+		}
+		if q.Running != "" {
+			running = append(running, q.Running)
+		}
+		out = append(out, q)
+	}
+	ts, err := s.GetMany(ctx, running)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range ts {
+		i := slices.IndexFunc(out, func(q *Queue) bool { return q.Running == t.UID })
+		if q := out[i]; t.Phase.Bound() {
+			q.Phase, q.Retries, q.NextAt = t.Phase, t.Retries, t.DueAt
+			q.Counts[t.State()]++
+		}
+	}
+	return out, nil
+}
+
+// Pause keeps a queue from binding; what runs goes on to its end.
+// Errors: ErrNotFound, ErrUnavailable.
+func (s *Store) Pause(ctx context.Context, name, reason string) error {
+	return s.pause(ctx, name, reason)
+}
+
+// Resume lets a paused queue bind again. Errors: ErrNotFound, ErrUnavailable.
+func (s *Store) Resume(ctx context.Context, name string) error { return s.pause(ctx, name, "") }
+
+func (s *Store) pause(ctx context.Context, name, reason string) error {
+	v, err := s.Run(ctx, pauseScript, name, reason)
+	if err != nil {
+		return err
+	}
+	r := reply{name: "pause"}
+	l := r.list(v)
+	if r.string(r.at(l, 0)) == "gone" {
+		return fmt.Errorf("queue %s: %w", name, ErrNotFound)
+	}
+	s.signal(r.int(r.at(l, 1)))
+	return r.err
+}
+
+// ErrNotFinal: the transaction might still land, or its block still go.
+var ErrNotFinal = fmt.Errorf("the transaction is not final")
+
+// Remove forgets a transaction that is FAILED, UNRESOLVED, or DONE past
+// finality, and has nothing open. Errors: ErrNotFound, ErrNotFinal, ErrUnavailable.
+func (s *Store) Remove(ctx context.Context, uid string) error {
+	v, err := s.Run(ctx, removeScript, uid, inMillis(s.Retention))
+	if err != nil {
+		return err
+	}
+	r := reply{name: "remove"}
+	switch verdict := r.string(v); verdict {
+	case "ok":
+		s.signal(1) // a queue may have waited for its callback
+	case "gone":
+		return fmt.Errorf("transaction %s: %w", uid, ErrNotFound)
+	case "busy":
+		return fmt.Errorf("transaction %s: %w", uid, ErrNotFinal)
+	default:
+		r.fail("a verdict", verdict)
+	}
+	return r.err
+}

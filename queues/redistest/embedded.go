@@ -1,0 +1,116 @@
+package redistest
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+)
+
+// An Embedded is a Redis inside the test's process. Its clock, and with it the
+// life of its keys, is that of the test: inside a testing/synctest bubble it is
+// the bubble's.
+type Embedded struct {
+	// Server allows to make it fail (SetError).
+	Server *miniredis.Miniredis
+	// Client talks to the server; it is closed with the test.
+	Client *redis.Client
+
+	tb testing.TB
+}
+
+// Mini starts an embedded Redis that uses no socket.
+func Mini(tb testing.TB) *Embedded {
+	tb.Helper()
+	m := miniredis.NewMiniRedis()
+	m.ClockTTL(true)
+	tb.Cleanup(m.Close)
+	e := &Embedded{Server: m, tb: tb}
+	e.Client = e.NewClient()
+	return e
+}
+
+// NewClient returns a further client, with connections of its own, that is
+// closed with the test.
+func (e *Embedded) NewClient() *redis.Client {
+	client := redis.NewClient(&redis.Options{
+		// With a host name go-redis would ask the DNS, outside of the bubble.
+		Addr: "127.0.0.1:6379",
+		Dialer: func(context.Context, string, string) (net.Conn, error) {
+			conn, err := e.Server.Dial()
+			if err != nil {
+				return nil, err
+			}
+			return newBuffered(conn), nil
+		},
+	})
+	e.tb.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// buffered is a connection that takes what is written at once, as a socket does
+// and a net.Pipe does not: a client that writes a long pipeline before it reads
+// would wait for ever for a server that answers the beginning of it.
+type buffered struct {
+	net.Conn
+	mu      sync.Mutex
+	pending []byte
+	closed  bool
+	more    chan struct{} // there is something pending, or the end
+}
+
+func newBuffered(conn net.Conn) *buffered {
+	b := &buffered{Conn: conn, more: make(chan struct{}, 1)}
+	go b.pass()
+	return b
+}
+
+func (b *buffered) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return 0, net.ErrClosed
+	}
+	b.pending = append(b.pending, p...)
+	b.signal()
+	return len(p), nil
+}
+
+// A write never waits here, so it needs no deadline.
+
+func (b *buffered) SetWriteDeadline(time.Time) error { return nil }
+func (b *buffered) SetDeadline(t time.Time) error    { return b.SetReadDeadline(t) }
+
+func (b *buffered) Close() error {
+	b.mu.Lock()
+	b.closed = true
+	b.signal()
+	b.mu.Unlock()
+	return b.Conn.Close()
+}
+
+func (b *buffered) signal() {
+	select {
+	case b.more <- struct{}{}:
+	default:
+	}
+}
+
+func (b *buffered) pass() {
+	for range b.more {
+		b.mu.Lock()
+		p, closed := b.pending, b.closed
+		b.pending = nil
+		b.mu.Unlock()
+		if closed {
+			return
+		}
+		if _, err := b.Conn.Write(p); err != nil {
+			_ = b.Close()
+		}
+	}
+}

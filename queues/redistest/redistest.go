@@ -1,0 +1,214 @@
+// Package redistest starts Redis servers for tests: a real one as a child
+// process, and an embedded one that follows the clock of a testing/synctest
+// bubble.
+package redistest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// startTimeout is how long a server has to answer, stopTimeout to end by itself.
+const (
+	startTimeout = 20 * time.Second
+	stopTimeout  = 20 * time.Second
+)
+
+// A Server is a real Redis on a loopback port. Its data lives in a temporary
+// directory and ends with the test. Its methods are for one goroutine; the
+// client may be used by many, and connects again after a restart.
+type Server struct {
+	// Client talks to the server; it is closed with the test.
+	Client *redis.Client
+	// Addr is host:port, the same for the life of the test.
+	Addr string
+
+	tb         testing.TB
+	binary     string
+	dir        string
+	directives []string
+	running    *process
+}
+
+// process is one run of the server's program.
+type process struct {
+	cmd    *exec.Cmd
+	output *output
+	ended  chan struct{} // closed when it has been waited for
+}
+
+// Start runs a redis-server that appends every write to a file and flushes it
+// each second, never evicts, and takes no snapshots. Directives, written as in
+// redis.conf ("appendfsync always"), stand behind these defaults and win.
+// Where redis-server is not installed the test fails.
+func Start(tb testing.TB, directives ...string) *Server {
+	tb.Helper()
+	binary, err := exec.LookPath("redis-server")
+	if err != nil {
+		tb.Fatalf("this test needs a real Redis: install redis-server (Debian: apt-get install redis-server): %v", err)
+	}
+	s := &Server{tb: tb, binary: binary, dir: tb.TempDir(), directives: directives}
+	tb.Cleanup(s.Kill)
+	// Another process may take the port between the look and the start.
+	for range 5 {
+		s.Addr = freeAddr(tb)
+		if err = s.start(); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		tb.Fatalf("starting redis-server: %v", err)
+	}
+	s.Client = redis.NewClient(&redis.Options{Addr: s.Addr})
+	tb.Cleanup(func() { _ = s.Client.Close() })
+	return s
+}
+
+// Pid is the process id of the running server, 0 if none runs.
+func (s *Server) Pid() int {
+	if s.running == nil {
+		return 0
+	}
+	return s.running.cmd.Process.Pid
+}
+
+// Stop ends the server in order, as an administrator would: what it accepted is
+// on disk.
+func (s *Server) Stop() {
+	s.tb.Helper()
+	if s.running == nil {
+		return
+	}
+	_ = s.running.cmd.Process.Signal(syscall.SIGTERM)
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	select {
+	case <-s.running.ended:
+		s.running = nil
+	case <-ctx.Done():
+		s.Kill()
+		s.tb.Errorf("redis-server did not stop within %v", stopTimeout)
+	}
+}
+
+// Kill ends the server at once, as a crash of its process would: what it handed
+// to the operating system is kept.
+func (s *Server) Kill() {
+	if s.running == nil {
+		return
+	}
+	_ = s.running.cmd.Process.Kill()
+	<-s.running.ended
+	s.running = nil
+}
+
+// Restart starts the server again, on the same port with the same data, after
+// it was stopped or killed; a running one is stopped first.
+func (s *Server) Restart() {
+	s.tb.Helper()
+	s.Stop()
+	if err := s.start(); err != nil {
+		s.tb.Fatalf("starting redis-server again: %v", err)
+	}
+}
+
+func (s *Server) start() error {
+	host, port, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		return err
+	}
+	config := append([]string{
+		"bind " + host, "port " + port, "dir " + strconv.Quote(s.dir), "daemonize no",
+		`save ""`, "appendonly yes", "appendfsync everysec", "maxmemory-policy noeviction",
+	}, s.directives...)
+	file := filepath.Join(s.dir, "redis.conf")
+	if err := os.WriteFile(file, []byte(strings.Join(config, "\n")+"\n"), 0o600); err != nil {
+		return err
+	}
+	p := &process{cmd: exec.Command(s.binary, file), output: new(output), ended: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
+	p.cmd.SysProcAttr = endWithParent()
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
+	go func() {
+		_ = p.cmd.Wait()
+		close(p.ended)
+	}()
+	s.running = p
+	if err := p.answers(s.Addr); err != nil {
+		s.Kill()
+		return fmt.Errorf("%w\n%s", err, p.output)
+	}
+	return nil
+}
+
+// answers waits until the server at addr has loaded its data.
+func (p *process) answers(addr string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
+	defer func() { _ = client.Close() }()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for {
+		// Who answers must be this process, not another that has the port.
+		info, err := client.Info(ctx, "server").Result()
+		if err == nil && strings.Contains(info, fmt.Sprintf("process_id:%d\r\n", p.cmd.Process.Pid)) {
+			return nil
+		}
+		select {
+		case <-p.ended:
+			return errors.New("it ended before it answered")
+		case <-ctx.Done():
+			return fmt.Errorf("it does not answer: %w", errors.Join(ctx.Err(), err))
+		case <-again.C:
+		}
+	}
+}
+
+func freeAddr(tb testing.TB) string {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatalf("looking for a free port: %v", err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// output keeps the beginning of what the server says, for a failing test.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	const most = 64 << 10
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.b.Len() < most {
+		o.b.Write(p)
+	}
+	return len(p), nil
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}

@@ -1,0 +1,295 @@
+package queues
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed lua/*.lua
+var sources embed.FS
+
+// A Script is one atomic step in Redis. The functions of lib.lua stand before
+// it, so that scripts share code instead of copying it.
+type Script struct {
+	name string
+	*redis.Script
+}
+
+// NewScript composes a script from the shared part and body. Its only key is
+// the prefix of the namespace; see lib.lua. It goes on when Redis is full; see
+// full.lua.
+func NewScript(name, body string) *Script { return newPlainScript(name, source("full")+body) }
+
+// newPlainScript is for scripts that only read or may be refused for want of memory.
+func newPlainScript(name, body string) *Script {
+	return &Script{name, redis.NewScript(source("lib") + body)}
+}
+
+func source(name string) string {
+	b, err := sources.ReadFile("lua/" + name + ".lua")
+	if err != nil {
+		panic(err) // embedded at build time
+	}
+	return string(b)
+}
+
+var (
+	enqueueScript  = newPlainScript("enqueue", source("enqueue"))
+	getScript      = newPlainScript("get", source("get"))
+	bindScript     = NewScript("bind", source("bind"))
+	advanceScript  = NewScript("advance", source("advance"))
+	recordScript   = NewScript("record", source("record"))
+	beatScript     = NewScript("beat", source("beat"))
+	leaveScript    = NewScript("leave", source("leave"))
+	takeoverScript = NewScript("takeover", source("takeover"))
+	tickScript     = NewScript("tick", source("removal")+source("tick"))
+	removeScript   = NewScript("remove", source("removal")+source("remove"))
+	calledScript   = NewScript("called", source("called"))
+	pauseScript    = NewScript("pause", source("removal")+source("pause"))
+	lineScript     = newPlainScript("line", source("line"))
+	postponeScript = NewScript("postpone", source("postpone"))
+	standingScript = newPlainScript("standing", source("standing"))
+	auditScript    = newPlainScript("audit", source("audit"))
+)
+
+// ErrUnavailable: Redis did not answer, or cannot take writes now. What was
+// asked for may or may not have happened; asking again is harmless.
+var ErrUnavailable = errors.New("the store is not available")
+
+// ErrFull: Redis has no memory left for new transactions.
+var ErrFull = errors.New("the store is full")
+
+// Run runs a script in the store's namespace. Calls that come together share a
+// round trip. Errors: ErrUnavailable, ErrFull.
+func (s *Store) Run(ctx context.Context, script *Script, args ...any) (any, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, storeError(script.name, err)
+	}
+	s.calls.Add(1)
+	c := scriptCall{script, args, make(chan scriptAnswer, 1)}
+	s.scripts.add(ctx, c)
+	select {
+	case a := <-c.done:
+		return a.value, a.err
+	case <-ctx.Done():
+		return nil, storeError(script.name, ctx.Err())
+	}
+}
+
+// A scriptCall is one script on its way to Redis.
+type scriptCall struct {
+	script *Script
+	args   []any
+	done   chan scriptAnswer
+}
+
+type scriptAnswer struct {
+	value any
+	err   error
+}
+
+// scriptCalls is how many round trips are under way at a time.
+const scriptCalls = 4
+
+func newScripts(s *Store) *group[scriptCall] {
+	return &group[scriptCall]{calls: scriptCalls, most: 64, send: s.runAll}
+}
+
+// runAll runs scripts in one round trip, each for itself.
+func (s *Store) runAll(ctx context.Context, calls []scriptCall) {
+	if len(calls) == 1 {
+		v, err := calls[0].script.Run(ctx, s.client, []string{s.prefix}, calls[0].args...).Result()
+		calls[0].answer(v, err)
+		return
+	}
+	pipe := s.client.Pipeline()
+	answers := make([]*redis.Cmd, len(calls))
+	for i, c := range calls {
+		answers[i] = c.script.EvalSha(ctx, pipe, []string{s.prefix}, c.args...)
+	}
+	_, _ = pipe.Exec(ctx) // each command keeps its own error
+	for i, c := range calls {
+		v, err := answers[i].Result()
+		if redis.HasErrorPrefix(err, "NOSCRIPT") {
+			v, err = c.script.Run(ctx, s.client, []string{s.prefix}, c.args...).Result()
+		}
+		c.answer(v, err)
+	}
+}
+
+func (c scriptCall) answer(v any, err error) {
+	if err != nil && !errors.Is(err, redis.Nil) {
+		c.done <- scriptAnswer{err: storeError(c.script.name, err)}
+		return
+	}
+	c.done <- scriptAnswer{value: v}
+}
+
+// confirmTimeout is how long replicas have to confirm a write. It is less than
+// the 3 s after which go-redis gives up an answer.
+const confirmTimeout = 2 * time.Second
+
+// runConfirmed runs a script and waits until as many replicas as configured
+// have what it wrote. Redis counts for WAIT what the same connection wrote
+// before, so both go in one pipeline. ErrUnconfirmed if too few answer: the
+// script has run, but a failover might forget it.
+func (s *Store) runConfirmed(ctx context.Context, script *Script, args ...any) (any, error) {
+	if s.Replicas == 0 {
+		return s.Run(ctx, script, args...)
+	}
+	s.calls.Add(1)
+	for loaded := false; ; loaded = true {
+		pipe := s.client.Pipeline()
+		answer := script.EvalSha(ctx, pipe, []string{s.prefix}, args...)
+		wait := pipe.Do(ctx, "WAIT", s.Replicas, confirmTimeout.Milliseconds())
+		_, _ = pipe.Exec(ctx) // each command keeps its own error
+		err := answer.Err()
+		if redis.HasErrorPrefix(err, "NOSCRIPT") && !loaded {
+			if err := script.Load(ctx, s.client).Err(); err != nil {
+				return nil, storeError(script.name, err)
+			}
+			continue
+		}
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return nil, storeError(script.name, err)
+		}
+		n, err := wait.Int()
+		if err != nil {
+			return nil, storeError("waiting for replicas", err)
+		}
+		if n < s.Replicas {
+			return nil, fmt.Errorf("%w: %d of %d", ErrUnconfirmed, n, s.Replicas)
+		}
+		return answer.Val(), nil
+	}
+}
+
+// ErrUnconfirmed: the write is made, but too few replicas have it.
+var ErrUnconfirmed = errors.New("too few replicas confirmed the write")
+
+func storeError(doing string, err error) error {
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s: %w: %w", doing, ErrUnavailable, err)
+	case redis.HasErrorPrefix(err, "OOM"):
+		return fmt.Errorf("%s: %w", doing, ErrFull)
+	case isReply(err) && !transient(err):
+		return fmt.Errorf("%s: %w", doing, err) // a fault of the script: never hidden as an outage
+	}
+	return fmt.Errorf("%s: %w: %w", doing, ErrUnavailable, err)
+}
+
+func isReply(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply)
+}
+
+// transient reports whether Redis itself says that it cannot serve now.
+func transient(err error) bool {
+	for _, p := range []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY", "MISCONF", "NOREPLICAS", "UNBLOCKED"} {
+		if redis.HasErrorPrefix(err, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// A reply takes what a script answered apart and keeps the first thing that
+// was not as expected.
+type reply struct {
+	err  error
+	name string
+}
+
+func (r *reply) fail(want string, v any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%s answered %T where %s was expected", r.name, v, want)
+	}
+}
+
+func (r *reply) list(v any) []any {
+	l, ok := v.([]any)
+	if !ok && v != nil {
+		r.fail("a list", v)
+	}
+	return l
+}
+
+func (r *reply) at(l []any, i int) any {
+	if i < len(l) {
+		return l[i]
+	}
+	return nil
+}
+
+func (r *reply) string(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case int64:
+		return fmt.Sprint(v)
+	}
+	r.fail("a string", v)
+	return ""
+}
+
+func (r *reply) int(v any) int64 {
+	switch v := v.(type) {
+	case int64:
+		return v
+	case nil:
+		return 0
+	case string:
+		var e numbers
+		n := e.int(v)
+		if e.err != nil {
+			r.fail("a number", v)
+		}
+		return n
+	}
+	r.fail("a number", v)
+	return 0
+}
+
+func (r *reply) fields(v any) map[string]string {
+	l := r.list(v)
+	m := make(map[string]string, len(l)/2)
+	for i := 0; i+1 < len(l); i += 2 {
+		m[r.string(l[i])] = r.string(l[i+1])
+	}
+	return m
+}
+
+// transaction decodes {uid, record, state, attempts}; nil if there is none.
+func (r *reply) transaction(v any) *Transaction {
+	l := r.list(v)
+	record := r.string(r.at(l, 1))
+	if record == "" || r.err != nil {
+		return nil
+	}
+	t, err := decode(r.string(l[0]), record, r.fields(r.at(l, 2)), r.fields(r.at(l, 3)))
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	return t
+}
+
+func (r *reply) strings(v any) []string {
+	l := r.list(v)
+	out := make([]string, len(l))
+	for i := range l {
+		out[i] = r.string(l[i])
+	}
+	return out
+}
+
+// counter counts the calls to Redis, for benchmarks and metrics.
+type counter struct{ atomic.Int64 }

@@ -1,0 +1,208 @@
+// Package queues keeps transactions, and the queues they wait in, in Redis. It
+// is the only owner of the stored state: every key is named here, and every
+// change is one Lua script that compares what it was decided on with what is
+// there.
+//
+// A queue is a strict line: at most one of its transactions is bound to a
+// sender, and the next one is bound only after that one has ended. Queues that
+// can be bound stand in a ready set, senders that are free in a free set, and
+// Bind takes the first of each; nothing walks over queues that cannot run.
+//
+// State is fenced, facts are not. The state of a bound transaction is changed
+// only by the process that holds its claim ([Store.Advance]); what is learnt of
+// an attempt is added by whoever brings it ([Store.Record]) and never
+// overwritten.
+//
+// All methods may be called concurrently.
+package queues
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Options describe a namespace on a Redis.
+type Options struct {
+	Namespace  string        // key prefix and hash tag
+	Retention  time.Duration // how long the key of a removed transaction is known
+	EventsKeep time.Duration // how long events are kept; 0 is a day
+	// MaxWaiting limits the waiting transactions of one queue; 0 is no limit.
+	MaxWaiting int
+	// UnresolvedLimit is how many transactions that end UNRESOLVED in a row pause
+	// their queue or, over several queues, rest their sender; 0 is no limit.
+	UnresolvedLimit int
+	// Replicas must confirm what is written before an attempt leaves; 0 asks none.
+	Replicas int
+	Log      *slog.Logger
+}
+
+// A Store is one namespace on one Redis.
+type Store struct {
+	client redis.UniversalClient
+	prefix string
+	Options
+	wake    chan struct{}
+	posts   *group[post]
+	answers sync.Pool // channels for the next posts
+	scripts *group[scriptCall]
+	calls   counter
+}
+
+// Open returns a store on client. The client stays the caller's to close.
+func Open(client redis.UniversalClient, o Options) (*Store, error) {
+	p, err := prefix(o.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.EventsKeep == 0 {
+		o.EventsKeep = 24 * time.Hour
+	}
+	s := &Store{client: client, prefix: p, Options: o, wake: make(chan struct{}, 1)}
+	s.answers.New = func() any { return make(chan Accepted, 1) }
+	s.posts, s.scripts = newPosts(s), newScripts(s)
+	return s, nil
+}
+
+// Check refuses a Redis that would lose what was accepted: one that evicts keys
+// when its memory is full. It warns about one that keeps nothing on disk.
+// ErrUnavailable if Redis does not answer.
+func (s *Store) Check(ctx context.Context) error {
+	memory, err := s.info(ctx, "memory")
+	if err != nil {
+		return err
+	}
+	if p := memory["maxmemory_policy"]; p != "" && p != "noeviction" {
+		return fmt.Errorf("this Redis may drop transactions when its memory is full (maxmemory-policy is %s): set maxmemory-policy to noeviction", p)
+	}
+	persistence, err := s.info(ctx, "persistence")
+	if err != nil {
+		return err
+	}
+	if persistence["aof_enabled"] == "0" {
+		s.Log.Warn("this Redis keeps no append-only file: what was accepted since its last snapshot is lost when it stops; set appendonly to yes")
+	}
+	return nil
+}
+
+func (s *Store) info(ctx context.Context, section string) (map[string]string, error) {
+	text, err := s.client.Info(ctx, section).Result()
+	if err != nil {
+		return nil, storeError("reading INFO "+section, err)
+	}
+	m := make(map[string]string)
+	for line := range strings.Lines(text) {
+		if k, v, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			m[k] = v
+		}
+	}
+	return m, nil
+}
+
+// Ping asks whether Redis takes writes. Errors: ErrUnavailable, ErrFull.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.client.Set(ctx, s.key("ping"), 1, time.Minute).Err(); err != nil {
+		return storeError("ping", err)
+	}
+	return nil
+}
+
+// Wake is signalled when a bind may have become possible, by this process or
+// another one. One signal may stand for many.
+func (s *Store) Wake() <-chan struct{} { return s.wake }
+
+func (s *Store) signal(possible int64) {
+	if possible != 1 {
+		return
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Signal wakes whoever waits on Wake, as if a bind had become possible.
+func (s *Store) Signal() { s.signal(1) }
+
+// Listen passes on what other processes signal, until ctx ends. A lost
+// connection is made anew; what was signalled meanwhile is found by the next
+// cycle.
+func (s *Store) Listen(ctx context.Context) {
+	sub := s.client.Subscribe(ctx, s.key("wake"))
+	defer func() { _ = sub.Close() }()
+	for messages := sub.Channel(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case _, ok := <-messages:
+			if !ok {
+				return
+			}
+			s.signal(1)
+		}
+	}
+}
+
+// Calls counts the scripts run so far.
+func (s *Store) Calls() int64 { return s.calls.Load() }
+
+// ErrNotFound: there is no such transaction, queue or sender.
+var ErrNotFound = errors.New("not found")
+
+// Get returns a transaction. Errors: ErrNotFound, ErrUnavailable.
+func (s *Store) Get(ctx context.Context, uid string) (*Transaction, error) {
+	ts, err := s.GetMany(ctx, []string{uid})
+	if err != nil {
+		return nil, err
+	}
+	if len(ts) == 0 {
+		return nil, fmt.Errorf("transaction %s: %w", uid, ErrNotFound)
+	}
+	return ts[0], nil
+}
+
+// GetMany returns the transactions that exist among uids, 500 at one instant.
+// Error: ErrUnavailable.
+func (s *Store) GetMany(ctx context.Context, uids []string) ([]*Transaction, error) {
+	r := reply{name: "get"}
+	var out []*Transaction
+	for some := range slices.Chunk(uids, MaxBatch) {
+		args := make([]any, len(some))
+		for i, uid := range some {
+			args[i] = uid
+		}
+		v, err := s.Run(ctx, getScript, args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range r.list(v) {
+			if t := r.transaction(e); t != nil {
+				out = append(out, t)
+			}
+		}
+	}
+	return out, r.err
+}
+
+// Signed returns the stored bytes of the best-paid open attempt and its
+// number. Errors: ErrNotFound, ErrUnavailable.
+func (s *Store) Signed(ctx context.Context, uid string) (number int, command []byte, err error) {
+	packed, err := s.client.Get(ctx, s.key("b:"+uid)).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return 0, nil, fmt.Errorf("signed bytes of %s: %w", uid, ErrNotFound)
+	}
+	if err != nil {
+		return 0, nil, storeError("reading signed bytes", err)
+	}
+	return unpack(packed)
+}

@@ -1,0 +1,272 @@
+package queues_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	backends(t, map[string]func(*fixture){
+		"EnqueueTwice":         testEnqueueTwice,
+		"EnqueueRemoved":       testEnqueueRemoved,
+		"EnqueueOrder":         testEnqueueOrder,
+		"EnqueueTogether":      testEnqueueTogether,
+		"EnqueueLimit":         testEnqueueLimit,
+		"EnqueueCancelled":     testEnqueueCancelled,
+		"PayloadUnchanged":     testPayloadUnchanged,
+		"StrictOrder":          testStrictOrder,
+		"BindOldestHead":       testBindOldestHead,
+		"BindTypesAndGroups":   testBindTypesAndGroups,
+		"BindNothing":          testBindNothing,
+		"AdvanceGuards":        testAdvanceGuards,
+		"AdvanceFields":        testAdvanceFields,
+		"Repeats":              testRepeats,
+		"Facts":                testFacts,
+		"Signed":               testSigned,
+		"BackToWaiting":        testBackToWaiting,
+		"CancelInLine":         testCancelInLine,
+		"CancelAndRetryInLine": testCancelAndRetryInLine,
+		"CancelAndRetryLate":   testCancelAndRetryLate,
+		"CancelledInNumbers":   testCancelledInNumbers,
+		"Reopened":             testReopened,
+		"Pause":                testPause,
+		"PauseEmpty":           testPauseEmpty,
+		"EventLog":             testEventLog,
+		"EventsRead":           testEventsRead,
+		"Wake":                 testWake,
+		"Rest":                 testRest,
+		"Hold":                 testHold,
+		"HoldAnswered":         testHoldAnswered,
+		"CallbackAgain":        testCallbackAgain,
+		"Due":                  testDue,
+		"TakeOver":             testTakeOver,
+		"Leave":                testLeave,
+		"Retention":            testRetention,
+		"RemoveGuards":         testRemoveGuards,
+		"NothingLeft":          testNothingLeft,
+		"ListPages":            testListPages,
+		"ListQueue":            testListQueue,
+		"ListDuringDeletions":  testListDuringDeletions,
+		"ListFilters":          testListFilters,
+		"ListManyPassed":       testListManyPassed,
+		"Queues":               testQueues,
+		"ErrorsByName":         testErrorsByName,
+	})
+}
+
+func testBindOldestHead(f *fixture) {
+	f.register("S1", "S2")
+	f.post("a", "a1")
+	f.post("b", "b1")
+	f.post("c", "c1")
+	f.post("a", "a2")
+	got := f.bound("a1 S1", "b1 S2")
+	if b := got[0]; b.URL != "http://S1" || b.HasNext || b.Transaction.State() != queues.Dispatching ||
+		!strings.HasPrefix(b.Transaction.Claim, me+":") || b.Transaction.Claim == got[1].Transaction.Claim {
+		f.Errorf("bound %+v and %+v", got[0], got[1])
+	}
+	f.to("b1", queues.PhaseDone, func(c *queues.Change) { c.SetNextNonce(7) })
+	if b := f.bound("c1 S2")[0]; !b.HasNext || b.Next != 7 {
+		f.Errorf("the sender's next nonce: %+v", b)
+	}
+	f.post("b", "b2")
+	f.to("a1", queues.PhaseDone)
+	f.bound("a2 S1")
+	f.to("c1", queues.PhaseDone) // S2 is let go first, so it has rested longest
+	f.to("a2", queues.PhaseDone)
+	f.bound("b2 S2")
+	f.post("c", "c2")
+	f.bound("c2 S1")
+}
+
+func testBindTypesAndGroups(f *fixture) {
+	f.register("S1", "S2")
+	// A sender of a group that only its own process serves.
+	f.ok(f.client.HSet(f.ctx, f.key("s:S2"), "group", "local").Err())
+	f.ok(f.client.ZRem(f.ctx, f.key("free:shared"), "S2").Err())
+	f.ok(f.client.ZAdd(f.ctx, f.key("free:local"), redis.Z{Score: 1, Member: "S2"}).Err())
+	f.post("v1", "a")
+	f.ok(f.store.Enqueue(f.ctx, queues.Item{UID: "b", Queue: "b1", Type: batch, Data: json.RawMessage(`{}`)}).Err)
+	f.post("b1", "c") // behind another type
+	for _, tc := range []struct {
+		types, groups []string
+		want          string
+	}{
+		{nil, []string{"shared", "local"}, ""},
+		{[]string{batch}, nil, ""},
+		{[]string{"OTHER"}, []string{"shared"}, ""},
+		{[]string{batch}, []string{"local"}, "b S2"},
+		{[]string{batch}, []string{"shared"}, ""},
+		{[]string{batch, vote}, []string{"shared", "local"}, "a S1"},
+	} {
+		got, err := f.store.Bind(f.ctx, queues.BindRequest{Process: me, Types: tc.types, Groups: tc.groups, Most: 9, Grace: time.Minute})
+		f.ok(err)
+		var pairs []string
+		for _, b := range got {
+			pairs = append(pairs, b.Transaction.UID+" "+b.Sender)
+		}
+		equal(f.T, fmt.Sprint(tc.types, tc.groups), strings.Join(pairs, ","), tc.want)
+	}
+	f.to("b", queues.PhaseDone)
+	f.bound() // the local sender is free, and not ours
+}
+
+func testBindNothing(f *fixture) {
+	before := f.dump()
+	f.bound()
+	f.register("S")
+	f.bound()
+	f.post("q", "a")
+	equal(f.T, "bound by a process that is not known", len(f.bindAs("stranger", 9)), 0)
+	f.beat("brief", time.Millisecond)
+	f.eventually("its claims end", func() bool { return slices.Contains(f.beat(me, time.Hour), "brief") })
+	equal(f.T, "bound by a process whose claims have run out", len(f.bindAs("brief", 9)), 0)
+	f.bound("a S")
+	f.post("q", "b")
+	f.post("p", "c")
+	f.bound()
+	calls, events := f.store.Calls(), len(f.dump().events)
+	f.bound()
+	if n := f.store.Calls() - calls; n != 1 || len(f.dump().events) != events {
+		f.Errorf("to bind nothing took %d calls", n)
+	}
+	equal(f.T, "claims at first", before.strings["n:claim"], "")
+	equal(f.T, "claims made", f.dump().strings["n:claim"], "1")
+}
+
+func testEventLog(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	f.bound("a S")
+	attempt := queues.Attempt{Number: 3, Sender: "S", Outcome: queues.Sent}
+	f.to("a", queues.PhaseSent, func(c *queues.Change) { c.SetAttempt(&attempt) })
+	f.to("a", queues.PhaseSent)                     // no change of phase, nothing to tell
+	f.to("a", queues.PhaseSent, withCode("BUMPED")) // but this is
+	f.to("a", queues.PhaseWaiting, rest(time.Millisecond, senders.Rested), withCode("BUSY"))
+	f.eventually("the sender's rest is over", func() bool { f.tick(); return f.sender("S").Available() })
+	f.to("a", queues.PhaseFailed, person, withCode("CANCELLED"))
+	f.ok(f.store.Remove(f.ctx, "a"))
+	f.ok(f.pool.Remove(f.ctx, "S"))
+	equal(f.T, "events", f.dump().events, []event{
+		{1, "s", "S", "S", "", "", "", "REGISTERED"},
+		{2, "t", "a", "", "", "waiting", "", ""},
+		{3, "t", "a", "S", "waiting", "dispatching", "", ""},
+		{4, "t", "a", "S", "dispatching", "sent", "3", ""},
+		{5, "t", "a", "S", "sent", "sent", "", "BUMPED"},
+		{6, "s", "S", "S", "", "", "", "RESTED"},
+		{7, "t", "a", "S", "sent", "waiting", "", "BUSY"},
+		{8, "s", "S", "S", "", "", "", "RESTED_OVER"},
+		{9, "t", "a", "S", "waiting", "failed", "", "CANCELLED"},
+		{10, "t", "a", "", "failed", "", "", "REMOVED"},
+		{11, "s", "S", "S", "", "", "", "REMOVED"},
+	})
+}
+
+func testWake(f *fixture) {
+	woken := func(s *queues.Store) bool {
+		select {
+		case <-s.Wake():
+			return true
+		default:
+			return false
+		}
+	}
+	f.register("S")
+	woken(f.store)
+	f.post("q", "a")
+	if !woken(f.store) {
+		f.Error("a new head wakes")
+	}
+	f.post("q", "b")
+	if woken(f.store) {
+		f.Error("one behind a head does not wake")
+	}
+	f.bound("a S")
+	f.to("a", queues.PhaseWatching)
+	if woken(f.store) {
+		f.Error("a change of a bound one does not wake")
+	}
+	f.to("a", queues.PhaseDone)
+	if !woken(f.store) {
+		f.Error("a free sender wakes")
+	}
+	// Another process hears of it, once there is one.
+	f.beat(other, time.Hour)
+	listener := f.open(queues.Options{Namespace: f.store.Namespace})
+	ctx, cancel := context.WithCancel(f.ctx)
+	ended := make(chan struct{})
+	go func() { listener.Listen(ctx); close(ended) }()
+	f.eventually("the other one hears it", func() bool {
+		f.ok(f.store.Pause(f.ctx, "q", "x"))
+		f.ok(f.store.Resume(f.ctx, "q"))
+		return woken(listener)
+	})
+	cancel()
+	<-ended
+}
+
+func testErrorsByName(f *fixture) {
+	dead := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, Dialer: func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		return ours, theirs.Close()
+	}})
+	defer func() { _ = dead.Close() }()
+	s, err := queues.Open(dead, queues.Options{Namespace: "x"})
+	f.ok(err)
+	_, _, listErr := s.List(f.ctx, queues.Filter{}, 9, "")
+	_, getErr := s.Get(f.ctx, "a")
+	_, bindErr := s.Bind(f.ctx, queues.BindRequest{Process: me})
+	_, tickErr := s.Tick(f.ctx, queues.TickRequest{})
+	for what, err := range map[string]error{
+		"enqueue": s.Enqueue(f.ctx, vote1("a", "q", `{}`)).Err, "list": listErr, "get": getErr, "bind": bindErr, "tick": tickErr,
+		"ping": s.Ping(f.ctx), "check": s.Check(f.ctx), "pause": s.Pause(f.ctx, "q", "x"), "remove": s.Remove(f.ctx, "a"),
+		"advance": s.Advance(f.ctx, queues.NewChange(&queues.Transaction{UID: "a"}, queues.PhaseDone)),
+	} {
+		if !errors.Is(err, queues.ErrUnavailable) {
+			f.Errorf("%s without a Redis: %v", what, err)
+		}
+	}
+	for _, namespace := range []string{"", "a b", "{x}", strings.Repeat("n", 65)} {
+		if _, err := queues.Open(f.client, queues.Options{Namespace: namespace}); err == nil {
+			f.Errorf("namespace %q was taken", namespace)
+		}
+	}
+	f.ok(f.store.Ping(f.ctx))
+	f.ok(f.client.Del(f.ctx, f.key("ping")).Err())
+}
+
+// testEventsRead: the log as it is read is the log as it is written.
+func testEventsRead(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	f.bound("a S")
+	f.to("a", queues.PhaseFailed, withCode("CANCELLED"))
+	for after, want := range map[int64]int{0: 4, 2: 2, 4: 0} {
+		events, err := f.store.Events(f.ctx, after, 10)
+		f.ok(err)
+		equal(f.T, "events", len(events), want)
+	}
+	events, err := f.store.Events(f.ctx, 3, 10)
+	f.ok(err)
+	if e := events[0]; e.At.IsZero() || e.Number != 4 {
+		f.Errorf("event %+v", e)
+	}
+	events[0].At = time.Time{}
+	equal(f.T, "event", events[0], queues.Event{
+		Number: 4, Kind: queues.OfTransaction, ID: "a", Sender: "S",
+		From: queues.PhaseDispatching, To: queues.PhaseFailed, Code: "CANCELLED",
+	})
+}

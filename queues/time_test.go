@@ -1,0 +1,303 @@
+package queues_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// The waits are short, so that they can run on a real Redis as well, and long
+// enough for what must come before their end.
+const (
+	short = 60 * time.Millisecond
+	long  = time.Hour
+)
+
+func testRest(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	f.bound("a S")
+	f.to("a", queues.PhaseWaiting, rest(short, senders.Rested))
+	if s := f.sender("S"); s.Available() || s.Reason != senders.Rested || s.Until.IsZero() || s.Queue != "" {
+		f.Errorf("rested: %+v", s)
+	}
+	f.bound()
+	var next time.Duration
+	f.eventually("the rest is over", func() bool {
+		if f.sender("S").Available() {
+			return true
+		}
+		f.bound()
+		next = f.tick().Next
+		return false
+	})
+	if next > short {
+		f.Errorf("the tick before said %v", next)
+	}
+	f.bound("a S")
+	// A rest by the clock does not end a drain, before or after it.
+	f.ok(f.pool.Drain(f.ctx, "S"))
+	f.to("a", queues.PhaseWaiting, rest(time.Millisecond, senders.Rested))
+	if s := f.sender("S"); s.Reason != senders.Draining || !s.Until.IsZero() {
+		f.Errorf("drained, then rested: %+v", s)
+	}
+	f.ok(f.pool.Resume(f.ctx, "S"))
+	f.ok(f.pool.Rest(f.ctx, "S", time.Millisecond, senders.Rested))
+	f.ok(f.pool.Drain(f.ctx, "S"))
+	f.post("p", "b")
+	f.eventually("what is due is done", func() bool { f.tick(); return f.tick().Next == queues.Never })
+	if s := f.sender("S"); s.Reason != senders.Draining {
+		f.Errorf("rested, then drained: %+v", s)
+	}
+	f.bound()
+	f.ok(f.pool.Resume(f.ctx, "S"))
+	f.bound("a S")
+	f.to("a", queues.PhaseUnresolved, rest(queues.Never, senders.OutcomeUnknown))
+	f.bound()
+	if s := f.sender("S"); s.Reason != senders.OutcomeUnknown || !s.Until.IsZero() {
+		f.Errorf("rested until resumed: %+v", s)
+	}
+}
+
+func testHold(f *fixture) {
+	f.register("S1", "S2")
+	f.post("q", "a", "b")
+	f.bound("a S1")
+	f.to("a", queues.PhaseDone, tell(queues.OnSuccess, short, long))
+	f.bound() // the sender is free, the queue is not
+	if q := f.queue("q"); q.NextAt.IsZero() {
+		f.Errorf("the queue is waiting for a callback: %+v", q)
+	}
+	f.post("p", "c")
+	f.bound("c S2")
+	f.eventually("the hold is over", func() bool { f.tick(); return len(f.bind(1)) == 1 })
+	equal(f.T, "running", f.queue("q").Running, "b")
+	equal(f.T, "the callback is still to be told", f.get("a").Callback, queues.OnSuccess)
+}
+
+func testHoldAnswered(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b", "c")
+	f.bound("a S")
+	f.to("a", queues.PhaseFailed, tell(queues.OnFailure, long, long))
+	if _, err := f.store.Called(f.ctx, "a", queues.OnSuccess, queues.Never); err != nil {
+		f.Error(err)
+	}
+	f.bound() // another callback was answered
+	_, err := f.store.Called(f.ctx, "a", queues.OnFailure, queues.Never)
+	f.ok(err)
+	f.bound("b S")
+	f.to("b", queues.PhaseDone, tell(queues.OnSuccess, 0, long)) // no hold
+	f.bound("c S")
+	_, err = f.store.Called(f.ctx, "none", queues.OnSuccess, queues.Never)
+	f.ok(err)
+}
+
+func testCallbackAgain(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	f.bound("a S")
+	f.to("a", queues.PhaseDone, tell(queues.OnSuccess, long, 0))
+	equal(f.T, "to tell", f.tick().Callbacks, []string{"a"})
+	equal(f.T, "leased to the one that was told", f.tick().Callbacks, nil)
+	for want := 1; want <= 3; want++ {
+		tries, err := f.store.Called(f.ctx, "a", queues.OnSuccess, time.Millisecond)
+		f.ok(err)
+		if tries != want || f.get("a").CallbackTries != want {
+			f.Errorf("told %d times, want %d", tries, want)
+		}
+		f.eventually("it is due again", func() bool { return slices.Equal(f.tick().Callbacks, []string{"a"}) })
+	}
+	_, err := f.store.Called(f.ctx, "a", queues.OnSuccess, queues.Never)
+	f.ok(err)
+	if k := f.tick(); len(k.Callbacks) > 0 || k.Next != queues.Never || f.get("a").Callback != "" {
+		f.Errorf("answered, and yet %+v", k)
+	}
+}
+
+func testDue(f *fixture) {
+	f.register("S1", "S2")
+	f.post("q", "a")
+	f.post("p", "b")
+	f.bound("a S1", "b S2")
+	if k := f.tick(); len(k.Due) != 0 || k.Next > time.Minute || k.Next < 50*time.Second {
+		f.Errorf("a claim that is not taken up is due after its grace: %+v", k)
+	}
+	f.to("a", queues.PhaseDelayed, due(short))
+	f.to("b", queues.PhaseWatching, due(queues.Never))
+	if k := f.tick(); len(k.Due) != 0 || k.Next > short {
+		f.Errorf("delayed: %+v", k)
+	}
+	f.eventually("the delay is over", func() bool { return slices.Equal(f.tick().Due, []string{"a"}) })
+	equal(f.T, "due until something is done", f.tick().Due, []string{"a"})
+	f.ok(f.store.Postpone(f.ctx, me, "a", long))
+	f.ok(f.store.Postpone(f.ctx, other, "b", 0)) // not its own
+	if k := f.tick(); len(k.Due) != 0 || k.Next < 59*time.Minute {
+		f.Errorf("postponed: %+v", k)
+	}
+	f.ok(f.store.Postpone(f.ctx, me, "b", 0)) // not due: what is planned stays
+	equal(f.T, "due", f.tick().Due, []string{})
+	f.to("b", queues.PhaseWatching, due(0), withCode("SOON"))
+	equal(f.T, "due", f.tick().Due, []string{"b"})
+	f.ok(f.store.Postpone(f.ctx, me, "b", queues.Never))
+	if k := f.tick(); len(k.Due) != 0 || k.Next < 59*time.Minute {
+		f.Errorf("only the delayed one is due, and later: %+v", k)
+	}
+}
+
+func testTakeOver(f *fixture) {
+	f.register("S1", "S2", "S3")
+	f.post("q1", "a")
+	f.post("q2", "b")
+	f.post("q3", "c")
+	f.beat(other, short)
+	bound := f.bindAs(other, 3)
+	equal(f.T, "bound", len(bound), 3)
+	if n, err := f.store.TakeOver(f.ctx, me, other, 9); n != 0 || err != nil {
+		f.Errorf("took %d claims of a living process, %v", n, err)
+	}
+	f.eventually("it is dead", func() bool { return slices.Equal(f.beat(me, long), []string{other}) })
+	for _, want := range []int{2, 1, 0} {
+		n, err := f.store.TakeOver(f.ctx, me, other, 2)
+		f.ok(err)
+		equal(f.T, "taken", n, want)
+	}
+	equal(f.T, "dead", f.beat(me, long), nil)
+	got := f.tick().Due
+	slices.Sort(got)
+	equal(f.T, "due at once", got, []string{"a", "b", "c"})
+	for _, b := range bound {
+		if err := f.advance(b.Transaction, queues.PhaseSent); !errors.Is(err, queues.ErrFenced) {
+			f.Errorf("the dead one changed %s: %v", b.Transaction.UID, err)
+		}
+		now := f.get(b.Transaction.UID)
+		if !strings.HasPrefix(now.Claim, me+":") || now.Phase != queues.PhaseDispatching || now.Sender != b.Sender {
+			f.Errorf("taken over: %+v", now)
+		}
+		f.ok(f.store.Postpone(f.ctx, other, now.UID, 0))
+	}
+	f.to("a", queues.PhaseDone)
+	if known, _, err := f.store.Beat(f.ctx, other, long); known || err != nil {
+		f.Errorf("the dead one is back and known: %v, %v", known, err)
+	}
+	if known, _, err := f.store.Beat(f.ctx, other, long); !known || err != nil {
+		f.Errorf("the second beat is not known: %v, %v", known, err)
+	}
+}
+
+func testLeave(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	f.bound("a S")
+	f.beat(other, long)
+	f.ok(f.store.Leave(f.ctx, me))
+	dead := f.beat(other, long)
+	equal(f.T, "left", dead, []string{me})
+	n, err := f.store.TakeOver(f.ctx, other, me, 9)
+	f.ok(err)
+	equal(f.T, "taken", n, 1)
+	f.to("a", queues.PhaseDone)
+	f.ok(f.store.Leave(f.ctx, other))
+	equal(f.T, "processes", len(f.dump().sets["procs"]), 0)
+}
+
+func testRetention(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b")
+	f.bound("a S")
+	f.to("a", queues.PhaseDone, removed(time.Millisecond))
+	f.to("a", queues.PhaseWaiting) // reopened before: it stays
+	f.bound("a S")
+	f.to("a", queues.PhaseDone, final, removed(short))
+	f.bound("b S")
+	f.eventually("it is removed", func() bool {
+		f.tick()
+		_, err := f.store.Get(f.ctx, "a")
+		return errors.Is(err, queues.ErrNotFound)
+	})
+	equal(f.T, "the queue stays", f.queue("q").Running, "b")
+	f.to("b", queues.PhaseDone, final, removed(0))
+	f.tick()
+	if _, err := f.store.Queue(f.ctx, "q"); !errors.Is(err, queues.ErrNotFound) {
+		f.Errorf("the queue outlived its last transaction: %v", err)
+	}
+	equal(f.T, "tombstone", f.dump().strings["gone:a"], vote+" q")
+}
+
+func testRemoveGuards(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	refused := func(when string) {
+		f.Helper()
+		if err := f.store.Remove(f.ctx, "a"); !errors.Is(err, queues.ErrNotFinal) {
+			f.Errorf("%s: %v", when, err)
+		}
+	}
+	refused("waiting")
+	f.bound("a S")
+	refused("dispatching")
+	f.to("a", queues.PhaseDone, keep)
+	refused("done, its block may still go")
+	attempt := queues.Attempt{Number: 1, Sender: "S", Outcome: queues.Prepared, StartedAt: time.UnixMilli(1)}
+	f.to("a", queues.PhaseDone, func(c *queues.Change) { c.SetAttempt(&attempt) })
+	t := f.get("a")
+	t.Attempts[0].Outcome = queues.Signed
+	f.ok(f.advance(t, queues.PhaseFailed, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]); c.SetSigned(1, []byte("x")) }))
+	refused("failed, an attempt is open")
+	t.Attempts[0].EndedAt = time.UnixMilli(5)
+	f.ok(f.advance(t, queues.PhaseFailed, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]) }))
+	f.ok(f.store.Remove(f.ctx, "a"))
+	if err := f.store.Remove(f.ctx, "a"); !errors.Is(err, queues.ErrNotFound) {
+		f.Errorf("twice: %v", err)
+	}
+}
+
+// testNothingLeft takes transactions through everything there is and removes
+// them: counters, events, tombstones and the process are all that may stay.
+func testNothingLeft(f *fixture) {
+	f.register("S1", "S2")
+	for i := range 6 {
+		f.post(fmt.Sprint("q", i%2), fmt.Sprint("t", i))
+	}
+	f.to("t2", queues.PhaseFailed, person) // in the line
+	f.ok(f.store.Pause(f.ctx, "q1", "x"))
+	f.ok(f.store.Resume(f.ctx, "q1"))
+	for range 5 {
+		for _, b := range f.bind(9) {
+			uid := b.Transaction.UID
+			f.to(uid, queues.PhaseSent, func(c *queues.Change) {
+				c.SetSigned(1, []byte("x"))
+				c.SetAttempt(&queues.Attempt{Number: 1, Outcome: queues.Prepared, Sender: b.Sender})
+			})
+			f.to(uid, queues.PhaseWaiting, rest(0, ""))
+		}
+		for _, b := range f.bind(9) {
+			f.to(b.Transaction.UID, queues.PhaseDone, keep, due(long), tell(queues.OnSuccess, 0, 0))
+			f.to(b.Transaction.UID, queues.PhaseDone, final)
+		}
+		f.tick()
+	}
+	for i := range 6 {
+		f.ok(f.store.Remove(f.ctx, fmt.Sprint("t", i)))
+	}
+	f.inspect()
+	f.ok(f.pool.Remove(f.ctx, "S1"))
+	f.ok(f.pool.Remove(f.ctx, "S2"))
+	f.tick()
+	keys, err := f.client.Keys(f.ctx, f.key("*")).Result()
+	f.ok(err)
+	var left []string
+	for _, k := range keys {
+		if name := strings.TrimPrefix(k, f.key("")); !strings.HasPrefix(name, "gone:") {
+			left = append(left, name)
+		}
+	}
+	slices.Sort(left)
+	equal(f.T, "keys left", left, []string{"events", "n:claim", "n:event", "n:seq", "procs"})
+	equal(f.T, "tombstones", len(keys)-len(left), 6)
+}

@@ -1,0 +1,195 @@
+package queues
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A Transaction is one piece of work that a client posted, with everything that
+// is known of what became of it.
+type Transaction struct {
+	UID      string
+	Queue    string
+	Sequence int64 // one counter per namespace, in order of acceptance
+	Type     string
+	Data     json.RawMessage // as posted, its tokens unchanged
+	Phase    Phase
+	// Revision counts the changes of the transaction; a change names the one
+	// that it was decided on and is refused if there is a newer one.
+	Revision int64
+	// Claim is the token of the process that drives the transaction, "" if none.
+	Claim   string
+	Sender  string // bound, or the last one that was
+	Retries int    // retry dispatches begun
+	// Uncounted: the dispatch to come is no retry, for the last one never got to
+	// the worker.
+	Uncounted bool
+	// Losses counts how often the dispatch under way lost its process, its
+	// worker or its answer.
+	Losses int
+	// Ending is the final phase that the transaction takes as soon as its last
+	// open attempt is dead, "" while it may still be tried again.
+	Ending          Phase
+	CancelRequested bool
+	Reopened        bool
+	Callback        Callback // still to be told to the worker, "" if none
+	CallbackTries   int
+	Error           *Error
+	// Done is {"blockHeight", "stateHash"}, or what the worker answered when it
+	// finished the transaction without a block.
+	Done        json.RawMessage
+	Landed      int // number of the attempt in the block, 0 if none
+	Attempts    []Attempt
+	ReceivedAt  time.Time
+	SubmittedAt time.Time // first time a node took it or may have taken it
+	RetriedAt   time.Time
+	DoneAt      time.Time // when it became final, whatever the final state
+	FinalAt     time.Time
+	ChangedAt   time.Time // of the phase
+	DueAt       time.Time // when a waiting phase ends; zero if none
+}
+
+// State is t's state.
+func (t *Transaction) State() State { return t.Phase.State() }
+
+// Open reports whether an attempt of t might still land.
+func (t *Transaction) Open() bool {
+	for i := range t.Attempts {
+		if t.Attempts[i].Open() {
+			return true
+		}
+	}
+	return false
+}
+
+// Last is the latest attempt, nil if there was none.
+func (t *Transaction) Last() *Attempt {
+	if len(t.Attempts) == 0 {
+		return nil
+	}
+	return &t.Attempts[len(t.Attempts)-1]
+}
+
+// Attempt returns the attempt with the number, nil if there is none.
+func (t *Transaction) Attempt(number int) *Attempt {
+	if number < 1 || number > len(t.Attempts) {
+		return nil
+	}
+	return &t.Attempts[number-1]
+}
+
+// Hash is that of the attempt in the block, before that the latest known.
+func (t *Transaction) Hash() string {
+	if a := t.Attempt(t.Landed); a != nil {
+		return a.KnownHash()
+	}
+	for i := len(t.Attempts) - 1; i >= 0; i-- {
+		if h := t.Attempts[i].KnownHash(); h != "" {
+			return h
+		}
+	}
+	return ""
+}
+
+// ShownData is the data of the attempt that landed where its worker gave any,
+// and what was posted otherwise.
+func (t *Transaction) ShownData() json.RawMessage {
+	if a := t.Attempt(t.Landed); a != nil && len(a.Data) > 0 {
+		return a.Data
+	}
+	return t.Data
+}
+
+// Outcome is what is known of an attempt.
+type Outcome string
+
+const (
+	Prepared Outcome = "prepared" // planned and stored; no worker has answered
+	Signed   Outcome = "signed"   // its bytes are stored and may have been sent
+	Sent     Outcome = "sent"     // a node took it
+	Pooled   Outcome = "pooled"   // seen in a pool
+	Included Outcome = "included" // in a block, and succeeded
+	FailedIn Outcome = "failed"   // in a block, and failed there
+	Expired  Outcome = "expired"  // a block lies past its validUntil
+	Replaced Outcome = "replaced" // its nonce was spent by another command
+	Refused  Outcome = "refused"  // every node refused it: it is nowhere
+	Lost     Outcome = "unknown"  // it may have been sent; nobody knows
+)
+
+// An Attempt is one signed command, or one call of a legacy worker, of a
+// transaction. Numbers count from 1 and never restart.
+type Attempt struct {
+	Number     int
+	Sender     string
+	Nonce      uint32
+	Fee        uint64 // nanomina
+	ValidUntil uint32 // last slot since genesis in which it can be included
+	Legacy     bool   // the worker sends by itself
+	Hash       string // as the worker computed it
+	NodeHash   string // as a node or the chain gave it
+	Outcome    Outcome
+	Height     uint32 // of the block it is in
+	StateHash  string
+	// Confirmations as of the last change of the transaction.
+	Confirmations int
+	Error         *Error
+	Data          json.RawMessage // what the worker answered beside the command
+	// Slot is that of the tip when it was prepared: it can be in no earlier block,
+	// whatever the clock of this process says.
+	Slot      uint32
+	SentSlot  uint32 // current slot when it was first sent
+	StartedAt time.Time
+	EndedAt   time.Time // when its fate was settled; zero before that
+}
+
+// Open reports whether a may still land: its bytes, or the call of a legacy
+// worker, may have left this process, and nothing has settled it since.
+func (a *Attempt) Open() bool {
+	if !a.EndedAt.IsZero() {
+		return false
+	}
+	return a.Legacy || a.Outcome != Prepared
+}
+
+// KnownHash is the hash to show: the node's, or before any node gave one the
+// worker's.
+func (a *Attempt) KnownHash() string {
+	if a.NodeHash != "" {
+		return a.NodeHash
+	}
+	return a.Hash
+}
+
+// Error is what went wrong, in the words of whoever said so.
+type Error struct {
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	Exception string `json:"exception,omitempty"`
+}
+
+func (e *Error) Error() string { return e.Code + ": " + e.Message }
+
+// Callback is what a worker is still to be told.
+type Callback string
+
+const (
+	OnSuccess Callback = "on-success"
+	OnFailure Callback = "on-failure"
+)
+
+// A Queue is the line of transactions of one zkApp.
+type Queue struct {
+	Name    string
+	Phase   Phase  // of the running transaction; PhaseWaiting if none runs
+	Sender  string // bound, "" if none
+	Running string // uid of the running transaction, "" if none
+	Retries int    // of the running transaction
+	Counts  map[State]int64
+	Paused  string // why it is paused, "" if it is not
+	// NextAt is when something is due: the end of a delay or of the wait for a
+	// callback; zero if nothing is.
+	NextAt time.Time
+}
+
+// State is q's state.
+func (q *Queue) State() QueueState { return q.Phase.Queue() }

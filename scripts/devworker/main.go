@@ -1,0 +1,113 @@
+// Devworker runs simulated o1js workers as a process of its own, one per
+// account, for tests that kill processes and for trying things out. It prints
+// one URL per account, in their order, and serves until it is stopped.
+//
+// The Bearer token that callers must have is read from DEVWORKER_TOKEN.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Getenv, os.Stdout)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "devworker:", err)
+		os.Exit(2)
+	}
+}
+
+func run(ctx context.Context, args []string, getenv func(string) string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("devworker", flag.ContinueOnError)
+	addr := flags.String("addr", "127.0.0.1:0", "loopback address to listen on")
+	accounts := flags.String("account", "", "public keys of the senders, comma-separated")
+	legacy := flags.Bool("legacy", false, "send transactions by itself; needs --node")
+	node := flags.String("node", "", "GraphQL endpoint of a Mina node")
+	state := flags.Bool("state", false, "make transactions that depend on the zkApp's state; needs --node")
+	proveTime := flags.Duration("prove-time", 0, "how long a proof takes")
+	seed := flags.Uint64("seed", uint64(os.Getpid()), "distinguishes the proofs of workers with one account")
+	before := flags.Bool("exit-before-send", false, "exit 1 at the first call that makes a transaction, before anything is done")
+	after := flags.Bool("exit-after-send", false, "exit 1 at that call, when all is done but its answer")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unknown argument %q", flags.Arg(0))
+	}
+	host, _, err := net.SplitHostPort(*addr)
+	if err != nil || !net.ParseIP(host).IsLoopback() {
+		return errors.New("--addr wants host:port with a loopback IP")
+	}
+	if (*legacy || *state) && *node == "" {
+		return errors.New("--legacy and --state want --node")
+	}
+	o := devworker.Options{
+		Legacy: *legacy, ProveTime: *proveTime, Token: getenv("DEVWORKER_TOKEN"), Seed: *seed,
+		Network: "mina:testnet", Exit: func() { os.Exit(1) },
+	}
+	if *legacy {
+		o.Send = mina.NewNode(*node, mina.NodeOptions{}).Send
+	}
+	if *state {
+		o.State = devworker.StateFrom(*node, nil)
+	}
+
+	var dying atomic.Bool
+	dying.Store(*before || *after)
+	mux, keys := http.NewServeMux(), strings.Split(*accounts, ",")
+	for _, key := range keys {
+		if _, err := mina.ParsePublicKey(key); err != nil {
+			return fmt.Errorf("--account %q: %w", key, err)
+		}
+		o.Account = key
+		w := devworker.New(o)
+		w.Script(func(c devworker.Call) *devworker.Fault {
+			makes := c.Kind == devworker.Dispatch || !*legacy && (c.Kind == devworker.Prove || c.Kind == devworker.Resign)
+			if !makes || !dying.CompareAndSwap(true, false) {
+				return nil
+			}
+			return &devworker.Fault{Kind: devworker.Die, After: *after}
+		})
+		mux.Handle("/"+key+"/", http.StripPrefix("/"+key, w))
+		if len(keys) == 1 {
+			mux.Handle("/", w)
+		}
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", *addr)
+	if err != nil {
+		return fmt.Errorf("listening: %w", err)
+	}
+	for _, key := range keys {
+		if len(keys) == 1 {
+			key = ""
+		}
+		fmt.Fprintf(stdout, "http://%s\n", strings.TrimSuffix(l.Addr().String()+"/"+key, "/"))
+	}
+	server := &http.Server{
+		Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: time.Minute,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stopped()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving: %w", err)
+	}
+	return nil
+}

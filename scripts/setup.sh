@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Installs what the tests need beside Go: a Redis server, and the C compiler of
+# the race detector. What is there already is left alone.
+set -euo pipefail
+
+command -v go >/dev/null || { echo "setup: go is not in PATH: install Go 1.26 or newer" >&2; exit 1; }
+
+packages=()
+command -v redis-server >/dev/null || packages+=(redis-server)
+command -v "${CC:-gcc}" >/dev/null || packages+=(gcc libc6-dev)
+[ ${#packages[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+	command -v sudo >/dev/null || { echo "setup: install ${packages[*]}, or run this as root" >&2; exit 1; }
+	as_root=(sudo)
+fi
+command -v apt-get >/dev/null || { echo "setup: install ${packages[*]}; this machine has no apt-get to do it with" >&2; exit 1; }
+
+echo "setup: installing ${packages[*]}" >&2
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}"

@@ -1,0 +1,268 @@
+// Package senders keeps the pool of senders: fee-payer accounts, each with the
+// worker that proves and signs for it.
+//
+// A sender is free, or bound to one queue, or taken out of use for a reason. Who
+// binds and lets go is package queues, in the same script that changes the
+// transaction; this package registers, rests, drains and shows them.
+//
+// All methods may be called concurrently.
+package senders
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/queues"
+)
+
+// Reason is why a sender is not available.
+type Reason string
+
+const (
+	Rested         Reason = "RESTED"          // its worker could not be reached, or asked for time
+	Draining       Reason = "DRAINING"        // a person, or the configuration, took it out of use
+	StoppedNonce   Reason = "STOPPED_NONCE"   // the account was used by somebody else
+	LowBalance     Reason = "LOW_BALANCE"     // it cannot pay its fees
+	WrongAccount   Reason = "WRONG_ACCOUNT"   // its worker signs for another account
+	WrongNetwork   Reason = "WRONG_NETWORK"   // its worker signs for another network
+	OutcomeUnknown Reason = "OUTCOME_UNKNOWN" // a person must settle what its worker sent
+)
+
+// Shared is the group of senders whose worker any process can reach.
+const Shared = "shared"
+
+// Source is who registered a sender.
+type Source string
+
+const (
+	ByAPI           Source = "api"
+	ByConfiguration Source = "config"
+)
+
+// A Sender is a fee payer with its worker.
+type Sender struct {
+	AccountID string // base58 public key
+	WorkerURL string
+	Source    Source
+	Queue     string // bound to, "" if free
+	Phase     queues.Phase
+	Retries   int     // of the transaction it carries
+	Nonce     *uint32 // that its next attempt takes; nil before its first
+	Balance   *uint64 // nanomina, as last read; nil if never
+	Reason    Reason  // why it is not available, "" if it is
+	Until     time.Time
+}
+
+// Available reports whether s takes work as soon as it is free.
+func (s *Sender) Available() bool { return s.Reason == "" }
+
+// State is the state of the queue that s is bound to, FREE if none.
+func (s *Sender) State() queues.QueueState { return s.Phase.Queue() }
+
+var (
+	// ErrExists: the account is registered, with another worker.
+	ErrExists = errors.New("the sender exists with another worker")
+	// ErrBound: the sender carries a transaction.
+	ErrBound = errors.New("the sender is bound to a queue")
+	// ErrNotFound: there is no such sender.
+	ErrNotFound = queues.ErrNotFound
+)
+
+//go:embed senders.lua
+var script string
+
+var senderScript = queues.NewScript("senders", script)
+
+// A Pool is the senders of one namespace.
+type Pool struct {
+	store  *queues.Store
+	client redis.UniversalClient
+}
+
+// New returns the pool of store's namespace on the same Redis.
+func New(store *queues.Store, client redis.UniversalClient) *Pool { return &Pool{store, client} }
+
+func (p *Pool) run(ctx context.Context, op, account string, args ...any) error {
+	v, err := p.store.Run(ctx, senderScript, append([]any{op, account}, args...)...)
+	if err != nil {
+		return err
+	}
+	switch verdict, _ := v.(string); verdict {
+	case "ok":
+		return nil
+	case "wake":
+		p.store.Signal()
+		return nil
+	case "none":
+		return fmt.Errorf("sender %s: %w", account, ErrNotFound)
+	case "exists":
+		return fmt.Errorf("sender %s: %w", account, ErrExists)
+	case "bound":
+		return fmt.Errorf("sender %s: %w", account, ErrBound)
+	}
+	return fmt.Errorf("senders answered %v", v)
+}
+
+// Register adds a sender. The same account with the same worker again changes
+// nothing. Errors: ErrExists, queues.ErrUnavailable.
+func (p *Pool) Register(ctx context.Context, account, url string) error {
+	return p.run(ctx, "register", account, url, string(ByAPI), Shared)
+}
+
+// Configure brings the senders that a configuration names into the pool, with
+// the worker it names, and drains those that an earlier one named and this one
+// does not. Error: queues.ErrUnavailable.
+func (p *Pool) Configure(ctx context.Context, workers map[string]string) error {
+	for account, url := range workers {
+		if err := p.run(ctx, "configure", account, url, string(ByConfiguration), Shared); err != nil {
+			return err
+		}
+	}
+	for cursor := ""; ; {
+		page, next, err := p.List(ctx, 500, cursor)
+		if err != nil {
+			return err
+		}
+		for _, s := range page {
+			if _, named := workers[s.AccountID]; s.Source == ByConfiguration && !named {
+				if err := p.run(ctx, "rest", s.AccountID, -1, string(Draining), "unconfigured"); err != nil {
+					return err
+				}
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		cursor = next
+	}
+}
+
+// Remove forgets a sender. Errors: ErrNotFound, ErrBound, queues.ErrUnavailable.
+func (p *Pool) Remove(ctx context.Context, account string) error {
+	return p.run(ctx, "remove", account)
+}
+
+// Drain takes a sender out of use; what it carries it finishes, retries
+// included. Errors: ErrNotFound, queues.ErrUnavailable.
+func (p *Pool) Drain(ctx context.Context, account string) error {
+	return p.run(ctx, "rest", account, -1, string(Draining))
+}
+
+// Rest takes a sender out of use for a reason, until d has passed or, if d is
+// negative, until Resume. Errors: ErrNotFound, queues.ErrUnavailable.
+func (p *Pool) Rest(ctx context.Context, account string, d time.Duration, why Reason) error {
+	ms := d.Milliseconds()
+	if d < 0 {
+		ms = -1
+	}
+	return p.run(ctx, "rest", account, ms, string(why))
+}
+
+// Resume takes a sender back into use, whatever it was taken out for.
+// Errors: ErrNotFound, queues.ErrUnavailable.
+func (p *Pool) Resume(ctx context.Context, account string) error {
+	return p.run(ctx, "resume", account)
+}
+
+// SetBalance stores what an account holds, in nanomina.
+// Errors: ErrNotFound, queues.ErrUnavailable.
+func (p *Pool) SetBalance(ctx context.Context, account string, balance uint64) error {
+	return p.run(ctx, "balance", account, strconv.FormatUint(balance, 10))
+}
+
+// Get returns one sender. Errors: ErrNotFound, queues.ErrUnavailable.
+func (p *Pool) Get(ctx context.Context, account string) (*Sender, error) {
+	ss, err := p.read(ctx, []string{account})
+	if err != nil {
+		return nil, err
+	}
+	if len(ss) == 0 {
+		return nil, fmt.Errorf("sender %s: %w", account, ErrNotFound)
+	}
+	return ss[0], nil
+}
+
+// Worker returns the URL of a sender's worker.
+// Errors: ErrNotFound, queues.ErrUnavailable.
+func (p *Pool) Worker(ctx context.Context, account string) (url string, err error) {
+	url, err = p.client.HGet(ctx, p.store.SenderKey(account), "url").Result()
+	if errors.Is(err, redis.Nil) {
+		return "", fmt.Errorf("sender %s: %w", account, ErrNotFound)
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading a sender: %w: %w", queues.ErrUnavailable, err)
+	}
+	return url, nil
+}
+
+// List returns senders in order of their accounts, at most limit, and the
+// cursor of the next page, "" if there is none. Error: queues.ErrUnavailable.
+func (p *Pool) List(ctx context.Context, limit int, cursor string) ([]*Sender, string, error) {
+	from := "-"
+	if cursor != "" {
+		from = "(" + cursor
+	}
+	accounts, err := p.client.ZRangeByLex(ctx, p.store.SendersKey(), &redis.ZRangeBy{Min: from, Max: "+", Count: int64(limit)}).Result()
+	if err != nil {
+		return nil, "", fmt.Errorf("listing senders: %w: %w", queues.ErrUnavailable, err)
+	}
+	ss, err := p.read(ctx, accounts)
+	if err != nil {
+		return nil, "", err
+	}
+	next := ""
+	if len(accounts) == limit {
+		next = accounts[limit-1]
+	}
+	return ss, next, nil
+}
+
+func (p *Pool) read(ctx context.Context, accounts []string) ([]*Sender, error) {
+	records := make([]*redis.MapStringStringCmd, len(accounts))
+	_, err := p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, a := range accounts {
+			records[i] = pipe.HGetAll(ctx, p.store.SenderKey(a))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading senders: %w: %w", queues.ErrUnavailable, err)
+	}
+	var out []*Sender
+	for i, a := range accounts {
+		m := records[i].Val()
+		if len(m) == 0 {
+			continue
+		}
+		s := &Sender{
+			AccountID: a, WorkerURL: m["url"], Source: Source(m["source"]), Queue: m["queue"],
+			Phase: queues.PhaseWaiting, Reason: Reason(m["reason"]),
+		}
+		if n, err := strconv.ParseUint(m["next"], 10, 32); err == nil {
+			s.Nonce = new(uint32(n))
+		}
+		if b, err := strconv.ParseUint(m["balance"], 10, 64); err == nil {
+			s.Balance = &b
+		}
+		if ms, err := strconv.ParseInt(m["until"], 10, 64); err == nil {
+			s.Until = time.UnixMilli(ms).UTC()
+		}
+		if s.Queue != "" {
+			q, err := p.store.Queue(ctx, s.Queue)
+			if err != nil && !errors.Is(err, queues.ErrNotFound) {
+				return nil, err
+			}
+			if err == nil && q.Sender == a {
+				s.Phase, s.Retries = q.Phase, q.Retries
+			}
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}

@@ -1,0 +1,260 @@
+package senders_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
+	"mina-sequencer/senders"
+)
+
+type fixture struct {
+	*testing.T
+	store *queues.Store
+	pool  *senders.Pool
+}
+
+func TestPool(t *testing.T) {
+	t.Parallel()
+	cases := map[string]func(*fixture){
+		"Register": testRegister, "Configure": testConfigure, "ConfigureLeavesAPersonsWord": testPersonsWord,
+		"Bound": testBound, "Rest": testRest, "List": testList, "Missing": testMissing,
+	}
+	start := func(t *testing.T, client *redis.Client, namespace string, run func(*fixture)) {
+		t.Helper()
+		store, err := queues.Open(client, queues.Options{Namespace: namespace})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &fixture{t, store, senders.New(store, client)}
+		_, _, err = store.Beat(t.Context(), "p", time.Hour)
+		f.ok(err)
+		run(f)
+	}
+	t.Run("miniredis", func(t *testing.T) {
+		t.Parallel()
+		for name, run := range cases {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { start(t, redistest.Mini(t).Client, "seq", run) })
+			})
+		}
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		server := redistest.Start(t)
+		for name, run := range cases {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				start(t, server.Client, name, run)
+			})
+		}
+	})
+}
+
+func (f *fixture) ok(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *fixture) refused(what string, err, want error) {
+	f.Helper()
+	if !errors.Is(err, want) {
+		f.Errorf("%s: %v, want %v", what, err, want)
+	}
+}
+
+func (f *fixture) get(account string) *senders.Sender {
+	f.Helper()
+	s, err := f.pool.Get(f.Context(), account)
+	f.ok(err)
+	return s
+}
+
+// reasons are why senders are not available, by account.
+func (f *fixture) reasons() map[string]senders.Reason {
+	f.Helper()
+	all, _, err := f.pool.List(f.Context(), 100, "")
+	f.ok(err)
+	m := map[string]senders.Reason{}
+	for _, s := range all {
+		m[s.AccountID] = s.Reason
+	}
+	return m
+}
+
+func (f *fixture) want(what string, want map[string]senders.Reason) {
+	f.Helper()
+	if got := f.reasons(); !maps.Equal(got, want) {
+		f.Fatalf("%s (-want +got):\n%s", what, cmp.Diff(want, got))
+	}
+}
+
+func (f *fixture) bind(most int) []queues.Bound {
+	f.Helper()
+	b, err := f.store.Bind(f.Context(), queues.BindRequest{Process: "p", Types: []string{"T"}, Groups: []string{senders.Shared}, Most: most, Grace: time.Hour})
+	f.ok(err)
+	return b
+}
+
+func (f *fixture) post(uid, queue string) {
+	f.Helper()
+	f.ok(f.store.Enqueue(f.Context(), queues.Item{UID: uid, Queue: queue, Type: "T", Data: json.RawMessage(`{}`)}).Err)
+}
+
+func (f *fixture) woken() bool {
+	select {
+	case <-f.store.Wake():
+		return true
+	default:
+		return false
+	}
+}
+
+func testRegister(f *fixture) {
+	f.ok(f.pool.Register(f.Context(), "S", "http://one"))
+	if !f.woken() {
+		f.Error("a new sender does not wake")
+	}
+	f.ok(f.pool.Register(f.Context(), "S", "http://one"))
+	if f.woken() {
+		f.Error("the same once more wakes")
+	}
+	f.refused("another worker", f.pool.Register(f.Context(), "S", "http://two"), senders.ErrExists)
+	want := &senders.Sender{AccountID: "S", WorkerURL: "http://one", Source: senders.ByAPI, Phase: queues.PhaseWaiting}
+	if d := cmp.Diff(want, f.get("S")); d != "" {
+		f.Error(d)
+	}
+	f.ok(f.pool.SetBalance(f.Context(), "S", 1<<63))
+	if s := f.get("S"); s.Balance == nil || *s.Balance != 1<<63 || s.Nonce != nil {
+		f.Errorf("%+v", s)
+	}
+	f.ok(f.pool.Remove(f.Context(), "S"))
+	f.ok(f.pool.Register(f.Context(), "S", "http://two"))
+}
+
+func testConfigure(f *fixture) {
+	f.ok(f.pool.Register(f.Context(), "api", "http://api"))
+	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a", "B": "http://b"}))
+	f.want("configured", map[string]senders.Reason{"A": "", "B": "", "api": ""})
+	f.ok(f.pool.Rest(f.Context(), "B", time.Hour, senders.Rested))
+	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a2"}))
+	f.want("one is no longer named", map[string]senders.Reason{"A": "", "B": senders.Draining, "api": ""})
+	if s := f.get("A"); s.WorkerURL != "http://a2" || s.Source != senders.ByConfiguration {
+		f.Errorf("the worker moved: %+v", s)
+	}
+	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a2"})) // again: still drained by it
+	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a2", "B": "http://b"}))
+	f.want("named again", map[string]senders.Reason{"A": "", "B": "", "api": ""})
+	f.post("t1", "q1")
+	f.post("t2", "q2")
+	f.post("t3", "q3")
+	if n := len(f.bind(9)); n != 3 {
+		f.Errorf("%d of 3 senders are free", n)
+	}
+}
+
+// testPersonsWord wants that no configuration undoes what a person drained.
+func testPersonsWord(f *fixture) {
+	both := map[string]string{"A": "http://a", "B": "http://b"}
+	f.ok(f.pool.Configure(f.Context(), both))
+	f.ok(f.pool.Drain(f.Context(), "A"))
+	f.ok(f.pool.Configure(f.Context(), map[string]string{"B": "http://b"}))
+	f.ok(f.pool.Configure(f.Context(), both))
+	f.want("drained before it was not named", map[string]senders.Reason{"A": senders.Draining, "B": ""})
+	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a"}))
+	f.ok(f.pool.Drain(f.Context(), "B"))
+	f.ok(f.pool.Configure(f.Context(), both))
+	f.want("drained while it was not named", map[string]senders.Reason{"A": senders.Draining, "B": senders.Draining})
+	f.ok(f.pool.Resume(f.Context(), "A"))
+	f.want("resumed", map[string]senders.Reason{"A": "", "B": senders.Draining})
+}
+
+func testBound(f *fixture) {
+	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
+	f.post("t", "q")
+	t := f.bind(1)[0].Transaction
+	f.refused("removing a bound one", f.pool.Remove(f.Context(), "S"), senders.ErrBound)
+	c := queues.NewChange(t, queues.PhaseDelayed)
+	c.SetRetries(2)
+	c.SetNextNonce(4294967295)
+	f.ok(f.store.Advance(f.Context(), c))
+	f.ok(f.pool.Drain(f.Context(), "S"))
+	if s := f.get("S"); s.State() != queues.QueueDelay || s.Queue != "q" || s.Retries != 2 || s.Nonce == nil || *s.Nonce != 4294967295 || s.Available() {
+		f.Errorf("bound and drained: %+v", s)
+	}
+	f.woken()
+	f.ok(f.pool.Resume(f.Context(), "S"))
+	if f.woken() {
+		f.Error("a bound sender was offered")
+	}
+	f.ok(f.pool.Drain(f.Context(), "S"))
+	f.ok(f.store.Advance(f.Context(), queues.NewChange(t, queues.PhaseDone)))
+	f.post("t2", "q")
+	if b := f.bind(1); len(b) != 0 {
+		f.Errorf("a drained sender was bound: %+v", b)
+	}
+	f.ok(f.pool.Remove(f.Context(), "S"))
+}
+
+func testRest(f *fixture) {
+	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
+	f.post("t", "q")
+	f.ok(f.pool.Rest(f.Context(), "S", 50*time.Millisecond, senders.Rested))
+	if s := f.get("S"); s.Until.IsZero() || s.Reason != senders.Rested {
+		f.Errorf("%+v", s)
+	}
+	if len(f.bind(1)) != 0 {
+		f.Error("a rested sender was bound")
+	}
+	f.ok(f.pool.Rest(f.Context(), "S", queues.Never, senders.LowBalance))
+	f.ok(f.pool.Rest(f.Context(), "S", time.Millisecond, senders.Rested))
+	f.want("what a person ends", map[string]senders.Reason{"S": senders.LowBalance})
+	f.woken()
+	f.ok(f.pool.Resume(f.Context(), "S"))
+	if !f.woken() || len(f.bind(1)) != 1 {
+		f.Error("a resumed sender is not free")
+	}
+}
+
+func testList(f *fixture) {
+	var want []string
+	for i := range 7 {
+		want = append(want, fmt.Sprint("S", i))
+		f.ok(f.pool.Register(f.Context(), want[i], "http://s"))
+	}
+	var got []string
+	for cursor, more := "", true; more; more = cursor != "" {
+		page, next, err := f.pool.List(f.Context(), 3, cursor)
+		f.ok(err)
+		for _, s := range page {
+			got = append(got, s.AccountID)
+		}
+		cursor = next
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		f.Error(d)
+	}
+}
+
+func testMissing(f *fixture) {
+	ctx := f.Context()
+	_, err := f.pool.Get(ctx, "none")
+	f.refused("get", err, senders.ErrNotFound)
+	f.refused("remove", f.pool.Remove(ctx, "none"), senders.ErrNotFound)
+	f.refused("drain", f.pool.Drain(ctx, "none"), senders.ErrNotFound)
+	f.refused("rest", f.pool.Rest(ctx, "none", time.Second, senders.Rested), senders.ErrNotFound)
+	f.refused("resume", f.pool.Resume(ctx, "none"), senders.ErrNotFound)
+	f.refused("balance", f.pool.SetBalance(ctx, "none", 1), senders.ErrNotFound)
+}

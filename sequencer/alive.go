@@ -1,0 +1,185 @@
+package sequencer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/mina"
+	"mina-sequencer/queues"
+)
+
+// resendEvery is how often what waits in a pool is sent again: a Mina node stops
+// telling its peers of a transaction 50 minutes after it was submitted.
+const resendEvery = 30 * time.Minute
+
+// lingers reports whether the last raise of the fee, or the first sending, is
+// long enough ago to raise it. It counts the slots of the chain, which stand
+// still when the chain does. What this process has sent just now has waited for
+// nothing yet, however old its plan is.
+func (s *Sequencer) lingers(h *held, c mina.Chain) bool {
+	var since uint32
+	for i := range h.t.Attempts {
+		since = max(since, h.t.Attempts[i].SentSlot, h.t.Attempts[i].Slot)
+	}
+	return since > 0 && c.TipSlot >= since+s.Policy.BumpAfter && time.Since(h.sentAt) >= time.Duration(s.Policy.BumpAfter)*c.SlotTime
+}
+
+// keepAlive does what a transaction needs that waits for a block: the same bytes
+// again, or a higher fee.
+func (s *Sequencer) keepAlive(ctx context.Context, h *held, e Event) error {
+	sit, err := s.situation(ctx, h, e)
+	if err != nil {
+		return err
+	}
+	d, ok := s.next(sit, e)
+	if !ok {
+		return nil
+	}
+	if e == Lingering && d.Do == SendAgain && time.Since(h.sentAt) < resendEvery {
+		return nil
+	}
+	if e == Orphaned {
+		if err := s.advance(ctx, h, e, d, func(c *queues.Change) {
+			c.SetReopened(true)
+			c.Keep = true
+		}); err != nil {
+			return err
+		}
+	}
+	if d.Do == RaiseFee && s.lingers(h, s.Chain.Chain()) {
+		return s.raiseFee(ctx, h)
+	}
+	return s.sendAgain(ctx, h)
+}
+
+// sendAgain gives the stored bytes to the nodes once more, which is harmless.
+// What they answer is no news: only the chain is believed.
+func (s *Sequencer) sendAgain(ctx context.Context, h *held) error {
+	if isLegacy(h.t) {
+		return nil
+	}
+	_, signed, err := s.Store.Signed(ctx, h.t.UID)
+	if errors.Is(err, queues.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.confirm(ctx, h); err != nil {
+		return err
+	}
+	if !s.live() {
+		return errNotLive
+	}
+	r := s.Chain.Send(ctx, signed)
+	h.sentAt = time.Now()
+	h.resent++
+	s.Log.Info("sent again", "txn", h.t.UID, "queue", h.t.Queue, "attempt", len(h.t.Attempts), "accepted", r.Accepted, "err", r.Err)
+	if r.Refused && r.Err.Class == mina.RaiseFee {
+		// It will not do at this fee: the next rung of the ladder.
+		if sit, err := s.situation(ctx, h, Lingering); err != nil || sit.FeeAtCap || sit.Cancelled || sit.Ending != "" || h.t.Phase != queues.PhaseWatching {
+			return err
+		}
+		return s.raiseFee(ctx, h)
+	}
+	return nil
+}
+
+// raiseFee makes another attempt at the same nonce that pays more. Only one of
+// the two can land. If it cannot be made, the earlier one goes on waiting.
+func (s *Sequencer) raiseFee(ctx context.Context, h *held) error {
+	t := h.t
+	d, known := s.Types.Lookup(t.Type)
+	if !known {
+		return nil
+	}
+	if err := s.findWorker(ctx, h); err != nil {
+		return err
+	}
+	a := t.Last()
+	if !pending(a) {
+		c := s.Chain.Chain()
+		best := firstOpen(t)
+		if best == nil {
+			return nil
+		}
+		highest := best.Fee
+		for i := range t.Attempts {
+			if o := &t.Attempts[i]; o.Open() {
+				highest = max(highest, o.Fee)
+			}
+		}
+		t.Attempts = append(t.Attempts, queues.Attempt{
+			Number: len(t.Attempts) + 1, Sender: best.Sender, Nonce: best.Nonce, Fee: s.raise(highest),
+			ValidUntil: s.validUntil(c), Slot: c.TipSlot, Outcome: queues.Prepared, StartedAt: s.now(),
+		})
+		a = t.Last()
+		plan := queues.NewChange(t, t.Phase)
+		plan.SetAttempt(a)
+		if err := s.Store.Advance(ctx, plan); err != nil {
+			return err
+		}
+	}
+	result, err := s.resign(ctx, h, d, a)
+	if err == nil && result.Signed == nil {
+		err = fmt.Errorf("%w: nothing signed", dispatcher.ErrMismatch)
+	}
+	if err == nil {
+		err = s.checkSigned(result, t, a)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		s.Log.Warn("fee not raised", "txn", t.UID, "attempt", a.Number, "err", err)
+		a.Error, a.EndedAt = &queues.Error{Code: "NOT_RAISED", Message: err.Error()}, s.now()
+		c := queues.NewChange(t, t.Phase)
+		c.SetAttempt(a)
+		return s.Store.Advance(ctx, c)
+	}
+	if err := s.storeSigned(ctx, h, a, result, t.Phase); err != nil {
+		return err
+	}
+	if !s.live() {
+		return errNotLive
+	}
+	r := s.Chain.Send(ctx, result.Signed)
+	h.sentAt = time.Now()
+	if r.Refused && r.Err.Class != mina.Renonce && r.Err.Class != mina.Resend {
+		a.Outcome, a.EndedAt = queues.Refused, s.now()
+		a.Error = &queues.Error{Code: r.Err.Code, Message: r.Err.Message}
+	} else {
+		s.noteSend(a, r)
+	}
+	c := queues.NewChange(t, t.Phase)
+	c.SetAttempt(a)
+	if err := s.Store.Advance(ctx, c); err != nil {
+		return err
+	}
+	s.watch(h)
+	return nil
+}
+
+// resign has the best-paid bytes signed anew; a worker that cannot do that
+// proves afresh. The chain may overtake the call.
+func (s *Sequencer) resign(ctx context.Context, h *held, d dispatcher.Dispatcher, a *queues.Attempt) (dispatcher.Result, error) {
+	call, done := s.interruptible(ctx, h)
+	defer done()
+	if !s.live() {
+		return dispatcher.Result{}, errNotLive
+	}
+	_, signed, err := s.Store.Signed(ctx, h.t.UID)
+	if err != nil && !errors.Is(err, queues.ErrNotFound) {
+		return dispatcher.Result{}, err
+	}
+	if err == nil {
+		result, err := d.Resign(call, h.worker, s.call(h.t, a), signed)
+		if !errors.Is(err, dispatcher.ErrLegacy) {
+			return result, err
+		}
+	}
+	return d.Prove(call, h.worker, s.call(h.t, a))
+}

@@ -1,0 +1,342 @@
+package sequencer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"mina-sequencer/mina"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// Audit holds the promises against a live system: what is stored against itself
+// and against the chain. It only reads, in small steps.
+type Audit struct {
+	Store     *queues.Store
+	Senders   *senders.Pool
+	Nodes     []*mina.Node
+	Namespace string
+	Policy    Policy // Confirmations, SettleDepth and InclusionInterval count
+	// Pause is the time after which what looked wrong is looked at again, for
+	// things change while they are read; 0 is two InclusionIntervals.
+	Pause time.Duration
+}
+
+// A Report is what an audit found.
+type Report struct {
+	Transactions, Senders int
+	// From and To are the heights of the chain that was read, the oldest and the
+	// newest; what landed before From was not looked for.
+	From, To uint32
+	Findings []queues.Finding
+}
+
+// Run audits. Errors: queues.ErrUnavailable; whatever keeps the chain from being
+// read. A finding is no error.
+func (a *Audit) Run(ctx context.Context) (Report, error) {
+	known := map[string]mina.Block{}
+	first, err := a.pass(ctx, known, nil)
+	if err != nil || len(first.report.Findings) == 0 {
+		return first.report, err
+	}
+	timer := time.NewTimer(cmp.Or(a.Pause, 2*a.Policy.InclusionInterval))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return Report{}, ctx.Err()
+	}
+	second, err := a.pass(ctx, known, &first)
+	if err != nil {
+		return Report{}, err
+	}
+	r := first.report
+	r.Findings = slices.DeleteFunc(second.report.Findings, func(f queues.Finding) bool {
+		return !slices.ContainsFunc(first.report.Findings, func(o queues.Finding) bool { return f.Same(&o) })
+	})
+	slices.SortFunc(r.Findings, func(x, y queues.Finding) int {
+		return cmp.Or(cmp.Compare(x.Check, y.Check), cmp.Compare(x.Queue, y.Queue), cmp.Compare(x.UID, y.UID), cmp.Compare(x.Sender, y.Sender))
+	})
+	r.Findings = slices.CompactFunc(r.Findings, func(x, y queues.Finding) bool { return x.Same(&y) })
+	return r, nil
+}
+
+// A pass is one reading of everything, or of what an earlier one found wrong.
+type pass struct {
+	*Audit
+	ctx      context.Context
+	w        *window
+	report   Report
+	uids     map[string]bool
+	landed   map[string][]landing // by queue, of what is in the window
+	reopened map[string]bool      // senders of transactions whose block is gone for now
+	doubted  map[string][]string  // hashes of open attempts that only a pool can hold, by uid
+	queueOf  map[string]string    // of those
+}
+
+type landing struct {
+	uid      string
+	sequence int64
+	in       *effect
+	started  []time.Time // of the attempts
+}
+
+func (a *Audit) pass(ctx context.Context, known map[string]mina.Block, before *pass) (pass, error) {
+	p := pass{
+		Audit: a, ctx: ctx, uids: map[string]bool{}, landed: map[string][]landing{},
+		doubted: map[string][]string{}, queueOf: map[string]string{}, reopened: map[string]bool{},
+	}
+	if before != nil {
+		p.reopened = before.reopened
+	}
+	// What is stored is read between two looks at the chain: what it says of the
+	// chain may be older or newer than one of them, but not than both.
+	var err error
+	if p.w, err = readWindow(ctx, a.Nodes, known); err != nil {
+		return p, fmt.Errorf("reading the chain: %w", err)
+	}
+	p.report.From, p.report.To = p.w.first.Height, p.w.tip.Height
+	var stored []queues.Finding
+	if before == nil {
+		stored, err = a.Store.Audit(ctx, p.look)
+	} else {
+		stored, err = a.Store.Reaudit(ctx, before.again(), p.look)
+	}
+	if err != nil {
+		return p, fmt.Errorf("reading the store: %w", err)
+	}
+	p.report.Findings = append(p.report.Findings, stored...)
+	p.report.Transactions = len(p.uids)
+	p.order()
+	if err := p.pools(); err != nil {
+		return p, fmt.Errorf("reading the pool: %w", err)
+	}
+	return p, p.nonces()
+}
+
+// again are the findings to look at once more; where order is in doubt, that is
+// everything of the queue that is in the window.
+func (p *pass) again() []queues.Finding {
+	all := slices.Clone(p.report.Findings)
+	for _, f := range p.report.Findings {
+		if f.Check == "ORDER" {
+			for _, l := range p.landed[f.Queue] {
+				all = append(all, queues.Finding{UID: l.uid})
+			}
+		}
+	}
+	return all
+}
+
+func (p *pass) bad(check, uid, queue, sender, format string, args ...any) {
+	p.report.Findings = append(p.report.Findings, queues.Finding{
+		Check: check, UID: uid, Queue: queue, Sender: sender, Detail: fmt.Sprintf(format, args...)})
+}
+
+// look holds transactions against the chain.
+func (p *pass) look(records []queues.Record) error {
+	for _, r := range records {
+		if p.uids[r.UID] {
+			continue
+		}
+		p.uids[r.UID] = true
+		p.transaction(r)
+	}
+	return nil
+}
+
+func (p *pass) transaction(r queues.Record) {
+	t := r.Transaction
+	commands := map[string]*effect{} // in blocks, of this transaction
+	for _, e := range p.w.byMemo[Memo(p.Namespace, t.UID)] {
+		commands[e.Hash] = e
+	}
+	if a := t.Attempt(t.Landed); t.Reopened && a != nil {
+		p.reopened[a.Sender] = true
+	}
+	legacy := false
+	for _, a := range t.Attempts {
+		legacy = legacy || a.Legacy
+		for _, hash := range []string{a.Hash, a.NodeHash} {
+			if e := p.w.byHash[hash]; e != nil && hash != "" {
+				commands[hash] = e
+			}
+		}
+	}
+	effects := slices.SortedFunc(maps.Values(commands), (*effect).compare)
+	effects = slices.DeleteFunc(effects, func(e *effect) bool { return e.Failed })
+	if len(effects) > 1 {
+		p.bad("TWICE", t.UID, t.Queue, t.Sender, "it took effect %d times: %s in block %d and %s in block %d",
+			len(effects), effects[0].Hash, effects[0].block.Height, effects[1].Hash, effects[1].block.Height)
+	}
+	if len(effects) > 0 {
+		l := landing{uid: t.UID, sequence: t.Sequence, in: effects[0]}
+		for _, a := range t.Attempts {
+			l.started = append(l.started, a.StartedAt)
+		}
+		p.landed[t.Queue] = append(p.landed[t.Queue], l)
+	}
+	settled := len(effects) > 0 && effects[0].depth(p.w.tip) > p.Policy.Confirmations
+	switch landed := t.Attempt(t.Landed); {
+	case t.State() == queues.Done && landed != nil:
+		if len(effects) == 0 && !t.Reopened && p.w.holds(landed.Height) {
+			p.bad("NOT_ON_CHAIN", t.UID, t.Queue, t.Sender, "it is DONE in block %d, and no block from %d on holds it", landed.Height, p.w.first.Height)
+		}
+	case t.State() == queues.Done && settled:
+		p.bad("UNTOLD_EFFECT", t.UID, t.Queue, t.Sender, "its worker finished it without a block, and %s in block %d is of it", effects[0].Hash, effects[0].block.Height)
+	case t.State() != queues.Done && settled:
+		p.bad("UNTOLD_EFFECT", t.UID, t.Queue, t.Sender, "it is %s, and took effect in block %d by %s", t.State(), effects[0].block.Height, effects[0].Hash)
+	}
+	if t.Open() && !r.Signed && !legacy && len(commands) == 0 {
+		p.doubt(t)
+	}
+}
+
+// doubt keeps in mind a transaction with an attempt that may land, whose bytes
+// are not stored. Its nonce may be spent; else a pool must have it.
+func (p *pass) doubt(t *queues.Transaction) {
+	p.queueOf[t.UID] = t.Queue
+	p.doubted[t.UID] = []string{}
+	for _, a := range t.Attempts {
+		if p.w.byPayerNonce[payerNonce{a.Sender, a.Nonce}] != nil {
+			delete(p.doubted, t.UID)
+			return
+		}
+		if hash := a.KnownHash(); a.Open() && hash != "" {
+			p.doubted[t.UID] = append(p.doubted[t.UID], hash)
+		}
+	}
+}
+
+// pools asks every node for what is neither stored nor in a block.
+func (p *pass) pools() error {
+	uids := slices.Sorted(maps.Keys(p.doubted))
+	for some := range slices.Chunk(uids, 50) {
+		var hashes []string
+		for _, uid := range some {
+			hashes = append(hashes, p.doubted[uid]...)
+		}
+		found := map[string]bool{}
+		answered := len(hashes) == 0
+		var causes []error
+		for _, n := range p.Nodes {
+			pooled, err := n.Pooled(p.ctx, hashes)
+			if err != nil {
+				causes = append(causes, err)
+				continue
+			}
+			answered = true
+			for hash := range pooled {
+				found[hash] = true
+			}
+		}
+		if !answered {
+			return errors.Join(causes...)
+		}
+		for _, uid := range some {
+			if !slices.ContainsFunc(p.doubted[uid], func(hash string) bool { return found[hash] }) {
+				p.bad("ATTEMPT_LOST", uid, p.queueOf[uid], "", "an attempt may still land, and is in no pool, in no block, and not stored")
+			}
+		}
+	}
+	return nil
+}
+
+// order holds the order on the chain against that of acceptance. Who had an
+// attempt before its successor had one was first: it ended, or its block went,
+// and a person or a reorganisation brought it back later.
+func (p *pass) order() {
+	for queue, line := range p.landed {
+		slices.SortFunc(line, func(x, y landing) int { return cmp.Compare(x.sequence, y.sequence) })
+		for i := 1; i < len(line); i++ {
+			earlier, later := line[i-1], line[i]
+			if earlier.in.compare(later.in) <= 0 {
+				continue
+			}
+			wasFirst := len(earlier.started) > 0 && len(later.started) > 0 && earlier.started[0].Before(later.started[0])
+			if !wasFirst {
+				p.bad("ORDER", earlier.uid, queue, "", "it was accepted before %s, and took effect after it: in block %d and block %d",
+					later.uid, earlier.in.block.Height, later.in.block.Height)
+			}
+		}
+	}
+}
+
+// nonces holds the next nonce of each sender against the chain's.
+func (p *pass) nonces() error {
+	for cursor := ""; ; {
+		page, next, err := p.Audit.Senders.List(p.ctx, 100, cursor)
+		if err != nil {
+			return err
+		}
+		var accounts []string
+		for _, s := range page {
+			accounts = append(accounts, s.AccountID)
+		}
+		onChain := map[string]mina.Account{}
+		if len(accounts) > 0 {
+			if onChain, err = p.w.node.Accounts(p.ctx, accounts); err != nil {
+				return fmt.Errorf("reading the senders' accounts: %w", err)
+			}
+		}
+		for _, s := range page {
+			p.report.Senders++
+			p.nonce(s, onChain[s.AccountID])
+		}
+		if cursor = next; cursor == "" {
+			return nil
+		}
+	}
+}
+
+func (p *pass) nonce(s *senders.Sender, account mina.Account) {
+	// A sender that was stopped waits for a person, who knows.
+	if s.Nonce == nil || s.Reason == senders.StoppedNonce || s.Reason == senders.OutcomeUnknown {
+		return
+	}
+	most := *s.Nonce
+	if s.Queue != "" {
+		most++ // of the attempt under way
+	}
+	switch {
+	case !account.Exists:
+		p.bad("NONCE", "", s.Queue, s.AccountID, "its next nonce is %d, and the chain does not know the account", *s.Nonce)
+	case account.Nonce > most:
+		p.bad("NONCE", "", s.Queue, s.AccountID, "its next nonce is %d, on the chain it is %d: somebody else uses the account", *s.Nonce, account.Nonce)
+	case account.Nonce < *s.Nonce && !p.reopened[s.AccountID]:
+		p.bad("NONCE", "", s.Queue, s.AccountID, "its next nonce is %d, on the chain it is %d: what was sent before is gone", *s.Nonce, account.Nonce)
+	}
+}
+
+// Meanings say, for each check, which promise is at stake and what to do.
+func Meanings() map[string]string {
+	const layout = "the store contradicts itself: "
+	return map[string]string{
+		"TWICE":         "at most one effect is broken: tell the owner of the zkApp, and look at what reorganised or at who else signs",
+		"NOT_ON_CHAIN":  "what was told DONE has no effect: its block was orphaned deeper than FINALITY, or the node follows another chain",
+		"UNTOLD_EFFECT": "it took effect and nobody was told: do not retry it",
+		"ATTEMPT_LOST":  "it can neither be sent again nor be found: wait until its validUntil has passed, then resolve it as dead",
+		"ORDER":         "order is broken, unless the earlier one was cancelled before its first attempt and retried by a person",
+		"NONCE":         "the next attempt of this sender will not fit: stop whatever else uses the account, then remove the sender and register it again: the chain is asked for its nonce",
+		"RECORD":        layout + "a record cannot be read",
+		"STATE_INDEX":   layout + "lists by state show it wrongly or not at all",
+		"PAST_INDEX":    layout + "lists of its queue show it wrongly or not at all",
+		"LINE":          layout + "it may never come to its turn, or come out of order",
+		"CLAIM":         layout + "no process will go on with it",
+		"QUEUE_RUN":     layout + "the queue stands still, or runs two at a time",
+		"SENDER_BOUND":  layout + "a sender is kept for nothing, or serves two queues",
+		"SENDER_FREE":   layout + "a sender is never bound again, or bound although it must not be; drain and resume it",
+		"OPEN_COUNT":    layout + "it may be deleted too early or never",
+		"CALLBACK":      layout + "its worker is never told how it ended",
+		"LISTED":        layout + "it is missing in lists",
+		"COUNT":         layout + "the counts of a queue are wrong",
+		"READY":         layout + "the queue is passed over, or bound although it must not be; pause and resume it",
+		"LEFTOVER":      layout + "something names what is gone",
+		"STRAY":         layout + "an index names what says otherwise",
+	}
+}

@@ -1,0 +1,106 @@
+package sequencer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// callbackLease is how long a process has to tell a callback before others
+// tell it too: longer than one call may take.
+const callbackLease = time.Minute
+
+const callbackRetryMax = 5 * time.Minute
+
+// tellSoon tells a callback in this process, unless it is ending: then another
+// one does when the lease is over.
+func (s *Sequencer) tellSoon(t *queues.Transaction, worker dispatcher.Worker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.work != nil && s.work.Err() == nil {
+		s.steps.Go(func() { s.tell(s.work, t, worker) })
+	}
+}
+
+// tellStored tells a callback that was left over.
+func (s *Sequencer) tellStored(ctx context.Context, uid string) {
+	t, err := s.Store.Get(ctx, uid)
+	if err != nil || t.Callback == "" {
+		return // told already, or told again when the lease is over
+	}
+	s.tell(ctx, t, dispatcher.Worker{})
+}
+
+// tell tells a worker how a transaction ended, once; where it does not answer,
+// the store has it told again later. The worker is that of the attempt which
+// decided or, where it is gone, any other.
+func (s *Sequencer) tell(ctx context.Context, t *queues.Transaction, worker dispatcher.Worker) {
+	uid := t.UID
+	again := queues.Never
+	if err := s.report(ctx, t, worker); err != nil {
+		again = min(time.Second<<min(t.CallbackTries, 20), callbackRetryMax)
+		s.Log.Warn("callback not answered", "txn", uid, "queue", t.Queue, "callback", t.Callback, "tries", t.CallbackTries+1, "err", err)
+	}
+	for try := 0; ctx.Err() == nil && try < 10; try++ {
+		if _, err := s.Store.Called(ctx, uid, t.Callback, again); err == nil {
+			if again >= 0 {
+				notify(s.due)
+			}
+			return
+		}
+		pause(ctx, try)
+	}
+}
+
+func (s *Sequencer) report(ctx context.Context, t *queues.Transaction, worker dispatcher.Worker) error {
+	d, ok := s.Types.Lookup(t.Type)
+	if !ok {
+		return errors.New("no dispatcher for type " + t.Type)
+	}
+	a := t.Attempt(t.Landed)
+	if a == nil {
+		a = t.Last()
+	}
+	account := t.Sender
+	if a != nil {
+		account = a.Sender
+	}
+	if worker.URL == "" || worker.AccountID != account {
+		var err error
+		if worker, err = s.anyWorker(ctx, account); err != nil {
+			return err
+		}
+	}
+	out := dispatcher.Outcome{
+		Txn:       dispatcher.Txn{UID: t.UID, Type: t.Type, Data: t.Data, Queue: t.Queue, Retries: t.Retries},
+		AccountID: account,
+		Result:    dispatcher.Result{Hash: t.Hash(), Done: t.Done},
+	}
+	if a != nil {
+		out.Result.Data = a.Data
+	}
+	if t.Callback == queues.OnFailure && t.Error != nil {
+		out.Error = &dispatcher.WorkerError{Code: t.Error.Code, Message: t.Error.Message, Exception: t.Error.Exception}
+	}
+	return d.Report(ctx, worker, t.Callback == queues.OnSuccess, out)
+}
+
+// anyWorker is the account's worker, or another one if that is gone.
+func (s *Sequencer) anyWorker(ctx context.Context, account string) (dispatcher.Worker, error) {
+	url, err := s.Senders.Worker(ctx, account)
+	if err == nil || !errors.Is(err, senders.ErrNotFound) {
+		return dispatcher.Worker{AccountID: account, URL: url}, err
+	}
+	page, _, err := s.Senders.List(ctx, 1, "")
+	if err != nil {
+		return dispatcher.Worker{}, err
+	}
+	if len(page) == 0 {
+		return dispatcher.Worker{}, errors.New("no sender is registered whose worker could be told")
+	}
+	return dispatcher.Worker{AccountID: page[0].AccountID, URL: page[0].WorkerURL}, nil
+}

@@ -1,0 +1,290 @@
+package sequencer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/mina"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// dispatch brings a DISPATCHING transaction one step on: it plans an attempt,
+// has it made, stores it, sends it. The order of writes is what keeps the
+// promises: an attempt is stored before the worker is asked, its signed bytes
+// before the first of them leaves.
+func (s *Sequencer) dispatch(ctx context.Context, h *held) (on bool, err error) {
+	t := h.t
+	resumed := !h.bound
+	h.bound = false
+	if t.Open() {
+		// An earlier attempt may land while this one is made.
+		s.watch(h)
+		if on, err := s.settle(ctx, h); on || err != nil {
+			return on, err
+		}
+	}
+	if err := s.findWorker(ctx, h); err != nil {
+		return false, err
+	}
+	last := t.Last()
+	switch {
+	case last != nil && last.Outcome == queues.Signed && last.EndedAt.IsZero():
+		// Stored, and perhaps sent before this process took it on.
+		return true, s.send(ctx, h, nil, true)
+	case last != nil && last.Legacy && last.EndedAt.IsZero():
+		// A legacy worker was called, and who waited for it is gone.
+		return true, s.lose(ctx, h, &queues.Error{Code: CodeOutcomeUnknown, Message: "the process that waited for the worker is gone"})
+	}
+	d, known := s.Types.Lookup(t.Type)
+	if !known {
+		// Taken over from a process that knows the type: back to the queue, for
+		// one that does.
+		return true, s.unreached(ctx, h, &stop{senders.Rested, time.Second,
+			&queues.Error{Code: "UNKNOWN_TYPE", Message: "this process does not dispatch " + t.Type}})
+	}
+	switch {
+	case last == nil, !last.EndedAt.IsZero(), last.Outcome == queues.Lost:
+		if s.draining.Load() {
+			return false, nil // the next process begins it
+		}
+		if !s.live() {
+			return false, errNotLive
+		}
+		if st, err := s.prepare(ctx, h); st != nil || err != nil {
+			if err != nil {
+				return false, err
+			}
+			return true, s.unreached(ctx, h, st)
+		}
+	case resumed && !h.asking:
+		return true, s.lose(ctx, h, &queues.Error{Code: "LOST", Message: "the process that waited for the worker is gone"})
+	}
+	return true, s.make(ctx, h, d)
+}
+
+// findWorker fills in what a resumed transaction does not carry along.
+func (s *Sequencer) findWorker(ctx context.Context, h *held) error {
+	if h.worker.URL != "" && h.worker.AccountID == h.t.Sender {
+		return nil
+	}
+	sender, err := s.Senders.Get(ctx, h.t.Sender)
+	if errors.Is(err, senders.ErrNotFound) {
+		// Its worker cannot be reached any more; the call will say so.
+		h.worker = dispatcher.Worker{AccountID: h.t.Sender}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	h.worker = dispatcher.Worker{AccountID: sender.AccountID, URL: sender.WorkerURL}
+	h.next = sender.Nonce
+	return nil
+}
+
+// make has the worker prove and sign the planned attempt, and sends it.
+func (s *Sequencer) make(ctx context.Context, h *held, d dispatcher.Dispatcher) error {
+	h.asking = false
+	t := h.t
+	a := t.Last()
+	if h.worker.URL == "" {
+		return s.unreached(ctx, h, &stop{senders.Rested, s.Policy.RetryDelay, &queues.Error{
+			Code: codeUnreached, Message: "the sender is no longer registered"}})
+	}
+	if !s.live() {
+		return errNotLive
+	}
+	call, done := s.interruptible(ctx, h)
+	result, err := d.Prove(call, h.worker, s.call(t, a))
+	overtaken := call.Err() != nil
+	done()
+	if overtaken && ctx.Err() == nil && t.Open() {
+		if e, _ := s.judge(h, s.Chain.Chain()); e == Landed {
+			return nil // the next look at it finds the landing
+		}
+	}
+	if errors.Is(err, dispatcher.ErrLegacy) {
+		return s.makeLegacy(ctx, h, d)
+	}
+	if err != nil {
+		return s.workerFailed(ctx, h, err)
+	}
+	if result.Signed == nil {
+		return s.finished(ctx, h, result)
+	}
+	if err := s.checkSigned(result, t, a); err != nil {
+		return s.fail(ctx, h, Erred, &queues.Error{Code: dispatcher.CodeMismatch, Message: err.Error()})
+	}
+	if err := s.storeSigned(ctx, h, a, result, queues.PhaseDispatching); err != nil {
+		return err
+	}
+	return s.send(ctx, h, result.Signed, false)
+}
+
+// interruptible is the context of a worker call that ends as soon as an earlier
+// attempt of h is seen in a block.
+func (s *Sequencer) interruptible(ctx context.Context, h *held) (context.Context, func()) {
+	call, cancel := context.WithTimeout(ctx, s.Policy.DispatchTimeout)
+	s.mu.Lock()
+	h.interrupt = cancel
+	s.mu.Unlock()
+	return call, func() {
+		s.mu.Lock()
+		h.interrupt = nil
+		s.mu.Unlock()
+		cancel()
+	}
+}
+
+// makeLegacy calls a worker that sends by itself. From the moment the mark is
+// stored the attempt is open.
+func (s *Sequencer) makeLegacy(ctx context.Context, h *held, d dispatcher.Dispatcher) error {
+	t := h.t
+	a := t.Last()
+	a.Legacy, a.ValidUntil = true, 0
+	mark := queues.NewChange(t, queues.PhaseDispatching)
+	mark.SetAttempt(a)
+	mark.Confirm = true
+	if err := s.Store.Advance(ctx, mark); err != nil {
+		return err
+	}
+	if !s.live() {
+		return errNotLive
+	}
+	a.SentSlot = s.slot()
+	call, cancel := context.WithTimeout(ctx, s.Policy.DispatchTimeout)
+	result, err := d.Dispatch(call, h.worker, s.call(t, a))
+	cancel()
+	if err != nil {
+		return s.workerFailed(ctx, h, err)
+	}
+	if result.Hash == "" {
+		return s.finished(ctx, h, result)
+	}
+	a.Outcome, a.Data = queues.Sent, result.Data
+	if mina.ValidHash(result.Hash) {
+		a.Hash = result.Hash
+	} else {
+		a.Outcome = queues.Lost
+		a.Error = &queues.Error{Code: dispatcher.CodeMismatch, Message: "the worker's hash is not one of Mina: " + result.Hash}
+	}
+	err = s.apply(ctx, h, Accepted, func(c *queues.Change) {
+		c.SetAttempt(a)
+		c.MarkSubmitted()
+	})
+	if err != nil {
+		s.record(ctx, t.UID, a)
+	}
+	return err
+}
+
+// finished: the worker says that there is nothing to send.
+func (s *Sequencer) finished(ctx context.Context, h *held, r dispatcher.Result) error {
+	if r.Done == nil {
+		return s.fail(ctx, h, Erred, &queues.Error{Code: dispatcher.CodeMismatch, Message: "the worker answered neither a transaction nor that it is done"})
+	}
+	a := h.t.Last()
+	a.Data, a.EndedAt = r.Data, s.now()
+	if a.Legacy {
+		a.Outcome = queues.Refused // nothing was sent
+	}
+	return s.apply(ctx, h, Finished, func(c *queues.Change) {
+		c.SetAttempt(a)
+		c.SetDone(r.Done)
+	})
+}
+
+const codeUnreached = "WORKER_UNAVAILABLE"
+
+// workerFailed sorts out what a failed call of a worker means.
+func (s *Sequencer) workerFailed(ctx context.Context, h *held, err error) error {
+	var busy *dispatcher.BusyError
+	var unreached *dispatcher.UnreachedError
+	var worker *dispatcher.WorkerError
+	switch {
+	case errors.As(err, &busy):
+		return s.unreached(ctx, h, &stop{senders.Rested, max(busy.RetryAfter, time.Second),
+			&queues.Error{Code: codeUnreached, Message: err.Error()}})
+	case errors.As(err, &unreached):
+		return s.unreached(ctx, h, &stop{senders.Rested, s.workerRest(),
+			&queues.Error{Code: codeUnreached, Message: err.Error()}})
+	case errors.As(err, &worker):
+		e := &queues.Error{Code: worker.Code, Message: worker.Message, Exception: worker.Exception}
+		switch {
+		case h.t.Last().Legacy && !worker.NothingSent:
+			return s.lose(ctx, h, e)
+		case worker.Kind == dispatcher.Unresolvable:
+			return s.fail(ctx, h, Hopeless, e)
+		case worker.Kind == dispatcher.Unavailable:
+			return s.unreached(ctx, h, &stop{senders.Rested, s.workerRest(), e})
+		}
+		return s.fail(ctx, h, Erred, e)
+	case ctx.Err() != nil:
+		return ctx.Err() // shutting down: the next process asks for the same attempt
+	}
+	return s.lose(ctx, h, &queues.Error{Code: "LOST", Message: err.Error()})
+}
+
+// workerRest is how long a sender rests whose worker cannot be reached.
+func (s *Sequencer) workerRest() time.Duration { return min(s.Policy.RetryDelay, 30*time.Second) }
+
+// close ends the latest attempt if nothing of it can be out.
+func (s *Sequencer) close(t *queues.Transaction, e *queues.Error) *queues.Attempt {
+	a := t.Last()
+	if a == nil || !a.EndedAt.IsZero() {
+		return nil
+	}
+	if a.Legacy {
+		a.Outcome = queues.Refused
+	}
+	a.Error, a.EndedAt = e, s.now()
+	return a
+}
+
+// fail ends the latest attempt, of which nothing is out, with an error.
+func (s *Sequencer) fail(ctx context.Context, h *held, event Event, e *queues.Error) error {
+	a := s.close(h.t, e)
+	return s.apply(ctx, h, event, func(c *queues.Change) {
+		c.SetError(e)
+		if a != nil {
+			c.SetAttempt(a)
+		}
+	})
+}
+
+// unreached lets the transaction go back to its queue and the sender rest.
+func (s *Sequencer) unreached(ctx context.Context, h *held, st *stop) error {
+	a := s.close(h.t, st.err)
+	s.mu.Lock()
+	delete(s.greeted, h.t.Sender)
+	s.mu.Unlock()
+	return s.apply(ctx, h, Unreached, func(c *queues.Change) {
+		c.SetError(st.err)
+		c.Rest, c.Reason = st.rest, string(st.why)
+		if a != nil {
+			c.SetAttempt(a)
+		}
+	})
+}
+
+// lose notes that nobody knows what became of a call. A two-phase worker is
+// asked again; a legacy one may have sent.
+func (s *Sequencer) lose(ctx context.Context, h *held, e *queues.Error) error {
+	a := h.t.Last()
+	a.Error = e
+	if a.Legacy {
+		a.Outcome = queues.Lost
+	} else if h.t.Losses+1 >= maxLosses {
+		a.EndedAt = s.now()
+	}
+	h.asking = true
+	return s.apply(ctx, h, Lost, func(c *queues.Change) {
+		c.SetAttempt(a)
+		c.SetError(e)
+		if a.Legacy {
+			c.MarkSubmitted()
+		}
+	})
+}

@@ -1,0 +1,359 @@
+package sequencer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mina-sequencer/mina"
+	"mina-sequencer/queues"
+)
+
+// What happens next to a transaction, as an Explanation names it.
+const (
+	StepBind      = "BIND"       // a free sender is bound to its queue
+	StepAskWorker = "ASK_WORKER" // an attempt is planned, and its worker asked to prove and sign
+	StepSend      = "SEND"       // the signed bytes are given to the nodes
+	StepWatch     = "WATCH"      // the chain is asked again
+	StepSendAgain = "SEND_AGAIN" // the same bytes are sent again
+	StepRaiseFee  = "RAISE_FEE"  // another attempt at the same nonce that pays more
+	StepWeigh     = "WEIGH"      // it is decided whether there is another try
+	StepRetry     = "RETRY"      // another try
+	StepFinish    = "FINISH"     // it becomes DONE
+	StepEnd       = "END"        // it becomes FAILED or UNRESOLVED
+	StepFinal     = "FINAL"      // it is watched no longer
+	StepRemove    = "REMOVE"     // its record is removed
+	StepTell      = "TELL"       // its worker is told how it ended
+	StepResume    = "RESUME"     // for a person: resume the queue
+	StepDecide    = "DECIDE"     // for a person: retry or delete it
+	StepResolve   = "RESOLVE"    // for a person: say what became of its attempt
+	StepNone      = "NONE"
+)
+
+// said is what is said of one phase.
+type said struct {
+	summary string
+	wait    queues.Wait
+	next    queues.Step
+}
+
+// Explain says where a transaction stands and what happens next. It is a pure
+// function: it asks nobody and decides nothing.
+func Explain(s Scene) queues.Explanation {
+	var d said
+	switch s.Txn.Phase {
+	case queues.PhaseWaiting:
+		d = s.waiting()
+	case queues.PhaseDispatching:
+		d = s.dispatching()
+	case queues.PhaseSent, queues.PhaseWatching:
+		d = s.watching()
+	case queues.PhaseFailing:
+		d = said{"Its last try failed" + because(s.Txn.Error) + "; whether there is another one is being decided.",
+			queues.Wait{Code: queues.WaitNothing}, queues.Step{Action: StepWeigh, At: s.Now}}
+	case queues.PhaseDelayed:
+		d = s.delayed()
+	case queues.PhaseDone:
+		d = s.done()
+	default:
+		d = s.ended()
+	}
+	return queues.Explanation{
+		State: s.Txn.State(), Since: s.Txn.ChangedAt, Summary: d.summary, Wait: d.wait, Next: d.next, Attempts: s.attempts(),
+	}
+}
+
+func (s *Scene) waiting() said {
+	bound := s.First != nil && s.First.Phase.Bound()
+	place := s.Standing.Ahead + 1
+	if bound {
+		place++
+	}
+	if place == 1 || s.First == nil {
+		return s.head("First in its queue")
+	}
+	first := "waits for its next try"
+	switch s.First.Phase {
+	case queues.PhaseWaiting:
+		first = "is not bound yet: " + lower(s.head("").summary)
+	case queues.PhaseDispatching:
+		first = "is with its worker."
+	case queues.PhaseSent, queues.PhaseWatching:
+		first = "waits for a block."
+	default:
+		first += "."
+	}
+	code := queues.Wait{Code: queues.WaitQueueHead, Detail: fmt.Sprintf("%d before it", place-1)}
+	who := "the first"
+	if place == 2 {
+		who = "the one before"
+	}
+	return said{fmt.Sprintf("%s in its queue; %s (%s) %s", ordinal(place), who, s.First.UID, first), code, queues.Step{Action: StepBind}}
+}
+
+// head says why the first of a queue is not bound. who begins the sentence.
+func (s *Scene) head(who string) said {
+	say := func(text string, code queues.WaitCode, detail string, until time.Time, next queues.Step) said {
+		if who != "" {
+			text = who + "; " + lower(text)
+		}
+		return said{text, queues.Wait{Code: code, Until: until, Detail: detail}, next}
+	}
+	bind := queues.Step{Action: StepBind}
+	typ := s.Txn.Type
+	if s.Txn.UID != s.Standing.First && s.First != nil {
+		typ = s.First.Type
+	}
+	fresh := !s.Chain.At.IsZero() && s.Now.Sub(s.Chain.At) <= 2*s.Policy.InclusionInterval
+	switch {
+	case s.Queue != nil && s.Queue.Paused != "":
+		return say("The queue is paused: "+short(s.Queue.Paused)+".", queues.WaitPaused, short(s.Queue.Paused), time.Time{}, queues.Step{Action: StepResume})
+	case s.Standing.Holder != "":
+		return say("The worker has not yet answered the callback of the one before ("+s.Standing.Holder+").", queues.WaitCallback,
+			"callback of "+s.Standing.Holder, s.Standing.Hold, queues.Step{Action: StepBind, At: s.Standing.Hold})
+	case !s.Dispatched && s.Txn.Type == typ:
+		return say("This process does not dispatch "+typ+"; one that does has to run.", queues.WaitProcess, "type "+typ, time.Time{}, bind)
+	case fresh && !s.Chain.Quorum:
+		return say("Too few Mina nodes are synced to start anything.", queues.WaitNodes, fmt.Sprintf("%d synced", s.Chain.Synced), time.Time{}, bind)
+	}
+	var busy, out int
+	var back time.Time
+	for _, p := range s.Pool {
+		switch {
+		case p.Available() && p.Queue == "":
+			return say("A sender is free and is bound to it now.", queues.WaitNothing, "", time.Time{}, queues.Step{Action: StepBind, At: s.Now})
+		case p.Queue != "":
+			busy++
+		default:
+			out++
+			if !p.Until.IsZero() && (back.IsZero() || p.Until.Before(back)) {
+				back = p.Until
+			}
+		}
+	}
+	detail := fmt.Sprintf("%d bound to other queues, %d out of use", busy, out)
+	if busy > 0 {
+		back = time.Time{} // one of those may come back sooner
+	}
+	text := "No sender is free: " + detail + "."
+	if busy+out == 0 {
+		detail = "none is registered"
+		text = "No sender is registered."
+	}
+	return say(text, queues.WaitFreeSender, detail, back, bind)
+}
+
+func (s *Scene) dispatching() said {
+	t, a := s.Txn, s.Txn.Last()
+	switch {
+	case a == nil || !a.EndedAt.IsZero() || a.Outcome == queues.Lost:
+		if !s.Chain.At.IsZero() && !s.Chain.Quorum {
+			return said{"Its sender is bound; the attempt is planned when enough Mina nodes are synced.",
+				queues.Wait{Code: queues.WaitNodes, Detail: fmt.Sprintf("%d synced", s.Chain.Synced)}, queues.Step{Action: StepAskWorker}}
+		}
+		return said{"Its sender is bound; attempt " + fmt.Sprint(len(t.Attempts)+1) + " is being planned.",
+			queues.Wait{Code: queues.WaitNothing}, queues.Step{Action: StepAskWorker, At: s.Now}}
+	case a.Outcome == queues.Prepared:
+		does, next := "is proving and signing", StepSend
+		if a.Legacy {
+			does, next = "proves and sends by itself", StepWatch
+		}
+		detail := ""
+		if t.Losses > 0 {
+			detail = fmt.Sprintf("asked %s in vain", times(t.Losses))
+		}
+		return said{fmt.Sprintf("The worker of %s %s attempt %d.", a.Sender, does, a.Number),
+			queues.Wait{Code: queues.WaitWorker, Until: a.StartedAt.Add(time.Duration(t.Losses+1) * s.Policy.DispatchTimeout), Detail: detail},
+			queues.Step{Action: next}}
+	}
+	return said{fmt.Sprintf("Attempt %d is signed and being sent to the Mina nodes.", a.Number),
+		queues.Wait{Code: queues.WaitSending}, queues.Step{Action: StepSend, At: s.Now}}
+}
+
+func (s *Scene) watching() said {
+	t, g, p := s.Txn, s.Sighting, s.Policy
+	tail := ""
+	last := t.CancelRequested || t.Ending != ""
+	again := StepRetry
+	if last {
+		again = StepEnd
+		tail = " No further attempt is made" + map[bool]string{true: ": a cancel was asked for.", false: "."}[t.CancelRequested]
+	}
+	soon := s.Now.Add(p.InclusionInterval)
+	settle := func(what string) said {
+		return said{fmt.Sprintf("%s; that counts when it stands %d blocks deep, now %d.%s", what, p.SettleDepth, g.Depth, tail),
+			queues.Wait{Code: queues.WaitSettlement, Detail: depth(g, p.SettleDepth)}, queues.Step{Action: again}}
+	}
+	switch g.Fate {
+	case mina.Included:
+		return said{fmt.Sprintf("In block %d, %s.", g.Height, depth(g, p.Confirmations)),
+			queues.Wait{Code: queues.WaitConfirmations, Detail: depth(g, p.Confirmations)}, queues.Step{Action: StepFinish}}
+	case mina.Failed:
+		class, code := mina.ClassifyFailures(g.Failures)
+		if class == mina.Permanent {
+			again = StepEnd
+		}
+		return settle(fmt.Sprintf("It failed in block %d (%s)", g.Height, short(code)))
+	case mina.Displaced:
+		return settle("Its nonce was spent by a command that is not ours")
+	case mina.Expired:
+		return settle("Its attempt has expired")
+	}
+	until, wait := s.lastSlot(), queues.WaitBlock
+	if last {
+		wait = queues.WaitExpiry
+	}
+	say := func(text, detail, next string, at time.Time) said {
+		return said{text + tail, queues.Wait{Code: wait, Until: until, Detail: detail}, queues.Step{Action: next, At: at}}
+	}
+	legacy := isLegacy(t)
+	switch {
+	case g.Fate == mina.Pooled && (legacy || last):
+		return say("In "+pools(g)+", waiting for a block.", pools(g), StepWatch, soon)
+	case g.Fate == mina.Pooled:
+		next, at := StepRaiseFee, s.slot(firstSlot(t)+p.BumpAfter)
+		if atCap(t, p) {
+			next, at = StepSendAgain, time.Time{}
+		}
+		return say("In "+pools(g)+", waiting for a block.", pools(g), next, at)
+	case g.Fate == mina.Absent && legacy:
+		return say("Its worker may have sent it, and no node shows it. If that stays so, a person has to settle it.",
+			"in no pool and no block", StepResolve, t.Last().StartedAt.Add(2*p.DispatchTimeout))
+	case g.Fate == mina.Absent && last:
+		return say("It was sent, and no node shows it; it may still land.", "in no pool and no block", StepEnd, until)
+	case g.Fate == mina.Absent:
+		return say("It was sent, and no node shows it; the same bytes are sent again.", "in no pool and no block", StepSendAgain, time.Time{})
+	case !s.Asked:
+		return say("It was sent and waits for a block. The process that watches it knows more.", "as last stored", StepWatch, time.Time{})
+	case !s.Chain.Quorum:
+		wait, until = queues.WaitNodes, time.Time{}
+		return say("It was sent; too few Mina nodes are synced to say what became of it.", fmt.Sprintf("%d synced", s.Chain.Synced), StepWatch, soon)
+	}
+	return say("It was sent; the nodes do not agree yet on what became of it.", "no agreement yet", StepWatch, soon)
+}
+
+func (s *Scene) delayed() said {
+	t := s.Txn
+	text := "Its last try failed" + because(t.Error) + "."
+	if t.Uncounted {
+		text = "Its worker could not be reached" + because(t.Error) + "."
+	}
+	if t.Open() {
+		text += " An earlier attempt may still land."
+	}
+	return said{text + " " + upper(retries(t.Retries)) + " used.",
+		queues.Wait{Code: queues.WaitRetryDelay, Until: t.DueAt}, queues.Step{Action: StepRetry, At: t.DueAt}}
+}
+
+func (s *Scene) done() said {
+	t, a := s.Txn, s.Txn.Attempt(s.Txn.Landed)
+	told := func(d said) said {
+		if t.Callback != "" {
+			d.summary += fmt.Sprintf(" Its worker has not yet answered the callback, told %s.", times(t.CallbackTries))
+			if d.wait.Code == queues.WaitNothing {
+				d.wait, d.next = queues.Wait{Code: queues.WaitCallback}, queues.Step{Action: StepTell}
+			}
+		}
+		return d
+	}
+	in := ", as a person said"
+	if a != nil && a.Height > 0 {
+		in = fmt.Sprintf(" in block %d", a.Height)
+	}
+	remove := queues.Step{Action: StepRemove, At: t.FinalAt.Add(s.Policy.Retention)}
+	switch {
+	case t.Reopened:
+		return told(said{fmt.Sprintf("It was DONE, and block %d is no longer on the chain; the same bytes are sent again until it lands or cannot.", a.Height),
+			queues.Wait{Code: queues.WaitBlock, Detail: "its block was orphaned"}, queues.Step{Action: StepSendAgain}})
+	case a == nil && t.FinalAt.IsZero():
+		return told(said{"It is DONE.", queues.Wait{Code: queues.WaitNothing}, queues.Step{Action: StepNone}})
+	case a == nil:
+		return told(said{"Its worker finished it without a block.", queues.Wait{Code: queues.WaitNothing}, remove})
+	case t.FinalAt.IsZero():
+		return told(said{fmt.Sprintf("It took effect%s, and is watched until that is %d blocks deep.", in, s.Policy.Finality),
+			queues.Wait{Code: queues.WaitFinality, Detail: depth(s.Sighting, s.Policy.Finality)}, queues.Step{Action: StepFinal}})
+	}
+	return told(said{"It took effect" + in + ", for good.", queues.Wait{Code: queues.WaitNothing}, remove})
+}
+
+// ended speaks of FAILED and UNRESOLVED.
+func (s *Scene) ended() said {
+	t := s.Txn
+	code := ""
+	if t.Error != nil {
+		code = t.Error.Code
+	}
+	d := said{"All tries are used up" + because(t.Error) + ".", queues.Wait{Code: queues.WaitNothing, Detail: "a person may retry it"}, queues.Step{Action: StepNone}}
+	switch {
+	case code == CodeCancelled:
+		d.summary = "It was cancelled before it took effect."
+	case t.Phase == queues.PhaseUnresolved && t.Open():
+		return said{"Nobody knows what became of its attempt" + because(t.Error) + ". Look for it, and say by resolve whether it landed.",
+			queues.Wait{Code: queues.WaitPerson, Detail: "what became of attempt " + fmt.Sprint(firstOpen(t).Number)}, queues.Step{Action: StepResolve}}
+	case t.Phase == queues.PhaseUnresolved:
+		d = said{"No retry can mend it" + because(t.Error) + ".", queues.Wait{Code: queues.WaitPerson, Detail: "mend the cause and retry it, or delete it"}, queues.Step{Action: StepDecide}}
+	}
+	if t.Open() {
+		d.wait = queues.Wait{Code: queues.WaitExpiry, Until: s.lastSlot()}
+		d.summary += " An attempt may still land."
+		d.next = queues.Step{Action: StepWatch}
+	}
+	if t.Callback != "" {
+		d.summary += fmt.Sprintf(" Its worker has not yet answered the callback, told %s.", times(t.CallbackTries))
+	}
+	return d
+}
+
+// attempts joins what is stored of each attempt with what the chain says now.
+func (s *Scene) attempts() []queues.Seen {
+	out := make([]queues.Seen, len(s.Txn.Attempts))
+	for i, a := range s.Txn.Attempts {
+		v := queues.Seen{Attempt: a, Open: a.Open(), Place: "unknown"}
+		g := s.Sighting
+		its := g.Hash != "" && (a.Hash == g.Hash || a.NodeHash == g.Hash)
+		switch {
+		case its && (g.Fate == mina.Included || g.Fate == mina.Failed):
+			v.Place, v.Agreed, v.Depth, v.Height, v.StateHash = "block", g.Agreed, g.Depth, g.Height, g.StateHash
+			v.Detail = fmt.Sprintf("%s in block %d, %d deep", map[mina.Fate]string{mina.Included: "succeeded", mina.Failed: "failed"}[g.Fate], g.Height, g.Depth)
+		case its && g.Fate == mina.Pooled && v.Open:
+			v.Place, v.Agreed, v.Detail = "pool", g.Agreed, "in "+pools(g)
+		case a.Outcome == queues.Included && a.Height == 0:
+			v.Place, v.Detail = "block", "succeeded, as a person said"
+		case a.Outcome == queues.Included, a.Outcome == queues.FailedIn:
+			v.Place, v.Depth = "block", a.Confirmations
+			v.Detail = fmt.Sprintf("%s in block %d, %d deep when last stored", map[bool]string{true: "succeeded", false: "failed"}[a.Outcome == queues.Included], a.Height, a.Confirmations)
+		case a.Outcome == queues.Prepared && v.Open:
+			v.Detail = "its worker proves and sends by itself"
+		case a.Outcome == queues.Prepared && a.EndedAt.IsZero():
+			v.Place, v.Detail = "nowhere", "its worker has it"
+		case !v.Open:
+			v.Place = "nowhere"
+			v.Detail = map[queues.Outcome]string{
+				queues.Prepared: "never sent", queues.Refused: "refused by every node", queues.Expired: "expired unspent",
+				queues.Replaced: "its nonce was spent by another command",
+			}[a.Outcome]
+		case g.Fate == mina.Absent && s.Asked:
+			v.Place, v.Agreed, v.Detail = "nowhere", g.Agreed, "in no pool and no block, and may still land"
+		default:
+			v.Detail = "sent, and may land"
+		}
+		if a.Error != nil {
+			v.Detail = strings.TrimPrefix(v.Detail+": "+short(a.Error.Error()), ": ")
+		}
+		out[i] = v
+	}
+	return out
+}
+
+func firstSlot(t *queues.Transaction) uint32 {
+	var since uint32
+	for i := range t.Attempts {
+		since = max(since, t.Attempts[i].SentSlot, t.Attempts[i].Slot)
+	}
+	return since
+}
+
+func atCap(t *queues.Transaction, p Policy) bool {
+	return slices.ContainsFunc(t.Attempts, func(a queues.Attempt) bool { return a.Open() && a.Fee >= p.FeeMax })
+}

@@ -1,0 +1,310 @@
+package sequencer_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
+	"mina-sequencer/senders"
+	"mina-sequencer/sequencer"
+)
+
+// A web is a network of HTTP servers without sockets, so that the whole service
+// runs in one synctest bubble: a host name leads to a handler.
+type web struct {
+	mu    sync.Mutex
+	hosts map[string]*pipeListener
+	down  map[string]bool
+}
+
+type pipeListener struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+func (l *pipeListener) Close() error   { l.once.Do(func() { close(l.done) }); return nil }
+func (l *pipeListener) Addr() net.Addr { return &net.IPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+
+func newWeb() *web { return &web{hosts: map[string]*pipeListener{}, down: map[string]bool{}} }
+
+// serve serves a handler at http://host until the test ends.
+func (w *web) serve(tb testing.TB, host string, handler http.Handler) {
+	l := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
+	w.mu.Lock()
+	w.hosts[host+":80"] = l
+	w.mu.Unlock()
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = server.Serve(l) }()
+	tb.Cleanup(func() { _ = server.Close(); <-ended })
+}
+
+// unplug makes a host unreachable, or reachable again.
+func (w *web) unplug(host string, down bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.down[host+":80"] = down
+}
+
+func (w *web) dial(ctx context.Context, _, addr string) (net.Conn, error) {
+	w.mu.Lock()
+	l, down := w.hosts[addr], w.down[addr]
+	w.mu.Unlock()
+	if l == nil || down {
+		return nil, fmt.Errorf("dial %s: connection refused", addr)
+	}
+	client, server := net.Pipe()
+	select {
+	case l.conns <- server:
+		return client, nil
+	case <-l.done:
+		return nil, fmt.Errorf("dial %s: connection refused", addr)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// A world is everything around the sequencers: Redis, a Mina node, workers.
+type world struct {
+	testing.TB
+	web      *web
+	redis    *redistest.Embedded
+	net      *devnet.Network
+	workers  map[string]*devworker.Worker
+	store    *queues.Store
+	pool     *senders.Pool
+	policy   sequencer.Policy
+	patience time.Duration // of a call to a node; 0 is the client's own
+	log      *slog.Logger
+	ctx      context.Context
+	observe  func(sequencer.Situation, sequencer.Event, sequencer.Decision, bool)
+}
+
+const slot = 3 * time.Minute // as on Mina before the Mesa fork
+
+func testPolicy() sequencer.Policy {
+	return sequencer.Policy{
+		CycleInterval: 5 * time.Second, InclusionInterval: 10 * time.Second, DispatchTimeout: 10 * time.Minute,
+		CallbackWait: 2 * time.Minute, MaxRetries: 3, RetryDelay: time.Minute, RetryDelayMax: 10 * time.Minute,
+		Confirmations: 1, SettleDepth: 5, Finality: 8, Fee: 100_000_000, FeeMax: 5_000_000_000, FeeBump: 1.5,
+		BumpAfter: 5, ValidSlots: 40, UnresolvedLimit: 3, ClaimTTL: 15 * time.Second, Retention: 168 * time.Hour,
+		ShutdownTimeout: 30 * time.Second,
+	}
+}
+
+// newWorld builds a world with its chain running.
+func newWorld(tb testing.TB, c devnet.Config) *world {
+	tb.Helper()
+	return newWorldWith(tb, c, testPolicy())
+}
+
+func newWorldWith(tb testing.TB, c devnet.Config, policy sequencer.Policy) *world {
+	tb.Helper()
+	w := &world{
+		TB: tb, web: newWeb(), redis: redistest.Mini(tb), workers: map[string]*devworker.Worker{},
+		policy: policy, log: slog.New(slog.DiscardHandler), ctx: tb.Context(),
+	}
+	if os.Getenv("VERBOSE") != "" {
+		w.log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	if c.SlotTime == 0 {
+		c.SlotTime = slot
+	}
+	c.FundAll = true
+	network, err := devnet.New(c)
+	w.ok(err)
+	w.net = network
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = network.Run(ctx) }()
+	tb.Cleanup(func() { stop(); <-done })
+	for i := range network.Nodes() {
+		w.web.serve(tb, fmt.Sprintf("node%d", i), network.Node(i))
+	}
+	w.store, w.pool = w.open(w.redis.Client)
+	return w
+}
+
+func (w *world) ok(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) open(client *redis.Client) (*queues.Store, *senders.Pool) {
+	store, err := queues.Open(client, queues.Options{
+		Namespace: "test", Retention: w.policy.Retention, UnresolvedLimit: w.policy.UnresolvedLimit, Log: w.log})
+	w.ok(err)
+	return store, senders.New(store, client)
+}
+
+// node is a client of the ith node.
+func (w *world) node(i int) *mina.Node { return w.nodeBy(i, w.web.dial) }
+
+func (w *world) nodeBy(i int, dial func(context.Context, string, string) (net.Conn, error)) *mina.Node {
+	return mina.NewNode(fmt.Sprintf("http://node%d/graphql", i), mina.NodeOptions{
+		Timeout: w.patience,
+		Client:  &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}})
+}
+
+// worker adds a sender with a simulated worker and returns both.
+func (w *world) worker(n uint64, o devworker.Options) (string, *devworker.Worker) {
+	w.Helper()
+	o.Account = devnet.Key(n)
+	if o.Legacy && o.Send == nil {
+		o.Send = w.node(0).Send
+	}
+	worker := devworker.New(o)
+	host := fmt.Sprintf("worker%d", n)
+	w.web.serve(w, host, worker)
+	w.workers[o.Account] = worker
+	w.ok(w.pool.Register(w.ctx, o.Account, "http://"+host))
+	return o.Account, worker
+}
+
+// A process is one running sequencer.
+type process struct {
+	*sequencer.Sequencer
+	stop func()
+	kill func()
+	done chan struct{}
+	cut  *atomic.Bool // its network is gone
+}
+
+// Links are how a process reaches the world, and what is told of its end.
+type links struct {
+	dial  func(ctx context.Context, network, addr string) (net.Conn, error)
+	redis *redis.Client
+	ended func(error)
+}
+
+// start runs a sequencer until the test ends, stop or kill.
+func (w *world) start() *process {
+	w.Helper()
+	return w.launch(links{dial: w.web.dial, redis: w.redis.NewClient(), ended: func(err error) {
+		if err != nil {
+			w.Errorf("run: %v", err)
+		}
+	}})
+}
+
+// launch starts a sequencer that reaches the world over the links given.
+func (w *world) launch(l links) *process {
+	w.Helper()
+	p := &process{done: make(chan struct{}), cut: new(atomic.Bool)}
+	p.Sequencer = w.sequencer(links{redis: l.redis, dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if p.cut.Load() {
+			return nil, errors.New("this process is dead")
+		}
+		return l.dial(ctx, network, addr)
+	}})
+	ctx, cancel := context.WithCancel(context.Background())
+	p.stop = func() { cancel(); <-p.done }
+	p.kill = func() {
+		p.cut.Store(true)
+		_ = l.redis.Close()
+		cancel()
+	}
+	go func() {
+		defer close(p.done)
+		l.ended(p.Run(ctx))
+	}()
+	w.Cleanup(p.stop)
+	return p
+}
+
+// sequencer builds one that is not running.
+func (w *world) sequencer(l links) *sequencer.Sequencer {
+	w.Helper()
+	client := dispatcher.NewClient(dispatcher.ClientOptions{Dial: l.dial, Timeout: w.policy.DispatchTimeout})
+	types := new(dispatcher.Registry)
+	w.ok(types.Register(dispatcher.NewRemote(client, "MINT", nil), dispatcher.NewRemote(client, "BURN", nil)))
+	var nodes []*mina.Node
+	for i := range w.net.Nodes() {
+		nodes = append(nodes, w.nodeBy(i, l.dial))
+	}
+	store, pool := w.open(l.redis)
+	return sequencer.New(sequencer.Options{
+		Store: store, Senders: pool, Types: types, Namespace: "test", Policy: w.policy, Log: w.log, Observe: w.observe,
+		Chain: mina.NewTracker(mina.TrackerOptions{Nodes: nodes, Depth: max(w.policy.SettleDepth, w.policy.Finality)}),
+		Health: func(ctx context.Context, worker dispatcher.Worker) error {
+			_, err := client.Health(ctx, worker)
+			return err
+		},
+	})
+}
+
+func (w *world) post(queue, uid string) {
+	w.Helper()
+	w.ok(w.store.Enqueue(w.ctx, queues.Item{UID: uid, Queue: queue, Type: "MINT", Data: json.RawMessage(`{"n":1}`)}).Err)
+}
+
+func (w *world) get(uid string) *queues.Transaction {
+	w.Helper()
+	t, err := w.store.Get(w.ctx, uid)
+	w.ok(err)
+	return t
+}
+
+// await waits until a transaction has a state, at most limit of simulated time.
+func (w *world) await(uid string, state queues.State, limit time.Duration) *queues.Transaction {
+	w.Helper()
+	return w.awaitTxn(uid, string(state), limit, func(t *queues.Transaction) bool { return t.State() == state })
+}
+
+func (w *world) awaitTxn(uid, what string, limit time.Duration, until func(*queues.Transaction) bool) *queues.Transaction {
+	w.Helper()
+	tick := time.NewTicker(5 * time.Second)
+	defer tick.Stop()
+	for end := time.Now().Add(limit); time.Now().Before(end); <-tick.C {
+		if t := w.get(uid); until(t) {
+			return t
+		}
+	}
+	t := w.get(uid)
+	b, _ := json.MarshalIndent(t, "", "  ")
+	w.Fatalf("%s is %s after %v, not %s\n%s", uid, t.Phase, limit, what, b)
+	return nil
+}
+
+// effects lists the uids of what took effect on the chain, in order.
+func (w *world) effects(uids ...string) []string {
+	names := map[string]string{}
+	for _, uid := range uids {
+		names[sequencer.Memo("test", uid)] = uid
+	}
+	var out []string
+	for _, e := range w.net.Effects() {
+		if uid := names[e.Memo]; uid != "" && e.OK {
+			out = append(out, uid)
+		}
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+package sequencer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mina-sequencer/mina"
+	"mina-sequencer/queues"
+)
+
+// person applies a change that a person asked for: the machine decides on what
+// is stored now, and decides anew if it has changed meanwhile.
+func (s *Sequencer) person(ctx context.Context, uid string, e Event, refuse error, more func(*queues.Change, *queues.Transaction)) (*queues.Transaction, Decision, error) {
+	for {
+		t, err := s.Store.Get(ctx, uid)
+		if err != nil {
+			return nil, Decision{}, err
+		}
+		h := &held{t: t}
+		sit, err := s.situation(ctx, h, e)
+		if err != nil {
+			return nil, Decision{}, err
+		}
+		d, ok := s.next(sit, e)
+		if !ok {
+			if t.Phase.Final() && t.Open() {
+				refuse = queues.ErrMightStillLand
+			}
+			return nil, Decision{}, fmt.Errorf("transaction %s is %s: %w", uid, t.State(), refuse)
+		}
+		err = s.advance(ctx, h, e, d, func(c *queues.Change) {
+			c.Person = true
+			if more != nil {
+				more(c, t)
+			}
+		})
+		if errors.Is(err, queues.ErrStale) {
+			continue
+		}
+		if err != nil {
+			return nil, Decision{}, err
+		}
+		s.refresh(uid)
+		t, err = s.Store.Get(ctx, uid)
+		return t, d, err
+	}
+}
+
+// refresh makes the step of a held transaction read what a person has changed.
+func (s *Sequencer) refresh(uid string) {
+	s.mu.Lock()
+	h, work := s.held[uid], s.work
+	if h != nil {
+		h.stale = true
+	}
+	s.mu.Unlock()
+	if h != nil && work != nil {
+		s.kick(work, h)
+	}
+}
+
+// Retry puts a FAILED or UNRESOLVED transaction back to its old place in the
+// queue, with fresh retries. Errors: queues.ErrNotRetryable,
+// queues.ErrMightStillLand, queues.ErrNotFound, queues.ErrUnavailable.
+func (s *Sequencer) Retry(ctx context.Context, uid string) (*queues.Transaction, error) {
+	t, _, err := s.person(ctx, uid, RetryAsked, queues.ErrNotRetryable, func(c *queues.Change, _ *queues.Transaction) {
+		c.ClearEnd()
+		c.SetRetries(0)
+	})
+	return t, err
+}
+
+// Cancel takes a transaction back. If an attempt might still land, pending is
+// true: no further attempt is made, and what becomes of this one decides.
+// Errors: queues.ErrNotCancellable, queues.ErrNotFound, queues.ErrUnavailable.
+func (s *Sequencer) Cancel(ctx context.Context, uid string) (t *queues.Transaction, pending bool, err error) {
+	t, d, err := s.person(ctx, uid, Cancelled, queues.ErrNotCancellable, nil)
+	return t, d.Do == FlagCancel, err
+}
+
+// Resolve settles an attempt whose outcome nobody could find out: it landed,
+// with this hash, or nothing of it will ever land. What the chain contradicts
+// is refused. Errors: queues.ErrContradicted, queues.ErrNotRetryable if nothing
+// is open, queues.ErrNotFound, queues.ErrUnavailable.
+func (s *Sequencer) Resolve(ctx context.Context, uid string, landed bool, hash string) (*queues.Transaction, error) {
+	t, err := s.Store.Get(ctx, uid)
+	if err != nil {
+		return nil, err
+	}
+	open := firstOpen(t)
+	if open == nil || t.Phase != queues.PhaseUnresolved && t.Phase != queues.PhaseWatching {
+		return nil, fmt.Errorf("transaction %s is %s and has no attempt of unknown outcome: %w", uid, t.State(), queues.ErrNotRetryable)
+	}
+	if err := s.contradicted(ctx, t, landed, hash); err != nil {
+		return nil, err
+	}
+	sender := open.Sender
+	if landed {
+		t, _, err = s.person(ctx, uid, Landed, queues.ErrNotRetryable, func(c *queues.Change, t *queues.Transaction) {
+			a := s.attemptOf(t, mina.Sighting{Hash: hash})
+			if a == nil {
+				return
+			}
+			a.Outcome, a.EndedAt = queues.Included, s.now()
+			if a.Hash != hash {
+				a.NodeHash = hash
+			}
+			c.SetAttempt(a)
+			c.SetLanded(a.Number)
+			c.SetDone([]byte(fmt.Sprintf(`{"blockHeight":null,"stateHash":null,"hash":%q}`, hash)))
+			c.ForgetNonce()
+			c.DropSigned()
+		})
+	} else {
+		event := DeadSaid
+		if t.Phase == queues.PhaseWatching {
+			event = Died
+		}
+		t, _, err = s.person(ctx, uid, event, queues.ErrNotRetryable, func(c *queues.Change, t *queues.Transaction) {
+			for i := range t.Attempts {
+				if a := &t.Attempts[i]; a.Open() {
+					a.Outcome, a.EndedAt = queues.Expired, s.now()
+					c.SetAttempt(a)
+				}
+			}
+			c.ForgetNonce()
+			c.DropSigned()
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, s.freeSender(ctx, sender)
+}
+
+// contradicted asks the chain about what a person says.
+func (s *Sequencer) contradicted(ctx context.Context, t *queues.Transaction, landed bool, hash string) error {
+	h := &held{t: t}
+	s.watch(h)
+	if landed {
+		// Look for the hash too, without believing that nothing else is ours.
+		id := "resolve:" + t.UID
+		a := firstOpen(t)
+		s.Chain.Watch(id, mina.Watch{Payer: a.Sender, Nonce: a.Nonce, Hashes: []string{hash}, Memo: Memo(s.Namespace, t.UID), Since: a.Slot})
+		defer s.Chain.Forget(id)
+		s.Chain.Poll(ctx)
+		switch g := s.Chain.Sighting(id); {
+		case g.Fate == mina.Failed:
+			return fmt.Errorf("%s failed in block %d: %w", hash, g.Height, queues.ErrContradicted)
+		case g.Fate == mina.Included && g.Hash != hash:
+			return fmt.Errorf("%s is in block %d instead: %w", g.Hash, g.Height, queues.ErrContradicted)
+		case g.Agreed && (g.Fate == mina.Absent || g.Fate == mina.Pooled || g.Fate == mina.Displaced || g.Fate == mina.Expired):
+			return fmt.Errorf("no block holds %s: %w", hash, queues.ErrContradicted)
+		}
+		return nil
+	}
+	s.Chain.Poll(ctx)
+	switch g := s.Chain.Sighting(t.UID); g.Fate {
+	case mina.Included, mina.Pooled:
+		return fmt.Errorf("%s is %s: %w", g.Hash, g.Fate, queues.ErrContradicted)
+	}
+	return nil
+}

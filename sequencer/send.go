@@ -1,0 +1,145 @@
+package sequencer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/mina"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+func (s *Sequencer) checkSigned(r dispatcher.Result, t *queues.Transaction, a *queues.Attempt) error {
+	return dispatcher.CheckSigned(r.Signed, a.Sender, s.call(t, a).Attempt, mina.DecodeMemo)
+}
+
+// storeSigned keeps the bytes before any of them leaves. From here on the
+// attempt is open.
+func (s *Sequencer) storeSigned(ctx context.Context, h *held, a *queues.Attempt, r dispatcher.Result, phase queues.Phase) error {
+	a.Outcome, a.Data = queues.Signed, r.Data
+	if mina.ValidHash(r.Hash) {
+		a.Hash = r.Hash
+	}
+	c := queues.NewChange(h.t, phase)
+	c.SetAttempt(a)
+	c.SetSigned(a.Number, r.Signed)
+	c.Confirm = true
+	err := s.Store.Advance(ctx, c)
+	if errors.Is(err, queues.ErrFenced) {
+		s.record(ctx, h.t.UID, a)
+	}
+	return err
+}
+
+// record keeps facts although the claim is lost: they may be what settles it.
+func (s *Sequencer) record(ctx context.Context, uid string, a *queues.Attempt) {
+	for try := 0; ctx.Err() == nil && try < 20; try++ {
+		err := s.Store.Record(ctx, uid, a.Number, queues.Facts{Hash: a.Hash, NodeHash: a.NodeHash, Data: a.Data})
+		if err == nil || !errors.Is(err, queues.ErrUnavailable) {
+			return
+		}
+		pause(ctx, try)
+	}
+	s.Log.Error("what a worker answered could not be stored", "txn", uid, "attempt", a.Number, "hash", a.KnownHash())
+}
+
+// confirm has the replicas that are asked for confirm what is stored, before
+// bytes leave whose own write may have failed to be confirmed.
+func (s *Sequencer) confirm(ctx context.Context, h *held) error {
+	if s.Store.Replicas == 0 {
+		return nil
+	}
+	c := queues.NewChange(h.t, h.t.Phase)
+	c.Confirm, c.Keep = true, !h.t.Phase.Bound()
+	return s.Store.Advance(ctx, c)
+}
+
+// send gives the signed bytes to the nodes and stores what they said. earlier
+// says that the same bytes may have been sent before: then a refusal proves
+// nothing, for a node also refuses what is in a block already.
+func (s *Sequencer) send(ctx context.Context, h *held, signed []byte, earlier bool) error {
+	t := h.t
+	a := t.Last()
+	if signed == nil {
+		number, stored, err := s.Store.Signed(ctx, t.UID)
+		switch {
+		case errors.Is(err, queues.ErrNotFound) || err == nil && number != a.Number:
+			// The chain alone can tell now.
+			return s.apply(ctx, h, Accepted, func(c *queues.Change) { c.MarkSubmitted() })
+		case err != nil:
+			return err
+		}
+		signed = stored
+	}
+	if earlier {
+		if err := s.confirm(ctx, h); err != nil {
+			return err
+		}
+	}
+	if !s.live() {
+		return errNotLive
+	}
+	r := s.Chain.Send(ctx, signed)
+	h.sentAt = time.Now()
+	if r.Refused && r.Err.Class != mina.Renonce && r.Err.Class != mina.Resend {
+		return s.refused(ctx, h, r.Err, earlier)
+	}
+	s.noteSend(a, r)
+	return s.apply(ctx, h, Accepted, func(c *queues.Change) {
+		c.SetAttempt(a)
+		if t.SubmittedAt.IsZero() {
+			c.MarkSubmitted()
+		}
+	})
+}
+
+func (s *Sequencer) noteSend(a *queues.Attempt, r mina.SendResult) {
+	if a.SentSlot == 0 {
+		a.SentSlot = s.slot()
+	}
+	switch {
+	case r.Accepted:
+		a.Outcome = queues.Sent
+		if a.NodeHash == "" {
+			a.NodeHash = r.Hash
+		}
+	case r.Err != nil:
+		// It may be on its way: only the chain can tell.
+		a.Error = &queues.Error{Code: r.Err.Code, Message: r.Err.Message}
+		if r.Err.Class == mina.Transport {
+			a.Outcome = queues.Lost
+		}
+	}
+}
+
+// refused: every node turned the bytes down. Fresh ones are then nowhere, and the
+// attempt is over. Of bytes that may have been sent earlier this is no proof: the
+// attempt stays open, and whatever follows it takes the same nonce.
+func (s *Sequencer) refused(ctx context.Context, h *held, e *mina.Error, earlier bool) error {
+	a := h.t.Last()
+	event, cause := Erred, &queues.Error{Code: e.Code, Message: e.Message}
+	if e.Class == mina.Permanent {
+		event = Hopeless
+	}
+	if e.Class == mina.Operator {
+		why := senders.Rested
+		switch e.Code {
+		case "Insufficient_funds", "Fee_payer_account_not_found":
+			why = senders.LowBalance
+		}
+		if err := s.Senders.Rest(ctx, a.Sender, stopRest, why); err != nil && !errors.Is(err, senders.ErrNotFound) {
+			return err
+		}
+	}
+	if !earlier {
+		a.Outcome = queues.Refused
+		return s.fail(ctx, h, event, cause)
+	}
+	a.Outcome, a.Error = queues.Lost, cause
+	return s.apply(ctx, h, event, func(c *queues.Change) {
+		c.SetError(cause)
+		c.SetAttempt(a)
+	})
+}

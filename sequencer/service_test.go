@@ -1,0 +1,77 @@
+package sequencer_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
+)
+
+// TestHappyWay: a posted transaction runs through queue, sender, worker and
+// chain and ends DONE, once, with its callback told.
+func TestHappyWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		account, worker := w.worker(1, devworker.Options{ProveTime: time.Minute})
+		w.start()
+		w.post("claim", "a")
+		done := w.await("a", queues.Done, time.Hour)
+		if got := w.effects("a"); len(got) != 1 {
+			t.Fatalf("effects: %v", got)
+		}
+		a := done.Attempts[0]
+		if len(done.Attempts) != 1 || a.Outcome != queues.Included || a.Sender != account || a.Fee != w.policy.Fee || done.Hash() == "" {
+			t.Errorf("attempt: %+v", a)
+		}
+		w.awaitTxn("a", "told", time.Minute, func(t *queues.Transaction) bool { return t.Callback == "" })
+		if told := worker.Told(); len(told) != 1 || told[0].Kind != devworker.OnSuccess {
+			t.Errorf("told: %+v", told)
+		}
+		w.awaitTxn("a", "final", 3*time.Hour, func(t *queues.Transaction) bool { return !t.FinalAt.IsZero() })
+	})
+}
+
+// TestOrderOverSenders: more queues than senders, all in order, each once.
+func TestOrderOverSenders(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{})
+		w.worker(1, devworker.Options{ProveTime: time.Minute})
+		w.worker(2, devworker.Options{ProveTime: 2 * time.Minute})
+		w.worker(3, devworker.Options{ProveTime: 30 * time.Second, Legacy: true})
+		w.start()
+		var uids []string
+		for i := range 20 {
+			uid := fmt.Sprintf("t%02d", i)
+			uids = append(uids, uid)
+			w.post(fmt.Sprintf("q%d", i%5), uid)
+		}
+		for _, uid := range uids {
+			w.await(uid, queues.Done, 10*time.Hour)
+		}
+	})
+}
+
+// TestLongProof: the time that a proof takes is no time in the pool.
+func TestLongProof(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		w.policy.DispatchTimeout = time.Hour
+		w.worker(1, devworker.Options{ProveTime: 30 * time.Minute})
+		w.start()
+		for _, uid := range []string{"first", "second"} {
+			w.post("claim", uid)
+			// Final: then nothing is watched, and nobody asks the chain during the next proof.
+			final := func(t *queues.Transaction) bool { return !t.FinalAt.IsZero() }
+			if a := w.awaitTxn(uid, "final", 3*time.Hour, final).Attempts; len(a) != 1 {
+				t.Errorf("%s: attempts %+v", uid, a)
+			}
+		}
+	})
+}

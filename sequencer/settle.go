@@ -1,0 +1,416 @@
+package sequencer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mina-sequencer/mina"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// watch asks the tracker to follow the attempts of h that share the nonce still
+// in question: those that are open or, once one has landed, that one.
+func (s *Sequencer) watch(h *held) {
+	w, found := s.watchOf(h.t)
+	if !found {
+		s.Chain.Forget(h.t.UID)
+		return
+	}
+	s.Chain.Watch(h.t.UID, w)
+	notify(s.watching)
+}
+
+// watchOf is what there is to follow of t; it reports false if there is nothing.
+func (s *Sequencer) watchOf(t *queues.Transaction) (w mina.Watch, found bool) {
+	w.Memo = Memo(s.Namespace, t.UID)
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		if !a.Open() && a.Number != t.Landed && !sameNonce(a, t.Attempt(t.Landed)) {
+			continue
+		}
+		if !found {
+			w.Payer, w.Nonce, w.Since = a.Sender, a.Nonce, a.Slot
+			found = true
+		}
+		w.Since = min(w.Since, a.Slot)
+		w.ValidUntil = max(w.ValidUntil, a.ValidUntil)
+		for _, hash := range []string{a.Hash, a.NodeHash} {
+			if hash != "" && !slices.Contains(w.Hashes, hash) {
+				w.Hashes = append(w.Hashes, hash)
+			}
+		}
+		w.Legacy = w.Legacy || a.Legacy
+	}
+	if w.Legacy {
+		w.ValidUntil = 0 // it may have ignored that
+	}
+	return w, found
+}
+
+func sameNonce(a, b *queues.Attempt) bool {
+	return a != nil && b != nil && a.Sender == b.Sender && a.Nonce == b.Nonce && a.Outcome != queues.Refused && a.Outcome != queues.Prepared
+}
+
+// judge says what the last poll means for h, "" if nothing. It asks nobody
+// and changes no state, so it may look at every held transaction after every poll.
+func (s *Sequencer) judge(h *held, c mina.Chain) (Event, mina.Sighting) {
+	t := h.t
+	switch t.Phase {
+	case queues.PhaseWatching, queues.PhaseDone:
+	case queues.PhaseFailed, queues.PhaseUnresolved:
+		if t.Claim == "" {
+			return "", mina.Sighting{}
+		}
+	case queues.PhaseDispatching, queues.PhaseDelayed:
+		// An earlier attempt is open beside the one that waits or is made.
+		if g := s.Chain.Sighting(t.UID); t.Open() && g.Fate == mina.Included && g.Agreed && g.Depth >= s.Policy.Confirmations {
+			return Landed, g
+		}
+		return "", mina.Sighting{}
+	default:
+		return "", mina.Sighting{}
+	}
+	g := s.Chain.Sighting(t.UID)
+	if g.Fate != mina.Absent {
+		h.lostAt = time.Time{}
+	}
+	settled := g.Agreed && g.Depth >= s.Policy.SettleDepth
+	switch g.Fate {
+	case mina.Included:
+		switch {
+		case !g.Agreed:
+		case t.Phase == queues.PhaseDone && !t.Reopened:
+			if g.Depth >= s.Policy.Finality {
+				return Finalised, g
+			}
+		case g.Depth >= s.Policy.Confirmations:
+			return Landed, g
+		}
+	case mina.Failed:
+		if settled {
+			switch class, _ := mina.ClassifyFailures(g.Failures); {
+			case t.Phase == queues.PhaseDone:
+				return s.unlanded(t), g
+			case class == mina.Permanent:
+				return Rejected, g
+			}
+			return FailedIn, g
+		}
+	case mina.Displaced, mina.Expired:
+		if settled {
+			if t.Phase == queues.PhaseDone {
+				return s.unlanded(t), g
+			}
+			return Died, g
+		}
+		if t.Phase == queues.PhaseDone && !t.Reopened && g.Agreed {
+			return Orphaned, g
+		}
+	case mina.Absent:
+		return s.absent(h, g), g
+	case mina.Pooled:
+		h.resent = 0
+		switch {
+		case t.Phase == queues.PhaseDone:
+			if !t.Reopened {
+				return Orphaned, g
+			}
+		case t.Phase == queues.PhaseWatching && !isLegacy(t):
+			if s.lingers(h, c) || time.Since(h.sentAt) >= resendEvery {
+				return Lingering, g
+			}
+		}
+	}
+	return "", g
+}
+
+// unlanded: a DONE transaction whose nonce has settled otherwise.
+func (s *Sequencer) unlanded(t *queues.Transaction) Event {
+	if t.Reopened {
+		return Unlandable
+	}
+	return Orphaned
+}
+
+func (s *Sequencer) absent(h *held, g mina.Sighting) Event {
+	t := h.t
+	switch {
+	case t.Phase == queues.PhaseDone && !t.Reopened:
+		return Orphaned
+	case isLegacy(t):
+		// Nobody but its worker has the bytes. What every synced node has not
+		// seen for so long is for a person to settle.
+		since := t.Last().StartedAt
+		if t.Phase == queues.PhaseDone {
+			if !g.Agreed || h.lostAt.IsZero() {
+				h.lostAt = s.now()
+			}
+			since = h.lostAt
+		}
+		if (t.Phase == queues.PhaseWatching || t.Phase == queues.PhaseDone) && g.Agreed && s.now().Sub(since) >= 2*s.Policy.DispatchTimeout {
+			return Ambiguous
+		}
+	case t.Phase == queues.PhaseDone, t.Phase == queues.PhaseWatching:
+		// The nodes get some time to show what they were given, the longer the
+		// more often they did not.
+		if time.Since(h.sentAt) >= s.Policy.InclusionInterval<<min(h.resent, 5) {
+			return Vanished
+		}
+	}
+	return ""
+}
+
+func isLegacy(t *queues.Transaction) bool {
+	for i := range t.Attempts {
+		if a := &t.Attempts[i]; a.Legacy && (a.Open() || a.Number == t.Landed) {
+			return true
+		}
+	}
+	return false
+}
+
+// settle does what the last poll means for h. It reports true if there may be
+// more to do at once.
+func (s *Sequencer) settle(ctx context.Context, h *held) (on bool, err error) {
+	e, g := s.judge(h, s.Chain.Chain())
+	if e == "" {
+		return false, nil
+	}
+	switch e {
+	case Landed:
+		return true, s.landed(ctx, h, g)
+	case Finalised:
+		err := s.apply(ctx, h, e, func(c *queues.Change) {
+			a := h.t.Attempt(h.t.Landed)
+			a.Confirmations = g.Depth
+			c.SetAttempt(a)
+			c.ClearStanding(a.Sender)
+			c.MarkFinal()
+			c.DropSigned()
+			c.Remove = s.Policy.Retention
+		})
+		if err == nil {
+			s.drop(h)
+		}
+		return false, err
+	case Vanished, Lingering, Orphaned:
+		return false, s.keepAlive(ctx, h, e)
+	case FailedIn, Rejected, Died:
+		return true, s.died(ctx, h, e, g)
+	case Ambiguous:
+		return true, s.apply(ctx, h, e, func(c *queues.Change) {
+			if a := h.t.Attempt(h.t.Landed); a != nil {
+				// Its block is gone: it may land once more, and nobody knows.
+				a.Outcome, a.EndedAt = queues.Lost, time.Time{}
+				c.SetAttempt(a)
+				c.SetLanded(0)
+				c.SetDone(nil)
+				c.SetReopened(false)
+			}
+			c.SetError(&queues.Error{Code: CodeOutcomeUnknown, Message: "the worker may have sent it, and no node has seen it: settle it by resolve"})
+			c.Rest, c.Reason = queues.Never, string(senders.OutcomeUnknown)
+		})
+	case Unlandable:
+		return true, s.apply(ctx, h, e, func(c *queues.Change) {
+			for i := range h.t.Attempts {
+				if a := &h.t.Attempts[i]; a.EndedAt.IsZero() || a.Number == h.t.Landed {
+					a.Outcome, a.EndedAt = settledOutcome(a, g), s.now()
+					c.SetAttempt(a)
+				}
+			}
+			c.ClearStanding(h.t.Attempt(h.t.Landed).Sender)
+			c.ClearEnd()
+			c.SetReopened(false)
+			c.SetRetries(h.t.Retries)
+			c.DropSigned()
+		})
+	}
+	return false, fmt.Errorf("no way to settle %s", e)
+}
+
+// landed stores that a command of h is in a block deep enough.
+func (s *Sequencer) landed(ctx context.Context, h *held, g mina.Sighting) error {
+	t := h.t
+	landed := s.attemptOf(t, g)
+	if landed == nil {
+		return nil
+	}
+	wasBound := t.Phase.Bound()
+	// A sender that waited for this outcome has to be told where its nonces are.
+	freed := false
+	if t.Phase == queues.PhaseUnresolved && t.Error != nil && t.Error.Code == CodeOutcomeUnknown {
+		sender, err := s.Senders.Get(ctx, landed.Sender)
+		if err != nil && !errors.Is(err, senders.ErrNotFound) {
+			return err
+		}
+		freed = err == nil && sender.Reason == senders.OutcomeUnknown
+	}
+	now := s.now()
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		switch {
+		case a == landed:
+			a.EndedAt = now
+		case a.Open():
+			a.Outcome, a.EndedAt = queues.Replaced, now
+			continue
+		default:
+			if pending(a) {
+				a.EndedAt = now
+			}
+			continue
+		}
+		a.Outcome, a.Height, a.StateHash, a.Confirmations, a.Error = queues.Included, g.Height, g.StateHash, g.Depth, nil
+		if a.NodeHash == "" || a.NodeHash != g.Hash && a.Hash != g.Hash {
+			a.NodeHash = g.Hash
+		}
+	}
+	err := s.apply(ctx, h, Landed, func(c *queues.Change) {
+		for i := range t.Attempts {
+			if a := &t.Attempts[i]; a.EndedAt.Equal(now) {
+				c.SetAttempt(a)
+			}
+		}
+		c.SetLanded(landed.Number)
+		c.SetStanding(landed.Sender, g.Nonce)
+		c.SetReopened(false)
+		c.SetDone(fmt.Appendf(nil, `{"blockHeight":%d,"stateHash":%q}`, g.Height, g.StateHash))
+		c.Keep = true
+		switch {
+		case wasBound:
+			c.SetNextNonce(g.Nonce + 1)
+		case freed:
+			c.ForgetNonce()
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if wasBound {
+		s.sawNonce(landed.Sender, g.Nonce+1)
+	}
+	if freed {
+		return s.freeSender(ctx, landed.Sender)
+	}
+	return nil
+}
+
+// attemptOf finds the attempt that a sighting is of: by its hash, or, where the
+// hash is news, the latest one that could have it.
+func (s *Sequencer) attemptOf(t *queues.Transaction, g mina.Sighting) *queues.Attempt {
+	var candidate *queues.Attempt
+	for i := len(t.Attempts) - 1; i >= 0; i-- {
+		a := &t.Attempts[i]
+		if g.Hash != "" && (a.Hash == g.Hash || a.NodeHash == g.Hash) {
+			return a
+		}
+		if candidate == nil && (a.Open() || a.Number == t.Landed) {
+			candidate = a
+		}
+	}
+	return candidate
+}
+
+func (s *Sequencer) sawNonce(sender string, next uint32) {
+	s.mu.Lock()
+	s.nonces[sender] = seenNonce{next, time.Now()}
+	s.mu.Unlock()
+}
+
+// freeSender takes a sender back into use that waited for an outcome.
+func (s *Sequencer) freeSender(ctx context.Context, account string) error {
+	sender, err := s.Senders.Get(ctx, account)
+	if errors.Is(err, senders.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if sender.Reason == senders.OutcomeUnknown {
+		return s.Senders.Resume(ctx, account)
+	}
+	return nil
+}
+
+// died stores that no open attempt of h can land any more.
+func (s *Sequencer) died(ctx context.Context, h *held, e Event, g mina.Sighting) error {
+	t := h.t
+	now := s.now()
+	cause := deathCause(g)
+	spent := g.Fate != mina.Expired
+	var nonce uint32
+	err := s.apply(ctx, h, e, func(c *queues.Change) {
+		for i := range t.Attempts {
+			a := &t.Attempts[i]
+			if !a.Open() {
+				continue
+			}
+			nonce = a.Nonce
+			if g.Fate == mina.Failed {
+				nonce = g.Nonce // a legacy worker's may be another than planned
+			}
+			a.Outcome, a.EndedAt = settledOutcome(a, g), now
+			if a.Outcome == queues.FailedIn {
+				a.Height, a.StateHash, a.Confirmations, a.Error = g.Height, g.StateHash, g.Depth, cause
+			}
+			c.SetAttempt(a)
+		}
+		c.SetError(cause)
+		c.DropSigned()
+		switch {
+		case !t.Phase.Bound():
+		case g.Fate == mina.Displaced:
+			// Somebody else signs for the account: no nonce of it can be trusted.
+			c.Rest, c.Reason = queues.Never, string(senders.StoppedNonce)
+			c.SetNextNonce(nonce + 1)
+		case spent:
+			c.SetNextNonce(nonce + 1)
+		default:
+			c.SetNextNonce(nonce)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if t.Phase == queues.PhaseFailing && g.Fate == mina.Failed {
+		s.sawNonce(t.Sender, nonce+1)
+		next := nonce + 1
+		h.next = &next
+	} else {
+		h.next = nil
+		h.worker.URL = "" // read the sender anew
+	}
+	s.Chain.Forget(t.UID)
+	if !t.Phase.Bound() {
+		return s.freeSender(ctx, t.Sender)
+	}
+	return nil
+}
+
+func deathCause(g mina.Sighting) *queues.Error {
+	switch g.Fate {
+	case mina.Failed:
+		_, code := mina.ClassifyFailures(g.Failures)
+		return &queues.Error{Code: code, Message: fmt.Sprintf("failed in block %d: %v", g.Height, g.Failures)}
+	case mina.Displaced:
+		return &queues.Error{Code: "NONCE_TAKEN", Message: fmt.Sprintf("its nonce was spent by %s, which is not ours", g.Hash)}
+	}
+	return &queues.Error{Code: "EXPIRED", Message: fmt.Sprintf("not included up to slot %d, past its last", g.TipSlot)}
+}
+
+func settledOutcome(a *queues.Attempt, g mina.Sighting) queues.Outcome {
+	switch g.Fate {
+	case mina.Failed:
+		if a.Hash == g.Hash || a.NodeHash == g.Hash {
+			return queues.FailedIn
+		}
+		return queues.Replaced
+	case mina.Expired:
+		return queues.Expired
+	}
+	return queues.Replaced
+}

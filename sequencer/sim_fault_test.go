@@ -1,0 +1,195 @@
+package sequencer_test
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A boundary is a line between two parts of the service that calls cross.
+type boundary string
+
+const (
+	processToRedis  boundary = "process→redis"
+	processToWorker boundary = "process→worker"
+	processToNode   boundary = "process→node"
+	workerToNode    boundary = "worker→node"
+	clientToRedis   boundary = "client→redis"
+	elsewhere       boundary = "" // faults that no call crosses
+)
+
+// What can befall a call. Those of other parts carry names of their own.
+const (
+	noConnection = "no connection"
+	loseRequest  = "request lost"
+	lateRequest  = "request late"
+	twice        = "request twice"
+	loseReply    = "reply lost"
+	lateReply    = "reply late"
+	crashBefore  = "crash before"
+	crashAfter   = "crash after"
+)
+
+// dice are the seed's throws. Each is named by what it decides, and not by when,
+// so that the same seed decides the same in the next run although goroutines take
+// other turns.
+type dice uint64
+
+func (d dice) roll(name string, n uint64) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d/%s/%d", d, name, n)
+	x := h.Sum64() // FNV stirs its last bytes little
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}
+
+// chance is true once in a while, p in 1000.
+func (d dice) chance(p int, name string, n uint64) bool { return d.roll(name, n)%1000 < uint64(p) }
+
+// pick is a number from 0 to n-1.
+func (d dice) pick(n int, name string, i uint64) int { return int(d.roll(name, i) % uint64(n)) }
+
+// between is a duration from low to high.
+func (d dice) between(low, high time.Duration, name string, i uint64) time.Duration {
+	return low + time.Duration(d.roll(name, i)%uint64(high-low+1))
+}
+
+// An injector decides what befalls each call, and counts it.
+type injector struct {
+	dice
+	rate  map[boundary]int // calls in 1000 that something befalls
+	trace func(format string, args ...any)
+
+	mu    sync.Mutex
+	off   bool
+	calls map[string]uint64
+	hits  map[boundary]map[string]int
+}
+
+// heal ends all faults for good.
+func (in *injector) heal() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.off = true
+}
+
+func (in *injector) note(b boundary, what, who string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.count(b, what)
+	in.trace("%s%s  %s", b, what, who)
+}
+
+func (in *injector) count(b boundary, what string) {
+	if in.hits[b] == nil {
+		in.hits[b] = map[string]int{}
+	}
+	in.hits[b][what]++
+}
+
+// befalls draws for the next call of a lane: a caller, the one called, and whose
+// turn it is.
+func (in *injector) befalls(b boundary, lane string, faults []string) (what string, n uint64) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	lane = string(b) + lane
+	in.calls[lane]++
+	n = in.calls[lane]
+	if in.off || !in.chance(in.rate[b], lane, n) {
+		return "", n
+	}
+	what = faults[in.pick(len(faults), lane+" what", n)]
+	in.count(b, what)
+	in.trace("%s  call %d: %s", lane, n, what)
+	return what, n
+}
+
+// A host is a process whose calls can go wrong. It can die, and it can stop for
+// a while and go on as if nothing had been.
+type host struct {
+	name string
+	in   *injector
+	die  func()
+	dead atomic.Bool
+
+	mu    sync.Mutex
+	gate  chan struct{} // closed when a stop is over; nil while running
+	conns map[*brittle]bool
+}
+
+var errDead = errors.New("this process is dead")
+
+func newHost(name string, in *injector, die func()) *host {
+	return &host{name: name, in: in, die: die, conns: map[*brittle]bool{}}
+}
+
+// crash ends h in the middle of what it does. What cannot die loses a connection.
+func (h *host) crash() {
+	if h.die == nil || h.dead.Swap(true) {
+		return
+	}
+	h.mu.Lock()
+	conns := h.conns
+	h.conns = nil
+	h.mu.Unlock()
+	for c := range conns {
+		_ = c.Close()
+	}
+	h.resume()
+	h.die()
+}
+
+// revive brings h back after a crash.
+func (h *host) revive() {
+	h.mu.Lock()
+	h.conns = map[*brittle]bool{}
+	h.mu.Unlock()
+	h.dead.Store(false)
+}
+
+// stop keeps whatever h sends or receives from now on waiting.
+func (h *host) stop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.gate == nil {
+		h.gate = make(chan struct{})
+	}
+}
+
+func (h *host) resume() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.gate != nil {
+		close(h.gate)
+		h.gate = nil
+	}
+}
+
+func (h *host) stopped() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.gate != nil || h.dead.Load()
+}
+
+// running waits while h is stopped.
+func (h *host) running(gone <-chan struct{}) error {
+	h.mu.Lock()
+	gate := h.gate
+	h.mu.Unlock()
+	if gate != nil {
+		select {
+		case <-gate:
+		case <-gone:
+			return net.ErrClosed
+		}
+	}
+	if h.dead.Load() {
+		return errDead
+	}
+	return nil
+}

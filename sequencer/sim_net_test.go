@@ -1,0 +1,339 @@
+package sequencer_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// dial is a dialer for calls over one boundary. Where again is set, a request
+// can be made twice.
+func (h *host) dial(b boundary, lane string, again bool, dial func(context.Context) (net.Conn, error)) func(context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (net.Conn, error) {
+		c := &brittle{host: h, b: b, lane: h.name + "→" + lane, gone: make(chan struct{})}
+		if b == processToRedis || b == clientToRedis {
+			// go-redis dials with a lock held, and a bubble's time does not pass while
+			// somebody waits for a lock: so this does not wait.
+			if h.stopped() {
+				return nil, os.ErrDeadlineExceeded
+			}
+			c.each, c.out = true, make(chan parcel, 1000)
+		} else {
+			if err := h.running(ctx.Done()); err != nil {
+				return nil, err
+			}
+			c.plan, c.n = h.in.befalls(b, c.lane, []string{
+				noConnection, loseRequest, lateRequest, loseReply, lateReply, twice, crashBefore, crashAfter,
+				noConnection, loseRequest, lateRequest, loseReply, lateReply, twice, loseReply, lateReply, twice,
+			})
+			switch {
+			case c.plan == noConnection:
+				return nil, errors.New("connection refused")
+			case c.plan == crashBefore:
+				h.crash()
+				return nil, errDead
+			case c.plan == twice && again:
+				c.dial = dial
+			}
+		}
+		conn, err := dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c.Conn = conn
+		if c.each {
+			c.Conn = newMailbox(conn)
+			go c.deliver()
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.conns == nil {
+			_ = c.Conn.Close()
+			c.once.Do(func() { close(c.gone) })
+			return nil, errDead
+		}
+		h.conns[c] = true
+		return c, nil
+	}
+}
+
+// brittle is a connection on which calls go wrong: each time something is
+// written on one to Redis, once on any other.
+type brittle struct {
+	net.Conn
+	host *host
+	b    boundary
+	lane string
+	each bool
+	dial func(context.Context) (net.Conn, error) // for the second request, nil if there is none
+
+	out      chan parcel
+	mu       sync.Mutex
+	plan     string
+	n        uint64
+	sent     []byte
+	hello    bool // the call under way is the greeting
+	deadline time.Time
+	once     sync.Once
+	gone     chan struct{}
+}
+
+func (c *brittle) take(plans ...string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range plans {
+		if c.plan == p {
+			c.plan = ""
+			return p
+		}
+	}
+	return ""
+}
+
+func (c *brittle) wait(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-c.gone:
+	}
+}
+
+func (c *brittle) late() time.Duration {
+	longest := 40 * time.Second
+	if c.each {
+		longest = 8 * time.Second // some are longer than the client waits
+	}
+	c.mu.Lock()
+	n := c.n
+	c.mu.Unlock()
+	return c.host.in.between(100*time.Millisecond, longest, c.lane+" late", n)
+}
+
+// A parcel is what was written, and how long it is under way.
+type parcel struct {
+	content []byte
+	late    time.Duration
+	hello   bool
+}
+
+// deliver passes on what was written, as a network does: who writes does not wait.
+func (c *brittle) deliver() {
+	for {
+		select {
+		case <-c.gone:
+			return
+		case p := <-c.out:
+			if p.late > 0 {
+				c.wait(p.late)
+			}
+			if !p.hello && c.host.running(c.gone) != nil {
+				return
+			}
+			if _, err := c.Conn.Write(p.content); err != nil {
+				_ = c.Close()
+				return
+			}
+		}
+	}
+}
+
+// Write draws what befalls a call to Redis, but never its greeting, which
+// go-redis waits for with a lock held.
+func (c *brittle) Write(p []byte) (int, error) {
+	var sent parcel
+	if c.each {
+		sent = parcel{content: bytes.Clone(p), hello: bytes.Contains(p, []byte("\r\nhello\r\n")) || bytes.Contains(p, []byte("\r\nclient\r\n"))}
+		var plan string
+		var n uint64
+		if !sent.hello {
+			plan, n = c.host.in.befalls(c.b, c.lane, []string{
+				loseRequest, lateRequest, loseReply, lateReply, crashBefore, crashAfter, loseReply, lateReply, loseRequest, lateRequest,
+				loseReply, lateReply})
+		}
+		c.mu.Lock()
+		c.plan, c.n, c.hello = plan, n, sent.hello
+		c.mu.Unlock()
+	} else if err := c.host.running(c.gone); err != nil {
+		return 0, err
+	}
+	switch c.take(loseRequest, lateRequest, crashBefore) {
+	case loseRequest:
+		_ = c.Close()
+		return len(p), nil
+	case crashBefore:
+		c.host.crash()
+		return 0, errDead
+	case lateRequest:
+		if sent.late = c.late(); !c.each {
+			c.wait(sent.late)
+			if err := c.host.running(c.gone); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if c.each {
+		select {
+		case c.out <- sent:
+			return len(p), nil
+		case <-c.gone:
+			return 0, net.ErrClosed
+		}
+	}
+	if c.dial != nil {
+		c.mu.Lock()
+		c.sent = append(c.sent, p...)
+		c.mu.Unlock()
+	}
+	return c.Conn.Write(p)
+}
+
+func (c *brittle) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.mu.Lock()
+	hello := c.hello
+	c.mu.Unlock()
+	if !hello {
+		if gate := c.host.running(c.gone); gate != nil {
+			return 0, gate
+		}
+	}
+	if err != nil {
+		return n, err
+	}
+	switch c.take(loseReply, lateReply, crashAfter, twice) {
+	case loseReply:
+		_ = c.Close()
+		return 0, io.ErrUnexpectedEOF
+	case crashAfter:
+		c.host.crash()
+		return 0, errDead
+	case lateReply:
+		c.wait(c.late())
+		c.mu.Lock()
+		deadline := c.deadline
+		c.mu.Unlock()
+		if !deadline.IsZero() && time.Now().After(deadline) {
+			return 0, os.ErrDeadlineExceeded
+		}
+	case twice:
+		if c.dial != nil {
+			c.mu.Lock()
+			request := c.sent
+			c.mu.Unlock()
+			go again(c.dial, request)
+		}
+	}
+	return n, nil
+}
+
+// again makes a request once more; nobody hears the answer.
+func again(dial func(context.Context) (net.Conn, error), request []byte) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	conn, err := dial(ctx)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Minute))
+	if _, err := conn.Write(request); err == nil {
+		_, _ = io.Copy(io.Discard, conn)
+	}
+}
+
+func (c *brittle) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	c.deadline = t
+	c.mu.Unlock()
+	return c.Conn.SetReadDeadline(t)
+}
+
+func (c *brittle) SetDeadline(t time.Time) error {
+	c.mu.Lock()
+	c.deadline = t
+	c.mu.Unlock()
+	return c.Conn.SetDeadline(t)
+}
+
+func (c *brittle) Close() error {
+	c.once.Do(func() { close(c.gone) })
+	c.host.mu.Lock()
+	delete(c.host.conns, c)
+	c.host.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// A mailbox takes what arrives at a connection at once, as a socket does: a
+// server that writes to somebody who does not read just now is not kept waiting.
+type mailbox struct {
+	net.Conn
+	mu       sync.Mutex
+	content  bytes.Buffer
+	err      error
+	deadline time.Time
+	more     chan struct{}
+}
+
+func newMailbox(conn net.Conn) *mailbox {
+	m := &mailbox{Conn: conn, more: make(chan struct{}, 1)}
+	go func() {
+		p := make([]byte, 4096)
+		for {
+			n, err := conn.Read(p)
+			m.mu.Lock()
+			m.content.Write(p[:n])
+			m.err = err
+			m.mu.Unlock()
+			select {
+			case m.more <- struct{}{}:
+			default:
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return m
+}
+
+func (m *mailbox) Read(p []byte) (int, error) {
+	for {
+		m.mu.Lock()
+		deadline := m.deadline
+		switch {
+		case m.content.Len() > 0:
+			defer m.mu.Unlock()
+			return m.content.Read(p)
+		case m.err != nil:
+			defer m.mu.Unlock()
+			return 0, m.err
+		}
+		m.mu.Unlock()
+		if deadline.IsZero() {
+			<-m.more
+			continue
+		}
+		t := time.NewTimer(time.Until(deadline))
+		select {
+		case <-m.more:
+			t.Stop()
+		case <-t.C:
+			return 0, os.ErrDeadlineExceeded
+		}
+	}
+}
+
+func (m *mailbox) SetReadDeadline(t time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.deadline = t
+	return nil
+}
+
+func (m *mailbox) SetDeadline(t time.Time) error { return m.SetReadDeadline(t) }

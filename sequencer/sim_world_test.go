@@ -1,0 +1,316 @@
+package sequencer_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer"
+)
+
+// A shape is what a seed makes of the world.
+type shape struct {
+	processes, nodes, senders, queues, txns int
+	legacy                                  bool // the first sender's worker sends by itself
+	// deepest is how deep a reorganisation goes. Where CONFIRMATIONS is deeper,
+	// the order of each queue is promised too.
+	deepest int
+	ordered bool
+	trouble time.Duration // how long things go wrong
+}
+
+func shapeOf(d dice) (shape, sequencer.Policy) {
+	p := sequencer.Policy{
+		CycleInterval: time.Minute, InclusionInterval: 30 * time.Second, DispatchTimeout: 6 * time.Minute,
+		CallbackWait: 2 * time.Minute, MaxRetries: 1 + d.pick(3, "retries", 0), RetryDelay: time.Minute, RetryDelayMax: 4 * time.Minute,
+		SettleDepth: 3 + d.pick(2, "settle", 0), Confirmations: 1,
+		Fee: 100_000_000, FeeMax: 300_000_000, FeeBump: 1.5,
+		BumpAfter: uint32(2 + d.pick(4, "bump", 0)), ValidSlots: uint32(6 + d.pick(8, "valid", 0)), UnresolvedLimit: 3,
+		ClaimTTL: 100 * time.Second, Retention: 168 * time.Hour, ShutdownTimeout: 30 * time.Second,
+	}
+	p.Finality = p.SettleDepth + 2
+	s := shape{
+		processes: 1 + d.pick(3, "processes", 0), nodes: 1 + d.pick(3, "nodes", 0), senders: 2 + d.pick(3, "senders", 0),
+		queues: 2 + d.pick(4, "queues", 0), txns: 6 + d.pick(15, "txns", 0),
+		legacy: d.chance(300, "legacy", 0), deepest: p.SettleDepth - 1,
+		trouble: d.between(20*time.Minute, time.Hour, "trouble", 0),
+	}
+	if d.chance(500, "ordered", 0) {
+		s.ordered = true
+		p.Confirmations = 2 + d.pick(p.SettleDepth-1, "confirmations", 0)
+		s.deepest = p.Confirmations - 1
+	}
+	return s, p
+}
+
+// A sim is one seed's world, in which everything goes wrong for a while.
+type sim struct {
+	*world
+	dice
+	shape
+	in      *injector
+	check   *checker
+	desk    *sequencer.Sequencer // where a person asks for things; it runs nothing
+	began   time.Time
+	slots   []*runner
+	staff   []*colleague
+	clients sync.WaitGroup
+	queued  []string // names of queues
+}
+
+// A runner is a place for a process: one at a time, another after its death.
+type runner struct {
+	*host
+	proc  *process
+	lives int
+	back  time.Time // when it stands up again, or goes on after a stop
+}
+
+// A colleague is a worker with the sender that it signs for.
+type colleague struct {
+	*host
+	worker  *devworker.Worker
+	account string
+	legacy  bool
+	back    time.Time
+	turn    chan struct{} // held by the legacy call at work
+	uid     atomic.Value  // of that call
+}
+
+func newSim(t *testing.T, seed uint64, trace func(string, ...any),
+	observe func(situation, event, decision, bool)) *sim {
+	// After all else is closed: go-redis looks for that once a second.
+	t.Cleanup(func() { until(context.Background(), time.Minute) })
+	d := dice(seed)
+	s := &sim{dice: d, began: time.Now()}
+	var policy sequencer.Policy
+	s.shape, policy = shapeOf(d)
+	s.in = &injector{
+		dice: d, calls: map[string]uint64{}, hits: map[boundary]map[string]int{},
+		trace: func(format string, args ...any) {
+			trace("%9s  %s", time.Since(s.began).Round(100*time.Millisecond), fmt.Sprintf(format, args...))
+		},
+		rate: map[boundary]int{
+			processToRedis: 4 << d.pick(4, "redis rate", 0), processToWorker: 40 << d.pick(4, "worker rate", 0),
+			processToNode: 10 << d.pick(4, "node rate", 0), workerToNode: 40 << d.pick(4, "worker node rate", 0),
+			clientToRedis: 100,
+		},
+	}
+	s.world = newWorldWith(t, devnet.Config{
+		Nodes: s.nodes, SlotTime: time.Minute, Seed: seed, FillRate: 0.4 + 0.15*float64(d.pick(5, "fill", 0)),
+		MaxZkapps: 1 + d.pick(4, "zkapps", 0), FailWhen: s.failure,
+	}, policy)
+	s.observe = observe
+	s.patience = 3 * time.Minute
+	s.check = newChecker(s)
+	for i := range s.queues {
+		s.queued = append(s.queued, fmt.Sprintf("q%d", i))
+	}
+	for i := range s.senders {
+		s.hire(i)
+	}
+	s.desk = s.sequencer(links{dial: s.web.dial, redis: s.redis.Client})
+	for i := range s.processes {
+		s.slots = append(s.slots, &runner{})
+		s.stand(i)
+	}
+	return s
+}
+
+// failure decides which inclusions of a command fail, and how.
+func (s *sim) failure(c devnet.Command) []string {
+	s.in.mu.Lock()
+	off := s.in.off
+	lane := fmt.Sprintf("included %s %d", c.Payer, c.Nonce)
+	s.in.calls[lane]++
+	n := s.in.calls[lane]
+	s.in.mu.Unlock()
+	if off {
+		return nil
+	}
+	switch x := s.pick(1000, lane, n); {
+	case x < 80:
+		s.in.note(elsewhere, "fails in a block, mendable", c.Hash)
+		return []string{"Account_app_state_0_precondition_unsatisfied"}
+	case x < 110:
+		s.in.note(elsewhere, "fails in a block, for good", c.Hash)
+		return []string{"Update_not_permitted_balance"}
+	}
+	return nil
+}
+
+// stand starts a process in a place.
+func (s *sim) stand(i int) {
+	r := s.slots[i]
+	r.lives++
+	var p *process
+	h := newHost(fmt.Sprintf("p%d.%d", i, r.lives), s.in, func() { p.kill() })
+	ready := make(chan struct{})
+	h.die = func() { <-ready; p.kill() }
+	p = s.launch(links{
+		dial:  func(ctx context.Context, _, addr string) (net.Conn, error) { return s.call(h, addr)(ctx) },
+		redis: s.client(h, processToRedis),
+		ended: func(err error) {
+			if err != nil {
+				s.in.trace("%s did not start: %v", h.name, err)
+			}
+			h.dead.Store(true)
+		},
+	})
+	close(ready)
+	r.host, r.proc = h, p
+	s.in.trace("%s starts, incarnation %.5s…", h.name, p.Process())
+}
+
+// call is how a host reaches a worker or a node.
+func (s *sim) call(h *host, addr string) func(context.Context) (net.Conn, error) {
+	b, again := processToWorker, true
+	var n int
+	switch {
+	case strings.HasPrefix(addr, "node"):
+		b = processToNode
+		if _, worker := strings.CutPrefix(h.name, "w"); worker {
+			b = workerToNode
+		}
+		// A node that refuses what it would take a moment later has no word.
+		_, _ = fmt.Sscanf(addr, "node%d", &n)
+		again = s.net.Node(n).Faults().Refuse == ""
+	default:
+		_, _ = fmt.Sscanf(addr, "worker%d", &n)
+		again = !s.staff[n].legacy // it would send twice
+	}
+	name, _, _ := strings.Cut(addr, ":")
+	return h.dial(b, name, again, func(ctx context.Context) (net.Conn, error) { return s.web.dial(ctx, "tcp", addr) })
+}
+
+// client is a host's own way to Redis.
+func (s *sim) client(h *host, b boundary) *redis.Client {
+	connect := s.redis.Client.Options().Dialer
+	dial := h.dial(b, "redis", false, func(ctx context.Context) (net.Conn, error) { return connect(ctx, "tcp", "redis") })
+	client := redis.NewClient(&redis.Options{
+		Addr: "127.0.0.1:6379", DisableIdentity: true, DialerRetries: 1,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		Dialer:                   func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
+	})
+	s.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// hire adds a sender with its worker.
+func (s *sim) hire(i int) {
+	c := &colleague{account: devnet.Key(uint64(i)), legacy: s.legacy && i == 0, turn: make(chan struct{}, 1)}
+	c.host = newHost(fmt.Sprintf("w%d", i), s.in, nil)
+	c.host.die = func() { c.worker.Die() }
+	s.staff = append(s.staff, c)
+	nodes := make([]*mina.Node, s.nodes)
+	for n := range nodes {
+		nodes[n] = s.nodeBy(n, func(ctx context.Context, _, addr string) (net.Conn, error) { return s.call(c.host, addr)(ctx) })
+	}
+	c.worker = devworker.New(devworker.Options{
+		Account: c.account, Legacy: c.legacy, NoResign: s.chance(200, "no resign", uint64(i)), Seed: uint64(i),
+		ProveTime: s.between(10*time.Second, 100*time.Second, "prove", uint64(i)), SignTime: time.Second,
+		Send: func(ctx context.Context, command json.RawMessage) (string, error) {
+			hash, err := devnet.Hash(command)
+			if err != nil {
+				return "", err
+			}
+			s.check.owns(hash, c.uid.Load().(string))
+			return nodes[i%len(nodes)].Send(ctx, command)
+		},
+	})
+	c.worker.Script(func(call devworker.Call) *devworker.Fault { return s.spoil(c, call) })
+	var handler http.Handler = c.worker
+	if c.legacy {
+		handler = c.oneByOne(handler)
+	}
+	host := fmt.Sprintf("worker%d", i)
+	s.web.serve(s, host, handler)
+	s.workers[c.account] = c.worker
+	s.ok(s.pool.Register(s.ctx, c.account, "http://"+host))
+}
+
+// oneByOne remembers for which transaction a legacy worker sends: nothing on the
+// chain tells.
+func (c *colleague) oneByOne(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/dispatch/") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		raw, err := io.ReadAll(r.Body)
+		var body struct{ TxData struct{ UID string } }
+		if err != nil || json.Unmarshal(raw, &body) != nil {
+			panic(http.ErrAbortHandler)
+		}
+		select {
+		case c.turn <- struct{}{}:
+		case <-r.Context().Done():
+			panic(http.ErrAbortHandler)
+		}
+		defer func() { <-c.turn }()
+		c.uid.Store(body.TxData.UID)
+		r.Body = io.NopCloser(bytes.NewReader(raw))
+		next.ServeHTTP(w, r)
+	})
+}
+
+// spoil decides what a worker does wrong.
+func (s *sim) spoil(c *colleague, call devworker.Call) *devworker.Fault {
+	s.in.mu.Lock()
+	off := s.in.off
+	lane := fmt.Sprintf("worker %s %s %s", c.name, call.Kind, call.UID)
+	s.in.calls[lane]++
+	n := s.in.calls[lane]
+	s.in.mu.Unlock()
+	if off || !s.chance(s.in.rate[processToWorker], lane, n) {
+		return nil
+	}
+	long := s.between(30*time.Second, 8*time.Minute, lane+" hang", n)
+	faults := []devworker.Fault{
+		{Kind: devworker.Hang, Wait: long},
+		{Kind: devworker.Cut},
+		{Kind: devworker.Busy, Wait: long / 4},
+		{Kind: devworker.Hang, Wait: long, After: true},
+		{Kind: devworker.Cut, After: true},
+	}
+	switch call.Kind {
+	case devworker.OnSuccess, devworker.OnFailure:
+		faults = append(faults, devworker.Fault{Kind: devworker.Answer, Body: `{"success":false}`})
+	case devworker.Prove, devworker.Resign, devworker.Dispatch:
+		faults = append(faults,
+			devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"},
+			devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"},
+			devworker.Fault{Kind: devworker.Error, Code: "500", Message: "no such claim"},
+			devworker.Fault{Kind: devworker.Error, Code: "502", Message: "no way to the network"})
+	}
+	switch call.Kind {
+	case devworker.Prove, devworker.Resign:
+		faults = append(faults,
+			devworker.Fault{Kind: devworker.Answer, Body: `{"hash":`},
+			devworker.Fault{Kind: devworker.Answer, Status: 500, Body: `oh`},
+			devworker.Fault{Kind: devworker.Wrong, Field: []string{devworker.WrongNonce, devworker.WrongFee, devworker.WrongMemo,
+				devworker.WrongValidUntil, devworker.WrongPayer, devworker.WrongHash}[s.pick(6, lane+" field", n)]})
+	}
+	f := faults[s.pick(len(faults), lane+" what", n)]
+	what := f.Kind + f.Code + f.Field
+	if f.After {
+		what += " after"
+	}
+	s.in.note(processToWorker, "worker: "+what, lane)
+	return &f
+}
