@@ -8,9 +8,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -150,30 +152,22 @@ func TestBatchInParts(t *testing.T) {
 	}
 }
 
-// breaking breaks the store after the first part of an answer.
-type breaking struct {
-	*httptest.ResponseRecorder
-	once func()
-}
-
-func (b breaking) Write(p []byte) (int, error) {
-	b.once()
-	return b.ResponseRecorder.Write(p)
-}
-
 func TestBatchStoreFails(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	body := strings.Repeat(`{"queue":"a","type":"ANY","data":{}}`+"\n", 1200)
-	parts := 0
-	w := breaking{httptest.NewRecorder(), func() {
-		parts++
-		s.redis.SetError(map[int]string{1: "LOADING"}[parts]) // only for the second part
-	}}
-	s.ServeHTTP(w, httptest.NewRequest("POST", base+"/transactions/batch", strings.NewReader(body)))
+	s.ask("GET", "/transactions", "").want(200) // the server begins with its first connection
+	var parts atomic.Int32
+	s.redis.Server().SetPreHook(func(c *server.Peer, command string, _ ...string) bool {
+		if command != "EVALSHA" || parts.Add(1) != 2 {
+			return false
+		}
+		c.WriteError("LOADING Redis is loading the dataset in memory")
+		return true
+	})
+	r := s.ask("POST", "/transactions/batch", strings.Repeat(`{"queue":"a","type":"ANY","data":{}}`+"\n", 1200))
 	seen := map[string]int{}
-	for _, r := range (reply{w.ResponseRecorder, t}).results() {
-		seen[fmt.Sprint(r["status"])]++
+	for _, result := range r.results() {
+		seen[fmt.Sprint(result["status"])]++
 	}
 	// The third part would have overtaken the second.
 	if diff := cmp.Diff(map[string]int{"202": 500, "503": 700}, seen); diff != "" {
