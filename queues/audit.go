@@ -107,7 +107,7 @@ func (a *audit) key(key string) error {
 		return a.look(kind, name)
 	case "x", "a", "b", "line":
 		return a.look("m", kind, name)
-	case "queues", "senders", "ready", "free", "own", "st", "past", "back":
+	case "queues", "senders", "ready", "free", "own", "st", "bound", "past", "back":
 		for cursor := uint64(0); ; {
 			members, next, err := a.store.client.ZScan(a.ctx, a.store.key(key), cursor, "", scanStep).Result()
 			if err != nil {
@@ -205,12 +205,9 @@ func (a *audit) transaction(r *reply, uid string, l []any) Record {
 	bad := func(check, format string, args ...any) {
 		a.found = append(a.found, Finding{Check: check, UID: uid, Queue: t.Queue, Detail: fmt.Sprintf(format, args...), kind: "t", name: uid})
 	}
-	want := ""
-	if t.Phase != PhaseWaiting {
-		want = string(t.State()) + " "
-	}
-	if more["states"] != want {
-		bad("STATE_INDEX", "it is %s and stands under: %s", t.State(), cmp.Or(strings.TrimSpace(more["states"]), "no state"))
+	want := stateIndex(t.State())
+	if stands := strings.TrimSpace(more["states"]); stands != want {
+		bad("STATE_INDEX", "it is %s and stands in: %s", t.State(), cmp.Or(stands, "no index"))
 	}
 	if seq := strconv.FormatInt(t.Sequence, 10); len(x) > 0 != (more["past"] != "") || more["past"] != "" && more["past"] != seq {
 		bad("PAST_INDEX", "it has changed: %t; its sequence is %s, the index has %q", len(x) > 0, seq, more["past"])
@@ -282,8 +279,8 @@ func (a *audit) queue(name string, q, more map[string]string) {
 	case !ready && (q["ready"] != "" || more["score"] != "") && (more["first"] != "" || more["short"] == "1"):
 		bad("READY", "it cannot run, and stands ready for %s", q["ready"])
 	case ready && q["ready"] == "" && due != "": // the next tick does it
-	case ready && (q["ready"] != more["type"] || more["score"] != more["seq"]):
-		bad("READY", "%s could run, which is of %s; it stands ready for %q at %q", more["first"], more["type"], q["ready"], more["score"])
+	case ready && (q["ready"] != more["type"] || more["score"] != more["seq"] || more["noted"] != more["first"]):
+		bad("READY", "%s could run, which is of %s; it stands ready for %q at %q, with %q", more["first"], more["type"], q["ready"], more["score"], more["noted"])
 	}
 }
 
@@ -336,6 +333,7 @@ func (a *audit) member(index, name string, there, owned bool, says string) {
 	case !owned:
 		f.Detail = index + " names it, and it is gone"
 	case kind == "ready" && says != of, kind == "st" && string(Phase(says).State()) != of,
+		kind == "bound" && !Phase(says).Bound(),
 		kind == "own" && !strings.HasPrefix(says, of+":"), kind == "back" && says != string(PhaseWaiting),
 		kind == "free" && says != "":
 		f.Check, f.Detail = "STRAY", fmt.Sprintf("%s names it, its own record says %q", index, says)

@@ -64,12 +64,20 @@ const stamp = "@" // replaced by the time of Redis
 
 func (c *Change) put(part, field, value string) { c.triplets = append(c.triplets, part, field, value) }
 
-func (c *Change) flag(name string, on bool) {
-	if on {
-		c.put("x", name, "1")
-	} else {
-		c.put("x", name, "")
+// set notes a field whose value changes; one that stays costs nothing. Where a
+// field is set twice, the last value holds.
+func set[T comparable](c *Change, name string, now *T, to T, text string) {
+	if *now != to {
+		*now = to
+		c.put("x", name, text)
 	}
+}
+
+func flag(on bool) string {
+	if on {
+		return "1"
+	}
+	return ""
 }
 
 func count(n int) string {
@@ -81,13 +89,13 @@ func count(n int) string {
 
 // Each setter names one field of the transaction.
 
-func (c *Change) SetRetries(n int)      { c.txn.Retries = n; c.put("x", "retries", count(n)) }
-func (c *Change) SetLosses(n int)       { c.txn.Losses = n; c.put("x", "losses", count(n)) }
-func (c *Change) SetEnding(p Phase)     { c.txn.Ending = p; c.put("x", "ending", string(p)) }
-func (c *Change) SetLanded(n int)       { c.txn.Landed = n; c.put("x", "landed", count(n)) }
-func (c *Change) SetCancelled(on bool)  { c.txn.CancelRequested = on; c.flag("cancel", on) }
-func (c *Change) SetUncounted(on bool)  { c.txn.Uncounted = on; c.flag("uncounted", on) }
-func (c *Change) SetReopened(on bool)   { c.txn.Reopened = on; c.flag("reopened", on) }
+func (c *Change) SetRetries(n int)      { set(c, "retries", &c.txn.Retries, n, count(n)) }
+func (c *Change) SetLosses(n int)       { set(c, "losses", &c.txn.Losses, n, count(n)) }
+func (c *Change) SetEnding(p Phase)     { set(c, "ending", &c.txn.Ending, p, string(p)) }
+func (c *Change) SetLanded(n int)       { set(c, "landed", &c.txn.Landed, n, count(n)) }
+func (c *Change) SetCancelled(on bool)  { set(c, "cancel", &c.txn.CancelRequested, on, flag(on)) }
+func (c *Change) SetUncounted(on bool)  { set(c, "uncounted", &c.txn.Uncounted, on, flag(on)) }
+func (c *Change) SetReopened(on bool)   { set(c, "reopened", &c.txn.Reopened, on, flag(on)) }
 func (c *Change) MarkSubmitted()        { c.put("x", "submitted", stamp) }
 func (c *Change) MarkRetried()          { c.put("x", "retried", stamp) }
 func (c *Change) MarkEnded()            { c.put("x", "ended", stamp) }
@@ -96,18 +104,25 @@ func (c *Change) SetNextNonce(n uint32) { c.put("s", "next", strconv.FormatUint(
 
 // ClearEnd takes back that the transaction had ended.
 func (c *Change) ClearEnd() {
-	for _, f := range []string{"ended", "final", "done", "landed", "ending", "cancel", "err"} {
+	c.SetLanded(0)
+	c.SetEnding("")
+	c.SetCancelled(false)
+	c.SetError(nil)
+	for _, f := range []string{"ended", "final", "done"} {
 		c.put("x", f, "")
 	}
 }
 
 // SetError stores what went wrong; nil clears it.
 func (c *Change) SetError(e *Error) {
-	c.txn.Error = e
 	if e == nil {
-		c.put("x", "err", "")
+		if c.txn.Error != nil {
+			c.txn.Error = nil
+			c.put("x", "err", "")
+		}
 		return
 	}
+	c.txn.Error = e
 	c.put("x", "err", encodeError(e))
 }
 
@@ -176,7 +191,7 @@ func (s *Store) Advance(ctx context.Context, c *Change) error {
 			open++
 		}
 	}
-	c.put("x", "open", count(open))
+	c.put("x", "open", strconv.Itoa(open))
 	claim, keep := t.Claim, ""
 	if c.Person {
 		claim = "*"

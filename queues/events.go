@@ -38,7 +38,7 @@ type Event struct {
 // Events returns at most limit events behind the one numbered after, in order.
 // Error: ErrUnavailable.
 func (s *Store) Events(ctx context.Context, after int64, limit int) ([]Event, error) {
-	entries, err := s.client.XRangeN(ctx, s.key("events"), fmt.Sprintf("%d-0", after+1), "+", int64(limit)).Result()
+	entries, err := s.client.XRangeN(ctx, s.key("events"), fmt.Sprintf("0-%d", after+1), "+", int64(limit)).Result()
 	if err != nil {
 		return nil, storeError("reading events", err)
 	}
@@ -63,7 +63,7 @@ func parseEvent(entry redis.XMessage) (Event, error) {
 			w[i] = ""
 		}
 	}
-	number, _ := strings.CutSuffix(entry.ID, "-0")
+	number, _ := strings.CutPrefix(entry.ID, "0-")
 	event := Event{
 		Number: e.int(number), At: fromMillis(e.int(w[0])), Kind: EventKind(w[1]), ID: w[2], Sender: w[3],
 		From: Phase(w[4]), To: Phase(w[5]), Attempt: int(e.int(w[6])), Code: w[7],

@@ -58,7 +58,7 @@ func (f *fixture) dump() dump {
 				read[name] = p.HGetAll(f.ctx, k)
 			case "line", "page":
 				read[name] = p.LRange(f.ctx, k, 0, -1)
-			case "back", "past", "ready", "st", "free", "own", "procs", "due", "queues", "pages", "senders", "landed":
+			case "back", "past", "ready", "bound", "st", "free", "own", "procs", "due", "queues", "pages", "senders", "landed":
 				read[name] = p.ZRangeWithScores(f.ctx, k, 0, -1)
 			case "events":
 				read[name] = p.XRange(f.ctx, k, "-", "+")
@@ -94,7 +94,7 @@ func (f *fixture) dump() dump {
 				for i := range w {
 					w[i] = strings.TrimPrefix(w[i], "-")
 				}
-				n, _ := strconv.Atoi(strings.TrimSuffix(m.ID, "-0"))
+				n, _ := strconv.Atoi(strings.TrimPrefix(m.ID, "0-"))
 				d.events = append(d.events, event{n, w[1], w[2], w[3], w[4], w[5], w[6], w[7]})
 			}
 		}
@@ -150,7 +150,10 @@ func (f *fixture) inspect() {
 		page := strconv.Itoa(int(t.seq) / 512)
 		put("pages", page, float64(int(t.seq)/512))
 		pages["page:"+page] = append(pages["page:"+page], t)
-		if p != queues.PhaseWaiting {
+		switch {
+		case p.Bound():
+			put("bound", t.uid, t.seq)
+		case p != queues.PhaseWaiting:
 			put("st:"+string(p.State()), t.uid, t.seq)
 		}
 		if d.hashes["x:"+t.uid] != nil {
@@ -258,10 +261,10 @@ func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line [
 	switch {
 	case ready:
 		put("ready:"+line[0].typ, name, line[0].seq)
-		if q["ready"] != line[0].typ {
-			f.Errorf("queue %s is noted in ready set %q, its head is of %s", name, q["ready"], line[0].typ)
+		if q["ready"] != line[0].typ || q["first"] != line[0].uid {
+			f.Errorf("queue %s is noted in ready set %q with %s, its head is %s of %s", name, q["ready"], q["first"], line[0].uid, line[0].typ)
 		}
-	case q["ready"] != "":
+	case q["ready"] != "" || q["first"] != "":
 		f.Errorf("queue %s is noted in ready set %q and cannot run: %v", name, q["ready"], q)
 	}
 }
@@ -282,9 +285,6 @@ func (f *fixture) inspectEvents(d *dump, all map[string]txn) {
 			f.Errorf("event %d moves %s from %q, it was %q", e.Number, e.ID, e.From, last[e.ID])
 		}
 		last[e.ID] = e.To
-	}
-	if n := cmp.Or(d.strings["n:event"], "0"); n != strconv.Itoa(len(d.events)) {
-		f.Errorf("the counter says %s events, there are %d", n, len(d.events))
 	}
 	for uid, t := range all {
 		if last[uid] != t.phase {

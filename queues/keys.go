@@ -18,11 +18,13 @@ import (
 //	back:<queue>   zset    uids that came back to waiting, by sequence; all before the line
 //	past:<queue>   zset    uids that have changed since they were posted (have an x), by sequence
 //	q:<queue>      hash    w d f u: counts of waiting, done, failed, unresolved; run, sender: bound;
-//	                       ready: the ready set it is in; popped: sequence up to which the line is
-//	                       taken; hold, holder: waits for a callback; paused: why
+//	                       ready: the ready set it is in, first: with which head; popped: sequence
+//	                       up to which the line is taken; hold, holder: waits for a callback;
+//	                       paused: why
 //	queues         zset    all queue names, for listing
 //	ready:<type>   zset    queues that can be bound, by the sequence of their head of this type
-//	st:<STATE>     zset    uids by sequence, for every state but WAITING
+//	bound          zset    uids that have a sender bound, by sequence
+//	st:<STATE>     zset    uids by sequence, for DONE, FAILED and UNRESOLVED
 //	page:<n>       list    uids with sequence n×512 … n×512+511, for listing
 //	pages          zset    pages that exist
 //	s:<sender>     hash    url, group, source, queue, next (nonce), reason, until, balance
@@ -32,9 +34,9 @@ import (
 //	own:<process>  zset    uids that a process has claimed, by when they are due
 //	procs          zset    processes, by when their claims end
 //	due            zset    "q:<queue>" "s:<sender>" "c:<uid>" (callback) "x:<uid>" (removal), by time
-//	events         stream  the log, <n>-0 for event n; its one field is told in events.go
+//	events         stream  the log, 0-<n> for event n; its one field is told in events.go
 //	is:<name>      string  what the namespace was first used with, the network for one
-//	n:seq n:event n:claim  counters
+//	n:seq n:claim  counters
 //	wake           channel a bind may have become possible
 //
 // Other packages name keys only through these functions.

@@ -94,9 +94,22 @@ func (s *Store) source(f Filter) walk {
 	case f.Queue != "":
 		return s.walkQueue(f.Queue)
 	case f.State != "" && f.State != Waiting:
-		return s.walkSet(s.key("st:" + string(f.State)))
+		return s.walkSet(s.key(stateIndex(f.State)))
 	}
 	return s.walkPages
+}
+
+// stateIndex names the index with all transactions of a state; "" for those that
+// wait, which are in none. Those bound share one: they are as many as there are
+// senders at most, and change their state often.
+func stateIndex(state State) string {
+	switch state {
+	case Waiting:
+		return ""
+	case Dispatching, Revision, Retry:
+		return "bound"
+	}
+	return "st:" + string(state)
 }
 
 func (s *Store) walkSet(key string) walk {

@@ -27,35 +27,36 @@
 --         {"stale", revision}, {"fenced", revision} or {"gone"}
 local uid, claim, op, to = ARGV[1], ARGV[3], ARGV[4], ARGV[5]
 local x = P .. 'x:' .. uid
-local v = call('HMGET', x, 'rev', 'op', 'claim', 'phase', 'sender', 'open')
-local seq, _, _, queue = header(uid)
-if not seq then return { 'gone' } end
+local v = call('HMGET', x, 'rev', 'op', 'claim', 'phase', 'sender', 'due')
 local rev = tonumber(v[1] or '0')
+local from, sender = v[4] or 'waiting', v[5]
+local moved = from ~= to
+-- Between bound phases nothing moves but the transaction.
+local leaves = moved and not (BOUND[from] and BOUND[to])
+local seq, queue, _
+if leaves or rev == 0 or ARGV[10] ~= '' then
+  seq, _, _, queue = header(uid)
+  if not seq then return { 'gone' } end
+end
 if v[2] == op then return { 'ok', rev, 1, now } end
 -- The claim comes first: a take-over also counts the revision up, and who has
 -- lost a claim is to let go, not to read again.
 if claim ~= '*' and (v[3] or '') ~= claim then return { 'fenced', rev } end
 if rev ~= tonumber(ARGV[2]) then return { 'stale', rev } end
 
-local from, sender = v[4] or 'waiting', v[5]
 local incarnation = v[3] and string.match(v[3], '^(.*):%d+$')
-local q = P .. 'q:' .. queue
+local q, s = P .. 'q:' .. (queue or ''), P .. 's:' .. (sender or '')
 
 -- streak counts what ended UNRESOLVED in a row, by queue and by sender.
 local function streak(limit)
-  if to == 'done' then
-    call('HDEL', q, 'streak')
-    if sender then call('HDEL', P .. 's:' .. sender, 'streak') end
-  elseif to == 'unresolved' and limit > 0 then
-    local reason = limit .. ' transactions in a row ended UNRESOLVED'
-    if call('HINCRBY', q, 'streak', 1) >= limit and call('HSETNX', q, 'paused', reason) == 1 then
-      event('q', queue, sender or '', '', '', '', 'PAUSED')
-    end
-    if sender and call('HINCRBY', P .. 's:' .. sender, 'streak', 1) >= limit
-      and tonumber(call('HGET', q, 'streak')) < limit
-      and call('HSETNX', P .. 's:' .. sender, 'reason', 'RESTED') == 1 then
-      event('s', sender, sender, '', '', '', 'RESTED')
-    end
+  local reason = limit .. ' transactions in a row ended UNRESOLVED'
+  if call('HINCRBY', q, 'streak', 1) >= limit and call('HSETNX', q, 'paused', reason) == 1 then
+    event('q', queue, sender or '', '', '', '', 'PAUSED')
+  end
+  if sender and call('HINCRBY', s, 'streak', 1) >= limit
+    and tonumber(call('HGET', q, 'streak')) < limit
+    and call('HSETNX', s, 'reason', 'RESTED') == 1 then
+    event('s', sender, sender, '', '', '', 'RESTED')
   end
 end
 
@@ -97,20 +98,25 @@ local function write(key, gathered)
   if #set > 0 then call('HSET', key, unpack(set)) end
 end
 
--- The claim and when the phase is due.
+-- The claim, and when the phase is due.
 local due = tonumber(ARGV[6])
+due = due >= 0 and now + due or 0
 if BOUND[to] or ARGV[7] == '1' then
-  if incarnation then call('ZADD', P .. 'own:' .. incarnation, due >= 0 and now + due or '+inf', uid) end
+  if incarnation and (due > 0 or v[6] ~= '0') then
+    call('ZADD', P .. 'own:' .. incarnation, due > 0 and due or '+inf', uid)
+  end
 elseif incarnation then
   call('ZREM', P .. 'own:' .. incarnation, uid)
   fields.x.claim = ''
 end
-fields.x.rev, fields.x.op, fields.x.phase, fields.x.due = rev + 1, op, to, due >= 0 and now + due or 0
-if from ~= to then fields.x.at = now end
+fields.x.rev, fields.x.op, fields.x.due = rev + 1, op, due
+if moved or rev == 0 then fields.x.phase = to end
+if moved then fields.x.at = now end
 if ARGV[10] ~= '' then fields.x.callback, fields.x.tries = ARGV[10], 0 end
 write(x, fields.x)
-write(P .. 'a:' .. uid, fields.a)
-if sender and next(fields.s) and call('EXISTS', P .. 's:' .. sender) == 1 then write(P .. 's:' .. sender, fields.s) end
+if next(fields.a) then write(P .. 'a:' .. uid, fields.a) end
+-- Nobody removes a sender that is bound.
+if sender and next(fields.s) and (BOUND[from] or call('EXISTS', s) == 1) then write(s, fields.s) end
 
 -- The sender: rested first, so that a release does not offer it.
 if sender and ARGV[13] ~= '0' then rest(sender, tonumber(ARGV[13]), ARGV[14]) end
@@ -118,11 +124,9 @@ if sender and ARGV[13] ~= '0' then rest(sender, tonumber(ARGV[13]), ARGV[14]) en
 -- The queue and the indexes.
 local possible = false
 if rev == 0 then call('ZADD', P .. 'past:' .. queue, seq, uid) end
-if from ~= to then
-  if STATE[from] ~= STATE[to] then
-    if from ~= 'waiting' then call('ZREM', P .. 'st:' .. STATE[from], uid) end
-    if to ~= 'waiting' then call('ZADD', P .. 'st:' .. STATE[to], seq, uid) end
-  end
+if leaves then
+  if INDEX[from] then call('ZREM', P .. INDEX[from], uid) end
+  if INDEX[to] then call('ZADD', P .. INDEX[to], seq, uid) end
   if COUNT[from] then call('HINCRBY', q, COUNT[from], -1) end
   if COUNT[to] then call('HINCRBY', q, COUNT[to], 1) end
   if from == 'waiting' then
@@ -130,34 +134,40 @@ if from ~= to then
   elseif to == 'waiting' and tonumber(seq) <= tonumber(call('HGET', q, 'popped') or '0') then
     call('ZADD', P .. 'back:' .. queue, seq, uid)
   end
-  if from == 'done' and to ~= 'done' then
+  if from == 'done' then
     -- It was not the end: nobody is told so, or waits until somebody is.
     call('HDEL', x, 'callback', 'tries')
     call('ZREM', P .. 'due', 'c:' .. uid)
     if call('HGET', q, 'holder') == uid then call('HDEL', q, 'hold', 'holder') end
   end
-  if BOUND[from] then streak(tonumber(ARGV[16])) end
-  if BOUND[from] and not BOUND[to] then
-    call('HDEL', q, 'run', 'sender')
+  if BOUND[from] then
+    if to == 'unresolved' and tonumber(ARGV[16]) > 0 then streak(tonumber(ARGV[16])) end
+    local ends = to == 'done' -- a streak of UNRESOLVED
+    call('HDEL', q, 'run', 'sender', ends and 'streak' or 'run')
     if sender then
-      call('HDEL', P .. 's:' .. sender, 'queue')
+      call('HDEL', s, 'queue', ends and 'streak' or 'queue')
       if offer(sender) then possible = true end
     end
   end
 end
-if from ~= to or ARGV[8] ~= '' then event('t', uid, sender or '', from, to, ARGV[9], ARGV[8]) end
+if moved or ARGV[8] ~= '' then event('t', uid, sender or '', from, to, ARGV[9], ARGV[8]) end
 
+-- What is to be done at a time.
+local hold, times = false, {}
 if ARGV[10] ~= '' then
-  local hold = now + tonumber(ARGV[11])
+  hold = now + tonumber(ARGV[11])
   call('HSET', q, 'hold', hold, 'holder', uid)
-  call('ZADD', P .. 'due', hold, 'q:' .. queue)
-  call('ZADD', P .. 'due', now + tonumber(ARGV[12]), 'c:' .. uid)
+  times = { hold, 'q:' .. queue, now + tonumber(ARGV[12]), 'c:' .. uid }
 end
 if ARGV[15] ~= '-1' then
-  call('ZADD', P .. 'due', now + tonumber(ARGV[15]), 'x:' .. uid)
-elseif from ~= to and not BOUND[from] then
+  times[#times + 1], times[#times + 2] = now + tonumber(ARGV[15]), 'x:' .. uid
+elseif leaves and not BOUND[from] then
   call('ZREM', P .. 'due', 'x:' .. uid)
 end
-if from ~= to and not BOUND[to] and place(queue) then possible = true end
+if #times > 0 then call('ZADD', P .. 'due', unpack(times)) end
+
+-- A queue that holds for the callback of what ran is not ready.
+local held = hold and hold > now and BOUND[from]
+if leaves and not BOUND[to] and not held and place(queue) then possible = true end
 if possible then wake() end
 return { 'ok', rev + 1, possible and 1 or 0, now }

@@ -11,8 +11,8 @@ local function score(key, member) return call('ZSCORE', P .. key, member) or '' 
 local function exists(key) return call('EXISTS', P .. key) end
 local function get(key, field) return call('HGET', P .. key, field) or '' end
 
-local owner = { ready = 'q:', queues = 'q:', free = 's:', senders = 's:', own = 'x:', st = 'x:', past = 'x:', back = 'x:' }
-local field = { ready = 'ready', free = 'queue', own = 'claim', st = 'phase', back = 'phase' }
+local owner = { ready = 'q:', queues = 'q:', free = 's:', senders = 's:', own = 'x:', st = 'x:', bound = 'x:', past = 'x:', back = 'x:' }
+local field = { ready = 'ready', free = 'queue', own = 'claim', st = 'phase', bound = 'phase', back = 'phase' }
 
 local at = 2
 while at <= #ARGV do
@@ -24,8 +24,8 @@ while at <= #ARGV do
     local x, more = call('HGETALL', P .. 'x:' .. name), {}
     if seq then
       local states = ''
-      for _, s in ipairs({ 'DISPATCHING', 'REVISION', 'RETRY', 'DONE', 'FAILED', 'UNRESOLVED' }) do
-        if score('st:' .. s, name) ~= '' then states = states .. s .. ' ' end
+      for _, index in ipairs({ 'bound', 'st:DONE', 'st:FAILED', 'st:UNRESOLVED' }) do
+        if score(index, name) ~= '' then states = states .. index .. ' ' end
       end
       local claim, sender = get('x:' .. name, 'claim'), get('x:' .. name, 'sender')
       local process = string.match(claim, '^(.*):%d+$') or ''
@@ -69,7 +69,7 @@ while at <= #ARGV do
     answer[#answer + 1] = { name, call('HGETALL', P .. 'q:' .. name), {
       'listed', score('queues', name), 'phase', get('x:' .. run, 'phase'), 'by', get('x:' .. run, 'sender'), 'runs', runs or '',
       'bound', get('s:' .. with, 'queue'), 'registered', exists('s:' .. with), 'first', first or '', 'seq', seq or '', 'type', typ or '',
-      'score', score('ready:' .. noted, name), 'due', score('due', 'q:' .. name), 'ordered', ordered, 'short', short and 1 or 0,
+      'score', score('ready:' .. noted, name), 'noted', get('q:' .. name, 'first'), 'due', score('due', 'q:' .. name), 'ordered', ordered, 'short', short and 1 or 0,
       'w', counts.w, 'd', counts.d, 'f', counts.f, 'u', counts.u, 'now', now,
     } }
   elseif kind == 's' then

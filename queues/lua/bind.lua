@@ -27,32 +27,51 @@ for _ = 1, most do
     if r[1] and (not oldest or tonumber(r[2]) < oldest) then queue, oldest, typ = r[1], tonumber(r[2]), ARGV[i] end
   end
   if not queue then break end
-  local uid = head(queue)
-  local seq, _, kind
-  if uid then seq, _, kind = header(uid) end
-  if kind ~= typ or tonumber(seq) ~= oldest then
+  local q = P .. 'q:' .. queue
+  local uid = call('HGET', q, 'first')
+  local record = uid and call('GET', P .. 't:' .. uid)
+  local seq, kind
+  if record then seq, kind = string.match(record, '^(%d+) %d+ (%S+) ') end
+  -- What came back has been changed before; what has not stands in the line.
+  local state = uid and call('HGETALL', P .. 'x:' .. uid) or {}
+  local taken = kind == typ and tonumber(seq) == oldest
+  local came = taken and #state > 0 and call('ZREM', P .. 'back:' .. queue, uid) == 1
+  if taken and not came then
+    local popped = call('LPOP', P .. 'line:' .. queue)
+    taken = popped == uid
+    if popped and not taken then call('LPUSH', P .. 'line:' .. queue, popped) end
+  end
+  if not taken then
     place(queue) -- the set was behind the queue; look again
   else
-    local q, x, s = P .. 'q:' .. queue, P .. 'x:' .. uid, P .. 's:' .. sender
-    call('ZREM', P .. 'ready:' .. typ, queue)
-    call('HDEL', q, 'ready', 'hold', 'holder')
-    if call('ZREM', P .. 'back:' .. queue, uid) == 0 then
-      call('LPOP', P .. 'line:' .. queue)
-      call('HSET', q, 'popped', seq)
+    local x, s = P .. 'x:' .. uid, P .. 's:' .. sender
+    local rev = 1
+    for i = 1, #state, 2 do
+      if state[i] == 'rev' then rev = tonumber(state[i + 1]) + 1 end
     end
+    call('ZREM', P .. 'ready:' .. typ, queue)
+    call('HDEL', q, 'ready', 'first', 'hold', 'holder')
     call('HINCRBY', q, 'w', -1)
-    call('HSET', q, 'run', uid, 'sender', sender)
-    call('ZADD', P .. 'past:' .. queue, seq, uid)
-    call('ZADD', P .. 'st:DISPATCHING', seq, uid)
+    if came then
+      call('HSET', q, 'run', uid, 'sender', sender)
+    else
+      call('HSET', q, 'run', uid, 'sender', sender, 'popped', seq)
+    end
+    if #state == 0 then call('ZADD', P .. 'past:' .. queue, seq, uid) end
+    call('ZADD', P .. 'bound', seq, uid)
     call('ZREM', P .. 'free:' .. group, sender)
     call('HSET', s, 'queue', queue)
-    local token = incarnation .. ':' .. call('INCR', P .. 'n:claim')
-    call('HINCRBY', x, 'rev', 1)
-    call('HSET', x, 'phase', 'dispatching', 'at', now, 'claim', token, 'sender', sender)
+    local change = {
+      'rev', rev, 'phase', 'dispatching', 'at', now, 'sender', sender, 'due', '',
+      'claim', incarnation .. ':' .. call('INCR', P .. 'n:claim'),
+    }
+    call('HSET', x, unpack(change))
+    for _, word in ipairs(change) do state[#state + 1] = tostring(word) end -- the last one counts
     call('ZADD', P .. 'own:' .. incarnation, now + grace, uid)
     event('t', uid, sender, 'waiting', 'dispatching', '', '')
     local v = call('HMGET', s, 'url', 'next')
-    answer[#answer + 1] = { load(uid), sender, v[1] or '', v[2] or '' }
+    local attempts = rev > 1 and call('HGETALL', P .. 'a:' .. uid) or {}
+    answer[#answer + 1] = { { uid, record, state, attempts }, sender, v[1] or '', v[2] or '' }
   end
 end
 return answer

@@ -10,13 +10,15 @@ if ARGV[3] ~= '-1' then
   return { 0, call('HINCRBY', x, 'tries', 1) }
 end
 call('HDEL', x, 'callback')
-call('ZREM', P .. 'due', 'c:' .. ARGV[1])
 local _, _, _, queue = header(ARGV[1])
-if not queue then return { 0, 0 } end
-local q = P .. 'q:' .. queue
-if call('HGET', q, 'holder') ~= ARGV[1] then return { 0, 0 } end
+local q = P .. 'q:' .. (queue or '')
+local holds = queue and call('HGET', q, 'holder') == ARGV[1]
+if not holds then
+  call('ZREM', P .. 'due', 'c:' .. ARGV[1])
+  return { 0, 0 }
+end
+call('ZREM', P .. 'due', 'c:' .. ARGV[1], 'q:' .. queue)
 call('HDEL', q, 'hold', 'holder')
-call('ZREM', P .. 'due', 'q:' .. queue)
 if place(queue) then
   wake()
   return { 1, 0 }

@@ -13,7 +13,6 @@ local seq = first
 local answer = { now, 0 }
 local fresh = {} -- uids accepted, in order
 local stamp = now .. ' ' -- numbers take long to write: once for all
-local event_n = tonumber(call('GET', P .. 'n:event') or '0')
 for i = 2, #ARGV, 5 do
   local uid, queue = ARGV[i], ARGV[i + 3]
   local q = P .. 'q:' .. queue
@@ -30,11 +29,15 @@ for i = 2, #ARGV, 5 do
     result = seq
     call('RPUSH', P .. 'line:' .. queue, uid)
     fresh[#fresh + 1] = uid
-    event_n = event_n + 1
-    call('XADD', P .. 'events', event_n .. '-0', 'e', stamp .. uid)
+    call('XADD', P .. 'events', '0-*', 'e', stamp .. uid)
     if call('HINCRBY', q, 'w', 1) == 1 then
-      call('ZADD', P .. 'queues', 0, queue)
-      if place(queue) then answer[2] = 1 end
+      -- Nothing else of the queue waits: this one is its head.
+      local v = call('HMGET', q, 'run', 'paused', 'hold', 'ready', 'popped')
+      if not v[5] then call('ZADD', P .. 'queues', 0, queue) end
+      if admits(v) then
+        ready(queue, v[4], uid, seq, ARGV[i + 2])
+        answer[2] = 1
+      end
     end
   end
   answer[#answer + 1] = result
@@ -51,7 +54,6 @@ if seq > first then
     i = last + 1
   end
   call('SET', P .. 'n:seq', seq)
-  call('SET', P .. 'n:event', event_n)
 end
 if answer[2] == 1 then wake() end
 return answer

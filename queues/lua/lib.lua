@@ -13,23 +13,25 @@ local clock = call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local micros = clock[1] * 1000000 + clock[2]
 
-local STATE = {
-  waiting = 'WAITING', dispatching = 'DISPATCHING', sent = 'REVISION', watching = 'REVISION',
-  failing = 'RETRY', delayed = 'RETRY', done = 'DONE', failed = 'FAILED', unresolved = 'UNRESOLVED',
-}
 local BOUND = { dispatching = true, sent = true, watching = true, failing = true, delayed = true }
+-- The index that lists a transaction by its state: one for all bound phases,
+-- which pass quickly and are few.
+local INDEX = {
+  dispatching = 'bound', sent = 'bound', watching = 'bound', failing = 'bound', delayed = 'bound',
+  done = 'st:DONE', failed = 'st:FAILED', unresolved = 'st:UNRESOLVED',
+}
 -- The counter in a queue's record for each phase that is not bound.
 local COUNT = { waiting = 'w', done = 'd', failed = 'f', unresolved = 'u' }
 
 -- event appends to the log, as one field: fewer bytes, and half the work of
--- eight. See events.go. kind: t(ransaction), q(ueue), s(ender).
+-- eight. Redis counts the entries. See events.go. kind: t(ransaction), q(ueue),
+-- s(ender).
 local function event(kind, id, sender, from, to, attempt, code)
-  local n = call('INCR', P .. 'n:event')
   local line = now .. ' ' .. kind .. ' ' .. id
   for _, word in ipairs({ sender, from, to, attempt, code }) do
     line = line .. ' ' .. (word == '' and '-' or word)
   end
-  call('XADD', P .. 'events', n .. '-0', 'e', line)
+  call('XADD', P .. 'events', '0-*', 'e', line)
 end
 
 -- header returns sequence, time of receipt, type and queue of a transaction,
@@ -43,45 +45,56 @@ local function load(uid)
   return { uid, call('GET', P .. 't:' .. uid), call('HGETALL', P .. 'x:' .. uid), call('HGETALL', P .. 'a:' .. uid) }
 end
 
--- head returns the transaction that is next in a queue: those that came back
--- stand before those that never left the line. What was cancelled or deleted
--- while it stood in the line is dropped when it gets to the front; after 500 of
--- them the rest is left to the next tick.
+-- head returns the transaction that is next in a queue, its sequence and type:
+-- those that came back stand before those that never left the line. What was
+-- cancelled or deleted while it stood in the line is dropped when it gets to the
+-- front; after 500 of them the rest is left to the next tick.
 local function head(queue)
   local back = call('ZRANGE', P .. 'back:' .. queue, 0, 0)[1]
-  if back then return back end
+  if back then
+    local seq, _, typ = header(back)
+    return back, seq, typ
+  end
   for _ = 1, 500 do
     local uid = call('LINDEX', P .. 'line:' .. queue, 0)
     if not uid then return nil end
-    local phase = call('HGET', P .. 'x:' .. uid, 'phase')
-    if phase == 'waiting' or (not phase and call('EXISTS', P .. 't:' .. uid) == 1) then return uid end
+    local seq, _, typ = header(uid)
+    if seq then
+      local phase = call('HGET', P .. 'x:' .. uid, 'phase')
+      if not phase or phase == 'waiting' then return uid, seq, typ end
+      call('HSET', P .. 'q:' .. queue, 'popped', seq)
+    end
     call('LPOP', P .. 'line:' .. queue)
-    local seq = header(uid)
-    if seq then call('HSET', P .. 'q:' .. queue, 'popped', seq) end
   end
   call('ZADD', P .. 'due', now, 'q:' .. queue)
   return nil
 end
 
--- place puts a queue into the ready set of its head's type if it can be bound,
--- and takes it out of the one it was in if it cannot. It answers whether the
--- queue is ready.
+-- admits reports whether a queue can be bound as far as its record v tells:
+-- 'run', 'paused', 'hold'.
+local function admits(v) return not v[1] and not v[2] and (not v[3] or tonumber(v[3]) <= now) end
+
+-- ready puts a queue into the ready set of its head's type. was: the one it is in.
+local function ready(queue, was, uid, seq, typ)
+  if was and was ~= typ then call('ZREM', P .. 'ready:' .. was, queue) end
+  call('ZADD', P .. 'ready:' .. typ, seq, queue)
+  call('HSET', P .. 'q:' .. queue, 'ready', typ, 'first', uid)
+end
+
+-- place makes a queue ready if it can be bound, and takes it out of the ready
+-- set if it cannot. It answers whether the queue is ready.
 local function place(queue)
   local q = P .. 'q:' .. queue
-  local v = call('HMGET', q, 'run', 'paused', 'hold', 'ready')
-  local seq, typ, _
-  if not v[1] and not v[2] and (not v[3] or tonumber(v[3]) <= now) then
-    local uid = head(queue)
-    if uid then seq, _, typ = header(uid) end
-  end
-  if v[4] and v[4] ~= typ then
+  local v = call('HMGET', q, 'run', 'paused', 'hold', 'ready', 'w')
+  local uid, seq, typ
+  if v[5] and v[5] ~= '0' and admits(v) then uid, seq, typ = head(queue) end
+  if uid then
+    ready(queue, v[4], uid, seq, typ)
+  elseif v[4] then
     call('ZREM', P .. 'ready:' .. v[4], queue)
-    call('HDEL', q, 'ready')
+    call('HDEL', q, 'ready', 'first')
   end
-  if not typ then return false end
-  call('ZADD', P .. 'ready:' .. typ, seq, queue)
-  if v[4] ~= typ then call('HSET', q, 'ready', typ) end
-  return true
+  return uid ~= nil
 end
 
 -- offer puts a sender among the free ones if nothing speaks against it.

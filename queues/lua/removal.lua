@@ -24,7 +24,7 @@ local function remove(uid, keep)
   local page = math.floor(tonumber(seq) / 512)
   call('LREM', P .. 'page:' .. page, 1, uid)
   if call('EXISTS', P .. 'page:' .. page) == 0 then call('ZREM', P .. 'pages', page) end
-  call('ZREM', P .. 'st:' .. STATE[phase], uid)
+  call('ZREM', P .. INDEX[phase], uid)
   call('ZREM', P .. 'past:' .. queue, uid)
   if tonumber(seq) > tonumber(call('HGET', P .. 'q:' .. queue, 'popped') or '0') then
     call('LREM', P .. 'line:' .. queue, 1, uid) -- cancelled before the line came to it

@@ -1,0 +1,136 @@
+package queues_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// BenchmarkLife takes transactions from their post past finality, 64 at a time, with the store's calls that the sequencer makes for a two-phase
+// worker, and reports what a life costs Redis: its calls of scripts, the
+// commands in them, and the time it spends on them.
+func BenchmarkLife(b *testing.B) {
+	s, client := benched(b)
+	const lanes = 64 // lives at a time
+	pool := senders.New(s, client)
+	for i := range lanes {
+		if err := pool.Register(b.Context(), fmt.Sprint("S", i), "http://S"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	data, command := payload(512), bytes.Repeat([]byte(`{"update":"of an account"}`), 200)
+	live(b, s, claim(0), data, command) // loads the scripts
+	client.ConfigResetStat(b.Context())
+	spent := redisTime(b, client)
+	var turn atomic.Int64
+	b.SetParallelism((lanes + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0))
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			live(b, s, claim(int(turn.Add(1))), data, command)
+		}
+	})
+	n := turn.Load()
+	spent = redisTime(b, client) - spent
+	stats := client.Info(b.Context(), "commandstats").Val()
+	scripts, all := 0, 0
+	for _, m := range regexp.MustCompile(`cmdstat_(\S+):calls=(\d+),`).FindAllStringSubmatch(stats, -1) {
+		calls, _ := strconv.Atoi(m[2])
+		if m[1] == "evalsha" {
+			scripts = calls
+		} else {
+			all += calls
+		}
+	}
+	b.ReportMetric(float64(scripts)/float64(n), "scripts/op")
+	b.ReportMetric(float64(all)/float64(n), "commands/op")
+	b.ReportMetric(spent*1e6/float64(n), "redis-µs/op")
+}
+
+// redisTime is the CPU time that Redis has used, in seconds: unlike what it says
+// of its commands, it does not count the time in which others had the core.
+func redisTime(b *testing.B, client *redis.Client) float64 {
+	b.Helper()
+	sum := 0.0
+	info := client.Info(b.Context(), "cpu").Val()
+	for _, m := range regexp.MustCompile(`used_cpu_(?:user|sys)_main_thread:(\S+)`).FindAllStringSubmatch(info, -1) {
+		seconds, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		sum += seconds
+	}
+	return sum
+}
+
+// live is a life without trouble.
+func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, command []byte) {
+	b.Helper()
+	ctx := b.Context()
+	ok := func(err error) {
+		b.Helper()
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	ok(s.Enqueue(ctx, queues.Item{Queue: queue, Type: vote, Data: data}).Err)
+	bound, err := s.Bind(ctx, queues.BindRequest{Process: me, Types: []string{vote}, Groups: []string{senders.Shared}, Most: 1, Grace: 5 * time.Second})
+	ok(err)
+	if len(bound) != 1 {
+		b.Error("nothing was bound")
+		return
+	}
+	// It may be that of another lane, which then gets this one's.
+	t, sender := bound[0].Transaction, bound[0].Sender
+	change := func(to queues.Phase, options func(*queues.Change)) {
+		b.Helper()
+		c := queues.NewChange(t, to)
+		if options != nil {
+			options(c)
+		}
+		ok(s.Advance(ctx, c))
+	}
+	t.Attempts = append(t.Attempts, queues.Attempt{
+		Number: 1, Sender: sender, Nonce: 7, Fee: 100_000_000, ValidUntil: 5000, Slot: 4000, StartedAt: time.Now(), Outcome: queues.Prepared,
+	})
+	a := &t.Attempts[0]
+	change(queues.PhaseDispatching, func(c *queues.Change) { c.SetAttempt(a); c.SetNextNonce(7) })
+	a.Outcome, a.Hash = queues.Signed, "5JhashOfTheWorker"
+	change(queues.PhaseDispatching, func(c *queues.Change) { c.SetAttempt(a); c.SetSigned(1, command) })
+	a.Outcome, a.NodeHash, a.SentSlot = queues.Sent, "5JhashOfTheNode", 4001
+	change(queues.PhaseSent, func(c *queues.Change) { c.SetAttempt(a); c.MarkSubmitted() })
+	change(queues.PhaseWatching, nil)
+	a.Outcome, a.Height, a.StateHash, a.Confirmations, a.EndedAt = queues.Included, 100, "3NstateHash", 1, time.Now()
+	change(queues.PhaseDone, func(c *queues.Change) {
+		c.SetAttempt(a)
+		c.SetLanded(1)
+		c.SetStanding(sender, 7)
+		c.SetReopened(false)
+		c.SetDone(json.RawMessage(`{"blockHeight":100,"stateHash":"3NstateHash"}`))
+		c.SetNextNonce(8)
+		c.MarkEnded()
+		c.SetEnding("")
+		c.SetError(nil)
+		c.Tell, c.Hold, c.Lease, c.Keep = queues.OnSuccess, 2*time.Minute, time.Minute, true
+	})
+	_, err = s.Called(ctx, t.UID, queues.OnSuccess, queues.Never)
+	ok(err)
+	a.Confirmations = 15
+	change(queues.PhaseDone, func(c *queues.Change) {
+		c.SetAttempt(a)
+		c.ClearStanding(sender)
+		c.MarkFinal()
+		c.DropSigned()
+		c.Remove = time.Hour
+	})
+}
