@@ -51,25 +51,93 @@ type Change struct {
 	// Remove is when the record is removed; Never keeps it.
 	Remove time.Duration
 
-	attempt  int
-	triplets []any
+	attempt int
+	words   []word
 }
+
+// A word is what a change writes to one field.
+type word struct {
+	part         part
+	field, value string
+}
+
+// A part is how a field is written; see advance.lua.
+type part string
+
+const (
+	ofTransaction part = "x"
+	stamped       part = "t" // of the transaction; becomes the time of Redis
+	removed       part = "d" // of the transaction
+	ofAttempts    part = "a"
+	factOf        part = "f" // of an attempt; kept if it is there
+	ofSender      part = "s"
+	signedBytes   part = "b"
+	standing      part = "l"
+)
+
+func (p part) ofTransaction() bool { return p == ofTransaction || p == stamped || p == removed }
 
 // NewChange begins a change of t to a phase, which may be the one it is in.
 func NewChange(t *Transaction, to Phase) *Change {
 	return &Change{txn: t, To: to, Due: Never, Remove: Never}
 }
 
-const stamp = "@" // replaced by the time of Redis
+// put notes what is written to a field, instead of what was noted before.
+func (c *Change) put(p part, field, value string) {
+	w := word{p, field, value}
+	for i, known := range c.words {
+		if known.field == field && (known.part == p || known.part.ofTransaction() && p.ofTransaction()) {
+			c.words[i] = w
+			return
+		}
+	}
+	c.words = append(c.words, w)
+}
 
-func (c *Change) put(part, field, value string) { c.triplets = append(c.triplets, part, field, value) }
+// store notes a field of the transaction; an empty value removes it.
+func (c *Change) store(field, value string) {
+	if value == "" {
+		c.put(removed, field, "")
+		return
+	}
+	c.put(ofTransaction, field, value)
+}
+
+// mark has the time of Redis stored in a field of the transaction.
+func (c *Change) mark(field string) { c.put(stamped, field, "") }
+
+// appendParts appends what advance.lua reads: each part with the number of its
+// words, then these.
+func (c *Change) appendParts(args []any) []any {
+	for _, p := range []part{ofTransaction, stamped, removed, ofAttempts, factOf, ofSender, signedBytes, standing} {
+		head := len(args)
+		for _, w := range c.words {
+			switch {
+			case w.part != p:
+				continue
+			case len(args) == head:
+				args = append(args, string(p), 0)
+			}
+			if p != signedBytes {
+				args = append(args, w.field)
+			}
+			if p != stamped && p != removed {
+				args = append(args, w.value)
+			}
+		}
+		if n := len(args) - head; n > 0 {
+			args[head+1] = n - 2
+		}
+	}
+	return args
+}
 
 // set notes a field whose value changes; one that stays costs nothing. Where a
 // field is set twice, the last value holds.
 func set[T comparable](c *Change, name string, now *T, to T, text string) {
 	if *now != to {
 		*now = to
-		c.put("x", name, text)
+		c.store(name, text)
 	}
 }
 
@@ -96,11 +164,11 @@ func (c *Change) SetLanded(n int)       { set(c, "landed", &c.txn.Landed, n, cou
 func (c *Change) SetCancelled(on bool)  { set(c, "cancel", &c.txn.CancelRequested, on, flag(on)) }
 func (c *Change) SetUncounted(on bool)  { set(c, "uncounted", &c.txn.Uncounted, on, flag(on)) }
 func (c *Change) SetReopened(on bool)   { set(c, "reopened", &c.txn.Reopened, on, flag(on)) }
-func (c *Change) MarkSubmitted()        { c.put("x", "submitted", stamp) }
-func (c *Change) MarkRetried()          { c.put("x", "retried", stamp) }
-func (c *Change) MarkEnded()            { c.put("x", "ended", stamp) }
-func (c *Change) MarkFinal()            { c.put("x", "final", stamp) }
-func (c *Change) SetNextNonce(n uint32) { c.put("s", "next", strconv.FormatUint(uint64(n), 10)) }
+func (c *Change) MarkSubmitted()        { c.mark("submitted") }
+func (c *Change) MarkRetried()          { c.mark("retried") }
+func (c *Change) MarkEnded()            { c.mark("ended") }
+func (c *Change) MarkFinal()            { c.mark("final") }
+func (c *Change) SetNextNonce(n uint32) { c.put(ofSender, "next", strconv.FormatUint(uint64(n), 10)) }
 
 // ClearEnd takes back that the transaction had ended.
 func (c *Change) ClearEnd() {
@@ -109,7 +177,7 @@ func (c *Change) ClearEnd() {
 	c.SetCancelled(false)
 	c.SetError(nil)
 	for _, f := range []string{"ended", "final", "done"} {
-		c.put("x", f, "")
+		c.store(f, "")
 	}
 }
 
@@ -118,27 +186,27 @@ func (c *Change) SetError(e *Error) {
 	if e == nil {
 		if c.txn.Error != nil {
 			c.txn.Error = nil
-			c.put("x", "err", "")
+			c.store("err", "")
 		}
 		return
 	}
 	c.txn.Error = e
-	c.put("x", "err", encodeError(e))
+	c.store("err", encodeError(e))
 }
 
 // SetDone stores {"blockHeight", "stateHash"} or the worker's own word.
 func (c *Change) SetDone(done json.RawMessage) {
 	c.txn.Done = done
-	c.put("x", "done", string(done))
+	c.store("done", string(done))
 }
 
 // DropSigned forgets the signed bytes.
-func (c *Change) DropSigned() { c.put("b", "", "") }
+func (c *Change) DropSigned() { c.put(signedBytes, "", "") }
 
 // SetSigned keeps the signed bytes of an attempt, instead of those of an
 // earlier one.
 func (c *Change) SetSigned(number int, command []byte) {
-	c.put("b", "", string(pack(number, command)))
+	c.put(signedBytes, "", string(pack(number, command)))
 }
 
 // SetAttempt stores what is known of an attempt now. Its plan and the facts
@@ -147,7 +215,7 @@ func (c *Change) SetAttempt(a *Attempt) {
 	c.attempt = a.Number
 	fact := func(name, value string) {
 		if value != "" {
-			c.put("f", field(a.Number, name), value)
+			c.put(factOf, field(a.Number, name), value)
 		}
 	}
 	if a.Outcome == Prepared && !a.Legacy {
@@ -157,12 +225,12 @@ func (c *Change) SetAttempt(a *Attempt) {
 	fact("hash", a.Hash)
 	fact("nhash", a.NodeHash)
 	fact("data", string(a.Data))
-	c.put("a", field(a.Number, "fate"), fateOf(a))
+	c.put(ofAttempts, field(a.Number, "fate"), fateOf(a))
 	if a.StateHash != "" {
-		c.put("a", field(a.Number, "block"), fmt.Sprintf("%d %s", a.Height, a.StateHash))
+		c.put(ofAttempts, field(a.Number, "block"), fmt.Sprintf("%d %s", a.Height, a.StateHash))
 	}
 	if a.Error != nil {
-		c.put("a", field(a.Number, "err"), encodeError(a.Error))
+		c.put(ofAttempts, field(a.Number, "err"), encodeError(a.Error))
 	}
 }
 
@@ -191,7 +259,7 @@ func (s *Store) Advance(ctx context.Context, c *Change) error {
 			open++
 		}
 	}
-	c.put("x", "open", strconv.Itoa(open))
+	c.store("open", strconv.Itoa(open))
 	claim, keep := t.Claim, ""
 	if c.Person {
 		claim = "*"
@@ -203,10 +271,16 @@ func (s *Store) Advance(ctx context.Context, c *Change) error {
 	if c.attempt > 0 {
 		attempt = strconv.Itoa(c.attempt)
 	}
-	args := append([]any{
+	var hold, lease any = "", ""
+	if c.Tell != "" {
+		c.store("callback", string(c.Tell))
+		c.store("tries", "0")
+		hold, lease = inMillis(c.Hold), inMillis(c.Lease)
+	}
+	args := c.appendParts([]any{
 		t.UID, t.Revision, claim, rand.Text()[:13], string(c.To), inMillis(c.Due), keep, c.Code, attempt,
-		string(c.Tell), inMillis(c.Hold), inMillis(c.Lease), inMillis(c.Rest), c.Reason, inMillis(c.Remove), s.UnresolvedLimit,
-	}, c.triplets...)
+		hold, lease, inMillis(c.Rest), c.Reason, inMillis(c.Remove), s.UnresolvedLimit,
+	})
 	run := s.Run
 	if c.Confirm {
 		run = s.runConfirmed
@@ -225,6 +299,8 @@ func (s *Store) Advance(ctx context.Context, c *Change) error {
 		return fmt.Errorf("%s: %w", t.UID, ErrFenced)
 	case "gone":
 		return fmt.Errorf("transaction %s: %w", t.UID, ErrNotFound)
+	case "error":
+		return fmt.Errorf("advance %s: %s", t.UID, r.string(r.at(l, 1)))
 	default:
 		r.fail("a verdict", verdict)
 	}
@@ -312,11 +388,11 @@ func unpack(packed []byte) (int, []byte, error) {
 // SetStanding notes with which nonce of an account the transaction stands on the
 // chain, as long as it can be orphaned.
 func (c *Change) SetStanding(account string, nonce uint32) {
-	c.put("l", account, strconv.FormatUint(uint64(nonce), 10))
+	c.put(standing, account, strconv.FormatUint(uint64(nonce), 10))
 }
 
 // ClearStanding takes that back.
-func (c *Change) ClearStanding(account string) { c.put("l", account, "") }
+func (c *Change) ClearStanding(account string) { c.put(standing, account, "") }
 
 // ForgetNonce has the chain asked for the sender's next nonce.
-func (c *Change) ForgetNonce() { c.put("s", "next", "") }
+func (c *Change) ForgetNonce() { c.put(ofSender, "next", "") }

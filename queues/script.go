@@ -19,6 +19,9 @@ var sources embed.FS
 type Script struct {
 	name string
 	*redis.Script
+	// shared: it takes the arguments of several calls, each headed by how many
+	// they are, and answers each in a list.
+	shared bool
 }
 
 // NewScript composes a script from the shared part and body. Its only key is
@@ -26,9 +29,16 @@ type Script struct {
 // full.lua.
 func NewScript(name, body string) *Script { return newPlainScript(name, source("full")+body) }
 
+// newSharedScript is for scripts that run for several calls at once.
+func newSharedScript(name, body string) *Script {
+	s := NewScript(name, body)
+	s.shared = true
+	return s
+}
+
 // newPlainScript is for scripts that only read or may be refused for want of memory.
 func newPlainScript(name, body string) *Script {
-	return &Script{name, redis.NewScript(source("lib") + body)}
+	return &Script{name: name, Script: redis.NewScript(source("lib") + body)}
 }
 
 func source(name string) string {
@@ -43,7 +53,7 @@ var (
 	enqueueScript  = newPlainScript("enqueue", source("enqueue"))
 	getScript      = newPlainScript("get", source("get"))
 	bindScript     = NewScript("bind", source("bind"))
-	advanceScript  = NewScript("advance", source("advance"))
+	advanceScript  = newSharedScript("advance", source("advance"))
 	recordScript   = NewScript("record", source("record"))
 	beatScript     = NewScript("beat", source("beat"))
 	leaveScript    = NewScript("leave", source("leave"))
@@ -101,25 +111,77 @@ func newScripts(s *Store) *group[scriptCall] {
 	return &group[scriptCall]{calls: scriptCalls, most: 64, send: s.runAll}
 }
 
-// runAll runs scripts in one round trip, each for itself.
+// A run is one script in Redis, for one call or, where it is shared, for several.
+type run struct {
+	script *Script
+	args   []any
+	calls  []scriptCall
+}
+
+// maxShared bounds how long one run keeps Redis from other work.
+const maxShared = 16
+
+// runs has calls of the same shared script run together. No two of them depend
+// on each other: whoever makes one waits for its answer.
+func runs(calls []scriptCall) []*run {
+	all := make([]*run, 0, len(calls))
+	open := map[*Script]*run{}
+	for _, c := range calls {
+		r := open[c.script]
+		if r == nil || len(r.calls) == maxShared {
+			r = &run{script: c.script}
+			all = append(all, r)
+			if c.script.shared {
+				open[c.script] = r
+			}
+		}
+		r.add(c)
+	}
+	return all
+}
+
+func (r *run) add(c scriptCall) {
+	r.calls = append(r.calls, c)
+	if r.script.shared {
+		r.args = append(r.args, len(c.args))
+	}
+	r.args = append(r.args, c.args...)
+}
+
+// runAll runs scripts in one round trip.
 func (s *Store) runAll(ctx context.Context, calls []scriptCall) {
-	if len(calls) == 1 {
-		v, err := calls[0].script.Run(ctx, s.client, []string{s.prefix}, calls[0].args...).Result()
-		calls[0].answer(v, err)
+	all := runs(calls)
+	if len(all) == 1 {
+		all[0].answer(all[0].script.Run(ctx, s.client, []string{s.prefix}, all[0].args...).Result())
 		return
 	}
 	pipe := s.client.Pipeline()
-	answers := make([]*redis.Cmd, len(calls))
-	for i, c := range calls {
-		answers[i] = c.script.EvalSha(ctx, pipe, []string{s.prefix}, c.args...)
+	answers := make([]*redis.Cmd, len(all))
+	for i, r := range all {
+		answers[i] = r.script.EvalSha(ctx, pipe, []string{s.prefix}, r.args...)
 	}
 	_, _ = pipe.Exec(ctx) // each command keeps its own error
-	for i, c := range calls {
+	for i, r := range all {
 		v, err := answers[i].Result()
 		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			v, err = c.script.Run(ctx, s.client, []string{s.prefix}, c.args...).Result()
+			v, err = r.script.Run(ctx, s.client, []string{s.prefix}, r.args...).Result()
 		}
-		c.answer(v, err)
+		r.answer(v, err)
+	}
+}
+
+// answer gives each call its part.
+func (r *run) answer(v any, err error) {
+	list, _ := v.([]any)
+	for i, c := range r.calls {
+		switch {
+		case err != nil, !r.script.shared:
+			c.answer(v, err)
+		case len(list) != len(r.calls):
+			c.answer(nil, fmt.Errorf("%d answers for %d calls", len(list), len(r.calls)))
+		default:
+			c.answer(list[i], nil)
+		}
 	}
 }
 
@@ -144,9 +206,11 @@ func (s *Store) runConfirmed(ctx context.Context, script *Script, args ...any) (
 		return s.Run(ctx, script, args...)
 	}
 	s.calls.Add(1)
+	c := scriptCall{script, args, make(chan scriptAnswer, 1)}
+	r := runs([]scriptCall{c})[0]
 	for loaded := false; ; loaded = true {
 		pipe := s.client.Pipeline()
-		answer := script.EvalSha(ctx, pipe, []string{s.prefix}, args...)
+		answer := script.EvalSha(ctx, pipe, []string{s.prefix}, r.args...)
 		wait := pipe.Do(ctx, "WAIT", s.Replicas, confirmTimeout.Milliseconds())
 		_, _ = pipe.Exec(ctx) // each command keeps its own error
 		err := answer.Err()
@@ -156,17 +220,16 @@ func (s *Store) runConfirmed(ctx context.Context, script *Script, args ...any) (
 			}
 			continue
 		}
-		if err != nil && !errors.Is(err, redis.Nil) {
-			return nil, storeError(script.name, err)
-		}
-		n, err := wait.Int()
-		if err != nil {
+		r.answer(answer.Result())
+		if a := <-c.done; a.err != nil {
+			return nil, a.err
+		} else if n, err := wait.Int(); err != nil {
 			return nil, storeError("waiting for replicas", err)
-		}
-		if n < s.Replicas {
+		} else if n < s.Replicas {
 			return nil, fmt.Errorf("%w: %d of %d", ErrUnconfirmed, n, s.Replicas)
+		} else {
+			return a.value, nil
 		}
-		return answer.Val(), nil
 	}
 }
 
