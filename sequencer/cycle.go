@@ -129,7 +129,13 @@ func (s *Sequencer) drop(h *held) {
 
 // kick steps h in a goroutine of its own; if a step is under way, it looks once
 // more when it ends.
-func (s *Sequencer) kick(work context.Context, h *held) {
+func (s *Sequencer) kick(work context.Context, h *held) { s.start(work, h, nil) }
+
+// unhurried is how many steps are under way at a time that nobody waits for.
+const unhurried = 8
+
+// start is kick, in turn where there is a gate.
+func (s *Sequencer) start(work context.Context, h *held, gate chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h.dropped {
@@ -141,6 +147,10 @@ func (s *Sequencer) kick(work context.Context, h *held) {
 	}
 	h.busy = true
 	s.steps.Go(func() {
+		if gate != nil {
+			gate <- struct{}{}
+			defer func() { <-gate }()
+		}
 		for {
 			s.step(work, h)
 			s.mu.Lock()
@@ -286,7 +296,7 @@ func (s *Sequencer) pollLoop(ctx, work context.Context) {
 // observe steps the transactions for which the last poll means something.
 func (s *Sequencer) observe(work context.Context, c mina.Chain) {
 	s.mu.Lock()
-	var moved []*held
+	var moved, over []*held
 	for _, h := range s.held {
 		if h.busy {
 			if g := s.Chain.Sighting(h.uid); h.interrupt != nil && g.Fate == mina.Included && g.Agreed && g.Depth >= s.Policy.Confirmations {
@@ -294,12 +304,20 @@ func (s *Sequencer) observe(work context.Context, c mina.Chain) {
 			}
 			continue
 		}
-		if e, _ := s.judge(h, c); e != "" {
+		switch e, _ := s.judge(h, c); e {
+		case "":
+		case Finalised:
+			over = append(over, h)
+		default:
 			moved = append(moved, h)
 		}
 	}
 	s.mu.Unlock()
 	for _, h := range moved {
 		s.kick(work, h)
+	}
+	// A sender or a queue waits for the others.
+	for _, h := range over {
+		s.start(work, h, s.unhurried)
 	}
 }

@@ -89,6 +89,10 @@ func (s *Sequencer) greet(ctx context.Context, h *held) (*stop, error) {
 	return nil, nil
 }
 
+// nonceSeen is how long the chain is not asked again for the nonce of a sender
+// whose command it has just shown, at least.
+const nonceSeen = 5 * time.Second
+
 // nonce is the one that a fresh attempt takes: one more than the highest of the
 // sender that is open or landed, which the chain has to agree with.
 func (s *Sequencer) nonce(ctx context.Context, h *held, fee uint64) (uint32, *stop, error) {
@@ -96,7 +100,7 @@ func (s *Sequencer) nonce(ctx context.Context, h *held, fee uint64) (uint32, *st
 	s.mu.Lock()
 	seen, ok := s.nonces[sender]
 	s.mu.Unlock()
-	if ok && h.next != nil && seen.next == *h.next && time.Since(seen.at) < 2*s.Policy.InclusionInterval {
+	if ok && h.next != nil && seen.next == *h.next && time.Since(seen.at) < max(nonceSeen, 2*s.Policy.InclusionInterval) {
 		return seen.next, nil, nil
 	}
 	account, err := s.Chain.Account(ctx, sender)

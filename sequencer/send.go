@@ -81,6 +81,7 @@ func (s *Sequencer) send(ctx context.Context, h *held, signed []byte, earlier bo
 	if !s.live() {
 		return errNotLive
 	}
+	s.watch(h) // from now on it may be anywhere
 	r := s.Chain.Send(ctx, signed)
 	h.sentAt = time.Now()
 	if r.Refused && r.Err.Class != mina.Renonce && r.Err.Class != mina.Resend {

@@ -81,18 +81,19 @@ type Sequencer struct {
 	// monotonic clock.
 	renewed time.Time
 	// calm is when processes may be taken for dead again after an outage.
-	calm     time.Time
-	skew     atomic.Int64 // nanoseconds by which the clock of Redis is ahead of ours
-	network  string
-	nonces   map[string]seenNonce // by sender, as the chain last showed it
-	greeted  map[string]time.Time // senders whose worker said whom it signs for
-	steps    sync.WaitGroup
-	draining atomic.Bool
-	wanted   atomic.Bool   // a bind or a plan waits for news of the chain
-	watching chan struct{} // wakes the poll loop
-	polled   chan struct{} // closed by the next poll, and for good when the poll loop ends; under mu
-	dead     chan []string // processes whose claims have run out
-	due      chan struct{} // something became due sooner than planned
+	calm      time.Time
+	skew      atomic.Int64 // nanoseconds by which the clock of Redis is ahead of ours
+	network   string
+	nonces    map[string]seenNonce // by sender, as the chain last showed it
+	greeted   map[string]time.Time // senders whose worker said whom it signs for
+	steps     sync.WaitGroup
+	unhurried chan struct{} // full while as many steps are under way that nobody waits for
+	draining  atomic.Bool
+	wanted    atomic.Bool   // a bind or a plan waits for news of the chain
+	watching  chan struct{} // wakes the poll loop
+	polled    chan struct{} // closed by the next poll, and for good when the poll loop ends; under mu
+	dead      chan []string // processes whose claims have run out
+	due       chan struct{} // something became due sooner than planned
 	// For explanations, under mu: how many have asked the chain, the poll that
 	// will answer those who wait, and when the last one began.
 	asked   int
@@ -135,6 +136,7 @@ func New(o Options) *Sequencer {
 	return &Sequencer{
 		Options: o, process: rand.Text(), held: make(map[string]*held), nonces: make(map[string]seenNonce),
 		greeted: make(map[string]time.Time), watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1), due: make(chan struct{}, 1),
+		unhurried: make(chan struct{}, unhurried),
 	}
 }
 

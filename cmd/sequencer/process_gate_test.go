@@ -137,9 +137,14 @@ func (g *gate) serve(near net.Conn) {
 		if err != nil {
 			return
 		}
-		w, ok := parseWrite(args)
+		writes := parseWrites(args)
 		g.mu.Lock()
-		matched := ok && !g.shut && g.match != nil && g.match(w)
+		w, matched := write{}, false
+		for _, w = range writes {
+			if matched = !g.shut && g.match != nil && g.match(w); matched {
+				break
+			}
+		}
 		hold := g.shut || matched && !g.after
 		if matched {
 			g.shut = true
@@ -193,20 +198,47 @@ func readCommand(in *bufio.Reader) (raw []byte, args []string, err error) {
 	return raw, args, err
 }
 
-// parseWrite recognises the script that changes a transaction by its form:
-// uid, revision, claim, operation, phase, eleven more, and then triplets.
-func parseWrite(args []string) (write, bool) {
-	const head = 4 // EVALSHA, digest, number of keys, key
-	if len(args) < head+16 || !strings.HasPrefix(strings.ToUpper(args[0]), "EVAL") {
-		return write{}, false
+// parseWrites recognises the script that changes transactions by its form: for
+// each change how many words follow, then uid, revision, claim, operation, phase,
+// ten more, and parts, each with its name and its number of words.
+func parseWrites(args []string) (all []write) {
+	const head, plain = 4, 15 // EVALSHA, digest, number of keys, key
+	if len(args) < head+plain || !strings.HasPrefix(strings.ToUpper(args[0]), "EVAL") {
+		return nil
 	}
-	argv := args[head:]
-	w := write{uid: argv[0], to: queues.Phase(argv[4])}
-	if w.to.Queue() == "" || !strings.Contains(argv[2], ":") {
-		return write{}, false
+	for argv := args[head:]; len(argv) > 0; {
+		n, err := strconv.Atoi(argv[0])
+		if err != nil || n < plain || n >= len(argv) {
+			return nil
+		}
+		words := argv[1 : n+1]
+		argv = argv[n+1:]
+		w := write{uid: words[0], to: queues.Phase(words[4])}
+		if w.to.Queue() == "" || !strings.Contains(words[2], ":") {
+			return nil
+		}
+		for parts := words[plain:]; len(parts) > 1; {
+			count, err := strconv.Atoi(parts[1])
+			if err != nil || count+2 > len(parts) {
+				return nil
+			}
+			name, fields := parts[0], parts[2:count+2]
+			switch name {
+			case "t": // of the transaction, which become now
+				for _, f := range fields {
+					w.fields = append(w.fields, []string{"x", f, "now"})
+				}
+			case "b":
+				w.fields = append(w.fields, []string{name, "", fields[0]})
+			case "d": // removed
+			default:
+				for ; len(fields) >= 2; fields = fields[2:] {
+					w.fields = append(w.fields, []string{name, fields[0], fields[1]})
+				}
+			}
+			parts = parts[count+2:]
+		}
+		all = append(all, w)
 	}
-	for f := argv[16:]; len(f) >= 3; f = f[3:] {
-		w.fields = append(w.fields, f[:3])
-	}
-	return w, true
+	return all
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/pprof"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -90,11 +91,24 @@ func (w *stopwatch) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// look notes when the store has answered a change that ends a transaction and
-// so releases its sender.
+// look notes when the store has answered changes that end transactions and so
+// release the sender: runs of the script that is given, for each change, how
+// many words follow, and then these.
 func (w *stopwatch) look(ctx context.Context, cmd redis.Cmder) {
-	if args := cmd.Args(); cmd.Err() == nil && len(args) > 13 && args[8] == string(queues.PhaseDone) && args[13] == string(queues.OnSuccess) {
-		w.release(context.WithoutCancel(ctx))
+	const head, phase = 4, 5 // EVALSHA, digest, number of keys, key; the phase's place
+	args := cmd.Args()
+	if cmd.Err() != nil || len(args) < head+phase {
+		return
+	}
+	for at := head; at+phase < len(args); {
+		n, counts := args[at].(int)
+		if !counts || at+n >= len(args) {
+			return
+		}
+		if args[at+phase] == string(queues.PhaseDone) && slices.Contains(args[at:at+n+1], any(string(queues.OnSuccess))) {
+			w.release(context.WithoutCancel(ctx))
+		}
+		at += n + 1
 	}
 }
 
