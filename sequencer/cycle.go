@@ -12,8 +12,11 @@ import (
 )
 
 const (
-	// most is how much one tick or one bind handles; the next follows at once.
+	// most is how much one tick handles; the next follows at once.
 	most = 64
+	// mostBound is how many pairs one bind makes: the first are at work while the
+	// next are bound.
+	mostBound = 16
 	// claimGrace is when a bound transaction that its process does not know of,
 	// because the answer to the bind was lost, is looked at.
 	claimGrace = 5 * time.Second
@@ -170,7 +173,7 @@ func (s *Sequencer) start(work context.Context, h *held, gate chan struct{}) {
 // sender is bound while no quorum of synced nodes is there.
 func (s *Sequencer) bind(ctx, work context.Context) {
 	for ctx.Err() == nil && s.live() {
-		n := most
+		n := mostBound
 		if limit := s.Policy.ClaimLimit; limit > 0 {
 			n = min(n, limit-s.boundQueues())
 		}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,7 @@ const (
 )
 
 func play(ctx context.Context, role string) error {
+	debug.SetGCPercent(800) // as the service has it
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
