@@ -253,34 +253,7 @@ func encodeError(e *Error) string {
 // ErrUnconfirmed. After an error t must be read again.
 func (s *Store) Advance(ctx context.Context, c *Change) error {
 	t := c.txn
-	open := 0
-	for i := range t.Attempts {
-		if t.Attempts[i].Open() {
-			open++
-		}
-	}
-	c.store("open", strconv.Itoa(open))
-	claim, keep := t.Claim, ""
-	if c.Person {
-		claim = "*"
-	}
-	if c.Keep {
-		keep = "1"
-	}
-	attempt := ""
-	if c.attempt > 0 {
-		attempt = strconv.Itoa(c.attempt)
-	}
-	var hold, lease any = "", ""
-	if c.Tell != "" {
-		c.store("callback", string(c.Tell))
-		c.store("tries", "0")
-		hold, lease = inMillis(c.Hold), inMillis(c.Lease)
-	}
-	args := c.appendParts([]any{
-		t.UID, t.Revision, claim, rand.Text()[:13], string(c.To), inMillis(c.Due), keep, c.Code, attempt,
-		hold, lease, inMillis(c.Rest), c.Reason, inMillis(c.Remove), s.UnresolvedLimit,
-	})
+	args := s.arguments(c)
 	run := s.Run
 	if c.Confirm {
 		run = s.runConfirmed
@@ -322,6 +295,39 @@ func (s *Store) Advance(ctx context.Context, c *Change) error {
 	}
 	s.signal(r.int(r.at(l, 2)))
 	return r.err
+}
+
+// arguments are what advance.lua reads of a change.
+func (s *Store) arguments(c *Change) []any {
+	t := c.txn
+	open := 0
+	for i := range t.Attempts {
+		if t.Attempts[i].Open() {
+			open++
+		}
+	}
+	c.store("open", strconv.Itoa(open))
+	claim, keep := t.Claim, ""
+	if c.Person {
+		claim = "*"
+	}
+	if c.Keep {
+		keep = "1"
+	}
+	attempt := ""
+	if c.attempt > 0 {
+		attempt = strconv.Itoa(c.attempt)
+	}
+	var hold, lease any = "", ""
+	if c.Tell != "" {
+		c.store("callback", string(c.Tell))
+		c.store("tries", "0")
+		hold, lease = inMillis(c.Hold), inMillis(c.Lease)
+	}
+	return c.appendParts([]any{
+		t.UID, t.Revision, claim, rand.Text()[:13], string(c.To), inMillis(c.Due), keep, c.Code, attempt,
+		hold, lease, inMillis(c.Rest), c.Reason, inMillis(c.Remove), s.UnresolvedLimit,
+	})
 }
 
 func inMillis(d time.Duration) int64 {

@@ -1,0 +1,92 @@
+package queues
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/queues/redistest"
+)
+
+// Changes that share a run stand each for itself: one that is stale, one of a
+// record that is damaged, and the claims of others do not hold up the rest.
+func TestSharedRun(t *testing.T) {
+	t.Parallel()
+	for name, client := range map[string]*redis.Client{"miniredis": redistest.Mini(t).Client, "redis": redistest.Start(t).Client} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			s, err := Open(client, Options{Namespace: "shared", Retention: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls := make([]scriptCall, 40)
+			for i := range calls {
+				a := s.Enqueue(ctx, Item{Queue: "q", Type: "T", Data: json.RawMessage(`{}`)})
+				if a.Err != nil {
+					t.Fatal(a.Err)
+				}
+				c := NewChange(a.Transaction, PhaseFailed)
+				c.Person = true
+				calls[i] = scriptCall{advanceScript, s.arguments(c), make(chan scriptAnswer, 1)}
+				switch i {
+				case 3:
+					calls[i].args[1] = 7 // a revision that is not there
+				case 5:
+					if err := client.Set(ctx, s.key("x:"+a.Transaction.UID), "damaged", 0).Err(); err != nil {
+						t.Fatal(err)
+					}
+				case 20:
+					calls[i].args[2] = "another's:1"
+				}
+			}
+			if err := advanceScript.Load(ctx, client).Err(); err != nil {
+				t.Fatal(err)
+			}
+			before := scriptsRun(t, client)
+			s.runAll(context.WithoutCancel(ctx), calls)
+			for i, c := range calls {
+				a := <-c.done
+				if a.err != nil {
+					t.Fatal(i, a.err)
+				}
+				l, _ := a.value.([]any)
+				want := map[int]string{3: "stale", 5: "error", 20: "fenced"}[i]
+				if want == "" {
+					want = "ok"
+				}
+				if len(l) == 0 || l[0] != want {
+					t.Errorf("change %d: %v, want %s", i, l, want)
+				}
+				if text, _ := l[len(l)-1].(string); want == "error" && !strings.Contains(text, "WRONGTYPE") {
+					t.Errorf("the error is %q", text)
+				}
+			}
+			if name == "redis" {
+				if n := scriptsRun(t, client) - before; n != 3 {
+					t.Errorf("40 changes took %d runs, want 3", n)
+				}
+			}
+			// A damaged record is told as what it is, not as an outage.
+			damaged := &Transaction{UID: calls[5].args[0].(string), Queue: "q", Type: "T", Phase: PhaseWaiting}
+			if err := s.Advance(ctx, NewChange(damaged, PhaseFailed)); err == nil || errors.Is(err, ErrUnavailable) {
+				t.Errorf("a damaged record: %v", err)
+			}
+		})
+	}
+}
+
+func scriptsRun(t *testing.T, client *redis.Client) (n int) {
+	t.Helper()
+	stats := client.Info(t.Context(), "commandstats").Val()
+	if _, after, found := strings.Cut(stats, "cmdstat_evalsha:calls="); found {
+		count, _, _ := strings.Cut(after, ",")
+		n = int((&reply{}).int(count))
+	}
+	return n
+}
