@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"mina-sequencer/senders"
 )
 
 const (
@@ -36,8 +38,20 @@ type ClientOptions struct {
 	Timeout time.Duration
 	// AnswerLimit is the longest answer to those, in bytes; 0 means 8 MiB.
 	AnswerLimit int64
+	// Local are the workers that this process runs; the zero value is none.
+	Local LocalWorkers
 	// Dial opens connections; nil means TCP.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// LocalWorkers are workers that run with this process and have no URL of their
+// own. Their methods may be called concurrently.
+type LocalWorkers struct {
+	// Find tells where the account's worker takes calls now, "" and how long to
+	// wait if it does not, and false if it runs with another process.
+	Find func(account string) (url string, wait time.Duration, ok bool)
+	// Hung is told that the worker at url has not answered a call in time.
+	Hung func(account, url string)
 }
 
 // A Client speaks the worker protocol, version 1, over HTTP. All methods may
@@ -54,6 +68,7 @@ type Client struct {
 	token     string
 	timeout   time.Duration
 	limit     int64
+	local     LocalWorkers
 }
 
 // NewClient returns a client. It holds nothing that has to be closed.
@@ -88,7 +103,29 @@ func NewClient(o ClientOptions) *Client {
 		token:   strings.TrimSpace(o.Token),
 		timeout: o.Timeout,
 		limit:   o.AnswerLimit,
+		local:   o.Local,
 	}
+}
+
+// find fills in where a worker is that has no URL of its own. Its error is an
+// UnreachedError or a BusyError.
+func (c *Client) find(worker Worker) (Worker, error) {
+	if worker.URL != senders.Local {
+		return worker, nil
+	}
+	elsewhere := &UnreachedError{errors.New("the worker runs with another process")}
+	if c.local.Find == nil {
+		return worker, elsewhere
+	}
+	at, wait, ok := c.local.Find(worker.AccountID)
+	switch {
+	case !ok:
+		return worker, elsewhere
+	case at == "":
+		return worker, &BusyError{RetryAfter: min(wait, MaxRetryAfter)}
+	}
+	worker.URL = at
+	return worker, nil
 }
 
 // A reply is a complete HTTP answer.
@@ -99,8 +136,12 @@ type reply struct {
 }
 
 // do makes one HTTP request of {worker.URL}/{path…}; body nil means GET. Its
-// error is an UnreachedError or a LostError.
+// error is an UnreachedError, a LostError or, from find, a BusyError.
 func (c *Client) do(ctx context.Context, worker Worker, body []byte, limit int64, path ...string) (*reply, error) {
+	worker, err := c.find(worker)
+	if err != nil {
+		return nil, err
+	}
 	u, err := url.Parse(worker.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, &UnreachedError{errors.New("the worker's URL is not an http or https URL")}

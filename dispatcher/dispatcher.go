@@ -65,7 +65,7 @@ type Dispatcher interface {
 // A Worker is where a call goes and for whom.
 type Worker struct {
 	AccountID string // public key of the sender whose key the worker holds
-	URL       string // http or https; the calls' paths are appended to it
+	URL       string // http or https, the calls' paths are appended to it; or senders.Local
 }
 
 // A Txn is what calls say of the transaction.

@@ -75,8 +75,15 @@ func (r *Remote) make(ctx context.Context, worker Worker, path string, call Call
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.client.timeout)
 	defer cancel()
-	re, err := r.client.do(ctx, worker, body, r.client.limit, path, r.name)
+	at, err := r.client.find(worker)
 	if err != nil {
+		return Result{}, err
+	}
+	re, err := r.client.do(ctx, at, body, r.client.limit, path, r.name)
+	if err != nil {
+		if at != worker && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			r.client.local.Hung(at.AccountID, at.URL)
+		}
 		return Result{}, err
 	}
 	if busy := re.busy(); busy != nil {

@@ -37,6 +37,21 @@ const (
 // Shared is the group of senders whose worker any process can reach.
 const Shared = "shared"
 
+// Local stands in the place of the URL of a worker that runs as a child of
+// whichever process has its command.
+const Local = "local"
+
+// LocalGroup is the group of a sender with such a worker, of which it is the
+// only one: a process binds it while a worker of its own takes calls for it.
+func LocalGroup(account string) string { return Local + ":" + account }
+
+func groupOf(account, url string) string {
+	if url == Local {
+		return LocalGroup(account)
+	}
+	return Shared
+}
+
 // Source is who registered a sender.
 type Source string
 
@@ -48,7 +63,7 @@ const (
 // A Sender is a fee payer with its worker.
 type Sender struct {
 	AccountID string // base58 public key
-	WorkerURL string
+	WorkerURL string // or Local
 	Source    Source
 	Queue     string // bound to, "" if free
 	Phase     queues.Phase
@@ -83,10 +98,25 @@ var senderScript = queues.NewScript("senders", script)
 type Pool struct {
 	store  *queues.Store
 	client redis.UniversalClient
+	host   Host
+}
+
+// A Host is a process that runs workers itself.
+type Host struct {
+	Process string // its incarnation
+	// Down reports whether the worker that it runs for an account takes no calls
+	// now, and when it is started again, zero if that is under way. It is false
+	// for an account of which the process has no worker.
+	Down func(account string) (until time.Time, down bool)
 }
 
 // New returns the pool of store's namespace on the same Redis.
-func New(store *queues.Store, client redis.UniversalClient) *Pool { return &Pool{store, client} }
+func New(store *queues.Store, client redis.UniversalClient) *Pool {
+	return &Pool{store: store, client: client}
+}
+
+// SetHost says which workers this process runs. It comes before all other calls.
+func (p *Pool) SetHost(h Host) { p.host = h }
 
 func (p *Pool) run(ctx context.Context, op, account string, args ...any) error {
 	v, err := p.store.Run(ctx, senderScript, append([]any{op, account}, args...)...)
@@ -117,10 +147,15 @@ func (p *Pool) Register(ctx context.Context, account, url string) error {
 
 // Configure brings the senders that a configuration names into the pool, with
 // the worker it names, and drains those that an earlier one named and this one
-// does not. Error: queues.ErrUnavailable.
+// does not. A worker may be Local; a sender with one that another living process
+// has named stays in use. Error: queues.ErrUnavailable.
 func (p *Pool) Configure(ctx context.Context, workers map[string]string) error {
 	for account, url := range workers {
-		if err := p.run(ctx, "configure", account, url, string(ByConfiguration), Shared); err != nil {
+		by := ""
+		if url == Local {
+			by = p.host.Process
+		}
+		if err := p.run(ctx, "configure", account, url, string(ByConfiguration), groupOf(account, url), by); err != nil {
 			return err
 		}
 	}
@@ -188,7 +223,7 @@ func (p *Pool) Get(ctx context.Context, account string) (*Sender, error) {
 	return ss[0], nil
 }
 
-// Worker returns the URL of a sender's worker.
+// Worker returns the URL of a sender's worker, or Local.
 // Errors: ErrNotFound, queues.ErrUnavailable.
 func (p *Pool) Worker(ctx context.Context, account string) (url string, err error) {
 	url, err = p.client.HGet(ctx, p.store.SenderKey(account), "url").Result()
@@ -252,6 +287,11 @@ func (p *Pool) read(ctx context.Context, accounts []string) ([]*Sender, error) {
 		}
 		if ms, err := strconv.ParseInt(m["until"], 10, 64); err == nil {
 			s.Until = time.UnixMilli(ms).UTC()
+		}
+		if s.WorkerURL == Local && s.Reason == "" && p.host.Down != nil {
+			if until, down := p.host.Down(a); down {
+				s.Reason, s.Until = Rested, until
+			}
 		}
 		if s.Queue != "" {
 			q, err := p.store.Queue(ctx, s.Queue)

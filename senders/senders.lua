@@ -2,20 +2,31 @@
 --
 -- ARGV[1]  register, configure, remove, rest, resume or balance
 -- ARGV[2]  account; then for
---    register, configure  worker's URL, source, group
+--    register, configure  worker's URL, source, group; configure also the process
+--                         that alone may call the worker, or ""
 --    rest                 milliseconds, -1 until resumed; reason; "unconfigured"
---                         if the next configuration that names it may undo it
+--                         if the next configuration that names it may undo it;
+--                         then it is left alone while the process that may call
+--                         its worker lives
 --    balance              nanomina
 -- Answer: "ok", "wake" if a bind may have become possible, "none", "exists" or "bound"
 local op, account = ARGV[1], ARGV[2]
 local s = P .. 's:' .. account
 local exists = call('EXISTS', s) == 1
 
+-- name notes the process that alone may call the worker.
+local function name(process)
+  if process and process ~= '' then call('HSET', s, 'by', process) else call('HDEL', s, 'by') end
+end
+
 if op == 'register' or op == 'configure' then
   if exists then
     local v = call('HMGET', s, 'url', 'source', 'reason')
     if op == 'register' then return v[1] == ARGV[3] and 'ok' or 'exists' end
-    call('HSET', s, 'url', ARGV[3], 'source', ARGV[4])
+    local group = call('HGET', s, 'group')
+    if group ~= ARGV[5] then call('ZREM', P .. 'free:' .. group, account) end
+    call('HSET', s, 'url', ARGV[3], 'source', ARGV[4], 'group', ARGV[5])
+    name(ARGV[6])
     -- Drained by a configuration that did not name it: this one does again.
     if v[3] == 'DRAINING' and v[2] == 'config' and call('HDEL', s, 'unconfigured') == 1 then
       call('HDEL', s, 'reason', 'until')
@@ -23,6 +34,7 @@ if op == 'register' or op == 'configure' then
     if call('HGET', s, 'reason') then return 'ok' end
   else
     call('HSET', s, 'url', ARGV[3], 'source', ARGV[4], 'group', ARGV[5])
+    name(ARGV[6])
     call('ZADD', P .. 'senders', 0, account)
     event('s', account, account, '', '', '', 'REGISTERED')
   end
@@ -44,6 +56,9 @@ if op == 'remove' then
   event('s', account, account, '', '', '', 'REMOVED')
 elseif op == 'rest' then
   local ms, reason = tonumber(ARGV[3]), ARGV[4]
+  local by = ARGV[5] and call('HGET', s, 'by')
+  local ends = by and call('ZSCORE', P .. 'procs', by)
+  if ends and tonumber(ends) > now then return 'ok' end
   local before = rest(account, ms, reason)
   if ms < 0 and not ARGV[5] then
     call('HDEL', s, 'unconfigured')

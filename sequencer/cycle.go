@@ -181,7 +181,7 @@ func (s *Sequencer) bind(ctx, work context.Context) {
 			return
 		}
 		bound, err := s.Store.Bind(ctx, queues.BindRequest{
-			Process: s.process, Types: s.Dispatch, Groups: []string{senders.Shared}, Most: n, Grace: claimGrace,
+			Process: s.process, Types: s.Dispatch, Groups: s.groups(), Most: n, Grace: claimGrace,
 		})
 		if err != nil {
 			s.Log.Warn("binding failed", "err", err)
@@ -199,6 +199,17 @@ func (s *Sequencer) bind(ctx, work context.Context) {
 			return
 		}
 	}
+}
+
+// groups are those of the senders that this process can use now.
+func (s *Sequencer) groups() []string {
+	groups := []string{senders.Shared}
+	if s.Local != nil {
+		for _, account := range s.Local() {
+			groups = append(groups, senders.LocalGroup(account))
+		}
+	}
+	return groups
 }
 
 func (s *Sequencer) boundQueues() int {
@@ -219,7 +230,7 @@ func (s *Sequencer) boundQueues() int {
 func (s *Sequencer) chainReady(ctx context.Context) bool {
 	c := s.Chain.Chain()
 	if s.outdated(c) {
-		if possible, err := s.Store.Bindable(ctx, s.Dispatch, []string{senders.Shared}); err == nil && possible {
+		if possible, err := s.Store.Bindable(ctx, s.Dispatch, s.groups()); err == nil && possible {
 			s.wanted.Store(true)
 			notify(s.watching)
 		}

@@ -58,6 +58,9 @@ type Options struct {
 	Types   *dispatcher.Registry
 	// Dispatch are the types that this process dispatches; nil is all in Types.
 	Dispatch []string
+	// Local lists the accounts whose workers run with this process and take calls
+	// now; nil is none. Their senders are bound by no other process.
+	Local func() []string
 	// Health asks a worker whom it signs for; nil asks nobody.
 	Health func(ctx context.Context, w dispatcher.Worker) error
 	// Observe is told every question to the state machine and its answer, before

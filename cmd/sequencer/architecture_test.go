@@ -18,11 +18,12 @@ var ours = map[string][]string{
 	"queues":               {},
 	"queues/redistest":     {},
 	"senders":              {"queues"},
+	"senders/local":        {},
 	"dispatcher":           {"queues", "senders"},
 	"dispatcher/devworker": {"mina", "mina/devnet"},
 	"sequencer":            {"dispatcher", "mina", "queues", "senders"},
 	"api":                  {"dispatcher", "queues", "senders"},
-	"cmd/sequencer":        {"api", "dispatcher", "dispatcher/devworker", "mina", "mina/devnet", "queues", "senders", "sequencer"},
+	"cmd/sequencer":        {"api", "dispatcher", "dispatcher/devworker", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer"},
 }
 
 // theirs says which of our packages may import a module of others; scripts/*

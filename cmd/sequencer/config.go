@@ -57,8 +57,9 @@ type minaConfig struct {
 
 type sendersConfig struct {
 	List        senderList `env:"SEQUENCER_SENDERS" wants:"accountId=workerUrl,… where accountId is a B62… public key" means:"Fee payers, each with its worker"`
-	File        senderFile `env:"SEQUENCER_SENDERS_FILE" wants:"a JSON file [{\"accountId\",\"workerUrl\"},…] of at most 1MiB" means:"The same from a file"`
+	File        senderFile `env:"SEQUENCER_SENDERS_FILE" wants:"a JSON file of at most 1MiB: [{\"accountId\",\"workerUrl\"},…], or {\"accountId\",\"command\":[…],\"env\":{…}} for a worker that this process runs" means:"The same from a file; see below for workers that are commands"`
 	WorkerToken string     `env:"SEQUENCER_WORKER_TOKEN" secret:"true" wants:"printable ASCII without spaces" means:"Bearer token that workers are shown"`
+	StateDir    string     `env:"SEQUENCER_STATE_DIR" shown:"in the user's cache folder" wants:"an absolute path" means:"Folder in which it is noted what workers run, so that those left over are found"`
 }
 
 type typesConfig struct {

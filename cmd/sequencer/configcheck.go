@@ -3,6 +3,8 @@ package main
 import (
 	"math/big"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +51,12 @@ func (c config) check(need needs, bad func(reason, name string, against ...strin
 		if slices.ContainsFunc(c.Senders.List, func(other senderEntry) bool { return other.AccountID == s.AccountID }) {
 			bad("names "+s.AccountID+", which SEQUENCER_SENDERS has already", "SEQUENCER_SENDERS_FILE", "SEQUENCER_SENDERS")
 		}
+	}
+	if c.Senders.File.Exposed {
+		warnings = append(warnings, "SEQUENCER_SENDERS_FILE holds an env and can be read by other users: chmod 600")
+	}
+	if c.Senders.StateDir != "" && !filepath.IsAbs(c.Senders.StateDir) {
+		bad("is no absolute path", "SEQUENCER_STATE_DIR")
 	}
 	if c.Senders.WorkerToken != "" && !isToken(c.Senders.WorkerToken) {
 		bad("holds characters that no HTTP header can carry, or is too long", "SEQUENCER_WORKER_TOKEN")
@@ -101,6 +109,18 @@ func (c minaConfig) quorum() int {
 		return c.Quorum
 	}
 	return len(c.URLs)/2 + 1
+}
+
+// records is the folder in which the local workers of a namespace are noted.
+func (c sendersConfig) records(namespace string) string {
+	name := "workers-" + namespace // which may be ".."
+	if c.StateDir != "" {
+		return filepath.Join(c.StateDir, name)
+	}
+	if dir, err := os.UserCacheDir(); err == nil {
+		return filepath.Join(dir, "sequencer", name)
+	}
+	return filepath.Join(os.TempDir(), "sequencer-"+strconv.Itoa(os.Getuid())+"-"+name)
 }
 
 // senders are all configured senders, of the list and of the file.

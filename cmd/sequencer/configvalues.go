@@ -1,13 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"io"
 	"math/big"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -200,99 +195,6 @@ func isName(text string, most int) bool {
 func isToken(text string) bool {
 	return text != "" && len(text) <= 4096 && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
-
-// A senderEntry is one configured fee payer and where its worker listens.
-type senderEntry struct{ AccountID, WorkerURL string }
-
-type senderList []senderEntry
-
-// EnvDecode reads accountId=workerUrl,….
-func (l *senderList) EnvDecode(text string) error {
-	for _, item := range splitList(text) {
-		account, worker, ok := strings.Cut(item, "=")
-		if !ok {
-			return refusal("holds an entry without =")
-		}
-		if err := l.add(account, worker); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *senderList) add(account, worker string) error {
-	if _, err := mina.ParsePublicKey(account); err != nil {
-		return refusal("holds the accountId " + shorten(strconv.Quote(account), 70) + ", which is no public key")
-	}
-	if slices.ContainsFunc(*l, func(s senderEntry) bool { return s.AccountID == account }) {
-		return refusal("names the sender " + account + " twice")
-	}
-	if err := checkURL(worker); err != nil {
-		return err
-	}
-	if u, err := url.Parse(worker); err != nil || u.User != nil || u.RawQuery != "" {
-		return refusal("holds a worker address with a password or a query; SEQUENCER_WORKER_TOKEN is for secrets")
-	}
-	*l = append(*l, senderEntry{AccountID: account, WorkerURL: strings.TrimRight(worker, "/")})
-	return nil
-}
-
-func (l senderList) String() string {
-	shown := make([]string, len(l))
-	for i, s := range l {
-		shown[i] = s.AccountID + "=" + s.WorkerURL
-	}
-	return strings.Join(shown, ",")
-}
-
-// senderFile is a file of senders, read when the configuration is.
-type senderFile struct {
-	Path    string
-	Entries senderList
-}
-
-// EnvDecode reads the file that text names.
-func (f *senderFile) EnvDecode(text string) error {
-	file, err := os.Open(text)
-	if err != nil {
-		return refusal("cannot be opened")
-	}
-	defer file.Close()
-	const most = 1 << 20
-	content, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err != nil {
-		return refusal("cannot be read")
-	}
-	if len(content) > most {
-		return refusal("is a file of more than 1MiB")
-	}
-	var entries []struct {
-		AccountID string            `json:"accountId"`
-		WorkerURL string            `json:"workerUrl"`
-		Command   []string          `json:"command"`
-		Env       map[string]string `json:"env"`
-	}
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&entries); err != nil || decoder.More() {
-		return refusal("is a file that holds no JSON list of senders")
-	}
-	for i, e := range entries {
-		if len(e.Command) > 0 || len(e.Env) > 0 {
-			if e.WorkerURL != "" || len(e.Command) == 0 || e.Command[0] == "" {
-				return refusal(fmt.Sprintf("has entry %d, which wants either workerUrl or command with env", i+1))
-			}
-			return refusal(fmt.Sprintf("has entry %d, whose worker is a command: that is not supported yet, start the worker and give its workerUrl", i+1))
-		}
-		if err := f.Entries.add(e.AccountID, e.WorkerURL); err != nil {
-			return refusal(fmt.Sprintf("has entry %d, which %s", i+1, err))
-		}
-	}
-	f.Path = text
-	return nil
-}
-
-func (f senderFile) String() string { return f.Path }
 
 // logFormat is text, json, or empty for whichever suits the output.
 type logFormat string

@@ -18,6 +18,7 @@ import (
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/senders/local"
 	"mina-sequencer/sequencer"
 )
 
@@ -29,6 +30,7 @@ type service struct {
 	senders   *senders.Pool
 	chain     *mina.Tracker
 	sequencer *sequencer.Sequencer
+	local     *local.Workers
 	handler   http.Handler
 }
 
@@ -41,7 +43,14 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	if err != nil {
 		return nil, err
 	}
-	workers := dispatcher.NewClient(dispatcher.ClientOptions{Token: cfg.Senders.WorkerToken, Timeout: cfg.Cycle.DispatchTimeout})
+	children := local.New(local.Options{
+		Commands: cfg.Senders.File.Commands, Token: cfg.Senders.WorkerToken, Patience: cfg.Cycle.DispatchTimeout,
+		Dir: cfg.Senders.records(cfg.Redis.Namespace), Changed: store.Signal, Log: log,
+	})
+	workers := dispatcher.NewClient(dispatcher.ClientOptions{
+		Token: cfg.Senders.WorkerToken, Timeout: cfg.Cycle.DispatchTimeout,
+		Local: dispatcher.LocalWorkers{Find: children.Find, Hung: children.Hung},
+	})
 	types, err := newRegistry(workers, cfg.Types.WorkerTypes)
 	if err != nil {
 		return nil, err
@@ -50,19 +59,20 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	for _, u := range cfg.Mina.URLs {
 		nodes = append(nodes, mina.NewNode(u, mina.NodeOptions{Timeout: cfg.Mina.Timeout}))
 	}
-	s := &service{cfg: cfg, log: log, store: store, senders: senders.New(store, client)}
+	s := &service{cfg: cfg, log: log, store: store, senders: senders.New(store, client), local: children}
 	s.chain = mina.NewTracker(mina.TrackerOptions{
 		Nodes: nodes, Quorum: cfg.Mina.Quorum,
 		Depth: max(cfg.Depth.Confirmations, cfg.Depth.Settle, cfg.Depth.Finality),
 	})
 	s.sequencer = sequencer.New(sequencer.Options{
-		Store: store, Senders: s.senders, Chain: s.chain, Types: types, Dispatch: []string(cfg.Types.Types),
+		Store: store, Senders: s.senders, Chain: s.chain, Types: types, Dispatch: []string(cfg.Types.Types), Local: children.Ready,
 		Health: func(ctx context.Context, w dispatcher.Worker) error {
 			_, err := workers.Health(ctx, w)
 			return err
 		},
 		Namespace: cfg.Redis.Namespace, Policy: policy(cfg), Log: log,
 	})
+	s.senders.SetHost(senders.Host{Process: s.sequencer.Process(), Down: children.Down})
 	scopes := map[string]api.Scope{"read": api.Read, "submit": api.Submit, "admin": api.Admin}
 	var keys []api.Key
 	for _, k := range cfg.HTTP.APIKeys {
@@ -157,6 +167,10 @@ func (s *service) start(ctx context.Context) error {
 			return err
 		}
 	}
+	// Others must know this process before they see what it alone can call.
+	if _, _, err := s.store.Beat(ctx, s.sequencer.Process(), s.cfg.Claim.TTL); err != nil {
+		return err
+	}
 	workers := make(map[string]string)
 	for _, e := range s.cfg.Senders.all() {
 		workers[e.AccountID] = e.WorkerURL
@@ -170,8 +184,17 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	server := api.NewServer(l.Addr().String(), s.handler)
-	var parts sync.WaitGroup
-	errs := make(chan error, 2)
+	var parts, children sync.WaitGroup
+	errs := make(chan error, 3)
+	// What runs at the end needs its workers until it has ended.
+	needed, leave := context.WithCancel(context.WithoutCancel(ctx))
+	defer leave()
+	children.Go(func() {
+		if err := s.local.Run(needed); err != nil {
+			errs <- err
+			cancel()
+		}
+	})
 	parts.Go(func() {
 		defer cancel()
 		if err := s.sequencer.Run(ctx); err != nil {
@@ -191,6 +214,8 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 		_ = server.Close()
 	}
 	parts.Wait()
+	leave()
+	children.Wait()
 	close(errs)
 	var all []error
 	for err := range errs {
