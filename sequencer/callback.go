@@ -3,6 +3,7 @@ package sequencer
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"mina-sequencer/dispatcher"
@@ -95,12 +96,17 @@ func (s *Sequencer) anyWorker(ctx context.Context, account string) (dispatcher.W
 	if err == nil || !errors.Is(err, senders.ErrNotFound) {
 		return dispatcher.Worker{AccountID: account, URL: url}, err
 	}
-	page, _, err := s.Senders.List(ctx, 1, "")
+	page, _, err := s.Senders.List(ctx, 100, "")
 	if err != nil {
 		return dispatcher.Worker{}, err
 	}
 	if len(page) == 0 {
 		return dispatcher.Worker{}, errors.New("no sender is registered whose worker could be told")
 	}
-	return dispatcher.Worker{AccountID: page[0].AccountID, URL: page[0].WorkerURL}, nil
+	other := page[0]
+	// Better one that every process can reach.
+	if i := slices.IndexFunc(page, func(s *senders.Sender) bool { return s.WorkerURL != senders.Local }); i >= 0 {
+		other = page[i]
+	}
+	return dispatcher.Worker{AccountID: other.AccountID, URL: other.WorkerURL}, nil
 }

@@ -257,9 +257,7 @@ func (s *Sequencer) fail(ctx context.Context, h *held, event Event, e *queues.Er
 // unreached lets the transaction go back to its queue and the sender rest.
 func (s *Sequencer) unreached(ctx context.Context, h *held, st *stop) error {
 	a := s.close(h.t, st.err)
-	s.mu.Lock()
-	delete(s.greeted, h.t.Sender)
-	s.mu.Unlock()
+	s.ungreet(h.t.Sender)
 	return s.apply(ctx, h, Unreached, func(c *queues.Change) {
 		c.SetError(st.err)
 		c.Rest, c.Reason = st.rest, string(st.why)

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -203,6 +205,7 @@ type links struct {
 	dial  func(ctx context.Context, network, addr string) (net.Conn, error)
 	redis *redis.Client
 	ended func(error)
+	local map[string]string // where workers listen that run with the process, by account
 }
 
 // start runs a sequencer until the test ends, stop or kill.
@@ -219,7 +222,7 @@ func (w *world) start() *process {
 func (w *world) launch(l links) *process {
 	w.Helper()
 	p := &process{done: make(chan struct{}), cut: new(atomic.Bool)}
-	p.Sequencer = w.sequencer(links{redis: l.redis, dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+	p.Sequencer = w.sequencer(links{redis: l.redis, local: l.local, dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if p.cut.Load() {
 			return nil, errors.New("this process is dead")
 		}
@@ -243,7 +246,9 @@ func (w *world) launch(l links) *process {
 // sequencer builds one that is not running.
 func (w *world) sequencer(l links) *sequencer.Sequencer {
 	w.Helper()
-	client := dispatcher.NewClient(dispatcher.ClientOptions{Dial: l.dial, Timeout: w.policy.DispatchTimeout})
+	client := dispatcher.NewClient(dispatcher.ClientOptions{Dial: l.dial, Timeout: w.policy.DispatchTimeout, Local: dispatcher.LocalWorkers{
+		Find: func(account string) (string, time.Duration, bool) { url, ok := l.local[account]; return url, 0, ok },
+	}})
 	types := new(dispatcher.Registry)
 	w.ok(types.Register(dispatcher.NewRemote(client, "MINT", nil), dispatcher.NewRemote(client, "BURN", nil)))
 	var nodes []*mina.Node
@@ -253,11 +258,8 @@ func (w *world) sequencer(l links) *sequencer.Sequencer {
 	store, pool := w.open(l.redis)
 	return sequencer.New(sequencer.Options{
 		Store: store, Senders: pool, Types: types, Namespace: "test", Policy: w.policy, Log: w.log, Observe: w.observe,
-		Chain: mina.NewTracker(mina.TrackerOptions{Nodes: nodes, Depth: max(w.policy.SettleDepth, w.policy.Finality)}),
-		Health: func(ctx context.Context, worker dispatcher.Worker) error {
-			_, err := client.Health(ctx, worker)
-			return err
-		},
+		Chain:  mina.NewTracker(mina.TrackerOptions{Nodes: nodes, Depth: max(w.policy.SettleDepth, w.policy.Finality)}),
+		Health: client.Health, Local: func() []string { return slices.Sorted(maps.Keys(l.local)) },
 	})
 }
 

@@ -69,26 +69,6 @@ func firstOpen(t *queues.Transaction) *queues.Attempt {
 	return nil
 }
 
-// greet asks a worker, once in a while, whom it signs for.
-func (s *Sequencer) greet(ctx context.Context, h *held) (*stop, error) {
-	const again = 5 * time.Minute
-	s.mu.Lock()
-	at, ok := s.greeted[h.t.Sender]
-	s.mu.Unlock()
-	if s.Health == nil || ok && time.Since(at) < again {
-		return nil, nil
-	}
-	if err := s.Health(ctx, h.worker); errors.Is(err, dispatcher.ErrWrongAccount) {
-		return &stop{senders.WrongAccount, queues.Never, &queues.Error{Code: string(senders.WrongAccount), Message: err.Error()}}, nil
-	} else if err != nil {
-		return nil, ctx.Err() // health is optional; the call itself will tell
-	}
-	s.mu.Lock()
-	s.greeted[h.t.Sender] = time.Now()
-	s.mu.Unlock()
-	return nil, nil
-}
-
 // nonceSeen is how long the chain is not asked again for the nonce of a sender
 // whose command it has just shown, at least.
 const nonceSeen = 5 * time.Second

@@ -62,7 +62,7 @@ type Options struct {
 	// now; nil is none. Their senders are bound by no other process.
 	Local func() []string
 	// Health asks a worker whom it signs for; nil asks nobody.
-	Health func(ctx context.Context, w dispatcher.Worker) error
+	Health func(ctx context.Context, w dispatcher.Worker) (dispatcher.Health, error)
 	// Observe is told every question to the state machine and its answer, before
 	// the change is stored; nil tells nobody. It is called concurrently.
 	Observe   func(s Situation, e Event, d Decision, ok bool)
@@ -85,10 +85,10 @@ type Sequencer struct {
 	renewed time.Time
 	// calm is when processes may be taken for dead again after an outage.
 	calm      time.Time
-	skew      atomic.Int64 // nanoseconds by which the clock of Redis is ahead of ours
-	network   string
+	skew      atomic.Int64         // nanoseconds by which the clock of Redis is ahead of ours
+	network   string               // of the Mina nodes, "" if not known yet
 	nonces    map[string]seenNonce // by sender, as the chain last showed it
-	greeted   map[string]time.Time // senders whose worker said whom it signs for
+	greeted   map[string]greeting  // by sender
 	steps     sync.WaitGroup
 	unhurried chan struct{} // full while as many steps are under way that nobody waits for
 	draining  atomic.Bool
@@ -138,7 +138,7 @@ func New(o Options) *Sequencer {
 	}
 	return &Sequencer{
 		Options: o, process: rand.Text(), held: make(map[string]*held), nonces: make(map[string]seenNonce),
-		greeted: make(map[string]time.Time), watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1), due: make(chan struct{}, 1),
+		greeted: make(map[string]greeting), watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1), due: make(chan struct{}, 1),
 		unhurried: make(chan struct{}, unhurried),
 	}
 }
@@ -212,7 +212,9 @@ func (s *Sequencer) sameNetwork(ctx context.Context) error {
 	if before != network {
 		return fmt.Errorf("%w: %s now, %s before; use another SEQUENCER_NAMESPACE or the right nodes", ErrOtherNetwork, network, before)
 	}
+	s.mu.Lock()
 	s.network = network
+	s.mu.Unlock()
 	return nil
 }
 

@@ -66,11 +66,7 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	})
 	s.sequencer = sequencer.New(sequencer.Options{
 		Store: store, Senders: s.senders, Chain: s.chain, Types: types, Dispatch: []string(cfg.Types.Types), Local: children.Ready,
-		Health: func(ctx context.Context, w dispatcher.Worker) error {
-			_, err := workers.Health(ctx, w)
-			return err
-		},
-		Namespace: cfg.Redis.Namespace, Policy: policy(cfg), Log: log,
+		Health: workers.Health, Namespace: cfg.Redis.Namespace, Policy: policy(cfg), Log: log,
 	})
 	s.senders.SetHost(senders.Host{Process: s.sequencer.Process(), Down: children.Down})
 	scopes := map[string]api.Scope{"read": api.Read, "submit": api.Submit, "admin": api.Admin}

@@ -2,10 +2,13 @@
 // account, for tests that kill processes and for trying things out. It prints
 // one URL per account, in their order, and serves until it is stopped.
 //
-// The Bearer token that callers must have is read from DEVWORKER_TOKEN.
+// The Bearer token that callers must have is read from DEVWORKER_TOKEN or
+// WORKER_TOKEN. With PORT set it listens there on 127.0.0.1, as a worker that the
+// sequencer starts has to.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -36,7 +39,8 @@ func main() {
 
 func run(ctx context.Context, args []string, getenv func(string) string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("devworker", flag.ContinueOnError)
-	addr := flags.String("addr", "127.0.0.1:0", "loopback address to listen on")
+	port := cmp.Or(getenv("PORT"), "0")
+	addr := flags.String("addr", net.JoinHostPort("127.0.0.1", port), "loopback address to listen on")
 	accounts := flags.String("account", "", "public keys of the senders, comma-separated")
 	legacy := flags.Bool("legacy", false, "send transactions by itself; needs --node")
 	node := flags.String("node", "", "GraphQL endpoint of a Mina node")
@@ -59,7 +63,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout 
 		return errors.New("--legacy and --state want --node")
 	}
 	o := devworker.Options{
-		Legacy: *legacy, ProveTime: *proveTime, Token: getenv("DEVWORKER_TOKEN"), Seed: *seed,
+		Legacy: *legacy, ProveTime: *proveTime, Token: cmp.Or(getenv("DEVWORKER_TOKEN"), getenv("WORKER_TOKEN")), Seed: *seed,
 		Network: "mina:testnet", Exit: func() { os.Exit(1) },
 	}
 	if *legacy {

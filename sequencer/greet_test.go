@@ -1,0 +1,123 @@
+package sequencer_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// TestWrongWorker: a worker of another account or network makes nothing. Its
+// sender rests, and is back in use soon after somebody has put it right.
+func TestWrongWorker(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		wrong, right devworker.Options
+		why          senders.Reason
+	}{
+		"account": {devworker.Options{Account: devnet.Key(2)}, devworker.Options{Account: devnet.Key(1)}, senders.WrongAccount},
+		"network": {devworker.Options{Account: devnet.Key(1), Network: "mainnet"}, devworker.Options{Account: devnet.Key(1), Network: "devnet"}, senders.WrongNetwork},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, devnet.Config{FillRate: 1})
+				account, wrong := devnet.Key(1), devworker.New(tc.wrong)
+				w.web.serve(t, "worker1", wrong)
+				w.ok(w.pool.Register(w.ctx, account, "http://worker1"))
+				w.start()
+				w.post("q", "a")
+				rests, longest := map[time.Time]bool{}, time.Duration(0)
+				for range 2 * 60 * 12 {
+					<-time.After(5 * time.Second)
+					s, err := w.pool.Get(w.ctx, account)
+					w.ok(err)
+					if s.Reason == "" {
+						continue
+					}
+					if s.Reason != tc.why || s.Until.IsZero() {
+						t.Fatalf("the sender: %+v", s)
+					}
+					rests[s.Until] = true
+					longest = max(longest, time.Until(s.Until))
+				}
+				a := w.get("a")
+				if a.State() != queues.Waiting || a.Retries != 0 || a.Error == nil || a.Error.Code != string(tc.why) {
+					t.Errorf("meanwhile the transaction is %s with %d retries, error %+v", a.State(), a.Retries, a.Error)
+				}
+				if calls := wrong.Calls(); calls[devworker.Prove]+calls[devworker.Dispatch] > 0 {
+					t.Errorf("the wrong worker was asked: %v", calls)
+				}
+				if len(rests) < 10 || len(rests) > 20 || longest < 9*time.Minute || longest > 11*time.Minute {
+					t.Errorf("%d rests in two hours, the longest %v", len(rests), longest)
+				}
+				w.web.serve(t, "worker1", devworker.New(tc.right))
+				w.await("a", queues.Done, time.Hour)
+			})
+		})
+	}
+}
+
+// localWorker adds a sender whose worker runs with a process, and returns how
+// such a process reaches it.
+func (w *world) localWorker(n uint64, o devworker.Options) (*devworker.Worker, map[string]string) {
+	w.Helper()
+	o.Account = devnet.Key(n)
+	worker := devworker.New(o)
+	w.web.serve(w, "local", worker)
+	w.ok(w.pool.Configure(w.ctx, map[string]string{o.Account: senders.Local}))
+	return worker, map[string]string{o.Account: "http://local"}
+}
+
+// startLocal starts a process with workers of its own.
+func (w *world) startLocal(local map[string]string) *process {
+	w.Helper()
+	return w.launch(links{dial: w.web.dial, redis: w.redis.NewClient(), local: local, ended: func(error) {}})
+}
+
+// TestLocalWorkerTakenOver: what a process with a local worker leaves behind is
+// watched and sent again by any other, and made by none that has no such worker.
+func TestLocalWorkerTakenOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		worker, local := w.localWorker(1, devworker.Options{ProveTime: 2 * time.Minute})
+		w.start()
+		w.post("q", "a")
+		w.post("q", "b")
+		<-time.After(time.Hour)
+		if a := w.get("a"); a.Phase != queues.PhaseWaiting || worker.Calls()[devworker.Prove] > 0 {
+			t.Fatalf("bound by a process without the worker: %s, calls %v", a.Phase, worker.Calls())
+		}
+
+		first := w.startLocal(local)
+		w.awaitTxn("a", "proving", time.Minute, func(t *queues.Transaction) bool { return worker.Calls()[devworker.Prove] == 1 })
+		first.kill()
+		worker.Restart() // it died with its parent
+		a := w.await("a", queues.Waiting, time.Minute)
+		if len(a.Attempts) != 1 || a.Open() || a.Retries != 0 {
+			t.Errorf("settled, it has %d retries, open %v, attempts %+v", a.Retries, a.Open(), a.Attempts)
+		}
+		<-time.After(time.Hour)
+		if a := w.get("a"); a.Phase != queues.PhaseWaiting || worker.Calls()[devworker.Prove] != 1 {
+			t.Fatalf("bound by a process without the worker: %s, calls %v", a.Phase, worker.Calls())
+		}
+
+		second := w.startLocal(local)
+		w.awaitTxn("a", "sent", time.Hour, func(t *queues.Transaction) bool { return t.Phase == queues.PhaseWatching })
+		second.kill()
+		w.await("a", queues.Done, time.Hour)
+		if b := w.get("b"); b.Phase != queues.PhaseWaiting {
+			t.Errorf("the next one: %s", b.Phase)
+		}
+		w.startLocal(local)
+		w.await("b", queues.Done, time.Hour)
+		if got := w.effects("a", "b"); len(got) != 2 || got[0] != "a" || got[1] != "b" {
+			t.Errorf("effects: %v", got)
+		}
+	})
+}
