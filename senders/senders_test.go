@@ -27,7 +27,7 @@ func TestPool(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*fixture){
 		"Register": testRegister, "Configure": testConfigure, "ConfigureLeavesAPersonsWord": testPersonsWord,
-		"Bound": testBound, "Rest": testRest, "List": testList, "Missing": testMissing,
+		"Local": testLocal, "LocalOfOthers": testLocalOfOthers, "Bound": testBound, "Rest": testRest, "List": testList, "Missing": testMissing,
 	}
 	start := func(t *testing.T, client *redis.Client, namespace string, run func(*fixture)) {
 		t.Helper()
@@ -179,6 +179,73 @@ func testPersonsWord(f *fixture) {
 	f.want("drained while it was not named", map[string]senders.Reason{"A": senders.Draining, "B": senders.Draining})
 	f.ok(f.pool.Resume(f.Context(), "A"))
 	f.want("resumed", map[string]senders.Reason{"A": "", "B": senders.Draining})
+}
+
+func (f *fixture) bindFrom(groups ...string) int {
+	f.Helper()
+	b, err := f.store.Bind(f.Context(), queues.BindRequest{Process: "p", Types: []string{"T"}, Groups: groups, Most: 9, Grace: time.Hour})
+	f.ok(err)
+	return len(b)
+}
+
+// testLocal: a sender whose worker is a command is bound only by who asks for it,
+// and moves between that and a URL with the configuration.
+func testLocal(f *fixture) {
+	down := map[string]time.Time{}
+	f.pool.SetHost(senders.Host{Process: "p", Down: func(account string) (time.Time, bool) { until, ok := down[account]; return until, ok }})
+	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": senders.Local, "B": "http://b"}))
+	f.refused("a URL for it", f.pool.Register(f.Context(), "A", "http://a"), senders.ErrExists)
+	f.post("t1", "q1")
+	f.post("t2", "q2")
+	f.post("t3", "q3")
+	if n := f.bindFrom(senders.Shared, senders.LocalGroup("C")); n != 1 {
+		f.Errorf("%d bound by a process without the worker of A, want B alone", n)
+	}
+	soon := time.UnixMilli(1_900_000_000_000).UTC()
+	down["A"], down["B"] = soon, soon
+	if s := f.get("A"); s.WorkerURL != senders.Local || s.Reason != senders.Rested || !s.Until.Equal(soon) {
+		f.Errorf("while its worker is down: %+v", s)
+	}
+	if s := f.get("B"); s.Reason != "" {
+		f.Errorf("a sender with a URL: %+v", s)
+	}
+	f.ok(f.pool.Drain(f.Context(), "A"))
+	if s := f.get("A"); s.Reason != senders.Draining || !s.Until.IsZero() {
+		f.Errorf("drained while its worker is down: %+v", s)
+	}
+	f.ok(f.pool.Resume(f.Context(), "A"))
+	clear(down)
+	f.want("its worker is back", map[string]senders.Reason{"A": "", "B": ""})
+
+	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a", "B": "http://b"}))
+	if n := f.bindFrom(senders.LocalGroup("A")); n != 0 {
+		f.Error("with a URL it is still bound as a local one")
+	}
+	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": senders.Local, "B": "http://b"}))
+	if n := f.bindFrom(senders.Shared); n != 0 {
+		f.Error("with a command it is still bound by anybody")
+	}
+	if n := f.bindFrom(senders.LocalGroup("A")); n != 1 {
+		f.Errorf("%d bound by the process with its worker", n)
+	}
+}
+
+// testLocalOfOthers: what a living process runs is no other's to drain.
+func testLocalOfOthers(f *fixture) {
+	as := func(process string, workers map[string]string) {
+		f.Helper()
+		pool := f.pool
+		pool.SetHost(senders.Host{Process: process})
+		f.ok(pool.Configure(f.Context(), workers))
+	}
+	as("p", map[string]string{"A": senders.Local, "B": "http://b"})
+	as("other", map[string]string{"C": senders.Local})
+	f.want("named by a process that lives", map[string]senders.Reason{"A": "", "B": senders.Draining, "C": ""})
+	f.ok(f.store.Leave(f.Context(), "p"))
+	as("another", map[string]string{"C": senders.Local})
+	f.want("named by one that is gone", map[string]senders.Reason{"A": senders.Draining, "B": senders.Draining, "C": ""})
+	as("back", map[string]string{"A": senders.Local, "C": senders.Local})
+	f.want("named again", map[string]senders.Reason{"A": "", "B": senders.Draining, "C": ""})
 }
 
 func testBound(f *fixture) {

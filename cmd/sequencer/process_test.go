@@ -26,6 +26,7 @@ func TestProcesses(t *testing.T) {
 		"LegacyWorkerDies":   legacyWorkerDies,
 		"Drained":            drained,
 		"RedisKilled":        redisKilled,
+		"LocalWorkers":       localWorkers,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,101 @@
+package dispatcher_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/senders"
+)
+
+// TestLocalWorkers: a worker without a URL is asked where it runs now. Where that
+// is not here, or it takes no calls, nothing has left. One that runs here and
+// does not answer in time is said to hang.
+func TestLocalWorkers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const url = "http://127.0.0.1:7"
+		var hung []string
+		client := dispatcher.NewClient(dispatcher.ClientOptions{
+			Dial: func(context.Context, string, string) (net.Conn, error) {
+				here, there := net.Pipe()
+				go answerUnlessResign(there)
+				return here, nil
+			},
+			Local: dispatcher.LocalWorkers{
+				Find: func(account string) (string, time.Duration, bool) {
+					switch account {
+					case "runs":
+						return url, 0, true
+					case "starts":
+						return "", 3 * time.Second, true
+					}
+					return "", 0, false
+				},
+				Hung: func(account, url string) { hung = append(hung, account+" "+url) },
+			},
+		})
+		mint := dispatcher.NewRemote(client, "MINT", nil)
+		dispatch := func(account string) error {
+			_, err := mint.Dispatch(t.Context(), dispatcher.Worker{AccountID: account, URL: senders.Local}, dispatcher.Call{})
+			return err
+		}
+		if err := dispatch("runs"); err != nil {
+			t.Error(err)
+		}
+		if busy, ok := errors.AsType[*dispatcher.BusyError](dispatch("starts")); !ok || busy.RetryAfter != 3*time.Second {
+			t.Errorf("while it starts: %v", busy)
+		}
+		if err := dispatch("elsewhere"); kind(err) != "unreached" {
+			t.Errorf("with another process: %v", err)
+		}
+		none := dispatcher.NewClient(dispatcher.ClientOptions{})
+		if _, err := none.Health(t.Context(), dispatcher.Worker{AccountID: "runs", URL: senders.Local}); kind(err) != "unreached" {
+			t.Errorf("without workers of its own: %v", err)
+		}
+
+		for _, tc := range []struct {
+			what   string
+			url    string
+			broken time.Duration // off by the caller after this time
+			want   []string
+		}{
+			{"a worker with a URL", url, time.Hour, nil},
+			{"a call that was broken off", senders.Local, time.Minute, nil},
+			{"a call that took too long", senders.Local, time.Hour, []string{"runs " + url}},
+		} {
+			ctx, stop := context.WithCancel(t.Context())
+			timer := time.AfterFunc(tc.broken, stop)
+			_, err := mint.Resign(ctx, dispatcher.Worker{AccountID: "runs", URL: tc.url}, dispatcher.Call{}, []byte("{}"))
+			if kind(err) != "lost" || !slices.Equal(hung, tc.want) {
+				t.Errorf("%s: %v, said to hang: %v", tc.what, err, hung)
+			}
+			timer.Stop()
+			stop()
+		}
+	})
+}
+
+// answerUnlessResign serves one connection, and says nothing to a resign.
+func answerUnlessResign(c net.Conn) {
+	defer c.Close()
+	in := bufio.NewReader(c)
+	for {
+		r, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		if r.URL.Path != "/resign/MINT" {
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n{\"hash\":\"5J\"}")
+		}
+	}
+}
