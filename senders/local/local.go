@@ -91,7 +91,10 @@ func (w *Workers) Run(ctx context.Context) error {
 		}
 		return nil
 	}
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
 		return fmt.Errorf("local workers: %w", err)
 	}
 	if err := w.records.open(); err != nil {
