@@ -90,3 +90,12 @@ func scriptsRun(t *testing.T, client *redis.Client) (n int) {
 	}
 	return n
 }
+
+func TestTooOld(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]bool{"6.2.14": true, "5.0.3": true, "7.0.15": false, "7.2.4": false, "8.0.0": false, "10.1": false, "": false} {
+		if tooOld(version) != want {
+			t.Errorf("%q: too old is not %t", version, want)
+		}
+	}
+}

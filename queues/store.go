@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -74,10 +75,18 @@ func Open(client redis.UniversalClient, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Check refuses a Redis that would lose what was accepted: one that evicts keys
-// when its memory is full. It warns about one that keeps nothing on disk.
-// ErrUnavailable if Redis does not answer.
+// Check refuses a Redis older than 7.0, which cannot number the events, and one
+// that would lose what was accepted: that evicts keys when its memory is full. It
+// warns about one that keeps nothing on disk. ErrUnavailable if Redis does not
+// answer.
 func (s *Store) Check(ctx context.Context) error {
+	server, err := s.info(ctx, "server")
+	if err != nil {
+		return err
+	}
+	if version := server["redis_version"]; tooOld(version) {
+		return fmt.Errorf("this Redis is of version %s: 7.0 or later is needed, or Valkey", version)
+	}
 	memory, err := s.info(ctx, "memory")
 	if err != nil {
 		return err
@@ -93,6 +102,14 @@ func (s *Store) Check(ctx context.Context) error {
 		s.Log.Warn("this Redis keeps no append-only file: what was accepted since its last snapshot is lost when it stops; set appendonly to yes")
 	}
 	return nil
+}
+
+// tooOld reports whether a Redis of the version lacks what the scripts use:
+// entries of a stream that it numbers itself.
+func tooOld(version string) bool {
+	major, _, _ := strings.Cut(version, ".")
+	n, err := strconv.Atoi(major)
+	return err == nil && n < 7
 }
 
 func (s *Store) info(ctx context.Context, section string) (map[string]string, error) {
