@@ -134,7 +134,7 @@ func (s *Sequencer) raiseFee(ctx context.Context, h *held) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		s.Log.Warn("fee not raised", "txn", t.UID, "attempt", a.Number, "err", err)
+		s.Log.Warn("fee not raised", "txn", t.UID, "queue", t.Queue, "sender", a.Sender, "attempt", a.Number, "err", err)
 		a.Error, a.EndedAt = &queues.Error{Code: "NOT_RAISED", Message: err.Error()}, s.now()
 		c := queues.NewChange(t, t.Phase)
 		c.SetAttempt(a)

@@ -106,7 +106,7 @@ func (s *Sequencer) reread(ctx context.Context, h *held) bool {
 		case ctx.Err() != nil:
 			return false
 		}
-		s.Log.Warn("transaction not read", "txn", h.t.UID, "err", err)
+		s.Log.Warn("transaction not read", "txn", h.t.UID, "queue", h.t.Queue, "err", err)
 		pause(ctx, try)
 	}
 }

@@ -1,16 +1,116 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"io"
 	"log/slog"
+	"sync"
+	"time"
 )
 
 // newLogger writes to w: readable text where a person looks, JSON lines
-// elsewhere, unless the configuration says which.
+// elsewhere, unless the configuration says which. Of warnings and errors that
+// repeat themselves it writes some, and tells how many it did not.
 func newLogger(w io.Writer, c logConfig) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.Level}
 	if c.Format == "text" || (c.Format == "" && isTerminal(w)) {
-		return slog.New(slog.NewTextHandler(w, options))
+		return slog.New(newCalmHandler(slog.NewTextHandler(w, options)))
 	}
-	return slog.New(slog.NewJSONHandler(w, options))
+	return slog.New(newCalmHandler(slog.NewJSONHandler(w, options)))
+}
+
+const (
+	// calmAfter warnings or errors with one message in calmTime are written; the
+	// next one written after that time tells how many were not.
+	calmAfter = 10
+	calmTime  = time.Minute
+	// calmMost is how many messages are counted at a time.
+	calmMost = 1000
+)
+
+// A calmHandler keeps a trouble that hits everything, such as a store that is
+// away, from filling the log.
+type calmHandler struct {
+	slog.Handler
+	said *said
+}
+
+func newCalmHandler(h slog.Handler) calmHandler {
+	return calmHandler{h, &said{by: map[string]*repeats{}}}
+}
+
+// Handle implements [slog.Handler].
+func (h calmHandler) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelWarn {
+		held, write := h.said.again(r.Message, cmp.Or(r.Time, time.Now()))
+		if !write {
+			return nil
+		}
+		if held > 0 {
+			r = r.Clone()
+			r.AddAttrs(slog.Int("held_back", held))
+		}
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements [slog.Handler].
+func (h calmHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return calmHandler{h.Handler.WithAttrs(attrs), h.said}
+}
+
+// WithGroup implements [slog.Handler].
+func (h calmHandler) WithGroup(name string) slog.Handler {
+	return calmHandler{h.Handler.WithGroup(name), h.said}
+}
+
+// said counts messages.
+type said struct {
+	mu sync.Mutex
+	by map[string]*repeats
+}
+
+type repeats struct {
+	since         time.Time
+	written, held int
+}
+
+// again counts a message, and says whether it is to be written and how many
+// like it were not since the last one that was.
+func (s *said) again(message string, at time.Time) (held int, write bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.by[message]
+	if one == nil {
+		s.forget(at)
+		one = &repeats{since: at}
+		s.by[message] = one
+	}
+	if at.Sub(one.since) >= calmTime {
+		held = one.held
+		*one = repeats{since: at}
+	}
+	if one.written >= calmAfter {
+		one.held++
+		return 0, false
+	}
+	one.written++
+	return held, true
+}
+
+// forget makes room: of what has not been said lately first, and else of all,
+// for it is better to write too much than nothing.
+func (s *said) forget(at time.Time) {
+	if len(s.by) < calmMost {
+		return
+	}
+	for message, one := range s.by {
+		if at.Sub(one.since) >= calmTime {
+			delete(s.by, message)
+		}
+	}
+	if len(s.by) >= calmMost {
+		clear(s.by)
+	}
 }

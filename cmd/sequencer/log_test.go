@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestRepeatedErrors: a message that comes too often is held back and counted;
+// others, and what is no trouble, are not.
+func TestRepeatedErrors(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		log := newLogger(&out, logConfig{Level: slog.LevelInfo, Format: "json"})
+		one := log.With("sender", "B62").WithGroup("g")
+		for i := range 100 {
+			log.Warn("cycle failed", "err", fmt.Sprint(i))
+			one.Warn("cycle failed", "txn", i)
+			log.Info("transaction", "txn", i)
+			log.Debug("never")
+		}
+		log.Error("something else")
+		<-time.After(calmTime - time.Nanosecond)
+		log.Warn("cycle failed")
+		<-time.After(time.Nanosecond)
+		log.Warn("cycle failed", "txn", "last")
+		log.Warn("cycle failed")
+
+		counts, held := map[string]int{}, []float64{}
+		for line := range strings.Lines(out.String()) {
+			var one map[string]any
+			if err := json.Unmarshal([]byte(line), &one); err != nil {
+				t.Fatal(err)
+			}
+			counts[one["msg"].(string)]++
+			if n, ok := one["held_back"].(float64); ok {
+				held = append(held, n)
+			}
+		}
+		if counts["cycle failed"] != calmAfter+2 || counts["transaction"] != 100 || counts["something else"] != 1 || len(counts) != 3 {
+			t.Errorf("written: %v", counts)
+		}
+		if len(held) != 1 || held[0] != 200-calmAfter+1 {
+			t.Errorf("told to be held back: %v", held)
+		}
+	})
+}
+
+// TestManyMessages: what is counted does not grow, and nothing new is held back.
+func TestManyMessages(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	h := newCalmHandler(slog.NewTextHandler(&out, nil))
+	at := time.Unix(1_900_000_000, 0)
+	for i := range 5 * calmMost {
+		if err := h.Handle(context.Background(), slog.NewRecord(at, slog.LevelError, fmt.Sprintf("message %d", i), 0)); err != nil {
+			t.Fatal(err)
+		}
+		if len(h.said.by) > calmMost {
+			t.Fatalf("%d messages are counted", len(h.said.by))
+		}
+		at = at.Add(time.Duration(i%3) * 10 * time.Millisecond)
+	}
+	if n := strings.Count(out.String(), "\n"); n != 5*calmMost {
+		t.Errorf("%d of %d written", n, 5*calmMost)
+	}
+}
