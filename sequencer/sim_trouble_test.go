@@ -103,8 +103,8 @@ func (s *sim) disturb() {
 			s.net.ClearPools()
 		case 13:
 			s.in.note(elsewhere, "Redis: loading", d.String())
-			s.redis.Server.SetError("LOADING Redis is loading the dataset in memory")
-			during(d/2, func() { s.redis.Server.SetError("") })
+			s.redis.SetError("LOADING Redis is loading the dataset in memory")
+			during(d/2, func() { s.redis.SetError("") })
 		case 14, 15:
 			s.kill(i)
 		case 16:
@@ -236,7 +236,7 @@ func (s *sim) meddle(i uint64) {
 func (s *sim) heal() {
 	s.in.heal()
 	s.in.trace("all faults are over")
-	s.redis.Server.SetError("")
+	s.redis.SetError("")
 	for n := range s.nodes {
 		s.ok(s.net.Node(n).SetFaults(devnet.Faults{}))
 	}

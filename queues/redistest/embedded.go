@@ -15,12 +15,17 @@ import (
 // life of its keys, is that of the test: inside a testing/synctest bubble it is
 // the bubble's.
 type Embedded struct {
-	// Server allows to make it fail (SetError).
+	// Server gives direct access to what is stored.
 	Server *miniredis.Miniredis
 	// Client talks to the server; it is closed with the test.
 	Client *redis.Client
 
 	tb testing.TB
+
+	mu    sync.Mutex
+	run   int // which server this is, counted from 1
+	error string
+	conns map[net.Conn]bool
 }
 
 // Mini starts an embedded Redis that uses no socket.
@@ -29,8 +34,12 @@ func Mini(tb testing.TB) *Embedded {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
 	tb.Cleanup(m.Close)
-	e := &Embedded{Server: m, tb: tb}
+	e := &Embedded{Server: m, tb: tb, run: 1, conns: map[net.Conn]bool{}}
 	e.Client = e.NewClient()
+	if err := e.Client.Ping(context.Background()).Err(); err != nil { // the server begins with its first connection
+		tb.Fatalf("starting an embedded Redis: %v", err)
+	}
+	m.Server().SetPreHook(e.answer)
 	return e
 }
 
@@ -45,7 +54,7 @@ func (e *Embedded) NewClient() *redis.Client {
 			if err != nil {
 				return nil, err
 			}
-			return newBuffered(conn), nil
+			return e.keep(newBuffered(conn)), nil
 		},
 	})
 	e.tb.Cleanup(func() { _ = client.Close() })
@@ -57,6 +66,7 @@ func (e *Embedded) NewClient() *redis.Client {
 // would wait for ever for a server that answers the beginning of it.
 type buffered struct {
 	net.Conn
+	ended   func() // tells that it was closed; nil tells nobody
 	mu      sync.Mutex
 	pending []byte
 	closed  bool
@@ -88,8 +98,12 @@ func (b *buffered) SetDeadline(t time.Time) error    { return b.SetReadDeadline(
 func (b *buffered) Close() error {
 	b.mu.Lock()
 	b.closed = true
+	ended := b.ended
 	b.signal()
 	b.mu.Unlock()
+	if ended != nil {
+		ended()
+	}
 	return b.Conn.Close()
 }
 
