@@ -99,6 +99,9 @@ func setup(t testing.TB, change ...func(*Options)) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := store.Beat(t.Context(), "p", time.Hour, ""); err != nil {
+		t.Fatal(err)
+	}
 	types := new(dispatcher.Registry)
 	if err := types.Register(dispatcher.Func{Name: "ANY"}, dispatcher.Func{Name: "STRICT", CheckData: func(data json.RawMessage) []dispatcher.FieldError {
 		var fields map[string]json.RawMessage
@@ -212,9 +215,6 @@ func fields(p map[string]any) []string {
 func (s *service) bind() *queues.Transaction {
 	s.Helper()
 	ctx := context.Background()
-	if _, _, err := s.store.Beat(ctx, "p", time.Hour); err != nil {
-		s.Fatal(err)
-	}
 	bound, err := s.store.Bind(ctx, queues.BindRequest{Process: "p", Types: []string{"ANY"}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Minute})
 	if err != nil || len(bound) != 1 {
 		s.Fatalf("bound %v: %v", bound, err)

@@ -308,6 +308,7 @@ func appendSender(b []byte, s *senders.Sender) []byte {
 	}
 	o.bool("available", s.Available())
 	o.optional("reason", string(s.Reason))
+	o.optional("detail", s.Detail)
 	o.time("until", s.Until)
 	o.close()
 	return o.b

@@ -121,7 +121,7 @@ type Tracker struct {
 	quorum    int
 	maxTipAge time.Duration
 
-	polling sync.Mutex // held by the running Poll, the only user of these
+	polling chan struct{} // holds one for the running Poll, the only user of these
 	views   []*view
 	voted   []*view // at the last poll
 	network string  // the first network id seen
@@ -163,7 +163,7 @@ func (w *watched) same(o Watch) bool {
 
 // NewTracker returns a tracker that has asked nothing yet.
 func NewTracker(o TrackerOptions) *Tracker {
-	t := &Tracker{nodes: o.Nodes, quorum: o.Quorum, maxTipAge: o.MaxTipAge, watches: map[string]*watched{}}
+	t := &Tracker{polling: make(chan struct{}, 1), nodes: o.Nodes, quorum: o.Quorum, maxTipAge: o.MaxTipAge, watches: map[string]*watched{}}
 	if t.quorum <= 0 {
 		t.quorum = len(o.Nodes)/2 + 1
 	}
@@ -224,9 +224,12 @@ func (t *Tracker) Chain() Chain {
 // network looks like afterwards and never an error: an unreachable network is
 // a Chain without Quorum.
 func (t *Tracker) Poll(ctx context.Context) Chain {
-	t.polling.Lock()
-	defer t.polling.Unlock()
+	t.polling <- struct{}{}
+	defer func() { <-t.polling }()
+	return t.poll(ctx)
+}
 
+func (t *Tracker) poll(ctx context.Context) Chain {
 	t.mu.Lock()
 	watches := make([]*watched, 0, len(t.watches))
 	for _, w := range t.watches {

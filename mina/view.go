@@ -267,13 +267,9 @@ func (v *view) askBlocks(ctx context.Context, need uint32) error {
 		if err != nil {
 			return err
 		}
-		if block.Height != l.Height || block.PreviousStateHash != l.PreviousStateHash || block.Slot != l.Slot {
-			return v.node.silent("block " + l.StateHash + " is not the one of the best chain")
+		if err := v.learn(l, block); err != nil {
+			return err
 		}
-		l.commands, l.known = block.Commands, true
-		v.read[l.StateHash] = l
-		v.index(l)
-		v.moved = true
 	}
 	return nil
 }

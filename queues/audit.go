@@ -107,7 +107,7 @@ func (a *audit) key(key string) error {
 		return a.look(kind, name)
 	case "x", "a", "b", "line":
 		return a.look("m", kind, name)
-	case "queues", "senders", "ready", "free", "own", "st", "bound", "past", "back":
+	case "queues", "senders", "ready", "free", "own", "st", "bound", "past", "back", "astray":
 		for cursor := uint64(0); ; {
 			members, next, err := a.store.client.ZScan(a.ctx, a.store.key(key), cursor, "", scanStep).Result()
 			if err != nil {
@@ -274,7 +274,7 @@ func (a *audit) queue(name string, q, more map[string]string) {
 	}
 	var e numbers
 	now, due := e.int(more["now"]), more["due"]
-	free := q["run"] == "" && q["paused"] == "" && e.int(q["hold"]) <= now
+	free := q["run"] == "" && q["paused"] == "" && q["astray"] == "" && e.int(q["hold"]) <= now
 	switch ready := free && more["first"] != ""; {
 	case !ready && (q["ready"] != "" || more["score"] != "") && (more["first"] != "" || more["short"] == "1"):
 		bad("READY", "it cannot run, and stands ready for %s", q["ready"])
@@ -301,9 +301,9 @@ func (a *audit) sender(account string, s, more map[string]string) {
 		bad("SENDER_BOUND", "it is bound to a queue whose sender is %q", more["with"])
 	case bound && !Phase(more["phase"]).Bound():
 		bad("SENDER_BOUND", "it is bound to a queue that runs nothing")
-	case free && (bound || s["reason"] != ""):
+	case free && (bound || s["reason"] != "" || s["astray"] != ""):
 		bad("SENDER_FREE", "it is offered although it is bound to %q, out of use for %q", s["queue"], s["reason"])
-	case !free && !bound && s["reason"] == "":
+	case !free && !bound && s["reason"] == "" && s["astray"] == "":
 		bad("SENDER_FREE", "nothing speaks against it, and it is not offered: it has leaked")
 	case s["until"] != "" && more["due"] == "":
 		bad("SENDER_FREE", "its rest is never ended")
@@ -334,7 +334,7 @@ func (a *audit) member(index, name string, there, owned bool, says string) {
 		f.Detail = index + " names it, and it is gone"
 	case kind == "ready" && says != of, kind == "st" && string(Phase(says).State()) != of,
 		kind == "bound" && !Phase(says).Bound(),
-		kind == "own" && !strings.HasPrefix(says, of+":"), kind == "back" && says != string(PhaseWaiting),
+		kind == "own" && !strings.HasPrefix(says, of+":"), (kind == "back" || kind == "astray") && says != string(PhaseWaiting),
 		kind == "free" && says != "":
 		f.Check, f.Detail = "STRAY", fmt.Sprintf("%s names it, its own record says %q", index, says)
 	case kind == "page" && strconv.FormatInt(e.int(says)/pageSize, 10) != of:

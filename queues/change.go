@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/klauspost/compress/s2"
 )
 
 var (
@@ -19,6 +17,9 @@ var (
 	ErrStale = errors.New("the transaction has changed meanwhile")
 	// ErrFenced: the claim is no longer this process's. Drop the transaction.
 	ErrFenced = errors.New("the claim has passed to another process")
+	// ErrUnsettled: Redis is another one than before and may have forgotten the
+	// last writes. Nothing was stored; nothing may leave before it is reconciled.
+	ErrUnsettled = errors.New("the store is not reconciled after a restart or failover of Redis")
 )
 
 // Never is the due time of a phase that no clock ends.
@@ -45,13 +46,15 @@ type Change struct {
 	// resumes it; 0 does not rest it. Reason says why.
 	Rest   time.Duration
 	Reason string
-	// Confirm waits for the replicas that Options asks for: what is written
-	// allows something to leave the process.
+	// Confirm: what is written allows something to leave the process. It is
+	// refused while the namespace is not settled, and waits for the replicas that
+	// Options asks for.
 	Confirm bool
 	// Remove is when the record is removed; Never keeps it.
 	Remove time.Duration
 
 	attempt int
+	signed  []byte // packed; empty if they are dropped, nil if they stay
 	words   []word
 }
 
@@ -73,6 +76,8 @@ const (
 	ofSender      part = "s"
 	signedBytes   part = "b"
 	standing      part = "l"
+	leastRevision part = "r"
+	onlySettled   part = "g"
 )
 
 func (p part) ofTransaction() bool { return p == ofTransaction || p == stamped || p == removed }
@@ -109,7 +114,7 @@ func (c *Change) mark(field string) { c.put(stamped, field, "") }
 // appendParts appends what advance.lua reads: each part with the number of its
 // words, then these.
 func (c *Change) appendParts(args []any) []any {
-	for _, p := range []part{ofTransaction, stamped, removed, ofAttempts, factOf, ofSender, signedBytes, standing} {
+	for _, p := range []part{ofTransaction, stamped, removed, ofAttempts, factOf, ofSender, signedBytes, standing, leastRevision, onlySettled} {
 		head := len(args)
 		for _, w := range c.words {
 			switch {
@@ -118,7 +123,7 @@ func (c *Change) appendParts(args []any) []any {
 			case len(args) == head:
 				args = append(args, string(p), 0)
 			}
-			if p != signedBytes {
+			if p != signedBytes && p != leastRevision {
 				args = append(args, w.field)
 			}
 			if p != stamped && p != removed {
@@ -201,12 +206,17 @@ func (c *Change) SetDone(done json.RawMessage) {
 }
 
 // DropSigned forgets the signed bytes.
-func (c *Change) DropSigned() { c.put(signedBytes, "", "") }
+func (c *Change) DropSigned() { c.setSigned([]byte{}) }
+
+func (c *Change) setSigned(packed []byte) {
+	c.signed = packed
+	c.put(signedBytes, "", string(packed))
+}
 
 // SetSigned keeps the signed bytes of an attempt, instead of those of an
 // earlier one.
 func (c *Change) SetSigned(number int, command []byte) {
-	c.put(signedBytes, "", string(pack(number, command)))
+	c.setSigned(pack(number, command))
 }
 
 // SetAttempt stores what is known of an attempt now. Its plan and the facts
@@ -234,6 +244,15 @@ func (c *Change) SetAttempt(a *Attempt) {
 	}
 }
 
+// SetFound stores an attempt that was not planned here: what of it is known
+// already is kept.
+func (c *Change) SetFound(a *Attempt) {
+	c.attempt = a.Number
+	for _, w := range attemptWords(a) {
+		c.put(w.part, w.field, w.value)
+	}
+}
+
 // encodeError bounds what a worker or a node can make us store.
 func encodeError(e *Error) string {
 	const most = 4096
@@ -249,7 +268,7 @@ func encodeError(e *Error) string {
 
 // Advance stores a change. On success t, the transaction that the change was
 // built on, has the new phase and revision.
-// Errors: ErrStale, ErrFenced, ErrNotFound, ErrUnavailable, ErrFull,
+// Errors: ErrStale, ErrFenced, ErrUnsettled, ErrNotFound, ErrUnavailable, ErrFull,
 // ErrUnconfirmed. After an error t must be read again.
 func (s *Store) Advance(ctx context.Context, c *Change) error {
 	t := c.txn
@@ -268,7 +287,10 @@ func (s *Store) Advance(ctx context.Context, c *Change) error {
 	case "ok":
 	case "stale":
 		return fmt.Errorf("%s: %w", t.UID, ErrStale)
+	case "unsettled":
+		return fmt.Errorf("%s: %w", t.UID, ErrUnsettled)
 	case "fenced":
+		s.memory.leave(t.UID)
 		return fmt.Errorf("%s: %w", t.UID, ErrFenced)
 	case "gone":
 		return fmt.Errorf("transaction %s: %w", t.UID, ErrNotFound)
@@ -293,6 +315,7 @@ func (s *Store) Advance(ctx context.Context, c *Change) error {
 	if c.Tell != "" {
 		t.Callback, t.CallbackTries = c.Tell, 0
 	}
+	s.memory.keep(t, c.signed)
 	s.signal(r.int(r.at(l, 2)))
 	return r.err
 }
@@ -324,6 +347,9 @@ func (s *Store) arguments(c *Change) []any {
 		c.store("tries", "0")
 		hold, lease = inMillis(c.Hold), inMillis(c.Lease)
 	}
+	if c.Confirm {
+		c.put(onlySettled, "1", "")
+	}
 	return c.appendParts([]any{
 		t.UID, t.Revision, claim, rand.Text()[:13], string(c.To), inMillis(c.Due), keep, c.Code, attempt,
 		hold, lease, inMillis(c.Rest), c.Reason, inMillis(c.Remove), s.UnresolvedLimit,
@@ -335,60 +361,6 @@ func inMillis(d time.Duration) int64 {
 		return -1
 	}
 	return d.Milliseconds()
-}
-
-// Facts are what is learnt of an attempt, by whomever and however late.
-type Facts struct {
-	Hash, NodeHash string
-	Data           json.RawMessage
-}
-
-// Record adds facts of an attempt. No claim guards it: a late hash is the one
-// thing that settles a lost answer. A fact that is known already is kept.
-// Errors: ErrNotFound, ErrUnavailable, ErrFull.
-func (s *Store) Record(ctx context.Context, uid string, number int, f Facts) error {
-	args := []any{uid}
-	for name, value := range map[string]string{"hash": f.Hash, "nhash": f.NodeHash, "data": string(f.Data)} {
-		if value != "" {
-			args = append(args, field(number, name), value)
-		}
-	}
-	if len(args) == 1 {
-		return nil
-	}
-	v, err := s.Run(ctx, recordScript, args...)
-	if err != nil {
-		return err
-	}
-	r := reply{name: "record"}
-	if r.int(v) < 0 {
-		return fmt.Errorf("transaction %s: %w", uid, ErrNotFound)
-	}
-	return r.err
-}
-
-// pack puts the number of the attempt before its compressed command.
-func pack(number int, command []byte) []byte {
-	return s2.Encode(nil, append(strconv.AppendInt(nil, int64(number), 10), append([]byte{'\n'}, command...)...))
-}
-
-// maxSigned bounds what is unpacked; commands are tens of kilobytes.
-const maxSigned = 64 << 20
-
-func unpack(packed []byte) (int, []byte, error) {
-	if n, err := s2.DecodedLen(packed); err != nil || n > maxSigned {
-		return 0, nil, errors.New("signed bytes are damaged")
-	}
-	b, err := s2.Decode(nil, packed)
-	if err != nil {
-		return 0, nil, fmt.Errorf("signed bytes are damaged: %w", err)
-	}
-	head, command, _ := strings.Cut(string(b), "\n")
-	number, err := strconv.Atoi(head)
-	if err != nil {
-		return 0, nil, fmt.Errorf("signed bytes are damaged: %w", err)
-	}
-	return number, []byte(command), nil
 }
 
 // SetStanding notes with which nonce of an account the transaction stands on the

@@ -53,6 +53,7 @@ func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
 		if t == nil {
 			continue
 		}
+		s.memory.keep(t, nil)
 		next := r.string(r.at(l, 3))
 		out = append(out, Bound{
 			Transaction: t, Sender: r.string(r.at(l, 1)), URL: r.string(r.at(l, 2)),
@@ -62,21 +63,42 @@ func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
 	return out, r.err
 }
 
-// Beat renews all claims of a process for ttl. known is false if Redis did not
-// know the process: it is new, or was taken for dead and has lost its claims.
-// dead are processes whose claims have run out. Error: ErrUnavailable.
-func (s *Store) Beat(ctx context.Context, process string, ttl time.Duration) (known bool, dead []string, err error) {
-	v, err := s.Run(ctx, beatScript, process, inMillis(ttl))
+// A Pulse is what a process learns when it renews its claims.
+type Pulse struct {
+	// Known is false if Redis did not know the process: it is new, or was taken
+	// for dead and has lost its claims.
+	Known bool
+	Dead  []string // processes whose claims have run out
+	// Server is the run id of the Redis: another one after a restart or failover.
+	Server string
+	// Settled: the namespace was reconciled on this Redis. Until it is, nothing is
+	// bound and [Store.Advance] confirms nothing.
+	Settled bool
+	// Turn: all others have written back, and this process is to reconcile and
+	// [Store.Settle].
+	Turn   bool
+	Astray int // transactions for [Store.Astray]
+}
+
+// Beat renews all claims of a process for ttl. back is the Server to which it has
+// written back what it knows, "" if none. Error: ErrUnavailable.
+func (s *Store) Beat(ctx context.Context, process string, ttl time.Duration, back string) (Pulse, error) {
+	v, err := s.Run(ctx, beatScript, process, inMillis(ttl), back)
 	if err != nil {
-		return false, nil, err
+		return Pulse{}, err
 	}
 	r := reply{name: "beat"}
 	l := r.list(v)
-	known = r.int(r.at(l, 0)) == 0
-	if len(l) > 2 {
-		dead = r.strings(l[2:])
+	stage := r.string(r.at(l, 3))
+	p := Pulse{
+		Known: r.int(r.at(l, 0)) == 0, Server: r.string(r.at(l, 2)), Settled: stage == "settled", Turn: stage == "turn",
+		Astray: int(r.int(r.at(l, 4))),
 	}
-	return known, dead, r.err
+	if len(l) > 5 {
+		p.Dead = r.strings(l[5:])
+	}
+	s.memory.tidy(process, p.Known)
+	return p, r.err
 }
 
 // Leave gives up all claims of a process, for others to take over at once.
@@ -86,15 +108,15 @@ func (s *Store) Leave(ctx context.Context, process string) error {
 	return err
 }
 
-// TakeOver moves at most most claims of a dead process to another one. The
-// transactions are due at once. Error: ErrUnavailable.
-func (s *Store) TakeOver(ctx context.Context, process, dead string, most int) (taken int, err error) {
+// TakeOver moves at most most claims of a dead process to another one, and
+// returns the uids. They are due at once. Error: ErrUnavailable.
+func (s *Store) TakeOver(ctx context.Context, process, dead string, most int) (taken []string, err error) {
 	v, err := s.Run(ctx, takeoverScript, process, dead, most)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	r := reply{name: "takeover"}
-	return len(r.list(v)), r.err
+	return r.strings(v), r.err
 }
 
 // Tick is what there is to do by the clock.

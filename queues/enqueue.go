@@ -98,10 +98,12 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 	}
 	now := fromMillis(r.int(results[0]))
 	s.signal(r.int(results[1]))
+	last := -1
 	for i, item := range items {
 		switch n := r.int(results[i+2]); {
 		case n > 0:
 			out[i].Transaction = fresh(uids[i], n, now, item)
+			last = i
 		case n == -1:
 			out[i].Err = ErrKeyGone
 		case n == -2:
@@ -111,6 +113,9 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 			// A uid made here is there already only if the call was repeated.
 			out[i].Existed = out[i].Existed && item.UID != ""
 		}
+	}
+	if last >= 0 {
+		s.memory.accept(uids[last], r.int(results[last+2]))
 	}
 	return out
 }

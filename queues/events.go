@@ -48,6 +48,9 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) ([]Event, er
 			return nil, err
 		}
 	}
+	if len(out) > 0 {
+		s.memory.show(out[len(out)-1])
+	}
 	return out, nil
 }
 

@@ -34,6 +34,7 @@ const (
 	WaitPaused        WaitCode = "PAUSED"        // its queue is paused
 	WaitCallback      WaitCode = "CALLBACK"      // a worker has not answered a callback
 	WaitProcess       WaitCode = "PROCESS"       // a process that dispatches its type
+	WaitRecovery      WaitCode = "RECOVERY"      // what the process asked and Redis know to be compared with the chain
 	WaitNodes         WaitCode = "NODES"         // a quorum of synced Mina nodes
 	WaitFreeSender    WaitCode = "FREE_SENDER"   // every sender is bound or out of use
 	WaitWorker        WaitCode = "WORKER"        // its worker proves and signs

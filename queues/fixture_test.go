@@ -111,9 +111,9 @@ func (f *fixture) eventually(what string, happened func() bool) {
 
 func (f *fixture) beat(process string, ttl time.Duration) []string {
 	f.Helper()
-	_, dead, err := f.store.Beat(f.ctx, process, ttl)
+	p, err := f.store.Beat(f.ctx, process, ttl, "")
 	f.ok(err)
-	return dead
+	return p.Dead
 }
 
 func (f *fixture) register(accounts ...string) {

@@ -54,11 +54,11 @@ func (f *fixture) dump() dump {
 			switch kind, _, _ := strings.Cut(name, ":"); kind {
 			case "t", "b", "gone", "n", "is", "ping":
 				read[name] = p.Get(f.ctx, k)
-			case "x", "a", "q", "s":
+			case "x", "a", "q", "s", "recovery":
 				read[name] = p.HGetAll(f.ctx, k)
 			case "line", "page":
 				read[name] = p.LRange(f.ctx, k, 0, -1)
-			case "back", "past", "ready", "bound", "st", "free", "own", "procs", "due", "queues", "pages", "senders", "landed":
+			case "back", "past", "ready", "bound", "st", "free", "own", "procs", "due", "queues", "pages", "senders", "landed", "astray":
 				read[name] = p.ZRangeWithScores(f.ctx, k, 0, -1)
 			case "events":
 				read[name] = p.XRange(f.ctx, k, "-", "+")
@@ -212,7 +212,7 @@ func (f *fixture) inspect() {
 				if r := running[q]; r.sender != id {
 					f.Errorf("sender %s is bound to %s, whose sender is %q", id, q, r.sender)
 				}
-			} else if x["reason"] == "" {
+			} else if x["reason"] == "" && x["astray"] == "" {
 				put("free:"+x["group"], id, d.sets["free:"+x["group"]][id])
 			}
 		}
@@ -226,7 +226,7 @@ func (f *fixture) inspect() {
 		equal(f.T, name, d.sets[name], want)
 		delete(d.sets, name)
 	}
-	for _, own := range []string{"due", "procs"} {
+	for _, own := range []string{"due", "procs", "astray"} {
 		delete(d.sets, own)
 	}
 	for name, left := range d.sets {
@@ -254,7 +254,7 @@ func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line [
 		f.Errorf("queue %s says %s runs with %s; it is %s with %s", name, q["run"], q["sender"], run.uid, run.sender)
 	}
 	hold, _ := strconv.ParseFloat(q["hold"], 64)
-	ready := len(line) > 0 && run.uid == "" && q["paused"] == "" && hold <= d.now
+	ready := len(line) > 0 && run.uid == "" && q["paused"] == "" && q["astray"] == "" && hold <= d.now
 	if at, planned := d.sets["due"]["q:"+name]; ready && planned && at <= d.now {
 		ready = q["ready"] != "" // the next tick may be about to do it
 	}

@@ -20,15 +20,15 @@ import (
 //	q:<queue>      hash    w d f u: counts of waiting, done, failed, unresolved; run, sender: bound;
 //	                       ready: the ready set it is in, first: with which head; popped: sequence
 //	                       up to which the line is taken; hold, holder: waits for a callback;
-//	                       paused: why
+//	                       paused: why; astray: see there
 //	queues         zset    all queue names, for listing
 //	ready:<type>   zset    queues that can be bound, by the sequence of their head of this type
 //	bound          zset    uids that have a sender bound, by sequence
 //	st:<STATE>     zset    uids by sequence, for DONE, FAILED and UNRESOLVED
 //	page:<n>       list    uids with sequence n×512 … n×512+511, for listing
 //	pages          zset    pages that exist
-//	s:<sender>     hash    url, group, source, queue, next (nonce), reason, until, balance;
-//	                       by: the process that named it last, where only that can call its worker
+//	s:<sender>     hash    url, group, source, queue, next (nonce), reason, until, detail, balance,
+//	                       astray; by: the process that named it last, where only that can call its worker
 //	landed:<sender> zset   uids that landed and may still be orphaned, by nonce
 //	senders        zset    all senders, for listing
 //	free:<group>   zset    free senders by when they were last let go
@@ -36,7 +36,12 @@ import (
 //	procs          zset    processes, by when their claims end
 //	due            zset    "q:<queue>" "s:<sender>" "c:<uid>" (callback) "x:<uid>" (removal), by time
 //	events         stream  the log, 0-<n> for event n; its one field is told in events.go
-//	is:<name>      string  what the namespace was first used with, the network for one
+//	is:<name>      string  what the namespace was first used with, the network for one; server: the run
+//	                       id of the Redis it was last reconciled on; epoch: of the event log
+//	recovery       hash    of a reconciliation under way: run, since, lost; by, till: whose turn it
+//	                       is; back:<process>: has written back
+//	astray         zset    uids by sequence: an attempt is known, its sender or queue is not free yet;
+//	                       both name it in astray, so that they are kept for it
 //	n:seq n:claim  counters
 //	wake           channel a bind may have become possible
 //

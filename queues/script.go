@@ -66,6 +66,9 @@ var (
 	postponeScript = NewScript("postpone", source("postpone"))
 	standingScript = newPlainScript("standing", source("standing"))
 	auditScript    = newPlainScript("audit", source("audit"))
+	settleScript   = NewScript("settle", source("settle"))
+	missScript     = NewScript("miss", source("miss"))
+	adoptScript    = NewScript("adopt", source("adopt"))
 )
 
 // ErrUnavailable: Redis did not answer, or cannot take writes now. What was

@@ -158,14 +158,14 @@ func testTakeOver(f *fixture) {
 	f.beat(other, short)
 	bound := f.bindAs(other, 3)
 	equal(f.T, "bound", len(bound), 3)
-	if n, err := f.store.TakeOver(f.ctx, me, other, 9); n != 0 || err != nil {
-		f.Errorf("took %d claims of a living process, %v", n, err)
+	if taken, err := f.store.TakeOver(f.ctx, me, other, 9); len(taken) != 0 || err != nil {
+		f.Errorf("took claims of a living process: %v, %v", taken, err)
 	}
 	f.eventually("it is dead", func() bool { return slices.Equal(f.beat(me, long), []string{other}) })
 	for _, want := range []int{2, 1, 0} {
-		n, err := f.store.TakeOver(f.ctx, me, other, 2)
+		taken, err := f.store.TakeOver(f.ctx, me, other, 2)
 		f.ok(err)
-		equal(f.T, "taken", n, want)
+		equal(f.T, "taken", len(taken), want)
 	}
 	equal(f.T, "dead", f.beat(me, long), nil)
 	got := f.tick().Due
@@ -182,11 +182,11 @@ func testTakeOver(f *fixture) {
 		f.ok(f.store.Postpone(f.ctx, other, now.UID, 0))
 	}
 	f.to("a", queues.PhaseDone)
-	if known, _, err := f.store.Beat(f.ctx, other, long); known || err != nil {
-		f.Errorf("the dead one is back and known: %v, %v", known, err)
+	if p, err := f.store.Beat(f.ctx, other, long, ""); p.Known || err != nil {
+		f.Errorf("the dead one is back and known: %+v, %v", p, err)
 	}
-	if known, _, err := f.store.Beat(f.ctx, other, long); !known || err != nil {
-		f.Errorf("the second beat is not known: %v, %v", known, err)
+	if p, err := f.store.Beat(f.ctx, other, long, ""); !p.Known || err != nil {
+		f.Errorf("the second beat is not known: %+v, %v", p, err)
 	}
 }
 
@@ -198,9 +198,9 @@ func testLeave(f *fixture) {
 	f.ok(f.store.Leave(f.ctx, me))
 	dead := f.beat(other, long)
 	equal(f.T, "left", dead, []string{me})
-	n, err := f.store.TakeOver(f.ctx, other, me, 9)
+	taken, err := f.store.TakeOver(f.ctx, other, me, 9)
 	f.ok(err)
-	equal(f.T, "taken", n, 1)
+	equal(f.T, "taken", taken, []string{"a"})
 	f.to("a", queues.PhaseDone)
 	f.ok(f.store.Leave(f.ctx, other))
 	equal(f.T, "processes", len(f.dump().sets["procs"]), 0)
@@ -298,6 +298,6 @@ func testNothingLeft(f *fixture) {
 		}
 	}
 	slices.Sort(left)
-	equal(f.T, "keys left", left, []string{"events", "n:claim", "n:seq", "procs"})
+	equal(f.T, "keys left", left, []string{"events", "is:epoch", "is:server", "n:claim", "n:seq", "procs"})
 	equal(f.T, "tombstones", len(keys)-len(left), 6)
 }

@@ -71,6 +71,7 @@ type Sender struct {
 	Nonce     *uint32 // that its next attempt takes; nil before its first
 	Balance   *uint64 // nanomina, as last read; nil if never
 	Reason    Reason  // why it is not available, "" if it is
+	Detail    string  // the same in words, where there are any
 	Until     time.Time
 }
 
@@ -199,7 +200,14 @@ func (p *Pool) Rest(ctx context.Context, account string, d time.Duration, why Re
 	return p.run(ctx, "rest", account, ms, string(why))
 }
 
-// Resume takes a sender back into use, whatever it was taken out for.
+// Stop takes a sender out of use until Resume, and says why in words.
+// Errors: ErrNotFound, queues.ErrUnavailable.
+func (p *Pool) Stop(ctx context.Context, account string, why Reason, detail string) error {
+	return p.run(ctx, "rest", account, -1, string(why), "", detail)
+}
+
+// Resume takes a sender back into use, whatever it was taken out for. After
+// StoppedNonce the chain is asked for its next nonce.
 // Errors: ErrNotFound, queues.ErrUnavailable.
 func (p *Pool) Resume(ctx context.Context, account string) error {
 	return p.run(ctx, "resume", account)
@@ -277,7 +285,7 @@ func (p *Pool) read(ctx context.Context, accounts []string) ([]*Sender, error) {
 		}
 		s := &Sender{
 			AccountID: a, WorkerURL: m["url"], Source: Source(m["source"]), Queue: m["queue"],
-			Phase: queues.PhaseWaiting, Reason: Reason(m["reason"]),
+			Phase: queues.PhaseWaiting, Reason: Reason(m["reason"]), Detail: m["detail"],
 		}
 		if n, err := strconv.ParseUint(m["next"], 10, 32); err == nil {
 			s.Nonce = new(uint32(n))

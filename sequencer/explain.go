@@ -114,6 +114,11 @@ func (s *Scene) head(who string) said {
 			"callback of "+s.Standing.Holder, s.Standing.Hold, queues.Step{Action: StepBind, At: s.Standing.Hold})
 	case !s.Dispatched && s.Txn.Type == typ:
 		return say("This process does not dispatch "+typ+"; one that does has to run.", queues.WaitProcess, "type "+typ, time.Time{}, bind)
+	case s.Shut != "":
+		return say("Nothing is bound now: "+s.Shut+".", queues.WaitRecovery, s.Shut, time.Time{}, bind)
+	case s.Txn.Open():
+		return say("An attempt of it was found on the chain or in a pool; it waits for the sender of that one.", queues.WaitFreeSender,
+			"sender "+firstOpen(s.Txn).Sender, time.Time{}, bind)
 	case fresh && !s.Chain.Quorum:
 		return say("Too few Mina nodes are synced to start anything.", queues.WaitNodes, fmt.Sprintf("%d synced", s.Chain.Synced), time.Time{}, bind)
 	}
@@ -147,6 +152,9 @@ func (s *Scene) head(who string) said {
 func (s *Scene) dispatching() said {
 	t, a := s.Txn, s.Txn.Last()
 	switch {
+	case s.Shut != "":
+		return said{"Its sender is bound, and nothing is asked or sent now: " + s.Shut + ".",
+			queues.Wait{Code: queues.WaitRecovery, Detail: s.Shut}, queues.Step{Action: StepAskWorker}}
 	case a == nil || !a.EndedAt.IsZero() || a.Outcome == queues.Lost:
 		if !s.Chain.At.IsZero() && !s.Chain.Quorum {
 			return said{"Its sender is bound; the attempt is planned when enough Mina nodes are synced.",

@@ -24,6 +24,7 @@ type Scene struct {
 	Dispatched bool
 	// Asked: Sighting is what the chain says; else only what is stored is known.
 	Asked    bool
+	Shut     string // why the process asked binds, asks and sends nothing; "" if it does
 	Sighting mina.Sighting
 	Chain    mina.Chain
 	Policy   Policy
@@ -65,6 +66,11 @@ func (s *Sequencer) Explain(ctx context.Context, uid string) (queues.Explanation
 		return queues.Explanation{}, err
 	}
 	scene := Scene{Txn: t, Policy: s.Policy, Dispatched: slices.Contains(s.Dispatch, t.Type)}
+	s.mu.Lock()
+	if s.work != nil { // one that does not run dispatches nothing, and others may
+		scene.Shut = s.recovery.shut
+	}
+	s.mu.Unlock()
 	if t.Phase == queues.PhaseWaiting {
 		if err := s.lookAround(ctx, &scene); err != nil {
 			return queues.Explanation{}, err

@@ -85,6 +85,7 @@ type Sequencer struct {
 	renewed time.Time
 	// calm is when processes may be taken for dead again after an outage.
 	calm      time.Time
+	recovery  recovery
 	skew      atomic.Int64         // nanoseconds by which the clock of Redis is ahead of ours
 	network   string               // of the Mina nodes, "" if not known yet
 	nonces    map[string]seenNonce // by sender, as the chain last showed it
@@ -138,7 +139,8 @@ func New(o Options) *Sequencer {
 	}
 	return &Sequencer{
 		Options: o, process: rand.Text(), held: make(map[string]*held), nonces: make(map[string]seenNonce),
-		greeted: make(map[string]greeting), watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1), due: make(chan struct{}, 1),
+		recovery: recovery{shut: shutStarting, unchecked: map[string]bool{}, strange: map[string]uint32{}},
+		greeted:  make(map[string]greeting), watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1), due: make(chan struct{}, 1),
 		unhurried: make(chan struct{}, unhurried),
 	}
 }
@@ -182,6 +184,7 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	}
 	die()
 	beats.Wait()
+	s.recovery.work.Wait()
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := s.Store.Leave(leave, s.process); err != nil {
@@ -218,13 +221,13 @@ func (s *Sequencer) sameNetwork(ctx context.Context) error {
 	return nil
 }
 
-// live reports whether the claims are surely still this process's. A process
-// that was stopped for long, or cut off from Redis, must not call a worker or
-// send anything: others may have taken over.
+// live reports whether the claims are surely still this process's, and Redis the
+// one that it knows. A process that was stopped for long, or cut off from Redis,
+// must not call a worker or send anything: others may have taken over.
 func (s *Sequencer) live() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return time.Since(s.renewed) < s.Policy.ClaimTTL*2/3
+	return s.recovery.shut == "" && time.Since(s.renewed) < s.Policy.ClaimTTL*2/3
 }
 
 func (s *Sequencer) beatLoop(ctx context.Context) {
@@ -245,7 +248,10 @@ func (s *Sequencer) beat(ctx context.Context) {
 	began := time.Now()
 	call, cancel := context.WithTimeout(ctx, s.Policy.ClaimTTL/3)
 	defer cancel()
-	known, dead, err := s.Store.Beat(call, s.process, s.Policy.ClaimTTL)
+	s.mu.Lock()
+	told := s.recovery.told
+	s.mu.Unlock()
+	p, err := s.Store.Beat(call, s.process, s.Policy.ClaimTTL, told)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -255,19 +261,22 @@ func (s *Sequencer) beat(ctx context.Context) {
 	}
 	outage := !s.renewed.IsZero() && began.Sub(s.renewed) > s.Policy.ClaimTTL
 	first := s.renewed.IsZero()
-	s.renewed = began
+	if began.After(s.renewed) {
+		s.renewed = began
+	}
 	if outage {
 		s.calm = began.Add(s.Policy.ClaimTTL)
 		s.Store.Signal()
 	}
-	if !known && !first {
+	if !p.Known && !first {
 		s.Log.Warn("this process was taken for dead; its transactions have passed to others")
 	}
-	if len(dead) == 0 || began.Before(s.calm) || ctx.Err() != nil {
+	s.heed(ctx, p)
+	if len(p.Dead) == 0 || !p.Settled || began.Before(s.calm) || ctx.Err() != nil {
 		return
 	}
 	select {
-	case s.dead <- dead:
+	case s.dead <- p.Dead:
 	default: // the last ones are still being taken over
 	}
 }
@@ -278,16 +287,17 @@ const slice = 50
 
 func (s *Sequencer) takeOver(ctx context.Context, dead []string) {
 	for _, process := range dead {
-		n, err := s.Store.TakeOver(ctx, s.process, process, slice)
+		taken, err := s.Store.TakeOver(ctx, s.process, process, slice)
 		if err != nil {
 			s.Log.Warn("taking over failed", "process", process, "err", err)
 			return
 		}
-		if n > 0 {
-			s.Log.Info("took over transactions of a process that is gone", "process", process, "count", n)
+		if len(taken) > 0 {
+			s.Log.Info("took over transactions of a process that is gone", "process", process, "count", len(taken))
+			s.taken(ctx, taken)
 			notify(s.due)
 		}
-		if n == slice {
+		if len(taken) == slice {
 			return // leave some to the others; the next beat goes on
 		}
 	}

@@ -59,7 +59,10 @@ func (s *Sequencer) step(ctx context.Context, h *held) {
 		case errors.Is(err, queues.ErrFenced), errors.Is(err, queues.ErrNotFound):
 			s.drop(h)
 			return
-		case errors.Is(err, errNotLive):
+		case errors.Is(err, errNotLive), errors.Is(err, queues.ErrUnsettled):
+			if errors.Is(err, queues.ErrUnsettled) {
+				s.suspect()
+			}
 			// If nobody took the claim meanwhile, nobody but this process will.
 			for try := 0; !s.live() && ctx.Err() == nil; try++ {
 				pause(ctx, try)

@@ -130,6 +130,8 @@ func (s *service) ready(ctx context.Context) api.Readiness {
 	defer cancel()
 	if err := s.store.Ping(ctx); err != nil {
 		r.Store = api.Part{Detail: err.Error()}
+	} else if why := s.sequencer.Recovering(); why != "" {
+		r.Store.Detail = "nothing is bound or sent: " + why
 	}
 	c := s.chain.Chain()
 	if c.At.IsZero() || time.Since(c.At) > time.Minute {
@@ -164,7 +166,7 @@ func (s *service) start(ctx context.Context) error {
 		}
 	}
 	// Others must know this process before they see what it alone can call.
-	if _, _, err := s.store.Beat(ctx, s.sequencer.Process(), s.cfg.Claim.TTL); err != nil {
+	if _, err := s.store.Beat(ctx, s.sequencer.Process(), s.cfg.Claim.TTL, ""); err != nil {
 		return err
 	}
 	workers := make(map[string]string)

@@ -26,10 +26,11 @@
 --   s  fields and values of the sender; an empty value removes
 --   b  signed bytes; "" drops them
 --   l  an account and the nonce with which it stands on the chain; "" for none
+--   r  the least revision to take             g  refuse unless settled, see lib.lua
 --
 -- Answer, for each change: {"ok", revision, "1" if a bind may have become
---   possible, now}, {"stale", revision}, {"fenced", revision}, {"gone"}, or
---   {"error", text}: what went wrong with it
+--   possible, now}, {"stale", revision}, {"fenced", revision},
+--   {"unsettled", revision}, {"gone"}, or {"error", text}: what went wrong with it
 
 -- streak counts what ended UNRESOLVED in a row, by queue and by sender.
 local function streak(queue, sender, limit)
@@ -88,6 +89,8 @@ local function advance(o, n)
   -- lost a claim is to let go, not to read again.
   if claim ~= '*' and (v[3] or '') ~= claim then return { 'fenced', rev } end
   if rev ~= tonumber(decided) then return { 'stale', rev } end
+  if first.g and not settled() then return { 'unsettled', rev } end
+  local revision = math.max(rev, first.r and tonumber(ARGV[first.r]) or 0) + 1
 
   -- The claim, and when the phase is due.
   local incarnation = v[3] and string.match(v[3], '^(.*):%d+$')
@@ -105,7 +108,7 @@ local function advance(o, n)
 
   -- What is stored of it.
   for w = first.t or 1, last.t or 0 do call('HSET', x, ARGV[w], now) end
-  call('HSET', x, 'rev', rev + 1, 'op', op, 'due', due, 'phase', to, 'at', moved and now or v[7] or '',
+  call('HSET', x, 'rev', revision, 'op', op, 'due', due, 'phase', to, 'at', moved and now or v[7] or '',
     unpack(ARGV, first.x or 1, last.x or 0))
   if first.f then learn(a, first.f, last.f) end
   if first.a then call('HSET', a, unpack(ARGV, first.a, last.a)) end
@@ -173,7 +176,7 @@ local function advance(o, n)
   local held = BOUND[from] and hold ~= '' and hold > now
   if leaves and not BOUND[to] and not held and place(queue) then possible = true end
   if possible then wake() end
-  return { 'ok', rev + 1, possible and 1 or 0, now }
+  return { 'ok', revision, possible and 1 or 0, now }
 end
 
 local answers, o = {}, 1

@@ -11,8 +11,10 @@ local function score(key, member) return call('ZSCORE', P .. key, member) or '' 
 local function exists(key) return call('EXISTS', P .. key) end
 local function get(key, field) return call('HGET', P .. key, field) or '' end
 
-local owner = { ready = 'q:', queues = 'q:', free = 's:', senders = 's:', own = 'x:', st = 'x:', bound = 'x:', past = 'x:', back = 'x:' }
-local field = { ready = 'ready', free = 'queue', own = 'claim', st = 'phase', bound = 'phase', back = 'phase' }
+local owner = {
+  ready = 'q:', queues = 'q:', free = 's:', senders = 's:', own = 'x:', st = 'x:', bound = 'x:', past = 'x:', back = 'x:', astray = 'x:',
+}
+local field = { ready = 'ready', free = 'queue', own = 'claim', st = 'phase', bound = 'phase', back = 'phase', astray = 'phase' }
 
 local at = 2
 while at <= #ARGV do

@@ -1,11 +1,47 @@
--- beat renews the claims of a process, all at once.
+-- beat renews the claims of a process, all at once, and says whether the
+-- namespace is settled on this Redis. After a restart or a failover it is not,
+-- for the last writes may be forgotten: every process that lives is given one life
+-- of a claim to write back what it knows; then one of them at a time has the
+-- turn to reconcile the senders with the chain. See settle.lua.
 --
 -- ARGV[1]  incarnation, ARGV[2] milliseconds that the claims live
--- Answer: {"1" if the process was not known (new, or taken for dead), now,
+-- ARGV[3]  run id of the Redis to which the process has written back, or ""
+-- Answer: {"1" if the process was not known (new, or taken for dead), now, run id,
+--          "settled", "waiting" or "turn", how many transactions are astray,
 --          incarnations whose claims have run out …}
-local new = call('ZADD', P .. 'procs', now + tonumber(ARGV[2]), ARGV[1])
-local answer = { new, now }
+local me, ttl, back = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local new = call('ZADD', P .. 'procs', now + ttl, me)
+local run, known = server(), call('GET', P .. 'is:server')
+local stage, r = 'settled', P .. 'recovery'
+-- Nobody was here before, as far as Redis knows: then nobody is waited for.
+local alone = not known and call('ZCARD', P .. 'procs') == 1
+if alone and call('EXISTS', P .. 'n:seq') == 0 then
+  -- There is nothing to forget either.
+  call('SET', P .. 'is:server', run)
+  call('SET', P .. 'is:epoch', now)
+elseif known ~= run then
+  stage = 'waiting'
+  if call('HGET', r, 'run') ~= run then
+    call('DEL', r)
+    call('HSET', r, 'run', run, 'since', now)
+    -- The counter may have forgotten tokens that are still held.
+    call('SET', P .. 'n:claim', math.max(now, tonumber(call('GET', P .. 'n:claim') or '0') + 1000000))
+  end
+  if back == run then call('HSET', r, 'back:' .. me, 1) end
+  local all = alone or now >= tonumber(call('HGET', r, 'since')) + ttl
+  for _, p in ipairs(all and call('ZRANGEBYSCORE', P .. 'procs', '(' .. now, '+inf') or {}) do
+    all = all and call('HEXISTS', r, 'back:' .. p) == 1
+  end
+  if all then
+    local v = call('HMGET', r, 'by', 'till')
+    if not v[1] or v[1] == me or tonumber(v[2]) <= now then
+      call('HSET', r, 'by', me, 'till', now + ttl)
+      stage = 'turn'
+    end
+  end
+end
+local answer = { new, now, run, stage, call('ZCARD', P .. 'astray') }
 for _, dead in ipairs(call('ZRANGEBYSCORE', P .. 'procs', '-inf', now, 'LIMIT', 0, 16)) do
-  if dead ~= ARGV[1] then answer[#answer + 1] = dead end
+  if dead ~= me then answer[#answer + 1] = dead end
 end
 return answer

@@ -13,7 +13,7 @@ local incarnation, most, grace, ntypes = ARGV[1], tonumber(ARGV[2]), tonumber(AR
 local answer = { now }
 -- Nobody takes over from a process that is not known, so it gets no claims.
 local ends = call('ZSCORE', P .. 'procs', incarnation)
-if not ends or tonumber(ends) <= now then return answer end
+if not ends or tonumber(ends) <= now or not settled() then return answer end
 for _ = 1, most do
   local sender, used, group
   for g = 5 + ntypes, #ARGV do

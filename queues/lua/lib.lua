@@ -13,6 +13,17 @@ local clock = call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local micros = clock[1] * 1000000 + clock[2]
 
+-- server is the run id of the Redis that runs this script: another one after a
+-- restart and after a failover. One that does not tell it never changes.
+local function server()
+  local info = redis.pcall('INFO', 'server')
+  return type(info) == 'string' and string.match(info, 'run_id:(%w+)') or 'none'
+end
+
+-- settled answers whether this is the Redis on which the namespace was last
+-- reconciled. On any other nothing is bound, and nothing may leave a process.
+local function settled() return call('GET', P .. 'is:server') == server() end
+
 local BOUND = { dispatching = true, sent = true, watching = true, failing = true, delayed = true }
 -- The index that lists a transaction by its state: one for all bound phases,
 -- which pass quickly and are few.
@@ -85,9 +96,9 @@ end
 -- set if it cannot. It answers whether the queue is ready.
 local function place(queue)
   local q = P .. 'q:' .. queue
-  local v = call('HMGET', q, 'run', 'paused', 'hold', 'ready', 'w')
+  local v = call('HMGET', q, 'run', 'paused', 'hold', 'ready', 'w', 'astray')
   local uid, seq, typ
-  if v[5] and v[5] ~= '0' and admits(v) then uid, seq, typ = head(queue) end
+  if v[5] and v[5] ~= '0' and not v[6] and admits(v) then uid, seq, typ = head(queue) end
   if uid then
     ready(queue, v[4], uid, seq, typ)
   elseif v[4] then
@@ -99,8 +110,8 @@ end
 
 -- offer puts a sender among the free ones if nothing speaks against it.
 local function offer(sender)
-  local v = call('HMGET', P .. 's:' .. sender, 'group', 'queue', 'reason')
-  if v[1] and not v[2] and not v[3] then
+  local v = call('HMGET', P .. 's:' .. sender, 'group', 'queue', 'reason', 'astray')
+  if v[1] and not v[2] and not v[3] and not v[4] then
     call('ZADD', P .. 'free:' .. v[1], micros, sender)
     return true
   end
@@ -119,7 +130,7 @@ local function rest(sender, ms, reason)
     call('HSET', s, 'until', now + ms)
     call('ZADD', P .. 'due', now + ms, 's:' .. sender)
   else
-    call('HDEL', s, 'until')
+    call('HDEL', s, 'until', 'detail')
     call('ZREM', P .. 'due', 's:' .. sender)
   end
   call('ZREM', P .. 'free:' .. v[1], sender)

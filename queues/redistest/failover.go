@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"testing"
 
 	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
 )
 
 // SetError makes every command fail with a message, until it is set to "".
@@ -20,20 +22,23 @@ func (e *Embedded) SetError(message string) {
 // the run id, which the library's own INFO does not know.
 func (e *Embedded) answer(c *server.Peer, command string, args ...string) bool {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch {
-	case e.error != "":
-		c.WriteError(e.error)
-		return true
-	case command == "INFO" && len(args) == 1 && args[0] == nextServer:
+	next := command == "INFO" && len(args) == 1 && args[0] == nextServer
+	if next {
 		e.run++
-		c.WriteOK()
-		return true
-	case command == "INFO" && len(args) == 1 && strings.EqualFold(args[0], "server"):
-		c.WriteBulk(fmt.Sprintf("# Server\r\nredis_version:7.0.0\r\nrun_id:%040x\r\n", e.run))
-		return true
 	}
-	return false
+	message, run := e.error, e.run
+	e.mu.Unlock() // who is written to may not read just now
+	switch {
+	case message != "":
+		c.WriteError(message)
+	case next:
+		c.WriteOK()
+	case command == "INFO" && len(args) == 1 && strings.EqualFold(args[0], "server"):
+		c.WriteBulk(fmt.Sprintf("# Server\r\nredis_version:7.0.0\r\nrun_id:%040x\r\n", run))
+	default:
+		return false
+	}
+	return true
 }
 
 // nextServer is the section of INFO by which a script becomes another server.
@@ -53,42 +58,57 @@ func (e *Embedded) keep(b *buffered) net.Conn {
 }
 
 // A Snapshot is what a replica holds that has got no further.
-type Snapshot struct{ commands [][]any }
+type Snapshot struct {
+	pattern  string // of the keys
+	commands [][]any
+}
 
-// Snapshot takes one, at one instant. SetError must not be in force.
-func (e *Embedded) Snapshot() Snapshot {
-	e.tb.Helper()
-	v, err := e.Client.Eval(context.Background(), dumpScript, nil).Slice()
+// TakeSnapshot takes one of the keys of a pattern, at one instant.
+func TakeSnapshot(tb testing.TB, client *redis.Client, pattern string) Snapshot {
+	tb.Helper()
+	v, err := client.Eval(context.Background(), dumpScript, nil, pattern).Slice()
 	if err != nil {
-		e.tb.Fatalf("taking a snapshot: %v", err)
+		tb.Fatalf("taking a snapshot: %v", err)
 	}
-	var s Snapshot
+	s := Snapshot{pattern: pattern}
 	for _, command := range v {
 		s.commands = append(s.commands, command.([]any))
 	}
 	return s
 }
 
+// Load puts the keys of the pattern back to what they were, at one instant. What
+// the clock has ended meanwhile stays ended.
+func (s Snapshot) Load(tb testing.TB, client *redis.Client) { tb.Helper(); s.load(tb, client, "") }
+
+func (s Snapshot) load(tb testing.TB, client *redis.Client, section string) {
+	tb.Helper()
+	args := []any{section, s.pattern}
+	for _, c := range s.commands {
+		args = append(append(args, len(c)), c...)
+	}
+	if err := client.Eval(context.Background(), loadScript, nil, args...).Err(); err != nil {
+		tb.Fatalf("loading a snapshot: %v", err)
+	}
+}
+
+// Snapshot takes one of all there is. SetError must not be in force.
+func (e *Embedded) Snapshot() Snapshot { e.tb.Helper(); return TakeSnapshot(e.tb, e.Client, "*") }
+
 // FailOver promotes a replica that holds a snapshot: what was written since is
 // gone, the run id is another one, and every connection breaks. What the clock
 // has ended meanwhile stays ended. SetError must not be in force.
-func (e *Embedded) FailOver(s Snapshot) { e.tb.Helper(); e.become(s.commands, "1") }
+func (e *Embedded) FailOver(s Snapshot) { e.tb.Helper(); e.become(s) }
 
 // Restart is a restart that loses nothing: the run id changes, and every
 // connection breaks. SetError must not be in force.
-func (e *Embedded) Restart() { e.tb.Helper(); e.become(nil, "") }
+func (e *Embedded) Restart() { e.tb.Helper(); e.become(Snapshot{}) }
 
-func (e *Embedded) become(commands [][]any, forget string) {
+func (e *Embedded) become(s Snapshot) {
 	e.tb.Helper()
 	ctx := context.Background()
-	args := []any{nextServer, forget}
-	for _, c := range commands {
-		args = append(append(args, len(c)), c...)
-	}
 	// One script: no command of others comes between the old server and the new.
-	if err := e.Client.Eval(ctx, loadScript, nil, args...).Err(); err != nil {
-		e.tb.Fatalf("failing over: %v", err)
-	}
+	s.load(e.tb, e.Client, nextServer)
 	if err := e.Client.ScriptFlush(ctx).Err(); err != nil { // a new server knows no scripts
 		e.tb.Fatalf("failing over: %v", err)
 	}
@@ -109,7 +129,7 @@ local call, out = redis.call, {}
 local function list(command, key, values)
 	for i = 1, #values do out[#out + 1] = { command, key, values[i] } end
 end
-for _, key in ipairs(call('KEYS', '*')) do
+for _, key in ipairs(call('KEYS', ARGV[1])) do
 	local kind = call('TYPE', key).ok
 	if kind == 'string' then out[#out + 1] = { 'SET', key, call('GET', key) }
 	elseif kind == 'list' then list('RPUSH', key, call('LRANGE', key, 0, -1))
@@ -135,11 +155,11 @@ for _, key in ipairs(call('KEYS', '*')) do
 end
 return out`
 
-// loadScript becomes the next server, with what the commands make.
+// loadScript replaces the keys of a pattern by what the commands make, and
+// becomes the next server before if it is told the section for that.
 const loadScript = `
-redis.call('INFO', ARGV[1])
-if ARGV[2] == '' then return 1 end
-redis.call('FLUSHALL')
+if ARGV[1] ~= '' then redis.call('INFO', ARGV[1]) end
+for _, key in ipairs(ARGV[2] ~= '' and redis.call('KEYS', ARGV[2]) or {}) do redis.call('DEL', key) end
 local at = 3
 while at <= #ARGV do
 	local n = tonumber(ARGV[at])

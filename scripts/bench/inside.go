@@ -297,13 +297,13 @@ func (b *bench) newNamespace(ctx context.Context, name string, ready int) (*name
 	if err != nil {
 		return nil, err
 	}
+	if _, err := store.Beat(ctx, process, time.Hour, ""); err != nil {
+		return nil, err
+	}
 	if err := fill(ctx, store, 0, ready, ready); err != nil {
 		return nil, err
 	}
-	if err := senders.New(store, b.redis).Register(ctx, sender(0), "http://127.0.0.1:1"); err != nil {
-		return nil, err
-	}
-	_, _, err = store.Beat(ctx, process, time.Hour)
+	err = senders.New(store, b.redis).Register(ctx, sender(0), "http://127.0.0.1:1")
 	return &namespace{store, ready, map[string][]time.Duration{}}, err
 }
 

@@ -1,0 +1,186 @@
+package mina
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Wanted names an account of which commands are wanted.
+type Wanted struct {
+	Payer string // base58 public key
+	From  uint32 // the first nonce that is not accounted for
+	// Whole: no nonce is known, so all blocks that the nodes hold are read; else
+	// only as many as hold the nonces that the ledger has passed.
+	Whole bool
+}
+
+// Used is what the nodes show of one payer.
+type Used struct {
+	Next     uint32 // the next nonce by the ledger, the highest that any node has
+	Commands []Use  // from the wanted nonce on, in order of nonces, each hash once
+}
+
+// A Use is a command of a payer, in a block or in a pool.
+type Use struct {
+	Command
+	Pooled bool
+	Block  Header // it is in, if not Pooled
+}
+
+// Survey asks every synced node for the pool and the chain of the payers: one
+// question of each kind per 200 payers and node, and blocks only where a nonce has
+// been used that is not accounted for. The answer holds what any of them shows.
+// Errors: ErrNoQuorum, ErrBase58Check, an *Error of class Transport if a synced
+// node fails to answer.
+func (t *Tracker) Survey(ctx context.Context, wanted []Wanted) (map[string]Used, error) {
+	select {
+	case t.polling <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-t.polling }()
+	if c := t.poll(ctx); !c.Quorum {
+		return nil, fmt.Errorf("looking for commands: %w", c.Err)
+	}
+	found := make(map[string]Used, len(wanted))
+	for part := range slices.Chunk(wanted, chunk) {
+		if err := t.survey(ctx, part, found); err != nil {
+			return nil, fmt.Errorf("looking for commands: %w", err)
+		}
+	}
+	return found, nil
+}
+
+func (t *Tracker) survey(ctx context.Context, wanted []Wanted, found map[string]Used) error {
+	payers := make([]string, len(wanted))
+	for i, w := range wanted {
+		payers[i] = w.Payer
+	}
+	pools := make([]map[string][]Command, len(t.voted))
+	accounts := make([]map[string]Account, len(t.voted))
+	errs := make([]error, len(t.voted))
+	var wg sync.WaitGroup
+	for i, v := range t.voted {
+		wg.Go(func() {
+			// The chain is read last: what leaves the pool before it is in a block of
+			// it, and so is what the ledger counts.
+			if pools[i], errs[i] = v.node.PooledBy(ctx, payers...); errs[i] == nil {
+				accounts[i], errs[i] = v.node.Accounts(ctx, payers)
+			}
+		})
+	}
+	wg.Wait()
+	for i, v := range t.voted {
+		if errs[i] != nil {
+			return errs[i]
+		}
+		used := map[string]uint32{}
+		for _, w := range wanted {
+			used[w.Payer] = accounts[i][w.Payer].Nonce
+		}
+		if err := t.readDown(ctx, v, wanted, used); err != nil {
+			return err
+		}
+		for _, w := range wanted {
+			u := found[w.Payer]
+			u.Next = max(u.Next, used[w.Payer])
+			for _, l := range v.landed[w.Payer] {
+				u.add(Use{Command: *l.Command, Block: l.in.Header}, w)
+			}
+			for _, c := range pools[i][w.Payer] {
+				u.add(Use{Command: c, Pooled: true}, w)
+			}
+			found[w.Payer] = u
+		}
+	}
+	return nil
+}
+
+// add takes a use in, in its place; one in a block stands for the same in a pool.
+func (u *Used) add(c Use, w Wanted) {
+	if c.Nonce < w.From && !w.Whole {
+		return
+	}
+	if i := slices.IndexFunc(u.Commands, func(o Use) bool { return o.Hash == c.Hash }); i >= 0 {
+		if u.Commands[i].Pooled {
+			u.Commands[i] = c
+		}
+		return
+	}
+	at := 0
+	for at < len(u.Commands) && u.Commands[at].Nonce <= c.Nonce {
+		at++
+	}
+	u.Commands = slices.Insert(u.Commands, at, c)
+}
+
+// readDown reads blocks of a node from the tip down until all used nonces have
+// been seen, or to the last block that it holds.
+func (t *Tracker) readDown(ctx context.Context, v *view, wanted []Wanted, used map[string]uint32) error {
+	missing := func() bool {
+		return slices.ContainsFunc(wanted, func(w Wanted) bool {
+			if w.Whole || used[w.Payer] <= w.From {
+				return w.Whole && used[w.Payer] > 0
+			}
+			from, _ := slices.BinarySearchFunc(v.landed[w.Payer], w.From, byNonce)
+			return len(v.landed[w.Payer])-from < int(used[w.Payer]-w.From)
+		})
+	}
+	if !missing() {
+		return nil
+	}
+	var err error
+	if v.status, err = v.node.Status(ctx); err != nil {
+		return err
+	}
+	if !v.status.Synced() {
+		return fmt.Errorf("%s: %s: %w", v.node.name, shorten(v.status.Sync), ErrNotSynced)
+	}
+	whole := uint32(0)
+	for _, need := range []uint32{v.tip().Slot, whole} {
+		if _, err := v.askChain(ctx, need); err != nil {
+			return err
+		}
+		for _, l := range slices.Backward(v.links) {
+			if !missing() {
+				return nil
+			}
+			if err := t.read(ctx, v, l); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// read makes a block's commands known to a view, from another one that has read
+// it if there is any.
+func (t *Tracker) read(ctx context.Context, v *view, l *link) error {
+	if l.known {
+		return nil
+	}
+	for _, o := range t.views {
+		if k := o.read[l.StateHash]; k != nil && o != v {
+			return v.learn(l, Block{Header: k.Header, Commands: slices.Clone(k.commands)})
+		}
+	}
+	block, err := v.node.Block(ctx, l.StateHash)
+	if err != nil {
+		return err
+	}
+	return v.learn(l, block)
+}
+
+// learn takes in the commands of a block of the best chain.
+func (v *view) learn(l *link, block Block) error {
+	if block.Height != l.Height || block.PreviousStateHash != l.PreviousStateHash || block.Slot != l.Slot {
+		return v.node.silent("block " + l.StateHash + " is not the one of the best chain")
+	}
+	l.commands, l.known = block.Commands, true
+	v.read[l.StateHash] = l
+	v.index(l)
+	v.moved = true
+	return nil
+}

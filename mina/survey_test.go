@@ -1,0 +1,121 @@
+package mina
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestSurvey: what any synced node shows of a payer is found, by as few questions
+// as it takes.
+func TestSurvey(t *testing.T) {
+	t.Parallel()
+	of := func(label string, nonce uint32) Command {
+		return Command{Hash: hashOf(label), Payer: keyA, Nonce: nonce, Fee: 5, Memo: memoOf(t, "ours")}
+	}
+	base := chainOf(30)
+	with := extend(grow(extend(grow(base, "", of("seven", 7)), 2, ""), "", of("eight", 8)), 2, "")
+	type found struct {
+		Label  string
+		Nonce  uint32
+		Pooled bool
+		Height uint32
+	}
+	for _, tt := range []struct {
+		name   string
+		wanted Wanted
+		change func(nodes []*daemon)
+		want   []found
+		next   uint32
+		blocks int // read from all nodes together
+	}{
+		{"nothing is new", Wanted{Payer: keyA, From: 9}, nil, nil, 9, 0},
+		{"one nonce", Wanted{Payer: keyA, From: 8}, nil, []found{{"eight", 8, false, 134}}, 9, 3},
+		{"two nonces", Wanted{Payer: keyA, From: 7}, nil, []found{{"seven", 7, false, 131}, {"eight", 8, false, 134}}, 9, 6},
+		{"no nonce is known", Wanted{Payer: keyA, Whole: true}, nil, []found{{"seven", 7, false, 131}, {"eight", 8, false, 134}}, 9, 36},
+		{"never used", Wanted{Payer: keyB, Whole: true}, nil, nil, 0, 0},
+		{"not in the chain", Wanted{Payer: keyA, From: 6}, nil, []found{{"seven", 7, false, 131}, {"eight", 8, false, 134}}, 9, 36},
+		{"pool of one node", Wanted{Payer: keyA, From: 9}, func(nodes []*daemon) {
+			nodes[1].pool = []Command{of("old", 8), of("ten", 10), of("nine", 9)}
+		}, []found{{"nine", 9, true, 0}, {"ten", 10, true, 0}}, 9, 0},
+		{"in the pool of one, in a block of the other", Wanted{Payer: keyA, From: 8}, func(nodes []*daemon) {
+			nodes[0].pool = []Command{of("eight", 8)}
+		}, []found{{"eight", 8, false, 134}}, 9, 3},
+		{"one node is behind", Wanted{Payer: keyA, From: 8}, func(nodes []*daemon) {
+			nodes[0].set(with[:33])
+			nodes[0].accounts[keyA] = 8
+		}, []found{{"eight", 8, false, 134}}, 9, 3},
+		{"one node has no vote", Wanted{Payer: keyA, From: 9}, func(nodes []*daemon) {
+			nodes[2].sync = "BOOTSTRAP"
+			nodes[2].pool = []Command{of("nine", 9)}
+		}, nil, 9, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			n := newNet(t, 3, with)
+			for _, d := range n.nodes {
+				d.accounts[keyA] = 9
+			}
+			if tt.change != nil {
+				tt.change(n.nodes)
+			}
+			all, err := n.Survey(t.Context(), []Wanted{tt.wanted})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []found
+			for _, c := range all[tt.wanted.Payer].Commands {
+				label := ""
+				for _, l := range []string{"seven", "eight", "nine", "ten", "old"} {
+					if hashOf(l) == c.Hash {
+						label = l
+					}
+				}
+				got = append(got, found{label, c.Nonce, c.Pooled, c.Block.Height})
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("found (-want +got):\n%s", d)
+			}
+			if all[tt.wanted.Payer].Next != tt.next {
+				t.Errorf("next nonce %d, want %d", all[tt.wanted.Payer].Next, tt.next)
+			}
+			blocks := 0
+			for _, d := range n.nodes {
+				blocks += d.calls["block"]
+			}
+			if blocks != tt.blocks {
+				t.Errorf("%d blocks read, want %d", blocks, tt.blocks)
+			}
+		})
+	}
+}
+
+// TestSurveyFails: no node may be missed that has a vote.
+func TestSurveyFails(t *testing.T) {
+	t.Parallel()
+	wanted := []Wanted{{Payer: keyA, From: 7}}
+	n := newNet(t, 3, chainOf(10))
+	n.nodes[0].sync, n.nodes[1].sync = "CATCHUP", "OFFLINE"
+	if _, err := n.Survey(t.Context(), wanted); !errors.Is(err, ErrNoQuorum) {
+		t.Errorf("without a quorum: %v", err)
+	}
+	n = newNet(t, 3, chainOf(10))
+	n.nodes[1].during = func(field string) {
+		if field == "account" || field == "pooledZkappCommands" {
+			n.nodes[1].status = 503
+		}
+	}
+	if _, err := n.Survey(t.Context(), wanted); err == nil {
+		t.Error("a node with a vote did not answer, and nobody minds")
+	}
+	many := slices.Repeat([]Wanted{{Payer: keyB, From: 0}}, 2*chunk+1)
+	n = newNet(t, 1, chainOf(10))
+	if _, err := n.Survey(t.Context(), many); err != nil {
+		t.Fatal(err)
+	}
+	if got := n.nodes[0].calls["pooledZkappCommands"]; got != 3 {
+		t.Errorf("%d questions for the pools of %d payers", got, len(many))
+	}
+}

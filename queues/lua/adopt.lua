@@ -1,0 +1,80 @@
+-- adopt gives a transaction back what Redis has forgotten of it: that it was
+-- bound to a sender, and its attempts. It is bound to that sender again, in its
+-- queue, for the calling process to go on with.
+--
+-- ARGV[1]  uid, ARGV[2] sender, ARGV[3] incarnation of the calling process
+-- ARGV[4]  nonce that the sender's next attempt takes, "" to leave it
+-- ARGV[5]  the record, if the transaction as such may be forgotten; else ""
+-- ARGV[6]  how many of its attempts are open
+-- ARGV[7]  signed bytes, or ""
+-- then triplets: part, field, value, of an attempt: a is stored, f is kept if it
+--          is there
+-- Answer: "ok"; "gone" if there is no such transaction; "moved" if it is not
+--         waiting any more; {"queue" or "sender", uid of the transaction that is
+--         bound in its place}: it is astray until that one has ended
+local uid, sender, me, record = ARGV[1], ARGV[2], ARGV[3], ARGV[5]
+local x, s = P .. 'x:' .. uid, P .. 's:' .. sender
+local seq, _, _, queue = header(uid)
+if not seq then
+  if record == '' then return 'gone' end
+  -- Its place is the one it had, unless another one has that by now.
+  local last = tonumber(call('GET', P .. 'n:seq') or '0')
+  local was, rest_ = string.match(record, '^(%d+)( .*)$')
+  seq = math.max(tonumber(was), last + 1)
+  call('SET', P .. 't:' .. uid, string.format('%d', seq) .. rest_)
+  call('SET', P .. 'n:seq', seq)
+  _, _, _, queue = header(uid)
+  local page = math.floor(seq / 512)
+  call('RPUSH', P .. 'page:' .. page, uid)
+  call('ZADD', P .. 'pages', page, page)
+  call('RPUSH', P .. 'line:' .. queue, uid)
+  call('ZADD', P .. 'queues', 0, queue)
+  call('HINCRBY', P .. 'q:' .. queue, 'w', 1)
+  event('t', uid, '', '', 'waiting', '', 'RESTORED')
+end
+local phase = call('HGET', x, 'phase') or 'waiting'
+if phase ~= 'waiting' then return 'moved' end
+
+-- Facts first: they hold whether there is a place or not.
+for i = 8, #ARGV, 3 do
+  call(ARGV[i] == 'f' and 'HSETNX' or 'HSET', P .. 'a:' .. uid, ARGV[i + 1], ARGV[i + 2])
+end
+if ARGV[7] ~= '' then call('SET', P .. 'b:' .. uid, ARGV[7]) end
+call('HINCRBY', x, 'rev', 1)
+call('HSET', x, 'phase', 'waiting', 'open', ARGV[6], 'sender', sender)
+call('HSETNX', x, 'at', now)
+call('ZADD', P .. 'past:' .. queue, seq, uid)
+
+if call('EXISTS', s) == 0 then
+  -- It was registered, which is forgotten too: a person says what it is to do.
+  call('HSET', s, 'url', '', 'source', 'api', 'group', 'shared', 'reason', 'DRAINING')
+  call('ZADD', P .. 'senders', 0, sender)
+  event('s', sender, sender, '', '', '', 'RESTORED')
+end
+local q = P .. 'q:' .. queue
+local runs = call('HGET', q, 'run')
+local carries = call('HGET', s, 'queue')
+if runs or carries then
+  -- Whoever is let go first waits for this one.
+  call('HSET', q, 'astray', uid)
+  call('HSET', s, 'astray', uid)
+  call('ZREM', P .. 'free:' .. call('HGET', s, 'group'), sender)
+  call('ZADD', P .. 'astray', seq, uid)
+  place(queue)
+  return { runs and 'queue' or 'sender', runs or call('HGET', P .. 'q:' .. carries, 'run') or '' }
+end
+call('ZREM', P .. 'astray', uid)
+call('HDEL', q, 'astray', 'hold', 'holder')
+call('HDEL', s, 'astray')
+call('ZREM', P .. 'back:' .. queue, uid)
+call('HINCRBY', q, 'w', -1)
+call('HSET', q, 'run', uid, 'sender', sender)
+call('ZADD', P .. 'bound', seq, uid)
+call('ZREM', P .. 'free:' .. call('HGET', s, 'group'), sender)
+call('HSET', s, 'queue', queue)
+if ARGV[4] ~= '' then call('HSET', s, 'next', ARGV[4]) end
+call('HSET', x, 'phase', 'dispatching', 'at', now, 'due', '', 'claim', me .. ':' .. call('INCR', P .. 'n:claim'))
+call('ZADD', P .. 'own:' .. me, now, uid)
+event('t', uid, sender, 'waiting', 'dispatching', '', 'ADOPTED')
+place(queue)
+return 'ok'

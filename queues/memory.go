@@ -1,0 +1,151 @@
+package queues
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A memory is what this process has been told that Redis has. Redis may forget
+// its last writes in a failover; then they are written back from here.
+type memory struct {
+	mu      sync.Mutex
+	process string // that the claims are held by, as the last beat said
+	txns    map[string]*remembered
+	signed  int // bytes
+	// The last transaction accepted and the last event shown. What is written in
+	// one order is forgotten in the other: if these are there, so is all before.
+	accepted accepted
+	shown    Event
+}
+
+type accepted struct {
+	uid      string
+	sequence int64
+}
+
+// A remembered is a transaction as this process last stored it.
+type remembered struct {
+	*Transaction
+	signed []byte    // packed
+	stored time.Time // when
+	left   time.Time // when its claim passed on; zero while it is held
+}
+
+const (
+	// memoryLife is how long writes are remembered that nobody here goes on with.
+	// A replica that lags for longer is not worth promoting.
+	memoryLife = 2 * time.Minute
+	// maxRemembered bounds the signed bytes. The chain knows of what is beyond.
+	maxRemembered = 64 << 20
+)
+
+// keep remembers t as stored just now. signed are its packed bytes; nil leaves
+// those that are known, empty drops them.
+func (m *memory) keep(t *Transaction, signed []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.txns == nil {
+		m.txns = make(map[string]*remembered)
+	}
+	r := m.txns[t.UID]
+	if r == nil {
+		r = new(remembered)
+		m.txns[t.UID] = r
+	}
+	r.Transaction, r.stored, r.left = t.clone(), time.Now(), time.Time{}
+	if m.process == "" || !owned(t.Claim, m.process) {
+		r.left = r.stored
+	}
+	if signed != nil {
+		m.forgetSigned(r)
+		if m.signed+len(signed) <= maxRemembered {
+			r.signed = signed
+			m.signed += len(signed)
+		}
+	}
+}
+
+func (m *memory) forgetSigned(r *remembered) {
+	m.signed -= len(r.signed)
+	r.signed = nil
+}
+
+// leave notes that somebody else has the claim of a transaction.
+func (m *memory) leave(uid string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.txns[uid]; r != nil && r.left.IsZero() {
+		r.left = time.Now()
+	}
+}
+
+// tidy forgets what is old enough to be on every replica. known: Redis still knew
+// the process, whose claims are renewed now.
+func (m *memory) tidy(process string, known bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.process = process
+	now := time.Now()
+	for uid, r := range m.txns {
+		if !known && r.left.IsZero() {
+			r.left = now
+		}
+		if now.Sub(r.stored) > memoryLife {
+			m.forgetSigned(r)
+		}
+		if !r.left.IsZero() && now.Sub(r.left) > memoryLife {
+			delete(m.txns, uid)
+		}
+	}
+}
+
+// all is what is remembered, in order of acceptance.
+func (m *memory) all() []*remembered {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]*remembered, 0, len(m.txns))
+	for _, r := range m.txns {
+		c := *r // keep replaces what it points to, and changes none of it
+		out = append(out, &c)
+	}
+	slices.SortFunc(out, func(x, y *remembered) int { return cmp.Compare(x.Sequence, y.Sequence) })
+	return out
+}
+
+func (m *memory) accept(uid string, sequence int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if sequence > m.accepted.sequence {
+		m.accepted = accepted{uid, sequence}
+	}
+}
+
+func (m *memory) show(e Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e.Number > m.shown.Number {
+		m.shown = e
+	}
+}
+
+// restart begins to count anew, from what Redis knows now.
+func (m *memory) restart() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.accepted, m.shown = accepted{}, Event{}
+}
+
+func (m *memory) marks() (last accepted, shown Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.accepted, m.shown
+}
+
+// clone copies t as far as it is ever changed.
+func (t *Transaction) clone() *Transaction {
+	c := *t
+	c.Attempts = slices.Clone(t.Attempts)
+	return &c
+}

@@ -1,0 +1,395 @@
+package queues
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// After a restart or a failover Redis may have forgotten its last writes. It has
+// another run id then, and the scripts refuse to bind and to confirm what may
+// leave a process. Each process that lives writes back what it knows
+// ([Store.WriteBack]); the one that has the turn looks for the rest on the chain
+// ([Store.Candidates], [Store.Adopt]) and ends it ([Store.Settle]).
+
+// Epoch names the event log. It changes when Redis has forgotten events, or may
+// have: then numbers are used again. Error: ErrUnavailable.
+func (s *Store) Epoch(ctx context.Context) (string, error) {
+	return s.Remember(ctx, "epoch", "0")
+}
+
+// Settle ends a recovery on the Redis named. It reports false if the turn has
+// passed on, or Redis changed once more. Error: ErrUnavailable.
+func (s *Store) Settle(ctx context.Context, process, server string) (bool, error) {
+	v, err := s.Run(ctx, settleScript, process, server)
+	if err != nil {
+		return false, err
+	}
+	r := reply{name: "settle"}
+	return r.int(v) == 1, r.err
+}
+
+// WriteBack stores again what this process knows and Redis has forgotten of the
+// transactions that it drives or drove a moment ago, and reports whether anything
+// was missing, of those or of what it was told last. What Redis knows is never
+// overwritten by something older. Calling it again is harmless.
+// Error: ErrUnavailable.
+func (s *Store) WriteBack(ctx context.Context, process, server string) (missing bool, err error) {
+	if missing, err = s.misses(ctx); err != nil {
+		return false, err
+	}
+	known := s.memory.all()
+	for some := range slices.Chunk(known, 100) {
+		uids := make([]string, len(some))
+		for i, m := range some {
+			uids[i] = m.UID
+		}
+		stored := map[string]*Transaction{}
+		ts, err := s.GetMany(ctx, uids)
+		if err != nil {
+			return false, err
+		}
+		for _, t := range ts {
+			stored[t.UID] = t
+		}
+		for _, m := range some {
+			if !m.ahead(stored[m.UID]) {
+				continue
+			}
+			missing = true
+			if err := s.restore(ctx, process, m, stored[m.UID]); err != nil {
+				return false, fmt.Errorf("writing back %s: %w", m.UID, err)
+			}
+		}
+	}
+	if !missing {
+		return false, nil
+	}
+	if _, err := s.Run(ctx, missScript, server); err != nil {
+		return false, err
+	}
+	s.memory.restart()
+	return true, nil
+}
+
+// misses looks for the last of what this process was told.
+func (s *Store) misses(ctx context.Context) (bool, error) {
+	accepted, shown := s.memory.marks()
+	if accepted.uid != "" {
+		t, err := s.Get(ctx, accepted.uid)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			// It may have been removed in order; then its key is known.
+			n, err := s.client.Exists(ctx, s.key("gone:"+accepted.uid)).Result()
+			if err != nil {
+				return false, storeError("looking for a key", err)
+			}
+			if n == 0 {
+				return true, nil
+			}
+		case err != nil:
+			return false, err
+		case t.Sequence != accepted.sequence:
+			return true, nil
+		}
+	}
+	if shown.Number == 0 {
+		return false, nil
+	}
+	es, err := s.Events(ctx, shown.Number-1, 1)
+	if err != nil {
+		return false, err
+	}
+	return len(es) == 0 || es[0].Number == shown.Number && es[0] != shown, nil
+}
+
+// ahead reports whether m knows something that t, as Redis has it, does not.
+func (m *remembered) ahead(t *Transaction) bool {
+	if t == nil {
+		// Removed in order, or forgotten: only of the first kind nothing is under way.
+		return !m.Phase.Final() || m.Open() || m.Claim != ""
+	}
+	if t.Revision < m.Revision || len(t.Attempts) < len(m.Attempts) {
+		return true
+	}
+	for i := range m.Attempts {
+		a, b := &m.Attempts[i], &t.Attempts[i]
+		if a.plannedAs(b) && (a.Open() && !b.Open() && b.EndedAt.IsZero() || a.KnownHash() != "" && b.KnownHash() == "") {
+			return true
+		}
+	}
+	return false
+}
+
+// plannedAs reports whether a and b are the same attempt.
+func (a *Attempt) plannedAs(b *Attempt) bool {
+	return a.Sender == b.Sender && planOf(a) == planOf(b)
+}
+
+// goal is the phase to bring t to, so that the machine finds its way on from there.
+func (m *remembered) goal(t *Transaction) Phase {
+	at := PhaseWaiting
+	if t != nil {
+		at = t.Phase
+	}
+	switch {
+	case t != nil && t.Revision >= m.Revision && at.Bound(), at.Final() && m.Phase.Final():
+		return at
+	case m.Phase.Bound():
+		return m.Phase
+	case m.Open(), m.stands():
+		return PhaseWatching // the chain tells once more what became of it
+	case at.Bound() && m.Phase == PhaseFailed:
+		return PhaseFailing // it is weighed again, and fails again
+	}
+	return at
+}
+
+// stands reports whether m is DONE by an attempt that may be orphaned.
+func (m *remembered) stands() bool {
+	return m.Phase == PhaseDone && m.Landed > 0 && m.FinalAt.IsZero()
+}
+
+// restore brings a transaction to where m has it; t is what Redis has, nil if
+// it has nothing.
+func (s *Store) restore(ctx context.Context, process string, m *remembered, t *Transaction) error {
+	goal, newer := m.goal(t), t == nil || t.Revision < m.Revision
+	if t == nil && !goal.Bound() {
+		a := s.Enqueue(ctx, Item{UID: m.UID, Queue: m.Queue, Type: m.Type, Data: m.Data})
+		return a.Err
+	}
+	for i := range m.Attempts {
+		if t != nil && i < len(t.Attempts) && !m.Attempts[i].plannedAs(&t.Attempts[i]) {
+			// Somebody has begun another one in its place. The chain tells of both.
+			s.Log.Error("not written back: another attempt has its number", "txn", m.UID, "attempt", i+1)
+			return nil
+		}
+	}
+	again := m.clone()
+	if a := again.Attempt(again.Landed); a != nil && goal == PhaseWatching && m.stands() {
+		a.Outcome, a.EndedAt = Sent, time.Time{}
+		again.Landed = 0
+	}
+	if goal.Bound() && (t == nil || !t.Phase.Bound()) {
+		err := s.Adopt(ctx, process, again, m.signed)
+		if _, astray := errors.AsType[*AstrayError](err); astray || errors.Is(err, ErrStale) {
+			return nil // Redis has its attempts; who is in its place goes first
+		}
+		if err != nil {
+			return err
+		}
+		if t, err = s.Get(ctx, m.UID); err != nil {
+			return err
+		}
+	}
+	return s.Advance(ctx, m.change(t, again, goal, newer))
+}
+
+// change brings t to what again has: the attempts, and if that is newer the rest.
+func (m *remembered) change(t, again *Transaction, goal Phase, newer bool) *Change {
+	more := t.Attempts[min(len(again.Attempts), len(t.Attempts)):]
+	c := NewChange(t, goal)
+	c.Person, c.Code, c.Due = true, CodeRestored, 0
+	c.Keep = !goal.Bound() && t.Claim != ""
+	if goal == PhaseDelayed {
+		c.Due = max(0, time.Until(again.DueAt))
+	}
+	if newer {
+		c.put(leastRevision, "", fmt.Sprint(m.Revision))
+		c.SetRetries(again.Retries)
+		c.SetLosses(again.Losses)
+		c.SetCancelled(again.CancelRequested || t.CancelRequested)
+		c.SetUncounted(again.Uncounted)
+		c.SetEnding(again.Ending)
+		if goal.Bound() {
+			c.SetError(again.Error)
+		}
+	}
+	if t.SubmittedAt.IsZero() && (again.Open() || !again.SubmittedAt.IsZero()) {
+		c.MarkSubmitted()
+	}
+	for i := range again.Attempts {
+		a := &again.Attempts[i]
+		if i < len(t.Attempts) && !t.Attempts[i].EndedAt.IsZero() {
+			again.Attempts[i] = t.Attempts[i]
+			continue
+		}
+		c.SetFound(a)
+	}
+	t.Attempts = append(again.Attempts, more...)
+	if m.signed != nil {
+		c.setSigned(m.signed)
+	}
+	return c
+}
+
+// CodeRestored is the code of events by which a process writes back what Redis
+// had forgotten; they may lead from any phase to any.
+const CodeRestored = "RESTORED"
+
+// attemptWords is all that is known of an attempt.
+func attemptWords(a *Attempt) []word {
+	var out []word
+	put := func(p part, name, value string) {
+		if value != "" {
+			out = append(out, word{p, field(a.Number, name), value})
+		}
+	}
+	put(factOf, "by", a.Sender)
+	put(factOf, "plan", planOf(a))
+	put(factOf, "hash", a.Hash)
+	put(factOf, "nhash", a.NodeHash)
+	put(factOf, "data", string(a.Data))
+	put(ofAttempts, "fate", fateOf(a))
+	if a.StateHash != "" {
+		put(ofAttempts, "block", fmt.Sprintf("%d %s", a.Height, a.StateHash))
+	}
+	if a.Error != nil {
+		put(ofAttempts, "err", encodeError(a.Error))
+	}
+	return out
+}
+
+// An AstrayError: the sender, or the queue, of a transaction carries another one,
+// which has to end first.
+type AstrayError struct {
+	By string // uid of that one
+}
+
+func (e *AstrayError) Error() string { return "its place is taken by transaction " + e.By }
+
+// Adopt binds a transaction that has an open attempt, or is driven by this
+// process, to the sender of that attempt, for process to go on with, and stores
+// its attempts as t has them; facts that are known are kept. A final one goes back
+// to its queue first. signed are the packed bytes, nil if they are not known.
+// Errors: *AstrayError (attempts are stored, and the place is kept for it),
+// ErrStale (it is bound already), ErrUnavailable.
+func (s *Store) Adopt(ctx context.Context, process string, t *Transaction, signed []byte) error {
+	stored, err := s.Get(ctx, t.UID)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if err == nil && stored.Phase.Final() {
+		back := NewChange(stored, PhaseWaiting)
+		back.Person, back.Code = true, CodeRestored
+		back.ClearEnd()
+		if err := s.Advance(ctx, back); err != nil {
+			return err
+		}
+	}
+	sender, next, open := t.Sender, "", 0
+	var words []any
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		if a.Open() {
+			sender, next = a.Sender, fmt.Sprint(a.Nonce)
+			open++
+		}
+		for _, w := range attemptWords(a) {
+			words = append(words, string(w.part), w.field, w.value)
+		}
+	}
+	record := fmt.Sprintf("%d %d %s %s\n%s", t.Sequence, millis(t.ReceivedAt), t.Type, t.Queue, t.Data)
+	v, err := s.Run(ctx, adoptScript, append([]any{t.UID, sender, process, next, record, open, signed}, words...)...)
+	if err != nil {
+		return err
+	}
+	r := reply{name: "adopt"}
+	if l, ok := v.([]any); ok {
+		by := r.string(r.at(l, 1))
+		if r.err != nil {
+			return r.err
+		}
+		return &AstrayError{By: by}
+	}
+	switch verdict := r.string(v); verdict {
+	case "ok":
+		s.signal(1)
+	case "moved":
+		return fmt.Errorf("%s: %w", t.UID, ErrStale)
+	default:
+		r.fail("a verdict", verdict)
+	}
+	return r.err
+}
+
+// Astray returns transactions that wait for their sender or queue, oldest first.
+// Error: ErrUnavailable.
+func (s *Store) Astray(ctx context.Context) ([]string, error) {
+	uids, err := s.client.ZRange(ctx, s.key("astray"), 0, MaxBatch-1).Result()
+	if err != nil {
+		return nil, storeError("reading who is astray", err)
+	}
+	return uids, nil
+}
+
+// candidateDepth is how far into a queue a forgotten dispatch is looked for. Each
+// block time brings a queue one further.
+const candidateDepth = 64
+
+// Candidates hands over the uids of transactions of which attempts may have been
+// forgotten: those that run, the first of each queue, and those that ended badly.
+// It stops when see wants no more. Error: ErrUnavailable.
+func (s *Store) Candidates(ctx context.Context, see func(uids []string) (more bool)) error {
+	bound, err := s.client.ZRange(ctx, s.key("bound"), 0, -1).Result()
+	if err != nil {
+		return storeError("reading what runs", err)
+	}
+	if !see(bound) {
+		return nil
+	}
+	for cursor := ""; ; {
+		qs, next, err := s.Queues(ctx, 100, cursor)
+		if err != nil {
+			return err
+		}
+		uids, err := s.heads(ctx, qs)
+		if err != nil {
+			return err
+		}
+		if !see(uids) {
+			return nil
+		}
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
+	for _, state := range []State{Failed, Unresolved} {
+		uids, err := s.client.ZRevRange(ctx, s.key("st:"+string(state)), 0, 9999).Result()
+		if err != nil {
+			return storeError("reading what ended", err)
+		}
+		if !see(uids) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// heads returns the first of each queue.
+func (s *Store) heads(ctx context.Context, qs []*Queue) ([]string, error) {
+	pipe := s.client.Pipeline()
+	type list interface{ Val() []string }
+	var lists []list
+	for _, q := range qs {
+		lists = append(lists, pipe.ZRange(ctx, s.key("back:"+q.Name), 0, candidateDepth-1),
+			pipe.LRange(ctx, s.key("line:"+q.Name), 0, candidateDepth-1))
+	}
+	if len(lists) == 0 {
+		return nil, nil
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, storeError("reading queues", err)
+	}
+	var uids []string
+	for _, l := range lists {
+		uids = append(uids, l.Val()...)
+	}
+	return uids, nil
+}
+
+// owned reports whether a claim is held by a process.
+func owned(claim, process string) bool { return strings.HasPrefix(claim, process+":") }

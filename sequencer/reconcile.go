@@ -1,0 +1,370 @@
+package sequencer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"mina-sequencer/mina"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// reconcile compares senders with what all synced nodes show: commands of ours
+// that Redis knows nothing of are adopted, and a sender whose account somebody
+// else has used is stopped. all: every sender; else those named, and only those.
+// forgotten: Redis may have forgotten that a sender was ever used.
+func (s *Sequencer) reconcile(ctx context.Context, all bool, accounts []string, forgotten bool) error {
+	const some = 200
+	if err := s.settleAstray(ctx); err != nil {
+		return err
+	}
+	if !all {
+		for part := range slices.Chunk(accounts, some) {
+			if err := s.compare(ctx, part, forgotten); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for cursor := ""; ; {
+		page, next, err := s.Senders.List(ctx, some, cursor)
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, p := range page {
+			names = append(names, p.AccountID)
+		}
+		if err := s.compare(ctx, names, forgotten); err != nil {
+			return err
+		}
+		if cursor = next; cursor == "" {
+			return nil
+		}
+	}
+}
+
+// compare does this for a few senders: one question to the nodes for all of them.
+func (s *Sequencer) compare(ctx context.Context, accounts []string, forgotten bool) error {
+	wanted := make([]mina.Wanted, 0, len(accounts))
+	for _, a := range accounts {
+		sender, err := s.Senders.Get(ctx, a)
+		switch {
+		case errors.Is(err, senders.ErrNotFound):
+		case err != nil:
+			return err
+		case sender.Nonce != nil:
+			wanted = append(wanted, mina.Wanted{Payer: a, From: *sender.Nonce})
+		case forgotten:
+			wanted = append(wanted, mina.Wanted{Payer: a, Whole: true})
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	shown, err := s.Chain.Survey(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	// Redis is read after the chain: what was there has been stored before.
+	var found []finding
+	for _, w := range wanted {
+		f, err := s.weighUp(ctx, w.Payer, shown[w.Payer])
+		if err != nil {
+			return err
+		}
+		if f != nil {
+			found = append(found, *f)
+		}
+	}
+	owners, err := s.owners(ctx, found)
+	if err != nil {
+		return err
+	}
+	var doubts []error
+	for _, f := range found {
+		doubts = append(doubts, s.attribute(ctx, f, owners))
+	}
+	return errors.Join(doubts...)
+}
+
+// A finding is a sender with commands that Redis may not know of.
+type finding struct {
+	*senders.Sender
+	running  *queues.Transaction // nil if none
+	used     mina.Used
+	commands []mina.Use // of used, those that are not accounted for
+}
+
+// weighUp returns what is not accounted for of a sender, nil if there is nothing.
+func (s *Sequencer) weighUp(ctx context.Context, account string, used mina.Used) (*finding, error) {
+	sender, err := s.Senders.Get(ctx, account)
+	if errors.Is(err, senders.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := &finding{Sender: sender, used: used}
+	for _, c := range used.Commands {
+		if sender.Nonce == nil || c.Nonce >= *sender.Nonce {
+			f.commands = append(f.commands, c)
+		}
+	}
+	if len(f.commands) == 0 && (sender.Nonce == nil || used.Next <= *sender.Nonce) {
+		return nil, nil
+	}
+	if sender.Queue == "" {
+		return f, nil
+	}
+	q, err := s.Store.Queue(ctx, sender.Queue)
+	if err == nil && q.Running != "" {
+		f.running, err = s.Store.Get(ctx, q.Running)
+	}
+	if err != nil && !errors.Is(err, queues.ErrNotFound) {
+		return nil, err
+	}
+	return f, nil
+}
+
+// owners finds the transactions that the commands name in their memos.
+func (s *Sequencer) owners(ctx context.Context, found []finding) (map[string]string, error) {
+	owners := map[string]string{} // uid by memo
+	left := 0
+	for _, f := range found {
+		for _, c := range f.commands {
+			if memo, ok := memoOf(c); ok {
+				if _, twice := owners[memo]; !twice {
+					owners[memo] = ""
+					left++
+				}
+			}
+		}
+	}
+	if left == 0 {
+		return owners, nil
+	}
+	return owners, s.Store.Candidates(ctx, func(uids []string) bool {
+		for _, uid := range uids {
+			memo := Memo(s.Namespace, uid)
+			if owner, wanted := owners[memo]; wanted && owner == "" {
+				owners[memo] = uid
+				left--
+			}
+		}
+		return left > 0
+	})
+}
+
+func memoOf(c mina.Use) (string, bool) {
+	if c.Payment {
+		return "", false
+	}
+	memo, err := mina.DecodeMemo(c.Memo)
+	return memo, err == nil && memo != ""
+}
+
+// attribute gives the commands of a sender to the transactions they are of, and
+// stops the sender if there is one that nobody of ours has made.
+func (s *Sequencer) attribute(ctx context.Context, f finding, owners map[string]string) error {
+	ours := map[uint32]bool{}
+	if f.running != nil {
+		for _, a := range f.running.Attempts {
+			if a.Sender == f.AccountID && a.Legacy && a.Open() {
+				return nil // whatever it is, it is taken for that one's
+			}
+			ours[a.Nonce] = ours[a.Nonce] || a.Sender == f.AccountID
+		}
+	}
+	var strange *mina.Use
+	for i, c := range f.commands {
+		memo, _ := memoOf(c)
+		if uid := owners[memo]; uid != "" {
+			ours[c.Nonce] = true
+			if err := s.adopt(ctx, uid, f.AccountID, c); err != nil {
+				return err
+			}
+		} else if strange == nil && !ours[c.Nonce] {
+			strange = &f.commands[i]
+		}
+	}
+	if f.Nonce == nil || f.Reason == senders.StoppedNonce || f.Reason == senders.OutcomeUnknown {
+		return nil
+	}
+	nonce, hash := f.used.Next, ""
+	for n := *f.Nonce; n < nonce; n++ {
+		if !ours[n] {
+			nonce = n
+		}
+	}
+	switch {
+	case strange != nil && strange.Nonce <= nonce:
+		nonce, hash = strange.Nonce, strange.Hash
+	case nonce == f.used.Next:
+		s.familiar(f.AccountID)
+		return nil
+	}
+	return s.stopStrange(ctx, f.AccountID, nonce, hash)
+}
+
+func (s *Sequencer) familiar(account string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.recovery.strange, account)
+}
+
+// errStrange: a nonce has been used by nobody of ours, as far as one look tells.
+var errStrange = errors.New("is looked at once more")
+
+// stopStrange stops a sender of which somebody else has used a nonce. Blocks may
+// change between two questions to a node, so it takes two looks.
+func (s *Sequencer) stopStrange(ctx context.Context, account string, nonce uint32, hash string) error {
+	s.mu.Lock()
+	before, twice := s.recovery.strange[account]
+	s.recovery.strange[account] = nonce
+	s.mu.Unlock()
+	if !twice || before != nonce {
+		return fmt.Errorf("nonce %d of %s, used by nobody here, %w", nonce, account, errStrange)
+	}
+	s.familiar(account)
+	detail := fmt.Sprintf("nonce %d of the account was used, and by no transaction of ours", nonce)
+	if hash != "" {
+		detail += ": by " + hash
+	}
+	s.Log.Error("sender stopped: somebody else uses its account", "sender", account, "nonce", nonce, "hash", hash)
+	err := s.Senders.Stop(ctx, account, senders.StoppedNonce, detail)
+	if errors.Is(err, senders.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// adopt makes a command that was found an attempt of its transaction.
+func (s *Sequencer) adopt(ctx context.Context, uid, account string, c mina.Use) error {
+	t, err := s.Store.Get(ctx, uid)
+	if errors.Is(err, queues.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		if a.Sender != account || a.Nonce != c.Nonce || pending(a) {
+			continue
+		}
+		if a.Hash == c.Hash || a.NodeHash == c.Hash {
+			return nil // known
+		}
+		if a.Open() && a.Fee == c.Fee && a.NodeHash == "" {
+			return s.again(s.Store.Record(ctx, uid, a.Number, queues.Facts{NodeHash: c.Hash}))
+		}
+	}
+	s.Log.Warn("found a command that Redis had forgotten", "txn", uid, "queue", t.Queue, "sender", account,
+		"nonce", c.Nonce, "hash", c.Hash, "pooled", c.Pooled, "height", c.Block.Height)
+	s.take(t, account, c)
+	switch {
+	case !t.Phase.Bound():
+	case t.Sender == account:
+		return s.again(s.Store.Advance(ctx, found(t, t.Phase)))
+	default: // the binding to another sender was let go of, which is forgotten too
+		if err := s.Store.Advance(ctx, found(t, queues.PhaseWaiting)); err != nil {
+			return s.again(err)
+		}
+	}
+	return s.bindAgain(ctx, t)
+}
+
+// again leaves what has changed meanwhile to the next look.
+func (s *Sequencer) again(err error) error {
+	if errors.Is(err, queues.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// take adds the command to the attempts of t. As a new nonce is only ever taken
+// when all earlier attempts are settled, those at other nonces are.
+func (s *Sequencer) take(t *queues.Transaction, account string, c mina.Use) {
+	now := s.now()
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		switch {
+		case a.Sender == account && a.Nonce == c.Nonce && a.Fee == c.Fee && pending(a):
+			a.Outcome, a.NodeHash = queues.Signed, c.Hash
+			return
+		case a.Sender == account && a.Nonce == c.Nonce:
+		case a.Open():
+			a.Outcome, a.EndedAt = queues.Replaced, now
+		}
+		if pending(a) {
+			a.EndedAt = now
+		}
+	}
+	const before = 10 // slots; it may be in a block that the node asked has not seen
+	slot := c.Block.Slot
+	if c.Pooled {
+		slot = s.Chain.Chain().TipSlot
+		slot -= min(slot, before)
+	}
+	t.Attempts = append(t.Attempts, queues.Attempt{
+		Number: len(t.Attempts) + 1, Sender: account, Nonce: c.Nonce, Fee: c.Fee, ValidUntil: c.ValidUntil, Slot: slot,
+		NodeHash: c.Hash, Outcome: queues.Signed, StartedAt: now,
+	})
+}
+
+// found is the change by which the attempts of t are stored as they are now.
+func found(t *queues.Transaction, to queues.Phase) *queues.Change {
+	c := queues.NewChange(t, to)
+	c.Person, c.Code, c.Due = true, queues.CodeRestored, 0
+	for i := range t.Attempts {
+		c.SetFound(&t.Attempts[i])
+	}
+	return c
+}
+
+// bindAgain binds a transaction to the sender of its open attempt. Where that one,
+// or the queue, carries another one of which nothing is out, that one goes back.
+func (s *Sequencer) bindAgain(ctx context.Context, t *queues.Transaction) error {
+	for range 3 { // the queue and the sender may each be in the way
+		err := s.Store.Adopt(ctx, s.process, t, nil)
+		astray, ok := errors.AsType[*queues.AstrayError](err)
+		if !ok {
+			return err
+		}
+		other, err := s.Store.Get(ctx, astray.By)
+		if errors.Is(err, queues.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !other.Phase.Bound() || other.Open() {
+			return nil // it goes first; see settleAstray
+		}
+		if err := s.Store.Advance(ctx, found(other, queues.PhaseWaiting)); err != nil {
+			return s.again(err)
+		}
+	}
+	return nil
+}
+
+// settleAstray binds those that waited for their sender or queue.
+func (s *Sequencer) settleAstray(ctx context.Context) error {
+	uids, err := s.Store.Astray(ctx)
+	if err != nil {
+		return err
+	}
+	ts, err := s.Store.GetMany(ctx, uids)
+	if err != nil {
+		return err
+	}
+	for _, t := range ts {
+		if err := s.bindAgain(ctx, t); err != nil && !errors.Is(err, queues.ErrStale) {
+			return err
+		}
+	}
+	return nil
+}
