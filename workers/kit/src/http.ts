@@ -1,0 +1,148 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify';
+import { codes, failureOf } from './errors.js';
+import { Joined } from './join.js';
+import { parseJSON, toJSON } from './json.js';
+import { Busy, type Line } from './line.js';
+import { NotResignable, txnOf, type Maker } from './maker.js';
+import { callSchema, outcomeSchema, resignSchema, type CallBody, type OutcomeBody } from './protocol.js';
+import { Conflict } from './results.js';
+import type { Dispatcher, Outcome, TxnResult } from './types.js';
+
+/** The longest request in bytes: a transaction of the most account updates, proved, and its payload. */
+const bodyLimit = 8 << 20;
+/** How long a request may take to arrive. */
+const requestTimeout = 30_000;
+
+export interface HttpOptions {
+  dispatchers: Record<string, Dispatcher>;
+  maker: Maker;
+  line: Line;
+  token: string;
+  /** What /health tells besides the line and the memory. */
+  describe: () => Record<string, unknown>;
+}
+
+type Typed<Body = unknown> = { Params: { type: string }; Body: Body };
+
+/** The worker protocol over HTTP. */
+export function serve(options: HttpOptions): FastifyInstance {
+  const app = Fastify({
+    bodyLimit,
+    requestTimeout,
+    forceCloseConnections: 'idle',
+    return503OnClosing: true,
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allowUnionTypes: true } },
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+    try {
+      done(null, parseJSON(body as string));
+    } catch (error) {
+      done(Object.assign(error as Error, { statusCode: 400 }));
+    }
+  });
+  app.setSerializerCompiler(() => toJSON);
+  app.setReplySerializer(toJSON);
+  app.setErrorHandler((error: FastifyError, _request, reply) => answerError(error, reply));
+  app.setNotFoundHandler((_request, reply) =>
+    reply.code(404).send({ code: '404', message: 'the worker protocol has no such call' }),
+  );
+  requireToken(app, options.token);
+  addCalls(app, options);
+  addCallbacks(app, options);
+  addQuestions(app, options);
+  return app;
+}
+
+function requireToken(app: FastifyInstance, token: string): void {
+  if (!token) return;
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  const wanted = digest(`Bearer ${token}`);
+  app.addHook('onRequest', async (request, reply) => {
+    if (timingSafeEqual(digest(request.headers.authorization ?? ''), wanted)) return;
+    // Without a code: the sequencer reads it as an error of this worker, not of the transaction.
+    await reply.code(401).send({ message: 'the Bearer token is wrong or missing' });
+  });
+}
+
+function addCalls(app: FastifyInstance, { dispatchers, maker }: HttpOptions): void {
+  const call = <Body extends CallBody>(
+    path: string,
+    schema: object,
+    make: (dispatcher: Dispatcher, body: Body) => Promise<TxnResult>,
+  ) => {
+    app.post<Typed>(`/${path}/:type`, { schema: { body: schema } }, ({ params, body: checked }) => {
+      const body = checked as Body;
+      const dispatcher = find(dispatchers, params.type);
+      if (body.txData.type !== params.type) throw badRequest('txData.type is not the type of the path');
+      return dispatcher ? make(dispatcher, body) : unknownType(params.type, dispatchers);
+    });
+  };
+  call<CallBody>('prove', callSchema, (dispatcher, body) => maker.prove(dispatcher, body));
+  call<CallBody>('dispatch', callSchema, (dispatcher, body) => maker.dispatch(dispatcher, body));
+  call<CallBody & { signed: string }>('resign', resignSchema, (dispatcher, body) => maker.resign(dispatcher, body));
+}
+
+function addCallbacks(app: FastifyInstance, { dispatchers, maker }: HttpOptions): void {
+  const told = new Joined<void>();
+  const callback = (path: string, name: 'onSuccess' | 'onFailure') => {
+    app.post<Typed<OutcomeBody>>(`/${path}/:type`, { schema: { body: outcomeSchema } }, async ({ params, body }) => {
+      const dispatcher = find(dispatchers, params.type);
+      if (!dispatcher) throw Object.assign(new Error(`this worker does not make ${params.type}`), { statusCode: 404 });
+      await told.do(`${name} ${body.txData.uid}`, async () => {
+        await dispatcher[name]?.(txnOf(body), outcomeOf(body), maker.context(body));
+      });
+      return { success: true };
+    });
+  };
+  callback('on-success', 'onSuccess');
+  callback('on-failure', 'onFailure');
+}
+
+function addQuestions(app: FastifyInstance, { dispatchers, line, describe }: HttpOptions): void {
+  app.get<Typed>('/max-retries/:type', ({ params }, reply) => {
+    const retries = find(dispatchers, params.type)?.maxRetries;
+    if (retries === undefined)
+      return reply
+        .code(404)
+        .send({ code: '404', message: `this worker has no opinion on the retries of ${params.type}` });
+    return reply.type('application/json').send(toJSON(retries));
+  });
+  app.get('/health', (_request, reply) => {
+    const { rss, heapUsed } = process.memoryUsage();
+    return reply.send({ ...describe(), memory: { rss, heapUsed }, proving: line.busy, waiting: line.waiting });
+  });
+}
+
+/** The one place where an error becomes an HTTP status. Whatever has a code of the protocol travels in 200. */
+function answerError(error: FastifyError, reply: FastifyReply): FastifyReply {
+  if (error instanceof Busy) {
+    return reply.code(503).header('Retry-After', error.retryAfterSeconds).send({ code: '503', message: error.message });
+  }
+  if (error instanceof Conflict) return reply.code(409).send({ code: codes.conflict, message: error.message });
+  if (error instanceof NotResignable) return reply.code(501).send({ code: '501', message: error.message });
+  const status = error.validation ? 400 : (error.statusCode ?? 500);
+  if (status < 500)
+    return reply
+      .code(status)
+      .send({ code: String(status), message: error.message.replace(/^body\//, '').replaceAll('/', '.') });
+  const { code, message } = failureOf(error, 'the callback');
+  return reply.code(500).send({ code, message });
+}
+
+/** 404 as an HTTP status would mean that this worker proves nothing at all. */
+function unknownType(type: string, dispatchers: object): TxnResult {
+  const message = `this worker does not make ${type}, only ${Object.keys(dispatchers).join(', ')}`;
+  return { hash: '', done: null, error: { code: codes.unknownType, message, exception: null }, data: null };
+}
+
+function find(dispatchers: Record<string, Dispatcher>, type: string): Dispatcher | undefined {
+  return Object.hasOwn(dispatchers, type) ? dispatchers[type] : undefined;
+}
+
+function outcomeOf({ result }: OutcomeBody): Outcome {
+  return { hash: result.hash ?? '', done: result.done ?? null, error: result.error ?? null, data: result.data ?? null };
+}
+
+const badRequest = (message: string) => Object.assign(new Error(message), { statusCode: 400 });

@@ -1,0 +1,17 @@
+export { Retry, Unresolvable } from './errors.js';
+export type { Log } from './log.js';
+export type { PayerOption } from './payer.js';
+export type { NetworkOption } from './network.js';
+export type {
+  Attempt,
+  Context,
+  Dispatched,
+  Dispatcher,
+  Outcome,
+  PreviousAttempt,
+  Txn,
+  TxnError,
+  TxnResult,
+  WorkerOptions,
+} from './types.js';
+export { createWorker, type Worker } from './worker.js';

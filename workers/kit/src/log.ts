@@ -1,0 +1,19 @@
+import { pino } from 'pino';
+
+/** Where a worker writes what it does; a pino logger is one. Keys and tokens never come here. */
+export interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export const standardLog = (): Log => pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime });
+
+/** A log that adds fields to every line. */
+export function withFields(log: Log, fields: object): Log {
+  return {
+    info: (more, message) => log.info({ ...fields, ...more }, message),
+    warn: (more, message) => log.warn({ ...fields, ...more }, message),
+    error: (more, message) => log.error({ ...fields, ...more }, message),
+  };
+}

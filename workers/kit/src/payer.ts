@@ -1,0 +1,37 @@
+import { readFileSync, statSync } from 'node:fs';
+import { PrivateKey } from 'o1js';
+
+/**
+ * The secret key of the fee payer, in base58 (EK…): a key, a file with nothing
+ * else in it that only its owner may read, or the name of an environment variable.
+ */
+export type PayerOption = PrivateKey | { file: string } | { env: string };
+
+/** Reads the payer's key. No error ever quotes what was read. */
+export function readPayer(option: PayerOption): PrivateKey {
+  if (option instanceof PrivateKey) return option;
+  if ('file' in option) return decode(readSecretFile(option.file), `the file ${option.file}`);
+  if ('env' in option) {
+    const text = process.env[option.env];
+    if (!text) throw new Error(`payer: the environment has no ${option.env}; set it to the payer's secret key (EK…)`);
+    return decode(text, `the environment's ${option.env}`);
+  }
+  throw new Error('payer: give a PrivateKey, { file } or { env }');
+}
+
+function readSecretFile(file: string): string {
+  const { mode } = statSync(file);
+  if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+    const found = (mode & 0o777).toString(8).padStart(3, '0');
+    throw new Error(`payer: others may read ${file} (mode ${found}); run: chmod 600 ${file}`);
+  }
+  return readFileSync(file, 'utf8');
+}
+
+function decode(text: string, where: string): PrivateKey {
+  try {
+    return PrivateKey.fromBase58(text.trim());
+  } catch {
+    throw new Error(`payer: ${where} holds no secret key in base58 (52 characters, EK…)`);
+  }
+}

@@ -1,0 +1,100 @@
+import type { Attempt, Payload, TxnError } from './types.js';
+
+/** Body of /prove and /dispatch, and with `signed` of /resign. */
+export interface CallBody {
+  txData: { uid: string; type: string; data: Payload };
+  sender: { accountId: string; queue: string; retries: number };
+  attempt: Attempt;
+  signed?: string;
+}
+
+/** Body of /on-success and /on-failure. */
+export interface OutcomeBody {
+  txData: CallBody['txData'];
+  sender: CallBody['sender'];
+  result: {
+    hash?: string | null;
+    done?: unknown;
+    error?: TxnError | null;
+    data?: Payload | null;
+  };
+}
+
+const uint32 = { type: 'integer', minimum: 0, maximum: 0xffffffff };
+const fee = { type: 'string', pattern: '^[0-9]{1,20}$' };
+const count = { type: 'integer', minimum: 0, maximum: 1_000_000 };
+
+const txData = {
+  type: 'object',
+  required: ['uid', 'type', 'data'],
+  properties: {
+    uid: { type: 'string', minLength: 1, maxLength: 128 },
+    type: { type: 'string', minLength: 1 },
+    data: { type: 'object' },
+  },
+};
+
+const sender = {
+  type: 'object',
+  required: ['accountId', 'queue', 'retries'],
+  properties: {
+    accountId: { type: 'string', minLength: 1, maxLength: 128 },
+    queue: { type: 'string', maxLength: 128 },
+    retries: count,
+  },
+};
+
+const attempt = {
+  type: 'object',
+  required: ['number', 'nonce', 'fee', 'validUntil', 'memo', 'previous'],
+  properties: {
+    number: { ...count, minimum: 1 },
+    nonce: uint32,
+    fee,
+    validUntil: { ...uint32, type: ['integer', 'null'] },
+    memo: { type: 'string', maxLength: 32 }, // Mina: at most 32 bytes
+    previous: {
+      type: 'array',
+      maxItems: 10_000,
+      items: {
+        type: 'object',
+        required: ['number', 'hash', 'nonce', 'fee'],
+        properties: { number: count, hash: { type: 'string', maxLength: 128 }, nonce: uint32, fee },
+      },
+    },
+  },
+};
+
+export const callSchema = {
+  type: 'object',
+  required: ['txData', 'sender', 'attempt'],
+  properties: { txData, sender, attempt },
+};
+
+export const resignSchema = {
+  type: 'object',
+  required: [...callSchema.required, 'signed'],
+  properties: { ...callSchema.properties, signed: { type: 'string', minLength: 2 } },
+};
+
+const optionalText = { type: ['string', 'null'] };
+
+export const outcomeSchema = {
+  type: 'object',
+  required: ['txData', 'sender', 'result'],
+  properties: {
+    txData,
+    sender,
+    result: {
+      type: 'object',
+      properties: {
+        hash: optionalText,
+        data: { type: ['object', 'null'] },
+        error: {
+          type: ['object', 'null'],
+          properties: { code: { type: 'string' }, message: { type: 'string' }, exception: optionalText },
+        },
+      },
+    },
+  },
+};

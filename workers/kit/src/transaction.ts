@@ -1,0 +1,170 @@
+import { declareMethods, Mina, PrivateKey, type PublicKey, SmartContract, Transaction, UInt32, UInt64 } from 'o1js';
+import { codes, Failure, Unresolvable } from './errors.js';
+import type { Attempt } from './types.js';
+
+/** A zkappCommand in JSON, proved and signed, and its hash. */
+export interface Signed {
+  signed: string;
+  hash: string;
+}
+
+type Unsigned = Mina.Transaction<false, false>;
+type Command = Unsigned['transaction'];
+type Update = Command['accountUpdates'][number];
+
+/** Builds the transaction that an attempt asks for. `body` makes the account updates. */
+export async function build(payer: PublicKey, attempt: Attempt, body: () => Promise<void>): Promise<Unsigned> {
+  const { fee, nonce, memo } = attempt;
+  const tx: Unsigned = await Mina.transaction({ sender: payer, fee: UInt64.from(fee), nonce, memo }, body);
+  setValidUntil(tx.transaction, attempt.validUntil);
+  return tx;
+}
+
+/** What Mina would never include, or the sequencer never send. */
+export function check(type: string, payer: PublicKey, { accountUpdates }: Command): void {
+  if (accountUpdates.length === 0) {
+    throw new Unresolvable(`the dispatcher of ${type} made no account update: call a contract, or return done`);
+  }
+  for (const { body } of accountUpdates) {
+    if (body.incrementNonce.toBoolean() && body.publicKey.equals(payer).toBoolean()) {
+      throw new Unresolvable(
+        `the dispatcher of ${type} spends a second nonce of the fee payer: no account update of ${payer.toBase58()} may set incrementNonce`,
+      );
+    }
+  }
+}
+
+/** Makes the proofs. With proofs off it makes dummies, as networks without proof checks take them. */
+export async function prove(tx: Unsigned, proofsEnabled: boolean): Promise<void> {
+  if (proofsEnabled) {
+    await tx.prove();
+    return;
+  }
+  // o1js itself makes dummies only for its own LocalBlockchain.
+  const proof = await dummyProof();
+  for (const update of tx.transaction.accountUpdates) {
+    if (update.lazyAuthorization?.kind !== 'lazy-proof') continue;
+    update.lazyAuthorization = undefined;
+    update.authorization = { proof };
+  }
+}
+
+/** Makes the signatures that are missing. */
+export async function sign(tx: Unsigned, keys: PrivateKey[]): Promise<Signed> {
+  const missing = missingKeys(tx.transaction, keys);
+  if (missing.length > 0) {
+    // o1js would put a dummy signature in their place.
+    throw new Unresolvable(`no key to sign for ${missing.join(', ')}: have the dispatcher's signers return it`);
+  }
+  const signed = tx.sign(keys).toJSON();
+  return { signed, hash: await Transaction.hash(signed) };
+}
+
+/**
+ * Signs a transaction of this payer again for another attempt. A proof covers
+ * the account updates, not fee, nonce, validUntil or memo (Mina: the zkApp
+ * statement), so proofs stay, and so do signatures that do not cover the whole
+ * command. Returns undefined if a signature is needed that `signers` has no key for.
+ *
+ * Only what carries this payer's own signature is signed again: nobody but the
+ * dispatchers gets to say what this key signs.
+ */
+export async function resign(
+  signed: string,
+  payer: PrivateKey,
+  attempt: Attempt,
+  signers: () => Promise<PrivateKey[]>,
+): Promise<Signed | undefined> {
+  const tx = parse(signed);
+  const command = tx.transaction;
+  if (!isSignedBy(signed, payer)) {
+    throw new Unresolvable('signed does not carry the signature of this worker: it is not signed again');
+  }
+  if (command.memo !== attempt.memo) {
+    throw new Unresolvable("the memo of signed is not the attempt's: it is another transaction");
+  }
+  command.feePayer.body.fee = UInt64.from(attempt.fee);
+  command.feePayer.body.nonce = UInt32.from(attempt.nonce);
+  setValidUntil(command, attempt.validUntil);
+  command.feePayer.lazyAuthorization = { kind: 'lazy-signature' };
+  command.accountUpdates.filter(coversAll).forEach((update) => {
+    update.authorization = {};
+    update.lazyAuthorization = { kind: 'lazy-signature' };
+  });
+  let keys = [payer];
+  if (missingKeys(command, keys).length > 0) keys = [payer, ...(await signers())];
+  if (missingKeys(command, keys).length > 0) return undefined;
+  return sign(tx, keys);
+}
+
+/** Sends signed bytes; sending them again does no harm. */
+export async function send(signed: string): Promise<void> {
+  let errors: string[];
+  try {
+    const sent = await parse(signed).safeSend();
+    if (sent.status === 'pending') return;
+    errors = sent.errors;
+  } catch (error) {
+    errors = [error instanceof Error ? error.message : String(error)];
+  }
+  throw new Failure(codes.sendFailed, 'the node did not take the transaction', errors.join('\n'));
+}
+
+function parse(signed: string): Mina.Transaction<false, false> {
+  try {
+    return Transaction.fromJSON(signed);
+  } catch {
+    throw new Unresolvable('signed is not a zkappCommand in JSON');
+  }
+}
+
+/** Signatures are deterministic: the same key makes the same one of the same command. */
+function isSignedBy(signed: string, payer: PrivateKey): boolean {
+  const { transaction } = parse(signed);
+  if (!transaction.feePayer.body.publicKey.equals(payer.toPublicKey()).toBoolean()) return false;
+  const found = transaction.feePayer.authorization;
+  const again = parse(signed);
+  again.transaction.feePayer.lazyAuthorization = { kind: 'lazy-signature' };
+  return again.sign([payer]).transaction.feePayer.authorization === found;
+}
+
+/** Whether an update's signature covers fee payer and memo too. */
+function coversAll({ body }: Update): boolean {
+  return body.authorizationKind.isSigned.toBoolean() && body.useFullCommitment.toBoolean();
+}
+
+function missingKeys({ feePayer, accountUpdates }: Command, keys: PrivateKey[]): string[] {
+  const have = new Set(keys.map((key) => key.toPublicKey().toBase58()));
+  const unsigned = accountUpdates.filter(({ lazyAuthorization }) => lazyAuthorization?.kind === 'lazy-signature');
+  const needed = [feePayer.body.publicKey, ...unsigned.map(({ body }) => body.publicKey)];
+  return [...new Set(needed.map((key) => key.toBase58()))].filter((key) => !have.has(key));
+}
+
+/** o1js's fee payer options have no validUntil. */
+function setValidUntil({ feePayer }: Command, slot: number | null): void {
+  feePayer.body.validUntil = slot === null ? undefined : UInt32.from(slot);
+}
+
+class Dummy extends SmartContract {
+  async nothing() {}
+}
+declareMethods(Dummy, { nothing: [] });
+
+let dummy: Promise<string> | undefined;
+
+/** A proof in form only. */
+function dummyProof(): Promise<string> {
+  dummy ??= (async () => {
+    const active = Mina.activeInstance;
+    const local = await Mina.LocalBlockchain({ proofsEnabled: false });
+    try {
+      Mina.setActiveInstance(local);
+      const tx = await Mina.transaction(() => new Dummy(PrivateKey.random().toPublicKey()).nothing());
+      await tx.prove();
+      return tx.transaction.accountUpdates[0]!.authorization.proof!;
+    } finally {
+      Mina.setActiveInstance(active);
+    }
+  })();
+  return dummy;
+}

@@ -1,0 +1,166 @@
+import type { Account, Field, PrivateKey, PublicKey, SmartContract } from 'o1js';
+import type { Log } from './log.js';
+import type { NetworkOption } from './network.js';
+import type { PayerOption } from './payer.js';
+
+/** What a worker is made of. */
+export interface WorkerOptions {
+  /** The fee payer whose transactions this worker makes, one payer per worker. */
+  payer: PayerOption;
+  network: NetworkOption;
+  /** By type, as the sequencer names it. */
+  dispatchers: Record<string, Dispatcher>;
+  /** Default: the environment's PORT, else 3000. 0 takes any free port. */
+  port?: number;
+  /** Default 127.0.0.1. Any other than loopback needs a token. */
+  host?: string;
+  /** The Bearer token that callers must bring. Default: WORKER_TOKEN of the environment, else none. */
+  token?: string;
+  /**
+   * Folder of the results that are kept for repeated calls; several workers may
+   * share it. It holds no secrets. Default: `.worker-store`.
+   */
+  store?: string;
+  /** Folder of compiled contracts; several workers may share it. Default: o1js's own. */
+  cache?: string;
+  /** false makes dummy proofs, for networks that do not check them. Default true. */
+  proofsEnabled?: boolean;
+  /** Default: JSON lines on the standard output. */
+  log?: Log;
+  /** How many calls wait while one is proved; further ones get 503. Default 8. */
+  maxWaiting?: number;
+  /** How many results are kept in the store, the youngest. Default 1000. */
+  maxResults?: number;
+}
+
+/**
+ * How transactions of one type are made. Calls come one at a time, for o1js
+ * builds and proves one transaction at a time; only the callbacks may run
+ * beside them.
+ */
+export interface Dispatcher {
+  /** Compiled once, when the worker starts. */
+  contracts?: ContractClass[];
+  /**
+   * Makes the account updates, inside `Mina.transaction`: it calls the
+   * contracts. Fee payer, fee, nonce, memo and validUntil are not its business.
+   * o1js runs it at least twice for one transaction, so it must have no other
+   * effects.
+   *
+   * It throws {@link Unresolvable} if no retry can mend it; all else that it
+   * throws is tried again.
+   */
+
+  dispatch(txn: Txn, context: Context): Promise<Dispatched | void>;
+  /**
+   * The keys, besides the payer's, that sign this transaction. Asked when it is
+   * signed, and when it is signed again. Kept nowhere.
+   */
+  signers?(txn: Txn, context: Context): PrivateKey[] | Promise<PrivateKey[]>;
+  /**
+   * The transaction is in a block as deep as the sequencer wants it. May be
+   * called more than once for the same one; if it throws, it is called again.
+   * It must not build transactions.
+   */
+  onSuccess?(txn: Txn, outcome: Outcome, context: Context): Promise<void> | void;
+  /** The transaction was given up; otherwise as onSuccess. */
+  onFailure?(txn: Txn, outcome: Outcome, context: Context): Promise<void> | void;
+  /** Retries after the first try. Default: the sequencer's. */
+  maxRetries?: number;
+}
+
+/** A contract, or a ZkProgram that one verifies; in an order in which they compile. */
+export type ContractClass = typeof SmartContract | Compilable;
+
+/** What `ZkProgram()` returns, as far as it matters here. */
+export interface Compilable {
+  name: string;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- o1js's options differ between its versions
+  compile(options?: any): Promise<unknown>;
+}
+
+/** What a dispatch may say besides its account updates. */
+export interface Dispatched {
+  /** Kept with the attempt; callbacks get the data of the attempt that landed. */
+  data?: Record<string, unknown>;
+  /** Keys that sign, for keys that only the dispatch knows. See {@link Dispatcher.signers}. */
+  signers?: PrivateKey[];
+  /** Not empty: the transaction is finished without a block, nothing is signed. */
+  done?: Record<string, unknown>;
+}
+
+/** A transaction as it was posted to the sequencer. */
+export interface Txn<Data = Payload> {
+  /** Unique, but not secret. */
+  uid: string;
+  type: string;
+  /** Integers beyond 2^53 are bigints, so that no field element loses digits. */
+  data: Data;
+  queue: string;
+  /** Retry dispatches begun so far. */
+  retries: number;
+}
+
+/** Any JSON object. Nothing in it has been checked but what the sequencer's type checks. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- it is the dispatcher that knows its fields
+export type Payload = Record<string, any>;
+
+/** One try to bring a transaction into a block. Fees are decimal strings in nanomina. */
+export interface Attempt {
+  number: number;
+  nonce: number;
+  fee: string;
+  /** The last global slot since genesis that may include it; null: no end. */
+  validUntil: number | null;
+  memo: string;
+  previous: PreviousAttempt[];
+}
+
+export interface PreviousAttempt {
+  number: number;
+  hash: string;
+  nonce: number;
+  fee: string;
+}
+
+/** What a dispatcher is told beside the transaction. */
+export interface Context {
+  /** The attempt that is being made; undefined in callbacks. */
+  attempt?: Attempt;
+  /** The fee payer's public key. */
+  payer: PublicKey;
+  /**
+   * Reads an account from the node that this transaction is built on; undefined
+   * if it does not exist. Throws if no node answers.
+   */
+  fetchAccount(publicKey: PublicKey | string, tokenId?: Field): Promise<Account | undefined>;
+  /** Carries the uid, type and attempt. */
+  log: Log;
+}
+
+/** How a transaction ended, for callbacks. */
+export interface Outcome {
+  /** Of the attempt in the block; empty if there is none. */
+  hash: string;
+  /** The worker's own `done`, if it finished without a block. */
+  done: unknown;
+  error: TxnError | null;
+  /** What the landed attempt's dispatch returned as data, if anything. */
+  data: Payload | null;
+}
+
+export interface TxnError {
+  code: string;
+  message: string;
+  exception: string | null;
+}
+
+/** The answer to prove, resign and dispatch. */
+export interface TxnResult {
+  hash: string;
+  done: Record<string, unknown> | null;
+  error: TxnError | null;
+  data: Record<string, unknown> | null;
+  /** The zkappCommand in JSON, proved and signed. */
+  signed?: string;
+}

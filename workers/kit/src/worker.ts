@@ -1,0 +1,161 @@
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { Cache } from 'o1js';
+import { serve } from './http.js';
+import { Line } from './line.js';
+import { standardLog, type Log } from './log.js';
+import { Maker } from './maker.js';
+import { Network } from './network.js';
+import { readPayer } from './payer.js';
+import { Results } from './results.js';
+import type { Dispatcher, WorkerOptions } from './types.js';
+
+/** A worker that has compiled its contracts. */
+export interface Worker {
+  /** The payer's public key: the sequencer's accountId. */
+  readonly accountId: string;
+  /**
+   * Serves the protocol and returns the URL. From then on SIGTERM and SIGINT
+   * end the process once the running proof is answered; a second one at once.
+   */
+  listen(): Promise<string>;
+  /** Takes nothing on any more, waits for the running proof, and stops serving. */
+  close(): Promise<void>;
+}
+
+/**
+ * Reads the payer's key, compiles the contracts and opens the store. Throws
+ * where the configuration is wrong or a contract does not compile. It needs no
+ * Mina node to be there.
+ */
+export async function createWorker(options: WorkerOptions): Promise<Worker> {
+  const log = options.log ?? standardLog();
+  const payer = readPayer(options.payer);
+  const accountId = payer.toPublicKey().toBase58();
+  const { host, port, token } = address(options);
+  const types = checkTypes(options.dispatchers);
+  const network = new Network(options.network, options.proofsEnabled ?? true);
+  network.use();
+  const results = await Results.open(join(options.store ?? '.worker-store', accountId), options.maxResults ?? 1000);
+  await compile(options, network.proofs, log);
+
+  const line = new Line(options.maxWaiting ?? 8);
+  const maker = new Maker(payer, network, results, line, log);
+  const o1js = o1jsVersion();
+  const describe = () => ({
+    accountId,
+    types,
+    capabilities: ['prove', 'resign', 'dispatch'],
+    network: network.name,
+    o1js,
+    proofs: network.proofs,
+  });
+  const app = serve({ dispatchers: options.dispatchers, maker, line, token, describe });
+  return new RunningWorker(accountId, app, line, log, { host, port });
+}
+
+class RunningWorker implements Worker {
+  private closing: Promise<void> | undefined;
+
+  constructor(
+    readonly accountId: string,
+    private readonly app: FastifyInstance,
+    private readonly line: Line,
+    private readonly log: Log,
+    private readonly at: { host: string; port: number },
+  ) {}
+
+  async listen(): Promise<string> {
+    const url = await this.app.listen(this.at);
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, this.onSignal);
+    this.log.info({ url, accountId: this.accountId }, 'listening');
+    return url;
+  }
+
+  close(): Promise<void> {
+    this.closing ??= (async () => {
+      await this.line.close();
+      await this.app.close();
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, this.onSignal);
+    })();
+    return this.closing;
+  }
+
+  private readonly onSignal = (signal: NodeJS.Signals) => {
+    if (this.closing) process.exit(1);
+    this.log.info({ signal, proving: this.line.busy }, 'shutting down');
+    // o1js's threads would keep the process alive.
+    void this.close().finally(() => process.exit(0));
+  };
+}
+
+/** Compiles each contract once. With proofs off there is nothing to compile. */
+async function compile({ dispatchers, cache }: WorkerOptions, proofsEnabled: boolean, log: Log): Promise<void> {
+  if (!proofsEnabled) {
+    log.warn({}, 'proofs are off: only networks that do not check them take these transactions');
+    return;
+  }
+  const contracts = [...new Set(Object.values(dispatchers).flatMap(({ contracts }) => contracts ?? []))];
+  for (const [i, contract] of contracts.entries()) {
+    const { name } = contract;
+    const progress = { contract: name, number: i + 1, of: contracts.length };
+    log.info(progress, 'compiling');
+    const begun = Date.now();
+    try {
+      await contract.compile(cache === undefined ? {} : { cache: Cache.FileSystem(cache) });
+    } catch (error) {
+      throw new Error(
+        `dispatchers: the contract ${name} does not compile: ${error instanceof Error ? error.message : String(error)}`,
+        { cause: error },
+      );
+    }
+    log.info({ ...progress, ms: Date.now() - begun }, 'compiled');
+  }
+}
+
+function checkTypes(dispatchers: Record<string, Dispatcher>): string[] {
+  const types = Object.keys(dispatchers);
+  if (types.length === 0) throw new Error('dispatchers: name at least one type');
+  for (const type of types) {
+    if (!/^[A-Za-z0-9._:-]{1,128}$/.test(type))
+      throw new Error(`dispatchers: ${JSON.stringify(type)} is no type: use 1 to 128 of A-Z a-z 0-9 . _ : -`);
+    const retries = dispatchers[type]!.maxRetries;
+    if (retries !== undefined && !(Number.isInteger(retries) && retries >= 0)) {
+      throw new Error(`dispatchers.${type}.maxRetries: ${retries} is no whole number from 0`);
+    }
+  }
+  return types;
+}
+
+/** A worker signs with a key, so it is not offered to a network without a token. */
+function address({ host = '127.0.0.1', port, token }: WorkerOptions): { host: string; port: number; token: string } {
+  const secret = (token ?? process.env.WORKER_TOKEN ?? '').trim();
+  if (!secret && !['127.0.0.1', '::1', 'localhost'].includes(host)) {
+    throw new Error(`host: ${host} is reachable from outside; set token, or WORKER_TOKEN in the environment, too`);
+  }
+  const number = port ?? Number(process.env.PORT ?? 3000);
+  if (!Number.isInteger(number) || number < 0 || number > 65535) {
+    throw new Error('port: it, or PORT in the environment, is no port number');
+  }
+  return { host, port: number, token: secret };
+}
+
+/** o1js does not export its version. */
+function o1jsVersion(): string {
+  let folder = dirname(createRequire(import.meta.url).resolve('o1js'));
+  for (;;) {
+    try {
+      const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+        name?: string;
+        version?: string;
+      };
+      if (name === 'o1js') return version ?? 'unknown';
+    } catch {
+      // no package.json here
+    }
+    if (dirname(folder) === folder) return 'unknown';
+    folder = dirname(folder);
+  }
+}
