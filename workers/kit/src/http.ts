@@ -111,7 +111,12 @@ function addQuestions(app: FastifyInstance, { dispatchers, line, describe }: Htt
   });
   app.get('/health', (_request, reply) => {
     const { rss, heapUsed } = process.memoryUsage();
-    return reply.send({ ...describe(), memory: { rss, heapUsed }, proving: line.busy, waiting: line.waiting });
+    return reply.send({
+      ...describe(),
+      memory: { rss, heapUsed },
+      runningSeconds: line.runningSeconds,
+      waiting: line.waiting,
+    });
   });
 }
 

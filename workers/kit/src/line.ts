@@ -19,6 +19,7 @@ export class Line {
   private readonly turns: Turn[] = [];
   private running: Promise<void> | undefined;
   private closed = false;
+  private begun = 0;
   private usualSeconds = 10;
 
   constructor(private readonly maxWaiting: number) {}
@@ -27,8 +28,9 @@ export class Line {
     return this.turns.length;
   }
 
-  get busy(): boolean {
-    return this.running !== undefined;
+  /** How long the running work has been running; null if none is. */
+  get runningSeconds(): number | null {
+    return this.running ? Math.round((Date.now() - this.begun) / 1000) : null;
   }
 
   /** Runs work when its turn comes. Short work may go `first`. Throws Busy if too much waits. */
@@ -56,9 +58,9 @@ export class Line {
     if (this.running) return;
     const turn = this.turns.shift();
     if (!turn) return;
-    const begun = Date.now();
+    this.begun = Date.now();
     this.running = turn.start().finally(() => {
-      this.usualSeconds = (this.usualSeconds + (Date.now() - begun) / 1000) / 2;
+      this.usualSeconds = (this.usualSeconds + (Date.now() - this.begun) / 1000) / 2;
       this.running = undefined;
       this.next();
     });

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PrivateKey } from 'o1js';
 import { codes, Failure, failureOf } from './errors.js';
 import { Joined } from './join.js';
+import { toJSON } from './json.js';
 import type { Line } from './line.js';
 import { withFields, type Log } from './log.js';
 import type { Network } from './network.js';
@@ -46,7 +47,7 @@ export class Maker {
 
   /** Proves, and sends. Throws Busy, Conflict. */
   dispatch(dispatcher: Dispatcher, body: CallBody): Promise<TxnResult> {
-    return this.sending.do(keyOf(body), async () => {
+    return this.sending.do(`${keyOf(body)} ${toJSON(body.attempt)}`, async () => {
       const { signed, ...result } = await this.prove(dispatcher, body);
       if (signed === undefined) return result;
       return this.attempt(body, async () => {

@@ -152,8 +152,8 @@ declareMethods(Dummy, { nothing: [] });
 
 let dummy: Promise<string> | undefined;
 
-/** A proof in form only. */
-function dummyProof(): Promise<string> {
+/** A proof in form only. The first takes seconds to make. */
+export function dummyProof(): Promise<string> {
   dummy ??= (async () => {
     const active = Mina.activeInstance;
     const local = await Mina.LocalBlockchain({ proofsEnabled: false });

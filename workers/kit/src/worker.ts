@@ -10,6 +10,7 @@ import { Maker } from './maker.js';
 import { Network } from './network.js';
 import { readPayer } from './payer.js';
 import { Results } from './results.js';
+import { dummyProof } from './transaction.js';
 import type { Dispatcher, WorkerOptions } from './types.js';
 
 /** A worker that has compiled its contracts. */
@@ -85,7 +86,7 @@ class RunningWorker implements Worker {
 
   private readonly onSignal = (signal: NodeJS.Signals) => {
     if (this.closing) process.exit(1);
-    this.log.info({ signal, proving: this.line.busy }, 'shutting down');
+    this.log.info({ signal, runningSeconds: this.line.runningSeconds }, 'shutting down');
     // o1js's threads would keep the process alive.
     void this.close().finally(() => process.exit(0));
   };
@@ -95,6 +96,7 @@ class RunningWorker implements Worker {
 async function compile({ dispatchers, cache }: WorkerOptions, proofsEnabled: boolean, log: Log): Promise<void> {
   if (!proofsEnabled) {
     log.warn({}, 'proofs are off: only networks that do not check them take these transactions');
+    await dummyProof();
     return;
   }
   const contracts = [...new Set(Object.values(dispatchers).flatMap(({ contracts }) => contracts ?? []))];
