@@ -48,6 +48,10 @@ export function serve(options: HttpOptions): FastifyInstance {
   app.setNotFoundHandler((_request, reply) =>
     reply.code(404).send({ code: '404', message: 'the worker protocol has no such call' }),
   );
+  app.addHook('onSend', async (_request, reply) => {
+    // A connection that stayed open would keep the worker from ending.
+    if (options.line.isClosed) reply.header('Connection', 'close');
+  });
   requireToken(app, options.token);
   addCalls(app, options);
   addCallbacks(app, options);

@@ -28,6 +28,10 @@ export class Line {
     return this.turns.length;
   }
 
+  get isClosed(): boolean {
+    return this.closed;
+  }
+
   /** How long the running work has been running; null if none is. */
   get runningSeconds(): number | null {
     return this.running ? Math.round((Date.now() - this.begun) / 1000) : null;

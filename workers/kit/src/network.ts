@@ -108,7 +108,7 @@ export class Network {
   private async synced(): Promise<string> {
     const reasons: string[] = [];
     for (const url of this.urls) {
-      const host = new URL(url).host; // a path or user may hold a secret
+      const host = new URL(url).host;
       try {
         const { syncStatus, networkID } = await askStatus(url);
         if (syncStatus !== 'SYNCED') throw new Error(`it is ${syncStatus}`);
@@ -161,9 +161,12 @@ function nameOf(id: NetworkId): string {
   return id === 'mainnet' ? 'mainnet' : 'testnet';
 }
 
+/** Errors and logs name a node by its host alone: a path may hold an access key. */
 function checkURL(url: string): void {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed?.protocol !== 'http:' && parsed?.protocol !== 'https:') {
-    throw new Error(`network: ${parsed ? parsed.protocol : 'an entry'} is no http or https URL`);
+    throw new Error('network: every node is an http or https URL, such as http://127.0.0.1:3085/graphql');
   }
+  if (parsed.username || parsed.password)
+    throw new Error(`network: the URL of ${parsed.host} must not hold a user or password`);
 }

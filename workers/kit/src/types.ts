@@ -133,7 +133,7 @@ export interface Context {
    * Reads an account from the node that this transaction is built on; undefined
    * if it does not exist. Throws if no node answers.
    */
-  fetchAccount(publicKey: PublicKey | string, tokenId?: Field): Promise<Account | undefined>;
+  fetchAccount: (publicKey: PublicKey | string, tokenId?: Field) => Promise<Account | undefined>;
   /** Carries the uid, type and attempt. */
   log: Log;
 }

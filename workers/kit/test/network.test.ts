@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { Field, PrivateKey } from 'o1js';
+import type { Attempt, Dispatcher, NetworkOption } from '../src/index.js';
+import { createWorker } from '../src/index.js';
+import { collect, Counter, folder } from './world.js';
+import { Node } from './node.js';
+
+const payer = PrivateKey.random();
+const payerKey = payer.toPublicKey().toBase58();
+const address = PrivateKey.random().toPublicKey();
+const counter = new Counter(address);
+
+/** A daemon that knows the payer and a counter that stands at 5. */
+async function startNode(t: TestContext, values: Partial<Node> = {}): Promise<Node> {
+  const node = Object.assign(new Node(), values);
+  node.accounts.set(payerKey, null);
+  node.accounts.set(address.toBase58(), ['5', '0', '0', '0', '0', '0', '0', '0']);
+  t.after(await node.listen());
+  return node;
+}
+
+async function startWorker(t: TestContext, network: NetworkOption, dispatcher: Dispatcher) {
+  const worker = await createWorker({
+    payer,
+    network,
+    dispatchers: { ADD: dispatcher },
+    port: 0,
+    proofsEnabled: false,
+    store: await folder(t),
+    log: collect([]),
+  });
+  const url = await worker.listen();
+  t.after(() => worker.close());
+  let number = 0;
+  return async (path = 'prove') => {
+    const attempt: Attempt = {
+      number: ++number,
+      nonce: 0,
+      fee: '100000000',
+      validUntil: null,
+      memo: 'm',
+      previous: [],
+    };
+    const response = await fetch(`${url}/${path}/ADD`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        txData: { uid: 'net', type: 'ADD', data: {} },
+        sender: { accountId: payerKey, queue: 'q', retries: 0 },
+        attempt,
+      }),
+    });
+    return (await response.json()) as {
+      hash: string;
+      signed?: string;
+      error: { code: string; message: string; exception: string } | null;
+    };
+  };
+}
+
+/** The state that a signed transaction asks for. */
+function precondition(signed: string | undefined): string | null {
+  const command = JSON.parse(signed!) as {
+    accountUpdates: { body: { preconditions: { account: { state: (string | null)[] } } } }[];
+  };
+  return command.accountUpdates[0]!.body.preconditions.account.state[0]!;
+}
+
+const add: Dispatcher = { dispatch: () => counter.add(Field(1)) };
+
+test('a transaction is built on what the node says now', async (t) => {
+  const node = await startNode(t);
+  const prove = await startWorker(t, { graphql: node.url }, add);
+  const first = await prove();
+  assert.equal(first.error, null);
+  assert.equal(precondition(first.signed), '5');
+  node.accounts.set(address.toBase58(), ['6', '0', '0', '0', '0', '0', '0', '0']);
+  assert.equal(precondition((await prove()).signed), '6');
+  node.broken = true; // o1js would go on with what it has cached
+  const stale = await prove();
+  assert.equal(stale.error?.code, '502');
+  assert.match(stale.error.message, /did not answer for the account/);
+  node.broken = false;
+  assert.equal(precondition((await prove()).signed), '6');
+});
+
+test('a dispatcher reads accounts by itself', async (t) => {
+  const node = await startNode(t);
+  const seen: unknown[] = [];
+  const prove = await startWorker(
+    t,
+    { graphql: [node.url] },
+    {
+      dispatch: async (_txn, { fetchAccount }) => {
+        seen.push((await fetchAccount(address))?.zkapp?.appState[0]?.toString());
+        seen.push(await fetchAccount(PrivateKey.random().toPublicKey().toBase58()));
+        return { done: { yes: true } };
+      },
+    },
+  );
+  assert.equal((await prove()).error, null);
+  assert.deepEqual(seen.slice(-2), ['5', undefined]);
+  node.broken = true;
+  assert.equal((await prove()).error?.code, '502');
+});
+
+test('the first node that is synced is taken, and only that one', async (t) => {
+  const [behind, good, spare] = [
+    await startNode(t, { syncStatus: 'BOOTSTRAP' }),
+    await startNode(t),
+    await startNode(t),
+  ];
+  const prove = await startWorker(t, { graphql: ['http://127.0.0.1:1/', behind.url, good.url, spare.url] }, add);
+  assert.equal((await prove()).error, null);
+  assert.equal(behind.asked.length, 1);
+  assert.ok(good.asked.length > 1);
+  assert.equal(spare.asked.length, 0);
+});
+
+const troubles: [string, Partial<Node>, Partial<{ networkId: 'mainnet' | 'devnet' | { custom: string } }>, RegExp][] = [
+  ['it bootstraps', { syncStatus: 'BOOTSTRAP' }, {}, /no Mina node is there/],
+  [
+    'it is of mainnet',
+    { networkID: 'mina:mainnet' },
+    {},
+    /of the network mina:mainnet, and this worker signs for testnet/,
+  ],
+  [
+    'it is not of mainnet',
+    {},
+    { networkId: 'mainnet' },
+    /of the network mina:testnet, and this worker signs for mainnet/,
+  ],
+  ['it is of another private network', {}, { networkId: { custom: 'ours' } }, /signs for ours/],
+];
+for (const [name, values, option, message] of troubles) {
+  test(`a node does not do: ${name}`, async (t) => {
+    const node = await startNode(t, values);
+    const prove = await startWorker(t, { graphql: node.url, ...option }, add);
+    const { error } = await prove();
+    assert.equal(error?.code, '502');
+    assert.match(error.message, message);
+  });
+}
+
+test("no node at all is the network's fault, and no secret of its URL is told", async (t) => {
+  const prove = await startWorker(t, { graphql: 'http://127.0.0.1:1/hush' }, add);
+  const { error } = await prove();
+  assert.equal(error?.code, '502');
+  assert.match(error.exception, /127\.0\.0\.1:1/);
+  assert.equal(JSON.stringify(error).includes('hush'), false);
+});
+
+test("a refusal is handed on in the node's own words", async (t) => {
+  const node = await startNode(t);
+  const call = await startWorker(t, { graphql: node.url }, add);
+  const { error, hash } = await call('dispatch');
+  assert.equal(hash, '');
+  assert.equal(error?.code, '20203');
+  assert.match(error.exception, /statusCode\\*":200.*Couldn't send zkApp command: .*Invalid_nonce/);
+});
+
+test('a network that is none is refused at the start', async (t) => {
+  for (const graphql of ['', [], ['file:///x'], 'not a url', 'http://user:hush@127.0.0.1/']) {
+    await assert.rejects(
+      startWorker(t, { graphql }, add),
+      (error: Error) => /^network/.test(error.message) && !error.message.includes('hush'),
+    );
+  }
+});

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Field } from 'o1js';
+import { call, Counter, folder, makeWorld, serve } from './world.js';
+
+/** The one test with real proofs. It compiles and proves once, in a minute or so. */
+test('a proof is kept where only the signature is made anew', async (t) => {
+  const cache = await folder(t);
+  const world = await makeWorld({ proofsEnabled: true, cache });
+  const store = await folder(t);
+  const dispatcher = { contracts: [Counter], dispatch: () => world.counter.add(Field(4)) };
+  const served = await serve(world, { ADD: dispatcher }, { store, cache });
+  t.after(() => served.worker.close());
+  const compiled = served.lines.map((line) => JSON.parse(line) as { message: string; contract?: string; of?: number });
+  assert.deepEqual(
+    compiled.filter(({ contract }) => contract === 'Counter').map(({ message, of }) => [message, of]),
+    [
+      ['compiling', 1],
+      ['compiled', 1],
+    ],
+  );
+
+  const first = world.attempt();
+  const proved = await timed(() => served.post('/prove/ADD', call(world, 'proved', first)));
+  assert.equal(proved.body.error, null, proved.text);
+  const second = {
+    ...first,
+    number: 2,
+    fee: '150000000',
+    previous: [{ number: 1, hash: proved.body.hash, nonce: first.nonce, fee: first.fee }],
+  };
+  const again = await timed(() =>
+    served.post('/resign/ADD', { ...call(world, 'proved', second), signed: proved.body.signed }),
+  );
+  assert.equal(again.body.error, null, again.text);
+  t.diagnostic(`proved in ${proved.ms} ms, signed again in ${again.ms} ms`);
+
+  const [before, after] = [proofOf(proved.body.signed), proofOf(again.body.signed)];
+  assert.ok(before && before.length > 10_000);
+  assert.equal(after, before);
+
+  const tampered = tamper(again.body.signed!);
+  await assert.rejects(world.land(tampered), /Invalid proof|invalid|proof/i);
+  assert.equal(world.count(), 0n);
+  await world.land(again.body.signed!);
+  assert.equal(world.count(), 4n);
+});
+
+interface Command {
+  accountUpdates: { authorization: { proof: string | null } }[];
+}
+
+const proofOf = (signed: string | undefined) => (JSON.parse(signed!) as Command).accountUpdates[0]!.authorization.proof;
+
+/** Replaces the proof by one of the same form that proves nothing. */
+function tamper(signed: string): string {
+  const command = JSON.parse(signed) as Command;
+  const text = Buffer.from(command.accountUpdates[0]!.authorization.proof!, 'base64').toString('latin1');
+  // A field element in the middle of the proof, one digit changed.
+  const at = text.search(/0x[0-9A-F]{63}/) + 40;
+  const digit = text[at] === '1' ? '2' : '1';
+  command.accountUpdates[0]!.authorization.proof = Buffer.from(
+    text.slice(0, at) + digit + text.slice(at + 1),
+    'latin1',
+  ).toString('base64');
+  return JSON.stringify(command);
+}
+
+async function timed<T extends object>(work: () => Promise<T>): Promise<T & { ms: number }> {
+  const begun = Date.now();
+  return Object.assign(await work(), { ms: Date.now() - begun });
+}
