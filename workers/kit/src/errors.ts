@@ -48,7 +48,7 @@ export function failureOf(thrown: unknown, doing: string): TxnError {
   if (thrown instanceof Failure) {
     return { code: thrown.code, message: thrown.message, exception: thrown.exception };
   }
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const error = asError(thrown);
   const code = error instanceof Unresolvable ? codes.unresolvable : codes.notSent;
   const deliberate = error instanceof Unresolvable || error instanceof Retry;
   const message = firstParagraph(error.message) || error.name;
@@ -62,4 +62,9 @@ export function failureOf(thrown: unknown, doing: string): TxnError {
 /** o1js's messages go on for pages; their first paragraph says what is wrong. */
 function firstParagraph(message: string): string {
   return (message.trim().split('\n\n', 1)[0] ?? '').slice(0, 1000);
+}
+
+/** JavaScript may throw anything. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

@@ -1,5 +1,5 @@
 import { fetchAccount, Mina, PublicKey, TokenId, type Account, type Field, type NetworkId } from 'o1js';
-import { Failure, unavailable } from './errors.js';
+import { asError, Failure, unavailable } from './errors.js';
 
 /** One of o1js's Mina instances, such as a LocalBlockchain. */
 export type MinaInstance = Parameters<typeof Mina.setActiveInstance>[0];
@@ -117,7 +117,7 @@ export class Network {
         return url;
       } catch (error) {
         if (error instanceof Failure) throw error;
-        reasons.push(`${host}: ${error instanceof Error ? error.message : String(error)}`);
+        reasons.push(`${host}: ${asError(error).message}`);
       }
     }
     throw unavailable('no Mina node is there to build on', reasons.join('; '));

@@ -1,5 +1,5 @@
 import { declareMethods, Mina, PrivateKey, type PublicKey, SmartContract, Transaction, UInt32, UInt64 } from 'o1js';
-import { codes, Failure, Unresolvable } from './errors.js';
+import { asError, codes, Failure, Unresolvable } from './errors.js';
 import type { Attempt } from './types.js';
 
 /** A zkappCommand in JSON, proved and signed, and its hash. */
@@ -105,7 +105,7 @@ export async function send(signed: string): Promise<void> {
     if (sent.status === 'pending') return;
     errors = sent.errors;
   } catch (error) {
-    errors = [error instanceof Error ? error.message : String(error)];
+    errors = [asError(error).message];
   }
   throw new Failure(codes.sendFailed, 'the node did not take the transaction', errors.join('\n'));
 }

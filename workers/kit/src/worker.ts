@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { Cache } from 'o1js';
+import { asError } from './errors.js';
 import { serve } from './http.js';
 import { Line } from './line.js';
 import { standardLog, type Log } from './log.js';
@@ -92,14 +93,14 @@ class RunningWorker implements Worker {
   };
 }
 
-/** Compiles each contract once. With proofs off there is nothing to compile. */
+/** Compiles each contract once. With proofs off there is nothing to compile, but a dummy proof to make. */
 async function compile({ dispatchers, cache }: WorkerOptions, proofsEnabled: boolean, log: Log): Promise<void> {
+  const contracts = [...new Set(Object.values(dispatchers).flatMap(({ contracts }) => contracts ?? []))];
   if (!proofsEnabled) {
     log.warn({}, 'proofs are off: only networks that do not check them take these transactions');
-    await dummyProof();
+    if (contracts.length > 0) await dummyProof();
     return;
   }
-  const contracts = [...new Set(Object.values(dispatchers).flatMap(({ contracts }) => contracts ?? []))];
   for (const [i, contract] of contracts.entries()) {
     const { name } = contract;
     const progress = { contract: name, number: i + 1, of: contracts.length };
@@ -108,10 +109,8 @@ async function compile({ dispatchers, cache }: WorkerOptions, proofsEnabled: boo
     try {
       await contract.compile(cache === undefined ? {} : { cache: Cache.FileSystem(cache) });
     } catch (error) {
-      throw new Error(
-        `dispatchers: the contract ${name} does not compile: ${error instanceof Error ? error.message : String(error)}`,
-        { cause: error },
-      );
+      const { message } = asError(error);
+      throw new Error(`dispatchers: the contract ${name} does not compile: ${message}`, { cause: error });
     }
     log.info({ ...progress, ms: Date.now() - begun }, 'compiled');
   }
