@@ -39,6 +39,11 @@ export class Failure extends Error {
   }
 }
 
+/** Thrown where bytes cannot be signed again: the transaction has to be proved afresh. */
+export class NotResignable extends Error {
+  override name = 'NotResignable';
+}
+
 /** The node, or the network, is out of order; no transaction is to blame. */
 export const unavailable = (message: string, exception?: string) =>
   new Failure(codes.unavailable, message, exception ?? null);

@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify';
-import { codes, failureOf } from './errors.js';
+import { codes, failureOf, NotResignable } from './errors.js';
 import { Joined } from './join.js';
 import { parseJSON, toJSON } from './json.js';
 import { Busy, type Line } from './line.js';
-import { NotResignable, txnOf, type Maker } from './maker.js';
+import { txnOf, type Maker } from './maker.js';
 import { callSchema, outcomeSchema, resignSchema, type CallBody, type OutcomeBody } from './protocol.js';
 import { Conflict } from './results.js';
 import type { Dispatcher, Outcome, TxnResult } from './types.js';

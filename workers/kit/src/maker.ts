@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PrivateKey } from 'o1js';
-import { codes, Failure, failureOf } from './errors.js';
+import { codes, Failure, failureOf, NotResignable } from './errors.js';
 import { Joined } from './join.js';
 import { toJSON } from './json.js';
 import type { Line } from './line.js';
@@ -10,11 +10,6 @@ import type { CallBody } from './protocol.js';
 import { Conflict, type CallKey, type Results } from './results.js';
 import { build, check, prove, resign, send, sign, type Signed } from './transaction.js';
 import type { Context, Dispatched, Dispatcher, Txn, TxnResult } from './types.js';
-
-/** Thrown where a transaction cannot be signed again and has to be proved afresh. */
-export class NotResignable extends Error {
-  override name = 'NotResignable';
-}
 
 /** How many transactions' own signers are remembered. */
 const mostRemembered = 1000;
@@ -141,7 +136,6 @@ export class Maker {
     const lap = stopwatch();
     const signers = () => this.keysFor(dispatcher, txnOf(body), context);
     const signed = await resign(body.signed, this.payer, attempt, signers);
-    if (!signed) throw new NotResignable('a key that signs with is known no more');
     context.log.info({ hash: signed.hash, signMs: lap() }, 'signed again');
     return success(signed, await this.dataOf(body));
   }

@@ -1,5 +1,5 @@
 import { declareMethods, Mina, PrivateKey, type PublicKey, SmartContract, Transaction, UInt32, UInt64 } from 'o1js';
-import { asError, codes, Failure, Unresolvable } from './errors.js';
+import { asError, codes, Failure, NotResignable, Unresolvable } from './errors.js';
 import type { Attempt } from './types.js';
 
 /** A zkappCommand in JSON, proved and signed, and its hash. */
@@ -64,24 +64,23 @@ export async function sign(tx: Unsigned, keys: PrivateKey[]): Promise<Signed> {
  * Signs a transaction of this payer again for another attempt. A proof covers
  * the account updates, not fee, nonce, validUntil or memo (Mina: the zkApp
  * statement), so proofs stay, and so do signatures that do not cover the whole
- * command. Returns undefined if a signature is needed that `signers` has no key for.
+ * command.
  *
  * Only what carries this payer's own signature is signed again: nobody but the
- * dispatchers gets to say what this key signs.
+ * dispatchers gets to say what this key signs. Throws NotResignable for anything
+ * else, and where `signers` has no key for a signature.
  */
 export async function resign(
   signed: string,
   payer: PrivateKey,
   attempt: Attempt,
   signers: () => Promise<PrivateKey[]>,
-): Promise<Signed | undefined> {
+): Promise<Signed> {
   const tx = parse(signed);
   const command = tx.transaction;
-  if (!isSignedBy(signed, payer)) {
-    throw new Unresolvable('signed does not carry the signature of this worker: it is not signed again');
-  }
+  if (!isSignedBy(signed, payer)) throw new NotResignable('signed does not carry the signature of this worker');
   if (command.memo !== attempt.memo) {
-    throw new Unresolvable("the memo of signed is not the attempt's: it is another transaction");
+    throw new NotResignable("the memo of signed is not the attempt's: it is another transaction");
   }
   command.feePayer.body.fee = UInt64.from(attempt.fee);
   command.feePayer.body.nonce = UInt32.from(attempt.nonce);
@@ -93,7 +92,8 @@ export async function resign(
   });
   let keys = [payer];
   if (missingKeys(command, keys).length > 0) keys = [payer, ...(await signers())];
-  if (missingKeys(command, keys).length > 0) return undefined;
+  const missing = missingKeys(command, keys);
+  if (missing.length > 0) throw new NotResignable(`no key to sign again for ${missing.join(', ')}`);
   return sign(tx, keys);
 }
 
@@ -114,7 +114,7 @@ function parse(signed: string): Mina.Transaction<false, false> {
   try {
     return Transaction.fromJSON(signed);
   } catch {
-    throw new Unresolvable('signed is not a zkappCommand in JSON');
+    throw new NotResignable('signed is not a zkappCommand in JSON');
   }
 }
 

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { Cache } from 'o1js';
+import { sharedCache } from './cache.js';
 import { asError } from './errors.js';
 import { serve } from './http.js';
 import { Line } from './line.js';
@@ -107,7 +107,7 @@ async function compile({ dispatchers, cache }: WorkerOptions, proofsEnabled: boo
     log.info(progress, 'compiling');
     const begun = Date.now();
     try {
-      await contract.compile(cache === undefined ? {} : { cache: Cache.FileSystem(cache) });
+      await contract.compile({ cache: sharedCache(cache) });
     } catch (error) {
       const { message } = asError(error);
       throw new Error(`dispatchers: the contract ${name} does not compile: ${message}`, { cause: error });
