@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import { Field } from 'o1js';
 import { call, Counter, folder, makeWorld, serve } from './world.js';
@@ -18,6 +19,13 @@ test('a proof is kept where only the signature is made anew', async (t) => {
       ['compiling', 1],
       ['compiled', 1],
     ],
+  );
+
+  const cached = await readdir(cache);
+  assert.ok(cached.some((name) => name.startsWith('step-pk-')));
+  assert.deepEqual(
+    cached.filter((name) => name.startsWith('.writing-')),
+    [],
   );
 
   const first = world.attempt();

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AccountUpdate, Cache, Field, method, Mina, PrivateKey, SmartContract, State, state, Transaction } from 'o1js';
+import { AccountUpdate, Field, method, Mina, PrivateKey, SmartContract, State, state, Transaction } from 'o1js';
+import { sharedCache } from '../src/cache.js';
 import {
   createWorker,
   type Attempt,
@@ -54,7 +55,7 @@ export async function makeWorld({
 }: { proofsEnabled?: boolean; cache?: string } = {}): Promise<World> {
   const local = await Mina.LocalBlockchain({ proofsEnabled });
   Mina.setActiveInstance(local);
-  if (proofsEnabled) await Counter.compile(cache === undefined ? {} : { cache: Cache.FileSystem(cache) });
+  if (proofsEnabled) await Counter.compile({ cache: sharedCache(cache) });
   const [payer, other, deployer] = local.testAccounts;
   const key = PrivateKey.random();
   const counter = new Counter(key.toPublicKey());
