@@ -1,0 +1,91 @@
+#!/usr/bin/env node
+import { parseArgs } from 'node:util';
+import { startNode, type StartOptions } from './index.js';
+import { mina } from './formats.js';
+
+const USAGE = `Usage: ledger-node [options]
+
+A local Mina node for zkApp development, on 127.0.0.1.
+
+  --port N          port, default 8181; 0 takes a free one
+  --block-time T    length of a slot, as 500ms, 5s or 3m, default 5s; "manual": blocks by POST /control/block only
+  --fill SHARE      share of slots that get a block, above 0 and at most 1, default 1
+  --proofs on|off   verify proofs, default on; signatures are always verified
+  --accounts N      funded accounts, 0 to 1000, default 10
+  --balance MINA    what each of them has, default 1000
+  --data DIR        keep the blocks in this directory; without it, in memory
+  --help            print this`;
+
+/** Reads the command line. Throws an Error that names the option and the remedy. */
+function readOptions(args: string[]): StartOptions | undefined {
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({
+    args,
+    options: {
+      ...{ port: text, 'block-time': text, fill: text, proofs: text, accounts: text, balance: text, data: text },
+      help: { type: 'boolean' },
+    },
+  });
+  if (values.help) return undefined;
+  const { proofs = 'on', data, 'block-time': blockTime = '5s' } = values;
+  if (proofs !== 'on' && proofs !== 'off') throw new Error('--proofs is on or off');
+  const manual = blockTime === 'manual';
+  return {
+    port: number('port', values.port ?? '8181', 0, 65_535),
+    manual,
+    slotTime: manual ? undefined : duration(blockTime),
+    fill: number('fill', values.fill ?? '1', 0.01, 1, false),
+    proofs: proofs === 'on',
+    accounts: number('accounts', values.accounts ?? '10', 0, 1000),
+    balance: BigInt(number('balance', values.balance ?? '1000', 1, 1_000_000)) * 1_000_000_000n,
+    data,
+  };
+}
+
+function number(name: string, text: string, least: number, most: number, whole = true): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= least && value <= most) || (whole && !Number.isInteger(value))) {
+    throw new Error(`--${name} is a ${whole ? 'whole ' : ''}number from ${least} to ${most}`);
+  }
+  return value;
+}
+
+function duration(text: string): number {
+  const [, amount, unit] = /^(\d{1,9})(ms|s|m)$/.exec(text) ?? [];
+  const milliseconds = Number(amount) * { ms: 1, s: 1000, m: 60_000 }[(unit ?? 'ms') as 'ms' | 's' | 'm'];
+  if (!(milliseconds >= 100 && milliseconds <= 3_600_000)) {
+    throw new Error('--block-time is from 100ms to 60m, as in 500ms, 5s or 3m, or "manual"');
+  }
+  return milliseconds;
+}
+
+async function main(options: StartOptions): Promise<void> {
+  const started = Date.now();
+  const { node, urls, close } = await startNode({ ...options, onReplay: tellProgress });
+  const { tip } = node.chain;
+  console.log(`GraphQL   ${urls.graphql}\nArchive   ${urls.archive}\nControl   ${urls.control}/state\n`);
+  const pace = options.manual ? 'on demand' : `every ${node.slotTime / 1000} s`;
+  console.log(`Blocks ${pace}, proofs ${options.proofs ? 'verified' : 'not verified'}, at height ${tip.height}.`);
+  if (node.accounts.length > 0) console.log('\nFunded accounts. Their keys are known to everybody: use them here only.');
+  for (const { publicKey, privateKey } of node.accounts) {
+    const balance = BigInt(tip.ledger.account(publicKey)?.balance ?? 0);
+    console.log(`  ${publicKey}  ${privateKey}  ${mina(balance)} MINA`);
+  }
+  console.log(`\nReady after ${((Date.now() - started) / 1000).toFixed(1)} s. Ctrl-C ends it.`);
+  const end = () => void close().then(() => process.exit(0));
+  process.once('SIGINT', end).once('SIGTERM', end);
+}
+
+function tellProgress(done: number, of: number): void {
+  if (done % 100 === 0 || done === of) console.log(`Applied ${done} of ${of} stored blocks.`);
+}
+
+try {
+  const options = readOptions(process.argv.slice(2));
+  if (options) await main(options);
+  else console.log(USAGE);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  console.error('Try ledger-node --help.');
+  process.exit(1);
+}

@@ -1,0 +1,121 @@
+import { Mina, type Types } from 'o1js';
+import { MINA_TOKEN } from './formats.js';
+import { Refusal } from './refusal.js';
+
+export type ZkappCommand = Types.Json.ZkappCommand;
+export type AccountUpdate = Types.Json.AccountUpdate;
+
+/** A signed zkApp command. It never changes. */
+export interface Command {
+  readonly hash: string;
+  readonly payer: string;
+  readonly nonce: number;
+  readonly fee: bigint; // nanomina
+  readonly validUntil: number; // last slot since genesis that may include it
+  readonly weight: bigint; // fees are compared per weight
+  readonly zkapp: ZkappCommand;
+  readonly json: string; // of zkapp
+}
+
+/** What `validUntil: null` means. */
+export const NO_LIMIT = 0xffff_ffff;
+
+/** Nanomina. Mina: `minimum_user_command_fee`. */
+export const MIN_FEE = 1_000_000n;
+
+const MAX_ELEMENTS = 100; // field elements of all events, and of all actions
+const COST = { proof: 10.26, pair: 10.08, single: 9.14, limit: 69.45 };
+
+/**
+ * Reads a command from the JSON that o1js writes.
+ * Throws an Error that names what cannot be decoded.
+ */
+export async function readCommand(input: unknown): Promise<Command> {
+  const json = JSON.stringify(input);
+  try {
+    const zkapp = JSON.parse(json) as ZkappCommand;
+    const body = zkapp.feePayer.body;
+    body.validUntil ??= null;
+    for (const update of zkapp.accountUpdates) {
+      update.body.tokenId ??= MINA_TOKEN;
+      update.authorization.proof ??= null;
+      update.authorization.signature ??= null;
+    }
+    const text = JSON.stringify(zkapp);
+    return {
+      hash: await Mina.Transaction.hash(text),
+      payer: body.publicKey,
+      nonce: readInteger('nonce', body.nonce),
+      fee: BigInt(body.fee),
+      validUntil: body.validUntil === null ? NO_LIMIT : readInteger('validUntil', body.validUntil),
+      weight: BigInt(1 + zkapp.accountUpdates.length),
+      zkapp,
+      json: text,
+    };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`Could not decode zkappCommand: ${reason.slice(0, 300)}`);
+  }
+}
+
+function readInteger(field: string, text: string): number {
+  const value = Number(text);
+  if (!/^\d{1,10}$/.test(text) || value > NO_LIMIT) throw new Error(`${field} is no unsigned integer of 32 bits`);
+  return value;
+}
+
+/**
+ * Refuses what no ledger needs to be asked about.
+ * Mina: `check_well_formedness` of user_command.ml.
+ */
+export function checkWellFormed({ fee, zkapp }: Command): void {
+  const faults: string[] = [];
+  const updates = zkapp.accountUpdates.map((update) => update.body);
+  if (fee < MIN_FEE) faults.push('Insufficient fee');
+  if (updates.some(({ update }) => update.timing?.vestingPeriod === '0')) faults.push('Zero vesting period');
+  if (updates.some((body) => body.callDepth === 0 && usesToken(body))) {
+    faults.push('Zkapp has an invalid call forest (root account updates may not use tokens)');
+  }
+  const excess = tooBig(zkapp.accountUpdates);
+  if (excess.length > 0) faults.push(`Zkapp too big (${excess.join('; ')})`);
+  if (faults.length > 0) throw new Refusal(faults.join(','));
+}
+
+function usesToken({ mayUseToken }: AccountUpdate['body']): boolean {
+  return mayUseToken.parentsOwnToken || mayUseToken.inheritFromParent;
+}
+
+function tooBig(updates: AccountUpdate[]): string[] {
+  const excess: string[] = [];
+  if (cost(updates) >= COST.limit) excess.push('zkapp transaction too expensive');
+  const events = elements(updates.map(({ body }) => body.events));
+  if (events > MAX_ELEMENTS) excess.push(`too many event elements (${events}, max allowed is ${MAX_ELEMENTS})`);
+  const actions = elements(updates.map(({ body }) => body.actions));
+  if (actions > MAX_ELEMENTS) {
+    excess.push(`too many sequence event elements (${actions}, max allowed is ${MAX_ELEMENTS})`);
+  }
+  return excess;
+}
+
+function elements(lists: string[][][]): number {
+  return lists.flat().reduce((sum, fields) => sum + fields.length, 0);
+}
+
+/** What the command's snarks cost, two signatures next to each other being one. The fee payer is the first. */
+function cost(updates: AccountUpdate[]): number {
+  const proved = [false, ...updates.map(({ body }) => body.authorizationKind.isProved)];
+  let sum = 0;
+  for (let i = 0; i < proved.length; i++) {
+    if (proved[i]) sum += COST.proof;
+    else if (proved[i + 1] === false) {
+      sum += COST.pair;
+      i++;
+    } else sum += COST.single;
+  }
+  return sum;
+}
+
+/** Names an account in maps. */
+export function accountId(publicKey: string, token: string): string {
+  return `${publicKey}:${token}`;
+}

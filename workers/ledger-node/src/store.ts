@@ -1,0 +1,69 @@
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Recipe } from './chain.js';
+import type { ZkappCommand } from './command.js';
+
+/** What a chain starts from. */
+export interface Genesis {
+  version: 1;
+  time: number; // Unix milliseconds
+  slotTime: number; // milliseconds
+  accounts: { publicKey: string; balance: string }[]; // nanomina
+}
+
+/** A block as it is written down: what makes it again on its parent. */
+export interface BlockRecord extends Recipe {
+  hash: string;
+  parent: string;
+  commands: ZkappCommand[];
+}
+
+/**
+ * The log of blocks, one line of JSON each after a line for genesis. The last
+ * line is the best tip. Lines are only ever added, each flushed to the disk
+ * before its block is seen by anyone; a last line cut off by a crash is removed.
+ */
+export class Store {
+  readonly #path: string;
+  #file?: number;
+
+  /** Throws if the directory cannot be made. */
+  constructor(directory: string) {
+    mkdirSync(directory, { recursive: true });
+    this.#path = join(directory, 'blocks.jsonl');
+  }
+
+  /** Reads what is there; undefined if nothing is. Throws on lines that are no JSON. */
+  read(): { genesis: Genesis; blocks: BlockRecord[] } | undefined {
+    if (!existsSync(this.#path)) return undefined;
+    const content = readFileSync(this.#path);
+    const end = content.lastIndexOf('\n') + 1;
+    if (end < content.length) truncateSync(this.#path, end);
+    const lines = content.subarray(0, end).toString().split('\n').slice(0, -1);
+    const [genesis, ...blocks] = lines.map((line, i) => this.#parse(line, i + 1));
+    if (!genesis) return undefined;
+    if ((genesis as Genesis).version !== 1) {
+      throw new Error(`${this.#path} was not written by this version of the ledger node: use another directory`);
+    }
+    return { genesis: genesis as Genesis, blocks: blocks as BlockRecord[] };
+  }
+
+  #parse(line: string, number: number): unknown {
+    try {
+      return JSON.parse(line);
+    } catch {
+      throw new Error(`${this.#path}: line ${number} is damaged: remove it with all after it, or use another directory`);
+    }
+  }
+
+  append(record: Genesis | BlockRecord): void {
+    this.#file ??= openSync(this.#path, 'a');
+    writeSync(this.#file, `${JSON.stringify(record)}\n`);
+    fsyncSync(this.#file);
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+  }
+}
