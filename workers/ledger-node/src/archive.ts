@@ -125,10 +125,16 @@ export class Archive {
 }
 
 /** Where an action state stands among those that blocks ended with. */
-function place(states: (string | undefined)[], state: string | null | undefined, otherwise: number, name: string): number {
+function place(
+  states: (string | undefined)[],
+  state: string | null | undefined,
+  otherwise: number,
+  name: string,
+): number {
   if (state == null || state === EMPTY_ACTIONS) return otherwise;
   const index = states.indexOf(state);
-  if (index < 0) throw new Error(`${name} ${state.slice(0, 80)} is the action state of this account after no block in range`);
+  if (index < 0)
+    throw new Error(`${name} ${state.slice(0, 80)} is the action state of this account after no block in range`);
   return index;
 }
 
@@ -144,7 +150,11 @@ function emitted(block: Block, { address, tokenId }: Filter, of: (update: Accoun
       if (publicKey !== address || token !== (tokenId ?? MINA_TOKEN)) return [];
       const transactionInfo = {
         ...{ status: 'applied', hash: included.command.hash, memo, sequenceNumber, zkappAccountUpdateIds },
-        authorizationKind: authorizationKind.isProved ? 'Proof' : authorizationKind.isSigned ? 'Signature' : 'None_given',
+        authorizationKind: authorizationKind.isProved
+          ? 'Proof'
+          : authorizationKind.isSigned
+            ? 'Signature'
+            : 'None_given',
       };
       const accountUpdateId = String(zkappAccountUpdateIds[i]);
       return of(update).map((data) => ({ accountUpdateId, transactionInfo, data }));

@@ -3,6 +3,8 @@ import { parseArgs } from 'node:util';
 import { startNode, type StartOptions } from './index.js';
 import { mina } from './formats.js';
 
+const NANOMINA = 1_000_000_000n;
+
 const USAGE = `Usage: ledger-node [options]
 
 A local Mina node for zkApp development, on 127.0.0.1.
@@ -27,17 +29,18 @@ function readOptions(args: string[]): StartOptions | undefined {
     },
   });
   if (values.help) return undefined;
-  const { proofs = 'on', data, 'block-time': blockTime = '5s' } = values;
+  const { proofs = 'on', data, accounts, balance, 'block-time': blockTime } = values;
   if (proofs !== 'on' && proofs !== 'off') throw new Error('--proofs is on or off');
   const manual = blockTime === 'manual';
   return {
     port: number('port', values.port ?? '8181', 0, 65_535),
     manual,
-    slotTime: manual ? undefined : duration(blockTime),
+    slotTime: manual || blockTime === undefined ? undefined : duration(blockTime),
     fill: number('fill', values.fill ?? '1', 0.01, 1, false),
     proofs: proofs === 'on',
-    accounts: number('accounts', values.accounts ?? '10', 0, 1000),
-    balance: BigInt(number('balance', values.balance ?? '1000', 1, 1_000_000)) * 1_000_000_000n,
+    // What is not said is left to the chain that may be there already.
+    accounts: accounts === undefined ? undefined : number('accounts', accounts, 0, 1000),
+    balance: balance === undefined ? undefined : BigInt(number('balance', balance, 1, 1_000_000)) * NANOMINA,
     data,
   };
 }
@@ -61,18 +64,20 @@ function duration(text: string): number {
 
 async function main(options: StartOptions): Promise<void> {
   const started = Date.now();
-  const { node, urls, close } = await startNode({ ...options, onReplay: tellProgress });
+  const running = await startNode({ ...options, onReplay: tellProgress });
+  const { node, urls } = running;
   const { tip } = node.chain;
   console.log(`GraphQL   ${urls.graphql}\nArchive   ${urls.archive}\nControl   ${urls.control}/state\n`);
   const pace = options.manual ? 'on demand' : `every ${node.slotTime / 1000} s`;
   console.log(`Blocks ${pace}, proofs ${options.proofs ? 'verified' : 'not verified'}, at height ${tip.height}.`);
-  if (node.accounts.length > 0) console.log('\nFunded accounts. Their keys are known to everybody: use them here only.');
+  if (node.accounts.length > 0)
+    console.log('\nFunded accounts. Their keys are known to everybody: use them here only.');
   for (const { publicKey, privateKey } of node.accounts) {
     const balance = BigInt(tip.ledger.account(publicKey)?.balance ?? 0);
     console.log(`  ${publicKey}  ${privateKey}  ${mina(balance)} MINA`);
   }
   console.log(`\nReady after ${((Date.now() - started) / 1000).toFixed(1)} s. Ctrl-C ends it.`);
-  const end = () => void close().then(() => process.exit(0));
+  const end = () => void running.close().then(() => process.exit(0));
   process.once('SIGINT', end).once('SIGTERM', end);
 }
 

@@ -11,11 +11,11 @@ type Transaction = ReturnType<typeof Mina.Transaction.fromJSON>;
  *     Mina.setActiveInstance(withoutProofs(Mina.Network(url)));
  */
 export function withoutProofs(network: Network): Network {
-  const { transaction } = network;
+  const make = network.transaction.bind(network);
   return Object.assign(network, {
     proofsEnabled: false,
     transaction(...args: Parameters<Network['transaction']>) {
-      const promise = transaction(...args);
+      const promise = make(...args);
       // Whoever else waits for the promise, also by its methods, comes after this.
       void promise.then(replaceProver, () => undefined);
       return promise;

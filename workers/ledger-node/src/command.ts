@@ -31,31 +31,40 @@ const COST = { proof: 10.26, pair: 10.08, single: 9.14, limit: 69.45 };
  * Throws an Error that names what cannot be decoded.
  */
 export async function readCommand(input: unknown): Promise<Command> {
-  const json = JSON.stringify(input);
   try {
-    const zkapp = JSON.parse(json) as ZkappCommand;
-    const body = zkapp.feePayer.body;
-    body.validUntil ??= null;
-    for (const update of zkapp.accountUpdates) {
-      update.body.tokenId ??= MINA_TOKEN;
-      update.authorization.proof ??= null;
-      update.authorization.signature ??= null;
-    }
-    const text = JSON.stringify(zkapp);
-    return {
-      hash: await Mina.Transaction.hash(text),
-      payer: body.publicKey,
-      nonce: readInteger('nonce', body.nonce),
-      fee: BigInt(body.fee),
-      validUntil: body.validUntil === null ? NO_LIMIT : readInteger('validUntil', body.validUntil),
-      weight: BigInt(1 + zkapp.accountUpdates.length),
-      zkapp,
-      json: text,
-    };
+    const zkapp = complete(input);
+    return parseCommand(zkapp, await Mina.Transaction.hash(JSON.stringify(zkapp)));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`Could not decode zkappCommand: ${reason.slice(0, 300)}`);
+    throw new Error(`Could not decode zkappCommand: ${reason.slice(0, 300)}`, { cause: error });
   }
+}
+
+/** Copies a command, with null for what GraphQL lets a client leave out. */
+function complete(input: unknown): ZkappCommand {
+  const zkapp = JSON.parse(JSON.stringify(input)) as ZkappCommand;
+  zkapp.feePayer.body.validUntil ??= null;
+  for (const { body, authorization } of zkapp.accountUpdates) {
+    body.tokenId ??= MINA_TOKEN;
+    authorization.proof ??= null;
+    authorization.signature ??= null;
+  }
+  return zkapp;
+}
+
+/** Takes a command apart whose hash is known. Throws an Error that names what is no number. */
+export function parseCommand(zkapp: ZkappCommand, hash: string): Command {
+  const { publicKey, nonce, fee, validUntil } = zkapp.feePayer.body;
+  return {
+    hash,
+    payer: publicKey,
+    nonce: readInteger('nonce', nonce),
+    fee: BigInt(fee),
+    validUntil: validUntil === null ? NO_LIMIT : readInteger('validUntil', validUntil),
+    weight: BigInt(1 + zkapp.accountUpdates.length),
+    zkapp,
+    json: JSON.stringify(zkapp),
+  };
 }
 
 function readInteger(field: string, text: string): number {

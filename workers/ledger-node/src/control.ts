@@ -112,7 +112,8 @@ function serveAccountManager(app: FastifyInstance, node: LedgerNode): void {
   const free = [...node.accounts].reverse();
   app.get('/acquire-account', (_request, reply) => {
     const pair = free.pop();
-    if (!pair) return reply.code(503).send({ error: 'all funded accounts are acquired: release one, or start with more' });
+    if (!pair)
+      return reply.code(503).send({ error: 'all funded accounts are acquired: release one, or start with more' });
     return { pk: pair.publicKey, sk: pair.privateKey, used: true };
   });
   app.put<{ Body: { pk?: string } | null }>('/release-account', (request, reply) => {

@@ -160,7 +160,9 @@ export class Daemon {
     try {
       return { zkapp: commandShape(await this.#node.send(input.zkappCommand)) };
     } catch (error) {
-      if (error instanceof Refusal) throw new Error(`Couldn't send zkApp command: ${error.message}`);
+      if (error instanceof Refusal) {
+        throw new Error(`Couldn't send zkApp command: ${error.message}`, { cause: error });
+      }
       throw error;
     }
   }

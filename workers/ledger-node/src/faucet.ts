@@ -1,4 +1,4 @@
-import { AccountUpdate, Bool, Int64, Mina, PrivateKey, PublicKey, UInt64 } from 'o1js';
+import { AccountUpdate, Bool, Int64, Mina, type PrivateKey, PublicKey, UInt64 } from 'o1js';
 import type { ZkappCommand } from './command.js';
 import { CREATION_FEE } from './ledger.js';
 

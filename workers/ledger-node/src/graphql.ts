@@ -46,7 +46,8 @@ export async function answer(
   request: GraphQLRequest,
   contextValue: Context,
 ): Promise<ExecutionResult> {
-  if (nesting(request.query) > MAX_NESTING) return refuse(`the query has more than ${MAX_NESTING} brackets in brackets`);
+  if (nesting(request.query) > MAX_NESTING)
+    return refuse(`the query has more than ${MAX_NESTING} brackets in brackets`);
   let document;
   try {
     document = parse(request.query, { maxTokens: MAX_TOKENS });
@@ -71,10 +72,13 @@ function refuse(reason: unknown): ExecutionResult {
 
 /** How deep brackets lie within brackets, strings apart. The parser would run out of stack. */
 function nesting(query: string): number {
-  let [depth, deepest] = [0, 0];
-  for (const [token] of query.matchAll(/"(?:[^"\\]|\\.)*"|[[\](){}]/gs)) {
-    if ('[({'.includes(token)) deepest = Math.max(deepest, ++depth);
-    else if ('])}'.includes(token)) depth--;
+  let [depth, deepest, quoted] = [0, 0, false];
+  for (let i = 0; i < query.length; i++) {
+    const character = query[i]!;
+    if (character === '"') quoted = !quoted;
+    else if (quoted) i += character === '\\' ? 1 : 0;
+    else if ('[({'.includes(character)) deepest = Math.max(deepest, ++depth);
+    else if ('])}'.includes(character)) depth--;
   }
   return deepest;
 }

@@ -2,7 +2,8 @@ import { LedgerNode, type NodeOptions } from './node.js';
 import { serve, type Urls } from './server.js';
 
 export { withoutProofs } from './client.js';
-export type { KeyPair, NodeOptions, Reorg } from './node.js';
+export type { KeyPair } from './genesis.js';
+export type { NodeOptions, Reorg } from './node.js';
 export type { Urls } from './server.js';
 export { LedgerNode };
 

@@ -17,9 +17,7 @@ export interface Failure {
  * - `excluded`: no block can hold it; the ledger is as before.
  */
 export type Outcome =
-  | { status: 'applied' }
-  | { status: 'failed'; failures: Failure[] }
-  | { status: 'excluded'; reason: string };
+  { status: 'applied' } | { status: 'failed'; failures: Failure[] } | { status: 'excluded'; reason: string };
 
 /** Nanomina that a new account costs. Mina: `account_creation_fee`. */
 export const CREATION_FEE = 1_000_000_000n;

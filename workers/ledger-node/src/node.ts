@@ -1,11 +1,11 @@
-import { PrivateKey } from 'o1js';
+import type { PrivateKey } from 'o1js';
 import { payerOf } from './account.js';
 import { Chain, type Block, type Recipe } from './chain.js';
 import { ManualClock, WallClock, type Clock } from './clock.js';
-import { accountId, checkWellFormed, MIN_FEE, readCommand, type Command } from './command.js';
+import { accountId, checkWellFormed, MIN_FEE, parseCommand, readCommand, type Command } from './command.js';
 import { payout } from './faucet.js';
 import { hasFrontier, Trouble, type Faults } from './faults.js';
-import { derivePrivateKey } from './formats.js';
+import { checkGenesis, keyPairs, makeGenesis, treasuryKey, type KeyPair } from './genesis.js';
 import { Ledger, type Account } from './ledger.js';
 import { Pool, type Payer } from './pool.js';
 import { Refusal } from './refusal.js';
@@ -40,13 +40,6 @@ export interface Reorg {
   empty?: boolean; // rival blocks take nothing
 }
 
-/** A funded account. Its key is known to everybody. */
-export interface KeyPair {
-  publicKey: string;
-  privateKey: string;
-}
-
-const TREASURY_BALANCE = 1_000_000_000_000_000_000n; // 10^9 MINA
 const MAX_PAYOUT = 1_000_000_000_000_000n; // 10^6 MINA
 const MAX_WAITING = 2048; // Mina: sends that wait for the pool
 
@@ -62,6 +55,7 @@ export class LedgerNode {
   paused = false;
   sent = 0;
 
+  readonly #genesis: Genesis;
   readonly #verifier: Verifier;
   readonly #clock: Clock;
   readonly #fill: number;
@@ -72,14 +66,16 @@ export class LedgerNode {
   readonly #seen = new Map<string, number>(); // slot in which a command came first, by hash
   #waiting = 0;
 
-  private constructor(options: NodeOptions, genesis: Genesis, ledger: Ledger, empty: Ledger, store?: Store) {
+  private constructor(options: NodeOptions, genesis: Genesis, empty: Ledger, store?: Store) {
+    const ledger = empty.fork();
+    this.#genesis = genesis;
     this.slotTime = genesis.slotTime;
     this.k = options.k ?? 290;
     this.#fill = options.fill ?? 1;
     this.#store = store;
     this.#verifier = new Verifier(empty, options.proofs ?? true);
     this.#clock = options.manual ? new ManualClock() : new WallClock(genesis.time, genesis.slotTime);
-    this.#treasury = PrivateKey.fromBase58(derivePrivateKey('treasury'));
+    this.#treasury = treasuryKey();
     this.accounts = keyPairs(genesis.accounts.length - 1);
     for (const { publicKey, balance } of genesis.accounts) ledger.addAccount(publicKey, BigInt(balance));
     this.chain = new Chain(ledger, genesis.time, JSON.stringify(genesis));
@@ -90,23 +86,28 @@ export class LedgerNode {
    * `onReplay` hears of progress. Throws if the data cannot be used.
    */
   static async open(options: NodeOptions = {}, onReplay?: (done: number, of: number) => void): Promise<LedgerNode> {
-    const store = options.data === undefined ? undefined : new Store(options.data);
     const empty = await Ledger.create();
-    const stored = store?.read();
-    const genesis = stored?.genesis ?? makeGenesis(options);
-    if (!stored) store?.append(genesis);
-    const node = new LedgerNode(options, genesis, empty.fork(), empty, store);
-    for (const [i, record] of (stored?.blocks ?? []).entries()) {
-      await node.#replay(record, i + 1);
-      onReplay?.(i + 1, stored!.blocks.length);
+    const store = options.data === undefined ? undefined : new Store(options.data);
+    try {
+      const { genesis, blocks = [] } = store?.read() ?? { genesis: undefined };
+      if (genesis) checkGenesis(genesis, options);
+      const node = new LedgerNode(options, genesis ?? makeGenesis(options), empty, store);
+      if (!genesis) store?.append(node.#genesis);
+      for (const [i, record] of blocks.entries()) {
+        node.#replay(record, i + 1);
+        onReplay?.(i + 1, blocks.length);
+      }
+      return node;
+    } catch (error) {
+      store?.close();
+      throw error;
     }
-    return node;
   }
 
-  async #replay(record: BlockRecord, number: number): Promise<void> {
+  #replay(record: BlockRecord, number: number): void {
     const parent = this.chain.find(record.parent);
     if (!parent) throw new Error(`block ${number} of the log has no parent`);
-    const commands = await Promise.all(record.commands.map(readCommand));
+    const commands = record.commands.map(({ hash, zkapp }) => parseCommand(zkapp, hash));
     const { slot, time, salt } = record;
     const block = this.chain.rebuild(parent, { slot, time, salt }, commands);
     if (block.hash !== record.hash) throw new Error(`block ${number} of the log is not what it says it is`);
@@ -229,7 +230,7 @@ export class LedgerNode {
       ...block.recipe,
       hash: block.hash,
       parent: block.parent!.hash,
-      commands: block.commands.map(({ command }) => command.zkapp),
+      commands: block.commands.map(({ command: { hash, zkapp } }) => ({ hash, zkapp })),
     });
     this.chain.adopt(block);
     this.#clock.used(block.recipe.slot);
@@ -268,6 +269,12 @@ export class LedgerNode {
     });
   }
 
+  /** Whether a payout that waits will make the account. */
+  #isCreated(publicKey: string): boolean {
+    const waiting = this.pool.list(this.#treasury.toPublicKey().toBase58());
+    return waiting.some(({ zkapp }) => zkapp.accountUpdates.some(({ body }) => body.publicKey === publicKey));
+  }
+
   /**
    * Pays nanomina from the treasury, in the next block. Returns the hash of
    * the command. Throws if the amount is out of range or `to` is no public key.
@@ -277,23 +284,8 @@ export class LedgerNode {
     return this.#sends.take(async () => {
       const from = this.chain.tip.ledger.account(this.#treasury.toPublicKey().toBase58())!;
       const nonce = this.inferredNonce(from);
-      const isNew = !this.chain.tip.ledger.account(to);
+      const isNew = !this.chain.tip.ledger.account(to) && !this.#isCreated(to);
       return (await this.#admit(payout({ from: this.#treasury, to, amount, fee: MIN_FEE * 100n, nonce, isNew }))).hash;
     });
   }
-}
-
-/** The key pairs of the funded accounts: the same ones each time. */
-export function keyPairs(count: number): KeyPair[] {
-  return Array.from({ length: count }, (_, i) => {
-    const privateKey = derivePrivateKey(`account ${i}`);
-    return { privateKey, publicKey: PrivateKey.fromBase58(privateKey).toPublicKey().toBase58() };
-  });
-}
-
-function makeGenesis({ slotTime = 5000, accounts = 10, balance = 1_000_000_000_000n }: NodeOptions): Genesis {
-  const treasury = PrivateKey.fromBase58(derivePrivateKey('treasury')).toPublicKey().toBase58();
-  const funded = keyPairs(accounts).map(({ publicKey }) => ({ publicKey, balance: balance.toString() }));
-  const time = Date.now();
-  return { version: 1, time, slotTime, accounts: [...funded, { publicKey: treasury, balance: TREASURY_BALANCE.toString() }] };
 }

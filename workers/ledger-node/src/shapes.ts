@@ -4,7 +4,14 @@ import { type Command, NO_LIMIT } from './command.js';
 import { encodeHash, fieldOf, MINA_TOKEN } from './formats.js';
 import type { Account, Failure } from './ledger.js';
 import type { LedgerNode } from './node.js';
-import { COINBASE, epochView, MIN_WINDOW_DENSITY, SLOTS_PER_EPOCH, SNARKED_LEDGER_HASH, TOTAL_CURRENCY } from './view.js';
+import {
+  COINBASE,
+  epochView,
+  MIN_WINDOW_DENSITY,
+  SLOTS_PER_EPOCH,
+  SNARKED_LEDGER_HASH,
+  TOTAL_CURRENCY,
+} from './view.js';
 
 // What GraphQL shows of blocks, commands and accounts. A method is asked for
 // only if its field is selected.

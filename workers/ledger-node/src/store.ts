@@ -1,4 +1,15 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { Recipe } from './chain.js';
 import type { ZkappCommand } from './command.js';
@@ -15,7 +26,7 @@ export interface Genesis {
 export interface BlockRecord extends Recipe {
   hash: string;
   parent: string;
-  commands: ZkappCommand[];
+  commands: { hash: string; zkapp: ZkappCommand }[];
 }
 
 /**
@@ -25,12 +36,19 @@ export interface BlockRecord extends Recipe {
  */
 export class Store {
   readonly #path: string;
+  readonly #lock: string;
   #file?: number;
 
-  /** Throws if the directory cannot be made. */
+  /** Throws if the directory cannot be made, or another node that lives has it. */
   constructor(directory: string) {
     mkdirSync(directory, { recursive: true });
     this.#path = join(directory, 'blocks.jsonl');
+    this.#lock = join(directory, 'lock');
+    const owner = existsSync(this.#lock) ? Number(readFileSync(this.#lock, 'utf8')) : 0;
+    if (owner > 0 && isAlive(owner)) {
+      throw new Error(`${directory} is in use by process ${owner}: end it, or use another directory`);
+    }
+    writeFileSync(this.#lock, String(process.pid));
   }
 
   /** Reads what is there; undefined if nothing is. Throws on lines that are no JSON. */
@@ -52,7 +70,9 @@ export class Store {
     try {
       return JSON.parse(line);
     } catch {
-      throw new Error(`${this.#path}: line ${number} is damaged: remove it with all after it, or use another directory`);
+      throw new Error(
+        `${this.#path}: line ${number} is damaged: remove it with all after it, or use another directory`,
+      );
     }
   }
 
@@ -65,5 +85,14 @@ export class Store {
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
+    rmSync(this.#lock, { force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

@@ -1,8 +1,8 @@
-import { AccountUpdate, Field, Mina, VerificationKey, verify } from 'o1js';
+import { Field, Mina, VerificationKey, verify } from 'o1js';
 import { accountId, type Command } from './command.js';
-import { networkView } from './view.js';
 import type { Ledger } from './ledger.js';
 import { Refusal } from './refusal.js';
+import { networkView } from './view.js';
 
 /** Verification keys by hash. */
 export type Keys = Map<string, string>;
@@ -74,7 +74,9 @@ export class Verifier {
 }
 
 async function checkKey(publicKey: string, { data, hash }: { data: string; hash: string }): Promise<void> {
-  const valid = await VerificationKey.checkValidity(new VerificationKey({ data, hash: Field(hash) })).catch(() => false);
+  const valid = await VerificationKey.checkValidity(new VerificationKey({ data, hash: Field(hash) })).catch(
+    () => false,
+  );
   if (!valid) throw Refusal.invalid('Unexpected_verification_key', publicKey);
 }
 
