@@ -87,7 +87,7 @@ function mergeFaults(faults: Faults, change: Record<string, unknown>): Faults {
   const merged = { ...faults };
   for (const [name, value] of Object.entries(change)) {
     const type = typeof HEALTHY[name as keyof Faults];
-    if (type === 'undefined')
+    if (!Object.hasOwn(HEALTHY, name))
       throw new Error(`${name.slice(0, 40)} is no fault: take one of ${Object.keys(HEALTHY).join(', ')}`);
     if (typeof value !== type) throw new Error(`${name} is a ${type}`);
     if (typeof value === 'number' && !(Number.isSafeInteger(value) && value >= 0)) {

@@ -279,7 +279,7 @@ export class LedgerNode {
    * Pays nanomina from the treasury, in the next block. Returns the hash of
    * the command. Throws if the amount is out of range or `to` is no public key.
    */
-  faucet(to: string, amount: bigint): Promise<string> {
+  async faucet(to: string, amount: bigint): Promise<string> {
     if (amount <= 0n || amount > MAX_PAYOUT) throw new Error('amount is from 1 nanomina to 1000000 MINA');
     return this.#sends.take(async () => {
       const from = this.chain.tip.ledger.account(this.#treasury.toPublicKey().toBase58())!;

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const BIN = fileURLToPath(new URL('../src/bin.js', import.meta.url));
+
+/** Starts the program, and returns what it prints until it is ready. */
+async function run(t: TestContext, args: string[]): Promise<{ child: ChildProcess; output: string }> {
+  const child = spawn(process.execPath, [BIN, '--port', '0', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  let output = '';
+  for await (const line of createInterface(child.stdout)) {
+    output += `${line}\n`;
+    if (line.startsWith('Ready')) break;
+  }
+  return { child, output };
+}
+
+test('the program prints its addresses and keys, and comes back where it was killed', async (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'ledger-node-'));
+  t.after(() => rmSync(data, { recursive: true }));
+  const args = ['--block-time', 'manual', '--accounts', '3', '--data', data];
+  const first = await run(t, args);
+  assert.match(first.output, /GraphQL {3}http:\/\/127\.0\.0\.1:\d+\/graphql/);
+  assert.equal(first.output.match(/B62q\w{51} {2}EK\w{50} {2}1000 MINA/g)?.length, 3);
+  const control = /http:\S+\/control/.exec(first.output)![0];
+  await fetch(`${control}/block`, { method: 'POST' });
+  first.child.kill('SIGKILL');
+  await once(first.child, 'exit');
+
+  const second = await run(t, args);
+  assert.match(second.output, /at height 2\./);
+  second.child.kill('SIGTERM');
+  const [code] = await once(second.child, 'exit');
+  assert.equal(code, 0);
+});
+
+test('options that are wrong are named, with the remedy', async () => {
+  const cases: [string[], RegExp][] = [
+    [['--port', 'x'], /--port is a whole number from 0 to 65535/],
+    [['--proofs', 'maybe'], /--proofs is on or off/],
+    [['--block-time', '5'], /--block-time is from 100ms to 60m, as in 500ms, 5s or 3m, or "manual"/],
+    [['--block-time', '0s'], /--block-time is from/],
+    [['--accounts', '-1'], /--accounts/],
+    [['--fill', '0'], /--fill is a number from 0.01 to 1/],
+    [['--prot', '1'], /--prot/],
+  ];
+  await Promise.all(
+    cases.map(([args, message]) =>
+      assert.rejects(promisify(execFile)(process.execPath, [BIN, ...args]), (error: { code: number; stderr: string }) => {
+        assert.equal(error.code, 1);
+        assert.match(error.stderr, message);
+        return true;
+      }),
+    ),
+  );
+});
