@@ -15,6 +15,7 @@ A local Mina node for zkApp development, on 127.0.0.1.
   --proofs on|off   verify proofs, default on; signatures are always verified
   --accounts N      funded accounts, 0 to 1000, default 10
   --balance MINA    what each of them has, default 1000
+  --k N             depth of the transition frontier, default 290
   --data DIR        keep the blocks in this directory; without it, in memory
   --help            print this`;
 
@@ -24,7 +25,16 @@ function readOptions(args: string[]): StartOptions | undefined {
   const { values } = parseArgs({
     args,
     options: {
-      ...{ port: text, 'block-time': text, fill: text, proofs: text, accounts: text, balance: text, data: text },
+      ...{
+        port: text,
+        'block-time': text,
+        fill: text,
+        proofs: text,
+        accounts: text,
+        balance: text,
+        k: text,
+        data: text,
+      },
       help: { type: 'boolean' },
     },
   });
@@ -41,6 +51,7 @@ function readOptions(args: string[]): StartOptions | undefined {
     // What is not said is left to the chain that may be there already.
     accounts: accounts === undefined ? undefined : number('accounts', accounts, 0, 1000),
     balance: balance === undefined ? undefined : BigInt(number('balance', balance, 1, 1_000_000)) * NANOMINA,
+    k: number('k', values.k ?? '290', 1, 100_000),
     data,
   };
 }
@@ -90,7 +101,6 @@ try {
   if (options) await main(options);
   else console.log(USAGE);
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  console.error('Try ledger-node --help.');
+  console.error(`ledger-node: ${error instanceof Error ? error.message : String(error)}`);
   process.exit(1);
 }

@@ -8,6 +8,9 @@ import type { LedgerNode } from './node.js';
 /** Bytes. The largest zkApp command is a third of a megabyte. */
 const MAX_BODY = 8 << 20;
 
+/** Milliseconds in which a request has to arrive. */
+const REQUEST_TIMEOUT = 60_000;
+
 /** The addresses that a node is served at. */
 export interface Urls {
   graphql: string;
@@ -20,15 +23,14 @@ export interface Urls {
  * free one. Throws if the port is taken.
  */
 export async function serve(node: LedgerNode, port: number): Promise<{ urls: Urls; close(): Promise<void> }> {
-  const app = Fastify({ bodyLimit: MAX_BODY, forceCloseConnections: true });
+  const app = Fastify({ bodyLimit: MAX_BODY, forceCloseConnections: true, requestTimeout: REQUEST_TIMEOUT });
   app.setErrorHandler(({ message, statusCode = 500 }: Error & { statusCode?: number }, _request, reply) =>
     reply.code(statusCode).send({ error: message }),
   );
-  app.get('/', () => ({ about: 'a local Mina node for zkApp development', ...urls }));
+  app.get('/', () => ({ about: 'a local Mina node for zkApp development', ...urlsOf(app.listeningOrigin) }));
   serveGraphQL(app, node);
   serveControl(app, node);
-  const base = await app.listen({ host: '127.0.0.1', port });
-  const urls = { graphql: `${base}/graphql`, archive: `${base}/archive`, control: `${base}/control` };
+  const urls = urlsOf(await listen(app, port));
   node.start();
   return {
     urls,
@@ -38,6 +40,19 @@ export async function serve(node: LedgerNode, port: number): Promise<{ urls: Url
       await node.close();
     },
   };
+}
+
+async function listen(app: FastifyInstance, port: number): Promise<string> {
+  try {
+    return await app.listen({ host: '127.0.0.1', port });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    throw new Error(`port ${port} of 127.0.0.1 is taken: end what has it, or choose another port`, { cause: error });
+  }
+}
+
+function urlsOf(origin: string): Urls {
+  return { graphql: `${origin}/graphql`, archive: `${origin}/archive`, control: `${origin}/control` };
 }
 
 function serveGraphQL(app: FastifyInstance, node: LedgerNode): void {

@@ -10,7 +10,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Recipe } from './chain.js';
 import type { ZkappCommand } from './command.js';
 
@@ -43,12 +43,15 @@ export class Store {
   constructor(directory: string) {
     mkdirSync(directory, { recursive: true });
     this.#path = join(directory, 'blocks.jsonl');
-    this.#lock = join(directory, 'lock');
+    this.#lock = resolve(directory, 'lock');
     const owner = existsSync(this.#lock) ? Number(readFileSync(this.#lock, 'utf8')) : 0;
-    if (owner > 0 && isAlive(owner)) {
+    // In a container a new process often has the number of the one that died.
+    const isTaken = owner === process.pid ? held.has(this.#lock) : owner > 0 && isAlive(owner);
+    if (isTaken) {
       throw new Error(`${directory} is in use by process ${owner}: end it, or use another directory`);
     }
     writeFileSync(this.#lock, String(process.pid));
+    held.add(this.#lock);
   }
 
   /** Reads what is there; undefined if nothing is. Throws on lines that are no JSON. */
@@ -86,8 +89,12 @@ export class Store {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
     rmSync(this.#lock, { force: true });
+    held.delete(this.#lock);
   }
 }
+
+/** The locks that this process holds. */
+const held = new Set<string>();
 
 function isAlive(pid: number): boolean {
   try {

@@ -38,7 +38,7 @@ test('the program prints its addresses and keys, and comes back where it was kil
   const second = await run(t, args);
   assert.match(second.output, /at height 2\./);
   second.child.kill('SIGTERM');
-  const [code] = await once(second.child, 'exit');
+  const [code] = (await once(second.child, 'exit')) as [number];
   assert.equal(code, 0);
 });
 
@@ -54,11 +54,14 @@ test('options that are wrong are named, with the remedy', async () => {
   ];
   await Promise.all(
     cases.map(([args, message]) =>
-      assert.rejects(promisify(execFile)(process.execPath, [BIN, ...args]), (error: { code: number; stderr: string }) => {
-        assert.equal(error.code, 1);
-        assert.match(error.stderr, message);
-        return true;
-      }),
+      assert.rejects(
+        promisify(execFile)(process.execPath, [BIN, ...args]),
+        (error: { code: number; stderr: string }) => {
+          assert.equal(error.code, 1);
+          assert.match(error.stderr, message);
+          return true;
+        },
+      ),
     ),
   );
 });

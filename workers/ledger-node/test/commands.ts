@@ -18,7 +18,12 @@ export function signed({ payer, nonce, fee = 100_000_000, validUntil, updates, k
   const publicKey = privateKey.toPublicKey();
   const transaction = Mina.Transaction.fromJSON({
     feePayer: {
-      body: { publicKey: publicKey.toBase58(), fee: `${fee}`, nonce: `${nonce}`, validUntil: validUntil?.toString() ?? null },
+      body: {
+        publicKey: publicKey.toBase58(),
+        fee: `${fee}`,
+        nonce: `${nonce}`,
+        validUntil: validUntil?.toString() ?? null,
+      },
       authorization: '',
     },
     accountUpdates: [],
@@ -37,6 +42,14 @@ export function update(publicKey: string, change: (update: AccountUpdate) => voi
   made.body.authorizationKind.isSigned = Bool(true);
   made.lazyAuthorization = { kind: 'lazy-signature' };
   change(made);
+  return made;
+}
+
+/** An account update, signed by its account, that puts out events and actions. */
+export function emitting(publicKey: string, events: string[][], actions: string[][] = []): AccountUpdate {
+  const json = update(publicKey).toJSON();
+  const made = AccountUpdate.fromJSON({ ...json, body: { ...json.body, events, actions } });
+  made.lazyAuthorization = { kind: 'lazy-signature' };
   return made;
 }
 

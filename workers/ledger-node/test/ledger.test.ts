@@ -113,7 +113,8 @@ test('a command that is applied changes what it says', async () => {
   assert.deepEqual(apply(ledger, 0, updates), { status: 'applied' });
   assert.equal(ledger.account(other.publicKey)?.zkapp?.appState[0], '3');
   assert.equal(ledger.account(nobody.publicKey)?.balance, '5000000000');
-  const locked = (made: AccountUpdate) => made.account.permissions.set({ ...Permissions.initial(), editState: Permissions.proof() });
+  const locked = (made: AccountUpdate) =>
+    made.account.permissions.set({ ...Permissions.initial(), editState: Permissions.proof() });
   assert.deepEqual(apply(ledger, 1, [update(other.publicKey, locked)]), { status: 'applied' });
   const refused = [{ index: 1, failures: ['Update_not_permitted_app_state'] }];
   assert.deepEqual(apply(ledger, 2, [update(other.publicKey, setState(4))]), { status: 'failed', failures: refused });
@@ -142,10 +143,12 @@ test('a fork and its origin do not see each other', async () => {
 });
 
 test('failures are read as the daemon writes them', () => {
-  const text = '[[],[["Account_app_state_precondition_unsatisfied",7],["Overflow"]],[],[["Update_not_permitted_delegate"]]]';
+  const text =
+    '[[],[["Account_app_state_precondition_unsatisfied",7],["Overflow"]],[],[["Update_not_permitted_delegate"]]]';
   assert.deepEqual(readFailures(text), [
     { index: 3, failures: ['update_not_permitted_delegate'] },
     { index: 1, failures: ['Account_app_state_7_precondition_unsatisfied', 'Overflow'] },
   ]);
-  for (const other of ['', 'Check signature: Invalid', '("Error: [[]]")', '{}', '[1]']) assert.equal(readFailures(other), undefined);
+  for (const other of ['', 'Check signature: Invalid', '("Error: [[]]")', '{}', '[1]'])
+    assert.equal(readFailures(other), undefined);
 });

@@ -35,7 +35,11 @@ describe('a node refuses', () => {
     { name: 'a fee below the least', command: () => plan(0, { fee: 999_999 }), message: 'Insufficient fee' },
     {
       name: 'too many updates',
-      command: () => plan(0, { updates: with12(() => update(bob.publicKey)).flatMap((u) => [u, unsigned(bob.publicKey)]), keys: [bob.privateKey] }),
+      command: () =>
+        plan(0, {
+          updates: with12(() => update(bob.publicKey)).flatMap((u) => [u, unsigned(bob.publicKey)]),
+          keys: [bob.privateKey],
+        }),
       message: 'Zkapp too big (zkapp transaction too expensive)',
     },
     {
@@ -76,7 +80,11 @@ describe('a node refuses', () => {
       message: `(invalid "Mismatched_authorization_kind: [${alice.publicKey}]")`,
     },
     { name: 'a nonce to come', command: () => plan(1), message: '["Invalid_nonce"]' },
-    { name: 'a payer without account', command: () => plan(0, { payer: nobody.privateKey }), message: '["Fee_payer_account_not_found"]' },
+    {
+      name: 'a payer without account',
+      command: () => plan(0, { payer: nobody.privateKey }),
+      message: '["Fee_payer_account_not_found"]',
+    },
     { name: 'more than the balance', command: () => plan(0, { fee: 2e12 }), message: '["Insufficient_funds"]' },
     { name: 'a slot that has passed', command: () => plan(0, { validUntil: 2 }), message: '["Expired"]' },
   ];
@@ -130,7 +138,10 @@ test('two commands on one state: the second fails in the block, and spends its f
     { index: 2, failures: ['Cancelled'] },
     { index: 1, failures: ['Account_app_state_0_precondition_unsatisfied'] },
   ];
-  assert.deepEqual(commands.map((included) => included.failures), [[], [], failures]);
+  assert.deepEqual(
+    commands.map((included) => included.failures),
+    [[], [], failures],
+  );
   assert.equal(ledger.account(bob.publicKey)?.zkapp?.appState[0], '2');
   assert.equal(ledger.account(alice.publicKey)?.balance, '999400000000');
   assert.equal(nonceOf(node), '3');
@@ -175,7 +186,10 @@ describe('a reorg', () => {
     await node.produce();
     await node.reorg({ depth: 2, exclude: [first.hash] });
     assert.equal(nonceOf(node), '0');
-    assert.deepEqual(node.pool.list().map(({ hash }) => hash), [first.hash, second.hash]);
+    assert.deepEqual(
+      node.pool.list().map(({ hash }) => hash),
+      [first.hash, second.hash],
+    );
     assert.deepEqual(hashes(await node.produce()), [first.hash, second.hash]);
   });
 
@@ -183,12 +197,17 @@ describe('a reorg', () => {
     const node = await open(t);
     await node.send(plan(0, { updates: [update(bob.publicKey, setState(1))], keys: [bob.privateKey] }));
     await node.produce();
-    const needs = await node.send(signed({ payer: bob.privateKey, nonce: 0, updates: [update(bob.publicKey, expectState(1))] }));
+    const needs = await node.send(
+      signed({ payer: bob.privateKey, nonce: 0, updates: [update(bob.publicKey, expectState(1))] }),
+    );
     assert.deepEqual((await node.produce()).commands[0]?.failures, []);
     const [setter] = node.chain.path(2)[0]!.commands;
     await node.reorg({ depth: 2, exclude: [setter!.command.hash] });
     const found = node.chain.path(3).flatMap(({ commands }) => commands);
-    assert.deepEqual(found.map(({ command }) => command.hash), [needs.hash]);
+    assert.deepEqual(
+      found.map(({ command }) => command.hash),
+      [needs.hash],
+    );
     assert.deepEqual(found[0]?.failures, [{ index: 1, failures: ['Account_app_state_0_precondition_unsatisfied'] }]);
   });
 
@@ -216,7 +235,10 @@ test('the faucet pays accounts that are there and that are not', async (t) => {
   await node.faucet(nobody.publicKey, 6_000_000_000n);
   await node.faucet(bob.publicKey, 1n);
   const block = await node.produce();
-  assert.deepEqual(block.commands.map(({ failures }) => failures), [[], [], []]);
+  assert.deepEqual(
+    block.commands.map(({ failures }) => failures),
+    [[], [], []],
+  );
   assert.equal(block.ledger.account(nobody.publicKey)?.balance, '11000000000');
   assert.equal(block.ledger.account(bob.publicKey)?.balance, '1000000000001');
   await assert.rejects(node.faucet(nobody.publicKey, 0n), /amount is from/);

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { AccountUpdate, Field, fetchAccount, fetchLastBlock, Lightnet, Mina, PrivateKey, Reducer, UInt32 } from 'o1js';
+import type { Included } from '../src/chain.js';
 import { startNode, withoutProofs, type RunningNode } from '../src/index.js';
+import { Refusal } from '../src/refusal.js';
 import { Counter } from './counter.js';
 
 // Programs for o1js's own Mina.Network, as anybody writes them. Proofs are
@@ -16,8 +18,10 @@ interface Deployed {
   sender: PrivateKey;
 }
 
-async function deploy(proofs: boolean): Promise<Deployed> {
-  const running = await startNode({ port: 0, slotTime: 200, accounts: 2, proofs });
+const valueOf = (event: Event['event']) => (event.data as unknown as Field).toString();
+
+async function deploy(): Promise<Deployed> {
+  const running = await startNode({ port: 0, slotTime: 200, accounts: 2, proofs: false });
   const { graphql: mina, archive } = running.urls;
   const lightnetAccountManager = new URL(mina).origin;
   Mina.setActiveInstance(withoutProofs(Mina.Network({ mina, archive, lightnetAccountManager })));
@@ -44,7 +48,7 @@ describe('a program for Mina.Network', () => {
   let deployed: Deployed;
 
   before(async () => {
-    deployed = await deploy(false);
+    deployed = await deploy();
   });
 
   after(() => deployed.running.close());
@@ -59,18 +63,34 @@ describe('a program for Mina.Network', () => {
     assert.equal(app.count.get().toString(), '6');
 
     const events = await app.fetchEvents();
-    assert.deepEqual(events.map(({ type, event }) => [type, String(event.data)]), [['raised', '1'], ['raised', '2'], ['raised', '3']]);
+    assert.deepEqual(
+      events.map(({ type, event }) => [type, valueOf(event)]),
+      [
+        ['raised', '1'],
+        ['raised', '2'],
+        ['raised', '3'],
+      ],
+    );
     const [first, second, third] = events as [Event, Event, Event];
     assert.equal(first.chainStatus, 'pending');
     const some = await app.fetchEvents(second.blockHeight, third.blockHeight);
-    assert.deepEqual(some.map(({ event }) => String(event.data)), ['2']);
+    assert.deepEqual(
+      some.map(({ event }) => valueOf(event)),
+      ['2'],
+    );
 
     const all = await app.reducer.fetchActions({ fromActionState: Reducer.initialActionState });
-    assert.deepEqual(all.map((group) => group.map(String)), [['1'], ['2'], ['3']]);
+    assert.deepEqual(
+      all.map((group) => group.map(String)),
+      [['1'], ['2'], ['3']],
+    );
     const states = (await Mina.fetchActions(app.address)) as { hash: string }[];
     assert.equal(states.at(-1)?.hash, String(Mina.getAccount(app.address).zkapp?.actionState[0]));
     const later = await Mina.fetchActions(app.address, { fromActionState: Field(states[0]!.hash) });
-    assert.deepEqual((later as { actions: string[][] }[]).map(({ actions }) => actions), [[['2']], [['3']]]);
+    assert.deepEqual(
+      (later as { actions: string[][] }[]).map(({ actions }) => actions),
+      [[['2']], [['3']]],
+    );
     const between = { fromActionState: Field(states[0]!.hash), endActionState: Field(states[1]!.hash) };
     assert.equal(((await Mina.fetchActions(app.address, between)) as unknown[]).length, 1);
 
@@ -96,12 +116,23 @@ describe('a program for Mina.Network', () => {
     assert.equal((await app.fetchEvents()).length, before + 1);
   });
 
-  test('is refused a proof that another node would verify', async () => {
-    const old = deployed;
-    await old.running.close();
-    deployed = await deploy(true);
-    const { errors } = await (await raise(deployed, 1)).safeSend();
-    assert.match(errors.join(), /Stale verification key detected/); // what o1js makes of Invalid_proof
+  test('is refused a proof where the contract is not deployed, or another one is', async (t) => {
+    const strict = await startNode({ port: 0, manual: true, accounts: 2, proofs: true });
+    t.after(() => strict.close());
+    const { app, sender } = deployed;
+    const [{ command: deployment }] = deployed.running.node.chain
+      .path(Infinity)
+      .flatMap(({ commands }) => commands) as [Included];
+    const call = await raise(deployed, 1);
+    const missing = new Refusal(`(invalid "Missing_verification_key: [${app.address.toBase58()}]")`);
+    await assert.rejects(strict.node.send(JSON.parse(call.toJSON())), missing);
+
+    await strict.node.send(deployment.zkapp); // in the pool is enough
+    const unexpected = new Refusal(`(invalid "Unexpected_verification_key: [${app.address.toBase58()}]")`);
+    call.transaction.accountUpdates[0]!.body.authorizationKind.verificationKeyHash = Field(1);
+    const signed = Mina.Transaction.fromJSON(call.toJSON());
+    signed.transaction.feePayer.lazyAuthorization = { kind: 'lazy-signature' };
+    await assert.rejects(strict.node.send(JSON.parse(signed.sign([sender]).toJSON())), unexpected);
   });
 });
 

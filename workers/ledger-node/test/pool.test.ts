@@ -23,7 +23,12 @@ const hashes = (pool: Pool) => pool.list().map(({ hash }) => hash);
 describe('the pool takes', () => {
   const cases: { name: string; before: Command[]; arrival: Command; after: string[] }[] = [
     { name: 'the nonce of the account', before: [], arrival: command(5), after: ['alice-5-10'] },
-    { name: 'the nonce after the last', before: [command(5)], arrival: command(6), after: ['alice-5-10', 'alice-6-10'] },
+    {
+      name: 'the nonce after the last',
+      before: [command(5)],
+      arrival: command(6),
+      after: ['alice-5-10', 'alice-6-10'],
+    },
     { name: 'the same command again', before: [command(5)], arrival: command(5), after: ['alice-5-10'] },
     { name: 'one nanomina more for a nonce', before: [command(5)], arrival: command(5, 11), after: ['alice-5-11'] },
     {
@@ -38,8 +43,18 @@ describe('the pool takes', () => {
       arrival: command(5, 71),
       after: ['alice-5-71'],
     },
-    { name: 'fees up to all there is', before: [command(5, 60)], arrival: command(6, 40), after: ['alice-5-60', 'alice-6-40'] },
-    { name: 'the last slot it may have', before: [], arrival: command(5, 10, { validUntil: 1 }), after: ['alice-5-10'] },
+    {
+      name: 'fees up to all there is',
+      before: [command(5, 60)],
+      arrival: command(6, 40),
+      after: ['alice-5-60', 'alice-6-40'],
+    },
+    {
+      name: 'the last slot it may have',
+      before: [],
+      arrival: command(5, 10, { validUntil: 1 }),
+      after: ['alice-5-10'],
+    },
   ];
   for (const { name, before, arrival, after } of cases) {
     test(name, () => {
@@ -56,7 +71,12 @@ describe('the pool refuses', () => {
     { name: 'a gap', arrival: command(6), reason: '["Invalid_nonce"]' },
     { name: 'a gap behind the queue', before: [command(5)], arrival: command(7), reason: '["Invalid_nonce"]' },
     { name: 'a spent nonce', arrival: command(4), reason: '["Invalid_nonce"]' },
-    { name: 'a fee that is the same', before: [command(5)], arrival: command(5, 10, { hash: 'new' }), reason: '["Insufficient_replace_fee"]' },
+    {
+      name: 'a fee that is the same',
+      before: [command(5)],
+      arrival: command(5, 10, { hash: 'new' }),
+      reason: '["Insufficient_replace_fee"]',
+    },
     { name: 'a lower fee', before: [command(5)], arrival: command(5, 9), reason: '["Insufficient_replace_fee"]' },
     {
       name: 'a raise that does not pay for the successor it drops',
@@ -65,8 +85,18 @@ describe('the pool refuses', () => {
       reason: '["Insufficient_replace_fee"]',
     },
     { name: 'a fee above the balance', arrival: command(5, 101), reason: '["Insufficient_funds"]' },
-    { name: 'fees above the balance together', before: [command(5, 60)], arrival: command(6, 41), reason: '["Insufficient_funds"]' },
-    { name: 'a replacement above the balance', before: [command(5)], arrival: command(5, 101), reason: '["Insufficient_funds"]' },
+    {
+      name: 'fees above the balance together',
+      before: [command(5, 60)],
+      arrival: command(6, 41),
+      reason: '["Insufficient_funds"]',
+    },
+    {
+      name: 'a replacement above the balance',
+      before: [command(5)],
+      arrival: command(5, 101),
+      reason: '["Insufficient_funds"]',
+    },
     { name: 'a slot that has passed', arrival: command(5, 10, { validUntil: 0 }), reason: '["Expired"]' },
     { name: 'a payer without account', arrival: command(5), payer: null, reason: '["Fee_payer_account_not_found"]' },
     {

@@ -1,15 +1,13 @@
+// Answers are JSON of many shapes, and it is the tests that check them.
+/* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-argument, @typescript-eslint/no-unsafe-assignment */
+/* eslint-disable @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-member-access, @typescript-eslint/no-unsafe-return */
 import assert from 'node:assert/strict';
-import { describe, test, type TestContext } from 'node:test';
-import { startNode, type RunningNode, type StartOptions } from '../src/index.js';
+import { describe, test } from 'node:test';
+import type { RunningNode } from '../src/index.js';
 import { expectState, setState, signed, stranger, update } from './commands.js';
+import { start } from './running.js';
 
-type Json = any; // eslint-disable-line @typescript-eslint/no-explicit-any
-
-async function start(t: TestContext, options: StartOptions = {}): Promise<RunningNode> {
-  const running = await startNode({ port: 0, manual: true, accounts: 2, ...options });
-  t.after(() => running.close());
-  return running;
-}
+type Json = any;
 
 async function post(url: string, body: unknown): Promise<{ status: number; body: Json }> {
   const response = await fetch(url, {
@@ -76,7 +74,9 @@ describe('what the sequencer asks', () => {
     const { graphql } = running.urls;
     const [alice, bob] = running.node.accounts as [Pair, Pair];
     const updates = () => [update(bob.publicKey, setState(1)), update(bob.publicKey, expectState(2))];
-    const { hash } = await running.node.send(signed({ payer: alice.privateKey, nonce: 0, updates: updates(), keys: [bob.privateKey] }));
+    const { hash } = await running.node.send(
+      signed({ payer: alice.privateKey, nonce: 0, updates: updates(), keys: [bob.privateKey] }),
+    );
     const abandoned = await running.node.produce();
     await control(running, 'reorg', { depth: 1, empty: true });
     const query = `query($hash: String) { block(stateHash: $hash) {
@@ -114,12 +114,18 @@ describe('what the sequencer asks', () => {
     const pool = await ask(graphql, `query($hashes: [String!]) { pooledZkappCommands(hashes: $hashes) ${fields} }`, {
       hashes: [sent.hash, '5Jother'],
     });
-    assert.deepEqual(pool.pooledZkappCommands.map((command: Json) => [command.hash, command.zkappCommand.feePayer.body.validUntil]), [[sent.hash, '9']]);
+    assert.deepEqual(
+      pool.pooledZkappCommands.map((command: Json) => [command.hash, command.zkappCommand.feePayer.body.validUntil]),
+      [[sent.hash, '9']],
+    );
     const by = `{ k0: pooledZkappCommands(publicKey: "${alice.publicKey}") ${fields} k1: pooledZkappCommands(publicKey: "${bob.publicKey}") ${fields} }`;
     const { k0, k1 } = await ask(graphql, by);
     assert.deepEqual([k0.length, k1.length], [1, 0]);
     const account = (key: string) => `account(publicKey: "${key}") { nonce inferredNonce balance { total } }`;
-    const data = await ask(graphql, `{ syncStatus k0: ${account(alice.publicKey)} k1: ${account(stranger(1).publicKey)} }`);
+    const data = await ask(
+      graphql,
+      `{ syncStatus k0: ${account(alice.publicKey)} k1: ${account(stranger(1).publicKey)} }`,
+    );
     assert.deepEqual(data.k0, { nonce: '0', inferredNonce: '1', balance: { total: '1000000000000' } });
     assert.equal(data.k1, null);
   });
@@ -143,7 +149,7 @@ describe('sendZkapp', () => {
     assert.equal((await ask(urls.graphql, status, { id: zkapp.id })).transactionStatus, 'PENDING');
   });
 
-  test('refuses in the daemon\'s words, with status 200', async (t) => {
+  test("refuses in the daemon's words, with status 200", async (t) => {
     const { node, urls } = await start(t);
     const command = signed({ payer: node.accounts[0]!.privateKey, nonce: 1 });
     const { status, body } = await send(urls.graphql, command);
@@ -157,10 +163,20 @@ describe('sendZkapp', () => {
 test('requests that are none get status 400, bad queries an error with status 200', async (t) => {
   const { urls } = await start(t);
   for (const body of ['{', '{}', '[]', '"x"', '{"query":7}']) {
-    const response = await fetch(urls.graphql, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
+    const response = await fetch(urls.graphql, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body,
+    });
     assert.equal(response.status, 400, body);
   }
-  const queries = ['{', '{ nothing }', '{ account(publicKey: 7) { nonce } }', `{ ${'a { '.repeat(1000)}`, '{ account(publicKey: "B62") { nonce } }'];
+  const queries = [
+    '{',
+    '{ nothing }',
+    '{ account(publicKey: 7) { nonce } }',
+    `{ ${'a { '.repeat(1000)}`,
+    '{ account(publicKey: "B62") { nonce } }',
+  ];
   for (const query of queries) {
     const { status, body } = await post(urls.graphql, { query });
     assert.equal(status, 200);
@@ -189,7 +205,10 @@ describe('faults', () => {
     const running = await start(t);
     const { node, urls } = running;
     await control(running, 'faults', { sync: 'BOOTSTRAP' });
-    assert.equal((await ask(urls.graphql, `{ account(publicKey: "${node.accounts[0]!.publicKey}") { nonce } }`)).account, null);
+    assert.equal(
+      (await ask(urls.graphql, `{ account(publicKey: "${node.accounts[0]!.publicKey}") { nonce } }`)).account,
+      null,
+    );
     const { body } = await post(urls.graphql, { query: TIP });
     assert.equal(body.errors[0].message, 'Could not obtain best chain from transition frontier');
     const sent = await send(urls.graphql, signed({ payer: node.accounts[0]!.privateKey, nonce: 0 }));
