@@ -77,6 +77,8 @@ async function main(options: StartOptions): Promise<void> {
   const started = Date.now();
   const running = await startNode({ ...options, onReplay: tellProgress });
   const { node, urls } = running;
+  const end = () => void running.close().then(() => process.exit(0));
+  process.once('SIGINT', end).once('SIGTERM', end);
   const { tip } = node.chain;
   console.log(`GraphQL   ${urls.graphql}\nArchive   ${urls.archive}\nControl   ${urls.control}/state\n`);
   const pace = options.manual ? 'on demand' : `every ${node.slotTime / 1000} s`;
@@ -88,8 +90,6 @@ async function main(options: StartOptions): Promise<void> {
     console.log(`  ${publicKey}  ${privateKey}  ${mina(balance)} MINA`);
   }
   console.log(`\nReady after ${((Date.now() - started) / 1000).toFixed(1)} s. Ctrl-C ends it.`);
-  const end = () => void running.close().then(() => process.exit(0));
-  process.once('SIGINT', end).once('SIGTERM', end);
 }
 
 function tellProgress(done: number, of: number): void {
