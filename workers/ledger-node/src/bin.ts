@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { startNode, type StartOptions } from './index.js';
 import { mina } from './formats.js';

@@ -9,7 +9,7 @@ import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-const BIN = fileURLToPath(new URL('../src/bin.js', import.meta.url));
+const BIN = fileURLToPath(new URL('../../bin/ledger-node.js', import.meta.url));
 
 /** Starts the program, and returns what it prints until it is ready. */
 async function run(t: TestContext, args: string[]): Promise<{ child: ChildProcess; output: string }> {
