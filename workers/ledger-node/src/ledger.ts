@@ -71,16 +71,14 @@ export class Ledger {
    * made by `networkView`. Signatures are checked, proofs are not.
    */
   apply(command: string, view: string): Outcome {
-    const before = [...(this.#binding as unknown as Reference).value];
     try {
       this.#binding.applyJsonTransaction(command, CREATION_FEE.toString(), view);
       return { status: 'applied' };
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       const failures = readFailures(reason);
-      if (failures) return { status: 'failed', failures };
-      (this.#binding as unknown as Reference).value = before;
-      return { status: 'excluded', reason };
+      // A fee payer's part that fails has changed nothing.
+      return failures ? { status: 'failed', failures } : { status: 'excluded', reason };
     }
   }
 }

@@ -4,7 +4,17 @@ import { Bool, Permissions, UInt32, type AccountUpdate } from 'o1js';
 import { keyPairs } from '../src/genesis.js';
 import { Ledger, readFailures, type Failure } from '../src/ledger.js';
 import { networkView } from '../src/view.js';
-import { addBalance, expectNonce, expectState, setState, signed, stranger, unsigned, update } from './commands.js';
+import {
+  addBalance,
+  expectNonce,
+  expectState,
+  setState,
+  signed,
+  stranger,
+  unsigned,
+  update,
+  type Plan,
+} from './commands.js';
 
 const [payer, other] = keyPairs(2) as [Pair, Pair];
 const nobody = stranger(1);
@@ -122,15 +132,26 @@ test('a command that is applied changes what it says', async () => {
 
 test('a command that no block can hold leaves the ledger as it was', async () => {
   const ledger = await fundedLedger();
-  for (const nonce of [1, 7]) {
-    const outcome = apply(ledger, nonce, [update(payer.publicKey, addBalance(-1e9))]);
+  const cases: [Partial<Plan>, RegExp][] = [
+    [{ nonce: 1 }, /Account_nonce_precondition_unsatisfied/],
+    [{ fee: 2e12 }, /Overflow/],
+    [{ validUntil: 69 }, /Protocol_state_precondition_unsatisfied/],
+  ];
+  for (const [plan, reason] of cases) {
+    const updates = [update(payer.publicKey, addBalance(-1e9))];
+    const command = signed({ payer: payer.privateKey, nonce: 0, updates, ...plan });
+    const outcome = ledger.apply(JSON.stringify(command), networkView(7, 70));
     assert.equal(outcome.status, 'excluded');
-    assert.match((outcome as { reason: string }).reason, /Account_nonce_precondition_unsatisfied/);
+    assert.match((outcome as { reason: string }).reason, reason);
   }
   const outcome = apply(ledger, 0, [update(nobody.publicKey)], []);
   assert.match((outcome as { reason: string }).reason, /Invalid signature on account_update 0/);
   assert.equal(ledger.account(payer.publicKey)?.balance, '1000000000000');
   assert.equal(ledger.account(payer.publicKey)?.nonce, '0');
+
+  const command = signed({ payer: nobody.privateKey, nonce: 0 });
+  assert.equal(ledger.apply(JSON.stringify(command), networkView(7, 70)).status, 'excluded');
+  assert.equal(ledger.account(nobody.publicKey), undefined);
 });
 
 test('a fork and its origin do not see each other', async () => {

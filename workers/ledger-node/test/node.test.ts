@@ -3,8 +3,9 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
+import { Bool, UInt32 } from 'o1js';
 import type { Block } from '../src/chain.js';
-import type { ZkappCommand } from '../src/command.js';
+import { readCommand, type ZkappCommand } from '../src/command.js';
 import { keyPairs } from '../src/genesis.js';
 import { LedgerNode, type NodeOptions } from '../src/node.js';
 import { Refusal } from '../src/refusal.js';
@@ -155,6 +156,29 @@ test('an expired command leaves the pool, and its nonce is free', async (t) => {
   assert.deepEqual(hashes(await node.produce()), []);
   const { hash } = await node.send(plan(0, { validUntil: 3 }));
   assert.deepEqual(hashes(await node.produce()), [hash]);
+});
+
+test('no block holds a command after its last slot', async (t) => {
+  const { chain } = await open(t);
+  const command = await readCommand(plan(0, { validUntil: 4 }));
+  const build = async (slot: number) => chain.build(chain.genesis, { slot, time: 0, salt: '' }, [command]);
+  assert.deepEqual(hashes(await build(4)), [command.hash]);
+  assert.deepEqual(hashes(await build(5)), []);
+});
+
+test('network preconditions are checked against the block before', async (t) => {
+  const node = await open(t);
+  node.skipSlot();
+  const { height, recipe } = await node.produce();
+  node.skipSlot();
+  const exactly = (value: number) => ({ lower: UInt32.from(value), upper: UInt32.from(value) });
+  const expectTip = update(bob.publicKey, ({ body }) => {
+    const { network } = body.preconditions;
+    network.blockchainLength = { isSome: Bool(true), value: exactly(height) };
+    network.globalSlotSinceGenesis = { isSome: Bool(true), value: exactly(recipe.slot) };
+  });
+  await node.send(plan(0, { updates: [expectTip], keys: [bob.privateKey] }));
+  assert.deepEqual((await node.produce()).commands[0]?.failures, []);
 });
 
 test('a command without account updates is accepted and never included', async (t) => {
