@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Field, MerkleMap, type MerkleTree, type PublicKey } from 'o1js';
+import { Retry } from '@mina-sequencer/worker-kit';
+import type { Archive, EmittedEvent } from './archive.js';
+import { electorTree } from './elector-set.js';
+
+// o1js numbers the events of a contract by the order of their names.
+const CLAIM_EVENTS = { created: '0', voted: '1' };
+const PLAN_EVENTS = { committed: '0', created: '1', received: '2' };
+
+/** How many rebuilt trees are remembered; each belongs to one account. */
+const REMEMBERED = 100;
+
+/** What a contract's root was built from. */
+interface Tree {
+  getRoot(): Field;
+}
+
+/**
+ * The Merkle trees behind the roots in the contracts' states. They are rebuilt
+ * from the events that the archive has, whenever the root is another one than
+ * last time; nothing is written anywhere, so nothing can be lost.
+ */
+export class History {
+  readonly #archive: Archive;
+  readonly #patience: number;
+  readonly #trees = new Map<string, Tree>();
+
+  /** Waits up to patience milliseconds for an archive that is behind the node. */
+  constructor(archive: Archive, patience = 20_000) {
+    this.#archive = archive;
+    this.#patience = patience;
+  }
+
+  /** The nullifiers of a claim, by the electors' places. Throws Retry if the archive does not have them all. */
+  nullifiers(claim: PublicKey, root: Field): Promise<MerkleTree> {
+    return this.#rebuild(claim, root, async () => {
+      const tree = electorTree();
+      for (const [kind, place, nullifier] of await this.#events(claim, CLAIM_EVENTS.created))
+        if (kind === CLAIM_EVENTS.voted) tree.setLeaf(BigInt(place!), Field(nullifier!));
+      return tree;
+    });
+  }
+
+  /** The shares of a plan, by batch and sender. Throws Retry if the archive does not have them all. */
+  shares(plan: PublicKey, root: Field): Promise<MerkleMap> {
+    return this.#rebuild(plan, root, async () => {
+      const map = new MerkleMap();
+      for (const [kind, key, commitment] of await this.#events(plan, PLAN_EVENTS.created))
+        if (kind === PLAN_EVENTS.received) map.set(Field(key!), Field(commitment!));
+      return map;
+    });
+  }
+
+  #events(account: PublicKey, first: string): Promise<EmittedEvent[]> {
+    return this.#archive.events(account, ([kind]) => kind === first);
+  }
+
+  async #rebuild<T extends Tree>(account: PublicKey, root: Field, read: () => Promise<T>): Promise<T> {
+    const key = account.toBase58();
+    const until = Date.now() + this.#patience;
+    for (;;) {
+      const tree = (this.#trees.get(key) as T | undefined) ?? (await read());
+      if (tree.getRoot().toBigInt() === root.toBigInt()) {
+        this.#remember(key, tree);
+        return tree;
+      }
+      if (!this.#trees.delete(key)) {
+        if (Date.now() >= until)
+          throw new Retry(`the archive does not have all events of ${key} that the node's ledger knows of`);
+        await sleep(1_000);
+      }
+    }
+  }
+
+  #remember(key: string, tree: Tree): void {
+    this.#trees.delete(key);
+    this.#trees.set(key, tree);
+    if (this.#trees.size > REMEMBERED) this.#trees.delete(this.#trees.keys().next().value!);
+  }
+}

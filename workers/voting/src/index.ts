@@ -1,0 +1,10 @@
+export { networkArchive, type Archive, type EmittedEvent } from './archive.js';
+export { Ballot, ClaimState, ClaimVoting, Result, Strategy, Tally } from './claim-voting.js';
+export { votingDispatchers } from './dispatchers.js';
+export { ElectorSet, MAX_ELECTORS } from './elector-set.js';
+export { claimField, uidField } from './fields.js';
+export { History } from './history.js';
+export { Keys } from './keys.js';
+export { signBatch, voteElement, type BatchVote, type SignedData } from './signed-batch.js';
+export type { Voting } from './voting.js';
+export { PlanState, Share, VotingBatches } from './voting-batches.js';

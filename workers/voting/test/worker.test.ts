@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { createWorker, type TxnResult, type Worker } from '@mina-sequencer/worker-kit';
+import { Mina, PrivateKey, PublicKey, Transaction } from 'o1js';
+import type { Archive } from '../src/archive.js';
+import { ClaimVoting, Result, Tally } from '../src/claim-voting.js';
+import { votingDispatchers } from '../src/dispatchers.js';
+import { ElectorSet } from '../src/elector-set.js';
+import { History } from '../src/history.js';
+import { signBatch } from '../src/signed-batch.js';
+import { VotingBatches } from '../src/voting-batches.js';
+import { CLAIM, electorKeys, electors, keys, localArchive, startLedger, type Payer } from './local.js';
+
+// The five types as the sequencer meets them: over HTTP, on the kit, on a local ledger.
+
+const elector = (place: number) => electorKeys[place]!.toPublicKey().toBase58();
+const stranger = PrivateKey.fromBigInt(5n);
+
+let payer: Payer;
+let store: string;
+let nonce = 0;
+let running: { worker: Worker; url: string };
+
+async function start(archive: Archive, sets = [electors]) {
+  const worker = await createWorker({
+    payer: payer.key,
+    network: { instance: Mina.activeInstance },
+    dispatchers: votingDispatchers({ keys, electors: sets, history: new History(archive, 0) }),
+    port: 0,
+    store: join(store, String(Math.random())),
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+  });
+  return { worker, url: await worker.listen() };
+}
+
+before(async () => {
+  [payer] = (await startLedger()) as [Payer];
+  store = await mkdtemp(join(tmpdir(), 'voting-'));
+  running = await start(localArchive);
+});
+
+after(async () => {
+  await running.worker.close();
+  await rm(store, { recursive: true });
+});
+
+interface Call {
+  uid?: string;
+  number?: number;
+  previous?: object[];
+  url?: string;
+}
+
+let calls = 0;
+
+/** Asks for a transaction; data may be JSON already. */
+async function prove(type: string, data: object | string, call: Call = {}): Promise<TxnResult> {
+  const { uid = `uid-${++calls}`, number = 1, previous = [], url = running.url } = call;
+  const response = await fetch(`${url}/prove/${type}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: `{
+      "txData": { "uid": "${uid}", "type": "${type}", "data": ${typeof data === 'string' ? data : JSON.stringify(data)} },
+      "sender": { "accountId": "${payer.toBase58()}", "queue": "q", "retries": 0 },
+      "attempt": { "number": ${number}, "nonce": ${nonce}, "fee": "100000000", "validUntil": null, "memo": "m",
+                   "previous": ${JSON.stringify(previous)} }
+    }`,
+  });
+  assert.equal(response.status, 200, await response.clone().text());
+  return (await response.json()) as TxnResult;
+}
+
+/** Proves, takes the bytes to the ledger, and returns the account they are about. */
+async function land(type: string, data: object | string, call: Call = {}): Promise<PublicKey> {
+  const { error, signed, data: said } = await prove(type, data, call);
+  assert.equal(error, null);
+  await Transaction.fromJSON(signed!).send();
+  nonce++;
+  return PublicKey.fromBase58(said!['accountId'] as string);
+}
+
+const refused = async (code: string, message: RegExp, type: string, data: object, call: Call = {}) => {
+  const { error } = await prove(type, data, call);
+  assert.match(error?.message ?? 'no error', message);
+  assert.equal(error?.code, code);
+};
+const never = (message: RegExp, type: string, data: object, call?: Call) => refused('500', message, type, data, call);
+const later = async (message: RegExp, type: string, data: object, call?: Call) => {
+  const { error } = await prove(type, data, call);
+  assert.match(error?.message ?? 'no error', message);
+  assert.ok(!['500', '404'].includes(error!.code), `code ${error!.code} is not tried again`);
+};
+
+const strategy = { requiredVotes: 3, requiredPositives: 2 };
+const ballot = (claimUid: string, place: number, vote: unknown) => ({
+  planUid: 'autumn',
+  batchUid: 'north',
+  claimUid,
+  electorAccountId: elector(place),
+  index: 0,
+  vote,
+});
+const claimUid = (n: number) => CLAIM.slice(0, 31) + n.toString(16);
+
+describe('claims', () => {
+  test('are created, voted on and decided', async () => {
+    const account = await land('CREATE_CLAIM_VOTING_ACCOUNT', { claimUid: CLAIM, strategy }, { uid: 'claim' });
+    assert.equal(account.toBase58(), keys.account('claim').toPublicKey().toBase58());
+    await land('SEND_CLAIM_VOTE', ballot(CLAIM, 0, 1));
+    await land('SEND_CLAIM_VOTE', ballot(CLAIM.toUpperCase(), 1, '-1'));
+    await never(/has voted .* already/, 'SEND_CLAIM_VOTE', ballot(CLAIM, 0, -1));
+    await land('SEND_CLAIM_VOTE', ballot(CLAIM, 4, '+1'));
+
+    const claim = new ClaimVoting(account);
+    const tally = Tally.unpack(claim.tally.get());
+    assert.deepEqual(Tally.toJSON(tally), { positives: '2', negatives: '1', ignored: '0' });
+    assert.equal(claim.result.get().toBigInt(), Result.approved.toBigInt());
+    await never(/is decided/, 'SEND_CLAIM_VOTE', ballot(CLAIM, 5, 1));
+  });
+
+  test('are refused with a reason', async (t) => {
+    await land('CREATE_CLAIM_VOTING_ACCOUNT', { claimUid: claimUid(1), strategy });
+    const good = ballot(claimUid(1), 0, 1);
+    const cases: [name: string, message: RegExp, type: string, data: object][] = [
+      ['no claim', /data.claimUid/, 'SEND_CLAIM_VOTE', { ...good, claimUid: undefined }],
+      ['a claim that is no number', /data.claimUid.*hexadecimal/, 'SEND_CLAIM_VOTE', { ...good, claimUid: 'x' }],
+      ['a vote of 2', /data.vote/, 'SEND_CLAIM_VOTE', { ...good, vote: 2 }],
+      ['no key', /data.electorAccountId.*public key/, 'SEND_CLAIM_VOTE', { ...good, electorAccountId: 'B62qabc' }],
+      [
+        'a stranger',
+        /is not an elector/,
+        'SEND_CLAIM_VOTE',
+        { ...good, electorAccountId: stranger.toPublicKey().toBase58() },
+      ],
+      [
+        'more votes than 32 bits',
+        /requiredVotes/,
+        'CREATE_CLAIM_VOTING_ACCOUNT',
+        { claimUid: claimUid(9), strategy: { requiredVotes: 2 ** 32, requiredPositives: 0 } },
+      ],
+      [
+        'more positives than votes',
+        /requiredPositives/,
+        'CREATE_CLAIM_VOTING_ACCOUNT',
+        { claimUid: claimUid(9), strategy: { requiredVotes: 1, requiredPositives: 2 } },
+      ],
+    ];
+    for (const [name, message, type, data] of cases) await t.test(name, () => never(message, type, data));
+  });
+
+  test('are waited for', () => later(/has no account yet/, 'SEND_CLAIM_VOTE', ballot(claimUid(8), 0, 1)));
+
+  test('have one account, whoever asks for it how often', async () => {
+    const data = { claimUid: claimUid(2), strategy };
+    const [first, second] = [
+      await prove('CREATE_CLAIM_VOTING_ACCOUNT', data, { uid: 'twice' }),
+      await prove('CREATE_CLAIM_VOTING_ACCOUNT', data, { uid: 'twice', number: 2 }),
+    ];
+    assert.deepEqual(first.data, second.data);
+    await Transaction.fromJSON(first.signed!).send();
+    nonce++;
+
+    const again = await prove('CREATE_CLAIM_VOTING_ACCOUNT', data, { uid: 'twice', number: 3 });
+    assert.deepEqual(again.done, first.data);
+    const previous = [{ number: 2, hash: first.hash, nonce: nonce - 1, fee: '100000000' }];
+    await later(/by an earlier attempt/, 'CREATE_CLAIM_VOTING_ACCOUNT', data, { uid: 'twice', number: 4, previous });
+    await never(/has an account already, B62/, 'CREATE_CLAIM_VOTING_ACCOUNT', data, { uid: 'another' });
+  });
+
+  test('cannot be created twice at once', async () => {
+    const data = { claimUid: claimUid(3), strategy };
+    const first = await prove('CREATE_CLAIM_VOTING_ACCOUNT', data, { uid: 'one' });
+    nonce++;
+    const second = await prove('CREATE_CLAIM_VOTING_ACCOUNT', data, { uid: 'other' });
+    await Transaction.fromJSON(first.signed!).send();
+    await assert.rejects(
+      Transaction.fromJSON(second.signed!).send(),
+      /Account_is_new_precondition_unsatisfied|'Impossible'/,
+    );
+  });
+});
+
+describe('a worker that knows nothing yet', () => {
+  const data = { claimUid: claimUid(4), strategy: { requiredVotes: 9, requiredPositives: 1 } };
+
+  before(async () => {
+    await land('CREATE_CLAIM_VOTING_ACCOUNT', data);
+    for (const place of [3, 1]) await land('SEND_CLAIM_VOTE', ballot(data.claimUid, place, 1));
+  });
+
+  test('takes the next vote, from what chain and archive say', async () => {
+    const { worker, url } = await start(localArchive);
+    try {
+      await never(/has voted .* already/, 'SEND_CLAIM_VOTE', ballot(data.claimUid, 3, 1), { url });
+      await land('SEND_CLAIM_VOTE', ballot(data.claimUid, 0, 0), { url });
+    } finally {
+      await worker.close();
+    }
+  });
+
+  test('waits for an archive that is behind', async () => {
+    const behind: Archive = { events: async (...about) => (await localArchive.events(...about)).slice(1) };
+    const { worker, url } = await start(behind);
+    try {
+      await later(/archive does not have all events/, 'SEND_CLAIM_VOTE', ballot(data.claimUid, 2, 1), { url });
+    } finally {
+      await worker.close();
+    }
+  });
+
+  test('says that it lacks the electors of a claim', async () => {
+    const { worker, url } = await start(localArchive, [new ElectorSet([elector(0)])]);
+    try {
+      await later(/VOTING_ELECTORS_FILES/, 'SEND_CLAIM_VOTE', ballot(data.claimUid, 2, 1), { url });
+    } finally {
+      await worker.close();
+    }
+  });
+
+  test('serves claims of earlier electors too', async () => {
+    const { worker, url } = await start(localArchive, [new ElectorSet([elector(0)]), electors]);
+    try {
+      await land('SEND_CLAIM_VOTE', ballot(data.claimUid, 2, 1), { url });
+    } finally {
+      await worker.close();
+    }
+  });
+});
+
+const planUid = 'autumn';
+const batch = (place: number, batchUid: string, plan = planUid) => ({
+  batchUid,
+  senderAccountId: elector(place),
+  signedData: signBatch(electorKeys[place]!, {
+    planUid: plan,
+    batchUid,
+    votes: [
+      { claimUid: CLAIM, vote: 1 },
+      { claimUid: claimUid(1), vote: -1 },
+    ],
+  }),
+});
+
+describe('plans', () => {
+  test('are waited for', () => later(/has no account yet/, 'RECEIVE_VOTES_BATCH', batch(0, 'north')));
+
+  test('receive batches and are committed', async (t) => {
+    const account = await land(
+      'CREATE_VOTING_BATCHES_ACCOUNT',
+      { planUid, communityUid: 'gardeners' },
+      { uid: 'plan' },
+    );
+    assert.equal(account.toBase58(), keys.account('plan').toPublicKey().toBase58());
+    await land('RECEIVE_VOTES_BATCH', batch(0, 'north'));
+    await land('RECEIVE_VOTES_BATCH', batch(0, 'south'));
+    await land('RECEIVE_VOTES_BATCH', batch(3, 'north'));
+
+    const good = batch(1, 'north');
+    const signed = (change: object) => ({ ...good, signedData: { ...good.signedData, ...change } });
+    const cases: [name: string, message: RegExp, data: object][] = [
+      ['received already', /received already/, batch(3, 'north')],
+      ['of another sender', /publicKey: must be the senderAccountId/, { ...good, senderAccountId: elector(2) }],
+      ['of another batch', /data.1: must be the field/, { ...good, batchUid: 'south' }],
+      ['changed after signing', /has not signed/, signed({ data: [...good.signedData.data.slice(0, -1), '5'] })],
+      ['without votes', /data.signedData.data/, signed({ data: good.signedData.data.slice(0, 2) })],
+      [
+        'not decimal',
+        /data.signedData.data.2: .*decimal/,
+        signed({ data: [...good.signedData.data.slice(0, 2), '0x1'] }),
+      ],
+      ['beyond the field', /order/, signed({ signature: { ...good.signedData.signature, field: '9'.repeat(78) } })],
+    ];
+    for (const [name, message, data] of cases) await t.test(name, () => never(message, 'RECEIVE_VOTES_BATCH', data));
+
+    await land('COMMIT_ALL_VOTING_BATCHES', { planUid });
+    const plan = new VotingBatches(account);
+    assert.equal(plan.received.get().toBigInt(), 3n);
+    assert.equal(plan.committed.get().toBigInt(), plan.sharesRoot.get().toBigInt());
+    await never(/is closed/, 'RECEIVE_VOTES_BATCH', good);
+    await never(/is closed/, 'COMMIT_ALL_VOTING_BATCHES', { planUid });
+    await never(/has an account already/, 'CREATE_VOTING_BATCHES_ACCOUNT', { planUid, communityUid: 'gardeners' });
+  });
+
+  test('take signatures with numbers beyond 2^53', async () => {
+    await land('CREATE_VOTING_BATCHES_ACCOUNT', { planUid: 'winter', communityUid: 'gardeners' });
+    const { signedData, ...rest } = batch(2, 'west', 'winter');
+    const text = JSON.stringify({ ...rest, signedData }).replace(/"([0-9]+)"/g, '$1');
+    await land('RECEIVE_VOTES_BATCH', text);
+  });
+});
