@@ -1,11 +1,11 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test simulate bench demo lint fuzz setup
+.PHONY: help build test simulate bench demo e2e e2e-proofs lint fuzz setup
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-8s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-10s %s\n", $$1, $$2 }'
 
 build: ## Build bin/sequencer
 	go build -trimpath -o bin/sequencer ./cmd/sequencer
@@ -22,6 +22,20 @@ bench: setup ## Measure throughput and memory
 
 demo: ## Run everything embedded, with a voting round to look at
 	go run ./cmd/sequencer demo
+
+e2e: ## Run voting rounds on real contracts, workers and Mina's ledger, proofs off
+	@$(MAKE) --no-print-directory e2e-run PROOFS=off
+
+e2e-proofs: ## The same with real proofs, which takes many minutes
+	@$(MAKE) --no-print-directory e2e-run PROOFS=on
+
+.PHONY: e2e-run
+e2e-run: setup build workers/node_modules
+	cd workers && npm run build && E2E_PROOFS=$(PROOFS) npm run e2e -w voting
+
+workers/node_modules: workers/package-lock.json
+	cd workers && npm ci
+	@touch $@
 
 lint: ## Check formatting, vet and staticcheck, and golangci-lint where it is installed
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted:"; echo "$$unformatted"; exit 1; }

@@ -1,0 +1,310 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Result, Tally } from '../src/claim-voting.js';
+import { signBatch } from '../src/signed-batch.js';
+import { landed, pause, type Attempt, type Post } from './sequencer.js';
+import { BUMP_AFTER, electorKeys, World } from './world.js';
+
+// The voting types through the sequencer's HTTP API, on real processes and
+// Mina's transaction logic; then the contracts' state, read from the ledger.
+// The tests build on each other and run in order, in one world.
+
+const proofs = process.env['E2E_PROOFS'] === 'on';
+/** Milliseconds; many times what a step takes on an idle machine. */
+const STEP_TIMEOUT = (proofs ? 20 : 4) * 60_000;
+const PLAN = 'autumn';
+const claimUid = (n: number) => n.toString(16).padStart(32, 'c');
+/** A claim that is never decided, for votes that something happens to. */
+const OPEN = claimUid(0);
+
+let folder: string;
+let world: World;
+let passed = 0;
+/** Everything that was posted and has to be in a block once. */
+const posted: string[] = [];
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'voting-e2e-'));
+  world = new World(folder, proofs);
+  await world.start(2);
+});
+
+after(async () => {
+  await world.stop();
+  // What the programs have written is kept where something has failed.
+  if (passed === tests) await rm(folder, { recursive: true });
+  else console.error(`the programs' output is in ${folder}`);
+});
+
+let tests = 0;
+
+/** A test of this world; it begins with no hook. */
+function step(name: string, body: () => Promise<void>): void {
+  tests++;
+  test(name, { timeout: STEP_TIMEOUT }, async () => {
+    world.hook({});
+    await body();
+    passed++;
+  });
+}
+
+async function post(item: Post): Promise<string> {
+  await world.sequencer.post(item);
+  posted.push(item.uid);
+  return item.uid;
+}
+
+const createClaim = (uid: string, requiredVotes: number, requiredPositives: number): Post => ({
+  uid: `create-${uid}`,
+  queue: `claim-${uid}`,
+  type: 'CREATE_CLAIM_VOTING_ACCOUNT',
+  data: { claimUid: uid, strategy: { requiredVotes, requiredPositives } },
+});
+
+const vote = (uid: string, claim: string, elector: number, value: number): Post => ({
+  uid,
+  queue: `claim-${claim}`,
+  type: 'SEND_CLAIM_VOTE',
+  data: {
+    planUid: PLAN,
+    batchUid: 'north',
+    claimUid: claim,
+    electorAccountId: electorKeys[elector]!.toPublicKey().toBase58(),
+    index: elector,
+    vote: value,
+  },
+});
+
+const batch = (batchUid: string, elector: number): Post => ({
+  uid: `batch-${batchUid}-${elector}`,
+  queue: `batch-${batchUid}`,
+  type: 'RECEIVE_VOTES_BATCH',
+  data: {
+    batchUid,
+    senderAccountId: electorKeys[elector]!.toPublicKey().toBase58(),
+    signedData: signBatch(electorKeys[elector]!, {
+      planUid: PLAN,
+      batchUid,
+      votes: [{ claimUid: claimUid(1), vote: 1 }],
+    }),
+  },
+});
+
+/** The claims of the round, the votes on each, and what comes of them. */
+const claims = [
+  { uid: claimUid(1), required: [3, 2], votes: [1, -1, 1], result: Result.approved },
+  { uid: claimUid(2), required: [3, 2], votes: [1, 0, -1], result: Result.rejected },
+  { uid: claimUid(3), required: [4, 1], votes: [0, 1], result: Result.voting },
+] as const;
+
+step('a voting round', async () => {
+  const uids = [
+    await post({
+      uid: 'plan',
+      queue: `plan-${PLAN}`,
+      type: 'CREATE_VOTING_BATCHES_ACCOUNT',
+      data: { planUid: PLAN, communityUid: 'gardeners' },
+    }),
+    await post(createClaim(OPEN, 100, 1)),
+  ];
+  for (const { uid, required, votes } of claims) {
+    uids.push(await post(createClaim(uid, required[0], required[1])));
+    for (const [elector, value] of votes.entries())
+      uids.push(await post(vote(`vote-${uid.slice(-2)}-${elector}`, uid, elector, value)));
+  }
+  for (const item of [batch('north', 0), batch('south', 1)]) uids.push(await post(item));
+  for (const uid of uids) landed(await world.sequencer.done(uid));
+
+  for (const { uid, votes, result } of claims) {
+    const { address, state } = await world.ledger.claim(uid);
+    const count = (value: number) => `${votes.filter((each) => each === value).length}`;
+    assert.deepEqual(Tally.toJSON(Tally.unpack(state.tally)), {
+      positives: count(1),
+      negatives: count(-1),
+      ignored: count(0),
+    });
+    assert.equal(state.result.toBigInt(), result.toBigInt());
+    assert.equal((await world.ledger.events(address)).length, 1 + votes.length);
+  }
+  assert.equal((await world.ledger.plan(PLAN)).state.received.toBigInt(), 2n);
+});
+
+step('a second vote of an elector is not counted', async () => {
+  await world.sequencer.post(vote('again', claimUid(3), 1, 1));
+  const { error } = await world.sequencer.until('again', 'became UNRESOLVED', ({ state }) => state === 'UNRESOLVED');
+  assert.match(error?.message ?? '', /has voted on claim .* already/);
+  const { state } = await world.ledger.claim(claimUid(3));
+  assert.deepEqual(Tally.toJSON(Tally.unpack(state.tally)), { positives: '1', negatives: '0', ignored: '1' });
+});
+
+step('two batches proved on one state: one fails in a block, is proved again, and lands', async () => {
+  await world.ledger.control('pause');
+  const uids = [await post(batch('east', 2)), await post(batch('west', 3))];
+  for (const uid of uids) await untilPooled(uid, 1);
+  await world.ledger.control('resume');
+
+  const done = [await world.sequencer.done(uids[0]!), await world.sequencer.done(uids[1]!)];
+  done.forEach(landed);
+  const failed = done.flatMap(({ attempts }) => attempts).filter(({ outcome }) => outcome === 'failed');
+  assert.equal(failed.length, 1, JSON.stringify(done));
+  assert.match(JSON.stringify(failed[0]!.error), /Account_app_state_\d_precondition_unsatisfied/);
+  assert.equal((await world.ledger.plan(PLAN)).state.received.toBigInt(), 4n);
+});
+
+step('a worker killed while it proves', async () => {
+  let killed: Promise<void> | undefined;
+  let answers = 0;
+  world.hook({
+    sent({ path, uid }, gate) {
+      if (killed || uid !== 'killed-proving' || !path.startsWith('/prove/')) return;
+      const worker = world.workerBehind(gate);
+      // With proofs, some seconds into the proof.
+      killed = new Promise((resolve) => setTimeout(resolve, proofs ? 3000 : 0))
+        .then(() => assert.equal(answers, 0, 'the worker was too fast'))
+        .then(() => worker.restart());
+    },
+    answered({ uid }, answer) {
+      if (uid === 'killed-proving') answers++;
+      return answer;
+    },
+  });
+  await post(vote('killed-proving', OPEN, 0, 1));
+  landed(await world.sequencer.done('killed-proving'));
+  await killed;
+  assert.ok(killed, 'nothing was killed');
+});
+
+step('a worker killed right after it has signed', async () => {
+  let killed: Promise<void> | undefined;
+  let first = '';
+  const hashes = new Set<string>();
+  world.hook({
+    answered({ path, uid }, answer, gate) {
+      if (uid !== 'killed-signed' || !path.startsWith('/prove/')) return answer;
+      const { hash } = JSON.parse(answer) as { hash: string };
+      hashes.add(hash);
+      if (killed) return answer;
+      first = hash;
+      killed = world.workerBehind(gate).restartHeld();
+      return undefined;
+    },
+  });
+  await post(vote('killed-signed', OPEN, 1, 1));
+  const transaction = await world.sequencer.done('killed-signed');
+  await killed;
+  assert.ok(first, 'nothing was killed');
+  // The worker that started again had the result on its disk.
+  assert.equal(landed(transaction).hash, first);
+  assert.deepEqual([...hashes], [first]);
+});
+
+step('the fee of a proved transaction is raised by signing again', async () => {
+  const { sequencer, ledger } = world;
+  await untilTipIsEmpty();
+  await ledger.control('pause');
+  await post(vote('raised', OPEN, 2, 1));
+  const before = await untilPooled('raised', 1);
+  // Blocks that take nothing, until the transaction has waited for too long.
+  const enough = (await ledger.slot()) + BUMP_AFTER + 1;
+  while ((await ledger.slot()) < enough) await pause();
+  await ledger.control('reorg', { depth: 1, empty: true });
+  await untilPooled('raised', 2);
+  await ledger.control('resume');
+
+  const done = await sequencer.done('raised');
+  const after = landed(done);
+  assert.ok(after.number > before.number && BigInt(after.fee) > BigInt(before.fee), JSON.stringify(done));
+  assert.equal(after.nonce, before.nonce);
+  assert.equal(done.retries, 0);
+  const worker = world.workers.find(({ accountId }) => accountId === after.sender)!;
+  const [proved, resigned] = [worker.logged('proved and signed', 'raised'), worker.logged('signed again', 'raised')];
+  assert.equal(proved.length, 1, 'proved more than once');
+  assert.ok(resigned.length >= 1);
+  const { buildMs, proveMs, signMs } = proved[0]!;
+  console.log(`built in ${String(buildMs)} ms, proved in ${String(proveMs)} ms, signed in ${String(signMs)} ms;`);
+  console.log(`signed again in ${String(resigned[0]!['signMs'])} ms, fee ${before.fee} -> ${after.fee} nanomina`);
+});
+
+/** Waits until the node has this attempt in its pool. */
+async function untilPooled(uid: string, number: number): Promise<Attempt> {
+  for (;;) {
+    const { attempts } = await world.sequencer.until(uid, 'was sent', ({ state }) => state === 'REVISION');
+    const attempt = attempts.find((each) => each.number === number);
+    if (attempt?.hash && (await world.ledger.pooled()).includes(attempt.hash)) return attempt;
+    await pause();
+  }
+}
+
+/** So that a reorg of one block takes nothing back. */
+async function untilTipIsEmpty(): Promise<void> {
+  const before = (await world.ledger.commands()).length;
+  const slot = await world.ledger.slot();
+  while ((await world.ledger.slot()) < slot + 2) await pause();
+  assert.equal((await world.ledger.commands()).length, before);
+}
+
+if (proofs)
+  step('a proof of another vote is refused, and the vote proved again', async () => {
+    const proofIn = (command: { accountUpdates: { authorization: { proof?: string | null } }[] }) =>
+      command.accountUpdates.find(({ authorization }) => authorization.proof)!.authorization;
+    let other: string | undefined;
+    let tampered = 0;
+    world.hook({
+      answered({ path, uid }, answer) {
+        if (!path.startsWith('/prove/')) return answer;
+        const result = JSON.parse(answer) as { signed?: string };
+        if (!result.signed) return answer;
+        const command = JSON.parse(result.signed) as Parameters<typeof proofIn>[0];
+        const authorization = proofIn(command);
+        if (uid === 'tampered' && other && tampered === 0) {
+          tampered++;
+          authorization.proof = other;
+          return JSON.stringify({ ...result, signed: JSON.stringify(command) });
+        }
+        other = authorization.proof!;
+        return answer;
+      },
+    });
+    await post(vote('honest', OPEN, 3, 1));
+    landed(await world.sequencer.done('honest'));
+    await post(vote('tampered', OPEN, 4, 1));
+    const done = await world.sequencer.done('tampered');
+    assert.equal(tampered, 1);
+    const [refused] = done.attempts;
+    assert.equal(refused!.outcome, 'refused');
+    assert.match(JSON.stringify(refused!.error), /Invalid_proof/);
+    assert.notEqual(landed(done).number, refused!.number);
+  });
+
+step('everything is committed, and every vote is on the chain once', async () => {
+  const open = posted.filter((uid) =>
+    ['killed-proving', 'killed-signed', 'raised', 'honest', 'tampered'].includes(uid),
+  );
+  const { state } = await world.ledger.claim(OPEN);
+  assert.deepEqual(Tally.toJSON(Tally.unpack(state.tally)), {
+    positives: `${open.length}`,
+    negatives: '0',
+    ignored: '0',
+  });
+
+  await post({
+    uid: 'commit',
+    queue: `plan-${PLAN}`,
+    type: 'COMMIT_ALL_VOTING_BATCHES',
+    data: { planUid: PLAN },
+  });
+  await world.sequencer.done('commit');
+  const plan = (await world.ledger.plan(PLAN)).state;
+  assert.equal(plan.received.toBigInt(), 4n);
+  assert.equal(plan.committed.toBigInt(), plan.sharesRoot.toBigInt());
+
+  const payers = new Set(world.workers.map(({ accountId }) => accountId));
+  const effects = (await world.ledger.commands()).filter(
+    ({ failureReason, zkappCommand }) => !failureReason && payers.has(zkappCommand.feePayer.body.publicKey),
+  );
+  const expected = await Promise.all(posted.map(async (uid) => landed(await world.sequencer.get(uid)).hash));
+  assert.deepEqual(effects.map(({ hash }) => hash).sort(), expected.sort());
+});

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { fetchAccount, Mina, Bool, PublicKey, type Field, type PrivateKey } from 'o1js';
+import { networkArchive, type EmittedEvent } from '../src/archive.js';
+import { ClaimState } from '../src/claim-voting.js';
+import { claimField, uidField } from '../src/fields.js';
+import type { Keys } from '../src/keys.js';
+import { PlanState } from '../src/voting-batches.js';
+
+/** A command in a block of the best chain. */
+export interface Command {
+  hash: string;
+  failureReason: { index: string; failures: string[] }[] | null;
+  zkappCommand: { feePayer: { body: { publicKey: string; nonce: string; fee: string } } };
+}
+
+/** The ledger node as the test sees it: contracts, blocks and control. */
+export class Ledger {
+  readonly graphql: string;
+  readonly archive: string;
+  readonly #base: string;
+  readonly #keys: Keys;
+
+  constructor(base: string, keys: Keys) {
+    this.#base = base;
+    this.#keys = keys;
+    this.graphql = `${base}/graphql`;
+    this.archive = `${base}/archive`;
+    Mina.setActiveInstance(Mina.Network({ mina: this.graphql, archive: this.archive }));
+  }
+
+  /** The state of a claim's account. */
+  async claim(claimUid: string): Promise<{ address: PublicKey; state: ClaimState }> {
+    const { address, fields } = await this.#contract(this.#keys.name('claim', claimField(claimUid)));
+    return { address, state: ClaimState.fromFields(fields) };
+  }
+
+  /** The state of a plan's account. */
+  async plan(planUid: string): Promise<{ address: PublicKey; state: PlanState }> {
+    const { address, fields } = await this.#contract(this.#keys.name('plan', uidField(planUid)));
+    return { address, state: PlanState.fromFields(fields) };
+  }
+
+  async #contract(name: PrivateKey): Promise<{ address: PublicKey; fields: Field[] }> {
+    const [x, isOdd] = await this.#state(name.toPublicKey());
+    const address = PublicKey.from({ x: x!, isOdd: Bool(isOdd!.toBigInt() === 1n) });
+    return { address, fields: await this.#state(address) };
+  }
+
+  async #state(publicKey: PublicKey): Promise<Field[]> {
+    const { account } = await fetchAccount({ publicKey });
+    assert.ok(account?.zkapp, `${publicKey.toBase58()} has no state`);
+    return account.zkapp.appState;
+  }
+
+  /** The events of a contract, as the archive has them. */
+  events(address: PublicKey): Promise<EmittedEvent[]> {
+    return networkArchive.events(address, () => false);
+  }
+
+  /** All commands in the blocks of the best chain. */
+  async commands(): Promise<Command[]> {
+    const fields = 'hash failureReason{index failures} zkappCommand{feePayer{body{publicKey nonce fee}}}';
+    const { bestChain } = await this.#query<{ bestChain: { transactions: { zkappCommands: Command[] } }[] }>(
+      `{bestChain(maxLength:290){transactions{zkappCommands{${fields}}}}}`,
+    );
+    return bestChain.flatMap(({ transactions }) => transactions.zkappCommands);
+  }
+
+  /** Hashes of what waits in the pool. */
+  async pooled(): Promise<string[]> {
+    const { pooledZkappCommands } = await this.#query<{ pooledZkappCommands: { hash: string }[] }>(
+      '{pooledZkappCommands{hash}}',
+    );
+    return pooledZkappCommands.map(({ hash }) => hash);
+  }
+
+  /** The slot by the node's clock. */
+  async slot(): Promise<number> {
+    return ((await this.#json('/control/state')) as { slot: number }).slot;
+  }
+
+  async accounts(): Promise<{ publicKey: string; privateKey: string }[]> {
+    return (await this.#json('/control/accounts')) as { publicKey: string; privateKey: string }[];
+  }
+
+  async control(order: 'pause' | 'resume' | 'reorg' | 'block', body: object = {}): Promise<void> {
+    await this.#json(`/control/${order}`, body);
+  }
+
+  async #query<T>(query: string): Promise<T> {
+    return ((await this.#json('/graphql', { query })) as { data: T }).data;
+  }
+
+  async #json(path: string, body?: object): Promise<unknown> {
+    const response = await fetch(`${this.#base}${path}`, {
+      ...(body && {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    });
+    const text = await response.text();
+    assert.equal(response.status, 200, text);
+    return JSON.parse(text);
+  }
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+
+/** A transaction as the HTTP API shows it, as far as the tests look at it. */
+export interface Transaction {
+  uid: string;
+  type: string;
+  state: string;
+  sender: string | null;
+  retries: number;
+  error: { code: string; message: string; exception: string | null } | null;
+  attempts: Attempt[];
+}
+
+export interface Attempt {
+  number: number;
+  sender: string;
+  nonce: number;
+  fee: string;
+  hash: string | null;
+  outcome: string;
+  error: { code: string; message: string; exception: string | null } | null;
+}
+
+/** What is posted. */
+export interface Post {
+  uid: string;
+  queue: string;
+  type: string;
+  data: object;
+}
+
+/** The sequencer's HTTP API. */
+export class Sequencer {
+  readonly #base: string;
+
+  constructor(address: string) {
+    this.#base = `http://${address}/api/v1`;
+  }
+
+  async post(item: Post): Promise<void> {
+    const response = await fetch(`${this.#base}/transactions`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(item),
+    });
+    assert.equal(response.status, 202, `${item.uid}: ${await response.text()}`);
+  }
+
+  /** Waits until the transaction looks as it should; a final state ends the wait. */
+  async until(uid: string, what: string, holds: (transaction: Transaction) => boolean): Promise<Transaction> {
+    for (;;) {
+      const transaction = await this.get(uid);
+      if (holds(transaction)) return transaction;
+      if (['DONE', 'FAILED', 'UNRESOLVED'].includes(transaction.state))
+        assert.fail(`${uid} never ${what}: ${JSON.stringify(transaction, null, 1)}`);
+      await pause();
+    }
+  }
+
+  /** Waits for the end, which must be DONE. */
+  done(uid: string): Promise<Transaction> {
+    return this.until(uid, 'became DONE', ({ state }) => state === 'DONE');
+  }
+
+  async get(uid: string): Promise<Transaction> {
+    const response = await fetch(`${this.#base}/transactions/${uid}`);
+    const body = await response.text();
+    assert.equal(response.status, 200, body);
+    return JSON.parse(body) as Transaction;
+  }
+}
+
+/** Between two looks at something that is waited for. */
+export function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 100));
+}
+
+/** The attempt in a block; there must be one. */
+export function landed({ uid, attempts }: Transaction): Attempt {
+  const included = attempts.filter(({ outcome }) => outcome === 'included');
+  assert.equal(included.length, 1, `${uid}: ${JSON.stringify(attempts)}`);
+  return included[0]!;
+}

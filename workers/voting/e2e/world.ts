@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PrivateKey } from 'o1js';
+import { Keys } from '../src/keys.js';
+import { Gate, type Hook } from './gate.js';
+import { Ledger } from './ledger.js';
+import { freePort, start, type Program } from './processes.js';
+import { Sequencer } from './sequencer.js';
+
+const WORKERS = join(dirname(fileURLToPath(import.meta.url)), '../../..');
+const SEQUENCER = join(WORKERS, '../bin/sequencer');
+
+/** Seconds between two blocks. */
+const SLOT = 2;
+/** How deep a failure must stand before the transaction is proved again. */
+const SETTLE_DEPTH = 3;
+/** Slots in the pool after which the sequencer raises the fee. */
+export const BUMP_AFTER = 3;
+
+/** The electors of the round; their keys are known, for they sign batches. */
+export const electorKeys = Array.from({ length: 8 }, (_, i) => PrivateKey.fromBigInt(2000n + BigInt(i)));
+
+/** A worker program, and the gate before it. */
+export class VotingWorker {
+  readonly gate: Gate;
+  #program?: Program;
+  readonly #run: () => Promise<Program>;
+
+  constructor(
+    readonly accountId: string,
+    port: number,
+    run: () => Promise<Program>,
+  ) {
+    this.gate = new Gate(port);
+    this.#run = run;
+  }
+
+  async start(): Promise<void> {
+    this.#program = await this.#run();
+    await this.gate.open();
+  }
+
+  /** kill -9, and another start; connections are refused in between. */
+  async restart(): Promise<void> {
+    await Promise.all([this.#program?.kill(), this.gate.close()]);
+    await this.start();
+  }
+
+  /** The same, but the gate keeps calls until the worker is back. */
+  restartHeld(): Promise<void> {
+    const restarted = (async () => {
+      await this.#program?.kill();
+      this.#program = await this.#run();
+    })();
+    this.gate.hold(restarted);
+    return restarted;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#program?.stop(), this.gate.close()]);
+  }
+
+  /** Lines of its log with this message about this transaction, since its last start. */
+  logged(message: string, uid: string): Record<string, unknown>[] {
+    return (this.#program?.output() ?? '')
+      .split('\n')
+      .filter((line) => line.includes(`"${message}"`) && line.includes(`"uid":"${uid}"`))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+}
+
+/** Everything that runs: Redis, a Mina node, voting workers and the sequencer. */
+export class World {
+  readonly workers: VotingWorker[] = [];
+  ledger!: Ledger;
+  sequencer!: Sequencer;
+
+  readonly #folder: string;
+  readonly #proofs: string;
+  readonly #programs: Program[] = [];
+  readonly #secret = randomBytes(32).toString('base64url');
+  readonly #token = randomBytes(16).toString('hex');
+  readonly #keys = new Keys(Buffer.from(this.#secret, 'utf8'));
+
+  /** Whatever the programs write goes into the folder. */
+  constructor(folder: string, proofs: boolean) {
+    this.#folder = folder;
+    this.#proofs = proofs ? 'on' : 'off';
+  }
+
+  async start(workers: number): Promise<void> {
+    const redis = await freePort();
+    const [node] = await Promise.all([this.#startNode(workers), this.#startRedis(redis)]);
+    this.ledger = new Ledger(node, this.#keys);
+    const electors = electorKeys.map((key) => key.toPublicKey().toBase58());
+    await writeFile(join(this.#folder, 'electors.json'), JSON.stringify(electors));
+    // One after the other, so that the second finds the first one's compiled contracts.
+    for (const { publicKey, privateKey } of await this.ledger.accounts()) {
+      const worker = await this.#worker(publicKey, privateKey);
+      this.workers.push(worker);
+      await worker.start();
+    }
+    this.sequencer = new Sequencer(await this.#startSequencer(redis));
+  }
+
+  /** Sets what happens to calls on their way, at every worker. */
+  hook(hook: Hook): void {
+    for (const { gate } of this.workers) gate.hook = hook;
+  }
+
+  workerBehind(gate: Gate): VotingWorker {
+    return this.workers.find((worker) => worker.gate === gate)!;
+  }
+
+  /** Ends everything that was started, the sequencer first. */
+  async stop(): Promise<void> {
+    await this.#programs.pop()?.stop();
+    await Promise.all([...this.workers, ...this.#programs].map((each) => each.stop()));
+  }
+
+  async #startRedis(port: number): Promise<void> {
+    const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--dir', this.#folder];
+    await this.#start('redis', ['redis-server', ...args], /Ready to accept connections/);
+  }
+
+  async #startNode(accounts: number): Promise<string> {
+    const args = ['--port', '0', '--block-time', `${SLOT}s`, '--proofs', this.#proofs, '--accounts', `${accounts}`];
+    const program = join(WORKERS, 'ledger-node/dist/src/bin.js');
+    const { ready } = await this.#start(
+      'node',
+      [process.execPath, program, ...args],
+      /GraphQL\s+(http\S+)\/graphql[^]*Ready after/,
+    );
+    return ready[1]!;
+  }
+
+  async #worker(accountId: string, privateKey: string): Promise<VotingWorker> {
+    const port = await freePort();
+    const name = `worker-${this.workers.length + 1}`;
+    const env = {
+      PORT: `${port}`,
+      MINA_URL: this.ledger.graphql,
+      ARCHIVE_URL: this.ledger.archive,
+      PAYER_KEY: privateKey,
+      VOTING_ACCOUNT_SECRET: this.#secret,
+      VOTING_ELECTORS_FILES: join(this.#folder, 'electors.json'),
+      WORKER_TOKEN: this.#token,
+      WORKER_STORE: join(this.#folder, 'store'),
+      PROOFS: this.#proofs,
+    };
+    const program = join(WORKERS, 'voting/dist/src/worker.js');
+    return new VotingWorker(accountId, port, () =>
+      start(name, [process.execPath, program], { env, logs: this.#folder, ready: /"listening"/ }),
+    );
+  }
+
+  async #startSequencer(redis: number): Promise<string> {
+    const env = {
+      SEQUENCER_ADDR: '127.0.0.1:0',
+      SEQUENCER_REDIS_URL: `redis://127.0.0.1:${redis}`,
+      SEQUENCER_MINA_URL: this.ledger.graphql,
+      SEQUENCER_ARCHIVE_URL: this.ledger.archive,
+      SEQUENCER_SENDERS: this.workers.map(({ accountId, gate }) => `${accountId}=${gate.url}`).join(','),
+      SEQUENCER_WORKER_TOKEN: this.#token,
+      SEQUENCER_CYCLE_INTERVAL: '1s',
+      SEQUENCER_INCLUSION_INTERVAL: '500ms',
+      SEQUENCER_SETTLE_DEPTH: `${SETTLE_DEPTH}`,
+      SEQUENCER_BUMP_AFTER: `${BUMP_AFTER}`,
+      SEQUENCER_RETRY_DELAY: '1s',
+      SEQUENCER_RETRY_DELAY_MAX: '3s',
+      SEQUENCER_LOG_FORMAT: 'json',
+      SEQUENCER_LOG_LEVEL: 'debug',
+    };
+    const { ready } = await this.#start('sequencer', [SEQUENCER, 'serve'], /"msg":"serving","addr":"([^"]+)"/, env);
+    return ready[1]!;
+  }
+
+  async #start(name: string, command: [string, ...string[]], ready: RegExp, env = {}): Promise<Program> {
+    const program = await start(name, command, { env, logs: this.#folder, ready });
+    this.#programs.push(program);
+    return program;
+  }
+}
