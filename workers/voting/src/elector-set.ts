@@ -1,4 +1,4 @@
-import { type Field, MerkleTree, MerkleWitness, PublicKey } from 'o1js';
+import { type Field, MerkleTree, MerkleWitness, Poseidon, PublicKey } from 'o1js';
 import { electorLeaf } from './fields.js';
 
 const HEIGHT = 17;
@@ -9,9 +9,22 @@ export const MAX_ELECTORS = 2 ** (HEIGHT - 1);
 /** The way from an elector's place to the root of its set. */
 export class ElectorWitness extends MerkleWitness(HEIGHT) {}
 
-/** An empty tree with as many places as an elector set. */
-export function electorTree(): MerkleTree {
-  return new MerkleTree(HEIGHT);
+/**
+ * A tree with as many places as an elector set. Each node is hashed once, where
+ * setting leaf by leaf would hash the whole way to the root for each.
+ */
+export function electorTree(leaves: [place: bigint, leaf: Field][] = []): MerkleTree {
+  const tree = new MerkleTree(HEIGHT);
+  let nodes = leaves;
+  for (let level = 0; nodes.length > 0 && level < HEIGHT; level++) {
+    tree.nodes[level] = Object.fromEntries<Field>(nodes.map(([index, node]) => [String(index), node]));
+    const parents = new Set(nodes.map(([index]) => index / 2n));
+    nodes = [...parents].map((index) => [
+      index,
+      Poseidon.hash([tree.getNode(level, index * 2n), tree.getNode(level, index * 2n + 1n)]),
+    ]);
+  }
+  return tree;
 }
 
 /**
@@ -20,7 +33,7 @@ export function electorTree(): MerkleTree {
  */
 export class ElectorSet {
   readonly root: Field;
-  readonly #tree = electorTree();
+  readonly #tree: MerkleTree;
   readonly #places = new Map<string, number>();
 
   /** Throws if there is none, too many, or one of them twice or not a public key. */
@@ -30,8 +43,8 @@ export class ElectorSet {
     electors.forEach((elector, place) => {
       if (this.#places.has(elector)) throw new Error(`elector ${elector} is listed twice`);
       this.#places.set(elector, place);
-      this.#tree.setLeaf(BigInt(place), electorLeaf(parseKey(elector)));
     });
+    this.#tree = electorTree(electors.map((elector, place) => [BigInt(place), electorLeaf(parseKey(elector))]));
     this.root = this.#tree.getRoot();
   }
 

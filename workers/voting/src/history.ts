@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Field, MerkleMap, type MerkleTree, type PublicKey } from 'o1js';
 import { Retry } from '@mina-sequencer/worker-kit';
 import type { Archive, EmittedEvent } from './archive.js';
@@ -8,7 +8,7 @@ import { electorTree } from './elector-set.js';
 const CLAIM_EVENTS = { created: '0', voted: '1' };
 const PLAN_EVENTS = { committed: '0', created: '1', received: '2' };
 
-/** How many rebuilt trees are remembered; each belongs to one account. */
+/** How many trees are remembered; each belongs to one account. */
 const REMEMBERED = 100;
 
 /** What a contract's root was built from. */
@@ -17,9 +17,9 @@ interface Tree {
 }
 
 /**
- * The Merkle trees behind the roots in the contracts' states. They are rebuilt
- * from the events that the archive has, whenever the root is another one than
- * last time; nothing is written anywhere, so nothing can be lost.
+ * The Merkle trees behind the roots in the contracts' states. They are built
+ * from the events that the archive has, and remembered only to save the work:
+ * nothing is written anywhere, so nothing can be lost.
  */
 export class History {
   readonly #archive: Archive;
@@ -34,20 +34,22 @@ export class History {
 
   /** The nullifiers of a claim, by the electors' places. Throws Retry if the archive does not have them all. */
   nullifiers(claim: PublicKey, root: Field): Promise<MerkleTree> {
-    return this.#rebuild(claim, root, async () => {
-      const tree = electorTree();
-      for (const [kind, place, nullifier] of await this.#events(claim, CLAIM_EVENTS.created))
-        if (kind === CLAIM_EVENTS.voted) tree.setLeaf(BigInt(place!), Field(nullifier!));
-      return tree;
+    return this.#build<MerkleTree>(claim, root, async () => {
+      const events = await this.#events(claim, CLAIM_EVENTS.created);
+      const votes = events.filter(([kind]) => kind === CLAIM_EVENTS.voted);
+      return electorTree(votes.map(([, place, nullifier]) => [BigInt(place!), Field(nullifier!)]));
     });
   }
 
   /** The shares of a plan, by batch and sender. Throws Retry if the archive does not have them all. */
   shares(plan: PublicKey, root: Field): Promise<MerkleMap> {
-    return this.#rebuild(plan, root, async () => {
-      const map = new MerkleMap();
-      for (const [kind, key, commitment] of await this.#events(plan, PLAN_EVENTS.created))
-        if (kind === PLAN_EVENTS.received) map.set(Field(key!), Field(commitment!));
+    return this.#build<MerkleMap>(plan, root, async (map = new MerkleMap()) => {
+      for (const [kind, key, commitment] of await this.#events(plan, PLAN_EVENTS.created)) {
+        if (kind !== PLAN_EVENTS.received || map.get(Field(key!)).toString() === commitment) continue;
+        map.set(Field(key!), Field(commitment!));
+        // Each takes 255 hashes: let the worker answer others in between.
+        await nextTurn();
+      }
       return map;
     });
   }
@@ -56,25 +58,28 @@ export class History {
     return this.#archive.events(account, ([kind]) => kind === first);
   }
 
-  async #rebuild<T extends Tree>(account: PublicKey, root: Field, read: () => Promise<T>): Promise<T> {
+  /** grow gets the tree of last time, if there is one that events may only have been added to. */
+  async #build<T extends Tree>(account: PublicKey, root: Field, grow: (last?: T) => Promise<T>): Promise<T> {
     const key = account.toBase58();
     const until = Date.now() + this.#patience;
+    const fits = (tree: T) => tree.getRoot().toBigInt() === root.toBigInt();
     for (;;) {
-      const tree = (this.#trees.get(key) as T | undefined) ?? (await read());
-      if (tree.getRoot().toBigInt() === root.toBigInt()) {
+      const last = this.#trees.get(key) as T | undefined;
+      const tree = last && fits(last) ? last : await grow(last);
+      this.#trees.delete(key);
+      if (fits(tree)) {
         this.#remember(key, tree);
         return tree;
       }
-      if (!this.#trees.delete(key)) {
-        if (Date.now() >= until)
-          throw new Retry(`the archive does not have all events of ${key} that the node's ledger knows of`);
-        await sleep(1_000);
-      }
+      // A reorg may have taken back what the last tree had: from nothing, then.
+      if (last) continue;
+      if (Date.now() >= until)
+        throw new Retry(`the archive does not have all events of ${key} that the node's ledger knows of`);
+      await sleep(1_000);
     }
   }
 
   #remember(key: string, tree: Tree): void {
-    this.#trees.delete(key);
     this.#trees.set(key, tree);
     if (this.#trees.size > REMEMBERED) this.#trees.delete(this.#trees.keys().next().value!);
   }
