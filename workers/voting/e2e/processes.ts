@@ -21,6 +21,8 @@ export interface Program {
 
 const running = new Set<ChildProcess>();
 process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+// Not to leave anything behind where the test itself is ended.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => process.exit(1));
 
 /** Starts a program and waits until its output matches. Its output also goes to a file of its name. */
 export async function start(
