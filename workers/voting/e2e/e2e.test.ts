@@ -141,11 +141,21 @@ step('a second vote of an elector is not counted', async () => {
 });
 
 step('two batches proved on one state: one fails in a block, is proved again, and lands', async () => {
-  await world.ledger.control('pause');
-  const uids = [await post(batch('east', 2)), await post(batch('west', 3))];
-  for (const uid of uids) await untilPooled(uid, 1);
-  await world.ledger.control('resume');
-
+  const items = [batch('east', 2), batch('west', 3)];
+  const uids = items.map(({ uid }) => uid);
+  // Neither is sent before both are proved.
+  const proved = new Set<string>();
+  let bothProved!: () => void;
+  const both = new Promise<void>((resolve) => (bothProved = resolve));
+  world.hook({
+    async answered({ path, uid }, answer) {
+      if (!path.startsWith('/prove/') || !uids.includes(uid)) return answer;
+      if (proved.add(uid).size === items.length) bothProved();
+      await both;
+      return answer;
+    },
+  });
+  for (const item of items) await post(item);
   const done = [await world.sequencer.done(uids[0]!), await world.sequencer.done(uids[1]!)];
   done.forEach(landed);
   const failed = done.flatMap(({ attempts }) => attempts).filter(({ outcome }) => outcome === 'failed');
@@ -204,7 +214,12 @@ step('a worker killed right after it has signed', async () => {
 step('the fee of a proved transaction is raised by signing again', async () => {
   const { sequencer, ledger } = world;
   await untilTipIsEmpty();
-  await ledger.control('pause');
+  world.hook({
+    async answered({ path, uid }, answer) {
+      if (uid === 'raised' && path.startsWith('/prove/')) await ledger.control('pause');
+      return answer;
+    },
+  });
   await post(vote('raised', OPEN, 2, 1));
   const before = await untilPooled('raised', 1);
   // Blocks that take nothing, until the transaction has waited for too long.
