@@ -1,8 +1,9 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test simulate bench demo e2e e2e-proofs lint fuzz setup
+.PHONY: help build test simulate kills bench demo e2e e2e-proofs lint fuzz setup
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
+KILLS ?= 200
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-10s %s\n", $$1, $$2 }'
@@ -16,6 +17,9 @@ test: setup ## Run all tests, with all the set-up they need
 
 simulate: ## Simulate the service against SEEDS seeds of faults, default 2000
 	cd sequencer && go test -run TestSimulation -timeout 24h -sim.seeds=$(SEEDS)
+
+kills: setup ## Kill running processes at KILLS random moments, default 200
+	go test ./cmd/sequencer -run TestProcesses/KilledAtRandom -v -timeout 24h -kills=$(KILLS)
 
 bench: setup ## Measure throughput and memory
 	go run ./scripts/bench

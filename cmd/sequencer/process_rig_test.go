@@ -113,6 +113,7 @@ type rig struct {
 	programs  []*program
 	posted    []posting
 	legacy    map[string]bool // accounts whose worker sends by itself
+	strayed   map[string]bool // uids that a person had made again, out of their turn
 }
 
 type posting struct{ queue, uid string }
@@ -120,11 +121,11 @@ type posting struct{ queue, uid string }
 func newRig(t *testing.T, bin binaries, namespace string, env map[string]string, directives ...string) *rig {
 	t.Helper()
 	r := &rig{T: t, bin: bin, namespace: namespace, redis: redistest.Start(t, directives...), workers: map[uint64]*program{},
-		urls: map[uint64]string{}, legacy: map[string]bool{}}
+		urls: map[uint64]string{}, legacy: map[string]bool{}, strayed: map[string]bool{}}
 	r.gate = newGate(t, r.redis.Addr)
 	t.Cleanup(r.tellFailure)
 	announced := regexp.MustCompile(`GraphQL   http://(\S+)/graphql`)
-	chain := r.run("devnet", bin.sequencer, nil, "devnet", "--addr", "127.0.0.1:0", "--slot", "200ms", "--fill", "0.8")
+	chain := r.run("devnet", bin.sequencer, nil, "devnet", "--addr", "127.0.0.1:0", "--slot", "200ms", "--fill", "0.8", "--k", "20000")
 	r.node = r.await(chain, announced)
 	// In slot 0 a plan made without a look at the chain would look like any other.
 	r.eventually(patience, "the first slots are over", func() bool {

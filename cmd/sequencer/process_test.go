@@ -21,12 +21,14 @@ func TestProcesses(t *testing.T) {
 	t.Parallel()
 	bin := build(t)
 	for name, test := range map[string]func(*testing.T, binaries){
-		"KilledInEveryPhase": killedInEveryPhase,
-		"TakenOver":          takenOver,
-		"LegacyWorkerDies":   legacyWorkerDies,
-		"Drained":            drained,
-		"RedisKilled":        redisKilled,
-		"LocalWorkers":       localWorkers,
+		"KilledInEveryPhase":  killedInEveryPhase,
+		"KilledAtRandom":      killedAtRandom,
+		"TakenOver":           takenOver,
+		"LegacyWorkerDies":    legacyWorkerDies,
+		"Drained":             drained,
+		"RedisKilledAlways":   redisKilled("always"),
+		"RedisKilledEverysec": redisKilled("everysec"),
+		"LocalWorkers":        localWorkers,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

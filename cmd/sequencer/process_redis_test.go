@@ -1,0 +1,95 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mina-sequencer/queues"
+)
+
+// redisKilled: Redis is killed with -9 under load, again and again, and comes
+// back with what it had written to its file before it answered: all of it.
+// With everysec that is so as long as no flush is under way (see
+// docs/operations.md), so it is killed between two flushes then.
+func redisKilled(appendfsync string) func(*testing.T, binaries) {
+	return func(t *testing.T, bin binaries) {
+		r, l, services := redisUnderLoad(t, bin, "redis-"+appendfsync, "appendfsync "+appendfsync)
+		rng := rand.New(rand.NewPCG(2, 0))
+		for round := range 4 {
+			l.work(time.Duration(500+rng.IntN(1000)) * time.Millisecond)
+			if round == 1 {
+				r.fault(1, workerError)
+				inBlocks(r)
+			}
+			r.flushed()
+			r.redis.Kill()
+			r.redis.Restart()
+			if lost := r.missing(l, time.Now()); len(lost) > 0 {
+				t.Errorf("accepted and lost: %q", lost)
+			}
+		}
+		l.finish()
+		r.outlived(services)
+	}
+}
+
+func redisUnderLoad(t *testing.T, bin binaries, namespace string, directives ...string) (*rig, *load, []*program) {
+	t.Helper()
+	r := newRig(t, bin, namespace, nil, directives...)
+	for n := range uint64(4) {
+		r.worker(n+1, "--prove-time", "50ms")
+	}
+	l := r.load(1)
+	return r, l, []*program{r.place(l, 0), r.place(l, 1)}
+}
+
+// flushed waits until Redis has no flush to its disk under way and begins none
+// for a while: with everysec it does that when a second is over.
+func (r *rig) flushed() {
+	r.Helper()
+	r.eventually(patience, "Redis has flushed its file", func() bool {
+		if part := time.Since(time.Now().Truncate(time.Second)); part < 300*time.Millisecond || part > 700*time.Millisecond {
+			return false
+		}
+		info, err := r.redis.Client.Info(r.Context(), "persistence").Result()
+		r.ok(err)
+		return strings.Contains(info, "aof_pending_bio_fsync:0\r\n")
+	})
+}
+
+// missing lists what was accepted before a moment and is not stored.
+func (r *rig) missing(l *load, before time.Time) (lost []string) {
+	r.Helper()
+	l.mu.Lock()
+	accepted := slices.Clone(l.accepted)
+	l.mu.Unlock()
+	for _, a := range accepted {
+		if a.at.After(before) {
+			continue
+		}
+		if _, err := r.store.Get(r.Context(), a.uid); errors.Is(err, queues.ErrNotFound) {
+			lost = append(lost, a.uid)
+		} else {
+			r.ok(err)
+		}
+	}
+	return lost
+}
+
+// outlived: no sequencer ended with Redis.
+func (r *rig) outlived(services []*program) {
+	r.Helper()
+	for _, s := range services {
+		select {
+		case <-s.ended:
+			r.Errorf("%s ended with Redis", s.name)
+		default:
+		}
+	}
+}
