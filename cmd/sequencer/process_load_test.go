@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/senders"
 )
 
 // A load posts transactions over HTTP without a break, to whichever sequencer
@@ -241,7 +242,7 @@ func (l *load) finish() {
 	}
 	l.r.eventually(2*patience, "the last ones are DONE", func() bool {
 		l.look()
-		l.resumeQueues()
+		l.resume()
 		return len(l.under) == 0 || len(l.problems) > 0
 	})
 	for _, p := range l.problems {
@@ -251,15 +252,26 @@ func (l *load) finish() {
 	l.r.audit()
 }
 
-// resumeQueues is a person who has seen why the service paused them.
-func (l *load) resumeQueues() {
-	all, _, err := l.r.store.Queues(l.r.Context(), 100, "")
+// resume is a person who has seen why the service put a queue or a sender aside:
+// what this person was asked for came thrice in a row.
+func (l *load) resume() {
+	ctx := l.r.Context()
+	all, _, err := l.r.store.Queues(ctx, 100, "")
 	if err != nil {
 		return
 	}
 	for _, q := range all {
 		if q.Paused != "" {
-			_ = l.r.store.Resume(l.r.Context(), q.Name)
+			_ = l.r.store.Resume(ctx, q.Name)
+		}
+	}
+	accounts, _, err := l.r.pool.List(ctx, 100, "")
+	if err != nil {
+		return
+	}
+	for _, s := range accounts {
+		if s.Reason == senders.Rested && s.Until.IsZero() {
+			_ = l.r.pool.Resume(ctx, s.AccountID)
 		}
 	}
 }
