@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -92,4 +93,53 @@ func (r *rig) outlived(services []*program) {
 		default:
 		}
 	}
+}
+
+// powerLost: the machine of Redis loses power under load, and with it what was
+// not flushed to its disk yet. At most the last two seconds of what was accepted
+// are gone. What was accepted and lost is posted again, under the same key, as a
+// client does who misses it; and all is done once.
+func powerLost(t *testing.T, bin binaries) {
+	r := newRig(t, bin, "power", map[string]string{"SEQUENCER_DISPATCH_TIMEOUT": "10s"}, "aof-timestamp-enabled yes")
+	for n := range uint64(6) {
+		r.worker(n+1, "--prove-time", "2500ms")
+	}
+	l := r.load(1)
+	services := []*program{r.place(l, 0), r.place(l, 1)}
+	lost := 0
+	for range 2 {
+		l.work(6 * time.Second)
+		before := time.Now()
+		since := r.redis.LosePower()
+		if age := before.Sub(since); age > 2*time.Second {
+			t.Errorf("%v are lost", age)
+		}
+		r.redis.Restart()
+		if gone := r.missing(l, since.Add(-50*time.Millisecond)); len(gone) > 0 {
+			t.Errorf("accepted before what was lost, and gone: %q", gone)
+		}
+		for _, uid := range r.missing(l, time.Now()) {
+			lost++
+			l.postAgain(uid)
+		}
+	}
+	t.Logf("%d of %d transactions accepted were lost with the power", lost, len(l.accepted))
+	l.finish()
+	r.outlived(services)
+}
+
+// postAgain posts what was accepted and lost.
+func (l *load) postAgain(uid string) {
+	l.mu.Lock()
+	i := slices.IndexFunc(l.accepted, func(a acceptance) bool { return a.uid == uid })
+	p := l.accepted[i].posting
+	l.mu.Unlock()
+	sequence, ok := l.post(p, rand.New(rand.NewPCG(l.seed, 99)), http.StatusAccepted, http.StatusOK)
+	if !ok {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.accepted[i].sequence, l.accepted[i].at = sequence, time.Now()
+	l.under[uid] = true
 }

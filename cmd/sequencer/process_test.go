@@ -28,6 +28,7 @@ func TestProcesses(t *testing.T) {
 		"Drained":             drained,
 		"RedisKilledAlways":   redisKilled("always"),
 		"RedisKilledEverysec": redisKilled("everysec"),
+		"PowerLost":           powerLost,
 		"LocalWorkers":        localWorkers,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -115,6 +116,37 @@ func (s *Server) Kill() {
 	<-s.running.ended
 	s.running = nil
 }
+
+// LosePower ends the server at once and takes from its file what a power cut may
+// take with "appendfsync everysec": everything from the second before on. It
+// returns the beginning of what is lost, between one and two seconds ago. The
+// server has to be started with "aof-timestamp-enabled yes".
+func (s *Server) LosePower() time.Time {
+	s.tb.Helper()
+	s.Kill()
+	since := time.Now().Truncate(time.Second).Add(-time.Second)
+	files, err := filepath.Glob(filepath.Join(s.dir, "appendonlydir", "*.incr.aof"))
+	if err != nil || len(files) != 1 {
+		s.tb.Fatalf("looking for the file of the last writes: %q, %v", files, err)
+	}
+	content, err := os.ReadFile(files[0])
+	if err != nil {
+		s.tb.Fatalf("reading the last writes: %v", err)
+	}
+	for _, mark := range timeMark.FindAllSubmatchIndex(content, -1) {
+		at, err := strconv.ParseInt(string(content[mark[2]:mark[3]]), 10, 64)
+		if err == nil && at >= since.Unix() {
+			if err := os.Truncate(files[0], int64(mark[0])); err != nil {
+				s.tb.Fatalf("taking the last writes away: %v", err)
+			}
+			break
+		}
+	}
+	return since
+}
+
+// timeMark is how Redis notes the time of what follows in its file.
+var timeMark = regexp.MustCompile(`#TS:(\d+)\r\n`)
 
 // Restart starts the server again, on the same port with the same data, after
 // it was stopped or killed; a running one is stopped first.
