@@ -3,7 +3,8 @@
 // tests, demos and benchmarks.
 //
 // What is true to Mina: the API's shapes, scalars and error texts; the pool's
-// rules for nonces, fees, replacement, funds, expiry, eviction and reorgs;
+// rules for nonces, fees, replacement, funds, expiry, eviction and reorgs; that
+// a node tells its peers again, for fifty minutes, of what clients sent to it;
 // which commands a block takes; fee and nonce of a command that fails; balance
 // changes, account creation, app state and the preconditions on it, on nonce,
 // balance, slot and length; the shape of failure reasons; forks and best tips.
@@ -254,31 +255,6 @@ func (n *Network) produce(b *branch, slot uint32, skip func(string) bool) {
 	b.fill(next, rules{n.config.CreationFee, n.config.MaxZkapps, skip, n.failures})
 	b.move(next, n.now())
 	n.config.Log.Info("block", "height", next.height, "slot", slot, "commands", len(next.commands), "hash", next.hash)
-}
-
-// gossip brings what nodes were sent since the last time to all others.
-func (n *Network) gossip() {
-	for _, from := range n.nodes {
-		if !from.reachable() {
-			continue
-		}
-		for _, c := range from.outbox {
-			n.core.receive(c, n.now(), n.config.PoolSize)
-			for _, to := range n.nodes {
-				if to != from && to.reachable() {
-					to.receive(c, n.now(), n.config.PoolSize)
-				}
-			}
-		}
-		from.outbox = nil
-	}
-}
-
-// receive admits a command of another node, or ignores it.
-func (b *branch) receive(c *command, slot uint32, size int) {
-	if b.pool.add(c, b.account(c.Payer), slot) == accepted {
-		b.pool.shrink(size)
-	}
 }
 
 // announce tells all nodes of the producers' best tip.

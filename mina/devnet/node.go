@@ -66,7 +66,8 @@ type Node struct {
 	branch
 	faults  Faults
 	healed  chan struct{} // closed when Hang ends; nil without
-	outbox  []*command    // sent here and not yet gossiped
+	outbox  []*command    // to be gossiped
+	own     []*ownCommand // sent here, and told to the peers again
 	highest uint32        // the greatest height heard of
 	sent    int32
 	added   int32
@@ -100,7 +101,6 @@ func (d *Node) SetFaults(f Faults) error {
 }
 
 func (d *Node) setFaults(f Faults) {
-	back := d.faults.Isolated && !f.Isolated
 	d.faults = f
 	switch {
 	case f.Hang && d.healed == nil:
@@ -114,11 +114,6 @@ func (d *Node) setFaults(f Faults) {
 		d.network.announce()
 	}
 	d.follow()
-	if back {
-		// Mina: a node tells its peers again what it was sent and has in no block,
-		// also what was in a block of its own that is gone now.
-		d.outbox = d.pool.list("")
-	}
 }
 
 // Faults returns the node's faults.
@@ -163,7 +158,9 @@ func (d *Node) Drop(hash string) bool {
 
 func (d *Node) drop(hash string) bool {
 	d.outbox = slices.DeleteFunc(d.outbox, func(c *command) bool { return c.Hash == hash })
-	return d.pool.drop(hash)
+	found := d.pool.drop(hash)
+	d.disown()
+	return found
 }
 
 // ClearPool empties this node's pool only.
@@ -173,7 +170,10 @@ func (d *Node) ClearPool() {
 	d.clear()
 }
 
-func (d *Node) clear() { d.pool, d.outbox = newPool(), nil }
+func (d *Node) clear() {
+	d.pool, d.outbox = newPool(), nil
+	d.disown()
+}
 
 // Effects lists every command on this node's best chain, oldest first.
 func (d *Node) Effects() []Effect {
@@ -241,10 +241,7 @@ func (d *Node) admit(c *command) error {
 	}
 	d.sent++
 	if known != nil {
-		// Mina: the same bytes again are broadcast again.
-		if !slices.Contains(d.outbox, known) {
-			d.outbox = append(d.outbox, known)
-		}
+		d.broadcast(known)
 		return nil
 	}
 	d.pool.shrink(n.config.PoolSize)
@@ -258,7 +255,7 @@ func (d *Node) admit(c *command) error {
 		c.first = before.first
 	}
 	n.seen[c.Hash] = c
-	d.outbox = append(d.outbox, c)
+	d.broadcast(c)
 	if n.config.BlockOnSend {
 		n.gossip()
 		n.produce(&n.core, max(n.now(), n.core.tip().slot), nil)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -180,7 +181,7 @@ func TestSeveralNodes(t *testing.T) {
 	})
 	t.Run("minority fork", func(t *testing.T) {
 		t.Parallel()
-		n := network(t, func(c *devnet.Config) { c.Nodes = 2 })
+		n := network(t, func(c *devnet.Config) { c.Nodes = 2; c.SlotTime = 5 * time.Minute })
 		isolate(t, n.Node(1), true)
 		hash := mustSend(t, n.Node(1), plan(0, 5))
 		n.Node(1).MakeBlock()
@@ -193,9 +194,11 @@ func TestSeveralNodes(t *testing.T) {
 		if len(n.Node(1).Effects()) != 0 || !slices.Contains(n.Node(1).Pooled(), hash) {
 			t.Error("the healed node has to follow the longer chain and take its command back")
 		}
-		n.MakeBlock()
+		for range 2 {
+			n.Step()
+		}
 		if e := n.Effects(); len(e) != 1 || e[0].Hash != hash {
-			t.Errorf("effects %+v, want the command gossiped after healing", e)
+			t.Errorf("effects %+v, want the command told again after healing", e)
 		}
 	})
 	t.Run("fork of equal length stays", func(t *testing.T) {

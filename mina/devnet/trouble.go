@@ -66,7 +66,7 @@ func (n *Network) Drop(hash string) bool {
 	return found
 }
 
-// ClearPools empties every pool, as a restart of all nodes would.
+// ClearPools empties every pool, as if all had been evicted.
 func (n *Network) ClearPools() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
