@@ -27,8 +27,11 @@ import (
 //	st:<STATE>     zset    uids by sequence, for DONE, FAILED and UNRESOLVED
 //	page:<n>       list    uids with sequence n×512 … n×512+511, for listing
 //	pages          zset    pages that exist
-//	s:<sender>     hash    url, group, source, queue, next (nonce), reason, until, detail, balance,
-//	                       astray; by: the process that named it last, where only that can call its worker
+//	s:<sender>     hash    url, group, source, queue, next (nonce), balance, astray;
+//	                       why:<REASON>[:by]: until when it is out of use for that, 0 if no clock
+//	                       ends it, and why in words; reason, until, detail: the gravest of them;
+//	                       streak: UNRESOLVED in a row; by: the process that named it last, where
+//	                       only that can call its worker
 //	landed:<sender> zset   uids that landed and may still be orphaned, by nonce
 //	senders        zset    all senders, for listing
 //	free:<group>   zset    free senders by when they were last let go

@@ -21,7 +21,8 @@ import (
 	"mina-sequencer/queues"
 )
 
-// Reason is why a sender is not available.
+// Reason is why a sender is not available. There may be several at a time, each
+// with an end of its own; the gravest is shown.
 type Reason string
 
 const (
@@ -167,7 +168,7 @@ func (p *Pool) Configure(ctx context.Context, workers map[string]string) error {
 		}
 		for _, s := range page {
 			if _, named := workers[s.AccountID]; s.Source == ByConfiguration && !named {
-				if err := p.run(ctx, "rest", s.AccountID, -1, string(Draining), "unconfigured"); err != nil {
+				if err := p.run(ctx, "rest", s.AccountID, -1, string(Draining), "config"); err != nil {
 					return err
 				}
 			}
@@ -206,8 +207,9 @@ func (p *Pool) Stop(ctx context.Context, account string, why Reason, detail stri
 	return p.run(ctx, "rest", account, -1, string(why), "", detail)
 }
 
-// Resume takes a sender back into use, whatever it was taken out for. After
-// StoppedNonce the chain is asked for its next nonce.
+// Resume takes a sender back into use, whatever it was taken out for. Only what
+// OutcomeUnknown stands for has to be settled first, and ends that by itself.
+// After StoppedNonce the chain is asked for its next nonce.
 // Errors: ErrNotFound, queues.ErrUnavailable.
 func (p *Pool) Resume(ctx context.Context, account string) error {
 	return p.run(ctx, "resume", account)

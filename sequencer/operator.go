@@ -88,14 +88,12 @@ func (s *Sequencer) Resolve(ctx context.Context, uid string, landed bool, hash s
 	if err != nil {
 		return nil, err
 	}
-	open := firstOpen(t)
-	if open == nil || t.Phase != queues.PhaseUnresolved && t.Phase != queues.PhaseWatching {
+	if !t.Open() || t.Phase != queues.PhaseUnresolved && t.Phase != queues.PhaseWatching {
 		return nil, fmt.Errorf("transaction %s is %s and has no attempt of unknown outcome: %w", uid, t.State(), queues.ErrNotRetryable)
 	}
 	if err := s.contradicted(ctx, t, landed, hash); err != nil {
 		return nil, err
 	}
-	sender := open.Sender
 	if landed {
 		t, _, err = s.person(ctx, uid, Landed, queues.ErrNotRetryable, func(c *queues.Change, t *queues.Transaction) {
 			a := s.attemptOf(t, mina.Sighting{Hash: hash})
@@ -128,10 +126,7 @@ func (s *Sequencer) Resolve(ctx context.Context, uid string, landed bool, hash s
 			c.DropSigned()
 		})
 	}
-	if err != nil {
-		return nil, err
-	}
-	return t, s.freeSender(ctx, sender)
+	return t, err
 }
 
 // contradicted asks the chain about what a person says.

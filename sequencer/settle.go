@@ -2,7 +2,6 @@ package sequencer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -241,14 +240,7 @@ func (s *Sequencer) landed(ctx context.Context, h *held, g mina.Sighting) error 
 	}
 	wasBound := t.Phase.Bound()
 	// A sender that waited for this outcome has to be told where its nonces are.
-	freed := false
-	if t.Phase == queues.PhaseUnresolved && t.Error != nil && t.Error.Code == CodeOutcomeUnknown {
-		sender, err := s.Senders.Get(ctx, landed.Sender)
-		if err != nil && !errors.Is(err, senders.ErrNotFound) {
-			return err
-		}
-		freed = err == nil && sender.Reason == senders.OutcomeUnknown
-	}
+	waited := t.Phase == queues.PhaseUnresolved && t.Error != nil && t.Error.Code == CodeOutcomeUnknown
 	now := s.now()
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
@@ -283,7 +275,7 @@ func (s *Sequencer) landed(ctx context.Context, h *held, g mina.Sighting) error 
 		switch {
 		case wasBound:
 			c.SetNextNonce(g.Nonce + 1)
-		case freed:
+		case waited:
 			c.ForgetNonce()
 		}
 	})
@@ -292,9 +284,6 @@ func (s *Sequencer) landed(ctx context.Context, h *held, g mina.Sighting) error 
 	}
 	if wasBound {
 		s.sawNonce(landed.Sender, g.Nonce+1)
-	}
-	if freed {
-		return s.freeSender(ctx, landed.Sender)
 	}
 	return nil
 }
@@ -319,21 +308,6 @@ func (s *Sequencer) sawNonce(sender string, next uint32) {
 	s.mu.Lock()
 	s.nonces[sender] = seenNonce{next, time.Now()}
 	s.mu.Unlock()
-}
-
-// freeSender takes a sender back into use that waited for an outcome.
-func (s *Sequencer) freeSender(ctx context.Context, account string) error {
-	sender, err := s.Senders.Get(ctx, account)
-	if errors.Is(err, senders.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if sender.Reason == senders.OutcomeUnknown {
-		return s.Senders.Resume(ctx, account)
-	}
-	return nil
 }
 
 // died stores that no open attempt of h can land any more.
@@ -385,9 +359,6 @@ func (s *Sequencer) died(ctx context.Context, h *held, e Event, g mina.Sighting)
 		h.worker.URL = "" // read the sender anew
 	}
 	s.Chain.Forget(t.UID)
-	if !t.Phase.Bound() {
-		return s.freeSender(ctx, t.Sender)
-	}
 	return nil
 }
 

@@ -47,7 +47,7 @@ call('ZADD', P .. 'past:' .. queue, seq, uid)
 
 if call('EXISTS', s) == 0 then
   -- It was registered, which is forgotten too: a person says what it is to do.
-  call('HSET', s, 'url', '', 'source', 'api', 'group', 'shared', 'reason', 'DRAINING')
+  call('HSET', s, 'url', '', 'source', 'api', 'group', 'shared', 'reason', 'DRAINING', 'why:DRAINING:forgotten', 0)
   call('ZADD', P .. 'senders', 0, sender)
   event('s', sender, sender, '', '', '', 'RESTORED')
 end

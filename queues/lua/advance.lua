@@ -40,9 +40,16 @@ local function streak(queue, sender, limit)
   if n >= limit and call('HSETNX', q, 'paused', reason) == 1 then
     event('q', queue, sender, '', '', '', 'PAUSED')
   end
-  if sender ~= '' and call('HINCRBY', s, 'streak', 1) >= limit and n < limit and call('HSETNX', s, 'reason', 'RESTED') == 1 then
-    event('s', sender, sender, '', '', '', 'RESTED')
-  end
+  if sender ~= '' and call('HINCRBY', s, 'streak', 1) >= limit and n < limit then rest(sender, -1, 'RESTED') end
+end
+
+-- known ends that a sender is out of use because nobody knew what became of a
+-- transaction. It answers whether the sender is free by that.
+local function known(uid, sender)
+  local unknown = 'why:OUTCOME_UNKNOWN:' .. uid
+  if not lift(sender, function(field) return field == unknown end) then return false end
+  event('s', sender, sender, '', '', '', 'RESUMED')
+  return offer(sender)
 end
 
 -- learn stores those facts among the words first to last that are news.
@@ -125,10 +132,13 @@ local function advance(o, n)
   -- one that is bound.
   local s = P .. 's:' .. sender
   if first.s and sender ~= '' and (BOUND[from] or call('EXISTS', s) == 1) then tell(s, first.s, last.s) end
-  if sender ~= '' and rested ~= '0' then rest(sender, tonumber(rested), reason) end
+  if sender ~= '' and rested ~= '0' then rest(sender, tonumber(rested), reason, reason == 'OUTCOME_UNKNOWN' and uid) end
 
   -- The queue and the indexes.
   local possible, q = false, P .. 'q:' .. (queue or '')
+  if from == 'unresolved' and sender ~= '' and tonumber(call('HGET', x, 'open') or '0') == 0 then
+    possible = known(uid, sender)
+  end
   if rev == 0 then call('ZADD', P .. 'past:' .. queue, seq, uid) end
   if leaves then
     if INDEX[from] then call('ZREM', P .. INDEX[from], uid) end

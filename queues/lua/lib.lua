@@ -118,24 +118,59 @@ local function offer(sender)
   return false
 end
 
--- rest takes a sender out of use, for ms milliseconds or, if that is negative,
--- until somebody resumes it. A rest that ends by itself does not end what only
--- a person may end. It answers the reason there was before.
-local function rest(sender, ms, reason)
+-- What keeps a sender out of use, gravest first: of several reasons, which are
+-- kept apart as why:<REASON>, this one is shown.
+local RANK = {
+  OUTCOME_UNKNOWN = 1, STOPPED_NONCE = 2, WRONG_NETWORK = 3, WRONG_ACCOUNT = 4, LOW_BALANCE = 5, DRAINING = 6, RESTED = 7,
+}
+
+-- lift takes back the reasons of a sender for which gone(field, ends) is true,
+-- shows the gravest of the others, and has the clock end the next of them. It
+-- answers whether any was taken back. ends is 0 for what no clock ends.
+local function lift(sender, gone)
   local s = P .. 's:' .. sender
-  local v = call('HMGET', s, 'group', 'reason', 'until')
-  if not v[1] or (v[2] and ms >= 0 and not v[3]) then return v[2] end
-  call('HSET', s, 'reason', reason)
-  if ms >= 0 then
-    call('HSET', s, 'until', now + ms)
-    call('ZADD', P .. 'due', now + ms, 's:' .. sender)
-  else
-    call('HDEL', s, 'until', 'detail')
-    call('ZREM', P .. 'due', 's:' .. sender)
+  local fields, lifted = call('HGETALL', s), false
+  local shown, until_, detail, soonest
+  for i = 1, #fields, 2 do
+    local reason = string.match(fields[i], '^why:([A-Z_]+)')
+    if reason then
+      local ends, words = string.match(fields[i + 1], '^(%d+) ?(.*)')
+      ends = tonumber(ends)
+      if gone(fields[i], ends) then
+        call('HDEL', s, fields[i])
+        lifted = true
+      else
+        if ends > 0 then soonest = math.min(soonest or ends, ends) end
+        if not shown or RANK[reason] < RANK[shown] then
+          shown, until_, detail = reason, ends, words
+        elseif reason == shown then
+          until_ = (ends == 0 or until_ == 0) and 0 or math.max(until_, ends)
+        end
+      end
+    end
+  end
+  if shown then call('HSET', s, 'reason', shown) else call('HDEL', s, 'reason') end
+  if shown and until_ > 0 then call('HSET', s, 'until', until_) else call('HDEL', s, 'until') end
+  if shown and detail ~= '' then call('HSET', s, 'detail', detail) else call('HDEL', s, 'detail') end
+  if soonest then call('ZADD', P .. 'due', soonest, 's:' .. sender) else call('ZREM', P .. 'due', 's:' .. sender) end
+  return lifted
+end
+
+-- rest takes a sender out of use, for ms milliseconds or, if that is negative,
+-- until somebody resumes it. The same reason may be given by several (by), and
+-- in words. A rest that ends by itself does not end what only a person may end.
+local function rest(sender, ms, reason, by, words)
+  local s, field = P .. 's:' .. sender, 'why:' .. reason .. (by and ':' .. by or '')
+  local v = call('HMGET', s, 'group', field)
+  if not v[1] then return end
+  if ms < 0 then
+    call('HSET', s, field, words and words ~= '' and '0 ' .. words or '0')
+  elseif not v[2] or string.sub(v[2], 1, 1) ~= '0' then
+    call('HSET', s, field, now + ms)
   end
   call('ZREM', P .. 'free:' .. v[1], sender)
-  if v[2] ~= reason then event('s', sender, sender, '', '', '', reason) end
-  return v[2]
+  lift(sender, function() return false end)
+  if not v[2] then event('s', sender, sender, '', '', '', reason) end
 end
 
 -- wake tells the other processes, if there are any, that a bind may be

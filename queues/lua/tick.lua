@@ -26,13 +26,9 @@ for _, member in ipairs(due) do
     if kind == 'q' then
       if place(name) then possible = true end
     elseif kind == 's' then
-      local until_ = call('HGET', P .. 's:' .. name, 'until')
-      if until_ and tonumber(until_) <= now then
-        call('HDEL', P .. 's:' .. name, 'until', 'reason')
+      if lift(name, function(_, ends) return ends > 0 and ends <= now end) then
         event('s', name, name, '', '', '', 'RESTED_OVER')
         if offer(name) then possible = true end
-      elseif until_ then
-        call('ZADD', P .. 'due', until_, member)
       end
     elseif kind == 'x' then
       if remove(name, ARGV[4]) then possible = true end
