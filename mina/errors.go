@@ -48,6 +48,8 @@ var (
 	ErrNoQuorum = errors.New("too few synced nodes")
 	// ErrDisagree: the nodes that answered contradict each other.
 	ErrDisagree = errors.New("the nodes disagree")
+	// ErrNoArchive: what the nodes no longer hold cannot be looked up.
+	ErrNoArchive = errors.New("there is no archive to ask")
 	// ErrNotSynced: the node answers, but not from a tip that it trusts.
 	ErrNotSynced = errors.New("node is not synced")
 )

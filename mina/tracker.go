@@ -73,6 +73,13 @@ type Sighting struct {
 	StateHash string // of the deciding block
 	Failures  []Failure
 	TipSlot   uint32 // slotSinceGenesis of the lowest agreeing tip
+	// Passed goes with Unknown: every synced node, at least the quorum of them,
+	// has the nonce spent, and by a block that it no longer holds. Only an archive
+	// can tell by what; Sought says that it was searched in vain.
+	Passed, Sought bool
+	// Archived: it is the archive that tells Included or Failed, and all nodes
+	// have the nonce spent. Nonce is the watch's.
+	Archived bool
 	// AccountNext is the payer's nonce by the ledger, the highest that any node
 	// has, for Absent, Pooled and Expired with Agreed; else 0. Where Absent has it
 	// above the watch's, something spent the nonce that no block read so far
@@ -93,6 +100,10 @@ type Chain struct {
 	At        time.Time
 	Err       error   // why Quorum is false, in words for the operator
 	Lost      []error // why each node without a vote has none, also where Quorum is true
+	// Searching: the archive is being searched, over several polls. Archive is
+	// why it could not be when it was last wanted; ErrNoArchive: there is none.
+	Searching bool
+	Archive   error
 }
 
 // TrackerOptions configure a Tracker.
@@ -105,6 +116,8 @@ type TrackerOptions struct {
 	// MaxTipAge is how long a node's tip may lie behind the clock before the
 	// node loses its vote; 0 means 20 slots, but no less than ten seconds.
 	MaxTipAge time.Duration
+	// Archive is asked for what the nodes no longer hold; it may be nil.
+	Archive *Archive
 }
 
 // maxLag is how many blocks a node may lie behind the highest tip. Mina: nodes
@@ -120,11 +133,14 @@ type Tracker struct {
 	nodes     []*Node
 	quorum    int
 	maxTipAge time.Duration
+	archive   *Archive
 
-	polling chan struct{} // holds one for the running Poll, the only user of these
-	views   []*view
-	voted   []*view // at the last poll
-	network string  // the first network id seen
+	polling    chan struct{} // holds one for the running Poll, the only user of these
+	views      []*view
+	voted      []*view // at the last poll
+	network    string  // the first network id seen
+	past       *past   // the search of the archive under way
+	archiveErr error
 
 	mu      sync.Mutex // guards what follows
 	watches map[string]*watched
@@ -138,6 +154,9 @@ type watched struct {
 	// noticed is each node's tip when its ledger was first seen past Nonce
 	// without a block that says why. Used by Poll alone.
 	noticed map[*view]Header
+	// What the archive told, and when it was searched in vain. Used by Poll alone.
+	archived *archived
+	soughtAt time.Time
 	// Guarded by the tracker's mu.
 	sighting Sighting
 	settled  bool // in a block on every node: stays as it is while no chain moves
@@ -163,7 +182,10 @@ func (w *watched) same(o Watch) bool {
 
 // NewTracker returns a tracker that has asked nothing yet.
 func NewTracker(o TrackerOptions) *Tracker {
-	t := &Tracker{polling: make(chan struct{}, 1), nodes: o.Nodes, quorum: o.Quorum, maxTipAge: o.MaxTipAge, watches: map[string]*watched{}}
+	t := &Tracker{
+		polling: make(chan struct{}, 1), nodes: o.Nodes, quorum: o.Quorum, maxTipAge: o.MaxTipAge, archive: o.Archive,
+		watches: map[string]*watched{},
+	}
 	if t.quorum <= 0 {
 		t.quorum = len(o.Nodes)/2 + 1
 	}
@@ -249,6 +271,19 @@ func (t *Tracker) poll(ctx context.Context) Chain {
 	changed := !slices.Equal(voters, t.voted) || slices.ContainsFunc(voters, func(v *view) bool { return v.moved })
 	t.voted = voters
 
+	t.judge(watches, voters, quorum, changed)
+	if t.askArchive(ctx, watches, voters) {
+		t.judge(watches, voters, quorum, true)
+	}
+
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.seen = t.describe(voters)
+	return t.seen
+}
+
+// judge makes the new sightings.
+func (t *Tracker) judge(watches []*watched, voters []*view, quorum, changed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	words := make([]verdict, len(voters))
@@ -259,11 +294,17 @@ func (t *Tracker) poll(ctx context.Context) Chain {
 		for i, v := range voters {
 			words[i] = v.judge(w)
 		}
-		w.sighting = merge(words, quorum && w.sane)
-		w.settled = w.sighting.Agreed && w.sighting.Depth > 0
+		g := merge(words, quorum && w.sane)
+		switch {
+		case !g.Passed:
+		case w.archived != nil:
+			g = w.archived.tell(g, voters)
+		default:
+			g.Sought = !w.soughtAt.IsZero()
+		}
+		w.sighting = g
+		w.settled = g.Agreed && g.Depth > 0
 	}
-	t.seen = t.describe(voters)
-	return t.seen
 }
 
 // elect returns the views that have a vote, and notes at the others why they
@@ -311,6 +352,7 @@ func (t *Tracker) elect(took time.Duration) []*view {
 func (t *Tracker) describe(voters []*view) Chain {
 	c := t.seen
 	c.Synced, c.Quorum, c.NetworkID, c.At, c.Err, c.Lost = len(voters), len(voters) >= t.quorum, t.network, time.Now(), nil, nil
+	c.Searching, c.Archive = t.past != nil, t.archiveErr
 	for _, v := range t.views {
 		if v.lost != nil {
 			c.Lost = append(c.Lost, v.lost)

@@ -12,6 +12,7 @@ type verdict struct {
 	in      Header   // the deciding block
 	tip     Header
 	next    uint32 // the payer's nonce by the ledger
+	passed  bool   // Unknown: the nonce is spent, and not in a block that is read
 }
 
 // find returns the command that the watch is about, ours or not, where the best
@@ -59,6 +60,8 @@ func (v *view) findPooled(w *watched) *Command {
 func (v *view) judge(w *watched) verdict {
 	d := verdict{fate: Unknown, tip: v.tip(), next: v.next(w.Payer)}
 	covered := w.Since >= v.cover
+	// An unspent nonce is in no block at all, however far back the blocks are read.
+	unspent := d.next <= w.Nonce
 	if x, found := v.find(&w.Watch); found {
 		d.command, d.in = x.Command, x.in.Header
 		switch w.owns(x.Command) {
@@ -68,13 +71,11 @@ func (v *view) judge(w *watched) verdict {
 				d.fate = Failed
 			}
 		case theirs:
-			if covered {
-				d.fate = Displaced
-			}
+			d.fate = Displaced
 		}
 		return d
 	}
-	if covered && w.ValidUntil > 0 && !w.Legacy && d.tip.Slot > w.ValidUntil && d.next <= w.Nonce {
+	if unspent && w.ValidUntil > 0 && !w.Legacy && d.tip.Slot > w.ValidUntil {
 		past, _ := slices.BinarySearchFunc(v.links, w.ValidUntil, func(l *link, slot uint32) int {
 			if l.Slot <= slot {
 				return -1
@@ -84,15 +85,17 @@ func (v *view) judge(w *watched) verdict {
 		d.fate, d.in = Expired, v.links[past].Header
 		return d
 	}
-	if covered && !w.Legacy && d.next > w.Nonce {
+	if covered && !w.Legacy && !unspent {
 		if d.in, d.fate = v.spent(w); d.fate == Displaced {
 			return d
 		}
 	}
 	if d.command = v.findPooled(w); d.command != nil {
 		d.fate = Pooled
-	} else if covered {
+	} else if covered || unspent {
 		d.fate = Absent
+	} else {
+		d.passed = true
 	}
 	return d
 }
@@ -158,6 +161,10 @@ func (w *Watch) owns(c *Command) owner {
 func merge(words []verdict, quorum bool) Sighting {
 	s := Sighting{Fate: Unknown}
 	if len(words) == 0 {
+		return s
+	}
+	if quorum && !slices.ContainsFunc(words, func(d verdict) bool { return !d.passed }) {
+		s.Passed = true
 		return s
 	}
 	// Expired implies absent: together they are no contradiction.

@@ -43,8 +43,8 @@ func TestPollCost(t *testing.T) {
 	poll("more than the window", map[string]int{"daemonStatus": 1, "bestChain": 2, "block": 12, "pooledZkappCommands": 3})
 	n.Watch("old", Watch{Payer: keyB, Since: 1})
 	poll("beyond the node's memory", map[string]int{"daemonStatus": 1, "bestChain": 1, "block": 291 - 55, "pooledZkappCommands": 3, "account": 1})
-	if s := n.Sighting("old"); s.Fate != Unknown {
-		t.Errorf("without history: %+v", s)
+	if s := n.Sighting("old"); s.Fate != Absent || !s.Agreed {
+		t.Errorf("without history, its nonce unspent: %+v", s)
 	}
 	poll("which is not asked again", map[string]int{"daemonStatus": 1, "pooledZkappCommands": 3})
 	for i := range 500 {
@@ -115,9 +115,10 @@ func TestShortHistory(t *testing.T) {
 	t.Parallel()
 	n := newNet(t, 3, chainOf(10))
 	n.nodes[2].blocks = chainOf(10)[6:]
-	n.Watch("a", watchA())
-	n.see("a", Sighting{Fate: Unknown})
 	w := watchA()
+	w.Nonce = 6 // spent, and one node cannot say by what
+	n.Watch("a", w)
+	n.see("a", Sighting{Fate: Unknown})
 	w.Since = 1008
 	n.Watch("a", w)
 	n.see("a", Sighting{Fate: Absent, Agreed: true, TipSlot: 1010, AccountNext: 7})

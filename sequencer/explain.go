@@ -217,6 +217,10 @@ func (s *Scene) watching() said {
 	}
 	legacy := isLegacy(t)
 	switch {
+	case g.Passed:
+		return s.passed()
+	case g.Fate == mina.Pooled && legacy && !g.Agreed && s.Now.Sub(t.Last().StartedAt) > toldFor:
+		return s.stuck()
 	case g.Fate == mina.Pooled && (legacy || last):
 		return say("In "+pools(g)+", waiting for a block.", pools(g), StepWatch, soon)
 	case g.Fate == mina.Pooled:
@@ -278,6 +282,11 @@ func (s *Scene) done() said {
 		return told(said{"It is DONE.", queues.Wait{Code: queues.WaitNothing}, queues.Step{Action: StepNone}})
 	case a == nil:
 		return told(said{"Its worker finished it without a block.", queues.Wait{Code: queues.WaitNothing}, remove})
+	case t.FinalAt.IsZero() && s.Sighting.Passed:
+		d := s.passed()
+		d.summary = "It took effect" + in + ", when that was last seen. " + d.summary
+		d.wait.Code = queues.WaitFinality
+		return told(d)
 	case t.FinalAt.IsZero():
 		return told(said{fmt.Sprintf("It took effect%s, and is watched until that is %d blocks deep.", in, s.Policy.Finality),
 			queues.Wait{Code: queues.WaitFinality, Detail: depth(s.Sighting, s.Policy.Finality)}, queues.Step{Action: StepFinal}})

@@ -57,6 +57,8 @@ func TestExplain(t *testing.T) {
 	proving.Hash = ""
 	landed := ended(open(queues.Sent), queues.Included)
 	landed.Height, landed.Confirmations = 190, 2
+	aged := func(a try) try { a.StartedAt = at(-51); return a }
+	with := func(archive error) mina.Chain { c := chain; c.Archive = archive; return c }
 	scene := func(s sequencer.Scene) sequencer.Scene {
 		s.Policy, s.Now, s.Dispatched = policy, at(0), !s.Dispatched
 		if s.Chain.At.IsZero() {
@@ -125,6 +127,26 @@ func TestExplain(t *testing.T) {
 			[]string{"It was sent, and no node shows it; it may still land. No further attempt is made.", "EXPIRY 10:30", "END 10:30", "sent, nowhere: in no pool and no block, and may still land"}},
 		"absent, legacy": {sequencer.Scene{Txn: watched(legacy), Sighting: mina.Sighting{Fate: mina.Absent, Agreed: true}},
 			[]string{"Its worker may have sent it, and no node shows it. If that stays so, a person has to settle it.", "BLOCK", "RESOLVE 10:14", "unknown, nowhere: in no pool and no block, and may still land"}},
+		"passed, no archive": {sequencer.Scene{Txn: watched(open(queues.Sent)), Asked: true, Sighting: mina.Sighting{Fate: mina.Unknown, Passed: true}, Chain: with(mina.ErrNoArchive)},
+			[]string{"Its nonce was spent in a block that the nodes no longer hold, and there is no archive to ask. Look for it, and say by resolve whether it landed.",
+				"PERSON", "RESOLVE", "sent, unknown: sent, and may land"}},
+		"passed, archive in vain": {sequencer.Scene{Txn: watched(open(queues.Sent)), Asked: true, Sighting: mina.Sighting{Fate: mina.Unknown, Passed: true, Sought: true}},
+			[]string{"Its nonce was spent in a block that the nodes no longer hold, and the archive does not show it there. Look for it, and say by resolve whether it landed.",
+				"PERSON", "RESOLVE", "sent, unknown: sent, and may land"}},
+		"passed, archive down": {sequencer.Scene{Txn: watched(open(queues.Sent)), Asked: true, Sighting: mina.Sighting{Fate: mina.Unknown, Passed: true}, Chain: with(mina.ErrNoDetails)},
+			[]string{"Its nonce was spent in a block that the nodes no longer hold, and the archive cannot be asked.",
+				"SETTLEMENT", "WATCH 10:00", "sent, unknown: sent, and may land"}},
+		"passed, searching": {sequencer.Scene{Txn: watched(open(queues.Sent)), Asked: true, Sighting: mina.Sighting{Fate: mina.Unknown, Passed: true}},
+			[]string{"Its nonce was spent in a block that the nodes no longer hold; the archive is being searched.",
+				"SETTLEMENT", "WATCH 10:00", "sent, unknown: sent, and may land"}},
+		"done, passed": {sequencer.Scene{Txn: &txn{Phase: queues.PhaseDone, Landed: 1, Attempts: []try{landed}}, Asked: true, Sighting: mina.Sighting{Fate: mina.Unknown, Passed: true}, Chain: with(mina.ErrNoArchive)},
+			[]string{"It took effect in block 190, when that was last seen. Its nonce was spent in a block that the nodes no longer hold, and there is no archive to ask.",
+				"FINALITY", "WATCH", "included, block: succeeded in block 190, 2 deep when last stored"}},
+		"legacy in some pools": {sequencer.Scene{Txn: watched(legacy), Sighting: mina.Sighting{Fate: mina.Pooled, Hash: "5J1"}},
+			[]string{"In the pool of at least one node, waiting for a block.", "BLOCK", "WATCH 10:00", "unknown, pool: in the pool of at least one node"}},
+		"legacy stuck in some pools": {sequencer.Scene{Txn: watched(aged(legacy)), Sighting: mina.Sighting{Fate: mina.Pooled, Hash: "5J1"}},
+			[]string{"In the pool of some nodes, which no longer tell the others of it. It may land as long as one shows it: have its worker send it again, or restart the nodes that show it and resolve it then.",
+				"PERSON", "WATCH 10:00", "unknown, pool: in the pool of at least one node"}},
 		"unasked": {sequencer.Scene{Txn: watched(open(queues.Sent))},
 			[]string{"It was sent and waits for a block. The process that watches it knows more.", "BLOCK 10:30", "WATCH", "sent, unknown: sent, and may land"}},
 		"no quorum, sent": {sequencer.Scene{Txn: watched(open(queues.Sent)), Asked: true, Chain: mina.Chain{Synced: 1, At: at(0)}},

@@ -105,6 +105,7 @@ type world struct {
 	patience time.Duration // of a call to a node; 0 is the client's own
 	log      *slog.Logger
 	ctx      context.Context
+	archive  bool             // processes have one to ask
 	observe  func(sequencer.Situation, sequencer.Event, sequencer.Decision, bool)
 }
 
@@ -255,10 +256,15 @@ func (w *world) sequencer(l links) *sequencer.Sequencer {
 	for i := range w.net.Nodes() {
 		nodes = append(nodes, w.nodeBy(i, l.dial))
 	}
+	var archive *mina.Archive
+	if w.archive {
+		archive = mina.NewArchive("http://node0/archive", mina.NodeOptions{
+			Client: &http.Client{Transport: &http.Transport{DialContext: l.dial, DisableKeepAlives: true}}})
+	}
 	store, pool := w.open(l.redis)
 	return sequencer.New(sequencer.Options{
 		Store: store, Senders: pool, Types: types, Namespace: "test", Policy: w.policy, Log: w.log, Observe: w.observe,
-		Chain:  mina.NewTracker(mina.TrackerOptions{Nodes: nodes, Depth: max(w.policy.SettleDepth, w.policy.Finality)}),
+		Chain:  mina.NewTracker(mina.TrackerOptions{Nodes: nodes, Archive: archive, Depth: max(w.policy.SettleDepth, w.policy.Finality)}),
 		Health: client.Health, Local: func() []string { return slices.Sorted(maps.Keys(l.local)) },
 	})
 }

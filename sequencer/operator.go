@@ -139,7 +139,7 @@ func (s *Sequencer) contradicted(ctx context.Context, t *queues.Transaction, lan
 		a := firstOpen(t)
 		s.Chain.Watch(id, mina.Watch{Payer: a.Sender, Nonce: a.Nonce, Hashes: []string{hash}, Memo: Memo(s.Namespace, t.UID), Since: a.Slot})
 		defer s.Chain.Forget(id)
-		s.Chain.Poll(ctx)
+		s.pollThrough(ctx, id)
 		switch g := s.Chain.Sighting(id); {
 		case g.Fate == mina.Failed:
 			return fmt.Errorf("%s failed in block %d: %w", hash, g.Height, queues.ErrContradicted)
@@ -150,10 +150,22 @@ func (s *Sequencer) contradicted(ctx context.Context, t *queues.Transaction, lan
 		}
 		return nil
 	}
-	s.Chain.Poll(ctx)
+	s.pollThrough(ctx, t.UID)
 	switch g := s.Chain.Sighting(t.UID); g.Fate {
 	case mina.Included, mina.Pooled:
 		return fmt.Errorf("%s is %s: %w", g.Hash, g.Fate, queues.ErrContradicted)
 	}
 	return nil
+}
+
+// pollThrough polls until there is no more to learn of id for now: a search of
+// the archive takes several polls.
+func (s *Sequencer) pollThrough(ctx context.Context, id string) {
+	const most = 20
+	for range most {
+		c := s.Chain.Poll(ctx)
+		if g := s.Chain.Sighting(id); ctx.Err() != nil || !g.Passed || !c.Searching {
+			return
+		}
+	}
 }

@@ -116,10 +116,11 @@ func runDevnet(ctx context.Context, a *app, f devnetFlags) error {
 	}
 	fmt.Fprintf(a.stdout, `%d simulated node(s), one slot every %s
   GraphQL   %s
+  archive   http://%s/archive
   control   http://%s/control/state
 use it with
   SEQUENCER_MINA_URL=%s sequencer serve
-`, len(listeners), f.slot, urls, listeners[0].Addr(), urls)
+`, len(listeners), f.slot, urls, listeners[0].Addr(), listeners[0].Addr(), urls)
 
 	var wg sync.WaitGroup
 	failed := make(chan error, len(listeners)+1)

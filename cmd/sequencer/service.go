@@ -59,9 +59,13 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	for _, u := range cfg.Mina.URLs {
 		nodes = append(nodes, mina.NewNode(u, mina.NodeOptions{Timeout: cfg.Mina.Timeout}))
 	}
+	var archive *mina.Archive
+	if len(cfg.Mina.ArchiveURL) > 0 {
+		archive = mina.NewArchive(cfg.Mina.ArchiveURL[0], mina.NodeOptions{Timeout: cfg.Mina.Timeout})
+	}
 	s := &service{cfg: cfg, log: log, store: store, senders: senders.New(store, client), local: children}
 	s.chain = mina.NewTracker(mina.TrackerOptions{
-		Nodes: nodes, Quorum: cfg.Mina.Quorum,
+		Nodes: nodes, Quorum: cfg.Mina.Quorum, Archive: archive,
 		Depth: max(cfg.Depth.Confirmations, cfg.Depth.Settle, cfg.Depth.Finality),
 	})
 	s.sequencer = sequencer.New(sequencer.Options{

@@ -98,6 +98,8 @@ type Network struct {
 	rng  *rand.Rand
 	slot uint32 // the highest slot reached, by the clock or by hand
 	fail []failOrder
+
+	archive ArchiveFaults
 }
 
 // New returns a network at genesis. It fails for a key that is none and for
@@ -156,11 +158,16 @@ func New(c Config) (*Network, error) {
 		config: c, core: newBranch(first, lookup), mux: http.NewServeMux(),
 		seen: make(map[string]*command), rng: rand.New(rand.NewPCG(c.Seed, 0x6d696e61)),
 	}
+	archive, err := n.archiveHandler()
+	if err != nil {
+		return nil, err
+	}
 	for i := range c.Nodes {
 		node, err := newNode(n, i, newBranch(first, lookup))
 		if err != nil {
 			return nil, err
 		}
+		node.mux.Handle("POST /archive", archive)
 		n.nodes = append(n.nodes, node)
 		prefix := "/nodes/" + strconv.Itoa(i)
 		n.mux.Handle(prefix+"/", http.StripPrefix(prefix, node))

@@ -55,7 +55,8 @@ func (f Faults) validate() error {
 
 // A Node is one daemon of a Network: an HTTP handler with its own pool, best
 // tip and faults. It serves POST /graphql and, for whoever breaks it on
-// purpose, /control/.
+// purpose, /control/. Beside it, under /archive, stands an Archive-Node-API of
+// the whole network, which knows none of the node's faults.
 type Node struct {
 	network *Network
 	index   int

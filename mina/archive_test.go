@@ -1,0 +1,303 @@
+package mina_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mina-sequencer/mina"
+	"mina-sequencer/mina/devnet"
+)
+
+// A served handler answers without a network, so that it runs in a bubble.
+type served struct{ http.Handler }
+
+func (s served) RoundTrip(r *http.Request) (*http.Response, error) {
+	rec := httptest.NewRecorder()
+	s.ServeHTTP(rec, r)
+	return rec.Result(), nil
+}
+
+// A scene is a network whose nodes remember 20 blocks, and its archive.
+type scene struct {
+	*testing.T
+	net     *devnet.Network
+	archive *mina.Archive
+	asked   int
+}
+
+const payer = 1
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	n, err := devnet.New(devnet.Config{Nodes: 3, FundAll: true, FillRate: 1, K: 20, SlotTime: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scene{T: t, net: n}
+	count := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.asked++; n.ServeHTTP(w, r) })
+	s.archive = mina.NewArchive("http://archive/archive", mina.NodeOptions{Client: &http.Client{Transport: served{count}}})
+	return s
+}
+
+func (s *scene) node(i int) *mina.Node {
+	return mina.NewNode("http://node/graphql", mina.NodeOptions{Client: &http.Client{Transport: served{s.net.Node(i)}}})
+}
+
+func (s *scene) tracker(a *mina.Archive) *mina.Tracker {
+	return mina.NewTracker(mina.TrackerOptions{Nodes: []*mina.Node{s.node(0), s.node(1), s.node(2)}, Depth: 5, Archive: a})
+}
+
+// send gives a command to node 0 and returns its hash.
+func (s *scene) send(p devnet.Plan) string {
+	s.Helper()
+	command, err := devnet.Build(p)
+	if err != nil {
+		s.Fatal(err)
+	}
+	hash, err := s.node(0).Send(s.Context(), command)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return hash
+}
+
+// slots lets so many pass, each with a block.
+func (s *scene) slots(n int) {
+	for range n {
+		s.net.Step()
+	}
+}
+
+func ours(nonce uint32) devnet.Plan {
+	return devnet.Plan{Payer: devnet.Key(payer), Nonce: nonce, Fee: 1e8, Memo: "ours", ValidUntil: 30}
+}
+
+func TestArchiveBlocks(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.net.FailNext(devnet.Key(2), 2, "Update_not_permitted_balance")
+	good := s.send(ours(0))
+	bad := s.send(devnet.Plan{Payer: devnet.Key(2), Fee: 2e8, Memo: "bad"})
+	s.slots(1)
+	if err := s.net.Reorg(devnet.Reorg{Depth: 1}); err != nil { // its orphan is not told of
+		t.Fatal(err)
+	}
+	s.slots(60)
+	blocks, err := s.archive.Blocks(t.Context(), 2, 42)
+	if err != nil || len(blocks) != 41 || blocks[0].Height != 2 || blocks[40].Height != 42 {
+		t.Fatalf("%d blocks, %v", len(blocks), err)
+	}
+	got := map[string]mina.Command{}
+	for _, b := range blocks {
+		for _, c := range b.Commands {
+			got[c.Hash] = c
+		}
+	}
+	if c := got[good]; len(got) != 2 || c.Payer != devnet.Key(payer) || c.Failed || c.Fee != 1e8 {
+		t.Errorf("commands %+v", got)
+	}
+	if memo, err := mina.DecodeMemo(got[good].Memo); err != nil || memo != "ours" {
+		t.Errorf("memo %q, %v", memo, err)
+	}
+	if class, code := mina.ClassifyFailures(got[bad].Failures); !got[bad].Failed || class != mina.Permanent || code != "Update_not_permitted_balance" {
+		t.Errorf("failed: %+v", got[bad])
+	}
+	for name, tt := range map[string]struct {
+		faults devnet.ArchiveFaults
+		want   string
+	}{
+		"out of order":   {devnet.ArchiveFaults{Status: 503}, "503"},
+		"without detail": {devnet.ArchiveFaults{Bare: true}, "ENABLE_BLOCK_TRANSACTION_DETAILS"},
+		"behind":         {devnet.ArchiveFaults{Behind: 30}, "blocks of height 2 to 42, want 41"},
+	} {
+		s.net.SetArchive(tt.faults)
+		_, err := s.archive.Blocks(t.Context(), 2, 42)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || errors.Is(err, mina.ErrNoDetails) != tt.faults.Bare {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s.net.SetArchive(devnet.ArchiveFaults{})
+	if _, err := s.archive.Blocks(t.Context(), 1, 20_000); err == nil || !strings.Contains(err.Error(), "too large") {
+		t.Errorf("too many: %v", err)
+	}
+}
+
+// TestPast: a tracker that begins long after the fact. The nonce is spent, and
+// the nodes no longer hold the block that did it; the archive knows the rest.
+func TestPast(t *testing.T) {
+	t.Parallel()
+	watch := func(hashes ...string) mina.Watch {
+		return mina.Watch{Payer: devnet.Key(payer), Hashes: hashes, Memo: "ours", ValidUntil: 30, Since: 1}
+	}
+	for _, tt := range []struct {
+		name  string
+		fails bool
+		watch func(hash string) mina.Watch
+		sent  bool
+		found bool
+		want  mina.Sighting
+	}{
+		{"included", false, func(h string) mina.Watch { return watch(h) }, true, true, mina.Sighting{Fate: mina.Included, Archived: true}},
+		{"failed", true, func(h string) mina.Watch { return watch(h) }, true, true, mina.Sighting{Fate: mina.Failed, Archived: true}},
+		{"known by its memo", false, func(string) mina.Watch { return watch() }, true, true, mina.Sighting{Fate: mina.Included, Archived: true}},
+		{"legacy, by its hash", false, func(h string) mina.Watch {
+			w := watch(h)
+			w.Legacy, w.Memo, w.ValidUntil = true, "another", 0
+			return w
+		}, true, true, mina.Sighting{Fate: mina.Included, Archived: true}},
+		{"a stranger's", false, func(string) mina.Watch {
+			w := watch()
+			w.Memo = "another"
+			return w
+		}, true, false, mina.Sighting{Fate: mina.Unknown, Passed: true, Sought: true}},
+		{"legacy, nothing to know it by", false, func(string) mina.Watch {
+			w := watch()
+			w.Legacy, w.Memo = true, "another"
+			return w
+		}, true, false, mina.Sighting{Fate: mina.Unknown, Passed: true, Sought: true}},
+		{"never sent", false, func(string) mina.Watch { return watch() }, false, false, mina.Sighting{Fate: mina.Expired}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t)
+				s.slots(2)
+				if tt.fails {
+					s.net.FailNext("", 1, "Predicate")
+				}
+				hash := ""
+				if tt.sent {
+					hash = s.send(ours(0))
+				}
+				s.slots(100)
+				// What the nodes alone say.
+				alone := s.tracker(nil)
+				alone.Watch("x", tt.watch(hash))
+				alone.Poll(t.Context())
+				if g := alone.Sighting("x"); g.Passed != tt.sent || g.Agreed == tt.sent || g.Archived || tt.sent != errors.Is(alone.Chain().Archive, mina.ErrNoArchive) {
+					t.Errorf("without an archive: %+v", g)
+				}
+				k := s.tracker(s.archive)
+				k.Watch("x", tt.watch(hash))
+				k.Poll(t.Context())
+				g := k.Sighting("x")
+				if g.Fate != tt.want.Fate || g.Passed != tt.want.Passed || g.Sought != tt.want.Sought || g.Archived != tt.want.Archived {
+					t.Errorf("%+v, %v", g, k.Chain().Archive)
+				}
+				if e := s.net.Effects(); tt.found && (!g.Agreed || g.Hash != hash || g.Height != e[0].Height || g.StateHash != e[0].StateHash ||
+					g.Depth != int(k.Chain().Height-e[0].Height)+1) {
+					t.Errorf("%+v, in fact %+v", g, e)
+				}
+				asked := s.asked
+				if asked > 0 != tt.sent {
+					t.Errorf("the archive was asked %d times", asked)
+				}
+				for range 5 {
+					s.slots(1)
+					k.Poll(t.Context())
+				}
+				if s.asked != asked {
+					t.Errorf("asked %d times more", s.asked-asked)
+				}
+			})
+		})
+	}
+}
+
+// TestPastInSteps: a long search goes on from poll to poll, and again some time
+// after it was in vain.
+func TestPastInSteps(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		hash := s.send(ours(0))
+		s.slots(2500)
+		k := s.tracker(s.archive)
+		k.Watch("x", mina.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}, Since: 0})
+		polls := 0
+		for ; !k.Sighting("x").Agreed && polls < 10; polls++ {
+			k.Poll(t.Context())
+		}
+		// 2481 blocks are 13 questions, five of them in a poll.
+		if polls != 3 || s.asked != 13 {
+			t.Errorf("%d polls, %d questions: %+v, %v", polls, s.asked, k.Sighting("x"), k.Chain().Archive)
+		}
+		// Another one, in vain at first.
+		k.Watch("y", mina.Watch{Payer: devnet.Key(payer), Memo: "nobody's", Since: 2400})
+		for range 9 {
+			k.Poll(t.Context())
+		}
+		if g := k.Sighting("y"); !g.Sought || s.asked != 14 {
+			t.Errorf("%d questions: %+v", s.asked, g)
+		}
+		<-time.After(10 * time.Minute)
+		k.Poll(t.Context())
+		if s.asked != 15 {
+			t.Errorf("%d questions: not searched again", s.asked)
+		}
+	})
+}
+
+// TestArchiveNotBelieved: an archive that is not that of the nodes' chain, or
+// cannot be asked, settles nothing; when it can, it does.
+func TestArchiveNotBelieved(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, other := newScene(t), newScene(t)
+		hash := s.send(ours(0))
+		if other.send(ours(0)) != hash {
+			t.Fatal("both networks have to have the same command")
+		}
+		other.net.MakeBlock() // so that its chain is another
+		s.slots(100)
+		other.slots(100)
+		for name, tt := range map[string]struct {
+			archive *mina.Archive
+			faults  devnet.ArchiveFaults
+			want    string
+		}{
+			"of another chain": {other.archive, devnet.ArchiveFaults{}, "not that of the nodes"},
+			"out of order":     {s.archive, devnet.ArchiveFaults{Status: 500}, "500"},
+			"bare":             {s.archive, devnet.ArchiveFaults{Bare: true}, "ENABLE_BLOCK"},
+			"behind":           {s.archive, devnet.ArchiveFaults{Behind: 30}, "blocks of height"},
+		} {
+			s.net.SetArchive(tt.faults)
+			k := s.tracker(tt.archive)
+			k.Watch("x", mina.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}})
+			for range 3 {
+				k.Poll(t.Context())
+			}
+			if g := k.Sighting("x"); g.Agreed || !g.Passed || g.Sought {
+				t.Errorf("%s: %+v", name, g)
+			}
+			if err := k.Chain().Archive; err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+			s.net.SetArchive(devnet.ArchiveFaults{})
+			k.Poll(t.Context())
+			if g := k.Sighting("x"); tt.archive == s.archive && (g.Fate != mina.Included || !g.Agreed || k.Chain().Archive != nil) {
+				t.Errorf("%s, and then well: %+v, %v", name, g, k.Chain().Archive)
+			}
+		}
+		// Too few nodes: what the archive says alone is nothing.
+		for i := range 2 {
+			if err := s.net.Node(i).SetFaults(devnet.Faults{Status: 503}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		k := s.tracker(s.archive)
+		k.Watch("x", mina.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}})
+		asked := s.asked
+		for range 3 {
+			k.Poll(t.Context())
+		}
+		if g := k.Sighting("x"); g.Agreed || g.Passed || s.asked != asked {
+			t.Errorf("one node of three: %+v", g)
+		}
+	})
+}

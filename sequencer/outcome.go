@@ -1,0 +1,176 @@
+package sequencer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"mina-sequencer/mina"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// landed stores that a command of h is in a block deep enough.
+func (s *Sequencer) landed(ctx context.Context, h *held, g mina.Sighting) error {
+	t := h.t
+	landed := s.attemptOf(t, g)
+	if landed == nil {
+		return nil
+	}
+	wasBound := t.Phase.Bound()
+	// A sender that waited for this outcome has to be told where its nonces are.
+	waited := t.Phase == queues.PhaseUnresolved && t.Error != nil && t.Error.Code == CodeOutcomeUnknown
+	now := s.now()
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		switch {
+		case a == landed:
+			a.EndedAt = now
+		case a.Open():
+			a.Outcome, a.EndedAt = queues.Replaced, now
+			continue
+		default:
+			if pending(a) {
+				a.EndedAt = now
+			}
+			continue
+		}
+		a.Outcome, a.Height, a.StateHash, a.Confirmations, a.Error = queues.Included, g.Height, g.StateHash, g.Depth, nil
+		if a.NodeHash == "" || a.NodeHash != g.Hash && a.Hash != g.Hash {
+			a.NodeHash = g.Hash
+		}
+	}
+	err := s.apply(ctx, h, Landed, func(c *queues.Change) {
+		for i := range t.Attempts {
+			if a := &t.Attempts[i]; a.EndedAt.Equal(now) {
+				c.SetAttempt(a)
+			}
+		}
+		c.SetLanded(landed.Number)
+		c.SetStanding(landed.Sender, g.Nonce)
+		c.SetReopened(false)
+		c.SetDone(doneIn(g))
+		c.Keep = true
+		switch {
+		case waited, wasBound && g.Archived: // much may have happened since
+			c.ForgetNonce()
+		case wasBound:
+			c.SetNextNonce(g.Nonce + 1)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if wasBound && !g.Archived {
+		s.sawNonce(landed.Sender, g.Nonce+1)
+	}
+	return nil
+}
+
+func doneIn(g mina.Sighting) []byte {
+	return fmt.Appendf(nil, `{"blockHeight":%d,"stateHash":%q}`, g.Height, g.StateHash)
+}
+
+// attemptOf finds the attempt that a sighting is of: by its hash, or, where the
+// hash is news, the latest one that could have it.
+func (s *Sequencer) attemptOf(t *queues.Transaction, g mina.Sighting) *queues.Attempt {
+	var candidate *queues.Attempt
+	for i := len(t.Attempts) - 1; i >= 0; i-- {
+		a := &t.Attempts[i]
+		if g.Hash != "" && (a.Hash == g.Hash || a.NodeHash == g.Hash) {
+			return a
+		}
+		if candidate == nil && (a.Open() || a.Number == t.Landed) {
+			candidate = a
+		}
+	}
+	return candidate
+}
+
+func (s *Sequencer) sawNonce(sender string, next uint32) {
+	s.mu.Lock()
+	s.nonces[sender] = seenNonce{next, time.Now()}
+	s.mu.Unlock()
+}
+
+// died stores that no open attempt of h can land any more.
+func (s *Sequencer) died(ctx context.Context, h *held, e Event, g mina.Sighting) error {
+	t := h.t
+	now := s.now()
+	cause := deathCause(g)
+	spent := g.Fate != mina.Expired
+	var nonce uint32
+	err := s.apply(ctx, h, e, func(c *queues.Change) {
+		for i := range t.Attempts {
+			a := &t.Attempts[i]
+			if !a.Open() {
+				continue
+			}
+			nonce = a.Nonce
+			if g.Fate == mina.Failed {
+				nonce = g.Nonce // a legacy worker's may be another than planned
+			}
+			a.Outcome, a.EndedAt = settledOutcome(a, g), now
+			if a.Outcome == queues.FailedIn {
+				a.Height, a.StateHash, a.Confirmations, a.Error = g.Height, g.StateHash, g.Depth, cause
+			}
+			c.SetAttempt(a)
+		}
+		c.SetError(cause)
+		c.DropSigned()
+		switch {
+		case !t.Phase.Bound():
+		case g.Archived:
+			c.ForgetNonce()
+		case g.Fate == mina.Displaced:
+			// Somebody else signs for the account: no nonce of it can be trusted.
+			c.Rest, c.Reason = queues.Never, string(senders.StoppedNonce)
+			c.SetNextNonce(nonce + 1)
+		case spent:
+			c.SetNextNonce(nonce + 1)
+		default:
+			c.SetNextNonce(nonce)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if t.Phase == queues.PhaseFailing && g.Fate == mina.Failed {
+		s.sawNonce(t.Sender, nonce+1)
+		next := nonce + 1
+		h.next = &next
+	} else {
+		h.next = nil
+		h.worker.URL = "" // read the sender anew
+	}
+	s.Chain.Forget(t.UID)
+	return nil
+}
+
+func deathCause(g mina.Sighting) *queues.Error {
+	switch g.Fate {
+	case mina.Failed:
+		_, code := mina.ClassifyFailures(g.Failures)
+		e := &queues.Error{Code: code, Message: fmt.Sprintf("failed in block %d: %v", g.Height, g.Failures)}
+		if g.Archived {
+			e.Message += ", as the archive alone says: retry it if that is so"
+		}
+		return e
+	case mina.Displaced:
+		return &queues.Error{Code: "NONCE_TAKEN", Message: fmt.Sprintf("its nonce was spent by %s, which is not ours", g.Hash)}
+	}
+	return &queues.Error{Code: "EXPIRED", Message: fmt.Sprintf("not included up to slot %d, past its last", g.TipSlot)}
+}
+
+func settledOutcome(a *queues.Attempt, g mina.Sighting) queues.Outcome {
+	switch g.Fate {
+	case mina.Failed:
+		if a.Hash == g.Hash || a.NodeHash == g.Hash {
+			return queues.FailedIn
+		}
+		return queues.Replaced
+	case mina.Expired:
+		return queues.Expired
+	}
+	return queues.Replaced
+}

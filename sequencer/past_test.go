@@ -1,0 +1,166 @@
+package sequencer_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
+)
+
+// outage is longer than the nodes remember: 400 blocks, of which they hold 290.
+const outage = 400 * slot
+
+// TestOutage stops the only process while an attempt is on its way, and starts
+// the next one when the nodes no longer hold the block that took it.
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	type ending struct {
+		state  queues.State
+		code   string
+		waits  queues.WaitCode
+		landed bool
+	}
+	for name, tt := range map[string]struct {
+		archive bool
+		net     func(*world)         // before it is sent
+		sent    func(*world, string) // when it is, its hash
+		want    ending
+		person  bool // has to settle it, and it is tried again then
+	}{
+		"included": {archive: true, want: ending{state: queues.Done, landed: true}},
+		"failed": {
+			archive: true, net: func(w *world) { w.net.FailNext("", 1, "Account_nonce_precondition_unsatisfied") },
+			want: ending{state: queues.Unresolved, code: "Account_nonce_precondition_unsatisfied"}, person: true,
+		},
+		"never included": {
+			sent: func(w *world, hash string) { w.net.Drop(hash) },
+			want: ending{state: queues.Done, landed: true}, // expired, and tried again
+		},
+		"included, and no archive": {want: ending{state: queues.Revision, waits: queues.WaitPerson}, person: true},
+		"a stranger's, with an archive": {
+			archive: true, sent: func(w *world, hash string) {
+				w.net.Drop(hash)
+				stranger(w, devnet.Key(1), 0, 1_000_000_000)
+			},
+			want: ending{state: queues.Revision, waits: queues.WaitPerson}, person: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, devnet.Config{FillRate: 1})
+				w.archive = tt.archive
+				account, _ := w.worker(1, devworker.Options{})
+				p := w.start()
+				if tt.net != nil {
+					tt.net(w)
+				}
+				w.post("claim", "a")
+				before := w.await("a", queues.Revision, time.Hour)
+				p.kill()
+				if tt.sent != nil {
+					tt.sent(w, before.Hash())
+				}
+				<-time.After(outage)
+				took := w.effects("a")
+				p = w.start()
+				got := w.awaitTxn("a", string(tt.want.state), 3*time.Hour, func(t *queues.Transaction) bool {
+					return t.State() == tt.want.state && t.Claim != before.Claim
+				})
+				if tt.want.landed {
+					e := w.net.Effects()[0]
+					if a := got.Attempts[got.Landed-1]; a.Height != e.Height || a.StateHash != e.StateHash || a.KnownHash() != e.Hash {
+						t.Errorf("landed %+v, in fact %+v", a, e)
+					}
+				}
+				if got.Error != nil != (tt.want.code != "") || got.Error != nil && got.Error.Code != tt.want.code {
+					t.Errorf("error %+v", got.Error)
+				}
+				if tt.want.waits != "" {
+					// It stays so, and says why; the sender stays.
+					<-time.After(time.Hour)
+					x, err := p.Explain(w.ctx, "a")
+					if s, _ := w.pool.Get(w.ctx, account); err != nil || x.Wait.Code != tt.want.waits || x.State != tt.want.state || s.Queue != "claim" {
+						t.Errorf("%+v, %v; sender %+v", x, err, s)
+					}
+				}
+				if tt.person {
+					landed := len(took) > 0
+					if tt.want.state == queues.Unresolved {
+						_, err := p.Retry(w.ctx, "a")
+						w.ok(err)
+					} else if _, err := p.Resolve(w.ctx, "a", landed, before.Hash()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.await("a", queues.Done, 12*time.Hour)
+				w.post("claim", "b")
+				w.await("b", queues.Done, 12*time.Hour)
+				if got := w.effects("a", "b"); len(got) != 2 || got[0] != "a" {
+					t.Errorf("effects %v", got)
+				}
+			})
+		})
+	}
+}
+
+// TestOutageAfterDone: what was DONE and not yet final when the last process
+// ended becomes final by the archive's word, and stays watched without it.
+func TestOutageAfterDone(t *testing.T) {
+	t.Parallel()
+	for _, archive := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, devnet.Config{FillRate: 1})
+			w.archive = archive
+			w.worker(1, devworker.Options{})
+			p := w.start()
+			w.post("claim", "a")
+			w.await("a", queues.Done, time.Hour)
+			p.kill()
+			<-time.After(outage)
+			p = w.start()
+			<-time.After(time.Hour)
+			if got := w.get("a"); got.State() != queues.Done || got.Reopened || got.FinalAt.IsZero() == archive {
+				t.Errorf("archive %v: %+v", archive, got)
+			}
+			w.post("claim", "b")
+			w.await("b", queues.Done, time.Hour)
+			if got := w.effects("a", "b"); len(got) != 2 {
+				t.Errorf("effects %v", got)
+			}
+		})
+	}
+}
+
+// TestResolveAsksTheArchive: a person cannot call dead what the archive shows,
+// also where the process asked does not watch it.
+func TestResolveAsksTheArchive(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		w.worker(1, devworker.Options{})
+		p := w.start()
+		w.post("claim", "a")
+		w.await("a", queues.Revision, time.Hour)
+		p.kill()
+		<-time.After(3000 * slot) // more than one poll's search
+		w.start()                 // it watches, and has no archive
+		<-time.After(time.Hour)
+		if got := w.get("a"); got.State() != queues.Revision {
+			t.Fatalf("%+v", got)
+		}
+		w.archive = true
+		other := w.sequencer(links{dial: w.web.dial, redis: w.redis.NewClient()})
+		if _, err := other.Resolve(w.ctx, "a", false, ""); !errors.Is(err, queues.ErrContradicted) {
+			t.Errorf("dead, says a person: %v", err)
+		}
+		if _, err := other.Resolve(w.ctx, "a", true, w.get("a").Hash()); err != nil {
+			t.Errorf("landed, says a person: %v", err)
+		}
+		w.await("a", queues.Done, time.Minute)
+	})
+}
