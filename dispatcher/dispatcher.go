@@ -62,6 +62,16 @@ type Dispatcher interface {
 	MaxRetries(ctx context.Context, worker Worker) (n int, ok bool)
 }
 
+// A Settler is a [Dispatcher] whose transactions cannot take effect twice even
+// if two of them land, because of a state precondition or a nullifier. A failed
+// attempt of it may be settled sooner than SEQUENCER_SETTLE_DEPTH says.
+type Settler interface {
+	// SettleDepth is how many blocks deep what ended an attempt must stand before
+	// another one may use a new nonce, at least 1. More than the configured depth,
+	// or 0, means that depth. It never changes.
+	SettleDepth() int
+}
+
 // A Worker is where a call goes and for whom.
 type Worker struct {
 	AccountID string // public key of the sender whose key the worker holds

@@ -19,9 +19,14 @@ type Func struct {
 	Ended func(ctx context.Context, worker Worker, success bool, outcome Outcome) error
 	// Retries is what MaxRetries answers; nil has no opinion.
 	Retries *int
+	// Settle is what SettleDepth answers.
+	Settle int
 }
 
-var _ Dispatcher = Func{}
+var (
+	_ Dispatcher = Func{}
+	_ Settler    = Func{}
+)
 
 // Type implements [Dispatcher].
 func (f Func) Type() string { return f.Name }
@@ -73,3 +78,6 @@ func (f Func) MaxRetries(context.Context, Worker) (n int, ok bool) {
 	}
 	return *f.Retries, true
 }
+
+// SettleDepth implements [Settler].
+func (f Func) SettleDepth() int { return f.Settle }

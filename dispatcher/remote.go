@@ -15,9 +15,13 @@ type Remote struct {
 	client *Client
 	name   string
 	check  func(json.RawMessage) []FieldError
+	settle int
 }
 
-var _ Dispatcher = (*Remote)(nil)
+var (
+	_ Dispatcher = (*Remote)(nil)
+	_ Settler    = (*Remote)(nil)
+)
 
 // NewRemote returns the type called name. A nil check takes any JSON object.
 func NewRemote(client *Client, name string, check func(data json.RawMessage) []FieldError) *Remote {
@@ -26,6 +30,17 @@ func NewRemote(client *Client, name string, check func(data json.RawMessage) []F
 	}
 	return &Remote{client: client, name: name, check: check}
 }
+
+// SettledAt returns the type with another depth, see [Settler]: for one whose
+// second landing could not take effect.
+func (r *Remote) SettledAt(depth int) *Remote {
+	other := *r
+	other.settle = depth
+	return &other
+}
+
+// SettleDepth implements [Settler].
+func (r *Remote) SettleDepth() int { return r.settle }
 
 // Type implements [Dispatcher].
 func (r *Remote) Type() string { return r.name }

@@ -41,12 +41,15 @@ func (v *view) find(w *Watch) (landed, bool) {
 // findPooled returns the watch's command if the node has it in its pool.
 func (v *view) findPooled(w *watched) *Command {
 	if w.Legacy {
-		for i, c := range v.pooledBy[w.Payer] {
-			if c.Nonce >= w.Nonce || slices.Contains(w.Hashes, c.Hash) {
-				return &v.pooledBy[w.Payer][i]
-			}
+		list := v.pooledBy[w.Payer]
+		at := slices.IndexFunc(list, func(c Command) bool { return slices.Contains(w.Hashes, c.Hash) })
+		if at < 0 {
+			at = slices.IndexFunc(list, func(c Command) bool { return c.Nonce >= w.Nonce })
 		}
-		return nil
+		if at < 0 {
+			return nil
+		}
+		return &list[at]
 	}
 	for _, hash := range w.hashes {
 		if c, found := v.pooled[hash]; found && c.Payer == w.Payer && c.Nonce == w.Nonce {

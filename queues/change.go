@@ -20,6 +20,9 @@ var (
 	// ErrUnsettled: Redis is another one than before and may have forgotten the
 	// last writes. Nothing was stored; nothing may leave before it is reconciled.
 	ErrUnsettled = errors.New("the store is not reconciled after a restart or failover of Redis")
+	// ErrOvertaken: an earlier transaction of the queue was reopened and waits
+	// again: this one has to go back behind it.
+	ErrOvertaken = errors.New("an earlier transaction of its queue waits again")
 )
 
 // Never is the due time of a phase that no clock ends.
@@ -50,6 +53,9 @@ type Change struct {
 	// refused while the namespace is not settled, and waits for the replicas that
 	// Options asks for.
 	Confirm bool
+	// InOrder refuses the change with ErrOvertaken if an earlier transaction of the
+	// queue has been reopened and waits again since this one was bound.
+	InOrder bool
 	// Remove is when the record is removed; Never keeps it.
 	Remove time.Duration
 
@@ -133,6 +139,9 @@ func (c *Change) appendParts(args []any) []any {
 		if n := len(args) - head; n > 0 {
 			args[head+1] = n - 2
 		}
+	}
+	if c.InOrder {
+		args = append(args, "o", 0)
 	}
 	return args
 }
@@ -268,8 +277,8 @@ func encodeError(e *Error) string {
 
 // Advance stores a change. On success t, the transaction that the change was
 // built on, has the new phase and revision.
-// Errors: ErrStale, ErrFenced, ErrUnsettled, ErrNotFound, ErrUnavailable, ErrFull,
-// ErrUnconfirmed. After an error t must be read again.
+// Errors: ErrStale, ErrFenced, ErrUnsettled, ErrOvertaken, ErrNotFound,
+// ErrUnavailable, ErrFull, ErrUnconfirmed. After an error t must be read again.
 func (s *Store) Advance(ctx context.Context, c *Change) error {
 	t := c.txn
 	args := s.arguments(c)
@@ -292,6 +301,8 @@ func (s *Store) Advance(ctx context.Context, c *Change) error {
 	case "fenced":
 		s.memory.leave(t.UID)
 		return fmt.Errorf("%s: %w", t.UID, ErrFenced)
+	case "overtaken":
+		return fmt.Errorf("%s: %w", t.UID, ErrOvertaken)
 	case "gone":
 		return fmt.Errorf("transaction %s: %w", t.UID, ErrNotFound)
 	case "error":

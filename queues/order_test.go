@@ -192,3 +192,34 @@ func testPauseEmpty(f *fixture) {
 		f.Errorf("a resumed queue without transactions: %v", err)
 	}
 }
+
+// testOvertaken wants nothing to leave of what was bound before an earlier one of
+// its queue was reopened; a person's retry of an earlier one overtakes nothing.
+func testOvertaken(f *fixture) {
+	inOrder := func(c *queues.Change) { c.InOrder = true }
+	keep := func(c *queues.Change) { c.Keep = true }
+	f.register("S")
+	f.post("q", "a", "b", "c")
+	f.bound("a S")
+	f.to("a", queues.PhaseDone, keep)
+	f.bound("b S")
+	f.to("b", queues.PhaseFailed)
+	f.bound("c S")
+	f.to("c", queues.PhaseDispatching, inOrder)
+	f.to("b", queues.PhaseWaiting, func(c *queues.Change) { c.Person = true })
+	f.to("c", queues.PhaseDispatching, inOrder)
+	f.to("a", queues.PhaseWaiting)
+	t := f.get("c")
+	before := t.Revision
+	if err := f.advance(t, queues.PhaseDispatching, inOrder); !errors.Is(err, queues.ErrOvertaken) {
+		f.Errorf("in order: %v", err)
+	}
+	equal(f.T, "revision", f.get("c").Revision, before)
+	f.ok(f.advance(t, queues.PhaseDispatching)) // what had left by then goes on
+	f.to("c", queues.PhaseWaiting)
+	for _, uid := range []string{"a", "b", "c"} {
+		f.bound(uid + " S")
+		f.to(uid, queues.PhaseDispatching, inOrder)
+		f.to(uid, queues.PhaseDone)
+	}
+}

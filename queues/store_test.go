@@ -49,6 +49,7 @@ func TestStore(t *testing.T) {
 		"Wake":                 testWake,
 		"Rest":                 testRest,
 		"Hold":                 testHold,
+		"Overtaken":            testOvertaken,
 		"HoldAnswered":         testHoldAnswered,
 		"CallbackAgain":        testCallbackAgain,
 		"Due":                  testDue,

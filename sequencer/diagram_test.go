@@ -151,6 +151,7 @@ func conditions(some, all []Situation) string {
 		{"no further try", "may be tried again", func(s Situation) bool {
 			return s.Cancelled || s.Ending != "" || s.Phase == queues.PhaseFailing && !s.RetriesLeft
 		}},
+		{"finished before", "not finished before", func(s Situation) bool { return s.Ending == queues.PhaseDone }},
 		{"unresolvable before", "not unresolvable before", func(s Situation) bool { return s.Ending == queues.PhaseUnresolved }},
 		{"cancelled", "not cancelled", func(s Situation) bool { return s.Cancelled }},
 		{"fee at cap", "fee below cap", func(s Situation) bool { return s.FeeAtCap }},

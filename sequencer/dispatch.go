@@ -117,7 +117,10 @@ func (s *Sequencer) make(ctx context.Context, h *held, d dispatcher.Dispatcher) 
 	if err := s.checkSigned(result, t, a); err != nil {
 		return s.fail(ctx, h, Erred, &queues.Error{Code: dispatcher.CodeMismatch, Message: err.Error()})
 	}
-	if err := s.storeSigned(ctx, h, a, result, queues.PhaseDispatching); err != nil {
+	switch err := s.storeSigned(ctx, h, a, result, queues.PhaseDispatching); {
+	case errors.Is(err, queues.ErrOvertaken):
+		return s.overtaken(ctx, h)
+	case err != nil:
 		return err
 	}
 	return s.send(ctx, h, result.Signed, false)
@@ -143,11 +146,23 @@ func (s *Sequencer) interruptible(ctx context.Context, h *held) (context.Context
 func (s *Sequencer) makeLegacy(ctx context.Context, h *held, d dispatcher.Dispatcher) error {
 	t := h.t
 	a := t.Last()
-	a.Legacy, a.ValidUntil = true, 0
 	mark := queues.NewChange(t, queues.PhaseDispatching)
+	mark.Confirm, mark.InOrder = true, !t.Open()
+	a.Legacy, a.ValidUntil = true, 0
 	mark.SetAttempt(a)
-	mark.Confirm = true
-	if err := s.Store.Advance(ctx, mark); err != nil {
+	switch err := s.Store.Advance(ctx, mark); {
+	case errors.Is(err, queues.ErrOvertaken):
+		return s.overtaken(ctx, h)
+	case errors.Is(err, queues.ErrUnconfirmed):
+		// The mark is stored, and nothing has left: only this process knows that.
+		if err := s.outwait(ctx, h); err != nil {
+			return err
+		}
+		t, a = h.t, h.t.Last()
+		if err := s.findWorker(ctx, h); err != nil {
+			return err
+		}
+	case err != nil:
 		return err
 	}
 	if !s.live() {

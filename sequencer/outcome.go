@@ -35,7 +35,10 @@ func (s *Sequencer) landed(ctx context.Context, h *held, g mina.Sighting) error 
 			}
 			continue
 		}
-		a.Outcome, a.Height, a.StateHash, a.Confirmations, a.Error = queues.Included, g.Height, g.StateHash, g.Depth, nil
+		a.Outcome, a.Height, a.StateHash, a.Confirmations = queues.Included, g.Height, g.StateHash, g.Depth
+		if a.Error = nil; a.Legacy && g.Nonce != a.Nonce && !g.Archived {
+			a.Error = ignored(a, g)
+		}
 		if a.NodeHash == "" || a.NodeHash != g.Hash && a.Hash != g.Hash {
 			a.NodeHash = g.Hash
 		}
@@ -71,6 +74,33 @@ func doneIn(g mina.Sighting) []byte {
 	return fmt.Appendf(nil, `{"blockHeight":%d,"stateHash":%q}`, g.Height, g.StateHash)
 }
 
+// strayed reports whether what the nodes show of t carries another nonce than
+// its worker was given, and nobody has noted that yet.
+func strayed(t *queues.Transaction, g mina.Sighting) bool {
+	a := t.Last()
+	return t.Phase == queues.PhaseWatching && a.Legacy && a.Open() && g.Hash != "" && !g.Archived &&
+		(g.Fate == mina.Pooled || g.Fate == mina.Included || g.Fate == mina.Failed) &&
+		g.Nonce != a.Nonce && (a.Error == nil || a.Error.Code != CodeNonceIgnored)
+}
+
+// ignored is an error of the operator's: that worker cannot be relied on. What
+// counts is the nonce it used: the sender's next one follows that, as soon as
+// it is spent; the given one stays unspent until then, and nothing else takes it.
+func ignored(a *queues.Attempt, g mina.Sighting) *queues.Error {
+	return &queues.Error{Code: CodeNonceIgnored, Message: fmt.Sprintf(
+		"the worker of %s was given nonce %d and used %d, in %s; have it use attempt.nonce", a.Sender, a.Nonce, g.Nonce, g.Hash)}
+}
+
+func (s *Sequencer) astray(ctx context.Context, h *held, g mina.Sighting) error {
+	a := h.t.Last()
+	a.Error = ignored(a, g)
+	s.Log.Error("a worker ignored the nonce it was given", "txn", h.t.UID, "sender", a.Sender, "given", a.Nonce, "used", g.Nonce, "hash", g.Hash)
+	return s.apply(ctx, h, Astray, func(c *queues.Change) {
+		c.SetAttempt(a)
+		c.SetError(a.Error)
+	})
+}
+
 // attemptOf finds the attempt that a sighting is of: by its hash, or, where the
 // hash is news, the latest one that could have it.
 func (s *Sequencer) attemptOf(t *queues.Transaction, g mina.Sighting) *queues.Attempt {
@@ -99,6 +129,7 @@ func (s *Sequencer) died(ctx context.Context, h *held, e Event, g mina.Sighting)
 	now := s.now()
 	cause := deathCause(g)
 	spent := g.Fate != mina.Expired
+	failed := s.attemptOf(t, g)
 	var nonce uint32
 	err := s.apply(ctx, h, e, func(c *queues.Change) {
 		for i := range t.Attempts {
@@ -110,9 +141,15 @@ func (s *Sequencer) died(ctx context.Context, h *held, e Event, g mina.Sighting)
 			if g.Fate == mina.Failed {
 				nonce = g.Nonce // a legacy worker's may be another than planned
 			}
-			a.Outcome, a.EndedAt = settledOutcome(a, g), now
+			a.Outcome, a.EndedAt = settledOutcome(g, a == failed), now
 			if a.Outcome == queues.FailedIn {
-				a.Height, a.StateHash, a.Confirmations, a.Error = g.Height, g.StateHash, g.Depth, cause
+				a.Height, a.StateHash, a.Confirmations = g.Height, g.StateHash, g.Depth
+				if a.NodeHash == "" {
+					a.NodeHash = g.Hash
+				}
+				if a.Error == nil || a.Error.Code != CodeNonceIgnored {
+					a.Error = cause
+				}
 			}
 			c.SetAttempt(a)
 		}
@@ -162,14 +199,13 @@ func deathCause(g mina.Sighting) *queues.Error {
 	return &queues.Error{Code: "EXPIRED", Message: fmt.Sprintf("not included up to slot %d, past its last", g.TipSlot)}
 }
 
-func settledOutcome(a *queues.Attempt, g mina.Sighting) queues.Outcome {
-	switch g.Fate {
-	case mina.Failed:
-		if a.Hash == g.Hash || a.NodeHash == g.Hash {
-			return queues.FailedIn
-		}
-		return queues.Replaced
-	case mina.Expired:
+// settledOutcome is what became of an attempt that cannot land any more; failed
+// says that it is the one in the block.
+func settledOutcome(g mina.Sighting, failed bool) queues.Outcome {
+	switch {
+	case g.Fate == mina.Failed && failed:
+		return queues.FailedIn
+	case g.Fate == mina.Expired:
 		return queues.Expired
 	}
 	return queues.Replaced

@@ -122,7 +122,7 @@ func TestOutageAfterDone(t *testing.T) {
 			w.await("a", queues.Done, time.Hour)
 			p.kill()
 			<-time.After(outage)
-			p = w.start()
+			w.start()
 			<-time.After(time.Hour)
 			if got := w.get("a"); got.State() != queues.Done || got.Reopened || got.FinalAt.IsZero() == archive {
 				t.Errorf("archive %v: %+v", archive, got)

@@ -66,6 +66,7 @@ func (s *Sequencer) Explain(ctx context.Context, uid string) (queues.Explanation
 		return queues.Explanation{}, err
 	}
 	scene := Scene{Txn: t, Policy: s.Policy, Dispatched: slices.Contains(s.Dispatch, t.Type)}
+	scene.Policy.SettleDepth = s.settleDepth(t)
 	s.mu.Lock()
 	if s.work != nil { // one that does not run dispatches nothing, and others may
 		scene.Shut = s.recovery.shut

@@ -18,6 +18,7 @@ func (s *Sequencer) checkSigned(r dispatcher.Result, t *queues.Transaction, a *q
 // storeSigned keeps the bytes before any of them leaves. From here on the
 // attempt is open.
 func (s *Sequencer) storeSigned(ctx context.Context, h *held, a *queues.Attempt, r dispatcher.Result, phase queues.Phase) error {
+	first := !h.t.Open()
 	a.Outcome, a.Data = queues.Signed, r.Data
 	if mina.ValidHash(r.Hash) {
 		a.Hash = r.Hash
@@ -25,7 +26,7 @@ func (s *Sequencer) storeSigned(ctx context.Context, h *held, a *queues.Attempt,
 	c := queues.NewChange(h.t, phase)
 	c.SetAttempt(a)
 	c.SetSigned(a.Number, r.Signed)
-	c.Confirm = true
+	c.Confirm, c.InOrder = true, first
 	err := s.Store.Advance(ctx, c)
 	if errors.Is(err, queues.ErrFenced) {
 		s.record(ctx, h.t.UID, a)
@@ -45,6 +46,14 @@ func (s *Sequencer) record(ctx context.Context, uid string, a *queues.Attempt) {
 	s.Log.Error("what a worker answered could not be stored", "txn", uid, "attempt", a.Number, "hash", a.KnownHash())
 }
 
+// overtaken takes h back to its queue: what it was built on is gone, and an
+// earlier one of its queue goes first. Nothing of it has left.
+func (s *Sequencer) overtaken(ctx context.Context, h *held) error {
+	a := h.t.Last()
+	a.Outcome, a.Legacy = queues.Prepared, false
+	return s.unreached(ctx, h, &stop{err: &queues.Error{Code: "OVERTAKEN", Message: queues.ErrOvertaken.Error()}})
+}
+
 // confirm has the replicas that are asked for confirm what is stored, before
 // bytes leave whose own write may have failed to be confirmed.
 func (s *Sequencer) confirm(ctx context.Context, h *held) error {
@@ -54,6 +63,20 @@ func (s *Sequencer) confirm(ctx context.Context, h *held) error {
 	c := queues.NewChange(h.t, h.t.Phase)
 	c.Confirm, c.Keep = true, !h.t.Phase.Bound()
 	return s.Store.Advance(ctx, c)
+}
+
+// outwait waits until the replicas have confirmed what is stored of h.
+func (s *Sequencer) outwait(ctx context.Context, h *held) error {
+	err := queues.ErrUnconfirmed
+	for try := 0; errors.Is(err, queues.ErrUnconfirmed); try++ {
+		s.Log.Warn("nothing is sent before enough replicas have confirmed it", "txn", h.t.UID)
+		pause(ctx, try)
+		if !s.reread(ctx, h) {
+			return queues.ErrFenced
+		}
+		err = s.confirm(ctx, h)
+	}
+	return err
 }
 
 // send gives the signed bytes to the nodes and stores what they said. earlier

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"mina-sequencer/dispatcher"
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
@@ -77,7 +78,10 @@ func (s *Sequencer) judge(h *held, c mina.Chain) (Event, mina.Sighting) {
 	if g.Fate != mina.Absent {
 		h.lostAt = time.Time{}
 	}
-	settled := g.Agreed && g.Depth >= s.Policy.SettleDepth
+	settled := g.Agreed && g.Depth >= s.settleDepth(t)
+	if strayed(t, g) {
+		return Astray, g
+	}
 	switch g.Fate {
 	case mina.Included:
 		switch {
@@ -121,6 +125,9 @@ func (s *Sequencer) judge(h *held, c mina.Chain) (Event, mina.Sighting) {
 			if !t.Reopened {
 				return Orphaned, g
 			}
+			if !isLegacy(t) && time.Since(h.sentAt) >= resendEvery {
+				return Lingering, g
+			}
 		case t.Phase == queues.PhaseWatching && !isLegacy(t):
 			if s.lingers(h, c) || time.Since(h.sentAt) >= resendEvery {
 				return Lingering, g
@@ -128,6 +135,17 @@ func (s *Sequencer) judge(h *held, c mina.Chain) (Event, mina.Sighting) {
 		}
 	}
 	return "", g
+}
+
+// settleDepth is how deep what ended an attempt of t must stand.
+func (s *Sequencer) settleDepth(t *queues.Transaction) int {
+	depth := s.Policy.SettleDepth
+	if d, ok := s.Types.Lookup(t.Type); ok {
+		if settler, ok := d.(dispatcher.Settler); ok && settler.SettleDepth() > 0 {
+			depth = min(depth, settler.SettleDepth())
+		}
+	}
+	return depth
 }
 
 // unlanded: a DONE transaction whose nonce has settled otherwise.
@@ -207,6 +225,8 @@ func (s *Sequencer) settle(ctx context.Context, h *held) (on bool, err error) {
 		return false, s.keepAlive(ctx, h, e)
 	case FailedIn, Rejected, Died:
 		return true, s.died(ctx, h, e, g)
+	case Astray:
+		return true, s.astray(ctx, h, g)
 	case Ambiguous:
 		return true, s.apply(ctx, h, e, func(c *queues.Change) {
 			if a := h.t.Attempt(h.t.Landed); a != nil {
@@ -221,10 +241,11 @@ func (s *Sequencer) settle(ctx context.Context, h *held) (on bool, err error) {
 			c.Rest, c.Reason = queues.Never, string(senders.OutcomeUnknown)
 		})
 	case Unlandable:
+		failed := s.attemptOf(h.t, g)
 		return true, s.apply(ctx, h, e, func(c *queues.Change) {
 			for i := range h.t.Attempts {
 				if a := &h.t.Attempts[i]; a.EndedAt.IsZero() || a.Number == h.t.Landed {
-					a.Outcome, a.EndedAt = settledOutcome(a, g), s.now()
+					a.Outcome, a.EndedAt = settledOutcome(g, a == failed), s.now()
 					c.SetAttempt(a)
 				}
 			}

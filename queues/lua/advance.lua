@@ -27,10 +27,12 @@
 --   b  signed bytes; "" drops them
 --   l  an account and the nonce with which it stands on the chain; "" for none
 --   r  the least revision to take             g  refuse unless settled, see lib.lua
+--   o  only if no earlier one of its queue has come back to wait
 --
 -- Answer, for each change: {"ok", revision, "1" if a bind may have become
 --   possible, now}, {"stale", revision}, {"fenced", revision},
---   {"unsettled", revision}, {"gone"}, or {"error", text}: what went wrong with it
+--   {"unsettled", revision}, {"overtaken", revision}, {"gone"}, or {"error", text}:
+--   what went wrong with it
 
 -- streak counts what ended UNRESOLVED in a row, by queue and by sender.
 local function streak(queue, sender, limit)
@@ -80,7 +82,7 @@ local function advance(o, n)
   end
 
   local x, a = P .. 'x:' .. uid, P .. 'a:' .. uid
-  local v = call('HMGET', x, 'rev', 'op', 'claim', 'phase', 'sender', 'due', 'at')
+  local v = call('HMGET', x, 'rev', 'op', 'claim', 'phase', 'sender', 'due', 'at', 'overtaken')
   local rev = tonumber(v[1] or '0')
   local from, sender = v[4] or 'waiting', v[5] or ''
   local moved = from ~= to
@@ -97,6 +99,7 @@ local function advance(o, n)
   if claim ~= '*' and (v[3] or '') ~= claim then return { 'fenced', rev } end
   if rev ~= tonumber(decided) then return { 'stale', rev } end
   if first.g and not settled() then return { 'unsettled', rev } end
+  if first.o and v[8] then return { 'overtaken', rev } end
   local revision = math.max(rev, first.r and tonumber(ARGV[first.r]) or 0) + 1
 
   -- The claim, and when the phase is due.
@@ -150,11 +153,15 @@ local function advance(o, n)
     elseif to == 'waiting' and tonumber(seq) <= tonumber(call('HGET', q, 'popped') or '0') then
       call('ZADD', P .. 'back:' .. queue, seq, uid)
     end
+    if to == 'waiting' then call('HDEL', x, 'overtaken') end
     if from == 'done' then
       -- It was not the end: nobody is told so, or waits until somebody is.
       call('HDEL', x, 'callback', 'tries')
       call('ZREM', P .. 'due', 'c:' .. uid)
       if call('HGET', q, 'holder') == uid then call('HDEL', q, 'hold', 'holder') end
+      -- What runs now comes after it.
+      local run = to == 'waiting' and call('HGET', q, 'run')
+      if run and tonumber((header(run))) > tonumber(seq) then call('HSET', P .. 'x:' .. run, 'overtaken', 1) end
     end
     if BOUND[from] then
       if to == 'unresolved' and limit ~= '0' then streak(queue, sender, tonumber(limit)) end

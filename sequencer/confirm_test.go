@@ -1,0 +1,144 @@
+package sequencer_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
+	"mina-sequencer/senders"
+	"mina-sequencer/sequencer"
+)
+
+// A waits hook counts how often replicas were waited for in vain.
+type waits struct{ vain atomic.Int64 }
+
+func (*waits) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (*waits) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (w *waits) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		for _, c := range cmds {
+			if c, ok := c.(*redis.Cmd); ok && c.Name() == "wait" {
+				if n, err := c.Int(); err == nil && n == 0 {
+					w.vain.Add(1)
+				}
+			}
+		}
+		return err
+	}
+}
+
+// TestUnconfirmedLeavesNothing runs the service on a real Redis whose replica is
+// missing: no node sees a byte, and no worker that sends by itself is called. Then
+// the replica comes, and everything takes effect once.
+func TestUnconfirmedLeavesNothing(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	hook := &waits{}
+	server.Client.AddHook(hook)
+	network, err := devnet.New(devnet.Config{FundAll: true, SlotTime: 50 * time.Millisecond, FillRate: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	running := make(chan error, 2)
+	go func() { running <- network.Run(ctx) }()
+	node := httptest.NewServer(network)
+	defer node.Close()
+	store, err := queues.Open(server.Client, queues.Options{Namespace: "test", Replicas: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := senders.New(store, server.Client)
+	client := mina.NewNode(node.URL+"/graphql", mina.NodeOptions{})
+	var workers []*devworker.Worker
+	for i, legacy := range []bool{false, true} {
+		w := devworker.New(devworker.Options{Account: devnet.Key(uint64(i)), Legacy: legacy, Send: client.Send})
+		workers = append(workers, w)
+		at := httptest.NewServer(w)
+		defer at.Close()
+		if err := pool.Register(ctx, devnet.Key(uint64(i)), at.URL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	types := new(dispatcher.Registry)
+	calls := dispatcher.NewClient(dispatcher.ClientOptions{Dial: new(net.Dialer).DialContext, Timeout: time.Minute})
+	if err := types.Register(dispatcher.NewRemote(calls, "MINT", nil)); err != nil {
+		t.Fatal(err)
+	}
+	policy := testPolicy()
+	policy.InclusionInterval, policy.CycleInterval, policy.DispatchTimeout, policy.ValidSlots = 50*time.Millisecond, 50*time.Millisecond, time.Minute, 100_000
+	s := sequencer.New(sequencer.Options{
+		Store: store, Senders: pool, Types: types, Namespace: "test", Policy: policy,
+		Chain: mina.NewTracker(mina.TrackerOptions{Nodes: []*mina.Node{client}, Depth: 10}),
+	})
+	go func() { running <- s.Run(ctx) }()
+	defer func() {
+		cancel()
+		for range 2 {
+			if err := <-running; err != nil && !errors.Is(err, http.ErrServerClosed) {
+				t.Error(err)
+			}
+		}
+	}()
+	for _, uid := range []string{"a", "b"} {
+		if e := store.Enqueue(ctx, queues.Item{UID: uid, Queue: "q-" + uid, Type: "MINT", Data: []byte(`{}`)}); e.Err != nil {
+			t.Fatal(e.Err)
+		}
+	}
+	until := func(what string, reached func() bool) {
+		t.Helper()
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for end := time.Now().Add(2 * time.Minute); !reached(); <-tick.C {
+			if time.Now().After(end) {
+				t.Fatalf("did not happen: %s", what)
+			}
+		}
+	}
+	get := func(uid string) *queues.Transaction {
+		t.Helper()
+		txn, err := store.Get(ctx, uid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return txn
+	}
+	until("both attempts are stored, and neither is confirmed", func() bool {
+		return get("a").Open() && get("b").Open() && hook.vain.Load() >= 6
+	})
+	if seen := network.Seen(); len(seen) > 0 {
+		t.Errorf("nodes were sent %v", seen)
+	}
+	if n := workers[1].Calls()[devworker.Dispatch]; n > 0 {
+		t.Errorf("the worker that sends by itself was called %d times", n)
+	}
+	for _, uid := range []string{"a", "b"} {
+		if txn := get(uid); txn.State() != queues.Dispatching {
+			t.Errorf("%s: %+v", uid, txn)
+		}
+	}
+	_, port, _ := net.SplitHostPort(server.Addr)
+	redistest.Start(t, "replicaof 127.0.0.1 "+port)
+	until("both are DONE", func() bool { return get("a").State() == queues.Done && get("b").State() == queues.Done })
+	if e := network.Effects(); len(e) != 2 {
+		t.Errorf("effects %+v", e)
+	}
+	if n := workers[1].Calls()[devworker.Dispatch]; n != 1 {
+		t.Errorf("the worker that sends by itself was called %d times", n)
+	}
+}

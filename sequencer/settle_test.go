@@ -1,0 +1,252 @@
+package sequencer_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
+	"mina-sequencer/sequencer"
+)
+
+// TestSettleDepthOfType: a type whose second landing cannot take effect is tried
+// again sooner, and no other is.
+func TestSettleDepthOfType(t *testing.T) {
+	t.Parallel()
+	for typ, depth := range map[string]int{"ONCE": 2, "MINT": 5} {
+		t.Run(typ, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, devnet.Config{FillRate: 1})
+				w.worker(1, devworker.Options{})
+				p := w.start()
+				w.net.FailNext("", 1, "Account_nonce_precondition_unsatisfied")
+				w.postType(typ, "q", "a")
+				failed := w.awaitTxn("a", "failed once", 3*time.Hour, func(t *queues.Transaction) bool { return t.Phase == queues.PhaseDelayed })
+				if a := failed.Attempts[0]; a.Outcome != queues.FailedIn || a.Confirmations != depth {
+					t.Errorf("settled %+v, want %d blocks deep", a, depth)
+				}
+				w.await("a", queues.Done, 3*time.Hour)
+				w.net.FailNext("", 1, "Account_nonce_precondition_unsatisfied")
+				w.postType(typ, "q", "b")
+				w.awaitTxn("b", "in a block", time.Hour, func(*queues.Transaction) bool { return len(w.net.Effects()) == 3 })
+				<-time.After(time.Minute)
+				x, err := p.Explain(w.ctx, "b")
+				if err != nil || !strings.Contains(x.Summary, map[int]string{2: "2 blocks deep", 5: "5 blocks deep"}[depth]) {
+					t.Errorf("%+v, %v", x, err)
+				}
+			})
+		})
+	}
+}
+
+// TestFinishedWhileOpen: a worker finishes a transaction without a block while
+// an earlier attempt of it may land. It holds its sender until that is settled.
+func TestFinishedWhileOpen(t *testing.T) {
+	t.Parallel()
+	for name, lands := range map[string]bool{"the earlier one lands": true, "the earlier one dies": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, devnet.Config{FillRate: 1})
+				account, worker := w.worker(1, devworker.Options{})
+				node := w.net.Node(0)
+				p := w.start()
+				// The process dies with the first attempt signed, and the next one is
+				// told by every node that it will not do.
+				worker.Fail(devworker.Fault{Kind: devworker.Hang, Wait: time.Minute})
+				w.post("q", "a")
+				w.awaitTxn("a", "planned", time.Hour, func(t *queues.Transaction) bool { return len(t.Attempts) == 1 })
+				w.ok(node.SetFaults(devnet.Faults{Hang: true}))
+				w.awaitTxn("a", "signed", time.Hour, func(t *queues.Transaction) bool { return t.Open() })
+				p.kill()
+				w.ok(node.SetFaults(devnet.Faults{Refuse: "Insufficient fee"}))
+				worker.Fail(devworker.Fault{Kind: devworker.Answer, Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
+				p = w.start()
+				got := w.awaitTxn("a", "finished by its worker", 3*time.Hour, func(t *queues.Transaction) bool {
+					return len(t.Attempts) == 2 && t.Phase == queues.PhaseWatching
+				})
+				if s, _ := w.pool.Get(w.ctx, account); s.Queue != "q" || got.Ending != queues.PhaseDone || !got.Attempts[0].Open() {
+					t.Errorf("%+v, sender %+v", got, s)
+				}
+				if x, err := p.Explain(w.ctx, "a"); err != nil || x.Next.Action == sequencer.StepRetry {
+					t.Errorf("%+v, %v", x, err)
+				}
+				if lands {
+					w.ok(node.SetFaults(devnet.Faults{}))
+				}
+				got = w.await("a", queues.Done, 24*time.Hour)
+				outcome, effects := queues.Expired, 0
+				if lands {
+					outcome, effects = queues.Included, 1
+				}
+				if a := got.Attempts[0]; a.Outcome != outcome || got.Landed > 0 != lands || len(w.effects("a")) != effects {
+					t.Errorf("%+v", got)
+				}
+				if !lands && string(got.Done) != `{"account":"B62"}` {
+					t.Errorf("done %s", got.Done)
+				}
+				w.ok(node.SetFaults(devnet.Faults{}))
+				w.post("q", "b")
+				w.await("b", queues.Done, time.Hour)
+				if s, _ := w.pool.Get(w.ctx, account); !s.Available() {
+					t.Errorf("sender %+v", s)
+				}
+			})
+		})
+	}
+}
+
+// TestNonceIgnored: a worker that sends by itself takes another nonce than it was
+// given. That is said, and the nonce it used is what counts.
+func TestNonceIgnored(t *testing.T) {
+	t.Parallel()
+	for name, fails := range map[string]bool{"landed": false, "failed in its block": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				coded := 0
+				w := newWorld(t, devnet.Config{FillRate: 1})
+				w.observe = func(_ sequencer.Situation, e sequencer.Event, d sequencer.Decision, ok bool) {
+					mu.Lock()
+					defer mu.Unlock()
+					if ok && e == sequencer.Astray && d.Code == sequencer.CodeNonceIgnored {
+						coded++
+					}
+				}
+				account, worker := w.worker(1, devworker.Options{Legacy: true, ProveTime: time.Minute})
+				p := w.start()
+				worker.Fail(devworker.Fault{Kind: devworker.Wrong, Field: devworker.WrongNonce})
+				w.post("q", "a")
+				w.awaitTxn("a", "planned", time.Hour, func(t *queues.Transaction) bool { return len(t.Attempts) == 1 })
+				// Without this one no node takes a nonce that is one too high.
+				stranger(w, account, 0, 200_000_000)
+				if fails {
+					w.net.FailNext("", 2, "Account_nonce_precondition_unsatisfied")
+				}
+				sent := w.await("a", queues.Revision, time.Hour)
+				said := w.awaitTxn("a", "said", time.Hour, func(t *queues.Transaction) bool {
+					return len(t.Attempts) > 0 && t.Attempts[0].Error != nil
+				})
+				if e := said.Attempts[0].Error; e.Code != "NONCE_IGNORED" || !strings.Contains(e.Message, "was given nonce 0 and used 1") {
+					t.Errorf("attempt: %+v", e)
+				}
+				if !fails {
+					if said.State() == queues.Revision && (said.Error == nil || said.Error.Code != "NONCE_IGNORED") {
+						t.Errorf("transaction: %+v", said.Error)
+					}
+					w.await("a", queues.Done, time.Hour)
+				} else {
+					w.awaitTxn("a", "tried again", 3*time.Hour, func(t *queues.Transaction) bool { return len(t.Attempts) == 2 })
+				}
+				if x, err := p.Explain(w.ctx, "a"); err != nil || !strings.Contains(x.Attempts[0].Detail, "NONCE_IGNORED") {
+					t.Errorf("explained as %+v, %v", x, err)
+				}
+				got := w.await("a", queues.Done, 3*time.Hour)
+				if a := got.Attempts[0]; a.Hash != sent.Hash() || a.Error == nil || a.Error.Code != "NONCE_IGNORED" {
+					t.Errorf("in the end: %+v", a)
+				}
+				if fails && got.Attempts[1].Nonce != 2 {
+					t.Errorf("the next attempt has nonce %d, want 2", got.Attempts[1].Nonce)
+				}
+				w.post("q", "b")
+				if b := w.await("b", queues.Done, time.Hour); b.Attempts[0].Nonce != uint32(2+len(got.Attempts)-1) {
+					t.Errorf("the next transaction: %+v", b.Attempts)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if coded != 1 {
+					t.Errorf("said %d times", coded)
+				}
+			})
+		})
+	}
+}
+
+// TestSentAgainInTime: what waits in pools at the highest fee is sent again before
+// the nodes stop telling their peers of it, also by another process.
+func TestSentAgainInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var sent []time.Time
+		policy := testPolicy()
+		policy.FeeMax, policy.ValidSlots = policy.Fee, 200
+		w := newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1, Nodes: 2}, policy)
+		w.observe = func(s sequencer.Situation, e sequencer.Event, d sequencer.Decision, ok bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			if ok && (d.Do == sequencer.SendAgain || e == sequencer.Accepted) {
+				sent = append(sent, time.Now())
+			}
+		}
+		w.worker(1, devworker.Options{})
+		p := w.start()
+		// One command a block, and two hundred that pay more.
+		flood(w, 1000, 100, 1_000_000_000)
+		// One node says that it has it, and has not.
+		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Duplicate"]`}))
+		w.post("q", "a")
+		w.await("a", queues.Revision, time.Hour)
+		<-time.After(40 * time.Minute)
+		if !slices.Contains(w.net.Node(1).Pooled(), w.get("a").Hash()) {
+			t.Error("the other node was not given it")
+		}
+		p.kill()
+		w.start()
+		w.ok(w.net.Node(0).SetFaults(devnet.Faults{}))
+		end := w.await("a", queues.Done, 12*time.Hour)
+		mu.Lock()
+		defer mu.Unlock()
+		last := sent[0]
+		for _, at := range append(sent, end.DoneAt) {
+			if at.Sub(last) > 50*time.Minute {
+				t.Errorf("silent for %v", at.Sub(last))
+			}
+			last = at
+		}
+		if waited := end.DoneAt.Sub(sent[0]); waited < 3*time.Hour || len(end.Attempts) != 1 || len(w.effects("a")) != 1 {
+			t.Errorf("waited %v: %+v", waited, end.Attempts)
+		}
+	})
+}
+
+// TestReopenedIsSentAgainInTime: so is what was DONE, has lost its block, and
+// waits in the pools once more.
+func TestReopenedIsSentAgainInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		sent := 0
+		policy := testPolicy()
+		policy.ValidSlots = 200
+		w := newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1}, policy)
+		w.observe = func(s sequencer.Situation, e sequencer.Event, d sequencer.Decision, ok bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			if ok && s.Phase == queues.PhaseDone && d.Do == sequencer.SendAgain {
+				sent++
+			}
+		}
+		w.worker(1, devworker.Options{})
+		w.start()
+		w.post("q", "a")
+		w.await("a", queues.Done, time.Hour)
+		flood(w, 1000, 60, 1_000_000_000)
+		w.ok(w.net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
+		w.awaitTxn("a", "reopened", time.Hour, func(t *queues.Transaction) bool { return t.Reopened })
+		w.awaitTxn("a", "landed again", 12*time.Hour, func(t *queues.Transaction) bool { return !t.Reopened })
+		mu.Lock()
+		defer mu.Unlock()
+		// Three hours in the pool: once at first, and every half an hour.
+		if sent < 5 {
+			t.Errorf("sent again %d times", sent)
+		}
+	})
+}
