@@ -49,7 +49,7 @@ func TestUnconfirmedLeavesNothing(t *testing.T) {
 	server := redistest.Start(t)
 	hook := &waits{}
 	server.Client.AddHook(hook)
-	network, err := devnet.New(devnet.Config{FundAll: true, SlotTime: 50 * time.Millisecond, FillRate: 1})
+	network, err := devnet.New(devnet.Config{FundAll: true, SlotTime: 500 * time.Millisecond, FillRate: 1, K: 2000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestUnconfirmedLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	policy := testPolicy()
-	policy.InclusionInterval, policy.CycleInterval, policy.DispatchTimeout, policy.ValidSlots = 50*time.Millisecond, 50*time.Millisecond, time.Minute, 100_000
+	policy.InclusionInterval, policy.CycleInterval, policy.DispatchTimeout, policy.ValidSlots = 200*time.Millisecond, 200*time.Millisecond, time.Minute, 100_000
 	s := sequencer.New(sequencer.Options{
 		Store: store, Senders: pool, Types: types, Namespace: "test", Policy: policy,
 		Chain: mina.NewTracker(mina.TrackerOptions{Nodes: []*mina.Node{client}, Depth: 10}),

@@ -121,6 +121,13 @@ func testPolicy() sequencer.Policy {
 	}
 }
 
+// patientPolicy looks at everything less often, for tests of many hours.
+func patientPolicy() sequencer.Policy {
+	p := testPolicy()
+	p.CycleInterval, p.InclusionInterval, p.ClaimTTL = 30*time.Second, 30*time.Second, 5*time.Minute
+	return p
+}
+
 // newWorld builds a world with its chain running.
 func newWorld(tb testing.TB, c devnet.Config) *world {
 	tb.Helper()

@@ -52,7 +52,7 @@ func TestOutage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, devnet.Config{FillRate: 1})
+				w := newWorldWith(t, devnet.Config{FillRate: 1}, patientPolicy())
 				w.archive = tt.archive
 				account, _ := w.worker(1, devworker.Options{})
 				p := w.start()
@@ -114,7 +114,7 @@ func TestOutageAfterDone(t *testing.T) {
 	t.Parallel()
 	for _, archive := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, devnet.Config{FillRate: 1})
+			w := newWorldWith(t, devnet.Config{FillRate: 1}, patientPolicy())
 			w.archive = archive
 			w.worker(1, devworker.Options{})
 			p := w.start()
@@ -141,7 +141,7 @@ func TestOutageAfterDone(t *testing.T) {
 func TestResolveAsksTheArchive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
+		w := newWorldWith(t, devnet.Config{FillRate: 1}, patientPolicy())
 		w.worker(1, devworker.Options{})
 		p := w.start()
 		w.post("claim", "a")

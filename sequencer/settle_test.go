@@ -22,7 +22,7 @@ func TestSettleDepthOfType(t *testing.T) {
 		t.Run(typ, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, devnet.Config{FillRate: 1})
+				w := newWorldWith(t, devnet.Config{FillRate: 1}, patientPolicy())
 				w.worker(1, devworker.Options{})
 				p := w.start()
 				w.net.FailNext("", 1, "Account_nonce_precondition_unsatisfied")
@@ -53,7 +53,7 @@ func TestFinishedWhileOpen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, devnet.Config{FillRate: 1})
+				w := newWorldWith(t, devnet.Config{FillRate: 1}, patientPolicy())
 				account, worker := w.worker(1, devworker.Options{})
 				node := w.net.Node(0)
 				p := w.start()
@@ -112,7 +112,7 @@ func TestNonceIgnored(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex
 				coded := 0
-				w := newWorld(t, devnet.Config{FillRate: 1})
+				w := newWorldWith(t, devnet.Config{FillRate: 1}, patientPolicy())
 				w.observe = func(_ sequencer.Situation, e sequencer.Event, d sequencer.Decision, ok bool) {
 					mu.Lock()
 					defer mu.Unlock()
@@ -176,7 +176,7 @@ func TestSentAgainInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var sent []time.Time
-		policy := testPolicy()
+		policy := patientPolicy()
 		policy.FeeMax, policy.ValidSlots = policy.Fee, 200
 		w := newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1, Nodes: 2}, policy)
 		w.observe = func(s sequencer.Situation, e sequencer.Event, d sequencer.Decision, ok bool) {
@@ -188,8 +188,8 @@ func TestSentAgainInTime(t *testing.T) {
 		}
 		w.worker(1, devworker.Options{})
 		p := w.start()
-		// One command a block, and two hundred that pay more.
-		flood(w, 1000, 100, 1_000_000_000)
+		// One command a block, and many that pay more.
+		flood(w, 1000, 66, 1_000_000_000)
 		// One node says that it has it, and has not.
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Duplicate"]`}))
 		w.post("q", "a")
@@ -224,7 +224,7 @@ func TestReopenedIsSentAgainInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		sent := 0
-		policy := testPolicy()
+		policy := patientPolicy()
 		policy.ValidSlots = 200
 		w := newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1}, policy)
 		w.observe = func(s sequencer.Situation, e sequencer.Event, d sequencer.Decision, ok bool) {
@@ -238,14 +238,14 @@ func TestReopenedIsSentAgainInTime(t *testing.T) {
 		w.start()
 		w.post("q", "a")
 		w.await("a", queues.Done, time.Hour)
-		flood(w, 1000, 60, 1_000_000_000)
+		flood(w, 1000, 40, 1_000_000_000)
 		w.ok(w.net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
 		w.awaitTxn("a", "reopened", time.Hour, func(t *queues.Transaction) bool { return t.Reopened })
 		w.awaitTxn("a", "landed again", 12*time.Hour, func(t *queues.Transaction) bool { return !t.Reopened })
 		mu.Lock()
 		defer mu.Unlock()
-		// Three hours in the pool: once at first, and every half an hour.
-		if sent < 5 {
+		// Two hours in the pool: once at first, and every half an hour.
+		if sent < 4 {
 			t.Errorf("sent again %d times", sent)
 		}
 	})

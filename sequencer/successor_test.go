@@ -36,7 +36,7 @@ func TestSuccessors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				policy := testPolicy()
+				policy := patientPolicy()
 				policy.DispatchTimeout, policy.RetryDelay, policy.RetryDelayMax = 3*time.Hour, 2*time.Hour, 2*time.Hour
 				policy.ValidSlots, policy.BumpAfter = 200, 100
 				w := newWorldWith(t, devnet.Config{FillRate: 1}, policy)
