@@ -1,0 +1,129 @@
+package senders_test
+
+import (
+	"time"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// testReasonsApart wants every reason to end by itself, and the gravest shown.
+func testReasonsApart(f *fixture) {
+	f.ok(f.pool.Configure(f.Context(), map[string]string{"S": "http://s"}))
+	f.post("t", "q")
+	t := f.bind(1)[0].Transaction
+	shown := func(what string, want senders.Reason) {
+		f.Helper()
+		f.want(what, map[string]senders.Reason{"S": want})
+	}
+	rest := func(d time.Duration, why senders.Reason) func(*queues.Change) {
+		return func(c *queues.Change) { c.Rest, c.Reason = d, string(why) }
+	}
+	advance := func(t *queues.Transaction, to queues.Phase, more ...func(*queues.Change)) {
+		f.Helper()
+		c := queues.NewChange(t, to)
+		for _, m := range more {
+			m(c)
+		}
+		f.ok(f.store.Advance(f.Context(), c))
+	}
+	f.ok(f.pool.Configure(f.Context(), map[string]string{}))
+	shown("no longer named", senders.Draining)
+	// Its transaction ends with an outcome that nobody knows.
+	t.Attempts = []queues.Attempt{{Number: 1, Sender: "S", Legacy: true, Outcome: queues.Lost, StartedAt: time.UnixMilli(1)}}
+	advance(t, queues.PhaseUnresolved, rest(queues.Never, senders.OutcomeUnknown), func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]); c.Keep = true })
+	shown("drained, and an outcome unknown", senders.OutcomeUnknown)
+	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, senders.LowBalance))
+	f.ok(f.pool.Resume(f.Context(), "S"))
+	shown("a person cannot make the outcome known by resuming", senders.OutcomeUnknown)
+	f.ok(f.pool.Configure(f.Context(), map[string]string{}))
+	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, senders.LowBalance))
+	f.woken()
+	t.Attempts[0].EndedAt = time.UnixMilli(2)
+	advance(t, queues.PhaseUnresolved, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]) })
+	if s := f.get("S"); s.Reason != senders.LowBalance || s.Until.IsZero() || f.woken() {
+		f.Errorf("the outcome is known, the rest stays: %+v", s)
+	}
+	f.ok(f.pool.Configure(f.Context(), map[string]string{"S": "http://s"}))
+	shown("named again", senders.LowBalance)
+	f.ok(f.pool.Resume(f.Context(), "S"))
+	shown("resumed", "")
+	if !f.woken() {
+		f.Error("nobody was told that the sender is free")
+	}
+}
+
+// testUnknownOutcomes wants a sender out of use until the last of its unknown
+// outcomes is known, by the same change that makes it known.
+func testUnknownOutcomes(f *fixture) {
+	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
+	var ts []*queues.Transaction
+	for _, uid := range []string{"t1", "t2"} {
+		f.post(uid, "q-"+uid)
+		t := f.bind(1)[0].Transaction
+		t.Attempts = []queues.Attempt{{Number: 1, Sender: "S", Legacy: true, Outcome: queues.Lost, StartedAt: time.UnixMilli(1)}}
+		c := queues.NewChange(t, queues.PhaseDone)
+		c.SetAttempt(&t.Attempts[0])
+		c.Keep = true
+		f.ok(f.store.Advance(f.Context(), c))
+		ts = append(ts, t)
+	}
+	for _, t := range ts {
+		c := queues.NewChange(t, queues.PhaseUnresolved)
+		c.Rest, c.Reason, c.Keep = queues.Never, string(senders.OutcomeUnknown), true
+		f.ok(f.store.Advance(f.Context(), c))
+	}
+	f.post("t3", "q3")
+	for i, t := range ts {
+		if s := f.get("S"); s.Reason != senders.OutcomeUnknown || len(f.bind(1)) != 0 {
+			f.Fatalf("%d of 2 known: %+v", i, s)
+		}
+		t.Attempts[0].EndedAt = time.UnixMilli(2)
+		c := queues.NewChange(t, queues.PhaseDone)
+		c.SetAttempt(&t.Attempts[0])
+		f.woken()
+		f.ok(f.store.Advance(f.Context(), c))
+	}
+	if !f.woken() || len(f.bind(1)) != 1 {
+		f.Errorf("both are known: %+v", f.get("S"))
+	}
+}
+
+// testUnresolvedInARow: what ends UNRESOLVED again and again pauses its queue or,
+// over several queues, rests the sender.
+func testUnresolvedInARow(f *fixture) {
+	f.store.UnresolvedLimit = 2
+	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
+	end := func(uid, queue string, to queues.Phase) {
+		f.Helper()
+		f.post(uid, queue)
+		b := f.bind(1)
+		if len(b) != 1 {
+			f.Fatalf("%s is not bound: %+v", uid, f.get("S"))
+		}
+		f.ok(f.store.Advance(f.Context(), queues.NewChange(b[0].Transaction, to)))
+	}
+	end("a", "q1", queues.PhaseUnresolved)
+	end("b", "q2", queues.PhaseDone) // the row is broken
+	end("c", "q3", queues.PhaseUnresolved)
+	f.want("one in a row", map[string]senders.Reason{"S": ""})
+	end("d", "q4", queues.PhaseUnresolved)
+	f.want("two in a row, over two queues", map[string]senders.Reason{"S": senders.Rested})
+	for _, q := range []string{"q3", "q4"} {
+		if got, err := f.store.Queue(f.Context(), q); err != nil || got.Paused != "" {
+			f.Errorf("queue %s: %+v, %v", q, got, err)
+		}
+	}
+	f.post("e", "q5")
+	if s := f.get("S"); !s.Until.IsZero() || len(f.bind(1)) != 0 {
+		f.Errorf("rested until a person resumes it: %+v", s)
+	}
+	f.ok(f.pool.Resume(f.Context(), "S"))
+	f.ok(f.store.Advance(f.Context(), queues.NewChange(f.bind(1)[0].Transaction, queues.PhaseUnresolved)))
+	f.want("the count began anew", map[string]senders.Reason{"S": ""})
+	end("f", "q5", queues.PhaseUnresolved)
+	if q, err := f.store.Queue(f.Context(), "q5"); err != nil || q.Paused == "" {
+		f.Errorf("two of one queue pause it: %+v, %v", q, err)
+	}
+	f.want("two of one queue do not speak against the sender", map[string]senders.Reason{"S": ""})
+}
