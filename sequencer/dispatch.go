@@ -158,7 +158,9 @@ func (s *Sequencer) makeLegacy(ctx context.Context, h *held, d dispatcher.Dispat
 		if err := s.outwait(ctx, h); err != nil {
 			return err
 		}
-		t, a = h.t, h.t.Last()
+		if t, a = h.t, h.t.Last(); a == nil || !a.Legacy {
+			return nil // a failover has forgotten the mark: look again
+		}
 		if err := s.findWorker(ctx, h); err != nil {
 			return err
 		}

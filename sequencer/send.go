@@ -68,7 +68,7 @@ func (s *Sequencer) confirm(ctx context.Context, h *held) error {
 // outwait waits until the replicas have confirmed what is stored of h.
 func (s *Sequencer) outwait(ctx context.Context, h *held) error {
 	err := queues.ErrUnconfirmed
-	for try := 0; errors.Is(err, queues.ErrUnconfirmed); try++ {
+	for try := 0; errors.Is(err, queues.ErrUnconfirmed) || errors.Is(err, queues.ErrUnsettled); try++ {
 		s.Log.Warn("nothing is sent before enough replicas have confirmed it", "txn", h.t.UID)
 		pause(ctx, try)
 		if !s.reread(ctx, h) {
