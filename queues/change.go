@@ -80,6 +80,7 @@ const (
 	ofAttempts    part = "a"
 	factOf        part = "f" // of an attempt; kept if it is there
 	ofSender      part = "s"
+	leastNonce    part = "n"
 	signedBytes   part = "b"
 	standing      part = "l"
 	leastRevision part = "r"
@@ -120,7 +121,7 @@ func (c *Change) mark(field string) { c.put(stamped, field, "") }
 // appendParts appends what advance.lua reads: each part with the number of its
 // words, then these.
 func (c *Change) appendParts(args []any) []any {
-	for _, p := range []part{ofTransaction, stamped, removed, ofAttempts, factOf, ofSender, signedBytes, standing, leastRevision, onlySettled} {
+	for _, p := range []part{ofTransaction, stamped, removed, ofAttempts, factOf, ofSender, leastNonce, signedBytes, standing, leastRevision, onlySettled} {
 		head := len(args)
 		for _, w := range c.words {
 			switch {
@@ -183,6 +184,12 @@ func (c *Change) MarkRetried()          { c.mark("retried") }
 func (c *Change) MarkEnded()            { c.mark("ended") }
 func (c *Change) MarkFinal()            { c.mark("final") }
 func (c *Change) SetNextNonce(n uint32) { c.put(ofSender, "next", strconv.FormatUint(uint64(n), 10)) }
+
+// RaiseNextNonce notes that the sender's next nonce is n at least: a transaction
+// found again after a failover may be settled after others with higher nonces.
+func (c *Change) RaiseNextNonce(n uint32) {
+	c.put(leastNonce, "next", strconv.FormatUint(uint64(n), 10))
+}
 
 // ClearEnd takes back that the transaction had ended.
 func (c *Change) ClearEnd() {

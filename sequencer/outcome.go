@@ -58,7 +58,7 @@ func (s *Sequencer) landed(ctx context.Context, h *held, g mina.Sighting) error 
 		case waited, wasBound && g.Archived: // much may have happened since
 			c.ForgetNonce()
 		case wasBound:
-			c.SetNextNonce(g.Nonce + 1)
+			c.RaiseNextNonce(g.Nonce + 1)
 		}
 	})
 	if err != nil {
@@ -162,24 +162,17 @@ func (s *Sequencer) died(ctx context.Context, h *held, e Event, g mina.Sighting)
 		case g.Fate == mina.Displaced:
 			// Somebody else signs for the account: no nonce of it can be trusted.
 			c.Rest, c.Reason = queues.Never, string(senders.StoppedNonce)
-			c.SetNextNonce(nonce + 1)
+			c.RaiseNextNonce(nonce + 1)
 		case spent:
-			c.SetNextNonce(nonce + 1)
+			c.RaiseNextNonce(nonce + 1)
 		default:
-			c.SetNextNonce(nonce)
+			c.RaiseNextNonce(nonce)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	if t.Phase == queues.PhaseFailing && g.Fate == mina.Failed {
-		s.sawNonce(t.Sender, nonce+1)
-		next := nonce + 1
-		h.next = &next
-	} else {
-		h.next = nil
-		h.worker.URL = "" // read the sender anew
-	}
+	h.next, h.worker.URL = nil, "" // read the sender anew
 	s.Chain.Forget(t.UID)
 	return nil
 }

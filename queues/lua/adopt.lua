@@ -3,7 +3,7 @@
 -- queue, for the calling process to go on with.
 --
 -- ARGV[1]  uid, ARGV[2] sender, ARGV[3] incarnation of the calling process
--- ARGV[4]  nonce that the sender's next attempt takes, "" to leave it
+-- ARGV[4]  nonce that the sender's next attempt takes at least, "" to leave it
 -- ARGV[5]  the record, if the transaction as such may be forgotten; else ""
 -- ARGV[6]  how many of its attempts are open
 -- ARGV[7]  signed bytes, or ""
@@ -72,7 +72,7 @@ call('HSET', q, 'run', uid, 'sender', sender)
 call('ZADD', P .. 'bound', seq, uid)
 call('ZREM', P .. 'free:' .. call('HGET', s, 'group'), sender)
 call('HSET', s, 'queue', queue)
-if ARGV[4] ~= '' then call('HSET', s, 'next', ARGV[4]) end
+if ARGV[4] ~= '' then raise(s, 'next', ARGV[4]) end
 call('HSET', x, 'phase', 'dispatching', 'at', now, 'due', '', 'claim', me .. ':' .. call('INCR', P .. 'n:claim'))
 call('ZADD', P .. 'own:' .. me, now, uid)
 event('t', uid, sender, 'waiting', 'dispatching', '', 'ADOPTED')

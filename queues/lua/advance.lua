@@ -24,6 +24,7 @@
 --   d  fields that are removed                a  fields and values of attempts
 --   f  the same, but facts: kept if they are there
 --   s  fields and values of the sender; an empty value removes
+--   n  "next" and the least that the sender's next nonce is from now on
 --   b  signed bytes; "" drops them
 --   l  an account and the nonce with which it stands on the chain; "" for none
 --   r  the least revision to take             g  refuse unless settled, see lib.lua
@@ -134,7 +135,10 @@ local function advance(o, n)
   -- The sender: rested first, so that a release does not offer it. Nobody removes
   -- one that is bound.
   local s = P .. 's:' .. sender
-  if first.s and sender ~= '' and (BOUND[from] or call('EXISTS', s) == 1) then tell(s, first.s, last.s) end
+  if (first.s or first.n) and sender ~= '' and (BOUND[from] or call('EXISTS', s) == 1) then
+    if first.s then tell(s, first.s, last.s) end
+    if first.n then raise(s, ARGV[first.n], ARGV[first.n + 1]) end
+  end
   if sender ~= '' and rested ~= '0' then rest(sender, tonumber(rested), reason, reason == 'OUTCOME_UNKNOWN' and uid) end
 
   -- The queue and the indexes.

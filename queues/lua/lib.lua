@@ -173,6 +173,12 @@ local function rest(sender, ms, reason, by, words)
   if not v[2] then event('s', sender, sender, '', '', '', reason) end
 end
 
+-- raise stores a number unless a higher one is there.
+local function raise(key, field, value)
+  local known = call('HGET', key, field)
+  if not known or tonumber(known) < tonumber(value) then call('HSET', key, field, value) end
+end
+
 -- wake tells the other processes, if there are any, that a bind may be
 -- possible; the calling one knows by the answer of its script.
 local function wake()
