@@ -152,13 +152,17 @@ func (s *Store) signal(possible int64) {
 // Signal wakes whoever waits on Wake, as if a bind had become possible.
 func (s *Store) Signal() { s.signal(1) }
 
+// listenCheck is how often Listen looks whether its connection still stands. It
+// is no hurry: a wake-up that was missed is found by the next cycle.
+const listenCheck = 30 * time.Second
+
 // Listen passes on what other processes signal, until ctx ends. A lost
 // connection is made anew; what was signalled meanwhile is found by the next
 // cycle.
 func (s *Store) Listen(ctx context.Context) {
 	sub := s.client.Subscribe(ctx, s.key("wake"))
 	defer func() { _ = sub.Close() }()
-	for messages := sub.Channel(); ; {
+	for messages := sub.Channel(redis.WithChannelHealthCheckInterval(listenCheck)); ; {
 		select {
 		case <-ctx.Done():
 			return

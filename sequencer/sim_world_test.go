@@ -23,7 +23,9 @@ import (
 	"mina-sequencer/sequencer"
 )
 
-// A shape is what a seed makes of the world.
+// A shape is what a seed makes of the world. Most mistakes need little to show:
+// few transactions, processes and nodes. So most worlds are small, and there can
+// be many; now and then there is a large one, for those that need a crowd.
 type shape struct {
 	processes, nodes, senders, queues, txns int
 	legacy                                  bool // the first sender's worker sends by itself
@@ -36,7 +38,7 @@ type shape struct {
 
 func shapeOf(d dice) (shape, sequencer.Policy) {
 	p := sequencer.Policy{
-		CycleInterval: time.Minute, InclusionInterval: 30 * time.Second, DispatchTimeout: 6 * time.Minute,
+		CycleInterval: time.Minute, InclusionInterval: d.between(20*time.Second, 70*time.Second, "poll", 0), DispatchTimeout: 6 * time.Minute,
 		CallbackWait: 2 * time.Minute, MaxRetries: 1 + d.pick(3, "retries", 0), RetryDelay: time.Minute, RetryDelayMax: 4 * time.Minute,
 		SettleDepth: 3 + d.pick(2, "settle", 0), Confirmations: 1,
 		Fee: 100_000_000, FeeMax: 300_000_000, FeeBump: 1.5,
@@ -44,11 +46,21 @@ func shapeOf(d dice) (shape, sequencer.Policy) {
 		ClaimTTL: 100 * time.Second, Retention: 168 * time.Hour, ShutdownTimeout: 30 * time.Second,
 	}
 	p.Finality = p.SettleDepth + 2
+	// up to n of what a small world has one, and a large one n
+	few := func(small, large int, name string) int {
+		if d.chance(60, "large", 0) {
+			return 1 + d.pick(large, name, 0)
+		}
+		return 1 + d.pick(small, name, 0)
+	}
 	s := shape{
-		processes: 1 + d.pick(3, "processes", 0), nodes: 1 + d.pick(3, "nodes", 0), senders: 2 + d.pick(3, "senders", 0),
-		queues: 2 + d.pick(4, "queues", 0), txns: 6 + d.pick(15, "txns", 0),
-		legacy: d.chance(300, "legacy", 0), deepest: p.SettleDepth - 1,
-		trouble: d.between(20*time.Minute, time.Hour, "trouble", 0),
+		processes: few(2, 3, "processes"), nodes: few(2, 3, "nodes"), senders: few(2, 4, "senders"),
+		queues: few(2, 5, "queues"), txns: few(4, 20, "txns"),
+		legacy: d.chance(250, "legacy", 0), deepest: p.SettleDepth - 1,
+		trouble: d.between(5*time.Minute, 25*time.Minute, "trouble", 0),
+	}
+	if d.chance(60, "large", 0) {
+		s.trouble *= 2
 	}
 	if d.chance(500, "ordered", 0) {
 		s.ordered = true

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -20,7 +21,8 @@ type Embedded struct {
 	// Client talks to the server; it is closed with the test.
 	Client *redis.Client
 
-	tb testing.TB
+	tb      testing.TB
+	scripts *scripts
 
 	mu    sync.Mutex
 	run   int // which server this is, counted from 1
@@ -34,12 +36,17 @@ func Mini(tb testing.TB) *Embedded {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
 	tb.Cleanup(m.Close)
-	e := &Embedded{Server: m, tb: tb, run: 1, conns: map[net.Conn]bool{}}
+	e := &Embedded{Server: m, tb: tb, scripts: newScripts(m), run: 1, conns: map[net.Conn]bool{}}
 	e.Client = e.NewClient()
 	if err := e.Client.Ping(context.Background()).Err(); err != nil { // the server begins with its first connection
 		tb.Fatalf("starting an embedded Redis: %v", err)
 	}
-	m.Server().SetPreHook(e.answer)
+	m.Server().SetPreHook(func(c *server.Peer, command string, args ...string) bool {
+		return e.answer(c, command, args...) || e.scripts.hook(c, command, args...)
+	})
+	if err := e.Client.Eval(context.Background(), probe, nil).Err(); err != nil {
+		tb.Fatalf("starting an embedded Redis: %v", err)
+	}
 	return e
 }
 
