@@ -17,7 +17,7 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 )
 
-// scripts runs EVALSHA in place of miniredis, which opens a new interpreter with
+// scripts runs EVAL and EVALSHA in place of miniredis, which opens a new interpreter with
 // all its libraries for each call. What a test over hours of simulated time pays
 // is mostly that. The commands that a script calls are those of miniredis, under
 // its lock as ever, so a script is one step.
@@ -43,22 +43,9 @@ const probe = `return redis.call('ECHO', 'nested')`
 func (s *scripts) hook(c *server.Peer, cmd string, args ...string) bool {
 	switch cmd {
 	case "EVALSHA":
-		if len(args) < 2 {
-			return false
-		}
-		s.mu.Lock()
-		proto, nested, plain := s.known[strings.ToLower(args[0])], s.nested, s.plain
-		s.mu.Unlock()
-		keys, err := strconv.Atoi(args[1])
-		if proto == nil || nested == nil || plain || err != nil || keys < 0 || keys > len(args)-2 {
-			return false
-		}
-		s.run(c, proto, nested, args[2:2+keys], args[2+keys:])
-		return true
+		return len(args) > 1 && s.do(c, strings.ToLower(args[0]), args[1], args[2:])
 	case "EVAL":
-		if len(args) > 0 {
-			s.learn(args[0])
-		}
+		return len(args) > 1 && s.do(c, s.learn(args[0]), args[1], args[2:])
 	case "SCRIPT":
 		switch {
 		case len(args) == 2 && strings.EqualFold(args[0], "load"):
@@ -85,23 +72,39 @@ func (s *scripts) hook(c *server.Peer, cmd string, args ...string) bool {
 // compiled holds every script of the test binary, by its text.
 var compiled sync.Map
 
-func (s *scripts) learn(text string) {
+// learn returns the digest of a script.
+func (s *scripts) learn(text string) string {
 	proto, ok := compiled.Load(text)
 	if !ok {
 		chunk, err := parse.Parse(strings.NewReader(text), "script")
 		if err != nil {
-			return // miniredis says so
+			return "" // miniredis says so
 		}
 		p, err := lua.Compile(chunk, "script")
 		if err != nil {
-			return
+			return ""
 		}
 		proto, _ = compiled.LoadOrStore(text, p)
 	}
-	digest := sha1.Sum([]byte(text))
+	sum := sha1.Sum([]byte(text))
+	digest := hex.EncodeToString(sum[:])
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known[hex.EncodeToString(digest[:])] = proto.(*lua.FunctionProto)
+	s.known[digest] = proto.(*lua.FunctionProto)
+	return digest
+}
+
+// do runs a script that is known, and reports whether it could.
+func (s *scripts) do(c *server.Peer, digest, numkeys string, args []string) bool {
+	s.mu.Lock()
+	proto, nested, plain := s.known[digest], s.nested, s.plain
+	s.mu.Unlock()
+	keys, err := strconv.Atoi(numkeys)
+	if proto == nil || nested == nil || plain || c.Ctx == nested || err != nil || keys < 0 || keys > len(args) {
+		return false
+	}
+	s.run(c, proto, nested, args[:keys], args[keys:])
+	return true
 }
 
 // interpreters are kept from call to call: scripts leave nothing behind in them,
