@@ -99,6 +99,10 @@ type WorkerError struct {
 	// to the chain. It is always so with Prove and Resign. Where it is false,
 	// Dispatch may have sent.
 	NothingSent bool
+	// ByRefusal: NothingSent is concluded from a node's refusal. A worker that
+	// repeats a send whose answer was lost hears one of its own success, above
+	// all for the nonce; the chain knows more.
+	ByRefusal bool
 }
 
 func (e *WorkerError) Error() string {

@@ -114,6 +114,7 @@ func (r *Remote) make(ctx context.Context, worker Worker, path string, call Call
 		failed.NothingSent = true
 	case failed != nil:
 		failed.NothingSent = re.status == http.StatusOK && result.Hash == "" && nothingSent(failed)
+		failed.ByRefusal = failed.NothingSent && failed.Code == codeSendFailed
 	case re.status/100 == 3 || re.status/100 == 4:
 		failed = re.refused()
 		failed.NothingSent = !legacy

@@ -83,7 +83,9 @@ func summary(r dispatcher.Result, err error) string {
 		s = append(s, "busy "+e.RetryAfter.String())
 	} else if e, ok := errors.AsType[*dispatcher.WorkerError](err); ok {
 		s = append(s, e.Kind.String()+" "+e.Code)
-		if e.NothingSent {
+		if e.ByRefusal {
+			s = append(s, "nothing sent by a refusal")
+		} else if e.NothingSent {
 			s = append(s, "nothing sent")
 		}
 	} else if _, ok := errors.AsType[*dispatcher.LostError](err); ok {
@@ -136,9 +138,9 @@ func TestAnswers(t *testing.T) {
 		{"20204", "dispatch", 200, `{"error":{"code":20204,"message":"m"}}`, "retryable 20204"},
 		{"500 with a hash", "dispatch", 200, `{"hash":"5J","error":{"code":500,"message":"m"}}`, "hash=5J, unresolvable 500"},
 		{"20203 unexplained", "dispatch", 200, `{"error":{"code":20203,"message":"m","exception":{}}}`, "retryable 20203"},
-		{"20203 refused", "dispatch", 200, `{"error":{"code":20203,"message":"m","exception":` + nonce + `}}`, "retryable 20203, nothing sent"},
-		{"20203 refused, as object", "dispatch", 200, `{"error":{"code":20203,"message":"m","exception":{"message":` + nonce + `}}}`, "retryable 20203, nothing sent"},
-		{"20203 refused, at top", "dispatch", 200, `{"code":20203,"message":"m","exception":"Couldn't send zkApp command: Insufficient fee"}`, "retryable 20203, nothing sent"},
+		{"20203 refused", "dispatch", 200, `{"error":{"code":20203,"message":"m","exception":` + nonce + `}}`, "retryable 20203, nothing sent by a refusal"},
+		{"20203 refused, as object", "dispatch", 200, `{"error":{"code":20203,"message":"m","exception":{"message":` + nonce + `}}}`, "retryable 20203, nothing sent by a refusal"},
+		{"20203 refused, at top", "dispatch", 200, `{"code":20203,"message":"m","exception":"Couldn't send zkApp command: Insufficient fee"}`, "retryable 20203, nothing sent by a refusal"},
 		{"20203 pooled already", "dispatch", 200, `{"error":{"code":20203,"message":"m","exception":` + refusal("200", `Couldn't send zkApp command: ["Duplicate"]`) + `}}`, "retryable 20203"},
 		{"20203 bad gateway", "dispatch", 200, `{"error":{"code":20203,"message":"m","exception":` + refusal("502", "Bad Gateway") + `}}`, "retryable 20203"},
 		{"20203 refused by one, lost by another", "dispatch", 200, `{"error":{"code":20203,"message":"m","exception":[` + nonce + `,` + refusal("504", "Timeout") + `]}}`, "retryable 20203"},

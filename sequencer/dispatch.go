@@ -230,7 +230,7 @@ func (s *Sequencer) workerFailed(ctx context.Context, h *held, err error) error 
 	case errors.As(err, &worker):
 		e := &queues.Error{Code: worker.Code, Message: worker.Message, Exception: worker.Exception}
 		switch {
-		case h.t.Last().Legacy && !worker.NothingSent:
+		case h.t.Last().Legacy && (!worker.NothingSent || worker.ByRefusal && !s.unspent(ctx, h)):
 			return s.lose(ctx, h, e)
 		case worker.Kind == dispatcher.Unresolvable:
 			return s.fail(ctx, h, Hopeless, e)
@@ -242,6 +242,15 @@ func (s *Sequencer) workerFailed(ctx context.Context, h *held, err error) error 
 		return ctx.Err() // shutting down: the next process asks for the same attempt
 	}
 	return s.lose(ctx, h, &queues.Error{Code: "LOST", Message: err.Error()})
+}
+
+// unspent asks the chain whether the nonce of the attempt under way is unspent
+// and nothing pooled at it, by the word of every synced node.
+func (s *Sequencer) unspent(ctx context.Context, h *held) bool {
+	s.watch(h)
+	s.Chain.Poll(ctx)
+	g := s.Chain.Sighting(h.t.UID)
+	return g.Agreed && g.Fate == mina.Absent && g.AccountNext <= h.t.Last().Nonce
 }
 
 // workerRest is how long a sender rests whose worker cannot be reached.

@@ -1,6 +1,8 @@
 package sequencer_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -72,6 +74,47 @@ func TestLongProof(t *testing.T) {
 			if a := w.awaitTxn(uid, "final", 3*time.Hour, final).Attempts; len(a) != 1 {
 				t.Errorf("%s: attempts %+v", uid, a)
 			}
+		}
+	})
+}
+
+// TestLegacyRepeatsItself: a worker that sends by itself, loses the answer and
+// tries again is refused for the nonce that it has spent. That is no failure.
+func TestLegacyRepeatsItself(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		account, _ := w.worker(1, devworker.Options{ProveTime: time.Minute, Legacy: true, Send: func(ctx context.Context, command json.RawMessage) (string, error) {
+			if _, err := w.node(0).Send(ctx, command); err != nil {
+				return "", err
+			}
+			until(ctx, 2*slot) // no answer comes, and a block takes it
+			return w.node(0).Send(ctx, command)
+		}})
+		w.start()
+		for _, uid := range []string{"a", "b"} {
+			w.post("claim", uid)
+			if got := w.await(uid, queues.Done, time.Hour); len(got.Attempts) != 1 || got.Hash() == "" {
+				t.Errorf("%s: %+v", uid, got.Attempts)
+			}
+		}
+		if at, err := w.pool.Get(w.ctx, account); err != nil || at.Reason != "" {
+			t.Errorf("sender: %+v, %v", at, err)
+		}
+	})
+}
+
+// TestLegacyRefused: a refusal of what no node has is one, and is mended.
+func TestLegacyRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		w.worker(1, devworker.Options{ProveTime: time.Minute, Legacy: true})
+		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`, RefuseNext: 1}))
+		w.start()
+		w.post("claim", "a")
+		if got := w.await("a", queues.Done, time.Hour); len(got.Attempts) != 2 || got.Attempts[0].Outcome != queues.Refused {
+			t.Errorf("attempts: %+v", got.Attempts)
 		}
 	})
 }

@@ -38,6 +38,7 @@ var theirs = map[string][]string{
 	"github.com/redis/go-redis/v9":           {"cmd/sequencer", "queues", "queues/redistest", "senders"},
 	"github.com/sethvargo/go-envconfig":      {"cmd/sequencer"},
 	"github.com/spf13/cobra":                 {"cmd/sequencer"},
+	"github.com/yuin/gopher-lua":             {"queues/redistest"},
 	"golang.org/x/crypto":                    {"mina", "mina/devnet"},
 	"golang.org/x/term":                      {"cmd/sequencer"},
 }
