@@ -244,9 +244,14 @@ func (t *Tracker) Chain() Chain {
 // fails, is not synced or lags loses its vote until it answers well again; a
 // new sighting is computed from those that have one. Poll returns what the
 // network looks like afterwards and never an error: an unreachable network is
-// a Chain without Quorum.
+// a Chain without Quorum. Where ctx ends before another Poll has, it returns what
+// was known before.
 func (t *Tracker) Poll(ctx context.Context) Chain {
-	t.polling <- struct{}{}
+	select {
+	case t.polling <- struct{}{}:
+	case <-ctx.Done():
+		return t.Chain()
+	}
 	defer func() { <-t.polling }()
 	return t.poll(ctx)
 }

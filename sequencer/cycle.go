@@ -318,11 +318,10 @@ func (s *Sequencer) observe(work context.Context, c mina.Chain) {
 			}
 			continue
 		}
-		switch e, _ := s.judge(h, c); e {
-		case "":
-		case Finalised:
+		switch e, _ := s.judge(h, c); {
+		case e == Finalised:
 			over = append(over, h)
-		default:
+		case e != "" || h.doubtful():
 			moved = append(moved, h)
 		}
 	}
@@ -334,4 +333,17 @@ func (s *Sequencer) observe(work context.Context, c mina.Chain) {
 	for _, h := range over {
 		s.start(work, h, s.unhurried)
 	}
+}
+
+// recheck is how often what ended badly and may still land is read anew.
+const recheck = 5 * time.Minute
+
+// doubtful reports, once in a while, that a person may have settled h through
+// another process. Nothing tells this one, and it would ask the chain for ever.
+func (h *held) doubtful() bool {
+	if h.t.Phase != queues.PhaseFailed && h.t.Phase != queues.PhaseUnresolved || time.Since(h.readAt) < recheck {
+		return false
+	}
+	h.readAt, h.stale = time.Now(), true
+	return true
 }

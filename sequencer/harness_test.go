@@ -202,10 +202,13 @@ func (w *world) worker(n uint64, o devworker.Options) (string, *devworker.Worker
 // A process is one running sequencer.
 type process struct {
 	*sequencer.Sequencer
-	stop func()
-	kill func()
-	done chan struct{}
-	cut  *atomic.Bool // its network is gone
+	store *queues.Store
+	pool  *senders.Pool
+	types *dispatcher.Registry
+	stop  func()
+	kill  func()
+	done  chan struct{}
+	cut   atomic.Bool // its network is gone
 }
 
 // Links are how a process reaches the world, and what is told of its end.
@@ -229,13 +232,7 @@ func (w *world) start() *process {
 // launch starts a sequencer that reaches the world over the links given.
 func (w *world) launch(l links) *process {
 	w.Helper()
-	p := &process{done: make(chan struct{}), cut: new(atomic.Bool)}
-	p.Sequencer = w.sequencer(links{redis: l.redis, local: l.local, dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if p.cut.Load() {
-			return nil, errors.New("this process is dead")
-		}
-		return l.dial(ctx, network, addr)
-	}})
+	p := w.process(l)
 	ctx, cancel := context.WithCancel(context.Background())
 	p.stop = func() { cancel(); <-p.done }
 	p.kill = func() {
@@ -251,30 +248,37 @@ func (w *world) launch(l links) *process {
 	return p
 }
 
-// sequencer builds one that is not running.
-func (w *world) sequencer(l links) *sequencer.Sequencer {
+// process builds one that is not running.
+func (w *world) process(l links) *process {
 	w.Helper()
-	client := dispatcher.NewClient(dispatcher.ClientOptions{Dial: l.dial, Timeout: w.policy.DispatchTimeout, Local: dispatcher.LocalWorkers{
+	p := &process{done: make(chan struct{}), types: new(dispatcher.Registry)}
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if p.cut.Load() {
+			return nil, errors.New("this process is dead")
+		}
+		return l.dial(ctx, network, addr)
+	}
+	client := dispatcher.NewClient(dispatcher.ClientOptions{Dial: dial, Timeout: w.policy.DispatchTimeout, Local: dispatcher.LocalWorkers{
 		Find: func(account string) (string, time.Duration, bool) { url, ok := l.local[account]; return url, 0, ok },
 	}})
-	types := new(dispatcher.Registry)
-	w.ok(types.Register(dispatcher.NewRemote(client, "MINT", nil), dispatcher.NewRemote(client, "BURN", nil),
+	w.ok(p.types.Register(dispatcher.NewRemote(client, "MINT", nil), dispatcher.NewRemote(client, "BURN", nil),
 		dispatcher.NewRemote(client, "ONCE", nil).SettledAt(2)))
 	var nodes []*mina.Node
 	for i := range w.net.Nodes() {
-		nodes = append(nodes, w.nodeBy(i, l.dial))
+		nodes = append(nodes, w.nodeBy(i, dial))
 	}
 	var archive *mina.Archive
 	if w.archive {
 		archive = mina.NewArchive("http://node0/archive", mina.NodeOptions{
-			Client: &http.Client{Transport: &http.Transport{DialContext: l.dial, DisableKeepAlives: true}}})
+			Client: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}})
 	}
-	store, pool := w.open(l.redis)
-	return sequencer.New(sequencer.Options{
-		Store: store, Senders: pool, Types: types, Namespace: "test", Policy: w.policy, Log: w.log, Observe: w.observe,
+	p.store, p.pool = w.open(l.redis)
+	p.Sequencer = sequencer.New(sequencer.Options{
+		Store: p.store, Senders: p.pool, Types: p.types, Namespace: "test", Policy: w.policy, Log: w.log, Observe: w.observe,
 		Chain:  mina.NewTracker(mina.TrackerOptions{Nodes: nodes, Archive: archive, Depth: max(w.policy.SettleDepth, w.policy.Finality)}),
 		Health: client.Health, Local: func() []string { return slices.Sorted(maps.Keys(l.local)) },
 	})
+	return p
 }
 
 func (w *world) post(queue, uid string) { w.Helper(); w.postType("MINT", queue, uid) }

@@ -124,6 +124,7 @@ type held struct {
 	again     bool // look once more when the step under way ends
 	dropped   bool
 	sentAt    time.Time          // when its bytes were last given to the nodes
+	readAt    time.Time          // when it was last looked at whether others changed it
 	lostAt    time.Time          // since when no node has what was DONE and has no block
 	resent    int                // times since they were last seen in a pool
 	interrupt context.CancelFunc // ends a worker call that the chain has overtaken

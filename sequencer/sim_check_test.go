@@ -2,7 +2,6 @@ package sequencer_test
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,33 +11,39 @@ import (
 
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
-	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
 )
 
 // A checker compares what clients were promised with the chain and the log. It
-// reads what anybody can read, and knows nothing of how the service works.
+// reads what anybody can read, the HTTP API, the events and the simulated chain,
+// and knows nothing of how the service works.
 type checker struct {
 	s *sim
 
 	mu       sync.Mutex
-	accepted map[string]posted
+	accepted map[string]post
 	owner    map[string]string // uid by hash, of what legacy workers sent
+	memos    map[string]string // uid by memo
 	problems []string
 
 	// Of the event log, as far as it is read.
 	last    int64
 	phase   map[string]string
-	strayed map[string]bool // uids whose order is no longer promised: a person stepped in
-}
-
-type posted struct {
-	queue    string
-	sequence int64
+	strayed map[string]bool   // uids whose order is no longer promised: a person stepped in
+	busy    map[string]string // uid by the sender that is bound to it
+	running map[string]string // uid by queue
+	unknown map[string]bool   // uids whose outcome only a person could settle
 }
 
 func newChecker(s *sim) *checker {
-	return &checker{s: s, accepted: map[string]posted{}, owner: map[string]string{}, phase: map[string]string{}, strayed: map[string]bool{}}
+	memos := map[string]string{}
+	for _, p := range s.posts {
+		memos[sequencer.Memo("test", p.uid)] = p.uid
+	}
+	return &checker{
+		s: s, memos: memos, accepted: map[string]post{}, owner: map[string]string{}, phase: map[string]string{}, strayed: map[string]bool{},
+		busy: map[string]string{}, running: map[string]string{}, unknown: map[string]bool{},
+	}
 }
 
 // fail notes a broken promise, each kind of it once.
@@ -48,20 +53,24 @@ func (c *checker) fail(format string, args ...any) {
 	defer c.mu.Unlock()
 	if len(c.problems) < 20 && !slices.Contains(c.problems, text) {
 		c.problems = append(c.problems, text)
-		c.s.in.trace("BROKEN: %s", text)
+		c.s.story.tell("BROKEN: %s", text)
 	}
 }
 
-// promised notes a 202, and that the same post always gets the same answer.
-func (c *checker) promised(uid, queue string, sequence int64) {
+// promised notes an answer to the ith post, and that the same post always gets
+// the same answer.
+func (c *checker) promised(i, status int, t *txnDoc) {
+	p := c.s.posts[i]
+	p.sequence = t.Sequence
 	c.mu.Lock()
-	before, known := c.accepted[uid]
-	if !known {
-		c.accepted[uid] = posted{queue, sequence}
-	}
+	before, known := c.accepted[p.uid]
+	c.accepted[p.uid] = p
 	c.mu.Unlock()
-	if known && before != (posted{queue, sequence}) {
-		c.fail("%s was accepted as %v and again as %v", uid, before, posted{queue, sequence})
+	if t.UID != p.uid || t.Queue != p.queue || t.Sequence == 0 || known && before != p {
+		c.fail("%v was accepted as %+v, and before as %v", p, t, before)
+	}
+	if known && status == 202 {
+		c.fail("%s was accepted as new a second time", p.uid)
 	}
 }
 
@@ -71,18 +80,18 @@ func (c *checker) owns(hash, uid string) {
 	c.owner[hash] = uid
 }
 
-// effects are what succeeded on the best chain, by uid, in the order of the chain.
-func (c *checker) effects() (byUID map[string][]devnet.Effect, order []string) {
+// whose is the uid that a command on the chain was made for.
+func (c *checker) whose(command devnet.Command) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	memos := map[string]string{}
-	for uid := range c.accepted {
-		memos[sequencer.Memo("test", uid)] = uid
-	}
+	return cmp.Or(c.owner[command.Hash], c.memos[command.Memo])
+}
+
+// effects are what succeeded on the best chain, by uid, in the order of the chain.
+func (c *checker) effects() (byUID map[string][]devnet.Effect, order []string) {
 	byUID = map[string][]devnet.Effect{}
 	for _, e := range c.s.net.Effects() {
-		uid := cmp.Or(c.owner[e.Hash], memos[e.Memo])
-		if e.OK && uid != "" {
+		if uid := c.whose(e.Command); e.OK && uid != "" {
 			byUID[uid] = append(byUID[uid], e)
 			order = append(order, uid)
 		}
@@ -90,16 +99,36 @@ func (c *checker) effects() (byUID map[string][]devnet.Effect, order []string) {
 	return byUID, order
 }
 
+// pooled is a command of a transaction that a node which others listen to holds
+// and that can still land, "" if there is none.
+func (c *checker) pooled(uid string) string {
+	slot := c.s.net.Slot()
+	for n := range c.s.nodes {
+		if c.s.net.Node(n).Faults().Isolated {
+			continue
+		}
+		for _, x := range c.s.net.Node(n).Waiting() {
+			account, _ := c.s.net.Account(x.Payer)
+			if c.whose(x) == uid && x.Nonce >= account.Nonce && x.ValidUntil >= slot {
+				return x.Hash
+			}
+		}
+	}
+	return ""
+}
+
 // always checks what holds at every instant.
-func (c *checker) always(ctx context.Context) {
-	byUID, _ := c.effects()
+func (c *checker) always() {
+	byUID, order := c.effects()
 	for uid, es := range byUID {
 		if len(es) > 1 {
 			c.fail("%s took effect %d times: %s", uid, len(es), describe(es))
 		}
 	}
-	c.bindings(ctx, false)
-	c.events(ctx)
+	if c.s.ordered {
+		c.order(order)
+	}
+	c.events()
 }
 
 func describe(es []devnet.Effect) string {
@@ -108,52 +137,6 @@ func describe(es []devnet.Effect) string {
 		out = append(out, fmt.Sprintf("%.8s nonce %d of %.8s in block %d", e.Hash, e.Nonce, e.Payer, e.Height))
 	}
 	return strings.Join(out, "; ")
-}
-
-// bindings: what a sender says of its queue, and a queue of its sender, agree.
-func (c *checker) bindings(ctx context.Context, free bool) {
-	var keys []string
-	for _, w := range c.s.staff {
-		keys = append(keys, c.s.store.SenderKey(w.account))
-	}
-	for _, q := range c.s.queued {
-		keys = append(keys, "{test}:q:"+q)
-	}
-	// One script, for a look at one instant.
-	found, err := c.s.redis.Client.Eval(ctx, `
-		local out = {}
-		for i, key in ipairs(KEYS) do
-			local v = redis.call('HMGET', key, 'queue', 'sender', 'run')
-			for k = 1, 3 do out[#out + 1] = v[k] or '' end
-		end
-		return out`, keys).StringSlice()
-	if err != nil {
-		return // Redis is one of the things that fail
-	}
-	queueOf, senderOf := map[string]string{}, map[string]string{}
-	for i, w := range c.s.staff {
-		queueOf[w.account] = found[3*i]
-	}
-	for i, q := range c.s.queued {
-		v := found[3*(len(c.s.staff)+i):]
-		senderOf[q] = v[1]
-		if (v[1] == "") != (v[2] == "") {
-			c.fail("queue %s runs %q and is bound to %.8q", q, v[2], v[1])
-		}
-	}
-	for sender, queue := range queueOf {
-		if queue != "" && senderOf[queue] != sender {
-			c.fail("sender %.8s is bound to %s, which is not bound to it", sender, queue)
-		}
-		if queue != "" && free {
-			c.fail("sender %.8s is still bound to %s", sender, queue)
-		}
-	}
-	for queue, sender := range senderOf {
-		if sender != "" && queueOf[sender] != queue {
-			c.fail("queue %s is bound to %.8s, which is not bound to it", queue, sender)
-		}
-	}
 }
 
 // ways are the arrows of the state table: DONE can be reached from wherever an
@@ -173,11 +156,16 @@ func ways() map[string][]string {
 	}
 }
 
-// events reads on in the log: without gaps, and each transaction on a way of the table.
-func (c *checker) events(ctx context.Context) {
-	es, err := c.s.store.Events(ctx, c.last, 10_000)
+// holding are the phases in which a sender is bound.
+var holding = []string{"dispatching", "sent", "watching", "failing", "delayed"}
+
+// events reads on in the log: without gaps, and each transaction on a way of the
+// table. Since the log tells every change at its instant, it also tells whether
+// a queue ever ran two, or a sender served two.
+func (c *checker) events() {
+	es, err := c.s.desk.store.Events(c.s.ctx, c.last, 10_000)
 	if err != nil {
-		return
+		return // Redis is one of the things that fail
 	}
 	table := ways()
 	for _, e := range es {
@@ -187,7 +175,8 @@ func (c *checker) events(ctx context.Context) {
 		}
 		c.last = n
 		uid, from, to := e.ID, string(e.From), string(e.To)
-		c.s.in.trace("    event %d: %s %s %s→%s attempt %d %s, sender %.8s", n, e.Kind, uid, from, to, e.Attempt, e.Code, e.Sender)
+		c.s.story.tell("    event %d at %v: %s %.12s %s→%s attempt %d %s, sender %.8s",
+			n, e.At.Sub(c.s.began).Round(100*time.Millisecond), e.Kind, uid, from, to, e.Attempt, e.Code, e.Sender)
 		if e.Kind != queues.OfTransaction {
 			continue
 		}
@@ -198,99 +187,164 @@ func (c *checker) events(ctx context.Context) {
 			c.fail("event %d: %s may not go from %s to %s", n, uid, from, to)
 		}
 		c.phase[uid] = to
+		c.binding(n, uid, to, e.Sender)
 		if to == "failed" || to == "unresolved" {
 			c.strayed[uid] = true
 		}
+		if e.Code == sequencer.CodeOutcomeUnknown {
+			c.unknown[uid] = true
+		}
 	}
+	// What was let go without having landed must be nowhere.
+	for uid, phase := range c.phase {
+		if phase == "waiting" || phase == "failed" || phase == "unresolved" && !c.unknown[uid] {
+			if hash := c.pooled(uid); hash != "" {
+				c.fail("%s is %s, its sender let go, and %s may still land", uid, phase, hash)
+			}
+		}
+	}
+}
+
+// binding follows which sender is bound to which queue.
+func (c *checker) binding(n int64, uid, to, sender string) {
+	queue, _, _ := strings.Cut(uid, ".")
+	if slices.Contains(holding, to) {
+		if other := c.running[queue]; other != "" && other != uid {
+			c.fail("event %d: queue %s runs %s beside %s", n, queue, uid, other)
+		}
+		if other := c.busy[sender]; other != "" && other != uid || sender == "" {
+			c.fail("event %d: sender %.8s of %s is bound to %s", n, sender, uid, other)
+		}
+		c.running[queue], c.busy[sender] = uid, uid
+		return
+	}
+	if c.running[queue] == uid {
+		delete(c.running, queue)
+	}
+	maps.DeleteFunc(c.busy, func(_, of string) bool { return of == uid })
 }
 
 // settled reports whether nothing is under way any more.
-func (c *checker) settled(ctx context.Context) (bool, []*queues.Transaction) {
-	ts, err := c.s.store.GetMany(ctx, slices.Sorted(maps.Keys(c.accepted)))
-	if err != nil {
-		return false, nil
-	}
-	for _, t := range ts {
-		if !t.Phase.Final() || t.Claim != "" || t.Callback != "" || t.Phase == queues.PhaseDone && t.FinalAt.IsZero() {
-			return false, ts
+func (c *checker) settled() (bool, []*txnDoc) {
+	var ts []*txnDoc
+	told := c.told()
+	settled := true
+	for _, uid := range slices.Sorted(maps.Keys(c.accepted)) {
+		t := new(txnDoc)
+		if _, ok := c.s.ask("GET", "/transactions/"+uid, nil, t); !ok {
+			settled = false
+			continue
 		}
+		ts = append(ts, t)
+		settled = settled && t.final() && (t.State != "DONE" || t.FinalAt != "") && (told[callback(t)] || callback(t) == "")
 	}
-	return len(ts) == len(c.accepted), ts
+	return settled, ts
 }
 
-// atTheEnd checks what holds once all faults are over.
-func (c *checker) atTheEnd(ctx context.Context) {
-	c.always(ctx)
-	c.bindings(ctx, true)
-	settled, ts := c.settled(ctx)
-	if len(ts) != len(c.accepted) {
-		c.fail("%d transactions were accepted, %d are there", len(c.accepted), len(ts))
+// callback is what a worker must have been told of a final transaction.
+func callback(t *txnDoc) string {
+	switch {
+	case t.State == "DONE":
+		return "on-success " + t.UID
+	case len(t.Attempts) > 0:
+		return "on-failure " + t.UID
 	}
-	byUID, order := c.effects()
+	return ""
+}
+
+func (c *checker) told() map[string]bool {
 	told := map[string]bool{}
 	for _, w := range c.s.staff {
 		for _, call := range w.worker.Told() {
 			told[call.Kind+" "+call.UID] = true
 		}
 	}
+	return told
+}
+
+// atTheEnd checks what holds once all faults are over.
+func (c *checker) atTheEnd() {
+	c.always()
+	settled, ts := c.settled()
+	if len(ts) != len(c.accepted) || len(ts) != len(c.s.posts) {
+		c.fail("%d transactions were posted and %d accepted, %d are there", len(c.s.posts), len(c.accepted), len(ts))
+	}
+	byUID, _ := c.effects()
+	told := c.told()
 	for _, t := range ts {
-		es := byUID[t.UID]
-		if a := c.accepted[t.UID]; t.Queue != a.queue || t.Sequence != a.sequence {
-			c.fail("%s was accepted as %v and is stored as %s %d", t.UID, a, t.Queue, t.Sequence)
-		}
-		switch t.State() {
-		case queues.Done:
-			if len(es) != 1 || es[0].Hash != t.Hash() {
-				c.fail("%s is DONE with %.8s, and its effects are: %s", t.UID, t.Hash(), describe(es))
-			}
-			if !told["on-success "+t.UID] {
-				c.fail("%s is DONE and no worker was told", t.UID)
-			}
-		case queues.Failed, queues.Unresolved:
-			if len(es) != 0 {
-				c.fail("%s is %s (%v), and took effect: %s", t.UID, t.State(), t.Error, describe(es))
-			}
-			if len(t.Attempts) > 0 && !told["on-failure "+t.UID] {
-				c.fail("%s is %s and no worker was told", t.UID, t.State())
-			}
-			if t.State() == queues.Failed && t.Retries < c.s.policy.MaxRetries && !(t.Error != nil && t.Error.Code == sequencer.CodeCancelled) {
-				c.fail("%s is FAILED (%v) after %d retries", t.UID, t.Error, t.Retries)
-			}
-			if t.Open() {
-				c.fail("%s is %s with an open attempt", t.UID, t.State())
-			}
-		}
-		if !settled && (!t.Phase.Final() || t.Claim != "" || t.Callback != "" || t.FinalAt.IsZero()) {
-			x, err := c.s.desk.Explain(ctx, t.UID)
-			c.s.in.trace("    %s: %+v %v; pools %v %v", t.UID, x, err, c.s.net.Node(0).Pooled(), c.s.net.Node(c.s.net.Nodes()-1).Pooled())
-			c.fail("%s is %s %v after all faults were over: reopened %v, claim %.5q, callback %q, due %v, open %v, retries %d, error %v, attempts %+v",
-				t.UID, t.Phase, healing, t.Reopened, t.Claim, t.Callback, t.DueAt.Sub(c.s.began).Round(time.Second), t.Open(), t.Retries, t.Error, t.Attempts)
+		c.end(t, byUID[t.UID])
+		if !settled && (!t.final() || t.State == "DONE" && t.FinalAt == "" || callback(t) != "" && !told[callback(t)]) {
+			a, _ := c.s.ask("GET", "/transactions/"+t.UID+"/explain", nil, nil)
+			c.fail("%s is %s %v after all faults were over, told %v: %v", t.UID, t.State, healing, told[callback(t)], a)
 		}
 	}
-	if c.s.ordered {
-		c.order(order)
+	var page struct{ Items []senderDoc }
+	c.s.ask("GET", "/senders", nil, &page)
+	if len(page.Items) != len(c.s.staff) {
+		c.fail("%d senders are registered, %d are there", len(c.s.staff), len(page.Items))
 	}
-	all, _, err := c.s.pool.List(ctx, 100, "")
-	c.s.ok(err)
-	for _, w := range all {
-		if w.Reason != "" && w.Reason != senders.Rested {
+	for _, w := range page.Items {
+		if w.Queue != "" || w.State != "FREE" {
+			c.fail("sender %.8s is still %s, bound to %s", w.AccountID, w.State, w.Queue)
+		}
+		if w.Reason != "" && w.Reason != "RESTED" {
 			c.fail("sender %.8s is out of use: %s", w.AccountID, w.Reason)
 		}
+	}
+	for _, queue := range c.s.queued {
+		var q queueDoc
+		if _, ok := c.s.ask("GET", "/queues/"+queue, nil, &q); ok && (q.State != "FREE" || q.Sender != "" || q.Running != "") {
+			c.fail("queue %s is still %s with %.8s and %s", queue, q.State, q.Sender, q.Running)
+		}
+	}
+}
+
+// end compares a transaction with its effects on the chain.
+func (c *checker) end(t *txnDoc, es []devnet.Effect) {
+	if a := c.accepted[t.UID]; t.Queue != a.queue || t.Sequence != a.sequence {
+		c.fail("%s was accepted as %v and is stored as %s %d", t.UID, a, t.Queue, t.Sequence)
+	}
+	for i, a := range t.Attempts {
+		if a.Number != i+1 {
+			c.fail("%s: attempt %d is numbered %d", t.UID, i+1, a.Number)
+		}
+	}
+	switch t.State {
+	case "DONE":
+		if t.Hash == "" && strings.Contains(string(t.Done), "account") { // its worker needed no block
+			if len(es) != 0 {
+				c.fail("%s is DONE without a block, and took effect: %s", t.UID, describe(es))
+			}
+		} else if len(es) != 1 || es[0].Hash != t.Hash {
+			c.fail("%s is DONE with %.8s, and its effects are: %s", t.UID, t.Hash, describe(es))
+		}
+	case "FAILED", "UNRESOLVED":
+		if len(es) != 0 {
+			c.fail("%s is %s (%v), and took effect: %s", t.UID, t.State, t.code(), describe(es))
+		}
+		if t.State == "FAILED" && t.Retries < c.s.policy.MaxRetries && t.code() != sequencer.CodeCancelled {
+			c.fail("%s is FAILED (%v) after %d retries", t.UID, t.code(), t.Retries)
+		}
+	}
+	if c.unknown[t.UID] && !slices.ContainsFunc(t.Attempts, func(a attemptDoc) bool { return c.s.legacy && a.Sender == c.s.staff[0].account }) {
+		c.fail("the outcome of %s was unknown, and no worker that sends by itself had it", t.UID)
 	}
 }
 
 // order: within a queue, effects follow acceptance. A transaction that ended
 // badly and came back by a person's hand has lost its place.
 func (c *checker) order(order []string) {
-	before := map[string]string{}
+	before := map[string]post{}
 	for _, uid := range order {
-		if c.strayed[uid] {
+		c.mu.Lock()
+		a, known := c.accepted[uid]
+		c.mu.Unlock()
+		if c.strayed[uid] || !known {
 			continue
 		}
-		a := c.accepted[uid]
-		if b := before[a.queue]; b != "" && c.accepted[b].sequence > a.sequence {
-			c.fail("in queue %s, %s took effect before %s", a.queue, b, uid)
+		if b := before[a.queue]; cmp.Less(a.sequence, b.sequence) {
+			c.fail("in queue %s, %s took effect before %s", a.queue, b.uid, a.uid)
 		}
-		before[a.queue] = uid
+		before[a.queue] = a
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -18,7 +19,7 @@ const (
 	processToWorker boundary = "process→worker"
 	processToNode   boundary = "process→node"
 	workerToNode    boundary = "worker→node"
-	clientToRedis   boundary = "client→redis"
+	clientToProcess boundary = "client→process"
 	elsewhere       boundary = "" // faults that no call crosses
 )
 
@@ -33,6 +34,19 @@ const (
 	crashBefore  = "crash before"
 	crashAfter   = "crash after"
 )
+
+// befalling is what can befall a call over each boundary; what stands twice is
+// drawn as often.
+func befalling(b boundary) []string {
+	switch b {
+	case processToRedis:
+		return []string{loseRequest, lateRequest, loseReply, lateReply, crashBefore, crashAfter, loseReply, lateReply, loseRequest, lateRequest,
+			loseReply, lateReply}
+	default:
+		return []string{noConnection, loseRequest, lateRequest, loseReply, lateReply, twice, crashBefore, crashAfter,
+			noConnection, loseRequest, lateRequest, loseReply, lateReply, twice, loseReply, lateReply, twice}
+	}
+}
 
 // dice are the seed's throws. Each is named by what it decides, and not by when,
 // so that the same seed decides the same in the next run although goroutines take
@@ -67,8 +81,24 @@ type injector struct {
 
 	mu    sync.Mutex
 	off   bool
+	slow  map[boundary]bool
 	calls map[string]uint64
+	total map[boundary]uint64
 	hits  map[boundary]map[string]int
+}
+
+// slowDown makes many calls over a boundary late, or none.
+func (in *injector) slowDown(b boundary, slow bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.slow[b] = slow
+}
+
+// made is how many calls have gone over each boundary.
+func (in *injector) made() map[boundary]uint64 {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return maps.Clone(in.total)
 }
 
 // heal ends all faults for good.
@@ -94,16 +124,24 @@ func (in *injector) count(b boundary, what string) {
 
 // befalls draws for the next call of a lane: a caller, the one called, and whose
 // turn it is.
-func (in *injector) befalls(b boundary, lane string, faults []string) (what string, n uint64) {
+func (in *injector) befalls(b boundary, lane string) (what string, n uint64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	lane = string(b) + lane
 	in.calls[lane]++
 	n = in.calls[lane]
-	if in.off || !in.chance(in.rate[b], lane, n) {
+	in.total[b]++
+	switch {
+	case in.off:
 		return "", n
+	case in.slow[b] && in.chance(400, lane+" slow", n):
+		what = lateReply
+	case !in.chance(in.rate[b], lane, n):
+		return "", n
+	default:
+		faults := befalling(b)
+		what = faults[in.pick(len(faults), lane+" what", n)]
 	}
-	what = faults[in.pick(len(faults), lane+" what", n)]
 	in.count(b, what)
 	in.trace("%s  call %d: %s", lane, n, what)
 	return what, n

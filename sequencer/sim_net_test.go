@@ -12,11 +12,11 @@ import (
 )
 
 // dial is a dialer for calls over one boundary. Where again is set, a request
-// can be made twice.
-func (h *host) dial(b boundary, lane string, again bool, dial func(context.Context) (net.Conn, error)) func(context.Context) (net.Conn, error) {
+// can be made twice; victim is who crashes if somebody does.
+func (h *host) dial(b boundary, lane string, again bool, victim *host, dial func(context.Context) (net.Conn, error)) func(context.Context) (net.Conn, error) {
 	return func(ctx context.Context) (net.Conn, error) {
-		c := &brittle{host: h, b: b, lane: h.name + "→" + lane, gone: make(chan struct{})}
-		if b == processToRedis || b == clientToRedis {
+		c := &brittle{host: h, victim: victim, b: b, lane: h.name + "→" + lane, gone: make(chan struct{})}
+		if b == processToRedis {
 			// go-redis dials with a lock held, and a bubble's time does not pass while
 			// somebody waits for a lock: so this does not wait.
 			if h.stopped() {
@@ -27,15 +27,12 @@ func (h *host) dial(b boundary, lane string, again bool, dial func(context.Conte
 			if err := h.running(ctx.Done()); err != nil {
 				return nil, err
 			}
-			c.plan, c.n = h.in.befalls(b, c.lane, []string{
-				noConnection, loseRequest, lateRequest, loseReply, lateReply, twice, crashBefore, crashAfter,
-				noConnection, loseRequest, lateRequest, loseReply, lateReply, twice, loseReply, lateReply, twice,
-			})
+			c.plan, c.n = h.in.befalls(b, c.lane)
 			switch {
 			case c.plan == noConnection:
 				return nil, errors.New("connection refused")
 			case c.plan == crashBefore:
-				h.crash()
+				victim.crash()
 				return nil, errDead
 			case c.plan == twice && again:
 				c.dial = dial
@@ -66,11 +63,12 @@ func (h *host) dial(b boundary, lane string, again bool, dial func(context.Conte
 // written on one to Redis, once on any other.
 type brittle struct {
 	net.Conn
-	host *host
-	b    boundary
-	lane string
-	each bool
-	dial func(context.Context) (net.Conn, error) // for the second request, nil if there is none
+	host   *host
+	victim *host
+	b      boundary
+	lane   string
+	each   bool
+	dial   func(context.Context) (net.Conn, error) // for the second request, nil if there is none
 
 	out      chan parcel
 	mu       sync.Mutex
@@ -152,9 +150,7 @@ func (c *brittle) Write(p []byte) (int, error) {
 		var plan string
 		var n uint64
 		if !sent.hello {
-			plan, n = c.host.in.befalls(c.b, c.lane, []string{
-				loseRequest, lateRequest, loseReply, lateReply, crashBefore, crashAfter, loseReply, lateReply, loseRequest, lateRequest,
-				loseReply, lateReply})
+			plan, n = c.host.in.befalls(c.b, c.lane)
 		}
 		c.mu.Lock()
 		c.plan, c.n, c.hello = plan, n, sent.hello
@@ -167,7 +163,7 @@ func (c *brittle) Write(p []byte) (int, error) {
 		_ = c.Close()
 		return len(p), nil
 	case crashBefore:
-		c.host.crash()
+		c.victim.crash()
 		return 0, errDead
 	case lateRequest:
 		if sent.late = c.late(); !c.each {
@@ -211,7 +207,7 @@ func (c *brittle) Read(p []byte) (int, error) {
 		_ = c.Close()
 		return 0, io.ErrUnexpectedEOF
 	case crashAfter:
-		c.host.crash()
+		c.victim.crash()
 		return 0, errDead
 	case lateReply:
 		c.wait(c.late())

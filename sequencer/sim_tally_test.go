@@ -9,21 +9,34 @@ import (
 	"sync"
 	"time"
 
-	"mina-sequencer/queues"
+	"mina-sequencer/dispatcher/devworker"
 )
 
 // A tally is what all seeds together have gone through.
 type tally struct {
+	name    string
 	began   time.Time
 	rows    []row
 	mu      sync.Mutex
 	reached []int
 	hits    map[boundary]map[string]int
-	ends    map[queues.State]int
+	ends    map[string]int
 	done    int
 	failed  int
+	told    int
+	unknown int
 	printed time.Time
-	hours   time.Duration
+	lasted  time.Duration
+	calls   map[boundary]uint64
+}
+
+func newTally(name string) *tally {
+	y := &tally{
+		name: name, began: time.Now(), rows: rows(), hits: map[boundary]map[string]int{}, ends: map[string]int{},
+		calls: map[boundary]uint64{}, printed: time.Now(),
+	}
+	y.reached = make([]int, len(y.rows))
+	return y
 }
 
 func (y *tally) observe(s situation, e event, d decision, ok bool) {
@@ -36,13 +49,21 @@ func (y *tally) observe(s situation, e event, d decision, ok bool) {
 	}
 }
 
-func (y *tally) add(s *sim) {
-	_, ts := s.check.settled(s.ctx)
+// seed counts one that has ended, and tells once in a while how far it is.
+func (y *tally) seed(s *sim) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	y.hours += time.Since(s.began)
-	for _, t := range ts {
-		y.ends[t.State()]++
+	y.done++
+	if len(s.check.problems) > 0 {
+		y.failed++
+	}
+	y.lasted += s.lasted
+	y.unknown += len(s.check.unknown)
+	for _, phase := range s.check.phase {
+		y.ends[phase]++
+	}
+	for b, n := range s.in.total {
+		y.calls[b] += n
 	}
 	for b, faults := range s.in.hits {
 		if y.hits[b] == nil {
@@ -52,34 +73,84 @@ func (y *tally) add(s *sim) {
 			y.hits[b][what] += n
 		}
 	}
-}
-
-// seed counts one that has ended, and tells once in a while how far it is.
-func (y *tally) seed(failed bool) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	y.done++
-	if failed {
-		y.failed++
-	}
 	if time.Since(y.printed) > 10*time.Second {
 		y.printed = time.Now()
-		fmt.Fprintf(os.Stderr, "simulation: %d seeds, %d failed, %.1f/s\n", y.done, y.failed, float64(y.done)/time.Since(y.began).Seconds())
+		fmt.Fprintf(os.Stderr, "%s: %d seeds, %d failed, %.1f/s\n", y.name, y.done, y.failed, y.pace())
 	}
+}
+
+// tellAll reports whether there is room for one more story.
+func (y *tally) tellAll() bool {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.told++
+	return y.told <= 3
+}
+
+func (y *tally) pace() float64 { return float64(y.done) / time.Since(y.began).Seconds() }
+
+// crossings are the boundaries that calls cross.
+var crossings = []boundary{clientToProcess, processToRedis, processToWorker, processToNode, workerToNode}
+
+// possible are all faults that there are, by boundary.
+func possible() map[boundary][]string {
+	all := map[boundary][]string{elsewhere: {"fails in a block, mendable", "fails in a block, for good"}}
+	for _, b := range crossings {
+		all[b] = slices.Compact(slices.Sorted(slices.Values(befalling(b))))
+	}
+	for _, f := range wrongs(devworker.Prove, 1, 0) {
+		all[processToWorker] = append(all[processToWorker], nameOf(f))
+	}
+	for _, f := range wrongs(devworker.OnSuccess, 0, 0) {
+		all[processToWorker] = append(all[processToWorker], nameOf(f))
+	}
+	for _, t := range troubles() {
+		all[elsewhere] = append(all[elsewhere], t.name)
+	}
+	return all
+}
+
+// enough is how many seeds must come upon everything.
+const enough = 2000
+
+// missing is what so many seeds should have come upon, and did not.
+func (y *tally) missing() (all []string) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.done < enough {
+		return nil
+	}
+	for i, r := range y.rows {
+		if y.reached[i] == 0 {
+			all = append(all, "the row "+r.name)
+		}
+	}
+	for b, faults := range possible() {
+		for _, what := range faults {
+			if y.hits[b][what] == 0 {
+				all = append(all, fmt.Sprintf("%s %s", b, what))
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func (y *tally) String() string {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d seeds, %d failed, %.1f/s, %v simulated; transactions ended %v\n",
-		y.done, y.failed, float64(y.done)/time.Since(y.began).Seconds(), y.hours.Round(time.Hour), y.ends)
+	fmt.Fprintf(&b, "%s: %d seeds, %d failed, %.1f/s, %v simulated; transactions ended %v, of %d only a person knew the outcome\n",
+		y.name, y.done, y.failed, y.pace(), y.lasted.Round(time.Hour), y.ends, y.unknown)
+	for _, at := range crossings {
+		fmt.Fprintf(&b, "%9d  calls %s, %.1f a minute\n", y.calls[at], at, float64(y.calls[at])/max(1, y.lasted.Minutes()))
+	}
 	for i, r := range y.rows {
-		fmt.Fprintf(&b, "%7d  %s\n", y.reached[i], r.name)
+		fmt.Fprintf(&b, "%9d  row: %s\n", y.reached[i], r.name)
 	}
 	for _, at := range slices.Sorted(maps.Keys(y.hits)) {
 		for _, what := range slices.Sorted(maps.Keys(y.hits[at])) {
-			fmt.Fprintf(&b, "%7d  %s %s\n", y.hits[at][what], at, what)
+			fmt.Fprintf(&b, "%9d  %s %s\n", y.hits[at][what], at, what)
 		}
 	}
 	return b.String()

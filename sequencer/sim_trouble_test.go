@@ -1,131 +1,217 @@
 package sequencer_test
 
 import (
-	"context"
 	"fmt"
-	"maps"
+	"net/http"
 	"slices"
 	"time"
 
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/queues"
-	"mina-sequencer/senders"
 )
 
-// disturb lets things go wrong that no call crosses: nodes, the chain, Redis,
-// whole processes, and people.
-func (s *sim) disturb() {
-	var clean []func() // what ends a disturbance, by when
-	var ends []time.Time
-	var fork struct {
-		node, blocks int
-		on           bool
+// stride is how often something new can go wrong.
+const stride = 20 * time.Second
+
+// A trouble is something that no call crosses. It says for whom it is and how
+// long it lasts, and what ends it; "" if there is no occasion for it.
+type trouble struct {
+	name   string
+	weight int
+	begin  func(s *sim, i uint64, d time.Duration) (who string, end func())
+}
+
+func faulty(name string, f func(s *sim, i uint64) devnet.Faults) trouble {
+	return trouble{"node: " + name, 1, func(s *sim, i uint64, d time.Duration) (string, func()) {
+		n := s.pick(s.nodes, "node", i)
+		node := s.net.Node(n)
+		if node.Faults() != (devnet.Faults{}) {
+			return "", nil
+		}
+		s.ok(node.SetFaults(f(s, i)))
+		return fmt.Sprintf("node%d for %v", n, d), func() { s.ok(node.SetFaults(devnet.Faults{})) }
+	}}
+}
+
+// troubles are all of them.
+func troubles() []trouble {
+	return []trouble{
+		faulty("lags", func(s *sim, i uint64) devnet.Faults { return devnet.Faults{Lag: 1 + s.pick(6, "lag", i)} }),
+		faulty("stands still", func(*sim, uint64) devnet.Faults { return devnet.Faults{Lag: -1} }),
+		faulty("answers 503", func(*sim, uint64) devnet.Faults { return devnet.Faults{Status: http.StatusServiceUnavailable} }),
+		faulty("hangs", func(*sim, uint64) devnet.Faults { return devnet.Faults{Hang: true} }),
+		faulty("is not synced", func(s *sim, i uint64) devnet.Faults {
+			return devnet.Faults{Sync: []string{"BOOTSTRAP", "CATCHUP", "OFFLINE"}[s.pick(3, "sync", i)]}
+		}),
+		faulty("loses replies", func(s *sim, i uint64) devnet.Faults {
+			return devnet.Faults{LoseReplies: 1 + s.pick(3, "replies", i), LoseStatus: []int{0, 502}[s.pick(2, "status", i)]}
+		}),
+		faulty("refuses", func(s *sim, i uint64) devnet.Faults {
+			return devnet.Faults{Refuse: []string{`["Overloaded"]`, "Insufficient fee", `(invalid (Invalid_proof))`, `["Bad_token"]`,
+				`["Insufficient_funds"]`}[s.pick(5, "refusal", i)]}
+		}),
+		{"node: isolated, with a fork of its own", 1, (*sim).isolate},
+		{"chain: reorganised", 3, (*sim).reorganise},
+		{"pool: drops", 2, func(s *sim, i uint64, _ time.Duration) (string, func()) {
+			pooled := s.net.Node(s.pick(s.nodes, "node", i)).Pooled()
+			if len(pooled) == 0 {
+				return "", nil
+			}
+			hash := pooled[s.pick(len(pooled), "drop", i)]
+			s.net.Drop(hash)
+			return hash, nil
+		}},
+		{"pool: emptied", 1, func(s *sim, _ uint64, _ time.Duration) (string, func()) {
+			s.net.ClearPools()
+			return "everywhere", nil
+		}},
+		{"redis: loading", 1, func(s *sim, _ uint64, d time.Duration) (string, func()) {
+			s.redis.SetError("LOADING Redis is loading the dataset in memory")
+			return fmt.Sprint("for ", d), func() { s.redis.SetError("") }
+		}},
+		{"redis: slow", 1, func(s *sim, _ uint64, d time.Duration) (string, func()) {
+			s.in.slowDown(processToRedis, true)
+			return fmt.Sprint("for ", d), func() { s.in.slowDown(processToRedis, false) }
+		}},
+		{"redis: restarted", 1, func(s *sim, _ uint64, _ time.Duration) (string, func()) {
+			if a, ok := s.ask("GET", "/queues", nil, nil); !ok {
+				return "", nil // it is loading
+			} else if s.redis.Restart(); a.ok() {
+				return "with all it had", nil
+			}
+			return "", nil
+		}},
+		{"process: killed", 2, (*sim).kill},
+		{"process: ends", 1, (*sim).end},
+		{"process: stopped for a while", 1, (*sim).pauseProcess},
+		{"worker: dies", 1, func(s *sim, i uint64, _ time.Duration) (string, func()) {
+			w := s.staff[s.pick(len(s.staff), "staff", i)]
+			w.crash()
+			return w.name, nil
+		}},
+		person("drains a sender", 1, func(s *sim, c *caller, i uint64) answer {
+			return c.do(s.ctx, "POST", "/senders/"+s.someone(i).account+"/drain", nil)
+		}),
+		person("resumes a sender", 2, func(s *sim, c *caller, i uint64) answer {
+			account := s.someone(i).account
+			var at senderDoc
+			if _, ok := s.ask("GET", "/senders/"+account, nil, &at); !ok || at.Reason != "DRAINING" {
+				return answer{}
+			}
+			return c.do(s.ctx, "POST", "/senders/"+account+"/resume", nil)
+		}),
+		person("pauses a queue", 1, func(s *sim, c *caller, i uint64) answer {
+			return c.do(s.ctx, "POST", "/queues/"+s.somewhere(i)+"/pause", map[string]string{"reason": "a break"})
+		}),
+		person("resumes a queue", 1, func(s *sim, c *caller, i uint64) answer {
+			return c.do(s.ctx, "POST", "/queues/"+s.somewhere(i)+"/resume", nil)
+		}),
+		person("retries", 2, func(s *sim, c *caller, i uint64) answer {
+			return c.do(s.ctx, "POST", "/transactions/"+s.something(i)+"/retry", nil)
+		}),
+		person("cancels", 2, func(s *sim, c *caller, i uint64) answer {
+			return c.do(s.ctx, "POST", "/transactions/"+s.something(i)+"/cancel", nil)
+		}),
+		person("resolves", 1, func(s *sim, c *caller, i uint64) answer {
+			for _, p := range s.posts {
+				var t txnDoc
+				if _, ok := s.ask("GET", "/transactions/"+p.uid, nil, &t); ok && t.State == "UNRESOLVED" {
+					return s.resolve(c, &t)
+				}
+			}
+			return answer{}
+		}),
 	}
-	during := func(d time.Duration, end func()) {
-		clean, ends = append(clean, end), append(ends, time.Now().Add(d))
+}
+
+// person is somebody who asks for something, over a network that fails.
+func person(what string, weight int, do func(*sim, *caller, uint64) answer) trouble {
+	return trouble{"person: " + what, weight, func(s *sim, i uint64, _ time.Duration) (string, func()) {
+		a := do(s, s.caller("person"+what+fmt.Sprint(i)), i)
+		switch {
+		case a.ok():
+			return fmt.Sprint(a.status), nil
+		case a.status >= 500 && !a.none():
+			s.check.fail("person %s: %v", what, a)
+		}
+		return "", nil
+	}}
+}
+
+func (s *sim) someone(i uint64) *colleague { return s.staff[s.pick(len(s.staff), "whom", i)] }
+func (s *sim) somewhere(i uint64) string   { return s.queued[s.pick(len(s.queued), "which queue", i)] }
+func (s *sim) something(i uint64) string   { return s.posts[s.pick(len(s.posts), "whose", i)].uid }
+
+// disturb lets troubles come and go.
+func (s *sim) disturb() {
+	type lasting struct {
+		end  func()
+		ends time.Time
+	}
+	var on []lasting
+	var all []trouble
+	for _, t := range troubles() {
+		for range t.weight {
+			all = append(all, t)
+		}
 	}
 	over := time.Now().Add(s.trouble)
 	for i := uint64(0); time.Now().Before(over); i++ {
 		until(s.ctx, stride)
-		for k := 0; k < len(clean); k++ {
-			if !time.Now().Before(ends[k]) {
-				end := clean[k]
-				clean, ends = slices.Delete(clean, k, k+1), slices.Delete(ends, k, k+1)
-				end()
-				k--
+		on = slices.DeleteFunc(on, func(l lasting) bool {
+			past := !time.Now().Before(l.ends)
+			if past {
+				l.end()
 			}
-		}
+			return past
+		})
 		s.standUp(i)
-		if fork.on && s.chance(350, "fork grows", i) {
+		if s.fork.on && s.chance(350, "fork grows", i) {
 			// What one node believes may be deep as long as it never becomes the chain.
-			if at := s.net.Node(fork.node).State(); fork.blocks < s.deepest || at.Height+1 < at.Highest {
-				fork.blocks++
-				s.net.Node(fork.node).MakeBlock()
+			if at := s.net.Node(s.fork.node).State(); s.fork.blocks < s.deepest || at.Height+1 < at.Highest {
+				s.fork.blocks++
+				s.net.Node(s.fork.node).MakeBlock()
 			}
 		}
 		if i%3 == 0 {
-			s.check.always(s.ctx)
+			s.check.always()
 		}
-		if !s.chance(200, "disturbance", i) {
+		if !s.chance(250, "disturbance", i) {
 			continue
 		}
-		n := s.pick(s.nodes, "node", i)
+		t := all[s.pick(len(all), "kind", i)]
 		d := s.between(20*time.Second, 6*time.Minute, "for", i)
-		node := s.net.Node(n)
-		faulty := func(what string, f devnet.Faults) {
-			if node.Faults() != (devnet.Faults{}) {
-				return
-			}
-			s.in.note(elsewhere, "node: "+what, fmt.Sprintf("node%d for %v", n, d))
-			s.ok(node.SetFaults(f))
-			during(d, func() { s.ok(node.SetFaults(devnet.Faults{})) })
+		who, end := t.begin(s, i, d)
+		if who == "" {
+			continue
 		}
-		switch s.pick(20, "kind", i) {
-		case 0:
-			faulty("lags", devnet.Faults{Lag: 1 + s.pick(6, "lag", i)})
-		case 1:
-			faulty("stands still", devnet.Faults{Lag: -1})
-		case 2:
-			faulty("answers 503", devnet.Faults{Status: 503})
-		case 3:
-			faulty("hangs", devnet.Faults{Hang: true})
-		case 4:
-			faulty("is not synced", devnet.Faults{Sync: []string{"BOOTSTRAP", "CATCHUP", "OFFLINE"}[s.pick(3, "sync", i)]})
-		case 5:
-			faulty("loses replies", devnet.Faults{LoseReplies: 1 + s.pick(3, "replies", i), LoseStatus: []int{0, 502}[s.pick(2, "status", i)]})
-		case 6:
-			if !s.legacy { // a legacy worker that sends thrice takes the last answer for all
-				faulty("refuses", devnet.Faults{Refuse: []string{`["Overloaded"]`, "Insufficient fee", `(invalid (Invalid_proof))`, `["Bad_token"]`,
-					`["Insufficient_funds"]`}[s.pick(5, "refusal", i)]})
-			}
-		case 7:
-			if s.nodes > 1 && !fork.on && node.Faults() == (devnet.Faults{}) {
-				s.in.note(elsewhere, "node: isolated", fmt.Sprintf("node%d for %v", n, 3*d))
-				s.ok(node.SetFaults(devnet.Faults{Isolated: true}))
-				fork.node, fork.blocks, fork.on = n, 0, true
-				during(3*d, func() {
-					fork.on = false
-					s.ok(node.SetFaults(devnet.Faults{}))
-				})
-			}
-		case 8, 9:
-			if !fork.on {
-				s.reorganise(i)
-			}
-		case 10, 11:
-			if pooled := node.Pooled(); len(pooled) > 0 {
-				hash := pooled[s.pick(len(pooled), "drop", i)]
-				s.in.note(elsewhere, "pool: drops", hash)
-				s.net.Drop(hash)
-			}
-		case 12:
-			s.in.note(elsewhere, "pool: emptied", "")
-			s.net.ClearPools()
-		case 13:
-			s.in.note(elsewhere, "Redis: loading", d.String())
-			s.redis.SetError("LOADING Redis is loading the dataset in memory")
-			during(d/2, func() { s.redis.SetError("") })
-		case 14, 15:
-			s.kill(i)
-		case 16:
-			s.pauseProcess(i)
-		case 17:
-			w := s.staff[s.pick(len(s.staff), "staff", i)]
-			s.in.note(elsewhere, "worker: dies", w.name)
-			w.crash()
-		default:
-			s.meddle(i)
+		s.in.note(elsewhere, t.name, who)
+		if end != nil {
+			on = append(on, lasting{end, time.Now().Add(d)})
 		}
 	}
-	for _, end := range clean {
-		end()
+	for _, l := range on {
+		l.end()
 	}
 }
 
-func (s *sim) reorganise(i uint64) {
+func (s *sim) isolate(i uint64, _ time.Duration) (string, func()) {
+	n := s.pick(s.nodes, "node", i)
+	node := s.net.Node(n)
+	if s.nodes == 1 || s.fork.on || node.Faults() != (devnet.Faults{}) {
+		return "", nil
+	}
+	s.ok(node.SetFaults(devnet.Faults{Isolated: true}))
+	s.fork.node, s.fork.blocks, s.fork.on = n, 0, true
+	return fmt.Sprintf("node%d", n), func() {
+		s.fork.on = false
+		s.ok(node.SetFaults(devnet.Faults{}))
+	}
+}
+
+func (s *sim) reorganise(i uint64, _ time.Duration) (string, func()) {
 	depth := 1 + s.pick(s.deepest, "depth", i)
-	if int(s.net.Node(0).State().Highest) <= depth+1 {
-		return
+	if s.fork.on || int(s.net.Node(0).State().Highest) <= depth+1 {
+		return "", nil
 	}
 	r := devnet.Reorg{Depth: depth, Empty: s.chance(400, "empty", i)}
 	for k, e := range s.net.Effects() {
@@ -133,8 +219,8 @@ func (s *sim) reorganise(i uint64) {
 			r.Exclude = append(r.Exclude, e.Hash)
 		}
 	}
-	s.in.note(elsewhere, fmt.Sprintf("chain: reorganised %d deep", depth), fmt.Sprintf("empty %v", r.Empty))
 	s.ok(s.net.Reorg(r))
+	return fmt.Sprintf("%d deep, empty %v", depth, r.Empty), nil
 }
 
 // standUp brings back who died or was stopped long enough ago.
@@ -149,7 +235,7 @@ func (s *sim) standUp(i uint64) {
 			if r.dead.Load() {
 				s.stand(k)
 			} else {
-				s.in.trace("%s goes on", r.name)
+				s.story.tell("%s goes on", r.name)
 				r.resume()
 			}
 		}
@@ -160,144 +246,38 @@ func (s *sim) standUp(i uint64) {
 			w.back = now.Add(s.between(0, 4*time.Minute, "down "+w.name, i))
 		case w.dead.Load() && now.After(w.back):
 			w.back = time.Time{}
-			s.in.trace("%s is back", w.name)
+			s.story.tell("%s is back", w.name)
 			w.worker.Restart()
 			w.revive()
 		}
 	}
 }
 
-func (s *sim) kill(i uint64) {
+func (s *sim) kill(i uint64, _ time.Duration) (string, func()) {
 	r := s.slots[s.pick(len(s.slots), "which", i)]
 	if r.dead.Load() {
-		return
+		return "", nil
 	}
-	if s.chance(250, "gently", i) {
-		s.in.note(elsewhere, "process: ends", r.name)
-		go r.proc.stop()
-		return
-	}
-	s.in.note(elsewhere, "process: killed", r.name)
 	r.crash()
+	return r.name, nil
 }
 
-func (s *sim) pauseProcess(i uint64) {
+func (s *sim) end(i uint64, _ time.Duration) (string, func()) {
+	r := s.slots[s.pick(len(s.slots), "which", i)]
+	if r.dead.Load() {
+		return "", nil
+	}
+	go r.proc.stop()
+	return r.name, nil
+}
+
+func (s *sim) pauseProcess(i uint64, _ time.Duration) (string, func()) {
 	r := s.slots[s.pick(len(s.slots), "which", i)]
 	if r.dead.Load() || !r.back.IsZero() {
-		return
+		return "", nil
 	}
 	d := s.between(s.policy.ClaimTTL*2/3, s.policy.ClaimTTL*17/10, "stop", i)
-	s.in.note(elsewhere, "process: stopped for a while", fmt.Sprintf("%s for %v", r.name, d))
 	r.stop()
 	r.back = time.Now().Add(d)
-}
-
-// meddle is what people do.
-func (s *sim) meddle(i uint64) {
-	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
-	defer cancel()
-	w := s.staff[s.pick(len(s.staff), "whom", i)]
-	queue := s.queued[s.pick(len(s.queued), "which queue", i)]
-	s.check.mu.Lock()
-	uids := slices.Sorted(maps.Keys(s.check.accepted))
-	s.check.mu.Unlock()
-	var what string
-	var err error
-	switch s.pick(6, "meddle", i) {
-	case 0:
-		what, err = "drains a sender", s.pool.Drain(ctx, w.account)
-	case 1, 2:
-		if at, e := s.pool.Get(ctx, w.account); e == nil && at.Reason == senders.Draining {
-			what, err = "resumes a sender", s.pool.Resume(ctx, w.account)
-		}
-	case 3:
-		what, err = "pauses a queue", s.store.Pause(ctx, queue, "a break")
-	case 4:
-		what, err = "resumes a queue", s.store.Resume(ctx, queue)
-	case 5:
-		if len(uids) > 0 {
-			uid := uids[s.pick(len(uids), "whose", i)]
-			if s.chance(500, "retry", i) {
-				what = "retries"
-				_, err = s.desk.Retry(ctx, uid)
-			} else {
-				what = "cancels"
-				_, _, err = s.desk.Cancel(ctx, uid)
-			}
-		}
-	}
-	if what != "" && err == nil {
-		s.in.note(elsewhere, "person: "+what, "")
-	}
-}
-
-// heal ends all faults, and waits until everything is final. Where a person is
-// asked, it answers truly.
-func (s *sim) heal() {
-	s.in.heal()
-	s.in.trace("all faults are over")
-	s.redis.SetError("")
-	for n := range s.nodes {
-		s.ok(s.net.Node(n).SetFaults(devnet.Faults{}))
-	}
-	for k, r := range s.slots {
-		r.resume()
-		if r.dead.Load() {
-			s.stand(k)
-		}
-	}
-	for _, w := range s.staff {
-		if w.dead.Load() {
-			w.worker.Restart()
-			w.revive()
-		}
-		at, err := s.pool.Get(s.ctx, w.account)
-		s.ok(err)
-		if at.Reason == senders.Draining {
-			s.ok(s.pool.Resume(s.ctx, w.account))
-		}
-	}
-	s.clients.Wait()
-	for end := time.Now().Add(healing); time.Now().Before(end); until(s.ctx, 2*time.Minute) {
-		for k, r := range s.slots {
-			if r.dead.Load() { // it was on its way out
-				s.stand(k)
-			}
-		}
-		s.check.always(s.ctx)
-		settled, ts := s.check.settled(s.ctx)
-		if !s.attend(ts) && settled {
-			return
-		}
-	}
-}
-
-// attend does what only a person can do, and reports whether there was any.
-func (s *sim) attend(ts []*queues.Transaction) (busy bool) {
-	for _, queue := range s.queued {
-		if q, err := s.store.Queue(s.ctx, queue); err == nil && q.Paused != "" {
-			s.ok(s.store.Resume(s.ctx, queue))
-		}
-	}
-	byUID, _ := s.check.effects()
-	for _, t := range ts {
-		if t.State() != queues.Unresolved && t.State() != queues.Failed {
-			continue
-		}
-		if t.Open() {
-			busy = true
-			es := byUID[t.UID]
-			hash := ""
-			if len(es) == 1 {
-				hash = es[0].Hash
-			}
-			_, err := s.desk.Resolve(s.ctx, t.UID, hash != "", hash)
-			s.in.trace("person: resolves %s with %.8q: %v", t.UID, hash, err)
-		} else if s.chance(500, "second chance "+t.UID, uint64(t.Retries+len(t.Attempts))) && (t.Error == nil || t.Error.Code != "CANCELLED") {
-			busy = true
-			_, err := s.desk.Retry(s.ctx, t.UID)
-			s.in.trace("person: retries %s: %v", t.UID, err)
-		}
-	}
-	return busy
+	return fmt.Sprintf("%s for %v", r.name, d), nil
 }

@@ -77,12 +77,33 @@ type sim struct {
 	shape
 	in      *injector
 	check   *checker
-	desk    *sequencer.Sequencer // where a person asks for things; it runs nothing
+	desk    *process     // where a person asks for things; it runs nothing
+	front   http.Handler // its API
 	began   time.Time
+	lasted  time.Duration
 	slots   []*runner
 	staff   []*colleague
 	clients sync.WaitGroup
 	queued  []string // names of queues
+	posts   []post
+	story   *story
+	fork    struct {
+		node, blocks int
+		on           bool
+	}
+}
+
+// A story is what happened in one world, for who has to find out why.
+type story struct {
+	mu    sync.Mutex
+	began time.Time
+	lines []string
+}
+
+func (y *story) tell(format string, args ...any) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.lines = append(y.lines, fmt.Sprintf("%9s  %s", time.Since(y.began).Round(100*time.Millisecond), fmt.Sprintf(format, args...)))
 }
 
 // A runner is a place for a process: one at a time, another after its death.
@@ -104,23 +125,23 @@ type colleague struct {
 	uid     atomic.Value  // of that call
 }
 
-func newSim(t *testing.T, seed uint64, trace func(string, ...any),
-	observe func(situation, event, decision, bool)) *sim {
+func newSim(t *testing.T, seed uint64, deep bool, observe func(situation, event, decision, bool)) *sim {
 	// After all else is closed: go-redis looks for that once a second.
 	t.Cleanup(func() { until(context.Background(), time.Minute) })
 	d := dice(seed)
-	s := &sim{dice: d, began: time.Now()}
+	s := &sim{dice: d, began: time.Now(), story: &story{began: time.Now()}}
 	var policy sequencer.Policy
 	s.shape, policy = shapeOf(d)
+	if deep {
+		s.deepest, s.ordered = 2*policy.Finality, true
+	}
 	s.in = &injector{
-		dice: d, calls: map[string]uint64{}, hits: map[boundary]map[string]int{},
-		trace: func(format string, args ...any) {
-			trace("%9s  %s", time.Since(s.began).Round(100*time.Millisecond), fmt.Sprintf(format, args...))
-		},
+		dice: d, calls: map[string]uint64{}, total: map[boundary]uint64{}, slow: map[boundary]bool{},
+		hits: map[boundary]map[string]int{}, trace: s.story.tell,
 		rate: map[boundary]int{
 			processToRedis: 4 << d.pick(4, "redis rate", 0), processToWorker: 40 << d.pick(4, "worker rate", 0),
 			processToNode: 10 << d.pick(4, "node rate", 0), workerToNode: 40 << d.pick(4, "worker node rate", 0),
-			clientToRedis: 100,
+			clientToProcess: 200,
 		},
 	}
 	s.world = newWorldWith(t, devnet.Config{
@@ -129,18 +150,24 @@ func newSim(t *testing.T, seed uint64, trace func(string, ...any),
 	}, policy)
 	s.observe = observe
 	s.patience = 3 * time.Minute
-	s.check = newChecker(s)
 	for i := range s.queues {
 		s.queued = append(s.queued, fmt.Sprintf("q%d", i))
 	}
+	for i := range s.txns {
+		queue := s.queued[s.pick(len(s.queued), "queue", uint64(i))]
+		s.posts = append(s.posts, post{uid: fmt.Sprintf("%s.%d", queue, i), queue: queue})
+	}
+	s.check = newChecker(s)
 	for i := range s.senders {
 		s.hire(i)
 	}
-	s.desk = s.sequencer(links{dial: s.web.dial, redis: s.redis.Client})
+	s.desk = s.process(links{dial: s.web.dial, redis: s.redis.Client})
+	s.front = s.desk.handler()
 	for i := range s.processes {
 		s.slots = append(s.slots, &runner{})
 		s.stand(i)
 	}
+	s.story.tell("%+v, CONFIRMATIONS %d, SETTLE_DEPTH %d, MAX_RETRIES %d", s.shape, policy.Confirmations, policy.SettleDepth, policy.MaxRetries)
 	return s
 }
 
@@ -176,7 +203,7 @@ func (s *sim) stand(i int) {
 	h.die = func() { <-ready; p.kill() }
 	p = s.launch(links{
 		dial:  func(ctx context.Context, _, addr string) (net.Conn, error) { return s.call(h, addr)(ctx) },
-		redis: s.client(h, processToRedis),
+		redis: s.redisFor(h),
 		ended: func(err error) {
 			if err != nil {
 				s.in.trace("%s did not start: %v", h.name, err)
@@ -186,14 +213,22 @@ func (s *sim) stand(i int) {
 	})
 	close(ready)
 	r.host, r.proc = h, p
+	s.web.serve(s, fmt.Sprintf("api%d", i), h.front(p.handler()))
 	s.in.trace("%s starts, incarnation %.5s…", h.name, p.Process())
 }
 
-// call is how a host reaches a worker or a node.
+// call is how a host reaches a process, a worker or a node.
 func (s *sim) call(h *host, addr string) func(context.Context) (net.Conn, error) {
-	b, again := processToWorker, true
+	b, again, victim := processToWorker, true, h
 	var n int
 	switch {
+	case strings.HasPrefix(addr, "api"):
+		b = clientToProcess
+		_, _ = fmt.Sscanf(addr, "api%d", &n)
+		victim = s.slots[n].host
+		if victim.dead.Load() {
+			return func(context.Context) (net.Conn, error) { return nil, errDead }
+		}
 	case strings.HasPrefix(addr, "node"):
 		b = processToNode
 		if _, worker := strings.CutPrefix(h.name, "w"); worker {
@@ -207,13 +242,13 @@ func (s *sim) call(h *host, addr string) func(context.Context) (net.Conn, error)
 		again = !s.staff[n].legacy // it would send twice
 	}
 	name, _, _ := strings.Cut(addr, ":")
-	return h.dial(b, name, again, func(ctx context.Context) (net.Conn, error) { return s.web.dial(ctx, "tcp", addr) })
+	return h.dial(b, name, again, victim, func(ctx context.Context) (net.Conn, error) { return s.web.dial(ctx, "tcp", addr) })
 }
 
-// client is a host's own way to Redis.
-func (s *sim) client(h *host, b boundary) *redis.Client {
+// redisFor is a host's own way to Redis.
+func (s *sim) redisFor(h *host) *redis.Client {
 	connect := s.redis.Client.Options().Dialer
-	dial := h.dial(b, "redis", false, func(ctx context.Context) (net.Conn, error) { return connect(ctx, "tcp", "redis") })
+	dial := h.dial(processToRedis, "redis", false, h, func(ctx context.Context) (net.Conn, error) { return connect(ctx, "tcp", "redis") })
 	client := redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:6379", DisableIdentity: true, DialerRetries: 1,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
@@ -292,7 +327,19 @@ func (s *sim) spoil(c *colleague, call devworker.Call) *devworker.Fault {
 	if off || !s.chance(s.in.rate[processToWorker], lane, n) {
 		return nil
 	}
-	long := s.between(30*time.Second, 8*time.Minute, lane+" hang", n)
+	faults := wrongs(call.Kind, call.Attempt, s.between(30*time.Second, 8*time.Minute, lane+" hang", n))
+	f := faults[s.pick(len(faults), lane+" what", n)]
+	if f.Kind == devworker.Wrong {
+		f.Field = []string{devworker.WrongNonce, devworker.WrongFee, devworker.WrongMemo,
+			devworker.WrongValidUntil, devworker.WrongPayer, devworker.WrongHash}[s.pick(6, lane+" field", n)]
+	}
+	s.in.note(processToWorker, nameOf(f), lane+" "+f.Field)
+	return &f
+}
+
+// wrongs is what a worker can do wrong in a call. Only a first attempt is said to
+// need no block: beside one that may land that would be a lie.
+func wrongs(kind string, attempt int, long time.Duration) []devworker.Fault {
 	faults := []devworker.Fault{
 		{Kind: devworker.Hang, Wait: long},
 		{Kind: devworker.Cut},
@@ -300,7 +347,7 @@ func (s *sim) spoil(c *colleague, call devworker.Call) *devworker.Fault {
 		{Kind: devworker.Hang, Wait: long, After: true},
 		{Kind: devworker.Cut, After: true},
 	}
-	switch call.Kind {
+	switch kind {
 	case devworker.OnSuccess, devworker.OnFailure:
 		faults = append(faults, devworker.Fault{Kind: devworker.Answer, Body: `{"success":false}`})
 	case devworker.Prove, devworker.Resign, devworker.Dispatch:
@@ -310,19 +357,29 @@ func (s *sim) spoil(c *colleague, call devworker.Call) *devworker.Fault {
 			devworker.Fault{Kind: devworker.Error, Code: "500", Message: "no such claim"},
 			devworker.Fault{Kind: devworker.Error, Code: "502", Message: "no way to the network"})
 	}
-	switch call.Kind {
+	switch kind {
 	case devworker.Prove, devworker.Resign:
 		faults = append(faults,
 			devworker.Fault{Kind: devworker.Answer, Body: `{"hash":`},
 			devworker.Fault{Kind: devworker.Answer, Status: 500, Body: `oh`},
-			devworker.Fault{Kind: devworker.Wrong, Field: []string{devworker.WrongNonce, devworker.WrongFee, devworker.WrongMemo,
-				devworker.WrongValidUntil, devworker.WrongPayer, devworker.WrongHash}[s.pick(6, lane+" field", n)]})
+			devworker.Fault{Kind: devworker.Wrong})
+		if attempt == 1 {
+			faults = append(faults, devworker.Fault{Kind: devworker.Answer, Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
+		}
 	}
-	f := faults[s.pick(len(faults), lane+" what", n)]
-	what := f.Kind + f.Code + f.Field
-	if f.After {
-		what += " after"
+	return faults
+}
+
+// nameOf is under which name a worker's fault is counted.
+func nameOf(f devworker.Fault) string {
+	name := "worker: " + f.Kind
+	switch {
+	case f.Kind == devworker.Answer:
+		name += " " + f.Body
+	case f.After:
+		name += " after"
+	case f.Code != "":
+		name += " " + f.Code
 	}
-	s.in.note(processToWorker, "worker: "+what, lane)
-	return &f
+	return name
 }

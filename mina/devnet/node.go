@@ -149,6 +149,17 @@ func (d *Node) Pooled() []string {
 	return out
 }
 
+// Waiting lists the commands in this node's pool, by payer and nonce.
+func (d *Node) Waiting() []Command {
+	d.network.mu.Lock()
+	defer d.network.mu.Unlock()
+	out := []Command{}
+	for _, c := range d.pool.list("") {
+		out = append(out, c.Command)
+	}
+	return out
+}
+
 // Drop takes a command and all that depend on it out of this node's pool only;
 // it reports whether it was there.
 func (d *Node) Drop(hash string) bool {

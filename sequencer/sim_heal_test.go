@@ -1,0 +1,127 @@
+package sequencer_test
+
+import (
+	"time"
+
+	"mina-sequencer/mina/devnet"
+)
+
+// healing is the time within which everything must be final once all faults are over.
+const healing = 6 * time.Hour
+
+// heal ends all faults, and waits until everything is final. Where a person is
+// asked, it answers truly.
+func (s *sim) heal() {
+	s.in.heal()
+	s.story.tell("all faults are over")
+	s.redis.SetError("")
+	for n := range s.nodes {
+		s.ok(s.net.Node(n).SetFaults(devnet.Faults{}))
+	}
+	for k, r := range s.slots {
+		r.resume()
+		if r.dead.Load() {
+			s.stand(k)
+		}
+	}
+	for _, w := range s.staff {
+		if w.dead.Load() {
+			w.worker.Restart()
+			w.revive()
+		}
+	}
+	s.clients.Wait()
+	for end := time.Now().Add(healing); time.Now().Before(end); until(s.ctx, 2*time.Minute) {
+		for k, r := range s.slots {
+			if r.dead.Load() { // it was on its way out
+				s.stand(k)
+			}
+		}
+		s.check.always()
+		settled, ts := s.check.settled()
+		if !s.attend(ts) && settled {
+			return
+		}
+	}
+}
+
+// attend does what only a person can do, and reports whether there was any.
+func (s *sim) attend(ts []*txnDoc) (busy bool) {
+	c := &caller{s: s}
+	for _, queue := range s.queued {
+		var q queueDoc
+		if _, ok := s.ask("GET", "/queues/"+queue, nil, &q); ok && q.Paused {
+			s.ask("POST", "/queues/"+queue+"/resume", nil, nil)
+		}
+	}
+	for _, w := range s.staff { // a request to drain it may have come late
+		var at senderDoc
+		if _, ok := s.ask("GET", "/senders/"+w.account, nil, &at); ok && at.Reason == "DRAINING" {
+			s.ask("POST", "/senders/"+w.account+"/resume", nil, nil)
+		}
+	}
+	for _, t := range ts {
+		if t.State != "UNRESOLVED" && t.State != "FAILED" {
+			continue
+		}
+		if t.State == "UNRESOLVED" && s.unsettled(t.UID) {
+			busy = true
+			s.story.tell("person: resolves %s: %v", t.UID, s.resolve(c, t).status)
+		} else if s.chance(500, "second chance "+t.UID, uint64(t.Retries+len(t.Attempts))) && t.code() != "CANCELLED" {
+			busy = true
+			a, _ := s.ask("POST", "/transactions/"+t.UID+"/retry", nil, nil)
+			s.story.tell("person: retries %s: %v", t.UID, a.status)
+		}
+	}
+	return busy
+}
+
+// unsettled reports whether an attempt may still land, as far as the service knows.
+func (s *sim) unsettled(uid string) bool {
+	var x struct{ Attempts []attemptDoc }
+	s.ask("GET", "/transactions/"+uid+"/explain", nil, &x)
+	for _, a := range x.Attempts {
+		if a.Open {
+			return true
+		}
+	}
+	return false
+}
+
+// resolve tells the service truly what became of a transaction; over the
+// network if c has one.
+func (s *sim) resolve(c *caller, t *txnDoc) answer {
+	body := map[string]string{"outcome": "dead"}
+	byUID, _ := s.check.effects()
+	if es := byUID[t.UID]; len(es) == 1 {
+		body = map[string]string{"outcome": "landed", "hash": es[0].Hash}
+	} else if s.check.pooled(t.UID) != "" {
+		return answer{} // wait and see
+	}
+	path := "/transactions/" + t.UID + "/resolve"
+	if c.client != nil {
+		return c.do(s.ctx, "POST", path, body)
+	}
+	a, _ := s.ask("POST", path, body, nil)
+	return a
+}
+
+// idle lets nothing happen for a while and counts the calls: what there is not
+// to do costs nothing.
+func (s *sim) idle() {
+	const rest = 20 * time.Minute
+	until(s.ctx, 5*time.Minute) // what is on its way may end
+	before := s.in.made()
+	until(s.ctx, rest)
+	after := s.in.made()
+	for b, most := range map[boundary]uint64{
+		// A heartbeat each fifth of CLAIM_TTL, a cycle each CYCLE_INTERVAL, and the
+		// connection that listens; no call to a chain that nobody watches.
+		processToRedis: uint64(s.processes) * uint64(rest/time.Minute) * 12,
+		processToNode:  0, processToWorker: 0, workerToNode: 0,
+	} {
+		if n := after[b] - before[b]; n > most {
+			s.check.fail("with nothing to do, %d calls %s in %v, more than %d", n, b, rest, most)
+		}
+	}
+}
