@@ -48,8 +48,7 @@ type (
 		Paused                               bool
 	}
 	senderDoc struct {
-		AccountID, State, Queue, Reason string
-		Available                       bool
+		AccountID, State, Queue, Reason, Until string
 	}
 	problemDoc struct{ Code, Detail string }
 )

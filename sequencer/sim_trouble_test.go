@@ -46,9 +46,9 @@ func troubles() []trouble {
 			return devnet.Faults{LoseReplies: 1 + s.pick(3, "replies", i), LoseStatus: []int{0, 502}[s.pick(2, "status", i)]}
 		}),
 		faulty("refuses", func(s *sim, i uint64) devnet.Faults {
-			return devnet.Faults{Refuse: []string{`["Overloaded"]`, "Insufficient fee", `(invalid (Invalid_proof))`, `["Bad_token"]`,
-				`["Insufficient_funds"]`}[s.pick(5, "refusal", i)]}
+			return devnet.Faults{Refuse: refusals[s.pick(len(refusals), "refusal", i)]}
 		}),
+		{"node: all refuse", 1, func(s *sim, i uint64, d time.Duration) (string, func()) { return s.refuse(i), s.nobodyRefuses }},
 		{"node: isolated, with a fork of its own", 1, (*sim).isolate},
 		{"chain: reorganised", 3, (*sim).reorganise},
 		{"pool: drops", 2, func(s *sim, i uint64, _ time.Duration) (string, func()) {
@@ -191,6 +191,31 @@ func (s *sim) disturb() {
 	}
 	for _, l := range on {
 		l.end()
+	}
+}
+
+// refusals are a node's words of each class.
+var refusals = []string{`["Overloaded"]`, "Insufficient fee", `(invalid (Invalid_proof))`, `["Bad_token"]`, `["Insufficient_funds"]`}
+
+// refuse has all nodes refuse what they are sent.
+func (s *sim) refuse(i uint64) string {
+	word := refusals[s.pick(len(refusals), "refusal", i)]
+	for n := range s.nodes {
+		if s.net.Node(n).Faults() != (devnet.Faults{}) {
+			return ""
+		}
+	}
+	for n := range s.nodes {
+		s.ok(s.net.Node(n).SetFaults(devnet.Faults{Refuse: word}))
+	}
+	return word
+}
+
+func (s *sim) nobodyRefuses() {
+	for n := range s.nodes {
+		if f := s.net.Node(n).Faults(); f.Refuse != "" {
+			s.ok(s.net.Node(n).SetFaults(devnet.Faults{}))
+		}
 	}
 }
 
