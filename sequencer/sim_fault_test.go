@@ -77,6 +77,7 @@ func (d dice) between(low, high time.Duration, name string, i uint64) time.Durat
 type injector struct {
 	dice
 	rate  map[boundary]int // calls in 1000 that something befalls
+	send  int              // the same for those that send a transaction, once more
 	trace func(format string, args ...any)
 
 	mu    sync.Mutex
@@ -145,6 +146,21 @@ func (in *injector) befalls(b boundary, lane string) (what string, n uint64) {
 	in.count(b, what)
 	in.trace("%s  call %d: %s", lane, n, what)
 	return what, n
+}
+
+// sending draws once more for a call that sends a transaction: there are few of
+// them, and most depends on them.
+func (in *injector) sending(b boundary, lane string, n uint64) string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.off || !in.chance(in.send, lane+" sending", n) {
+		return ""
+	}
+	faults := []string{crashBefore, crashAfter, loseReply, loseRequest, lateRequest}
+	what := faults[in.pick(len(faults), lane+" sending what", n)]
+	in.count(b, what)
+	in.trace("%s  call %d, which sends: %s", lane, n, what)
+	return what
 }
 
 // A host is a process whose calls can go wrong. It can die, and it can stop for

@@ -158,6 +158,13 @@ func (c *brittle) Write(p []byte) (int, error) {
 	} else if err := c.host.running(c.gone); err != nil {
 		return 0, err
 	}
+	if c.b == processToNode && bytes.Contains(p, []byte("sendZkapp")) {
+		c.mu.Lock()
+		if c.plan == "" {
+			c.plan = c.host.in.sending(c.b, c.lane, c.n)
+		}
+		c.mu.Unlock()
+	}
 	switch c.take(loseRequest, lateRequest, crashBefore) {
 	case loseRequest:
 		_ = c.Close()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"mina-sequencer/mina/devnet"
@@ -141,23 +142,32 @@ func (s *sim) someone(i uint64) *colleague { return s.staff[s.pick(len(s.staff),
 func (s *sim) somewhere(i uint64) string   { return s.queued[s.pick(len(s.queued), "which queue", i)] }
 func (s *sim) something(i uint64) string   { return s.posts[s.pick(len(s.posts), "whose", i)].uid }
 
+// A lasting trouble goes on until its time is over.
+type lasting struct {
+	end  func()
+	ends time.Time
+}
+
+func (s *sim) lasts(d time.Duration, end func()) {
+	s.going = append(s.going, lasting{end, time.Now().Add(d)})
+}
+
 // disturb lets troubles come and go.
 func (s *sim) disturb() {
-	type lasting struct {
-		end  func()
-		ends time.Time
-	}
-	var on []lasting
 	var all []trouble
 	for _, t := range troubles() {
-		for range t.weight {
+		weight := t.weight
+		if s.theme != "" && strings.HasPrefix(t.name, s.theme) {
+			weight *= 8
+		}
+		for range weight {
 			all = append(all, t)
 		}
 	}
 	over := time.Now().Add(s.trouble)
 	for i := uint64(0); time.Now().Before(over); i++ {
 		until(s.ctx, stride)
-		on = slices.DeleteFunc(on, func(l lasting) bool {
+		s.going = slices.DeleteFunc(s.going, func(l lasting) bool {
 			past := !time.Now().Before(l.ends)
 			if past {
 				l.end()
@@ -175,7 +185,11 @@ func (s *sim) disturb() {
 		if i%3 == 0 {
 			s.check.always()
 		}
-		if !s.chance(250, "disturbance", i) {
+		often := 250
+		if s.theme != "" {
+			often = 400
+		}
+		if !s.chance(often, "disturbance", i) {
 			continue
 		}
 		t := all[s.pick(len(all), "kind", i)]
@@ -186,10 +200,10 @@ func (s *sim) disturb() {
 		}
 		s.in.note(elsewhere, t.name, who)
 		if end != nil {
-			on = append(on, lasting{end, time.Now().Add(d)})
+			s.lasts(d, end)
 		}
 	}
-	for _, l := range on {
+	for _, l := range s.going {
 		l.end()
 	}
 }
@@ -255,6 +269,18 @@ func (s *sim) standUp(i uint64) {
 		switch {
 		case r.dead.Load() && r.back.IsZero():
 			r.back = now.Add(s.between(0, 4*time.Minute, "down "+r.name, 0))
+			// Misfortunes never come singly: what it has sent may be refused to the
+			// next one.
+			likely := 300
+			if s.theme == "sends" {
+				likely = 800
+			}
+			if s.chance(likely, "refused to the next "+r.name, 0) {
+				if word := s.refuse(i); word != "" {
+					s.in.note(elsewhere, "node: all refuse", word)
+					s.lasts(s.between(time.Minute, 6*time.Minute, "refusal of "+r.name, 0), s.nobodyRefuses)
+				}
+			}
 		case !r.back.IsZero() && now.After(r.back):
 			r.back = time.Time{}
 			if r.dead.Load() {

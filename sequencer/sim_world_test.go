@@ -34,7 +34,11 @@ type shape struct {
 	deepest int
 	ordered bool
 	trouble time.Duration // how long things go wrong
+	theme   string        // what goes wrong more often than all else
 }
+
+// themes bring about what takes several misfortunes of a kind.
+var themes = []string{"", "", "", "sends", "sends", "sends", "chain: ", "chain: ", "pool: ", "person: ", "worker"}
 
 func shapeOf(d dice) (shape, sequencer.Policy) {
 	p := sequencer.Policy{
@@ -62,6 +66,7 @@ func shapeOf(d dice) (shape, sequencer.Policy) {
 	if d.chance(60, "large", 0) {
 		s.trouble *= 2
 	}
+	s.theme = themes[d.pick(len(themes), "theme", 0)]
 	if d.chance(500, "ordered", 0) {
 		s.ordered = true
 		p.Confirmations = 2 + d.pick(p.SettleDepth-1, "confirmations", 0)
@@ -87,6 +92,7 @@ type sim struct {
 	queued  []string // names of queues
 	posts   []post
 	story   *story
+	going   []lasting
 	fork    struct {
 		node, blocks int
 		on           bool
@@ -137,15 +143,24 @@ func newSim(t *testing.T, seed uint64, deep bool, observe func(situation, event,
 	}
 	s.in = &injector{
 		dice: d, calls: map[string]uint64{}, total: map[boundary]uint64{}, slow: map[boundary]bool{},
-		hits: map[boundary]map[string]int{}, trace: s.story.tell,
+		hits: map[boundary]map[string]int{}, trace: s.story.tell, send: 60,
 		rate: map[boundary]int{
 			processToRedis: 4 << d.pick(4, "redis rate", 0), processToWorker: 40 << d.pick(4, "worker rate", 0),
 			processToNode: 10 << d.pick(4, "node rate", 0), workerToNode: 40 << d.pick(4, "worker node rate", 0),
 			clientToProcess: 200,
 		},
 	}
+	fill := 0.4 + 0.15*float64(d.pick(5, "fill", 0))
+	switch s.theme {
+	case "sends":
+		s.in.send, s.in.rate[processToWorker] = 500, 250
+	case "worker":
+		s.in.rate[processToWorker] = 500
+	case "pool: ":
+		fill = 0.25
+	}
 	s.world = newWorldWith(t, devnet.Config{
-		Nodes: s.nodes, SlotTime: time.Minute, Seed: seed, FillRate: 0.4 + 0.15*float64(d.pick(5, "fill", 0)),
+		Nodes: s.nodes, SlotTime: time.Minute, Seed: seed, FillRate: fill,
 		MaxZkapps: 1 + d.pick(4, "zkapps", 0), FailWhen: s.failure,
 	}, policy)
 	s.observe = observe
