@@ -33,6 +33,13 @@ type checker struct {
 	busy    map[string]string // uid by the sender that is bound to it
 	running map[string]string // uid by queue
 	unknown map[string]bool   // uids whose outcome only a person could settle
+	tried   map[string]bool   // uids of which an attempt was made
+	ended   map[string]ending // by queue, what ran in it last
+}
+
+type ending struct {
+	uid, told string
+	at        time.Time
 }
 
 func newChecker(s *sim) *checker {
@@ -43,6 +50,7 @@ func newChecker(s *sim) *checker {
 	return &checker{
 		s: s, memos: memos, accepted: map[string]post{}, owner: map[string]string{}, phase: map[string]string{}, strayed: map[string]bool{},
 		busy: map[string]string{}, running: map[string]string{}, unknown: map[string]bool{},
+		tried: map[string]bool{}, ended: map[string]ending{},
 	}
 }
 
@@ -187,6 +195,8 @@ func (c *checker) events() {
 			c.fail("event %d: %s may not go from %s to %s", n, uid, from, to)
 		}
 		c.phase[uid] = to
+		c.tried[uid] = c.tried[uid] || e.Attempt > 0
+		c.inTurn(&e)
 		c.binding(n, uid, to, e.Sender)
 		if to == "failed" || to == "unresolved" {
 			c.strayed[uid] = true
@@ -201,6 +211,28 @@ func (c *checker) events() {
 			if hash := c.pooled(uid); hash != "" {
 				c.fail("%s is %s, its sender let go, and %s may still land", uid, phase, hash)
 			}
+		}
+	}
+}
+
+// inTurn: the next of a queue is not bound before the callback of the one before
+// was answered, or CALLBACK_WAIT is over.
+func (c *checker) inTurn(e *queues.Event) {
+	queue, _, _ := strings.Cut(e.ID, ".")
+	to := string(e.To)
+	switch {
+	case slices.Contains(holding, string(e.From)) && to == "done":
+		c.ended[queue] = ending{e.ID, "on-success " + e.ID, e.At}
+	case slices.Contains(holding, string(e.From)) && (to == "failed" || to == "unresolved") && c.tried[e.ID]:
+		c.ended[queue] = ending{e.ID, "on-failure " + e.ID, e.At}
+	case e.From == queues.PhaseWaiting && to == "dispatching":
+		before := c.ended[queue]
+		delete(c.ended, queue)
+		if before.uid == "" || before.uid == e.ID || e.At.Sub(before.at) >= c.s.policy.CallbackWait-time.Second {
+			return
+		}
+		if at := c.told()[before.told]; at.IsZero() || at.After(e.At.Add(time.Second)) {
+			c.fail("event %d: %s is bound %v after %s ended, of which no worker was told", e.Number, e.ID, e.At.Sub(before.at), before.uid)
 		}
 	}
 }
@@ -236,7 +268,7 @@ func (c *checker) settled() (bool, []*txnDoc) {
 			continue
 		}
 		ts = append(ts, t)
-		settled = settled && t.final() && (t.State != "DONE" || t.FinalAt != "") && (told[callback(t)] || callback(t) == "")
+		settled = settled && t.final() && (t.State != "DONE" || t.FinalAt != "") && (callback(t) == "" || !told[callback(t)].IsZero())
 	}
 	return settled, ts
 }
@@ -252,11 +284,15 @@ func callback(t *txnDoc) string {
 	return ""
 }
 
-func (c *checker) told() map[string]bool {
-	told := map[string]bool{}
+// told is when a worker was first told of each end.
+func (c *checker) told() map[string]time.Time {
+	told := map[string]time.Time{}
 	for _, w := range c.s.staff {
 		for _, call := range w.worker.Told() {
-			told[call.Kind+" "+call.UID] = true
+			what := call.Kind + " " + call.UID
+			if at, known := told[what]; !known || call.At.Before(at) {
+				told[what] = call.At
+			}
 		}
 	}
 	return told
@@ -273,7 +309,7 @@ func (c *checker) atTheEnd() {
 	told := c.told()
 	for _, t := range ts {
 		c.end(t, byUID[t.UID])
-		if !settled && (!t.final() || t.State == "DONE" && t.FinalAt == "" || callback(t) != "" && !told[callback(t)]) {
+		if !settled && (!t.final() || t.State == "DONE" && t.FinalAt == "" || callback(t) != "" && told[callback(t)].IsZero()) {
 			a, _ := c.s.ask("GET", "/transactions/"+t.UID+"/explain", nil, nil)
 			c.fail("%s is %s %v after all faults were over, told %v: %v", t.UID, t.State, healing, told[callback(t)], a)
 		}

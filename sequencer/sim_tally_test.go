@@ -55,7 +55,9 @@ func (y *tally) seed(s *sim) {
 	defer y.mu.Unlock()
 	y.done++
 	if len(s.check.problems) > 0 {
-		y.failed++
+		if y.failed++; y.failed == 1 {
+			fmt.Fprintf(os.Stderr, "first broken after %d seeds: %s\n", y.done, s.check.problems[0])
+		}
 	}
 	y.lasted += s.lasted
 	y.unknown += len(s.check.unknown)
@@ -85,6 +87,13 @@ func (y *tally) tellAll() bool {
 	defer y.mu.Unlock()
 	y.told++
 	return y.told <= 3
+}
+
+// stopped reports whether a promise was broken.
+func (y *tally) stopped() bool {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.failed > 0
 }
 
 func (y *tally) pace() float64 { return float64(y.done) / time.Since(y.began).Seconds() }

@@ -18,6 +18,7 @@ var (
 	simSeeds  = flag.Int("sim.seeds", 40, "how many seeds the simulation runs")
 	simFirst  = flag.Uint64("sim.first", 1, "the first of them")
 	simSeed   = flag.Uint64("sim.seed", 0, "the only seed to simulate, with its whole story; 0 for all")
+	simStop   = flag.Bool("sim.stop", false, "stop at the first seed that breaks a promise")
 	simRepeat = flag.Int("sim.repeat", 1, "how often each seed is simulated")
 )
 
@@ -63,6 +64,9 @@ func simulateAll(t *testing.T, sum *tally, deep bool) {
 		for try := range *simRepeat {
 			t.Run(fmt.Sprintf("seed=%d/%d", seed, try+1), func(t *testing.T) {
 				t.Parallel()
+				if *simStop && sum.stopped() {
+					return
+				}
 				var s *sim
 				synctest.Test(t, func(t *testing.T) { s = simulate(t, seed, deep, sum) })
 				broken := s.check.problems
