@@ -256,10 +256,11 @@ func (s *Sequencer) unspent(ctx context.Context, h *held) bool {
 // workerRest is how long a sender rests whose worker cannot be reached.
 func (s *Sequencer) workerRest() time.Duration { return min(s.Policy.RetryDelay, 30*time.Second) }
 
-// close ends the latest attempt if nothing of it can be out.
+// close ends the latest attempt if nothing of it can be out. It may be an earlier
+// one than was to be made: what was sent of that stays open.
 func (s *Sequencer) close(t *queues.Transaction, e *queues.Error) *queues.Attempt {
 	a := t.Last()
-	if a == nil || !a.EndedAt.IsZero() {
+	if a == nil || !a.EndedAt.IsZero() || a.Outcome != queues.Prepared && a.Outcome != queues.Refused {
 		return nil
 	}
 	if a.Legacy {

@@ -118,3 +118,35 @@ func TestLegacyRefused(t *testing.T) {
 		}
 	})
 }
+
+// TestNoNewsWhileOpen: an attempt that may have been sent stays open, and keeps
+// its sender, when a further one cannot even be planned.
+func TestNoNewsWhileOpen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		w.worker(1, devworker.Options{ProveTime: time.Minute})
+		w.worker(2, devworker.Options{ProveTime: time.Minute})
+		first := w.start()
+		w.post("claim", "a")
+		sender := w.await("a", queues.Dispatching, time.Hour).Sender
+		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Hang: true}))
+		w.awaitTxn("a", "signed", time.Hour, func(t *queues.Transaction) bool { return t.Attempts[0].Outcome == queues.Signed })
+		first.kill()
+		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: "Insufficient fee"}))
+		w.start()
+		w.await("a", queues.Retry, time.Hour)
+		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Sync: "BOOTSTRAP"}))
+		for range 5 {
+			until(w.ctx, time.Minute)
+			if got := w.get("a"); !got.Open() || got.Sender != sender || got.State() != queues.Retry && got.State() != queues.Dispatching {
+				t.Fatalf("%s of %.8s, first of %.8s, attempts %+v", got.Phase, got.Sender, sender, got.Attempts)
+			}
+		}
+		w.ok(w.net.Node(0).SetFaults(devnet.Faults{}))
+		w.await("a", queues.Done, time.Hour)
+		if got := w.effects("a"); len(got) != 1 {
+			t.Errorf("effects: %v", got)
+		}
+	})
+}

@@ -28,6 +28,7 @@ type (
 		Attempts        []attemptDoc
 		DoneAt, FinalAt string
 		Reopened        bool
+		CancelRequested bool
 		Done            json.RawMessage
 	}
 	attemptDoc struct {

@@ -45,12 +45,12 @@ func TestSimulation(t *testing.T) {
 			t.Errorf("%d seeds, and none came upon: %s", sum.done, what)
 		}
 	})
-	simulateAll(t, sum, false)
+	simulateAll(t, sum)
 }
 
 // simulateAll runs the seeds that the flags name, as many at a time as there are
 // processors.
-func simulateAll(t *testing.T, sum *tally, deep bool) {
+func simulateAll(t *testing.T, sum *tally) {
 	if *simSeeds > 1000 {
 		// A world leaves much behind when it ends; there is memory enough.
 		debug.SetGCPercent(400)
@@ -68,15 +68,15 @@ func simulateAll(t *testing.T, sum *tally, deep bool) {
 					return
 				}
 				var s *sim
-				synctest.Test(t, func(t *testing.T) { s = simulate(t, seed, deep, sum) })
+				synctest.Test(t, func(t *testing.T) { s = simulate(t, seed, false, sum) })
 				broken := s.check.problems
 				sum.seed(s)
 				if *simSeed != 0 || len(broken) > 0 && sum.tellAll() {
 					fmt.Fprintf(os.Stderr, "the story of seed %d\n%s\n", seed, strings.Join(s.story.lines, "\n"))
 				}
-				if len(broken) > 0 && !deep {
-					t.Errorf("go test ./sequencer -run '^%s$' -sim.seed=%d -sim.repeat=20 # repeated, for goroutines take turns as they like\n%s",
-						strings.Split(t.Name(), "/")[0], seed, strings.Join(broken, "\n"))
+				if len(broken) > 0 {
+					// Repeated, for goroutines take turns as they like.
+					t.Errorf("go test ./sequencer -run '^TestSimulation$' -sim.seed=%d -sim.repeat=20\n%s", seed, strings.Join(broken, "\n"))
 				}
 			})
 		}

@@ -43,7 +43,7 @@ var themes = []string{"", "", "", "sends", "sends", "sends", "chain: ", "chain: 
 func shapeOf(d dice) (shape, sequencer.Policy) {
 	p := sequencer.Policy{
 		CycleInterval: time.Minute, InclusionInterval: d.between(20*time.Second, 70*time.Second, "poll", 0), DispatchTimeout: 6 * time.Minute,
-		CallbackWait: 2 * time.Minute, MaxRetries: 1 + d.pick(3, "retries", 0), RetryDelay: time.Minute, RetryDelayMax: 4 * time.Minute,
+		CallbackWait: 2 * time.Minute, MaxRetries: 1 + d.pick(3, "retries", 0), RetryDelay: d.between(10*time.Second, time.Minute, "delay", 0), RetryDelayMax: 4 * time.Minute,
 		SettleDepth: 3 + d.pick(2, "settle", 0), Confirmations: 1,
 		Fee: 100_000_000, FeeMax: 300_000_000, FeeBump: 1.5,
 		BumpAfter: uint32(2 + d.pick(4, "bump", 0)), ValidSlots: uint32(6 + d.pick(8, "valid", 0)), UnresolvedLimit: 3,
@@ -139,7 +139,7 @@ func newSim(t *testing.T, seed uint64, deep bool, observe func(situation, event,
 	var policy sequencer.Policy
 	s.shape, policy = shapeOf(d)
 	if deep {
-		s.deepest, s.ordered = 2*policy.Finality, true
+		s.deepest, s.ordered, s.theme = 2*policy.Finality, true, "chain: "
 	}
 	s.in = &injector{
 		dice: d, calls: map[string]uint64{}, total: map[boundary]uint64{}, slow: map[boundary]bool{},
@@ -153,7 +153,7 @@ func newSim(t *testing.T, seed uint64, deep bool, observe func(situation, event,
 	fill := 0.4 + 0.15*float64(d.pick(5, "fill", 0))
 	switch s.theme {
 	case "sends":
-		s.in.send, s.in.rate[processToWorker] = 500, 250
+		s.in.send, s.in.rate[processToWorker], fill = 500, 250, 0.3
 	case "worker":
 		s.in.rate[processToWorker] = 500
 	case "pool: ":
@@ -224,6 +224,7 @@ func (s *sim) stand(i int) {
 				s.in.trace("%s did not start: %v", h.name, err)
 			}
 			h.dead.Store(true)
+			h.resume() // whoever still waits on it goes on
 		},
 	})
 	close(ready)
