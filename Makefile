@@ -1,8 +1,9 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test simulate kills bench demo e2e e2e-proofs lint fuzz setup
+.PHONY: help build test simulate mistakes kills bench demo e2e e2e-proofs lint fuzz setup
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
+FIRST ?= 1
 KILLS ?= 200
 
 help: ## Show this list
@@ -16,7 +17,10 @@ test: setup ## Run all tests, with all the set-up they need
 	go test -race -shuffle=on -timeout 10m ./...
 
 simulate: ## Simulate the service against SEEDS seeds of faults, default 2000
-	cd sequencer && go test -run TestSimulation -timeout 24h -sim.seeds=$(SEEDS)
+	cd sequencer && go test -run '^TestSimulation$$' -timeout 24h -sim.seeds=$(SEEDS) -sim.first=$(FIRST)
+
+mistakes: ## Plant each known mistake in turn, and see that the simulation finds it
+	cd sequencer && go test -run '^TestMistakes$$' -timeout 24h -v -sim.mistakes=.
 
 kills: setup ## Kill running processes at KILLS random moments, default 200
 	go test ./cmd/sequencer -run TestProcesses/KilledAtRandom -v -timeout 24h -kills=$(KILLS)

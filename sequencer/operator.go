@@ -31,6 +31,11 @@ func (s *Sequencer) person(ctx context.Context, uid string, e Event, refuse erro
 		}
 		err = s.advance(ctx, h, e, d, func(c *queues.Change) {
 			c.Person = true
+			if d.To.Bound() && c.Due == queues.Never {
+				// Whoever holds it is to look: it may have taken it over a moment ago,
+				// and not have looked yet.
+				c.Due = 0
+			}
 			if more != nil {
 				more(c, t)
 			}

@@ -1,0 +1,46 @@
+package sequencer_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
+)
+
+// TestCancelBeforeTheFirstLook: a process that has bound a transaction, and has
+// not looked at it when a person cancels it through another one, still does.
+func TestCancelBeforeTheFirstLook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		w.worker(1, devworker.Options{ProveTime: time.Minute})
+		w.post("claim", "a")
+		p := w.process(links{dial: w.web.dial, redis: w.redis.NewClient()})
+		_, _, err := w.store.Beat(w.ctx, p.Process(), w.policy.ClaimTTL)
+		w.ok(err)
+		bound, err := w.store.Bind(w.ctx, queues.BindRequest{
+			Process: p.Process(), Types: []string{"MINT"}, Groups: []string{"shared"}, Most: 1, Grace: 5 * time.Second})
+		w.ok(err)
+		if len(bound) != 1 {
+			t.Fatalf("bound: %+v", bound)
+		}
+		desk := w.process(links{dial: w.web.dial, redis: w.redis.NewClient()})
+		if _, pending, err := desk.Cancel(w.ctx, "a"); err != nil || !pending {
+			t.Fatalf("cancelled: pending %v, %v", pending, err)
+		}
+
+		ctx, stop := context.WithCancel(w.ctx)
+		ended := make(chan error)
+		go func() { ended <- p.Run(ctx) }()
+		got := w.awaitTxn("a", "final", time.Hour, func(t *queues.Transaction) bool { return t.Phase.Final() })
+		if n := len(w.effects("a")); got.State() == queues.Failed && n != 0 || got.State() == queues.Done && n != 1 {
+			t.Errorf("%s with %d effects", got.State(), n)
+		}
+		stop()
+		w.ok(<-ended)
+	})
+}
