@@ -54,9 +54,12 @@ func (s *sim) attend(ts []*txnDoc) (busy bool) {
 			s.ask("POST", "/queues/"+queue+"/resume", nil, nil)
 		}
 	}
-	for _, w := range s.staff { // a request to drain it may have come late
+	for _, w := range s.staff {
+		// Drained by a request that came late, or rested until somebody looks
+		// because too many of its transactions ended UNRESOLVED.
 		var at senderDoc
-		if _, ok := s.ask("GET", "/senders/"+w.account, nil, &at); ok && at.Reason == "DRAINING" {
+		if _, ok := s.ask("GET", "/senders/"+w.account, nil, &at); ok && at.Until == "" && (at.Reason == "DRAINING" || at.Reason == "RESTED") {
+			busy = true
 			s.ask("POST", "/senders/"+w.account+"/resume", nil, nil)
 		}
 	}
