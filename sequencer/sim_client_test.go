@@ -32,17 +32,9 @@ type (
 		Done            json.RawMessage
 	}
 	attemptDoc struct {
-		Number               int
-		Sender, Hash         string
-		Nonce                uint32
-		Outcome              string
-		BlockHeight          uint32
-		StartedAt, EndedAt   string
-		Error                *struct{ Code, Message string }
-		Open                 bool // only in an explanation
-		ValidUntil           uint32
-		Fee                  string
-		Place, Detail, State string
+		Number int
+		Sender string
+		Open   bool // only in an explanation
 	}
 	queueDoc struct {
 		Name, State, Sender, Running, Reason string
@@ -51,7 +43,6 @@ type (
 	senderDoc struct {
 		AccountID, State, Queue, Reason, Until string
 	}
-	problemDoc struct{ Code, Detail string }
 )
 
 func (t *txnDoc) final() bool {
@@ -75,12 +66,6 @@ func (a answer) ok() bool { return a.status/100 == 2 }
 
 // none is an answer that says nothing about what became of the request.
 func (a answer) none() bool { return a.status == 0 || a.status == http.StatusServiceUnavailable }
-
-func (a answer) problem() problemDoc {
-	var p problemDoc
-	_ = json.Unmarshal(a.body, &p)
-	return p
-}
 
 func (a answer) String() string { return fmt.Sprintf("%d %s", a.status, bytes.TrimSpace(a.body)) }
 

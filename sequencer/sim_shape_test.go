@@ -1,0 +1,59 @@
+package sequencer_test
+
+import (
+	"time"
+
+	"mina-sequencer/sequencer"
+)
+
+// A shape is what a seed makes of the world. Most mistakes need little to show:
+// few transactions, processes and nodes. So most worlds are small, and there can
+// be many; now and then there is a large one, for those that need a crowd.
+type shape struct {
+	processes, nodes, senders, queues, txns int
+	legacy                                  bool // the first sender's worker sends by itself
+	// deepest is how deep a reorganisation goes. Where CONFIRMATIONS is deeper,
+	// the order of each queue is promised too.
+	deepest int
+	ordered bool
+	trouble time.Duration // how long things go wrong
+	theme   string        // what goes wrong more often than all else
+}
+
+// themes bring about what takes several misfortunes of a kind.
+var themes = []string{"", "", "", "sends", "sends", "sends", "chain: ", "chain: ", "pool: ", "person: ", "worker"}
+
+func shapeOf(d dice) (shape, sequencer.Policy) {
+	p := sequencer.Policy{
+		CycleInterval: time.Minute, InclusionInterval: d.between(20*time.Second, 70*time.Second, "poll", 0), DispatchTimeout: 6 * time.Minute,
+		CallbackWait: 2 * time.Minute, MaxRetries: 1 + d.pick(3, "retries", 0), RetryDelay: d.between(10*time.Second, time.Minute, "delay", 0), RetryDelayMax: 4 * time.Minute,
+		SettleDepth: 3 + d.pick(2, "settle", 0), Confirmations: 1,
+		Fee: 100_000_000, FeeMax: 300_000_000, FeeBump: 1.5,
+		BumpAfter: uint32(2 + d.pick(4, "bump", 0)), ValidSlots: uint32(6 + d.pick(8, "valid", 0)), UnresolvedLimit: 3,
+		ClaimTTL: 100 * time.Second, Retention: 168 * time.Hour, ShutdownTimeout: 30 * time.Second,
+	}
+	p.Finality = p.SettleDepth + 2
+	// few is a number up to small, in large worlds up to large.
+	few := func(small, large int, name string) int {
+		if d.chance(60, "large", 0) {
+			return 1 + d.pick(large, name, 0)
+		}
+		return 1 + d.pick(small, name, 0)
+	}
+	s := shape{
+		processes: few(2, 3, "processes"), nodes: few(2, 3, "nodes"), senders: few(2, 4, "senders"),
+		queues: few(2, 5, "queues"), txns: few(4, 20, "txns"),
+		legacy: d.chance(250, "legacy", 0), deepest: p.SettleDepth - 1,
+		trouble: d.between(5*time.Minute, 25*time.Minute, "trouble", 0),
+	}
+	if d.chance(60, "large", 0) {
+		s.trouble *= 2
+	}
+	s.theme = themes[d.pick(len(themes), "theme", 0)]
+	if d.chance(500, "ordered", 0) {
+		s.ordered = true
+		p.Confirmations = 2 + d.pick(p.SettleDepth-1, "confirmations", 0)
+		s.deepest = p.Confirmations - 1
+	}
+	return s, p
+}

@@ -1,0 +1,76 @@
+package sequencer_test
+
+import (
+	"fmt"
+	"time"
+
+	"mina-sequencer/dispatcher/devworker"
+)
+
+// spoil decides what a worker does wrong.
+func (s *sim) spoil(c *colleague, call devworker.Call) *devworker.Fault {
+	s.in.mu.Lock()
+	off := s.in.off
+	lane := fmt.Sprintf("worker %s %s %s", c.name, call.Kind, call.UID)
+	s.in.calls[lane]++
+	n := s.in.calls[lane]
+	s.in.mu.Unlock()
+	if off || !s.chance(s.in.rate[processToWorker], lane, n) {
+		return nil
+	}
+	faults := wrongs(call.Kind, call.Attempt, s.between(30*time.Second, 8*time.Minute, lane+" hang", n))
+	f := faults[s.pick(len(faults), lane+" what", n)]
+	if f.Kind == devworker.Wrong {
+		f.Field = []string{devworker.WrongNonce, devworker.WrongFee, devworker.WrongMemo,
+			devworker.WrongValidUntil, devworker.WrongPayer, devworker.WrongHash}[s.pick(6, lane+" field", n)]
+	}
+	s.in.note(processToWorker, nameOf(f), lane+" "+f.Field)
+	return &f
+}
+
+// wrongs is what a worker can do wrong in a call. Only a first attempt is said to
+// need no block: beside one that may land that would be a lie.
+func wrongs(kind string, attempt int, long time.Duration) []devworker.Fault {
+	faults := []devworker.Fault{
+		{Kind: devworker.Hang, Wait: long},
+		{Kind: devworker.Cut},
+		{Kind: devworker.Busy, Wait: long / 4},
+		{Kind: devworker.Hang, Wait: long, After: true},
+		{Kind: devworker.Cut, After: true},
+	}
+	switch kind {
+	case devworker.OnSuccess, devworker.OnFailure:
+		faults = append(faults, devworker.Fault{Kind: devworker.Answer, Body: `{"success":false}`})
+	case devworker.Prove, devworker.Resign, devworker.Dispatch:
+		faults = append(faults,
+			devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"},
+			devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"},
+			devworker.Fault{Kind: devworker.Error, Code: "500", Message: "no such claim"},
+			devworker.Fault{Kind: devworker.Error, Code: "502", Message: "no way to the network"})
+	}
+	switch kind {
+	case devworker.Prove, devworker.Resign:
+		faults = append(faults,
+			devworker.Fault{Kind: devworker.Answer, Body: `{"hash":`},
+			devworker.Fault{Kind: devworker.Answer, Status: 500, Body: `oh`},
+			devworker.Fault{Kind: devworker.Wrong})
+		if attempt == 1 {
+			faults = append(faults, devworker.Fault{Kind: devworker.Answer, Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
+		}
+	}
+	return faults
+}
+
+// nameOf is under which name a worker's fault is counted.
+func nameOf(f devworker.Fault) string {
+	name := "worker: " + f.Kind
+	switch {
+	case f.Kind == devworker.Answer:
+		name += " " + f.Body
+	case f.After:
+		name += " after"
+	case f.Code != "":
+		name += " " + f.Code
+	}
+	return name
+}
