@@ -18,9 +18,13 @@ func TestCancelBeforeTheFirstLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, devnet.Config{FillRate: 1})
 		w.worker(1, devworker.Options{ProveTime: time.Minute})
+		first := w.start() // reconciles the senders
+		w.post("claim", "first")
+		w.await("first", queues.Done, time.Hour)
+		first.stop()
 		w.post("claim", "a")
 		p := w.process(links{dial: w.web.dial, redis: w.redis.NewClient()})
-		_, _, err := w.store.Beat(w.ctx, p.Process(), w.policy.ClaimTTL)
+		_, err := w.store.Beat(w.ctx, p.Process(), w.policy.ClaimTTL, "")
 		w.ok(err)
 		bound, err := w.store.Bind(w.ctx, queues.BindRequest{
 			Process: p.Process(), Types: []string{"MINT"}, Groups: []string{"shared"}, Most: 1, Grace: 5 * time.Second})

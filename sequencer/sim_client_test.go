@@ -150,6 +150,7 @@ func (s *sim) ask(method, path string, body, doc any) (answer, bool) {
 type post struct {
 	uid, queue string
 	sequence   int64 // 0 until it is accepted
+	at         time.Time
 }
 
 func (p post) body(n int) map[string]any {

@@ -38,11 +38,34 @@ func (s *sim) heal() {
 			}
 		}
 		s.check.always()
+		again := s.postAgain()
 		settled, ts := s.check.settled()
-		if !s.attend(ts) && settled {
+		if !s.attend(ts) && settled && !again {
 			return
 		}
 	}
+}
+
+// postAgain posts what Redis has forgotten that it had accepted, as a client does
+// that finds nothing under its key. What is on its way into a block already is
+// not posted twice: nobody can know it any more by its key alone.
+func (s *sim) postAgain() (busy bool) {
+	byUID, _ := s.check.effects()
+	for i, p := range s.posts {
+		if _, known := s.check.accepted[p.uid]; known || s.check.lost[p.uid] {
+			continue
+		}
+		busy = true
+		var t txnDoc
+		if a, ok := s.ask("GET", "/transactions/"+p.uid, nil, &t); ok {
+			s.check.promised(i, a.status, &t)
+		} else if len(byUID[p.uid]) > 0 || s.check.pooled(p.uid) != "" {
+			s.check.lost[p.uid] = true
+		} else if a, ok := s.ask("POST", "/transactions", p.body(i), &t); ok {
+			s.check.promised(i, a.status, &t)
+		}
+	}
+	return busy
 }
 
 // attend does what only a person can do, and reports whether there was any.

@@ -43,7 +43,7 @@ func mistakes() []mistake {
 			{"queues/lua/advance.lua", "rev ~= tonumber(decided)", "false"},
 		}},
 		one("work goes on under claims that may have run out", "sequencer/sequencer.go",
-			"	return time.Since(s.renewed) < s.Policy.ClaimTTL*2/3", "	return true"),
+			"	return s.recovery.shut == \"\" && time.Since(s.renewed) < s.Policy.ClaimTTL*2/3", "	return s.recovery.shut == \"\""),
 		one("an orphaned DONE forgotten", "sequencer/machine.go",
 			"		case Orphaned:\n			if !s.Reopened {", "		case Orphaned:\n			if false {"),
 		one("a nonce taken back down", "sequencer/prepare.go",

@@ -18,6 +18,7 @@ type shape struct {
 	ordered bool
 	trouble time.Duration // how long things go wrong
 	theme   string        // what goes wrong more often than all else
+	forgets bool          // Redis fails over to a replica that lacks the last writes
 }
 
 // themes bring about what takes several misfortunes of a kind.
@@ -50,6 +51,7 @@ func shapeOf(d dice) (shape, sequencer.Policy) {
 		s.trouble *= 2
 	}
 	s.theme = themes[d.pick(len(themes), "theme", 0)]
+	s.forgets = *simForget || d.chance(120, "forgets", 0)
 	if d.chance(500, "ordered", 0) {
 		s.ordered = true
 		p.Confirmations = 2 + d.pick(p.SettleDepth-1, "confirmations", 0)

@@ -19,6 +19,7 @@ var (
 	simFirst  = flag.Uint64("sim.first", 1, "the first of them")
 	simSeed   = flag.Uint64("sim.seed", 0, "the only seed to simulate, with its whole story; 0 for all")
 	simStop   = flag.Bool("sim.stop", false, "stop at the first seed that breaks a promise")
+	simForget = flag.Bool("sim.forgets", false, "let Redis fail over in every world")
 	simRepeat = flag.Int("sim.repeat", 1, "how often each seed is simulated")
 )
 

@@ -66,21 +66,28 @@ func troubles() []trouble {
 			return "everywhere", nil
 		}},
 		{"redis: loading", 1, func(s *sim, _ uint64, d time.Duration) (string, func()) {
+			if s.loading {
+				return "", nil
+			}
+			s.loading = true
 			s.redis.SetError("LOADING Redis is loading the dataset in memory")
-			return fmt.Sprint("for ", d), func() { s.redis.SetError("") }
+			return fmt.Sprint("for ", d), func() {
+				s.loading = false
+				s.redis.SetError("")
+			}
 		}},
 		{"redis: slow", 1, func(s *sim, _ uint64, d time.Duration) (string, func()) {
 			s.in.slowDown(processToRedis, true)
 			return fmt.Sprint("for ", d), func() { s.in.slowDown(processToRedis, false) }
 		}},
 		{"redis: restarted", 1, func(s *sim, _ uint64, _ time.Duration) (string, func()) {
-			if a, ok := s.ask("GET", "/queues", nil, nil); !ok {
-				return "", nil // it is loading
-			} else if s.redis.Restart(); a.ok() {
-				return "with all it had", nil
+			if s.loading {
+				return "", nil
 			}
-			return "", nil
+			s.redis.Restart()
+			return "with all it had", nil
 		}},
+		{"redis: fails over", 3, (*sim).failOver},
 		{"process: killed", 2, (*sim).kill},
 		{"process: ends", 1, (*sim).end},
 		{"process: stopped for a while", 1, (*sim).pauseProcess},
@@ -231,6 +238,22 @@ func (s *sim) nobodyRefuses() {
 			s.ok(s.net.Node(n).SetFaults(devnet.Faults{}))
 		}
 	}
+}
+
+// failOver has a replica take the place of Redis that lacks what is written from
+// now until the next stride.
+func (s *sim) failOver(uint64, time.Duration) (string, func()) {
+	if !s.forgets || s.loading {
+		return "", nil
+	}
+	had, since := s.redis.Snapshot(), time.Now()
+	s.lasts(stride/2, func() {
+		if !s.loading {
+			s.redis.FailOver(had)
+			s.check.forget(since)
+		}
+	})
+	return "to a replica as of now, a stride later", nil
 }
 
 func (s *sim) isolate(i uint64, _ time.Duration) (string, func()) {

@@ -41,6 +41,7 @@ type sim struct {
 	posts   []post
 	story   *story
 	going   []lasting
+	loading bool // Redis answers nothing but that it is loading
 	fork    struct {
 		node, blocks int
 		on           bool
