@@ -37,4 +37,7 @@ require (
 	honnef.co/go/tools v0.8.2 // indirect
 )
 
+// Its packages bring Go code along that is none of ours.
+ignore ./workers/node_modules
+
 tool honnef.co/go/tools/cmd/staticcheck

@@ -154,7 +154,7 @@ func TestResolveAsksTheArchive(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		w.archive = true
-		other := w.sequencer(links{dial: w.web.dial, redis: w.redis.NewClient()})
+		other := w.process(links{dial: w.web.dial, redis: w.redis.NewClient()})
 		if _, err := other.Resolve(w.ctx, "a", false, ""); !errors.Is(err, queues.ErrContradicted) {
 			t.Errorf("dead, says a person: %v", err)
 		}
