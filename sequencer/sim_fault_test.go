@@ -79,6 +79,8 @@ type injector struct {
 	rate  map[boundary]int // calls in 1000 that something befalls
 	send  int              // the same for those that send a transaction, once more
 	trace func(format string, args ...any)
+	// endless ends the whole run.
+	endless func(why string)
 
 	mu    sync.Mutex
 	off   bool
@@ -123,6 +125,9 @@ func (in *injector) count(b boundary, what string) {
 	in.hits[b][what]++
 }
 
+// endless is a number of calls over one boundary that no world needs.
+const endless = 200_000
+
 // befalls draws for the next call of a lane: a caller, the one called, and whose
 // turn it is.
 func (in *injector) befalls(b boundary, lane string) (what string, n uint64) {
@@ -131,7 +136,10 @@ func (in *injector) befalls(b boundary, lane string) (what string, n uint64) {
 	lane = string(b) + lane
 	in.calls[lane]++
 	n = in.calls[lane]
-	in.total[b]++
+	if in.total[b]++; in.total[b] == endless {
+		// Its clock may stand still: there is no other way to end this world.
+		in.endless(fmt.Sprintf("%d calls %s: a loop without an end", endless, b))
+	}
 	switch {
 	case in.off:
 		return "", n

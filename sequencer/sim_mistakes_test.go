@@ -122,7 +122,7 @@ func find(t *testing.T, m mistake) (seeds int, broken string) {
 		t.Errorf("%s: %v\n%s", m.name, err, out)
 		return 0, ""
 	}
-	run := exec.CommandContext(t.Context(), binary, "-test.run=^TestSimulation$", "-test.timeout=30m", "-sim.stop", "-sim.seeds="+strconv.Itoa(*plantMost))
+	run := exec.CommandContext(t.Context(), binary, "-test.run=^TestSimulation$", "-test.timeout=20m", "-sim.stop", "-sim.seeds="+strconv.Itoa(*plantMost))
 	out, _ := run.CombinedOutput() // it is to fail
 	at := found.FindSubmatch(out)
 	if at == nil {

@@ -55,9 +55,8 @@ func (y *tally) seed(s *sim) {
 	defer y.mu.Unlock()
 	y.done++
 	if len(s.check.problems) > 0 {
-		if y.failed++; y.failed == 1 {
-			fmt.Fprintf(os.Stderr, "first broken after %d seeds: %s\n", y.done, s.check.problems[0])
-		}
+		y.failed++
+		y.broke(s.check.problems[0])
 	}
 	y.lasted += s.lasted
 	y.unknown += len(s.check.unknown)
@@ -87,6 +86,23 @@ func (y *tally) tellAll() bool {
 	defer y.mu.Unlock()
 	y.told++
 	return y.told <= 3
+}
+
+// broke tells of the first problem. The caller holds mu.
+func (y *tally) broke(problem string) {
+	if y.failed == 1 {
+		fmt.Fprintf(os.Stderr, "first broken after %d seeds: %s\n", y.done, problem)
+	}
+}
+
+// endless ends all, for a world whose clock stands still cannot be left.
+func (y *tally) endless(seed uint64, why string) {
+	y.mu.Lock()
+	y.done++
+	y.failed++
+	y.broke(why)
+	y.mu.Unlock()
+	panic(fmt.Sprintf("seed %d: %s", seed, why))
 }
 
 // stopped reports whether a promise was broken.

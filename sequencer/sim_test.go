@@ -86,7 +86,7 @@ func simulateAll(t *testing.T, sum *tally) {
 
 // simulate runs one world from beginning to end.
 func simulate(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
-	s := newSim(t, seed, deep, sum.observe)
+	s := newSim(t, seed, deep, sum)
 	for i := range clients {
 		s.clients.Go(func() { s.client(i) })
 	}

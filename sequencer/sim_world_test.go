@@ -80,7 +80,7 @@ type colleague struct {
 	uid     atomic.Value  // of that call
 }
 
-func newSim(t *testing.T, seed uint64, deep bool, observe func(situation, event, decision, bool)) *sim {
+func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 	// After all else is closed: go-redis looks for that once a second.
 	t.Cleanup(func() { until(context.Background(), time.Minute) })
 	d := dice(seed)
@@ -93,6 +93,7 @@ func newSim(t *testing.T, seed uint64, deep bool, observe func(situation, event,
 	s.in = &injector{
 		dice: d, calls: map[string]uint64{}, total: map[boundary]uint64{}, slow: map[boundary]bool{},
 		hits: map[boundary]map[string]int{}, trace: s.story.tell, send: 60,
+		endless: func(why string) { sum.endless(seed, why) },
 		rate: map[boundary]int{
 			processToRedis: 4 << d.pick(4, "redis rate", 0), processToWorker: 40 << d.pick(4, "worker rate", 0),
 			processToNode: 10 << d.pick(4, "node rate", 0), workerToNode: 40 << d.pick(4, "worker node rate", 0),
@@ -112,7 +113,7 @@ func newSim(t *testing.T, seed uint64, deep bool, observe func(situation, event,
 		Nodes: s.nodes, SlotTime: time.Minute, Seed: seed, FillRate: fill,
 		MaxZkapps: 1 + d.pick(4, "zkapps", 0), FailWhen: s.failure,
 	}, policy)
-	s.observe = observe
+	s.observe = sum.observe
 	s.patience = 3 * time.Minute
 	for i := range s.queues {
 		s.queued = append(s.queued, fmt.Sprintf("q%d", i))
