@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { sharedCache } from './cache.js';
-import { asError } from './errors.js';
+import { asError, failureOf } from './errors.js';
 import { serve } from './http.js';
 import { Line } from './line.js';
 import { standardLog, type Log } from './log.js';
@@ -40,6 +40,11 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const types = checkTypes(options.dispatchers);
   const network = new Network(options.network, options.proofsEnabled ?? true);
   network.use();
+  await network.open().catch((error: unknown) => {
+    // It may come; until then calls are answered with the same message.
+    const { message, exception } = failureOf(error, 'asking the Mina node');
+    log.warn({ exception }, message);
+  });
   const results = await Results.open(join(options.store ?? '.worker-store', accountId), options.maxResults ?? 1000);
   await compile(options, network.proofs, log);
 
