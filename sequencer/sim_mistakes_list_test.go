@@ -5,8 +5,8 @@ func mistakes() []mistake {
 	one := func(name, file, old, wrong string) mistake { return mistake{name, []edit{{file, old, wrong}}} }
 	return []mistake{
 		one("bytes sent before they are stored", "sequencer/dispatch.go",
-			"	if err := s.storeSigned(ctx, h, a, result, queues.PhaseDispatching); err != nil {",
-			"	s.Chain.Send(ctx, result.Signed)\n	if err := s.storeSigned(ctx, h, a, result, queues.PhaseDispatching); err != nil {"),
+			"	switch err := s.storeSigned(ctx, h, a, result, queues.PhaseDispatching); {",
+			"	s.Chain.Send(ctx, result.Signed)\n	switch err := s.storeSigned(ctx, h, a, result, queues.PhaseDispatching); {"),
 		one("a new nonce on a retry while an attempt is open", "sequencer/prepare.go",
 			"a.Nonce = open.Nonce //", "a.Nonce = open.Nonce + 1 //"),
 		one("a new nonce for a raised fee", "sequencer/alive.go",
@@ -54,10 +54,10 @@ func mistakes() []mistake {
 			"	for _, l := range onChain {\n		v.unindex(l)", "	for _, l := range onChain {"),
 		one("one node believed", "mina/verdict.go", "for _, d := range words[1:] {", "for _, d := range words[:0] {"),
 		one("the settle depth ignored", "sequencer/settle.go",
-			"	settled := g.Agreed && g.Depth >= s.Policy.SettleDepth", "	settled := g.Agreed"),
+			"	settled := g.Agreed && g.Depth >= s.settleDepth(t)", "	settled := g.Agreed"),
 		one("the confirmations ignored", "sequencer/settle.go",
 			"		case g.Depth >= s.Policy.Confirmations:\n", "		case g.Depth >= 1:\n"),
-		one("the last attempt's hash told for the landing of an earlier one", "sequencer/settle.go",
+		one("the last attempt's hash told for the landing of an earlier one", "sequencer/outcome.go",
 			"		c.SetLanded(landed.Number)", "		c.SetLanded(len(t.Attempts))"),
 		one("attempt numbers that begin anew", "sequencer/prepare.go",
 			"Number: len(t.Attempts) + 1, Sender: t.Sender, Fee: fee,", "Number: 1, Sender: t.Sender, Fee: fee,"),
