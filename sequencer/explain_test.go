@@ -217,6 +217,7 @@ func TestExplainAnywhere(t *testing.T) {
 		w.post("q", "b")
 		w.awaitTxn("a", "watching", time.Hour, func(t *queues.Transaction) bool { return t.Phase == queues.PhaseWatching })
 		other := w.start()
+		<-time.After(2 * w.policy.InclusionInterval) // the nodes have been asked since it was sent
 		for name, p := range map[string]*process{"its own": p, "another": other} {
 			e, err := p.Explain(w.ctx, "a")
 			w.ok(err)
