@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -69,7 +70,10 @@ type Options struct {
 	// transactions of one batch, default 10,000.
 	BodyLimit, BatchLimit int64
 	BatchItems            int
-	Log                   *slog.Logger // default: none
+	// EventClients is the most clients that follow the events at a time,
+	// default 4,096.
+	EventClients int
+	Log          *slog.Logger // default: none
 }
 
 const base = "/api/v1"
@@ -85,20 +89,28 @@ const (
 )
 
 // NewServer returns a server with limits on whatever a client can make it wait
-// for or keep. Requests that may take longer extend their own limits.
+// for or keep. Requests that may take longer extend their own limits. Those that
+// do not end by themselves end when the server is shut down.
 func NewServer(addr string, handler http.Handler) *http.Server {
-	return &http.Server{
+	stopping, stop := context.WithCancel(context.Background())
+	running := context.WithValue(context.Background(), stoppingKey{}, stopping.Done())
+	server := &http.Server{
 		Addr: addr, Handler: handler,
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout,
 		WriteTimeout: readTimeout + graceToWrite, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 16 << 10, DisableGeneralOptionsHandler: true,
+		BaseContext: func(net.Listener) context.Context { return running },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 	}
+	server.RegisterOnShutdown(stop)
+	return server
 }
 
 type api struct {
 	Options
 	bodies  buffers
 	batches chan struct{} // those under way at a time: each holds its body
+	feed    *feed
 }
 
 // New returns the API with /healthz and /readyz.
@@ -114,7 +126,8 @@ func New(o Options) http.Handler {
 			return Readiness{Store: Part{OK: o.Store.Ping(ctx) == nil}}
 		}
 	}
-	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce)}
+	o.EventClients = cmp.Or(o.EventClients, 4096)
+	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce), feed: newFeed(o.Store, o.Log, o.EventClients)}
 	router := chi.NewRouter()
 	router.Use(a.watch, a.protect, middleware.GetHead)
 	router.NotFound(a.handle(func(http.ResponseWriter, *http.Request) error {
@@ -139,6 +152,7 @@ func New(o Options) http.Handler {
 		r.Get(base+"/queues/{name}", a.timed(a.getQueue))
 		r.Get(base+"/senders", a.timed(a.listSenders))
 		r.Get(base+"/senders/{accountId}", a.timed(a.getSender))
+		r.Get(base+"/events", a.handle(a.events))
 	})
 	router.Group(func(r chi.Router) {
 		r.Use(keys.require(Submit))

@@ -95,7 +95,15 @@ func setup(t testing.TB, change ...func(*Options)) *service {
 		_ = client.Close()
 		m.Close()
 	})
-	store, err := queues.Open(client, queues.Options{Namespace: "t", Retention: time.Hour, MaxWaiting: 2000})
+	s := setupOn(t, client, "t", change...)
+	s.redis = m
+	return s
+}
+
+// setupOn is setup on a Redis that is there, which s.redis does not know.
+func setupOn(t testing.TB, client *redis.Client, namespace string, change ...func(*Options)) *service {
+	t.Helper()
+	store, err := queues.Open(client, queues.Options{Namespace: namespace, Retention: time.Hour, MaxWaiting: 2000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +124,7 @@ func setup(t testing.TB, change ...func(*Options)) *service {
 	}}); err != nil {
 		t.Fatal(err)
 	}
-	s := &service{TB: t, redis: m, store: store, senders: senders.New(store, client), control: &control{store: store}, log: new(bytes.Buffer)}
+	s := &service{TB: t, store: store, senders: senders.New(store, client), control: &control{store: store}, log: new(bytes.Buffer)}
 	o := Options{
 		Store: store, Senders: s.senders, Types: types, Control: s.control, BodyLimit: 2048, BatchLimit: 64 << 10, BatchItems: 1200,
 		ValidKey: func(key string) error {
@@ -239,7 +247,7 @@ func TestRouter(t *testing.T) {
 	s := setup(t)
 	s.ask("GET", "/nothing", "").wantProblem(404, "NOT_FOUND")
 	s.ask("GET", "/queues/", "").wantProblem(404, "NOT_FOUND")
-	s.ask("GET", "/events", "").wantProblem(404, "NOT_FOUND")
+	s.ask("GET", "/events/", "").wantProblem(404, "NOT_FOUND")
 	r := s.ask("PUT", "/transactions", "{}")
 	r.wantProblem(405, "BAD_REQUEST")
 	if got := r.Header().Get("Allow"); got != "GET, POST" {
@@ -329,7 +337,7 @@ func TestKeys(t *testing.T) {
 		needs              Scope
 	}{
 		{"GET", "/transactions", "", Read}, {"GET", "/transactions/u", "", Read}, {"GET", "/transactions/u/explain", "", Read}, {"GET", "/queues", "", Read},
-		{"GET", "/queues/q", "", Read}, {"GET", "/senders", "", Read}, {"GET", "/senders/B62x", "", Read},
+		{"GET", "/queues/q", "", Read}, {"GET", "/senders", "", Read}, {"GET", "/senders/B62x", "", Read}, {"HEAD", "/events", "", Read},
 		{"POST", "/transactions", post, Submit}, {"POST", "/transactions/batch", post, Submit},
 		{"POST", "/transactions/u/cancel", "", Submit}, {"POST", "/transactions/u/retry", "", Admin},
 		{"POST", "/transactions/u/resolve", "{}", Admin}, {"DELETE", "/transactions/u", "", Admin},

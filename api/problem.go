@@ -32,6 +32,7 @@ const (
 	codeRateLimited    = "RATE_LIMITED"
 	codeUnauthorized   = "UNAUTHORIZED"
 	codeForbidden      = "FORBIDDEN"
+	codeEventsGone     = "EVENTS_GONE"
 )
 
 // A problem is the one kind of error that leaves this package, in the form of

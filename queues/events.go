@@ -2,6 +2,7 @@ package queues
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -55,8 +56,18 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) ([]Event, er
 }
 
 func parseEvent(entry redis.XMessage) (Event, error) {
-	var e numbers
 	line, _ := entry.Values["e"].(string)
+	number, _ := strings.CutPrefix(entry.ID, "0-")
+	var e numbers
+	event := e.event(number, line)
+	if e.err != nil {
+		return Event{}, fmt.Errorf("event %s is damaged: %w", strconv.Quote(entry.ID), e.err)
+	}
+	return event, nil
+}
+
+// event reads one line of the log.
+func (e *numbers) event(number, line string) Event {
 	if at, uid, _ := strings.Cut(line, " "); uid != "" && !strings.Contains(uid, " ") {
 		line = at + " t " + uid + " - - " + string(PhaseWaiting) + " - -"
 	}
@@ -66,13 +77,75 @@ func parseEvent(entry redis.XMessage) (Event, error) {
 			w[i] = ""
 		}
 	}
-	number, _ := strings.CutPrefix(entry.ID, "0-")
-	event := Event{
+	return Event{
 		Number: e.int(number), At: fromMillis(e.int(w[0])), Kind: EventKind(w[1]), ID: w[2], Sender: w[3],
 		From: Phase(w[4]), To: Phase(w[5]), Attempt: int(e.int(w[6])), Code: w[7],
 	}
-	if e.err != nil {
-		return Event{}, fmt.Errorf("event %s is damaged: %w", strconv.Quote(entry.ID), e.err)
+}
+
+// A LogPart is a part of the event log as it stood at one instant.
+type LogPart struct {
+	// Epoch names the history that the numbers count. It changes when Redis has
+	// lost events, for then numbers are used again.
+	Epoch string
+	// First and Last are the oldest and the newest number kept; Last is
+	// First - 1 if there is none.
+	First, Last int64
+	Newest      Event // number Last; zero if there is none
+	Before      Event // the one behind which was read; zero if it is not kept
+	Entries     []Entry
+}
+
+// An Entry is an event with what it is about.
+type Entry struct {
+	Event
+	// Type and Queue of the transaction; of one that was removed for as long as
+	// its key is known. "" if the event is about no transaction.
+	Type, Queue string
+}
+
+// ReadLog returns at most limit events (up to MaxBatch) behind the one numbered
+// after, in order. Error: ErrUnavailable.
+func (s *Store) ReadLog(ctx context.Context, after int64, limit int) (LogPart, error) {
+	v, err := s.Run(ctx, logScript, after, min(limit, MaxBatch))
+	if err != nil {
+		return LogPart{}, err
 	}
-	return event, nil
+	r := reply{name: "log"}
+	l := r.strings(v)
+	const head, width = 5, 4
+	if len(l) < head || (len(l)-head)%width != 0 {
+		r.fail("events", v)
+		return LogPart{}, r.err
+	}
+	var e numbers
+	p := LogPart{Epoch: l[0], First: 1}
+	if l[1] != "" {
+		p.First, p.Last = e.int(l[1]), e.int(l[2])
+		p.Newest = e.event(l[2], l[3])
+	}
+	if l[4] != "" {
+		p.Before = e.event(strconv.FormatInt(after, 10), l[4])
+	}
+	p.Entries = make([]Entry, 0, (len(l)-head)/width)
+	for i := head; i < len(l); i += width {
+		p.Entries = append(p.Entries, Entry{Event: e.event(l[i], l[i+1]), Type: l[i+2], Queue: l[i+3]})
+	}
+	if e.err != nil {
+		return LogPart{}, fmt.Errorf("events behind %d are damaged: %w", after, e.err)
+	}
+	return p, r.err
+}
+
+// AwaitEvent returns when there is an event behind the one numbered after, or
+// when the patience, of whole milliseconds, is over. It takes a connection for as
+// long; the end of ctx does not shorten it. Error: ErrUnavailable.
+func (s *Store) AwaitEvent(ctx context.Context, after int64, patience time.Duration) error {
+	err := s.client.XRead(ctx, &redis.XReadArgs{
+		Streams: []string{s.key("events"), fmt.Sprintf("0-%d", after)}, Count: 1, Block: max(patience, time.Millisecond),
+	}).Err()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return storeError("waiting for events", err)
+	}
+	return nil
 }

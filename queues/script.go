@@ -69,6 +69,7 @@ var (
 	settleScript   = NewScript("settle", source("settle"))
 	missScript     = NewScript("miss", source("miss"))
 	adoptScript    = NewScript("adopt", source("adopt"))
+	logScript      = newPlainScript("log", source("log"))
 )
 
 // ErrUnavailable: Redis did not answer, or cannot take writes now. What was

@@ -1,0 +1,171 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/queues"
+)
+
+// events tells what happens from now on, or from where a client has left off, as
+// Server-Sent Events.
+func (a *api) events(w http.ResponseWriter, r *http.Request) error {
+	filter, err := eventFilterOf(r)
+	if err != nil {
+		return err
+	}
+	id, err := lastEventID(r)
+	if err != nil {
+		return err
+	}
+	if !a.feed.enter() {
+		return &problem{
+			Status: http.StatusTooManyRequests, Code: codeRateLimited, Title: "Too many clients follow the events",
+			Detail: "This process serves no more of them at a time. Ask another one, or later.", After: 5 * time.Second,
+		}
+	}
+	defer a.feed.leave()
+	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	defer cancel()
+	p, err := a.Store.ReadLog(ctx, 0, 0)
+	if err != nil {
+		return err
+	}
+	s := &stream{feed: a.feed, filter: filter, w: w, control: http.NewResponseController(w), at: p.Last, known: -1}
+	if id != nil {
+		if err := id.in(p); err != nil {
+			return err
+		}
+		s.at, s.known = id.number, id.number
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not wait for more
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	limitSendBuffer(r.Context())
+	s.tail = a.feed.attach(p)
+	s.epoch = p.Epoch
+	_ = s.run(r.Context()) // nobody is left to tell
+	return nil
+}
+
+// An eventFilter chooses events; "" lets everything through.
+type eventFilter struct{ queue, uid, kind string }
+
+func eventFilterOf(r *http.Request) (eventFilter, error) {
+	q, err := query(r, "queue", "uid", "type")
+	if err != nil {
+		return eventFilter{}, err
+	}
+	f := eventFilter{q.Get("queue"), q.Get("uid"), q.Get("type")}
+	switch {
+	case q.Has("queue") && !queues.ValidName(f.queue):
+		return f, badRequest("queue " + wantName + ".")
+	case q.Has("uid") && !queues.ValidUID(f.uid):
+		return f, badRequest("uid " + wantUID + ".")
+	case q.Has("type") && !dispatcher.ValidType(f.kind):
+		return f, badRequest("type must be the name of a type.")
+	}
+	return f, nil
+}
+
+func (f eventFilter) match(e *queues.Entry) bool {
+	return (f.queue == "" || f.queue == eventQueue(e)) && (f.kind == "" || f.kind == e.Type) &&
+		(f.uid == "" || f.uid == e.ID && e.Kind == queues.OfTransaction)
+}
+
+func eventQueue(e *queues.Entry) string {
+	if e.Kind == queues.OfQueue {
+		return e.ID
+	}
+	return e.Queue
+}
+
+// A position names an event: <epoch>-<number>.
+type position struct {
+	epoch  string
+	number int64
+}
+
+// lastEventID returns what a client has got, nil if it begins anew.
+func lastEventID(r *http.Request) (*position, error) {
+	const name = "Last-Event-ID"
+	values := r.Header.Values(name)
+	if len(values) == 0 || len(values) == 1 && values[0] == "" {
+		return nil, nil
+	}
+	bad := badRequest("%s must be the id of an event as it was sent, <epoch>-<number>, given once. Leave it out to begin now.", name)
+	i := strings.LastIndexByte(values[0], '-')
+	if len(values) > 1 || i < 0 || len(values[0]) > 64 {
+		return nil, bad
+	}
+	epoch, text := values[0][:i], values[0][i+1:]
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != text || n < 0 || !digits(epoch) {
+		return nil, bad
+	}
+	return &position{epoch, n}, nil
+}
+
+func digits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// in says why the log cannot be read from a position on.
+func (id *position) in(p queues.LogPart) error {
+	gone := func(why string) error {
+		return &problem{
+			Status: http.StatusGone, Code: codeEventsGone, Title: "The events behind this id are gone",
+			Detail: why + " Follow without Last-Event-ID, and then read the state of what you know.",
+		}
+	}
+	switch {
+	case id.epoch != p.Epoch:
+		return gone("The store has lost events since, and counts them anew.")
+	case id.number < p.First-1:
+		return gone(fmt.Sprintf("The log begins with %s-%d.", p.Epoch, p.First))
+	case id.number > p.Last:
+		return badRequest("Last-Event-ID names an event that has not happened: the last one is %s-%d.", p.Epoch, p.Last)
+	}
+	return nil
+}
+
+func appendID(b []byte, epoch string, number int64) []byte {
+	return strconv.AppendInt(append(append(b, epoch...), '-'), number, 10)
+}
+
+var eventNames = map[queues.EventKind]string{
+	queues.OfTransaction: "transaction", queues.OfQueue: "queue", queues.OfSender: "sender",
+}
+
+// appendEvent appends an event as it is sent. From and to are states of the
+// transaction; they are equal where only its queue moved on.
+func appendEvent(b []byte, epoch string, e *queues.Entry) []byte {
+	uid := ""
+	if e.Kind == queues.OfTransaction {
+		uid = e.ID
+	}
+	b = append(appendID(append(b, "id: "...), epoch, e.Number), "\nevent: "...)
+	b = append(append(b, eventNames[e.Kind]...), "\ndata: "...)
+	o := object{b}
+	o.open()
+	o.name("id")
+	o.b = append(appendID(append(o.b, '"'), epoch, e.Number), '"')
+	o.time("at", e.At)
+	o.optional("uid", uid)
+	o.optional("queue", eventQueue(e))
+	o.optional("type", e.Type)
+	o.optional("sender", e.Sender)
+	o.optional("from", string(e.From.State()))
+	o.optional("to", string(e.To.State()))
+	o.count("attempt", uint32(e.Attempt))
+	o.optional("code", e.Code)
+	o.close()
+	return append(o.b, "\n\n"...)
+}

@@ -1,0 +1,267 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"sort"
+	"sync"
+	"time"
+
+	"mina-sequencer/queues"
+)
+
+const (
+	// tailBlock is how long one read waits for the next event. The tail ends so
+	// long after the last client has gone.
+	tailBlock = time.Second
+	// tailPause gathers what happens in quick succession into one read.
+	tailPause   = 20 * time.Millisecond
+	tailTimeout = 10 * time.Second // of one look at the log
+	tailBackoff = time.Second      // the longest pause while the store does not answer
+	// ringBytes bounds the recent events that are kept for all clients together.
+	ringBytes = 8 << 20
+	// chunkEvents bounds what a client that does not read keeps from being freed.
+	chunkEvents = 128
+	// pagesAtOnce is how many clients that are behind read the log at a time.
+	pagesAtOnce = 4
+)
+
+// A feed passes the event log on to the clients of this process. One tail reads
+// the log for all of them, and only while there is one. What it has read a moment
+// ago it keeps in a ring; who is further behind reads the log itself, page by
+// page. Nobody waits for a client.
+type feed struct {
+	store *queues.Store
+	log   *slog.Logger
+	most  int           // clients at a time
+	ring  int           // bytes
+	pages chan struct{} // taken by who reads a page
+
+	mu      sync.Mutex
+	clients int
+	tail    *tail // nil if nobody listens
+}
+
+func newFeed(store *queues.Store, log *slog.Logger, most int) *feed {
+	return &feed{store: store, log: log, most: most, ring: ringBytes, pages: make(chan struct{}, pagesAtOnce)}
+}
+
+// A tail is one unbroken story: when the store has lost events, it ends and
+// another one begins. The feed's lock guards it.
+type tail struct {
+	epoch  string
+	last   queues.Event  // read last; only the tail's goroutine writes it
+	chunks []*chunk      // of what was read last, the oldest first
+	bytes  int           // in chunks
+	down   bool          // the store does not answer
+	ended  bool          // nothing follows
+	more   chan struct{} // closed when there is more, or the end
+}
+
+// A chunk is some events in a row, as they are sent. It is never changed.
+type chunk struct {
+	first, last int64 // numbers
+	entries     []queues.Entry
+	text        []byte
+	ends        []int // of each event in text
+}
+
+// size is about what a chunk takes.
+func (c *chunk) size() int { return cap(c.text) + 256*len(c.entries) }
+
+func newChunk(epoch string, entries []queues.Entry) *chunk {
+	c := &chunk{first: entries[0].Number, last: entries[len(entries)-1].Number, entries: entries}
+	for i := range entries {
+		c.text = appendEvent(c.text, epoch, &entries[i])
+		c.ends = append(c.ends, len(c.text))
+	}
+	return c
+}
+
+// enter admits a client, which leaves later; false if there are too many.
+func (f *feed) enter() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.clients >= f.most {
+		return false
+	}
+	f.clients++
+	return true
+}
+
+func (f *feed) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.clients--
+}
+
+// attach returns the tail that goes on behind p, for a client that has entered.
+func (f *feed) attach(p queues.LogPart) *tail {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if t := f.tail; t != nil {
+		if t.epoch == p.Epoch {
+			return t
+		}
+		f.end(t)
+	}
+	f.tail = &tail{epoch: p.Epoch, last: p.Newest, more: make(chan struct{})}
+	go f.follow(f.tail)
+	return f.tail
+}
+
+func (f *feed) end(t *tail) {
+	t.ended, t.chunks = true, nil
+	close(t.more)
+	if f.tail == t {
+		f.tail = nil
+	}
+}
+
+// wanted ends a tail that nobody listens to.
+func (f *feed) wanted(t *tail) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !t.ended && f.clients == 0 {
+		f.end(t)
+	}
+	return !t.ended
+}
+
+// follow reads the log until its story breaks off or nobody listens.
+func (f *feed) follow(t *tail) {
+	pause, behind := time.Duration(0), true
+	for f.wanted(t) {
+		p, err := f.read(t, behind)
+		switch {
+		case err != nil:
+			f.fail(t, err)
+			behind, pause = true, min(max(2*pause, tailPause), tailBackoff)
+		case !t.continues(p):
+			f.mu.Lock()
+			if !t.ended {
+				f.end(t)
+			}
+			f.mu.Unlock()
+			return
+		default:
+			f.extend(t, p.Entries)
+			behind, pause = t.last.Number < p.Last, 0
+			if !behind && len(p.Entries) > 0 {
+				pause = tailPause
+			}
+		}
+		if pause > 0 {
+			<-time.After(pause)
+		}
+	}
+}
+
+// read waits for more if the tail is not behind.
+func (f *feed) read(t *tail, behind bool) (queues.LogPart, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), tailTimeout)
+	defer cancel()
+	if !behind {
+		if err := f.store.AwaitEvent(ctx, t.last.Number, tailBlock); err != nil {
+			return queues.LogPart{}, err
+		}
+	}
+	return f.store.ReadLog(ctx, t.last.Number, queues.MaxBatch)
+}
+
+// continues reports whether p goes on where t stands. Numbers alone do not tell:
+// a store that has lost some gives them to others.
+func (t *tail) continues(p queues.LogPart) bool {
+	if p.Epoch != t.epoch {
+		return false
+	}
+	if p.Before.Number != 0 {
+		return p.Before == t.last
+	}
+	// What t read last is so old that it has left the log, or there never was any.
+	return p.First == t.last.Number+1
+}
+
+func (f *feed) fail(t *tail, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !t.down {
+		f.log.Warn("events are not passed on until the store answers", "err", err)
+	}
+	t.down = true
+}
+
+// extend hands entries to all clients.
+func (f *feed) extend(t *tail, entries []queues.Entry) {
+	var chunks []*chunk
+	for len(entries) > 0 {
+		n := min(len(entries), chunkEvents)
+		chunks = append(chunks, newChunk(t.epoch, entries[:n:n]))
+		entries = entries[n:]
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t.down = false
+	if t.ended || len(chunks) == 0 {
+		return
+	}
+	for _, c := range chunks {
+		t.bytes += c.size()
+		t.last = c.entries[len(c.entries)-1].Event
+	}
+	t.chunks = append(t.chunks, chunks...)
+	for t.bytes > f.ring {
+		t.bytes -= t.chunks[0].size()
+		t.chunks[0] = nil
+		t.chunks = t.chunks[1:]
+	}
+	close(t.more)
+	t.more = make(chan struct{})
+}
+
+// A place is where a client stands, compared with the tail.
+type place int
+
+const (
+	level  place = iota // it has all that there is
+	inRing              // a chunk is there for it
+	behind              // it must read the log itself
+	adrift              // the story that it follows has ended
+)
+
+// next returns where a client stands that has got all events up to at, the chunk
+// for it if there is one, and what is closed when there is more.
+func (f *feed) next(t *tail, at int64) (place, *chunk, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case t.ended:
+		return adrift, nil, nil
+	case at >= t.last.Number:
+		return level, nil, t.more
+	case len(t.chunks) == 0 || at+1 < t.chunks[0].first:
+		return behind, nil, nil
+	}
+	i := sort.Search(len(t.chunks), func(i int) bool { return t.chunks[i].last > at })
+	return inRing, t.chunks[i], nil
+}
+
+// answers reports whether the store answered the tail last.
+func (f *feed) answers(t *tail) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !t.down
+}
+
+// page reads on for a client that is behind.
+func (f *feed) page(ctx context.Context, at int64) (queues.LogPart, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	select {
+	case f.pages <- struct{}{}:
+		defer func() { <-f.pages }()
+		return f.store.ReadLog(ctx, at, queues.MaxBatch)
+	case <-ctx.Done():
+		return queues.LogPart{}, queues.ErrUnavailable
+	}
+}
