@@ -73,7 +73,10 @@ type Options struct {
 	// EventClients is the most clients that follow the events at a time,
 	// default 4,096.
 	EventClients int
-	Log          *slog.Logger // default: none
+	// EventMemory is how many bytes of recent events are kept for those who
+	// follow them, default 8 MiB.
+	EventMemory int
+	Log         *slog.Logger // default: none
 }
 
 const base = "/api/v1"
@@ -127,7 +130,8 @@ func New(o Options) http.Handler {
 		}
 	}
 	o.EventClients = cmp.Or(o.EventClients, 4096)
-	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce), feed: newFeed(o.Store, o.Log, o.EventClients)}
+	o.EventMemory = cmp.Or(o.EventMemory, 8<<20)
+	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce), feed: newFeed(&o)}
 	router := chi.NewRouter()
 	router.Use(a.watch, a.protect, middleware.GetHead)
 	router.NotFound(a.handle(func(http.ResponseWriter, *http.Request) error {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sort"
 	"sync"
@@ -18,8 +19,6 @@ const (
 	tailPause   = 20 * time.Millisecond
 	tailTimeout = 10 * time.Second // of one look at the log
 	tailBackoff = time.Second      // the longest pause while the store does not answer
-	// ringBytes bounds the recent events that are kept for all clients together.
-	ringBytes = 8 << 20
 	// chunkEvents bounds what a client that does not read keeps from being freed.
 	chunkEvents = 128
 	// pagesAtOnce is how many clients that are behind read the log at a time.
@@ -42,8 +41,8 @@ type feed struct {
 	tail    *tail // nil if nobody listens
 }
 
-func newFeed(store *queues.Store, log *slog.Logger, most int) *feed {
-	return &feed{store: store, log: log, most: most, ring: ringBytes, pages: make(chan struct{}, pagesAtOnce)}
+func newFeed(o *Options) *feed {
+	return &feed{store: o.Store, log: o.Log, most: o.EventClients, ring: o.EventMemory, pages: make(chan struct{}, pagesAtOnce)}
 }
 
 // A tail is one unbroken story: when the store has lost events, it ends and
@@ -56,6 +55,7 @@ type tail struct {
 	down   bool          // the store does not answer
 	ended  bool          // nothing follows
 	more   chan struct{} // closed when there is more, or the end
+	cut    func()        // ends the look at the log that is under way
 }
 
 // A chunk is some events in a row, as they are sent. It is never changed.
@@ -89,10 +89,13 @@ func (f *feed) enter() bool {
 	return true
 }
 
+// leave ends what an unneeded tail waits for; it looks by itself who is there.
 func (f *feed) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.clients--
+	if f.clients--; f.clients == 0 && f.tail != nil && f.tail.cut != nil {
+		f.tail.cut()
+	}
 }
 
 // attach returns the tail that goes on behind p, for a client that has entered.
@@ -113,36 +116,48 @@ func (f *feed) attach(p queues.LogPart) *tail {
 func (f *feed) end(t *tail) {
 	t.ended, t.chunks = true, nil
 	close(t.more)
+	if t.cut != nil {
+		t.cut()
+	}
 	if f.tail == t {
 		f.tail = nil
 	}
 }
 
-// wanted ends a tail that nobody listens to.
-func (f *feed) wanted(t *tail) bool {
+// look begins another look at the log; false if the tail has ended. It ends with
+// its last client.
+func (f *feed) look(t *tail) (context.Context, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !t.ended && f.clients == 0 {
 		f.end(t)
 	}
-	return !t.ended
+	if t.ended {
+		return nil, false
+	}
+	var ctx context.Context
+	ctx, t.cut = context.WithTimeout(context.Background(), tailTimeout)
+	return ctx, true
 }
 
-// follow reads the log until its story breaks off or nobody listens.
+// follow reads the log until its story breaks off or nobody listens. At any time
+// there is one such reader, or a second one for a moment.
 func (f *feed) follow(t *tail) {
 	pause, behind := time.Duration(0), true
-	for f.wanted(t) {
-		p, err := f.read(t, behind)
+	for {
+		ctx, wanted := f.look(t)
+		if !wanted {
+			return
+		}
+		p, err := f.read(ctx, t, behind)
 		switch {
+		case errors.Is(ctx.Err(), context.Canceled):
+			behind, pause = true, 0 // somebody may have come again
 		case err != nil:
 			f.fail(t, err)
 			behind, pause = true, min(max(2*pause, tailPause), tailBackoff)
 		case !t.continues(p):
-			f.mu.Lock()
-			if !t.ended {
-				f.end(t)
-			}
-			f.mu.Unlock()
+			f.lose(t)
 			return
 		default:
 			f.extend(t, p.Entries)
@@ -152,21 +167,32 @@ func (f *feed) follow(t *tail) {
 			}
 		}
 		if pause > 0 {
-			<-time.After(pause)
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
 		}
+		t.cut()
 	}
 }
 
 // read waits for more if the tail is not behind.
-func (f *feed) read(t *tail, behind bool) (queues.LogPart, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), tailTimeout)
-	defer cancel()
+func (f *feed) read(ctx context.Context, t *tail, behind bool) (queues.LogPart, error) {
 	if !behind {
 		if err := f.store.AwaitEvent(ctx, t.last.Number, tailBlock); err != nil {
 			return queues.LogPart{}, err
 		}
 	}
 	return f.store.ReadLog(ctx, t.last.Number, queues.MaxBatch)
+}
+
+// lose ends a tail whose story has broken off.
+func (f *feed) lose(t *tail) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !t.ended {
+		f.end(t)
+	}
 }
 
 // continues reports whether p goes on where t stands. Numbers alone do not tell:

@@ -109,6 +109,10 @@ func (s *site) open(query, last string) (*http.Response, error) {
 	return s.client.Do(req)
 }
 
+func newFollower(tb testing.TB, resp *http.Response, last string) *follower {
+	return &follower{tb: tb, resp: resp, scan: bufio.NewScanner(resp.Body), last: last}
+}
+
 // follow opens a stream that must be granted.
 func (s *site) follow(query, last string) *follower {
 	s.tb.Helper()
@@ -116,7 +120,7 @@ func (s *site) follow(query, last string) *follower {
 	if err != nil {
 		s.tb.Fatal(err)
 	}
-	f := &follower{tb: s.tb, resp: resp, scan: bufio.NewScanner(resp.Body), last: last}
+	f := newFollower(s.tb, resp, last)
 	s.tb.Cleanup(f.close)
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
 		body, _ := io.ReadAll(resp.Body)

@@ -64,7 +64,7 @@ func (s *stream) run(ctx context.Context) error {
 			}
 		case behind:
 			if s.live {
-				return s.say("too slow: come again from here", time.Second)
+				return s.part("too slow: come again from here", time.Second)
 			}
 			if done, err := s.catchUp(ctx); done {
 				return err
@@ -75,7 +75,7 @@ func (s *stream) run(ctx context.Context) error {
 		select {
 		case <-stopping:
 			// Not all at once: others have to take them.
-			return s.say("this process ends", time.Second+rand.N(2*time.Second))
+			return s.part("this process ends: come again from here", time.Second+rand.N(2*time.Second))
 		default:
 		}
 		if err == nil && time.Since(s.wrote) >= heartbeat {
@@ -138,7 +138,7 @@ func (s *stream) catchUp(ctx context.Context) (done bool, err error) {
 	case ctx.Err() != nil:
 		return true, nil
 	case err != nil:
-		return true, s.say("the store does not answer: come again from here", 3*time.Second)
+		return true, s.part("the store does not answer: come again from here", 3*time.Second)
 	case p.Epoch != s.epoch || p.Last < s.at:
 		return true, s.say("the store has lost events", time.Second)
 	case p.First > s.at+1:
@@ -146,6 +146,12 @@ func (s *stream) catchUp(ctx context.Context) (done bool, err error) {
 	}
 	err = s.choose(p.Entries, func(b []byte, i int) []byte { return appendEvent(b, s.epoch, &p.Entries[i]) })
 	return err != nil, err
+}
+
+// part is say to a client that is to come again from where it is.
+func (s *stream) part(comment string, retry time.Duration) error {
+	s.known = -1
+	return s.say(comment, retry)
 }
 
 func (s *stream) beat() error {
