@@ -20,11 +20,15 @@ import (
 	"mina-sequencer/queues"
 )
 
-// posts accepts n transactions without HTTP.
+// posts accepts n transactions of a queue without HTTP.
 func posts(t testing.TB, store *queues.Store, queue string, n int) {
 	t.Helper()
-	for range n {
-		if a := store.Enqueue(context.Background(), queues.Item{Queue: queue, Type: "ANY", Data: []byte("{}")}); a.Err != nil {
+	items := make([]queues.Item, n)
+	for i := range items {
+		items[i] = queues.Item{Queue: queue, Type: "ANY", Data: []byte("{}")}
+	}
+	for _, a := range store.EnqueueBatch(context.Background(), items) {
+		if a.Err != nil {
 			t.Fatal(a.Err)
 		}
 	}
@@ -163,7 +167,7 @@ func TestLogTrimmed(t *testing.T) {
 	onStores(t, func(t *testing.T, client *redis.Client, serve listen) {
 		s := setupOn(t, client, "t")
 		web := serve(t, s)
-		posts(t, s.store, "q", 1999)
+		posts(t, s.store, "q", 1199)
 		begin := web.follow("", "").begin()
 		trim := func(first int) {
 			if err := client.XTrimMinID(context.Background(), "{t}:events", fmt.Sprintf("0-%d", first)).Err(); err != nil {
@@ -173,11 +177,11 @@ func TestLogTrimmed(t *testing.T) {
 		at := func(n int) string { return strings.TrimSuffix(begin, "0") + fmt.Sprint(n) }
 		behind := web.follow("", begin)
 		behind.events(100)
-		trim(1500)
-		s.ask("GET", "/events", "", "Last-Event-ID", at(1498)).wantProblem(410, "EVENTS_GONE")
-		web.follow("", at(1499)).events(500)
+		trim(1000)
+		s.ask("GET", "/events", "", "Last-Event-ID", at(998)).wantProblem(410, "EVENTS_GONE")
+		web.follow("", at(999)).events(200)
 		// It is sent what was read before, without a gap, and then away or to the end.
-		for next := 101; next <= 1999; next++ {
+		for next := 101; next <= 1199; next++ {
 			e, err := behind.event()
 			if errors.Is(err, io.EOF) {
 				s.ask("GET", "/events", "", "Last-Event-ID", behind.last).wantProblem(410, "EVENTS_GONE")
@@ -310,7 +314,7 @@ func TestManyFollowers(t *testing.T) {
 		const events = 600
 		clients := 1000
 		if strings.HasSuffix(t.Name(), "miniredis") {
-			clients = 100 // unbuffered connections are slow
+			clients = 40 // unbuffered connections are slow
 		}
 		r := newReplicas(t, client, serve, 2)
 		web := r.sites[0].Load()
@@ -352,9 +356,12 @@ func TestManyFollowers(t *testing.T) {
 		for range clients / 2 {
 			<-started
 		}
-		posts(t, store, "q", events/2)
-		r.restart(0)
-		posts(t, store, "q", events-events/2-1)
+		for n := 1; n < events; n += 7 {
+			if n == 7*40+1 {
+				r.restart(0)
+			}
+			posts(t, store, "q", min(7, events-n))
+		}
 		readers.Wait()
 	})
 }
@@ -364,7 +371,7 @@ func TestManyFollowers(t *testing.T) {
 func TestResume(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, client *redis.Client, serve listen) {
-		const events = 1500
+		const events = 500
 		seed := rand.Uint64()
 		r := newReplicas(t, client, serve, 2)
 		begin := r.sites[0].Load().follow("", "").begin()
@@ -393,10 +400,10 @@ func TestResume(t *testing.T) {
 			})
 		}
 		store := setupOn(t, client, "t").store
-		for i := range events {
-			posts(t, store, fmt.Sprint("q", i%5), 1)
-			if i%500 == 250 {
-				r.restart(i % 2)
+		for i := range events / 10 { // ten of a queue, then ten of the next
+			posts(t, store, fmt.Sprint("q", i%5), 10)
+			if i%25 == 12 {
+				r.restart(i / 25 % 2)
 			}
 		}
 		all.Wait()
@@ -404,7 +411,7 @@ func TestResume(t *testing.T) {
 		for i, query := range queries {
 			var want []string
 			for n := range events {
-				if query == "" || query == "?type=ANY" || strings.Contains(query, fmt.Sprint("q", n%5)) {
+				if query == "" || query == "?type=ANY" || strings.Contains(query, fmt.Sprint("q", n/10%5)) {
 					want = append(want, fmt.Sprint(epoch, n+1))
 				}
 			}

@@ -1,0 +1,108 @@
+package queues_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/queues"
+)
+
+// TestReadLog: the log is read with what its events are about, whether or not
+// that is still there.
+func TestReadLog(t *testing.T) {
+	t.Parallel()
+	onBackends(t, map[string]func(*fixture){
+		"empty": func(f *fixture) {
+			p, err := f.store.ReadLog(f.ctx, 0, 10)
+			f.ok(err)
+			if p.Epoch == "" || p.First != 1 || p.Last != 0 || p.Newest.Number != 0 || len(p.Entries) != 0 {
+				f.Errorf("an empty log: %+v", p)
+			}
+			if again, err := f.store.ReadLog(f.ctx, 7, 10); err != nil || again.Epoch != p.Epoch {
+				f.Errorf("once more: %+v, %v", again, err)
+			}
+		},
+		"parts": func(f *fixture) {
+			f.register("B62a")
+			f.post("q", "t", "u")
+			f.ok(f.store.Pause(f.ctx, "q", "why"))
+			all, err := f.store.ReadLog(f.ctx, 0, 10)
+			f.ok(err)
+			want := []string{"s B62a  ", "t t " + vote + " q", "t u " + vote + " q", "q q  "}
+			var got []string
+			for i, e := range all.Entries {
+				got = append(got, string(e.Kind)+" "+e.ID+" "+e.Type+" "+e.Queue)
+				if e.Number != int64(i+1) {
+					f.Errorf("event %d has number %d", i+1, e.Number)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				f.Error(diff)
+			}
+			events, err := f.store.Events(f.ctx, 0, 10)
+			f.ok(err)
+			for after := range int64(6) {
+				p, err := f.store.ReadLog(f.ctx, after, 2)
+				f.ok(err)
+				if p.First != 1 || p.Last != 4 || p.Newest != events[3] {
+					f.Errorf("behind %d: %+v", after, p)
+				}
+				var before queues.Event
+				if after >= 1 && after <= 4 {
+					before = events[after-1]
+				}
+				rest := all.Entries[min(after, 4):]
+				if p.Before != before || !slices.Equal(p.Entries, rest[:min(2, len(rest))]) {
+					f.Errorf("behind %d: %+v", after, p)
+				}
+			}
+			if p, err := f.store.ReadLog(f.ctx, 2, 0); err != nil || len(p.Entries) != 0 || p.Before != events[1] {
+				f.Errorf("nothing asked for: %+v, %v", p, err)
+			}
+		},
+		"removed": func(f *fixture) {
+			f.post("q", "u")
+			c := queues.NewChange(f.get("u"), queues.PhaseFailed)
+			c.Person = true
+			f.ok(f.store.Advance(f.ctx, c))
+			f.ok(f.store.Remove(f.ctx, "u"))
+			f.ok(f.client.XTrimMinID(f.ctx, f.key("events"), "0-2").Err())
+			p, err := f.store.ReadLog(f.ctx, 0, 10)
+			f.ok(err)
+			if p.First != 2 || p.Last != 3 || len(p.Entries) != 2 || p.Entries[1].Code != "REMOVED" {
+				f.Fatalf("%+v", p)
+			}
+			for _, e := range p.Entries {
+				if e.Type != vote || e.Queue != "q" {
+					f.Errorf("%+v", e)
+				}
+			}
+			f.ok(f.client.Del(f.ctx, f.key("gone:u")).Err())
+			if p, err = f.store.ReadLog(f.ctx, 2, 10); err != nil || p.Entries[0].Type != "" || p.Entries[0].Queue != "" {
+				f.Errorf("when its key is forgotten: %+v, %v", p, err)
+			}
+		},
+	}, false) // one of them trims the log
+}
+
+// TestAwaitEvent: it returns with the next event, or with its patience.
+func TestAwaitEvent(t *testing.T) {
+	t.Parallel()
+	backends(t, map[string]func(*fixture){
+		"one": func(f *fixture) {
+			got := make(chan error, 1)
+			go func() { got <- f.store.AwaitEvent(f.ctx, 0, time.Hour) }()
+			f.post("q", "u")
+			f.ok(<-got)
+			f.ok(f.store.AwaitEvent(f.ctx, 0, time.Hour)) // it is there
+		},
+		"none": func(f *fixture) {
+			f.post("q", "u")
+			f.ok(f.store.AwaitEvent(f.ctx, 1, time.Millisecond))
+			f.ok(f.store.AwaitEvent(f.ctx, 1, 0))
+		},
+	})
+}
