@@ -124,7 +124,8 @@ func TestEvents(t *testing.T) {
 				if last := f.end(); last.Event != "" || last.Retry == "" || last.Comment == "" {
 					t.Errorf("%s ends with %+v", query, last)
 				}
-				if number(f.last) != 13 {
+				at := number(f.last)
+				if at > 13 || len(c.numbers) > 0 && at < c.numbers[len(c.numbers)-1] {
 					t.Errorf("%s: to come again from %s", query, f.last)
 				}
 			}

@@ -85,9 +85,7 @@ func (e *numbers) event(number, line string) Event {
 
 // A LogPart is a part of the event log as it stood at one instant.
 type LogPart struct {
-	// Epoch names the history that the numbers count. It changes when Redis has
-	// lost events, for then numbers are used again.
-	Epoch string
+	Epoch string // see Store.Epoch
 	// First and Last are the oldest and the newest number kept; Last is
 	// First - 1 if there is none.
 	First, Last int64
@@ -130,6 +128,11 @@ func (s *Store) ReadLog(ctx context.Context, after int64, limit int) (LogPart, e
 	p.Entries = make([]Entry, 0, (len(l)-head)/width)
 	for i := head; i < len(l); i += width {
 		p.Entries = append(p.Entries, Entry{Event: e.event(l[i], l[i+1]), Type: l[i+2], Queue: l[i+3]})
+	}
+	if n := len(p.Entries); n > 0 {
+		s.memory.show(p.Entries[n-1].Event)
+	} else {
+		s.memory.show(p.Newest)
 	}
 	if e.err != nil {
 		return LogPart{}, fmt.Errorf("events behind %d are damaged: %w", after, e.err)

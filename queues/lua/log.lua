@@ -6,13 +6,7 @@
 --          is none), the newest, the one behind which was read ("" if it is not
 --          kept), then for each event: number, line, type, queue}
 
--- The log begins with the epoch that it is read under first.
-local epoch = call('GET', P .. 'is:epoch')
-if not epoch then
-  epoch = tostring(clock[1]) .. string.format('%03d', math.floor(clock[2] / 1000))
-  call('SET', P .. 'is:epoch', epoch)
-end
-
+local epoch = call('GET', P .. 'is:epoch') or '0' -- as Epoch in recovery.go
 local log = P .. 'events'
 local function line(id)
   local e = call('XRANGE', log, id, id)[1]
