@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,7 +80,25 @@ type service struct {
 	store   *queues.Store
 	senders *senders.Pool
 	control *control
-	log     *bytes.Buffer
+	log     *record
+}
+
+// A record is a log that can be read while it is written.
+type record struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (r *record) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.b.Write(p)
+}
+
+func (r *record) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.b.String()
 }
 
 // setup returns a service on a Redis of its own, with the types ANY, which
@@ -124,7 +143,7 @@ func setupOn(t testing.TB, client *redis.Client, namespace string, change ...fun
 	}}); err != nil {
 		t.Fatal(err)
 	}
-	s := &service{TB: t, store: store, senders: senders.New(store, client), control: &control{store: store}, log: new(bytes.Buffer)}
+	s := &service{TB: t, store: store, senders: senders.New(store, client), control: &control{store: store}, log: new(record)}
 	o := Options{
 		Store: store, Senders: s.senders, Types: types, Control: s.control, BodyLimit: 2048, BatchLimit: 64 << 10, BatchItems: 1200,
 		ValidKey: func(key string) error {
