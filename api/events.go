@@ -80,6 +80,16 @@ func (f eventFilter) match(e *queues.Entry) bool {
 		(f.uid == "" || f.uid == e.ID && e.Kind == queues.OfTransaction)
 }
 
+// within reports whether anything in a chunk may match.
+func (f eventFilter) within(c *chunk) bool {
+	for _, name := range []string{f.queue, f.uid, f.kind} {
+		if _, ok := c.names[name]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
 func eventQueue(e *queues.Entry) string {
 	if e.Kind == queues.OfQueue {
 		return e.ID

@@ -16,7 +16,7 @@ const (
 	// long after the last client has gone.
 	tailBlock = time.Second
 	// tailPause gathers what happens in quick succession into one read.
-	tailPause   = 20 * time.Millisecond
+	tailPause   = 50 * time.Millisecond
 	tailTimeout = 10 * time.Second // of one look at the log
 	tailBackoff = time.Second      // the longest pause while the store does not answer
 	// chunkEvents bounds what a client that does not read keeps from being freed.
@@ -64,16 +64,23 @@ type chunk struct {
 	entries     []queues.Entry
 	text        []byte
 	ends        []int // of each event in text
+	// names are the queues, uids and types in it: most clients look for one that
+	// is not.
+	names map[string]struct{}
 }
 
 // size is about what a chunk takes.
-func (c *chunk) size() int { return cap(c.text) + 256*len(c.entries) }
+func (c *chunk) size() int { return cap(c.text) + 400*len(c.entries) }
 
 func newChunk(epoch string, entries []queues.Entry) *chunk {
-	c := &chunk{first: entries[0].Number, last: entries[len(entries)-1].Number, entries: entries}
+	c := &chunk{first: entries[0].Number, last: entries[len(entries)-1].Number, entries: entries, names: map[string]struct{}{"": {}}}
 	for i := range entries {
-		c.text = appendEvent(c.text, epoch, &entries[i])
+		e := &entries[i]
+		c.text = appendEvent(c.text, epoch, e)
 		c.ends = append(c.ends, len(c.text))
+		for _, name := range []string{e.ID, e.Queue, e.Type} {
+			c.names[name] = struct{}{}
+		}
 	}
 	return c
 }

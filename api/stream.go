@@ -89,6 +89,10 @@ func (s *stream) run(ctx context.Context) error {
 
 // pass sends what is for the client in a chunk.
 func (s *stream) pass(c *chunk) error {
+	if !s.filter.within(c) {
+		s.at = c.last
+		return nil
+	}
 	skip := int(s.at + 1 - c.first)
 	if s.filter != (eventFilter{}) {
 		return s.choose(c.entries[skip:], func(b []byte, i int) []byte {

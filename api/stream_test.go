@@ -233,7 +233,7 @@ func TestSlowFollower(t *testing.T) {
 // The ring holds no more than it may, whatever is read.
 func TestRing(t *testing.T) {
 	t.Parallel()
-	f := newFeed(&Options{EventMemory: 100 << 10})
+	f := newFeed(&Options{EventMemory: 300 << 10})
 	tl := &tail{epoch: "1", more: make(chan struct{})}
 	number := int64(0)
 	for range 60 {

@@ -4,7 +4,7 @@
 //
 // What runs where: redis-server, the service (cmd/sequencer, built and started
 // as users run it), the bare handler, and the chain with the workers are each a
-// process of their own; this process generates the load of figures 1 to 3. The
+// process of their own; this process generates the load of figures 1 to 3 and 7. The
 // service and its limit take turns, so that what else the machine does falls on
 // both alike, and medians are compared.
 package main
@@ -46,6 +46,7 @@ func figures() []figure {
 		{"4-turn", (*bench).turns},
 		{"5-memory", (*bench).memory},
 		{"6-size", (*bench).sizes},
+		{"7-events", (*bench).followed},
 	}
 }
 

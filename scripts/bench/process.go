@@ -31,6 +31,7 @@ type bench struct {
 	redis   *redis.Client
 	addr    string // of Redis
 	ends    []func() error
+	pid     int    // of the process started last
 	built   string // the service's program
 }
 
@@ -72,6 +73,7 @@ func (b *bench) start(name string, env []string, stdout io.Writer, program strin
 		_ = file.Close()
 		return nil, nil, fmt.Errorf("starting %s: %w", name, err)
 	}
+	b.pid = cmd.Process.Pid
 	done := make(chan struct{})
 	go func() {
 		_ = cmd.Wait()
@@ -205,6 +207,7 @@ func (b *bench) build(ctx context.Context) error {
 type service struct {
 	addr  string
 	pprof string
+	pid   int
 }
 
 // startService starts the service on this figure's Redis. Settings go beside,
@@ -229,6 +232,7 @@ func (b *bench) startService(ctx context.Context, node string, settings ...strin
 	if err != nil {
 		return nil, err
 	}
+	s.pid = b.pid
 	return &s, await(ctx, "sequencer", ended, said, func(ctx context.Context) bool { return get(ctx, "http://"+s.addr+"/readyz", io.Discard) == nil })
 }
 
