@@ -30,7 +30,6 @@ const (
 )
 
 func play(ctx context.Context, role string) error {
-	debug.SetGCPercent(800) // as the service has it
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -42,6 +41,7 @@ func play(ctx context.Context, role string) error {
 	case roleBare:
 		handler = bare()
 	case roleWorld:
+		debug.SetGCPercent(800) // as the service has it: the world is not what is measured
 		w, err := newWorld(devnet.Config{FundAll: true, FillRate: 1, SlotTime: slotTime, MaxZkapps: -1, PoolSize: 1 << 20})
 		if err != nil {
 			return err
