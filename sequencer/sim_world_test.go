@@ -64,6 +64,7 @@ func (y *story) tell(format string, args ...any) {
 // A runner is a place for a process: one at a time, another after its death.
 type runner struct {
 	*host
+	reach atomic.Pointer[host] // the same, for those who call it meanwhile
 	proc  *process
 	lives int
 	back  time.Time // when it stands up again, or goes on after a stop
@@ -179,6 +180,7 @@ func (s *sim) stand(i int) {
 	})
 	close(ready)
 	r.host, r.proc = h, p
+	r.reach.Store(h)
 	s.web.serve(s, fmt.Sprintf("api%d", i), h.front(p.handler()))
 	s.in.trace("%s starts, incarnation %.5s…", h.name, p.Process())
 }
@@ -191,7 +193,7 @@ func (s *sim) call(h *host, addr string) func(context.Context) (net.Conn, error)
 	case strings.HasPrefix(addr, "api"):
 		b = clientToProcess
 		_, _ = fmt.Sscanf(addr, "api%d", &n)
-		victim = s.slots[n].host
+		victim = s.slots[n].reach.Load()
 		if victim.dead.Load() {
 			return func(context.Context) (net.Conn, error) { return nil, errDead }
 		}
