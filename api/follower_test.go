@@ -167,13 +167,17 @@ func (f *follower) frame() (frame, error) {
 	return out, io.EOF
 }
 
+// patience is how many frames without an event a follower reads in a row.
+const patience = 5
+
 // event reads up to the next event. At the end of the answer it is io.EOF.
 func (f *follower) event() (frame, error) {
-	for {
+	for range patience {
 		if got, err := f.frame(); err != nil || got.Event != "" {
 			return got, err
 		}
 	}
+	return frame{}, errors.New("no event comes")
 }
 
 // events reads n events, which must come.
@@ -193,7 +197,7 @@ func (f *follower) events(n int) []frame {
 func (f *follower) end() frame {
 	f.tb.Helper()
 	var last frame
-	for {
+	for quiet := 0; quiet < patience; quiet++ {
 		got, err := f.frame()
 		if errors.Is(err, io.EOF) {
 			return last
@@ -201,8 +205,12 @@ func (f *follower) end() frame {
 		if err != nil {
 			f.tb.Fatal(err)
 		}
-		last = got
+		if last = got; got.Event != "" {
+			quiet = 0
+		}
 	}
+	f.tb.Fatalf("it does not end: %+v", last)
+	return last
 }
 
 func (f frame) told(tb testing.TB) told {

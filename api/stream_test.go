@@ -259,6 +259,42 @@ func TestRing(t *testing.T) {
 	}
 }
 
+// Wherever a client stands, what it is handed goes on right there.
+func TestNext(t *testing.T) {
+	t.Parallel()
+	const first, last = 11, 60
+	f := newFeed(&Options{EventMemory: 1 << 20})
+	tl := &tail{epoch: "1", last: queues.Event{Number: first - 1}, more: make(chan struct{})}
+	for n := first; n <= last; n += 7 {
+		var entries []queues.Entry
+		for i := n; i < min(n+7, last+1); i++ {
+			entries = append(entries, queues.Entry{Event: queues.Event{Number: int64(i), Kind: queues.OfQueue, ID: "q"}})
+		}
+		f.extend(tl, entries)
+	}
+	for at := range int64(last + 2) {
+		where, c, more := f.next(tl, at)
+		switch {
+		case at < first-1:
+			if where != behind || c != nil {
+				t.Errorf("at %d: %v, %v", at, where, c)
+			}
+		case at >= last:
+			if where != level || c != nil || more == nil {
+				t.Errorf("at %d: %v, %v", at, where, c)
+			}
+		default:
+			if where != inRing || c == nil || at+1 < c.first || at+1 > c.last {
+				t.Errorf("at %d: %v, %v", at, where, c)
+			}
+		}
+	}
+	f.lose(tl)
+	if where, _, _ := f.next(tl, first); where != adrift {
+		t.Errorf("after the end: %v", where)
+	}
+}
+
 // replicas are processes on one store; each may be replaced by another.
 type replicas struct {
 	tb     testing.TB
