@@ -6,13 +6,6 @@ import { claimField, uidField } from '../src/fields.js';
 import type { Keys } from '../src/keys.js';
 import { PlanState } from '../src/voting-batches.js';
 
-/** A command in a block of the best chain. */
-export interface Command {
-  hash: string;
-  failureReason: { index: string; failures: string[] }[] | null;
-  zkappCommand: { feePayer: { body: { publicKey: string; nonce: string; fee: string } } };
-}
-
 /** The ledger node as the test sees it: contracts, blocks and control. */
 export class Ledger {
   readonly graphql: string;
@@ -57,13 +50,18 @@ export class Ledger {
     return networkArchive.events(address, () => false);
   }
 
-  /** All commands in the blocks of the best chain. */
-  async commands(): Promise<Command[]> {
-    const fields = 'hash failureReason{index failures} zkappCommand{feePayer{body{publicKey nonce fee}}}';
-    const { bestChain } = await this.#query<{ bestChain: { transactions: { zkappCommands: Command[] } }[] }>(
-      `{bestChain(maxLength:290){transactions{zkappCommands{${fields}}}}}`,
+  /** How many commands of this payer are in blocks. */
+  async nonce(payer: string): Promise<number> {
+    const { account } = await fetchAccount({ publicKey: payer });
+    return Number(account!.nonce.toBigint());
+  }
+
+  /** Whether the youngest block has no commands. */
+  async isTipEmpty(): Promise<boolean> {
+    const { bestChain } = await this.#query<{ bestChain: { transactions: { zkappCommands: object[] } }[] }>(
+      '{bestChain(maxLength:1){transactions{zkappCommands{hash}}}}',
     );
-    return bestChain.flatMap(({ transactions }) => transactions.zkappCommands);
+    return bestChain[0]!.transactions.zkappCommands.length === 0;
   }
 
   /** Hashes of what waits in the pool. */

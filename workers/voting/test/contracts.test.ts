@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { AccountUpdate, Field, MerkleMap, Permissions, PrivateKey, Signature, UInt32 } from 'o1js';
+import { AccountUpdate, Field, MerkleMap, Mina, Permissions, PrivateKey, Signature, UInt32 } from 'o1js';
 import { Ballot, ClaimVoting, Result, Strategy, Tally } from '../src/claim-voting.js';
 import { ElectorWitness } from '../src/elector-set.js';
 import { batchKey, uidField } from '../src/fields.js';
@@ -142,6 +142,12 @@ describe('a claim', () => {
     assert.deepEqual(Tally.toJSON(Tally.unpack(claim.contract.tally.get())), Tally.toJSON(tally(1, 0, 0)));
   });
 
+  test('binds a vote to all of its state', async () => {
+    const claim = await deployClaim(payer, 3, 2);
+    const tx = await Mina.transaction({ sender: payer, fee: 1e8 }, cast(claim, voteBy(claim, 0, 1)));
+    assert.deepEqual(boundState(tx), [0, 1, 2, 3, 4, 5, 6, 7]);
+  });
+
   test('is created at a new address only, and once', async () => {
     const used = PrivateKey.random();
     await run(payer, [], async () => {
@@ -181,6 +187,15 @@ async function redeploy(key: PrivateKey, contract: ClaimVoting): Promise<void> {
       service: keys.servicePublicKey(),
     }),
   );
+}
+
+/**
+ * The fields of state that the contract's update is void without. A method that
+ * does not bind what it reads believes whatever the prover says.
+ */
+function boundState({ transaction }: { transaction: { accountUpdates: AccountUpdate[] } }): number[] {
+  const { state } = transaction.accountUpdates[0]!.body.preconditions.account;
+  return state.flatMap(({ isSome }, i) => (isSome.toBoolean() ? i : []));
 }
 
 const PLAN = uidField('autumn');
@@ -248,6 +263,16 @@ describe('a plan', () => {
 
     await assert.rejects(make(payer, [], receive(plan, shareBy(plan, 4, 'north'))), /plan is closed/);
     await assert.rejects(make(payer, [], commit(plan, keys.service())), /plan is closed/);
+  });
+
+  test('binds shares and commit to the state that they rely on', async () => {
+    const plan = await deployPlan();
+    const receiving = await Mina.transaction({ sender: payer, fee: 1e8 }, receive(plan, shareBy(plan, 0, 'north')));
+    // All but the community and the service.
+    assert.deepEqual(boundState(receiving), [0, 2, 5, 6, 7]);
+    const committing = await Mina.transaction({ sender: payer, fee: 1e8 }, commit(plan, keys.service()));
+    // All that is closed, and who may close it.
+    assert.deepEqual(boundState(committing), [3, 4, 5, 6, 7]);
   });
 
   test('refuses a share that breaks a rule', async (t) => {
