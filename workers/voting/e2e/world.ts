@@ -17,7 +17,7 @@ const SLOT = 2;
 /** How deep a failure must stand before the transaction is proved again. */
 const SETTLE_DEPTH = 3;
 /** Slots in the pool after which the sequencer raises the fee. */
-export const BUMP_AFTER = 3;
+const BUMP_AFTER = 3;
 
 /** The electors of the round; their keys are known, for they sign batches. */
 export const electorKeys = Array.from({ length: 8 }, (_, i) => PrivateKey.fromBigInt(2000n + BigInt(i)));
