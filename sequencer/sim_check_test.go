@@ -156,7 +156,7 @@ func (c *checker) always() {
 			c.fail("%s took effect %d times: %s", uid, len(es), describe(es))
 		}
 	}
-	if c.s.ordered {
+	if c.s.ordered && !c.forgot { // sequences are given anew where the last ones were forgotten
 		c.order(order)
 	}
 	c.events()

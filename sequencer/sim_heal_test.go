@@ -1,6 +1,7 @@
 package sequencer_test
 
 import (
+	"net/http"
 	"time"
 
 	"mina-sequencer/mina/devnet"
@@ -52,18 +53,29 @@ func (s *sim) heal() {
 func (s *sim) postAgain() (busy bool) {
 	byUID, _ := s.check.effects()
 	for i, p := range s.posts {
-		if _, known := s.check.accepted[p.uid]; known || s.check.lost[p.uid] {
+		_, known := s.check.accepted[p.uid]
+		if known && !s.check.forgot || s.check.lost[p.uid] {
 			continue
 		}
-		busy = true
 		var t txnDoc
-		if a, ok := s.ask("GET", "/transactions/"+p.uid, nil, &t); ok {
+		a, there := s.ask("GET", "/transactions/"+p.uid, nil, &t)
+		switch {
+		case there && known:
+			continue
+		case there:
 			s.check.promised(i, a.status, &t)
-		} else if len(byUID[p.uid]) > 0 || s.check.pooled(p.uid) != "" {
+		case a.status != http.StatusNotFound:
+		case len(byUID[p.uid]) > 0 || s.check.pooled(p.uid) != "":
 			s.check.lost[p.uid] = true
-		} else if a, ok := s.ask("POST", "/transactions", p.body(i), &t); ok {
-			s.check.promised(i, a.status, &t)
+			delete(s.check.accepted, p.uid)
+		default:
+			// The answer may have come from before Redis forgot.
+			delete(s.check.accepted, p.uid)
+			if a, ok := s.ask("POST", "/transactions", p.body(i), &t); ok {
+				s.check.promised(i, a.status, &t)
+			}
 		}
+		busy = true
 	}
 	return busy
 }

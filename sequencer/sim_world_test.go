@@ -35,6 +35,7 @@ type sim struct {
 	began   time.Time
 	lasted  time.Duration
 	slots   []*runner
+	faces   []atomic.Pointer[host] // who stands in each slot, for clients
 	staff   []*colleague
 	clients sync.WaitGroup
 	queued  []string // names of queues
@@ -64,7 +65,6 @@ func (y *story) tell(format string, args ...any) {
 // A runner is a place for a process: one at a time, another after its death.
 type runner struct {
 	*host
-	reach atomic.Pointer[host] // the same, for those who call it meanwhile
 	proc  *process
 	lives int
 	back  time.Time // when it stands up again, or goes on after a stop
@@ -129,6 +129,7 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 	}
 	s.desk = s.process(links{dial: s.web.dial, redis: s.redis.Client})
 	s.front = s.desk.handler()
+	s.faces = make([]atomic.Pointer[host], s.processes)
 	for i := range s.processes {
 		s.slots = append(s.slots, &runner{})
 		s.stand(i)
@@ -180,7 +181,7 @@ func (s *sim) stand(i int) {
 	})
 	close(ready)
 	r.host, r.proc = h, p
-	r.reach.Store(h)
+	s.faces[i].Store(h)
 	s.web.serve(s, fmt.Sprintf("api%d", i), h.front(p.handler()))
 	s.in.trace("%s starts, incarnation %.5s…", h.name, p.Process())
 }
@@ -193,7 +194,7 @@ func (s *sim) call(h *host, addr string) func(context.Context) (net.Conn, error)
 	case strings.HasPrefix(addr, "api"):
 		b = clientToProcess
 		_, _ = fmt.Sscanf(addr, "api%d", &n)
-		victim = s.slots[n].reach.Load()
+		victim = s.faces[n].Load()
 		if victim.dead.Load() {
 			return func(context.Context) (net.Conn, error) { return nil, errDead }
 		}
