@@ -126,7 +126,12 @@ func (m *remembered) ahead(t *Transaction) bool {
 
 // plannedAs reports whether a and b are the same attempt.
 func (a *Attempt) plannedAs(b *Attempt) bool {
-	return a.Sender == b.Sender && planOf(a) == planOf(b)
+	x, y := *a, *b
+	if a.Legacy || b.Legacy {
+		// Such a worker may ignore the last slot, and who has called it does too.
+		x.ValidUntil, y.ValidUntil = 0, 0
+	}
+	return x.Sender == y.Sender && planOf(&x) == planOf(&y)
 }
 
 // goal is the phase to bring t to, so that the machine finds its way on from there.

@@ -150,3 +150,23 @@ func TestNoNewsWhileOpen(t *testing.T) {
 		}
 	})
 }
+
+// TestLegacyAnswerForgotten: Redis forgets what a worker that sends by itself has
+// answered; the process that heard it still knows.
+func TestLegacyAnswerForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		w.worker(1, devworker.Options{ProveTime: time.Minute, Legacy: true})
+		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`, RefuseNext: 1}))
+		w.start()
+		w.post("claim", "a")
+		w.awaitTxn("a", "with its worker", time.Hour, func(t *queues.Transaction) bool { return len(t.Attempts) == 1 && t.Attempts[0].Legacy })
+		before := w.redis.Snapshot()
+		w.await("a", queues.Retry, time.Hour)
+		w.redis.FailOver(before)
+		if got := w.await("a", queues.Done, 2*time.Hour); len(got.Attempts) != 2 {
+			t.Errorf("attempts: %+v", got.Attempts)
+		}
+	})
+}
