@@ -22,7 +22,8 @@ var costs = map[string]string{
 
 // TestDeepReorganisations runs the simulation with reorganisations of up to twice
 // FINALITY, and shows what that costs: effects and order, which the depths are
-// for, and nothing else. All is final in the end, and no sender is lost.
+// for, and a person's look at a sender whose nonces no longer add up; nothing
+// else. All is final in the end, and no sender is lost.
 func TestDeepReorganisations(t *testing.T) {
 	t.Parallel()
 	sum, lost := newTally("deep reorganisations"), map[string]int{}

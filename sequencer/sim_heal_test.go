@@ -90,10 +90,8 @@ func (s *sim) attend(ts []*txnDoc) (busy bool) {
 		}
 	}
 	for _, w := range s.staff {
-		// Drained by a request that came late, or rested until somebody looks
-		// because too many of its transactions ended UNRESOLVED.
 		var at senderDoc
-		if _, ok := s.ask("GET", "/senders/"+w.account, nil, &at); ok && at.Until == "" && (at.Reason == "DRAINING" || at.Reason == "RESTED") {
+		if _, ok := s.ask("GET", "/senders/"+w.account, nil, &at); ok && at.Until == "" && s.waitsForPerson(at.Reason) {
 			busy = true
 			s.ask("POST", "/senders/"+w.account+"/resume", nil, nil)
 		}
@@ -112,6 +110,15 @@ func (s *sim) attend(ts []*txnDoc) (busy bool) {
 		}
 	}
 	return busy
+}
+
+// waitsForPerson reports whether a sender is out of use until a person acts: drained
+// by a request that came late, or rested because too many of its transactions
+// ended UNRESOLVED. Where blocks that were final are gone, what was in them may
+// land once more, at a nonce that was free again; in no other world may a sender
+// be taken for used by somebody else.
+func (s *sim) waitsForPerson(reason string) bool {
+	return reason == "DRAINING" || reason == "RESTED" || s.beyond && reason == "STOPPED_NONCE"
 }
 
 // unsettled reports whether an attempt may still land, as far as the service knows.

@@ -16,6 +16,7 @@ type shape struct {
 	// the order of each queue is promised too.
 	deepest int
 	ordered bool
+	beyond  bool          // reorganisations may be deeper than all depths that are set
 	trouble time.Duration // how long things go wrong
 	theme   string        // what goes wrong more often than all else
 	forgets bool          // Redis fails over to a replica that lacks the last writes

@@ -89,7 +89,7 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 	var policy sequencer.Policy
 	s.shape, policy = shapeOf(d)
 	if deep {
-		s.deepest, s.ordered, s.theme = 2*policy.Finality, true, "chain: "
+		s.deepest, s.ordered, s.beyond, s.theme = 2*policy.Finality, true, true, "chain: "
 	}
 	s.in = &injector{
 		dice: d, calls: map[string]uint64{}, total: map[boundary]uint64{}, slow: map[boundary]bool{},
