@@ -33,6 +33,9 @@ const Never time.Duration = -1
 type Change struct {
 	txn *Transaction
 	To  Phase
+	// Via is a phase that the transaction passes on its way to To, "" for none: the
+	// log tells of both steps.
+	Via Phase
 	// Due is when the new phase ends by the clock, from now on; Never otherwise.
 	Due time.Duration
 	// Keep holds on to the claim although the new phase is final, because the
@@ -85,6 +88,7 @@ const (
 	standing      part = "l"
 	leastRevision part = "r"
 	onlySettled   part = "g"
+	passing       part = "v"
 )
 
 func (p part) ofTransaction() bool { return p == ofTransaction || p == stamped || p == removed }
@@ -121,7 +125,7 @@ func (c *Change) mark(field string) { c.put(stamped, field, "") }
 // appendParts appends what advance.lua reads: each part with the number of its
 // words, then these.
 func (c *Change) appendParts(args []any) []any {
-	for _, p := range []part{ofTransaction, stamped, removed, ofAttempts, factOf, ofSender, leastNonce, signedBytes, standing, leastRevision, onlySettled} {
+	for _, p := range []part{ofTransaction, stamped, removed, ofAttempts, factOf, ofSender, leastNonce, signedBytes, standing, leastRevision, onlySettled, passing} {
 		head := len(args)
 		for _, w := range c.words {
 			switch {
@@ -130,7 +134,7 @@ func (c *Change) appendParts(args []any) []any {
 			case len(args) == head:
 				args = append(args, string(p), 0)
 			}
-			if p != signedBytes && p != leastRevision {
+			if p != signedBytes && p != leastRevision && p != passing {
 				args = append(args, w.field)
 			}
 			if p != stamped && p != removed {
@@ -367,6 +371,9 @@ func (s *Store) arguments(c *Change) []any {
 	}
 	if c.Confirm {
 		c.put(onlySettled, "1", "")
+	}
+	if c.Via != "" {
+		c.put(passing, "", string(c.Via))
 	}
 	return c.appendParts([]any{
 		t.UID, t.Revision, claim, rand.Text()[:13], string(c.To), inMillis(c.Due), keep, c.Code, attempt,

@@ -108,8 +108,11 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 	a.Outcome, a.Hash = queues.Signed, "5JhashOfTheWorker"
 	change(queues.PhaseDispatching, func(c *queues.Change) { c.SetAttempt(a); c.SetSigned(1, command) })
 	a.Outcome, a.NodeHash, a.SentSlot = queues.Sent, "5JhashOfTheNode", 4001
-	change(queues.PhaseSent, func(c *queues.Change) { c.SetAttempt(a); c.MarkSubmitted() })
-	change(queues.PhaseWatching, nil)
+	change(queues.PhaseWatching, func(c *queues.Change) {
+		c.Via = queues.PhaseSent
+		c.SetAttempt(a)
+		c.MarkSubmitted()
+	})
 	a.Outcome, a.Height, a.StateHash, a.Confirmations, a.EndedAt = queues.Included, 100, "3NstateHash", 1, time.Now()
 	change(queues.PhaseDone, func(c *queues.Change) {
 		c.SetAttempt(a)

@@ -156,6 +156,7 @@ func testEventLog(f *fixture) {
 	f.to("a", queues.PhaseSent, func(c *queues.Change) { c.SetAttempt(&attempt) })
 	f.to("a", queues.PhaseSent)                     // no change of phase, nothing to tell
 	f.to("a", queues.PhaseSent, withCode("BUMPED")) // but this is
+	f.to("a", queues.PhaseFailing, withCode("ERR"), func(c *queues.Change) { c.Via = queues.PhaseWatching })
 	f.to("a", queues.PhaseWaiting, rest(time.Millisecond, senders.Rested), withCode("BUSY"))
 	f.eventually("the sender's rest is over", func() bool { f.tick(); return f.sender("S").Available() })
 	f.to("a", queues.PhaseFailed, person, withCode("CANCELLED"))
@@ -167,12 +168,14 @@ func testEventLog(f *fixture) {
 		{3, "t", "a", "S", "waiting", "dispatching", "", ""},
 		{4, "t", "a", "S", "dispatching", "sent", "3", ""},
 		{5, "t", "a", "S", "sent", "sent", "", "BUMPED"},
-		{6, "s", "S", "S", "", "", "", "RESTED"},
-		{7, "t", "a", "S", "sent", "waiting", "", "BUSY"},
-		{8, "s", "S", "S", "", "", "", "RESTED_OVER"},
-		{9, "t", "a", "S", "waiting", "failed", "", "CANCELLED"},
-		{10, "t", "a", "", "failed", "", "", "REMOVED"},
-		{11, "s", "S", "S", "", "", "", "REMOVED"},
+		{6, "t", "a", "S", "sent", "watching", "", ""},
+		{7, "t", "a", "S", "watching", "failing", "", "ERR"},
+		{8, "s", "S", "S", "", "", "", "RESTED"},
+		{9, "t", "a", "S", "failing", "waiting", "", "BUSY"},
+		{10, "s", "S", "S", "", "", "", "RESTED_OVER"},
+		{11, "t", "a", "S", "waiting", "failed", "", "CANCELLED"},
+		{12, "t", "a", "", "failed", "", "", "REMOVED"},
+		{13, "s", "S", "S", "", "", "", "REMOVED"},
 	})
 }
 

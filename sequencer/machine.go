@@ -74,6 +74,7 @@ const (
 // A Decision is where an event leads.
 type Decision struct {
 	To     queues.Phase
+	Via    queues.Phase // passed on the way, see Sequencer.waiting
 	Do     Action
 	Ending queues.Phase // to remember; Situation.Ending if unchanged
 	Code   string       // of the event in the log, for what its phases do not tell

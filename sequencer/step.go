@@ -137,7 +137,23 @@ func (s *Sequencer) apply(ctx context.Context, h *held, e Event, more func(*queu
 	if !ok {
 		return nil
 	}
+	if e == Accepted && !isLegacy(h.t) {
+		// Its hash was watched for before the first byte left.
+		return s.advance(ctx, h, e, s.waiting(sit, d), more)
+	}
 	return s.advance(ctx, h, e, d, more)
+}
+
+// waiting adds to the decision that a transaction is sent the one that its wait has
+// begun, so that both are one write.
+func (s *Sequencer) waiting(sit Situation, sent Decision) Decision {
+	sit.Phase, sit.Ending = sent.To, sent.Ending
+	d, ok := s.next(sit, WaitBegun)
+	if !ok {
+		return sent
+	}
+	d.Via = sent.To
+	return d
 }
 
 // next asks the machine, and lets the observer see.
@@ -201,7 +217,7 @@ func (s *Sequencer) advance(ctx context.Context, h *held, e Event, d Decision, m
 	t := h.t
 	from := t.Phase
 	c := queues.NewChange(t, d.To)
-	c.Code = d.Code
+	c.Code, c.Via = d.Code, d.Via
 	if d.Ending != t.Ending {
 		c.SetEnding(d.Ending)
 	}

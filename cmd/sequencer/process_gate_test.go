@@ -36,7 +36,8 @@ type gate struct {
 type write struct {
 	uid    string
 	to     queues.Phase
-	fields [][]string // part, name, value
+	via    queues.Phase // passed on the way
+	fields [][]string   // part, name, value
 }
 
 // sets reports whether the write has a value for a field of the given part.
@@ -47,6 +48,11 @@ func (w write) sets(part, name string) bool {
 		}
 	}
 	return false
+}
+
+// throughGate is the setting of a process that talks to Redis through the gate.
+func (r *rig) throughGate() map[string]string {
+	return map[string]string{"SEQUENCER_REDIS_URL": "redis://" + r.gate.addr}
 }
 
 func newGate(t *testing.T, redis string) *gate {
@@ -230,6 +236,8 @@ func parseWrites(args []string) (all []write) {
 				}
 			case "b":
 				w.fields = append(w.fields, []string{name, "", fields[0]})
+			case "v":
+				w.via = queues.Phase(fields[0])
 			case "d": // removed
 			default:
 				for ; len(fields) >= 2; fields = fields[2:] {

@@ -77,10 +77,8 @@ func moments() []moment {
 		{"attempt planned", queues.PhaseDispatching, true, toWith(queues.PhaseDispatching, "f", ".plan"), nil},
 		{"worker answered, bytes not stored", queues.PhaseDispatching, false, toWith(queues.PhaseDispatching, "b", ""), nil},
 		{"bytes stored", queues.PhaseDispatching, true, toWith(queues.PhaseDispatching, "b", ""), nil},
-		{"sent, not noted", queues.PhaseDispatching, false, to(queues.PhaseSent), nil},
-		{"sent", queues.PhaseSent, true, to(queues.PhaseSent), nil},
-		{"sent, wait not begun", queues.PhaseSent, false, to(queues.PhaseWatching), nil},
-		{"wait begun", queues.PhaseWatching, true, to(queues.PhaseWatching), nil},
+		{"sent, not noted", queues.PhaseDispatching, false, to(queues.PhaseWatching), nil},
+		{"sent, wait begun", queues.PhaseWatching, true, to(queues.PhaseWatching), nil},
 		{"in a block, not noted", queues.PhaseWatching, false, toWith(queues.PhaseDone, "x", "landed"), nil},
 		{"failed in a block, not noted", queues.PhaseWatching, false, to(queues.PhaseFailing), inBlocks},
 		{"failed in a block", queues.PhaseFailing, true, to(queues.PhaseFailing), inBlocks},
@@ -96,36 +94,71 @@ func moments() []moment {
 	}
 }
 
+// legacyMoments are those of a worker that sends by itself: only there is a
+// transaction sent for a while before anything is watched for.
+func legacyMoments() []moment {
+	return []moment{
+		{"legacy: answered, not noted", queues.PhaseDispatching, false, to(queues.PhaseSent), nil},
+		{"legacy: sent", queues.PhaseSent, true, to(queues.PhaseSent), nil},
+		{"legacy: sent, wait not begun", queues.PhaseSent, false, to(queues.PhaseWatching), nil},
+		{"legacy: wait begun", queues.PhaseWatching, true, to(queues.PhaseWatching), nil},
+	}
+}
+
 // killedInEveryPhase: killed with -9 in every phase, and started again each
 // time, everything is done once and in order.
 func killedInEveryPhase(t *testing.T, bin binaries) {
+	k := &killing{t: t, counts: map[queues.Phase]int{}}
+
 	r := newRig(t, bin, "killed", nil)
 	for n := range uint64(3) {
 		r.worker(n+1, "--prove-time", "30ms")
 	}
-	through := map[string]string{"SEQUENCER_REDIS_URL": "redis://" + r.gate.addr}
-	kills, counts := 0, map[queues.Phase]int{}
-	var table strings.Builder
-	note := func(name string, p, want queues.Phase) {
-		if p != want {
-			t.Errorf("killed at %q: %s is on disk, want %s", name, p, want)
-		}
-		kills++
-		counts[p]++
-		fmt.Fprintf(&table, "\n%8d  %-35s %s, %s", kills, name, p.State(), p.Queue())
-	}
-
 	// Accepted, and killed before anything else could happen.
-	s := r.serve("serve 0", through)
+	s := r.serve("serve 0", r.throughGate())
 	for i := range 4 {
 		r.post(s, fmt.Sprintf("q%d", i%2), fmt.Sprintf("first-%d", i))
 	}
 	s.kill()
-	note("accepted", r.get("first-3").Phase, queues.PhaseWaiting)
+	k.note("accepted", r.get("first-3").Phase, queues.PhaseWaiting)
+	k.at(r, moments())
 
-	for i, m := range moments() {
+	r = newRig(t, bin, "killed-legacy", nil)
+	r.worker(4, "--prove-time", "30ms", "--legacy")
+	k.at(r, legacyMoments())
+
+	for _, p := range []queues.Phase{queues.PhaseWaiting, queues.PhaseDispatching, queues.PhaseSent, queues.PhaseWatching,
+		queues.PhaseFailing, queues.PhaseDelayed, queues.PhaseDone} {
+		if k.counts[p] == 0 {
+			t.Errorf("never killed in %s", p)
+		}
+		fmt.Fprintf(&k.table, "\n%8d× %s, %s", k.counts[p], p.State(), p.Queue())
+	}
+	t.Logf("killed with -9 at %d moments:%s", k.kills, &k.table)
+}
+
+// A killing counts what was on disk when a process was killed.
+type killing struct {
+	t      *testing.T
+	kills  int
+	counts map[queues.Phase]int
+	table  strings.Builder
+}
+
+func (k *killing) note(name string, p, want queues.Phase) {
+	if p != want {
+		k.t.Errorf("killed at %q: %s is on disk, want %s", name, p, want)
+	}
+	k.kills++
+	k.counts[p]++
+	fmt.Fprintf(&k.table, "\n%8d  %-35s %s, %s", k.kills, name, p.State(), p.Queue())
+}
+
+// at kills a process at each moment, and lets the last one finish.
+func (k *killing) at(r *rig, moments []moment) {
+	for i, m := range moments {
 		r.gate.open()
-		s := r.serve(fmt.Sprintf("serve %d", i+1), through)
+		s := r.serve(fmt.Sprintf("serve %d", i+1), r.throughGate())
 		for j := range 2 {
 			r.post(s, fmt.Sprintf("q%d", (2*i+j)%4), fmt.Sprintf("txn-%02d-%d", i, j))
 		}
@@ -136,22 +169,14 @@ func killedInEveryPhase(t *testing.T, bin binaries) {
 		select {
 		case w := <-hit:
 			s.kill()
-			note(m.name, r.get(w.uid).Phase, m.phase)
+			k.note(m.name, r.get(w.uid).Phase, m.phase)
 		case <-time.After(patience):
-			t.Fatalf("no moment like %q", m.name)
+			k.t.Fatalf("no moment like %q", m.name)
 		}
 	}
 	r.gate.open()
 	r.serve("the last serve", nil)
 	r.allDone()
-	for _, p := range []queues.Phase{queues.PhaseWaiting, queues.PhaseDispatching, queues.PhaseSent, queues.PhaseWatching,
-		queues.PhaseFailing, queues.PhaseDelayed, queues.PhaseDone} {
-		if counts[p] == 0 {
-			t.Errorf("never killed in %s", p)
-		}
-		fmt.Fprintf(&table, "\n%8d× %s, %s", counts[p], p.State(), p.Queue())
-	}
-	t.Logf("killed with -9 at %d moments:%s", kills, &table)
 }
 
 // takenOver: of two processes on one Redis one is killed, and then one is

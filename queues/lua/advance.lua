@@ -29,6 +29,7 @@
 --   l  an account and the nonce with which it stands on the chain; "" for none
 --   r  the least revision to take             g  refuse unless settled, see lib.lua
 --   o  only if no earlier one of its queue has come back to wait
+--   v  a phase that it passes on its way, both bound like the one that it leaves
 --
 -- Answer, for each change: {"ok", revision, "1" if a bind may have become
 --   possible, now}, {"stale", revision}, {"fenced", revision},
@@ -55,14 +56,13 @@ local function known(uid, sender)
   return offer(sender)
 end
 
--- learn stores those facts among the words first to last that are news.
-local function learn(key, first, last)
-  local names, news = {}, {}
+-- learn adds those facts among the words first to last that are news to words.
+local function learn(words, key, first, last)
+  local names = {}
   for i = first, last, 2 do names[#names + 1] = ARGV[i] end
   for i, known in ipairs(call('HMGET', key, unpack(names))) do
-    if not known then news[#news + 1], news[#news + 2] = names[i], ARGV[first + 2 * i - 1] end
+    if not known then words[#words + 1], words[#words + 2] = names[i], ARGV[first + 2 * i - 1] end
   end
-  if #news > 0 then call('HSET', key, unpack(news)) end
 end
 
 -- tell stores the fields of the sender.
@@ -118,11 +118,15 @@ local function advance(o, n)
   end
 
   -- What is stored of it.
-  for w = first.t or 1, last.t or 0 do call('HSET', x, ARGV[w], now) end
-  call('HSET', x, 'rev', revision, 'op', op, 'due', due, 'phase', to, 'at', moved and now or v[7] or '',
-    unpack(ARGV, first.x or 1, last.x or 0))
-  if first.f then learn(a, first.f, last.f) end
-  if first.a then call('HSET', a, unpack(ARGV, first.a, last.a)) end
+  local fields = {
+    'rev', revision, 'op', op, 'due', due, 'phase', to, 'at', moved and now or v[7] or '',
+    unpack(ARGV, first.x or 1, last.x or 0),
+  }
+  for w = first.t or 1, last.t or 0 do fields[#fields + 1], fields[#fields + 2] = ARGV[w], now end
+  call('HSET', x, unpack(fields))
+  local attempts = { unpack(ARGV, first.a or 1, last.a or 0) }
+  if first.f then learn(attempts, a, first.f, last.f) end
+  if #attempts > 0 then call('HSET', a, unpack(attempts)) end
   if first.b then
     local signed = ARGV[first.b]
     if signed == '' then call('DEL', P .. 'b:' .. uid) else call('SET', P .. 'b:' .. uid, signed) end
@@ -177,7 +181,12 @@ local function advance(o, n)
       end
     end
   end
-  if moved or code ~= '' then event('t', uid, sender, from, to, number, code) end
+  local left = from
+  if first.v then
+    left = ARGV[first.v]
+    event('t', uid, sender, from, left, number, '')
+  end
+  if moved or code ~= '' then event('t', uid, sender, left, to, number, code) end
 
   -- What is to be done at a time.
   local times = {}

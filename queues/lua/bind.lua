@@ -14,18 +14,33 @@ local answer = { now }
 -- Nobody takes over from a process that is not known, so it gets no claims.
 local ends = call('ZSCORE', P .. 'procs', incarnation)
 if not ends or tonumber(ends) <= now or not settled() then return answer end
+local claims = tonumber(call('GET', P .. 'n:claim') or '0')
+local claimed = claims
+
+-- The first of each set, kept until the set changes: there is one for each type.
+local firsts = {}
+
+-- least returns the member with the lowest score in the sets called prefix and one
+-- of the names ARGV[from] to ARGV[to], its score, and the name; nil if all are empty.
+local function least(prefix, from, to)
+  local member, lowest, name
+  for i = from, to do
+    local set = prefix .. ARGV[i]
+    local first = firsts[set]
+    if not first then
+      first = call('ZRANGE', P .. set, 0, 0, 'WITHSCORES')
+      firsts[set] = first
+    end
+    local score = tonumber(first[2])
+    if score and (not lowest or score < lowest) then member, lowest, name = first[1], score, ARGV[i] end
+  end
+  return member, lowest, name
+end
+
 for _ = 1, most do
-  local sender, used, group
-  for g = 5 + ntypes, #ARGV do
-    local s = call('ZRANGE', P .. 'free:' .. ARGV[g], 0, 0, 'WITHSCORES')
-    if s[1] and (not used or tonumber(s[2]) < used) then sender, used, group = s[1], tonumber(s[2]), ARGV[g] end
-  end
+  local sender, _, group = least('free:', 5 + ntypes, #ARGV)
   if not sender then break end
-  local queue, oldest, typ
-  for i = 5, 4 + ntypes do
-    local r = call('ZRANGE', P .. 'ready:' .. ARGV[i], 0, 0, 'WITHSCORES')
-    if r[1] and (not oldest or tonumber(r[2]) < oldest) then queue, oldest, typ = r[1], tonumber(r[2]), ARGV[i] end
-  end
+  local queue, oldest, typ = least('ready:', 5, 4 + ntypes)
   if not queue then break end
   local q = P .. 'q:' .. queue
   local uid = call('HGET', q, 'first')
@@ -43,7 +58,10 @@ for _ = 1, most do
   end
   if not taken then
     place(queue) -- the set was behind the queue; look again
+    firsts = {}
   else
+    claims = claims + 1
+    firsts['free:' .. group], firsts['ready:' .. typ] = nil, nil
     local x, s = P .. 'x:' .. uid, P .. 's:' .. sender
     local rev = 1
     for i = 1, #state, 2 do
@@ -63,7 +81,7 @@ for _ = 1, most do
     call('HSET', s, 'queue', queue)
     local change = {
       'rev', rev, 'phase', 'dispatching', 'at', now, 'sender', sender, 'due', '',
-      'claim', incarnation .. ':' .. call('INCR', P .. 'n:claim'),
+      'claim', incarnation .. ':' .. claims,
     }
     call('HSET', x, unpack(change))
     for _, word in ipairs(change) do state[#state + 1] = tostring(word) end -- the last one counts
@@ -74,4 +92,5 @@ for _ = 1, most do
     answer[#answer + 1] = { { uid, record, state, attempts }, sender, v[1] or '', v[2] or '' }
   end
 end
+if claims > claimed then call('SET', P .. 'n:claim', claims) end
 return answer

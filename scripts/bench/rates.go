@@ -156,7 +156,7 @@ func (b *bench) cycles(ctx context.Context) ([]row, error) {
 
 // inclusionInterval is how often the chain is asked: as often as it has blocks,
 // about.
-const inclusionInterval = "3ms"
+const inclusionInterval = "2ms"
 
 // awaitDone waits until the workers have been told of count successes.
 func awaitDone(ctx context.Context, world string, count int) error {

@@ -15,7 +15,7 @@ import (
 
 // slotTime is short enough that a block is not what a life cycle waits for, and
 // long enough that blocks are not what it costs.
-const slotTime = 5 * time.Millisecond
+const slotTime = 3 * time.Millisecond
 
 // A world is a chain with one node and a worker for each sender.
 type world struct {
