@@ -1,6 +1,7 @@
 package devnet
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -37,33 +38,40 @@ func (d *Node) broadcast(c *command) {
 		d.outbox = append(d.outbox, c)
 	}
 	now := d.network.clock()
-	d.own = slices.DeleteFunc(d.own, func(o *ownCommand) bool { return o.command == c })
-	d.own = append(d.own, &ownCommand{c, now, now.Add(rebroadcastEvery)})
+	o := &ownCommand{c, now, now.Add(rebroadcastEvery)}
+	if d.own == nil {
+		d.own = map[*command]*ownCommand{}
+	}
+	d.own[c] = o
+	d.turns = append(d.turns, o)
 }
 
 // rebroadcast adds what is due to the outbox. A command in a block is not told
 // of, but comes back with the time it has left if the block is abandoned.
 func (d *Node) rebroadcast() {
 	now := d.network.clock()
-	d.own = slices.DeleteFunc(d.own, func(o *ownCommand) bool {
-		if now.Sub(o.sent) > rebroadcastFor {
-			return true
+	for len(d.turns) > 0 && !d.turns[0].next.After(now) {
+		o := d.turns[0]
+		d.turns = d.turns[1:]
+		switch {
+		case d.own[o.command] != o: // sent anew, or forgotten
+			continue
+		case now.Sub(o.sent) > rebroadcastFor:
+			delete(d.own, o.command)
+			continue
+		case d.pool.byHash[o.Hash] != nil && !slices.Contains(d.outbox, o.command):
+			d.outbox = append(d.outbox, o.command)
 		}
-		if !o.next.After(now) {
-			if d.pool.byHash[o.Hash] != nil && !slices.Contains(d.outbox, o.command) {
-				d.outbox = append(d.outbox, o.command)
-			}
-			o.next = now.Add(rebroadcastEvery)
-		}
-		return false
-	})
+		o.next = now.Add(rebroadcastEvery)
+		d.turns = append(d.turns, o)
+	}
 }
 
 // disown forgets what is neither pooled nor in a block. Mina: what is dropped
 // from the pool is not told of again.
 func (d *Node) disown() {
-	d.own = slices.DeleteFunc(d.own, func(o *ownCommand) bool {
-		return d.pool.byHash[o.Hash] == nil && !d.includes(o.command)
+	maps.DeleteFunc(d.own, func(c *command, _ *ownCommand) bool {
+		return d.pool.byHash[c.Hash] == nil && !d.includes(c)
 	})
 }
 

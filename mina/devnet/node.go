@@ -66,10 +66,11 @@ type Node struct {
 	// Guarded by the network's lock.
 	branch
 	faults  Faults
-	healed  chan struct{} // closed when Hang ends; nil without
-	outbox  []*command    // to be gossiped
-	own     []*ownCommand // sent here, and told to the peers again
-	highest uint32        // the greatest height heard of
+	healed  chan struct{}            // closed when Hang ends; nil without
+	outbox  []*command               // to be gossiped
+	own     map[*command]*ownCommand // sent here, and told to the peers again
+	turns   []*ownCommand            // those, by when that is
+	highest uint32                   // the greatest height heard of
 	sent    int32
 	added   int32
 }
