@@ -34,6 +34,8 @@ import (
 //	                       only that can call its worker
 //	landed:<sender> zset   uids that landed and may still be orphaned, by nonce
 //	senders        zset    all senders, for listing
+//	waiting        hash    how many transactions wait, by type
+//	fees:<day>     hash    nanomina that attempts of that day (since 1970, UTC) cost, by sender
 //	free:<group>   zset    free senders by when they were last let go
 //	own:<process>  zset    uids that a process has claimed, by when they are due
 //	procs          zset    processes, by when their claims end

@@ -298,6 +298,6 @@ func testNothingLeft(f *fixture) {
 		}
 	}
 	slices.Sort(left)
-	equal(f.T, "keys left", left, []string{"events", "is:epoch", "is:server", "n:claim", "n:seq", "procs"})
+	equal(f.T, "keys left", left, []string{"events", "is:epoch", "is:server", "n:claim", "n:seq", "procs", "waiting"})
 	equal(f.T, "tombstones", len(keys)-len(left), 6)
 }
