@@ -102,11 +102,11 @@ func testRestInWords(f *fixture) {
 	}
 	rested("a", time.Hour, "fees", "the day is over at midnight")
 	until := f.sender("S1").Until
-	f.ok(f.pool.Rest(f.ctx, "S1", time.Minute, senders.Rested))
+	f.ok(f.pool.Rest(f.ctx, "S1", time.Minute, senders.Rested, ""))
 	if s := f.sender("S1"); s.Reason != senders.Rested || s.Detail != "the day is over at midnight" || !s.Until.Equal(until) {
 		f.Errorf("after a shorter rest: %+v", s)
 	}
-	f.ok(f.pool.Rest(f.ctx, "S1", 2*time.Hour, senders.Rested))
+	f.ok(f.pool.Rest(f.ctx, "S1", 2*time.Hour, senders.Rested, ""))
 	if s := f.sender("S1"); s.Detail != "" || !s.Until.After(until) {
 		f.Errorf("after a longer rest: %+v", s)
 	}

@@ -48,6 +48,7 @@ import (
 //	astray         zset    uids by sequence: an attempt is known, its sender or queue is not free yet;
 //	                       both name it in astray, so that they are kept for it
 //	n:seq n:claim  counters
+//	turn:<name>    string  one process does what has the name, for as long as this lasts
 //	wake           channel a bind may have become possible
 //
 // Other packages name keys only through these functions.

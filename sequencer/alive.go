@@ -20,6 +20,9 @@ const resendEvery = 30 * time.Minute
 // still when the chain does. What this process has sent just now has waited for
 // nothing yet, however old its plan is.
 func (s *Sequencer) lingers(h *held, c mina.Chain) bool {
+	if time.Now().Before(h.costly) {
+		return false
+	}
 	var since uint32
 	for i := range h.t.Attempts {
 		since = max(since, h.t.Attempts[i].SentSlot, h.t.Attempts[i].Slot)
@@ -119,7 +122,16 @@ func (s *Sequencer) raiseFee(ctx context.Context, h *held) error {
 		a = t.Last()
 		plan := queues.NewChange(t, t.Phase)
 		plan.SetAttempt(a)
-		if err := s.Store.Advance(ctx, plan); err != nil {
+		plan.Limits = s.feeLimits()
+		err := s.Store.Advance(ctx, plan)
+		if limit, ok := errors.AsType[*queues.FeeLimitError](err); ok {
+			// What is open goes on waiting at the fee that it has.
+			t.Attempts = t.Attempts[:len(t.Attempts)-1]
+			h.costly = time.Now().Add(min(limit.Left, stopRest))
+			s.tooCostly(limit, a.Sender, a.Fee)
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -143,6 +155,7 @@ func (s *Sequencer) raiseFee(ctx context.Context, h *held) error {
 	if err := s.storeSigned(ctx, h, a, result, t.Phase); err != nil {
 		return err
 	}
+	tell(s.Meter.Raised, t.Type)
 	if !s.live() {
 		return errNotLive
 	}
@@ -176,10 +189,15 @@ func (s *Sequencer) resign(ctx context.Context, h *held, d dispatcher.Dispatcher
 		return dispatcher.Result{}, err
 	}
 	if err == nil {
+		began := time.Now()
 		result, err := d.Resign(call, h.worker, s.call(h.t, a), signed)
 		if !errors.Is(err, dispatcher.ErrLegacy) {
+			s.timed(h.t.Type, "resign", began, err)
 			return result, err
 		}
 	}
-	return d.Prove(call, h.worker, s.call(h.t, a))
+	began := time.Now()
+	result, err := d.Prove(call, h.worker, s.call(h.t, a))
+	s.timed(h.t.Type, "prove", began, err)
+	return result, err
 }

@@ -87,7 +87,10 @@ func (s *Sequencer) report(ctx context.Context, t *queues.Transaction, worker di
 	if t.Callback == queues.OnFailure && t.Error != nil {
 		out.Error = &dispatcher.WorkerError{Code: t.Error.Code, Message: t.Error.Message, Exception: t.Error.Exception}
 	}
-	return d.Report(ctx, worker, t.Callback == queues.OnSuccess, out)
+	began := time.Now()
+	err := d.Report(ctx, worker, t.Callback == queues.OnSuccess, out)
+	s.timed(t.Type, "report", began, err)
+	return err
 }
 
 // anyWorker is the account's worker, or another one if that is gone.

@@ -107,6 +107,9 @@ func (s *Sequencer) send(ctx context.Context, h *held, signed []byte, earlier bo
 	s.watch(h) // from now on it may be anywhere
 	r := s.Chain.Send(ctx, signed)
 	h.sentAt = time.Now()
+	if h.sentHeight == 0 && !earlier {
+		h.sentHeight = s.Chain.Chain().Height
+	}
 	if r.Refused && r.Err.Class != mina.Renonce && r.Err.Class != mina.Resend {
 		return s.refused(ctx, h, r.Err, earlier)
 	}
@@ -153,7 +156,7 @@ func (s *Sequencer) refused(ctx context.Context, h *held, e *mina.Error, earlier
 		case "Insufficient_funds", "Fee_payer_account_not_found":
 			why = senders.LowBalance
 		}
-		if err := s.Senders.Rest(ctx, a.Sender, stopRest, why); err != nil && !errors.Is(err, senders.ErrNotFound) {
+		if err := s.Senders.Rest(ctx, a.Sender, stopRest, why, e.Message); err != nil && !errors.Is(err, senders.ErrNotFound) {
 			return err
 		}
 	}

@@ -215,7 +215,7 @@ func pending(a *queues.Attempt) bool {
 // advance turns a decision into the stored change.
 func (s *Sequencer) advance(ctx context.Context, h *held, e Event, d Decision, more func(*queues.Change)) error {
 	t := h.t
-	from := t.Phase
+	from, since := t.Phase, t.ChangedAt
 	c := queues.NewChange(t, d.To)
 	c.Code, c.Via = d.Code, d.Via
 	if d.Ending != t.Ending {
@@ -256,6 +256,7 @@ func (s *Sequencer) advance(ctx context.Context, h *held, e Event, d Decision, m
 	if err := s.Store.Advance(ctx, c); err != nil {
 		return err
 	}
+	s.moved(t, e, from, since, d.Do == CountRetry)
 	if from != d.To {
 		s.Log.Info("transaction", "txn", t.UID, "queue", t.Queue, "type", t.Type, "sender", t.Sender,
 			"state", t.State(), "attempt", len(t.Attempts), "hash", t.Hash(), "code", d.Code)
