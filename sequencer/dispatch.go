@@ -183,7 +183,7 @@ func (s *Sequencer) makeLegacy(ctx context.Context, h *held, d dispatcher.Dispat
 		return s.workerFailed(ctx, h, err)
 	}
 	s.answered(h.worker.AccountID)
-	h.sentHeight = s.Chain.Chain().Height
+	h.sentFirst, h.sentHeight = time.Now(), s.Chain.Chain().Height
 	if result.Hash == "" {
 		return s.finished(ctx, h, result)
 	}

@@ -33,9 +33,8 @@ type Settlement struct {
 	Type, Sender string
 	Fee          uint64 // nanomina
 	Failed       bool   // in that block
-	// Waited is the time since a node first had the transaction. Blocks is how many
-	// blocks it took since this process sent it, its own included; 0 if another
-	// process did.
+	// Waited is the time since this process first sent what might have landed, Blocks
+	// how many blocks came since, its own included; 0 if another process did.
 	Waited time.Duration
 	Blocks int
 }
@@ -73,8 +72,8 @@ func (s *Sequencer) moved(t *queues.Transaction, e Event, from queues.Phase, sin
 // settled tells that an attempt of h is in a block.
 func (s *Sequencer) settled(h *held, a *queues.Attempt) {
 	x := Settlement{Type: h.t.Type, Sender: a.Sender, Fee: a.Fee, Failed: a.Outcome == queues.FailedIn}
-	if !h.t.SubmittedAt.IsZero() {
-		x.Waited = s.now().Sub(h.t.SubmittedAt)
+	if !h.sentFirst.IsZero() {
+		x.Waited = time.Since(h.sentFirst)
 	}
 	if h.sentHeight > 0 && a.Height > h.sentHeight {
 		x.Blocks = int(a.Height - h.sentHeight)

@@ -180,7 +180,7 @@ func (s *Sequencer) died(ctx context.Context, h *held, e Event, g mina.Sighting)
 			s.settled(h, a)
 		}
 	}
-	h.sentHeight = 0
+	h.sentFirst, h.sentHeight = time.Time{}, 0
 	h.next, h.worker.URL = nil, "" // read the sender anew
 	s.Chain.Forget(t.UID)
 	return nil

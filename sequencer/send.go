@@ -108,7 +108,7 @@ func (s *Sequencer) send(ctx context.Context, h *held, signed []byte, earlier bo
 	r := s.Chain.Send(ctx, signed)
 	h.sentAt = time.Now()
 	if h.sentHeight == 0 && !earlier {
-		h.sentHeight = s.Chain.Chain().Height
+		h.sentFirst, h.sentHeight = h.sentAt, s.Chain.Chain().Height
 	}
 	if r.Refused && r.Err.Class != mina.Renonce && r.Err.Class != mina.Resend {
 		return s.refused(ctx, h, r.Err, earlier)

@@ -135,7 +135,8 @@ type held struct {
 	readAt     time.Time          // when it was last looked at whether others changed it
 	lostAt     time.Time          // since when no node has what was DONE and has no block
 	costly     time.Time          // until when its fee is not raised, for a limit is reached
-	sentHeight uint32             // of the chain when this process first sent it; 0 if it did not
+	sentFirst  time.Time          // when this process first sent what is open; zero if it did not
+	sentHeight uint32             // of the chain then
 	resent     int                // times since they were last seen in a pool
 	interrupt  context.CancelFunc // ends a worker call that the chain has overtaken
 }
