@@ -155,6 +155,24 @@ var failures = []sequencer.Event{
 	sequencer.Died, sequencer.Ambiguous, sequencer.Astray,
 }
 
+// begin shows at 0 what may happen to transactions: an increase from nothing to one
+// is none that Prometheus could see.
+func (m *Metrics) begin(types []string) {
+	for _, typ := range types {
+		for _, class := range failures {
+			m.errors.WithLabelValues(typ, string(class))
+		}
+		for _, c := range []*prometheus.CounterVec{m.retries, m.raises, m.reopened} {
+			c.WithLabelValues(typ)
+		}
+		for _, state := range queues.States {
+			if state.Final() {
+				m.ends.WithLabelValues(typ, string(state))
+			}
+		}
+	}
+}
+
 func (m *Metrics) moved(x sequencer.Move) {
 	if slices.Contains(failures, x.Event) {
 		m.errors.WithLabelValues(x.Type, string(x.Event)).Inc()

@@ -19,6 +19,7 @@ type Sources struct {
 	Senders   *senders.Pool
 	Chain     *mina.Tracker
 	Sequencer *sequencer.Sequencer
+	Types     []string // that are known: what did not happen to them is shown as 0
 	Log       *slog.Logger
 }
 
@@ -26,7 +27,10 @@ type Sources struct {
 const scrapeTimeout = 5 * time.Second
 
 // Watch has what Sources hold shown too. It is called once.
-func (m *Metrics) Watch(s Sources) { m.registry.MustRegister(newScrape(m, s)) }
+func (m *Metrics) Watch(s Sources) {
+	m.registry.MustRegister(newScrape(m, s))
+	m.begin(s.Types)
+}
 
 // A scrape reads figures that nobody counts.
 type scrape struct {

@@ -85,7 +85,7 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	for _, k := range cfg.HTTP.APIKeys {
 		keys = append(keys, api.Key{Name: k.Name, Scope: scopes[k.Scope], Secret: k.Key})
 	}
-	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Log: log})
+	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Types: types.Types(), Log: log})
 	s.handler = api.New(api.Options{
 		Store: store, Senders: s.senders, Types: types, Control: s.sequencer,
 		ValidKey: validKey, Ready: s.ready, Keys: keys, Meter: figures.API(), Metrics: figures.Handler(),
