@@ -80,7 +80,7 @@ func (s *Sequencer) sendAgain(ctx context.Context, h *held) error {
 	r := s.Chain.Send(ctx, signed)
 	h.sentAt = time.Now()
 	h.resent++
-	s.Log.Info("sent again", "txn", h.t.UID, "queue", h.t.Queue, "attempt", len(h.t.Attempts), "accepted", r.Accepted, "err", r.Err)
+	s.Log.Info("sent again", about(h.t, "accepted", r.Accepted, "err", r.Err)...)
 	if r.Refused && r.Err.Class == mina.RaiseFee {
 		// It will not do at this fee: the next rung of the ladder.
 		if sit, err := s.situation(ctx, h, Lingering); err != nil || sit.FeeAtCap || sit.Cancelled || sit.Ending != "" || h.t.Phase != queues.PhaseWatching {
@@ -128,7 +128,7 @@ func (s *Sequencer) raiseFee(ctx context.Context, h *held) error {
 			// What is open goes on waiting at the fee that it has.
 			t.Attempts = t.Attempts[:len(t.Attempts)-1]
 			h.costly = time.Now().Add(min(limit.Left, stopRest))
-			s.tooCostly(limit, a.Sender, a.Fee)
+			s.tooCostly(limit, t, a.Fee)
 			return nil
 		}
 		if err != nil {
@@ -146,7 +146,7 @@ func (s *Sequencer) raiseFee(ctx context.Context, h *held) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		s.Log.Warn("fee not raised", "txn", t.UID, "queue", t.Queue, "sender", a.Sender, "attempt", a.Number, "err", err)
+		s.Log.Warn("fee not raised", about(t, "err", err)...)
 		a.Error, a.EndedAt = &queues.Error{Code: "NOT_RAISED", Message: err.Error()}, s.now()
 		c := queues.NewChange(t, t.Phase)
 		c.SetAttempt(a)

@@ -44,7 +44,7 @@ func (s *Sequencer) tell(ctx context.Context, t *queues.Transaction, worker disp
 	again := queues.Never
 	if err := s.report(ctx, t, worker); err != nil {
 		again = min(time.Second<<min(t.CallbackTries, 20), callbackRetryMax)
-		s.Log.Warn("callback not answered", "txn", uid, "queue", t.Queue, "callback", t.Callback, "tries", t.CallbackTries+1, "err", err)
+		s.Log.Warn("callback not answered", about(t, "callback", t.Callback, "tries", t.CallbackTries+1, "err", err)...)
 	}
 	for try := 0; ctx.Err() == nil && try < 10; try++ {
 		if _, err := s.Store.Called(ctx, uid, t.Callback, again); err == nil {

@@ -88,7 +88,7 @@ func (s *Sequencer) look(ctx, work context.Context, uids []string) {
 			d = left
 		}
 		if err := s.Store.Postpone(ctx, s.process, t.UID, d); err != nil {
-			s.Log.Warn("claim still due", "txn", t.UID, "err", err)
+			s.Log.Warn("claim still due", about(t, "err", err)...)
 		}
 		s.kick(work, h)
 	}

@@ -199,7 +199,7 @@ func (s *Sequencer) makeLegacy(ctx context.Context, h *held, d dispatcher.Dispat
 		c.MarkSubmitted()
 	})
 	if err != nil {
-		s.record(ctx, t.UID, a)
+		s.record(ctx, t, a)
 	}
 	return err
 }

@@ -97,7 +97,7 @@ func ignored(a *queues.Attempt, g mina.Sighting) *queues.Error {
 func (s *Sequencer) astray(ctx context.Context, h *held, g mina.Sighting) error {
 	a := h.t.Last()
 	a.Error = ignored(a, g)
-	s.Log.Error("a worker ignored the nonce it was given", "txn", h.t.UID, "sender", a.Sender, "given", a.Nonce, "used", g.Nonce, "hash", g.Hash)
+	s.Log.Error("a worker ignored the nonce it was given", about(h.t, "given", a.Nonce, "used", g.Nonce, "found", g.Hash)...)
 	return s.apply(ctx, h, Astray, func(c *queues.Change) {
 		c.SetAttempt(a)
 		c.SetError(a.Error)

@@ -61,7 +61,7 @@ func (s *Sequencer) prepare(ctx context.Context, h *held) (*stop, error) {
 	err := s.Store.Advance(ctx, change)
 	if limit, ok := errors.AsType[*queues.FeeLimitError](err); ok {
 		t.Attempts = t.Attempts[:len(t.Attempts)-1] // nothing is stored of it
-		return s.tooCostly(limit, t.Sender, fee), nil
+		return s.tooCostly(limit, t, fee), nil
 	}
 	return nil, err
 }

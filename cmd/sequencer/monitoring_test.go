@@ -29,11 +29,7 @@ func TestMonitoring(t *testing.T) {
 	for what, query := range dashboardQueries(t) {
 		p.answers(what, query)
 	}
-	alerts, err := os.ReadFile(filepath.Join("..", "..", "docs", "monitoring", "alerts.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := regexp.MustCompile(`sequencer_[a-z_]+`).FindAllString(string(alerts), -1)
+	names := regexp.MustCompile(`sequencer_[a-z_]+`).FindAllString(docs(t, "monitoring", "alerts.yml"), -1)
 	if len(names) < 20 {
 		t.Fatalf("%d names in the alerts", len(names))
 	}
@@ -43,7 +39,9 @@ func TestMonitoring(t *testing.T) {
 	// Prometheus has evaluated them itself, too.
 	p.until("the alerts are evaluated", func() bool {
 		var rules struct {
-			Groups []struct{ Rules []struct{ Name, Health string } }
+			Groups []struct {
+				Rules []struct{ Name, Health string }
+			}
 		}
 		p.get("/api/v1/rules", nil, &rules)
 		n := 0
@@ -64,17 +62,13 @@ func TestMonitoring(t *testing.T) {
 // dashboardQueries are the queries of the dashboard by panel, as Grafana sends them.
 func dashboardQueries(t *testing.T) map[string]string {
 	t.Helper()
-	file, err := os.ReadFile(filepath.Join("..", "..", "docs", "monitoring", "dashboard.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var dashboard struct {
 		Panels []struct {
 			Title   string
 			Targets []struct{ Expr string }
 		}
 	}
-	if err := json.Unmarshal(file, &dashboard); err != nil {
+	if err := json.Unmarshal([]byte(docs(t, "monitoring", "dashboard.json")), &dashboard); err != nil {
 		t.Fatal(err)
 	}
 	queries := map[string]string{}
