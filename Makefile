@@ -54,5 +54,5 @@ lint: ## Check formatting, vet and staticcheck, and golangci-lint where it is in
 fuzz: ## Run every fuzz target for FUZZTIME, default 30s
 	scripts/fuzz.sh $(FUZZTIME)
 
-setup: ## Install what the tests need: redis-server and a C compiler
+setup: ## Install what the tests need: redis-server, prometheus and a C compiler
 	scripts/setup.sh

@@ -76,7 +76,21 @@ type Options struct {
 	// EventMemory is how many bytes of recent events are kept for those who
 	// follow them, default 8 MiB.
 	EventMemory int
-	Log         *slog.Logger // default: none
+	// Meter is told what is asked for, for figures.
+	Meter Meter
+	// Metrics answers GET /metrics; nil is no such route.
+	Metrics http.Handler
+	Log     *slog.Logger // default: none
+}
+
+// A Meter is told what clients do. Its functions are called concurrently and must
+// not wait; one that is nil is not called.
+type Meter struct {
+	// Request is told every request when it has ended. route is the pattern that it
+	// matched, "" if none.
+	Request func(method, route string, status int, took time.Duration)
+	// Following is told that a client begins to follow the events (1) or ends (-1).
+	Following func(change int)
 }
 
 const base = "/api/v1"
@@ -157,6 +171,9 @@ func New(o Options) http.Handler {
 		r.Get(base+"/senders", a.timed(a.listSenders))
 		r.Get(base+"/senders/{accountId}", a.timed(a.getSender))
 		r.Get(base+"/events", a.handle(a.events))
+		if o.Metrics != nil {
+			r.Method(http.MethodGet, "/metrics", o.Metrics)
+		}
 	})
 	router.Group(func(r chi.Router) {
 		r.Use(keys.require(Submit))
@@ -252,6 +269,9 @@ func (a *api) watch(next http.Handler) http.Handler {
 					panic(http.ErrAbortHandler) // the client must not take a part for the whole
 				}
 				problemOf(errors.New("panic")).write(out)
+			}
+			if a.Meter.Request != nil {
+				a.Meter.Request(r.Method, route(r.Context()), cmp.Or(out.status, http.StatusOK), time.Since(start))
 			}
 			if a.Log.Enabled(r.Context(), slog.LevelDebug) {
 				a.Log.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String("method", r.Method),

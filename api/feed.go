@@ -35,6 +35,7 @@ type feed struct {
 	most  int           // clients at a time
 	ring  int           // bytes
 	pages chan struct{} // taken by who reads a page
+	told  func(change int)
 
 	mu      sync.Mutex
 	clients int
@@ -42,7 +43,11 @@ type feed struct {
 }
 
 func newFeed(o *Options) *feed {
-	return &feed{store: o.Store, log: o.Log, most: o.EventClients, ring: o.EventMemory, pages: make(chan struct{}, pagesAtOnce)}
+	told := o.Meter.Following
+	if told == nil {
+		told = func(int) {}
+	}
+	return &feed{told: told, store: o.Store, log: o.Log, most: o.EventClients, ring: o.EventMemory, pages: make(chan struct{}, pagesAtOnce)}
 }
 
 // A tail is one unbroken story: when the store has lost events, it ends and
@@ -93,6 +98,7 @@ func (f *feed) enter() bool {
 		return false
 	}
 	f.clients++
+	f.told(1)
 	return true
 }
 
@@ -100,6 +106,7 @@ func (f *feed) enter() bool {
 func (f *feed) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.told(-1)
 	if f.clients--; f.clients == 0 && f.tail != nil && f.tail.cut != nil {
 		f.tail.cut()
 	}

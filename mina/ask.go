@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -62,6 +63,57 @@ func (t *Tracker) Account(ctx context.Context, publicKey string) (Account, error
 		return Account{}, because(fmt.Errorf("asking for account %s: %w: %d, want %d", publicKey, ErrNoQuorum, synced, t.quorum), failed)
 	}
 	return merged, nil
+}
+
+// Accounts asks every synced node for accounts, one question per 200 of them, and
+// returns each with the lowest balance and the highest nonces of any; Exists is
+// true if any node has it. Errors: ErrNoQuorum, ErrBase58Check.
+func (t *Tracker) Accounts(ctx context.Context, publicKeys []string) (map[string]Account, error) {
+	select {
+	case t.polling <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-t.polling }()
+	if c := t.poll(ctx); !c.Quorum {
+		return nil, fmt.Errorf("asking for accounts: %w", c.Err)
+	}
+	voters := make([]*Node, len(t.voted))
+	for i, v := range t.voted {
+		voters[i] = v.node
+	}
+	merged := make(map[string]Account, len(publicKeys))
+	for part := range slices.Chunk(publicKeys, chunk) {
+		var failed []error
+		for _, a := range askAll(voters, func(n *Node) (map[string]Account, error) { return n.Accounts(ctx, part) }) {
+			if errors.Is(a.err, ErrBase58Check) {
+				return nil, a.err
+			}
+			if a.err != nil {
+				failed = append(failed, a.err)
+			}
+			for key, account := range a.value {
+				merged[key] = account.with(merged[key])
+			}
+		}
+		if len(voters)-len(failed) < t.quorum {
+			return nil, because(fmt.Errorf("asking for accounts: %w", ErrNoQuorum), failed)
+		}
+	}
+	return merged, nil
+}
+
+// with joins what two nodes say of an account; the zero Account says nothing.
+func (a Account) with(o Account) Account {
+	if !o.Exists {
+		return a
+	}
+	if !a.Exists {
+		return o
+	}
+	a.Balance = min(a.Balance, o.Balance)
+	a.Nonce, a.InferredNonce = max(a.Nonce, o.Nonce), max(a.InferredNonce, o.InferredNonce)
+	return a
 }
 
 // Network returns the network id that all reachable nodes have, at least one of

@@ -145,6 +145,7 @@ type Tracker struct {
 	mu      sync.Mutex // guards what follows
 	watches map[string]*watched
 	seen    Chain
+	nodesAt []NodeState
 }
 
 type watched struct {
@@ -284,6 +285,7 @@ func (t *Tracker) poll(ctx context.Context) Chain {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.seen = t.describe(voters)
+	t.nodesAt = t.states(voters)
 	return t.seen
 }
 

@@ -40,6 +40,8 @@ type view struct {
 	pooledBy map[string][]Command     // the commands of legacy payers that are in the pool
 	ledger   map[string]accountReport // of payers with an open watch
 	moved    bool                     // the last poll changed links or read
+	reorgs   uint64                   // times that blocks were orphaned
+	orphaned uint64                   // those blocks
 }
 
 type link struct {
@@ -245,13 +247,19 @@ func (v *view) adopt(headers []Header) (reorged bool) {
 		}
 		links = append(links, l)
 	}
+	orphaned := v.orphaned
 	for _, l := range onChain {
 		v.unindex(l)
-		// A block below the new chain is not orphaned, only out of sight.
-		reorged = reorged || l.Height >= headers[0].Height
+		if l.Height >= headers[0].Height { // below that it is not orphaned, only out of sight
+			v.orphaned++
+		}
 	}
 	v.links, v.moved = links, true
-	return reorged
+	if v.orphaned == orphaned {
+		return false
+	}
+	v.reorgs++
+	return true
 }
 
 // askBlocks reads the commands of the blocks from slot need on.
@@ -375,21 +383,3 @@ func (v *view) next(payer string) uint32 {
 	}
 	return next
 }
-
-// clockSlot is the slot since genesis that the wall clock gives, 0 if the node
-// does not tell enough. Mina: the genesis time is that of the last hard fork,
-// while slots are counted since the first genesis.
-func (v *view) clockSlot() uint32 {
-	s, tip := v.status, v.tip()
-	since := v.asOf.Sub(s.Genesis)
-	if s.Genesis.IsZero() || s.SlotTime <= 0 || since < 0 {
-		return 0
-	}
-	before := uint64(0)
-	if inFork := uint64(tip.Epoch)*uint64(s.SlotsPerEpoch) + uint64(tip.EpochSlot); inFork <= uint64(tip.Slot) {
-		before = uint64(tip.Slot) - inFork
-	}
-	return uint32(min(before+uint64(since/s.SlotTime), math.MaxUint32))
-}
-
-func (v *view) slot() uint32 { return max(v.tip().Slot, v.clockSlot()) }

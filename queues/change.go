@@ -1,6 +1,7 @@
 package queues
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -52,6 +53,12 @@ type Change struct {
 	// resumes it; 0 does not rest it. Reason says why.
 	Rest   time.Duration
 	Reason string
+	// Detail is the reason in words. A rest with a Giver does not end, and is not
+	// ended by, one that another gives for the same reason.
+	Detail, Giver string
+	// Limits refuses the change with a *FeeLimitError if it costs more than they
+	// leave of the day.
+	Limits FeeLimits
 	// Confirm: what is written allows something to leave the process. It is
 	// refused while the namespace is not settled, and waits for the replicas that
 	// Options asks for.
@@ -67,88 +74,9 @@ type Change struct {
 	words   []word
 }
 
-// A word is what a change writes to one field.
-type word struct {
-	part         part
-	field, value string
-}
-
-// A part is how a field is written; see advance.lua.
-type part string
-
-const (
-	ofTransaction part = "x"
-	stamped       part = "t" // of the transaction; becomes the time of Redis
-	removed       part = "d" // of the transaction
-	ofAttempts    part = "a"
-	factOf        part = "f" // of an attempt; kept if it is there
-	ofSender      part = "s"
-	leastNonce    part = "n"
-	signedBytes   part = "b"
-	standing      part = "l"
-	leastRevision part = "r"
-	onlySettled   part = "g"
-	passing       part = "v"
-)
-
-func (p part) ofTransaction() bool { return p == ofTransaction || p == stamped || p == removed }
-
 // NewChange begins a change of t to a phase, which may be the one it is in.
 func NewChange(t *Transaction, to Phase) *Change {
 	return &Change{txn: t, To: to, Due: Never, Remove: Never}
-}
-
-// put notes what is written to a field, instead of what was noted before.
-func (c *Change) put(p part, field, value string) {
-	w := word{p, field, value}
-	for i, known := range c.words {
-		if known.field == field && (known.part == p || known.part.ofTransaction() && p.ofTransaction()) {
-			c.words[i] = w
-			return
-		}
-	}
-	c.words = append(c.words, w)
-}
-
-// store notes a field of the transaction; an empty value removes it.
-func (c *Change) store(field, value string) {
-	if value == "" {
-		c.put(removed, field, "")
-		return
-	}
-	c.put(ofTransaction, field, value)
-}
-
-// mark has the time of Redis stored in a field of the transaction.
-func (c *Change) mark(field string) { c.put(stamped, field, "") }
-
-// appendParts appends what advance.lua reads: each part with the number of its
-// words, then these.
-func (c *Change) appendParts(args []any) []any {
-	for _, p := range []part{ofTransaction, stamped, removed, ofAttempts, factOf, ofSender, leastNonce, signedBytes, standing, leastRevision, onlySettled, passing} {
-		head := len(args)
-		for _, w := range c.words {
-			switch {
-			case w.part != p:
-				continue
-			case len(args) == head:
-				args = append(args, string(p), 0)
-			}
-			if p != signedBytes && p != leastRevision && p != passing {
-				args = append(args, w.field)
-			}
-			if p != stamped && p != removed {
-				args = append(args, w.value)
-			}
-		}
-		if n := len(args) - head; n > 0 {
-			args[head+1] = n - 2
-		}
-	}
-	if c.InOrder {
-		args = append(args, "o", 0)
-	}
-	return args
 }
 
 // set notes a field whose value changes; one that stays costs nothing. Where a
@@ -278,18 +206,26 @@ func encodeError(e *Error) string {
 	const most = 4096
 	short := *e
 	for _, s := range []*string{&short.Code, &short.Message, &short.Exception} {
-		if len(*s) > most {
-			*s = strings.ToValidUTF8((*s)[:most], "") + "…"
-		}
+		*s = shorten(*s, most)
 	}
 	b, _ := json.Marshal(short) // three strings: cannot fail
 	return string(b)
 }
 
+// mostDetail bounds what a worker can make a sender say of itself, in bytes.
+const mostDetail = 300
+
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
 // Advance stores a change. On success t, the transaction that the change was
 // built on, has the new phase and revision.
-// Errors: ErrStale, ErrFenced, ErrUnsettled, ErrOvertaken, ErrNotFound,
-// ErrUnavailable, ErrFull, ErrUnconfirmed. After an error t must be read again.
+// Errors: ErrStale, ErrFenced, ErrUnsettled, ErrOvertaken, *FeeLimitError,
+// ErrNotFound, ErrUnavailable, ErrFull, ErrUnconfirmed. After an error t must be read again.
 func (s *Store) Advance(ctx context.Context, c *Change) error {
 	t := c.txn
 	args := s.arguments(c)
@@ -314,6 +250,11 @@ func (s *Store) Advance(ctx context.Context, c *Change) error {
 		return fmt.Errorf("%s: %w", t.UID, ErrFenced)
 	case "overtaken":
 		return fmt.Errorf("%s: %w", t.UID, ErrOvertaken)
+	case "costly":
+		spent, left := r.int(r.at(l, 3)), r.int(r.at(l, 4))
+		return cmp.Or[error](r.err, &FeeLimitError{
+			All: r.string(r.at(l, 2)) == "all", Spent: uint64(spent), Left: time.Duration(left) * time.Millisecond,
+		})
 	case "gone":
 		return fmt.Errorf("transaction %s: %w", t.UID, ErrNotFound)
 	case "error":
@@ -326,7 +267,7 @@ func (s *Store) Advance(ctx context.Context, c *Change) error {
 	if t.Phase != c.To {
 		t.ChangedAt = now
 	}
-	t.Phase = c.To
+	t.Phase, t.Counted = c.To, t.Cost()
 	t.DueAt = time.Time{}
 	if c.Due >= 0 {
 		t.DueAt = now.Add(c.Due)

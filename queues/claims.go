@@ -211,6 +211,16 @@ func (s *Store) Remember(ctx context.Context, name, value string) (string, error
 	return stored, nil
 }
 
+// Turn reports whether what has a name is the caller's to do for the next d: one of
+// all processes at a time. Error: ErrUnavailable.
+func (s *Store) Turn(ctx context.Context, name string, d time.Duration) (bool, error) {
+	mine, err := s.client.SetNX(ctx, s.key("turn:"+name), 1, d).Result()
+	if err != nil {
+		return false, storeError("taking turns at "+name, err)
+	}
+	return mine, nil
+}
+
 // Overtaken reports whether an earlier transaction of t's queue waits again.
 // Error: ErrUnavailable.
 func (s *Store) Overtaken(ctx context.Context, t *Transaction) (bool, error) {

@@ -56,6 +56,8 @@ func decode(uid string, record string, state, attempts map[string]string) (*Tran
 		t.Reopened = state["reopened"] != ""
 		t.Callback = Callback(state["callback"])
 		t.CallbackTries = int(e.int(state["tries"]))
+		counted, _, _ := strings.Cut(state["fees"], " ")
+		t.Counted = e.uint64(counted)
 		t.Landed = int(e.int(state["landed"]))
 		t.ChangedAt = fromMillis(e.int(state["at"]))
 		t.SubmittedAt = fromMillis(e.int(state["submitted"]))

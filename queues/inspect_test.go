@@ -52,9 +52,9 @@ func (f *fixture) dump() dump {
 		for _, k := range keys {
 			name := strings.TrimPrefix(k, f.key(""))
 			switch kind, _, _ := strings.Cut(name, ":"); kind {
-			case "t", "b", "gone", "n", "is", "ping":
+			case "t", "b", "gone", "n", "is", "ping", "turn":
 				read[name] = p.Get(f.ctx, k)
-			case "x", "a", "q", "s", "recovery":
+			case "x", "a", "q", "s", "recovery", "waiting", "fees":
 				read[name] = p.HGetAll(f.ctx, k)
 			case "line", "page":
 				read[name] = p.LRange(f.ctx, k, 0, -1)
@@ -179,6 +179,13 @@ func (f *fixture) inspect() {
 			}
 		}
 	}
+	waiting := map[string]string{}
+	for typ, n := range d.hashes["waiting"] {
+		if n != "0" {
+			waiting[typ] = n
+		}
+	}
+	equal(f.T, "waiting by type", waiting, waitingByType(all))
 	bySequence := func(a, b txn) int { return cmp.Compare(a.seq, b.seq) }
 	for name, ts := range pages {
 		slices.SortFunc(ts, bySequence)
@@ -297,6 +304,20 @@ func (f *fixture) inspectEvents(d *dump, all map[string]txn) {
 			f.Errorf("the events leave %s in %q, it is gone", uid, phase)
 		}
 	}
+}
+
+func waitingByType(all map[string]txn) map[string]string {
+	counts := map[string]int{}
+	for _, t := range all {
+		if t.phase == string(queues.PhaseWaiting) {
+			counts[t.typ]++
+		}
+	}
+	shown := map[string]string{}
+	for typ, n := range counts {
+		shown[typ] = strconv.Itoa(n)
+	}
+	return shown
 }
 
 func uidsOf(ts []txn) []string {

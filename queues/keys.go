@@ -34,6 +34,8 @@ import (
 //	                       only that can call its worker
 //	landed:<sender> zset   uids that landed and may still be orphaned, by nonce
 //	senders        zset    all senders, for listing
+//	waiting        hash    how many transactions wait, by type
+//	fees:<day>     hash    nanomina that attempts of that day (since 1970, UTC) cost, by sender
 //	free:<group>   zset    free senders by when they were last let go
 //	own:<process>  zset    uids that a process has claimed, by when they are due
 //	procs          zset    processes, by when their claims end
@@ -46,6 +48,7 @@ import (
 //	astray         zset    uids by sequence: an attempt is known, its sender or queue is not free yet;
 //	                       both name it in astray, so that they are kept for it
 //	n:seq n:claim  counters
+//	turn:<name>    string  one process does what has the name, for as long as this lasts
 //	wake           channel a bind may have become possible
 //
 // Other packages name keys only through these functions.

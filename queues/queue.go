@@ -10,7 +10,7 @@ import (
 
 // Queue returns one queue. Errors: ErrNotFound, ErrUnavailable.
 func (s *Store) Queue(ctx context.Context, name string) (*Queue, error) {
-	qs, err := s.queues(ctx, []string{name})
+	qs, err := s.Named(ctx, []string{name})
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (s *Store) Queues(ctx context.Context, limit int, cursor string) ([]*Queue,
 	if err != nil {
 		return nil, "", storeError("listing queues", err)
 	}
-	qs, err := s.queues(ctx, names)
+	qs, err := s.Named(ctx, names)
 	if err != nil {
 		return nil, "", err
 	}
@@ -45,7 +45,11 @@ func (s *Store) Queues(ctx context.Context, limit int, cursor string) ([]*Queue,
 	return qs, next, nil
 }
 
-func (s *Store) queues(ctx context.Context, names []string) ([]*Queue, error) {
+// Named returns those queues that there are among names. Error: ErrUnavailable.
+func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
 	records := make([]*redis.MapStringStringCmd, len(names))
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, name := range names {

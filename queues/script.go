@@ -70,6 +70,7 @@ var (
 	missScript     = NewScript("miss", source("miss"))
 	adoptScript    = NewScript("adopt", source("adopt"))
 	logScript      = newPlainScript("log", source("log"))
+	overviewScript = newPlainScript("overview", source("overview"))
 )
 
 // ErrUnavailable: Redis did not answer, or cannot take writes now. What was
@@ -155,6 +156,7 @@ func (r *run) add(c scriptCall) {
 // runAll runs scripts in one round trip.
 func (s *Store) runAll(ctx context.Context, calls []scriptCall) {
 	all := runs(calls)
+	defer s.observe(all, time.Now())
 	if len(all) == 1 {
 		all[0].answer(all[0].script.Run(ctx, s.client, []string{s.prefix}, all[0].args...).Result())
 		return
@@ -171,6 +173,17 @@ func (s *Store) runAll(ctx context.Context, calls []scriptCall) {
 			v, err = r.script.Run(ctx, s.client, []string{s.prefix}, r.args...).Result()
 		}
 		r.answer(v, err)
+	}
+}
+
+// observe tells how long scripts took that shared a round trip.
+func (s *Store) observe(all []*run, began time.Time) {
+	if s.Observe == nil {
+		return
+	}
+	took := time.Since(began)
+	for _, r := range all {
+		s.Observe(r.script.name, len(r.calls), took)
 	}
 }
 
@@ -212,6 +225,7 @@ func (s *Store) runConfirmed(ctx context.Context, script *Script, args ...any) (
 	s.calls.Add(1)
 	c := scriptCall{script, args, make(chan scriptAnswer, 1)}
 	r := runs([]scriptCall{c})[0]
+	defer s.observe([]*run{r}, time.Now())
 	for loaded := false; ; loaded = true {
 		pipe := s.client.Pipeline()
 		answer := script.EvalSha(ctx, pipe, []string{s.prefix}, r.args...)

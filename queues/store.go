@@ -42,7 +42,11 @@ type Options struct {
 	UnresolvedLimit int
 	// Replicas must confirm what is written before an attempt leaves; 0 asks none.
 	Replicas int
-	Log      *slog.Logger
+	// Observe is told of each run of a script: its name, for how many calls it was,
+	// and how long its round trip took, shared with others as it may be. nil tells
+	// nobody. It is called concurrently.
+	Observe func(script string, calls int, took time.Duration)
+	Log     *slog.Logger
 }
 
 // A Store is one namespace on one Redis.

@@ -65,6 +65,11 @@ func TestStore(t *testing.T) {
 		"ListManyPassed":       testListManyPassed,
 		"Queues":               testQueues,
 		"ErrorsByName":         testErrorsByName,
+		"Fees":                 testFees,
+		"FeeLimits":            testFeeLimits,
+		"RestInWords":          testRestInWords,
+		"Overview":             testOverview,
+		"OverviewOfMany":       testOverviewOfMany,
 	})
 }
 

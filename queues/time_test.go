@@ -47,7 +47,7 @@ func testRest(f *fixture) {
 		f.Errorf("drained, then rested: %+v", s)
 	}
 	f.ok(f.pool.Resume(f.ctx, "S"))
-	f.ok(f.pool.Rest(f.ctx, "S", time.Millisecond, senders.Rested))
+	f.ok(f.pool.Rest(f.ctx, "S", time.Millisecond, senders.Rested, ""))
 	f.ok(f.pool.Drain(f.ctx, "S"))
 	f.post("p", "b")
 	f.eventually("what is due is done", func() bool { f.tick(); return f.tick().Next == queues.Never })
@@ -298,6 +298,6 @@ func testNothingLeft(f *fixture) {
 		}
 	}
 	slices.Sort(left)
-	equal(f.T, "keys left", left, []string{"events", "is:epoch", "is:server", "n:claim", "n:seq", "procs"})
+	equal(f.T, "keys left", left, []string{"events", "is:epoch", "is:server", "n:claim", "n:seq", "procs", "waiting"})
 	equal(f.T, "tombstones", len(keys)-len(left), 6)
 }

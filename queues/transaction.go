@@ -34,7 +34,9 @@ type Transaction struct {
 	Reopened        bool
 	Callback        Callback // still to be told to the worker, "" if none
 	CallbackTries   int
-	Error           *Error
+	// Counted is what of its Cost has been counted with the fees of a day.
+	Counted uint64
+	Error   *Error
 	// Done is {"blockHeight", "stateHash"}, or what the worker answered when it
 	// finished the transaction without a block.
 	Done        json.RawMessage

@@ -33,11 +33,11 @@ func testReasonsApart(f *fixture) {
 	t.Attempts = []queues.Attempt{{Number: 1, Sender: "S", Legacy: true, Outcome: queues.Lost, StartedAt: time.UnixMilli(1)}}
 	advance(t, queues.PhaseUnresolved, rest(queues.Never, senders.OutcomeUnknown), func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]); c.Keep = true })
 	shown("drained, and an outcome unknown", senders.OutcomeUnknown)
-	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, senders.LowBalance))
+	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, senders.LowBalance, ""))
 	f.ok(f.pool.Resume(f.Context(), "S"))
 	shown("a person cannot make the outcome known by resuming", senders.OutcomeUnknown)
 	f.ok(f.pool.Configure(f.Context(), map[string]string{}))
-	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, senders.LowBalance))
+	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, senders.LowBalance, ""))
 	f.woken()
 	t.Attempts[0].EndedAt = time.UnixMilli(2)
 	advance(t, queues.PhaseUnresolved, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]) })
@@ -126,4 +126,45 @@ func testUnresolvedInARow(f *fixture) {
 		f.Errorf("two of one queue pause it: %+v, %v", q, err)
 	}
 	f.want("two of one queue do not speak against the sender", map[string]senders.Reason{"S": ""})
+}
+
+// testWatch wants a sender out of use for as long as its account holds too little,
+// and what it could not pay tried again when it is funded.
+func testWatch(f *fixture) {
+	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
+	watch := func(balance uint64, low string, want senders.Reason, detail string) {
+		f.Helper()
+		f.ok(f.pool.Watch(f.Context(), "S", balance, low))
+		if s := f.get("S"); s.Reason != want || s.Detail != detail || *s.Balance != balance {
+			f.Fatalf("holding %d: %+v", balance, s)
+		}
+	}
+	woken := func(what string, want bool) {
+		f.Helper()
+		if got := f.woken(); got != want {
+			f.Errorf("%s: woken %v", what, got)
+		}
+	}
+	f.woken()
+	watch(10, "", "", "")
+	watch(9, "too little", senders.LowBalance, "too little")
+	if s := f.get("S"); !s.Until.IsZero() {
+		f.Errorf("it ends by the clock: %+v", s)
+	}
+	watch(8, "still too little", senders.LowBalance, "still too little")
+	woken("too little", false)
+	watch(1<<63, "", "", "")
+	woken("funded", true)
+
+	// A fee that was too high for it is no reason to watch, but to try again later.
+	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, senders.LowBalance, "the fee is more"))
+	watch(1<<63, "", senders.LowBalance, "the fee is more")
+	watch(1<<62, "", senders.LowBalance, "the fee is more")
+	woken("no more than before", false)
+	watch(1<<63+1, "", "", "")
+	woken("funded again", true)
+	f.ok(f.pool.Drain(f.Context(), "S"))
+	watch(1, "too little", senders.LowBalance, "too little")
+	watch(2, "", senders.Draining, "")
+	woken("drained", false)
 }

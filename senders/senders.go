@@ -192,19 +192,20 @@ func (p *Pool) Drain(ctx context.Context, account string) error {
 }
 
 // Rest takes a sender out of use for a reason, until d has passed or, if d is
-// negative, until Resume. Errors: ErrNotFound, queues.ErrUnavailable.
-func (p *Pool) Rest(ctx context.Context, account string, d time.Duration, why Reason) error {
+// negative, until Resume; detail is the reason in words, or "".
+// Errors: ErrNotFound, queues.ErrUnavailable.
+func (p *Pool) Rest(ctx context.Context, account string, d time.Duration, why Reason, detail string) error {
 	ms := d.Milliseconds()
 	if d < 0 {
 		ms = -1
 	}
-	return p.run(ctx, "rest", account, ms, string(why))
+	return p.run(ctx, "rest", account, ms, string(why), "", detail)
 }
 
 // Stop takes a sender out of use until Resume, and says why in words.
 // Errors: ErrNotFound, queues.ErrUnavailable.
 func (p *Pool) Stop(ctx context.Context, account string, why Reason, detail string) error {
-	return p.run(ctx, "rest", account, -1, string(why), "", detail)
+	return p.Rest(ctx, account, -1, why, detail)
 }
 
 // Resume takes a sender back into use, whatever it was taken out for. Only what
@@ -219,6 +220,13 @@ func (p *Pool) Resume(ctx context.Context, account string) error {
 // Errors: ErrNotFound, queues.ErrUnavailable.
 func (p *Pool) SetBalance(ctx context.Context, account string, balance uint64) error {
 	return p.run(ctx, "balance", account, strconv.FormatUint(balance, 10))
+}
+
+// Watch stores what an account holds. Where that is too little the sender is out of
+// use with LowBalance, and low says why in words; with low "" it is back in use.
+// Errors: ErrNotFound, queues.ErrUnavailable.
+func (p *Pool) Watch(ctx context.Context, account string, balance uint64, low string) error {
+	return p.run(ctx, "balance", account, strconv.FormatUint(balance, 10), low)
 }
 
 // Get returns one sender. Errors: ErrNotFound, queues.ErrUnavailable.
@@ -268,6 +276,28 @@ func (p *Pool) List(ctx context.Context, limit int, cursor string) ([]*Sender, s
 	return ss, next, nil
 }
 
+// readQueues adds what the queues tell of the senders that are bound to them.
+func (p *Pool) readQueues(ctx context.Context, ss []*Sender) error {
+	var names []string
+	bound := map[string]*Sender{}
+	for _, s := range ss {
+		if s.Queue != "" {
+			names = append(names, s.Queue)
+			bound[s.Queue] = s
+		}
+	}
+	qs, err := p.store.Named(ctx, names)
+	if err != nil {
+		return err
+	}
+	for _, q := range qs {
+		if s := bound[q.Name]; s.AccountID == q.Sender {
+			s.Phase, s.Retries = q.Phase, q.Retries
+		}
+	}
+	return nil
+}
+
 func (p *Pool) read(ctx context.Context, accounts []string) ([]*Sender, error) {
 	records := make([]*redis.MapStringStringCmd, len(accounts))
 	_, err := p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -303,16 +333,7 @@ func (p *Pool) read(ctx context.Context, accounts []string) ([]*Sender, error) {
 				s.Reason, s.Until = Rested, until
 			}
 		}
-		if s.Queue != "" {
-			q, err := p.store.Queue(ctx, s.Queue)
-			if err != nil && !errors.Is(err, queues.ErrNotFound) {
-				return nil, err
-			}
-			if err == nil && q.Sender == a {
-				s.Phase, s.Retries = q.Phase, q.Retries
-			}
-		}
 		out = append(out, s)
 	}
-	return out, nil
+	return out, p.readQueues(ctx, out)
 }

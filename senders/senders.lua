@@ -8,7 +8,8 @@
 --                         next configuration that names it may undo it; then it
 --                         is left alone while the process that may call its
 --                         worker lives; else ""; why, in words
---    balance              nanomina
+--    balance              nanomina; then why that is too little, in words, or ""
+--                         if it is enough; without it nothing is said
 -- Answer: "ok", "wake" if a bind may have become possible, "none", "exists" or "bound"
 local op, account = ARGV[1], ARGV[2]
 local s = P .. 's:' .. account
@@ -71,6 +72,21 @@ elseif op == 'resume' then
     end
   end
 elseif op == 'balance' then
+  local before = call('HGET', s, 'balance')
   call('HSET', s, 'balance', ARGV[3])
+  if not ARGV[4] then return 'ok' end
+  if ARGV[4] ~= '' then
+    rest(account, -1, 'LOW_BALANCE', 'watch', ARGV[4])
+    return 'ok'
+  end
+  -- Who was funded may try again what it could not pay.
+  local funded = not before or #before < #ARGV[3] or #before == #ARGV[3] and before < ARGV[3]
+  if lift(account, function(field) return field == 'why:LOW_BALANCE:watch' or funded and field == 'why:LOW_BALANCE' end) then
+    event('s', account, account, '', '', '', 'RESTED_OVER')
+    if offer(account) then
+      wake()
+      return 'wake'
+    end
+  end
 end
 return 'ok'

@@ -27,7 +27,7 @@ func TestPool(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*fixture){
 		"Register": testRegister, "Configure": testConfigure, "ConfigureLeavesAPersonsWord": testPersonsWord,
-		"Local": testLocal, "LocalOfOthers": testLocalOfOthers, "Bound": testBound, "Rest": testRest, "ReasonsApart": testReasonsApart,
+		"Local": testLocal, "LocalOfOthers": testLocalOfOthers, "Bound": testBound, "Rest": testRest, "ReasonsApart": testReasonsApart, "Watch": testWatch,
 		"UnknownOutcomes": testUnknownOutcomes, "UnresolvedInARow": testUnresolvedInARow, "List": testList, "Missing": testMissing,
 	}
 	start := func(t *testing.T, client *redis.Client, namespace string, run func(*fixture)) {
@@ -149,7 +149,7 @@ func testConfigure(f *fixture) {
 	f.ok(f.pool.Register(f.Context(), "api", "http://api"))
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a", "B": "http://b"}))
 	f.want("configured", map[string]senders.Reason{"A": "", "B": "", "api": ""})
-	f.ok(f.pool.Rest(f.Context(), "B", time.Hour, senders.Rested))
+	f.ok(f.pool.Rest(f.Context(), "B", time.Hour, senders.Rested, ""))
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a2"}))
 	f.want("one is no longer named", map[string]senders.Reason{"A": "", "B": senders.Draining, "api": ""})
 	if s := f.get("A"); s.WorkerURL != "http://a2" || s.Source != senders.ByConfiguration {
@@ -280,15 +280,15 @@ func testBound(f *fixture) {
 func testRest(f *fixture) {
 	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
 	f.post("t", "q")
-	f.ok(f.pool.Rest(f.Context(), "S", 50*time.Millisecond, senders.Rested))
+	f.ok(f.pool.Rest(f.Context(), "S", 50*time.Millisecond, senders.Rested, ""))
 	if s := f.get("S"); s.Until.IsZero() || s.Reason != senders.Rested {
 		f.Errorf("%+v", s)
 	}
 	if len(f.bind(1)) != 0 {
 		f.Error("a rested sender was bound")
 	}
-	f.ok(f.pool.Rest(f.Context(), "S", queues.Never, senders.LowBalance))
-	f.ok(f.pool.Rest(f.Context(), "S", time.Millisecond, senders.Rested))
+	f.ok(f.pool.Rest(f.Context(), "S", queues.Never, senders.LowBalance, ""))
+	f.ok(f.pool.Rest(f.Context(), "S", time.Millisecond, senders.Rested, ""))
 	f.want("what a person ends", map[string]senders.Reason{"S": senders.LowBalance})
 	f.woken()
 	f.ok(f.pool.Resume(f.Context(), "S"))
@@ -323,7 +323,8 @@ func testMissing(f *fixture) {
 	f.refused("get", err, senders.ErrNotFound)
 	f.refused("remove", f.pool.Remove(ctx, "none"), senders.ErrNotFound)
 	f.refused("drain", f.pool.Drain(ctx, "none"), senders.ErrNotFound)
-	f.refused("rest", f.pool.Rest(ctx, "none", time.Second, senders.Rested), senders.ErrNotFound)
+	f.refused("rest", f.pool.Rest(ctx, "none", time.Second, senders.Rested, ""), senders.ErrNotFound)
 	f.refused("resume", f.pool.Resume(ctx, "none"), senders.ErrNotFound)
 	f.refused("balance", f.pool.SetBalance(ctx, "none", 1), senders.ErrNotFound)
+	f.refused("watch", f.pool.Watch(ctx, "none", 1, ""), senders.ErrNotFound)
 }

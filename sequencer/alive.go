@@ -20,6 +20,9 @@ const resendEvery = 30 * time.Minute
 // still when the chain does. What this process has sent just now has waited for
 // nothing yet, however old its plan is.
 func (s *Sequencer) lingers(h *held, c mina.Chain) bool {
+	if time.Now().Before(h.costly) {
+		return false
+	}
 	var since uint32
 	for i := range h.t.Attempts {
 		since = max(since, h.t.Attempts[i].SentSlot, h.t.Attempts[i].Slot)
@@ -77,7 +80,7 @@ func (s *Sequencer) sendAgain(ctx context.Context, h *held) error {
 	r := s.Chain.Send(ctx, signed)
 	h.sentAt = time.Now()
 	h.resent++
-	s.Log.Info("sent again", "txn", h.t.UID, "queue", h.t.Queue, "attempt", len(h.t.Attempts), "accepted", r.Accepted, "err", r.Err)
+	s.Log.Info("sent again", about(h.t, "accepted", r.Accepted, "err", r.Err)...)
 	if r.Refused && r.Err.Class == mina.RaiseFee {
 		// It will not do at this fee: the next rung of the ladder.
 		if sit, err := s.situation(ctx, h, Lingering); err != nil || sit.FeeAtCap || sit.Cancelled || sit.Ending != "" || h.t.Phase != queues.PhaseWatching {
@@ -119,7 +122,16 @@ func (s *Sequencer) raiseFee(ctx context.Context, h *held) error {
 		a = t.Last()
 		plan := queues.NewChange(t, t.Phase)
 		plan.SetAttempt(a)
-		if err := s.Store.Advance(ctx, plan); err != nil {
+		plan.Limits = s.feeLimits()
+		err := s.Store.Advance(ctx, plan)
+		if limit, ok := errors.AsType[*queues.FeeLimitError](err); ok {
+			// What is open goes on waiting at the fee that it has.
+			t.Attempts = t.Attempts[:len(t.Attempts)-1]
+			h.costly = time.Now().Add(min(limit.Left, stopRest))
+			s.tooCostly(limit, t, a.Fee)
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -134,7 +146,7 @@ func (s *Sequencer) raiseFee(ctx context.Context, h *held) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		s.Log.Warn("fee not raised", "txn", t.UID, "queue", t.Queue, "sender", a.Sender, "attempt", a.Number, "err", err)
+		s.Log.Warn("fee not raised", about(t, "err", err)...)
 		a.Error, a.EndedAt = &queues.Error{Code: "NOT_RAISED", Message: err.Error()}, s.now()
 		c := queues.NewChange(t, t.Phase)
 		c.SetAttempt(a)
@@ -143,6 +155,7 @@ func (s *Sequencer) raiseFee(ctx context.Context, h *held) error {
 	if err := s.storeSigned(ctx, h, a, result, t.Phase); err != nil {
 		return err
 	}
+	tell(s.Meter.Raised, t.Type)
 	if !s.live() {
 		return errNotLive
 	}
@@ -176,10 +189,15 @@ func (s *Sequencer) resign(ctx context.Context, h *held, d dispatcher.Dispatcher
 		return dispatcher.Result{}, err
 	}
 	if err == nil {
+		began := time.Now()
 		result, err := d.Resign(call, h.worker, s.call(h.t, a), signed)
 		if !errors.Is(err, dispatcher.ErrLegacy) {
+			s.timed(h.t.Type, "resign", began, err)
 			return result, err
 		}
 	}
-	return d.Prove(call, h.worker, s.call(h.t, a))
+	began := time.Now()
+	result, err := d.Prove(call, h.worker, s.call(h.t, a))
+	s.timed(h.t.Type, "prove", began, err)
+	return result, err
 }

@@ -44,7 +44,7 @@ func (s *Sequencer) tell(ctx context.Context, t *queues.Transaction, worker disp
 	again := queues.Never
 	if err := s.report(ctx, t, worker); err != nil {
 		again = min(time.Second<<min(t.CallbackTries, 20), callbackRetryMax)
-		s.Log.Warn("callback not answered", "txn", uid, "queue", t.Queue, "callback", t.Callback, "tries", t.CallbackTries+1, "err", err)
+		s.Log.Warn("callback not answered", about(t, "callback", t.Callback, "tries", t.CallbackTries+1, "err", err)...)
 	}
 	for try := 0; ctx.Err() == nil && try < 10; try++ {
 		if _, err := s.Store.Called(ctx, uid, t.Callback, again); err == nil {
@@ -87,7 +87,10 @@ func (s *Sequencer) report(ctx context.Context, t *queues.Transaction, worker di
 	if t.Callback == queues.OnFailure && t.Error != nil {
 		out.Error = &dispatcher.WorkerError{Code: t.Error.Code, Message: t.Error.Message, Exception: t.Error.Exception}
 	}
-	return d.Report(ctx, worker, t.Callback == queues.OnSuccess, out)
+	began := time.Now()
+	err := d.Report(ctx, worker, t.Callback == queues.OnSuccess, out)
+	s.timed(t.Type, "report", began, err)
+	return err
 }
 
 // anyWorker is the account's worker, or another one if that is gone.

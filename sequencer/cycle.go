@@ -88,7 +88,7 @@ func (s *Sequencer) look(ctx, work context.Context, uids []string) {
 			d = left
 		}
 		if err := s.Store.Postpone(ctx, s.process, t.UID, d); err != nil {
-			s.Log.Warn("claim still due", "txn", t.UID, "err", err)
+			s.Log.Warn("claim still due", about(t, "err", err)...)
 		}
 		s.kick(work, h)
 	}
@@ -193,6 +193,11 @@ func (s *Sequencer) bind(ctx, work context.Context) {
 				h.next = &b.Next
 			}
 			s.next(Situation{Phase: queues.PhaseWaiting}, Bound) // the store has done it
+			waiting := time.Time{}
+			if b.Transaction.Revision == 1 {
+				waiting = b.Transaction.ReceivedAt
+			}
+			s.moved(b.Transaction, Bound, queues.PhaseWaiting, waiting, false)
 			s.kick(work, s.hold(h))
 		}
 		if len(bound) < n {

@@ -97,6 +97,7 @@ func (s *Sequencer) make(ctx context.Context, h *held, d dispatcher.Dispatcher) 
 		return errNotLive
 	}
 	call, done := s.interruptible(ctx, h)
+	began := time.Now()
 	result, err := d.Prove(call, h.worker, s.call(t, a))
 	overtaken := call.Err() != nil
 	done()
@@ -108,9 +109,11 @@ func (s *Sequencer) make(ctx context.Context, h *held, d dispatcher.Dispatcher) 
 	if errors.Is(err, dispatcher.ErrLegacy) {
 		return s.makeLegacy(ctx, h, d)
 	}
+	s.timed(t.Type, "prove", began, err)
 	if err != nil {
 		return s.workerFailed(ctx, h, err)
 	}
+	s.answered(h.worker.AccountID)
 	if result.Signed == nil {
 		return s.finished(ctx, h, result)
 	}
@@ -172,11 +175,15 @@ func (s *Sequencer) makeLegacy(ctx context.Context, h *held, d dispatcher.Dispat
 	}
 	a.SentSlot = s.slot()
 	call, cancel := context.WithTimeout(ctx, s.Policy.DispatchTimeout)
+	began := time.Now()
 	result, err := d.Dispatch(call, h.worker, s.call(t, a))
 	cancel()
+	s.timed(t.Type, "dispatch", began, err)
 	if err != nil {
 		return s.workerFailed(ctx, h, err)
 	}
+	s.answered(h.worker.AccountID)
+	h.sentFirst, h.sentHeight = time.Now(), s.Chain.Chain().Height
 	if result.Hash == "" {
 		return s.finished(ctx, h, result)
 	}
@@ -192,7 +199,7 @@ func (s *Sequencer) makeLegacy(ctx context.Context, h *held, d dispatcher.Dispat
 		c.MarkSubmitted()
 	})
 	if err != nil {
-		s.record(ctx, t.UID, a)
+		s.record(ctx, t, a)
 	}
 	return err
 }
@@ -225,7 +232,7 @@ func (s *Sequencer) workerFailed(ctx context.Context, h *held, err error) error 
 		return s.unreached(ctx, h, &stop{senders.Rested, max(busy.RetryAfter, time.Second),
 			&queues.Error{Code: codeUnreached, Message: err.Error()}})
 	case errors.As(err, &unreached):
-		return s.unreached(ctx, h, &stop{senders.Rested, s.workerRest(),
+		return s.unreached(ctx, h, &stop{senders.Rested, s.workerRest(h.t.Sender),
 			&queues.Error{Code: codeUnreached, Message: err.Error()}})
 	case errors.As(err, &worker):
 		e := &queues.Error{Code: worker.Code, Message: worker.Message, Exception: worker.Exception}
@@ -235,7 +242,7 @@ func (s *Sequencer) workerFailed(ctx context.Context, h *held, err error) error 
 		case worker.Kind == dispatcher.Unresolvable:
 			return s.fail(ctx, h, Hopeless, e)
 		case worker.Kind == dispatcher.Unavailable:
-			return s.unreached(ctx, h, &stop{senders.Rested, s.workerRest(), e})
+			return s.unreached(ctx, h, &stop{senders.Rested, s.workerRest(h.t.Sender), e})
 		}
 		return s.fail(ctx, h, Erred, e)
 	case ctx.Err() != nil:
@@ -253,8 +260,22 @@ func (s *Sequencer) unspent(ctx context.Context, h *held) bool {
 	return g.Agreed && g.Fate == mina.Absent && g.AccountNext <= h.t.Last().Nonce
 }
 
-// workerRest is how long a sender rests whose worker cannot be reached.
-func (s *Sequencer) workerRest() time.Duration { return min(s.Policy.RetryDelay, 30*time.Second) }
+// workerRest is how long a sender rests whose worker cannot be reached: the longer
+// the more often it could not.
+func (s *Sequencer) workerRest(sender string) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.down[sender]
+	s.down[sender]++
+	return min(min(s.Policy.RetryDelay, 30*time.Second)<<min(n, 20), max(s.Policy.RetryDelay, s.Policy.RetryDelayMax))
+}
+
+// answered notes that a sender's worker is there.
+func (s *Sequencer) answered(sender string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.down, sender)
+}
 
 // close ends the latest attempt if nothing of it can be out. It may be an earlier
 // one than was to be made: what was sent of that stays open.
@@ -287,7 +308,10 @@ func (s *Sequencer) unreached(ctx context.Context, h *held, st *stop) error {
 	s.ungreet(h.t.Sender)
 	return s.apply(ctx, h, Unreached, func(c *queues.Change) {
 		c.SetError(st.err)
-		c.Rest, c.Reason = st.rest, string(st.why)
+		c.Rest, c.Reason, c.Detail = st.rest, string(st.why), st.err.Message
+		if st.err.Code == CodeFeeLimit {
+			c.Giver = "fees" // it ends with the day, whatever else the sender rests for
+		}
 		if a != nil {
 			c.SetAttempt(a)
 		}

@@ -123,6 +123,7 @@ func (s *Scene) head(who string) said {
 		return say("Too few Mina nodes are synced to start anything.", queues.WaitNodes, fmt.Sprintf("%d synced", s.Chain.Synced), time.Time{}, bind)
 	}
 	var busy, out int
+	why := ""
 	var back time.Time
 	for _, p := range s.Pool {
 		switch {
@@ -132,6 +133,9 @@ func (s *Scene) head(who string) said {
 			busy++
 		default:
 			out++
+			if why == "" {
+				why = outOfUse(p)
+			}
 			if !p.Until.IsZero() && (back.IsZero() || p.Until.Before(back)) {
 				back = p.Until
 			}
@@ -139,9 +143,9 @@ func (s *Scene) head(who string) said {
 	}
 	detail := fmt.Sprintf("%d bound to other queues, %d out of use", busy, out)
 	if busy > 0 {
-		back = time.Time{} // one of those may come back sooner
+		back, why = time.Time{}, "" // one of those may come back sooner
 	}
-	text := "No sender is free: " + detail + "."
+	text := "No sender is free: " + detail + "." + why
 	if busy+out == 0 {
 		detail = "none is registered"
 		text = "No sender is registered."

@@ -77,7 +77,7 @@ func TestExplain(t *testing.T) {
 		return t
 	}
 	head := queues.Standing{First: "me"}
-	busy := []*senders.Sender{{Queue: "x"}, {Reason: senders.Rested, Until: at(4)}, {Reason: senders.Draining}}
+	busy := []*senders.Sender{{Queue: "x"}, {AccountID: "B62r", Reason: senders.Rested, Until: at(4), Detail: "its worker is down"}, {AccountID: "B62d", Reason: senders.Draining}}
 	for name, tc := range map[string]struct {
 		scene sequencer.Scene
 		want  []string
@@ -89,7 +89,7 @@ func TestExplain(t *testing.T) {
 		"far, delayed": {sequencer.Scene{Txn: waits(), First: first(queues.PhaseDelayed), Standing: queues.Standing{Ahead: 21, First: "one"}},
 			[]string{"23rd in its queue; the first (one) waits for its next try.", "QUEUE_HEAD", "BIND"}},
 		"behind one that is not bound": {sequencer.Scene{Txn: waits(), First: first(queues.PhaseWaiting), Standing: queues.Standing{Ahead: 1, First: "one"}, Pool: busy[1:]},
-			[]string{"Second in its queue; the one before (one) is not bound yet: no sender is free: 0 bound to other queues, 2 out of use.", "QUEUE_HEAD", "BIND"}},
+			[]string{"Second in its queue; the one before (one) is not bound yet: no sender is free: 0 bound to other queues, 2 out of use. B62r is RESTED: its worker is down.", "QUEUE_HEAD", "BIND"}},
 		"paused": {sequencer.Scene{Txn: waits(), Standing: head, Queue: &queues.Queue{Paused: "maintenance"}},
 			[]string{"First in its queue; the queue is paused: maintenance.", "PAUSED", "RESUME"}},
 		"callback": {sequencer.Scene{Txn: waits(), Standing: queues.Standing{First: "me", Holder: "one", Hold: at(2)}},
@@ -101,7 +101,7 @@ func TestExplain(t *testing.T) {
 		"all busy": {sequencer.Scene{Txn: waits(), Standing: head, Pool: busy},
 			[]string{"First in its queue; no sender is free: 1 bound to other queues, 2 out of use.", "FREE_SENDER", "BIND"}},
 		"all rest": {sequencer.Scene{Txn: waits(), Standing: head, Pool: busy[1:]},
-			[]string{"First in its queue; no sender is free: 0 bound to other queues, 2 out of use.", "FREE_SENDER 10:04", "BIND"}},
+			[]string{"First in its queue; no sender is free: 0 bound to other queues, 2 out of use. B62r is RESTED: its worker is down.", "FREE_SENDER 10:04", "BIND"}},
 		"no sender": {sequencer.Scene{Txn: waits(), Standing: head}, []string{"First in its queue; no sender is registered.", "FREE_SENDER", "BIND"}},
 		"about to": {sequencer.Scene{Txn: waits(), Standing: head, Pool: []*senders.Sender{{}}},
 			[]string{"First in its queue; a sender is free and is bound to it now.", "NOTHING", "BIND 10:00"}},

@@ -29,10 +29,14 @@ func (s *Sequencer) greet(ctx context.Context, h *held) (*stop, error) {
 	s.mu.Lock()
 	g, network := s.greeted[sender], s.network
 	s.mu.Unlock()
+	era := ""
 	if s.Health == nil || !g.at.IsZero() && time.Since(g.at) < greetAgain {
 		return nil, nil
 	}
 	health, err := s.Health(ctx, h.worker)
+	if err == nil {
+		era = wrongEra(network, s.Chain.Chain().SlotTime, health.O1js)
+	}
 	why, message := senders.Reason(""), ""
 	switch {
 	case errors.Is(err, dispatcher.ErrWrongAccount):
@@ -41,6 +45,9 @@ func (s *Sequencer) greet(ctx context.Context, h *held) (*stop, error) {
 		return nil, ctx.Err() // health is optional; the call itself will tell
 	case network != "" && health.Network != "" && !sameNetworks(network, health.Network):
 		why, message = senders.WrongNetwork, fmt.Sprintf("the worker signs for the network %.64q, the Mina nodes are of %.64q", health.Network, network)
+	}
+	if why == "" && era != "" {
+		why, message = senders.WrongNetwork, era
 	}
 	next := greeting{at: time.Now()}
 	if why != "" {

@@ -17,7 +17,7 @@ func (s *Sequencer) landed(ctx context.Context, h *held, g mina.Sighting) error 
 	if landed == nil {
 		return nil
 	}
-	wasBound := t.Phase.Bound()
+	wasBound, reopened := t.Phase.Bound(), t.Reopened
 	// A sender that waited for this outcome has to be told where its nonces are.
 	waited := t.Phase == queues.PhaseUnresolved && t.Error != nil && t.Error.Code == CodeOutcomeUnknown
 	now := s.now()
@@ -64,6 +64,9 @@ func (s *Sequencer) landed(ctx context.Context, h *held, g mina.Sighting) error 
 	if err != nil {
 		return err
 	}
+	if !reopened && t.Phase == queues.PhaseDone {
+		s.settled(h, landed)
+	}
 	if wasBound && !g.Archived {
 		s.sawNonce(landed.Sender, g.Nonce+1)
 	}
@@ -94,7 +97,7 @@ func ignored(a *queues.Attempt, g mina.Sighting) *queues.Error {
 func (s *Sequencer) astray(ctx context.Context, h *held, g mina.Sighting) error {
 	a := h.t.Last()
 	a.Error = ignored(a, g)
-	s.Log.Error("a worker ignored the nonce it was given", "txn", h.t.UID, "sender", a.Sender, "given", a.Nonce, "used", g.Nonce, "hash", g.Hash)
+	s.Log.Error("a worker ignored the nonce it was given", about(h.t, "given", a.Nonce, "used", g.Nonce, "found", g.Hash)...)
 	return s.apply(ctx, h, Astray, func(c *queues.Change) {
 		c.SetAttempt(a)
 		c.SetError(a.Error)
@@ -172,6 +175,12 @@ func (s *Sequencer) died(ctx context.Context, h *held, e Event, g mina.Sighting)
 	if err != nil {
 		return err
 	}
+	for i := range t.Attempts {
+		if a := &t.Attempts[i]; a.Outcome == queues.FailedIn && a.EndedAt.Equal(now) {
+			s.settled(h, a)
+		}
+	}
+	h.sentFirst, h.sentHeight = time.Time{}, 0
 	h.next, h.worker.URL = nil, "" // read the sender anew
 	s.Chain.Forget(t.UID)
 	return nil

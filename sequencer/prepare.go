@@ -57,7 +57,13 @@ func (s *Sequencer) prepare(ctx context.Context, h *held) (*stop, error) {
 	change := queues.NewChange(t, queues.PhaseDispatching)
 	change.SetAttempt(&t.Attempts[len(t.Attempts)-1])
 	change.SetNextNonce(a.Nonce)
-	return nil, s.Store.Advance(ctx, change)
+	change.Limits = s.feeLimits()
+	err := s.Store.Advance(ctx, change)
+	if limit, ok := errors.AsType[*queues.FeeLimitError](err); ok {
+		t.Attempts = t.Attempts[:len(t.Attempts)-1] // nothing is stored of it
+		return s.tooCostly(limit, t, fee), nil
+	}
+	return nil, err
 }
 
 func firstOpen(t *queues.Transaction) *queues.Attempt {

@@ -262,8 +262,8 @@ func (s *Sequencer) adopt(ctx context.Context, uid, account string, c mina.Use) 
 			return s.again(s.Store.Record(ctx, uid, a.Number, queues.Facts{NodeHash: c.Hash}))
 		}
 	}
-	s.Log.Warn("found a command that Redis had forgotten", "txn", uid, "queue", t.Queue, "sender", account,
-		"nonce", c.Nonce, "hash", c.Hash, "pooled", c.Pooled, "height", c.Block.Height)
+	s.Log.Warn("found a command that Redis had forgotten",
+		about(t, "payer", account, "nonce", c.Nonce, "found", c.Hash, "pooled", c.Pooled, "height", c.Block.Height)...)
 	s.take(t, account, c)
 	switch {
 	case !t.Phase.Bound():

@@ -29,21 +29,21 @@ func (s *Sequencer) storeSigned(ctx context.Context, h *held, a *queues.Attempt,
 	c.Confirm, c.InOrder = true, first
 	err := s.Store.Advance(ctx, c)
 	if errors.Is(err, queues.ErrFenced) {
-		s.record(ctx, h.t.UID, a)
+		s.record(ctx, h.t, a)
 	}
 	return err
 }
 
 // record keeps facts although the claim is lost: they may be what settles it.
-func (s *Sequencer) record(ctx context.Context, uid string, a *queues.Attempt) {
+func (s *Sequencer) record(ctx context.Context, t *queues.Transaction, a *queues.Attempt) {
 	for try := 0; ctx.Err() == nil && try < 20; try++ {
-		err := s.Store.Record(ctx, uid, a.Number, queues.Facts{Hash: a.Hash, NodeHash: a.NodeHash, Data: a.Data})
+		err := s.Store.Record(ctx, t.UID, a.Number, queues.Facts{Hash: a.Hash, NodeHash: a.NodeHash, Data: a.Data})
 		if err == nil || !errors.Is(err, queues.ErrUnavailable) {
 			return
 		}
 		pause(ctx, try)
 	}
-	s.Log.Error("what a worker answered could not be stored", "txn", uid, "attempt", a.Number, "hash", a.KnownHash())
+	s.Log.Error("what a worker answered could not be stored", about(t)...)
 }
 
 // overtaken takes h back to its queue: what it was built on is gone, and an
@@ -69,7 +69,7 @@ func (s *Sequencer) confirm(ctx context.Context, h *held) error {
 func (s *Sequencer) outwait(ctx context.Context, h *held) error {
 	err := queues.ErrUnconfirmed
 	for try := 0; errors.Is(err, queues.ErrUnconfirmed) || errors.Is(err, queues.ErrUnsettled); try++ {
-		s.Log.Warn("nothing is sent before enough replicas have confirmed it", "txn", h.t.UID)
+		s.Log.Warn("nothing is sent before enough replicas have confirmed it", about(h.t)...)
 		pause(ctx, try)
 		if !s.reread(ctx, h) {
 			return queues.ErrFenced
@@ -107,6 +107,9 @@ func (s *Sequencer) send(ctx context.Context, h *held, signed []byte, earlier bo
 	s.watch(h) // from now on it may be anywhere
 	r := s.Chain.Send(ctx, signed)
 	h.sentAt = time.Now()
+	if h.sentHeight == 0 && !earlier {
+		h.sentFirst, h.sentHeight = h.sentAt, s.Chain.Chain().Height
+	}
 	if r.Refused && r.Err.Class != mina.Renonce && r.Err.Class != mina.Resend {
 		return s.refused(ctx, h, r.Err, earlier)
 	}
@@ -153,7 +156,7 @@ func (s *Sequencer) refused(ctx context.Context, h *held, e *mina.Error, earlier
 		case "Insufficient_funds", "Fee_payer_account_not_found":
 			why = senders.LowBalance
 		}
-		if err := s.Senders.Rest(ctx, a.Sender, stopRest, why); err != nil && !errors.Is(err, senders.ErrNotFound) {
+		if err := s.Senders.Rest(ctx, a.Sender, stopRest, why, e.Message); err != nil && !errors.Is(err, senders.ErrNotFound) {
 			return err
 		}
 	}

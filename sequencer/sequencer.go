@@ -47,7 +47,12 @@ type Policy struct {
 	ClaimTTL          time.Duration
 	ClaimLimit        int // bound queues, 0 for no limit
 	Retention         time.Duration
-	ShutdownTimeout   time.Duration
+	BalanceInterval   time.Duration // between two looks at the senders' accounts; 0 looks at none
+	MinBalance        uint64        // what a sender must hold to be used, nanomina; Fee at least
+	// The most that attempts may cost in a day (UTC), by sender and for all
+	// together, in nanomina; 0 for no limit.
+	FeeLimitSender, FeeLimit uint64
+	ShutdownTimeout          time.Duration
 }
 
 // Options are the parts of a Sequencer.
@@ -65,7 +70,9 @@ type Options struct {
 	Health func(ctx context.Context, w dispatcher.Worker) (dispatcher.Health, error)
 	// Observe is told every question to the state machine and its answer, before
 	// the change is stored; nil tells nobody. It is called concurrently.
-	Observe   func(s Situation, e Event, d Decision, ok bool)
+	Observe func(s Situation, e Event, d Decision, ok bool)
+	// Meter is told what happens; the zero one is told nothing.
+	Meter     Meter
 	Namespace string // goes into the memo
 	Policy    Policy
 	Log       *slog.Logger
@@ -90,6 +97,7 @@ type Sequencer struct {
 	network   string               // of the Mina nodes, "" if not known yet
 	nonces    map[string]seenNonce // by sender, as the chain last showed it
 	greeted   map[string]greeting  // by sender
+	down      map[string]int       // how often in a row a sender's worker was not there
 	steps     sync.WaitGroup
 	unhurried chan struct{} // full while as many steps are under way that nobody waits for
 	draining  atomic.Bool
@@ -113,21 +121,24 @@ type seenNonce struct {
 // held is a claimed transaction. While busy, t belongs to the goroutine of its
 // step; else it is read under the lock.
 type held struct {
-	uid       string
-	t         *queues.Transaction
-	worker    dispatcher.Worker
-	next      *uint32 // sender's next nonce as stored, nil if unknown
-	asking    bool    // the loss of the request under way is counted already
-	bound     bool    // just bound: nobody can have worked on it before
-	busy      bool
-	stale     bool // changed by others since t was read
-	again     bool // look once more when the step under way ends
-	dropped   bool
-	sentAt    time.Time          // when its bytes were last given to the nodes
-	readAt    time.Time          // when it was last looked at whether others changed it
-	lostAt    time.Time          // since when no node has what was DONE and has no block
-	resent    int                // times since they were last seen in a pool
-	interrupt context.CancelFunc // ends a worker call that the chain has overtaken
+	uid        string
+	t          *queues.Transaction
+	worker     dispatcher.Worker
+	next       *uint32 // sender's next nonce as stored, nil if unknown
+	asking     bool    // the loss of the request under way is counted already
+	bound      bool    // just bound: nobody can have worked on it before
+	busy       bool
+	stale      bool // changed by others since t was read
+	again      bool // look once more when the step under way ends
+	dropped    bool
+	sentAt     time.Time          // when its bytes were last given to the nodes
+	readAt     time.Time          // when it was last looked at whether others changed it
+	lostAt     time.Time          // since when no node has what was DONE and has no block
+	costly     time.Time          // until when its fee is not raised, for a limit is reached
+	sentFirst  time.Time          // when this process first sent what is open; zero if it did not
+	sentHeight uint32             // of the chain then
+	resent     int                // times since they were last seen in a pool
+	interrupt  context.CancelFunc // ends a worker call that the chain has overtaken
 }
 
 // New returns a sequencer; Run starts it.
@@ -141,7 +152,7 @@ func New(o Options) *Sequencer {
 	return &Sequencer{
 		Options: o, process: rand.Text(), held: make(map[string]*held), nonces: make(map[string]seenNonce),
 		recovery: recovery{shut: shutStarting, unchecked: map[string]bool{}, strange: map[string]uint32{}},
-		greeted:  make(map[string]greeting), watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1), due: make(chan struct{}, 1),
+		greeted:  make(map[string]greeting), down: make(map[string]int), watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1), due: make(chan struct{}, 1),
 		unhurried: make(chan struct{}, unhurried),
 	}
 }
@@ -171,6 +182,7 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	beats.Go(func() { s.beatLoop(alive) })
 	beats.Go(func() { s.Store.Listen(alive) })
 	loops.Go(func() { s.pollLoop(ctx, work) })
+	loops.Go(func() { s.careLoop(ctx) })
 	s.cycleLoop(ctx, work)
 	s.draining.Store(true)
 	loops.Wait()
@@ -295,6 +307,7 @@ func (s *Sequencer) takeOver(ctx context.Context, dead []string) {
 		}
 		if len(taken) > 0 {
 			s.Log.Info("took over transactions of a process that is gone", "process", process, "count", len(taken))
+			tell(s.Meter.TookOver, len(taken))
 			s.taken(ctx, taken)
 			notify(s.due)
 		}

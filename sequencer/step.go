@@ -109,9 +109,17 @@ func (s *Sequencer) reread(ctx context.Context, h *held) bool {
 		case ctx.Err() != nil:
 			return false
 		}
-		s.Log.Warn("transaction not read", "txn", h.t.UID, "queue", h.t.Queue, "err", err)
+		s.Log.Warn("transaction not read", about(h.t, "err", err)...)
 		pause(ctx, try)
 	}
+}
+
+// about is what a line of the log says of a transaction, under the keys that all such
+// lines have, and more.
+func about(t *queues.Transaction, more ...any) []any {
+	return append([]any{
+		"txn", t.UID, "queue", t.Queue, "sender", t.Sender, "type", t.Type, "attempt", len(t.Attempts), "hash", t.Hash(), "state", t.State(),
+	}, more...)
 }
 
 // pause waits a little longer for each try, from 50 ms to 5 s.
@@ -215,7 +223,7 @@ func pending(a *queues.Attempt) bool {
 // advance turns a decision into the stored change.
 func (s *Sequencer) advance(ctx context.Context, h *held, e Event, d Decision, more func(*queues.Change)) error {
 	t := h.t
-	from := t.Phase
+	from, since := t.Phase, t.ChangedAt
 	c := queues.NewChange(t, d.To)
 	c.Code, c.Via = d.Code, d.Via
 	if d.Ending != t.Ending {
@@ -256,9 +264,9 @@ func (s *Sequencer) advance(ctx context.Context, h *held, e Event, d Decision, m
 	if err := s.Store.Advance(ctx, c); err != nil {
 		return err
 	}
+	s.moved(t, e, from, since, d.Do == CountRetry)
 	if from != d.To {
-		s.Log.Info("transaction", "txn", t.UID, "queue", t.Queue, "type", t.Type, "sender", t.Sender,
-			"state", t.State(), "attempt", len(t.Attempts), "hash", t.Hash(), "code", d.Code)
+		s.Log.Info("transaction", about(t, "code", d.Code)...)
 	}
 	if t.Callback != "" && d.To.Final() && from != d.To {
 		told := *t // the step goes on with t

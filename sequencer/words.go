@@ -7,6 +7,7 @@ import (
 
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
+	"mina-sequencer/senders"
 )
 
 func depth(g mina.Sighting, want int) string {
@@ -81,4 +82,12 @@ func ordinal(n int) string {
 		}
 	}
 	return fmt.Sprint(n, suffix)
+}
+
+// outOfUse is a sentence on why a sender takes nothing.
+func outOfUse(p *senders.Sender) string {
+	if p.Detail == "" {
+		return fmt.Sprintf(" %s is %s.", p.AccountID, p.Reason)
+	}
+	return fmt.Sprintf(" %s is %s: %s.", p.AccountID, p.Reason, strings.TrimSuffix(short(p.Detail), "."))
 }

@@ -56,10 +56,12 @@ type minaConfig struct {
 }
 
 type sendersConfig struct {
-	List        senderList `env:"SEQUENCER_SENDERS" wants:"accountId=workerUrl,… where accountId is a B62… public key" means:"Fee payers, each with its worker"`
-	File        senderFile `env:"SEQUENCER_SENDERS_FILE" wants:"a JSON file of at most 1MiB: [{\"accountId\",\"workerUrl\"},…], or {\"accountId\",\"command\":[…],\"env\":{…}} for a worker that this process runs" means:"The same from a file; see below for workers that are commands"`
-	WorkerToken string     `env:"SEQUENCER_WORKER_TOKEN" secret:"true" wants:"printable ASCII without spaces" means:"Bearer token that workers are shown"`
-	StateDir    string     `env:"SEQUENCER_STATE_DIR" shown:"in the user's cache folder" wants:"an absolute path" means:"Folder in which it is noted what workers run, so that those left over are found"`
+	List            senderList    `env:"SEQUENCER_SENDERS" wants:"accountId=workerUrl,… where accountId is a B62… public key" means:"Fee payers, each with its worker"`
+	File            senderFile    `env:"SEQUENCER_SENDERS_FILE" wants:"a JSON file of at most 1MiB: [{\"accountId\",\"workerUrl\"},…], or {\"accountId\",\"command\":[…],\"env\":{…}} for a worker that this process runs" means:"The same from a file; see below for workers that are commands"`
+	WorkerToken     string        `env:"SEQUENCER_WORKER_TOKEN" secret:"true" wants:"printable ASCII without spaces" means:"Bearer token that workers are shown"`
+	MinBalance      minaFee       `env:"SEQUENCER_MIN_BALANCE,default=1" wants:"MINA with at most 9 decimals" means:"What a sender must hold to be given work, in MINA; never less than SEQUENCER_FEE"`
+	BalanceInterval time.Duration `env:"SEQUENCER_BALANCE_INTERVAL,default=1m" min:"1s" max:"1h" wants:"a duration from 1s to 1h" means:"How often the balances of all senders are read"`
+	StateDir        string        `env:"SEQUENCER_STATE_DIR" shown:"in the user's cache folder" wants:"an absolute path" means:"Folder in which it is noted what workers run, so that those left over are found"`
 }
 
 type typesConfig struct {
@@ -88,11 +90,13 @@ type depthConfig struct {
 }
 
 type feeConfig struct {
-	First      minaFee `env:"SEQUENCER_FEE,default=0.1" wants:"MINA, from 0.000000001 to SEQUENCER_FEE_MAX" means:"The first attempt's fee, in MINA"`
-	Bump       factor  `env:"SEQUENCER_FEE_BUMP,default=1.5" wants:"a decimal number above 1 and at most 100" means:"Factor of each retry and each bump"`
-	Max        minaFee `env:"SEQUENCER_FEE_MAX,default=5" wants:"MINA, at least SEQUENCER_FEE" means:"The most a fee may become, in MINA"`
-	BumpAfter  int     `env:"SEQUENCER_BUMP_AFTER,default=5" min:"1" max:"100000" wants:"a number of slots from 1 to 100000" means:"Slots in a pool before the fee is raised"`
-	ValidSlots int     `env:"SEQUENCER_VALID_SLOTS,default=40" min:"1" max:"100000" wants:"a number of slots from 1 to 100000" means:"Slots that an attempt stays valid, beside the time its dispatch may take"`
+	First       minaFee `env:"SEQUENCER_FEE,default=0.1" wants:"MINA, from 0.000000001 to SEQUENCER_FEE_MAX" means:"The first attempt's fee, in MINA"`
+	Bump        factor  `env:"SEQUENCER_FEE_BUMP,default=1.5" wants:"a decimal number above 1 and at most 100" means:"Factor of each retry and each bump"`
+	Max         minaFee `env:"SEQUENCER_FEE_MAX,default=5" wants:"MINA, at least SEQUENCER_FEE" means:"The most a fee may become, in MINA"`
+	LimitSender minaFee `env:"SEQUENCER_FEE_LIMIT_SENDER,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE" means:"The most that the attempts of one sender may cost in a day (UTC), in MINA"`
+	Limit       minaFee `env:"SEQUENCER_FEE_LIMIT,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE" means:"The same for all senders together"`
+	BumpAfter   int     `env:"SEQUENCER_BUMP_AFTER,default=5" min:"1" max:"100000" wants:"a number of slots from 1 to 100000" means:"Slots in a pool before the fee is raised"`
+	ValidSlots  int     `env:"SEQUENCER_VALID_SLOTS,default=40" min:"1" max:"100000" wants:"a number of slots from 1 to 100000" means:"Slots that an attempt stays valid, beside the time its dispatch may take"`
 }
 
 type claimConfig struct {

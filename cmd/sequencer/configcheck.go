@@ -90,6 +90,11 @@ func (c config) check(need needs, bad func(reason, name string, against ...strin
 	} else if c.Fee.First > c.Fee.Max {
 		bad("is more than SEQUENCER_FEE_MAX="+c.Fee.Max.String(), "SEQUENCER_FEE", "SEQUENCER_FEE_MAX")
 	}
+	for name, limit := range map[string]minaFee{"SEQUENCER_FEE_LIMIT_SENDER": c.Fee.LimitSender, "SEQUENCER_FEE_LIMIT": c.Fee.Limit} {
+		if limit > 0 && limit < c.Fee.First {
+			bad("is less than SEQUENCER_FEE="+c.Fee.First.String()+": nothing could ever be sent", name, "SEQUENCER_FEE")
+		}
+	}
 	if bump := c.Fee.Bump.rat; bump.Cmp(big.NewRat(1, 1)) <= 0 || bump.Cmp(big.NewRat(100, 1)) > 0 {
 		bad("is out of range: a fee that does not rise is never taken instead of the one before", "SEQUENCER_FEE_BUMP")
 	}

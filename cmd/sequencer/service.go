@@ -15,6 +15,7 @@ import (
 
 	"mina-sequencer/api"
 	"mina-sequencer/dispatcher"
+	"mina-sequencer/metrics"
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
@@ -36,7 +37,13 @@ type service struct {
 
 // newService wires a service on a Redis; nothing runs before run.
 func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*service, error) {
+	version, commit := buildVersion()
+	figures := metrics.New(metrics.Options{
+		Version: version, Commit: commit, MinBalance: uint64(max(cfg.Senders.MinBalance, cfg.Fee.First)),
+		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
+	})
 	store, err := queues.Open(client, queues.Options{
+		Observe:   figures.Script,
 		Namespace: cfg.Redis.Namespace, Retention: cfg.Keep.Retention, EventsKeep: cfg.Keep.Events,
 		MaxWaiting: cfg.Keep.MaxWaiting, Replicas: cfg.Redis.Wait, UnresolvedLimit: cfg.Retry.UnresolvedLimit, Log: log,
 	})
@@ -70,7 +77,7 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	})
 	s.sequencer = sequencer.New(sequencer.Options{
 		Store: store, Senders: s.senders, Chain: s.chain, Types: types, Dispatch: []string(cfg.Types.Types), Local: children.Ready,
-		Health: workers.Health, Namespace: cfg.Redis.Namespace, Policy: policy(cfg), Log: log,
+		Health: workers.Health, Namespace: cfg.Redis.Namespace, Policy: policy(cfg), Meter: figures.Sequencer(), Log: log,
 	})
 	s.senders.SetHost(senders.Host{Process: s.sequencer.Process(), Down: children.Down})
 	scopes := map[string]api.Scope{"read": api.Read, "submit": api.Submit, "admin": api.Admin}
@@ -78,9 +85,10 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	for _, k := range cfg.HTTP.APIKeys {
 		keys = append(keys, api.Key{Name: k.Name, Scope: scopes[k.Scope], Secret: k.Key})
 	}
+	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Types: types.Types(), Log: log})
 	s.handler = api.New(api.Options{
 		Store: store, Senders: s.senders, Types: types, Control: s.sequencer,
-		ValidKey: validKey, Ready: s.ready, Keys: keys,
+		ValidKey: validKey, Ready: s.ready, Keys: keys, Meter: figures.API(), Metrics: figures.Handler(),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
 	})
 	return s, nil
@@ -123,6 +131,8 @@ func policy(cfg config) sequencer.Policy {
 		BumpAfter: uint32(cfg.Fee.BumpAfter), ValidSlots: uint32(cfg.Fee.ValidSlots),
 		ClaimTTL: cfg.Claim.TTL, ClaimLimit: cfg.Claim.Limit, Retention: cfg.Keep.Retention,
 		ShutdownTimeout: cfg.HTTP.ShutdownTimeout,
+		BalanceInterval: cfg.Senders.BalanceInterval, MinBalance: uint64(cfg.Senders.MinBalance),
+		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
 	}
 }
 

@@ -12,6 +12,7 @@
 package devworker
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
@@ -59,6 +60,7 @@ type Options struct {
 	NoResign   bool     // it cannot sign a proof again
 	Capacity   int      // proofs at a time, others are told 503; 0: no limit
 	Network    string   // told by /health
+	O1js       string   // told by /health; default "simulated"
 	Seed       uint64   // distinguishes the proofs of workers with one account
 	// Exit is called by a fault of kind Die, after the worker is dead. nil: the
 	// worker stays dead until [Worker.Restart].
@@ -329,6 +331,6 @@ func (w *Worker) health(*request) answer {
 	}
 	return answer{body: map[string]any{
 		"accountId": w.o.Account, "types": types, "capabilities": capabilities,
-		"network": w.o.Network, "o1js": "simulated",
+		"network": w.o.Network, "o1js": cmp.Or(w.o.O1js, "simulated"),
 	}}
 }

@@ -14,7 +14,7 @@
 --         bound in its place}: it is astray until that one has ended
 local uid, sender, me, record = ARGV[1], ARGV[2], ARGV[3], ARGV[5]
 local x, s = P .. 'x:' .. uid, P .. 's:' .. sender
-local seq, _, _, queue = header(uid)
+local seq, _, typ, queue = header(uid)
 if not seq then
   if record == '' then return 'gone' end
   -- Its place is the one it had, unless another one has that by now.
@@ -23,7 +23,8 @@ if not seq then
   seq = math.max(tonumber(was), last + 1)
   call('SET', P .. 't:' .. uid, string.format('%d', seq) .. rest_)
   call('SET', P .. 'n:seq', seq)
-  _, _, _, queue = header(uid)
+  _, _, typ, queue = header(uid)
+  waits(typ, 1)
   local page = math.floor(seq / 512)
   call('RPUSH', P .. 'page:' .. page, uid)
   call('ZADD', P .. 'pages', page, page)
@@ -68,6 +69,7 @@ call('HDEL', q, 'astray', 'hold', 'holder')
 call('HDEL', s, 'astray')
 call('ZREM', P .. 'back:' .. queue, uid)
 call('HINCRBY', q, 'w', -1)
+waits(typ, -1)
 call('HSET', q, 'run', uid, 'sender', sender)
 call('ZADD', P .. 'bound', seq, uid)
 call('ZREM', P .. 'free:' .. call('HGET', s, 'group'), sender)

@@ -30,11 +30,15 @@
 --   r  the least revision to take             g  refuse unless settled, see lib.lua
 --   o  only if no earlier one of its queue has come back to wait
 --   v  a phase that it passes on its way, both bound like the one that it leaves
+--   m  what its attempts cost by now, in nanomina; the most that the fees of the
+--      day may come to, for its sender and for all, 0 for no limit
+--   w  of the rest: who gives the reason, "" for nobody; and words
 --
 -- Answer, for each change: {"ok", revision, "1" if a bind may have become
 --   possible, now}, {"stale", revision}, {"fenced", revision},
---   {"unsettled", revision}, {"overtaken", revision}, {"gone"}, or {"error", text}:
---   what went wrong with it
+--   {"unsettled", revision}, {"overtaken", revision}, {"gone"}, {"error", text}:
+--   what went wrong with it, or {"costly", revision, "sender" or "all": whose limit,
+--   the fees of the day so far, milliseconds until the day is over}
 
 -- streak counts what ended UNRESOLVED in a row, by queue and by sender.
 local function streak(queue, sender, limit)
@@ -72,6 +76,31 @@ local function tell(key, first, last)
   end
 end
 
+-- charge counts what the attempts of a transaction cost with the fees of the day,
+-- by sender; what was counted today and is not spent after all is taken back.
+-- known is what it answered last. Where a limit would be passed nothing is
+-- counted, and the second answer says which limit and what the day has cost so far.
+local function charge(sender, known, cost, most, all)
+  local was, day, counted = string.match(known or '', '^(%d+) (%d+) (%d+)$')
+  local today = math.floor(now / DAY)
+  counted = day and tonumber(day) == today and tonumber(counted) or 0
+  local more = math.max(cost - tonumber(was or '0'), -counted)
+  local key = P .. 'fees:' .. today
+  if more > 0 and most > 0 then
+    local spent = tonumber(call('HGET', key, sender) or '0')
+    if spent + more > most then return nil, { 'sender', spent } end
+  end
+  if more > 0 and all > 0 then
+    local spent = 0
+    for _, v in ipairs(call('HVALS', key)) do spent = spent + tonumber(v) end
+    if spent + more > all then return nil, { 'all', spent } end
+  end
+  if more ~= 0 and call('HINCRBY', key, sender, string.format('%.0f', more)) == more then
+    call('PEXPIRE', key, 2 * DAY) -- the first of this sender
+  end
+  return string.format('%.0f %d %.0f', cost, today, counted + more)
+end
+
 local function advance(o, n)
   local uid, decided, claim, op, to, due, keep, code, number, hold, lease, rested, reason, removal, limit = unpack(ARGV, o + 1, o + 15)
   local first, last = {}, {} -- words of each part
@@ -83,15 +112,15 @@ local function advance(o, n)
   end
 
   local x, a = P .. 'x:' .. uid, P .. 'a:' .. uid
-  local v = call('HMGET', x, 'rev', 'op', 'claim', 'phase', 'sender', 'due', 'at', 'overtaken')
+  local v = call('HMGET', x, 'rev', 'op', 'claim', 'phase', 'sender', 'due', 'at', 'overtaken', 'fees')
   local rev = tonumber(v[1] or '0')
   local from, sender = v[4] or 'waiting', v[5] or ''
   local moved = from ~= to
   -- Between bound phases nothing moves but the transaction.
   local leaves = moved and not (BOUND[from] and BOUND[to])
-  local seq, queue, _
+  local seq, queue, typ, _
   if leaves or rev == 0 or hold ~= '' then
-    seq, _, _, queue = header(uid)
+    seq, _, typ, queue = header(uid)
     if not seq then return { 'gone' } end
   end
   if v[2] == op then return { 'ok', rev, 1, now } end
@@ -101,6 +130,13 @@ local function advance(o, n)
   if rev ~= tonumber(decided) then return { 'stale', rev } end
   if first.g and not settled() then return { 'unsettled', rev } end
   if first.o and v[8] then return { 'overtaken', rev } end
+  local fees, passed
+  if first.m then
+    fees, passed = charge(sender, v[9], tonumber(ARGV[first.m]), tonumber(ARGV[first.m + 1]), tonumber(ARGV[first.m + 2]))
+    if passed then
+      return { 'costly', rev, passed[1], string.format('%.0f', passed[2]), DAY - now % DAY }
+    end
+  end
   local revision = math.max(rev, first.r and tonumber(ARGV[first.r]) or 0) + 1
 
   -- The claim, and when the phase is due.
@@ -122,6 +158,7 @@ local function advance(o, n)
     'rev', revision, 'op', op, 'due', due, 'phase', to, 'at', moved and now or v[7] or '',
     unpack(ARGV, first.x or 1, last.x or 0),
   }
+  if fees then fields[#fields + 1], fields[#fields + 2] = 'fees', fees end
   for w = first.t or 1, last.t or 0 do fields[#fields + 1], fields[#fields + 2] = ARGV[w], now end
   call('HSET', x, unpack(fields))
   local attempts = { unpack(ARGV, first.a or 1, last.a or 0) }
@@ -143,7 +180,10 @@ local function advance(o, n)
     if first.s then tell(s, first.s, last.s) end
     if first.n then raise(s, ARGV[first.n], ARGV[first.n + 1]) end
   end
-  if sender ~= '' and rested ~= '0' then rest(sender, tonumber(rested), reason, reason == 'OUTCOME_UNKNOWN' and uid) end
+  if sender ~= '' and rested ~= '0' then
+    local by = reason == 'OUTCOME_UNKNOWN' and uid or first.w and ARGV[first.w] ~= '' and ARGV[first.w]
+    rest(sender, tonumber(rested), reason, by, first.w and ARGV[first.w + 1])
+  end
 
   -- The queue and the indexes.
   local possible, q = false, P .. 'q:' .. (queue or '')
@@ -156,6 +196,7 @@ local function advance(o, n)
     if INDEX[to] then call('ZADD', P .. INDEX[to], seq, uid) end
     if COUNT[from] then call('HINCRBY', q, COUNT[from], -1) end
     if COUNT[to] then call('HINCRBY', q, COUNT[to], 1) end
+    if from == 'waiting' or to == 'waiting' then waits(typ, to == 'waiting' and 1 or -1) end
     if from == 'waiting' then
       call('ZREM', P .. 'back:' .. queue, uid)
     elseif to == 'waiting' and tonumber(seq) <= tonumber(call('HGET', q, 'popped') or '0') then

@@ -10,7 +10,7 @@
 --
 -- Answer: {now, {queue's transaction as in get, sender, url, next nonce or ""} …}
 local incarnation, most, grace, ntypes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local answer = { now }
+local answer, types = { now }, {}
 -- Nobody takes over from a process that is not known, so it gets no claims.
 local ends = call('ZSCORE', P .. 'procs', incarnation)
 if not ends or tonumber(ends) <= now or not settled() then return answer end
@@ -43,7 +43,8 @@ for _ = 1, most do
   local queue, oldest, typ = least('ready:', 5, 4 + ntypes)
   if not queue then break end
   local q = P .. 'q:' .. queue
-  local uid = call('HGET', q, 'first')
+  local about = call('HMGET', q, 'first', 'w')
+  local uid, left = about[1], tonumber(about[2] or '0') - 1
   local record = uid and call('GET', P .. 't:' .. uid)
   local seq, kind
   if record then seq, kind = string.match(record, '^(%d+) %d+ (%S+) ') end
@@ -69,12 +70,12 @@ for _ = 1, most do
     end
     call('ZREM', P .. 'ready:' .. typ, queue)
     call('HDEL', q, 'ready', 'first', 'hold', 'holder')
-    call('HINCRBY', q, 'w', -1)
     if came then
-      call('HSET', q, 'run', uid, 'sender', sender)
+      call('HSET', q, 'run', uid, 'sender', sender, 'w', left)
     else
-      call('HSET', q, 'run', uid, 'sender', sender, 'popped', seq)
+      call('HSET', q, 'run', uid, 'sender', sender, 'w', left, 'popped', seq)
     end
+    types[typ] = (types[typ] or 0) - 1
     if #state == 0 then call('ZADD', P .. 'past:' .. queue, seq, uid) end
     call('ZADD', P .. 'bound', seq, uid)
     call('ZREM', P .. 'free:' .. group, sender)
@@ -93,4 +94,5 @@ for _ = 1, most do
   end
 end
 if claims > claimed then call('SET', P .. 'n:claim', claims) end
+for typ, n in pairs(types) do waits(typ, n) end
 return answer

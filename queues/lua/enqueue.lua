@@ -12,6 +12,7 @@ local first = tonumber(call('GET', P .. 'n:seq') or '0')
 local seq = first
 local answer = { now, 0 }
 local fresh = {} -- uids accepted, in order
+local types = {} -- how many of each
 local stamp = now .. ' ' -- numbers take long to write: once for all
 for i = 2, #ARGV, 5 do
   local uid, queue = ARGV[i], ARGV[i + 3]
@@ -29,6 +30,7 @@ for i = 2, #ARGV, 5 do
     result = seq
     call('RPUSH', P .. 'line:' .. queue, uid)
     fresh[#fresh + 1] = uid
+    types[ARGV[i + 2]] = (types[ARGV[i + 2]] or 0) + 1
     call('XADD', P .. 'events', '0-*', 'e', stamp .. uid)
     if call('HINCRBY', q, 'w', 1) == 1 then
       -- Nothing else of the queue waits: this one is its head.
@@ -43,6 +45,7 @@ for i = 2, #ARGV, 5 do
   answer[#answer + 1] = result
 end
 if seq > first then
+  for typ, n in pairs(types) do waits(typ, n) end
   -- Each page takes what is its at once.
   local i = 1
   while i <= #fresh do

@@ -13,6 +13,8 @@ local clock = call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local micros = clock[1] * 1000000 + clock[2]
 
+local DAY = 86400000 -- milliseconds
+
 -- server is the run id of the Redis that runs this script: another one after a
 -- restart and after a failover. One that does not tell it never changes.
 local function server()
@@ -33,6 +35,9 @@ local INDEX = {
 }
 -- The counter in a queue's record for each phase that is not bound.
 local COUNT = { waiting = 'w', done = 'd', failed = 'f', unresolved = 'u' }
+
+-- waits counts n more transactions of a type among those that wait.
+local function waits(typ, n) call('HINCRBY', P .. 'waiting', typ, n) end
 
 -- event appends to the log, as one field: fewer bytes, and half the work of
 -- eight. Redis counts the entries. See events.go. kind: t(ransaction), q(ueue),
@@ -144,7 +149,7 @@ local function lift(sender, gone)
         if not shown or RANK[reason] < RANK[shown] then
           shown, until_, detail = reason, ends, words
         elseif reason == shown then
-          until_ = (ends == 0 or until_ == 0) and 0 or math.max(until_, ends)
+          if ends == 0 or until_ > 0 and ends > until_ then until_, detail = ends, words end
         end
       end
     end
@@ -163,10 +168,11 @@ local function rest(sender, ms, reason, by, words)
   local s, field = P .. 's:' .. sender, 'why:' .. reason .. (by and ':' .. by or '')
   local v = call('HMGET', s, 'group', field)
   if not v[1] then return end
+  words = words and words ~= '' and ' ' .. words or ''
   if ms < 0 then
-    call('HSET', s, field, words and words ~= '' and '0 ' .. words or '0')
+    call('HSET', s, field, '0' .. words)
   elseif not v[2] or string.sub(v[2], 1, 1) ~= '0' then
-    call('HSET', s, field, now + ms)
+    call('HSET', s, field, now + ms .. words)
   end
   call('ZREM', P .. 'free:' .. v[1], sender)
   lift(sender, function() return false end)

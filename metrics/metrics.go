@@ -1,0 +1,263 @@
+// Package metrics is the figures of a process and of its namespace, for Prometheus.
+//
+// What a process does itself is counted as it happens, by functions that the other
+// packages are given; they know nothing of Prometheus. What all processes share is
+// read when somebody asks, at a cost that follows the senders and types, and never
+// the queues or transactions; no label holds either.
+//
+// All methods may be called concurrently.
+package metrics
+
+import (
+	"net/http"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"mina-sequencer/api"
+	"mina-sequencer/queues"
+	"mina-sequencer/sequencer"
+)
+
+// Options say what is known of the process from the start. Fees are in nanomina.
+type Options struct {
+	Version, Commit          string
+	MinBalance               uint64
+	FeeLimitSender, FeeLimit uint64 // of a day; 0 is no limit
+}
+
+// Metrics is one registry of figures.
+type Metrics struct {
+	registry *prometheus.Registry
+	figures  []Figure
+
+	states, ends, inclusion, blocks      *prometheus.HistogramVec
+	calls, scripts, requests             *prometheus.HistogramVec
+	retries, errors, raises, reopened    *prometheus.CounterVec
+	fees, scriptCalls, answers, takeover *prometheus.CounterVec
+	followers                            prometheus.Gauge
+}
+
+// New returns figures that nothing has been counted in.
+func New(o Options) *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry()}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+
+	m.states = m.histogram("state_seconds", "How long transactions were in a state that they left.", long, "type", "state")
+	m.ends = m.histogram("transaction_seconds", "How old transactions were when they came to their end.", long, "type", "state")
+	m.inclusion = m.histogram("inclusion_seconds", "Time from sending to a block deep enough, where one process did both.", long, "type")
+	m.blocks = m.histogram("inclusion_blocks", "How many blocks that took, its own included.", []float64{1, 2, 3, 4, 5, 7, 10, 15, 25, 50}, "type")
+	m.calls = m.histogram("worker_call_seconds", "Calls of workers: prove, resign, dispatch (legacy) and report (callbacks); outcome is ok or failed.", long, "type", "call", "outcome")
+	m.retries = m.counter("retries_total", "Retries begun.", "type")
+	m.errors = m.counter("errors_total", "What went wrong, by class: as the events of the state machine are called.", "type", "class")
+	m.raises = m.counter("fee_raises_total", "Fees of open attempts raised; no retries.", "type")
+	m.reopened = m.counter("reopened_total", "DONE transactions whose block left the best chain.", "type")
+	m.fees = m.counter("fees_paid_mina_total", "Fees of attempts that this process saw in a block, by outcome: landed or failed.", "sender", "outcome")
+	m.takeover = m.counter("takeovers_total", "Transactions taken over from processes that were gone.")
+	m.takeover.WithLabelValues()
+	m.scripts = m.histogram("script_seconds", "Round trips of scripts to Redis. Scripts that are sent together share one, and each counts.", short, "script")
+	m.scriptCalls = m.counter("script_calls_total", "Calls of scripts; several may share a run.", "script")
+	m.requests = m.histogram("http_request_seconds", "Requests but for the stream of events, by the pattern of the route.", short, "route")
+	m.answers = m.counter("http_requests_total", "Requests that have ended.", "method", "route", "status")
+	m.followers = m.one("event_clients", "Clients that follow the events here.")
+
+	m.one("build_info", "1, with what this process is made of.", "version", o.Version, "commit", o.Commit, "go", runtime.Version()).Set(1)
+	m.one("min_balance_mina", "What a sender must hold to be given work.").Set(inMina(o.MinBalance))
+	m.one("fee_limit_mina", "The most that attempts may cost in a day, 0 for no limit.", "of", "sender").Set(inMina(o.FeeLimitSender))
+	m.one("fee_limit_mina", "The most that attempts may cost in a day, 0 for no limit.", "of", "all").Set(inMina(o.FeeLimit))
+	return m
+}
+
+const prefix = "sequencer_"
+
+// long is for what takes milliseconds in tests and hours in trouble, short for what
+// should take milliseconds; both in seconds.
+var (
+	long  = []float64{.1, .5, 1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 4 * 3600, 24 * 3600}
+	short = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 30}
+)
+
+// A Figure is one family of metrics, as the reference lists them.
+type Figure struct {
+	Name, Kind, Help string
+	Labels           []string
+	Shared           bool // the same at every process of the namespace
+}
+
+// Figures lists the families of this package; those of the Go runtime and of the
+// process come beside them.
+func (m *Metrics) Figures() []Figure { return slices.Clone(m.figures) }
+
+const (
+	hereOnly = " Of this process: sum them up."
+	shared   = " Shared: the same at every process."
+)
+
+func (m *Metrics) note(name, kind, help string, labels ...string) (string, string) {
+	m.figures = append(m.figures, Figure{Name: prefix + name, Kind: kind, Help: help, Labels: labels})
+	return prefix + name, help + hereOnly
+}
+
+func (m *Metrics) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	name, help = m.note(name, "histogram", help, labels...)
+	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	m.registry.MustRegister(v)
+	return v
+}
+
+func (m *Metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {
+	name, help = m.note(name, "counter", help, labels...)
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	m.registry.MustRegister(v)
+	return v
+}
+
+// one is a gauge with fixed labels, given as names and values.
+func (m *Metrics) one(name, help string, pairs ...string) prometheus.Gauge {
+	labels, names := prometheus.Labels{}, []string{}
+	for i := 0; i < len(pairs); i += 2 {
+		labels[pairs[i]] = pairs[i+1]
+		names = append(names, pairs[i])
+	}
+	if last := len(m.figures) - 1; last >= 0 && m.figures[last].Name == prefix+name {
+		name = prefix + name
+	} else {
+		name, _ = m.note(name, "gauge", help, names...)
+	}
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help + hereOnly, ConstLabels: labels})
+	m.registry.MustRegister(g)
+	return g
+}
+
+func inMina(nanomina uint64) float64 { return float64(nanomina) / 1e9 }
+
+// Handler answers a scrape.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: nil, MaxRequestsInFlight: 4, Timeout: scrapeTimeout + time.Second})
+}
+
+// Sequencer is what package sequencer tells.
+func (m *Metrics) Sequencer() sequencer.Meter {
+	return sequencer.Meter{
+		Moved: m.moved, Settled: m.settled, Called: m.called,
+		Raised:   func(typ string) { m.raises.WithLabelValues(typ).Inc() },
+		TookOver: func(n int) { m.takeover.WithLabelValues().Add(float64(n)) },
+	}
+}
+
+// failures are the events that are errors.
+var failures = []sequencer.Event{
+	sequencer.Erred, sequencer.Hopeless, sequencer.Unreached, sequencer.Lost, sequencer.FailedIn, sequencer.Rejected,
+	sequencer.Died, sequencer.Ambiguous, sequencer.Astray,
+}
+
+// begin shows at 0 what may happen to transactions: an increase from nothing to one
+// is none that Prometheus could see.
+func (m *Metrics) begin(types []string) {
+	for _, typ := range types {
+		for _, class := range failures {
+			m.errors.WithLabelValues(typ, string(class))
+		}
+		for _, c := range []*prometheus.CounterVec{m.retries, m.raises, m.reopened} {
+			c.WithLabelValues(typ)
+		}
+		for _, state := range queues.States {
+			if state.Final() {
+				m.ends.WithLabelValues(typ, string(state))
+			}
+		}
+	}
+}
+
+func (m *Metrics) moved(x sequencer.Move) {
+	if slices.Contains(failures, x.Event) {
+		m.errors.WithLabelValues(x.Type, string(x.Event)).Inc()
+	}
+	if x.Retry {
+		m.retries.WithLabelValues(x.Type).Inc()
+	}
+	if x.Event == sequencer.Orphaned {
+		m.reopened.WithLabelValues(x.Type).Inc()
+	}
+	from, to := x.From.State(), x.To.State()
+	if from == to {
+		return
+	}
+	if x.Lasted >= 0 && !from.Final() {
+		m.states.WithLabelValues(x.Type, string(from)).Observe(x.Lasted.Seconds())
+	}
+	if to.Final() && !from.Final() && x.Age >= 0 {
+		m.ends.WithLabelValues(x.Type, string(to)).Observe(x.Age.Seconds())
+	}
+}
+
+func (m *Metrics) settled(x sequencer.Settlement) {
+	outcome := "landed"
+	if x.Failed {
+		outcome = "failed"
+	} else {
+		if x.Waited > 0 {
+			m.inclusion.WithLabelValues(x.Type).Observe(x.Waited.Seconds())
+		}
+		if x.Blocks > 0 {
+			m.blocks.WithLabelValues(x.Type).Observe(float64(x.Blocks))
+		}
+	}
+	m.fees.WithLabelValues(x.Sender, outcome).Add(inMina(x.Fee))
+}
+
+func (m *Metrics) called(x sequencer.WorkerCall) {
+	outcome := "ok"
+	if x.Failed {
+		outcome = "failed"
+	}
+	m.calls.WithLabelValues(x.Type, x.Call, outcome).Observe(x.Took.Seconds())
+}
+
+// Script is what package queues tells of each run of a script.
+func (m *Metrics) Script(script string, calls int, took time.Duration) {
+	m.scripts.WithLabelValues(script).Observe(took.Seconds())
+	m.scriptCalls.WithLabelValues(script).Add(float64(calls))
+}
+
+// API is what package api tells.
+func (m *Metrics) API() api.Meter {
+	return api.Meter{Request: m.request, Following: func(change int) { m.followers.Add(float64(change)) }}
+}
+
+func (m *Metrics) request(method, route string, status int, took time.Duration) {
+	known := []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete}
+	if !slices.Contains(known, method) {
+		method = "other" // anything goes for a method
+	}
+	if route == "" {
+		route = "none"
+	}
+	m.answers.WithLabelValues(method, route, statusText(status)).Inc()
+	if route != eventsRoute {
+		m.requests.WithLabelValues(route).Observe(took.Seconds())
+	}
+}
+
+// eventsRoute is open for as long as its clients like.
+const eventsRoute = "/api/v1/events"
+
+func statusText(status int) string {
+	if status < 100 || status > 599 {
+		return "other"
+	}
+	return string([]byte{byte('0' + status/100), byte('0' + status/10%10), byte('0' + status%10)})
+}
+
+// state names, so that a figure of none is shown as 0.
+func stateNames() []string {
+	var names []string
+	for _, s := range queues.States {
+		names = append(names, string(s))
+	}
+	return names
+}

@@ -1,0 +1,268 @@
+package metrics_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/metrics"
+	"mina-sequencer/mina"
+	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
+	"mina-sequencer/senders"
+	"mina-sequencer/sequencer"
+)
+
+var update = flag.Bool("update", false, "rewrite generated documentation")
+
+// A bench is figures over a store that nothing drives.
+type bench struct {
+	*testing.T
+	metrics *metrics.Metrics
+	client  *redis.Client
+	store   *queues.Store
+	pool    *senders.Pool
+}
+
+func newBench(t *testing.T, client *redis.Client) *bench {
+	t.Helper()
+	b := &bench{T: t, client: client, metrics: metrics.New(metrics.Options{Version: "v1", MinBalance: 1_000_000_000, FeeLimit: 2_500_000_000})}
+	var err error
+	b.store, err = queues.Open(client, queues.Options{Namespace: "test", Observe: b.metrics.Script})
+	b.ok(err)
+	b.pool = senders.New(b.store, client)
+	chain := mina.NewTracker(mina.TrackerOptions{})
+	b.metrics.Watch(metrics.Sources{
+		Store: b.store, Senders: b.pool, Chain: chain, Types: []string{"MINT"}, Log: slog.New(slog.DiscardHandler),
+		Sequencer: sequencer.New(sequencer.Options{Store: b.store, Senders: b.pool, Chain: chain, Types: new(dispatcher.Registry)}),
+	})
+	return b
+}
+
+func (b *bench) ok(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) post(queue, uid string) {
+	b.Helper()
+	b.ok(b.store.Enqueue(b.Context(), queues.Item{UID: uid, Queue: queue, Type: "MINT", Data: json.RawMessage(`{}`)}).Err)
+}
+
+func (b *bench) scrape() string {
+	b.Helper()
+	w := httptest.NewRecorder()
+	b.metrics.Handler().ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK {
+		b.Fatalf("%d %s", w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// want wants these lines in a scrape.
+func (b *bench) want(text string, lines ...string) {
+	b.Helper()
+	for _, line := range lines {
+		if !strings.Contains(text, "\n"+line+"\n") {
+			b.Errorf("no %s in\n%s", line, ours(text))
+		}
+	}
+}
+
+func ours(text string) string {
+	return strings.Join(regexp.MustCompile(`(?m)^sequencer_.*$`).FindAllString(text, -1), "\n")
+}
+
+// TestShared: what all processes share is read from the store.
+func TestShared(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, redistest.Mini(t).Client)
+	_, err := b.store.Beat(t.Context(), "me", time.Minute, "")
+	b.ok(err)
+	b.ok(b.pool.Register(t.Context(), "B62a", "http://a"))
+	b.ok(b.pool.Register(t.Context(), "B62b", "http://b"))
+	b.ok(b.pool.Watch(t.Context(), "B62a", 12_500_000_000, ""))
+	b.ok(b.pool.Watch(t.Context(), "B62b", 1, "too little"))
+	b.post("q1", "a")
+	b.post("q1", "b")
+	b.post("q2", "c")
+	bound, err := b.store.Bind(t.Context(), queues.BindRequest{Process: "me", Types: []string{"MINT"}, Groups: []string{senders.Shared}, Most: 9, Grace: time.Minute})
+	b.ok(err)
+	x := bound[0].Transaction
+	x.Attempts = []queues.Attempt{{Number: 1, Sender: x.Sender, Nonce: 7, Fee: 300_000_000, Outcome: queues.Prepared}}
+	c := queues.NewChange(x, x.Phase)
+	c.SetAttempt(x.Last())
+	c.SetNextNonce(7)
+	b.ok(b.store.Advance(t.Context(), c))
+	b.want(b.scrape(),
+		`sequencer_store_up 1`, `sequencer_transactions{state="WAITING"} 2`, `sequencer_transactions{state="DISPATCHING"} 1`,
+		`sequencer_transactions{state="UNRESOLVED"} 0`, `sequencer_waiting{type="MINT"} 2`, `sequencer_bound{type="MINT"} 1`,
+		`sequencer_ready_queues{type="MINT"} 1`, `sequencer_queues 2`, `sequencer_processes 1`,
+		`sequencer_senders{reason="",state="BLOCKED"} 1`, `sequencer_senders{reason="LOW_BALANCE",state="FREE"} 1`,
+		`sequencer_sender_available{sender="B62a"} 1`, `sequencer_sender_available{sender="B62b"} 0`,
+		`sequencer_sender_balance_mina{sender="B62a"} 12.5`, `sequencer_sender_balance_mina{sender="B62b"} 1e-09`,
+		`sequencer_sender_nonce{sender="B62a"} 7`, `sequencer_sender_fees_today_mina{sender="B62a"} 0.3`,
+		`sequencer_min_balance_mina 1`, `sequencer_fee_limit_mina{of="all"} 2.5`, `sequencer_fee_limit_mina{of="sender"} 0`,
+		`sequencer_build_info{commit="",go="`+goVersion(t)+`",version="v1"} 1`,
+		`sequencer_live 0`, `sequencer_claims 0`, `sequencer_chain_quorum 0`,
+		`sequencer_errors_total{class="died",type="MINT"} 0`, `sequencer_script_calls_total{script="enqueue"} 3`,
+	)
+}
+
+func goVersion(t *testing.T) string {
+	t.Helper()
+	info := regexp.MustCompile(`go_info\{version="([^"]+)"\}`).FindStringSubmatch(newBench(t, redistest.Mini(t).Client).scrape())
+	if info == nil {
+		t.Fatal("nothing of the Go runtime")
+	}
+	return info[1]
+}
+
+// TestStoreDown: without Redis what the process knows by itself is still shown.
+func TestStoreDown(t *testing.T) {
+	t.Parallel()
+	mini := redistest.Mini(t)
+	b := newBench(t, mini.Client)
+	b.want(b.scrape(), `sequencer_store_up 1`, `sequencer_queues 0`)
+	b.ok(b.client.Close())
+	text := b.scrape()
+	b.want(text, `sequencer_store_up 0`, `sequencer_live 0`, `sequencer_takeovers_total 0`)
+	if strings.Contains(text, "sequencer_queues") || strings.Contains(text, "sequencer_transactions") {
+		t.Errorf("figures of a store that does not answer:\n%s", ours(text))
+	}
+}
+
+// TestHooks: what the other packages tell is counted.
+func TestHooks(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, redistest.Mini(t).Client)
+	meter, api := b.metrics.Sequencer(), b.metrics.API()
+	move := func(e sequencer.Event, from, to queues.Phase, retry bool, lasted, age time.Duration) {
+		meter.Moved(sequencer.Move{Type: "MINT", Event: e, From: from, To: to, Retry: retry, Lasted: lasted, Age: age})
+	}
+	move(sequencer.Bound, queues.PhaseWaiting, queues.PhaseDispatching, false, 3*time.Second, 3*time.Second)
+	move(sequencer.Erred, queues.PhaseDispatching, queues.PhaseFailing, false, 2*time.Second, 5*time.Second)
+	move(sequencer.Weighed, queues.PhaseFailing, queues.PhaseDelayed, false, 0, 5*time.Second)
+	move(sequencer.DelayOver, queues.PhaseDelayed, queues.PhaseDispatching, true, 60*time.Second, 65*time.Second)
+	move(sequencer.Bound, queues.PhaseWaiting, queues.PhaseDispatching, false, -1, time.Second)
+	move(sequencer.Landed, queues.PhaseWatching, queues.PhaseDone, false, 20*time.Second, 90*time.Second)
+	move(sequencer.Orphaned, queues.PhaseDone, queues.PhaseDone, false, -1, time.Hour)
+	meter.Settled(sequencer.Settlement{Type: "MINT", Sender: "B62a", Fee: 150_000_000, Waited: 40 * time.Second, Blocks: 2})
+	meter.Settled(sequencer.Settlement{Type: "MINT", Sender: "B62a", Fee: 100_000_000, Waited: time.Hour, Failed: true})
+	meter.Called(sequencer.WorkerCall{Type: "MINT", Call: "prove", Took: 2 * time.Second})
+	meter.Called(sequencer.WorkerCall{Type: "MINT", Call: "prove", Took: time.Second, Failed: true})
+	meter.Raised("MINT")
+	meter.TookOver(3)
+	api.Request(http.MethodPost, "/api/v1/transactions", 202, time.Millisecond)
+	api.Request("BREW", "", 405, time.Millisecond)
+	api.Request(http.MethodGet, "/api/v1/events", 200, time.Hour)
+	api.Following(1)
+	api.Following(1)
+	api.Following(-1)
+	text := b.scrape()
+	b.want(text,
+		`sequencer_state_seconds_sum{state="WAITING",type="MINT"} 3`, `sequencer_state_seconds_count{state="WAITING",type="MINT"} 1`,
+		`sequencer_state_seconds_sum{state="RETRY",type="MINT"} 60`, `sequencer_state_seconds_sum{state="REVISION",type="MINT"} 20`,
+		`sequencer_transaction_seconds_sum{state="DONE",type="MINT"} 90`, `sequencer_transaction_seconds_count{state="FAILED",type="MINT"} 0`,
+		`sequencer_retries_total{type="MINT"} 1`, `sequencer_errors_total{class="erred",type="MINT"} 1`, `sequencer_reopened_total{type="MINT"} 1`,
+		`sequencer_fees_paid_mina_total{outcome="landed",sender="B62a"} 0.15`, `sequencer_fees_paid_mina_total{outcome="failed",sender="B62a"} 0.1`,
+		`sequencer_inclusion_seconds_sum{type="MINT"} 40`, `sequencer_inclusion_blocks_sum{type="MINT"} 2`,
+		`sequencer_worker_call_seconds_sum{call="prove",outcome="ok",type="MINT"} 2`, `sequencer_worker_call_seconds_sum{call="prove",outcome="failed",type="MINT"} 1`,
+		`sequencer_fee_raises_total{type="MINT"} 1`, `sequencer_takeovers_total 3`, `sequencer_event_clients 1`,
+		`sequencer_http_requests_total{method="POST",route="/api/v1/transactions",status="202"} 1`,
+		`sequencer_http_requests_total{method="other",route="none",status="405"} 1`,
+		`sequencer_http_requests_total{method="GET",route="/api/v1/events",status="200"} 1`,
+	)
+	if strings.Contains(text, `request_seconds_count{route="/api/v1/events"}`) {
+		t.Error("a stream counts as a slow request")
+	}
+}
+
+// TestCostOfScrape: what a scrape asks of Redis, and how much it shows, does not
+// grow with queues or transactions, and shows neither.
+func TestCostOfScrape(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, redistest.Start(t).Client)
+	cost := func() (commands, series int) {
+		b.Helper()
+		b.ok(b.client.ConfigResetStat(t.Context()).Err())
+		text := b.scrape()
+		stats := b.client.Info(t.Context(), "commandstats").Val()
+		for _, m := range regexp.MustCompile(`cmdstat_[^i]\S*:calls=(\d+),`).FindAllStringSubmatch(stats, -1) {
+			n, err := strconv.Atoi(m[1])
+			b.ok(err)
+			commands += n
+		}
+		if strings.Contains(text, "the-queue") || strings.Contains(text, "the-uid") {
+			t.Error("a queue or a uid is shown")
+		}
+		return commands, strings.Count(ours(text), "\n")
+	}
+	grow := func(from, to int) {
+		b.Helper()
+		var items []queues.Item
+		for i := from; i < to; i++ {
+			items = append(items, queues.Item{UID: fmt.Sprint("the-uid-", i), Queue: fmt.Sprint("the-queue-", i/2), Type: "MINT", Data: json.RawMessage(`{}`)})
+		}
+		for _, a := range b.store.EnqueueBatch(t.Context(), items) {
+			b.ok(a.Err)
+		}
+	}
+	b.ok(b.pool.Register(t.Context(), "B62a", "http://a"))
+	grow(0, 10)
+	cost() // loads the scripts
+	few, shown := cost()
+	grow(10, 5000)
+	many, shownOfMany := cost()
+	if few == 0 || many != few || shown != shownOfMany {
+		t.Errorf("%d commands and %d series for 5 queues, %d and %d for 2,500", few, shown, many, shownOfMany)
+	}
+}
+
+// TestReference keeps the list of figures in the documentation.
+func TestReference(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(metrics.Options{})
+	m.Watch(metrics.Sources{})
+	var want strings.Builder
+	want.WriteString(`# Metrics
+
+Written by ` + "`go test ./metrics -update`" + `. ` + "`GET /metrics`" + ` shows them, beside those of the Go runtime (` + "`go_…`) and of the process (`process_…`" + `). A *shared* one is the same at every process of a namespace: take the maximum. Of the others each process shows its own part: take the sum.
+
+| metric | kind | labels | shared | what it is |
+|---|---|---|---|---|
+`)
+	for _, f := range m.Figures() {
+		labels := strings.Join(f.Labels, ", ")
+		common := ""
+		if f.Shared {
+			common = "yes"
+		}
+		fmt.Fprintf(&want, "| `%s` | %s | %s | %s | %s |\n", f.Name, f.Kind, labels, common, f.Help)
+	}
+	file := filepath.Join(monitoring, "metrics.md")
+	if *update {
+		if err := os.WriteFile(file, []byte(want.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(read(t, file), want.String()); diff != "" {
+		t.Errorf("docs/monitoring/metrics.md is stale: run go test ./metrics -update\n%s", diff)
+	}
+}

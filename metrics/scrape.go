@@ -1,0 +1,204 @@
+package metrics
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"mina-sequencer/mina"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+	"mina-sequencer/sequencer"
+)
+
+// Sources are what is read when somebody asks.
+type Sources struct {
+	Store     *queues.Store
+	Senders   *senders.Pool
+	Chain     *mina.Tracker
+	Sequencer *sequencer.Sequencer
+	Types     []string // that are known: what did not happen to them is shown as 0
+	Log       *slog.Logger
+}
+
+// scrapeTimeout is how long Redis may take to answer a scrape.
+const scrapeTimeout = 5 * time.Second
+
+// Watch has what Sources hold shown too. It is called once.
+func (m *Metrics) Watch(s Sources) {
+	m.registry.MustRegister(newScrape(m, s))
+	m.begin(s.Types)
+}
+
+// A scrape reads figures that nobody counts.
+type scrape struct {
+	Sources
+	kinds map[string]kind
+}
+
+type kind struct {
+	desc *prometheus.Desc
+	as   prometheus.ValueType
+}
+
+func newScrape(m *Metrics, sources Sources) *scrape {
+	s := &scrape{Sources: sources, kinds: map[string]kind{}}
+	add := func(common bool, as prometheus.ValueType, name, help string, labels ...string) {
+		name, full := m.note(name, map[bool]string{true: "counter", false: "gauge"}[as == prometheus.CounterValue], help, labels...)
+		if common {
+			m.figures[len(m.figures)-1].Shared = true
+			full = help + shared
+		}
+		s.kinds[name] = kind{prometheus.NewDesc(name, full, labels, nil), as}
+	}
+	ours := func(name, help string, labels ...string) { add(true, prometheus.GaugeValue, name, help, labels...) }
+	here := func(name, help string, labels ...string) { add(false, prometheus.GaugeValue, name, help, labels...) }
+	sums := func(name, help string, labels ...string) { add(false, prometheus.CounterValue, name, help, labels...) }
+
+	here("store_up", "1 if Redis answered this scrape; else what is shared is missing.")
+	ours("transactions", "Transactions that are kept, by state.", "state")
+	ours("waiting", "Transactions that wait.", "type")
+	ours("ready_queues", "Queues that can be bound, by the type of their first transaction.", "type")
+	ours("bound", "Transactions that have a sender.", "type")
+	ours("oldest_seconds", "Age of the oldest transaction that has a sender or could have one; 0 if there is none. Paused queues do not count.", "type")
+	ours("queues", "Queues that hold anything.")
+	ours("processes", "Processes that are alive.")
+	ours("events_kept", "Events that can be resumed from.")
+	ours("astray", "Transactions found again after a failover that wait for their place.")
+	ours("senders", "Senders, by state and by the reason why they are out of use (empty: none).", "state", "reason")
+	ours("sender_available", "1 if the sender is given work.", "sender")
+	ours("sender_balance_mina", "What the sender held when it was last looked at.", "sender")
+	ours("sender_nonce", "The nonce that its next attempt takes.", "sender")
+	ours("sender_fees_today_mina", "What its attempts of this day (UTC) have cost or may still cost.", "sender")
+
+	here("claims", "Transactions that this process drives or watches.")
+	here("claims_bound", "Those of them that have a sender.")
+	here("live", "1 if the claims are surely this process's, and it may call workers and send.")
+	here("recovering", "1 while nothing is bound or sent, because Redis may have forgotten something or this process has just begun.")
+	here("chain_watched", "Transactions whose attempts are looked for on the chain.")
+	here("chain_nodes_synced", "Nodes with a vote.")
+	here("chain_quorum", "1 if those are enough.")
+	here("chain_height", "Height of the lowest voting tip.")
+	here("chain_asked_seconds", "Time since the nodes were last asked.")
+	here("node_voting", "1 if the node is synced, near the tip, and of the right network.", "node")
+	here("node_height", "Height of the node's tip.", "node")
+	here("node_lag_blocks", "Blocks that its tip is below the highest that any node has heard of.", "node")
+	here("node_tip_age_seconds", "How far its tip's slot was behind the clock when the node was last asked.", "node")
+	sums("node_reorgs_total", "Times that blocks left the node's best chain.", "node")
+	sums("node_orphaned_blocks_total", "Those blocks.", "node")
+	return s
+}
+
+// Describe says nothing: which series there are is known only when they are read.
+func (s *scrape) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements [prometheus.Collector].
+func (s *scrape) Collect(out chan<- prometheus.Metric) {
+	show := func(name string, value float64, labels ...string) {
+		k := s.kinds[prefix+name]
+		out <- prometheus.MustNewConstMetric(k.desc, k.as, value, labels...)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	err := s.store(ctx, show)
+	show("store_up", truth(err == nil))
+	if err != nil {
+		s.Log.Warn("figures of the store not read", "err", err)
+	}
+	s.process(show)
+	s.nodes(show)
+}
+
+type shown func(name string, value float64, labels ...string)
+
+func truth(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// store reads all before it shows anything: half a store misleads.
+func (s *scrape) store(ctx context.Context, show shown) error {
+	o, err := s.Store.Overview(ctx)
+	if err != nil {
+		return err
+	}
+	var all []*senders.Sender
+	for cursor := ""; ; {
+		page, next, err := s.Senders.List(ctx, queues.MaxBatch, cursor)
+		if err != nil {
+			return err
+		}
+		all = append(all, page...)
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
+	for _, state := range stateNames() {
+		show("transactions", float64(o.States[queues.State(state)]), state)
+	}
+	for typ, load := range o.Types {
+		age := 0.0
+		if !load.Oldest.IsZero() {
+			age = max(0, o.At.Sub(load.Oldest).Seconds())
+		}
+		show("waiting", max(0, float64(load.Waiting)), typ)
+		show("ready_queues", float64(load.Ready), typ)
+		show("bound", float64(load.Bound), typ)
+		show("oldest_seconds", age, typ)
+	}
+	show("queues", float64(o.Queues))
+	show("processes", float64(o.Processes))
+	show("events_kept", float64(o.Events))
+	show("astray", float64(o.Astray))
+	s.senders(all, o.Fees, show)
+	return nil
+}
+
+func (s *scrape) senders(all []*senders.Sender, fees map[string]uint64, show shown) {
+	counts := map[[2]string]int{{string(queues.QueueFree), ""}: 0}
+	for _, x := range all {
+		counts[[2]string{string(x.State()), string(x.Reason)}]++
+		show("sender_available", truth(x.Available()), x.AccountID)
+		show("sender_fees_today_mina", inMina(fees[x.AccountID]), x.AccountID)
+		if x.Balance != nil {
+			show("sender_balance_mina", inMina(*x.Balance), x.AccountID)
+		}
+		if x.Nonce != nil {
+			show("sender_nonce", float64(*x.Nonce), x.AccountID)
+		}
+	}
+	for is, n := range counts {
+		show("senders", float64(n), is[0], is[1])
+	}
+}
+
+func (s *scrape) process(show shown) {
+	x := s.Sequencer.Standing()
+	show("claims", float64(x.Claims))
+	show("claims_bound", float64(x.Bound))
+	show("live", truth(x.Live))
+	show("recovering", truth(x.Recovering != ""))
+}
+
+func (s *scrape) nodes(show shown) {
+	c := s.Chain.Chain()
+	show("chain_watched", float64(s.Chain.Watching()))
+	show("chain_nodes_synced", float64(c.Synced))
+	show("chain_quorum", truth(c.Quorum))
+	show("chain_height", float64(c.Height))
+	if !c.At.IsZero() {
+		show("chain_asked_seconds", time.Since(c.At).Seconds())
+	}
+	for _, n := range s.Chain.Nodes() {
+		show("node_voting", truth(n.Voting), n.Name)
+		show("node_height", float64(n.Height), n.Name)
+		show("node_lag_blocks", float64(n.Lag), n.Name)
+		show("node_tip_age_seconds", n.TipAge.Seconds(), n.Name)
+		show("node_reorgs_total", float64(n.Reorgs), n.Name)
+		show("node_orphaned_blocks_total", float64(n.Orphaned), n.Name)
+	}
+}

@@ -1,0 +1,75 @@
+package mina
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// A NodeState is what the last poll found of one node. What a node that did not
+// answer has told before stays.
+type NodeState struct {
+	Name   string // host and port; those of the same host are numbered
+	Voting bool   // synced, near the tip, and of the right network
+	Height uint32 // of its tip
+	// Lag is how many blocks its tip is below the highest that any node has heard
+	// of, TipAge how far its slot was behind the clock.
+	Lag    int
+	TipAge time.Duration
+	At     time.Time // when it last told; zero if it never has
+	// Reorgs counts how often blocks left its best chain since this process began,
+	// Orphaned those blocks.
+	Reorgs, Orphaned uint64
+}
+
+// Nodes returns the nodes as the last poll found them, in the order of the options.
+// There are none before the first one.
+func (t *Tracker) Nodes() []NodeState {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.nodesAt)
+}
+
+// states is for the running Poll.
+func (t *Tracker) states(voters []*view) []NodeState {
+	highest := uint32(0)
+	for _, v := range t.views {
+		highest = max(highest, v.tip().Height, v.status.Highest)
+	}
+	names := map[string]int{}
+	states := make([]NodeState, len(t.views))
+	for i, v := range t.views {
+		s := NodeState{
+			Name: v.node.name, Voting: slices.Contains(voters, v), Height: v.tip().Height, At: v.asOf,
+			Reorgs: v.reorgs, Orphaned: v.orphaned,
+		}
+		if names[s.Name]++; names[s.Name] > 1 {
+			s.Name += fmt.Sprint("#", names[s.Name])
+		}
+		if s.Height > 0 {
+			s.Lag = int(highest - s.Height)
+			s.TipAge = time.Duration(v.slot()-v.tip().Slot) * v.status.SlotTime
+		}
+		states[i] = s
+	}
+	return states
+}
+
+func (v *view) slot() uint32 { return max(v.tip().Slot, v.clockSlot()) }
+
+// clockSlot is the slot since genesis that the wall clock gives, 0 if the node
+// does not tell enough. Mina: the genesis time is that of the last hard fork,
+// while slots are counted since the first genesis.
+func (v *view) clockSlot() uint32 {
+	s, tip := v.status, v.tip()
+	since := v.asOf.Sub(s.Genesis)
+	if s.Genesis.IsZero() || s.SlotTime <= 0 || since < 0 {
+		return 0
+	}
+	before := uint64(0)
+	if inFork := uint64(tip.Epoch)*uint64(s.SlotsPerEpoch) + uint64(tip.EpochSlot); inFork <= uint64(tip.Slot) {
+		before = uint64(tip.Slot) - inFork
+	}
+	return uint32(min(before+uint64(since/s.SlotTime), math.MaxUint32))
+}

@@ -1,0 +1,191 @@
+package queues_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// planned is an attempt as it is stored before a worker is asked.
+func planned(t *queues.Transaction, fee uint64) *queues.Attempt {
+	t.Attempts = append(t.Attempts, queues.Attempt{
+		Number: len(t.Attempts) + 1, Sender: t.Sender, Nonce: 7, Fee: fee, StartedAt: time.UnixMilli(1), Outcome: queues.Prepared,
+	})
+	return t.Last()
+}
+
+// planFor stores another attempt of a transaction, within limits.
+func (f *fixture) planFor(uid string, fee uint64, limits queues.FeeLimits) error {
+	f.Helper()
+	t := f.get(uid)
+	a := planned(t, fee)
+	return f.advance(t, t.Phase, func(c *queues.Change) { c.SetAttempt(a); c.Limits = limits })
+}
+
+func (f *fixture) fees() map[string]uint64 {
+	f.Helper()
+	o, err := f.store.Overview(f.ctx)
+	f.ok(err)
+	return o.Fees
+}
+
+// testFees follows what attempts cost: planned, raised, refused, in a block.
+func testFees(f *fixture) {
+	f.register("S1", "S2")
+	f.post("q", "a")
+	f.post("r", "b")
+	f.bound("a S1", "b S2")
+	f.ok(f.planFor("a", 100, queues.FeeLimits{}))
+	f.ok(f.planFor("b", 10, queues.FeeLimits{}))
+	equal(f.T, "planned", f.fees(), map[string]uint64{"S1": 100, "S2": 10})
+	// Only one of two at a nonce can land: the dearer one.
+	f.ok(f.planFor("a", 150, queues.FeeLimits{}))
+	equal(f.T, "raised", f.fees(), map[string]uint64{"S1": 150, "S2": 10})
+	f.to("b", queues.PhaseFailing)
+	equal(f.T, "what changes nothing of it", f.fees(), map[string]uint64{"S1": 150, "S2": 10})
+
+	b := f.get("b")
+	b.Attempts[0].Outcome, b.Attempts[0].EndedAt = queues.Refused, time.UnixMilli(2)
+	f.ok(f.advance(b, queues.PhaseDelayed, func(c *queues.Change) { c.SetAttempt(&b.Attempts[0]) }))
+	equal(f.T, "refused by all nodes", f.fees(), map[string]uint64{"S1": 150, "S2": 0})
+
+	a := f.get("a")
+	a.Attempts[0].Outcome, a.Attempts[0].EndedAt = queues.Included, time.UnixMilli(2)
+	a.Attempts[1].Outcome, a.Attempts[1].EndedAt = queues.Replaced, time.UnixMilli(2)
+	f.ok(f.advance(a, queues.PhaseDone, final, func(c *queues.Change) { c.SetAttempt(&a.Attempts[0]); c.SetAttempt(&a.Attempts[1]) }))
+	equal(f.T, "the cheaper one landed", f.fees(), map[string]uint64{"S1": 100, "S2": 0})
+	f.ok(f.store.Remove(f.ctx, "a"))
+	equal(f.T, "removed", f.fees(), map[string]uint64{"S1": 100, "S2": 0})
+}
+
+// testFeeLimits wants an attempt refused that would pass a limit, and nothing
+// stored of it.
+func testFeeLimits(f *fixture) {
+	f.register("S1", "S2")
+	f.post("q", "a")
+	f.post("r", "b")
+	f.bound("a S1", "b S2")
+	limits := queues.FeeLimits{Sender: 150, All: 200}
+	refused := func(uid string, fee uint64, all bool, spent uint64) {
+		f.Helper()
+		before := f.get(uid)
+		err := f.planFor(uid, fee, limits)
+		limit, ok := errors.AsType[*queues.FeeLimitError](err)
+		if !ok || limit.All != all || limit.Spent != spent || limit.Left <= 0 || limit.Left > 24*time.Hour {
+			f.Fatalf("%s for %d: %v, %+v", uid, fee, err, limit)
+		}
+		equal(f.T, "what is stored of "+uid, f.get(uid), before)
+	}
+	refused("a", 151, false, 0)
+	f.ok(f.planFor("a", 150, limits))
+	refused("a", 151, false, 150)
+	f.ok(f.planFor("a", 150, limits)) // at the same nonce for the same fee
+	refused("b", 51, true, 150)
+	f.ok(f.planFor("b", 50, limits))
+	equal(f.T, "counted", f.fees(), map[string]uint64{"S1": 150, "S2": 50})
+	f.to("a", queues.PhaseSent) // what is under way goes on
+	f.to("a", queues.PhaseWatching)
+}
+
+// testRestInWords wants a rest told in words, and ended by its own clock however
+// many others give the same reason.
+func testRestInWords(f *fixture) {
+	f.register("S1")
+	f.post("q", "a")
+	f.bound("a S1")
+	rested := func(uid string, d time.Duration, giver, detail string) {
+		f.Helper()
+		f.to(uid, queues.PhaseWaiting, rest(d, senders.Rested), func(c *queues.Change) { c.Giver, c.Detail = giver, detail })
+	}
+	rested("a", time.Hour, "fees", "the day is over at midnight")
+	until := f.sender("S1").Until
+	f.ok(f.pool.Rest(f.ctx, "S1", time.Minute, senders.Rested, ""))
+	if s := f.sender("S1"); s.Reason != senders.Rested || s.Detail != "the day is over at midnight" || !s.Until.Equal(until) {
+		f.Errorf("after a shorter rest: %+v", s)
+	}
+	f.ok(f.pool.Rest(f.ctx, "S1", 2*time.Hour, senders.Rested, ""))
+	if s := f.sender("S1"); s.Detail != "" || !s.Until.After(until) {
+		f.Errorf("after a longer rest: %+v", s)
+	}
+	f.ok(f.pool.Resume(f.ctx, "S1"))
+	if s := f.sender("S1"); !s.Available() || s.Detail != "" {
+		f.Errorf("resumed: %+v", s)
+	}
+}
+
+func testOverview(f *fixture) {
+	equal(f.T, "of nothing", f.overview().States[queues.Waiting], int64(0))
+	f.register("S1", "S2", "S3")
+	f.post("q", "a", "b", "c")
+	f.post("r", "d")
+	f.ok(f.store.Enqueue(f.ctx, queues.Item{UID: "e", Queue: "s", Type: batch, Data: []byte(`{}`)}).Err)
+	f.post("t", "f", "g")
+	f.bound("a S1", "d S2", "e S3")
+	f.to("a", queues.PhaseSent)
+	f.to("d", queues.PhaseDone, final)
+	f.ok(f.store.Pause(f.ctx, "t", "for a test"))
+	o := f.overview()
+	equal(f.T, "states", o.States, map[queues.State]int64{
+		queues.Waiting: 4, queues.Dispatching: 1, queues.Revision: 1, queues.Retry: 0, queues.Done: 1, queues.Failed: 0, queues.Unresolved: 0,
+	})
+	equal(f.T, "types", o.Types, map[string]queues.Load{
+		vote:  {Waiting: 4, Bound: 1, Oldest: f.get("a").ReceivedAt},
+		batch: {Bound: 1, Oldest: f.get("e").ReceivedAt},
+	})
+	if o.Queues != 4 || o.Processes != 1 || o.Astray != 0 || o.Events == 0 || o.At.IsZero() {
+		f.Errorf("%+v", o)
+	}
+	f.to("a", queues.PhaseUnresolved)
+	f.ok(f.store.Resume(f.ctx, "t"))
+	o = f.overview()
+	equal(f.T, "of votes", o.Types[vote], queues.Load{Waiting: 4, Ready: 2, Oldest: f.get("b").ReceivedAt})
+}
+
+// testOverviewOfMany reads more bound transactions than one script may.
+func testOverviewOfMany(f *fixture) {
+	const many = queues.MaxBatch + 20
+	for _, uid := range numbered("s", 1, many) {
+		f.register(uid)
+		f.post(uid, uid)
+	}
+	if n := len(f.bind(many)); n != many {
+		f.Fatalf("%d bound", n)
+	}
+	if o := f.overview(); o.States[queues.Dispatching] != many || o.Types[vote].Bound != many || o.Types[vote].Waiting != 0 {
+		f.Errorf("%+v", o)
+	}
+}
+
+func (f *fixture) overview() queues.Overview {
+	f.Helper()
+	o, err := f.store.Overview(f.ctx)
+	f.ok(err)
+	return o
+}
+
+func TestCost(t *testing.T) {
+	t.Parallel()
+	ended := time.UnixMilli(1)
+	tests := map[string]struct {
+		attempts []queues.Attempt
+		want     uint64
+	}{
+		"none":              {nil, 0},
+		"planned":           {[]queues.Attempt{{Fee: 10}}, 10},
+		"never made":        {[]queues.Attempt{{Fee: 10, EndedAt: ended, Outcome: queues.Prepared}}, 0},
+		"raised":            {[]queues.Attempt{{Fee: 10, Outcome: queues.Sent}, {Fee: 15}}, 15},
+		"another nonce":     {[]queues.Attempt{{Fee: 10, EndedAt: ended, Outcome: queues.FailedIn}, {Fee: 15, Nonce: 1}}, 25},
+		"another sender":    {[]queues.Attempt{{Fee: 10, EndedAt: ended, Outcome: queues.FailedIn}, {Fee: 15, Sender: "S2"}}, 25},
+		"expired":           {[]queues.Attempt{{Fee: 10, EndedAt: ended, Outcome: queues.Expired}, {Fee: 15}}, 15},
+		"the cheaper lands": {[]queues.Attempt{{Fee: 10, EndedAt: ended, Outcome: queues.Included}, {Fee: 15, EndedAt: ended, Outcome: queues.Replaced}}, 10},
+		"unknown":           {[]queues.Attempt{{Fee: 10, Outcome: queues.Lost, Legacy: true}}, 10},
+	}
+	for name, tt := range tests {
+		if got := (&queues.Transaction{Attempts: tt.attempts}).Cost(); got != tt.want {
+			t.Errorf("%s: %d, want %d", name, got, tt.want)
+		}
+	}
+}

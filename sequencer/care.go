@@ -1,0 +1,136 @@
+package sequencer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"mina-sequencer/mina"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// careLoop looks after the senders' accounts, and after the nodes while nothing
+// else asks them, until ctx ends.
+func (s *Sequencer) careLoop(ctx context.Context) {
+	if s.Policy.BalanceInterval <= 0 {
+		return
+	}
+	look := time.NewTicker(s.Policy.BalanceInterval)
+	defer look.Stop()
+	for {
+		if err := s.care(ctx); err != nil && ctx.Err() == nil {
+			s.Log.Warn("balances not read", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+	}
+}
+
+// care reads the balances of all senders, in the turn of this process. A sender that
+// cannot pay is out of use until it is funded.
+func (s *Sequencer) care(ctx context.Context) error {
+	mine, err := s.Store.Turn(ctx, "balances", s.Policy.BalanceInterval*9/10)
+	if err != nil || !mine {
+		if time.Since(s.Chain.Chain().At) >= s.Policy.BalanceInterval {
+			s.Chain.Poll(ctx)
+		}
+		return err
+	}
+	const some = 200
+	for cursor := ""; ; {
+		page, next, err := s.Senders.List(ctx, some, cursor)
+		if err != nil {
+			return err
+		}
+		if err := s.careFor(ctx, page); err != nil {
+			return err
+		}
+		if cursor = next; cursor == "" {
+			return nil
+		}
+	}
+}
+
+// careFor asks the nodes for the accounts of some senders, all at once.
+func (s *Sequencer) careFor(ctx context.Context, page []*senders.Sender) error {
+	if len(page) == 0 {
+		return nil
+	}
+	names := make([]string, len(page))
+	for i, p := range page {
+		names[i] = p.AccountID
+	}
+	accounts, err := s.Chain.Accounts(ctx, names)
+	if err != nil {
+		return err
+	}
+	for _, p := range page {
+		a := accounts[p.AccountID]
+		low := s.shortOf(a)
+		if low == "" && p.Available() && p.Balance != nil && *p.Balance == a.Balance {
+			continue
+		}
+		if err := s.Senders.Watch(ctx, p.AccountID, a.Balance, low); err != nil && !errors.Is(err, senders.ErrNotFound) {
+			return err
+		}
+		if low != "" && p.Available() {
+			s.Log.Warn("a sender is out of use", "sender", p.AccountID, "code", string(senders.LowBalance), "detail", low)
+		}
+	}
+	return nil
+}
+
+// shortOf says in words why an account cannot pay fees for long, "" if it can.
+func (s *Sequencer) shortOf(a mina.Account) string {
+	least := max(s.Policy.MinBalance, s.Policy.Fee)
+	switch {
+	case !a.Exists:
+		return "no node knows the account: fund it"
+	case a.Balance < least:
+		return fmt.Sprintf("it holds %s MINA, less than %s: fund it", mina.FormatMina(a.Balance), mina.FormatMina(least))
+	}
+	return ""
+}
+
+// CodeFeeLimit is the error of a transaction whose attempt has to wait for the next
+// day.
+const CodeFeeLimit = "FEE_LIMIT"
+
+func (s *Sequencer) feeLimits() queues.FeeLimits {
+	return queues.FeeLimits{Sender: s.Policy.FeeLimitSender, All: s.Policy.FeeLimit}
+}
+
+// tooCostly is what a plan comes to that would pass a limit: its sender rests until
+// the day is over.
+func (s *Sequencer) tooCostly(e *queues.FeeLimitError, t *queues.Transaction, fee uint64) *stop {
+	who, limit := "the sender", s.Policy.FeeLimitSender
+	if e.All {
+		who, limit = "all senders together", s.Policy.FeeLimit
+	}
+	s.Log.Warn("a fee would pass the limit of the day", about(t, "spent", e.Spent, "fee", fee, "limit", limit)...)
+	return &stop{senders.Rested, e.Left, &queues.Error{Code: CodeFeeLimit, Message: fmt.Sprintf(
+		"%s may spend %s MINA on fees in a day (UTC), and has spent %s of it", who, mina.FormatMina(limit), mina.FormatMina(e.Spent))}}
+}
+
+// wrongEra says in words why what an o1js version makes is refused by a network, ""
+// if it may well be taken. Only Mina's mainnet tells by its slots what it runs:
+// until the Mesa fork they took 180 s, since then 90 s; o1js speaks Mesa from 3 on.
+func wrongEra(network string, slot time.Duration, o1js string) string {
+	major, _, _ := strings.Cut(o1js, ".")
+	n, err := strconv.Atoi(major)
+	switch {
+	case err != nil, !sameNetworks(network, "mainnet"):
+	case slot == 90*time.Second && n < 3:
+		return fmt.Sprintf("the worker's o1js %.20s makes transactions of the time before Mesa, which the network refuses: it needs o1js 3", o1js)
+	case slot == 180*time.Second && n >= 3:
+		return fmt.Sprintf("the worker's o1js %.20s makes Mesa transactions, and the network is not there yet: it needs o1js 2", o1js)
+	}
+	return ""
+}

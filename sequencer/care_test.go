@@ -1,0 +1,293 @@
+package sequencer_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+	"mina-sequencer/sequencer"
+)
+
+// carefulPolicy watches balances.
+func carefulPolicy() sequencer.Policy {
+	p := testPolicy()
+	p.BalanceInterval, p.MinBalance = time.Minute, 1_000_000_000
+	return p
+}
+
+func (w *world) sender(account string) *senders.Sender {
+	w.Helper()
+	s, err := w.pool.Get(w.ctx, account)
+	w.ok(err)
+	return s
+}
+
+// awaitSender waits until a sender is out of use for a reason, "" for in use.
+func (w *world) awaitSender(account string, why senders.Reason, limit time.Duration) *senders.Sender {
+	w.Helper()
+	for end := time.Now().Add(limit); time.Now().Before(end); <-time.After(time.Second) {
+		if s := w.sender(account); s.Reason == why {
+			return s
+		}
+	}
+	w.Fatalf("after %v the sender is %+v, not %q", limit, w.sender(account), why)
+	return nil
+}
+
+// fund has a rich account pay another one.
+func (w *world) fund(account string, nanomina int64) {
+	w.Helper()
+	const rich = 99
+	payer := devnet.Key(rich)
+	before, _ := w.net.Account(payer)
+	command, err := devnet.Build(devnet.Plan{Payer: payer, Nonce: before.Nonce, Fee: 1_000_000_000, Updates: []devnet.Update{
+		{Account: payer, BalanceChange: -nanomina}, {Account: account, BalanceChange: nanomina},
+	}})
+	w.ok(err)
+	_, err = w.node(0).Send(w.ctx, command)
+	w.ok(err)
+}
+
+// TestLowBalance: a sender that cannot pay for long is given nothing, whether it
+// holds too little or nothing at all, and is back soon after it was funded.
+func TestLowBalance(t *testing.T) {
+	t.Parallel()
+	for name, funds := range map[string]uint64{"too little": 999_999_999, "nothing": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorldWith(t, devnet.Config{FillRate: 1, Nodes: 2, Accounts: map[string]devnet.Account{devnet.Key(1): {Balance: funds}}}, carefulPolicy())
+				account, worker := w.worker(1, devworker.Options{})
+				w.start()
+				w.start() // two share the watch
+				s := w.awaitSender(account, senders.LowBalance, time.Minute)
+				if !s.Until.IsZero() || !strings.Contains(s.Detail, "less than 1: fund it") || s.Balance == nil || *s.Balance != funds {
+					t.Errorf("the sender: %+v", s)
+				}
+				w.post("q", "a")
+				<-time.After(time.Hour)
+				if a := w.get("a"); a.State() != queues.Waiting || len(a.Attempts) > 0 || worker.Calls()[devworker.Prove] > 0 {
+					t.Fatalf("it is %s with %d attempts, calls %v", a.State(), len(a.Attempts), worker.Calls())
+				}
+				w.fund(account, 5_000_000_000)
+				a := w.await("a", queues.Done, 30*time.Minute)
+				if a.Retries != 0 || len(a.Attempts) != 1 {
+					t.Errorf("%d retries, %d attempts", a.Retries, len(a.Attempts))
+				}
+				if s := w.awaitSender(account, "", time.Minute); s.Detail != "" {
+					t.Errorf("the sender: %+v", s)
+				}
+			})
+		})
+	}
+}
+
+// TestFundedInTime: who was found short only when its transaction was planned is
+// back when it is funded, and not ten minutes later.
+func TestFundedInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		policy := carefulPolicy()
+		policy.MinBalance, policy.Fee, policy.BalanceInterval = 0, 2_000_000_000, 7*time.Minute
+		w := newWorldWith(t, devnet.Config{FillRate: 1, Accounts: map[string]devnet.Account{devnet.Key(1): {Balance: 3_000_000_000}}}, policy)
+		account, _ := w.worker(1, devworker.Options{})
+		w.start()
+		w.post("q", "a")
+		w.await("a", queues.Done, 10*time.Minute)
+		<-time.After(time.Minute) // until the chain is asked for the balance
+		w.post("q", "b")
+		s := w.awaitSender(account, senders.LowBalance, 2*time.Minute)
+		if s.Until.IsZero() || !strings.Contains(s.Detail, "holds 1 MINA, the fee is 2") {
+			t.Errorf("the sender: %+v", s)
+		}
+		w.fund(account, 5_000_000_000)
+		w.await("b", queues.Done, time.Hour)
+	})
+}
+
+// spentOn is what a sender has paid on the chain, by days since the first one.
+func (w *world) spentOn(day int, txns ...string) (nanomina uint64) {
+	w.Helper()
+	for _, uid := range txns {
+		t := w.get(uid)
+		if a := t.Attempt(t.Landed); a != nil && int(t.SubmittedAt.Sub(midnight).Hours()/24) == day {
+			nanomina += a.Fee
+		}
+	}
+	return nanomina
+}
+
+// midnight is when the clock of a bubble begins, which is that of a day.
+var midnight = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// TestFeeLimits: what a day may cost is kept, by sender and in all, over restarts
+// and processes; what has to wait begins when the next day does.
+func TestFeeLimits(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		sender, all uint64
+		senders     int
+		perDay      int
+		detail      string
+	}{
+		"of a sender": {250_000_000, 0, 1, 2, "the sender may spend 0.25 MINA on fees in a day (UTC), and has spent 0.2 of it"},
+		"of all":      {0, 350_000_000, 2, 3, "all senders together may spend 0.35 MINA on fees in a day (UTC), and has spent 0.3 of it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				policy := patientPolicy()
+				policy.FeeLimitSender, policy.FeeLimit = tc.sender, tc.all
+				w := newWorldWith(t, devnet.Config{FillRate: 1}, policy)
+				var accounts, uids []string
+				for i := range tc.senders {
+					account, _ := w.worker(uint64(i+1), devworker.Options{})
+					accounts = append(accounts, account)
+				}
+				p := w.start()
+				w.start()
+				for i := range 3 * tc.perDay {
+					uids = append(uids, fmt.Sprint("t", i))
+					w.post(fmt.Sprint("q", i%4), uids[i])
+				}
+				done := func() (n int) {
+					for _, uid := range uids {
+						if x := w.get(uid); x.State() == queues.Done {
+							n++
+						} else if x.Retries > 0 {
+							t.Errorf("%s has used a retry", uid)
+						}
+					}
+					return n
+				}
+				for day := range 3 {
+					<-time.After(time.Until(midnight.Add(time.Duration(24*day+12) * time.Hour)))
+					if n := done(); n != tc.perDay*(day+1) {
+						t.Fatalf("%d done on day %d, want %d a day", n, day, tc.perDay)
+					}
+					if day == 2 {
+						break
+					}
+					for _, account := range accounts {
+						s := w.sender(account)
+						if s.Reason != senders.Rested || !s.Until.Equal(midnight.AddDate(0, 0, day+1)) || s.Detail != tc.detail {
+							t.Errorf("the sender on day %d: %+v", day, s)
+						}
+					}
+					p.stop()
+					p = w.start()
+				}
+				for day := range 3 {
+					if spent := w.spentOn(day, uids...); spent != uint64(tc.perDay)*policy.Fee {
+						t.Errorf("day %d cost %d", day, spent)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestFeeLimitOfRaises: a raise counts with the fees of the day. Where it would pass
+// the limit what is open goes on as it is, and is not abandoned.
+func TestFeeLimitOfRaises(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		policy := testPolicy()
+		policy.FeeLimitSender = 160_000_000 // 0.1, raised once to 0.15
+		w := newWorldWith(t, devnet.Config{FillRate: 1}, policy)
+		account, _ := w.worker(1, devworker.Options{})
+		<-time.After(2 * slot)
+		flood(w, 1000, 24*14, 10_000_000_000) // 14 blocks
+		w.start()
+		w.post("q", "a")
+		a := w.await("a", queues.Done, 5*time.Hour)
+		if len(a.Attempts) != 2 || a.Landed != 2 || a.Last().Fee != 150_000_000 || a.Retries != 0 {
+			t.Fatalf("attempts %+v", a.Attempts)
+		}
+		o, err := w.store.Overview(w.ctx)
+		w.ok(err)
+		if o.Fees[account] != 150_000_000 {
+			t.Errorf("counted: %v", o.Fees)
+		}
+	})
+}
+
+// TestWorkerDown: the sender of a worker that is not there rests the longer the
+// more often it was asked in vain, and is back by itself.
+func TestWorkerDown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		account, _ := w.worker(1, devworker.Options{})
+		w.web.unplug("worker1", true)
+		w.start()
+		w.post("q", "a")
+		rests, longest := map[time.Time]bool{}, time.Duration(0)
+		for range 60 * 60 {
+			<-time.After(time.Second)
+			if s := w.sender(account); s.Reason == senders.Rested {
+				if s.Detail == "" {
+					t.Fatalf("it rests and nobody says why: %+v", s)
+				}
+				rests[s.Until] = true
+				longest = max(longest, time.Until(s.Until))
+			}
+		}
+		if len(rests) < 8 || len(rests) > 12 || longest < 9*time.Minute || longest > 10*time.Minute {
+			t.Errorf("%d rests in an hour, the longest %v", len(rests), longest)
+		}
+		w.web.unplug("worker1", false)
+		if a := w.await("a", queues.Done, 30*time.Minute); a.Retries != 0 {
+			t.Errorf("%d retries", a.Retries)
+		}
+		w.web.unplug("worker1", true)
+		<-time.After(10 * time.Minute) // until no connection to it is left
+		w.post("q", "b")
+		if s := w.awaitSender(account, senders.Rested, time.Minute); time.Until(s.Until) > 30*time.Second {
+			t.Errorf("it was there in between, and rests until %v", s.Until)
+		}
+	})
+}
+
+// TestWrongEra: a worker whose o1js makes what the network refuses makes nothing.
+func TestWrongEra(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		network, o1js string
+		slot          time.Duration
+		wrong         bool
+	}{
+		"before Mesa":            {"mainnet", "2.15.0", 180 * time.Second, false},
+		"too new":                {"mainnet", "3.0.0", 180 * time.Second, true},
+		"too old":                {"mainnet", "2.15.0", 90 * time.Second, true},
+		"Mesa":                   {"mainnet", "3.1.0", 90 * time.Second, false},
+		"another network":        {"testnet", "2.15.0", 90 * time.Second, false},
+		"slots of its own":       {"mainnet", "2.15.0", 20 * time.Second, false},
+		"a version of its own":   {"mainnet", "main", 90 * time.Second, false},
+		"nobody says which o1js": {"mainnet", "", 90 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, devnet.Config{FillRate: 1, NetworkID: tc.network, SlotTime: tc.slot})
+				account, worker := w.worker(1, devworker.Options{O1js: tc.o1js})
+				w.start()
+				w.post("q", "a")
+				if !tc.wrong {
+					w.await("a", queues.Done, time.Hour)
+					return
+				}
+				s := w.awaitSender(account, senders.WrongNetwork, time.Minute)
+				if !strings.Contains(s.Detail, tc.o1js) || s.Until.IsZero() || worker.Calls()[devworker.Prove] > 0 {
+					t.Errorf("the sender: %+v, calls %v", s, worker.Calls())
+				}
+			})
+		})
+	}
+}
