@@ -307,6 +307,15 @@ func (r *rig) get(uid string) *queues.Transaction {
 	return t
 }
 
+// phase is that of a transaction now, "" if it cannot be told; for any goroutine.
+func (r *rig) phase(uid string) queues.Phase {
+	t, err := r.store.Get(context.Background(), uid)
+	if err != nil {
+		return ""
+	}
+	return t.Phase
+}
+
 // claimed lists the transactions that a process holds.
 func (r *rig) claimed(process string) []string {
 	r.Helper()

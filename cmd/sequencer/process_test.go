@@ -165,7 +165,8 @@ func (k *killing) at(r *rig, moments []moment) {
 		if m.trouble != nil {
 			m.trouble(r)
 		}
-		hit := r.gate.shutAt(m.match, m.after)
+		// What an earlier kill left behind may get there from another phase.
+		hit := r.gate.shutAt(func(w write) bool { return m.match(w) && (m.after || r.phase(w.uid) == m.phase) }, m.after)
 		select {
 		case w := <-hit:
 			s.kill()
