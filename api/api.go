@@ -160,7 +160,7 @@ func New(o Options) http.Handler {
 	router.Get("/healthz", a.handle(a.health))
 	router.Get("/readyz", a.handle(a.ready))
 
-	keys := newKeyring(o.Keys)
+	keys := NewKeyring(o.Keys)
 	router.Group(func(r chi.Router) {
 		r.Use(keys.require(Read))
 		r.Get(base+"/transactions", a.timed(a.listTransactions))
@@ -233,10 +233,11 @@ func route(ctx context.Context) string {
 	return ""
 }
 
-// An answer remembers whether it was begun.
+// An answer remembers whether it was begun, and for whom.
 type answer struct {
 	http.ResponseWriter
 	status int
+	key    string // name of the key that asks
 }
 
 func (w *answer) WriteHeader(status int) {
@@ -275,7 +276,7 @@ func (a *api) watch(next http.Handler) http.Handler {
 			}
 			if a.Log.Enabled(r.Context(), slog.LevelDebug) {
 				a.Log.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String("method", r.Method),
-					slog.String("route", route(r.Context())), slog.Int("status", out.status), slog.Duration("took", time.Since(start)))
+					slog.String("route", route(r.Context())), slog.String("key", out.key), slog.Int("status", out.status), slog.Duration("took", time.Since(start)))
 			}
 		}()
 		next.ServeHTTP(out, r)

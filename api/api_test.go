@@ -338,7 +338,7 @@ func TestLog(t *testing.T) {
 			t.Errorf("%s is in the log: %s", hidden, log)
 		}
 	}
-	for _, shown := range []string{"method=POST", "route=/api/v1/transactions", "status=202", "took="} {
+	for _, shown := range []string{"method=POST", "route=/api/v1/transactions", "key=ci", "status=202", "took="} {
 		if !strings.Contains(log, shown) {
 			t.Errorf("no %s in the log: %s", shown, log)
 		}
