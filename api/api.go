@@ -163,6 +163,8 @@ func New(o Options) http.Handler {
 	keys := NewKeyring(o.Keys)
 	router.Group(func(r chi.Router) {
 		r.Use(keys.require(Read))
+		r.Get("/openapi.json", a.handle(a.description))
+		r.Get("/docs", a.handle(a.reference))
 		r.Get(base+"/transactions", a.timed(a.listTransactions))
 		r.Get(base+"/transactions/{uid}", a.handle(a.getTransaction))
 		r.Get(base+"/transactions/{uid}/explain", a.timed(a.explain))

@@ -157,7 +157,7 @@ func setupOn(t testing.TB, client *redis.Client, namespace string, change ...fun
 	for _, c := range change {
 		c(&o)
 	}
-	s.Handler = New(o)
+	s.Handler = describedAs(t, New(o))
 	return s
 }
 
