@@ -79,6 +79,9 @@ func (x *exchange) check() {
 		x.status = http.StatusOK
 	}
 	op, params := x.doc.find(x.r.Method, x.path)
+	if x.r.Method == http.MethodOptions && x.status == http.StatusNoContent {
+		return // a browser asks what it may ask
+	}
 	if op == nil {
 		if !slices.Contains([]int{403, 404, 405}, x.status) {
 			x.wrong("there is no such route")

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"cmp"
+	"fmt"
 	"net/http/httptest"
 	"strconv"
 	"strings"
@@ -64,4 +66,75 @@ func TestSession(t *testing.T) {
 			t.Errorf("after its end it is %q", got)
 		}
 	})
+}
+
+// Every route with every scope, and with what is no key. What each route takes
+// is what the document says.
+func TestEveryRouteAndScope(t *testing.T) {
+	t.Parallel()
+	s := setup(t, func(o *Options) {
+		o.Keys = []Key{{"r", Read, "read"}, {"s", Submit, "submit"}, {"a", Admin, "admin"}, {"a", Admin, "admin-new"}}
+	})
+	ring := NewKeyring([]Key{{"r", Read, "read"}, {"s", Submit, "submit"}, {"a", Admin, "admin"}})
+	session := func(secret string) string {
+		return SessionCookie + "=" + ring.Session(secret, time.Now().Add(time.Hour))
+	}
+	callers := []struct {
+		name   string
+		header [2]string
+		scope  Scope
+	}{
+		{"nobody", [2]string{}, 0},
+		{"a wrong key", [2]string{"Authorization", "Bearer wrong"}, 0},
+		{"an empty key", [2]string{"Authorization", "Bearer "}, 0},
+		{"no Bearer", [2]string{"Authorization", "Basic admin"}, 0},
+		{"a bare key", [2]string{"Authorization", "admin"}, 0},
+		{"a forged session", [2]string{"Cookie", SessionCookie + "=9999999999.admin"}, 0},
+		{"read", [2]string{"Authorization", "bearer read"}, Read},
+		{"submit", [2]string{"Authorization", "Bearer submit"}, Submit},
+		{"admin", [2]string{"Authorization", "Bearer admin"}, Admin},
+		{"admin's next key", [2]string{"Authorization", "Bearer admin-new"}, Admin},
+		{"a reader's session", [2]string{"Cookie", session("read")}, Read},
+		{"an admin's session", [2]string{"Cookie", session("admin")}, Admin},
+	}
+	scopes := map[string]Scope{"read": Read, "submit": Submit, "admin": Admin}
+	asked := 0
+	for _, op := range openDocument(t).operations {
+		needs := scopes[op.scope]
+		if want := map[string]bool{"/healthz": true, "/readyz": true}[op.path]; want != (needs == 0) {
+			t.Errorf("%s takes the scope %q", op.path, op.scope)
+		}
+		method, body := op.method, map[bool]string{true: "{}"}[op.method == "POST"]
+		if op.path == base+"/events" {
+			method = "HEAD" // it has no end otherwise
+		}
+		path := strings.NewReplacer("{uid}", "u", "{name}", "q", "{accountId}", "B62x").Replace(op.path)
+		for _, c := range callers {
+			r := httptest.NewRequest(method, path, strings.NewReader(body))
+			r.Header.Set(cmp.Or(c.header[0], "X-None"), c.header[1])
+			asked++
+			answer := s.serve(r)
+			switch what := fmt.Sprintf("%s %s by %s", method, path, c.name); {
+			case c.scope >= needs:
+				if answer.Code == 401 || answer.Code == 403 {
+					t.Errorf("%s: %d", what, answer.Code)
+				}
+			case c.scope == 0 && answer.Code != 401, c.scope > 0 && answer.Code != 403:
+				t.Errorf("%s: %d", what, answer.Code)
+			default:
+				answer.wantProblem(answer.Code, map[int]string{401: "UNAUTHORIZED", 403: "FORBIDDEN"}[answer.Code])
+				if strings.Contains(answer.Body.String(), "wrong") || strings.Contains(s.log.String(), "wrong") {
+					t.Errorf("%s: what was sent is told: %s", what, answer.Body)
+				}
+			}
+		}
+	}
+	if asked < 250 {
+		t.Errorf("only %d requests", asked)
+	}
+	for _, secret := range []string{"bearer", "submit ", "admin-new", session("admin")} {
+		if strings.Contains(s.log.String(), secret) {
+			t.Errorf("%q is in the log", secret)
+		}
+	}
 }
