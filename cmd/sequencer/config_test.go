@@ -79,6 +79,7 @@ SEQUENCER_CLAIM_LIMIT=0
 SEQUENCER_RETENTION=168h0m0s
 SEQUENCER_EVENTS_KEEP=24h0m0s
 SEQUENCER_MAX_WAITING=0
+SEQUENCER_MAX_WAITING_TOTAL=0
 SEQUENCER_LOG_LEVEL=INFO
 SEQUENCER_LOG_FORMAT=
 `
@@ -173,6 +174,7 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_RETENTION":          append(durations, "0s"),
 		"SEQUENCER_EVENTS_KEEP":        append(durations, "0s"),
 		"SEQUENCER_MAX_WAITING":        counts,
+		"SEQUENCER_MAX_WAITING_TOTAL":  counts,
 		"SEQUENCER_LOG_LEVEL":          {"loud"},
 		"SEQUENCER_LOG_FORMAT":         {"xml"},
 	}

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 7a29bd5e8377d4afad3a094d1432705301877109326afcbabefe39b6dad395ed
+// 6345cf962bec472d522e9e59c74a8fb78eaf65fcda58f7e5d7228204783b5121
 
 export interface paths {
     "/api/v1/queues": {
@@ -1168,7 +1168,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The store does not answer: it is not known whether it was done. With the same uid, asking again is harmless. STORE_UNAVAILABLE */
+        /** @description The store does not answer: it is not known whether it was done. With the same uid, asking again is harmless. STORE_UNAVAILABLE. For a post also: as many transactions are waiting in all as may wait. TOO_MANY_WAITING */
         Unavailable: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];

@@ -10,10 +10,12 @@ const root = new URL('../../../../', import.meta.url);
 export class Rig {
   private readonly dir = mkdtempSync(join(tmpdir(), 'sequencer-client-'));
   private readonly running = new Set<ChildProcess>();
-  private readonly binary = join(this.dir, 'sequencer');
+  private readonly binary = process.env.SEQUENCER_BINARY ?? join(this.dir, 'sequencer');
 
   constructor() {
-    execFileSync('go', ['build', '-o', this.binary, './cmd/sequencer'], { cwd: root, stdio: 'inherit' });
+    if (!process.env.SEQUENCER_BINARY) {
+      execFileSync('go', ['build', '-o', this.binary, './cmd/sequencer'], { cwd: root, stdio: 'inherit' });
+    }
   }
 
   /** Starts a sequencer with a command of it; it answers at url before this returns. */
