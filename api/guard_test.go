@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
 )
 
 // Whatever is answered, browsers are told to be careful with it.
@@ -155,5 +156,67 @@ func TestNoRate(t *testing.T) {
 	s.ask("POST", "/transactions", `{"queue":"q","type":"ANY","data":{}}`).want(202)
 	if calls := s.store.Calls() - before; calls != 1 {
 		t.Errorf("a post takes %d calls", calls)
+	}
+}
+
+// A cursor is good for its own list and filters, and for nothing else.
+func TestCursorsOfOtherLists(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for i := range 4 {
+		s.ask("POST", "/senders", fmt.Sprintf(`{"accountId":"B62x%d","workerUrl":"http://w"}`, i)).want(201)
+		s.ask("POST", "/transactions", fmt.Sprintf(`{"queue":"B62x%d","type":"ANY","data":{}}`, i)).want(202)
+	}
+	lists := []string{"/queues?limit=2", "/senders?limit=2", "/transactions?limit=2", "/transactions?limit=2&state=WAITING"}
+	for _, of := range lists {
+		cursor, ok := s.ask("GET", of, "").want(200).read()["nextCursor"].(string)
+		if !ok {
+			t.Fatalf("%s has no next page", of)
+		}
+		for _, list := range lists {
+			switch r := s.ask("GET", list+"&cursor="+cursor, ""); {
+			case list != of:
+				r.wantProblem(400, "BAD_CURSOR")
+			case len(r.want(200).read()["items"].([]any)) != 2:
+				t.Errorf("the second page of %s: %s", list, r.Body)
+			}
+		}
+	}
+	for _, cursor := range []string{"queues~", "queues~a/b", "queues~~a", "senders~x", "~B62x1", "B62x1", "queues", "%00"} {
+		for _, list := range []string{"/queues", "/senders"} {
+			s.ask("GET", list+"?cursor="+cursor, "").wantProblem(400, "BAD_CURSOR")
+		}
+	}
+}
+
+// A filter that chooses nothing, or everything, of very many: each request has
+// an end, and the pages together show all there is.
+func TestManyTransactions(t *testing.T) {
+	t.Parallel()
+	const many = 10_500
+	s := setupOn(t, redistest.Start(t).Client, "t")
+	s.store.MaxWaiting = 0
+	posts(t, s.store, "q", many)
+	for filter, want := range map[string]struct{ items, pages int }{
+		"type=NONE":               {0, 2},
+		"queue=q&sender=B62x":     {0, 2},
+		"state=DONE":              {0, 1},
+		"queue=none":              {0, 1},
+		"queue=q&limit=500":       {many, 22},
+		"state=WAITING&limit=500": {many, 22},
+	} {
+		items, pages := 0, 0
+		for next := ""; pages == 0 || next != ""; pages++ {
+			before := s.store.Calls()
+			page := s.ask("GET", "/transactions?"+filter+"&cursor="+next, "").want(200).read()
+			if calls := s.store.Calls() - before; calls > 300 {
+				t.Fatalf("%s: one page takes %d calls", filter, calls)
+			}
+			items += len(page["items"].([]any))
+			next, _ = page["nextCursor"].(string)
+		}
+		if items != want.items || pages > want.pages {
+			t.Errorf("%s: %d transactions on %d pages", filter, items, pages)
+		}
 	}
 }
