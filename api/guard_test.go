@@ -202,7 +202,6 @@ func TestManyTransactions(t *testing.T) {
 		"queue=q&sender=B62x":     {0, 2},
 		"state=DONE":              {0, 1},
 		"queue=none":              {0, 1},
-		"queue=q&limit=500":       {many, 22},
 		"state=WAITING&limit=500": {many, 22},
 	} {
 		items, pages := 0, 0

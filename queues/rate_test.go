@@ -85,6 +85,51 @@ func TestPace(t *testing.T) {
 	})
 }
 
+// A name that makes many requests asks Redis for few of them, gets nearly all
+// that it may have, and never more, from several processes together.
+func TestRateInAdvance(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const seconds, perSecond, burst = 20, 1000, 500
+		f := newFixture(t, redistest.Mini(t).Client, "seq")
+		var processes []*queues.Store
+		var through atomic.Int32
+		var all sync.WaitGroup
+		start := time.Now()
+		for range 3 {
+			store := f.open(queues.Options{Namespace: f.store.Namespace, Retention: time.Hour})
+			processes = append(processes, store)
+			spend := queues.NewSpender(store, queues.Rate{PerSecond: perSecond, Burst: burst})
+			for range 2 {
+				all.Go(func() {
+					for time.Since(start) < seconds*time.Second {
+						wait, err := spend.Spend(f.ctx, "a")
+						if err != nil {
+							f.Error(err)
+						}
+						if wait == 0 {
+							through.Add(1)
+							wait = time.Millisecond
+						}
+						<-time.After(wait)
+					}
+				})
+			}
+		}
+		all.Wait()
+		if n := int(through.Load()); n > burst+seconds*perSecond || n < seconds*perSecond*9/10 {
+			t.Errorf("%d came through", n)
+		}
+		calls := int64(0)
+		for _, store := range processes {
+			calls += store.Calls()
+		}
+		if most := int64(through.Load()) / 4; calls > most {
+			t.Errorf("%d calls of Redis, more than %d", calls, most)
+		}
+	})
+}
+
 // atOnce is how many of n requests come through at once.
 func atOnce(f *fixture, spend *queues.Spender, n int) (through int) {
 	for range n {

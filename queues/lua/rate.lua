@@ -4,23 +4,19 @@
 --
 -- ARGV[1]  microseconds between two requests
 -- ARGV[2]  microseconds that may be used ahead
--- then for each request: name, how many it counts for, "1" if it is let through
---      in any case, and those behind it wait the longer
--- Answer: for each 0, or the microseconds after which it may come again
+-- then for each name: the name, how many are let through in any case, so that
+--      those behind them wait the longer, and how many more are wanted
+-- Answer: for each name how many of those that are wanted are let through, and
+--      the microseconds after which the next one may come
 local between, ahead = tonumber(ARGV[1]), tonumber(ARGV[2])
-local used, answer = {}, {}
+local answer = {}
 for i = 3, #ARGV, 3 do
-  local name = ARGV[i]
-  used[name] = math.max(used[name] or tonumber(call('GET', P .. 'rate:' .. name) or '0'), micros)
-  local early = used[name] + between - micros - ahead
-  if early <= 0 or ARGV[i + 2] == '1' then
-    used[name] = used[name] + between * ARGV[i + 1]
-    early = 0
-  end
-  answer[#answer + 1] = math.ceil(early)
-end
-for name, till in pairs(used) do
-  local left = math.ceil((till - micros) / 1000)
-  if left > 0 then call('SET', P .. 'rate:' .. name, string.format('%.0f', till), 'PX', left) end
+  local key, wanted = P .. 'rate:' .. ARGV[i], tonumber(ARGV[i + 2])
+  local used = math.max(tonumber(call('GET', key) or '0'), micros) + between * ARGV[i + 1]
+  local through = math.max(0, math.min(wanted, math.floor((micros + ahead - used) / between)))
+  used = used + between * through
+  if used > micros then call('SET', key, string.format('%.0f', used), 'PX', math.ceil((used - micros) / 1000)) end
+  answer[#answer + 1] = through
+  answer[#answer + 1] = math.max(0, math.ceil(used + between - micros - ahead))
 end
 return answer
