@@ -39,7 +39,7 @@ func TestRoutesAreDescribed(t *testing.T) {
 	for _, op := range openDocument(t).operations {
 		described = append(described, op.method+" "+op.path)
 	}
-	router := New(Options{Store: setup(t).store}).(chi.Routes)
+	router := New(Options{Store: setup(t).store, Metrics: http.NotFoundHandler()}).(chi.Routes)
 	if err := chi.Walk(router, func(method, path string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		// Pages outside of the base are for people: they need no description.
 		if strings.HasPrefix(path, base) || slices.Contains(described, method+" "+path) {

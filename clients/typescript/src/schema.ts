@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 6345cf962bec472d522e9e59c74a8fb78eaf65fcda58f7e5d7228204783b5121
+// e53d658014a8e7829275157ebb7d9ab1b1694cec0a5370332de667ee47c4e8b7
 
 export interface paths {
     "/api/v1/queues": {
@@ -231,6 +231,23 @@ export interface paths {
         };
         /** The service works */
         get: operations["getReadiness"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Figures for Prometheus */
+        get: operations["getMetrics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1643,6 +1660,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Readiness"];
+                };
+            };
+        };
+    };
+    getMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In the text format of Prometheus, or in the one that was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                    "application/openmetrics-text": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooMany"];
+            /** @description The figures cannot be gathered. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many ask at a time, or it takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
