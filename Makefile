@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test simulate mistakes kills bench demo e2e e2e-proofs lint fuzz setup
+.PHONY: help build test simulate mistakes kills bench demo e2e e2e-proofs client lint fuzz setup
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
@@ -44,6 +44,9 @@ e2e-run: setup build workers/node_modules
 workers/node_modules: workers/package-lock.json
 	cd workers && npm ci
 	@touch $@
+
+client: setup ## Check the TypeScript client, and test it against the built program
+	cd clients/typescript && npm ci && npm run check && npm test
 
 lint: ## Check formatting, vet and staticcheck, and golangci-lint where it is installed
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted:"; echo "$$unformatted"; exit 1; }

@@ -65,6 +65,11 @@ type Options struct {
 	Ready func(context.Context) Readiness
 	// Keys are who may do what; without any, everybody may do everything.
 	Keys []Key
+	// Rate is how many requests each name of a key may make, over all processes
+	// together; none for no limit. Every transaction of a batch is one.
+	Rate queues.Rate
+	// Origins are those of other sites whose pages may use the API, by a key.
+	Origins []string
 	// BodyLimit is the most bytes of one transaction, default 1 MiB;
 	// BatchLimit of one batch, default 32 MiB; BatchItems the most
 	// transactions of one batch, default 10,000.
@@ -128,6 +133,7 @@ type api struct {
 	bodies  buffers
 	batches chan struct{} // those under way at a time: each holds its body
 	feed    *feed
+	pace    *queues.Spender // nil without a rate
 }
 
 // New returns the API with /healthz and /readyz.
@@ -146,8 +152,11 @@ func New(o Options) http.Handler {
 	o.EventClients = cmp.Or(o.EventClients, 4096)
 	o.EventMemory = cmp.Or(o.EventMemory, 8<<20)
 	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce), feed: newFeed(&o)}
+	if o.Rate.PerSecond > 0 {
+		a.pace = queues.NewSpender(o.Store, o.Rate)
+	}
 	router := chi.NewRouter()
-	router.Use(a.watch, a.protect, middleware.GetHead)
+	router.Use(a.watch, secure, shared(o.Origins), sameSite(o.Origins), middleware.GetHead)
 	router.NotFound(a.handle(func(http.ResponseWriter, *http.Request) error {
 		return &problem{
 			Status: http.StatusNotFound, Code: codeNotFound, Title: "There is no such route",
@@ -160,9 +169,11 @@ func New(o Options) http.Handler {
 	router.Get("/healthz", a.handle(a.health))
 	router.Get("/readyz", a.handle(a.ready))
 
-	keys := newKeyring(o.Keys)
+	keys := NewKeyring(o.Keys)
 	router.Group(func(r chi.Router) {
-		r.Use(keys.require(Read))
+		r.Use(keys.require(Read), a.paced)
+		r.Get("/openapi.json", a.handle(a.description))
+		r.Get("/docs", a.handle(a.reference))
 		r.Get(base+"/transactions", a.timed(a.listTransactions))
 		r.Get(base+"/transactions/{uid}", a.handle(a.getTransaction))
 		r.Get(base+"/transactions/{uid}/explain", a.timed(a.explain))
@@ -176,13 +187,13 @@ func New(o Options) http.Handler {
 		}
 	})
 	router.Group(func(r chi.Router) {
-		r.Use(keys.require(Submit))
+		r.Use(keys.require(Submit), a.paced)
 		r.Post(base+"/transactions", a.handle(a.postTransaction))
 		r.Post(base+"/transactions/batch", a.handle(a.postBatch))
 		r.Post(base+"/transactions/{uid}/cancel", a.timed(a.cancel))
 	})
 	router.Group(func(r chi.Router) {
-		r.Use(keys.require(Admin))
+		r.Use(keys.require(Admin), a.paced)
 		r.Post(base+"/transactions/{uid}/retry", a.timed(a.retry))
 		r.Post(base+"/transactions/{uid}/resolve", a.timed(a.resolve))
 		r.Delete(base+"/transactions/{uid}", a.timed(a.remove))
@@ -233,10 +244,11 @@ func route(ctx context.Context) string {
 	return ""
 }
 
-// An answer remembers whether it was begun.
+// An answer remembers whether it was begun, and for whom.
 type answer struct {
 	http.ResponseWriter
 	status int
+	key    string // name of the key that asks
 }
 
 func (w *answer) WriteHeader(status int) {
@@ -275,28 +287,10 @@ func (a *api) watch(next http.Handler) http.Handler {
 			}
 			if a.Log.Enabled(r.Context(), slog.LevelDebug) {
 				a.Log.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String("method", r.Method),
-					slog.String("route", route(r.Context())), slog.Int("status", out.status), slog.Duration("took", time.Since(start)))
+					slog.String("route", route(r.Context())), slog.String("key", out.key), slog.Int("status", out.status), slog.Duration("took", time.Since(start)))
 			}
 		}()
 		next.ServeHTTP(out, r)
-	})
-}
-
-// protect keeps browsers from acting for other sites, and from guessing at or
-// keeping what they are answered.
-func (a *api) protect(next http.Handler) http.Handler {
-	sites := http.NewCrossOriginProtection()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		w.Header().Set("Cache-Control", "no-store")
-		if sites.Check(r) != nil {
-			(&problem{
-				Status: http.StatusForbidden, Code: codeForbidden, Title: "The request comes from another site",
-				Detail: "A browser may change things here only from a page of this service.",
-			}).write(w)
-			return
-		}
-		next.ServeHTTP(w, r)
 	})
 }
 

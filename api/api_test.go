@@ -152,12 +152,15 @@ func setupOn(t testing.TB, client *redis.Client, namespace string, change ...fun
 			}
 			return nil
 		},
+		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		}),
 		Log: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, c := range change {
 		c(&o)
 	}
-	s.Handler = New(o)
+	s.Handler = describedAs(t, New(o))
 	return s
 }
 
@@ -338,51 +341,9 @@ func TestLog(t *testing.T) {
 			t.Errorf("%s is in the log: %s", hidden, log)
 		}
 	}
-	for _, shown := range []string{"method=POST", "route=/api/v1/transactions", "status=202", "took="} {
+	for _, shown := range []string{"method=POST", "route=/api/v1/transactions", "key=ci", "status=202", "took="} {
 		if !strings.Contains(log, shown) {
 			t.Errorf("no %s in the log: %s", shown, log)
 		}
 	}
-}
-
-func TestKeys(t *testing.T) {
-	t.Parallel()
-	s := setup(t, func(o *Options) {
-		o.Keys = []Key{{"r", Read, "read"}, {"s", Submit, "submit"}, {"a", Admin, "admin"}}
-	})
-	post := `{"queue":"q","type":"ANY","data":{},"uid":"u"}`
-	requests := []struct {
-		method, path, body string
-		needs              Scope
-	}{
-		{"GET", "/transactions", "", Read}, {"GET", "/transactions/u", "", Read}, {"GET", "/transactions/u/explain", "", Read}, {"GET", "/queues", "", Read},
-		{"GET", "/queues/q", "", Read}, {"GET", "/senders", "", Read}, {"GET", "/senders/B62x", "", Read}, {"HEAD", "/events", "", Read},
-		{"POST", "/transactions", post, Submit}, {"POST", "/transactions/batch", post, Submit},
-		{"POST", "/transactions/u/cancel", "", Submit}, {"POST", "/transactions/u/retry", "", Admin},
-		{"POST", "/transactions/u/resolve", "{}", Admin}, {"DELETE", "/transactions/u", "", Admin},
-		{"POST", "/queues/q/pause", "", Admin}, {"POST", "/queues/q/resume", "", Admin},
-		{"POST", "/senders", "{}", Admin}, {"DELETE", "/senders/B62x", "", Admin},
-		{"POST", "/senders/B62x/drain", "", Admin}, {"POST", "/senders/B62x/resume", "", Admin},
-	}
-	for _, q := range requests {
-		for scope, secret := range map[Scope]string{0: "wrong", Read: "read", Submit: "submit", Admin: "admin"} {
-			r := s.ask(q.method, q.path, q.body, "Authorization", "bearer "+secret)
-			switch {
-			case scope == 0:
-				r.wantProblem(401, "UNAUTHORIZED")
-				if r.Header().Get("WWW-Authenticate") != "Bearer" {
-					t.Errorf("no WWW-Authenticate")
-				}
-			case scope < q.needs:
-				r.wantProblem(403, "FORBIDDEN")
-			case r.Code == 401 || r.Code == 403:
-				t.Errorf("%s %s with scope %d: %d", q.method, q.path, scope, r.Code)
-			}
-		}
-		for _, header := range []string{"", "Bearer", "Bearer ", "Basic read", "admin"} {
-			s.ask(q.method, q.path, q.body, "Authorization", header).wantProblem(401, "UNAUTHORIZED")
-		}
-	}
-	s.serve(httptest.NewRequest("GET", "/healthz", nil)).want(200)
-	s.serve(httptest.NewRequest("GET", "/readyz", nil)).want(200)
 }

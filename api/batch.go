@@ -48,6 +48,9 @@ func (a *api) postBatch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := a.charge(w, r, len(docs)-1); err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", lines)
 	w.WriteHeader(http.StatusOK)
 	// While Redis has one part, the part before is answered and the next read.

@@ -29,7 +29,7 @@ func (a *api) listQueues(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, cursor, err := page(q)
+	limit, cursor, err := pageOf(q, "queues")
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (a *api) listQueues(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return send(w, http.StatusOK, appendPage(nil, qs, next, appendQueue))
+	return send(w, http.StatusOK, appendPage(nil, qs, sealCursor("queues", next), appendQueue))
 }
 
 func (a *api) getQueue(w http.ResponseWriter, r *http.Request) error {
@@ -118,7 +118,7 @@ func (a *api) listSenders(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, cursor, err := page(q)
+	limit, cursor, err := pageOf(q, "senders")
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (a *api) listSenders(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return send(w, http.StatusOK, appendPage(nil, ss, next, appendSender))
+	return send(w, http.StatusOK, appendPage(nil, ss, sealCursor("senders", next), appendSender))
 }
 
 func (a *api) getSender(w http.ResponseWriter, r *http.Request) error {

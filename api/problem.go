@@ -99,6 +99,11 @@ func problemOf(err error) *problem {
 			Status: http.StatusTooManyRequests, Code: codeTooManyWaiting, Title: "The queue is full",
 			Detail: "The queue has as many waiting transactions as it may have. Send it again, with the same uid, when some are done.", After: 10 * time.Second,
 		}
+	case errors.Is(err, queues.ErrTooManyInAll):
+		return &problem{
+			Status: http.StatusServiceUnavailable, Code: codeTooManyWaiting, Title: "The service has too much to do",
+			Detail: "As many transactions are waiting in all as may wait; those go on. Send it again, with the same uid, when some are done.", After: 30 * time.Second,
+		}
 	case errors.Is(err, queues.ErrNotCancellable):
 		return conflict(codeNotCancellable, "It cannot be cancelled", "The transaction is final: there is nothing left to cancel.")
 	case errors.Is(err, queues.ErrNotRetryable):

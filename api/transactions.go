@@ -276,3 +276,24 @@ func page(q url.Values) (limit int, cursor string, err error) {
 	}
 	return limit, cursor, nil
 }
+
+// pageOf is page for a list whose cursors are names. They carry the list's own
+// name, for a name of one list may be one of another.
+func pageOf(q url.Values, list string) (limit int, cursor string, err error) {
+	limit, cursor, err = page(q)
+	if err != nil || cursor == "" {
+		return limit, "", err
+	}
+	name, ok := strings.CutPrefix(cursor, list+"~")
+	if !ok || name == "" {
+		return 0, "", queues.ErrBadCursor
+	}
+	return limit, name, nil
+}
+
+func sealCursor(list, next string) string {
+	if next == "" {
+		return ""
+	}
+	return list + "~" + next
+}

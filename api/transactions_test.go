@@ -208,6 +208,12 @@ func TestStoreProblems(t *testing.T) {
 		t.Error("no Retry-After")
 	}
 	post("r").want(202)
+	s.store.MaxWaitingInAll = 2
+	r = post("t")
+	r.wantProblem(503, "TOO_MANY_WAITING")
+	if r.Header().Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s.serve(httptest.NewRequestWithContext(ctx, "GET", base+"/transactions", nil)).wantProblem(503, "STORE_UNAVAILABLE")

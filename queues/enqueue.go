@@ -25,7 +25,7 @@ type Accepted struct {
 	// Existed: the same item had been accepted before.
 	Existed bool
 	// Err refuses the item: ErrKeyReused, ErrKeyGone, ErrTooManyWaiting,
-	// ErrFull, ErrUnavailable. Nothing was changed for it, except that
+	// ErrTooManyInAll, ErrFull, ErrUnavailable. Nothing was changed for it, except that
 	// ErrUnavailable leaves open whether it was accepted.
 	Err error
 }
@@ -37,6 +37,8 @@ var (
 	ErrKeyGone = errors.New("the key was used for a transaction that has been removed")
 	// ErrTooManyWaiting: the queue takes no more.
 	ErrTooManyWaiting = errors.New("the queue has too many waiting transactions")
+	// ErrTooManyInAll: no queue takes any more.
+	ErrTooManyInAll = errors.New("too many transactions are waiting in all")
 )
 
 // MaxBatch is the most items that one script call takes.
@@ -73,8 +75,8 @@ func (s *Store) EnqueueBatch(ctx context.Context, items []Item) []Accepted {
 
 func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 	out := make([]Accepted, len(items))
-	args := make([]any, 1, 1+5*len(items))
-	args[0] = s.MaxWaiting
+	args := make([]any, 2, 2+5*len(items))
+	args[0], args[1] = s.MaxWaiting, s.MaxWaitingInAll
 	uids := make([]string, len(items))
 	for i, item := range items {
 		uid, chosen := item.UID, "1"
@@ -108,6 +110,8 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 			out[i].Err = ErrKeyGone
 		case n == -2:
 			out[i].Err = ErrTooManyWaiting
+		case n == -3:
+			out[i].Err = ErrTooManyInAll
 		default:
 			out[i] = s.first(ctx, uids[i], item)
 			// A uid made here is there already only if the call was repeated.

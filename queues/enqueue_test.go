@@ -139,6 +139,36 @@ func testEnqueueLimit(f *fixture) {
 	}
 }
 
+// What comes back to wait counts, and is never refused.
+func testEnqueueTotal(f *fixture) {
+	f.store = f.open(queues.Options{Namespace: f.store.Namespace, MaxWaitingInAll: 3, MaxWaiting: 2})
+	f.register("S")
+	batch := f.store.EnqueueBatch(f.ctx, []queues.Item{
+		vote1("a", "q", `{}`), vote1("b", "p", `{}`), vote1("c", "p", `{}`), vote1("d", "r", `{}`), vote1("a", "q", `{}`),
+	})
+	for i, want := range []error{nil, nil, nil, queues.ErrTooManyInAll, nil} {
+		if !errors.Is(batch[i].Err, want) {
+			f.Errorf("item %d: %v, want %v", i, batch[i].Err, want)
+		}
+	}
+	full := func(want error) {
+		f.Helper()
+		if a := f.store.Enqueue(f.ctx, vote1("e", "r", `{}`)); !errors.Is(a.Err, want) {
+			f.Errorf("one more: %v, want %v", a.Err, want)
+		}
+	}
+	full(queues.ErrTooManyInAll)
+	bound := f.bound("a S")[0]
+	f.post("r", "f")
+	full(queues.ErrTooManyInAll)
+	f.ok(f.advance(bound.Transaction, queues.PhaseWaiting))
+	full(queues.ErrTooManyInAll)
+	f.bound("a S")
+	full(queues.ErrTooManyInAll)
+	f.store.MaxWaitingInAll = 4
+	full(nil)
+}
+
 func testEnqueueCancelled(f *fixture) {
 	// A post whose context ends while others share its call still gets its answer.
 	slow, err := queues.Open(f.client, queues.Options{Namespace: f.store.Namespace})

@@ -52,7 +52,7 @@ func (f *fixture) dump() dump {
 		for _, k := range keys {
 			name := strings.TrimPrefix(k, f.key(""))
 			switch kind, _, _ := strings.Cut(name, ":"); kind {
-			case "t", "b", "gone", "n", "is", "ping", "turn":
+			case "t", "b", "gone", "n", "is", "ping", "turn", "rate":
 				read[name] = p.Get(f.ctx, k)
 			case "x", "a", "q", "s", "recovery", "waiting", "fees":
 				read[name] = p.HGetAll(f.ctx, k)

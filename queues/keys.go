@@ -49,6 +49,7 @@ import (
 //	                       both name it in astray, so that they are kept for it
 //	n:seq n:claim  counters
 //	turn:<name>    string  one process does what has the name, for as long as this lasts
+//	rate:<key>     string  microseconds up to which an API key has used its rate up
 //	wake           channel a bind may have become possible
 //
 // Other packages name keys only through these functions.

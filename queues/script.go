@@ -51,6 +51,7 @@ func source(name string) string {
 
 var (
 	enqueueScript  = newPlainScript("enqueue", source("enqueue"))
+	rateScript     = NewScript("rate", source("rate"))
 	getScript      = newPlainScript("get", source("get"))
 	bindScript     = NewScript("bind", source("bind"))
 	advanceScript  = newSharedScript("advance", source("advance"))

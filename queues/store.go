@@ -37,6 +37,8 @@ type Options struct {
 	EventsKeep time.Duration // how long events are kept; 0 is a day
 	// MaxWaiting limits the waiting transactions of one queue; 0 is no limit.
 	MaxWaiting int
+	// MaxWaitingInAll limits those of all queues together; 0 is no limit.
+	MaxWaitingInAll int
 	// UnresolvedLimit is how many transactions that end UNRESOLVED in a row pause
 	// their queue or, over several queues, rest their sender; 0 is no limit.
 	UnresolvedLimit int

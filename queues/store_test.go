@@ -25,6 +25,7 @@ func TestStore(t *testing.T) {
 		"EnqueueOrder":         testEnqueueOrder,
 		"EnqueueTogether":      testEnqueueTogether,
 		"EnqueueLimit":         testEnqueueLimit,
+		"EnqueueTotal":         testEnqueueTotal,
 		"EnqueueCancelled":     testEnqueueCancelled,
 		"PayloadUnchanged":     testPayloadUnchanged,
 		"StrictOrder":          testStrictOrder,

@@ -32,7 +32,7 @@ func shapeOf(d dice) (shape, sequencer.Policy) {
 		SettleDepth: 3 + d.pick(2, "settle", 0), Confirmations: 1,
 		Fee: 100_000_000, FeeMax: 300_000_000, FeeBump: 1.5,
 		BumpAfter: uint32(2 + d.pick(4, "bump", 0)), ValidSlots: uint32(6 + d.pick(8, "valid", 0)), UnresolvedLimit: 3,
-		ClaimTTL: 100 * time.Second, Retention: 168 * time.Hour, ShutdownTimeout: 30 * time.Second,
+		ClaimTTL: 100 * time.Second, Retention: 168 * time.Hour, ShutdownTimeout: 30 * time.Second, BalanceInterval: 5 * time.Minute,
 	}
 	p.Finality = p.SettleDepth + 2
 	// few is a number up to small, in large worlds up to large.

@@ -38,6 +38,7 @@ var theirs = map[string][]string{
 	"github.com/mr-tron/base58":              {"mina", "mina/devnet"},
 	"github.com/prometheus/client_golang":    {"metrics"},
 	"github.com/redis/go-redis/v9":           {"cmd/sequencer", "queues", "queues/redistest", "senders"},
+	"github.com/rs/cors":                     {"api"},
 	"github.com/sethvargo/go-envconfig":      {"cmd/sequencer"},
 	"github.com/spf13/cobra":                 {"cmd/sequencer"},
 	"github.com/yuin/gopher-lua":             {"queues/redistest"},

@@ -37,6 +37,10 @@ type httpConfig struct {
 	Addr            string        `env:"SEQUENCER_ADDR,default=127.0.0.1:8080" wants:"host:port" means:"Listen address. One that is not loopback needs SEQUENCER_API_KEYS or SEQUENCER_INSECURE"`
 	Insecure        bool          `env:"SEQUENCER_INSECURE,default=false" wants:"true or false" means:"Serve a non-loopback address although nobody needs a key"`
 	APIKeys         apiKeys       `env:"SEQUENCER_API_KEYS" secret:"true" wants:"name:scope:key,… with scope submit, read or admin" means:"Who may do what: read sees everything, submit also posts and cancels, admin does all"`
+	RateLimit       int           `env:"SEQUENCER_RATE_LIMIT,default=0" min:"0" max:"1000000" wants:"a number from 0 (no limit) to 1000000" means:"Requests per second that the keys of one name may make, at all processes together, after a pause up to ten seconds' worth at once; each transaction of a batch is one"`
+	CORSOrigins     originList    `env:"SEQUENCER_CORS_ORIGINS" wants:"http:// or https:// origins without a path, comma-separated" means:"Sites whose pages may use the API with a key; pages of others may not"`
+	TLSCert         string        `env:"SEQUENCER_TLS_CERT" wants:"a PEM file with the certificate of SEQUENCER_TLS_KEY and those that vouch for it" means:"Serve HTTPS; the file is read again when it changes"`
+	TLSKey          string        `env:"SEQUENCER_TLS_KEY" wants:"a PEM file with the private key of SEQUENCER_TLS_CERT" means:"See SEQUENCER_TLS_CERT"`
 	BodyLimit       byteSize      `env:"SEQUENCER_BODY_LIMIT,default=1MiB" min:"1KiB" max:"64MiB" wants:"a size from 1KiB to 64MiB" means:"The largest single transaction"`
 	BatchLimit      byteSize      `env:"SEQUENCER_BATCH_LIMIT,default=32MiB" min:"1KiB" max:"1GiB" wants:"a size from 1KiB to 1GiB" means:"The largest batch"`
 	ShutdownTimeout time.Duration `env:"SEQUENCER_SHUTDOWN_TIMEOUT,default=30s" min:"0s" max:"1h" wants:"a duration from 0s to 1h" means:"How long running dispatches may take to finish after the first signal"`
@@ -105,9 +109,10 @@ type claimConfig struct {
 }
 
 type keepConfig struct {
-	Retention  time.Duration `env:"SEQUENCER_RETENTION,default=168h" min:"1s" max:"87600h" wants:"a duration from 1s to 87600h" means:"How long DONE transactions are kept after finality, and keys are known"`
-	Events     time.Duration `env:"SEQUENCER_EVENTS_KEEP,default=24h" min:"1s" max:"8760h" wants:"a duration from 1s to 8760h" means:"How long the event stream can be resumed"`
-	MaxWaiting int           `env:"SEQUENCER_MAX_WAITING,default=0" min:"0" max:"100000000" wants:"a number from 0 (no limit) to 100000000" means:"Waiting transactions per queue"`
+	Retention       time.Duration `env:"SEQUENCER_RETENTION,default=168h" min:"1s" max:"87600h" wants:"a duration from 1s to 87600h" means:"How long DONE transactions are kept after finality, and keys are known"`
+	Events          time.Duration `env:"SEQUENCER_EVENTS_KEEP,default=24h" min:"1s" max:"8760h" wants:"a duration from 1s to 8760h" means:"How long the event stream can be resumed"`
+	MaxWaiting      int           `env:"SEQUENCER_MAX_WAITING,default=0" min:"0" max:"100000000" wants:"a number from 0 (no limit) to 100000000" means:"Waiting transactions per queue; more are refused"`
+	MaxWaitingInAll int           `env:"SEQUENCER_MAX_WAITING_TOTAL,default=0" min:"0" max:"100000000" wants:"a number from 0 (no limit) to 100000000" means:"Waiting transactions of all queues together; more are refused"`
 }
 
 type logConfig struct {

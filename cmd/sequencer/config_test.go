@@ -34,6 +34,10 @@ func TestLoadConfigDefaults(t *testing.T) {
 	want := `SEQUENCER_ADDR=127.0.0.1:8080
 SEQUENCER_INSECURE=false
 SEQUENCER_API_KEYS=
+SEQUENCER_RATE_LIMIT=0
+SEQUENCER_CORS_ORIGINS=
+SEQUENCER_TLS_CERT=
+SEQUENCER_TLS_KEY=
 SEQUENCER_BODY_LIMIT=1MiB
 SEQUENCER_BATCH_LIMIT=32MiB
 SEQUENCER_SHUTDOWN_TIMEOUT=30s
@@ -75,6 +79,7 @@ SEQUENCER_CLAIM_LIMIT=0
 SEQUENCER_RETENTION=168h0m0s
 SEQUENCER_EVENTS_KEEP=24h0m0s
 SEQUENCER_MAX_WAITING=0
+SEQUENCER_MAX_WAITING_TOTAL=0
 SEQUENCER_LOG_LEVEL=INFO
 SEQUENCER_LOG_FORMAT=
 `
@@ -124,6 +129,10 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_ADDR":               {"8080", "localhost", "127.0.0.1:http", "127.0.0.1:70000", "0.0.0.0:8080", ":8080", "[::]:1", "example.org:80"},
 		"SEQUENCER_INSECURE":           {"yes please"},
 		"SEQUENCER_API_KEYS":           {"x", "a:b", "a:root:k", ":read:k", "a:read:", "a:read:k,b:admin:k", "a:read:k\x01"},
+		"SEQUENCER_RATE_LIMIT":         append(counts, "1000001"),
+		"SEQUENCER_CORS_ORIGINS":       {"*", "app.example", "https://app.example/", "https://*.example", "ftp://app.example", "https://a.example,https://u:p@b.example", "null"},
+		"SEQUENCER_TLS_CERT":           {"/none/cert.pem", "/none/cert.pem SEQUENCER_TLS_KEY=/none/key.pem", badPEM(dir) + " SEQUENCER_TLS_KEY=" + badPEM(dir)},
+		"SEQUENCER_TLS_KEY":            {"/none/key.pem"},
 		"SEQUENCER_BODY_LIMIT":         {"1MB", "MiB", "0", "-1", "1.5MiB", "65MiB"},
 		"SEQUENCER_BATCH_LIMIT":        {"big", "2GiB"},
 		"SEQUENCER_SHUTDOWN_TIMEOUT":   durations,
@@ -165,6 +174,7 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_RETENTION":          append(durations, "0s"),
 		"SEQUENCER_EVENTS_KEEP":        append(durations, "0s"),
 		"SEQUENCER_MAX_WAITING":        counts,
+		"SEQUENCER_MAX_WAITING_TOTAL":  counts,
 		"SEQUENCER_LOG_LEVEL":          {"loud"},
 		"SEQUENCER_LOG_FORMAT":         {"xml"},
 	}

@@ -21,6 +21,16 @@ func (c config) check(need needs, bad func(reason, name string, against ...strin
 	} else if !isLoopback(host) && len(c.HTTP.APIKeys) == 0 && !c.HTTP.Insecure {
 		bad("is not loopback and anybody could use it: set SEQUENCER_API_KEYS, or SEQUENCER_INSECURE=true if something else guards it", "SEQUENCER_ADDR", "SEQUENCER_API_KEYS", "SEQUENCER_INSECURE")
 	}
+	switch {
+	case c.HTTP.TLSCert != "" && c.HTTP.TLSKey == "":
+		bad("needs SEQUENCER_TLS_KEY beside it", "SEQUENCER_TLS_CERT", "SEQUENCER_TLS_KEY")
+	case c.HTTP.TLSCert == "" && c.HTTP.TLSKey != "":
+		bad("needs SEQUENCER_TLS_CERT beside it", "SEQUENCER_TLS_KEY", "SEQUENCER_TLS_CERT")
+	case c.HTTP.TLSCert != "":
+		if _, err := newCertificate(c.HTTP.TLSCert, c.HTTP.TLSKey, nil); err != nil {
+			bad("cannot be used with SEQUENCER_TLS_KEY: "+err.Error(), "SEQUENCER_TLS_CERT", "SEQUENCER_TLS_KEY")
+		}
+	}
 	for _, key := range c.HTTP.APIKeys {
 		if len(key.Key) < 16 {
 			warnings = append(warnings, "the API key named "+key.Name+" is shorter than 16 characters")

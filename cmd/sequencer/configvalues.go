@@ -124,6 +124,25 @@ func checkURL(text string) error {
 	return nil
 }
 
+// originList holds origins as browsers send them: scheme, host and port.
+type originList []string
+
+// EnvDecode reads comma-separated origins.
+func (l *originList) EnvDecode(text string) error {
+	for _, item := range splitList(text) {
+		u, err := url.Parse(item)
+		if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || item != u.Scheme+"://"+u.Host || strings.Contains(item, "*") {
+			return refusal("holds what is no origin, such as https://app.example")
+		}
+		if *l = append(*l, item); len(*l) > 64 {
+			return refusal("names more than 64 origins")
+		}
+	}
+	return nil
+}
+
+func (l originList) String() string { return strings.Join(l, ",") }
+
 // nameList holds type names.
 type nameList []string
 

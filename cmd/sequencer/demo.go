@@ -192,6 +192,9 @@ func (w *demoWorld) environment(env map[string]string, f demoFlags) map[string]s
 		"SEQUENCER_TYPES":        "",
 		"SEQUENCER_API_KEYS":     "",
 		"SEQUENCER_INSECURE":     "",
+		"SEQUENCER_RATE_LIMIT":   "",
+		"SEQUENCER_TLS_CERT":     "",
+		"SEQUENCER_TLS_KEY":      "",
 		"SEQUENCER_NAMESPACE":    "demo-" + strings.ToLower(rand.Text()[:10]),
 	})
 	return all

@@ -33,6 +33,8 @@ type service struct {
 	sequencer *sequencer.Sequencer
 	local     *local.Workers
 	handler   http.Handler
+	// certificate is nil where HTTP is served without TLS.
+	certificate *certificate
 }
 
 // newService wires a service on a Redis; nothing runs before run.
@@ -45,7 +47,7 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	store, err := queues.Open(client, queues.Options{
 		Observe:   figures.Script,
 		Namespace: cfg.Redis.Namespace, Retention: cfg.Keep.Retention, EventsKeep: cfg.Keep.Events,
-		MaxWaiting: cfg.Keep.MaxWaiting, Replicas: cfg.Redis.Wait, UnresolvedLimit: cfg.Retry.UnresolvedLimit, Log: log,
+		MaxWaiting: cfg.Keep.MaxWaiting, MaxWaitingInAll: cfg.Keep.MaxWaitingInAll, Replicas: cfg.Redis.Wait, UnresolvedLimit: cfg.Retry.UnresolvedLimit, Log: log,
 	})
 	if err != nil {
 		return nil, err
@@ -70,7 +72,11 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	if len(cfg.Mina.ArchiveURL) > 0 {
 		archive = mina.NewArchive(cfg.Mina.ArchiveURL[0], mina.NodeOptions{Timeout: cfg.Mina.Timeout})
 	}
-	s := &service{cfg: cfg, log: log, store: store, senders: senders.New(store, client), local: children}
+	cert, err := newCertificate(cfg.HTTP.TLSCert, cfg.HTTP.TLSKey, log)
+	if err != nil {
+		return nil, fmt.Errorf("SEQUENCER_TLS_CERT: %w", err)
+	}
+	s := &service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children}
 	s.chain = mina.NewTracker(mina.TrackerOptions{
 		Nodes: nodes, Quorum: cfg.Mina.Quorum, Archive: archive,
 		Depth: max(cfg.Depth.Confirmations, cfg.Depth.Settle, cfg.Depth.Finality),
@@ -89,9 +95,16 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	s.handler = api.New(api.Options{
 		Store: store, Senders: s.senders, Types: types, Control: s.sequencer,
 		ValidKey: validKey, Ready: s.ready, Keys: keys, Meter: figures.API(), Metrics: figures.Handler(),
+		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins,
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
 	})
 	return s, nil
+}
+
+// rate lets what ten seconds allow come at once, so that a page can load and a
+// job begin.
+func rate(cfg config) queues.Rate {
+	return queues.Rate{PerSecond: float64(cfg.HTTP.RateLimit), Burst: 10 * cfg.HTTP.RateLimit}
 }
 
 func validKey(key string) error {
@@ -196,6 +209,7 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	server := api.NewServer(l.Addr().String(), s.handler)
+	server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // whatever strangers send
 	var parts, children sync.WaitGroup
 	errs := make(chan error, 3)
 	// What runs at the end needs its workers until it has ended.
@@ -215,7 +229,7 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 	})
 	parts.Go(func() {
 		defer cancel()
-		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := serveOn(server, l, s.certificate); !errors.Is(err, http.ErrServerClosed) {
 			errs <- fmt.Errorf("serving: %w", err)
 		}
 	})

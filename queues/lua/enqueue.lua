@@ -1,24 +1,30 @@
 -- enqueue accepts transactions, each for itself, in the order given.
 --
 -- ARGV[1]  the most waiting transactions that a queue may have, 0 for no limit
+-- ARGV[2]  the same for all queues together
 -- then for each: uid, "1" if a client chose the uid, type, queue, payload
 --
 -- Answer: now, "1" if a queue became ready, then for each its sequence (> 0), or
 --    0  the uid is taken by a transaction that exists
 --   -1  the uid was that of a transaction that was deleted
 --   -2  the queue is full
-local limit = tonumber(ARGV[1])
+--   -3  too many wait in all
+local limit, most = tonumber(ARGV[1]), tonumber(ARGV[2])
+local waiting = 0
+for _, n in ipairs(most > 0 and call('HVALS', P .. 'waiting') or {}) do waiting = waiting + tonumber(n) end
 local first = tonumber(call('GET', P .. 'n:seq') or '0')
 local seq = first
 local answer = { now, 0 }
 local fresh = {} -- uids accepted, in order
 local types = {} -- how many of each
 local stamp = now .. ' ' -- numbers take long to write: once for all
-for i = 2, #ARGV, 5 do
+for i = 3, #ARGV, 5 do
   local uid, queue = ARGV[i], ARGV[i + 3]
   local q = P .. 'q:' .. queue
   local result
-  if limit > 0 and tonumber(call('HGET', q, 'w') or '0') >= limit then
+  if most > 0 and waiting + #fresh >= most then
+    result = call('EXISTS', P .. 't:' .. uid) == 1 and 0 or -3
+  elseif limit > 0 and tonumber(call('HGET', q, 'w') or '0') >= limit then
     result = call('EXISTS', P .. 't:' .. uid) == 1 and 0 or -2
   elseif ARGV[i + 1] == '1' and call('EXISTS', P .. 'gone:' .. uid) == 1 then
     result = -1

@@ -1,0 +1,98 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/rs/cors"
+)
+
+// secure keeps browsers from guessing at what they are answered, keeping it, or
+// showing it inside of another page. A page says itself what it may load.
+func secure(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-store")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// shared lets pages of some other sites use the API, with a key and never with
+// the cookies of this one; of none without any origins.
+func shared(origins []string) func(http.Handler) http.Handler {
+	if len(origins) == 0 {
+		return func(next http.Handler) http.Handler { return next }
+	}
+	return cors.New(cors.Options{
+		AllowedOrigins: origins,
+		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete},
+		AllowedHeaders: []string{"Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"},
+		ExposedHeaders: []string{"Location", "Retry-After"},
+		MaxAge:         int((10 * time.Minute).Seconds()),
+	}).Handler
+}
+
+// sameSite keeps the pages of other sites from changing anything in a browser
+// that has a session here.
+func sameSite(origins []string) func(http.Handler) http.Handler {
+	sites := http.NewCrossOriginProtection()
+	for _, origin := range origins {
+		if err := sites.AddTrustedOrigin(origin); err != nil {
+			panic(err) // the configuration has been checked
+		}
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if sites.Check(r) != nil {
+				(&problem{
+					Status: http.StatusForbidden, Code: codeForbidden, Title: "The request comes from another site",
+					Detail: "A browser may change things here only from a page of this service, or of a site that it is configured to trust.",
+				}).write(w)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// paced lets requests of a key through at the rate that it may have.
+func (a *api) paced(next http.Handler) http.Handler {
+	if a.pace == nil {
+		return next
+	}
+	return a.handle(func(w http.ResponseWriter, r *http.Request) error {
+		wait, err := a.pace.Spend(r.Context(), keyOf(w))
+		if err != nil {
+			return err
+		}
+		if wait > 0 {
+			return &problem{
+				Status: http.StatusTooManyRequests, Code: codeRateLimited, Title: "Too many requests with this key",
+				Detail: "The key has used up the requests that it may make, at all processes together. Send it again after the seconds of Retry-After.",
+				After:  wait.Truncate(time.Second) + time.Second,
+			}
+		}
+		next.ServeHTTP(w, r)
+		return nil
+	})
+}
+
+// charge counts n requests more for the key of a request that is under way.
+func (a *api) charge(w http.ResponseWriter, r *http.Request, n int) error {
+	if a.pace == nil || n < 1 {
+		return nil
+	}
+	return a.pace.Charge(r.Context(), keyOf(w), n)
+}
+
+// keyOf is the name of the key that a request has, as far as it is known.
+func keyOf(w http.ResponseWriter) string {
+	if out, ok := w.(*answer); ok {
+		return out.key
+	}
+	return ""
+}

@@ -1,0 +1,264 @@
+import createClient, { type Client } from 'openapi-fetch';
+import { follow, type EventOptions, type SequencerEvent } from './events.js';
+import { problemOf } from './errors.js';
+import { retrying, type RetryOptions } from './http.js';
+import { parse, stringify } from './json.js';
+import type { paths } from './schema.js';
+import type {
+  BatchResult,
+  Explanation,
+  NewTransaction,
+  Queue,
+  Resolution,
+  Sender,
+  Transaction,
+  TransactionFilter,
+} from './types.js';
+
+export interface SequencerOptions {
+  /** Where the service is, such as https://sequencer.example. */
+  url: string;
+  /** An API key of the service, if it asks for one. */
+  key?: string;
+  /** For tests, proxies and certificates of one's own; default: the global fetch. */
+  fetch?: (request: Request) => Promise<Response>;
+  retries?: Partial<RetryOptions>;
+}
+
+interface Page<T> {
+  items: T[];
+  nextCursor: string | null;
+}
+
+/** What openapi-fetch answers where it is asked for the text. */
+interface Answer {
+  data?: string | undefined;
+  error?: unknown;
+  response: Response;
+}
+
+const final = new Set(['DONE', 'FAILED', 'UNRESOLVED']);
+const longestWait = 60;
+
+/**
+ * A client of one sequencer. Reads and posts that may have been lost are sent
+ * again; that is harmless, for every post has a uid. What the service refuses is
+ * thrown as a SequencerError. All methods may be used at the same time.
+ */
+export class Sequencer {
+  /** The routes themselves, typed, with the same retries. Numbers are exact where parseAs is "text". */
+  readonly api: Client<paths>;
+  private readonly retries: RetryOptions;
+  private readonly fetch: (request: Request) => Promise<Response>;
+  private readonly headers: Record<string, string>;
+  private readonly url: string;
+
+  constructor(options: SequencerOptions) {
+    this.url = options.url.replace(/\/+$/, '');
+    this.retries = { tries: 5, pause: 500, longestPause: 30_000, ...options.retries };
+    this.fetch = options.fetch ?? ((request) => fetch(request));
+    this.headers = options.key === undefined ? {} : { Authorization: `Bearer ${options.key}` };
+    this.api = createClient<paths>({
+      baseUrl: this.url,
+      headers: this.headers,
+      fetch: retrying(this.fetch, this.retries),
+      bodySerializer: stringify,
+    });
+  }
+
+  /** Posts a transaction. The answer comes when it is stored; from then on it is seen to. */
+  async post<const T extends string>(transaction: NewTransaction<T>, signal?: AbortSignal): Promise<Transaction> {
+    const body = { ...transaction, uid: transaction.uid ?? crypto.randomUUID() };
+    return read(
+      await this.api.POST('/api/v1/transactions', { body: body as never, parseAs: 'text', ...within(signal) }),
+    );
+  }
+
+  /** Posts up to 10,000 transactions. Each stands for itself; the results come in order. */
+  async postBatch<const T extends string>(
+    transactions: Iterable<NewTransaction<T>>,
+    signal?: AbortSignal,
+  ): Promise<BatchResult[]> {
+    const lines = Array.from(transactions, (t) => stringify({ ...t, uid: t.uid ?? crypto.randomUUID() }));
+    const { data, error, response } = await this.api.POST('/api/v1/transactions/batch', {
+      body: lines.join('\n') as never,
+      bodySerializer: (text: unknown) => text as string,
+      headers: { 'Content-Type': 'application/x-ndjson' },
+      parseAs: 'text',
+      ...within(signal),
+    });
+    if (data === undefined) {
+      throw problemOf(response.status, error);
+    }
+    return String(data)
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => parse(line) as BatchResult);
+  }
+
+  async transaction(uid: string, signal?: AbortSignal): Promise<Transaction> {
+    return read(
+      await this.api.GET('/api/v1/transactions/{uid}', { params: path({ uid }), parseAs: 'text', ...within(signal) }),
+    );
+  }
+
+  /** Waits until a transaction is DONE, FAILED or UNRESOLVED. A signal ends the wait, nothing else does. */
+  async settled(uid: string, signal?: AbortSignal): Promise<Transaction> {
+    for (;;) {
+      const t = read<Transaction>(
+        await this.api.GET('/api/v1/transactions/{uid}', {
+          params: { ...path({ uid }), query: { wait: `${longestWait}s` } },
+          parseAs: 'text',
+          ...within(signal),
+        }),
+      );
+      if (final.has(t.state)) {
+        return t;
+      }
+    }
+  }
+
+  /** All transactions that a filter chooses, in order of acceptance, read page by page. */
+  transactions(filter: TransactionFilter = {}, signal?: AbortSignal): AsyncGenerator<Transaction, void, void> {
+    return pages((query) =>
+      this.api.GET('/api/v1/transactions', {
+        params: { query: { ...filter, ...query } },
+        parseAs: 'text',
+        ...within(signal),
+      }),
+    );
+  }
+
+  /** Where a transaction stands and what happens next. */
+  async explain(uid: string, signal?: AbortSignal): Promise<Explanation> {
+    return read(
+      await this.api.GET('/api/v1/transactions/{uid}/explain', {
+        params: path({ uid }),
+        parseAs: 'text',
+        ...within(signal),
+      }),
+    );
+  }
+
+  async cancel(uid: string): Promise<Transaction> {
+    return read(await this.api.POST('/api/v1/transactions/{uid}/cancel', { params: path({ uid }), parseAs: 'text' }));
+  }
+
+  async retry(uid: string): Promise<Transaction> {
+    return read(await this.api.POST('/api/v1/transactions/{uid}/retry', { params: path({ uid }), parseAs: 'text' }));
+  }
+
+  async resolve(uid: string, body: Resolution): Promise<Transaction> {
+    return read(
+      await this.api.POST('/api/v1/transactions/{uid}/resolve', { params: path({ uid }), body, parseAs: 'text' }),
+    );
+  }
+
+  /** Removes a transaction that is over. */
+  async remove(uid: string): Promise<void> {
+    check(await this.api.DELETE('/api/v1/transactions/{uid}', { params: path({ uid }), parseAs: 'text' }));
+  }
+
+  queues(signal?: AbortSignal): AsyncGenerator<Queue, void, void> {
+    return pages((query) => this.api.GET('/api/v1/queues', { params: { query }, parseAs: 'text', ...within(signal) }));
+  }
+
+  async queue(name: string): Promise<Queue> {
+    return read(await this.api.GET('/api/v1/queues/{name}', { params: path({ name }), parseAs: 'text' }));
+  }
+
+  async pauseQueue(name: string, reason?: string): Promise<Queue> {
+    const body = reason === undefined ? {} : { reason };
+    return read(await this.api.POST('/api/v1/queues/{name}/pause', { params: path({ name }), body, parseAs: 'text' }));
+  }
+
+  async resumeQueue(name: string): Promise<Queue> {
+    return read(await this.api.POST('/api/v1/queues/{name}/resume', { params: path({ name }), parseAs: 'text' }));
+  }
+
+  senders(signal?: AbortSignal): AsyncGenerator<Sender, void, void> {
+    return pages((query) => this.api.GET('/api/v1/senders', { params: { query }, parseAs: 'text', ...within(signal) }));
+  }
+
+  async sender(accountId: string): Promise<Sender> {
+    return read(await this.api.GET('/api/v1/senders/{accountId}', { params: path({ accountId }), parseAs: 'text' }));
+  }
+
+  async addSender(accountId: string, workerUrl: string): Promise<Sender> {
+    return read(await this.api.POST('/api/v1/senders', { body: { accountId, workerUrl }, parseAs: 'text' }));
+  }
+
+  async removeSender(accountId: string): Promise<void> {
+    check(await this.api.DELETE('/api/v1/senders/{accountId}', { params: path({ accountId }), parseAs: 'text' }));
+  }
+
+  async drainSender(accountId: string): Promise<Sender> {
+    return read(
+      await this.api.POST('/api/v1/senders/{accountId}/drain', { params: path({ accountId }), parseAs: 'text' }),
+    );
+  }
+
+  async resumeSender(accountId: string): Promise<Sender> {
+    return read(
+      await this.api.POST('/api/v1/senders/{accountId}/resume', { params: path({ accountId }), parseAs: 'text' }),
+    );
+  }
+
+  /**
+   * Every change as it happens, each once and in order. The iteration goes on by
+   * itself over broken connections and restarts of the service. It ends with
+   * EventsGoneError when what lies between cannot be told any more.
+   */
+  events(options: EventOptions = {}): AsyncGenerator<SequencerEvent, void, void> {
+    const query = new URLSearchParams();
+    for (const name of ['queue', 'uid', 'type'] as const) {
+      const value = options[name];
+      if (value !== undefined) {
+        query.set(name, value);
+      }
+    }
+    const open = (last: string | undefined, signal: AbortSignal) =>
+      this.fetch(
+        new Request(`${this.url}/api/v1/events?${query}`, {
+          headers: {
+            ...this.headers,
+            Accept: 'text/event-stream',
+            ...(last === undefined ? {} : { 'Last-Event-ID': last }),
+          },
+          signal,
+        }),
+      );
+    return follow(open, options, this.retries);
+  }
+}
+
+function path<P>(parameters: P): { path: P } {
+  return { path: parameters };
+}
+
+function within(signal: AbortSignal | undefined): { signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal };
+}
+
+function check({ error, response }: Answer): void {
+  if (!response.ok) {
+    throw problemOf(response.status, error);
+  }
+}
+
+/** The answer with its numbers exact. */
+function read<T>(answer: Answer): T {
+  check(answer);
+  return parse(answer.data ?? '') as T;
+}
+
+async function* pages<T>(
+  get: (query: { cursor?: string; limit: number }) => Promise<Answer>,
+): AsyncGenerator<T, void, void> {
+  let cursor: string | null = null;
+  do {
+    const page: Page<T> = read(await get({ limit: 500, ...(cursor === null ? {} : { cursor }) }));
+    yield* page.items;
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+}

@@ -1,0 +1,45 @@
+import type { components } from './schema.js';
+
+export type Problem = components['schemas']['Problem'];
+export type ProblemCode = Problem['code'];
+export type FieldError = NonNullable<Problem['errors']>[number];
+
+/** What the service answered instead of what was asked for. Programs switch on `code`. */
+export class SequencerError extends Error {
+  override readonly name: string = 'SequencerError';
+  readonly code: ProblemCode;
+  readonly status: number;
+  /** Every bad field of a body, by its path. */
+  readonly errors: readonly FieldError[];
+
+  constructor(problem: Problem) {
+    const fields = problem.errors?.map((e) => `${e.field} ${e.message}`).join('; ');
+    super(`${problem.title}. ${problem.detail}${fields ? ` ${fields}` : ''}`);
+    this.code = problem.code;
+    this.status = problem.status;
+    this.errors = problem.errors ?? [];
+  }
+}
+
+/**
+ * The events behind the asked position are gone: they were too long ago, or the
+ * service has lost them. Follow anew, and read the state of what you know.
+ */
+export class EventsGoneError extends SequencerError {
+  override readonly name = 'EventsGoneError';
+}
+
+/** The problem that an answer holds; one in its place where something else answered. */
+export function problemOf(status: number, body: unknown): SequencerError {
+  const p = body as Partial<Problem> | undefined;
+  if (typeof p === 'object' && p !== null && typeof p.code === 'string' && typeof p.title === 'string') {
+    const problem = { ...p, status, detail: String(p.detail) } as Problem;
+    return problem.code === 'EVENTS_GONE' ? new EventsGoneError(problem) : new SequencerError(problem);
+  }
+  return new SequencerError({
+    code: status >= 500 ? 'STORE_UNAVAILABLE' : 'BAD_REQUEST',
+    status,
+    title: `The answer has status ${status}`,
+    detail: 'It does not come from the sequencer: see what stands between.',
+  });
+}

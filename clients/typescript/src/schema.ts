@@ -1,0 +1,2074 @@
+// Made by "npm run generate" from the service's OpenAPI document: do not edit.
+// e53d658014a8e7829275157ebb7d9ab1b1694cec0a5370332de667ee47c4e8b7
+
+export interface paths {
+    "/api/v1/queues": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List queues */
+        get: operations["listQueues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The queue's name.
+                 * @example plan-p1
+                 */
+                name: components["parameters"]["queueName"];
+            };
+            cookie?: never;
+        };
+        /** Read a queue */
+        get: operations["getQueue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{name}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The queue's name.
+                 * @example plan-p1
+                 */
+                name: components["parameters"]["queueName"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a queue
+         * @description What runs may finish; nothing further is begun.
+         */
+        post: operations["pauseQueue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{name}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The queue's name.
+                 * @example plan-p1
+                 */
+                name: components["parameters"]["queueName"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Resume a queue */
+        post: operations["resumeQueue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/senders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List senders */
+        get: operations["listSenders"];
+        put?: never;
+        /** Register a sender */
+        post: operations["addSender"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/senders/{accountId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The sender's account.
+                 * @example B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS
+                 */
+                accountId: components["parameters"]["accountId"];
+            };
+            cookie?: never;
+        };
+        /** Read a sender */
+        get: operations["getSender"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a sender
+         * @description Not while it is bound to a queue: drain it first.
+         */
+        delete: operations["removeSender"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/senders/{accountId}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The sender's account.
+                 * @example B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS
+                 */
+                accountId: components["parameters"]["accountId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a sender out of use
+         * @description It finishes its transaction, retries included.
+         */
+        post: operations["drainSender"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/senders/{accountId}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The sender's account.
+                 * @example B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS
+                 */
+                accountId: components["parameters"]["accountId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take a sender back into use */
+        post: operations["resumeSender"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow what happens
+         * @description Gapless and in order, the same at every replica. To know a state and follow it: open the stream first, then read the state.
+         */
+        get: operations["followEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The process answers */
+        get: operations["getHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The service works */
+        get: operations["getReadiness"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Figures for Prometheus */
+        get: operations["getMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This description */
+        get: operations["getDescription"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/docs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This description for people */
+        get: operations["getReference"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/transactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List transactions
+         * @description A page may be short and still have a nextCursor: no request looks at more than 10,000 entries.
+         */
+        get: operations["listTransactions"];
+        put?: never;
+        /**
+         * Post a transaction
+         * @description Answers when it is stored. With a uid it may be sent again as often as it takes: it is accepted once. The same uid with other queue, type or data (compared as JSON, numbers by their text): 409.
+         */
+        post: operations["postTransaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/transactions/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Post many transactions
+         * @description A JSON array, or a JSON object per line; at most 10,000. A body that is not well formed as a whole changes nothing.
+         */
+        post: operations["postBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/transactions/{uid}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The transaction's uid.
+                 * @example vote-17
+                 */
+                uid: components["parameters"]["uid"];
+            };
+            cookie?: never;
+        };
+        /** Read a transaction */
+        get: operations["getTransaction"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a transaction
+         * @description FAILED, UNRESOLVED, or DONE past finality; with no attempt open.
+         */
+        delete: operations["deleteTransaction"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/transactions/{uid}/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The transaction's uid.
+                 * @example vote-17
+                 */
+                uid: components["parameters"]["uid"];
+            };
+            cookie?: never;
+        };
+        /** Say what it waits for and what happens next */
+        get: operations["explainTransaction"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/transactions/{uid}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The transaction's uid.
+                 * @example vote-17
+                 */
+                uid: components["parameters"]["uid"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry a transaction
+         * @description FAILED or UNRESOLVED goes back to WAITING, with fresh retries, at its old place in the queue.
+         */
+        post: operations["retryTransaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/transactions/{uid}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The transaction's uid.
+                 * @example vote-17
+                 */
+                uid: components["parameters"]["uid"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel a transaction */
+        post: operations["cancelTransaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/transactions/{uid}/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The transaction's uid.
+                 * @example vote-17
+                 */
+                uid: components["parameters"]["uid"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say what became of an attempt
+         * @description Settles an attempt of unknown outcome. Refused where the chain contradicts it.
+         */
+        post: operations["resolveTransaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @example vote-17 */
+        Uid: string;
+        /** @description Chosen by the client so that it can repeat the post; made by the service if left out. */
+        ChosenUid: string | null;
+        /** @example plan-p1 */
+        QueueName: string;
+        /** @example SEND_CLAIM_VOTE */
+        TypeName: string;
+        /**
+         * @description A Mina public key in base58.
+         * @example B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS
+         */
+        AccountId: string;
+        /**
+         * @description An amount in nanomina.
+         * @example 100000000
+         */
+        Nanomina: string;
+        /**
+         * Format: date-time
+         * @example 2026-03-01T12:00:00.000Z
+         */
+        Time: string | null;
+        Text: string | null;
+        /**
+         * @description The hash of a transaction.
+         * @example 5JuSRViCY1GbnnpExLhoYLkD96vwnA97ZrbE2UFTFzBk9SPLsAyE
+         */
+        Hash: string | null;
+        /**
+         * @description WAITING in its queue; DISPATCHING: its worker has it, or it is being sent; REVISION: it may be on its way into a block; RETRY: it failed and will be tried again; and final DONE, FAILED (retries used up, or cancelled), UNRESOLVED (no retry can mend it, or only a person can settle it).
+         * @enum {unknown}
+         */
+        State: "WAITING" | "DISPATCHING" | "REVISION" | "RETRY" | "DONE" | "FAILED" | "UNRESOLVED";
+        /**
+         * @description FREE: no sender is bound; BLOCKED: dispatching; INCLUSION: dispatched; WAITING_INCLUSION: watched into a block; RETRY: failed, the delay not yet begun; DELAY: until the next try.
+         * @enum {unknown}
+         */
+        QueueState: "FREE" | "BLOCKED" | "INCLUSION" | "WAITING_INCLUSION" | "RETRY" | "DELAY";
+        /**
+         * @description prepared: planned; signed: its bytes are stored and may have been sent; sent: a node took it; pooled: seen in a pool; included: in a block, and succeeded; failed: in a block, and failed there; expired: a block lies past its validUntil; replaced: its nonce was spent by another command; refused: every node refused it; unknown: it may have been sent.
+         * @enum {unknown}
+         */
+        Outcome: "prepared" | "signed" | "sent" | "pooled" | "included" | "failed" | "expired" | "replaced" | "refused" | "unknown";
+        /**
+         * @example {
+         *       "code": "Invalid_fee_excess",
+         *       "message": "the block refused it",
+         *       "exception": null
+         *     }
+         */
+        Error: {
+            code: string;
+            message: string;
+            exception: components["schemas"]["Text"];
+        } | null;
+        /**
+         * @description One try of a transaction. Signed bytes are never shown.
+         * @example {
+         *       "number": 1,
+         *       "sender": "B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS",
+         *       "nonce": 12,
+         *       "fee": "100000000",
+         *       "validUntil": 5123,
+         *       "hash": "5JuSRViCY1GbnnpExLhoYLkD96vwnA97ZrbE2UFTFzBk9SPLsAyE",
+         *       "outcome": "pooled",
+         *       "blockHeight": null,
+         *       "stateHash": null,
+         *       "confirmations": 0,
+         *       "error": null,
+         *       "startedAt": "2026-03-01T12:00:05.000Z",
+         *       "endedAt": null
+         *     }
+         */
+        Attempt: {
+            /** @description Never starts anew. */
+            number: number;
+            sender: components["schemas"]["Text"];
+            nonce: number;
+            fee: components["schemas"]["Nanomina"];
+            /** @description The last slot since genesis in which a block may take it. */
+            validUntil: number | null;
+            hash: components["schemas"]["Hash"];
+            outcome: components["schemas"]["Outcome"];
+            blockHeight: number | null;
+            stateHash: components["schemas"]["Text"];
+            confirmations: number;
+            error: components["schemas"]["Error"];
+            startedAt: components["schemas"]["Time"];
+            endedAt: components["schemas"]["Time"];
+        };
+        /**
+         * @example {
+         *       "uid": "vote-17",
+         *       "queue": "plan-p1",
+         *       "sequence": 4711,
+         *       "type": "COMMIT_ALL_VOTING_BATCHES",
+         *       "data": {
+         *         "planUid": "p1"
+         *       },
+         *       "state": "WAITING",
+         *       "hash": null,
+         *       "retries": 0,
+         *       "sender": null,
+         *       "done": null,
+         *       "error": null,
+         *       "attempts": [],
+         *       "receivedAt": "2026-03-01T12:00:00.000Z",
+         *       "submittedAt": null,
+         *       "retriedAt": null,
+         *       "doneAt": null,
+         *       "finalAt": null,
+         *       "reopened": false,
+         *       "cancelRequested": false
+         *     }
+         */
+        Transaction: {
+            uid: components["schemas"]["Uid"];
+            queue: components["schemas"]["QueueName"];
+            /** @description One counter for all queues, in the order of acceptance. */
+            sequence: number;
+            type: components["schemas"]["TypeName"];
+            /** @description As posted, token for token; once it has landed, what the worker of the attempt that landed made of it, if it made something. */
+            data: unknown;
+            state: components["schemas"]["State"];
+            /** @description Of the attempt in the block; before that, of the latest. */
+            hash: components["schemas"]["Hash"];
+            /** @description Retry dispatches begun. */
+            retries: number;
+            /** @description The sender that is bound, or the last one that was. */
+            sender: components["schemas"]["Text"];
+            /** @description {blockHeight, stateHash}, or what the worker answered when it finished it without a block. */
+            done: {
+                [key: string]: unknown;
+            } | null;
+            error: components["schemas"]["Error"];
+            attempts: components["schemas"]["Attempt"][];
+            receivedAt: components["schemas"]["Time"];
+            /** @description The first time a node took it, or may have. */
+            submittedAt: components["schemas"]["Time"];
+            retriedAt: components["schemas"]["Time"];
+            /** @description When it became final, in whatever state. */
+            doneAt: components["schemas"]["Time"];
+            /** @description When its block was deep enough to be watched no longer. */
+            finalAt: components["schemas"]["Time"];
+            /** @description Its block was orphaned, and it is being brought back. */
+            reopened: boolean;
+            cancelRequested: boolean;
+        };
+        /** @description What became of one item of a batch: a transaction or a problem. */
+        BatchResult: {
+            index: number;
+            /**
+             * @description 202: accepted; 200: it had been accepted before.
+             * @enum {unknown}
+             */
+            status: 200 | 202;
+            transaction: components["schemas"]["Transaction"];
+        } | {
+            index: number;
+            status: number;
+            problem: components["schemas"]["Problem"];
+        };
+        TransactionPage: {
+            items: components["schemas"]["Transaction"][];
+            /** @description null on the last page. */
+            nextCursor: components["schemas"]["Text"];
+        };
+        /**
+         * @example {
+         *       "outcome": "dead"
+         *     }
+         */
+        Resolution: {
+            /**
+             * @description landed: its attempt took effect; dead: it cannot any more.
+             * @enum {unknown}
+             */
+            outcome: "landed" | "dead";
+            /** @description Of the transaction that landed, if you know it. */
+            hash?: string | null;
+        };
+        /**
+         * @description Where a transaction stands, in words for people and in codes for programs.
+         * @example {
+         *       "state": "WAITING",
+         *       "since": "2026-03-01T12:00:00.000Z",
+         *       "summary": "Third in its queue; the first waits for a block.",
+         *       "waitingFor": {
+         *         "code": "QUEUE_HEAD",
+         *         "until": null,
+         *         "detail": "vote-15"
+         *       },
+         *       "attempts": [],
+         *       "next": {
+         *         "action": "BIND",
+         *         "at": null
+         *       }
+         *     }
+         */
+        Explanation: {
+            state: components["schemas"]["State"];
+            since: components["schemas"]["Time"];
+            summary: string;
+            waitingFor: {
+                /** @enum {unknown} */
+                code: "QUEUE_HEAD" | "PAUSED" | "CALLBACK" | "PROCESS" | "RECOVERY" | "NODES" | "FREE_SENDER" | "WORKER" | "SENDING" | "BLOCK" | "CONFIRMATIONS" | "SETTLEMENT" | "EXPIRY" | "RETRY_DELAY" | "FINALITY" | "PERSON" | "NOTHING";
+                /** @description When the wait ends by itself, at the latest. */
+                until: components["schemas"]["Time"];
+                detail: components["schemas"]["Text"];
+            };
+            attempts: components["schemas"]["SeenAttempt"][];
+            next: {
+                /** @enum {unknown} */
+                action: "BIND" | "ASK_WORKER" | "SEND" | "WATCH" | "SEND_AGAIN" | "RAISE_FEE" | "WEIGH" | "RETRY" | "FINISH" | "END" | "FINAL" | "REMOVE" | "TELL" | "RESUME" | "DECIDE" | "RESOLVE" | "NONE";
+                /** @description When at the latest. */
+                at: components["schemas"]["Time"];
+            };
+        };
+        /** @description An attempt with what the chain says of it now. */
+        SeenAttempt: {
+            number: number;
+            sender: components["schemas"]["Text"];
+            nonce: number;
+            fee: components["schemas"]["Nanomina"];
+            hash: components["schemas"]["Hash"];
+            outcome: components["schemas"]["Outcome"];
+            /** @description It may still land. */
+            open: boolean;
+            /** @enum {unknown} */
+            place: "block" | "pool" | "nowhere" | "unknown";
+            /** @description Every synced node says so. */
+            agreed: boolean;
+            blockHeight: number | null;
+            stateHash: components["schemas"]["Text"];
+            /** @description Of its block, the tip being 1. */
+            depth: number | null;
+            detail: components["schemas"]["Text"];
+            startedAt: components["schemas"]["Time"];
+            endedAt: components["schemas"]["Time"];
+        };
+        /**
+         * @example {
+         *       "name": "plan-p1",
+         *       "state": "FREE",
+         *       "sender": null,
+         *       "running": null,
+         *       "retries": 0,
+         *       "counts": {
+         *         "WAITING": 2,
+         *         "DISPATCHING": 0,
+         *         "REVISION": 0,
+         *         "RETRY": 0,
+         *         "DONE": 17,
+         *         "FAILED": 0,
+         *         "UNRESOLVED": 0
+         *       },
+         *       "paused": true,
+         *       "reason": "maintenance",
+         *       "nextAt": null
+         *     }
+         */
+        Queue: {
+            name: components["schemas"]["QueueName"];
+            state: components["schemas"]["QueueState"];
+            /** @description The sender that is bound to it. */
+            sender: components["schemas"]["Text"];
+            /** @description The uid of the transaction under way. */
+            running: components["schemas"]["Text"];
+            retries: number;
+            /** @description How many transactions it has of each state. */
+            counts: {
+                WAITING: number;
+                DISPATCHING: number;
+                REVISION: number;
+                RETRY: number;
+                DONE: number;
+                FAILED: number;
+                UNRESOLVED: number;
+            };
+            paused: boolean;
+            /** @description Why it is paused. */
+            reason: components["schemas"]["Text"];
+            /** @description When a delay or a wait for a callback ends. */
+            nextAt: components["schemas"]["Time"];
+        };
+        QueuePage: {
+            items: components["schemas"]["Queue"][];
+            nextCursor: components["schemas"]["Text"];
+        };
+        /**
+         * @example {
+         *       "reason": "maintenance"
+         *     }
+         */
+        Pause: {
+            /** @description For people; 200 characters without the white space around it. */
+            reason?: string | null;
+        };
+        /**
+         * @example {
+         *       "accountId": "B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS",
+         *       "workerUrl": "http://10.0.0.7:3101",
+         *       "state": "FREE",
+         *       "queue": null,
+         *       "retries": 0,
+         *       "nonce": 12,
+         *       "balance": "25000000000",
+         *       "available": true,
+         *       "reason": null,
+         *       "detail": null,
+         *       "until": null
+         *     }
+         */
+        Sender: {
+            accountId: components["schemas"]["AccountId"];
+            /** @description local for a worker that the service runs. Credentials are not shown. */
+            workerUrl: components["schemas"]["Text"];
+            state: components["schemas"]["QueueState"];
+            /** @description The queue that it is bound to. */
+            queue: components["schemas"]["Text"];
+            retries: number;
+            /** @description The next one. */
+            nonce: number | null;
+            /** @description In nanomina, as last seen. */
+            balance: string | null;
+            available: boolean;
+            /**
+             * @description Why it is not available: the gravest of what there may be.
+             * @enum {unknown}
+             */
+            reason: "OUTCOME_UNKNOWN" | "STOPPED_NONCE" | "WRONG_NETWORK" | "WRONG_ACCOUNT" | "LOW_BALANCE" | "DRAINING" | "RESTED" | null;
+            detail: components["schemas"]["Text"];
+            until: components["schemas"]["Time"];
+        };
+        SenderPage: {
+            items: components["schemas"]["Sender"][];
+            nextCursor: components["schemas"]["Text"];
+        };
+        /**
+         * @example {
+         *       "accountId": "B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS",
+         *       "workerUrl": "http://10.0.0.7:3101"
+         *     }
+         */
+        NewSender: {
+            accountId: components["schemas"]["AccountId"];
+            /** @description http:// or https://, without user, query and fragment: it is shown. */
+            workerUrl: string;
+        };
+        /**
+         * @description One change. from and to are states of the transaction, equal where only its queue moved on or code says all; from is null for a new transaction, to for one that was removed. Events of queues and senders have a code and no states.
+         * @example {
+         *       "id": "1790000000000-4712",
+         *       "at": "2026-03-01T12:00:05.000Z",
+         *       "uid": "vote-17",
+         *       "queue": "plan-p1",
+         *       "type": "COMMIT_ALL_VOTING_BATCHES",
+         *       "sender": null,
+         *       "from": "RETRY",
+         *       "to": "FAILED",
+         *       "attempt": 3,
+         *       "code": null
+         *     }
+         */
+        Event: {
+            /** @description <epoch>-<number>. The epoch changes when the store has lost events. */
+            id: string;
+            at: components["schemas"]["Time"];
+            uid: components["schemas"]["Text"];
+            queue: components["schemas"]["Text"];
+            type: components["schemas"]["Text"];
+            sender: components["schemas"]["Text"];
+            from: components["schemas"]["State"] | null;
+            to: components["schemas"]["State"] | null;
+            attempt: number | null;
+            code: components["schemas"]["Text"];
+        };
+        Readiness: {
+            ready: boolean;
+            store: components["schemas"]["Part"];
+            chain: components["schemas"]["Part"];
+            senders: components["schemas"]["Part"];
+        };
+        Part: {
+            ok: boolean;
+            detail?: string;
+        };
+        /**
+         * @description An error in the form of RFC 9457. Programs switch on code, which never changes its meaning; detail says what to do.
+         * @example {
+         *       "code": "INVALID_DATA",
+         *       "title": "Some fields are not as they have to be",
+         *       "status": 422,
+         *       "detail": "Nothing was changed. Correct the fields under errors and send it again.",
+         *       "errors": [
+         *         {
+         *           "field": "data.planUid",
+         *           "message": "must be a string of 1 to 64 characters"
+         *         }
+         *       ]
+         *     }
+         */
+        Problem: {
+            /** @enum {unknown} */
+            code: "UNKNOWN_TYPE" | "INVALID_DATA" | "KEY_REUSED" | "NOT_FOUND" | "NOT_CANCELLABLE" | "NOT_RETRYABLE" | "MIGHT_STILL_LAND" | "SENDER_BOUND" | "SENDER_EXISTS" | "TOO_LARGE" | "BAD_CURSOR" | "BAD_REQUEST" | "STORE_UNAVAILABLE" | "STORE_FULL" | "TOO_MANY_WAITING" | "RATE_LIMITED" | "UNAUTHORIZED" | "FORBIDDEN" | "EVENTS_GONE";
+            title: string;
+            status: number;
+            detail: string;
+            errors?: {
+                /** @description A path, such as data.strategy.requiredVotes. */
+                field: string;
+                message: string;
+            }[];
+        };
+        /** @description A transaction to accept. Its type says what its data has to be. */
+        NewTransaction: components["schemas"]["NewCreateClaimVotingAccount"] | components["schemas"]["NewSendClaimVote"] | components["schemas"]["NewCreateVotingBatchesAccount"] | components["schemas"]["NewReceiveVotesBatch"] | components["schemas"]["NewCommitAllVotingBatches"] | components["schemas"]["NewOtherTransaction"];
+        /**
+         * @description Deploys the account that counts the votes on one claim.
+         * @example {
+         *       "queue": "claim-0123456789abcdef0123456789abcdef",
+         *       "type": "CREATE_CLAIM_VOTING_ACCOUNT",
+         *       "data": {
+         *         "claimUid": "0123456789abcdef0123456789abcdef",
+         *         "strategy": {
+         *           "requiredVotes": 3,
+         *           "requiredPositives": 1
+         *         }
+         *       }
+         *     }
+         */
+        NewCreateClaimVotingAccount: {
+            queue: components["schemas"]["QueueName"];
+            /** @constant */
+            type: "CREATE_CLAIM_VOTING_ACCOUNT";
+            data: components["schemas"]["CreateClaimVotingAccount"];
+            uid?: components["schemas"]["ChosenUid"];
+        };
+        /**
+         * @description Adds the vote of one elector to a claim's account.
+         * @example {
+         *       "queue": "claim-0123456789abcdef0123456789abcdef",
+         *       "type": "SEND_CLAIM_VOTE",
+         *       "data": {
+         *         "planUid": "p1",
+         *         "batchUid": "b1",
+         *         "claimUid": "0123456789abcdef0123456789abcdef",
+         *         "electorAccountId": "B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS",
+         *         "index": 17,
+         *         "vote": 1
+         *       },
+         *       "uid": "vote-17"
+         *     }
+         */
+        NewSendClaimVote: {
+            queue: components["schemas"]["QueueName"];
+            /** @constant */
+            type: "SEND_CLAIM_VOTE";
+            data: components["schemas"]["SendClaimVote"];
+            uid?: components["schemas"]["ChosenUid"];
+        };
+        /**
+         * @description Deploys the account that collects a plan's batches of votes.
+         * @example {
+         *       "queue": "plan-p1",
+         *       "type": "CREATE_VOTING_BATCHES_ACCOUNT",
+         *       "data": {
+         *         "planUid": "p1",
+         *         "communityUid": "c1"
+         *       }
+         *     }
+         */
+        NewCreateVotingBatchesAccount: {
+            queue: components["schemas"]["QueueName"];
+            /** @constant */
+            type: "CREATE_VOTING_BATCHES_ACCOUNT";
+            data: components["schemas"]["CreateVotingBatchesAccount"];
+            uid?: components["schemas"]["ChosenUid"];
+        };
+        /**
+         * @description Takes in the votes that one elector has signed.
+         * @example {
+         *       "queue": "batch-b1",
+         *       "type": "RECEIVE_VOTES_BATCH",
+         *       "data": {
+         *         "batchUid": "b1",
+         *         "senderAccountId": "B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS",
+         *         "signedData": {
+         *           "publicKey": "B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS",
+         *           "data": "[1,-1,0]",
+         *           "signature": {
+         *             "field": "18293748293749283749283749",
+         *             "scalar": "98273498273498273498"
+         *           }
+         *         }
+         *       }
+         *     }
+         */
+        NewReceiveVotesBatch: {
+            queue: components["schemas"]["QueueName"];
+            /** @constant */
+            type: "RECEIVE_VOTES_BATCH";
+            data: components["schemas"]["ReceiveVotesBatch"];
+            uid?: components["schemas"]["ChosenUid"];
+        };
+        /**
+         * @description Closes a plan with everything that its batches hold.
+         * @example {
+         *       "queue": "plan-p1",
+         *       "type": "COMMIT_ALL_VOTING_BATCHES",
+         *       "data": {
+         *         "planUid": "p1"
+         *       }
+         *     }
+         */
+        NewCommitAllVotingBatches: {
+            queue: components["schemas"]["QueueName"];
+            /** @constant */
+            type: "COMMIT_ALL_VOTING_BATCHES";
+            data: components["schemas"]["CommitAllVotingBatches"];
+            uid?: components["schemas"]["ChosenUid"];
+        };
+        /**
+         * @description A transaction of a type that is done wholly by its worker (SEQUENCER_WORKER_TYPES).
+         * @example {
+         *       "queue": "counter-1",
+         *       "type": "COUNT",
+         *       "data": {
+         *         "by": 1
+         *       }
+         *     }
+         */
+        NewOtherTransaction: {
+            queue: components["schemas"]["QueueName"];
+            type: string;
+            /** @description Whatever the worker takes. */
+            data: {
+                [key: string]: unknown;
+            };
+            uid?: components["schemas"]["ChosenUid"];
+        };
+        /** @description Data of CREATE_CLAIM_VOTING_ACCOUNT. */
+        CreateClaimVotingAccount: {
+            claimUid: components["schemas"]["ClaimUid"];
+            strategy: {
+                /**
+                 * Format: bigint
+                 * @description Of any size, written in digits.
+                 */
+                requiredVotes: number | bigint;
+                /**
+                 * Format: bigint
+                 * @description At most requiredVotes.
+                 */
+                requiredPositives: number | bigint;
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Data of SEND_CLAIM_VOTE. */
+        SendClaimVote: {
+            planUid: components["schemas"]["ShortUid"];
+            batchUid: components["schemas"]["ShortUid"];
+            claimUid: components["schemas"]["ClaimUid"];
+            electorAccountId: components["schemas"]["AccountId"];
+            /**
+             * Format: bigint
+             * @description The elector's place in the batch.
+             */
+            index: number | bigint;
+            /** @enum {unknown} */
+            vote: 1 | -1 | 0 | "+1" | "-1" | "0";
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Data of CREATE_VOTING_BATCHES_ACCOUNT. */
+        CreateVotingBatchesAccount: {
+            planUid: components["schemas"]["ShortUid"];
+            communityUid: components["schemas"]["ShortUid"];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Data of RECEIVE_VOTES_BATCH. */
+        ReceiveVotesBatch: {
+            batchUid: components["schemas"]["ShortUid"];
+            senderAccountId: components["schemas"]["AccountId"];
+            signedData: {
+                publicKey: string;
+                /** @description What was signed; the worker checks it. */
+                data: unknown;
+                signature: {
+                    field: components["schemas"]["Element"];
+                    scalar: components["schemas"]["Element"];
+                } & {
+                    [key: string]: unknown;
+                };
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Data of COMMIT_ALL_VOTING_BATCHES. */
+        CommitAllVotingBatches: {
+            planUid: components["schemas"]["ShortUid"];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @example p1 */
+        ShortUid: string;
+        /** @example 0123456789abcdef0123456789abcdef */
+        ClaimUid: string;
+        /**
+         * @description A field element or scalar: an integer of any size, or a string.
+         * @example 18293748293749283749283749
+         */
+        Element: (number | bigint) | string;
+    };
+    responses: {
+        /** @description The request cannot be understood. BAD_REQUEST, BAD_CURSOR */
+        BadRequest: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description No key, or one that is not known. UNAUTHORIZED */
+        Unauthorized: {
+            headers: {
+                "WWW-Authenticate": "Bearer";
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The key's scope is too narrow, or a page of another site asks. FORBIDDEN */
+        Forbidden: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description It never existed, or it has been removed. NOT_FOUND */
+        NotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description What is there does not allow it; the code says what. KEY_REUSED, NOT_CANCELLABLE, NOT_RETRYABLE, MIGHT_STILL_LAND, SENDER_BOUND, SENDER_EXISTS, INVALID_DATA */
+        Conflict: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The events behind the id are gone: follow without it, and read the state anew. EVENTS_GONE */
+        Gone: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is larger than is taken. TOO_LARGE */
+        TooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is of another kind. BAD_REQUEST */
+        UnsupportedMedia: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Some fields are not as they have to be; errors names every one. INVALID_DATA, UNKNOWN_TYPE */
+        Invalid: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Too much at once. RATE_LIMITED, TOO_MANY_WAITING */
+        TooMany: {
+            headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description A fault of the service. STORE_UNAVAILABLE */
+        Failed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The store does not answer: it is not known whether it was done. With the same uid, asking again is harmless. STORE_UNAVAILABLE. For a post also: as many transactions are waiting in all as may wait. TOO_MANY_WAITING */
+        Unavailable: {
+            headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The store has no memory for new transactions. STORE_FULL */
+        Full: {
+            headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The transaction. */
+        Transaction: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Transaction"];
+            };
+        };
+        /** @description The queue. */
+        Queue: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Queue"];
+            };
+        };
+        /** @description The sender. */
+        Sender: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Sender"];
+            };
+        };
+    };
+    parameters: {
+        /**
+         * @description The transaction's uid.
+         * @example vote-17
+         */
+        uid: components["schemas"]["Uid"];
+        /**
+         * @description The queue's name.
+         * @example plan-p1
+         */
+        queueName: components["schemas"]["QueueName"];
+        /**
+         * @description The sender's account.
+         * @example B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS
+         */
+        accountId: components["schemas"]["AccountId"];
+        /** @description The most items of a page. A page may be shorter and still not be the last. */
+        limit: number;
+        /** @description nextCursor of the page before, with the same filters. */
+        cursor: string;
+        /** @description The same as uid in the body. Both given and different: 422. */
+        idempotencyKey: components["schemas"]["Uid"];
+        /** @description The id of the last event that was seen. Without it the stream begins now. */
+        lastEventId: string;
+    };
+    requestBodies: never;
+    headers: {
+        /** @description Seconds after which asking again makes sense. */
+        RetryAfter: number;
+        /** @description Where it can be read. */
+        Location: string;
+    };
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    listQueues: {
+        parameters: {
+            query?: {
+                /** @description The most items of a page. A page may be shorter and still not be the last. */
+                limit?: components["parameters"]["limit"];
+                /** @description nextCursor of the page before, with the same filters. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page, by name. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueuePage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The queue's name.
+                 * @example plan-p1
+                 */
+                name: components["parameters"]["queueName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Queue"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pauseQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The queue's name.
+                 * @example plan-p1
+                 */
+                name: components["parameters"]["queueName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Pause"];
+            };
+        };
+        responses: {
+            200: components["responses"]["Queue"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resumeQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The queue's name.
+                 * @example plan-p1
+                 */
+                name: components["parameters"]["queueName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Queue"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSenders: {
+        parameters: {
+            query?: {
+                /** @description The most items of a page. A page may be shorter and still not be the last. */
+                limit?: components["parameters"]["limit"];
+                /** @description nextCursor of the page before, with the same filters. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page, by account. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SenderPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    addSender: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSender"];
+            };
+        };
+        responses: {
+            /** @description It was registered with this worker before. */
+            200: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sender"];
+                };
+            };
+            /** @description It is registered. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sender"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSender: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The sender's account.
+                 * @example B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS
+                 */
+                accountId: components["parameters"]["accountId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Sender"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeSender: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The sender's account.
+                 * @example B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS
+                 */
+                accountId: components["parameters"]["accountId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    drainSender: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The sender's account.
+                 * @example B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS
+                 */
+                accountId: components["parameters"]["accountId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Sender"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resumeSender: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The sender's account.
+                 * @example B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS
+                 */
+                accountId: components["parameters"]["accountId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Sender"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    followEvents: {
+        parameters: {
+            query?: {
+                /** @description Only what happens in this queue. */
+                queue?: components["schemas"]["QueueName"];
+                /** @description Only what happens to this transaction. */
+                uid?: components["schemas"]["Uid"];
+                /** @description Only transactions of this type. */
+                type?: components["schemas"]["TypeName"];
+            };
+            header?: {
+                /** @description The id of the last event that was seen. Without it the stream begins now. */
+                "Last-Event-ID"?: components["parameters"]["lastEventId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-Sent Events without end, one per change. event is transaction, queue or sender, id is that of the data. A comment comes every 15 seconds at least; an id without an event moves the client on. When the server closes the stream, come again with the last id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example id: 1790000000000-4712
+                     *     event: transaction
+                     *     data: {"id":"1790000000000-4712","at":"2026-03-01T12:00:05.000Z","uid":"vote-17","queue":"plan-p1","type":"COMMIT_ALL_VOTING_BATCHES","sender":null,"from":"RETRY","to":"FAILED","attempt":3,"code":null}
+                     */
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            410: components["responses"]["Gone"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It does. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "ok";
+                    };
+                };
+            };
+        };
+    };
+    getReadiness: {
+        parameters: {
+            query?: {
+                /** @description Ask also whether chain and senders are ready; not if it is false. */
+                full?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It takes transactions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Readiness"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            500: components["responses"]["Failed"];
+            /** @description It does not. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Readiness"];
+                };
+            };
+        };
+    };
+    getMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In the text format of Prometheus, or in the one that was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                    "application/openmetrics-text": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooMany"];
+            /** @description The figures cannot be gathered. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many ask at a time, or it takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getDescription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An OpenAPI 3.1 document. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        openapi: "3.1.0";
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getReference: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listTransactions: {
+        parameters: {
+            query?: {
+                /** @description Only of this queue. */
+                queue?: components["schemas"]["QueueName"];
+                /** @description Only in this state. */
+                state?: components["schemas"]["State"];
+                /** @description Only of this type. */
+                type?: components["schemas"]["TypeName"];
+                /** @description Only those that this sender is or was last bound to. */
+                sender?: components["schemas"]["AccountId"];
+                /** @description The most items of a page. A page may be shorter and still not be the last. */
+                limit?: components["parameters"]["limit"];
+                /** @description nextCursor of the page before, with the same filters. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page, in order of acceptance. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TransactionPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postTransaction: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same as uid in the body. Both given and different: 422. */
+                "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTransaction"];
+            };
+        };
+        responses: {
+            /** @description It had been accepted before, under the same uid and with the same queue, type and data. */
+            200: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Transaction"];
+                };
+            };
+            /** @description It is stored, and will be seen to. */
+            202: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Transaction"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["Full"];
+        };
+    };
+    postBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTransaction"][];
+                "application/x-ndjson": string;
+            };
+        };
+        responses: {
+            /** @description One line for each item, in order. Each item stands for itself. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getTransaction: {
+        parameters: {
+            query?: {
+                /** @description How long to wait for its final state, at most 1m. Answers early when it is final. */
+                wait?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The transaction's uid.
+                 * @example vote-17
+                 */
+                uid: components["parameters"]["uid"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Transaction"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The transaction's uid.
+                 * @example vote-17
+                 */
+                uid: components["parameters"]["uid"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed. Its uid stays taken for SEQUENCER_RETENTION. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    explainTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The transaction's uid.
+                 * @example vote-17
+                 */
+                uid: components["parameters"]["uid"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where it stands. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Explanation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retryTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The transaction's uid.
+                 * @example vote-17
+                 */
+                uid: components["parameters"]["uid"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Transaction"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The transaction's uid.
+                 * @example vote-17
+                 */
+                uid: components["parameters"]["uid"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Transaction"];
+            /** @description An attempt may still land; no further one is made. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Transaction"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resolveTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The transaction's uid.
+                 * @example vote-17
+                 */
+                uid: components["parameters"]["uid"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Resolution"];
+            };
+        };
+        responses: {
+            200: components["responses"]["Transaction"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+}

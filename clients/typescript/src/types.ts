@@ -1,0 +1,39 @@
+import type { components, operations } from './schema.js';
+
+type Schemas = components['schemas'];
+
+export type Transaction = Schemas['Transaction'];
+export type Attempt = Schemas['Attempt'];
+export type State = Schemas['State'];
+export type Explanation = Schemas['Explanation'];
+export type Queue = Schemas['Queue'];
+export type Sender = Schemas['Sender'];
+export type Resolution = Schemas['Resolution'];
+export type BatchResult = Schemas['BatchResult'];
+export type TransactionFilter = Omit<
+  NonNullable<operations['listTransactions']['parameters']['query']>,
+  'limit' | 'cursor'
+>;
+
+/** The data that each built-in type takes. */
+export interface Payloads {
+  CREATE_CLAIM_VOTING_ACCOUNT: Schemas['CreateClaimVotingAccount'];
+  SEND_CLAIM_VOTE: Schemas['SendClaimVote'];
+  CREATE_VOTING_BATCHES_ACCOUNT: Schemas['CreateVotingBatchesAccount'];
+  RECEIVE_VOTES_BATCH: Schemas['ReceiveVotesBatch'];
+  COMMIT_ALL_VOTING_BATCHES: Schemas['CommitAllVotingBatches'];
+}
+
+/** Built-in types have their own data; that of other types is the worker's business. */
+export type DataOf<T extends string> = T extends keyof Payloads ? Payloads[T] : Record<string, unknown>;
+
+export interface NewTransaction<T extends string = string> {
+  queue: string;
+  type: T;
+  data: DataOf<T>;
+  /** Chosen so that the post can be repeated, also by another program; else one is made up. */
+  uid?: string;
+}
+
+/** A post of any built-in type. */
+export type AnyNewTransaction = { [T in keyof Payloads]: NewTransaction<T> }[keyof Payloads];
