@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PrivateKey } from 'o1js';
 import { Keys } from '../src/keys.js';
+import type { Crash } from './crash.js';
 import { Gate, type Hook } from './gate.js';
 import { Ledger } from './ledger.js';
 import { freePort, start, type Program } from './processes.js';
@@ -42,16 +43,22 @@ export class VotingWorker {
     await this.gate.open();
   }
 
-  /** kill -9, and another start; connections are refused in between. */
+  /** kill -9 */
+  async kill(): Promise<void> {
+    await this.#program?.kill();
+  }
+
+  /** Starts it again once it is dead; connections are refused in between. */
   async restart(): Promise<void> {
-    await Promise.all([this.#program?.kill(), this.gate.close()]);
+    await this.#program?.gone;
+    await this.gate.close();
     await this.start();
   }
 
   /** The same, but the gate keeps calls until the worker is back. */
   restartHeld(): Promise<void> {
     const restarted = (async () => {
-      await this.#program?.kill();
+      await this.#program?.gone;
       this.#program = await this.#run();
     })();
     this.gate.hold(restarted);
@@ -110,8 +117,17 @@ export class World {
     for (const { gate } of this.workers) gate.hook = hook;
   }
 
+  /** Has the worker crash that makes this transaction. */
+  async crash(crash: Crash): Promise<void> {
+    await writeFile(this.#crashFile, JSON.stringify(crash));
+  }
+
   workerBehind(gate: Gate): VotingWorker {
     return this.workers.find((worker) => worker.gate === gate)!;
+  }
+
+  get #crashFile(): string {
+    return join(this.#folder, 'crash.json');
   }
 
   /** Ends everything that was started, the sequencer first. */
@@ -149,10 +165,11 @@ export class World {
       WORKER_TOKEN: this.#token,
       WORKER_STORE: join(this.#folder, 'store'),
       PROOFS: this.#proofs,
+      CRASH_FILE: this.#crashFile,
     };
-    const program = join(WORKERS, 'voting/dist/src/worker.js');
+    const [crash, program] = ['e2e/crash.js', 'src/worker.js'].map((file) => join(WORKERS, 'voting/dist', file));
     return new VotingWorker(accountId, port, () =>
-      start(name, [process.execPath, program], { env, logs: this.#folder, ready: /"listening"/ }),
+      start(name, [process.execPath, '--import', crash!, program!], { env, logs: this.#folder, ready: /"listening"/ }),
     );
   }
 
