@@ -49,9 +49,10 @@ type Change struct {
 	Tell        Callback
 	Hold, Lease time.Duration
 	// Rest keeps the sender from new work for so long, Never until a person
-	// resumes it; 0 does not rest it. Reason says why.
+	// resumes it; 0 does not rest it. Reason says why, Detail the same in words.
 	Rest   time.Duration
 	Reason string
+	Detail string
 	// Confirm: what is written allows something to leave the process. It is
 	// refused while the namespace is not settled, and waits for the replicas that
 	// Options asks for.
@@ -89,6 +90,7 @@ const (
 	leastRevision part = "r"
 	onlySettled   part = "g"
 	passing       part = "v"
+	inWords       part = "w" // why the sender rests
 )
 
 func (p part) ofTransaction() bool { return p == ofTransaction || p == stamped || p == removed }
@@ -125,7 +127,7 @@ func (c *Change) mark(field string) { c.put(stamped, field, "") }
 // appendParts appends what advance.lua reads: each part with the number of its
 // words, then these.
 func (c *Change) appendParts(args []any) []any {
-	for _, p := range []part{ofTransaction, stamped, removed, ofAttempts, factOf, ofSender, leastNonce, signedBytes, standing, leastRevision, onlySettled, passing} {
+	for _, p := range []part{ofTransaction, stamped, removed, ofAttempts, factOf, ofSender, leastNonce, signedBytes, standing, leastRevision, onlySettled, passing, inWords} {
 		head := len(args)
 		for _, w := range c.words {
 			switch {
@@ -134,7 +136,7 @@ func (c *Change) appendParts(args []any) []any {
 			case len(args) == head:
 				args = append(args, string(p), 0)
 			}
-			if p != signedBytes && p != leastRevision && p != passing {
+			if p != signedBytes && p != leastRevision && p != passing && p != inWords {
 				args = append(args, w.field)
 			}
 			if p != stamped && p != removed {
@@ -374,6 +376,9 @@ func (s *Store) arguments(c *Change) []any {
 	}
 	if c.Via != "" {
 		c.put(passing, "", string(c.Via))
+	}
+	if c.Detail != "" {
+		c.put(inWords, "", c.Detail)
 	}
 	return c.appendParts([]any{
 		t.UID, t.Revision, claim, rand.Text()[:13], string(c.To), inMillis(c.Due), keep, c.Code, attempt,

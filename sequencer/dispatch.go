@@ -287,7 +287,7 @@ func (s *Sequencer) unreached(ctx context.Context, h *held, st *stop) error {
 	s.ungreet(h.t.Sender)
 	return s.apply(ctx, h, Unreached, func(c *queues.Change) {
 		c.SetError(st.err)
-		c.Rest, c.Reason = st.rest, string(st.why)
+		c.Rest, c.Reason, c.Detail = st.rest, string(st.why), short(st.err.Message)
 		if a != nil {
 			c.SetAttempt(a)
 		}

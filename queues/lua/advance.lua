@@ -28,6 +28,7 @@
 --   b  signed bytes; "" drops them
 --   l  an account and the nonce with which it stands on the chain; "" for none
 --   r  the least revision to take             g  refuse unless settled, see lib.lua
+--   w  why the sender rests, in words
 --   o  only if no earlier one of its queue has come back to wait
 --   v  a phase that it passes on its way, both bound like the one that it leaves
 --
@@ -143,7 +144,7 @@ local function advance(o, n)
     if first.s then tell(s, first.s, last.s) end
     if first.n then raise(s, ARGV[first.n], ARGV[first.n + 1]) end
   end
-  if sender ~= '' and rested ~= '0' then rest(sender, tonumber(rested), reason, reason == 'OUTCOME_UNKNOWN' and uid) end
+  if sender ~= '' and rested ~= '0' then rest(sender, tonumber(rested), reason, reason == 'OUTCOME_UNKNOWN' and uid, first.w and ARGV[first.w]) end
 
   -- The queue and the indexes.
   local possible, q = false, P .. 'q:' .. (queue or '')

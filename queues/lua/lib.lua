@@ -163,10 +163,9 @@ local function rest(sender, ms, reason, by, words)
   local s, field = P .. 's:' .. sender, 'why:' .. reason .. (by and ':' .. by or '')
   local v = call('HMGET', s, 'group', field)
   if not v[1] then return end
-  if ms < 0 then
-    call('HSET', s, field, words and words ~= '' and '0 ' .. words or '0')
-  elseif not v[2] or string.sub(v[2], 1, 1) ~= '0' then
-    call('HSET', s, field, now + ms)
+  if ms < 0 or not v[2] or string.sub(v[2], 1, 1) ~= '0' then
+    local ends = ms < 0 and '0' or string.format('%d', now + ms)
+    call('HSET', s, field, words and words ~= '' and ends .. ' ' .. words or ends)
   end
   call('ZREM', P .. 'free:' .. v[1], sender)
   lift(sender, function() return false end)
