@@ -39,8 +39,8 @@ before(async () => {
     {
       SEQUENCER_WORKER_TYPES: 'UNHEARD_OF',
       SEQUENCER_MAX_RETRIES: '0',
-      SEQUENCER_RETRY_DELAY: '8s',
-      SEQUENCER_RETRY_DELAY_MAX: '8s',
+      SEQUENCER_RETRY_DELAY: '20s',
+      SEQUENCER_RETRY_DELAY_MAX: '20s',
     },
   );
 });
@@ -77,11 +77,13 @@ step('senders that cannot send are told apart, and the one that can sends for al
   ];
   const plans = ['spring', 'summer', 'autumn', 'winter'].map(createPlan);
   for (const plan of plans) await world.sequencer.post(plan);
-  for (const [{ publicKey }, reason, detail] of wrong) {
-    const sender = await world.sequencer.untilSender(publicKey, (sender) => sender.reason === reason);
-    assert.equal(sender.available, false);
-    assert.match(sender.detail ?? '', detail);
-  }
+  await Promise.all(
+    wrong.map(async ([{ publicKey }, reason, detail]) => {
+      const sender = await world.sequencer.untilSender(publicKey, (sender) => sender.reason === reason);
+      assert.equal(sender.available, false);
+      assert.match(sender.detail ?? '', detail);
+    }),
+  );
   for (const { uid } of plans) {
     const done = await world.sequencer.done(uid);
     assert.equal(landed(done).sender, good.publicKey);
