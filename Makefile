@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test simulate mistakes kills bench demo e2e e2e-proofs client lint fuzz setup
+.PHONY: help build test test-workers simulate mistakes kills bench demo e2e e2e-proofs client lint fuzz setup
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
@@ -7,7 +7,7 @@ FIRST ?= 1
 KILLS ?= 200
 
 help: ## Show this list
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-10s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
 
 build: ## Build bin/sequencer
 	go build -trimpath -o bin/sequencer ./cmd/sequencer
@@ -15,6 +15,9 @@ build: ## Build bin/sequencer
 test: setup ## Run all tests, with all the set-up they need
 	go vet ./...
 	go test -race -shuffle=on -timeout 25m ./...
+
+test-workers: ## Run everything that tests the o1js side, end to end too, proofs off
+	scripts/test-workers.sh
 
 simulate: ## Simulate the service against SEEDS seeds of faults, default 2000
 	cd sequencer && go test -run '^TestSimulation$$' -timeout 24h -sim.seeds=$(SEEDS) -sim.first=$(FIRST)

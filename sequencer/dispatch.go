@@ -308,7 +308,7 @@ func (s *Sequencer) unreached(ctx context.Context, h *held, st *stop) error {
 	s.ungreet(h.t.Sender)
 	return s.apply(ctx, h, Unreached, func(c *queues.Change) {
 		c.SetError(st.err)
-		c.Rest, c.Reason, c.Detail = st.rest, string(st.why), st.err.Message
+		c.Rest, c.Reason, c.Detail = st.rest, string(st.why), short(st.err.Message)
 		if st.err.Code == CodeFeeLimit {
 			c.Giver = "fees" // it ends with the day, whatever else the sender rests for
 		}

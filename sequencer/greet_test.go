@@ -1,6 +1,7 @@
 package sequencer_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,9 +19,10 @@ func TestWrongWorker(t *testing.T) {
 	for name, tc := range map[string]struct {
 		wrong, right devworker.Options
 		why          senders.Reason
+		said         string
 	}{
-		"account": {devworker.Options{Account: devnet.Key(2)}, devworker.Options{Account: devnet.Key(1)}, senders.WrongAccount},
-		"network": {devworker.Options{Account: devnet.Key(1), Network: "mainnet"}, devworker.Options{Account: devnet.Key(1), Network: "devnet"}, senders.WrongNetwork},
+		"account": {devworker.Options{Account: devnet.Key(2)}, devworker.Options{Account: devnet.Key(1)}, senders.WrongAccount, devnet.Key(2)},
+		"network": {devworker.Options{Account: devnet.Key(1), Network: "mainnet"}, devworker.Options{Account: devnet.Key(1), Network: "devnet"}, senders.WrongNetwork, `signs for the network "mainnet"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +41,7 @@ func TestWrongWorker(t *testing.T) {
 					if s.Reason == "" {
 						continue
 					}
-					if s.Reason != tc.why || s.Until.IsZero() {
+					if s.Reason != tc.why || s.Until.IsZero() || !strings.Contains(s.Detail, tc.said) {
 						t.Fatalf("the sender: %+v", s)
 					}
 					rests[s.Until] = true
@@ -57,6 +59,9 @@ func TestWrongWorker(t *testing.T) {
 				}
 				w.web.serve(t, "worker1", devworker.New(tc.right))
 				w.await("a", queues.Done, time.Hour)
+				if s, err := w.pool.Get(w.ctx, account); err != nil || s.Reason != "" || s.Detail != "" {
+					t.Errorf("put right, the sender is %+v, %v", s, err)
+				}
 			})
 		})
 	}

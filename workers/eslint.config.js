@@ -28,5 +28,5 @@ export default defineConfig(
       'max-lines': ['error', 400],
     },
   },
-  { files: ['*.js'], languageOptions: { globals: { process: 'readonly' } } },
+  { files: ['*.js'], languageOptions: { globals: { console: 'readonly', process: 'readonly', URL: 'readonly' } } },
 );

@@ -1,5 +1,6 @@
-import { declareMethods, Mina, PrivateKey, type PublicKey, SmartContract, Transaction, UInt32, UInt64 } from 'o1js';
-import { asError, codes, Failure, NotResignable, Unresolvable } from './errors.js';
+import { Mina, type PrivateKey, type PublicKey, Transaction, UInt32, UInt64 } from 'o1js';
+import { dummyProof } from './dummy.js';
+import { asError, codes, Failure, failureOf, NotResignable, Unresolvable } from './errors.js';
 import type { Attempt } from './types.js';
 
 /** A zkappCommand in JSON, proved and signed, and its hash. */
@@ -35,9 +36,16 @@ export function check(type: string, payer: PublicKey, { accountUpdates }: Comman
 }
 
 /** Makes the proofs. With proofs off it makes dummies, as networks without proof checks take them. */
-export async function prove(tx: Unsigned, proofsEnabled: boolean): Promise<void> {
+export async function prove(type: string, tx: Unsigned, proofsEnabled: boolean): Promise<void> {
   if (proofsEnabled) {
-    await tx.prove();
+    await tx.prove().catch((thrown: unknown) => {
+      if (asError(thrown).message.includes('no prover found'))
+        throw new Unresolvable(
+          `the dispatcher of ${type} calls a contract that is not compiled: name it in its contracts`,
+        );
+      const { message, exception } = failureOf(thrown, `proving ${type}`);
+      throw new Failure(codes.notSent, message, exception);
+    });
     return;
   }
   // o1js itself makes dummies only for its own LocalBlockchain.
@@ -143,28 +151,4 @@ function missingKeys({ feePayer, accountUpdates }: Command, keys: PrivateKey[]):
 /** o1js's fee payer options have no validUntil. */
 function setValidUntil({ feePayer }: Command, slot: number | null): void {
   feePayer.body.validUntil = slot === null ? undefined : UInt32.from(slot);
-}
-
-class Dummy extends SmartContract {
-  async nothing() {}
-}
-declareMethods(Dummy, { nothing: [] });
-
-let dummy: Promise<string> | undefined;
-
-/** A proof in form only. The first takes seconds to make. */
-export function dummyProof(): Promise<string> {
-  dummy ??= (async () => {
-    const active = Mina.activeInstance;
-    const local = await Mina.LocalBlockchain({ proofsEnabled: false });
-    try {
-      Mina.setActiveInstance(local);
-      const tx = await Mina.transaction(() => new Dummy(PrivateKey.random().toPublicKey()).nothing());
-      await tx.prove();
-      return tx.transaction.accountUpdates[0]!.authorization.proof!;
-    } finally {
-      Mina.setActiveInstance(active);
-    }
-  })();
-  return dummy;
 }

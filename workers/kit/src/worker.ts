@@ -1,8 +1,7 @@
-import { createRequire } from 'node:module';
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { sharedCache } from './cache.js';
+import { dummyProof } from './dummy.js';
 import { asError, failureOf } from './errors.js';
 import { serve } from './http.js';
 import { Line } from './line.js';
@@ -11,8 +10,8 @@ import { Maker } from './maker.js';
 import { Network } from './network.js';
 import { readPayer } from './payer.js';
 import { Results } from './results.js';
-import { dummyProof } from './transaction.js';
 import type { Dispatcher, WorkerOptions } from './types.js';
+import { o1jsVersion } from './version.js';
 
 /** A worker that has compiled its contracts. */
 export interface Worker {
@@ -103,7 +102,7 @@ async function compile({ dispatchers, cache }: WorkerOptions, proofsEnabled: boo
   const contracts = [...new Set(Object.values(dispatchers).flatMap(({ contracts }) => contracts ?? []))];
   if (!proofsEnabled) {
     log.warn({}, 'proofs are off: only networks that do not check them take these transactions');
-    if (contracts.length > 0) await dummyProof();
+    if (contracts.length > 0) await dummyProof(cache);
     return;
   }
   for (const [i, contract] of contracts.entries()) {
@@ -146,22 +145,4 @@ function address({ host = '127.0.0.1', port, token }: WorkerOptions): { host: st
     throw new Error('port: it, or PORT in the environment, is no port number');
   }
   return { host, port: number, token: secret };
-}
-
-/** o1js does not export its version. */
-function o1jsVersion(): string {
-  let folder = dirname(createRequire(import.meta.url).resolve('o1js'));
-  for (;;) {
-    try {
-      const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
-        name?: string;
-        version?: string;
-      };
-      if (name === 'o1js') return version ?? 'unknown';
-    } catch {
-      // no package.json here
-    }
-    if (dirname(folder) === folder) return 'unknown';
-    folder = dirname(folder);
-  }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
-import { Field } from 'o1js';
+import { Field, method, SmartContract } from 'o1js';
 import { call, Counter, folder, makeWorld, serve } from './world.js';
 
 /** The one test with real proofs. It compiles and proves once, in a minute or so. */
@@ -52,7 +52,43 @@ test('a proof is kept where only the signature is made anew', async (t) => {
   assert.equal(world.count(), 0n);
   await world.land(again.body.signed!);
   assert.equal(world.count(), 4n);
+
+  await t.test('and a proof that fails says why', async () => {
+    let building = false;
+    Counter.onAdd = () => {
+      if (!building) throw new Error('the witness is not there any more');
+    };
+    const broken = {
+      dispatch: async () => {
+        building = true;
+        await world.counter.add(Field(4));
+        building = false;
+      },
+    };
+    const other = await serve(world, { ADD: broken }, { store: await folder(t), cache });
+    t.after(() => other.worker.close());
+    const failed = await other.post('/prove/ADD', call(world, 'fails', world.attempt()));
+    assert.deepEqual([failed.status, failed.body.signed], [200, undefined]);
+    assert.equal(failed.body.error?.code, '20202');
+    assert.match(failed.body.error.message, /^proving ADD: the witness is not there any more/);
+  });
 });
+
+test('a contract that was not compiled is named to the developer', async (t) => {
+  const world = await makeWorld();
+  const local = Object.assign(world.local, { proofsEnabled: true });
+  const forgotten = { dispatch: () => new Uncompiled(world.counter.address).nothing() };
+  const served = await serve({ ...world, local }, { NOTHING: forgotten }, { store: await folder(t) });
+  t.after(() => served.worker.close());
+  const { error } = (await served.post('/prove/NOTHING', call(world, 'forgotten', world.attempt(), {}, 'NOTHING')))
+    .body;
+  assert.equal(error?.code, '500');
+  assert.match(error.message, /dispatcher of NOTHING.* not compiled: name it in its contracts/);
+});
+
+class Uncompiled extends SmartContract {
+  @method async nothing() {}
+}
 
 interface Command {
   accountUpdates: { authorization: { proof: string | null } }[];

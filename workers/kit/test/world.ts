@@ -1,7 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AccountUpdate, Field, method, Mina, PrivateKey, SmartContract, State, state, Transaction } from 'o1js';
+import {
+  AccountUpdate,
+  Field,
+  method,
+  Mina,
+  PrivateKey,
+  Provable,
+  SmartContract,
+  State,
+  state,
+  Transaction,
+} from 'o1js';
 import { sharedCache } from '../src/cache.js';
 import {
   createWorker,
@@ -15,6 +26,8 @@ import {
 
 export class Counter extends SmartContract {
   @state(Field) num: State<Field> = State<Field>();
+  /** Called whenever `add` runs on values: when a transaction is built, and when it is proved. */
+  static onAdd: () => void = () => undefined;
 
   override init() {
     super.init();
@@ -24,6 +37,7 @@ export class Counter extends SmartContract {
   @method async add(amount: Field) {
     const num = this.num.getAndRequireEquals();
     amount.assertNotEquals(Field(0), 'adding nothing is not allowed');
+    Provable.asProver(() => Counter.onAdd());
     this.num.set(num.add(amount));
   }
 

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { keyPairs } from '../src/genesis.js';
 
 const BIN = fileURLToPath(new URL('../../bin/ledger-node.js', import.meta.url));
 
@@ -64,4 +65,11 @@ test('options that are wrong are named, with the remedy', async () => {
       ),
     ),
   );
+});
+
+test("the keys that the workers' README has people copy are those of the funded accounts", () => {
+  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+  const keys = new Set(readme.match(/\b(B62q|EK)\w{48,51}\b/g));
+  const [first, second] = keyPairs(2);
+  assert.deepEqual([...keys].sort(), [first!.publicKey, first!.privateKey, second!.publicKey].sort());
 });

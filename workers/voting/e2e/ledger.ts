@@ -6,6 +6,12 @@ import { claimField, uidField } from '../src/fields.js';
 import type { Keys } from '../src/keys.js';
 import { PlanState } from '../src/voting-batches.js';
 
+/** A funded account of the node. */
+export interface Account {
+  publicKey: string;
+  privateKey: string;
+}
+
 /** The ledger node as the test sees it: contracts, blocks and control. */
 export class Ledger {
   readonly graphql: string;
@@ -50,6 +56,12 @@ export class Ledger {
     return networkArchive.events(address, () => false);
   }
 
+  /** In nanomina; 0 if there is no such account. */
+  async balance(publicKey: string): Promise<bigint> {
+    const { account } = await fetchAccount({ publicKey });
+    return account?.balance.toBigInt() ?? 0n;
+  }
+
   /** How many commands of this payer are in blocks. */
   async nonce(payer: string): Promise<number> {
     const { account } = await fetchAccount({ publicKey: payer });
@@ -77,11 +89,11 @@ export class Ledger {
     return ((await this.#json('/control/state')) as { slot: number }).slot;
   }
 
-  async accounts(): Promise<{ publicKey: string; privateKey: string }[]> {
-    return (await this.#json('/control/accounts')) as { publicKey: string; privateKey: string }[];
+  async accounts(): Promise<Account[]> {
+    return (await this.#json('/control/accounts')) as Account[];
   }
 
-  async control(order: 'pause' | 'resume' | 'reorg' | 'block', body: object = {}): Promise<void> {
+  async control(order: 'pause' | 'resume' | 'reorg' | 'faucet' | 'faults' | 'heal', body: object = {}): Promise<void> {
     await this.#json(`/control/${order}`, body);
   }
 

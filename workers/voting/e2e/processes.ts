@@ -13,6 +13,8 @@ export interface Program {
   ready: RegExpMatchArray;
   /** All that it has written so far. */
   output(): string;
+  /** Fulfilled when it has ended. */
+  gone: Promise<void>;
   /** Ends it at once, as a crash would. */
   kill(): Promise<void>;
   /** Asks it to end, and ends it if it does not. */
@@ -66,7 +68,7 @@ export async function start(
     await gone;
     clearTimeout(timer);
   };
-  return { ready: match, output: () => output, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') };
+  return { ready: match, output: () => output, gone, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') };
 }
 
 /** A port of 127.0.0.1 that nobody listens on. */

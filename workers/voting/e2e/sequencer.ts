@@ -21,6 +21,13 @@ export interface Attempt {
   error: { code: string; message: string; exception: string | null } | null;
 }
 
+/** A sender, likewise. */
+export interface Sender {
+  available: boolean;
+  reason: string | null;
+  detail: string | null;
+}
+
 /** What is posted. */
 export interface Post {
   uid: string;
@@ -38,12 +45,17 @@ export class Sequencer {
   }
 
   async post(item: Post): Promise<void> {
-    const response = await fetch(`${this.#base}/transactions`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(item),
+    const { status, text } = await this.call('POST', '/transactions', item);
+    assert.equal(status, 202, `${item.uid}: ${text}`);
+  }
+
+  /** Any call of the API. */
+  async call(method: 'GET' | 'POST', path: string, body?: object): Promise<{ status: number; text: string }> {
+    const response = await fetch(`${this.#base}${path}`, {
+      method,
+      ...(body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
     });
-    assert.equal(response.status, 202, `${item.uid}: ${await response.text()}`);
+    return { status: response.status, text: await response.text() };
   }
 
   /** Waits until the transaction looks as it should; a final state ends the wait. */
@@ -62,11 +74,28 @@ export class Sequencer {
     return this.until(uid, 'became DONE', ({ state }) => state === 'DONE');
   }
 
-  async get(uid: string): Promise<Transaction> {
-    const response = await fetch(`${this.#base}/transactions/${uid}`);
-    const body = await response.text();
-    assert.equal(response.status, 200, body);
-    return JSON.parse(body) as Transaction;
+  get(uid: string): Promise<Transaction> {
+    return this.#read<Transaction>(`/transactions/${uid}`);
+  }
+
+  /** Waits until a sender looks as it should. */
+  async untilSender(accountId: string, holds: (sender: Sender) => boolean): Promise<Sender> {
+    for (;;) {
+      const sender = await this.#read<Sender>(`/senders/${accountId}`);
+      if (holds(sender)) return sender;
+      await pause();
+    }
+  }
+
+  /** Waits until the sequencer says this of what it waits for. */
+  async untilExplained(uid: string, says: RegExp): Promise<void> {
+    while (!says.test((await this.#read<{ summary: string }>(`/transactions/${uid}/explain`)).summary)) await pause();
+  }
+
+  async #read<T>(path: string): Promise<T> {
+    const { status, text } = await this.call('GET', path);
+    assert.equal(status, 200, text);
+    return JSON.parse(text) as T;
   }
 }
 

@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PrivateKey } from 'o1js';
 import { Keys } from '../src/keys.js';
+import type { Crash } from './crash.js';
 import { Gate, type Hook } from './gate.js';
-import { Ledger } from './ledger.js';
+import { Ledger, type Account } from './ledger.js';
 import { freePort, start, type Program } from './processes.js';
 import { Sequencer } from './sequencer.js';
 
@@ -42,16 +43,22 @@ export class VotingWorker {
     await this.gate.open();
   }
 
-  /** kill -9, and another start; connections are refused in between. */
+  /** kill -9 */
+  async kill(): Promise<void> {
+    await this.#program?.kill();
+  }
+
+  /** Starts it again once it is dead; connections are refused in between. */
   async restart(): Promise<void> {
-    await Promise.all([this.#program?.kill(), this.gate.close()]);
+    await this.#program?.gone;
+    await this.gate.close();
     await this.start();
   }
 
   /** The same, but the gate keeps calls until the worker is back. */
   restartHeld(): Promise<void> {
     const restarted = (async () => {
-      await this.#program?.kill();
+      await this.#program?.gone;
       this.#program = await this.#run();
     })();
     this.gate.hold(restarted);
@@ -80,6 +87,7 @@ export class World {
   readonly #folder: string;
   readonly #proofs: string;
   readonly #programs: Program[] = [];
+  #redis = 0;
   readonly #secret = randomBytes(32).toString('base64url');
   readonly #token = randomBytes(16).toString('hex');
   readonly #keys = new Keys(Buffer.from(this.#secret, 'utf8'));
@@ -90,19 +98,34 @@ export class World {
     this.#proofs = proofs ? 'on' : 'off';
   }
 
+  /** Starts everything, with a worker for each funded account. */
   async start(workers: number): Promise<void> {
-    const redis = await freePort();
-    const [node] = await Promise.all([this.#startNode(workers), this.#startRedis(redis)]);
+    await this.startChain(workers);
+    // One after the other, so that the second finds the first one's compiled contracts.
+    for (const account of await this.ledger.accounts()) await this.startWorker(account);
+    await this.startSequencer(this.workers.map(({ accountId, gate }) => [accountId, gate.url]));
+  }
+
+  /** Starts Redis and a Mina node with so many funded accounts. */
+  async startChain(accounts: number): Promise<void> {
+    this.#redis = await freePort();
+    const [node] = await Promise.all([this.#startNode(accounts), this.#startRedis(this.#redis)]);
     this.ledger = new Ledger(node, this.#keys);
     const electors = electorKeys.map((key) => key.toPublicKey().toBase58());
     await writeFile(join(this.#folder, 'electors.json'), JSON.stringify(electors));
-    // One after the other, so that the second finds the first one's compiled contracts.
-    for (const { publicKey, privateKey } of await this.ledger.accounts()) {
-      const worker = await this.#worker(publicKey, privateKey);
-      this.workers.push(worker);
-      await worker.start();
-    }
-    this.sequencer = new Sequencer(await this.#startSequencer(redis));
+  }
+
+  /** Starts a voting worker for an account, which `env` may make a wrong one. */
+  async startWorker({ publicKey, privateKey }: Account, env = {}): Promise<VotingWorker> {
+    const worker = await this.#worker(publicKey, privateKey, env);
+    this.workers.push(worker);
+    await worker.start();
+    return worker;
+  }
+
+  /** Starts the sequencer with senders, each an account and the URL of a worker. */
+  async startSequencer(senders: [accountId: string, url: string][], env = {}): Promise<void> {
+    this.sequencer = new Sequencer(await this.#serve(senders, env));
   }
 
   /** Sets what happens to calls on their way, at every worker. */
@@ -110,8 +133,17 @@ export class World {
     for (const { gate } of this.workers) gate.hook = hook;
   }
 
+  /** Has the worker crash that makes this transaction. */
+  async crash(crash: Crash): Promise<void> {
+    await writeFile(this.#crashFile, JSON.stringify(crash));
+  }
+
   workerBehind(gate: Gate): VotingWorker {
     return this.workers.find((worker) => worker.gate === gate)!;
+  }
+
+  get #crashFile(): string {
+    return join(this.#folder, 'crash.json');
   }
 
   /** Ends everything that was started, the sequencer first. */
@@ -136,7 +168,7 @@ export class World {
     return ready[1]!;
   }
 
-  async #worker(accountId: string, privateKey: string): Promise<VotingWorker> {
+  async #worker(accountId: string, privateKey: string, more: object): Promise<VotingWorker> {
     const port = await freePort();
     const name = `worker-${this.workers.length + 1}`;
     const env = {
@@ -149,20 +181,22 @@ export class World {
       WORKER_TOKEN: this.#token,
       WORKER_STORE: join(this.#folder, 'store'),
       PROOFS: this.#proofs,
+      CRASH_FILE: this.#crashFile,
+      ...more,
     };
-    const program = join(WORKERS, 'voting/dist/src/worker.js');
+    const [crash, program] = ['e2e/crash.js', 'src/worker.js'].map((file) => join(WORKERS, 'voting/dist', file));
     return new VotingWorker(accountId, port, () =>
-      start(name, [process.execPath, program], { env, logs: this.#folder, ready: /"listening"/ }),
+      start(name, [process.execPath, '--import', crash!, program!], { env, logs: this.#folder, ready: /"listening"/ }),
     );
   }
 
-  async #startSequencer(redis: number): Promise<string> {
+  async #serve(senders: [accountId: string, url: string][], more: object): Promise<string> {
     const env = {
       SEQUENCER_ADDR: '127.0.0.1:0',
-      SEQUENCER_REDIS_URL: `redis://127.0.0.1:${redis}`,
+      SEQUENCER_REDIS_URL: `redis://127.0.0.1:${this.#redis}`,
       SEQUENCER_MINA_URL: this.ledger.graphql,
       SEQUENCER_ARCHIVE_URL: this.ledger.archive,
-      SEQUENCER_SENDERS: this.workers.map(({ accountId, gate }) => `${accountId}=${gate.url}`).join(','),
+      SEQUENCER_SENDERS: senders.map((sender) => sender.join('=')).join(','),
       SEQUENCER_WORKER_TOKEN: this.#token,
       SEQUENCER_CYCLE_INTERVAL: '1s',
       SEQUENCER_INCLUSION_INTERVAL: '500ms',
@@ -172,6 +206,7 @@ export class World {
       SEQUENCER_RETRY_DELAY_MAX: '3s',
       SEQUENCER_LOG_FORMAT: 'json',
       SEQUENCER_LOG_LEVEL: 'debug',
+      ...more,
     };
     const { ready } = await this.#start('sequencer', [SEQUENCER, 'serve'], /"msg":"serving","addr":"([^"]+)"/, env);
     return ready[1]!;

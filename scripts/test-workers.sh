@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Everything that must hold of the o1js side: types, format, lint, the tests of
+# all packages, and the end-to-end tests with proofs off. Two things run at a
+# time; what one of them has written is shown when it has ended.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+command -v npm >/dev/null || { echo "test-workers: npm is not in PATH: install Node 20 or newer" >&2; exit 1; }
+scripts/setup.sh
+make --no-print-directory build
+cd workers
+node check-lock.js
+npm ci
+npm run check
+
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+
+# lane runs one npm script after the other, each given as its words.
+lane() {
+	local script begun
+	for script in "$@"; do
+		begun=$SECONDS
+		# shellcheck disable=SC2086
+		npm run $script || return 1
+		echo "npm run $script: $((SECONDS - begun)) s"
+	done
+}
+
+# The kit has a test with real proofs, which takes as long as all the others.
+lane "test -w kit" >"$logs/kit" 2>&1 &
+kit=$!
+failed=0
+lane "test -w ledger-node" "test -w voting" "e2e -w voting" || failed=1
+wait "$kit" || failed=1
+cat "$logs/kit"
+exit "$failed"
