@@ -42,7 +42,7 @@ func redisKilled(appendfsync string) func(*testing.T, binaries) {
 
 func redisUnderLoad(t *testing.T, bin binaries, namespace string, directives ...string) (*rig, *load, []*program) {
 	t.Helper()
-	r := newRig(t, bin, namespace, nil, directives...)
+	r := newRig(t, bin, namespace, unhurried, directives...)
 	for n := range uint64(4) {
 		r.worker(n+1, "--prove-time", "50ms")
 	}
@@ -95,12 +95,16 @@ func (r *rig) outlived(services []*program) {
 	}
 }
 
+// unhurried are the settings where no process dies: one that is slow on a busy
+// machine is not to be taken for dead, and what it knows is to be waited for.
+var unhurried = map[string]string{"SEQUENCER_CLAIM_TTL": "10s"}
+
 // powerLost: the machine of Redis loses power under load, and with it what was
 // not flushed to its disk yet. At most the last two seconds of what was accepted
 // are gone. What was accepted and lost is posted again, under the same key, as a
 // client does who misses it; and all is done once.
 func powerLost(t *testing.T, bin binaries) {
-	r := newRig(t, bin, "power", map[string]string{"SEQUENCER_DISPATCH_TIMEOUT": "10s"}, "aof-timestamp-enabled yes")
+	r := newRig(t, bin, "power", map[string]string{"SEQUENCER_DISPATCH_TIMEOUT": "10s", "SEQUENCER_CLAIM_TTL": "10s"}, "aof-timestamp-enabled yes")
 	for n := range uint64(6) {
 		r.worker(n+1, "--prove-time", "2500ms")
 	}

@@ -185,7 +185,7 @@ func (r *rig) eventually(limit time.Duration, what string, ok func() bool) {
 	}
 }
 
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 // await waits until a program has printed something, and returns what the
 // pattern's group holds.
