@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"mina-sequencer/queues"
@@ -34,7 +35,6 @@ type stream struct {
 	known   int64 // the last id that the client was told; -1 for none
 	live    bool  // it has been level with the tail
 	wrote   time.Time
-	scratch []byte
 }
 
 // run sends until the client is gone, does not read, or has to come again. The
@@ -114,9 +114,14 @@ func (s *stream) pass(c *chunk) error {
 	return nil
 }
 
+// texts are buffers of choose: few clients are sent to at a time, however many there are.
+var texts = sync.Pool{New: func() any { return new([]byte) }}
+
 // choose sends those entries that the filter lets through; text appends entry i.
 func (s *stream) choose(entries []queues.Entry, text func(b []byte, i int) []byte) error {
-	b := s.scratch[:0]
+	buffer := texts.Get().(*[]byte)
+	defer texts.Put(buffer)
+	b := (*buffer)[:0]
 	for i := range entries {
 		if s.filter.match(&entries[i]) {
 			b = text(b, i)
@@ -130,7 +135,7 @@ func (s *stream) choose(entries []queues.Entry, text func(b []byte, i int) []byt
 		}
 		s.at = entries[i].Number
 	}
-	s.scratch = b
+	*buffer = b
 	return nil
 }
 

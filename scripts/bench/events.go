@@ -106,7 +106,7 @@ func (b *bench) followed(ctx context.Context) ([]row, error) {
 		rows = append(rows, p.row("7 POST/s with 1,000 event clients, "+kind.name, "without", kind.least))
 		rows = append(rows, row{
 			"7 memory with 1,000 event clients, " + kind.name, fmt.Sprintf("%.0f MiB", most), fmt.Sprintf("%.0f MiB before", before),
-			fmt.Sprintf("%.2f", most/before), "≤ 256 MiB more", most-before <= 256,
+			fmt.Sprintf("%.2f", most/before), "≤ 400 MiB more", most-before <= 400,
 		})
 	}
 	return rows, nil
