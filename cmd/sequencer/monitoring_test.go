@@ -19,8 +19,12 @@ import (
 // asks: every query is answered, and so is every name in an alert.
 func TestMonitoring(t *testing.T) {
 	t.Parallel()
-	out, _, _ := startDemo(t, "--addr", "127.0.0.1:0")
-	<-out.seen("Serving until Ctrl-C")
+	out, _, ended := startDemo(t, "--addr", "127.0.0.1:0")
+	select {
+	case <-out.seen("Serving until Ctrl-C"):
+	case code := <-ended:
+		t.Fatalf("the demo ended with %d\n%s", code, out)
+	}
 	at := regexp.MustCompile(`curl -s http://(\S+)/api/v1/queues`).FindStringSubmatch(out.String())
 	if at == nil {
 		t.Fatalf("no address in\n%s", out)
@@ -101,7 +105,7 @@ func startPrometheus(t *testing.T, target string) *prometheus {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	config := fmt.Sprintf(`global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 1s}
+	config := fmt.Sprintf(`global: {scrape_interval: 2s, scrape_timeout: 2s, evaluation_interval: 2s}
 rule_files: [%q]
 scrape_configs: [{job_name: sequencer, static_configs: [{targets: [%q]}]}]
 `, alerts, target)
