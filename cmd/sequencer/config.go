@@ -97,8 +97,8 @@ type feeConfig struct {
 	First       minaFee `env:"SEQUENCER_FEE,default=0.1" wants:"MINA, from 0.000000001 to SEQUENCER_FEE_MAX" means:"The first attempt's fee, in MINA"`
 	Bump        factor  `env:"SEQUENCER_FEE_BUMP,default=1.5" wants:"a decimal number above 1 and at most 100" means:"Factor of each retry and each bump"`
 	Max         minaFee `env:"SEQUENCER_FEE_MAX,default=5" wants:"MINA, at least SEQUENCER_FEE" means:"The most a fee may become, in MINA"`
-	LimitSender minaFee `env:"SEQUENCER_FEE_LIMIT_SENDER,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE" means:"The most that the attempts of one sender may cost in a day (UTC), in MINA"`
-	Limit       minaFee `env:"SEQUENCER_FEE_LIMIT,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE" means:"The same for all senders together"`
+	LimitSender minaFee `env:"SEQUENCER_FEE_LIMIT_SENDER,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE_MAX" means:"The most that the attempts of one sender may cost in a day (UTC), in MINA"`
+	Limit       minaFee `env:"SEQUENCER_FEE_LIMIT,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE_MAX" means:"The same for all senders together"`
 	BumpAfter   int     `env:"SEQUENCER_BUMP_AFTER,default=5" min:"1" max:"100000" wants:"a number of slots from 1 to 100000" means:"Slots in a pool before the fee is raised"`
 	ValidSlots  int     `env:"SEQUENCER_VALID_SLOTS,default=40" min:"1" max:"100000" wants:"a number of slots from 1 to 100000" means:"Slots that an attempt stays valid, beside the time its dispatch may take"`
 }

@@ -101,8 +101,8 @@ func (c config) check(need needs, bad func(reason, name string, against ...strin
 		bad("is more than SEQUENCER_FEE_MAX="+c.Fee.Max.String(), "SEQUENCER_FEE", "SEQUENCER_FEE_MAX")
 	}
 	for name, limit := range map[string]minaFee{"SEQUENCER_FEE_LIMIT_SENDER": c.Fee.LimitSender, "SEQUENCER_FEE_LIMIT": c.Fee.Limit} {
-		if limit > 0 && limit < c.Fee.First {
-			bad("is less than SEQUENCER_FEE="+c.Fee.First.String()+": nothing could ever be sent", name, "SEQUENCER_FEE")
+		if limit > 0 && limit < c.Fee.Max {
+			bad("is less than SEQUENCER_FEE_MAX="+c.Fee.Max.String()+": a fee that was raised so far could never be paid", name, "SEQUENCER_FEE_MAX")
 		}
 	}
 	if bump := c.Fee.Bump.rat; bump.Cmp(big.NewRat(1, 1)) <= 0 || bump.Cmp(big.NewRat(100, 1)) > 0 {
