@@ -103,6 +103,9 @@ func (b *batch) post(ctx context.Context, last bool) error {
 		if len(line) == 0 {
 			continue
 		}
+		if !json.Valid(line) {
+			break // the connection broke within it
+		}
 		r, err := readResult(line, b.next-first)
 		if err != nil {
 			return err

@@ -230,7 +230,7 @@ func pathOf(segments ...string) (string, error) {
 	path.WriteString(base)
 	for _, s := range segments {
 		if s == "" || s == "." || s == ".." {
-			return "", fmt.Errorf("%w: %q", ErrName, s)
+			return "", fmt.Errorf("%q %w", s, ErrName)
 		}
 		path.WriteString("/" + url.PathEscape(s))
 	}

@@ -42,8 +42,8 @@ const (
 	EventsGone       Code = "EVENTS_GONE"
 )
 
-// ErrName: what was given cannot be part of a path, so nothing has this name.
-var ErrName = errors.New("it cannot be a name")
+// ErrName: what was given cannot be part of a path, so that nothing has this name.
+var ErrName = errors.New("cannot be a name")
 
 // An Error is a problem that the service answered with.
 type Error struct {

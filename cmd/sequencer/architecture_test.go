@@ -25,7 +25,7 @@ var ours = map[string][]string{
 	"api":                  {"dispatcher", "queues", "senders"},
 	"api/client":           {},
 	"metrics":              {"api", "mina", "queues", "senders", "sequencer"},
-	"cmd/sequencer":        {"api", "dispatcher", "dispatcher/devworker", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer"},
+	"cmd/sequencer":        {"api", "api/client", "dispatcher", "dispatcher/devworker", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer"},
 }
 
 // theirs says which of our packages may import a module of others; scripts/*
