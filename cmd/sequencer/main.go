@@ -108,7 +108,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		cmd.GroupID = "client"
 		root.AddCommand(cmd)
 	}
-	root.AddCommand(newAuditCommand(a), newVersionCommand(a))
+	root.AddCommand(newDoctorCommand(a), newAuditCommand(a), newVersionCommand(a))
 
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
