@@ -86,7 +86,10 @@ const longestWait = 30 * time.Second
 func (c *Client) Wait(ctx context.Context, uid string, most time.Duration) (*Transaction, error) {
 	end := time.Now().Add(most)
 	for known := false; ; {
-		wait := max(0, min(time.Until(end), longestWait)).Truncate(time.Millisecond)
+		wait := time.Duration(0) // a first look, so that it is known to be there
+		if known {
+			wait = max(0, min(time.Until(end), longestWait)).Truncate(time.Millisecond)
+		}
 		asked := time.Now()
 		t, err := ask[Transaction](ctx, c, request{
 			method: http.MethodGet, wait: wait, query: url.Values{"wait": {wait.String()}},
@@ -98,7 +101,10 @@ func (c *Client) Wait(ctx context.Context, uid string, most time.Duration) (*Tra
 		case err != nil && (!known || left <= 0 || !passing(err, false)):
 			return nil, err
 		}
-		known = true
+		if !known {
+			known = true
+			continue
+		}
 		// What answers at once although it was asked to wait is not asked at once again.
 		if !sleep(ctx, min(c.Backoff-time.Since(asked), left)) {
 			return nil, ctx.Err()

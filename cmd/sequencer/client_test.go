@@ -139,7 +139,7 @@ ATTEMPT  OUTCOME  NONCE  FEE  VALID UNTIL  BLOCK  CONF  HASH  STARTED           
 		{
 			"post and wait", "post --queue q --type T --uid u1 --wait 1h --data -", `[1]`,
 			map[string][]fakeAnswer{"POST /transactions": {{202, txn("WAITING")}}, "GET /transactions/u1": {{200, txn("REVISION")}, {503, "restarting"}, {200, txn("DONE")}}},
-			outcome{Stdout: show, Asked: []string{`POST /transactions {"queue":"q","type":"T","uid":"u1","data":[1]}`, "GET /transactions/u1?wait=30s", "GET /transactions/u1?wait=30s", "GET /transactions/u1?wait=30s"}},
+			outcome{Stdout: show, Asked: []string{`POST /transactions {"queue":"q","type":"T","uid":"u1","data":[1]}`, "GET /transactions/u1?wait=0s", "GET /transactions/u1?wait=30s", "GET /transactions/u1?wait=30s"}},
 		},
 		{
 			"post refused", "post --queue q --type T --uid u1 --data {}", "",

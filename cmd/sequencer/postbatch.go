@@ -36,7 +36,6 @@ type batchRun struct {
 	lines []int // of the file, one per item of the part being filled
 	items []client.Item
 	size  int // bytes of the part
-	read  int // lines up to the end of the part
 
 	accepted, present, refused int
 	made                       bool // a uid was made for a line that is there already
