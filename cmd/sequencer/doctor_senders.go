@@ -100,7 +100,7 @@ func (d *doctor) worker(ctx context.Context, workers *dispatcher.Client, s sende
 	switch {
 	case health.AccountID == "":
 		d.warn("WORKER_SILENT", s.AccountID, s.WorkerURL+" answers, and does not say whom it signs for",
-			"serve GET /health there, so that a worker of the wrong account is found before it signs")
+			"see that this is the worker's address; have it serve GET /health, so that one of the wrong account is found before it signs")
 	case !slices.Contains(health.Capabilities, "prove"):
 		d.warn("WORKER_LEGACY", s.AccountID, s.WorkerURL+" has no /prove: it sends by itself, so a lost answer may need a person",
 			"serve /prove there: docs/architecture.md says what it buys")

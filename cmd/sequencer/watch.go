@@ -163,6 +163,8 @@ func (w *watchCommand) follow(ctx context.Context, s *session) (<-chan boardEven
 		for ctx.Err() == nil {
 			for e, err := range s.Events(ctx, "", w.filter) {
 				switch {
+				case err != nil && ctx.Err() != nil:
+					return
 				case errors.Is(err, client.EventsGone):
 					send(boardEvent{At: time.Now(), Extra: "some changes are missing here"})
 				case err != nil:
