@@ -20,6 +20,8 @@ const (
 	batchItems = 10_000
 	batchBytes = 16 << 20
 	batchWait  = 2 * time.Minute
+	// rateWait is the longest that a batch waits for its rate.
+	rateWait = 15 * time.Minute
 )
 
 // A Result is what came of one item of a batch.
@@ -55,13 +57,20 @@ func (c *Client) PostBatch(ctx context.Context, items []Item) iter.Seq2[Result, 
 			if err == nil {
 				continue
 			}
-			if ctx.Err() != nil || last || !passing(err, false) || !c.rest(ctx, err, tried) {
+			if ctx.Err() != nil || last || !passing(err, false) && !limited(err) || !c.rest(ctx, err, tried) {
 				yield(Result{}, err)
 				return
 			}
 			tried++
 		}
 	}
+}
+
+// limited reports whether a batch has to wait for what the batches before it have
+// used up: at a low rate that is long.
+func limited(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == RateLimited && e.RetryAfter <= rateWait
 }
 
 type batch struct {

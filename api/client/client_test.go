@@ -323,6 +323,29 @@ func TestBatchRepeats(t *testing.T) {
 	}
 }
 
+// TestBatchRate: a batch waits for its rate, as long as that takes.
+func TestBatchRate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		c := scripted(t, func(*http.Request) *http.Response {
+			if asked++; asked == 1 {
+				return respond(429, `{"code":"RATE_LIMITED","title":"x"}`, "Retry-After", "200")
+			}
+			return respond(200, `{"index":0,"status":202,"transaction":{}}`)
+		})
+		start := time.Now()
+		for r, err := range c.PostBatch(t.Context(), []client.Item{{Queue: "q", Type: "T", Data: json.RawMessage("{}")}}) {
+			if err != nil || r.Err != nil {
+				t.Error(err, r.Err)
+			}
+		}
+		if took := time.Since(start); asked != 2 || took != 200*time.Second {
+			t.Errorf("%d requests in %v", asked, took)
+		}
+	})
+}
+
 // TestWaitOver: a service that goes away while it is waited on is waited for.
 func TestWaitOver(t *testing.T) {
 	t.Parallel()

@@ -131,7 +131,7 @@ func (d *doctor) account(ctx context.Context, chain *chainLook, account string) 
 		return // it has been said that nothing can be known
 	}
 	a, err := chain.tracker.Account(ctx, account)
-	fee, most := uint64(d.cfg.Fee.First), uint64(d.cfg.Fee.Max)
+	least, most := uint64(max(d.cfg.Fee.First, d.cfg.Senders.MinBalance)), uint64(d.cfg.Fee.Max)
 	switch {
 	case errors.Is(err, mina.ErrDisagree):
 		d.warn("ACCOUNT", account, err.Error(), "the nodes are a block apart, or one is on a fork: call the doctor again")
@@ -139,8 +139,8 @@ func (d *doctor) account(ctx context.Context, chain *chainLook, account string) 
 		d.problem("ACCOUNT", account, err.Error(), "see the nodes")
 	case !a.Exists:
 		d.problem("ACCOUNT_MISSING", account, "is not on the chain", "send it MINA: its first payment makes it, and costs 1 MINA once")
-	case a.Balance < fee:
-		d.problem("NO_FUNDS", account, fmt.Sprintf("has %s MINA, and a fee is %s", minaFee(a.Balance), minaFee(fee)), "send it MINA")
+	case a.Balance < least:
+		d.problem("NO_FUNDS", account, fmt.Sprintf("has %s MINA, and is given work from %s on", minaFee(a.Balance), minaFee(least)), "send it MINA, or set SEQUENCER_MIN_BALANCE to less")
 	case a.Balance < most:
 		d.warn("LOW_FUNDS", account, fmt.Sprintf("has %s MINA, and a fee may become %s", minaFee(a.Balance), minaFee(most)), "send it MINA, or set SEQUENCER_FEE_MAX to less")
 	default:
