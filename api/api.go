@@ -194,6 +194,8 @@ func New(o Options) http.Handler {
 	})
 	router.Group(func(r chi.Router) {
 		r.Use(keys.require(Admin), a.paced)
+		r.Post(base+"/transactions/cancel", a.timed(a.cancelAll))
+		r.Post(base+"/transactions/retry", a.timed(a.retryAll))
 		r.Post(base+"/transactions/{uid}/retry", a.timed(a.retry))
 		r.Post(base+"/transactions/{uid}/resolve", a.timed(a.resolve))
 		r.Delete(base+"/transactions/{uid}", a.timed(a.remove))

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -141,21 +142,31 @@ func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
 	f := queues.Filter{
 		Queue: q.Get("queue"), Type: q.Get("type"), Sender: q.Get("sender"), State: queues.State(q.Get("state")),
 	}
-	switch {
-	case f.Queue != "" && !queues.ValidName(f.Queue):
-		return badRequest("queue " + wantName + ".")
-	case f.Type != "" && !dispatcher.ValidType(f.Type):
-		return badRequest("type must be the name of a type.")
-	case f.Sender != "" && a.ValidKey(f.Sender) != nil:
-		return badRequest("sender must be an account id.")
-	case f.State != "" && !slices.Contains(queues.States, f.State):
-		return badRequest("state must be one of %v.", queues.States)
+	for _, name := range []string{"queue", "type", "sender", "state"} {
+		if message := a.wrongFilter(f, name); message != "" {
+			return badRequest("%s %s.", name, message)
+		}
 	}
 	ts, next, err := a.Store.List(r.Context(), f, limit, cursor)
 	if err != nil {
 		return err
 	}
 	return send(w, http.StatusOK, appendPage(nil, ts, next, appendTransaction))
+}
+
+// wrongFilter says what one field of a filter must be, "" if it is or is empty.
+func (a *api) wrongFilter(f queues.Filter, name string) string {
+	switch {
+	case name == "queue" && f.Queue != "" && !queues.ValidName(f.Queue):
+		return wantName
+	case name == "type" && f.Type != "" && !dispatcher.ValidType(f.Type):
+		return "must be the name of a type"
+	case name == "sender" && f.Sender != "" && a.ValidKey(f.Sender) != nil:
+		return "must be an account id"
+	case name == "state" && f.State != "" && !slices.Contains(queues.States, f.State):
+		return fmt.Sprintf("must be one of %v", queues.States)
+	}
+	return ""
 }
 
 func (a *api) retry(w http.ResponseWriter, r *http.Request) error {

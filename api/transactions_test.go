@@ -266,9 +266,12 @@ func TestTransactionActions(t *testing.T) {
 	// A uid may be what a route is called.
 	*s.control = control{store: s.store}
 	s.ask("POST", "/transactions", `{"queue":"q","type":"ANY","data":{},"uid":"batch"}`).want(202)
-	for method, path := range map[string]string{"GET": "/transactions/batch", "POST": "/transactions/batch/cancel"} {
-		if got := s.ask(method, path, "").want(200).read()["uid"]; got != "batch" {
-			t.Errorf("%s %s answered %v", method, path, got)
+	for _, uid := range []string{"batch", "cancel", "retry"} {
+		s.ask("POST", "/transactions", `{"queue":"q","type":"ANY","data":{},"uid":"`+uid+`"}`)
+		for method, path := range map[string]string{"GET": "/transactions/" + uid, "POST": "/transactions/" + uid + "/cancel"} {
+			if got := s.ask(method, path, "").want(200).read()["uid"]; got != uid {
+				t.Errorf("%s %s answered %v", method, path, got)
+			}
 		}
 	}
 }

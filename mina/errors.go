@@ -52,7 +52,20 @@ var (
 	ErrNoArchive = errors.New("there is no archive to ask")
 	// ErrNotSynced: the node answers, but not from a tip that it trusts.
 	ErrNotSynced = errors.New("node is not synced")
+	// ErrOtherNetwork, ErrOldTip, ErrBehind: why a node that answers has no vote.
+	ErrOtherNetwork = errors.New("node is of another network")
+	ErrOldTip       = errors.New("the node's tip is old")
+	ErrBehind       = errors.New("node is behind the others")
 )
+
+// A lostError says in words for the operator why a node has no vote.
+type lostError struct {
+	text string
+	why  error
+}
+
+func (e *lostError) Error() string { return e.text }
+func (e *lostError) Unwrap() error { return e.why }
 
 // An Error is a node's refusal or its silence.
 type Error struct {

@@ -98,8 +98,10 @@ type Chain struct {
 	K         uint32 // the depth of the transition frontier
 	NetworkID string // as networkID says: "mina:mainnet", "mina:testnet", …
 	At        time.Time
-	Err       error   // why Quorum is false, in words for the operator
-	Lost      []error // why each node without a vote has none, also where Quorum is true
+	Err       error // why Quorum is false, in words for the operator
+	// Lost is why each node without a vote has none, also where Quorum is true:
+	// ErrNotSynced, ErrOtherNetwork, ErrOldTip, ErrBehind, or an *Error.
+	Lost []error
 	// Searching: the archive is being searched, over several polls. Archive is
 	// why it could not be when it was last wanted; ErrNoArchive: there is none.
 	Searching bool
@@ -333,9 +335,9 @@ func (t *Tracker) elect(took time.Duration) []*view {
 		age := time.Duration(v.slot()-v.tip().Slot) * v.status.SlotTime
 		switch {
 		case v.status.NetworkID != t.network:
-			v.lost = fmt.Errorf("%s: is of network %.40q, not %.40q", v.node.name, v.status.NetworkID, t.network)
+			v.lost = &lostError{fmt.Sprintf("%s: is of network %.40q, not %.40q", v.node.name, v.status.NetworkID, t.network), ErrOtherNetwork}
 		case age > oldest:
-			v.lost = fmt.Errorf("%s: tip is %v old", v.node.name, age)
+			v.lost = &lostError{fmt.Sprintf("%s: tip is %v old", v.node.name, age), ErrOldTip}
 		default:
 			voters = append(voters, v)
 			highest = max(highest, v.tip().Height)
@@ -348,7 +350,7 @@ func (t *Tracker) elect(took time.Duration) []*view {
 			lag -= int64(took / v.status.SlotTime)
 		}
 		if lag > maxLag {
-			v.lost = fmt.Errorf("%s: tip %d is behind %d", v.node.name, v.tip().Height, highest)
+			v.lost = &lostError{fmt.Sprintf("%s: tip %d is behind %d", v.node.name, v.tip().Height, highest), ErrBehind}
 		}
 		return lag > maxLag
 	})

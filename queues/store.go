@@ -22,8 +22,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -80,57 +78,6 @@ func Open(client redis.UniversalClient, o Options) (*Store, error) {
 	s.answers.New = func() any { return make(chan Accepted, 1) }
 	s.posts, s.scripts = newPosts(s), newScripts(s)
 	return s, nil
-}
-
-// Check refuses a Redis older than 7.0, which cannot number the events, and one
-// that would lose what was accepted: that evicts keys when its memory is full. It
-// warns about one that keeps nothing on disk. ErrUnavailable if Redis does not
-// answer.
-func (s *Store) Check(ctx context.Context) error {
-	server, err := s.info(ctx, "server")
-	if err != nil {
-		return err
-	}
-	if version := server["redis_version"]; tooOld(version) {
-		return fmt.Errorf("this Redis is of version %s: 7.0 or later is needed, or Valkey", version)
-	}
-	memory, err := s.info(ctx, "memory")
-	if err != nil {
-		return err
-	}
-	if p := memory["maxmemory_policy"]; p != "" && p != "noeviction" {
-		return fmt.Errorf("this Redis may drop transactions when its memory is full (maxmemory-policy is %s): set maxmemory-policy to noeviction", p)
-	}
-	persistence, err := s.info(ctx, "persistence")
-	if err != nil {
-		return err
-	}
-	if persistence["aof_enabled"] == "0" {
-		s.Log.Warn("this Redis keeps no append-only file: what was accepted since its last snapshot is lost when it stops; set appendonly to yes")
-	}
-	return nil
-}
-
-// tooOld reports whether a Redis of the version lacks what the scripts use:
-// entries of a stream that it numbers itself.
-func tooOld(version string) bool {
-	major, _, _ := strings.Cut(version, ".")
-	n, err := strconv.Atoi(major)
-	return err == nil && n < 7
-}
-
-func (s *Store) info(ctx context.Context, section string) (map[string]string, error) {
-	text, err := s.client.Info(ctx, section).Result()
-	if err != nil {
-		return nil, storeError("reading INFO "+section, err)
-	}
-	m := make(map[string]string)
-	for line := range strings.Lines(text) {
-		if k, v, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			m[k] = v
-		}
-	}
-	return m, nil
 }
 
 // Ping asks whether Redis takes writes. Errors: ErrUnavailable, ErrFull.

@@ -29,25 +29,13 @@ func (s *Sequencer) greet(ctx context.Context, h *held) (*stop, error) {
 	s.mu.Lock()
 	g, network := s.greeted[sender], s.network
 	s.mu.Unlock()
-	era := ""
 	if s.Health == nil || !g.at.IsZero() && time.Since(g.at) < greetAgain {
 		return nil, nil
 	}
 	health, err := s.Health(ctx, h.worker)
-	if err == nil {
-		era = wrongEra(network, s.Chain.Chain().SlotTime, health.O1js)
-	}
-	why, message := senders.Reason(""), ""
-	switch {
-	case errors.Is(err, dispatcher.ErrWrongAccount):
-		why, message = senders.WrongAccount, err.Error()
-	case err != nil:
+	why, message := Strange(health, err, network, s.Chain.Chain().SlotTime)
+	if err != nil && why == "" {
 		return nil, ctx.Err() // health is optional; the call itself will tell
-	case network != "" && health.Network != "" && !sameNetworks(network, health.Network):
-		why, message = senders.WrongNetwork, fmt.Sprintf("the worker signs for the network %.64q, the Mina nodes are of %.64q", health.Network, network)
-	}
-	if why == "" && era != "" {
-		why, message = senders.WrongNetwork, era
 	}
 	next := greeting{at: time.Now()}
 	if why != "" {
@@ -60,6 +48,25 @@ func (s *Sequencer) greet(ctx context.Context, h *held) (*stop, error) {
 		return nil, nil
 	}
 	return &stop{why, max(s.retryDelay(g.strange), time.Second), &queues.Error{Code: string(why), Message: message}}, nil
+}
+
+// Strange says why a worker, by what it says of itself, cannot serve its sender on
+// a network with slots of this length: WrongAccount, or WrongNetwork, also for one
+// of another era, and in words too; "" if nothing speaks against it, or err is of
+// another kind.
+func Strange(health dispatcher.Health, err error, network string, slotTime time.Duration) (why senders.Reason, message string) {
+	switch {
+	case errors.Is(err, dispatcher.ErrWrongAccount):
+		return senders.WrongAccount, err.Error()
+	case err != nil:
+		return "", ""
+	case network != "" && health.Network != "" && !sameNetworks(network, health.Network):
+		return senders.WrongNetwork, fmt.Sprintf("the worker signs for the network %.64q, the Mina nodes are of %.64q", health.Network, network)
+	}
+	if era := wrongEra(network, slotTime, health.O1js); era != "" {
+		return senders.WrongNetwork, era
+	}
+	return "", ""
 }
 
 // ungreet forgets a worker's word on itself: it could not be reached, and may be

@@ -23,8 +23,9 @@ var ours = map[string][]string{
 	"dispatcher/devworker": {"mina", "mina/devnet"},
 	"sequencer":            {"dispatcher", "mina", "queues", "senders"},
 	"api":                  {"dispatcher", "queues", "senders"},
+	"api/client":           {},
 	"metrics":              {"api", "mina", "queues", "senders", "sequencer"},
-	"cmd/sequencer":        {"api", "dispatcher", "dispatcher/devworker", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer"},
+	"cmd/sequencer":        {"api", "api/client", "dispatcher", "dispatcher/devworker", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer"},
 }
 
 // theirs says which of our packages may import a module of others; scripts/*

@@ -84,7 +84,7 @@ func runClient(t *testing.T, answers map[string][]fakeAnswer, stdin string, args
 
 func ok(body string) []fakeAnswer { return []fakeAnswer{{200, body}} }
 
-const txnA = `{"uid":"u1","queue":"claim-1","sequence":18446744073709551615,"type":"SEND_CLAIM_VOTE","data":{"x":12345678901234567890123,"s":"\u003c"},` +
+const txnA = `{"uid":"u1","queue":"claim-1","sequence":9007199254740993,"type":"SEND_CLAIM_VOTE","data":{"x":12345678901234567890123,"s":"\u003c"},` +
 	`"state":"%s","hash":"5JuJ1eRNWdE8jSMmCDoHnAdBGhLyBnCk2gkcsk7pGJgaEGYQ1234","retries":1,"sender":null,"done":null,"error":%s,` +
 	`"attempts":[{"number":1,"sender":"B62","nonce":7,"fee":"100000000","validUntil":44,"hash":null,"outcome":"expired","blockHeight":null,"stateHash":null,"confirmations":null,"error":null,"startedAt":"2026-11-20T10:00:00Z","endedAt":null}],` +
 	`"receivedAt":"2026-11-20T09:59:00Z","submittedAt":null,"retriedAt":null,"doneAt":null,"finalAt":null,"reopened":false,"cancelRequested":false}`
@@ -103,13 +103,15 @@ func TestClientCommands(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"from":"file"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	batch := "{\"queue\":\"q\",\"type\":\"T\",\"data\":{\"n\":1e400}}\n\n{\"queue\":\"q\"}\n{\"uid\":\"b\"}\n"
+	batch := `{"queue":"q","type":"T","data":{"n":1e400},"uid":"a"}` + "\n\n" + `{"queue":"q","uid":"b"}` + "\n" + `{"uuid":"b"}` + "\n" + `{"uid":"c"}` + "\n"
+	const batchAsked = `POST /transactions/batch {"queue":"q","type":"T","uid":"a","data":{"n":1e400}}` + "\n" +
+		`{"queue":"q","type":"","uid":"b","data":null}` + "\n" + `{"queue":"","type":"","uid":"c","data":null}` + "\n"
 	queue := `{"name":"claim-1","state":"BLOCKED","sender":"` + keyA + `","running":"u1","retries":0,"counts":{"DONE":2,"DISPATCHING":1,"WAITING":5},"paused":true,"reason":"asked to","nextAt":null}`
 	sender := `{"accountId":"` + keyA + `","workerUrl":"http://w:1","state":"FREE","queue":null,"retries":0,"nonce":7,"balance":"99800000001","available":false,"reason":"LOW_BALANCE","until":null}`
 	show := `uid        u1
 state      DONE
 queue      claim-1
-sequence   18446744073709551615
+sequence   9007199254740993
 type       SEND_CLAIM_VOTE
 hash       5JuJ1eRNWdE8jSMmCDoHnAdBGhLyBnCk2gkcsk7pGJgaEGYQ1234
 retries    1
@@ -127,32 +129,32 @@ ATTEMPT  OUTCOME  NONCE  FEE  VALID UNTIL  BLOCK  CONF  HASH  STARTED           
 		{
 			"post", `post --queue q<1 --type T --uid u1 --data {"a":"<\u00e9>","n":1e400}`, "",
 			map[string][]fakeAnswer{"POST /transactions": {{202, txn("WAITING")}}},
-			outcome{Stdout: "u1  claim-1  WAITING\n", Asked: []string{`POST /transactions {"queue":"q\u003c1","type":"T","data":{"a":"<\u00e9>","n":1e400}}`}},
+			outcome{Stdout: "u1  claim-1  WAITING\n", Asked: []string{`POST /transactions {"queue":"q\u003c1","type":"T","uid":"u1","data":{"a":"<\u00e9>","n":1e400}}`}},
 		},
 		{
 			"post json from file", "post --queue q --type T --uid u1 --json --data @" + file, "",
 			map[string][]fakeAnswer{"POST /transactions": {{200, `{"uid": "u1" , "n":1e400}`}}},
-			outcome{Stdout: `{"uid": "u1" , "n":1e400}` + "\n", Asked: []string{`POST /transactions {"queue":"q","type":"T","data":{"from":"file"}}`}},
+			outcome{Stdout: `{"uid": "u1" , "n":1e400}` + "\n", Asked: []string{`POST /transactions {"queue":"q","type":"T","uid":"u1","data":{"from":"file"}}`}},
 		},
 		{
 			"post and wait", "post --queue q --type T --uid u1 --wait 1h --data -", `[1]`,
 			map[string][]fakeAnswer{"POST /transactions": {{202, txn("WAITING")}}, "GET /transactions/u1": {{200, txn("REVISION")}, {503, "restarting"}, {200, txn("DONE")}}},
-			outcome{Stdout: show, Asked: []string{`POST /transactions {"queue":"q","type":"T","data":[1]}`, "GET /transactions/u1?wait=30s", "GET /transactions/u1?wait=30s", "GET /transactions/u1?wait=30s"}},
+			outcome{Stdout: show, Asked: []string{`POST /transactions {"queue":"q","type":"T","uid":"u1","data":[1]}`, "GET /transactions/u1?wait=0s", "GET /transactions/u1?wait=30s", "GET /transactions/u1?wait=30s"}},
 		},
 		{
-			"post refused", "post --queue q --type T --data {}", "",
+			"post refused", "post --queue q --type T --uid u1 --data {}", "",
 			map[string][]fakeAnswer{"POST /transactions": {{422, `{"type":"about:blank","title":"Invalid data","detail":"the data is not what T wants","status":422,"code":"INVALID_DATA","errors":[{"field":"data.vote","message":"must be 1, -1 or 0"},{"field":"data.index","message":"is\u001b[2J missing"}]}`}}},
-			outcome{Code: 5, Stderr: "sequencer: the data is not what T wants (INVALID_DATA HTTP 422)\n  data.vote: must be 1, -1 or 0\n  data.index: is?[2J missing\n", Asked: []string{`POST /transactions {"queue":"q","type":"T","data":{}}`}},
+			outcome{Code: 5, Stderr: "sequencer: the data is not what T wants (INVALID_DATA HTTP 422)\n  data.vote: must be 1, -1 or 0\n  data.index: is?[2J missing\n", Asked: []string{`POST /transactions {"queue":"q","type":"T","uid":"u1","data":{}}`}},
 		},
 		{
-			"post conflict as json", "post --queue q --type T --data {} --json", "",
+			"post conflict as json", "post --queue q --type T --uid u1 --data {} --json", "",
 			map[string][]fakeAnswer{"POST /transactions": {{409, `{"code":"KEY_REUSED","title":"x"}`}}},
-			outcome{Code: 4, Stderr: `{"code":"KEY_REUSED","title":"x"}` + "\n", Asked: []string{`POST /transactions {"queue":"q","type":"T","data":{}}`}},
+			outcome{Code: 4, Stderr: `{"code":"KEY_REUSED","title":"x"}` + "\n", Asked: []string{`POST /transactions {"queue":"q","type":"T","uid":"u1","data":{}}`}},
 		},
 		{
-			"post with unknown outcome", "post --queue q --type T --data {} --uid u7 --json", "",
+			"post with unknown outcome", "post --queue q --type T --data {} --uid u1 --json", "",
 			map[string][]fakeAnswer{"POST /transactions": {{503, `{"code":"STORE_UNAVAILABLE"}`}}},
-			outcome{Code: 6, Stderr: "u7 may have been accepted: the same command with --uid u7 is safe\n{\"code\":\"STORE_UNAVAILABLE\"}\n", Asked: []string{`POST /transactions {"queue":"q","type":"T","data":{}}`}},
+			outcome{Code: 6, Stderr: "u1 may have been accepted: the same command with --uid u1 is safe\n{\"code\":\"STORE_UNAVAILABLE\"}\n", Asked: []string{`POST /transactions {"queue":"q","type":"T","uid":"u1","data":{}}`}},
 		},
 		{"post without data", "post --queue q --type T", "", nil, outcome{Code: 2, Stderr: "sequencer: --queue, --type and --data are needed, or --batch\nSee 'sequencer post --help'.\n"}},
 		{"post bad data", "post --queue q --type T --data nope", "", nil, outcome{Code: 2, Stderr: "sequencer: --data is not JSON (a file is named @file)\nSee 'sequencer post --help'.\n"}},
@@ -160,40 +162,50 @@ ATTEMPT  OUTCOME  NONCE  FEE  VALID UNTIL  BLOCK  CONF  HASH  STARTED           
 			"batch", "post --batch -", batch,
 			map[string][]fakeAnswer{"POST /transactions/batch": ok(`{"index":0,"status":202,"transaction":{}}` + "\n" + `{"index":1,"status":422,"problem":{"code":"BAD_REQUEST","title":"type is missing"}}` + "\n" + `{"index":2,"status":200,"transaction":{}}`)},
 			outcome{
-				Code: 5, Stdout: "1 accepted  1 already there  1 refused\n",
-				Stderr: "line 3: type is missing (BAD_REQUEST HTTP 422)\nsequencer: 1 of 3 were refused\n",
-				Asked:  []string{"POST /transactions/batch {\"queue\":\"q\",\"type\":\"T\",\"data\":{\"n\":1e400}}\n{\"queue\":\"q\"}\n{\"uid\":\"b\"}\n"},
+				Code: 5, Stdout: "1 accepted  1 already there  2 refused\n",
+				Stderr: "line 4: It must be {\"queue\",\"type\",\"data\",\"uid\"}: json: unknown field \"uuid\" (BAD_REQUEST HTTP 400)\nline 3: type is missing (BAD_REQUEST HTTP 422)\nsequencer: 2 of 4 were refused\n",
+				Asked:  []string{batchAsked},
 			},
 		},
 		{
 			"batch cut short", "post --batch -", batch,
 			map[string][]fakeAnswer{"POST /transactions/batch": ok(`{"index":0,"status":202,"transaction":{}}` + "\n")},
 			outcome{
-				Code: 1, Stdout: "1 accepted  0 already there  0 refused\n",
-				Stderr: "sequencer: posting the batch: the answer ended early: what became of lines 3 to 4 is unknown; those with a uid can be posted again safely\n",
-				Asked:  []string{"POST /transactions/batch {\"queue\":\"q\",\"type\":\"T\",\"data\":{\"n\":1e400}}\n{\"queue\":\"q\"}\n{\"uid\":\"b\"}\n"},
+				Code: 6, Stdout: "1 accepted  0 already there  1 refused\n",
+				Stderr: "line 4: It must be {\"queue\",\"type\",\"data\",\"uid\"}: json: unknown field \"uuid\" (BAD_REQUEST HTTP 400)\n" +
+					"sequencer: posting the batch: lines 3 to 5: no answer from URL: the answer ended early: cut short; the same command again repeats nothing\n  → is the service running there? see --url and SEQUENCER_URL\n",
+				Asked: []string{batchAsked},
 			},
 		},
-		{"batch not json", "post --batch -", "{}\n[1]\n", nil, outcome{Code: 1, Stdout: "0 accepted  0 already there  0 refused\n", Stderr: "sequencer: posting the batch: line 2 is not a JSON object\n"}},
+		{
+			"batch as json", "post --batch - --json", `{"queue":"q","type":"T","data":{"n":1e400},"uid":"b"}` + "\n[1]\n",
+			map[string][]fakeAnswer{"POST /transactions/batch": ok(`{"index":0,"status":200,"transaction":{"uid":"b","data":{"n":1e400}}}`)},
+			outcome{
+				Code: 5, Stderr: "sequencer: 1 of 2 were refused\n",
+				Stdout: `{"line":2,"problem":{"code":"BAD_REQUEST","detail":"It must be {\"queue\",\"type\",\"data\",\"uid\"}: it is no JSON object","status":400,"title":"The line is no transaction"},"uid":""}` + "\n" +
+					`{"existed":true,"line":1,"transaction":{"uid":"b","data":{"n":1e400}},"uid":"b"}` + "\n",
+				Asked: []string{`POST /transactions/batch {"queue":"q","type":"T","uid":"b","data":{"n":1e400}}` + "\n"},
+			},
+		},
 		{
 			"txn list", "txn list --queue claim-1 --state DONE --limit 2 --all", "",
 			map[string][]fakeAnswer{"GET /transactions": {{200, `{"items":[` + txn("DONE") + `],"nextCursor":"c1"}`}, {200, `{"items":[],"nextCursor":null}`}}},
 			outcome{
-				Stdout: "SEQ                   UID  QUEUE    TYPE             STATE  RETRIES  SENDER  HASH          RECEIVED\n18446744073709551615  u1   claim-1  SEND_CLAIM_VOTE  DONE   1                5JuJ1eRN…234  2026-11-20T09:59:00Z\n",
+				Stdout: "SEQ               UID  QUEUE    TYPE             STATE  RETRIES  SENDER  HASH          RECEIVED\n9007199254740993  u1   claim-1  SEND_CLAIM_VOTE  DONE   1                5JuJ1eRN…234  2026-11-20T09:59:00Z\n",
 				Asked:  []string{"GET /transactions?limit=2&queue=claim-1&state=DONE", "GET /transactions?cursor=c1&limit=2&queue=claim-1&state=DONE"},
 			},
 		},
-		{"txn list json", "txn list --json", "", map[string][]fakeAnswer{"GET /transactions": ok(`{"items": [1e400], "nextCursor":"x"}`)}, outcome{Stdout: `{"items": [1e400], "nextCursor":"x"}` + "\n", Asked: []string{"GET /transactions"}}},
+		{"txn list json", "txn list --json", "", map[string][]fakeAnswer{"GET /transactions": ok(`{"items": [{"data":1e400}], "nextCursor":"x"}`)}, outcome{Stdout: `{"items": [{"data":1e400}], "nextCursor":"x"}` + "\n", Asked: []string{"GET /transactions"}}},
 		{"txn show", "txn show u1", "", map[string][]fakeAnswer{"GET /transactions/u1": ok(txn("DONE"))}, outcome{Stdout: show, Asked: []string{"GET /transactions/u1"}}},
 		{
 			"txn explain", "txn show u1 --explain", "",
-			map[string][]fakeAnswer{"GET /transactions/u1/explain": ok(`{"state":"RETRY","since":"T0","summary":"It waits.","waitingFor":{"code":"DELAY","until":"T1","detail":"backoff"},"attempts":[],"next":{"action":"dispatch","at":"T1"}}`)},
-			outcome{Stdout: "RETRY  since T0\nIt waits.\nwaits for  DELAY  until T1  backoff\nnext       dispatch  at T1\n", Asked: []string{"GET /transactions/u1/explain"}},
+			map[string][]fakeAnswer{"GET /transactions/u1/explain": ok(`{"state":"RETRY","since":"2026-11-20T10:00:00.000Z","summary":"It waits.","waitingFor":{"code":"DELAY","until":"2026-11-20T10:01:00.000Z","detail":"backoff"},"attempts":[],"next":{"action":"dispatch","at":"2026-11-20T10:01:00.000Z"}}`)},
+			outcome{Stdout: "RETRY  since 2026-11-20T10:00:00Z\nIt waits.\nwaits for  DELAY  until 2026-11-20T10:01:00Z  backoff\nnext       dispatch  at 2026-11-20T10:01:00Z\n", Asked: []string{"GET /transactions/u1/explain"}},
 		},
 		{
 			"txn explain UID", "txn explain u1", "",
-			map[string][]fakeAnswer{"GET /transactions/u1/explain": ok(`{"state":"REVISION","since":"T0","summary":"In a pool.","waitingFor":{"code":"BLOCK","until":null,"detail":null},"attempts":[{"number":1,"outcome":"expired","open":false,"hash":null,"detail":"expired unspent"},{"number":2,"outcome":"sent","open":true,"hash":"5JuJ1eRNWdE8jSMmCDoHnAd","detail":"in a pool"}],"next":{"action":"RAISE_FEE","at":null}}`)},
-			outcome{Stdout: "REVISION  since T0\nIn a pool.\nwaits for  BLOCK\nnext       RAISE_FEE\nattempt    1  expired  expired unspent\nattempt    2  sent  may still land  5JuJ1eRN…nAd  in a pool\n", Asked: []string{"GET /transactions/u1/explain"}},
+			map[string][]fakeAnswer{"GET /transactions/u1/explain": ok(`{"state":"REVISION","since":"2026-11-20T10:00:00.000Z","summary":"In a pool.","waitingFor":{"code":"BLOCK","until":null,"detail":null},"attempts":[{"number":1,"outcome":"expired","open":false,"hash":null,"detail":"expired unspent"},{"number":2,"outcome":"sent","open":true,"hash":"5JuJ1eRNWdE8jSMmCDoHnAd","detail":"in a pool"}],"next":{"action":"RAISE_FEE","at":null}}`)},
+			outcome{Stdout: "REVISION  since 2026-11-20T10:00:00Z\nIn a pool.\nwaits for  BLOCK\nnext       RAISE_FEE\nattempt    1  expired  expired unspent\nattempt    2  sent  may still land  5JuJ1eRN…nAd  in a pool\n", Asked: []string{"GET /transactions/u1/explain"}},
 		},
 		{"txn absent", "txn show a/b", "", nil, outcome{Code: 3, Stderr: "sequencer: there is nothing here (NOT_FOUND HTTP 404)\n", Asked: []string{"GET /transactions/a%2Fb"}}},
 		{"txn dots", "txn delete ..", "", nil, outcome{Code: 2, Stderr: "sequencer: \"..\" cannot be a name\nSee 'sequencer txn delete --help'.\n"}},
@@ -248,7 +260,7 @@ ATTEMPT  OUTCOME  NONCE  FEE  VALID UNTIL  BLOCK  CONF  HASH  STARTED           
 		{"store down", "queue list", "", map[string][]fakeAnswer{"GET /queues": {{503, `{"code":"STORE_UNAVAILABLE","title":"Redis is away"}`}}}, outcome{Code: 6, Stderr: "sequencer: Redis is away (STORE_UNAVAILABLE HTTP 503)\n", Asked: []string{"GET /queues"}}},
 		{"proxy in between", "queue list --json", "", map[string][]fakeAnswer{"GET /queues": {{502, "<html>"}}}, outcome{Code: 6, Stderr: "sequencer: Bad Gateway (HTTP 502)\n", Asked: []string{"GET /queues"}}},
 		{"redirect", "queue list", "", map[string][]fakeAnswer{"GET /queues": {{302, ""}}}, outcome{Code: 1, Stderr: "sequencer: Found (HTTP 302)\n", Asked: []string{"GET /queues"}}},
-		{"not a sequencer", "queue list", "", map[string][]fakeAnswer{"GET /queues": ok("hello")}, outcome{Code: 1, Stderr: "sequencer: the answer is not what a sequencer says (is --url right?): invalid character 'h' looking for beginning of value\n", Asked: []string{"GET /queues"}}},
+		{"not a sequencer", "queue list", "", map[string][]fakeAnswer{"GET /queues": ok("hello")}, outcome{Code: 1, Stderr: "sequencer: the answer is not what a sequencer says: invalid character 'h' looking for beginning of value\n", Asked: []string{"GET /queues"}}},
 		{"unknown command", "frobnicate", "", nil, outcome{Code: 2, Stderr: "sequencer: unknown command \"frobnicate\" for \"sequencer\"\nSee 'sequencer --help'.\n"}},
 		{"unknown subcommand", "txn frobnicate", "", nil, outcome{Code: 2, Stderr: "sequencer: unknown command \"frobnicate\" for \"sequencer txn\"\nSee 'sequencer txn --help'.\n"}},
 		{"unknown flag", "txn list --frob", "", nil, outcome{Code: 2, Stderr: "sequencer: unknown flag: --frob\nSee 'sequencer txn list --help'.\n"}},
@@ -274,37 +286,6 @@ ATTEMPT  OUTCOME  NONCE  FEE  VALID UNTIL  BLOCK  CONF  HASH  STARTED           
 				}
 			}
 		})
-	}
-}
-
-func TestPostKey(t *testing.T) {
-	t.Parallel()
-	answers := func() map[string][]fakeAnswer {
-		return map[string][]fakeAnswer{"POST /transactions": {{202, txn("WAITING")}}}
-	}
-	_, api := runClient(t, answers(), "", "post", "--queue", "q", "--type", "T", "--data", "{}", "--uid", "mine")
-	if got := api.headers[0].Get("Idempotency-Key"); got != "mine" {
-		t.Errorf("key %q", got)
-	}
-	_, api = runClient(t, answers(), "", "post", "--queue", "q", "--type", "T", "--data", "{}")
-	if got := api.headers[0].Get("Idempotency-Key"); len(got) < 20 {
-		t.Errorf("no key was made up: %q", got)
-	}
-}
-
-func TestPostLongBatch(t *testing.T) {
-	t.Parallel()
-	var in, first, second strings.Builder
-	for i := range batchItems + 2 {
-		fmt.Fprintf(&in, "{\"i\":%d}\n", i)
-		if i < batchItems {
-			fmt.Fprintf(&first, "{\"index\":%d,\"status\":202}\n", i)
-		}
-	}
-	second.WriteString("{\"index\":0,\"status\":202}\n{\"index\":1,\"status\":500,\"problem\":null}\n")
-	got, _ := runClient(t, map[string][]fakeAnswer{"POST /transactions/batch": {{200, first.String()}, {200, second.String()}}}, in.String(), "post", "--batch", "-")
-	if got.Stdout != "10001 accepted  0 already there  1 refused\n" || !strings.HasPrefix(got.Stderr, "line 10002: Internal Server Error") || len(got.Asked) != 2 {
-		t.Errorf("code %d, stdout %q, stderr %q, %d requests", got.Code, got.Stdout, got.Stderr, len(got.Asked))
 	}
 }
 
@@ -339,35 +320,10 @@ func TestNoAnswerInTime(t *testing.T) {
 	}
 }
 
-func TestWatchLines(t *testing.T) {
-	t.Parallel()
-	queues := func(state, running, counts string) fakeAnswer {
-		return fakeAnswer{200, `{"items":[{"name":"q1","state":"` + state + `","running":` + running + `,"counts":` + counts + `}],"nextCursor":null}`}
-	}
-	got, _ := runClient(t, map[string][]fakeAnswer{
-		"GET /queues": {
-			queues("FREE", "null", `{"WAITING":2}`), queues("FREE", "null", `{"WAITING":2}`), {503, "away"}, {503, "away"},
-			queues("BLOCKED", `"u1"`, `{"WAITING":1,"DISPATCHING":1}`), queues("FREE", "null", `{"WAITING":1,"DONE":1}`),
-		},
-		"GET /senders": ok(`{"items":[],"nextCursor":null}`),
-	}, "", "watch", "--count", "6")
-	var lines []string
-	for line := range strings.Lines(got.Stdout) {
-		if _, rest, ok := strings.Cut(line, "  "); ok && line[2] == ':' {
-			line = rest
-		}
-		lines = append(lines, strings.Join(strings.Fields(line), " "))
-	}
-	want := []string{"q1 FREE 2 waiting", "no answer, trying again", "q1 FREE → BLOCKED u1 1 waiting, 1 dispatching", "q1 BLOCKED → FREE u1 1 waiting, 1 done"}
-	if diff := cmp.Diff(want, lines); diff != "" || got.Code != 0 {
-		t.Errorf("code %d, %s%s", got.Code, got.Stderr, diff)
-	}
-}
-
 func TestHelpAndVersion(t *testing.T) {
 	t.Parallel()
 	help, _ := runClient(t, nil, "", "help")
-	for _, want := range []string{"Exit codes:", "serve", "demo", "devnet", "post", "txn", "queue", "sender", "watch", "audit", "version"} {
+	for _, want := range []string{"Exit codes:", "serve", "demo", "devnet", "post", "txn", "queue", "sender", "watch", "doctor", "audit", "completion", "version"} {
 		if !strings.Contains(help.Stdout, want) {
 			t.Errorf("help lacks %q:\n%s", want, help.Stdout)
 		}

@@ -107,7 +107,7 @@ func runDemo(ctx context.Context, a *app, f demoFlags) (err error) {
 		_ = l.Close()
 		return err
 	}
-	defer api.http.CloseIdleConnections()
+	defer api.Close()
 
 	ctx, cancel := context.WithCancel(ctx)
 	served := make(chan error, 1)
@@ -150,13 +150,12 @@ func listenNear(ctx context.Context, addr string, feed *demoFeed) (net.Listener,
 	return l, nil
 }
 
-func demoClient(a *app, at net.Addr) (*client, error) {
+func demoClient(a *app, at net.Addr) (*session, error) {
 	// A key in the environment belongs to another service.
 	own := *a
 	own.env = maps.Clone(a.env)
 	delete(own.env, "SEQUENCER_KEY")
-	c := &client{app: &own, base: "http://" + at.String(), timeout: 10 * time.Second}
-	return c, c.open()
+	return (&clientFlags{url: "http://" + at.String(), timeout: 10 * time.Second}).open(&own)
 }
 
 // environment puts the demo's defaults under env, and over it what must never

@@ -1,19 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"mina-sequencer/api/client"
 	"mina-sequencer/mina/devnet"
 )
 
@@ -66,22 +64,22 @@ func votingRound() []demoItem {
 // A demoRound posts the round, through the HTTP API as anybody else would, and
 // shows what becomes of it. It belongs to one goroutine.
 type demoRound struct {
-	c         *client
+	s         *session
 	world     *demoWorld
 	feed      *demoFeed
 	screen    *screen
 	namespace string
 	started   time.Time
-	items     []demoItem    // not posted yet
-	txns      []transaction // in order of acceptance, as of the last look
+	items     []demoItem           // not posted yet
+	txns      []client.Transaction // in order of acceptance, as of the last look
 	board     board
 	events    []boardEvent // of the last look
 }
 
-func newDemoRound(c *client, world *demoWorld, feed *demoFeed, namespace string) *demoRound {
+func newDemoRound(s *session, world *demoWorld, feed *demoFeed, namespace string) *demoRound {
 	return &demoRound{
-		c: c, world: world, feed: feed, namespace: namespace, started: time.Now(), items: votingRound(),
-		screen: newScreen(c.app.stdout, c.app.env),
+		s: s, world: world, feed: feed, namespace: namespace, started: time.Now(), items: votingRound(),
+		screen: newScreen(s.app.stdout, s.app.env),
 	}
 }
 
@@ -121,7 +119,7 @@ func (r *demoRound) play(ctx context.Context) error {
 		if err := r.draw(r.screen.live); err != nil {
 			return err
 		}
-		settled := len(r.txns) >= posted && !slices.ContainsFunc(r.txns, func(t transaction) bool { return !t.final() })
+		settled := len(r.txns) >= posted && !slices.ContainsFunc(r.txns, func(t client.Transaction) bool { return !t.State.Final() })
 		switch {
 		case len(r.items) == 0 && settled:
 			return nil
@@ -157,11 +155,11 @@ func (r *demoRound) follow(ctx context.Context) error {
 }
 
 func (r *demoRound) post(ctx context.Context, item demoItem) error {
-	body, err := json.Marshal(map[string]any{"queue": item.queue, "type": item.kind, "data": item.data})
+	data, err := json.Marshal(item.data)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", item.uid, err)
 	}
-	if _, err := r.c.call(ctx, request{method: http.MethodPost, path: "/transactions", key: item.uid, body: bytes.NewReader(body)}); err != nil {
+	if _, err := r.s.Post(ctx, client.Item{Queue: item.queue, Type: item.kind, Data: data, UID: item.uid}); err != nil {
 		return fmt.Errorf("posting %s: %w", item.uid, err)
 	}
 	return nil
@@ -169,17 +167,15 @@ func (r *demoRound) post(ctx context.Context, item demoItem) error {
 
 // look reads queues, senders and transactions, and finds what has changed.
 func (r *demoRound) look(ctx context.Context) error {
-	b, _, err := r.c.look(ctx)
+	b, err := r.s.look(ctx)
 	if err != nil {
 		return err
 	}
-	var page struct {
-		Items []transaction `json:"items"`
-	}
-	if _, err := r.c.get(ctx, "/transactions", url.Values{"limit": {watchLimit}}, &page); err != nil {
+	page, err := r.s.Transactions(ctx, client.Filter{}, client.Cut{Limit: watchLimit})
+	if err != nil {
 		return err
 	}
-	before := map[string]transaction{}
+	before := map[string]client.Transaction{}
 	for _, t := range r.txns {
 		before[t.UID] = t
 	}
@@ -189,7 +185,7 @@ func (r *demoRound) look(ctx context.Context) error {
 	}
 	r.txns = page.Items
 	tip := r.world.network.Node(0).State()
-	b.Title, b.Network = "sequencer demo", r.c.base
+	b.Title, b.Network = "sequencer demo", r.s.URL
 	b.Height, b.Slot, b.Elapsed = uint64(tip.Height), uint64(tip.Slot), time.Since(r.started)
 	b.Events = append(r.board.Events, r.events...)
 	b.Events = b.Events[max(0, len(b.Events)-200):]
@@ -199,7 +195,7 @@ func (r *demoRound) look(ctx context.Context) error {
 
 // changesOf tells what a transaction has done since it was looked at before;
 // old is the zero value for one that is new.
-func changesOf(old, t transaction) []boardEvent {
+func changesOf(old, t client.Transaction) []boardEvent {
 	at := boardEvent{At: time.Now(), Queue: t.Queue, UID: t.UID}
 	var events []boardEvent
 	if old.State == "" {
@@ -211,12 +207,12 @@ func changesOf(old, t transaction) []boardEvent {
 		// What was mended between two looks shows in no state.
 		if a.Error != nil && (i >= len(old.Attempts) || old.Attempts[i].Error == nil) {
 			failed := at
-			failed.Extra = fmt.Sprintf("attempt %s: %s", a.Number, a.Error.Code)
+			failed.Extra = fmt.Sprintf("attempt %d: %s", a.Number, a.Error.Code)
 			events = append(events, failed)
 		}
 	}
-	from := old.State
-	for _, state := range between(old.State, t.State) {
+	from := string(old.State)
+	for _, state := range between(from, string(t.State)) {
 		e := at
 		e.From, e.To = from, state
 		switch state {
@@ -224,9 +220,9 @@ func changesOf(old, t transaction) []boardEvent {
 			e.Detail = "by " + shorten(t.Sender, 12)
 		case "REVISION":
 			last := t.Attempts[len(t.Attempts)-1]
-			e.Detail = fmt.Sprintf("attempt %s, nonce %s, fee %s", last.Number, last.Nonce, minaText(last.Fee.String()))
+			e.Detail = fmt.Sprintf("attempt %d, nonce %d, fee %s", last.Number, last.Nonce, minaText(&last.Fee))
 		case "DONE":
-			e.Detail = "in block " + landed(t).BlockHeight.String()
+			e.Detail = fmt.Sprint("in block ", landed(t).BlockHeight)
 		case "FAILED", "UNRESOLVED":
 			e.Extra = t.Error.String()
 		}
@@ -253,13 +249,13 @@ func between(from, to string) []string {
 }
 
 // landed is the attempt that took effect, none if there is none.
-func landed(t transaction) attempt {
+func landed(t client.Transaction) client.Attempt {
 	for _, a := range t.Attempts {
 		if a.Outcome == "included" {
 			return a
 		}
 	}
-	return attempt{}
+	return client.Attempt{}
 }
 
 // draw shows the last look: the board in place, or a line for each change.
@@ -305,8 +301,7 @@ func (r *demoRound) count() demoCount {
 		if t.State == "DONE" {
 			n.done++
 		}
-		retries, _ := t.Retries.Int64() // a number that the service wrote
-		n.retries += int(retries)
+		n.retries += t.Retries
 		n.attempts += len(t.Attempts)
 		for _, a := range t.Attempts {
 			if a.Outcome == "failed" {

@@ -62,9 +62,9 @@ func (r *demoRound) mishaps() []line {
 			}
 			what := a.Error.String()
 			if a.Outcome == "failed" {
-				what = fmt.Sprintf("included in block %s, failed there: %s", a.BlockHeight, a.Error.Code)
+				what = fmt.Sprintf("included in block %d, failed there: %s", a.BlockHeight, a.Error.Code)
 			}
-			l := append(line{{"  " + t.UID, plain}}.to(21), span{"attempt " + a.Number.String() + "  ", dim}, span{what, magenta})
+			l := append(line{{"  " + t.UID, plain}}.to(21), span{fmt.Sprintf("attempt %d  ", a.Number), dim}, span{what, magenta})
 			lines = append(lines, l)
 		}
 	}
@@ -73,7 +73,7 @@ func (r *demoRound) mishaps() []line {
 
 // advice names what to try while the demo keeps serving.
 func (r *demoRound) advice() []line {
-	api := r.c.base + "/api/v1"
+	api := r.s.URL + "/api/v1"
 	shown := "commit"
 	for _, t := range r.txns {
 		if len(t.Attempts) > 1 {
@@ -86,8 +86,8 @@ func (r *demoRound) advice() []line {
 		"curl -s " + api + "/queues",
 		"curl -s " + api + "/senders",
 		"curl -s " + api + `/transactions -H 'Content-Type: application/json' -d '{"queue":"plan-autumn","type":"COMMIT_ALL_VOTING_BATCHES","data":{"planUid":"autumn"}}'`,
-		"go run ./cmd/sequencer txn show " + shown + " --url " + r.c.base,
-		"go run ./cmd/sequencer watch --url " + r.c.base,
+		"go run ./cmd/sequencer txn show " + shown + " --url " + r.s.URL,
+		"go run ./cmd/sequencer watch --url " + r.s.URL,
 		"curl -s " + r.world.nodes[0] + ` -H 'Content-Type: application/json' -d '{"query":"{bestChain(maxLength:3){stateHash}}"}'`,
 	} {
 		lines = append(lines, line{{"  " + command, cyan}})

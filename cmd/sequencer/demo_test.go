@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mina-sequencer/api/client"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
@@ -274,9 +275,9 @@ func TestDemoVerify(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			var done []transaction
+			var done []client.Transaction
 			for _, uid := range tc.known {
-				done = append(done, transaction{UID: uid, Queue: queue, Hash: hashes[uid]})
+				done = append(done, client.Transaction{UID: uid, Queue: queue, Hash: hashes[uid]})
 			}
 			got := ""
 			if err := w.verify(done); err != nil {
@@ -291,21 +292,21 @@ func TestDemoVerify(t *testing.T) {
 
 func TestDemoChanges(t *testing.T) {
 	t.Parallel()
-	tried := []attempt{{Number: "1", Nonce: "0", Fee: "100000000", Outcome: "included", BlockHeight: "7"}}
-	failed := []attempt{{Number: "1", Error: &apiFault{Code: "502"}}}
+	tried := []client.Attempt{{Number: 1, Fee: 100000000, Outcome: "included", BlockHeight: 7}}
+	failed := []client.Attempt{{Number: 1, Error: &client.Fault{Code: "502"}}}
 	for _, tc := range []struct {
 		name     string
-		old, now transaction
+		old, now client.Transaction
 		want     []string
 	}{
-		{"posted", transaction{}, transaction{State: "WAITING", Type: "T"}, []string{"→WAITING T"}},
-		{"posted and bound", transaction{}, transaction{State: "DISPATCHING", Sender: "B62"}, []string{"→WAITING ", "WAITING→DISPATCHING by B62"}},
-		{"nothing", transaction{State: "DONE"}, transaction{State: "DONE"}, nil},
-		{"all at once", transaction{State: "RETRY"}, transaction{State: "DONE", Attempts: tried},
+		{"posted", client.Transaction{}, client.Transaction{State: "WAITING", Type: "T"}, []string{"→WAITING T"}},
+		{"posted and bound", client.Transaction{}, client.Transaction{State: "DISPATCHING", Sender: "B62"}, []string{"→WAITING ", "WAITING→DISPATCHING by B62"}},
+		{"nothing", client.Transaction{State: "DONE"}, client.Transaction{State: "DONE"}, nil},
+		{"all at once", client.Transaction{State: "RETRY"}, client.Transaction{State: "DONE", Attempts: tried},
 			[]string{"RETRY→DISPATCHING by ", "DISPATCHING→REVISION attempt 1, nonce 0, fee 0.1", "REVISION→DONE in block 7"}},
-		{"back where it was", transaction{State: "WAITING"}, transaction{State: "WAITING", Attempts: failed}, []string{"→ attempt 1: 502"}},
-		{"known failure", transaction{State: "RETRY", Attempts: failed}, transaction{State: "DISPATCHING", Attempts: failed}, []string{"RETRY→DISPATCHING by "}},
-		{"failed", transaction{State: "RETRY"}, transaction{State: "FAILED", Error: &apiFault{Code: "X", Message: "why"}}, []string{"RETRY→FAILED X: why"}},
+		{"back where it was", client.Transaction{State: "WAITING"}, client.Transaction{State: "WAITING", Attempts: failed}, []string{"→ attempt 1: 502"}},
+		{"known failure", client.Transaction{State: "RETRY", Attempts: failed}, client.Transaction{State: "DISPATCHING", Attempts: failed}, []string{"RETRY→DISPATCHING by "}},
+		{"failed", client.Transaction{State: "RETRY"}, client.Transaction{State: "FAILED", Error: &client.Fault{Code: "X", Message: "why"}}, []string{"RETRY→FAILED X: why"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"mina-sequencer/api/client"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
@@ -208,7 +209,7 @@ func (w *demoWorld) meddle(ctx context.Context, account, state string) {
 // verify reads in the ledger what the transactions have done: every one that
 // is DONE took effect once, those of a queue in the order they were posted, and
 // nothing took effect that the sequencer does not know of.
-func (w *demoWorld) verify(done []transaction) error {
+func (w *demoWorld) verify(done []client.Transaction) error {
 	w.mu.Lock()
 	outsider := w.outsider
 	w.mu.Unlock()

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"mina-sequencer/api/client"
 )
 
 // The exit codes, as `sequencer help` lists them.
@@ -33,7 +35,8 @@ const (
 const exitHelp = `Exit codes:
   0  done
   1  failed; also a transaction waited for that ended FAILED or UNRESOLVED,
-     and an audit that found something
+     an audit or a doctor that found something, and a question that was not
+     answered with yes
   2  wrong usage, or a bad setting
   3  not found
   4  conflict: the state does not allow it, or a key was used for something else
@@ -67,29 +70,30 @@ type app struct {
 	env            map[string]string
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	// poll is the least time between two questions about the same thing.
-	poll time.Duration
+	// poll is the least time between two questions about the same thing, and the
+	// first delay before what failed is tried again.
+	poll    time.Duration
+	retries int // of a client command that says nothing else
 }
 
 // run is the whole program but for signals and the end of the process; ctx
 // ends with the first signal. It returns the exit code.
 func run(ctx context.Context, args []string, env map[string]string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr, poll: time.Second}
+	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr, poll: time.Second, retries: 4}
 	return a.run(ctx, args)
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
 	started := false
 	root := &cobra.Command{
-		Use:               "sequencer",
-		Short:             "Brings zkApp transactions into Mina blocks, once and in order",
-		Long:              "sequencer queues zkApp transactions and brings each of them into a Mina block, once and in order.\n\n" + exitHelp,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		Args:              cobra.NoArgs,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRun:  func(*cobra.Command, []string) { started = true },
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Use:              "sequencer",
+		Short:            "Brings zkApp transactions into Mina blocks, once and in order",
+		Long:             "sequencer queues zkApp transactions and brings each of them into a Mina block, once and in order.\n\n" + exitHelp,
+		SilenceErrors:    true,
+		SilenceUsage:     true,
+		Args:             cobra.NoArgs,
+		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun: func(*cobra.Command, []string) { started = true },
 	}
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
@@ -104,7 +108,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		cmd.GroupID = "client"
 		root.AddCommand(cmd)
 	}
-	root.AddCommand(newAuditCommand(a), newVersionCommand(a))
+	root.AddCommand(newDoctorCommand(a), newAuditCommand(a), newVersionCommand(a))
 
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
@@ -114,7 +118,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		err = usageError{err}
 	}
 	code := exitCode(ctx, err)
-	if shown, ok := errors.AsType[*problemError](err); ok && shown.asJSON {
+	if shown, ok := errors.AsType[*toldError](err); ok && shown.raw != nil {
 		_, _ = a.stderr.Write(endLine(shown.raw))
 		return code
 	}
@@ -142,8 +146,8 @@ func exitCode(ctx context.Context, err error) int {
 	if _, ok := errors.AsType[usageError](err); ok || isConfigError(err) {
 		return exitUsage
 	}
-	if p, ok := errors.AsType[*problemError](err); ok {
-		return p.exitCode()
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		return clientExit(e)
 	}
 	if end, ok := errors.AsType[outcomeError](err); ok {
 		return end.code
@@ -151,7 +155,7 @@ func exitCode(ctx context.Context, err error) int {
 	if ctx.Err() != nil {
 		return exitInterrupted
 	}
-	if _, ok := errors.AsType[*unreachableError](err); ok {
+	if _, ok := errors.AsType[*client.UnreachableError](err); ok {
 		return exitUnavailable
 	}
 	return exitFailure

@@ -1,76 +1,90 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
-	"net/http"
 
 	"github.com/spf13/cobra"
+
+	"mina-sequencer/api/client"
 )
 
-// A senderInfo is a sender as the API shows it.
-type senderInfo struct {
-	AccountID string      `json:"accountId"`
-	WorkerURL string      `json:"workerUrl"`
-	State     string      `json:"state"`
-	Queue     string      `json:"queue"`
-	Retries   int         `json:"retries"`
-	Nonce     json.Number `json:"nonce"`
-	Balance   json.Number `json:"balance"`
-	Available bool        `json:"available"`
-	Reason    string      `json:"reason"`
-	Until     string      `json:"until"`
-}
-
 func newSenderCommand(a *app) *cobra.Command {
-	list := newListCommand(a, "List senders", "/senders",
-		line{{"ACCOUNT", dim}, {"STATE", dim}, {"QUEUE", dim}, {"NONCE", dim}, {"BALANCE", dim}, {"REASON", dim}, {"UNTIL", dim}, {"WORKER", dim}},
-		func(raw json.RawMessage) (line, error) {
-			var s senderInfo
-			err := decode(raw, &s)
-			return line{
-				{s.AccountID, plain}, {s.State, stateStyle(s.State)}, {shorten(s.Queue, 40), plain}, {s.Nonce.String(), plain},
-				{minaText(s.Balance.String()), plain}, {s.Reason, red}, {s.Until, dim}, {s.WorkerURL, plain},
-			}, err
+	var l listing
+	all := clientCommand(a, &cobra.Command{Use: "list", Short: "List senders", Args: cobra.NoArgs},
+		func(cmd *cobra.Command, s *session, _ []string) error {
+			return list(s, &l, heads("ACCOUNT", "STATE", "QUEUE", "NONCE", "BALANCE", "REASON", "UNTIL", "WORKER"),
+				func(cut client.Cut) (*client.Page[client.Sender], error) { return s.Senders(cmd.Context(), cut) },
+				func(x *client.Sender) line {
+					return line{
+						{x.AccountID, plain}, {x.State, stateStyle(x.State)}, {shorten(x.Queue, 40), plain}, {nonceText(x.Nonce), plain},
+						{minaText(x.Balance), plain}, {x.Reason, red}, {timeText(x.Until), dim}, {x.WorkerURL, plain},
+					}
+				})
 		})
+	l.flags(all)
 	show := clientCommand(a, &cobra.Command{Use: "show ACCOUNT", Short: "Show one sender", Args: cobra.ExactArgs(1)},
-		func(cmd *cobra.Command, c *client, args []string) error {
-			path, err := pathOf("senders", args[0])
+		func(cmd *cobra.Command, s *session, args []string) error {
+			x, err := s.Sender(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			var s senderInfo
-			raw, err := c.get(cmd.Context(), path, nil, &s)
-			if err != nil {
+			if s.asJSON {
+				return s.raw(x.Raw)
+			}
+			balance := minaText(x.Balance)
+			if balance != "" {
+				balance += " MINA"
+			}
+			return s.print(facts("account", x.AccountID, "worker", x.WorkerURL, "state", x.State, "queue", x.Queue,
+				"retries", fmt.Sprint(x.Retries), "nonce", nonceText(x.Nonce), "balance", balance,
+				"available", fmt.Sprint(x.Available), "reason", x.Reason, "detail", x.Detail, "until", timeText(x.Until))...)
+		})
+	add := clientCommand(a, &cobra.Command{
+		Use: "add ACCOUNT WORKER-URL", Short: "Register a sender and its worker", Args: cobra.ExactArgs(2),
+		Example: examples("sender add B62q… http://127.0.0.1:3101"),
+	}, func(cmd *cobra.Command, s *session, args []string) error {
+		x, err := s.AddSender(cmd.Context(), args[0], args[1])
+		if err != nil {
+			return err
+		}
+		return s.answer(x.Raw, clean(args[0])+" is registered")
+	})
+	remove := clientCommand(a, &cobra.Command{Use: "remove ACCOUNT", Short: "Remove a sender that is bound to no queue", Args: cobra.ExactArgs(1)},
+		func(cmd *cobra.Command, s *session, args []string) error {
+			if err := s.RemoveSender(cmd.Context(), args[0]); err != nil {
 				return err
 			}
-			if c.asJSON {
-				return c.raw(raw)
-			}
-			return c.print(facts("account", s.AccountID, "worker", s.WorkerURL, "state", s.State, "queue", s.Queue,
-				"retries", fmt.Sprint(s.Retries), "nonce", s.Nonce.String(), "balance", balanceText(s.Balance),
-				"available", fmt.Sprint(s.Available), "reason", s.Reason, "until", s.Until)...)
+			return s.answer(nil, clean(args[0])+" is removed")
 		})
-	add := clientCommand(a, &cobra.Command{Use: "add ACCOUNT WORKER-URL", Short: "Register a sender and its worker", Args: cobra.ExactArgs(2)},
-		func(cmd *cobra.Command, c *client, args []string) error {
-			body, err := json.Marshal(map[string]string{"accountId": args[0], "workerUrl": args[1]})
-			if err != nil {
-				return fmt.Errorf("writing the sender: %w", err)
-			}
-			return c.act(cmd.Context(), http.MethodPost, "/senders", body, clean(args[0])+" is registered")
+	drain := newSenderActCommand(a, "drain", "Take a sender out of use; its transaction is finished", "is taken out of use",
+		func(s *session, ctx context.Context, account string) (*client.Sender, error) {
+			return s.DrainSender(ctx, account)
 		})
-	act := func(use, short, method, suffix, done string) *cobra.Command {
-		return newNamedActCommand(a, "senders", use+" ACCOUNT", short, method, suffix, done)
+	resume := newSenderActCommand(a, "resume", "Take a sender back into use", "is back in use",
+		func(s *session, ctx context.Context, account string) (*client.Sender, error) {
+			return s.ResumeSender(ctx, account)
+		})
+	for _, cmd := range []*cobra.Command{show, remove, drain, resume} {
+		cmd.ValidArgsFunction = completeFirst(completeSenders(a))
 	}
-	return newGroup("sender", "Look at senders, add and remove them", list, show, add,
-		act("remove", "Remove a sender that is bound to no queue", http.MethodDelete, "", "is removed"),
-		act("drain", "Take a sender out of use; its transaction is finished", http.MethodPost, "/drain", "is taken out of use"),
-		act("resume", "Take a sender back into use", http.MethodPost, "/resume", "is back in use"))
+	return newGroup("sender", "Look at senders, add and remove them", all, show, add, remove, drain, resume)
 }
 
-func balanceText(nano json.Number) string {
-	if nano == "" {
+func newSenderActCommand(a *app, verb, short, done string, act func(*session, context.Context, string) (*client.Sender, error)) *cobra.Command {
+	return clientCommand(a, &cobra.Command{Use: verb + " ACCOUNT", Short: short, Args: cobra.ExactArgs(1)},
+		func(cmd *cobra.Command, s *session, args []string) error {
+			x, err := act(s, cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return s.answer(x.Raw, clean(args[0])+" "+done)
+		})
+}
+
+func nonceText(n *uint32) string {
+	if n == nil {
 		return ""
 	}
-	return minaText(nano.String()) + " MINA"
+	return fmt.Sprint(*n)
 }

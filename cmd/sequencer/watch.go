@@ -1,147 +1,210 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"maps"
-	"net/url"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"mina-sequencer/api/client"
 )
 
-// Watching reads at most this many of a list, so that a look at a large service
-// stays cheap.
-const watchLimit = "500"
+const (
+	// Watching reads at most this many of a list, so that a look at a large service
+	// stays cheap.
+	watchLimit = 500
+	// watchAnew is when the state is read again although nothing has happened.
+	watchAnew = 15 * time.Second
+	// watchEvents is how many changes are kept to be shown.
+	watchEvents = 200
+)
+
+// A watchCommand is what `sequencer watch` is asked to show.
+type watchCommand struct {
+	filter client.EventFilter
+	from   string
+	count  int
+}
 
 func newWatchCommand(a *app) *cobra.Command {
-	count := 0
+	w := &watchCommand{}
 	cmd := clientCommand(a, &cobra.Command{
 		Use: "watch", Short: "Watch queues and senders at work",
-		Long: "On a terminal a live view, redrawn in place until interrupted; elsewhere one line per change.",
-		Args: cobra.NoArgs,
-	}, func(cmd *cobra.Command, c *client, _ []string) error {
-		return watch(cmd.Context(), c, count)
+		Long: `On a terminal a live view, redrawn in place until interrupted; elsewhere one line
+for each change, with --json the event itself. A service that goes away is waited
+for, and no change is missed or shown twice.`,
+		Example: examples("watch", "watch --queue claim-1", "watch --json --from 1790000000000-4711 | tee -a events.ndjson"),
+		Args:    cobra.NoArgs,
+	}, func(cmd *cobra.Command, s *session, _ []string) error {
+		screen := newScreen(a.stdout, a.env)
+		defer screen.Close()
+		if !screen.live || s.asJSON || w.from != "" || w.count > 0 {
+			return w.lines(cmd.Context(), s)
+		}
+		return w.live(cmd.Context(), s, screen)
 	})
-	cmd.Flags().IntVar(&count, "count", 0, "end after so many looks (0: only when interrupted)")
+	flags := cmd.Flags()
+	flags.StringVar(&w.filter.Queue, "queue", "", "only changes of this queue")
+	flags.StringVar(&w.filter.UID, "uid", "", "only changes of this transaction")
+	flags.StringVar(&w.filter.Type, "type", "", "only changes of transactions of this type")
+	flags.StringVar(&w.from, "from", "", "begin behind the event of this id; one line for each change")
+	flags.IntVar(&w.count, "count", 0, "end after so many changes, one line for each (0: only when interrupted)")
+	completeFlag(cmd, "queue", completeQueues(a))
+	completeFlag(cmd, "type", completeTypes)
 	return cmd
 }
 
-// watch looks once per poll interval until ctx ends. A service that goes away
-// while it is watched is waited for; one that was never there is an error.
-func watch(ctx context.Context, c *client, count int) error {
-	s := newScreen(c.app.stdout, c.app.env)
-	defer s.Close()
-	start := time.Now()
-	var last board
-	for looked := 1; ; looked++ {
-		now, raw, err := c.look(ctx)
-		switch {
-		case ctx.Err() != nil:
+// lines prints a line for each change until ctx ends.
+func (w *watchCommand) lines(ctx context.Context, s *session) error {
+	away := false
+	s.OnRetry = func(err error) {
+		if !away {
+			fmt.Fprintf(s.app.stderr, "%s\n  trying again\n", cleanLines(err.Error()))
+		}
+		away = true
+	}
+	seen := 0
+	for e, err := range s.Events(ctx, w.from, w.filter) {
+		if err != nil && ctx.Err() != nil {
 			return nil
-		case err != nil && looked == 1:
+		}
+		if err != nil {
 			return err
-		case err != nil:
-			now = last
+		}
+		away = false
+		if s.asJSON {
+			err = s.raw(e.Raw)
+		} else {
+			err = s.print(eventOf(e).line())
+		}
+		if err != nil {
+			return err
+		}
+		if seen++; seen == w.count {
+			return nil
+		}
+	}
+	return nil
+}
+
+// eventOf is a change as the board shows it.
+func eventOf(e *client.Event) boardEvent {
+	b := boardEvent{At: e.At, Queue: e.Queue, UID: e.UID, From: string(e.From), To: string(e.To), Detail: e.Type, Extra: e.Code}
+	switch {
+	case e.Of == "sender":
+		b.Queue = "sender " + shorten(e.Sender, 12)
+	case e.From != "" && e.From == e.To:
+		b.From = ""
+	case e.To == client.Dispatching:
+		b.Detail += " by " + shorten(e.Sender, 12)
+	case e.Of == "transaction" && e.To == "":
+		b.To = "removed"
+	}
+	return b
+}
+
+// live draws the state of queues and senders, and the last changes. The state is
+// read again when something has happened, at most once per poll interval.
+func (w *watchCommand) live(ctx context.Context, s *session, screen *screen) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	now, err := s.look(ctx)
+	if err != nil {
+		return err
+	}
+	start, read := time.Now(), time.Now()
+	events, failed := w.follow(ctx, s)
+	tick := time.NewTicker(s.app.poll)
+	defer tick.Stop()
+	for changed := false; ; {
+		now.Title, now.Elapsed = "sequencer at "+s.URL, time.Since(start)
+		width, height := screen.size()
+		if err := screen.Draw(now.lines(width, height)); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			return err
+		case e := <-events:
+			now.Events = append(now.Events, e)
+			now.Events = now.Events[max(0, len(now.Events)-watchEvents):]
+			changed = true
+			continue
+		case <-tick.C:
+		}
+		if !changed && now.Note == "" && time.Since(read) < watchAnew {
+			continue
+		}
+		next, err := s.look(ctx)
+		if err != nil {
 			now.Note = "no answer, trying again"
-		default:
-			now.Events = last.changes(now, time.Now())
+			continue
 		}
-		now.Title, now.Elapsed = "sequencer at "+c.base, time.Since(start)
-		if err := c.drawWatch(s, last, now, raw); err != nil {
-			return err
-		}
-		if looked == count {
-			return nil
-		}
-		last = now
-		pause(ctx, c.app.poll)
+		next.Events = now.Events
+		now, changed, read = next, false, time.Now()
 	}
 }
 
-func (c *client) drawWatch(s *screen, last, now board, raw [][]byte) error {
-	switch {
-	case c.asJSON:
-		for _, answer := range raw {
-			if err := c.raw(answer); err != nil {
-				return err
+// follow sends the changes from now on. Where some have left the log before they
+// could be read, it says so and goes on.
+func (w *watchCommand) follow(ctx context.Context, s *session) (<-chan boardEvent, <-chan error) {
+	events, failed := make(chan boardEvent, watchEvents), make(chan error, 1)
+	send := func(e boardEvent) {
+		select {
+		case events <- e:
+		case <-ctx.Done():
+		}
+	}
+	go func() {
+		for ctx.Err() == nil {
+			for e, err := range s.Events(ctx, "", w.filter) {
+				switch {
+				case err != nil && ctx.Err() != nil:
+					return
+				case errors.Is(err, client.EventsGone):
+					send(boardEvent{At: time.Now(), Extra: "some changes are missing here"})
+				case err != nil:
+					failed <- err
+					return
+				default:
+					send(eventOf(e))
+				}
 			}
 		}
-		return nil
-	case s.live:
-		width, height := s.size()
-		return s.Draw(now.lines(width, height))
-	}
-	if now.Note != "" && last.Note == "" {
-		return s.Print(line{{now.Note, alarm}})
-	}
-	var lines []line
-	for _, e := range now.Events[now.kept(last):] {
-		lines = append(lines, e.line())
-	}
-	return s.Print(lines...)
-}
-
-// kept is how many of the events were there at the last look.
-func (b board) kept(last board) int {
-	kept := len(b.Events)
-	for kept > 0 && (len(last.Events) == 0 || b.Events[kept-1].At.After(last.Events[len(last.Events)-1].At)) {
-		kept--
-	}
-	return kept
+	}()
+	return events, failed
 }
 
 // look reads queues and senders once.
-func (c *client) look(ctx context.Context) (board, [][]byte, error) {
+func (s *session) look(ctx context.Context) (board, error) {
 	var b board
-	var queues struct {
-		Items []queueInfo `json:"items"`
-	}
-	var senders struct {
-		Items []senderInfo `json:"items"`
-	}
-	limit := url.Values{"limit": {watchLimit}}
-	rawQueues, err := c.get(ctx, "/queues", limit, &queues)
+	queues, err := s.Queues(ctx, client.Cut{Limit: watchLimit})
 	if err != nil {
-		return b, nil, err
+		return b, err
 	}
-	rawSenders, err := c.get(ctx, "/senders", limit, &senders)
+	senders, err := s.Senders(ctx, client.Cut{Limit: watchLimit})
 	if err != nil {
-		return b, nil, err
+		return b, err
 	}
 	for _, q := range queues.Items {
+		counts := map[string]int{}
+		for state, n := range q.Counts {
+			counts[string(state)] = n
+		}
 		b.Queues = append(b.Queues, boardQueue{
 			Name: q.Name, State: q.State, Sender: q.Sender, Running: q.Running, Retries: q.Retries,
-			Paused: q.Paused, Reason: q.Reason, Counts: q.Counts,
+			Paused: q.Paused, Reason: q.Reason, Counts: counts,
 		})
 	}
-	for _, s := range senders.Items {
+	for _, x := range senders.Items {
 		b.Senders = append(b.Senders, boardSender{
-			AccountID: s.AccountID, State: s.State, Queue: s.Queue, Nonce: s.Nonce.String(),
-			Balance: minaText(s.Balance.String()), Available: s.Available, Reason: s.Reason,
+			AccountID: x.AccountID, State: x.State, Queue: x.Queue, Nonce: nonceText(x.Nonce),
+			Balance: minaText(x.Balance), Available: x.Available, Reason: x.Reason,
 		})
 	}
-	return b, [][]byte{rawQueues, rawSenders}, nil
-}
-
-// changes are the events of b and what is different in next, the last 200.
-func (b board) changes(next board, at time.Time) []boardEvent {
-	events := b.Events
-	before := map[string]boardQueue{}
-	for _, q := range b.Queues {
-		before[q.Name] = q
-	}
-	for _, q := range next.Queues {
-		old, known := before[q.Name]
-		if known && old.State == q.State && old.Running == q.Running && old.Paused == q.Paused && maps.Equal(old.Counts, q.Counts) {
-			continue
-		}
-		info := queueInfo{Counts: q.Counts}
-		e := boardEvent{At: at, Queue: q.Name, From: old.State, To: q.State, UID: cmp.Or(q.Running, old.Running), Extra: q.Reason, Detail: info.countText()}
-		if old.State == q.State {
-			e.From = ""
-		}
-		events = append(events, e)
-	}
-	return events[max(0, len(events)-200):]
+	return b, nil
 }

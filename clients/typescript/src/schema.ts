@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// e53d658014a8e7829275157ebb7d9ab1b1694cec0a5370332de667ee47c4e8b7
+// d0ffac357be538e0a5d6e1e6599eb7adfb5a589915bde5e4cbdb790a1abe22e4
 
 export interface paths {
     "/api/v1/queues": {
@@ -334,6 +334,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/transactions/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel all that a filter chooses
+         * @description Cancels what is not final and has not been asked to cancel yet. One request looks at and does some 10,000 at most: go on with nextCursor as cursor until it is null. To repeat a request is harmless.
+         */
+        post: operations["cancelTransactions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/transactions/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry all that a filter chooses
+         * @description Retries what is FAILED or UNRESOLVED. One request looks at and does some 10,000 at most: go on with nextCursor as cursor until it is null. To repeat a request is harmless.
+         */
+        post: operations["retryTransactions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/transactions/{uid}": {
         parameters: {
             query?: never;
@@ -644,6 +684,43 @@ export interface components {
             outcome: "landed" | "dead";
             /** @description Of the transaction that landed, if you know it. */
             hash?: string | null;
+        };
+        /**
+         * @example {
+         *       "filter": {
+         *         "queue": "plan-p1",
+         *         "state": "WAITING"
+         *       },
+         *       "dryRun": true
+         *     }
+         */
+        BulkCommand: {
+            filter: components["schemas"]["TransactionFilter"];
+            /** @description Only count. */
+            dryRun?: boolean | null;
+            /** @description The nextCursor of the request before. */
+            cursor?: string | null;
+        };
+        /** @description Chooses transactions; what is left out chooses all. */
+        TransactionFilter: {
+            queue?: components["schemas"]["QueueName"] | null;
+            type?: components["schemas"]["TypeName"] | null;
+            state?: components["schemas"]["State"] | null;
+            sender?: components["schemas"]["AccountId"] | null;
+        };
+        BulkResult: {
+            /** @description Those that the filter chose and the command is for. */
+            matched: number;
+            /** @description Of these; 0 in a dry run. */
+            done: number;
+            /** @description Of these. */
+            refused: number;
+            /** @description How many were refused, by code. */
+            refusals: {
+                [key: string]: number;
+            };
+            /** @description To go on with; null at the end. */
+            nextCursor: components["schemas"]["Text"];
         };
         /**
          * @description Where a transaction stands, in words for people and in codes for programs.
@@ -1879,6 +1956,72 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelTransactions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BulkCommand"];
+            };
+        };
+        responses: {
+            /** @description What was done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retryTransactions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BulkCommand"];
+            };
+        };
+        responses: {
+            /** @description What was done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             500: components["responses"]["Failed"];
             503: components["responses"]["Unavailable"];

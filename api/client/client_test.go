@@ -1,0 +1,402 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/api/client"
+)
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// scripted is a client whose service is a function; nil is no answer.
+func scripted(t *testing.T, serve func(*http.Request) *http.Response, change ...func(*client.Options)) *client.Client {
+	t.Helper()
+	o := client.Options{URL: "http://sequencer.example/", Key: "secret", HTTP: &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		if resp := serve(r); resp != nil {
+			return resp, nil
+		}
+		return nil, errors.New("connection reset")
+	})}}
+	for _, c := range change {
+		c(&o)
+	}
+	c, err := client.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func respond(status int, body string, header ...string) *http.Response {
+	resp := &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
+	for pair := range slices.Chunk(header, 2) {
+		resp.Header.Set(pair[0], pair[1])
+	}
+	return resp
+}
+
+// TestEveryRoute: there is a method for each route of the service, and each route
+// understands it.
+func TestEveryRoute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		router, ok := s.handler.(chi.Routes)
+		if !ok {
+			t.Fatal("the API does not tell its routes")
+		}
+		left := map[string]bool{}
+		if err := chi.Walk(router, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+			if strings.HasPrefix(route, "/api/v1/") || route == "/healthz" || route == "/readyz" {
+				left[method+" "+route] = true
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if len(left) < 20 {
+			t.Fatalf("only the routes %v", left)
+		}
+		inner := s.handler
+		s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			rc := chi.NewRouteContext()
+			if router.Match(rc, r.Method, r.URL.EscapedPath()) {
+				delete(left, r.Method+" "+rc.RoutePattern())
+			}
+			inner.ServeHTTP(w, r)
+		})
+		s.start()
+		defer s.stop()
+		callAll(t, s)
+		if len(left) > 0 {
+			t.Errorf("no method asks %v", left)
+		}
+	})
+}
+
+// must ends the test with an error that was not to come.
+func must[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func callAll(t *testing.T, s *service) {
+	t.Helper()
+	c, ctx := s.client(), t.Context()
+	data := `{"big":123456789012345678901234567890,"e":1e400,"s":"\u003c<é"}`
+	p := must(c.Post(ctx, client.Item{Queue: "q", Type: "ANY", Data: json.RawMessage(data), UID: "u"}))(t)
+	if p.Existed || string(p.Data) != data || p.State != client.Waiting || p.ReceivedAt.IsZero() || p.Done != nil {
+		t.Errorf("posted %+v", p)
+	}
+	if p = must(c.Post(ctx, client.Item{Queue: "q", Type: "ANY", Data: json.RawMessage(data), UID: "u"}))(t); !p.Existed {
+		t.Error("posted again: it is new")
+	}
+	n := 0
+	for r, err := range c.PostBatch(ctx, []client.Item{{Queue: "q", Type: "ANY", Data: json.RawMessage("{\n}")}, {Queue: "/", Type: "ANY", Data: json.RawMessage("{}")}}) {
+		if err != nil || r.Index != n || (r.Err != nil) != (n == 1) || r.UID == "" {
+			t.Errorf("batch: %+v, %v", r, err)
+		}
+		n++
+	}
+	if got := must(c.Transaction(ctx, "u"))(t); string(got.Data) != data || !strings.Contains(string(got.Raw), data) {
+		t.Errorf("got %s", got.Raw)
+	}
+	if got := must(c.Wait(ctx, "u", time.Minute))(t); got.State != client.Waiting {
+		t.Errorf("waited for %s", got.State)
+	}
+	if e := must(c.Explain(ctx, "u"))(t); e.WaitingFor.Code != "FREE_SENDER" || e.Summary == "" {
+		t.Errorf("explained %+v", e)
+	}
+	if page := must(c.Transactions(ctx, client.Filter{Queue: "q"}, client.Cut{Limit: 1}))(t); len(page.Items) != 1 || page.NextCursor == "" {
+		t.Errorf("page %+v", page)
+	}
+	seen := 0
+	for _, err := range c.EachTransaction(ctx, client.Filter{State: client.Waiting}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+	}
+	must(c.Retry(ctx, "u"))(t)
+	must(c.Cancel(ctx, "u"))(t)
+	must(c.Resolve(ctx, "u", true, "5J"))(t)
+	if err := c.Delete(ctx, "u"); !errors.Is(err, client.MightStillLand) {
+		t.Errorf("deleted: %v", err)
+	}
+	for b, err := range c.CancelAll(ctx, client.Filter{Queue: "q"}, true) {
+		if err != nil || b.Matched != seen || b.Matched != 2 {
+			t.Errorf("%+v of %d, %v", b, seen, err)
+		}
+	}
+	for _, err := range c.RetryAll(ctx, client.Filter{Queue: "q"}, false) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if q := must(c.PauseQueue(ctx, "q", "why not"))(t); !q.Paused || q.Reason != "why not" || q.Counts[client.Waiting] != 2 {
+		t.Errorf("paused %+v", q)
+	}
+	must(c.ResumeQueue(ctx, "q"))(t)
+	must(c.Queue(ctx, "q"))(t)
+	for q, err := range c.EachQueue(ctx) {
+		if err != nil || q.Name != "q" {
+			t.Errorf("%+v, %v", q, err)
+		}
+	}
+	if x := must(c.AddSender(ctx, "B62x", "http://w"))(t); !x.Available || x.Nonce != nil || x.Balance != nil {
+		t.Errorf("added %+v", x)
+	}
+	must(c.DrainSender(ctx, "B62x"))(t)
+	if x := must(c.Sender(ctx, "B62x"))(t); x.Reason != "DRAINING" {
+		t.Errorf("drained %+v", x)
+	}
+	must(c.ResumeSender(ctx, "B62x"))(t)
+	for x, err := range c.EachSender(ctx) {
+		if err != nil || x.AccountID != "B62x" {
+			t.Errorf("%+v, %v", x, err)
+		}
+	}
+	if err := c.RemoveSender(ctx, "B62x"); err != nil {
+		t.Error(err)
+	}
+	for range c.Events(ctx, "1-1", client.EventFilter{}) {
+		break
+	}
+	if err := c.Health(ctx); err != nil {
+		t.Error(err)
+	}
+	if r := must(c.Ready(ctx, true))(t); !r.Store.OK || r.Ready {
+		t.Errorf("ready %+v", r)
+	}
+}
+
+// TestRepeats: what is harmless to repeat is repeated, after what the service says
+// or a growing delay; the rest is not.
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	read := func(ctx context.Context, c *client.Client) error { _, err := c.Queue(ctx, "q"); return err }
+	post := func(ctx context.Context, c *client.Client) error {
+		_, err := c.Post(ctx, client.Item{Queue: "q", Type: "T", Data: json.RawMessage("{}")})
+		return err
+	}
+	retry := func(ctx context.Context, c *client.Client) error { _, err := c.Retry(ctx, "u"); return err }
+	bulk := func(ctx context.Context, c *client.Client) error {
+		for _, err := range c.CancelAll(ctx, client.Filter{Queue: "q"}, false) {
+			return err
+		}
+		return nil
+	}
+	away := func() *http.Response {
+		return respond(503, `{"code":"STORE_UNAVAILABLE","title":"x"}`, "Retry-After", "7")
+	}
+	for _, test := range []struct {
+		name     string
+		call     func(context.Context, *client.Client) error
+		answer   func() *http.Response
+		tries    int // with three retries
+		min, max time.Duration
+	}{
+		{"read, store away", read, away, 4, 21 * time.Second, 21 * time.Second},
+		{"read, no answer", read, func() *http.Response { return nil }, 4, time.Second, 4 * time.Second},
+		{"read, proxy", read, func() *http.Response { return respond(502, "<html>") }, 4, time.Second, 4 * time.Second},
+		{"read, refused", read, func() *http.Response { return respond(403, `{"code":"FORBIDDEN","title":"x"}`) }, 1, 0, 0},
+		{"read, fault", read, func() *http.Response { return respond(500, `{"code":"STORE_UNAVAILABLE","title":"x"}`) }, 1, 0, 0},
+		{"read, later than one waits", read, func() *http.Response { return respond(503, `{}`, "Retry-After", "60") }, 1, 0, 0},
+		{"post, store away", post, away, 4, 21 * time.Second, 21 * time.Second},
+		{"post, no answer", post, func() *http.Response { return nil }, 4, time.Second, 4 * time.Second},
+		{"post, conflict", post, func() *http.Response { return respond(409, `{"code":"KEY_REUSED","title":"x"}`) }, 1, 0, 0},
+		{"bulk, store away", bulk, away, 4, 21 * time.Second, 21 * time.Second},
+		{"retry, store away", retry, away, 1, 0, 0},
+		{"retry, no answer", retry, func() *http.Response { return nil }, 1, 0, 0},
+		{"retry, too many calls", retry, func() *http.Response { return respond(429, `{"code":"RATE_LIMITED","title":"x"}`, "Retry-After", "2") }, 4, 6 * time.Second, 6 * time.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				uids := map[string]bool{}
+				tries, told := 0, 0
+				c := scripted(t, func(r *http.Request) *http.Response {
+					tries++
+					if r.Header.Get("Authorization") != "Bearer secret" {
+						t.Errorf("Authorization %q", r.Header.Get("Authorization"))
+					}
+					if r.Body != nil {
+						body, _ := io.ReadAll(r.Body)
+						uids[string(body)] = true
+					}
+					return test.answer()
+				}, func(o *client.Options) { o.Retries, o.OnRetry = 3, func(error) { told++ } })
+				start := time.Now()
+				err := test.call(t.Context(), c)
+				if took := time.Since(start); err == nil || tries != test.tries || told != tries-1 || took < test.min || took > test.max {
+					t.Errorf("%d tries, told of %d, in %v: %v", tries, told, took, err)
+				}
+				if len(uids) > 1 {
+					t.Errorf("repeated with other bodies: %v", uids)
+				}
+				if strings.Contains(fmt.Sprint(err), "secret") {
+					t.Errorf("the key is shown: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestBatchRepeats: what has no answer, or none that stands, is posted again from
+// there on, and each item is answered once.
+func TestBatchRepeats(t *testing.T) {
+	t.Parallel()
+	items := make([]client.Item, 6)
+	for i := range items {
+		items[i] = client.Item{Queue: "q", Type: "T", Data: json.RawMessage("{}"), UID: fmt.Sprint("u", i)}
+	}
+	good := func(i int) string { return fmt.Sprintf(`{"index":%d,"status":202,"transaction":{}}`+"\n", i) }
+	const away = `{"index":%d,"status":503,"problem":{"code":"STORE_UNAVAILABLE","title":"x"}}` + "\n"
+	for _, test := range []struct {
+		name    string
+		answers []string // to each request; "" breaks off
+		asked   string   // the first uid of each
+		results string
+		fails   bool
+	}{
+		{"all at once", []string{good(0) + good(1) + good(2) + good(3) + good(4) + good(5)}, "u0", "012345", false},
+		{"broken off within", []string{good(0) + good(1) + good(2)[:9], "", good(0) + good(1) + good(2) + good(3)}, "u0 u2 u2", "012345", false},
+		{"the store goes away", []string{good(0) + fmt.Sprintf(away, 1) + fmt.Sprintf(away, 2), good(0) + good(1) + good(2) + good(3) + good(4)}, "u0 u1", "012345", false},
+		{"a refusal stands", []string{good(0) + `{"index":1,"status":422,"problem":{"code":"INVALID_DATA"}}` + "\n" + good(2) + good(3) + good(4) + good(5)}, "u0", "0-2345", false},
+		{"it stays away", []string{good(0), "", "", ""}, "u0 u1 u1", "0", true},
+		{"the store stays away", []string{"", "", fmt.Sprintf(away, 0) + fmt.Sprintf(away, 1) + fmt.Sprintf(away, 2) + fmt.Sprintf(away, 3) + fmt.Sprintf(away, 4) + fmt.Sprintf(away, 5)}, "u0 u0 u0", "------", false},
+		{"another one's answer", []string{good(3)}, "u0", "", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var asked []string
+				c := scripted(t, func(r *http.Request) *http.Response {
+					body, _ := io.ReadAll(r.Body)
+					var first struct{ UID string }
+					_ = json.NewDecoder(strings.NewReader(string(body))).Decode(&first)
+					asked = append(asked, first.UID)
+					if want := 6 - int(first.UID[1]-'0'); strings.Count(string(body), "\n") != want {
+						t.Errorf("%d lines from %s on", strings.Count(string(body), "\n"), first.UID)
+					}
+					if len(asked) > len(test.answers) {
+						return nil
+					}
+					return respond(200, test.answers[len(asked)-1])
+				}, func(o *client.Options) { o.Retries = 2 })
+				results, failed := "", false
+				for r, err := range c.PostBatch(t.Context(), items) {
+					switch {
+					case err != nil:
+						failed = true
+					case r.Err != nil:
+						results += "-"
+					default:
+						results += fmt.Sprint(r.Index)
+					}
+				}
+				if diff := cmp.Diff([]any{test.asked, test.results, test.fails}, []any{strings.Join(asked, " "), results, failed}); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// TestBatchRate: a batch waits for its rate, as long as that takes.
+func TestBatchRate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		c := scripted(t, func(*http.Request) *http.Response {
+			if asked++; asked == 1 {
+				return respond(429, `{"code":"RATE_LIMITED","title":"x"}`, "Retry-After", "200")
+			}
+			return respond(200, `{"index":0,"status":202,"transaction":{}}`)
+		})
+		start := time.Now()
+		for r, err := range c.PostBatch(t.Context(), []client.Item{{Queue: "q", Type: "T", Data: json.RawMessage("{}")}}) {
+			if err != nil || r.Err != nil {
+				t.Error(err, r.Err)
+			}
+		}
+		if took := time.Since(start); asked != 2 || took != 200*time.Second {
+			t.Errorf("%d requests in %v", asked, took)
+		}
+	})
+}
+
+// TestWaitOver: a service that goes away while it is waited on is waited for.
+func TestWaitOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		c := s.client()
+		if _, err := c.Wait(t.Context(), "u", time.Hour); err == nil {
+			t.Error("waited for what was never there")
+		}
+		s.start()
+		must(c.Post(t.Context(), client.Item{Queue: "q", Type: "ANY", Data: json.RawMessage("{}"), UID: "u"}))(t)
+		time.AfterFunc(10*time.Second, func() { _ = s.server.Close() })
+		time.AfterFunc(5*time.Minute, s.start)
+		start := time.Now()
+		got := must(c.Wait(t.Context(), "u", 10*time.Minute))(t)
+		if took := time.Since(start); got.State != client.Waiting || took < 10*time.Minute || took > 11*time.Minute {
+			t.Errorf("%s after %v", got.State, took)
+		}
+		if _, err := c.Wait(t.Context(), "nobody", time.Hour); !errors.Is(err, client.NotFound) {
+			t.Error(err)
+		}
+		s.stop()
+	})
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	for _, o := range []client.Options{
+		{}, {URL: "localhost:8080"}, {URL: "ftp://x"}, {URL: "http://x?y"}, {URL: "http://x#y"}, {URL: "http://"}, {URL: "http://x", Key: "a\nb"},
+	} {
+		if _, err := client.New(o); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	c := must(client.New(client.Options{URL: "http://127.0.0.1:1/"}))(t)
+	for _, name := range []string{"", ".", ".."} {
+		if _, err := c.Transaction(t.Context(), name); !errors.Is(err, client.ErrName) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for _, err := range c.CancelAll(t.Context(), client.Filter{}, true) {
+		if !errors.Is(err, client.ErrNoFilter) {
+			t.Error(err)
+		}
+	}
+	if _, err := c.Post(t.Context(), client.Item{Queue: "q", Type: "T", Data: json.RawMessage(`{"a":1}, "uid":2`)}); err == nil || strings.Contains(err.Error(), "no answer") {
+		t.Errorf("broken data was sent: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Health(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,110 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+)
+
+// Queues lists the queues that have transactions, or are paused. Code: BadCursor.
+func (c *Client) Queues(ctx context.Context, cut Cut) (*Page[Queue], error) {
+	return ask[Page[Queue]](ctx, c, request{method: http.MethodGet, query: cut.query(url.Values{})}, "queues")
+}
+
+// EachQueue goes over all queues. It ends with the first error.
+func (c *Client) EachQueue(ctx context.Context) iter.Seq2[*Queue, error] {
+	return each(func(cursor string) (*Page[Queue], error) { return c.Queues(ctx, Cut{500, cursor}) })
+}
+
+// Queue returns a queue. Code: NotFound.
+func (c *Client) Queue(ctx context.Context, name string) (*Queue, error) {
+	return ask[Queue](ctx, c, request{method: http.MethodGet}, "queues", name)
+}
+
+// PauseQueue starts nothing more of a queue; what runs is finished. The reason is
+// shown; it may be "".
+func (c *Client) PauseQueue(ctx context.Context, name, reason string) (*Queue, error) {
+	r := request{method: http.MethodPost}
+	if reason != "" {
+		body, err := json.Marshal(map[string]string{"reason": reason})
+		if err != nil {
+			return nil, fmt.Errorf("writing the reason: %w", err)
+		}
+		r.body = body
+	}
+	return ask[Queue](ctx, c, r, "queues", name, "pause")
+}
+
+// ResumeQueue lets a paused queue go on.
+func (c *Client) ResumeQueue(ctx context.Context, name string) (*Queue, error) {
+	return ask[Queue](ctx, c, request{method: http.MethodPost}, "queues", name, "resume")
+}
+
+// Senders lists the senders. Code: BadCursor.
+func (c *Client) Senders(ctx context.Context, cut Cut) (*Page[Sender], error) {
+	return ask[Page[Sender]](ctx, c, request{method: http.MethodGet, query: cut.query(url.Values{})}, "senders")
+}
+
+// EachSender goes over all senders. It ends with the first error.
+func (c *Client) EachSender(ctx context.Context) iter.Seq2[*Sender, error] {
+	return each(func(cursor string) (*Page[Sender], error) { return c.Senders(ctx, Cut{500, cursor}) })
+}
+
+// Sender returns a sender. Code: NotFound.
+func (c *Client) Sender(ctx context.Context, accountID string) (*Sender, error) {
+	return ask[Sender](ctx, c, request{method: http.MethodGet}, "senders", accountID)
+}
+
+// AddSender registers a sender, or finds it registered. Codes: SenderExists if it
+// has another worker, InvalidData.
+func (c *Client) AddSender(ctx context.Context, accountID, workerURL string) (*Sender, error) {
+	body, err := json.Marshal(map[string]string{"accountId": accountID, "workerUrl": workerURL})
+	if err != nil {
+		return nil, fmt.Errorf("writing the sender: %w", err)
+	}
+	return ask[Sender](ctx, c, request{method: http.MethodPost, body: body}, "senders")
+}
+
+// RemoveSender forgets a sender. Codes: SenderBound, NotFound.
+func (c *Client) RemoveSender(ctx context.Context, accountID string) error {
+	return c.tell(ctx, request{method: http.MethodDelete, once: true}, "senders", accountID)
+}
+
+// DrainSender takes a sender out of use; its transaction is finished. Code:
+// NotFound.
+func (c *Client) DrainSender(ctx context.Context, accountID string) (*Sender, error) {
+	return ask[Sender](ctx, c, request{method: http.MethodPost}, "senders", accountID, "drain")
+}
+
+// ResumeSender takes a sender back into use. Code: NotFound.
+func (c *Client) ResumeSender(ctx context.Context, accountID string) (*Sender, error) {
+	return ask[Sender](ctx, c, request{method: http.MethodPost}, "senders", accountID, "resume")
+}
+
+// Health returns nil if the process answers.
+func (c *Client) Health(ctx context.Context) error {
+	_, err := c.call(ctx, request{method: http.MethodGet, path: "/healthz"}, nil)
+	return err
+}
+
+// Ready says what of the service works. With full, Ready also wants a chain and a
+// sender; without, the store alone. An error means that there is no word on it.
+func (c *Client) Ready(ctx context.Context, full bool) (Readiness, error) {
+	r := request{method: http.MethodGet, path: "/readyz"}
+	if full {
+		r.query = url.Values{"full": {"true"}}
+	}
+	var state Readiness
+	_, raw, err := c.try(ctx, r)
+	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusServiceUnavailable && e.Code == "" {
+		raw, err = e.Raw, nil
+	}
+	if err != nil {
+		return state, err
+	}
+	return state, decode(raw, &state)
+}

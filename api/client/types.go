@@ -1,0 +1,205 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
+
+// A State is that of a transaction.
+type State string
+
+// The states of a transaction; the last three are final.
+const (
+	Waiting     State = "WAITING"
+	Dispatching State = "DISPATCHING"
+	Revision    State = "REVISION"
+	Retry       State = "RETRY"
+	Done        State = "DONE"
+	Failed      State = "FAILED"
+	Unresolved  State = "UNRESOLVED"
+)
+
+// Final reports whether nothing more happens by itself.
+func (s State) Final() bool { return s == Done || s == Failed || s == Unresolved }
+
+// A Transaction is as the service has it. Absent values are zero.
+type Transaction struct {
+	UID             string          `json:"uid"`
+	Queue           string          `json:"queue"`
+	Sequence        int64           `json:"sequence"`
+	Type            string          `json:"type"`
+	Data            json.RawMessage `json:"data"` // every token as it was posted
+	State           State           `json:"state"`
+	Hash            string          `json:"hash"`
+	Retries         int             `json:"retries"`
+	Sender          string          `json:"sender"`
+	Done            json.RawMessage `json:"done"` // nil if it is not
+	Error           *Fault          `json:"error"`
+	Attempts        []Attempt       `json:"attempts"`
+	ReceivedAt      time.Time       `json:"receivedAt"`
+	SubmittedAt     time.Time       `json:"submittedAt"`
+	RetriedAt       time.Time       `json:"retriedAt"`
+	DoneAt          time.Time       `json:"doneAt"`
+	FinalAt         time.Time       `json:"finalAt"`
+	Reopened        bool            `json:"reopened"`
+	CancelRequested bool            `json:"cancelRequested"`
+
+	Raw json.RawMessage `json:"-"` // as it was answered
+}
+
+// UnmarshalJSON also keeps what it reads in Raw.
+func (t *Transaction) UnmarshalJSON(doc []byte) error {
+	type plain Transaction
+	t.Raw = bytes.Clone(doc)
+	err := json.Unmarshal(doc, (*plain)(t))
+	if string(t.Done) == "null" {
+		t.Done = nil
+	}
+	return err
+}
+
+// An Attempt is one signed command of a transaction.
+type Attempt struct {
+	Number        int       `json:"number"`
+	Sender        string    `json:"sender"`
+	Nonce         uint32    `json:"nonce"`
+	Fee           uint64    `json:"fee,string"` // in nanomina
+	ValidUntil    uint32    `json:"validUntil"` // in slots since genesis; 0 for none
+	Hash          string    `json:"hash"`
+	Outcome       string    `json:"outcome"`
+	BlockHeight   uint32    `json:"blockHeight"`
+	StateHash     string    `json:"stateHash"`
+	Confirmations int       `json:"confirmations"`
+	Error         *Fault    `json:"error"`
+	StartedAt     time.Time `json:"startedAt"`
+	EndedAt       time.Time `json:"endedAt"`
+}
+
+// A Fault is why an attempt or a transaction failed.
+type Fault struct {
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	Exception string `json:"exception"`
+}
+
+// String is code and message, "" for none.
+func (f *Fault) String() string {
+	if f == nil {
+		return ""
+	}
+	return f.Code + ": " + f.Message
+}
+
+// An Explanation says where a transaction stands and what happens next.
+type Explanation struct {
+	State      State     `json:"state"`
+	Since      time.Time `json:"since"`
+	Summary    string    `json:"summary"`
+	WaitingFor struct {
+		Code   string    `json:"code"`
+		Until  time.Time `json:"until"`
+		Detail string    `json:"detail"`
+	} `json:"waitingFor"`
+	Attempts []struct {
+		Attempt
+		Open   bool   `json:"open"`
+		Place  string `json:"place"`
+		Agreed bool   `json:"agreed"`
+		Depth  int    `json:"depth"`
+		Detail string `json:"detail"`
+	} `json:"attempts"`
+	Next struct {
+		Action string    `json:"action"`
+		At     time.Time `json:"at"`
+	} `json:"next"`
+
+	Raw json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON also keeps what it reads in Raw.
+func (e *Explanation) UnmarshalJSON(doc []byte) error {
+	type plain Explanation
+	e.Raw = bytes.Clone(doc)
+	return json.Unmarshal(doc, (*plain)(e))
+}
+
+// A Queue is a line of transactions. Absent values are zero.
+type Queue struct {
+	Name    string        `json:"name"`
+	State   string        `json:"state"`
+	Sender  string        `json:"sender"`
+	Running string        `json:"running"` // the uid
+	Retries int           `json:"retries"`
+	Counts  map[State]int `json:"counts"`
+	Paused  bool          `json:"paused"`
+	Reason  string        `json:"reason"` // why it is paused
+	NextAt  time.Time     `json:"nextAt"`
+
+	Raw json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON also keeps what it reads in Raw.
+func (q *Queue) UnmarshalJSON(doc []byte) error {
+	type plain Queue
+	q.Raw = bytes.Clone(doc)
+	return json.Unmarshal(doc, (*plain)(q))
+}
+
+// A Sender is a fee payer with its worker. Absent values are zero.
+type Sender struct {
+	AccountID string    `json:"accountId"`
+	WorkerURL string    `json:"workerUrl"`
+	State     string    `json:"state"`
+	Queue     string    `json:"queue"`
+	Retries   int       `json:"retries"`
+	Nonce     *uint32   `json:"nonce"`          // nil if it is not known
+	Balance   *uint64   `json:"balance,string"` // in nanomina; nil if it is not known
+	Available bool      `json:"available"`
+	Reason    string    `json:"reason"` // why it is not
+	Detail    string    `json:"detail"`
+	Until     time.Time `json:"until"`
+
+	Raw json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON also keeps what it reads in Raw.
+func (s *Sender) UnmarshalJSON(doc []byte) error {
+	type plain Sender
+	s.Raw = bytes.Clone(doc)
+	return json.Unmarshal(doc, (*plain)(s))
+}
+
+// A Page is a part of a list.
+type Page[T any] struct {
+	Items      []T
+	NextCursor string // of the part behind it, "" at the end
+	Raw        json.RawMessage
+}
+
+// UnmarshalJSON also keeps what it reads in Raw.
+func (p *Page[T]) UnmarshalJSON(doc []byte) error {
+	var page struct {
+		Items      []T    `json:"items"`
+		NextCursor string `json:"nextCursor"`
+	}
+	if err := json.Unmarshal(doc, &page); err != nil {
+		return err
+	}
+	*p = Page[T]{page.Items, page.NextCursor, bytes.Clone(doc)}
+	return nil
+}
+
+// Readiness says what of a service works.
+type Readiness struct {
+	Ready   bool `json:"ready"`
+	Store   Part `json:"store"`
+	Chain   Part `json:"chain"`
+	Senders Part `json:"senders"`
+}
+
+// A Part is one thing that has to work.
+type Part struct {
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+}

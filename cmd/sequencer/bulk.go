@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mina-sequencer/api/client"
+)
+
+// A bulkCommand does something to transactions: to those named, or to all that a
+// filter chooses.
+type bulkCommand struct {
+	verb, done string
+	one        func(s *session, ctx context.Context, uid string) (*client.Transaction, error)
+	all        func(s *session, ctx context.Context, f client.Filter, dry bool) iter.Seq2[*client.Bulk, error]
+
+	filter   client.Filter
+	yes, dry bool
+}
+
+func newTxnRetryCommand(a *app) *cobra.Command {
+	return newBulkCommand(a, &bulkCommand{
+		verb: "retry", done: "will be tried again",
+		one: func(s *session, ctx context.Context, uid string) (*client.Transaction, error) {
+			return s.Retry(ctx, uid)
+		},
+		all: func(s *session, ctx context.Context, f client.Filter, dry bool) iter.Seq2[*client.Bulk, error] {
+			return s.RetryAll(ctx, f, dry)
+		},
+	}, &cobra.Command{
+		Short: "Give FAILED or UNRESOLVED transactions fresh retries",
+		Long: `Gives FAILED or UNRESOLVED transactions fresh retries, at their old places in
+their queues: the one named, or all that the flags choose. These are counted
+first, and done only after a yes. Nothing is retried of which an attempt might
+still land.`,
+		Example: examples("txn retry vote-7", "txn retry --state FAILED --type SEND_CLAIM_VOTE", "txn retry --queue claim-1 --yes"),
+	})
+}
+
+func newTxnCancelCommand(a *app) *cobra.Command {
+	return newBulkCommand(a, &bulkCommand{
+		verb: "cancel", done: "is cancelled; an open attempt may still land",
+		one: func(s *session, ctx context.Context, uid string) (*client.Transaction, error) {
+			return s.Cancel(ctx, uid)
+		},
+		all: func(s *session, ctx context.Context, f client.Filter, dry bool) iter.Seq2[*client.Bulk, error] {
+			return s.CancelAll(ctx, f, dry)
+		},
+	}, &cobra.Command{
+		Short: "Make no further attempt of transactions",
+		Long: `Makes no further attempt of the transaction named, or of all that the flags
+choose and that are not final. These are counted first, and done only after a yes.
+An attempt that is on its way may still land, and then its transaction is DONE.
+What waits behind may start meanwhile: pause the queue first if it must not.`,
+		Example: examples("txn cancel vote-7", "txn cancel --queue claim-1 --state WAITING", "txn cancel --type SEND_CLAIM_VOTE --yes --json"),
+	})
+}
+
+func newBulkCommand(a *app, b *bulkCommand, cmd *cobra.Command) *cobra.Command {
+	cmd.Use, cmd.Args = b.verb+" [UID]", cobra.MaximumNArgs(1)
+	clientCommand(a, cmd, func(cmd *cobra.Command, s *session, args []string) error {
+		switch chosen := b.filter != (client.Filter{}); {
+		case len(args) == 1 && (chosen || b.yes || b.dry):
+			return usagef("name one UID, or choose with --queue, --state, --type and --sender, not both")
+		case len(args) == 1:
+			t, err := b.one(s, cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return s.answer(t.Raw, clean(args[0])+" "+b.done)
+		case !chosen:
+			return usagef("name one UID, or choose with --queue, --state, --type or --sender")
+		}
+		return b.run(cmd.Context(), s)
+	})
+	filterFlags(a, cmd, &b.filter)
+	cmd.Flags().BoolVar(&b.yes, "yes", false, "do it without asking")
+	cmd.Flags().BoolVar(&b.dry, "dry-run", false, "count only")
+	return cmd
+}
+
+// A bulkSum is what came of all steps, as --json prints it.
+type bulkSum struct {
+	DryRun   bool                `json:"dryRun"`
+	Matched  int                 `json:"matched"`
+	Done     int                 `json:"done"`
+	Refused  int                 `json:"refused"`
+	Refusals map[client.Code]int `json:"refusals"`
+}
+
+// run counts, asks, and does it.
+func (b *bulkCommand) run(ctx context.Context, s *session) error {
+	if !b.yes || b.dry {
+		sum, err := b.steps(ctx, s, true)
+		if err != nil || b.dry || sum.Matched == 0 {
+			return b.report(s, sum, err)
+		}
+		if !s.app.confirm(fmt.Sprintf("%s %d transaction(s)?", b.verb, sum.Matched)) {
+			return outcomeError{exitFailure, "nothing was done: answer with yes, or give --yes"}
+		}
+	}
+	sum, err := b.steps(ctx, s, false)
+	return b.report(s, sum, err)
+}
+
+func (b *bulkCommand) steps(ctx context.Context, s *session, dry bool) (bulkSum, error) {
+	sum := bulkSum{DryRun: dry, Refusals: map[client.Code]int{}}
+	for step, err := range b.all(s, ctx, b.filter, dry) {
+		if err != nil {
+			return sum, err
+		}
+		sum.Matched += step.Matched
+		sum.Done += step.Done
+		sum.Refused += step.Refused
+		for code, n := range step.Refusals {
+			sum.Refusals[code] += n
+		}
+	}
+	return sum, nil
+}
+
+// report says what was done, also where not all of it was: a failure on the way
+// takes nothing back.
+func (b *bulkCommand) report(s *session, sum bulkSum, failure error) error {
+	if failure != nil && sum.Done+sum.Refused == 0 {
+		return failure
+	}
+	if s.asJSON {
+		doc, err := json.Marshal(sum)
+		if err != nil {
+			return fmt.Errorf("writing the sum: %w", err)
+		}
+		if err := s.raw(doc); err != nil {
+			return err
+		}
+	} else {
+		l := line{{fmt.Sprintf("%d match", sum.Matched), bold}}
+		if !sum.DryRun {
+			l = append(l, span{fmt.Sprintf("  %d done", sum.Done), green}, span{fmt.Sprintf("  %d refused", sum.Refused), plain})
+		}
+		for _, code := range slices.Sorted(maps.Keys(sum.Refusals)) {
+			l = append(l, span{fmt.Sprintf("  %s %d", code, sum.Refusals[code]), red})
+		}
+		if err := s.print(l); err != nil {
+			return err
+		}
+	}
+	switch {
+	case failure != nil:
+		return failure
+	case sum.Refused > 0:
+		return outcomeError{exitConflict, fmt.Sprintf("%d of %d were refused", sum.Refused, sum.Matched)}
+	}
+	return nil
+}
+
+// confirm asks a person, or whatever is at the other end of the standard input.
+func (a *app) confirm(question string) bool {
+	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
+	answer, _ := bufio.NewReader(io.LimitReader(a.stdin, 100)).ReadString('\n')
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
+}

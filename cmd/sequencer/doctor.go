@@ -1,0 +1,185 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// The levels of a diagnosis.
+const (
+	levelOK      = "ok"
+	levelWarning = "warning" // it works, and promises less or costs more
+	levelProblem = "problem" // serve would not start, not work, or not keep a promise
+)
+
+// A diagnosis is what one look found, and what to do about it.
+type diagnosis struct {
+	Level   string `json:"level"`
+	Check   string `json:"check"`
+	Subject string `json:"subject"` // the setting, server, node or sender looked at
+	Found   string `json:"found"`
+	Do      string `json:"do,omitempty"`
+}
+
+// doctorTime is how long one look may take.
+const doctorTime = 15 * time.Second
+
+func newDoctorCommand(a *app) *cobra.Command {
+	asJSON, strict := false, false
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check what a service needs: settings, Redis, nodes, workers, accounts, clocks",
+		Long: `Looks at everything that a service needs, and says what to do about what is not
+as it should be. It is configured as serve is, asks Redis, the Mina nodes and the
+workers by itself, and works whether or not a service is running. It changes
+nothing but one key that Redis forgets within a minute.
+
+Ends with 0 if there is no problem, with 1 if there is, with --strict also for a
+warning. The checks are listed in docs/operations.md.`,
+		Example: examples("doctor", "doctor --json | jq '.findings[] | select(.level != \"ok\")'"),
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d := &doctor{env: a.env, now: time.Now}
+			if err := d.examine(cmd.Context()); err != nil {
+				return err
+			}
+			return d.report(a, asJSON, strict)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	cmd.Flags().BoolVar(&strict, "strict", false, "end with 1 for a warning too")
+	return cmd
+}
+
+// A doctor looks at one set-up, once.
+type doctor struct {
+	env map[string]string
+	now func() time.Time
+	cfg config
+
+	mu    sync.Mutex // guards what follows: looks are taken side by side
+	found []diagnosis
+}
+
+func (d *doctor) say(level, check, subject, found, do string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.found = append(d.found, diagnosis{level, check, subject, found, do})
+}
+
+func (d *doctor) ok(check, subject, found string) { d.say(levelOK, check, subject, found, "") }
+
+func (d *doctor) problem(check, subject, found, do string) {
+	d.say(levelProblem, check, subject, found, do)
+}
+
+func (d *doctor) warn(check, subject, found, do string) {
+	d.say(levelWarning, check, subject, found, do)
+}
+
+// examine takes all looks. Its error is that it could not: ctx has ended.
+func (d *doctor) examine(ctx context.Context) error {
+	if !d.settings(ctx) {
+		return ctx.Err()
+	}
+	// What is stored names further senders, and the nodes tell the network that the
+	// workers must be of.
+	var known []senderEntry
+	var chain *chainLook
+	var both sync.WaitGroup
+	both.Go(func() { known = d.redis(ctx) })
+	both.Go(func() { chain = d.chain(ctx) })
+	both.Wait()
+	d.senders(ctx, known, chain)
+	if ctx.Err() != nil {
+		return fmt.Errorf("looking: %w", ctx.Err())
+	}
+	return nil
+}
+
+// settings reads the configuration. Without one there is nothing to look at.
+func (d *doctor) settings(ctx context.Context) bool {
+	cfg, warnings, err := loadConfig(ctx, d.env, needs{Mina: true, Types: builtinTypes()})
+	bad, ok := errors.AsType[*configError](err)
+	if ok {
+		for _, p := range bad.problems {
+			d.problem("SETTING", p.name, suffix(shorten(p.value, 80)+" ", p.reason), "it wants "+p.wants)
+		}
+	} else if err != nil {
+		d.problem("SETTING", "environment", err.Error(), "correct it")
+	}
+	for _, w := range warnings {
+		d.warn("SETTING", "environment", w, "see docs/configuration.md")
+	}
+	if err != nil {
+		d.warn("SETTING", "environment", "the rest cannot be looked at", "correct the settings, and call the doctor again")
+		return false
+	}
+	d.cfg = cfg
+	if len(cfg.HTTP.APIKeys) == 0 && cfg.HTTP.Insecure {
+		d.warn("OPEN_API", cfg.HTTP.Addr, "SEQUENCER_INSECURE is set and there are no keys: whoever reaches the address can do everything",
+			"set SEQUENCER_API_KEYS, or see that something in front of it asks who is there")
+	} else {
+		d.ok("SETTING", "environment", "every setting can be used")
+	}
+	return true
+}
+
+// report prints what was found, and returns the error that says so.
+func (d *doctor) report(a *app, asJSON, strict bool) error {
+	count := map[string]int{}
+	for _, f := range d.found {
+		count[f.Level]++
+	}
+	rank := []string{levelOK, levelWarning, levelProblem}
+	slices.SortStableFunc(d.found, func(x, y diagnosis) int {
+		return cmp.Or(slices.Index(rank, x.Level)-slices.Index(rank, y.Level), cmp.Compare(x.Check, y.Check), cmp.Compare(x.Subject, y.Subject))
+	})
+	print := d.print
+	if asJSON {
+		print = d.printJSON
+	}
+	if err := print(a, count); err != nil {
+		return err
+	}
+	if bad := count[levelProblem]; bad > 0 || strict && count[levelWarning] > 0 {
+		return outcomeError{exitFailure, fmt.Sprintf("%d problem(s), %d warning(s)", bad, count[levelWarning])}
+	}
+	return nil
+}
+
+func (d *doctor) printJSON(a *app, count map[string]int) error {
+	doc, err := json.Marshal(map[string]any{
+		"healthy": count[levelProblem] == 0, "problems": count[levelProblem], "warnings": count[levelWarning], "findings": d.found,
+	})
+	if err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	_, err = a.stdout.Write(endLine(doc))
+	return err
+}
+
+func (d *doctor) print(a *app, count map[string]int) error {
+	marks := map[string]span{levelOK: {"✓ ", green}, levelWarning: {"! ", yellow}, levelProblem: {"✗ ", alarm}}
+	var lines []line
+	for _, f := range d.found {
+		l := append(line{marks[f.Level]}, span{f.Check, bold}).to(22)
+		lines = append(lines, append(l, span{"  " + shorten(f.Subject, 40), cyan}, span{"  " + f.Found, plain}))
+		if f.Do != "" {
+			lines = append(lines, append(line{}.to(24), span{"→ " + f.Do, plain}))
+		}
+	}
+	sum := line{{"nothing is wrong", green}}
+	if count[levelProblem]+count[levelWarning] > 0 {
+		sum = line{{fmt.Sprintf("%d problem(s), %d warning(s)", count[levelProblem], count[levelWarning]), bold}}
+	}
+	return newScreen(a.stdout, a.env).Print(append(lines, sum)...)
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// clockSlack is how far two clocks may be apart before anything suffers.
+const clockSlack = 5 * time.Second
+
+// redis looks at the store, and returns the senders that it knows.
+func (d *doctor) redis(ctx context.Context) []senderEntry {
+	where := d.cfg.Redis.URL.String()
+	if d.cfg.Redis.URL.Options() == nil {
+		d.problem("REDIS_EMBEDDED", "SEQUENCER_REDIS_URL", "is empty: the store is embedded, and all of it is gone when the process ends", "name a Redis of version 7.0 or later")
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, doctorTime)
+	defer cancel()
+	client, disconnect, err := connect(d.cfg)
+	if err != nil {
+		d.problem("REDIS_AWAY", where, err.Error(), "correct SEQUENCER_REDIS_URL")
+		return nil
+	}
+	defer disconnect()
+	store, err := queues.Open(client, queues.Options{Namespace: d.cfg.Redis.Namespace, Replicas: d.cfg.Redis.Wait})
+	if err != nil {
+		d.problem("REDIS_AWAY", where, err.Error(), "correct SEQUENCER_NAMESPACE")
+		return nil
+	}
+	faults, err := store.Faults(ctx)
+	if err != nil {
+		d.problem("REDIS_AWAY", where, err.Error(), "see that it runs, and that address, user and password of SEQUENCER_REDIS_URL are right")
+		return nil
+	}
+	for _, f := range faults {
+		d.problem(f.Code, where, f.Found, f.Remedy)
+	}
+	switch err := store.Ping(ctx); {
+	case errors.Is(err, queues.ErrFull):
+		d.problem("REDIS_MEMORY", where, "it is full and takes no writes", "raise maxmemory, shorten SEQUENCER_RETENTION, or delete what ended badly")
+	case err != nil:
+		d.problem("REDIS_WRITES", where, "it takes no writes: "+err.Error(), "see its log")
+	case len(faults) == 0:
+		d.ok("REDIS", where, "takes writes, keeps them on disk, and evicts nothing")
+	}
+	d.redisClock(ctx, client, where)
+	return d.stored(ctx, senders.New(store, client))
+}
+
+func (d *doctor) redisClock(ctx context.Context, client redis.UniversalClient, where string) {
+	before := d.now()
+	at, err := client.Time(ctx).Result()
+	after := d.now()
+	if err != nil {
+		d.warn("CLOCK_REDIS", where, "its time cannot be read: "+err.Error(), "allow the command TIME")
+		return
+	}
+	d.clock("CLOCK_REDIS", where, at, before, after, 0)
+}
+
+// clock compares a time that was told between two of ours, and cut to its
+// precision, with ours.
+func (d *doctor) clock(check, where string, told, before, after time.Time, precision time.Duration) {
+	apart := max(told.Sub(after), before.Sub(told)-precision)
+	if apart <= clockSlack {
+		d.ok(check, where, "its clock and this machine's agree")
+		return
+	}
+	ahead := "ahead of"
+	if told.Before(before) {
+		ahead = "behind"
+	}
+	d.problem(check, where, fmt.Sprintf("its clock is %s %s this machine's", apart.Round(time.Second), ahead),
+		"set both by NTP: slots, validUntil and times shown are reckoned by them")
+}
+
+// stored returns the senders of the store, and says which are out of use.
+func (d *doctor) stored(ctx context.Context, pool *senders.Pool) []senderEntry {
+	var known []senderEntry
+	for cursor := ""; ; {
+		page, next, err := pool.List(ctx, 500, cursor)
+		if err != nil {
+			d.problem("REDIS_AWAY", "senders", err.Error(), "see that Redis runs")
+			return known
+		}
+		for _, s := range page {
+			known = append(known, senderEntry{AccountID: s.AccountID, WorkerURL: s.WorkerURL})
+			if !s.Available() && s.Queue == "" {
+				d.warn("SENDER_OUT", s.AccountID, "is out of use: "+string(s.Reason)+suffix(", ", s.Detail), "see docs/operations.md, then 'sequencer sender resume'")
+			}
+		}
+		if next == "" {
+			return known
+		}
+		cursor = next
+	}
+}

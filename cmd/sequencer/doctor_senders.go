@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/mina"
+	"mina-sequencer/senders"
+	"mina-sequencer/sequencer"
+)
+
+// lookAtOnce is how many senders are looked at side by side.
+const lookAtOnce = 16
+
+// senders looks at every sender that is configured or stored: its worker, and its
+// account on the chain.
+func (d *doctor) senders(ctx context.Context, stored []senderEntry, chain *chainLook) {
+	all := slices.Clone(d.cfg.Senders.all())
+	for _, s := range stored {
+		// Configuration has the last word on where a worker is.
+		if !slices.ContainsFunc(all, func(o senderEntry) bool { return o.AccountID == s.AccountID }) {
+			all = append(all, s)
+		}
+	}
+	if len(all) == 0 {
+		d.problem("NO_SENDERS", "SEQUENCER_SENDERS", "there is no sender: what is posted waits for ever",
+			"set SEQUENCER_SENDERS or SEQUENCER_SENDERS_FILE, or call 'sequencer sender add'")
+		return
+	}
+	workers := dispatcher.NewClient(dispatcher.ClientOptions{Token: d.cfg.Senders.WorkerToken, Timeout: doctorTime})
+	types := &typeTally{wanted: []string(d.cfg.Types.Types)}
+	turns := make(chan struct{}, lookAtOnce)
+	var wg sync.WaitGroup
+	for _, s := range all {
+		turns <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			d.worker(ctx, workers, s, chain.seen, types)
+			d.account(ctx, chain, s.AccountID)
+		})
+	}
+	wg.Wait()
+	if missing := types.missing(); len(missing) > 0 {
+		d.problem("TYPES", "SEQUENCER_TYPES", "no worker makes "+strings.Join(missing, ", ")+": these transactions fail",
+			"add a sender whose worker makes them, or take them out of SEQUENCER_TYPES")
+	}
+}
+
+// A typeTally is which types some worker makes.
+type typeTally struct {
+	mu     sync.Mutex
+	wanted []string // empty: what the workers say counts
+	made   []string
+	silent bool // a worker does not say what it makes
+}
+
+func (t *typeTally) add(types []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.made = append(t.made, types...)
+	t.silent = t.silent || len(types) == 0
+}
+
+func (t *typeTally) missing() []string {
+	if t.silent {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(t.wanted), func(name string) bool { return slices.Contains(t.made, name) })
+}
+
+// worker asks a worker who it is, as serve does before a sender's first
+// transaction.
+func (d *doctor) worker(ctx context.Context, workers *dispatcher.Client, s senderEntry, chain mina.Chain, types *typeTally) {
+	if s.WorkerURL == senders.Local {
+		types.add(nil)
+		d.ok("WORKER", s.AccountID, "its worker is a command, which serve starts: it was not asked")
+		return
+	}
+	health, err := workers.Health(ctx, dispatcher.Worker{AccountID: s.AccountID, URL: s.WorkerURL})
+	if why, message := sequencer.Strange(health, err, chain.NetworkID, chain.SlotTime); why != "" {
+		types.add(nil)
+		do := "give the sender the worker that holds its key, or the worker the right key"
+		if why == senders.WrongNetwork {
+			do = "start the worker for the network of SEQUENCER_MINA_URL, or name nodes of its network"
+		}
+		d.problem(string(why), s.AccountID, message, do)
+		return
+	}
+	if err != nil {
+		types.add(nil)
+		d.sick(s, err)
+		return
+	}
+	types.add(health.Types)
+	switch {
+	case health.AccountID == "":
+		d.warn("WORKER_SILENT", s.AccountID, s.WorkerURL+" answers, and does not say whom it signs for",
+			"see that this is the worker's address; have it serve GET /health, so that one of the wrong account is found before it signs")
+	case !slices.Contains(health.Capabilities, "prove"):
+		d.warn("WORKER_LEGACY", s.AccountID, s.WorkerURL+" has no /prove: it sends by itself, so a lost answer may need a person",
+			"serve /prove there: docs/architecture.md says what it buys")
+	default:
+		d.ok("WORKER", s.AccountID, s.WorkerURL+" holds its key, proves and signs"+suffix(", o1js ", health.O1js))
+	}
+}
+
+// sick says why a worker did not tell its health.
+func (d *doctor) sick(s senderEntry, err error) {
+	e, answered := errors.AsType[*dispatcher.WorkerError](err)
+	_, busy := errors.AsType[*dispatcher.BusyError](err)
+	switch {
+	case busy:
+		d.warn("WORKER_BUSY", s.AccountID, s.WorkerURL+" asks for time", "wait, and call the doctor again")
+	case answered && (e.Code == "401" || e.Code == "403"):
+		d.problem("WORKER_TOKEN", s.AccountID, s.WorkerURL+" turns this caller away: "+e.Message, "set SEQUENCER_WORKER_TOKEN to the token that the worker wants")
+	case answered:
+		d.problem("WORKER_SICK", s.AccountID, s.WorkerURL+": "+e.Message, "see the worker's log")
+	default:
+		d.problem("WORKER_AWAY", s.AccountID, s.WorkerURL+": "+err.Error(), "start the worker, or correct its address")
+	}
+}
+
+// account looks at what a sender can pay with.
+func (d *doctor) account(ctx context.Context, chain *chainLook, account string) {
+	if !chain.seen.Quorum {
+		return // it has been said that nothing can be known
+	}
+	a, err := chain.tracker.Account(ctx, account)
+	least, most := uint64(max(d.cfg.Fee.First, d.cfg.Senders.MinBalance)), uint64(d.cfg.Fee.Max)
+	switch {
+	case errors.Is(err, mina.ErrDisagree):
+		d.warn("ACCOUNT", account, err.Error(), "the nodes are a block apart, or one is on a fork: call the doctor again")
+	case err != nil:
+		d.problem("ACCOUNT", account, err.Error(), "see the nodes")
+	case !a.Exists:
+		d.problem("ACCOUNT_MISSING", account, "is not on the chain", "send it MINA: its first payment makes it, and costs 1 MINA once")
+	case a.Balance < least:
+		d.problem("NO_FUNDS", account, fmt.Sprintf("has %s MINA, and is given work from %s on", minaFee(a.Balance), minaFee(least)), "send it MINA, or set SEQUENCER_MIN_BALANCE to less")
+	case a.Balance < most:
+		d.warn("LOW_FUNDS", account, fmt.Sprintf("has %s MINA, and a fee may become %s", minaFee(a.Balance), minaFee(most)), "send it MINA, or set SEQUENCER_FEE_MAX to less")
+	default:
+		d.ok("ACCOUNT", account, fmt.Sprintf("has %s MINA, next nonce %d", minaFee(a.Balance), a.Nonce))
+	}
+}

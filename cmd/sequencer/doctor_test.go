@@ -1,0 +1,291 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
+	"mina-sequencer/senders"
+)
+
+// A clinic is a set-up in which all is well, to be broken.
+type clinic struct {
+	*testing.T
+	env     map[string]string
+	network *devnet.Network
+	date    string        // that the second node tells instead of its own
+	now     time.Duration // of this machine's clock, off the real one
+	worker  devworker.Options
+	config  devnet.Config
+}
+
+const workerToken = "the-token-of-the-workers"
+
+func newClinic(t *testing.T, addr string) *clinic {
+	return &clinic{
+		T: t, config: devnet.Config{Nodes: 2, FundAll: true, SlotTime: time.Minute},
+		worker: devworker.Options{Account: devnet.Key(1), Token: workerToken, Network: "testnet"},
+		env: map[string]string{
+			"SEQUENCER_REDIS_URL": "redis://" + addr, "SEQUENCER_NAMESPACE": "clinic-" + fmt.Sprint(time.Now().UnixNano()),
+			"SEQUENCER_WORKER_TOKEN": workerToken, "SEQUENCER_API_KEYS": "ops:admin:0123456789abcdef",
+		},
+	}
+}
+
+// start starts nodes and worker, and names them in the environment where it does
+// not name others.
+func (c *clinic) start() {
+	c.Helper()
+	var err error
+	if c.network, err = devnet.New(c.config); err != nil {
+		c.Fatal(err)
+	}
+	var nodes []string
+	for i := range 2 {
+		nodes = append(nodes, c.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if i == 1 && c.date != "" {
+				w.Header().Set("Date", c.date)
+			}
+			c.network.Node(i).ServeHTTP(w, r)
+		}))+"/graphql")
+	}
+	for name, value := range map[string]string{
+		"SEQUENCER_MINA_URL": strings.Join(nodes, ","),
+		"SEQUENCER_SENDERS":  devnet.Key(1) + "=" + c.serve(devworker.New(c.worker)),
+	} {
+		if _, set := c.env[name]; !set {
+			c.env[name] = value
+		}
+	}
+}
+
+func (c *clinic) serve(h http.Handler) string {
+	s := httptest.NewServer(h)
+	c.Cleanup(s.Close)
+	return s.URL
+}
+
+func (c *clinic) faults(f devnet.Faults) {
+	c.Helper()
+	if err := c.network.Node(1).SetFaults(f); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// ill returns "level CHECK" of all that is not well.
+func (c *clinic) ill() []string {
+	c.Helper()
+	d := &doctor{env: c.env, now: func() time.Time { return time.Now().Add(c.now) }}
+	if err := d.examine(c.Context()); err != nil {
+		c.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, f := range d.found {
+		if f.Level != levelOK {
+			found[f.Level+" "+f.Check] = true
+			if f.Found == "" || f.Do == "" || f.Subject == "" {
+				c.Errorf("%s says too little: %+v", f.Check, f)
+			}
+		}
+		if strings.Contains(fmt.Sprint(f), workerToken) {
+			c.Errorf("a secret is shown: %+v", f)
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// TestDoctor: nothing is found where nothing is wrong, and whatever is broken is
+// found by its name, and nothing else.
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	good := redistest.Start(t)
+	for _, tc := range []struct {
+		name   string
+		before func(*clinic) // the nodes and the worker start
+		after  func(*clinic)
+		want   []string
+	}{
+		{name: "all is well"},
+		{"settings", func(c *clinic) { c.env["SEQUENCER_ADDR"], c.env["SEQUENCER_API_KEYS"] = "0.0.0.0:8080", "" }, nil,
+			[]string{"problem SETTING", "warning SETTING"}},
+		{"a misspelt setting", func(c *clinic) { c.env["SEQUENCER_FEEE"] = "1" }, nil, []string{"warning SETTING"}},
+		{"an open API", func(c *clinic) {
+			c.env["SEQUENCER_ADDR"], c.env["SEQUENCER_API_KEYS"], c.env["SEQUENCER_INSECURE"] = "0.0.0.0:8080", "", "true"
+		}, nil, []string{"warning OPEN_API"}},
+		{"no Redis", func(c *clinic) { c.env["SEQUENCER_REDIS_URL"] = "" }, nil, []string{"problem REDIS_EMBEDDED"}},
+		{"Redis is away", func(c *clinic) { c.env["SEQUENCER_REDIS_URL"] = "redis://127.0.0.1:1" }, nil, []string{"problem REDIS_AWAY"}},
+		{"a Redis that evicts", redisWith("maxmemory 100mb", "maxmemory-policy allkeys-lru"), nil, []string{"problem REDIS_EVICTS"}},
+		{"a Redis that forgets", redisWith("appendonly no"), nil, []string{"problem REDIS_NOT_DURABLE"}},
+		{"a Redis that is full", redisWith("maxmemory 1000000"), nil, []string{"problem REDIS_MEMORY"}},
+		{"a replica", redisWith("replicaof 127.0.0.1 1"), nil, []string{"problem REDIS_REPLICA", "problem REDIS_WRITES"}},
+		{"a Redis with a password", func(c *clinic) {
+			server := redistest.Start(c.T)
+			if err := server.Client.ConfigSet(c.Context(), "requirepass", "secret").Err(); err != nil {
+				c.Fatal(err)
+			}
+			c.env["SEQUENCER_REDIS_URL"] = "redis://" + server.Addr
+		}, nil, []string{"problem REDIS_AWAY"}},
+		{"too few replicas", func(c *clinic) { c.env["SEQUENCER_REDIS_WAIT"] = "1" }, nil, []string{"problem REDIS_REPLICAS"}},
+		{"a stored sender that stands still", func(c *clinic) {
+			client := redis.NewClient(&redis.Options{Addr: good.Addr})
+			defer client.Close()
+			store, err := queues.Open(client, queues.Options{Namespace: c.env["SEQUENCER_NAMESPACE"]})
+			if err != nil {
+				c.Fatal(err)
+			}
+			pool := senders.New(store, client)
+			if err := pool.Register(c.Context(), devnet.Key(2), "http://127.0.0.1:1"); err != nil {
+				c.Fatal(err)
+			}
+			if err := pool.Stop(c.Context(), devnet.Key(2), senders.StoppedNonce, "somebody else signs"); err != nil {
+				c.Fatal(err)
+			}
+		}, nil, []string{"problem WORKER_AWAY", "warning SENDER_OUT"}},
+		{"one node", nil, func(c *clinic) { c.env["SEQUENCER_MINA_URL"], _, _ = strings.Cut(c.env["SEQUENCER_MINA_URL"], ",") }, []string{"warning ONE_NODE"}},
+		{"a node is away", nil, func(c *clinic) { c.faults(devnet.Faults{Status: 503}) }, []string{"problem NODE_AWAY", "problem NO_QUORUM"}},
+		{"a node is not synced", nil, func(c *clinic) { c.faults(devnet.Faults{Sync: "BOOTSTRAP"}) }, []string{"problem NODE_NOT_SYNCED", "problem NO_QUORUM"}},
+		{"a node of another network", nil, func(c *clinic) { c.faults(devnet.Faults{NetworkID: "mainnet"}) }, []string{"problem NODE_NETWORK", "problem NO_QUORUM"}},
+		{"a node that lags", nil, func(c *clinic) {
+			c.env["SEQUENCER_MINA_QUORUM"] = "1"
+			c.faults(devnet.Faults{Lag: -1})
+			for range 5 {
+				c.network.MakeBlock()
+			}
+		}, []string{"problem NODE_BEHIND"}},
+		{"a node on a fork", nil, func(c *clinic) {
+			c.faults(devnet.Faults{Isolated: true})
+			for range 8 {
+				c.network.MakeBlock()
+				c.network.Node(1).MakeBlock()
+			}
+		}, []string{"problem NODES_DISAGREE"}},
+		{"a chain that stands still", func(c *clinic) { c.config.Genesis = time.Now().Add(-24 * time.Hour) }, nil,
+			[]string{"problem NODE_OLD_TIP", "problem NO_QUORUM"}},
+		{"a node's clock is wrong", func(c *clinic) { c.date = time.Now().Add(time.Hour).UTC().Format(http.TimeFormat) }, nil, []string{"problem CLOCK_NODE"}},
+		{"this machine's clock is wrong", func(c *clinic) { c.now = -time.Hour }, nil, []string{"problem CLOCK_NODE", "problem CLOCK_REDIS"}},
+		{"no senders", func(c *clinic) { c.env["SEQUENCER_SENDERS"] = "" }, nil, []string{"problem NO_SENDERS"}},
+		{"a worker is away", func(c *clinic) { c.env["SEQUENCER_SENDERS"] = devnet.Key(1) + "=http://127.0.0.1:1" }, nil, []string{"problem WORKER_AWAY"}},
+		{"a worker of another account", func(c *clinic) { c.worker.Account = devnet.Key(9) }, nil, []string{"problem WRONG_ACCOUNT"}},
+		{"a worker of another network", func(c *clinic) { c.worker.Network = "mainnet" }, nil, []string{"problem WRONG_NETWORK"}},
+		{"a worker that wants a token", func(c *clinic) { c.worker.Token = "another-token" }, nil, []string{"problem WORKER_TOKEN"}},
+		{"a worker that sends by itself", func(c *clinic) {
+			c.worker.Legacy = true
+			c.worker.Send = func(context.Context, json.RawMessage) (string, error) {
+				return "", errors.New("it is not asked to send")
+			}
+		}, nil, []string{"warning WORKER_LEGACY"}},
+		{"a worker that says nothing", nil, func(c *clinic) { c.env["SEQUENCER_SENDERS"] = devnet.Key(1) + "=" + c.serve(http.NotFoundHandler()) }, []string{"warning WORKER_SILENT"}},
+		{"a worker that is ill", nil, func(c *clinic) {
+			c.env["SEQUENCER_SENDERS"] = devnet.Key(1) + "=" + c.serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }))
+		}, []string{"problem WORKER_SICK"}},
+		{"a type that no worker makes", func(c *clinic) {
+			c.worker.Types, c.env["SEQUENCER_TYPES"] = []string{"SEND_CLAIM_VOTE"}, "SEND_CLAIM_VOTE,RECEIVE_VOTES_BATCH"
+		}, nil, []string{"problem TYPES"}},
+		{"a sender without an account", func(c *clinic) { c.config.FundAll = false }, nil, []string{"problem ACCOUNT_MISSING"}},
+		{"a sender without funds", func(c *clinic) { c.config.Accounts = map[string]devnet.Account{devnet.Key(1): {Balance: 1}} }, nil, []string{"problem NO_FUNDS"}},
+		{"a sender with little", func(c *clinic) { c.config.Accounts = map[string]devnet.Account{devnet.Key(1): {Balance: 1e9}} }, nil, []string{"warning LOW_FUNDS"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			c := newClinic(t, good.Addr)
+			if tc.before != nil {
+				tc.before(c)
+			}
+			c.start()
+			if tc.after != nil {
+				tc.after(c)
+			}
+			if diff := cmp.Diff(tc.want, c.ill()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// redisWith gives the clinic a Redis of its own.
+func redisWith(directives ...string) func(*clinic) {
+	return func(c *clinic) { c.env["SEQUENCER_REDIS_URL"] = "redis://" + redistest.Start(c.T, directives...).Addr }
+}
+
+func TestDoctorCommand(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, redistest.Start(t).Addr)
+	c.start()
+	call := func(ctx context.Context, args ...string) outcome {
+		var stdout, stderr bytes.Buffer
+		code := run(ctx, append([]string{"doctor"}, args...), c.env, nil, &stdout, &stderr)
+		return outcome{Code: code, Stdout: stdout.String(), Stderr: stderr.String()}
+	}
+	got := call(t.Context(), "--strict")
+	if got.Code != exitOK || !strings.Contains(got.Stdout, "✓ REDIS") || !strings.HasSuffix(got.Stdout, "\nnothing is wrong\n") || got.Stderr != "" {
+		t.Errorf("%+v", got)
+	}
+	c.env["SEQUENCER_MINA_URL"], _, _ = strings.Cut(c.env["SEQUENCER_MINA_URL"], ",")
+	if got = call(t.Context()); got.Code != exitOK || !strings.Contains(got.Stdout, "! ONE_NODE") {
+		t.Errorf("%+v", got)
+	}
+	if got = call(t.Context(), "--strict"); got.Code != exitFailure || got.Stderr != "sequencer: 0 problem(s), 1 warning(s)\n" {
+		t.Errorf("%+v", got)
+	}
+	c.env["SEQUENCER_SENDERS"] = ""
+	got = call(t.Context(), "--json")
+	var report struct {
+		Healthy            bool
+		Problems, Warnings int
+		Findings           []diagnosis
+	}
+	if err := json.Unmarshal([]byte(got.Stdout), &report); err != nil {
+		t.Fatal(err)
+	}
+	last := report.Findings[len(report.Findings)-1]
+	if got.Code != exitFailure || report.Healthy || report.Problems != 1 || report.Warnings != 1 || last.Check != "NO_SENDERS" {
+		t.Errorf("%+v", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got = call(ctx); got.Code != exitInterrupted {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestDoctorDocumented holds the list of checks in the documentation against the
+// code.
+func TestDoctorDocumented(t *testing.T) {
+	t.Parallel()
+	docs, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"doctor.go", "doctor_redis.go", "doctor_chain.go", "doctor_senders.go", "../../queues/check.go"} {
+		code, err := os.ReadFile(filepath.FromSlash(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, call := range []string{`d.problem("`, `d.warn("`, `d.clock("`, `Fault{"`} {
+			for _, rest := range strings.Split(string(code), call)[1:] {
+				check, _, _ := strings.Cut(rest, `"`)
+				if !strings.Contains(string(docs), "`"+check+"`") {
+					t.Errorf("docs/operations.md does not tell of %s", check)
+				}
+			}
+		}
+	}
+}

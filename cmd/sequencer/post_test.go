@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A counter accepts batches as the service does, each uid once.
+type counter struct {
+	mu       sync.Mutex
+	accepted map[string]int // how often, by uid
+	order    []string
+	fail     func(request, item int) bool // breaks the connection there
+	requests int
+}
+
+func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.requests++
+	body, _ := io.ReadAll(r.Body)
+	lines := bufio.NewScanner(bytes.NewReader(body))
+	for i := 0; lines.Scan(); i++ {
+		if c.fail != nil && c.fail(c.requests, i) {
+			panic(http.ErrAbortHandler)
+		}
+		var item struct {
+			UID  string
+			Data json.RawMessage
+		}
+		_ = json.Unmarshal(lines.Bytes(), &item)
+		status := http.StatusOK
+		if c.accepted[item.UID]++; c.accepted[item.UID] == 1 {
+			status = http.StatusAccepted
+			c.order = append(c.order, string(item.Data))
+		}
+		fmt.Fprintf(w, `{"index":%d,"status":%d,"transaction":{"uid":%q}}`+"\n", i, status, item.UID)
+	}
+}
+
+func (c *counter) post(t *testing.T, stdin io.Reader, args ...string) outcome {
+	t.Helper()
+	server := httptest.NewServer(c)
+	defer server.Close()
+	var stdout, stderr bytes.Buffer
+	a := &app{env: map[string]string{"SEQUENCER_URL": server.URL}, stdin: stdin, stdout: &stdout, stderr: &stderr, poll: time.Millisecond, retries: 3}
+	code := a.run(t.Context(), append([]string{"post", "--batch"}, args...))
+	return outcome{Code: code, Stdout: stdout.String(), Stderr: stderr.String()}
+}
+
+func lineFor(i int) string { return fmt.Sprintf(`{"queue":"q","type":"T","data":{"n":%d}}`, i) }
+
+// TestPostResumes: the same command again repeats nothing, whatever has become of
+// the file meanwhile, and each line is accepted once, in order.
+func TestPostResumes(t *testing.T) {
+	t.Parallel()
+	const n = 1300
+	file := filepath.Join(t.TempDir(), "batch.ndjson")
+	write := func(lines ...string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var lines []string
+	for i := range n {
+		lines = append(lines, lineFor(i))
+	}
+	write(lines...)
+	// The second request breaks off, and in the end all do.
+	c := &counter{accepted: map[string]int{}}
+	c.fail = func(request, item int) bool { return request == 2 && item == 150 || request > 2 }
+	got := c.post(t, nil, file)
+	if got.Code != exitUnavailable || !strings.Contains(got.Stderr, "the same command again repeats nothing") {
+		t.Fatalf("%+v", got)
+	}
+	before := len(c.order)
+	if before == 0 || before == n {
+		t.Fatalf("%d accepted before the interruption", before)
+	}
+	c.fail = nil
+	// A line is taken out, two are put in front, and one stands there twice.
+	write(slices.Concat([]string{lineFor(-1), lineFor(-2)}, lines[1:], []string{lineFor(7)})...)
+	if got = c.post(t, nil, file); got.Code != exitOK {
+		t.Fatalf("%+v", got)
+	}
+	if len(c.order) != n+3 || len(c.accepted) != n+3 {
+		t.Errorf("%d accepted under %d uids, want %d", len(c.order), len(c.accepted), n+3)
+	}
+	want := "{\"n\":%d}"
+	for i, data := range slices.DeleteFunc(slices.Clone(c.order), func(s string) bool { return strings.Contains(s, "-") })[:n] {
+		if data != fmt.Sprintf(want, i) {
+			t.Fatalf("%s is at place %d", data, i)
+		}
+	}
+	got = c.post(t, nil, file)
+	if got.Stdout != fmt.Sprintf("0 accepted  %d already there  0 refused\nposted before: to post the same work once more, name it with --run\n", n+2) {
+		t.Errorf("once more: %+v", got)
+	}
+	if got = c.post(t, nil, file, "--run", "2"); got.Stdout != fmt.Sprintf("%d accepted  0 already there  0 refused\n", n+2) {
+		t.Errorf("another run: %+v", got)
+	}
+}
+
+// TestPostSlowPipe: what has come through a pipe is posted although the pipe stays
+// open.
+func TestPostSlowPipe(t *testing.T) {
+	t.Parallel()
+	in, out := io.Pipe()
+	c := &counter{accepted: map[string]int{}}
+	posted := make(chan struct{}, 1)
+	go func() {
+		fmt.Fprintln(out, lineFor(1))
+		<-posted
+		fmt.Fprintln(out, lineFor(2))
+		_ = out.Close()
+	}()
+	c.fail = func(request, _ int) bool {
+		if request == 1 {
+			posted <- struct{}{}
+		}
+		return false
+	}
+	if got := c.post(t, in, "-"); got.Stdout != "2 accepted  0 already there  0 refused\n" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestPostBrokenInput(t *testing.T) {
+	t.Parallel()
+	c := &counter{accepted: map[string]int{}}
+	in := io.MultiReader(strings.NewReader(lineFor(1)+"\n"), errReader{})
+	if got := c.post(t, in, "-"); got.Code != exitFailure || !strings.Contains(got.Stderr, "the disk is gone") || len(c.order) != 1 {
+		t.Errorf("%+v, %d accepted", got, len(c.order))
+	}
+	if got := c.post(t, nil, "/nonexistent"); got.Code != exitUsage {
+		t.Errorf("%+v", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if code := run(ctx, []string{"post", "--batch", "-"}, nil, strings.NewReader(lineFor(1)), io.Discard, io.Discard); code != exitInterrupted {
+		t.Errorf("code %d when interrupted", code)
+	}
+}
+
+type errReader struct{}
+
+func (errReader) Read([]byte) (int, error) { return 0, errors.New("the disk is gone") }
+
+func TestPostKey(t *testing.T) {
+	t.Parallel()
+	answers := map[string][]fakeAnswer{"POST /transactions": {{202, txn("WAITING")}}}
+	uids := map[string]bool{}
+	for range 2 {
+		got, _ := runClient(t, answers, "", "post", "--queue", "q", "--type", "T", "--data", "{}")
+		_, rest, _ := strings.Cut(got.Asked[0], `"uid":"`)
+		uid, _, _ := strings.Cut(rest, `"`)
+		uids[uid] = len(uid) >= 20
+	}
+	for uid, long := range uids {
+		if !long || len(uids) != 2 {
+			t.Errorf("uid %q of %d", uid, len(uids))
+		}
+	}
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	b := &batchRun{accepted: 3, present: 1, refused: 2}
+	p := progress{screen: &screen{w: &out, live: true}, read: 5 << 20, total: 10 << 20, note: "again"}
+	p.draw(b, true)
+	if got := out.String(); !strings.Contains(got, " 50%") || !strings.Contains(got, "4 posted  2 refused  again") {
+		t.Errorf("%q", got)
+	}
+	out.Reset()
+	p.draw(b, false)
+	if out.Len() != 0 {
+		t.Errorf("drawn again at once: %q", out.String())
+	}
+	quiet := progress{screen: &screen{w: &out}, total: 1}
+	quiet.draw(b, true)
+	quiet.close()
+	if out.Len() != 0 {
+		t.Errorf("drawn although it is no terminal: %q", out.String())
+	}
+}

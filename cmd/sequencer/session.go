@@ -1,0 +1,294 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mina-sequencer/api/client"
+)
+
+// A session is one client command: the service that it asks, and how it answers.
+type session struct {
+	*client.Client
+	app    *app
+	asJSON bool
+}
+
+// clientFlags are what every client command has.
+type clientFlags struct {
+	url, key string
+	asJSON   bool
+	timeout  time.Duration
+	retries  int
+}
+
+// clientCommand gives cmd the flags of every client command and a session made of
+// them.
+func clientCommand(a *app, cmd *cobra.Command, do func(cmd *cobra.Command, s *session, args []string) error) *cobra.Command {
+	var f clientFlags
+	flags := cmd.Flags()
+	flags.StringVar(&f.url, "url", cmp.Or(a.env["SEQUENCER_URL"], "http://127.0.0.1:8080"), "address of the service (SEQUENCER_URL)")
+	// The key from the environment is no flag default: help shows defaults.
+	flags.StringVar(&f.key, "key", "", "API key (SEQUENCER_KEY)")
+	flags.BoolVar(&f.asJSON, "json", false, "print the service's JSON unchanged")
+	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "the longest one try may take")
+	flags.IntVar(&f.retries, "retries", a.retries, "how often what fails for a moment is tried again, where that is harmless")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, err := f.open(a)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return s.told(do(cmd, s, args))
+	}
+	return cmd
+}
+
+func (f *clientFlags) open(a *app) (*session, error) {
+	key := cmp.Or(f.key, a.env["SEQUENCER_KEY"])
+	if err := checkURL(f.url); err != nil {
+		return nil, usagef("--url %s", err)
+	}
+	if key != "" && !isToken(key) {
+		return nil, usagef("--key holds characters that no HTTP header can carry")
+	}
+	if f.timeout <= 0 {
+		return nil, usagef("--timeout wants a duration above 0")
+	}
+	retries := f.retries
+	if retries <= 0 {
+		retries = -1
+	}
+	c, err := client.New(client.Options{URL: f.url, Key: key, Timeout: f.timeout, Retries: retries, Backoff: a.poll})
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	return &session{Client: c, app: a, asJSON: f.asJSON}, nil
+}
+
+// A toldError is an error of the client with what to do about it.
+type toldError struct {
+	error
+	advice string
+	raw    []byte // the service's answer, where that is to be printed
+}
+
+func (e *toldError) Error() string {
+	return e.error.Error() + suffix("\n  → ", e.advice)
+}
+
+func (e *toldError) Unwrap() error { return e.error }
+
+// told adds to an error of the client what helps on the command line.
+func (s *session) told(err error) error {
+	if errors.Is(err, client.ErrName) {
+		return usagef("%w", err)
+	}
+	if _, ok := errors.AsType[*client.UnreachableError](err); ok {
+		return &toldError{error: err, advice: "is the service running there? see --url and SEQUENCER_URL"}
+	}
+	e, ok := errors.AsType[*client.Error](err)
+	if !ok {
+		return err
+	}
+	t := &toldError{error: err, advice: advice(e.Code)}
+	if s.asJSON && e.Code != "" {
+		t.raw = e.Raw
+	}
+	return t
+}
+
+// advice says which command or flag helps; what else to do is in the detail.
+func advice(code client.Code) string {
+	switch code {
+	case client.UnknownType:
+		return "check --type; types that only a worker knows are named in the service's SEQUENCER_WORKER_TYPES"
+	case client.KeyReused:
+		return "this uid belongs to another transaction: take a new one, or see 'sequencer txn show'"
+	case client.NotCancellable, client.NotRetryable:
+		return "see 'sequencer txn show' for its state"
+	case client.MightStillLand:
+		return "an attempt may still come into a block: wait until it is dead, see 'sequencer txn explain'"
+	case client.TooLarge:
+		return "send less at once, or raise the service's SEQUENCER_BODY_LIMIT or SEQUENCER_BATCH_LIMIT"
+	case client.BadCursor:
+		return "start again without --cursor"
+	case client.EventsGone:
+		return "start again without --from"
+	case client.Unauthorized:
+		return "give a key with --key or SEQUENCER_KEY"
+	case client.Forbidden:
+		return "this key's scope does not allow it"
+	}
+	return ""
+}
+
+// clientExit is the exit code for an error of the client.
+func clientExit(e *client.Error) int {
+	switch s := e.Status; {
+	case e.Temporary():
+		return exitUnavailable
+	case s == 404:
+		return exitNotFound
+	case s == 409, s == 410:
+		return exitConflict
+	case s >= 400 && s < 500:
+		return exitRefused
+	default:
+		return exitFailure
+	}
+}
+
+// answer prints the service's JSON, or says what was done.
+func (s *session) answer(raw []byte, done string) error {
+	if s.asJSON {
+		return s.raw(raw)
+	}
+	_, err := fmt.Fprintln(s.app.stdout, done)
+	return err
+}
+
+// raw prints the service's JSON unchanged, ending the line.
+func (s *session) raw(answer []byte) error {
+	if len(answer) == 0 {
+		return nil
+	}
+	_, err := s.app.stdout.Write(endLine(answer))
+	return err
+}
+
+func endLine(b []byte) []byte {
+	if bytes.HasSuffix(b, []byte("\n")) {
+		return b
+	}
+	return append(bytes.Clone(b), '\n')
+}
+
+// print writes lines for people.
+func (s *session) print(lines ...line) error {
+	return newScreen(s.app.stdout, s.app.env).Print(lines...)
+}
+
+// pause waits for d or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
+}
+
+// A listing is what every list command can be asked.
+type listing struct {
+	cut client.Cut
+	all bool
+}
+
+func (l *listing) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&l.cut.Cursor, "cursor", "", "go on where a list ended")
+	flags.IntVar(&l.cut.Limit, "limit", 0, "the most per page, up to 500")
+	flags.BoolVar(&l.all, "all", false, "follow the cursors to the end")
+}
+
+// list prints a list as a table, one page or all; with --json the pages as they
+// come.
+func list[T any](s *session, l *listing, head line, read func(client.Cut) (*client.Page[T], error), row func(*T) line) error {
+	rows := []line{head}
+	for {
+		p, err := read(l.cut)
+		if err != nil {
+			return err
+		}
+		if s.asJSON {
+			if err := s.raw(p.Raw); err != nil {
+				return err
+			}
+		} else {
+			for i := range p.Items {
+				rows = append(rows, row(&p.Items[i]))
+			}
+		}
+		if l.all && p.NextCursor != "" && p.NextCursor != l.cut.Cursor {
+			l.cut.Cursor = p.NextCursor
+			continue
+		}
+		if s.asJSON {
+			return nil
+		}
+		return s.printList(rows, p.NextCursor)
+	}
+}
+
+func (s *session) printList(rows []line, next string) error {
+	if len(rows) == 1 {
+		rows = []line{{{"none", dim}}}
+	}
+	lines := table(rows)
+	if next != "" {
+		lines = append(lines, line{{"more: --cursor " + next + " (or --all)", dim}})
+	}
+	return s.print(lines...)
+}
+
+// heads is the first line of a table.
+func heads(names ...string) line {
+	var l line
+	for _, name := range names {
+		l = append(l, span{name, dim})
+	}
+	return l
+}
+
+// facts shows name and value pairs, one per line, without the empty ones.
+func facts(pairs ...string) []line {
+	var lines []line
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			lines = append(lines, append(line{{pairs[i], dim}}.to(14), span{pairs[i+1], plain}))
+		}
+	}
+	return lines
+}
+
+// timeText shows a time in UTC, "" for none.
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// minaText shows nanomina as MINA, "" for what is not known.
+func minaText(nano *uint64) string {
+	if nano == nil {
+		return ""
+	}
+	return minaFee(*nano).String()
+}
+
+// numberText shows a number, "" for 0 or none.
+func numberText[T int | uint32](n T) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}
+
+// suffix is prefix and text, or nothing without text.
+func suffix(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+// examples is the text of a help's examples.
+func examples(commands ...string) string {
+	return "  sequencer " + strings.Join(commands, "\n  sequencer ")
+}

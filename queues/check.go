@@ -1,0 +1,108 @@
+package queues
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Fault is something about a Redis that does not fit what is stored in it.
+type Fault struct {
+	// Code names it: REDIS_VERSION, REDIS_EVICTS, REDIS_NOT_DURABLE, REDIS_DISK,
+	// REDIS_REPLICA, REDIS_REPLICAS or REDIS_MEMORY.
+	Code string
+	// Fatal: what was accepted could be lost, or nothing be written at all.
+	Fatal  bool
+	Found  string
+	Remedy string
+}
+
+func (f Fault) text() string { return "this Redis " + f.Found + ": " + f.Remedy }
+
+// Check refuses a Redis older than 7.0, which cannot number the events, and one
+// that would lose what was accepted: that evicts keys when its memory is full, or
+// is a replica. It warns about all else that Faults finds. ErrUnavailable if Redis
+// does not answer.
+func (s *Store) Check(ctx context.Context) error {
+	faults, err := s.Faults(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range faults {
+		if f.Fatal {
+			return errors.New(f.text())
+		}
+		s.Log.Warn(f.text())
+	}
+	return nil
+}
+
+// Faults lists what does not fit about the Redis, the gravest first. Error:
+// ErrUnavailable.
+func (s *Store) Faults(ctx context.Context) ([]Fault, error) {
+	info := make(map[string]string)
+	for _, section := range []string{"server", "memory", "persistence", "replication"} {
+		fields, err := s.info(ctx, section)
+		if err != nil {
+			return nil, err
+		}
+		for name, value := range fields {
+			info[name] = value
+		}
+	}
+	number := func(name string) int64 {
+		n, _ := strconv.ParseInt(info[name], 10, 64) // what is not told is 0
+		return n
+	}
+	var faults []Fault
+	if v := info["redis_version"]; tooOld(v) {
+		faults = append(faults, Fault{"REDIS_VERSION", true, "is of version " + v, "7.0 or later is needed, or Valkey"})
+	}
+	if p := info["maxmemory_policy"]; p != "" && p != "noeviction" {
+		faults = append(faults, Fault{"REDIS_EVICTS", true,
+			"may drop transactions when its memory is full (maxmemory-policy is " + p + ")", "set maxmemory-policy to noeviction"})
+	}
+	if info["role"] == "slave" {
+		faults = append(faults, Fault{"REDIS_REPLICA", true, "is a replica, which takes no writes", "name its primary, or the Sentinels and their master_name"})
+	}
+	if info["aof_enabled"] == "0" {
+		faults = append(faults, Fault{"REDIS_NOT_DURABLE", false,
+			"keeps no append-only file: what was accepted since its last snapshot is lost when it stops", "set appendonly to yes"})
+	}
+	if info["aof_enabled"] == "1" && info["aof_last_write_status"] != "" && info["aof_last_write_status"] != "ok" {
+		faults = append(faults, Fault{"REDIS_DISK", false, "could not write its append-only file", "see its log, and whether its disk is full"})
+	}
+	if has := number("connected_slaves"); has < int64(s.Replicas) {
+		faults = append(faults, Fault{"REDIS_REPLICAS", false,
+			fmt.Sprintf("has %d replica(s), and %d must confirm before anything is sent", has, s.Replicas), "connect the replicas, or set SEQUENCER_REDIS_WAIT to less"})
+	}
+	if most, used := number("maxmemory"), number("used_memory"); most > 0 && used > most/10*9 {
+		faults = append(faults, Fault{"REDIS_MEMORY", false,
+			fmt.Sprintf("uses %d MiB of the %d MiB that maxmemory allows", used>>20, most>>20), "raise maxmemory, shorten SEQUENCER_RETENTION, or delete what ended badly"})
+	}
+	return faults, nil
+}
+
+// tooOld reports whether a Redis of the version lacks what the scripts use:
+// entries of a stream that it numbers itself.
+func tooOld(version string) bool {
+	major, _, _ := strings.Cut(version, ".")
+	n, err := strconv.Atoi(major)
+	return err == nil && n < 7
+}
+
+func (s *Store) info(ctx context.Context, section string) (map[string]string, error) {
+	text, err := s.client.Info(ctx, section).Result()
+	if err != nil {
+		return nil, storeError("reading INFO "+section, err)
+	}
+	m := make(map[string]string)
+	for line := range strings.Lines(text) {
+		if k, v, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			m[k] = v
+		}
+	}
+	return m, nil
+}
