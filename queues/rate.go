@@ -112,7 +112,7 @@ func (s *Spender) known(name string) (wait time.Duration, known bool) {
 }
 
 // advance is how many requests more a name gets for later, where some ask now: a
-// lease that was used up makes the next one larger.
+// lease that was used up in time makes the next one larger.
 func (s *Spender) advance(name string, asking int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,26 +138,37 @@ func (s *Spender) keep(name string, left, size int, refused time.Duration) {
 // send makes one call for many that ask.
 func (s *Spender) send(ctx context.Context, asks []ask) {
 	var names []string
-	byName := make(map[string][]ask)
+	byName := make(map[string]*asking)
 	for _, a := range asks {
-		if byName[a.name] == nil {
-			names = append(names, a.name)
-		}
-		byName[a.name] = append(byName[a.name], a)
-	}
-	between := math.Ceil(1e6 / s.PerSecond)
-	args := []any{int64(between), int64(between) * int64(s.Burst)}
-	advances := make(map[string]int)
-	for _, name := range names {
-		charged, wanted := 0, 0
-		for _, a := range byName[name] {
-			charged += a.more
-			if a.more == 0 {
-				wanted++
+		if a.more == 0 {
+			// What was told since it asked may answer it.
+			if wait, known := s.known(a.name); known {
+				a.done <- spent{wait: wait}
+				continue
 			}
 		}
-		advances[name] = s.advance(name, wanted)
-		args = append(args, name, charged, wanted+advances[name])
+		n := byName[a.name]
+		if n == nil {
+			n = new(asking)
+			byName[a.name] = n
+			names = append(names, a.name)
+		}
+		if a.more > 0 {
+			n.charged += a.more
+			n.charges = append(n.charges, a)
+		} else {
+			n.requests = append(n.requests, a)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	between := int64(math.Ceil(1e6 / s.PerSecond))
+	args := []any{between, between * int64(s.Burst)}
+	for _, name := range names {
+		n := byName[name]
+		n.advance = s.advance(name, len(n.requests))
+		args = append(args, name, n.charged, len(n.requests)+n.advance)
 	}
 	v, err := s.store.Run(ctx, rateScript, args...)
 	r := reply{name: "rate", err: err}
@@ -167,21 +178,38 @@ func (s *Spender) send(ctx context.Context, asks []ask) {
 	}
 	for i, name := range names {
 		through, wait := int(r.int(r.at(got, 2*i))), time.Duration(r.int(r.at(got, 2*i+1)))*time.Microsecond
-		refused := time.Duration(0)
-		for _, a := range byName[name] {
-			switch {
-			case r.err != nil || a.more > 0:
-				a.done <- spent{err: r.err}
-			case through > 0:
-				through--
-				a.done <- spent{}
-			default:
-				refused = max(wait, refusalLife)
-				a.done <- spent{wait: refused}
-			}
-		}
-		if r.err == nil {
-			s.keep(name, through, advances[name], refused)
+		s.answer(name, byName[name], through, wait, r.err)
+	}
+}
+
+// asking is all that one call asks for a name.
+type asking struct {
+	requests, charges []ask
+	charged           int
+	advance           int // more than the requests
+}
+
+// answer remembers what was told of a name before anybody hears of it.
+func (s *Spender) answer(name string, n *asking, through int, wait time.Duration, err error) {
+	let := min(through, len(n.requests))
+	refused := time.Duration(0)
+	if let < len(n.requests) {
+		refused = max(wait, refusalLife)
+	}
+	if err == nil && len(n.requests) > 0 {
+		s.keep(name, through-let, n.advance, refused)
+	}
+	for _, a := range n.charges {
+		a.done <- spent{err: err}
+	}
+	for i, a := range n.requests {
+		switch {
+		case err != nil:
+			a.done <- spent{err: err}
+		case i < let:
+			a.done <- spent{}
+		default:
+			a.done <- spent{wait: refused}
 		}
 	}
 }
