@@ -124,16 +124,6 @@ func (m *remembered) ahead(t *Transaction) bool {
 	return false
 }
 
-// plannedAs reports whether a and b are the same attempt.
-func (a *Attempt) plannedAs(b *Attempt) bool {
-	x, y := *a, *b
-	if a.Legacy || b.Legacy {
-		// Such a worker may ignore the last slot, and who has called it does too.
-		x.ValidUntil, y.ValidUntil = 0, 0
-	}
-	return x.Sender == y.Sender && planOf(&x) == planOf(&y)
-}
-
 // goal is the phase to bring t to, so that the machine finds its way on from there.
 func (m *remembered) goal(t *Transaction) Phase {
 	at := PhaseWaiting
@@ -147,8 +137,8 @@ func (m *remembered) goal(t *Transaction) Phase {
 		return m.Phase
 	case m.Open(), m.stands():
 		return PhaseWatching // the chain tells once more what became of it
-	case at.Bound() && m.Phase == PhaseFailed:
-		return PhaseFailing // it is weighed again, and fails again
+	case at == PhaseSent, at == PhaseWatching, at.Bound() && m.Phase == PhaseFailed:
+		return PhaseFailing // there is nothing to wait for: it is weighed again
 	}
 	return at
 }
@@ -223,6 +213,9 @@ func (m *remembered) change(t, again *Transaction, goal Phase, newer bool) *Chan
 			continue
 		}
 		c.SetFound(a)
+		if spent := a.Outcome == Included || a.Outcome == FailedIn || a.Outcome == Replaced; spent && t.Phase.Bound() && a.Sender == t.Sender {
+			c.SetNextNonce(a.Nonce + 1) // that was forgotten with it
+		}
 	}
 	t.Attempts = append(again.Attempts, more...)
 	if m.signed != nil {

@@ -170,3 +170,24 @@ func TestLegacyAnswerForgotten(t *testing.T) {
 		}
 	})
 }
+
+// TestDeathForgotten: Redis forgets that an attempt has failed in a block and its
+// transaction gone back to its queue. There is nothing to wait for any more.
+func TestDeathForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		account, _ := w.worker(1, devworker.Options{ProveTime: time.Minute})
+		w.net.FailNext(account, 1, "Account_app_state_0_precondition_unsatisfied")
+		w.start()
+		w.post("claim", "a")
+		w.await("a", queues.Revision, time.Hour)
+		before := w.redis.Snapshot()
+		w.ok(w.pool.Drain(w.ctx, account))
+		w.await("a", queues.Waiting, 2*time.Hour)
+		w.redis.FailOver(before)
+		if got := w.await("a", queues.Done, 3*time.Hour); len(got.Attempts) != 2 {
+			t.Errorf("attempts: %+v", got.Attempts)
+		}
+	})
+}
