@@ -214,7 +214,7 @@ func (m *remembered) change(t, again *Transaction, goal Phase, newer bool) *Chan
 		}
 		c.SetFound(a)
 		if spent := a.Outcome == Included || a.Outcome == FailedIn || a.Outcome == Replaced; spent && t.Phase.Bound() && a.Sender == t.Sender {
-			c.SetNextNonce(a.Nonce + 1) // that was forgotten with it
+			c.RaiseNextNonce(a.Nonce + 1) // that was forgotten with it
 		}
 	}
 	t.Attempts = append(again.Attempts, more...)
