@@ -47,6 +47,7 @@ func (s *Sequencer) watchOf(t *queues.Transaction) (w mina.Watch, found bool) {
 	}
 	if w.Legacy {
 		w.ValidUntil = 0 // it may have ignored that
+		w.Found = t.Landed > 0
 	}
 	return w, found
 }
