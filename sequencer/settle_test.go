@@ -269,5 +269,9 @@ func TestOrphanOfLegacyWorker(t *testing.T) {
 		if got.Error == nil || got.Error.Code != sequencer.CodeOutcomeUnknown || !got.FinalAt.IsZero() {
 			t.Errorf("%+v, %v", got, got.Error)
 		}
+		<-time.After(time.Hour)
+		if got := w.get("a"); got.State() != queues.Unresolved {
+			t.Errorf("later %s", got.State())
+		}
 	})
 }
