@@ -143,10 +143,8 @@ func (m *remembered) goal(t *Transaction) Phase {
 	return at
 }
 
-// stands reports whether m is DONE by an attempt that may be orphaned.
-func (m *remembered) stands() bool {
-	return m.Phase == PhaseDone && m.Landed > 0 && m.FinalAt.IsZero()
-}
+// stands reports whether m is DONE by an attempt in a block.
+func (m *remembered) stands() bool { return m.Phase == PhaseDone && m.Landed > 0 }
 
 // restore brings a transaction to where m has it; t is what Redis has, nil if
 // it has nothing.
