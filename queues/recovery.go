@@ -63,6 +63,7 @@ func (s *Store) WriteBack(ctx context.Context, process, server string) (missing 
 			if err := s.restore(ctx, process, m, stored[m.UID]); err != nil {
 				return false, fmt.Errorf("writing back %s: %w", m.UID, err)
 			}
+			s.memory.told(m)
 		}
 	}
 	if !missing {
@@ -122,6 +123,24 @@ func (m *remembered) ahead(t *Transaction) bool {
 		}
 	}
 	return false
+}
+
+// forgotten says why t, read before a change, is not to be decided on: this process
+// has stored a later revision. Either t is old, or Redis has forgotten it, and is
+// to be told first. Errors: ErrStale, ErrUnsettled, ErrUnavailable.
+func (s *Store) forgotten(ctx context.Context, t *Transaction) error {
+	newer := s.memory.newer(t)
+	if newer == 0 {
+		return nil
+	}
+	stored, err := s.Get(ctx, t.UID)
+	switch {
+	case errors.Is(err, ErrNotFound), err == nil && stored.Revision < newer:
+		return fmt.Errorf("%s: Redis has forgotten it: %w", t.UID, ErrUnsettled)
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("%s: %w", t.UID, ErrStale)
 }
 
 // goal is the phase to bring t to, so that the machine finds its way on from there.

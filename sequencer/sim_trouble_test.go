@@ -241,17 +241,15 @@ func (s *sim) nobodyRefuses() {
 }
 
 // failOver has a replica take the place of Redis that lacks what is written from
-// now until the next stride, or until some strides later: then more has been done
-// than one transaction of each sender. A replica that lags for longer is not
-// worth promoting.
+// now until the next stride or, where the flag says so, some strides later.
 func (s *sim) failOver(i uint64, _ time.Duration) (string, func()) {
 	if !s.forgets || s.loading {
 		return "", nil
 	}
 	had, since := s.redis.Snapshot(), time.Now()
 	lag := stride
-	if s.chance(500, "long lag", i) {
-		lag *= time.Duration(2 + s.pick(4, "lag of the replica", i))
+	if *simLag > 1 {
+		lag *= time.Duration(1 + s.pick(*simLag, "lag of the replica", i))
 	}
 	s.lasts(lag-stride/2, func() {
 		if !s.loading {
