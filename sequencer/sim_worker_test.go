@@ -60,7 +60,10 @@ func wrongs(kind string, first bool, long time.Duration) []devworker.Fault {
 			devworker.Fault{Kind: devworker.Answer, Body: `{"hash":`},
 			devworker.Fault{Kind: devworker.Answer, Status: 500, Body: `oh`},
 			devworker.Fault{Kind: devworker.Wrong})
-		if first {
+		if !first {
+			// Beside an attempt that is open, it makes a difference.
+			faults = append(faults, devworker.Fault{Kind: devworker.Busy, Wait: long / 4}, devworker.Fault{Kind: devworker.Busy, Wait: long / 4})
+		} else {
 			faults = append(faults, devworker.Fault{Kind: devworker.Answer, Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
 		}
 	}
