@@ -2,9 +2,16 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"mina-sequencer/queues"
 )
 
 // FuzzKey: a key does the same as a header and as a uid, stands in the
@@ -39,4 +46,54 @@ func FuzzKey(f *testing.F) {
 			t.Errorf("key %q: %d as a header, then %d as a uid", key, header.Code, uid.Code)
 		}
 	})
+}
+
+// FuzzEventID: only what we have sent as the id of an event is taken for one, it
+// leads back to where it came from, and all else is refused with a reason.
+func FuzzEventID(f *testing.F) {
+	for _, id := range []string{
+		"", "1-0", "1-4", "1-7", "1-10", "1-11", "7-7", "01-7", "1-07", "-7", "1-", "1--7", "1-+7", "1-2-7", "1-7 ", "a-7", "1-7\n", "-",
+		"1-9223372036854775807", "1-9223372036854775808", strings.Repeat("1", 62) + "-7", strings.Repeat("1", 63) + "-7",
+	} {
+		f.Add(id)
+	}
+	form := regexp.MustCompile(`^[0-9]+-(0|[1-9][0-9]*)$`)
+	log := queues.LogPart{Epoch: "1", First: 5, Last: 10}
+	f.Fuzz(func(t *testing.T, text string) {
+		r := httptest.NewRequest(http.MethodGet, "/events", nil)
+		r.Header.Set("Last-Event-ID", text)
+		_, number, _ := strings.Cut(text, "-")
+		n, tooLarge := strconv.ParseInt(number, 10, 64)
+		valid := form.MatchString(text) && tooLarge == nil && len(text) <= 64
+		id, err := lastEventID(r)
+		switch {
+		case text == "":
+			if id != nil || err != nil {
+				t.Errorf("no id: %v, %v", id, err)
+			}
+			return
+		case valid != (err == nil):
+			t.Fatalf("%q: %v", text, err)
+		case !valid:
+			refused(t, err, http.StatusBadRequest)
+			return
+		case string(appendID(nil, id.epoch, id.number)) != text:
+			t.Errorf("%q became %+v", text, id)
+		}
+		switch err := id.in(log); {
+		case id.epoch != log.Epoch, n < log.First-1:
+			refused(t, err, http.StatusGone)
+		case n > log.Last:
+			refused(t, err, http.StatusBadRequest)
+		case err != nil:
+			t.Errorf("%q: %v", text, err)
+		}
+	})
+}
+
+func refused(t *testing.T, err error, status int) {
+	t.Helper()
+	if p, ok := errors.AsType[*problem](err); !ok || p.Status != status || p.Detail == "" {
+		t.Errorf("want %d, got %v", status, err)
+	}
 }

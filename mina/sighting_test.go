@@ -55,6 +55,8 @@ func TestSighting(t *testing.T) {
 		{"legacy above the nonce", func(w *Watch) { w.Legacy = true }, func(c *Command) { c.Hash, c.Nonce = hashOf("x"), 9 }, 0, Sighting{Fate: Included, Agreed: true, Depth: 1, Hash: hashOf("x"), Nonce: 9, TipSlot: 1011}},
 		{"legacy below the nonce", func(w *Watch) { w.Legacy = true }, func(c *Command) { c.Hash, c.Nonce = hashOf("x"), 6 }, 0, Sighting{Fate: Absent, Agreed: true, TipSlot: 1011, AccountNext: 7}},
 		{"legacy by hash", func(w *Watch) { w.Legacy = true }, func(c *Command) { c.Nonce = 5 }, 0, Sighting{Fate: Included, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 5, TipSlot: 1011}},
+		{"legacy, found, and gone", func(w *Watch) { w.Legacy, w.Found = true, true }, memo("ours"), 0, Sighting{Fate: Absent, Agreed: true, TipSlot: 1011, AccountNext: 8}},
+		{"legacy, found by hash", func(w *Watch) { w.Legacy, w.Found = true, true }, func(c *Command) { c.Nonce = 9 }, 0, Sighting{Fate: Included, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 9, TipSlot: 1011}},
 		{"legacy and a payment", func(w *Watch) { w.Legacy = true }, func(c *Command) { c.Payment = true }, 0, Sighting{Fate: Absent, Agreed: true, TipSlot: 1011, AccountNext: 8}},
 		{"legacy never expires", func(w *Watch) { w.Legacy = true }, nil, 7, Sighting{Fate: Absent, Agreed: true, TipSlot: 1017, AccountNext: 7}},
 	} {
@@ -102,6 +104,11 @@ func TestPool(t *testing.T) {
 	n.nodes[1].do(func() { n.nodes[1].pool = []Command{commandA(t), strange} })
 	n.see("a", Sighting{Fate: Pooled, Hash: hashOf("a"), Nonce: 7, TipSlot: 1010})
 	n.see("l", Sighting{Fate: Pooled, Hash: hashOf("s"), Nonce: 3, TipSlot: 1010})
+	legacy.Hashes, legacy.Found = []string{hashOf("t")}, true
+	n.Watch("l", legacy)
+	n.see("l", Sighting{Fate: Absent, Agreed: true, TipSlot: 1010})
+	legacy.Hashes, legacy.Found = nil, false
+	n.Watch("l", legacy)
 	for _, d := range n.nodes {
 		d.do(func() { d.pool = []Command{commandA(t)} })
 	}

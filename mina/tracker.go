@@ -38,6 +38,9 @@ type Watch struct {
 	// Legacy marks a command whose bytes and hash nobody told us: any command
 	// of Payer at Nonce or above is taken for it, whatever its memo.
 	Legacy bool
+	// Found goes with Legacy: the command has been in a block, its hash is among
+	// Hashes, and no other command is taken for it.
+	Found bool
 }
 
 // Fate is what became of a watched (payer, nonce).
@@ -180,7 +183,7 @@ func newWatched(w Watch) *watched {
 
 func (w *watched) same(o Watch) bool {
 	return w.Payer == o.Payer && w.Nonce == o.Nonce && w.Memo == o.Memo && w.ValidUntil == o.ValidUntil &&
-		w.Since == o.Since && w.Legacy == o.Legacy && slices.Equal(w.Hashes, o.Hashes)
+		w.Since == o.Since && w.Legacy == o.Legacy && w.Found == o.Found && slices.Equal(w.Hashes, o.Hashes)
 }
 
 // NewTracker returns a tracker that has asked nothing yet.

@@ -30,6 +30,9 @@ func (v *view) find(w *Watch) (landed, bool) {
 	if known >= 0 {
 		return list[known], true
 	}
+	if w.Found {
+		return landed{}, false
+	}
 	for _, x := range list[at:] {
 		if !x.Payment {
 			return x, true
@@ -43,7 +46,7 @@ func (v *view) findPooled(w *watched) *Command {
 	if w.Legacy {
 		list := v.pooledBy[w.Payer]
 		at := slices.IndexFunc(list, func(c Command) bool { return slices.Contains(w.Hashes, c.Hash) })
-		if at < 0 {
+		if at < 0 && !w.Found {
 			at = slices.IndexFunc(list, func(c Command) bool { return c.Nonce >= w.Nonce })
 		}
 		if at < 0 {

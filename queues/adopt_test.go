@@ -16,6 +16,18 @@ func (f *fixture) adopt(uid, sender string, nonce uint32) error {
 	return f.store.Adopt(f.ctx, me, t, nil)
 }
 
+// stray adopts what has no place yet, for by is there.
+func (f *fixture) stray(uid, sender, by string) {
+	f.Helper()
+	err := f.adopt(uid, sender, 3)
+	if e, ok := errors.AsType[*queues.AstrayError](err); !ok || e.By != by {
+		f.Errorf("adopting %s: %v", uid, err)
+	}
+	if t := f.get(uid); t.Phase != queues.PhaseWaiting || !t.Open() {
+		f.Errorf("%s: %+v", uid, t)
+	}
+}
+
 // testAdoptAstray: what was found has no place yet, and keeps it free of others.
 func testAdoptAstray(f *fixture) {
 	f.register("S1", "S2")
@@ -23,17 +35,7 @@ func testAdoptAstray(f *fixture) {
 	f.post("q2", "c")
 	f.post("q3", "d")
 	f.bound("a S1", "c S2")
-	stray := func(uid, sender, by string) {
-		f.Helper()
-		err := f.adopt(uid, sender, 3)
-		if e, ok := errors.AsType[*queues.AstrayError](err); !ok || e.By != by {
-			f.Errorf("adopting %s: %v", uid, err)
-		}
-		if t := f.get(uid); t.Phase != queues.PhaseWaiting || !t.Open() {
-			f.Errorf("%s: %+v", uid, t)
-		}
-	}
-	stray("b", "S2", "a") // its queue runs a
+	f.stray("b", "S2", "a") // its queue runs a
 	uids, err := f.store.Astray(f.ctx)
 	f.ok(err)
 	equal(f.T, "astray", uids, []string{"b"})
@@ -52,13 +54,41 @@ func testAdoptAstray(f *fixture) {
 		f.Errorf("adopted twice: %v", err)
 	}
 	f.post("q4", "e")
-	stray("e", "S2", "b") // its sender carries b
+	f.stray("e", "S2", "b") // its sender carries b
 	f.post("q5", "g")
 	f.to("b", queues.PhaseDone, final)
 	f.bound()
 	f.ok(f.store.Adopt(f.ctx, me, f.get("e"), nil))
 	f.to("e", queues.PhaseDone, final)
 	f.bound("g S2")
+}
+
+// testAdoptCrowd: of two that wait for the same queue and sender, the second keeps
+// them when the first has its place.
+func testAdoptCrowd(f *fixture) {
+	f.register("S1", "S2")
+	f.post("q1", "a", "b", "c")
+	f.post("q2", "d")
+	f.post("q3", "e")
+	f.bound("a S1", "d S2")
+	f.stray("b", "S2", "a")
+	f.stray("c", "S2", "a")
+	f.to("a", queues.PhaseDone, final)
+	f.to("d", queues.PhaseDone, final)
+	f.bound("e S1")
+	f.ok(f.store.Adopt(f.ctx, me, f.get("b"), nil))
+	f.inspect()
+	f.to("b", queues.PhaseDone, final)
+	f.post("q4", "g")
+	f.bound() // not g with S2
+	f.to("e", queues.PhaseDone, final)
+	f.bound("g S1") // and not c, which S2 has sent
+	f.inspect()
+	f.audited()
+	f.ok(f.store.Adopt(f.ctx, me, f.get("c"), nil))
+	f.to("c", queues.PhaseDone, final)
+	f.post("q5", "h")
+	f.bound("h S2")
 }
 
 func testAdoptFinal(f *fixture) {

@@ -228,6 +228,11 @@ func shorten(s string, most int) string {
 // ErrNotFound, ErrUnavailable, ErrFull, ErrUnconfirmed. After an error t must be read again.
 func (s *Store) Advance(ctx context.Context, c *Change) error {
 	t := c.txn
+	if !c.Person {
+		if err := s.forgotten(ctx, t); err != nil {
+			return err
+		}
+	}
 	args := s.arguments(c)
 	run := s.Run
 	if c.Confirm {

@@ -161,6 +161,16 @@ func planOf(a *Attempt) string {
 	return fmt.Sprintf("%d %d %d %d %d", a.Nonce, a.Fee, a.ValidUntil, a.Slot, millis(a.StartedAt))
 }
 
+// plannedAs reports whether a and b are the same attempt.
+func (a *Attempt) plannedAs(b *Attempt) bool {
+	x, y := *a, *b
+	if a.Legacy || b.Legacy {
+		// Such a worker may ignore the last slot, and who has called it does too.
+		x.ValidUntil, y.ValidUntil = 0, 0
+	}
+	return x.Sender == y.Sender && planOf(&x) == planOf(&y)
+}
+
 func fateOf(a *Attempt) string {
 	legacy := 0
 	if a.Legacy {

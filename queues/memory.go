@@ -50,9 +50,12 @@ func (m *memory) keep(t *Transaction, signed []byte) {
 		m.txns = make(map[string]*remembered)
 	}
 	r := m.txns[t.UID]
-	if r == nil {
+	switch {
+	case r == nil:
 		r = new(remembered)
 		m.txns[t.UID] = r
+	case r.Revision > t.Revision:
+		return // Redis has forgotten that, and is still to be told
 	}
 	r.Transaction, r.stored, r.left = t.clone(), time.Now(), time.Time{}
 	if m.process == "" || !owned(t.Claim, m.process) {
@@ -98,6 +101,27 @@ func (m *memory) tidy(process string, known bool) {
 		if !r.left.IsZero() && now.Sub(r.left) > memoryLife {
 			delete(m.txns, uid)
 		}
+	}
+}
+
+// newer is the revision that is remembered of t, 0 if that is no later one.
+func (m *memory) newer(t *Transaction) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.txns[t.UID]; r != nil && r.Revision > t.Revision {
+		return r.Revision
+	}
+	return 0
+}
+
+// told forgets what has been written back, unless it has changed meanwhile: from
+// now on what Redis has of it counts.
+func (m *memory) told(r *remembered) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now := m.txns[r.UID]; now != nil && now.Transaction == r.Transaction {
+		m.forgetSigned(now)
+		delete(m.txns, r.UID)
 	}
 }
 

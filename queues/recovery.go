@@ -63,6 +63,7 @@ func (s *Store) WriteBack(ctx context.Context, process, server string) (missing 
 			if err := s.restore(ctx, process, m, stored[m.UID]); err != nil {
 				return false, fmt.Errorf("writing back %s: %w", m.UID, err)
 			}
+			s.memory.told(m)
 		}
 	}
 	if !missing {
@@ -124,14 +125,22 @@ func (m *remembered) ahead(t *Transaction) bool {
 	return false
 }
 
-// plannedAs reports whether a and b are the same attempt.
-func (a *Attempt) plannedAs(b *Attempt) bool {
-	x, y := *a, *b
-	if a.Legacy || b.Legacy {
-		// Such a worker may ignore the last slot, and who has called it does too.
-		x.ValidUntil, y.ValidUntil = 0, 0
+// forgotten says why t, read before a change, is not to be decided on: this process
+// has stored a later revision. Either t is old, or Redis has forgotten it, and is
+// to be told first. Errors: ErrStale, ErrUnsettled, ErrUnavailable.
+func (s *Store) forgotten(ctx context.Context, t *Transaction) error {
+	newer := s.memory.newer(t)
+	if newer == 0 {
+		return nil
 	}
-	return x.Sender == y.Sender && planOf(&x) == planOf(&y)
+	stored, err := s.Get(ctx, t.UID)
+	switch {
+	case errors.Is(err, ErrNotFound), err == nil && stored.Revision < newer:
+		return fmt.Errorf("%s: Redis has forgotten it: %w", t.UID, ErrUnsettled)
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("%s: %w", t.UID, ErrStale)
 }
 
 // goal is the phase to bring t to, so that the machine finds its way on from there.
@@ -147,16 +156,14 @@ func (m *remembered) goal(t *Transaction) Phase {
 		return m.Phase
 	case m.Open(), m.stands():
 		return PhaseWatching // the chain tells once more what became of it
-	case at.Bound() && m.Phase == PhaseFailed:
-		return PhaseFailing // it is weighed again, and fails again
+	case at == PhaseSent, at == PhaseWatching, at.Bound() && m.Phase == PhaseFailed:
+		return PhaseFailing // there is nothing to wait for: it is weighed again
 	}
 	return at
 }
 
-// stands reports whether m is DONE by an attempt that may be orphaned.
-func (m *remembered) stands() bool {
-	return m.Phase == PhaseDone && m.Landed > 0 && m.FinalAt.IsZero()
-}
+// stands reports whether m is DONE by an attempt in a block.
+func (m *remembered) stands() bool { return m.Phase == PhaseDone && m.Landed > 0 }
 
 // restore brings a transaction to where m has it; t is what Redis has, nil if
 // it has nothing.
@@ -224,6 +231,9 @@ func (m *remembered) change(t, again *Transaction, goal Phase, newer bool) *Chan
 			continue
 		}
 		c.SetFound(a)
+		if spent := a.Outcome == Included || a.Outcome == FailedIn || a.Outcome == Replaced; spent && t.Phase.Bound() && a.Sender == t.Sender {
+			c.RaiseNextNonce(a.Nonce + 1) // that was forgotten with it
+		}
 	}
 	t.Attempts = append(again.Attempts, more...)
 	if m.signed != nil {

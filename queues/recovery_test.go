@@ -23,6 +23,7 @@ func TestRecovery(t *testing.T) {
 		"MissedByWhoSawIt":      testMissedByWhoSawIt,
 		"FreshTokens":           testFreshTokens,
 		"AdoptAstray":           testAdoptAstray,
+		"AdoptCrowd":            testAdoptCrowd,
 		"AdoptFinal":            testAdoptFinal,
 		"AdoptForgottenSender":  testAdoptForgottenSender,
 		"Candidates":            testCandidates,

@@ -38,6 +38,12 @@ func (s *Sequencer) dispatch(ctx context.Context, h *held) (on bool, err error) 
 		// A legacy worker was called, and who waited for it is gone.
 		return true, s.lose(ctx, h, &queues.Error{Code: CodeOutcomeUnknown, Message: "the process that waited for the worker is gone"})
 	}
+	if h.superseded(last) {
+		last.EndedAt = s.now()
+		c := queues.NewChange(t, t.Phase)
+		c.SetAttempt(last)
+		return true, s.Store.Advance(ctx, c)
+	}
 	d, known := s.Types.Lookup(t.Type)
 	if !known {
 		// Taken over from a process that knows the type: back to the queue, for
@@ -63,6 +69,15 @@ func (s *Sequencer) dispatch(ctx context.Context, h *held) (on bool, err error) 
 		return true, s.lose(ctx, h, &queues.Error{Code: "LOST", Message: "the process that waited for the worker is gone"})
 	}
 	return true, s.make(ctx, h, d)
+}
+
+// superseded reports whether a, planned and not made, is not to be made any more:
+// in a recovery it went back to its queue, and then its sender's nonce to another.
+func (h *held) superseded(a *queues.Attempt) bool {
+	if a == nil || !pending(a) || h.t.Open() {
+		return false
+	}
+	return a.Sender != h.t.Sender || h.next != nil && *h.next > a.Nonce
 }
 
 // findWorker fills in what a resumed transaction does not carry along.

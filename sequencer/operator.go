@@ -134,33 +134,41 @@ func (s *Sequencer) Resolve(ctx context.Context, uid string, landed bool, hash s
 	return t, err
 }
 
-// contradicted asks the chain about what a person says.
+// contradicted asks the chain about what a person says. It does so under a name
+// of its own, and no longer than that: another process may be the one that
+// follows t, and this one would go on asking.
 func (s *Sequencer) contradicted(ctx context.Context, t *queues.Transaction, landed bool, hash string) error {
-	h := &held{t: t}
-	s.watch(h)
+	w, _ := s.watchOf(t)
 	if landed {
-		// Look for the hash too, without believing that nothing else is ours.
-		id := "resolve:" + t.UID
+		// Look for that hash, without believing that all of the account is ours.
 		a := firstOpen(t)
-		s.Chain.Watch(id, mina.Watch{Payer: a.Sender, Nonce: a.Nonce, Hashes: []string{hash}, Memo: Memo(s.Namespace, t.UID), Since: a.Slot})
-		defer s.Chain.Forget(id)
-		s.pollThrough(ctx, id)
-		switch g := s.Chain.Sighting(id); {
-		case g.Fate == mina.Failed:
-			return fmt.Errorf("%s failed in block %d: %w", hash, g.Height, queues.ErrContradicted)
-		case g.Fate == mina.Included && g.Hash != hash:
-			return fmt.Errorf("%s is in block %d instead: %w", g.Hash, g.Height, queues.ErrContradicted)
-		case g.Agreed && (g.Fate == mina.Absent || g.Fate == mina.Pooled || g.Fate == mina.Displaced || g.Fate == mina.Expired):
-			return fmt.Errorf("no block holds %s: %w", hash, queues.ErrContradicted)
-		}
-		return nil
+		w = mina.Watch{Payer: a.Sender, Nonce: a.Nonce, Hashes: []string{hash}, Memo: Memo(s.Namespace, t.UID), Since: a.Slot}
 	}
-	s.pollThrough(ctx, t.UID)
-	switch g := s.Chain.Sighting(t.UID); g.Fate {
-	case mina.Included, mina.Pooled:
+	id := s.nameFor("resolve")
+	s.Chain.Watch(id, w)
+	defer s.Chain.Forget(id)
+	s.pollThrough(ctx, id)
+	switch g := s.Chain.Sighting(id); {
+	case !landed && (g.Fate == mina.Included || g.Fate == mina.Pooled):
 		return fmt.Errorf("%s is %s: %w", g.Hash, g.Fate, queues.ErrContradicted)
+	case !landed:
+	case g.Fate == mina.Failed:
+		return fmt.Errorf("%s failed in block %d: %w", hash, g.Height, queues.ErrContradicted)
+	case g.Fate == mina.Included && g.Hash != hash:
+		return fmt.Errorf("%s is in block %d instead: %w", g.Hash, g.Height, queues.ErrContradicted)
+	case g.Agreed && (g.Fate == mina.Absent || g.Fate == mina.Pooled || g.Fate == mina.Displaced || g.Fate == mina.Expired):
+		return fmt.Errorf("no block holds %s: %w", hash, queues.ErrContradicted)
 	}
 	return nil
+}
+
+// nameFor returns a name to watch something under, which nothing else has: no
+// uid holds a space.
+func (s *Sequencer) nameFor(what string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked++
+	return fmt.Sprintf("%s %d", what, s.asked)
 }
 
 // pollThrough polls until there is no more to learn of id for now: a search of

@@ -137,7 +137,7 @@ func TestOutageAfterDone(t *testing.T) {
 }
 
 // TestResolveAsksTheArchive: a person cannot call dead what the archive shows,
-// also where the process asked does not watch it.
+// also where the process asked does not watch it; nor does it from then on.
 func TestResolveAsksTheArchive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -160,6 +160,9 @@ func TestResolveAsksTheArchive(t *testing.T) {
 		}
 		if _, err := other.Resolve(w.ctx, "a", true, w.get("a").Hash()); err != nil {
 			t.Errorf("landed, says a person: %v", err)
+		}
+		if n := other.Chain.Watching(); n > 0 {
+			t.Errorf("the process that was asked goes on watching %d", n)
 		}
 		w.await("a", queues.Done, time.Minute)
 	})

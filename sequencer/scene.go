@@ -3,7 +3,6 @@ package sequencer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -111,10 +110,7 @@ func (s *Sequencer) sight(ctx context.Context, t *queues.Transaction) (mina.Sigh
 	if g.Fate != mina.Unknown || !some || !t.Open() && !t.FinalAt.IsZero() {
 		return g, g.Fate != mina.Unknown
 	}
-	s.mu.Lock()
-	s.asked++
-	id := fmt.Sprintf("explain %d", s.asked) // no uid holds a space
-	s.mu.Unlock()
+	id := s.nameFor("explain")
 	s.Chain.Watch(id, w)
 	defer s.Chain.Forget(id)
 	limit := time.NewTimer(askLimit)

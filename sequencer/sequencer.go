@@ -106,8 +106,8 @@ type Sequencer struct {
 	polled    chan struct{} // closed by the next poll, and for good when the poll loop ends; under mu
 	dead      chan []string // processes whose claims have run out
 	due       chan struct{} // something became due sooner than planned
-	// For explanations, under mu: how many have asked the chain, the poll that
-	// will answer those who wait, and when the last one began.
+	// For explanations and persons, under mu: how many have asked the chain; the
+	// poll that will answer those who wait, and when the last one began.
 	asked   int
 	asking  chan struct{}
 	askedAt time.Time

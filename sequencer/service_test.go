@@ -11,6 +11,7 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
 )
 
 // TestHappyWay: a posted transaction runs through queue, sender, worker and
@@ -169,4 +170,55 @@ func TestLegacyAnswerForgotten(t *testing.T) {
 			t.Errorf("attempts: %+v", got.Attempts)
 		}
 	})
+}
+
+// TestDeathForgotten: Redis forgets that an attempt has failed in a block and its
+// transaction gone back to its queue. There is nothing to wait for any more.
+func TestDeathForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		account, _ := w.worker(1, devworker.Options{ProveTime: time.Minute})
+		w.net.FailNext(account, 1, "Account_app_state_0_precondition_unsatisfied")
+		w.start()
+		w.post("claim", "a")
+		w.await("a", queues.Revision, time.Hour)
+		before := w.redis.Snapshot()
+		w.ok(w.pool.Drain(w.ctx, account))
+		w.await("a", queues.Waiting, 2*time.Hour)
+		w.redis.FailOver(before)
+		if got := w.await("a", queues.Done, 3*time.Hour); len(got.Attempts) != 2 {
+			t.Errorf("attempts: %+v", got.Attempts)
+		}
+	})
+}
+
+// TestLandingForgotten: Redis forgets all from the sending on, also that it is
+// final by now. The chain tells once more; nothing is done twice.
+func TestLandingForgotten(t *testing.T) {
+	t.Parallel()
+	for _, state := range []queues.State{queues.Waiting, queues.Dispatching, queues.Revision} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, devnet.Config{FillRate: 1})
+			account, _ := w.worker(1, devworker.Options{ProveTime: time.Minute})
+			w.start()
+			w.ok(w.pool.Drain(w.ctx, account))
+			w.post("claim", "a")
+			var before redistest.Snapshot
+			if state == queues.Waiting {
+				before = w.redis.Snapshot()
+			}
+			w.ok(w.pool.Resume(w.ctx, account))
+			if state != queues.Waiting {
+				w.await("a", state, time.Hour)
+				before = w.redis.Snapshot()
+			}
+			w.awaitTxn("a", "final", 3*time.Hour, func(t *queues.Transaction) bool { return !t.FinalAt.IsZero() })
+			w.redis.FailOver(before)
+			w.await("a", queues.Done, 3*time.Hour)
+			if n := len(w.effects("a")); n != 1 {
+				t.Errorf("%s before: %d effects", state, n)
+			}
+		})
+	}
 }

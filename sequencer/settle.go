@@ -27,6 +27,7 @@ func (s *Sequencer) watch(h *held) {
 // watchOf is what there is to follow of t; it reports false if there is nothing.
 func (s *Sequencer) watchOf(t *queues.Transaction) (w mina.Watch, found bool) {
 	w.Memo = Memo(s.Namespace, t.UID)
+	unseen := false
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
 		if !a.Open() && a.Number != t.Landed && !sameNonce(a, t.Attempt(t.Landed)) {
@@ -44,9 +45,12 @@ func (s *Sequencer) watchOf(t *queues.Transaction) (w mina.Watch, found bool) {
 			}
 		}
 		w.Legacy = w.Legacy || a.Legacy
+		unseen = unseen || a.Legacy && a.StateHash == ""
 	}
 	if w.Legacy {
 		w.ValidUntil = 0 // it may have ignored that
+		// It has been in a block, if only in one that is gone.
+		w.Found = t.Landed > 0 || !unseen
 	}
 	return w, found
 }

@@ -250,3 +250,28 @@ func TestReopenedIsSentAgainInTime(t *testing.T) {
 		}
 	})
 }
+
+// TestOrphanOfLegacyWorker: what a worker has sent by itself is gone from the
+// chain, and the next command of its account is another's. That is not taken for it.
+func TestOrphanOfLegacyWorker(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		account, _ := w.worker(1, devworker.Options{Legacy: true})
+		w.start()
+		w.post("q", "a")
+		landed := w.await("a", queues.Done, time.Hour)
+		depth := int(w.net.Node(0).State().Height-landed.Attempts[0].Height) + 1
+		w.ok(w.net.Reorg(devnet.Reorg{Depth: depth, Exclude: []string{landed.Hash()}, Empty: true}))
+		w.net.ClearPools()
+		stranger(w, account, landed.Attempts[0].Nonce, 5_000_000_000)
+		got := w.await("a", queues.Unresolved, 3*time.Hour)
+		if got.Error == nil || got.Error.Code != sequencer.CodeOutcomeUnknown || !got.FinalAt.IsZero() {
+			t.Errorf("%+v, %v", got, got.Error)
+		}
+		<-time.After(time.Hour)
+		if got := w.get("a"); got.State() != queues.Unresolved {
+			t.Errorf("later %s", got.State())
+		}
+	})
+}

@@ -27,7 +27,8 @@ type checker struct {
 	memos    map[string]string // uid by memo
 	problems []string
 
-	forgot bool // Redis has forgotten: what the log told may not have been
+	forgot   bool      // Redis has forgotten: what the log told may not have been
+	forgotAt time.Time // when it last did
 
 	// Of the event log, as far as it is read.
 	last    int64
@@ -98,7 +99,7 @@ func (c *checker) forget(since time.Time) {
 	defer c.mu.Unlock()
 	c.s.story.tell("Redis has forgotten what it was told since %v", since.Sub(c.s.began))
 	maps.DeleteFunc(c.accepted, func(_ string, p post) bool { return p.at.After(since) })
-	c.forgot, c.last = true, 0
+	c.forgot, c.forgotAt, c.last = true, time.Now(), 0
 	for _, m := range []map[string]string{c.phase, c.busy, c.running} {
 		clear(m)
 	}
@@ -218,8 +219,11 @@ func (c *checker) events() {
 			c.unknown[uid] = true
 		}
 		if c.forgot {
-			// What was forgotten is written back as it is now, not told step by step.
-			c.phase[uid] = to
+			// What was forgotten is written back as it is now, not told step by step. Until
+			// something is told anew, nobody knows whether it was bound meanwhile.
+			if delete(c.phase, uid); e.At.After(c.forgotAt) {
+				c.phase[uid] = to
+			}
 			continue
 		}
 		if from != c.phase[uid] {

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"net"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,8 +55,11 @@ func befalling(b boundary) []string {
 type dice uint64
 
 func (d dice) roll(name string, n uint64) uint64 {
+	var text [96]byte
+	b := append(strconv.AppendUint(text[:0], uint64(d), 10), '/')
+	b = append(append(b, name...), '/')
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%d/%s/%d", d, name, n)
+	_, _ = h.Write(strconv.AppendUint(b, n, 10))
 	x := h.Sum64() // FNV stirs its last bytes little
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd
 	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53

@@ -161,10 +161,9 @@ func (s *sim) idle() {
 	after := s.in.made()
 	for b, most := range map[boundary]uint64{
 		// A heartbeat each fifth of CLAIM_TTL, a cycle each CYCLE_INTERVAL, and the
-		// connection that listens. A chain that nobody watches is asked for nothing,
-		// but in one world of a thousand or so for its status, three times a minute.
+		// connection that listens. A chain that nobody watches is asked for nothing.
 		processToRedis: uint64(s.processes) * uint64(rest/time.Minute) * 12,
-		processToNode:  uint64(s.processes) * uint64(rest/time.Minute) * 6, processToWorker: 0, workerToNode: 0,
+		processToNode:  0, processToWorker: 0, workerToNode: 0,
 	} {
 		if n := after[b] - before[b]; n > most {
 			s.check.fail("with nothing to do, %d calls %s in %v, more than %d", n, b, rest, most)

@@ -52,6 +52,9 @@ func shapeOf(d dice) (shape, sequencer.Policy) {
 		s.trouble *= 2
 	}
 	s.theme = themes[d.pick(len(themes), "theme", 0)]
+	if s.theme == "sends" {
+		p.MaxRetries = d.pick(2, "retries", 0) // the last try ends while an earlier one is open
+	}
 	s.forgets = *simForget || d.chance(120, "forgets", 0)
 	if d.chance(500, "ordered", 0) {
 		s.ordered = true

@@ -123,10 +123,10 @@ func possible() map[boundary][]string {
 	for _, b := range crossings {
 		all[b] = slices.Compact(slices.Sorted(slices.Values(befalling(b))))
 	}
-	for _, f := range wrongs(devworker.Prove, 1, 0) {
+	for _, f := range wrongs(devworker.Prove, true, 0) {
 		all[processToWorker] = append(all[processToWorker], nameOf(f))
 	}
-	for _, f := range wrongs(devworker.OnSuccess, 0, 0) {
+	for _, f := range wrongs(devworker.OnSuccess, false, 0) {
 		all[processToWorker] = append(all[processToWorker], nameOf(f))
 	}
 	for _, t := range troubles() {

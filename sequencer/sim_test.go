@@ -20,6 +20,7 @@ var (
 	simSeed   = flag.Uint64("sim.seed", 0, "the only seed to simulate, with its whole story; 0 for all")
 	simStop   = flag.Bool("sim.stop", false, "stop at the first seed that breaks a promise")
 	simForget = flag.Bool("sim.forgets", false, "let Redis fail over in every world")
+	simLag    = flag.Int("sim.lag", 1, "how many strides of 20 seconds a replica lacks at most that is promoted")
 	simRepeat = flag.Int("sim.repeat", 1, "how often each seed is simulated")
 )
 

@@ -241,19 +241,23 @@ func (s *sim) nobodyRefuses() {
 }
 
 // failOver has a replica take the place of Redis that lacks what is written from
-// now until the next stride.
-func (s *sim) failOver(uint64, time.Duration) (string, func()) {
+// now until the next stride or, where the flag says so, some strides later.
+func (s *sim) failOver(i uint64, _ time.Duration) (string, func()) {
 	if !s.forgets || s.loading {
 		return "", nil
 	}
 	had, since := s.redis.Snapshot(), time.Now()
-	s.lasts(stride/2, func() {
+	lag := stride
+	if *simLag > 1 {
+		lag *= time.Duration(1 + s.pick(*simLag, "lag of the replica", i))
+	}
+	s.lasts(lag-stride/2, func() {
 		if !s.loading {
 			s.redis.FailOver(had)
 			s.check.forget(since)
 		}
 	})
-	return "to a replica as of now, a stride later", nil
+	return fmt.Sprintf("to a replica as of now, %v later", lag), nil
 }
 
 func (s *sim) isolate(i uint64, _ time.Duration) (string, func()) {

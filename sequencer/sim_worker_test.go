@@ -14,11 +14,16 @@ func (s *sim) spoil(c *colleague, call devworker.Call) *devworker.Fault {
 	lane := fmt.Sprintf("worker %s %s %s", c.name, call.Kind, call.UID)
 	s.in.calls[lane]++
 	n := s.in.calls[lane]
+	asked := "proofs of " + call.UID
+	if call.Kind == devworker.Prove {
+		s.in.calls[asked]++
+	}
+	first := s.in.calls[asked] == 1
 	s.in.mu.Unlock()
 	if off || !s.chance(s.in.rate[processToWorker], lane, n) {
 		return nil
 	}
-	faults := wrongs(call.Kind, call.Attempt, s.between(30*time.Second, 8*time.Minute, lane+" hang", n))
+	faults := wrongs(call.Kind, first, s.between(30*time.Second, 8*time.Minute, lane+" hang", n))
 	f := faults[s.pick(len(faults), lane+" what", n)]
 	if f.Kind == devworker.Wrong {
 		f.Field = []string{devworker.WrongNonce, devworker.WrongFee, devworker.WrongMemo,
@@ -28,9 +33,10 @@ func (s *sim) spoil(c *colleague, call devworker.Call) *devworker.Fault {
 	return &f
 }
 
-// wrongs is what a worker can do wrong in a call. Only a first attempt is said to
-// need no block: beside one that may land that would be a lie.
-func wrongs(kind string, attempt int, long time.Duration) []devworker.Fault {
+// wrongs is what a worker can do wrong in a call. Only in the first call for a
+// transaction is it said to need no block: once a worker may have signed, that
+// would be a lie.
+func wrongs(kind string, first bool, long time.Duration) []devworker.Fault {
 	faults := []devworker.Fault{
 		{Kind: devworker.Hang, Wait: long},
 		{Kind: devworker.Cut},
@@ -54,7 +60,10 @@ func wrongs(kind string, attempt int, long time.Duration) []devworker.Fault {
 			devworker.Fault{Kind: devworker.Answer, Body: `{"hash":`},
 			devworker.Fault{Kind: devworker.Answer, Status: 500, Body: `oh`},
 			devworker.Fault{Kind: devworker.Wrong})
-		if attempt == 1 {
+		if !first {
+			// Beside an attempt that is open, it makes a difference.
+			faults = append(faults, devworker.Fault{Kind: devworker.Busy, Wait: long / 4}, devworker.Fault{Kind: devworker.Busy, Wait: long / 4})
+		} else {
 			faults = append(faults, devworker.Fault{Kind: devworker.Answer, Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -193,7 +194,7 @@ func (s *sim) call(h *host, addr string) func(context.Context) (net.Conn, error)
 	switch {
 	case strings.HasPrefix(addr, "api"):
 		b = clientToProcess
-		_, _ = fmt.Sscanf(addr, "api%d", &n)
+		n = numberOf(addr, "api")
 		victim = s.faces[n].Load()
 		if victim.dead.Load() {
 			return func(context.Context) (net.Conn, error) { return nil, errDead }
@@ -204,14 +205,24 @@ func (s *sim) call(h *host, addr string) func(context.Context) (net.Conn, error)
 			b = workerToNode
 		}
 		// A node that refuses what it would take a moment later has no word.
-		_, _ = fmt.Sscanf(addr, "node%d", &n)
+		n = numberOf(addr, "node")
 		again = s.net.Node(n).Faults().Refuse == ""
 	default:
-		_, _ = fmt.Sscanf(addr, "worker%d", &n)
+		n = numberOf(addr, "worker")
 		again = !s.staff[n].legacy // it would send twice
 	}
 	name, _, _ := strings.Cut(addr, ":")
 	return h.dial(b, name, again, victim, func(ctx context.Context) (net.Conn, error) { return s.web.dial(ctx, "tcp", addr) })
+}
+
+// numberOf reads the number in the address of one of several of a kind.
+func numberOf(addr, kind string) int {
+	host, _, _ := strings.Cut(addr, ":")
+	n, err := strconv.Atoi(strings.TrimPrefix(host, kind))
+	if err != nil {
+		panic(err)
+	}
+	return n
 }
 
 // redisFor is a host's own way to Redis.

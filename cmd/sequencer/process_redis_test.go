@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -146,4 +147,62 @@ func (l *load) postAgain(uid string) {
 	defer l.mu.Unlock()
 	l.accepted[i].sequence, l.accepted[i].at = sequence, time.Now()
 	l.under[uid] = true
+}
+
+// replicaPromoted: Redis dies, and its replica takes its place, which was cut off
+// a while before. What was bound, sent and done since is forgotten, and is done
+// once all the same. What was accepted since is lost, and is posted again.
+func replicaPromoted(t *testing.T, bin binaries) {
+	r := newRig(t, bin, "promoted", nil)
+	for n := range uint64(4) {
+		r.worker(n+1, "--prove-time", "50ms")
+	}
+	replica := r.redis.Replica()
+	first, second := r.serve("first", nil), r.serve("second", nil)
+	for i := range 48 {
+		r.post(first, fmt.Sprintf("q%d", i%6), fmt.Sprintf("before-%02d", i))
+	}
+	r.post(first, "held", "before-held")
+	r.ok(r.store.Pause(t.Context(), "held", "until the failover"))
+	states := func() (at map[string]*queues.Transaction, done int) {
+		at = map[string]*queues.Transaction{}
+		for _, p := range r.posted {
+			x := r.get(p.uid)
+			if at[p.uid] = x; x.State() == queues.Done {
+				done++
+			}
+		}
+		return at, done
+	}
+	r.eventually(patience, "the first are DONE", func() bool { _, done := states(); return done >= 4 })
+	r.redis.CutOff(replica)
+	_, before := states()
+	held := []posting{{"held", "held-0"}, {"held", "held-1"}}
+	for _, p := range held {
+		r.post(second, p.queue, p.uid)
+	}
+	r.eventually(patience, "more are DONE than the replica knows of", func() bool { _, done := states(); return done >= before+20 })
+	last, _ := states()
+	r.redis.FailOver(replica)
+
+	forgotten := 0
+	for uid, x := range last {
+		now, err := r.store.Get(t.Context(), uid)
+		switch lost := strings.HasPrefix(uid, "held-"); {
+		case lost != errors.Is(err, queues.ErrNotFound):
+			t.Errorf("%s, accepted after the replica was cut off: %v; read: %v", uid, lost, err)
+		case err == nil && now.Revision < x.Revision:
+			forgotten++
+		}
+	}
+	// Those that were at work may have written something back by now.
+	t.Logf("%d transactions were further than the replica knows, a moment after it was promoted", forgotten)
+	r.posted = slices.DeleteFunc(r.posted, func(p posting) bool { return slices.Contains(held, p) })
+	for _, p := range held {
+		r.post(first, p.queue, p.uid)
+	}
+	r.ok(r.store.Resume(t.Context(), "held"))
+	r.allDone()
+	r.outlived([]*program{first.program, second.program})
+	r.audit()
 }

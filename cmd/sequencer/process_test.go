@@ -29,6 +29,7 @@ func TestProcesses(t *testing.T) {
 		"RedisKilledAlways":   redisKilled("always"),
 		"RedisKilledEverysec": redisKilled("everysec"),
 		"PowerLost":           powerLost,
+		"ReplicaPromoted":     replicaPromoted,
 		"LocalWorkers":        localWorkers,
 	} {
 		t.Run(name, func(t *testing.T) {

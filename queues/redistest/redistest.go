@@ -117,6 +117,63 @@ func (s *Server) Kill() {
 	s.running = nil
 }
 
+// Replica starts a server that follows s, and waits until it has all that s has.
+func (s *Server) Replica() *Server {
+	s.tb.Helper()
+	host, port, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		s.tb.Fatalf("following %s: %v", s.Addr, err)
+	}
+	r := Start(s.tb, "replicaof "+host+" "+port)
+	s.replicated()
+	return r
+}
+
+// replicated waits until a replica has all that s has been told so far. A write
+// of its own is what it waits for, for WAIT asks after those of its connection.
+func (s *Server) replicated() {
+	s.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	conn := s.Client.Conn()
+	defer func() { _ = conn.Close() }()
+	err := conn.Set(ctx, "redistest:replicated", 1, time.Minute).Err()
+	for err == nil {
+		var n int64
+		if n, err = conn.Wait(ctx, 1, 100*time.Millisecond).Result(); n > 0 {
+			return
+		}
+	}
+	s.tb.Fatalf("waiting for the replica of %s: %v", s.Addr, err)
+}
+
+// CutOff has a replica of s follow nobody from now on. It has all that s has been
+// told up to now, and lacks what s is told after that.
+func (s *Server) CutOff(replica *Server) {
+	s.tb.Helper()
+	s.replicated()
+	if err := replica.Client.ReplicaOf(context.Background(), "NO", "ONE").Err(); err != nil {
+		s.tb.Fatalf("cutting off %s: %v", replica.Addr, err)
+	}
+}
+
+// FailOver ends s at once, and has a replica that was cut off take its place, at
+// its address, as behind an address that moves. From then on s is what was the
+// replica; that one is not to be used any more.
+func (s *Server) FailOver(replica *Server) {
+	s.tb.Helper()
+	s.Kill()
+	_, port, err := net.SplitHostPort(s.Addr)
+	if err == nil {
+		err = replica.Client.ConfigSet(context.Background(), "port", port).Err()
+	}
+	if err != nil {
+		s.tb.Fatalf("taking the place of %s: %v", s.Addr, err)
+	}
+	s.running, replica.running = replica.running, nil
+	s.dir = replica.dir
+}
+
 // LosePower ends the server at once and takes from its file what a power cut may
 // take with "appendfsync everysec": everything from the second before on. It
 // returns the beginning of what is lost, between one and two seconds ago. The
