@@ -34,7 +34,7 @@ func (s *Store) Check(ctx context.Context) error {
 		if f.Fatal {
 			return errors.New(f.text())
 		}
-		s.Log.Warn(f.text())
+		s.Log.Warn("the store is not set up as it should be", "fault", f.text())
 	}
 	return nil
 }

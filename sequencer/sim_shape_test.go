@@ -22,6 +22,8 @@ type shape struct {
 	forgets bool          // Redis fails over to a replica that lacks the last writes
 }
 
+const balanceInterval = 5 * time.Minute
+
 // themes bring about what takes several misfortunes of a kind.
 var themes = []string{"", "", "", "sends", "sends", "sends", "chain: ", "chain: ", "pool: ", "person: ", "worker"}
 
@@ -32,7 +34,7 @@ func shapeOf(d dice) (shape, sequencer.Policy) {
 		SettleDepth: 3 + d.pick(2, "settle", 0), Confirmations: 1,
 		Fee: 100_000_000, FeeMax: 300_000_000, FeeBump: 1.5,
 		BumpAfter: uint32(2 + d.pick(4, "bump", 0)), ValidSlots: uint32(6 + d.pick(8, "valid", 0)), UnresolvedLimit: 3,
-		ClaimTTL: 100 * time.Second, Retention: 168 * time.Hour, ShutdownTimeout: 30 * time.Second, BalanceInterval: 5 * time.Minute,
+		ClaimTTL: 100 * time.Second, Retention: 168 * time.Hour, ShutdownTimeout: 30 * time.Second, BalanceInterval: balanceInterval,
 	}
 	p.Finality = p.SettleDepth + 2
 	// few is a number up to small, in large worlds up to large.
