@@ -176,8 +176,7 @@ func (s *Store) restore(ctx context.Context, process string, m *remembered, t *T
 	for i := range m.Attempts {
 		if t != nil && i < len(t.Attempts) && !m.Attempts[i].plannedAs(&t.Attempts[i]) {
 			// Somebody has begun another one in its place. The chain tells of both.
-			s.Log.Error("not written back: another attempt has its number", "txn", m.UID, "queue", m.Queue, "sender", m.Sender,
-				"type", m.Type, "attempt", i+1, "hash", m.Hash(), "state", m.State())
+			s.Log.Error("not written back: another attempt has its number", "txn", m.UID, "queue", m.Queue, "sender", m.Sender, "type", m.Type, "attempt", i+1, "hash", m.Hash(), "state", m.State())
 			return nil
 		}
 	}
