@@ -72,7 +72,7 @@ func TestPace(t *testing.T) {
 			if wait == 0 {
 				through++
 			}
-			<-time.After(wait)
+			<-time.After(max(wait, time.Millisecond)) // so that it ends whatever is answered
 		}
 		if through < 41 || through > 42 {
 			t.Errorf("%d came through in ten seconds", through)
