@@ -73,7 +73,7 @@ step('senders that cannot send are told apart, and the one that can sends for al
   const wrong: [account: Account, reason: string, detail: RegExp][] = [
     [misled, 'WRONG_ACCOUNT', new RegExp(`serves another account.*${good.publicKey}`)],
     [foreign, 'WRONG_NETWORK', /signs for the network "mina:mainnet", the Mina nodes are of "mina:testnet"/],
-    [poor, 'LOW_BALANCE', new RegExp(`no node knows the account ${poor.publicKey}; fund it`)],
+    [poor, 'LOW_BALANCE', /no node knows the account.* fund it/],
   ];
   const plans = ['spring', 'summer', 'autumn', 'winter'].map(createPlan);
   for (const plan of plans) await world.sequencer.post(plan);
@@ -92,7 +92,7 @@ step('senders that cannot send are told apart, and the one that can sends for al
 });
 
 step('an account that was funded is used', async () => {
-  await world.ledger.control('faucet', { publicKey: poor.publicKey, amount: 10 });
+  await world.ledger.control('faucet', { publicKey: poor.publicKey, amount: 100 });
   while ((await world.ledger.balance(poor.publicKey)) === 0n) await pause();
   const { status, text } = await world.sequencer.call('POST', `/senders/${poor.publicKey}/resume`, {});
   assert.equal(status, 200, text);
