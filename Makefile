@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-workers simulate mistakes kills bench demo e2e e2e-proofs client lint fuzz setup
+.PHONY: help build test test-workers simulate mistakes kills bench demo e2e e2e-proofs client lint screenshots fuzz setup
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
@@ -57,8 +57,11 @@ lint: ## Check formatting, vet and staticcheck, and golangci-lint where it is in
 	go tool staticcheck ./...
 	@if command -v golangci-lint >/dev/null; then golangci-lint run; else echo "golangci-lint is not installed: skipped"; fi
 
+screenshots: setup ## Take the pictures of the dashboard in docs/dashboard
+	go test ./cmd/sequencer -run '^TestBrowser$$/^pictures$$' -pictures $(CURDIR)/docs/dashboard
+
 fuzz: ## Run every fuzz target for FUZZTIME, default 30s
 	scripts/fuzz.sh $(FUZZTIME)
 
-setup: ## Install what the tests need: redis-server, prometheus and a C compiler
+setup: ## Install what the tests need: redis-server, prometheus, a C compiler and a browser
 	scripts/setup.sh

@@ -17,6 +17,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 
+	"mina-sequencer/api/dashboard"
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
@@ -63,6 +64,11 @@ type Options struct {
 	ValidKey func(string) error
 	// Ready says what works; nil asks the store alone.
 	Ready func(context.Context) Readiness
+	// Chain says what the nodes say; nil leaves it out of the overview.
+	Chain func(context.Context) Chain
+	// Explorer is the address of a transaction in a block explorer, with {hash}
+	// in the place of its hash; "" links none.
+	Explorer string
 	// Keys are who may do what; without any, everybody may do everything.
 	Keys []Key
 	// Rate is how many requests each name of a key may make, over all processes
@@ -134,6 +140,9 @@ type api struct {
 	batches chan struct{} // those under way at a time: each holds its body
 	feed    *feed
 	pace    *queues.Spender // nil without a rate
+	keys    Keyring
+
+	overview overview
 }
 
 // New returns the API with /healthz and /readyz.
@@ -151,7 +160,7 @@ func New(o Options) http.Handler {
 	}
 	o.EventClients = cmp.Or(o.EventClients, 4096)
 	o.EventMemory = cmp.Or(o.EventMemory, 8<<20)
-	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce), feed: newFeed(&o)}
+	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce), feed: newFeed(&o), keys: NewKeyring(o.Keys)}
 	if o.Rate.PerSecond > 0 {
 		a.pace = queues.NewSpender(o.Store, o.Rate)
 	}
@@ -169,7 +178,15 @@ func New(o Options) http.Handler {
 	router.Get("/healthz", a.handle(a.health))
 	router.Get("/readyz", a.handle(a.ready))
 
-	keys := NewKeyring(o.Keys)
+	router.Get(base+"/session", a.handle(a.getSession))
+	router.Post(base+"/session", a.handle(a.openSession))
+	router.Delete(base+"/session", a.handle(a.closeSession))
+	pages := dashboard.New(o.Explorer)
+	for _, pattern := range dashboard.Patterns {
+		router.Get(pattern, pages.ServeHTTP)
+	}
+
+	keys := a.keys
 	router.Group(func(r chi.Router) {
 		r.Use(keys.require(Read), a.paced)
 		r.Get("/openapi.json", a.handle(a.description))
@@ -185,6 +202,7 @@ func New(o Options) http.Handler {
 		if o.Metrics != nil {
 			r.Method(http.MethodGet, "/metrics", o.Metrics)
 		}
+		r.Get(base+"/overview", a.handle(a.getOverview))
 	})
 	router.Group(func(r chi.Router) {
 		r.Use(keys.require(Submit), a.paced)

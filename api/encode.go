@@ -282,6 +282,7 @@ func appendQueue(b []byte, q *queues.Queue) []byte {
 	o.bool("paused", q.Paused != "")
 	o.optional("reason", q.Paused)
 	o.time("nextAt", q.NextAt)
+	o.time("oldestWaitingAt", q.OldestWaiting)
 	o.close()
 	return o.b
 }

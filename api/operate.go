@@ -25,7 +25,7 @@ func queueOf(r *http.Request) (string, error) {
 }
 
 func (a *api) listQueues(w http.ResponseWriter, r *http.Request) error {
-	q, err := query(r, "limit", "cursor")
+	q, err := query(r, "prefix", "limit", "cursor")
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,11 @@ func (a *api) listQueues(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	qs, next, err := a.Store.Queues(r.Context(), limit, cursor)
+	prefix := q.Get("prefix")
+	if prefix != "" && !queues.ValidUID(prefix) {
+		return badRequest("prefix must be the beginning of a name: it %s.", wantUID)
+	}
+	qs, next, err := a.Store.QueuesNamed(r.Context(), prefix, limit, cursor)
 	if err != nil {
 		return err
 	}
@@ -46,6 +50,9 @@ func (a *api) getQueue(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q, err := a.Store.Queue(r.Context(), name)
+	if err == nil {
+		err = a.Store.FindOldest(r.Context(), q)
+	}
 	if err != nil {
 		return err
 	}
@@ -98,6 +105,9 @@ func (a *api) sendQueue(w http.ResponseWriter, r *http.Request, name string) err
 	q, err := a.Store.Queue(r.Context(), name)
 	if errors.Is(err, queues.ErrNotFound) {
 		q, err = &queues.Queue{Name: name, Phase: queues.PhaseWaiting}, nil
+	}
+	if err == nil {
+		err = a.Store.FindOldest(r.Context(), q)
 	}
 	if err != nil {
 		return err

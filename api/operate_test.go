@@ -46,8 +46,9 @@ func TestReady(t *testing.T) {
 func TestQueues(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
+	received := map[string]any{}
 	for _, q := range []string{"a", "b:1", "c"} {
-		s.ask("POST", "/transactions", `{"queue":"`+q+`","type":"ANY","data":{}}`).want(202)
+		received[q] = s.ask("POST", "/transactions", `{"queue":"`+q+`","type":"ANY","data":{}}`).want(202).read()["receivedAt"]
 	}
 	wantB := map[string]any{
 		"name": "b:1", "state": "FREE", "sender": nil, "running": nil, "retries": json.Number("0"),
@@ -55,7 +56,7 @@ func TestQueues(t *testing.T) {
 			"WAITING": json.Number("1"), "DISPATCHING": json.Number("0"), "REVISION": json.Number("0"), "RETRY": json.Number("0"),
 			"DONE": json.Number("0"), "FAILED": json.Number("0"), "UNRESOLVED": json.Number("0"),
 		},
-		"paused": false, "reason": nil, "nextAt": nil,
+		"paused": false, "reason": nil, "nextAt": nil, "oldestWaitingAt": received["b:1"],
 	}
 	if diff := cmp.Diff(wantB, s.ask("GET", "/queues/b%3A1", "").want(200).read()); diff != "" {
 		t.Error(diff)

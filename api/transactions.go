@@ -131,7 +131,7 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
-	q, err := query(r, "queue", "state", "type", "sender", "limit", "cursor")
+	q, err := query(r, "queue", "state", "type", "sender", "since", "until", "order", "limit", "cursor")
 	if err != nil {
 		return err
 	}
@@ -141,11 +141,21 @@ func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
 	}
 	f := queues.Filter{
 		Queue: q.Get("queue"), Type: q.Get("type"), Sender: q.Get("sender"), State: queues.State(q.Get("state")),
+		Newest: q.Get("order") == "newest",
+	}
+	if f.Since, err = timeOf(q, "since"); err != nil {
+		return err
+	}
+	if f.Until, err = timeOf(q, "until"); err != nil {
+		return err
 	}
 	for _, name := range []string{"queue", "type", "sender", "state"} {
 		if message := a.wrongFilter(f, name); message != "" {
 			return badRequest("%s %s.", name, message)
 		}
+	}
+	if q.Has("order") && !f.Newest && q.Get("order") != "oldest" {
+		return badRequest("order must be oldest, which it is by itself, or newest.")
 	}
 	ts, next, err := a.Store.List(r.Context(), f, limit, cursor)
 	if err != nil {
@@ -265,6 +275,18 @@ func query(r *http.Request, names ...string) (url.Values, error) {
 		}
 	}
 	return q, nil
+}
+
+// timeOf returns the time that a parameter holds, zero if it is not given.
+func timeOf(q url.Values, name string) (time.Time, error) {
+	if q.Get(name) == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339, q.Get(name))
+	if err != nil || t.Year() < 1970 {
+		return time.Time{}, badRequest("%s must be a time such as 2006-01-02T15:04:05Z.", name)
+	}
+	return t, nil
 }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -202,8 +203,18 @@ func (f *fixture) tick() queues.Tick {
 	return k
 }
 
-// list walks a whole list in pages of a size.
+// list walks a whole list in pages of a size, forth and back.
 func (f *fixture) list(filter queues.Filter, limit int) []string {
+	f.Helper()
+	uids := f.walk(filter, limit)
+	filter.Newest = true
+	back := f.walk(filter, limit)
+	slices.Reverse(back)
+	equal(f.T, fmt.Sprintf("%+v, back", filter), back, uids)
+	return uids
+}
+
+func (f *fixture) walk(filter queues.Filter, limit int) []string {
 	f.Helper()
 	var uids []string
 	for cursor, pages := "", 0; ; pages++ {

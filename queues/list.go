@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -18,11 +19,28 @@ import (
 type Filter struct {
 	Queue, Type, Sender string
 	State               State
+	// Since and Until bound when they were received: from Since on, before Until.
+	Since, Until time.Time
+	Newest       bool // the newest first
 }
 
 func (f Filter) admits(t *Transaction) bool {
 	return (f.Queue == "" || f.Queue == t.Queue) && (f.Type == "" || f.Type == t.Type) &&
-		(f.Sender == "" || f.Sender == t.Sender) && (f.State == "" || f.State == t.State())
+		(f.Sender == "" || f.Sender == t.Sender) && (f.State == "" || f.State == t.State()) &&
+		!t.ReceivedAt.Before(f.Since) && (f.Until.IsZero() || t.ReceivedAt.Before(f.Until))
+}
+
+// clockSlack is how far the times of receipt may lie from the order of
+// acceptance: they are those of a Redis, and another one may have taken over.
+const clockSlack = time.Minute
+
+// past reports whether t lies so far behind the times that f admits, on the way
+// that f goes, that nothing behind it can be within them.
+func (f Filter) past(t *Transaction) bool {
+	if f.Newest {
+		return t.ReceivedAt.Before(f.Since.Add(-clockSlack))
+	}
+	return !f.Until.IsZero() && t.ReceivedAt.After(f.Until.Add(clockSlack))
 }
 
 // ErrBadCursor: the cursor is not one of this list.
@@ -32,11 +50,12 @@ const (
 	// maxLooked is how many entries one listing looks at.
 	maxLooked = 10_000
 	listStep  = 100
-	pageSize  = 512 // as in enqueue.lua
+	pageSize  = 512     // as in enqueue.lua
+	behindAll = 1 << 53 // more than any sequence
 )
 
-// List returns transactions in order of acceptance, at most limit of them, and
-// the cursor of the next page, "" if there is none. It looks at no more than
+// List returns transactions in order of acceptance, or in the other direction if
+// f says so, at most limit of them, and the cursor of the next page, "" if there is none. It looks at no more than
 // 10,000 entries, so a page may be short and still have a next one.
 // Errors: ErrBadCursor, ErrUnavailable.
 func (s *Store) List(ctx context.Context, f Filter, limit int, cursor string) ([]*Transaction, string, error) {
@@ -66,6 +85,9 @@ func (s *Store) List(ctx context.Context, f Filter, limit int, cursor string) ([
 			return nil, "", err
 		}
 		for _, t := range ts {
+			if f.past(t) {
+				return page, "", nil
+			}
 			if !f.admits(t) {
 				continue
 			}
@@ -84,17 +106,20 @@ type entry struct {
 	sequence int64
 }
 
-// A walk returns the entries behind a sequence, the sequence up to which it has
-// looked, and how many entries it looked at; none at the end.
+// A walk returns the entries behind a sequence, or before it where it goes back,
+// the sequence up to which it has looked, and how many entries it looked at; none
+// at the end.
 type walk func(ctx context.Context, after int64, most int) (entries []entry, last int64, looked int, err error)
 
 // source chooses the shortest index that holds all that f admits.
 func (s *Store) source(f Filter) walk {
 	switch {
 	case f.Queue != "":
-		return s.walkQueue(f.Queue)
+		return s.walkQueue(f.Queue, f.Newest)
 	case f.State != "" && f.State != Waiting:
-		return s.walkSet(s.key(stateIndex(f.State)))
+		return s.walkSet(s.key(stateIndex(f.State)), f.Newest)
+	case f.Newest:
+		return s.walkPagesBack
 	}
 	return s.walkPages
 }
@@ -112,11 +137,15 @@ func stateIndex(state State) string {
 	return "st:" + string(state)
 }
 
-func (s *Store) walkSet(key string) walk {
+func (s *Store) walkSet(key string, back bool) walk {
 	return func(ctx context.Context, after int64, most int) ([]entry, int64, int, error) {
-		zs, err := s.client.ZRangeByScoreWithScores(ctx, key, &redis.ZRangeBy{
-			Min: "(" + strconv.FormatInt(after, 10), Max: "+inf", Count: int64(most),
-		}).Result()
+		var zs []redis.Z
+		var err error
+		if bound := "(" + strconv.FormatInt(after, 10); back {
+			zs, err = s.client.ZRevRangeByScoreWithScores(ctx, key, &redis.ZRangeBy{Min: "-inf", Max: bound, Count: int64(most)}).Result()
+		} else {
+			zs, err = s.client.ZRangeByScoreWithScores(ctx, key, &redis.ZRangeBy{Min: bound, Max: "+inf", Count: int64(most)}).Result()
+		}
 		if err != nil {
 			return nil, 0, 0, storeError("listing", err)
 		}
@@ -130,8 +159,8 @@ func (s *Store) walkSet(key string) walk {
 	}
 }
 
-func (s *Store) walkLine(ctx context.Context, list string, after int64, most int, unchanged string) ([]entry, int64, int, error) {
-	v, err := s.Run(ctx, lineScript, list, after, most, unchanged)
+func (s *Store) walkLine(ctx context.Context, list string, after int64, most int, unchanged, back bool) ([]entry, int64, int, error) {
+	v, err := s.Run(ctx, lineScript, list, after, most, unchanged, back)
 	if err != nil {
 		return nil, 0, 0, err
 	}
@@ -141,15 +170,23 @@ func (s *Store) walkLine(ctx context.Context, list string, after int64, most int
 	for i := 2; i+1 < len(l); i += 2 {
 		entries = append(entries, entry{r.string(l[i]), r.int(l[i+1])})
 	}
-	return entries, max(after, r.int(r.at(l, 1))), int(r.int(r.at(l, 0))), r.err
+	looked := int(r.int(r.at(l, 0)))
+	if looked > 0 {
+		after = r.int(r.at(l, 1))
+	}
+	return entries, after, looked, r.err
 }
 
 // walkQueue merges those that wait since they were posted with all others.
-func (s *Store) walkQueue(queue string) walk {
-	past := s.walkSet(s.key("past:" + queue))
+func (s *Store) walkQueue(queue string, back bool) walk {
+	past := s.walkSet(s.key("past:"+queue), back)
+	nearer, farther := func(a, b int64) int64 { return min(a, b) }, func(a, b int64) int64 { return max(a, b) }
+	if back {
+		nearer, farther = farther, nearer
+	}
 	return func(ctx context.Context, after int64, most int) ([]entry, int64, int, error) {
 		// The line first: what leaves it meanwhile is found among the past.
-		line, lineLast, looked, err := s.walkLine(ctx, "line:"+queue, after, most, "1")
+		line, lineLast, looked, err := s.walkLine(ctx, "line:"+queue, after, most, true, back)
 		if err != nil {
 			return nil, 0, 0, err
 		}
@@ -158,15 +195,20 @@ func (s *Store) walkQueue(queue string) walk {
 			return nil, 0, 0, err
 		}
 		// What lies behind the end of the shorter look is left to the next step.
-		last := max(goneLast, lineLast)
+		last := farther(goneLast, lineLast)
 		if n == most {
-			last = min(last, goneLast)
+			last = nearer(last, goneLast)
 		}
 		if looked == most {
-			last = min(last, lineLast)
+			last = nearer(last, lineLast)
 		}
-		both := slices.DeleteFunc(append(gone, line...), func(e entry) bool { return e.sequence > last })
-		slices.SortFunc(both, func(a, b entry) int { return cmp.Compare(a.sequence, b.sequence) })
+		both := slices.DeleteFunc(append(gone, line...), func(e entry) bool { return farther(e.sequence, last) != last })
+		slices.SortFunc(both, func(a, b entry) int {
+			if back {
+				a, b = b, a
+			}
+			return cmp.Compare(a.sequence, b.sequence)
+		})
 		return slices.Compact(both), last, n + looked, nil
 	}
 }
@@ -185,11 +227,33 @@ func (s *Store) walkPages(ctx context.Context, after int64, most int) ([]entry, 
 		if number, err = strconv.ParseInt(pages[0], 10, 64); err != nil {
 			return nil, 0, 0, fmt.Errorf("page %q: %w", pages[0], err)
 		}
-		entries, last, n, err := s.walkLine(ctx, "page:"+pages[0], after, most, "")
+		entries, last, n, err := s.walkLine(ctx, "page:"+pages[0], after, most, false, false)
 		if n > 0 || err != nil {
 			return entries, last, n, err
 		}
 	}
+}
+
+func (s *Store) walkPagesBack(ctx context.Context, before int64, most int) ([]entry, int64, int, error) {
+	for number := (before - 1) / pageSize; number >= 0; number-- {
+		pages, err := s.client.ZRevRangeByScore(ctx, s.key("pages"), &redis.ZRangeBy{
+			Min: "-inf", Max: strconv.FormatInt(number, 10), Count: 1,
+		}).Result()
+		if err != nil {
+			return nil, 0, 0, storeError("listing", err)
+		}
+		if len(pages) == 0 {
+			break
+		}
+		if number, err = strconv.ParseInt(pages[0], 10, 64); err != nil {
+			return nil, 0, 0, fmt.Errorf("page %q: %w", pages[0], err)
+		}
+		entries, last, n, err := s.walkLine(ctx, "page:"+pages[0], before, most, false, true)
+		if n > 0 || err != nil {
+			return entries, last, n, err
+		}
+	}
+	return nil, before, 0, nil
 }
 
 func sealCursor(after int64, f Filter) string {
@@ -198,6 +262,9 @@ func sealCursor(after int64, f Filter) string {
 
 func openCursor(cursor string, f Filter) (after int64, err error) {
 	if cursor == "" {
+		if f.Newest {
+			return behindAll, nil
+		}
 		return 0, nil
 	}
 	b, err := base64.RawURLEncoding.DecodeString(cursor)
@@ -214,6 +281,6 @@ func openCursor(cursor string, f Filter) (after int64, err error) {
 
 func (f Filter) sum() uint32 {
 	h := fnv.New32a()
-	_, _ = fmt.Fprintf(h, "%q %q %q %q", f.Queue, f.Type, f.Sender, f.State)
+	_, _ = fmt.Fprintf(h, "%q %q %q %q %d %d %t", f.Queue, f.Type, f.Sender, f.State, millis(f.Since), millis(f.Until), f.Newest)
 	return h.Sum32()
 }

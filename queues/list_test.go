@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"mina-sequencer/queues"
 )
@@ -132,8 +133,35 @@ func testListFilters(f *fixture) {
 			f.Errorf("cursor %q: %v", cursor, err)
 		}
 	}
-	if _, _, err := f.store.List(f.ctx, queues.Filter{Queue: "q1"}, 2, next); !errors.Is(err, queues.ErrBadCursor) {
-		f.Errorf("the cursor of another list: %v", err)
+	for _, another := range []queues.Filter{{Queue: "q1"}, {Newest: true}, {Since: time.Unix(1, 0)}} {
+		if _, _, err := f.store.List(f.ctx, another, 2, next); !errors.Is(err, queues.ErrBadCursor) {
+			f.Errorf("the cursor of another list than %+v: %v", another, err)
+		}
+	}
+}
+
+// testListTimes lists what was received within a time.
+func testListTimes(f *fixture) {
+	var times []time.Time
+	for _, uid := range []string{"a", "b", "c"} {
+		f.post("q", uid)
+		received := f.get(uid).ReceivedAt
+		times = append(times, received)
+		f.eventually("the clock moves on", func() bool { return f.now().Sub(received) > 2*time.Millisecond })
+	}
+	for _, tc := range []struct {
+		since, until time.Time
+		want         []string
+	}{
+		{times[1], time.Time{}, []string{"b", "c"}},
+		{time.Time{}, times[1], []string{"a"}},
+		{times[0], times[2], []string{"a", "b"}},
+		{times[2].Add(time.Hour), time.Time{}, nil},
+		{time.Time{}, times[0].Add(-time.Hour), nil},
+	} {
+		for _, queue := range []string{"", "q"} {
+			equal(f.T, fmt.Sprint(tc.since, tc.until), f.list(queues.Filter{Queue: queue, Since: tc.since, Until: tc.until}, 2), tc.want)
+		}
 	}
 }
 
@@ -173,6 +201,15 @@ func testQueues(f *fixture) {
 		next = n
 	}
 	equal(f.T, "names", got, names)
+	f.post("r", "t-r")
+	for prefix, want := range map[string]int{"q": 25, "q000": 9, "q0025": 1, "q00251": 0, "r": 1, "s": 0, "": 26} {
+		page, _, err := f.store.QueuesNamed(f.ctx, prefix, 100, "")
+		f.ok(err)
+		equal(f.T, "named "+prefix, len(page), want)
+	}
+	if _, _, err := f.store.QueuesNamed(f.ctx, "r", 9, "q0001"); !errors.Is(err, queues.ErrBadCursor) {
+		f.Errorf("the cursor of another search: %v", err)
+	}
 	if _, _, err := f.store.Queues(f.ctx, 9, "a b"); !errors.Is(err, queues.ErrBadCursor) {
 		f.Errorf("a cursor that is no name: %v", err)
 	}

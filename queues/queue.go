@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -23,19 +24,30 @@ func (s *Store) Queue(ctx context.Context, name string) (*Queue, error) {
 // Queues returns queues in order of their names, at most limit, and the cursor
 // of the next page, "" if there is none. Errors: ErrBadCursor, ErrUnavailable.
 func (s *Store) Queues(ctx context.Context, limit int, cursor string) ([]*Queue, string, error) {
-	from := "-"
+	return s.QueuesNamed(ctx, "", limit, cursor)
+}
+
+// QueuesNamed is Queues for those whose names begin with prefix.
+func (s *Store) QueuesNamed(ctx context.Context, prefix string, limit int, cursor string) ([]*Queue, string, error) {
+	from, to := "-", "+"
+	if prefix != "" {
+		from, to = "["+prefix, "("+prefix+"\xff" // a name is ASCII
+	}
 	if cursor != "" {
-		if !ValidName(cursor) {
+		if !ValidName(cursor) || !strings.HasPrefix(cursor, prefix) {
 			return nil, "", ErrBadCursor
 		}
 		from = "(" + cursor
 	}
-	names, err := s.client.ZRangeByLex(ctx, s.key("queues"), &redis.ZRangeBy{Min: from, Max: "+", Count: int64(limit)}).Result()
+	names, err := s.client.ZRangeByLex(ctx, s.key("queues"), &redis.ZRangeBy{Min: from, Max: to, Count: int64(limit)}).Result()
 	if err != nil {
 		return nil, "", storeError("listing queues", err)
 	}
 	qs, err := s.Named(ctx, names)
 	if err != nil {
+		return nil, "", err
+	}
+	if err := s.FindOldest(ctx, qs...); err != nil {
 		return nil, "", err
 	}
 	next := ""
@@ -96,6 +108,30 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 		}
 	}
 	return out, nil
+}
+
+// FindOldest sets OldestWaiting of queues. Error: ErrUnavailable.
+func (s *Store) FindOldest(ctx context.Context, qs ...*Queue) error {
+	qs = slices.DeleteFunc(slices.Clone(qs), func(q *Queue) bool { return q.Counts[Waiting] == 0 })
+	for some := range slices.Chunk(qs, MaxBatch) {
+		names := make([]any, len(some))
+		for i, q := range some {
+			names[i] = q.Name
+		}
+		v, err := s.Run(ctx, oldestScript, names...)
+		if err != nil {
+			return err
+		}
+		r := reply{name: "oldest"}
+		l := r.list(v)
+		for i, q := range some {
+			q.OldestWaiting = fromMillis(r.int(r.at(l, i)))
+		}
+		if r.err != nil {
+			return r.err
+		}
+	}
+	return nil
 }
 
 // Pause keeps a queue from binding; what runs goes on to its end.

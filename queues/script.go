@@ -64,6 +64,7 @@ var (
 	calledScript   = NewScript("called", source("called"))
 	pauseScript    = NewScript("pause", source("removal")+source("pause"))
 	lineScript     = newPlainScript("line", source("line"))
+	oldestScript   = newPlainScript("oldest", source("oldest"))
 	postponeScript = NewScript("postpone", source("postpone"))
 	standingScript = newPlainScript("standing", source("standing"))
 	auditScript    = newPlainScript("audit", source("audit"))

@@ -63,6 +63,7 @@ func TestStore(t *testing.T) {
 		"ListQueue":            testListQueue,
 		"ListDuringDeletions":  testListDuringDeletions,
 		"ListFilters":          testListFilters,
+		"ListTimes":            testListTimes,
 		"ListManyPassed":       testListManyPassed,
 		"Queues":               testQueues,
 		"ErrorsByName":         testErrorsByName,

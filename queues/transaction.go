@@ -191,6 +191,9 @@ type Queue struct {
 	// NextAt is when something is due: the end of a delay or of the wait for a
 	// callback; zero if nothing is.
 	NextAt time.Time
+	// OldestWaiting is when the next of its waiting transactions was received;
+	// zero if none waits, or if it was not looked for: see Store.FindOldest.
+	OldestWaiting time.Time
 }
 
 // State is q's state.

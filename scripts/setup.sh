@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need beside Go: a Redis server, Prometheus with promtool,
-# and the C compiler of the race detector. What is there already is left alone.
+# the C compiler of the race detector, and a browser. What is there already is left
+# alone.
 set -euo pipefail
 
 command -v go >/dev/null || { echo "setup: go is not in PATH: install Go 1.26 or newer" >&2; exit 1; }
@@ -9,6 +10,7 @@ packages=()
 command -v redis-server >/dev/null || packages+=(redis-server)
 if ! command -v promtool >/dev/null || ! command -v prometheus >/dev/null; then packages+=(prometheus); fi
 command -v "${CC:-gcc}" >/dev/null || packages+=(gcc libc6-dev)
+command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || packages+=(chromium fonts-dejavu-core)
 [ ${#packages[@]} -gt 0 ] || exit 0
 
 as_root=()

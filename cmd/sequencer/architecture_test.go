@@ -22,8 +22,9 @@ var ours = map[string][]string{
 	"dispatcher":           {"queues", "senders"},
 	"dispatcher/devworker": {"mina", "mina/devnet"},
 	"sequencer":            {"dispatcher", "mina", "queues", "senders"},
-	"api":                  {"dispatcher", "queues", "senders"},
+	"api":                  {"api/dashboard", "dispatcher", "queues", "senders"},
 	"api/client":           {},
+	"api/dashboard":        {},
 	"metrics":              {"api", "mina", "queues", "senders", "sequencer"},
 	"cmd/sequencer":        {"api", "api/client", "dispatcher", "dispatcher/devworker", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer"},
 }

@@ -38,6 +38,7 @@ SEQUENCER_RATE_LIMIT=0
 SEQUENCER_CORS_ORIGINS=
 SEQUENCER_TLS_CERT=
 SEQUENCER_TLS_KEY=
+SEQUENCER_EXPLORER_URL=
 SEQUENCER_BODY_LIMIT=1MiB
 SEQUENCER_BATCH_LIMIT=32MiB
 SEQUENCER_SHUTDOWN_TIMEOUT=30s
@@ -133,6 +134,7 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_CORS_ORIGINS":       {"*", "app.example", "https://app.example/", "https://*.example", "ftp://app.example", "https://a.example,https://u:p@b.example", "null"},
 		"SEQUENCER_TLS_CERT":           {"/none/cert.pem", "/none/cert.pem SEQUENCER_TLS_KEY=/none/key.pem", badPEM(dir) + " SEQUENCER_TLS_KEY=" + badPEM(dir)},
 		"SEQUENCER_TLS_KEY":            {"/none/key.pem"},
+		"SEQUENCER_EXPLORER_URL":       {"https://x/tx/", "ftp://x/{hash}", "javascript:alert({hash})", "https://u:p@x/{hash}", "{hash}"},
 		"SEQUENCER_BODY_LIMIT":         {"1MB", "MiB", "0", "-1", "1.5MiB", "65MiB"},
 		"SEQUENCER_BATCH_LIMIT":        {"big", "2GiB"},
 		"SEQUENCER_SHUTDOWN_TIMEOUT":   durations,

@@ -226,3 +226,20 @@ func (f *logFormat) EnvDecode(text string) error {
 	*f = logFormat(text)
 	return nil
 }
+
+// explorerURL is the address of a transaction in a block explorer, with {hash}
+// in the place of its hash.
+type explorerURL string
+
+// EnvDecode reads an address that a page may link to.
+func (e *explorerURL) EnvDecode(text string) error {
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(strings.ReplaceAll(text, "{hash}", "hash"))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || !strings.Contains(text, "{hash}") {
+		return refusal("is not such an address")
+	}
+	*e = explorerURL(text)
+	return nil
+}

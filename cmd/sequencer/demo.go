@@ -194,6 +194,7 @@ func (w *demoWorld) environment(env map[string]string, f demoFlags) map[string]s
 		"SEQUENCER_RATE_LIMIT":   "",
 		"SEQUENCER_TLS_CERT":     "",
 		"SEQUENCER_TLS_KEY":      "",
+		"SEQUENCER_EXPLORER_URL": "",
 		"SEQUENCER_NAMESPACE":    "demo-" + strings.ToLower(rand.Text()[:10]),
 	})
 	return all

@@ -96,6 +96,7 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 		Store: store, Senders: s.senders, Types: types, Control: s.sequencer,
 		ValidKey: validKey, Ready: s.ready, Keys: keys, Meter: figures.API(), Metrics: figures.Handler(),
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins,
+		Chain: s.chainShown, Explorer: string(cfg.HTTP.Explorer),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
 	})
 	return s, nil
@@ -182,6 +183,26 @@ func (s *service) ready(ctx context.Context) api.Readiness {
 		r.Senders.Detail = fmt.Sprintf("%d available", available)
 	}
 	return r
+}
+
+// chainShown is the chain as the overview shows it. While nothing is under way
+// nobody else asks the nodes; then they are asked once a minute.
+func (s *service) chainShown(ctx context.Context) api.Chain {
+	c := s.chain.Chain()
+	if c.At.IsZero() || time.Since(c.At) > time.Minute {
+		c = s.chain.Poll(ctx)
+	}
+	shown := api.Chain{
+		OK: c.Quorum, Synced: c.Synced, Nodes: len(s.cfg.Mina.URLs), Height: c.Height, TipSlot: c.TipSlot, Slot: c.Slot,
+		SlotTime: c.SlotTime, Network: c.NetworkID, At: c.At,
+	}
+	switch {
+	case c.Err != nil:
+		shown.Detail = c.Err.Error()
+	case len(c.Lost) > 0:
+		shown.Detail = errors.Join(c.Lost...).Error()
+	}
+	return shown
 }
 
 // start checks the store and brings the configured senders into the pool.

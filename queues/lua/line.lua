@@ -1,18 +1,26 @@
 -- line reads a list of uids in order of sequence, a queue's line or a page, from
--- behind a sequence on.
+-- behind a sequence on, or back from before it.
 --
 -- ARGV[1]  "line:<queue>" or "page:<n>"
 -- ARGV[2]  sequence to begin behind, ARGV[3] how many entries to look at
 -- ARGV[4]  "1" to pass over those that have changed since they were posted:
 --          in a line, they are also among the past
+-- ARGV[5]  "1" to go back
 -- Answer: {entries looked at, sequence of the last of them, uid, sequence, …}
-local key, behind, most = P .. ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local key, behind, most, back = P .. ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[5] == '1'
+if back then behind = behind - 1 end -- then low is behind the last one before
 local low, high = 0, call('LLEN', key)
 while low < high do
   local middle = math.floor((low + high) / 2)
   if tonumber((header(call('LINDEX', key, middle)))) <= behind then low = middle + 1 else high = middle end
 end
-local uids = call('LRANGE', key, low, low + most - 1)
+local uids = {}
+if not back then
+  uids = call('LRANGE', key, low, low + most - 1)
+elseif low > 0 then
+  local some = call('LRANGE', key, math.max(0, low - most), low - 1)
+  for i = #some, 1, -1 do uids[#uids + 1] = some[i] end
+end
 local answer = { #uids, 0 }
 for _, uid in ipairs(uids) do
   local seq = tonumber((header(uid)))

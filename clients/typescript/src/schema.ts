@@ -1,7 +1,49 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// d0ffac357be538e0a5d6e1e6599eb7adfb5a589915bde5e4cbdb790a1abe22e4
+// b14a71d16675384949d36c7741d7280d316d69e0f8426057f5c88c9ae9f34fdf
 
 export interface paths {
+    "/api/v1/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The whole in numbers
+         * @description However many ask, the store is looked at twice a second at most.
+         */
+        get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who asks */
+        get: operations["getSession"];
+        put?: never;
+        /**
+         * Log a browser in
+         * @description Sets a cookie that opens the same routes as the key, for twelve hours and as long as the key is known. No script can read it, and no other site can send it.
+         */
+        post: operations["openSession"];
+        /** Log a browser out */
+        delete: operations["closeSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/queues": {
         parameters: {
             query?: never;
@@ -799,7 +841,8 @@ export interface components {
          *       },
          *       "paused": true,
          *       "reason": "maintenance",
-         *       "nextAt": null
+         *       "nextAt": null,
+         *       "oldestWaitingAt": "2026-03-01T11:58:30.000Z"
          *     }
          */
         Queue: {
@@ -825,6 +868,8 @@ export interface components {
             reason: components["schemas"]["Text"];
             /** @description When a delay or a wait for a callback ends. */
             nextAt: components["schemas"]["Time"];
+            /** @description When the next of its waiting transactions was received. */
+            oldestWaitingAt: components["schemas"]["Time"];
         };
         QueuePage: {
             items: components["schemas"]["Queue"][];
@@ -954,6 +999,128 @@ export interface components {
                 field: string;
                 message: string;
             }[];
+        };
+        /**
+         * @example {
+         *       "at": "2026-03-01T12:00:00.000Z",
+         *       "counts": {
+         *         "WAITING": 12,
+         *         "DISPATCHING": 1,
+         *         "REVISION": 2,
+         *         "RETRY": 0,
+         *         "DONE": 240,
+         *         "FAILED": 1,
+         *         "UNRESOLVED": 0
+         *       },
+         *       "queues": 17,
+         *       "oldestAt": "2026-03-01T11:58:30.000Z",
+         *       "rates": {
+         *         "seconds": 300,
+         *         "accepted": 9,
+         *         "done": 7,
+         *         "retried": 1,
+         *         "failed": 0
+         *       },
+         *       "senders": {
+         *         "free": 0,
+         *         "bound": 3,
+         *         "out": 1,
+         *         "reasons": {
+         *           "DRAINING": 1
+         *         }
+         *       },
+         *       "chain": {
+         *         "ok": true,
+         *         "synced": 2,
+         *         "nodes": 2,
+         *         "height": 412345,
+         *         "tipSlot": 612345,
+         *         "slot": 612346,
+         *         "slotMillis": 180000,
+         *         "network": "mina:mainnet",
+         *         "at": "2026-03-01T11:59:58.000Z",
+         *         "detail": null
+         *       }
+         *     }
+         */
+        Overview: {
+            /** @description By the clock of the store. */
+            at: components["schemas"]["Time"];
+            /** @description Transactions by state. */
+            counts: {
+                WAITING: number;
+                DISPATCHING: number;
+                REVISION: number;
+                RETRY: number;
+                DONE: number;
+                FAILED: number;
+                UNRESOLVED: number;
+            };
+            queues: number;
+            /** @description When the oldest transaction was received that is bound or could be; paused queues are left out. */
+            oldestAt: components["schemas"]["Time"];
+            /** @description Transactions that passed within the last so many seconds: five minutes, or less where very much happened, or nothing before. */
+            rates: {
+                seconds: number;
+                accepted: number;
+                done: number;
+                retried: number;
+                /** @description Or unresolved. */
+                failed: number;
+            };
+            /** @description Of the first 500 senders. One that is drained is bound until it has finished. */
+            senders: {
+                free: number;
+                bound: number;
+                /** @description Neither bound nor available. */
+                out: number;
+                /** @description Those not available, bound ones too, by reason. */
+                reasons: {
+                    [key: string]: number;
+                };
+            };
+            chain: {
+                /** @description A quorum of nodes is synced. */
+                ok: boolean;
+                synced: number;
+                nodes: number;
+                /** @description Of the lowest tip. */
+                height: number | null;
+                /** @description Slot since genesis of that tip. */
+                tipSlot: number | null;
+                /** @description The current one by the clock, when the nodes were asked. */
+                slot: number | null;
+                slotMillis: number;
+                network: components["schemas"]["Text"];
+                /** @description When the nodes were asked. */
+                at: components["schemas"]["Time"];
+                /** @description Why it is not ok, or why a node has no vote. */
+                detail: components["schemas"]["Text"];
+            } | null;
+        };
+        /**
+         * @example {
+         *       "required": true,
+         *       "name": "ops",
+         *       "scope": "admin"
+         *     }
+         * @example {
+         *       "required": true,
+         *       "name": null,
+         *       "scope": null
+         *     }
+         */
+        Session: {
+            /** @description A key is needed; without any configured, everybody may do everything. */
+            required: boolean;
+            /** @description Of the key. */
+            name: components["schemas"]["Text"];
+            /** @enum {unknown} */
+            scope: "read" | "submit" | "admin" | null;
+        };
+        Login: {
+            /** @description One of the keys configured. */
+            key: string;
         };
         /** @description A transaction to accept. Its type says what its data has to be. */
         NewTransaction: components["schemas"]["NewCreateClaimVotingAccount"] | components["schemas"]["NewSendClaimVote"] | components["schemas"]["NewCreateVotingBatchesAccount"] | components["schemas"]["NewReceiveVotesBatch"] | components["schemas"]["NewCommitAllVotingBatches"] | components["schemas"]["NewOtherTransaction"];
@@ -1346,9 +1513,109 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    getOverview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The numbers of one instant. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description By key or session, or a stranger. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            500: components["responses"]["Failed"];
+        };
+    };
+    openSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Login"];
+            };
+        };
+        responses: {
+            /** @description Logged in. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            500: components["responses"]["Failed"];
+        };
+    };
+    closeSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cookie is taken back. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            403: components["responses"]["Forbidden"];
+        };
+    };
     listQueues: {
         parameters: {
             query?: {
+                /** @description Only those whose names begin so. */
+                prefix?: components["schemas"]["Uid"];
                 /** @description The most items of a page. A page may be shorter and still not be the last. */
                 limit?: components["parameters"]["limit"];
                 /** @description nextCursor of the page before, with the same filters. */
@@ -1851,6 +2118,12 @@ export interface operations {
                 type?: components["schemas"]["TypeName"];
                 /** @description Only those that this sender is or was last bound to. */
                 sender?: components["schemas"]["AccountId"];
+                /** @description Only those received from this time on. */
+                since?: string;
+                /** @description Only those received before this time. */
+                until?: string;
+                /** @description Which come first. */
+                order?: "oldest" | "newest";
                 /** @description The most items of a page. A page may be shorter and still not be the last. */
                 limit?: components["parameters"]["limit"];
                 /** @description nextCursor of the page before, with the same filters. */
@@ -1862,7 +2135,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page, in order of acceptance. */
+            /** @description A page, in order of acceptance, or the other way round. */
             200: {
                 headers: {
                     [name: string]: unknown;

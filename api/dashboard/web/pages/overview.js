@@ -1,0 +1,138 @@
+// The whole at a glance: how the work flows, what runs, what just happened.
+
+import { get } from '../api.js';
+import { h, svg } from '../dom.js';
+import { age, brief, chip, count, mark, now, plural, queueLink, span, time, txnLink, word } from '../format.js';
+import { table } from '../table.js';
+import { why } from '../words.js';
+
+export const title = () => 'Overview';
+
+const most = 12; // rows of each list
+const ways = { DISPATCHING: 'to-dispatching', REVISION: 'to-revision', DONE: 'to-done', RETRY: 'to-retry', FAILED: 'to-failed', UNRESOLVED: 'to-failed', WAITING: 'to-waiting' };
+
+export function open({ state }) {
+  let running = [];
+  const events = [];
+  return {
+    ready: () => state.overview !== null,
+    async load() {
+      const lists = await Promise.all(['DISPATCHING', 'REVISION', 'RETRY'].map((s) => get('/transactions', { state: s, limit: most })));
+      running = lists.flatMap((l) => l.items).sort((a, b) => a.sequence - b.sequence);
+    },
+    onEvent(kind, event) {
+      if (kind === 'transaction' && event.from === event.to && !event.code) return; // only its queue moved on
+      events.unshift({ kind, ...event });
+      events.length = Math.min(events.length, 2 * most);
+      if (kind === 'transaction' && event.from !== event.to) move(ways[event.to]);
+    },
+    render: () => [
+      h('h1', { class: 'hidden' }, 'Overview'),
+      attention(state.overview),
+      flow(state.overview),
+      facts(state.overview),
+      h('div', { class: 'columns' },
+        h('section', { class: 'card' }, h('h2', null, 'Running now'), runningTable(running)),
+        h('section', { class: 'card' }, h('h2', null, 'Just now'), feed(events))),
+    ],
+  };
+}
+
+/** Sends a dot along one of the ways of the picture. */
+function move(way) {
+  const dot = way && document.querySelector(`[data-way="${way}"] i`);
+  if (!dot || matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+  dot.animate([{ offsetDistance: '0%', opacity: 0 }, { opacity: 1, offset: 0.2 }, { opacity: 1, offset: 0.8 }, { offsetDistance: '100%', opacity: 0 }],
+    { duration: 700, easing: 'ease-in-out' });
+}
+
+function attention(o) {
+  const lines = [];
+  const { FAILED, UNRESOLVED } = o.counts;
+  if (UNRESOLVED) lines.push(h('li', null, mark('UNRESOLVED'), h('a', { href: '/transactions?state=UNRESOLVED' }, plural(UNRESOLVED, 'transaction')), ' unresolved: no retry can mend them, or only a person can say what became of them.'));
+  if (FAILED) lines.push(h('li', null, mark('FAILED'), h('a', { href: '/transactions?state=FAILED' }, plural(FAILED, 'transaction')), ' failed: retries used up, or cancelled.'));
+  for (const [reason, n] of Object.entries(o.senders.reasons)) {
+    lines.push(h('li', null, mark('OUT'), h('a', { href: '/senders' }, plural(n, 'sender')), ' out of use. ', why(reason), '.'));
+  }
+  if (o.counts.WAITING && !o.senders.free && !o.senders.bound) lines.push(h('li', null, mark('OUT'), 'Nothing moves: no sender is free or at work.'));
+  if (o.chain && !o.chain.ok) lines.push(h('li', null, mark('OUT'), 'The chain: ', o.chain.detail ?? 'no quorum of synced nodes', '. Nothing new is bound meanwhile.'));
+  return lines.length > 0 && h('section', { class: 'card attention', key: 'attention', 'aria-label': 'Worth a look' }, h('ul', null, lines));
+}
+
+/** A number counted over some seconds: per minute, unless that is far from what was seen. */
+function rate(n, seconds) {
+  if (seconds < 20) return [count(n), ` in ${Math.max(1, seconds)} s`];
+  const perMinute = (n * 60) / seconds;
+  return [perMinute >= 10 || perMinute === 0 ? count(Math.round(perMinute)) : perMinute.toFixed(1), ' a minute'];
+}
+
+function flow(o) {
+  const r = o.rates;
+  const stage = (state, note) => h('a', { class: 'stage s-' + state, href: '/transactions?state=' + state, id: 'stage-' + state },
+    h('span', { class: 'name' }, mark(state), word(state)),
+    h('span', { class: 'number' }, count(o.counts[state])),
+    h('span', { class: 'note' }, note));
+  return h('section', { class: 'flow card', 'aria-label': 'The flow of transactions' },
+    stage('WAITING', `in ${plural(o.queues, 'queue')}`),
+    arrow('to-dispatching'),
+    stage('DISPATCHING', 'with a worker, or being sent'),
+    arrow('to-revision'),
+    stage('REVISION', 'on the way into a block'),
+    arrow('to-done'),
+    stage('DONE', rate(r.done, r.seconds).join('')),
+    h('span', { class: 'entry', 'data-way': 'to-waiting' }, h('b', null, rate(r.accepted, r.seconds)[0]), ' came in', rate(r.accepted, r.seconds)[1], h('i')),
+    h('div', { class: 'loop', 'data-way': 'to-retry' }, h('i'), stage('RETRY', rate(r.retried, r.seconds).join(''))),
+    h('div', { class: 'ends', 'data-way': 'to-failed' }, h('i'), stage('FAILED', 'given up'), stage('UNRESOLVED', 'for a person')));
+}
+
+function arrow(way) {
+  return h('span', { class: 'arrow', 'data-way': way, 'aria-hidden': 'true' },
+    svg('svg', { viewBox: '0 0 40 12', preserveAspectRatio: 'none' }, svg('path', { d: 'M0 6h38' })),
+    svg('svg', { class: 'tip', viewBox: '0 0 8 12' }, svg('path', { d: 'M1 1l6 5-6 5' })), h('i'));
+}
+
+function fact(name, number, note, more) {
+  return h('section', { class: 'card fact' }, h('h2', null, name), h('p', { class: 'number' }, number), h('p', { class: 'note' }, note), more);
+}
+
+function facts(o) {
+  const { free, bound, out } = o.senders;
+  const c = o.chain, r = o.rates;
+  return h('div', { class: 'facts' },
+    fact('Oldest unfinished', o.oldestAt ? age(o.oldestAt) : 'none', o.oldestAt ? ['received ', time(o.oldestAt)] : 'nothing is at work, and nothing could be'),
+    fact('Senders', [String(bound), h('small', null, ' of ', String(free + bound + out), ' at work')],
+      [`${free} free`, out > 0 && `, ${out} out of use`],
+      h('div', { class: 'bar', 'aria-hidden': 'true' }, ...segments(bound, 'bound'), ...segments(free, 'free'), ...segments(out, 'out'))),
+    c && fact('Chain', c.height ? ['block ', count(c.height)] : 'not seen yet',
+      [c.slot ? ['slot ', count(slotNow(c))] : 'no slot known', ' · ', `${c.synced} of ${plural(c.nodes, 'node')} synced`, c.network && ` · ${c.network}`,
+        c.slot && c.slot > c.tipSlot + 1 ? ` · tip ${plural(c.slot - c.tipSlot, 'slot')} behind` : '']),
+    fact('Pace', [rate(r.done, r.seconds)[0], h('small', null, ' done', rate(r.done, r.seconds)[1])],
+      `${count(r.accepted)} accepted, ${count(r.retried)} retried, ${count(r.failed)} failed in ${span(r.seconds * 1000)}`));
+}
+
+const segments = (n, kind) => Array.from({ length: Math.min(n, 40) }, () => h('span', { class: kind }));
+
+/** The slot by the clock: the nodes are not asked again while nothing is under way. */
+function slotNow(c) {
+  return c.slotMillis > 0 ? c.slot + Math.max(0, Math.floor((now() - Date.parse(c.at)) / c.slotMillis)) : c.slot;
+}
+
+function runningTable(running) {
+  return table(['Transaction', 'State', '#For', 'Queue', 'Sender'], running.slice(0, most).map((t) => [
+    t.uid, txnLink(t.uid, 20), chip(t.state), age(t.attempts.at(-1)?.startedAt ?? t.receivedAt), queueLink(t.queue, 20), brief(t.sender, 14),
+  ]), 'Nothing is bound to a sender.');
+}
+
+function feed(events) {
+  if (events.length === 0) return h('p', { class: 'muted' }, 'Changes appear here as they happen.');
+  return h('ol', { class: 'feed' }, events.slice(0, most).map((e) => h('li', { key: e.id }, h('span', { class: 'at num' }, time(e.at)), said(e))));
+}
+
+function said(e) {
+  const code = e.code && h('code', null, e.code);
+  if (e.kind === 'queue') return [queueLink(e.queue, 24), ' ', code];
+  if (e.kind === 'sender') return ['sender ', brief(e.sender, 14), ' ', code];
+  if (e.to === null) return [e.uid, ' removed'];
+  if (e.from === e.to) return [txnLink(e.uid, 24), ' ', chip(e.to), ' ', code];
+  return [txnLink(e.uid, 24), ' ', e.from ? [word(e.from), ' → '] : 'posted ', chip(e.to), ' ', code];
+}

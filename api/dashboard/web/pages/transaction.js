@@ -1,0 +1,122 @@
+// One transaction: where it stands, what was tried, and what can be done.
+
+import { can, Exact, get, post } from '../api.js';
+import { act, ask } from '../actions.js';
+import { h } from '../dom.js';
+import { age, brief, chip, count, hash, mark, mina, queueLink, time, until } from '../format.js';
+import { action, meaning, outcome } from '../words.js';
+
+export const title = ([uid]) => uid;
+
+export function open({ args: [uid], refresh }) {
+  let t = null, said = null;
+  const path = '/transactions/' + encodeURIComponent(uid);
+  const change = (name, what, done) => act(name + uid, async () => { const r = await what(); await refresh(); return r; }, done);
+  return {
+    ready: () => t !== null,
+    onEvent: (kind, e) => e.uid === uid || e.queue === t?.queue,
+    async load() {
+      [t, said] = await Promise.all([get(path), get(path + '/explain')]);
+    },
+    render: () => [
+      h('p', { class: 'crumb' }, h('a', { href: '/transactions' }, 'Transactions')),
+      h('div', { class: 'head' }, h('h1', { class: 'mono' }, uid), chip(t.state), h('span', { class: 'buttons' }, buttons(t, path, change))),
+      h('section', { class: 'card explain', 'aria-label': 'Where it stands' },
+        h('p', { class: 'lead' }, said.summary),
+        h('p', { class: 'muted' }, [
+          action(said.next.action), said.next.at && [' ', until(said.next.at)], said.next.action !== 'NONE' && '. ',
+          said.waitingFor.detail && !said.summary.includes(said.waitingFor.detail) && ['Waits for: ', said.waitingFor.detail, said.waitingFor.until && [', at most ', until(said.waitingFor.until).replace('in ', '')], '. '],
+          'So since ', time(said.since), ' (', age(said.since), ').']),
+        t.cancelRequested && !final(t) && h('p', null, 'It was asked to be cancelled: no further attempt is made.'),
+        t.reopened && h('p', null, 'Its block left the chain once; it was taken up again.'),
+        t.error && trouble(t.error)),
+      h('div', { class: 'columns' },
+        h('section', { class: 'card' }, h('h2', null, 'Attempts'), timeline(t, said)),
+        h('div', null,
+          h('section', { class: 'card' }, h('h2', null, 'About it'), about(t)),
+          h('section', { class: 'card' }, h('h2', null, 'Its data'), h('pre', { tabindex: '0', 'aria-label': 'Data' }, pretty(t.data))))),
+    ],
+  };
+}
+
+const final = (t) => ['DONE', 'FAILED', 'UNRESOLVED'].includes(t.state);
+
+function buttons(t, path, change) {
+  const unknown = t.attempts.findLast((a) => a.outcome === 'unknown');
+  return [
+    can('admin') && (t.state === 'FAILED' || t.state === 'UNRESOLVED') && h('button', {
+      type: 'button', class: 'primary', id: 'retry', onclick: () => change('retry', () => post(path + '/retry'), 'It waits again, at its old place.'),
+    }, 'Retry'),
+    can('admin') && unknown && h('button', { type: 'button', id: 'resolve', onclick: () => resolve(unknown, path, change) }, 'Resolve'),
+    can('submit') && !final(t) && !t.cancelRequested && h('button', {
+      type: 'button', class: 'danger', id: 'cancel', onclick: async () => {
+        const yes = await ask({ title: 'Cancel it?', text: 'What waits ends at once. Where an attempt may still land, no further one is made.', action: 'Cancel the transaction', danger: true });
+        if (yes !== null) await change('cancel', () => post(path + '/cancel'), (r) => (final(r) ? 'It is cancelled.' : 'No further attempt is made. It ends when the last one has landed or died.'));
+      },
+    }, 'Cancel'),
+  ];
+}
+
+async function resolve(a, path, change) {
+  const answer = await ask({
+    title: 'What became of it?', text: `Nobody knows whether attempt ${a.number} was sent. Look for it on the chain first; what the chain contradicts is refused.`,
+    choices: [['landed', 'It landed: it took effect'], ['dead', 'It is dead: it can no longer land']], action: 'Resolve',
+  });
+  if (answer !== null) await change('resolve', () => post(path + '/resolve', { outcome: answer, ...(a.hash ? { hash: a.hash } : {}) }), 'It is settled.');
+}
+
+function trouble(e) {
+  return h('div', { class: 'error' }, mark('FAILED'), h('div', null,
+    h('p', null, meaning(e) || e.message, ' ', h('code', null, e.code)),
+    meaning(e) && e.message && h('p', { class: 'muted' }, e.message),
+    e.exception && h('details', null, h('summary', null, 'The exception'), h('pre', null, e.exception))));
+}
+
+function timeline(t, said) {
+  const seen = new Map(said.attempts.map((a) => [a.number, a]));
+  const attempts = t.attempts.map((a) => attempt(a, seen.get(a.number))).reverse();
+  return h('ol', { class: 'timeline' },
+    t.finalAt && point('final', 'DONE', 'Final: its block is deep enough', t.finalAt),
+    t.doneAt && point('ended', t.state, { DONE: 'Done', FAILED: 'Failed', UNRESOLVED: 'Unresolved' }[t.state] ?? 'Ended', t.doneAt),
+    attempts,
+    point('received', 'WAITING', 'Accepted', t.receivedAt));
+}
+
+const point = (key, state, text, at) => h('li', { key, class: 's-' + state }, mark(state), h('div', null, h('strong', null, text), ' ', h('span', { class: 'muted num' }, time(at))));
+
+function attempt(a, seen) {
+  const [state, text] = outcome(a);
+  const row = (name, value) => value && h('div', null, h('dt', null, name), h('dd', null, value));
+  return h('li', { key: 'attempt' + a.number, class: 's-' + state }, mark(state), h('div', null,
+    h('p', null, h('strong', null, 'Attempt ', String(a.number)), ' ', text, seen?.open && h('span', { class: 'tag' }, 'may still land')),
+    h('dl', { class: 'pairs' },
+      row('Hash', hash(a.hash)), row('Fee', mina(a.fee)), row('Nonce', String(a.nonce)), row('Sender', brief(a.sender, 18)),
+      row('Block', a.blockHeight && [count(a.blockHeight), a.confirmations > 0 && ` · ${a.confirmations} deep`]), row('Valid until', a.validUntil && `slot ${count(a.validUntil)}`),
+      row('From', [time(a.startedAt), a.endedAt && [' to ', time(a.endedAt)]]),
+      seen && seen.open && row('Seen', seen.detail)),
+    a.error && trouble(a.error)));
+}
+
+function about(t) {
+  const row = (name, value) => h('div', null, h('dt', null, name), h('dd', null, value));
+  return h('dl', { class: 'pairs' },
+    row('Queue', queueLink(t.queue, 40)), row('Type', t.type), row('Sequence', count(t.sequence)), row('Retries', String(t.retries)),
+    row('Sender', brief(t.sender, 24)), row('Hash', hash(t.hash, 24)), row('Received', time(t.receivedAt)), row('Submitted', time(t.submittedAt)),
+    t.retriedAt && row('Last retried', time(t.retriedAt)), row('Ended', time(t.doneAt)), t.done && row('Result', result(t.done)));
+}
+
+/** Its block, or what its worker answered when it finished without one. */
+function result(done) {
+  if (!done.blockHeight) return h('code', null, pretty(done));
+  return ['block ', count(done.blockHeight), ' ', h('code', null, brief(done.stateHash, 18))];
+}
+
+/** JSON with its numbers as they were posted. */
+function pretty(v, indent = '') {
+  if (v instanceof Exact) return v.text;
+  if (v === null || typeof v !== 'object') return JSON.stringify(v);
+  const [open, close] = Array.isArray(v) ? '[]' : '{}';
+  const deeper = indent + '  ';
+  const parts = Array.isArray(v) ? v.map((x) => pretty(x, deeper)) : Object.entries(v).map(([k, x]) => `${JSON.stringify(k)}: ${pretty(x, deeper)}`);
+  return parts.length === 0 ? open + close : `${open}\n${deeper}${parts.join(',\n' + deeper)}\n${indent}${close}`;
+}

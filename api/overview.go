@@ -1,0 +1,170 @@
+package api
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+)
+
+// A Chain is what the nodes say together, as far as it is shown.
+type Chain struct {
+	OK            bool // a quorum of nodes is synced
+	Synced, Nodes int
+	Height        uint32 // of the lowest voting tip
+	TipSlot       uint32 // slotSinceGenesis of that tip
+	Slot          uint32 // the current one by the clock
+	SlotTime      time.Duration
+	Network       string
+	At            time.Time // when they were asked
+	Detail        string    // why it is not OK, or why a node has no vote
+}
+
+const (
+	// overviewLife is how long one look at the store serves everybody.
+	overviewLife = 500 * time.Millisecond
+	// flowWindow is the time that the rates are counted over.
+	flowWindow = 5 * time.Minute
+)
+
+// An overview keeps the last look at everything.
+type overview struct {
+	look sync.Mutex // held while looking: others wait for what it finds
+	at   time.Time
+	doc  []byte
+}
+
+// getOverview tells the whole in numbers. However many ask, the store is looked
+// at twice a second at most, in this process.
+func (a *api) getOverview(w http.ResponseWriter, r *http.Request) error {
+	if _, err := query(r); err != nil {
+		return err
+	}
+	o := &a.overview
+	o.look.Lock()
+	defer o.look.Unlock()
+	if time.Since(o.at) >= overviewLife {
+		ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
+		defer cancel()
+		doc, err := a.readOverview(ctx)
+		if err != nil {
+			return err
+		}
+		o.doc, o.at = doc, time.Now()
+	}
+	return send(w, http.StatusOK, slices.Clone(o.doc))
+}
+
+func (a *api) readOverview(ctx context.Context) ([]byte, error) {
+	v, err := a.Store.Overview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	flow, err := a.Store.Flow(ctx, flowWindow)
+	if err != nil {
+		return nil, err
+	}
+	pool, _, err := a.Senders.List(ctx, mostPage, "")
+	if err != nil {
+		return nil, err
+	}
+	var chain *Chain
+	if a.Chain != nil {
+		chain = new(a.Chain(ctx))
+	}
+	return appendOverview(nil, &v, &flow, pool, chain), nil
+}
+
+func appendOverview(b []byte, v *queues.Overview, f *queues.Flow, pool []*senders.Sender, c *Chain) []byte {
+	o := object{b}
+	o.open()
+	o.time("at", v.At)
+	o.name("counts")
+	o.open()
+	for _, state := range queues.States {
+		o.number(string(state), v.States[state])
+	}
+	o.close()
+	o.number("queues", v.Queues)
+	o.time("oldestAt", oldest(v))
+	o.name("rates")
+	o.open()
+	o.number("seconds", int64(f.Over/time.Second))
+	o.number("accepted", f.Accepted)
+	o.number("done", f.Done)
+	o.number("retried", f.Retried)
+	o.number("failed", f.Failed)
+	o.close()
+	o.pool(pool)
+	o.name("chain")
+	if c == nil {
+		o.null()
+	} else {
+		o.chain(c)
+	}
+	o.close()
+	return o.b
+}
+
+// oldest is when the oldest transaction was received that is bound or could be.
+func oldest(v *queues.Overview) time.Time {
+	var first time.Time
+	for _, load := range v.Types {
+		if !load.Oldest.IsZero() && (first.IsZero() || load.Oldest.Before(first)) {
+			first = load.Oldest
+		}
+	}
+	return first
+}
+
+// pool counts senders: each is bound, out of use for a reason, or free. One that
+// is drained is bound until it has finished.
+func (o *object) pool(pool []*senders.Sender) {
+	var free, bound, out int64
+	reasons := map[string]int64{}
+	for _, s := range pool {
+		if !s.Available() {
+			reasons[string(s.Reason)]++
+		}
+		switch {
+		case s.Queue != "":
+			bound++
+		case s.Available():
+			free++
+		default:
+			out++
+		}
+	}
+	o.name("senders")
+	o.open()
+	o.number("free", free)
+	o.number("bound", bound)
+	o.number("out", out)
+	o.name("reasons")
+	o.open()
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		o.number(reason, reasons[reason])
+	}
+	o.close()
+	o.close()
+}
+
+func (o *object) chain(c *Chain) {
+	o.open()
+	o.bool("ok", c.OK)
+	o.number("synced", int64(c.Synced))
+	o.number("nodes", int64(c.Nodes))
+	o.count("height", c.Height)
+	o.count("tipSlot", c.TipSlot)
+	o.count("slot", c.Slot)
+	o.number("slotMillis", c.SlotTime.Milliseconds())
+	o.optional("network", c.Network)
+	o.time("at", c.At)
+	o.optional("detail", c.Detail)
+	o.close()
+}

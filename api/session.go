@@ -1,0 +1,82 @@
+package api
+
+import (
+	"net/http"
+	"time"
+)
+
+// sessionLife is how long a browser stays logged in.
+const sessionLife = 12 * time.Hour
+
+// A browser's session stands in a cookie that no script can read and no other
+// site can send. It is the key's, and ends with it: see Keyring.Session.
+
+// getSession says who asks, and whether anybody has to say so. It is open: a
+// page has to know what to show.
+func (a *api) getSession(w http.ResponseWriter, r *http.Request) error {
+	if _, err := query(r); err != nil {
+		return err
+	}
+	if len(a.Keys) == 0 {
+		return sendSession(w, false, "", Admin)
+	}
+	name, scope := a.keys.Identify(r)
+	return sendSession(w, true, name, scope)
+}
+
+// openSession logs a browser in with a key.
+func (a *api) openSession(w http.ResponseWriter, r *http.Request) error {
+	f, err := a.object(w, r, false, "key")
+	if err != nil {
+		return err
+	}
+	key, given := f.text("key")
+	if !given && isNull(f.value("key")) {
+		f.wrong("key", "must be given")
+	}
+	if len(f.Errors) > 0 {
+		return invalid(f.Errors...)
+	}
+	if len(a.Keys) == 0 {
+		return sendSession(w, false, "", Admin)
+	}
+	name, scope := a.keys.Find(key)
+	if scope == 0 {
+		return &problem{
+			Status: http.StatusUnauthorized, Code: codeUnauthorized, Title: "The key is not known",
+			Detail: "No key of this service is the one given. Check that all of it was entered.",
+		}
+	}
+	until := time.Now().Add(sessionLife)
+	http.SetCookie(w, sessionCookie(r, a.keys.Session(key, until), int(sessionLife/time.Second)))
+	return sendSession(w, true, name, scope)
+}
+
+// closeSession logs a browser out.
+func (a *api) closeSession(w http.ResponseWriter, r *http.Request) error {
+	http.SetCookie(w, sessionCookie(r, "", -1))
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func sessionCookie(r *http.Request, value string, maxAge int) *http.Cookie {
+	return &http.Cookie{
+		Name: SessionCookie, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		// A proxy that ends TLS says so; who pretends to be one harms only himself.
+		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+	}
+}
+
+func sendSession(w http.ResponseWriter, required bool, name string, scope Scope) error {
+	o := object{}
+	o.open()
+	o.bool("required", required)
+	o.optional("name", name)
+	if scope == 0 {
+		o.optional("scope", "")
+	} else {
+		o.text("scope", scope.String())
+	}
+	o.close()
+	return send(w, http.StatusOK, o.b)
+}

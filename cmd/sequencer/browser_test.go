@@ -1,0 +1,360 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"mina-sequencer/dispatcher/devworker"
+)
+
+// TestBrowser looks at the dashboard as people do.
+func TestBrowser(t *testing.T) {
+	t.Parallel()
+	b, s := startBrowser(t), newStage(t, 2)
+	fill(s)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, browser, *stage)
+	}{
+		{"pictures", takePictures}, {"login", lookLogin}, {"failed", lookFailed}, {"queue", lookQueue}, {"sender", lookSender}, {"phone", lookPhone},
+		{"keyboard", lookKeyboard}, {"redis", loseRedis}, {"server", loseServer},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, b, s) })
+	}
+}
+
+// fill posts ten thousand transactions, one of which fails.
+func fill(s *stage) {
+	const data = `{"planUid":"autumn","votes":["1","0","-1"],"amount":12345678901234567890123,"exact":1.10}`
+	s.let("needle", &devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "the prover ran out of memory", Times: -1})
+	s.post(data, func(string) string { return "unlucky" }, "needle")
+	hay := make([]string, 9_999)
+	for i := range hay {
+		hay[i] = fmt.Sprintf("hay-%04d", i)
+	}
+	s.post(`{}`, func(uid string) string { return "stack-" + uid[4:6] }, hay...)
+}
+
+// TestBrowserDemo sees a round go by from its first transaction to the last DONE,
+// without touching the page.
+func TestBrowserDemo(t *testing.T) {
+	t.Parallel()
+	b := startBrowser(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	_ = l.Close() // a free port, for the demo
+	out, stop, ended := startDemo(t, "--addr", addr, "--slot", "300ms")
+	p := b.open(t, "http://"+addr)
+	for end := time.Now().Add(browserPatience); ; <-time.After(20 * time.Millisecond) {
+		resp, err := http.Get(p.base + "/healthz")
+		if err == nil {
+			resp.Body.Close()
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the demo does not serve: %v\n%s", err, out)
+		}
+	}
+	p.visit("/")
+	p.until("document.querySelector('#stage-DONE')")
+	p.until(`(() => {
+		window.seen = [];
+		const number = () => Number(document.querySelector('#stage-DONE .number')?.textContent ?? window.seen.at(-1));
+		new MutationObserver(() => { if (window.seen.at(-1) !== number()) window.seen.push(number()); })
+			.observe(document.getElementById('main'), { subtree: true, childList: true, characterData: true });
+		return true;
+	})()`)
+	p.see("Live")
+	p.until("document.querySelectorAll('.feed li').length > 5")
+	p.until("document.querySelector('#stage-DONE .number').textContent === '24'")
+	p.until("['WAITING', 'DISPATCHING', 'REVISION', 'RETRY', 'FAILED'].every((s) => document.querySelector('#stage-' + s + ' .number').textContent === '0')")
+	seen := told[[]int](p, "window.seen")
+	if len(seen) < 5 || !slices.IsSorted(seen) || seen[len(seen)-1] != 24 {
+		t.Errorf("the number of those done went %v", seen)
+	}
+	p.click("Senders")
+	p.see("4 senders")
+	p.click("Queues")
+	p.see("plan-autumn")
+	p.visit("/transactions/commit")
+	p.see("It took effect in block")
+	p.healthy()
+	stop()
+	if code := <-ended; code != exitOK {
+		t.Errorf("the demo ended with %d\n%s", code, out)
+	}
+}
+
+func lookLogin(t *testing.T, b browser, s *stage) {
+	p := b.open(t, s.base())
+	p.visit("/queues?sort=depth")
+	p.logIn("no-such-key")
+	p.see("The key is not known")
+	p.until("document.querySelector('#key').value !== ''") // to be corrected
+	p.until("(document.querySelector('#key').value = '', true)")
+	s.post(`{}`, func(string) string { return "mine" }, "login-1")
+	p.logIn(stageReader)
+	p.until("location.pathname === '/queues' && location.search === '?sort=depth'") // where it was going
+	p.see("mine")
+	p.see("eye · read")
+	if buttons := told[[]string](p, "[...document.querySelectorAll('main button')].map((e) => e.textContent)"); len(buttons) > 0 {
+		t.Errorf("a reader is offered %q", buttons)
+	}
+	p.until(`(window.answer ??= fetch('/api/v1/queues/mine/pause', { method: 'POST' }).then((r) => { window.denied = r.status === 403; }), window.denied)`)
+	kept := told[string](p, "document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + document.documentElement.outerHTML")
+	if strings.Contains(kept, "sequencer_session") || strings.Contains(kept, stageReader) {
+		t.Errorf("the page can read its session or key")
+	}
+	p.click("Log out")
+	p.until("location.pathname === '/login'")
+	p.visit("/senders")
+	p.until("location.pathname === '/login'")
+	p.logIn(stageAdmin)
+	p.see("ops · admin")
+	p.click("Drain ")
+	p.click("Not now")
+	p.healthy()
+}
+
+// lookFailed finds the one that failed among ten thousand, reads why, and has it
+// tried again.
+func lookFailed(t *testing.T, b browser, s *stage) {
+	p := b.open(t, s.base())
+	p.visit("/")
+	p.logIn(stageAdmin)
+	p.click("Failed")
+	p.see("20202")
+	p.see("the prover ran out of memory")
+	p.click("needle")
+	p.until("location.pathname === '/transactions/needle'")
+	p.see("the prover ran out of memory")
+	p.see("12345678901234567890123,")
+	p.see("1.10")
+	s.let("needle", nil)
+	p.click("Retry")
+	p.see("It waits again")
+	p.until("document.querySelector('h1 + .chip').textContent === 'Done'")
+	p.until("document.querySelector('.timeline a').href.startsWith('https://explorer.example/tx/5J')")
+	p.see("It took effect in block")
+	p.click("Transactions")
+	p.see("hay-9998")
+	p.enter("input[name=queue]", "stack-42\r")
+	p.until("document.querySelectorAll('tbody tr').length === 50 && [...document.querySelectorAll('tbody tr')].every((r) => r.innerText.includes('stack-42'))")
+	p.click("Show more")
+	p.until("document.querySelectorAll('tbody tr').length === 100")
+	p.visit("/transactions?queue=nothing-like-it")
+	p.see("No transaction is like this")
+	p.healthy()
+}
+
+func lookQueue(t *testing.T, b browser, s *stage) {
+	p := b.open(t, s.base())
+	p.visit("/queues?search=stack-9")
+	p.logIn(stageAdmin)
+	p.see("stack-99")
+	p.click("stack-97")
+	p.see("Its line")
+	p.click("Pause stack-97")
+	p.enter("#answer", "new contract")
+	p.click("Pause")
+	p.see("Paused: new contract")
+	var q struct{ Reason string }
+	s.read("/queues/stack-97", &q)
+	if q.Reason != "new contract" {
+		t.Errorf("the queue is paused for %q", q.Reason)
+	}
+	p.click("Queues")
+	p.visit("/queues?search=stack-9&state=PAUSED")
+	p.until("document.querySelectorAll('tbody tr').length === 1")
+	p.click("Resume stack-97")
+	p.see("No queue is like this")
+	p.healthy()
+}
+
+func lookSender(t *testing.T, b browser, s *stage) {
+	p := b.open(t, s.base())
+	p.visit("/senders")
+	p.logIn(stageAdmin)
+	p.see("2 senders")
+	p.click("Drain " + s.senders[0][:10])
+	p.see("It finishes its transaction")
+	p.click("Drain")
+	p.see("Drained: it takes no new work")
+	var sender struct{ Reason string }
+	s.read("/senders/"+s.senders[0], &sender)
+	if sender.Reason != "DRAINING" {
+		t.Errorf("the sender is out of use for %q", sender.Reason)
+	}
+	p.click("Overview")
+	p.see("Drained: it takes no new work")
+	p.click("Senders")
+	p.click("Resume " + s.senders[0][:10])
+	p.unsee("Drained")
+	p.healthy()
+}
+
+// lookPhone sees a small phone, and has the other colours.
+func lookPhone(t *testing.T, b browser, s *stage) {
+	p := b.open(t, s.base())
+	p.look(360, 740, "dark")
+	p.visit("/")
+	p.logIn(stageAdmin)
+	p.until("document.querySelector('.flow')")
+	p.until("document.documentElement.scrollWidth <= 360")
+	p.until("getComputedStyle(document.body).backgroundColor === 'rgb(16, 19, 23)'")
+	p.click("Switch between light and dark")
+	p.until("getComputedStyle(document.body).backgroundColor === 'rgb(245, 246, 248)'")
+	p.healthy()
+}
+
+// lookKeyboard goes through the pages without a mouse; whatever can be reached
+// has a name.
+func lookKeyboard(t *testing.T, b browser, s *stage) {
+	p := b.open(t, s.base())
+	p.visit("/")
+	p.logIn(stageAdmin)
+	p.see("Live")
+	press := func(keys ...string) {
+		t.Helper()
+		for _, key := range keys {
+			p.do("pressing a key", chromedp.KeyEvent(key))
+		}
+	}
+	p.visit("/") // afresh: nothing has the focus
+	p.see("Live")
+	press(kb.Tab)
+	p.until("document.activeElement.className === 'skip'")
+	press(kb.Tab, kb.Tab, kb.Tab, kb.Enter)
+	p.until("location.pathname === '/queues' && document.activeElement.id === 'main'")
+	p.see("Name begins with")
+	press("/")
+	p.until("document.activeElement.name === 'search' && (document.activeElement.value = '', true)")
+	for _, key := range "stack-3" {
+		press(string(key))
+	}
+	p.until("document.querySelectorAll('tbody tr').length === 10 && document.activeElement.value === 'stack-3'")
+	press(kb.Tab, kb.Tab, kb.Tab, kb.Tab)
+	p.until("document.activeElement.innerText === 'Pause'") // the link of the first queue is before
+	press(kb.Enter)
+	p.until("document.querySelector('dialog[open]')")
+	press(kb.Escape)
+	p.until("!document.querySelector('dialog')")
+	for _, path := range []string{"/", "/queues", "/transactions", "/transactions/needle", "/senders"} {
+		p.visit(path)
+		p.until("document.querySelector('main h1')")
+		nameless := told[[]string](p, `[...document.querySelectorAll('a, button, input, select')]
+			.filter((e) => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length)).map((e) => e.outerHTML)`)
+		if len(nameless) > 0 {
+			t.Errorf("%s has what has no name: %q", path, nameless)
+		}
+	}
+	p.healthy()
+}
+
+var pictures = flag.String("pictures", "", "folder to write pictures of the dashboard to")
+
+// takePictures looks at every page in every size and colour: all of it is there,
+// and nothing is wider than the window.
+func takePictures(t *testing.T, b browser, s *stage) {
+	p := b.open(t, s.base())
+	pages := []struct{ name, path, shown string }{
+		{"overview", "/", "document.querySelectorAll('.feed li').length > 5"},
+		{"queues", "/queues?sort=depth&search=stack-0", "document.querySelectorAll('tbody tr').length === 10"},
+		{"queue", "/queues/stack-00", "document.querySelectorAll('.car').length > 10"},
+		{"transactions", "/transactions?queue=stack-01", "document.querySelectorAll('tbody tr').length === 50"},
+		{"failed", "/transactions?state=FAILED", "document.querySelectorAll('.groups li').length === 1"},
+		{"transaction", "/transactions/needle", "document.querySelector('.timeline .error')"},
+		{"senders", "/senders", "document.querySelectorAll('tbody tr').length === 2"},
+	}
+	p.visit("/login")
+	p.until("document.querySelector('#key')")
+	p.picture("login", "wide-light")
+	p.logIn(stageAdmin)
+	p.see("Live")
+	for _, size := range []struct {
+		name          string
+		width, height int64
+	}{{"wide", 1280, 900}, {"phone", 390, 844}} {
+		for _, scheme := range []string{"light", "dark"} {
+			if *pictures == "" && (size.name == "wide") == (scheme == "light") {
+				continue // each size once, each colour once
+			}
+			p.look(size.width, size.height, scheme)
+			for _, page := range pages {
+				p.visit(page.path)
+				p.until(page.shown)
+				p.until(fmt.Sprint("document.documentElement.scrollWidth <= ", size.width))
+				p.picture(page.name, size.name+"-"+scheme)
+			}
+		}
+	}
+	p.healthy()
+}
+
+// picture keeps what is to be seen, if it is asked for.
+func (p *tab) picture(name, look string) {
+	p.Helper()
+	if *pictures == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(p.ctx, browserPatience)
+	defer cancel()
+	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.WriteFile(filepath.Join(*pictures, name+"-"+look+".png"), png, 0o644)
+	}
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+// loseRedis: the page says so, keeps what it knew, and goes on by itself.
+func loseRedis(t *testing.T, b browser, s *stage) {
+	p := b.open(t, s.base())
+	p.visit("/queues?search=stack-1")
+	p.logIn(stageAdmin)
+	p.see("stack-11")
+	s.redis.Stop()
+	p.see("Redis does not answer")
+	p.see("stack-11")
+	p.click("Pause stack-11")
+	p.click("Pause")
+	p.see("The store does not answer")
+	s.redis.Restart()
+	p.unsee("Redis does not answer")
+	p.see("Live")
+	p.healthy()
+}
+
+// loseServer: the page outlives it, and then shows what came meanwhile.
+func loseServer(t *testing.T, b browser, s *stage) {
+	p := b.open(t, s.base())
+	p.visit("/queues?search=after")
+	p.logIn(stageAdmin)
+	p.see("No queue is like this")
+	p.see("Live")
+	s.stop()
+	p.see("The server does not answer")
+	p.see("Not live")
+	s.start()
+	s.post(`{}`, func(string) string { return "after-all" }, "after-1")
+	p.see("after-all")
+	p.unsee("The server does not answer")
+	p.unsee("Not live")
+	p.healthy()
+}
