@@ -31,8 +31,9 @@ func (s *Sequencer) dispatch(ctx context.Context, h *held) (on bool, err error) 
 	}
 	last := t.Last()
 	switch {
-	case last != nil && last.Outcome == queues.Signed && last.EndedAt.IsZero():
-		// Stored, and perhaps sent before this process took it on.
+	case last != nil && last.Open() && !last.Legacy && last.Outcome != queues.Lost:
+		// Stored, and perhaps sent before this process took it on; or surely sent, and
+		// found again after a failover.
 		return true, s.send(ctx, h, nil, true)
 	case last != nil && last.Legacy && last.EndedAt.IsZero():
 		// A legacy worker was called, and who waited for it is gone.

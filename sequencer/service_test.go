@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -221,4 +222,32 @@ func TestLandingForgotten(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTwoOfAQueueForgotten: Redis forgets that one transaction is DONE and the next
+// of its queue sent, which finds its place taken by the first. Its worker is not
+// asked again, which would make another.
+func TestTwoOfAQueueForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		_, worker := w.worker(1, devworker.Options{ProveTime: time.Minute})
+		w.start()
+		w.post("claim", "a")
+		w.post("claim", "b")
+		w.await("a", queues.Revision, time.Hour)
+		before := w.redis.Snapshot()
+		w.await("b", queues.Revision, time.Hour)
+		worker.Script(func(call devworker.Call) *devworker.Fault {
+			if call.Kind != devworker.Prove || call.Attempt > 1 {
+				return nil
+			}
+			return &devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"}
+		})
+		w.redis.FailOver(before)
+		got := w.await("b", queues.Done, 3*time.Hour)
+		if effects := w.effects("a", "b"); !slices.Equal(effects, []string{"a", "b"}) || got.Retries > 0 {
+			t.Errorf("effects %q, %d retries", effects, got.Retries)
+		}
+	})
 }
