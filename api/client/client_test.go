@@ -62,6 +62,9 @@ func TestEveryRoute(t *testing.T) {
 		}
 		left := map[string]bool{}
 		if err := chi.Walk(router, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+			if route == "/api/v1/session" {
+				return nil // for browsers: a program has its key
+			}
 			if strings.HasPrefix(route, "/api/v1/") || route == "/healthz" || route == "/readyz" {
 				left[method+" "+route] = true
 			}
@@ -158,6 +161,9 @@ func callAll(t *testing.T, s *service) {
 	}
 	must(c.ResumeQueue(ctx, "q"))(t)
 	must(c.Queue(ctx, "q"))(t)
+	if o := must(c.Overview(ctx))(t); !json.Valid(o) || !strings.Contains(string(o), `"oldestAt"`) {
+		t.Errorf("the overview is %s", o)
+	}
 	for q, err := range c.EachQueue(ctx) {
 		if err != nil || q.Name != "q" {
 			t.Errorf("%+v, %v", q, err)

@@ -135,6 +135,8 @@ type Queue struct {
 	Paused  bool          `json:"paused"`
 	Reason  string        `json:"reason"` // why it is paused
 	NextAt  time.Time     `json:"nextAt"`
+	// OldestWaitingAt is when the next of its waiting transactions was received.
+	OldestWaitingAt time.Time `json:"oldestWaitingAt"`
 
 	Raw json.RawMessage `json:"-"`
 }
