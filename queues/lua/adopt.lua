@@ -68,17 +68,17 @@ call('ZREM', P .. 'astray', uid)
 call('HDEL', q, 'hold', 'holder')
 -- Queue and sender stay kept for the next that waits for them: bound to another
 -- sender, it would be sent by both.
-local waiting = {}
+local keeper = {}
 for _, other in ipairs(call('ZRANGE', P .. 'astray', 0, 499)) do
   local _, _, _, its = header(other)
   local v = call('HMGET', P .. 'x:' .. other, 'phase', 'sender')
   if its and v[1] == 'waiting' then
-    if its == queue then waiting[q] = waiting[q] or other end
-    if v[2] == sender then waiting[s] = waiting[s] or other end
+    if its == queue then keeper[q] = keeper[q] or other end
+    if v[2] == sender then keeper[s] = keeper[s] or other end
   end
 end
 for _, key in ipairs({ q, s }) do
-  if waiting[key] then call('HSET', key, 'astray', waiting[key]) else call('HDEL', key, 'astray') end
+  if keeper[key] then call('HSET', key, 'astray', keeper[key]) else call('HDEL', key, 'astray') end
 end
 call('ZREM', P .. 'back:' .. queue, uid)
 call('HINCRBY', q, 'w', -1)

@@ -1,0 +1,145 @@
+package queues
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// An AstrayError: the sender, or the queue, of a transaction carries another one,
+// which has to end first.
+type AstrayError struct {
+	By string // uid of that one
+}
+
+func (e *AstrayError) Error() string { return "its place is taken by transaction " + e.By }
+
+// Adopt binds a transaction that has an open attempt, or is driven by this
+// process, to the sender of that attempt, for process to go on with, and stores
+// its attempts as t has them; facts that are known are kept. A final one goes back
+// to its queue first. signed are the packed bytes, nil if they are not known.
+// Errors: *AstrayError (attempts are stored, and the place is kept for it),
+// ErrStale (it is bound already), ErrUnavailable.
+func (s *Store) Adopt(ctx context.Context, process string, t *Transaction, signed []byte) error {
+	stored, err := s.Get(ctx, t.UID)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if err == nil && stored.Phase.Final() {
+		back := NewChange(stored, PhaseWaiting)
+		back.Person, back.Code = true, CodeRestored
+		back.ClearEnd()
+		if err := s.Advance(ctx, back); err != nil {
+			return err
+		}
+	}
+	sender, next, open := t.Sender, "", 0
+	var words []any
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		if a.Open() {
+			sender, next = a.Sender, fmt.Sprint(a.Nonce)
+			open++
+		}
+		for _, w := range attemptWords(a) {
+			words = append(words, string(w.part), w.field, w.value)
+		}
+	}
+	record := fmt.Sprintf("%d %d %s %s\n%s", t.Sequence, millis(t.ReceivedAt), t.Type, t.Queue, t.Data)
+	v, err := s.Run(ctx, adoptScript, append([]any{t.UID, sender, process, next, record, open, signed}, words...)...)
+	if err != nil {
+		return err
+	}
+	r := reply{name: "adopt"}
+	if l, ok := v.([]any); ok {
+		by := r.string(r.at(l, 1))
+		if r.err != nil {
+			return r.err
+		}
+		return &AstrayError{By: by}
+	}
+	switch verdict := r.string(v); verdict {
+	case "ok":
+		s.signal(1)
+	case "moved":
+		return fmt.Errorf("%s: %w", t.UID, ErrStale)
+	default:
+		r.fail("a verdict", verdict)
+	}
+	return r.err
+}
+
+// Astray returns transactions that wait for their sender or queue, oldest first.
+// Error: ErrUnavailable.
+func (s *Store) Astray(ctx context.Context) ([]string, error) {
+	uids, err := s.client.ZRange(ctx, s.key("astray"), 0, MaxBatch-1).Result()
+	if err != nil {
+		return nil, storeError("reading who is astray", err)
+	}
+	return uids, nil
+}
+
+// candidateDepth is how far into a queue a forgotten dispatch is looked for. Each
+// block time brings a queue one further.
+const candidateDepth = 64
+
+// Candidates hands over the uids of transactions of which attempts may have been
+// forgotten: those that run, the first of each queue, and those that ended badly.
+// It stops when see wants no more. Error: ErrUnavailable.
+func (s *Store) Candidates(ctx context.Context, see func(uids []string) (more bool)) error {
+	bound, err := s.client.ZRange(ctx, s.key("bound"), 0, -1).Result()
+	if err != nil {
+		return storeError("reading what runs", err)
+	}
+	if !see(bound) {
+		return nil
+	}
+	for cursor := ""; ; {
+		qs, next, err := s.Queues(ctx, 100, cursor)
+		if err != nil {
+			return err
+		}
+		uids, err := s.heads(ctx, qs)
+		if err != nil {
+			return err
+		}
+		if !see(uids) {
+			return nil
+		}
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
+	for _, state := range []State{Failed, Unresolved} {
+		uids, err := s.client.ZRevRange(ctx, s.key("st:"+string(state)), 0, 9999).Result()
+		if err != nil {
+			return storeError("reading what ended", err)
+		}
+		if !see(uids) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// heads returns the first of each queue.
+func (s *Store) heads(ctx context.Context, qs []*Queue) ([]string, error) {
+	pipe := s.client.Pipeline()
+	type list interface{ Val() []string }
+	var lists []list
+	for _, q := range qs {
+		lists = append(lists, pipe.ZRange(ctx, s.key("back:"+q.Name), 0, candidateDepth-1),
+			pipe.LRange(ctx, s.key("line:"+q.Name), 0, candidateDepth-1))
+	}
+	if len(lists) == 0 {
+		return nil, nil
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, storeError("reading queues", err)
+	}
+	var uids []string
+	for _, l := range lists {
+		uids = append(uids, l.Val()...)
+	}
+	return uids, nil
+}
