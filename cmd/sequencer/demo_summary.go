@@ -92,7 +92,8 @@ func (r *demoRound) advice() []line {
 	} {
 		lines = append(lines, line{{"  " + command, cyan}})
 	}
-	return append(lines, line{}, line{{"Mina GraphQL  ", dim}, {r.world.nodes[0], plain}},
+	return append(lines, line{}, line{{"Dashboard     ", dim}, {r.s.URL + "/", bold}}, line{{"API reference ", dim}, {r.s.URL + "/docs", plain}},
+		line{{"Mina GraphQL  ", dim}, {r.world.nodes[0], plain}},
 		line{{"namespace     ", dim}, {r.namespace, plain}}, line{},
 		line{{"Serving until Ctrl-C; changes are shown here.", bold}})
 }
