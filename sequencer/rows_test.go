@@ -113,7 +113,7 @@ func testEveryRow(t *testing.T) {
 	reasons := map[string][]string{} // by memo, one for each inclusion to fail
 	troubles := map[string][]devworker.Fault{}
 	began := time.Now()
-	w := newWorld(t, devnet.Config{FillRate: 1, MaxZkapps: 2, Nodes: 1, FailWhen: func(c devnet.Command) []string {
+	w := newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 2, Nodes: 1, FailWhen: func(c devnet.Command) []string {
 		mu.Lock()
 		defer mu.Unlock()
 		list := reasons[c.Memo]
@@ -122,7 +122,7 @@ func testEveryRow(t *testing.T) {
 		}
 		reasons[c.Memo] = list[1:]
 		return list[:1]
-	}})
+	}}, patientPolicy())
 	w.observe = func(s sequencer.Situation, e sequencer.Event, d sequencer.Decision, ok bool) {
 		mu.Lock()
 		defer mu.Unlock()
