@@ -27,7 +27,7 @@ var costs = map[string]string{
 func TestDeepReorganisations(t *testing.T) {
 	t.Parallel()
 	sum, lost := newTally("deep reorganisations"), map[string]int{}
-	for seed := uint64(1); seed <= 20; seed++ {
+	for seed := uint64(1); seed <= 12; seed++ {
 		var s *sim
 		synctest.Test(t, func(t *testing.T) { s = simulate(t, seed, true, sum) })
 		sum.seed(s)
