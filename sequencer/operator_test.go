@@ -48,3 +48,26 @@ func TestCancelBeforeTheFirstLook(t *testing.T) {
 		w.ok(<-ended)
 	})
 }
+
+// TestCancelledElsewhere: a process that waits to try once more, and is not told
+// that a person has ended it through another one, does not ask the chain for it.
+func TestCancelledElsewhere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		w.worker(1, devworker.Options{})
+		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: "(invalid (Invalid_proof))"}))
+		p := w.start()
+		w.post("claim", "a")
+		w.await("a", queues.Retry, time.Hour)
+		desk := w.process(links{dial: w.web.dial, redis: w.redis.NewClient()})
+		if _, _, err := desk.Cancel(w.ctx, "a"); err != nil {
+			t.Fatal(err)
+		}
+		w.await("a", queues.Failed, time.Hour)
+		<-time.After(time.Minute) // whatever the other does now is over
+		if n := p.Chain.Watching(); n > 0 {
+			t.Errorf("goes on watching %d", n)
+		}
+	})
+}

@@ -38,8 +38,10 @@ func (s *Sequencer) step(ctx context.Context, h *held) {
 		case queues.PhaseFailing:
 			on, err = true, s.apply(ctx, h, Weighed, nil)
 		case queues.PhaseDelayed:
+			// With nothing open it watches nothing: a person may end it through another
+			// process, and nobody would tell this one.
+			s.watch(h)
 			if h.t.Open() {
-				s.watch(h)
 				if on, err = s.settle(ctx, h); on || err != nil {
 					break
 				}
