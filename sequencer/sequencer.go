@@ -166,6 +166,9 @@ func (s *Sequencer) Process() string { return s.process }
 // namespace was used with.
 func (s *Sequencer) Run(ctx context.Context) error {
 	if err := s.sameNetwork(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // told to end while it began
+		}
 		return err
 	}
 	// Steps outlive ctx: they end by themselves or after ShutdownTimeout.
