@@ -39,7 +39,10 @@ func TestCrashPoints(t *testing.T) {
 				t.Logf("%s: %d calls, %d kills before and after them, %d points not met again, %d times OUTCOME_UNKNOWN",
 					name, len(points), sum.kills.Load(), sum.missed.Load(), sum.unknown.Load())
 			})
-			for _, p := range points {
+			for i, p := range points {
+				if raced && i%6 != 0 {
+					continue
+				}
 				for _, after := range []bool{false, true} {
 					t.Run(fmt.Sprintf("%s,after=%v", p, after), func(t *testing.T) {
 						t.Parallel()

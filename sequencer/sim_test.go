@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	simSeeds  = flag.Int("sim.seeds", 25, "how many seeds the simulation runs")
+	simSeeds  = flag.Int("sim.seeds", 40, "how many seeds the simulation runs")
 	simFirst  = flag.Uint64("sim.first", 1, "the first of them")
 	simSeed   = flag.Uint64("sim.seed", 0, "the only seed to simulate, with its whole story; 0 for all")
 	simStop   = flag.Bool("sim.stop", false, "stop at the first seed that breaks a promise")
@@ -48,6 +48,12 @@ func TestSimulation(t *testing.T) {
 		}
 	})
 	simulateAll(t, sum)
+}
+
+func init() {
+	if raced {
+		*simSeeds = 10
+	}
 }
 
 // simulateAll runs the seeds that the flags name, as many at a time as there are
