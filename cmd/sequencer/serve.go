@@ -36,10 +36,9 @@ func serve(ctx context.Context, a *app) error {
 		debug.SetGCPercent(800)
 	}
 	if _, set := a.env["GOMAXPROCS"]; !set {
-		// Redis, the workers and often a node want the other cores. It waits for
-		// them more than it computes, and a scheduler that looks for work on every
-		// core costs a fifth of what a post takes.
-		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)/2))
+		// Redis beside it wants a core, and the scheduler would look for work on
+		// that one, too, each time that it waits for Redis.
+		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)-1))
 	}
 	for _, w := range warnings {
 		log.Warn(w)
