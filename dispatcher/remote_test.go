@@ -151,7 +151,7 @@ func TestAnswers(t *testing.T) {
 
 		{"legacy", "prove", 404, `not found`, "legacy"},
 		{"legacy with an error", "prove", 404, `{"code":500,"message":"m"}`, "legacy"},
-		{"not implemented", "prove", 501, ``, "legacy"},
+		{"legacy by another status", "prove", 501, ``, "legacy"},
 		{"legacy resign", "resign", 404, ``, "legacy"},
 		{"HTTP 500 with an error", "prove", 500, `{"error":{"code":20202,"message":"m"}}`, "retryable 20202, nothing sent"},
 		{"HTTP 400 without", "prove", 400, `bad`, "retryable 400, nothing sent"},

@@ -35,7 +35,7 @@ func followRestarts(t *testing.T, filter client.EventFilter) {
 	c := s.client(func(o *client.Options) { o.OnRetry = func(error) { retried++ } })
 	go func() {
 		for round := range rounds {
-			time.Sleep(time.Minute) // of the bubble's clock: the stream stands
+			<-time.After(time.Minute) // the stream stands
 			for i := range each {
 				uid := fmt.Sprintf("u%d-%d", round, i)
 				if err := s.store.Enqueue(t.Context(), queues.Item{UID: uid, Queue: fmt.Sprint("q", i%2), Type: "ANY", Data: []byte("{}")}).Err; err != nil {
@@ -49,7 +49,7 @@ func followRestarts(t *testing.T, filter client.EventFilter) {
 					<-s.served
 				}
 			}
-			time.Sleep(time.Duration(round) * 10 * time.Second)
+			<-time.After(time.Duration(round) * 10 * time.Second)
 			s.start()
 		}
 	}()

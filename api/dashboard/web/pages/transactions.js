@@ -80,7 +80,7 @@ function filters(q, choose, go) {
     if (uid) go('/transactions/' + encodeURIComponent(uid));
   };
   return h('form', { class: 'filters', role: 'search', onsubmit: find },
-    h('label', null, 'Uid', h('input', { type: 'search', name: 'uid', size: 18, autocomplete: 'off', spellcheck: 'false', placeholder: 'go to…' })),
+    h('label', null, 'Go to uid', h('input', { type: 'search', name: 'uid', size: 18, autocomplete: 'off', spellcheck: 'false' })),
     field('queue', 'Queue', 18), field('type', 'Type', 20), field('sender', 'Sender', 18),
     h('label', null, 'Received', h('select', { name: 'time', onchange: (e) => choose('time', e.target.value) }, spans.map(([v, name]) => h('option', { value: v, selected: v === time }, name)))),
     time === 'between' && [moment('from', 'From'), moment('to', 'To')],
