@@ -26,6 +26,7 @@ func TestRebroadcast(t *testing.T) {
 		{"for the last time", 41, 0, 50},
 		{"no longer", 51, 0, 0},
 		{"sent again in time", 58, 49, 59},
+		{"sent again, and not when it was due before", 27, 25, 35},
 		{"sent again long after", 75, 70, 80},
 		{"sent again when reachable", 71, 73, 74},
 	}
