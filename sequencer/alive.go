@@ -64,14 +64,18 @@ func (s *Sequencer) sendAgain(ctx context.Context, h *held) error {
 	if isLegacy(h.t) {
 		return nil
 	}
-	_, signed, err := s.Store.Signed(ctx, h.t.UID)
+	number, signed, err := s.Store.Signed(ctx, h.t.UID)
 	if errors.Is(err, queues.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.confirm(ctx, h); err != nil {
+	err = s.reopen(ctx, h, number)
+	if err == nil {
+		err = s.confirm(ctx, h)
+	}
+	if err != nil {
 		return err
 	}
 	if !s.live() {
@@ -88,6 +92,24 @@ func (s *Sequencer) sendAgain(ctx context.Context, h *held) error {
 		}
 		return s.raiseFee(ctx, h)
 	}
+	return nil
+}
+
+// reopen stores that the attempt is open whose bytes are about to leave: the nodes
+// refused them once, there are none of an earlier one, and they may land now.
+func (s *Sequencer) reopen(ctx context.Context, h *held, number int) error {
+	a := h.t.Attempt(number)
+	if a == nil || a.Outcome != queues.Refused {
+		return nil
+	}
+	a.Outcome, a.EndedAt = queues.Signed, time.Time{}
+	c := queues.NewChange(h.t, h.t.Phase)
+	c.SetAttempt(a)
+	c.Keep = !h.t.Phase.Bound()
+	if err := s.Store.Advance(ctx, c); err != nil {
+		return err
+	}
+	s.watch(h)
 	return nil
 }
 
@@ -135,7 +157,11 @@ func (s *Sequencer) raiseFee(ctx context.Context, h *held) error {
 			return err
 		}
 	}
-	result, err := s.resign(ctx, h, d, a)
+	before, signed, err := s.Store.Signed(ctx, t.UID)
+	if err != nil && !errors.Is(err, queues.ErrNotFound) {
+		return err
+	}
+	result, err := s.resign(ctx, h, d, a, signed)
 	if err == nil && result.Signed == nil {
 		err = fmt.Errorf("%w: nothing signed", dispatcher.ErrMismatch)
 	}
@@ -161,13 +187,16 @@ func (s *Sequencer) raiseFee(ctx context.Context, h *held) error {
 	}
 	r := s.Chain.Send(ctx, result.Signed)
 	h.sentAt = time.Now()
+	c := queues.NewChange(t, t.Phase)
 	if r.Refused && r.Err.Class != mina.Renonce && r.Err.Class != mina.Resend {
 		a.Outcome, a.EndedAt = queues.Refused, s.now()
 		a.Error = &queues.Error{Code: r.Err.Code, Message: r.Err.Message}
+		if signed != nil {
+			c.SetSigned(before, signed) // what is open goes on being sent
+		}
 	} else {
 		s.noteSend(a, r)
 	}
-	c := queues.NewChange(t, t.Phase)
 	c.SetAttempt(a)
 	if err := s.Store.Advance(ctx, c); err != nil {
 		return err
@@ -176,19 +205,15 @@ func (s *Sequencer) raiseFee(ctx context.Context, h *held) error {
 	return nil
 }
 
-// resign has the best-paid bytes signed anew; a worker that cannot do that
-// proves afresh. The chain may overtake the call.
-func (s *Sequencer) resign(ctx context.Context, h *held, d dispatcher.Dispatcher, a *queues.Attempt) (dispatcher.Result, error) {
+// resign has the signed bytes signed anew; a worker that cannot do that, or where
+// there are none, proves afresh. The chain may overtake the call.
+func (s *Sequencer) resign(ctx context.Context, h *held, d dispatcher.Dispatcher, a *queues.Attempt, signed []byte) (dispatcher.Result, error) {
 	call, done := s.interruptible(ctx, h)
 	defer done()
 	if !s.live() {
 		return dispatcher.Result{}, errNotLive
 	}
-	_, signed, err := s.Store.Signed(ctx, h.t.UID)
-	if err != nil && !errors.Is(err, queues.ErrNotFound) {
-		return dispatcher.Result{}, err
-	}
-	if err == nil {
+	if signed != nil {
 		began := time.Now()
 		result, err := d.Resign(call, h.worker, s.call(h.t, a), signed)
 		if !errors.Is(err, dispatcher.ErrLegacy) {

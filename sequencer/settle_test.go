@@ -217,6 +217,39 @@ func TestSentAgainInTime(t *testing.T) {
 	})
 }
 
+// TestRefusedRaise: where the nodes refuse what pays more, the bytes that they took
+// go on being sent.
+func TestRefusedRaise(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		policy := patientPolicy()
+		policy.ValidSlots = 200
+		w := newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1}, policy)
+		w.worker(1, devworker.Options{})
+		w.start()
+		flood(w, 1000, 20, 1_000_000_000) // a block each, before it
+		<-time.After(2 * slot)
+		w.post("q", "a")
+		first := w.await("a", queues.Revision, time.Hour).Attempts[0].KnownHash()
+		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `(invalid (Invalid_proof))`}))
+		w.awaitTxn("a", "a raise refused", 2*time.Hour, func(t *queues.Transaction) bool {
+			return len(t.Attempts) == 2 && t.Attempts[1].Outcome == queues.Refused
+		})
+		w.ok(w.net.Node(0).SetFaults(devnet.Faults{}))
+		if !w.net.Drop(first) {
+			t.Fatal("no node had it")
+		}
+		<-time.After(2 * slot)
+		if !slices.Contains(w.net.Node(0).Pooled(), first) {
+			t.Error("what the node took was not sent again")
+		}
+		w.await("a", queues.Done, 6*time.Hour)
+		if len(w.effects("a")) != 1 {
+			t.Error("it took no effect, or several")
+		}
+	})
+}
+
 // TestReopenedIsSentAgainInTime: so is what was DONE, has lost its block, and
 // waits in the pools once more.
 func TestReopenedIsSentAgainInTime(t *testing.T) {

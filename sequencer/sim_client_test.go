@@ -32,9 +32,9 @@ type (
 		Done            json.RawMessage
 	}
 	attemptDoc struct {
-		Number int
-		Sender string
-		Open   bool // only in an explanation
+		Number       int
+		Sender, Hash string
+		Open         bool // only in an explanation
 	}
 	queueDoc struct {
 		Name, State, Sender, Running, Reason string
@@ -166,11 +166,12 @@ func (s *sim) client(n int) {
 		p := s.posts[i]
 		until(s.ctx, s.between(0, s.trouble/3, "pause", k))
 		for tries := 0; ; tries++ {
+			asked := time.Now()
 			got := c.do(s.ctx, "POST", "/transactions", p.body(i))
 			if got.ok() {
 				var t txnDoc
 				s.ok(json.Unmarshal(got.body, &t))
-				s.check.promised(i, got.status, &t)
+				s.check.promised(i, asked, got.status, &t)
 				if tries > 2 || !s.chance(300, "post again", k+uint64(tries)) {
 					break
 				}

@@ -58,12 +58,13 @@ func (s *sim) postAgain() (busy bool) {
 			continue
 		}
 		var t txnDoc
+		asked := time.Now()
 		a, there := s.ask("GET", "/transactions/"+p.uid, nil, &t)
 		switch {
 		case there && known:
 			continue
 		case there:
-			s.check.promised(i, a.status, &t)
+			s.check.promised(i, asked, a.status, &t)
 		case a.status != http.StatusNotFound:
 		case len(byUID[p.uid]) > 0 || s.check.pooled(p.uid) != "":
 			s.check.lost[p.uid] = true
@@ -72,7 +73,7 @@ func (s *sim) postAgain() (busy bool) {
 			// The answer may have come from before Redis forgot.
 			delete(s.check.accepted, p.uid)
 			if a, ok := s.ask("POST", "/transactions", p.body(i), &t); ok {
-				s.check.promised(i, a.status, &t)
+				s.check.promised(i, asked, a.status, &t)
 			}
 		}
 		busy = true
@@ -89,9 +90,9 @@ func (s *sim) attend(ts []*txnDoc) (busy bool) {
 			s.ask("POST", "/queues/"+queue+"/resume", nil, nil)
 		}
 	}
-	for _, w := range s.staff {
+	for n, w := range s.staff {
 		var at senderDoc
-		if _, ok := s.ask("GET", "/senders/"+w.account, nil, &at); ok && at.Until == "" && s.waitsForPerson(at.Reason) {
+		if _, ok := s.ask("GET", "/senders/"+w.account, nil, &at); ok && at.Until == "" && s.waitsForPerson(n, at.Reason) {
 			busy = true
 			s.ask("POST", "/senders/"+w.account+"/resume", nil, nil)
 		}
@@ -115,10 +116,17 @@ func (s *sim) attend(ts []*txnDoc) (busy bool) {
 // waitsForPerson reports whether a sender is out of use until a person acts: drained
 // by a request that came late, or rested because too many of its transactions
 // ended UNRESOLVED. Where blocks that were final are gone, what was in them may
-// land once more, at a nonce that was free again; in no other world may a sender
-// be taken for used by somebody else.
-func (s *sim) waitsForPerson(reason string) bool {
-	return reason == "DRAINING" || reason == "RESTED" || s.beyond && reason == "STOPPED_NONCE"
+// land once more, at a nonce that was free again; and what a legacy worker has sent
+// bears no mark, so that nobody knows it once Redis has forgotten the call. No other
+// sender may be taken for used by somebody else.
+func (s *sim) waitsForPerson(n int, reason string) bool {
+	switch reason {
+	case "DRAINING", "RESTED":
+		return true
+	case "STOPPED_NONCE":
+		return s.beyond || s.forgets && s.staff[n].legacy
+	}
+	return false
 }
 
 // unsettled reports whether an attempt may still land, as far as the service knows.

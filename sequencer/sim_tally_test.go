@@ -14,20 +14,21 @@ import (
 
 // A tally is what all seeds together have gone through.
 type tally struct {
-	name    string
-	began   time.Time
-	rows    []row
-	mu      sync.Mutex
-	reached []int
-	hits    map[boundary]map[string]int
-	ends    map[string]int
-	done    int
-	failed  int
-	told    int
-	unknown int
-	printed time.Time
-	lasted  time.Duration
-	calls   map[boundary]uint64
+	name     string
+	began    time.Time
+	rows     []row
+	mu       sync.Mutex
+	reached  []int
+	hits     map[boundary]map[string]int
+	ends     map[string]int
+	done     int
+	failed   int
+	told     int
+	unknown  int
+	unmarked int
+	printed  time.Time
+	lasted   time.Duration
+	calls    map[boundary]uint64
 }
 
 func newTally(name string) *tally {
@@ -60,6 +61,7 @@ func (y *tally) seed(s *sim) {
 	}
 	y.lasted += s.lasted
 	y.unknown += len(s.check.unknown)
+	y.unmarked += len(s.check.unmarked)
 	for _, phase := range s.check.phase {
 		y.ends[phase]++
 	}
@@ -165,8 +167,8 @@ func (y *tally) String() string {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d seeds, %d failed, %.1f/s, %v simulated; transactions ended %v, of %d only a person knew the outcome\n",
-		y.name, y.done, y.failed, y.pace(), y.lasted.Round(time.Hour), y.ends, y.unknown)
+	fmt.Fprintf(&b, "%s: %d seeds, %d failed, %.1f/s, %v simulated; transactions ended %v, of %d only a person knew the outcome, of %d nobody knew that a legacy worker had sent them\n",
+		y.name, y.done, y.failed, y.pace(), y.lasted.Round(time.Hour), y.ends, y.unknown, y.unmarked)
 	for _, at := range crossings {
 		fmt.Fprintf(&b, "%9d  calls %s, %.1f a minute\n", y.calls[at], at, float64(y.calls[at])/max(1, y.lasted.Minutes()))
 	}
