@@ -26,7 +26,7 @@ type checker struct {
 	owner    map[string]string // uid by hash, of what legacy workers sent
 	memos    map[string]string // uid by memo
 	problems []string
-	unmarked map[string]bool   // hashes of what a legacy worker sent and Redis has forgotten
+	unmarked map[string]bool // hashes of what a legacy worker sent and Redis has forgotten
 
 	forgot   bool      // Redis has forgotten: what the log told may not have been
 	forgotAt time.Time // when it last did
