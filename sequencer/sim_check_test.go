@@ -38,7 +38,6 @@ type checker struct {
 	busy    map[string]string // uid by the sender that is bound to it
 	running map[string]string // uid by queue
 	unknown map[string]bool   // uids whose outcome only a person could settle
-	stopped map[string]bool   // accounts of legacy workers, stopped for a command that nobody knew
 	tried   map[string]bool   // uids of which an attempt was made
 	ended   map[string]ending // by queue, what ran in it last
 }
@@ -56,7 +55,7 @@ func newChecker(s *sim) *checker {
 	return &checker{
 		s: s, memos: memos, lost: map[string]bool{}, accepted: map[string]post{}, owner: map[string]string{}, phase: map[string]string{}, strayed: map[string]bool{},
 		busy: map[string]string{}, running: map[string]string{}, unknown: map[string]bool{},
-		tried: map[string]bool{}, ended: map[string]ending{}, stopped: map[string]bool{}, unmarked: map[string]bool{},
+		tried: map[string]bool{}, ended: map[string]ending{}, unmarked: map[string]bool{},
 	}
 }
 
@@ -145,7 +144,7 @@ func (c *checker) pooled(uid string) string {
 		}
 		for _, x := range c.s.net.Node(n).Waiting() {
 			account, _ := c.s.net.Account(x.Payer)
-			if c.whose(x) == uid && !(c.stopped[x.Payer] && c.memos[x.Memo] == "") && x.Nonce >= account.Nonce && x.ValidUntil >= slot {
+			if c.whose(x) == uid && !c.strange(x) && x.Nonce >= account.Nonce && x.ValidUntil >= slot {
 				return x.Hash
 			}
 		}
@@ -172,9 +171,9 @@ func (c *checker) always() {
 
 // known leaves out what a legacy worker sent whose process did not outlive the call,
 // and Redis has forgotten: it bears no mark, so nobody can tell which transaction it
-// is of. What is promised then is that its sender is stopped. t may be nil.
+// is of. t may be nil.
 func (c *checker) known(uid string, es []devnet.Effect, t *txnDoc) []devnet.Effect {
-	strange := func(e devnet.Effect) bool { return c.stopped[e.Payer] && c.memos[e.Memo] == "" }
+	strange := func(e devnet.Effect) bool { return c.strange(e.Command) }
 	if !slices.ContainsFunc(es, strange) {
 		return es
 	}
@@ -191,6 +190,11 @@ func (c *checker) known(uid string, es []devnet.Effect, t *txnDoc) []devnet.Effe
 		c.unmarked[e.Hash] = true
 		return true
 	})
+}
+
+// strange reports whether Redis may have forgotten whose command x is.
+func (c *checker) strange(x devnet.Command) bool {
+	return c.forgot && c.s.legacy && x.Payer == c.s.staff[0].account && c.memos[x.Memo] == ""
 }
 
 func describe(es []devnet.Effect) string {
@@ -240,9 +244,6 @@ func (c *checker) events() {
 		c.s.story.tell("    event %d at %v: %s %.12s %s→%s attempt %d %s, sender %.8s",
 			n, e.At.Sub(c.s.began).Round(100*time.Millisecond), e.Kind, uid, from, to, e.Attempt, e.Code, e.Sender)
 		if e.Kind != queues.OfTransaction {
-			if e.Code == "STOPPED_NONCE" && c.s.forgets && c.s.legacy && e.Sender == c.s.staff[0].account {
-				c.stopped[e.Sender] = true
-			}
 			continue
 		}
 		if to == "failed" || to == "unresolved" {

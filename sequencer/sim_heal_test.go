@@ -163,7 +163,7 @@ func (s *sim) resolve(c *caller, t *txnDoc) answer {
 // to do costs nothing.
 func (s *sim) idle() {
 	const rest = 20 * time.Minute
-	until(s.ctx, 5*time.Minute) // what is on its way may end
+	until(s.ctx, 7*time.Minute) // what is on its way may end, and what was not heard be told again
 	before := s.in.made()
 	until(s.ctx, rest)
 	after := s.in.made()
