@@ -2,6 +2,7 @@ package queues_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,20 @@ func (f *fixture) stray(uid, sender, by string) {
 	if t := f.get(uid); t.Phase != queues.PhaseWaiting || !t.Open() {
 		f.Errorf("%s: %+v", uid, t)
 	}
+}
+
+// testAdoptByForgotten: what a process adopts that Redis has forgotten passes to
+// others if that process is gone.
+func testAdoptByForgotten(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	t := f.get("a")
+	t.Attempts = []queues.Attempt{{Number: 1, Sender: "S", NodeHash: "5J", Outcome: queues.Signed, StartedAt: time.UnixMilli(5000).UTC()}}
+	f.ok(f.store.Adopt(f.ctx, "forgotten", t, nil))
+	f.eventually("it is dead", func() bool { return slices.Equal(f.beat(me, long), []string{"forgotten"}) })
+	taken, err := f.store.TakeOver(f.ctx, me, "forgotten", 9)
+	f.ok(err)
+	equal(f.T, "taken", taken, []string{"a"})
 }
 
 // testAdoptAstray: what was found has no place yet, and keeps it free of others.

@@ -156,7 +156,7 @@ func testRepeats(f *fixture) {
 	}
 	f.ok(f.store.Record(f.ctx, "a", 1, queues.Facts{Hash: "h"}))
 	f.ok(f.advance(t, queues.PhaseDone, tell(queues.OnSuccess, time.Hour, 0)))
-	tries, err := f.store.Called(f.ctx, "a", queues.OnSuccess, queues.Never)
+	tries, err := f.store.Called(f.ctx, f.get("a"), queues.OnSuccess, queues.Never)
 	f.ok(err)
 	equal(f.T, "tries", tries, 0)
 	f.ok(f.store.Pause(f.ctx, "q", "why"))

@@ -70,8 +70,15 @@ type Change struct {
 	Remove time.Duration
 
 	attempt int
+	told    []told
 	signed  []byte // packed; empty if they are dropped, nil if they stay
 	words   []word
+}
+
+// told are the facts of an attempt that a change stores.
+type told struct {
+	number int
+	facts
 }
 
 // NewChange begins a change of t to a phase, which may be the one it is in.
@@ -168,21 +175,27 @@ func (c *Change) SetSigned(number int, command []byte) {
 }
 
 // SetAttempt stores what is known of an attempt now. Its plan and the facts
-// about it are written once and kept; its fate follows a.
+// about it are written once and kept, those that are stored not again; its fate
+// follows a.
 func (c *Change) SetAttempt(a *Attempt) {
 	c.attempt = a.Number
-	fact := func(name, value string) {
-		if value != "" {
+	c.told = append(c.told, told{a.Number, factsOf(a)})
+	kept, planned := facts{}, a.Number <= len(c.txn.kept)
+	if planned {
+		kept = c.txn.kept[a.Number-1]
+	}
+	fact := func(name, value, kept string) {
+		if value != "" && value != kept {
 			c.put(factOf, field(a.Number, name), value)
 		}
 	}
-	if a.Outcome == Prepared && !a.Legacy {
-		fact("by", a.Sender)
-		fact("plan", planOf(a))
+	if a.Outcome == Prepared && !a.Legacy && !planned {
+		fact("by", a.Sender, "")
+		fact("plan", planOf(a), "")
 	}
-	fact("hash", a.Hash)
-	fact("nhash", a.NodeHash)
-	fact("data", string(a.Data))
+	fact("hash", a.Hash, kept.hash)
+	fact("nhash", a.NodeHash, kept.nodeHash)
+	fact("data", string(a.Data), kept.data)
 	c.put(ofAttempts, field(a.Number, "fate"), fateOf(a))
 	if a.StateHash != "" {
 		c.put(ofAttempts, field(a.Number, "block"), fmt.Sprintf("%d %s", a.Height, a.StateHash))
@@ -196,6 +209,7 @@ func (c *Change) SetAttempt(a *Attempt) {
 // already is kept.
 func (c *Change) SetFound(a *Attempt) {
 	c.attempt = a.Number
+	c.told = append(c.told, told{a.Number, factsOf(a)})
 	for _, w := range attemptWords(a) {
 		c.put(w.part, w.field, w.value)
 	}
@@ -273,6 +287,9 @@ func (s *Store) Advance(ctx context.Context, c *Change) error {
 		t.ChangedAt = now
 	}
 	t.Phase, t.Counted = c.To, t.Cost()
+	for _, of := range c.told {
+		t.keep(of.number, of.facts)
+	}
 	t.DueAt = time.Time{}
 	if c.Due >= 0 {
 		t.DueAt = now.Add(c.Due)

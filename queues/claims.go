@@ -161,11 +161,11 @@ func (s *Store) Postpone(ctx context.Context, process, uid string, d time.Durati
 	return err
 }
 
-// Called stores that a callback was answered, or, with again ≥ 0, that it is to
-// be told again after that time. It returns how often it was told in vain.
+// Called stores that a callback of t was answered, or, with again ≥ 0, that it is
+// to be told again after that time. It returns how often it was told in vain.
 // Error: ErrUnavailable.
-func (s *Store) Called(ctx context.Context, uid string, c Callback, again time.Duration) (tries int, err error) {
-	v, err := s.Run(ctx, calledScript, uid, string(c), inMillis(again))
+func (s *Store) Called(ctx context.Context, t *Transaction, c Callback, again time.Duration) (tries int, err error) {
+	v, err := s.Run(ctx, calledScript, t.UID, t.Queue, string(c), inMillis(again))
 	if err != nil {
 		return 0, err
 	}

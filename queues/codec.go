@@ -72,6 +72,7 @@ func decode(uid string, record string, state, attempts map[string]string) (*Tran
 	}
 	for i := 1; attempts[field(i, "plan")] != ""; i++ {
 		t.Attempts = append(t.Attempts, e.attempt(i, attempts))
+		t.kept = append(t.kept, factsOf(&t.Attempts[i-1]))
 	}
 	if e.err != nil {
 		return nil, fmt.Errorf("record of %s is damaged: %w", uid, e.err)

@@ -17,6 +17,19 @@ type Facts struct {
 	Data           json.RawMessage
 }
 
+// facts are those of an attempt that are written once and kept.
+type facts struct{ hash, nodeHash, data string }
+
+func factsOf(a *Attempt) facts { return facts{a.Hash, a.NodeHash, string(a.Data)} }
+
+// keep notes what of an attempt is stored; its plan is, if anything is.
+func (t *Transaction) keep(number int, stored facts) {
+	kept := make([]facts, max(number, len(t.kept)))
+	copy(kept, t.kept)
+	kept[number-1] = stored
+	t.kept = kept
+}
+
 // Record adds facts of an attempt. No claim guards it: a late hash is the one
 // thing that settles a lost answer. A fact that is known already is kept.
 // Errors: ErrNotFound, ErrUnavailable, ErrFull.

@@ -44,7 +44,7 @@ func TestFull(t *testing.T) {
 	f.ok(f.advance(bound, queues.PhaseDone, tell(queues.OnSuccess, 0, time.Hour)))
 	f.beat(me, time.Hour)
 	f.tick()
-	_, err := f.store.Called(f.ctx, "a", queues.OnSuccess, queues.Never)
+	_, err := f.store.Called(f.ctx, f.get("a"), queues.OnSuccess, queues.Never)
 	f.ok(err)
 	f.ok(f.pool.Rest(f.ctx, "S", time.Hour, senders.Rested, ""))
 	f.ok(f.pool.Resume(f.ctx, "S"))

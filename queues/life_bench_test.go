@@ -126,7 +126,7 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 		c.SetError(nil)
 		c.Tell, c.Hold, c.Lease, c.Keep = queues.OnSuccess, 2*time.Minute, time.Minute, true
 	})
-	_, err = s.Called(ctx, t.UID, queues.OnSuccess, queues.Never)
+	_, err = s.Called(ctx, t, queues.OnSuccess, queues.Never)
 	ok(err)
 	a.Confirmations = 15
 	change(queues.PhaseDone, func(c *queues.Change) {

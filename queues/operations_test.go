@@ -296,7 +296,7 @@ func (m *model) answer() bool {
 	if t == nil {
 		return false
 	}
-	_, err := m.store.Called(m.ctx, t.uid, queues.OnSuccess, queues.Never)
+	_, err := m.store.Called(m.ctx, &queues.Transaction{UID: t.uid, Queue: t.queue}, queues.OnSuccess, queues.Never)
 	m.ok(err)
 	t.callback = false
 	if q := m.queues[t.queue]; q.holder == t.uid {

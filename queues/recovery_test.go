@@ -23,6 +23,7 @@ func TestRecovery(t *testing.T) {
 		"MissedByWhoSawIt":      testMissedByWhoSawIt,
 		"FreshTokens":           testFreshTokens,
 		"AdoptAstray":           testAdoptAstray,
+		"AdoptByForgotten":      testAdoptByForgotten,
 		"AdoptCrowd":            testAdoptCrowd,
 		"AdoptFinal":            testAdoptFinal,
 		"AdoptForgottenSender":  testAdoptForgottenSender,

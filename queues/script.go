@@ -31,7 +31,7 @@ func NewScript(name, body string) *Script { return newPlainScript(name, source("
 
 // newSharedScript is for scripts that run for several calls at once.
 func newSharedScript(name, body string) *Script {
-	s := NewScript(name, body)
+	s := NewScript(name, source("shared")+body)
 	s.shared = true
 	return s
 }
@@ -61,7 +61,7 @@ var (
 	takeoverScript = NewScript("takeover", source("takeover"))
 	tickScript     = NewScript("tick", source("removal")+source("tick"))
 	removeScript   = NewScript("remove", source("removal")+source("remove"))
-	calledScript   = NewScript("called", source("called"))
+	calledScript   = newSharedScript("called", source("called"))
 	pauseScript    = NewScript("pause", source("removal")+source("pause"))
 	lineScript     = newPlainScript("line", source("line"))
 	oldestScript   = newPlainScript("oldest", source("oldest"))

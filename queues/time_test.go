@@ -85,16 +85,16 @@ func testHoldAnswered(f *fixture) {
 	f.post("q", "a", "b", "c")
 	f.bound("a S")
 	f.to("a", queues.PhaseFailed, tell(queues.OnFailure, long, long))
-	if _, err := f.store.Called(f.ctx, "a", queues.OnSuccess, queues.Never); err != nil {
+	if _, err := f.store.Called(f.ctx, f.get("a"), queues.OnSuccess, queues.Never); err != nil {
 		f.Error(err)
 	}
 	f.bound() // another callback was answered
-	_, err := f.store.Called(f.ctx, "a", queues.OnFailure, queues.Never)
+	_, err := f.store.Called(f.ctx, f.get("a"), queues.OnFailure, queues.Never)
 	f.ok(err)
 	f.bound("b S")
 	f.to("b", queues.PhaseDone, tell(queues.OnSuccess, 0, long)) // no hold
 	f.bound("c S")
-	_, err = f.store.Called(f.ctx, "none", queues.OnSuccess, queues.Never)
+	_, err = f.store.Called(f.ctx, &queues.Transaction{UID: "none", Queue: "q"}, queues.OnSuccess, queues.Never)
 	f.ok(err)
 }
 
@@ -106,14 +106,14 @@ func testCallbackAgain(f *fixture) {
 	equal(f.T, "to tell", f.tick().Callbacks, []string{"a"})
 	equal(f.T, "leased to the one that was told", f.tick().Callbacks, nil)
 	for want := 1; want <= 3; want++ {
-		tries, err := f.store.Called(f.ctx, "a", queues.OnSuccess, time.Millisecond)
+		tries, err := f.store.Called(f.ctx, f.get("a"), queues.OnSuccess, time.Millisecond)
 		f.ok(err)
 		if tries != want || f.get("a").CallbackTries != want {
 			f.Errorf("told %d times, want %d", tries, want)
 		}
 		f.eventually("it is due again", func() bool { return slices.Equal(f.tick().Callbacks, []string{"a"}) })
 	}
-	_, err := f.store.Called(f.ctx, "a", queues.OnSuccess, queues.Never)
+	_, err := f.store.Called(f.ctx, f.get("a"), queues.OnSuccess, queues.Never)
 	f.ok(err)
 	if k := f.tick(); len(k.Callbacks) > 0 || k.Next != queues.Never || f.get("a").Callback != "" {
 		f.Errorf("answered, and yet %+v", k)
@@ -162,6 +162,9 @@ func testTakeOver(f *fixture) {
 		f.Errorf("took claims of a living process: %v, %v", taken, err)
 	}
 	f.eventually("it is dead", func() bool { return slices.Equal(f.beat(me, long), []string{other}) })
+	if taken, err := f.store.TakeOver(f.ctx, "forgotten", other, 9); len(taken) != 0 || err != nil {
+		f.Errorf("claims went to a process from which nobody takes over: %v, %v", taken, err)
+	}
 	for _, want := range []int{2, 1, 0} {
 		taken, err := f.store.TakeOver(f.ctx, me, other, 2)
 		f.ok(err)

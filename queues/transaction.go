@@ -49,6 +49,8 @@ type Transaction struct {
 	FinalAt     time.Time
 	ChangedAt   time.Time // of the phase
 	DueAt       time.Time // when a waiting phase ends; zero if none
+
+	kept []facts // of each attempt, that are stored; replaced, never changed
 }
 
 // State is t's state.

@@ -40,14 +40,13 @@ func (s *Sequencer) tellStored(ctx context.Context, uid string) {
 // the store has it told again later. The worker is that of the attempt which
 // decided or, where it is gone, any other.
 func (s *Sequencer) tell(ctx context.Context, t *queues.Transaction, worker dispatcher.Worker) {
-	uid := t.UID
 	again := queues.Never
 	if err := s.report(ctx, t, worker); err != nil {
 		again = min(time.Second<<min(t.CallbackTries, 20), callbackRetryMax)
 		s.Log.Warn("callback not answered", about(t, "callback", t.Callback, "tries", t.CallbackTries+1, "err", err)...)
 	}
 	for try := 0; ctx.Err() == nil && try < 10; try++ {
-		if _, err := s.Store.Called(ctx, uid, t.Callback, again); err == nil {
+		if _, err := s.Store.Called(ctx, t, t.Callback, again); err == nil {
 			if again >= 0 {
 				notify(s.due)
 			}

@@ -90,6 +90,7 @@ call('HSET', s, 'queue', queue)
 if ARGV[4] ~= '' then raise(s, 'next', ARGV[4]) end
 call('HSET', x, 'phase', 'dispatching', 'at', now, 'due', '', 'claim', me .. ':' .. call('INCR', P .. 'n:claim'))
 call('ZADD', P .. 'own:' .. me, now, uid)
+call('ZADD', P .. 'procs', 'NX', now, me) -- if that is forgotten: for others to take over, unless it beats
 event('t', uid, sender, 'waiting', 'dispatching', '', 'ADOPTED')
 place(queue)
 return 'ok'

@@ -2,8 +2,8 @@
 -- and the claim, stores the new phase and fields, and moves the queue, the
 -- sender, every index and the event log along with them.
 --
--- Changes that come together share a call, each for itself. ARGV holds for each:
---   how many arguments follow
+-- Changes that come together share a run, each for itself; see shared.lua. ARGV of
+-- each:
 --   1  uid
 --   2  the revision that the change was decided on
 --   3  the claim token; "*" for a change by a person, which no claim guards
@@ -155,11 +155,11 @@ local function advance(o, n)
 
   -- What is stored of it.
   local fields = {
-    'rev', revision, 'op', op, 'due', due, 'phase', to, 'at', moved and now or v[7] or '',
+    'rev', revision, 'op', op, 'due', due, 'phase', to, 'at', moved and stamp or v[7] or '',
     unpack(ARGV, first.x or 1, last.x or 0),
   }
   if fees then fields[#fields + 1], fields[#fields + 2] = 'fees', fees end
-  for w = first.t or 1, last.t or 0 do fields[#fields + 1], fields[#fields + 2] = ARGV[w], now end
+  for w = first.t or 1, last.t or 0 do fields[#fields + 1], fields[#fields + 2] = ARGV[w], stamp end
   call('HSET', x, unpack(fields))
   local attempts = { unpack(ARGV, first.a or 1, last.a or 0) }
   if first.f then learn(attempts, a, first.f, last.f) end
@@ -250,12 +250,4 @@ local function advance(o, n)
   return { 'ok', revision, possible and 1 or 0, now }
 end
 
-local answers, o = {}, 1
-while o <= #ARGV do
-  local n = tonumber(ARGV[o])
-  local ok, answer = pcall(advance, o, n)
-  if not ok then answer = { 'error', type(answer) == 'table' and answer.err or tostring(answer) } end
-  answers[#answers + 1] = answer
-  o = o + n + 1
-end
-return answers
+return each(advance)

@@ -11,9 +11,7 @@
 -- Answer: {now, {queue's transaction as in get, sender, url, next nonce or ""} …}
 local incarnation, most, grace, ntypes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local answer, types = { now }, {}
--- Nobody takes over from a process that is not known, so it gets no claims.
-local ends = call('ZSCORE', P .. 'procs', incarnation)
-if not ends or tonumber(ends) <= now or not settled() then return answer end
+if not lives(incarnation) or not settled() then return answer end
 local claims = tonumber(call('GET', P .. 'n:claim') or '0')
 local claimed = claims
 
@@ -81,7 +79,7 @@ for _ = 1, most do
     call('ZREM', P .. 'free:' .. group, sender)
     call('HSET', s, 'queue', queue)
     local change = {
-      'rev', rev, 'phase', 'dispatching', 'at', now, 'sender', sender, 'due', '',
+      'rev', rev, 'phase', 'dispatching', 'at', stamp, 'sender', sender, 'due', '',
       'claim', incarnation .. ':' .. claims,
     }
     call('HSET', x, unpack(change))

@@ -1,26 +1,27 @@
--- called stores what became of a callback.
+-- called stores what became of a callback. Several share a run; see shared.lua.
 --
--- ARGV[1]  uid, ARGV[2] the callback
--- ARGV[3]  -1 if it was answered, else milliseconds until it is told again
--- Answer: {"1" if a bind may have become possible, tries so far}
-local x = P .. 'x:' .. ARGV[1]
-if call('HGET', x, 'callback') ~= ARGV[2] then return { 0, 0 } end
-if ARGV[3] ~= '-1' then
-  call('ZADD', P .. 'due', now + tonumber(ARGV[3]), 'c:' .. ARGV[1])
-  return { 0, call('HINCRBY', x, 'tries', 1) }
+-- ARGV of each: 1 uid, 2 its queue, 3 the callback
+--   4  -1 if it was answered, else milliseconds until it is told again
+-- Answer, for each: {"1" if a bind may have become possible, tries so far}, or
+--   {"error", text}
+local function called(o)
+  local uid, queue, callback, again = unpack(ARGV, o + 1, o + 4)
+  local x, q = P .. 'x:' .. uid, P .. 'q:' .. queue
+  if call('HGET', x, 'callback') ~= callback then return { 0, 0 } end
+  if again ~= '-1' then
+    call('ZADD', P .. 'due', now + tonumber(again), 'c:' .. uid)
+    return { 0, call('HINCRBY', x, 'tries', 1) }
+  end
+  call('HDEL', x, 'callback')
+  if call('HGET', q, 'holder') ~= uid then
+    call('ZREM', P .. 'due', 'c:' .. uid)
+    return { 0, 0 }
+  end
+  call('ZREM', P .. 'due', 'c:' .. uid, 'q:' .. queue)
+  call('HDEL', q, 'hold', 'holder')
+  local possible = place(queue)
+  if possible then wake() end
+  return { possible and 1 or 0, 0 }
 end
-call('HDEL', x, 'callback')
-local _, _, _, queue = header(ARGV[1])
-local q = P .. 'q:' .. (queue or '')
-local holds = queue and call('HGET', q, 'holder') == ARGV[1]
-if not holds then
-  call('ZREM', P .. 'due', 'c:' .. ARGV[1])
-  return { 0, 0 }
-end
-call('ZREM', P .. 'due', 'c:' .. ARGV[1], 'q:' .. queue)
-call('HDEL', q, 'hold', 'holder')
-if place(queue) then
-  wake()
-  return { 1, 0 }
-end
-return { 0, 0 }
+
+return each(called)

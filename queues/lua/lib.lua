@@ -12,6 +12,8 @@ local call = redis.call
 local clock = call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local micros = clock[1] * 1000000 + clock[2]
+-- now, as it is stored: Redis is slow at making words of numbers.
+local stamp = clock[1] .. string.sub(1000 + math.floor(clock[2] / 1000), 2)
 
 local DAY = 86400000 -- milliseconds
 
@@ -43,7 +45,7 @@ local function waits(typ, n) call('HINCRBY', P .. 'waiting', typ, n) end
 -- eight. Redis counts the entries. See events.go. kind: t(ransaction), q(ueue),
 -- s(ender).
 local function event(kind, id, sender, from, to, attempt, code)
-  local line = now .. ' ' .. kind .. ' ' .. id
+  local line = stamp .. ' ' .. kind .. ' ' .. id
   for _, word in ipairs({ sender, from, to, attempt, code }) do
     line = line .. ' ' .. (word == '' and '-' or word)
   end
@@ -183,6 +185,13 @@ end
 local function raise(key, field, value)
   local known = call('HGET', key, field)
   if not known or tonumber(known) < tonumber(value) then call('HSET', key, field, value) end
+end
+
+-- lives reports whether the claims of a process hold. Nobody takes over from one
+-- that is not known, so it gets none: a failover may have forgotten that it is here.
+local function lives(process)
+  local ends = call('ZSCORE', P .. 'procs', process)
+  return ends and tonumber(ends) > now
 end
 
 -- wake tells the other processes, if there are any, that a bind may be

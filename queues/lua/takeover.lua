@@ -5,7 +5,7 @@
 -- Answer: uids taken; they are due at once
 local mine, dead = P .. 'own:' .. ARGV[1], P .. 'own:' .. ARGV[2]
 local ends = call('ZSCORE', P .. 'procs', ARGV[2])
-if not ends or tonumber(ends) > now then return {} end
+if not ends or tonumber(ends) > now or not lives(ARGV[1]) then return {} end
 local uids = call('ZRANGE', dead, 0, tonumber(ARGV[3]) - 1)
 for _, uid in ipairs(uids) do
   call('ZREM', dead, uid)
