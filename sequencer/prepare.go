@@ -105,26 +105,25 @@ func (s *Sequencer) nonce(ctx context.Context, h *held, fee uint64) (uint32, *st
 			Code: "Insufficient_funds", Message: fmt.Sprintf("%s holds %s MINA, the fee is %s", sender,
 				mina.FormatMina(account.Balance), mina.FormatMina(fee))}}, nil
 	}
-	if h.next == nil {
+	switch next := h.next; {
+	case next != nil && account.Nonce == *next:
 		return account.Nonce, nil, nil
-	}
-	switch next := *h.next; {
-	case account.Nonce > next:
+	case next != nil && account.Nonce > *next:
 		return 0, &stop{senders.StoppedNonce, queues.Never, &queues.Error{
 			Code: string(senders.StoppedNonce), Message: fmt.Sprintf(
-				"the account's nonce on the chain is %d, ours is %d: somebody else uses it", account.Nonce, next)}}, nil
-	case account.Nonce < next:
-		// The nodes lag, or a block with one of ours is gone: what landed there is
-		// sent again first, and a nonce never goes down over it. Where none of
-		// ours stands above it, what was planned so far did not land.
-		standing, any, err := s.Store.HighestLanded(ctx, sender)
-		if err != nil {
-			return 0, nil, err
-		}
-		if any && standing >= account.Nonce {
-			return 0, &stop{senders.Rested, s.Policy.InclusionInterval, &queues.Error{
-				Code: "NONCE_BEHIND", Message: fmt.Sprintf("the chain is at nonce %d, ours is %d", account.Nonce, next)}}, nil
-		}
+				"the account's nonce on the chain is %d, ours is %d: somebody else uses it", account.Nonce, *next)}}, nil
+	}
+	// Ours is not known, or the chain is behind it: the nodes lag, or a block with one
+	// of ours is gone. What landed there is sent again first, and a nonce never goes
+	// down over it. Where none of ours stands above it, what was planned so far did
+	// not land.
+	standing, any, err := s.Store.HighestLanded(ctx, sender)
+	if err != nil {
+		return 0, nil, err
+	}
+	if any && standing >= account.Nonce {
+		return 0, &stop{senders.Rested, s.Policy.InclusionInterval, &queues.Error{
+			Code: "NONCE_BEHIND", Message: fmt.Sprintf("the chain is at nonce %d, and one of ours landed with %d", account.Nonce, standing)}}, nil
 	}
 	return account.Nonce, nil, nil
 }

@@ -217,6 +217,30 @@ func TestSentAgainInTime(t *testing.T) {
 	})
 }
 
+// TestStandingNonce: where a sender's next nonce is not known, and the chain has lost
+// the block of its last one, that one's nonce is not given away.
+func TestStandingNonce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		account, _ := w.worker(1, devworker.Options{})
+		w.start()
+		w.post("q1", "a")
+		landed := w.await("a", queues.Done, time.Hour)
+		depth := int(w.net.Node(0).State().Height-landed.Attempts[0].Height) + 1
+		w.ok(w.net.Reorg(devnet.Reorg{Depth: depth, Empty: true}))
+		w.awaitTxn("a", "orphaned", time.Hour, func(t *queues.Transaction) bool { return t.Reopened })
+		w.ok(w.redis.Client.HDel(t.Context(), "{test}:s:"+account, "next").Err()) // as after a person's resolve
+		w.post("q2", "b")
+		if b := w.await("b", queues.Done, time.Hour); b.Attempts[len(b.Attempts)-1].Nonce != 1 {
+			t.Errorf("b: %+v", b.Attempts)
+		}
+		if es := w.effects("a", "b"); !slices.Equal(es, []string{"a", "b"}) {
+			t.Errorf("took effect: %v", es)
+		}
+	})
+}
+
 // TestRefusedRaise: where the nodes refuse what pays more, the bytes that they took
 // go on being sent.
 func TestRefusedRaise(t *testing.T) {
