@@ -24,6 +24,11 @@ type BindRequest struct {
 	Groups  []string      // of senders that it may use
 	Most    int           // pairs to bind
 	Grace   time.Duration // until a claim that is not taken up is due
+	// Plan is what the first attempt of a transaction takes over that was never tried,
+	// if it is bound to one of these senders, by the next nonces that they are known
+	// to have. Nothing is planned for others, nor where that is not the next any more.
+	Plan  Attempt
+	Known map[string]uint32
 }
 
 // Bind gives free senders to ready queues, the queue with the oldest head and
@@ -31,12 +36,15 @@ type BindRequest struct {
 // or none, when one of the two runs out. Its cost does not depend on how many
 // queues or senders there are. Error: ErrUnavailable.
 func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
-	args := []any{b.Process, b.Most, inMillis(b.Grace), len(b.Types)}
+	args := []any{b.Process, b.Most, inMillis(b.Grace), b.Plan.Fee, b.Plan.ValidUntil, b.Plan.Slot, len(b.Types), len(b.Groups)}
 	for _, t := range b.Types {
 		args = append(args, t)
 	}
 	for _, g := range b.Groups {
 		args = append(args, g)
+	}
+	for sender, next := range b.Known {
+		args = append(args, sender, next)
 	}
 	v, err := s.Run(ctx, bindScript, args...)
 	if err != nil {

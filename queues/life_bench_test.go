@@ -24,20 +24,22 @@ func BenchmarkLife(b *testing.B) {
 	s, client := benched(b)
 	const lanes = 64 // lives at a time
 	pool := senders.New(s, client)
+	known := map[string]uint32{} // as the sequencer knows what it has just released
 	for i := range lanes {
+		known[fmt.Sprint("S", i)] = 8
 		if err := pool.Register(b.Context(), fmt.Sprint("S", i), "http://S"); err != nil {
 			b.Fatal(err)
 		}
 	}
 	data, command := payload(512), bytes.Repeat([]byte(`{"update":"of an account"}`), 200)
-	live(b, s, claim(0), data, command) // loads the scripts
+	live(b, s, claim(0), data, command, nil) // loads the scripts
 	client.ConfigResetStat(b.Context())
 	spent := redisTime(b, client)
 	var turn atomic.Int64
 	b.SetParallelism((lanes + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0))
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			live(b, s, claim(int(turn.Add(1))), data, command)
+			live(b, s, claim(int(turn.Add(1))), data, command, known)
 		}
 	})
 	n := turn.Load()
@@ -74,7 +76,7 @@ func redisTime(b *testing.B, client *redis.Client) float64 {
 }
 
 // live is a life without trouble.
-func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, command []byte) {
+func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, command []byte, known map[string]uint32) {
 	b.Helper()
 	ctx := b.Context()
 	ok := func(err error) {
@@ -84,7 +86,8 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 		}
 	}
 	ok(s.Enqueue(ctx, queues.Item{Queue: queue, Type: vote, Data: data}).Err)
-	bound, err := s.Bind(ctx, queues.BindRequest{Process: me, Types: []string{vote}, Groups: []string{senders.Shared}, Most: 1, Grace: 5 * time.Second})
+	bound, err := s.Bind(ctx, queues.BindRequest{Process: me, Types: []string{vote}, Groups: []string{senders.Shared}, Most: 1, Grace: 5 * time.Second,
+		Plan: queues.Attempt{Fee: 100_000_000, ValidUntil: 5000, Slot: 4000}, Known: known})
 	ok(err)
 	if len(bound) != 1 {
 		b.Error("nothing was bound")
@@ -100,11 +103,13 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 		}
 		ok(s.Advance(ctx, c))
 	}
-	t.Attempts = append(t.Attempts, queues.Attempt{
-		Number: 1, Sender: sender, Nonce: 7, Fee: 100_000_000, ValidUntil: 5000, Slot: 4000, StartedAt: time.Now(), Outcome: queues.Prepared,
-	})
+	if len(t.Attempts) == 0 { // the first of its sender
+		t.Attempts = append(t.Attempts, queues.Attempt{
+			Number: 1, Sender: sender, Nonce: 7, Fee: 100_000_000, ValidUntil: 5000, Slot: 4000, StartedAt: time.Now(), Outcome: queues.Prepared,
+		})
+		change(queues.PhaseDispatching, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]); c.SetNextNonce(7) })
+	}
 	a := &t.Attempts[0]
-	change(queues.PhaseDispatching, func(c *queues.Change) { c.SetAttempt(a); c.SetNextNonce(7) })
 	a.Outcome, a.Hash = queues.Signed, "5JhashOfTheWorker"
 	change(queues.PhaseDispatching, func(c *queues.Change) { c.SetAttempt(a); c.SetSigned(1, command) })
 	a.Outcome, a.NodeHash, a.SentSlot = queues.Sent, "5JhashOfTheNode", 4001

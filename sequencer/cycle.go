@@ -180,8 +180,11 @@ func (s *Sequencer) bind(ctx, work context.Context) {
 		if n <= 0 || !s.chainReady(ctx) {
 			return
 		}
+		c := s.Chain.Chain()
 		bound, err := s.Store.Bind(ctx, queues.BindRequest{
 			Process: s.process, Types: s.Dispatch, Groups: s.groups(), Most: n, Grace: claimGrace,
+			Plan:  queues.Attempt{Fee: s.Policy.Fee, ValidUntil: s.validUntil(c), Slot: c.TipSlot},
+			Known: s.justReleased(),
 		})
 		if err != nil {
 			s.Log.Warn("binding failed", "err", err)
@@ -192,6 +195,9 @@ func (s *Sequencer) bind(ctx, work context.Context) {
 			if b.HasNext {
 				h.next = &b.Next
 			}
+			s.mu.Lock()
+			delete(s.released, b.Sender)
+			s.mu.Unlock()
 			s.next(Situation{Phase: queues.PhaseWaiting}, Bound) // the store has done it
 			waiting := time.Time{}
 			if b.Transaction.Revision == 1 {
@@ -204,6 +210,30 @@ func (s *Sequencer) bind(ctx, work context.Context) {
 			return
 		}
 	}
+}
+
+// mostKnown bounds what a bind is told of senders.
+const mostKnown = 64
+
+// justReleased are senders whose next nonces the chain has just shown here: what is
+// bound to them can be planned at once, in the same write. Where fees are limited
+// each plan is weighed by itself.
+func (s *Sequencer) justReleased() map[string]uint32 {
+	if s.feeLimits() != (queues.FeeLimits{}) {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := make(map[string]uint32, min(mostKnown, len(s.released)))
+	for sender, seen := range s.released {
+		switch {
+		case time.Since(seen.at) >= nonceSeen:
+			delete(s.released, sender)
+		case len(known) < mostKnown:
+			known[sender] = seen.next
+		}
+	}
+	return known
 }
 
 // groups are those of the senders that this process can use now.

@@ -17,7 +17,7 @@ import (
 // before the first of them leaves.
 func (s *Sequencer) dispatch(ctx context.Context, h *held) (on bool, err error) {
 	t := h.t
-	resumed := !h.bound
+	resumed, planned := !h.bound, h.bound && t.Last() != nil && pending(t.Last())
 	h.bound = false
 	if t.Open() {
 		// An earlier attempt may land while this one is made.
@@ -53,6 +53,14 @@ func (s *Sequencer) dispatch(ctx context.Context, h *held) (on bool, err error) 
 			&queues.Error{Code: "UNKNOWN_TYPE", Message: "this process does not dispatch " + t.Type}})
 	}
 	switch {
+	case planned:
+		// As it was bound; see bind.
+		if _, st, err := s.fit(ctx, h); st != nil || err != nil {
+			if err != nil {
+				return false, err
+			}
+			return true, s.unreached(ctx, h, st)
+		}
 	case last == nil, !last.EndedAt.IsZero(), last.Outcome == queues.Lost:
 		if s.draining.Load() {
 			return false, nil // the next process begins it

@@ -122,8 +122,9 @@ func (s *Sequencer) attemptOf(t *queues.Transaction, g mina.Sighting) *queues.At
 
 func (s *Sequencer) sawNonce(sender string, next uint32) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.nonces[sender] = seenNonce{next, time.Now()}
-	s.mu.Unlock()
+	s.released[sender] = s.nonces[sender]
 }
 
 // died stores that no open attempt of h can land any more.

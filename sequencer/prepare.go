@@ -25,19 +25,29 @@ type stop struct {
 	err  *queues.Error
 }
 
-// prepare plans the next attempt and stores the plan. Nothing of it has left
-// the process yet.
-func (s *Sequencer) prepare(ctx context.Context, h *held) (*stop, error) {
-	t := h.t
+// fit makes sure of the worker, and of what is known of the chain, before an
+// attempt is made.
+func (s *Sequencer) fit(ctx context.Context, h *held) (mina.Chain, *stop, error) {
 	if st, err := s.greet(ctx, h); st != nil || err != nil {
-		return st, err
+		return mina.Chain{}, st, err
 	}
 	// A transaction taken over, or one whose delay is over, comes here without a
 	// bind, which would have made sure of this.
 	c := s.news(ctx)
 	if !c.Quorum || s.outdated(c) {
-		return &stop{senders.Rested, s.Policy.InclusionInterval, &queues.Error{
+		return c, &stop{senders.Rested, s.Policy.InclusionInterval, &queues.Error{
 			Code: "CHAIN_UNAVAILABLE", Message: "no quorum of synced Mina nodes has answered lately"}}, ctx.Err()
+	}
+	return c, nil, nil
+}
+
+// prepare plans the next attempt and stores the plan. Nothing of it has left
+// the process yet.
+func (s *Sequencer) prepare(ctx context.Context, h *held) (*stop, error) {
+	t := h.t
+	c, st, err := s.fit(ctx, h)
+	if st != nil || err != nil {
+		return st, err
 	}
 	fee := s.fee(t)
 	a := queues.Attempt{
@@ -56,9 +66,11 @@ func (s *Sequencer) prepare(ctx context.Context, h *held) (*stop, error) {
 	t.Attempts = append(t.Attempts, a)
 	change := queues.NewChange(t, queues.PhaseDispatching)
 	change.SetAttempt(&t.Attempts[len(t.Attempts)-1])
-	change.SetNextNonce(a.Nonce)
+	if h.next == nil || *h.next != a.Nonce {
+		change.SetNextNonce(a.Nonce)
+	}
 	change.Limits = s.feeLimits()
-	err := s.Store.Advance(ctx, change)
+	err = s.Store.Advance(ctx, change)
 	if limit, ok := errors.AsType[*queues.FeeLimitError](err); ok {
 		t.Attempts = t.Attempts[:len(t.Attempts)-1] // nothing is stored of it
 		return s.tooCostly(limit, t, fee), nil

@@ -96,6 +96,7 @@ type Sequencer struct {
 	skew      atomic.Int64         // nanoseconds by which the clock of Redis is ahead of ours
 	network   string               // of the Mina nodes, "" if not known yet
 	nonces    map[string]seenNonce // by sender, as the chain last showed it
+	released  map[string]seenNonce // of them, by senders that were released here just now
 	greeted   map[string]greeting  // by sender
 	down      map[string]int       // how often in a row a sender's worker was not there
 	steps     sync.WaitGroup
@@ -150,7 +151,7 @@ func New(o Options) *Sequencer {
 		o.Dispatch = o.Types.Types()
 	}
 	return &Sequencer{
-		Options: o, process: rand.Text(), held: make(map[string]*held), nonces: make(map[string]seenNonce),
+		Options: o, process: rand.Text(), held: make(map[string]*held), nonces: make(map[string]seenNonce), released: make(map[string]seenNonce),
 		recovery: recovery{shut: shutStarting, unchecked: map[string]bool{}, strange: map[string]uint32{}},
 		greeted:  make(map[string]greeting), down: make(map[string]int), watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1), due: make(chan struct{}, 1),
 		unhurried: make(chan struct{}, unhurried),

@@ -6,11 +6,17 @@
 -- ARGV[1]  incarnation of the calling process
 -- ARGV[2]  the most pairs to bind
 -- ARGV[3]  milliseconds until a claim that is not taken up is due
--- ARGV[4]  number of types, then the types, then the groups
+-- ARGV[4]  fee, in nanomina, last slot and slot of the first attempt of what was
+--          never tried, [5] and [6]; see fees.lua
+-- ARGV[7]  number of types, ARGV[8] of groups, then the types, then the groups
+-- then pairs: a sender, and its next nonce, with which such an attempt is planned
+--          at once if nothing else is stored by now
 --
 -- Answer: {now, {queue's transaction as in get, sender, url, next nonce or ""} …}
-local incarnation, most, grace, ntypes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local answer, types = { now }, {}
+local incarnation, most, grace, ntypes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[7])
+local answer, types, groups = { now }, {}, 8 + ntypes + tonumber(ARGV[8])
+local nonces = {}
+for i = groups + 1, #ARGV, 2 do nonces[ARGV[i]] = ARGV[i + 1] end
 if not lives(incarnation) or not settled() then return answer end
 local claims = tonumber(call('GET', P .. 'n:claim') or '0')
 local claimed = claims
@@ -36,9 +42,9 @@ local function least(prefix, from, to)
 end
 
 for _ = 1, most do
-  local sender, _, group = least('free:', 5 + ntypes, #ARGV)
+  local sender, _, group = least('free:', 9 + ntypes, groups)
   if not sender then break end
-  local queue, oldest, typ = least('ready:', 5, 4 + ntypes)
+  local queue, oldest, typ = least('ready:', 9, 8 + ntypes)
   if not queue then break end
   local q = P .. 'q:' .. queue
   local about = call('HMGET', q, 'first', 'w')
@@ -78,16 +84,23 @@ for _ = 1, most do
     call('ZADD', P .. 'bound', seq, uid)
     call('ZREM', P .. 'free:' .. group, sender)
     call('HSET', s, 'queue', queue)
+    local v = call('HMGET', s, 'url', 'next')
     local change = {
       'rev', rev, 'phase', 'dispatching', 'at', stamp, 'sender', sender, 'due', '',
       'claim', incarnation .. ':' .. claims,
     }
+    local attempts = rev > 1 and call('HGETALL', P .. 'a:' .. uid) or {}
+    if #state == 0 and v[2] and nonces[sender] == v[2] then
+      attempts = {
+        '1.by', sender, '1.plan', table.concat({ v[2], ARGV[4], ARGV[5], ARGV[6], stamp }, ' '), '1.fate', 'prepared 0 0 0 0',
+      }
+      call('HSET', P .. 'a:' .. uid, unpack(attempts))
+      change[#change + 1], change[#change + 2] = 'fees', charge(sender, nil, tonumber(ARGV[4]), 0, 0)
+    end
     call('HSET', x, unpack(change))
     for _, word in ipairs(change) do state[#state + 1] = tostring(word) end -- the last one counts
     call('ZADD', P .. 'own:' .. incarnation, now + grace, uid)
     event('t', uid, sender, 'waiting', 'dispatching', '', '')
-    local v = call('HMGET', s, 'url', 'next')
-    local attempts = rev > 1 and call('HGETALL', P .. 'a:' .. uid) or {}
     answer[#answer + 1] = { { uid, record, state, attempts }, sender, v[1] or '', v[2] or '' }
   end
 end

@@ -194,8 +194,11 @@ local function lives(process)
   return ends and tonumber(ends) > now
 end
 
--- wake tells the other processes, if there are any, that a bind may be
+-- wake tells the other processes, if there are any, once, that a bind may be
 -- possible; the calling one knows by the answer of its script.
+local woken = false
 local function wake()
+  if woken then return end
+  woken = true
   if call('ZCARD', P .. 'procs') > 1 then call('PUBLISH', P .. 'wake', '') end
 end

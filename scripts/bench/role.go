@@ -42,7 +42,8 @@ func play(ctx context.Context, role string) error {
 	case roleBare:
 		handler = bare()
 	case roleWorld:
-		runtime.GOMAXPROCS(2); debug.SetGCPercent(800) // as the service has it: the world is not what is measured
+		runtime.GOMAXPROCS(2)
+		debug.SetGCPercent(800) // as the service has it: the world is not what is measured
 		w, err := newWorld(devnet.Config{FundAll: true, FillRate: 1, SlotTime: slotTime, MaxZkapps: -1, PoolSize: 1 << 20})
 		if err != nil {
 			return err
