@@ -154,6 +154,7 @@ func testRepeats(f *fixture) {
 			f.Errorf("revision %d after %d changes and a bind", t.Revision, i+1)
 		}
 	}
+	f.ok(f.advance(t, queues.PhaseDispatching, firstPlan))
 	f.ok(f.store.Record(f.ctx, "a", 1, queues.Facts{Hash: "h"}))
 	f.ok(f.advance(t, queues.PhaseDone, tell(queues.OnSuccess, time.Hour, 0)))
 	tries, err := f.store.Called(f.ctx, f.get("a"), queues.OnSuccess, queues.Never)
@@ -173,13 +174,19 @@ func testRepeats(f *fixture) {
 	})
 }
 
+// firstPlan stores the plan of a first attempt.
+func firstPlan(c *queues.Change) {
+	c.SetAttempt(&queues.Attempt{Number: 1, Sender: "S", Outcome: queues.Prepared, StartedAt: time.UnixMilli(1)})
+}
+
 func testFacts(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	t := f.bound("a S")[0].Transaction
-	f.ok(f.advance(t, queues.PhaseDispatching, func(c *queues.Change) {
-		c.SetAttempt(&queues.Attempt{Number: 1, Sender: "S", Outcome: queues.Prepared, StartedAt: time.UnixMilli(1)})
-	}))
+	if err := f.store.Record(f.ctx, "a", 1, queues.Facts{Hash: "of what was forgotten"}); !errors.Is(err, queues.ErrUnsettled) {
+		f.Errorf("facts of no attempt: %v", err)
+	}
+	f.ok(f.advance(t, queues.PhaseDispatching, firstPlan))
 	f.ok(f.store.Record(f.ctx, "a", 1, queues.Facts{}))
 	f.ok(f.store.Record(f.ctx, "a", 1, queues.Facts{Hash: "first", Data: json.RawMessage(`{"x":1}`)}))
 	f.ok(f.store.Record(f.ctx, "a", 1, queues.Facts{Hash: "second", NodeHash: "node"}))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // Bound is a queue's transaction and the sender that was bound to it.
@@ -105,8 +107,36 @@ func (s *Store) Beat(ctx context.Context, process string, ttl time.Duration, bac
 	if len(l) > 5 {
 		p.Dead = r.strings(l[5:])
 	}
-	s.memory.tidy(process, p.Known)
+	s.memory.tidy(process, p.Server, p.Known)
 	return p, r.err
+}
+
+// Regain makes those of a process's claims due at once that pick returns of some, and
+// goes on until it has seen all. It may see one twice. Error: ErrUnavailable.
+func (s *Store) Regain(ctx context.Context, process string, pick func(uids []string) []string) error {
+	own := s.key("own:" + process)
+	for cursor := uint64(0); ; {
+		pairs, next, err := s.client.ZScan(ctx, own, cursor, "", 500).Result()
+		if err != nil {
+			return storeError("reading claims", err)
+		}
+		var uids []string
+		for i := 0; i < len(pairs); i += 2 {
+			uids = append(uids, pairs[i])
+		}
+		var due []redis.Z
+		for _, uid := range pick(uids) {
+			due = append(due, redis.Z{Member: uid}) // long since
+		}
+		if len(due) > 0 {
+			if err := s.client.ZAddXX(ctx, own, due...).Err(); err != nil {
+				return storeError("making claims due", err)
+			}
+		}
+		if cursor = next; cursor == 0 {
+			return nil
+		}
+	}
 }
 
 // Leave gives up all claims of a process, for others to take over at once.

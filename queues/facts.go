@@ -32,15 +32,16 @@ func (t *Transaction) keep(number int, stored facts) {
 
 // Record adds facts of an attempt. No claim guards it: a late hash is the one
 // thing that settles a lost answer. A fact that is known already is kept.
-// Errors: ErrNotFound, ErrUnavailable, ErrFull.
+// Errors: ErrNotFound, ErrUnsettled (Redis has forgotten the attempt: write it back),
+// ErrUnavailable, ErrFull.
 func (s *Store) Record(ctx context.Context, uid string, number int, f Facts) error {
-	args := []any{uid}
+	args := []any{uid, field(number, "plan")}
 	for name, value := range map[string]string{"hash": f.Hash, "nhash": f.NodeHash, "data": string(f.Data)} {
 		if value != "" {
 			args = append(args, field(number, name), value)
 		}
 	}
-	if len(args) == 1 {
+	if len(args) == 2 {
 		return nil
 	}
 	v, err := s.Run(ctx, recordScript, args...)
@@ -48,8 +49,11 @@ func (s *Store) Record(ctx context.Context, uid string, number int, f Facts) err
 		return err
 	}
 	r := reply{name: "record"}
-	if r.int(v) < 0 {
+	switch r.int(v) {
+	case -1:
 		return fmt.Errorf("transaction %s: %w", uid, ErrNotFound)
+	case -2:
+		return fmt.Errorf("attempt %d of %s: %w", number, uid, ErrUnsettled)
 	}
 	return r.err
 }

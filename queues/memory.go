@@ -12,6 +12,7 @@ import (
 type memory struct {
 	mu      sync.Mutex
 	process string // that the claims are held by, as the last beat said
+	server  string // run id of the Redis that has all of it, but for what it may yet forget
 	txns    map[string]*remembered
 	signed  int // bytes
 	// The last transaction accepted and the last event shown. What is written in
@@ -85,15 +86,22 @@ func (m *memory) leave(uid string) {
 }
 
 // tidy forgets what is old enough to be on every replica. known: Redis still knew
-// the process, whose claims are renewed now.
-func (m *memory) tidy(process string, known bool) {
+// the process, whose claims are renewed now. Where it is another Redis than the one
+// that has it all, nothing is forgotten before that one has it too.
+func (m *memory) tidy(process, server string, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.process = process
+	if m.server == "" {
+		m.server = server
+	}
 	now := time.Now()
 	for uid, r := range m.txns {
 		if !known && r.left.IsZero() {
 			r.left = now
+		}
+		if server != m.server {
+			continue
 		}
 		if now.Sub(r.stored) > memoryLife {
 			m.forgetSigned(r)
@@ -102,6 +110,13 @@ func (m *memory) tidy(process string, known bool) {
 			delete(m.txns, uid)
 		}
 	}
+}
+
+// writtenBack notes that a Redis has it all.
+func (m *memory) writtenBack(server string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.server = server
 }
 
 // newer is the revision that is remembered of t, 0 if that is no later one.

@@ -66,14 +66,14 @@ func (s *Store) WriteBack(ctx context.Context, process, server string) (missing 
 			s.memory.told(m)
 		}
 	}
-	if !missing {
-		return false, nil
+	if missing {
+		if _, err := s.Run(ctx, missScript, server); err != nil {
+			return false, err
+		}
+		s.memory.restart()
 	}
-	if _, err := s.Run(ctx, missScript, server); err != nil {
-		return false, err
-	}
-	s.memory.restart()
-	return true, nil
+	s.memory.writtenBack(server)
+	return missing, nil
 }
 
 // misses looks for the last of what this process was told.

@@ -25,6 +25,7 @@ var points = []struct {
 	{"signed", func(t *queues.Transaction) bool { return t.Open() }},
 	{"sent", func(t *queues.Transaction) bool { return t.State() == queues.Revision }},
 	{"done", func(t *queues.Transaction) bool { return t.State() == queues.Done }},
+	{"final", func(t *queues.Transaction) bool { return !t.FinalAt.IsZero() }},
 }
 
 // watchFor takes snapshots, the first of which is s, until a transaction has
@@ -49,6 +50,7 @@ func (w *world) once(uids ...string) {
 	w.Helper()
 	for _, uid := range uids {
 		w.await(uid, queues.Done, 6*time.Hour)
+		w.awaitTxn(uid, "final", 6*time.Hour, func(t *queues.Transaction) bool { return !t.FinalAt.IsZero() })
 	}
 	for _, uid := range uids {
 		if got := w.effects(uid); len(got) != 1 {
@@ -108,6 +110,22 @@ func TestFailOver(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestFinalForgotten: what a process was done with, and remembers no more, is its own
+// again after a failover, and ends once more.
+func TestFinalForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		w.worker(1, devworker.Options{})
+		w.start()
+		w.post("q", "a")
+		replica := w.watchFor("a", w.redis.Snapshot(), func(t *queues.Transaction) bool { return !t.FinalAt.IsZero() })
+		<-time.After(10 * time.Minute)
+		w.redis.FailOver(replica)
+		w.once("a")
+	})
 }
 
 // TestFailOverFarBack: Redis comes back as it was when nothing had happened yet:

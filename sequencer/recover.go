@@ -156,6 +156,9 @@ func (s *Sequencer) writtenBack(ctx context.Context, p queues.Pulse) bool {
 		return true
 	}
 	missing, err := s.Store.WriteBack(ctx, s.process, p.Server)
+	if err == nil {
+		err = s.regain(ctx)
+	}
 	if err != nil {
 		s.Log.Warn("what Redis may have forgotten is not written back yet", "err", err)
 		return false
@@ -177,6 +180,16 @@ func (s *Sequencer) writtenBack(ctx context.Context, p queues.Pulse) bool {
 		s.beat(ctx) // the others wait for this
 	}
 	return true
+}
+
+// regain has the transactions looked at that are this process's again, for Redis has
+// forgotten that it was done with them.
+func (s *Sequencer) regain(ctx context.Context) error {
+	return s.Store.Regain(ctx, s.process, func(uids []string) []string {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return slices.DeleteFunc(uids, func(uid string) bool { return s.held[uid] != nil })
+	})
 }
 
 // taken has the senders of transactions that were taken over looked at before

@@ -34,10 +34,21 @@ func (s *Sequencer) storeSigned(ctx context.Context, h *held, a *queues.Attempt,
 	return err
 }
 
-// record keeps facts although the claim is lost: they may be what settles it.
+// record keeps facts although the claim is lost: they may be what settles it. Where
+// Redis has forgotten the attempt, all that this process knows is written back first:
+// it may not live to see the next beat.
 func (s *Sequencer) record(ctx context.Context, t *queues.Transaction, a *queues.Attempt) {
 	for try := 0; ctx.Err() == nil && try < 20; try++ {
 		err := s.Store.Record(ctx, t.UID, a.Number, queues.Facts{Hash: a.Hash, NodeHash: a.NodeHash, Data: a.Data})
+		if errors.Is(err, queues.ErrUnsettled) {
+			s.mu.Lock()
+			server := s.recovery.pulse.Server
+			s.mu.Unlock()
+			_, err = s.Store.WriteBack(ctx, s.process, server)
+			if err == nil {
+				continue
+			}
+		}
 		if err == nil || !errors.Is(err, queues.ErrUnavailable) {
 			return
 		}
