@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -144,7 +145,14 @@ func (c *checker) pooled(uid string) string {
 		}
 		for _, x := range c.s.net.Node(n).Waiting() {
 			account, _ := c.s.net.Account(x.Payer)
-			if c.whose(x) == uid && !c.strange(x) && x.Nonce >= account.Nonce && x.ValidUntil >= slot {
+			if c.whose(x) != uid || x.Nonce < account.Nonce || x.ValidUntil < slot {
+				continue
+			}
+			var t txnDoc
+			if c.forgot {
+				c.s.ask("GET", "/transactions/"+uid, nil, &t)
+			}
+			if !c.strange(x, &t) {
 				return x.Hash
 			}
 		}
@@ -169,12 +177,12 @@ func (c *checker) always() {
 	c.events()
 }
 
-// known leaves out what a legacy worker sent whose process did not outlive the call,
-// and Redis has forgotten: it bears no mark, so nobody can tell which transaction it
-// is of. t may be nil.
+// known leaves out what nobody can know any more: what was sent of a transaction that
+// Redis has forgotten as such, and that was posted again; and what a legacy worker,
+// which leaves no mark, has sent in a call that Redis has forgotten, and whose process
+// did not outlive it. t may be nil.
 func (c *checker) known(uid string, es []devnet.Effect, t *txnDoc) []devnet.Effect {
-	strange := func(e devnet.Effect) bool { return c.strange(e.Command) }
-	if !slices.ContainsFunc(es, strange) {
+	if !c.forgot {
 		return es
 	}
 	if t == nil {
@@ -184,7 +192,7 @@ func (c *checker) known(uid string, es []devnet.Effect, t *txnDoc) []devnet.Effe
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(es), func(e devnet.Effect) bool {
-		if !strange(e) || slices.ContainsFunc(t.Attempts, func(a attemptDoc) bool { return a.Hash == e.Hash }) {
+		if !c.strange(e.Command, t) {
 			return false
 		}
 		c.unmarked[e.Hash] = true
@@ -192,9 +200,32 @@ func (c *checker) known(uid string, es []devnet.Effect, t *txnDoc) []devnet.Effe
 	})
 }
 
-// strange reports whether Redis may have forgotten whose command x is.
-func (c *checker) strange(x devnet.Command) bool {
-	return c.forgot && c.s.legacy && x.Payer == c.s.staff[0].account && c.memos[x.Memo] == ""
+// strange reports whether Redis may have forgotten that x was made for t.
+func (c *checker) strange(x devnet.Command, t *txnDoc) bool {
+	if !c.forgot || slices.ContainsFunc(t.Attempts, func(a attemptDoc) bool { return a.Hash == x.Hash }) {
+		return false
+	}
+	if c.memos[x.Memo] == "" {
+		return c.s.legacy && x.Payer == c.s.staff[0].account
+	}
+	// It was planned before the transaction of today was received.
+	lasts := uint32(c.s.policy.ValidSlots) + uint32((c.s.policy.DispatchTimeout+simSlot-1)/simSlot)
+	return x.ValidUntil+1 < lasts+uint32(t.ReceivedAt.Sub(c.s.began)/simSlot) // who planned it may have been a slot behind
+}
+
+// forgotten reports whether a command of an account is one that nobody can know.
+func (c *checker) forgotten(account string) bool {
+	for _, e := range c.s.net.Effects() {
+		uid := c.whose(e.Command)
+		if e.Payer != account || uid == "" {
+			continue
+		}
+		var t txnDoc
+		if a, ok := c.s.ask("GET", "/transactions/"+uid, nil, &t); ok && c.strange(e.Command, &t) || a.status == http.StatusNotFound {
+			return true
+		}
+	}
+	return false
 }
 
 func describe(es []devnet.Effect) string {

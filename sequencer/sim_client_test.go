@@ -27,6 +27,7 @@ type (
 		Error           *struct{ Code, Message string }
 		Attempts        []attemptDoc
 		DoneAt, FinalAt string
+		ReceivedAt      time.Time
 		Reopened        bool
 		CancelRequested bool
 		Done            json.RawMessage

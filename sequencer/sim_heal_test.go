@@ -90,9 +90,9 @@ func (s *sim) attend(ts []*txnDoc) (busy bool) {
 			s.ask("POST", "/queues/"+queue+"/resume", nil, nil)
 		}
 	}
-	for n, w := range s.staff {
+	for _, w := range s.staff {
 		var at senderDoc
-		if _, ok := s.ask("GET", "/senders/"+w.account, nil, &at); ok && at.Until == "" && s.waitsForPerson(n, at.Reason) {
+		if _, ok := s.ask("GET", "/senders/"+w.account, nil, &at); ok && at.Until == "" && s.waitsForPerson(w.account, at.Reason) {
 			busy = true
 			s.ask("POST", "/senders/"+w.account+"/resume", nil, nil)
 		}
@@ -116,15 +116,14 @@ func (s *sim) attend(ts []*txnDoc) (busy bool) {
 // waitsForPerson reports whether a sender is out of use until a person acts: drained
 // by a request that came late, or rested because too many of its transactions
 // ended UNRESOLVED. Where blocks that were final are gone, what was in them may
-// land once more, at a nonce that was free again; and what a legacy worker has sent
-// bears no mark, so that nobody knows it once Redis has forgotten the call. No other
-// sender may be taken for used by somebody else.
-func (s *sim) waitsForPerson(n int, reason string) bool {
+// land once more, at a nonce that was free again; and Redis may have forgotten what
+// nobody else can know. No other sender may be taken for used by somebody else.
+func (s *sim) waitsForPerson(account, reason string) bool {
 	switch reason {
 	case "DRAINING", "RESTED":
 		return true
 	case "STOPPED_NONCE":
-		return s.beyond || s.forgets && s.staff[n].legacy
+		return s.beyond || s.check.forgotten(account)
 	}
 	return false
 }

@@ -6,6 +6,9 @@ import (
 	"mina-sequencer/sequencer"
 )
 
+// simSlot is how long a slot lasts in a simulated world.
+const simSlot = time.Minute
+
 // A shape is what a seed makes of the world. Most mistakes need little to show:
 // few transactions, processes and nodes. So most worlds are small, and there can
 // be many; now and then there is a large one, for those that need a crowd.
