@@ -57,11 +57,13 @@ func CheckSigned(signed json.RawMessage, payer string, want Attempt, decodeMemo 
 	if memo != want.Memo {
 		return wrong("memo", "is "+quote(clip(memo, 80))+", want "+quote(want.Memo))
 	}
-	var updates []json.RawMessage
-	if err := json.Unmarshal(command["accountUpdates"], &updates); err != nil || len(updates) == 0 {
+	updates := command["accountUpdates"]
+	if len(updates) == 0 || updates[0] != '[' || updates[SkipSpace(updates, 1)] == ']' {
 		return wrong("accountUpdates", "is not a list with something in it")
 	}
-	for i, raw := range updates {
+	i := -1
+	for raw := range Elements(updates) {
+		i++
 		name := "accountUpdates[" + strconv.Itoa(i) + "]"
 		update, err := object(raw)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 )
 
 // The following walk over JSON that is known to be valid, and cut it into its
@@ -95,6 +96,26 @@ func Unquote(value []byte) (string, bool) {
 	if bytes.IndexByte(value, '\\') < 0 {
 		return string(value[1 : len(value)-1]), true
 	}
+	if s, simple := unescape(value[1 : len(value)-1]); simple {
+		return s, true
+	}
 	var s string
 	return s, json.Unmarshal(value, &s) == nil
+}
+
+// unescape reads ASCII with no escapes but those of quotes and backslashes, as JSON in
+// a text has them; it reports false for any other.
+func unescape(inner []byte) (text string, simple bool) {
+	out := make([]byte, 0, len(inner))
+	for i := 0; i < len(inner); i++ {
+		if inner[i] == '\\' {
+			if i++; i == len(inner) || inner[i] != '"' && inner[i] != '\\' {
+				return "", false
+			}
+		} else if inner[i] >= utf8.RuneSelf || inner[i] == '"' {
+			return "", false
+		}
+		out = append(out, inner[i])
+	}
+	return string(out), true
 }

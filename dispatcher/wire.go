@@ -127,10 +127,11 @@ func parseResult(body []byte) (result Result, failed *WorkerError, err error) {
 		Message   json.RawMessage
 		Exception json.RawMessage
 	}
-	if !isObject(body) {
+	err = json.Unmarshal(body, &in)
+	if _, damaged := errors.AsType[*json.SyntaxError](err); damaged || !opens(body) {
 		return Result{}, nil, errors.New("the answer is not a JSON object")
 	}
-	if err := json.Unmarshal(body, &in); err != nil {
+	if err != nil {
 		return Result{}, nil, errors.New("the answer's hash is not a string")
 	}
 	if in.Hash != nil && *in.Hash != "" {
@@ -163,12 +164,13 @@ func parseResult(body []byte) (result Result, failed *WorkerError, err error) {
 	return result, nil, nil
 }
 
-// command reads a zkappCommand, which comes as a text of JSON or as JSON.
+// command reads a zkappCommand, which comes as a text of JSON or as JSON. Whether the
+// text is JSON is for CheckSigned to say.
 func command(raw json.RawMessage) (json.RawMessage, error) {
 	if raw[0] == '"' {
 		raw = json.RawMessage(text(raw))
 	}
-	if !isObject(raw) {
+	if !opens(raw) {
 		return nil, errors.New("signed is not a zkappCommand in JSON")
 	}
 	return raw, nil
@@ -210,9 +212,12 @@ func clip(s string, n int) string {
 }
 
 // isObject says whether raw is one JSON object.
-func isObject(raw []byte) bool {
-	raw = bytes.TrimLeft(raw, " \t\r\n")
-	return len(raw) > 0 && raw[0] == '{' && json.Valid(raw)
+func isObject(raw []byte) bool { return opens(raw) && json.Valid(raw) }
+
+// opens says whether raw is an object, if it is JSON.
+func opens(raw []byte) bool {
+	i := SkipSpace(raw, 0)
+	return i < len(raw) && raw[i] == '{'
 }
 
 // isEmpty says whether valid JSON holds nothing, by what JavaScript programs
@@ -237,6 +242,9 @@ func text(raw json.RawMessage) string {
 	var s string
 	if isEmpty(raw) {
 		return ""
+	}
+	if s, is := Unquote(raw); is && utf8.ValidString(s) {
+		return s
 	}
 	if json.Unmarshal(raw, &s) == nil {
 		return s

@@ -75,8 +75,9 @@ func (n *Node) Name() string { return n.name }
 // Transport leaves the outcome unknown: the node may have the command.
 // Mina: the same bytes again are harmless.
 func (n *Node) Send(ctx context.Context, command json.RawMessage) (hash string, err error) {
-	if len(command) > maxCommand || !json.Valid(command) || bytes.TrimSpace(command)[0] != '{' {
-		return "", &Error{Class: Permanent, Code: CodeMalformed, Message: "not a JSON object of at most 4 MiB", Node: n.name}
+	malformed := &Error{Class: Permanent, Code: CodeMalformed, Message: "not a JSON object of at most 4 MiB", Node: n.name}
+	if len(command) > maxCommand || !bytes.HasPrefix(bytes.TrimSpace(command), []byte("{")) {
+		return "", malformed
 	}
 	type input struct {
 		Command json.RawMessage `json:"zkappCommand"`
@@ -90,7 +91,10 @@ func (n *Node) Send(ctx context.Context, command json.RawMessage) (hash string, 
 	}
 	refusal, err := n.ask(ctx, `mutation($input: SendZkappInput!) { sendZkapp(input: $input) { zkapp { hash } } }`,
 		map[string]any{"input": input{command}}, &data)
+	_, damaged := errors.AsType[*json.MarshalerError](err)
 	switch {
+	case damaged:
+		return "", malformed
 	case err != nil:
 		return "", err
 	case data.SendZkapp != nil && data.SendZkapp.Zkapp.Hash != "":

@@ -16,7 +16,7 @@ const queueCount = 1_000
 func (p pair) row(name, limit string, least float64) row {
 	return row{
 		name: name, ours: fmt.Sprintf("%.0f", p.ours), limit: fmt.Sprintf("%.0f %s", p.limit, limit),
-		ratio: fmt.Sprintf("%.2f", p.ratio), want: fmt.Sprintf("≥ %v", least), reached: p.ratio >= least,
+		ratio: fmt.Sprintf("%.3f", p.ratio), want: fmt.Sprintf("≥ %v", least), reached: p.ratio >= least,
 	}
 }
 
