@@ -161,7 +161,7 @@ const inclusionInterval = "2ms"
 // awaitDone waits until the workers have been told of count successes.
 func awaitDone(ctx context.Context, world string, count int) error {
 	const patience = time.Minute // without any progress
-	again := time.NewTicker(2 * time.Millisecond)
+	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
 	before, since := -1, time.Now()
 	for {
