@@ -112,7 +112,7 @@ type scriptAnswer struct {
 }
 
 // scriptCalls is how many round trips are under way at a time.
-const scriptCalls = 8
+const scriptCalls = 16
 
 func newScripts(s *Store) *group[scriptCall] {
 	return &group[scriptCall]{calls: scriptCalls, most: 64, send: s.runAll}
