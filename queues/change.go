@@ -132,6 +132,9 @@ func (c *Change) RaiseNextNonce(n uint32) {
 
 // ClearEnd takes back that the transaction had ended.
 func (c *Change) ClearEnd() {
+	if a := c.txn.Attempt(c.txn.Landed); a != nil {
+		c.ClearStanding(a.Sender)
+	}
 	c.SetLanded(0)
 	c.SetEnding("")
 	c.SetCancelled(false)

@@ -237,6 +237,7 @@ func (s *Sequencer) settle(ctx context.Context, h *held) (on bool, err error) {
 				// Its block is gone: it may land once more, and nobody knows.
 				a.Outcome, a.EndedAt = queues.Lost, time.Time{}
 				c.SetAttempt(a)
+				c.ClearStanding(a.Sender) // which is out of use until that is settled
 				c.SetLanded(0)
 				c.SetDone(nil)
 				c.SetReopened(false)
@@ -253,7 +254,6 @@ func (s *Sequencer) settle(ctx context.Context, h *held) (on bool, err error) {
 					c.SetAttempt(a)
 				}
 			}
-			c.ClearStanding(h.t.Attempt(h.t.Landed).Sender)
 			c.ClearEnd()
 			c.SetReopened(false)
 			c.SetRetries(h.t.Retries)

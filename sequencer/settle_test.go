@@ -326,6 +326,9 @@ func TestOrphanOfLegacyWorker(t *testing.T) {
 		if got.Error == nil || got.Error.Code != sequencer.CodeOutcomeUnknown || !got.FinalAt.IsZero() {
 			t.Errorf("%+v, %v", got, got.Error)
 		}
+		if nonce, any, err := w.store.HighestLanded(t.Context(), account); any || err != nil {
+			t.Errorf("stands with nonce %d, %v", nonce, err)
+		}
 		<-time.After(time.Hour)
 		if got := w.get("a"); got.State() != queues.Unresolved {
 			t.Errorf("later %s", got.State())
