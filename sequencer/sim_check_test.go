@@ -213,6 +213,14 @@ func (c *checker) strange(x devnet.Command, t *txnDoc) bool {
 	return x.ValidUntil+1 < lasts+uint32(t.ReceivedAt.Sub(c.s.began)/simSlot) // who planned it may have been a slot behind
 }
 
+// mistaken reports whether a hash is that of what a legacy worker sent for another
+// transaction than uid, and Redis may have forgotten that it was at work on that one.
+func (c *checker) mistaken(hash, uid string) bool {
+	return slices.ContainsFunc(c.s.net.Effects(), func(e devnet.Effect) bool {
+		return e.Hash == hash && c.whose(e.Command) != uid && c.strange(e.Command, new(txnDoc))
+	})
+}
+
 // forgotten reports whether a command of an account is one that nobody can know.
 func (c *checker) forgotten(account string) bool {
 	for _, e := range c.s.net.Effects() {
