@@ -155,7 +155,7 @@ func testRepeats(f *fixture) {
 		}
 	}
 	f.ok(f.advance(t, queues.PhaseDispatching, firstPlan))
-	f.ok(f.store.Record(f.ctx, "a", 1, queues.Facts{Hash: "h"}))
+	f.ok(f.store.Record(f.ctx, "a", &queues.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}))
 	f.ok(f.advance(t, queues.PhaseDone, tell(queues.OnSuccess, time.Hour, 0)))
 	tries, err := f.store.Called(f.ctx, f.get("a"), queues.OnSuccess, queues.Never)
 	f.ok(err)
@@ -183,19 +183,19 @@ func testFacts(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	t := f.bound("a S")[0].Transaction
-	if err := f.store.Record(f.ctx, "a", 1, queues.Facts{Hash: "of what was forgotten"}); !errors.Is(err, queues.ErrUnsettled) {
+	if err := f.store.Record(f.ctx, "a", &queues.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "of what was forgotten"}); !errors.Is(err, queues.ErrUnsettled) {
 		f.Errorf("facts of no attempt: %v", err)
 	}
 	f.ok(f.advance(t, queues.PhaseDispatching, firstPlan))
-	f.ok(f.store.Record(f.ctx, "a", 1, queues.Facts{}))
-	f.ok(f.store.Record(f.ctx, "a", 1, queues.Facts{Hash: "first", Data: json.RawMessage(`{"x":1}`)}))
-	f.ok(f.store.Record(f.ctx, "a", 1, queues.Facts{Hash: "second", NodeHash: "node"}))
+	f.ok(f.store.Record(f.ctx, "a", &queues.Attempt{Number: 1, Sender: "S"}, queues.Facts{}))
+	f.ok(f.store.Record(f.ctx, "a", &queues.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "first", Data: json.RawMessage(`{"x":1}`)}))
+	f.ok(f.store.Record(f.ctx, "a", &queues.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "second", NodeHash: "node"}))
 	got := f.get("a").Attempts[0]
 	if got.Hash != "first" || got.NodeHash != "node" || string(got.Data) != `{"x":1}` {
 		f.Errorf("facts: %+v", got)
 	}
 	f.ok(f.advance(t, queues.PhaseWatching)) // facts do not count as a change
-	if err := f.store.Record(f.ctx, "none", 1, queues.Facts{Hash: "h"}); !errors.Is(err, queues.ErrNotFound) {
+	if err := f.store.Record(f.ctx, "none", &queues.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("facts of none: %v", err)
 	}
 }

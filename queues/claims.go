@@ -2,6 +2,7 @@ package queues
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -209,6 +210,9 @@ func (s *Store) Called(ctx context.Context, t *Transaction, c Callback, again ti
 	}
 	r := reply{name: "called"}
 	l := r.list(v)
+	if wrong, is := r.at(l, 0).(string); is {
+		return 0, fmt.Errorf("called %s: %s %v", t.UID, wrong, r.at(l, 1))
+	}
 	s.signal(r.int(r.at(l, 0)))
 	return int(r.int(r.at(l, 1))), r.err
 }

@@ -22,6 +22,11 @@ type facts struct{ hash, nodeHash, data string }
 
 func factsOf(a *Attempt) facts { return facts{a.Hash, a.NodeHash, string(a.Data)} }
 
+// more reports whether f has a fact that other lacks.
+func (f facts) more(other facts) bool {
+	return f.hash != "" && other.hash == "" || f.nodeHash != "" && other.nodeHash == "" || f.data != "" && other.data == ""
+}
+
 // keep notes what of an attempt is stored; its plan is, if anything is.
 func (t *Transaction) keep(number int, stored facts) {
 	kept := make([]facts, max(number, len(t.kept)))
@@ -32,16 +37,16 @@ func (t *Transaction) keep(number int, stored facts) {
 
 // Record adds facts of an attempt. No claim guards it: a late hash is the one
 // thing that settles a lost answer. A fact that is known already is kept.
-// Errors: ErrNotFound, ErrUnsettled (Redis has forgotten the attempt: write it back),
-// ErrUnavailable, ErrFull.
-func (s *Store) Record(ctx context.Context, uid string, number int, f Facts) error {
-	args := []any{uid, field(number, "plan")}
+// Errors: ErrNotFound, ErrUnsettled (Redis has forgotten a, or has another in its
+// place: write it back), ErrUnavailable, ErrFull.
+func (s *Store) Record(ctx context.Context, uid string, a *Attempt, f Facts) error {
+	args := []any{uid, a.Number, a.Sender, a.Nonce}
 	for name, value := range map[string]string{"hash": f.Hash, "nhash": f.NodeHash, "data": string(f.Data)} {
 		if value != "" {
-			args = append(args, field(number, name), value)
+			args = append(args, field(a.Number, name), value)
 		}
 	}
-	if len(args) == 2 {
+	if len(args) == 4 {
 		return nil
 	}
 	v, err := s.Run(ctx, recordScript, args...)
@@ -53,7 +58,7 @@ func (s *Store) Record(ctx context.Context, uid string, number int, f Facts) err
 	case -1:
 		return fmt.Errorf("transaction %s: %w", uid, ErrNotFound)
 	case -2:
-		return fmt.Errorf("attempt %d of %s: %w", number, uid, ErrUnsettled)
+		return fmt.Errorf("attempt %d of %s: %w", a.Number, uid, ErrUnsettled)
 	}
 	return r.err
 }

@@ -40,7 +40,7 @@ func TestFull(t *testing.T) {
 		f.Errorf("ping of a full store: %v", err)
 	}
 	f.ok(f.advance(bound, queues.PhaseDispatching, firstPlan))
-	f.ok(f.store.Record(f.ctx, "a", 1, queues.Facts{Hash: "h"}))
+	f.ok(f.store.Record(f.ctx, "a", &queues.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}))
 	f.ok(f.advance(bound, queues.PhaseSent, func(c *queues.Change) { c.SetSigned(1, big) }))
 	f.ok(f.advance(bound, queues.PhaseDone, tell(queues.OnSuccess, 0, time.Hour)))
 	f.beat(me, time.Hour)

@@ -12,7 +12,7 @@ import (
 //	t:<uid>        string  "<sequence> <received ms> <type> <queue>\n<payload>": what was posted, never changed
 //	x:<uid>        hash    what changes about it; there is none before the first change
 //	a:<uid>        hash    its attempts: <number>.by .plan .hash .nhash .fate .block .err .data
-//	b:<uid>        string  signed bytes of its best-paid open attempt, compressed
+//	b:<uid>        string  signed bytes of the attempt that is sent again, compressed
 //	gone:<uid>     string  "<type> <queue>" of a removed one, for as long as its key is known
 //	line:<queue>   list    uids that have waited since they were posted, in order
 //	back:<queue>   zset    uids that came back to waiting, by sequence; all before the line

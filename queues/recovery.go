@@ -118,7 +118,7 @@ func (m *remembered) ahead(t *Transaction) bool {
 	}
 	for i := range m.Attempts {
 		a, b := &m.Attempts[i], &t.Attempts[i]
-		if a.plannedAs(b) && (a.Open() && !b.Open() && b.EndedAt.IsZero() || a.KnownHash() != "" && b.KnownHash() == "") {
+		if a.plannedAs(b) && (a.Open() && !b.Open() && b.EndedAt.IsZero() || factsOf(a).more(factsOf(b))) {
 			return true
 		}
 	}

@@ -71,7 +71,11 @@ func (s *Sequencer) sendAgain(ctx context.Context, h *held) error {
 	if err != nil {
 		return err
 	}
-	err = s.reopen(ctx, h, number)
+	a := h.t.Attempt(number)
+	if stands := inQuestion(h.t); a == nil || stands == nil || a.Sender != stands.Sender || a.Nonce != stands.Nonce {
+		return nil // left over from another nonce
+	}
+	err = s.reopen(ctx, h, a)
 	if err == nil {
 		err = s.confirm(ctx, h)
 	}
@@ -95,17 +99,25 @@ func (s *Sequencer) sendAgain(ctx context.Context, h *held) error {
 	return nil
 }
 
+// inQuestion is an attempt whose sender and nonce are those that are settled next:
+// the first open one or, of what is DONE, the one that landed.
+func inQuestion(t *queues.Transaction) *queues.Attempt {
+	if a := firstOpen(t); a != nil {
+		return a
+	}
+	return t.Attempt(t.Landed)
+}
+
 // reopen stores that the attempt is open whose bytes are about to leave: the nodes
-// refused them once, there are none of an earlier one, and they may land now.
-func (s *Sequencer) reopen(ctx context.Context, h *held, number int) error {
-	a := h.t.Attempt(number)
-	if a == nil || a.Outcome != queues.Refused {
+// refused them once, others at its nonce are not there any more, and they may land now.
+func (s *Sequencer) reopen(ctx context.Context, h *held, a *queues.Attempt) error {
+	if a.Outcome != queues.Refused {
 		return nil
 	}
 	a.Outcome, a.EndedAt = queues.Signed, time.Time{}
 	c := queues.NewChange(h.t, h.t.Phase)
 	c.SetAttempt(a)
-	c.Keep = !h.t.Phase.Bound()
+	c.Confirm, c.Keep = true, !h.t.Phase.Bound()
 	if err := s.Store.Advance(ctx, c); err != nil {
 		return err
 	}

@@ -216,12 +216,8 @@ func (s *Sequencer) bind(ctx, work context.Context) {
 const mostKnown = 64
 
 // justReleased are senders whose next nonces the chain has just shown here: what is
-// bound to them can be planned at once, in the same write. Where fees are limited
-// each plan is weighed by itself.
+// bound to them can be planned at once, in the same write.
 func (s *Sequencer) justReleased() map[string]uint32 {
-	if s.feeLimits() != (queues.FeeLimits{}) {
-		return nil
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := make(map[string]uint32, min(mostKnown, len(s.released)))

@@ -53,8 +53,14 @@ func (s *Sequencer) dispatch(ctx context.Context, h *held) (on bool, err error) 
 			&queues.Error{Code: "UNKNOWN_TYPE", Message: "this process does not dispatch " + t.Type}})
 	}
 	switch {
-	case planned:
-		// As it was bound; see bind.
+	case planned: // as it was bound
+		if s.draining.Load() {
+			return false, nil
+		}
+		if !s.live() {
+			h.bound = true // nobody was asked yet
+			return false, errNotLive
+		}
 		if _, st, err := s.fit(ctx, h); st != nil || err != nil {
 			if err != nil {
 				return false, err
@@ -77,7 +83,9 @@ func (s *Sequencer) dispatch(ctx context.Context, h *held) (on bool, err error) 
 	case resumed && !h.asking:
 		return true, s.lose(ctx, h, &queues.Error{Code: "LOST", Message: "the process that waited for the worker is gone"})
 	}
-	return true, s.make(ctx, h, d)
+	err = s.make(ctx, h, d)
+	h.bound = planned && errors.Is(err, errNotLive)
+	return true, err
 }
 
 // superseded reports whether a, planned and not made, is not to be made any more:

@@ -124,7 +124,9 @@ func (s *Sequencer) sawNonce(sender string, next uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nonces[sender] = seenNonce{next, time.Now()}
-	s.released[sender] = s.nonces[sender]
+	if s.feeLimits() == (queues.FeeLimits{}) { // else each plan is weighed by itself
+		s.released[sender] = s.nonces[sender]
+	}
 }
 
 // died stores that no open attempt of h can land any more.

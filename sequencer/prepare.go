@@ -31,8 +31,7 @@ func (s *Sequencer) fit(ctx context.Context, h *held) (mina.Chain, *stop, error)
 	if st, err := s.greet(ctx, h); st != nil || err != nil {
 		return mina.Chain{}, st, err
 	}
-	// A transaction taken over, or one whose delay is over, comes here without a
-	// bind, which would have made sure of this.
+	// A bind makes sure of this, and not all come here from one.
 	c := s.news(ctx)
 	if !c.Quorum || s.outdated(c) {
 		return c, &stop{senders.Rested, s.Policy.InclusionInterval, &queues.Error{

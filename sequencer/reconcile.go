@@ -259,7 +259,7 @@ func (s *Sequencer) adopt(ctx context.Context, uid, account string, c mina.Use) 
 			return nil // known
 		}
 		if a.Open() && a.Fee == c.Fee && a.NodeHash == "" {
-			return s.again(s.Store.Record(ctx, uid, a.Number, queues.Facts{NodeHash: c.Hash}))
+			return s.again(s.Store.Record(ctx, uid, a, queues.Facts{NodeHash: c.Hash}))
 		}
 	}
 	s.Log.Warn("found a command that Redis had forgotten",

@@ -23,6 +23,8 @@ type recovery struct {
 	joined string
 	pulse  queues.Pulse
 	busy   bool
+	// writing is held while what this process knows is written back; not under mu.
+	writing sync.Mutex
 	// unchecked are senders of transactions that were taken over, which are looked
 	// at before anything else leaves.
 	unchecked map[string]bool
@@ -148,6 +150,8 @@ func (s *Sequencer) recover(ctx context.Context, p queues.Pulse) (again bool) {
 // writtenBack reports whether Redis has what this process knows; if it has not
 // yet, it is written.
 func (s *Sequencer) writtenBack(ctx context.Context, p queues.Pulse) bool {
+	s.recovery.writing.Lock()
+	defer s.recovery.writing.Unlock()
 	s.mu.Lock()
 	told := s.recovery.told == p.Server
 	first := s.recovery.home == ""

@@ -39,18 +39,16 @@ func (s *Sequencer) storeSigned(ctx context.Context, h *held, a *queues.Attempt,
 // it may not live to see the next beat.
 func (s *Sequencer) record(ctx context.Context, t *queues.Transaction, a *queues.Attempt) {
 	for try := 0; ctx.Err() == nil && try < 20; try++ {
-		err := s.Store.Record(ctx, t.UID, a.Number, queues.Facts{Hash: a.Hash, NodeHash: a.NodeHash, Data: a.Data})
-		if errors.Is(err, queues.ErrUnsettled) {
-			s.mu.Lock()
-			server := s.recovery.pulse.Server
-			s.mu.Unlock()
-			_, err = s.Store.WriteBack(ctx, s.process, server)
-			if err == nil {
-				continue
-			}
-		}
-		if err == nil || !errors.Is(err, queues.ErrUnavailable) {
+		err := s.Store.Record(ctx, t.UID, a, queues.Facts{Hash: a.Hash, NodeHash: a.NodeHash, Data: a.Data})
+		if err == nil {
 			return
+		}
+		if errors.Is(err, queues.ErrUnsettled) || errors.Is(err, queues.ErrNotFound) {
+			s.beat(ctx) // which tells what Redis this is
+			s.mu.Lock()
+			p := s.recovery.pulse
+			s.mu.Unlock()
+			s.writtenBack(ctx, p)
 		}
 		pause(ctx, try)
 	}

@@ -23,14 +23,16 @@ type checker struct {
 
 	mu       sync.Mutex
 	accepted map[string]post
-	lost     map[string]bool   // uids that Redis forgot after it had answered
-	owner    map[string]string // uid by hash, of what legacy workers sent
-	memos    map[string]string // uid by memo
+	lost     map[string]bool      // uids that Redis forgot after it had answered
+	owner    map[string]string    // uid by hash, of what legacy workers sent
+	asked    map[string]time.Time // when they were asked for it
+	memos    map[string]string    // uid by memo
 	problems []string
 	unmarked map[string]bool // hashes of what a legacy worker sent and Redis has forgotten
 
 	forgot   bool      // Redis has forgotten: what the log told may not have been
 	forgotAt time.Time // when it last did
+	gaps     []gap
 
 	// Of the event log, as far as it is read.
 	last    int64
@@ -43,6 +45,9 @@ type checker struct {
 	ended   map[string]ending // by queue, what ran in it last
 }
 
+// A gap is a time that Redis has forgotten, as it did at its end.
+type gap struct{ since, until time.Time }
+
 type ending struct {
 	uid, told string
 	at        time.Time
@@ -54,7 +59,7 @@ func newChecker(s *sim) *checker {
 		memos[sequencer.Memo("test", p.uid)] = p.uid
 	}
 	return &checker{
-		s: s, memos: memos, lost: map[string]bool{}, accepted: map[string]post{}, owner: map[string]string{}, phase: map[string]string{}, strayed: map[string]bool{},
+		s: s, memos: memos, lost: map[string]bool{}, accepted: map[string]post{}, owner: map[string]string{}, asked: map[string]time.Time{}, phase: map[string]string{}, strayed: map[string]bool{},
 		busy: map[string]string{}, running: map[string]string{}, unknown: map[string]bool{},
 		tried: map[string]bool{}, ended: map[string]ending{}, unmarked: map[string]bool{},
 	}
@@ -104,16 +109,18 @@ func (c *checker) forget(since time.Time) {
 	c.s.story.tell("Redis has forgotten what it was told since %v", since.Sub(c.s.began))
 	maps.DeleteFunc(c.accepted, func(_ string, p post) bool { return p.at.After(since) })
 	c.forgot, c.forgotAt, c.last = true, time.Now(), 0
+	c.gaps = append(c.gaps, gap{since, c.forgotAt})
 	for _, m := range []map[string]string{c.phase, c.busy, c.running} {
 		clear(m)
 	}
 	clear(c.ended)
 }
 
-func (c *checker) owns(hash, uid string) {
+// owns notes for whom a legacy worker sends, and when it was asked to.
+func (c *checker) owns(hash, uid string, asked time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.owner[hash] = uid
+	c.owner[hash], c.asked[hash] = uid, asked
 }
 
 // whose is the uid that a command on the chain was made for.
@@ -135,9 +142,8 @@ func (c *checker) effects() (byUID map[string][]devnet.Effect, order []string) {
 	return byUID, order
 }
 
-// pooled is a command of a transaction that a node which others listen to holds
-// and that can still land, "" if there is none.
-func (c *checker) pooled(uid string) string {
+// pooled is what nodes that others listen to hold of a transaction and can still land.
+func (c *checker) pooled(uid string) (commands []devnet.Command) {
 	slot := c.s.net.Slot()
 	for n := range c.s.nodes {
 		if c.s.net.Node(n).Faults().Isolated {
@@ -145,19 +151,12 @@ func (c *checker) pooled(uid string) string {
 		}
 		for _, x := range c.s.net.Node(n).Waiting() {
 			account, _ := c.s.net.Account(x.Payer)
-			if c.whose(x) != uid || x.Nonce < account.Nonce || x.ValidUntil < slot {
-				continue
-			}
-			var t txnDoc
-			if c.forgot {
-				c.s.ask("GET", "/transactions/"+uid, nil, &t)
-			}
-			if !c.strange(x, &t) {
-				return x.Hash
+			if c.whose(x) == uid && x.Nonce >= account.Nonce && x.ValidUntil >= slot {
+				commands = append(commands, x)
 			}
 		}
 	}
-	return ""
+	return commands
 }
 
 // always checks what holds at every instant.
@@ -200,24 +199,39 @@ func (c *checker) known(uid string, es []devnet.Effect, t *txnDoc) []devnet.Effe
 	})
 }
 
-// strange reports whether Redis may have forgotten that x was made for t.
+// strange reports whether nobody can know any more that x was made for t, of which
+// Redis knows other attempts. Of what bears a mark, that is where Redis forgot the
+// transaction after x was planned, and took it in again later; of what bears none,
+// where it forgot the time in which the worker was asked.
 func (c *checker) strange(x devnet.Command, t *txnDoc) bool {
-	if !c.forgot || slices.ContainsFunc(t.Attempts, func(a attemptDoc) bool { return a.Hash == x.Hash }) {
+	if slices.ContainsFunc(t.Attempts, func(a attemptDoc) bool { return a.Hash == x.Hash }) {
 		return false
 	}
 	if c.memos[x.Memo] == "" {
-		return c.s.legacy && x.Payer == c.s.staff[0].account
+		return c.nameless(x)
 	}
-	// It was planned before the transaction of today was received.
 	lasts := uint32(c.s.policy.ValidSlots) + uint32((c.s.policy.DispatchTimeout+simSlot-1)/simSlot)
-	return x.ValidUntil+1 < lasts+uint32(t.ReceivedAt.Sub(c.s.began)/simSlot) // who planned it may have been a slot behind
+	planned := c.s.began.Add(time.Duration(int(x.ValidUntil)-int(lasts)) * simSlot) // at the earliest
+	return slices.ContainsFunc(c.gaps, func(g gap) bool { return !planned.After(g.until) && !t.ReceivedAt.Before(g.until) })
 }
 
-// mistaken reports whether a hash is that of what a legacy worker sent for another
-// transaction than uid, and Redis may have forgotten that it was at work on that one.
+// nameless reports whether x bears no mark, and was asked of a worker at a time that
+// Redis has forgotten.
+func (c *checker) nameless(x devnet.Command) bool {
+	const late = 5 * time.Minute // that a request may take
+	c.mu.Lock()
+	at, legacy := c.asked[x.Hash]
+	c.mu.Unlock()
+	return legacy && c.memos[x.Memo] == "" && slices.ContainsFunc(c.gaps, func(g gap) bool {
+		return at.After(g.since) && at.Before(g.until.Add(late))
+	})
+}
+
+// mistaken reports whether a hash is that of what a worker sent for another
+// transaction than uid, and nobody can know which.
 func (c *checker) mistaken(hash, uid string) bool {
 	return slices.ContainsFunc(c.s.net.Effects(), func(e devnet.Effect) bool {
-		return e.Hash == hash && c.whose(e.Command) != uid && c.strange(e.Command, new(txnDoc))
+		return e.Hash == hash && c.whose(e.Command) != uid && c.nameless(e.Command)
 	})
 }
 
@@ -313,8 +327,14 @@ func (c *checker) events() {
 	// What was let go without having landed must be nowhere.
 	for uid, phase := range c.phase {
 		if phase == "waiting" || phase == "failed" || phase == "unresolved" && !c.unknown[uid] {
-			if hash := c.pooled(uid); hash != "" {
-				c.fail("%s is %s, its sender let go, and %s may still land", uid, phase, hash)
+			for _, x := range c.pooled(uid) {
+				var t txnDoc
+				if c.forgot {
+					if _, ok := c.s.ask("GET", "/transactions/"+uid, nil, &t); !ok || c.strange(x, &t) {
+						continue
+					}
+				}
+				c.fail("%s is %s, its sender let go, and %s may still land", uid, phase, x.Hash)
 			}
 		}
 	}

@@ -19,30 +19,42 @@ func (s *sim) heal() {
 	for n := range s.nodes {
 		s.ok(s.net.Node(n).SetFaults(devnet.Faults{}))
 	}
-	for k, r := range s.slots {
+	for _, r := range s.slots {
 		r.resume()
-		if r.dead.Load() {
-			s.stand(k)
-		}
 	}
+	s.standAll()
 	for _, w := range s.staff {
 		if w.dead.Load() {
 			w.worker.Restart()
 			w.revive()
 		}
 	}
-	s.clients.Wait()
-	for end := time.Now().Add(healing); time.Now().Before(end); until(s.ctx, 2*time.Minute) {
-		for k, r := range s.slots {
-			if r.dead.Load() { // it was on its way out
-				s.stand(k)
-			}
+	posted := make(chan struct{})
+	go func() { s.clients.Wait(); close(posted) }()
+	for waiting := true; waiting; {
+		select {
+		case <-posted:
+			waiting = false
+		case <-time.After(stride):
+			s.standAll() // a client may wait for one that was on its way out
 		}
+	}
+	for end := time.Now().Add(healing); time.Now().Before(end); until(s.ctx, 2*time.Minute) {
+		s.standAll()
 		s.check.always()
 		again := s.postAgain()
 		settled, ts := s.check.settled()
 		if !s.attend(ts) && settled && !again {
 			return
+		}
+	}
+}
+
+// standAll starts whoever is dead once more.
+func (s *sim) standAll() {
+	for k, r := range s.slots {
+		if r.dead.Load() {
+			s.stand(k)
 		}
 	}
 }
@@ -66,7 +78,7 @@ func (s *sim) postAgain() (busy bool) {
 		case there:
 			s.check.promised(i, asked, a.status, &t)
 		case a.status != http.StatusNotFound:
-		case len(byUID[p.uid]) > 0 || s.check.pooled(p.uid) != "":
+		case len(byUID[p.uid]) > 0 || len(s.check.pooled(p.uid)) > 0:
 			s.check.lost[p.uid] = true
 			delete(s.check.accepted, p.uid)
 		default:
@@ -147,7 +159,7 @@ func (s *sim) resolve(c *caller, t *txnDoc) answer {
 	byUID, _ := s.check.effects()
 	if es := byUID[t.UID]; len(es) == 1 {
 		body = map[string]string{"outcome": "landed", "hash": es[0].Hash}
-	} else if s.check.pooled(t.UID) != "" {
+	} else if len(s.check.pooled(t.UID)) > 0 {
 		return answer{} // wait and see
 	}
 	path := "/transactions/" + t.UID + "/resolve"

@@ -79,7 +79,13 @@ type colleague struct {
 	legacy  bool
 	back    time.Time
 	turn    chan struct{} // held by the legacy call at work
-	uid     atomic.Value  // of that call
+	work    atomic.Value  // that call's
+}
+
+// work is what a legacy worker was asked to do, and when.
+type work struct {
+	uid   string
+	asked time.Time
 }
 
 func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
@@ -256,7 +262,8 @@ func (s *sim) hire(i int) {
 			if err != nil {
 				return "", err
 			}
-			s.check.owns(hash, c.uid.Load().(string))
+			w := c.work.Load().(work)
+			s.check.owns(hash, w.uid, w.asked)
 			return nodes[i%len(nodes)].Send(ctx, command)
 		},
 	})
@@ -290,7 +297,7 @@ func (c *colleague) oneByOne(next http.Handler) http.Handler {
 			panic(http.ErrAbortHandler)
 		}
 		defer func() { <-c.turn }()
-		c.uid.Store(body.TxData.UID)
+		c.work.Store(work{body.TxData.UID, time.Now()})
 		r.Body = io.NopCloser(bytes.NewReader(raw))
 		next.ServeHTTP(w, r)
 	})
