@@ -274,6 +274,43 @@ func TestRefusedRaise(t *testing.T) {
 	})
 }
 
+// TestLeftOverBytes: bytes of an attempt of another sender, as a failover may leave
+// behind, are not sent beside those that are open.
+func TestLeftOverBytes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		policy := patientPolicy()
+		policy.FeeMax, policy.ValidSlots = policy.Fee+1, 200 // no raise makes new bytes
+		w := newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1}, policy)
+		w.worker(1, devworker.Options{ProveTime: time.Minute})
+		w.worker(2, devworker.Options{ProveTime: time.Minute})
+		w.start()
+		flood(w, 1000, 30, 1_000_000_000) // a block each, before it
+		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Insufficient_funds"]`, RefuseNext: 1}))
+		w.post("q", "a")
+		first := w.awaitTxn("a", "refused", time.Hour, func(t *queues.Transaction) bool {
+			return len(t.Attempts) > 0 && t.Attempts[0].Outcome == queues.Refused
+		}).Attempts[0]
+		left, err := w.redis.Client.Get(t.Context(), "{test}:b:a").Bytes()
+		w.ok(err)
+		second := w.await("a", queues.Revision, time.Hour).Attempts[1]
+		if second.Sender == first.Sender {
+			t.Fatal("the same sender")
+		}
+		w.ok(w.redis.Client.Set(t.Context(), "{test}:b:a", left, 0).Err())
+		w.net.Drop(second.KnownHash())
+		<-time.After(2 * slot)
+		for _, x := range w.net.Node(0).Waiting() {
+			if x.Payer == first.Sender {
+				t.Error("the left over bytes were sent")
+			}
+		}
+		if got := w.get("a").Attempts[0].Outcome; got != queues.Refused {
+			t.Errorf("the first attempt is %s", got)
+		}
+	})
+}
+
 // TestReopenedIsSentAgainInTime: so is what was DONE, has lost its block, and
 // waits in the pools once more.
 func TestReopenedIsSentAgainInTime(t *testing.T) {
