@@ -20,7 +20,11 @@ func (s *sim) spoil(c *colleague, call devworker.Call) *devworker.Fault {
 	}
 	first := s.in.calls[asked] == 1
 	s.in.mu.Unlock()
-	if off || !s.chance(s.in.rate[processToWorker], lane, n) {
+	rate := s.in.rate[processToWorker]
+	if call.Kind == devworker.Prove && !first {
+		rate = max(rate, 500) // beside an attempt that is open, it makes a difference
+	}
+	if off || !s.chance(rate, lane, n) {
 		return nil
 	}
 	faults := wrongs(call.Kind, first, s.between(30*time.Second, 8*time.Minute, lane+" hang", n))
@@ -61,8 +65,9 @@ func wrongs(kind string, first bool, long time.Duration) []devworker.Fault {
 			devworker.Fault{Kind: devworker.Answer, Status: 500, Body: `oh`},
 			devworker.Fault{Kind: devworker.Wrong})
 		if !first {
-			// Beside an attempt that is open, it makes a difference.
-			faults = append(faults, devworker.Fault{Kind: devworker.Busy, Wait: long / 4}, devworker.Fault{Kind: devworker.Busy, Wait: long / 4})
+			busy := devworker.Fault{Kind: devworker.Busy, Wait: long / 4}
+			hopeless := devworker.Fault{Kind: devworker.Error, Code: "500", Message: "no such claim"}
+			faults = append(faults, busy, busy, busy, busy, busy, busy, hopeless, hopeless, hopeless)
 		} else {
 			faults = append(faults, devworker.Fault{Kind: devworker.Answer, Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
 		}
