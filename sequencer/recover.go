@@ -23,8 +23,7 @@ type recovery struct {
 	joined string
 	pulse  queues.Pulse
 	busy   bool
-	// writing is held while what this process knows is written back; not under mu.
-	writing sync.Mutex
+	writing chan struct{} // full while what this process knows is written back; not under mu
 	// unchecked are senders of transactions that were taken over, which are looked
 	// at before anything else leaves.
 	unchecked map[string]bool
@@ -150,8 +149,12 @@ func (s *Sequencer) recover(ctx context.Context, p queues.Pulse) (again bool) {
 // writtenBack reports whether Redis has what this process knows; if it has not
 // yet, it is written.
 func (s *Sequencer) writtenBack(ctx context.Context, p queues.Pulse) bool {
-	s.recovery.writing.Lock()
-	defer s.recovery.writing.Unlock()
+	select {
+	case s.recovery.writing <- struct{}{}:
+		defer func() { <-s.recovery.writing }()
+	case <-ctx.Done():
+		return false
+	}
 	s.mu.Lock()
 	told := s.recovery.told == p.Server
 	first := s.recovery.home == ""

@@ -152,7 +152,7 @@ func New(o Options) *Sequencer {
 	}
 	return &Sequencer{
 		Options: o, process: rand.Text(), held: make(map[string]*held), nonces: make(map[string]seenNonce), released: make(map[string]seenNonce),
-		recovery: recovery{shut: shutStarting, unchecked: map[string]bool{}, strange: map[string]uint32{}},
+		recovery: recovery{shut: shutStarting, writing: make(chan struct{}, 1), unchecked: map[string]bool{}, strange: map[string]uint32{}},
 		greeted:  make(map[string]greeting), down: make(map[string]int), watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1), due: make(chan struct{}, 1),
 		unhurried: make(chan struct{}, unhurried),
 	}
