@@ -20,9 +20,9 @@ type recovery struct {
 	told string // of that to which it has written back what it knows
 	// joined is the run id of the one that was not settled when it wrote back:
 	// whoever settles it has waited for this process.
-	joined string
-	pulse  queues.Pulse
-	busy   bool
+	joined  string
+	pulse   queues.Pulse
+	busy    bool
 	writing chan struct{} // full while what this process knows is written back; not under mu
 	// unchecked are senders of transactions that were taken over, which are looked
 	// at before anything else leaves.
