@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -109,21 +110,47 @@ func (s *Store) Signal() { s.signal(1) }
 // is no hurry: a wake-up that was missed is found by the next cycle.
 const listenCheck = 30 * time.Second
 
+// listenAgain is how long it waits before it subscribes anew.
+const listenAgain = time.Second
+
 // Listen passes on what other processes signal, until ctx ends. A lost
 // connection is made anew; what was signalled meanwhile is found by the next
 // cycle.
 func (s *Store) Listen(ctx context.Context) {
-	sub := s.client.Subscribe(ctx, s.key("wake"))
-	defer func() { _ = sub.Close() }()
-	for messages := sub.Channel(redis.WithChannelHealthCheckInterval(listenCheck)); ; {
+	for ctx.Err() == nil {
+		s.listen(ctx)
+		again := time.NewTimer(listenAgain)
 		select {
 		case <-ctx.Done():
+		case <-again.C:
+		}
+		again.Stop()
+	}
+}
+
+// listen is one subscription, which ends with ctx, with an error, or when nothing is
+// heard on it. No other goroutine uses it: go-redis holds a lock of it while it connects.
+func (s *Store) listen(ctx context.Context) {
+	sub := s.client.Subscribe(ctx, s.key("wake"))
+	end := func() { _ = sub.Close() }
+	defer end()
+	defer context.AfterFunc(ctx, end)()
+	for silent := 0; silent < 2; {
+		heard, err := sub.ReceiveTimeout(ctx, listenCheck)
+		timeout, late := errors.AsType[net.Error](err)
+		switch {
+		case ctx.Err() != nil:
 			return
-		case _, ok := <-messages:
-			if !ok {
-				return
+		case err == nil:
+			silent = 0
+			if _, is := heard.(*redis.Message); is {
+				s.signal(1)
 			}
-			s.signal(1)
+		case late && timeout.Timeout():
+			silent++
+			_ = sub.Ping(ctx) // its answer is heard, or nothing once more
+		default:
+			return
 		}
 	}
 }
