@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
 	"sync"
 	"time"
@@ -137,7 +136,10 @@ func (s *Store) listen(ctx context.Context) {
 	defer context.AfterFunc(ctx, end)()
 	for silent := 0; silent < 2; {
 		heard, err := sub.ReceiveTimeout(ctx, listenCheck)
-		timeout, late := errors.AsType[net.Error](err)
+		timeout, is := errors.AsType[interface {
+			error
+			Timeout() bool
+		}](err)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -146,7 +148,7 @@ func (s *Store) listen(ctx context.Context) {
 			if _, is := heard.(*redis.Message); is {
 				s.signal(1)
 			}
-		case late && timeout.Timeout():
+		case is && timeout.Timeout():
 			silent++
 			_ = sub.Ping(ctx) // its answer is heard, or nothing once more
 		default:
