@@ -376,6 +376,7 @@ func testEveryRow(t *testing.T) {
 	}
 	p.stop()
 	w.policy.MaxRetries = 3
+	w.policy.RetryDelay = 5 * time.Minute // some looks at the chain fit into one
 	w.start()
 
 	t.Log("reorganisations")
