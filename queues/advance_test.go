@@ -174,6 +174,44 @@ func testRepeats(f *fixture) {
 	})
 }
 
+// testBindPlans: what was never tried is planned with the bind, if the sender's next
+// nonce is the one that is known.
+func testBindPlans(f *fixture) {
+	f.register("S")
+	f.post("q1", "a")
+	f.post("q2", "b")
+	f.post("q3", "c")
+	f.bound("a S")
+	f.to("a", queues.PhaseDone, final, func(c *queues.Change) { c.SetNextNonce(8) })
+	bind := func(uid string, known uint32) *queues.Transaction {
+		f.Helper()
+		got, err := f.store.Bind(f.ctx, queues.BindRequest{
+			Process: me, Types: []string{vote}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Minute,
+			Plan: queues.Attempt{Fee: 100, ValidUntil: 9, Slot: 5}, Known: map[string]uint32{"S": known, "T": 1},
+		})
+		f.ok(err)
+		if len(got) != 1 || got[0].Transaction.UID != uid {
+			f.Fatalf("bound %+v, want %s", got, uid)
+		}
+		equal(f.T, "as stored", got[0].Transaction, f.get(uid))
+		return got[0].Transaction
+	}
+	if b := bind("b", 7); len(b.Attempts) != 0 {
+		f.Errorf("planned at a nonce that is not the next: %+v", b.Attempts)
+	}
+	f.to("b", queues.PhaseWaiting)
+	if b := bind("b", 8); len(b.Attempts) != 0 {
+		f.Errorf("planned although it had been bound before: %+v", b.Attempts)
+	}
+	f.to("b", queues.PhaseDone, final)
+	c := bind("c", 8)
+	c.Attempts[0].StartedAt = time.Time{}
+	equal(f.T, "planned", c.Attempts, []queues.Attempt{{Number: 1, Sender: "S", Nonce: 8, Fee: 100, ValidUntil: 9, Slot: 5, Outcome: queues.Prepared}})
+	equal(f.T, "its fee", f.fees(), map[string]uint64{"S": 100})
+	equal(f.T, "counted", c.Counted, 100)
+	f.inspect()
+}
+
 // firstPlan stores the plan of a first attempt.
 func firstPlan(c *queues.Change) {
 	c.SetAttempt(&queues.Attempt{Number: 1, Sender: "S", Outcome: queues.Prepared, StartedAt: time.UnixMilli(1)})

@@ -32,6 +32,7 @@ func TestStore(t *testing.T) {
 		"BindOldestHead":       testBindOldestHead,
 		"BindTypesAndGroups":   testBindTypesAndGroups,
 		"BindNothing":          testBindNothing,
+		"BindPlans":            testBindPlans,
 		"AdvanceGuards":        testAdvanceGuards,
 		"AdvanceFields":        testAdvanceFields,
 		"Repeats":              testRepeats,
