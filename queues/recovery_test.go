@@ -18,6 +18,7 @@ func TestRecovery(t *testing.T) {
 		"OneTurnAtATime":        testOneTurnAtATime,
 		"WriteBack":             testWriteBack,
 		"WriteBackAccepted":     testWriteBackAccepted,
+		"WriteBackFacts":        testWriteBackFacts,
 		"WriteBackEnded":        testWriteBackEnded,
 		"WriteBackOlder":        testWriteBackOlder,
 		"MissedByWhoSawIt":      testMissedByWhoSawIt,
@@ -232,6 +233,18 @@ func testWriteBack(f *fixture) {
 	}
 	f.to("a", queues.PhaseDone, final, tell(queues.OnSuccess, 0, long))
 	equal(f.T, "then b", len(f.bind(1)), 1)
+}
+
+// testWriteBackFacts: a fact alone is written back, too.
+func testWriteBackFacts(f *fixture) {
+	f.register("S1")
+	f.post("q", "a")
+	f.bound("a S1")
+	f.plan("a", queues.Attempt{Nonce: 7})
+	f.sign("a", "5Ja")
+	f.ok(f.client.HDel(f.ctx, f.key("a:a"), "1.hash").Err())
+	f.writeBack(true)
+	equal(f.T, "hash", f.get("a").Attempts[0].Hash, "5Ja")
 }
 
 // testWriteBackAccepted forgets that there was such a transaction at all.
