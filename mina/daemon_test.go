@@ -3,6 +3,7 @@ package mina
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -46,9 +48,9 @@ type daemon struct {
 	hang     bool               // until the caller gives up
 	status   int                // HTTP, if not 200
 	raw      string             // the whole answer, if not empty
-	calls    map[string]int     // by field
+	calls    map[string]int     // questions by field, and the blocks that they named
 	bodies   []string           // of sendZkapp
-	during   func(field string) // called at each question, with mu held
+	during   func(field string) // called at each question for each of its fields, with mu held
 }
 
 func newDaemon(blocks ...Block) *daemon {
@@ -116,6 +118,7 @@ func (d *daemon) RoundTrip(req *http.Request) (*http.Response, error) {
 var (
 	fieldPattern = regexp.MustCompile(`(sendZkapp|bestChain|block|pooledZkappCommands|account|daemonStatus)\b *[({]`)
 	aliasPattern = regexp.MustCompile(`(k\d+): \w+\(publicKey: "(\w+)"\)`)
+	blockPattern = regexp.MustCompile(`(k\d+): block\(stateHash: \$(k\d+)\)`)
 )
 
 func (d *daemon) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -124,21 +127,26 @@ func (d *daemon) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		Query     string
 		Variables struct {
 			Max    *int
-			Hash   string
 			Hashes []string
 			Input  struct{ ZkappCommand json.RawMessage }
 		}
 	}
-	if err := json.Unmarshal(body, &ask); err != nil {
+	var named struct{ Variables map[string]json.RawMessage }
+	if err := errors.Join(json.Unmarshal(body, &ask), json.Unmarshal(body, &named)); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	field := fieldPattern.FindStringSubmatch(ask.Query)[1]
-	d.calls[field]++
-	if d.during != nil {
-		d.during(field)
+	var fields []string
+	for _, m := range fieldPattern.FindAllStringSubmatch(ask.Query, -1) {
+		if field := m[1]; !slices.Contains(fields, field) {
+			fields = append(fields, field)
+			d.calls[field]++
+			if d.during != nil {
+				d.during(field)
+			}
+		}
 	}
 	switch {
 	case d.status != 0:
@@ -149,93 +157,103 @@ func (d *daemon) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	type dict = map[string]any
-	fail := func(message string) {
-		_ = json.NewEncoder(w).Encode(dict{"data": nil, "errors": []dict{{"message": message}}})
+	data, answer := dict{}, dict{}
+	answer["data"] = data
+	// fail answers with an error; where a field may be null, the others are told all the same.
+	fail := func(message string, nullable bool) {
+		answer["errors"] = []dict{{"message": message}}
+		if !nullable {
+			answer["data"] = nil
+		}
 	}
-	data := dict{}
-	switch field {
-	case "daemonStatus":
-		data = dict{"syncStatus": d.sync, "networkID": d.network, "daemonStatus": dict{
-			"blockchainLength": nil, "highestBlockLengthReceived": 1, "stateHash": nil, "globalSlotSinceGenesisBestTip": nil,
-			"consensusConfiguration": dict{"k": d.k, "slotDuration": d.slotTime.Milliseconds(), "slotsPerEpoch": 7140, "genesisStateTimestamp": d.genesis},
-		}}
-		if d.sync == "SYNCED" {
-			tip := d.blocks[len(d.blocks)-1]
-			s := data["daemonStatus"].(dict)
-			s["blockchainLength"], s["stateHash"], s["globalSlotSinceGenesisBestTip"] = tip.Height, tip.StateHash, tip.Slot
-		}
-	case "bestChain":
-		if d.sync != "SYNCED" {
-			fail("Could not obtain best chain from transition frontier")
-			return
-		}
-		list := []dict{}
-		for _, b := range d.blocks[max(0, len(d.blocks)-min(*ask.Variables.Max, d.k+1)):] {
-			list = append(list, d.header(b))
-		}
-		data["bestChain"] = list
-	case "block":
-		b, found := d.orphans[ask.Variables.Hash]
-		for _, on := range d.blocks {
-			if on.StateHash == ask.Variables.Hash {
-				b, found = on, true
+	for _, field := range fields {
+		switch field {
+		case "daemonStatus":
+			data["syncStatus"], data["networkID"], data["daemonStatus"] = d.sync, d.network, dict{
+				"blockchainLength": nil, "highestBlockLengthReceived": 1, "stateHash": nil, "globalSlotSinceGenesisBestTip": nil,
+				"consensusConfiguration": dict{"k": d.k, "slotDuration": d.slotTime.Milliseconds(), "slotsPerEpoch": 7140, "genesisStateTimestamp": d.genesis},
 			}
-		}
-		if !found {
-			fail("Could not find block")
-			return
-		}
-		zkapps, payments := []dict{}, []dict{}
-		for _, c := range b.Commands {
-			if !c.Payment {
-				zkapps = append(zkapps, d.zkapp(c))
-				continue
+			if d.sync == "SYNCED" {
+				tip := d.blocks[len(d.blocks)-1]
+				s := data["daemonStatus"].(dict)
+				s["blockchainLength"], s["stateHash"], s["globalSlotSinceGenesisBestTip"] = tip.Height, tip.StateHash, tip.Slot
 			}
-			payments = append(payments, dict{"hash": c.Hash, "nonce": c.Nonce, "fee": strconv.FormatUint(c.Fee, 10), "feePayer": dict{"publicKey": c.Payer}, "failureReason": nil})
-		}
-		head := d.header(b)
-		head["transactions"] = dict{"zkappCommands": zkapps, "userCommands": payments}
-		data["block"] = head
-	case "pooledZkappCommands":
-		list := []dict{}
-		for _, c := range d.pool {
-			if slices.Contains(ask.Variables.Hashes, c.Hash) {
-				list = append(list, d.zkapp(c))
+		case "bestChain":
+			if d.sync != "SYNCED" {
+				fail("Could not obtain best chain from transition frontier", true)
+				break
 			}
-		}
-		data["pooledZkappCommands"] = list
-		for _, m := range aliasPattern.FindAllStringSubmatch(ask.Query, -1) {
+			list := []dict{}
+			for _, b := range d.blocks[max(0, len(d.blocks)-min(*ask.Variables.Max, d.k+1)):] {
+				list = append(list, d.header(b))
+			}
+			data["bestChain"] = list
+		case "block":
+			for _, m := range blockPattern.FindAllStringSubmatch(ask.Query, -1) {
+				d.calls["blocks"]++
+				hash := strings.Trim(string(named.Variables[m[2]]), `"`)
+				b, found := d.orphans[hash]
+				for _, on := range d.blocks {
+					if on.StateHash == hash {
+						b, found = on, true
+					}
+				}
+				if !found {
+					fail("Could not find block", false)
+					break
+				}
+				zkapps, payments := []dict{}, []dict{}
+				for _, c := range b.Commands {
+					if !c.Payment {
+						zkapps = append(zkapps, d.zkapp(c))
+						continue
+					}
+					payments = append(payments, dict{"hash": c.Hash, "nonce": c.Nonce, "fee": strconv.FormatUint(c.Fee, 10), "feePayer": dict{"publicKey": c.Payer}, "failureReason": nil})
+				}
+				head := d.header(b)
+				head["transactions"] = dict{"zkappCommands": zkapps, "userCommands": payments}
+				data[m[1]] = head
+			}
+		case "pooledZkappCommands":
 			list := []dict{}
 			for _, c := range d.pool {
-				if c.Payer == m[2] {
+				if slices.Contains(ask.Variables.Hashes, c.Hash) {
 					list = append(list, d.zkapp(c))
 				}
 			}
-			data[m[1]] = list
-		}
-	case "account":
-		data["syncStatus"] = d.sync
-		for _, m := range aliasPattern.FindAllStringSubmatch(ask.Query, -1) {
-			nonce, found := d.accounts[m[2]]
-			if data[m[1]] = nil; found && d.sync == "SYNCED" {
-				n := strconv.Itoa(int(nonce))
-				data[m[1]] = dict{"nonce": n, "inferredNonce": n, "balance": dict{"total": "5000000000"}}
+			data["pooledZkappCommands"] = list
+			for _, m := range aliasPattern.FindAllStringSubmatch(ask.Query, -1) {
+				list := []dict{}
+				for _, c := range d.pool {
+					if c.Payer == m[2] {
+						list = append(list, d.zkapp(c))
+					}
+				}
+				data[m[1]] = list
+			}
+		case "account":
+			data["syncStatus"] = d.sync
+			for _, m := range aliasPattern.FindAllStringSubmatch(ask.Query, -1) {
+				nonce, found := d.accounts[m[2]]
+				if data[m[1]] = nil; found && d.sync == "SYNCED" {
+					n := strconv.Itoa(int(nonce))
+					data[m[1]] = dict{"nonce": n, "inferredNonce": n, "balance": dict{"total": "5000000000"}}
+				}
+			}
+		case "sendZkapp":
+			d.bodies = append(d.bodies, string(body))
+			switch d.refusal {
+			case "":
+				data["sendZkapp"] = dict{"zkapp": dict{"hash": hashOf(string(ask.Variables.Input.ZkappCommand))}}
+			case "lost":
+				w.WriteHeader(http.StatusTeapot)
+				return
+			default:
+				fail(d.refusal, false)
 			}
 		}
-	case "sendZkapp":
-		d.bodies = append(d.bodies, string(body))
-		switch d.refusal {
-		case "":
-			data["sendZkapp"] = dict{"zkapp": dict{"hash": hashOf(string(ask.Variables.Input.ZkappCommand))}}
-		case "lost":
-			w.WriteHeader(http.StatusTeapot)
-			return
-		default:
-			fail(d.refusal)
-			return
-		}
 	}
-	_ = json.NewEncoder(w).Encode(dict{"data": data})
+	_ = json.NewEncoder(w).Encode(answer)
 }
 
 func (d *daemon) header(b Block) map[string]any {

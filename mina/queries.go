@@ -26,33 +26,31 @@ type Status struct {
 // Synced reports whether the node trusts its own tip.
 func (s Status) Synced() bool { return s.Sync == "SYNCED" }
 
-// Status asks for the node's state.
-func (n *Node) Status(ctx context.Context) (Status, error) {
-	var data struct {
-		SyncStatus   string `json:"syncStatus"`
-		NetworkID    string `json:"networkID"`
-		DaemonStatus *struct {
-			Height    text32 `json:"blockchainLength"`
-			Highest   text32 `json:"highestBlockLengthReceived"`
-			StateHash string `json:"stateHash"`
-			TipSlot   text32 `json:"globalSlotSinceGenesisBestTip"`
-			Consensus struct {
-				K             text32 `json:"k"`
-				SlotDuration  text32 `json:"slotDuration"` // milliseconds
-				SlotsPerEpoch text32 `json:"slotsPerEpoch"`
-				Genesis       string `json:"genesisStateTimestamp"`
-			} `json:"consensusConfiguration"`
-		} `json:"daemonStatus"`
-	}
-	err := n.query(ctx, `{ syncStatus networkID daemonStatus {
-		blockchainLength highestBlockLengthReceived stateHash globalSlotSinceGenesisBestTip
-		consensusConfiguration { k slotDuration slotsPerEpoch genesisStateTimestamp } } }`, nil, &data)
-	if err != nil {
-		return Status{}, fmt.Errorf("asking for the status: %w", err)
-	}
+const statusFields = `syncStatus networkID daemonStatus {
+	blockchainLength highestBlockLengthReceived stateHash globalSlotSinceGenesisBestTip
+	consensusConfiguration { k slotDuration slotsPerEpoch genesisStateTimestamp } }`
+
+type statusData struct {
+	SyncStatus   string `json:"syncStatus"`
+	NetworkID    string `json:"networkID"`
+	DaemonStatus *struct {
+		Height    text32 `json:"blockchainLength"`
+		Highest   text32 `json:"highestBlockLengthReceived"`
+		StateHash string `json:"stateHash"`
+		TipSlot   text32 `json:"globalSlotSinceGenesisBestTip"`
+		Consensus struct {
+			K             text32 `json:"k"`
+			SlotDuration  text32 `json:"slotDuration"` // milliseconds
+			SlotsPerEpoch text32 `json:"slotsPerEpoch"`
+			Genesis       string `json:"genesisStateTimestamp"`
+		} `json:"consensusConfiguration"`
+	} `json:"daemonStatus"`
+}
+
+func (n *Node) status(data statusData) (Status, error) {
 	d := data.DaemonStatus
 	if d == nil || data.SyncStatus == "" {
-		return Status{}, fmt.Errorf("asking for the status: %w", n.silent("no status in the answer"))
+		return Status{}, n.silent("no status in the answer")
 	}
 	return Status{
 		Sync: data.SyncStatus, NetworkID: data.NetworkID, StateHash: d.StateHash,
@@ -60,6 +58,46 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 		K: uint32(d.Consensus.K), SlotTime: time.Duration(d.Consensus.SlotDuration) * time.Millisecond,
 		SlotsPerEpoch: uint32(d.Consensus.SlotsPerEpoch), Genesis: parseTime(d.Consensus.Genesis),
 	}, nil
+}
+
+// Status asks for the node's state.
+func (n *Node) Status(ctx context.Context) (Status, error) {
+	var data statusData
+	err := n.query(ctx, "{ "+statusFields+" }", nil, &data)
+	var status Status
+	if err == nil {
+		status, err = n.status(data)
+	}
+	if err != nil {
+		return Status{}, fmt.Errorf("asking for the status: %w", err)
+	}
+	return status, nil
+}
+
+// StatusAndChain asks for what Status and BestChain do in one question. There is
+// no chain if the node is not synced.
+func (n *Node) StatusAndChain(ctx context.Context, max int) (Status, []Header, error) {
+	var data struct {
+		statusData
+		BestChain []headerData `json:"bestChain"`
+	}
+	refusal, err := n.ask(ctx, "query($max: Int) { "+statusFields+" "+chainFields+" }", map[string]any{"max": max}, &data)
+	var status Status
+	if err == nil {
+		status, err = n.status(data.statusData)
+	}
+	// Mina: a daemon that is bootstrapping tells its status, and an error for its chain.
+	if refusal != nil && (err != nil || status.Synced()) {
+		err = n.silent("query refused: " + *refusal)
+	}
+	if err != nil {
+		return Status{}, nil, fmt.Errorf("asking for the status: %w", err)
+	}
+	if !status.Synced() {
+		return status, nil, nil
+	}
+	chain, err := n.chain(data.BestChain, max)
+	return status, chain, err
 }
 
 // A Header is a block's place in the chain.
@@ -94,6 +132,9 @@ func (d headerData) header() Header {
 	}
 }
 
+const chainFields = `bestChain(maxLength: $max) {
+	stateHash protocolState { previousStateHash consensusState { blockHeight slotSinceGenesis epoch slot } } }`
+
 // BestChain asks for at most max headers down from the tip, and returns them
 // oldest first: the tip is the last. They are at least one, linked by
 // PreviousStateHash, and no slot is below the one before.
@@ -101,18 +142,20 @@ func (n *Node) BestChain(ctx context.Context, max int) ([]Header, error) {
 	var data struct {
 		BestChain []headerData `json:"bestChain"`
 	}
-	err := n.query(ctx, `query($max: Int) { bestChain(maxLength: $max) {
-		stateHash protocolState { previousStateHash consensusState { blockHeight slotSinceGenesis epoch slot } } } }`,
-		map[string]any{"max": max}, &data)
+	err := n.query(ctx, "query($max: Int) { "+chainFields+" }", map[string]any{"max": max}, &data)
 	if err != nil {
 		return nil, fmt.Errorf("asking for the best chain: %w", err)
 	}
-	if len(data.BestChain) == 0 || len(data.BestChain) > max {
+	return n.chain(data.BestChain, max)
+}
+
+func (n *Node) chain(data []headerData, max int) ([]Header, error) {
+	if len(data) == 0 || len(data) > max {
 		return nil, fmt.Errorf("asking for the best chain: %w",
-			n.silent(fmt.Sprintf("%d blocks instead of 1 to %d", len(data.BestChain), max)))
+			n.silent(fmt.Sprintf("%d blocks instead of 1 to %d", len(data), max)))
 	}
-	chain := make([]Header, len(data.BestChain))
-	for i, d := range data.BestChain {
+	chain := make([]Header, len(data))
+	for i, d := range data {
 		c := d.ProtocolState.Consensus
 		chain[i] = d.header()
 		chain[i].Epoch, chain[i].EpochSlot = uint32(c.Epoch), uint32(c.InSlot)
@@ -183,49 +226,78 @@ func (d zkappData) command() Command {
 	return c
 }
 
-// Block asks for a block and its commands. Mina: it is found by state hash on
-// every fork that the node still holds.
-func (n *Node) Block(ctx context.Context, stateHash string) (Block, error) {
-	var data struct {
-		Block *struct {
-			headerData
-			Transactions struct {
-				Zkapps   []zkappData `json:"zkappCommands"`
-				Payments []struct {
-					Hash     string `json:"hash"`
-					Nonce    text32 `json:"nonce"`
-					Fee      text64 `json:"fee"`
-					FeePayer struct {
-						PublicKey string `json:"publicKey"`
-					} `json:"feePayer"`
-					FailureReason string `json:"failureReason"`
-				} `json:"userCommands"`
-			} `json:"transactions"`
-		} `json:"block"`
-	}
-	err := n.query(ctx, `query($hash: String) { block(stateHash: $hash) {
-		stateHash protocolState { previousStateHash consensusState { blockHeight slotSinceGenesis } }
-		transactions {
-			zkappCommands { failureReason { index failures } `+zkappFields+` }
-			userCommands { hash nonce fee feePayer { publicKey } failureReason } } } }`,
-		map[string]any{"hash": stateHash}, &data)
-	if err != nil {
-		return Block{}, fmt.Errorf("asking for block %.60s: %w", stateHash, err)
-	}
-	if data.Block == nil || data.Block.StateHash != stateHash {
-		return Block{}, fmt.Errorf("asking for block %.60s: %w", stateHash, n.silent("it is not in the answer"))
-	}
-	block := Block{Header: data.Block.header()}
-	for _, z := range data.Block.Transactions.Zkapps {
+const blockFields = `{ stateHash protocolState { previousStateHash consensusState { blockHeight slotSinceGenesis } }
+	transactions {
+		zkappCommands { failureReason { index failures } ` + zkappFields + ` }
+		userCommands { hash nonce fee feePayer { publicKey } failureReason } } } `
+
+type blockData struct {
+	headerData
+	Transactions struct {
+		Zkapps   []zkappData `json:"zkappCommands"`
+		Payments []struct {
+			Hash     string `json:"hash"`
+			Nonce    text32 `json:"nonce"`
+			Fee      text64 `json:"fee"`
+			FeePayer struct {
+				PublicKey string `json:"publicKey"`
+			} `json:"feePayer"`
+			FailureReason string `json:"failureReason"`
+		} `json:"userCommands"`
+	} `json:"transactions"`
+}
+
+func (d *blockData) block() Block {
+	block := Block{Header: d.header()}
+	for _, z := range d.Transactions.Zkapps {
 		block.Commands = append(block.Commands, z.command())
 	}
-	for _, p := range data.Block.Transactions.Payments {
+	for _, p := range d.Transactions.Payments {
 		block.Commands = append(block.Commands, Command{
 			Hash: p.Hash, Payer: p.FeePayer.PublicKey, Nonce: uint32(p.Nonce), Fee: uint64(p.Fee),
 			Payment: true, Failed: p.FailureReason != "",
 		})
 	}
-	return block, nil
+	return block
+}
+
+// Block asks for a block and its commands; see Blocks.
+func (n *Node) Block(ctx context.Context, stateHash string) (Block, error) {
+	blocks, err := n.Blocks(ctx, stateHash)
+	if err != nil {
+		return Block{}, err
+	}
+	return blocks[0], nil
+}
+
+// Blocks asks for blocks and their commands in one question, and returns them in
+// the order asked for, all or none. Mina: a block is found by state hash on every
+// fork that the node still holds.
+func (n *Node) Blocks(ctx context.Context, stateHashes ...string) ([]Block, error) {
+	if len(stateHashes) == 0 {
+		return nil, nil
+	}
+	var params, fields strings.Builder
+	variables := make(map[string]any, len(stateHashes))
+	for i, hash := range stateHashes {
+		fmt.Fprintf(&params, "$%s: String ", alias(i))
+		fmt.Fprintf(&fields, "%s: block(stateHash: $%[1]s) %s", alias(i), blockFields)
+		variables[alias(i)] = hash
+	}
+	var data map[string]*blockData
+	err := n.query(ctx, "query("+params.String()+") { "+fields.String()+"}", variables, &data)
+	if err != nil {
+		return nil, fmt.Errorf("asking for block %.60s: %w", strings.Join(stateHashes, ", "), err)
+	}
+	blocks := make([]Block, len(stateHashes))
+	for i, hash := range stateHashes {
+		d := data[alias(i)]
+		if d == nil || d.StateHash != hash {
+			return nil, fmt.Errorf("asking for block %.60s: %w", hash, n.silent("it is not in the answer"))
+		}
+		blocks[i] = d.block()
+	}
+	return blocks, nil
 }
 
 // Pooled asks which zkApp commands of these hashes lie in the node's pool, and

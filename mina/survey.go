@@ -131,13 +131,6 @@ func (t *Tracker) readDown(ctx context.Context, v *view, wanted []Wanted, used m
 	if !missing() {
 		return nil
 	}
-	var err error
-	if v.status, err = v.node.Status(ctx); err != nil {
-		return err
-	}
-	if !v.status.Synced() {
-		return fmt.Errorf("%s: %s: %w", v.node.name, shorten(v.status.Sync), ErrNotSynced)
-	}
 	whole := uint32(0)
 	for _, need := range []uint32{v.tip().Slot, whole} {
 		if _, err := v.askChain(ctx, need); err != nil {

@@ -83,7 +83,7 @@ func TestSurvey(t *testing.T) {
 			}
 			blocks := 0
 			for _, d := range n.nodes {
-				blocks += d.calls["block"]
+				blocks += d.calls["blocks"]
 			}
 			if blocks != tt.blocks {
 				t.Errorf("%d blocks read, want %d", blocks, tt.blocks)

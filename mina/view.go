@@ -15,6 +15,8 @@ const (
 	window = 10
 	// chunk is the most hashes or accounts that one question names.
 	chunk = 200
+	// batch is the most blocks that one question names.
+	batch = 10
 	// ledgerLife is how long an account's nonce is carried on by the payer's own
 	// commands. Mina: an account update of somebody else can raise it as well.
 	ledgerLife = time.Minute
@@ -38,7 +40,7 @@ type view struct {
 	cover    uint32                   // from this slot on every block of links is read
 	pooled   map[string]Command       // the watched hashes that are in the pool
 	pooledBy map[string][]Command     // the commands of legacy payers that are in the pool
-	ledger   map[string]accountReport // of payers with an open watch
+	ledger   map[string]accountReport // of payers with an open watch, and that had one
 	moved    bool                     // the last poll changed links or read
 	reorgs   uint64                   // times that blocks were orphaned
 	orphaned uint64                   // those blocks
@@ -88,14 +90,6 @@ func (v *view) poll(ctx context.Context, watches []*watched) error {
 	// is then found in a block, and not missed in both.
 	if err := v.askPool(ctx, watches); err != nil {
 		return err
-	}
-	var err error
-	if v.status, err = v.node.Status(ctx); err != nil {
-		return err
-	}
-	v.asOf = time.Now()
-	if !v.status.Synced() {
-		return fmt.Errorf("%s: %s: %w", v.node.name, shorten(v.status.Sync), ErrNotSynced)
 	}
 	reorged, err := v.askChain(ctx, need)
 	if err != nil {
@@ -158,15 +152,22 @@ func (v *view) askPool(ctx context.Context, watches []*watched) error {
 	return nil
 }
 
-// askChain brings links up to the node's best chain, and down to the slot
-// needed as far as the node goes. It reports whether a block was orphaned.
+// askChain asks for the status, brings links up to the node's best chain, and down
+// to the slot needed as far as the node goes. It reports whether a block was orphaned.
 func (v *view) askChain(ctx context.Context, need uint32) (reorged bool, err error) {
-	if tip := v.tip(); tip.StateHash == "" || tip.StateHash != v.status.StateHash {
-		count := window
-		if tip.StateHash != "" && v.status.Height > tip.Height {
-			count += int(v.status.Height - tip.Height)
+	status, headers, err := v.node.StatusAndChain(ctx, window)
+	if err != nil {
+		return false, err
+	}
+	v.status, v.asOf = status, time.Now()
+	if !status.Synced() {
+		return false, fmt.Errorf("%s: %s: %w", v.node.name, shorten(status.Sync), ErrNotSynced)
+	}
+	v.bound(headers, window)
+	if tip := v.tip(); tip.StateHash != headers[len(headers)-1].StateHash {
+		if status.Height > tip.Height && !v.joins(headers) {
+			headers, err = v.askHeaders(ctx, window+int(status.Height-tip.Height))
 		}
-		headers, err := v.askHeaders(ctx, count)
 		if err == nil && !v.joins(headers) {
 			headers, err = v.askHeaders(ctx, math.MaxInt)
 		}
@@ -192,11 +193,18 @@ func (v *view) askChain(ctx context.Context, need uint32) (reorged bool, err err
 
 // askHeaders asks for count blocks, or all that the node has if they are fewer.
 func (v *view) askHeaders(ctx context.Context, count int) ([]Header, error) {
-	all := v.frontier()
-	count = max(min(count, all), window)
+	count = max(min(count, v.frontier()), window)
 	headers, err := v.node.BestChain(ctx, count)
-	v.whole = v.whole || err == nil && (count == all || len(headers) < count)
+	if err == nil {
+		v.bound(headers, count)
+	}
 	return headers, err
+}
+
+// bound notes whether the node has nothing older than what it answered to a
+// question for count blocks.
+func (v *view) bound(headers []Header, count int) {
+	v.whole = v.whole || count == v.frontier() || len(headers) < count
 }
 
 // frontier is the number of blocks that the node holds. Mina: the last k and the
@@ -264,19 +272,26 @@ func (v *view) adopt(headers []Header) (reorged bool) {
 
 // askBlocks reads the commands of the blocks from slot need on.
 func (v *view) askBlocks(ctx context.Context, need uint32) error {
+	var unread []*link
+	var hashes []string
 	for _, l := range slices.Backward(v.links) {
 		if l.Slot < need {
 			break
 		}
-		if l.known {
-			continue
+		if !l.known {
+			unread, hashes = append(unread, l), append(hashes, l.StateHash)
 		}
-		block, err := v.node.Block(ctx, l.StateHash)
+	}
+	for part := range slices.Chunk(hashes, batch) {
+		blocks, err := v.node.Blocks(ctx, part...)
 		if err != nil {
 			return err
 		}
-		if err := v.learn(l, block); err != nil {
-			return err
+		for _, block := range blocks {
+			if err := v.learn(unread[0], block); err != nil {
+				return err
+			}
+			unread = unread[1:]
 		}
 	}
 	return nil
@@ -340,20 +355,24 @@ func (v *view) coverFrom() uint32 {
 }
 
 // askLedger asks for the nonces of the payers whose watches are open. A nonce
-// already told is carried on by the blocks read since; but where a verdict of
-// Expired hangs on it, it is asked anew at each tip.
+// already told is carried on by the blocks read since, also while its payer is not
+// watched: it soon will be again. But where a verdict of Expired hangs on it, it is
+// asked anew at each tip.
 func (v *view) askLedger(ctx context.Context, watches []*watched) error {
 	tip, now := v.tip(), time.Now()
-	ledger := make(map[string]accountReport)
+	ledger := make(map[string]accountReport, len(v.ledger))
+	for payer, r := range v.ledger {
+		p := v.at(r.in.Height)
+		standing := p >= 0 && p < len(v.links) && v.links[p].StateHash == r.in.StateHash
+		if standing && now.Sub(r.at) < ledgerLife && v.cover <= r.in.Slot+1 {
+			ledger[payer] = r
+		}
+	}
 	missing := make(map[string]bool)
 	for _, w := range v.open(watches) {
-		r, told := v.ledger[w.Payer]
-		p := v.at(r.in.Height)
-		standing := told && p >= 0 && p < len(v.links) && v.links[p].StateHash == r.in.StateHash
+		r, told := ledger[w.Payer]
 		expiring := w.ValidUntil > 0 && tip.Slot > w.ValidUntil && !w.Legacy
-		if standing && now.Sub(r.at) < ledgerLife && v.cover <= r.in.Slot+1 && (!expiring || r.in.StateHash == tip.StateHash) {
-			ledger[w.Payer] = r
-		} else {
+		if !told || expiring && r.in.StateHash != tip.StateHash {
 			missing[w.Payer] = true
 		}
 	}

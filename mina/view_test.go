@@ -21,32 +21,36 @@ func TestPollCost(t *testing.T) {
 		}
 	}
 	poll("nothing watched", map[string]int{"daemonStatus": 1, "bestChain": 1})
-	poll("no new block", map[string]int{"daemonStatus": 1})
+	poll("no new block", map[string]int{"daemonStatus": 1, "bestChain": 1})
 	for i := range 500 {
 		w := watchA()
 		w.Hashes, w.Nonce, w.Since, w.ValidUntil = []string{hashOf(fmt.Sprint(i))}, uint32(7+i), 1381, 0
 		n.Watch(fmt.Sprint(i), w)
 	}
-	poll("history for new watches", map[string]int{"daemonStatus": 1, "bestChain": 1, "block": 20, "pooledZkappCommands": 3, "account": 1})
-	poll("the same again", map[string]int{"daemonStatus": 1, "pooledZkappCommands": 3})
+	poll("history for new watches", map[string]int{"daemonStatus": 1, "bestChain": 2, "block": 2, "blocks": 20, "pooledZkappCommands": 3, "account": 1})
+	poll("the same again", map[string]int{"daemonStatus": 1, "bestChain": 1, "pooledZkappCommands": 3})
 	d.set(extend(d.blocks, 3, ""))
-	poll("three blocks", map[string]int{"daemonStatus": 1, "bestChain": 1, "block": 3, "pooledZkappCommands": 3})
+	poll("three blocks", map[string]int{"daemonStatus": 1, "bestChain": 1, "block": 1, "blocks": 3, "pooledZkappCommands": 3})
 	d.set(extend(d.blocks, 20, ""))
-	poll("many blocks", map[string]int{"daemonStatus": 1, "bestChain": 1, "block": 20, "pooledZkappCommands": 3})
-	// The status tells of one new block, and then there are more: a gap of one.
-	d.set(extend(d.blocks, 1, ""))
+	poll("many blocks", map[string]int{"daemonStatus": 1, "bestChain": 2, "block": 2, "blocks": 20, "pooledZkappCommands": 3})
+	// The status tells of 11 new blocks, and then there are more: a gap.
+	d.set(extend(d.blocks, window+1, ""))
 	d.during = func(field string) {
-		if field == "bestChain" {
+		if field == "bestChain" && d.calls[field] == 2 {
 			d.blocks, d.during = extend(d.blocks, window+1, ""), nil
 		}
 	}
-	poll("more than the window", map[string]int{"daemonStatus": 1, "bestChain": 2, "block": 12, "pooledZkappCommands": 3})
+	poll("more than the window", map[string]int{"daemonStatus": 1, "bestChain": 3, "block": 3, "blocks": 22, "pooledZkappCommands": 3})
 	n.Watch("old", Watch{Payer: keyB, Since: 1})
-	poll("beyond the node's memory", map[string]int{"daemonStatus": 1, "bestChain": 1, "block": 291 - 55, "pooledZkappCommands": 3, "account": 1})
+	poll("beyond the node's memory", map[string]int{"daemonStatus": 1, "bestChain": 2, "block": 23, "blocks": 291 - 65, "pooledZkappCommands": 3, "account": 1})
 	if s := n.Sighting("old"); s.Fate != Absent || !s.Agreed {
 		t.Errorf("without history, its nonce unspent: %+v", s)
 	}
-	poll("which is not asked again", map[string]int{"daemonStatus": 1, "pooledZkappCommands": 3})
+	poll("which is not asked again", map[string]int{"daemonStatus": 1, "bestChain": 1, "pooledZkappCommands": 3})
+	n.Forget("old")
+	poll("a payer let go", map[string]int{"daemonStatus": 1, "bestChain": 1, "pooledZkappCommands": 3})
+	n.Watch("old", Watch{Payer: keyB, Since: 1381})
+	poll("its nonce is still known", map[string]int{"daemonStatus": 1, "bestChain": 1, "pooledZkappCommands": 3})
 	for i := range 500 {
 		n.Forget(fmt.Sprint(i))
 	}
@@ -100,10 +104,12 @@ func TestFalseBlock(t *testing.T) {
 	d := n.nodes[0]
 	d.during = func(field string) {
 		if d.raw = ""; field == "block" {
-			d.raw = `{"data":{"block":{"stateHash":"3N-110","transactions":{"zkappCommands":[],"userCommands":[]}}}}`
+			d.raw = `{"data":{"k0":{"stateHash":"3N-110","transactions":{"zkappCommands":[],"userCommands":[]}}}}`
 		}
 	}
-	n.Watch("a", watchA())
+	w := watchA()
+	w.Since = 1010 // the last of them
+	n.Watch("a", w)
 	n.see("a", Sighting{Fate: Unknown})
 	if c := n.Chain(); c.Quorum || !strings.Contains(c.Err.Error(), "not the one of the best chain") {
 		t.Errorf("chain %+v", c)
@@ -155,7 +161,7 @@ func TestReorg(t *testing.T) {
 	n.nodes[0].set(extend(included, 9, ""))
 	in.Depth, in.TipSlot = 12, 1022
 	n.see("a", in)
-	if got := n.nodes[0].calls["block"]; got != 6+3+6+9 {
+	if got := n.nodes[0].calls["blocks"]; got != 6+3+6+9 {
 		t.Errorf("%d blocks were read; each is read once", got)
 	}
 	// The whole chain replaced, from below what is known.
