@@ -71,6 +71,7 @@ type Change struct {
 
 	attempt int
 	told    []told
+	ended   bool   // the result is stored
 	signed  []byte // packed; empty if they are dropped, nil if they stay
 	words   []word
 }
@@ -158,10 +159,7 @@ func (c *Change) SetError(e *Error) {
 }
 
 // SetDone stores {"blockHeight", "stateHash"} or the worker's own word.
-func (c *Change) SetDone(done json.RawMessage) {
-	c.txn.Done = done
-	c.store("done", string(done))
-}
+func (c *Change) SetDone(done json.RawMessage) { c.txn.Done, c.ended = done, true }
 
 // DropSigned forgets the signed bytes.
 func (c *Change) DropSigned() { c.setSigned([]byte{}) }
@@ -318,6 +316,9 @@ func (s *Store) arguments(c *Change) []any {
 		}
 	}
 	c.store("open", strconv.Itoa(open))
+	if c.ended {
+		c.store("done", doneOf(t))
+	}
 	claim, keep := t.Claim, ""
 	if c.Person {
 		claim = "*"

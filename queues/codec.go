@@ -65,19 +65,44 @@ func decode(uid string, record string, state, attempts map[string]string) (*Tran
 		t.DoneAt = fromMillis(e.int(state["ended"]))
 		t.FinalAt = fromMillis(e.int(state["final"]))
 		t.DueAt = fromMillis(e.int(state["due"]))
-		if v := state["done"]; v != "" {
-			t.Done = json.RawMessage(v)
-		}
 		t.Error = e.problem(state["err"])
 	}
 	for i := 1; attempts[field(i, "plan")] != ""; i++ {
 		t.Attempts = append(t.Attempts, e.attempt(i, attempts))
 		t.kept = append(t.kept, factsOf(&t.Attempts[i-1]))
 	}
+	switch v := state["done"]; v {
+	case "":
+	case inItsBlock:
+		t.Done = blockOf(t)
+	default:
+		t.Done = json.RawMessage(v)
+	}
 	if e.err != nil {
 		return nil, fmt.Errorf("record of %s is damaged: %w", uid, e.err)
 	}
 	return t, nil
+}
+
+// inItsBlock is stored for the result of a transaction that says no more than the
+// block that its landed attempt is in. Redis keeps a hash in one piece as long as
+// none of its values is longer than 64 bytes.
+const inItsBlock = "block"
+
+func doneOf(t *Transaction) string {
+	if b := blockOf(t); b != nil && bytes.Equal(t.Done, b) {
+		return inItsBlock
+	}
+	return string(t.Done)
+}
+
+// blockOf is the result that the landed attempt's block makes, nil if none landed.
+func blockOf(t *Transaction) json.RawMessage {
+	a := t.Attempt(t.Landed)
+	if a == nil || a.StateHash == "" {
+		return nil
+	}
+	return fmt.Appendf(nil, `{"blockHeight":%d,"stateHash":%q}`, a.Height, a.StateHash)
 }
 
 func field(number int, name string) string { return strconv.Itoa(number) + "." + name }

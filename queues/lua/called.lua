@@ -13,13 +13,15 @@ local function called(o)
     return { 0, call('HINCRBY', x, 'tries', 1) }
   end
   call('HDEL', x, 'callback')
-  if call('HGET', q, 'holder') ~= uid then
+  local v = standing(queue)
+  if v[7] ~= uid then
     call('ZREM', P .. 'due', 'c:' .. uid)
     return { 0, 0 }
   end
   call('ZREM', P .. 'due', 'c:' .. uid, 'q:' .. queue)
   call('HDEL', q, 'hold', 'holder')
-  local possible = place(queue)
+  v[3] = false -- holds no more
+  local possible = place(queue, v)
   if possible then wake() end
   return { possible and 1 or 0, 0 }
 end

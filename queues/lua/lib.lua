@@ -21,12 +21,17 @@ local DAY = 86400000 -- milliseconds
 -- restart and after a failover. One that does not tell it never changes.
 local function server()
   local info = redis.pcall('INFO', 'server')
-  return type(info) == 'string' and string.match(info, 'run_id:(%w+)') or 'none'
+  local _, before = string.find(type(info) == 'string' and info or '', 'run_id:', 1, true)
+  return before and string.match(info, '^%w+', before + 1) or 'none'
 end
 
 -- settled answers whether this is the Redis on which the namespace was last
 -- reconciled. On any other nothing is bound, and nothing may leave a process.
-local function settled() return call('GET', P .. 'is:server') == server() end
+local reconciled
+local function settled()
+  if reconciled == nil then reconciled = call('GET', P .. 'is:server') == server() end
+  return reconciled
+end
 
 local BOUND = { dispatching = true, sent = true, watching = true, failing = true, delayed = true }
 -- The index that lists a transaction by its state: one for all bound phases,
@@ -41,15 +46,14 @@ local COUNT = { waiting = 'w', done = 'd', failed = 'f', unresolved = 'u' }
 -- waits counts n more transactions of a type among those that wait.
 local function waits(typ, n) call('HINCRBY', P .. 'waiting', typ, n) end
 
+local function word(w) return w == '' and '-' or w end
+
 -- event appends to the log, as one field: fewer bytes, and half the work of
 -- eight. Redis counts the entries. See events.go. kind: t(ransaction), q(ueue),
 -- s(ender).
 local function event(kind, id, sender, from, to, attempt, code)
-  local line = stamp .. ' ' .. kind .. ' ' .. id
-  for _, word in ipairs({ sender, from, to, attempt, code }) do
-    line = line .. ' ' .. (word == '' and '-' or word)
-  end
-  call('XADD', P .. 'events', '0-*', 'e', line)
+  call('XADD', P .. 'events', '0-*', 'e', stamp .. ' ' .. kind .. ' ' .. id .. ' ' .. word(sender) .. ' ' .. word(from) ..
+    ' ' .. word(to) .. ' ' .. word(attempt) .. ' ' .. word(code))
 end
 
 -- header returns sequence, time of receipt, type and queue of a transaction,
@@ -99,11 +103,17 @@ local function ready(queue, was, uid, seq, typ)
   call('HSET', P .. 'q:' .. queue, 'ready', typ, 'first', uid)
 end
 
+-- standing reads of a queue's record what place looks at, and who holds it.
+local function standing(queue)
+  return call('HMGET', P .. 'q:' .. queue, 'run', 'paused', 'hold', 'ready', 'w', 'astray', 'holder')
+end
+
 -- place makes a queue ready if it can be bound, and takes it out of the ready
--- set if it cannot. It answers whether the queue is ready.
-local function place(queue)
+-- set if it cannot. It answers whether the queue is ready. v: what standing reads,
+-- where that has been read already.
+local function place(queue, v)
   local q = P .. 'q:' .. queue
-  local v = call('HMGET', q, 'run', 'paused', 'hold', 'ready', 'w', 'astray')
+  v = v or standing(queue)
   local uid, seq, typ
   if v[5] and v[5] ~= '0' and not v[6] and admits(v) then uid, seq, typ = head(queue) end
   if uid then
