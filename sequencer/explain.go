@@ -280,8 +280,7 @@ func (s *Scene) done() said {
 	remove := queues.Step{Action: StepRemove, At: t.FinalAt.Add(s.Policy.Retention)}
 	switch {
 	case t.Reopened:
-		return told(said{fmt.Sprintf("It was DONE, and block %d is no longer on the chain; the same bytes are sent again until it lands or cannot.", a.Height),
-			queues.Wait{Code: queues.WaitBlock, Detail: "its block was orphaned"}, queues.Step{Action: StepSendAgain}})
+		return told(s.orphaned(a))
 	case a == nil && t.FinalAt.IsZero():
 		return told(said{"It is DONE.", queues.Wait{Code: queues.WaitNothing}, queues.Step{Action: StepNone}})
 	case a == nil:

@@ -58,6 +58,7 @@ func TestExplain(t *testing.T) {
 	landed := ended(open(queues.Sent), queues.Included)
 	landed.Height, landed.Confirmations = 190, 2
 	aged := func(a try) try { a.StartedAt = at(-51); return a }
+	sentByWorker := func(a try) try { a.Legacy = true; return a }
 	with := func(archive error) mina.Chain { c := chain; c.Archive = archive; return c }
 	scene := func(s sequencer.Scene) sequencer.Scene {
 		s.Policy, s.Now, s.Dispatched = policy, at(0), !s.Dispatched
@@ -183,6 +184,15 @@ func TestExplain(t *testing.T) {
 			[]string{"Its worker finished it without a block. Its worker has not yet answered the callback, told twice.", "CALLBACK", "TELL"}},
 		"reopened": {sequencer.Scene{Txn: &txn{Phase: queues.PhaseDone, Reopened: true, Landed: 1, Attempts: []try{landed}}, Sighting: mina.Sighting{Fate: mina.Absent, Agreed: true}},
 			[]string{"It was DONE, and block 190 is no longer on the chain; the same bytes are sent again until it lands or cannot.", "BLOCK", "SEND_AGAIN", "included, block: succeeded in block 190, 2 deep when last stored"}},
+		"reopened, legacy": {sequencer.Scene{Txn: &txn{Phase: queues.PhaseDone, Reopened: true, Landed: 1, Attempts: []try{sentByWorker(landed)}}, Sighting: mina.Sighting{Fate: mina.Absent, Agreed: true}},
+			[]string{"It was DONE, and block 190 is no longer on the chain. Only its worker has its bytes: it lands if a node still has it or the worker sends it again. If no node shows it for long, a person has to settle it.",
+				"BLOCK", "WATCH 10:00", "included, block: succeeded in block 190, 2 deep when last stored"}},
+		"reopened, legacy in pools": {sequencer.Scene{Txn: &txn{Phase: queues.PhaseDone, Reopened: true, Landed: 1, Attempts: []try{sentByWorker(landed)}}, Sighting: mina.Sighting{Fate: mina.Pooled, Hash: "5J1"}},
+			[]string{"It was DONE, and block 190 is no longer on the chain. In the pool of at least one node, waiting for another block.",
+				"BLOCK", "WATCH 10:00", "included, block: succeeded in block 190, 2 deep when last stored"}},
+		"reopened, legacy stuck": {sequencer.Scene{Txn: &txn{Phase: queues.PhaseDone, Reopened: true, Landed: 1, Attempts: []try{sentByWorker(aged(landed))}}, Sighting: mina.Sighting{Fate: mina.Pooled, Hash: "5J1"}},
+			[]string{"It was DONE, and block 190 is no longer on the chain. In the pool of some nodes, which no longer tell the others of it. It may land as long as one shows it: have its worker send it again, or restart the nodes that show it and resolve it then.",
+				"PERSON", "WATCH 10:00", "included, block: succeeded in block 190, 2 deep when last stored"}},
 		"cancelled": {sequencer.Scene{Txn: &txn{Phase: queues.PhaseFailed, Error: &queues.Error{Code: sequencer.CodeCancelled}}},
 			[]string{"It was cancelled before it took effect.", "NOTHING", "NONE"}},
 		"used up": {sequencer.Scene{Txn: &txn{Phase: queues.PhaseFailed, Error: failure, Attempts: []try{ended(open(queues.Sent), queues.Expired)}}},

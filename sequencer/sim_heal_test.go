@@ -2,6 +2,7 @@ package sequencer_test
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"mina-sequencer/mina/devnet"
@@ -110,6 +111,9 @@ func (s *sim) attend(ts []*txnDoc) (busy bool) {
 		}
 	}
 	for _, t := range ts {
+		if s.restartsFor(t) {
+			busy = true
+		}
 		if t.State != "UNRESOLVED" && t.State != "FAILED" {
 			continue
 		}
@@ -123,6 +127,31 @@ func (s *sim) attend(ts []*txnDoc) (busy bool) {
 		}
 	}
 	return busy
+}
+
+// restartsFor does what a person is asked to where a node keeps to itself what a
+// worker sent, which nobody else can send again: it restarts the node, which keeps
+// no pool. It reports whether there was such a one.
+func (s *sim) restartsFor(t *txnDoc) (did bool) {
+	if t.State != "REVISION" && (t.State != "DONE" || t.FinalAt != "") || len(s.check.pooled(t.UID)) == 0 {
+		return false
+	}
+	var x struct {
+		WaitingFor struct{ Code string }
+	}
+	s.ask("GET", "/transactions/"+t.UID+"/explain", nil, &x)
+	if x.WaitingFor.Code != "PERSON" {
+		return false
+	}
+	for n := range s.nodes {
+		node := s.net.Node(n)
+		if slices.ContainsFunc(node.Waiting(), func(c devnet.Command) bool { return s.check.whose(c) == t.UID }) {
+			s.story.tell("person: restarts node%d, which alone has %s", n, t.UID)
+			node.ClearPool()
+			did = true
+		}
+	}
+	return did
 }
 
 // waitsForPerson reports whether a sender is out of use until a person acts: drained

@@ -2,6 +2,7 @@ package sequencer
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -50,4 +51,25 @@ func (s *Scene) stuck() said {
 		queues.Wait{Code: queues.WaitPerson, Detail: pools(s.Sighting)},
 		queues.Step{Action: StepWatch, At: s.Now.Add(s.Policy.InclusionInterval)},
 	}
+}
+
+// orphaned speaks of what was DONE in a block that is gone. What a worker sent by
+// itself lands again from a pool, or not at all.
+func (s *Scene) orphaned(a *queues.Attempt) said {
+	was := fmt.Sprintf("It was DONE, and block %d is no longer on the chain", a.Height)
+	wait := queues.Wait{Code: queues.WaitBlock, Detail: "its block was orphaned"}
+	soon := s.Now.Add(s.Policy.InclusionInterval)
+	g := s.Sighting
+	switch {
+	case !isLegacy(s.Txn):
+		return said{was + "; the same bytes are sent again until it lands or cannot.", wait, queues.Step{Action: StepSendAgain}}
+	case g.Fate == mina.Pooled && !g.Agreed && s.Now.Sub(a.StartedAt) > toldFor:
+		d := s.stuck()
+		d.summary = was + ". " + d.summary
+		return d
+	case g.Fate == mina.Pooled:
+		return said{was + ". In " + pools(g) + ", waiting for another block.", wait, queues.Step{Action: StepWatch, At: soon}}
+	}
+	return said{was + ". Only its worker has its bytes: it lands if a node still has it or the worker sends it again. " +
+		"If no node shows it for long, a person has to settle it.", wait, queues.Step{Action: StepWatch, At: soon}}
 }
