@@ -112,10 +112,10 @@ type scriptAnswer struct {
 }
 
 // scriptCalls is how many round trips are under way at a time.
-const scriptCalls = 16
+const scriptCalls = 8
 
 func newScripts(s *Store) *group[scriptCall] {
-	return &group[scriptCall]{calls: scriptCalls, most: 64, send: s.runAll}
+	return &group[scriptCall]{calls: scriptCalls, most: maxShared, send: s.runAll}
 }
 
 // A run is one script in Redis, for one call or, where it is shared, for several.

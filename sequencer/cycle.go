@@ -280,9 +280,10 @@ func (s *Sequencer) chainReady(ctx context.Context) bool {
 	return true
 }
 
-// outdated reports whether c is too old to plan an attempt on.
+// outdated reports whether c is too old to plan an attempt on: two looks at the
+// chain, which take their time too, would have been made since.
 func (s *Sequencer) outdated(c mina.Chain) bool {
-	return c.At.IsZero() || time.Since(c.At) > 2*s.Policy.InclusionInterval
+	return c.At.IsZero() || time.Since(c.At) > 2*(s.Policy.InclusionInterval+time.Duration(s.looked.Load()))
 }
 
 // news is what is known of the chain. Where that is outdated, as in a process
@@ -321,7 +322,9 @@ func (s *Sequencer) pollLoop(ctx, work context.Context) {
 			}
 			continue
 		}
+		began := time.Now()
 		c := s.Chain.Poll(ctx)
+		s.looked.Store(int64(time.Since(began)))
 		s.observe(work, c)
 		s.mu.Lock()
 		close(s.polled)

@@ -103,6 +103,7 @@ type Sequencer struct {
 	unhurried chan struct{} // full while as many steps are under way that nobody waits for
 	draining  atomic.Bool
 	wanted    atomic.Bool   // a bind or a plan waits for news of the chain
+	looked    atomic.Int64  // nanoseconds that the last look at the chain took
 	watching  chan struct{} // wakes the poll loop
 	polled    chan struct{} // closed by the next poll, and for good when the poll loop ends; under mu
 	dead      chan []string // processes whose claims have run out

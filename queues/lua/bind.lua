@@ -21,8 +21,15 @@ if not lives(incarnation) or not settled() then return answer end
 local claims = tonumber(call('GET', P .. 'n:claim') or '0')
 local claimed = claims
 
--- The first of each set, kept until the set changes: there is one for each type.
-local firsts = {}
+-- The first of each set, read a few at a time; at: the one that is next. What is
+-- taken leaves its set when more is read, or at the end.
+local PAGE = math.min(most, 16)
+local fronts, taken = {}, {}
+
+local function leave()
+  for set, members in pairs(taken) do call('ZREM', P .. set, unpack(members)) end
+  taken = {}
+end
 
 -- least returns the member with the lowest score in the sets called prefix and one
 -- of the names ARGV[from] to ARGV[to], its score, and the name; nil if all are empty.
@@ -30,17 +37,27 @@ local function least(prefix, from, to)
   local member, lowest, name
   for i = from, to do
     local set = prefix .. ARGV[i]
-    local first = firsts[set]
-    if not first then
-      first = call('ZRANGE', P .. set, 0, 0, 'WITHSCORES')
-      firsts[set] = first
+    local front = fronts[set]
+    if not front or front.at > 2 * PAGE then
+      leave()
+      front = call('ZRANGE', P .. set, 0, PAGE - 1, 'WITHSCORES')
+      front.at = 1
+      fronts[set] = front
     end
-    local score = tonumber(first[2])
-    if score and (not lowest or score < lowest) then member, lowest, name = first[1], score, ARGV[i] end
+    local score = tonumber(front[front.at + 1])
+    if score and (not lowest or score < lowest) then member, lowest, name = front[front.at], score, ARGV[i] end
   end
   return member, lowest, name
 end
 
+-- take has the next of a set leave it.
+local function take(set)
+  local front, gone = fronts[set], taken[set] or {}
+  gone[#gone + 1], taken[set] = front[front.at], gone
+  front.at = front.at + 2
+end
+
+local bound, own = {}, {} -- scores and members
 for _ = 1, most do
   local sender, _, group = least('free:', 9 + ntypes, groups)
   if not sender then break end
@@ -54,25 +71,26 @@ for _ = 1, most do
   if record then seq, kind = string.match(record, '^(%d+) %d+ (%S+) ') end
   -- What came back has been changed before; what has not stands in the line.
   local state = uid and call('HGETALL', P .. 'x:' .. uid) or {}
-  local taken = kind == typ and tonumber(seq) == oldest
-  local came = taken and #state > 0 and call('ZREM', P .. 'back:' .. queue, uid) == 1
-  if taken and not came then
+  local fits = kind == typ and tonumber(seq) == oldest
+  local came = fits and #state > 0 and call('ZREM', P .. 'back:' .. queue, uid) == 1
+  if fits and not came then
     local popped = call('LPOP', P .. 'line:' .. queue)
-    taken = popped == uid
-    if popped and not taken then call('LPUSH', P .. 'line:' .. queue, popped) end
+    fits = popped == uid
+    if popped and not fits then call('LPUSH', P .. 'line:' .. queue, popped) end
   end
-  if not taken then
+  if not fits then
+    leave()
     place(queue) -- the set was behind the queue; look again
-    firsts = {}
+    fronts = {}
   else
     claims = claims + 1
-    firsts['free:' .. group], firsts['ready:' .. typ] = nil, nil
+    take('free:' .. group)
+    take('ready:' .. typ)
     local x, s = P .. 'x:' .. uid, P .. 's:' .. sender
     local rev = 1
     for i = 1, #state, 2 do
       if state[i] == 'rev' then rev = tonumber(state[i + 1]) + 1 end
     end
-    call('ZREM', P .. 'ready:' .. typ, queue)
     call('HDEL', q, 'ready', 'first', 'hold', 'holder')
     if came then
       call('HSET', q, 'run', uid, 'sender', sender, 'w', left)
@@ -81,8 +99,7 @@ for _ = 1, most do
     end
     types[typ] = (types[typ] or 0) - 1
     if #state == 0 then call('ZADD', P .. 'past:' .. queue, seq, uid) end
-    call('ZADD', P .. 'bound', seq, uid)
-    call('ZREM', P .. 'free:' .. group, sender)
+    bound[#bound + 1], bound[#bound + 2] = seq, uid
     call('HSET', s, 'queue', queue)
     local v = call('HMGET', s, 'url', 'next')
     local change = {
@@ -99,11 +116,16 @@ for _ = 1, most do
     end
     call('HSET', x, unpack(change))
     for _, word in ipairs(change) do state[#state + 1] = tostring(word) end -- the last one counts
-    call('ZADD', P .. 'own:' .. incarnation, now + grace, uid)
+    own[#own + 1], own[#own + 2] = now + grace, uid
     event('t', uid, sender, 'waiting', 'dispatching', '', '')
     answer[#answer + 1] = { { uid, record, state, attempts }, sender, v[1] or '', v[2] or '' }
   end
 end
-if claims > claimed then call('SET', P .. 'n:claim', claims) end
+leave()
+if claims > claimed then
+  call('ZADD', P .. 'bound', unpack(bound))
+  call('ZADD', P .. 'own:' .. incarnation, unpack(own))
+  call('SET', P .. 'n:claim', claims)
+end
 for typ, n in pairs(types) do waits(typ, n) end
 return answer
