@@ -10,7 +10,8 @@ import (
 // a transaction, its queue, its sender and the event log together.
 //
 //	t:<uid>        string  "<sequence> <received ms> <type> <queue>\n<payload>": what was posted, never changed
-//	x:<uid>        hash    what changes about it; there is none before the first change
+//	x:<uid>        hash    what changes about it; there is none before the first change.
+//	                       done: its result, "block" where its landed attempt tells it
 //	a:<uid>        hash    its attempts: <number>.by .plan .hash .nhash .fate .block .err .data
 //	b:<uid>        string  signed bytes of the attempt that is sent again, compressed
 //	gone:<uid>     string  "<type> <queue>" of a removed one, for as long as its key is known

@@ -35,6 +35,7 @@ func TestStore(t *testing.T) {
 		"BindPlans":            testBindPlans,
 		"AdvanceGuards":        testAdvanceGuards,
 		"AdvanceFields":        testAdvanceFields,
+		"AdvanceResult":        testAdvanceResult,
 		"Repeats":              testRepeats,
 		"Facts":                testFacts,
 		"Signed":               testSigned,
