@@ -215,6 +215,17 @@ func (c *checker) strange(x devnet.Command, t *txnDoc) bool {
 	return slices.ContainsFunc(c.gaps, func(g gap) bool { return !planned.After(g.until) && !t.ReceivedAt.Before(g.until) })
 }
 
+// kept reports whether a sender waits for a transaction that was found again after
+// Redis forgot that it ran there, and until then carries what Redis knew of.
+func (c *checker) kept(uid string, x devnet.Command) bool {
+	var why struct {
+		WaitingFor struct{ Detail string }
+		Attempts   []attemptDoc
+	}
+	c.s.ask("GET", "/transactions/"+uid+"/explain", nil, &why)
+	return why.WaitingFor.Detail == "sender "+x.Payer && slices.ContainsFunc(why.Attempts, func(a attemptDoc) bool { return a.Open && a.Hash == x.Hash })
+}
+
 // nameless reports whether x bears no mark, and was asked of a worker at a time that
 // Redis has forgotten.
 func (c *checker) nameless(x devnet.Command) bool {
@@ -331,6 +342,9 @@ func (c *checker) events() {
 				var t txnDoc
 				if c.forgot {
 					if _, ok := c.s.ask("GET", "/transactions/"+uid, nil, &t); !ok || c.strange(x, &t) {
+						continue
+					}
+					if c.kept(uid, x) {
 						continue
 					}
 				}
