@@ -363,18 +363,30 @@ func (n *Node) Account(ctx context.Context, publicKey string) (Account, error) {
 // ledger, so that it can say nothing of any account. ErrBase58Check: a key that
 // is none.
 func (n *Node) Accounts(ctx context.Context, publicKeys []string) (map[string]Account, error) {
+	found, _, err := n.ledger(ctx, publicKeys)
+	return found, err
+}
+
+// ledger is Accounts, and tells which block was the tip when all had been looked up.
+func (n *Node) ledger(ctx context.Context, publicKeys []string) (found map[string]Account, tip string, err error) {
 	fields, err := aliased("account", publicKeys, "nonce inferredNonce balance { total }")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	var data map[string]json.RawMessage
-	if err := n.query(ctx, "{ syncStatus "+fields+"}", nil, &data); err != nil {
-		return nil, fmt.Errorf("asking for accounts: %w", err)
+	if err := n.query(ctx, "{ syncStatus "+fields+"daemonStatus { stateHash } }", nil, &data); err != nil {
+		return nil, "", fmt.Errorf("asking for accounts: %w", err)
 	}
 	if string(data["syncStatus"]) != `"SYNCED"` {
-		return nil, fmt.Errorf("asking for accounts: %s: %w", n.name, ErrNotSynced)
+		return nil, "", fmt.Errorf("asking for accounts: %s: %w", n.name, ErrNotSynced)
 	}
-	found := make(map[string]Account, len(publicKeys))
+	var status struct {
+		StateHash string `json:"stateHash"`
+	}
+	if err := json.Unmarshal(data["daemonStatus"], &status); err != nil {
+		return nil, "", fmt.Errorf("asking for accounts: %w", n.silent("no status in the answer"))
+	}
+	found = make(map[string]Account, len(publicKeys))
 	for i, key := range publicKeys {
 		var a *struct {
 			Nonce    text32 `json:"nonce"`
@@ -384,7 +396,7 @@ func (n *Node) Accounts(ctx context.Context, publicKeys []string) (map[string]Ac
 			} `json:"balance"`
 		}
 		if err := json.Unmarshal(data[alias(i)], &a); err != nil {
-			return nil, fmt.Errorf("asking for accounts: %w", n.silent("no answer for "+key))
+			return nil, "", fmt.Errorf("asking for accounts: %w", n.silent("no answer for "+key))
 		}
 		account := Account{PublicKey: key, Exists: a != nil}
 		if a != nil {
@@ -392,7 +404,7 @@ func (n *Node) Accounts(ctx context.Context, publicKeys []string) (map[string]Ac
 		}
 		found[key] = account
 	}
-	return found, nil
+	return found, status.StateHash, nil
 }
 
 func alias(i int) string { return fmt.Sprintf("k%d", i) }

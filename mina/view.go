@@ -381,12 +381,17 @@ func (v *view) askLedger(ctx context.Context, watches []*watched) error {
 		payers = append(payers, payer)
 	}
 	for part := range slices.Chunk(payers, chunk) {
-		accounts, err := v.node.Accounts(ctx, part)
+		accounts, at, err := v.node.ledger(ctx, part)
 		if err != nil {
 			return err
 		}
+		r := accountReport{in: tip, at: now}
+		if at != tip.StateHash {
+			r.at = time.Time{} // of a later block, which may yet be orphaned: good for this poll
+		}
 		for payer, a := range accounts {
-			ledger[payer] = accountReport{next: a.Nonce, in: tip, at: now}
+			r.next = a.Nonce
+			ledger[payer] = r
 			v.moved = true
 		}
 	}

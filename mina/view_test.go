@@ -27,7 +27,7 @@ func TestPollCost(t *testing.T) {
 		w.Hashes, w.Nonce, w.Since, w.ValidUntil = []string{hashOf(fmt.Sprint(i))}, uint32(7+i), 1381, 0
 		n.Watch(fmt.Sprint(i), w)
 	}
-	poll("history for new watches", map[string]int{"daemonStatus": 1, "bestChain": 2, "block": 2, "blocks": 20, "pooledZkappCommands": 3, "account": 1})
+	poll("history for new watches", map[string]int{"daemonStatus": 2, "bestChain": 2, "block": 2, "blocks": 20, "pooledZkappCommands": 3, "account": 1})
 	poll("the same again", map[string]int{"daemonStatus": 1, "bestChain": 1, "pooledZkappCommands": 3})
 	d.set(extend(d.blocks, 3, ""))
 	poll("three blocks", map[string]int{"daemonStatus": 1, "bestChain": 1, "block": 1, "blocks": 3, "pooledZkappCommands": 3})
@@ -42,7 +42,7 @@ func TestPollCost(t *testing.T) {
 	}
 	poll("more than the window", map[string]int{"daemonStatus": 1, "bestChain": 3, "block": 3, "blocks": 22, "pooledZkappCommands": 3})
 	n.Watch("old", Watch{Payer: keyB, Since: 1})
-	poll("beyond the node's memory", map[string]int{"daemonStatus": 1, "bestChain": 2, "block": 23, "blocks": 291 - 65, "pooledZkappCommands": 3, "account": 1})
+	poll("beyond the node's memory", map[string]int{"daemonStatus": 2, "bestChain": 2, "block": 23, "blocks": 291 - 65, "pooledZkappCommands": 3, "account": 1})
 	if s := n.Sighting("old"); s.Fate != Absent || !s.Agreed {
 		t.Errorf("without history, its nonce unspent: %+v", s)
 	}
@@ -128,6 +128,29 @@ func TestShortHistory(t *testing.T) {
 	w.Since = 1008
 	n.Watch("a", w)
 	n.see("a", Sighting{Fate: Absent, Agreed: true, TipSlot: 1010, AccountNext: 7})
+}
+
+// TestLedgerAhead: what the ledger says when the chain has gone on meanwhile is not
+// carried along, for that block may be orphaned before it is seen.
+func TestLedgerAhead(t *testing.T) {
+	t.Parallel()
+	base := chainOf(10)
+	n := newNet(t, 1, base)
+	d := n.nodes[0]
+	d.pool, d.accounts[keyA] = []Command{commandA(t)}, 7
+	d.during = func(field string) {
+		if field == "account" {
+			d.blocks, d.accounts[keyA], d.pool, d.during = grow(base, "", commandA(t)), 8, nil, nil
+		}
+	}
+	n.Watch("a", watchA())
+	n.Poll(t.Context())
+	d.do(func() { d.blocks, d.accounts[keyA], d.pool = grow(base, "r"), 7, []Command{commandA(t)} })
+	for range 2 {
+		tip := d.blocks[len(d.blocks)-1].Slot
+		n.see("a", Sighting{Fate: Pooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: tip, AccountNext: 7})
+		d.do(func() { d.blocks = extend(d.blocks, 2, "r") })
+	}
 }
 
 func TestReorg(t *testing.T) {
