@@ -215,15 +215,13 @@ func (c *checker) strange(x devnet.Command, t *txnDoc) bool {
 	return slices.ContainsFunc(c.gaps, func(g gap) bool { return !planned.After(g.until) && !t.ReceivedAt.Before(g.until) })
 }
 
-// kept reports whether a sender waits for a transaction that was found again after
-// Redis forgot that it ran there, and until then carries what Redis knew of.
+// kept reports whether x is of an open attempt of a transaction that stands in its
+// queue: Redis forgot that it ran, and its place is kept until what Redis knew
+// there has ended. What it lands beside another attempt is found among the effects.
 func (c *checker) kept(uid string, x devnet.Command) bool {
-	var why struct {
-		WaitingFor struct{ Detail string }
-		Attempts   []attemptDoc
-	}
+	var why struct{ Attempts []attemptDoc }
 	c.s.ask("GET", "/transactions/"+uid+"/explain", nil, &why)
-	return why.WaitingFor.Detail == "sender "+x.Payer && slices.ContainsFunc(why.Attempts, func(a attemptDoc) bool { return a.Open && a.Hash == x.Hash })
+	return slices.ContainsFunc(why.Attempts, func(a attemptDoc) bool { return a.Open && a.Sender == x.Payer && a.Nonce == x.Nonce })
 }
 
 // nameless reports whether x bears no mark, and was asked of a worker at a time that
@@ -364,6 +362,8 @@ func (c *checker) inTurn(e *queues.Event) {
 		c.ended[queue] = ending{e.ID, "on-success " + e.ID, e.At}
 	case slices.Contains(holding, string(e.From)) && (to == "failed" || to == "unresolved") && c.tried[e.ID]:
 		c.ended[queue] = ending{e.ID, "on-failure " + e.ID, e.At}
+	case e.From == queues.PhaseDone && to == "waiting" && c.ended[queue].uid == e.ID:
+		delete(c.ended, queue) // it was not the end, and nobody is to be told so
 	case e.From == queues.PhaseWaiting && to == "dispatching":
 		before := c.ended[queue]
 		delete(c.ended, queue)

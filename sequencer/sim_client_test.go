@@ -35,6 +35,7 @@ type (
 	attemptDoc struct {
 		Number       int
 		Sender, Hash string
+		Nonce        uint32
 		Open         bool // only in an explanation
 	}
 	queueDoc struct {
