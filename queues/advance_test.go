@@ -292,3 +292,21 @@ func testAdvanceResult(f *fixture) {
 		}
 	}
 }
+
+// testBindDamaged: a damaged record stops a bind, and nothing that it had bound is
+// left half bound.
+func testBindDamaged(f *fixture) {
+	f.register("S", "S2")
+	f.post("q1", "a")
+	f.post("q2", "b")
+	f.ok(f.client.Set(f.ctx, f.key("x:b"), "damaged", 0).Err())
+	if _, err := f.store.Bind(f.ctx, queues.BindRequest{Process: me, Types: []string{vote}, Groups: []string{senders.Shared}, Most: 5, Grace: time.Second}); err == nil {
+		f.Error("the damage was not noticed")
+	}
+	f.ok(f.client.Del(f.ctx, f.key("x:b")).Err())
+	for key, member := range map[string]string{"bound": "a", "own:" + me: "a", "free:" + senders.Shared: "S2"} {
+		if got := f.client.ZRange(f.ctx, f.key(key), 0, -1).Val(); len(got) != 1 || got[0] != member {
+			f.Errorf("%s holds %q, want %s", key, got, member)
+		}
+	}
+}

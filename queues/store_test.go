@@ -36,6 +36,7 @@ func TestStore(t *testing.T) {
 		"AdvanceGuards":        testAdvanceGuards,
 		"AdvanceFields":        testAdvanceFields,
 		"AdvanceResult":        testAdvanceResult,
+		"BindDamaged":          testBindDamaged,
 		"Repeats":              testRepeats,
 		"Facts":                testFacts,
 		"Signed":               testSigned,

@@ -58,69 +58,74 @@ local function take(set)
 end
 
 local bound, own = {}, {} -- scores and members
-for _ = 1, most do
-  local sender, _, group = least('free:', 9 + ntypes, groups)
-  if not sender then break end
-  local queue, oldest, typ = least('ready:', 9, 8 + ntypes)
-  if not queue then break end
-  local q = P .. 'q:' .. queue
-  local about = call('HMGET', q, 'first', 'w')
-  local uid, left = about[1], tonumber(about[2] or '0') - 1
-  local record = uid and call('GET', P .. 't:' .. uid)
-  local seq, kind
-  if record then seq, kind = string.match(record, '^(%d+) %d+ (%S+) ') end
-  -- What came back has been changed before; what has not stands in the line.
-  local state = uid and call('HGETALL', P .. 'x:' .. uid) or {}
-  local fits = kind == typ and tonumber(seq) == oldest
-  local came = fits and #state > 0 and call('ZREM', P .. 'back:' .. queue, uid) == 1
-  if fits and not came then
-    local popped = call('LPOP', P .. 'line:' .. queue)
-    fits = popped == uid
-    if popped and not fits then call('LPUSH', P .. 'line:' .. queue, popped) end
-  end
-  if not fits then
-    leave()
-    place(queue) -- the set was behind the queue; look again
-    fronts = {}
-  else
-    claims = claims + 1
-    take('free:' .. group)
-    take('ready:' .. typ)
-    local x, s = P .. 'x:' .. uid, P .. 's:' .. sender
-    local rev = 1
-    for i = 1, #state, 2 do
-      if state[i] == 'rev' then rev = tonumber(state[i + 1]) + 1 end
+local function pairUp()
+  for _ = 1, most do
+    local sender, _, group = least('free:', 9 + ntypes, groups)
+    if not sender then break end
+    local queue, oldest, typ = least('ready:', 9, 8 + ntypes)
+    if not queue then break end
+    local q = P .. 'q:' .. queue
+    local about = call('HMGET', q, 'first', 'w')
+    local uid, left = about[1], tonumber(about[2] or '0') - 1
+    local record = uid and call('GET', P .. 't:' .. uid)
+    local seq, kind
+    if record then seq, kind = string.match(record, '^(%d+) %d+ (%S+) ') end
+    -- What came back has been changed before; what has not stands in the line.
+    local state = uid and call('HGETALL', P .. 'x:' .. uid) or {}
+    local fits = kind == typ and tonumber(seq) == oldest
+    local came = fits and #state > 0 and call('ZREM', P .. 'back:' .. queue, uid) == 1
+    if fits and not came then
+      local popped = call('LPOP', P .. 'line:' .. queue)
+      fits = popped == uid
+      if popped and not fits then call('LPUSH', P .. 'line:' .. queue, popped) end
     end
-    call('HDEL', q, 'ready', 'first', 'hold', 'holder')
-    if came then
-      call('HSET', q, 'run', uid, 'sender', sender, 'w', left)
+    if not fits then
+      leave()
+      place(queue) -- the set was behind the queue; look again
+      fronts = {}
     else
-      call('HSET', q, 'run', uid, 'sender', sender, 'w', left, 'popped', seq)
-    end
-    types[typ] = (types[typ] or 0) - 1
-    if #state == 0 then call('ZADD', P .. 'past:' .. queue, seq, uid) end
-    bound[#bound + 1], bound[#bound + 2] = seq, uid
-    call('HSET', s, 'queue', queue)
-    local v = call('HMGET', s, 'url', 'next')
-    local change = {
-      'rev', rev, 'phase', 'dispatching', 'at', stamp, 'sender', sender, 'due', '',
-      'claim', incarnation .. ':' .. claims,
-    }
-    local attempts = rev > 1 and call('HGETALL', P .. 'a:' .. uid) or {}
-    if #state == 0 and v[2] and nonces[sender] == v[2] then
-      attempts = {
-        '1.by', sender, '1.plan', table.concat({ v[2], ARGV[4], ARGV[5], ARGV[6], stamp }, ' '), '1.fate', 'prepared 0 0 0 0',
+      claims = claims + 1
+      take('free:' .. group)
+      take('ready:' .. typ)
+      local x, s = P .. 'x:' .. uid, P .. 's:' .. sender
+      local rev = 1
+      for i = 1, #state, 2 do
+        if state[i] == 'rev' then rev = tonumber(state[i + 1]) + 1 end
+      end
+      call('HDEL', q, 'ready', 'first', 'hold', 'holder')
+      if came then
+        call('HSET', q, 'run', uid, 'sender', sender, 'w', left)
+      else
+        call('HSET', q, 'run', uid, 'sender', sender, 'w', left, 'popped', seq)
+      end
+      types[typ] = (types[typ] or 0) - 1
+      if #state == 0 then call('ZADD', P .. 'past:' .. queue, seq, uid) end
+      bound[#bound + 1], bound[#bound + 2] = seq, uid
+      call('HSET', s, 'queue', queue)
+      local v = call('HMGET', s, 'url', 'next')
+      local change = {
+        'rev', rev, 'phase', 'dispatching', 'at', stamp, 'sender', sender, 'due', '',
+        'claim', incarnation .. ':' .. claims,
       }
-      call('HSET', P .. 'a:' .. uid, unpack(attempts))
-      change[#change + 1], change[#change + 2] = 'fees', charge(sender, nil, tonumber(ARGV[4]), 0, 0)
+      local attempts = rev > 1 and call('HGETALL', P .. 'a:' .. uid) or {}
+      if #state == 0 and v[2] and nonces[sender] == v[2] then
+        attempts = {
+          '1.by', sender, '1.plan', table.concat({ v[2], ARGV[4], ARGV[5], ARGV[6], stamp }, ' '), '1.fate', 'prepared 0 0 0 0',
+        }
+        call('HSET', P .. 'a:' .. uid, unpack(attempts))
+        change[#change + 1], change[#change + 2] = 'fees', charge(sender, nil, tonumber(ARGV[4]), 0, 0)
+      end
+      call('HSET', x, unpack(change))
+      for _, word in ipairs(change) do state[#state + 1] = tostring(word) end -- the last one counts
+      own[#own + 1], own[#own + 2] = now + grace, uid
+      event('t', uid, sender, 'waiting', 'dispatching', '', '')
+      answer[#answer + 1] = { { uid, record, state, attempts }, sender, v[1] or '', v[2] or '' }
     end
-    call('HSET', x, unpack(change))
-    for _, word in ipairs(change) do state[#state + 1] = tostring(word) end -- the last one counts
-    own[#own + 1], own[#own + 2] = now + grace, uid
-    event('t', uid, sender, 'waiting', 'dispatching', '', '')
-    answer[#answer + 1] = { { uid, record, state, attempts }, sender, v[1] or '', v[2] or '' }
   end
 end
+
+-- What is bound is indexed even if something is wrong with the one after it.
+local ok, err = pcall(pairUp)
 leave()
 if claims > claimed then
   call('ZADD', P .. 'bound', unpack(bound))
@@ -128,4 +133,5 @@ if claims > claimed then
   call('SET', P .. 'n:claim', claims)
 end
 for typ, n in pairs(types) do waits(typ, n) end
+if not ok then error(err) end
 return answer
