@@ -319,22 +319,17 @@ func (s *Store) arguments(c *Change) []any {
 	if c.ended {
 		c.store("done", doneOf(t))
 	}
-	claim, keep := t.Claim, ""
+	claim := t.Claim
 	if c.Person {
 		claim = "*"
-	}
-	if c.Keep {
-		keep = "1"
 	}
 	attempt := ""
 	if c.attempt > 0 {
 		attempt = strconv.Itoa(c.attempt)
 	}
-	var hold, lease any = "", ""
 	if c.Tell != "" {
 		c.store("callback", string(c.Tell))
 		c.store("tries", "0")
-		hold, lease = inMillis(c.Hold), inMillis(c.Lease)
 	}
 	if c.Confirm {
 		c.put(onlySettled, "1", "")
@@ -342,10 +337,13 @@ func (s *Store) arguments(c *Change) []any {
 	if c.Via != "" {
 		c.put(passing, "", string(c.Via))
 	}
-	return c.appendParts([]any{
-		t.UID, t.Revision, claim, rand.Text()[:13], string(c.To), inMillis(c.Due), keep, c.Code, attempt,
-		hold, lease, inMillis(c.Rest), c.Reason, inMillis(c.Remove), s.UnresolvedLimit,
+	args := c.appendParts([]any{
+		t.UID, t.Revision, claim, rand.Text()[:13], string(c.To), inMillis(c.Due), c.Code, attempt,
 	})
+	if c.To == PhaseUnresolved && s.UnresolvedLimit > 0 {
+		args = append(args, string(unresolved), 1, s.UnresolvedLimit)
+	}
+	return args
 }
 
 func inMillis(d time.Duration) int64 {

@@ -185,6 +185,13 @@ func (s *Store) restore(ctx context.Context, process string, m *remembered, t *T
 		a.Outcome, a.EndedAt = Sent, time.Time{}
 		again.Landed = 0
 	}
+	if goal.Bound() && t != nil && t.Phase.Bound() && t.Sender != again.payer() && len(t.Attempts) <= len(again.Attempts) {
+		// That it was let go of and bound to another sender is forgotten too: as long
+		// as something of that one is open, it is to serve nobody else.
+		if err := s.Advance(ctx, m.change(t, again.clone(), PhaseWaiting, newer)); err != nil {
+			return err
+		}
+	}
 	if goal.Bound() && (t == nil || !t.Phase.Bound()) {
 		err := s.Adopt(ctx, process, again, m.signed)
 		if _, astray := errors.AsType[*AstrayError](err); astray || errors.Is(err, ErrStale) {
@@ -198,6 +205,16 @@ func (s *Store) restore(ctx context.Context, process string, m *remembered, t *T
 		}
 	}
 	return s.Advance(ctx, m.change(t, again, goal, newer))
+}
+
+// payer is the sender of what is open of t, or else the one that it is bound to.
+func (t *Transaction) payer() string {
+	for _, a := range slices.Backward(t.Attempts) {
+		if a.Open() {
+			return a.Sender
+		}
+	}
+	return t.Sender
 }
 
 // change brings t to what again has: the attempts, and if that is newer the rest.

@@ -21,6 +21,7 @@ func TestRecovery(t *testing.T) {
 		"WriteBackFacts":        testWriteBackFacts,
 		"WriteBackEnded":        testWriteBackEnded,
 		"WriteBackOlder":        testWriteBackOlder,
+		"WriteBackOtherSender":  testWriteBackOtherSender,
 		"MissedByWhoSawIt":      testMissedByWhoSawIt,
 		"FreshTokens":           testFreshTokens,
 		"AdoptAstray":           testAdoptAstray,
@@ -347,6 +348,34 @@ func testWriteBackOlder(f *fixture) {
 }
 
 // testMissedByWhoSawIt: who has seen an event, or a 202, knows that it is gone.
+// testWriteBackOtherSender forgets that a transaction was let go of by one sender
+// and bound to another, whose attempt is open: that one serves nobody else.
+func testWriteBackOtherSender(f *fixture) {
+	f.register("S1", "S2")
+	f.post("q", "a")
+	f.bound("a S1")
+	p := f.snapshot()
+	f.to("a", queues.PhaseWaiting)
+	f.bound("a S2")
+	f.plan("a", queues.Attempt{Nonce: 7})
+	f.sign("a", "5Ja")
+	f.failOver(p)
+	f.writeBack(true)
+	f.writeBack(false)
+	now := f.get("a")
+	if now.Sender != "S2" || now.Phase != queues.PhaseDispatching || !strings.HasPrefix(now.Claim, me+":") || now.Last().Hash != "5Ja" {
+		f.Errorf("written back: %+v", now)
+	}
+	f.inspect()
+	f.settle(me)
+	f.post("q2", "b")
+	f.bound("b S1")
+	f.to("a", queues.PhaseWatching)
+	f.to("a", queues.PhaseDone, final)
+	f.post("q3", "c")
+	f.bound("c S2")
+}
+
 func testMissedByWhoSawIt(f *fixture) {
 	f.post("q", "a")
 	before := f.snapshot()

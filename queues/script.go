@@ -112,7 +112,7 @@ type scriptAnswer struct {
 }
 
 // scriptCalls is how many round trips are under way at a time.
-const scriptCalls = 8
+const scriptCalls = 2
 
 func newScripts(s *Store) *group[scriptCall] {
 	return &group[scriptCall]{calls: scriptCalls, most: maxShared, send: s.runAll}

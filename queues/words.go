@@ -23,7 +23,12 @@ const (
 	onlySettled   part = "g"
 	passing       part = "v"
 	costs         part = "m"
-	wordsOfRest   part = "w"
+	inOrder       part = "o"
+	kept          part = "k"
+	held          part = "h"
+	rested        part = "w"
+	expiring      part = "e"
+	unresolved    part = "u"
 )
 
 func (p part) ofTransaction() bool { return p == ofTransaction || p == stamped || p == removed }
@@ -75,15 +80,25 @@ func (c *Change) appendParts(args []any) []any {
 			args[head+1] = n - 2
 		}
 	}
-	if c.InOrder {
-		args = append(args, "o", 0)
-	}
+	add := func(p part, words ...any) { args = append(append(args, string(p), len(words)), words...) }
 	// Whatever a change makes of the attempts, their fees follow.
 	if cost := c.txn.Cost(); cost != c.txn.Counted {
-		args = append(args, string(costs), 3, cost, c.Limits.Sender, c.Limits.All)
+		add(costs, cost, c.Limits.Sender, c.Limits.All)
 	}
-	if c.Detail != "" || c.Giver != "" {
-		args = append(args, string(wordsOfRest), 2, c.Giver, shorten(c.Detail, mostDetail))
+	if c.InOrder {
+		add(inOrder)
+	}
+	if c.Keep {
+		add(kept)
+	}
+	if c.Tell != "" {
+		add(held, inMillis(c.Hold), inMillis(c.Lease))
+	}
+	if inMillis(c.Rest) != 0 {
+		add(rested, inMillis(c.Rest), c.Reason, c.Giver, shorten(c.Detail, mostDetail))
+	}
+	if c.Remove >= 0 {
+		add(expiring, inMillis(c.Remove))
 	}
 	return args
 }

@@ -10,15 +10,7 @@
 --   4  operation id: the same one again gets the first answer
 --   5  phase to take
 --   6  milliseconds from now until the phase is due, -1 for never
---   7  "1" to keep the claim where the phase would give it up
---   8  code for the event, 9 attempt number for the event
---  10  milliseconds that the queue waits for the answer of a callback, which is
---      among the fields, 11 milliseconds until another process may tell it;
---      "" for no callback
---  12  milliseconds to rest the sender, 0 for no rest, -1 until resumed; 13 why
---  14  milliseconds after which the record is removed, -1 for never
---  15  how many UNRESOLVED in a row pause the queue or, over several queues,
---      rest the sender; 0 for no limit
+--   7  code for the event, 8 attempt number for the event
 --  then parts, each headed by its name and how many words follow:
 --   x  fields and values of the transaction   t  fields that become now
 --   d  fields that are removed                a  fields and values of attempts
@@ -32,13 +24,40 @@
 --   v  a phase that it passes on its way, both bound like the one that it leaves
 --   m  what its attempts cost by now, in nanomina; the most that the fees of the
 --      day may come to, for its sender and for all, 0 for no limit
---   w  of the rest: who gives the reason, "" for nobody; and words
+--   k  keep the claim where the phase would give it up
+--   h  milliseconds that the queue waits for the answer of a callback, which is
+--      among the fields; milliseconds until another process may tell it
+--   w  milliseconds to rest the sender, -1 until resumed; why; who gives the
+--      reason, "" for nobody; and words
+--   e  milliseconds after which the record is removed
+--   u  how many UNRESOLVED in a row pause the queue or, over several queues, rest
+--      the sender
 --
 -- Answer, for each change: {"ok", revision, "1" if a bind may have become
 --   possible, now}, {"stale", revision}, {"fenced", revision},
 --   {"unsettled", revision}, {"overtaken", revision}, {"gone"}, {"error", text}:
 --   what went wrong with it, or {"costly", revision, "sender" or "all": whose limit,
 --   the fees of the day so far, milliseconds until the day is over}
+
+-- The indexes that no change of a run reads are written once for all of them.
+-- put has a member stand in one, drop has it leave; the last word holds.
+local later = {} -- for each index, the score of a member, or false
+local function put(index, score, member)
+  later[index] = later[index] or {}
+  later[index][member] = score
+end
+local function drop(index, member) put(index, false, member) end
+
+local function write()
+  for index, members in pairs(later) do
+    local stand, gone = {}, {}
+    for member, score in pairs(members) do
+      if score then stand[#stand + 1], stand[#stand + 2] = score, member else gone[#gone + 1] = member end
+    end
+    if #stand > 0 then call('ZADD', P .. index, unpack(stand)) end
+    if #gone > 0 then call('ZREM', P .. index, unpack(gone)) end
+  end
+end
 
 -- streak counts what ended UNRESOLVED in a row, by queue and by sender.
 local function streak(queue, sender, limit)
@@ -77,9 +96,9 @@ local function tell(key, first, last)
 end
 
 local function advance(o, n)
-  local uid, decided, claim, op, to, due, keep, code, number, hold, lease, rested, reason, removal, limit = unpack(ARGV, o + 1, o + 15)
+  local uid, decided, claim, op, to, due, code, number = unpack(ARGV, o + 1, o + 8)
   local first, last = {}, {} -- words of each part
-  local i = o + 16
+  local i = o + 9
   while i <= o + n do
     local part = ARGV[i]
     first[part], last[part] = i + 2, i + 1 + tonumber(ARGV[i + 1])
@@ -94,7 +113,7 @@ local function advance(o, n)
   -- Between bound phases nothing moves but the transaction.
   local leaves = moved and not (BOUND[from] and BOUND[to])
   local seq, queue, typ, _
-  if leaves or rev == 0 or hold ~= '' then
+  if leaves or rev == 0 or first.h then
     seq, _, typ, queue = header(uid)
     if not seq then return { 'gone' } end
   end
@@ -120,11 +139,11 @@ local function advance(o, n)
   due = due >= 0 and now + due or 0
   if not incarnation then
     if first.d then call('HDEL', x, unpack(ARGV, first.d, last.d)) end
-  elseif BOUND[to] or keep == '1' then
-    if due > 0 or v[6] ~= '0' then call('ZADD', P .. 'own:' .. incarnation, due > 0 and due or '+inf', uid) end
+  elseif BOUND[to] or first.k then
+    if due > 0 or v[6] ~= '0' then put('own:' .. incarnation, due > 0 and due or '+inf', uid) end
     if first.d then call('HDEL', x, unpack(ARGV, first.d, last.d)) end
   else
-    call('ZREM', P .. 'own:' .. incarnation, uid)
+    drop('own:' .. incarnation, uid)
     call('HDEL', x, 'claim', unpack(ARGV, first.d or 1, last.d or 0))
   end
 
@@ -155,9 +174,9 @@ local function advance(o, n)
     if first.s then tell(s, first.s, last.s) end
     if first.n then raise(s, ARGV[first.n], ARGV[first.n + 1]) end
   end
-  if sender ~= '' and rested ~= '0' then
-    local by = reason == 'OUTCOME_UNKNOWN' and uid or first.w and ARGV[first.w] ~= '' and ARGV[first.w]
-    rest(sender, tonumber(rested), reason, by, first.w and ARGV[first.w + 1])
+  if sender ~= '' and first.w then
+    local ms, reason, giver, words = unpack(ARGV, first.w, last.w)
+    rest(sender, tonumber(ms), reason, reason == 'OUTCOME_UNKNOWN' and uid or giver ~= '' and giver, words)
   end
 
   -- The queue and the indexes.
@@ -167,8 +186,8 @@ local function advance(o, n)
   end
   if rev == 0 then call('ZADD', P .. 'past:' .. queue, seq, uid) end
   if leaves then
-    if INDEX[from] then call('ZREM', P .. INDEX[from], uid) end
-    if INDEX[to] then call('ZADD', P .. INDEX[to], seq, uid) end
+    if INDEX[from] then drop(INDEX[from], uid) end
+    if INDEX[to] then put(INDEX[to], seq, uid) end
     if COUNT[from] then call('HINCRBY', q, COUNT[from], -1) end
     if COUNT[to] then call('HINCRBY', q, COUNT[to], 1) end
     if from == 'waiting' or to == 'waiting' then waits(typ, to == 'waiting' and 1 or -1) end
@@ -181,14 +200,14 @@ local function advance(o, n)
     if from == 'done' then
       -- It was not the end: nobody is told so, or waits until somebody is.
       call('HDEL', x, 'callback', 'tries')
-      call('ZREM', P .. 'due', 'c:' .. uid)
+      drop('due', 'c:' .. uid)
       if call('HGET', q, 'holder') == uid then call('HDEL', q, 'hold', 'holder') end
       -- What runs now comes after it.
       local run = to == 'waiting' and call('HGET', q, 'run')
       if run and tonumber((header(run))) > tonumber(seq) then call('HSET', P .. 'x:' .. run, 'overtaken', 1) end
     end
     if BOUND[from] then
-      if to == 'unresolved' and limit ~= '0' then streak(queue, sender, tonumber(limit)) end
+      if to == 'unresolved' and first.u then streak(queue, sender, tonumber(ARGV[first.u])) end
       local ends = to == 'done' -- a streak
       call('HDEL', q, 'run', 'sender', ends and 'streak' or 'run')
       if sender ~= '' then
@@ -205,24 +224,26 @@ local function advance(o, n)
   if moved or code ~= '' then event('t', uid, sender, left, to, number, code) end
 
   -- What is to be done at a time.
-  local times = {}
-  if hold ~= '' then
-    hold = now + tonumber(hold)
+  local hold
+  if first.h then
+    hold = now + tonumber(ARGV[first.h])
     call('HSET', q, 'hold', hold, 'holder', uid)
-    times = { hold, 'q:' .. queue, now + tonumber(lease), 'c:' .. uid }
+    put('due', hold, 'q:' .. queue)
+    put('due', now + tonumber(ARGV[first.h + 1]), 'c:' .. uid)
   end
-  if removal ~= '-1' then
-    times[#times + 1], times[#times + 2] = now + tonumber(removal), 'x:' .. uid
+  if first.e then
+    put('due', now + tonumber(ARGV[first.e]), 'x:' .. uid)
   elseif leaves and not BOUND[from] then
-    call('ZREM', P .. 'due', 'x:' .. uid)
+    drop('due', 'x:' .. uid)
   end
-  if #times > 0 then call('ZADD', P .. 'due', unpack(times)) end
 
   -- A queue that holds for the callback of what ran is not ready.
-  local held = BOUND[from] and hold ~= '' and hold > now
+  local held = BOUND[from] and hold and hold > now
   if leaves and not BOUND[to] and not held and place(queue) then possible = true end
   if possible then wake() end
   return { 'ok', revision, possible and 1 or 0, now }
 end
 
-return each(advance)
+local answers = each(advance)
+write()
+return answers
