@@ -105,7 +105,7 @@ func (a *audit) key(key string) error {
 	switch kind {
 	case "t", "q", "s":
 		return a.look(kind, name)
-	case "x", "a", "b", "line":
+	case "x", "b", "line":
 		return a.look("m", kind, name)
 	case "queues", "senders", "ready", "free", "own", "st", "bound", "past", "back", "astray":
 		for cursor := uint64(0); ; {
@@ -193,11 +193,11 @@ func (a *audit) take(kind string, v any) error {
 
 // transaction holds a record against the indexes and against its queue.
 func (a *audit) transaction(r *reply, uid string, l []any) Record {
-	head, x, more := r.string(r.at(l, 1)), r.fields(r.at(l, 2)), r.fields(r.at(l, 4))
+	head, x, more := r.string(r.at(l, 1)), r.fields(r.at(l, 2)), r.fields(r.at(l, 3))
 	if head == "" {
 		return Record{} // gone meanwhile; what is left of it is found by its keys
 	}
-	t, err := decode(uid, head, x, r.fields(r.at(l, 3)))
+	t, err := decode(uid, head, x)
 	if err != nil {
 		a.found = append(a.found, Finding{Check: "RECORD", UID: uid, Detail: err.Error(), kind: "t", name: uid})
 		return Record{}

@@ -197,12 +197,12 @@ func (c *Change) SetAttempt(a *Attempt) {
 	fact("hash", a.Hash, kept.hash)
 	fact("nhash", a.NodeHash, kept.nodeHash)
 	fact("data", string(a.Data), kept.data)
-	c.put(ofAttempts, field(a.Number, "fate"), fateOf(a))
+	c.put(ofTransaction, field(a.Number, "fate"), fateOf(a))
 	if a.StateHash != "" {
-		c.put(ofAttempts, field(a.Number, "block"), fmt.Sprintf("%d %s", a.Height, a.StateHash))
+		c.put(ofTransaction, field(a.Number, "block"), fmt.Sprintf("%d %s", a.Height, a.StateHash))
 	}
 	if a.Error != nil {
-		c.put(ofAttempts, field(a.Number, "err"), encodeError(a.Error))
+		c.put(ofTransaction, field(a.Number, "err"), encodeError(a.Error))
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // A Fault is something about a Redis that does not fit what is stored in it.
@@ -23,8 +25,8 @@ func (f Fault) text() string { return "this Redis " + f.Found + ": " + f.Remedy 
 
 // Check refuses a Redis older than 7.0, which cannot number the events, and one
 // that would lose what was accepted: that evicts keys when its memory is full, or
-// is a replica. It warns about all else that Faults finds. ErrUnavailable if Redis
-// does not answer.
+// is a replica. It warns about all else that Faults finds. Errors: ErrLayout;
+// ErrUnavailable if Redis does not answer.
 func (s *Store) Check(ctx context.Context) error {
 	faults, err := s.Faults(ctx)
 	if err != nil {
@@ -35,6 +37,35 @@ func (s *Store) Check(ctx context.Context) error {
 			return errors.New(f.text())
 		}
 		s.Log.Warn("the store is not set up as it should be", "fault", f.text())
+	}
+	return s.sameLayout(ctx)
+}
+
+// layout names how transactions are laid out in keys; see keys.go.
+const layout = "2"
+
+// ErrLayout: the namespace was written by a build that lays it out otherwise.
+var ErrLayout = errors.New("the namespace is laid out by another build of the sequencer")
+
+// sameLayout refuses a namespace in which this build would not see what is there:
+// attempts that it does not find, it would make again.
+func (s *Store) sameLayout(ctx context.Context) error {
+	used, err := s.client.Exists(ctx, s.key("is:network"), s.key("n:seq")).Result()
+	if err != nil {
+		return storeError("reading the layout", err)
+	}
+	before, err := s.client.Get(ctx, s.key("is:layout")).Result()
+	switch {
+	case errors.Is(err, redis.Nil) && used == 0:
+		before, err = s.Remember(ctx, "layout", layout)
+	case errors.Is(err, redis.Nil):
+		before, err = "1", nil // which did not say so
+	}
+	if err != nil {
+		return storeError("reading the layout", err)
+	}
+	if before != layout {
+		return fmt.Errorf("%w: layout %s, and this one uses %s: let that build finish what is there, or use another SEQUENCER_NAMESPACE", ErrLayout, before, layout)
 	}
 	return nil
 }

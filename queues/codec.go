@@ -28,7 +28,7 @@ func fromMillis(ms int64) time.Time {
 }
 
 // decode builds a transaction from what load in lib.lua answers.
-func decode(uid string, record string, state, attempts map[string]string) (*Transaction, error) {
+func decode(uid string, record string, state map[string]string) (*Transaction, error) {
 	head, data, found := strings.Cut(record, "\n")
 	parts := strings.Split(head, " ")
 	if !found || len(parts) != 4 {
@@ -67,8 +67,8 @@ func decode(uid string, record string, state, attempts map[string]string) (*Tran
 		t.DueAt = fromMillis(e.int(state["due"]))
 		t.Error = e.problem(state["err"])
 	}
-	for i := 1; attempts[field(i, "plan")] != ""; i++ {
-		t.Attempts = append(t.Attempts, e.attempt(i, attempts))
+	for i := 1; state[field(i, "plan")] != ""; i++ {
+		t.Attempts = append(t.Attempts, e.attempt(i, state))
 		t.kept = append(t.kept, factsOf(&t.Attempts[i-1]))
 	}
 	switch v := state["done"]; v {

@@ -3,6 +3,7 @@ package queues
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -22,7 +23,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add("1 2 T q\n", "", "1.plan\x000 -1 0 0 0") // would wrap around
 	f.Add("1 2 T q\n{}", "rev\x0099999999999999999999", "1.plan\x00-1 -1 -1 -1 -1\x002.plan\x00")
 	f.Fuzz(func(t *testing.T, record, state, attempts string) {
-		txn, err := decode("uid", record, pairs(state), pairs(attempts))
+		fields := pairs(state)
+		maps.Copy(fields, pairs(attempts))
+		txn, err := decode("uid", record, fields)
 		if err != nil {
 			if txn != nil {
 				t.Fatalf("an error and a transaction: %v, %+v", err, txn)

@@ -54,7 +54,7 @@ func (f *fixture) dump() dump {
 			switch kind, _, _ := strings.Cut(name, ":"); kind {
 			case "t", "b", "gone", "n", "is", "ping", "turn", "rate":
 				read[name] = p.Get(f.ctx, k)
-			case "x", "a", "q", "s", "recovery", "waiting", "fees":
+			case "x", "q", "s", "recovery", "waiting", "fees":
 				read[name] = p.HGetAll(f.ctx, k)
 			case "line", "page":
 				read[name] = p.LRange(f.ctx, k, 0, -1)
@@ -207,7 +207,7 @@ func (f *fixture) inspect() {
 	for key, x := range d.hashes {
 		kind, id, _ := strings.Cut(key, ":")
 		switch kind {
-		case "x", "a":
+		case "x":
 			if _, ok := all[id]; !ok {
 				f.Errorf("%s is left over: %v", key, x)
 			}

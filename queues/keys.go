@@ -11,8 +11,8 @@ import (
 //
 //	t:<uid>        string  "<sequence> <received ms> <type> <queue>\n<payload>": what was posted, never changed
 //	x:<uid>        hash    what changes about it; there is none before the first change.
-//	                       done: its result, "block" where its landed attempt tells it
-//	a:<uid>        hash    its attempts: <number>.by .plan .hash .nhash .fate .block .err .data
+//	                       done: its result, "block" where its landed attempt tells it;
+//	                       of its attempts: <number>.by .plan .hash .nhash .fate .block .err .data
 //	b:<uid>        string  signed bytes of the attempt that is sent again, compressed
 //	gone:<uid>     string  "<type> <queue>" of a removed one, for as long as its key is known
 //	line:<queue>   list    uids that have waited since they were posted, in order
@@ -42,7 +42,7 @@ import (
 //	procs          zset    processes, by when their claims end
 //	due            zset    "q:<queue>" "s:<sender>" "c:<uid>" (callback) "x:<uid>" (removal), by time
 //	events         stream  the log, 0-<n> for event n; its one field is told in events.go
-//	is:<name>      string  what the namespace was first used with, the network for one; server: the run
+//	is:<name>      string  what the namespace was first used with: network, layout; server: the run
 //	                       id of the Redis it was last reconciled on; epoch: of the event log
 //	recovery       hash    of a reconciliation under way: run, since, lost; by, till: whose turn it
 //	                       is; back:<process>: has written back

@@ -275,12 +275,12 @@ func attemptWords(a *Attempt) []word {
 	put(factOf, "hash", a.Hash)
 	put(factOf, "nhash", a.NodeHash)
 	put(factOf, "data", string(a.Data))
-	put(ofAttempts, "fate", fateOf(a))
+	put(ofTransaction, "fate", fateOf(a))
 	if a.StateHash != "" {
-		put(ofAttempts, "block", fmt.Sprintf("%d %s", a.Height, a.StateHash))
+		put(ofTransaction, "block", fmt.Sprintf("%d %s", a.Height, a.StateHash))
 	}
 	if a.Error != nil {
-		put(ofAttempts, "err", encodeError(a.Error))
+		put(ofTransaction, "err", encodeError(a.Error))
 	}
 	return out
 }

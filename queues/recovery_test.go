@@ -243,7 +243,7 @@ func testWriteBackFacts(f *fixture) {
 	f.bound("a S1")
 	f.plan("a", queues.Attempt{Nonce: 7})
 	f.sign("a", "5Ja")
-	f.ok(f.client.HDel(f.ctx, f.key("a:a"), "1.hash").Err())
+	f.ok(f.client.HDel(f.ctx, f.key("x:a"), "1.hash").Err())
 	f.writeBack(true)
 	equal(f.T, "hash", f.get("a").Attempts[0].Hash, "5Ja")
 }

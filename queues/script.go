@@ -351,14 +351,14 @@ func (r *reply) fields(v any) map[string]string {
 	return m
 }
 
-// transaction decodes {uid, record, state, attempts}; nil if there is none.
+// transaction decodes {uid, record, state}; nil if there is none.
 func (r *reply) transaction(v any) *Transaction {
 	l := r.list(v)
 	record := r.string(r.at(l, 1))
 	if record == "" || r.err != nil {
 		return nil
 	}
-	t, err := decode(r.string(l[0]), record, r.fields(r.at(l, 2)), r.fields(r.at(l, 3)))
+	t, err := decode(r.string(l[0]), record, r.fields(r.at(l, 2)))
 	if err != nil && r.err == nil {
 		r.err = err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
 )
 
@@ -283,4 +284,23 @@ func testEventsRead(f *fixture) {
 		Number: 4, Kind: queues.OfTransaction, ID: "a", Sender: "S",
 		From: queues.PhaseDispatching, To: queues.PhaseFailed, Code: "CANCELLED",
 	})
+}
+
+// TestLayout: a namespace in which this build would not find the attempts that
+// another has made is refused.
+func TestLayout(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, redistest.Start(t).Client, "seq")
+	f.ok(f.store.Check(f.ctx)) // nothing is there yet
+	f.post("q", "a")
+	f.ok(f.store.Check(f.ctx))
+	for _, layout := range []string{"", "3"} {
+		f.ok(f.client.Del(f.ctx, f.key("is:layout")).Err())
+		if layout != "" {
+			f.ok(f.client.Set(f.ctx, f.key("is:layout"), layout, 0).Err())
+		}
+		if err := f.store.Check(f.ctx); !errors.Is(err, queues.ErrLayout) {
+			f.Errorf("layout %q: %v", layout, err)
+		}
+	}
 }

@@ -13,7 +13,6 @@ const (
 	ofTransaction part = "x"
 	stamped       part = "t" // of the transaction; becomes the time of Redis
 	removed       part = "d" // of the transaction
-	ofAttempts    part = "a"
 	factOf        part = "f" // of an attempt; kept if it is there
 	ofSender      part = "s"
 	leastNonce    part = "n"
@@ -60,7 +59,7 @@ func (c *Change) mark(field string) { c.put(stamped, field, "") }
 // appendParts appends what advance.lua reads: each part with the number of its
 // words, then these.
 func (c *Change) appendParts(args []any) []any {
-	for _, p := range []part{ofTransaction, stamped, removed, ofAttempts, factOf, ofSender, leastNonce, signedBytes, standing, leastRevision, onlySettled, passing} {
+	for _, p := range []part{ofTransaction, stamped, removed, factOf, ofSender, leastNonce, signedBytes, standing, leastRevision, onlySettled, passing} {
 		head := len(args)
 		for _, w := range c.words {
 			switch {

@@ -62,7 +62,7 @@ func mistakes() []mistake {
 		one("attempt numbers that begin anew", "sequencer/prepare.go",
 			"Number: len(t.Attempts) + 1, Sender: t.Sender, Fee: fee,", "Number: 1, Sender: t.Sender, Fee: fee,"),
 		one("the next of a queue before the callback", "queues/lua/advance.lua",
-			"hold = now + tonumber(hold)\n", "hold = now\n"),
+			"hold = now + tonumber(ARGV[first.h])\n", "hold = now\n"),
 		one("what a worker signed not compared with what was asked for", "sequencer/dispatch.go",
 			"	if err := s.checkSigned(result, t, a); err != nil {", "	if err := s.checkSigned(result, t, a); err != nil && ctx.Err() != nil {"),
 		one("what comes back to its queue put at the end of it", "queues/lua/advance.lua",

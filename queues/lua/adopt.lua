@@ -38,7 +38,7 @@ if phase ~= 'waiting' then return 'moved' end
 
 -- Facts first: they hold whether there is a place or not.
 for i = 8, #ARGV, 3 do
-  call(ARGV[i] == 'f' and 'HSETNX' or 'HSET', P .. 'a:' .. uid, ARGV[i + 1], ARGV[i + 2])
+  call(ARGV[i] == 'f' and 'HSETNX' or 'HSET', x, ARGV[i + 1], ARGV[i + 2])
 end
 if ARGV[7] ~= '' then call('SET', P .. 'b:' .. uid, ARGV[7]) end
 call('HINCRBY', x, 'rev', 1)

@@ -12,9 +12,8 @@
 --   6  milliseconds from now until the phase is due, -1 for never
 --   7  code for the event, 8 attempt number for the event
 --  then parts, each headed by its name and how many words follow:
---   x  fields and values of the transaction   t  fields that become now
---   d  fields that are removed                a  fields and values of attempts
---   f  the same, but facts: kept if they are there
+--   x  fields and values                      t  fields that become now
+--   d  fields that are removed                f  facts: kept if they are there
 --   s  fields and values of the sender; an empty value removes
 --   n  "next" and the least that the sender's next nonce is from now on
 --   b  signed bytes; "" drops them
@@ -79,15 +78,6 @@ local function known(uid, sender)
   return offer(sender)
 end
 
--- learn adds those facts among the words first to last that are news to words.
-local function learn(words, key, first, last)
-  local names = {}
-  for i = first, last, 2 do names[#names + 1] = ARGV[i] end
-  for i, known in ipairs(call('HMGET', key, unpack(names))) do
-    if not known then words[#words + 1], words[#words + 2] = names[i], ARGV[first + 2 * i - 1] end
-  end
-end
-
 -- tell stores the fields of the sender.
 local function tell(key, first, last)
   for i = first, last, 2 do
@@ -105,8 +95,11 @@ local function advance(o, n)
     i = last[part] + 1
   end
 
-  local x, a = P .. 'x:' .. uid, P .. 'a:' .. uid
-  local v = call('HMGET', x, 'rev', 'op', 'claim', 'phase', 'sender', 'due', 'at', 'overtaken', 'fees')
+  local x = P .. 'x:' .. uid
+  local wanted = { 'rev', 'op', 'claim', 'phase', 'sender', 'due', 'at', 'overtaken', 'fees' }
+  local facts = #wanted -- stand behind these
+  for f = first.f or 1, last.f or 0, 2 do wanted[#wanted + 1] = ARGV[f] end
+  local v = call('HMGET', x, unpack(wanted))
   local rev = tonumber(v[1] or '0')
   local from, sender = v[4] or 'waiting', v[5] or ''
   local moved = from ~= to
@@ -154,10 +147,10 @@ local function advance(o, n)
   }
   if fees then fields[#fields + 1], fields[#fields + 2] = 'fees', fees end
   for w = first.t or 1, last.t or 0 do fields[#fields + 1], fields[#fields + 2] = ARGV[w], stamp end
+  for f = facts + 1, #wanted do
+    if not v[f] then fields[#fields + 1], fields[#fields + 2] = wanted[f], ARGV[first.f + 2 * (f - facts) - 1] end
+  end
   call('HSET', x, unpack(fields))
-  local attempts = { unpack(ARGV, first.a or 1, last.a or 0) }
-  if first.f then learn(attempts, a, first.f, last.f) end
-  if #attempts > 0 then call('HSET', a, unpack(attempts)) end
   if first.b then
     local signed = ARGV[first.b]
     if signed == '' then call('DEL', P .. 'b:' .. uid) else call('SET', P .. 'b:' .. uid, signed) end

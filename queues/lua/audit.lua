@@ -39,7 +39,7 @@ while at <= #ARGV do
         'told', score('due', 'c:' .. name),
       }
     end
-    answer[#answer + 1] = { name, string.match(head, '^[^\n]*\n') or '', x, call('HGETALL', P .. 'a:' .. name), more }
+    answer[#answer + 1] = { name, string.match(head, '^[^\n]*\n') or '', x, more }
   elseif kind == 'q' then
     local run, with = get('q:' .. name, 'run'), get('q:' .. name, 'sender')
     local first, live, last, ordered = call('ZRANGE', P .. 'back:' .. name, 0, 0)[1], 0, 0, 1

@@ -107,19 +107,18 @@ local function pairUp()
         'rev', rev, 'phase', 'dispatching', 'at', stamp, 'sender', sender, 'due', '',
         'claim', incarnation .. ':' .. claims,
       }
-      local attempts = rev > 1 and call('HGETALL', P .. 'a:' .. uid) or {}
       if #state == 0 and v[2] and nonces[sender] == v[2] then
-        attempts = {
+        local plan = {
           '1.by', sender, '1.plan', table.concat({ v[2], ARGV[4], ARGV[5], ARGV[6], stamp }, ' '), '1.fate', 'prepared 0 0 0 0',
+          'fees', charge(sender, nil, tonumber(ARGV[4]), 0, 0),
         }
-        call('HSET', P .. 'a:' .. uid, unpack(attempts))
-        change[#change + 1], change[#change + 2] = 'fees', charge(sender, nil, tonumber(ARGV[4]), 0, 0)
+        for _, word in ipairs(plan) do change[#change + 1] = word end
       end
       call('HSET', x, unpack(change))
       for _, word in ipairs(change) do state[#state + 1] = tostring(word) end -- the last one counts
       own[#own + 1], own[#own + 2] = now + grace, uid
       event('t', uid, sender, 'waiting', 'dispatching', '', '')
-      answer[#answer + 1] = { { uid, record, state, attempts }, sender, v[1] or '', v[2] or '' }
+      answer[#answer + 1] = { { uid, record, state }, sender, v[1] or '', v[2] or '' }
     end
   end
 end

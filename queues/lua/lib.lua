@@ -64,7 +64,7 @@ end
 
 -- load returns all that is stored of a transaction but its signed bytes.
 local function load(uid)
-  return { uid, call('GET', P .. 't:' .. uid), call('HGETALL', P .. 'x:' .. uid), call('HGETALL', P .. 'a:' .. uid) }
+  return { uid, call('GET', P .. 't:' .. uid), call('HGETALL', P .. 'x:' .. uid) }
 end
 
 -- head returns the transaction that is next in a queue, its sequence and type:

@@ -6,8 +6,8 @@
 -- Answer: how many facts were new; -1 if there is no such transaction, -2 if there is
 --         no such attempt: facts would go with another one of its number
 if call('EXISTS', P .. 't:' .. ARGV[1]) == 0 then return -1 end
-local a, new = P .. 'a:' .. ARGV[1], 0
-local v = call('HMGET', a, ARGV[2] .. '.by', ARGV[2] .. '.plan')
+local x, new = P .. 'x:' .. ARGV[1], 0
+local v = call('HMGET', x, ARGV[2] .. '.by', ARGV[2] .. '.plan')
 if v[1] ~= ARGV[3] or string.match(v[2] or '', '^%d+') ~= ARGV[4] then return -2 end
-for i = 5, #ARGV, 2 do new = new + call('HSETNX', a, ARGV[i], ARGV[i + 1]) end
+for i = 5, #ARGV, 2 do new = new + call('HSETNX', x, ARGV[i], ARGV[i + 1]) end
 return new

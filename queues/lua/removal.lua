@@ -30,7 +30,7 @@ local function remove(uid, keep)
     call('LREM', P .. 'line:' .. queue, 1, uid) -- cancelled before the line came to it
   end
   call('ZREM', P .. 'due', 'c:' .. uid, 'x:' .. uid)
-  call('DEL', P .. 't:' .. uid, P .. 'x:' .. uid, P .. 'a:' .. uid, P .. 'b:' .. uid)
+  call('DEL', P .. 't:' .. uid, P .. 'x:' .. uid, P .. 'b:' .. uid)
   if tonumber(keep) > 0 then call('SET', P .. 'gone:' .. uid, typ .. ' ' .. queue, 'PX', keep) end
   call('HINCRBY', P .. 'q:' .. queue, COUNT[phase], -1)
   event('t', uid, '', phase, '', '', 'REMOVED')
