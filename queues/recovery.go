@@ -188,7 +188,9 @@ func (s *Store) restore(ctx context.Context, process string, m *remembered, t *T
 	if goal.Bound() && t != nil && t.Phase.Bound() && t.Sender != again.payer() && len(t.Attempts) <= len(again.Attempts) {
 		// That it was let go of and bound to another sender is forgotten too: as long
 		// as something of that one is open, it is to serve nobody else.
-		if err := s.Advance(ctx, m.change(t, again.clone(), PhaseWaiting, newer)); err != nil {
+		back := m.change(t, again.clone(), PhaseWaiting, newer)
+		back.Keep = false
+		if err := s.Advance(ctx, back); err != nil {
 			return err
 		}
 	}

@@ -353,7 +353,8 @@ func testWriteBackOlder(f *fixture) {
 func testWriteBackOtherSender(f *fixture) {
 	f.register("S1", "S2")
 	f.post("q", "a")
-	f.bound("a S1")
+	f.beat("other", long)
+	equal(f.T, "bound by another process", f.bindAs("other", 1)[0].Sender, "S1")
 	p := f.snapshot()
 	f.to("a", queues.PhaseWaiting)
 	f.bound("a S2")
@@ -367,6 +368,7 @@ func testWriteBackOtherSender(f *fixture) {
 		f.Errorf("written back: %+v", now)
 	}
 	f.inspect()
+	f.pulse("other", long, f.pulse("other", long, "").Server) // which has nothing to write back
 	f.settle(me)
 	f.post("q2", "b")
 	f.bound("b S1")
