@@ -17,9 +17,10 @@ func (e *AstrayError) Error() string { return "its place is taken by transaction
 // Adopt binds a transaction that has an open attempt, or is driven by this
 // process, to the sender of that attempt, for process to go on with, and stores
 // its attempts as t has them; facts that are known are kept. A final one goes back
-// to its queue first. signed are the packed bytes, nil if they are not known.
-// Errors: *AstrayError (attempts are stored, and the place is kept for it),
-// ErrStale (it is bound already), ErrUnavailable.
+// to its queue first, and one that is bound to another sender is taken from that if
+// it has not changed since t was read. signed are the packed bytes, nil if they are
+// not known. Errors: *AstrayError (attempts are stored, and the place is kept for
+// it), ErrStale (it is bound already, or has changed), ErrUnavailable.
 func (s *Store) Adopt(ctx context.Context, process string, t *Transaction, signed []byte) error {
 	stored, err := s.Get(ctx, t.UID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -46,7 +47,7 @@ func (s *Store) Adopt(ctx context.Context, process string, t *Transaction, signe
 		}
 	}
 	record := fmt.Sprintf("%d %d %s %s\n%s", t.Sequence, millis(t.ReceivedAt), t.Type, t.Queue, t.Data)
-	v, err := s.Run(ctx, adoptScript, append([]any{t.UID, sender, process, next, record, open, signed}, words...)...)
+	v, err := s.Run(ctx, adoptScript, append([]any{t.UID, sender, process, next, record, open, signed, t.Revision}, words...)...)
 	if err != nil {
 		return err
 	}
@@ -56,6 +57,7 @@ func (s *Store) Adopt(ctx context.Context, process string, t *Transaction, signe
 		if r.err != nil {
 			return r.err
 		}
+		s.signal(1) // whoever it was taken from may be free
 		return &AstrayError{By: by}
 	}
 	switch verdict := r.string(v); verdict {

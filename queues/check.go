@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // A Fault is something about a Redis that does not fit what is stored in it.
 type Fault struct {
-	// Code names it: REDIS_VERSION, REDIS_EVICTS, REDIS_NOT_DURABLE, REDIS_DISK,
-	// REDIS_REPLICA, REDIS_REPLICAS or REDIS_MEMORY.
+	// Code names it: REDIS_VERSION, REDIS_LAYOUT, REDIS_EVICTS, REDIS_NOT_DURABLE,
+	// REDIS_DISK, REDIS_REPLICA, REDIS_REPLICAS or REDIS_MEMORY.
 	Code string
 	// Fatal: what was accepted could be lost, or nothing be written at all.
 	Fatal  bool
@@ -25,8 +23,8 @@ func (f Fault) text() string { return "this Redis " + f.Found + ": " + f.Remedy 
 
 // Check refuses a Redis older than 7.0, which cannot number the events, and one
 // that would lose what was accepted: that evicts keys when its memory is full, or
-// is a replica. It warns about all else that Faults finds. Errors: ErrLayout;
-// ErrUnavailable if Redis does not answer.
+// is a replica, or a namespace that another build has laid out. It warns about all
+// else that Faults finds. ErrUnavailable if Redis does not answer.
 func (s *Store) Check(ctx context.Context) error {
 	faults, err := s.Faults(ctx)
 	if err != nil {
@@ -38,36 +36,27 @@ func (s *Store) Check(ctx context.Context) error {
 		}
 		s.Log.Warn("the store is not set up as it should be", "fault", f.text())
 	}
-	return s.sameLayout(ctx)
+	_, err = s.Remember(ctx, "layout", layout)
+	return err
 }
 
 // layout names how transactions are laid out in keys; see keys.go.
 const layout = "2"
 
-// ErrLayout: the namespace was written by a build that lays it out otherwise.
-var ErrLayout = errors.New("the namespace is laid out by another build of the sequencer")
-
-// sameLayout refuses a namespace in which this build would not see what is there:
-// attempts that it does not find, it would make again.
-func (s *Store) sameLayout(ctx context.Context) error {
-	used, err := s.client.Exists(ctx, s.key("is:network"), s.key("n:seq")).Result()
+// otherLayout tells the layout of a namespace in which this build would not find
+// what is there: attempts that it does not see, it would make again.
+func (s *Store) otherLayout(ctx context.Context) (string, error) {
+	stored, err := s.client.MGet(ctx, s.key("is:layout"), s.key("is:network")).Result()
 	if err != nil {
-		return storeError("reading the layout", err)
+		return "", storeError("reading the layout", err)
 	}
-	before, err := s.client.Get(ctx, s.key("is:layout")).Result()
 	switch {
-	case errors.Is(err, redis.Nil) && used == 0:
-		before, err = s.Remember(ctx, "layout", layout)
-	case errors.Is(err, redis.Nil):
-		before, err = "1", nil // which did not say so
+	case stored[0] != nil && stored[0] != layout:
+		return fmt.Sprint(stored[0]), nil
+	case stored[0] == nil && stored[1] != nil:
+		return "1", nil // which was not noted
 	}
-	if err != nil {
-		return storeError("reading the layout", err)
-	}
-	if before != layout {
-		return fmt.Errorf("%w: layout %s, and this one uses %s: let that build finish what is there, or use another SEQUENCER_NAMESPACE", ErrLayout, before, layout)
-	}
-	return nil
+	return "", nil
 }
 
 // Faults lists what does not fit about the Redis, the gravest first. Error:
@@ -90,6 +79,14 @@ func (s *Store) Faults(ctx context.Context) ([]Fault, error) {
 	var faults []Fault
 	if v := info["redis_version"]; tooOld(v) {
 		faults = append(faults, Fault{"REDIS_VERSION", true, "is of version " + v, "7.0 or later is needed, or Valkey"})
+	}
+	other, err := s.otherLayout(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if other != "" {
+		faults = append(faults, Fault{"REDIS_LAYOUT", true,
+			"holds the namespace in layout " + other + ", and this build uses " + layout, "use another SEQUENCER_NAMESPACE, or the build that wrote it"})
 	}
 	if p := info["maxmemory_policy"]; p != "" && p != "noeviction" {
 		faults = append(faults, Fault{"REDIS_EVICTS", true,

@@ -84,7 +84,9 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 			uid, chosen = newUID(), ""
 		}
 		uids[i] = uid
-		args = append(args, uid, chosen, item.Type, item.Queue, []byte(item.Data))
+		// A copy: the caller's buffer may serve another post while a call that it no
+		// longer waits for is still on its way.
+		args = append(args, uid, chosen, item.Type, item.Queue, string(item.Data))
 	}
 	v, err := s.Run(ctx, enqueueScript, args...)
 	r := reply{name: "enqueue", err: err}

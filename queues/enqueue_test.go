@@ -7,9 +7,15 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
 )
 
 func vote1(uid, queue, data string) queues.Item {
@@ -201,4 +207,77 @@ func testPayloadUnchanged(f *fixture) {
 			f.Errorf("%.60s came back as %.60s in %s", data, got.Data, got.Queue)
 		}
 	}
+}
+
+// gated stops the calls of scripts, each until its gate opens.
+type gated struct {
+	gates []chan struct{}
+	calls atomic.Int32
+}
+
+func (g *gated) pass() {
+	if n := int(g.calls.Add(1)); n <= len(g.gates) {
+		<-g.gates[n-1]
+	}
+}
+
+func (g *gated) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (g *gated) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+func (g *gated) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "evalsha" {
+			g.pass()
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// TestEnqueueAbandoned: once nobody waits for a post any more, its bytes may be
+// overwritten. What is on its way holds what was posted, and the rest is not sent.
+func TestEnqueueAbandoned(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, redistest.Mini(t).Client, "seq")
+		f.post("q", "known")
+		o := *f.client.Options()
+		client := redis.NewClient(&o)
+		t.Cleanup(func() { _ = client.Close() })
+		g := &gated{gates: []chan struct{}{make(chan struct{}), make(chan struct{}), make(chan struct{})}}
+		client.AddHook(g)
+		store, err := queues.Open(client, f.store.Options)
+		f.ok(err)
+		var done sync.WaitGroup
+		for range 2 { // as many as are under way at a time
+			done.Go(func() {
+				_, err := store.Get(t.Context(), "known")
+				f.ok(err)
+			})
+		}
+		synctest.Wait()
+		abandon := func(uid string, while func()) {
+			ctx, cancel := context.WithCancel(t.Context())
+			item := vote1(uid, "q", `{"n":1}`)
+			done.Go(func() {
+				if a := store.EnqueueBatch(ctx, []queues.Item{item})[0]; !errors.Is(a.Err, queues.ErrUnavailable) {
+					f.Errorf("%s: %+v", uid, a)
+				}
+				copy(item.Data, `{"n":2}`)
+			})
+			synctest.Wait()
+			while()
+			cancel()
+			synctest.Wait()
+		}
+		abandon("waits", func() {})
+		abandon("sent", func() { close(g.gates[0]); synctest.Wait() })
+		close(g.gates[1])
+		close(g.gates[2])
+		done.Wait()
+		equal(t, "what was sent", string(f.get("sent").Data), `{"n":1}`)
+		if _, err := f.store.Get(f.ctx, "waits"); !errors.Is(err, queues.ErrNotFound) {
+			t.Errorf("what nobody waited for: %v", err)
+		}
+	})
 }

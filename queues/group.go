@@ -2,6 +2,7 @@ package queues
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -42,6 +43,13 @@ func (g *group[T]) add(ctx context.Context, item T) {
 			}
 		}()
 	}
+}
+
+// drop takes back what no call has taken along yet.
+func (g *group[T]) drop(is func(T) bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = slices.DeleteFunc(g.waiting, is)
 }
 
 // flush makes one call for what has gathered, and reports whether more has

@@ -185,18 +185,17 @@ func (s *Store) restore(ctx context.Context, process string, m *remembered, t *T
 		a.Outcome, a.EndedAt = Sent, time.Time{}
 		again.Landed = 0
 	}
-	if goal.Bound() && t != nil && t.Phase.Bound() && t.Sender != again.payer() && len(t.Attempts) <= len(again.Attempts) {
-		// That it was let go of and bound to another sender is forgotten too: as long
-		// as something of that one is open, it is to serve nobody else.
-		back := m.change(t, again.clone(), PhaseWaiting, newer)
-		back.Keep = false
-		if err := s.Advance(ctx, back); err != nil {
-			return err
+	if goal.Bound() && (t == nil || !t.Phase.Bound() || m.elsewhere(t)) {
+		if t != nil {
+			again.Revision = t.Revision // as Adopt takes it for read
 		}
-	}
-	if goal.Bound() && (t == nil || !t.Phase.Bound()) {
+		for i := range again.Attempts {
+			if t != nil && t.Phase.Bound() && i < len(t.Attempts) && !t.Attempts[i].EndedAt.IsZero() {
+				again.Attempts[i] = t.Attempts[i]
+			}
+		}
 		err := s.Adopt(ctx, process, again, m.signed)
-		if _, astray := errors.AsType[*AstrayError](err); astray || errors.Is(err, ErrStale) {
+		if _, astray := errors.AsType[*AstrayError](err); astray {
 			return nil // Redis has its attempts; who is in its place goes first
 		}
 		if err != nil {
@@ -209,14 +208,20 @@ func (s *Store) restore(ctx context.Context, process string, m *remembered, t *T
 	return s.Advance(ctx, m.change(t, again, goal, newer))
 }
 
-// payer is the sender of what is open of t, or else the one that it is bound to.
-func (t *Transaction) payer() string {
-	for _, a := range slices.Backward(t.Attempts) {
-		if a.Open() {
-			return a.Sender
+// elsewhere reports whether t, as Redis has it, is bound to another sender than that
+// of what is open by what m knows: that it was let go of is forgotten, and the
+// sender of the open attempt is to serve nobody else.
+func (m *remembered) elsewhere(t *Transaction) bool {
+	if !t.Phase.Bound() || len(t.Attempts) > len(m.Attempts) {
+		return false
+	}
+	for i := len(m.Attempts) - 1; i >= 0; i-- {
+		ended := i < len(t.Attempts) && !t.Attempts[i].EndedAt.IsZero()
+		if a := &m.Attempts[i]; a.Open() && !ended {
+			return a.Sender != t.Sender
 		}
 	}
-	return t.Sender
+	return m.Phase.Bound() && m.Revision > t.Revision && m.Sender != t.Sender
 }
 
 // change brings t to what again has: the attempts, and if that is newer the rest.

@@ -347,14 +347,13 @@ func testWriteBackOlder(f *fixture) {
 	f.settle(me)
 }
 
-// testMissedByWhoSawIt: who has seen an event, or a 202, knows that it is gone.
 // testWriteBackOtherSender forgets that a transaction was let go of by one sender
 // and bound to another, whose attempt is open: that one serves nobody else.
 func testWriteBackOtherSender(f *fixture) {
 	f.register("S1", "S2")
 	f.post("q", "a")
-	f.beat("other", long)
-	equal(f.T, "bound by another process", f.bindAs("other", 1)[0].Sender, "S1")
+	f.beat(other, long)
+	equal(f.T, "bound by another process", f.bindAs(other, 1)[0].Sender, "S1")
 	p := f.snapshot()
 	f.to("a", queues.PhaseWaiting)
 	f.bound("a S2")
@@ -368,7 +367,7 @@ func testWriteBackOtherSender(f *fixture) {
 		f.Errorf("written back: %+v", now)
 	}
 	f.inspect()
-	f.pulse("other", long, f.pulse("other", long, "").Server) // which has nothing to write back
+	f.pulse(other, long, f.pulse(other, long, "").Server) // which has nothing to write back
 	f.settle(me)
 	f.post("q2", "b")
 	f.bound("b S1")
@@ -378,6 +377,7 @@ func testWriteBackOtherSender(f *fixture) {
 	f.bound("c S2")
 }
 
+// testMissedByWhoSawIt: who has seen an event, or a 202, knows that it is gone.
 func testMissedByWhoSawIt(f *fixture) {
 	f.post("q", "a")
 	before := f.snapshot()

@@ -95,6 +95,8 @@ func (s *Store) Run(ctx context.Context, script *Script, args ...any) (any, erro
 	case a := <-c.done:
 		return a.value, a.err
 	case <-ctx.Done():
+		// While Redis is slow, what nobody waits for any more would hold up the rest.
+		s.scripts.drop(func(o scriptCall) bool { return o.done == c.done })
 		return nil, storeError(script.name, ctx.Err())
 	}
 }

@@ -265,16 +265,10 @@ func (s *Sequencer) adopt(ctx context.Context, uid, account string, c mina.Use) 
 	s.Log.Warn("found a command that Redis had forgotten",
 		about(t, "payer", account, "nonce", c.Nonce, "found", c.Hash, "pooled", c.Pooled, "height", c.Block.Height)...)
 	s.take(t, account, c)
-	switch {
-	case !t.Phase.Bound():
-	case t.Sender == account:
+	if t.Phase.Bound() && t.Sender == account {
 		return s.again(s.Store.Advance(ctx, found(t, t.Phase)))
-	default: // the binding to another sender was let go of, which is forgotten too
-		if err := s.Store.Advance(ctx, found(t, queues.PhaseWaiting)); err != nil {
-			return s.again(err)
-		}
 	}
-	return s.bindAgain(ctx, t)
+	return s.bindAgain(ctx, t) // also from another sender: that it let go is forgotten too
 }
 
 // again leaves what has changed meanwhile to the next look.

@@ -58,6 +58,15 @@ func audit(ctx context.Context, a *app, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	faults, err := store.Faults(ctx)
+	if err != nil {
+		return outcomeError{exitUnavailable, "auditing: " + err.Error()}
+	}
+	for _, f := range faults {
+		if f.Code == "REDIS_LAYOUT" { // all that is there would look wrong
+			return outcomeError{exitUnavailable, "auditing: this Redis " + f.Found + ": " + f.Remedy}
+		}
+	}
 	var nodes []*mina.Node
 	for _, u := range cfg.Mina.URLs {
 		nodes = append(nodes, mina.NewNode(u, mina.NodeOptions{Timeout: cfg.Mina.Timeout}))

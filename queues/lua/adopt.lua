@@ -7,10 +7,11 @@
 -- ARGV[5]  the record, if the transaction as such may be forgotten; else ""
 -- ARGV[6]  how many of its attempts are open
 -- ARGV[7]  signed bytes, or ""
+-- ARGV[8]  revision at which it is taken from another sender that it is bound to
 -- then triplets: part, field, value, of an attempt: a is stored, f is kept if it
 --          is there
 -- Answer: "ok"; "gone" if there is no such transaction; "moved" if it is not
---         waiting any more; {"queue" or "sender", uid of the transaction that is
+--         waiting, and not to be taken; {"queue" or "sender", uid of the transaction that is
 --         bound in its place}: it is astray until that one has ended
 local uid, sender, me, record = ARGV[1], ARGV[2], ARGV[3], ARGV[5]
 local x, s = P .. 'x:' .. uid, P .. 's:' .. sender
@@ -33,11 +34,27 @@ if not seq then
   call('HINCRBY', P .. 'q:' .. queue, 'w', 1)
   event('t', uid, '', '', 'waiting', '', 'RESTORED')
 end
-local phase = call('HGET', x, 'phase') or 'waiting'
-if phase ~= 'waiting' then return 'moved' end
+local q = P .. 'q:' .. queue
+local v = call('HMGET', x, 'phase', 'sender', 'rev', 'claim')
+local phase, with = v[1] or 'waiting', v[2] or ''
+if phase ~= 'waiting' then
+  if not BOUND[phase] or with == sender or v[3] ~= ARGV[8] then return 'moved' end
+  -- That the other one let go of it is forgotten.
+  local incarnation = string.match(v[4] or '', '^(.*):%d+$')
+  if incarnation then call('ZREM', P .. 'own:' .. incarnation, uid) end
+  call('HDEL', x, 'claim')
+  call('ZREM', P .. 'bound', uid)
+  call('HDEL', q, 'run', 'sender')
+  call('HINCRBY', q, 'w', 1)
+  waits(typ, 1)
+  if tonumber(seq) <= tonumber(call('HGET', q, 'popped') or '0') then call('ZADD', P .. 'back:' .. queue, seq, uid) end
+  event('t', uid, with, phase, 'waiting', '', 'RESTORED')
+  call('HDEL', P .. 's:' .. with, 'queue')
+  if offer(with) then wake() end
+end
 
 -- Facts first: they hold whether there is a place or not.
-for i = 8, #ARGV, 3 do
+for i = 9, #ARGV, 3 do
   call(ARGV[i] == 'f' and 'HSETNX' or 'HSET', x, ARGV[i + 1], ARGV[i + 2])
 end
 if ARGV[7] ~= '' then call('SET', P .. 'b:' .. uid, ARGV[7]) end
@@ -52,7 +69,6 @@ if call('EXISTS', s) == 0 then
   call('ZADD', P .. 'senders', 0, sender)
   event('s', sender, sender, '', '', '', 'RESTORED')
 end
-local q = P .. 'q:' .. queue
 local runs = call('HGET', q, 'run')
 local carries = call('HGET', s, 'queue')
 if runs or carries then
