@@ -66,7 +66,7 @@ func (c *checker) atTheEnd() {
 		c.end(t, c.known(t.UID, byUID[t.UID], t))
 		if !settled && (!t.final() || t.State == "DONE" && t.FinalAt == "" || callback(t) != "" && told[callback(t)].IsZero()) {
 			a, _ := c.s.ask("GET", "/transactions/"+t.UID+"/explain", nil, nil)
-			c.fail("%s is %s %v after all faults were over, told %v: %v", t.UID, t.State, healing, told[callback(t)], a)
+			c.fail("%s is %s %v after all faults were over, told %v: %v", t.UID, t.State, c.s.healing(), told[callback(t)], a)
 		}
 	}
 	var page struct{ Items []senderDoc }

@@ -8,8 +8,16 @@ import (
 	"mina-sequencer/mina/devnet"
 )
 
-// healing is the time within which everything must be final once all faults are over.
-const healing = 6 * time.Hour
+// healing is the time within which everything must be final once all faults are
+// over: one after the other where they share a queue, each with a retry.
+func (s *sim) healing() time.Duration {
+	longest, queues := 0, map[string]int{}
+	for _, p := range s.posts {
+		queues[p.queue]++
+		longest = max(longest, queues[p.queue])
+	}
+	return max(6*time.Hour, time.Duration(longest)*45*time.Minute)
+}
 
 // heal ends all faults, and waits until everything is final. Where a person is
 // asked, it answers truly.
@@ -40,7 +48,7 @@ func (s *sim) heal() {
 			s.standAll() // a client may wait for one that was on its way out
 		}
 	}
-	for end := time.Now().Add(healing); time.Now().Before(end); until(s.ctx, 2*time.Minute) {
+	for end := time.Now().Add(s.healing()); time.Now().Before(end); until(s.ctx, 2*time.Minute) {
 		s.standAll()
 		s.check.always()
 		again := s.postAgain()
