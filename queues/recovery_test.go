@@ -8,6 +8,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
+	"mina-sequencer/senders"
 )
 
 func TestRecovery(t *testing.T) {
@@ -22,6 +23,7 @@ func TestRecovery(t *testing.T) {
 		"WriteBackEnded":        testWriteBackEnded,
 		"WriteBackOlder":        testWriteBackOlder,
 		"WriteBackOtherSender":  testWriteBackOtherSender,
+		"WriteBackAstray":       testWriteBackAstray,
 		"MissedByWhoSawIt":      testMissedByWhoSawIt,
 		"FreshTokens":           testFreshTokens,
 		"AdoptAstray":           testAdoptAstray,
@@ -375,6 +377,36 @@ func testWriteBackOtherSender(f *fixture) {
 	f.to("a", queues.PhaseDone, final)
 	f.post("q3", "c")
 	f.bound("c S2")
+}
+
+// testWriteBackAstray: and if that one carries another transaction by what
+// Redis has, it is kept.
+func testWriteBackAstray(f *fixture) {
+	f.register("S1", "S2")
+	f.post("q", "a")
+	f.post("q2", "b")
+	f.bound("a S1", "b S2")
+	p := f.snapshot()
+	f.to("b", queues.PhaseDone, final)
+	f.to("a", queues.PhaseWaiting, rest(time.Hour, senders.Rested))
+	f.bound("a S2")
+	f.plan("a", queues.Attempt{Nonce: 7})
+	f.sign("a", "5Ja")
+	f.failOver(p)
+	f.writeBack(true)
+	if now := f.get("a"); now.Phase != queues.PhaseWaiting || !now.Open() || f.sender("S1").Queue != "" || f.sender("S2").Queue != "q2" {
+		f.Errorf("written back: %+v", now)
+	}
+	f.inspect()
+	f.settle(me)
+	f.post("q3", "c")
+	f.bound("c S1")
+	f.to("b", queues.PhaseDone, final)
+	f.bound() // both are kept
+	f.ok(f.store.Adopt(f.ctx, me, f.get("a"), nil))
+	if now := f.get("a"); now.Sender != "S2" || now.Phase != queues.PhaseDispatching {
+		f.Errorf("bound again: %+v", now)
+	}
 }
 
 // testMissedByWhoSawIt: who has seen an event, or a 202, knows that it is gone.
