@@ -45,6 +45,9 @@ func (s *Store) Adopt(ctx context.Context, process string, t *Transaction, signe
 		for _, w := range attemptWords(a) {
 			words = append(words, string(w.part), w.field, w.value)
 		}
+		if a.spent() {
+			words = append(words, string(leastNonce), a.Sender, a.Nonce+1)
+		}
 	}
 	record := fmt.Sprintf("%d %d %s %s\n%s", t.Sequence, millis(t.ReceivedAt), t.Type, t.Queue, t.Data)
 	v, err := s.Run(ctx, adoptScript, append([]any{t.UID, sender, process, next, record, open, signed, t.Revision}, words...)...)

@@ -127,8 +127,10 @@ func (c *Change) SetNextNonce(n uint32) { c.put(ofSender, "next", strconv.Format
 
 // RaiseNextNonce notes that the sender's next nonce is n at least: a transaction
 // found again after a failover may be settled after others with higher nonces.
-func (c *Change) RaiseNextNonce(n uint32) {
-	c.put(leastNonce, "next", strconv.FormatUint(uint64(n), 10))
+func (c *Change) RaiseNextNonce(n uint32) { c.raise(c.txn.Sender, n) }
+
+func (c *Change) raise(account string, n uint32) {
+	c.put(leastNonce, account, strconv.FormatUint(uint64(n), 10))
 }
 
 // ClearEnd takes back that the transaction had ended.

@@ -43,20 +43,31 @@ func (s *Store) Check(ctx context.Context) error {
 // layout names how transactions are laid out in keys; see keys.go.
 const layout = "2"
 
-// otherLayout tells the layout of a namespace in which this build would not find
-// what is there: attempts that it does not see, it would make again.
-func (s *Store) otherLayout(ctx context.Context) (string, error) {
+// CheckLayout refuses a namespace that another build has laid out, as Check does.
+// ErrUnavailable if Redis does not answer.
+func (s *Store) CheckLayout(ctx context.Context) error {
+	f, err := s.layoutFault(ctx)
+	if f != nil {
+		return errors.New(f.text())
+	}
+	return err
+}
+
+// layoutFault is about a namespace in which this build would not find what is
+// there: attempts that it does not see, it would make again.
+func (s *Store) layoutFault(ctx context.Context) (*Fault, error) {
 	stored, err := s.client.MGet(ctx, s.key("is:layout"), s.key("is:network")).Result()
 	if err != nil {
-		return "", storeError("reading the layout", err)
+		return nil, storeError("reading the layout", err)
 	}
-	switch {
-	case stored[0] != nil && stored[0] != layout:
-		return fmt.Sprint(stored[0]), nil
-	case stored[0] == nil && stored[1] != nil:
-		return "1", nil // which was not noted
+	if stored[0] == nil && stored[1] != nil {
+		stored[0] = "1" // which was not noted
 	}
-	return "", nil
+	if stored[0] == nil || stored[0] == layout {
+		return nil, nil
+	}
+	return &Fault{"REDIS_LAYOUT", true, fmt.Sprintf("holds the namespace in layout %v, and this build uses %s", stored[0], layout),
+		"use another SEQUENCER_NAMESPACE, or the build that wrote it"}, nil
 }
 
 // Faults lists what does not fit about the Redis, the gravest first. Error:
@@ -80,13 +91,12 @@ func (s *Store) Faults(ctx context.Context) ([]Fault, error) {
 	if v := info["redis_version"]; tooOld(v) {
 		faults = append(faults, Fault{"REDIS_VERSION", true, "is of version " + v, "7.0 or later is needed, or Valkey"})
 	}
-	other, err := s.otherLayout(ctx)
+	f, err := s.layoutFault(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if other != "" {
-		faults = append(faults, Fault{"REDIS_LAYOUT", true,
-			"holds the namespace in layout " + other + ", and this build uses " + layout, "use another SEQUENCER_NAMESPACE, or the build that wrote it"})
+	if f != nil {
+		faults = append(faults, *f)
 	}
 	if p := info["maxmemory_policy"]; p != "" && p != "noeviction" {
 		faults = append(faults, Fault{"REDIS_EVICTS", true,

@@ -254,8 +254,8 @@ func (m *remembered) change(t, again *Transaction, goal Phase, newer bool) *Chan
 			continue
 		}
 		c.SetFound(a)
-		if spent := a.Outcome == Included || a.Outcome == FailedIn || a.Outcome == Replaced; spent && t.Phase.Bound() && a.Sender == t.Sender {
-			c.RaiseNextNonce(a.Nonce + 1) // that was forgotten with it
+		if a.spent() {
+			c.raise(a.Sender, a.Nonce+1) // that was forgotten with it
 		}
 	}
 	t.Attempts = append(again.Attempts, more...)

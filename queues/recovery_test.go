@@ -357,7 +357,13 @@ func testWriteBackOtherSender(f *fixture) {
 	f.beat(other, long)
 	equal(f.T, "bound by another process", f.bindAs(other, 1)[0].Sender, "S1")
 	p := f.snapshot()
-	f.to("a", queues.PhaseWaiting)
+	f.plan("a", queues.Attempt{Nonce: 4})
+	first := f.get("a")
+	first.Last().Outcome, first.Last().EndedAt = queues.FailedIn, time.UnixMilli(6000).UTC()
+	f.ok(f.advance(first, queues.PhaseWaiting, rest(time.Hour, senders.Rested), func(c *queues.Change) {
+		c.SetAttempt(first.Last())
+		c.SetNextNonce(5)
+	}))
 	f.bound("a S2")
 	f.plan("a", queues.Attempt{Nonce: 7})
 	f.sign("a", "5Ja")
@@ -367,6 +373,9 @@ func testWriteBackOtherSender(f *fixture) {
 	now := f.get("a")
 	if now.Sender != "S2" || now.Phase != queues.PhaseDispatching || !strings.HasPrefix(now.Claim, me+":") || now.Last().Hash != "5Ja" {
 		f.Errorf("written back: %+v", now)
+	}
+	if s := f.sender("S1"); s.Nonce == nil || *s.Nonce != 5 {
+		f.Errorf("the nonce that the first attempt used up is forgotten: %+v", s)
 	}
 	f.inspect()
 	f.pulse(other, long, f.pulse(other, long, "").Server) // which has nothing to write back

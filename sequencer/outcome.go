@@ -18,8 +18,7 @@ func (s *Sequencer) landed(ctx context.Context, h *held, g mina.Sighting) error 
 		return nil
 	}
 	wasBound, reopened := t.Phase.Bound(), t.Reopened
-	// A sender that waited for this outcome has to be told where its nonces are.
-	waited := t.Phase == queues.PhaseUnresolved && t.Error != nil && t.Error.Code == CodeOutcomeUnknown
+	waited := awaited(t)
 	now := s.now()
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
@@ -71,6 +70,12 @@ func (s *Sequencer) landed(ctx context.Context, h *held, g mina.Sighting) error 
 		s.sawNonce(landed.Sender, g.Nonce+1)
 	}
 	return nil
+}
+
+// awaited reports whether the sender of t waits for what becomes of it, and has to
+// be told then where its nonces are.
+func awaited(t *queues.Transaction) bool {
+	return t.Phase == queues.PhaseUnresolved && t.Error != nil && t.Error.Code == CodeOutcomeUnknown
 }
 
 func doneIn(g mina.Sighting) []byte {
@@ -134,7 +139,7 @@ func (s *Sequencer) died(ctx context.Context, h *held, e Event, g mina.Sighting)
 	t := h.t
 	now := s.now()
 	cause := deathCause(g)
-	spent := g.Fate != mina.Expired
+	spent, waited := g.Fate != mina.Expired, awaited(t)
 	failed := s.attemptOf(t, g)
 	var nonce uint32
 	err := s.apply(ctx, h, e, func(c *queues.Change) {
@@ -162,7 +167,7 @@ func (s *Sequencer) died(ctx context.Context, h *held, e Event, g mina.Sighting)
 		c.SetError(cause)
 		c.DropSigned()
 		switch {
-		case !t.Phase.Bound():
+		case !t.Phase.Bound() && !waited:
 		case g.Archived:
 			c.ForgetNonce()
 		case g.Fate == mina.Displaced:

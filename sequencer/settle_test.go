@@ -372,3 +372,29 @@ func TestOrphanOfLegacyWorker(t *testing.T) {
 		}
 	})
 }
+
+// TestFailedLate: what a worker sent long after everybody had given up fails in a
+// block. Its sender goes on behind the nonce that this has used up.
+func TestFailedLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		account, worker := w.worker(1, devworker.Options{Legacy: true})
+		worker.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 40 * time.Minute})
+		w.start()
+		w.post("q", "a")
+		w.await("a", queues.Unresolved, time.Hour)
+		w.net.FailNext(account, 1, "Invalid_fee_excess")
+		stranger(w, account, w.get("a").Last().Nonce, 200_000_000) // in the worker's name
+		got := w.awaitTxn("a", "settled", 3*time.Hour, func(t *queues.Transaction) bool { return !t.Open() })
+		if got.State() != queues.Unresolved || got.Last().Outcome != queues.FailedIn {
+			t.Errorf("%+v", got)
+		}
+		s, err := w.pool.Get(t.Context(), account)
+		if err != nil || !s.Available() || s.Nonce == nil || *s.Nonce != got.Last().Nonce+1 {
+			t.Errorf("sender %+v, %v", s, err)
+		}
+		w.post("q", "b")
+		w.await("b", queues.Done, 3*time.Hour)
+	})
+}

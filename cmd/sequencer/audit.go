@@ -58,14 +58,8 @@ func audit(ctx context.Context, a *app, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	faults, err := store.Faults(ctx)
-	if err != nil {
+	if err := store.CheckLayout(ctx); err != nil && ctx.Err() == nil { // all that is there would look wrong
 		return outcomeError{exitUnavailable, "auditing: " + err.Error()}
-	}
-	for _, f := range faults {
-		if f.Code == "REDIS_LAYOUT" { // all that is there would look wrong
-			return outcomeError{exitUnavailable, "auditing: this Redis " + f.Found + ": " + f.Remedy}
-		}
 	}
 	var nodes []*mina.Node
 	for _, u := range cfg.Mina.URLs {

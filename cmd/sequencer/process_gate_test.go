@@ -206,9 +206,9 @@ func readCommand(in *bufio.Reader) (raw []byte, args []string, err error) {
 
 // parseWrites recognises the script that changes transactions by its form: for
 // each change how many words follow, then uid, revision, claim, operation, phase,
-// ten more, and parts, each with its name and its number of words.
+// three more, and parts, each with its name and its number of words.
 func parseWrites(args []string) (all []write) {
-	const head, plain = 4, 15 // EVALSHA, digest, number of keys, key
+	const head, plain = 4, 8 // EVALSHA, digest, number of keys, key
 	if len(args) < head+plain || !strings.HasPrefix(strings.ToUpper(args[0]), "EVAL") {
 		return nil
 	}

@@ -8,8 +8,8 @@
 -- ARGV[6]  how many of its attempts are open
 -- ARGV[7]  signed bytes, or ""
 -- ARGV[8]  revision at which it is taken from another sender that it is bound to
--- then triplets: part, field, value, of an attempt: a is stored, f is kept if it
---          is there
+-- then triplets: part, field, value, of an attempt: x is stored, f is kept if it
+--          is there; n: an account and the least that its next nonce is
 -- Answer: "ok"; "gone" if there is no such transaction; "moved" if it is not
 --         waiting, and not to be taken; {"queue" or "sender", uid of the transaction that is
 --         bound in its place}: it is astray until that one has ended
@@ -55,7 +55,12 @@ end
 
 -- Facts first: they hold whether there is a place or not.
 for i = 9, #ARGV, 3 do
-  call(ARGV[i] == 'f' and 'HSETNX' or 'HSET', x, ARGV[i + 1], ARGV[i + 2])
+  local part, field, value = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  if part ~= 'n' then
+    call(part == 'f' and 'HSETNX' or 'HSET', x, field, value)
+  elseif call('EXISTS', P .. 's:' .. field) == 1 then
+    raise(P .. 's:' .. field, 'next', value)
+  end
 end
 if ARGV[7] ~= '' then call('SET', P .. 'b:' .. uid, ARGV[7]) end
 call('HINCRBY', x, 'rev', 1)

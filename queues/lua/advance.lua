@@ -15,7 +15,7 @@
 --   x  fields and values                      t  fields that become now
 --   d  fields that are removed                f  facts: kept if they are there
 --   s  fields and values of the sender; an empty value removes
---   n  "next" and the least that the sender's next nonce is from now on
+--   n  accounts and the least that the next nonce of each is from now on
 --   b  signed bytes; "" drops them
 --   l  an account and the nonce with which it stands on the chain; "" for none
 --   r  the least revision to take             g  refuse unless settled, see lib.lua
@@ -163,9 +163,10 @@ local function advance(o, n)
   -- The sender: rested first, so that a release does not offer it. Nobody removes
   -- one that is bound.
   local s = P .. 's:' .. sender
-  if (first.s or first.n) and sender ~= '' and (BOUND[from] or call('EXISTS', s) == 1) then
-    if first.s then tell(s, first.s, last.s) end
-    if first.n then raise(s, ARGV[first.n], ARGV[first.n + 1]) end
+  if first.s and sender ~= '' and (BOUND[from] or call('EXISTS', s) == 1) then tell(s, first.s, last.s) end
+  for n = first.n or 1, last.n or 0, 2 do
+    local account = P .. 's:' .. ARGV[n]
+    if ARGV[n] == sender and BOUND[from] or call('EXISTS', account) == 1 then raise(account, 'next', ARGV[n + 1]) end
   end
   if sender ~= '' and first.w then
     local ms, reason, giver, words = unpack(ARGV, first.w, last.w)
