@@ -45,7 +45,8 @@ func (s *Store) Adopt(ctx context.Context, process string, t *Transaction, signe
 		for _, w := range attemptWords(a) {
 			words = append(words, string(w.part), w.field, w.value)
 		}
-		if a.spent() {
+		// What has ended by what Redis has was told to its sender then.
+		if a.spent() && (stored == nil || i >= len(stored.Attempts) || stored.Attempts[i].EndedAt.IsZero()) {
 			words = append(words, string(leastNonce), a.Sender, a.Nonce+1)
 		}
 	}

@@ -36,8 +36,10 @@ func (s *Store) Check(ctx context.Context) error {
 		}
 		s.Log.Warn("the store is not set up as it should be", "fault", f.text())
 	}
-	_, err = s.Remember(ctx, "layout", layout)
-	return err
+	if _, err := s.Remember(ctx, "layout", layout); err != nil {
+		return err
+	}
+	return s.CheckLayout(ctx) // another build may have been first
 }
 
 // layout names how transactions are laid out in keys; see keys.go.

@@ -94,7 +94,7 @@ type Pulse struct {
 // Beat renews all claims of a process for ttl. back is the Server to which it has
 // written back what it knows, "" if none. Error: ErrUnavailable.
 func (s *Store) Beat(ctx context.Context, process string, ttl time.Duration, back string) (Pulse, error) {
-	v, err := s.Run(ctx, beatScript, process, inMillis(ttl), back)
+	v, err := s.runAlone(ctx, beatScript, process, inMillis(ttl), back)
 	if err != nil {
 		return Pulse{}, err
 	}

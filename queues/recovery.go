@@ -185,7 +185,7 @@ func (s *Store) restore(ctx context.Context, process string, m *remembered, t *T
 		a.Outcome, a.EndedAt = Sent, time.Time{}
 		again.Landed = 0
 	}
-	if goal.Bound() && (t == nil || !t.Phase.Bound() || m.elsewhere(t)) {
+	if goal.Bound() && (t == nil || !t.Phase.Bound() || m.elsewhere(again, t)) {
 		if t != nil {
 			again.Revision = t.Revision // as Adopt takes it for read
 		}
@@ -195,10 +195,10 @@ func (s *Store) restore(ctx context.Context, process string, m *remembered, t *T
 			}
 		}
 		err := s.Adopt(ctx, process, again, m.signed)
-		if _, astray := errors.AsType[*AstrayError](err); astray {
-			return nil // Redis has its attempts; who is in its place goes first
-		}
-		if err != nil {
+		_, astray := errors.AsType[*AstrayError](err)
+		if astray {
+			goal = PhaseWaiting // who is in its place goes first
+		} else if err != nil {
 			return err
 		}
 		if t, err = s.Get(ctx, m.UID); err != nil {
@@ -209,15 +209,15 @@ func (s *Store) restore(ctx context.Context, process string, m *remembered, t *T
 }
 
 // elsewhere reports whether t, as Redis has it, is bound to another sender than that
-// of what is open by what m knows: that it was let go of is forgotten, and the
-// sender of the open attempt is to serve nobody else.
-func (m *remembered) elsewhere(t *Transaction) bool {
-	if !t.Phase.Bound() || len(t.Attempts) > len(m.Attempts) {
+// of what is open in again: that it was let go of is forgotten, and the sender of
+// the open attempt is to serve nobody else.
+func (m *remembered) elsewhere(again, t *Transaction) bool {
+	if !t.Phase.Bound() || len(t.Attempts) > len(again.Attempts) {
 		return false
 	}
-	for i := len(m.Attempts) - 1; i >= 0; i-- {
+	for i := len(again.Attempts) - 1; i >= 0; i-- {
 		ended := i < len(t.Attempts) && !t.Attempts[i].EndedAt.IsZero()
-		if a := &m.Attempts[i]; a.Open() && !ended {
+		if a := &again.Attempts[i]; a.Open() && !ended {
 			return a.Sender != t.Sender
 		}
 	}

@@ -24,6 +24,7 @@ func TestRecovery(t *testing.T) {
 		"WriteBackOlder":        testWriteBackOlder,
 		"WriteBackOtherSender":  testWriteBackOtherSender,
 		"WriteBackAstray":       testWriteBackAstray,
+		"WriteBackElsewhere":    testWriteBackElsewhere,
 		"MissedByWhoSawIt":      testMissedByWhoSawIt,
 		"FreshTokens":           testFreshTokens,
 		"AdoptAstray":           testAdoptAstray,
@@ -388,6 +389,38 @@ func testWriteBackOtherSender(f *fixture) {
 	f.bound("c S2")
 }
 
+// testWriteBackElsewhere: the same where that one has landed; the chain is asked
+// once more, and until then its sender serves nobody else.
+func testWriteBackElsewhere(f *fixture) {
+	f.register("S1", "S2")
+	f.post("q", "a")
+	f.bound("a S1")
+	p := f.snapshot()
+	f.to("a", queues.PhaseWaiting, rest(time.Hour, senders.Rested))
+	f.bound("a S2")
+	f.plan("a", queues.Attempt{Nonce: 7})
+	f.sign("a", "5Ja")
+	t := f.get("a")
+	a := t.Last()
+	a.Outcome, a.Height, a.StateHash, a.EndedAt = queues.Included, 9, "3N", time.UnixMilli(6000).UTC()
+	f.ok(f.advance(t, queues.PhaseDone, func(c *queues.Change) {
+		c.SetAttempt(a)
+		c.SetLanded(1)
+		c.SetStanding("S2", 7)
+		c.SetNextNonce(8)
+		c.Keep = true
+	}))
+	f.failOver(p)
+	f.writeBack(true)
+	if now := f.get("a"); now.Sender != "S2" || now.Phase != queues.PhaseWatching || !now.Open() {
+		f.Errorf("written back: %+v", now)
+	}
+	f.inspect()
+	f.settle(me)
+	f.post("q2", "b", "c")
+	f.bound("b S1")
+}
+
 // testWriteBackAstray: and if that one carries another transaction by what
 // Redis has, it is kept.
 func testWriteBackAstray(f *fixture) {
@@ -400,10 +433,11 @@ func testWriteBackAstray(f *fixture) {
 	f.to("a", queues.PhaseWaiting, rest(time.Hour, senders.Rested))
 	f.bound("a S2")
 	f.plan("a", queues.Attempt{Nonce: 7})
+	f.to("a", queues.PhaseDispatching, func(c *queues.Change) { c.SetRetries(2); c.SetCancelled(true) })
 	f.sign("a", "5Ja")
 	f.failOver(p)
 	f.writeBack(true)
-	if now := f.get("a"); now.Phase != queues.PhaseWaiting || !now.Open() || f.sender("S1").Queue != "" || f.sender("S2").Queue != "q2" {
+	if now := f.get("a"); now.Phase != queues.PhaseWaiting || !now.Open() || now.Retries != 2 || !now.CancelRequested || f.sender("S1").Queue != "" || f.sender("S2").Queue != "q2" {
 		f.Errorf("written back: %+v", now)
 	}
 	f.inspect()

@@ -101,6 +101,15 @@ func (s *Store) Run(ctx context.Context, script *Script, args ...any) (any, erro
 	}
 }
 
+// runAlone runs a script in a round trip of its own, behind nothing that waits.
+func (s *Store) runAlone(ctx context.Context, script *Script, args ...any) (any, error) {
+	s.calls.Add(1)
+	c := scriptCall{script, args, make(chan scriptAnswer, 1)}
+	s.runAll(ctx, []scriptCall{c})
+	a := <-c.done
+	return a.value, a.err
+}
+
 // A scriptCall is one script on its way to Redis.
 type scriptCall struct {
 	script *Script

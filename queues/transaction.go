@@ -146,10 +146,8 @@ type Attempt struct {
 	EndedAt   time.Time // when its fate was settled; zero before that
 }
 
-// spent reports whether the nonce of a is used up on the chain.
-func (a *Attempt) spent() bool {
-	return a.Outcome == Included || a.Outcome == FailedIn || a.Outcome == Replaced
-}
+// spent reports whether a has used up its nonce.
+func (a *Attempt) spent() bool { return a.Outcome == Included || a.Outcome == FailedIn }
 
 // Open reports whether a may still land: its bytes, or the call of a legacy
 // worker, may have left this process, and nothing has settled it since.

@@ -168,7 +168,7 @@ func (s *Sequencer) died(ctx context.Context, h *held, e Event, g mina.Sighting)
 		c.DropSigned()
 		switch {
 		case !t.Phase.Bound() && !waited:
-		case g.Archived:
+		case g.Archived, waited && g.Fate == mina.Failed: // much may have happened since
 			c.ForgetNonce()
 		case g.Fate == mina.Displaced:
 			// Somebody else signs for the account: no nonce of it can be trusted.

@@ -391,7 +391,7 @@ func TestFailedLate(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		s, err := w.pool.Get(t.Context(), account)
-		if err != nil || !s.Available() || s.Nonce == nil || *s.Nonce != got.Last().Nonce+1 {
+		if err != nil || !s.Available() || s.Nonce != nil && *s.Nonce <= got.Last().Nonce {
 			t.Errorf("sender %+v, %v", s, err)
 		}
 		w.post("q", "b")
