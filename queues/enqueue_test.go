@@ -275,6 +275,7 @@ func TestEnqueueAbandoned(t *testing.T) {
 		close(g.gates[1])
 		close(g.gates[2])
 		done.Wait()
+		synctest.Wait() // for the call that nobody waits for
 		equal(t, "what was sent", string(f.get("sent").Data), `{"n":1}`)
 		if _, err := f.store.Get(f.ctx, "waits"); !errors.Is(err, queues.ErrNotFound) {
 			t.Errorf("what nobody waited for: %v", err)
