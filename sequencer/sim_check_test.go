@@ -101,6 +101,13 @@ func (c *checker) promised(i int, asked time.Time, status int, t *txnDoc) {
 	}
 }
 
+// doubt notes that Redis is about to forget: an answer may come from before or after.
+func (c *checker) doubt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgot = true
+}
+
 // forget notes that Redis has forgotten what it was told since a moment: no
 // promise to a client is older than that, and the log begins anew.
 func (c *checker) forget(since time.Time) {

@@ -253,6 +253,7 @@ func (s *sim) failOver(i uint64, _ time.Duration) (string, func()) {
 	}
 	s.lasts(lag-stride/2, func() {
 		if !s.loading {
+			s.check.doubt()
 			s.redis.FailOver(had)
 			s.check.forget(since)
 		}
