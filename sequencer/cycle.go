@@ -124,6 +124,23 @@ func (s *Sequencer) drop(h *held) {
 	s.Chain.Forget(h.uid)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.remove(h)
+}
+
+// letGo is drop, unless h has come back since it was last read.
+func (s *Sequencer) letGo(h *held) bool {
+	s.Chain.Forget(h.uid)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h.stale {
+		return false
+	}
+	s.remove(h)
+	return true
+}
+
+// remove is under mu.
+func (s *Sequencer) remove(h *held) {
 	h.dropped = true
 	if s.held[h.uid] == h {
 		delete(s.held, h.uid)

@@ -58,9 +58,6 @@ func (s *Sequencer) step(ctx context.Context, h *held) {
 		case err == nil && !on:
 			return
 		case err == nil:
-		case errors.Is(err, queues.ErrFenced), errors.Is(err, queues.ErrNotFound):
-			s.drop(h)
-			return
 		case errors.Is(err, errNotLive), errors.Is(err, queues.ErrUnsettled):
 			if errors.Is(err, queues.ErrUnsettled) {
 				s.suspect()
@@ -73,7 +70,8 @@ func (s *Sequencer) step(ctx context.Context, h *held) {
 				return
 			}
 		default:
-			// What is stored is the truth; what was planned on an older one is not.
+			// What is stored is the truth; what was planned on an older one is not. A
+			// claim that was lost may have been taken over by this process itself.
 			if !s.reread(ctx, h) {
 				return
 			}
@@ -97,6 +95,7 @@ var errNotLive = errors.New("the claims have not been renewed in time")
 // reports false if h is not this process's any more.
 func (s *Sequencer) reread(ctx context.Context, h *held) bool {
 	for try := 0; ; try++ {
+		s.stale(h) // what is read now is new enough
 		t, err := s.Store.Get(ctx, h.t.UID)
 		switch {
 		case err == nil && s.owns(t):
@@ -106,8 +105,10 @@ func (s *Sequencer) reread(ctx context.Context, h *held) bool {
 			h.worker.URL = "" // its sender is read anew, too
 			return true
 		case err == nil, errors.Is(err, queues.ErrNotFound):
-			s.drop(h)
-			return false
+			if s.letGo(h) {
+				return false
+			}
+			continue
 		case ctx.Err() != nil:
 			return false
 		}
