@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
@@ -396,5 +398,31 @@ func TestFailedLate(t *testing.T) {
 		}
 		w.post("q", "b")
 		w.await("b", queues.Done, 3*time.Hour)
+	})
+}
+
+// TestTakenOverAgain: a process loses a claim, and has it again before the worker
+// that it waits for answers. What others sent meanwhile is watched.
+func TestTakenOverAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		_, worker := w.worker(1, devworker.Options{})
+		worker.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 5 * time.Minute})
+		w.start()
+		w.post("q", "a")
+		got := w.awaitTxn("a", "planned", time.Hour, func(t *queues.Transaction) bool { return len(t.Attempts) == 1 })
+		process, _, _ := strings.Cut(got.Claim, ":")
+		a := got.Last()
+		a.Outcome, a.SentSlot = queues.Sent, a.Slot
+		c := queues.NewChange(got, queues.PhaseWatching)
+		c.Person, c.Via = true, queues.PhaseSent // as another process would have it
+		c.SetAttempt(a)
+		w.ok(w.store.Advance(t.Context(), c))
+		client := w.redis.NewClient()
+		defer client.Close()
+		w.ok(client.HSet(t.Context(), "{test}:x:a", "claim", process+":999").Err())
+		w.ok(client.ZAdd(t.Context(), "{test}:own:"+process, redis.Z{Score: 1, Member: "a"}).Err())
+		w.await("a", queues.Done, 24*time.Hour)
 	})
 }
