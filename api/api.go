@@ -28,15 +28,15 @@ import (
 type Control interface {
 	// Retry gives a transaction fresh retries. Errors: queues.ErrNotRetryable,
 	// queues.ErrMightStillLand.
-	Retry(ctx context.Context, uid string) (*queues.Transaction, error)
+	Retry(ctx context.Context, uid string) (*lifecycle.Transaction, error)
 	// Cancel ends a transaction, or with pending promises that no further
 	// attempt is made. Error: queues.ErrNotCancellable.
-	Cancel(ctx context.Context, uid string) (t *queues.Transaction, pending bool, err error)
+	Cancel(ctx context.Context, uid string) (t *lifecycle.Transaction, pending bool, err error)
 	// Resolve settles an attempt of unknown outcome; hash may be "". Error:
 	// queues.ErrContradicted.
-	Resolve(ctx context.Context, uid string, landed bool, hash string) (*queues.Transaction, error)
+	Resolve(ctx context.Context, uid string, landed bool, hash string) (*lifecycle.Transaction, error)
 	// Explain says where a transaction stands and what happens next.
-	Explain(ctx context.Context, uid string) (queues.Explanation, error)
+	Explain(ctx context.Context, uid string) (lifecycle.Explanation, error)
 }
 
 // Readiness says what works. What it holds is shown without a key.

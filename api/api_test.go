@@ -34,7 +34,7 @@ type control struct {
 	store   *queues.Store
 }
 
-func (c *control) answer(ctx context.Context, asked, uid string) (*queues.Transaction, error) {
+func (c *control) answer(ctx context.Context, asked, uid string) (*lifecycle.Transaction, error) {
 	c.asked = asked + " " + uid
 	if c.hangs {
 		<-ctx.Done()
@@ -46,30 +46,30 @@ func (c *control) answer(ctx context.Context, asked, uid string) (*queues.Transa
 	return c.store.Get(ctx, uid)
 }
 
-func (c *control) Retry(ctx context.Context, uid string) (*queues.Transaction, error) {
+func (c *control) Retry(ctx context.Context, uid string) (*lifecycle.Transaction, error) {
 	return c.answer(ctx, "retry", uid)
 }
 
-func (c *control) Cancel(ctx context.Context, uid string) (*queues.Transaction, bool, error) {
+func (c *control) Cancel(ctx context.Context, uid string) (*lifecycle.Transaction, bool, error) {
 	t, err := c.answer(ctx, "cancel", uid)
 	return t, c.pending, err
 }
 
-func (c *control) Resolve(ctx context.Context, uid string, landed bool, hash string) (*queues.Transaction, error) {
+func (c *control) Resolve(ctx context.Context, uid string, landed bool, hash string) (*lifecycle.Transaction, error) {
 	return c.answer(ctx, fmt.Sprintf("resolve %t %q", landed, hash), uid)
 }
 
-func (c *control) Explain(ctx context.Context, uid string) (queues.Explanation, error) {
+func (c *control) Explain(ctx context.Context, uid string) (lifecycle.Explanation, error) {
 	t, err := c.answer(ctx, "explain", uid)
 	if err != nil {
-		return queues.Explanation{}, err
+		return lifecycle.Explanation{}, err
 	}
-	return queues.Explanation{
-		State: t.State(), Summary: "It waits.", Wait: queues.Wait{Code: queues.WaitBlock, Until: time.Unix(7, 0)},
-		Attempts: []queues.Seen{{
-			Attempt: queues.Attempt{Number: 1, Fee: 1 << 60, Outcome: queues.Sent, NodeHash: "5J"}, Open: true, Place: "pool", Agreed: true, Detail: "in a pool",
+	return lifecycle.Explanation{
+		State: t.State(), Summary: "It waits.", Wait: lifecycle.Wait{Code: lifecycle.WaitBlock, Until: time.Unix(7, 0)},
+		Attempts: []lifecycle.Seen{{
+			Attempt: lifecycle.Attempt{Number: 1, Fee: 1 << 60, Outcome: lifecycle.Sent, NodeHash: "5J"}, Open: true, Place: "pool", Agreed: true, Detail: "in a pool",
 		}},
-		Next: queues.Step{Action: "WATCH"},
+		Next: lifecycle.Next{Action: "WATCH"},
 	}, nil
 }
 
@@ -242,7 +242,7 @@ func fields(p map[string]any) []string {
 }
 
 // bind gives a free sender to a queue.
-func (s *service) bind() *queues.Transaction {
+func (s *service) bind() *lifecycle.Transaction {
 	s.Helper()
 	ctx := context.Background()
 	bound, err := s.store.Bind(ctx, queues.BindRequest{Process: "p", Types: []string{"ANY"}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Minute})
@@ -253,7 +253,7 @@ func (s *service) bind() *queues.Transaction {
 }
 
 // finish brings the oldest transaction that can be bound to an end.
-func (s *service) finish(to queues.Phase, changes ...func(*queues.Change)) {
+func (s *service) finish(to lifecycle.Phase, changes ...func(*queues.Change)) {
 	s.Helper()
 	c := queues.NewChange(s.bind(), to)
 	for _, change := range changes {

@@ -52,9 +52,9 @@ func BenchmarkAnswer(b *testing.B) {
 	if err := json.Unmarshal([]byte(voteBody), &body); err != nil {
 		b.Fatal(err)
 	}
-	t := &queues.Transaction{
+	t := &lifecycle.Transaction{
 		UID: "mzxw6ytboi2gk3tpmfzgkyltmq", Queue: "claim-0123456789abcdef0123456789abcdef", Sequence: 123456, Type: "ANY", Data: body.Data,
-		Phase: queues.PhaseWaiting, ReceivedAt: time.UnixMilli(1_800_000_000_123),
+		Phase: lifecycle.PhaseWaiting, ReceivedAt: time.UnixMilli(1_800_000_000_123),
 	}
 	a := new(api)
 	for b.Loop() {

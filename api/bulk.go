@@ -27,7 +27,7 @@ type bulk struct {
 	filter queues.Filter
 	dry    bool
 	// meant reports whether the command is for such a transaction at all.
-	meant func(*queues.Transaction) bool
+	meant func(*lifecycle.Transaction) bool
 	do    func(ctx context.Context, uid string) error
 
 	matched, done, refused int
@@ -37,7 +37,7 @@ type bulk struct {
 
 func (a *api) cancelAll(w http.ResponseWriter, r *http.Request) error {
 	return a.bulk(w, r, &bulk{
-		meant: func(t *queues.Transaction) bool { return !t.State().Final() && !t.CancelRequested },
+		meant: func(t *lifecycle.Transaction) bool { return !t.State().Final() && !t.CancelRequested },
 		do: func(ctx context.Context, uid string) error {
 			_, _, err := a.Control.Cancel(ctx, uid)
 			return err
@@ -47,8 +47,8 @@ func (a *api) cancelAll(w http.ResponseWriter, r *http.Request) error {
 
 func (a *api) retryAll(w http.ResponseWriter, r *http.Request) error {
 	return a.bulk(w, r, &bulk{
-		meant: func(t *queues.Transaction) bool {
-			return t.State() == queues.Failed || t.State() == queues.Unresolved
+		meant: func(t *lifecycle.Transaction) bool {
+			return t.State() == lifecycle.Failed || t.State() == lifecycle.Unresolved
 		},
 		do: func(ctx context.Context, uid string) error {
 			_, err := a.Control.Retry(ctx, uid)
@@ -86,7 +86,7 @@ func (a *api) readBulk(f *form, b *bulk) error {
 			texts[name] = text
 		}
 	}
-	b.filter = queues.Filter{Queue: texts["queue"], Type: texts["type"], Sender: texts["sender"], State: queues.State(texts["state"])}
+	b.filter = queues.Filter{Queue: texts["queue"], Type: texts["type"], Sender: texts["sender"], State: lifecycle.State(texts["state"])}
 	for name, text := range texts {
 		if text == "" {
 			inner.wrong(name, "must not be empty; leave it out to choose all")
@@ -141,8 +141,8 @@ func (a *api) runBulk(ctx context.Context, b *bulk) error {
 
 // stepBulk does the command to those that it is for. The error is that of the
 // store.
-func (a *api) stepBulk(ctx context.Context, b *bulk, ts []*queues.Transaction) error {
-	ts = slices.DeleteFunc(ts, func(t *queues.Transaction) bool { return !b.meant(t) })
+func (a *api) stepBulk(ctx context.Context, b *bulk, ts []*lifecycle.Transaction) error {
+	ts = slices.DeleteFunc(ts, func(t *lifecycle.Transaction) bool { return !b.meant(t) })
 	if b.dry {
 		b.matched += len(ts)
 		return nil

@@ -23,7 +23,7 @@ type doer struct {
 	fails func(uid string) error
 }
 
-func (d *doer) Cancel(_ context.Context, uid string) (*queues.Transaction, bool, error) {
+func (d *doer) Cancel(_ context.Context, uid string) (*lifecycle.Transaction, bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.uids = append(d.uids, uid)
@@ -33,7 +33,7 @@ func (d *doer) Cancel(_ context.Context, uid string) (*queues.Transaction, bool,
 	return nil, false, nil
 }
 
-func (d *doer) Retry(ctx context.Context, uid string) (*queues.Transaction, error) {
+func (d *doer) Retry(ctx context.Context, uid string) (*lifecycle.Transaction, error) {
 	t, _, err := d.Cancel(ctx, uid)
 	return t, err
 }
@@ -92,8 +92,8 @@ func TestBulk(t *testing.T) {
 		s.ask("POST", "/transactions", fmt.Sprintf(`{"queue":%q,"type":"ANY","data":{},"uid":%q}`, queue, uid)).want(202)
 	}
 	s.ask("POST", "/transactions", `{"queue":"q","type":"STRICT","data":{"a":1,"b":2},"uid":"q:strict"}`).want(202)
-	s.finish(queues.PhaseFailed, func(c *queues.Change) {
-		c.SetError(&queues.Error{Code: "X", Message: "m"})
+	s.finish(lifecycle.PhaseFailed, func(c *queues.Change) {
+		c.SetError(&lifecycle.Error{Code: "X", Message: "m"})
 		c.MarkEnded()
 	})
 	refuse := func(uid string) error {

@@ -91,7 +91,7 @@ func (o *object) raw(name string, doc json.RawMessage) {
 	o.b = appendRaw(o.b, doc)
 }
 
-func (o *object) fault(name string, e *queues.Error) {
+func (o *object) fault(name string, e *lifecycle.Error) {
 	o.name(name)
 	if e == nil {
 		o.null()
@@ -174,7 +174,7 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-func appendTransaction(b []byte, t *queues.Transaction) []byte {
+func appendTransaction(b []byte, t *lifecycle.Transaction) []byte {
 	o := object{b}
 	o.open()
 	o.text("uid", t.UID)
@@ -189,7 +189,7 @@ func appendTransaction(b []byte, t *queues.Transaction) []byte {
 	o.raw("done", t.Done)
 	o.fault("error", t.Error)
 	o.name("attempts")
-	o.b = appendList(o.b, t.Attempts, func(b []byte, a queues.Attempt) []byte { return appendAttempt(b, &a) })
+	o.b = appendList(o.b, t.Attempts, func(b []byte, a lifecycle.Attempt) []byte { return appendAttempt(b, &a) })
 	o.time("receivedAt", t.ReceivedAt)
 	o.time("submittedAt", t.SubmittedAt)
 	o.time("retriedAt", t.RetriedAt)
@@ -202,7 +202,7 @@ func appendTransaction(b []byte, t *queues.Transaction) []byte {
 }
 
 // appendAttempt never shows signed bytes: whoever has them can send them.
-func appendAttempt(b []byte, a *queues.Attempt) []byte {
+func appendAttempt(b []byte, a *lifecycle.Attempt) []byte {
 	o := object{b}
 	o.open()
 	o.number("number", int64(a.Number))
@@ -222,7 +222,7 @@ func appendAttempt(b []byte, a *queues.Attempt) []byte {
 	return o.b
 }
 
-func appendExplanation(b []byte, e *queues.Explanation) []byte {
+func appendExplanation(b []byte, e *lifecycle.Explanation) []byte {
 	o := object{b}
 	o.open()
 	o.text("state", string(e.State))
@@ -235,7 +235,7 @@ func appendExplanation(b []byte, e *queues.Explanation) []byte {
 	o.optional("detail", e.Wait.Detail)
 	o.close()
 	o.name("attempts")
-	o.b = appendList(o.b, e.Attempts, func(b []byte, a queues.Seen) []byte {
+	o.b = appendList(o.b, e.Attempts, func(b []byte, a lifecycle.Seen) []byte {
 		o := object{b}
 		o.open()
 		o.number("number", int64(a.Number))
@@ -275,7 +275,7 @@ func appendQueue(b []byte, q *queues.Queue) []byte {
 	o.number("retries", int64(q.Retries))
 	o.name("counts")
 	o.open()
-	for _, s := range queues.States {
+	for _, s := range lifecycle.States {
 		o.number(string(s), q.Counts[s])
 	}
 	o.close()

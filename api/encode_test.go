@@ -23,7 +23,7 @@ type shown struct {
 	Sequence        int64           `json:"sequence"`
 	Type            string          `json:"type"`
 	Data            json.RawMessage `json:"data"`
-	State           queues.State    `json:"state"`
+	State           lifecycle.State `json:"state"`
 	Hash            *string         `json:"hash"`
 	Retries         int             `json:"retries"`
 	Sender          *string         `json:"sender"`
@@ -46,19 +46,19 @@ type shownError struct {
 }
 
 type shownAttempt struct {
-	Number        int            `json:"number"`
-	Sender        *string        `json:"sender"`
-	Nonce         uint32         `json:"nonce"`
-	Fee           uint64         `json:"fee,string"`
-	ValidUntil    *uint32        `json:"validUntil"`
-	Hash          *string        `json:"hash"`
-	Outcome       queues.Outcome `json:"outcome"`
-	BlockHeight   *uint32        `json:"blockHeight"`
-	StateHash     *string        `json:"stateHash"`
-	Confirmations int            `json:"confirmations"`
-	Error         *shownError    `json:"error"`
-	StartedAt     *shownTime     `json:"startedAt"`
-	EndedAt       *shownTime     `json:"endedAt"`
+	Number        int               `json:"number"`
+	Sender        *string           `json:"sender"`
+	Nonce         uint32            `json:"nonce"`
+	Fee           uint64            `json:"fee,string"`
+	ValidUntil    *uint32           `json:"validUntil"`
+	Hash          *string           `json:"hash"`
+	Outcome       lifecycle.Outcome `json:"outcome"`
+	BlockHeight   *uint32           `json:"blockHeight"`
+	StateHash     *string           `json:"stateHash"`
+	Confirmations int               `json:"confirmations"`
+	Error         *shownError       `json:"error"`
+	StartedAt     *shownTime        `json:"startedAt"`
+	EndedAt       *shownTime        `json:"endedAt"`
 }
 
 type shownTime time.Time
@@ -74,7 +74,7 @@ func unlessZero[T comparable](v T) *T {
 	return &v
 }
 
-func showError(e *queues.Error) *shownError {
+func showError(e *lifecycle.Error) *shownError {
 	if e == nil {
 		return nil
 	}
@@ -83,7 +83,7 @@ func showError(e *queues.Error) *shownError {
 
 func showTime(t time.Time) *shownTime { return (*shownTime)(unlessZero(t)) }
 
-func show(t *queues.Transaction) shown {
+func show(t *lifecycle.Transaction) shown {
 	s := shown{
 		UID: t.UID, Queue: t.Queue, Sequence: t.Sequence, Type: t.Type, Data: t.ShownData(), State: t.State(), Hash: unlessZero(t.Hash()),
 		Retries: t.Retries, Sender: unlessZero(t.Sender), Done: t.Done, Error: showError(t.Error), Attempts: []shownAttempt{},
@@ -112,7 +112,7 @@ func marshal(t *testing.T, v any) string {
 
 // random makes a transaction with every field set or not; text is in all that
 // can hold any.
-func random(r *rand.Rand, text string) *queues.Transaction {
+func random(r *rand.Rand, text string) *lifecycle.Transaction {
 	maybe := func(s string) string {
 		if r.IntN(3) == 0 {
 			return ""
@@ -125,15 +125,15 @@ func random(r *rand.Rand, text string) *queues.Transaction {
 		}
 		return time.UnixMilli(r.Int64N(4e12)).In(time.FixedZone("", 7200))
 	}
-	fault := func() *queues.Error {
+	fault := func() *lifecycle.Error {
 		if r.IntN(2) == 0 {
 			return nil
 		}
-		return &queues.Error{Code: maybe(text), Message: text, Exception: maybe(text)}
+		return &lifecycle.Error{Code: maybe(text), Message: text, Exception: maybe(text)}
 	}
-	t := &queues.Transaction{
+	t := &lifecycle.Transaction{
 		UID: text, Queue: text, Sequence: r.Int64(), Type: text, Data: json.RawMessage(`{"posted":1E400}`),
-		Phase: queues.Phases[r.IntN(len(queues.Phases))], Sender: maybe(text), Retries: r.IntN(9), Error: fault(),
+		Phase: lifecycle.Phases[r.IntN(len(lifecycle.Phases))], Sender: maybe(text), Retries: r.IntN(9), Error: fault(),
 		ReceivedAt: at(), SubmittedAt: at(), RetriedAt: at(), DoneAt: at(), FinalAt: at(),
 		Reopened: r.IntN(2) == 0, CancelRequested: r.IntN(2) == 0,
 	}
@@ -141,9 +141,9 @@ func random(r *rand.Rand, text string) *queues.Transaction {
 		t.Done = json.RawMessage(`{"blockHeight":7,"stateHash":"<&>"}`)
 	}
 	for i := range r.IntN(3) {
-		a := queues.Attempt{
+		a := lifecycle.Attempt{
 			Number: i + 1, Sender: maybe(text), Nonce: r.Uint32(), Fee: r.Uint64(), ValidUntil: r.Uint32N(2) * r.Uint32(),
-			Hash: maybe(text), NodeHash: maybe("5J" + text), Outcome: queues.Outcome(text), Height: r.Uint32N(2) * r.Uint32(),
+			Hash: maybe(text), NodeHash: maybe("5J" + text), Outcome: lifecycle.Outcome(text), Height: r.Uint32N(2) * r.Uint32(),
 			StateHash: maybe(text), Confirmations: r.IntN(20), Error: fault(), StartedAt: at(), EndedAt: at(),
 		}
 		if r.IntN(2) == 0 {
@@ -170,8 +170,8 @@ func FuzzTransaction(f *testing.F) {
 
 func TestTransactionNeverShows(t *testing.T) {
 	t.Parallel()
-	got := string(appendTransaction(nil, &queues.Transaction{
-		Phase: queues.PhaseWaiting, Data: json.RawMessage("{}"), Claim: "hidden", Attempts: []queues.Attempt{{Number: 1, Data: json.RawMessage(`"hidden"`)}},
+	got := string(appendTransaction(nil, &lifecycle.Transaction{
+		Phase: lifecycle.PhaseWaiting, Data: json.RawMessage("{}"), Claim: "hidden", Attempts: []lifecycle.Attempt{{Number: 1, Data: json.RawMessage(`"hidden"`)}},
 	}))
 	if strings.Contains(got, "hidden") {
 		t.Error(got)

@@ -21,7 +21,7 @@ func post(s *service, queue, uid string) {
 }
 
 // step takes a transaction to its next phase.
-func (s *service) step(t *queues.Transaction, to queues.Phase, changes ...func(*queues.Change)) *queues.Transaction {
+func (s *service) step(t *lifecycle.Transaction, to lifecycle.Phase, changes ...func(*queues.Change)) *lifecycle.Transaction {
 	s.Helper()
 	c := queues.NewChange(t, to)
 	for _, change := range changes {
@@ -64,10 +64,10 @@ func TestEvents(t *testing.T) {
 		}
 		s.ask("POST", "/senders", `{"accountId":"B62x","workerUrl":"http://w"}`).want(201)
 		post(s, "q", "u")
-		bound := s.step(s.bind(), queues.PhaseSent)
-		bound = s.step(bound, queues.PhaseWatching)
-		bound = s.step(bound, queues.PhaseFailing, func(c *queues.Change) { c.Code = "EXPIRED" })
-		s.step(s.step(bound, queues.PhaseDelayed), queues.PhaseFailed)
+		bound := s.step(s.bind(), lifecycle.PhaseSent)
+		bound = s.step(bound, lifecycle.PhaseWatching)
+		bound = s.step(bound, lifecycle.PhaseFailing, func(c *queues.Change) { c.Code = "EXPIRED" })
+		s.step(s.step(bound, lifecycle.PhaseDelayed), lifecycle.PhaseFailed)
 		s.ask("POST", "/queues/q/pause", `{"reason":"why"}`).want(200)
 		s.ask("POST", "/queues/q/resume", "").want(200)
 		s.ask("POST", "/senders/B62x/drain", "").want(200)

@@ -139,7 +139,7 @@ func TestWordsAreListed(t *testing.T) {
 		return words
 	}
 	var states []string
-	for _, s := range queues.States {
+	for _, s := range lifecycle.States {
 		states = append(states, string(s))
 	}
 	for pointer, want := range map[string][]string{

@@ -104,7 +104,7 @@ func (a *api) resumeQueue(w http.ResponseWriter, r *http.Request) error {
 func (a *api) sendQueue(w http.ResponseWriter, r *http.Request, name string) error {
 	q, err := a.Store.Queue(r.Context(), name)
 	if errors.Is(err, queues.ErrNotFound) {
-		q, err = &queues.Queue{Name: name, Phase: queues.PhaseWaiting}, nil
+		q, err = &queues.Queue{Name: name, Phase: lifecycle.PhaseWaiting}, nil
 	}
 	if err == nil {
 		err = a.Store.FindOldest(r.Context(), q)

@@ -108,7 +108,7 @@ func TestQueueEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.ask("POST", "/transactions", `{"queue":"a","type":"ANY","data":{},"uid":"u"}`).want(202)
-	s.finish(queues.PhaseFailed)
+	s.finish(lifecycle.PhaseFailed)
 	s.ask("POST", "/queues/a/pause", "").want(200)
 	s.ask("DELETE", "/transactions/u", "").want(204)
 	s.ask("GET", "/queues/a", "").want(200)

@@ -86,7 +86,7 @@ func appendOverview(b []byte, v *queues.Overview, f *queues.Flow, pool []*sender
 	o.time("at", v.At)
 	o.name("counts")
 	o.open()
-	for _, state := range queues.States {
+	for _, state := range lifecycle.States {
 		o.number(string(state), v.States[state])
 	}
 	o.close()

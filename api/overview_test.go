@@ -32,7 +32,7 @@ func TestOverview(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.finish(queues.PhaseDone)
+		s.finish(lifecycle.PhaseDone)
 		s.bind()
 		<-time.After(time.Minute)
 		v := s.ask("GET", "/overview", "").want(200).read()

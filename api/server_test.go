@@ -114,7 +114,7 @@ func TestWait(t *testing.T) {
 		var finished sync.WaitGroup
 		finished.Go(func() {
 			<-time.After(40 * time.Second)
-			s.finish(queues.PhaseFailed)
+			s.finish(lifecycle.PhaseFailed)
 		})
 		if got, took := state("/transactions/u?wait=60s"), time.Since(start); got != "FAILED" || took < 40*time.Second || took > 42*time.Second {
 			t.Errorf("waited: %s after %s", got, took)

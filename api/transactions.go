@@ -49,7 +49,7 @@ func statusOf(accepted queues.Accepted) int {
 	return http.StatusAccepted
 }
 
-func (a *api) sendTransaction(w http.ResponseWriter, status int, t *queues.Transaction) error {
+func (a *api) sendTransaction(w http.ResponseWriter, status int, t *lifecycle.Transaction) error {
 	out := a.bodies.get()
 	defer a.bodies.put(out)
 	doc := appendTransaction(out.AvailableBuffer(), t)
@@ -100,7 +100,7 @@ func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
 
 // await returns the transaction as soon as it is final, or as it is when the
 // wait is over.
-func (a *api) await(ctx context.Context, uid string, wait time.Duration) (*queues.Transaction, error) {
+func (a *api) await(ctx context.Context, uid string, wait time.Duration) (*lifecycle.Transaction, error) {
 	end := time.Now().Add(wait)
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		t, err := a.Store.Get(ctx, uid)
@@ -140,7 +140,7 @@ func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	f := queues.Filter{
-		Queue: q.Get("queue"), Type: q.Get("type"), Sender: q.Get("sender"), State: queues.State(q.Get("state")),
+		Queue: q.Get("queue"), Type: q.Get("type"), Sender: q.Get("sender"), State: lifecycle.State(q.Get("state")),
 		Newest: q.Get("order") == "newest",
 	}
 	if f.Since, err = timeOf(q, "since"); err != nil {
@@ -173,8 +173,8 @@ func (a *api) wrongFilter(f queues.Filter, name string) string {
 		return "must be the name of a type"
 	case name == "sender" && f.Sender != "" && a.ValidKey(f.Sender) != nil:
 		return "must be an account id"
-	case name == "state" && f.State != "" && !slices.Contains(queues.States, f.State):
-		return fmt.Sprintf("must be one of %v", queues.States)
+	case name == "state" && f.State != "" && !slices.Contains(lifecycle.States, f.State):
+		return fmt.Sprintf("must be one of %v", lifecycle.States)
 	}
 	return ""
 }

@@ -285,8 +285,8 @@ func TestRemove(t *testing.T) {
 	post := `{"queue":"q","type":"ANY","data":{},"uid":"u"}`
 	s.ask("POST", "/transactions", post).want(202)
 	s.ask("DELETE", "/transactions/u", "").wantProblem(409, "MIGHT_STILL_LAND")
-	s.finish(queues.PhaseFailed, func(c *queues.Change) {
-		c.SetError(&queues.Error{Code: "X", Message: "m"})
+	s.finish(lifecycle.PhaseFailed, func(c *queues.Change) {
+		c.SetError(&lifecycle.Error{Code: "X", Message: "m"})
 		c.MarkEnded()
 	})
 	got := s.ask("GET", "/transactions/u?wait=1m", "").want(200).read() // final: answers at once
@@ -332,7 +332,7 @@ func TestList(t *testing.T) {
 		case "":
 			post(7, 9)
 		case "queue=q&":
-			s.finish(queues.PhaseFailed)
+			s.finish(lifecycle.PhaseFailed)
 		}
 		for cursor := page["nextCursor"]; cursor != nil; cursor = page["nextCursor"] {
 			page = s.ask("GET", "/transactions?"+filter+"limit=3&cursor="+cursor.(string), "").want(200).read()

@@ -165,7 +165,7 @@ func (m *Metrics) begin(types []string) {
 		for _, c := range []*prometheus.CounterVec{m.retries, m.raises, m.reopened} {
 			c.WithLabelValues(typ)
 		}
-		for _, state := range queues.States {
+		for _, state := range lifecycle.States {
 			if state.Final() {
 				m.ends.WithLabelValues(typ, string(state))
 			}
@@ -256,7 +256,7 @@ func statusText(status int) string {
 // state names, so that a figure of none is shown as 0.
 func stateNames() []string {
 	var names []string
-	for _, s := range queues.States {
+	for _, s := range lifecycle.States {
 		names = append(names, string(s))
 	}
 	return names

@@ -105,7 +105,7 @@ func TestShared(t *testing.T) {
 	bound, err := b.store.Bind(t.Context(), queues.BindRequest{Process: "me", Types: []string{"MINT"}, Groups: []string{senders.Shared}, Most: 9, Grace: time.Minute})
 	b.ok(err)
 	x := bound[0].Transaction
-	x.Attempts = []queues.Attempt{{Number: 1, Sender: x.Sender, Nonce: 7, Fee: 300_000_000, Outcome: queues.Prepared}}
+	x.Attempts = []lifecycle.Attempt{{Number: 1, Sender: x.Sender, Nonce: 7, Fee: 300_000_000, Outcome: lifecycle.Prepared}}
 	c := queues.NewChange(x, x.Phase)
 	c.SetAttempt(x.Last())
 	c.SetNextNonce(7)
@@ -153,16 +153,16 @@ func TestHooks(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, redistest.Mini(t).Client)
 	meter, api := b.metrics.Sequencer(), b.metrics.API()
-	move := func(e sequencer.Event, from, to queues.Phase, retry bool, lasted, age time.Duration) {
+	move := func(e sequencer.Event, from, to lifecycle.Phase, retry bool, lasted, age time.Duration) {
 		meter.Moved(sequencer.Move{Type: "MINT", Event: e, From: from, To: to, Retry: retry, Lasted: lasted, Age: age})
 	}
-	move(sequencer.Bound, queues.PhaseWaiting, queues.PhaseDispatching, false, 3*time.Second, 3*time.Second)
-	move(sequencer.Erred, queues.PhaseDispatching, queues.PhaseFailing, false, 2*time.Second, 5*time.Second)
-	move(sequencer.Weighed, queues.PhaseFailing, queues.PhaseDelayed, false, 0, 5*time.Second)
-	move(sequencer.DelayOver, queues.PhaseDelayed, queues.PhaseDispatching, true, 60*time.Second, 65*time.Second)
-	move(sequencer.Bound, queues.PhaseWaiting, queues.PhaseDispatching, false, -1, time.Second)
-	move(sequencer.Landed, queues.PhaseWatching, queues.PhaseDone, false, 20*time.Second, 90*time.Second)
-	move(sequencer.Orphaned, queues.PhaseDone, queues.PhaseDone, false, -1, time.Hour)
+	move(sequencer.Bound, lifecycle.PhaseWaiting, lifecycle.PhaseDispatching, false, 3*time.Second, 3*time.Second)
+	move(sequencer.Erred, lifecycle.PhaseDispatching, lifecycle.PhaseFailing, false, 2*time.Second, 5*time.Second)
+	move(sequencer.Weighed, lifecycle.PhaseFailing, lifecycle.PhaseDelayed, false, 0, 5*time.Second)
+	move(sequencer.DelayOver, lifecycle.PhaseDelayed, lifecycle.PhaseDispatching, true, 60*time.Second, 65*time.Second)
+	move(sequencer.Bound, lifecycle.PhaseWaiting, lifecycle.PhaseDispatching, false, -1, time.Second)
+	move(sequencer.Landed, lifecycle.PhaseWatching, lifecycle.PhaseDone, false, 20*time.Second, 90*time.Second)
+	move(sequencer.Orphaned, lifecycle.PhaseDone, lifecycle.PhaseDone, false, -1, time.Hour)
 	meter.Settled(sequencer.Settlement{Type: "MINT", Sender: "B62a", Fee: 150_000_000, Waited: 40 * time.Second, Blocks: 2})
 	meter.Settled(sequencer.Settlement{Type: "MINT", Sender: "B62a", Fee: 100_000_000, Waited: time.Hour, Failed: true})
 	meter.Called(sequencer.WorkerCall{Type: "MINT", Call: "prove", Took: 2 * time.Second})

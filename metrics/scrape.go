@@ -138,7 +138,7 @@ func (s *scrape) store(ctx context.Context, show shown) error {
 		}
 	}
 	for _, state := range stateNames() {
-		show("transactions", float64(o.States[queues.State(state)]), state)
+		show("transactions", float64(o.States[lifecycle.State(state)]), state)
 	}
 	for typ, load := range o.Types {
 		age := 0.0
@@ -159,7 +159,7 @@ func (s *scrape) store(ctx context.Context, show shown) error {
 }
 
 func (s *scrape) senders(all []*senders.Sender, fees map[string]uint64, show shown) {
-	counts := map[[2]string]int{{string(queues.QueueFree), ""}: 0}
+	counts := map[[2]string]int{{string(lifecycle.QueueFree), ""}: 0}
 	for _, x := range all {
 		counts[[2]string{string(x.State()), string(x.Reason)}]++
 		show("sender_available", truth(x.Available()), x.AccountID)

@@ -11,6 +11,7 @@ import (
 
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // A served handler answers without a network, so that it runs in a bubble.
@@ -131,36 +132,36 @@ func TestArchiveBlocks(t *testing.T) {
 // the nodes no longer hold the block that did it; the archive knows the rest.
 func TestPast(t *testing.T) {
 	t.Parallel()
-	watch := func(hashes ...string) mina.Watch {
-		return mina.Watch{Payer: devnet.Key(payer), Hashes: hashes, Memo: "ours", ValidUntil: 30, Since: 1}
+	watch := func(hashes ...string) lifecycle.Watch {
+		return lifecycle.Watch{Payer: devnet.Key(payer), Hashes: hashes, Memo: "ours", ValidUntil: 30, Since: 1}
 	}
 	for _, tt := range []struct {
 		name  string
 		fails bool
-		watch func(hash string) mina.Watch
+		watch func(hash string) lifecycle.Watch
 		sent  bool
 		found bool
-		want  mina.Sighting
+		want  lifecycle.Sighting
 	}{
-		{"included", false, func(h string) mina.Watch { return watch(h) }, true, true, mina.Sighting{Fate: mina.Included, Archived: true}},
-		{"failed", true, func(h string) mina.Watch { return watch(h) }, true, true, mina.Sighting{Fate: mina.Failed, Archived: true}},
-		{"known by its memo", false, func(string) mina.Watch { return watch() }, true, true, mina.Sighting{Fate: mina.Included, Archived: true}},
-		{"legacy, by its hash", false, func(h string) mina.Watch {
+		{"included", false, func(h string) lifecycle.Watch { return watch(h) }, true, true, lifecycle.Sighting{Fate: lifecycle.FateIncluded, Archived: true}},
+		{"failed", true, func(h string) lifecycle.Watch { return watch(h) }, true, true, lifecycle.Sighting{Fate: lifecycle.FateFailed, Archived: true}},
+		{"known by its memo", false, func(string) lifecycle.Watch { return watch() }, true, true, lifecycle.Sighting{Fate: lifecycle.FateIncluded, Archived: true}},
+		{"legacy, by its hash", false, func(h string) lifecycle.Watch {
 			w := watch(h)
 			w.Legacy, w.Memo, w.ValidUntil = true, "another", 0
 			return w
-		}, true, true, mina.Sighting{Fate: mina.Included, Archived: true}},
-		{"a stranger's", false, func(string) mina.Watch {
+		}, true, true, lifecycle.Sighting{Fate: lifecycle.FateIncluded, Archived: true}},
+		{"a stranger's", false, func(string) lifecycle.Watch {
 			w := watch()
 			w.Memo = "another"
 			return w
-		}, true, false, mina.Sighting{Fate: mina.Unknown, Passed: true, Sought: true}},
-		{"legacy, nothing to know it by", false, func(string) mina.Watch {
+		}, true, false, lifecycle.Sighting{Fate: lifecycle.FateUnknown, Passed: true, Sought: true}},
+		{"legacy, nothing to know it by", false, func(string) lifecycle.Watch {
 			w := watch()
 			w.Legacy, w.Memo = true, "another"
 			return w
-		}, true, false, mina.Sighting{Fate: mina.Unknown, Passed: true, Sought: true}},
-		{"never sent", false, func(string) mina.Watch { return watch() }, false, false, mina.Sighting{Fate: mina.Expired}},
+		}, true, false, lifecycle.Sighting{Fate: lifecycle.FateUnknown, Passed: true, Sought: true}},
+		{"never sent", false, func(string) lifecycle.Watch { return watch() }, false, false, lifecycle.Sighting{Fate: lifecycle.FateExpired}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -218,7 +219,7 @@ func TestPastInSteps(t *testing.T) {
 		hash := s.send(ours(0))
 		s.slots(2500)
 		k := s.tracker(s.archive)
-		k.Watch("x", mina.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}, Since: 0})
+		k.Watch("x", lifecycle.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}, Since: 0})
 		polls := 0
 		for ; !k.Sighting("x").Agreed && polls < 10; polls++ {
 			k.Poll(t.Context())
@@ -228,7 +229,7 @@ func TestPastInSteps(t *testing.T) {
 			t.Errorf("%d polls, %d questions: %+v, %v", polls, s.asked, k.Sighting("x"), k.Chain().Archive)
 		}
 		// Another one, in vain at first.
-		k.Watch("y", mina.Watch{Payer: devnet.Key(payer), Memo: "nobody's", Since: 2400})
+		k.Watch("y", lifecycle.Watch{Payer: devnet.Key(payer), Memo: "nobody's", Since: 2400})
 		for range 9 {
 			k.Poll(t.Context())
 		}
@@ -268,7 +269,7 @@ func TestArchiveNotBelieved(t *testing.T) {
 		} {
 			s.net.SetArchive(tt.faults)
 			k := s.tracker(tt.archive)
-			k.Watch("x", mina.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}})
+			k.Watch("x", lifecycle.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}})
 			for range 3 {
 				k.Poll(t.Context())
 			}
@@ -280,7 +281,7 @@ func TestArchiveNotBelieved(t *testing.T) {
 			}
 			s.net.SetArchive(devnet.ArchiveFaults{})
 			k.Poll(t.Context())
-			if g := k.Sighting("x"); tt.archive == s.archive && (g.Fate != mina.Included || !g.Agreed || k.Chain().Archive != nil) {
+			if g := k.Sighting("x"); tt.archive == s.archive && (g.Fate != lifecycle.FateIncluded || !g.Agreed || k.Chain().Archive != nil) {
 				t.Errorf("%s, and then well: %+v, %v", name, g, k.Chain().Archive)
 			}
 		}
@@ -291,7 +292,7 @@ func TestArchiveNotBelieved(t *testing.T) {
 			}
 		}
 		k := s.tracker(s.archive)
-		k.Watch("x", mina.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}})
+		k.Watch("x", lifecycle.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}})
 		asked := s.asked
 		for range 3 {
 			k.Poll(t.Context())

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"mina-sequencer/sequencer/lifecycle"
 	"strings"
 	"unicode/utf8"
 )
@@ -263,4 +264,13 @@ func shorten(text string) string {
 		cut--
 	}
 	return text[:cut] + "…"
+}
+
+// failure classes why c failed in its block; zero if it did not.
+func (c *Command) failure() lifecycle.Failure {
+	if !c.Failed {
+		return lifecycle.Failure{}
+	}
+	class, code := ClassifyFailures(c.Failures)
+	return lifecycle.Failure{Code: code, Reasons: fmt.Sprint(c.Failures), Permanent: class == Permanent}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mina-sequencer/sequencer/lifecycle"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -305,11 +306,11 @@ func FuzzNode(f *testing.F) {
 			t.Errorf("%q, %v", hash, err)
 		}
 		tr := NewTracker(TrackerOptions{Nodes: []*Node{n}})
-		tr.Watch("a", Watch{Payer: keyA, Hashes: []string{hashOf("a")}})
-		tr.Watch("b", Watch{Payer: keyA, Legacy: true})
+		tr.Watch("a", lifecycle.Watch{Payer: keyA, Hashes: []string{hashOf("a")}})
+		tr.Watch("b", lifecycle.Watch{Payer: keyA, Legacy: true})
 		tr.Poll(ctx)
 		tr.Poll(ctx)
-		if s := tr.Sighting("a"); s.Agreed && s.Fate == Unknown {
+		if s := tr.Sighting("a"); s.Agreed && s.Fate == lifecycle.FateUnknown {
 			t.Error(fmt.Sprint(s))
 		}
 	})

@@ -2,6 +2,7 @@ package mina
 
 import (
 	"context"
+	"mina-sequencer/sequencer/lifecycle"
 	"slices"
 	"time"
 )
@@ -99,7 +100,7 @@ func (p *past) read(ctx context.Context, a *Archive) (done bool, err error) {
 		p.hash = b.PreviousStateHash
 		for _, c := range b.Commands {
 			for _, w := range p.wanted {
-				if w.archived == nil && w.Payer == c.Payer && w.knows(&c) {
+				if w.archived == nil && w.Payer == c.Payer && knows(&w.Watch, &c) {
 					w.archived = &archived{c, b.Header}
 				}
 			}
@@ -117,7 +118,7 @@ func (p *past) read(ctx context.Context, a *Archive) (done bool, err error) {
 }
 
 // knows reports whether a command without a nonce is surely ours.
-func (w *Watch) knows(c *Command) bool {
+func knows(w *lifecycle.Watch, c *Command) bool {
 	if slices.Contains(w.Hashes, c.Hash) {
 		return true
 	}
@@ -127,13 +128,13 @@ func (w *Watch) knows(c *Command) bool {
 
 // tell makes a sighting of what the archive told, where the nodes can say no
 // more than that the nonce is spent.
-func (a *archived) tell(s Sighting, voters []*view) Sighting {
-	s.Fate, s.Agreed, s.Archived, s.Passed = Included, true, true, false
+func (a *archived) tell(s lifecycle.Sighting, voters []*view) lifecycle.Sighting {
+	s.Fate, s.Agreed, s.Archived, s.Passed = lifecycle.FateIncluded, true, true, false
 	if a.command.Failed {
-		s.Fate = Failed
+		s.Fate = lifecycle.FateFailed
 	}
 	s.Hash, s.Height, s.StateHash = a.command.Hash, a.in.Height, a.in.StateHash
-	s.Failures = slices.Clone(a.command.Failures)
+	s.Failure = a.command.failure()
 	for i, v := range voters {
 		if depth := int(int64(v.tip().Height)-int64(a.in.Height)) + 1; i == 0 || depth < s.Depth {
 			s.Depth = depth

@@ -13,82 +13,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"mina-sequencer/sequencer/lifecycle"
 	"slices"
 	"sync"
 	"time"
 )
-
-// A Watch asks the tracker what has become of one (payer, nonce), by every
-// command that was ever signed for it.
-type Watch struct {
-	Payer  string   // base58 public key
-	Nonce  uint32   // the nonce all Hashes were signed with
-	Hashes []string // every known transaction hash, the worker's and the node's
-	// Memo is the plain text that our own commands carry. A command at
-	// (Payer, Nonce) whose hash is not known is ours if its memo decodes to
-	// this, another's if it decodes to something else, and unclear otherwise.
-	Memo string
-	// ValidUntil is the last slot since genesis in which one of the commands can
-	// still be included; 0 means that nothing limits them.
-	ValidUntil uint32
-	// Since is the slot since genesis from which on the commands may have been
-	// included. "Not on the chain" is only said when the tracker has seen
-	// every block from here to the tip.
-	Since uint32
-	// Legacy marks a command whose bytes and hash nobody told us: any command
-	// of Payer at Nonce or above is taken for it, whatever its memo.
-	Legacy bool
-	// Found goes with Legacy: the command has been in a block, its hash is among
-	// Hashes, and no other command is taken for it.
-	Found bool
-}
-
-// Fate is what became of a watched (payer, nonce).
-type Fate string
-
-const (
-	Unknown   Fate = "unknown"   // not enough synced nodes, not enough history, or nodes contradict each other
-	Absent    Fate = "absent"    // in no block and in no pool; it may still come
-	Pooled    Fate = "pooled"    // in the pool of at least one node
-	Included  Fate = "included"  // in a block of the best chain, and succeeded
-	Failed    Fate = "failed"    // in a block of the best chain, failed: fee and nonce are spent
-	Displaced Fate = "displaced" // the nonce was spent, and not by one of ours
-	Expired   Fate = "expired"   // a block of the best chain lies past ValidUntil, the nonce is unspent
-)
-
-// A Sighting is what all nodes together say of a Watch.
-//
-// One node's word is enough to wait: Pooled, Included and Failed are reported
-// with Agreed false as soon as one node says so. Whatever gives up a nonce or
-// ends a transaction needs Agreed: every synced node says the same, and at
-// least the quorum of nodes is synced.
-type Sighting struct {
-	Fate   Fate
-	Agreed bool
-	// Depth is the number of blocks from the deciding one to the tip, both
-	// included, the least that any agreeing node sees. The deciding block holds
-	// the command (Included, Failed, Displaced) or is the first past ValidUntil
-	// (Expired). 0 for the other fates and where Agreed is false.
-	Depth     int
-	Hash      string // of the command that is pooled or included; for Displaced the stranger's, if known
-	Nonce     uint32 // of that command; differs from the watch's only for Legacy
-	Height    uint32 // of the deciding block
-	StateHash string // of the deciding block
-	Failures  []Failure
-	TipSlot   uint32 // slotSinceGenesis of the lowest agreeing tip
-	// Passed goes with Unknown: every synced node, at least the quorum of them,
-	// has the nonce spent, and by a block that it no longer holds. Only an archive
-	// can tell by what; Sought says that it was searched in vain.
-	Passed, Sought bool
-	// Archived: it is the archive that tells Included or Failed, and all nodes
-	// have the nonce spent. Nonce is the watch's.
-	Archived bool
-	// AccountNext is the payer's nonce by the ledger, the highest that any node
-	// has, for Absent, Pooled and Expired with Agreed; else 0. Where Absent has it
-	// above the watch's, something spent the nonce that no block read so far
-	// shows as the payer's command.
-	AccountNext uint32
-}
 
 // A Chain is what the tracker knows of the network as a whole.
 type Chain struct {
@@ -154,7 +83,7 @@ type Tracker struct {
 }
 
 type watched struct {
-	Watch
+	lifecycle.Watch
 	hashes []string // those of Hashes that a node can be asked for
 	sane   bool     // Payer can be asked for
 	// noticed is each node's tip when its ledger was first seen past Nonce
@@ -164,13 +93,13 @@ type watched struct {
 	archived *archived
 	soughtAt time.Time
 	// Guarded by the tracker's mu.
-	sighting Sighting
+	sighting lifecycle.Sighting
 	settled  bool // in a block on every node: stays as it is while no chain moves
 }
 
-func newWatched(w Watch) *watched {
+func newWatched(w lifecycle.Watch) *watched {
 	w.Hashes = slices.Clone(w.Hashes)
-	n := &watched{Watch: w, sighting: Sighting{Fate: Unknown}}
+	n := &watched{Watch: w, sighting: lifecycle.Sighting{Fate: lifecycle.FateUnknown}}
 	for _, hash := range w.Hashes {
 		if ValidHash(hash) {
 			n.hashes = append(n.hashes, hash)
@@ -181,7 +110,7 @@ func newWatched(w Watch) *watched {
 	return n
 }
 
-func (w *watched) same(o Watch) bool {
+func (w *watched) same(o lifecycle.Watch) bool {
 	return w.Payer == o.Payer && w.Nonce == o.Nonce && w.Memo == o.Memo && w.ValidUntil == o.ValidUntil &&
 		w.Since == o.Since && w.Legacy == o.Legacy && w.Found == o.Found && slices.Equal(w.Hashes, o.Hashes)
 }
@@ -204,7 +133,7 @@ func NewTracker(o TrackerOptions) *Tracker {
 
 // Watch starts to follow id, or replaces what is followed under it: its
 // sighting is Unknown until the next poll. The same Watch again changes nothing.
-func (t *Tracker) Watch(id string, w Watch) {
+func (t *Tracker) Watch(id string, w lifecycle.Watch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if old := t.watches[id]; old != nil && old.same(w) {
@@ -229,13 +158,13 @@ func (t *Tracker) Watching() int {
 
 // Sighting returns what the last poll says of id; Unknown if id was not
 // watched when it ran.
-func (t *Tracker) Sighting(id string) Sighting {
+func (t *Tracker) Sighting(id string) lifecycle.Sighting {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if w := t.watches[id]; w != nil {
 		return w.sighting
 	}
-	return Sighting{Fate: Unknown}
+	return lifecycle.Sighting{Fate: lifecycle.FateUnknown}
 }
 
 // Chain returns what the last poll saw.

@@ -3,6 +3,7 @@ package mina
 import (
 	"errors"
 	"fmt"
+	"mina-sequencer/sequencer/lifecycle"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -35,7 +36,7 @@ func newNet(t *testing.T, nodes int, chain []Block) *net {
 }
 
 // see polls and compares the sighting of id.
-func (n *net) see(id string, want Sighting) {
+func (n *net) see(id string, want lifecycle.Sighting) {
 	n.Helper()
 	n.Poll(n.Context())
 	if diff := cmp.Diff(want, n.Sighting(id)); diff != "" {
@@ -44,8 +45,8 @@ func (n *net) see(id string, want Sighting) {
 }
 
 // watchA is a watch of keyA at nonce 7 with the hash labelled a.
-func watchA() Watch {
-	return Watch{Payer: keyA, Nonce: 7, Hashes: []string{hashOf("a")}, Memo: "ours", ValidUntil: 1014, Since: 1005}
+func watchA() lifecycle.Watch {
+	return lifecycle.Watch{Payer: keyA, Nonce: 7, Hashes: []string{hashOf("a")}, Memo: "ours", ValidUntil: 1014, Since: 1005}
 }
 
 func commandA(t *testing.T) Command {
@@ -65,36 +66,36 @@ func TestNodesDiffer(t *testing.T) {
 	with := grow(base, "", commandA(t))
 	failed := commandA(t)
 	failed.Failures = []Failure{{1, []string{"Predicate"}}}
-	one := Sighting{Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111"}
+	one := lifecycle.Sighting{Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111"}
 	for _, tt := range []struct {
 		name   string
 		chains [3][]Block
 		synced int
-		want   func(s *Sighting)
+		want   func(s *lifecycle.Sighting)
 	}{
-		{"one behind", [3][]Block{with, with, base}, 3, func(s *Sighting) { s.Fate, s.TipSlot = Included, 1011 }},
-		{"only one ahead", [3][]Block{with, base, base}, 3, func(s *Sighting) { s.Fate, s.TipSlot = Included, 1011 }},
-		{"different tips", [3][]Block{extend(with, 3, ""), with, extend(with, 1, "")}, 3, func(s *Sighting) {
-			s.Fate, s.Agreed, s.Depth, s.TipSlot = Included, true, 1, 1011
+		{"one behind", [3][]Block{with, with, base}, 3, func(s *lifecycle.Sighting) { s.Fate, s.TipSlot = lifecycle.FateIncluded, 1011 }},
+		{"only one ahead", [3][]Block{with, base, base}, 3, func(s *lifecycle.Sighting) { s.Fate, s.TipSlot = lifecycle.FateIncluded, 1011 }},
+		{"different tips", [3][]Block{extend(with, 3, ""), with, extend(with, 1, "")}, 3, func(s *lifecycle.Sighting) {
+			s.Fate, s.Agreed, s.Depth, s.TipSlot = lifecycle.FateIncluded, true, 1, 1011
 		}},
-		{"far behind", [3][]Block{extend(with, 3, ""), extend(with, 3, ""), base}, 2, func(s *Sighting) {
-			s.Fate, s.Agreed, s.Depth, s.TipSlot = Included, true, 4, 1014
+		{"far behind", [3][]Block{extend(with, 3, ""), extend(with, 3, ""), base}, 2, func(s *lifecycle.Sighting) {
+			s.Fate, s.Agreed, s.Depth, s.TipSlot = lifecycle.FateIncluded, true, 4, 1014
 		}},
-		{"minority fork without it", [3][]Block{extend(with, 3, ""), extend(with, 3, ""), extend(base, 4, "f")}, 3, func(s *Sighting) {
-			s.Fate, s.TipSlot = Included, 1014
+		{"minority fork without it", [3][]Block{extend(with, 3, ""), extend(with, 3, ""), extend(base, 4, "f")}, 3, func(s *lifecycle.Sighting) {
+			s.Fate, s.TipSlot = lifecycle.FateIncluded, 1014
 		}},
-		{"included in rival blocks", [3][]Block{with, with, grow(base, "f", commandA(t))}, 3, func(s *Sighting) { s.Fate, s.TipSlot = Included, 1011 }},
-		{"failed in a rival block", [3][]Block{base, base, grow(base, "f", failed)}, 3, func(s *Sighting) {
-			s.Fate, s.TipSlot, s.StateHash, s.Failures = Failed, 1011, "3N-111f", failed.Failures
+		{"included in rival blocks", [3][]Block{with, with, grow(base, "f", commandA(t))}, 3, func(s *lifecycle.Sighting) { s.Fate, s.TipSlot = lifecycle.FateIncluded, 1011 }},
+		{"failed in a rival block", [3][]Block{base, base, grow(base, "f", failed)}, 3, func(s *lifecycle.Sighting) {
+			s.Fate, s.TipSlot, s.StateHash, s.Failure = lifecycle.FateFailed, 1011, "3N-111f", failed.failure()
 		}},
-		{"expired on one fork", [3][]Block{extend(base, 4, ""), extend(base, 4, ""), extend(base, 5, "f")}, 3, func(s *Sighting) {
-			*s = Sighting{Fate: Absent, Agreed: true, TipSlot: 1014, AccountNext: 7}
+		{"expired on one fork", [3][]Block{extend(base, 4, ""), extend(base, 4, ""), extend(base, 5, "f")}, 3, func(s *lifecycle.Sighting) {
+			*s = lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1014, AccountNext: 7}
 		}},
-		{"displaced on one fork", [3][]Block{base, base, grow(base, "f", Command{Hash: hashOf("x"), Payer: keyA, Nonce: 7, Payment: true})}, 3, func(s *Sighting) {
-			*s = Sighting{Fate: Unknown}
+		{"displaced on one fork", [3][]Block{base, base, grow(base, "f", Command{Hash: hashOf("x"), Payer: keyA, Nonce: 7, Payment: true})}, 3, func(s *lifecycle.Sighting) {
+			*s = lifecycle.Sighting{Fate: lifecycle.FateUnknown}
 		}},
-		{"expired everywhere", [3][]Block{extend(base, 6, ""), extend(base, 7, ""), extend(base, 5, "f")}, 3, func(s *Sighting) {
-			*s = Sighting{Fate: Expired, Agreed: true, Depth: 1, Height: 115, StateHash: "3N-115f", TipSlot: 1015, AccountNext: 7}
+		{"expired everywhere", [3][]Block{extend(base, 6, ""), extend(base, 7, ""), extend(base, 5, "f")}, 3, func(s *lifecycle.Sighting) {
+			*s = lifecycle.Sighting{Fate: lifecycle.FateExpired, Agreed: true, Depth: 1, Height: 115, StateHash: "3N-115f", TipSlot: 1015, AccountNext: 7}
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -138,27 +139,27 @@ func TestVotes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNet(t, 3, base)
 				n.Watch("a", watchA())
-				n.see("a", Sighting{Fate: Absent, Agreed: true, TipSlot: 1010, AccountNext: 7})
+				n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1010, AccountNext: 7})
 				for _, d := range n.nodes {
 					d.set(grow(base, "", commandA(t)))
 				}
 				n.nodes[2].do(func() { tt.change(n.nodes[2]) })
 				// Two of three are the quorum.
-				n.see("a", Sighting{Fate: Included, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1011})
+				n.see("a", lifecycle.Sighting{Fate: lifecycle.FateIncluded, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1011})
 				c := n.Chain()
 				if c.Synced != 2 || !c.Quorum || c.Err != nil || len(c.Lost) != 1 || !strings.Contains(c.Lost[0].Error(), tt.reason) {
 					t.Errorf("chain %+v", c)
 				}
 				// One of three is none.
 				n.nodes[1].do(func() { tt.change(n.nodes[1]) })
-				n.see("a", Sighting{Fate: Included, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1011})
+				n.see("a", lifecycle.Sighting{Fate: lifecycle.FateIncluded, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1011})
 				c = n.Chain()
 				if c.Synced != 1 || c.Quorum || !errors.Is(c.Err, ErrNoQuorum) || !strings.Contains(c.Err.Error(), tt.reason) {
 					t.Errorf("chain %+v", c)
 				}
 				// None at all: what was known of the network stays.
 				n.nodes[0].do(func() { n.nodes[0].status = 500 })
-				n.see("a", Sighting{Fate: Unknown})
+				n.see("a", lifecycle.Sighting{Fate: lifecycle.FateUnknown})
 				if c = n.Chain(); c.Synced != 0 || c.Quorum || c.TipSlot != 1011 || c.K != 290 {
 					t.Errorf("chain %+v", c)
 				}
@@ -168,7 +169,7 @@ func TestVotes(t *testing.T) {
 						d.sync, d.status, d.raw, d.hang, d.network, d.genesis, d.during = "SYNCED", 0, "", false, "mina:testnet", "", nil
 					})
 				}
-				n.see("a", Sighting{Fate: Included, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1011})
+				n.see("a", lifecycle.Sighting{Fate: lifecycle.FateIncluded, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1011})
 			})
 		})
 	}

@@ -2,12 +2,13 @@ package mina
 
 import (
 	"cmp"
+	"mina-sequencer/sequencer/lifecycle"
 	"slices"
 )
 
 // A verdict is one node's word on a Watch.
 type verdict struct {
-	fate    Fate
+	fate    lifecycle.Fate
 	command *Command // pooled, included, or the stranger's
 	in      Header   // the deciding block
 	tip     Header
@@ -17,7 +18,7 @@ type verdict struct {
 
 // find returns the command that the watch is about, ours or not, where the best
 // chain has it. Mina: a chain holds at most one command per payer and nonce.
-func (v *view) find(w *Watch) (landed, bool) {
+func (v *view) find(w *lifecycle.Watch) (landed, bool) {
 	list := v.landed[w.Payer]
 	at, exact := slices.BinarySearchFunc(list, w.Nonce, byNonce)
 	if !w.Legacy {
@@ -64,20 +65,20 @@ func (v *view) findPooled(w *watched) *Command {
 
 // judge says what the node's chain and pool make of a watch.
 func (v *view) judge(w *watched) verdict {
-	d := verdict{fate: Unknown, tip: v.tip(), next: v.next(w.Payer)}
+	d := verdict{fate: lifecycle.FateUnknown, tip: v.tip(), next: v.next(w.Payer)}
 	covered := w.Since >= v.cover
 	// An unspent nonce is in no block at all, however far back the blocks are read.
 	unspent := d.next <= w.Nonce
 	if x, found := v.find(&w.Watch); found {
 		d.command, d.in = x.Command, x.in.Header
-		switch w.owns(x.Command) {
+		switch owns(&w.Watch, x.Command) {
 		case ours:
-			d.fate = Included
+			d.fate = lifecycle.FateIncluded
 			if x.Failed {
-				d.fate = Failed
+				d.fate = lifecycle.FateFailed
 			}
 		case theirs:
-			d.fate = Displaced
+			d.fate = lifecycle.FateDisplaced
 		}
 		return d
 	}
@@ -88,18 +89,18 @@ func (v *view) judge(w *watched) verdict {
 			}
 			return 1
 		})
-		d.fate, d.in = Expired, v.links[past].Header
+		d.fate, d.in = lifecycle.FateExpired, v.links[past].Header
 		return d
 	}
 	if covered && !w.Legacy && !unspent {
-		if d.in, d.fate = v.spent(w); d.fate == Displaced {
+		if d.in, d.fate = v.spent(w); d.fate == lifecycle.FateDisplaced {
 			return d
 		}
 	}
 	if d.command = v.findPooled(w); d.command != nil {
-		d.fate = Pooled
+		d.fate = lifecycle.FatePooled
 	} else if covered || unspent {
-		d.fate = Absent
+		d.fate = lifecycle.FateAbsent
 	} else {
 		d.passed = true
 	}
@@ -111,19 +112,19 @@ func (v *view) judge(w *watched) verdict {
 // update. The block that did it is not known, so depth is counted from the
 // first block after the one at which it was noticed; until there is one, the
 // ledger may just have been read later than the blocks.
-func (v *view) spent(w *watched) (Header, Fate) {
+func (v *view) spent(w *watched) (Header, lifecycle.Fate) {
 	noticed, known := w.noticed[v]
 	if i := v.at(noticed.Height); !known || i < 0 || i >= len(v.links) || v.links[i].StateHash != noticed.StateHash {
 		if w.noticed == nil {
 			w.noticed = make(map[*view]Header)
 		}
 		w.noticed[v] = v.tip()
-		return Header{}, Unknown
+		return Header{}, lifecycle.FateUnknown
 	}
 	if i := v.at(noticed.Height) + 1; i < len(v.links) {
-		return v.links[i].Header, Displaced
+		return v.links[i].Header, lifecycle.FateDisplaced
 	}
-	return Header{}, Unknown
+	return Header{}, lifecycle.FateUnknown
 }
 
 // depth is the number of blocks from the deciding one to the tip.
@@ -145,7 +146,7 @@ const (
 )
 
 // owns says whose the command at the watch's place is.
-func (w *Watch) owns(c *Command) owner {
+func owns(w *lifecycle.Watch, c *Command) owner {
 	switch {
 	case c.Payment:
 		return theirs
@@ -164,8 +165,8 @@ func (w *Watch) owns(c *Command) owner {
 }
 
 // merge makes one sighting of the words of all nodes that have a vote.
-func merge(words []verdict, quorum bool) Sighting {
-	s := Sighting{Fate: Unknown}
+func merge(words []verdict, quorum bool) lifecycle.Sighting {
+	s := lifecycle.Sighting{Fate: lifecycle.FateUnknown}
 	if len(words) == 0 {
 		return s
 	}
@@ -178,37 +179,37 @@ func merge(words []verdict, quorum bool) Sighting {
 	same := true
 	for _, d := range words[1:] {
 		switch {
-		case d.fate == Unknown:
+		case d.fate == lifecycle.FateUnknown:
 			same = false
-		case d.fate == lead.fate && (d.fate == Absent || d.fate == Pooled || d.fate == Expired):
-		case d.fate == Displaced && lead.fate == Displaced && d.command == nil && lead.command == nil:
+		case d.fate == lead.fate && (d.fate == lifecycle.FateAbsent || d.fate == lifecycle.FatePooled || d.fate == lifecycle.FateExpired):
+		case d.fate == lifecycle.FateDisplaced && lead.fate == lifecycle.FateDisplaced && d.command == nil && lead.command == nil:
 		case d.fate == lead.fate && d.in.StateHash == lead.in.StateHash && d.commandHash() == lead.commandHash():
-		case d.fate == Absent && lead.fate == Expired, d.fate == Expired && lead.fate == Absent:
-			lead.fate, lead.in = Absent, Header{}
+		case d.fate == lifecycle.FateAbsent && lead.fate == lifecycle.FateExpired, d.fate == lifecycle.FateExpired && lead.fate == lifecycle.FateAbsent:
+			lead.fate, lead.in = lifecycle.FateAbsent, Header{}
 		default:
 			same = false
 		}
 	}
-	if same && quorum && lead.fate != Unknown {
-		if lead.fate == Included || lead.fate == Failed || lead.fate == Displaced || lead.fate == Expired {
+	if same && quorum && lead.fate != lifecycle.FateUnknown {
+		if lead.fate == lifecycle.FateIncluded || lead.fate == lifecycle.FateFailed || lead.fate == lifecycle.FateDisplaced || lead.fate == lifecycle.FateExpired {
 			least := slices.MinFunc(words, func(a, b verdict) int { return cmp.Compare(a.depth(), b.depth()) })
 			lead.in, s.Depth = least.in, least.depth()
 		}
 		s.Agreed = true
-	} else if lead = loudest(words); lead.fate == Unknown {
+	} else if lead = loudest(words); lead.fate == lifecycle.FateUnknown {
 		return s
 	}
 	s.Fate, s.Height, s.StateHash = lead.fate, lead.in.Height, lead.in.StateHash
 	if lead.command != nil {
 		s.Hash, s.Nonce = lead.command.Hash, lead.command.Nonce
-		s.Failures = slices.Clone(lead.command.Failures)
+		s.Failure = lead.command.failure()
 	}
 	s.TipSlot = lead.tip.Slot
 	for _, d := range words {
 		if s.Agreed || d.fate == lead.fate {
 			s.TipSlot = min(s.TipSlot, d.tip.Slot)
 		}
-		if s.Agreed && (s.Fate == Absent || s.Fate == Pooled || s.Fate == Expired) {
+		if s.Agreed && (s.Fate == lifecycle.FateAbsent || s.Fate == lifecycle.FatePooled || s.Fate == lifecycle.FateExpired) {
 			s.AccountNext = max(s.AccountNext, d.next)
 		}
 	}
@@ -218,10 +219,10 @@ func merge(words []verdict, quorum bool) Sighting {
 // loudest picks the word that is enough to wait by, where there is no
 // agreement; it is Unknown if there is none.
 func loudest(words []verdict) verdict {
-	for _, fate := range []Fate{Included, Failed, Pooled} {
+	for _, fate := range []lifecycle.Fate{lifecycle.FateIncluded, lifecycle.FateFailed, lifecycle.FatePooled} {
 		if i := slices.IndexFunc(words, func(d verdict) bool { return d.fate == fate }); i >= 0 {
 			return words[i]
 		}
 	}
-	return verdict{fate: Unknown}
+	return verdict{fate: lifecycle.FateUnknown}
 }

@@ -2,6 +2,7 @@ package mina
 
 import (
 	"fmt"
+	"mina-sequencer/sequencer/lifecycle"
 	"strings"
 	"testing"
 
@@ -41,15 +42,15 @@ func TestPollCost(t *testing.T) {
 		}
 	}
 	poll("more than the window", map[string]int{"daemonStatus": 1, "bestChain": 3, "block": 3, "blocks": 22, "pooledZkappCommands": 3})
-	n.Watch("old", Watch{Payer: keyB, Since: 1})
+	n.Watch("old", lifecycle.Watch{Payer: keyB, Since: 1})
 	poll("beyond the node's memory", map[string]int{"daemonStatus": 2, "bestChain": 2, "block": 23, "blocks": 291 - 65, "pooledZkappCommands": 3, "account": 1})
-	if s := n.Sighting("old"); s.Fate != Absent || !s.Agreed {
+	if s := n.Sighting("old"); s.Fate != lifecycle.FateAbsent || !s.Agreed {
 		t.Errorf("without history, its nonce unspent: %+v", s)
 	}
 	poll("which is not asked again", map[string]int{"daemonStatus": 1, "bestChain": 1, "pooledZkappCommands": 3})
 	n.Forget("old")
 	poll("a payer let go", map[string]int{"daemonStatus": 1, "bestChain": 1, "pooledZkappCommands": 3})
-	n.Watch("old", Watch{Payer: keyB, Since: 1381})
+	n.Watch("old", lifecycle.Watch{Payer: keyB, Since: 1381})
 	poll("its nonce is still known", map[string]int{"daemonStatus": 1, "bestChain": 1, "pooledZkappCommands": 3})
 	for i := range 500 {
 		n.Forget(fmt.Sprint(i))
@@ -78,7 +79,7 @@ func TestSharedSlots(t *testing.T) {
 	w := watchA()
 	w.Since, w.ValidUntil = 0, 0
 	n.Watch("a", w)
-	n.see("a", Sighting{Fate: Displaced, Agreed: true, Depth: 39, Hash: hashOf("s"), Nonce: 7, Height: 2, StateHash: "3N-2"})
+	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateDisplaced, Agreed: true, Depth: 39, Hash: hashOf("s"), Nonce: 7, Height: 2, StateHash: "3N-2"})
 }
 
 // TestBoundedMemory: a watch that is older than any history keeps no more than
@@ -87,7 +88,7 @@ func TestBoundedMemory(t *testing.T) {
 	t.Parallel()
 	n := newNet(t, 1, chainOf(10))
 	n.nodes[0].k = 30
-	n.Watch("a", Watch{Payer: keyA, Since: 1})
+	n.Watch("a", lifecycle.Watch{Payer: keyA, Since: 1})
 	for range 100 {
 		n.nodes[0].set(extend(n.nodes[0].blocks, 3, ""))
 		n.Poll(t.Context())
@@ -110,7 +111,7 @@ func TestFalseBlock(t *testing.T) {
 	w := watchA()
 	w.Since = 1010 // the last of them
 	n.Watch("a", w)
-	n.see("a", Sighting{Fate: Unknown})
+	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateUnknown})
 	if c := n.Chain(); c.Quorum || !strings.Contains(c.Err.Error(), "not the one of the best chain") {
 		t.Errorf("chain %+v", c)
 	}
@@ -124,10 +125,10 @@ func TestShortHistory(t *testing.T) {
 	w := watchA()
 	w.Nonce = 6 // spent, and one node cannot say by what
 	n.Watch("a", w)
-	n.see("a", Sighting{Fate: Unknown})
+	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateUnknown})
 	w.Since = 1008
 	n.Watch("a", w)
-	n.see("a", Sighting{Fate: Absent, Agreed: true, TipSlot: 1010, AccountNext: 7})
+	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1010, AccountNext: 7})
 }
 
 // TestLedgerAhead: what the ledger says when the chain has gone on meanwhile is not
@@ -148,7 +149,7 @@ func TestLedgerAhead(t *testing.T) {
 	d.do(func() { d.blocks, d.accounts[keyA], d.pool = grow(base, "r"), 7, []Command{commandA(t)} })
 	for range 2 {
 		tip := d.blocks[len(d.blocks)-1].Slot
-		n.see("a", Sighting{Fate: Pooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: tip, AccountNext: 7})
+		n.see("a", lifecycle.Sighting{Fate: lifecycle.FatePooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: tip, AccountNext: 7})
 		d.do(func() { d.blocks = extend(d.blocks, 2, "r") })
 	}
 }
@@ -160,7 +161,7 @@ func TestReorg(t *testing.T) {
 	n.Watch("a", watchA())
 	included := extend(grow(base, "", commandA(t)), 2, "")
 	n.nodes[0].set(included)
-	in := Sighting{Fate: Included, Agreed: true, Depth: 3, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1013}
+	in := lifecycle.Sighting{Fate: lifecycle.FateIncluded, Agreed: true, Depth: 3, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1013}
 	n.see("a", in)
 
 	// A longer rival without the command, which went back to the pool while the
@@ -174,11 +175,11 @@ func TestReorg(t *testing.T) {
 			}
 		}
 	})
-	n.see("a", Sighting{Fate: Pooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: 1014, AccountNext: 7})
+	n.see("a", lifecycle.Sighting{Fate: lifecycle.FatePooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: 1014, AccountNext: 7})
 	n.nodes[0].do(func() { n.nodes[0].pool, n.nodes[0].during = nil, nil })
-	n.see("a", Sighting{Fate: Absent, Agreed: true, TipSlot: 1014, AccountNext: 7})
+	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1014, AccountNext: 7})
 	n.nodes[0].set(extend(rival, 2, "r"))
-	n.see("a", Sighting{Fate: Expired, Agreed: true, Depth: 2, Height: 115, StateHash: "3N-115r", TipSlot: 1016, AccountNext: 7})
+	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateExpired, Agreed: true, Depth: 2, Height: 115, StateHash: "3N-115r", TipSlot: 1016, AccountNext: 7})
 
 	// Back again, deeper than a short best chain shows.
 	n.nodes[0].set(extend(included, 9, ""))
@@ -189,5 +190,5 @@ func TestReorg(t *testing.T) {
 	}
 	// The whole chain replaced, from below what is known.
 	n.nodes[0].set(extend(chainOf(1), 25, "q"))
-	n.see("a", Sighting{Fate: Expired, Agreed: true, Depth: 12, Height: 115, StateHash: "3N-115q", TipSlot: 1026, AccountNext: 7})
+	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateExpired, Agreed: true, Depth: 12, Height: 115, StateHash: "3N-115q", TipSlot: 1026, AccountNext: 7})
 }

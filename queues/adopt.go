@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // An AstrayError: the sender, or the queue, of a transaction carries another one,
@@ -21,16 +22,13 @@ func (e *AstrayError) Error() string { return "its place is taken by transaction
 // it has not changed since t was read. signed are the packed bytes, nil if they are
 // not known. Errors: *AstrayError (attempts are stored, and the place is kept for
 // it), ErrStale (it is bound already, or has changed), ErrUnavailable.
-func (s *Store) Adopt(ctx context.Context, process string, t *Transaction, signed []byte) error {
+func (s *Store) Adopt(ctx context.Context, process string, t *lifecycle.Transaction, signed []byte) error {
 	stored, err := s.Get(ctx, t.UID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
 	if err == nil && stored.Phase.Final() {
-		back := NewChange(stored, PhaseWaiting)
-		back.Person, back.Code = true, CodeRestored
-		back.ClearEnd()
-		if err := s.Advance(ctx, back); err != nil {
+		if err := s.unend(ctx, stored); err != nil {
 			return err
 		}
 	}
@@ -46,7 +44,7 @@ func (s *Store) Adopt(ctx context.Context, process string, t *Transaction, signe
 			words = append(words, string(w.part), w.field, w.value)
 		}
 		// What has ended by what Redis has was told to its sender then.
-		if a.spent() && (stored == nil || i >= len(stored.Attempts) || stored.Attempts[i].EndedAt.IsZero()) {
+		if a.Spent() && (stored == nil || i >= len(stored.Attempts) || stored.Attempts[i].EndedAt.IsZero()) {
 			words = append(words, string(leastNonce), a.Sender, a.Nonce+1)
 		}
 	}
@@ -73,6 +71,17 @@ func (s *Store) Adopt(ctx context.Context, process string, t *Transaction, signe
 		r.fail("a verdict", verdict)
 	}
 	return r.err
+}
+
+// unend has a final transaction wait again: what it ended by is forgotten.
+func (s *Store) unend(ctx context.Context, t *lifecycle.Transaction) error {
+	c := &Change{Before: t, After: lifecycle.Unended(t)}
+	c.Person, c.Code, c.Remove = true, lifecycle.CodeRestored, Never
+	if a := t.Attempt(t.Landed); a != nil {
+		c.Falls = a.Sender
+	}
+	_, err := s.Advance(ctx, c)
+	return err
 }
 
 // Astray returns transactions that wait for their sender or queue, oldest first.
@@ -116,7 +125,7 @@ func (s *Store) Candidates(ctx context.Context, see func(uids []string) (more bo
 			break
 		}
 	}
-	for _, state := range []State{Failed, Unresolved} {
+	for _, state := range []lifecycle.State{lifecycle.Failed, lifecycle.Unresolved} {
 		uids, err := s.client.ZRevRange(ctx, s.key("st:"+string(state)), 0, 9999).Result()
 		if err != nil {
 			return storeError("reading what ended", err)

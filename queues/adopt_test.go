@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 func (f *fixture) adopt(uid, sender string, nonce uint32) error {
 	f.Helper()
 	t := f.get(uid)
-	t.Attempts = append(t.Attempts, queues.Attempt{
-		Number: len(t.Attempts) + 1, Sender: sender, Nonce: nonce, NodeHash: "5J" + uid, Outcome: queues.Signed, StartedAt: time.UnixMilli(5000).UTC()})
+	t.Attempts = append(t.Attempts, lifecycle.Attempt{
+		Number: len(t.Attempts) + 1, Sender: sender, Nonce: nonce, NodeHash: "5J" + uid, Outcome: lifecycle.Signed, StartedAt: time.UnixMilli(5000).UTC()})
 	return f.store.Adopt(f.ctx, me, t, nil)
 }
 
@@ -24,7 +25,7 @@ func (f *fixture) stray(uid, sender, by string) {
 	if e, ok := errors.AsType[*queues.AstrayError](err); !ok || e.By != by {
 		f.Errorf("adopting %s: %v", uid, err)
 	}
-	if t := f.get(uid); t.Phase != queues.PhaseWaiting || !t.Open() {
+	if t := f.get(uid); t.Phase != lifecycle.PhaseWaiting || !t.Open() {
 		f.Errorf("%s: %+v", uid, t)
 	}
 }
@@ -35,7 +36,7 @@ func testAdoptByForgotten(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	t := f.get("a")
-	t.Attempts = []queues.Attempt{{Number: 1, Sender: "S", NodeHash: "5J", Outcome: queues.Signed, StartedAt: time.UnixMilli(5000).UTC()}}
+	t.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", NodeHash: "5J", Outcome: lifecycle.Signed, StartedAt: time.UnixMilli(5000).UTC()}}
 	f.ok(f.store.Adopt(f.ctx, "forgotten", t, nil))
 	f.eventually("it is dead", func() bool { return slices.Equal(f.beat(me, long), []string{"forgotten"}) })
 	taken, err := f.store.TakeOver(f.ctx, me, "forgotten", 9)
@@ -57,11 +58,11 @@ func testAdoptAstray(f *fixture) {
 	equal(f.T, "told by the beat", f.pulse(me, long, "").Astray, 1)
 	f.inspect()
 	f.audited()
-	f.to("a", queues.PhaseDone, final)
-	f.to("c", queues.PhaseDone, final)
+	f.to("a", lifecycle.PhaseDone, final)
+	f.to("c", lifecycle.PhaseDone, final)
 	f.bound("d S1") // neither b with S1, nor d with S2
 	f.ok(f.store.Adopt(f.ctx, me, f.get("b"), nil))
-	if b := f.get("b"); b.Phase != queues.PhaseDispatching || b.Sender != "S2" || len(b.Attempts) != 1 {
+	if b := f.get("b"); b.Phase != lifecycle.PhaseDispatching || b.Sender != "S2" || len(b.Attempts) != 1 {
 		f.Errorf("b: %+v", b)
 	}
 	equal(f.T, "astray", f.pulse(me, long, "").Astray, 0)
@@ -71,10 +72,10 @@ func testAdoptAstray(f *fixture) {
 	f.post("q4", "e")
 	f.stray("e", "S2", "b") // its sender carries b
 	f.post("q5", "g")
-	f.to("b", queues.PhaseDone, final)
+	f.to("b", lifecycle.PhaseDone, final)
 	f.bound()
 	f.ok(f.store.Adopt(f.ctx, me, f.get("e"), nil))
-	f.to("e", queues.PhaseDone, final)
+	f.to("e", lifecycle.PhaseDone, final)
 	f.bound("g S2")
 }
 
@@ -88,20 +89,20 @@ func testAdoptCrowd(f *fixture) {
 	f.bound("a S1", "d S2")
 	f.stray("b", "S2", "a")
 	f.stray("c", "S2", "a")
-	f.to("a", queues.PhaseDone, final)
-	f.to("d", queues.PhaseDone, final)
+	f.to("a", lifecycle.PhaseDone, final)
+	f.to("d", lifecycle.PhaseDone, final)
 	f.bound("e S1")
 	f.ok(f.store.Adopt(f.ctx, me, f.get("b"), nil))
 	f.inspect()
-	f.to("b", queues.PhaseDone, final)
+	f.to("b", lifecycle.PhaseDone, final)
 	f.post("q4", "g")
 	f.bound() // not g with S2
-	f.to("e", queues.PhaseDone, final)
+	f.to("e", lifecycle.PhaseDone, final)
 	f.bound("g S1") // and not c, which S2 has sent
 	f.inspect()
 	f.audited()
 	f.ok(f.store.Adopt(f.ctx, me, f.get("c"), nil))
-	f.to("c", queues.PhaseDone, final)
+	f.to("c", lifecycle.PhaseDone, final)
 	f.post("q5", "h")
 	f.bound("h S2")
 }
@@ -109,12 +110,12 @@ func testAdoptCrowd(f *fixture) {
 func testAdoptFinal(f *fixture) {
 	f.register("S1")
 	f.post("q", "a", "b")
-	f.to("a", queues.PhaseFailed, person)
+	f.to("a", lifecycle.PhaseFailed, person)
 	f.ok(f.adopt("a", "S1", 3))
-	if a := f.get("a"); a.Phase != queues.PhaseDispatching || a.Sender != "S1" || !a.Open() {
+	if a := f.get("a"); a.Phase != lifecycle.PhaseDispatching || a.Sender != "S1" || !a.Open() {
 		f.Errorf("a: %+v", a)
 	}
-	f.to("a", queues.PhaseDone, final)
+	f.to("a", lifecycle.PhaseDone, final)
 	f.bound("b S1")
 }
 
@@ -126,7 +127,7 @@ func testAdoptForgottenSender(f *fixture) {
 		f.Errorf("sender: %+v", s)
 	}
 	f.register("S1") // a person says what it is
-	f.to("a", queues.PhaseDone, final)
+	f.to("a", lifecycle.PhaseDone, final)
 	f.post("q", "b")
 	f.bound("b S1")
 }
@@ -136,9 +137,9 @@ func testCandidates(f *fixture) {
 	f.post("q1", "a", "b")
 	f.post("q2", "c", "d", "e")
 	f.bound("a S1")
-	f.to("c", queues.PhaseFailed, person)
-	f.to("d", queues.PhaseFailed, person)
-	f.to("d", queues.PhaseWaiting, person)
+	f.to("c", lifecycle.PhaseFailed, person)
+	f.to("d", lifecycle.PhaseFailed, person)
+	f.to("d", lifecycle.PhaseWaiting, person)
 	var all []string
 	seen := func(most int) (uids []string) {
 		f.ok(f.store.Candidates(f.ctx, func(some []string) bool {

@@ -12,6 +12,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 func testAdvanceGuards(f *fixture) {
@@ -19,40 +20,40 @@ func testAdvanceGuards(f *fixture) {
 	f.post("q", "a", "b")
 	t := f.bound("a S")[0].Transaction
 	old := f.get("a")
-	f.ok(f.advance(t, queues.PhaseSent, withCode("X")))
-	if t.Revision != 2 || t.Phase != queues.PhaseSent || t.ChangedAt.IsZero() {
+	f.ok(f.advance(t, lifecycle.PhaseSent, withCode("X")))
+	if t.Revision != 2 || t.Phase != lifecycle.PhaseSent || t.ChangedAt.IsZero() {
 		f.Errorf("after a change: %+v", t)
 	}
-	if err := f.advance(old, queues.PhaseFailed); !errors.Is(err, queues.ErrStale) {
+	if err := f.advance(old, lifecycle.PhaseFailed); !errors.Is(err, queues.ErrStale) {
 		f.Errorf("decided on an old revision: %v", err)
 	}
 	forged := f.get("a")
 	forged.Claim = other + ":1"
-	if err := f.advance(forged, queues.PhaseDone); !errors.Is(err, queues.ErrFenced) {
+	if err := f.advance(forged, lifecycle.PhaseDone); !errors.Is(err, queues.ErrFenced) {
 		f.Errorf("without the claim: %v", err)
 	}
 	forged.Claim = ""
-	if err := f.advance(forged, queues.PhaseDone); !errors.Is(err, queues.ErrFenced) {
+	if err := f.advance(forged, lifecycle.PhaseDone); !errors.Is(err, queues.ErrFenced) {
 		f.Errorf("with no claim: %v", err)
 	}
-	if err := f.advance(forged, queues.PhaseSent, person, func(c *queues.Change) { c.SetCancelled(true) }); err != nil {
+	if err := f.advance(forged, lifecycle.PhaseSent, person, func(c *queues.Change) { c.SetCancelled(true) }); err != nil {
 		f.Errorf("for a person: %v", err)
 	}
-	if err := f.advance(t, queues.PhaseDone); !errors.Is(err, queues.ErrStale) {
+	if err := f.advance(t, lifecycle.PhaseDone); !errors.Is(err, queues.ErrStale) {
 		f.Errorf("after a person changed it: %v", err)
 	}
-	if err := f.advance(&queues.Transaction{UID: "none"}, queues.PhaseDone); !errors.Is(err, queues.ErrNotFound) {
+	if err := f.advance(&lifecycle.Transaction{UID: "none"}, lifecycle.PhaseDone); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("of none: %v", err)
 	}
 	got := f.get("a")
-	if !got.CancelRequested || got.Phase != queues.PhaseSent || got.Claim == "" {
+	if !got.CancelRequested || got.Phase != lifecycle.PhaseSent || got.Claim == "" {
 		f.Errorf("in the end: %+v", got)
 	}
-	f.to("a", queues.PhaseDone, keep)
+	f.to("a", lifecycle.PhaseDone, keep)
 	if got := f.get("a"); got.Claim == "" || f.sender("S").Queue != "" {
 		f.Errorf("done and still watched: %+v", got)
 	}
-	f.to("a", queues.PhaseDone, final)
+	f.to("a", lifecycle.PhaseDone, final)
 	if got := f.get("a"); got.Claim != "" || got.FinalAt.IsZero() || got.DoneAt.IsZero() {
 		f.Errorf("final: %+v", got)
 	}
@@ -63,24 +64,24 @@ func testAdvanceFields(f *fixture) {
 	f.post("q", "u")
 	t := f.bound("u S")[0].Transaction
 	started := time.UnixMilli(1_700_000_000_123).UTC()
-	a := queues.Attempt{Number: 1, Sender: "S", Nonce: 4294967295, Fee: 5_000_000_000, ValidUntil: 9, Slot: 3, Outcome: queues.Prepared, StartedAt: started}
-	f.ok(f.advance(t, queues.PhaseDispatching, func(c *queues.Change) {
+	a := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 4294967295, Fee: 5_000_000_000, ValidUntil: 9, Slot: 3, Outcome: lifecycle.Prepared, StartedAt: started}
+	f.ok(f.advance(t, lifecycle.PhaseDispatching, func(c *queues.Change) {
 		c.SetAttempt(&a)
 		c.SetRetries(2)
 		c.SetLosses(1)
-		c.SetEnding(queues.PhaseFailed)
-		c.SetError(&queues.Error{Code: "1", Message: "first"})
+		c.SetEnding(lifecycle.PhaseFailed)
+		c.SetError(&lifecycle.Error{Code: "1", Message: "first"})
 	}, due(90*time.Second)))
-	if got := f.get("u"); got.Retries != 2 || got.Losses != 1 || got.Ending != queues.PhaseFailed || got.Error.Message != "first" ||
+	if got := f.get("u"); got.Retries != 2 || got.Losses != 1 || got.Ending != lifecycle.PhaseFailed || got.Error.Message != "first" ||
 		got.DueAt.IsZero() || !got.DueAt.Equal(t.DueAt) || got.Open() {
 		f.Errorf("stored %+v of %+v", got, t)
 	}
-	equal(f.T, "attempt", f.get("u").Attempts, []queues.Attempt{a})
-	a.Outcome, a.SentSlot, a.Hash, a.Error = queues.Sent, 4, "5Jhash", &queues.Error{Code: "c", Message: strings.Repeat("é", 9000)}
-	f.ok(f.advance(t, queues.PhaseSent, func(c *queues.Change) {
+	equal(f.T, "attempt", f.get("u").Attempts, []lifecycle.Attempt{a})
+	a.Outcome, a.SentSlot, a.Hash, a.Error = lifecycle.Sent, 4, "5Jhash", &lifecycle.Error{Code: "c", Message: strings.Repeat("é", 9000)}
+	f.ok(f.advance(t, lifecycle.PhaseSent, func(c *queues.Change) {
 		c.SetAttempt(&a)
 		c.MarkSubmitted()
-		c.SetError(&queues.Error{Code: "2", Message: "second"})
+		c.SetError(&lifecycle.Error{Code: "2", Message: "second"})
 		c.SetError(nil)
 	}))
 	got := f.get("u")
@@ -88,13 +89,13 @@ func testAdvanceFields(f *fixture) {
 		f.Errorf("an endless message was stored with %d bytes", n)
 	}
 	a.Error = got.Attempts[0].Error
-	equal(f.T, "attempt", got.Attempts, []queues.Attempt{a})
+	equal(f.T, "attempt", got.Attempts, []lifecycle.Attempt{a})
 	if !got.Open() || got.SubmittedAt.IsZero() || got.Error != nil || !got.DueAt.IsZero() || got.Hash() != "5Jhash" {
 		f.Errorf("sent: %+v", got)
 	}
-	a.Outcome, a.Height, a.StateHash, a.Confirmations, a.EndedAt = queues.Included, 77, "3Nhash", 2, started
+	a.Outcome, a.Height, a.StateHash, a.Confirmations, a.EndedAt = lifecycle.Included, 77, "3Nhash", 2, started
 	a.Hash = "5Jother" // a fact is not overwritten
-	f.ok(f.advance(t, queues.PhaseDone, func(c *queues.Change) {
+	f.ok(f.advance(t, lifecycle.PhaseDone, func(c *queues.Change) {
 		c.SetAttempt(&a)
 		c.SetLanded(1)
 		c.SetDone(json.RawMessage(`{"blockHeight":77}`))
@@ -102,11 +103,11 @@ func testAdvanceFields(f *fixture) {
 	}))
 	a.Hash = "5Jhash"
 	got = f.get("u")
-	equal(f.T, "attempt", got.Attempts, []queues.Attempt{a})
+	equal(f.T, "attempt", got.Attempts, []lifecycle.Attempt{a})
 	if string(got.Done) != `{"blockHeight":77}` || got.Landed != 1 || got.Open() {
 		f.Errorf("done: %+v", got)
 	}
-	f.ok(f.advance(got, queues.PhaseWaiting, func(c *queues.Change) { c.ClearEnd(); c.SetRetries(0); c.SetLosses(0); c.SetReopened(true) }))
+	f.ok(f.advance(got, lifecycle.PhaseWaiting, func(c *queues.Change) { c.ClearEnd(); c.SetRetries(0); c.SetLosses(0); c.SetReopened(true) }))
 	got = f.get("u")
 	if got.Done != nil || got.Landed != 0 || !got.DoneAt.IsZero() || !got.FinalAt.IsZero() || got.Ending != "" || got.Retries != 0 || !got.Reopened {
 		f.Errorf("back in its line: %+v", got)
@@ -148,16 +149,16 @@ func testRepeats(f *fixture) {
 	got := f.bind(1) // the second call finds nothing free; the claim is due after its grace
 	equal(f.T, "bound by the call that was answered", len(got), 0)
 	t := f.get("a")
-	for i, phase := range []queues.Phase{queues.PhaseSent, queues.PhaseWatching, queues.PhaseFailing, queues.PhaseDelayed, queues.PhaseDispatching} {
+	for i, phase := range []lifecycle.Phase{lifecycle.PhaseSent, lifecycle.PhaseWatching, lifecycle.PhaseFailing, lifecycle.PhaseDelayed, lifecycle.PhaseDispatching} {
 		f.ok(f.advance(t, phase))
 		if t.Revision != int64(i+2) {
 			f.Errorf("revision %d after %d changes and a bind", t.Revision, i+1)
 		}
 	}
-	f.ok(f.advance(t, queues.PhaseDispatching, firstPlan))
-	f.ok(f.store.Record(f.ctx, "a", &queues.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}))
-	f.ok(f.advance(t, queues.PhaseDone, tell(queues.OnSuccess, time.Hour, 0)))
-	tries, err := f.store.Called(f.ctx, f.get("a"), queues.OnSuccess, queues.Never)
+	f.ok(f.advance(t, lifecycle.PhaseDispatching, firstPlan))
+	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}))
+	f.ok(f.advance(t, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, time.Hour, 0)))
+	tries, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, queues.Never)
 	f.ok(err)
 	equal(f.T, "tries", tries, 0)
 	f.ok(f.store.Pause(f.ctx, "q", "why"))
@@ -167,7 +168,7 @@ func testRepeats(f *fixture) {
 	for _, e := range f.dump().events {
 		log = append(log, e.Kind+" "+e.ID+" "+e.To+e.Code)
 	}
-	made := f.list(queues.Filter{State: queues.Waiting}, 9)[0]
+	made := f.list(queues.Filter{State: lifecycle.Waiting}, 9)[0]
 	equal(f.T, "events", log, []string{
 		"s S REGISTERED", "t a waiting", "t " + made + " waiting", "t a dispatching", "t a sent", "t a watching",
 		"t a failing", "t a delayed", "t a dispatching", "t a done", "q q PAUSED", "s S DRAINING", "s S RESUMED",
@@ -182,12 +183,12 @@ func testBindPlans(f *fixture) {
 	f.post("q2", "b")
 	f.post("q3", "c")
 	f.bound("a S")
-	f.to("a", queues.PhaseDone, final, func(c *queues.Change) { c.SetNextNonce(8) })
-	bind := func(uid string, known uint32) *queues.Transaction {
+	f.to("a", lifecycle.PhaseDone, final, func(c *queues.Change) { c.SetNextNonce(8) })
+	bind := func(uid string, known uint32) *lifecycle.Transaction {
 		f.Helper()
 		got, err := f.store.Bind(f.ctx, queues.BindRequest{
 			Process: me, Types: []string{vote}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Minute,
-			Plan: queues.Attempt{Fee: 100, ValidUntil: 9, Slot: 5}, Known: map[string]uint32{"S": known, "T": 1},
+			Plan: lifecycle.Attempt{Fee: 100, ValidUntil: 9, Slot: 5}, Known: map[string]uint32{"S": known, "T": 1},
 		})
 		f.ok(err)
 		if len(got) != 1 || got[0].Transaction.UID != uid {
@@ -199,14 +200,14 @@ func testBindPlans(f *fixture) {
 	if b := bind("b", 7); len(b.Attempts) != 0 {
 		f.Errorf("planned at a nonce that is not the next: %+v", b.Attempts)
 	}
-	f.to("b", queues.PhaseWaiting)
+	f.to("b", lifecycle.PhaseWaiting)
 	if b := bind("b", 8); len(b.Attempts) != 0 {
 		f.Errorf("planned although it had been bound before: %+v", b.Attempts)
 	}
-	f.to("b", queues.PhaseDone, final)
+	f.to("b", lifecycle.PhaseDone, final)
 	c := bind("c", 8)
 	c.Attempts[0].StartedAt = time.Time{}
-	equal(f.T, "planned", c.Attempts, []queues.Attempt{{Number: 1, Sender: "S", Nonce: 8, Fee: 100, ValidUntil: 9, Slot: 5, Outcome: queues.Prepared}})
+	equal(f.T, "planned", c.Attempts, []lifecycle.Attempt{{Number: 1, Sender: "S", Nonce: 8, Fee: 100, ValidUntil: 9, Slot: 5, Outcome: lifecycle.Prepared}})
 	equal(f.T, "its fee", f.fees(), map[string]uint64{"S": 100})
 	equal(f.T, "counted", c.Counted, 100)
 	f.inspect()
@@ -214,26 +215,26 @@ func testBindPlans(f *fixture) {
 
 // firstPlan stores the plan of a first attempt.
 func firstPlan(c *queues.Change) {
-	c.SetAttempt(&queues.Attempt{Number: 1, Sender: "S", Outcome: queues.Prepared, StartedAt: time.UnixMilli(1)})
+	c.SetAttempt(&lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Prepared, StartedAt: time.UnixMilli(1)})
 }
 
 func testFacts(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	t := f.bound("a S")[0].Transaction
-	if err := f.store.Record(f.ctx, "a", &queues.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "of what was forgotten"}); !errors.Is(err, queues.ErrUnsettled) {
+	if err := f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "of what was forgotten"}); !errors.Is(err, queues.ErrUnsettled) {
 		f.Errorf("facts of no attempt: %v", err)
 	}
-	f.ok(f.advance(t, queues.PhaseDispatching, firstPlan))
-	f.ok(f.store.Record(f.ctx, "a", &queues.Attempt{Number: 1, Sender: "S"}, queues.Facts{}))
-	f.ok(f.store.Record(f.ctx, "a", &queues.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "first", Data: json.RawMessage(`{"x":1}`)}))
-	f.ok(f.store.Record(f.ctx, "a", &queues.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "second", NodeHash: "node"}))
+	f.ok(f.advance(t, lifecycle.PhaseDispatching, firstPlan))
+	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{}))
+	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "first", Data: json.RawMessage(`{"x":1}`)}))
+	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "second", NodeHash: "node"}))
 	got := f.get("a").Attempts[0]
 	if got.Hash != "first" || got.NodeHash != "node" || string(got.Data) != `{"x":1}` {
 		f.Errorf("facts: %+v", got)
 	}
-	f.ok(f.advance(t, queues.PhaseWatching)) // facts do not count as a change
-	if err := f.store.Record(f.ctx, "none", &queues.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}); !errors.Is(err, queues.ErrNotFound) {
+	f.ok(f.advance(t, lifecycle.PhaseWatching)) // facts do not count as a change
+	if err := f.store.Record(f.ctx, "none", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("facts of none: %v", err)
 	}
 }
@@ -246,13 +247,13 @@ func testSigned(f *fixture) {
 	if _, _, err := f.store.Signed(f.ctx, "a"); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("before there are any: %v", err)
 	}
-	f.ok(f.advance(t, queues.PhaseDispatching, func(c *queues.Change) { c.SetSigned(1, []byte("old")) }))
-	f.ok(f.advance(t, queues.PhaseSent, func(c *queues.Change) { c.SetSigned(12, command) }))
+	f.ok(f.advance(t, lifecycle.PhaseDispatching, func(c *queues.Change) { c.SetSigned(1, []byte("old")) }))
+	f.ok(f.advance(t, lifecycle.PhaseSent, func(c *queues.Change) { c.SetSigned(12, command) }))
 	n, got, err := f.store.Signed(f.ctx, "a")
 	if err != nil || n != 12 || !bytes.Equal(got, command) {
 		f.Errorf("signed bytes of attempt %d: %d bytes, %v", n, len(got), err)
 	}
-	f.ok(f.advance(t, queues.PhaseDone, (*queues.Change).DropSigned))
+	f.ok(f.advance(t, lifecycle.PhaseDone, (*queues.Change).DropSigned))
 	if _, _, err := f.store.Signed(f.ctx, "a"); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("after they were dropped: %v", err)
 	}
@@ -274,12 +275,12 @@ func testAdvanceResult(f *fixture) {
 	} {
 		f.post(uid, uid)
 		bound := f.bind(1)[0].Transaction
-		a := queues.Attempt{Number: 1, Sender: "S", Nonce: 7, StartedAt: time.UnixMilli(1000), Outcome: queues.Prepared}
-		f.ok(f.advance(bound, queues.PhaseDispatching, func(c *queues.Change) { c.SetAttempt(&a) }))
+		a := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 7, StartedAt: time.UnixMilli(1000), Outcome: lifecycle.Prepared}
+		f.ok(f.advance(bound, lifecycle.PhaseDispatching, func(c *queues.Change) { c.SetAttempt(&a) }))
 		bound = f.get(uid)
-		f.ok(f.advance(bound, queues.PhaseDone, func(c *queues.Change) {
+		f.ok(f.advance(bound, lifecycle.PhaseDone, func(c *queues.Change) {
 			c.SetDone(json.RawMessage(want.done)) // in whatever order
-			bound.Attempts[0].Outcome, bound.Attempts[0].Height, bound.Attempts[0].StateHash = queues.Included, 77, "3Nhash"
+			bound.Attempts[0].Outcome, bound.Attempts[0].Height, bound.Attempts[0].StateHash = lifecycle.Included, 77, "3Nhash"
 			c.SetAttempt(&bound.Attempts[0])
 			c.SetLanded(want.landed)
 			final(c)

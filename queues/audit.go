@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"mina-sequencer/sequencer/lifecycle"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ func (f *Finding) Same(o *Finding) bool {
 
 // A Record is a transaction as an audit reads it: without its payload.
 type Record struct {
-	*Transaction
+	*lifecycle.Transaction
 	Signed bool // the bytes of an open attempt are stored
 }
 
@@ -214,7 +215,7 @@ func (a *audit) transaction(r *reply, uid string, l []any) Record {
 	}
 	var e numbers
 	taken := t.Sequence <= e.int(more["popped"])
-	if back := more["back"] != ""; back != (t.Phase == PhaseWaiting && taken) {
+	if back := more["back"] != ""; back != (t.Phase == lifecycle.PhaseWaiting && taken) {
 		bad("LINE", "it is %s, was taken from the line: %t, and stands among those that came back: %t", t.State(), taken, back)
 	}
 	if t.Claim != "" && (more["own"] == "" || more["proc"] == "") {
@@ -257,14 +258,14 @@ func (a *audit) queue(name string, q, more map[string]string) {
 		bad("LISTED", "the queue is not among the queues")
 	}
 	if run := q["run"]; run != "" || q["sender"] != "" {
-		if !Phase(more["phase"]).Bound() || more["runs"] != name || more["by"] != q["sender"] {
+		if !lifecycle.Phase(more["phase"]).Bound() || more["runs"] != name || more["by"] != q["sender"] {
 			bad("QUEUE_RUN", "it runs %q with %q; that one is %q with %q", run, q["sender"], more["phase"], more["by"])
 		}
 		if more["registered"] == "1" && more["bound"] != name {
 			bad("SENDER_BOUND", "it has sender %s, which is bound to %q", q["sender"], more["bound"])
 		}
 	}
-	for field, state := range map[string]State{"w": Waiting, "d": Done, "f": Failed, "u": Unresolved} {
+	for field, state := range map[string]lifecycle.State{"w": lifecycle.Waiting, "d": lifecycle.Done, "f": lifecycle.Failed, "u": lifecycle.Unresolved} {
 		if more[field] != "" && more[field] != cmp.Or(q[field], "0") {
 			bad("COUNT", "it counts %s %s, there are %s", cmp.Or(q[field], "0"), state, more[field])
 		}
@@ -299,7 +300,7 @@ func (a *audit) sender(account string, s, more map[string]string) {
 	switch {
 	case bound && more["with"] != account:
 		bad("SENDER_BOUND", "it is bound to a queue whose sender is %q", more["with"])
-	case bound && !Phase(more["phase"]).Bound():
+	case bound && !lifecycle.Phase(more["phase"]).Bound():
 		bad("SENDER_BOUND", "it is bound to a queue that runs nothing")
 	case free && (bound || s["reason"] != "" || s["astray"] != ""):
 		bad("SENDER_FREE", "it is offered although it is bound to %q, out of use for %q", s["queue"], s["reason"])
@@ -332,9 +333,9 @@ func (a *audit) member(index, name string, there, owned bool, says string) {
 	switch {
 	case !owned:
 		f.Detail = index + " names it, and it is gone"
-	case kind == "ready" && says != of, kind == "st" && string(Phase(says).State()) != of,
-		kind == "bound" && !Phase(says).Bound(),
-		kind == "own" && !strings.HasPrefix(says, of+":"), (kind == "back" || kind == "astray") && says != string(PhaseWaiting),
+	case kind == "ready" && says != of, kind == "st" && string(lifecycle.Phase(says).State()) != of,
+		kind == "bound" && !lifecycle.Phase(says).Bound(),
+		kind == "own" && !strings.HasPrefix(says, of+":"), (kind == "back" || kind == "astray") && says != string(lifecycle.PhaseWaiting),
 		kind == "free" && says != "":
 		f.Check, f.Detail = "STRAY", fmt.Sprintf("%s names it, its own record says %q", index, says)
 	case kind == "page" && strconv.FormatInt(e.int(says)/pageSize, 10) != of:

@@ -6,6 +6,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // audited wants that the audit finds nothing: it may not be stricter than the
@@ -53,8 +54,8 @@ func TestAudit(t *testing.T) {
 		f.post("paused", "paused1")
 		f.ok(f.store.Pause(f.ctx, "paused", "by a test"))
 		f.bound("run1 S1", "done1 S2", "wait1 S3")
-		f.to("done1", queues.PhaseDone, final)
-		f.to("wait1", queues.PhaseWaiting, rest(time.Hour, senders.Rested))
+		f.to("done1", lifecycle.PhaseDone, final)
+		f.to("wait1", lifecycle.PhaseWaiting, rest(time.Hour, senders.Rested))
 		f.ok(f.pool.Drain(f.ctx, "S2"))
 		f.ok(f.pool.Drain(f.ctx, "S4"))
 	}
@@ -146,11 +147,11 @@ func TestStanding(t *testing.T) {
 		want("e", queues.Standing{Ahead: 4, First: "a"})
 		f.bound("a S")
 		want("e", queues.Standing{Ahead: 3, First: "a"})
-		f.to("c", queues.PhaseFailed, person)
+		f.to("c", lifecycle.PhaseFailed, person)
 		want("e", queues.Standing{Ahead: 2, First: "a"})
-		f.to("a", queues.PhaseFailed, tell(queues.OnFailure, time.Minute, time.Minute))
+		f.to("a", lifecycle.PhaseFailed, tell(lifecycle.OnFailure, time.Minute, time.Minute))
 		want("e", queues.Standing{Ahead: 2, First: "b", Holder: "a"})
-		f.to("a", queues.PhaseWaiting, person)
+		f.to("a", lifecycle.PhaseWaiting, person)
 		want("a", queues.Standing{First: "a", Holder: "a"})
 		want("e", queues.Standing{Ahead: 3, First: "a", Holder: "a"})
 		if _, err := f.store.Standing(f.ctx, "none"); err == nil {

@@ -16,6 +16,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // benched is a store on a real Redis of its own, which writes no file: what is
@@ -193,7 +194,7 @@ func BenchmarkCycle(b *testing.B) {
 					if err != nil || len(got) != 1 {
 						b.Fatal(got, err)
 					}
-					if err := s.Advance(context.WithoutCancel(b.Context()), queues.NewChange(got[0].Transaction, queues.PhaseWaiting)); err != nil {
+					if err := s.Advance(context.WithoutCancel(b.Context()), queues.NewChange(got[0].Transaction, lifecycle.PhaseWaiting)); err != nil {
 						b.Fatal(err)
 					}
 				}

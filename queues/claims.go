@@ -3,6 +3,7 @@ package queues
 import (
 	"context"
 	"fmt"
+	"mina-sequencer/sequencer/lifecycle"
 	"strconv"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 
 // Bound is a queue's transaction and the sender that was bound to it.
 type Bound struct {
-	Transaction *Transaction
+	Transaction *lifecycle.Transaction
 	Sender      string
 	URL         string // of the sender's worker
 	// Next is the sender's next nonce as far as it is known here; HasNext is
@@ -30,7 +31,7 @@ type BindRequest struct {
 	// Plan is what the first attempt of a transaction takes over that was never tried,
 	// if it is bound to one of these senders, by the next nonces that they are known
 	// to have. Nothing is planned for others, nor where that is not the next any more.
-	Plan  Attempt
+	Plan  lifecycle.Attempt
 	Known map[string]uint32
 }
 
@@ -203,7 +204,7 @@ func (s *Store) Postpone(ctx context.Context, process, uid string, d time.Durati
 // Called stores that a callback of t was answered, or, with again ≥ 0, that it is
 // to be told again after that time. It returns how often it was told in vain.
 // Error: ErrUnavailable.
-func (s *Store) Called(ctx context.Context, t *Transaction, c Callback, again time.Duration) (tries int, err error) {
+func (s *Store) Called(ctx context.Context, t *lifecycle.Transaction, c lifecycle.Callback, again time.Duration) (tries int, err error) {
 	v, err := s.Run(ctx, calledScript, t.UID, t.Queue, string(c), inMillis(again))
 	if err != nil {
 		return 0, err
@@ -265,7 +266,7 @@ func (s *Store) Turn(ctx context.Context, name string, d time.Duration) (bool, e
 
 // Overtaken reports whether an earlier transaction of t's queue waits again.
 // Error: ErrUnavailable.
-func (s *Store) Overtaken(ctx context.Context, t *Transaction) (bool, error) {
+func (s *Store) Overtaken(ctx context.Context, t *lifecycle.Transaction) (bool, error) {
 	n, err := s.client.ZCount(ctx, s.key("back:"+t.Queue), "-inf", "("+strconv.FormatInt(t.Sequence, 10)).Result()
 	if err != nil {
 		return false, storeError("looking at the queue", err)

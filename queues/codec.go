@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mina-sequencer/sequencer/lifecycle"
 	"sort"
 	"strconv"
 	"strings"
@@ -28,21 +29,21 @@ func fromMillis(ms int64) time.Time {
 }
 
 // decode builds a transaction from what load in lib.lua answers.
-func decode(uid string, record string, state map[string]string) (*Transaction, error) {
+func decode(uid string, record string, state map[string]string) (*lifecycle.Transaction, error) {
 	head, data, found := strings.Cut(record, "\n")
 	parts := strings.Split(head, " ")
 	if !found || len(parts) != 4 {
 		return nil, fmt.Errorf("record of %s is damaged", uid)
 	}
 	var e numbers
-	t := &Transaction{
+	t := &lifecycle.Transaction{
 		UID: uid, Sequence: e.int(parts[0]), ReceivedAt: fromMillis(e.int(parts[1])),
-		Type: parts[2], Queue: parts[3], Data: json.RawMessage(data), Phase: PhaseWaiting,
+		Type: parts[2], Queue: parts[3], Data: json.RawMessage(data), Phase: lifecycle.PhaseWaiting,
 	}
 	t.ChangedAt = t.ReceivedAt
 	if len(state) > 0 {
-		t.Phase = Phase(state["phase"])
-		if _, ok := phaseViews[t.Phase]; !ok {
+		t.Phase = lifecycle.Phase(state["phase"])
+		if !t.Phase.Valid() {
 			return nil, fmt.Errorf("record of %s has unknown phase %q", uid, state["phase"])
 		}
 		t.Revision = e.int(state["rev"])
@@ -50,11 +51,11 @@ func decode(uid string, record string, state map[string]string) (*Transaction, e
 		t.Sender = state["sender"]
 		t.Retries = int(e.int(state["retries"]))
 		t.Losses = int(e.int(state["losses"]))
-		t.Ending = Phase(state["ending"])
-		t.Uncounted = state["uncounted"] != ""
+		t.Ending = lifecycle.Phase(state["ending"])
+		t.Deferred = int(e.int(state["deferred"]))
 		t.CancelRequested = state["cancel"] != ""
 		t.Reopened = state["reopened"] != ""
-		t.Callback = Callback(state["callback"])
+		t.Callback = lifecycle.Callback(state["callback"])
 		t.CallbackTries = int(e.int(state["tries"]))
 		counted, _, _ := strings.Cut(state["fees"], " ")
 		t.Counted = e.uint64(counted)
@@ -69,7 +70,6 @@ func decode(uid string, record string, state map[string]string) (*Transaction, e
 	}
 	for i := 1; state[field(i, "plan")] != ""; i++ {
 		t.Attempts = append(t.Attempts, e.attempt(i, state))
-		t.kept = append(t.kept, factsOf(&t.Attempts[i-1]))
 	}
 	switch v := state["done"]; v {
 	case "":
@@ -89,7 +89,7 @@ func decode(uid string, record string, state map[string]string) (*Transaction, e
 // none of its values is longer than 64 bytes.
 const inItsBlock = "block"
 
-func doneOf(t *Transaction) string {
+func doneOf(t *lifecycle.Transaction) string {
 	if b := blockOf(t); b != nil && bytes.Equal(t.Done, b) {
 		return inItsBlock
 	}
@@ -97,7 +97,7 @@ func doneOf(t *Transaction) string {
 }
 
 // blockOf is the result that the landed attempt's block makes, nil if none landed.
-func blockOf(t *Transaction) json.RawMessage {
+func blockOf(t *lifecycle.Transaction) json.RawMessage {
 	a := t.Attempt(t.Landed)
 	if a == nil || a.StateHash == "" {
 		return nil
@@ -149,21 +149,21 @@ func (e *numbers) words(s string, n int) []string {
 	return w
 }
 
-func (e *numbers) problem(s string) *Error {
+func (e *numbers) problem(s string) *lifecycle.Error {
 	if s == "" {
 		return nil
 	}
-	p := new(Error)
+	p := new(lifecycle.Error)
 	if err := json.Unmarshal([]byte(s), p); err != nil && e.err == nil {
 		e.err = err
 	}
 	return p
 }
 
-func (e *numbers) attempt(i int, m map[string]string) Attempt {
-	a := Attempt{
+func (e *numbers) attempt(i int, m map[string]string) lifecycle.Attempt {
+	a := lifecycle.Attempt{
 		Number: i, Sender: m[field(i, "by")], Hash: m[field(i, "hash")], NodeHash: m[field(i, "nhash")],
-		Error: e.problem(m[field(i, "err")]), Outcome: Prepared,
+		Error: e.problem(m[field(i, "err")]), Outcome: lifecycle.Prepared,
 	}
 	if d := m[field(i, "data")]; d != "" {
 		a.Data = json.RawMessage(d)
@@ -173,7 +173,7 @@ func (e *numbers) attempt(i int, m map[string]string) Attempt {
 	a.Fee, a.StartedAt = e.uint64(plan[1]), fromMillis(e.int(plan[4]))
 	if v := m[field(i, "fate")]; v != "" {
 		fate := e.words(v, 5)
-		a.Outcome, a.Confirmations, a.SentSlot = Outcome(fate[0]), int(e.int(fate[1])), e.uint32(fate[2])
+		a.Outcome, a.Confirmations, a.SentSlot = lifecycle.Outcome(fate[0]), int(e.int(fate[1])), e.uint32(fate[2])
 		a.EndedAt, a.Legacy = fromMillis(e.int(fate[3])), fate[4] == "1"
 	}
 	if v := m[field(i, "block")]; v != "" {
@@ -183,12 +183,12 @@ func (e *numbers) attempt(i int, m map[string]string) Attempt {
 	return a
 }
 
-func planOf(a *Attempt) string {
+func planOf(a *lifecycle.Attempt) string {
 	return fmt.Sprintf("%d %d %d %d %d", a.Nonce, a.Fee, a.ValidUntil, a.Slot, millis(a.StartedAt))
 }
 
 // plannedAs reports whether a and b are the same attempt.
-func (a *Attempt) plannedAs(b *Attempt) bool {
+func plannedAs(a, b *lifecycle.Attempt) bool {
 	x, y := *a, *b
 	if a.Legacy || b.Legacy {
 		// Such a worker may ignore the last slot, and who has called it does too.
@@ -197,7 +197,7 @@ func (a *Attempt) plannedAs(b *Attempt) bool {
 	return x.Sender == y.Sender && planOf(&x) == planOf(&y)
 }
 
-func fateOf(a *Attempt) string {
+func fateOf(a *lifecycle.Attempt) string {
 	legacy := 0
 	if a.Legacy {
 		legacy = 1

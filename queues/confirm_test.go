@@ -9,6 +9,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // TestUnconfirmed: where replicas have to confirm a write and none does, the
@@ -32,14 +33,14 @@ func TestUnconfirmed(t *testing.T) {
 	ok(store.Enqueue(ctx, queues.Item{UID: "a", Queue: "q", Type: "T", Data: json.RawMessage(`{}`)}).Err)
 	bound, err := store.Bind(ctx, queues.BindRequest{Process: "P", Types: []string{"T"}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Second})
 	ok(err)
-	change := queues.NewChange(bound[0].Transaction, queues.PhaseSent)
+	change := queues.NewChange(bound[0].Transaction, lifecycle.PhaseSent)
 	change.Confirm = true
 	if err := store.Advance(ctx, change); !errors.Is(err, queues.ErrUnconfirmed) {
 		t.Errorf("without a replica: %v", err)
 	}
 	txn, err := store.Get(ctx, "a")
 	ok(err)
-	if txn.Phase != queues.PhaseSent {
+	if txn.Phase != lifecycle.PhaseSent {
 		t.Errorf("stored: %s", txn.Phase)
 	}
 }

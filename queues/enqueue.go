@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"mina-sequencer/sequencer/lifecycle"
 	"strings"
 	"time"
 )
@@ -21,7 +22,7 @@ type Item struct {
 type Accepted struct {
 	// Transaction is the accepted one; where the uid was known already, the
 	// one that was accepted first.
-	Transaction *Transaction
+	Transaction *lifecycle.Transaction
 	// Existed: the same item had been accepted before.
 	Existed bool
 	// Err refuses the item: ErrKeyReused, ErrKeyGone, ErrTooManyWaiting,
@@ -126,10 +127,10 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 	return out
 }
 
-func fresh(uid string, sequence int64, now time.Time, item Item) *Transaction {
-	return &Transaction{
+func fresh(uid string, sequence int64, now time.Time, item Item) *lifecycle.Transaction {
+	return &lifecycle.Transaction{
 		UID: uid, Queue: item.Queue, Sequence: sequence, Type: item.Type, Data: item.Data,
-		Phase: PhaseWaiting, ReceivedAt: now, ChangedAt: now,
+		Phase: lifecycle.PhaseWaiting, ReceivedAt: now, ChangedAt: now,
 	}
 }
 

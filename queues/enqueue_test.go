@@ -16,6 +16,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 func vote1(uid, queue, data string) queues.Item {
@@ -25,7 +26,7 @@ func vote1(uid, queue, data string) queues.Item {
 func testEnqueueTwice(f *fixture) {
 	first := f.store.Enqueue(f.ctx, vote1("k", "q", `{"a":1,"b":[1.0,"x"]}`))
 	f.ok(first.Err)
-	if first.Existed || first.Transaction.Sequence != 1 || first.Transaction.State() != queues.Waiting {
+	if first.Existed || first.Transaction.Sequence != 1 || first.Transaction.State() != lifecycle.Waiting {
 		f.Errorf("accepted as %+v", first)
 	}
 	for _, tc := range []struct {
@@ -58,7 +59,7 @@ func testEnqueueTwice(f *fixture) {
 func testEnqueueRemoved(f *fixture) {
 	f.store = f.open(queues.Options{Namespace: f.store.Namespace, Retention: 40 * time.Millisecond})
 	f.post("q", "k")
-	f.to("k", queues.PhaseFailed, person)
+	f.to("k", lifecycle.PhaseFailed, person)
 	f.ok(f.store.Remove(f.ctx, "k"))
 	if _, err := f.store.Get(f.ctx, "k"); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("get of a removed one: %v", err)
@@ -69,7 +70,7 @@ func testEnqueueRemoved(f *fixture) {
 	f.eventually("the key is forgotten", func() bool {
 		return f.store.Enqueue(f.ctx, vote1("k", "q", `{}`)).Err == nil
 	})
-	if got := f.get("k"); got.Sequence != 2 || got.State() != queues.Waiting {
+	if got := f.get("k"); got.Sequence != 2 || got.State() != lifecycle.Waiting {
 		f.Errorf("accepted anew as %+v", got)
 	}
 }
@@ -89,7 +90,7 @@ func testEnqueueOrder(f *fixture) {
 	if len(uids) != len(items) {
 		f.Errorf("%d uids for %d transactions", len(uids), len(items))
 	}
-	equal(f.T, "counts", f.queue("q1").Counts[queues.Waiting], 400)
+	equal(f.T, "counts", f.queue("q1").Counts[lifecycle.Waiting], 400)
 }
 
 func testEnqueueTogether(f *fixture) {
@@ -167,7 +168,7 @@ func testEnqueueTotal(f *fixture) {
 	bound := f.bound("a S")[0]
 	f.post("r", "f")
 	full(queues.ErrTooManyInAll)
-	f.ok(f.advance(bound.Transaction, queues.PhaseWaiting))
+	f.ok(f.advance(bound.Transaction, lifecycle.PhaseWaiting))
 	full(queues.ErrTooManyInAll)
 	f.bound("a S")
 	full(queues.ErrTooManyInAll)

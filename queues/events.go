@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"mina-sequencer/sequencer/lifecycle"
 	"strconv"
 	"strings"
 	"time"
@@ -30,9 +31,9 @@ type Event struct {
 	Kind    EventKind
 	ID      string // uid, queue or account
 	Sender  string
-	From    Phase // "" for a transaction that was just accepted
-	To      Phase // "" for one that was removed
-	Attempt int   // 0 if the change is about none
+	From    lifecycle.Phase // "" for a transaction that was just accepted
+	To      lifecycle.Phase // "" for one that was removed
+	Attempt int             // 0 if the change is about none
 	Code    string
 }
 
@@ -69,7 +70,7 @@ func parseEvent(entry redis.XMessage) (Event, error) {
 // event reads one line of the log.
 func (e *numbers) event(number, line string) Event {
 	if at, uid, _ := strings.Cut(line, " "); uid != "" && !strings.Contains(uid, " ") {
-		line = at + " t " + uid + " - - " + string(PhaseWaiting) + " - -"
+		line = at + " t " + uid + " - - " + string(lifecycle.PhaseWaiting) + " - -"
 	}
 	w := e.words(line, 8)
 	for i := range w {
@@ -79,7 +80,7 @@ func (e *numbers) event(number, line string) Event {
 	}
 	return Event{
 		Number: e.int(number), At: fromMillis(e.int(w[0])), Kind: EventKind(w[1]), ID: w[2], Sender: w[3],
-		From: Phase(w[4]), To: Phase(w[5]), Attempt: int(e.int(w[6])), Code: w[7],
+		From: lifecycle.Phase(w[4]), To: lifecycle.Phase(w[5]), Attempt: int(e.int(w[6])), Code: w[7],
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // TestReadLog: the log is read with what its events are about, whether or not
@@ -65,7 +66,7 @@ func TestReadLog(t *testing.T) {
 		},
 		"removed": func(f *fixture) {
 			f.post("q", "u")
-			c := queues.NewChange(f.get("u"), queues.PhaseFailed)
+			c := queues.NewChange(f.get("u"), lifecycle.PhaseFailed)
 			c.Person = true
 			f.ok(f.store.Advance(f.ctx, c))
 			f.ok(f.store.Remove(f.ctx, "u"))

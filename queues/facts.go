@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"mina-sequencer/sequencer/lifecycle"
 	"strconv"
 	"strings"
 
@@ -20,26 +21,23 @@ type Facts struct {
 // facts are those of an attempt that are written once and kept.
 type facts struct{ hash, nodeHash, data string }
 
-func factsOf(a *Attempt) facts { return facts{a.Hash, a.NodeHash, string(a.Data)} }
+func factsOf(a *lifecycle.Attempt) facts { return facts{a.Hash, a.NodeHash, string(a.Data)} }
 
 // more reports whether f has a fact that other lacks.
 func (f facts) more(other facts) bool {
 	return f.hash != "" && other.hash == "" || f.nodeHash != "" && other.nodeHash == "" || f.data != "" && other.data == ""
 }
 
-// keep notes what of an attempt is stored; its plan is, if anything is.
-func (t *Transaction) keep(number int, stored facts) {
-	kept := make([]facts, max(number, len(t.kept)))
-	copy(kept, t.kept)
-	kept[number-1] = stored
-	t.kept = kept
+// all are the facts by the names of their fields.
+func (f facts) all() map[string]string {
+	return map[string]string{"hash": f.hash, "nhash": f.nodeHash, "data": f.data}
 }
 
 // Record adds facts of an attempt. No claim guards it: a late hash is the one
 // thing that settles a lost answer. A fact that is known already is kept.
 // Errors: ErrNotFound, ErrUnsettled (Redis has forgotten a, or has another in its
 // place: write it back), ErrUnavailable, ErrFull.
-func (s *Store) Record(ctx context.Context, uid string, a *Attempt, f Facts) error {
+func (s *Store) Record(ctx context.Context, uid string, a *lifecycle.Attempt, f Facts) error {
 	args := []any{uid, a.Number, a.Sender, a.Nonce}
 	for name, value := range map[string]string{"hash": f.Hash, "nhash": f.NodeHash, "data": string(f.Data)} {
 		if value != "" {

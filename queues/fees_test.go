@@ -10,12 +10,13 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // planned is an attempt as it is stored before a worker is asked.
-func planned(t *queues.Transaction, fee uint64) *queues.Attempt {
-	t.Attempts = append(t.Attempts, queues.Attempt{
-		Number: len(t.Attempts) + 1, Sender: t.Sender, Nonce: 7, Fee: fee, StartedAt: time.UnixMilli(1), Outcome: queues.Prepared,
+func planned(t *lifecycle.Transaction, fee uint64) *lifecycle.Attempt {
+	t.Attempts = append(t.Attempts, lifecycle.Attempt{
+		Number: len(t.Attempts) + 1, Sender: t.Sender, Nonce: 7, Fee: fee, StartedAt: time.UnixMilli(1), Outcome: lifecycle.Prepared,
 	})
 	return t.Last()
 }
@@ -47,18 +48,18 @@ func testFees(f *fixture) {
 	// Only one of two at a nonce can land: the dearer one.
 	f.ok(f.planFor("a", 150, queues.FeeLimits{}))
 	equal(f.T, "raised", f.fees(), map[string]uint64{"S1": 150, "S2": 10})
-	f.to("b", queues.PhaseFailing)
+	f.to("b", lifecycle.PhaseFailing)
 	equal(f.T, "what changes nothing of it", f.fees(), map[string]uint64{"S1": 150, "S2": 10})
 
 	b := f.get("b")
-	b.Attempts[0].Outcome, b.Attempts[0].EndedAt = queues.Refused, time.UnixMilli(2)
-	f.ok(f.advance(b, queues.PhaseDelayed, func(c *queues.Change) { c.SetAttempt(&b.Attempts[0]) }))
+	b.Attempts[0].Outcome, b.Attempts[0].EndedAt = lifecycle.Refused, time.UnixMilli(2)
+	f.ok(f.advance(b, lifecycle.PhaseDelayed, func(c *queues.Change) { c.SetAttempt(&b.Attempts[0]) }))
 	equal(f.T, "refused by all nodes", f.fees(), map[string]uint64{"S1": 150, "S2": 0})
 
 	a := f.get("a")
-	a.Attempts[0].Outcome, a.Attempts[0].EndedAt = queues.Included, time.UnixMilli(2)
-	a.Attempts[1].Outcome, a.Attempts[1].EndedAt = queues.Replaced, time.UnixMilli(2)
-	f.ok(f.advance(a, queues.PhaseDone, final, func(c *queues.Change) { c.SetAttempt(&a.Attempts[0]); c.SetAttempt(&a.Attempts[1]) }))
+	a.Attempts[0].Outcome, a.Attempts[0].EndedAt = lifecycle.Included, time.UnixMilli(2)
+	a.Attempts[1].Outcome, a.Attempts[1].EndedAt = lifecycle.Replaced, time.UnixMilli(2)
+	f.ok(f.advance(a, lifecycle.PhaseDone, final, func(c *queues.Change) { c.SetAttempt(&a.Attempts[0]); c.SetAttempt(&a.Attempts[1]) }))
 	equal(f.T, "the cheaper one landed", f.fees(), map[string]uint64{"S1": 100, "S2": 0})
 	f.ok(f.store.Remove(f.ctx, "a"))
 	equal(f.T, "removed", f.fees(), map[string]uint64{"S1": 100, "S2": 0})
@@ -89,8 +90,8 @@ func testFeeLimits(f *fixture) {
 	refused("b", 51, true, 150)
 	f.ok(f.planFor("b", 50, limits))
 	equal(f.T, "counted", f.fees(), map[string]uint64{"S1": 150, "S2": 50})
-	f.to("a", queues.PhaseSent) // what is under way goes on
-	f.to("a", queues.PhaseWatching)
+	f.to("a", lifecycle.PhaseSent) // what is under way goes on
+	f.to("a", lifecycle.PhaseWatching)
 }
 
 // testRestInWords wants a rest told in words, and ended by its own clock however
@@ -101,7 +102,7 @@ func testRestInWords(f *fixture) {
 	f.bound("a S1")
 	rested := func(uid string, d time.Duration, giver, detail string) {
 		f.Helper()
-		f.to(uid, queues.PhaseWaiting, rest(d, senders.Rested), func(c *queues.Change) { c.Giver, c.Detail = giver, detail })
+		f.to(uid, lifecycle.PhaseWaiting, rest(d, senders.Rested), func(c *queues.Change) { c.Giver, c.Detail = giver, detail })
 	}
 	rested("a", time.Hour, "fees", "the day is over at midnight")
 	until := f.sender("S1").Until
@@ -120,19 +121,19 @@ func testRestInWords(f *fixture) {
 }
 
 func testOverview(f *fixture) {
-	equal(f.T, "of nothing", f.overview().States[queues.Waiting], int64(0))
+	equal(f.T, "of nothing", f.overview().States[lifecycle.Waiting], int64(0))
 	f.register("S1", "S2", "S3")
 	f.post("q", "a", "b", "c")
 	f.post("r", "d")
 	f.ok(f.store.Enqueue(f.ctx, queues.Item{UID: "e", Queue: "s", Type: batch, Data: []byte(`{}`)}).Err)
 	f.post("t", "f", "g")
 	f.bound("a S1", "d S2", "e S3")
-	f.to("a", queues.PhaseSent)
-	f.to("d", queues.PhaseDone, final)
+	f.to("a", lifecycle.PhaseSent)
+	f.to("d", lifecycle.PhaseDone, final)
 	f.ok(f.store.Pause(f.ctx, "t", "for a test"))
 	o := f.overview()
-	equal(f.T, "states", o.States, map[queues.State]int64{
-		queues.Waiting: 4, queues.Dispatching: 1, queues.Revision: 1, queues.Retry: 0, queues.Done: 1, queues.Failed: 0, queues.Unresolved: 0,
+	equal(f.T, "states", o.States, map[lifecycle.State]int64{
+		lifecycle.Waiting: 4, lifecycle.Dispatching: 1, lifecycle.Revision: 1, lifecycle.Retry: 0, lifecycle.Done: 1, lifecycle.Failed: 0, lifecycle.Unresolved: 0,
 	})
 	equal(f.T, "types", o.Types, map[string]queues.Load{
 		vote:  {Waiting: 4, Bound: 1, Oldest: f.get("a").ReceivedAt},
@@ -141,7 +142,7 @@ func testOverview(f *fixture) {
 	if o.Queues != 4 || o.Processes != 1 || o.Astray != 0 || o.Events == 0 || o.At.IsZero() {
 		f.Errorf("%+v", o)
 	}
-	f.to("a", queues.PhaseUnresolved)
+	f.to("a", lifecycle.PhaseUnresolved)
 	f.ok(f.store.Resume(f.ctx, "t"))
 	o = f.overview()
 	equal(f.T, "of votes", o.Types[vote], queues.Load{Waiting: 4, Ready: 2, Oldest: f.get("b").ReceivedAt})
@@ -165,7 +166,7 @@ func testOverviewOfMany(f *fixture) {
 			for i, uid := range uids {
 				if bound {
 					p.ZAdd(f.ctx, f.key("bound"), z(float64(i+1), uid))
-					p.HSet(f.ctx, f.key("x:"+uid), "phase", string(queues.PhaseWatching))
+					p.HSet(f.ctx, f.key("x:"+uid), "phase", string(lifecycle.PhaseWatching))
 				} else {
 					p.Del(f.ctx, f.key("bound"), f.key("x:"+uid))
 				}
@@ -175,7 +176,7 @@ func testOverviewOfMany(f *fixture) {
 		f.ok(err)
 	}
 	note(true)
-	if o := f.overview(); o.States[queues.Revision] != many || o.Types[vote].Bound != many {
+	if o := f.overview(); o.States[lifecycle.Revision] != many || o.Types[vote].Bound != many {
 		f.Errorf("%+v", o)
 	}
 	note(false)
@@ -192,21 +193,21 @@ func TestCost(t *testing.T) {
 	t.Parallel()
 	ended := time.UnixMilli(1)
 	tests := map[string]struct {
-		attempts []queues.Attempt
+		attempts []lifecycle.Attempt
 		want     uint64
 	}{
 		"none":              {nil, 0},
-		"planned":           {[]queues.Attempt{{Fee: 10}}, 10},
-		"never made":        {[]queues.Attempt{{Fee: 10, EndedAt: ended, Outcome: queues.Prepared}}, 0},
-		"raised":            {[]queues.Attempt{{Fee: 10, Outcome: queues.Sent}, {Fee: 15}}, 15},
-		"another nonce":     {[]queues.Attempt{{Fee: 10, EndedAt: ended, Outcome: queues.FailedIn}, {Fee: 15, Nonce: 1}}, 25},
-		"another sender":    {[]queues.Attempt{{Fee: 10, EndedAt: ended, Outcome: queues.FailedIn}, {Fee: 15, Sender: "S2"}}, 25},
-		"expired":           {[]queues.Attempt{{Fee: 10, EndedAt: ended, Outcome: queues.Expired}, {Fee: 15}}, 15},
-		"the cheaper lands": {[]queues.Attempt{{Fee: 10, EndedAt: ended, Outcome: queues.Included}, {Fee: 15, EndedAt: ended, Outcome: queues.Replaced}}, 10},
-		"unknown":           {[]queues.Attempt{{Fee: 10, Outcome: queues.Lost, Legacy: true}}, 10},
+		"planned":           {[]lifecycle.Attempt{{Fee: 10}}, 10},
+		"never made":        {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.Prepared}}, 0},
+		"raised":            {[]lifecycle.Attempt{{Fee: 10, Outcome: lifecycle.Sent}, {Fee: 15}}, 15},
+		"another nonce":     {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.FailedIn}, {Fee: 15, Nonce: 1}}, 25},
+		"another sender":    {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.FailedIn}, {Fee: 15, Sender: "S2"}}, 25},
+		"expired":           {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.Expired}, {Fee: 15}}, 15},
+		"the cheaper lands": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.Included}, {Fee: 15, EndedAt: ended, Outcome: lifecycle.Replaced}}, 10},
+		"unknown":           {[]lifecycle.Attempt{{Fee: 10, Outcome: lifecycle.Unknown, Legacy: true}}, 10},
 	}
 	for name, tt := range tests {
-		if got := (&queues.Transaction{Attempts: tt.attempts}).Cost(); got != tt.want {
+		if got := (&lifecycle.Transaction{Attempts: tt.attempts}).Cost(); got != tt.want {
 			t.Errorf("%s: %d, want %d", name, got, tt.want)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // backends runs each case on an embedded Redis in a bubble of its own, and on a
@@ -140,7 +141,7 @@ func (f *fixture) post(queue string, uids ...string) {
 	}
 }
 
-func (f *fixture) get(uid string) *queues.Transaction {
+func (f *fixture) get(uid string) *lifecycle.Transaction {
 	f.Helper()
 	t, err := f.store.Get(f.ctx, uid)
 	f.ok(err)
@@ -180,7 +181,7 @@ func (f *fixture) bound(want ...string) []queues.Bound {
 	return got
 }
 
-func (f *fixture) advance(t *queues.Transaction, to queues.Phase, options ...func(*queues.Change)) error {
+func (f *fixture) advance(t *lifecycle.Transaction, to lifecycle.Phase, options ...func(*queues.Change)) error {
 	f.Helper()
 	c := queues.NewChange(t, to)
 	for _, o := range options {
@@ -190,7 +191,7 @@ func (f *fixture) advance(t *queues.Transaction, to queues.Phase, options ...fun
 }
 
 // to advances the transaction as it is stored now.
-func (f *fixture) to(uid string, to queues.Phase, options ...func(*queues.Change)) {
+func (f *fixture) to(uid string, to lifecycle.Phase, options ...func(*queues.Change)) {
 	f.Helper()
 	<-time.After(time.Microsecond) // senders are let go one after the other
 	f.ok(f.advance(f.get(uid), to, options...))
@@ -256,6 +257,6 @@ func removed(d time.Duration) func(*queues.Change) {
 func rest(d time.Duration, why senders.Reason) func(*queues.Change) {
 	return func(c *queues.Change) { c.Rest, c.Reason = d, string(why) }
 }
-func tell(cb queues.Callback, hold, lease time.Duration) func(*queues.Change) {
+func tell(cb lifecycle.Callback, hold, lease time.Duration) func(*queues.Change) {
 	return func(c *queues.Change) { c.Tell, c.Hold, c.Lease = cb, hold, lease }
 }

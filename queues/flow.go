@@ -2,6 +2,7 @@ package queues
 
 import (
 	"context"
+	"mina-sequencer/sequencer/lifecycle"
 	"time"
 )
 
@@ -46,11 +47,11 @@ func (s *Store) Flow(ctx context.Context, over time.Duration) (Flow, error) {
 		switch {
 		case e.From == "":
 			f.Accepted++
-		case e.From == PhaseDelayed && e.To == PhaseDispatching:
+		case e.From == lifecycle.PhaseDelayed && e.To == lifecycle.PhaseDispatching:
 			f.Retried++
-		case e.To == PhaseDone:
+		case e.To == lifecycle.PhaseDone:
 			f.Done++
-		case e.To == PhaseFailed || e.To == PhaseUnresolved:
+		case e.To == lifecycle.PhaseFailed || e.To == lifecycle.PhaseUnresolved:
 			f.Failed++
 		}
 	}

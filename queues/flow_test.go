@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 func TestFlow(t *testing.T) {
@@ -16,12 +17,12 @@ func testFlow(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c")
 	f.bound("a S")
-	f.to("a", queues.PhaseFailing)
-	f.to("a", queues.PhaseDelayed)
-	f.to("a", queues.PhaseDispatching)
-	f.to("a", queues.PhaseDone)
-	f.to("b", queues.PhaseFailed, person)
-	f.to("b", queues.PhaseWaiting, person)
+	f.to("a", lifecycle.PhaseFailing)
+	f.to("a", lifecycle.PhaseDelayed)
+	f.to("a", lifecycle.PhaseDispatching)
+	f.to("a", lifecycle.PhaseDone)
+	f.to("b", lifecycle.PhaseFailed, person)
+	f.to("b", lifecycle.PhaseWaiting, person)
 	f.ok(f.store.Pause(f.ctx, "q", "x"))
 	flow, err := f.store.Flow(f.ctx, time.Minute)
 	f.ok(err)
@@ -74,10 +75,10 @@ func testOldest(f *fixture) {
 	f.bound("a S")
 	see("behind a bound one", map[string]string{"p": "b", "q": "d"})
 	f.ok(f.store.Pause(f.ctx, "q", "x"))
-	f.to("b", queues.PhaseFailed, person)
+	f.to("b", lifecycle.PhaseFailed, person)
 	see("behind a cancelled one", map[string]string{"p": "c", "q": "d"})
-	f.to("a", queues.PhaseWaiting)
+	f.to("a", lifecycle.PhaseWaiting)
 	see("come back", map[string]string{"p": "a", "q": "d"})
-	f.to("d", queues.PhaseFailed, person)
+	f.to("d", lifecycle.PhaseFailed, person)
 	see("none", map[string]string{"p": "a"})
 }

@@ -10,6 +10,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // TestFull fills a Redis up: nothing more is accepted, and what was accepted
@@ -39,18 +40,18 @@ func TestFull(t *testing.T) {
 	if err := f.store.Ping(f.ctx); !errors.Is(err, queues.ErrFull) {
 		f.Errorf("ping of a full store: %v", err)
 	}
-	f.ok(f.advance(bound, queues.PhaseDispatching, firstPlan))
-	f.ok(f.store.Record(f.ctx, "a", &queues.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}))
-	f.ok(f.advance(bound, queues.PhaseSent, func(c *queues.Change) { c.SetSigned(1, big) }))
-	f.ok(f.advance(bound, queues.PhaseDone, tell(queues.OnSuccess, 0, time.Hour)))
+	f.ok(f.advance(bound, lifecycle.PhaseDispatching, firstPlan))
+	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}))
+	f.ok(f.advance(bound, lifecycle.PhaseSent, func(c *queues.Change) { c.SetSigned(1, big) }))
+	f.ok(f.advance(bound, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 0, time.Hour)))
 	f.beat(me, time.Hour)
 	f.tick()
-	_, err := f.store.Called(f.ctx, f.get("a"), queues.OnSuccess, queues.Never)
+	_, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, queues.Never)
 	f.ok(err)
 	f.ok(f.pool.Rest(f.ctx, "S", time.Hour, senders.Rested, ""))
 	f.ok(f.pool.Resume(f.ctx, "S"))
 	f.bound("b S")
 	equal(f.T, "what was accepted is there", len(f.list(queues.Filter{}, 50)), accepted-1+2)
-	f.to("b", queues.PhaseFailed)
+	f.to("b", lifecycle.PhaseFailed)
 	f.inspect()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"mina-sequencer/sequencer/lifecycle"
 	"strings"
 	"testing"
 
@@ -48,7 +49,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			var e numbers
 			got := e.attempt(1, again)
-			if d := cmp.Diff(*a, got, cmpopts.IgnoreFields(Attempt{}, "Number", "Height", "StateHash", "Error")); d != "" || e.err != nil {
+			if d := cmp.Diff(*a, got, cmpopts.IgnoreFields(lifecycle.Attempt{}, "Number", "Height", "StateHash", "Error")); d != "" || e.err != nil {
 				t.Errorf("stored again: %v\n%s", e.err, d)
 			}
 		}
@@ -72,7 +73,7 @@ func FuzzCursor(f *testing.F) {
 	f.Add("MSAw", "q", "DONE", int64(1<<53))
 	f.Add("LTEgMA", "", "WAITING", int64(-1))
 	f.Fuzz(func(t *testing.T, cursor, queue, state string, at int64) {
-		filter := Filter{Queue: queue, State: State(state)}
+		filter := Filter{Queue: queue, State: lifecycle.State(state)}
 		if after, err := openCursor(cursor, filter); err == nil && after < 0 {
 			t.Errorf("cursor %q opens at %d", cursor, after)
 		}
@@ -82,7 +83,7 @@ func FuzzCursor(f *testing.F) {
 		if after, err := openCursor(sealCursor(at, filter), filter); err != nil || after != at {
 			t.Errorf("sealed at %d, opened at %d: %v", at, after, err)
 		}
-		if _, err := openCursor(sealCursor(at, filter), Filter{Queue: queue, State: State(state), Type: "T"}); err == nil {
+		if _, err := openCursor(sealCursor(at, filter), Filter{Queue: queue, State: lifecycle.State(state), Type: "T"}); err == nil {
 			t.Error("a cursor opens the list of another filter")
 		}
 	})

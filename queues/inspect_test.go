@@ -3,6 +3,7 @@ package queues_test
 import (
 	"cmp"
 	"maps"
+	"mina-sequencer/sequencer/lifecycle"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,13 +12,11 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/redis/go-redis/v9"
-
-	"mina-sequencer/queues"
 )
 
 func equal[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
-	if d := gocmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(queues.Transaction{})); d != "" {
+	if d := gocmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(lifecycle.Transaction{})); d != "" {
 		t.Fatalf("%s (-want +got):\n%s", what, d)
 	}
 }
@@ -141,7 +140,7 @@ func (f *fixture) inspect() {
 	running := map[string]txn{}
 	pages := map[string][]txn{}
 	for _, t := range all {
-		p := queues.Phase(t.phase)
+		p := lifecycle.Phase(t.phase)
 		if counts[t.queue] == nil {
 			counts[t.queue] = map[string]int{}
 		}
@@ -153,13 +152,13 @@ func (f *fixture) inspect() {
 		switch {
 		case p.Bound():
 			put("bound", t.uid, t.seq)
-		case p != queues.PhaseWaiting:
+		case p != lifecycle.PhaseWaiting:
 			put("st:"+string(p.State()), t.uid, t.seq)
 		}
 		if d.hashes["x:"+t.uid] != nil {
 			put("past:"+t.queue, t.uid, t.seq)
 		}
-		if p == queues.PhaseWaiting {
+		if p == lifecycle.PhaseWaiting {
 			lines[t.queue] = append(lines[t.queue], t)
 		}
 		if p.Bound() {
@@ -309,7 +308,7 @@ func (f *fixture) inspectEvents(d *dump, all map[string]txn) {
 func waitingByType(all map[string]txn) map[string]string {
 	counts := map[string]int{}
 	for _, t := range all {
-		if t.phase == string(queues.PhaseWaiting) {
+		if t.phase == string(lifecycle.PhaseWaiting) {
 			counts[t.typ]++
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // BenchmarkLife takes transactions from their post past finality, 64 at a time, with the store's calls that the sequencer makes for a two-phase
@@ -87,7 +88,7 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 	}
 	ok(s.Enqueue(ctx, queues.Item{Queue: queue, Type: vote, Data: data}).Err)
 	bound, err := s.Bind(ctx, queues.BindRequest{Process: me, Types: []string{vote}, Groups: []string{senders.Shared}, Most: 1, Grace: 5 * time.Second,
-		Plan: queues.Attempt{Fee: 100_000_000, ValidUntil: 5000, Slot: 4000}, Known: known})
+		Plan: lifecycle.Attempt{Fee: 100_000_000, ValidUntil: 5000, Slot: 4000}, Known: known})
 	ok(err)
 	if len(bound) != 1 {
 		b.Error("nothing was bound")
@@ -95,7 +96,7 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 	}
 	// It may be that of another lane, which then gets this one's.
 	t, sender := bound[0].Transaction, bound[0].Sender
-	change := func(to queues.Phase, options func(*queues.Change)) {
+	change := func(to lifecycle.Phase, options func(*queues.Change)) {
 		b.Helper()
 		c := queues.NewChange(t, to)
 		if options != nil {
@@ -104,22 +105,22 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 		ok(s.Advance(ctx, c))
 	}
 	if len(t.Attempts) == 0 { // the first of its sender
-		t.Attempts = append(t.Attempts, queues.Attempt{
-			Number: 1, Sender: sender, Nonce: 7, Fee: 100_000_000, ValidUntil: 5000, Slot: 4000, StartedAt: time.Now(), Outcome: queues.Prepared,
+		t.Attempts = append(t.Attempts, lifecycle.Attempt{
+			Number: 1, Sender: sender, Nonce: 7, Fee: 100_000_000, ValidUntil: 5000, Slot: 4000, StartedAt: time.Now(), Outcome: lifecycle.Prepared,
 		})
-		change(queues.PhaseDispatching, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]); c.SetNextNonce(7) })
+		change(lifecycle.PhaseDispatching, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]); c.SetNextNonce(7) })
 	}
 	a := &t.Attempts[0]
-	a.Outcome, a.Hash = queues.Signed, "5JhashOfTheWorker"
-	change(queues.PhaseDispatching, func(c *queues.Change) { c.SetAttempt(a); c.SetSigned(1, command) })
-	a.Outcome, a.NodeHash, a.SentSlot = queues.Sent, "5JhashOfTheNode", 4001
-	change(queues.PhaseWatching, func(c *queues.Change) {
-		c.Via = queues.PhaseSent
+	a.Outcome, a.Hash = lifecycle.Signed, "5JhashOfTheWorker"
+	change(lifecycle.PhaseDispatching, func(c *queues.Change) { c.SetAttempt(a); c.SetSigned(1, command) })
+	a.Outcome, a.NodeHash, a.SentSlot = lifecycle.Sent, "5JhashOfTheNode", 4001
+	change(lifecycle.PhaseWatching, func(c *queues.Change) {
+		c.Via = lifecycle.PhaseSent
 		c.SetAttempt(a)
 		c.MarkSubmitted()
 	})
-	a.Outcome, a.Height, a.StateHash, a.Confirmations, a.EndedAt = queues.Included, 100, "3NstateHash", 1, time.Now()
-	change(queues.PhaseDone, func(c *queues.Change) {
+	a.Outcome, a.Height, a.StateHash, a.Confirmations, a.EndedAt = lifecycle.Included, 100, "3NstateHash", 1, time.Now()
+	change(lifecycle.PhaseDone, func(c *queues.Change) {
 		c.SetAttempt(a)
 		c.SetLanded(1)
 		c.SetStanding(sender, 7)
@@ -129,12 +130,12 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 		c.MarkEnded()
 		c.SetEnding("")
 		c.SetError(nil)
-		c.Tell, c.Hold, c.Lease, c.Keep = queues.OnSuccess, 2*time.Minute, time.Minute, true
+		c.Tell, c.Hold, c.Lease, c.Keep = lifecycle.OnSuccess, 2*time.Minute, time.Minute, true
 	})
-	_, err = s.Called(ctx, t, queues.OnSuccess, queues.Never)
+	_, err = s.Called(ctx, t, lifecycle.OnSuccess, queues.Never)
 	ok(err)
 	a.Confirmations = 15
-	change(queues.PhaseDone, func(c *queues.Change) {
+	change(lifecycle.PhaseDone, func(c *queues.Change) {
 		c.SetAttempt(a)
 		c.ClearStanding(sender)
 		c.MarkFinal()

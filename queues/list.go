@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"mina-sequencer/sequencer/lifecycle"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,13 +19,13 @@ import (
 // A Filter chooses transactions; empty fields choose all.
 type Filter struct {
 	Queue, Type, Sender string
-	State               State
+	State               lifecycle.State
 	// Since and Until bound when they were received: from Since on, before Until.
 	Since, Until time.Time
 	Newest       bool // the newest first
 }
 
-func (f Filter) admits(t *Transaction) bool {
+func (f Filter) admits(t *lifecycle.Transaction) bool {
 	return (f.Queue == "" || f.Queue == t.Queue) && (f.Type == "" || f.Type == t.Type) &&
 		(f.Sender == "" || f.Sender == t.Sender) && (f.State == "" || f.State == t.State()) &&
 		!t.ReceivedAt.Before(f.Since) && (f.Until.IsZero() || t.ReceivedAt.Before(f.Until))
@@ -36,7 +37,7 @@ const clockSlack = time.Minute
 
 // past reports whether t lies so far behind the times that f admits, on the way
 // that f goes, that nothing behind it can be within them.
-func (f Filter) past(t *Transaction) bool {
+func (f Filter) past(t *lifecycle.Transaction) bool {
 	if f.Newest {
 		return t.ReceivedAt.Before(f.Since.Add(-clockSlack))
 	}
@@ -58,13 +59,13 @@ const (
 // f says so, at most limit of them, and the cursor of the next page, "" if there is none. It looks at no more than
 // 10,000 entries, so a page may be short and still have a next one.
 // Errors: ErrBadCursor, ErrUnavailable.
-func (s *Store) List(ctx context.Context, f Filter, limit int, cursor string) ([]*Transaction, string, error) {
+func (s *Store) List(ctx context.Context, f Filter, limit int, cursor string) ([]*lifecycle.Transaction, string, error) {
 	after, err := openCursor(cursor, f)
 	if err != nil {
 		return nil, "", err
 	}
 	next := s.source(f)
-	var page []*Transaction
+	var page []*lifecycle.Transaction
 	// Where everything is admitted, what is read is what is asked for.
 	step := min(limit, listStep)
 	for looked := 0; looked < maxLooked; step = min(2*step, listStep) {
@@ -116,7 +117,7 @@ func (s *Store) source(f Filter) walk {
 	switch {
 	case f.Queue != "":
 		return s.walkQueue(f.Queue, f.Newest)
-	case f.State != "" && f.State != Waiting:
+	case f.State != "" && f.State != lifecycle.Waiting:
 		return s.walkSet(s.key(stateIndex(f.State)), f.Newest)
 	case f.Newest:
 		return s.walkPagesBack
@@ -127,11 +128,11 @@ func (s *Store) source(f Filter) walk {
 // stateIndex names the index with all transactions of a state; "" for those that
 // wait, which are in none. Those bound share one: they are as many as there are
 // senders at most, and change their state often.
-func stateIndex(state State) string {
+func stateIndex(state lifecycle.State) string {
 	switch state {
-	case Waiting:
+	case lifecycle.Waiting:
 		return ""
-	case Dispatching, Revision, Retry:
+	case lifecycle.Dispatching, lifecycle.Revision, lifecycle.Retry:
 		return "bound"
 	}
 	return "st:" + string(state)

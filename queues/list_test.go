@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 func (f *fixture) fill(queue string, uids []string) {
@@ -59,17 +60,17 @@ func testListQueue(f *fixture) {
 	f.ok(f.store.Pause(f.ctx, "p", "x"))
 	for _, uid := range mine[:250] {
 		f.bound(uid + " S")
-		f.to(uid, queues.PhaseDone)
+		f.to(uid, lifecycle.PhaseDone)
 	}
-	f.to(mine[3], queues.PhaseWaiting)
+	f.to(mine[3], lifecycle.PhaseWaiting)
 	for _, uid := range mine[260:420] {
-		f.to(uid, queues.PhaseFailed, person)
+		f.to(uid, lifecycle.PhaseFailed, person)
 	}
 	f.bound(mine[3] + " S")
 	for _, limit := range []int{7, 200, 250, 1000} {
 		equal(f.T, "queue", f.list(queues.Filter{Queue: "q"}, limit), mine)
-		equal(f.T, "failed", f.list(queues.Filter{Queue: "q", State: queues.Failed}, limit), mine[260:420])
-		equal(f.T, "waiting", f.list(queues.Filter{Queue: "q", State: queues.Waiting}, limit), slices.Concat(mine[250:260], mine[420:]))
+		equal(f.T, "failed", f.list(queues.Filter{Queue: "q", State: lifecycle.Failed}, limit), mine[260:420])
+		equal(f.T, "waiting", f.list(queues.Filter{Queue: "q", State: lifecycle.Waiting}, limit), slices.Concat(mine[250:260], mine[420:]))
 	}
 	equal(f.T, "of no queue", f.list(queues.Filter{Queue: "none"}, 10), nil)
 }
@@ -79,7 +80,7 @@ func testListDuringDeletions(f *fixture) {
 	f.fill("q", uids)
 	remove := func(uids []string) {
 		for _, uid := range uids {
-			f.to(uid, queues.PhaseFailed, person)
+			f.to(uid, lifecycle.PhaseFailed, person)
 			f.ok(f.store.Remove(f.ctx, uid))
 		}
 	}
@@ -108,7 +109,7 @@ func testListFilters(f *fixture) {
 	f.post("q2", "c")
 	f.ok(f.store.Enqueue(f.ctx, queues.Item{UID: "d", Queue: "q3", Type: batch, Data: json.RawMessage(`{}`)}).Err)
 	f.bound("a S1", "c S2")
-	f.to("a", queues.PhaseDelayed)
+	f.to("a", lifecycle.PhaseDelayed)
 	for _, tc := range []struct {
 		filter queues.Filter
 		want   []string
@@ -116,11 +117,11 @@ func testListFilters(f *fixture) {
 		{queues.Filter{}, []string{"a", "b", "c", "d"}},
 		{queues.Filter{Type: batch}, []string{"d"}},
 		{queues.Filter{Sender: "S2"}, []string{"c"}},
-		{queues.Filter{State: queues.Waiting}, []string{"b", "d"}},
-		{queues.Filter{State: queues.Retry}, []string{"a"}},
-		{queues.Filter{State: queues.Dispatching, Queue: "q1"}, nil},
-		{queues.Filter{State: queues.Dispatching, Sender: "S2"}, []string{"c"}},
-		{queues.Filter{State: queues.Done}, nil},
+		{queues.Filter{State: lifecycle.Waiting}, []string{"b", "d"}},
+		{queues.Filter{State: lifecycle.Retry}, []string{"a"}},
+		{queues.Filter{State: lifecycle.Dispatching, Queue: "q1"}, nil},
+		{queues.Filter{State: lifecycle.Dispatching, Sender: "S2"}, []string{"c"}},
+		{queues.Filter{State: lifecycle.Done}, nil},
 		{queues.Filter{Queue: "q1", Type: vote}, []string{"a", "b"}},
 	} {
 		equal(f.T, fmt.Sprintf("%+v", tc.filter), f.list(tc.filter, 1), tc.want)
@@ -194,7 +195,7 @@ func testQueues(f *fixture) {
 		f.ok(err)
 		for _, q := range page {
 			got = append(got, q.Name)
-			if (q.Name == names[0]) != (q.State() == queues.QueueBlocked) {
+			if (q.Name == names[0]) != (q.State() == lifecycle.QueueBlocked) {
 				f.Errorf("%+v", q)
 			}
 		}

@@ -2,6 +2,7 @@ package queues
 
 import (
 	"cmp"
+	"mina-sequencer/sequencer/lifecycle"
 	"slices"
 	"sync"
 	"time"
@@ -28,7 +29,7 @@ type accepted struct {
 
 // A remembered is a transaction as this process last stored it.
 type remembered struct {
-	*Transaction
+	*lifecycle.Transaction
 	signed []byte    // packed
 	stored time.Time // when
 	left   time.Time // when its claim passed on; zero while it is held
@@ -44,7 +45,7 @@ const (
 
 // keep remembers t as stored just now. signed are its packed bytes; nil leaves
 // those that are known, empty drops them.
-func (m *memory) keep(t *Transaction, signed []byte) {
+func (m *memory) keep(t *lifecycle.Transaction, signed []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.txns == nil {
@@ -58,7 +59,7 @@ func (m *memory) keep(t *Transaction, signed []byte) {
 	case r.Revision > t.Revision:
 		return // Redis has forgotten that, and is still to be told
 	}
-	r.Transaction, r.stored, r.left = t.clone(), time.Now(), time.Time{}
+	r.Transaction, r.stored, r.left = t, time.Now(), time.Time{}
 	if m.process == "" || !owned(t.Claim, m.process) {
 		r.left = r.stored
 	}
@@ -120,7 +121,7 @@ func (m *memory) writtenBack(server string) {
 }
 
 // newer is the revision that is remembered of t, 0 if that is no later one.
-func (m *memory) newer(t *Transaction) int64 {
+func (m *memory) newer(t *lifecycle.Transaction) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r := m.txns[t.UID]; r != nil && r.Revision > t.Revision {
@@ -180,11 +181,4 @@ func (m *memory) marks() (last accepted, shown Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.accepted, m.shown
-}
-
-// clone copies t as far as it is ever changed.
-func (t *Transaction) clone() *Transaction {
-	c := *t
-	c.Attempts = slices.Clone(t.Attempts)
-	return &c
 }

@@ -1,6 +1,7 @@
 package queues
 
 import (
+	"mina-sequencer/sequencer/lifecycle"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,7 +14,7 @@ func TestMemoryMeetsRedis(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m memory
 		m.tidy("P", "before", true)
-		m.keep(&Transaction{UID: "a", Revision: 3, Phase: PhaseDone}, nil)
+		m.keep(&lifecycle.Transaction{UID: "a", Revision: 3, Phase: lifecycle.PhaseDone}, nil)
 		<-time.After(2 * memoryLife)
 		m.tidy("P", "after", true)
 		if len(m.all()) != 1 {

@@ -15,6 +15,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 var (
@@ -69,7 +70,7 @@ type model struct {
 type modelTxn struct {
 	uid, queue, typ, sender, owner string
 	seq                            int
-	phase                          queues.Phase
+	phase                          lifecycle.Phase
 	callback                       bool
 }
 
@@ -129,7 +130,7 @@ func playModel(f *fixture, seed int) {
 func (m *model) waiting(queue string) []*modelTxn {
 	var ts []*modelTxn
 	for _, t := range m.txns {
-		if t.queue == queue && t.phase == queues.PhaseWaiting {
+		if t.queue == queue && t.phase == lifecycle.PhaseWaiting {
 			ts = append(ts, t)
 		}
 	}
@@ -207,7 +208,7 @@ func (m *model) compare() {
 			for _, t := range m.waiting(name) {
 				want = append(want, t.uid)
 			}
-			equal(m.T, "list of "+name, m.list(queues.Filter{Queue: name, State: queues.Waiting}, 1+m.rand.IntN(4)), want)
+			equal(m.T, "list of "+name, m.list(queues.Filter{Queue: name, State: lifecycle.Waiting}, 1+m.rand.IntN(4)), want)
 		}
 		equal(m.T, "list of all", len(m.list(queues.Filter{}, 1+m.rand.IntN(9))), len(m.txns))
 	}

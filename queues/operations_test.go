@@ -9,6 +9,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // The operations of the model test, each on the store and on the picture.
@@ -34,7 +35,7 @@ func (m *model) post() bool {
 		m.ok(got.Err)
 		m.seq++
 		m.events++
-		m.txns[uid] = &modelTxn{uid: uid, queue: queue, typ: typ, seq: m.seq, phase: queues.PhaseWaiting}
+		m.txns[uid] = &modelTxn{uid: uid, queue: queue, typ: typ, seq: m.seq, phase: lifecycle.PhaseWaiting}
 		if m.queues[queue] == nil {
 			m.queues[queue] = &modelQueue{}
 		}
@@ -59,7 +60,7 @@ func (m *model) bindSome() bool {
 			break
 		}
 		want = append(want, oldest.uid+" "+free[0])
-		oldest.phase, oldest.sender, oldest.owner = queues.PhaseDispatching, free[0], process
+		oldest.phase, oldest.sender, oldest.owner = lifecycle.PhaseDispatching, free[0], process
 		m.queues[oldest.queue].run = oldest.uid
 		m.senders[free[0]].queue = oldest.queue
 		m.events++
@@ -75,7 +76,7 @@ func (m *model) bindSome() bool {
 }
 
 // settle brings the picture of a transaction into a phase.
-func (m *model) settle(t *modelTxn, to queues.Phase, keeps bool) {
+func (m *model) settle(t *modelTxn, to lifecycle.Phase, keeps bool) {
 	if t.phase != to {
 		m.events++
 	}
@@ -91,7 +92,7 @@ func (m *model) settle(t *modelTxn, to queues.Phase, keeps bool) {
 	if !to.Bound() && !keeps {
 		t.owner = ""
 	}
-	if t.phase == queues.PhaseDone && to != queues.PhaseDone {
+	if t.phase == lifecycle.PhaseDone && to != lifecycle.PhaseDone {
 		// It was not the end after all.
 		t.callback = false
 		if q.holder == t.uid {
@@ -106,14 +107,14 @@ func (m *model) advanceOne() bool {
 	if t == nil {
 		return false
 	}
-	to := queues.Phases[m.rand.IntN(len(queues.Phases))]
-	keeps := to == queues.PhaseDone && m.rand.IntN(2) == 0
+	to := lifecycle.Phases[m.rand.IntN(len(lifecycle.Phases))]
+	keeps := to == lifecycle.PhaseDone && m.rand.IntN(2) == 0
 	calls := to.Final() && m.rand.IntN(3) == 0
 	rests := !m.senders[t.sender].out && m.rand.IntN(5) == 0
 	m.to(t.uid, to, func(c *queues.Change) {
 		c.Keep = keeps
 		if calls {
-			tell(queues.OnSuccess, time.Hour, time.Hour)(c)
+			tell(lifecycle.OnSuccess, time.Hour, time.Hour)(c)
 		}
 		if rests {
 			rest(queues.Never, senders.Rested)(c)
@@ -142,18 +143,18 @@ func (m *model) intrude() bool {
 	}
 	old := m.get(t.uid)
 	old.Revision--
-	if err := m.advance(old, queues.PhaseDone); !errors.Is(err, queues.ErrStale) {
+	if err := m.advance(old, lifecycle.PhaseDone); !errors.Is(err, queues.ErrStale) {
 		m.Fatalf("a stale change: %v", err)
 	}
 	old = m.get(t.uid)
 	old.Claim += "0"
-	if err := m.advance(old, queues.PhaseDone); !errors.Is(err, queues.ErrFenced) {
+	if err := m.advance(old, lifecycle.PhaseDone); !errors.Is(err, queues.ErrFenced) {
 		m.Fatalf("a fenced change: %v", err)
 	}
 	return true
 }
 
-func (m *model) person(from func(*modelTxn) bool, to queues.Phase) bool {
+func (m *model) person(from func(*modelTxn) bool, to lifecycle.Phase) bool {
 	t := m.pickTxn(from)
 	if t == nil {
 		return false
@@ -164,23 +165,23 @@ func (m *model) person(from func(*modelTxn) bool, to queues.Phase) bool {
 }
 
 func (m *model) cancel() bool {
-	return m.person(func(t *modelTxn) bool { return t.phase == queues.PhaseWaiting }, queues.PhaseFailed)
+	return m.person(func(t *modelTxn) bool { return t.phase == lifecycle.PhaseWaiting }, lifecycle.PhaseFailed)
 }
 
 func (m *model) retry() bool {
 	return m.person(func(t *modelTxn) bool {
-		return t.phase == queues.PhaseFailed || t.phase == queues.PhaseUnresolved
-	}, queues.PhaseWaiting)
+		return t.phase == lifecycle.PhaseFailed || t.phase == lifecycle.PhaseUnresolved
+	}, lifecycle.PhaseWaiting)
 }
 
 func (m *model) late() bool {
 	return m.person(func(t *modelTxn) bool {
-		return t.phase == queues.PhaseFailed || t.phase == queues.PhaseUnresolved
-	}, queues.PhaseDone)
+		return t.phase == lifecycle.PhaseFailed || t.phase == lifecycle.PhaseUnresolved
+	}, lifecycle.PhaseDone)
 }
 
 func (m *model) reopen() bool {
-	return m.person(func(t *modelTxn) bool { return t.phase == queues.PhaseDone }, queues.PhaseWaiting)
+	return m.person(func(t *modelTxn) bool { return t.phase == lifecycle.PhaseDone }, lifecycle.PhaseWaiting)
 }
 
 func (m *model) pause() bool {
@@ -296,7 +297,7 @@ func (m *model) answer() bool {
 	if t == nil {
 		return false
 	}
-	_, err := m.store.Called(m.ctx, &queues.Transaction{UID: t.uid, Queue: t.queue}, queues.OnSuccess, queues.Never)
+	_, err := m.store.Called(m.ctx, &lifecycle.Transaction{UID: t.uid, Queue: t.queue}, lifecycle.OnSuccess, queues.Never)
 	m.ok(err)
 	t.callback = false
 	if q := m.queues[t.queue]; q.holder == t.uid {

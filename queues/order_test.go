@@ -8,13 +8,14 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 func testStrictOrder(f *fixture) {
 	f.register("S1", "S2", "S3", "S4")
 	f.post("q", "a", "b", "c")
 	f.bound("a S1")
-	for _, phase := range []queues.Phase{queues.PhaseSent, queues.PhaseWatching, queues.PhaseFailing, queues.PhaseDelayed, queues.PhaseDispatching} {
+	for _, phase := range []lifecycle.Phase{lifecycle.PhaseSent, lifecycle.PhaseWatching, lifecycle.PhaseFailing, lifecycle.PhaseDelayed, lifecycle.PhaseDispatching} {
 		f.to("a", phase)
 		f.bound()
 		if q := f.queue("q"); q.State() != phase.Queue() || q.Sender != "S1" || q.Running != "a" || q.Counts[phase.State()] != 1 {
@@ -24,13 +25,13 @@ func testStrictOrder(f *fixture) {
 			f.Errorf("in %s the sender is %+v", phase, s)
 		}
 	}
-	f.to("a", queues.PhaseDone)
+	f.to("a", lifecycle.PhaseDone)
 	f.bound("b S2")
-	f.to("b", queues.PhaseUnresolved)
+	f.to("b", lifecycle.PhaseUnresolved)
 	f.bound("c S3")
-	f.to("c", queues.PhaseFailed)
+	f.to("c", lifecycle.PhaseFailed)
 	f.bound()
-	if q := f.queue("q"); q.State() != queues.QueueFree || q.Counts[queues.Done] != 1 || q.Counts[queues.Failed] != 1 || q.Counts[queues.Unresolved] != 1 {
+	if q := f.queue("q"); q.State() != lifecycle.QueueFree || q.Counts[lifecycle.Done] != 1 || q.Counts[lifecycle.Failed] != 1 || q.Counts[lifecycle.Unresolved] != 1 {
 		f.Errorf("at the end the queue is %+v", q)
 	}
 }
@@ -40,28 +41,28 @@ func testBackToWaiting(f *fixture) {
 	f.post("q", "a", "b", "c")
 	f.post("p", "d")
 	f.bound("a S1", "d S2")
-	f.to("a", queues.PhaseWaiting)
+	f.to("a", lifecycle.PhaseWaiting)
 	equal(f.T, "order", f.list(queues.Filter{Queue: "q"}, 2), []string{"a", "b", "c"})
 	f.bound("a S1")
-	f.to("a", queues.PhaseWaiting, rest(time.Hour, senders.Rested))
-	f.to("d", queues.PhaseWaiting)
+	f.to("a", lifecycle.PhaseWaiting, rest(time.Hour, senders.Rested))
+	f.to("d", lifecycle.PhaseWaiting)
 	if got := f.get("a"); got.Sequence != 1 || got.Claim != "" {
 		f.Errorf("back in its line: %+v", got)
 	}
 	f.bound("a S2") // at its old place: before d
-	f.to("a", queues.PhaseDone)
+	f.to("a", lifecycle.PhaseDone)
 	f.bound("b S2")
 }
 
 func testCancelInLine(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c", "d")
-	f.to("a", queues.PhaseFailed, person, withCode("CANCELLED")) // the head: the queue moves up
-	f.to("c", queues.PhaseFailed, person)                        // amid the line
+	f.to("a", lifecycle.PhaseFailed, person, withCode("CANCELLED")) // the head: the queue moves up
+	f.to("c", lifecycle.PhaseFailed, person)                        // amid the line
 	f.bound("b S")
-	f.to("b", queues.PhaseDone)
+	f.to("b", lifecycle.PhaseDone)
 	f.bound("d S")
-	f.to("d", queues.PhaseDone)
+	f.to("d", lifecycle.PhaseDone)
 	f.bound()
 	equal(f.T, "queue", f.list(queues.Filter{Queue: "q"}, 3), []string{"a", "b", "c", "d"})
 }
@@ -69,31 +70,31 @@ func testCancelInLine(f *fixture) {
 func testCancelAndRetryInLine(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c")
-	f.to("b", queues.PhaseFailed, person)
-	f.to("b", queues.PhaseWaiting, person)
+	f.to("b", lifecycle.PhaseFailed, person)
+	f.to("b", lifecycle.PhaseWaiting, person)
 	f.bound("a S")
-	f.to("a", queues.PhaseDone)
+	f.to("a", lifecycle.PhaseDone)
 	f.bound("b S") // the line had not come to it
-	f.to("b", queues.PhaseWaiting)
+	f.to("b", lifecycle.PhaseWaiting)
 	f.bound("b S")
-	f.to("b", queues.PhaseDone)
+	f.to("b", lifecycle.PhaseDone)
 	f.bound("c S")
 }
 
 func testCancelAndRetryLate(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c", "d")
-	f.to("b", queues.PhaseFailed, person)
+	f.to("b", lifecycle.PhaseFailed, person)
 	f.bound("a S")
-	f.to("a", queues.PhaseFailed)
+	f.to("a", lifecycle.PhaseFailed)
 	f.bound("c S") // the line has passed b
-	f.to("b", queues.PhaseWaiting, person)
-	f.to("a", queues.PhaseWaiting, person)
-	equal(f.T, "order", f.list(queues.Filter{Queue: "q", State: queues.Waiting}, 1), []string{"a", "b", "d"})
-	f.to("c", queues.PhaseDone)
+	f.to("b", lifecycle.PhaseWaiting, person)
+	f.to("a", lifecycle.PhaseWaiting, person)
+	equal(f.T, "order", f.list(queues.Filter{Queue: "q", State: lifecycle.Waiting}, 1), []string{"a", "b", "d"})
+	f.to("c", lifecycle.PhaseDone)
 	for _, uid := range []string{"a", "b", "d"} {
 		f.bound(uid + " S")
-		f.to(uid, queues.PhaseDone)
+		f.to(uid, lifecycle.PhaseDone)
 	}
 	f.bound()
 }
@@ -110,14 +111,14 @@ func testCancelledInNumbers(f *fixture) {
 	}
 	f.ok(f.store.Pause(f.ctx, "q", "meanwhile"))
 	for i, uid := range uids[:1300] {
-		f.to(uid, queues.PhaseFailed, person)
+		f.to(uid, lifecycle.PhaseFailed, person)
 		if i > 300 && i < 700 {
 			f.ok(f.store.Remove(f.ctx, uid)) // nothing of them is left in the line
 		}
 	}
 	left := slices.Concat(uids[:301], uids[700:])
 	equal(f.T, "queue", f.list(queues.Filter{Queue: "q"}, 100), left)
-	equal(f.T, "waiting", f.list(queues.Filter{Queue: "q", State: queues.Waiting}, 100), uids[1300:])
+	equal(f.T, "waiting", f.list(queues.Filter{Queue: "q", State: lifecycle.Waiting}, 100), uids[1300:])
 	f.ok(f.store.Resume(f.ctx, "q"))
 	f.eventually("the line comes to the one that waits", func() bool {
 		f.tick()
@@ -130,18 +131,18 @@ func testReopened(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c")
 	f.bound("a S")
-	f.to("a", queues.PhaseDone, keep, due(time.Hour))
+	f.to("a", lifecycle.PhaseDone, keep, due(time.Hour))
 	f.bound("b S")
-	f.to("a", queues.PhaseWaiting, func(c *queues.Change) { c.ClearEnd(); c.SetReopened(true) }, withCode("REOPENED"))
+	f.to("a", lifecycle.PhaseWaiting, func(c *queues.Change) { c.ClearEnd(); c.SetReopened(true) }, withCode("REOPENED"))
 	f.bound() // its successor runs
-	f.to("b", queues.PhaseWaiting)
+	f.to("b", lifecycle.PhaseWaiting)
 	for _, uid := range []string{"a", "b", "c"} {
 		f.bound(uid + " S")
-		f.to(uid, queues.PhaseDone)
+		f.to(uid, lifecycle.PhaseDone)
 	}
-	f.to("b", queues.PhaseFailed)
-	f.to("b", queues.PhaseDone, withCode("LATE"))
-	equal(f.T, "done", f.list(queues.Filter{State: queues.Done}, 2), []string{"a", "b", "c"})
+	f.to("b", lifecycle.PhaseFailed)
+	f.to("b", lifecycle.PhaseDone, withCode("LATE"))
+	equal(f.T, "done", f.list(queues.Filter{State: lifecycle.Done}, 2), []string{"a", "b", "c"})
 }
 
 func testPause(f *fixture) {
@@ -156,8 +157,8 @@ func testPause(f *fixture) {
 	f.ok(f.store.Resume(f.ctx, "q"))
 	f.bound("a S1")
 	f.ok(f.store.Pause(f.ctx, "q", "amid")) // what runs goes on
-	f.to("a", queues.PhaseWatching)
-	f.to("a", queues.PhaseDone)
+	f.to("a", lifecycle.PhaseWatching)
+	f.to("a", lifecycle.PhaseDone)
 	f.bound()
 	f.ok(f.store.Resume(f.ctx, "q"))
 	f.ok(f.store.Resume(f.ctx, "q"))
@@ -178,14 +179,14 @@ func testPause(f *fixture) {
 
 func testPauseEmpty(f *fixture) {
 	f.post("q", "a")
-	f.to("a", queues.PhaseFailed, person)
+	f.to("a", lifecycle.PhaseFailed, person)
 	f.ok(f.store.Pause(f.ctx, "q", "why"))
 	f.ok(f.store.Remove(f.ctx, "a"))
 	equal(f.T, "a paused queue outlives its transactions", f.queue("q").Paused, "why")
 	f.post("q", "b")
 	f.register("S")
 	f.bound()
-	f.to("b", queues.PhaseFailed, person)
+	f.to("b", lifecycle.PhaseFailed, person)
 	f.ok(f.store.Remove(f.ctx, "b"))
 	f.ok(f.store.Resume(f.ctx, "q"))
 	if _, err := f.store.Queue(f.ctx, "q"); !errors.Is(err, queues.ErrNotFound) {
@@ -201,25 +202,25 @@ func testOvertaken(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c")
 	f.bound("a S")
-	f.to("a", queues.PhaseDone, keep)
+	f.to("a", lifecycle.PhaseDone, keep)
 	f.bound("b S")
-	f.to("b", queues.PhaseFailed)
+	f.to("b", lifecycle.PhaseFailed)
 	f.bound("c S")
-	f.to("c", queues.PhaseDispatching, inOrder)
-	f.to("b", queues.PhaseWaiting, func(c *queues.Change) { c.Person = true })
-	f.to("c", queues.PhaseDispatching, inOrder)
-	f.to("a", queues.PhaseWaiting)
+	f.to("c", lifecycle.PhaseDispatching, inOrder)
+	f.to("b", lifecycle.PhaseWaiting, func(c *queues.Change) { c.Person = true })
+	f.to("c", lifecycle.PhaseDispatching, inOrder)
+	f.to("a", lifecycle.PhaseWaiting)
 	t := f.get("c")
 	before := t.Revision
-	if err := f.advance(t, queues.PhaseDispatching, inOrder); !errors.Is(err, queues.ErrOvertaken) {
+	if err := f.advance(t, lifecycle.PhaseDispatching, inOrder); !errors.Is(err, queues.ErrOvertaken) {
 		f.Errorf("in order: %v", err)
 	}
 	equal(f.T, "revision", f.get("c").Revision, before)
-	f.ok(f.advance(t, queues.PhaseDispatching)) // what had left by then goes on
-	f.to("c", queues.PhaseWaiting)
+	f.ok(f.advance(t, lifecycle.PhaseDispatching)) // what had left by then goes on
+	f.to("c", lifecycle.PhaseWaiting)
 	for _, uid := range []string{"a", "b", "c"} {
 		f.bound(uid + " S")
-		f.to(uid, queues.PhaseDispatching, inOrder)
-		f.to(uid, queues.PhaseDone)
+		f.to(uid, lifecycle.PhaseDispatching, inOrder)
+		f.to(uid, lifecycle.PhaseDone)
 	}
 }

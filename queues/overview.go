@@ -2,6 +2,7 @@ package queues
 
 import (
 	"context"
+	"mina-sequencer/sequencer/lifecycle"
 	"strconv"
 	"time"
 )
@@ -9,7 +10,7 @@ import (
 // An Overview is figures of a namespace, the same at every process.
 type Overview struct {
 	At        time.Time // by the clock of Redis
-	States    map[State]int64
+	States    map[lifecycle.State]int64
 	Types     map[string]Load // of every type that was ever posted
 	Queues    int64
 	Processes int64 // that are alive
@@ -46,7 +47,7 @@ func (s *Store) Overview(ctx context.Context) (Overview, error) {
 		}
 		bound := r.strings(r.at(l, 4))
 		for i := 0; i+2 < len(bound); i += 3 {
-			o.States[Phase(bound[i]).State()]++
+			o.States[lifecycle.Phase(bound[i]).State()]++
 			load := o.Types[bound[i+1]]
 			load.Bound++
 			load.see(r.int(bound[i+2]))
@@ -65,7 +66,7 @@ func (r *reply) overview(l []any) Overview {
 	}
 	o := Overview{
 		At:     fromMillis(r.int(r.at(l, 0))),
-		States: map[State]int64{Waiting: n[0], Dispatching: 0, Revision: 0, Retry: 0, Done: n[1], Failed: n[2], Unresolved: n[3]},
+		States: map[lifecycle.State]int64{lifecycle.Waiting: n[0], lifecycle.Dispatching: 0, lifecycle.Revision: 0, lifecycle.Retry: 0, lifecycle.Done: n[1], lifecycle.Failed: n[2], lifecycle.Unresolved: n[3]},
 		Types:  map[string]Load{}, Queues: n[5], Processes: n[6], Events: n[7], Astray: n[8], Fees: map[string]uint64{},
 	}
 	types := r.list(r.at(l, 2))

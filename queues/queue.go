@@ -3,8 +3,10 @@ package queues
 import (
 	"context"
 	"fmt"
+	"mina-sequencer/sequencer/lifecycle"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -81,11 +83,11 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 		}
 		var e numbers
 		q := &Queue{
-			Name: name, Phase: PhaseWaiting, Sender: m["sender"], Running: m["run"], Paused: m["paused"],
+			Name: name, Phase: lifecycle.PhaseWaiting, Sender: m["sender"], Running: m["run"], Paused: m["paused"],
 			NextAt: fromMillis(e.int(m["hold"])),
-			Counts: map[State]int64{
-				Waiting: e.int(m["w"]), Dispatching: 0, Revision: 0, Retry: 0,
-				Done: e.int(m["d"]), Failed: e.int(m["f"]), Unresolved: e.int(m["u"]),
+			Counts: map[lifecycle.State]int64{
+				lifecycle.Waiting: e.int(m["w"]), lifecycle.Dispatching: 0, lifecycle.Revision: 0, lifecycle.Retry: 0,
+				lifecycle.Done: e.int(m["d"]), lifecycle.Failed: e.int(m["f"]), lifecycle.Unresolved: e.int(m["u"]),
 			},
 		}
 		if e.err != nil {
@@ -112,7 +114,7 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 
 // FindOldest sets OldestWaiting of queues. Error: ErrUnavailable.
 func (s *Store) FindOldest(ctx context.Context, qs ...*Queue) error {
-	qs = slices.DeleteFunc(slices.Clone(qs), func(q *Queue) bool { return q.Counts[Waiting] == 0 })
+	qs = slices.DeleteFunc(slices.Clone(qs), func(q *Queue) bool { return q.Counts[lifecycle.Waiting] == 0 })
 	for some := range slices.Chunk(qs, MaxBatch) {
 		names := make([]any, len(some))
 		for i, q := range some {
@@ -180,3 +182,23 @@ func (s *Store) Remove(ctx context.Context, uid string) error {
 	}
 	return r.err
 }
+
+// A Queue is the line of transactions of one zkApp.
+type Queue struct {
+	Name    string
+	Phase   lifecycle.Phase // of the running transaction; PhaseWaiting if none runs
+	Sender  string          // bound, "" if none
+	Running string          // uid of the running transaction, "" if none
+	Retries int             // of the running transaction
+	Counts  map[lifecycle.State]int64
+	Paused  string // why it is paused, "" if it is not
+	// NextAt is when something is due: the end of a delay or of the wait for a
+	// callback; zero if nothing is.
+	NextAt time.Time
+	// OldestWaiting is when the next of its waiting transactions was received;
+	// zero if none waits, or if it was not looked for: see Store.FindOldest.
+	OldestWaiting time.Time
+}
+
+// State is q's state.
+func (q *Queue) State() lifecycle.QueueState { return q.Phase.Queue() }

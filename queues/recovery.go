@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"mina-sequencer/sequencer/lifecycle"
 	"slices"
 	"strings"
 	"time"
@@ -47,7 +48,7 @@ func (s *Store) WriteBack(ctx context.Context, process, server string) (missing 
 		for i, m := range some {
 			uids[i] = m.UID
 		}
-		stored := map[string]*Transaction{}
+		stored := map[string]*lifecycle.Transaction{}
 		ts, err := s.GetMany(ctx, uids)
 		if err != nil {
 			return false, err
@@ -108,7 +109,7 @@ func (s *Store) misses(ctx context.Context) (bool, error) {
 }
 
 // ahead reports whether m knows something that t, as Redis has it, does not.
-func (m *remembered) ahead(t *Transaction) bool {
+func (m *remembered) ahead(t *lifecycle.Transaction) bool {
 	if t == nil {
 		// Removed in order, or forgotten: only of the first kind nothing is under way.
 		return !m.Phase.Final() || m.Open() || m.Claim != ""
@@ -118,7 +119,7 @@ func (m *remembered) ahead(t *Transaction) bool {
 	}
 	for i := range m.Attempts {
 		a, b := &m.Attempts[i], &t.Attempts[i]
-		if a.plannedAs(b) && (a.Open() && !b.Open() && b.EndedAt.IsZero() || factsOf(a).more(factsOf(b))) {
+		if plannedAs(a, b) && (a.Open() && !b.Open() && b.EndedAt.IsZero() || factsOf(a).more(factsOf(b))) {
 			return true
 		}
 	}
@@ -128,7 +129,7 @@ func (m *remembered) ahead(t *Transaction) bool {
 // forgotten says why t, read before a change, is not to be decided on: this process
 // has stored a later revision. Either t is old, or Redis has forgotten it, and is
 // to be told first. Errors: ErrStale, ErrUnsettled, ErrUnavailable.
-func (s *Store) forgotten(ctx context.Context, t *Transaction) error {
+func (s *Store) forgotten(ctx context.Context, t *lifecycle.Transaction) error {
 	newer := s.memory.newer(t)
 	if newer == 0 {
 		return nil
@@ -144,8 +145,8 @@ func (s *Store) forgotten(ctx context.Context, t *Transaction) error {
 }
 
 // goal is the phase to bring t to, so that the machine finds its way on from there.
-func (m *remembered) goal(t *Transaction) Phase {
-	at := PhaseWaiting
+func (m *remembered) goal(t *lifecycle.Transaction) lifecycle.Phase {
+	at := lifecycle.PhaseWaiting
 	if t != nil {
 		at = t.Phase
 	}
@@ -155,34 +156,34 @@ func (m *remembered) goal(t *Transaction) Phase {
 	case m.Phase.Bound():
 		return m.Phase
 	case m.Open(), m.stands():
-		return PhaseWatching // the chain tells once more what became of it
-	case at == PhaseSent, at == PhaseWatching, at.Bound() && m.Phase == PhaseFailed:
-		return PhaseFailing // there is nothing to wait for: it is weighed again
+		return lifecycle.PhaseWatching // the chain tells once more what became of it
+	case at == lifecycle.PhaseSent, at == lifecycle.PhaseWatching, at.Bound() && m.Phase == lifecycle.PhaseFailed:
+		return lifecycle.PhaseFailing // there is nothing to wait for: it is weighed again
 	}
 	return at
 }
 
 // stands reports whether m is DONE by an attempt in a block.
-func (m *remembered) stands() bool { return m.Phase == PhaseDone && m.Landed > 0 }
+func (m *remembered) stands() bool { return m.Phase == lifecycle.PhaseDone && m.Landed > 0 }
 
 // restore brings a transaction to where m has it; t is what Redis has, nil if
 // it has nothing.
-func (s *Store) restore(ctx context.Context, process string, m *remembered, t *Transaction) error {
+func (s *Store) restore(ctx context.Context, process string, m *remembered, t *lifecycle.Transaction) error {
 	goal, newer := m.goal(t), t == nil || t.Revision < m.Revision
 	if t == nil && !goal.Bound() {
 		a := s.Enqueue(ctx, Item{UID: m.UID, Queue: m.Queue, Type: m.Type, Data: m.Data})
 		return a.Err
 	}
 	for i := range m.Attempts {
-		if t != nil && i < len(t.Attempts) && !m.Attempts[i].plannedAs(&t.Attempts[i]) {
+		if t != nil && i < len(t.Attempts) && !plannedAs(&m.Attempts[i], &t.Attempts[i]) {
 			// Somebody has begun another one in its place. The chain tells of both.
 			s.Log.Error("not written back: another attempt has its number", "txn", m.UID, "queue", m.Queue, "sender", m.Sender, "type", m.Type, "attempt", i+1, "hash", m.Hash(), "state", m.State())
 			return nil
 		}
 	}
-	again := m.clone()
-	if a := again.Attempt(again.Landed); a != nil && goal == PhaseWatching && m.stands() {
-		a.Outcome, a.EndedAt = Sent, time.Time{}
+	again := m.Clone()
+	if a := again.Attempt(again.Landed); a != nil && goal == lifecycle.PhaseWatching && m.stands() {
+		a.Outcome, a.EndedAt = lifecycle.Sent, time.Time{}
 		again.Landed = 0
 	}
 	if goal.Bound() && (t == nil || !t.Phase.Bound() || m.elsewhere(again, t)) {
@@ -197,7 +198,7 @@ func (s *Store) restore(ctx context.Context, process string, m *remembered, t *T
 		err := s.Adopt(ctx, process, again, m.signed)
 		_, astray := errors.AsType[*AstrayError](err)
 		if astray {
-			goal = PhaseWaiting // who is in its place goes first
+			goal = lifecycle.PhaseWaiting // who is in its place goes first
 		} else if err != nil {
 			return err
 		}
@@ -205,13 +206,14 @@ func (s *Store) restore(ctx context.Context, process string, m *remembered, t *T
 			return err
 		}
 	}
-	return s.Advance(ctx, m.change(t, again, goal, newer))
+	_, err := s.Advance(ctx, m.change(t, again, goal, newer))
+	return err
 }
 
 // elsewhere reports whether t, as Redis has it, is bound to another sender than that
 // of what is open in again: that it was let go of is forgotten, and the sender of
 // the open attempt is to serve nobody else.
-func (m *remembered) elsewhere(again, t *Transaction) bool {
+func (m *remembered) elsewhere(again, t *lifecycle.Transaction) bool {
 	if !t.Phase.Bound() || len(t.Attempts) > len(again.Attempts) {
 		return false
 	}
@@ -225,52 +227,48 @@ func (m *remembered) elsewhere(again, t *Transaction) bool {
 }
 
 // change brings t to what again has: the attempts, and if that is newer the rest.
-func (m *remembered) change(t, again *Transaction, goal Phase, newer bool) *Change {
-	more := t.Attempts[min(len(again.Attempts), len(t.Attempts)):]
-	c := NewChange(t, goal)
-	c.Person, c.Code, c.Due = true, CodeRestored, 0
+func (m *remembered) change(t, again *lifecycle.Transaction, goal lifecycle.Phase, newer bool) *Change {
+	now := time.Now()
+	c := &Change{Before: t, After: t.Clone(), Now: now, packed: m.signed}
+	c.Person, c.Code, c.Remove = true, lifecycle.CodeRestored, Never
 	c.Keep = !goal.Bound() && t.Claim != ""
-	if goal == PhaseDelayed {
-		c.Due = max(0, time.Until(again.DueAt))
+	after := c.After
+	after.Phase, after.DueAt = goal, time.Time{}
+	if goal == lifecycle.PhaseDelayed {
+		after.DueAt = later(now, again.DueAt)
 	}
 	if newer {
-		c.put(leastRevision, "", fmt.Sprint(m.Revision))
-		c.SetRetries(again.Retries)
-		c.SetLosses(again.Losses)
-		c.SetCancelled(again.CancelRequested || t.CancelRequested)
-		c.SetUncounted(again.Uncounted)
-		c.SetEnding(again.Ending)
+		c.revision = m.Revision
+		after.Retries, after.Losses, after.Deferred, after.Ending = again.Retries, again.Losses, again.Deferred, again.Ending
+		after.CancelRequested = again.CancelRequested || t.CancelRequested
 		if goal.Bound() {
-			c.SetError(again.Error)
+			after.Error = again.Error
 		}
 	}
 	if t.SubmittedAt.IsZero() && (again.Open() || !again.SubmittedAt.IsZero()) {
-		c.MarkSubmitted()
+		after.SubmittedAt = now
 	}
+	more := t.Attempts[min(len(again.Attempts), len(t.Attempts)):]
+	after.Attempts = append(again.Clone().Attempts, more...)
 	for i := range again.Attempts {
-		a := &again.Attempts[i]
+		a := &after.Attempts[i]
 		if i < len(t.Attempts) && !t.Attempts[i].EndedAt.IsZero() {
-			again.Attempts[i] = t.Attempts[i]
+			*a = t.Attempts[i]
 			continue
 		}
-		c.SetFound(a)
-		if a.spent() {
-			c.raise(a.Sender, a.Nonce+1) // that was forgotten with it
+		c.Attempt = a.Number
+		if a.Spent() { // that was forgotten with it
+			if c.Least == nil {
+				c.Least = map[string]uint32{}
+			}
+			c.Least[a.Sender] = max(c.Least[a.Sender], a.Nonce+1)
 		}
-	}
-	t.Attempts = append(again.Attempts, more...)
-	if m.signed != nil {
-		c.setSigned(m.signed)
 	}
 	return c
 }
 
-// CodeRestored is the code of events by which a process writes back what Redis
-// had forgotten; they may lead from any phase to any.
-const CodeRestored = "RESTORED"
-
 // attemptWords is all that is known of an attempt.
-func attemptWords(a *Attempt) []word {
+func attemptWords(a *lifecycle.Attempt) []word {
 	var out []word
 	put := func(p part, name, value string) {
 		if value != "" {

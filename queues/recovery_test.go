@@ -9,6 +9,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 func TestRecovery(t *testing.T) {
@@ -86,12 +87,12 @@ func (f *fixture) writeBack(want bool) {
 }
 
 // plan stores a first attempt of a transaction.
-func (f *fixture) plan(uid string, a queues.Attempt) {
+func (f *fixture) plan(uid string, a lifecycle.Attempt) {
 	f.Helper()
 	t := f.get(uid)
-	a.Number, a.Sender, a.Outcome, a.StartedAt = len(t.Attempts)+1, t.Sender, queues.Prepared, time.UnixMilli(5000).UTC()
+	a.Number, a.Sender, a.Outcome, a.StartedAt = len(t.Attempts)+1, t.Sender, lifecycle.Prepared, time.UnixMilli(5000).UTC()
 	t.Attempts = append(t.Attempts, a)
-	c := queues.NewChange(t, queues.PhaseDispatching)
+	c := queues.NewChange(t, lifecycle.PhaseDispatching)
 	c.SetAttempt(t.Last())
 	c.SetNextNonce(a.Nonce)
 	f.ok(f.store.Advance(f.ctx, c))
@@ -102,8 +103,8 @@ func (f *fixture) sign(uid, hash string) {
 	f.Helper()
 	t := f.get(uid)
 	a := t.Last()
-	a.Outcome, a.Hash = queues.Signed, hash
-	c := queues.NewChange(t, queues.PhaseDispatching)
+	a.Outcome, a.Hash = lifecycle.Signed, hash
+	c := queues.NewChange(t, lifecycle.PhaseDispatching)
 	c.SetAttempt(a)
 	c.SetSigned(a.Number, []byte("signed "+hash))
 	c.Confirm = true
@@ -115,18 +116,18 @@ func testNothingBeforeSettled(f *fixture) {
 	f.post("q1", "a")
 	f.bound("a S1")
 	f.post("q2", "b")
-	f.plan("a", queues.Attempt{Nonce: 7})
+	f.plan("a", lifecycle.Attempt{Nonce: 7})
 	f.failOver(f.snapshot())
 	f.bound()
 	t := f.get("a")
-	t.Last().Outcome = queues.Signed
-	c := queues.NewChange(t, queues.PhaseDispatching)
+	t.Last().Outcome = lifecycle.Signed
+	c := queues.NewChange(t, lifecycle.PhaseDispatching)
 	c.SetAttempt(t.Last())
 	c.Confirm = true
 	if err := f.store.Advance(f.ctx, c); !errors.Is(err, queues.ErrUnsettled) {
 		f.Errorf("confirmed: %v", err)
 	}
-	equal(f.T, "nothing was stored", f.get("a").Last().Outcome, queues.Prepared)
+	equal(f.T, "nothing was stored", f.get("a").Last().Outcome, lifecycle.Prepared)
 	if p := f.pulse(me, long, ""); p.Settled || p.Turn || p.Server == "" || p.Server == "another" {
 		f.Errorf("pulse: %+v", p)
 	}
@@ -144,7 +145,7 @@ func testRestartForgetsNothing(f *fixture) {
 	f.post("q", "a")
 	before := f.epoch()
 	f.bound("a S")
-	f.plan("a", queues.Attempt{Nonce: 7})
+	f.plan("a", lifecycle.Attempt{Nonce: 7})
 	_, err := f.store.Events(f.ctx, 0, 100)
 	f.ok(err)
 	was := f.get("a")
@@ -203,11 +204,11 @@ func testWriteBack(f *fixture) {
 	step := func(do func()) { points = append(points, f.snapshot()); do() }
 	f.beat(me, long)
 	step(func() { f.bound("a S1") })
-	step(func() { f.plan("a", queues.Attempt{Nonce: 7, Fee: 1, ValidUntil: 9}) })
+	step(func() { f.plan("a", lifecycle.Attempt{Nonce: 7, Fee: 1, ValidUntil: 9}) })
 	step(func() { f.sign("a", "5Ja") })
-	step(func() { f.to("a", queues.PhaseSent) })
+	step(func() { f.to("a", lifecycle.PhaseSent) })
 	step(func() {
-		f.to("a", queues.PhaseWatching, func(c *queues.Change) { c.SetRetries(2); c.SetCancelled(true) })
+		f.to("a", lifecycle.PhaseWatching, func(c *queues.Change) { c.SetRetries(2); c.SetCancelled(true) })
 	})
 	was := f.get("a")
 	for i, p := range points {
@@ -215,7 +216,7 @@ func testWriteBack(f *fixture) {
 		f.writeBack(true)
 		f.writeBack(false)
 		now := f.get("a")
-		if !strings.HasPrefix(now.Claim, me+":") || now.Phase != queues.PhaseWatching || now.Sender != "S1" ||
+		if !strings.HasPrefix(now.Claim, me+":") || now.Phase != lifecycle.PhaseWatching || now.Sender != "S1" ||
 			now.Retries != 2 || !now.CancelRequested || now.Revision <= was.Revision {
 			f.Errorf("after step %d: %+v", i, now)
 		}
@@ -235,7 +236,7 @@ func testWriteBack(f *fixture) {
 	if s := f.sender("S1"); s.Nonce == nil || *s.Nonce != 7 {
 		f.Errorf("sender: %+v", s)
 	}
-	f.to("a", queues.PhaseDone, final, tell(queues.OnSuccess, 0, long))
+	f.to("a", lifecycle.PhaseDone, final, tell(lifecycle.OnSuccess, 0, long))
 	equal(f.T, "then b", len(f.bind(1)), 1)
 }
 
@@ -244,7 +245,7 @@ func testWriteBackFacts(f *fixture) {
 	f.register("S1")
 	f.post("q", "a")
 	f.bound("a S1")
-	f.plan("a", queues.Attempt{Nonce: 7})
+	f.plan("a", lifecycle.Attempt{Nonce: 7})
 	f.sign("a", "5Ja")
 	f.ok(f.client.HDel(f.ctx, f.key("x:a"), "1.hash").Err())
 	f.writeBack(true)
@@ -258,7 +259,7 @@ func testWriteBackAccepted(f *fixture) {
 	f.post("q", "a", "b")
 	f.post("p", "c")
 	f.bound("a S1", "c S2")
-	f.plan("a", queues.Attempt{Nonce: 7})
+	f.plan("a", lifecycle.Attempt{Nonce: 7})
 	f.sign("a", "5Ja")
 	was := f.get("a")
 	f.failOver(empty)
@@ -289,29 +290,29 @@ func testWriteBackEnded(f *fixture) {
 	f.bound("done S1", "failed S2", "lost S3")
 	bound := f.snapshot()
 	for _, uid := range []string{"done", "failed", "lost"} {
-		f.plan(uid, queues.Attempt{Nonce: 7})
+		f.plan(uid, lifecycle.Attempt{Nonce: 7})
 		f.sign(uid, "5J"+uid)
 	}
-	land := func(uid string, o queues.Outcome) *queues.Change {
+	land := func(uid string, o lifecycle.Outcome) *queues.Change {
 		t := f.get(uid)
 		a := t.Last()
 		a.Outcome, a.EndedAt = o, time.UnixMilli(9000).UTC()
-		c := queues.NewChange(t, queues.PhaseDone)
+		c := queues.NewChange(t, lifecycle.PhaseDone)
 		c.SetAttempt(a)
 		return c
 	}
-	c := land("done", queues.Included)
+	c := land("done", lifecycle.Included)
 	c.SetLanded(1)
 	c.Keep = true
 	f.ok(f.store.Advance(f.ctx, c))
-	c = land("failed", queues.Expired)
-	c.To = queues.PhaseFailed
+	c = land("failed", lifecycle.Expired)
+	c.To = lifecycle.PhaseFailed
 	f.ok(f.store.Advance(f.ctx, c))
-	f.to("lost", queues.PhaseUnresolved, keep) // its attempt is open
+	f.to("lost", lifecycle.PhaseUnresolved, keep) // its attempt is open
 
 	f.failOver(bound)
 	f.writeBack(true)
-	found := func(phases map[string]queues.Phase) {
+	found := func(phases map[string]lifecycle.Phase) {
 		f.Helper()
 		for uid, want := range phases {
 			t := f.get(uid)
@@ -321,11 +322,11 @@ func testWriteBackEnded(f *fixture) {
 		}
 		f.inspect()
 	}
-	found(map[string]queues.Phase{"done": queues.PhaseWatching, "lost": queues.PhaseWatching, "failed": queues.PhaseFailing})
-	f.to("failed", queues.PhaseFailed)
+	found(map[string]lifecycle.Phase{"done": lifecycle.PhaseWatching, "lost": lifecycle.PhaseWatching, "failed": lifecycle.PhaseFailing})
+	f.to("failed", lifecycle.PhaseFailed)
 	f.failOver(before)
 	f.writeBack(true)
-	found(map[string]queues.Phase{"done": queues.PhaseWatching, "lost": queues.PhaseWatching, "failed": queues.PhaseWaiting})
+	found(map[string]lifecycle.Phase{"done": lifecycle.PhaseWatching, "lost": lifecycle.PhaseWatching, "failed": lifecycle.PhaseWaiting})
 	f.settle(me)
 }
 
@@ -334,13 +335,13 @@ func testWriteBackOlder(f *fixture) {
 	f.register("S1", "S2")
 	f.post("q", "a")
 	f.bound("a S1")
-	f.plan("a", queues.Attempt{Nonce: 7})
+	f.plan("a", lifecycle.Attempt{Nonce: 7})
 	old := f.store
 	// Another process knows better.
 	f.store = f.open(queues.Options{Namespace: f.store.Namespace, Retention: time.Hour})
 	f.beat(me, long)
 	f.sign("a", "5Ja")
-	f.to("a", queues.PhaseWatching)
+	f.to("a", lifecycle.PhaseWatching)
 	was := f.get("a")
 	f.failOver(f.snapshot())
 	missing, err := old.WriteBack(f.ctx, me, "")
@@ -358,21 +359,21 @@ func testWriteBackOtherSender(f *fixture) {
 	f.beat(other, long)
 	equal(f.T, "bound by another process", f.bindAs(other, 1)[0].Sender, "S1")
 	p := f.snapshot()
-	f.plan("a", queues.Attempt{Nonce: 4})
+	f.plan("a", lifecycle.Attempt{Nonce: 4})
 	first := f.get("a")
-	first.Last().Outcome, first.Last().EndedAt = queues.FailedIn, time.UnixMilli(6000).UTC()
-	f.ok(f.advance(first, queues.PhaseWaiting, rest(time.Hour, senders.Rested), func(c *queues.Change) {
+	first.Last().Outcome, first.Last().EndedAt = lifecycle.FailedIn, time.UnixMilli(6000).UTC()
+	f.ok(f.advance(first, lifecycle.PhaseWaiting, rest(time.Hour, senders.Rested), func(c *queues.Change) {
 		c.SetAttempt(first.Last())
 		c.SetNextNonce(5)
 	}))
 	f.bound("a S2")
-	f.plan("a", queues.Attempt{Nonce: 7})
+	f.plan("a", lifecycle.Attempt{Nonce: 7})
 	f.sign("a", "5Ja")
 	f.failOver(p)
 	f.writeBack(true)
 	f.writeBack(false)
 	now := f.get("a")
-	if now.Sender != "S2" || now.Phase != queues.PhaseDispatching || !strings.HasPrefix(now.Claim, me+":") || now.Last().Hash != "5Ja" {
+	if now.Sender != "S2" || now.Phase != lifecycle.PhaseDispatching || !strings.HasPrefix(now.Claim, me+":") || now.Last().Hash != "5Ja" {
 		f.Errorf("written back: %+v", now)
 	}
 	if s := f.sender("S1"); s.Nonce == nil || *s.Nonce != 5 {
@@ -383,8 +384,8 @@ func testWriteBackOtherSender(f *fixture) {
 	f.settle(me)
 	f.post("q2", "b")
 	f.bound("b S1")
-	f.to("a", queues.PhaseWatching)
-	f.to("a", queues.PhaseDone, final)
+	f.to("a", lifecycle.PhaseWatching)
+	f.to("a", lifecycle.PhaseDone, final)
 	f.post("q3", "c")
 	f.bound("c S2")
 }
@@ -396,14 +397,14 @@ func testWriteBackElsewhere(f *fixture) {
 	f.post("q", "a")
 	f.bound("a S1")
 	p := f.snapshot()
-	f.to("a", queues.PhaseWaiting, rest(time.Hour, senders.Rested))
+	f.to("a", lifecycle.PhaseWaiting, rest(time.Hour, senders.Rested))
 	f.bound("a S2")
-	f.plan("a", queues.Attempt{Nonce: 7})
+	f.plan("a", lifecycle.Attempt{Nonce: 7})
 	f.sign("a", "5Ja")
 	t := f.get("a")
 	a := t.Last()
-	a.Outcome, a.Height, a.StateHash, a.EndedAt = queues.Included, 9, "3N", time.UnixMilli(6000).UTC()
-	f.ok(f.advance(t, queues.PhaseDone, func(c *queues.Change) {
+	a.Outcome, a.Height, a.StateHash, a.EndedAt = lifecycle.Included, 9, "3N", time.UnixMilli(6000).UTC()
+	f.ok(f.advance(t, lifecycle.PhaseDone, func(c *queues.Change) {
 		c.SetAttempt(a)
 		c.SetLanded(1)
 		c.SetStanding("S2", 7)
@@ -412,7 +413,7 @@ func testWriteBackElsewhere(f *fixture) {
 	}))
 	f.failOver(p)
 	f.writeBack(true)
-	if now := f.get("a"); now.Sender != "S2" || now.Phase != queues.PhaseWatching || !now.Open() {
+	if now := f.get("a"); now.Sender != "S2" || now.Phase != lifecycle.PhaseWatching || !now.Open() {
 		f.Errorf("written back: %+v", now)
 	}
 	f.inspect()
@@ -429,25 +430,25 @@ func testWriteBackAstray(f *fixture) {
 	f.post("q2", "b")
 	f.bound("a S1", "b S2")
 	p := f.snapshot()
-	f.to("b", queues.PhaseDone, final)
-	f.to("a", queues.PhaseWaiting, rest(time.Hour, senders.Rested))
+	f.to("b", lifecycle.PhaseDone, final)
+	f.to("a", lifecycle.PhaseWaiting, rest(time.Hour, senders.Rested))
 	f.bound("a S2")
-	f.plan("a", queues.Attempt{Nonce: 7})
-	f.to("a", queues.PhaseDispatching, func(c *queues.Change) { c.SetRetries(2); c.SetCancelled(true) })
+	f.plan("a", lifecycle.Attempt{Nonce: 7})
+	f.to("a", lifecycle.PhaseDispatching, func(c *queues.Change) { c.SetRetries(2); c.SetCancelled(true) })
 	f.sign("a", "5Ja")
 	f.failOver(p)
 	f.writeBack(true)
-	if now := f.get("a"); now.Phase != queues.PhaseWaiting || !now.Open() || now.Retries != 2 || !now.CancelRequested || f.sender("S1").Queue != "" || f.sender("S2").Queue != "q2" {
+	if now := f.get("a"); now.Phase != lifecycle.PhaseWaiting || !now.Open() || now.Retries != 2 || !now.CancelRequested || f.sender("S1").Queue != "" || f.sender("S2").Queue != "q2" {
 		f.Errorf("written back: %+v", now)
 	}
 	f.inspect()
 	f.settle(me)
 	f.post("q3", "c")
 	f.bound("c S1")
-	f.to("b", queues.PhaseDone, final)
+	f.to("b", lifecycle.PhaseDone, final)
 	f.bound() // both are kept
 	f.ok(f.store.Adopt(f.ctx, me, f.get("a"), nil))
-	if now := f.get("a"); now.Sender != "S2" || now.Phase != queues.PhaseDispatching {
+	if now := f.get("a"); now.Sender != "S2" || now.Phase != lifecycle.PhaseDispatching {
 		f.Errorf("bound again: %+v", now)
 	}
 }
@@ -470,7 +471,7 @@ func testMissedByWhoSawIt(f *fixture) {
 	f.settle(me)
 	// One that was removed in order is not missed.
 	f.post("p", "d")
-	f.to("d", queues.PhaseFailed, person)
+	f.to("d", lifecycle.PhaseFailed, person)
 	f.ok(f.store.Remove(f.ctx, "d"))
 	f.failOver(f.snapshot())
 	f.writeBack(false)
@@ -490,7 +491,7 @@ func testFreshTokens(f *fixture) {
 		if b.Transaction.Claim == first[i].Transaction.Claim {
 			f.Errorf("%s is given out again", b.Transaction.Claim)
 		}
-		if err := f.advance(first[i].Transaction, queues.PhaseWatching); !errors.Is(err, queues.ErrFenced) {
+		if err := f.advance(first[i].Transaction, lifecycle.PhaseWatching); !errors.Is(err, queues.ErrFenced) {
 			f.Errorf("the claim of before still counts: %v", err)
 		}
 	}

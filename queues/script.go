@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"mina-sequencer/sequencer/lifecycle"
 	"sync/atomic"
 	"time"
 
@@ -257,7 +258,7 @@ func (s *Store) runConfirmed(ctx context.Context, script *Script, args ...any) (
 		} else if n, err := wait.Int(); err != nil {
 			return nil, storeError("waiting for replicas", err)
 		} else if n < s.Replicas {
-			return nil, fmt.Errorf("%w: %d of %d", ErrUnconfirmed, n, s.Replicas)
+			return a.value, fmt.Errorf("%w: %d of %d", ErrUnconfirmed, n, s.Replicas)
 		} else {
 			return a.value, nil
 		}
@@ -363,7 +364,7 @@ func (r *reply) fields(v any) map[string]string {
 }
 
 // transaction decodes {uid, record, state}; nil if there is none.
-func (r *reply) transaction(v any) *Transaction {
+func (r *reply) transaction(v any) *lifecycle.Transaction {
 	l := r.list(v)
 	record := r.string(r.at(l, 1))
 	if record == "" || r.err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/queues/redistest"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // Changes that share a run stand each for itself: one that is stale, one of a
@@ -31,7 +32,7 @@ func TestSharedRun(t *testing.T) {
 				if a.Err != nil {
 					t.Fatal(a.Err)
 				}
-				c := NewChange(a.Transaction, PhaseFailed)
+				c := NewChange(a.Transaction, lifecycle.PhaseFailed)
 				c.Person = true
 				calls[i] = scriptCall{advanceScript, s.arguments(c), make(chan scriptAnswer, 1)}
 				switch i {
@@ -73,8 +74,8 @@ func TestSharedRun(t *testing.T) {
 				}
 			}
 			// A damaged record is told as what it is, not as an outage.
-			damaged := &Transaction{UID: calls[5].args[0].(string), Queue: "q", Type: "T", Phase: PhaseWaiting}
-			if err := s.Advance(ctx, NewChange(damaged, PhaseFailed)); err == nil || errors.Is(err, ErrUnavailable) {
+			damaged := &lifecycle.Transaction{UID: calls[5].args[0].(string), Queue: "q", Type: "T", Phase: lifecycle.PhaseWaiting}
+			if err := s.Advance(ctx, NewChange(damaged, lifecycle.PhaseFailed)); err == nil || errors.Is(err, ErrUnavailable) {
 				t.Errorf("a damaged record: %v", err)
 			}
 		})

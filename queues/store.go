@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"mina-sequencer/sequencer/lifecycle"
 	"slices"
 	"sync"
 	"time"
@@ -164,7 +165,7 @@ func (s *Store) Calls() int64 { return s.calls.Load() }
 var ErrNotFound = errors.New("not found")
 
 // Get returns a transaction. Errors: ErrNotFound, ErrUnavailable.
-func (s *Store) Get(ctx context.Context, uid string) (*Transaction, error) {
+func (s *Store) Get(ctx context.Context, uid string) (*lifecycle.Transaction, error) {
 	ts, err := s.GetMany(ctx, []string{uid})
 	if err != nil {
 		return nil, err
@@ -177,9 +178,9 @@ func (s *Store) Get(ctx context.Context, uid string) (*Transaction, error) {
 
 // GetMany returns the transactions that exist among uids, 500 at one instant.
 // Error: ErrUnavailable.
-func (s *Store) GetMany(ctx context.Context, uids []string) ([]*Transaction, error) {
+func (s *Store) GetMany(ctx context.Context, uids []string) ([]*lifecycle.Transaction, error) {
 	r := reply{name: "get"}
-	var out []*Transaction
+	var out []*lifecycle.Transaction
 	for some := range slices.Chunk(uids, MaxBatch) {
 		args := make([]any, len(some))
 		for i, uid := range some {

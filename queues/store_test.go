@@ -16,6 +16,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 func TestStore(t *testing.T) {
@@ -86,19 +87,19 @@ func testBindOldestHead(f *fixture) {
 	f.post("c", "c1")
 	f.post("a", "a2")
 	got := f.bound("a1 S1", "b1 S2")
-	if b := got[0]; b.URL != "http://S1" || b.HasNext || b.Transaction.State() != queues.Dispatching ||
+	if b := got[0]; b.URL != "http://S1" || b.HasNext || b.Transaction.State() != lifecycle.Dispatching ||
 		!strings.HasPrefix(b.Transaction.Claim, me+":") || b.Transaction.Claim == got[1].Transaction.Claim {
 		f.Errorf("bound %+v and %+v", got[0], got[1])
 	}
-	f.to("b1", queues.PhaseDone, func(c *queues.Change) { c.SetNextNonce(7) })
+	f.to("b1", lifecycle.PhaseDone, func(c *queues.Change) { c.SetNextNonce(7) })
 	if b := f.bound("c1 S2")[0]; !b.HasNext || b.Next != 7 {
 		f.Errorf("the sender's next nonce: %+v", b)
 	}
 	f.post("b", "b2")
-	f.to("a1", queues.PhaseDone)
+	f.to("a1", lifecycle.PhaseDone)
 	f.bound("a2 S1")
-	f.to("c1", queues.PhaseDone) // S2 is let go first, so it has rested longest
-	f.to("a2", queues.PhaseDone)
+	f.to("c1", lifecycle.PhaseDone) // S2 is let go first, so it has rested longest
+	f.to("a2", lifecycle.PhaseDone)
 	f.bound("b2 S2")
 	f.post("c", "c2")
 	f.bound("c2 S1")
@@ -132,7 +133,7 @@ func testBindTypesAndGroups(f *fixture) {
 		}
 		equal(f.T, fmt.Sprint(tc.types, tc.groups), strings.Join(pairs, ","), tc.want)
 	}
-	f.to("b", queues.PhaseDone)
+	f.to("b", lifecycle.PhaseDone)
 	f.bound() // the local sender is free, and not ours
 }
 
@@ -163,14 +164,14 @@ func testEventLog(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	f.bound("a S")
-	attempt := queues.Attempt{Number: 3, Sender: "S", Outcome: queues.Sent}
-	f.to("a", queues.PhaseSent, func(c *queues.Change) { c.SetAttempt(&attempt) })
-	f.to("a", queues.PhaseSent)                     // no change of phase, nothing to tell
-	f.to("a", queues.PhaseSent, withCode("BUMPED")) // but this is
-	f.to("a", queues.PhaseFailing, withCode("ERR"), func(c *queues.Change) { c.Via = queues.PhaseWatching })
-	f.to("a", queues.PhaseWaiting, rest(time.Millisecond, senders.Rested), withCode("BUSY"))
+	attempt := lifecycle.Attempt{Number: 3, Sender: "S", Outcome: lifecycle.Sent}
+	f.to("a", lifecycle.PhaseSent, func(c *queues.Change) { c.SetAttempt(&attempt) })
+	f.to("a", lifecycle.PhaseSent)                     // no change of phase, nothing to tell
+	f.to("a", lifecycle.PhaseSent, withCode("BUMPED")) // but this is
+	f.to("a", lifecycle.PhaseFailing, withCode("ERR"), func(c *queues.Change) { c.Via = lifecycle.PhaseWatching })
+	f.to("a", lifecycle.PhaseWaiting, rest(time.Millisecond, senders.Rested), withCode("BUSY"))
 	f.eventually("the sender's rest is over", func() bool { f.tick(); return f.sender("S").Available() })
-	f.to("a", queues.PhaseFailed, person, withCode("CANCELLED"))
+	f.to("a", lifecycle.PhaseFailed, person, withCode("CANCELLED"))
 	f.ok(f.store.Remove(f.ctx, "a"))
 	f.ok(f.pool.Remove(f.ctx, "S"))
 	equal(f.T, "events", f.dump().events, []event{
@@ -210,11 +211,11 @@ func testWake(f *fixture) {
 		f.Error("one behind a head does not wake")
 	}
 	f.bound("a S")
-	f.to("a", queues.PhaseWatching)
+	f.to("a", lifecycle.PhaseWatching)
 	if woken(f.store) {
 		f.Error("a change of a bound one does not wake")
 	}
-	f.to("a", queues.PhaseDone)
+	f.to("a", lifecycle.PhaseDone)
 	if !woken(f.store) {
 		f.Error("a free sender wakes")
 	}
@@ -248,7 +249,7 @@ func testErrorsByName(f *fixture) {
 	for what, err := range map[string]error{
 		"enqueue": s.Enqueue(f.ctx, vote1("a", "q", `{}`)).Err, "list": listErr, "get": getErr, "bind": bindErr, "tick": tickErr,
 		"ping": s.Ping(f.ctx), "check": s.Check(f.ctx), "pause": s.Pause(f.ctx, "q", "x"), "remove": s.Remove(f.ctx, "a"),
-		"advance": s.Advance(f.ctx, queues.NewChange(&queues.Transaction{UID: "a"}, queues.PhaseDone)),
+		"advance": s.Advance(f.ctx, queues.NewChange(&lifecycle.Transaction{UID: "a"}, lifecycle.PhaseDone)),
 	} {
 		if !errors.Is(err, queues.ErrUnavailable) {
 			f.Errorf("%s without a Redis: %v", what, err)
@@ -268,7 +269,7 @@ func testEventsRead(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	f.bound("a S")
-	f.to("a", queues.PhaseFailed, withCode("CANCELLED"))
+	f.to("a", lifecycle.PhaseFailed, withCode("CANCELLED"))
 	for after, want := range map[int64]int{0: 4, 2: 2, 4: 0} {
 		events, err := f.store.Events(f.ctx, after, 10)
 		f.ok(err)
@@ -282,7 +283,7 @@ func testEventsRead(f *fixture) {
 	events[0].At = time.Time{}
 	equal(f.T, "event", events[0], queues.Event{
 		Number: 4, Kind: queues.OfTransaction, ID: "a", Sender: "S",
-		From: queues.PhaseDispatching, To: queues.PhaseFailed, Code: "CANCELLED",
+		From: lifecycle.PhaseDispatching, To: lifecycle.PhaseFailed, Code: "CANCELLED",
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // The waits are short, so that they can run on a real Redis as well, and long
@@ -22,7 +23,7 @@ func testRest(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	f.bound("a S")
-	f.to("a", queues.PhaseWaiting, rest(short, senders.Rested))
+	f.to("a", lifecycle.PhaseWaiting, rest(short, senders.Rested))
 	if s := f.sender("S"); s.Available() || s.Reason != senders.Rested || s.Until.IsZero() || s.Queue != "" {
 		f.Errorf("rested: %+v", s)
 	}
@@ -42,7 +43,7 @@ func testRest(f *fixture) {
 	f.bound("a S")
 	// A rest by the clock does not end a drain, before or after it.
 	f.ok(f.pool.Drain(f.ctx, "S"))
-	f.to("a", queues.PhaseWaiting, rest(time.Millisecond, senders.Rested))
+	f.to("a", lifecycle.PhaseWaiting, rest(time.Millisecond, senders.Rested))
 	if s := f.sender("S"); s.Reason != senders.Draining || !s.Until.IsZero() {
 		f.Errorf("drained, then rested: %+v", s)
 	}
@@ -57,7 +58,7 @@ func testRest(f *fixture) {
 	f.bound()
 	f.ok(f.pool.Resume(f.ctx, "S"))
 	f.bound("a S")
-	f.to("a", queues.PhaseUnresolved, rest(queues.Never, senders.OutcomeUnknown))
+	f.to("a", lifecycle.PhaseUnresolved, rest(queues.Never, senders.OutcomeUnknown))
 	f.bound()
 	if s := f.sender("S"); s.Reason != senders.OutcomeUnknown || !s.Until.IsZero() {
 		f.Errorf("rested until resumed: %+v", s)
@@ -68,7 +69,7 @@ func testHold(f *fixture) {
 	f.register("S1", "S2")
 	f.post("q", "a", "b")
 	f.bound("a S1")
-	f.to("a", queues.PhaseDone, tell(queues.OnSuccess, short, long))
+	f.to("a", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, short, long))
 	f.bound() // the sender is free, the queue is not
 	if q := f.queue("q"); q.NextAt.IsZero() {
 		f.Errorf("the queue is waiting for a callback: %+v", q)
@@ -77,24 +78,24 @@ func testHold(f *fixture) {
 	f.bound("c S2")
 	f.eventually("the hold is over", func() bool { f.tick(); return len(f.bind(1)) == 1 })
 	equal(f.T, "running", f.queue("q").Running, "b")
-	equal(f.T, "the callback is still to be told", f.get("a").Callback, queues.OnSuccess)
+	equal(f.T, "the callback is still to be told", f.get("a").Callback, lifecycle.OnSuccess)
 }
 
 func testHoldAnswered(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c")
 	f.bound("a S")
-	f.to("a", queues.PhaseFailed, tell(queues.OnFailure, long, long))
-	if _, err := f.store.Called(f.ctx, f.get("a"), queues.OnSuccess, queues.Never); err != nil {
+	f.to("a", lifecycle.PhaseFailed, tell(lifecycle.OnFailure, long, long))
+	if _, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, queues.Never); err != nil {
 		f.Error(err)
 	}
 	f.bound() // another callback was answered
-	_, err := f.store.Called(f.ctx, f.get("a"), queues.OnFailure, queues.Never)
+	_, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnFailure, queues.Never)
 	f.ok(err)
 	f.bound("b S")
-	f.to("b", queues.PhaseDone, tell(queues.OnSuccess, 0, long)) // no hold
+	f.to("b", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 0, long)) // no hold
 	f.bound("c S")
-	_, err = f.store.Called(f.ctx, &queues.Transaction{UID: "none", Queue: "q"}, queues.OnSuccess, queues.Never)
+	_, err = f.store.Called(f.ctx, &lifecycle.Transaction{UID: "none", Queue: "q"}, lifecycle.OnSuccess, queues.Never)
 	f.ok(err)
 }
 
@@ -102,18 +103,18 @@ func testCallbackAgain(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	f.bound("a S")
-	f.to("a", queues.PhaseDone, tell(queues.OnSuccess, long, 0))
+	f.to("a", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, 0))
 	equal(f.T, "to tell", f.tick().Callbacks, []string{"a"})
 	equal(f.T, "leased to the one that was told", f.tick().Callbacks, nil)
 	for want := 1; want <= 3; want++ {
-		tries, err := f.store.Called(f.ctx, f.get("a"), queues.OnSuccess, time.Millisecond)
+		tries, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, time.Millisecond)
 		f.ok(err)
 		if tries != want || f.get("a").CallbackTries != want {
 			f.Errorf("told %d times, want %d", tries, want)
 		}
 		f.eventually("it is due again", func() bool { return slices.Equal(f.tick().Callbacks, []string{"a"}) })
 	}
-	_, err := f.store.Called(f.ctx, f.get("a"), queues.OnSuccess, queues.Never)
+	_, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, queues.Never)
 	f.ok(err)
 	if k := f.tick(); len(k.Callbacks) > 0 || k.Next != queues.Never || f.get("a").Callback != "" {
 		f.Errorf("answered, and yet %+v", k)
@@ -128,8 +129,8 @@ func testDue(f *fixture) {
 	if k := f.tick(); len(k.Due) != 0 || k.Next > time.Minute || k.Next < 50*time.Second {
 		f.Errorf("a claim that is not taken up is due after its grace: %+v", k)
 	}
-	f.to("a", queues.PhaseDelayed, due(short))
-	f.to("b", queues.PhaseWatching, due(queues.Never))
+	f.to("a", lifecycle.PhaseDelayed, due(short))
+	f.to("b", lifecycle.PhaseWatching, due(queues.Never))
 	if k := f.tick(); len(k.Due) != 0 || k.Next > short {
 		f.Errorf("delayed: %+v", k)
 	}
@@ -142,7 +143,7 @@ func testDue(f *fixture) {
 	}
 	f.ok(f.store.Postpone(f.ctx, me, "b", 0)) // not due: what is planned stays
 	equal(f.T, "due", f.tick().Due, []string{})
-	f.to("b", queues.PhaseWatching, due(0), withCode("SOON"))
+	f.to("b", lifecycle.PhaseWatching, due(0), withCode("SOON"))
 	equal(f.T, "due", f.tick().Due, []string{"b"})
 	f.ok(f.store.Postpone(f.ctx, me, "b", queues.Never))
 	if k := f.tick(); len(k.Due) != 0 || k.Next < 59*time.Minute {
@@ -175,16 +176,16 @@ func testTakeOver(f *fixture) {
 	slices.Sort(got)
 	equal(f.T, "due at once", got, []string{"a", "b", "c"})
 	for _, b := range bound {
-		if err := f.advance(b.Transaction, queues.PhaseSent); !errors.Is(err, queues.ErrFenced) {
+		if err := f.advance(b.Transaction, lifecycle.PhaseSent); !errors.Is(err, queues.ErrFenced) {
 			f.Errorf("the dead one changed %s: %v", b.Transaction.UID, err)
 		}
 		now := f.get(b.Transaction.UID)
-		if !strings.HasPrefix(now.Claim, me+":") || now.Phase != queues.PhaseDispatching || now.Sender != b.Sender {
+		if !strings.HasPrefix(now.Claim, me+":") || now.Phase != lifecycle.PhaseDispatching || now.Sender != b.Sender {
 			f.Errorf("taken over: %+v", now)
 		}
 		f.ok(f.store.Postpone(f.ctx, other, now.UID, 0))
 	}
-	f.to("a", queues.PhaseDone)
+	f.to("a", lifecycle.PhaseDone)
 	if p, err := f.store.Beat(f.ctx, other, long, ""); p.Known || err != nil {
 		f.Errorf("the dead one is back and known: %+v, %v", p, err)
 	}
@@ -204,7 +205,7 @@ func testLeave(f *fixture) {
 	taken, err := f.store.TakeOver(f.ctx, other, me, 9)
 	f.ok(err)
 	equal(f.T, "taken", taken, []string{"a"})
-	f.to("a", queues.PhaseDone)
+	f.to("a", lifecycle.PhaseDone)
 	f.ok(f.store.Leave(f.ctx, other))
 	equal(f.T, "processes", len(f.dump().sets["procs"]), 0)
 }
@@ -213,10 +214,10 @@ func testRetention(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b")
 	f.bound("a S")
-	f.to("a", queues.PhaseDone, removed(time.Millisecond))
-	f.to("a", queues.PhaseWaiting) // reopened before: it stays
+	f.to("a", lifecycle.PhaseDone, removed(time.Millisecond))
+	f.to("a", lifecycle.PhaseWaiting) // reopened before: it stays
 	f.bound("a S")
-	f.to("a", queues.PhaseDone, final, removed(short))
+	f.to("a", lifecycle.PhaseDone, final, removed(short))
 	f.bound("b S")
 	f.eventually("it is removed", func() bool {
 		f.tick()
@@ -224,7 +225,7 @@ func testRetention(f *fixture) {
 		return errors.Is(err, queues.ErrNotFound)
 	})
 	equal(f.T, "the queue stays", f.queue("q").Running, "b")
-	f.to("b", queues.PhaseDone, final, removed(0))
+	f.to("b", lifecycle.PhaseDone, final, removed(0))
 	f.tick()
 	if _, err := f.store.Queue(f.ctx, "q"); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("the queue outlived its last transaction: %v", err)
@@ -244,16 +245,16 @@ func testRemoveGuards(f *fixture) {
 	refused("waiting")
 	f.bound("a S")
 	refused("dispatching")
-	f.to("a", queues.PhaseDone, keep)
+	f.to("a", lifecycle.PhaseDone, keep)
 	refused("done, its block may still go")
-	attempt := queues.Attempt{Number: 1, Sender: "S", Outcome: queues.Prepared, StartedAt: time.UnixMilli(1)}
-	f.to("a", queues.PhaseDone, func(c *queues.Change) { c.SetAttempt(&attempt) })
+	attempt := lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Prepared, StartedAt: time.UnixMilli(1)}
+	f.to("a", lifecycle.PhaseDone, func(c *queues.Change) { c.SetAttempt(&attempt) })
 	t := f.get("a")
-	t.Attempts[0].Outcome = queues.Signed
-	f.ok(f.advance(t, queues.PhaseFailed, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]); c.SetSigned(1, []byte("x")) }))
+	t.Attempts[0].Outcome = lifecycle.Signed
+	f.ok(f.advance(t, lifecycle.PhaseFailed, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]); c.SetSigned(1, []byte("x")) }))
 	refused("failed, an attempt is open")
 	t.Attempts[0].EndedAt = time.UnixMilli(5)
-	f.ok(f.advance(t, queues.PhaseFailed, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]) }))
+	f.ok(f.advance(t, lifecycle.PhaseFailed, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]) }))
 	f.ok(f.store.Remove(f.ctx, "a"))
 	if err := f.store.Remove(f.ctx, "a"); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("twice: %v", err)
@@ -267,21 +268,21 @@ func testNothingLeft(f *fixture) {
 	for i := range 6 {
 		f.post(fmt.Sprint("q", i%2), fmt.Sprint("t", i))
 	}
-	f.to("t2", queues.PhaseFailed, person) // in the line
+	f.to("t2", lifecycle.PhaseFailed, person) // in the line
 	f.ok(f.store.Pause(f.ctx, "q1", "x"))
 	f.ok(f.store.Resume(f.ctx, "q1"))
 	for range 5 {
 		for _, b := range f.bind(9) {
 			uid := b.Transaction.UID
-			f.to(uid, queues.PhaseSent, func(c *queues.Change) {
+			f.to(uid, lifecycle.PhaseSent, func(c *queues.Change) {
 				c.SetSigned(1, []byte("x"))
-				c.SetAttempt(&queues.Attempt{Number: 1, Outcome: queues.Prepared, Sender: b.Sender})
+				c.SetAttempt(&lifecycle.Attempt{Number: 1, Outcome: lifecycle.Prepared, Sender: b.Sender})
 			})
-			f.to(uid, queues.PhaseWaiting, rest(0, ""))
+			f.to(uid, lifecycle.PhaseWaiting, rest(0, ""))
 		}
 		for _, b := range f.bind(9) {
-			f.to(b.Transaction.UID, queues.PhaseDone, keep, due(long), tell(queues.OnSuccess, 0, 0))
-			f.to(b.Transaction.UID, queues.PhaseDone, final)
+			f.to(b.Transaction.UID, lifecycle.PhaseDone, keep, due(long), tell(lifecycle.OnSuccess, 0, 0))
+			f.to(b.Transaction.UID, lifecycle.PhaseDone, final)
 		}
 		f.tick()
 	}

@@ -20,46 +20,20 @@ const (
 	standing      part = "l"
 	leastRevision part = "r"
 	onlySettled   part = "g"
-	passing       part = "v"
 	costs         part = "m"
 	inOrder       part = "o"
 	kept          part = "k"
 	held          part = "h"
+	heldOff       part = "p"
 	rested        part = "w"
 	expiring      part = "e"
 	unresolved    part = "u"
 )
 
-func (p part) ofTransaction() bool { return p == ofTransaction || p == stamped || p == removed }
-
-// put notes what is written to a field, instead of what was noted before.
-func (c *Change) put(p part, field, value string) {
-	w := word{p, field, value}
-	for i, known := range c.words {
-		if known.field == field && (known.part == p || known.part.ofTransaction() && p.ofTransaction()) {
-			c.words[i] = w
-			return
-		}
-	}
-	c.words = append(c.words, w)
-}
-
-// store notes a field of the transaction; an empty value removes it.
-func (c *Change) store(field, value string) {
-	if value == "" {
-		c.put(removed, field, "")
-		return
-	}
-	c.put(ofTransaction, field, value)
-}
-
-// mark has the time of Redis stored in a field of the transaction.
-func (c *Change) mark(field string) { c.put(stamped, field, "") }
-
 // appendParts appends what advance.lua reads: each part with the number of its
 // words, then these.
-func (c *Change) appendParts(args []any) []any {
-	for _, p := range []part{ofTransaction, stamped, removed, factOf, ofSender, leastNonce, signedBytes, standing, leastRevision, onlySettled, passing} {
+func (c *diff) appendParts(args []any) []any {
+	for _, p := range []part{ofTransaction, stamped, removed, factOf, ofSender, leastNonce, signedBytes, standing, leastRevision, onlySettled} {
 		head := len(args)
 		for _, w := range c.words {
 			switch {
@@ -68,7 +42,7 @@ func (c *Change) appendParts(args []any) []any {
 			case len(args) == head:
 				args = append(args, string(p), 0)
 			}
-			if p != signedBytes && p != leastRevision && p != passing {
+			if p != signedBytes && p != leastRevision {
 				args = append(args, w.field)
 			}
 			if p != stamped && p != removed {
@@ -81,7 +55,7 @@ func (c *Change) appendParts(args []any) []any {
 	}
 	add := func(p part, words ...any) { args = append(append(args, string(p), len(words)), words...) }
 	// Whatever a change makes of the attempts, their fees follow.
-	if cost := c.txn.Cost(); cost != c.txn.Counted {
+	if cost := c.After.Cost(); cost != c.Before.Counted {
 		add(costs, cost, c.Limits.Sender, c.Limits.All)
 	}
 	if c.InOrder {
@@ -91,10 +65,13 @@ func (c *Change) appendParts(args []any) []any {
 		add(kept)
 	}
 	if c.Tell != "" {
-		add(held, inMillis(c.Hold), inMillis(c.Lease))
+		add(held, inMillis(c.Wait), inMillis(c.Lease))
 	}
-	if inMillis(c.Rest) != 0 {
-		add(rested, inMillis(c.Rest), c.Reason, c.Giver, shorten(c.Detail, mostDetail))
+	if c.Hold > 0 {
+		add(heldOff, inMillis(c.Hold))
+	}
+	if c.Rest != nil {
+		add(rested, inMillis(c.Rest.For), string(c.Rest.Why), c.Rest.By, shorten(c.Rest.Detail, mostDetail))
 	}
 	if c.Remove >= 0 {
 		add(expiring, inMillis(c.Remove))

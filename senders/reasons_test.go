@@ -19,7 +19,7 @@ func testReasonsApart(f *fixture) {
 	rest := func(d time.Duration, why senders.Reason) func(*queues.Change) {
 		return func(c *queues.Change) { c.Rest, c.Reason = d, string(why) }
 	}
-	advance := func(t *queues.Transaction, to queues.Phase, more ...func(*queues.Change)) {
+	advance := func(t *lifecycle.Transaction, to lifecycle.Phase, more ...func(*queues.Change)) {
 		f.Helper()
 		c := queues.NewChange(t, to)
 		for _, m := range more {
@@ -30,8 +30,8 @@ func testReasonsApart(f *fixture) {
 	f.ok(f.pool.Configure(f.Context(), map[string]string{}))
 	shown("no longer named", senders.Draining)
 	// Its transaction ends with an outcome that nobody knows.
-	t.Attempts = []queues.Attempt{{Number: 1, Sender: "S", Legacy: true, Outcome: queues.Lost, StartedAt: time.UnixMilli(1)}}
-	advance(t, queues.PhaseUnresolved, rest(queues.Never, senders.OutcomeUnknown), func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]); c.Keep = true })
+	t.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Legacy: true, Outcome: lifecycle.Unknown, StartedAt: time.UnixMilli(1)}}
+	advance(t, lifecycle.PhaseUnresolved, rest(queues.Never, senders.OutcomeUnknown), func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]); c.Keep = true })
 	shown("drained, and an outcome unknown", senders.OutcomeUnknown)
 	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, senders.LowBalance, ""))
 	f.ok(f.pool.Resume(f.Context(), "S"))
@@ -40,7 +40,7 @@ func testReasonsApart(f *fixture) {
 	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, senders.LowBalance, ""))
 	f.woken()
 	t.Attempts[0].EndedAt = time.UnixMilli(2)
-	advance(t, queues.PhaseUnresolved, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]) })
+	advance(t, lifecycle.PhaseUnresolved, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]) })
 	if s := f.get("S"); s.Reason != senders.LowBalance || s.Until.IsZero() || f.woken() {
 		f.Errorf("the outcome is known, the rest stays: %+v", s)
 	}
@@ -57,19 +57,19 @@ func testReasonsApart(f *fixture) {
 // outcomes is known, by the same change that makes it known.
 func testUnknownOutcomes(f *fixture) {
 	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
-	var ts []*queues.Transaction
+	var ts []*lifecycle.Transaction
 	for _, uid := range []string{"t1", "t2"} {
 		f.post(uid, "q-"+uid)
 		t := f.bind(1)[0].Transaction
-		t.Attempts = []queues.Attempt{{Number: 1, Sender: "S", Legacy: true, Outcome: queues.Lost, StartedAt: time.UnixMilli(1)}}
-		c := queues.NewChange(t, queues.PhaseDone)
+		t.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Legacy: true, Outcome: lifecycle.Unknown, StartedAt: time.UnixMilli(1)}}
+		c := queues.NewChange(t, lifecycle.PhaseDone)
 		c.SetAttempt(&t.Attempts[0])
 		c.Keep = true
 		f.ok(f.store.Advance(f.Context(), c))
 		ts = append(ts, t)
 	}
 	for _, t := range ts {
-		c := queues.NewChange(t, queues.PhaseUnresolved)
+		c := queues.NewChange(t, lifecycle.PhaseUnresolved)
 		c.Rest, c.Reason, c.Keep = queues.Never, string(senders.OutcomeUnknown), true
 		f.ok(f.store.Advance(f.Context(), c))
 	}
@@ -79,7 +79,7 @@ func testUnknownOutcomes(f *fixture) {
 			f.Fatalf("%d of 2 known: %+v", i, s)
 		}
 		t.Attempts[0].EndedAt = time.UnixMilli(2)
-		c := queues.NewChange(t, queues.PhaseDone)
+		c := queues.NewChange(t, lifecycle.PhaseDone)
 		c.SetAttempt(&t.Attempts[0])
 		f.woken()
 		f.ok(f.store.Advance(f.Context(), c))
@@ -94,7 +94,7 @@ func testUnknownOutcomes(f *fixture) {
 func testUnresolvedInARow(f *fixture) {
 	f.store.UnresolvedLimit = 2
 	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
-	end := func(uid, queue string, to queues.Phase) {
+	end := func(uid, queue string, to lifecycle.Phase) {
 		f.Helper()
 		f.post(uid, queue)
 		b := f.bind(1)
@@ -103,11 +103,11 @@ func testUnresolvedInARow(f *fixture) {
 		}
 		f.ok(f.store.Advance(f.Context(), queues.NewChange(b[0].Transaction, to)))
 	}
-	end("a", "q1", queues.PhaseUnresolved)
-	end("b", "q2", queues.PhaseDone) // the row is broken
-	end("c", "q3", queues.PhaseUnresolved)
+	end("a", "q1", lifecycle.PhaseUnresolved)
+	end("b", "q2", lifecycle.PhaseDone) // the row is broken
+	end("c", "q3", lifecycle.PhaseUnresolved)
 	f.want("one in a row", map[string]senders.Reason{"S": ""})
-	end("d", "q4", queues.PhaseUnresolved)
+	end("d", "q4", lifecycle.PhaseUnresolved)
 	f.want("two in a row, over two queues", map[string]senders.Reason{"S": senders.Rested})
 	for _, q := range []string{"q3", "q4"} {
 		if got, err := f.store.Queue(f.Context(), q); err != nil || got.Paused != "" {
@@ -119,9 +119,9 @@ func testUnresolvedInARow(f *fixture) {
 		f.Errorf("rested until a person resumes it: %+v", s)
 	}
 	f.ok(f.pool.Resume(f.Context(), "S"))
-	f.ok(f.store.Advance(f.Context(), queues.NewChange(f.bind(1)[0].Transaction, queues.PhaseUnresolved)))
+	f.ok(f.store.Advance(f.Context(), queues.NewChange(f.bind(1)[0].Transaction, lifecycle.PhaseUnresolved)))
 	f.want("the count began anew", map[string]senders.Reason{"S": ""})
-	end("f", "q5", queues.PhaseUnresolved)
+	end("f", "q5", lifecycle.PhaseUnresolved)
 	if q, err := f.store.Queue(f.Context(), "q5"); err != nil || q.Paused == "" {
 		f.Errorf("two of one queue pause it: %+v, %v", q, err)
 	}

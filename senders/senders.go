@@ -67,7 +67,7 @@ type Sender struct {
 	WorkerURL string // or Local
 	Source    Source
 	Queue     string // bound to, "" if free
-	Phase     queues.Phase
+	Phase     lifecycle.Phase
 	Retries   int     // of the transaction it carries
 	Nonce     *uint32 // that its next attempt takes; nil before its first
 	Balance   *uint64 // nanomina, as last read; nil if never
@@ -80,7 +80,7 @@ type Sender struct {
 func (s *Sender) Available() bool { return s.Reason == "" }
 
 // State is the state of the queue that s is bound to, FREE if none.
-func (s *Sender) State() queues.QueueState { return s.Phase.Queue() }
+func (s *Sender) State() lifecycle.QueueState { return s.Phase.Queue() }
 
 var (
 	// ErrExists: the account is registered, with another worker.
@@ -317,7 +317,7 @@ func (p *Pool) read(ctx context.Context, accounts []string) ([]*Sender, error) {
 		}
 		s := &Sender{
 			AccountID: a, WorkerURL: m["url"], Source: Source(m["source"]), Queue: m["queue"],
-			Phase: queues.PhaseWaiting, Reason: Reason(m["reason"]), Detail: m["detail"],
+			Phase: lifecycle.PhaseWaiting, Reason: Reason(m["reason"]), Detail: m["detail"],
 		}
 		if n, err := strconv.ParseUint(m["next"], 10, 32); err == nil {
 			s.Nonce = new(uint32(n))

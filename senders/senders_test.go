@@ -133,7 +133,7 @@ func testRegister(f *fixture) {
 		f.Error("the same once more wakes")
 	}
 	f.refused("another worker", f.pool.Register(f.Context(), "S", "http://two"), senders.ErrExists)
-	want := &senders.Sender{AccountID: "S", WorkerURL: "http://one", Source: senders.ByAPI, Phase: queues.PhaseWaiting}
+	want := &senders.Sender{AccountID: "S", WorkerURL: "http://one", Source: senders.ByAPI, Phase: lifecycle.PhaseWaiting}
 	if d := cmp.Diff(want, f.get("S")); d != "" {
 		f.Error(d)
 	}
@@ -255,12 +255,12 @@ func testBound(f *fixture) {
 	f.post("t", "q")
 	t := f.bind(1)[0].Transaction
 	f.refused("removing a bound one", f.pool.Remove(f.Context(), "S"), senders.ErrBound)
-	c := queues.NewChange(t, queues.PhaseDelayed)
+	c := queues.NewChange(t, lifecycle.PhaseDelayed)
 	c.SetRetries(2)
 	c.SetNextNonce(4294967295)
 	f.ok(f.store.Advance(f.Context(), c))
 	f.ok(f.pool.Drain(f.Context(), "S"))
-	if s := f.get("S"); s.State() != queues.QueueDelay || s.Queue != "q" || s.Retries != 2 || s.Nonce == nil || *s.Nonce != 4294967295 || s.Available() {
+	if s := f.get("S"); s.State() != lifecycle.QueueDelay || s.Queue != "q" || s.Retries != 2 || s.Nonce == nil || *s.Nonce != 4294967295 || s.Available() {
 		f.Errorf("bound and drained: %+v", s)
 	}
 	f.woken()
@@ -269,7 +269,7 @@ func testBound(f *fixture) {
 		f.Error("a bound sender was offered")
 	}
 	f.ok(f.pool.Drain(f.Context(), "S"))
-	f.ok(f.store.Advance(f.Context(), queues.NewChange(t, queues.PhaseDone)))
+	f.ok(f.store.Advance(f.Context(), queues.NewChange(t, lifecycle.PhaseDone)))
 	f.post("t2", "q")
 	if b := f.bind(1); len(b) != 0 {
 		f.Errorf("a drained sender was bound: %+v", b)

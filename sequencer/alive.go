@@ -91,7 +91,7 @@ func (s *Sequencer) sendAgain(ctx context.Context, h *held) error {
 	s.Log.Info("sent again", about(h.t, "accepted", r.Accepted, "err", r.Err)...)
 	if r.Refused && r.Err.Class == mina.RaiseFee {
 		// It will not do at this fee: the next rung of the ladder.
-		if sit, err := s.situation(ctx, h, Lingering); err != nil || sit.FeeAtCap || sit.Cancelled || sit.Ending != "" || h.t.Phase != queues.PhaseWatching {
+		if sit, err := s.situation(ctx, h, Lingering); err != nil || sit.FeeAtCap || sit.Cancelled || sit.Ending != "" || h.t.Phase != lifecycle.PhaseWatching {
 			return err
 		}
 		return s.raiseFee(ctx, h)
@@ -101,7 +101,7 @@ func (s *Sequencer) sendAgain(ctx context.Context, h *held) error {
 
 // inQuestion is an attempt whose sender and nonce are those that are settled next:
 // the first open one or, of what is DONE, the one that landed.
-func inQuestion(t *queues.Transaction) *queues.Attempt {
+func inQuestion(t *lifecycle.Transaction) *lifecycle.Attempt {
 	if a := firstOpen(t); a != nil {
 		return a
 	}
@@ -110,11 +110,11 @@ func inQuestion(t *queues.Transaction) *queues.Attempt {
 
 // reopen stores that the attempt is open whose bytes are about to leave: the nodes
 // refused them once, others at its nonce are not there any more, and they may land now.
-func (s *Sequencer) reopen(ctx context.Context, h *held, a *queues.Attempt) error {
-	if a.Outcome != queues.Refused {
+func (s *Sequencer) reopen(ctx context.Context, h *held, a *lifecycle.Attempt) error {
+	if a.Outcome != lifecycle.Refused {
 		return nil
 	}
-	a.Outcome, a.EndedAt = queues.Signed, time.Time{}
+	a.Outcome, a.EndedAt = lifecycle.Signed, time.Time{}
 	c := queues.NewChange(h.t, h.t.Phase)
 	c.SetAttempt(a)
 	c.Confirm, c.Keep = true, !h.t.Phase.Bound()
@@ -149,9 +149,9 @@ func (s *Sequencer) raiseFee(ctx context.Context, h *held) error {
 				highest = max(highest, o.Fee)
 			}
 		}
-		t.Attempts = append(t.Attempts, queues.Attempt{
+		t.Attempts = append(t.Attempts, lifecycle.Attempt{
 			Number: len(t.Attempts) + 1, Sender: best.Sender, Nonce: best.Nonce, Fee: s.raise(highest),
-			ValidUntil: s.validUntil(c), Slot: c.TipSlot, Outcome: queues.Prepared, StartedAt: s.now(),
+			ValidUntil: s.validUntil(c), Slot: c.TipSlot, Outcome: lifecycle.Prepared, StartedAt: s.now(),
 		})
 		a = t.Last()
 		plan := queues.NewChange(t, t.Phase)
@@ -185,7 +185,7 @@ func (s *Sequencer) raiseFee(ctx context.Context, h *held) error {
 	}
 	if err != nil {
 		s.Log.Warn("fee not raised", about(t, "err", err)...)
-		a.Error, a.EndedAt = &queues.Error{Code: "NOT_RAISED", Message: err.Error()}, s.now()
+		a.Error, a.EndedAt = &lifecycle.Error{Code: "NOT_RAISED", Message: err.Error()}, s.now()
 		c := queues.NewChange(t, t.Phase)
 		c.SetAttempt(a)
 		return s.Store.Advance(ctx, c)
@@ -201,8 +201,8 @@ func (s *Sequencer) raiseFee(ctx context.Context, h *held) error {
 	h.sentAt = time.Now()
 	c := queues.NewChange(t, t.Phase)
 	if r.Refused && r.Err.Class != mina.Renonce && r.Err.Class != mina.Resend {
-		a.Outcome, a.EndedAt = queues.Refused, s.now()
-		a.Error = &queues.Error{Code: r.Err.Code, Message: r.Err.Message}
+		a.Outcome, a.EndedAt = lifecycle.Refused, s.now()
+		a.Error = &lifecycle.Error{Code: r.Err.Code, Message: r.Err.Message}
 		if signed != nil {
 			c.SetSigned(before, signed) // what is open goes on being sent
 		}
@@ -219,7 +219,7 @@ func (s *Sequencer) raiseFee(ctx context.Context, h *held) error {
 
 // resign has the signed bytes signed anew; a worker that cannot do that, or where
 // there are none, proves afresh. The chain may overtake the call.
-func (s *Sequencer) resign(ctx context.Context, h *held, d dispatcher.Dispatcher, a *queues.Attempt, signed []byte) (dispatcher.Result, error) {
+func (s *Sequencer) resign(ctx context.Context, h *held, d dispatcher.Dispatcher, a *lifecycle.Attempt, signed []byte) (dispatcher.Result, error) {
 	call, done := s.interruptible(ctx, h)
 	defer done()
 	if !s.live() {

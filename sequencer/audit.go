@@ -183,13 +183,13 @@ func (p *pass) transaction(r queues.Record) {
 	}
 	settled := len(effects) > 0 && effects[0].depth(p.w.tip) > p.Policy.Confirmations
 	switch landed := t.Attempt(t.Landed); {
-	case t.State() == queues.Done && landed != nil:
+	case t.State() == lifecycle.Done && landed != nil:
 		if len(effects) == 0 && !t.Reopened && p.w.holds(landed.Height) {
 			p.bad("NOT_ON_CHAIN", t.UID, t.Queue, t.Sender, "it is DONE in block %d, and no block from %d on holds it", landed.Height, p.w.first.Height)
 		}
-	case t.State() == queues.Done && settled:
+	case t.State() == lifecycle.Done && settled:
 		p.bad("UNTOLD_EFFECT", t.UID, t.Queue, t.Sender, "its worker finished it without a block, and %s in block %d is of it", effects[0].Hash, effects[0].block.Height)
-	case t.State() != queues.Done && settled:
+	case t.State() != lifecycle.Done && settled:
 		p.bad("UNTOLD_EFFECT", t.UID, t.Queue, t.Sender, "it is %s, and took effect in block %d by %s", t.State(), effects[0].block.Height, effects[0].Hash)
 	}
 	if t.Open() && !r.Signed && !legacy && len(commands) == 0 {
@@ -199,7 +199,7 @@ func (p *pass) transaction(r queues.Record) {
 
 // doubt keeps in mind a transaction with an attempt that may land, whose bytes
 // are not stored. Its nonce may be spent; else a pool must have it.
-func (p *pass) doubt(t *queues.Transaction) {
+func (p *pass) doubt(t *lifecycle.Transaction) {
 	p.queueOf[t.UID] = t.Queue
 	p.doubted[t.UID] = []string{}
 	for _, a := range t.Attempts {

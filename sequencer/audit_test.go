@@ -55,7 +55,7 @@ func auditWorld(t *testing.T) (*world, *process) {
 		t.Fatal(err)
 	}
 	for _, uid := range []string{"a1", "a2", "b1", "c1"} {
-		w.await(uid, queues.Done, 5*time.Hour)
+		w.await(uid, lifecycle.Done, 5*time.Hour)
 	}
 	return w, p
 }
@@ -76,9 +76,9 @@ func TestAuditClean(t *testing.T) {
 			<-time.After(41 * time.Second)
 		}
 		for _, uid := range []string{"d3", "e2", "f1", "g1"} {
-			w.await(uid, queues.Done, 5*time.Hour)
+			w.await(uid, lifecycle.Done, 5*time.Hour)
 		}
-		w.awaitTxn("d3", "final", 5*time.Hour, func(t *queues.Transaction) bool { return !t.FinalAt.IsZero() })
+		w.awaitTxn("d3", "final", 5*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
 		p.stop()
 		if got := w.audit(true); len(got) > 0 {
 			t.Errorf("at rest: %q", got)
@@ -128,7 +128,7 @@ func TestAuditFinds(t *testing.T) {
 		"AttemptLost": {func(w *world, p *process) {
 			w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`}))
 			w.post("d", "d1")
-			w.awaitTxn("d1", "sent", time.Hour, func(t *queues.Transaction) bool { return t.Phase == queues.PhaseWatching })
+			w.awaitTxn("d1", "sent", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
 			p.stop()
 			w.redis.Server.Del(key("b:d1"))
 		}, []string{"ATTEMPT_LOST d1 d"}},
@@ -163,7 +163,7 @@ func TestAuditFinds(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w, p := auditWorld(t)
-				w.await("c2", queues.Failed, time.Hour)
+				w.await("c2", lifecycle.Failed, time.Hour)
 				tc.plant(w, p)
 				got := w.audit(false)
 				for _, want := range tc.want {

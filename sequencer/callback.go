@@ -19,7 +19,7 @@ const callbackRetryMax = 5 * time.Minute
 
 // tellSoon tells a callback in this process, unless it is ending: then another
 // one does when the lease is over.
-func (s *Sequencer) tellSoon(t *queues.Transaction, worker dispatcher.Worker) {
+func (s *Sequencer) tellSoon(t *lifecycle.Transaction, worker dispatcher.Worker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.work != nil && s.work.Err() == nil {
@@ -39,7 +39,7 @@ func (s *Sequencer) tellStored(ctx context.Context, uid string) {
 // tell tells a worker how a transaction ended, once; where it does not answer,
 // the store has it told again later. The worker is that of the attempt which
 // decided or, where it is gone, any other.
-func (s *Sequencer) tell(ctx context.Context, t *queues.Transaction, worker dispatcher.Worker) {
+func (s *Sequencer) tell(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker) {
 	again := queues.Never
 	if err := s.report(ctx, t, worker); err != nil {
 		again = min(time.Second<<min(t.CallbackTries, 20), callbackRetryMax)
@@ -56,7 +56,7 @@ func (s *Sequencer) tell(ctx context.Context, t *queues.Transaction, worker disp
 	}
 }
 
-func (s *Sequencer) report(ctx context.Context, t *queues.Transaction, worker dispatcher.Worker) error {
+func (s *Sequencer) report(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker) error {
 	d, ok := s.Types.Lookup(t.Type)
 	if !ok {
 		return errors.New("no dispatcher for type " + t.Type)
@@ -83,11 +83,11 @@ func (s *Sequencer) report(ctx context.Context, t *queues.Transaction, worker di
 	if a != nil {
 		out.Result.Data = a.Data
 	}
-	if t.Callback == queues.OnFailure && t.Error != nil {
+	if t.Callback == lifecycle.OnFailure && t.Error != nil {
 		out.Error = &dispatcher.WorkerError{Code: t.Error.Code, Message: t.Error.Message, Exception: t.Error.Exception}
 	}
 	began := time.Now()
-	err := d.Report(ctx, worker, t.Callback == queues.OnSuccess, out)
+	err := d.Report(ctx, worker, t.Callback == lifecycle.OnSuccess, out)
 	s.timed(t.Type, "report", began, err)
 	return err
 }

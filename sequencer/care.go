@@ -109,13 +109,13 @@ func (s *Sequencer) feeLimits() queues.FeeLimits {
 
 // tooCostly is what a plan comes to that would pass a limit: its sender rests until
 // the day is over.
-func (s *Sequencer) tooCostly(e *queues.FeeLimitError, t *queues.Transaction, fee uint64) *stop {
+func (s *Sequencer) tooCostly(e *queues.FeeLimitError, t *lifecycle.Transaction, fee uint64) *stop {
 	who, limit := "the sender", s.Policy.FeeLimitSender
 	if e.All {
 		who, limit = "all senders together", s.Policy.FeeLimit
 	}
 	s.Log.Warn("a fee would pass the limit of the day", about(t, "spent", e.Spent, "fee", fee, "limit", limit)...)
-	return &stop{senders.Rested, e.Left, &queues.Error{Code: CodeFeeLimit, Message: fmt.Sprintf(
+	return &stop{senders.Rested, e.Left, &lifecycle.Error{Code: CodeFeeLimit, Message: fmt.Sprintf(
 		"%s may spend %s MINA on fees in a day (UTC), and has spent %s of it", who, mina.FormatMina(limit), mina.FormatMina(e.Spent))}}
 }
 

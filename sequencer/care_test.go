@@ -72,11 +72,11 @@ func TestLowBalance(t *testing.T) {
 				}
 				w.post("q", "a")
 				<-time.After(time.Hour)
-				if a := w.get("a"); a.State() != queues.Waiting || len(a.Attempts) > 0 || worker.Calls()[devworker.Prove] > 0 {
+				if a := w.get("a"); a.State() != lifecycle.Waiting || len(a.Attempts) > 0 || worker.Calls()[devworker.Prove] > 0 {
 					t.Fatalf("it is %s with %d attempts, calls %v", a.State(), len(a.Attempts), worker.Calls())
 				}
 				w.fund(account, 5_000_000_000)
-				a := w.await("a", queues.Done, 30*time.Minute)
+				a := w.await("a", lifecycle.Done, 30*time.Minute)
 				if a.Retries != 0 || len(a.Attempts) != 1 {
 					t.Errorf("%d retries, %d attempts", a.Retries, len(a.Attempts))
 				}
@@ -99,7 +99,7 @@ func TestFundedInTime(t *testing.T) {
 		account, _ := w.worker(1, devworker.Options{})
 		w.start()
 		w.post("q", "a")
-		w.await("a", queues.Done, 10*time.Minute)
+		w.await("a", lifecycle.Done, 10*time.Minute)
 		<-time.After(time.Minute) // until the chain is asked for the balance
 		w.post("q", "b")
 		s := w.awaitSender(account, senders.LowBalance, 2*time.Minute)
@@ -107,7 +107,7 @@ func TestFundedInTime(t *testing.T) {
 			t.Errorf("the sender: %+v", s)
 		}
 		w.fund(account, 5_000_000_000)
-		w.await("b", queues.Done, time.Hour)
+		w.await("b", lifecycle.Done, time.Hour)
 	})
 }
 
@@ -158,7 +158,7 @@ func TestFeeLimits(t *testing.T) {
 				}
 				done := func() (n int) {
 					for _, uid := range uids {
-						if x := w.get(uid); x.State() == queues.Done {
+						if x := w.get(uid); x.State() == lifecycle.Done {
 							n++
 						} else if x.Retries > 0 {
 							t.Errorf("%s has used a retry", uid)
@@ -206,7 +206,7 @@ func TestFeeLimitOfRaises(t *testing.T) {
 		flood(w, 1000, 24*14, 10_000_000_000) // 14 blocks
 		w.start()
 		w.post("q", "a")
-		a := w.await("a", queues.Done, 5*time.Hour)
+		a := w.await("a", lifecycle.Done, 5*time.Hour)
 		if len(a.Attempts) != 2 || a.Landed != 2 || a.Last().Fee != 150_000_000 || a.Retries != 0 {
 			t.Fatalf("attempts %+v", a.Attempts)
 		}
@@ -243,7 +243,7 @@ func TestWorkerDown(t *testing.T) {
 			t.Errorf("%d rests in an hour, the longest %v", len(rests), longest)
 		}
 		w.web.unplug("worker1", false)
-		if a := w.await("a", queues.Done, 30*time.Minute); a.Retries != 0 {
+		if a := w.await("a", lifecycle.Done, 30*time.Minute); a.Retries != 0 {
 			t.Errorf("%d retries", a.Retries)
 		}
 		w.web.unplug("worker1", true)
@@ -280,7 +280,7 @@ func TestWrongEra(t *testing.T) {
 				w.start()
 				w.post("q", "a")
 				if !tc.wrong {
-					w.await("a", queues.Done, time.Hour)
+					w.await("a", lifecycle.Done, time.Hour)
 					return
 				}
 				s := w.awaitSender(account, senders.WrongNetwork, time.Minute)

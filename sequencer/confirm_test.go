@@ -110,7 +110,7 @@ func TestUnconfirmedLeavesNothing(t *testing.T) {
 			}
 		}
 	}
-	get := func(uid string) *queues.Transaction {
+	get := func(uid string) *lifecycle.Transaction {
 		t.Helper()
 		txn, err := store.Get(ctx, uid)
 		if err != nil {
@@ -128,13 +128,13 @@ func TestUnconfirmedLeavesNothing(t *testing.T) {
 		t.Errorf("the worker that sends by itself was called %d times", n)
 	}
 	for _, uid := range []string{"a", "b"} {
-		if txn := get(uid); txn.State() != queues.Dispatching {
+		if txn := get(uid); txn.State() != lifecycle.Dispatching {
 			t.Errorf("%s: %+v", uid, txn)
 		}
 	}
 	_, port, _ := net.SplitHostPort(server.Addr)
 	redistest.Start(t, "replicaof 127.0.0.1 "+port)
-	until("both are DONE", func() bool { return get("a").State() == queues.Done && get("b").State() == queues.Done })
+	until("both are DONE", func() bool { return get("a").State() == lifecycle.Done && get("b").State() == lifecycle.Done })
 	if e := network.Effects(); len(e) != 2 {
 		t.Errorf("effects %+v", e)
 	}

@@ -106,7 +106,7 @@ func lived(t *testing.T, legacy bool, scripts *scriptBook) (calls []string) {
 			fees = append(fees, x.Fee)
 		}
 		if want := []uint64{100_000_000, 150_000_000, 225_000_000}; !slices.Equal(fees, want) ||
-			a.Retries != 2 || a.Attempts[1].Outcome != queues.FailedIn || a.Attempts[2].Outcome != queues.Included {
+			a.Retries != 2 || a.Attempts[1].Outcome != lifecycle.FailedIn || a.Attempts[2].Outcome != lifecycle.Included {
 			t.Fatalf("another life: fees %d, %+v", fees, a)
 		}
 		w.livedOnce()
@@ -125,7 +125,7 @@ func crash(t *testing.T, legacy bool, scripts *scriptBook, point string, after b
 		case <-f.burnt:
 			sum.kills.Add(1)
 			for _, uid := range []string{"a", "b"} {
-				if x := w.get(uid); x.Phase == queues.PhaseDispatching && x.Last() != nil && x.Last().Legacy && x.Last().EndedAt.IsZero() {
+				if x := w.get(uid); x.Phase == lifecycle.PhaseDispatching && x.Last() != nil && x.Last().Legacy && x.Last().EndedAt.IsZero() {
 					inHand = uid
 				}
 			}
@@ -143,7 +143,7 @@ func crash(t *testing.T, legacy bool, scripts *scriptBook, point string, after b
 	}
 	next := w.start()
 	for _, uid := range []string{"a", "b"} {
-		if w.settled(uid).State() != queues.Unresolved {
+		if w.settled(uid).State() != lifecycle.Unresolved {
 			continue
 		}
 		sum.unknown.Add(1)
@@ -164,17 +164,17 @@ func (w *world) over(uid string) {
 	}
 }
 
-func over(t *queues.Transaction) bool {
-	return t.State() == queues.Done && !t.FinalAt.IsZero() && t.Claim == "" && t.Callback == ""
+func over(t *lifecycle.Transaction) bool {
+	return t.State() == lifecycle.Done && !t.FinalAt.IsZero() && t.Claim == "" && t.Callback == ""
 }
 
 // settled waits until a transaction is over, or for a person.
-func (w *world) settled(uid string) *queues.Transaction {
+func (w *world) settled(uid string) *lifecycle.Transaction {
 	w.Helper()
 	look := time.NewTicker(5 * time.Minute)
 	defer look.Stop()
 	for range 12 * 12 {
-		if t := w.get(uid); over(t) || t.State() == queues.Unresolved && t.Callback == "" {
+		if t := w.get(uid); over(t) || t.State() == lifecycle.Unresolved && t.Callback == "" {
 			return t
 		}
 		<-look.C
@@ -201,7 +201,7 @@ func (w *world) resolve(s *sequencer.Sequencer, uid string) {
 		w.Fatalf("%s is unresolved: %+v", uid, x.Error)
 	}
 	for _, hash := range w.net.Seen() {
-		known := func(a queues.Attempt) bool { return a.Hash == hash || a.NodeHash == hash }
+		known := func(a lifecycle.Attempt) bool { return a.Hash == hash || a.NodeHash == hash }
 		if !slices.ContainsFunc(x.Attempts, known) && !slices.ContainsFunc(w.get("a").Attempts, known) {
 			w.Errorf("%s: a node has seen %s, and its outcome is unknown", uid, hash)
 		}
@@ -241,7 +241,7 @@ func (w *world) livedOnce() {
 	all, _, err := w.pool.List(w.ctx, 10, "")
 	w.ok(err)
 	for _, s := range all {
-		if s.State() != queues.QueueFree || s.Queue != "" || !s.Available() {
+		if s.State() != lifecycle.QueueFree || s.Queue != "" || !s.Available() {
 			w.Errorf("its sender: %+v", s)
 		}
 	}
@@ -249,7 +249,7 @@ func (w *world) livedOnce() {
 	case errors.Is(err, queues.ErrNotFound): // its record has ended with its work
 	case err != nil:
 		w.Fatal(err)
-	case q.State() != queues.QueueFree || q.Running != "" || q.Sender != "":
+	case q.State() != lifecycle.QueueFree || q.Running != "" || q.Sender != "":
 		w.Errorf("its queue: %+v", q)
 	}
 	if found := w.audit(false); len(found) > 0 {

@@ -82,9 +82,9 @@ func (s *Sequencer) look(ctx, work context.Context, uids []string) {
 		// once more, which is harmless.
 		d := claimGrace
 		switch left := t.DueAt.Sub(s.now()); {
-		case t.Phase == queues.PhaseWatching || t.Phase.Final():
+		case t.Phase == lifecycle.PhaseWatching || t.Phase.Final():
 			d = queues.Never
-		case t.Phase == queues.PhaseDelayed && left > 0:
+		case t.Phase == lifecycle.PhaseDelayed && left > 0:
 			d = left
 		}
 		if err := s.Store.Postpone(ctx, s.process, t.UID, d); err != nil {
@@ -100,7 +100,7 @@ func (s *Sequencer) now() time.Time {
 }
 
 // owns reports whether t's claim is this process's.
-func (s *Sequencer) owns(t *queues.Transaction) bool {
+func (s *Sequencer) owns(t *lifecycle.Transaction) bool {
 	n := len(s.process)
 	return len(t.Claim) > n && t.Claim[:n] == s.process && t.Claim[n] == ':'
 }
@@ -200,7 +200,7 @@ func (s *Sequencer) bind(ctx, work context.Context) {
 		c := s.Chain.Chain()
 		bound, err := s.Store.Bind(ctx, queues.BindRequest{
 			Process: s.process, Types: s.Dispatch, Groups: s.groups(), Most: n, Grace: claimGrace,
-			Plan:  queues.Attempt{Fee: s.Policy.Fee, ValidUntil: s.validUntil(c), Slot: c.TipSlot},
+			Plan:  lifecycle.Attempt{Fee: s.Policy.Fee, ValidUntil: s.validUntil(c), Slot: c.TipSlot},
 			Known: s.justReleased(),
 		})
 		if err != nil {
@@ -215,12 +215,12 @@ func (s *Sequencer) bind(ctx, work context.Context) {
 			s.mu.Lock()
 			delete(s.released, b.Sender)
 			s.mu.Unlock()
-			s.next(Situation{Phase: queues.PhaseWaiting}, Bound) // the store has done it
+			s.next(Situation{Phase: lifecycle.PhaseWaiting}, Bound) // the store has done it
 			waiting := time.Time{}
 			if b.Transaction.Revision == 1 {
 				waiting = b.Transaction.ReceivedAt
 			}
-			s.moved(b.Transaction, Bound, queues.PhaseWaiting, waiting, false)
+			s.moved(b.Transaction, Bound, lifecycle.PhaseWaiting, waiting, false)
 			s.kick(work, s.hold(h))
 		}
 		if len(bound) < n {
@@ -364,7 +364,7 @@ func (s *Sequencer) observe(work context.Context, c mina.Chain) {
 	var moved, over []*held
 	for _, h := range s.held {
 		if h.busy {
-			if g := s.Chain.Sighting(h.uid); h.interrupt != nil && g.Fate == mina.Included && g.Agreed && g.Depth >= s.Policy.Confirmations {
+			if g := s.Chain.Sighting(h.uid); h.interrupt != nil && g.Fate == lifecycle.FateIncluded && g.Agreed && g.Depth >= s.Policy.Confirmations {
 				h.interrupt()
 			}
 			continue
@@ -392,7 +392,7 @@ const recheck = 5 * time.Minute
 // doubtful reports, once in a while, that a person may have settled h through
 // another process. Nothing tells this one, and it would ask the chain for ever.
 func (h *held) doubtful() bool {
-	if h.t.Phase != queues.PhaseFailed && h.t.Phase != queues.PhaseUnresolved || time.Since(h.readAt) < recheck {
+	if h.t.Phase != lifecycle.PhaseFailed && h.t.Phase != lifecycle.PhaseUnresolved || time.Since(h.readAt) < recheck {
 		return false
 	}
 	h.readAt, h.stale = time.Now(), true

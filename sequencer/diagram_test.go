@@ -49,22 +49,22 @@ func TestDiagram(t *testing.T) {
 // An arrow is one event that leads from one phase to another; do tells those
 // apart that stay where they are.
 type arrow struct {
-	from queues.Phase
+	from lifecycle.Phase
 	on   Event
-	to   queues.Phase
+	to   lifecycle.Phase
 	do   Action
 }
 
 // diagram draws the machine. Each arrow bears the conditions that set it apart
 // from the others of its event; they are found, not written down.
 func diagram() string {
-	all := map[queues.Phase][]Situation{}
+	all := map[lifecycle.Phase][]Situation{}
 	under := map[arrow][]Situation{}
 	var arrows []arrow
 	for s := range steps() {
 		// Only what can come about, see TestReachable.
-		if s.Situation.Ending != "" && s.Phase != queues.PhaseWatching || s.Reopened && s.Phase != queues.PhaseDone ||
-			s.Phase == queues.PhaseWaiting && (s.Open || s.Cancelled) {
+		if s.Situation.Ending != "" && s.Phase != lifecycle.PhaseWatching || s.Reopened && s.Phase != lifecycle.PhaseDone ||
+			s.Phase == lifecycle.PhaseWaiting && (s.Open || s.Cancelled) {
 			continue
 		}
 		if s.Event == Events[0] {
@@ -85,22 +85,22 @@ func diagram() string {
 
 	var b strings.Builder
 	b.WriteString("```mermaid\nstateDiagram-v2\n")
-	state := func(indent string, p queues.Phase) {
+	state := func(indent string, p lifecycle.Phase) {
 		fmt.Fprintf(&b, "%sstate \"%s · %s\" as %s\n", indent, p.State(), p.Queue(), p)
 	}
 	b.WriteString("    state \"a sender is bound\" as bound {\n")
-	for _, p := range queues.Phases {
+	for _, p := range lifecycle.Phases {
 		if p.Bound() {
 			state("        ", p)
 		}
 	}
 	b.WriteString("    }\n")
-	for _, p := range queues.Phases {
+	for _, p := range lifecycle.Phases {
 		if !p.Bound() {
 			state("    ", p)
 		}
 	}
-	fmt.Fprintf(&b, "    [*] --> %s: posted\n", queues.PhaseWaiting)
+	fmt.Fprintf(&b, "    [*] --> %s: posted\n", lifecycle.PhaseWaiting)
 	// What leads from one phase to another under the same conditions is one line.
 	type line struct{ from, to, under string }
 	var lines []line
@@ -129,8 +129,8 @@ func diagram() string {
 
 // everyBound reports whether an arrow leaves every phase in which a sender is
 // bound, whatever the conditions.
-func everyBound(under map[arrow][]Situation, all map[queues.Phase][]Situation, a arrow) bool {
-	for _, p := range queues.Phases {
+func everyBound(under map[arrow][]Situation, all map[lifecycle.Phase][]Situation, a arrow) bool {
+	for _, p := range lifecycle.Phases {
 		if p.Bound() && len(under[arrow{p, a.on, a.to, a.do}]) < len(all[p]) {
 			return false
 		}
@@ -149,10 +149,10 @@ func conditions(some, all []Situation) string {
 		{"legacy", "two-phase", func(s Situation) bool { return s.Legacy }},
 		{"third loss", "first or second loss", func(s Situation) bool { return s.Losses >= 2 }},
 		{"no further try", "may be tried again", func(s Situation) bool {
-			return s.Cancelled || s.Ending != "" || s.Phase == queues.PhaseFailing && !s.RetriesLeft
+			return s.Cancelled || s.Ending != "" || s.Phase == lifecycle.PhaseFailing && !s.RetriesLeft
 		}},
-		{"finished before", "not finished before", func(s Situation) bool { return s.Ending == queues.PhaseDone }},
-		{"unresolvable before", "not unresolvable before", func(s Situation) bool { return s.Ending == queues.PhaseUnresolved }},
+		{"finished before", "not finished before", func(s Situation) bool { return s.Ending == lifecycle.PhaseDone }},
+		{"unresolvable before", "not unresolvable before", func(s Situation) bool { return s.Ending == lifecycle.PhaseUnresolved }},
 		{"cancelled", "not cancelled", func(s Situation) bool { return s.Cancelled }},
 		{"fee at cap", "fee below cap", func(s Situation) bool { return s.FeeAtCap }},
 		{"sender out of use or queue overtaken", "sender still good", func(s Situation) bool { return s.Unusable || s.Overtaken }},

@@ -31,13 +31,13 @@ func (s *Sequencer) dispatch(ctx context.Context, h *held) (on bool, err error) 
 	}
 	last := t.Last()
 	switch {
-	case last != nil && last.Open() && !last.Legacy && last.Outcome != queues.Lost:
+	case last != nil && last.Open() && !last.Legacy && last.Outcome != lifecycle.Unknown:
 		// Stored, and perhaps sent before this process took it on; or surely sent, and
 		// found again after a failover.
 		return true, s.send(ctx, h, nil, true)
 	case last != nil && last.Legacy && last.EndedAt.IsZero():
 		// A legacy worker was called, and who waited for it is gone.
-		return true, s.lose(ctx, h, &queues.Error{Code: CodeOutcomeUnknown, Message: "the process that waited for the worker is gone"})
+		return true, s.lose(ctx, h, &lifecycle.Error{Code: CodeOutcomeUnknown, Message: "the process that waited for the worker is gone"})
 	}
 	if h.superseded(last) {
 		last.EndedAt = s.now()
@@ -50,7 +50,7 @@ func (s *Sequencer) dispatch(ctx context.Context, h *held) (on bool, err error) 
 		// Taken over from a process that knows the type: back to the queue, for
 		// one that does.
 		return true, s.unreached(ctx, h, &stop{senders.Rested, time.Second,
-			&queues.Error{Code: "UNKNOWN_TYPE", Message: "this process does not dispatch " + t.Type}})
+			&lifecycle.Error{Code: "UNKNOWN_TYPE", Message: "this process does not dispatch " + t.Type}})
 	}
 	switch {
 	case planned: // as it was bound
@@ -67,7 +67,7 @@ func (s *Sequencer) dispatch(ctx context.Context, h *held) (on bool, err error) 
 			}
 			return true, s.unreached(ctx, h, st)
 		}
-	case last == nil, !last.EndedAt.IsZero(), last.Outcome == queues.Lost:
+	case last == nil, !last.EndedAt.IsZero(), last.Outcome == lifecycle.Unknown:
 		if s.draining.Load() {
 			return false, nil // the next process begins it
 		}
@@ -81,7 +81,7 @@ func (s *Sequencer) dispatch(ctx context.Context, h *held) (on bool, err error) 
 			return true, s.unreached(ctx, h, st)
 		}
 	case resumed && !h.asking:
-		return true, s.lose(ctx, h, &queues.Error{Code: "LOST", Message: "the process that waited for the worker is gone"})
+		return true, s.lose(ctx, h, &lifecycle.Error{Code: "LOST", Message: "the process that waited for the worker is gone"})
 	}
 	err = s.make(ctx, h, d)
 	h.bound = planned && errors.Is(err, errNotLive)
@@ -90,7 +90,7 @@ func (s *Sequencer) dispatch(ctx context.Context, h *held) (on bool, err error) 
 
 // superseded reports whether a, planned and not made, is not to be made any more:
 // in a recovery it went back to its queue, and then its sender's nonce to another.
-func (h *held) superseded(a *queues.Attempt) bool {
+func (h *held) superseded(a *lifecycle.Attempt) bool {
 	if a == nil || !pending(a) || h.t.Open() {
 		return false
 	}
@@ -122,7 +122,7 @@ func (s *Sequencer) make(ctx context.Context, h *held, d dispatcher.Dispatcher) 
 	t := h.t
 	a := t.Last()
 	if h.worker.URL == "" {
-		return s.unreached(ctx, h, &stop{senders.Rested, s.Policy.RetryDelay, &queues.Error{
+		return s.unreached(ctx, h, &stop{senders.Rested, s.Policy.RetryDelay, &lifecycle.Error{
 			Code: codeUnreached, Message: "the sender is no longer registered"}})
 	}
 	if !s.live() {
@@ -150,9 +150,9 @@ func (s *Sequencer) make(ctx context.Context, h *held, d dispatcher.Dispatcher) 
 		return s.finished(ctx, h, result)
 	}
 	if err := s.checkSigned(result, t, a); err != nil {
-		return s.fail(ctx, h, Erred, &queues.Error{Code: dispatcher.CodeMismatch, Message: err.Error()})
+		return s.fail(ctx, h, Erred, &lifecycle.Error{Code: dispatcher.CodeMismatch, Message: err.Error()})
 	}
-	switch err := s.storeSigned(ctx, h, a, result, queues.PhaseDispatching); {
+	switch err := s.storeSigned(ctx, h, a, result, lifecycle.PhaseDispatching); {
 	case errors.Is(err, queues.ErrOvertaken):
 		return s.overtaken(ctx, h)
 	case err != nil:
@@ -181,7 +181,7 @@ func (s *Sequencer) interruptible(ctx context.Context, h *held) (context.Context
 func (s *Sequencer) makeLegacy(ctx context.Context, h *held, d dispatcher.Dispatcher) error {
 	t := h.t
 	a := t.Last()
-	mark := queues.NewChange(t, queues.PhaseDispatching)
+	mark := queues.NewChange(t, lifecycle.PhaseDispatching)
 	mark.Confirm, mark.InOrder = true, !t.Open()
 	a.Legacy, a.ValidUntil = true, 0
 	mark.SetAttempt(a)
@@ -219,12 +219,12 @@ func (s *Sequencer) makeLegacy(ctx context.Context, h *held, d dispatcher.Dispat
 	if result.Hash == "" {
 		return s.finished(ctx, h, result)
 	}
-	a.Outcome, a.Data = queues.Sent, result.Data
+	a.Outcome, a.Data = lifecycle.Sent, result.Data
 	if mina.ValidHash(result.Hash) {
 		a.Hash = result.Hash
 	} else {
-		a.Outcome = queues.Lost
-		a.Error = &queues.Error{Code: dispatcher.CodeMismatch, Message: "the worker's hash is not one of Mina: " + result.Hash}
+		a.Outcome = lifecycle.Unknown
+		a.Error = &lifecycle.Error{Code: dispatcher.CodeMismatch, Message: "the worker's hash is not one of Mina: " + result.Hash}
 	}
 	err = s.apply(ctx, h, Accepted, func(c *queues.Change) {
 		c.SetAttempt(a)
@@ -239,12 +239,12 @@ func (s *Sequencer) makeLegacy(ctx context.Context, h *held, d dispatcher.Dispat
 // finished: the worker says that there is nothing to send.
 func (s *Sequencer) finished(ctx context.Context, h *held, r dispatcher.Result) error {
 	if r.Done == nil {
-		return s.fail(ctx, h, Erred, &queues.Error{Code: dispatcher.CodeMismatch, Message: "the worker answered neither a transaction nor that it is done"})
+		return s.fail(ctx, h, Erred, &lifecycle.Error{Code: dispatcher.CodeMismatch, Message: "the worker answered neither a transaction nor that it is done"})
 	}
 	a := h.t.Last()
 	a.Data, a.EndedAt = r.Data, s.now()
 	if a.Legacy {
-		a.Outcome = queues.Refused // nothing was sent
+		a.Outcome = lifecycle.Refused // nothing was sent
 	}
 	return s.apply(ctx, h, Finished, func(c *queues.Change) {
 		c.SetAttempt(a)
@@ -262,12 +262,12 @@ func (s *Sequencer) workerFailed(ctx context.Context, h *held, err error) error 
 	switch {
 	case errors.As(err, &busy):
 		return s.unreached(ctx, h, &stop{senders.Rested, max(busy.RetryAfter, time.Second),
-			&queues.Error{Code: codeUnreached, Message: err.Error()}})
+			&lifecycle.Error{Code: codeUnreached, Message: err.Error()}})
 	case errors.As(err, &unreached):
 		return s.unreached(ctx, h, &stop{senders.Rested, s.workerRest(h.t.Sender),
-			&queues.Error{Code: codeUnreached, Message: err.Error()}})
+			&lifecycle.Error{Code: codeUnreached, Message: err.Error()}})
 	case errors.As(err, &worker):
-		e := &queues.Error{Code: worker.Code, Message: worker.Message, Exception: worker.Exception}
+		e := &lifecycle.Error{Code: worker.Code, Message: worker.Message, Exception: worker.Exception}
 		switch {
 		case h.t.Last().Legacy && (!worker.NothingSent || worker.ByRefusal && !s.unspent(ctx, h)):
 			return s.lose(ctx, h, e)
@@ -280,7 +280,7 @@ func (s *Sequencer) workerFailed(ctx context.Context, h *held, err error) error 
 	case ctx.Err() != nil:
 		return ctx.Err() // shutting down: the next process asks for the same attempt
 	}
-	return s.lose(ctx, h, &queues.Error{Code: "LOST", Message: err.Error()})
+	return s.lose(ctx, h, &lifecycle.Error{Code: "LOST", Message: err.Error()})
 }
 
 // unspent asks the chain whether the nonce of the attempt under way is unspent
@@ -289,7 +289,7 @@ func (s *Sequencer) unspent(ctx context.Context, h *held) bool {
 	s.watch(h)
 	s.Chain.Poll(ctx)
 	g := s.Chain.Sighting(h.t.UID)
-	return g.Agreed && g.Fate == mina.Absent && g.AccountNext <= h.t.Last().Nonce
+	return g.Agreed && g.Fate == lifecycle.FateAbsent && g.AccountNext <= h.t.Last().Nonce
 }
 
 // workerRest is how long a sender rests whose worker cannot be reached: the longer
@@ -311,20 +311,20 @@ func (s *Sequencer) answered(sender string) {
 
 // close ends the latest attempt if nothing of it can be out. It may be an earlier
 // one than was to be made: what was sent of that stays open.
-func (s *Sequencer) close(t *queues.Transaction, e *queues.Error) *queues.Attempt {
+func (s *Sequencer) close(t *lifecycle.Transaction, e *lifecycle.Error) *lifecycle.Attempt {
 	a := t.Last()
-	if a == nil || !a.EndedAt.IsZero() || a.Outcome != queues.Prepared && a.Outcome != queues.Refused {
+	if a == nil || !a.EndedAt.IsZero() || a.Outcome != lifecycle.Prepared && a.Outcome != lifecycle.Refused {
 		return nil
 	}
 	if a.Legacy {
-		a.Outcome = queues.Refused
+		a.Outcome = lifecycle.Refused
 	}
 	a.Error, a.EndedAt = e, s.now()
 	return a
 }
 
 // fail ends the latest attempt, of which nothing is out, with an error.
-func (s *Sequencer) fail(ctx context.Context, h *held, event Event, e *queues.Error) error {
+func (s *Sequencer) fail(ctx context.Context, h *held, event Event, e *lifecycle.Error) error {
 	a := s.close(h.t, e)
 	return s.apply(ctx, h, event, func(c *queues.Change) {
 		c.SetError(e)
@@ -352,11 +352,11 @@ func (s *Sequencer) unreached(ctx context.Context, h *held, st *stop) error {
 
 // lose notes that nobody knows what became of a call. A two-phase worker is
 // asked again; a legacy one may have sent.
-func (s *Sequencer) lose(ctx context.Context, h *held, e *queues.Error) error {
+func (s *Sequencer) lose(ctx context.Context, h *held, e *lifecycle.Error) error {
 	a := h.t.Last()
 	a.Error = e
 	if a.Legacy {
-		a.Outcome = queues.Lost
+		a.Outcome = lifecycle.Unknown
 	} else if h.t.Losses+1 >= maxLosses {
 		a.EndedAt = s.now()
 	}

@@ -34,32 +34,32 @@ const (
 // said is what is said of one phase.
 type said struct {
 	summary string
-	wait    queues.Wait
-	next    queues.Step
+	wait    lifecycle.Wait
+	next    lifecycle.Next
 }
 
 // Explain says where a transaction stands and what happens next. It is a pure
 // function: it asks nobody and decides nothing.
-func Explain(s Scene) queues.Explanation {
+func Explain(s Scene) lifecycle.Explanation {
 	var d said
 	switch s.Txn.Phase {
-	case queues.PhaseWaiting:
+	case lifecycle.PhaseWaiting:
 		d = s.waiting()
-	case queues.PhaseDispatching:
+	case lifecycle.PhaseDispatching:
 		d = s.dispatching()
-	case queues.PhaseSent, queues.PhaseWatching:
+	case lifecycle.PhaseSent, lifecycle.PhaseWatching:
 		d = s.watching()
-	case queues.PhaseFailing:
+	case lifecycle.PhaseFailing:
 		d = said{"Its last try failed" + because(s.Txn.Error) + "; whether there is another one is being decided.",
-			queues.Wait{Code: queues.WaitNothing}, queues.Step{Action: StepWeigh, At: s.Now}}
-	case queues.PhaseDelayed:
+			lifecycle.Wait{Code: lifecycle.WaitNothing}, lifecycle.Next{Action: StepWeigh, At: s.Now}}
+	case lifecycle.PhaseDelayed:
 		d = s.delayed()
-	case queues.PhaseDone:
+	case lifecycle.PhaseDone:
 		d = s.done()
 	default:
 		d = s.ended()
 	}
-	return queues.Explanation{
+	return lifecycle.Explanation{
 		State: s.Txn.State(), Since: s.Txn.ChangedAt, Summary: d.summary, Wait: d.wait, Next: d.next, Attempts: s.attempts(),
 	}
 }
@@ -75,32 +75,32 @@ func (s *Scene) waiting() said {
 	}
 	first := "waits for its next try"
 	switch s.First.Phase {
-	case queues.PhaseWaiting:
+	case lifecycle.PhaseWaiting:
 		first = "is not bound yet: " + lower(s.head("").summary)
-	case queues.PhaseDispatching:
+	case lifecycle.PhaseDispatching:
 		first = "is with its worker."
-	case queues.PhaseSent, queues.PhaseWatching:
+	case lifecycle.PhaseSent, lifecycle.PhaseWatching:
 		first = "waits for a block."
 	default:
 		first += "."
 	}
-	code := queues.Wait{Code: queues.WaitQueueHead, Detail: fmt.Sprintf("%d before it", place-1)}
+	code := lifecycle.Wait{Code: lifecycle.WaitQueueHead, Detail: fmt.Sprintf("%d before it", place-1)}
 	who := "the first"
 	if place == 2 {
 		who = "the one before"
 	}
-	return said{fmt.Sprintf("%s in its queue; %s (%s) %s", ordinal(place), who, s.First.UID, first), code, queues.Step{Action: StepBind}}
+	return said{fmt.Sprintf("%s in its queue; %s (%s) %s", ordinal(place), who, s.First.UID, first), code, lifecycle.Next{Action: StepBind}}
 }
 
 // head says why the first of a queue is not bound. who begins the sentence.
 func (s *Scene) head(who string) said {
-	say := func(text string, code queues.WaitCode, detail string, until time.Time, next queues.Step) said {
+	say := func(text string, code lifecycle.WaitCode, detail string, until time.Time, next lifecycle.Next) said {
 		if who != "" {
 			text = who + "; " + lower(text)
 		}
-		return said{text, queues.Wait{Code: code, Until: until, Detail: detail}, next}
+		return said{text, lifecycle.Wait{Code: code, Until: until, Detail: detail}, next}
 	}
-	bind := queues.Step{Action: StepBind}
+	bind := lifecycle.Next{Action: StepBind}
 	typ := s.Txn.Type
 	if s.Txn.UID != s.Standing.First && s.First != nil {
 		typ = s.First.Type
@@ -108,19 +108,19 @@ func (s *Scene) head(who string) said {
 	fresh := !s.Chain.At.IsZero() && s.Now.Sub(s.Chain.At) <= 2*s.Policy.InclusionInterval
 	switch {
 	case s.Queue != nil && s.Queue.Paused != "":
-		return say("The queue is paused: "+short(s.Queue.Paused)+".", queues.WaitPaused, short(s.Queue.Paused), time.Time{}, queues.Step{Action: StepResume})
+		return say("The queue is paused: "+short(s.Queue.Paused)+".", lifecycle.WaitPaused, short(s.Queue.Paused), time.Time{}, lifecycle.Next{Action: StepResume})
 	case s.Standing.Holder != "":
-		return say("The worker has not yet answered the callback of the one before ("+s.Standing.Holder+").", queues.WaitCallback,
-			"callback of "+s.Standing.Holder, s.Standing.Hold, queues.Step{Action: StepBind, At: s.Standing.Hold})
+		return say("The worker has not yet answered the callback of the one before ("+s.Standing.Holder+").", lifecycle.WaitCallback,
+			"callback of "+s.Standing.Holder, s.Standing.Hold, lifecycle.Next{Action: StepBind, At: s.Standing.Hold})
 	case !s.Dispatched && s.Txn.Type == typ:
-		return say("This process does not dispatch "+typ+"; one that does has to run.", queues.WaitProcess, "type "+typ, time.Time{}, bind)
+		return say("This process does not dispatch "+typ+"; one that does has to run.", lifecycle.WaitProcess, "type "+typ, time.Time{}, bind)
 	case s.Shut != "":
-		return say("Nothing is bound now: "+s.Shut+".", queues.WaitRecovery, s.Shut, time.Time{}, bind)
+		return say("Nothing is bound now: "+s.Shut+".", lifecycle.WaitRecovery, s.Shut, time.Time{}, bind)
 	case s.Txn.Open():
-		return say("An attempt of it was found on the chain or in a pool; it waits for the sender of that one.", queues.WaitFreeSender,
+		return say("An attempt of it was found on the chain or in a pool; it waits for the sender of that one.", lifecycle.WaitFreeSender,
 			"sender "+firstOpen(s.Txn).Sender, time.Time{}, bind)
 	case fresh && !s.Chain.Quorum:
-		return say("Too few Mina nodes are synced to start anything.", queues.WaitNodes, fmt.Sprintf("%d synced", s.Chain.Synced), time.Time{}, bind)
+		return say("Too few Mina nodes are synced to start anything.", lifecycle.WaitNodes, fmt.Sprintf("%d synced", s.Chain.Synced), time.Time{}, bind)
 	}
 	var busy, out int
 	why := ""
@@ -128,7 +128,7 @@ func (s *Scene) head(who string) said {
 	for _, p := range s.Pool {
 		switch {
 		case p.Available() && p.Queue == "":
-			return say("A sender is free and is bound to it now.", queues.WaitNothing, "", time.Time{}, queues.Step{Action: StepBind, At: s.Now})
+			return say("A sender is free and is bound to it now.", lifecycle.WaitNothing, "", time.Time{}, lifecycle.Next{Action: StepBind, At: s.Now})
 		case p.Queue != "":
 			busy++
 		default:
@@ -150,7 +150,7 @@ func (s *Scene) head(who string) said {
 		detail = "none is registered"
 		text = "No sender is registered."
 	}
-	return say(text, queues.WaitFreeSender, detail, back, bind)
+	return say(text, lifecycle.WaitFreeSender, detail, back, bind)
 }
 
 func (s *Scene) dispatching() said {
@@ -158,15 +158,15 @@ func (s *Scene) dispatching() said {
 	switch {
 	case s.Shut != "":
 		return said{"Its sender is bound, and nothing is asked or sent now: " + s.Shut + ".",
-			queues.Wait{Code: queues.WaitRecovery, Detail: s.Shut}, queues.Step{Action: StepAskWorker}}
-	case a == nil || !a.EndedAt.IsZero() || a.Outcome == queues.Lost:
+			lifecycle.Wait{Code: lifecycle.WaitRecovery, Detail: s.Shut}, lifecycle.Next{Action: StepAskWorker}}
+	case a == nil || !a.EndedAt.IsZero() || a.Outcome == lifecycle.Unknown:
 		if !s.Chain.At.IsZero() && !s.Chain.Quorum {
 			return said{"Its sender is bound; the attempt is planned when enough Mina nodes are synced.",
-				queues.Wait{Code: queues.WaitNodes, Detail: fmt.Sprintf("%d synced", s.Chain.Synced)}, queues.Step{Action: StepAskWorker}}
+				lifecycle.Wait{Code: lifecycle.WaitNodes, Detail: fmt.Sprintf("%d synced", s.Chain.Synced)}, lifecycle.Next{Action: StepAskWorker}}
 		}
 		return said{"Its sender is bound; attempt " + fmt.Sprint(len(t.Attempts)+1) + " is being planned.",
-			queues.Wait{Code: queues.WaitNothing}, queues.Step{Action: StepAskWorker, At: s.Now}}
-	case a.Outcome == queues.Prepared:
+			lifecycle.Wait{Code: lifecycle.WaitNothing}, lifecycle.Next{Action: StepAskWorker, At: s.Now}}
+	case a.Outcome == lifecycle.Prepared:
 		does, next := "is proving and signing", StepSend
 		if a.Legacy {
 			does, next = "proves and sends by itself", StepWatch
@@ -176,11 +176,11 @@ func (s *Scene) dispatching() said {
 			detail = fmt.Sprintf("asked %s in vain", times(t.Losses))
 		}
 		return said{fmt.Sprintf("The worker of %s %s attempt %d.", a.Sender, does, a.Number),
-			queues.Wait{Code: queues.WaitWorker, Until: a.StartedAt.Add(time.Duration(t.Losses+1) * s.Policy.DispatchTimeout), Detail: detail},
-			queues.Step{Action: next}}
+			lifecycle.Wait{Code: lifecycle.WaitWorker, Until: a.StartedAt.Add(time.Duration(t.Losses+1) * s.Policy.DispatchTimeout), Detail: detail},
+			lifecycle.Next{Action: next}}
 	}
 	return said{fmt.Sprintf("Attempt %d is signed and being sent to the Mina nodes.", a.Number),
-		queues.Wait{Code: queues.WaitSending}, queues.Step{Action: StepSend, At: s.Now}}
+		lifecycle.Wait{Code: lifecycle.WaitSending}, lifecycle.Next{Action: StepSend, At: s.Now}}
 }
 
 func (s *Scene) watching() said {
@@ -195,55 +195,55 @@ func (s *Scene) watching() said {
 	soon := s.Now.Add(p.InclusionInterval)
 	settle := func(what string) said {
 		return said{fmt.Sprintf("%s; that counts when it stands %d blocks deep, now %d.%s", what, p.SettleDepth, g.Depth, tail),
-			queues.Wait{Code: queues.WaitSettlement, Detail: depth(g, p.SettleDepth)}, queues.Step{Action: again}}
+			lifecycle.Wait{Code: lifecycle.WaitSettlement, Detail: depth(g, p.SettleDepth)}, lifecycle.Next{Action: again}}
 	}
 	switch g.Fate {
-	case mina.Included:
+	case lifecycle.FateIncluded:
 		return said{fmt.Sprintf("In block %d, %s.", g.Height, depth(g, p.Confirmations)),
-			queues.Wait{Code: queues.WaitConfirmations, Detail: depth(g, p.Confirmations)}, queues.Step{Action: StepFinish}}
-	case mina.Failed:
+			lifecycle.Wait{Code: lifecycle.WaitConfirmations, Detail: depth(g, p.Confirmations)}, lifecycle.Next{Action: StepFinish}}
+	case lifecycle.FateFailed:
 		class, code := mina.ClassifyFailures(g.Failures)
 		if class == mina.Permanent {
 			again = StepEnd
 		}
 		return settle(fmt.Sprintf("It failed in block %d (%s)", g.Height, short(code)))
-	case mina.Displaced:
+	case lifecycle.FateDisplaced:
 		return settle("Its nonce was spent by a command that is not ours")
-	case mina.Expired:
+	case lifecycle.FateExpired:
 		return settle("Its attempt has expired")
 	}
-	until, wait := s.lastSlot(), queues.WaitBlock
+	until, wait := s.lastSlot(), lifecycle.WaitBlock
 	if last {
-		wait = queues.WaitExpiry
+		wait = lifecycle.WaitExpiry
 	}
 	say := func(text, detail, next string, at time.Time) said {
-		return said{text + tail, queues.Wait{Code: wait, Until: until, Detail: detail}, queues.Step{Action: next, At: at}}
+		return said{text + tail, lifecycle.Wait{Code: wait, Until: until, Detail: detail}, lifecycle.Next{Action: next, At: at}}
 	}
 	legacy := isLegacy(t)
 	switch {
 	case g.Passed:
 		return s.passed()
-	case g.Fate == mina.Pooled && legacy && !g.Agreed && s.Now.Sub(t.Last().StartedAt) > toldFor:
+	case g.Fate == lifecycle.FatePooled && legacy && !g.Agreed && s.Now.Sub(t.Last().StartedAt) > toldFor:
 		return s.stuck()
-	case g.Fate == mina.Pooled && (legacy || last):
+	case g.Fate == lifecycle.FatePooled && (legacy || last):
 		return say("In "+pools(g)+", waiting for a block.", pools(g), StepWatch, soon)
-	case g.Fate == mina.Pooled:
+	case g.Fate == lifecycle.FatePooled:
 		next, at := StepRaiseFee, s.slot(firstSlot(t)+p.BumpAfter)
 		if atCap(t, p) {
 			next, at = StepSendAgain, time.Time{}
 		}
 		return say("In "+pools(g)+", waiting for a block.", pools(g), next, at)
-	case g.Fate == mina.Absent && legacy:
+	case g.Fate == lifecycle.FateAbsent && legacy:
 		return say("Its worker may have sent it, and no node shows it. If that stays so, a person has to settle it.",
 			"in no pool and no block", StepResolve, t.Last().StartedAt.Add(2*p.DispatchTimeout))
-	case g.Fate == mina.Absent && last:
+	case g.Fate == lifecycle.FateAbsent && last:
 		return say("It was sent, and no node shows it; it may still land.", "in no pool and no block", StepEnd, until)
-	case g.Fate == mina.Absent:
+	case g.Fate == lifecycle.FateAbsent:
 		return say("It was sent, and no node shows it; the same bytes are sent again.", "in no pool and no block", StepSendAgain, time.Time{})
 	case !s.Asked:
 		return say("It was sent and waits for a block. The process that watches it knows more.", "as last stored", StepWatch, time.Time{})
 	case !s.Chain.Quorum:
-		wait, until = queues.WaitNodes, time.Time{}
+		wait, until = lifecycle.WaitNodes, time.Time{}
 		return say("It was sent; too few Mina nodes are synced to say what became of it.", fmt.Sprintf("%d synced", s.Chain.Synced), StepWatch, soon)
 	}
 	return say("It was sent; the nodes do not agree yet on what became of it.", "no agreement yet", StepWatch, soon)
@@ -259,7 +259,7 @@ func (s *Scene) delayed() said {
 		text += " An earlier attempt may still land."
 	}
 	return said{text + " " + upper(retries(t.Retries)) + " used.",
-		queues.Wait{Code: queues.WaitRetryDelay, Until: t.DueAt}, queues.Step{Action: StepRetry, At: t.DueAt}}
+		lifecycle.Wait{Code: lifecycle.WaitRetryDelay, Until: t.DueAt}, lifecycle.Next{Action: StepRetry, At: t.DueAt}}
 }
 
 func (s *Scene) done() said {
@@ -267,8 +267,8 @@ func (s *Scene) done() said {
 	told := func(d said) said {
 		if t.Callback != "" {
 			d.summary += fmt.Sprintf(" Its worker has not yet answered the callback, told %s.", times(t.CallbackTries))
-			if d.wait.Code == queues.WaitNothing {
-				d.wait, d.next = queues.Wait{Code: queues.WaitCallback}, queues.Step{Action: StepTell}
+			if d.wait.Code == lifecycle.WaitNothing {
+				d.wait, d.next = lifecycle.Wait{Code: lifecycle.WaitCallback}, lifecycle.Next{Action: StepTell}
 			}
 		}
 		return d
@@ -277,24 +277,24 @@ func (s *Scene) done() said {
 	if a != nil && a.Height > 0 {
 		in = fmt.Sprintf(" in block %d", a.Height)
 	}
-	remove := queues.Step{Action: StepRemove, At: t.FinalAt.Add(s.Policy.Retention)}
+	remove := lifecycle.Next{Action: StepRemove, At: t.FinalAt.Add(s.Policy.Retention)}
 	switch {
 	case t.Reopened:
 		return told(s.orphaned(a))
 	case a == nil && t.FinalAt.IsZero():
-		return told(said{"It is DONE.", queues.Wait{Code: queues.WaitNothing}, queues.Step{Action: StepNone}})
+		return told(said{"It is DONE.", lifecycle.Wait{Code: lifecycle.WaitNothing}, lifecycle.Next{Action: StepNone}})
 	case a == nil:
-		return told(said{"Its worker finished it without a block.", queues.Wait{Code: queues.WaitNothing}, remove})
+		return told(said{"Its worker finished it without a block.", lifecycle.Wait{Code: lifecycle.WaitNothing}, remove})
 	case t.FinalAt.IsZero() && s.Sighting.Passed:
 		d := s.passed()
 		d.summary = "It took effect" + in + ", when that was last seen. " + d.summary
-		d.wait.Code = queues.WaitFinality
+		d.wait.Code = lifecycle.WaitFinality
 		return told(d)
 	case t.FinalAt.IsZero():
 		return told(said{fmt.Sprintf("It took effect%s, and is watched until that is %d blocks deep.", in, s.Policy.Finality),
-			queues.Wait{Code: queues.WaitFinality, Detail: depth(s.Sighting, s.Policy.Finality)}, queues.Step{Action: StepFinal}})
+			lifecycle.Wait{Code: lifecycle.WaitFinality, Detail: depth(s.Sighting, s.Policy.Finality)}, lifecycle.Next{Action: StepFinal}})
 	}
-	return told(said{"It took effect" + in + ", for good.", queues.Wait{Code: queues.WaitNothing}, remove})
+	return told(said{"It took effect" + in + ", for good.", lifecycle.Wait{Code: lifecycle.WaitNothing}, remove})
 }
 
 // ended speaks of FAILED and UNRESOLVED.
@@ -304,20 +304,20 @@ func (s *Scene) ended() said {
 	if t.Error != nil {
 		code = t.Error.Code
 	}
-	d := said{"All tries are used up" + because(t.Error) + ".", queues.Wait{Code: queues.WaitNothing, Detail: "a person may retry it"}, queues.Step{Action: StepNone}}
+	d := said{"All tries are used up" + because(t.Error) + ".", lifecycle.Wait{Code: lifecycle.WaitNothing, Detail: "a person may retry it"}, lifecycle.Next{Action: StepNone}}
 	switch {
 	case code == CodeCancelled:
 		d.summary = "It was cancelled before it took effect."
-	case t.Phase == queues.PhaseUnresolved && t.Open():
+	case t.Phase == lifecycle.PhaseUnresolved && t.Open():
 		return said{"Nobody knows what became of its attempt" + because(t.Error) + ". Look for it, and say by resolve whether it landed.",
-			queues.Wait{Code: queues.WaitPerson, Detail: "what became of attempt " + fmt.Sprint(firstOpen(t).Number)}, queues.Step{Action: StepResolve}}
-	case t.Phase == queues.PhaseUnresolved:
-		d = said{"No retry can mend it" + because(t.Error) + ".", queues.Wait{Code: queues.WaitPerson, Detail: "mend the cause and retry it, or delete it"}, queues.Step{Action: StepDecide}}
+			lifecycle.Wait{Code: lifecycle.WaitPerson, Detail: "what became of attempt " + fmt.Sprint(firstOpen(t).Number)}, lifecycle.Next{Action: StepResolve}}
+	case t.Phase == lifecycle.PhaseUnresolved:
+		d = said{"No retry can mend it" + because(t.Error) + ".", lifecycle.Wait{Code: lifecycle.WaitPerson, Detail: "mend the cause and retry it, or delete it"}, lifecycle.Next{Action: StepDecide}}
 	}
 	if t.Open() {
-		d.wait = queues.Wait{Code: queues.WaitExpiry, Until: s.lastSlot()}
+		d.wait = lifecycle.Wait{Code: lifecycle.WaitExpiry, Until: s.lastSlot()}
 		d.summary += " An attempt may still land."
-		d.next = queues.Step{Action: StepWatch}
+		d.next = lifecycle.Next{Action: StepWatch}
 	}
 	if t.Callback != "" {
 		d.summary += fmt.Sprintf(" Its worker has not yet answered the callback, told %s.", times(t.CallbackTries))
@@ -326,34 +326,34 @@ func (s *Scene) ended() said {
 }
 
 // attempts joins what is stored of each attempt with what the chain says now.
-func (s *Scene) attempts() []queues.Seen {
-	out := make([]queues.Seen, len(s.Txn.Attempts))
+func (s *Scene) attempts() []lifecycle.Seen {
+	out := make([]lifecycle.Seen, len(s.Txn.Attempts))
 	for i, a := range s.Txn.Attempts {
-		v := queues.Seen{Attempt: a, Open: a.Open(), Place: "unknown"}
+		v := lifecycle.Seen{Attempt: a, Open: a.Open(), Place: "unknown"}
 		g := s.Sighting
 		its := g.Hash != "" && (a.Hash == g.Hash || a.NodeHash == g.Hash)
 		switch {
-		case its && (g.Fate == mina.Included || g.Fate == mina.Failed):
+		case its && (g.Fate == lifecycle.FateIncluded || g.Fate == lifecycle.FateFailed):
 			v.Place, v.Agreed, v.Depth, v.Height, v.StateHash = "block", g.Agreed, g.Depth, g.Height, g.StateHash
-			v.Detail = fmt.Sprintf("%s in block %d, %d deep", map[mina.Fate]string{mina.Included: "succeeded", mina.Failed: "failed"}[g.Fate], g.Height, g.Depth)
-		case its && g.Fate == mina.Pooled && v.Open:
+			v.Detail = fmt.Sprintf("%s in block %d, %d deep", map[lifecycle.Fate]string{lifecycle.FateIncluded: "succeeded", lifecycle.FateFailed: "failed"}[g.Fate], g.Height, g.Depth)
+		case its && g.Fate == lifecycle.FatePooled && v.Open:
 			v.Place, v.Agreed, v.Detail = "pool", g.Agreed, "in "+pools(g)
-		case a.Outcome == queues.Included && a.Height == 0:
+		case a.Outcome == lifecycle.Included && a.Height == 0:
 			v.Place, v.Detail = "block", "succeeded, as a person said"
-		case a.Outcome == queues.Included, a.Outcome == queues.FailedIn:
+		case a.Outcome == lifecycle.Included, a.Outcome == lifecycle.FailedIn:
 			v.Place, v.Depth = "block", a.Confirmations
-			v.Detail = fmt.Sprintf("%s in block %d, %d deep when last stored", map[bool]string{true: "succeeded", false: "failed"}[a.Outcome == queues.Included], a.Height, a.Confirmations)
-		case a.Outcome == queues.Prepared && v.Open:
+			v.Detail = fmt.Sprintf("%s in block %d, %d deep when last stored", map[bool]string{true: "succeeded", false: "failed"}[a.Outcome == lifecycle.Included], a.Height, a.Confirmations)
+		case a.Outcome == lifecycle.Prepared && v.Open:
 			v.Detail = "its worker proves and sends by itself"
-		case a.Outcome == queues.Prepared && a.EndedAt.IsZero():
+		case a.Outcome == lifecycle.Prepared && a.EndedAt.IsZero():
 			v.Place, v.Detail = "nowhere", "its worker has it"
 		case !v.Open:
 			v.Place = "nowhere"
-			v.Detail = map[queues.Outcome]string{
-				queues.Prepared: "never sent", queues.Refused: "refused by every node", queues.Expired: "expired unspent",
-				queues.Replaced: "its nonce was spent by another command",
+			v.Detail = map[lifecycle.Outcome]string{
+				lifecycle.Prepared: "never sent", lifecycle.Refused: "refused by every node", lifecycle.Expired: "expired unspent",
+				lifecycle.Replaced: "its nonce was spent by another command",
 			}[a.Outcome]
-		case g.Fate == mina.Absent && s.Asked:
+		case g.Fate == lifecycle.FateAbsent && s.Asked:
 			v.Place, v.Agreed, v.Detail = "nowhere", g.Agreed, "in no pool and no block, and may still land"
 		default:
 			v.Detail = "sent, and may land"
@@ -366,7 +366,7 @@ func (s *Scene) attempts() []queues.Seen {
 	return out
 }
 
-func firstSlot(t *queues.Transaction) uint32 {
+func firstSlot(t *lifecycle.Transaction) uint32 {
 	var since uint32
 	for i := range t.Attempts {
 		since = max(since, t.Attempts[i].SentSlot, t.Attempts[i].Slot)
@@ -374,6 +374,6 @@ func firstSlot(t *queues.Transaction) uint32 {
 	return since
 }
 
-func atCap(t *queues.Transaction, p Policy) bool {
-	return slices.ContainsFunc(t.Attempts, func(a queues.Attempt) bool { return a.Open() && a.Fee >= p.FeeMax })
+func atCap(t *lifecycle.Transaction, p Policy) bool {
+	return slices.ContainsFunc(t.Attempts, func(a lifecycle.Attempt) bool { return a.Open() && a.Fee >= p.FeeMax })
 }

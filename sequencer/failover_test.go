@@ -18,19 +18,19 @@ import (
 // promoted later: before the phase, or the outcome of an attempt, that is named.
 var points = []struct {
 	before  string
-	reached func(*queues.Transaction) bool
+	reached func(*lifecycle.Transaction) bool
 }{
-	{"bound", func(t *queues.Transaction) bool { return t.Phase != queues.PhaseWaiting }},
-	{"planned", func(t *queues.Transaction) bool { return len(t.Attempts) > 0 }},
-	{"signed", func(t *queues.Transaction) bool { return t.Open() }},
-	{"sent", func(t *queues.Transaction) bool { return t.State() == queues.Revision }},
-	{"done", func(t *queues.Transaction) bool { return t.State() == queues.Done }},
-	{"final", func(t *queues.Transaction) bool { return !t.FinalAt.IsZero() }},
+	{"bound", func(t *lifecycle.Transaction) bool { return t.Phase != lifecycle.PhaseWaiting }},
+	{"planned", func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 0 }},
+	{"signed", func(t *lifecycle.Transaction) bool { return t.Open() }},
+	{"sent", func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Revision }},
+	{"done", func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Done }},
+	{"final", func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() }},
 }
 
 // watchFor takes snapshots, the first of which is s, until a transaction has
 // reached a point, and returns the last one before it.
-func (w *world) watchFor(uid string, s redistest.Snapshot, reached func(*queues.Transaction) bool) redistest.Snapshot {
+func (w *world) watchFor(uid string, s redistest.Snapshot, reached func(*lifecycle.Transaction) bool) redistest.Snapshot {
 	w.Helper()
 	last := int64(0)
 	for n := 1; ; n++ {
@@ -49,8 +49,8 @@ func (w *world) watchFor(uid string, s redistest.Snapshot, reached func(*queues.
 func (w *world) once(uids ...string) {
 	w.Helper()
 	for _, uid := range uids {
-		w.await(uid, queues.Done, 6*time.Hour)
-		w.awaitTxn(uid, "final", 6*time.Hour, func(t *queues.Transaction) bool { return !t.FinalAt.IsZero() })
+		w.await(uid, lifecycle.Done, 6*time.Hour)
+		w.awaitTxn(uid, "final", 6*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
 	}
 	for _, uid := range uids {
 		if got := w.effects(uid); len(got) != 1 {
@@ -121,7 +121,7 @@ func TestFinalForgotten(t *testing.T) {
 		w.worker(1, devworker.Options{})
 		w.start()
 		w.post("q", "a")
-		replica := w.watchFor("a", w.redis.Snapshot(), func(t *queues.Transaction) bool { return !t.FinalAt.IsZero() })
+		replica := w.watchFor("a", w.redis.Snapshot(), func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
 		<-time.After(10 * time.Minute)
 		w.redis.FailOver(replica)
 		w.once("a")
@@ -166,7 +166,7 @@ func TestRestart(t *testing.T) {
 		p := w.start()
 		w.start()
 		w.post("claim", "a")
-		w.awaitTxn("a", "planned", time.Hour, func(t *queues.Transaction) bool { return len(t.Attempts) > 0 })
+		w.awaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 0 })
 		epoch, err := w.store.Epoch(w.ctx)
 		w.ok(err)
 		w.redis.Restart()
@@ -177,7 +177,7 @@ func TestRestart(t *testing.T) {
 		w.post("other", "b")
 		x, err := p.Explain(w.ctx, "b")
 		w.ok(err)
-		if x.Wait.Code != queues.WaitRecovery {
+		if x.Wait.Code != lifecycle.WaitRecovery {
 			t.Errorf("explained: %+v", x)
 		}
 		w.once("a", "b")
@@ -247,8 +247,8 @@ func TestStrangeNonce(t *testing.T) {
 		w.start()
 		w.post("q1", "c")
 		w.post("q2", "d")
-		w.await("c", queues.Done, 2*time.Hour)
-		w.await("d", queues.Done, 2*time.Hour)
+		w.await("c", lifecycle.Done, 2*time.Hour)
+		w.await("d", lifecycle.Done, 2*time.Hour)
 		s, err := w.pool.Get(w.ctx, used)
 		w.ok(err)
 		if s.Reason != senders.StoppedNonce || s.Detail == "" {

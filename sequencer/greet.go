@@ -47,7 +47,7 @@ func (s *Sequencer) greet(ctx context.Context, h *held) (*stop, error) {
 	if why == "" {
 		return nil, nil
 	}
-	return &stop{why, max(s.retryDelay(g.strange), time.Second), &queues.Error{Code: string(why), Message: message}}, nil
+	return &stop{why, max(s.retryDelay(g.strange), time.Second), &lifecycle.Error{Code: string(why), Message: message}}, nil
 }
 
 // Strange says why a worker, by what it says of itself, cannot serve its sender on

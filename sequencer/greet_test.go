@@ -48,7 +48,7 @@ func TestWrongWorker(t *testing.T) {
 					longest = max(longest, time.Until(s.Until))
 				}
 				a := w.get("a")
-				if a.State() != queues.Waiting || a.Retries != 0 || a.Error == nil || a.Error.Code != string(tc.why) {
+				if a.State() != lifecycle.Waiting || a.Retries != 0 || a.Error == nil || a.Error.Code != string(tc.why) {
 					t.Errorf("meanwhile the transaction is %s with %d retries, error %+v", a.State(), a.Retries, a.Error)
 				}
 				if calls := wrong.Calls(); calls[devworker.Prove]+calls[devworker.Dispatch] > 0 {
@@ -58,7 +58,7 @@ func TestWrongWorker(t *testing.T) {
 					t.Errorf("%d rests in an hour, the longest %v", len(rests), longest)
 				}
 				w.web.serve(t, "worker1", devworker.New(tc.right))
-				w.await("a", queues.Done, time.Hour)
+				w.await("a", lifecycle.Done, time.Hour)
 				if s, err := w.pool.Get(w.ctx, account); err != nil || s.Reason != "" || s.Detail != "" {
 					t.Errorf("put right, the sender is %+v, %v", s, err)
 				}
@@ -95,32 +95,32 @@ func TestLocalWorkerTakenOver(t *testing.T) {
 		w.post("q", "a")
 		w.post("q", "b")
 		<-time.After(time.Hour)
-		if a := w.get("a"); a.Phase != queues.PhaseWaiting || worker.Calls()[devworker.Prove] > 0 {
+		if a := w.get("a"); a.Phase != lifecycle.PhaseWaiting || worker.Calls()[devworker.Prove] > 0 {
 			t.Fatalf("bound by a process without the worker: %s, calls %v", a.Phase, worker.Calls())
 		}
 
 		first := w.startLocal(local)
-		w.awaitTxn("a", "proving", time.Minute, func(t *queues.Transaction) bool { return worker.Calls()[devworker.Prove] == 1 })
+		w.awaitTxn("a", "proving", time.Minute, func(t *lifecycle.Transaction) bool { return worker.Calls()[devworker.Prove] == 1 })
 		first.kill()
 		worker.Restart() // it died with its parent
-		a := w.await("a", queues.Waiting, time.Minute)
+		a := w.await("a", lifecycle.Waiting, time.Minute)
 		if len(a.Attempts) != 1 || a.Open() || a.Retries != 0 {
 			t.Errorf("settled, it has %d retries, open %v, attempts %+v", a.Retries, a.Open(), a.Attempts)
 		}
 		<-time.After(time.Hour)
-		if a := w.get("a"); a.Phase != queues.PhaseWaiting || worker.Calls()[devworker.Prove] != 1 {
+		if a := w.get("a"); a.Phase != lifecycle.PhaseWaiting || worker.Calls()[devworker.Prove] != 1 {
 			t.Fatalf("bound by a process without the worker: %s, calls %v", a.Phase, worker.Calls())
 		}
 
 		second := w.startLocal(local)
-		w.awaitTxn("a", "sent", time.Hour, func(t *queues.Transaction) bool { return t.Phase == queues.PhaseWatching })
+		w.awaitTxn("a", "sent", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
 		second.kill()
-		w.await("a", queues.Done, time.Hour)
-		if b := w.get("b"); b.Phase != queues.PhaseWaiting {
+		w.await("a", lifecycle.Done, time.Hour)
+		if b := w.get("b"); b.Phase != lifecycle.PhaseWaiting {
 			t.Errorf("the next one: %s", b.Phase)
 		}
 		w.startLocal(local)
-		w.await("b", queues.Done, time.Hour)
+		w.await("b", lifecycle.Done, time.Hour)
 		if got := w.effects("a", "b"); len(got) != 2 || got[0] != "a" || got[1] != "b" {
 			t.Errorf("effects: %v", got)
 		}

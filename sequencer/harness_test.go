@@ -288,7 +288,7 @@ func (w *world) postType(typ, queue, uid string) {
 	w.ok(w.store.Enqueue(w.ctx, queues.Item{UID: uid, Queue: queue, Type: typ, Data: json.RawMessage(`{"n":1}`)}).Err)
 }
 
-func (w *world) get(uid string) *queues.Transaction {
+func (w *world) get(uid string) *lifecycle.Transaction {
 	w.Helper()
 	t, err := w.store.Get(w.ctx, uid)
 	w.ok(err)
@@ -296,12 +296,12 @@ func (w *world) get(uid string) *queues.Transaction {
 }
 
 // await waits until a transaction has a state, at most limit of simulated time.
-func (w *world) await(uid string, state queues.State, limit time.Duration) *queues.Transaction {
+func (w *world) await(uid string, state lifecycle.State, limit time.Duration) *lifecycle.Transaction {
 	w.Helper()
-	return w.awaitTxn(uid, string(state), limit, func(t *queues.Transaction) bool { return t.State() == state })
+	return w.awaitTxn(uid, string(state), limit, func(t *lifecycle.Transaction) bool { return t.State() == state })
 }
 
-func (w *world) awaitTxn(uid, what string, limit time.Duration, until func(*queues.Transaction) bool) *queues.Transaction {
+func (w *world) awaitTxn(uid, what string, limit time.Duration, until func(*lifecycle.Transaction) bool) *lifecycle.Transaction {
 	w.Helper()
 	tick := time.NewTicker(5 * time.Second)
 	defer tick.Stop()

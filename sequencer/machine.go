@@ -41,18 +41,18 @@ var Events = []Event{
 
 // A Situation is all that a decision depends on besides the event.
 type Situation struct {
-	Phase       queues.Phase
-	Open        bool         // an attempt might still land
-	Legacy      bool         // the latest attempt is one of a worker that sends by itself
-	Losses      int          // of the dispatch under way, before this event
-	RetriesLeft bool         // the policy allows another try
-	FeeAtCap    bool         // the fee cannot be raised any more
-	Unusable    bool         // the bound sender is drained, stopped or gone
-	Overtaken   bool         // an earlier transaction of the queue waits again
-	Cancelled   bool         // a cancel was asked for while an attempt was open
-	Ending      queues.Phase // final phase to take once nothing is open, "" if it may be tried again
-	Reopened    bool         // it was DONE and its block is gone
-	Pending     bool         // the last dispatch never got to the worker: the next one is no retry
+	Phase       lifecycle.Phase
+	Open        bool            // an attempt might still land
+	Legacy      bool            // the latest attempt is one of a worker that sends by itself
+	Losses      int             // of the dispatch under way, before this event
+	RetriesLeft bool            // the policy allows another try
+	FeeAtCap    bool            // the fee cannot be raised any more
+	Unusable    bool            // the bound sender is drained, stopped or gone
+	Overtaken   bool            // an earlier transaction of the queue waits again
+	Cancelled   bool            // a cancel was asked for while an attempt was open
+	Ending      lifecycle.Phase // final phase to take once nothing is open, "" if it may be tried again
+	Reopened    bool            // it was DONE and its block is gone
+	Pending     bool            // the last dispatch never got to the worker: the next one is no retry
 }
 
 // An Action is what the process does after the change is stored.
@@ -73,11 +73,11 @@ const (
 
 // A Decision is where an event leads.
 type Decision struct {
-	To     queues.Phase
-	Via    queues.Phase // passed on the way, see Sequencer.waiting
+	To     lifecycle.Phase
+	Via    lifecycle.Phase // passed on the way, see Sequencer.waiting
 	Do     Action
-	Ending queues.Phase // to remember; Situation.Ending if unchanged
-	Code   string       // of the event in the log, for what its phases do not tell
+	Ending lifecycle.Phase // to remember; Situation.Ending if unchanged
+	Code   string          // of the event in the log, for what its phases do not tell
 }
 
 // maxLosses is how often the same attempt is asked for when the answer got
@@ -105,25 +105,25 @@ const (
 // has an Ending takes it as soon as nothing is open.
 func Next(s Situation, e Event) (Decision, bool) {
 	stay := Decision{To: s.Phase, Ending: s.Ending}
-	to := func(p queues.Phase) Decision { return Decision{To: p, Ending: s.Ending} }
+	to := func(p lifecycle.Phase) Decision { return Decision{To: p, Ending: s.Ending} }
 
 	if e == Landed {
 		switch s.Phase {
-		case queues.PhaseDone:
+		case lifecycle.PhaseDone:
 			if !s.Reopened {
 				return stay, false
 			}
-			return Decision{To: queues.PhaseDone, Code: CodeRelanded}, true
-		case queues.PhaseFailed, queues.PhaseUnresolved:
-			return Decision{To: queues.PhaseDone, Code: CodeLate}, true
+			return Decision{To: lifecycle.PhaseDone, Code: CodeRelanded}, true
+		case lifecycle.PhaseFailed, lifecycle.PhaseUnresolved:
+			return Decision{To: lifecycle.PhaseDone, Code: CodeLate}, true
 		}
-		return Decision{To: queues.PhaseDone}, true
+		return Decision{To: lifecycle.PhaseDone}, true
 	}
 	if e == Cancelled && !s.Phase.Final() {
 		switch s.Phase {
-		case queues.PhaseWaiting, queues.PhaseFailing, queues.PhaseDelayed:
+		case lifecycle.PhaseWaiting, lifecycle.PhaseFailing, lifecycle.PhaseDelayed:
 			if !s.Open {
-				return Decision{To: queues.PhaseFailed, Code: CodeCancelled}, true
+				return Decision{To: lifecycle.PhaseFailed, Code: CodeCancelled}, true
 			}
 		}
 		stay.Do = FlagCancel
@@ -131,56 +131,56 @@ func Next(s Situation, e Event) (Decision, bool) {
 	}
 
 	switch s.Phase {
-	case queues.PhaseWaiting:
+	case lifecycle.PhaseWaiting:
 		if e == Bound {
-			return Decision{To: queues.PhaseDispatching, Do: TryNew}, true
+			return Decision{To: lifecycle.PhaseDispatching, Do: TryNew}, true
 		}
 
-	case queues.PhaseDispatching:
+	case lifecycle.PhaseDispatching:
 		switch e {
 		case Accepted:
-			return to(queues.PhaseSent), true
+			return to(lifecycle.PhaseSent), true
 		case Finished:
 			if s.Open {
 				// An earlier attempt may still land, and holds its sender's nonce.
-				return Decision{To: queues.PhaseWatching, Ending: queues.PhaseDone}, true
+				return Decision{To: lifecycle.PhaseWatching, Ending: lifecycle.PhaseDone}, true
 			}
-			return Decision{To: queues.PhaseDone}, true
+			return Decision{To: lifecycle.PhaseDone}, true
 		case Erred:
-			return to(queues.PhaseFailing), true
+			return to(lifecycle.PhaseFailing), true
 		case Hopeless:
 			if s.Open {
-				return Decision{To: queues.PhaseWatching, Ending: queues.PhaseUnresolved}, true
+				return Decision{To: lifecycle.PhaseWatching, Ending: lifecycle.PhaseUnresolved}, true
 			}
-			return Decision{To: queues.PhaseUnresolved}, true
+			return Decision{To: lifecycle.PhaseUnresolved}, true
 		case Unreached:
-			d := to(queues.PhaseWaiting)
+			d := to(lifecycle.PhaseWaiting)
 			switch {
 			case s.Open:
-				d.To = queues.PhaseDelayed
+				d.To = lifecycle.PhaseDelayed
 			case s.Cancelled:
 				// Back in its queue it would be tried anew.
-				d = Decision{To: queues.PhaseFailed, Code: CodeCancelled}
+				d = Decision{To: lifecycle.PhaseFailed, Code: CodeCancelled}
 			}
 			d.Do = RestSender
 			return d, true
 		case Lost:
 			if s.Legacy {
-				return to(queues.PhaseSent), true
+				return to(lifecycle.PhaseSent), true
 			}
 			if s.Losses+1 >= maxLosses {
-				return to(queues.PhaseFailing), true
+				return to(lifecycle.PhaseFailing), true
 			}
 			stay.Do = AskAgain
 			return stay, true
 		}
 
-	case queues.PhaseSent:
+	case lifecycle.PhaseSent:
 		if e == WaitBegun {
-			return to(queues.PhaseWatching), true
+			return to(lifecycle.PhaseWatching), true
 		}
 
-	case queues.PhaseWatching:
+	case lifecycle.PhaseWatching:
 		switch e {
 		case Vanished:
 			// Nobody but a legacy worker has its bytes; and what a person has
@@ -200,37 +200,37 @@ func Next(s Situation, e Event) (Decision, bool) {
 				return stay, true
 			}
 		case FailedIn, Died:
-			return s.settled(queues.PhaseFailing), true
+			return s.settled(lifecycle.PhaseFailing), true
 		case Rejected:
-			if s.Ending == queues.PhaseDone {
-				return Decision{To: queues.PhaseDone}, true
+			if s.Ending == lifecycle.PhaseDone {
+				return Decision{To: lifecycle.PhaseDone}, true
 			}
-			return Decision{To: queues.PhaseUnresolved}, true
+			return Decision{To: lifecycle.PhaseUnresolved}, true
 		case Astray:
 			if s.Legacy {
 				stay.Code = CodeNonceIgnored
 				return stay, true
 			}
 		case Ambiguous:
-			return Decision{To: queues.PhaseUnresolved, Do: StopSender, Code: CodeOutcomeUnknown}, true
+			return Decision{To: lifecycle.PhaseUnresolved, Do: StopSender, Code: CodeOutcomeUnknown}, true
 		}
 
-	case queues.PhaseFailing:
+	case lifecycle.PhaseFailing:
 		if e == Weighed {
 			return s.weigh(), true
 		}
 
-	case queues.PhaseDelayed:
+	case lifecycle.PhaseDelayed:
 		switch e {
 		case Weighed:
-			if d := s.weigh(); d.To != queues.PhaseDelayed {
+			if d := s.weigh(); d.To != lifecycle.PhaseDelayed {
 				return d, true
 			}
 		case DelayOver:
-			if d := s.weigh(); d.To != queues.PhaseDelayed {
+			if d := s.weigh(); d.To != lifecycle.PhaseDelayed {
 				return d, true
 			}
-			d := to(queues.PhaseDispatching)
+			d := to(lifecycle.PhaseDispatching)
 			d.Do = CountRetry
 			if s.Pending {
 				d.Do = TryNew
@@ -238,35 +238,35 @@ func Next(s Situation, e Event) (Decision, bool) {
 			return d, true
 		}
 
-	case queues.PhaseDone:
+	case lifecycle.PhaseDone:
 		switch e {
 		case Orphaned:
 			if !s.Reopened {
-				return Decision{To: queues.PhaseDone, Do: SendAgain, Code: CodeOrphaned}, true
+				return Decision{To: lifecycle.PhaseDone, Do: SendAgain, Code: CodeOrphaned}, true
 			}
 		case Vanished, Lingering:
 			if s.Reopened {
-				return Decision{To: queues.PhaseDone, Do: SendAgain}, true
+				return Decision{To: lifecycle.PhaseDone, Do: SendAgain}, true
 			}
 		case Unlandable:
 			if s.Reopened {
-				return Decision{To: queues.PhaseWaiting, Code: CodeReopened}, true
+				return Decision{To: lifecycle.PhaseWaiting, Code: CodeReopened}, true
 			}
 		case Ambiguous:
 			if s.Reopened {
-				return Decision{To: queues.PhaseUnresolved, Do: StopSender, Code: CodeOutcomeUnknown}, true
+				return Decision{To: lifecycle.PhaseUnresolved, Do: StopSender, Code: CodeOutcomeUnknown}, true
 			}
 		case Finalised:
 			if !s.Reopened {
-				return Decision{To: queues.PhaseDone, Do: DropWatched, Code: CodeFinal}, true
+				return Decision{To: lifecycle.PhaseDone, Do: DropWatched, Code: CodeFinal}, true
 			}
 		}
 
-	case queues.PhaseFailed, queues.PhaseUnresolved:
+	case lifecycle.PhaseFailed, lifecycle.PhaseUnresolved:
 		switch e {
 		case RetryAsked:
 			if !s.Open {
-				return Decision{To: queues.PhaseWaiting}, true
+				return Decision{To: lifecycle.PhaseWaiting}, true
 			}
 		case DeadSaid:
 			if s.Open {
@@ -284,12 +284,12 @@ func Next(s Situation, e Event) (Decision, bool) {
 
 // settled is the decision when the last open attempt is dead and there may be
 // another try.
-func (s Situation) settled(again queues.Phase) Decision {
+func (s Situation) settled(again lifecycle.Phase) Decision {
 	switch {
 	case s.Ending != "":
 		return Decision{To: s.Ending}
 	case s.Cancelled:
-		return Decision{To: queues.PhaseFailed, Code: CodeCancelled}
+		return Decision{To: lifecycle.PhaseFailed, Code: CodeCancelled}
 	}
 	return Decision{To: again}
 }
@@ -297,16 +297,16 @@ func (s Situation) settled(again queues.Phase) Decision {
 // weigh decides whether there is another try, and by whom.
 func (s Situation) weigh() Decision {
 	switch {
-	case s.Phase == queues.PhaseFailing && (!s.RetriesLeft || s.Cancelled), s.Phase == queues.PhaseDelayed && s.Cancelled:
+	case s.Phase == lifecycle.PhaseFailing && (!s.RetriesLeft || s.Cancelled), s.Phase == lifecycle.PhaseDelayed && s.Cancelled:
 		if s.Open {
-			return Decision{To: queues.PhaseWatching, Ending: queues.PhaseFailed}
+			return Decision{To: lifecycle.PhaseWatching, Ending: lifecycle.PhaseFailed}
 		}
 		if s.Cancelled {
-			return Decision{To: queues.PhaseFailed, Code: CodeCancelled}
+			return Decision{To: lifecycle.PhaseFailed, Code: CodeCancelled}
 		}
-		return Decision{To: queues.PhaseFailed}
+		return Decision{To: lifecycle.PhaseFailed}
 	case !s.Open && (s.Unusable || s.Overtaken):
-		return Decision{To: queues.PhaseWaiting}
+		return Decision{To: lifecycle.PhaseWaiting}
 	}
-	return Decision{To: queues.PhaseDelayed, Ending: s.Ending}
+	return Decision{To: lifecycle.PhaseDelayed, Ending: s.Ending}
 }

@@ -120,18 +120,18 @@ func facts(s Situation) map[string]bool {
 	return map[string]bool{
 		"open": s.Open, "legacy": s.Legacy, "lost-twice": s.Losses >= 2, "retries-left": s.RetriesLeft,
 		"capped": s.FeeAtCap, "unusable": s.Unusable, "overtaken": s.Overtaken, "cancelled": s.Cancelled,
-		"ending": s.Ending != "", "ending-failed": s.Ending == queues.PhaseFailed,
-		"ending-unresolved": s.Ending == queues.PhaseUnresolved, "ending-done": s.Ending == queues.PhaseDone, "reopened": s.Reopened, "pending": s.Pending,
+		"ending": s.Ending != "", "ending-failed": s.Ending == lifecycle.PhaseFailed,
+		"ending-unresolved": s.Ending == lifecycle.PhaseUnresolved, "ending-done": s.Ending == lifecycle.PhaseDone, "reopened": s.Reopened, "pending": s.Pending,
 	}
 }
 
-func view(p queues.Phase) string { return fmt.Sprintf("%s %s", p.State(), p.Queue()) }
+func view(p lifecycle.Phase) string { return fmt.Sprintf("%s %s", p.State(), p.Queue()) }
 
 // situations are all there are.
 func situations() iter.Seq[Situation] {
 	return func(yield func(Situation) bool) {
-		for _, p := range queues.Phases {
-			for _, ending := range []queues.Phase{"", queues.PhaseFailed, queues.PhaseUnresolved, queues.PhaseDone} {
+		for _, p := range lifecycle.Phases {
+			for _, ending := range []lifecycle.Phase{"", lifecycle.PhaseFailed, lifecycle.PhaseUnresolved, lifecycle.PhaseDone} {
 				for losses := range 3 {
 					for bits := range 1 << 9 {
 						on := func(n int) bool { return bits>>n&1 == 1 }
@@ -178,8 +178,8 @@ func steps() iter.Seq[step] {
 
 func TestViews(t *testing.T) {
 	t.Parallel()
-	seen := map[string]queues.Phase{}
-	for _, p := range queues.Phases {
+	seen := map[string]lifecycle.Phase{}
+	for _, p := range lifecycle.Phases {
 		if other, twice := seen[view(p)]; twice {
 			t.Errorf("%s and %s are both shown as %s", p, other, view(p))
 		}
@@ -215,8 +215,8 @@ func TestTable(t *testing.T) {
 			when[i] = append(when[i], condition{fact, !negated})
 		}
 	}
-	phases := map[string]queues.Phase{"": ""}
-	for _, p := range queues.Phases {
+	phases := map[string]lifecycle.Phase{"": ""}
+	for _, p := range lifecycle.Phases {
 		phases[view(p)] = p
 	}
 	used := make([]bool, len(rules))
@@ -263,13 +263,13 @@ func TestProperties(t *testing.T) {
 	t.Parallel()
 	// What these report settles the last open attempt.
 	settles := map[Event]bool{FailedIn: true, Rejected: true, Died: true}
-	bound, final := queues.Phase.Bound, queues.Phase.Final
+	bound, final := lifecycle.Phase.Bound, lifecycle.Phase.Final
 	properties := []struct {
 		name  string
 		holds func(s step) bool
 	}{
 		{"what has landed is DONE", func(s step) bool {
-			return s.Event != Landed || s.To == queues.PhaseDone
+			return s.Event != Landed || s.To == lifecycle.PhaseDone
 		}},
 		{"a sender stays while something is open", func(s step) bool {
 			return !s.Open || !bound(s.Phase) || bound(s.To) || s.Event == Landed || s.Event == Ambiguous || settles[s.Event]
@@ -281,51 +281,51 @@ func TestProperties(t *testing.T) {
 			return !final(s.Phase) || !bound(s.To)
 		}},
 		{"only a bind binds", func(s step) bool {
-			return bound(s.Phase) || !bound(s.To) || s.Phase == queues.PhaseWaiting && s.Event == Bound
+			return bound(s.Phase) || !bound(s.To) || s.Phase == lifecycle.PhaseWaiting && s.Event == Bound
 		}},
 		{"a bind means something only to what waits", func(s step) bool {
-			return s.Event != Bound || s.ok == (s.Phase == queues.PhaseWaiting)
+			return s.Event != Bound || s.ok == (s.Phase == lifecycle.PhaseWaiting)
 		}},
 		{"an ending is remembered while something is open", func(s step) bool {
 			return s.Situation.Ending == "" || !s.Open || !bound(s.Phase) || !bound(s.To) || s.Decision.Ending != "" || settles[s.Event]
 		}},
 		{"an ending is set where the sender waits for the last attempt", func(s step) bool {
-			return s.Decision.Ending == s.Situation.Ending || s.Decision.Ending == "" || s.To == queues.PhaseWatching && s.Open
+			return s.Decision.Ending == s.Situation.Ending || s.Decision.Ending == "" || s.To == lifecycle.PhaseWatching && s.Open
 		}},
 		{"what has an ending makes no further attempt", func(s step) bool {
-			return s.Phase != queues.PhaseWatching || s.Situation.Ending == "" ||
-				s.To != queues.PhaseFailing && s.To != queues.PhaseWaiting && s.Do != RaiseFee
+			return s.Phase != lifecycle.PhaseWatching || s.Situation.Ending == "" ||
+				s.To != lifecycle.PhaseFailing && s.To != lifecycle.PhaseWaiting && s.Do != RaiseFee
 		}},
 		{"an ending is taken once nothing is open", func(s step) bool {
-			return s.Phase != queues.PhaseWatching || s.Situation.Ending == "" || s.Event != Died || s.To == s.Situation.Ending
+			return s.Phase != lifecycle.PhaseWatching || s.Situation.Ending == "" || s.Event != Died || s.To == s.Situation.Ending
 		}},
 		{"what ends forgets its ending", func(s step) bool {
 			return !s.ok || !final(s.To) || s.Decision.Ending == ""
 		}},
 		{"what is cancelled makes no further attempt", func(s step) bool {
-			return !s.Cancelled || s.Phase == queues.PhaseWaiting || s.Do != TryNew && s.Do != CountRetry && s.Do != RaiseFee
+			return !s.Cancelled || s.Phase == lifecycle.PhaseWaiting || s.Do != TryNew && s.Do != CountRetry && s.Do != RaiseFee
 		}},
 		{"what is cancelled does not go back into the queue", func(s step) bool {
-			return !s.Cancelled || !bound(s.Phase) || s.To != queues.PhaseWaiting
+			return !s.Cancelled || !bound(s.Phase) || s.To != lifecycle.PhaseWaiting
 		}},
 		{"only what has nothing open goes back into the queue", func(s step) bool {
-			return s.To != queues.PhaseWaiting || s.Phase == queues.PhaseWaiting || !s.Open || s.Event == Unlandable
+			return s.To != lifecycle.PhaseWaiting || s.Phase == lifecycle.PhaseWaiting || !s.Open || s.Event == Unlandable
 		}},
 		{"a new attempt is dispatched", func(s step) bool {
-			return s.Do != TryNew && s.Do != CountRetry || s.To == queues.PhaseDispatching
+			return s.Do != TryNew && s.Do != CountRetry || s.To == lifecycle.PhaseDispatching
 		}},
 		{"a person's retry waits for what is open", func(s step) bool {
 			return s.Event != RetryAsked || !s.ok || !s.Open && final(s.Phase)
 		}},
 		{"DONE is left only when reopened: for the queue, or for a person to settle", func(s step) bool {
-			return s.Phase != queues.PhaseDone || s.To == queues.PhaseDone ||
-				s.Reopened && (s.To == queues.PhaseWaiting || s.To == queues.PhaseUnresolved && s.Event == Ambiguous)
+			return s.Phase != lifecycle.PhaseDone || s.To == lifecycle.PhaseDone ||
+				s.Reopened && (s.To == lifecycle.PhaseWaiting || s.To == lifecycle.PhaseUnresolved && s.Event == Ambiguous)
 		}},
 		{"what a legacy worker sent is not sent by others", func(s step) bool {
-			return !s.Legacy || s.Phase == queues.PhaseDone || s.Do != SendAgain && s.Do != RaiseFee && s.Do != AskAgain
+			return !s.Legacy || s.Phase == lifecycle.PhaseDone || s.Do != SendAgain && s.Do != RaiseFee && s.Do != AskAgain
 		}},
 		{"nothing is ever forgotten that is open, but by a settled word", func(s step) bool {
-			return s.Do != DropWatched || s.Phase == queues.PhaseDone || settles[s.Event] || s.Event == DeadSaid
+			return s.Do != DropWatched || s.Phase == lifecycle.PhaseDone || settles[s.Event] || s.Event == DeadSaid
 		}},
 		{"what means nothing changes nothing", func(s step) bool {
 			return s.ok || s.Decision == Decision{To: s.Phase, Ending: s.Situation.Ending}

@@ -21,7 +21,7 @@ type Meter struct {
 type Move struct {
 	Type     string
 	Event    Event
-	From, To queues.Phase
+	From, To lifecycle.Phase
 	Retry    bool // the try that begins counts as a retry
 	// Lasted is how long the transaction was in From, Age how long ago it was
 	// accepted; negative where that is not known.
@@ -58,7 +58,7 @@ func (s *Sequencer) timed(typ, call string, began time.Time, err error) {
 }
 
 // moved tells of a stored decision.
-func (s *Sequencer) moved(t *queues.Transaction, e Event, from queues.Phase, since time.Time, retry bool) {
+func (s *Sequencer) moved(t *lifecycle.Transaction, e Event, from lifecycle.Phase, since time.Time, retry bool) {
 	m := Move{Type: t.Type, Event: e, From: from, To: t.Phase, Retry: retry, Lasted: -1, Age: -1}
 	if !since.IsZero() && t.Phase != from {
 		m.Lasted = t.ChangedAt.Sub(since)
@@ -70,8 +70,8 @@ func (s *Sequencer) moved(t *queues.Transaction, e Event, from queues.Phase, sin
 }
 
 // settled tells that an attempt of h is in a block.
-func (s *Sequencer) settled(h *held, a *queues.Attempt) {
-	x := Settlement{Type: h.t.Type, Sender: a.Sender, Fee: a.Fee, Failed: a.Outcome == queues.FailedIn}
+func (s *Sequencer) settled(h *held, a *lifecycle.Attempt) {
+	x := Settlement{Type: h.t.Type, Sender: a.Sender, Fee: a.Fee, Failed: a.Outcome == lifecycle.FailedIn}
 	if !h.sentFirst.IsZero() {
 		x.Waited = time.Since(h.sentFirst)
 	}

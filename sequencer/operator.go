@@ -11,7 +11,7 @@ import (
 
 // person applies a change that a person asked for: the machine decides on what
 // is stored now, and decides anew if it has changed meanwhile.
-func (s *Sequencer) person(ctx context.Context, uid string, e Event, refuse error, more func(*queues.Change, *queues.Transaction)) (*queues.Transaction, Decision, error) {
+func (s *Sequencer) person(ctx context.Context, uid string, e Event, refuse error, more func(*queues.Change, *lifecycle.Transaction)) (*lifecycle.Transaction, Decision, error) {
 	for {
 		t, err := s.Store.Get(ctx, uid)
 		if err != nil {
@@ -68,8 +68,8 @@ func (s *Sequencer) refresh(uid string) {
 // Retry puts a FAILED or UNRESOLVED transaction back to its old place in the
 // queue, with fresh retries. Errors: queues.ErrNotRetryable,
 // queues.ErrMightStillLand, queues.ErrNotFound, queues.ErrUnavailable.
-func (s *Sequencer) Retry(ctx context.Context, uid string) (*queues.Transaction, error) {
-	t, _, err := s.person(ctx, uid, RetryAsked, queues.ErrNotRetryable, func(c *queues.Change, _ *queues.Transaction) {
+func (s *Sequencer) Retry(ctx context.Context, uid string) (*lifecycle.Transaction, error) {
+	t, _, err := s.person(ctx, uid, RetryAsked, queues.ErrNotRetryable, func(c *queues.Change, _ *lifecycle.Transaction) {
 		c.ClearEnd()
 		c.SetRetries(0)
 	})
@@ -79,7 +79,7 @@ func (s *Sequencer) Retry(ctx context.Context, uid string) (*queues.Transaction,
 // Cancel takes a transaction back. If an attempt might still land, pending is
 // true: no further attempt is made, and what becomes of this one decides.
 // Errors: queues.ErrNotCancellable, queues.ErrNotFound, queues.ErrUnavailable.
-func (s *Sequencer) Cancel(ctx context.Context, uid string) (t *queues.Transaction, pending bool, err error) {
+func (s *Sequencer) Cancel(ctx context.Context, uid string) (t *lifecycle.Transaction, pending bool, err error) {
 	t, d, err := s.person(ctx, uid, Cancelled, queues.ErrNotCancellable, nil)
 	return t, d.Do == FlagCancel, err
 }
@@ -88,24 +88,24 @@ func (s *Sequencer) Cancel(ctx context.Context, uid string) (t *queues.Transacti
 // with this hash, or nothing of it will ever land. What the chain contradicts
 // is refused. Errors: queues.ErrContradicted, queues.ErrNotRetryable if nothing
 // is open, queues.ErrNotFound, queues.ErrUnavailable.
-func (s *Sequencer) Resolve(ctx context.Context, uid string, landed bool, hash string) (*queues.Transaction, error) {
+func (s *Sequencer) Resolve(ctx context.Context, uid string, landed bool, hash string) (*lifecycle.Transaction, error) {
 	t, err := s.Store.Get(ctx, uid)
 	if err != nil {
 		return nil, err
 	}
-	if !t.Open() || t.Phase != queues.PhaseUnresolved && t.Phase != queues.PhaseWatching {
+	if !t.Open() || t.Phase != lifecycle.PhaseUnresolved && t.Phase != lifecycle.PhaseWatching {
 		return nil, fmt.Errorf("transaction %s is %s and has no attempt of unknown outcome: %w", uid, t.State(), queues.ErrNotRetryable)
 	}
 	if err := s.contradicted(ctx, t, landed, hash); err != nil {
 		return nil, err
 	}
 	if landed {
-		t, _, err = s.person(ctx, uid, Landed, queues.ErrNotRetryable, func(c *queues.Change, t *queues.Transaction) {
-			a := s.attemptOf(t, mina.Sighting{Hash: hash})
+		t, _, err = s.person(ctx, uid, Landed, queues.ErrNotRetryable, func(c *queues.Change, t *lifecycle.Transaction) {
+			a := s.attemptOf(t, lifecycle.Sighting{Hash: hash})
 			if a == nil {
 				return
 			}
-			a.Outcome, a.EndedAt = queues.Included, s.now()
+			a.Outcome, a.EndedAt = lifecycle.Included, s.now()
 			if a.Hash != hash {
 				a.NodeHash = hash
 			}
@@ -117,13 +117,13 @@ func (s *Sequencer) Resolve(ctx context.Context, uid string, landed bool, hash s
 		})
 	} else {
 		event := DeadSaid
-		if t.Phase == queues.PhaseWatching {
+		if t.Phase == lifecycle.PhaseWatching {
 			event = Died
 		}
-		t, _, err = s.person(ctx, uid, event, queues.ErrNotRetryable, func(c *queues.Change, t *queues.Transaction) {
+		t, _, err = s.person(ctx, uid, event, queues.ErrNotRetryable, func(c *queues.Change, t *lifecycle.Transaction) {
 			for i := range t.Attempts {
 				if a := &t.Attempts[i]; a.Open() {
-					a.Outcome, a.EndedAt = queues.Expired, s.now()
+					a.Outcome, a.EndedAt = lifecycle.Expired, s.now()
 					c.SetAttempt(a)
 				}
 			}
@@ -137,26 +137,26 @@ func (s *Sequencer) Resolve(ctx context.Context, uid string, landed bool, hash s
 // contradicted asks the chain about what a person says. It does so under a name
 // of its own, and no longer than that: another process may be the one that
 // follows t, and this one would go on asking.
-func (s *Sequencer) contradicted(ctx context.Context, t *queues.Transaction, landed bool, hash string) error {
+func (s *Sequencer) contradicted(ctx context.Context, t *lifecycle.Transaction, landed bool, hash string) error {
 	w, _ := s.watchOf(t)
 	if landed {
 		// Look for that hash, without believing that all of the account is ours.
 		a := firstOpen(t)
-		w = mina.Watch{Payer: a.Sender, Nonce: a.Nonce, Hashes: []string{hash}, Memo: Memo(s.Namespace, t.UID), Since: a.Slot}
+		w = lifecycle.Watch{Payer: a.Sender, Nonce: a.Nonce, Hashes: []string{hash}, Memo: Memo(s.Namespace, t.UID), Since: a.Slot}
 	}
 	id := s.nameFor("resolve")
 	s.Chain.Watch(id, w)
 	defer s.Chain.Forget(id)
 	s.pollThrough(ctx, id)
 	switch g := s.Chain.Sighting(id); {
-	case !landed && (g.Fate == mina.Included || g.Fate == mina.Pooled):
+	case !landed && (g.Fate == lifecycle.FateIncluded || g.Fate == lifecycle.FatePooled):
 		return fmt.Errorf("%s is %s: %w", g.Hash, g.Fate, queues.ErrContradicted)
 	case !landed:
-	case g.Fate == mina.Failed:
+	case g.Fate == lifecycle.FateFailed:
 		return fmt.Errorf("%s failed in block %d: %w", hash, g.Height, queues.ErrContradicted)
-	case g.Fate == mina.Included && g.Hash != hash:
+	case g.Fate == lifecycle.FateIncluded && g.Hash != hash:
 		return fmt.Errorf("%s is in block %d instead: %w", g.Hash, g.Height, queues.ErrContradicted)
-	case g.Agreed && (g.Fate == mina.Absent || g.Fate == mina.Pooled || g.Fate == mina.Displaced || g.Fate == mina.Expired):
+	case g.Agreed && (g.Fate == lifecycle.FateAbsent || g.Fate == lifecycle.FatePooled || g.Fate == lifecycle.FateDisplaced || g.Fate == lifecycle.FateExpired):
 		return fmt.Errorf("no block holds %s: %w", hash, queues.ErrContradicted)
 	}
 	return nil

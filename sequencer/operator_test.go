@@ -20,7 +20,7 @@ func TestCancelBeforeTheFirstLook(t *testing.T) {
 		w.worker(1, devworker.Options{ProveTime: time.Minute})
 		first := w.start() // reconciles the senders
 		w.post("claim", "first")
-		w.await("first", queues.Done, time.Hour)
+		w.await("first", lifecycle.Done, time.Hour)
 		first.stop()
 		w.post("claim", "a")
 		p := w.process(links{dial: w.web.dial, redis: w.redis.NewClient()})
@@ -40,8 +40,8 @@ func TestCancelBeforeTheFirstLook(t *testing.T) {
 		ctx, stop := context.WithCancel(w.ctx)
 		ended := make(chan error)
 		go func() { ended <- p.Run(ctx) }()
-		got := w.awaitTxn("a", "final", time.Hour, func(t *queues.Transaction) bool { return t.Phase.Final() })
-		if n := len(w.effects("a")); got.State() == queues.Failed && n != 0 || got.State() == queues.Done && n != 1 {
+		got := w.awaitTxn("a", "final", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase.Final() })
+		if n := len(w.effects("a")); got.State() == lifecycle.Failed && n != 0 || got.State() == lifecycle.Done && n != 1 {
 			t.Errorf("%s with %d effects", got.State(), n)
 		}
 		stop()
@@ -59,12 +59,12 @@ func TestCancelledElsewhere(t *testing.T) {
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: "(invalid (Invalid_proof))"}))
 		p := w.start()
 		w.post("claim", "a")
-		w.await("a", queues.Retry, time.Hour)
+		w.await("a", lifecycle.Retry, time.Hour)
 		desk := w.process(links{dial: w.web.dial, redis: w.redis.NewClient()})
 		if _, _, err := desk.Cancel(w.ctx, "a"); err != nil {
 			t.Fatal(err)
 		}
-		w.await("a", queues.Failed, time.Hour)
+		w.await("a", lifecycle.Failed, time.Hour)
 		<-time.After(time.Minute) // whatever the other does now is over
 		if n := p.Chain.Watching(); n > 0 {
 			t.Errorf("goes on watching %d", n)

@@ -19,9 +19,9 @@ const outage = 400 * slot
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	type ending struct {
-		state  queues.State
+		state  lifecycle.State
 		code   string
-		waits  queues.WaitCode
+		waits  lifecycle.WaitCode
 		landed bool
 	}
 	for name, tt := range map[string]struct {
@@ -31,22 +31,22 @@ func TestOutage(t *testing.T) {
 		want    ending
 		person  bool // has to settle it, and it is tried again then
 	}{
-		"included": {archive: true, want: ending{state: queues.Done, landed: true}},
+		"included": {archive: true, want: ending{state: lifecycle.Done, landed: true}},
 		"failed": {
 			archive: true, net: func(w *world) { w.net.FailNext("", 1, "Account_nonce_precondition_unsatisfied") },
-			want: ending{state: queues.Unresolved, code: "Account_nonce_precondition_unsatisfied"}, person: true,
+			want: ending{state: lifecycle.Unresolved, code: "Account_nonce_precondition_unsatisfied"}, person: true,
 		},
 		"never included": {
 			sent: func(w *world, hash string) { w.net.Drop(hash) },
-			want: ending{state: queues.Done, landed: true}, // expired, and tried again
+			want: ending{state: lifecycle.Done, landed: true}, // expired, and tried again
 		},
-		"included, and no archive": {want: ending{state: queues.Revision, waits: queues.WaitPerson}, person: true},
+		"included, and no archive": {want: ending{state: lifecycle.Revision, waits: lifecycle.WaitPerson}, person: true},
 		"a stranger's, with an archive": {
 			archive: true, sent: func(w *world, hash string) {
 				w.net.Drop(hash)
 				stranger(w, devnet.Key(1), 0, 1_000_000_000)
 			},
-			want: ending{state: queues.Revision, waits: queues.WaitPerson}, person: true,
+			want: ending{state: lifecycle.Revision, waits: lifecycle.WaitPerson}, person: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestOutage(t *testing.T) {
 					tt.net(w)
 				}
 				w.post("claim", "a")
-				before := w.await("a", queues.Revision, time.Hour)
+				before := w.await("a", lifecycle.Revision, time.Hour)
 				p.kill()
 				if tt.sent != nil {
 					tt.sent(w, before.Hash())
@@ -68,7 +68,7 @@ func TestOutage(t *testing.T) {
 				<-time.After(outage)
 				took := w.effects("a")
 				p = w.start()
-				got := w.awaitTxn("a", string(tt.want.state), 3*time.Hour, func(t *queues.Transaction) bool {
+				got := w.awaitTxn("a", string(tt.want.state), 3*time.Hour, func(t *lifecycle.Transaction) bool {
 					return t.State() == tt.want.state && t.Claim != before.Claim
 				})
 				if tt.want.landed {
@@ -90,16 +90,16 @@ func TestOutage(t *testing.T) {
 				}
 				if tt.person {
 					landed := len(took) > 0
-					if tt.want.state == queues.Unresolved {
+					if tt.want.state == lifecycle.Unresolved {
 						_, err := p.Retry(w.ctx, "a")
 						w.ok(err)
 					} else if _, err := p.Resolve(w.ctx, "a", landed, before.Hash()); err != nil {
 						t.Fatal(err)
 					}
 				}
-				w.await("a", queues.Done, 12*time.Hour)
+				w.await("a", lifecycle.Done, 12*time.Hour)
 				w.post("claim", "b")
-				w.await("b", queues.Done, 12*time.Hour)
+				w.await("b", lifecycle.Done, 12*time.Hour)
 				if got := w.effects("a", "b"); len(got) != 2 || got[0] != "a" {
 					t.Errorf("effects %v", got)
 				}
@@ -119,16 +119,16 @@ func TestOutageAfterDone(t *testing.T) {
 			w.worker(1, devworker.Options{})
 			p := w.start()
 			w.post("claim", "a")
-			w.await("a", queues.Done, time.Hour)
+			w.await("a", lifecycle.Done, time.Hour)
 			p.kill()
 			<-time.After(outage)
 			w.start()
 			<-time.After(time.Hour)
-			if got := w.get("a"); got.State() != queues.Done || got.Reopened || got.FinalAt.IsZero() == archive {
+			if got := w.get("a"); got.State() != lifecycle.Done || got.Reopened || got.FinalAt.IsZero() == archive {
 				t.Errorf("archive %v: %+v", archive, got)
 			}
 			w.post("claim", "b")
-			w.await("b", queues.Done, time.Hour)
+			w.await("b", lifecycle.Done, time.Hour)
 			if got := w.effects("a", "b"); len(got) != 2 {
 				t.Errorf("effects %v", got)
 			}
@@ -145,12 +145,12 @@ func TestResolveAsksTheArchive(t *testing.T) {
 		w.worker(1, devworker.Options{})
 		p := w.start()
 		w.post("claim", "a")
-		w.await("a", queues.Revision, time.Hour)
+		w.await("a", lifecycle.Revision, time.Hour)
 		p.kill()
 		<-time.After(3000 * slot) // more than one poll's search
 		w.start()                 // it watches, and has no archive
 		<-time.After(time.Hour)
-		if got := w.get("a"); got.State() != queues.Revision {
+		if got := w.get("a"); got.State() != lifecycle.Revision {
 			t.Fatalf("%+v", got)
 		}
 		w.archive = true
@@ -164,6 +164,6 @@ func TestResolveAsksTheArchive(t *testing.T) {
 		if n := other.Chain.Watching(); n > 0 {
 			t.Errorf("the process that was asked goes on watching %d", n)
 		}
-		w.await("a", queues.Done, time.Minute)
+		w.await("a", lifecycle.Done, time.Minute)
 	})
 }

@@ -22,7 +22,7 @@ const stopRest = 10 * time.Minute
 type stop struct {
 	why  senders.Reason
 	rest time.Duration // queues.Never until a person acts
-	err  *queues.Error
+	err  *lifecycle.Error
 }
 
 // fit makes sure of the worker, and of what is known of the chain, before an
@@ -34,7 +34,7 @@ func (s *Sequencer) fit(ctx context.Context, h *held) (mina.Chain, *stop, error)
 	// A bind makes sure of this, and not all come here from one.
 	c := s.news(ctx)
 	if !c.Quorum || s.outdated(c) {
-		return c, &stop{senders.Rested, s.Policy.InclusionInterval, &queues.Error{
+		return c, &stop{senders.Rested, s.Policy.InclusionInterval, &lifecycle.Error{
 			Code: "CHAIN_UNAVAILABLE", Message: "no quorum of synced Mina nodes has answered lately"}}, ctx.Err()
 	}
 	return c, nil, nil
@@ -49,8 +49,8 @@ func (s *Sequencer) prepare(ctx context.Context, h *held) (*stop, error) {
 		return st, err
 	}
 	fee := s.fee(t)
-	a := queues.Attempt{
-		Number: len(t.Attempts) + 1, Sender: t.Sender, Fee: fee, Outcome: queues.Prepared,
+	a := lifecycle.Attempt{
+		Number: len(t.Attempts) + 1, Sender: t.Sender, Fee: fee, Outcome: lifecycle.Prepared,
 		ValidUntil: s.validUntil(c), Slot: c.TipSlot, StartedAt: s.now(),
 	}
 	if open := firstOpen(t); open != nil {
@@ -63,7 +63,7 @@ func (s *Sequencer) prepare(ctx context.Context, h *held) (*stop, error) {
 		a.Nonce = nonce
 	}
 	t.Attempts = append(t.Attempts, a)
-	change := queues.NewChange(t, queues.PhaseDispatching)
+	change := queues.NewChange(t, lifecycle.PhaseDispatching)
 	change.SetAttempt(&t.Attempts[len(t.Attempts)-1])
 	if h.next == nil || *h.next != a.Nonce {
 		change.SetNextNonce(a.Nonce)
@@ -77,7 +77,7 @@ func (s *Sequencer) prepare(ctx context.Context, h *held) (*stop, error) {
 	return nil, err
 }
 
-func firstOpen(t *queues.Transaction) *queues.Attempt {
+func firstOpen(t *lifecycle.Transaction) *lifecycle.Attempt {
 	for i := range t.Attempts {
 		if t.Attempts[i].Open() {
 			return &t.Attempts[i]
@@ -102,17 +102,17 @@ func (s *Sequencer) nonce(ctx context.Context, h *held, fee uint64) (uint32, *st
 	}
 	account, err := s.Chain.Account(ctx, sender)
 	if err != nil {
-		return 0, &stop{senders.Rested, s.Policy.InclusionInterval, &queues.Error{Code: "CHAIN_UNAVAILABLE", Message: err.Error()}}, ctx.Err()
+		return 0, &stop{senders.Rested, s.Policy.InclusionInterval, &lifecycle.Error{Code: "CHAIN_UNAVAILABLE", Message: err.Error()}}, ctx.Err()
 	}
 	if !account.Exists {
-		return 0, &stop{senders.LowBalance, stopRest, &queues.Error{
+		return 0, &stop{senders.LowBalance, stopRest, &lifecycle.Error{
 			Code: "Fee_payer_account_not_found", Message: "no node knows the account " + sender + "; fund it"}}, nil
 	}
 	if err := s.Senders.SetBalance(ctx, sender, account.Balance); err != nil && !errors.Is(err, senders.ErrNotFound) {
 		return 0, nil, err
 	}
 	if account.Balance < fee {
-		return 0, &stop{senders.LowBalance, stopRest, &queues.Error{
+		return 0, &stop{senders.LowBalance, stopRest, &lifecycle.Error{
 			Code: "Insufficient_funds", Message: fmt.Sprintf("%s holds %s MINA, the fee is %s", sender,
 				mina.FormatMina(account.Balance), mina.FormatMina(fee))}}, nil
 	}
@@ -120,7 +120,7 @@ func (s *Sequencer) nonce(ctx context.Context, h *held, fee uint64) (uint32, *st
 	case next != nil && account.Nonce == *next:
 		return account.Nonce, nil, nil
 	case next != nil && account.Nonce > *next:
-		return 0, &stop{senders.StoppedNonce, queues.Never, &queues.Error{
+		return 0, &stop{senders.StoppedNonce, queues.Never, &lifecycle.Error{
 			Code: string(senders.StoppedNonce), Message: fmt.Sprintf(
 				"the account's nonce on the chain is %d, ours is %d: somebody else uses it", account.Nonce, *next)}}, nil
 	}
@@ -133,7 +133,7 @@ func (s *Sequencer) nonce(ctx context.Context, h *held, fee uint64) (uint32, *st
 		return 0, nil, err
 	}
 	if any && standing >= account.Nonce {
-		return 0, &stop{senders.Rested, s.Policy.InclusionInterval, &queues.Error{
+		return 0, &stop{senders.Rested, s.Policy.InclusionInterval, &lifecycle.Error{
 			Code: "NONCE_BEHIND", Message: fmt.Sprintf("the chain is at nonce %d, and one of ours landed with %d", account.Nonce, standing)}}, nil
 	}
 	return account.Nonce, nil, nil
@@ -142,12 +142,12 @@ func (s *Sequencer) nonce(ctx context.Context, h *held, fee uint64) (uint32, *st
 // fee raises the one of the last attempt by the factor, up to the cap. An
 // attempt that never got to the worker does not count, and a person's retry
 // with nothing open begins anew.
-func (s *Sequencer) fee(t *queues.Transaction) uint64 {
+func (s *Sequencer) fee(t *lifecycle.Transaction) uint64 {
 	last := t.Last()
 	switch {
 	case last == nil, t.Retries == 0 && !t.Open():
 		return s.Policy.Fee
-	case last.Outcome == queues.Prepared && last.Error != nil && last.Error.Code == codeUnreached:
+	case last.Outcome == lifecycle.Prepared && last.Error != nil && last.Error.Code == codeUnreached:
 		return last.Fee
 	}
 	return s.raise(last.Fee)
@@ -177,7 +177,7 @@ func Memo(namespace, uid string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])[:22]
 }
 
-func (s *Sequencer) call(t *queues.Transaction, a *queues.Attempt) dispatcher.Call {
+func (s *Sequencer) call(t *lifecycle.Transaction, a *lifecycle.Attempt) dispatcher.Call {
 	c := dispatcher.Call{
 		Txn: dispatcher.Txn{UID: t.UID, Type: t.Type, Data: t.Data, Queue: t.Queue, Retries: t.Retries},
 		Attempt: dispatcher.Attempt{

@@ -12,13 +12,13 @@ import (
 func TestReachable(t *testing.T) {
 	t.Parallel()
 	type state struct {
-		queues.Phase
-		Ending              queues.Phase
+		lifecycle.Phase
+		Ending              lifecycle.Phase
 		Cancelled, Reopened bool
 	}
 	next := map[state]map[state]bool{}
 	for s := range steps() {
-		if !s.ok || s.Phase == queues.PhaseWaiting && s.Open {
+		if !s.ok || s.Phase == lifecycle.PhaseWaiting && s.Open {
 			continue // nothing is open in a queue, see above
 		}
 		from := state{s.Phase, s.Situation.Ending, s.Cancelled, s.Reopened}
@@ -37,7 +37,7 @@ func TestReachable(t *testing.T) {
 		}
 		next[from][to] = true
 	}
-	start := state{Phase: queues.PhaseWaiting}
+	start := state{Phase: lifecycle.PhaseWaiting}
 	reached := map[state]bool{start: true}
 	for todo := []state{start}; len(todo) > 0; todo = todo[1:] {
 		for to := range next[todo[0]] {
@@ -47,20 +47,20 @@ func TestReachable(t *testing.T) {
 			}
 		}
 	}
-	phases := map[queues.Phase]bool{}
+	phases := map[lifecycle.Phase]bool{}
 	for s := range reached {
 		phases[s.Phase] = true
-		if s.Ending != "" && s.Phase != queues.PhaseWatching {
+		if s.Ending != "" && s.Phase != lifecycle.PhaseWatching {
 			t.Errorf("%s remembers to end %s", s.Phase, s.Ending)
 		}
-		if s.Cancelled && s.Phase == queues.PhaseWaiting {
+		if s.Cancelled && s.Phase == lifecycle.PhaseWaiting {
 			t.Error("what is cancelled waits to be tried")
 		}
-		if s.Reopened && s.Phase != queues.PhaseDone {
+		if s.Reopened && s.Phase != lifecycle.PhaseDone {
 			t.Errorf("%s is marked as reopened", s.Phase)
 		}
 	}
-	if len(phases) != len(queues.Phases) {
+	if len(phases) != len(lifecycle.Phases) {
 		t.Errorf("only %v can be reached", phases)
 	}
 }

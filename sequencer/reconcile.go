@@ -93,7 +93,7 @@ func (s *Sequencer) compare(ctx context.Context, accounts []string, forgotten bo
 // A finding is a sender with commands that Redis may not know of.
 type finding struct {
 	*senders.Sender
-	running  *queues.Transaction // nil if none
+	running  *lifecycle.Transaction // nil if none
 	used     mina.Used
 	commands []mina.Use // of used, those that are not accounted for
 }
@@ -281,17 +281,17 @@ func (s *Sequencer) again(err error) error {
 
 // take adds the command to the attempts of t. As a new nonce is only ever taken
 // when all earlier attempts are settled, those at other nonces are.
-func (s *Sequencer) take(t *queues.Transaction, account string, c mina.Use) {
+func (s *Sequencer) take(t *lifecycle.Transaction, account string, c mina.Use) {
 	now := s.now()
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
 		switch {
 		case a.Sender == account && a.Nonce == c.Nonce && a.Fee == c.Fee && pending(a):
-			a.Outcome, a.NodeHash = queues.Signed, c.Hash
+			a.Outcome, a.NodeHash = lifecycle.Signed, c.Hash
 			return
 		case a.Sender == account && a.Nonce == c.Nonce:
 		case a.Open():
-			a.Outcome, a.EndedAt = queues.Replaced, now
+			a.Outcome, a.EndedAt = lifecycle.Replaced, now
 		}
 		if pending(a) {
 			a.EndedAt = now
@@ -303,16 +303,16 @@ func (s *Sequencer) take(t *queues.Transaction, account string, c mina.Use) {
 		slot = s.Chain.Chain().TipSlot
 		slot -= min(slot, before)
 	}
-	t.Attempts = append(t.Attempts, queues.Attempt{
+	t.Attempts = append(t.Attempts, lifecycle.Attempt{
 		Number: len(t.Attempts) + 1, Sender: account, Nonce: c.Nonce, Fee: c.Fee, ValidUntil: c.ValidUntil, Slot: slot,
-		NodeHash: c.Hash, Outcome: queues.Signed, StartedAt: now,
+		NodeHash: c.Hash, Outcome: lifecycle.Signed, StartedAt: now,
 	})
 }
 
 // found is the change by which the attempts of t are stored as they are now.
-func found(t *queues.Transaction, to queues.Phase) *queues.Change {
+func found(t *lifecycle.Transaction, to lifecycle.Phase) *queues.Change {
 	c := queues.NewChange(t, to)
-	c.Person, c.Code, c.Due = true, queues.CodeRestored, 0
+	c.Person, c.Code, c.Due = true, lifecycle.CodeRestored, 0
 	for i := range t.Attempts {
 		c.SetFound(&t.Attempts[i])
 	}
@@ -321,7 +321,7 @@ func found(t *queues.Transaction, to queues.Phase) *queues.Change {
 
 // bindAgain binds a transaction to the sender of its open attempt. Where that one,
 // or the queue, carries another one of which nothing is out, that one goes back.
-func (s *Sequencer) bindAgain(ctx context.Context, t *queues.Transaction) error {
+func (s *Sequencer) bindAgain(ctx context.Context, t *lifecycle.Transaction) error {
 	for range 3 { // the queue and the sender may each be in the way
 		err := s.Store.Adopt(ctx, s.process, t, nil)
 		astray, ok := errors.AsType[*queues.AstrayError](err)
@@ -338,7 +338,7 @@ func (s *Sequencer) bindAgain(ctx context.Context, t *queues.Transaction) error 
 		if !other.Phase.Bound() || other.Open() {
 			return nil // it goes first; see settleAstray
 		}
-		if err := s.Store.Advance(ctx, found(other, queues.PhaseWaiting)); err != nil {
+		if err := s.Store.Advance(ctx, found(other, lifecycle.PhaseWaiting)); err != nil {
 			return s.again(err)
 		}
 	}

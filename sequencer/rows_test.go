@@ -29,7 +29,7 @@ type row struct {
 }
 
 // leads matches an event that leads from a phase to another.
-func leads(from queues.Phase, e event, to queues.Phase) func(situation, event, decision, bool) bool {
+func leads(from lifecycle.Phase, e event, to lifecycle.Phase) func(situation, event, decision, bool) bool {
 	return func(s situation, is event, d decision, ok bool) bool {
 		return ok && s.Phase == from && is == e && d.To == to
 	}
@@ -47,9 +47,9 @@ func rows() []row {
 	open := func(s S, _ decision) bool { return s.Open }
 	closed := func(s S, _ decision) bool { return !s.Open }
 	const (
-		waiting, dispatching, sent, watching = queues.PhaseWaiting, queues.PhaseDispatching, queues.PhaseSent, queues.PhaseWatching
-		failing, delayed, done, failed       = queues.PhaseFailing, queues.PhaseDelayed, queues.PhaseDone, queues.PhaseFailed
-		unresolved                           = queues.PhaseUnresolved
+		waiting, dispatching, sent, watching = lifecycle.PhaseWaiting, lifecycle.PhaseDispatching, lifecycle.PhaseSent, lifecycle.PhaseWatching
+		failing, delayed, done, failed       = lifecycle.PhaseFailing, lifecycle.PhaseDelayed, lifecycle.PhaseDone, lifecycle.PhaseFailed
+		unresolved                           = lifecycle.PhaseUnresolved
 	)
 	return []row{
 		{"bound", leads(waiting, sequencer.Bound, dispatching)},
@@ -144,7 +144,7 @@ func testEveryRow(t *testing.T) {
 	done := func(uids ...string) {
 		t.Helper()
 		for _, uid := range uids {
-			w.await(uid, queues.Done, 48*time.Hour)
+			w.await(uid, lifecycle.Done, 48*time.Hour)
 		}
 	}
 	fail := func(uid string, why ...string) {
@@ -207,7 +207,7 @@ func testEveryRow(t *testing.T) {
 	post("answers2", "lost", "lost3")
 	post("answers3", "hopeless")
 	w.post("answers4", "finished")
-	w.await("hopeless", queues.Unresolved, time.Hour)
+	w.await("hopeless", lifecycle.Unresolved, time.Hour)
 	if _, err := p.Retry(w.ctx, "hopeless"); err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func testEveryRow(t *testing.T) {
 	p = w.start()
 	only(one)
 	post("answers5", "exhausted")
-	if _, err := p.Retry(w.ctx, w.await("exhausted", queues.Failed, 2*time.Hour).UID); err != nil {
+	if _, err := p.Retry(w.ctx, w.await("exhausted", lifecycle.Failed, 2*time.Hour).UID); err != nil {
 		t.Fatal(err)
 	}
 	done("exhausted")
@@ -228,13 +228,13 @@ func testEveryRow(t *testing.T) {
 	post("blocks1", "stale")
 	post("blocks2", "forbidden")
 	done("stale")
-	w.await("forbidden", queues.Unresolved, 5*time.Hour)
+	w.await("forbidden", lifecycle.Unresolved, 5*time.Hour)
 	if _, err := p.Retry(w.ctx, "forbidden"); err != nil {
 		t.Fatal(err)
 	}
 	done("forbidden")
 	post("blocks3", "dropped")
-	w.net.Drop(w.await("dropped", queues.Revision, time.Hour).Hash())
+	w.net.Drop(w.await("dropped", lifecycle.Revision, time.Hour).Hash())
 	done("dropped")
 	only(one)
 	post("blocks4", "lingers", "capped")
@@ -250,10 +250,10 @@ func testEveryRow(t *testing.T) {
 	node := w.net.Node(0)
 	w.ok(node.SetFaults(devnet.Faults{Refuse: `["Overloaded"]`}))
 	post("refused1", "expires")
-	w.awaitTxn("expires", "retried", 24*time.Hour, func(t *queues.Transaction) bool { return len(t.Attempts) == 2 })
+	w.awaitTxn("expires", "retried", 24*time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 2 })
 	w.ok(node.SetFaults(devnet.Faults{}))
 	done("expires")
-	if a := w.get("expires").Attempts; a[0].Outcome != queues.Expired || a[0].Nonce != a[1].Nonce {
+	if a := w.get("expires").Attempts; a[0].Outcome != lifecycle.Expired || a[0].Nonce != a[1].Nonce {
 		t.Errorf("after expiry: %+v", a)
 	}
 
@@ -261,14 +261,14 @@ func testEveryRow(t *testing.T) {
 	w.ok(node.SetFaults(devnet.Faults{Refuse: `["Overloaded"]`}))
 	post("cancel1", "flagged")
 	w.post("cancel1", "cancelled")
-	w.awaitTxn("flagged", "watching", time.Hour, func(t *queues.Transaction) bool { return t.Phase == queues.PhaseWatching })
+	w.awaitTxn("flagged", "watching", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
 	if _, pending, err := p.Cancel(w.ctx, "flagged"); err != nil || !pending {
 		t.Errorf("cancel with an attempt open: pending %v, %v", pending, err)
 	}
-	if got, pending, err := p.Cancel(w.ctx, "cancelled"); err != nil || pending || got.State() != queues.Failed {
+	if got, pending, err := p.Cancel(w.ctx, "cancelled"); err != nil || pending || got.State() != lifecycle.Failed {
 		t.Errorf("cancel while waiting: %v, pending %v, %v", got.State(), pending, err)
 	}
-	w.await("flagged", queues.Failed, 24*time.Hour)
+	w.await("flagged", lifecycle.Failed, 24*time.Hour)
 	w.ok(node.SetFaults(devnet.Faults{}))
 	if _, err := p.Retry(w.ctx, "flagged"); err != nil {
 		t.Fatal(err)
@@ -276,7 +276,7 @@ func testEveryRow(t *testing.T) {
 	done("flagged")
 	oneWorker.Fail(devworker.Fault{UID: "delayed", Kind: devworker.Error, Code: "20202", Message: "proof failed"})
 	w.post("cancel2", "delayed")
-	w.awaitTxn("delayed", "delayed", time.Hour, func(t *queues.Transaction) bool { return t.Phase == queues.PhaseDelayed })
+	w.awaitTxn("delayed", "delayed", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed })
 	if _, pending, err := p.Cancel(w.ctx, "delayed"); err != nil || pending {
 		t.Errorf("cancel in the delay: pending %v, %v", pending, err)
 	}
@@ -284,7 +284,7 @@ func testEveryRow(t *testing.T) {
 	t.Log("senders that go")
 	oneWorker.Fail(devworker.Fault{UID: "moves", Kind: devworker.Error, Code: "20202", Message: "proof failed"})
 	post("gone1", "moves")
-	w.awaitTxn("moves", "delayed", time.Hour, func(t *queues.Transaction) bool { return t.Phase == queues.PhaseDelayed })
+	w.awaitTxn("moves", "delayed", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed })
 	only(two)
 	done("moves")
 	if a := w.get("moves").Attempts; a[0].Sender != one || a[len(a)-1].Sender != two {
@@ -293,9 +293,9 @@ func testEveryRow(t *testing.T) {
 	only(one)
 	oneWorker.Fail(devworker.Fault{UID: "displaced", Kind: devworker.Hang, Wait: 5 * time.Minute})
 	post("gone2", "displaced")
-	next := w.awaitTxn("displaced", "prepared", time.Hour, func(t *queues.Transaction) bool { return len(t.Attempts) == 1 }).Attempts[0].Nonce
+	next := w.awaitTxn("displaced", "prepared", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 }).Attempts[0].Nonce
 	stranger(w, one, next, 200_000_000)
-	w.awaitTxn("displaced", "back in its queue", 24*time.Hour, func(t *queues.Transaction) bool { return t.Phase == queues.PhaseWaiting })
+	w.awaitTxn("displaced", "back in its queue", 24*time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWaiting })
 	if s, err := w.pool.Get(w.ctx, one); err != nil || s.Reason != senders.StoppedNonce {
 		t.Errorf("sender %+v, %v", s, err)
 	}
@@ -312,7 +312,7 @@ func testEveryRow(t *testing.T) {
 	post("legacy1", "after")
 	done("after")
 	post("legacy2", "before")
-	w.await("before", queues.Unresolved, 5*time.Hour)
+	w.await("before", lifecycle.Unresolved, 5*time.Hour)
 	if s, _ := w.pool.Get(w.ctx, legacy); s.Reason != senders.OutcomeUnknown {
 		t.Errorf("sender of an unknown outcome: %+v", s)
 	}
@@ -328,7 +328,7 @@ func testEveryRow(t *testing.T) {
 	done("before")
 	post("legacy3", "late")
 	// The worker gets its answer out long after everybody has given up.
-	w.await("late", queues.Unresolved, 5*time.Hour)
+	w.await("late", lifecycle.Unresolved, 5*time.Hour)
 	stranger(w, legacy, w.get("late").Attempts[0].Nonce, 200_000_000)
 	done("late")
 	order["legacy3"] = nil // a legacy command carries no memo: it was taken for it by its payer
@@ -342,10 +342,10 @@ func testEveryRow(t *testing.T) {
 		uid := refusal.uid
 		twoWorker.Fail(devworker.Fault{UID: uid, Kind: devworker.Hang, Wait: time.Minute})
 		post(fmt.Sprintf("crash%d", i), uid)
-		w.awaitTxn(uid, "prepared", time.Hour, func(t *queues.Transaction) bool { return len(t.Attempts) == 1 })
+		w.awaitTxn(uid, "prepared", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
 		w.ok(node.SetFaults(devnet.Faults{Hang: true}))
-		w.awaitTxn(uid, "signed", time.Hour, func(t *queues.Transaction) bool {
-			return len(t.Attempts) > 0 && t.Attempts[0].Outcome == queues.Signed
+		w.awaitTxn(uid, "signed", time.Hour, func(t *lifecycle.Transaction) bool {
+			return len(t.Attempts) > 0 && t.Attempts[0].Outcome == lifecycle.Signed
 		})
 		p.kill()
 		faults := devnet.Faults{Refuse: refusal.text}
@@ -360,11 +360,11 @@ func testEveryRow(t *testing.T) {
 		p = w.start()
 		switch uid {
 		case "refused-mendable":
-			w.awaitTxn(uid, "delayed", time.Hour, func(t *queues.Transaction) bool { return t.Phase == queues.PhaseDelayed })
+			w.awaitTxn(uid, "delayed", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed })
 		case "refused-hopeless":
-			w.await(uid, queues.Unresolved, 24*time.Hour)
+			w.await(uid, lifecycle.Unresolved, 24*time.Hour)
 		case "refused-exhausted":
-			w.await(uid, queues.Failed, 24*time.Hour)
+			w.await(uid, lifecycle.Failed, 24*time.Hour)
 		}
 		w.ok(node.SetFaults(devnet.Faults{}))
 		if uid != "refused-mendable" {
@@ -383,23 +383,23 @@ func testEveryRow(t *testing.T) {
 	post("reorg1", "orphan")
 	done("orphan")
 	w.ok(w.net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
-	w.awaitTxn("orphan", "reopened", time.Hour, func(t *queues.Transaction) bool { return t.Reopened })
-	w.awaitTxn("orphan", "landed again", time.Hour, func(t *queues.Transaction) bool { return !t.Reopened })
+	w.awaitTxn("orphan", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
+	w.awaitTxn("orphan", "landed again", time.Hour, func(t *lifecycle.Transaction) bool { return !t.Reopened })
 	only(one)
 	post("reorg2", "unlandable")
-	lost := w.await("unlandable", queues.Done, time.Hour)
+	lost := w.await("unlandable", lifecycle.Done, time.Hour)
 	// While it is DONE its successor fails and waits for its next try.
 	only(two)
 	trouble("successor", 1, devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"})
 	post("reorg2", "successor")
-	w.awaitTxn("successor", "delayed", time.Hour, func(t *queues.Transaction) bool { return t.Phase == queues.PhaseDelayed })
+	w.awaitTxn("successor", "delayed", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed })
 	w.ok(w.net.Reorg(devnet.Reorg{Depth: int(w.net.Node(0).State().Height-lost.Attempts[0].Height) + 1, Exclude: []string{lost.Hash()}, Empty: true}))
 	w.net.Drop(lost.Hash())
 	stranger(w, one, lost.Attempts[0].Nonce, 5_000_000_000)
 	for range w.policy.SettleDepth + 1 {
 		w.net.MakeBlock()
 	}
-	w.awaitTxn("unlandable", "reopened", time.Hour, func(t *queues.Transaction) bool { return t.State() != queues.Done })
+	w.awaitTxn("unlandable", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.State() != lifecycle.Done })
 	only(one, two)
 	done("unlandable", "successor")
 
@@ -418,7 +418,7 @@ func testEveryRow(t *testing.T) {
 		}
 	}
 	for _, uid := range all {
-		if txn := w.get(uid); txn.State() != queues.Done {
+		if txn := w.get(uid); txn.State() != lifecycle.Done {
 			t.Errorf("%s is %s", uid, txn.Phase)
 		}
 	}

@@ -14,17 +14,17 @@ import (
 // A Scene is all that an explanation is made of. Txn is needed; what is not
 // known of the rest is zero.
 type Scene struct {
-	Txn      *queues.Transaction
+	Txn      *lifecycle.Transaction
 	Queue    *queues.Queue
 	Standing queues.Standing
-	First    *queues.Transaction // the one that Standing names, where it is another
-	Pool     []*senders.Sender   // those that could be bound, or some of them
+	First    *lifecycle.Transaction // the one that Standing names, where it is another
+	Pool     []*senders.Sender      // those that could be bound, or some of them
 	// Dispatched: this process dispatches its type.
 	Dispatched bool
 	// Asked: Sighting is what the chain says; else only what is stored is known.
 	Asked    bool
 	Shut     string // why the process asked binds, asks and sends nothing; "" if it does
-	Sighting mina.Sighting
+	Sighting lifecycle.Sighting
 	Chain    mina.Chain
 	Policy   Policy
 	Now      time.Time
@@ -59,10 +59,10 @@ func (s *Scene) lastSlot() time.Time {
 // answer: what this one does not watch itself it asks the chain for, at most
 // once a second for all who ask, and answers from what is stored where the nodes
 // are too slow. Errors: queues.ErrNotFound, queues.ErrUnavailable.
-func (s *Sequencer) Explain(ctx context.Context, uid string) (queues.Explanation, error) {
+func (s *Sequencer) Explain(ctx context.Context, uid string) (lifecycle.Explanation, error) {
 	t, err := s.Store.Get(ctx, uid)
 	if err != nil {
-		return queues.Explanation{}, err
+		return lifecycle.Explanation{}, err
 	}
 	scene := Scene{Txn: t, Policy: s.Policy, Dispatched: slices.Contains(s.Dispatch, t.Type)}
 	scene.Policy.SettleDepth = s.settleDepth(t)
@@ -71,9 +71,9 @@ func (s *Sequencer) Explain(ctx context.Context, uid string) (queues.Explanation
 		scene.Shut = s.recovery.shut
 	}
 	s.mu.Unlock()
-	if t.Phase == queues.PhaseWaiting {
+	if t.Phase == lifecycle.PhaseWaiting {
 		if err := s.lookAround(ctx, &scene); err != nil {
-			return queues.Explanation{}, err
+			return lifecycle.Explanation{}, err
 		}
 	}
 	scene.Sighting, scene.Asked = s.sight(ctx, t)
@@ -104,11 +104,11 @@ func (s *Sequencer) lookAround(ctx context.Context, scene *Scene) (err error) {
 const askLimit = 5 * time.Second
 
 // sight is what the chain says of t's attempts, and whether it could be asked.
-func (s *Sequencer) sight(ctx context.Context, t *queues.Transaction) (mina.Sighting, bool) {
+func (s *Sequencer) sight(ctx context.Context, t *lifecycle.Transaction) (lifecycle.Sighting, bool) {
 	g := s.Chain.Sighting(t.UID)
 	w, some := s.watchOf(t)
-	if g.Fate != mina.Unknown || !some || !t.Open() && !t.FinalAt.IsZero() {
-		return g, g.Fate != mina.Unknown
+	if g.Fate != lifecycle.FateUnknown || !some || !t.Open() && !t.FinalAt.IsZero() {
+		return g, g.Fate != lifecycle.FateUnknown
 	}
 	id := s.nameFor("explain")
 	s.Chain.Watch(id, w)
@@ -121,7 +121,7 @@ func (s *Sequencer) sight(ctx context.Context, t *queues.Transaction) (mina.Sigh
 	case <-limit.C:
 	case <-ctx.Done():
 	}
-	return mina.Sighting{Fate: mina.Unknown}, false
+	return lifecycle.Sighting{Fate: lifecycle.FateUnknown}, false
 }
 
 // round returns the end of the next poll made for those who ask. It begins a

@@ -11,15 +11,15 @@ import (
 	"mina-sequencer/senders"
 )
 
-func (s *Sequencer) checkSigned(r dispatcher.Result, t *queues.Transaction, a *queues.Attempt) error {
+func (s *Sequencer) checkSigned(r dispatcher.Result, t *lifecycle.Transaction, a *lifecycle.Attempt) error {
 	return dispatcher.CheckSigned(r.Signed, a.Sender, s.call(t, a).Attempt, mina.DecodeMemo)
 }
 
 // storeSigned keeps the bytes before any of them leaves. From here on the
 // attempt is open.
-func (s *Sequencer) storeSigned(ctx context.Context, h *held, a *queues.Attempt, r dispatcher.Result, phase queues.Phase) error {
+func (s *Sequencer) storeSigned(ctx context.Context, h *held, a *lifecycle.Attempt, r dispatcher.Result, phase lifecycle.Phase) error {
 	first := !h.t.Open()
-	a.Outcome, a.Data = queues.Signed, r.Data
+	a.Outcome, a.Data = lifecycle.Signed, r.Data
 	if mina.ValidHash(r.Hash) {
 		a.Hash = r.Hash
 	}
@@ -37,7 +37,7 @@ func (s *Sequencer) storeSigned(ctx context.Context, h *held, a *queues.Attempt,
 // record keeps facts although the claim is lost: they may be what settles it. Where
 // Redis has forgotten the attempt, all that this process knows is written back first:
 // it may not live to see the next beat.
-func (s *Sequencer) record(ctx context.Context, t *queues.Transaction, a *queues.Attempt) {
+func (s *Sequencer) record(ctx context.Context, t *lifecycle.Transaction, a *lifecycle.Attempt) {
 	for try := 0; ctx.Err() == nil && try < 20; try++ {
 		err := s.Store.Record(ctx, t.UID, a, queues.Facts{Hash: a.Hash, NodeHash: a.NodeHash, Data: a.Data})
 		if err == nil {
@@ -59,8 +59,8 @@ func (s *Sequencer) record(ctx context.Context, t *queues.Transaction, a *queues
 // earlier one of its queue goes first. Nothing of it has left.
 func (s *Sequencer) overtaken(ctx context.Context, h *held) error {
 	a := h.t.Last()
-	a.Outcome, a.Legacy = queues.Prepared, false
-	return s.unreached(ctx, h, &stop{err: &queues.Error{Code: "OVERTAKEN", Message: queues.ErrOvertaken.Error()}})
+	a.Outcome, a.Legacy = lifecycle.Prepared, false
+	return s.unreached(ctx, h, &stop{err: &lifecycle.Error{Code: "OVERTAKEN", Message: queues.ErrOvertaken.Error()}})
 }
 
 // confirm has the replicas that are asked for confirm what is stored, before
@@ -131,21 +131,21 @@ func (s *Sequencer) send(ctx context.Context, h *held, signed []byte, earlier bo
 	})
 }
 
-func (s *Sequencer) noteSend(a *queues.Attempt, r mina.SendResult) {
+func (s *Sequencer) noteSend(a *lifecycle.Attempt, r mina.SendResult) {
 	if a.SentSlot == 0 {
 		a.SentSlot = s.slot()
 	}
 	switch {
 	case r.Accepted:
-		a.Outcome = queues.Sent
+		a.Outcome = lifecycle.Sent
 		if a.NodeHash == "" {
 			a.NodeHash = r.Hash
 		}
 	case r.Err != nil:
 		// It may be on its way: only the chain can tell.
-		a.Error = &queues.Error{Code: r.Err.Code, Message: r.Err.Message}
+		a.Error = &lifecycle.Error{Code: r.Err.Code, Message: r.Err.Message}
 		if r.Err.Class == mina.Transport {
-			a.Outcome = queues.Lost
+			a.Outcome = lifecycle.Unknown
 		}
 	}
 }
@@ -155,7 +155,7 @@ func (s *Sequencer) noteSend(a *queues.Attempt, r mina.SendResult) {
 // attempt stays open, and whatever follows it takes the same nonce.
 func (s *Sequencer) refused(ctx context.Context, h *held, e *mina.Error, earlier bool) error {
 	a := h.t.Last()
-	event, cause := Erred, &queues.Error{Code: e.Code, Message: e.Message}
+	event, cause := Erred, &lifecycle.Error{Code: e.Code, Message: e.Message}
 	if e.Class == mina.Permanent {
 		event = Hopeless
 	}
@@ -170,10 +170,10 @@ func (s *Sequencer) refused(ctx context.Context, h *held, e *mina.Error, earlier
 		}
 	}
 	if !earlier {
-		a.Outcome = queues.Refused
+		a.Outcome = lifecycle.Refused
 		return s.fail(ctx, h, event, cause)
 	}
-	a.Outcome, a.Error = queues.Lost, cause
+	a.Outcome, a.Error = lifecycle.Unknown, cause
 	return s.apply(ctx, h, event, func(c *queues.Change) {
 		c.SetError(cause)
 		c.SetAttempt(a)

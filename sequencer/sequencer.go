@@ -124,7 +124,7 @@ type seenNonce struct {
 // step; else it is read under the lock.
 type held struct {
 	uid        string
-	t          *queues.Transaction
+	t          *lifecycle.Transaction
 	worker     dispatcher.Worker
 	next       *uint32 // sender's next nonce as stored, nil if unknown
 	asking     bool    // the loss of the request under way is counted already

@@ -24,19 +24,19 @@ func TestHappyWay(t *testing.T) {
 		account, worker := w.worker(1, devworker.Options{ProveTime: time.Minute})
 		w.start()
 		w.post("claim", "a")
-		done := w.await("a", queues.Done, time.Hour)
+		done := w.await("a", lifecycle.Done, time.Hour)
 		if got := w.effects("a"); len(got) != 1 {
 			t.Fatalf("effects: %v", got)
 		}
 		a := done.Attempts[0]
-		if len(done.Attempts) != 1 || a.Outcome != queues.Included || a.Sender != account || a.Fee != w.policy.Fee || done.Hash() == "" {
+		if len(done.Attempts) != 1 || a.Outcome != lifecycle.Included || a.Sender != account || a.Fee != w.policy.Fee || done.Hash() == "" {
 			t.Errorf("attempt: %+v", a)
 		}
-		w.awaitTxn("a", "told", time.Minute, func(t *queues.Transaction) bool { return t.Callback == "" })
+		w.awaitTxn("a", "told", time.Minute, func(t *lifecycle.Transaction) bool { return t.Callback == "" })
 		if told := worker.Told(); len(told) != 1 || told[0].Kind != devworker.OnSuccess {
 			t.Errorf("told: %+v", told)
 		}
-		w.awaitTxn("a", "final", 3*time.Hour, func(t *queues.Transaction) bool { return !t.FinalAt.IsZero() })
+		w.awaitTxn("a", "final", 3*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
 	})
 }
 
@@ -56,7 +56,7 @@ func TestOrderOverSenders(t *testing.T) {
 			w.post(fmt.Sprintf("q%d", i%5), uid)
 		}
 		for _, uid := range uids {
-			w.await(uid, queues.Done, 10*time.Hour)
+			w.await(uid, lifecycle.Done, 10*time.Hour)
 		}
 	})
 }
@@ -72,7 +72,7 @@ func TestLongProof(t *testing.T) {
 		for _, uid := range []string{"first", "second"} {
 			w.post("claim", uid)
 			// Final: then nothing is watched, and nobody asks the chain during the next proof.
-			final := func(t *queues.Transaction) bool { return !t.FinalAt.IsZero() }
+			final := func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() }
 			if a := w.awaitTxn(uid, "final", 3*time.Hour, final).Attempts; len(a) != 1 {
 				t.Errorf("%s: attempts %+v", uid, a)
 			}
@@ -96,7 +96,7 @@ func TestLegacyRepeatsItself(t *testing.T) {
 		w.start()
 		for _, uid := range []string{"a", "b"} {
 			w.post("claim", uid)
-			if got := w.await(uid, queues.Done, time.Hour); len(got.Attempts) != 1 || got.Hash() == "" {
+			if got := w.await(uid, lifecycle.Done, time.Hour); len(got.Attempts) != 1 || got.Hash() == "" {
 				t.Errorf("%s: %+v", uid, got.Attempts)
 			}
 		}
@@ -115,7 +115,7 @@ func TestLegacyRefused(t *testing.T) {
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`, RefuseNext: 1}))
 		w.start()
 		w.post("claim", "a")
-		if got := w.await("a", queues.Done, time.Hour); len(got.Attempts) != 2 || got.Attempts[0].Outcome != queues.Refused {
+		if got := w.await("a", lifecycle.Done, time.Hour); len(got.Attempts) != 2 || got.Attempts[0].Outcome != lifecycle.Refused {
 			t.Errorf("attempts: %+v", got.Attempts)
 		}
 	})
@@ -131,22 +131,22 @@ func TestNoNewsWhileOpen(t *testing.T) {
 		w.worker(2, devworker.Options{ProveTime: time.Minute})
 		first := w.start()
 		w.post("claim", "a")
-		sender := w.await("a", queues.Dispatching, time.Hour).Sender
+		sender := w.await("a", lifecycle.Dispatching, time.Hour).Sender
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Hang: true}))
-		w.awaitTxn("a", "signed", time.Hour, func(t *queues.Transaction) bool { return t.Attempts[0].Outcome == queues.Signed })
+		w.awaitTxn("a", "signed", time.Hour, func(t *lifecycle.Transaction) bool { return t.Attempts[0].Outcome == lifecycle.Signed })
 		first.kill()
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: "Insufficient fee"}))
 		w.start()
-		w.await("a", queues.Retry, time.Hour)
+		w.await("a", lifecycle.Retry, time.Hour)
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Sync: "BOOTSTRAP"}))
 		for range 5 {
 			until(w.ctx, time.Minute)
-			if got := w.get("a"); !got.Open() || got.Sender != sender || got.State() != queues.Retry && got.State() != queues.Dispatching {
+			if got := w.get("a"); !got.Open() || got.Sender != sender || got.State() != lifecycle.Retry && got.State() != lifecycle.Dispatching {
 				t.Fatalf("%s of %.8s, first of %.8s, attempts %+v", got.Phase, got.Sender, sender, got.Attempts)
 			}
 		}
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{}))
-		w.await("a", queues.Done, time.Hour)
+		w.await("a", lifecycle.Done, time.Hour)
 		if got := w.effects("a"); len(got) != 1 {
 			t.Errorf("effects: %v", got)
 		}
@@ -163,11 +163,11 @@ func TestLegacyAnswerForgotten(t *testing.T) {
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`, RefuseNext: 1}))
 		w.start()
 		w.post("claim", "a")
-		w.awaitTxn("a", "with its worker", time.Hour, func(t *queues.Transaction) bool { return len(t.Attempts) == 1 && t.Attempts[0].Legacy })
+		w.awaitTxn("a", "with its worker", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 && t.Attempts[0].Legacy })
 		before := w.redis.Snapshot()
-		w.await("a", queues.Retry, time.Hour)
+		w.await("a", lifecycle.Retry, time.Hour)
 		w.redis.FailOver(before)
-		if got := w.await("a", queues.Done, 2*time.Hour); len(got.Attempts) != 2 {
+		if got := w.await("a", lifecycle.Done, 2*time.Hour); len(got.Attempts) != 2 {
 			t.Errorf("attempts: %+v", got.Attempts)
 		}
 	})
@@ -183,12 +183,12 @@ func TestDeathForgotten(t *testing.T) {
 		w.net.FailNext(account, 1, "Account_app_state_0_precondition_unsatisfied")
 		w.start()
 		w.post("claim", "a")
-		w.await("a", queues.Revision, time.Hour)
+		w.await("a", lifecycle.Revision, time.Hour)
 		before := w.redis.Snapshot()
 		w.ok(w.pool.Drain(w.ctx, account))
-		w.await("a", queues.Waiting, 2*time.Hour)
+		w.await("a", lifecycle.Waiting, 2*time.Hour)
 		w.redis.FailOver(before)
-		if got := w.await("a", queues.Done, 3*time.Hour); len(got.Attempts) != 2 {
+		if got := w.await("a", lifecycle.Done, 3*time.Hour); len(got.Attempts) != 2 {
 			t.Errorf("attempts: %+v", got.Attempts)
 		}
 	})
@@ -198,7 +198,7 @@ func TestDeathForgotten(t *testing.T) {
 // final by now. The chain tells once more; nothing is done twice.
 func TestLandingForgotten(t *testing.T) {
 	t.Parallel()
-	for _, state := range []queues.State{queues.Waiting, queues.Dispatching, queues.Revision} {
+	for _, state := range []lifecycle.State{lifecycle.Waiting, lifecycle.Dispatching, lifecycle.Revision} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, devnet.Config{FillRate: 1})
 			account, _ := w.worker(1, devworker.Options{ProveTime: time.Minute})
@@ -206,17 +206,17 @@ func TestLandingForgotten(t *testing.T) {
 			w.ok(w.pool.Drain(w.ctx, account))
 			w.post("claim", "a")
 			var before redistest.Snapshot
-			if state == queues.Waiting {
+			if state == lifecycle.Waiting {
 				before = w.redis.Snapshot()
 			}
 			w.ok(w.pool.Resume(w.ctx, account))
-			if state != queues.Waiting {
+			if state != lifecycle.Waiting {
 				w.await("a", state, time.Hour)
 				before = w.redis.Snapshot()
 			}
-			w.awaitTxn("a", "final", 3*time.Hour, func(t *queues.Transaction) bool { return !t.FinalAt.IsZero() })
+			w.awaitTxn("a", "final", 3*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
 			w.redis.FailOver(before)
-			w.await("a", queues.Done, 3*time.Hour)
+			w.await("a", lifecycle.Done, 3*time.Hour)
 			if n := len(w.effects("a")); n != 1 {
 				t.Errorf("%s before: %d effects", state, n)
 			}
@@ -235,9 +235,9 @@ func TestTwoOfAQueueForgotten(t *testing.T) {
 		w.start()
 		w.post("claim", "a")
 		w.post("claim", "b")
-		w.await("a", queues.Revision, time.Hour)
+		w.await("a", lifecycle.Revision, time.Hour)
 		before := w.redis.Snapshot()
-		w.await("b", queues.Revision, time.Hour)
+		w.await("b", lifecycle.Revision, time.Hour)
 		worker.Script(func(call devworker.Call) *devworker.Fault {
 			if call.Kind != devworker.Prove || call.Attempt > 1 {
 				return nil
@@ -245,7 +245,7 @@ func TestTwoOfAQueueForgotten(t *testing.T) {
 			return &devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"}
 		})
 		w.redis.FailOver(before)
-		got := w.await("b", queues.Done, 3*time.Hour)
+		got := w.await("b", lifecycle.Done, 3*time.Hour)
 		if effects := w.effects("a", "b"); !slices.Equal(effects, []string{"a", "b"}) || got.Retries > 0 {
 			t.Errorf("effects %q, %d retries", effects, got.Retries)
 		}

@@ -25,7 +25,7 @@ func (s *Sequencer) watch(h *held) {
 }
 
 // watchOf is what there is to follow of t; it reports false if there is nothing.
-func (s *Sequencer) watchOf(t *queues.Transaction) (w mina.Watch, found bool) {
+func (s *Sequencer) watchOf(t *lifecycle.Transaction) (w lifecycle.Watch, found bool) {
 	w.Memo = Memo(s.Namespace, t.UID)
 	unseen := false
 	for i := range t.Attempts {
@@ -55,31 +55,31 @@ func (s *Sequencer) watchOf(t *queues.Transaction) (w mina.Watch, found bool) {
 	return w, found
 }
 
-func sameNonce(a, b *queues.Attempt) bool {
-	return a != nil && b != nil && a.Sender == b.Sender && a.Nonce == b.Nonce && a.Outcome != queues.Refused && a.Outcome != queues.Prepared
+func sameNonce(a, b *lifecycle.Attempt) bool {
+	return a != nil && b != nil && a.Sender == b.Sender && a.Nonce == b.Nonce && a.Outcome != lifecycle.Refused && a.Outcome != lifecycle.Prepared
 }
 
 // judge says what the last poll means for h, "" if nothing. It asks nobody
 // and changes no state, so it may look at every held transaction after every poll.
-func (s *Sequencer) judge(h *held, c mina.Chain) (Event, mina.Sighting) {
+func (s *Sequencer) judge(h *held, c mina.Chain) (Event, lifecycle.Sighting) {
 	t := h.t
 	switch t.Phase {
-	case queues.PhaseWatching, queues.PhaseDone:
-	case queues.PhaseFailed, queues.PhaseUnresolved:
+	case lifecycle.PhaseWatching, lifecycle.PhaseDone:
+	case lifecycle.PhaseFailed, lifecycle.PhaseUnresolved:
 		if t.Claim == "" {
-			return "", mina.Sighting{}
+			return "", lifecycle.Sighting{}
 		}
-	case queues.PhaseDispatching, queues.PhaseDelayed:
+	case lifecycle.PhaseDispatching, lifecycle.PhaseDelayed:
 		// An earlier attempt is open beside the one that waits or is made.
-		if g := s.Chain.Sighting(t.UID); t.Open() && g.Fate == mina.Included && g.Agreed && g.Depth >= s.Policy.Confirmations {
+		if g := s.Chain.Sighting(t.UID); t.Open() && g.Fate == lifecycle.FateIncluded && g.Agreed && g.Depth >= s.Policy.Confirmations {
 			return Landed, g
 		}
-		return "", mina.Sighting{}
+		return "", lifecycle.Sighting{}
 	default:
-		return "", mina.Sighting{}
+		return "", lifecycle.Sighting{}
 	}
 	g := s.Chain.Sighting(t.UID)
-	if g.Fate != mina.Absent {
+	if g.Fate != lifecycle.FateAbsent {
 		h.lostAt = time.Time{}
 	}
 	settled := g.Agreed && g.Depth >= s.settleDepth(t)
@@ -87,22 +87,22 @@ func (s *Sequencer) judge(h *held, c mina.Chain) (Event, mina.Sighting) {
 		return Astray, g
 	}
 	switch g.Fate {
-	case mina.Included:
+	case lifecycle.FateIncluded:
 		switch {
 		case !g.Agreed:
-		case t.Phase == queues.PhaseDone && !t.Reopened:
+		case t.Phase == lifecycle.PhaseDone && !t.Reopened:
 			if g.Depth >= s.Policy.Finality {
 				return Finalised, g
 			}
 		case g.Depth >= s.Policy.Confirmations:
 			return Landed, g
 		}
-	case mina.Failed:
+	case lifecycle.FateFailed:
 		if settled {
 			switch class, _ := mina.ClassifyFailures(g.Failures); {
-			case t.Phase == queues.PhaseDone && g.Archived:
+			case t.Phase == lifecycle.PhaseDone && g.Archived:
 				return "", g
-			case t.Phase == queues.PhaseDone:
+			case t.Phase == lifecycle.PhaseDone:
 				return s.unlanded(t), g
 			case class == mina.Permanent, g.Archived:
 				// One archive's word allows no new attempt: a person's retry does.
@@ -110,29 +110,29 @@ func (s *Sequencer) judge(h *held, c mina.Chain) (Event, mina.Sighting) {
 			}
 			return FailedIn, g
 		}
-	case mina.Displaced, mina.Expired:
+	case lifecycle.FateDisplaced, lifecycle.FateExpired:
 		if settled {
-			if t.Phase == queues.PhaseDone {
+			if t.Phase == lifecycle.PhaseDone {
 				return s.unlanded(t), g
 			}
 			return Died, g
 		}
-		if t.Phase == queues.PhaseDone && !t.Reopened && g.Agreed {
+		if t.Phase == lifecycle.PhaseDone && !t.Reopened && g.Agreed {
 			return Orphaned, g
 		}
-	case mina.Absent:
+	case lifecycle.FateAbsent:
 		return s.absent(h, g), g
-	case mina.Pooled:
+	case lifecycle.FatePooled:
 		h.resent = 0
 		switch {
-		case t.Phase == queues.PhaseDone:
+		case t.Phase == lifecycle.PhaseDone:
 			if !t.Reopened {
 				return Orphaned, g
 			}
 			if !isLegacy(t) && time.Since(h.sentAt) >= resendEvery {
 				return Lingering, g
 			}
-		case t.Phase == queues.PhaseWatching && !isLegacy(t):
+		case t.Phase == lifecycle.PhaseWatching && !isLegacy(t):
 			if s.lingers(h, c) || time.Since(h.sentAt) >= resendEvery {
 				return Lingering, g
 			}
@@ -142,7 +142,7 @@ func (s *Sequencer) judge(h *held, c mina.Chain) (Event, mina.Sighting) {
 }
 
 // settleDepth is how deep what ended an attempt of t must stand.
-func (s *Sequencer) settleDepth(t *queues.Transaction) int {
+func (s *Sequencer) settleDepth(t *lifecycle.Transaction) int {
 	depth := s.Policy.SettleDepth
 	if d, ok := s.Types.Lookup(t.Type); ok {
 		if settler, ok := d.(dispatcher.Settler); ok && settler.SettleDepth() > 0 {
@@ -153,32 +153,32 @@ func (s *Sequencer) settleDepth(t *queues.Transaction) int {
 }
 
 // unlanded: a DONE transaction whose nonce has settled otherwise.
-func (s *Sequencer) unlanded(t *queues.Transaction) Event {
+func (s *Sequencer) unlanded(t *lifecycle.Transaction) Event {
 	if t.Reopened {
 		return Unlandable
 	}
 	return Orphaned
 }
 
-func (s *Sequencer) absent(h *held, g mina.Sighting) Event {
+func (s *Sequencer) absent(h *held, g lifecycle.Sighting) Event {
 	t := h.t
 	switch {
-	case t.Phase == queues.PhaseDone && !t.Reopened:
+	case t.Phase == lifecycle.PhaseDone && !t.Reopened:
 		return Orphaned
 	case isLegacy(t):
 		// Nobody but its worker has the bytes. What every synced node has not
 		// seen for so long is for a person to settle.
 		since := t.Last().StartedAt
-		if t.Phase == queues.PhaseDone {
+		if t.Phase == lifecycle.PhaseDone {
 			if !g.Agreed || h.lostAt.IsZero() {
 				h.lostAt = s.now()
 			}
 			since = h.lostAt
 		}
-		if (t.Phase == queues.PhaseWatching || t.Phase == queues.PhaseDone) && g.Agreed && s.now().Sub(since) >= 2*s.Policy.DispatchTimeout {
+		if (t.Phase == lifecycle.PhaseWatching || t.Phase == lifecycle.PhaseDone) && g.Agreed && s.now().Sub(since) >= 2*s.Policy.DispatchTimeout {
 			return Ambiguous
 		}
-	case t.Phase == queues.PhaseDone, t.Phase == queues.PhaseWatching:
+	case t.Phase == lifecycle.PhaseDone, t.Phase == lifecycle.PhaseWatching:
 		// The nodes get some time to show what they were given, the longer the
 		// more often they did not.
 		if time.Since(h.sentAt) >= s.Policy.InclusionInterval<<min(h.resent, 5) {
@@ -188,7 +188,7 @@ func (s *Sequencer) absent(h *held, g mina.Sighting) Event {
 	return ""
 }
 
-func isLegacy(t *queues.Transaction) bool {
+func isLegacy(t *lifecycle.Transaction) bool {
 	for i := range t.Attempts {
 		if a := &t.Attempts[i]; a.Legacy && (a.Open() || a.Number == t.Landed) {
 			return true
@@ -235,14 +235,14 @@ func (s *Sequencer) settle(ctx context.Context, h *held) (on bool, err error) {
 		return true, s.apply(ctx, h, e, func(c *queues.Change) {
 			if a := h.t.Attempt(h.t.Landed); a != nil {
 				// Its block is gone: it may land once more, and nobody knows.
-				a.Outcome, a.EndedAt = queues.Lost, time.Time{}
+				a.Outcome, a.EndedAt = lifecycle.Unknown, time.Time{}
 				c.SetAttempt(a)
 				c.ClearStanding(a.Sender) // which is out of use until that is settled
 				c.SetLanded(0)
 				c.SetDone(nil)
 				c.SetReopened(false)
 			}
-			c.SetError(&queues.Error{Code: CodeOutcomeUnknown, Message: "the worker may have sent it, and no node has seen it: settle it by resolve"})
+			c.SetError(&lifecycle.Error{Code: CodeOutcomeUnknown, Message: "the worker may have sent it, and no node has seen it: settle it by resolve"})
 			c.Rest, c.Reason = queues.Never, string(senders.OutcomeUnknown)
 		})
 	case Unlandable:

@@ -29,14 +29,14 @@ func TestSettleDepthOfType(t *testing.T) {
 				p := w.start()
 				w.net.FailNext("", 1, "Account_nonce_precondition_unsatisfied")
 				w.postType(typ, "q", "a")
-				failed := w.awaitTxn("a", "failed once", 3*time.Hour, func(t *queues.Transaction) bool { return t.Phase == queues.PhaseDelayed })
-				if a := failed.Attempts[0]; a.Outcome != queues.FailedIn || a.Confirmations != depth {
+				failed := w.awaitTxn("a", "failed once", 3*time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed })
+				if a := failed.Attempts[0]; a.Outcome != lifecycle.FailedIn || a.Confirmations != depth {
 					t.Errorf("settled %+v, want %d blocks deep", a, depth)
 				}
-				w.await("a", queues.Done, 3*time.Hour)
+				w.await("a", lifecycle.Done, 3*time.Hour)
 				w.net.FailNext("", 1, "Account_nonce_precondition_unsatisfied")
 				w.postType(typ, "q", "b")
-				w.awaitTxn("b", "in a block", time.Hour, func(*queues.Transaction) bool { return len(w.net.Effects()) == 3 })
+				w.awaitTxn("b", "in a block", time.Hour, func(*lifecycle.Transaction) bool { return len(w.net.Effects()) == 3 })
 				<-time.After(time.Minute)
 				x, err := p.Explain(w.ctx, "b")
 				if err != nil || !strings.Contains(x.Summary, map[int]string{2: "2 blocks deep", 5: "5 blocks deep"}[depth]) {
@@ -63,17 +63,17 @@ func TestFinishedWhileOpen(t *testing.T) {
 				// told by every node that it will not do.
 				worker.Fail(devworker.Fault{Kind: devworker.Hang, Wait: time.Minute})
 				w.post("q", "a")
-				w.awaitTxn("a", "planned", time.Hour, func(t *queues.Transaction) bool { return len(t.Attempts) == 1 })
+				w.awaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
 				w.ok(node.SetFaults(devnet.Faults{Hang: true}))
-				w.awaitTxn("a", "signed", time.Hour, func(t *queues.Transaction) bool { return t.Open() })
+				w.awaitTxn("a", "signed", time.Hour, func(t *lifecycle.Transaction) bool { return t.Open() })
 				p.kill()
 				w.ok(node.SetFaults(devnet.Faults{Refuse: "Insufficient fee"}))
 				worker.Fail(devworker.Fault{Kind: devworker.Answer, Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
 				p = w.start()
-				got := w.awaitTxn("a", "finished by its worker", 3*time.Hour, func(t *queues.Transaction) bool {
-					return len(t.Attempts) == 2 && t.Phase == queues.PhaseWatching
+				got := w.awaitTxn("a", "finished by its worker", 3*time.Hour, func(t *lifecycle.Transaction) bool {
+					return len(t.Attempts) == 2 && t.Phase == lifecycle.PhaseWatching
 				})
-				if s, _ := w.pool.Get(w.ctx, account); s.Queue != "q" || got.Ending != queues.PhaseDone || !got.Attempts[0].Open() {
+				if s, _ := w.pool.Get(w.ctx, account); s.Queue != "q" || got.Ending != lifecycle.PhaseDone || !got.Attempts[0].Open() {
 					t.Errorf("%+v, sender %+v", got, s)
 				}
 				if x, err := p.Explain(w.ctx, "a"); err != nil || x.Next.Action == sequencer.StepRetry {
@@ -82,10 +82,10 @@ func TestFinishedWhileOpen(t *testing.T) {
 				if lands {
 					w.ok(node.SetFaults(devnet.Faults{}))
 				}
-				got = w.await("a", queues.Done, 24*time.Hour)
-				outcome, effects := queues.Expired, 0
+				got = w.await("a", lifecycle.Done, 24*time.Hour)
+				outcome, effects := lifecycle.Expired, 0
 				if lands {
-					outcome, effects = queues.Included, 1
+					outcome, effects = lifecycle.Included, 1
 				}
 				if a := got.Attempts[0]; a.Outcome != outcome || got.Landed > 0 != lands || len(w.effects("a")) != effects {
 					t.Errorf("%+v", got)
@@ -95,7 +95,7 @@ func TestFinishedWhileOpen(t *testing.T) {
 				}
 				w.ok(node.SetFaults(devnet.Faults{}))
 				w.post("q", "b")
-				w.await("b", queues.Done, time.Hour)
+				w.await("b", lifecycle.Done, time.Hour)
 				if s, _ := w.pool.Get(w.ctx, account); !s.Available() {
 					t.Errorf("sender %+v", s)
 				}
@@ -126,31 +126,31 @@ func TestNonceIgnored(t *testing.T) {
 				p := w.start()
 				worker.Fail(devworker.Fault{Kind: devworker.Wrong, Field: devworker.WrongNonce})
 				w.post("q", "a")
-				w.awaitTxn("a", "planned", time.Hour, func(t *queues.Transaction) bool { return len(t.Attempts) == 1 })
+				w.awaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
 				// Without this one no node takes a nonce that is one too high.
 				stranger(w, account, 0, 200_000_000)
 				if fails {
 					w.net.FailNext("", 2, "Account_nonce_precondition_unsatisfied")
 				}
-				sent := w.await("a", queues.Revision, time.Hour)
-				said := w.awaitTxn("a", "said", time.Hour, func(t *queues.Transaction) bool {
+				sent := w.await("a", lifecycle.Revision, time.Hour)
+				said := w.awaitTxn("a", "said", time.Hour, func(t *lifecycle.Transaction) bool {
 					return len(t.Attempts) > 0 && t.Attempts[0].Error != nil
 				})
 				if e := said.Attempts[0].Error; e.Code != "NONCE_IGNORED" || !strings.Contains(e.Message, "was given nonce 0 and used 1") {
 					t.Errorf("attempt: %+v", e)
 				}
 				if !fails {
-					if said.State() == queues.Revision && (said.Error == nil || said.Error.Code != "NONCE_IGNORED") {
+					if said.State() == lifecycle.Revision && (said.Error == nil || said.Error.Code != "NONCE_IGNORED") {
 						t.Errorf("transaction: %+v", said.Error)
 					}
-					w.await("a", queues.Done, time.Hour)
+					w.await("a", lifecycle.Done, time.Hour)
 				} else {
-					w.awaitTxn("a", "tried again", 3*time.Hour, func(t *queues.Transaction) bool { return len(t.Attempts) == 2 })
+					w.awaitTxn("a", "tried again", 3*time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 2 })
 				}
 				if x, err := p.Explain(w.ctx, "a"); err != nil || !strings.Contains(x.Attempts[0].Detail, "NONCE_IGNORED") {
 					t.Errorf("explained as %+v, %v", x, err)
 				}
-				got := w.await("a", queues.Done, 3*time.Hour)
+				got := w.await("a", lifecycle.Done, 3*time.Hour)
 				if a := got.Attempts[0]; a.Hash != sent.Hash() || a.Error == nil || a.Error.Code != "NONCE_IGNORED" {
 					t.Errorf("in the end: %+v", a)
 				}
@@ -158,7 +158,7 @@ func TestNonceIgnored(t *testing.T) {
 					t.Errorf("the next attempt has nonce %d, want 2", got.Attempts[1].Nonce)
 				}
 				w.post("q", "b")
-				if b := w.await("b", queues.Done, time.Hour); b.Attempts[0].Nonce != uint32(2+len(got.Attempts)-1) {
+				if b := w.await("b", lifecycle.Done, time.Hour); b.Attempts[0].Nonce != uint32(2+len(got.Attempts)-1) {
 					t.Errorf("the next transaction: %+v", b.Attempts)
 				}
 				mu.Lock()
@@ -195,7 +195,7 @@ func TestSentAgainInTime(t *testing.T) {
 		// One node says that it has it, and has not.
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Duplicate"]`}))
 		w.post("q", "a")
-		w.await("a", queues.Revision, time.Hour)
+		w.await("a", lifecycle.Revision, time.Hour)
 		<-time.After(40 * time.Minute)
 		if !slices.Contains(w.net.Node(1).Pooled(), w.get("a").Hash()) {
 			t.Error("the other node was not given it")
@@ -203,7 +203,7 @@ func TestSentAgainInTime(t *testing.T) {
 		p.kill()
 		w.start()
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{}))
-		end := w.await("a", queues.Done, 12*time.Hour)
+		end := w.await("a", lifecycle.Done, 12*time.Hour)
 		mu.Lock()
 		defer mu.Unlock()
 		last := sent[0]
@@ -228,13 +228,13 @@ func TestStandingNonce(t *testing.T) {
 		account, _ := w.worker(1, devworker.Options{})
 		w.start()
 		w.post("q1", "a")
-		landed := w.await("a", queues.Done, time.Hour)
+		landed := w.await("a", lifecycle.Done, time.Hour)
 		depth := int(w.net.Node(0).State().Height-landed.Attempts[0].Height) + 1
 		w.ok(w.net.Reorg(devnet.Reorg{Depth: depth, Empty: true}))
-		w.awaitTxn("a", "orphaned", time.Hour, func(t *queues.Transaction) bool { return t.Reopened })
+		w.awaitTxn("a", "orphaned", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
 		w.ok(w.redis.Client.HDel(t.Context(), "{test}:s:"+account, "next").Err()) // as after a person's resolve
 		w.post("q2", "b")
-		if b := w.await("b", queues.Done, time.Hour); b.Attempts[len(b.Attempts)-1].Nonce != 1 {
+		if b := w.await("b", lifecycle.Done, time.Hour); b.Attempts[len(b.Attempts)-1].Nonce != 1 {
 			t.Errorf("b: %+v", b.Attempts)
 		}
 		if es := w.effects("a", "b"); !slices.Equal(es, []string{"a", "b"}) {
@@ -256,10 +256,10 @@ func TestRefusedRaise(t *testing.T) {
 		flood(w, 1000, 20, 1_000_000_000) // a block each, before it
 		<-time.After(2 * slot)
 		w.post("q", "a")
-		first := w.await("a", queues.Revision, time.Hour).Attempts[0].KnownHash()
+		first := w.await("a", lifecycle.Revision, time.Hour).Attempts[0].KnownHash()
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `(invalid (Invalid_proof))`}))
-		w.awaitTxn("a", "a raise refused", 2*time.Hour, func(t *queues.Transaction) bool {
-			return len(t.Attempts) == 2 && t.Attempts[1].Outcome == queues.Refused
+		w.awaitTxn("a", "a raise refused", 2*time.Hour, func(t *lifecycle.Transaction) bool {
+			return len(t.Attempts) == 2 && t.Attempts[1].Outcome == lifecycle.Refused
 		})
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{}))
 		if !w.net.Drop(first) {
@@ -269,7 +269,7 @@ func TestRefusedRaise(t *testing.T) {
 		if !slices.Contains(w.net.Node(0).Pooled(), first) {
 			t.Error("what the node took was not sent again")
 		}
-		w.await("a", queues.Done, 6*time.Hour)
+		w.await("a", lifecycle.Done, 6*time.Hour)
 		if len(w.effects("a")) != 1 {
 			t.Error("it took no effect, or several")
 		}
@@ -290,12 +290,12 @@ func TestLeftOverBytes(t *testing.T) {
 		flood(w, 1000, 30, 1_000_000_000) // a block each, before it
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Insufficient_funds"]`, RefuseNext: 1}))
 		w.post("q", "a")
-		first := w.awaitTxn("a", "refused", time.Hour, func(t *queues.Transaction) bool {
-			return len(t.Attempts) > 0 && t.Attempts[0].Outcome == queues.Refused
+		first := w.awaitTxn("a", "refused", time.Hour, func(t *lifecycle.Transaction) bool {
+			return len(t.Attempts) > 0 && t.Attempts[0].Outcome == lifecycle.Refused
 		}).Attempts[0]
 		left, err := w.redis.Client.Get(t.Context(), "{test}:b:a").Bytes()
 		w.ok(err)
-		second := w.await("a", queues.Revision, time.Hour).Attempts[1]
+		second := w.await("a", lifecycle.Revision, time.Hour).Attempts[1]
 		if second.Sender == first.Sender {
 			t.Fatal("the same sender")
 		}
@@ -307,7 +307,7 @@ func TestLeftOverBytes(t *testing.T) {
 				t.Error("the left over bytes were sent")
 			}
 		}
-		if got := w.get("a").Attempts[0].Outcome; got != queues.Refused {
+		if got := w.get("a").Attempts[0].Outcome; got != lifecycle.Refused {
 			t.Errorf("the first attempt is %s", got)
 		}
 	})
@@ -326,18 +326,18 @@ func TestReopenedIsSentAgainInTime(t *testing.T) {
 		w.observe = func(s sequencer.Situation, e sequencer.Event, d sequencer.Decision, ok bool) {
 			mu.Lock()
 			defer mu.Unlock()
-			if ok && s.Phase == queues.PhaseDone && d.Do == sequencer.SendAgain {
+			if ok && s.Phase == lifecycle.PhaseDone && d.Do == sequencer.SendAgain {
 				sent++
 			}
 		}
 		w.worker(1, devworker.Options{})
 		w.start()
 		w.post("q", "a")
-		w.await("a", queues.Done, time.Hour)
+		w.await("a", lifecycle.Done, time.Hour)
 		flood(w, 1000, 40, 1_000_000_000)
 		w.ok(w.net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
-		w.awaitTxn("a", "reopened", time.Hour, func(t *queues.Transaction) bool { return t.Reopened })
-		w.awaitTxn("a", "landed again", 12*time.Hour, func(t *queues.Transaction) bool { return !t.Reopened })
+		w.awaitTxn("a", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
+		w.awaitTxn("a", "landed again", 12*time.Hour, func(t *lifecycle.Transaction) bool { return !t.Reopened })
 		mu.Lock()
 		defer mu.Unlock()
 		// Two hours in the pool: once at first, and every half an hour.
@@ -356,12 +356,12 @@ func TestOrphanOfLegacyWorker(t *testing.T) {
 		account, _ := w.worker(1, devworker.Options{Legacy: true})
 		w.start()
 		w.post("q", "a")
-		landed := w.await("a", queues.Done, time.Hour)
+		landed := w.await("a", lifecycle.Done, time.Hour)
 		depth := int(w.net.Node(0).State().Height-landed.Attempts[0].Height) + 1
 		w.ok(w.net.Reorg(devnet.Reorg{Depth: depth, Exclude: []string{landed.Hash()}, Empty: true}))
 		w.net.ClearPools()
 		stranger(w, account, landed.Attempts[0].Nonce, 5_000_000_000)
-		got := w.await("a", queues.Unresolved, 3*time.Hour)
+		got := w.await("a", lifecycle.Unresolved, 3*time.Hour)
 		if got.Error == nil || got.Error.Code != sequencer.CodeOutcomeUnknown || !got.FinalAt.IsZero() {
 			t.Errorf("%+v, %v", got, got.Error)
 		}
@@ -369,7 +369,7 @@ func TestOrphanOfLegacyWorker(t *testing.T) {
 			t.Errorf("stands with nonce %d, %v", nonce, err)
 		}
 		<-time.After(time.Hour)
-		if got := w.get("a"); got.State() != queues.Unresolved {
+		if got := w.get("a"); got.State() != lifecycle.Unresolved {
 			t.Errorf("later %s", got.State())
 		}
 	})
@@ -385,11 +385,11 @@ func TestFailedLate(t *testing.T) {
 		worker.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 40 * time.Minute})
 		w.start()
 		w.post("q", "a")
-		w.await("a", queues.Unresolved, time.Hour)
+		w.await("a", lifecycle.Unresolved, time.Hour)
 		w.net.FailNext(account, 1, "Invalid_fee_excess")
 		stranger(w, account, w.get("a").Last().Nonce, 200_000_000) // in the worker's name
-		got := w.awaitTxn("a", "settled", 3*time.Hour, func(t *queues.Transaction) bool { return !t.Open() })
-		if got.State() != queues.Unresolved || got.Last().Outcome != queues.FailedIn {
+		got := w.awaitTxn("a", "settled", 3*time.Hour, func(t *lifecycle.Transaction) bool { return !t.Open() })
+		if got.State() != lifecycle.Unresolved || got.Last().Outcome != lifecycle.FailedIn {
 			t.Errorf("%+v", got)
 		}
 		s, err := w.pool.Get(t.Context(), account)
@@ -397,7 +397,7 @@ func TestFailedLate(t *testing.T) {
 			t.Errorf("sender %+v, %v", s, err)
 		}
 		w.post("q", "b")
-		w.await("b", queues.Done, 3*time.Hour)
+		w.await("b", lifecycle.Done, 3*time.Hour)
 	})
 }
 
@@ -411,18 +411,18 @@ func TestTakenOverAgain(t *testing.T) {
 		worker.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 5 * time.Minute})
 		w.start()
 		w.post("q", "a")
-		got := w.awaitTxn("a", "planned", time.Hour, func(t *queues.Transaction) bool { return len(t.Attempts) == 1 })
+		got := w.awaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
 		process, _, _ := strings.Cut(got.Claim, ":")
 		a := got.Last()
-		a.Outcome, a.SentSlot = queues.Sent, a.Slot
-		c := queues.NewChange(got, queues.PhaseWatching)
-		c.Person, c.Via = true, queues.PhaseSent // as another process would have it
+		a.Outcome, a.SentSlot = lifecycle.Sent, a.Slot
+		c := queues.NewChange(got, lifecycle.PhaseWatching)
+		c.Person, c.Via = true, lifecycle.PhaseSent // as another process would have it
 		c.SetAttempt(a)
 		w.ok(w.store.Advance(t.Context(), c))
 		client := w.redis.NewClient()
 		defer client.Close()
 		w.ok(client.HSet(t.Context(), "{test}:x:a", "claim", process+":999").Err())
 		w.ok(client.ZAdd(t.Context(), "{test}:own:"+process, redis.Z{Score: 1, Member: "a"}).Err())
-		w.await("a", queues.Done, 24*time.Hour)
+		w.await("a", lifecycle.Done, 24*time.Hour)
 	})
 }

@@ -369,9 +369,9 @@ func (c *checker) inTurn(e *queues.Event) {
 		c.ended[queue] = ending{e.ID, "on-success " + e.ID, e.At}
 	case slices.Contains(holding, string(e.From)) && (to == "failed" || to == "unresolved") && c.tried[e.ID]:
 		c.ended[queue] = ending{e.ID, "on-failure " + e.ID, e.At}
-	case e.From == queues.PhaseDone && to == "waiting" && c.ended[queue].uid == e.ID:
+	case e.From == lifecycle.PhaseDone && to == "waiting" && c.ended[queue].uid == e.ID:
 		delete(c.ended, queue) // it was not the end, and nobody is to be told so
-	case e.From == queues.PhaseWaiting && to == "dispatching":
+	case e.From == lifecycle.PhaseWaiting && to == "dispatching":
 		before := c.ended[queue]
 		delete(c.ended, queue)
 		if before.uid == "" || before.uid == e.ID || e.At.Sub(before.at) >= c.s.policy.CallbackWait-time.Second {

@@ -35,13 +35,13 @@ func TestSlowLooks(t *testing.T) {
 			return w.web.dial(ctx, network, addr)
 		}})
 		w.post("q", "first")
-		w.awaitTxn("first", "sent", time.Hour, func(t *queues.Transaction) bool { return t.Phase == queues.PhaseWatching })
+		w.awaitTxn("first", "sent", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
 		<-time.After(3 * time.Minute) // it takes a few looks to see how long they are
 		for i := range count - 1 {
 			uid := fmt.Sprint("t", i)
 			w.post("q"+uid, uid)
 			<-time.After(w.policy.CycleInterval + time.Second)
-			if w.get(uid).Phase == queues.PhaseWaiting {
+			if w.get(uid).Phase == lifecycle.PhaseWaiting {
 				t.Errorf("%s waits although a sender is free", uid)
 			}
 		}

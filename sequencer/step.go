@@ -24,20 +24,20 @@ func (s *Sequencer) step(ctx context.Context, h *held) {
 		var on bool
 		var err error
 		switch h.t.Phase {
-		case queues.PhaseDispatching:
+		case lifecycle.PhaseDispatching:
 			on, err = s.dispatch(ctx, h)
-		case queues.PhaseSent:
+		case lifecycle.PhaseSent:
 			on, err = true, s.apply(ctx, h, WaitBegun, nil)
-		case queues.PhaseWatching, queues.PhaseDone, queues.PhaseFailed, queues.PhaseUnresolved:
+		case lifecycle.PhaseWatching, lifecycle.PhaseDone, lifecycle.PhaseFailed, lifecycle.PhaseUnresolved:
 			if h.t.Claim == "" {
 				s.drop(h)
 				return
 			}
 			s.watch(h)
 			on, err = s.settle(ctx, h)
-		case queues.PhaseFailing:
+		case lifecycle.PhaseFailing:
 			on, err = true, s.apply(ctx, h, Weighed, nil)
-		case queues.PhaseDelayed:
+		case lifecycle.PhaseDelayed:
 			// With nothing open it watches nothing: a person may end it through another
 			// process, and nobody would tell this one.
 			s.watch(h)
@@ -50,7 +50,7 @@ func (s *Sequencer) step(ctx context.Context, h *held) {
 				return
 			}
 			on, err = true, s.apply(ctx, h, DelayOver, nil)
-		case queues.PhaseWaiting:
+		case lifecycle.PhaseWaiting:
 			s.drop(h)
 			return
 		}
@@ -119,7 +119,7 @@ func (s *Sequencer) reread(ctx context.Context, h *held) bool {
 
 // about is what a line of the log says of a transaction, under the keys that all such
 // lines have, and more.
-func about(t *queues.Transaction, more ...any) []any {
+func about(t *lifecycle.Transaction, more ...any) []any {
 	return append([]any{
 		"txn", t.UID, "queue", t.Queue, "sender", t.Sender, "type", t.Type, "attempt", len(t.Attempts), "hash", t.Hash(), "state", t.State(),
 	}, more...)
@@ -219,8 +219,8 @@ func (s *Sequencer) situation(ctx context.Context, h *held, e Event) (Situation,
 }
 
 // pending: planned, and no answer has settled what became of it.
-func pending(a *queues.Attempt) bool {
-	return a.Outcome == queues.Prepared && a.EndedAt.IsZero() && !a.Legacy
+func pending(a *lifecycle.Attempt) bool {
+	return a.Outcome == lifecycle.Prepared && a.EndedAt.IsZero() && !a.Legacy
 }
 
 // advance turns a decision into the stored change.
@@ -240,7 +240,7 @@ func (s *Sequencer) advance(ctx context.Context, h *held, e Event, d Decision, m
 		c.SetCancelled(true)
 	}
 	switch {
-	case e == Lost && from == queues.PhaseDispatching:
+	case e == Lost && from == lifecycle.PhaseDispatching:
 		c.SetLosses(t.Losses + 1)
 	case d.To != from && t.Losses != 0:
 		c.SetLosses(0)
@@ -249,8 +249,8 @@ func (s *Sequencer) advance(ctx context.Context, h *held, e Event, d Decision, m
 		c.SetUncounted(uncounted)
 	}
 	switch {
-	case d.To != queues.PhaseDelayed:
-	case from == queues.PhaseDelayed:
+	case d.To != lifecycle.PhaseDelayed:
+	case from == lifecycle.PhaseDelayed:
 		c.Due = max(0, t.DueAt.Sub(s.now()))
 	default:
 		c.Due = s.retryDelay(t.Retries)
@@ -259,7 +259,7 @@ func (s *Sequencer) advance(ctx context.Context, h *held, e Event, d Decision, m
 		more(c)
 	}
 	if d.Code == CodeCancelled {
-		c.SetError(&queues.Error{Code: CodeCancelled, Message: "cancelled before it took effect"})
+		c.SetError(&lifecycle.Error{Code: CodeCancelled, Message: "cancelled before it took effect"})
 	}
 	if d.To.Final() && from != d.To {
 		s.end(c, t, d)
@@ -280,12 +280,12 @@ func (s *Sequencer) advance(ctx context.Context, h *held, e Event, d Decision, m
 }
 
 // end completes the change that makes a transaction final.
-func (s *Sequencer) end(c *queues.Change, t *queues.Transaction, d Decision) {
+func (s *Sequencer) end(c *queues.Change, t *lifecycle.Transaction, d Decision) {
 	c.MarkEnded()
 	c.SetEnding("")
 	c.Hold, c.Lease = s.Policy.CallbackWait, callbackLease
-	if d.To == queues.PhaseDone {
-		c.Tell = queues.OnSuccess
+	if d.To == lifecycle.PhaseDone {
+		c.Tell = lifecycle.OnSuccess
 		c.SetError(nil)
 		if t.Landed == 0 || c.Person {
 			// Finished without a block, or a person has the last word.
@@ -297,7 +297,7 @@ func (s *Sequencer) end(c *queues.Change, t *queues.Transaction, d Decision) {
 		return
 	}
 	if len(t.Attempts) > 0 {
-		c.Tell = queues.OnFailure
+		c.Tell = lifecycle.OnFailure
 	}
 	// Something might still land: go on watching.
 	c.Keep = t.Open()

@@ -18,20 +18,20 @@ import (
 // next one comes after it, unless something of it had left by then.
 func TestSuccessors(t *testing.T) {
 	t.Parallel()
-	at := func(p queues.Phase) func(*queues.Transaction) bool {
-		return func(t *queues.Transaction) bool { return t.Phase == p }
+	at := func(p lifecycle.Phase) func(*lifecycle.Transaction) bool {
+		return func(t *lifecycle.Transaction) bool { return t.Phase == p }
 	}
 	for name, tt := range map[string]struct {
 		trouble *devworker.Fault // of the next one's worker
-		when    func(next *queues.Transaction) bool
+		when    func(next *lifecycle.Transaction) bool
 		drops   bool // what it sent is in no rival block either
 		order   []string
 	}{
-		"waiting":           {nil, at(queues.PhaseWaiting), false, []string{"first", "next"}},
-		"with its worker":   {&devworker.Fault{Kind: devworker.Hang, Wait: 2 * time.Hour}, at(queues.PhaseDispatching), false, []string{"first", "next"}},
-		"before its retry":  {&devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"}, at(queues.PhaseDelayed), false, []string{"first", "next"}},
-		"in a pool":         {nil, at(queues.PhaseWatching), true, []string{"next", "first"}},
-		"DONE on top of it": {nil, at(queues.PhaseDone), false, []string{"next", "first"}},
+		"waiting":           {nil, at(lifecycle.PhaseWaiting), false, []string{"first", "next"}},
+		"with its worker":   {&devworker.Fault{Kind: devworker.Hang, Wait: 2 * time.Hour}, at(lifecycle.PhaseDispatching), false, []string{"first", "next"}},
+		"before its retry":  {&devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"}, at(lifecycle.PhaseDelayed), false, []string{"first", "next"}},
+		"in a pool":         {nil, at(lifecycle.PhaseWatching), true, []string{"next", "first"}},
+		"DONE on top of it": {nil, at(lifecycle.PhaseDone), false, []string{"next", "first"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,7 +43,7 @@ func TestSuccessors(t *testing.T) {
 				one, _ := w.worker(1, devworker.Options{})
 				p := w.start()
 				w.post("q", "first")
-				landed := w.await("first", queues.Done, time.Hour).Attempts[0]
+				landed := w.await("first", lifecycle.Done, time.Hour).Attempts[0]
 				two, worker := w.worker(2, devworker.Options{})
 				w.ok(w.pool.Drain(w.ctx, one))
 				if tt.trouble != nil {
@@ -61,18 +61,18 @@ func TestSuccessors(t *testing.T) {
 				w.ok(w.net.Reorg(devnet.Reorg{Depth: int(w.net.Node(0).State().Height-landed.Height) + 1, Exclude: skip}))
 				w.net.Drop(landed.KnownHash())
 				stranger(w, one, landed.Nonce, 5_000_000_000)
-				w.awaitTxn("first", "back in its queue", 12*time.Hour, func(t *queues.Transaction) bool { return t.State() != queues.Done })
+				w.awaitTxn("first", "back in its queue", 12*time.Hour, func(t *lifecycle.Transaction) bool { return t.State() != lifecycle.Done })
 				if name == "waiting" {
 					w.ok(w.store.Resume(w.ctx, "q"))
 				}
 				w.ok(w.pool.Resume(w.ctx, one))
 				for _, uid := range []string{"first", "next"} {
-					w.await(uid, queues.Done, 24*time.Hour)
+					w.await(uid, lifecycle.Done, 24*time.Hour)
 				}
 				if got := w.effects("first", "next"); !slices.Equal(got, tt.order) {
 					t.Errorf("took effect as %v, want %v", got, tt.order)
 				}
-				if got := w.get("next"); tt.order[0] == "first" && (got.Retries > 1 || slices.ContainsFunc(got.Attempts[:len(got.Attempts)-1], func(a queues.Attempt) bool { return a.Outcome != queues.Prepared })) {
+				if got := w.get("next"); tt.order[0] == "first" && (got.Retries > 1 || slices.ContainsFunc(got.Attempts[:len(got.Attempts)-1], func(a lifecycle.Attempt) bool { return a.Outcome != lifecycle.Prepared })) {
 					t.Errorf("next: %d retries, %+v", got.Retries, got.Attempts)
 				}
 				for _, account := range []string{one, two} {

@@ -10,8 +10,8 @@ import (
 	"mina-sequencer/senders"
 )
 
-func depth(g mina.Sighting, want int) string {
-	if g.Fate == mina.Unknown || g.Fate == "" {
+func depth(g lifecycle.Sighting, want int) string {
+	if g.Fate == lifecycle.FateUnknown || g.Fate == "" {
 		return ""
 	}
 	if !g.Agreed {
@@ -20,14 +20,14 @@ func depth(g mina.Sighting, want int) string {
 	return fmt.Sprintf("%d of %d blocks deep", g.Depth, want)
 }
 
-func pools(g mina.Sighting) string {
+func pools(g lifecycle.Sighting) string {
 	if g.Agreed {
 		return "the pool of every synced node"
 	}
 	return "the pool of at least one node"
 }
 
-func because(e *queues.Error) string {
+func because(e *lifecycle.Error) string {
 	if e == nil {
 		return ""
 	}

@@ -34,25 +34,25 @@ type service struct {
 // control does what the sequencer would be asked for.
 type control struct{ store *queues.Store }
 
-func (c control) Retry(ctx context.Context, uid string) (*queues.Transaction, error) {
+func (c control) Retry(ctx context.Context, uid string) (*lifecycle.Transaction, error) {
 	return c.store.Get(ctx, uid)
 }
 
-func (c control) Cancel(ctx context.Context, uid string) (*queues.Transaction, bool, error) {
+func (c control) Cancel(ctx context.Context, uid string) (*lifecycle.Transaction, bool, error) {
 	t, err := c.store.Get(ctx, uid)
 	return t, false, err
 }
 
-func (c control) Resolve(ctx context.Context, uid string, _ bool, _ string) (*queues.Transaction, error) {
+func (c control) Resolve(ctx context.Context, uid string, _ bool, _ string) (*lifecycle.Transaction, error) {
 	return c.store.Get(ctx, uid)
 }
 
-func (c control) Explain(ctx context.Context, uid string) (queues.Explanation, error) {
+func (c control) Explain(ctx context.Context, uid string) (lifecycle.Explanation, error) {
 	t, err := c.store.Get(ctx, uid)
 	if err != nil {
-		return queues.Explanation{}, err
+		return lifecycle.Explanation{}, err
 	}
-	return queues.Explanation{State: t.State(), Summary: "It waits.", Wait: queues.Wait{Code: queues.WaitFreeSender}}, nil
+	return lifecycle.Explanation{State: t.State(), Summary: "It waits.", Wait: lifecycle.Wait{Code: lifecycle.WaitFreeSender}}, nil
 }
 
 func newService(tb testing.TB) *service {

@@ -41,7 +41,7 @@ func (r *rig) allDone() {
 	for _, p := range r.posted {
 		t := r.get(p.uid)
 		attempts += len(t.Attempts)
-		if t.State() != queues.Done || t.Open() {
+		if t.State() != lifecycle.Done || t.Open() {
 			r.Errorf("%s is %s, open: %v", p.uid, t.State(), t.Open())
 		}
 		for _, a := range t.Attempts {
@@ -89,7 +89,7 @@ func (r *rig) unfinished() string {
 		if err != nil {
 			return err.Error()
 		}
-		if t.State() != queues.Done || t.FinalAt.IsZero() || t.Claim != "" {
+		if t.State() != lifecycle.Done || t.FinalAt.IsZero() || t.Claim != "" {
 			return p.uid
 		}
 	}
@@ -98,7 +98,7 @@ func (r *rig) unfinished() string {
 		return err.Error()
 	}
 	for _, s := range all {
-		if s.State() != queues.QueueFree || !s.Available() {
+		if s.State() != lifecycle.QueueFree || !s.Available() {
 			return s.AccountID
 		}
 	}
@@ -119,7 +119,7 @@ func (r *rig) tellFailure() {
 	defer cancel()
 	for _, p := range r.posted {
 		t, err := r.store.Get(ctx, p.uid)
-		if err == nil && t.State() == queues.Done && !t.FinalAt.IsZero() {
+		if err == nil && t.State() == lifecycle.Done && !t.FinalAt.IsZero() {
 			continue
 		}
 		text, _ := json.MarshalIndent(t, "", " ")

@@ -32,7 +32,7 @@ func drained(t *testing.T, bin binaries) {
 			return slices.ContainsFunc(r.posted, func(p posting) bool {
 				x := r.get(p.uid)
 				a := x.Last()
-				return x.Phase == queues.PhaseDispatching && x.Sender == devnet.Key(1) && a != nil && a.Outcome == queues.Prepared
+				return x.Phase == lifecycle.PhaseDispatching && x.Sender == devnet.Key(1) && a != nil && a.Outcome == lifecycle.Prepared
 			})
 		})
 	}
@@ -47,7 +47,7 @@ func drained(t *testing.T, bin binaries) {
 		if code := r.exitCodeOf(s.program); code != exitOK {
 			t.Errorf("%s: drained with exit code %d", tc.name, code)
 		}
-		if waiting := slices.ContainsFunc(r.posted, func(p posting) bool { return r.get(p.uid).State() != queues.Done }); !waiting {
+		if waiting := slices.ContainsFunc(r.posted, func(p posting) bool { return r.get(p.uid).State() != lifecycle.Done }); !waiting {
 			t.Errorf("%s: nothing is left to be resumed", tc.name)
 		}
 		if r.call(http.MethodPost, r.urls[1]+"/control/release", "", nil) >= 300 {

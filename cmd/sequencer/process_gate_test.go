@@ -35,9 +35,9 @@ type gate struct {
 // A write is one guarded change of a transaction on its way to Redis.
 type write struct {
 	uid    string
-	to     queues.Phase
-	via    queues.Phase // passed on the way
-	fields [][]string   // part, name, value
+	to     lifecycle.Phase
+	via    lifecycle.Phase // passed on the way
+	fields [][]string      // part, name, value
 }
 
 // sets reports whether the write has a value for a field of the given part.
@@ -219,7 +219,7 @@ func parseWrites(args []string) (all []write) {
 		}
 		words := argv[1 : n+1]
 		argv = argv[n+1:]
-		w := write{uid: words[0], to: queues.Phase(words[4])}
+		w := write{uid: words[0], to: lifecycle.Phase(words[4])}
 		if w.to.Queue() == "" || !strings.Contains(words[2], ":") {
 			return nil
 		}
@@ -237,7 +237,7 @@ func parseWrites(args []string) (all []write) {
 			case "b":
 				w.fields = append(w.fields, []string{name, "", fields[0]})
 			case "v":
-				w.via = queues.Phase(fields[0])
+				w.via = lifecycle.Phase(fields[0])
 			case "d": // removed
 			default:
 				for ; len(fields) >= 2; fields = fields[2:] {

@@ -35,7 +35,7 @@ func killedAtRandom(t *testing.T, bin binaries) {
 	r.worker(6, "--prove-time", "20ms", "--legacy")
 	l := r.load(*killsSeed)
 	places := []*program{r.place(l, 0), r.place(l, 1)}
-	counts, chain := map[queues.Phase]int{}, map[string]int{}
+	counts, chain := map[lifecycle.Phase]int{}, map[string]int{}
 	for range *kills {
 		l.work(time.Duration(rng.IntN(800)) * time.Millisecond)
 		if what := r.disturbChain(rng); what != "" {
@@ -45,7 +45,7 @@ func killedAtRandom(t *testing.T, bin binaries) {
 		places[i].kill()
 		l.gone(i)
 		for phase, n := range l.look() {
-			if phase != queues.PhaseDone {
+			if phase != lifecycle.PhaseDone {
 				counts[phase] += n
 			}
 		}

@@ -174,7 +174,7 @@ func (l *load) work(d time.Duration) {
 
 // look counts what is under way by its phase, and makes room for more. What
 // asks for a person gets one.
-func (l *load) look() map[queues.Phase]int {
+func (l *load) look() map[lifecycle.Phase]int {
 	l.r.Helper()
 	l.mu.Lock()
 	var uids []string
@@ -186,15 +186,15 @@ func (l *load) look() map[queues.Phase]int {
 	if err != nil {
 		return nil
 	}
-	counts := map[queues.Phase]int{}
+	counts := map[lifecycle.Phase]int{}
 	for _, t := range ts {
 		counts[t.Phase]++
 		switch t.State() {
-		case queues.Done:
+		case lifecycle.Done:
 			l.mu.Lock()
 			delete(l.under, t.UID)
 			l.mu.Unlock()
-		case queues.Unresolved:
+		case lifecycle.Unresolved:
 			l.attend(t)
 		}
 	}
@@ -203,7 +203,7 @@ func (l *load) look() map[queues.Phase]int {
 
 // attend is a person who is asked for the outcome of what a legacy worker may
 // have sent, looks at the chain, and has it made again if it is not there.
-func (l *load) attend(t *queues.Transaction) {
+func (l *load) attend(t *lifecycle.Transaction) {
 	if t.Error == nil || t.Error.Code != "OUTCOME_UNKNOWN" || !l.r.legacy[t.Sender] {
 		l.problem("%s is %s: %v", t.UID, t.State(), t.Error)
 		return

@@ -94,7 +94,7 @@ func localWorkers(t *testing.T, bin binaries) {
 		return func() bool {
 			x := r.get(uid)
 			a := x.Last()
-			return x.Phase == queues.PhaseDispatching && a != nil && a.Outcome == queues.Prepared
+			return x.Phase == lifecycle.PhaseDispatching && a != nil && a.Outcome == lifecycle.Prepared
 		}
 	}
 	for _, tc := range []struct {
@@ -113,8 +113,8 @@ func localWorkers(t *testing.T, bin binaries) {
 			r.ok(syscall.Kill(one, syscall.SIGKILL))
 		}
 		one = r.ready(s, 1, one)
-		r.eventually(patience, tc.name+" is DONE", func() bool { return r.get(tc.name+"-next").State() == queues.Done })
-		if x := r.get(tc.name); x.State() != queues.Done || x.Retries != 0 {
+		r.eventually(patience, tc.name+" is DONE", func() bool { return r.get(tc.name+"-next").State() == lifecycle.Done })
+		if x := r.get(tc.name); x.State() != lifecycle.Done || x.Retries != 0 {
 			t.Errorf("%s: %s, %d retries", tc.name, x.State(), x.Retries)
 		}
 	}
@@ -124,7 +124,7 @@ func localWorkers(t *testing.T, bin binaries) {
 	r.fault(9, `{"on":"dispatch","kind":"die","after":true}`)
 	r.post(s, "legacy", "dead-after-sending")
 	r.ready(s, 9, nine)
-	r.eventually(patience, "it is found on the chain", func() bool { return r.get("dead-after-sending").State() == queues.Done })
+	r.eventually(patience, "it is found on the chain", func() bool { return r.get("dead-after-sending").State() == lifecycle.Done })
 	if x := r.get("dead-after-sending"); len(x.Attempts) != 1 || x.Retries != 0 {
 		t.Errorf("dispatched again: %d retries, %+v", x.Retries, x.Attempts)
 	}
@@ -139,7 +139,7 @@ func localWorkers(t *testing.T, bin binaries) {
 	r.refuses(1)
 	next := r.serve("after a kill", nil)
 	r.ready(next, 1, one)
-	r.eventually(patience, "it is DONE", func() bool { return r.get("orphaned").State() == queues.Done })
+	r.eventually(patience, "it is DONE", func() bool { return r.get("orphaned").State() == lifecycle.Done })
 
 	r.act(next, 9, "resume")
 	r.allDone()

@@ -164,11 +164,11 @@ func replicaPromoted(t *testing.T, bin binaries) {
 	}
 	r.post(first, "held", "before-held")
 	r.ok(r.store.Pause(t.Context(), "held", "until the failover"))
-	states := func() (at map[string]*queues.Transaction, done int) {
-		at = map[string]*queues.Transaction{}
+	states := func() (at map[string]*lifecycle.Transaction, done int) {
+		at = map[string]*lifecycle.Transaction{}
 		for _, p := range r.posted {
 			x := r.get(p.uid)
-			if at[p.uid] = x; x.State() == queues.Done {
+			if at[p.uid] = x; x.State() == lifecycle.Done {
 				done++
 			}
 		}

@@ -300,7 +300,7 @@ func (r *rig) control(what, body string) {
 	}
 }
 
-func (r *rig) get(uid string) *queues.Transaction {
+func (r *rig) get(uid string) *lifecycle.Transaction {
 	r.Helper()
 	t, err := r.store.Get(r.Context(), uid)
 	r.ok(err)
@@ -308,7 +308,7 @@ func (r *rig) get(uid string) *queues.Transaction {
 }
 
 // phase is that of a transaction now, "" if it cannot be told; for any goroutine.
-func (r *rig) phase(uid string) queues.Phase {
+func (r *rig) phase(uid string) lifecycle.Phase {
 	t, err := r.store.Get(context.Background(), uid)
 	if err != nil {
 		return ""

@@ -42,16 +42,16 @@ func TestProcesses(t *testing.T) {
 // A moment is when a sequencer is killed: before or after a write reaches Redis.
 type moment struct {
 	name  string
-	phase queues.Phase // that is on disk then
+	phase lifecycle.Phase // that is on disk then
 	after bool
 	match func(write) bool
 	// trouble is made beforehand, so that there is such a write.
 	trouble func(*rig)
 }
 
-func to(p queues.Phase) func(write) bool { return func(w write) bool { return w.to == p } }
+func to(p lifecycle.Phase) func(write) bool { return func(w write) bool { return w.to == p } }
 
-func toWith(p queues.Phase, part, name string) func(write) bool {
+func toWith(p lifecycle.Phase, part, name string) func(write) bool {
 	return func(w write) bool { return w.to == p && w.sets(part, name) }
 }
 
@@ -74,24 +74,24 @@ const (
 
 func moments() []moment {
 	return []moment{
-		{"bound, nothing planned", queues.PhaseDispatching, false, toWith(queues.PhaseDispatching, "f", ".plan"), nil},
-		{"attempt planned", queues.PhaseDispatching, true, toWith(queues.PhaseDispatching, "f", ".plan"), nil},
-		{"worker answered, bytes not stored", queues.PhaseDispatching, false, toWith(queues.PhaseDispatching, "b", ""), nil},
-		{"bytes stored", queues.PhaseDispatching, true, toWith(queues.PhaseDispatching, "b", ""), nil},
-		{"sent, not noted", queues.PhaseDispatching, false, to(queues.PhaseWatching), nil},
-		{"sent, wait begun", queues.PhaseWatching, true, to(queues.PhaseWatching), nil},
-		{"in a block, not noted", queues.PhaseWatching, false, toWith(queues.PhaseDone, "x", "landed"), nil},
-		{"failed in a block, not noted", queues.PhaseWatching, false, toWith(queues.PhaseFailing, "x", ".block"), inBlocks},
-		{"failed in a block", queues.PhaseFailing, true, toWith(queues.PhaseFailing, "x", ".block"), inBlocks},
-		{"worker's error", queues.PhaseFailing, true, to(queues.PhaseFailing), atWorkers(workerError)},
-		{"error, delay not begun", queues.PhaseFailing, false, to(queues.PhaseDelayed), atWorkers(workerError)},
-		{"delay begun", queues.PhaseDelayed, true, to(queues.PhaseDelayed), atWorkers(workerError)},
-		{"delay over", queues.PhaseDelayed, false, toWith(queues.PhaseDispatching, "x", "retries"), atWorkers(workerError)},
-		{"retry begun", queues.PhaseDispatching, true, toWith(queues.PhaseDispatching, "x", "retries"), atWorkers(workerError)},
-		{"worker busy", queues.PhaseDispatching, false, to(queues.PhaseWaiting), atWorkers(workerBusy)},
-		{"back in the queue", queues.PhaseWaiting, true, to(queues.PhaseWaiting), atWorkers(workerBusy)},
-		{"done, callback not told", queues.PhaseDone, true, toWith(queues.PhaseDone, "x", "landed"), nil},
-		{"done, not final", queues.PhaseDone, false, toWith(queues.PhaseDone, "x", "final"), nil},
+		{"bound, nothing planned", lifecycle.PhaseDispatching, false, toWith(lifecycle.PhaseDispatching, "f", ".plan"), nil},
+		{"attempt planned", lifecycle.PhaseDispatching, true, toWith(lifecycle.PhaseDispatching, "f", ".plan"), nil},
+		{"worker answered, bytes not stored", lifecycle.PhaseDispatching, false, toWith(lifecycle.PhaseDispatching, "b", ""), nil},
+		{"bytes stored", lifecycle.PhaseDispatching, true, toWith(lifecycle.PhaseDispatching, "b", ""), nil},
+		{"sent, not noted", lifecycle.PhaseDispatching, false, to(lifecycle.PhaseWatching), nil},
+		{"sent, wait begun", lifecycle.PhaseWatching, true, to(lifecycle.PhaseWatching), nil},
+		{"in a block, not noted", lifecycle.PhaseWatching, false, toWith(lifecycle.PhaseDone, "x", "landed"), nil},
+		{"failed in a block, not noted", lifecycle.PhaseWatching, false, toWith(lifecycle.PhaseFailing, "x", ".block"), inBlocks},
+		{"failed in a block", lifecycle.PhaseFailing, true, toWith(lifecycle.PhaseFailing, "x", ".block"), inBlocks},
+		{"worker's error", lifecycle.PhaseFailing, true, to(lifecycle.PhaseFailing), atWorkers(workerError)},
+		{"error, delay not begun", lifecycle.PhaseFailing, false, to(lifecycle.PhaseDelayed), atWorkers(workerError)},
+		{"delay begun", lifecycle.PhaseDelayed, true, to(lifecycle.PhaseDelayed), atWorkers(workerError)},
+		{"delay over", lifecycle.PhaseDelayed, false, toWith(lifecycle.PhaseDispatching, "x", "retries"), atWorkers(workerError)},
+		{"retry begun", lifecycle.PhaseDispatching, true, toWith(lifecycle.PhaseDispatching, "x", "retries"), atWorkers(workerError)},
+		{"worker busy", lifecycle.PhaseDispatching, false, to(lifecycle.PhaseWaiting), atWorkers(workerBusy)},
+		{"back in the queue", lifecycle.PhaseWaiting, true, to(lifecycle.PhaseWaiting), atWorkers(workerBusy)},
+		{"done, callback not told", lifecycle.PhaseDone, true, toWith(lifecycle.PhaseDone, "x", "landed"), nil},
+		{"done, not final", lifecycle.PhaseDone, false, toWith(lifecycle.PhaseDone, "x", "final"), nil},
 	}
 }
 
@@ -99,17 +99,17 @@ func moments() []moment {
 // transaction sent for a while before anything is watched for.
 func legacyMoments() []moment {
 	return []moment{
-		{"legacy: answered, not noted", queues.PhaseDispatching, false, to(queues.PhaseSent), nil},
-		{"legacy: sent", queues.PhaseSent, true, to(queues.PhaseSent), nil},
-		{"legacy: sent, wait not begun", queues.PhaseSent, false, to(queues.PhaseWatching), nil},
-		{"legacy: wait begun", queues.PhaseWatching, true, to(queues.PhaseWatching), nil},
+		{"legacy: answered, not noted", lifecycle.PhaseDispatching, false, to(lifecycle.PhaseSent), nil},
+		{"legacy: sent", lifecycle.PhaseSent, true, to(lifecycle.PhaseSent), nil},
+		{"legacy: sent, wait not begun", lifecycle.PhaseSent, false, to(lifecycle.PhaseWatching), nil},
+		{"legacy: wait begun", lifecycle.PhaseWatching, true, to(lifecycle.PhaseWatching), nil},
 	}
 }
 
 // killedInEveryPhase: killed with -9 in every phase, and started again each
 // time, everything is done once and in order.
 func killedInEveryPhase(t *testing.T, bin binaries) {
-	k := &killing{t: t, counts: map[queues.Phase]int{}}
+	k := &killing{t: t, counts: map[lifecycle.Phase]int{}}
 
 	r := newRig(t, bin, "killed", nil)
 	for n := range uint64(3) {
@@ -121,15 +121,15 @@ func killedInEveryPhase(t *testing.T, bin binaries) {
 		r.post(s, fmt.Sprintf("q%d", i%2), fmt.Sprintf("first-%d", i))
 	}
 	s.kill()
-	k.note("accepted", r.get("first-3").Phase, queues.PhaseWaiting)
+	k.note("accepted", r.get("first-3").Phase, lifecycle.PhaseWaiting)
 	k.at(r, moments())
 
 	r = newRig(t, bin, "killed-legacy", nil)
 	r.worker(4, "--prove-time", "30ms", "--legacy")
 	k.at(r, legacyMoments())
 
-	for _, p := range []queues.Phase{queues.PhaseWaiting, queues.PhaseDispatching, queues.PhaseSent, queues.PhaseWatching,
-		queues.PhaseFailing, queues.PhaseDelayed, queues.PhaseDone} {
+	for _, p := range []lifecycle.Phase{lifecycle.PhaseWaiting, lifecycle.PhaseDispatching, lifecycle.PhaseSent, lifecycle.PhaseWatching,
+		lifecycle.PhaseFailing, lifecycle.PhaseDelayed, lifecycle.PhaseDone} {
 		if k.counts[p] == 0 {
 			t.Errorf("never killed in %s", p)
 		}
@@ -142,11 +142,11 @@ func killedInEveryPhase(t *testing.T, bin binaries) {
 type killing struct {
 	t      *testing.T
 	kills  int
-	counts map[queues.Phase]int
+	counts map[lifecycle.Phase]int
 	table  strings.Builder
 }
 
-func (k *killing) note(name string, p, want queues.Phase) {
+func (k *killing) note(name string, p, want lifecycle.Phase) {
 	if p != want {
 		k.t.Errorf("killed at %q: %s is on disk, want %s", name, p, want)
 	}
@@ -231,7 +231,7 @@ func takenOver(t *testing.T, bin binaries) {
 		calls := 0
 		for _, uid := range r.claimed(two) {
 			a := r.get(uid).Last()
-			if a != nil && a.EndedAt.IsZero() && a.Outcome == queues.Prepared && (a.Legacy || a.Sender != account) {
+			if a != nil && a.EndedAt.IsZero() && a.Outcome == lifecycle.Prepared && (a.Legacy || a.Sender != account) {
 				calls++
 			}
 		}
@@ -292,7 +292,7 @@ func legacyWorkerDies(t *testing.T, bin binaries) {
 		t.Errorf("the worker ended with %d", code)
 	}
 	r.worker(2, "--legacy")
-	r.eventually(patience, "nobody knows", func() bool { return r.get("before").State() == queues.Unresolved })
+	r.eventually(patience, "nobody knows", func() bool { return r.get("before").State() == lifecycle.Unresolved })
 	if x := r.get("before"); x.Error == nil || x.Error.Code != "OUTCOME_UNKNOWN" || len(x.Attempts) != 1 || x.Retries != 0 {
 		t.Errorf("error %v, %d retries, %+v", x.Error, x.Retries, x.Attempts)
 	}
@@ -307,7 +307,7 @@ func legacyWorkerDies(t *testing.T, bin binaries) {
 	if status := r.call(http.MethodPost, at+"/resolve", `{"outcome":"dead"}`, nil); status != http.StatusOK {
 		t.Errorf("resolve: %d", status)
 	}
-	if x, err := r.pool.Get(t.Context(), devnet.Key(2)); err != nil || !x.Available() || x.State() != queues.QueueFree {
+	if x, err := r.pool.Get(t.Context(), devnet.Key(2)); err != nil || !x.Available() || x.State() != lifecycle.QueueFree {
 		t.Errorf("its sender: %+v, %v", x, err)
 	}
 	if status := r.call(http.MethodPost, at+"/retry", "", nil); status >= 300 {
@@ -321,13 +321,13 @@ func legacyWorkerDies(t *testing.T, bin binaries) {
 	// The sequencer dies with the worker's answer in hand.
 	s.kill()
 	s = r.serve("killed", map[string]string{"SEQUENCER_REDIS_URL": "redis://" + r.gate.addr})
-	hit := r.gate.shutAt(to(queues.PhaseSent), false)
+	hit := r.gate.shutAt(to(lifecycle.PhaseSent), false)
 	r.post(s, "answered", "answered")
 	r.post(s, "answered", "behind")
 	select {
 	case w := <-hit:
 		s.kill()
-		if x := r.get(w.uid); x.Hash() != "" || x.Phase != queues.PhaseDispatching {
+		if x := r.get(w.uid); x.Hash() != "" || x.Phase != lifecycle.PhaseDispatching {
 			t.Errorf("killed too late: %s is %s, hash %s", w.uid, x.Phase, x.Hash())
 		}
 	case <-time.After(patience):

@@ -20,12 +20,12 @@
 --   l  an account and the nonce with which it stands on the chain; "" for none
 --   r  the least revision to take             g  refuse unless settled, see lib.lua
 --   o  only if no earlier one of its queue has come back to wait
---   v  a phase that it passes on its way, both bound like the one that it leaves
 --   m  what its attempts cost by now, in nanomina; the most that the fees of the
 --      day may come to, for its sender and for all, 0 for no limit
 --   k  keep the claim where the phase would give it up
 --   h  milliseconds that the queue waits for the answer of a callback, which is
 --      among the fields; milliseconds until another process may tell it
+--   p  milliseconds that the queue is left alone
 --   w  milliseconds to rest the sender, -1 until resumed; why; who gives the
 --      reason, "" for nobody; and words
 --   e  milliseconds after which the record is removed
@@ -210,12 +210,7 @@ local function advance(o, n)
       end
     end
   end
-  local left = from
-  if first.v then
-    left = ARGV[first.v]
-    event('t', uid, sender, from, left, number, '')
-  end
-  if moved or code ~= '' then event('t', uid, sender, left, to, number, code) end
+  if moved or code ~= '' then event('t', uid, sender, from, to, number, code) end
 
   -- What is to be done at a time.
   local hold
@@ -224,6 +219,12 @@ local function advance(o, n)
     call('HSET', q, 'hold', hold, 'holder', uid)
     put('due', hold, 'q:' .. queue)
     put('due', now + tonumber(ARGV[first.h + 1]), 'c:' .. uid)
+  end
+  if first.p then
+    hold = now + tonumber(ARGV[first.p])
+    call('HSET', q, 'hold', hold)
+    call('HDEL', q, 'holder')
+    put('due', hold, 'q:' .. queue)
   end
   if first.e then
     put('due', now + tonumber(ARGV[first.e]), 'x:' .. uid)

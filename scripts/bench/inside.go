@@ -105,7 +105,7 @@ func (w *stopwatch) look(ctx context.Context, cmd redis.Cmder) {
 		if !counts || at+n >= len(args) {
 			return
 		}
-		if args[at+phase] == string(queues.PhaseDone) && slices.Contains(args[at:at+n+1], any(string(queues.OnSuccess))) {
+		if args[at+phase] == string(lifecycle.PhaseDone) && slices.Contains(args[at:at+n+1], any(string(lifecycle.OnSuccess))) {
 			w.release(context.WithoutCancel(ctx))
 		}
 		at += n + 1
@@ -349,7 +349,7 @@ func (n *namespace) repeat(ctx context.Context) error {
 		return fmt.Errorf("%d queues were bound where one sender was free", len(bound))
 	}
 	// It ends, which frees the sender for the next one.
-	return n.store.Advance(ctx, queues.NewChange(bound[0].Transaction, queues.PhaseDone))
+	return n.store.Advance(ctx, queues.NewChange(bound[0].Transaction, lifecycle.PhaseDone))
 }
 
 // sizes is figure 6: what a cycle with nothing to do, a post and a bind take

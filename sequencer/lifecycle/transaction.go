@@ -1,7 +1,8 @@
-package queues
+package lifecycle
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -21,9 +22,9 @@ type Transaction struct {
 	Claim   string
 	Sender  string // bound, or the last one that was
 	Retries int    // retry dispatches begun
-	// Uncounted: the dispatch to come is no retry, for the last one never got to
-	// the worker.
-	Uncounted bool
+	// Deferred counts how often in a row it went back before a worker took it on; while
+	// it is not 0 the next dispatch is no retry.
+	Deferred int
 	// Losses counts how often the dispatch under way lost its process, its
 	// worker or its answer.
 	Losses int
@@ -49,22 +50,54 @@ type Transaction struct {
 	FinalAt     time.Time
 	ChangedAt   time.Time // of the phase
 	DueAt       time.Time // when a waiting phase ends; zero if none
+}
 
-	kept []facts // of each attempt, that are stored; replaced, never changed
+// Clone copies t as far as a change of it reaches: stored records are never altered.
+func (t *Transaction) Clone() *Transaction {
+	c := *t
+	c.Attempts = slices.Clone(t.Attempts)
+	return &c
+}
+
+// FirstOpen is the first attempt that might still land, nil if there is none. All open
+// ones share its sender and nonce.
+func (t *Transaction) FirstOpen() *Attempt {
+	for i := range t.Attempts {
+		if t.Attempts[i].Open() {
+			return &t.Attempts[i]
+		}
+	}
+	return nil
+}
+
+// Legacy reports whether a worker that sends by itself made what may land or has
+// landed: then nobody here has its bytes.
+func (t *Transaction) Legacy() bool {
+	for i := range t.Attempts {
+		if a := &t.Attempts[i]; a.Legacy && (a.Open() || a.Number == t.Landed) {
+			return true
+		}
+	}
+	return false
+}
+
+// Watched reports whether t is followed on the chain although it is final: until its
+// block stands FINALITY deep, or until what may land of it has settled.
+func (t *Transaction) Watched() bool {
+	switch t.Phase {
+	case PhaseDone:
+		return t.Landed > 0 && t.FinalAt.IsZero()
+	case PhaseFailed, PhaseUnresolved:
+		return t.Open()
+	}
+	return false
 }
 
 // State is t's state.
 func (t *Transaction) State() State { return t.Phase.State() }
 
 // Open reports whether an attempt of t might still land.
-func (t *Transaction) Open() bool {
-	for i := range t.Attempts {
-		if t.Attempts[i].Open() {
-			return true
-		}
-	}
-	return false
-}
+func (t *Transaction) Open() bool { return t.FirstOpen() != nil }
 
 // Last is the latest attempt, nil if there was none.
 func (t *Transaction) Last() *Attempt {
@@ -117,7 +150,7 @@ const (
 	Expired  Outcome = "expired"  // a block lies past its validUntil
 	Replaced Outcome = "replaced" // its nonce was spent by another command
 	Refused  Outcome = "refused"  // every node refused it: it is nowhere
-	Lost     Outcome = "unknown"  // it may have been sent; nobody knows
+	Unknown  Outcome = "unknown"  // it may have been sent; nobody knows
 )
 
 // An Attempt is one signed command, or one call of a legacy worker, of a
@@ -146,8 +179,10 @@ type Attempt struct {
 	EndedAt   time.Time // when its fate was settled; zero before that
 }
 
-// spent reports whether a has used up its nonce.
-func (a *Attempt) spent() bool { return a.Outcome == Included || a.Outcome == FailedIn }
+// Spent reports whether a has used up its nonce.
+func (a *Attempt) Spent() bool {
+	return a.Outcome == Included || a.Outcome == FailedIn
+}
 
 // Open reports whether a may still land: its bytes, or the call of a legacy
 // worker, may have left this process, and nothing has settled it since.
@@ -156,6 +191,16 @@ func (a *Attempt) Open() bool {
 		return false
 	}
 	return a.Legacy || a.Outcome != Prepared
+}
+
+// Pending reports whether a is planned, and no answer has said what became of it.
+func (a *Attempt) Pending() bool {
+	return a.Outcome == Prepared && a.EndedAt.IsZero() && !a.Legacy
+}
+
+// Is reports whether a command with this hash is a.
+func (a *Attempt) Is(hash string) bool {
+	return hash != "" && (a.Hash == hash || a.NodeHash == hash)
 }
 
 // KnownHash is the hash to show: the node's, or before any node gave one the
@@ -183,23 +228,3 @@ const (
 	OnSuccess Callback = "on-success"
 	OnFailure Callback = "on-failure"
 )
-
-// A Queue is the line of transactions of one zkApp.
-type Queue struct {
-	Name    string
-	Phase   Phase  // of the running transaction; PhaseWaiting if none runs
-	Sender  string // bound, "" if none
-	Running string // uid of the running transaction, "" if none
-	Retries int    // of the running transaction
-	Counts  map[State]int64
-	Paused  string // why it is paused, "" if it is not
-	// NextAt is when something is due: the end of a delay or of the wait for a
-	// callback; zero if nothing is.
-	NextAt time.Time
-	// OldestWaiting is when the next of its waiting transactions was received;
-	// zero if none waits, or if it was not looked for: see Store.FindOldest.
-	OldestWaiting time.Time
-}
-
-// State is q's state.
-func (q *Queue) State() QueueState { return q.Phase.Queue() }

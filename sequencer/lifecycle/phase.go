@@ -1,4 +1,4 @@
-package queues
+package lifecycle
 
 // State is where a transaction stands, as its owner sees it.
 type State string
@@ -17,7 +17,9 @@ const (
 var States = []State{Waiting, Dispatching, Revision, Retry, Done, Failed, Unresolved}
 
 // Final reports whether s is left only by a person's hand or a reorganisation.
-func (s State) Final() bool { return s == Done || s == Failed || s == Unresolved }
+func (s State) Final() bool {
+	return s == Done || s == Failed || s == Unresolved
+}
 
 // QueueState is what a queue, and the sender bound to it, are doing.
 type QueueState string
@@ -68,6 +70,9 @@ var phaseViews = map[Phase]struct {
 	PhaseFailed:      {Failed, QueueFree},
 	PhaseUnresolved:  {Unresolved, QueueFree},
 }
+
+// Valid reports whether p is a phase.
+func (p Phase) Valid() bool { return phaseViews[p].state != "" }
 
 // State is the transaction's view of p.
 func (p Phase) State() State { return phaseViews[p].state }

@@ -1,0 +1,43 @@
+package lifecycle
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// NanoPerMina is how many nanomina a MINA is.
+const NanoPerMina = 1_000_000_000
+
+// FormatMina writes an amount in MINA, as short as it is exact.
+func FormatMina(nano uint64) string {
+	whole, rest := nano/NanoPerMina, nano%NanoPerMina
+	if rest == 0 {
+		return strconv.FormatUint(whole, 10)
+	}
+	return strings.TrimRight(fmt.Sprintf("%d.%09d", whole, rest), "0")
+}
+
+// Cost is what the attempts of t have cost, or may still cost, in nanomina. Of those
+// with one nonce only one can land, so the dearest of them counts.
+func (t *Transaction) Cost() uint64 {
+	type place struct {
+		sender string
+		nonce  uint32
+	}
+	var sum uint64
+	dearest := make(map[place]uint64, 1)
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		if p := (place{a.Sender, a.Nonce}); a.costs() && a.Fee > dearest[p] {
+			sum += a.Fee - dearest[p]
+			dearest[p] = a.Fee
+		}
+	}
+	return sum
+}
+
+// costs reports whether a's fee is spent, or may yet be.
+func (a *Attempt) costs() bool {
+	return a.EndedAt.IsZero() || a.Outcome == Included || a.Outcome == FailedIn
+}

@@ -1,0 +1,302 @@
+package lifecycle
+
+import "time"
+
+// maxLosses is how often the same attempt is asked for when the answer got lost; the
+// last loss is an error like any other.
+const maxLosses = 3
+
+// Decide says what is to be done next with a transaction that this process holds the
+// claim of. It is a pure function, and the only place that decides.
+func Decide(v *View) Step {
+	if a := v.landed(); a != nil {
+		return v.land(a)
+	}
+	switch v.Txn.Phase {
+	case PhaseDispatching:
+		return v.dispatching()
+	case PhaseSent:
+		return v.sent()
+	case PhaseWatching:
+		return v.watching()
+	case PhaseFailing:
+		return v.failing()
+	case PhaseDelayed:
+		return v.delayed()
+	case PhaseDone:
+		return v.done()
+	case PhaseFailed, PhaseUnresolved:
+		return v.ended()
+	}
+	return v.wait(ReasonWaiting)
+}
+
+// wait does nothing until something happens.
+func (v *View) wait(why Reason) Step { return Step{Local: v.Local, Reason: why} }
+
+// waitUntil does nothing until something happens, or a time by Clock.
+func (v *View) waitUntil(at time.Time, why Reason) Step {
+	return Step{Local: v.Local, Look: at, Reason: why}
+}
+
+// do has an effect done.
+func (v *View) do(e Effect, why Reason) Step { return Step{Local: v.Local, Do: e, Reason: why} }
+
+func (v *View) ask(k Kind, why Reason) Step { return v.do(Effect{Kind: k}, why) }
+
+// with is v with its record changed, for what follows to be decided on.
+func (v *View) with(change func(t *Transaction)) *View {
+	u := *v
+	u.Txn = v.Txn.Clone()
+	change(u.Txn)
+	return &u
+}
+
+// to begins a change of the record to a phase.
+func (v *View) to(p Phase, why Reason) Step {
+	t := v.Txn.Clone()
+	if p != t.Phase {
+		t.ChangedAt, t.DueAt, t.Losses = v.Now, time.Time{}, 0
+	}
+	t.Phase = p
+	return Step{Txn: t, Local: v.Local, Reason: why}
+}
+
+// dispatching: an attempt is to be planned, or is asked of the worker.
+func (v *View) dispatching() Step {
+	t, last := v.Txn, v.Txn.Last()
+	if t.CancelRequested && !t.Open() {
+		return v.cancelled()
+	}
+	if last == nil || !last.EndedAt.IsZero() || last.Outcome != Prepared {
+		return v.plan()
+	}
+	if last.Legacy {
+		return v.dispatchingLegacy(last)
+	}
+	if v.superseded(last) {
+		// In a recovery it went back to its queue, and then its nonce to another.
+		s := v.to(PhaseDispatching, ReasonPlanning)
+		s.Txn.Last().EndedAt = v.Now
+		s.Local.Asked = Asked{}
+		return s
+	}
+	if v.Local.Taken != last.Number {
+		return v.take(last)
+	}
+	if v.Local.Legacy {
+		// From the moment that the mark is stored the attempt is open.
+		s := v.to(PhaseDispatching, ReasonProving)
+		a := s.Txn.Last()
+		a.Legacy, a.ValidUntil = true, 0
+		s.Local.Marked, s.Local.Confirmed = a.Number, a.Number
+		return s
+	}
+	return v.do(Effect{Kind: Prove, Number: last.Number}, ReasonProving)
+}
+
+// take makes a planned attempt this process's to ask for. One that was planned with its
+// bind, and that nobody can have worked on, is no loss.
+func (v *View) take(last *Attempt) Step {
+	t := v.Txn
+	if v.Draining {
+		return v.wait(ReasonDraining)
+	}
+	if !v.Known {
+		return v.unknownType()
+	}
+	if v.Local.Asked.Sender == nil {
+		return v.ask(AskSender, ReasonPlanning)
+	}
+	if s, unfit := v.unfit(); unfit {
+		return s
+	}
+	if t.Losses == 0 && v.Local.Taken == takenWithBind {
+		s := v.do(Effect{Kind: Prove, Number: last.Number}, ReasonProving)
+		s.Local.Taken = last.Number
+		return s
+	}
+	return v.lose(&Error{Code: CodeLost, Message: "the process that waited for the worker is gone"})
+}
+
+// takenWithBind stands in Local.Taken while what was just bound here was asked of
+// nobody.
+const takenWithBind = -1
+
+// BoundHere is what the process knows that has just bound a transaction.
+func BoundHere(s *Sender) Local { return Local{Taken: takenWithBind, Asked: Asked{Sender: s}} }
+
+// superseded reports whether a, planned and not made, is not to be made any more.
+func (v *View) superseded(a *Attempt) bool {
+	if v.Txn.Open() {
+		return false
+	}
+	s := v.Local.Asked.Sender
+	return a.Sender != v.Txn.Sender || s != nil && s.Next != nil && *s.Next > a.Nonce
+}
+
+// dispatchingLegacy: the call is marked, and may have been made.
+func (v *View) dispatchingLegacy(a *Attempt) Step {
+	if v.Local.Marked != a.Number {
+		return v.lose(&Error{Code: CodeOutcomeUnknown, Message: "the process that waited for the worker is gone"})
+	}
+	if v.Replicas && v.Local.Confirmed != a.Number {
+		return v.do(Effect{Kind: Confirm, Number: a.Number}, ReasonConfirming)
+	}
+	return v.do(Effect{Kind: Dispatch, Number: a.Number}, ReasonProving)
+}
+
+// sent: the bytes may leave, or have left; nothing is known of the chain yet.
+func (v *View) sent() Step {
+	t, last := v.Txn, v.Txn.Last()
+	if v.strayed() {
+		return v.noteStrayed()
+	}
+	if v.Local.fresh(last) {
+		return v.sendFresh(last)
+	}
+	if !t.Legacy() && v.Local.SentAt.IsZero() {
+		return v.resend()
+	}
+	if !v.Tip.At.After(v.Local.SentAt) {
+		return v.wait(ReasonSent)
+	}
+	s := v.to(PhaseWatching, ReasonSent)
+	s.noteSaid()
+	if a := s.Txn.Last(); a.Open() && v.Sighting.Fate == FatePooled && a.Is(v.Sighting.Hash) {
+		a.Outcome = Pooled
+	}
+	return s
+}
+
+func (v *View) sendFresh(a *Attempt) Step {
+	if v.Replicas && v.Local.Confirmed != a.Number {
+		return v.do(Effect{Kind: Confirm, Number: a.Number}, ReasonConfirming)
+	}
+	return v.do(Effect{Kind: Send, Number: a.Number, Fresh: true}, ReasonSending)
+}
+
+// noteSaid moves what is known of the sending into the record.
+func (s *Step) noteSaid() {
+	said := s.Local.Said
+	s.Local.Said = Said{}
+	a := s.Txn.Attempt(said.Number)
+	if a == nil {
+		return
+	}
+	if a.SentSlot == 0 {
+		a.SentSlot = said.Slot
+	}
+	if a.NodeHash == "" {
+		a.NodeHash = said.NodeHash
+	}
+	if a.Open() && said.Outcome != "" {
+		a.Outcome, a.Error = said.Outcome, said.Error
+	}
+}
+
+// failing: is there to be another try, and by whom?
+func (v *View) failing() Step {
+	t := v.Txn
+	asked := &v.Local.Asked
+	if asked.Sender == nil {
+		return v.ask(AskSender, ReasonWeighing)
+	}
+	unusable := asked.Sender.Gone || asked.Sender.Unusable
+	if asked.Retries == nil && !unusable && v.Known {
+		return v.ask(AskRetries, ReasonWeighing)
+	}
+	limit := v.Policy.MaxRetries
+	if asked.Retries != nil {
+		limit = *asked.Retries
+	}
+	switch {
+	case t.CancelRequested && !t.Open():
+		return v.cancelled()
+	case t.CancelRequested || t.Retries >= limit:
+		return v.usedUp()
+	case !t.Open() && (unusable || asked.Overtaken):
+		return v.back(ReasonBack)
+	}
+	s := v.to(PhaseDelayed, ReasonDelay)
+	s.Txn.DueAt = v.Now.Add(v.Policy.retryDelay(t.Retries, v.Jitter))
+	s.Txn.Deferred = 0
+	s.Local.Asked = Asked{}
+	return s
+}
+
+// usedUp: no further attempt is made.
+func (v *View) usedUp() Step {
+	if v.Txn.Open() {
+		s := v.to(PhaseWatching, ReasonUsedUp)
+		s.Txn.Ending = PhaseFailed
+		return s
+	}
+	return v.end(PhaseFailed, ReasonUsedUp)
+}
+
+// cancelled: a person took it back, and nothing is open.
+func (v *View) cancelled() Step {
+	s := v.end(PhaseFailed, ReasonCancelled)
+	s.Aside.Code = CodeCancelled
+	s.Txn.Error = &Error{Code: CodeCancelled, Message: "cancelled before it took effect"}
+	return s
+}
+
+// back returns it to its place in the queue; retries are kept.
+func (v *View) back(why Reason) Step {
+	s := v.to(PhaseWaiting, why)
+	s.Local = Local{}
+	return s
+}
+
+// delayed: another try follows when its time has come.
+func (v *View) delayed() Step {
+	t := v.Txn
+	if t.CancelRequested && !t.Open() {
+		return v.cancelled()
+	}
+	if left := t.DueAt.Sub(v.Now); left > 0 {
+		return v.waitUntil(v.Clock.Add(left), ReasonDelay)
+	}
+	if v.Draining {
+		return v.wait(ReasonDraining)
+	}
+	asked := &v.Local.Asked
+	if asked.Sender == nil {
+		return v.ask(AskSender, ReasonRetry)
+	}
+	switch {
+	case t.CancelRequested:
+		return v.usedUp()
+	case !t.Open() && (asked.Sender.Gone || asked.Sender.Unusable || asked.Overtaken):
+		return v.back(ReasonBack)
+	}
+	s := v.to(PhaseDispatching, ReasonRetry)
+	if t.Deferred == 0 {
+		s.Txn.Retries++
+		s.Txn.RetriedAt = v.Now
+	}
+	s.Local.Taken, s.Local.Marked = 0, 0
+	return s
+}
+
+// end makes it final: with what is to be told, and watched no longer unless something
+// of it may still land or be orphaned.
+func (v *View) end(p Phase, why Reason) Step {
+	s := v.to(p, why)
+	t := s.Txn
+	t.DoneAt, t.Ending, t.Callback, t.CallbackTries = v.Now, "", OnFailure, 0
+	switch {
+	case p == PhaseDone:
+		t.Callback, t.Error = OnSuccess, nil
+		if t.Landed == 0 {
+			t.FinalAt = v.Now
+		}
+	case len(t.Attempts) == 0:
+		t.Callback = ""
+	}
+	s.Aside.DropBytes = !t.Watched()
+	s.Local.Said = Said{}
+	return s
+}

@@ -1,0 +1,152 @@
+package lifecycle
+
+import "time"
+
+// A Drive is the loop around the decisions of one transaction: store, look at the
+// claim, do, learn, store. It is the same for a fresh transaction, one that is resumed
+// after a crash, and one that was taken over. It does nothing itself: Next says what is
+// to be done, and whoever does it tells what came of it. One goroutine at a time.
+type Drive struct {
+	txn     *Transaction // as last read or stored; never altered
+	local   Local
+	results []Result // not stored yet, oldest first
+	call    Effect   // under way
+	step    Step     // that Next wants stored
+	learned bool     // it comes of results[0]
+	stale   bool     // the record is to be read
+	shut    bool     // the store was not settled
+}
+
+// NewDrive begins to drive t, of which this process knows local.
+func NewDrive(t *Transaction, local Local) *Drive { return &Drive{txn: t, local: local} }
+
+// Txn is the record as last read or stored, Local what is known beside it.
+func (d *Drive) Txn() *Transaction { return d.txn }
+
+// Local is what this process knows beside the record.
+func (d *Drive) Local() Local { return d.local }
+
+// Results are those that are not stored yet.
+func (d *Drive) Results() []Result { return d.results }
+
+// An Action is what a Drive wants done.
+type Action struct {
+	Do    Todo
+	Step  Step      // ToStore
+	Call  Effect    // ToCall
+	Look  time.Time // ToSleep: until then at the latest, by Clock; zero if no clock says
+	Moves Moves     // ToStore
+}
+
+// Todo is a kind of Action.
+type Todo int
+
+// All kinds of actions.
+const (
+	ToSleep Todo = iota // until something happens
+	ToRead              // the record; then Read
+	ToStore             // a change; then Stored, Denied, Stale or Unsettled
+	ToCall              // begin an effect; then, some time, Add
+	ToStop              // end the effect that is under way: it is not wanted any more
+	ToLeave             // nothing is left to do here
+)
+
+// Next says what is to be done now. v is what is known around the record; live, that
+// the claim is surely still this process's.
+func (d *Drive) Next(v View, live bool) Action {
+	if d.shut && !live {
+		return Action{Do: ToSleep}
+	}
+	d.shut = false
+	if d.stale {
+		return Action{Do: ToRead}
+	}
+	v.Txn = d.txn
+	for len(d.results) > 0 {
+		v.Local = d.local
+		s := Learn(&v, d.results[0])
+		if s.Txn != nil {
+			return d.store(s, true, v.Policy)
+		}
+		d.local = s.Local
+		d.results = d.results[1:]
+	}
+	if d.txn.Claim == "" {
+		return Action{Do: ToLeave}
+	}
+	v.Local = d.local
+	s := Decide(&v)
+	if s.Txn != nil {
+		return d.store(s, false, v.Policy)
+	}
+	d.local = s.Local
+	switch {
+	case s.Do == d.call:
+		return Action{Do: ToSleep, Look: s.Look, Step: s}
+	case d.call != Effect{}:
+		d.call = Effect{}
+		return Action{Do: ToStop}
+	case s.Do.Leaves() && !live:
+		return Action{Do: ToSleep, Step: s}
+	}
+	d.call = s.Do
+	return Action{Do: ToCall, Call: s.Do, Step: s}
+}
+
+func (d *Drive) store(s Step, learned bool, p *Policy) Action {
+	d.step, d.learned = s, learned
+	return Action{Do: ToStore, Step: s, Moves: Effects(d.txn, s.Txn, &s.Aside, p)}
+}
+
+// Stored: the change is stored, as t; unconfirmed, that the replicas have not confirmed
+// it.
+func (d *Drive) Stored(t *Transaction, unconfirmed bool) {
+	d.txn, d.local = t, d.step.Local
+	d.learn()
+	if unconfirmed {
+		d.results = append([]Result{Denied{Why: Unconfirmed}}, d.results...)
+	}
+}
+
+// learn drops the result that the last change came of.
+func (d *Drive) learn() {
+	if d.learned {
+		d.results = d.results[1:]
+	}
+	d.learned = false
+}
+
+// Denied: the store has refused the change.
+func (d *Drive) Denied(why Denied) {
+	d.learn()
+	d.results = append([]Result{why}, d.results...)
+}
+
+// Stale: the record is, or may be, another by now. A result is learnt again from what
+// is read.
+func (d *Drive) Stale() { d.stale, d.learned = true, false }
+
+// Unsettled: nothing may be stored before the store knows again all that was.
+func (d *Drive) Unsettled() {
+	d.Stale()
+	d.shut = true
+}
+
+// Read: t is the record as it is stored now, under a claim of this process.
+func (d *Drive) Read(t *Transaction, at time.Time) {
+	if t.Claim != d.txn.Claim || t.Phase != d.txn.Phase {
+		d.local.Asked = Asked{}
+	}
+	d.txn, d.stale = t, false
+	d.local.ReadAt = at
+}
+
+// Add tells what came of an effect, or something else that happened; e is zero then.
+func (d *Drive) Add(e Effect, r Result) {
+	if e == d.call {
+		d.call = Effect{}
+	}
+	if r != nil {
+		d.results = append(d.results, r)
+	}
+}

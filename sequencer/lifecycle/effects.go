@@ -1,0 +1,90 @@
+package lifecycle
+
+import (
+	"reflect"
+	"time"
+)
+
+// Moves are what follows of a change of a record for all that stands beside it. The
+// store applies them in the write that stores the record; it decides nothing itself.
+type Moves struct {
+	Attempt int // that the event names, 0 for none
+	// Keep holds on to the claim although no sender is bound.
+	Keep bool
+	// Confirm: by this write something may leave the process. It is refused while the
+	// namespace is not settled, and waits for the replicas. InOrder refuses it, too, if
+	// an earlier transaction of the queue waits again.
+	Confirm, InOrder bool
+	// Tell is a callback that became due; the queue waits CallbackWait for its answer.
+	Tell Callback
+	// Stands, of an account: the nonce with which the transaction stands on the chain as
+	// long as it can be orphaned. Falls is the account of which it stands no longer.
+	Stands string
+	Nonce  uint32
+	Falls  string
+	// Remove is when the record is removed; Never keeps it.
+	Remove time.Duration
+}
+
+// Effects says what else moves when before becomes after.
+func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
+	m := Moves{
+		Attempt: touched(before, after), Keep: after.Watched(), Remove: Never,
+	}
+	if opens(before, after) {
+		m.Confirm = after.Phase.Bound() || after.Phase == PhaseDone
+		m.InOrder = after.Phase.Bound() && !before.Open()
+	}
+	if after.Callback != "" && after.Phase != before.Phase {
+		m.Tell = after.Callback
+	}
+	if a := before.standing(); a != nil && after.standing() == nil {
+		m.Falls = a.Sender
+	}
+	if a := after.standing(); a != nil && aside.LandedWith != nil {
+		m.Stands, m.Nonce = a.Sender, *aside.LandedWith
+	}
+	if after.Phase == PhaseDone && !after.FinalAt.IsZero() && before.FinalAt.IsZero() {
+		m.Remove = p.Retention
+	}
+	return m
+}
+
+// standing is the attempt by which t is DONE and may yet be orphaned, nil if there is
+// none.
+func (t *Transaction) standing() *Attempt {
+	if t.Phase == PhaseDone && t.FinalAt.IsZero() {
+		return t.Attempt(t.Landed)
+	}
+	return nil
+}
+
+// opens reports whether an attempt is open in after that was not in before.
+func opens(before, after *Transaction) bool {
+	for i := range after.Attempts {
+		if after.Attempts[i].Open() && (i >= len(before.Attempts) || !before.Attempts[i].Open()) {
+			return true
+		}
+	}
+	return false
+}
+
+// touched is the latest attempt that a change is about, 0 if there is none.
+func touched(before, after *Transaction) int {
+	for i := len(after.Attempts) - 1; i >= 0; i-- {
+		if i >= len(before.Attempts) || !before.Attempts[i].same(&after.Attempts[i]) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// same reports whether nothing about an attempt has changed.
+func (a *Attempt) same(b *Attempt) bool {
+	x, y := *a, *b
+	if string(x.Data) != string(y.Data) || (x.Error == nil) != (y.Error == nil) || x.Error != nil && *x.Error != *y.Error {
+		return false
+	}
+	x.Data, y.Data, x.Error, y.Error = nil, nil, nil, nil
+	return reflect.DeepEqual(x, y)
+}

@@ -1,0 +1,63 @@
+package lifecycle
+
+import "time"
+
+// An Explanation says where a transaction stands and what happens next: in
+// words for a person, in codes for a program. The codes never change their
+// meaning; docs/operations.md lists them.
+type Explanation struct {
+	State    State
+	Since    time.Time // when its phase began
+	Summary  string
+	Wait     Wait
+	Attempts []Seen
+	Next     Next
+}
+
+// A Wait is what a transaction cannot go on without.
+type Wait struct {
+	Code   WaitCode
+	Until  time.Time // when the wait ends by itself, at the latest; zero if no clock ends it
+	Detail string
+}
+
+// WaitCode names what a transaction waits for.
+type WaitCode string
+
+// All that a transaction can wait for.
+const (
+	WaitQueueHead     WaitCode = "QUEUE_HEAD"    // others of its queue stand before it
+	WaitPaused        WaitCode = "PAUSED"        // its queue is paused
+	WaitCallback      WaitCode = "CALLBACK"      // a worker has not answered a callback
+	WaitProcess       WaitCode = "PROCESS"       // a process that dispatches its type
+	WaitRecovery      WaitCode = "RECOVERY"      // what the process asked and Redis know to be compared with the chain
+	WaitNodes         WaitCode = "NODES"         // a quorum of synced Mina nodes
+	WaitFreeSender    WaitCode = "FREE_SENDER"   // every sender is bound or out of use
+	WaitWorker        WaitCode = "WORKER"        // its worker proves and signs
+	WaitSending       WaitCode = "SENDING"       // its signed bytes are being given to the nodes
+	WaitBlock         WaitCode = "BLOCK"         // nobody has put it into a block yet
+	WaitConfirmations WaitCode = "CONFIRMATIONS" // its block is not deep enough to be DONE
+	WaitSettlement    WaitCode = "SETTLEMENT"    // what ended its attempt is not deep enough to believe
+	WaitExpiry        WaitCode = "EXPIRY"        // no further attempt is made, and the last may still land
+	WaitRetryDelay    WaitCode = "RETRY_DELAY"   // the time before its next try
+	WaitFinality      WaitCode = "FINALITY"      // DONE, and still watched for a reorganisation
+	WaitPerson        WaitCode = "PERSON"        // only a person can move it on
+	WaitNothing       WaitCode = "NOTHING"       // it is over, or goes on at once
+)
+
+// A Next is what happens next; At is when at the latest, zero if no clock says.
+type Next struct {
+	Action string
+	At     time.Time
+}
+
+// Seen is an attempt with what the chain says of it now.
+type Seen struct {
+	Attempt
+	Open bool // it may still land
+	// Place is where it was last seen: block, pool, nowhere, or unknown.
+	Place  string
+	Agreed bool   // every synced node says so
+	Depth  int    // of the block, the tip being 1; 0 if none or not agreed on
+	Detail string // the same and why it ended, in words
+}

@@ -1,0 +1,285 @@
+package lifecycle
+
+import (
+	"fmt"
+	"time"
+)
+
+// landed is the attempt that the chain shows to have succeeded, deep enough; nil if
+// there is none, or if that is known.
+func (v *View) landed() *Attempt {
+	t, g := v.Txn, &v.Sighting
+	if g.Fate != FateIncluded || !g.Agreed || g.Depth < v.Policy.Confirmations {
+		return nil
+	}
+	switch {
+	case t.Phase == PhaseWaiting, t.Phase == PhaseDone && !t.Reopened, t.Phase != PhaseDone && !t.Open(), v.strayed():
+		return nil
+	}
+	return attemptOf(t, g)
+}
+
+// land makes it DONE, whatever was planned.
+func (v *View) land(in *Attempt) Step {
+	t, g := v.Txn, &v.Sighting
+	u := v.with(func(t *Transaction) {
+		for i := range t.Attempts {
+			switch a := &t.Attempts[i]; {
+			case a.Number == in.Number:
+				v.includedIn(a)
+			case a.Open():
+				a.Outcome, a.EndedAt = Replaced, v.Now
+			case a.Pending():
+				a.EndedAt = v.Now
+			}
+		}
+		t.Landed, t.Reopened, t.Done = in.Number, false, doneIn(g)
+	})
+	s := Step{}
+	switch t.Phase {
+	case PhaseDone:
+		s = u.to(PhaseDone, ReasonLanded)
+		s.Aside.Code = CodeRelanded
+	case PhaseFailed, PhaseUnresolved:
+		s = u.end(PhaseDone, ReasonLanded)
+		s.Aside.Code = CodeLate
+	default:
+		s = u.end(PhaseDone, ReasonLanded)
+	}
+	switch {
+	case awaited(t), t.Phase.Bound() && g.Archived: // much may have happened since
+		s.Aside.ForgetNonce = true
+	case t.Phase.Bound():
+		s.Aside.Least = map[string]uint32{t.Sender: g.Nonce + 1}
+	}
+	s.Aside.LandedWith = new(g.Nonce)
+	s.Local.SentAt, s.Local.Resent = time.Time{}, 0
+	return s
+}
+
+// includedIn notes the block that a succeeded in.
+func (v *View) includedIn(a *Attempt) {
+	g := &v.Sighting
+	a.EndedAt, a.Error = v.Now, nil
+	a.Outcome, a.Height, a.StateHash, a.Confirmations = Included, g.Height, g.StateHash, g.Depth
+	if a.Legacy && g.Nonce != a.Nonce && !g.Archived {
+		a.Error = ignored(a, g)
+	}
+	if a.NodeHash == "" || !a.Is(g.Hash) {
+		a.NodeHash = g.Hash
+	}
+}
+
+// awaited reports whether the sender of t waits for what becomes of it, and has to be
+// told then where its nonces are.
+func awaited(t *Transaction) bool {
+	return t.Phase == PhaseUnresolved && t.Error != nil && t.Error.Code == CodeOutcomeUnknown
+}
+
+func doneIn(g *Sighting) []byte {
+	return fmt.Appendf(nil, `{"blockHeight":%d,"stateHash":%q}`, g.Height, g.StateHash)
+}
+
+// strayed reports whether what the nodes show of t carries another nonce than its
+// worker was given, and nobody has noted that yet.
+func (v *View) strayed() bool {
+	t, g, a := v.Txn, &v.Sighting, v.Txn.Last()
+	if t.Phase != PhaseSent && t.Phase != PhaseWatching || a == nil || !a.Legacy || !a.Open() {
+		return false
+	}
+	seen := g.Fate == FatePooled || g.Fate == FateIncluded || g.Fate == FateFailed
+	return seen && g.Hash != "" && !g.Archived && g.Nonce != a.Nonce && (a.Error == nil || a.Error.Code != CodeNonceIgnored)
+}
+
+// ignored is an error of the operator's: that worker cannot be relied on. What counts
+// is the nonce it used: the sender's next one follows that, as soon as it is spent; the
+// given one stays unspent until then, and nothing else takes it.
+func ignored(a *Attempt, g *Sighting) *Error {
+	return &Error{Code: CodeNonceIgnored, Message: fmt.Sprintf(
+		"the worker of %s was given nonce %d and used %d, in %s; have it use attempt.nonce", a.Sender, a.Nonce, g.Nonce, g.Hash)}
+}
+
+func (v *View) noteStrayed() Step {
+	s := v.to(v.Txn.Phase, ReasonNonceIgnored)
+	a := s.Txn.Last()
+	a.Error = ignored(a, &v.Sighting)
+	s.Txn.Error = a.Error
+	s.Aside.Code = CodeNonceIgnored
+	return s
+}
+
+// over: nothing that is open can land any more.
+func (v *View) over() Step {
+	t, g := v.Txn, &v.Sighting
+	cause := deathCause(g)
+	nonce := t.FirstOpen().Nonce
+	failed := 0
+	if a := attemptOf(t, g); a != nil {
+		failed = a.Number
+	}
+	u := v.with(func(t *Transaction) {
+		for i := range t.Attempts {
+			switch a := &t.Attempts[i]; {
+			case a.Open():
+				v.close(a, a.Number == failed, cause)
+			case a.Pending():
+				a.EndedAt = v.Now
+			}
+		}
+		t.Error = cause
+	})
+	var s Step
+	rejected := g.Fate == FateFailed && (g.Failure.Permanent || g.Archived)
+	switch {
+	case !t.Phase.Bound():
+		s = u.to(t.Phase, ReasonSettled)
+	case rejected && t.Ending != PhaseDone:
+		// One archive's word allows no new attempt: a person's retry does.
+		s = u.end(PhaseUnresolved, ReasonSettled)
+	case t.Ending != "":
+		s = u.end(t.Ending, ReasonSettled)
+	case t.CancelRequested:
+		s = u.cancelled()
+	default:
+		s = u.to(PhaseFailing, ReasonSettled)
+	}
+	s.Aside.DropBytes = true
+	if g.Fate == FateFailed {
+		nonce = g.Nonce // a legacy worker's may be another than planned
+	}
+	v.spend(&s, nonce)
+	s.Local.SentAt, s.Local.Resent, s.Local.FirstSent, s.Local.FirstHeight, s.Local.Asked = time.Time{}, 0, time.Time{}, 0, Asked{}
+	return s
+}
+
+// close ends an open attempt by what the chain shows; failed: it is the one in the
+// block.
+func (v *View) close(a *Attempt, failed bool, cause *Error) {
+	g := &v.Sighting
+	a.Outcome, a.EndedAt = settledOutcome(g, failed), v.Now
+	if a.Outcome != FailedIn {
+		return
+	}
+	a.Height, a.StateHash, a.Confirmations = g.Height, g.StateHash, g.Depth
+	if a.NodeHash == "" {
+		a.NodeHash = g.Hash
+	}
+	if a.Error == nil || a.Error.Code != CodeNonceIgnored {
+		a.Error = cause
+	}
+}
+
+// spend tells the sender where its nonces are once what had the nonce has ended.
+func (v *View) spend(s *Step, nonce uint32) {
+	t, g := v.Txn, &v.Sighting
+	waited := awaited(t)
+	switch {
+	case !t.Phase.Bound() && !waited:
+	case g.Archived, waited && g.Fate == FateFailed: // much may have happened since
+		s.Aside.ForgetNonce = true
+	case g.Fate == FateDisplaced:
+		// Somebody else signs for the account: no nonce of it can be trusted.
+		s.Aside.Rest = &Rest{For: Never, Why: StoppedNonce}
+		s.Aside.Least = map[string]uint32{t.Sender: nonce + 1}
+	case g.Fate == FateFailed:
+		s.Aside.Least = map[string]uint32{t.Sender: nonce + 1}
+	default:
+		s.Aside.Least = map[string]uint32{t.Sender: nonce}
+	}
+}
+
+func deathCause(g *Sighting) *Error {
+	switch g.Fate {
+	case FateFailed:
+		e := &Error{Code: g.Failure.Code, Message: fmt.Sprintf("failed in block %d: %s", g.Height, g.Failure.Reasons)}
+		if g.Archived {
+			e.Message += ", as the archive alone says: retry it if that is so"
+		}
+		return e
+	case FateDisplaced:
+		return &Error{Code: CodeNonceTaken, Message: fmt.Sprintf("its nonce was spent by %s, which is not ours", g.Hash)}
+	}
+	return &Error{Code: CodeExpired, Message: fmt.Sprintf("not included up to slot %d, past its last", g.TipSlot)}
+}
+
+// settledOutcome is what became of an attempt that cannot land any more; failed says
+// that it is the one in the block.
+func settledOutcome(g *Sighting, failed bool) Outcome {
+	switch {
+	case g.Fate == FateFailed && failed:
+		return FailedIn
+	case g.Fate == FateExpired:
+		return Expired
+	}
+	return Replaced
+}
+
+// ambiguous: only a person can find out what became of what a legacy worker sent.
+func (v *View) ambiguous() Step {
+	u := v.with(func(t *Transaction) {
+		if a := t.Attempt(t.Landed); a != nil {
+			// Its block is gone: it may land once more, and nobody knows.
+			a.Outcome, a.EndedAt = Unknown, time.Time{}
+			t.Landed, t.Done, t.Reopened = 0, nil, false
+		}
+		t.Error = &Error{Code: CodeOutcomeUnknown,
+			Message: "the worker may have sent it, and no node has seen it: settle it by resolve"}
+	})
+	s := u.end(PhaseUnresolved, ReasonAmbiguous)
+	s.Aside.Code = CodeOutcomeUnknown
+	s.Aside.Rest = &Rest{For: Never, Why: OutcomeUnknown}
+	return s
+}
+
+// unlandable: its nonce has settled on something else, so it returns to its old place.
+func (v *View) unlandable() Step {
+	g := &v.Sighting
+	failed := 0
+	if a := attemptOf(v.Txn, g); a != nil {
+		failed = a.Number
+	}
+	u := v.with(func(t *Transaction) {
+		for i := range t.Attempts {
+			if a := &t.Attempts[i]; a.EndedAt.IsZero() || a.Number == t.Landed {
+				a.Outcome, a.EndedAt = settledOutcome(g, a.Number == failed), v.Now
+			}
+		}
+		clearEnd(t)
+		t.Callback, t.CallbackTries = "", 0 // it was not the end
+	})
+	s := u.back(ReasonSettled)
+	s.Aside.Code, s.Aside.DropBytes = CodeReopened, true
+	return s
+}
+
+// clearEnd takes back that t had ended.
+func clearEnd(t *Transaction) {
+	t.Landed, t.Ending, t.CancelRequested, t.Error, t.Reopened = 0, "", false, nil, false
+	t.DoneAt, t.FinalAt, t.Done = time.Time{}, time.Time{}, nil
+	t.Deferred = 0
+}
+
+// Unended is t as it waits again, for Redis has forgotten what it ended by.
+func Unended(t *Transaction) *Transaction {
+	u := t.Clone()
+	clearEnd(u)
+	u.Phase = PhaseWaiting
+	return u
+}
+
+// finalise: its block stands so deep that it is watched no longer.
+func (v *View) finalise() Step {
+	g := &v.Sighting
+	u := v.with(func(t *Transaction) {
+		a := t.Attempt(t.Landed)
+		if a.StateHash != g.StateHash {
+			a.Height, a.StateHash = g.Height, g.StateHash
+			t.Done = doneIn(g)
+		}
+		a.Confirmations = g.Depth
+		t.FinalAt = v.Now
+	})
+	s := u.to(PhaseDone, ReasonFinal)
+	s.Aside.Code, s.Aside.DropBytes = CodeFinal, true
+	return s
+}

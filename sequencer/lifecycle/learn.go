@@ -1,0 +1,291 @@
+package lifecycle
+
+import "time"
+
+// Learn says what a result makes of what is stored, and of what this process knows. It
+// is a pure function. A result that is learnt twice, or that comes too late, changes
+// nothing.
+func Learn(v *View, r Result) Step {
+	s := v.wait(ReasonUnchanged)
+	asked := &s.Local.Asked
+	switch r := r.(type) {
+	case SenderTold:
+		asked.Sender, asked.Overtaken = &r.Sender, r.Overtaken
+	case HealthTold:
+		return v.healthTold(r)
+	case RetriesTold:
+		limit := v.Policy.MaxRetries
+		if r.Known {
+			limit = r.Limit
+		}
+		asked.Retries = &limit
+	case AccountTold:
+		asked.Account = &r
+	case LandedTold:
+		asked.Landed = &r
+	case BytesRead:
+		asked.Bytes = &r
+	case ConfirmTold:
+		s.Local.Confirmed = r.Number
+	case Answer:
+		return v.answered(r)
+	case SendTold:
+		return v.sendTold(r)
+	case Denied:
+		return v.denied(r)
+	}
+	return s
+}
+
+// healthTold: the sender of a wrong worker rests, the longer the more often it is found
+// so: who puts it right need not tell anybody.
+func (v *View) healthTold(h HealthTold) Step {
+	s := v.wait(ReasonPlanning)
+	if v.Local.Asked.Sender == nil || v.Txn.Phase != PhaseDispatching {
+		return s
+	}
+	if h.Why == "" {
+		sender := *v.Local.Asked.Sender
+		sender.Greeted = true
+		s.Local.Asked.Sender = &sender
+		return s
+	}
+	rest := max(v.Policy.retryDelay(h.Wrong, v.Jitter), time.Second)
+	return v.deferred(deferral{Error{Code: string(h.Why), Message: h.Detail}, h.Why, rest, "", 0})
+}
+
+// answered: a worker's call has ended.
+func (v *View) answered(r Answer) Step {
+	t, a := v.Txn, v.Txn.Last()
+	if a == nil || a.Number != r.Call.Number || a.Outcome != Prepared || !a.EndedAt.IsZero() ||
+		a.Legacy != (r.Call.Kind == Dispatch) {
+		return v.wait(ReasonUnchanged)
+	}
+	switch t.Phase {
+	case PhaseWatching:
+		return v.raiseAnswered(r)
+	case PhaseDispatching:
+	default:
+		return v.wait(ReasonUnchanged)
+	}
+	switch r.Fault {
+	case NoFault:
+		return v.made(r)
+	case FaultNoCall:
+		s := v.wait(ReasonProving)
+		s.Local.Legacy = true
+		return s
+	case FaultBusy:
+		return v.away(*r.Error, max(r.RetryAfter, time.Second))
+	case FaultUnreached, FaultOutOfOrder:
+		return v.away(*r.Error, 0)
+	case FaultHopeless:
+		return v.failed(r.Error, true)
+	case FaultError:
+		if a.Legacy && r.Refused && !v.unspent(a) {
+			return v.lose(r.Error)
+		}
+		return v.failed(r.Error, false)
+	}
+	return v.lose(r.Error)
+}
+
+// unspent reports whether every synced node has the nonce of a unspent and nothing
+// pooled at it.
+func (v *View) unspent(a *Attempt) bool {
+	g := &v.Sighting
+	return g.Agreed && g.Fate == FateAbsent && g.AccountNext <= a.Nonce
+}
+
+// made: the worker has done what it was asked for.
+func (v *View) made(r Answer) Step {
+	switch {
+	case r.Call.Kind == Dispatch && r.Hash != "":
+		return v.dispatched(r)
+	case r.Done != nil:
+		return v.finished(r)
+	case r.Call.Kind != Dispatch && r.Signed != nil:
+		return v.signed(r)
+	}
+	return v.failed(&Error{Code: CodeMismatch,
+		Message: "the worker answered neither a transaction nor that it is done"}, false)
+}
+
+// signed: the bytes are stored before one of them leaves. From here on the attempt is
+// open.
+func (v *View) signed(r Answer) Step {
+	if v.Txn.CancelRequested && !v.Txn.Open() {
+		return v.cancelled()
+	}
+	u := v.with(func(t *Transaction) {
+		sign(t.Last(), r)
+		t.Deferred = 0
+		if t.SubmittedAt.IsZero() {
+			t.SubmittedAt = v.Now
+		}
+	})
+	s := u.to(PhaseSent, ReasonAnswered)
+	s.sign(r)
+	s.Local.SentAt, s.Local.Resent, s.Local.Asked = time.Time{}, 0, Asked{}
+	return s
+}
+
+func sign(a *Attempt, r Answer) {
+	a.Outcome, a.Data, a.Hash = Signed, r.Data, r.Hash
+}
+
+// sign keeps the bytes, of which this process knows that nobody has them.
+func (s *Step) sign(r Answer) {
+	s.Aside.Bytes = &BytesRead{Number: r.Call.Number, Command: r.Signed}
+	s.Local.Unsent, s.Local.Confirmed = r.Call.Number, r.Call.Number
+	s.Local.Said = Said{}
+}
+
+// dispatched: a legacy worker has sent it.
+func (v *View) dispatched(r Answer) Step {
+	u := v.with(func(t *Transaction) {
+		a := t.Last()
+		a.Outcome, a.Data, a.Hash = Sent, r.Data, r.Hash
+		t.Deferred = 0
+		if t.SubmittedAt.IsZero() {
+			t.SubmittedAt = v.Now
+		}
+	})
+	s := u.to(PhaseSent, ReasonAnswered)
+	s.Local.SentAt, s.Local.FirstSent, s.Local.FirstHeight, s.Local.Asked = v.Clock, v.Clock, v.Tip.Height, Asked{}
+	return s
+}
+
+// finished: the worker says that there is nothing to send. What is open may still land,
+// and holds its sender's nonce.
+func (v *View) finished(r Answer) Step {
+	u := v.with(func(t *Transaction) {
+		a := t.Last()
+		a.Data, a.EndedAt = r.Data, v.Now
+		t.Done, t.Deferred = r.Done, 0
+	})
+	if u.Txn.Open() {
+		s := u.to(PhaseWatching, ReasonAnswered)
+		s.Txn.Ending = PhaseDone
+		return s
+	}
+	return u.end(PhaseDone, ReasonAnswered)
+}
+
+// failed ends the latest attempt, of which nothing is out, with an error.
+func (v *View) failed(e *Error, hopeless bool) Step {
+	u := v.with(func(t *Transaction) {
+		if a := t.Last(); a != nil && a.EndedAt.IsZero() && (a.Outcome == Prepared || a.Outcome == Refused) {
+			a.Error, a.EndedAt = e, v.Now
+		}
+		t.Error, t.Deferred = e, 0
+	})
+	u.Local.Asked = Asked{}
+	return u.erred(hopeless)
+}
+
+// erred goes on after an error, by what is open.
+func (v *View) erred(hopeless bool) Step {
+	switch {
+	case !hopeless:
+		return v.to(PhaseFailing, ReasonAnswered)
+	case v.Txn.Open():
+		s := v.to(PhaseWatching, ReasonAnswered)
+		s.Txn.Ending = PhaseUnresolved
+		return s
+	}
+	return v.end(PhaseUnresolved, ReasonAnswered)
+}
+
+// lose notes that nobody knows what became of a call. A two-phase worker is asked
+// again; a legacy one may have sent.
+func (v *View) lose(e *Error) Step {
+	legacy := v.Txn.Last().Legacy
+	last := v.Txn.Losses+1 >= maxLosses
+	u := v.with(func(t *Transaction) {
+		a := t.Last()
+		a.Error, t.Error = e, e
+		switch {
+		case legacy:
+			a.Outcome = Unknown
+			if t.SubmittedAt.IsZero() {
+				t.SubmittedAt = v.Now
+			}
+		case last:
+			a.EndedAt = v.Now
+		default:
+			t.Losses++
+		}
+	})
+	switch {
+	case legacy:
+		s := u.to(PhaseSent, ReasonLost)
+		s.Local.SentAt, s.Local.Asked = v.Clock, Asked{}
+		return s
+	case last:
+		u.Local.Asked = Asked{}
+		return u.to(PhaseFailing, ReasonLost)
+	}
+	s := u.to(PhaseDispatching, ReasonLost)
+	s.Local.Taken = s.Txn.Last().Number
+	return s
+}
+
+// raiseAnswered: the attempt that is to pay more was signed, or was not. Then the
+// earlier one goes on waiting.
+func (v *View) raiseAnswered(r Answer) Step {
+	switch {
+	case r.Fault == FaultNoCall && r.Call.Kind == Resign:
+		s := v.wait(ReasonRaising)
+		s.Local.NoResign = true
+		return s
+	case r.Fault != NoFault:
+		message := string(r.Fault)
+		if r.Error != nil {
+			message = r.Error.Error()
+		}
+		return v.notRaised(&Error{Code: CodeNotRaised, Message: message})
+	case r.Signed == nil:
+		return v.notRaised(&Error{Code: CodeNotRaised, Message: "the worker signed nothing"})
+	}
+	s := v.to(PhaseWatching, ReasonAnswered)
+	sign(s.Txn.Last(), r)
+	s.sign(r)
+	return s
+}
+
+func (v *View) notRaised(e *Error) Step {
+	s := v.to(v.Txn.Phase, ReasonRaising)
+	a := s.Txn.Last()
+	a.Error, a.EndedAt = e, v.Now
+	s.Local.Asked = Asked{}
+	return s
+}
+
+// denied: the store did not take a change.
+func (v *View) denied(d Denied) Step {
+	t := v.Txn
+	switch {
+	case d.Why == Unconfirmed:
+		s := v.wait(ReasonConfirming)
+		s.Local.Confirmed = 0
+		return s
+	case d.Why == Costly && t.Phase == PhaseDispatching:
+		return v.costly(d)
+	case d.Why == Costly:
+		// What is open goes on waiting at the fee that it has.
+		s := v.wait(ReasonPool)
+		s.Local.Costly = v.Clock.Add(min(d.Left, stopRest))
+		return s
+	case d.Why == Overtaken && t.Phase == PhaseDispatching && !t.Open():
+		// What it was built on is gone. Nothing of it has left.
+		e := &Error{Code: CodeOvertaken, Message: "an earlier transaction of its queue waits again"}
+		return v.with(func(t *Transaction) {
+			if a := t.Last(); a != nil && a.EndedAt.IsZero() {
+				a.Error, a.EndedAt = e, v.Now
+			}
+			t.Error = e
+		}).back(ReasonBack)
+	}
+	return v.wait(ReasonUnchanged)
+}

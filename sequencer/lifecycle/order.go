@@ -1,0 +1,106 @@
+package lifecycle
+
+import "fmt"
+
+// Ask says what a person's order makes of a transaction as it is stored. Errors:
+// ErrNotCancellable, ErrNotRetryable, ErrMightStillLand.
+func Ask(v *View, o Order) (Step, error) {
+	t := v.Txn
+	refuse := func(why error) (Step, error) {
+		if t.Phase.Final() && t.Open() {
+			why = ErrMightStillLand
+		}
+		return Step{}, fmt.Errorf("transaction %s is %s: %w", t.UID, t.State(), why)
+	}
+	var s Step
+	switch o.What {
+	case OrderCancel:
+		if t.Phase.Final() {
+			return refuse(ErrNotCancellable)
+		}
+		s = v.cancel()
+	case OrderRetry:
+		if t.Phase != PhaseFailed && t.Phase != PhaseUnresolved || t.Open() {
+			return refuse(ErrNotRetryable)
+		}
+		s = v.with(func(t *Transaction) {
+			clearEnd(t)
+			t.Retries = 0
+		}).back(ReasonOrdered)
+	case OrderLanded, OrderDead:
+		if !t.Open() || t.Phase != PhaseUnresolved && t.Phase != PhaseWatching {
+			return Step{}, fmt.Errorf("transaction %s is %s and has no attempt of unknown outcome: %w",
+				t.UID, t.State(), ErrNotRetryable)
+		}
+		s = v.dead()
+		if o.What == OrderLanded {
+			s = v.ordered(o.Hash)
+		}
+		s.Aside.ForgetNonce, s.Aside.DropBytes = true, true
+	}
+	s.Aside.Person = true
+	return s, nil
+}
+
+// cancel ends what has nothing open and is in no worker's hands; else it is remembered,
+// and no further attempt is made.
+func (v *View) cancel() Step {
+	switch v.Txn.Phase {
+	case PhaseWaiting, PhaseFailing, PhaseDelayed:
+		if !v.Txn.Open() {
+			return v.cancelled()
+		}
+	}
+	return v.with(func(t *Transaction) { t.CancelRequested = true }).to(v.Txn.Phase, ReasonOrdered)
+}
+
+// ordered: a person says that it landed.
+func (v *View) ordered(hash string) Step {
+	g := Sighting{Hash: hash}
+	a := attemptOf(v.Txn, &g)
+	late := v.Txn.Phase == PhaseUnresolved
+	s := v.with(func(t *Transaction) {
+		for i := range t.Attempts {
+			switch b := &t.Attempts[i]; {
+			case b.Number == a.Number:
+				b.Outcome, b.EndedAt = Included, v.Now
+				if b.Hash != hash {
+					b.NodeHash = hash
+				}
+			case b.Open():
+				b.Outcome, b.EndedAt = Replaced, v.Now
+			}
+		}
+		t.Landed = a.Number
+		t.Done = fmt.Appendf(nil, `{"blockHeight":null,"stateHash":null,"hash":%q}`, hash)
+	}).end(PhaseDone, ReasonOrdered)
+	s.Txn.FinalAt = v.Now // a person has the last word
+	if late {
+		s.Aside.Code = CodeLate
+	}
+	return s
+}
+
+// dead: a person says that nothing of it will land.
+func (v *View) dead() Step {
+	u := v.with(func(t *Transaction) {
+		for i := range t.Attempts {
+			switch a := &t.Attempts[i]; {
+			case a.Open():
+				a.Outcome, a.EndedAt = Expired, v.Now
+			case a.Pending():
+				a.EndedAt = v.Now
+			}
+		}
+	})
+	t := u.Txn
+	switch {
+	case t.Phase == PhaseUnresolved:
+		return u.to(PhaseUnresolved, ReasonOrdered)
+	case t.Ending != "":
+		return u.end(t.Ending, ReasonOrdered)
+	case t.CancelRequested:
+		return u.cancelled()
+	}
+	return u.to(PhaseFailing, ReasonOrdered)
+}

@@ -1,0 +1,213 @@
+package lifecycle
+
+import (
+	"fmt"
+	"time"
+)
+
+// stopRest is how long a sender rests before its account is looked at again.
+const stopRest = 10 * time.Minute
+
+// plan makes the next attempt. Nothing of it has left the process yet.
+func (v *View) plan() Step {
+	t := v.Txn
+	if v.Draining {
+		return v.wait(ReasonDraining)
+	}
+	if !v.Known {
+		return v.unknownType()
+	}
+	if v.Local.Asked.Sender == nil {
+		return v.ask(AskSender, ReasonPlanning)
+	}
+	if s, unfit := v.unfit(); unfit {
+		return s
+	}
+	a := Attempt{
+		Number: len(t.Attempts) + 1, Sender: t.Sender, Fee: v.fee(), Outcome: Prepared,
+		ValidUntil: v.Policy.LastSlot(v.Tip), Slot: v.Tip.TipSlot, StartedAt: v.Now,
+	}
+	if open := t.FirstOpen(); open != nil {
+		a.Nonce = open.Nonce // exclusive: at most one of them can land
+	} else {
+		nonce, s, known := v.nonce(a.Fee)
+		if !known {
+			return s
+		}
+		a.Nonce = nonce
+	}
+	s := v.to(PhaseDispatching, ReasonPlanning)
+	s.Txn.Attempts = append(s.Txn.Attempts, a)
+	s.Local.Taken, s.Local.Marked = a.Number, 0
+	if next := v.Local.Asked.Sender.Next; next == nil || *next != a.Nonce {
+		s.Aside.NextNonce = &a.Nonce
+	}
+	s.Local.Asked = Asked{Sender: v.Local.Asked.Sender}
+	return s
+}
+
+// unfit makes sure of the worker, and of what is known of the chain, before an attempt
+// is made.
+func (v *View) unfit() (Step, bool) {
+	s := v.Local.Asked.Sender
+	switch {
+	case s.Gone:
+		return v.deferred(deferral{Error{Code: CodeUnavailable, Message: "the sender is no longer registered"},
+			Rested, v.Policy.RetryDelay, "", 0}), true
+	case !s.Greeted:
+		return v.ask(AskHealth, ReasonPlanning), true
+	case !v.Tip.Fresh:
+		return v.ask(AskChain, ReasonPlanning), true
+	case !v.Tip.Quorum:
+		return v.noChain("no quorum of synced Mina nodes has answered lately"), true
+	}
+	return Step{}, false
+}
+
+// nonce is the one that a fresh attempt takes: one more than the highest of the sender
+// that is open or landed, which the chain has to agree with.
+func (v *View) nonce(fee uint64) (uint32, Step, bool) {
+	asked := &v.Local.Asked
+	next := asked.Sender.Next
+	if seen := asked.Sender.Seen; seen != nil && next != nil && *seen == *next {
+		return *seen, Step{}, true
+	}
+	account := asked.Account
+	switch {
+	case account == nil:
+		return 0, v.ask(AskAccount, ReasonPlanning), false
+	case account.Lost != "":
+		return 0, v.noChain(account.Lost), false
+	case !account.Exists:
+		return 0, v.broke("Fee_payer_account_not_found",
+			"no node knows the account "+v.Txn.Sender+"; fund it"), false
+	case account.Balance < fee:
+		return 0, v.broke("Insufficient_funds", fmt.Sprintf("%s holds %s MINA, the fee is %s",
+			v.Txn.Sender, FormatMina(account.Balance), FormatMina(fee))), false
+	case next != nil && account.Nonce == *next:
+		return account.Nonce, Step{}, true
+	case next != nil && account.Nonce > *next:
+		return 0, v.deferred(deferral{Error{Code: string(StoppedNonce), Message: fmt.Sprintf(
+			"the account's nonce on the chain is %d, ours is %d: somebody else uses it", account.Nonce, *next)},
+			StoppedNonce, Never, "", 0}), false
+	}
+	// Ours is not known, or the chain is behind it: the nodes lag, or a block with one
+	// of ours is gone. What landed there is sent again first, and a nonce never goes
+	// down over it. Where none of ours stands above it, what was planned so far did
+	// not land.
+	switch {
+	case asked.Landed == nil:
+		return 0, v.ask(AskLanded, ReasonPlanning), false
+	case asked.Landed.Any && asked.Landed.Nonce >= account.Nonce:
+		return 0, v.deferred(deferral{Error{Code: CodeNonceBehind, Message: fmt.Sprintf(
+			"the chain is at nonce %d, and one of ours landed with %d", account.Nonce, asked.Landed.Nonce)},
+			Rested, v.Policy.InclusionInterval, "", 0}), false
+	}
+	return account.Nonce, Step{}, true
+}
+
+// fee raises the one of the last attempt by the factor, up to the cap. A person's retry
+// with nothing open begins anew.
+func (v *View) fee() uint64 {
+	t, last := v.Txn, v.Txn.Last()
+	switch {
+	case last == nil, t.Retries == 0 && !t.Open():
+		return v.Policy.Fee
+	case t.Deferred > 0 && last.Outcome == Prepared && !last.EndedAt.IsZero():
+		return last.Fee // no worker has taken that on
+	}
+	return v.Policy.Raised(last.Fee)
+}
+
+// A deferral is why an attempt cannot be made now.
+type deferral struct {
+	Error Error
+	Why   SenderReason
+	Rest  time.Duration // of the sender
+	By    string
+	Hold  time.Duration // of the queue; 0 where the cause concerns the sender alone
+}
+
+// deferred lets it go back to its queue, or wait for what is open, and the sender rest.
+// No retry is used. What no worker has taken on is no attempt; one that got lost on the
+// way before may be known to the worker.
+func (v *View) deferred(d deferral) Step {
+	u := v.with(func(t *Transaction) {
+		a := t.Last()
+		switch {
+		case a == nil || a.Outcome != Prepared || !a.EndedAt.IsZero():
+		case a.Legacy || t.Losses > 0:
+			a.Error, a.EndedAt = &d.Error, v.Now
+		default:
+			t.Attempts = t.Attempts[:len(t.Attempts)-1]
+		}
+	})
+	u.Local.Taken, u.Local.Marked, u.Local.Asked = 0, 0, Asked{}
+	rest := &Rest{For: d.Rest, Why: d.Why, By: d.By, Detail: d.Error.Message}
+	if !u.Txn.Open() && u.Txn.CancelRequested {
+		s := u.cancelled() // back in its queue it would be tried anew
+		s.Aside.Rest = rest
+		return s
+	}
+	var s Step
+	if u.Txn.Open() {
+		s = u.to(PhaseDelayed, ReasonDeferred)
+		wait := max(d.Rest, d.Hold)
+		if d.Rest == Never {
+			wait = stopRest
+		}
+		s.Txn.DueAt = v.Now.Add(wait)
+	} else {
+		s = u.to(PhaseWaiting, ReasonDeferred)
+		s.Local = Local{}
+		s.Aside.Hold = d.Hold
+	}
+	s.Txn.Error = &d.Error
+	s.Txn.Deferred++
+	s.Aside.Rest = rest
+	return s
+}
+
+// away defers because the worker is not there, or has no time; least is what it asks
+// for. The queue is left alone, too, the longer the more often.
+func (v *View) away(e Error, least time.Duration) Step {
+	n := 0
+	if s := v.Local.Asked.Sender; s != nil {
+		n = s.Away
+	}
+	rest, hold := v.Policy.Pause(n), v.Policy.Pause(v.Txn.Deferred)
+	if least > 0 {
+		rest, hold = least, v.Policy.grown(least, v.Txn.Deferred)
+	}
+	return v.deferred(deferral{e, Rested, rest, "", hold})
+}
+
+func (v *View) noChain(why string) Step {
+	return v.deferred(deferral{Error{Code: CodeNoChain, Message: why}, Rested, v.Policy.InclusionInterval, "", 0})
+}
+
+func (v *View) broke(code, why string) Step {
+	return v.deferred(deferral{Error{Code: code, Message: why}, LowBalance, stopRest, "", 0})
+}
+
+// unknownType: taken over from a process that knows the type; back, for one that does.
+func (v *View) unknownType() Step {
+	return v.deferred(deferral{Error{Code: CodeUnknownType,
+		Message: "this process does not dispatch " + v.Txn.Type}, Rested, time.Second, "", 0})
+}
+
+// costly: the plan would pass a fee limit; its sender rests until the day is over.
+func (v *View) costly(d Denied) Step {
+	e := costlyError(v.Policy, d)
+	// It ends with the day, whatever else the sender rests for.
+	return v.deferred(deferral{*e, Rested, d.Left, "fees", 0})
+}
+
+func costlyError(p *Policy, d Denied) *Error {
+	who, limit := "the sender", p.FeeLimitSender
+	if d.Everybody {
+		who, limit = "all senders together", p.FeeLimit
+	}
+	return &Error{Code: CodeFeeLimit, Message: fmt.Sprintf("%s may spend %s MINA on fees in a day (UTC), and has spent %s of it",
+		who, FormatMina(limit), FormatMina(d.Spent))}
+}

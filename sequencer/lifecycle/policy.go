@@ -1,0 +1,74 @@
+package lifecycle
+
+import (
+	"math"
+	"time"
+)
+
+// Policy is what an operator decides. Fees are in nanomina, depths in blocks.
+type Policy struct {
+	CycleInterval     time.Duration // the longest the cycle sleeps
+	InclusionInterval time.Duration // between two looks at the chain
+	DispatchTimeout   time.Duration // for one worker call
+	CallbackWait      time.Duration // that a queue waits for a callback's answer
+	MaxRetries        int           // after the first try, where the worker has no opinion
+	RetryDelay        time.Duration // before the first retry; doubled for each further one
+	RetryDelayMax     time.Duration
+	Confirmations     int
+	SettleDepth       int
+	Finality          int
+	Fee, FeeMax       uint64
+	FeeBump           float64
+	BumpAfter         uint32 // slots in the pool
+	ValidSlots        uint32
+	UnresolvedLimit   int
+	ClaimTTL          time.Duration
+	ClaimLimit        int // bound queues, 0 for no limit
+	Retention         time.Duration
+	BalanceInterval   time.Duration // between two looks at the senders' accounts; 0 looks at none
+	MinBalance        uint64        // what a sender must hold to be used, nanomina; Fee at least
+	// The most that attempts may cost in a day (UTC), by sender and for all
+	// together, in nanomina; 0 for no limit.
+	FeeLimitSender, FeeLimit uint64
+	ShutdownTimeout          time.Duration
+}
+
+// Raised is the fee that follows fee: higher by the factor, up to the cap.
+func (p *Policy) Raised(fee uint64) uint64 {
+	raised := math.Ceil(float64(fee) * p.FeeBump)
+	if raised >= float64(p.FeeMax) {
+		return p.FeeMax
+	}
+	return max(uint64(raised), fee+1)
+}
+
+// retryDelay is exponential, capped, with jitter (0 to 1) of a tenth.
+func (p *Policy) retryDelay(retries int, jitter float64) time.Duration {
+	d := float64(p.RetryDelay) * math.Pow(2, float64(min(retries, 30)))
+	return time.Duration(min(d, float64(p.RetryDelayMax)) * (0.9 + 0.2*jitter))
+}
+
+// Pause is how long something is left alone after it was not there n times in a row
+// before, from half a minute on.
+func (p *Policy) Pause(n int) time.Duration {
+	return p.grown(min(p.RetryDelay, 30*time.Second), n)
+}
+
+// grown doubles d n times, up to the longest delay between retries.
+func (p *Policy) grown(d time.Duration, n int) time.Duration {
+	most := max(p.RetryDelay, p.RetryDelayMax, d)
+	for ; n > 0 && d < most; n-- {
+		d *= 2
+	}
+	return min(d, most)
+}
+
+// LastSlot is the validUntil of an attempt that is planned now: time for the proof, and
+// ValidSlots after it.
+func (p *Policy) LastSlot(tip Tip) uint32 {
+	proving := uint32(0)
+	if tip.SlotTime > 0 {
+		proving = uint32((p.DispatchTimeout + tip.SlotTime - 1) / tip.SlotTime)
+	}
+	return max(tip.TipSlot, tip.Slot) + p.ValidSlots + proving
+}

@@ -1,0 +1,181 @@
+package lifecycle
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// A Result is what came of an effect, of a store's refusal, or of a person's word. It
+// is kept until it is stored, and learnt again from the fresh record if that was stale;
+// so each of them may be learnt twice, and the second time changes nothing.
+type Result interface{ result() }
+
+// SenderTold answers AskSender.
+type SenderTold struct {
+	Sender    Sender
+	Overtaken bool // an earlier transaction of the queue waits again
+}
+
+// HealthTold answers AskHealth: why the worker is not the one to ask, "" if it is.
+type HealthTold struct {
+	Why    SenderReason
+	Detail string
+	Wrong  int // times in a row that it was found wrong before
+}
+
+// RetriesTold answers AskRetries.
+type RetriesTold struct {
+	Limit int
+	Known bool // false: the worker has no opinion
+}
+
+// AccountTold answers AskAccount, by all nodes that have a vote. Lost says why they
+// could not be asked, "" if they could.
+type AccountTold struct {
+	Exists  bool
+	Nonce   uint32
+	Balance uint64
+	Lost    string
+}
+
+// LandedTold answers AskLanded.
+type LandedTold struct {
+	Nonce uint32
+	Any   bool
+}
+
+// BytesRead answers AskBytes: what was signed for the attempt, nil if nothing is kept.
+type BytesRead struct {
+	Number  int
+	Command []byte
+}
+
+// ChainTold answers AskChain: the View tells what it shows.
+type ChainTold struct{}
+
+// ConfirmTold answers Confirm.
+type ConfirmTold struct{ Number int }
+
+// An Answer is what became of a worker's call.
+type Answer struct {
+	Call   Effect
+	Fault  Fault
+	Hash   string          // as the worker computed it, if it is one; "" if there is none
+	Done   json.RawMessage // it ended without a block
+	Data   json.RawMessage
+	Signed []byte // checked to be what was asked for
+	Error  *Error
+	// RetryAfter is when a busy worker is to be asked again.
+	RetryAfter time.Duration
+	// Refused goes with FaultError of a legacy worker: that it has sent nothing is
+	// concluded from a node's refusal, which a node also gives to what it has already.
+	Refused bool
+}
+
+// Fault is how a worker's call failed.
+type Fault string
+
+// All faults. With those from FaultBusy on a worker did not take the request on, or
+// could do nothing with it for now; what was asked of a legacy worker was not sent.
+const (
+	NoFault         Fault = ""
+	FaultError      Fault = "error"      // a retry may mend it
+	FaultHopeless   Fault = "hopeless"   // no retry can mend it
+	FaultLost       Fault = "lost"       // it may have done the work
+	FaultSent       Fault = "sent"       // an error of a legacy worker that may have sent
+	FaultNoCall     Fault = "no-call"    // it has no such call: a legacy worker
+	FaultBusy       Fault = "busy"       // it did not take it on
+	FaultUnreached  Fault = "unreached"  // not a byte of the request was written
+	FaultOutOfOrder Fault = "outoforder" // it, or its network, is out of order
+)
+
+// SendTold is what the nodes answered to the bytes of an attempt.
+type SendTold struct {
+	Call     Effect
+	Accepted bool
+	Hash     string // as a node computed it
+	Slot     uint32 // the current one
+	// Refusal is why no node took them, nil if one did or nobody knows. Every node said
+	// so in Mina's own words.
+	Refusal *Refusal
+	Error   *Error // what else was said
+	Lost    bool   // there was no answer: nobody knows
+}
+
+// A Refusal is a class of what nodes say when they turn bytes down; package mina
+// classes it, once.
+type Refusal struct {
+	Error
+	Permanent bool // no retry can mend it
+	// Seen: said also of bytes that are in a block or in the pool already, or whose turn
+	// has not come: it ends nothing.
+	Seen bool
+	// Cheap: a higher fee would do.
+	Cheap bool
+	// Operator: a person has to act, on the account where Broke says so.
+	Operator, Broke bool
+}
+
+// Denied is what the store says of a change that it did not take or, where it is
+// Unconfirmed, of one that it took.
+type Denied struct {
+	Why       Denial
+	Attempt   Attempt       // that the change would have made, or opened
+	Everybody bool          // Costly: the limit of all senders together, not of this one
+	Spent     uint64        // Costly: what the day has cost so far, in nanomina
+	Left      time.Duration // Costly: until the day is over
+}
+
+// Denial is why, other than that the record has changed or the claim is gone.
+type Denial string
+
+// All denials.
+const (
+	Overtaken   Denial = "overtaken"   // an earlier one of the queue waits again
+	Costly      Denial = "costly"      // a fee limit would be passed
+	Unconfirmed Denial = "unconfirmed" // stored, and not confirmed by the replicas
+)
+
+// An Order is what a person, or a client, asks for.
+type Order struct {
+	What   OrderKind
+	Hash   string // Landed: of the command
+	Height uint32
+}
+
+// OrderKind is what is asked for.
+type OrderKind string
+
+// All orders.
+const (
+	OrderCancel OrderKind = "cancel"
+	OrderRetry  OrderKind = "retry"
+	OrderLanded OrderKind = "landed" // what is open has landed
+	OrderDead   OrderKind = "dead"   // nothing that is open will ever land
+)
+
+// What an Order is refused with, wrapped or not.
+var (
+	// ErrNotCancellable: the transaction is final, so nothing is left to cancel.
+	ErrNotCancellable = errors.New("the transaction cannot be cancelled in its state")
+	// ErrNotRetryable: the transaction is neither FAILED nor UNRESOLVED.
+	ErrNotRetryable = errors.New("the transaction cannot be retried in its state")
+	// ErrMightStillLand: an attempt is open, so a new nonce could let the
+	// transaction take effect twice.
+	ErrMightStillLand = errors.New("an attempt might still land")
+	// ErrContradicted: the chain says otherwise than the person.
+	ErrContradicted = errors.New("the chain contradicts it")
+)
+
+func (SenderTold) result()  {}
+func (HealthTold) result()  {}
+func (RetriesTold) result() {}
+func (AccountTold) result() {}
+func (LandedTold) result()  {}
+func (BytesRead) result()   {}
+func (ChainTold) result()   {}
+func (ConfirmTold) result() {}
+func (Answer) result()      {}
+func (SendTold) result()    {}
+func (Denied) result()      {}

@@ -1,0 +1,100 @@
+package lifecycle
+
+// sendTold: the nodes have answered. A refusal counts only if every node refused, in
+// Mina's own words, bytes that had not been sent before: then they are nowhere. Of bytes
+// that may have been sent earlier it is no proof, for a node also refuses what is in a
+// block already.
+func (v *View) sendTold(r SendTold) Step {
+	t := v.Txn
+	s := v.wait(ReasonSent)
+	s.Local.SentAt = v.Clock
+	before := s.Local.Asked.Bytes
+	s.Local.Asked.Bytes = nil
+	if r.Call.Fresh {
+		if s.Local.Unsent == r.Call.Number {
+			s.Local.Unsent = 0
+		}
+		if s.Local.FirstHeight == 0 {
+			s.Local.FirstSent, s.Local.FirstHeight = v.Clock, v.Tip.Height
+		}
+	} else {
+		s.Local.Resent++
+	}
+	a := t.Attempt(r.Call.Number)
+	if a == nil || !a.Open() && a.Number != t.Landed {
+		return s
+	}
+	u := *v
+	u.Local = s.Local
+	if r.Refusal != nil && !r.Refusal.Seen {
+		return u.refused(a, r, before)
+	}
+	said := Said{Number: a.Number, Slot: r.Slot, Outcome: a.Outcome, Error: r.Error}
+	switch {
+	case r.Accepted:
+		said.Outcome, said.NodeHash = Sent, r.Hash
+	case r.Lost:
+		said.Outcome = Unknown // only the chain can tell
+	}
+	news := r.Hash != "" && a.NodeHash == "" && r.Hash != a.Hash
+	if t.Phase == PhaseSent && !news {
+		s.Local.Said = said
+		return s
+	}
+	if !r.Call.Fresh && !news {
+		return s
+	}
+	if !a.Open() {
+		said.Outcome = a.Outcome
+	}
+	w := u.to(t.Phase, ReasonSent)
+	w.Local.Said = said
+	w.noteSaid()
+	return w
+}
+
+// refused: every node turned the bytes down. before are those that were kept until
+// then.
+func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
+	t, e := v.Txn, &r.Refusal.Error
+	if t.Phase != PhaseSent {
+		if r.Call.Fresh && t.Phase == PhaseWatching {
+			return v.raiseRefused(a, e, before)
+		}
+		if r.Refusal.Cheap && t.Phase == PhaseWatching && v.mayRaise() && !t.Last().Pending() {
+			return v.raise() // it will not do at this fee: the next rung of the ladder
+		}
+		return v.wait(ReasonSent)
+	}
+	u := v.with(func(t *Transaction) {
+		a := t.Attempt(a.Number)
+		a.Error, t.Error = e, e
+		a.SentSlot = max(a.SentSlot, r.Slot)
+		if r.Call.Fresh {
+			a.Outcome, a.EndedAt = Refused, v.Now
+		} else {
+			a.Outcome = Unknown // it stays open, and whatever follows takes the same nonce
+		}
+	})
+	u.Local.Asked, u.Local.Said = Asked{}, Said{}
+	s := u.erred(r.Refusal.Permanent)
+	if r.Refusal.Operator {
+		why := Rested
+		if r.Refusal.Broke {
+			why = LowBalance
+		}
+		s.Aside.Rest = &Rest{For: stopRest, Why: why, Detail: e.Message}
+	}
+	return s
+}
+
+// raiseRefused: what is open goes on being sent.
+func (v *View) raiseRefused(a *Attempt, e *Error, before *BytesRead) Step {
+	s := v.to(PhaseWatching, ReasonRaising)
+	raise := s.Txn.Attempt(a.Number)
+	raise.Outcome, raise.Error, raise.EndedAt = Refused, e, v.Now
+	if before != nil && before.Command != nil {
+		s.Aside.Bytes = before
+	}
+	return s
+}

@@ -1,0 +1,168 @@
+package lifecycle
+
+import "time"
+
+// A Step is what a decision, or a result, comes to.
+type Step struct {
+	// Txn is the record as it is to be stored; nil if it stays.
+	Txn   *Transaction
+	Aside Aside // goes with Txn
+	// Local is what the process knows from now on or, with Txn, once that is stored.
+	Local Local
+	Do    Effect    // what is to be done; with Txn nothing, for it is decided on anew
+	Look  time.Time // by Clock: when to look again at the latest; zero if no clock says
+	// Reason says why, see [Explain].
+	Reason Reason
+}
+
+// Kind is what an Effect does.
+type Kind string
+
+// All kinds of effects. Those from Prove on leave the process: they need a claim that
+// is surely still its own.
+const (
+	Nothing    Kind = "" // something has to happen first
+	AskSender  Kind = "ask-sender"
+	AskHealth  Kind = "ask-health"  // of the worker: whom does it sign for, on what network
+	AskRetries Kind = "ask-retries" // of the worker: how many
+	AskChain   Kind = "ask-chain"   // a new look at it
+	AskAccount Kind = "ask-account" // of the nodes: nonce and balance
+	AskLanded  Kind = "ask-landed"  // of the store: the highest nonce that may be orphaned
+	AskBytes   Kind = "ask-bytes"   // of the store: what was signed
+	AskRecord  Kind = "ask-record"  // of the store: whether somebody else has changed it
+	Confirm    Kind = "confirm"     // have the replicas confirm what is stored
+	Prove      Kind = "prove"
+	Resign     Kind = "resign"
+	Dispatch   Kind = "dispatch" // of a legacy worker, which sends
+	Send       Kind = "send"
+)
+
+// An Effect is one thing to be done outside, for one attempt.
+type Effect struct {
+	Kind   Kind
+	Number int // of the attempt
+	// Fresh: its bytes have surely been given to nobody before.
+	Fresh bool
+}
+
+// Leaves reports whether e lets something leave the process.
+func (e Effect) Leaves() bool {
+	switch e.Kind {
+	case Prove, Resign, Dispatch, Send:
+		return true
+	}
+	return false
+}
+
+// Aside is what goes with a change of a record and is not told by it.
+type Aside struct {
+	Code string // of the event
+	Rest *Rest
+	// Hold keeps the queue from being bound for so long.
+	Hold time.Duration
+	// NextNonce is the next one of the sender; ForgetNonce has the chain asked for it.
+	NextNonce   *uint32
+	ForgetNonce bool
+	// Least are the least that the next nonces of accounts are from now on.
+	Least map[string]uint32
+	// LandedWith is the nonce that what landed has used.
+	LandedWith *uint32
+	// Bytes are what was signed, to be kept instead of what is; DropBytes forgets that.
+	Bytes     *BytesRead
+	DropBytes bool
+	// Person: the change is made for a person, who holds no claim.
+	Person bool
+}
+
+// A Rest takes a sender out of use.
+type Rest struct {
+	For    time.Duration // Never until a person resumes it
+	Why    SenderReason
+	By     string // a rest by somebody does not end what another gives; "" for nobody
+	Detail string // in words
+}
+
+// Never is a time that no clock brings.
+const Never time.Duration = -1
+
+// SenderReason is why a sender is not available. There may be several at a time, each
+// with an end of its own; the gravest is shown.
+type SenderReason string
+
+// All reasons.
+const (
+	Rested         SenderReason = "RESTED"          // its worker could not be reached, or asked for time
+	Draining       SenderReason = "DRAINING"        // a person, or the configuration, took it out of use
+	StoppedNonce   SenderReason = "STOPPED_NONCE"   // the account was used by somebody else
+	LowBalance     SenderReason = "LOW_BALANCE"     // it cannot pay its fees
+	WrongAccount   SenderReason = "WRONG_ACCOUNT"   // its worker signs for another account
+	WrongNetwork   SenderReason = "WRONG_NETWORK"   // its worker signs for another network
+	OutcomeUnknown SenderReason = "OUTCOME_UNKNOWN" // a person must settle what its worker sent
+)
+
+// Codes as they appear in the event log and as error codes.
+const (
+	CodeLate           = "LATE"
+	CodeReopened       = "REOPENED"
+	CodeCancelled      = "CANCELLED"
+	CodeOutcomeUnknown = "OUTCOME_UNKNOWN"
+	CodeOrphaned       = "ORPHANED"
+	CodeRelanded       = "RELANDED"
+	CodeFinal          = "FINAL"
+	CodeNonceIgnored   = "NONCE_IGNORED"
+	CodeRestored       = "RESTORED" // written back after Redis had forgotten it; from any phase to any
+	CodeFeeLimit       = "FEE_LIMIT"
+	CodeUnavailable    = "WORKER_UNAVAILABLE"
+	CodeNoChain        = "CHAIN_UNAVAILABLE"
+	CodeUnknownType    = "UNKNOWN_TYPE"
+	CodeOvertaken      = "OVERTAKEN"
+	CodeLost           = "LOST"
+	CodeMismatch       = "WORKER_MISMATCH"
+	CodeNotRaised      = "NOT_RAISED"
+	CodeExpired        = "EXPIRED"
+	CodeNonceTaken     = "NONCE_TAKEN"
+	CodeNonceBehind    = "NONCE_BEHIND"
+)
+
+// A Reason is why a Step is what it is. The codes name what [Explain] says.
+type Reason string
+
+// All reasons.
+const (
+	ReasonWaiting      Reason = "waiting"    // in its queue
+	ReasonPlanning     Reason = "planning"   // an attempt is being planned
+	ReasonDraining     Reason = "draining"   // the process ends, the next one goes on
+	ReasonDeferred     Reason = "deferred"   // goes back before a worker took it on
+	ReasonProving      Reason = "proving"    // with its worker
+	ReasonLost         Reason = "lost"       // the answer got lost
+	ReasonAnswered     Reason = "answered"   // what its worker answered is stored
+	ReasonConfirming   Reason = "confirming" // the replicas have to confirm what is stored
+	ReasonSending      Reason = "sending"    // its bytes are being given to the nodes
+	ReasonSent         Reason = "sent"       // the first look at the chain is waited for
+	ReasonPool         Reason = "pool"       // seen in a pool
+	ReasonAbsent       Reason = "absent"     // in no pool and no block
+	ReasonResending    Reason = "resending"  // the same bytes are sent again
+	ReasonRaising      Reason = "raising"    // its fee is being raised
+	ReasonBlock        Reason = "block"      // in a block that is not deep enough
+	ReasonFailedIn     Reason = "failed-in"  // failed in a block that is not deep enough
+	ReasonDisplaced    Reason = "displaced"  // its nonce was spent by a stranger, not deep enough
+	ReasonExpired      Reason = "expired"    // its last slot has passed, not deep enough
+	ReasonPassed       Reason = "passed"     // its nonce was spent in a block that the nodes no longer hold
+	ReasonUnclear      Reason = "unclear"    // the nodes do not agree, or too few answer
+	ReasonLanded       Reason = "landed"     // DONE
+	ReasonSettled      Reason = "settled"    // nothing of it can land any more
+	ReasonAmbiguous    Reason = "ambiguous"  // nobody knows what its worker sent
+	ReasonNonceIgnored Reason = "ignored"    // its worker used another nonce
+	ReasonWeighing     Reason = "weighing"   // is there to be another try?
+	ReasonDelay        Reason = "delay"      // the time before its next try
+	ReasonRetry        Reason = "retry"      // another try begins
+	ReasonBack         Reason = "back"       // goes back to its queue
+	ReasonCancelled    Reason = "cancelled"  // ends because a person took it back
+	ReasonUsedUp       Reason = "used-up"    // ends because no try is left
+	ReasonFinality     Reason = "finality"   // DONE, and watched until its block is deep enough
+	ReasonFinal        Reason = "final"      // watched no longer
+	ReasonOrphaned     Reason = "orphaned"   // DONE, and its block is gone
+	ReasonEnded        Reason = "ended"      // FAILED or UNRESOLVED
+	ReasonOrdered      Reason = "ordered"    // a person said so
+	ReasonUnchanged    Reason = "unchanged"  // a result that says nothing new
+)

@@ -1,0 +1,404 @@
+package lifecycle
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"slices"
+	"time"
+)
+
+// ResendEvery is how often what waits in a pool is sent again: a Mina node stops
+// telling its peers of a transaction 50 minutes after it was submitted.
+const ResendEvery = 30 * time.Minute
+
+// Memo marks our commands on the chain: 22 characters that name a transaction of a
+// namespace and tell nothing else.
+func Memo(namespace, uid string) string {
+	sum := sha256.Sum256([]byte(namespace + "\x00" + uid))
+	return base64.RawURLEncoding.EncodeToString(sum[:])[:22]
+}
+
+// WatchOf is what the chain is to be asked about t: the attempts that share the nonce
+// still in question, those that are open or, once one has landed, that one. It reports
+// false if there is nothing.
+func WatchOf(t *Transaction, memo string) (w Watch, found bool) {
+	w.Memo = memo
+	landed := t.Attempt(t.Landed)
+	unseen := false
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		if !a.Open() && a != landed && !sharesNonce(a, landed) {
+			continue
+		}
+		if !found {
+			w.Payer, w.Nonce, w.Since = a.Sender, a.Nonce, a.Slot
+			found = true
+		}
+		w.Since = min(w.Since, a.Slot)
+		w.ValidUntil = max(w.ValidUntil, a.ValidUntil)
+		for _, hash := range []string{a.Hash, a.NodeHash} {
+			if hash != "" && !slices.Contains(w.Hashes, hash) {
+				w.Hashes = append(w.Hashes, hash)
+			}
+		}
+		w.Legacy = w.Legacy || a.Legacy
+		unseen = unseen || a.Legacy && a.StateHash == ""
+	}
+	if t.Phase == PhaseDone && !t.FinalAt.IsZero() {
+		return w, false
+	}
+	if w.Legacy {
+		w.ValidUntil = 0 // it may have ignored that
+		// It has been in a block, if only in one that is gone.
+		w.Found = t.Landed > 0 || !unseen
+	}
+	return w, found
+}
+
+func sharesNonce(a, b *Attempt) bool {
+	return b != nil && a.Sender == b.Sender && a.Nonce == b.Nonce && a.Outcome != Refused && a.Outcome != Prepared
+}
+
+// attemptOf finds the attempt that a sighting is of: by its hash, or, where the hash
+// is news, the latest one that could have it.
+func attemptOf(t *Transaction, g *Sighting) *Attempt {
+	var candidate *Attempt
+	for i := len(t.Attempts) - 1; i >= 0; i-- {
+		a := &t.Attempts[i]
+		if a.Is(g.Hash) {
+			return a
+		}
+		if candidate == nil && (a.Open() || a.Number == t.Landed) {
+			candidate = a
+		}
+	}
+	return candidate
+}
+
+// settled reports whether what ended the attempts stands so deep, by the word of all,
+// that no other end is possible.
+func (v *View) settled() bool {
+	g := &v.Sighting
+	switch g.Fate {
+	case FateFailed, FateDisplaced, FateExpired:
+		return g.Agreed && g.Depth >= v.Policy.SettleDepth
+	}
+	return false
+}
+
+// watching: it waits for a block.
+func (v *View) watching() Step {
+	t, g := v.Txn, &v.Sighting
+	if v.strayed() {
+		return v.noteStrayed()
+	}
+	if v.settled() {
+		return v.over()
+	}
+	last := t.Last()
+	if v.Local.fresh(last) {
+		return v.sendFresh(last) // of a raise
+	}
+	if last.Pending() {
+		return v.raising(last)
+	}
+	switch g.Fate {
+	case FateAbsent:
+		return v.absent()
+	case FatePooled:
+		return v.pooled()
+	case FateIncluded:
+		return v.wait(ReasonBlock)
+	case FateFailed:
+		return v.wait(ReasonFailedIn)
+	case FateDisplaced:
+		return v.wait(ReasonDisplaced)
+	case FateExpired:
+		return v.wait(ReasonExpired)
+	}
+	return v.unclear()
+}
+
+func (v *View) unclear() Step {
+	if v.Sighting.Passed {
+		return v.wait(ReasonPassed)
+	}
+	return v.wait(ReasonUnclear)
+}
+
+// absent: no node shows it.
+func (v *View) absent() Step {
+	t := v.Txn
+	if t.Legacy() {
+		// Nobody but its worker has the bytes. What every synced node has not seen for
+		// so long is for a person to settle.
+		at := t.Last().StartedAt.Add(2 * v.Policy.DispatchTimeout)
+		if !v.Sighting.Agreed || v.Now.Before(at) {
+			return v.waitUntil(v.Clock.Add(max(0, at.Sub(v.Now))), ReasonAbsent)
+		}
+		return v.ambiguous()
+	}
+	if t.CancelRequested {
+		return v.wait(ReasonAbsent) // not helped along
+	}
+	return v.vanished()
+}
+
+// vanished sends the same bytes again. The nodes get some time to show what they were
+// given, the longer the more often they did not.
+func (v *View) vanished() Step {
+	next := v.Local.SentAt.Add(v.Policy.InclusionInterval << min(v.Local.Resent, 5))
+	if v.Clock.Before(next) {
+		return v.waitUntil(next, ReasonAbsent)
+	}
+	return v.resend()
+}
+
+// pooled: at least one node has it and may put it into a block.
+func (v *View) pooled() Step {
+	t := v.Txn
+	legacy := t.Legacy()
+	if legacy || t.CancelRequested {
+		return v.pool(v.wait(ReasonPool))
+	}
+	next := v.Local.SentAt.Add(ResendEvery)
+	if v.mayRaise() {
+		lingers := v.lingersAt()
+		if !lingers.After(v.Clock) {
+			return v.raise()
+		}
+		if lingers.Before(next) {
+			next = lingers
+		}
+	}
+	if !v.Clock.Before(v.Local.SentAt.Add(ResendEvery)) {
+		return v.pool(v.resend())
+	}
+	return v.pool(v.waitUntil(next, ReasonPool))
+}
+
+// pool notes that the nodes show it.
+func (v *View) pool(s Step) Step {
+	s.Local.Resent = 0
+	return s
+}
+
+// mayRaise reports whether another attempt at the same nonce may be made.
+func (v *View) mayRaise() bool {
+	t := v.Txn
+	if t.Phase != PhaseWatching || t.CancelRequested || t.Ending != "" || !v.Known || t.Legacy() {
+		return false
+	}
+	for i := range t.Attempts {
+		if a := &t.Attempts[i]; a.Open() && a.Fee >= v.Policy.FeeMax {
+			return false
+		}
+	}
+	return true
+}
+
+// lingersAt is when the last raise of the fee, or the first sending, is long enough ago
+// to raise it. It counts the slots of the chain, which stand still when the chain does;
+// the answer is then a time that has not come, to be asked again. What this process has
+// sent just now has waited for nothing yet, however old its plan is.
+func (v *View) lingersAt() time.Time {
+	since := FirstSlot(v.Txn)
+	wait := v.Local.SentAt.Add(time.Duration(v.Policy.BumpAfter) * v.Tip.SlotTime)
+	if v.Local.Costly.After(wait) {
+		wait = v.Local.Costly
+	}
+	if since == 0 || v.Tip.TipSlot < since+v.Policy.BumpAfter {
+		return v.Clock.Add(max(v.Tip.SlotTime, time.Second))
+	}
+	return wait
+}
+
+// FirstSlot is the slot from which on the latest attempt of t has waited; 0 if it is
+// not known.
+func FirstSlot(t *Transaction) uint32 {
+	var since uint32
+	for i := range t.Attempts {
+		since = max(since, t.Attempts[i].SentSlot, t.Attempts[i].Slot)
+	}
+	return since
+}
+
+// resend gives the stored bytes to the nodes once more, which is harmless. What they
+// answer is no news: only the chain is believed.
+func (v *View) resend() Step {
+	t, bytes := v.Txn, v.Local.Asked.Bytes
+	if t.Legacy() {
+		return v.wait(ReasonAbsent)
+	}
+	if bytes == nil {
+		return v.ask(AskBytes, ReasonResending)
+	}
+	a, stands := t.Attempt(bytes.Number), inQuestion(t)
+	if bytes.Command == nil || a == nil || stands == nil || a.Sender != stands.Sender || a.Nonce != stands.Nonce {
+		return v.noBytes() // or left over from another nonce
+	}
+	if a.Outcome == Refused {
+		// The nodes refused them once; others at its nonce are not there any more, and
+		// they may land now: open before they leave.
+		s := v.to(t.Phase, ReasonResending)
+		a := s.Txn.Attempt(bytes.Number)
+		a.Outcome, a.EndedAt = Signed, time.Time{}
+		s.Local.Confirmed = a.Number
+		return s
+	}
+	if v.Replicas && v.Local.Confirmed != a.Number {
+		return v.do(Effect{Kind: Confirm, Number: a.Number}, ReasonConfirming)
+	}
+	return v.do(Effect{Kind: Send, Number: a.Number}, ReasonResending)
+}
+
+// noBytes: only the chain can tell.
+func (v *View) noBytes() Step {
+	s := v.waitUntil(v.Clock.Add(v.Policy.InclusionInterval), ReasonAbsent)
+	s.Local.SentAt, s.Local.Asked.Bytes = v.Clock, nil
+	s.Local.Resent++
+	return s
+}
+
+// inQuestion is an attempt whose sender and nonce are those that are settled next: the
+// first open one or, of what is DONE, the one that landed.
+func inQuestion(t *Transaction) *Attempt {
+	if a := t.FirstOpen(); a != nil {
+		return a
+	}
+	return t.Attempt(t.Landed)
+}
+
+// raise plans another attempt at the same nonce that pays more. Only one of them can
+// land.
+func (v *View) raise() Step {
+	best := v.Txn.FirstOpen()
+	highest := best.Fee
+	for i := range v.Txn.Attempts {
+		if a := &v.Txn.Attempts[i]; a.Open() {
+			highest = max(highest, a.Fee)
+		}
+	}
+	s := v.to(v.Txn.Phase, ReasonRaising)
+	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
+		Number: len(s.Txn.Attempts) + 1, Sender: best.Sender, Nonce: best.Nonce, Fee: v.Policy.Raised(highest),
+		ValidUntil: v.Policy.LastSlot(v.Tip), Slot: v.Tip.TipSlot, Outcome: Prepared, StartedAt: v.Now,
+	})
+	s.Local.Asked = Asked{}
+	return s
+}
+
+// raising: it is signed again, with the proof that there is, or proved afresh.
+func (v *View) raising(a *Attempt) Step {
+	if v.Draining {
+		return v.wait(ReasonDraining)
+	}
+	if !v.mayRaise() {
+		return v.notRaised(&Error{Code: CodeNotRaised, Message: "no further attempt is made"})
+	}
+	bytes := v.Local.Asked.Bytes
+	switch {
+	case bytes == nil:
+		return v.ask(AskBytes, ReasonRaising)
+	case bytes.Command == nil || v.Local.NoResign:
+		return v.do(Effect{Kind: Prove, Number: a.Number}, ReasonRaising)
+	}
+	return v.do(Effect{Kind: Resign, Number: a.Number}, ReasonRaising)
+}
+
+// done: it is watched until its block stands deep enough, and brought back if that
+// leaves the chain.
+func (v *View) done() Step {
+	t, g := v.Txn, &v.Sighting
+	if t.Landed == 0 || !t.FinalAt.IsZero() {
+		return v.wait(ReasonFinal)
+	}
+	if t.Reopened {
+		return v.reopened()
+	}
+	gone := false
+	switch g.Fate {
+	case FateIncluded:
+		if g.Agreed && g.Depth >= v.Policy.Finality {
+			return v.finalise()
+		}
+	case FateFailed:
+		gone = v.settled() && !g.Archived
+	case FateDisplaced, FateExpired:
+		gone = g.Agreed
+	case FateAbsent, FatePooled:
+		gone = true
+	}
+	if !gone {
+		return v.wait(ReasonFinality)
+	}
+	s := v.to(PhaseDone, ReasonOrphaned)
+	s.Txn.Reopened = true
+	s.Aside.Code = CodeOrphaned
+	return s
+}
+
+// reopened: DONE, and its block is gone.
+func (v *View) reopened() Step {
+	t, g := v.Txn, &v.Sighting
+	if v.settled() {
+		if g.Archived {
+			return v.wait(ReasonOrphaned)
+		}
+		return v.unlandable()
+	}
+	switch g.Fate {
+	case FateAbsent:
+		if t.Legacy() {
+			return v.lostForGood()
+		}
+		return v.found(v.vanished())
+	case FatePooled:
+		if t.Legacy() {
+			return v.found(v.wait(ReasonOrphaned))
+		}
+		next := v.Local.SentAt.Add(ResendEvery)
+		if v.Clock.Before(next) {
+			return v.found(v.pool(v.waitUntil(next, ReasonOrphaned)))
+		}
+		return v.found(v.pool(v.resend()))
+	}
+	return v.found(v.wait(ReasonOrphaned))
+}
+
+// found notes that it is not missing, or can be sent again.
+func (v *View) found(s Step) Step {
+	s.Local.LostAt = time.Time{}
+	return s
+}
+
+// lostForGood: nobody here can send it again.
+func (v *View) lostForGood() Step {
+	since := v.Local.LostAt
+	if since.IsZero() || !v.Sighting.Agreed {
+		since = v.Clock
+	}
+	at := since.Add(2 * v.Policy.DispatchTimeout)
+	if v.Clock.Before(at) {
+		s := v.waitUntil(at, ReasonOrphaned)
+		s.Local.LostAt = since
+		return s
+	}
+	return v.ambiguous()
+}
+
+// ended: FAILED or UNRESOLVED, and something of it may still land.
+func (v *View) ended() Step {
+	if v.Txn.Open() && v.settled() {
+		return v.over()
+	}
+	// A person may have settled it through another process.
+	next := v.Local.ReadAt.Add(recheck)
+	if !v.Clock.Before(next) {
+		return v.ask(AskRecord, ReasonEnded)
+	}
+	return v.waitUntil(next, ReasonEnded)
+}
+
+// recheck is how often what ended badly and may still land is read anew.
+const recheck = 5 * time.Minute
