@@ -21,6 +21,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // Control decides on what a person asks for. Its methods return queues.ErrNotFound,

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"mina-sequencer/sequencer/lifecycle"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -9,8 +10,6 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
-
-	"mina-sequencer/queues"
 )
 
 const voteBody = `{"queue":"claim-0123456789abcdef0123456789abcdef","type":"ANY","data":{"planUid":"p1","batchUid":"b1","claimUid":"0123456789abcdef0123456789abcdef","electorAccountId":"B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS","index":17,"vote":1}}`

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // A doer does what it is asked to any number at once, and notes it.
@@ -99,7 +100,7 @@ func TestBulk(t *testing.T) {
 	refuse := func(uid string) error {
 		switch uid {
 		case "q:a":
-			return queues.ErrMightStillLand
+			return lifecycle.ErrMightStillLand
 		case "q:c":
 			return fmt.Errorf("gone: %w", queues.ErrNotFound)
 		case "q:strict":

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mina-sequencer/dispatcher"
-	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // shown is what encoding/json makes of a transaction, field by field as the

@@ -18,7 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mina-sequencer/dispatcher"
-	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // openDocument is the document as it is answered.

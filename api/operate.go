@@ -14,6 +14,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 func queueOf(r *http.Request) (string, error) {

@@ -3,13 +3,12 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"mina-sequencer/sequencer/lifecycle"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"mina-sequencer/queues"
 )
 
 func TestReady(t *testing.T) {

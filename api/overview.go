@@ -10,6 +10,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // A Chain is what the nodes say together, as far as it is shown.

@@ -4,11 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"mina-sequencer/sequencer/lifecycle"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"mina-sequencer/queues"
 )
 
 func TestOverview(t *testing.T) {

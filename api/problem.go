@@ -10,6 +10,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // Codes are what programs switch on; they never change.
@@ -104,17 +105,17 @@ func problemOf(err error) *problem {
 			Status: http.StatusServiceUnavailable, Code: codeTooManyWaiting, Title: "The service has too much to do",
 			Detail: "As many transactions are waiting in all as may wait; those go on. Send it again, with the same uid, when some are done.", After: 30 * time.Second,
 		}
-	case errors.Is(err, queues.ErrNotCancellable):
+	case errors.Is(err, lifecycle.ErrNotCancellable):
 		return conflict(codeNotCancellable, "It cannot be cancelled", "The transaction is final: there is nothing left to cancel.")
-	case errors.Is(err, queues.ErrNotRetryable):
+	case errors.Is(err, lifecycle.ErrNotRetryable):
 		return conflict(codeNotRetryable, "It cannot be retried", "Only a FAILED or UNRESOLVED transaction can be retried.")
-	case errors.Is(err, queues.ErrMightStillLand):
+	case errors.Is(err, lifecycle.ErrMightStillLand):
 		return conflict(codeMightStillLand, "An attempt might still land",
 			"An attempt of the transaction may still get into a block. Wait until it is settled, or resolve it.")
 	case errors.Is(err, queues.ErrNotFinal):
 		return conflict(codeMightStillLand, "It is not over yet",
 			"Only what is FAILED, UNRESOLVED, or DONE past finality, with no open attempt, can be removed. Cancel it or wait.")
-	case errors.Is(err, queues.ErrContradicted):
+	case errors.Is(err, lifecycle.ErrContradicted):
 		return &problem{
 			Status: http.StatusConflict, Code: codeInvalidData, Title: "The chain contradicts it",
 			Detail: "The chain says otherwise, or there is no unknown attempt. Read the transaction again.",

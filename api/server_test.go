@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mina-sequencer/sequencer/lifecycle"
 	"net"
 	"net/http"
 	"strings"
@@ -14,8 +15,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"mina-sequencer/queues"
 )
 
 // pipes is a listener without a network.

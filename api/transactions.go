@@ -15,6 +15,7 @@ import (
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // postTransaction needs no time limit of its own: the store has one for what is

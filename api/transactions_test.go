@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // odd holds every kind of token that a careless encoder rewrites.
@@ -232,18 +233,18 @@ func TestTransactionActions(t *testing.T) {
 		asked      string
 	}{
 		{"retry", "", nil, false, 200, "", "retry u"},
-		{"retry", "", fmt.Errorf("u: %w", queues.ErrNotRetryable), false, 409, "NOT_RETRYABLE", "retry u"},
-		{"retry", "", queues.ErrMightStillLand, false, 409, "MIGHT_STILL_LAND", "retry u"},
+		{"retry", "", fmt.Errorf("u: %w", lifecycle.ErrNotRetryable), false, 409, "NOT_RETRYABLE", "retry u"},
+		{"retry", "", lifecycle.ErrMightStillLand, false, 409, "MIGHT_STILL_LAND", "retry u"},
 		{"retry", "", fmt.Errorf("u: %w", queues.ErrNotFound), false, 404, "NOT_FOUND", "retry u"},
 		{"retry", "", queues.ErrStale, false, 503, "STORE_UNAVAILABLE", "retry u"},
 		{"retry", "", errors.New("bug"), false, 500, "STORE_UNAVAILABLE", "retry u"},
 		{"cancel", "", nil, false, 200, "", "cancel u"},
 		{"cancel", "", nil, true, 202, "", "cancel u"},
-		{"cancel", "", queues.ErrNotCancellable, false, 409, "NOT_CANCELLABLE", "cancel u"},
+		{"cancel", "", lifecycle.ErrNotCancellable, false, 409, "NOT_CANCELLABLE", "cancel u"},
 		{"resolve", `{"outcome":"landed","hash":"5Jx"}`, nil, false, 200, "", `resolve true "5Jx" u`},
 		{"resolve", `{"outcome":"dead"}`, nil, false, 200, "", `resolve false "" u`},
 		{"resolve", `{"outcome":"dead","hash":null}`, nil, false, 200, "", `resolve false "" u`},
-		{"resolve", `{"outcome":"dead"}`, queues.ErrContradicted, false, 409, "INVALID_DATA", `resolve false "" u`},
+		{"resolve", `{"outcome":"dead"}`, lifecycle.ErrContradicted, false, 409, "INVALID_DATA", `resolve false "" u`},
 		{"resolve", `{"outcome":"maybe"}`, nil, false, 422, "INVALID_DATA", ""},
 		{"resolve", `{}`, nil, false, 422, "INVALID_DATA", ""},
 		{"resolve", `{"outcome":1}`, nil, false, 422, "INVALID_DATA", ""},

@@ -19,8 +19,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"mina-sequencer/api"
-	"mina-sequencer/queues"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // Options say what is known of the process from the start. Fees are in nanomina.
@@ -149,18 +149,12 @@ func (m *Metrics) Sequencer() sequencer.Meter {
 	}
 }
 
-// failures are the events that are errors.
-var failures = []sequencer.Event{
-	sequencer.Erred, sequencer.Hopeless, sequencer.Unreached, sequencer.Lost, sequencer.FailedIn, sequencer.Rejected,
-	sequencer.Died, sequencer.Ambiguous, sequencer.Astray,
-}
-
 // begin shows at 0 what may happen to transactions: an increase from nothing to one
 // is none that Prometheus could see.
 func (m *Metrics) begin(types []string) {
 	for _, typ := range types {
-		for _, class := range failures {
-			m.errors.WithLabelValues(typ, string(class))
+		for _, class := range lifecycle.Failures {
+			m.errors.WithLabelValues(typ, class)
 		}
 		for _, c := range []*prometheus.CounterVec{m.retries, m.raises, m.reopened} {
 			c.WithLabelValues(typ)
@@ -174,13 +168,13 @@ func (m *Metrics) begin(types []string) {
 }
 
 func (m *Metrics) moved(x sequencer.Move) {
-	if slices.Contains(failures, x.Event) {
-		m.errors.WithLabelValues(x.Type, string(x.Event)).Inc()
+	if x.Failure != "" {
+		m.errors.WithLabelValues(x.Type, x.Failure).Inc()
 	}
 	if x.Retry {
 		m.retries.WithLabelValues(x.Type).Inc()
 	}
-	if x.Event == sequencer.Orphaned {
+	if x.Orphaned {
 		m.reopened.WithLabelValues(x.Type).Inc()
 	}
 	from, to := x.From.State(), x.To.State()

@@ -15,10 +15,6 @@ import (
 	"github.com/mr-tron/base58"
 )
 
-// NanoPerMina is the number of nanomina, the unit of every amount and fee, in
-// one MINA.
-const NanoPerMina = 1_000_000_000
-
 // MemoBytes is the most bytes of UTF-8 that a memo holds.
 const MemoBytes = 32
 
@@ -237,14 +233,4 @@ func FeeFromMina(text string) (uint64, error) {
 		return 0, fmt.Errorf("%w: %.40q is too large", ErrAmount, text)
 	}
 	return nano, nil
-}
-
-// FormatMina writes nanomina as MINA, without needless zeros; FeeFromMina reads
-// it back.
-func FormatMina(nano uint64) string {
-	whole, decimals := nano/NanoPerMina, nano%NanoPerMina
-	if decimals == 0 {
-		return strconv.FormatUint(whole, 10)
-	}
-	return strings.TrimRight(fmt.Sprintf("%d.%09d", whole, decimals), "0")
 }

@@ -102,15 +102,15 @@ func testRestInWords(f *fixture) {
 	f.bound("a S1")
 	rested := func(uid string, d time.Duration, giver, detail string) {
 		f.Helper()
-		f.to(uid, lifecycle.PhaseWaiting, rest(d, senders.Rested), func(c *queues.Change) { c.Giver, c.Detail = giver, detail })
+		f.to(uid, lifecycle.PhaseWaiting, rest(d, lifecycle.Rested), func(c *queues.Change) { c.Giver, c.Detail = giver, detail })
 	}
 	rested("a", time.Hour, "fees", "the day is over at midnight")
 	until := f.sender("S1").Until
-	f.ok(f.pool.Rest(f.ctx, "S1", time.Minute, senders.Rested, ""))
-	if s := f.sender("S1"); s.Reason != senders.Rested || s.Detail != "the day is over at midnight" || !s.Until.Equal(until) {
+	f.ok(f.pool.Rest(f.ctx, "S1", time.Minute, lifecycle.Rested, ""))
+	if s := f.sender("S1"); s.Reason != lifecycle.Rested || s.Detail != "the day is over at midnight" || !s.Until.Equal(until) {
 		f.Errorf("after a shorter rest: %+v", s)
 	}
-	f.ok(f.pool.Rest(f.ctx, "S1", 2*time.Hour, senders.Rested, ""))
+	f.ok(f.pool.Rest(f.ctx, "S1", 2*time.Hour, lifecycle.Rested, ""))
 	if s := f.sender("S1"); s.Detail != "" || !s.Until.After(until) {
 		f.Errorf("after a longer rest: %+v", s)
 	}

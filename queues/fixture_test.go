@@ -254,7 +254,7 @@ func due(d time.Duration) func(*queues.Change)  { return func(c *queues.Change) 
 func removed(d time.Duration) func(*queues.Change) {
 	return func(c *queues.Change) { c.Remove = d }
 }
-func rest(d time.Duration, why senders.Reason) func(*queues.Change) {
+func rest(d time.Duration, why lifecycle.SenderReason) func(*queues.Change) {
 	return func(c *queues.Change) { c.Rest, c.Reason = d, string(why) }
 }
 func tell(cb lifecycle.Callback, hold, lease time.Duration) func(*queues.Change) {

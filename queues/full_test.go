@@ -48,7 +48,7 @@ func TestFull(t *testing.T) {
 	f.tick()
 	_, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, queues.Never)
 	f.ok(err)
-	f.ok(f.pool.Rest(f.ctx, "S", time.Hour, senders.Rested, ""))
+	f.ok(f.pool.Rest(f.ctx, "S", time.Hour, lifecycle.Rested, ""))
 	f.ok(f.pool.Resume(f.ctx, "S"))
 	f.bound("b S")
 	equal(f.T, "what was accepted is there", len(f.list(queues.Filter{}, 50)), accepted-1+2)

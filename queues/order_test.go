@@ -44,7 +44,7 @@ func testBackToWaiting(f *fixture) {
 	f.to("a", lifecycle.PhaseWaiting)
 	equal(f.T, "order", f.list(queues.Filter{Queue: "q"}, 2), []string{"a", "b", "c"})
 	f.bound("a S1")
-	f.to("a", lifecycle.PhaseWaiting, rest(time.Hour, senders.Rested))
+	f.to("a", lifecycle.PhaseWaiting, rest(time.Hour, lifecycle.Rested))
 	f.to("d", lifecycle.PhaseWaiting)
 	if got := f.get("a"); got.Sequence != 1 || got.Claim != "" {
 		f.Errorf("back in its line: %+v", got)

@@ -362,7 +362,7 @@ func testWriteBackOtherSender(f *fixture) {
 	f.plan("a", lifecycle.Attempt{Nonce: 4})
 	first := f.get("a")
 	first.Last().Outcome, first.Last().EndedAt = lifecycle.FailedIn, time.UnixMilli(6000).UTC()
-	f.ok(f.advance(first, lifecycle.PhaseWaiting, rest(time.Hour, senders.Rested), func(c *queues.Change) {
+	f.ok(f.advance(first, lifecycle.PhaseWaiting, rest(time.Hour, lifecycle.Rested), func(c *queues.Change) {
 		c.SetAttempt(first.Last())
 		c.SetNextNonce(5)
 	}))
@@ -397,7 +397,7 @@ func testWriteBackElsewhere(f *fixture) {
 	f.post("q", "a")
 	f.bound("a S1")
 	p := f.snapshot()
-	f.to("a", lifecycle.PhaseWaiting, rest(time.Hour, senders.Rested))
+	f.to("a", lifecycle.PhaseWaiting, rest(time.Hour, lifecycle.Rested))
 	f.bound("a S2")
 	f.plan("a", lifecycle.Attempt{Nonce: 7})
 	f.sign("a", "5Ja")
@@ -431,7 +431,7 @@ func testWriteBackAstray(f *fixture) {
 	f.bound("a S1", "b S2")
 	p := f.snapshot()
 	f.to("b", lifecycle.PhaseDone, final)
-	f.to("a", lifecycle.PhaseWaiting, rest(time.Hour, senders.Rested))
+	f.to("a", lifecycle.PhaseWaiting, rest(time.Hour, lifecycle.Rested))
 	f.bound("a S2")
 	f.plan("a", lifecycle.Attempt{Nonce: 7})
 	f.to("a", lifecycle.PhaseDispatching, func(c *queues.Change) { c.SetRetries(2); c.SetCancelled(true) })

@@ -169,7 +169,7 @@ func testEventLog(f *fixture) {
 	f.to("a", lifecycle.PhaseSent)                     // no change of phase, nothing to tell
 	f.to("a", lifecycle.PhaseSent, withCode("BUMPED")) // but this is
 	f.to("a", lifecycle.PhaseFailing, withCode("ERR"), func(c *queues.Change) { c.Via = lifecycle.PhaseWatching })
-	f.to("a", lifecycle.PhaseWaiting, rest(time.Millisecond, senders.Rested), withCode("BUSY"))
+	f.to("a", lifecycle.PhaseWaiting, rest(time.Millisecond, lifecycle.Rested), withCode("BUSY"))
 	f.eventually("the sender's rest is over", func() bool { f.tick(); return f.sender("S").Available() })
 	f.to("a", lifecycle.PhaseFailed, person, withCode("CANCELLED"))
 	f.ok(f.store.Remove(f.ctx, "a"))

@@ -23,8 +23,8 @@ func testRest(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseWaiting, rest(short, senders.Rested))
-	if s := f.sender("S"); s.Available() || s.Reason != senders.Rested || s.Until.IsZero() || s.Queue != "" {
+	f.to("a", lifecycle.PhaseWaiting, rest(short, lifecycle.Rested))
+	if s := f.sender("S"); s.Available() || s.Reason != lifecycle.Rested || s.Until.IsZero() || s.Queue != "" {
 		f.Errorf("rested: %+v", s)
 	}
 	f.bound()
@@ -43,24 +43,24 @@ func testRest(f *fixture) {
 	f.bound("a S")
 	// A rest by the clock does not end a drain, before or after it.
 	f.ok(f.pool.Drain(f.ctx, "S"))
-	f.to("a", lifecycle.PhaseWaiting, rest(time.Millisecond, senders.Rested))
-	if s := f.sender("S"); s.Reason != senders.Draining || !s.Until.IsZero() {
+	f.to("a", lifecycle.PhaseWaiting, rest(time.Millisecond, lifecycle.Rested))
+	if s := f.sender("S"); s.Reason != lifecycle.Draining || !s.Until.IsZero() {
 		f.Errorf("drained, then rested: %+v", s)
 	}
 	f.ok(f.pool.Resume(f.ctx, "S"))
-	f.ok(f.pool.Rest(f.ctx, "S", time.Millisecond, senders.Rested, ""))
+	f.ok(f.pool.Rest(f.ctx, "S", time.Millisecond, lifecycle.Rested, ""))
 	f.ok(f.pool.Drain(f.ctx, "S"))
 	f.post("p", "b")
 	f.eventually("what is due is done", func() bool { f.tick(); return f.tick().Next == queues.Never })
-	if s := f.sender("S"); s.Reason != senders.Draining {
+	if s := f.sender("S"); s.Reason != lifecycle.Draining {
 		f.Errorf("rested, then drained: %+v", s)
 	}
 	f.bound()
 	f.ok(f.pool.Resume(f.ctx, "S"))
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseUnresolved, rest(queues.Never, senders.OutcomeUnknown))
+	f.to("a", lifecycle.PhaseUnresolved, rest(queues.Never, lifecycle.OutcomeUnknown))
 	f.bound()
-	if s := f.sender("S"); s.Reason != senders.OutcomeUnknown || !s.Until.IsZero() {
+	if s := f.sender("S"); s.Reason != lifecycle.OutcomeUnknown || !s.Until.IsZero() {
 		f.Errorf("rested until resumed: %+v", s)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // Audit holds the promises against a live system: what is stored against itself
@@ -21,7 +22,7 @@ type Audit struct {
 	Senders   *senders.Pool
 	Nodes     []*mina.Node
 	Namespace string
-	Policy    Policy // Confirmations, SettleDepth and InclusionInterval count
+	Policy    lifecycle.Policy // Confirmations, SettleDepth and InclusionInterval count
 	// Pause is the time after which what looked wrong is looked at again, for
 	// things change while they are read; 0 is two InclusionIntervals.
 	Pause time.Duration
@@ -153,7 +154,7 @@ func (p *pass) look(records []queues.Record) error {
 func (p *pass) transaction(r queues.Record) {
 	t := r.Transaction
 	commands := map[string]*effect{} // in blocks, of this transaction
-	for _, e := range p.w.byMemo[Memo(p.Namespace, t.UID)] {
+	for _, e := range p.w.byMemo[lifecycle.Memo(p.Namespace, t.UID)] {
 		commands[e.Hash] = e
 	}
 	if a := t.Attempt(t.Landed); t.Reopened && a != nil {
@@ -296,7 +297,7 @@ func (p *pass) nonces() error {
 
 func (p *pass) nonce(s *senders.Sender, account mina.Account) {
 	// A sender that was stopped waits for a person, who knows.
-	if s.Nonce == nil || s.Reason == senders.StoppedNonce || s.Reason == senders.OutcomeUnknown {
+	if s.Nonce == nil || s.Reason == lifecycle.StoppedNonce || s.Reason == lifecycle.OutcomeUnknown {
 		return
 	}
 	most := *s.Nonce

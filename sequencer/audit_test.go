@@ -10,8 +10,8 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/queues"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // audit audits the world and returns "CHECK uid queue" for each finding; still
@@ -105,8 +105,8 @@ func TestAuditFinds(t *testing.T) {
 		plant func(w *world, p *process)
 		want  []string
 	}{
-		"Twice": {func(w *world, p *process) { p.stop(); send(w, 70, 0, sequencer.Memo("test", "a1")) }, []string{"TWICE a1 a"}},
-		"UntoldEffect": {func(w *world, p *process) { p.stop(); send(w, 70, 0, sequencer.Memo("test", "c2")) },
+		"Twice": {func(w *world, p *process) { p.stop(); send(w, 70, 0, lifecycle.Memo("test", "a1")) }, []string{"TWICE a1 a"}},
+		"UntoldEffect": {func(w *world, p *process) { p.stop(); send(w, 70, 0, lifecycle.Memo("test", "c2")) },
 			[]string{"UNTOLD_EFFECT c2 c"}},
 		"NotOnChain": {func(w *world, p *process) {
 			hash := w.get("a2").Hash()

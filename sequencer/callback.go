@@ -9,6 +9,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // callbackLease is how long a process has to tell a callback before others
@@ -20,11 +21,7 @@ const callbackRetryMax = 5 * time.Minute
 // tellSoon tells a callback in this process, unless it is ending: then another
 // one does when the lease is over.
 func (s *Sequencer) tellSoon(t *lifecycle.Transaction, worker dispatcher.Worker) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.work != nil && s.work.Err() == nil {
-		s.steps.Go(func() { s.tell(s.work, t, worker) })
-	}
+	s.work.Go(func(ctx context.Context) { s.tell(ctx, t, worker) })
 }
 
 // tellStored tells a callback that was left over.

@@ -11,6 +11,7 @@ import (
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // careLoop looks after the senders' accounts, and after the nodes while nothing
@@ -81,7 +82,7 @@ func (s *Sequencer) careFor(ctx context.Context, page []*senders.Sender) error {
 			return err
 		}
 		if low != "" && p.Available() {
-			s.Log.Warn("a sender is out of use", "sender", p.AccountID, "code", string(senders.LowBalance), "detail", low)
+			s.Log.Warn("a sender is out of use", "sender", p.AccountID, "code", string(lifecycle.LowBalance), "detail", low)
 		}
 	}
 	return nil
@@ -94,29 +95,17 @@ func (s *Sequencer) shortOf(a mina.Account) string {
 	case !a.Exists:
 		return "no node knows the account: fund it"
 	case a.Balance < least:
-		return fmt.Sprintf("it holds %s MINA, less than %s: fund it", mina.FormatMina(a.Balance), mina.FormatMina(least))
+		return fmt.Sprintf("it holds %s MINA, less than %s: fund it", lifecycle.FormatMina(a.Balance), lifecycle.FormatMina(least))
 	}
 	return ""
 }
 
-// CodeFeeLimit is the error of a transaction whose attempt has to wait for the next
-// day.
-const CodeFeeLimit = "FEE_LIMIT"
-
-func (s *Sequencer) feeLimits() queues.FeeLimits {
-	return queues.FeeLimits{Sender: s.Policy.FeeLimitSender, All: s.Policy.FeeLimit}
-}
-
-// tooCostly is what a plan comes to that would pass a limit: its sender rests until
-// the day is over.
-func (s *Sequencer) tooCostly(e *queues.FeeLimitError, t *lifecycle.Transaction, fee uint64) *stop {
-	who, limit := "the sender", s.Policy.FeeLimitSender
-	if e.All {
-		who, limit = "all senders together", s.Policy.FeeLimit
+// feeLimits are those that a change is held to: one that plans an attempt.
+func (s *Sequencer) feeLimits(before, after *lifecycle.Transaction) queues.FeeLimits {
+	if len(after.Attempts) <= len(before.Attempts) {
+		return queues.FeeLimits{}
 	}
-	s.Log.Warn("a fee would pass the limit of the day", about(t, "spent", e.Spent, "fee", fee, "limit", limit)...)
-	return &stop{senders.Rested, e.Left, &lifecycle.Error{Code: CodeFeeLimit, Message: fmt.Sprintf(
-		"%s may spend %s MINA on fees in a day (UTC), and has spent %s of it", who, mina.FormatMina(limit), mina.FormatMina(e.Spent))}}
+	return queues.FeeLimits{Sender: s.Policy.FeeLimitSender, All: s.Policy.FeeLimit}
 }
 
 // wrongEra says in words why what an o1js version makes is refused by a network, ""

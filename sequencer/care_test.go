@@ -9,13 +9,12 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/queues"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // carefulPolicy watches balances.
-func carefulPolicy() sequencer.Policy {
+func carefulPolicy() lifecycle.Policy {
 	p := testPolicy()
 	p.BalanceInterval, p.MinBalance = time.Minute, 1_000_000_000
 	return p
@@ -29,7 +28,7 @@ func (w *world) sender(account string) *senders.Sender {
 }
 
 // awaitSender waits until a sender is out of use for a reason, "" for in use.
-func (w *world) awaitSender(account string, why senders.Reason, limit time.Duration) *senders.Sender {
+func (w *world) awaitSender(account string, why lifecycle.SenderReason, limit time.Duration) *senders.Sender {
 	w.Helper()
 	for end := time.Now().Add(limit); time.Now().Before(end); <-time.After(time.Second) {
 		if s := w.sender(account); s.Reason == why {
@@ -66,7 +65,7 @@ func TestLowBalance(t *testing.T) {
 				account, worker := w.worker(1, devworker.Options{})
 				w.start()
 				w.start() // two share the watch
-				s := w.awaitSender(account, senders.LowBalance, time.Minute)
+				s := w.awaitSender(account, lifecycle.LowBalance, time.Minute)
 				if !s.Until.IsZero() || !strings.Contains(s.Detail, "less than 1: fund it") || s.Balance == nil || *s.Balance != funds {
 					t.Errorf("the sender: %+v", s)
 				}
@@ -102,7 +101,7 @@ func TestFundedInTime(t *testing.T) {
 		w.await("a", lifecycle.Done, 10*time.Minute)
 		<-time.After(time.Minute) // until the chain is asked for the balance
 		w.post("q", "b")
-		s := w.awaitSender(account, senders.LowBalance, 2*time.Minute)
+		s := w.awaitSender(account, lifecycle.LowBalance, 2*time.Minute)
 		if s.Until.IsZero() || !strings.Contains(s.Detail, "holds 1 MINA, the fee is 2") {
 			t.Errorf("the sender: %+v", s)
 		}
@@ -176,7 +175,7 @@ func TestFeeLimits(t *testing.T) {
 					}
 					for _, account := range accounts {
 						s := w.sender(account)
-						if s.Reason != senders.Rested || !s.Until.Equal(midnight.AddDate(0, 0, day+1)) || s.Detail != tc.detail {
+						if s.Reason != lifecycle.Rested || !s.Until.Equal(midnight.AddDate(0, 0, day+1)) || s.Detail != tc.detail {
 							t.Errorf("the sender on day %d: %+v", day, s)
 						}
 					}
@@ -231,7 +230,7 @@ func TestWorkerDown(t *testing.T) {
 		rests, longest := map[time.Time]bool{}, time.Duration(0)
 		for range 60 * 60 {
 			<-time.After(time.Second)
-			if s := w.sender(account); s.Reason == senders.Rested {
+			if s := w.sender(account); s.Reason == lifecycle.Rested {
 				if s.Detail == "" {
 					t.Fatalf("it rests and nobody says why: %+v", s)
 				}
@@ -249,7 +248,7 @@ func TestWorkerDown(t *testing.T) {
 		w.web.unplug("worker1", true)
 		<-time.After(10 * time.Minute) // until no connection to it is left
 		w.post("q", "b")
-		if s := w.awaitSender(account, senders.Rested, time.Minute); time.Until(s.Until) > 30*time.Second {
+		if s := w.awaitSender(account, lifecycle.Rested, time.Minute); time.Until(s.Until) > 30*time.Second {
 			t.Errorf("it was there in between, and rests until %v", s.Until)
 		}
 	})
@@ -283,7 +282,7 @@ func TestWrongEra(t *testing.T) {
 					w.await("a", lifecycle.Done, time.Hour)
 					return
 				}
-				s := w.awaitSender(account, senders.WrongNetwork, time.Minute)
+				s := w.awaitSender(account, lifecycle.WrongNetwork, time.Minute)
 				if !strings.Contains(s.Detail, tc.o1js) || s.Until.IsZero() || worker.Calls()[devworker.Prove] > 0 {
 					t.Errorf("the sender: %+v, calls %v", s, worker.Calls())
 				}

@@ -15,6 +15,7 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // TestCrashPoints takes one life cycle, with workers of both kinds, and kills
@@ -197,7 +198,7 @@ func (w *world) unfinished(uids ...string) string {
 func (w *world) resolve(s *sequencer.Sequencer, uid string) {
 	w.Helper()
 	x := w.get(uid)
-	if x.Error == nil || x.Error.Code != sequencer.CodeOutcomeUnknown {
+	if x.Error == nil || x.Error.Code != lifecycle.CodeOutcomeUnknown {
 		w.Fatalf("%s is unresolved: %+v", uid, x.Error)
 	}
 	for _, hash := range w.net.Seen() {

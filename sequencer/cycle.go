@@ -2,6 +2,7 @@ package sequencer
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 
 // cycleLoop binds, and looks at what is due, until ctx ends. It sleeps until
 // something is due, a bind may have become possible, or CycleInterval is over.
-func (s *Sequencer) cycleLoop(ctx, work context.Context) {
+func (s *Sequencer) cycleLoop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -32,19 +34,19 @@ func (s *Sequencer) cycleLoop(ctx, work context.Context) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
-			timer.Reset(s.tick(ctx, work))
+			timer.Reset(s.tick(ctx))
 		case <-s.due:
-			timer.Reset(s.tick(ctx, work))
+			timer.Reset(s.tick(ctx))
 		case dead := <-s.dead:
 			s.takeOver(ctx, dead)
 		case <-s.Store.Wake():
 		}
-		s.bind(ctx, work)
+		s.bind(ctx)
 	}
 }
 
 // tick does what is due and returns how long to sleep.
-func (s *Sequencer) tick(ctx, work context.Context) time.Duration {
+func (s *Sequencer) tick(ctx context.Context) time.Duration {
 	// Jitter keeps processes from asking in step.
 	sleep := time.Duration(float64(s.Policy.CycleInterval) * (0.9 + 0.1*rand.Float64()))
 	t, err := s.Store.Tick(ctx, queues.TickRequest{Process: s.process, Most: most, Lease: callbackLease})
@@ -53,9 +55,9 @@ func (s *Sequencer) tick(ctx, work context.Context) time.Duration {
 		return min(sleep, time.Second)
 	}
 	s.skew.Store(int64(time.Until(t.Now)))
-	s.look(ctx, work, t.Due)
+	s.look(ctx, t.Due)
 	for _, uid := range t.Callbacks {
-		s.steps.Go(func() { s.tellStored(work, uid) })
+		s.work.Go(func(work context.Context) { s.tellStored(work, uid) })
 	}
 	if t.Next >= 0 {
 		// What is due and stays due is being worked on: do not spin on it.
@@ -64,33 +66,39 @@ func (s *Sequencer) tick(ctx, work context.Context) time.Duration {
 	return sleep
 }
 
-// look steps claimed transactions that are due. It reads all of them: what is
-// held may have been taken over, or moved on by a person, and have come back.
-func (s *Sequencer) look(ctx, work context.Context, uids []string) {
-	ts, err := s.Store.GetMany(ctx, uids)
+// look has claimed transactions that are due looked at: they were taken over, or a
+// person has moved them on, or the answer to their bind was lost.
+func (s *Sequencer) look(ctx context.Context, uids []string) {
+	var strange []string
+	for _, uid := range uids {
+		s.mu.Lock()
+		o := s.owners[uid]
+		s.mu.Unlock()
+		if o == nil {
+			strange = append(strange, uid)
+			continue
+		}
+		o.leave(word{changed: true})
+		s.putOff(ctx, uid)
+	}
+	ts, err := s.Store.GetMany(ctx, strange)
 	if err != nil {
 		s.Log.Warn("reading due transactions failed", "err", err)
 		return
 	}
 	for _, t := range ts {
-		if !s.owns(t) {
-			continue
+		if s.owns(t) {
+			s.own(s.newOwner(t, lifecycle.Local{}))
+			s.putOff(ctx, t.UID)
 		}
-		h := s.hold(&held{t: t})
-		// Once every poll looks at it, no clock has to. Anything else is looked at
-		// again soon, in case the step stores nothing. If this fails, it is due
-		// once more, which is harmless.
-		d := claimGrace
-		switch left := t.DueAt.Sub(s.now()); {
-		case t.Phase == lifecycle.PhaseWatching || t.Phase.Final():
-			d = queues.Never
-		case t.Phase == lifecycle.PhaseDelayed && left > 0:
-			d = left
-		}
-		if err := s.Store.Postpone(ctx, s.process, t.UID, d); err != nil {
-			s.Log.Warn("claim still due", about(t, "err", err)...)
-		}
-		s.kick(work, h)
+	}
+}
+
+// putOff has no clock of the store look at what has an owner. If this fails, it is due
+// once more, which is harmless.
+func (s *Sequencer) putOff(ctx context.Context, uid string) {
+	if err := s.Store.Postpone(ctx, s.process, uid, queues.Never); err != nil {
+		s.Log.Warn("claim still due", "txn", uid, "err", err)
 	}
 }
 
@@ -105,90 +113,19 @@ func (s *Sequencer) owns(t *lifecycle.Transaction) bool {
 	return len(t.Claim) > n && t.Claim[:n] == s.process && t.Claim[n] == ':'
 }
 
-// hold keeps h from now on. If its transaction is held already, what was known
-// of it is read anew: the claim may be another one.
-func (s *Sequencer) hold(h *held) *held {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h.uid = h.t.UID
-	if known := s.held[h.uid]; known != nil {
-		known.stale = true
-		return known
-	}
-	s.held[h.uid] = h
-	return h
-}
-
-// drop lets go of what is not, or no longer, this process's.
-func (s *Sequencer) drop(h *held) {
-	s.Chain.Forget(h.uid)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.remove(h)
-}
-
-// letGo is drop, unless h has come back since it was last read.
-func (s *Sequencer) letGo(h *held) bool {
-	s.Chain.Forget(h.uid)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h.stale {
-		return false
-	}
-	s.remove(h)
-	return true
-}
-
-// remove is under mu.
-func (s *Sequencer) remove(h *held) {
-	h.dropped = true
-	if s.held[h.uid] == h {
-		delete(s.held, h.uid)
-	}
-}
-
-// kick steps h in a goroutine of its own; if a step is under way, it looks once
-// more when it ends.
-func (s *Sequencer) kick(work context.Context, h *held) { s.start(work, h, nil) }
-
-// unhurried is how many steps are under way at a time that nobody waits for.
+// unhurried is how many owners run at a time that nobody waits for.
 const unhurried = 8
 
-// start is kick, in turn where there is a gate.
-func (s *Sequencer) start(work context.Context, h *held, gate chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h.dropped {
-		return
+// tellAll leaves word to all owners.
+func (s *Sequencer) tellAll(w word) {
+	for _, o := range s.owners {
+		o.leave(w)
 	}
-	if h.busy {
-		h.again = true
-		return
-	}
-	h.busy = true
-	s.steps.Go(func() {
-		if gate != nil {
-			gate <- struct{}{}
-			defer func() { <-gate }()
-		}
-		for {
-			s.step(work, h)
-			s.mu.Lock()
-			if h.again && !h.dropped && work.Err() == nil {
-				h.again = false
-				s.mu.Unlock()
-				continue
-			}
-			h.busy = false
-			s.mu.Unlock()
-			return
-		}
-	})
 }
 
 // bind gives free senders to ready queues until one of the two runs out. No
 // sender is bound while no quorum of synced nodes is there.
-func (s *Sequencer) bind(ctx, work context.Context) {
+func (s *Sequencer) bind(ctx context.Context) {
 	for ctx.Err() == nil && s.live() {
 		n := mostBound
 		if limit := s.Policy.ClaimLimit; limit > 0 {
@@ -200,7 +137,7 @@ func (s *Sequencer) bind(ctx, work context.Context) {
 		c := s.Chain.Chain()
 		bound, err := s.Store.Bind(ctx, queues.BindRequest{
 			Process: s.process, Types: s.Dispatch, Groups: s.groups(), Most: n, Grace: claimGrace,
-			Plan:  lifecycle.Attempt{Fee: s.Policy.Fee, ValidUntil: s.validUntil(c), Slot: c.TipSlot},
+			Plan:  lifecycle.Attempt{Fee: s.Policy.Fee, ValidUntil: s.Policy.LastSlot(s.tip()), Slot: c.TipSlot},
 			Known: s.justReleased(),
 		})
 		if err != nil {
@@ -208,20 +145,18 @@ func (s *Sequencer) bind(ctx, work context.Context) {
 			return
 		}
 		for _, b := range bound {
-			h := &held{t: b.Transaction, bound: true, worker: dispatcher.Worker{AccountID: b.Sender, URL: b.URL}}
+			var next *uint32
 			if b.HasNext {
-				h.next = &b.Next
+				next = &b.Next
 			}
+			sender := s.known(b.Sender, next)
 			s.mu.Lock()
 			delete(s.released, b.Sender)
 			s.mu.Unlock()
-			s.next(Situation{Phase: lifecycle.PhaseWaiting}, Bound) // the store has done it
-			waiting := time.Time{}
-			if b.Transaction.Revision == 1 {
-				waiting = b.Transaction.ReceivedAt
-			}
-			s.moved(b.Transaction, Bound, lifecycle.PhaseWaiting, waiting, false)
-			s.kick(work, s.hold(h))
+			o := s.newOwner(b.Transaction, lifecycle.BoundHere(&sender))
+			o.worker = dispatcher.Worker{AccountID: b.Sender, URL: b.URL}
+			s.boundHere(b.Transaction)
+			s.own(o)
 		}
 		if len(bound) < n {
 			return
@@ -264,8 +199,8 @@ func (s *Sequencer) boundQueues() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
-	for _, h := range s.held {
-		if h.busy || h.t.Phase.Bound() {
+	for _, o := range s.owners {
+		if o.bound.Load() {
 			n++
 		}
 	}
@@ -303,12 +238,34 @@ func (s *Sequencer) outdated(c mina.Chain) bool {
 	return c.At.IsZero() || time.Since(c.At) > 2*(s.Policy.InclusionInterval+time.Duration(s.looked.Load()))
 }
 
-// news is what is known of the chain. Where that is outdated, as in a process
-// that has just begun, it waits for the next poll; it stays outdated only if the
-// process is ending.
-func (s *Sequencer) news(ctx context.Context) mina.Chain {
-	if c := s.Chain.Chain(); !s.outdated(c) {
-		return c
+// tip is what is known of the chain.
+func (s *Sequencer) tip() lifecycle.Tip {
+	c := s.Chain.Chain()
+	tip := lifecycle.Tip{
+		At: c.At, Quorum: c.Quorum, Fresh: !s.outdated(c), Height: c.Height, TipSlot: c.TipSlot, Slot: c.Slot,
+		SlotTime: c.SlotTime, Synced: c.Synced, NoArchive: errors.Is(c.Archive, mina.ErrNoArchive),
+	}
+	if c.Archive != nil && !tip.NoArchive {
+		tip.ArchiveLost = c.Archive.Error()
+	}
+	return tip
+}
+
+// slot is the current one by the clock: nobody may have asked the chain while a proof
+// was made.
+func (s *Sequencer) slot() uint32 {
+	c := s.Chain.Chain()
+	if c.SlotTime <= 0 {
+		return c.Slot
+	}
+	return c.Slot + uint32(time.Since(c.At)/c.SlotTime)
+}
+
+// freshChain waits for the next poll where what is known is outdated, as in a process
+// that has just begun.
+func (s *Sequencer) freshChain(ctx context.Context) {
+	if !s.outdated(s.Chain.Chain()) {
+		return
 	}
 	s.mu.Lock()
 	polled := s.polled
@@ -319,12 +276,11 @@ func (s *Sequencer) news(ctx context.Context) mina.Chain {
 	case <-ctx.Done():
 	case <-polled:
 	}
-	return s.Chain.Chain()
 }
 
 // pollLoop asks the chain once per interval while there is something to watch,
-// and lets every held transaction see the answer.
-func (s *Sequencer) pollLoop(ctx, work context.Context) {
+// and lets every owner see the answer.
+func (s *Sequencer) pollLoop(ctx context.Context) {
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -340,10 +296,12 @@ func (s *Sequencer) pollLoop(ctx, work context.Context) {
 			continue
 		}
 		began := time.Now()
-		c := s.Chain.Poll(ctx)
+		s.Chain.Poll(ctx)
 		s.looked.Store(int64(time.Since(began)))
-		s.observe(work, c)
 		s.mu.Lock()
+		for _, o := range s.owners {
+			o.look(s.Policy.Finality)
+		}
 		close(s.polled)
 		s.polled = make(chan struct{})
 		s.mu.Unlock()
@@ -356,45 +314,4 @@ func (s *Sequencer) pollLoop(ctx, work context.Context) {
 		case <-time.After(s.Policy.InclusionInterval):
 		}
 	}
-}
-
-// observe steps the transactions for which the last poll means something.
-func (s *Sequencer) observe(work context.Context, c mina.Chain) {
-	s.mu.Lock()
-	var moved, over []*held
-	for _, h := range s.held {
-		if h.busy {
-			if g := s.Chain.Sighting(h.uid); h.interrupt != nil && g.Fate == lifecycle.FateIncluded && g.Agreed && g.Depth >= s.Policy.Confirmations {
-				h.interrupt()
-			}
-			continue
-		}
-		switch e, _ := s.judge(h, c); {
-		case e == Finalised:
-			over = append(over, h)
-		case e != "" || h.doubtful():
-			moved = append(moved, h)
-		}
-	}
-	s.mu.Unlock()
-	for _, h := range moved {
-		s.kick(work, h)
-	}
-	// A sender or a queue waits for the others.
-	for _, h := range over {
-		s.start(work, h, s.unhurried)
-	}
-}
-
-// recheck is how often what ended badly and may still land is read anew.
-const recheck = 5 * time.Minute
-
-// doubtful reports, once in a while, that a person may have settled h through
-// another process. Nothing tells this one, and it would ask the chain for ever.
-func (h *held) doubtful() bool {
-	if h.t.Phase != lifecycle.PhaseFailed && h.t.Phase != lifecycle.PhaseUnresolved || time.Since(h.readAt) < recheck {
-		return false
-	}
-	h.readAt, h.stale = time.Now(), true
-	return true
 }

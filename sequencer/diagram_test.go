@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mina-sequencer/queues"
 	. "mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 var update = flag.Bool("update", false, "rewrite the state diagram in the documentation")

@@ -13,6 +13,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // at is a moment of the scenes, in minutes.
@@ -78,7 +79,7 @@ func TestExplain(t *testing.T) {
 		return t
 	}
 	head := queues.Standing{First: "me"}
-	busy := []*senders.Sender{{Queue: "x"}, {AccountID: "B62r", Reason: senders.Rested, Until: at(4), Detail: "its worker is down"}, {AccountID: "B62d", Reason: senders.Draining}}
+	busy := []*senders.Sender{{Queue: "x"}, {AccountID: "B62r", Reason: lifecycle.Rested, Until: at(4), Detail: "its worker is down"}, {AccountID: "B62d", Reason: lifecycle.Draining}}
 	for name, tc := range map[string]struct {
 		scene sequencer.Scene
 		want  []string
@@ -193,7 +194,7 @@ func TestExplain(t *testing.T) {
 		"reopened, legacy stuck": {sequencer.Scene{Txn: &txn{Phase: lifecycle.PhaseDone, Reopened: true, Landed: 1, Attempts: []try{sentByWorker(aged(landed))}}, Sighting: lifecycle.Sighting{Fate: lifecycle.FatePooled, Hash: "5J1"}},
 			[]string{"It was DONE, and block 190 is no longer on the chain. In the pool of some nodes, which no longer tell the others of it. It may land as long as one shows it: have its worker send it again, or restart the nodes that show it and resolve it then.",
 				"PERSON", "WATCH 10:00", "included, block: succeeded in block 190, 2 deep when last stored"}},
-		"cancelled": {sequencer.Scene{Txn: &txn{Phase: lifecycle.PhaseFailed, Error: &lifecycle.Error{Code: sequencer.CodeCancelled}}},
+		"cancelled": {sequencer.Scene{Txn: &txn{Phase: lifecycle.PhaseFailed, Error: &lifecycle.Error{Code: lifecycle.CodeCancelled}}},
 			[]string{"It was cancelled before it took effect.", "NOTHING", "NONE"}},
 		"used up": {sequencer.Scene{Txn: &txn{Phase: lifecycle.PhaseFailed, Error: failure, Attempts: []try{ended(open(lifecycle.Sent), lifecycle.Expired)}}},
 			[]string{"All tries are used up (proof failed).", "NOTHING", "NONE", "expired, nowhere: expired unspent"}},

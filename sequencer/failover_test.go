@@ -9,9 +9,8 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // points are where in the life of a transaction the replica stands still that is
@@ -60,7 +59,7 @@ func (w *world) once(uids ...string) {
 	all, _, err := w.pool.List(w.ctx, 100, "")
 	w.ok(err)
 	for _, s := range all {
-		if s.Reason != "" && s.Reason != senders.Rested {
+		if s.Reason != "" && s.Reason != lifecycle.Rested {
 			w.Errorf("sender %.8s is out of use: %s, %s", s.AccountID, s.Reason, s.Detail)
 		}
 	}
@@ -251,7 +250,7 @@ func TestStrangeNonce(t *testing.T) {
 		w.await("d", lifecycle.Done, 2*time.Hour)
 		s, err := w.pool.Get(w.ctx, used)
 		w.ok(err)
-		if s.Reason != senders.StoppedNonce || s.Detail == "" {
+		if s.Reason != lifecycle.StoppedNonce || s.Detail == "" {
 			t.Errorf("the sender: %+v", s)
 		}
 		if got := w.get("d").Sender; got == used || w.get("c").Sender == used {

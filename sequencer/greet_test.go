@@ -8,8 +8,8 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // TestWrongWorker: a worker of another account or network makes nothing. Its
@@ -18,11 +18,11 @@ func TestWrongWorker(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		wrong, right devworker.Options
-		why          senders.Reason
+		why          lifecycle.SenderReason
 		said         string
 	}{
-		"account": {devworker.Options{Account: devnet.Key(2)}, devworker.Options{Account: devnet.Key(1)}, senders.WrongAccount, devnet.Key(2)},
-		"network": {devworker.Options{Account: devnet.Key(1), Network: "mainnet"}, devworker.Options{Account: devnet.Key(1), Network: "devnet"}, senders.WrongNetwork, `signs for the network "mainnet"`},
+		"account": {devworker.Options{Account: devnet.Key(2)}, devworker.Options{Account: devnet.Key(1)}, lifecycle.WrongAccount, devnet.Key(2)},
+		"network": {devworker.Options{Account: devnet.Key(1), Network: "mainnet"}, devworker.Options{Account: devnet.Key(1), Network: "devnet"}, lifecycle.WrongNetwork, `signs for the network "mainnet"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

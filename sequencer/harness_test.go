@@ -26,6 +26,7 @@ import (
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // A web is a network of HTTP servers without sockets, so that the whole service
@@ -101,7 +102,7 @@ type world struct {
 	workers  map[string]*devworker.Worker
 	store    *queues.Store
 	pool     *senders.Pool
-	policy   sequencer.Policy
+	policy   lifecycle.Policy
 	patience time.Duration // of a call to a node; 0 is the client's own
 	log      *slog.Logger
 	ctx      context.Context
@@ -111,8 +112,8 @@ type world struct {
 
 const slot = 3 * time.Minute // as on Mina before the Mesa fork
 
-func testPolicy() sequencer.Policy {
-	return sequencer.Policy{
+func testPolicy() lifecycle.Policy {
+	return lifecycle.Policy{
 		CycleInterval: 5 * time.Second, InclusionInterval: 10 * time.Second, DispatchTimeout: 10 * time.Minute,
 		CallbackWait: 2 * time.Minute, MaxRetries: 3, RetryDelay: time.Minute, RetryDelayMax: 10 * time.Minute,
 		Confirmations: 1, SettleDepth: 5, Finality: 8, Fee: 100_000_000, FeeMax: 5_000_000_000, FeeBump: 1.5,
@@ -122,7 +123,7 @@ func testPolicy() sequencer.Policy {
 }
 
 // patientPolicy looks at everything less often, for tests of many hours.
-func patientPolicy() sequencer.Policy {
+func patientPolicy() lifecycle.Policy {
 	p := testPolicy()
 	p.CycleInterval, p.InclusionInterval, p.ClaimTTL = 30*time.Second, 30*time.Second, 5*time.Minute
 	return p
@@ -134,7 +135,7 @@ func newWorld(tb testing.TB, c devnet.Config) *world {
 	return newWorldWith(tb, c, testPolicy())
 }
 
-func newWorldWith(tb testing.TB, c devnet.Config, policy sequencer.Policy) *world {
+func newWorldWith(tb testing.TB, c devnet.Config, policy lifecycle.Policy) *world {
 	tb.Helper()
 	w := &world{
 		TB: tb, web: newWeb(), redis: redistest.Mini(tb), workers: map[string]*devworker.Worker{},
@@ -320,7 +321,7 @@ func (w *world) awaitTxn(uid, what string, limit time.Duration, until func(*life
 func (w *world) effects(uids ...string) []string {
 	names := map[string]string{}
 	for _, uid := range uids {
-		names[sequencer.Memo("test", uid)] = uid
+		names[lifecycle.Memo("test", uid)] = uid
 	}
 	var out []string
 	for _, e := range w.net.Effects() {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mina-sequencer/queues"
 	. "mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // A rule is one line of the table: in a state, on an event, under conditions,

@@ -1,9 +1,8 @@
 package sequencer
 
 import (
+	"mina-sequencer/sequencer/lifecycle"
 	"time"
-
-	"mina-sequencer/queues"
 )
 
 // A Meter is told what happens, for figures. Its functions are called concurrently,
@@ -17,12 +16,14 @@ type Meter struct {
 	TookOver func(transactions int)
 }
 
-// A Move is one decision about a transaction.
+// A Move is one stored change of a transaction.
 type Move struct {
 	Type     string
-	Event    Event
+	Reason   lifecycle.Reason // of the decision, or of what was learnt
 	From, To lifecycle.Phase
-	Retry    bool // the try that begins counts as a retry
+	Failure  string // its class, see [lifecycle.Step.Failure]; "" if it is none
+	Retry    bool   // the try that begins counts as a retry
+	Orphaned bool   // what was DONE is in no block any more
 	// Lasted is how long the transaction was in From, Age how long ago it was
 	// accepted; negative where that is not known.
 	Lasted, Age time.Duration
@@ -57,28 +58,55 @@ func (s *Sequencer) timed(typ, call string, began time.Time, err error) {
 	tell(s.Meter.Called, WorkerCall{Type: typ, Call: call, Took: time.Since(began), Failed: err != nil})
 }
 
-// moved tells of a stored decision.
-func (s *Sequencer) moved(t *lifecycle.Transaction, e Event, from lifecycle.Phase, since time.Time, retry bool) {
-	m := Move{Type: t.Type, Event: e, From: from, To: t.Phase, Retry: retry, Lasted: -1, Age: -1}
-	if !since.IsZero() && t.Phase != from {
-		m.Lasted = t.ChangedAt.Sub(since)
+// moved tells of a stored change.
+func (s *Sequencer) moved(before, t *lifecycle.Transaction, step *lifecycle.Step) {
+	if s.Observe != nil {
+		s.Observe(before, t, step)
+	}
+	m := Move{
+		Type: t.Type, Reason: step.Reason, From: before.Phase, To: t.Phase, Lasted: -1, Age: -1,
+		Retry: t.Retries > before.Retries, Failure: step.Failure(before), Orphaned: t.Reopened && !before.Reopened,
+	}
+	if !before.ChangedAt.IsZero() && t.Phase != before.Phase {
+		m.Lasted = t.ChangedAt.Sub(before.ChangedAt)
 	}
 	if !t.ReceivedAt.IsZero() {
 		m.Age = s.now().Sub(t.ReceivedAt)
 	}
 	tell(s.Meter.Moved, m)
+	if len(t.Attempts) > len(before.Attempts) && before.Phase == lifecycle.PhaseWatching {
+		tell(s.Meter.Raised, t.Type)
+	}
 }
 
-// settled tells that an attempt of h is in a block.
-func (s *Sequencer) settled(h *held, a *lifecycle.Attempt) {
-	x := Settlement{Type: h.t.Type, Sender: a.Sender, Fee: a.Fee, Failed: a.Outcome == lifecycle.FailedIn}
-	if !h.sentFirst.IsZero() {
-		x.Waited = time.Since(h.sentFirst)
+// boundHere tells of a transaction that was bound just now.
+func (s *Sequencer) boundHere(t *lifecycle.Transaction) {
+	before := *t
+	before.Phase, before.ChangedAt = lifecycle.PhaseWaiting, time.Time{}
+	if t.Revision == 1 {
+		before.ChangedAt = t.ReceivedAt
 	}
-	if h.sentHeight > 0 && a.Height > h.sentHeight {
-		x.Blocks = int(a.Height - h.sentHeight)
+	s.moved(&before, t, &lifecycle.Step{Txn: t, Reason: lifecycle.ReasonBound})
+}
+
+// settled tells of the attempts that are in a block now.
+func (o *owner) settled(before, t *lifecycle.Transaction) {
+	local := o.drive.Local()
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		was := i < len(before.Attempts) && before.Attempts[i].Spent()
+		if !a.Spent() || was || before.Reopened {
+			continue
+		}
+		x := Settlement{Type: t.Type, Sender: a.Sender, Fee: a.Fee, Failed: a.Outcome == lifecycle.FailedIn}
+		if !local.FirstSent.IsZero() {
+			x.Waited = time.Since(local.FirstSent)
+		}
+		if local.FirstHeight > 0 && a.Height > local.FirstHeight {
+			x.Blocks = int(a.Height - local.FirstHeight)
+		}
+		tell(o.s.Meter.Settled, x)
 	}
-	tell(s.Meter.Settled, x)
 }
 
 // A Standing is how a process stands to the others, and to Redis.
@@ -94,6 +122,6 @@ func (s *Sequencer) Standing() Standing {
 	x := Standing{Bound: s.boundQueues(), Live: s.live(), Recovering: s.Recovering()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x.Claims = len(s.held)
+	x.Claims = len(s.owners)
 	return x
 }

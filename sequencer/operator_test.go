@@ -9,6 +9,7 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // TestCancelBeforeTheFirstLook: a process that has bound a transaction, and has

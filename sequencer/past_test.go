@@ -8,7 +8,7 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // outage is longer than the nodes remember: 400 blocks, of which they hold 290.
@@ -155,7 +155,7 @@ func TestResolveAsksTheArchive(t *testing.T) {
 		}
 		w.archive = true
 		other := w.process(links{dial: w.web.dial, redis: w.redis.NewClient()})
-		if _, err := other.Resolve(w.ctx, "a", false, ""); !errors.Is(err, queues.ErrContradicted) {
+		if _, err := other.Resolve(w.ctx, "a", false, ""); !errors.Is(err, lifecycle.ErrContradicted) {
 			t.Errorf("dead, says a person: %v", err)
 		}
 		if _, err := other.Resolve(w.ctx, "a", true, w.get("a").Hash()); err != nil {

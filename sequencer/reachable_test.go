@@ -3,8 +3,8 @@ package sequencer_test
 import (
 	"testing"
 
-	"mina-sequencer/queues"
 	. "mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // TestReachable follows a transaction from its queue on, whatever happens to
@@ -24,7 +24,7 @@ func TestReachable(t *testing.T) {
 		from := state{s.Phase, s.Situation.Ending, s.Cancelled, s.Reopened}
 		to := state{s.To, s.Decision.Ending, s.Cancelled || s.Do == FlagCancel, s.Reopened}
 		switch {
-		case s.Code == CodeOrphaned:
+		case s.Code == lifecycle.CodeOrphaned:
 			to.Reopened = true
 		case s.Event == Landed, s.Event == Unlandable, s.Event == Ambiguous:
 			to.Reopened = false

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // reconcile compares senders with what all synced nodes show: commands of ours
@@ -79,7 +81,7 @@ func (s *Sequencer) compare(ctx context.Context, accounts []string, forgotten bo
 			found = append(found, *f)
 		}
 	}
-	owners, err := s.owners(ctx, found)
+	owners, err := s.named(ctx, found)
 	if err != nil {
 		return err
 	}
@@ -129,8 +131,8 @@ func (s *Sequencer) weighUp(ctx context.Context, account string, used mina.Used)
 	return f, nil
 }
 
-// owners finds the transactions that the commands name in their memos.
-func (s *Sequencer) owners(ctx context.Context, found []finding) (map[string]string, error) {
+// named finds the transactions that the commands name in their memos.
+func (s *Sequencer) named(ctx context.Context, found []finding) (map[string]string, error) {
 	owners := map[string]string{} // uid by memo
 	left := 0
 	for _, f := range found {
@@ -148,7 +150,7 @@ func (s *Sequencer) owners(ctx context.Context, found []finding) (map[string]str
 	}
 	return owners, s.Store.Candidates(ctx, func(uids []string) bool {
 		for _, uid := range uids {
-			memo := Memo(s.Namespace, uid)
+			memo := lifecycle.Memo(s.Namespace, uid)
 			if owner, wanted := owners[memo]; wanted && owner == "" {
 				owners[memo] = uid
 				left--
@@ -190,7 +192,7 @@ func (s *Sequencer) attribute(ctx context.Context, f finding, owners map[string]
 			strange = &f.commands[i]
 		}
 	}
-	if f.Nonce == nil || f.Reason == senders.StoppedNonce || f.Reason == senders.OutcomeUnknown {
+	if f.Nonce == nil || f.Reason == lifecycle.StoppedNonce || f.Reason == lifecycle.OutcomeUnknown {
 		return nil
 	}
 	nonce, hash := f.used.Next, ""
@@ -234,7 +236,7 @@ func (s *Sequencer) stopStrange(ctx context.Context, account string, nonce uint3
 		detail += ": by " + hash
 	}
 	s.Log.Error("sender stopped: somebody else uses its account", "sender", account, "nonce", nonce, "hash", hash)
-	err := s.Senders.Stop(ctx, account, senders.StoppedNonce, detail)
+	err := s.Senders.Stop(ctx, account, lifecycle.StoppedNonce, detail)
 	if errors.Is(err, senders.ErrNotFound) {
 		return nil
 	}
@@ -252,7 +254,7 @@ func (s *Sequencer) adopt(ctx context.Context, uid, account string, c mina.Use) 
 	}
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
-		if a.Sender != account || a.Nonce != c.Nonce || pending(a) {
+		if a.Sender != account || a.Nonce != c.Nonce || a.Pending() {
 			continue
 		}
 		if a.Hash == c.Hash || a.NodeHash == c.Hash {
@@ -264,11 +266,23 @@ func (s *Sequencer) adopt(ctx context.Context, uid, account string, c mina.Use) 
 	}
 	s.Log.Warn("found a command that Redis had forgotten",
 		about(t, "payer", account, "nonce", c.Nonce, "found", c.Hash, "pooled", c.Pooled, "height", c.Block.Height)...)
-	s.take(t, account, c)
+	found := lifecycle.Found(t, lifecycle.Command{
+		Payer: account, Nonce: c.Nonce, Fee: c.Fee, ValidUntil: c.ValidUntil, Hash: c.Hash, Slot: s.slotOf(c),
+	}, s.now())
 	if t.Phase.Bound() && t.Sender == account {
-		return s.again(s.Store.Advance(ctx, found(t, t.Phase)))
+		return s.again(s.restore(ctx, t, found))
 	}
-	return s.bindAgain(ctx, t) // also from another sender: that it let go is forgotten too
+	return s.bindAgain(ctx, found) // also from another sender: that it let go is forgotten too
+}
+
+// slotOf is a slot before which the command cannot have been included.
+func (s *Sequencer) slotOf(c mina.Use) uint32 {
+	if !c.Pooled {
+		return c.Block.Slot
+	}
+	const before = 10 // slots; it may be in a block that the node asked has not seen
+	slot := s.Chain.Chain().TipSlot
+	return slot - min(slot, before)
 }
 
 // again leaves what has changed meanwhile to the next look.
@@ -279,44 +293,13 @@ func (s *Sequencer) again(err error) error {
 	return err
 }
 
-// take adds the command to the attempts of t. As a new nonce is only ever taken
-// when all earlier attempts are settled, those at other nonces are.
-func (s *Sequencer) take(t *lifecycle.Transaction, account string, c mina.Use) {
-	now := s.now()
-	for i := range t.Attempts {
-		a := &t.Attempts[i]
-		switch {
-		case a.Sender == account && a.Nonce == c.Nonce && a.Fee == c.Fee && pending(a):
-			a.Outcome, a.NodeHash = lifecycle.Signed, c.Hash
-			return
-		case a.Sender == account && a.Nonce == c.Nonce:
-		case a.Open():
-			a.Outcome, a.EndedAt = lifecycle.Replaced, now
-		}
-		if pending(a) {
-			a.EndedAt = now
-		}
-	}
-	const before = 10 // slots; it may be in a block that the node asked has not seen
-	slot := c.Block.Slot
-	if c.Pooled {
-		slot = s.Chain.Chain().TipSlot
-		slot -= min(slot, before)
-	}
-	t.Attempts = append(t.Attempts, lifecycle.Attempt{
-		Number: len(t.Attempts) + 1, Sender: account, Nonce: c.Nonce, Fee: c.Fee, ValidUntil: c.ValidUntil, Slot: slot,
-		NodeHash: c.Hash, Outcome: lifecycle.Signed, StartedAt: now,
-	})
-}
-
-// found is the change by which the attempts of t are stored as they are now.
-func found(t *lifecycle.Transaction, to lifecycle.Phase) *queues.Change {
-	c := queues.NewChange(t, to)
-	c.Person, c.Code, c.Due = true, lifecycle.CodeRestored, 0
-	for i := range t.Attempts {
-		c.SetFound(&t.Attempts[i])
-	}
-	return c
+// restore stores what was found of a transaction that stays where it is, or goes back
+// to its queue.
+func (s *Sequencer) restore(ctx context.Context, t, found *lifecycle.Transaction) error {
+	c := &queues.Change{Before: t, After: found, Now: s.now()}
+	c.Person, c.Code, c.Remove, c.Keep = true, lifecycle.CodeRestored, queues.Never, found.Watched()
+	_, err := s.Store.Advance(ctx, c)
+	return err
 }
 
 // bindAgain binds a transaction to the sender of its open attempt. Where that one,
@@ -338,7 +321,9 @@ func (s *Sequencer) bindAgain(ctx context.Context, t *lifecycle.Transaction) err
 		if !other.Phase.Bound() || other.Open() {
 			return nil // it goes first; see settleAstray
 		}
-		if err := s.Store.Advance(ctx, found(other, lifecycle.PhaseWaiting)); err != nil {
+		back := other.Clone()
+		back.Phase, back.DueAt = lifecycle.PhaseWaiting, time.Time{}
+		if err := s.restore(ctx, other, back); err != nil {
 			return s.again(err)
 		}
 	}

@@ -97,6 +97,7 @@ func (s *Sequencer) open() {
 		return
 	}
 	s.recovery.shut = ""
+	s.tellAll(word{})
 	s.Store.Signal()
 	notify(s.due)
 }
@@ -178,9 +179,7 @@ func (s *Sequencer) writtenBack(ctx context.Context, p queues.Pulse) bool {
 	if !p.Settled {
 		s.recovery.joined = p.Server
 	}
-	for _, h := range s.held {
-		h.stale = true
-	}
+	s.tellAll(word{changed: true})
 	s.mu.Unlock()
 	notify(s.due)
 	if !p.Settled {
@@ -189,13 +188,22 @@ func (s *Sequencer) writtenBack(ctx context.Context, p queues.Pulse) bool {
 	return true
 }
 
+// rewrite writes back what this process knows, if Redis is another one.
+func (s *Sequencer) rewrite(ctx context.Context) {
+	s.beat(ctx) // which tells what Redis this is
+	s.mu.Lock()
+	p := s.recovery.pulse
+	s.mu.Unlock()
+	s.writtenBack(ctx, p)
+}
+
 // regain has the transactions looked at that are this process's again, for Redis has
 // forgotten that it was done with them.
 func (s *Sequencer) regain(ctx context.Context) error {
 	return s.Store.Regain(ctx, s.process, func(uids []string) []string {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return slices.DeleteFunc(uids, func(uid string) bool { return s.held[uid] != nil })
+		return slices.DeleteFunc(uids, func(uid string) bool { return s.owners[uid] != nil })
 	})
 }
 

@@ -11,9 +11,8 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/queues"
-	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 type (
@@ -150,7 +149,7 @@ func testEveryRow(t *testing.T) {
 	fail := func(uid string, why ...string) {
 		mu.Lock()
 		defer mu.Unlock()
-		reasons[sequencer.Memo("test", uid)] = why
+		reasons[lifecycle.Memo("test", uid)] = why
 	}
 	one, oneWorker := w.worker(1, devworker.Options{ProveTime: 20 * time.Second})
 	two, twoWorker := w.worker(2, devworker.Options{ProveTime: 30 * time.Second})
@@ -296,7 +295,7 @@ func testEveryRow(t *testing.T) {
 	next := w.awaitTxn("displaced", "prepared", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 }).Attempts[0].Nonce
 	stranger(w, one, next, 200_000_000)
 	w.awaitTxn("displaced", "back in its queue", 24*time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWaiting })
-	if s, err := w.pool.Get(w.ctx, one); err != nil || s.Reason != senders.StoppedNonce {
+	if s, err := w.pool.Get(w.ctx, one); err != nil || s.Reason != lifecycle.StoppedNonce {
 		t.Errorf("sender %+v, %v", s, err)
 	}
 	only(one, two)
@@ -313,7 +312,7 @@ func testEveryRow(t *testing.T) {
 	done("after")
 	post("legacy2", "before")
 	w.await("before", lifecycle.Unresolved, 5*time.Hour)
-	if s, _ := w.pool.Get(w.ctx, legacy); s.Reason != senders.OutcomeUnknown {
+	if s, _ := w.pool.Get(w.ctx, legacy); s.Reason != lifecycle.OutcomeUnknown {
 		t.Errorf("sender of an unknown outcome: %+v", s)
 	}
 	if _, err := p.Retry(w.ctx, "before"); err == nil {

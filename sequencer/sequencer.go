@@ -1,14 +1,13 @@
 // Package sequencer drives transactions from their queue into a block.
 //
-// The state machine ([Next]) is a pure function: what happened, and where the
-// transaction stands, decide where it goes. Around it a process runs one cycle:
-// it binds free senders to queues that have work, dispatches, sends, watches the
-// chain, and stores every step before the one that depends on it. Whatever a
-// process was doing when it died is found again by its phase: [Sequencer.step]
-// looks at a transaction and does what its phase asks for, whoever began it.
+// What is to be done is decided in package lifecycle, purely. This package does it: it
+// binds free senders to queues that have work, and gives each transaction that this
+// process has a claim of to an owner, which stores, asks workers, sends and watches as
+// the decisions say. Whatever a process was doing when it died is found again in the
+// record: the next owner goes on, whoever began.
 //
-// The package knows neither Redis nor HTTP; it reaches them through packages
-// queues, senders, dispatcher and mina.
+// The package knows neither Redis nor HTTP; it reaches them through packages queues,
+// senders, dispatcher and mina.
 package sequencer
 
 import (
@@ -25,35 +24,8 @@ import (
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
-
-// Policy is what an operator decides. Fees are in nanomina, depths in blocks.
-type Policy struct {
-	CycleInterval     time.Duration // the longest the cycle sleeps
-	InclusionInterval time.Duration // between two looks at the chain
-	DispatchTimeout   time.Duration // for one worker call
-	CallbackWait      time.Duration // that a queue waits for a callback's answer
-	MaxRetries        int           // after the first try, where the worker has no opinion
-	RetryDelay        time.Duration // before the first retry; doubled for each further one
-	RetryDelayMax     time.Duration
-	Confirmations     int
-	SettleDepth       int
-	Finality          int
-	Fee, FeeMax       uint64
-	FeeBump           float64
-	BumpAfter         uint32 // slots in the pool
-	ValidSlots        uint32
-	UnresolvedLimit   int
-	ClaimTTL          time.Duration
-	ClaimLimit        int // bound queues, 0 for no limit
-	Retention         time.Duration
-	BalanceInterval   time.Duration // between two looks at the senders' accounts; 0 looks at none
-	MinBalance        uint64        // what a sender must hold to be used, nanomina; Fee at least
-	// The most that attempts may cost in a day (UTC), by sender and for all
-	// together, in nanomina; 0 for no limit.
-	FeeLimitSender, FeeLimit uint64
-	ShutdownTimeout          time.Duration
-}
 
 // Options are the parts of a Sequencer.
 type Options struct {
@@ -68,13 +40,13 @@ type Options struct {
 	Local func() []string
 	// Health asks a worker whom it signs for; nil asks nobody.
 	Health func(ctx context.Context, w dispatcher.Worker) (dispatcher.Health, error)
-	// Observe is told every question to the state machine and its answer, before
-	// the change is stored; nil tells nobody. It is called concurrently.
-	Observe func(s Situation, e Event, d Decision, ok bool)
+	// Observe is told every change of a record once it is stored; nil tells nobody. It
+	// is called concurrently.
+	Observe func(before, after *lifecycle.Transaction, s *lifecycle.Step)
 	// Meter is told what happens; the zero one is told nothing.
 	Meter     Meter
 	Namespace string // goes into the memo
-	Policy    Policy
+	Policy    lifecycle.Policy
 	Log       *slog.Logger
 }
 
@@ -84,11 +56,11 @@ type Sequencer struct {
 	Options
 	process string // random: a restarted process is another one
 
-	mu   sync.Mutex
-	work context.Context  // of the steps; nil before Run
-	held map[string]*held // claimed by this process
-	// renewed is when the last successful renewal of the claims began, by the
-	// monotonic clock.
+	work crew // owners, effects and callbacks
+
+	mu     sync.Mutex
+	owners map[string]*owner // by uid: what this process holds the claim of
+	// renewed is when the last successful heartbeat began, by the monotonic clock.
 	renewed time.Time
 	// calm is when processes may be taken for dead again after an outage.
 	calm      time.Time
@@ -99,8 +71,7 @@ type Sequencer struct {
 	released  map[string]seenNonce // of them, by senders that were released here just now
 	greeted   map[string]greeting  // by sender
 	down      map[string]int       // how often in a row a sender's worker was not there
-	steps     sync.WaitGroup
-	unhurried chan struct{} // full while as many steps are under way that nobody waits for
+	unhurried chan struct{}        // full while as many owners run that nobody waits for
 	draining  atomic.Bool
 	wanted    atomic.Bool   // a bind or a plan waits for news of the chain
 	looked    atomic.Int64  // nanoseconds that the last look at the chain took
@@ -115,32 +86,23 @@ type Sequencer struct {
 	askedAt time.Time
 }
 
+// nonceSeen is how long the chain is not asked again for the nonce of a sender whose
+// command it has just shown, at least.
+const nonceSeen = 5 * time.Second
+
 type seenNonce struct {
 	next uint32
 	at   time.Time
 }
 
-// held is a claimed transaction. While busy, t belongs to the goroutine of its
-// step; else it is read under the lock.
-type held struct {
-	uid        string
-	t          *lifecycle.Transaction
-	worker     dispatcher.Worker
-	next       *uint32 // sender's next nonce as stored, nil if unknown
-	asking     bool    // the loss of the request under way is counted already
-	bound      bool    // just bound: nobody can have worked on it before
-	busy       bool
-	stale      bool // changed by others since t was read
-	again      bool // look once more when the step under way ends
-	dropped    bool
-	sentAt     time.Time          // when its bytes were last given to the nodes
-	readAt     time.Time          // when it was last looked at whether others changed it
-	lostAt     time.Time          // since when no node has what was DONE and has no block
-	costly     time.Time          // until when its fee is not raised, for a limit is reached
-	sentFirst  time.Time          // when this process first sent what is open; zero if it did not
-	sentHeight uint32             // of the chain then
-	resent     int                // times since they were last seen in a pool
-	interrupt  context.CancelFunc // ends a worker call that the chain has overtaken
+// sawNonce notes the next nonce of a sender, as the chain has just shown it.
+func (s *Sequencer) sawNonce(sender string, next uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nonces[sender] = seenNonce{next, time.Now()}
+	if s.Policy.FeeLimit == 0 && s.Policy.FeeLimitSender == 0 { // else each plan is weighed by itself
+		s.released[sender] = s.nonces[sender]
+	}
 }
 
 // New returns a sequencer; Run starts it.
@@ -152,7 +114,7 @@ func New(o Options) *Sequencer {
 		o.Dispatch = o.Types.Types()
 	}
 	return &Sequencer{
-		Options: o, process: rand.Text(), held: make(map[string]*held), nonces: make(map[string]seenNonce), released: make(map[string]seenNonce),
+		Options: o, process: rand.Text(), owners: make(map[string]*owner), nonces: make(map[string]seenNonce), released: make(map[string]seenNonce),
 		recovery: recovery{shut: shutStarting, writing: make(chan struct{}, 1), unchecked: map[string]bool{}, strange: map[string]uint32{}},
 		greeted:  make(map[string]greeting), down: make(map[string]int), watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1), due: make(chan struct{}, 1),
 		unhurried: make(chan struct{}, unhurried),
@@ -173,27 +135,24 @@ func (s *Sequencer) Run(ctx context.Context) error {
 		}
 		return err
 	}
-	// Steps outlive ctx: they end by themselves or after ShutdownTimeout.
+	// What is under way outlives ctx: it ends by itself, or after ShutdownTimeout.
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	s.mu.Lock()
-	s.work = work
-	s.mu.Unlock()
+	s.work.open(work)
 
-	// The heart beats before the first bind, and until all steps have ended.
+	// The first heartbeat comes before the first bind, the last when all have ended.
 	alive, die := context.WithCancel(work)
 	s.beat(alive)
 	var beats, loops sync.WaitGroup
 	beats.Go(func() { s.beatLoop(alive) })
 	beats.Go(func() { s.Store.Listen(alive) })
-	loops.Go(func() { s.pollLoop(ctx, work) })
+	loops.Go(func() { s.pollLoop(ctx) })
 	loops.Go(func() { s.careLoop(ctx) })
-	s.cycleLoop(ctx, work)
+	s.cycleLoop(ctx)
 	s.draining.Store(true)
 	loops.Wait()
 
-	ended := make(chan struct{})
-	go func() { s.steps.Wait(); close(ended) }()
+	ended := s.work.close()
 	select {
 	case <-ended:
 	case <-time.After(s.Policy.ShutdownTimeout):
@@ -277,6 +236,7 @@ func (s *Sequencer) beat(ctx context.Context) {
 		s.calm = began.Add(s.Policy.ClaimTTL)
 		return
 	}
+	lapsed := began.Sub(s.renewed) >= s.Policy.ClaimTTL*2/3
 	outage := !s.renewed.IsZero() && began.Sub(s.renewed) > s.Policy.ClaimTTL
 	first := s.renewed.IsZero()
 	if began.After(s.renewed) {
@@ -288,6 +248,9 @@ func (s *Sequencer) beat(ctx context.Context) {
 	}
 	if !p.Known && !first {
 		s.Log.Warn("this process was taken for dead; its transactions have passed to others")
+	}
+	if lapsed || !p.Known {
+		s.tellAll(word{changed: true})
 	}
 	s.heed(ctx, p)
 	if len(p.Dead) == 0 || !p.Settled || began.Before(s.calm) || ctx.Err() != nil {

@@ -11,8 +11,8 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // TestHappyWay: a posted transaction runs through queue, sender, worker and

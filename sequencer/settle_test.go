@@ -14,6 +14,7 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // TestSettleDepthOfType: a type whose second landing cannot take effect is tried
@@ -118,7 +119,7 @@ func TestNonceIgnored(t *testing.T) {
 				w.observe = func(_ sequencer.Situation, e sequencer.Event, d sequencer.Decision, ok bool) {
 					mu.Lock()
 					defer mu.Unlock()
-					if ok && e == sequencer.Astray && d.Code == sequencer.CodeNonceIgnored {
+					if ok && e == sequencer.Astray && d.Code == lifecycle.CodeNonceIgnored {
 						coded++
 					}
 				}
@@ -362,7 +363,7 @@ func TestOrphanOfLegacyWorker(t *testing.T) {
 		w.net.ClearPools()
 		stranger(w, account, landed.Attempts[0].Nonce, 5_000_000_000)
 		got := w.await("a", lifecycle.Unresolved, 3*time.Hour)
-		if got.Error == nil || got.Error.Code != sequencer.CodeOutcomeUnknown || !got.FinalAt.IsZero() {
+		if got.Error == nil || got.Error.Code != lifecycle.CodeOutcomeUnknown || !got.FinalAt.IsZero() {
 			t.Errorf("%+v, %v", got, got.Error)
 		}
 		if nonce, any, err := w.store.HighestLanded(t.Context(), account); any || err != nil {

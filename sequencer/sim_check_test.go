@@ -12,7 +12,7 @@ import (
 
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // A checker compares what clients were promised with the chain and the log. It
@@ -56,7 +56,7 @@ type ending struct {
 func newChecker(s *sim) *checker {
 	memos := map[string]string{}
 	for _, p := range s.posts {
-		memos[sequencer.Memo("test", p.uid)] = p.uid
+		memos[lifecycle.Memo("test", p.uid)] = p.uid
 	}
 	return &checker{
 		s: s, memos: memos, lost: map[string]bool{}, accepted: map[string]post{}, owner: map[string]string{}, asked: map[string]time.Time{}, phase: map[string]string{}, strayed: map[string]bool{},
@@ -318,7 +318,7 @@ func (c *checker) events() {
 		if to == "failed" || to == "unresolved" {
 			c.strayed[uid] = true
 		}
-		if e.Code == sequencer.CodeOutcomeUnknown {
+		if e.Code == lifecycle.CodeOutcomeUnknown {
 			c.unknown[uid] = true
 		}
 		if c.forgot {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // settled reports whether nothing is under way any more.
@@ -115,7 +115,7 @@ func (c *checker) end(t *txnDoc, es []devnet.Effect) {
 		if len(es) != 0 {
 			c.fail("%s is %s (%v), and took effect: %s", t.UID, t.State, t.code(), describe(es))
 		}
-		if t.State == "FAILED" && t.Retries < c.s.policy.MaxRetries && t.code() != sequencer.CodeCancelled && !t.CancelRequested {
+		if t.State == "FAILED" && t.Retries < c.s.policy.MaxRetries && t.code() != lifecycle.CodeCancelled && !t.CancelRequested {
 			c.fail("%s is FAILED (%v) after %d retries", t.UID, t.code(), t.Retries)
 		}
 	}

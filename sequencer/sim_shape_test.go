@@ -1,9 +1,8 @@
 package sequencer_test
 
 import (
+	"mina-sequencer/sequencer/lifecycle"
 	"time"
-
-	"mina-sequencer/sequencer"
 )
 
 // simSlot is how long a slot lasts in a simulated world.
@@ -30,8 +29,8 @@ const balanceInterval = 5 * time.Minute
 // themes bring about what takes several misfortunes of a kind.
 var themes = []string{"", "", "", "sends", "sends", "sends", "chain: ", "chain: ", "pool: ", "person: ", "worker"}
 
-func shapeOf(d dice) (shape, sequencer.Policy) {
-	p := sequencer.Policy{
+func shapeOf(d dice) (shape, lifecycle.Policy) {
+	p := lifecycle.Policy{
 		CycleInterval: time.Minute, InclusionInterval: d.between(20*time.Second, 70*time.Second, "poll", 0), DispatchTimeout: 6 * time.Minute,
 		CallbackWait: 2 * time.Minute, MaxRetries: 1 + d.pick(3, "retries", 0), RetryDelay: d.between(10*time.Second, time.Minute, "delay", 0), RetryDelayMax: 4 * time.Minute,
 		SettleDepth: 3 + d.pick(2, "settle", 0), Confirmations: 1,

@@ -21,7 +21,7 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // A sim is one seed's world, in which everything goes wrong for a while.
@@ -93,7 +93,7 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 	t.Cleanup(func() { until(context.Background(), time.Minute) })
 	d := dice(seed)
 	s := &sim{dice: d, began: time.Now(), story: &story{began: time.Now()}}
-	var policy sequencer.Policy
+	var policy lifecycle.Policy
 	s.shape, policy = shapeOf(d)
 	if deep {
 		s.deepest, s.ordered, s.beyond, s.theme = 2*policy.Finality, true, true, "chain: "

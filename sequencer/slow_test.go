@@ -11,7 +11,7 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // TestSlowLooks: where a look at the chain takes longer than the interval between

@@ -8,8 +8,7 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/queues"
-	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // TestSuccessors takes the block of a DONE transaction away by a reorg deeper
@@ -76,7 +75,7 @@ func TestSuccessors(t *testing.T) {
 					t.Errorf("next: %d retries, %+v", got.Retries, got.Attempts)
 				}
 				for _, account := range []string{one, two} {
-					if s, err := w.pool.Get(w.ctx, account); err != nil || s.Queue != "" || s.Reason != "" && s.Reason != senders.StoppedNonce {
+					if s, err := w.pool.Get(w.ctx, account); err != nil || s.Queue != "" || s.Reason != "" && s.Reason != lifecycle.StoppedNonce {
 						t.Errorf("sender %+v, %v", s, err)
 					}
 				}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mina-sequencer/mina"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // byteSize is a number of bytes, written with a binary unit: 512, 64KiB, 1MiB.
@@ -47,7 +48,7 @@ func (f *minaFee) EnvDecode(text string) error {
 	return nil
 }
 
-func (f minaFee) String() string { return mina.FormatMina(uint64(f)) }
+func (f minaFee) String() string { return lifecycle.FormatMina(uint64(f)) }
 
 // factor multiplies fees. It is kept as the exact fraction it was written as.
 type factor struct{ rat *big.Rat }

@@ -12,6 +12,7 @@ import (
 	"mina-sequencer/mina"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // lookAtOnce is how many senders are looked at side by side.
@@ -85,7 +86,7 @@ func (d *doctor) worker(ctx context.Context, workers *dispatcher.Client, s sende
 	if why, message := sequencer.Strange(health, err, chain.NetworkID, chain.SlotTime); why != "" {
 		types.add(nil)
 		do := "give the sender the worker that holds its key, or the worker the right key"
-		if why == senders.WrongNetwork {
+		if why == lifecycle.WrongNetwork {
 			do = "start the worker for the network of SEQUENCER_MINA_URL, or name nodes of its network"
 		}
 		d.problem(string(why), s.AccountID, message, do)

@@ -24,6 +24,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // A clinic is a set-up in which all is well, to be broken.
@@ -155,7 +156,7 @@ func TestDoctor(t *testing.T) {
 			if err := pool.Register(c.Context(), devnet.Key(2), "http://127.0.0.1:1"); err != nil {
 				c.Fatal(err)
 			}
-			if err := pool.Stop(c.Context(), devnet.Key(2), senders.StoppedNonce, "somebody else signs"); err != nil {
+			if err := pool.Stop(c.Context(), devnet.Key(2), lifecycle.StoppedNonce, "somebody else signs"); err != nil {
 				c.Fatal(err)
 			}
 		}, nil, []string{"problem WORKER_AWAY", "warning SENDER_OUT"}},

@@ -11,8 +11,7 @@ import (
 	"time"
 
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/queues"
-	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // allDone waits until all that was posted is DONE, final and let go of, and
@@ -54,7 +53,7 @@ func (r *rig) allDone() {
 			r.Errorf("%s with hash %s took effect %d times", p.uid, t.Hash(), len(places))
 			continue
 		}
-		if own := at[sequencer.Memo(r.namespace, p.uid)]; !r.legacy[t.Attempt(t.Landed).Sender] && !slices.Equal(own, places) {
+		if own := at[lifecycle.Memo(r.namespace, p.uid)]; !r.legacy[t.Attempt(t.Landed).Sender] && !slices.Equal(own, places) {
 			r.Errorf("%s, by its memo, took effect at %v, by its hash at %v", p.uid, own, places)
 		}
 		if r.strayed[p.uid] {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // drained: the first signal lets running work end and gives up the claims, so

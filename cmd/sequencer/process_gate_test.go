@@ -8,13 +8,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"mina-sequencer/sequencer/lifecycle"
 	"net"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
-
-	"mina-sequencer/queues"
 )
 
 // A gate stands between one process and Redis. At the write that a test asks

@@ -10,13 +10,11 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"mina-sequencer/sequencer/lifecycle"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
-
-	"mina-sequencer/queues"
-	"mina-sequencer/senders"
 )
 
 // A load posts transactions over HTTP without a break, to whichever sequencer
@@ -270,7 +268,7 @@ func (l *load) resume() {
 		return
 	}
 	for _, s := range accounts {
-		if s.Reason == senders.Rested && s.Until.IsZero() {
+		if s.Reason == lifecycle.Rested && s.Until.IsZero() {
 			_ = l.r.pool.Resume(ctx, s.AccountID)
 		}
 	}

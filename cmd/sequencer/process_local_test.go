@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // local makes the workers of the nth accounts, by the arguments given, commands

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // redisKilled: Redis is killed with -9 under load, again and again, and comes

@@ -11,8 +11,7 @@ import (
 	"time"
 
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/queues"
-	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // TestProcesses runs the programs as they run in service, a real Redis among
@@ -296,7 +295,7 @@ func legacyWorkerDies(t *testing.T, bin binaries) {
 	if x := r.get("before"); x.Error == nil || x.Error.Code != "OUTCOME_UNKNOWN" || len(x.Attempts) != 1 || x.Retries != 0 {
 		t.Errorf("error %v, %d retries, %+v", x.Error, x.Retries, x.Attempts)
 	}
-	if x, err := r.pool.Get(t.Context(), devnet.Key(2)); err != nil || x.Reason != senders.OutcomeUnknown {
+	if x, err := r.pool.Get(t.Context(), devnet.Key(2)); err != nil || x.Reason != lifecycle.OutcomeUnknown {
 		t.Errorf("its sender: %+v, %v", x, err)
 	}
 	var problem struct{ Code string }

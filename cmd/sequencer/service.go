@@ -21,6 +21,7 @@ import (
 	"mina-sequencer/senders"
 	"mina-sequencer/senders/local"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // A service is everything that one process runs, wired together.
@@ -135,8 +136,8 @@ func builtinTypes() []string {
 	return types.Types()
 }
 
-func policy(cfg config) sequencer.Policy {
-	return sequencer.Policy{
+func policy(cfg config) lifecycle.Policy {
+	return lifecycle.Policy{
 		CycleInterval: cfg.Cycle.Interval, InclusionInterval: cfg.Cycle.InclusionInterval,
 		DispatchTimeout: cfg.Cycle.DispatchTimeout, CallbackWait: cfg.Cycle.CallbackWait,
 		MaxRetries: cfg.Retry.Max, RetryDelay: cfg.Retry.Delay, RetryDelayMax: cfg.Retry.DelayMax,

@@ -22,6 +22,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // Figures 4 to 6 are of moments that cannot be seen from outside of a process,
@@ -198,7 +199,7 @@ func (b *bench) turns(ctx context.Context) ([]row, error) {
 	service := sequencer.New(sequencer.Options{
 		Store: store, Senders: pool, Types: types, Namespace: "turn",
 		Chain: mina.NewTracker(mina.TrackerOptions{Nodes: []*mina.Node{mina.NewNode(url+"/graphql", mina.NodeOptions{})}, Depth: 15}),
-		Policy: sequencer.Policy{
+		Policy: lifecycle.Policy{
 			CycleInterval: 5 * time.Second, InclusionInterval: 10 * time.Millisecond, DispatchTimeout: time.Minute, CallbackWait: time.Minute,
 			RetryDelay: time.Minute, RetryDelayMax: time.Minute, Confirmations: 1, SettleDepth: 15, Finality: 15, Fee: 100_000_000,
 			FeeMax: 5_000_000_000, FeeBump: 1.5, BumpAfter: 1000, ValidSlots: 1000, ClaimTTL: 15 * time.Second,
@@ -349,7 +350,12 @@ func (n *namespace) repeat(ctx context.Context) error {
 		return fmt.Errorf("%d queues were bound where one sender was free", len(bound))
 	}
 	// It ends, which frees the sender for the next one.
-	return n.store.Advance(ctx, queues.NewChange(bound[0].Transaction, lifecycle.PhaseDone))
+	ended := bound[0].Transaction.Clone()
+	ended.Phase = lifecycle.PhaseDone
+	change := &queues.Change{Before: bound[0].Transaction, After: ended, Now: time.Now()}
+	change.Remove = queues.Never
+	_, err = n.store.Advance(ctx, change)
+	return err
 }
 
 // sizes is figure 6: what a cycle with nothing to do, a post and a bind take

@@ -116,7 +116,7 @@ func (v *View) take(last *Attempt) Step {
 		s.Local.Taken = last.Number
 		return s
 	}
-	return v.lose(&Error{Code: CodeLost, Message: "the process that waited for the worker is gone"})
+	return v.lose(&Error{Code: CodeLost, Message: "the process that waited for the worker is gone"}, "")
 }
 
 // takenWithBind stands in Local.Taken while what was just bound here was asked of
@@ -138,7 +138,7 @@ func (v *View) superseded(a *Attempt) bool {
 // dispatchingLegacy: the call is marked, and may have been made.
 func (v *View) dispatchingLegacy(a *Attempt) Step {
 	if v.Local.Marked != a.Number {
-		return v.lose(&Error{Code: CodeOutcomeUnknown, Message: "the process that waited for the worker is gone"})
+		return v.lose(&Error{Code: CodeOutcomeUnknown, Message: "the process that waited for the worker is gone"}, "")
 	}
 	if v.Replicas && v.Local.Confirmed != a.Number {
 		return v.do(Effect{Kind: Confirm, Number: a.Number}, ReasonConfirming)

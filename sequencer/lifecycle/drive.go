@@ -9,12 +9,13 @@ import "time"
 type Drive struct {
 	txn     *Transaction // as last read or stored; never altered
 	local   Local
-	results []Result // not stored yet, oldest first
-	call    Effect   // under way
-	step    Step     // that Next wants stored
-	learned bool     // it comes of results[0]
-	stale   bool     // the record is to be read
-	shut    bool     // the store was not settled
+	results []Result   // not stored yet, oldest first
+	call    Effect     // under way
+	step    Step       // that Next wants stored
+	learned bool       // it comes of results[0]
+	stale   bool       // the record is to be read
+	shut    bool       // the store was not settled
+	bytes   *BytesRead // signed here, and not sent yet
 }
 
 // NewDrive begins to drive t, of which this process knows local.
@@ -25,6 +26,18 @@ func (d *Drive) Txn() *Transaction { return d.txn }
 
 // Local is what this process knows beside the record.
 func (d *Drive) Local() Local { return d.local }
+
+// Bytes are what is to be sent, or signed again, by an effect: what was signed here, or
+// what the store had.
+func (d *Drive) Bytes(e Effect) []byte {
+	switch {
+	case e.Fresh && d.bytes != nil && d.bytes.Number == e.Number:
+		return d.bytes.Command
+	case !e.Fresh && d.local.Asked.Bytes != nil:
+		return d.local.Asked.Bytes.Command
+	}
+	return nil
+}
 
 // Results are those that are not stored yet.
 func (d *Drive) Results() []Result { return d.results }
@@ -102,6 +115,9 @@ func (d *Drive) store(s Step, learned bool, p *Policy) Action {
 // it.
 func (d *Drive) Stored(t *Transaction, unconfirmed bool) {
 	d.txn, d.local = t, d.step.Local
+	if b := d.step.Aside.Bytes; b != nil && d.local.Unsent == b.Number {
+		d.bytes = b
+	}
 	d.learn()
 	if unconfirmed {
 		d.results = append([]Result{Denied{Why: Unconfirmed}}, d.results...)
@@ -148,5 +164,8 @@ func (d *Drive) Add(e Effect, r Result) {
 	}
 	if r != nil {
 		d.results = append(d.results, r)
+	}
+	if e.Kind == Send {
+		d.bytes = nil
 	}
 }

@@ -57,9 +57,9 @@ func (v *View) healthTold(h HealthTold) Step {
 // answered: a worker's call has ended.
 func (v *View) answered(r Answer) Step {
 	t, a := v.Txn, v.Txn.Last()
-	if a == nil || a.Number != r.Call.Number || a.Outcome != Prepared || !a.EndedAt.IsZero() ||
-		a.Legacy != (r.Call.Kind == Dispatch) {
-		return v.wait(ReasonUnchanged)
+	if a == nil || a.Number != r.Call.Number || a.Sender != r.Sender || a.Nonce != r.Nonce ||
+		a.Outcome != Prepared || !a.EndedAt.IsZero() || a.Legacy != (r.Call.Kind == Dispatch) {
+		return v.late(r)
 	}
 	switch t.Phase {
 	case PhaseWatching:
@@ -83,11 +83,25 @@ func (v *View) answered(r Answer) Step {
 		return v.failed(r.Error, true)
 	case FaultError:
 		if a.Legacy && r.Refused && !v.unspent(a) {
-			return v.lose(r.Error)
+			return v.lose(r.Error, r.Hash)
 		}
 		return v.failed(r.Error, false)
 	}
-	return v.lose(r.Error)
+	return v.lose(r.Error, r.Hash)
+}
+
+// late: the attempt has gone on without the answer. A hash may still settle what became
+// of it.
+func (v *View) late(r Answer) Step {
+	a := v.Txn.Attempt(r.Call.Number)
+	if r.Call.Kind != Dispatch || r.Hash == "" || a == nil || !a.Legacy || !a.Open() || a.Hash != "" ||
+		a.Sender != r.Sender || a.Nonce != r.Nonce {
+		return v.wait(ReasonUnchanged)
+	}
+	s := v.to(v.Txn.Phase, ReasonAnswered)
+	a = s.Txn.Attempt(r.Call.Number)
+	a.Hash, a.Data = r.Hash, r.Data
+	return s
 }
 
 // unspent reports whether every synced node has the nonce of a unspent and nothing
@@ -199,7 +213,7 @@ func (v *View) erred(hopeless bool) Step {
 
 // lose notes that nobody knows what became of a call. A two-phase worker is asked
 // again; a legacy one may have sent.
-func (v *View) lose(e *Error) Step {
+func (v *View) lose(e *Error, hash string) Step {
 	legacy := v.Txn.Last().Legacy
 	last := v.Txn.Losses+1 >= maxLosses
 	u := v.with(func(t *Transaction) {
@@ -207,7 +221,7 @@ func (v *View) lose(e *Error) Step {
 		a.Error, t.Error = e, e
 		switch {
 		case legacy:
-			a.Outcome = Unknown
+			a.Outcome, a.Hash = Unknown, hash
 			if t.SubmittedAt.IsZero() {
 				t.SubmittedAt = v.Now
 			}

@@ -60,6 +60,8 @@ type ConfirmTold struct{ Number int }
 // An Answer is what became of a worker's call.
 type Answer struct {
 	Call   Effect
+	Sender string // of the attempt, and its nonce: numbers may be given anew
+	Nonce  uint32
 	Fault  Fault
 	Hash   string          // as the worker computed it, if it is one; "" if there is none
 	Done   json.RawMessage // it ended without a block

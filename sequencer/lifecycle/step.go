@@ -45,6 +45,34 @@ type Effect struct {
 	Fresh bool
 }
 
+// Failures are the classes that [Step.Failure] knows.
+var Failures = []string{"error", "hopeless", "lost", "deferred", "settled", "unknown", "nonce-ignored"}
+
+// Failure is how what s stores ends an attempt or a call without success, or puts it
+// off; "" where it does not.
+func (s *Step) Failure(before *Transaction) string {
+	switch s.Reason {
+	case ReasonDeferred:
+		return "deferred"
+	case ReasonLost:
+		return "lost"
+	case ReasonAmbiguous:
+		return "unknown"
+	case ReasonNonceIgnored:
+		return "nonce-ignored"
+	case ReasonSettled:
+		return "settled"
+	case ReasonAnswered:
+		switch {
+		case s.Txn.Phase == PhaseFailing:
+			return "error"
+		case s.Txn.Phase == PhaseUnresolved, s.Txn.Ending == PhaseUnresolved && before.Ending == "":
+			return "hopeless"
+		}
+	}
+	return ""
+}
+
 // Leaves reports whether e lets something leave the process.
 func (e Effect) Leaves() bool {
 	switch e.Kind {
@@ -130,6 +158,7 @@ type Reason string
 // All reasons.
 const (
 	ReasonWaiting      Reason = "waiting"    // in its queue
+	ReasonBound        Reason = "bound"      // a free sender was bound to its queue
 	ReasonPlanning     Reason = "planning"   // an attempt is being planned
 	ReasonDraining     Reason = "draining"   // the process ends, the next one goes on
 	ReasonDeferred     Reason = "deferred"   // goes back before a worker took it on

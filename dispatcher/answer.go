@@ -1,0 +1,54 @@
+package dispatcher
+
+import (
+	"errors"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// AnswerOf completes the answer to a call of Prove, Resign or Dispatch by what came of
+// it: what a worker's error means is said here, once. validHash reports whether a text
+// is a hash of Mina.
+func AnswerOf(r Result, err error, a lifecycle.Answer, validHash func(string) bool) lifecycle.Answer {
+	legacy := a.Call.Kind == lifecycle.Dispatch
+	if validHash(r.Hash) {
+		a.Hash = r.Hash
+	}
+	var busy *BusyError
+	var unreached *UnreachedError
+	var worker *WorkerError
+	switch {
+	case err == nil && legacy && a.Hash == "" && r.Done == nil:
+		a.Fault = lifecycle.FaultSent
+		a.Error = &lifecycle.Error{Code: CodeMismatch, Message: "the worker's hash is not one of Mina: " + clip(r.Hash, 80)}
+	case err == nil:
+		a.Done, a.Data, a.Signed = r.Done, r.Data, r.Signed
+	case errors.Is(err, ErrLegacy):
+		a.Fault = lifecycle.FaultNoCall
+	case errors.As(err, &busy):
+		a.Fault, a.RetryAfter = lifecycle.FaultBusy, busy.RetryAfter
+		a.Error = &lifecycle.Error{Code: lifecycle.CodeUnavailable, Message: err.Error()}
+	case errors.As(err, &unreached):
+		a.Fault, a.Error = lifecycle.FaultUnreached, &lifecycle.Error{Code: lifecycle.CodeUnavailable, Message: err.Error()}
+	case errors.As(err, &worker):
+		a.Fault, a.Refused = faultOf(worker, legacy), worker.ByRefusal
+		a.Error = &lifecycle.Error{Code: worker.Code, Message: worker.Message, Exception: worker.Exception}
+	case errors.Is(err, ErrMismatch):
+		a.Hash, a.Fault, a.Error = "", lifecycle.FaultError, &lifecycle.Error{Code: CodeMismatch, Message: err.Error()}
+	default:
+		a.Fault, a.Error = lifecycle.FaultLost, &lifecycle.Error{Code: lifecycle.CodeLost, Message: err.Error()}
+	}
+	return a
+}
+
+func faultOf(e *WorkerError, legacy bool) lifecycle.Fault {
+	switch {
+	case legacy && !e.NothingSent:
+		return lifecycle.FaultSent
+	case e.Kind == Unresolvable:
+		return lifecycle.FaultHopeless
+	case e.Kind == Unavailable:
+		return lifecycle.FaultOutOfOrder
+	}
+	return lifecycle.FaultError
+}

@@ -1,0 +1,255 @@
+package sequencer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/mina"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// call begins an effect. What only the store is asked for is done at once; for all else
+// the owner goes on, and the result is left to it as word.
+func (o *owner) call(ctx context.Context, v *lifecycle.View, e lifecycle.Effect) {
+	t := o.drive.Txn()
+	switch e.Kind {
+	case lifecycle.AskSender:
+		o.told(ctx, e, func() (lifecycle.Result, error) { return o.askSender(ctx, t) })
+	case lifecycle.AskLanded:
+		o.told(ctx, e, func() (lifecycle.Result, error) {
+			nonce, any, err := o.s.Store.HighestLanded(ctx, t.Sender)
+			return lifecycle.LandedTold{Nonce: nonce, Any: any}, err
+		})
+	case lifecycle.AskBytes:
+		o.told(ctx, e, func() (lifecycle.Result, error) {
+			number, signed, err := o.s.Store.Signed(ctx, t.UID)
+			if errors.Is(err, queues.ErrNotFound) {
+				return lifecycle.BytesRead{}, nil
+			}
+			return lifecycle.BytesRead{Number: number, Command: signed}, err
+		})
+	case lifecycle.AskRecord:
+		o.drive.Stale()
+		o.drive.Add(e, nil)
+	case lifecycle.Confirm:
+		o.confirm(ctx, t, e)
+	default:
+		o.begin(ctx, v, e)
+	}
+}
+
+// told passes on what the store answered, or asks it again.
+func (o *owner) told(ctx context.Context, e lifecycle.Effect, ask func() (lifecycle.Result, error)) {
+	r, err := ask()
+	if err != nil {
+		o.again(ctx, "the store was not read", err)
+		o.drive.Add(e, nil)
+		return
+	}
+	o.tries = 0
+	o.drive.Add(e, r)
+}
+
+// askSender reads the sender of t, and where its worker is.
+func (o *owner) askSender(ctx context.Context, t *lifecycle.Transaction) (lifecycle.Result, error) {
+	told := lifecycle.SenderTold{Sender: lifecycle.Sender{Account: t.Sender}}
+	p, err := o.s.Senders.Get(ctx, t.Sender)
+	switch {
+	case errors.Is(err, senders.ErrNotFound):
+		told.Sender.Gone = true
+		o.worker = dispatcher.Worker{AccountID: t.Sender}
+	case err != nil:
+		return nil, err
+	default:
+		o.worker = dispatcher.Worker{AccountID: p.AccountID, URL: p.WorkerURL}
+		told.Sender = o.s.known(p.AccountID, p.Nonce)
+		told.Sender.Unusable = p.Reason != "" && p.Reason != lifecycle.Rested
+	}
+	told.Overtaken, err = o.s.Store.Overtaken(ctx, t)
+	return told, err
+}
+
+// known is what this process knows of a sender whose next nonce is stored as next.
+func (s *Sequencer) known(account string, next *uint32) lifecycle.Sender {
+	p := lifecycle.Sender{Account: account, Next: next}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if seen, ok := s.nonces[account]; ok && time.Since(seen.at) < max(nonceSeen, 2*s.Policy.InclusionInterval) {
+		p.Seen = &seen.next
+	}
+	p.Greeted = s.Health == nil || s.greeted[account].fresh()
+	p.Away = s.down[account]
+	return p
+}
+
+// confirm has the replicas confirm what is stored, before bytes leave whose own write
+// may have failed to be confirmed.
+func (o *owner) confirm(ctx context.Context, t *lifecycle.Transaction, e lifecycle.Effect) {
+	c := &queues.Change{Before: t, After: t, Now: o.s.now()}
+	c.Keep, c.Moves.Confirm, c.Remove = t.Watched(), true, queues.Never
+	stored, err := o.s.Store.Advance(ctx, c)
+	switch {
+	case err == nil:
+		o.tries = 0
+		o.drive.Read(stored, time.Now())
+		o.drive.Add(e, lifecycle.ConfirmTold{Number: e.Number})
+		return
+	case errors.Is(err, queues.ErrUnsettled):
+		o.s.suspect()
+		o.drive.Unsettled()
+	default:
+		o.again(ctx, "nothing is sent before enough replicas have confirmed it", err)
+		o.drive.Stale()
+	}
+	o.drive.Add(e, nil)
+}
+
+// begin has an effect done beside the owner, who may stop it.
+func (o *owner) begin(ctx context.Context, v *lifecycle.View, e lifecycle.Effect) {
+	t, worker := o.drive.Txn(), o.worker
+	bytes := o.drive.Bytes(e)
+	var of lifecycle.Attempt
+	if a := t.Attempt(e.Number); a != nil {
+		of = *a
+	}
+	call, cancel := context.WithTimeout(ctx, o.s.Policy.DispatchTimeout)
+	o.stop = cancel
+	o.s.work.Go(func(context.Context) {
+		defer cancel()
+		o.leave(word{call: e, of: of, result: o.s.perform(call, t, worker, e, bytes)})
+	})
+}
+
+// perform does an effect that asks a worker or the nodes.
+func (s *Sequencer) perform(
+	ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect, bytes []byte,
+) lifecycle.Result {
+	switch e.Kind {
+	case lifecycle.AskHealth:
+		return s.greet(ctx, t.Sender, worker)
+	case lifecycle.AskRetries:
+		d, _ := s.Types.Lookup(t.Type)
+		n, ok := d.MaxRetries(ctx, worker)
+		return lifecycle.RetriesTold{Limit: n, Known: ok}
+	case lifecycle.AskChain:
+		s.freshChain(ctx)
+		return lifecycle.ChainTold{}
+	case lifecycle.AskAccount:
+		return s.account(ctx, t.Sender)
+	case lifecycle.Send:
+		return s.send(ctx, e, bytes)
+	}
+	return s.ask(ctx, t, worker, e, bytes)
+}
+
+// account asks the nodes for nonce and balance of a sender, and notes the balance.
+func (s *Sequencer) account(ctx context.Context, sender string) lifecycle.Result {
+	account, err := s.Chain.Account(ctx, sender)
+	if err != nil {
+		return lifecycle.AccountTold{Lost: err.Error()}
+	}
+	if account.Exists {
+		if err := s.Senders.SetBalance(ctx, sender, account.Balance); err != nil && !errors.Is(err, senders.ErrNotFound) {
+			s.Log.Warn("balance not stored", "sender", sender, "err", err)
+		}
+	}
+	return lifecycle.AccountTold{Exists: account.Exists, Nonce: account.Nonce, Balance: account.Balance}
+}
+
+// send gives signed bytes to every node.
+func (s *Sequencer) send(ctx context.Context, e lifecycle.Effect, signed []byte) lifecycle.Result {
+	r := s.Chain.Send(ctx, signed)
+	told := lifecycle.SendTold{Call: e, Accepted: r.Accepted, Hash: r.Hash, Slot: s.slot()}
+	if !e.Fresh {
+		s.Log.Info("sent again", "attempt", e.Number, "accepted", r.Accepted, "err", r.Err)
+	}
+	if r.Accepted || r.Err == nil {
+		return told
+	}
+	told.Error = &lifecycle.Error{Code: r.Err.Code, Message: r.Err.Message}
+	told.Lost = !r.Refused
+	if r.Refused {
+		told.Refusal = &lifecycle.Refusal{
+			Error: *told.Error, Permanent: r.Err.Class == mina.Permanent, Cheap: r.Err.Class == mina.RaiseFee,
+			Seen:     r.Err.Class == mina.Renonce || r.Err.Class == mina.Resend,
+			Operator: r.Err.Class == mina.Operator,
+			Broke:    r.Err.Code == "Insufficient_funds" || r.Err.Code == "Fee_payer_account_not_found",
+		}
+	}
+	return told
+}
+
+// ask has a worker make an attempt.
+func (s *Sequencer) ask(
+	ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect, signed []byte,
+) lifecycle.Result {
+	a := t.Attempt(e.Number)
+	d, known := s.Types.Lookup(t.Type)
+	answer := lifecycle.Answer{Call: e, Sender: a.Sender, Nonce: a.Nonce}
+	if !known || worker.URL == "" {
+		worker.AccountID = a.Sender
+		url, err := s.Senders.Worker(ctx, a.Sender)
+		if err != nil || !known {
+			answer.Fault, answer.Error = lifecycle.FaultUnreached, &lifecycle.Error{
+				Code: lifecycle.CodeUnavailable, Message: "the sender is no longer registered"}
+			return answer
+		}
+		worker.URL = url
+	}
+	call, began := callOf(s.Namespace, t, a), time.Now()
+	var r dispatcher.Result
+	var err error
+	switch e.Kind {
+	case lifecycle.Prove:
+		r, err = d.Prove(ctx, worker, call)
+	case lifecycle.Resign:
+		r, err = d.Resign(ctx, worker, call, signed)
+	default:
+		r, err = d.Dispatch(ctx, worker, call)
+	}
+	if !errors.Is(err, dispatcher.ErrLegacy) {
+		s.timed(t.Type, string(e.Kind), began, err)
+	}
+	if err == nil && r.Signed != nil && e.Kind != lifecycle.Dispatch {
+		err = dispatcher.CheckSigned(r.Signed, a.Sender, call.Attempt, mina.DecodeMemo)
+	}
+	answer = dispatcher.AnswerOf(r, err, answer, mina.ValidHash)
+	s.answered(a.Sender, answer.Fault)
+	if answer.Refused {
+		s.Chain.Poll(ctx) // which knows more than the node that refused
+	}
+	return answer
+}
+
+// answered notes whether a sender's worker is there.
+func (s *Sequencer) answered(sender string, f lifecycle.Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch f {
+	case lifecycle.FaultUnreached, lifecycle.FaultOutOfOrder:
+		s.down[sender]++
+		delete(s.greeted, sender)
+	case lifecycle.FaultBusy:
+		delete(s.greeted, sender)
+	default:
+		delete(s.down, sender)
+	}
+}
+
+func callOf(namespace string, t *lifecycle.Transaction, a *lifecycle.Attempt) dispatcher.Call {
+	c := dispatcher.Call{
+		Txn: dispatcher.Txn{UID: t.UID, Type: t.Type, Data: t.Data, Queue: t.Queue, Retries: t.Retries},
+		Attempt: dispatcher.Attempt{
+			Number: a.Number, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Memo: lifecycle.Memo(namespace, t.UID),
+		},
+	}
+	for _, p := range t.Attempts[:a.Number-1] {
+		c.Attempt.Previous = append(c.Attempt.Previous, dispatcher.Previous{
+			Number: p.Number, Hash: p.KnownHash(), Nonce: p.Nonce, Fee: p.Fee})
+	}
+	return c
+}

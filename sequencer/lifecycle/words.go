@@ -1,0 +1,190 @@
+package lifecycle
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func depth(g *Sighting, want int) string {
+	if g.Fate == FateUnknown || g.Fate == "" {
+		return ""
+	}
+	if !g.Agreed {
+		return "the nodes do not all say so yet"
+	}
+	return fmt.Sprintf("%d of %d blocks deep", g.Depth, want)
+}
+
+func pools(g *Sighting) string {
+	if g.Agreed {
+		return "the pool of every synced node"
+	}
+	return "the pool of at least one node"
+}
+
+func because(e *Error) string {
+	if e == nil {
+		return ""
+	}
+	return " (" + short(cmp.Or(e.Message, e.Code)) + ")"
+}
+
+// short bounds what workers and nodes have to say, on one line.
+func short(text string) string {
+	const most = 200
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
+
+func lower(text string) string { return strings.ToLower(text[:1]) + text[1:] }
+func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+func times(n int) string {
+	switch n {
+	case 0:
+		return "never"
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprint(n, " times")
+}
+
+func retries(n int) string {
+	switch n {
+	case 0:
+		return "no retry"
+	case 1:
+		return "one retry"
+	}
+	return fmt.Sprint(n, " retries")
+}
+
+func ordinal(n int) string {
+	words := []string{"", "First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth", "Ninth", "Tenth"}
+	if n < len(words) {
+		return words[n]
+	}
+	suffix := "th"
+	if n%100/10 != 1 {
+		suffix = map[int]string{1: "st", 2: "nd", 3: "rd"}[n%10]
+		if suffix == "" {
+			suffix = "th"
+		}
+	}
+	return fmt.Sprint(n, suffix)
+}
+
+// outOfUse is a sentence on why a sender takes nothing.
+func outOfUse(p *Candidate) string {
+	if p.Detail == "" {
+		return fmt.Sprintf(" %s is %s.", p.AccountID, p.Reason)
+	}
+	return fmt.Sprintf(" %s is %s: %s.", p.AccountID, p.Reason, strings.TrimSuffix(short(p.Detail), "."))
+}
+
+// slot is when a slot begins, by the clock of the chain; zero if it is unknown.
+func (s *Scene) slot(n uint32) time.Time {
+	if s.Tip.SlotTime <= 0 || s.Tip.At.IsZero() {
+		return time.Time{}
+	}
+	return s.Now.Add(s.Tip.At.Sub(s.Clock)).Add(time.Duration(int64(n)-int64(s.Tip.Slot)) * s.Tip.SlotTime)
+}
+
+// lastSlot is when the last open attempt can no longer be included.
+func (s *Scene) lastSlot() time.Time {
+	var last uint32
+	for i := range s.Txn.Attempts {
+		if a := &s.Txn.Attempts[i]; a.Open() {
+			if a.ValidUntil == 0 {
+				return time.Time{}
+			}
+			last = max(last, a.ValidUntil)
+		}
+	}
+	if last == 0 {
+		return time.Time{}
+	}
+	return s.slot(last + 1)
+}
+
+// toldFor is how long a node tells its peers of what it was sent. Mina: 50
+// minutes; it stays in the node's own pool after that.
+const toldFor = 50 * time.Minute
+
+// passed speaks of a nonce that was spent in a block which the nodes no longer
+// hold, as after a long outage. The archive may know that block.
+func (s *Scene) passed() said {
+	const gone = "Its nonce was spent in a block that the nodes no longer hold"
+	asked := Wait{Code: WaitSettlement, Detail: "the archive"}
+	next := Next{Action: StepWatch, At: s.Now.Add(s.Policy.InclusionInterval)}
+	switch {
+	case s.Sighting.Sought:
+		return s.settledBy(gone + ", and the archive does not show it there.")
+	case s.Tip.NoArchive:
+		return s.settledBy(gone + ", and there is no archive to ask.")
+	case s.Tip.ArchiveLost != "":
+		asked.Detail = short(s.Tip.ArchiveLost)
+		return said{gone + ", and the archive cannot be asked.", asked, next}
+	}
+	return said{gone + "; the archive is being searched.", asked, next}
+}
+
+func (s *Scene) settledBy(text string) said {
+	d := said{text, Wait{Code: WaitPerson}, Next{Action: StepWatch}}
+	if a := s.Txn.FirstOpen(); a != nil {
+		d.summary += " Look for it, and say by resolve whether it landed."
+		d.wait.Detail = "what became of attempt " + strconv.Itoa(a.Number)
+		d.next = Next{Action: StepResolve}
+	}
+	return d
+}
+
+// stuck speaks of what a worker sent by itself, and not every node has heard of:
+// nobody here has its bytes, and the node that was given them is silent by now.
+func (s *Scene) stuck() said {
+	return said{
+		"In the pool of some nodes, which no longer tell the others of it. It may land as long as one shows it: " +
+			"have its worker send it again, or restart the nodes that show it and resolve it then.",
+		Wait{Code: WaitPerson, Detail: pools(&s.Sighting)},
+		Next{Action: StepWatch, At: s.Now.Add(s.Policy.InclusionInterval)},
+	}
+}
+
+// orphaned speaks of what was DONE in a block that is gone. What a worker sent by
+// itself lands again from a pool, or not at all.
+func (s *Scene) orphaned(a *Attempt) said {
+	was := fmt.Sprintf("It was DONE, and block %d is no longer on the chain", a.Height)
+	wait := Wait{Code: WaitBlock, Detail: "its block was orphaned"}
+	soon := s.Now.Add(s.Policy.InclusionInterval)
+	g := &s.Sighting
+	switch {
+	case !s.Txn.Legacy():
+		return said{was + "; the same bytes are sent again until it lands or cannot.", wait, Next{Action: StepSendAgain}}
+	case g.Fate == FatePooled && !g.Agreed && s.Now.Sub(a.StartedAt) > toldFor:
+		d := s.stuck()
+		d.summary = was + ". " + d.summary
+		return d
+	case g.Fate == FatePooled:
+		return said{was + ". In " + pools(g) + ", waiting for another block.", wait, Next{Action: StepWatch, At: soon}}
+	}
+	return said{was + ". Only its worker has its bytes: it lands if a node still has it or the worker sends it again. " +
+		"If no node shows it for long, a person has to settle it.", wait, Next{Action: StepWatch, At: soon}}
+}
+
+// atCap reports whether the fee cannot be raised any more.
+func (s *Scene) atCap() bool {
+	for i := range s.Txn.Attempts {
+		if a := &s.Txn.Attempts[i]; a.Open() && a.Fee >= s.Policy.FeeMax {
+			return true
+		}
+	}
+	return false
+}

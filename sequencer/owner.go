@@ -1,0 +1,367 @@
+package sequencer
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// An owner drives one transaction that this process holds the claim of. What is known
+// of it belongs to one goroutine at a time, which runs while there is something to do;
+// everybody else leaves word.
+type owner struct {
+	s   *Sequencer
+	uid string
+
+	mu      sync.Mutex
+	words   []word
+	running bool
+	gone    bool               // another owner, or nobody, drives it
+	seen    lifecycle.Sighting // that it was last told of
+	first   bool               // the first look at the chain is waited for
+
+	bound atomic.Bool // has a sender
+
+	// Of the goroutine that runs.
+	drive  *lifecycle.Drive
+	worker dispatcher.Worker
+	stop   context.CancelFunc // of the effect under way
+	timer  *time.Timer
+	tries  int // in vain in a row to reach the store
+}
+
+// A word is what others leave to an owner: that something happened, what came of an
+// effect, or that the record has changed.
+type word struct {
+	call    lifecycle.Effect
+	result  lifecycle.Result
+	of      lifecycle.Attempt // that result tells of
+	changed bool
+	// unhurried: nobody waits for what follows.
+	unhurried bool
+}
+
+func (s *Sequencer) newOwner(t *lifecycle.Transaction, local lifecycle.Local) *owner {
+	local.ReadAt = time.Now()
+	o := &owner{s: s, uid: t.UID, drive: lifecycle.NewDrive(t, local)}
+	o.bound.Store(t.Phase.Bound())
+	return o
+}
+
+// own has o drive its transaction from now on. If this process drives it already, that
+// one is told to read it anew: the claim may be another one.
+func (s *Sequencer) own(o *owner) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.owners[o.uid]; known != nil {
+		known.leave(word{changed: true})
+		return
+	}
+	s.owners[o.uid] = o
+	o.leave(word{})
+}
+
+// leave leaves word, and has it heeded if nobody does now.
+func (o *owner) leave(w word) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.gone {
+		if a, is := w.result.(lifecycle.Answer); is {
+			o.s.work.Go(func(ctx context.Context) { o.s.record(ctx, o.uid, &w.of, a) })
+		}
+		return
+	}
+	o.words = append(o.words, w)
+	if o.running {
+		return
+	}
+	o.running = o.s.work.Go(func(ctx context.Context) {
+		if w.unhurried {
+			o.s.unhurried <- struct{}{}
+			defer func() { <-o.s.unhurried }()
+		}
+		o.run(ctx)
+	})
+}
+
+// run heeds words until there is none.
+func (o *owner) run(ctx context.Context) {
+	for {
+		o.mu.Lock()
+		words := o.words
+		o.words = nil
+		o.running = len(words) > 0 && !o.gone
+		running := o.running
+		o.mu.Unlock()
+		if !running {
+			return
+		}
+		for _, w := range words {
+			if w.changed {
+				o.drive.Stale()
+			}
+			o.drive.Add(w.call, w.result)
+		}
+		for o.act(ctx) {
+		}
+	}
+}
+
+// act does one thing, and reports whether there may be more to do at once.
+func (o *owner) act(ctx context.Context) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	v := o.s.view(o.drive.Txn(), o.s.Chain.Sighting(o.uid))
+	switch a := o.drive.Next(v, o.s.live()); a.Do {
+	case lifecycle.ToRead:
+		return o.read(ctx)
+	case lifecycle.ToStore:
+		return o.store(ctx, &v, a)
+	case lifecycle.ToCall:
+		o.call(ctx, &v, a.Call)
+	case lifecycle.ToStop:
+		o.stop()
+	case lifecycle.ToLeave:
+		return !o.end(ctx)
+	default:
+		o.sleep(a)
+		return false
+	}
+	return true
+}
+
+// sleep waits for word, or for a time.
+func (o *owner) sleep(a lifecycle.Action) {
+	o.mu.Lock()
+	o.first = a.Step.Reason == lifecycle.ReasonSent
+	o.mu.Unlock()
+	if o.timer != nil {
+		o.timer.Stop()
+	}
+	if !a.Look.IsZero() {
+		o.timer = time.AfterFunc(max(0, time.Until(a.Look)), func() { o.leave(word{}) })
+	}
+}
+
+// end lets go of what is not, or no longer, this process's, unless that has come back
+// meanwhile. It reports whether it did.
+func (o *owner) end(ctx context.Context) bool {
+	if !o.s.drop(o) {
+		o.drive.Stale()
+		return false
+	}
+	if o.stop != nil {
+		o.stop()
+	}
+	if o.timer != nil {
+		o.timer.Stop()
+	}
+	for _, r := range o.drive.Results() {
+		if a, is := r.(lifecycle.Answer); is {
+			if of := o.drive.Txn().Attempt(a.Call.Number); of != nil {
+				o.s.record(ctx, o.uid, of, a)
+			}
+		}
+	}
+	return true
+}
+
+// drop takes an owner out, unless it has been told meanwhile to read its transaction.
+func (s *Sequencer) drop(o *owner) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if slices.ContainsFunc(o.words, func(w word) bool { return w.changed }) {
+		return false
+	}
+	o.gone, o.running = true, false
+	if s.owners[o.uid] == o {
+		delete(s.owners, o.uid)
+		s.Chain.Forget(o.uid)
+	}
+	return true
+}
+
+// read gets the record as it is stored, waiting as long as Redis is away.
+func (o *owner) read(ctx context.Context) bool {
+	t, err := o.s.Store.Get(ctx, o.uid)
+	switch {
+	case err == nil && o.s.owns(t):
+		o.tries = 0
+		if t.Sender != o.drive.Txn().Sender {
+			o.worker = dispatcher.Worker{}
+		}
+		o.drive.Read(t, time.Now())
+		o.bound.Store(t.Phase.Bound())
+		o.watch()
+		return true
+	case err == nil, errors.Is(err, queues.ErrNotFound):
+		return !o.end(ctx)
+	}
+	o.again(ctx, "transaction not read", err)
+	return true
+}
+
+// again waits a little longer for each time in a row.
+func (o *owner) again(ctx context.Context, what string, err error) {
+	if ctx.Err() == nil {
+		o.s.Log.Warn(what, about(o.drive.Txn(), "err", err)...)
+	}
+	pause(ctx, o.tries)
+	o.tries++
+}
+
+// store stores what was decided. What is stored already, or by now otherwise, is read
+// again, and decided on anew.
+func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action) bool {
+	before := o.drive.Txn()
+	c := &queues.Change{
+		Before: before, After: a.Step.Txn, Aside: a.Step.Aside, Moves: a.Moves, Now: v.Now,
+		Wait: o.s.Policy.CallbackWait, Lease: callbackLease, Limits: o.s.feeLimits(before, a.Step.Txn),
+	}
+	t, err := o.s.Store.Advance(ctx, c)
+	limit, costly := errors.AsType[*queues.FeeLimitError](err)
+	switch {
+	case err == nil, errors.Is(err, queues.ErrUnconfirmed):
+		o.tries = 0
+		o.drive.Stored(t, err != nil)
+		o.stored(before, t, &a.Step)
+		if err != nil {
+			o.again(ctx, "nothing is sent before enough replicas have confirmed it", err)
+		}
+	case costly:
+		d := lifecycle.Denied{Why: lifecycle.Costly, Everybody: limit.All, Spent: limit.Spent, Left: limit.Left}
+		o.s.Log.Warn("a fee would pass the limit of the day", about(before, "spent", limit.Spent)...)
+		o.drive.Denied(d)
+	case errors.Is(err, queues.ErrOvertaken):
+		o.drive.Denied(lifecycle.Denied{Why: lifecycle.Overtaken})
+	case errors.Is(err, queues.ErrUnsettled):
+		o.s.suspect()
+		o.drive.Unsettled()
+	case errors.Is(err, queues.ErrStale), errors.Is(err, queues.ErrFenced), errors.Is(err, queues.ErrNotFound):
+		o.drive.Stale()
+	default:
+		o.again(ctx, "change not stored", err)
+		o.drive.Stale()
+	}
+	return true
+}
+
+// stored passes on what is stored now.
+func (o *owner) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
+	s := o.s
+	o.bound.Store(t.Phase.Bound())
+	o.watch()
+	s.moved(before, t, step)
+	if before.Phase != t.Phase {
+		s.Log.Info("transaction", about(t, "code", step.Aside.Code, "reason", string(step.Reason))...)
+	}
+	o.settled(before, t)
+	if a := t.Attempt(t.Landed); a != nil && before.Phase.Bound() && t.Phase == lifecycle.PhaseDone {
+		if next, ok := step.Aside.Least[a.Sender]; ok {
+			s.sawNonce(a.Sender, next)
+		}
+	}
+	if t.Callback != "" && t.Phase.Final() && before.Phase != t.Phase {
+		s.tellSoon(t, o.worker)
+	}
+}
+
+// watch has the chain asked about what is in question now.
+func (o *owner) watch() {
+	t := o.drive.Txn()
+	w, some := lifecycle.WatchOf(t, lifecycle.Memo(o.s.Namespace, t.UID))
+	if !some {
+		o.s.Chain.Forget(o.uid)
+		return
+	}
+	o.s.Chain.Watch(o.uid, w)
+	notify(o.s.watching)
+}
+
+// look tells of what the last look at the chain shows, if that is news.
+func (o *owner) look(finality int) {
+	g := o.s.Chain.Sighting(o.uid)
+	o.mu.Lock()
+	news := g != o.seen || o.first
+	o.seen = g
+	o.mu.Unlock()
+	if news {
+		final := !o.bound.Load() && g.Fate == lifecycle.FateIncluded && g.Depth >= finality
+		o.leave(word{unhurried: final})
+	}
+}
+
+// view is what this process knows around a transaction.
+func (s *Sequencer) view(t *lifecycle.Transaction, g lifecycle.Sighting) lifecycle.View {
+	_, known := s.Types.Lookup(t.Type)
+	return lifecycle.View{
+		Txn: t, Policy: s.policyOf(t.Type), Tip: s.tip(), Sighting: g, Now: s.now(), Clock: time.Now(),
+		Jitter: rand.Float64(), Known: known, Replicas: s.Store.Replicas > 0, Draining: s.draining.Load(),
+	}
+}
+
+// policyOf is the policy with the settle depth of a type.
+func (s *Sequencer) policyOf(typ string) *lifecycle.Policy {
+	d, ok := s.Types.Lookup(typ)
+	if !ok {
+		return &s.Policy
+	}
+	settler, ok := d.(dispatcher.Settler)
+	if !ok || settler.SettleDepth() <= 0 || settler.SettleDepth() >= s.Policy.SettleDepth {
+		return &s.Policy
+	}
+	p := s.Policy
+	p.SettleDepth = settler.SettleDepth()
+	return &p
+}
+
+// record keeps facts although the claim is lost: they may be what settles it. Where
+// Redis has forgotten the attempt, all that this process knows is written back first:
+// it may not live to see the next heartbeat.
+func (s *Sequencer) record(ctx context.Context, uid string, a *lifecycle.Attempt, r lifecycle.Answer) {
+	if r.Hash == "" && r.Data == nil {
+		return
+	}
+	for try := 0; ctx.Err() == nil && try < 20; try++ {
+		err := s.Store.Record(ctx, uid, a, queues.Facts{Hash: r.Hash, Data: r.Data})
+		if err == nil {
+			return
+		}
+		if errors.Is(err, queues.ErrUnsettled) || errors.Is(err, queues.ErrNotFound) {
+			s.rewrite(ctx)
+		}
+		pause(ctx, try)
+	}
+	s.Log.Error("what a worker answered could not be stored", "txn", uid, "attempt", a.Number, "sender", a.Sender)
+}
+
+// about is what a line of the log says of a transaction, under the keys that all such
+// lines have, and more.
+func about(t *lifecycle.Transaction, more ...any) []any {
+	return append([]any{
+		"txn", t.UID, "queue", t.Queue, "sender", t.Sender, "type", t.Type, "attempt", len(t.Attempts), "hash", t.Hash(), "state", t.State(),
+	}, more...)
+}
+
+// pause waits a little longer for each try, from 50 ms to 5 s.
+func pause(ctx context.Context, try int) {
+	d := time.Duration(float64(50*time.Millisecond) * math.Pow(2, float64(min(try, 7))) * (0.5 + rand.Float64()))
+	t := time.NewTimer(min(d, 5*time.Second))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
