@@ -256,13 +256,7 @@ func (s *service) bind() *lifecycle.Transaction {
 // finish brings the oldest transaction that can be bound to an end.
 func (s *service) finish(to lifecycle.Phase, changes ...func(*queues.Change)) {
 	s.Helper()
-	c := queues.NewChange(s.bind(), to)
-	for _, change := range changes {
-		change(c)
-	}
-	if err := s.store.Advance(context.Background(), c); err != nil {
-		s.Fatal(err)
-	}
+	s.step(s.bind(), to, changes...)
 }
 
 func TestRouter(t *testing.T) {

@@ -24,11 +24,12 @@ func post(s *service, queue, uid string) {
 // step takes a transaction to its next phase.
 func (s *service) step(t *lifecycle.Transaction, to lifecycle.Phase, changes ...func(*queues.Change)) *lifecycle.Transaction {
 	s.Helper()
-	c := queues.NewChange(t, to)
+	c := &queues.Change{Before: t, After: t.Clone(), Now: time.Now()}
+	c.After.Phase, c.Remove = to, queues.Never
 	for _, change := range changes {
 		change(c)
 	}
-	if err := s.store.Advance(context.Background(), c); err != nil {
+	if _, err := s.store.Advance(context.Background(), c); err != nil {
 		s.Fatal(err)
 	}
 	after, err := s.store.Get(context.Background(), t.UID)

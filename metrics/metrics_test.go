@@ -106,11 +106,12 @@ func TestShared(t *testing.T) {
 	bound, err := b.store.Bind(t.Context(), queues.BindRequest{Process: "me", Types: []string{"MINT"}, Groups: []string{senders.Shared}, Most: 9, Grace: time.Minute})
 	b.ok(err)
 	x := bound[0].Transaction
-	x.Attempts = []lifecycle.Attempt{{Number: 1, Sender: x.Sender, Nonce: 7, Fee: 300_000_000, Outcome: lifecycle.Prepared}}
-	c := queues.NewChange(x, x.Phase)
-	c.SetAttempt(x.Last())
-	c.SetNextNonce(7)
-	b.ok(b.store.Advance(t.Context(), c))
+	planned := x.Clone()
+	planned.Attempts = []lifecycle.Attempt{{Number: 1, Sender: x.Sender, Nonce: 7, Fee: 300_000_000, Outcome: lifecycle.Prepared}}
+	c := &queues.Change{Before: x, After: planned, Now: time.Now()}
+	c.Remove, c.NextNonce = queues.Never, new(uint32(7))
+	_, err = b.store.Advance(t.Context(), c)
+	b.ok(err)
 	b.want(b.scrape(),
 		`sequencer_store_up 1`, `sequencer_transactions{state="WAITING"} 2`, `sequencer_transactions{state="DISPATCHING"} 1`,
 		`sequencer_transactions{state="UNRESOLVED"} 0`, `sequencer_waiting{type="MINT"} 2`, `sequencer_bound{type="MINT"} 1`,
@@ -122,7 +123,7 @@ func TestShared(t *testing.T) {
 		`sequencer_min_balance_mina 1`, `sequencer_fee_limit_mina{of="all"} 2.5`, `sequencer_fee_limit_mina{of="sender"} 0`,
 		`sequencer_build_info{commit="",go="`+goVersion(t)+`",version="v1"} 1`,
 		`sequencer_live 0`, `sequencer_claims 0`, `sequencer_chain_quorum 0`,
-		`sequencer_errors_total{class="died",type="MINT"} 0`, `sequencer_script_calls_total{script="enqueue"} 3`,
+		`sequencer_errors_total{class="settled",type="MINT"} 0`, `sequencer_script_calls_total{script="enqueue"} 3`,
 	)
 }
 

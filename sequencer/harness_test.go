@@ -107,7 +107,7 @@ type world struct {
 	log      *slog.Logger
 	ctx      context.Context
 	archive  bool // processes have one to ask
-	observe  func(sequencer.Situation, sequencer.Event, sequencer.Decision, bool)
+	observe  func(before, after *lifecycle.Transaction, s *lifecycle.Step)
 }
 
 const slot = 3 * time.Minute // as on Mina before the Mesa fork
@@ -330,4 +330,21 @@ func (w *world) effects(uids ...string) []string {
 		}
 	}
 	return out
+}
+
+// stranger sends a command of an account that no transaction asked for.
+func stranger(w *world, account string, nonce uint32, fee uint64) {
+	w.Helper()
+	command, err := devnet.Build(devnet.Plan{Payer: account, Nonce: nonce, Fee: fee, Memo: "a stranger's"})
+	w.ok(err)
+	_, err = w.node(0).Send(w.ctx, command)
+	w.ok(err)
+}
+
+// flood fills the pool with commands of many accounts that pay fee.
+func flood(w *world, first uint64, count int, fee uint64) {
+	w.Helper()
+	for i := range uint64(count) {
+		stranger(w, devnet.Key(first+i), 0, fee)
+	}
 }

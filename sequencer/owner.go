@@ -128,6 +128,9 @@ func (o *owner) act(ctx context.Context) bool {
 	case lifecycle.ToStore:
 		return o.store(ctx, &v, a)
 	case lifecycle.ToCall:
+		if o.s.Observe != nil {
+			o.s.Observe(o.drive.Txn(), o.drive.Txn(), &a.Step)
+		}
 		o.call(ctx, &v, a.Call)
 	case lifecycle.ToStop:
 		o.stop()

@@ -3,6 +3,7 @@ package sequencer_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -11,450 +12,516 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
-type (
-	situation = sequencer.Situation
-	event     = sequencer.Event
-	decision  = sequencer.Decision
-)
-
-// A row is one line of the state table, or one case of a line.
-type row struct {
-	name string
-	hit  func(s situation, e event, d decision, ok bool) bool
+// A rowWorld is a service for one scenario: it counts the rows of the state table that
+// its transactions go through.
+type rowWorld struct {
+	*world
+	p       *process
+	one     string // a sender with a two-phase worker
+	worker1 *devworker.Worker
+	mu      sync.Mutex
+	hits    map[string]int
+	failing map[string][]string // by memo, one for each inclusion to fail
+	faults  map[string][]devworker.Fault
+	posted  map[string][]string // by queue
 }
 
-// leads matches an event that leads from a phase to another.
-func leads(from lifecycle.Phase, e event, to lifecycle.Phase) func(situation, event, decision, bool) bool {
-	return func(s situation, is event, d decision, ok bool) bool {
-		return ok && s.Phase == from && is == e && d.To == to
-	}
-}
-
-// rows are the state table of the contract.
-func rows() []row {
-	type S = situation
-	and := func(f func(situation, event, decision, bool) bool, also func(S, decision) bool) func(situation, event, decision, bool) bool {
-		return func(s situation, e event, d decision, ok bool) bool { return f(s, e, d, ok) && also(s, d) }
-	}
-	do := func(a sequencer.Action) func(S, decision) bool {
-		return func(_ S, d decision) bool { return d.Do == a }
-	}
-	open := func(s S, _ decision) bool { return s.Open }
-	closed := func(s S, _ decision) bool { return !s.Open }
-	const (
-		waiting, dispatching, sent, watching = lifecycle.PhaseWaiting, lifecycle.PhaseDispatching, lifecycle.PhaseSent, lifecycle.PhaseWatching
-		failing, delayed, done, failed       = lifecycle.PhaseFailing, lifecycle.PhaseDelayed, lifecycle.PhaseDone, lifecycle.PhaseFailed
-		unresolved                           = lifecycle.PhaseUnresolved
-	)
-	return []row{
-		{"bound", leads(waiting, sequencer.Bound, dispatching)},
-		{"landed", leads(watching, sequencer.Landed, done)},
-		{"accepted", leads(dispatching, sequencer.Accepted, sent)},
-		{"finished without a block", leads(dispatching, sequencer.Finished, done)},
-		{"error a retry may mend", and(leads(dispatching, sequencer.Erred, failing), closed)},
-		{"error a retry may mend, open", and(leads(dispatching, sequencer.Erred, failing), open)},
-		{"unreached or busy", and(leads(dispatching, sequencer.Unreached, waiting), closed)},
-		{"unreached or busy, open", and(leads(dispatching, sequencer.Unreached, delayed), open)},
-		{"lost, asked again", and(leads(dispatching, sequencer.Lost, dispatching), do(sequencer.AskAgain))},
-		{"lost for the third time", and(leads(dispatching, sequencer.Lost, failing), func(s S, _ decision) bool { return s.Losses == 2 })},
-		{"lost, legacy", leads(dispatching, sequencer.Lost, sent)},
-		{"unresolvable", and(leads(dispatching, sequencer.Hopeless, unresolved), closed)},
-		{"unresolvable, open", and(leads(dispatching, sequencer.Hopeless, watching), open)},
-		{"unresolved once dead", leads(watching, sequencer.Died, unresolved)},
-		{"wait begun", leads(sent, sequencer.WaitBegun, watching)},
-		{"vanished, sent again", and(leads(watching, sequencer.Vanished, watching), do(sequencer.SendAgain))},
-		{"lingering, fee raised", and(leads(watching, sequencer.Lingering, watching), do(sequencer.RaiseFee))},
-		{"lingering at the cap, sent again", and(leads(watching, sequencer.Lingering, watching), do(sequencer.SendAgain))},
-		{"failed in a block, mendable", leads(watching, sequencer.FailedIn, failing)},
-		{"failed in a block, permanent", leads(watching, sequencer.Rejected, unresolved)},
-		{"expired or displaced", leads(watching, sequencer.Died, failing)},
-		{"retries used up", and(leads(failing, sequencer.Weighed, failed), closed)},
-		{"retries used up, open", and(leads(failing, sequencer.Weighed, watching), open)},
-		{"retries left", leads(failing, sequencer.Weighed, delayed)},
-		{"sender gone", and(leads(failing, sequencer.Weighed, waiting), func(s S, _ decision) bool { return s.Unusable })},
-		{"sender gone in the delay", and(leads(delayed, sequencer.DelayOver, waiting), func(s S, _ decision) bool { return s.Unusable })},
-		{"overtaken by a reopened one", func(s situation, _ event, d decision, ok bool) bool {
-			return ok && s.Overtaken && d.To == waiting
-		}},
-		{"delay over", and(leads(delayed, sequencer.DelayOver, dispatching), do(sequencer.CountRetry))},
-		{"delay over, no retry used", and(leads(delayed, sequencer.DelayOver, dispatching), do(sequencer.TryNew))},
-		{"cancelled while waiting", leads(waiting, sequencer.Cancelled, failed)},
-		{"cancelled in the delay", leads(delayed, sequencer.Cancelled, failed)},
-		{"cancel asked for, open", and(leads(watching, sequencer.Cancelled, watching), do(sequencer.FlagCancel))},
-		{"retried by a person", leads(failed, sequencer.RetryAsked, waiting)},
-		{"retried by a person, unresolved", leads(unresolved, sequencer.RetryAsked, waiting)},
-		{"outcome unknown", leads(watching, sequencer.Ambiguous, unresolved)},
-		{"said to be dead", leads(unresolved, sequencer.DeadSaid, unresolved)},
-		{"landed late", leads(unresolved, sequencer.Landed, done)},
-		{"orphaned", and(leads(done, sequencer.Orphaned, done), do(sequencer.SendAgain))},
-		{"landed again", leads(done, sequencer.Landed, done)},
-		{"cannot land any more", leads(done, sequencer.Unlandable, waiting)},
-		{"final", leads(done, sequencer.Finalised, done)},
-	}
-}
-
-// TestEveryRow takes one service through every row of the state table, with
-// simulated workers, chain and hours, and shows that each transaction took
-// effect once and in the order of its queue.
-func TestEveryRow(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, testEveryRow)
-}
-
-func testEveryRow(t *testing.T) {
+func newRowWorld(t *testing.T) *rowWorld {
+	r := &rowWorld{hits: map[string]int{}, failing: map[string][]string{}, faults: map[string][]devworker.Fault{}, posted: map[string][]string{}}
+	r.world = newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 2, Nodes: 1, FailWhen: r.failWhen}, patientPolicy())
 	table := rows()
-	hits := make([]int, len(table))
-	var mu sync.Mutex
-	reasons := map[string][]string{} // by memo, one for each inclusion to fail
-	troubles := map[string][]devworker.Fault{}
-	began := time.Now()
-	w := newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 2, Nodes: 1, FailWhen: func(c devnet.Command) []string {
-		mu.Lock()
-		defer mu.Unlock()
-		list := reasons[c.Memo]
-		if len(list) == 0 {
+	r.observe = func(before, after *lifecycle.Transaction, s *lifecycle.Step) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, row := range table {
+			if row.hit(before, after, s) {
+				r.hits[row.name]++
+			}
+		}
+	}
+	r.one, r.worker1 = r.add(1, devworker.Options{ProveTime: 20 * time.Second})
+	return r
+}
+
+func (r *rowWorld) failWhen(c devnet.Command) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.failing[c.Memo]
+	if len(list) == 0 {
+		return nil
+	}
+	r.failing[c.Memo] = list[1:]
+	return list[:1]
+}
+
+// add registers a sender whose worker fails as trouble has it.
+func (r *rowWorld) add(n uint64, o devworker.Options) (string, *devworker.Worker) {
+	account, worker := r.worker(n, o)
+	worker.Script(func(c devworker.Call) *devworker.Fault {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		list := r.faults[c.UID]
+		if len(list) == 0 || c.Kind != devworker.Prove {
 			return nil
 		}
-		reasons[c.Memo] = list[1:]
-		return list[:1]
-	}}, patientPolicy())
-	w.observe = func(s sequencer.Situation, e sequencer.Event, d sequencer.Decision, ok bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		for i, r := range table {
-			if r.hit(s, e, d, ok) {
-				hits[i]++
-			}
-		}
-	}
-	var all []string // uids that are to end DONE
-	order := map[string][]string{}
-	post := func(queue string, uids ...string) {
-		for _, uid := range uids {
-			w.post(queue, uid)
-			all = append(all, uid)
-			order[queue] = append(order[queue], uid)
-		}
-	}
-	done := func(uids ...string) {
-		t.Helper()
-		for _, uid := range uids {
-			w.await(uid, lifecycle.Done, 48*time.Hour)
-		}
-	}
-	fail := func(uid string, why ...string) {
-		mu.Lock()
-		defer mu.Unlock()
-		reasons[lifecycle.Memo("test", uid)] = why
-	}
-	one, oneWorker := w.worker(1, devworker.Options{ProveTime: 20 * time.Second})
-	two, twoWorker := w.worker(2, devworker.Options{ProveTime: 30 * time.Second})
-	legacy, legacyWorker := w.worker(3, devworker.Options{ProveTime: 30 * time.Second, Legacy: true})
-	workers := map[string]*devworker.Worker{one: oneWorker, two: twoWorker, legacy: legacyWorker}
-	// only leaves just one sender in use, for the cases that depend on it.
-	only := func(keep ...string) {
-		t.Helper()
-		for account := range workers {
-			if slices.Contains(keep, account) {
-				w.ok(w.pool.Resume(w.ctx, account))
-			} else {
-				w.ok(w.pool.Drain(w.ctx, account))
-			}
-		}
-	}
-	p := w.start()
+		r.faults[c.UID] = list[1:]
+		return &list[0]
+	})
+	return account, worker
+}
 
-	t.Log("a crowd: more queues than senders")
-	for i := range 40 {
-		post(fmt.Sprintf("crowd%d", i%8), fmt.Sprintf("c%02d", i))
-	}
-	done(all...)
-
-	t.Log("answers of workers")
-	only(one, two)
-	trouble := func(uid string, times int, f devworker.Fault) {
-		mu.Lock()
-		defer mu.Unlock()
-		for range times {
-			troubles[uid] = append(troubles[uid], f)
-		}
-	}
-	for _, worker := range workers {
-		worker.Script(func(c devworker.Call) *devworker.Fault {
-			mu.Lock()
-			defer mu.Unlock()
-			list := troubles[c.UID]
-			if len(list) == 0 || c.Kind != devworker.Prove {
-				return nil
-			}
-			troubles[c.UID] = list[1:]
-			return &list[0]
-		})
-	}
-	trouble("finished", 1, devworker.Fault{Kind: devworker.Answer, Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
-	trouble("erred", 1, devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"})
-	trouble("exhausted", 2, devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"})
-	trouble("hopeless", 1, devworker.Fault{Kind: devworker.Error, Code: "500", Message: "no such claim"})
-	trouble("busy", 1, devworker.Fault{Kind: devworker.Busy, Wait: time.Minute})
-	trouble("lost", 1, devworker.Fault{Kind: devworker.Cut})
-	trouble("lost3", 3, devworker.Fault{Kind: devworker.Cut})
-	post("answers1", "erred", "busy")
-	post("answers2", "lost", "lost3")
-	post("answers3", "hopeless")
-	w.post("answers4", "finished")
-	w.await("hopeless", lifecycle.Unresolved, time.Hour)
-	if _, err := p.Retry(w.ctx, "hopeless"); err != nil {
-		t.Fatal(err)
-	}
-	done("erred", "busy", "lost", "lost3", "hopeless", "finished")
-	p.stop()
-	w.policy.MaxRetries = 1
-	p = w.start()
-	only(one)
-	post("answers5", "exhausted")
-	if _, err := p.Retry(w.ctx, w.await("exhausted", lifecycle.Failed, 2*time.Hour).UID); err != nil {
-		t.Fatal(err)
-	}
-	done("exhausted")
-
-	t.Log("blocks: failed in one, dropped from the pool, a full chain")
-	fail("stale", "Account_app_state_0_precondition_unsatisfied")
-	fail("forbidden", "Update_not_permitted_balance")
-	post("blocks1", "stale")
-	post("blocks2", "forbidden")
-	done("stale")
-	w.await("forbidden", lifecycle.Unresolved, 5*time.Hour)
-	if _, err := p.Retry(w.ctx, "forbidden"); err != nil {
-		t.Fatal(err)
-	}
-	done("forbidden")
-	post("blocks3", "dropped")
-	w.net.Drop(w.await("dropped", lifecycle.Revision, time.Hour).Hash())
-	done("dropped")
-	only(one)
-	post("blocks4", "lingers", "capped")
-	flood(w, 1000, 50, 300_000_000)
-	done("lingers")
-	flood(w, 2000, 150, 10_000_000_000)
-	done("capped")
-	if a := w.get("lingers").Attempts; len(a) < 3 {
-		t.Errorf("the fee was raised %d times", len(a)-1)
-	}
-
-	t.Log("a node that takes nothing: the attempt expires")
-	node := w.net.Node(0)
-	w.ok(node.SetFaults(devnet.Faults{Refuse: `["Overloaded"]`}))
-	post("refused1", "expires")
-	w.awaitTxn("expires", "retried", 24*time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 2 })
-	w.ok(node.SetFaults(devnet.Faults{}))
-	done("expires")
-	if a := w.get("expires").Attempts; a[0].Outcome != lifecycle.Expired || a[0].Nonce != a[1].Nonce {
-		t.Errorf("after expiry: %+v", a)
-	}
-
-	t.Log("cancelled: waiting, in the delay, and with an attempt on its way")
-	w.ok(node.SetFaults(devnet.Faults{Refuse: `["Overloaded"]`}))
-	post("cancel1", "flagged")
-	w.post("cancel1", "cancelled")
-	w.awaitTxn("flagged", "watching", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
-	if _, pending, err := p.Cancel(w.ctx, "flagged"); err != nil || !pending {
-		t.Errorf("cancel with an attempt open: pending %v, %v", pending, err)
-	}
-	if got, pending, err := p.Cancel(w.ctx, "cancelled"); err != nil || pending || got.State() != lifecycle.Failed {
-		t.Errorf("cancel while waiting: %v, pending %v, %v", got.State(), pending, err)
-	}
-	w.await("flagged", lifecycle.Failed, 24*time.Hour)
-	w.ok(node.SetFaults(devnet.Faults{}))
-	if _, err := p.Retry(w.ctx, "flagged"); err != nil {
-		t.Fatal(err)
-	}
-	done("flagged")
-	oneWorker.Fail(devworker.Fault{UID: "delayed", Kind: devworker.Error, Code: "20202", Message: "proof failed"})
-	w.post("cancel2", "delayed")
-	w.awaitTxn("delayed", "delayed", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed })
-	if _, pending, err := p.Cancel(w.ctx, "delayed"); err != nil || pending {
-		t.Errorf("cancel in the delay: pending %v, %v", pending, err)
-	}
-
-	t.Log("senders that go")
-	oneWorker.Fail(devworker.Fault{UID: "moves", Kind: devworker.Error, Code: "20202", Message: "proof failed"})
-	post("gone1", "moves")
-	w.awaitTxn("moves", "delayed", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed })
-	only(two)
-	done("moves")
-	if a := w.get("moves").Attempts; a[0].Sender != one || a[len(a)-1].Sender != two {
-		t.Errorf("moves: %+v", a)
-	}
-	only(one)
-	oneWorker.Fail(devworker.Fault{UID: "displaced", Kind: devworker.Hang, Wait: 5 * time.Minute})
-	post("gone2", "displaced")
-	next := w.awaitTxn("displaced", "prepared", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 }).Attempts[0].Nonce
-	stranger(w, one, next, 200_000_000)
-	w.awaitTxn("displaced", "back in its queue", 24*time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWaiting })
-	if s, err := w.pool.Get(w.ctx, one); err != nil || s.Reason != lifecycle.StoppedNonce {
-		t.Errorf("sender %+v, %v", s, err)
-	}
-	only(one, two)
-	done("displaced")
-
-	t.Log("legacy workers: a lost reply after the send, and before it")
-	only(legacy)
-	legacyWorker.Fail(
-		devworker.Fault{UID: "after", Kind: devworker.Cut, After: true},
-		devworker.Fault{UID: "before", Kind: devworker.Cut},
-		devworker.Fault{UID: "late", Kind: devworker.Hang, Wait: 40 * time.Minute},
-	)
-	post("legacy1", "after")
-	done("after")
-	post("legacy2", "before")
-	w.await("before", lifecycle.Unresolved, 5*time.Hour)
-	if s, _ := w.pool.Get(w.ctx, legacy); s.Reason != lifecycle.OutcomeUnknown {
-		t.Errorf("sender of an unknown outcome: %+v", s)
-	}
-	if _, err := p.Retry(w.ctx, "before"); err == nil {
-		t.Error("retried although it might still land")
-	}
-	if _, err := p.Resolve(w.ctx, "before", false, ""); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Retry(w.ctx, "before"); err != nil {
-		t.Fatal(err)
-	}
-	done("before")
-	post("legacy3", "late")
-	// The worker gets its answer out long after everybody has given up.
-	w.await("late", lifecycle.Unresolved, 5*time.Hour)
-	stranger(w, legacy, w.get("late").Attempts[0].Nonce, 200_000_000)
-	done("late")
-	order["legacy3"] = nil // a legacy command carries no memo: it was taken for it by its payer
-	order["legacy1"], order["legacy2"] = nil, nil
-
-	t.Log("a process that dies after it stored what it signed, and a node that refuses the bytes then")
-	only(two)
-	for i, refusal := range []struct{ uid, text string }{
-		{"refused-mendable", `Insufficient fee`}, {"refused-hopeless", `["Bad_token"]`}, {"refused-exhausted", `(invalid (Invalid_proof))`},
-	} {
-		uid := refusal.uid
-		twoWorker.Fail(devworker.Fault{UID: uid, Kind: devworker.Hang, Wait: time.Minute})
-		post(fmt.Sprintf("crash%d", i), uid)
-		w.awaitTxn(uid, "prepared", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
-		w.ok(node.SetFaults(devnet.Faults{Hang: true}))
-		w.awaitTxn(uid, "signed", time.Hour, func(t *lifecycle.Transaction) bool {
-			return len(t.Attempts) > 0 && t.Attempts[0].Outcome == lifecycle.Signed
-		})
-		p.kill()
-		faults := devnet.Faults{Refuse: refusal.text}
-		switch uid {
-		case "refused-mendable":
-			// The second attempt finds the worker busy, while the first is open.
-			trouble(uid, 1, devworker.Fault{Kind: devworker.Busy, Wait: time.Minute})
-		case "refused-exhausted":
-			w.policy.MaxRetries = 0
-		}
-		w.ok(node.SetFaults(faults))
-		p = w.start()
-		switch uid {
-		case "refused-mendable":
-			w.awaitTxn(uid, "delayed", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed })
-		case "refused-hopeless":
-			w.await(uid, lifecycle.Unresolved, 24*time.Hour)
-		case "refused-exhausted":
-			w.await(uid, lifecycle.Failed, 24*time.Hour)
-		}
-		w.ok(node.SetFaults(devnet.Faults{}))
-		if uid != "refused-mendable" {
-			if _, err := p.Retry(w.ctx, uid); err != nil {
-				t.Fatal(err)
-			}
-		}
-		done(uid)
-	}
-	p.stop()
-	w.policy.MaxRetries = 3
-	w.policy.RetryDelay = 5 * time.Minute // some looks at the chain fit into one
-	w.start()
-
-	t.Log("reorganisations")
-	post("reorg1", "orphan")
-	done("orphan")
-	w.ok(w.net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
-	w.awaitTxn("orphan", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
-	w.awaitTxn("orphan", "landed again", time.Hour, func(t *lifecycle.Transaction) bool { return !t.Reopened })
-	only(one)
-	post("reorg2", "unlandable")
-	lost := w.await("unlandable", lifecycle.Done, time.Hour)
-	// While it is DONE its successor fails and waits for its next try.
-	only(two)
-	trouble("successor", 1, devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"})
-	post("reorg2", "successor")
-	w.awaitTxn("successor", "delayed", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed })
-	w.ok(w.net.Reorg(devnet.Reorg{Depth: int(w.net.Node(0).State().Height-lost.Attempts[0].Height) + 1, Exclude: []string{lost.Hash()}, Empty: true}))
-	w.net.Drop(lost.Hash())
-	stranger(w, one, lost.Attempts[0].Nonce, 5_000_000_000)
-	for range w.policy.SettleDepth + 1 {
-		w.net.MakeBlock()
-	}
-	w.awaitTxn("unlandable", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.State() != lifecycle.Done })
-	only(one, two)
-	done("unlandable", "successor")
-
-	// Everything ended well: once, in order, nothing left bound.
-	mu.Lock()
-	defer mu.Unlock()
-	for i, r := range table {
-		t.Logf("%4d  %s", hits[i], r.name)
-		if hits[i] == 0 {
-			t.Errorf("no transaction went through: %s", r.name)
-		}
-	}
-	for queue, uids := range order {
-		if got := w.effects(uids...); uids != nil && !slices.Equal(got, uids) && !viaLegacy(w, uids) {
-			t.Errorf("queue %s took effect as %v, posted %v", queue, got, uids)
-		}
-	}
-	for _, uid := range all {
-		if txn := w.get(uid); txn.State() != lifecycle.Done {
-			t.Errorf("%s is %s", uid, txn.Phase)
-		}
-	}
-	page, _, err := w.pool.List(context.Background(), 10, "")
-	w.ok(err)
-	for _, s := range page {
-		if s.Queue != "" {
-			t.Errorf("sender %s is bound to %s", s.AccountID, s.Queue)
-		}
-	}
-	t.Logf("%d transactions, %v of simulated time", len(all), time.Since(began).Round(time.Minute))
-	if len(all) < 50 || time.Since(began) < time.Hour {
-		t.Error("too little was simulated")
+func (r *rowWorld) trouble(uid string, times int, f devworker.Fault) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for range times {
+		r.faults[uid] = append(r.faults[uid], f)
 	}
 }
 
-// viaLegacy: some went out through a legacy worker, whose commands carry no memo.
+func (r *rowWorld) begin() { r.p = r.start() }
+
+func (r *rowWorld) put(queue string, uids ...string) {
+	for _, uid := range uids {
+		r.post(queue, uid)
+		r.posted[queue] = append(r.posted[queue], uid)
+	}
+}
+
+func (r *rowWorld) done(uids ...string) {
+	r.Helper()
+	for _, uid := range uids {
+		r.await(uid, lifecycle.Done, 48*time.Hour)
+	}
+}
+
+func (r *rowWorld) phase(uid string, p lifecycle.Phase) *lifecycle.Transaction {
+	r.Helper()
+	return r.awaitTxn(uid, string(p), 24*time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == p })
+}
+
+func (r *rowWorld) retry(uid string) {
+	r.Helper()
+	_, err := r.p.Retry(r.ctx, uid)
+	r.ok(err)
+}
+
+func (r *rowWorld) refuse(text string) { r.ok(r.net.Node(0).SetFaults(devnet.Faults{Refuse: text})) }
+
+var memoryLoss = devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"}
+
+// A scenario takes transactions through some rows of the state table.
+type scenario struct {
+	name string
+	rows []string
+	run  func(r *rowWorld)
+}
+
+// TestEveryRow takes the service through every row of the state table, each scenario
+// with a world of its own, and shows that what ends DONE took effect once and in the
+// order of its queue, and that no sender stays bound.
+func TestEveryRow(t *testing.T) {
+	t.Parallel()
+	met := map[string]bool{}
+	for _, sc := range scenarios() {
+		for _, name := range sc.rows {
+			met[name] = true
+		}
+		t.Run(sc.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newRowWorld(t)
+				sc.run(r)
+				r.check(sc)
+			})
+		})
+	}
+	for _, row := range rows() {
+		if !met[row.name] {
+			t.Errorf("no scenario for: %s", row.name)
+		}
+		delete(met, row.name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(met)) {
+		t.Errorf("no such row: %s", name)
+	}
+}
+
+func (r *rowWorld) check(sc scenario) {
+	r.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, name := range sc.rows {
+		if r.hits[name] == 0 {
+			r.Errorf("no transaction went through: %s (but %v)", name, r.hits)
+		}
+	}
+	for queue, uids := range r.posted {
+		r.done(uids...)
+		if got := r.effects(uids...); !slices.Equal(got, uids) && !viaLegacy(r.world, uids) {
+			r.Errorf("queue %s took effect as %v, posted %v", queue, got, uids)
+		}
+	}
+	page, _, err := r.pool.List(context.Background(), 10, "")
+	r.ok(err)
+	for _, s := range page {
+		if s.Queue != "" {
+			r.Errorf("sender %s is bound to %s", s.AccountID, s.Queue)
+		}
+	}
+}
+
+// viaLegacy: some went out through a legacy worker, whose commands carry no memo, or were
+// finished without a block.
 func viaLegacy(w *world, uids []string) bool {
 	return slices.ContainsFunc(uids, func(uid string) bool {
 		t := w.get(uid)
-		return t.Landed > 0 && t.Attempts[t.Landed-1].Legacy
+		return t.Landed == 0 || t.Attempts[t.Landed-1].Legacy
 	})
 }
 
-// stranger sends a command of an account that no transaction asked for.
-func stranger(w *world, account string, nonce uint32, fee uint64) {
-	w.Helper()
-	command, err := devnet.Build(devnet.Plan{Payer: account, Nonce: nonce, Fee: fee, Memo: "a stranger's"})
-	w.ok(err)
-	_, err = w.node(0).Send(w.ctx, command)
-	w.ok(err)
+func scenarios() []scenario {
+	return slices.Concat(workerScenarios(), blockScenarios(), personScenarios(), legacyScenarios(), reorgScenarios())
 }
 
-// flood fills the pool with commands of many accounts that pay fee.
-func flood(w *world, first uint64, count int, fee uint64) {
-	w.Helper()
-	for i := range uint64(count) {
-		stranger(w, devnet.Key(first+i), 0, fee)
+func workerScenarios() []scenario {
+	return []scenario{
+		{"a crowd", []string{"bound", "signed", "wait begun", "landed", "final"}, func(r *rowWorld) {
+			r.add(2, devworker.Options{ProveTime: 30 * time.Second})
+			r.begin()
+			for i := range 24 {
+				r.put(fmt.Sprintf("crowd%d", i%6), fmt.Sprintf("c%02d", i))
+			}
+			r.done("c23", "c22")
+			<-time.After(2 * time.Hour)
+		}},
+		{"finished without a block", []string{"finished without a block"}, func(r *rowWorld) {
+			r.trouble("a", 1, devworker.Fault{Kind: devworker.Answer, Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
+			r.begin()
+			r.put("q", "a")
+			r.done("a")
+		}},
+		{"an error that a retry mends", []string{"error a retry may mend", "retries left", "delay over"}, func(r *rowWorld) {
+			r.trouble("a", 1, memoryLoss)
+			r.begin()
+			r.put("q", "a")
+			r.done("a")
+		}},
+		{"retries used up", []string{"retries used up", "retried by a person"}, func(r *rowWorld) {
+			r.policy.MaxRetries = 1
+			r.trouble("a", 2, memoryLoss)
+			r.begin()
+			r.put("q", "a")
+			r.await("a", lifecycle.Failed, 2*time.Hour)
+			r.retry("a")
+			r.done("a")
+		}},
+		{"an error that no retry mends", []string{"unresolvable", "retried by a person, unresolved"}, func(r *rowWorld) {
+			r.trouble("a", 1, devworker.Fault{Kind: devworker.Error, Code: "500", Message: "no such claim"})
+			r.begin()
+			r.put("q", "a")
+			r.await("a", lifecycle.Unresolved, time.Hour)
+			r.retry("a")
+			r.done("a")
+		}},
+		{"a busy worker", []string{"deferred", "deferred, the queue held"}, func(r *rowWorld) {
+			r.trouble("a", 1, devworker.Fault{Kind: devworker.Busy, Wait: time.Minute})
+			r.begin()
+			r.put("q", "a")
+			r.done("a")
+			if a := r.get("a"); len(a.Attempts) != 1 || a.Retries != 0 {
+				r.Errorf("what the worker did not take on is an attempt, or a retry: %+v", a)
+			}
+		}},
+		{"a lost answer", []string{"lost, asked again"}, func(r *rowWorld) {
+			r.trouble("a", 1, devworker.Fault{Kind: devworker.Cut})
+			r.begin()
+			r.put("q", "a")
+			r.done("a")
+		}},
+		{"three lost answers", []string{"lost for the third time"}, func(r *rowWorld) {
+			r.trouble("a", 3, devworker.Fault{Kind: devworker.Cut})
+			r.begin()
+			r.put("q", "a")
+			r.done("a")
+		}},
+		{"a sender that goes", []string{"sender gone, or overtaken, in the delay"}, func(r *rowWorld) {
+			r.trouble("a", 1, memoryLoss)
+			r.begin()
+			r.put("q", "a")
+			r.phase("a", lifecycle.PhaseDelayed)
+			two, _ := r.add(2, devworker.Options{})
+			r.ok(r.pool.Drain(r.ctx, r.one))
+			r.done("a")
+			if a := r.get("a").Attempts; a[0].Sender != r.one || a[len(a)-1].Sender != two {
+				r.Errorf("attempts %+v", a)
+			}
+		}},
 	}
+}
+
+func blockScenarios() []scenario {
+	return []scenario{
+		{"failed in a block, mendable", []string{"failed, expired or displaced"}, func(r *rowWorld) {
+			r.failing[lifecycle.Memo("test", "a")] = []string{"Account_app_state_0_precondition_unsatisfied"}
+			r.begin()
+			r.put("q", "a")
+			r.done("a")
+		}},
+		{"failed in a block, permanent", []string{"failed in a block, permanent"}, func(r *rowWorld) {
+			r.failing[lifecycle.Memo("test", "a")] = []string{"Update_not_permitted_balance"}
+			r.begin()
+			r.put("q", "a")
+			r.await("a", lifecycle.Unresolved, 5*time.Hour)
+			r.retry("a")
+			r.done("a")
+		}},
+		{"dropped from the pool", nil, func(r *rowWorld) {
+			r.begin()
+			r.put("q", "a")
+			r.net.Drop(r.await("a", lifecycle.Revision, time.Hour).Hash())
+			r.done("a")
+		}},
+		{"a full chain", []string{"lingering, fee raised"}, func(r *rowWorld) {
+			r.begin()
+			<-time.After(10 * time.Minute) // slot 0 is none
+			r.put("q", "lingers", "capped")
+			flood(r.world, 1000, 50, 300_000_000)
+			r.done("lingers")
+			flood(r.world, 2000, 150, 10_000_000_000)
+			r.done("capped")
+			if a := r.get("lingers").Attempts; len(a) < 3 {
+				r.Errorf("the fee was raised %d times", len(a)-1)
+			}
+		}},
+		{"an attempt expires", []string{"failed, expired or displaced"}, func(r *rowWorld) {
+			r.refuse(`["Overloaded"]`)
+			r.begin()
+			r.put("q", "a")
+			r.awaitTxn("a", "retried", 24*time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 2 })
+			r.refuse("")
+			r.done("a")
+			if a := r.get("a").Attempts; a[0].Outcome != lifecycle.Expired || a[0].Nonce != a[1].Nonce {
+				r.Errorf("after expiry: %+v", a)
+			}
+		}},
+		{"a stranger takes the nonce", []string{"sender gone, or overtaken"}, func(r *rowWorld) {
+			r.worker1.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 5 * time.Minute})
+			r.begin()
+			r.put("q", "a")
+			planned := r.awaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
+			stranger(r.world, r.one, planned.Attempts[0].Nonce, 200_000_000)
+			r.phase("a", lifecycle.PhaseWaiting)
+			if s, err := r.pool.Get(r.ctx, r.one); err != nil || s.Reason != lifecycle.StoppedNonce {
+				r.Errorf("sender %+v, %v", s, err)
+			}
+			r.ok(r.pool.Resume(r.ctx, r.one))
+			r.done("a")
+		}},
+		{"every node refuses", []string{"refused at its first sending"}, func(r *rowWorld) {
+			r.refuse(`["Insufficient fee"]`)
+			r.begin()
+			r.put("q", "a")
+			r.phase("a", lifecycle.PhaseDelayed)
+			r.refuse("")
+			r.done("a")
+		}},
+		{"refused after a crash, then busy", []string{"deferred, open", "delay over, no retry used"}, func(r *rowWorld) {
+			r.crashSigned("a", `Insufficient fee`, func() { r.trouble("a", 1, devworker.Fault{Kind: devworker.Busy, Wait: time.Minute}) })
+			r.awaitTxn("a", "deferred", 24*time.Hour, func(t *lifecycle.Transaction) bool { return t.Deferred > 0 })
+			r.refuse("")
+			r.done("a")
+		}},
+		{"refused after a crash, then an error", []string{"error a retry may mend, open"}, func(r *rowWorld) {
+			r.crashSigned("a", `Insufficient fee`, func() { r.trouble("a", 1, memoryLoss) })
+			r.awaitTxn("a", "tried again", 24*time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 1 })
+			r.phase("a", lifecycle.PhaseDelayed)
+			r.refuse("")
+			r.done("a")
+		}},
+		{"refused after a crash, then hopeless", []string{"unresolvable, open", "unresolved once dead"}, func(r *rowWorld) {
+			r.crashSigned("a", `Insufficient fee`, func() {
+				r.trouble("a", 1, devworker.Fault{Kind: devworker.Error, Code: "500", Message: "no such claim"})
+			})
+			r.await("a", lifecycle.Unresolved, 24*time.Hour)
+			r.refuse("")
+			r.retry("a")
+			r.done("a")
+		}},
+		{"refused after a crash, no try left", []string{"retries used up, open"}, func(r *rowWorld) {
+			r.policy.MaxRetries = 0
+			r.crashSigned("a", `(invalid (Invalid_proof))`, func() {})
+			r.await("a", lifecycle.Failed, 24*time.Hour)
+			r.refuse("")
+			r.retry("a")
+			r.done("a")
+		}},
+	}
+}
+
+// crashSigned has a process die between storing what was signed and the nodes' answer,
+// and the next one find that they refuse it.
+func (r *rowWorld) crashSigned(uid, refusal string, meanwhile func()) {
+	r.Helper()
+	r.worker1.Fail(devworker.Fault{UID: uid, Kind: devworker.Hang, Wait: time.Minute})
+	r.begin()
+	r.put("q", uid)
+	r.awaitTxn(uid, "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
+	r.ok(r.net.Node(0).SetFaults(devnet.Faults{Hang: true}))
+	r.awaitTxn(uid, "signed", time.Hour, func(t *lifecycle.Transaction) bool {
+		return len(t.Attempts) > 0 && t.Attempts[0].Outcome == lifecycle.Signed
+	})
+	r.p.kill()
+	meanwhile()
+	r.refuse(refusal)
+	r.begin()
+}
+
+func personScenarios() []scenario {
+	return []scenario{
+		{"cancelled while waiting", []string{"cancelled while waiting"}, func(r *rowWorld) {
+			r.begin()
+			r.put("q", "a")
+			r.post("q", "b")
+			if got, pending, err := r.p.Cancel(r.ctx, "b"); err != nil || pending || got.State() != lifecycle.Failed {
+				r.Errorf("cancel while waiting: %v, pending %v, %v", got.State(), pending, err)
+			}
+			r.done("a")
+		}},
+		{"cancelled with its worker", []string{"cancelled with its worker"}, func(r *rowWorld) {
+			r.worker1.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 5 * time.Minute})
+			r.begin()
+			r.post("q", "a")
+			r.put("q", "b")
+			r.awaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
+			if _, pending, err := r.p.Cancel(r.ctx, "a"); err != nil || !pending {
+				r.Errorf("cancel with its worker: pending %v, %v", pending, err)
+			}
+			r.await("a", lifecycle.Failed, time.Minute)
+			r.done("b")
+			if got := r.effects("a"); len(got) > 0 {
+				r.Error("it took effect although it was cancelled in time")
+			}
+		}},
+		{"cancelled in the delay", []string{"cancelled in the delay"}, func(r *rowWorld) {
+			r.trouble("a", 1, memoryLoss)
+			r.begin()
+			r.post("q", "a")
+			r.phase("a", lifecycle.PhaseDelayed)
+			if _, pending, err := r.p.Cancel(r.ctx, "a"); err != nil || pending {
+				r.Errorf("cancel in the delay: pending %v, %v", pending, err)
+			}
+		}},
+		{"cancelled while open", []string{"cancel asked for, open"}, func(r *rowWorld) {
+			r.refuse(`["Overloaded"]`)
+			r.begin()
+			r.put("q", "a")
+			r.phase("a", lifecycle.PhaseWatching)
+			if _, pending, err := r.p.Cancel(r.ctx, "a"); err != nil || !pending {
+				r.Errorf("cancel with an attempt open: pending %v, %v", pending, err)
+			}
+			r.await("a", lifecycle.Failed, 24*time.Hour)
+			r.refuse("")
+			r.retry("a")
+			r.done("a")
+		}},
+	}
+}
+
+func legacyScenarios() []scenario {
+	legacy := func(run func(r *rowWorld, account string, worker *devworker.Worker)) func(*rowWorld) {
+		return func(r *rowWorld) {
+			account, worker := r.add(3, devworker.Options{ProveTime: 30 * time.Second, Legacy: true})
+			r.ok(r.pool.Drain(r.ctx, r.one))
+			r.begin()
+			run(r, account, worker)
+		}
+	}
+	return []scenario{
+		{"a legacy worker's answer lost after it sent", []string{"lost, legacy"}, legacy(func(r *rowWorld, _ string, w *devworker.Worker) {
+			w.Fail(devworker.Fault{UID: "a", Kind: devworker.Cut, After: true})
+			r.put("q", "a")
+			r.done("a")
+		})},
+		{"a legacy worker's answer lost before it sent", []string{"outcome unknown", "said to be dead"}, legacy(func(r *rowWorld, account string, w *devworker.Worker) {
+			w.Fail(devworker.Fault{UID: "a", Kind: devworker.Cut})
+			r.put("q", "a")
+			r.await("a", lifecycle.Unresolved, 5*time.Hour)
+			if s, _ := r.pool.Get(r.ctx, account); s.Reason != lifecycle.OutcomeUnknown {
+				r.Errorf("sender of an unknown outcome: %+v", s)
+			}
+			if _, err := r.p.Retry(r.ctx, "a"); err == nil {
+				r.Error("retried although it might still land")
+			}
+			_, err := r.p.Resolve(r.ctx, "a", false, "")
+			r.ok(err)
+			r.retry("a")
+			r.done("a")
+		})},
+		{"a legacy worker's command lands late", []string{"landed late"}, legacy(func(r *rowWorld, account string, w *devworker.Worker) {
+			w.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 40 * time.Minute})
+			r.put("q", "a")
+			r.await("a", lifecycle.Unresolved, 5*time.Hour)
+			stranger(r.world, account, r.get("a").Attempts[0].Nonce, 200_000_000)
+			r.done("a")
+		})},
+	}
+}
+
+func reorgScenarios() []scenario {
+	return []scenario{
+		{"a block is orphaned", []string{"orphaned", "landed again"}, func(r *rowWorld) {
+			r.begin()
+			r.put("q", "a")
+			r.done("a")
+			r.ok(r.net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
+			r.awaitTxn("a", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
+			r.awaitTxn("a", "landed again", time.Hour, func(t *lifecycle.Transaction) bool { return !t.Reopened })
+		}},
+		{"it cannot land any more", []string{"cannot land any more"}, func(r *rowWorld) {
+			r.unlandable(nil)
+		}},
+		{"its successor is overtaken in the delay", []string{"sender gone, or overtaken, in the delay"}, func(r *rowWorld) {
+			r.policy.RetryDelay, r.policy.RetryDelayMax = 2*time.Hour, 2*time.Hour
+			r.unlandable(func() {
+				r.trouble("b", 1, memoryLoss)
+				r.put("q", "b")
+				r.phase("b", lifecycle.PhaseDelayed)
+			})
+			r.done("b")
+		}},
+		{"its successor is overtaken with its worker", []string{"overtaken by a reopened one"}, func(r *rowWorld) {
+			r.unlandable(func() {
+				r.trouble("b", 1, devworker.Fault{Kind: devworker.Hang, Wait: 9 * time.Minute})
+				r.put("q", "b")
+				r.phase("b", lifecycle.PhaseDispatching)
+			})
+			r.done("b")
+		}},
+	}
+}
+
+// unlandable has the block of "a" leave the chain, and its nonce spent by somebody else;
+// meanwhile is done once it is DONE, by another sender.
+func (r *rowWorld) unlandable(meanwhile func()) {
+	r.Helper()
+	r.begin()
+	r.put("q", "a")
+	lost := r.await("a", lifecycle.Done, time.Hour)
+	r.add(2, devworker.Options{ProveTime: 30 * time.Second})
+	r.ok(r.pool.Drain(r.ctx, r.one))
+	if meanwhile != nil {
+		meanwhile()
+	}
+	r.ok(r.net.Reorg(devnet.Reorg{
+		Depth: int(r.net.Node(0).State().Height-lost.Attempts[0].Height) + 1, Exclude: []string{lost.Hash()}, Empty: true}))
+	r.net.Drop(lost.Hash())
+	stranger(r.world, r.one, lost.Attempts[0].Nonce, 5_000_000_000)
+	for range r.policy.SettleDepth + 1 {
+		r.net.MakeBlock()
+	}
+	r.awaitTxn("a", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.State() != lifecycle.Done })
+	r.done("a")
 }

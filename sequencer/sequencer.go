@@ -40,8 +40,9 @@ type Options struct {
 	Local func() []string
 	// Health asks a worker whom it signs for; nil asks nobody.
 	Health func(ctx context.Context, w dispatcher.Worker) (dispatcher.Health, error)
-	// Observe is told every change of a record once it is stored; nil tells nobody. It
-	// is called concurrently.
+	// Observe is told every change of a record once it is stored, and every effect before
+	// it is begun, with the record as it stands; nil tells nobody. It is called
+	// concurrently.
 	Observe func(before, after *lifecycle.Transaction, s *lifecycle.Step)
 	// Meter is told what happens; the zero one is told nothing.
 	Meter     Meter

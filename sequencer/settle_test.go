@@ -13,7 +13,6 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -77,7 +76,7 @@ func TestFinishedWhileOpen(t *testing.T) {
 				if s, _ := w.pool.Get(w.ctx, account); s.Queue != "q" || got.Ending != lifecycle.PhaseDone || !got.Attempts[0].Open() {
 					t.Errorf("%+v, sender %+v", got, s)
 				}
-				if x, err := p.Explain(w.ctx, "a"); err != nil || x.Next.Action == sequencer.StepRetry {
+				if x, err := p.Explain(w.ctx, "a"); err != nil || x.Next.Action == lifecycle.StepRetry {
 					t.Errorf("%+v, %v", x, err)
 				}
 				if lands {
@@ -116,10 +115,10 @@ func TestNonceIgnored(t *testing.T) {
 				var mu sync.Mutex
 				coded := 0
 				w := newWorldWith(t, devnet.Config{FillRate: 1}, patientPolicy())
-				w.observe = func(_ sequencer.Situation, e sequencer.Event, d sequencer.Decision, ok bool) {
+				w.observe = func(_, _ *lifecycle.Transaction, s *lifecycle.Step) {
 					mu.Lock()
 					defer mu.Unlock()
-					if ok && e == sequencer.Astray && d.Code == lifecycle.CodeNonceIgnored {
+					if s.Reason == lifecycle.ReasonNonceIgnored && s.Aside.Code == lifecycle.CodeNonceIgnored {
 						coded++
 					}
 				}
@@ -182,10 +181,10 @@ func TestSentAgainInTime(t *testing.T) {
 		policy := patientPolicy()
 		policy.FeeMax, policy.ValidSlots = policy.Fee, 200
 		w := newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1, Nodes: 2}, policy)
-		w.observe = func(s sequencer.Situation, e sequencer.Event, d sequencer.Decision, ok bool) {
+		w.observe = func(t, _ *lifecycle.Transaction, s *lifecycle.Step) {
 			mu.Lock()
 			defer mu.Unlock()
-			if ok && (d.Do == sequencer.SendAgain || e == sequencer.Accepted) {
+			if s.Do.Kind == lifecycle.Send {
 				sent = append(sent, time.Now())
 			}
 		}
@@ -324,10 +323,10 @@ func TestReopenedIsSentAgainInTime(t *testing.T) {
 		policy := patientPolicy()
 		policy.ValidSlots = 200
 		w := newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1}, policy)
-		w.observe = func(s sequencer.Situation, e sequencer.Event, d sequencer.Decision, ok bool) {
+		w.observe = func(t, _ *lifecycle.Transaction, s *lifecycle.Step) {
 			mu.Lock()
 			defer mu.Unlock()
-			if ok && s.Phase == lifecycle.PhaseDone && d.Do == sequencer.SendAgain {
+			if t.Phase == lifecycle.PhaseDone && s.Do.Kind == lifecycle.Send {
 				sent++
 			}
 		}
@@ -414,12 +413,13 @@ func TestTakenOverAgain(t *testing.T) {
 		w.post("q", "a")
 		got := w.awaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
 		process, _, _ := strings.Cut(got.Claim, ":")
-		a := got.Last()
-		a.Outcome, a.SentSlot = lifecycle.Sent, a.Slot
-		c := queues.NewChange(got, lifecycle.PhaseWatching)
-		c.Person, c.Via = true, lifecycle.PhaseSent // as another process would have it
-		c.SetAttempt(a)
-		w.ok(w.store.Advance(t.Context(), c))
+		sent := got.Clone() // as another process would have it
+		sent.Phase = lifecycle.PhaseWatching
+		sent.Last().Outcome, sent.Last().SentSlot = lifecycle.Sent, sent.Last().Slot
+		c := &queues.Change{Before: got, After: sent, Now: time.Now()}
+		c.Person, c.Remove = true, queues.Never
+		_, err := w.store.Advance(t.Context(), c)
+		w.ok(err)
 		client := w.redis.NewClient()
 		defer client.Close()
 		w.ok(client.HSet(t.Context(), "{test}:x:a", "claim", process+":999").Err())

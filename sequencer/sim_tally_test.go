@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // A tally is what all seeds together have gone through.
@@ -40,11 +41,11 @@ func newTally(name string) *tally {
 	return y
 }
 
-func (y *tally) observe(s situation, e event, d decision, ok bool) {
+func (y *tally) observe(before, after *lifecycle.Transaction, s *lifecycle.Step) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	for i, r := range y.rows {
-		if r.hit(s, e, d, ok) {
+		if r.hit(before, after, s) {
 			y.reached[i]++
 		}
 	}

@@ -1,0 +1,108 @@
+package sequencer_test
+
+import (
+	"slices"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// A row is one line of the state table of the contract, or one case of a line, as it
+// shows in a stored change.
+type row struct {
+	name string
+	hit  func(before, after *lifecycle.Transaction, s *lifecycle.Step) bool
+}
+
+type hit = func(before, after *lifecycle.Transaction, s *lifecycle.Step) bool
+
+// leads matches a change from a phase to another for one of some reasons.
+func leads(from, to lifecycle.Phase, why ...lifecycle.Reason) hit {
+	return func(b, a *lifecycle.Transaction, s *lifecycle.Step) bool {
+		return b.Phase == from && a.Phase == to && slices.Contains(why, s.Reason)
+	}
+}
+
+func and(f hit, also func(before, after *lifecycle.Transaction, s *lifecycle.Step) bool) hit {
+	return func(b, a *lifecycle.Transaction, s *lifecycle.Step) bool { return f(b, a, s) && also(b, a, s) }
+}
+
+func open(_, a *lifecycle.Transaction, _ *lifecycle.Step) bool   { return a.Open() }
+func closed(_, a *lifecycle.Transaction, _ *lifecycle.Step) bool { return !a.Open() }
+
+func legacy(_, a *lifecycle.Transaction, _ *lifecycle.Step) bool {
+	return a.Last() != nil && a.Last().Legacy
+}
+
+func raised(b, a *lifecycle.Transaction, _ *lifecycle.Step) bool {
+	return len(a.Attempts) > len(b.Attempts)
+}
+
+func code(want string) hit {
+	return func(_, _ *lifecycle.Transaction, s *lifecycle.Step) bool { return s.Aside.Code == want }
+}
+
+// rows are the state table of the contract.
+func rows() []row {
+	const (
+		waiting, dispatching = lifecycle.PhaseWaiting, lifecycle.PhaseDispatching
+		sent, watching       = lifecycle.PhaseSent, lifecycle.PhaseWatching
+		failing, delayed     = lifecycle.PhaseFailing, lifecycle.PhaseDelayed
+		done, failed         = lifecycle.PhaseDone, lifecycle.PhaseFailed
+		unresolved           = lifecycle.PhaseUnresolved
+	)
+	held := func(_, _ *lifecycle.Transaction, s *lifecycle.Step) bool { return s.Aside.Hold > 0 }
+	permanent := func(_, a *lifecycle.Transaction, _ *lifecycle.Step) bool { return a.Ending == "" }
+	return []row{
+		{"bound", leads(waiting, dispatching, lifecycle.ReasonBound)},
+		{"landed", func(b, a *lifecycle.Transaction, s *lifecycle.Step) bool {
+			return b.Phase.Bound() && a.Phase == done && s.Reason == lifecycle.ReasonLanded
+		}},
+		{"signed", leads(dispatching, sent, lifecycle.ReasonAnswered)},
+		{"refused at its first sending", leads(sent, failing, lifecycle.ReasonAnswered)},
+		{"finished without a block", leads(dispatching, done, lifecycle.ReasonAnswered)},
+		{"error a retry may mend", and(leads(dispatching, failing, lifecycle.ReasonAnswered), closed)},
+		{"error a retry may mend, open", and(leads(dispatching, failing, lifecycle.ReasonAnswered), open)},
+		{"deferred", leads(dispatching, waiting, lifecycle.ReasonDeferred)},
+		{"deferred, the queue held", and(leads(dispatching, waiting, lifecycle.ReasonDeferred), held)},
+		{"deferred, open", and(leads(dispatching, delayed, lifecycle.ReasonDeferred), open)},
+		{"cancelled with its worker", leads(dispatching, failed, lifecycle.ReasonCancelled)},
+		{"lost, asked again", leads(dispatching, dispatching, lifecycle.ReasonLost)},
+		{"lost for the third time", leads(dispatching, failing, lifecycle.ReasonLost)},
+		{"lost, legacy", and(leads(dispatching, sent, lifecycle.ReasonLost), legacy)},
+		{"unresolvable", and(leads(dispatching, unresolved, lifecycle.ReasonAnswered), closed)},
+		{"unresolvable, open", and(leads(dispatching, watching, lifecycle.ReasonAnswered), open)},
+		{"unresolved once dead", and(leads(watching, unresolved, lifecycle.ReasonSettled), func(b, _ *lifecycle.Transaction, _ *lifecycle.Step) bool {
+			return b.Ending == unresolved
+		})},
+		{"wait begun", leads(sent, watching, lifecycle.ReasonSent)},
+		{"lingering, fee raised", and(leads(watching, watching, lifecycle.ReasonRaising), raised)},
+		{"failed in a block, permanent", and(leads(watching, unresolved, lifecycle.ReasonSettled), permanent)},
+		{"failed, expired or displaced", leads(watching, failing, lifecycle.ReasonSettled)},
+		{"retries used up", and(leads(failing, failed, lifecycle.ReasonUsedUp), closed)},
+		{"retries used up, open", and(leads(failing, watching, lifecycle.ReasonUsedUp), open)},
+		{"retries left", leads(failing, delayed, lifecycle.ReasonDelay)},
+		{"sender gone, or overtaken", leads(failing, waiting, lifecycle.ReasonBack)},
+		{"sender gone, or overtaken, in the delay", leads(delayed, waiting, lifecycle.ReasonBack)},
+		{"overtaken by a reopened one", leads(dispatching, waiting, lifecycle.ReasonBack)},
+		{"delay over", and(leads(delayed, dispatching, lifecycle.ReasonRetry), func(b, a *lifecycle.Transaction, _ *lifecycle.Step) bool {
+			return a.Retries == b.Retries+1
+		})},
+		{"delay over, no retry used", and(leads(delayed, dispatching, lifecycle.ReasonRetry), func(b, a *lifecycle.Transaction, _ *lifecycle.Step) bool {
+			return a.Retries == b.Retries
+		})},
+		{"cancelled while waiting", leads(waiting, failed, lifecycle.ReasonCancelled)},
+		{"cancelled in the delay", leads(delayed, failed, lifecycle.ReasonCancelled)},
+		{"cancel asked for, open", and(func(b, a *lifecycle.Transaction, s *lifecycle.Step) bool {
+			return a.CancelRequested && !b.CancelRequested
+		}, open)},
+		{"retried by a person", leads(failed, waiting, lifecycle.ReasonOrdered)},
+		{"retried by a person, unresolved", leads(unresolved, waiting, lifecycle.ReasonOrdered)},
+		{"outcome unknown", leads(watching, unresolved, lifecycle.ReasonAmbiguous)},
+		{"said to be dead", leads(unresolved, unresolved, lifecycle.ReasonOrdered)},
+		{"landed late", leads(unresolved, done, lifecycle.ReasonLanded)},
+		{"orphaned", and(leads(done, done, lifecycle.ReasonOrphaned), code(lifecycle.CodeOrphaned))},
+		{"landed again", and(leads(done, done, lifecycle.ReasonLanded), code(lifecycle.CodeRelanded))},
+		{"cannot land any more", leads(done, waiting, lifecycle.ReasonSettled)},
+		{"final", leads(done, done, lifecycle.ReasonFinal)},
+	}
+}
