@@ -94,8 +94,8 @@ func TestBulk(t *testing.T) {
 	}
 	s.ask("POST", "/transactions", `{"queue":"q","type":"STRICT","data":{"a":1,"b":2},"uid":"q:strict"}`).want(202)
 	s.finish(lifecycle.PhaseFailed, func(c *queues.Change) {
-		c.SetError(&lifecycle.Error{Code: "X", Message: "m"})
-		c.MarkEnded()
+		c.After.Error = &lifecycle.Error{Code: "X", Message: "m"}
+		c.After.DoneAt = c.Now
 	})
 	refuse := func(uid string) error {
 		switch uid {

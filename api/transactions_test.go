@@ -287,8 +287,8 @@ func TestRemove(t *testing.T) {
 	s.ask("POST", "/transactions", post).want(202)
 	s.ask("DELETE", "/transactions/u", "").wantProblem(409, "MIGHT_STILL_LAND")
 	s.finish(lifecycle.PhaseFailed, func(c *queues.Change) {
-		c.SetError(&lifecycle.Error{Code: "X", Message: "m"})
-		c.MarkEnded()
+		c.After.Error = &lifecycle.Error{Code: "X", Message: "m"}
+		c.After.DoneAt = c.Now
 	})
 	got := s.ask("GET", "/transactions/u?wait=1m", "").want(200).read() // final: answers at once
 	if diff := cmp.Diff(map[string]any{"code": "X", "message": "m", "exception": nil}, got["error"]); diff != "" || got["state"] != "FAILED" || got["doneAt"] == nil {

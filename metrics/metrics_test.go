@@ -155,16 +155,16 @@ func TestHooks(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, redistest.Mini(t).Client)
 	meter, api := b.metrics.Sequencer(), b.metrics.API()
-	move := func(e sequencer.Event, from, to lifecycle.Phase, retry bool, lasted, age time.Duration) {
-		meter.Moved(sequencer.Move{Type: "MINT", Event: e, From: from, To: to, Retry: retry, Lasted: lasted, Age: age})
+	move := func(failure string, from, to lifecycle.Phase, retry bool, lasted, age time.Duration) {
+		meter.Moved(sequencer.Move{Type: "MINT", Failure: failure, From: from, To: to, Retry: retry, Lasted: lasted, Age: age})
 	}
-	move(sequencer.Bound, lifecycle.PhaseWaiting, lifecycle.PhaseDispatching, false, 3*time.Second, 3*time.Second)
-	move(sequencer.Erred, lifecycle.PhaseDispatching, lifecycle.PhaseFailing, false, 2*time.Second, 5*time.Second)
-	move(sequencer.Weighed, lifecycle.PhaseFailing, lifecycle.PhaseDelayed, false, 0, 5*time.Second)
-	move(sequencer.DelayOver, lifecycle.PhaseDelayed, lifecycle.PhaseDispatching, true, 60*time.Second, 65*time.Second)
-	move(sequencer.Bound, lifecycle.PhaseWaiting, lifecycle.PhaseDispatching, false, -1, time.Second)
-	move(sequencer.Landed, lifecycle.PhaseWatching, lifecycle.PhaseDone, false, 20*time.Second, 90*time.Second)
-	move(sequencer.Orphaned, lifecycle.PhaseDone, lifecycle.PhaseDone, false, -1, time.Hour)
+	move("", lifecycle.PhaseWaiting, lifecycle.PhaseDispatching, false, 3*time.Second, 3*time.Second)
+	move("error", lifecycle.PhaseDispatching, lifecycle.PhaseFailing, false, 2*time.Second, 5*time.Second)
+	move("", lifecycle.PhaseFailing, lifecycle.PhaseDelayed, false, 0, 5*time.Second)
+	move("", lifecycle.PhaseDelayed, lifecycle.PhaseDispatching, true, 60*time.Second, 65*time.Second)
+	move("", lifecycle.PhaseWaiting, lifecycle.PhaseDispatching, false, -1, time.Second)
+	move("", lifecycle.PhaseWatching, lifecycle.PhaseDone, false, 20*time.Second, 90*time.Second)
+	meter.Moved(sequencer.Move{Type: "MINT", Orphaned: true, From: lifecycle.PhaseDone, To: lifecycle.PhaseDone, Lasted: -1, Age: time.Hour})
 	meter.Settled(sequencer.Settlement{Type: "MINT", Sender: "B62a", Fee: 150_000_000, Waited: 40 * time.Second, Blocks: 2})
 	meter.Settled(sequencer.Settlement{Type: "MINT", Sender: "B62a", Fee: 100_000_000, Waited: time.Hour, Failed: true})
 	meter.Called(sequencer.WorkerCall{Type: "MINT", Call: "prove", Took: 2 * time.Second})
@@ -182,7 +182,7 @@ func TestHooks(t *testing.T) {
 		`sequencer_state_seconds_sum{state="WAITING",type="MINT"} 3`, `sequencer_state_seconds_count{state="WAITING",type="MINT"} 1`,
 		`sequencer_state_seconds_sum{state="RETRY",type="MINT"} 60`, `sequencer_state_seconds_sum{state="REVISION",type="MINT"} 20`,
 		`sequencer_transaction_seconds_sum{state="DONE",type="MINT"} 90`, `sequencer_transaction_seconds_count{state="FAILED",type="MINT"} 0`,
-		`sequencer_retries_total{type="MINT"} 1`, `sequencer_errors_total{class="erred",type="MINT"} 1`, `sequencer_reopened_total{type="MINT"} 1`,
+		`sequencer_retries_total{type="MINT"} 1`, `sequencer_errors_total{class="error",type="MINT"} 1`, `sequencer_reopened_total{type="MINT"} 1`,
 		`sequencer_fees_paid_mina_total{outcome="landed",sender="B62a"} 0.15`, `sequencer_fees_paid_mina_total{outcome="failed",sender="B62a"} 0.1`,
 		`sequencer_inclusion_seconds_sum{type="MINT"} 40`, `sequencer_inclusion_blocks_sum{type="MINT"} 2`,
 		`sequencer_worker_call_seconds_sum{call="prove",outcome="ok",type="MINT"} 2`, `sequencer_worker_call_seconds_sum{call="prove",outcome="failed",type="MINT"} 1`,

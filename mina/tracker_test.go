@@ -65,7 +65,7 @@ func TestNodesDiffer(t *testing.T) {
 	base := chainOf(10)
 	with := grow(base, "", commandA(t))
 	failed := commandA(t)
-	failed.Failures = []Failure{{1, []string{"Predicate"}}}
+	failed.Failed, failed.Failures = true, []Failure{{1, []string{"Predicate"}}}
 	one := lifecycle.Sighting{Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111"}
 	for _, tt := range []struct {
 		name   string

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -136,25 +135,25 @@ func TestStanding(t *testing.T) {
 	backends(t, map[string]func(*fixture){"Standing": func(f *fixture) {
 		f.register("S")
 		f.post("q", "a", "b", "c", "d", "e")
-		want := func(uid string, want queues.Standing) {
+		want := func(uid string, want lifecycle.Place) {
 			f.Helper()
-			got, err := f.store.Standing(f.ctx, uid)
+			got, err := f.store.Place(f.ctx, uid)
 			f.ok(err)
 			want.Hold = got.Hold
 			equal(f.T, "standing of "+uid, got, want)
 		}
-		want("a", queues.Standing{First: "a"})
-		want("e", queues.Standing{Ahead: 4, First: "a"})
+		want("a", lifecycle.Place{First: "a"})
+		want("e", lifecycle.Place{Ahead: 4, First: "a"})
 		f.bound("a S")
-		want("e", queues.Standing{Ahead: 3, First: "a"})
+		want("e", lifecycle.Place{Ahead: 3, First: "a"})
 		f.to("c", lifecycle.PhaseFailed, person)
-		want("e", queues.Standing{Ahead: 2, First: "a"})
+		want("e", lifecycle.Place{Ahead: 2, First: "a"})
 		f.to("a", lifecycle.PhaseFailed, tell(lifecycle.OnFailure, time.Minute, time.Minute))
-		want("e", queues.Standing{Ahead: 2, First: "b", Holder: "a"})
+		want("e", lifecycle.Place{Ahead: 2, First: "b", Holder: "a"})
 		f.to("a", lifecycle.PhaseWaiting, person)
-		want("a", queues.Standing{First: "a", Holder: "a"})
-		want("e", queues.Standing{Ahead: 3, First: "a", Holder: "a"})
-		if _, err := f.store.Standing(f.ctx, "none"); err == nil {
+		want("a", lifecycle.Place{First: "a", Holder: "a"})
+		want("e", lifecycle.Place{Ahead: 3, First: "a", Holder: "a"})
+		if _, err := f.store.Place(f.ctx, "none"); err == nil {
 			f.Error("a transaction that is not there has a place")
 		}
 	}})

@@ -16,22 +16,10 @@ func testReasonsApart(f *fixture) {
 		f.Helper()
 		f.want(what, map[string]lifecycle.SenderReason{"S": want})
 	}
-	rest := func(d time.Duration, why lifecycle.SenderReason) func(*queues.Change) {
-		return func(c *queues.Change) { c.Rest, c.Reason = d, string(why) }
-	}
-	advance := func(t *lifecycle.Transaction, to lifecycle.Phase, more ...func(*queues.Change)) {
-		f.Helper()
-		c := queues.NewChange(t, to)
-		for _, m := range more {
-			m(c)
-		}
-		f.ok(f.store.Advance(f.Context(), c))
-	}
 	f.ok(f.pool.Configure(f.Context(), map[string]string{}))
 	shown("no longer named", lifecycle.Draining)
 	// Its transaction ends with an outcome that nobody knows.
-	t.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Legacy: true, Outcome: lifecycle.Unknown, StartedAt: time.UnixMilli(1)}}
-	advance(t, lifecycle.PhaseUnresolved, rest(queues.Never, lifecycle.OutcomeUnknown), func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]); c.Keep = true })
+	f.to(t, lifecycle.PhaseUnresolved, unknown, keep, rest(queues.Never, lifecycle.OutcomeUnknown))
 	shown("drained, and an outcome unknown", lifecycle.OutcomeUnknown)
 	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, lifecycle.LowBalance, ""))
 	f.ok(f.pool.Resume(f.Context(), "S"))
@@ -39,8 +27,7 @@ func testReasonsApart(f *fixture) {
 	f.ok(f.pool.Configure(f.Context(), map[string]string{}))
 	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, lifecycle.LowBalance, ""))
 	f.woken()
-	t.Attempts[0].EndedAt = time.UnixMilli(2)
-	advance(t, lifecycle.PhaseUnresolved, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]) })
+	f.to(t, lifecycle.PhaseUnresolved, known)
 	if s := f.get("S"); s.Reason != lifecycle.LowBalance || s.Until.IsZero() || f.woken() {
 		f.Errorf("the outcome is known, the rest stays: %+v", s)
 	}
@@ -61,28 +48,19 @@ func testUnknownOutcomes(f *fixture) {
 	for _, uid := range []string{"t1", "t2"} {
 		f.post(uid, "q-"+uid)
 		t := f.bind(1)[0].Transaction
-		t.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Legacy: true, Outcome: lifecycle.Unknown, StartedAt: time.UnixMilli(1)}}
-		c := queues.NewChange(t, lifecycle.PhaseDone)
-		c.SetAttempt(&t.Attempts[0])
-		c.Keep = true
-		f.ok(f.store.Advance(f.Context(), c))
+		f.to(t, lifecycle.PhaseDone, unknown, keep)
 		ts = append(ts, t)
 	}
 	for _, t := range ts {
-		c := queues.NewChange(t, lifecycle.PhaseUnresolved)
-		c.Rest, c.Reason, c.Keep = queues.Never, string(lifecycle.OutcomeUnknown), true
-		f.ok(f.store.Advance(f.Context(), c))
+		f.to(t, lifecycle.PhaseUnresolved, keep, rest(queues.Never, lifecycle.OutcomeUnknown))
 	}
 	f.post("t3", "q3")
 	for i, t := range ts {
 		if s := f.get("S"); s.Reason != lifecycle.OutcomeUnknown || len(f.bind(1)) != 0 {
 			f.Fatalf("%d of 2 known: %+v", i, s)
 		}
-		t.Attempts[0].EndedAt = time.UnixMilli(2)
-		c := queues.NewChange(t, lifecycle.PhaseDone)
-		c.SetAttempt(&t.Attempts[0])
 		f.woken()
-		f.ok(f.store.Advance(f.Context(), c))
+		f.to(t, lifecycle.PhaseDone, known)
 	}
 	if !f.woken() || len(f.bind(1)) != 1 {
 		f.Errorf("both are known: %+v", f.get("S"))
@@ -101,7 +79,7 @@ func testUnresolvedInARow(f *fixture) {
 		if len(b) != 1 {
 			f.Fatalf("%s is not bound: %+v", uid, f.get("S"))
 		}
-		f.ok(f.store.Advance(f.Context(), queues.NewChange(b[0].Transaction, to)))
+		f.to(b[0].Transaction, to)
 	}
 	end("a", "q1", lifecycle.PhaseUnresolved)
 	end("b", "q2", lifecycle.PhaseDone) // the row is broken
@@ -119,7 +97,7 @@ func testUnresolvedInARow(f *fixture) {
 		f.Errorf("rested until a person resumes it: %+v", s)
 	}
 	f.ok(f.pool.Resume(f.Context(), "S"))
-	f.ok(f.store.Advance(f.Context(), queues.NewChange(f.bind(1)[0].Transaction, lifecycle.PhaseUnresolved)))
+	f.to(f.bind(1)[0].Transaction, lifecycle.PhaseUnresolved)
 	f.want("the count began anew", map[string]lifecycle.SenderReason{"S": ""})
 	end("f", "q5", lifecycle.PhaseUnresolved)
 	if q, err := f.store.Queue(f.Context(), "q5"); err != nil || q.Paused == "" {

@@ -77,6 +77,33 @@ func (f *fixture) refused(what string, err, want error) {
 	}
 }
 
+// to takes t to a phase; options alter the record in After or what goes with it.
+func (f *fixture) to(t *lifecycle.Transaction, to lifecycle.Phase, options ...func(*queues.Change)) {
+	f.Helper()
+	c := &queues.Change{Before: t, After: t.Clone(), Now: time.Now()}
+	c.After.Phase, c.Remove = to, queues.Never
+	for _, o := range options {
+		o(c)
+	}
+	stored, err := f.store.Advance(f.Context(), c)
+	f.ok(err)
+	*t = *stored // for the next change of it
+}
+
+// unknown is an attempt of which nobody knows what became.
+func unknown(c *queues.Change) {
+	c.After.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Legacy: true, Outcome: lifecycle.Unknown, StartedAt: time.UnixMilli(1)}}
+}
+
+// known settles that attempt.
+func known(c *queues.Change) { c.After.Attempts[0].EndedAt = time.UnixMilli(2) }
+
+func keep(c *queues.Change) { c.Keep = true }
+
+func rest(d time.Duration, why lifecycle.SenderReason) func(*queues.Change) {
+	return func(c *queues.Change) { c.Rest = &lifecycle.Rest{For: d, Why: why} }
+}
+
 func (f *fixture) get(account string) *senders.Sender {
 	f.Helper()
 	s, err := f.pool.Get(f.Context(), account)
@@ -256,10 +283,8 @@ func testBound(f *fixture) {
 	f.post("t", "q")
 	t := f.bind(1)[0].Transaction
 	f.refused("removing a bound one", f.pool.Remove(f.Context(), "S"), senders.ErrBound)
-	c := queues.NewChange(t, lifecycle.PhaseDelayed)
-	c.SetRetries(2)
-	c.SetNextNonce(4294967295)
-	f.ok(f.store.Advance(f.Context(), c))
+	highest := uint32(4294967295)
+	f.to(t, lifecycle.PhaseDelayed, func(c *queues.Change) { c.After.Retries, c.NextNonce = 2, &highest })
 	f.ok(f.pool.Drain(f.Context(), "S"))
 	if s := f.get("S"); s.State() != lifecycle.QueueDelay || s.Queue != "q" || s.Retries != 2 || s.Nonce == nil || *s.Nonce != 4294967295 || s.Available() {
 		f.Errorf("bound and drained: %+v", s)
@@ -270,7 +295,7 @@ func testBound(f *fixture) {
 		f.Error("a bound sender was offered")
 	}
 	f.ok(f.pool.Drain(f.Context(), "S"))
-	f.ok(f.store.Advance(f.Context(), queues.NewChange(t, lifecycle.PhaseDone)))
+	f.to(t, lifecycle.PhaseDone)
 	f.post("t2", "q")
 	if b := f.bind(1); len(b) != 0 {
 		f.Errorf("a drained sender was bound: %+v", b)
