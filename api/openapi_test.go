@@ -145,11 +145,11 @@ func TestWordsAreListed(t *testing.T) {
 	for pointer, want := range map[string][]string{
 		"Problem/properties/code": source("problem.go", `\tcode\w+ += "([A-Z_]+)"`),
 		"State":                   states,
-		"QueueState":              source("../queues/phase.go", `\tQueue\w+ +QueueState = "([A-Z_]+)"`),
-		"Outcome":                 source("../queues/transaction.go", `\t\w+ +Outcome = "([a-z]+)"`),
-		"Explanation/properties/waitingFor/properties/code": source("../queues/explanation.go", `\tWait\w+ +WaitCode = "([A-Z_]+)"`),
-		"Explanation/properties/next/properties/action":     source("../sequencer/explain.go", `\tStep\w+ += "([A-Z_]+)"`),
-		"Sender/properties/reason":                          source("../senders/senders.go", `\t\w+ +Reason = "([A-Z_]+)"`),
+		"QueueState":              source("../sequencer/lifecycle/phase.go", `\tQueue\w+ +QueueState = "([A-Z_]+)"`),
+		"Outcome":                 source("../sequencer/lifecycle/transaction.go", `\t\w+ +Outcome = "([a-z]+)"`),
+		"Explanation/properties/waitingFor/properties/code": source("../sequencer/lifecycle/explanation.go", `\tWait\w+ +WaitCode = "([A-Z_]+)"`),
+		"Explanation/properties/next/properties/action":     source("../sequencer/lifecycle/explain.go", `\tStep\w+ += "([A-Z_]+)"`),
+		"Sender/properties/reason":                          source("../sequencer/lifecycle/step.go", `\t\w+ +SenderReason = "([A-Z_]+)"`),
 	} {
 		node, _ := d.at("/components/schemas/" + pointer)
 		var listed []string

@@ -128,8 +128,8 @@ func TestUnconfirmedLeavesNothing(t *testing.T) {
 	if n := workers[1].Calls()[devworker.Dispatch]; n > 0 {
 		t.Errorf("the worker that sends by itself was called %d times", n)
 	}
-	for _, uid := range []string{"a", "b"} {
-		if txn := get(uid); txn.State() != lifecycle.Dispatching {
+	for uid, state := range map[string]lifecycle.State{"a": lifecycle.Revision, "b": lifecycle.Dispatching} {
+		if txn := get(uid); txn.State() != state {
 			t.Errorf("%s: %+v", uid, txn)
 		}
 	}

@@ -40,7 +40,7 @@ func TestOperationsPage(t *testing.T) {
 		t.Errorf("meanings against checks:\n%s", d)
 	}
 	all := slices.Concat(checks,
-		codes(`WaitCode += "([A-Z_]+)"`, "../queues/explanation.go"), codes(`Step\w+ += "([A-Z_]+)"`, "explain.go"))
+		codes(`WaitCode += "([A-Z_]+)"`, "lifecycle/explanation.go"), codes(`Step\w+ += "([A-Z_]+)"`, "lifecycle/explain.go"))
 	if len(all) < 50 {
 		t.Fatalf("only %d codes were found: %q", len(all), all)
 	}

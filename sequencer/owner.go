@@ -67,6 +67,7 @@ func (s *Sequencer) own(o *owner) {
 		return
 	}
 	s.owners[o.uid] = o
+	o.watch()
 	o.leave(word{})
 }
 

@@ -281,7 +281,7 @@ func ways() map[string][]string {
 		"":            {"waiting"},
 		"waiting":     {"dispatching", "failed", "done"},
 		"dispatching": {"sent", "done", "failing", "waiting", "delayed", "unresolved", "watching", "failed"},
-		"sent":        {"watching", "done"},
+		"sent":        {"watching", "done", "failing", "unresolved"},
 		"watching":    {"done", "failing", "unresolved", "failed"},
 		"failing":     {"failed", "delayed", "waiting", "watching", "done"},
 		"delayed":     {"dispatching", "waiting", "failed", "watching", "done"},

@@ -15,8 +15,16 @@ func (v *View) landed() *Attempt {
 	switch {
 	case t.Phase == PhaseWaiting, t.Phase == PhaseDone && !t.Reopened, t.Phase != PhaseDone && !t.Open(), v.strayed():
 		return nil
+	case v.dispatchUnderWay():
+		return nil // what its worker has still to say belongs to the landing
 	}
 	return attemptOf(t, g)
+}
+
+// dispatchUnderWay reports whether this process waits for a legacy worker's answer.
+func (v *View) dispatchUnderWay() bool {
+	a := v.Txn.Last()
+	return v.Txn.Phase == PhaseDispatching && a != nil && a.Legacy && a.EndedAt.IsZero() && v.Local.Marked == a.Number
 }
 
 // land makes it DONE, whatever was planned.

@@ -82,10 +82,14 @@ func (v *View) answered(r Answer) Step {
 	case FaultHopeless:
 		return v.failed(r.Error, true)
 	case FaultError:
-		if a.Legacy && r.Refused && !v.unspent(a) {
-			return v.lose(r.Error, r.Hash)
+		if !r.Refused {
+			return v.failed(r.Error, false)
 		}
-		return v.failed(r.Error, false)
+		if v.unspent(a) {
+			s := v.failed(r.Error, false)
+			s.Txn.Last().Outcome = Refused
+			return s
+		}
 	}
 	return v.lose(r.Error, r.Hash)
 }
