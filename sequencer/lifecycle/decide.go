@@ -68,8 +68,14 @@ func (v *View) dispatching() Step {
 	if t.CancelRequested && !t.Open() {
 		return v.cancelled()
 	}
-	if last == nil || !last.EndedAt.IsZero() || last.Outcome != Prepared {
+	if last == nil || !last.EndedAt.IsZero() || last.Outcome == Unknown {
 		return v.plan()
+	}
+	if last.Outcome != Prepared {
+		// Surely sent, and found again after Redis had forgotten it.
+		s := v.to(PhaseSent, ReasonSent)
+		s.Local.SentAt, s.Local.Resent = time.Time{}, 0
+		return s
 	}
 	if last.Legacy {
 		return v.dispatchingLegacy(last)
