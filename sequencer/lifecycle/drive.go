@@ -1,6 +1,9 @@
 package lifecycle
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A Drive is the loop around the decisions of one transaction: store, look at the
 // claim, do, learn, store. It is the same for a fresh transaction, one that is resumed
@@ -20,6 +23,13 @@ type Drive struct {
 
 // NewDrive begins to drive t, of which this process knows local.
 func NewDrive(t *Transaction, local Local) *Drive { return &Drive{txn: t, local: local} }
+
+// Clone is a copy of d that goes its own way: for whoever tries all ways on.
+func (d *Drive) Clone() *Drive {
+	c := *d
+	c.results = slices.Clip(c.results)
+	return &c
+}
 
 // Txn is the record as last read or stored, Local what is known beside it.
 func (d *Drive) Txn() *Transaction { return d.txn }
