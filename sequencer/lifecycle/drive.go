@@ -175,7 +175,7 @@ func (d *Drive) Add(e Effect, r Result) {
 	if r != nil {
 		d.results = append(d.results, r)
 	}
-	if e.Kind == Send {
-		d.bytes = nil
+	if e.Kind == Send && d.bytes != nil && d.bytes.Number == e.Number {
+		d.bytes = nil // the late answer of an earlier sending says nothing of these
 	}
 }
