@@ -94,15 +94,13 @@ func (o *owner) leave(w word) {
 	})
 }
 
-// run heeds words until there is none.
+// run acts as long as there is something to do. Whether the claim is surely still this
+// process's is looked at first, and the words that were left are heeded then: a claim that
+// was lost and is believed again comes with the word that the record is to be read.
 func (o *owner) run(ctx context.Context) {
-	for {
-		o.mu.Lock()
-		words := o.words
-		o.words = nil
-		o.running = len(words) > 0 && !o.gone
-		running := o.running
-		o.mu.Unlock()
+	for more := true; ; {
+		live := o.s.live()
+		words, running := o.heed(more)
 		if !running {
 			return
 		}
@@ -112,18 +110,26 @@ func (o *owner) run(ctx context.Context) {
 			}
 			o.drive.Add(w.call, w.result)
 		}
-		for o.act(ctx) {
-		}
+		more = o.act(ctx, live)
 	}
 }
 
+// heed takes the words that were left. It reports false if there is nothing more to do.
+func (o *owner) heed(more bool) (words []word, running bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	words, o.words = o.words, nil
+	o.running = (more || len(words) > 0) && !o.gone
+	return words, o.running
+}
+
 // act does one thing, and reports whether there may be more to do at once.
-func (o *owner) act(ctx context.Context) bool {
+func (o *owner) act(ctx context.Context, live bool) bool {
 	if ctx.Err() != nil {
 		return false
 	}
 	v := o.s.view(o.drive.Txn(), o.s.Chain.Sighting(o.uid))
-	switch a := o.drive.Next(v, o.s.live()); a.Do {
+	switch a := o.drive.Next(v, live); a.Do {
 	case lifecycle.ToRead:
 		return o.read(ctx)
 	case lifecycle.ToStore:

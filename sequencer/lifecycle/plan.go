@@ -38,7 +38,7 @@ func (v *View) plan() Step {
 	}
 	s := v.to(PhaseDispatching, ReasonPlanning)
 	s.Txn.Attempts = append(s.Txn.Attempts, a)
-	s.Local.Taken, s.Local.Marked = a.Number, 0
+	s.Local.Taken, s.Local.Marked, s.Local.Legacy, s.Local.NoResign = a.Number, 0, false, false
 	if next := v.Local.Asked.Sender.Next; next == nil || *next != a.Nonce {
 		s.Aside.NextNonce = &a.Nonce
 	}
