@@ -10,7 +10,7 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/audit"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -18,7 +18,7 @@ import (
 // says that nobody else changes what is stored.
 func (w *world) audit(still bool) []string {
 	w.Helper()
-	a := sequencer.Audit{Store: w.store, Senders: w.pool, Nodes: []*mina.Node{w.node(0)}, Namespace: "test", Policy: w.policy}
+	a := audit.Audit{Store: w.store, Senders: w.pool, Nodes: []*mina.Node{w.node(0)}, Namespace: "test", Policy: w.policy}
 	before := w.redis.Server.Dump()
 	r, err := a.Run(w.ctx)
 	w.ok(err)
@@ -28,7 +28,7 @@ func (w *world) audit(still bool) []string {
 	var got []string
 	for _, f := range r.Findings {
 		got = append(got, strings.TrimRight(f.Check+" "+f.UID+" "+f.Queue, " "))
-		if sequencer.Meanings()[f.Check] == "" {
+		if audit.Meanings()[f.Check] == "" {
 			w.Errorf("nobody knows what %s means", f.Check)
 		}
 		if f.Detail == "" {

@@ -99,7 +99,7 @@ func (o *owner) confirm(ctx context.Context, t *lifecycle.Transaction, e lifecyc
 		o.drive.Add(e, lifecycle.ConfirmTold{Number: e.Number})
 		return
 	case errors.Is(err, queues.ErrUnsettled):
-		o.s.suspect()
+		o.s.recovery.Suspect()
 		o.drive.Unsettled()
 	default:
 		o.again(ctx, "nothing is sent before enough replicas have confirmed it", err)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/audit"
 )
 
 // TestOperationsPage: every code that an explanation or an audit can answer is
@@ -35,8 +35,8 @@ func TestOperationsPage(t *testing.T) {
 		slices.Sort(all)
 		return slices.Compact(all)
 	}
-	checks := codes(`(?:\bbad\(|Check: |f\.Check, f\.Detail = )"([A-Z_]+)"`, "audit.go", "../queues/audit.go")
-	if d := cmp.Diff(slices.Sorted(maps.Keys(sequencer.Meanings())), checks); d != "" {
+	checks := codes(`(?:\bbad\(|Check: |f\.Check, f\.Detail = )"([A-Z_]+)"`, "audit/audit.go", "../queues/audit.go")
+	if d := cmp.Diff(slices.Sorted(maps.Keys(audit.Meanings())), checks); d != "" {
 		t.Errorf("meanings against checks:\n%s", d)
 	}
 	all := slices.Concat(checks,

@@ -257,7 +257,7 @@ func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action
 	case errors.Is(err, queues.ErrOvertaken):
 		o.drive.Denied(lifecycle.Denied{Why: lifecycle.Overtaken})
 	case errors.Is(err, queues.ErrUnsettled):
-		o.s.suspect()
+		o.s.recovery.Suspect()
 		o.drive.Unsettled()
 	case errors.Is(err, queues.ErrStale), errors.Is(err, queues.ErrFenced), errors.Is(err, queues.ErrNotFound):
 		o.drive.Stale()
@@ -350,7 +350,7 @@ func (s *Sequencer) record(ctx context.Context, uid string, a *lifecycle.Attempt
 			return
 		}
 		if errors.Is(err, queues.ErrUnsettled) || errors.Is(err, queues.ErrNotFound) {
-			s.rewrite(ctx)
+			s.recovery.Rewrite(ctx)
 		}
 		pause(ctx, try)
 	}

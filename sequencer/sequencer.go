@@ -25,6 +25,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/recovery"
 )
 
 // Options are the parts of a Sequencer.
@@ -57,7 +58,8 @@ type Sequencer struct {
 	Options
 	process string // random: a restarted process is another one
 
-	work crew // owners, effects and callbacks
+	work     crew // owners, effects and callbacks
+	recovery *recovery.Recovery
 
 	mu     sync.Mutex
 	owners map[string]*owner // by uid: what this process holds the claim of
@@ -65,7 +67,6 @@ type Sequencer struct {
 	renewed time.Time
 	// calm is when processes may be taken for dead again after an outage.
 	calm      time.Time
-	recovery  recovery
 	skew      atomic.Int64         // nanoseconds by which the clock of Redis is ahead of ours
 	network   string               // of the Mina nodes, "" if not known yet
 	nonces    map[string]seenNonce // by sender, as the chain last showed it
@@ -114,13 +115,45 @@ func New(o Options) *Sequencer {
 	if o.Dispatch == nil {
 		o.Dispatch = o.Types.Types()
 	}
-	return &Sequencer{
-		Options: o, process: rand.Text(), owners: make(map[string]*owner), nonces: make(map[string]seenNonce), released: make(map[string]seenNonce),
-		recovery: recovery{shut: shutStarting, writing: make(chan struct{}, 1), unchecked: map[string]bool{}, strange: map[string]uint32{}},
-		greeted:  make(map[string]greeting), down: make(map[string]int), watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1), due: make(chan struct{}, 1),
+	s := &Sequencer{
+		Options: o, process: rand.Text(), owners: make(map[string]*owner), nonces: make(map[string]seenNonce),
+		released: make(map[string]seenNonce), greeted: make(map[string]greeting), down: make(map[string]int),
+		watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1), due: make(chan struct{}, 1),
 		unhurried: make(chan struct{}, unhurried),
 	}
+	s.recovery = recovery.New(recovery.Options{
+		Store: o.Store, Senders: o.Senders, Chain: o.Chain, Process: s.process, Namespace: o.Namespace,
+		Interval: o.Policy.InclusionInterval, Log: o.Log, Now: s.now, Open: s.resume, Reread: s.reread, Driven: s.drives, Beat: s.beat,
+	})
+	return s
 }
+
+// resume has all owners go on.
+func (s *Sequencer) resume() {
+	s.mu.Lock()
+	s.tellAll(word{})
+	s.mu.Unlock()
+	s.Store.Signal()
+	notify(s.due)
+}
+
+// reread has all owners read their records anew.
+func (s *Sequencer) reread() {
+	s.mu.Lock()
+	s.tellAll(word{changed: true})
+	s.mu.Unlock()
+	notify(s.due)
+}
+
+// drives reports whether this process drives a transaction.
+func (s *Sequencer) drives(uid string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.owners[uid] != nil
+}
+
+// Recovering says why this process binds, asks and sends nothing; "" if it does.
+func (s *Sequencer) Recovering() string { return s.recovery.Shut() }
 
 // Process is the incarnation under which claims are held.
 func (s *Sequencer) Process() string { return s.process }
@@ -162,7 +195,7 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	}
 	die()
 	beats.Wait()
-	s.recovery.work.Wait()
+	s.recovery.Wait()
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := s.Store.Leave(leave, s.process); err != nil {
@@ -203,9 +236,12 @@ func (s *Sequencer) sameNetwork(ctx context.Context) error {
 // one that it knows. A process that was stopped for long, or cut off from Redis,
 // must not call a worker or send anything: others may have taken over.
 func (s *Sequencer) live() bool {
+	if s.recovery.Shut() != "" {
+		return false
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.recovery.shut == "" && time.Since(s.renewed) < s.Policy.ClaimTTL*2/3
+	return time.Since(s.renewed) < s.Policy.ClaimTTL*2/3
 }
 
 func (s *Sequencer) beatLoop(ctx context.Context) {
@@ -226,10 +262,10 @@ func (s *Sequencer) beat(ctx context.Context) {
 	began := time.Now()
 	call, cancel := context.WithTimeout(ctx, s.Policy.ClaimTTL/3)
 	defer cancel()
-	s.mu.Lock()
-	told := s.recovery.told
-	s.mu.Unlock()
-	p, err := s.Store.Beat(call, s.process, s.Policy.ClaimTTL, told)
+	p, err := s.Store.Beat(call, s.process, s.Policy.ClaimTTL, s.recovery.Told())
+	if err == nil {
+		s.recovery.Heed(ctx, p) // before the claims are believed in again
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -253,7 +289,6 @@ func (s *Sequencer) beat(ctx context.Context) {
 	if lapsed || !p.Known {
 		s.tellAll(word{changed: true})
 	}
-	s.heed(ctx, p)
 	if len(p.Dead) == 0 || !p.Settled || began.Before(s.calm) || ctx.Err() != nil {
 		return
 	}
@@ -277,7 +312,7 @@ func (s *Sequencer) takeOver(ctx context.Context, dead []string) {
 		if len(taken) > 0 {
 			s.Log.Info("took over transactions of a process that is gone", "process", process, "count", len(taken))
 			tell(s.Meter.TookOver, len(taken))
-			s.taken(ctx, taken)
+			s.recovery.Taken(ctx, taken)
 			notify(s.due)
 		}
 		if len(taken) == slice {

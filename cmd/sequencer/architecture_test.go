@@ -13,20 +13,23 @@ const module = "mina-sequencer/"
 // ours says which of our packages a package may import. A package that is not
 // named here needs a line, and a reason for it in docs/architecture.md.
 var ours = map[string][]string{
-	"mina":                 {},
-	"mina/devnet":          {"mina"},
-	"queues":               {},
+	"sequencer/lifecycle":  {},
+	"mina":                 {"sequencer/lifecycle"},
+	"mina/devnet":          {"mina", "sequencer/lifecycle"},
+	"queues":               {"sequencer/lifecycle"},
 	"queues/redistest":     {},
-	"senders":              {"queues"},
+	"senders":              {"queues", "sequencer/lifecycle"},
 	"senders/local":        {},
-	"dispatcher":           {"queues", "senders"},
+	"dispatcher":           {"queues", "senders", "sequencer/lifecycle"},
 	"dispatcher/devworker": {"mina", "mina/devnet"},
-	"sequencer":            {"dispatcher", "mina", "queues", "senders"},
-	"api":                  {"api/dashboard", "dispatcher", "queues", "senders"},
+	"sequencer":            {"dispatcher", "mina", "queues", "senders", "sequencer/lifecycle", "sequencer/recovery"},
+	"sequencer/recovery":   {"mina", "queues", "senders", "sequencer/lifecycle"},
+	"sequencer/audit":      {"mina", "queues", "senders", "sequencer/lifecycle"},
+	"api":                  {"api/dashboard", "dispatcher", "queues", "senders", "sequencer/lifecycle"},
 	"api/client":           {},
 	"api/dashboard":        {},
-	"metrics":              {"api", "mina", "queues", "senders", "sequencer"},
-	"cmd/sequencer":        {"api", "api/client", "dispatcher", "dispatcher/devworker", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer"},
+	"metrics":              {"api", "mina", "queues", "senders", "sequencer", "sequencer/lifecycle"},
+	"cmd/sequencer":        {"api", "api/client", "dispatcher", "dispatcher/devworker", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer", "sequencer/audit", "sequencer/lifecycle"},
 }
 
 // theirs says which of our packages may import a module of others; scripts/*
@@ -50,9 +53,10 @@ var theirs = map[string][]string{
 
 // without lists what a package must not know of the standard library.
 var without = map[string][]string{
-	"sequencer": {"net", "net/http", "database/sql"},
-	"queues":    {"net", "net/http"},
-	"senders":   {"net", "net/http"},
+	"sequencer":           {"net", "net/http", "database/sql"},
+	"sequencer/lifecycle": {"bytes", "context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"},
+	"queues":              {"net", "net/http"},
+	"senders":             {"net", "net/http"},
 }
 
 // TestImports holds the import graph of the program against the rules.

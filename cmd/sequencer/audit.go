@@ -10,7 +10,7 @@ import (
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/audit"
 )
 
 func newAuditCommand(a *app) *cobra.Command {
@@ -25,7 +25,7 @@ configured as serve is. What looks wrong is looked at again after a moment.
 Ends with 0 if all is well, with 1 if anything is found, one finding per line,
 with 6 if store or chain cannot be read.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return audit(cmd.Context(), a, asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runAudit(cmd.Context(), a, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
@@ -41,7 +41,7 @@ type finding struct {
 	Means  string `json:"means"`
 }
 
-func audit(ctx context.Context, a *app, asJSON bool) error {
+func runAudit(ctx context.Context, a *app, asJSON bool) error {
 	cfg, _, err := loadConfig(ctx, a.env, needs{Mina: true, Types: builtinTypes()})
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func audit(ctx context.Context, a *app, asJSON bool) error {
 	for _, u := range cfg.Mina.URLs {
 		nodes = append(nodes, mina.NewNode(u, mina.NodeOptions{Timeout: cfg.Mina.Timeout}))
 	}
-	auditor := sequencer.Audit{
+	auditor := audit.Audit{
 		Store: store, Senders: senders.New(store, client), Nodes: nodes, Namespace: cfg.Redis.Namespace, Policy: policy(cfg),
 	}
 	report, err := auditor.Run(ctx)
@@ -76,7 +76,7 @@ func audit(ctx context.Context, a *app, asJSON bool) error {
 		// 1 would say that something was found.
 		return outcomeError{exitUnavailable, "auditing: " + err.Error()}
 	}
-	meanings := sequencer.Meanings()
+	meanings := audit.Meanings()
 	found := []finding{}
 	for _, f := range report.Findings {
 		found = append(found, finding{f.Check, f.UID, f.Queue, f.Sender, f.Detail, meanings[f.Check]})
@@ -90,7 +90,7 @@ func audit(ctx context.Context, a *app, asJSON bool) error {
 	return nil
 }
 
-func printAudit(a *app, r sequencer.Report, found []finding, asJSON bool) error {
+func printAudit(a *app, r audit.Report, found []finding, asJSON bool) error {
 	if asJSON {
 		doc, err := json.Marshal(map[string]any{
 			"clean": len(found) == 0, "transactions": r.Transactions, "senders": r.Senders,

@@ -266,6 +266,9 @@ func (v *View) raiseAnswered(r Answer) Step {
 	case r.Signed == nil:
 		return v.notRaised(&Error{Code: CodeNotRaised, Message: "the worker signed nothing"})
 	}
+	if r.Call.Kind == Resign && r.Data == nil {
+		r.Data = v.Txn.FirstOpen().Data // it is the same proof
+	}
 	s := v.to(PhaseWatching, ReasonAnswered)
 	sign(s.Txn.Last(), r)
 	s.sign(r)

@@ -1,4 +1,4 @@
-package sequencer
+package recovery
 
 import (
 	"context"
@@ -17,21 +17,21 @@ import (
 // that Redis knows nothing of are adopted, and a sender whose account somebody
 // else has used is stopped. all: every sender; else those named, and only those.
 // forgotten: Redis may have forgotten that a sender was ever used.
-func (s *Sequencer) reconcile(ctx context.Context, all bool, accounts []string, forgotten bool) error {
+func (r *Recovery) reconcile(ctx context.Context, all bool, accounts []string, forgotten bool) error {
 	const some = 200
-	if err := s.settleAstray(ctx); err != nil {
+	if err := r.settleAstray(ctx); err != nil {
 		return err
 	}
 	if !all {
 		for part := range slices.Chunk(accounts, some) {
-			if err := s.compare(ctx, part, forgotten); err != nil {
+			if err := r.compare(ctx, part, forgotten); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	for cursor := ""; ; {
-		page, next, err := s.Senders.List(ctx, some, cursor)
+		page, next, err := r.Senders.List(ctx, some, cursor)
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (s *Sequencer) reconcile(ctx context.Context, all bool, accounts []string, 
 		for _, p := range page {
 			names = append(names, p.AccountID)
 		}
-		if err := s.compare(ctx, names, forgotten); err != nil {
+		if err := r.compare(ctx, names, forgotten); err != nil {
 			return err
 		}
 		if cursor = next; cursor == "" {
@@ -49,10 +49,10 @@ func (s *Sequencer) reconcile(ctx context.Context, all bool, accounts []string, 
 }
 
 // compare does this for a few senders: one question to the nodes for all of them.
-func (s *Sequencer) compare(ctx context.Context, accounts []string, forgotten bool) error {
+func (r *Recovery) compare(ctx context.Context, accounts []string, forgotten bool) error {
 	wanted := make([]mina.Wanted, 0, len(accounts))
 	for _, a := range accounts {
-		sender, err := s.Senders.Get(ctx, a)
+		sender, err := r.Senders.Get(ctx, a)
 		switch {
 		case errors.Is(err, senders.ErrNotFound):
 		case err != nil:
@@ -66,14 +66,14 @@ func (s *Sequencer) compare(ctx context.Context, accounts []string, forgotten bo
 	if len(wanted) == 0 {
 		return nil
 	}
-	shown, err := s.Chain.Survey(ctx, wanted)
+	shown, err := r.Chain.Survey(ctx, wanted)
 	if err != nil {
 		return err
 	}
 	// Redis is read after the chain: what was there has been stored before.
 	var found []finding
 	for _, w := range wanted {
-		f, err := s.weighUp(ctx, w.Payer, shown[w.Payer])
+		f, err := r.weighUp(ctx, w.Payer, shown[w.Payer])
 		if err != nil {
 			return err
 		}
@@ -81,13 +81,13 @@ func (s *Sequencer) compare(ctx context.Context, accounts []string, forgotten bo
 			found = append(found, *f)
 		}
 	}
-	owners, err := s.named(ctx, found)
+	owners, err := r.named(ctx, found)
 	if err != nil {
 		return err
 	}
 	var doubts []error
 	for _, f := range found {
-		doubts = append(doubts, s.attribute(ctx, f, owners))
+		doubts = append(doubts, r.attribute(ctx, f, owners))
 	}
 	return errors.Join(doubts...)
 }
@@ -101,8 +101,8 @@ type finding struct {
 }
 
 // weighUp returns what is not accounted for of a sender, nil if there is nothing.
-func (s *Sequencer) weighUp(ctx context.Context, account string, used mina.Used) (*finding, error) {
-	sender, err := s.Senders.Get(ctx, account)
+func (r *Recovery) weighUp(ctx context.Context, account string, used mina.Used) (*finding, error) {
+	sender, err := r.Senders.Get(ctx, account)
 	if errors.Is(err, senders.ErrNotFound) {
 		return nil, nil
 	}
@@ -121,9 +121,9 @@ func (s *Sequencer) weighUp(ctx context.Context, account string, used mina.Used)
 	if sender.Queue == "" {
 		return f, nil
 	}
-	q, err := s.Store.Queue(ctx, sender.Queue)
+	q, err := r.Store.Queue(ctx, sender.Queue)
 	if err == nil && q.Running != "" {
-		f.running, err = s.Store.Get(ctx, q.Running)
+		f.running, err = r.Store.Get(ctx, q.Running)
 	}
 	if err != nil && !errors.Is(err, queues.ErrNotFound) {
 		return nil, err
@@ -132,7 +132,7 @@ func (s *Sequencer) weighUp(ctx context.Context, account string, used mina.Used)
 }
 
 // named finds the transactions that the commands name in their memos.
-func (s *Sequencer) named(ctx context.Context, found []finding) (map[string]string, error) {
+func (r *Recovery) named(ctx context.Context, found []finding) (map[string]string, error) {
 	owners := map[string]string{} // uid by memo
 	left := 0
 	for _, f := range found {
@@ -148,9 +148,9 @@ func (s *Sequencer) named(ctx context.Context, found []finding) (map[string]stri
 	if left == 0 {
 		return owners, nil
 	}
-	return owners, s.Store.Candidates(ctx, func(uids []string) bool {
+	return owners, r.Store.Candidates(ctx, func(uids []string) bool {
 		for _, uid := range uids {
-			memo := lifecycle.Memo(s.Namespace, uid)
+			memo := lifecycle.Memo(r.Namespace, uid)
 			if owner, wanted := owners[memo]; wanted && owner == "" {
 				owners[memo] = uid
 				left--
@@ -170,7 +170,7 @@ func memoOf(c mina.Use) (string, bool) {
 
 // attribute gives the commands of a sender to the transactions they are of, and
 // stops the sender if there is one that nobody of ours has made.
-func (s *Sequencer) attribute(ctx context.Context, f finding, owners map[string]string) error {
+func (r *Recovery) attribute(ctx context.Context, f finding, owners map[string]string) error {
 	ours := map[uint32]bool{}
 	if f.running != nil {
 		for _, a := range f.running.Attempts {
@@ -185,7 +185,7 @@ func (s *Sequencer) attribute(ctx context.Context, f finding, owners map[string]
 		memo, _ := memoOf(c)
 		if uid := owners[memo]; uid != "" {
 			ours[c.Nonce] = true
-			if err := s.adopt(ctx, uid, f.AccountID, c); err != nil {
+			if err := r.adopt(ctx, uid, f.AccountID, c); err != nil {
 				return err
 			}
 		} else if strange == nil && !ours[c.Nonce] {
@@ -205,16 +205,16 @@ func (s *Sequencer) attribute(ctx context.Context, f finding, owners map[string]
 	case strange != nil && strange.Nonce <= nonce:
 		nonce, hash = strange.Nonce, strange.Hash
 	case nonce == f.used.Next:
-		s.familiar(f.AccountID)
+		r.familiar(f.AccountID)
 		return nil
 	}
-	return s.stopStrange(ctx, f.AccountID, nonce, hash)
+	return r.stopStrange(ctx, f.AccountID, nonce, hash)
 }
 
-func (s *Sequencer) familiar(account string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.recovery.strange, account)
+func (r *Recovery) familiar(account string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.strange, account)
 }
 
 // errStrange: a nonce has been used by nobody of ours, as far as one look tells.
@@ -222,21 +222,21 @@ var errStrange = errors.New("is looked at once more")
 
 // stopStrange stops a sender of which somebody else has used a nonce. Blocks may
 // change between two questions to a node, so it takes two looks.
-func (s *Sequencer) stopStrange(ctx context.Context, account string, nonce uint32, hash string) error {
-	s.mu.Lock()
-	before, twice := s.recovery.strange[account]
-	s.recovery.strange[account] = nonce
-	s.mu.Unlock()
+func (r *Recovery) stopStrange(ctx context.Context, account string, nonce uint32, hash string) error {
+	r.mu.Lock()
+	before, twice := r.strange[account]
+	r.strange[account] = nonce
+	r.mu.Unlock()
 	if !twice || before != nonce {
 		return fmt.Errorf("nonce %d of %s, used by nobody here, %w", nonce, account, errStrange)
 	}
-	s.familiar(account)
+	r.familiar(account)
 	detail := fmt.Sprintf("nonce %d of the account was used, and by no transaction of ours", nonce)
 	if hash != "" {
 		detail += ": by " + hash
 	}
-	s.Log.Error("sender stopped: somebody else uses its account", "sender", account, "nonce", nonce, "hash", hash)
-	err := s.Senders.Stop(ctx, account, lifecycle.StoppedNonce, detail)
+	r.Log.Error("sender stopped: somebody else uses its account", "sender", account, "nonce", nonce, "hash", hash)
+	err := r.Senders.Stop(ctx, account, lifecycle.StoppedNonce, detail)
 	if errors.Is(err, senders.ErrNotFound) {
 		return nil
 	}
@@ -244,8 +244,8 @@ func (s *Sequencer) stopStrange(ctx context.Context, account string, nonce uint3
 }
 
 // adopt makes a command that was found an attempt of its transaction.
-func (s *Sequencer) adopt(ctx context.Context, uid, account string, c mina.Use) error {
-	t, err := s.Store.Get(ctx, uid)
+func (r *Recovery) adopt(ctx context.Context, uid, account string, c mina.Use) error {
+	t, err := r.Store.Get(ctx, uid)
 	if errors.Is(err, queues.ErrNotFound) {
 		return nil
 	}
@@ -261,32 +261,33 @@ func (s *Sequencer) adopt(ctx context.Context, uid, account string, c mina.Use) 
 			return nil // known
 		}
 		if a.Open() && a.Fee == c.Fee && a.NodeHash == "" {
-			return s.again(s.Store.Record(ctx, uid, a, queues.Facts{NodeHash: c.Hash}))
+			return r.again(r.Store.Record(ctx, uid, a, queues.Facts{NodeHash: c.Hash}))
 		}
 	}
-	s.Log.Warn("found a command that Redis had forgotten",
-		about(t, "payer", account, "nonce", c.Nonce, "found", c.Hash, "pooled", c.Pooled, "height", c.Block.Height)...)
+	r.Log.Warn("found a command that Redis had forgotten",
+		"txn", t.UID, "queue", t.Queue, "sender", t.Sender, "type", t.Type, "attempt", len(t.Attempts), "hash", t.Hash(),
+		"state", t.State(), "payer", account, "nonce", c.Nonce, "found", c.Hash, "pooled", c.Pooled, "height", c.Block.Height)
 	found := lifecycle.Found(t, lifecycle.Command{
-		Payer: account, Nonce: c.Nonce, Fee: c.Fee, ValidUntil: c.ValidUntil, Hash: c.Hash, Slot: s.slotOf(c),
-	}, s.now())
+		Payer: account, Nonce: c.Nonce, Fee: c.Fee, ValidUntil: c.ValidUntil, Hash: c.Hash, Slot: r.slotOf(c),
+	}, r.Now())
 	if t.Phase.Bound() && t.Sender == account {
-		return s.again(s.restore(ctx, t, found))
+		return r.again(r.restore(ctx, t, found))
 	}
-	return s.bindAgain(ctx, found) // also from another sender: that it let go is forgotten too
+	return r.bindAgain(ctx, found) // also from another sender: that it let go is forgotten too
 }
 
 // slotOf is a slot before which the command cannot have been included.
-func (s *Sequencer) slotOf(c mina.Use) uint32 {
+func (r *Recovery) slotOf(c mina.Use) uint32 {
 	if !c.Pooled {
 		return c.Block.Slot
 	}
 	const before = 10 // slots; it may be in a block that the node asked has not seen
-	slot := s.Chain.Chain().TipSlot
+	slot := r.Chain.Chain().TipSlot
 	return slot - min(slot, before)
 }
 
 // again leaves what has changed meanwhile to the next look.
-func (s *Sequencer) again(err error) error {
+func (r *Recovery) again(err error) error {
 	if errors.Is(err, queues.ErrNotFound) {
 		return nil
 	}
@@ -295,23 +296,23 @@ func (s *Sequencer) again(err error) error {
 
 // restore stores what was found of a transaction that stays where it is, or goes back
 // to its queue.
-func (s *Sequencer) restore(ctx context.Context, t, found *lifecycle.Transaction) error {
-	c := &queues.Change{Before: t, After: found, Now: s.now()}
+func (r *Recovery) restore(ctx context.Context, t, found *lifecycle.Transaction) error {
+	c := &queues.Change{Before: t, After: found, Now: r.Now()}
 	c.Person, c.Code, c.Remove, c.Keep = true, lifecycle.CodeRestored, queues.Never, found.Watched()
-	_, err := s.Store.Advance(ctx, c)
+	_, err := r.Store.Advance(ctx, c)
 	return err
 }
 
 // bindAgain binds a transaction to the sender of its open attempt. Where that one,
 // or the queue, carries another one of which nothing is out, that one goes back.
-func (s *Sequencer) bindAgain(ctx context.Context, t *lifecycle.Transaction) error {
+func (r *Recovery) bindAgain(ctx context.Context, t *lifecycle.Transaction) error {
 	for range 3 { // the queue and the sender may each be in the way
-		err := s.Store.Adopt(ctx, s.process, t, nil)
+		err := r.Store.Adopt(ctx, r.Process, t, nil)
 		astray, ok := errors.AsType[*queues.AstrayError](err)
 		if !ok {
 			return err
 		}
-		other, err := s.Store.Get(ctx, astray.By)
+		other, err := r.Store.Get(ctx, astray.By)
 		if errors.Is(err, queues.ErrNotFound) {
 			return nil
 		}
@@ -323,25 +324,25 @@ func (s *Sequencer) bindAgain(ctx context.Context, t *lifecycle.Transaction) err
 		}
 		back := other.Clone()
 		back.Phase, back.DueAt = lifecycle.PhaseWaiting, time.Time{}
-		if err := s.restore(ctx, other, back); err != nil {
-			return s.again(err)
+		if err := r.restore(ctx, other, back); err != nil {
+			return r.again(err)
 		}
 	}
 	return nil
 }
 
 // settleAstray binds those that waited for their sender or queue.
-func (s *Sequencer) settleAstray(ctx context.Context) error {
-	uids, err := s.Store.Astray(ctx)
+func (r *Recovery) settleAstray(ctx context.Context) error {
+	uids, err := r.Store.Astray(ctx)
 	if err != nil {
 		return err
 	}
-	ts, err := s.Store.GetMany(ctx, uids)
+	ts, err := r.Store.GetMany(ctx, uids)
 	if err != nil {
 		return err
 	}
 	for _, t := range ts {
-		if err := s.bindAgain(ctx, t); err != nil && !errors.Is(err, queues.ErrStale) {
+		if err := r.bindAgain(ctx, t); err != nil && !errors.Is(err, queues.ErrStale) {
 			return err
 		}
 	}

@@ -1,4 +1,6 @@
-package sequencer
+// Package audit holds the promises against a live system: what is stored against itself
+// and against the chain. It only reads.
+package audit
 
 import (
 	"cmp"
