@@ -98,7 +98,7 @@ func (s *Sequencer) look(ctx context.Context, uids []string) {
 // once more, which is harmless.
 func (s *Sequencer) putOff(ctx context.Context, uid string) {
 	if err := s.Store.Postpone(ctx, s.process, uid, queues.Never); err != nil {
-		s.Log.Warn("claim still due", "txn", uid, "err", err)
+		s.Log.Warn("a claim is still due", "err", err)
 	}
 }
 

@@ -112,15 +112,11 @@ func (o *owner) confirm(ctx context.Context, t *lifecycle.Transaction, e lifecyc
 func (o *owner) begin(ctx context.Context, v *lifecycle.View, e lifecycle.Effect) {
 	t, worker := o.drive.Txn(), o.worker
 	bytes := o.drive.Bytes(e)
-	var of lifecycle.Attempt
-	if a := t.Attempt(e.Number); a != nil {
-		of = *a
-	}
 	call, cancel := context.WithTimeout(ctx, o.s.Policy.DispatchTimeout)
 	o.stop = cancel
 	o.s.work.Go(func(context.Context) {
 		defer cancel()
-		o.leave(word{call: e, of: of, result: o.s.perform(call, t, worker, e, bytes)})
+		o.leave(word{call: e, txn: t, result: o.s.perform(call, t, worker, e, bytes)})
 	})
 }
 

@@ -44,7 +44,7 @@ type owner struct {
 type word struct {
 	call    lifecycle.Effect
 	result  lifecycle.Result
-	of      lifecycle.Attempt // that result tells of
+	txn     *lifecycle.Transaction // that result tells of
 	changed bool
 	// unhurried: nobody waits for what follows.
 	unhurried bool
@@ -77,7 +77,7 @@ func (o *owner) leave(w word) {
 	defer o.mu.Unlock()
 	if o.gone {
 		if a, is := w.result.(lifecycle.Answer); is {
-			o.s.work.Go(func(ctx context.Context) { o.s.record(ctx, o.uid, &w.of, a) })
+			o.s.work.Go(func(ctx context.Context) { o.s.record(ctx, w.txn, a) })
 		}
 		return
 	}
@@ -178,9 +178,7 @@ func (o *owner) end(ctx context.Context) bool {
 	}
 	for _, r := range o.drive.Results() {
 		if a, is := r.(lifecycle.Answer); is {
-			if of := o.drive.Txn().Attempt(a.Call.Number); of != nil {
-				o.s.record(ctx, o.uid, of, a)
-			}
+			o.s.record(ctx, o.drive.Txn(), a)
 		}
 	}
 	return true
@@ -223,10 +221,10 @@ func (o *owner) read(ctx context.Context) bool {
 	return true
 }
 
-// again waits a little longer for each time in a row.
+// again waits a little longer for each time in a row that the store did not do its part.
 func (o *owner) again(ctx context.Context, what string, err error) {
 	if ctx.Err() == nil {
-		o.s.Log.Warn(what, about(o.drive.Txn(), "err", err)...)
+		o.s.Log.Warn("waiting for the store", about(o.drive.Txn(), "why", what, "err", err)...)
 	}
 	pause(ctx, o.tries)
 	o.tries++
@@ -340,12 +338,13 @@ func (s *Sequencer) policyOf(typ string) *lifecycle.Policy {
 // record keeps facts although the claim is lost: they may be what settles it. Where
 // Redis has forgotten the attempt, all that this process knows is written back first:
 // it may not live to see the next heartbeat.
-func (s *Sequencer) record(ctx context.Context, uid string, a *lifecycle.Attempt, r lifecycle.Answer) {
-	if r.Hash == "" && r.Data == nil {
+func (s *Sequencer) record(ctx context.Context, t *lifecycle.Transaction, r lifecycle.Answer) {
+	a := t.Attempt(r.Call.Number)
+	if a == nil || a.Sender != r.Sender || a.Nonce != r.Nonce || r.Hash == "" && r.Data == nil {
 		return
 	}
 	for try := 0; ctx.Err() == nil && try < 20; try++ {
-		err := s.Store.Record(ctx, uid, a, queues.Facts{Hash: r.Hash, Data: r.Data})
+		err := s.Store.Record(ctx, t.UID, a, queues.Facts{Hash: r.Hash, Data: r.Data})
 		if err == nil {
 			return
 		}
@@ -354,7 +353,7 @@ func (s *Sequencer) record(ctx context.Context, uid string, a *lifecycle.Attempt
 		}
 		pause(ctx, try)
 	}
-	s.Log.Error("what a worker answered could not be stored", "txn", uid, "attempt", a.Number, "sender", a.Sender)
+	s.Log.Error("what a worker answered could not be stored", about(t)...)
 }
 
 // about is what a line of the log says of a transaction, under the keys that all such
