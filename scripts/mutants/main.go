@@ -42,8 +42,8 @@ func main() {
 	var o options
 	flag.StringVar(&o.root, "root", ".", "the root of the module")
 	flag.StringVar(&o.plan, "plan", "scripts/mutants/plan.json", "what is mutated, and which tests are to notice")
-	flag.StringVar(&o.equivalents, "equivalent", "scripts/mutants/equivalent.txt", "the mutants that change nothing, and why")
-	flag.IntVar(&o.sample, "sample", 0, "try so many, chosen by -seed; 0 for all, with -changed for none beside")
+	flag.StringVar(&o.equivalents, "equivalent", "scripts/mutants/equivalent.txt", "what changes nothing, and why")
+	flag.IntVar(&o.sample, "sample", 0, "try so many, chosen by -seed; 0 for all")
 	flag.Uint64Var(&o.seed, "seed", 1, "chooses the sample")
 	flag.StringVar(&o.changed, "changed", "", "try all in the files that differ from this commit")
 	flag.StringVar(&o.only, "only", "", "of these, try those whose key matches this expression")

@@ -65,7 +65,8 @@ func (r *runner) run(ctx context.Context, c *command, mutant int, limit time.Dur
 	args := slices.Concat([]string{"-test.failfast", "-test.v", "-test.run=" + c.Run}, flags, strings.Fields(c.Args))
 	cmd := exec.CommandContext(limited, c.binary, args...)
 	cmd.Dir = c.dir
-	cmd.Env = append(os.Environ(), fmt.Sprint(switchVariable, "=", mutant), fmt.Sprint("GOMAXPROCS=", r.procs), "TMPDIR="+tmp)
+	cmd.Env = append(os.Environ(), "TMPDIR="+tmp,
+		fmt.Sprint(switchVariable, "=", mutant), fmt.Sprint("GOMAXPROCS=", r.procs))
 	out := &output{}
 	if mutant > 0 {
 		out.failed = cancel
