@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -211,6 +212,49 @@ func TestChoose(t *testing.T) {
 	}
 	if _, err := (&options{root: ".", changed: "no-such-commit"}).choose(t.Context(), w, nil); err == nil {
 		t.Error("a commit that is not there has no changes")
+	}
+}
+
+// What differs from a commit is named from the root of the module, wherever the
+// repository begins.
+func TestChangedFiles(t *testing.T) {
+	t.Parallel()
+	repository := t.TempDir()
+	root := filepath.Join(repository, "module")
+	git := func(args ...string) {
+		t.Helper()
+		who := []string{"-c", "user.name=a", "-c", "user.email=a@b.c"}
+		cmd := exec.CommandContext(t.Context(), "git", append(who, args...)...)
+		cmd.Dir = repository
+		// Whoever runs this may do so from a hook of another repository.
+		dir := filepath.Join(repository, ".git")
+		cmd.Env = append(os.Environ(), "GIT_DIR="+dir, "GIT_WORK_TREE="+repository, "GIT_INDEX_FILE="+filepath.Join(dir, "index"))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	write := func(text string, names ...string) {
+		t.Helper()
+		for _, name := range names {
+			if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(root, "p"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write("one", "p/a.go", "p/b.go", "p/c.go", "../outside.go")
+	git("init", "-q")
+	git("add", ".")
+	git("commit", "-qm", "One")
+	git("tag", "v1")
+	write("two", "p/a.go", "../outside.go")
+	git("commit", "-qam", "Two")
+	write("three", "p/c.go")
+	got, err := (&options{root: root, changed: "v1"}).changedFiles(t.Context())
+	if diff := cmp.Diff(map[string]bool{"p/a.go": true, "p/c.go": true}, got); err != nil || diff != "" {
+		t.Errorf("changed since v1: %v\n%s", err, diff)
 	}
 }
 

@@ -66,6 +66,9 @@ func (r *report) write(w io.Writer) {
 	_ = table.Flush() // to the same w as the lines around it
 	fmt.Fprintf(w, "\n%d of %d mutants tried in %v, %d that do not compile left out\n",
 		len(r.results)-all.notRun, r.total, r.took.Round(time.Second), r.refused)
+	if n := len(r.which(func(x *result) bool { return x.late })); n > 0 {
+		fmt.Fprintf(w, "%d were killed for taking too long, as they also may where the machine is busy\n", n)
+	}
 	fmt.Fprintf(w, "killed %d of %d, %d survived, %d equivalent, %d not run\n",
 		all.killed, all.mutants, all.survived, all.equivalent, all.notRun)
 }

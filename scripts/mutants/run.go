@@ -31,6 +31,7 @@ type command struct {
 type outcome struct {
 	failed bool
 	by     string // the test that failed
+	late   bool   // it took longer than it may
 	output string
 	took   time.Duration
 	err    error // it could not be run, or nobody waits for it any more
@@ -94,7 +95,8 @@ func (c *command) judge(ctx, limited context.Context, limit time.Duration, out *
 	case out.killer != "":
 		o.failed, o.by, o.err = true, c.Package+" "+out.killer, nil
 	case limited.Err() != nil:
-		o.failed, o.by, o.err = true, fmt.Sprintf("the limit of %v for %s", limit.Round(time.Second), c.Tests), nil
+		o.failed, o.late, o.err = true, true, nil
+		o.by = fmt.Sprintf("the limit of %v for %s", limit.Round(time.Second), c.Tests)
 	case errors.As(o.err, &exit):
 		o.failed, o.by, o.err = true, "the end of "+c.Tests.String(), nil
 	case errors.Is(o.err, exec.ErrWaitDelay):
@@ -167,6 +169,7 @@ type result struct {
 	*Mutant
 	state state
 	by    string
+	late  bool // it was killed for taking too long
 }
 
 // all runs mutants in their order, until ctx ends.
@@ -218,7 +221,7 @@ func (r *runner) one(ctx context.Context, m *Mutant, commands []*command) *resul
 		case o.err != nil:
 			return &result{Mutant: m, state: notRun, by: o.err.Error()}
 		case o.failed:
-			return &result{Mutant: m, state: killed, by: o.by}
+			return &result{Mutant: m, state: killed, by: o.by, late: o.late}
 		}
 		end.state = survived
 	}

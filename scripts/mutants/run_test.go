@@ -21,7 +21,7 @@ func scripted(t *testing.T, text string) *command {
 
 func TestRun(t *testing.T) {
 	t.Parallel()
-	const forEver = "sleep 3000 & wait"
+	const forEver, fails = "sleep 3000 & wait", "echo '--- FAIL: TestA'; "
 	tests := []struct {
 		name, script string
 		mutant       int
@@ -35,15 +35,15 @@ func TestRun(t *testing.T) {
 		{"fails, with more to come", "echo '    --- FAIL: TestA/b (0.00s)'; " + forEver, 1, noLimit, true, "p TestA/b"},
 		{"dies", "exit 2", 1, noLimit, true, "the end of p -run 'T'"},
 		{"hangs", forEver, 1, 50 * time.Millisecond, true, "the limit of 0s for p -run 'T'"},
-		{"fails as it is, and tells all", "echo '--- FAIL: TestA'; echo '--- FAIL: TestB'; exit 1", 0, noLimit, true, "p TestA"},
-		{"tells all", "yes | head -c 99999; echo; echo '--- FAIL: TestA'; " + forEver, 1, noLimit, true, "p TestA"},
+		{"fails as it is, and tells all", fails + "echo '--- FAIL: TestB'; exit 1", 0, noLimit, true, "p TestA"},
+		{"tells all", "yes | head -c 99999; echo; " + fails + forEver, 1, noLimit, true, "p TestA"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := &runner{jobs: 1, procs: 1, tmp: t.TempDir()}
 			o := r.run(t.Context(), scripted(t, tt.script), tt.mutant, tt.limit)
-			if o.err != nil || o.failed != tt.failed || o.by != tt.by {
+			if o.err != nil || o.failed != tt.failed || o.by != tt.by || o.late != (tt.limit != noLimit) {
 				t.Errorf("failed %v by %q, %v; want %v by %q", o.failed, o.by, o.err, tt.failed, tt.by)
 			}
 			if left, err := os.ReadDir(r.tmp); err != nil || len(left) > 0 {
