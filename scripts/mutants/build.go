@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/cover"
@@ -15,6 +16,7 @@ import (
 // build compiles each test package once, with all mutants in it, and drops those that
 // the compiler refuses after all.
 func (w *workshop) build(ctx context.Context, dir string, mutants []*Mutant) ([]*command, []*Mutant, error) {
+	w.narrow(mutants)
 	commands := w.commands(dir)
 	for {
 		number(mutants)
@@ -41,6 +43,17 @@ func (w *workshop) build(ctx context.Context, dir string, mutants []*Mutant) ([]
 		w.refused += len(mutants) - len(left)
 		mutants = left
 	}
+}
+
+// narrow leaves those subjects that some mutants are of.
+func (w *workshop) narrow(mutants []*Mutant) {
+	chosen := map[*Mutant]bool{}
+	for _, m := range mutants {
+		chosen[m] = true
+	}
+	w.subjects = slices.DeleteFunc(w.subjects, func(s *subject) bool {
+		return !slices.ContainsFunc(s.mutants, func(m *Mutant) bool { return chosen[m] })
+	})
 }
 
 // commands are the runs of tests of all subjects, each once.
@@ -86,10 +99,13 @@ func (w *workshop) compile(ctx context.Context, commands []*command, flags func(
 
 // cover runs every command on the code as it is, and notes what each reaches of the
 // mutated files. What scripts do is not seen by this.
-func (w *workshop) cover(ctx context.Context, dir string, commands []*command, r *runner) error {
+func (w *workshop) cover(ctx context.Context, dir string, commands []*command, r *runner, mutants []*Mutant) error {
 	var subjects []string
 	for _, s := range w.subjects {
-		if len(s.goFiles) > 0 {
+		isOf := func(f *goFile) bool {
+			return slices.ContainsFunc(mutants, func(m *Mutant) bool { return m.source == f.source })
+		}
+		if slices.ContainsFunc(s.goFiles, isOf) {
 			subjects = append(subjects, "./"+filepath.ToSlash(s.Package))
 		}
 	}

@@ -180,7 +180,7 @@ func (o *options) run(ctx context.Context, w *workshop, chosen []*Mutant, progre
 	if err := r.measure(ctx, commands); err != nil {
 		return nil, err
 	}
-	if err := w.cover(ctx, dir, commands, r); err != nil {
+	if err := w.cover(ctx, dir, commands, r, mutants); err != nil {
 		return nil, err
 	}
 	for _, c := range commands {

@@ -28,9 +28,11 @@ func tryFixture(t *testing.T, tests, equivalents string) (*report, error) {
 	t.Helper()
 	dir := t.TempDir()
 	plan := `[{"package": "` + judged + `", "go": ["*.go"], "lua": ["lua/*.lua"],
-		"tests": [{"package": "` + judged + `", "run": "` + tests + `"}]}]`
+		"tests": [{"package": "` + judged + `", "run": "` + tests + `"}]},
+		{"package": "` + kinds + `", "go": ["*.go"], "tests": [{"package": "` + kinds + `"}]}]`
 	o := &options{
 		root: moduleRoot(t), jobs: 2,
+		only: "^" + judged + "/", // the other has no tests, which is found when one of its mutants is chosen
 		plan: filepath.Join(dir, "plan.json"), equivalents: filepath.Join(dir, "equivalent.txt"),
 	}
 	for name, text := range map[string]string{o.plan: plan, o.equivalents: equivalents} {
@@ -228,7 +230,8 @@ func TestChangedFiles(t *testing.T) {
 		cmd.Dir = repository
 		// Whoever runs this may do so from a hook of another repository.
 		dir := filepath.Join(repository, ".git")
-		cmd.Env = append(os.Environ(), "GIT_DIR="+dir, "GIT_WORK_TREE="+repository, "GIT_INDEX_FILE="+filepath.Join(dir, "index"))
+		cmd.Env = append(os.Environ(), "GIT_DIR="+dir, "GIT_INDEX_FILE="+filepath.Join(dir, "index"),
+			"GIT_WORK_TREE="+repository)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
