@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -92,6 +93,8 @@ func (w *workshop) compile(ctx context.Context, commands []*command, flags func(
 		cmd.Dir = w.root
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return string(out), errors.Join(err, ctx.Err())
+		} else if bytes.Contains(out, []byte("[no test files]")) {
+			return string(out), fmt.Errorf("%s has no tests", c.Package)
 		}
 	}
 	return "", nil

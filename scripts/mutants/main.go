@@ -101,11 +101,14 @@ func (o *options) try(ctx context.Context, progress io.Writer) (*report, error) 
 	}
 	r := &report{equivalent: equivalent, total: len(w.mutants)}
 	r.results, err = o.run(limited, w, chosen, progress)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+	over := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
+	switch {
+	case over && r.results == nil:
+		return nil, fmt.Errorf("%v were over before the first was tried: give more with -budget", o.budget)
+	case err != nil && r.results == nil:
+		return nil, err
+	case over:
 		err = nil
-		if r.results == nil {
-			err = fmt.Errorf("%v were over before the first was tried: give more with -budget", o.budget)
-		}
 	}
 	r.refused, r.took = w.refused, time.Since(began)
 	return r, err

@@ -124,6 +124,9 @@ func TestWeakTests(t *testing.T) {
 			equal = x.Key
 		}
 	}
+	if _, err := tryFixture(t, "TestNone", ""); err == nil || !strings.Contains(err.Error(), "there are no such tests") {
+		t.Errorf("a test that is not there: %v", err)
+	}
 	if n := len(r.survivors()); n < len(r.results)/2 || weak == "" || equal == "" {
 		t.Fatalf("%d of %d survived a test that looks at little", n, len(r.results))
 	}
