@@ -92,6 +92,10 @@ func TestGoodTests(t *testing.T) {
 			ways[x.by] = true
 		}
 	}
+	named := func(x *result) bool { return x.Unit.Name == "tally.add" && x.state == killed }
+	if !slices.ContainsFunc(r.results, named) {
+		t.Error("no mutant of the method add was killed under its name")
+	}
 	if !ways[judged+" TestGood"] {
 		t.Errorf("TestGood killed none; these did: %v", ways)
 	}
@@ -102,7 +106,7 @@ func TestGoodTests(t *testing.T) {
 		"      \tif err != nil {\n    - \t\tpanic(err)\n      \t}\n    key: " + judged + "/judged.go Script ",
 		judged + "/judged.go:51: condition negated: survived, no test comes to it\n",
 		"    - func Unused(a bool) bool { return !a }\n    + func Unused(a bool) bool { return a }\n",
-		"killed 17 of 20, 2 survived, 1 equivalent, 0 not run\n",
+		"killed 21 of 24, 2 survived, 1 equivalent, 0 not run\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report lacks\n%s\nit is\n%s", want, out.String())

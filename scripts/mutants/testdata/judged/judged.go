@@ -49,3 +49,17 @@ func Join(a, b string) string { return a + b }
 
 // Unused is what no test comes to.
 func Unused(a bool) bool { return !a }
+
+var bonus = 3
+
+type tally int
+
+func (t *tally) add(n int) { *t += tally(n) }
+
+// Total is n and the bonus.
+func Total(n int) int {
+	var t tally
+	t.add(n)
+	t.add(bonus)
+	return int(t)
+}

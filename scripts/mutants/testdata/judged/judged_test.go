@@ -18,7 +18,7 @@ func clamp(t *testing.T, n int) int {
 
 func TestGood(t *testing.T) {
 	for _, c := range []struct{ got, want int }{
-		{Greatest(1, 2), 2}, {Greatest(2, 1), 2}, {Count(3), 3}, {Count(-1), 0},
+		{Greatest(1, 2), 2}, {Greatest(2, 1), 2}, {Count(3), 3}, {Count(-1), 0}, {Total(2), 5},
 		{clamp(t, -1), 0}, {clamp(t, 1), 1}, {clamp(t, 2), 2},
 	} {
 		if c.got != c.want {

@@ -12,4 +12,8 @@ local function half(n, yes) -- a comment with a "number": 5
   return math.min(n, limit) or yes or #limit -- want "min, max exchanged: math.min => math.max" "and, or exchanged: math.min(n, limit) or yes => (math.min(n, limit) and yes)" "and, or exchanged: math.min(n, limit) or yes or #limit => ((math.min(n, limit) or yes) and #limit)"
 end
 
+do half(limit) end; half { limit, 2 } -- want "statement dropped: half(limit)" "statement dropped: half { limit, 2 }" "constant moved: 2 => 3"
+redis.pcall('GET', 'a', long) -- want "statement dropped: redis.pcall('GET', 'a', long)" "arguments swapped: 'a', long => long, 'a'"
+if long then half(limit, limit) else half({}, long) end -- want "condition negated: long => not (long)" "statement dropped: half(limit, limit)" "statement dropped: half({}, long)"
+
 return half(limit, long, function() return true end) -- want "arguments swapped: limit, long => long, limit" "constant moved: true => false"
