@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-workers simulate mistakes kills bench demo e2e e2e-proofs client lint screenshots fuzz setup
+.PHONY: help build test test-workers simulate mistakes mutants kills bench demo e2e e2e-proofs client lint screenshots fuzz setup
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
@@ -25,6 +25,9 @@ simulate: ## Simulate the service against SEEDS seeds of faults, default 2000
 
 mistakes: ## Plant each known mistake in turn, and see that the simulation finds it
 	cd sequencer && go test -run '^TestMistakes$$' -timeout 24h -v -sim.mistakes=.
+
+mutants: setup ## Make every small mistake in turn, and see that a test notices it
+	nice go run ./scripts/mutants
 
 kills: setup ## Kill running processes at KILLS random moments, default 200
 	go test ./cmd/sequencer -run TestProcesses/KilledAtRandom -v -timeout 24h -kills=$(KILLS)

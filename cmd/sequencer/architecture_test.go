@@ -49,6 +49,7 @@ var theirs = map[string][]string{
 	"github.com/yuin/gopher-lua":             {"queues/redistest"},
 	"golang.org/x/crypto":                    {"mina", "mina/devnet"},
 	"golang.org/x/term":                      {"cmd/sequencer"},
+	"golang.org/x/tools":                     {},
 }
 
 // without lists what a package must not know of the standard library.
