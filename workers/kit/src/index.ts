@@ -1,4 +1,5 @@
 export { Retry, Unresolvable } from './errors.js';
+export { parseJSON } from './json.js';
 export type { Log } from './log.js';
 export type { PayerOption } from './payer.js';
 export type { NetworkOption } from './network.js';
