@@ -76,7 +76,7 @@ func (s *Sequencer) report(ctx context.Context, t *queues.Transaction, worker di
 		}
 	}
 	out := dispatcher.Outcome{
-		Txn:       dispatcher.Txn{UID: t.UID, Type: t.Type, Data: t.Data, Queue: t.Queue, Retries: t.Retries},
+		Txn:       dispatcher.Txn{UID: t.UID, Type: t.Type, Data: t.ShownData(), Queue: t.Queue, Retries: t.Retries},
 		AccountID: account,
 		Result:    dispatcher.Result{Hash: t.Hash(), Done: t.Done},
 	}
