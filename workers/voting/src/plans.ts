@@ -27,7 +27,7 @@ export function createVotingBatchesAccount({ keys, electors }: Voting): Dispatch
         service: keys.servicePublicKey(),
       });
       writeName(name, address);
-      return { data: { accountId: address.toBase58() }, signers: [account, name] };
+      return { data: { planUid, communityUid, accountId: address.toBase58() }, signers: [account, name] };
     },
   };
 }
@@ -51,7 +51,7 @@ export function receiveVotesBatch(voting: Voting): Dispatcher {
 
       const approval = signature ?? Signature.create(voting.keys.service(), share.vouchMessage(address, plan));
       await new VotingBatches(address).receive(share, electors.witness(place), shares.getWitness(key), approval);
-      return { data: { accountId: address.toBase58() } };
+      return { data: { batchUid: txn.data['batchUid'] as string, accountId: address.toBase58() } };
     },
     // The plan's account may still be on its way, and every share that comes in
     // makes the others of the same plan stale.
@@ -68,7 +68,7 @@ export function commitAllVotingBatches(voting: Voting): Dispatcher {
       const { address, state } = await openPlan(voting, context, `plan ${planUid}`, uidField(planUid));
       const message = commitMessage(address, state.sharesRoot);
       await new VotingBatches(address).commit(Signature.create(voting.keys.service(), message));
-      return { data: { accountId: address.toBase58() } };
+      return { data: { planUid, accountId: address.toBase58() } };
     },
     maxRetries: 20,
   };

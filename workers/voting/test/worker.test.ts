@@ -166,7 +166,8 @@ describe('claims', () => {
     nonce++;
 
     const again = await prove('CREATE_CLAIM_VOTING_ACCOUNT', data, { uid: 'twice', number: 3 });
-    assert.deepEqual(again.done, first.data);
+    assert.deepEqual(first.data, { ...data, accountId: keys.account('twice').toPublicKey().toBase58() });
+    assert.deepEqual(again.done, { accountId: first.data['accountId'] });
     const previous = [{ number: 2, hash: first.hash, nonce: nonce - 1, fee: '100000000' }];
     await later(/by an earlier attempt/, 'CREATE_CLAIM_VOTING_ACCOUNT', data, { uid: 'twice', number: 4, previous });
     await never(/has an account already, B62/, 'CREATE_CLAIM_VOTING_ACCOUNT', data, { uid: 'another' });
