@@ -15,4 +15,5 @@ export type {
   TxnResult,
   WorkerOptions,
 } from './types.js';
+export { preferNative, type Prover } from './prover.js';
 export { createWorker, type Worker } from './worker.js';

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { preferNative } from '@mina-sequencer/worker-kit';
 import { PrivateKey } from 'o1js';
 import { Keys } from '../src/keys.js';
 import type { Crash } from './crash.js';
@@ -164,6 +165,7 @@ export class World {
       'node',
       [process.execPath, program, ...args],
       /GraphQL\s+(http\S+)\/graphql[^]*Ready after/,
+      { O1JS_BACKEND: preferNative().backend },
     );
     return ready[1]!;
   }
