@@ -1,5 +1,6 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-workers simulate mistakes mutants kills bench demo e2e e2e-proofs client lint screenshots fuzz setup
+.PHONY: help build test test-workers simulate mutants kills bench demo e2e e2e-proofs e2e-proofs-ci
+.PHONY: client lint screenshots fuzz setup
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
@@ -7,7 +8,7 @@ FIRST ?= 1
 KILLS ?= 200
 
 help: ## Show this list
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-13s %s\n", $$1, $$2 }'
 
 build: ## Build bin/sequencer
 	go build -trimpath -o bin/sequencer ./cmd/sequencer
@@ -43,6 +44,9 @@ e2e: ## Run voting rounds on real contracts, workers and Mina's ledger, proofs o
 
 e2e-proofs: ## The same with real proofs, which takes many minutes
 	@$(MAKE) --no-print-directory e2e-run PROOFS=on
+
+e2e-proofs-ci: setup build workers/node_modules ## One round of all voting types with real proofs, in minutes
+	cd workers && npm run build && npm run e2e:proofs -w voting
 
 .PHONY: e2e-run
 e2e-run: setup build workers/node_modules

@@ -212,6 +212,9 @@ func (a *api) parseItem(doc []byte, header []string) (queues.Item, error) {
 		f.wrong("type", "must be a type that this service knows")
 	}
 	item.Type, item.Data = kind, f.value("data")
+	if known {
+		item.Type = rules.Type() // the name posted may be another one of it
+	}
 	if len(item.Data) == 0 || item.Data[0] != '{' {
 		f.wrong("data", "must be a JSON object")
 	} else if known {

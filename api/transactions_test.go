@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
 )
@@ -46,6 +47,32 @@ func TestPost(t *testing.T) {
 	}
 	if list := s.ask("GET", "/transactions", "").want(200).Body.String(); !strings.Contains(list, `"data":`+odd+`,`) {
 		t.Errorf("data was rewritten:\n%s", list)
+	}
+}
+
+// What is posted by another name of a type is of that type, also where a key is
+// used again.
+func TestPostByAnotherName(t *testing.T) {
+	t.Parallel()
+	s := setup(t, func(o *Options) {
+		if err := o.Types.Register(dispatcher.VotingTypes(nil, dispatcher.NewRules(o.ValidKey))...); err != nil {
+			t.Fatal(err)
+		}
+	})
+	commit := func(name string) string {
+		return `{"queue":"plan-p","type":"` + name + `","data":{"planUid":"p"},"uid":"commit"}`
+	}
+	first := s.ask("POST", "/transactions", commit("COMMIT_ALL_BATCHES")).want(202)
+	if got := first.read()["type"]; got != "COMMIT_ALL_VOTING_BATCHES" {
+		t.Errorf("it is of type %v", got)
+	}
+	for _, name := range []string{"COMMIT_ALL_BATCHES", "COMMIT_ALL_VOTING_BATCHES"} {
+		if again := s.ask("POST", "/transactions", commit(name)).want(200); again.Body.String() != first.Body.String() {
+			t.Errorf("another answer: %s%s", first.Body, again.Body)
+		}
+	}
+	if diff := cmp.Diff([]string{"data.planUid"}, fields(s.ask("POST", "/transactions", `{"queue":"q","type":"COMMIT_ALL_BATCHES","data":{}}`).wantProblem(422, "INVALID_DATA"))); diff != "" {
+		t.Error(diff)
 	}
 }
 

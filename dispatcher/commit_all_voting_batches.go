@@ -5,7 +5,8 @@ type commitAllVotingBatches struct {
 }
 
 // CommitAllVotingBatches is the type COMMIT_ALL_VOTING_BATCHES: it closes a
-// plan with everything that its batches hold.
+// plan with everything that its batches hold. Clients of the TypeScript original
+// post it as COMMIT_ALL_BATCHES.
 func CommitAllVotingBatches(client *Client, rules *Rules) *Remote {
-	return NewRemote(client, "COMMIT_ALL_VOTING_BATCHES", Payload[commitAllVotingBatches](rules))
+	return NewRemote(client, "COMMIT_ALL_VOTING_BATCHES", Payload[commitAllVotingBatches](rules)).AlsoPostedAs("COMMIT_ALL_BATCHES")
 }

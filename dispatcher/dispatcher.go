@@ -72,6 +72,13 @@ type Settler interface {
 	SettleDepth() int
 }
 
+// A Renamed is a [Dispatcher] whose type clients may also post by other names.
+// What is posted so is of the type as [Dispatcher.Type] has it from then on.
+type Renamed interface {
+	// PostedAs returns the other names, see [ValidType]. They never change.
+	PostedAs() []string
+}
+
 // A Worker is where a call goes and for whom.
 type Worker struct {
 	AccountID string // public key of the sender whose key the worker holds
@@ -153,6 +160,7 @@ func ValidType(name string) bool { return validType.MatchString(name) }
 type Registry struct {
 	mu    sync.RWMutex
 	types map[string]Dispatcher
+	also  map[string]Dispatcher // by the other names of [Renamed] ones
 }
 
 // Register adds types. At a name that is invalid or known already it stops
@@ -160,9 +168,9 @@ type Registry struct {
 func (r *Registry) Register(ds ...Dispatcher) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := maps.Clone(r.types)
+	all, also := maps.Clone(r.types), maps.Clone(r.also)
 	if all == nil {
-		all = make(map[string]Dispatcher)
+		all, also = make(map[string]Dispatcher), make(map[string]Dispatcher)
 	}
 	for _, d := range ds {
 		name := d.Type()
@@ -173,16 +181,25 @@ func (r *Registry) Register(ds ...Dispatcher) error {
 			return fmt.Errorf("type %s is registered twice", name)
 		}
 		all[name] = d
+		if renamed, ok := d.(Renamed); ok {
+			for _, other := range renamed.PostedAs() {
+				also[other] = d
+			}
+		}
 	}
-	r.types = all
+	r.types, r.also = all, also
 	return nil
 }
 
-// Lookup returns the dispatcher of a type, and whether there is one.
+// Lookup returns the dispatcher of a type, and whether there is one. By another
+// name of [Renamed] it is found where no type has that name for its own.
 func (r *Registry) Lookup(name string) (Dispatcher, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	d, ok := r.types[name]
+	if !ok {
+		d, ok = r.also[name]
+	}
 	return d, ok
 }
 

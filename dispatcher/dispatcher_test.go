@@ -40,6 +40,24 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
+// A type's other name finds it, until a type is called so itself.
+func TestRegistryOtherNames(t *testing.T) {
+	t.Parallel()
+	r := votingTypes(t)
+	if d, ok := r.Lookup("COMMIT_ALL_BATCHES"); !ok || d.Type() != "COMMIT_ALL_VOTING_BATCHES" {
+		t.Errorf("found %v", d)
+	}
+	if err := r.Register(dispatcher.Func{Name: "COMMIT_ALL_BATCHES"}); err != nil {
+		t.Error(err)
+	}
+	if d, _ := r.Lookup("COMMIT_ALL_BATCHES"); d.Type() != "COMMIT_ALL_BATCHES" {
+		t.Errorf("its own name finds %s", d.Type())
+	}
+	if d, _ := r.Lookup("COMMIT_ALL_VOTING_BATCHES"); d.Type() != "COMMIT_ALL_VOTING_BATCHES" {
+		t.Errorf("the type that had it besides is %s", d.Type())
+	}
+}
+
 func TestRegistryConcurrently(t *testing.T) {
 	t.Parallel()
 	var r dispatcher.Registry

@@ -38,13 +38,13 @@ func CheckObject(data json.RawMessage) []FieldError {
 //	hex32        a string of 32 hexadecimal digits
 //	text         a string that is not empty
 //	key          a string that holds a public key
-//	vote         1, -1 or 0, as a number or as "+1", "-1" or "0"
+//	vote         1, -1 or 0, as a number or as "1", "+1", "-1" or "0"
 //	count=N      an integer of any size, N or more (N has one digit)
 //	atmost=Name  no more than the count in the field Name beside it
 //	element      a field element: an integer, or a string that is not empty
-//	present      any value but null
+//	list         an array, or a string that holds one in JSON
 //
-// vote, count, atmost, element and present are for fields of json.RawMessage,
+// vote, count, atmost, element and list are for fields of json.RawMessage,
 // which hold numbers as they were written; the others are for strings.
 //
 // Rules may be used concurrently.
@@ -66,7 +66,7 @@ func NewRules(validKey func(string) error) *Rules {
 		"count":   func(f validator.FieldLevel) bool { return isCount(f.Field().Bytes(), f.Param()) },
 		"atmost":  isAtMost,
 		"element": func(f validator.FieldLevel) bool { return isElement(f.Field().Bytes()) },
-		"present": func(f validator.FieldLevel) bool { return len(f.Field().Bytes()) > 0 && !isNull(f.Field().Bytes()) },
+		"list":    func(f validator.FieldLevel) bool { return isList(f.Field().Bytes()) },
 	} {
 		// It fails for an empty name or function only.
 		if err := v.RegisterValidation(tag, ok); err != nil {
@@ -88,14 +88,16 @@ func wants(tag, param string) string {
 	case "key":
 		return "must be a public key (B62…)"
 	case "vote":
-		return `must be 1, -1 or 0, as a number or as "+1", "-1" or "0"`
+		return `must be 1, -1 or 0, as a number or as "1", "+1", "-1" or "0"`
 	case "count":
 		return "must be an integer, " + param + " or more"
 	case "atmost":
 		return "must be at most " + strings.ToLower(param[:1]) + param[1:]
 	case "element":
 		return "must be an integer or a string that is not empty"
-	case "present", "required":
+	case "list":
+		return "must be an array, or a string that holds one in JSON"
+	case "required":
 		return "must be present"
 	}
 	return strings.TrimSuffix("must satisfy "+tag+"="+param, "=")
@@ -273,7 +275,16 @@ func isVote(raw []byte) bool {
 	if json.Unmarshal(raw, &s) != nil {
 		return false
 	}
-	return s == "+1" || s == "-1" || s == "0"
+	return s == "1" || s == "+1" || s == "-1" || s == "0"
+}
+
+// isList takes what wallets sign as a text, too.
+func isList(raw []byte) bool {
+	if s, is := Unquote(raw); is {
+		raw = []byte(s)
+	}
+	i := SkipSpace(raw, 0)
+	return i < len(raw) && raw[i] == '[' && json.Valid(raw)
 }
 
 func isCount(raw []byte, least string) bool {

@@ -71,7 +71,9 @@ func TestPayloads(t *testing.T) {
 		{"vote +1 escaped", "SEND_CLAIM_VOTE", `{` + vote + `,"index":7,"vote":"\u002b1"}`, nil},
 		{"vote -1 text", "SEND_CLAIM_VOTE", `{` + vote + `,"index":7,"vote":"-1"}`, nil},
 		{"vote 0 text", "SEND_CLAIM_VOTE", `{` + vote + `,"index":7,"vote":"0"}`, nil},
-		{"vote 1 text", "SEND_CLAIM_VOTE", `{` + vote + `,"index":7,"vote":"1"}`, []string{"vote"}},
+		{"vote 1 text", "SEND_CLAIM_VOTE", `{` + vote + `,"index":7,"vote":"1"}`, nil},
+		{"vote 2 text", "SEND_CLAIM_VOTE", `{` + vote + `,"index":7,"vote":"2"}`, []string{"vote"}},
+		{"vote, empty text", "SEND_CLAIM_VOTE", `{` + vote + `,"index":7,"vote":""}`, []string{"vote"}},
 		{"vote 2", "SEND_CLAIM_VOTE", `{` + vote + `,"index":7,"vote":2}`, []string{"vote"}},
 		{"vote true", "SEND_CLAIM_VOTE", `{` + vote + `,"index":7,"vote":true}`, []string{"vote"}},
 		{"vote null", "SEND_CLAIM_VOTE", `{` + vote + `,"index":7,"vote":null}`, []string{"vote"}},
@@ -84,13 +86,19 @@ func TestPayloads(t *testing.T) {
 		{"batches", "CREATE_VOTING_BATCHES_ACCOUNT", `{"planUid":"p","communityUid":"` + strings.Repeat("é", 64) + `"}`, nil},
 		{"batches, too long, empty", "CREATE_VOTING_BATCHES_ACCOUNT", `{"planUid":"","communityUid":"` + strings.Repeat("c", 65) + `"}`, []string{"planUid", "communityUid"}},
 
-		{"batch", "RECEIVE_VOTES_BATCH", batch(`{"publicKey":"B","data":"d","signature":{"field":"1","scalar":"2"}}`), nil},
+		{"batch", "RECEIVE_VOTES_BATCH", batch(`{"publicKey":"B","data":["d"],"signature":{"field":"1","scalar":"2"}}`), nil},
 		{"batch, numbers", "RECEIVE_VOTES_BATCH", batch(`{"publicKey":"B","data":[1],"signature":{"field":21791658148574718546142603343401336590593293460733582696645378503479229577364,"scalar":"2"}}`), nil},
+		{"batch, data as a text", "RECEIVE_VOTES_BATCH", batch(`{"publicKey":"B","data":" [{\"claimUid\":\"c\"}]\n","signature":{"field":"1","scalar":"2"}}`), nil},
+		{"batch, a text that is no JSON", "RECEIVE_VOTES_BATCH", batch(`{"publicKey":"B","data":"[1","signature":{"field":"1","scalar":"2"}}`), []string{"signedData.data"}},
+		{"batch, a text of an object", "RECEIVE_VOTES_BATCH", batch(`{"publicKey":"B","data":"{}","signature":{"field":"1","scalar":"2"}}`), []string{"signedData.data"}},
+		{"batch, data a number", "RECEIVE_VOTES_BATCH", batch(`{"publicKey":"B","data":1,"signature":{"field":"1","scalar":"2"}}`), []string{"signedData.data"}},
 		{"batch, no signature", "RECEIVE_VOTES_BATCH", batch(`{"publicKey":5,"data":null}`), []string{"signedData.publicKey", "signedData.data", "signedData.signature"}},
-		{"batch, empty signature", "RECEIVE_VOTES_BATCH", batch(`{"publicKey":"B","data":"","signature":{"field":"","scalar":{}}}`), []string{"signedData.signature.field", "signedData.signature.scalar"}},
+		{"batch, empty signature", "RECEIVE_VOTES_BATCH", batch(`{"publicKey":"B","data":[],"signature":{"field":"","scalar":{}}}`), []string{"signedData.signature.field", "signedData.signature.scalar"}},
 		{"batch, nothing", "RECEIVE_VOTES_BATCH", `{"senderAccountId":null}`, []string{"batchUid", "senderAccountId", "signedData"}},
 
 		{"commit", "COMMIT_ALL_VOTING_BATCHES", `{"planUid":"p","note":"\ud800"}`, nil},
+		{"commit, as the original posts it", "COMMIT_ALL_BATCHES", `{"planUid":"p"}`, nil},
+		{"commit, as the original, nothing", "COMMIT_ALL_BATCHES", `{}`, []string{"planUid"}},
 		{"commit, nothing", "COMMIT_ALL_VOTING_BATCHES", `{}`, []string{"planUid"}},
 		{"commit, doubled", "COMMIT_ALL_VOTING_BATCHES", `{"planUid":"p","planUid":1}`, []string{"planUid"}},
 	}
@@ -175,7 +183,7 @@ func TestPayloadOfOwnType(t *testing.T) {
 func FuzzPayloads(f *testing.F) {
 	f.Add(`{"claimUid":"` + claim + `","strategy":{"requiredVotes":1,"requiredPositives":1}}`)
 	f.Add(`{` + vote + `,"index":0,"vote":"+1"}`)
-	f.Add(`{"batchUid":"b","senderAccountId":"` + key + `","signedData":{"publicKey":"B","data":"d","signature":{"field":"1","scalar":2}}}`)
+	f.Add(`{"batchUid":"b","senderAccountId":"` + key + `","signedData":{"publicKey":"B","data":"[1]","signature":{"field":"1","scalar":2}}}`)
 	f.Add(`{"planUid":null,"communityUid":{}}`)
 	types := votingTypes(f)
 	f.Fuzz(func(t *testing.T, data string) {

@@ -7,7 +7,7 @@ type receiveVotesBatch struct {
 	SenderAccountID string `json:"senderAccountId" validate:"key"`
 	SignedData      struct {
 		PublicKey string          `json:"publicKey" validate:"text"`
-		Data      json.RawMessage `json:"data" validate:"present"`
+		Data      json.RawMessage `json:"data" validate:"list"`
 		Signature struct {
 			Field  json.RawMessage `json:"field" validate:"element"`
 			Scalar json.RawMessage `json:"scalar" validate:"element"`

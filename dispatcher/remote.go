@@ -16,11 +16,13 @@ type Remote struct {
 	name   string
 	check  func(json.RawMessage) []FieldError
 	settle int
+	also   []string
 }
 
 var (
 	_ Dispatcher = (*Remote)(nil)
 	_ Settler    = (*Remote)(nil)
+	_ Renamed    = (*Remote)(nil)
 )
 
 // NewRemote returns the type called name. A nil check takes any JSON object.
@@ -41,6 +43,16 @@ func (r *Remote) SettledAt(depth int) *Remote {
 
 // SettleDepth implements [Settler].
 func (r *Remote) SettleDepth() int { return r.settle }
+
+// AlsoPostedAs returns the type with other names, see [Renamed].
+func (r *Remote) AlsoPostedAs(names ...string) *Remote {
+	other := *r
+	other.also = names
+	return &other
+}
+
+// PostedAs implements [Renamed].
+func (r *Remote) PostedAs() []string { return r.also }
 
 // Type implements [Dispatcher].
 func (r *Remote) Type() string { return r.name }

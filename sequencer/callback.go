@@ -73,7 +73,7 @@ func (s *Sequencer) report(ctx context.Context, t *lifecycle.Transaction, worker
 		}
 	}
 	out := dispatcher.Outcome{
-		Txn:       dispatcher.Txn{UID: t.UID, Type: t.Type, Data: t.Data, Queue: t.Queue, Retries: t.Retries},
+		Txn:       dispatcher.Txn{UID: t.UID, Type: t.Type, Data: t.ShownData(), Queue: t.Queue, Retries: t.Retries},
 		AccountID: account,
 		Result:    dispatcher.Result{Hash: t.Hash(), Done: t.Done},
 	}

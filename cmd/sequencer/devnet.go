@@ -23,6 +23,7 @@ type devnetFlags struct {
 	slot     time.Duration
 	fill     float64
 	k        int
+	zkapps   int
 	seed     uint64
 	network  string
 	accounts []string
@@ -55,6 +56,7 @@ after node 1's, and so on. Without --accounts every public key has an account.`,
 	flags.DurationVar(&f.slot, "slot", devnet.DefaultSlotTime, "length of a slot")
 	flags.Float64Var(&f.fill, "fill", devnet.DefaultFillRate, "share of the slots that have a block")
 	flags.IntVar(&f.k, "k", devnet.DefaultK, "blocks that a node remembers")
+	flags.IntVar(&f.zkapps, "max-zkapps", devnet.DefaultMaxZkapps, "the most zkApp commands of one block; -1: no limit")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the dice that decide which slots have a block")
 	flags.StringVar(&f.network, "network", "testnet", "network id, without mina:")
 	flags.StringSliceVar(&f.accounts, "accounts", nil, "public keys that have an account, and no others")
@@ -77,8 +79,11 @@ func runDevnet(ctx context.Context, a *app, f devnetFlags) error {
 	if f.fill <= 0 {
 		return usagef("--fill wants more than 0, up to 1")
 	}
+	if f.zkapps == 0 || f.zkapps < -1 {
+		return usagef("--max-zkapps wants 1 or more, or -1")
+	}
 	config := devnet.Config{
-		Nodes: f.nodes, SlotTime: f.slot, FillRate: f.fill, K: f.k, Seed: f.seed, NetworkID: f.network,
+		Nodes: f.nodes, SlotTime: f.slot, FillRate: f.fill, K: f.k, MaxZkapps: f.zkapps, Seed: f.seed, NetworkID: f.network,
 		FundAll: len(f.accounts) == 0, Accounts: map[string]devnet.Account{}, Log: newLogger(a.stderr, logConfig{}),
 	}
 	for _, key := range f.accounts {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -28,13 +29,14 @@ func (d *doctor) chain(ctx context.Context) *chainLook {
 	for _, u := range d.cfg.Mina.URLs {
 		nodes = append(nodes, mina.NewNode(u, mina.NodeOptions{Timeout: timeout}))
 	}
-	look := &chainLook{tracker: mina.NewTracker(mina.TrackerOptions{Nodes: nodes, Quorum: d.cfg.Mina.Quorum})}
+	fit := d.fit(ctx, nodes)
+	look := &chainLook{tracker: mina.NewTracker(mina.TrackerOptions{Nodes: fit, Quorum: d.cfg.Mina.quorum()})}
 	look.seen = look.tracker.Poll(ctx)
 	var lost []string
 	for _, err := range look.seen.Lost {
 		lost = append(lost, d.lost(err))
 	}
-	for _, n := range nodes {
+	for _, n := range fit {
 		if !slices.Contains(lost, n.Name()) {
 			d.ok("NODE", n.Name(), "is synced, and its tip is young")
 		}
@@ -57,10 +59,51 @@ func (d *doctor) chain(ctx context.Context) *chainLook {
 	return look
 }
 
+// fit returns the nodes whose schema has all that a verdict asks for, as far as
+// they answer. Without a failureReason, what failed would pass for what succeeded.
+func (d *doctor) fit(ctx context.Context, nodes []*mina.Node) (fit []*mina.Node) {
+	bad := make([]bool, len(nodes))
+	var all sync.WaitGroup
+	for i, n := range nodes {
+		all.Go(func() {
+			chain, err := n.BestChain(ctx, 1)
+			if err == nil {
+				_, err = n.Block(ctx, chain[len(chain)-1].StateHash)
+			}
+			e, _ := errors.AsType[*mina.Error](err)
+			bad[i] = e != nil && d.schema(e)
+		})
+	}
+	all.Wait()
+	for i, n := range nodes {
+		if !bad[i] {
+			fit = append(fit, n)
+		}
+	}
+	return fit
+}
+
+// schema reports whether a node has refused a question for a field that it does
+// not have, and says so.
+func (d *doctor) schema(e *mina.Error) bool {
+	if !missingField.MatchString(e.Message) {
+		return false
+	}
+	d.problem("NODE_SCHEMA", e.Node, "cannot tell how transactions end, and is not counted: "+e.Message,
+		"name a Mina daemon of the network's release in its place")
+	return true
+}
+
+// missingField is how the GraphQL servers of Mina's nodes say that they have no such field.
+var missingField = regexp.MustCompile(`(?i)field\W+\w+\W+(is not defined |not found |on type )`)
+
 // lost says why a node has no vote, and returns its name.
 func (d *doctor) lost(why error) (name string) {
 	name, text, _ := strings.Cut(why.Error(), ": ")
 	if e, ok := errors.AsType[*mina.Error](why); ok {
+		if d.schema(e) {
+			return e.Node
+		}
 		d.problem("NODE_AWAY", e.Node, e.Message, "see that it runs, serves GraphQL at this address, and can be reached from here")
 		return e.Node
 	}

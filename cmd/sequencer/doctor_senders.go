@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"golang.org/x/mod/semver"
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/mina"
@@ -108,7 +111,21 @@ func (d *doctor) worker(ctx context.Context, workers *dispatcher.Client, s sende
 	default:
 		d.ok("WORKER", s.AccountID, s.WorkerURL+" holds its key, proves and signs"+suffix(", o1js ", health.O1js))
 	}
+	version := "v" + health.O1js
+	if chain.SlotTime == mesaSlot && semver.IsValid(version) && semver.Compare(version, safeO1js) < 0 {
+		d.warn("WORKER_O1JS", s.AccountID,
+			fmt.Sprintf("%s has o1js %.20s, which an audit found unsafe on Mesa", s.WorkerURL, health.O1js),
+			"take o1js 3.1.0 or later, and deploy the contracts with their new verification keys")
+	}
 }
+
+// Only slots tell which network is on Mesa: they take 90 s since that fork. The
+// audit of o1js in 2026-09 found, for Mesa, account updates that vanish, token ids
+// that nothing constrains, and field checks that can be gone round.
+const (
+	mesaSlot = 90 * time.Second
+	safeO1js = "v3.1.0"
+)
 
 // sick says why a worker did not tell its health.
 func (d *doctor) sick(s senderEntry, err error) {

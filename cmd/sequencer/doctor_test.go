@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -33,6 +34,7 @@ type clinic struct {
 	env     map[string]string
 	network *devnet.Network
 	date    string        // that the second node tells instead of its own
+	lacks   string        // a field that the second node's schema does not have
 	now     time.Duration // of this machine's clock, off the real one
 	worker  devworker.Options
 	config  devnet.Config
@@ -64,6 +66,14 @@ func (c *clinic) start() {
 		nodes = append(nodes, c.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if i == 1 && c.date != "" {
 				w.Header().Set("Date", c.date)
+			}
+			if i == 1 && c.lacks != "" {
+				body, _ := io.ReadAll(r.Body)
+				if bytes.Contains(body, []byte(c.lacks)) {
+					fmt.Fprintf(w, `{"errors":[{"message":"Cannot query field \"%s\" on type \"T\"."}]}`, c.lacks)
+					return
+				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
 			}
 			c.network.Node(i).ServeHTTP(w, r)
 		}))+"/graphql")
@@ -164,6 +174,16 @@ func TestDoctor(t *testing.T) {
 		{"a node is away", nil, func(c *clinic) { c.faults(devnet.Faults{Status: 503}) }, []string{"problem NODE_AWAY", "problem NO_QUORUM"}},
 		{"a node is not synced", nil, func(c *clinic) { c.faults(devnet.Faults{Sync: "BOOTSTRAP"}) }, []string{"problem NODE_NOT_SYNCED", "problem NO_QUORUM"}},
 		{"a node of another network", nil, func(c *clinic) { c.faults(devnet.Faults{NetworkID: "mainnet"}) }, []string{"problem NODE_NETWORK", "problem NO_QUORUM"}},
+		{"a node that cannot say what failed", func(c *clinic) { c.lacks = "failureReason" }, nil,
+			[]string{"problem NODE_SCHEMA", "problem NO_QUORUM"}},
+		{"a node of another schema", func(c *clinic) { c.lacks = "genesisStateTimestamp" }, nil,
+			[]string{"problem NODE_SCHEMA", "problem NO_QUORUM"}},
+		{"no other node", func(c *clinic) { c.lacks = "failureReason" }, func(c *clinic) {
+			_, c.env["SEQUENCER_MINA_URL"], _ = strings.Cut(c.env["SEQUENCER_MINA_URL"], ",")
+		}, []string{"problem NODE_SCHEMA", "problem NO_QUORUM"}},
+		{"a node that cannot say what failed, beside enough others", func(c *clinic) {
+			c.lacks, c.env["SEQUENCER_MINA_QUORUM"] = "failureReason", "1"
+		}, nil, []string{"problem NODE_SCHEMA"}},
 		{"a node that lags", nil, func(c *clinic) {
 			c.env["SEQUENCER_MINA_QUORUM"] = "1"
 			c.faults(devnet.Faults{Lag: -1})
@@ -186,6 +206,10 @@ func TestDoctor(t *testing.T) {
 		{"a worker is away", func(c *clinic) { c.env["SEQUENCER_SENDERS"] = devnet.Key(1) + "=http://127.0.0.1:1" }, nil, []string{"problem WORKER_AWAY"}},
 		{"a worker of another account", func(c *clinic) { c.worker.Account = devnet.Key(9) }, nil, []string{"problem WRONG_ACCOUNT"}},
 		{"a worker of another network", func(c *clinic) { c.worker.Network = "mainnet" }, nil, []string{"problem WRONG_NETWORK"}},
+		{"a worker of an o1js before the audit", slotAndO1js(90*time.Second, "3.0.9"), nil, []string{"warning WORKER_O1JS"}},
+		{"a worker of an o1js to come", slotAndO1js(90*time.Second, "3.1.0-rc.1"), nil, []string{"warning WORKER_O1JS"}},
+		{"a worker of an o1js since the audit", slotAndO1js(90*time.Second, "3.1.0"), nil, nil},
+		{"a worker of an o1js for Berkeley, there", slotAndO1js(180*time.Second, "2.15.0"), nil, nil},
 		{"a worker that wants a token", func(c *clinic) { c.worker.Token = "another-token" }, nil, []string{"problem WORKER_TOKEN"}},
 		{"a worker that sends by itself", func(c *clinic) {
 			c.worker.Legacy = true
@@ -221,9 +245,31 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
+func slotAndO1js(slot time.Duration, version string) func(*clinic) {
+	return func(c *clinic) { c.config.SlotTime, c.worker.O1js = slot, version }
+}
+
 // redisWith gives the clinic a Redis of its own.
 func redisWith(directives ...string) func(*clinic) {
 	return func(c *clinic) { c.env["SEQUENCER_REDIS_URL"] = "redis://" + redistest.Start(c.T, directives...).Addr }
+}
+
+// The daemon, the Rust node and other servers say in their own words that a field
+// is not theirs; a node that is out of order says something else.
+func TestMissingField(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		`query refused: Field 'failureReason' is not defined on type 'ZkappCommandResult'`:      true,
+		`query refused: Cannot query field "failureReason" on type "ZkappCommandResult".`:       true,
+		`query refused: Unknown field "genesisStateTimestamp" on type "ConsensusConfiguration"`: true,
+		`query refused: Could not obtain best chain from transition frontier`:                   false,
+		`query refused: upstream timeout`:                                                       false,
+		`HTTP status 502 Bad Gateway`:                                                           false,
+	} {
+		if got := missingField.MatchString(text); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
 }
 
 func TestDoctorCommand(t *testing.T) {

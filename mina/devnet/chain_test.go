@@ -106,6 +106,32 @@ func TestIncrementNonceOfFeePayer(t *testing.T) {
 	}
 }
 
+// A block holds what one of mainnet does, unless it is said otherwise.
+func TestBlockLimits(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		set  int
+		want []int // effects after each block
+	}{
+		{0, []int{12, 24, 30}},
+		{24, []int{24, 30, 30}},
+		{-1, []int{30, 30, 30}},
+	} {
+		n := network(t, func(c *devnet.Config) { c.FundAll, c.MaxZkapps = true, tt.set })
+		for i := range uint64(30) {
+			mustSend(t, n.Node(0), plan(100+i, 0))
+		}
+		var got []int
+		for range tt.want {
+			n.MakeBlock()
+			got = append(got, len(n.Effects()))
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("MaxZkapps %d (-want +got):\n%s", tt.set, diff)
+		}
+	}
+}
+
 func TestBlockOrderAndLimit(t *testing.T) {
 	t.Parallel()
 	n := network(t, func(c *devnet.Config) { c.MaxZkapps = 3 })

@@ -42,7 +42,7 @@ const (
 	DefaultPoolSize    = 3000
 	DefaultMinFee      = 1_000_000
 	DefaultCreationFee = 1_000_000_000
-	DefaultMaxZkapps   = 24
+	DefaultMaxZkapps   = 12 // Mina: the soft limit of mainnet since the Mesa fork; 24 before it
 	DefaultFunds       = 1_000_000_000_000_000
 )
 
@@ -70,7 +70,7 @@ type Config struct {
 	CreationFee uint64 // nanomina for a new account
 	NetworkID   string // without "mina:"; default "testnet"
 	// MaxZkapps limits the zkApp commands of one block: 0 for the default,
-	// negative for no limit, as after the Mesa fork.
+	// negative for no limit.
 	MaxZkapps   int
 	StateFields int       // app state fields of an account; default 8
 	Genesis     time.Time // the start of slot 0; default: now

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// b14a71d16675384949d36c7741d7280d316d69e0f8426057f5c88c9ae9f34fdf
+// d0f5d9e39f30e18093128976eec4665e5946a1123ba4f08bcd9b4f6072f613aa
 
 export interface paths {
     "/api/v1/overview": {
@@ -1154,7 +1154,7 @@ export interface components {
          *         "planUid": "p1",
          *         "batchUid": "b1",
          *         "claimUid": "0123456789abcdef0123456789abcdef",
-         *         "electorAccountId": "B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS",
+         *         "electorAccountId": "B62qiy32p8kAKnny8ZFwoMhYpBppM1DWVCqAPBYNcXnsAHhnfAAuXgg",
          *         "index": 17,
          *         "vote": 1
          *       },
@@ -1193,13 +1193,33 @@ export interface components {
          *       "type": "RECEIVE_VOTES_BATCH",
          *       "data": {
          *         "batchUid": "b1",
-         *         "senderAccountId": "B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS",
+         *         "senderAccountId": "B62qiy32p8kAKnny8ZFwoMhYpBppM1DWVCqAPBYNcXnsAHhnfAAuXgg",
          *         "signedData": {
-         *           "publicKey": "B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS",
-         *           "data": "[1,-1,0]",
+         *           "publicKey": "B62qiy32p8kAKnny8ZFwoMhYpBppM1DWVCqAPBYNcXnsAHhnfAAuXgg",
+         *           "data": [
+         *             "25846917694071202122628358714903411448078388085409915347534156100487291322936",
+         *             "22630786693418825794858159934446249318349542286657604863129461504077677641035",
+         *             "6049464300816683716198329417626236863"
+         *           ],
          *           "signature": {
-         *             "field": "18293748293749283749283749",
-         *             "scalar": "98273498273498273498"
+         *             "field": "18318451778099969839436724756829684498885407443730951830904873054711569540687",
+         *             "scalar": "5377689558802489908317000941007403851034177094499701616462660453732112234271"
+         *           }
+         *         }
+         *       }
+         *     }
+         * @example {
+         *       "queue": "batch-b2",
+         *       "type": "RECEIVE_VOTES_BATCH",
+         *       "data": {
+         *         "batchUid": "b2",
+         *         "senderAccountId": "B62qiy32p8kAKnny8ZFwoMhYpBppM1DWVCqAPBYNcXnsAHhnfAAuXgg",
+         *         "signedData": {
+         *           "publicKey": "B62qiy32p8kAKnny8ZFwoMhYpBppM1DWVCqAPBYNcXnsAHhnfAAuXgg",
+         *           "data": "[{\"claimUid\":\"0123456789abcdef0123456789abcdef\",\"planUid\":\"p1\",\"result\":\"1\"}]",
+         *           "signature": {
+         *             "field": "900582993293264109167410746477921531669681826031235753798997888316206626967",
+         *             "scalar": "19097057606937869355980205040478274059858709023016712419212189779110894445081"
          *           }
          *         }
          *       }
@@ -1221,11 +1241,21 @@ export interface components {
          *         "planUid": "p1"
          *       }
          *     }
+         * @example {
+         *       "queue": "plan-p1",
+         *       "type": "COMMIT_ALL_BATCHES",
+         *       "data": {
+         *         "planUid": "p1"
+         *       }
+         *     }
          */
         NewCommitAllVotingBatches: {
             queue: components["schemas"]["QueueName"];
-            /** @constant */
-            type: "COMMIT_ALL_VOTING_BATCHES";
+            /**
+             * @description The second is another name of the first, which the transaction has in either case.
+             * @enum {unknown}
+             */
+            type: "COMMIT_ALL_VOTING_BATCHES" | "COMMIT_ALL_BATCHES";
             data: components["schemas"]["CommitAllVotingBatches"];
             uid?: components["schemas"]["ChosenUid"];
         };
@@ -1280,7 +1310,7 @@ export interface components {
              */
             index: number | bigint;
             /** @enum {unknown} */
-            vote: 1 | -1 | 0 | "+1" | "-1" | "0";
+            vote: 1 | -1 | 0 | "1" | "+1" | "-1" | "0";
         } & {
             [key: string]: unknown;
         };
@@ -1297,8 +1327,8 @@ export interface components {
             senderAccountId: components["schemas"]["AccountId"];
             signedData: {
                 publicKey: string;
-                /** @description What was signed; the worker checks it. */
-                data: unknown;
+                /** @description What was signed: an array or, as a wallet's signMessage gives it, a text that holds one. What is in it and the signature are for the worker to check. */
+                data: unknown[] | string;
                 signature: {
                     field: components["schemas"]["Element"];
                     scalar: components["schemas"]["Element"];

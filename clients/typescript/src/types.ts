@@ -22,6 +22,8 @@ export interface Payloads {
   CREATE_VOTING_BATCHES_ACCOUNT: Schemas['CreateVotingBatchesAccount'];
   RECEIVE_VOTES_BATCH: Schemas['ReceiveVotesBatch'];
   COMMIT_ALL_VOTING_BATCHES: Schemas['CommitAllVotingBatches'];
+  /** Another name for the type above, which the transaction then has. */
+  COMMIT_ALL_BATCHES: Schemas['CommitAllVotingBatches'];
 }
 
 /** Built-in types have their own data; that of other types is the worker's business. */

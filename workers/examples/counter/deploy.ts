@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { preferNative } from '@mina-sequencer/worker-kit';
 import { AccountUpdate, fetchAccount, Mina, PrivateKey } from 'o1js';
 import { Add } from './add.js';
 
 /** Puts the counter on the chain and says where it is. Its key is needed no more after that. */
+preferNative();
 const payer = PrivateKey.fromBase58(readFileSync(process.env.PAYER_KEY_FILE ?? 'payer.key', 'utf8').trim());
 Mina.setActiveInstance(Mina.Network(process.env.MINA_URL ?? 'http://127.0.0.1:8181/graphql'));
 const { error } = await fetchAccount({ publicKey: payer.toPublicKey() });

@@ -1,4 +1,5 @@
 export { Retry, Unresolvable } from './errors.js';
+export { parseJSON } from './json.js';
 export type { Log } from './log.js';
 export type { PayerOption } from './payer.js';
 export type { NetworkOption } from './network.js';
@@ -14,4 +15,5 @@ export type {
   TxnResult,
   WorkerOptions,
 } from './types.js';
+export { preferNative, type Prover } from './prover.js';
 export { createWorker, type Worker } from './worker.js';

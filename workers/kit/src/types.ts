@@ -81,7 +81,11 @@ export interface Compilable {
 
 /** What a dispatch may say besides its account updates. */
 export interface Dispatched {
-  /** Kept with the attempt; callbacks get the data of the attempt that landed. */
+  /**
+   * Kept with the attempt. That of the attempt that landed is what callbacks get
+   * as the transaction's data, and what the sequencer shows, in place of what was
+   * posted: repeat in it what they need of that. Empty counts as none.
+   */
   data?: Record<string, unknown>;
   /** Keys that sign, for keys that only the dispatch knows. See {@link Dispatcher.signers}. */
   signers?: PrivateKey[];
@@ -89,12 +93,17 @@ export interface Dispatched {
   done?: Record<string, unknown>;
 }
 
-/** A transaction as it was posted to the sequencer. */
+/** A transaction of the sequencer. */
 export interface Txn<Data = Payload> {
   /** Unique, but not secret. */
   uid: string;
   type: string;
-  /** Integers beyond 2^53 are bigints, so that no field element loses digits. */
+  /**
+   * For dispatch and signers: as it was posted. For callbacks: what the dispatch
+   * of the attempt that landed returned as data, or what was posted where it
+   * returned none. Integers beyond 2^53 are bigints, so that no field element
+   * loses digits.
+   */
   data: Data;
   queue: string;
   /** Retry dispatches begun so far. */
@@ -145,7 +154,7 @@ export interface Outcome {
   /** The worker's own `done`, if it finished without a block. */
   done: unknown;
   error: TxnError | null;
-  /** What the landed attempt's dispatch returned as data, if anything. */
+  /** What the deciding attempt's dispatch returned as data, if anything. */
   data: Payload | null;
 }
 

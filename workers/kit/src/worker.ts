@@ -9,6 +9,7 @@ import { standardLog, type Log } from './log.js';
 import { Maker } from './maker.js';
 import { Network } from './network.js';
 import { readPayer } from './payer.js';
+import { preferNative } from './prover.js';
 import { Results } from './results.js';
 import type { Dispatcher, WorkerOptions } from './types.js';
 import { o1jsVersion } from './version.js';
@@ -33,6 +34,7 @@ export interface Worker {
  */
 export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const log = options.log ?? standardLog();
+  const prover = preferNative();
   const payer = readPayer(options.payer);
   const accountId = payer.toPublicKey().toBase58();
   const { host, port, token } = address(options);
@@ -45,6 +47,11 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     log.warn({ exception }, message);
   });
   const results = await Results.open(join(options.store ?? '.worker-store', accountId), options.maxResults ?? 1000);
+  if (network.proofs) {
+    const { backend, reason } = prover;
+    if (backend === 'native') log.info({ prover: backend }, 'proves with native code');
+    else log.warn({ prover: backend, reason }, 'proves without native code, about five times slower');
+  }
   await compile(options, network.proofs, log);
 
   const line = new Line(options.maxWaiting ?? 8);
@@ -57,6 +64,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     network: network.name,
     o1js,
     proofs: network.proofs,
+    prover: prover.backend,
   });
   const app = serve({ dispatchers: options.dispatchers, maker, line, token, describe });
   return new RunningWorker(accountId, app, line, log, { host, port });

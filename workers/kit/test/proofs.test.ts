@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
-import { Field, method, SmartContract } from 'o1js';
+import { Field, getBackendPreference, method, SmartContract } from 'o1js';
 import { call, Counter, folder, makeWorld, serve } from './world.js';
 
-/** The one test with real proofs. It compiles and proves once, in a minute or so. */
+/** The one test with real proofs. It compiles and proves once, in half a minute or so with native code. */
 test('a proof is kept where only the signature is made anew', async (t) => {
   const cache = await folder(t);
   const world = await makeWorld({ proofsEnabled: true, cache });
@@ -19,6 +19,13 @@ test('a proof is kept where only the signature is made anew', async (t) => {
       ['compiling', 1],
       ['compiled', 1],
     ],
+  );
+
+  const said = served.lines.map((line) => JSON.parse(line) as { message: string; prover?: string });
+  const prover = getBackendPreference();
+  assert.deepEqual(
+    said.filter((line) => line.prover).map((line) => [line.prover, / native code$/.test(line.message)]),
+    [[prover, prover === 'native']],
   );
 
   const cached = await readdir(cache);

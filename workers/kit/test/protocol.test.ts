@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Field, PrivateKey } from 'o1js';
+import { getBackendPreference, Field, PrivateKey } from 'o1js';
 import { Retry, type Context, type Dispatcher, type Outcome, type Txn } from '../src/index.js';
 import { call, collect, folder, gate, makeWorld, serve } from './world.js';
 
@@ -96,6 +96,7 @@ test('health tells who signs what', async (t) => {
   assert.deepEqual(health.capabilities, ['prove', 'resign', 'dispatch']);
   assert.equal(health.network, 'mina:testnet');
   assert.match(String(health.o1js), /^[23]\.\d+\.\d+/);
+  assert.equal(health.prover, getBackendPreference());
   assert.ok(health.memory.rss > 0);
   assert.deepEqual([health.runningSeconds, health.waiting], [null, 0]);
 });

@@ -16,6 +16,7 @@ import {
 import { sharedCache } from '../src/cache.js';
 import {
   createWorker,
+  preferNative,
   type Attempt,
   type Dispatcher,
   type Log,
@@ -67,6 +68,7 @@ export async function makeWorld({
   proofsEnabled = false,
   cache,
 }: { proofsEnabled?: boolean; cache?: string } = {}): Promise<World> {
+  preferNative();
   const local = await Mina.LocalBlockchain({ proofsEnabled });
   Mina.setActiveInstance(local);
   if (proofsEnabled) await Counter.compile({ cache: sharedCache(cache) });

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { startNode, type StartOptions } from './index.js';
 import { mina } from './formats.js';
+import { LIMITS, MAX_BLOCK_COMMANDS } from './limits.js';
 
 const NANOMINA = 1_000_000_000n;
 
@@ -15,6 +16,8 @@ A local Mina node for zkApp development, on 127.0.0.1.
   --accounts N      funded accounts, 0 to 1000, default 10
   --balance MINA    what each of them has, default 1000
   --k N             depth of the transition frontier, default 290
+  --limits NAME     what commands and blocks may hold: mesa, as mainnet's, or berkeley; default mesa
+  --block-commands N  the most zkApp commands of a block, 1 to 128; default 12, with berkeley 24
   --data DIR        keep the blocks in this directory; without it, in memory
   --help            print this`;
 
@@ -32,6 +35,8 @@ function readOptions(args: string[]): StartOptions | undefined {
         accounts: text,
         balance: text,
         k: text,
+        limits: text,
+        'block-commands': text,
         data: text,
       },
       help: { type: 'boolean' },
@@ -40,6 +45,9 @@ function readOptions(args: string[]): StartOptions | undefined {
   if (values.help) return undefined;
   const { proofs = 'on', data, accounts, balance, 'block-time': blockTime } = values;
   if (proofs !== 'on' && proofs !== 'off') throw new Error('--proofs is on or off');
+  const limits = values.limits ?? 'mesa';
+  if (limits !== 'mesa' && limits !== 'berkeley') throw new Error('--limits is mesa or berkeley');
+  const blockCommands = values['block-commands'];
   const manual = blockTime === 'manual';
   return {
     port: number('port', values.port ?? '8181', 0, 65_535),
@@ -51,6 +59,12 @@ function readOptions(args: string[]): StartOptions | undefined {
     accounts: accounts === undefined ? undefined : number('accounts', accounts, 0, 1000),
     balance: balance === undefined ? undefined : BigInt(number('balance', balance, 1, 1_000_000)) * NANOMINA,
     k: number('k', values.k ?? '290', 1, 100_000),
+    limits: {
+      ...LIMITS[limits],
+      ...(blockCommands !== undefined && {
+        blockCommands: number('block-commands', blockCommands, 1, MAX_BLOCK_COMMANDS),
+      }),
+    },
     data,
   };
 }

@@ -29,9 +29,6 @@ export interface Recipe {
   salt: string; // makes rivals with the same content two blocks
 }
 
-/** Mina: 2^transaction_capacity_log_2. */
-const MAX_COMMANDS = 128;
-
 /** Blocks in a tree, and which leaf of it is the best tip. */
 export class Chain {
   readonly genesis: Block;
@@ -84,10 +81,10 @@ export class Chain {
   }
 
   /**
-   * Makes a block of the candidates that can be included, the best paying
-   * first. Between two commands other work gets its turn.
+   * Makes a block of `most` of the candidates that can be included, the best
+   * paying first. Between two commands other work gets its turn.
    */
-  async build(parent: Block, recipe: Recipe, candidates: Command[]): Promise<Block> {
+  async build(parent: Block, recipe: Recipe, candidates: Command[], most: number): Promise<Block> {
     const queues = new Map<string, Command[]>();
     for (const command of [...candidates].sort((a, b) => a.nonce - b.nonce)) {
       queues.set(command.payer, [...(queues.get(command.payer) ?? []), command]);
@@ -95,7 +92,7 @@ export class Chain {
     const ledger = parent.ledger.fork();
     const view = networkView(parent.height, parent.recipe.slot);
     const commands: Included[] = [];
-    while (queues.size > 0 && commands.length < MAX_COMMANDS) {
+    while (queues.size > 0 && commands.length < most) {
       const best = [...queues.values()].map((queue) => queue[0]!).reduce((a, b) => (byFee(a, b) > 0 ? b : a));
       const failures = include(ledger, best, recipe.slot, view);
       if (failures) commands.push({ command: best, failures });

@@ -1,5 +1,6 @@
 import { Mina, type Types } from 'o1js';
 import { MINA_TOKEN } from './formats.js';
+import type { Limits } from './limits.js';
 import { Refusal } from './refusal.js';
 
 export type ZkappCommand = Types.Json.ZkappCommand;
@@ -22,9 +23,6 @@ export const NO_LIMIT = 0xffff_ffff;
 
 /** Nanomina. Mina: `minimum_user_command_fee`. */
 export const MIN_FEE = 1_000_000n;
-
-const MAX_ELEMENTS = 100; // field elements of all events, and of all actions
-const COST = { proof: 10.26, pair: 10.08, single: 9.14, limit: 69.45 };
 
 /**
  * Reads a command from the JSON that o1js writes.
@@ -77,7 +75,7 @@ function readInteger(field: string, text: string): number {
  * Refuses what no ledger needs to be asked about.
  * Mina: `check_well_formedness` of user_command.ml.
  */
-export function checkWellFormed({ fee, zkapp }: Command): void {
+export function checkWellFormed({ fee, zkapp }: Command, limits: Limits): void {
   const faults: string[] = [];
   const updates = zkapp.accountUpdates.map((update) => update.body);
   if (fee < MIN_FEE) faults.push('Insufficient fee');
@@ -85,7 +83,7 @@ export function checkWellFormed({ fee, zkapp }: Command): void {
   if (updates.some((body) => body.callDepth === 0 && usesToken(body))) {
     faults.push('Zkapp has an invalid call forest (root account updates may not use tokens)');
   }
-  const excess = tooBig(zkapp.accountUpdates);
+  const excess = tooBig(zkapp.accountUpdates, limits);
   if (excess.length > 0) faults.push(`Zkapp too big (${excess.join('; ')})`);
   if (faults.length > 0) throw new Refusal(faults.join(','));
 }
@@ -94,15 +92,14 @@ function usesToken({ mayUseToken }: AccountUpdate['body']): boolean {
   return mayUseToken.parentsOwnToken || mayUseToken.inheritFromParent;
 }
 
-function tooBig(updates: AccountUpdate[]): string[] {
+function tooBig(updates: AccountUpdate[], limits: Limits): string[] {
   const excess: string[] = [];
-  if (cost(updates) >= COST.limit) excess.push('zkapp transaction too expensive');
-  const events = elements(updates.map(({ body }) => body.events));
-  if (events > MAX_ELEMENTS) excess.push(`too many event elements (${events}, max allowed is ${MAX_ELEMENTS})`);
-  const actions = elements(updates.map(({ body }) => body.actions));
-  if (actions > MAX_ELEMENTS) {
-    excess.push(`too many sequence event elements (${actions}, max allowed is ${MAX_ELEMENTS})`);
-  }
+  if (cost(updates, limits.cost) >= limits.cost.below) excess.push('zkapp transaction too expensive');
+  const check = (what: string, count: number, most: number) => {
+    if (count > most) excess.push(`too many ${what} elements (${count}, max allowed is ${most})`);
+  };
+  check('event', elements(updates.map(({ body }) => body.events)), limits.events);
+  check('sequence event', elements(updates.map(({ body }) => body.actions)), limits.actions);
   return excess;
 }
 
@@ -111,15 +108,15 @@ function elements(lists: string[][][]): number {
 }
 
 /** What the command's snarks cost, two signatures next to each other being one. The fee payer is the first. */
-function cost(updates: AccountUpdate[]): number {
+function cost(updates: AccountUpdate[], { proof, pair, single }: Limits['cost']): number {
   const proved = [false, ...updates.map(({ body }) => body.authorizationKind.isProved)];
   let sum = 0;
   for (let i = 0; i < proved.length; i++) {
-    if (proved[i]) sum += COST.proof;
+    if (proved[i]) sum += proof;
     else if (proved[i + 1] === false) {
-      sum += COST.pair;
+      sum += pair;
       i++;
-    } else sum += COST.single;
+    } else sum += single;
   }
   return sum;
 }

@@ -2,6 +2,7 @@ import { LedgerNode, type NodeOptions } from './node.js';
 import { serve, type Urls } from './server.js';
 
 export { withoutProofs } from './client.js';
+export { LIMITS, type Limits } from './limits.js';
 export type { KeyPair } from './genesis.js';
 export type { NodeOptions, Reorg } from './node.js';
 export type { Urls } from './server.js';

@@ -7,6 +7,7 @@ import { payout } from './faucet.js';
 import { hasFrontier, Trouble, type Faults } from './faults.js';
 import { checkGenesis, keyPairs, makeGenesis, treasuryKey, type KeyPair } from './genesis.js';
 import { Ledger, type Account } from './ledger.js';
+import { LIMITS, type Limits } from './limits.js';
 import { Pool, type Payer } from './pool.js';
 import { Refusal } from './refusal.js';
 import { Store, type BlockRecord, type Genesis } from './store.js';
@@ -29,6 +30,8 @@ export interface NodeOptions {
   balance?: bigint;
   /** Depth of the transition frontier; default 290. */
   k?: number;
+  /** What a command and a block may hold; default mainnet's, LIMITS.mesa. */
+  limits?: Limits;
   /** Where the blocks are kept; without it, in memory only. */
   data?: string;
 }
@@ -59,6 +62,7 @@ export class LedgerNode {
   readonly #verifier: Verifier;
   readonly #clock: Clock;
   readonly #fill: number;
+  readonly #limits: Limits;
   readonly #treasury: PrivateKey;
   readonly #store?: Store;
   readonly #blocks = new Turns(); // making blocks
@@ -72,6 +76,7 @@ export class LedgerNode {
     this.slotTime = genesis.slotTime;
     this.k = options.k ?? 290;
     this.#fill = options.fill ?? 1;
+    this.#limits = options.limits ?? LIMITS.mesa;
     this.#store = store;
     this.#verifier = new Verifier(empty, options.proofs ?? true);
     this.#clock = options.manual ? new ManualClock() : new WallClock(genesis.time, genesis.slotTime);
@@ -177,7 +182,7 @@ export class LedgerNode {
     const command = await readCommand(input);
     const pooled = this.pool.find(command.hash);
     if (pooled) return pooled;
-    checkWellFormed(command);
+    checkWellFormed(command, this.#limits);
     await this.#verifier.check(command, (publicKey, token) => this.#keysOf(publicKey, token));
     this.pool.add(command, this.#payer(command.payer), this.slot);
     if (!this.#seen.has(command.hash)) this.#seen.set(command.hash, this.slot);
@@ -213,7 +218,12 @@ export class LedgerNode {
   produce(): Promise<Block> {
     return this.#blocks.take(async () => {
       const { tip } = this.chain;
-      const block = await this.chain.build(tip, this.#recipe(this.slot, tip), this.pool.list());
+      const block = await this.chain.build(
+        tip,
+        this.#recipe(this.slot, tip),
+        this.pool.list(),
+        this.#limits.blockCommands,
+      );
       this.#adopt(block);
       this.#revalidate();
       return block;
@@ -256,7 +266,7 @@ export class LedgerNode {
         const recipe = this.#recipe(abandoned[i]?.recipe.slot ?? this.slot, parent);
         // A rival's producer knew what was there in its slot, and no more.
         const known = open.filter(({ hash }) => !exclude.includes(hash) && (this.#seen.get(hash) ?? 0) <= recipe.slot);
-        parent = await this.chain.build(parent, recipe, empty ? [] : known);
+        parent = await this.chain.build(parent, recipe, empty ? [] : known, this.#limits.blockCommands);
         const taken = new Set(parent.commands.map(({ command }) => command.hash));
         open = open.filter(({ hash }) => !taken.has(hash));
         rivals.push(parent);

@@ -51,6 +51,8 @@ test('options that are wrong are named, with the remedy', async () => {
     [['--block-time', '0s'], /--block-time is from/],
     [['--accounts', '-1'], /--accounts/],
     [['--fill', '0'], /--fill is a number from 0.01 to 1/],
+    [['--limits', 'none'], /--limits is mesa or berkeley/],
+    [['--block-commands', '129'], /--block-commands is a whole number from 1 to 128/],
     [['--prot', '1'], /--prot/],
   ];
   await Promise.all(

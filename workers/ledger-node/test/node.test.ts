@@ -7,9 +7,10 @@ import { Bool, UInt32 } from 'o1js';
 import type { Block } from '../src/chain.js';
 import { readCommand, type ZkappCommand } from '../src/command.js';
 import { keyPairs } from '../src/genesis.js';
+import { LIMITS } from '../src/limits.js';
 import { LedgerNode, type NodeOptions } from '../src/node.js';
 import { Refusal } from '../src/refusal.js';
-import { expectState, setState, signed, stranger, unsigned, update, type Plan } from './commands.js';
+import { emitting, expectState, setState, signed, stranger, unsigned, update, type Plan } from './commands.js';
 
 const [alice, bob] = keyPairs(2) as [Pair, Pair];
 type Pair = { publicKey: string; privateKey: string };
@@ -31,27 +32,8 @@ describe('a node refuses', () => {
     body.authorizationKind = { ...body.authorizationKind, isProved: true };
     return command;
   };
-  const with12 = (make: () => ReturnType<typeof update>) => Array.from({ length: 12 }, make);
   const cases: { name: string; command: () => unknown; message: string | RegExp }[] = [
     { name: 'a fee below the least', command: () => plan(0, { fee: 999_999 }), message: 'Insufficient fee' },
-    {
-      name: 'too many updates',
-      command: () =>
-        plan(0, {
-          updates: with12(() => update(bob.publicKey)).flatMap((u) => [u, unsigned(bob.publicKey)]),
-          keys: [bob.privateKey],
-        }),
-      message: 'Zkapp too big (zkapp transaction too expensive)',
-    },
-    {
-      name: 'too many events',
-      command: () => {
-        const command = plan(0);
-        command.accountUpdates[0]!.body.events = Array.from({ length: 101 }, (_, i) => [`${i}`]);
-        return command;
-      },
-      message: 'Zkapp too big (too many event elements (101, max allowed is 100))',
-    },
     {
       name: 'a root update that uses a token',
       command: () => {
@@ -109,6 +91,50 @@ describe('a node refuses', () => {
   });
 });
 
+describe('what a command may hold', () => {
+  const unsignedUpdates = (count: number) => Array.from({ length: count }, () => unsigned(bob.publicKey));
+  const emits = (kind: 'events' | 'actions', count: number) => {
+    const elements = Array.from({ length: count }, (_, i) => [`${i}`]);
+    const [events, actions] = kind === 'events' ? [elements] : [[], elements];
+    return plan(0, { updates: [emitting(bob.publicKey, events, actions)], keys: [bob.privateKey] });
+  };
+  const updates = (count: number) => plan(0, { updates: unsignedUpdates(count) });
+  const tooMany = (what: string, most: number) => `too many ${what} elements (${most + 1}, max allowed is ${most})`;
+  // The payer's signature counts too.
+  const sets: [name: keyof typeof LIMITS, updates: number, elements: number][] = [
+    ['mesa', 31, 1024],
+    ['berkeley', 11, 100],
+  ];
+  for (const [name, most, elements] of sets) {
+    test(`by ${name}'s limits`, async (t) => {
+      // Mainnet's are what is not said otherwise.
+      const node = await open(t, name === 'mesa' ? {} : { limits: LIMITS[name] });
+      const refused = (command: unknown, why: string) =>
+        assert.rejects(node.send(command), new Refusal(`Zkapp too big (${why})`));
+      await refused(updates(most + 1), 'zkapp transaction too expensive');
+      await refused(emits('events', elements + 1), tooMany('event', elements));
+      await refused(emits('actions', elements + 1), tooMany('sequence event', elements));
+      for (const good of [updates(most), emits('events', elements), emits('actions', elements)]) {
+        await node.send(good);
+        node.pool.clear();
+      }
+    });
+  }
+});
+
+test('a block holds as many commands as one of mainnet, or as it is told', async (t) => {
+  for (const [limits, first] of [
+    [undefined, 12],
+    [{ ...LIMITS.mesa, blockCommands: 5 }, 5],
+  ] as const) {
+    const node = await open(t, { ...(limits && { limits }) });
+    for (let nonce = 0; nonce < 13; nonce++) await node.send(plan(nonce));
+    const block = await node.produce();
+    assert.equal(block.commands.length, first);
+    assert.equal(node.pool.size, 13 - first);
+  }
+});
+
 test('commands are included the best paying first, each payer in the order of the nonces', async (t) => {
   const node = await open(t);
   const low = await node.send(plan(0, { fee: 1e6 }));
@@ -161,7 +187,7 @@ test('an expired command leaves the pool, and its nonce is free', async (t) => {
 test('no block holds a command after its last slot', async (t) => {
   const { chain } = await open(t);
   const command = await readCommand(plan(0, { validUntil: 4 }));
-  const build = async (slot: number) => chain.build(chain.genesis, { slot, time: 0, salt: '' }, [command]);
+  const build = async (slot: number) => chain.build(chain.genesis, { slot, time: 0, salt: '' }, [command], 1);
   assert.deepEqual(hashes(await build(4)), [command.hash]);
   assert.deepEqual(hashes(await build(5)), []);
 });

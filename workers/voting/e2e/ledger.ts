@@ -39,6 +39,11 @@ export class Ledger {
     return { address, state: PlanState.fromFields(fields) };
   }
 
+  /** The fields of state of an account. */
+  state(address: string): Promise<Field[]> {
+    return this.#state(PublicKey.fromBase58(address));
+  }
+
   async #contract(name: PrivateKey): Promise<{ address: PublicKey; fields: Field[] }> {
     const [x, isOdd] = await this.#state(name.toPublicKey());
     const address = PublicKey.from({ x: x!, isOdd: Bool(isOdd!.toBigInt() === 1n) });

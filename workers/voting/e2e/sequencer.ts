@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 export interface Transaction {
   uid: string;
   type: string;
+  data: Record<string, unknown>;
   state: string;
   sender: string | null;
   retries: number;

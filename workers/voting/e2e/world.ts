@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { preferNative } from '@mina-sequencer/worker-kit';
 import { PrivateKey } from 'o1js';
 import { Keys } from '../src/keys.js';
 import type { Crash } from './crash.js';
@@ -115,9 +116,9 @@ export class World {
     await writeFile(join(this.#folder, 'electors.json'), JSON.stringify(electors));
   }
 
-  /** Starts a voting worker for an account, which `env` may make a wrong one. */
-  async startWorker({ publicKey, privateKey }: Account, env = {}): Promise<VotingWorker> {
-    const worker = await this.#worker(publicKey, privateKey, env);
+  /** Starts a worker for an account, which `env` may make a wrong one; by default the voting worker. */
+  async startWorker({ publicKey, privateKey }: Account, env = {}, program = 'src/worker.js'): Promise<VotingWorker> {
+    const worker = await this.#worker(publicKey, privateKey, env, program);
     this.workers.push(worker);
     await worker.start();
     return worker;
@@ -164,11 +165,12 @@ export class World {
       'node',
       [process.execPath, program, ...args],
       /GraphQL\s+(http\S+)\/graphql[^]*Ready after/,
+      { O1JS_BACKEND: preferNative().backend },
     );
     return ready[1]!;
   }
 
-  async #worker(accountId: string, privateKey: string, more: object): Promise<VotingWorker> {
+  async #worker(accountId: string, privateKey: string, more: object, main: string): Promise<VotingWorker> {
     const port = await freePort();
     const name = `worker-${this.workers.length + 1}`;
     const env = {
@@ -184,7 +186,7 @@ export class World {
       CRASH_FILE: this.#crashFile,
       ...more,
     };
-    const [crash, program] = ['e2e/crash.js', 'src/worker.js'].map((file) => join(WORKERS, 'voting/dist', file));
+    const [crash, program] = ['e2e/crash.js', main].map((file) => join(WORKERS, 'voting/dist', file));
     return new VotingWorker(accountId, port, () =>
       start(name, [process.execPath, '--import', crash!, program!], { env, logs: this.#folder, ready: /"listening"/ }),
     );

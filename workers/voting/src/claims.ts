@@ -34,7 +34,7 @@ export function createClaimVotingAccount({ keys, electors }: Voting): Dispatcher
         service: keys.servicePublicKey(),
       });
       writeName(name, address);
-      return { data: { accountId: address.toBase58() }, signers: [account, name] };
+      return { data: { claimUid, strategy, accountId: address.toBase58() }, signers: [account, name] };
     },
   };
 }
@@ -70,7 +70,7 @@ export function sendClaimVote(voting: Voting): Dispatcher {
         new ElectorWitness(nullifiers.getWitness(BigInt(place))),
         Signature.create(keys.service(), ballot.message(address, claim)),
       );
-      return { data: { accountId: address.toBase58() } };
+      return { data: { claimUid, accountId: address.toBase58() } };
     },
     maxRetries: 5,
   };

@@ -3,7 +3,7 @@ import { AccountUpdate, Signature, type Field, type PublicKey } from 'o1js';
 import { batchKey, uidField } from './fields.js';
 import { findContract, lookUp, writeName } from './names.js';
 import { commitPlan, createPlan, parse, receiveBatch } from './payloads.js';
-import { parseSignature, voteCommitment } from './signed-batch.js';
+import { isSignedMessage, parseSignature, voteCommitment } from './signed-batch.js';
 import { adoptIfMade, electorsOf, type Voting } from './voting.js';
 import { commitMessage, PlanState, Share, VotingBatches } from './voting-batches.js';
 
@@ -27,7 +27,7 @@ export function createVotingBatchesAccount({ keys, electors }: Voting): Dispatch
         service: keys.servicePublicKey(),
       });
       writeName(name, address);
-      return { data: { accountId: address.toBase58() }, signers: [account, name] };
+      return { data: { planUid, communityUid, accountId: address.toBase58() }, signers: [account, name] };
     },
   };
 }
@@ -49,8 +49,9 @@ export function receiveVotesBatch(voting: Voting): Dispatcher {
       if (shares.get(key).toBigInt() !== 0n)
         throw new Unresolvable(`batch ${txn.data['batchUid']} of ${sender} has been received already`);
 
-      await new VotingBatches(address).receive(share, electors.witness(place), shares.getWitness(key), signature);
-      return { data: { accountId: address.toBase58() } };
+      const approval = signature ?? Signature.create(voting.keys.service(), share.vouchMessage(address, plan));
+      await new VotingBatches(address).receive(share, electors.witness(place), shares.getWitness(key), approval);
+      return { data: { batchUid: txn.data['batchUid'] as string, accountId: address.toBase58() } };
     },
     // The plan's account may still be on its way, and every share that comes in
     // makes the others of the same plan stale.
@@ -67,16 +68,20 @@ export function commitAllVotingBatches(voting: Voting): Dispatcher {
       const { address, state } = await openPlan(voting, context, `plan ${planUid}`, uidField(planUid));
       const message = commitMessage(address, state.sharesRoot);
       await new VotingBatches(address).commit(Signature.create(voting.keys.service(), message));
-      return { data: { accountId: address.toBase58() } };
+      return { data: { planUid, accountId: address.toBase58() } };
     },
     maxRetries: 20,
   };
 }
 
-/** The share that a payload holds; throws Unresolvable if it is not signed by its sender. */
-function signedShare(data: unknown): { plan: Field; share: Share; signature: Signature } {
+/**
+ * The share that a payload holds, and its sender's signature as the contract
+ * takes it: undefined where the service has to vouch, for the sender has signed
+ * by a wallet's signMessage. Throws Unresolvable if the sender has not signed.
+ */
+function signedShare(data: unknown): { plan: Field; share: Share; signature?: Signature } {
   const { batchUid, senderAccountId: sender, signedData } = parse(receiveBatch, data);
-  const [plan, batch, ...votes] = signedData.data as [Field, Field, ...Field[]];
+  const { plan, batch = uidField(batchUid), votes, text } = signedData.data;
   if (signedData.publicKey.toBase58() !== sender.toBase58())
     throw new Unresolvable('data.signedData.publicKey: must be the senderAccountId');
   if (batch.toBigInt() !== uidField(batchUid).toBigInt())
@@ -84,9 +89,9 @@ function signedShare(data: unknown): { plan: Field; share: Share; signature: Sig
 
   const share = new Share({ batch, commitment: voteCommitment(votes), sender });
   const signature = parseSignature(signedData.signature);
-  if (!signature.verify(sender, share.message(plan)).toBoolean())
-    throw new Unresolvable('data.signedData.signature: the sender has not signed this data');
-  return { plan, share, signature };
+  if (signature.verify(sender, share.message(plan)).toBoolean()) return { plan, share, signature };
+  if (text !== undefined && isSignedMessage(text, sender, signedData.signature)) return { plan, share };
+  throw new Unresolvable('data.signedData.signature: the sender has not signed this data');
 }
 
 /** A plan that is not closed. */

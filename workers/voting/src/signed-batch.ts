@@ -1,4 +1,5 @@
-import { type Field, Poseidon, type PrivateKey, Scalar, Signature } from 'o1js';
+import Client from 'mina-signer';
+import { type Field, Mina, Poseidon, type PrivateKey, type PublicKey, Scalar, Signature } from 'o1js';
 import { claimField, uidField } from './fields.js';
 
 /** One vote of a batch. */
@@ -7,7 +8,7 @@ export interface BatchVote {
   vote: 1 | -1 | 0;
 }
 
-/** The `signedData` of RECEIVE_VOTES_BATCH: field elements as decimal strings. */
+/** The `signedData` of RECEIVE_VOTES_BATCH as signBatch makes it: field elements as decimal strings. */
 export interface SignedData {
   publicKey: string;
   /** The plan, the batch, then one element for each vote. */
@@ -42,7 +43,24 @@ export function signBatch(
   };
 }
 
+/** The numbers of a signature in a payload. */
+interface Numbers {
+  field: Field;
+  scalar: bigint;
+}
+
 /** The signature of a payload as o1js has it. */
-export function parseSignature({ field, scalar }: { field: Field; scalar: bigint }): Signature {
+export function parseSignature({ field, scalar }: Numbers): Signature {
   return Signature.fromObject({ r: field, s: Scalar.from(scalar) });
+}
+
+/**
+ * Whether a wallet's signMessage has made the signature: over the bits of the
+ * text, with Mina's hash from before zkApps, which no circuit can afford. Wallets
+ * know mainnet and one network for all else.
+ */
+export function isSignedMessage(text: string, signer: PublicKey, { field, scalar }: Numbers): boolean {
+  const client = new Client({ network: Mina.getNetworkId() === 'mainnet' ? 'mainnet' : 'testnet' });
+  const signature = { field: field.toString(), scalar: scalar.toString() };
+  return client.verifyMessage({ data: text, publicKey: signer.toBase58(), signature });
 }

@@ -22,13 +22,18 @@ export class Share extends Struct({ batch: Field, commitment: Field, sender: Pub
   message(plan: Field): Field[] {
     return [plan, this.batch, this.commitment];
   }
+
+  /** What the service signs who has checked a signature that a circuit cannot check. */
+  vouchMessage(account: PublicKey, plan: Field): Field[] {
+    return [...account.toFields(), ...this.message(plan), ...this.sender.toFields()];
+  }
 }
 
 /** Emitted once, when the account is created. */
 export class PlanCreated extends Struct({ plan: Field, community: Field, electorsRoot: Field }) {}
 
-/** Emitted with each share; enough to rebuild the map of shares. */
-export class ShareReceived extends Struct({ key: Field, commitment: Field }) {}
+/** Emitted with each share; enough to rebuild the map of shares, and to see who has signed. */
+export class ShareReceived extends Struct({ key: Field, commitment: Field, vouched: Bool }) {}
 
 /** Emitted once, when the plan is closed. */
 export class PlanCommitted extends Struct({ sharesRoot: Field, received: Field }) {}
@@ -57,7 +62,9 @@ export interface PlanSetup {
  * Merkle map from batch and sender to the commitment of the votes.
  *
  * A share is taken once per batch and sender, from electors only, under the
- * elector's own signature. Closing the plan takes the service's signature.
+ * elector's own signature, or under the service's, which vouches for one that was
+ * made by a wallet's signMessage; the event says under which. Closing the plan
+ * takes the service's signature.
  */
 export class VotingBatches extends SmartContract {
   @state(Field) plan = State<Field>();
@@ -95,9 +102,10 @@ export class VotingBatches extends SmartContract {
     signature: Signature,
   ): Promise<void> {
     this.committed.getAndRequireEquals().assertEquals(Field(0), 'the plan is closed');
-    signature
-      .verify(share.sender, share.message(this.plan.getAndRequireEquals()))
-      .assertTrue('the sender has not signed this batch');
+    const plan = this.plan.getAndRequireEquals();
+    const own = signature.verify(share.sender, share.message(plan));
+    const vouched = signature.verify(this.service.getAndRequireEquals(), share.vouchMessage(this.address, plan));
+    own.or(vouched).assertTrue('the sender has not signed this batch');
     membership
       .calculateRoot(electorLeaf(share.sender))
       .assertEquals(this.electorsRoot.getAndRequireEquals(), 'not an elector');
@@ -108,7 +116,7 @@ export class VotingBatches extends SmartContract {
     const [nextRoot] = unused.computeRootAndKey(share.commitment) as [Field, Field];
     this.sharesRoot.set(nextRoot);
     this.received.set(this.received.getAndRequireEquals().add(1));
-    this.emitEvent('received', { key, commitment: share.commitment });
+    this.emitEvent('received', { key, commitment: share.commitment, vouched: own.not() });
   }
 
   /** Closes the plan with what it holds; nothing is received after it. */

@@ -4,7 +4,7 @@ import { AccountUpdate, Field, MerkleMap, Mina, Permissions, PrivateKey, Signatu
 import { Ballot, ClaimVoting, Result, Strategy, Tally } from '../src/claim-voting.js';
 import { ElectorWitness } from '../src/elector-set.js';
 import { batchKey, uidField } from '../src/fields.js';
-import { commitMessage, Share, VotingBatches } from '../src/voting-batches.js';
+import { commitMessage, Share, type ShareReceived, VotingBatches } from '../src/voting-batches.js';
 import {
   approve,
   cast,
@@ -236,6 +236,13 @@ const receive =
   () =>
     contract.receive(s.share, s.membership, s.unused, s.signature);
 
+/** A share that the service vouches for, by default rightly so. */
+function vouchedShare(plan: Plan, place: number, { by = keys.service(), at = plan, sender = place } = {}) {
+  const good = shareBy(plan, place, 'north');
+  const share = new Share({ ...good.share, sender: electorKeys[sender]!.toPublicKey() });
+  return { ...good, signature: Signature.create(by, share.vouchMessage(at.contract.address, PLAN)) };
+}
+
 async function receiveBy(plan: Plan, place: number, batchUid: string): Promise<void> {
   const shared = shareBy(plan, place, batchUid);
   await run(payer, [], receive(plan, shared));
@@ -268,15 +275,25 @@ describe('a plan', () => {
   test('binds shares and commit to the state that they rely on', async () => {
     const plan = await deployPlan();
     const receiving = await Mina.transaction({ sender: payer, fee: 1e8 }, receive(plan, shareBy(plan, 0, 'north')));
-    // All but the community and the service.
-    assert.deepEqual(boundState(receiving), [0, 2, 5, 6, 7]);
+    // All but the community.
+    assert.deepEqual(boundState(receiving), [0, 2, 3, 4, 5, 6, 7]);
     const committing = await Mina.transaction({ sender: payer, fee: 1e8 }, commit(plan, keys.service()));
     // All that is closed, and who may close it.
     assert.deepEqual(boundState(committing), [3, 4, 5, 6, 7]);
   });
 
+  test('takes a share that the service vouches for, and says so', async () => {
+    const plan = await deployPlan();
+    await receiveBy(plan, 0, 'north');
+    await run(payer, [], receive(plan, vouchedShare(plan, 1)));
+    const received = (await plan.contract.fetchEvents()).filter(({ type }) => type === 'received');
+    const vouched = received.map(({ event }) => (event.data as unknown as ShareReceived).vouched.toBoolean());
+    assert.deepEqual(vouched.sort(), [false, true]);
+  });
+
   test('refuses a share that breaks a rule', async (t) => {
     const plan = await deployPlan();
+    const other = await deployPlan();
     await receiveBy(plan, 0, 'north');
     const spoil: [name: string, message: RegExp, share: () => SharedBy][] = [
       ['received already', /received already/, () => shareBy(plan, 0, 'north')],
@@ -312,6 +329,17 @@ describe('a plan', () => {
           const shared = shareBy(plan, 1, 'north');
           const message = shared.share.message(uidField('winter'));
           return { ...shared, signature: Signature.create(electorKeys[1]!, message) };
+        },
+      ],
+      ['vouched for by an elector', /sender has not signed/, () => vouchedShare(plan, 1, { by: electorKeys[2]! })],
+      ['vouched for at another account', /sender has not signed/, () => vouchedShare(plan, 1, { at: other })],
+      ['vouched for of another sender', /sender has not signed/, () => vouchedShare(plan, 1, { sender: 2 })],
+      [
+        'signed by the service as if it were the sender',
+        /sender has not signed/,
+        () => {
+          const good = shareBy(plan, 1, 'north');
+          return { ...good, signature: Signature.create(keys.service(), good.share.message(PLAN)) };
         },
       ],
       [

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createWorker, type TxnResult, type Worker } from '@mina-sequencer/worker-kit';
+import Client from 'mina-signer';
 import { Mina, PrivateKey, PublicKey, Transaction } from 'o1js';
 import type { Archive } from '../src/archive.js';
 import { ClaimVoting, Result, Tally } from '../src/claim-voting.js';
@@ -112,7 +114,7 @@ describe('claims', () => {
     await land('SEND_CLAIM_VOTE', ballot(CLAIM, 0, 1));
     await land('SEND_CLAIM_VOTE', ballot(CLAIM.toUpperCase(), 1, '-1'));
     await never(/has voted .* already/, 'SEND_CLAIM_VOTE', ballot(CLAIM, 0, -1));
-    await land('SEND_CLAIM_VOTE', ballot(CLAIM, 4, '+1'));
+    await land('SEND_CLAIM_VOTE', ballot(CLAIM, 4, '1'));
 
     const claim = new ClaimVoting(account);
     const tally = Tally.unpack(claim.tally.get());
@@ -164,7 +166,8 @@ describe('claims', () => {
     nonce++;
 
     const again = await prove('CREATE_CLAIM_VOTING_ACCOUNT', data, { uid: 'twice', number: 3 });
-    assert.deepEqual(again.done, first.data);
+    assert.deepEqual(first.data, { ...data, accountId: keys.account('twice').toPublicKey().toBase58() });
+    assert.deepEqual(again.done, { accountId: first.data['accountId'] });
     const previous = [{ number: 2, hash: first.hash, nonce: nonce - 1, fee: '100000000' }];
     await later(/by an earlier attempt/, 'CREATE_CLAIM_VOTING_ACCOUNT', data, { uid: 'twice', number: 4, previous });
     await never(/has an account already, B62/, 'CREATE_CLAIM_VOTING_ACCOUNT', data, { uid: 'another' });
@@ -284,10 +287,85 @@ describe('plans', () => {
     await never(/has an account already/, 'CREATE_VOTING_BATCHES_ACCOUNT', { planUid, communityUid: 'gardeners' });
   });
 
+  test('take what a wallet has signed as a text', async (t) => {
+    const account = await land('CREATE_VOTING_BATCHES_ACCOUNT', { planUid: 'spring', communityUid: 'gardeners' });
+    const wallet = new Client({ network: 'testnet' });
+    /** As the original's client posts it. */
+    const posted = (place: number, votes: object, batchUid: string) => {
+      const { data, publicKey, signature } = wallet.signMessage(JSON.stringify(votes), electorKeys[place]!.toBase58());
+      return { batchUid, senderAccountId: elector(place), signedData: { data, publicKey, signature } };
+    };
+    const vote = { uid: 'task-1', claimUid: CLAIM, assigneeUid: 'e1', communityUid: 'gardeners', planUid: 'spring' };
+    const votes = [
+      { ...vote, result: '1' },
+      { ...vote, claimUid: claimUid(1), result: '-1' },
+    ];
+    await land('RECEIVE_VOTES_BATCH', posted(0, votes, 'text-1'));
+    // The elements as a text, too: under the elector's own signature, and under a wallet's.
+    const own = batch(1, 'text-2', 'spring');
+    const text = JSON.stringify(own.signedData.data).replaceAll('"', '');
+    await land('RECEIVE_VOTES_BATCH', { ...own, signedData: { ...own.signedData, data: text } });
+    await land('RECEIVE_VOTES_BATCH', posted(2, batch(2, 'text-3', 'spring').signedData.data, 'text-3'));
+    const contract = new VotingBatches(account);
+    assert.equal(contract.received.get().toBigInt(), 3n);
+    const events = await localArchive.events(account, () => false);
+    const vouched = events.filter(([kind]) => kind === '2').map(([, , , by]) => by);
+    assert.deepEqual(vouched.sort(), ['0', '1', '1']);
+
+    const good = posted(3, votes, 'text-4');
+    const signed = (change: object) => ({ ...good, signedData: { ...good.signedData, ...change } });
+    const cases: [name: string, message: RegExp, data: object][] = [
+      ['changed after signing', /has not signed/, signed({ data: `${good.signedData.data} ` })],
+      ['signed by another', /has not signed/, signed({ signature: posted(4, votes, 'text-4').signedData.signature })],
+      ['parsed after signing', /has not signed/, signed({ data: votes })],
+      [
+        'of two plans',
+        /data.signedData.data: .*one plan/,
+        posted(3, [votes[0]!, { ...vote, planUid: 'x', result: '1' }], 'b'),
+      ],
+      ['with a vote of 2', /data.signedData.data.0.result/, posted(3, [{ ...vote, result: '2' }], 'b')],
+      ['without votes', /data.signedData.data/, posted(3, [], 'b')],
+      ['no JSON', /data.signedData.data: .*array/, signed({ data: '[1' })],
+    ];
+    for (const [name, message, data] of cases) await t.test(name, () => never(message, 'RECEIVE_VOTES_BATCH', data));
+  });
+
   test('take signatures with numbers beyond 2^53', async () => {
     await land('CREATE_VOTING_BATCHES_ACCOUNT', { planUid: 'winter', communityUid: 'gardeners' });
     const { signedData, ...rest } = batch(2, 'west', 'winter');
     const text = JSON.stringify({ ...rest, signedData }).replace(/"([0-9]+)"/g, '$1');
     await land('RECEIVE_VOTES_BATCH', text);
+  });
+});
+
+describe('the examples in the description of the API', () => {
+  /** A key that everybody knows, of the elector in the examples. */
+  const key = PrivateKey.fromBase58('EKFKgDtU3rcuFTVSEpmpXSkukjmX4cKefYREi6Sdsk7E7wsT7KRw');
+  const file = new URL('../../../../api/openapi/schemas/payloads.json', import.meta.url);
+  const schemas = JSON.parse(readFileSync(file, 'utf8')) as Record<string, { examples: Example[] }>;
+  const examples = (name: string) => schemas[`New${name}`]!.examples;
+  interface Example {
+    type: string;
+    data: { signedData: { data: string } };
+  }
+
+  test('become transactions', async () => {
+    const { worker, url } = await start(localArchive, [new ElectorSet([key.toPublicKey().toBase58()])]);
+    try {
+      const first = ['CreateClaimVotingAccount', 'SendClaimVote', 'CreateVotingBatchesAccount', 'ReceiveVotesBatch'];
+      for (const { type, data } of first.flatMap(examples)) await land(type, data, { url });
+      const [commit, other] = examples('CommitAllVotingBatches');
+      await land(commit!.type, commit!.data, { url });
+      assert.deepEqual({ ...other, type: commit!.type }, commit, 'the sequencer takes the one as the other');
+    } finally {
+      await worker.close();
+    }
+  });
+
+  test('are signed as it is written', () => {
+    const votes = [{ claimUid: '0123456789abcdef0123456789abcdef', vote: 1 as const }];
+    const [elements, text] = examples('ReceiveVotesBatch').map(({ data }) => data.signedData);
+    assert.deepEqual(elements, signBatch(key, { planUid: 'p1', batchUid: 'b1', votes }));
+    assert.deepEqual(text, new Client({ network: 'testnet' }).signMessage(text!.data, key.toBase58()));
   });
 });

@@ -1,0 +1,86 @@
+package sequencer_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
+)
+
+// An ear hears what is said to a worker, and may answer in its place.
+type ear struct {
+	next   http.Handler
+	answer func(path, uid string, nth int) string // "" leaves it to the worker
+
+	mu    sync.Mutex
+	heard []string // "path uid data"
+}
+
+func (e *ear) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	var said struct {
+		TxData struct {
+			UID  string          `json:"uid"`
+			Data json.RawMessage `json:"data"`
+		} `json:"txData"`
+	}
+	if json.Unmarshal(body, &said) == nil && said.TxData.UID != "" {
+		call := r.URL.Path + " " + said.TxData.UID + " "
+		e.mu.Lock()
+		e.heard = append(e.heard, call+string(said.TxData.Data))
+		nth := len(slices.DeleteFunc(slices.Clone(e.heard), func(s string) bool { return !strings.HasPrefix(s, call) }))
+		e.mu.Unlock()
+		if text := e.answer(r.URL.Path, said.TxData.UID, nth); text != "" {
+			_, _ = io.WriteString(w, text)
+			return
+		}
+	}
+	e.next.ServeHTTP(w, r)
+}
+
+// TestCallbackData: handlers of a callback read in the data what the dispatch of
+// the attempt that landed returned; a dispatch reads what was posted, always.
+func TestCallbackData(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		w.policy.MaxRetries = 1
+		_, worker := w.worker(1, devworker.Options{})
+		e := &ear{next: worker, answer: func(path, uid string, nth int) string {
+			if path == "/prove/MINT" && (uid == "fails" || nth == 1) {
+				return `{"error":{"code":"20202","message":"not this time"},"data":{"n":2}}`
+			}
+			return ""
+		}}
+		w.web.serve(w, "worker1", e)
+		w.start()
+		w.post("claim", "lands")
+		w.await("lands", queues.Done, time.Hour)
+		w.post("claim", "fails")
+		w.await("fails", queues.Failed, time.Hour)
+		for _, uid := range []string{"lands", "fails"} {
+			w.awaitTxn(uid, "told", time.Minute, func(t *queues.Transaction) bool { return t.Callback == "" })
+		}
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if diff := cmp.Diff([]string{
+			`/prove/MINT lands {"n":1}`, `/prove/MINT lands {"n":1}`, `/on-success/MINT lands {"zkApp":"` + devworker.ZkApp("claim") + `"}`,
+			`/prove/MINT fails {"n":1}`, `/prove/MINT fails {"n":1}`, `/on-failure/MINT fails {"n":1}`,
+		}, e.heard); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
