@@ -10,11 +10,9 @@ import (
 	"iter"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -62,17 +60,11 @@ type client struct {
 func newTransport(o Options) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	connecting := o.Timeout / 2
 	return &http.Transport{
-		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(ctx, connecting)
-			defer cancel()
-			return o.Dial(ctx, network, addr)
-		},
+		DialContext:            o.Dial,
 		Protocols:              protocols,
 		DisableKeepAlives:      true,
 		DisableCompression:     true,
-		TLSHandshakeTimeout:    connecting,
 		MaxResponseHeaderBytes: submitLimit,
 	}
 }
@@ -102,29 +94,22 @@ var (
 func (c *client) do(ctx context.Context, q request) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	// A request is written only after it has got a connection, and that is its own.
-	var connected atomic.Bool
-	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
-	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), q.method, c.url+"/"+q.path,
-		bytes.NewReader(q.body))
-	if err != nil {
-		return nil, fmt.Errorf("%w: its address cannot be requested", errNotWritten)
-	}
-	req.Header.Set("Accept", "application/json")
-	c.dialect.headers(req.Header)
-	if q.contentType != "" {
-		req.Header.Set("Content-Type", q.contentType)
-	}
 	secret := string(c.authorization())
-	if secret != "" {
-		req.Header.Set("Authorization", secret)
-	}
-	resp, err := c.transport.RoundTrip(req)
-	if err != nil && !connected.Load() {
+	req, err := c.newRequest(ctx, q, secret)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotWritten, err)
 	}
+	connecting, stop := context.WithTimeout(ctx, c.timeout/2)
+	defer stop()
+	address := net.JoinHostPort(req.URL.Hostname(), req.URL.Port())
+	conn, err := c.transport.NewClientConn(connecting, req.URL.Scheme, address)
 	if err != nil {
-		return nil, fmt.Errorf("the answer was lost: %w", err)
+		return nil, fmt.Errorf("%w: %w", errNotWritten, err)
+	}
+	defer conn.Close()
+	resp, err := conn.RoundTrip(req)
+	if err != nil {
+		return nil, fmt.Errorf("the ledger's answer was lost: %w", err)
 	}
 	defer resp.Body.Close()
 	r := &reply{status: resp.StatusCode, header: resp.Header}
@@ -133,13 +118,33 @@ func (c *client) do(ctx context.Context, q request) (*reply, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, q.limit+1))
 	if err != nil {
-		return r, fmt.Errorf("reading the answer: %w", err)
+		return r, fmt.Errorf("reading the ledger's answer: %w", err)
 	}
 	if int64(len(body)) > q.limit {
 		return r, fmt.Errorf("%w: more than %d bytes", errTooLong, q.limit)
 	}
 	r.body = hide(body, secret)
 	return r, nil
+}
+
+// newRequest checks what would otherwise fail when the connection is there.
+func (c *client) newRequest(ctx context.Context, q request, secret string) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, q.method, c.url+"/"+q.path, bytes.NewReader(q.body))
+	if err != nil {
+		return nil, errors.New("its address cannot be requested")
+	}
+	req.Header.Set("Accept", "application/json")
+	c.dialect.headers(req.Header)
+	if q.contentType != "" {
+		req.Header.Set("Content-Type", q.contentType)
+	}
+	if secret != "" {
+		if !isHeaderValue(secret) {
+			return nil, errors.New("the value of " + varAuth + " for it cannot be a header")
+		}
+		req.Header.Set("Authorization", secret)
+	}
+	return req, nil
 }
 
 // hide takes a secret out of what a ledger says, for that may be logged.
