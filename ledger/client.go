@@ -116,11 +116,14 @@ func (c *client) do(ctx context.Context, q request) (*reply, error) {
 	if r.status == http.StatusSwitchingProtocols {
 		return r, errors.New("the ledger switched to another protocol") // its body ends with no context
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, q.limit+1))
+	var body []byte
+	if resp.ContentLength <= q.limit {
+		body, err = io.ReadAll(io.LimitReader(resp.Body, q.limit+1))
+	}
 	if err != nil {
 		return r, fmt.Errorf("reading the ledger's answer: %w", err)
 	}
-	if int64(len(body)) > q.limit {
+	if max(resp.ContentLength, int64(len(body))) > q.limit {
 		return r, fmt.Errorf("%w: more than %d bytes", errTooLong, q.limit)
 	}
 	r.body = hide(body, secret)

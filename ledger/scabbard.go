@@ -113,21 +113,16 @@ func (scabbard) statuses(body []byte, most int) ([]entry, error) {
 func scabbardRefused(list []byte) (refused []InvalidTransaction) {
 	for raw, err := range elements(list) {
 		var said struct {
-			TransactionID string   `json:"transaction_id"`
-			ErrorMessage  string   `json:"error_message"`
-			ErrorData     []uint16 `json:"error_data"`
+			ID           string `json:"transaction_id"`
+			Message      string `json:"error_message"`
+			ExtendedData []byte `json:"error_data"`
 		}
 		if err != nil || len(refused) == maxInvalid {
 			break
 		}
-		if json.Unmarshal(raw, &said) != nil {
-			continue
+		if json.Unmarshal(raw, &said) == nil {
+			refused = append(refused, InvalidTransaction(said).cut())
 		}
-		t := InvalidTransaction{ID: said.TransactionID, Message: said.ErrorMessage}
-		for _, b := range said.ErrorData[:min(len(said.ErrorData), maxExtended)] {
-			t.ExtendedData = append(t.ExtendedData, byte(b))
-		}
-		refused = append(refused, t.cut())
 	}
 	return refused
 }
