@@ -197,8 +197,8 @@ func (c *checker) batch(message []byte, id string, trace *bool) {
 		return
 	}
 	if len(ids) != len(b.transactions) {
-		c.add(theBatch+".header.transaction_ids", fmt.Sprintf("must be one for each of the %d transactions; they are %d",
-			len(b.transactions), len(ids)))
+		c.add(theBatch+".header.transaction_ids", fmt.Sprintf("must be one for each transaction: they are %d, of %d",
+			len(ids), len(b.transactions)))
 		return
 	}
 	signed := c.transactions(b, signer, ids)

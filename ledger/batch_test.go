@@ -51,11 +51,14 @@ func TestVectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := ledger.Payload{Ledger: "grid", BatchID: first.HeaderSignature, BatchList: list, DataChangeID: "change-1"}
+		want := ledger.Payload{
+			Ledger: "grid", BatchID: first.HeaderSignature, BatchList: list, DataChangeID: "change-1",
+		}
 		if diff := cmp.Diff(want, p); diff != "" || faults != nil {
 			t.Errorf("%s: %v %s", vector.Name, faults, diff)
 		}
-		if _, faults := parse(vector.BatchList, first.HeaderSignature, !first.Trace); !cmp.Equal(where(faults), []string{"data.trace"}) {
+		_, faults = parse(vector.BatchList, first.HeaderSignature, !first.Trace)
+		if !cmp.Equal(where(faults), []string{"data.trace"}) {
 			t.Errorf("%s with another trace: %v", vector.Name, faults)
 		}
 	}
@@ -98,7 +101,9 @@ func TestBatch(t *testing.T) {
 	}{
 		{"good", func(*batch) {}, nil},
 		{"unknown field", func(x *batch) { x.extra = [][]byte{varint(9, 7), text(8, "x")} }, nil},
-		{"unknown field in a header", func(x *batch) { x.txns[0].extra = [][]byte{varint(8, 7), text(11, "\xff")} }, nil},
+		{"unknown field in a header", func(x *batch) {
+			x.txns[0].extra = [][]byte{varint(8, 7), text(11, "\xff")}
+		}, nil},
 		{"no transactions", func(x *batch) { x.txns = nil }, nil},
 		{"id of a transaction in upper case", func(x *batch) { x.txns[0].upper = true }, nil},
 		{"more than are verified", func(x *batch) {
@@ -133,7 +138,8 @@ func TestBatch(t *testing.T) {
 		}, []string{b + ".header.signer_public_key"}},
 		{"ids in another order", func(x *batch) { x.txns, x.ids = []txn{x.txns[1], x.txns[0]}, x.transactionIDs() },
 			[]string{b + ".transactions[0].header_signature", b + ".transactions[1].header_signature"}},
-		{"an id too much", func(x *batch) { x.ids = append(x.transactionIDs(), zero) }, []string{b + ".header.transaction_ids"}},
+		{"an id too much", func(x *batch) { x.ids = append(x.transactionIDs(), zero) },
+			[]string{b + ".header.transaction_ids"}},
 		{"an id too few", func(x *batch) { x.ids = x.transactionIDs()[:1] }, []string{b + ".header.transaction_ids"}},
 		{"an id that is none", func(x *batch) { x.ids = []string{x.transactionIDs()[0], zero + "0"} },
 			[]string{b + ".header.transaction_ids[1]"}},
@@ -152,7 +158,8 @@ func TestBatch(t *testing.T) {
 			[]string{b + ".transactions[1].header.inputs"}},
 		{"a short transaction", func(x *batch) { x.extra = [][]byte{field(3, nil)} }, []string{b + ".transactions[2]"}},
 		{"trace a text", func(x *batch) { x.extra = [][]byte{text(4, "yes")} }, []string{b + ".trace"}},
-		{"a signature that is none", func(x *batch) { x.extra = [][]byte{text(2, "no")} }, []string{b + ".header_signature"}},
+		{"a signature that is none", func(x *batch) { x.extra = [][]byte{text(2, "no")} },
+			[]string{b + ".header_signature"}},
 		{"everything at once", func(x *batch) {
 			x.txns[0].batcher, x.txns[0].hash, x.txns[1].key = "", zero, "x"
 		}, []string{b + ".transactions[0].header.batcher_public_key", b + ".transactions[0].header.payload_sha512",
@@ -187,6 +194,7 @@ func TestPayload(t *testing.T) {
 	inBase64 := base64.StdEncoding.EncodeToString(list)
 	upper := strings.ToUpper(id)
 	with := func(name string, value any) []byte { return data(t, list, id, map[string]any{name: value}) }
+	holds := func(list []byte) []byte { return with("batchList", base64.StdEncoding.EncodeToString(list)) }
 	tests := []struct {
 		name string
 		data []byte
@@ -214,9 +222,9 @@ func TestPayload(t *testing.T) {
 		{"not base64", with("batchList", "no!"), []string{"data.batchList"}},
 		{"line break", with("batchList", inBase64[:8]+"\n"+inBase64[8:]), []string{"data.batchList"}},
 		{"without padding", with("batchList", "AAA"), []string{"data.batchList"}},
-		{"nothing in it", with("batchList", base64.StdEncoding.EncodeToString(varint(9, 1))), []string{"data.batchList"}},
-		{"twice in it", with("batchList", base64.StdEncoding.EncodeToString(slices.Concat(list, list))), []string{"data.batchList"}},
-		{"a group that never ends", with("batchList", base64.StdEncoding.EncodeToString([]byte{0x13})), []string{"data.batchList"}},
+		{"nothing in it", holds(varint(9, 1)), []string{"data.batchList"}},
+		{"twice in it", holds(slices.Concat(list, list)), []string{"data.batchList"}},
+		{"a group that never ends", holds([]byte{0x13}), []string{"data.batchList"}},
 		{"too long", with("batchList", strings.Repeat("AAAA", ledger.MaxBatchList/3+1)), []string{"data.batchList"}},
 	}
 	for _, tt := range tests {

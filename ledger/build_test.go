@@ -110,7 +110,8 @@ func (x txn) encode() (message []byte, id string) {
 		sum := sha512.Sum512(x.payload)
 		hash = hex.EncodeToString(sum[:])
 	}
-	header := slices.Concat(text(1, x.batcher), text(3, "family"), text(9, hash), text(10, key), slices.Concat(x.extra...))
+	extra := slices.Concat(x.extra...)
+	header := slices.Concat(text(1, x.batcher), text(3, "family"), text(9, hash), text(10, key), extra)
 	id = sign(x.signs, header, x.highS)
 	if x.upper {
 		raw, _ := hex.DecodeString(id)

@@ -109,7 +109,7 @@ func (c *client) do(ctx context.Context, q request) (*reply, error) {
 	defer conn.Close()
 	resp, err := conn.RoundTrip(req)
 	if err != nil {
-		return nil, fmt.Errorf("the ledger's answer was lost: %w", err)
+		return nil, fmt.Errorf("the ledger's answer was lost: %w", hideIn(err, secret))
 	}
 	defer resp.Body.Close()
 	r := &reply{status: resp.StatusCode, header: resp.Header}
@@ -151,14 +151,22 @@ func (c *client) newRequest(ctx context.Context, q request, secret string) (*htt
 }
 
 // hide takes a secret out of what a ledger says, for that may be logged.
-func hide(body []byte, secret string) []byte {
+func hide(said []byte, secret string) []byte {
 	if _, token, ok := strings.Cut(secret, " "); ok {
 		secret = token
 	}
 	if len(secret) < 8 {
-		return body
+		return said
 	}
-	return bytes.ReplaceAll(body, []byte(secret), []byte(masked))
+	return bytes.ReplaceAll(said, []byte(secret), []byte(masked))
+}
+
+// hideIn does so with an error, which may quote a malformed answer.
+func hideIn(err error, secret string) error {
+	if text := string(hide([]byte(err.Error()), secret)); text != err.Error() {
+		return errors.New(text)
+	}
+	return err
 }
 
 // Idempotent implements Ledger.

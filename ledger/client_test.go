@@ -2,7 +2,7 @@ package ledger_test
 
 import (
 	"bytes"
-	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -109,7 +109,9 @@ func TestRequests(t *testing.T) {
 				}
 				w.header.Set("Accept", "application/json")
 				w.header.Set("Authorization", string(secret))
-				for _, name := range []string{"Accept", "Authorization", "Content-Type", "SplinterProtocolVersion", "Idempotency-Key"} {
+				for _, name := range []string{
+					"Accept", "Authorization", "Content-Type", "SplinterProtocolVersion", "Idempotency-Key",
+				} {
 					if got[i].header.Get(name) != w.header.Get(name) {
 						t.Errorf("%s: %s: %q, want %q", protocol, name, got[i].header.Get(name), w.header.Get(name))
 					}
@@ -128,6 +130,13 @@ func TestIdempotent(t *testing.T) {
 	}
 	if _, err := ledger.New(ledger.Target{Name: "x", Protocol: "fabric"}, ledger.Options{}); err == nil {
 		t.Error("took a protocol that there is not")
+	}
+	nowhere, err := ledger.New(ledger.Target{Name: "x", Protocol: ledger.Sawtooth, URL: "http://["}, ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := nowhere.Submit(t.Context(), nil, anID); got.Outcome != ledger.NotWritten {
+		t.Errorf("posted nowhere: %+v", got)
 	}
 }
 
@@ -149,8 +158,10 @@ var outcomes = []struct {
 	body     string
 	want     ledger.Answer // without its message
 }{
-	{ledger.Sawtooth, 202, `{"link": "http://h/batch_statuses?id=` + anID + `"}`, ledger.Answer{Outcome: ledger.Accepted}},
-	{ledger.Splinter, 202, `{"link": "/scabbard/c/s/batch_statuses?ids=` + anID + `"}`, ledger.Answer{Outcome: ledger.Accepted}},
+	{ledger.Sawtooth, 202, `{"link": "http://h/batch_statuses?id=` + anID + `"}`,
+		ledger.Answer{Outcome: ledger.Accepted}},
+	{ledger.Splinter, 202, `{"link": "/scabbard/c/s/batch_statuses?ids=` + anID + `"}`,
+		ledger.Answer{Outcome: ledger.Accepted}},
 	{"", 202, ``, maybe("202")},
 	{"", 202, `{}`, maybe("202")},
 	{"", 202, `{"link": "/batch_statuses?id=1&ids=1"}`, maybe("202")},
@@ -284,17 +295,33 @@ func TestSilence(t *testing.T) {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		for _, message := range []string{got.Message, err.Error()} {
-			if strings.Contains(message, "SECRETS") || strings.ContainsAny(message, "\n\a\x7f") || len(message) > 1100 ||
-				strings.ToValidUTF8(message, "") != message {
+			if strings.Contains(message, "SECRETS") || strings.ContainsAny(message, "\n\a\x7f") ||
+				len(message) > 1100 || strings.ToValidUTF8(message, "") != message {
 				t.Errorf("message %q", message)
 			}
 		}
 	}
-	l := newLedger(t, ledger.Sawtooth, "http://127.0.0.1:1", ledger.Options{
+	s, url := serve(t, func(w http.ResponseWriter, _ seen) { w.WriteHeader(http.StatusTeapot) })
+	l := newLedger(t, ledger.Sawtooth, url, ledger.Options{
 		Authorization: func() ledger.Secret { return aSecret + "\n" },
 	})
-	if got := l.Submit(t.Context(), nil, anID); got.Outcome != ledger.NotWritten || strings.Contains(got.Message, "SECRETS") {
+	got := l.Submit(t.Context(), nil, anID)
+	if got.Outcome != ledger.NotWritten || strings.Contains(got.Message, "SECRETS") || len(s.requests()) != 0 {
 		t.Errorf("a secret that is no header: %+v", got)
+	}
+}
+
+// TestNames shows what is logged of an answer.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for got, want := range map[fmt.Stringer]string{
+		ledger.MayBeProcessed: "MayBeProcessed", ledger.Accepted: "Accepted", ledger.NotProcessed: "NotProcessed",
+		ledger.Rejected: "Rejected", ledger.Held: "Held", ledger.NotWritten: "NotWritten", ledger.Outcome(9): "9",
+		ledger.WrongAddress: "WrongAddress", ledger.WrongAuth: "WrongAuth", ledger.WrongProtocol: "WrongProtocol",
+	} {
+		if got.String() != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
 
@@ -326,14 +353,15 @@ func TestVectorsArrive(t *testing.T) {
 	})
 	l := newLedger(t, ledger.Sawtooth, url, ledger.Options{})
 	for i, v := range readVectors(t).Vectors {
-		p, faults := ledger.Parse([]byte(`{"ledger":"grid","batchId":"`+v.Batches[0].HeaderSignature+`","batchList":"`+v.BatchList+`"}`), nil)
 		if len(v.Batches) > 1 {
 			continue
 		}
+		p, faults := ledger.Parse([]byte(`{"ledger": "grid", "batchId": "`+v.Batches[0].HeaderSignature+
+			`", "batchList": "`+v.BatchList+`"}`), nil)
 		if faults != nil {
 			t.Fatal(faults)
 		}
-		got := l.Submit(context.WithoutCancel(t.Context()), p.BatchList, p.BatchID)
+		got := l.Submit(t.Context(), p.BatchList, p.BatchID)
 		if got.Outcome != ledger.MayBeProcessed { // the link names another
 			t.Errorf("%s: %+v", v.Name, got)
 		}

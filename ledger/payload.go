@@ -52,7 +52,11 @@ func Parse(data []byte, ledgers []string) (Payload, []Fault) {
 		BatchID:      c.required(given, "batchId"),
 		DataChangeID: c.optional(given, "dataChangeId"),
 	}
-	if p.Ledger != "" && ledgers != nil && !slices.Contains(ledgers, p.Ledger) {
+	switch {
+	case p.Ledger == "": // is a fault already
+	case ledgers == nil && !isName(p.Ledger):
+		c.add("data.ledger", "must be 1 to 64 of A-Z a-z 0-9 . _ -")
+	case ledgers != nil && !slices.Contains(ledgers, p.Ledger):
 		c.add("data.ledger", "must be one of the configured ledgers: "+clip(strings.Join(ledgers, ", ")))
 	}
 	if p.BatchID != "" && !isID(p.BatchID) {

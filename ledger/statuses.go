@@ -26,7 +26,7 @@ func (c *client) Statuses(ctx context.Context, ids []string) (map[string]Status,
 		if isID(id) {
 			return false
 		}
-		wrong = also(wrong, fmt.Errorf("asking for statuses: %.140q is no id of a batch: want 128 lower-case hex digits", id))
+		wrong = also(wrong, fmt.Errorf("asking for statuses: %.140q is no batch id of 128 lower-case hex digits", id))
 		return true
 	})
 	parts := slices.Collect(slices.Chunk(asked, c.dialect.most()))

@@ -94,7 +94,8 @@ func parseAddress(text string) (kind Protocol, address, problem string) {
 	scheme, rest, _ := strings.Cut(text, "+")
 	kind = Protocol(scheme)
 	if kind != Sawtooth && kind != Splinter {
-		return "", "", "the address must begin with sawtooth+http://, sawtooth+https://, splinter+http:// or splinter+https://"
+		return "", "", "the address must begin with sawtooth+http://, sawtooth+https://, splinter+http:// " +
+			"or splinter+https://"
 	}
 	u, err := url.Parse(rest)
 	switch {

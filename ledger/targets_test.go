@@ -65,7 +65,8 @@ func TestParseTargets(t *testing.T) {
 		"http://u:SECRETS@h":                         "want name=",
 	} {
 		_, err := ledger.ParseTargets(text)
-		if err == nil || !strings.HasPrefix(err.Error(), "SEQUENCER_LEDGERS, entry ") || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "SEQUENCER_LEDGERS, entry ") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: %v, want %q", text, err, want)
 		}
 		if err != nil && strings.Contains(err.Error(), "SECRETS") {
@@ -81,7 +82,9 @@ func TestParseAuth(t *testing.T) {
 	if err == nil {
 		t.Errorf("took an empty value: %v", got)
 	}
-	for _, text := range []string{"a=Basic dTpw==\r\n\nc=Bearer Cylinder:x.y.z\n", " a=Basic dTpw== ,c= Bearer Cylinder:x.y.z"} {
+	for _, text := range []string{
+		"a=Basic dTpw==\r\n\nc=Bearer Cylinder:x.y.z\n", " a=Basic dTpw== ,c= Bearer Cylinder:x.y.z",
+	} {
 		got, err := ledger.ParseAuth(text, targets)
 		want := map[string]ledger.Secret{"a": "Basic dTpw==", "c": "Bearer Cylinder:x.y.z"}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -97,7 +100,8 @@ func TestParseAuth(t *testing.T) {
 		"a=SECRETS" + strings.Repeat("x", 8192): "visible ASCII",
 	} {
 		_, err := ledger.ParseAuth(text, targets)
-		if err == nil || !strings.HasPrefix(err.Error(), "SEQUENCER_LEDGER_AUTH, entry ") || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "SEQUENCER_LEDGER_AUTH, entry ") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %q", text, err, want)
 		}
 		if err != nil && strings.Contains(err.Error(), "SECRETS") {

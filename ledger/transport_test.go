@@ -18,6 +18,8 @@ import (
 
 var accepted = `{"link":"http://h/batch_statuses?id=` + anID + `"}`
 
+const switching = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"
+
 // readRequest reads one request to its end.
 func readRequest(c net.Conn) error {
 	r, err := http.ReadRequest(bufio.NewReader(c))
@@ -45,6 +47,7 @@ func TestSockets(t *testing.T) {
 		_ = c.Close()
 	}
 	const ok = "HTTP/1.1 202 Accepted\r\nContent-Length: "
+	long := "70000\r\n\r\n" + accepted + strings.Repeat(" ", 70000-len(accepted))
 	tests := []struct {
 		name  string
 		serve func(net.Conn) // nil: nobody listens
@@ -57,11 +60,13 @@ func TestSockets(t *testing.T) {
 		{"closed in the header", answer("HTTP/1.1 202 Accepted\r\nContent-Le"), ledger.MayBeProcessed},
 		{"closed in the body", answer(ok + "300\r\n\r\n" + accepted), ledger.MayBeProcessed},
 		{"not HTTP", answer("hello\r\n\r\n"), ledger.MayBeProcessed},
-		{"another protocol", answer("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"), ledger.MayBeProcessed},
-		{"header too long", answer(ok + "2\r\nX: " + strings.Repeat("x", 128<<10) + "\r\n\r\n{}"), ledger.MayBeProcessed},
-		{"body too long", answer(ok + "70000\r\n\r\n" + accepted + strings.Repeat(" ", 70000-len(accepted))), ledger.MayBeProcessed},
-		{"429, closed in the body", answer("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 9\r\n\r\n{"), ledger.NotProcessed},
-		{"404, body too long", answer("HTTP/1.1 404 Not Found\r\nContent-Length: 70000\r\n\r\n" + strings.Repeat(" ", 70000)), ledger.Held},
+		{"another protocol", answer(switching), ledger.MayBeProcessed},
+		{"header too long", answer(ok + "2\r\nX: " + strings.Repeat("x", 128<<10) + "\r\n\r\n{}"),
+			ledger.MayBeProcessed},
+		{"body too long", answer(ok + long), ledger.MayBeProcessed},
+		{"429, closed in the body", answer("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 9\r\n\r\n{"),
+			ledger.NotProcessed},
+		{"404, body too long", answer("HTTP/1.1 404 Not Found\r\nContent-Length: " + long), ledger.Held},
 		{"whole", answer("HTTP/1.1 202 Accepted\r\n\r\n" + accepted), ledger.Accepted},
 	}
 	for _, tt := range tests {
@@ -101,6 +106,31 @@ func TestSockets(t *testing.T) {
 	}
 }
 
+// TestMalformedEcho has a ledger repeat the secret in what is no HTTP.
+func TestMalformedEcho(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{aSecret + "\r\n\r\n", "HTTP/1.1 202 Accepted\r\nX: \v" + aSecret + "\r\n\r\n"} {
+		l := newLedger(t, ledger.Sawtooth, "http://ledger", ledger.Options{
+			Authorization: func() ledger.Secret { return aSecret },
+			Dial: func(context.Context, string, string) (net.Conn, error) {
+				ours, theirs := net.Pipe()
+				go func() {
+					defer theirs.Close()
+					if readRequest(theirs) == nil {
+						_, _ = io.WriteString(theirs, answer)
+					}
+				}()
+				return ours, nil
+			},
+		})
+		got := l.Submit(t.Context(), nil, anID)
+		if got.Outcome != ledger.MayBeProcessed || strings.Contains(got.Message, "SECRETS") ||
+			!strings.Contains(got.Message, "[secret]") {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
 // TestTLS shows that a ledger whose certificate is not trusted gets nothing.
 func TestTLS(t *testing.T) {
 	t.Parallel()
@@ -110,8 +140,9 @@ func TestTLS(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	l := newLedger(t, ledger.Splinter, server.URL, ledger.Options{Authorization: func() ledger.Secret { return aSecret }})
-	if got := l.Submit(t.Context(), []byte("batch"), anID); got.Outcome != ledger.NotWritten || !strings.Contains(got.Message, "x509") {
+	l := newLedger(t, ledger.Splinter, server.URL, ledger.Options{})
+	got := l.Submit(t.Context(), []byte("batch"), anID)
+	if got.Outcome != ledger.NotWritten || !strings.Contains(got.Message, "x509") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -152,8 +183,7 @@ func TestTime(t *testing.T) {
 		{"no answer, patient", pipe(""), time.Minute, 0, ledger.MayBeProcessed, time.Minute},
 		{"no answer, caller stops", pipe(""), 0, time.Second, ledger.MayBeProcessed, time.Second},
 		{"half an answer", pipe(half), 0, 0, ledger.MayBeProcessed, 15 * time.Second},
-		{"another protocol", pipe("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"), 0, 0,
-			ledger.MayBeProcessed, 0},
+		{"another protocol", pipe(switching), 0, 0, ledger.MayBeProcessed, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
