@@ -157,6 +157,16 @@ func TestBatch(t *testing.T) {
 		{"inputs a number", func(x *batch) { x.txns[1].extra = [][]byte{varint(5, 1)} },
 			[]string{b + ".transactions[1].header.inputs"}},
 		{"a short transaction", func(x *batch) { x.extra = [][]byte{field(3, nil)} }, []string{b + ".transactions[2]"}},
+		{"a transaction cut off", func(x *batch) { x.txns[0].tail = []byte{0x0a} }, []string{b + ".transactions[0]"}},
+		{"the header of a transaction cut off", func(x *batch) { x.txns[1].extra = [][]byte{{0x0a}} },
+			[]string{b + ".transactions[1].header"}},
+		{"many faults", func(x *batch) {
+			x.txns = slices.Repeat(x.txns[:1], 20)
+			for i := range x.txns {
+				x.txns[i].payload = []byte(strconv.Itoa(i))
+				x.txns[i].batcher = public(bob)
+			}
+		}, manyFaults(b)},
 		{"trace a text", func(x *batch) { x.extra = [][]byte{text(4, "yes")} }, []string{b + ".trace"}},
 		{"a signature that is none", func(x *batch) { x.extra = [][]byte{text(2, "no")} },
 			[]string{b + ".header_signature"}},
@@ -177,6 +187,14 @@ func TestBatch(t *testing.T) {
 			}
 		})
 	}
+}
+
+// manyFaults are as many as are named.
+func manyFaults(at string) (many []string) {
+	for i := range 16 {
+		many = append(many, at+".transactions["+strconv.Itoa(i)+"].header.batcher_public_key")
+	}
+	return many
 }
 
 func (b *batch) transactionIDs() (ids []string) {
@@ -225,7 +243,7 @@ func TestPayload(t *testing.T) {
 		{"nothing in it", holds(varint(9, 1)), []string{"data.batchList"}},
 		{"twice in it", holds(slices.Concat(list, list)), []string{"data.batchList"}},
 		{"a group that never ends", holds([]byte{0x13}), []string{"data.batchList"}},
-		{"too long", with("batchList", strings.Repeat("AAAA", ledger.MaxBatchList/3+1)), []string{"data.batchList"}},
+		{"too long", with("batchList", strings.Repeat("AAAA", ledger.MaxBatchList/3+2)), []string{"data.batchList"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -238,6 +256,23 @@ func TestPayload(t *testing.T) {
 				t.Errorf("payload %+v beside faults %v", p, faults)
 			}
 		})
+	}
+}
+
+// TestAnyLedger checks without knowing what ledgers there are.
+func TestAnyLedger(t *testing.T) {
+	t.Parallel()
+	list, id := newBatch().encode()
+	for name, want := range map[string][]string{
+		"other": nil, "a b": {"data.ledger"}, strings.Repeat("x", 65): {"data.ledger"},
+	} {
+		_, faults := ledger.Parse(data(t, list, id, map[string]any{"ledger": name}), nil)
+		if !cmp.Equal(where(faults), want) {
+			t.Errorf("%s: %v", name, faults)
+		}
+	}
+	if _, faults := ledger.Parse(data(t, list, id, nil), []string{}); !cmp.Equal(where(faults), []string{"data.ledger"}) {
+		t.Errorf("no ledgers: %v", faults)
 	}
 }
 

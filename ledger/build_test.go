@@ -117,7 +117,7 @@ func (x txn) encode() (message []byte, id string) {
 		raw, _ := hex.DecodeString(id)
 		id = upperHex(raw)
 	}
-	return slices.Concat(field(1, header), text(2, id), field(3, x.payload)), id
+	return slices.Concat(field(1, header), text(2, id), field(3, x.payload), x.tail), id
 }
 
 func upperHex(b []byte) string {
