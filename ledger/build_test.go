@@ -49,7 +49,8 @@ type txn struct {
 	hash    string   // in place of the payload's
 	extra   [][]byte // further fields of the header
 	highS   bool
-	upper   bool // its id in upper case
+	upper   bool   // its id in upper case
+	tail    []byte // after all fields
 }
 
 type batch struct {

@@ -282,7 +282,7 @@ func TestRetryAfter(t *testing.T) {
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	for _, said := range []string{
-		"you sent " + aSecret + " to me", "Cylinder:x.SECRETS.z", "a\\nb\\u0007c\\u007f", strings.Repeat("é", 5000),
+		"you sent " + aSecret + " to me", "Cylinder:x.SECRETS.z", "a\\nb\\u0007c\\u007f", strings.Repeat("é", 5000), "x" + strings.Repeat("é", 5000),
 	} {
 		_, url := serve(t, func(w http.ResponseWriter, _ seen) {
 			w.WriteHeader(http.StatusBadRequest)
