@@ -30,6 +30,23 @@ func readRequest(c net.Conn) error {
 	return err
 }
 
+// acceptAll serves connections until the listener is closed, and counts them.
+func acceptAll(l net.Listener, serve func(net.Conn)) (n int) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return n
+		}
+		n++
+		serve(c)
+	}
+}
+
+func reset(c net.Conn) {
+	_ = c.(*net.TCPConn).SetLinger(0)
+	_ = c.Close()
+}
+
 // TestSockets shows over real sockets that a post is NotWritten only if the
 // ledger has seen nothing of it, and that none is made twice.
 func TestSockets(t *testing.T) {
@@ -41,10 +58,6 @@ func TestSockets(t *testing.T) {
 			}
 			_ = c.Close()
 		}
-	}
-	reset := func(c net.Conn) {
-		_ = c.(*net.TCPConn).SetLinger(0)
-		_ = c.Close()
 	}
 	const ok = "HTTP/1.1 202 Accepted\r\nContent-Length: "
 	long := "70000\r\n\r\n" + accepted + strings.Repeat(" ", 70000-len(accepted))
@@ -81,18 +94,7 @@ func TestSockets(t *testing.T) {
 				_ = listener.Close()
 				served <- 1
 			} else {
-				go func() {
-					n := 0
-					for {
-						c, err := listener.Accept()
-						if err != nil {
-							served <- n
-							return
-						}
-						n++
-						tt.serve(c)
-					}
-				}()
+				go func() { served <- acceptAll(listener, tt.serve) }()
 			}
 			l := newLedger(t, ledger.Sawtooth, "http://"+listener.Addr().String(), ledger.Options{})
 			if got := l.Submit(t.Context(), []byte("batch"), anID); got.Outcome != tt.want || got.Wait != 0 {
@@ -112,16 +114,7 @@ func TestMalformedEcho(t *testing.T) {
 	for _, answer := range []string{aSecret + "\r\n\r\n", "HTTP/1.1 202 Accepted\r\nX: \v" + aSecret + "\r\n\r\n"} {
 		l := newLedger(t, ledger.Sawtooth, "http://ledger", ledger.Options{
 			Authorization: func() ledger.Secret { return aSecret },
-			Dial: func(context.Context, string, string) (net.Conn, error) {
-				ours, theirs := net.Pipe()
-				go func() {
-					defer theirs.Close()
-					if readRequest(theirs) == nil {
-						_, _ = io.WriteString(theirs, answer)
-					}
-				}()
-				return ours, nil
-			},
+			Dial:          func(ctx context.Context, _, _ string) (net.Conn, error) { return pipe(answer)(ctx) },
 		})
 		got := l.Submit(t.Context(), nil, anID)
 		if got.Outcome != ledger.MayBeProcessed || strings.Contains(got.Message, "SECRETS") ||
@@ -147,27 +140,30 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// never connects to nothing.
+func never(ctx context.Context) (net.Conn, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// pipe connects to a ledger that reads the request, answers and goes silent.
+func pipe(answer string) func(context.Context) (net.Conn, error) {
+	return func(context.Context) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go func() {
+			defer theirs.Close()
+			if readRequest(theirs) == nil {
+				_, _ = io.WriteString(theirs, answer)
+				_, _ = io.Copy(io.Discard, theirs)
+			}
+		}()
+		return ours, nil
+	}
+}
+
 // TestTime shows what posts do that take too long, over pipes in simulated time.
 func TestTime(t *testing.T) {
 	t.Parallel()
-	never := func(ctx context.Context) (net.Conn, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	// pipe connects to a ledger that reads the request, answers and goes silent.
-	pipe := func(answer string) func(context.Context) (net.Conn, error) {
-		return func(context.Context) (net.Conn, error) {
-			ours, theirs := net.Pipe()
-			go func() {
-				defer theirs.Close()
-				if readRequest(theirs) == nil {
-					_, _ = io.WriteString(theirs, answer)
-					_, _ = io.Copy(io.Discard, theirs)
-				}
-			}()
-			return ours, nil
-		}
-	}
 	const half = "HTTP/1.1 202 Accepted\r\nContent-Length: 9\r\n\r\n{"
 	tests := []struct {
 		name    string
