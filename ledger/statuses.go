@@ -41,7 +41,7 @@ func (c *client) Statuses(ctx context.Context, ids []string) (map[string]Status,
 			continue
 		}
 		if err != nil {
-			wrong = also(wrong, fmt.Errorf("asking for %d statuses: %w", len(part), err))
+			wrong = also(fmt.Errorf("asking for %d statuses: %w", len(part), err), wrong)
 			if errors.Is(err, errTooLong) {
 				continue
 			}
@@ -102,12 +102,13 @@ func (c *client) learn(found map[string]Status, ids []string, body []byte) error
 	return wrong
 }
 
-// also joins two errors in one line, and lets it not grow much above 4 KiB.
+// also joins two errors in one line, and forgets the second of them where that
+// would grow above 4 KiB.
 func also(err, next error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return next
-	}
-	if len(err.Error()) > 4*lineLimit {
+	case next == nil || len(err.Error())+len(next.Error()) > 4*lineLimit:
 		return err
 	}
 	return fmt.Errorf("%w; %w", err, next)

@@ -305,7 +305,11 @@ func TestStatusRefused(t *testing.T) {
 	for n := range 1000 {
 		none = append(none, fmt.Sprint(n))
 	}
-	if _, err := nobody.Statuses(t.Context(), none); err == nil || len(err.Error()) > 5000 {
+	if _, err := nobody.Statuses(t.Context(), none); err == nil || len(err.Error()) > 4096 {
 		t.Errorf("ids that are none: %.200v", err)
+	}
+	// They do not hide that nobody answered.
+	if _, err := nobody.Statuses(t.Context(), append(none, anID)); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("ids that are none, and one: %.200v", err)
 	}
 }
