@@ -296,7 +296,7 @@ func TestAnyLedger(t *testing.T) {
 func TestHostile(t *testing.T) {
 	_, id := newBatch().encode()
 	fill := func(part []byte, n int) []byte { return bytes.Repeat(part, n/len(part)) }
-	const n = 512 << 10
+	const n = 128 << 10
 	for name, list := range map[string][]byte{
 		"batches":          fill(field(1, nil), n),
 		"empty txns":       field(1, fill(field(3, nil), n)),
