@@ -175,9 +175,10 @@ var changes = []struct {
 		x.txns = slices.Repeat(x.txns[:1], 20)
 		for i := range x.txns {
 			x.txns[i].payload = []byte(strconv.Itoa(i))
-			x.txns[i].batcher = public(bob)
+			x.txns[i].batcher, x.txns[i].key, x.txns[i].hash = public(bob), "x", zero
+			x.txns[i].extra = [][]byte{text(6, strconv.Itoa(i))}
 		}
-	}, manyFaults(b)},
+	}, manyFaults()},
 	{"trace a text", func(x *batch) { x.extra = [][]byte{text(4, "yes")} }, []string{b + ".trace"}},
 	{"a signature that is none", func(x *batch) { x.extra = [][]byte{text(2, "no")} },
 		[]string{b + ".header_signature"}},
@@ -205,11 +206,12 @@ func TestBatch(t *testing.T) {
 }
 
 // manyFaults are as many as are named.
-func manyFaults(at string) (many []string) {
-	for i := range 16 {
-		many = append(many, at+".transactions["+strconv.Itoa(i)+"].header.batcher_public_key")
+func manyFaults() (many []string) {
+	for i := range 6 {
+		at := b + ".transactions[" + strconv.Itoa(i) + "].header."
+		many = append(many, at+"batcher_public_key", at+"signer_public_key", at+"payload_sha512")
 	}
-	return many
+	return many[:16]
 }
 
 func (b *batch) transactionIDs() (ids []string) {
@@ -258,7 +260,6 @@ func TestPayload(t *testing.T) {
 		{"nothing in it", holds(varint(9, 1)), []string{"data.batchList"}},
 		{"twice in it", holds(slices.Concat(list, list)), []string{"data.batchList"}},
 		{"a group that never ends", holds([]byte{0x13}), []string{"data.batchList"}},
-		{"too long", with("batchList", strings.Repeat("AAAA", ledger.MaxBatchList/3+2)), []string{"data.batchList"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -288,6 +289,20 @@ func TestAnyLedger(t *testing.T) {
 	}
 	if _, faults := ledger.Parse(data(t, list, id, nil), []string{}); !cmp.Equal(where(faults), []string{"data.ledger"}) {
 		t.Errorf("no ledgers: %v", faults)
+	}
+}
+
+func TestLongest(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{
+		ledger.MaxBatchList / 3:   "must be protobuf",
+		ledger.MaxBatchList/3 + 2: "must not be longer than 10485760 bytes",
+	} {
+		list := strings.Repeat("AAAA", n)
+		_, faults := ledger.Parse([]byte(`{"ledger": "grid", "batchId": "`+zero+`", "batchList": "`+list+`"}`), nil)
+		if len(faults) != 1 || faults[0].Field != "data.batchList" || !strings.HasPrefix(faults[0].Message, want) {
+			t.Errorf("%d times 3 bytes: %v", n, faults)
+		}
 	}
 }
 

@@ -146,6 +146,7 @@ func TestBelief(t *testing.T) {
 			"another":          {answers(protocol, entry(0), entry(2)), 0, "which was not asked"},
 			"one too many":     {answers(protocol, entry(0), entry(1), entry(2)), 0, "which was not asked"},
 			"one twice":        {answers(protocol, entry(0), entry(1), entry(0)), 0, "twice"},
+			"endless":          {answers(protocol, entry(0), entry(1), entry(0), "7"), 0, "twice"},
 			"null":             {answers(protocol, entry(0), "null"), 0, "which was not asked"},
 			"cut off":          {answers(protocol, entry(0), entry(1))[:200], 0, "is no JSON"},
 			"empty":            {"", 0, "is no JSON"},
