@@ -294,15 +294,10 @@ func TestAnyLedger(t *testing.T) {
 
 func TestLongest(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[int]string{
-		ledger.MaxBatchList / 3:   "must be protobuf",
-		ledger.MaxBatchList/3 + 2: "must not be longer than 10485760 bytes",
-	} {
-		list := strings.Repeat("AAAA", n)
-		_, faults := ledger.Parse([]byte(`{"ledger": "grid", "batchId": "`+zero+`", "batchList": "`+list+`"}`), nil)
-		if len(faults) != 1 || faults[0].Field != "data.batchList" || !strings.HasPrefix(faults[0].Message, want) {
-			t.Errorf("%d times 3 bytes: %v", n, faults)
-		}
+	list := strings.Repeat("AAAA", ledger.MaxBatchList/3+2)
+	_, faults := ledger.Parse([]byte(`{"ledger": "grid", "batchId": "`+zero+`", "batchList": "`+list+`"}`), nil)
+	if len(faults) != 1 || !strings.HasPrefix(faults[0].Message, "must not be longer than 10485760 bytes") {
+		t.Error(faults)
 	}
 }
 
