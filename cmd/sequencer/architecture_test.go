@@ -13,6 +13,7 @@ const module = "mina-sequencer/"
 // ours says which of our packages a package may import. A package that is not
 // named here needs a line, and a reason for it in docs/architecture.md.
 var ours = map[string][]string{
+	"ledger":               {},
 	"sequencer/lifecycle":  {},
 	"mina":                 {"sequencer/lifecycle"},
 	"mina/devnet":          {"mina", "sequencer/lifecycle"},
@@ -35,21 +36,23 @@ var ours = map[string][]string{
 // theirs says which of our packages may import a module of others; scripts/*
 // may import any of them. A module that is not named here is not used.
 var theirs = map[string][]string{
-	"github.com/alicebob/miniredis/v2":       {"cmd/sequencer", "queues/redistest"},
-	"github.com/go-chi/chi/v5":               {"api"},
-	"github.com/go-playground/validator/v10": {"api", "dispatcher"},
-	"github.com/graph-gophers/graphql-go":    {"mina/devnet"},
-	"github.com/klauspost/compress":          {"queues"},
-	"github.com/mr-tron/base58":              {"mina", "mina/devnet"},
-	"github.com/prometheus/client_golang":    {"metrics"},
-	"github.com/redis/go-redis/v9":           {"cmd/sequencer", "queues", "queues/redistest", "senders"},
-	"github.com/rs/cors":                     {"api"},
-	"github.com/sethvargo/go-envconfig":      {"cmd/sequencer"},
-	"github.com/spf13/cobra":                 {"cmd/sequencer"},
-	"github.com/yuin/gopher-lua":             {"queues/redistest"},
-	"golang.org/x/crypto":                    {"mina", "mina/devnet"},
-	"golang.org/x/term":                      {"cmd/sequencer"},
-	"golang.org/x/tools":                     {},
+	"github.com/alicebob/miniredis/v2":          {"cmd/sequencer", "queues/redistest"},
+	"github.com/decred/dcrd/dcrec/secp256k1/v4": {"ledger"},
+	"github.com/go-chi/chi/v5":                  {"api"},
+	"github.com/go-playground/validator/v10":    {"api", "dispatcher"},
+	"github.com/graph-gophers/graphql-go":       {"mina/devnet"},
+	"github.com/klauspost/compress":             {"queues"},
+	"github.com/mr-tron/base58":                 {"mina", "mina/devnet"},
+	"github.com/prometheus/client_golang":       {"metrics"},
+	"github.com/redis/go-redis/v9":              {"cmd/sequencer", "queues", "queues/redistest", "senders"},
+	"github.com/rs/cors":                        {"api"},
+	"github.com/sethvargo/go-envconfig":         {"cmd/sequencer"},
+	"github.com/spf13/cobra":                    {"cmd/sequencer"},
+	"github.com/yuin/gopher-lua":                {"queues/redistest"},
+	"golang.org/x/crypto":                       {"mina", "mina/devnet"},
+	"golang.org/x/term":                         {"cmd/sequencer"},
+	"golang.org/x/tools":                        {},
+	"google.golang.org/protobuf":                {"ledger"},
 }
 
 // without lists what a package must not know of the standard library.

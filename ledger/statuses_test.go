@@ -1,0 +1,316 @@
+package ledger_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/ledger"
+)
+
+// idOf is the id of a batch for tests.
+func idOf(n int) string { return fmt.Sprintf("%0128x", n) }
+
+func idsOf(from, to int) (ids []string) {
+	for n := from; n < to; n++ {
+		ids = append(ids, idOf(n))
+	}
+	return ids
+}
+
+// questioned returns the ids that a request asks for.
+func questioned(t *testing.T, r seen) (ids []string) {
+	t.Helper()
+	if r.method == http.MethodPost {
+		if err := json.Unmarshal([]byte(r.body), &ids); err != nil {
+			t.Error(err)
+		}
+		return ids
+	}
+	u, err := url.Parse(r.uri)
+	if err != nil {
+		t.Error(err)
+	}
+	if u.Query().Has("wait") {
+		t.Error("waited")
+	}
+	return strings.Split(u.Query().Get("ids"), ",")
+}
+
+// answers returns the answer with the entries.
+func answers(protocol ledger.Protocol, entries ...string) string {
+	list := "[" + strings.Join(entries, ",") + "]"
+	if protocol == ledger.Sawtooth {
+		return `{"data": ` + list + `}`
+	}
+	return list
+}
+
+// says is an entry as the ledger has it.
+func says(protocol ledger.Protocol, id, status, message string) string {
+	if protocol == ledger.Sawtooth {
+		return fmt.Sprintf(`{"id": %q, "status": %q, "invalid_transactions": %s}`, id, status, message)
+	}
+	return fmt.Sprintf(`{"id": %q, "status": {"statusType": %q, "message": %s}, "timestamp": {"secs_since_epoch": 1}}`,
+		id, status, message)
+}
+
+var refused = []ledger.InvalidTransaction{{ID: "t1", Message: "no", ExtendedData: []byte{0, 1, 255}}, {ID: "t2"}}
+
+// statuses are what is said of idOf(1).
+var statuses = []struct {
+	protocol ledger.Protocol
+	entry    string
+	want     ledger.Status // no state: an error
+}{
+	{ledger.Sawtooth, says(ledger.Sawtooth, idOf(1), "COMMITTED", "[]"), ledger.Status{State: ledger.Committed}},
+	{ledger.Sawtooth, says(ledger.Sawtooth, idOf(1), "PENDING", "[]"), ledger.Status{State: ledger.Pending}},
+	{ledger.Sawtooth, says(ledger.Sawtooth, idOf(1), "UNKNOWN", "[]"), ledger.Status{State: ledger.Unknown}},
+	{ledger.Sawtooth, says(ledger.Sawtooth, idOf(1), "INVALID",
+		`[{"id":"t1","message":"no","extended_data":"AAH/"},{"id":"t2"}]`),
+		ledger.Status{State: ledger.Invalid, Invalid: refused}},
+	{ledger.Sawtooth, says(ledger.Sawtooth, idOf(1), "INVALID", `[{"id":7},{"id":"t2"},{"extended_data":"!"}]`),
+		ledger.Status{State: ledger.Invalid, Invalid: refused[1:]}},
+	{ledger.Sawtooth, says(ledger.Sawtooth, idOf(1), "INVALID", "7"), ledger.Status{State: ledger.Invalid}},
+	{ledger.Sawtooth, `{"id": "` + idOf(1) + `", "status": "INVALID"}`, ledger.Status{State: ledger.Invalid}},
+	{ledger.Sawtooth, says(ledger.Sawtooth, idOf(1), "VALID", "[]"), ledger.Status{}},
+	{ledger.Sawtooth, says(ledger.Sawtooth, idOf(1), "committed", "[]"), ledger.Status{}},
+	{ledger.Sawtooth, `{"id": "` + idOf(1) + `"}`, ledger.Status{}},
+	{ledger.Sawtooth, `{"id": "` + idOf(1) + `", "status": 7}`, ledger.Status{}},
+	{ledger.Sawtooth, says(ledger.Splinter, idOf(1), "Committed", "[]"), ledger.Status{}},
+
+	{ledger.Splinter, says(ledger.Splinter, idOf(1), "Committed", `[{"transaction_id":"t1"}]`),
+		ledger.Status{State: ledger.Committed}},
+	{ledger.Splinter, says(ledger.Splinter, idOf(1), "Valid", `[{"transaction_id":"t1"}]`),
+		ledger.Status{State: ledger.Valid}},
+	{ledger.Splinter, says(ledger.Splinter, idOf(1), "Pending", "[]"), ledger.Status{State: ledger.Pending}},
+	{ledger.Splinter, says(ledger.Splinter, idOf(1), "Unknown", "[]"), ledger.Status{State: ledger.Unknown}},
+	{ledger.Splinter, says(ledger.Splinter, idOf(1), "Invalid",
+		`[{"transaction_id":"t1","error_message":"no","error_data":[0,1,255]},{"transaction_id":"t2"}]`),
+		ledger.Status{State: ledger.Invalid, Invalid: refused}},
+	{ledger.Splinter, says(ledger.Splinter, idOf(1), "Invalid",
+		`[{"transaction_id":7},{"error_data":[256]},{"transaction_id":"t2"}]`),
+		ledger.Status{State: ledger.Invalid, Invalid: refused[1:]}},
+	{ledger.Splinter, says(ledger.Splinter, idOf(1), "Invalid", "null"), ledger.Status{State: ledger.Invalid}},
+	{ledger.Splinter, says(ledger.Splinter, idOf(1), "COMMITTED", "[]"), ledger.Status{}},
+	{ledger.Splinter, says(ledger.Splinter, idOf(1), "", "[]"), ledger.Status{}},
+	{ledger.Splinter, `{"id": "` + idOf(1) + `"}`, ledger.Status{}},
+	{ledger.Splinter, says(ledger.Sawtooth, idOf(1), "COMMITTED", "[]"), ledger.Status{}},
+}
+
+func TestStatuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range statuses {
+		// Another entry is there to be spoilt or not.
+		other := map[ledger.Protocol]string{ledger.Sawtooth: "PENDING", ledger.Splinter: "Pending"}[tt.protocol]
+		_, at := serve(t, func(w http.ResponseWriter, _ seen) {
+			_, _ = io.WriteString(w, answers(tt.protocol, says(tt.protocol, idOf(0), other, "[]"), tt.entry))
+		})
+		got, err := newLedger(t, tt.protocol, at, ledger.Options{}).Statuses(t.Context(), idsOf(0, 2))
+		if (err != nil) != (tt.want.State == "") {
+			t.Errorf("%s: %v", tt.entry, err)
+		}
+		if diff := cmp.Diff(tt.want, got[idOf(1)]); diff != "" {
+			t.Errorf("%s: %s", tt.entry, diff)
+		}
+		malformed := err != nil && strings.Contains(err.Error(), "does not have the form")
+		if (got[idOf(0)].State == ledger.Pending) == malformed {
+			t.Errorf("%s: of another batch: %v, %v", tt.entry, got[idOf(0)], err)
+		}
+	}
+}
+
+// TestBelief gives answers that are not to the question.
+func TestBelief(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range []ledger.Protocol{ledger.Sawtooth, ledger.Splinter} {
+		pending := map[ledger.Protocol]string{ledger.Sawtooth: "PENDING", ledger.Splinter: "Pending"}[protocol]
+		entry := func(n int) string { return says(protocol, idOf(n), pending, "[]") }
+		for name, tt := range map[string]struct {
+			answer string
+			known  int
+			err    string // "": none
+		}{
+			"in another order": {answers(protocol, entry(1), entry(0)), 2, ""},
+			"one too few":      {answers(protocol, entry(1)), 1, "did not answer for " + idOf(0)},
+			"none":             {answers(protocol), 0, "did not answer for " + idOf(0)},
+			"another":          {answers(protocol, entry(0), entry(2)), 0, "which was not asked"},
+			"one too many":     {answers(protocol, entry(0), entry(1), entry(2)), 0, "which was not asked"},
+			"one twice":        {answers(protocol, entry(0), entry(1), entry(0)), 0, "twice"},
+			"endless":          {answers(protocol, entry(0), entry(1), entry(0), "7"), 0, "twice"},
+			"null":             {answers(protocol, entry(0), "null"), 0, "which was not asked"},
+			"cut off":          {answers(protocol, entry(0), entry(1))[:200], 0, "is no JSON"},
+			"empty":            {"", 0, "is no JSON"},
+			"more after it":    {answers(protocol, entry(0), entry(1)) + "{}", 0, "is no JSON"},
+			"no array":         {strings.Replace(answers(protocol), "[]", "{}", 1), 0, "no JSON array"},
+			"too long":         {answers(protocol, entry(0), entry(1)) + strings.Repeat(" ", 8<<20), 0, "too long"},
+		} {
+			s, at := serve(t, func(w http.ResponseWriter, _ seen) { _, _ = io.WriteString(w, tt.answer) })
+			got, err := newLedger(t, protocol, at, ledger.Options{}).Statuses(t.Context(), []string{idOf(1), idOf(0)})
+			if len(got) != tt.known || (err == nil) != (tt.err == "") ||
+				err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%s, %s: %v, %v", protocol, name, got, err)
+			}
+			if n := len(s.requests()); n != 1 && name != "too long" {
+				t.Errorf("%s, %s: %d requests", protocol, name, n)
+			}
+		}
+	}
+}
+
+// TestMany asks for more than one question takes; ids that are none are not asked
+// for, and named again in the error.
+func TestMany(t *testing.T) {
+	t.Parallel()
+	for protocol, want := range map[ledger.Protocol][]int{
+		ledger.Sawtooth: {2000, 1}, ledger.Splinter: {60, 60, 1},
+	} {
+		pending := map[ledger.Protocol]string{ledger.Sawtooth: "PENDING", ledger.Splinter: "Pending"}[protocol]
+		var sizes []int
+		s, at := serve(t, func(w http.ResponseWriter, r seen) {
+			var entries []string
+			for _, id := range questioned(t, r) {
+				entries = append(entries, says(protocol, id, pending, "[]"))
+			}
+			_, _ = io.WriteString(w, answers(protocol, entries...))
+		})
+		l := newLedger(t, protocol, at, ledger.Options{})
+		n := 0
+		for _, size := range want {
+			n += size
+		}
+		ids := idsOf(0, n)
+		got, err := l.Statuses(t.Context(), slices.Concat(ids, ids[:7], []string{strings.ToUpper(anID), "x"}))
+		if err == nil || strings.Count(err.Error(), "no batch id") != 2 {
+			t.Errorf("%s: %v", protocol, err)
+		}
+		if !cmp.Equal(slices.Sorted(maps.Keys(got)), ids) {
+			t.Errorf("%s: %d statuses", protocol, len(got))
+		}
+		for _, r := range s.requests() {
+			if len(r.uri) > 8000 {
+				t.Errorf("%s: the request line is %d long", protocol, len(r.uri))
+			}
+			sizes = append(sizes, len(questioned(t, r)))
+		}
+		if !cmp.Equal(sizes, want) {
+			t.Errorf("%s: questions of %v, want %v", protocol, sizes, want)
+		}
+		if got, err := l.Statuses(t.Context(), nil); len(got) != 0 || err != nil || len(s.requests()) != len(want) {
+			t.Errorf("%s: asked for nothing: %v, %v", protocol, got, err)
+		}
+	}
+}
+
+// TestTooLong has one batch whose status is longer than any answer may be: all
+// others are known nevertheless.
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	ids := idsOf(0, 60)
+	s, at := serve(t, func(w http.ResponseWriter, r seen) {
+		var entries []string
+		for _, id := range questioned(t, r) {
+			if id == ids[16] {
+				w.Header().Set("Content-Length", "9000000")
+				return
+			}
+			entries = append(entries, says(ledger.Sawtooth, id, "PENDING", "[]"))
+		}
+		_, _ = io.WriteString(w, answers(ledger.Sawtooth, entries...))
+	})
+	got, err := newLedger(t, ledger.Sawtooth, at, ledger.Options{}).Statuses(t.Context(), ids)
+	if err == nil || !strings.Contains(err.Error(), "too long") || len(got) != 59 {
+		t.Errorf("%d statuses, %v", len(got), err)
+	}
+	if n := len(s.requests()); n > 15 {
+		t.Errorf("%d questions", n)
+	}
+	// Where every answer is too long it comes to an end.
+	s, at = serve(t, func(w http.ResponseWriter, _ seen) { w.Header().Set("Content-Length", "9000000") })
+	if _, err := newLedger(t, ledger.Sawtooth, at, ledger.Options{}).Statuses(t.Context(), idsOf(0, 2000)); err == nil {
+		t.Error("no error")
+	}
+	if n := len(s.requests()); n > 70 {
+		t.Errorf("%d questions", n)
+	}
+}
+
+// TestLongTexts shows how much is kept of what is said of refused transactions.
+func TestLongTexts(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 5000)
+	numbers := strings.TrimSuffix(strings.Repeat("7,", 9000), ",")
+	for protocol, one := range map[ledger.Protocol]string{
+		ledger.Sawtooth: `{"id": "` + long + `", "message": "` + long + `", "extended_data": "` +
+			strings.Repeat("AAAA", 3000) + `"}`,
+		ledger.Splinter: `{"transaction_id": "` + long + `", "error_message": "` + long + `", "error_data": [` +
+			numbers + `]}`,
+	} {
+		status := map[ledger.Protocol]string{ledger.Sawtooth: "INVALID", ledger.Splinter: "Invalid"}[protocol]
+		_, at := serve(t, func(w http.ResponseWriter, _ seen) {
+			all := strings.TrimSuffix(strings.Repeat(one+",", 20), ",")
+			_, _ = io.WriteString(w, answers(protocol, says(protocol, anID, status, "["+all+"]")))
+		})
+		got, err := newLedger(t, protocol, at, ledger.Options{}).Statuses(t.Context(), []string{anID})
+		if err != nil || len(got[anID].Invalid) != 16 {
+			t.Fatalf("%s: %d transactions, %v", protocol, len(got[anID].Invalid), err)
+		}
+		for _, x := range got[anID].Invalid {
+			if len(x.ID) != 128 || len(x.Message) != 1024 ||
+				len(x.ExtendedData) != 8<<10 || cap(x.ExtendedData) > 8<<10 {
+				t.Errorf("%s: %d, %d, %d bytes", protocol, len(x.ID), len(x.Message), len(x.ExtendedData))
+			}
+		}
+	}
+}
+
+// TestStatusRefused answers questions with all that is no answer.
+func TestStatusRefused(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range []ledger.Protocol{ledger.Sawtooth, ledger.Splinter} {
+		for _, row := range outcomes {
+			if row.protocol != "" && row.protocol != protocol || row.status == http.StatusOK {
+				continue
+			}
+			s, at := serve(t, func(w http.ResponseWriter, _ seen) {
+				w.WriteHeader(row.status)
+				_, _ = io.WriteString(w, row.body)
+			})
+			got, err := newLedger(t, protocol, at, ledger.Options{}).Statuses(t.Context(), idsOf(0, 61))
+			var turnedAway *ledger.HeldError
+			if len(got) != 0 || err == nil || errors.As(err, &turnedAway) != (row.want.Outcome == ledger.Held) {
+				t.Errorf("%s %d %s: %v, %v", protocol, row.status, row.body, got, err)
+			}
+			if turnedAway != nil && turnedAway.Why != row.want.Why {
+				t.Errorf("%s %d %s: %v", protocol, row.status, row.body, turnedAway.Why)
+			}
+			if n := len(s.requests()); n != 1 { // the others would fare no better
+				t.Errorf("%s %d: %d requests", protocol, row.status, n)
+			}
+		}
+	}
+	nobody := newLedger(t, ledger.Sawtooth, "http://127.0.0.1:1", ledger.Options{})
+	if got, err := nobody.Statuses(t.Context(), idsOf(0, 1)); err == nil {
+		t.Errorf("nobody answered %v", got)
+	}
+	var none []string
+	for n := range 1000 {
+		none = append(none, fmt.Sprint(n))
+	}
+	if _, err := nobody.Statuses(t.Context(), none); err == nil || len(err.Error()) > 4096 {
+		t.Errorf("ids that are none: %.200v", err)
+	}
+	// They do not hide that nobody answered.
+	if _, err := nobody.Statuses(t.Context(), append(none, anID)); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("ids that are none, and one: %.200v", err)
+	}
+}

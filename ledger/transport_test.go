@@ -1,0 +1,208 @@
+package ledger_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mina-sequencer/ledger"
+)
+
+var accepted = `{"link":"http://h/batch_statuses?id=` + anID + `"}`
+
+const switching = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"
+
+// readRequest reads one request to its end.
+func readRequest(c net.Conn) error {
+	r, err := http.ReadRequest(bufio.NewReader(c))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, r.Body)
+	return err
+}
+
+// acceptAll serves connections until the listener is closed, and counts them.
+func acceptAll(l net.Listener, serve func(net.Conn)) (n int) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return n
+		}
+		n++
+		serve(c)
+	}
+}
+
+func reset(c net.Conn) {
+	_ = c.(*net.TCPConn).SetLinger(0)
+	_ = c.Close()
+}
+
+// TestSockets shows over real sockets that a post is NotWritten only if the
+// ledger has seen nothing of it, and that none is made twice.
+func TestSockets(t *testing.T) {
+	t.Parallel()
+	answer := func(text string) func(net.Conn) {
+		return func(c net.Conn) {
+			if readRequest(c) == nil {
+				_, _ = io.WriteString(c, text)
+			}
+			_ = c.Close()
+		}
+	}
+	const ok = "HTTP/1.1 202 Accepted\r\nContent-Length: "
+	long := "70000\r\n\r\n" + accepted + strings.Repeat(" ", 70000-len(accepted))
+	tests := []struct {
+		name  string
+		serve func(net.Conn) // nil: nobody listens
+		want  ledger.Outcome
+	}{
+		{"nobody listens", nil, ledger.NotWritten},
+		{"reset in the request", func(c net.Conn) { _, _ = c.Read(make([]byte, 1)); reset(c) }, ledger.MayBeProcessed},
+		{"reset before the answer", func(c net.Conn) { _ = readRequest(c); reset(c) }, ledger.MayBeProcessed},
+		{"closed before the answer", answer(""), ledger.MayBeProcessed},
+		{"closed in the header", answer("HTTP/1.1 202 Accepted\r\nContent-Le"), ledger.MayBeProcessed},
+		{"closed in the body", answer(ok + "300\r\n\r\n" + accepted), ledger.MayBeProcessed},
+		{"not HTTP", answer("hello\r\n\r\n"), ledger.MayBeProcessed},
+		{"another protocol", answer(switching), ledger.MayBeProcessed},
+		{"header too long", answer("HTTP/1.1 202 Accepted\r\nX: " + strings.Repeat("x", 128<<10) + "\r\n\r\n" + accepted),
+			ledger.MayBeProcessed},
+		{"body too long", answer(ok + long), ledger.MayBeProcessed},
+		{"429, closed in the body", answer("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 9\r\n\r\n{"),
+			ledger.NotProcessed},
+		{"404, body too long", answer("HTTP/1.1 404 Not Found\r\nContent-Length: " + long), ledger.Held},
+		{"whole", answer("HTTP/1.1 202 Accepted\r\n\r\n" + accepted), ledger.Accepted},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			served := make(chan int, 1)
+			if tt.serve == nil {
+				_ = listener.Close()
+				served <- 1
+			} else {
+				go func() { served <- acceptAll(listener, tt.serve) }()
+			}
+			l := newLedger(t, ledger.Sawtooth, "http://"+listener.Addr().String(), ledger.Options{})
+			if got := l.Submit(t.Context(), []byte("batch"), anID); got.Outcome != tt.want || got.Wait != 0 {
+				t.Errorf("%+v, want %v", got, tt.want)
+			}
+			_ = listener.Close()
+			if n := <-served; n != 1 {
+				t.Errorf("%d connections", n)
+			}
+		})
+	}
+}
+
+// TestMalformedEcho has a ledger repeat the secret in what is no HTTP.
+func TestMalformedEcho(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{aSecret + "\r\n\r\n", "HTTP/1.1 202 Accepted\r\nX: \v" + aSecret + "\r\n\r\n"} {
+		l := newLedger(t, ledger.Sawtooth, "http://ledger", ledger.Options{
+			Authorization: func() ledger.Secret { return aSecret },
+			Dial:          func(ctx context.Context, _, _ string) (net.Conn, error) { return pipe(answer)(ctx) },
+		})
+		got := l.Submit(t.Context(), nil, anID)
+		if got.Outcome != ledger.MayBeProcessed || strings.Contains(got.Message, "SECRETS") ||
+			!strings.Contains(got.Message, "[secret]") {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// TestTLS shows that a ledger whose certificate is not trusted gets nothing.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the ledger got a request")
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	l := newLedger(t, ledger.Splinter, server.URL, ledger.Options{})
+	got := l.Submit(t.Context(), []byte("batch"), anID)
+	if got.Outcome != ledger.NotWritten || !strings.Contains(got.Message, "x509") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// never connects to nothing.
+func never(ctx context.Context) (net.Conn, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// pipe connects to a ledger that reads the request, answers and goes silent.
+func pipe(answer string) func(context.Context) (net.Conn, error) {
+	return func(context.Context) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go func() {
+			defer theirs.Close()
+			if readRequest(theirs) == nil {
+				_, _ = io.WriteString(theirs, answer)
+				_, _ = io.Copy(io.Discard, theirs)
+			}
+		}()
+		return ours, nil
+	}
+}
+
+// TestTime shows what posts do that take too long, over pipes in simulated time.
+func TestTime(t *testing.T) {
+	t.Parallel()
+	const half = "HTTP/1.1 202 Accepted\r\nContent-Length: 9\r\n\r\n{"
+	tests := []struct {
+		name    string
+		dial    func(context.Context) (net.Conn, error)
+		timeout time.Duration
+		cancel  time.Duration // of the caller; 0: never
+		want    ledger.Outcome
+		after   time.Duration
+	}{
+		{"no connection", never, 0, 0, ledger.NotWritten, 7500 * time.Millisecond},
+		{"no connection, caller stops", never, 0, time.Second, ledger.NotWritten, time.Second},
+		{"no answer", pipe(""), 0, 0, ledger.MayBeProcessed, 15 * time.Second},
+		{"no answer, patient", pipe(""), time.Minute, 0, ledger.MayBeProcessed, time.Minute},
+		{"no answer, caller stops", pipe(""), 0, time.Second, ledger.MayBeProcessed, time.Second},
+		{"half an answer", pipe(half), 0, 0, ledger.MayBeProcessed, 15 * time.Second},
+		{"another protocol", pipe(switching), 0, 0, ledger.MayBeProcessed, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := newLedger(t, ledger.Sawtooth, "http://ledger", ledger.Options{
+					Timeout: tt.timeout,
+					Dial:    func(ctx context.Context, _, _ string) (net.Conn, error) { return tt.dial(ctx) },
+				})
+				ctx := t.Context()
+				if tt.cancel > 0 {
+					c, cancel := context.WithTimeout(ctx, tt.cancel)
+					defer cancel()
+					ctx = c
+				}
+				start := time.Now()
+				if got := l.Submit(ctx, []byte("batch"), anID); got.Outcome != tt.want {
+					t.Errorf("%+v, want %v", got, tt.want)
+				}
+				if d := time.Since(start); d != tt.after {
+					t.Errorf("after %v, want %v", d, tt.after)
+				}
+			})
+		})
+	}
+}
