@@ -21,18 +21,20 @@ var ours = map[string][]string{
 	"senders/local":        {},
 	"dispatcher":           {"queues", "senders"},
 	"dispatcher/devworker": {"mina", "mina/devnet"},
+	"ledger/devledger":     {},
 	"sequencer":            {"dispatcher", "mina", "queues", "senders"},
 	"api":                  {"api/dashboard", "dispatcher", "queues", "senders"},
 	"api/client":           {},
 	"api/dashboard":        {},
 	"metrics":              {"api", "mina", "queues", "senders", "sequencer"},
-	"cmd/sequencer":        {"api", "api/client", "dispatcher", "dispatcher/devworker", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer"},
+	"cmd/sequencer":        {"api", "api/client", "dispatcher", "dispatcher/devworker", "ledger/devledger", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer"},
 }
 
 // theirs says which of our packages may import a module of others; scripts/*
 // may import any of them. A module that is not named here is not used.
 var theirs = map[string][]string{
 	"github.com/alicebob/miniredis/v2":       {"cmd/sequencer", "queues/redistest"},
+	"github.com/decred/dcrd":                 {"ledger/devledger"},
 	"github.com/go-chi/chi/v5":               {"api"},
 	"github.com/go-playground/validator/v10": {"api", "dispatcher"},
 	"github.com/graph-gophers/graphql-go":    {"mina/devnet"},
@@ -44,6 +46,7 @@ var theirs = map[string][]string{
 	"github.com/sethvargo/go-envconfig":      {"cmd/sequencer"},
 	"github.com/spf13/cobra":                 {"cmd/sequencer"},
 	"github.com/yuin/gopher-lua":             {"queues/redistest"},
+	"google.golang.org/protobuf":             {"ledger/devledger"},
 	"golang.org/x/crypto":                    {"mina", "mina/devnet"},
 	"golang.org/x/term":                      {"cmd/sequencer"},
 }

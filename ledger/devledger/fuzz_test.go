@@ -44,7 +44,9 @@ func FuzzParseBatchList(f *testing.F) {
 
 // FuzzFault: a fault that is taken is written and read again as it is.
 func FuzzFault(f *testing.F) {
-	for _, s := range []string{`{}`, `{"delay":"1m","status":504,"wait":"2s"}`, `{"drop":true,"answer":"cut","times":-1}`, `{"on":"get"}`} {
+	for _, s := range []string{
+		`{}`, `{"delay":"1m","status":504,"wait":"2s"}`, `{"drop":true,"answer":"cut","times":-1}`, `{"on":"get"}`,
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

@@ -198,8 +198,8 @@ func TestFaultsInJSON(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, bad := range []string{
-		`{"on":"get"}`, `{"answer":"no"}`, `{"fate":"no"}`, `{"status":99}`, `{"status":600}`, `{"status":500,"answer":"cut"}`,
-		`{"delay":"1"}`, `{"wait":"-1s"}`, `{"on":"status","drop":true,"answer":"cut"}`, `{"on":"status","delay":"1s"}`,
+		`{"on":"get"}`, `{"answer":"no"}`, `{"fate":"no"}`, `{"status":99}`, `{"status":600}`,
+		`{"status":500,"answer":"cut"}`, `{"delay":"1"}`, `{"wait":"-1s"}`, `{"on":"status","drop":true,"answer":"cut"}`, `{"on":"status","delay":"1s"}`,
 		`{"on":"status","fate":"lost"}`, `{"answer":"unknown"}`, `{"drop":true}`, `{"unheard":1}`,
 	} {
 		if err := json.Unmarshal([]byte(bad), &Fault{}); err == nil {
@@ -229,7 +229,8 @@ func TestDiceDependOnTheSeedAndTheCallAlone(t *testing.T) {
 			seen["fate "+f.Fate]++
 		}
 		first, again := d.Plan(calls[0]), d.Plan(Call{KindSawtooth, Post, []string{"a"}, 2})
-		if (again != nil && again.Fate != "") != (first != nil && first.Fate != "") {
+		bad := first != nil && first.Fate != ""
+		if (again != nil && again.Fate != "") != bad {
 			t.Errorf("seed %d: posting again changes the fate", seed)
 		}
 	}
@@ -252,7 +253,7 @@ func TestDiceDependOnTheSeedAndTheCallAlone(t *testing.T) {
 // TestDiceOnALedger: what the dice do to calls never has a batch committed twice
 // on Sawtooth, and only what was posted twice on Scabbard.
 func TestDiceOnALedger(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			plan := Dice{Seed: seed, Trouble: 0.5}.Plan
 			t.Run("sawtooth", func(t *testing.T) {
