@@ -199,7 +199,8 @@ func TestFaultsInJSON(t *testing.T) {
 	}
 	for _, bad := range []string{
 		`{"on":"get"}`, `{"answer":"no"}`, `{"fate":"no"}`, `{"status":99}`, `{"status":600}`,
-		`{"status":500,"answer":"cut"}`, `{"delay":"1"}`, `{"wait":"-1s"}`, `{"on":"status","drop":true,"answer":"cut"}`, `{"on":"status","delay":"1s"}`,
+		`{"status":500,"answer":"cut"}`, `{"delay":"1"}`, `{"wait":"-1s"}`, `{"on":"status","drop":true,"answer":"cut"}`,
+		`{"on":"status","delay":"1s"}`,
 		`{"on":"status","fate":"lost"}`, `{"answer":"unknown"}`, `{"drop":true}`, `{"unheard":1}`,
 	} {
 		if err := json.Unmarshal([]byte(bad), &Fault{}); err == nil {

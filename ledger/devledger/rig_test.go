@@ -81,6 +81,7 @@ func newRig(t *testing.T, l ledger, path string) *rig {
 		l.Close()
 		transport.CloseIdleConnections()
 		_ = server.Close()
+		time.Sleep(time.Second) // the server lingers where it has not read all of a body
 	})
 	return &rig{
 		T: t, ledger: l, path: path, client: &http.Client{Transport: transport},
