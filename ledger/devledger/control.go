@@ -33,13 +33,13 @@ func (s *State) count(effects []Effect) {
 	s.Effects, s.Batches = len(effects), len(batches)
 }
 
-// A controlled ledger is what the control routes need of it:
+// serveControl adds the control routes:
 //
 //	GET  /control/state              State
 //	GET  /control/effects            {"effects": [Effect…]}, in their order
 //	POST /control/fail Fault or [Fault…]
 //	POST /control/dice {"seed", "trouble", "fates"}   replaces the plan
-//	POST /control/heal               takes all faults away, lets go on what hangs
+//	POST /control/heal               takes all faults away, breaks off what hangs
 //	POST /control/release            breaks off what hangs
 //	POST /control/restart {"down": "5s", "services": [circuit::service…]}
 //	POST /control/block              a block now; Sawtooth only, as the next two
@@ -47,13 +47,7 @@ func (s *State) count(effects []Effect) {
 //	POST /control/fork {"depth"}     the last blocks lose against others
 //
 // Every POST answers with the State afterwards; an error is {"error": "…"}.
-type controlled interface {
-	State() State
-	Effects() []Effect
-	control(name string, body []byte) error
-}
-
-func serveControl(mux *http.ServeMux, l controlled) {
+func serveControl(mux *http.ServeMux, l Ledger) {
 	mux.HandleFunc("GET /control/state", func(w http.ResponseWriter, _ *http.Request) {
 		answer{status: http.StatusOK, body: l.State()}.write(w)
 	})

@@ -137,9 +137,7 @@ func (c *core) sleep(ctx context.Context, until time.Time, changed <-chan struct
 	}
 }
 
-// Close ends the ledger: requests that wait are broken off, later ones find
-// their connection closed, and nothing happens any more. What it remembers can
-// still be read by the Go API.
+// Close ends the ledger.
 func (c *core) Close() {
 	c.lock()
 	defer c.mu.Unlock()
@@ -149,14 +147,22 @@ func (c *core) Close() {
 	}
 }
 
-// Fail adds faults to those that Plan is asked before. Of several that fit a
-// call the first happens. It panics at a fault that Fault does not describe.
+// open breaks a request off that comes after Close.
+func (c *core) open() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// Fail adds faults.
 func (c *core) Fail(faults ...Fault) { c.script.add(faults) }
 
 // SetPlan replaces the plan; nil takes it away.
 func (c *core) SetPlan(p Plan) { c.do(func() { c.plan = p }) }
 
-// Heal takes all faults away, and lets go on what hangs.
+// Heal takes all faults away, and breaks off what hangs.
 func (c *core) Heal() {
 	c.script.clear()
 	c.do(func() { c.plan, c.freed = nil, c.freed+1 })
@@ -172,10 +178,6 @@ func (c *core) fault(on string, batches []string) Fault {
 		first += batches[0]
 	}
 	c.lock()
-	if c.closed {
-		c.mu.Unlock()
-		panic(http.ErrAbortHandler)
-	}
 	if len(c.calls) >= maxCounted {
 		clear(c.calls)
 	}

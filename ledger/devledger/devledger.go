@@ -24,12 +24,48 @@
 // a testing/synctest bubble. All exported methods may be called concurrently.
 package devledger
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // The kinds of ledgers.
 const (
 	KindSawtooth = "sawtooth"
 	KindScabbard = "scabbard"
+)
+
+// A Ledger is what [Sawtooth] and [Splinter] have in common.
+type Ledger interface {
+	// ServeHTTP serves the ledger's API, and /control/ for whoever breaks it on
+	// purpose.
+	http.Handler
+	// Effects lists every batch that took effect, as often as it did, oldest
+	// first; on Sawtooth those on the chain.
+	Effects() []Effect
+	// State returns a summary.
+	State() State
+	// Fail adds faults to those that the plan is asked after. Of several that
+	// fit a call the first happens. It panics at a fault that Fault does not
+	// describe.
+	Fail(faults ...Fault)
+	// SetPlan replaces the plan; nil takes it away.
+	SetPlan(p Plan)
+	// Heal takes all faults away, and breaks off what hangs.
+	Heal()
+	// Release breaks off all requests that hang now.
+	Release()
+	// Close ends the ledger: requests that wait are broken off, later ones find
+	// their connection closed, and nothing happens any more. Effects and State
+	// still answer.
+	Close()
+
+	control(name string, body []byte) error
+}
+
+var (
+	_ Ledger = (*Sawtooth)(nil)
+	_ Ledger = (*Splinter)(nil)
 )
 
 // A Refusal is why a transaction is invalid.

@@ -121,13 +121,13 @@ func TestFatesAreOfABatch(t *testing.T) {
 }
 
 func TestReleaseAndHealLetGoOfWhatHangs(t *testing.T) {
-	for name, free := range map[string]func(ledger){"release": ledger.Release, "heal": ledger.Heal} {
+	for name, free := range map[string]func(Ledger){"release": Ledger.Release, "heal": Ledger.Heal} {
 		t.Run(name, func(t *testing.T) {
 			fault(t, Fault{Answer: Hang, Times: -1}, func(r *rig, b Made) {
 				got := make(chan reply)
 				go func() { got <- r.post(b) }()
 				time.Sleep(time.Second)
-				free(r.ledger)
+				free(r.Ledger)
 				if a := <-got; !a.cut() {
 					r.Errorf("%v", a)
 				}

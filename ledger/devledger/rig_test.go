@@ -19,22 +19,10 @@ import (
 	. "mina-sequencer/ledger/devledger"
 )
 
-// A ledger is what both have in common.
-type ledger interface {
-	http.Handler
-	Effects() []Effect
-	State() State
-	Fail(...Fault)
-	SetPlan(Plan)
-	Heal()
-	Release()
-	Close()
-}
-
 // A rig is a ledger behind HTTP over pipes, in a bubble.
 type rig struct {
 	*testing.T
-	ledger
+	Ledger
 	path   string // in front of /batches
 	client *http.Client
 	header http.Header // of all posts
@@ -71,7 +59,7 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 }
 
 // newRig serves a ledger until the test ends.
-func newRig(t *testing.T, l ledger, path string) *rig {
+func newRig(t *testing.T, l Ledger, path string) *rig {
 	p := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 	server := &http.Server{Handler: l}
 	go func() { _ = server.Serve(p) }()
@@ -84,7 +72,7 @@ func newRig(t *testing.T, l ledger, path string) *rig {
 		time.Sleep(time.Second) // the server lingers where it has not read all of a body
 	})
 	return &rig{
-		T: t, ledger: l, path: path, client: &http.Client{Transport: transport},
+		T: t, Ledger: l, path: path, client: &http.Client{Transport: transport},
 		header: http.Header{"Content-Type": {"application/octet-stream"}},
 	}
 }

@@ -80,6 +80,7 @@ func NewSawtooth(config SawtoothConfig) (*Sawtooth, error) {
 
 // ServeHTTP serves the REST API, and /control/ for whoever breaks it on purpose.
 func (s *Sawtooth) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.open()
 	if line := len(r.Method) + len(r.RequestURI) + len("  HTTP/1.1"); line > maxRequestLine {
 		answer{status: http.StatusBadRequest, body: "Got more than 8190 bytes of status line"}.write(w)
 		return

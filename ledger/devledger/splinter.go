@@ -130,6 +130,7 @@ func isName(name string, length int) bool {
 
 // ServeHTTP serves the services, and /control/ for whoever breaks them on purpose.
 func (n *Splinter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n.open()
 	if len(r.RequestURI) > maxURI {
 		answer{status: http.StatusRequestURITooLong}.write(w)
 		return
