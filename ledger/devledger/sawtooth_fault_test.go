@@ -188,7 +188,7 @@ func TestSawtoothInvalidIsForgotten600sAfterTheLastLookAtTheNextInsertion(t *tes
 		r.expect("INVALID", b)
 		time.Sleep(700 * time.Second)
 		r.expect("INVALID", b) // nothing was inserted
-		time.Sleep(700 * time.Second)
+		time.Sleep(600 * time.Second)
 		insert(3)
 		r.expect("UNKNOWN", b)
 	})
@@ -214,6 +214,19 @@ func TestSawtoothInvalidMayTurnCommittedByAnotherValidator(t *testing.T) {
 	})
 }
 
+func TestSawtoothNoBatchIsInTheChainTwice(t *testing.T) {
+	onSawtooth(t, SawtoothConfig{}, func(r *rig, s *Sawtooth) {
+		empty := NewSigner(1).Sign() // no transaction id could tell
+		r.mustPost(empty)
+		time.Sleep(time.Second)
+		if err := s.CommitElsewhere(empty.ID); err != nil {
+			r.Fatal(err)
+		}
+		s.MakeBlock()
+		r.effects(empty)
+	})
+}
+
 func TestSawtoothPendingMayNeverEnd(t *testing.T) {
 	tx := batch("shared")
 	first, second := NewSigner(1).Wrap(tx, batch("one")), NewSigner(1).Wrap(tx, batch("two"))
@@ -229,22 +242,27 @@ func TestSawtoothPendingMayNeverEnd(t *testing.T) {
 		// One of its transactions is in the chain already; a dependency is missing;
 		// a rule excludes it.
 		r.expect("COMMITTED PENDING INVALID PENDING PENDING", first, second, refused, needs, excluded)
+		r.mustPost(excluded) // ignored, as it is pending
+		time.Sleep(time.Hour)
+		r.expect("PENDING", excluded)
 		r.effects(first)
 	})
 }
 
 func TestSawtoothForkBringsBatchesBackSilently(t *testing.T) {
 	onSawtooth(t, SawtoothConfig{}, func(r *rig, s *Sawtooth) {
-		b := batches(3)
-		for _, one := range b {
+		b := batches(4)
+		for _, one := range b[:3] {
 			r.mustPost(one)
 			time.Sleep(10 * time.Second)
 		}
+		r.mustPost(b[3])
+		time.Sleep(time.Second)
 		s.Fork(2)
-		r.expect("COMMITTED UNKNOWN UNKNOWN", b...)
+		r.expect("COMMITTED UNKNOWN UNKNOWN PENDING", b...)
 		r.effects(b[0])
 		time.Sleep(10 * time.Second)
-		r.expect("COMMITTED COMMITTED COMMITTED", b...)
+		r.expect("COMMITTED COMMITTED COMMITTED COMMITTED", b...)
 		r.effects(b...)
 	})
 }

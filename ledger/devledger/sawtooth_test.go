@@ -116,6 +116,7 @@ func TestSawtoothErrorsOfPosts(t *testing.T) {
 		{"the content type is missing: a bare 500", "", good, 500, 0},
 		{"empty body", octets, nil, 400, 34},
 		{"no protobuf", octets, []byte("\xff\xff"), 400, 35},
+		{"a text that is not UTF-8", octets, []byte("\n\x03\x12\x01\xff"), 400, 35},
 		{"truncated", octets, refuse("truncated"), 400, 35},
 		{"over 10 MiB", octets, make([]byte, 10<<20+1), 413, 0},
 		{"ids differ", octets, refuse("ids-differ"), 400, 30},
@@ -188,7 +189,13 @@ func TestSawtoothCommitsWhatIsPostedAgainOnce(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		r.mustPost(b)
+		if s := r.State(); s.Queued != 0 || s.Undecided != 0 {
+			r.Errorf("%+v", s)
+		}
 		time.Sleep(time.Minute)
+		if s := r.State(); s.Queued != 0 || s.Undecided != 0 {
+			r.Errorf("%+v", s)
+		}
 		r.expect("COMMITTED", b)
 		r.effects(b)
 	})

@@ -179,7 +179,7 @@ func (v *validator) build() {
 		j := v.pool[0]
 		v.pool = v.pool[1:]
 		used++
-		if v.chain[j.ID] > 0 || j.fault.Fate == Stuck || !v.fits(j.Batch) {
+		if j.fault.Fate == Stuck || !v.fits(j.Batch) {
 			continue
 		}
 		if r := judge(j.Batch, j.fault, v.config.Refuse, func(string) int { return 0 }); r != nil {
@@ -201,9 +201,12 @@ func (v *validator) build() {
 	}
 }
 
-// fits says whether a batch may follow on the chain: none of its transactions
-// is there, and all dependencies are.
+// fits says whether a batch may follow on the chain: neither it nor one of its
+// transactions is there, and all dependencies are.
 func (v *validator) fits(b *Batch) bool {
+	if v.chain[b.ID] > 0 {
+		return false
+	}
 	inside := map[string]bool{}
 	for _, t := range b.Transactions {
 		if v.landed[t.ID] {
