@@ -191,6 +191,14 @@ func TestSawtoothInvalidIsForgotten600sAfterTheLastLookAtTheNextInsertion(t *tes
 		time.Sleep(600 * time.Second)
 		insert(3)
 		r.expect("UNKNOWN", b)
+
+		looked, not := batch("INVALID 4"), batch("INVALID 5")
+		r.mustPost(looked, not)
+		time.Sleep(310 * time.Second)
+		r.expect("INVALID", looked)
+		time.Sleep(310 * time.Second)
+		insert(6)
+		r.expect("INVALID UNKNOWN", looked, not)
 	})
 }
 
@@ -271,15 +279,17 @@ func TestSawtoothUnknownWhileItWaitsForADependency(t *testing.T) {
 	first := batch("a")
 	second := NewSigner(1).Sign(Transaction{Payload: []byte("x"), Dependencies: first.Transactions})
 	third := NewSigner(1).Sign(Transaction{Payload: []byte("y"), Dependencies: second.Transactions})
+	sibling := NewSigner(1).Sign(Transaction{Payload: []byte("z"), Dependencies: first.Transactions})
 	t.Run("taken when it comes", func(t *testing.T) {
 		onSawtooth(t, SawtoothConfig{}, func(r *rig, _ *Sawtooth) {
 			r.mustPost(third)
 			r.mustPost(second)
+			r.mustPost(sibling)
 			time.Sleep(1100 * time.Second)
-			r.expect("UNKNOWN UNKNOWN", second, third)
+			r.expect("UNKNOWN UNKNOWN UNKNOWN", second, third, sibling)
 			r.mustPost(first)
 			time.Sleep(10 * time.Second)
-			r.effects(first, second, third)
+			r.effects(first, second, third, sibling)
 		})
 	})
 	t.Run("dropped after 1200 s", func(t *testing.T) {
@@ -332,6 +342,28 @@ func TestSawtoothLostAfter202IsUnknown(t *testing.T) {
 		r.mustPost(b)
 		time.Sleep(time.Minute)
 		r.expect("UNKNOWN", b)
+	})
+}
+
+func TestSawtoothRestartLosesWhatIsOnItsWay(t *testing.T) {
+	onSawtooth(t, SawtoothConfig{HandOver: 5 * time.Second}, func(r *rig, s *Sawtooth) {
+		b := batch("a")
+		r.mustPost(b)
+		s.Restart(0)
+		time.Sleep(time.Hour)
+		r.expect("UNKNOWN", b)
+		r.effects()
+	})
+}
+
+func TestSawtoothWhatABlockHasNoRoomForComesInTheNext(t *testing.T) {
+	onSawtooth(t, SawtoothConfig{MaxPerBlock: 2}, func(r *rig, _ *Sawtooth) {
+		b := batches(5)
+		r.mustPost(b...)
+		time.Sleep(20 * time.Second)
+		r.expect("COMMITTED COMMITTED COMMITTED COMMITTED PENDING", b...)
+		time.Sleep(10 * time.Second)
+		r.effects(b...)
 	})
 }
 

@@ -103,6 +103,7 @@ func TestSawtoothErrorsOfPosts(t *testing.T) {
 	forged := slices.Clone(good)
 	forged[len(forged)-1] ^= 1 // of the payload
 	refuse := func(name string) []byte { return named(t, f.Refuse, name).BatchList }
+	resigned := []byte(strings.Replace(string(good), batch("a").ID, batch("b").ID, 1))
 	other := NewSigner(2)
 	stranger := NewSigner(1).Wrap(other.Batch("n", "x")) // signed for another batcher
 	twice := batch("twice")
@@ -121,6 +122,7 @@ func TestSawtoothErrorsOfPosts(t *testing.T) {
 		{"over 10 MiB", octets, make([]byte, 10<<20+1), 413, 0},
 		{"ids differ", octets, refuse("ids-differ"), 400, 30},
 		{"extra transaction", octets, refuse("extra-transaction"), 400, 30},
+		{"the signature is of another batch", octets, resigned, 400, 30},
 		{"payload hash wrong", octets, forged, 400, 30},
 		{"batcher is not the signer", octets, stranger.List, 400, 30},
 		{"a transaction twice", octets, NewSigner(1).Wrap(twice, twice).List, 400, 30},

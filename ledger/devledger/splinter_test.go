@@ -129,6 +129,7 @@ func TestScabbardErrors(t *testing.T) {
 	forged := slices.Clone(good)
 	forged[len(forged)-1] ^= 1
 	noHex := []byte(strings.Replace(string(good), batch("a").ID, "zz"+batch("a").ID[2:], 1))
+	resigned := []byte(strings.Replace(string(good), batch("a").ID, batch("b").ID, 1))
 	refuse := func(name string) []byte { return named(t, f.Refuse, name).BatchList }
 	path := "/scabbard/devnt-local/a000"
 	tests := []struct {
@@ -139,6 +140,7 @@ func TestScabbardErrors(t *testing.T) {
 	}{
 		{"no list of batches", "POST", path + "/batches", []byte("\xff"), 400, `{"code":"400","message":"`},
 		{"payload hash wrong", "POST", path + "/batches", forged, 400, `{"code":"400","message":"`},
+		{"the signature is of another batch", "POST", path + "/batches", resigned, 400, `{"code":"400","message":"`},
 		{"ids differ", "POST", path + "/batches", refuse("ids-differ"), 400, `{"code":"400","message":"`},
 		{"header is none", "POST", path + "/batches", refuse("header-not-protobuf"), 400, `{"code":"400"`},
 		{"a signature that is no hex", "POST", path + "/batches", noHex, 500, `{"code":"500","message":"`},

@@ -225,7 +225,6 @@ func (v *validator) fits(b *Batch) bool {
 // commit puts a batch into the block that comes next.
 func (v *validator) commit(b *Batch) {
 	delete(v.pending, b.ID)
-	v.invalid.drop(b.ID)
 	v.chain[b.ID] = len(v.blocks) + 1
 	for _, id := range b.TransactionIDs {
 		v.landed[id] = true
