@@ -1,7 +1,6 @@
 package devledger_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -161,29 +160,20 @@ func TestManyClientsOverTCP(t *testing.T) {
 	defer s.Close()
 	server := httptest.NewServer(s)
 	defer server.Close()
+	r := &rig{T: t, Ledger: s, client: server.Client(), at: server.URL}
+	r.header = http.Header{"Content-Type": {"application/octet-stream"}}
 	all := batches(8)
 	var wg sync.WaitGroup
 	for i := range 32 {
-		b := all[i%len(all)]
 		wg.Go(func() {
-			resp, err := http.Post(server.URL+"/batches", "application/octet-stream", bytes.NewReader(b.List))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			resp.Body.Close()
-			if resp.StatusCode != http.StatusAccepted {
-				t.Errorf("status %d", resp.StatusCode)
+			if a := r.post(all[i%len(all)]); a.status != http.StatusAccepted {
+				t.Errorf("%v", a)
 			}
 		})
 	}
 	wg.Wait()
 	for end := time.Now().Add(time.Minute); len(s.Effects()) < len(all) && time.Now().Before(end); {
-		resp, err := http.Get(server.URL + "/batch_statuses?wait=1&id=" + all[0].ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
+		r.get("/batch_statuses?wait=1&id="+all[0].ID, nil)
 	}
 	times := map[string]int{}
 	for _, e := range s.Effects() {

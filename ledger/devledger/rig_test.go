@@ -23,6 +23,7 @@ import (
 type rig struct {
 	*testing.T
 	Ledger
+	at     string // where it is served
 	path   string // in front of /batches
 	client *http.Client
 	header http.Header // of all posts
@@ -72,7 +73,7 @@ func newRig(t *testing.T, l Ledger, path string) *rig {
 		time.Sleep(time.Second) // the server lingers where it has not read all of a body
 	})
 	return &rig{
-		T: t, Ledger: l, path: path, client: &http.Client{Transport: transport},
+		T: t, Ledger: l, at: "http://ledger", path: path, client: &http.Client{Transport: transport},
 		header: http.Header{"Content-Type": {"application/octet-stream"}},
 	}
 }
@@ -132,7 +133,7 @@ func (a reply) String() string {
 }
 
 func (r *rig) do(ctx context.Context, method, target string, header http.Header, body []byte) reply {
-	req, err := http.NewRequestWithContext(ctx, method, "http://ledger"+target, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, r.at+target, bytes.NewReader(body))
 	if err != nil {
 		r.Fatal(err)
 	}
