@@ -126,6 +126,7 @@ func TestSawtoothHeaderThatDoesNotParseHangsFor300s(t *testing.T) {
 }
 
 func TestSawtoothConnectionLostWhileWaitingIsCode18(t *testing.T) {
+	silent := named(t, vectors(t).Refuse, "header-not-protobuf").BatchList
 	onSawtooth(t, SawtoothConfig{}, func(r *rig, s *Sawtooth) {
 		b := batch("a")
 		r.Fail(Fault{Delay: time.Minute}, Fault{Fate: Stuck})
@@ -135,6 +136,12 @@ func TestSawtoothConnectionLostWhileWaitingIsCode18(t *testing.T) {
 		s.Restart(0)
 		if a := <-got; a.status != 503 || a.code() != 18 {
 			r.Errorf("post: %v", a)
+		}
+		go func() { got <- r.postBytes(time.Hour, silent) }()
+		time.Sleep(10 * time.Second)
+		s.Restart(0)
+		if a := <-got; a.status != 503 || a.code() != 18 {
+			r.Errorf("post that the validator never answers: %v", a)
 		}
 		other := batch("b")
 		r.mustPost(other)

@@ -146,12 +146,10 @@ func (v *validator) pass(j job) {
 		v.pool = append(v.pool, j)
 		v.schedule()
 	})
-	for i := 0; i < len(v.held); i++ {
-		if h := v.held[i]; v.complete(h.Batch) {
-			v.held = slices.Delete(v.held, i, i+1)
-			v.pass(h)
-			i = -1
-		}
+	if i := slices.IndexFunc(v.held, func(h job) bool { return v.complete(h.Batch) }); i >= 0 {
+		next := v.held[i]
+		v.held = slices.Delete(v.held, i, i+1)
+		v.pass(next) // and what waits for that, and the others
 	}
 }
 
