@@ -36,7 +36,9 @@ func (a answer) write(w http.ResponseWriter) {
 	default:
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(a.status)
-		_ = json.NewEncoder(w).Encode(body) // the client is gone
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		_ = e.Encode(body) // the client is gone
 	}
 }
 

@@ -129,7 +129,7 @@ func TestSawtoothConnectionLostWhileWaitingIsCode18(t *testing.T) {
 	silent := named(t, vectors(t).Refuse, "header-not-protobuf").BatchList
 	onSawtooth(t, SawtoothConfig{}, func(r *rig, s *Sawtooth) {
 		b := batch("a")
-		r.Fail(Fault{Delay: time.Minute}, Fault{Fate: Stuck})
+		r.Fail(Fault{Delay: time.Minute})
 		got := make(chan reply)
 		go func() { got <- r.post(b) }()
 		time.Sleep(10 * time.Second)
@@ -144,6 +144,7 @@ func TestSawtoothConnectionLostWhileWaitingIsCode18(t *testing.T) {
 			r.Errorf("post that the validator never answers: %v", a)
 		}
 		other := batch("b")
+		r.Fail(Fault{Fate: Stuck})
 		r.mustPost(other)
 		time.Sleep(time.Second)
 		go func() { got <- r.get("/batch_statuses?wait=60&id="+other.ID, nil) }()
