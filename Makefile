@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-workers simulate mutants kills bench demo e2e e2e-proofs e2e-proofs-ci
+.PHONY: help build test test-workers batches simulate mutants kills bench demo e2e e2e-proofs e2e-proofs-ci
 .PHONY: client lint screenshots fuzz setup
 
 FUZZTIME ?= 30s
@@ -20,6 +20,9 @@ test: setup ## Run all tests, with all the set-up they need
 
 test-workers: ## Run everything that tests the o1js side, end to end too, proofs off
 	scripts/test-workers.sh
+
+batches: build ## Post what Sawtooth's own SDK makes to the simulated ledgers
+	cd scripts/sawtooth-batches && npm ci && npm test
 
 simulate: ## Simulate the service against SEEDS seeds of faults, default 2000
 	cd sequencer && go test -run '^TestSimulation$$' -timeout 24h -sim.seeds=$(SEEDS) -sim.first=$(FIRST)

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Everything that must hold of the o1js side: types, format, lint, the tests of
-# all packages, and the end-to-end tests with proofs off. Two things run at a
+# all packages, and the end-to-end tests with proofs off. Before it, what needs
+# Node too: batches of Sawtooth's SDK on the simulated ledgers. Two things run at a
 # time; what one of them has written is shown when it has ended.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 command -v npm >/dev/null || { echo "test-workers: npm is not in PATH: install Node 20 or newer" >&2; exit 1; }
 scripts/setup.sh
-make --no-print-directory build
+make --no-print-directory batches
 cd workers
 node check-lock.js
 npm ci

@@ -14,6 +14,7 @@ const module = "mina-sequencer/"
 // named here needs a line, and a reason for it in docs/architecture.md.
 var ours = map[string][]string{
 	"ledger":               {},
+	"ledger/devledger":     {},
 	"sequencer/lifecycle":  {},
 	"mina":                 {"sequencer/lifecycle"},
 	"mina/devnet":          {"mina", "sequencer/lifecycle"},
@@ -30,14 +31,14 @@ var ours = map[string][]string{
 	"api/client":           {},
 	"api/dashboard":        {},
 	"metrics":              {"api", "mina", "queues", "senders", "sequencer", "sequencer/lifecycle"},
-	"cmd/sequencer":        {"api", "api/client", "dispatcher", "dispatcher/devworker", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer", "sequencer/audit", "sequencer/lifecycle"},
+	"cmd/sequencer":        {"api", "api/client", "dispatcher", "dispatcher/devworker", "ledger/devledger", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer", "sequencer/audit", "sequencer/lifecycle"},
 }
 
 // theirs says which of our packages may import a module of others; scripts/*
 // may import any of them. A module that is not named here is not used.
 var theirs = map[string][]string{
 	"github.com/alicebob/miniredis/v2":          {"cmd/sequencer", "queues/redistest"},
-	"github.com/decred/dcrd/dcrec/secp256k1/v4": {"ledger"},
+	"github.com/decred/dcrd/dcrec/secp256k1/v4": {"ledger", "ledger/devledger"},
 	"github.com/go-chi/chi/v5":                  {"api"},
 	"github.com/go-playground/validator/v10":    {"api", "dispatcher"},
 	"github.com/graph-gophers/graphql-go":       {"mina/devnet"},
@@ -52,7 +53,7 @@ var theirs = map[string][]string{
 	"golang.org/x/crypto":                       {"mina", "mina/devnet"},
 	"golang.org/x/term":                         {"cmd/sequencer"},
 	"golang.org/x/tools":                        {},
-	"google.golang.org/protobuf":                {"ledger"},
+	"google.golang.org/protobuf":                {"ledger", "ledger/devledger"},
 }
 
 // without lists what a package must not know of the standard library.

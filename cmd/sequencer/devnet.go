@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,8 +91,6 @@ func runDevnet(ctx context.Context, a *app, f devnetFlags) error {
 	if err != nil {
 		return usageError{err}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	var listeners []net.Listener
 	defer func() {
 		for _, l := range listeners {
@@ -127,35 +123,5 @@ use it with
   SEQUENCER_MINA_URL=%s sequencer serve
 `, len(listeners), f.slot, urls, listeners[0].Addr(), listeners[0].Addr(), urls)
 
-	var wg sync.WaitGroup
-	failed := make(chan error, len(listeners)+1)
-	wg.Go(func() { failed <- network.Run(ctx) })
-	for i, l := range listeners {
-		server := &http.Server{
-			Handler: network.Node(i), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-			// A node told to hang lets go when the process ends.
-			BaseContext: func(net.Listener) context.Context { return ctx },
-		}
-		wg.Go(func() {
-			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-				failed <- fmt.Errorf("serving node %d: %w", i+1, err)
-			}
-		})
-		wg.Go(func() {
-			<-ctx.Done()
-			stop, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-			defer done()
-			if server.Shutdown(stop) != nil {
-				_ = server.Close()
-			}
-		})
-	}
-	select {
-	case <-ctx.Done():
-		err = nil
-	case err = <-failed:
-	}
-	cancel()
-	wg.Wait()
-	return err
+	return simulate(ctx, listeners, func(i int) http.Handler { return network.Node(i) }, network.Run)
 }

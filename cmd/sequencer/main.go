@@ -1,6 +1,6 @@
 // Command sequencer queues zkApp transactions and brings each of them into a
-// Mina block once, in order. It is the service, a simulated Mina node, and the
-// client of the service's HTTP API.
+// Mina block once, in order. It is the service, a simulated Mina node, simulated
+// ledgers that take batches, and the client of the service's HTTP API.
 package main
 
 import (
@@ -100,7 +100,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.AddGroup(&cobra.Group{ID: "service", Title: "Services:"}, &cobra.Group{ID: "client", Title: "Client of a running service:"})
-	for _, cmd := range []*cobra.Command{newServeCommand(a), newDemoCommand(a), newDevnetCommand(a)} {
+	for _, cmd := range []*cobra.Command{newServeCommand(a), newDemoCommand(a), newDevnetCommand(a), newDevledgerCommand(a)} {
 		cmd.GroupID = "service"
 		root.AddCommand(cmd)
 	}
