@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"debug/buildinfo"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+)
+
+// A target is a system that programs are built for.
+type target struct{ os, arch string }
+
+func (t target) String() string { return t.os + "_" + t.arch }
+
+var targets = []target{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
+
+// A program is one executable and the list of what it is made of.
+type program struct {
+	path string
+	sbom []byte // CycloneDX, JSON
+}
+
+// compile builds a package of the source: static, without paths of this machine.
+func (b *build) compile(ctx context.Context, pkg string, t target) (program, error) {
+	name := filepath.Base(pkg)
+	path := filepath.Join(b.tmp, "bin", t.String(), name)
+	// What may be set on this machine and would change the bytes is set back.
+	env := []string{
+		"CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOAMD64=v1", "GOARM64=v8.0",
+		"GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off", "GOFIPS140=off",
+	}
+	flags := "-s -w -buildid= -X main.version=" + b.version + " -X main.commit=" + b.commit
+	_, err := command(ctx, b.dir, env, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", path, "./"+pkg)
+	if err != nil {
+		return program{}, err
+	}
+	sbom, err := listContents(path, name, b.version, b.time)
+	if err != nil {
+		return program{}, err
+	}
+	return program{path: path, sbom: sbom}, nil
+}
+
+// listContents writes down the modules that the Go tool recorded in a program.
+func listContents(path, name, version string, at time.Time) ([]byte, error) {
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading what %s is made of: %w", path, err)
+	}
+	bom := cdx.NewBOM()
+	own := "pkg:generic/" + name + "@" + url.PathEscape(version)
+	bom.Metadata = &cdx.Metadata{
+		Timestamp: at.Format(time.RFC3339),
+		Component: &cdx.Component{
+			BOMRef: own, Type: cdx.ComponentTypeApplication, Name: name, Version: version, PackageURL: own,
+			Licenses: &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}},
+		},
+	}
+	var components []cdx.Component
+	var refs []string
+	add := func(path, version string) {
+		ref := "pkg:golang/" + path + "@" + version
+		refs = append(refs, ref)
+		components = append(components, cdx.Component{
+			BOMRef: ref, Type: cdx.ComponentTypeLibrary, Name: path, Version: version, PackageURL: ref,
+		})
+	}
+	add("std", strings.TrimPrefix(info.GoVersion, "go"))
+	for _, m := range info.Deps {
+		for m.Replace != nil {
+			m = m.Replace
+		}
+		add(m.Path, m.Version)
+	}
+	bom.Components = &components
+	bom.Dependencies = &[]cdx.Dependency{{Ref: own, Dependencies: &refs}}
+	var out bytes.Buffer
+	if err := cdx.NewBOMEncoder(&out, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// fixedContents takes out of a list that npm has made what differs each time.
+func fixedContents(data []byte, version string, at time.Time) ([]byte, error) {
+	bom := cdx.NewBOM()
+	if err := cdx.NewBOMDecoder(bytes.NewReader(data), cdx.BOMFileFormatJSON).Decode(bom); err != nil {
+		return nil, fmt.Errorf("what npm says of the workers: %w", err)
+	}
+	bom.SerialNumber = ""
+	if bom.Metadata != nil {
+		bom.Metadata.Timestamp = at.Format(time.RFC3339)
+		if bom.Metadata.Component != nil {
+			bom.Metadata.Component.Version = version
+		}
+	}
+	var out bytes.Buffer
+	if err := cdx.NewBOMEncoder(&out, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
