@@ -25,6 +25,7 @@ const product = "mina-sequencer"
 // A build makes a release out of a source.
 type build struct {
 	source
+	targets     []target
 	tmp, root   string
 	workersBase string
 	key         *openpgp.Entity // nil: nothing is signed
@@ -52,8 +53,8 @@ func (b *build) run(ctx context.Context) error {
 		do   func(context.Context) error
 	}{
 		{"programs", b.compileAll}, {"completion", b.complete}, {"archives", b.archives}, {"packages", b.packages},
-		{"images", b.makeImages}, {"image of the workers", b.makeWorkersImage}, {"chart", b.chart}, {"release.json", b.describe},
-		{"checksums", b.sign},
+		{"images", b.makeImages}, {"image of the workers", b.makeWorkersImage}, {"chart", b.chart},
+		{"release.json", b.describe}, {"checksums", b.sign},
 	}
 	for _, step := range steps {
 		fmt.Fprintln(b.stdout, step.what)
@@ -67,7 +68,7 @@ func (b *build) run(ctx context.Context) error {
 
 func (b *build) compileAll(ctx context.Context) error {
 	b.programs, b.devworkers = map[target]program{}, map[target]program{}
-	for _, t := range targets {
+	for _, t := range b.targets {
 		p, err := b.compile(ctx, "cmd/sequencer", t)
 		if err != nil {
 			return err
@@ -88,9 +89,9 @@ func (b *build) compileAll(ctx context.Context) error {
 
 // complete has the program write its own completion.
 func (b *build) complete(ctx context.Context) error {
-	here, known := b.programs[target{runtime.GOOS, runtime.GOARCH}]
-	if !known {
-		return fmt.Errorf("no program is built for %s/%s, which would have to write it", runtime.GOOS, runtime.GOARCH)
+	here, built := b.programs[target{runtime.GOOS, runtime.GOARCH}]
+	if !built {
+		return fmt.Errorf("nothing is built for %s_%s, which would have to write it", runtime.GOOS, runtime.GOARCH)
 	}
 	b.completion = map[string][]byte{}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
@@ -105,7 +106,7 @@ func (b *build) complete(ctx context.Context) error {
 
 // archives makes one archive per system, with one folder in it.
 func (b *build) archives(context.Context) error {
-	for _, t := range targets {
+	for _, t := range b.targets {
 		dir := b.name(t)
 		files := []file{
 			{name: dir + "/sequencer", mode: 0o755, from: b.programs[t].path},

@@ -35,7 +35,7 @@ type variant struct {
 // makeImages makes the images of the service and of the simulated worker.
 func (b *build) makeImages(context.Context) error {
 	service, worker := []variant{}, []variant{}
-	for _, t := range targets {
+	for _, t := range b.targets {
 		if t.os != "linux" {
 			continue
 		}
@@ -138,17 +138,22 @@ func (b *build) writeImage(called string, variants []variant) error {
 	list := index
 	for _, v := range variants {
 		platform := &v1.Platform{OS: v.os, Architecture: v.arch}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: v.image, Descriptor: v1.Descriptor{Platform: platform}})
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{
+			Add: v.image, Descriptor: v1.Descriptor{Platform: platform},
+		})
 		sbom, err := referrer(v)
 		if err != nil {
 			return err
 		}
-		list = mutate.AppendManifests(list, mutate.IndexAddendum{Add: sbom, Descriptor: v1.Descriptor{ArtifactType: string(sbomType)}})
+		list = mutate.AppendManifests(list, mutate.IndexAddendum{
+			Add: sbom, Descriptor: v1.Descriptor{ArtifactType: string(sbomType)},
+		})
 		tag, err := name.NewTag(called + ":" + b.version)
 		if err != nil {
 			return err
 		}
-		if err := tarball.WriteToFile(filepath.Join(b.out, called+"_"+b.version+"_docker_"+v.arch+".tar"), tag, v.image); err != nil {
+		docker := filepath.Join(b.out, called+"_"+b.version+"_docker_"+v.arch+".tar")
+		if err := tarball.WriteToFile(docker, tag, v.image); err != nil {
 			return err
 		}
 	}

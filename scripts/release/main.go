@@ -57,11 +57,16 @@ func runBuild(ctx context.Context, args []string, stdout io.Writer) error {
 	out := flags.String("out", "dist", "folder for what is made, a folder per version")
 	base := flags.String("workers-base", os.Getenv("WORKERS_BASE"),
 		"image with Node that workers are put on: name@sha256:…, or the folder of an OCI layout")
+	only := flags.String("only", "", "system_architecture,… to build for, linux_amd64 for one; all if not given")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 || (*version == "") != *snapshot {
 		return errors.New("build wants either --version or --snapshot")
+	}
+	chosen, err := chooseTargets(*only)
+	if err != nil {
+		return err
 	}
 	key, err := loadKey(os.Getenv)
 	if err != nil {
@@ -76,6 +81,6 @@ func runBuild(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	b := &build{source: src, tmp: tmp, root: *out, workersBase: *base, key: key, stdout: stdout}
+	b := &build{source: src, targets: chosen, tmp: tmp, root: *out, workersBase: *base, key: key, stdout: stdout}
 	return b.run(ctx)
 }

@@ -21,7 +21,7 @@ func (b *build) packages(context.Context) error {
 		packager nfpm.Packager
 		suffix   string
 	}{{deb.Default, ".deb"}, {rpm.DefaultRPM, ".rpm"}}
-	for _, t := range targets {
+	for _, t := range b.targets {
 		if t.os != "linux" {
 			continue
 		}
@@ -59,7 +59,8 @@ func (b *build) packageInfo(t target, suffix string) (*nfpm.Info, error) {
 	info := nfpm.WithDefaults(&nfpm.Info{
 		Name: product, Arch: t.arch, Platform: t.os, Version: b.version, Release: "1", Section: "net", Priority: "optional",
 		Maintainer: "The mina-sequencer authors <noreply@mina-sequencer.invalid>", License: "Apache-2.0", MTime: b.time,
-		Description:     "Mina zkApp transaction sequencer\nBrings zkApp transactions into Mina blocks, each once, in the order of its queue.",
+		Description: "Mina zkApp transaction sequencer\n" +
+			"Brings zkApp transactions into Mina blocks, each once, in the order of its queue.",
 		DisableGlobbing: true,
 		Overridables: nfpm.Overridables{
 			Recommends: []string{"ca-certificates"}, Contents: contents,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,22 @@ type target struct{ os, arch string }
 func (t target) String() string { return t.os + "_" + t.arch }
 
 var targets = []target{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
+
+// chooseTargets picks some by their names, all for an empty text.
+func chooseTargets(only string) ([]target, error) {
+	if only == "" {
+		return targets, nil
+	}
+	var chosen []target
+	for name := range strings.SplitSeq(only, ",") {
+		i := slices.IndexFunc(targets, func(t target) bool { return t.String() == name })
+		if i < 0 {
+			return nil, fmt.Errorf("--only %q: there are %v", name, targets)
+		}
+		chosen = append(chosen, targets[i])
+	}
+	return chosen, nil
+}
 
 // A program is one executable and the list of what it is made of.
 type program struct {
@@ -36,8 +53,8 @@ func (b *build) compile(ctx context.Context, pkg string, t target) (program, err
 		"GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off", "GOFIPS140=off",
 	}
 	flags := "-s -w -buildid= -X main.version=" + b.version + " -X main.commit=" + b.commit
-	_, err := command(ctx, b.dir, env, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", path, "./"+pkg)
-	if err != nil {
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", path, "./" + pkg}
+	if _, err := command(ctx, b.dir, env, "go", args...); err != nil {
 		return program{}, err
 	}
 	sbom, err := listContents(path, name, b.version, b.time)

@@ -32,7 +32,7 @@ func (b *build) makeWorkersImage(ctx context.Context) error {
 		return fmt.Errorf("WORKERS_BASE: %w", err)
 	}
 	var variants []variant
-	for _, t := range targets {
+	for _, t := range b.targets {
 		img, err := platformImage(base, t)
 		if err != nil {
 			return err
@@ -48,23 +48,24 @@ func (b *build) makeWorkersImage(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		sbom, err := command(ctx, dir, nil, "npm", "sbom", "--sbom-format=cyclonedx", "--omit=dev", "--sbom-type=application")
+		list := []string{"sbom", "--sbom-format=cyclonedx", "--omit=dev", "--sbom-type=application"}
+		sbom, err := command(ctx, dir, nil, "npm", list...)
 		if err != nil {
 			return err
 		}
-		list, err := fixedContents([]byte(sbom), b.version, b.time)
+		contents, err := fixedContents([]byte(sbom), b.version, b.time)
 		if err != nil {
 			return err
 		}
 		img, err = b.assemble(img, t, v1.Config{
 			Entrypoint: []string{"node"}, Cmd: []string{"voting/dist/src/worker.js"}, WorkingDir: "/workers",
-			Env:          []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp", "HOST=0.0.0.0"},
+			Env:          []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", "HOST=0.0.0.0"},
 			ExposedPorts: map[string]struct{}{"3000/tcp": {}},
-		}, "Workers that prove and sign for the sequencer", append(files, text("workers/sbom.cdx.json", list)))
+		}, "Workers that prove and sign for the sequencer", append(files, text("workers/sbom.cdx.json", contents)))
 		if err != nil {
 			return err
 		}
-		variants = append(variants, variant{t, img, list})
+		variants = append(variants, variant{t, img, contents})
 	}
 	if len(variants) == 0 {
 		return errors.New("WORKERS_BASE has no image for linux on amd64 or arm64")
@@ -117,7 +118,10 @@ func (b *build) installWorkers(ctx context.Context, t target) (string, error) {
 		return "", err
 	}
 	cpu := map[string]string{"amd64": "x64", "arm64": "arm64"}[t.arch]
-	steps := [][]string{{"ci", "--ignore-scripts"}, {"run", "build"}, {"ci", "--ignore-scripts", "--omit=dev", "--os=" + t.os, "--cpu=" + cpu}}
+	steps := [][]string{
+		{"ci", "--ignore-scripts"}, {"run", "build"},
+		{"ci", "--ignore-scripts", "--omit=dev", "--os=" + t.os, "--cpu=" + cpu},
+	}
 	for _, args := range steps {
 		if _, err := command(ctx, dir, nil, "npm", append(args, "--no-audit", "--no-fund")...); err != nil {
 			return "", err
@@ -144,6 +148,7 @@ func workerFiles(dir string) ([]file, error) {
 			return false
 		}
 		kept := []string{"dist", "node_modules", "package.json", "bin", "src", "schema"}
-		return !slices.Contains(kept, parts[2]) || strings.HasSuffix(f.name, ".tsbuildinfo") || strings.HasSuffix(f.name, ".ts")
+		source := strings.HasSuffix(f.name, ".ts") || strings.HasSuffix(f.name, ".tsbuildinfo")
+		return source || !slices.Contains(kept, parts[2])
 	}), nil
 }
