@@ -54,11 +54,13 @@ func checkImage(t *testing.T, b *build, called string, system target, img v1.Ima
 	if c.User != "65532:65532" || file.Architecture != system.arch || file.OS != "linux" || !file.Created.Equal(b.time) {
 		t.Errorf("%s: user %s, for %s/%s, of %s", called, c.User, file.OS, file.Architecture, file.Created)
 	}
-	if c.Labels["org.opencontainers.image.revision"] != b.commit || c.Labels["org.opencontainers.image.version"] != b.version {
+	label := func(name string) string { return c.Labels["org.opencontainers.image."+name] }
+	if label("revision") != b.commit || label("version") != b.version || label("created") != "2026-02-03T04:05:06Z" {
 		t.Errorf("%s: labels %v", called, c.Labels)
 	}
 	names := contents(t, img)
-	for _, want := range []string{strings.TrimPrefix(c.Entrypoint[0], "/"), "etc/ssl/certs/ca-certificates.crt", "etc/passwd", "tmp"} {
+	program := strings.TrimPrefix(c.Entrypoint[0], "/")
+	for _, want := range []string{program, "etc/ssl/certs/ca-certificates.crt", "etc/passwd", "tmp"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s has no %s: %v", called, want, names)
 		}

@@ -148,7 +148,9 @@ func TestSignature(t *testing.T) {
 	if err != nil || !bytes.Equal(signature, again) {
 		t.Errorf("another signature the second time (%v)", err)
 	}
-	for name, data := range map[string]string{"secret.asc": secret, "sums": "sums\n", "other": "other\n", "sums.asc": string(signature)} {
+	for name, data := range map[string]string{
+		"secret.asc": secret, "sums": "sums\n", "other": "other\n", "sums.asc": string(signature),
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
