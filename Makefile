@@ -1,5 +1,6 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-workers simulate mistakes kills bench demo e2e e2e-proofs client lint screenshots fuzz setup
+.PHONY: help build test test-workers simulate mistakes kills bench demo e2e e2e-proofs client lint screenshots fuzz setup release images \
+	test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
@@ -66,3 +67,20 @@ fuzz: ## Run every fuzz target for FUZZTIME, default 30s
 
 setup: ## Install what the tests need: redis-server, prometheus, a C compiler and a browser
 	scripts/setup.sh
+
+release: ## Build all that is given to others, VERSION=1.2.3, from its clean tag
+	cd scripts/release && go run . build --version "$(VERSION)" --repo ../.. --out ../../dist
+
+images: ## The same from the commit that is checked out, for this machine alone
+	cd scripts/release && go run . build --snapshot --repo ../.. --out ../../dist \
+		--only linux_$$(go env GOHOSTARCH),$$(go env GOHOSTOS)_$$(go env GOHOSTARCH)
+
+test-release: setup ## Build a release, install and run all of it; needs root
+	scripts/release/setup.sh
+	cd scripts/release && go vet ./... && go test -count=1 -timeout 25m ./...
+
+test-release-quick: ## Test how a release is made, without making one
+	cd scripts/release && go test -short .
+
+test-upgrade: setup ## Run the commit OLD and this one side by side on one Redis, both ways
+	cd scripts/release && go test -count=1 -timeout 25m -v -run '^TestUpgrade$$' . -old "$(OLD)"

@@ -32,7 +32,9 @@ func chooseTargets(only string) ([]target, error) {
 		if i < 0 {
 			return nil, fmt.Errorf("--only %q: there are %v", name, targets)
 		}
-		chosen = append(chosen, targets[i])
+		if !slices.Contains(chosen, targets[i]) {
+			chosen = append(chosen, targets[i])
+		}
 	}
 	return chosen, nil
 }
