@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-const testVersion = "0.1.0-test.1"
+const testVersion, archHere = "0.1.0-test.1", runtime.GOARCH
 
 // A made is a release of the commit that is checked out.
 type madeRelease struct {
@@ -60,6 +60,7 @@ func TestRelease(t *testing.T) {
 	t.Run("archive", func(t *testing.T) { testArchive(t, r) })
 	t.Run("image", func(t *testing.T) { testImage(t, r) })
 	t.Run("deb", func(t *testing.T) { testDeb(t, r) })
+	t.Run("service", func(t *testing.T) { testService(t, r) })
 	t.Run("rpm", func(t *testing.T) { testRPM(t, r) })
 	t.Run("a stranger's program", func(t *testing.T) { testStrangerRuns(t, r) })
 }
@@ -173,7 +174,7 @@ func inCopy(t *testing.T, r madeRelease, script string) string {
 		mkdir root/run/release; cp "$2"/* root/run/release
 		chroot root env -i PATH="$PATH" HOME=/root VERSION="$3" ARCH="$4" bash -euo pipefail -c "cd /run/release; $5"`
 	return sh(t, `unshare --mount --pid --net --fork bash -euo pipefail -c "$1" test "${@:2}"`,
-		set, t.TempDir(), r.dir, testVersion, runtime.GOARCH, script)
+		set, t.TempDir(), r.dir, testVersion, archHere, script)
 }
 
 func testDeb(t *testing.T, r madeRelease) {
