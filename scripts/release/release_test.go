@@ -61,6 +61,8 @@ func TestRelease(t *testing.T) {
 	t.Run("image", func(t *testing.T) { testImage(t, r) })
 	t.Run("deb", func(t *testing.T) { testDeb(t, r) })
 	t.Run("service", func(t *testing.T) { testService(t, r) })
+	t.Run("settings", func(t *testing.T) { testSettings(t, r) })
+	t.Run("compose", func(t *testing.T) { testPlayed(t, r) })
 	t.Run("rpm", func(t *testing.T) { testRPM(t, r) })
 	t.Run("a stranger's program", func(t *testing.T) { testStrangerRuns(t, r) })
 }

@@ -112,11 +112,9 @@ func TestGet(t *testing.T) {
 // the released program.
 func testStrangerRuns(t *testing.T, r madeRelease) {
 	program := get(t, serveModule(t))
-	dir := t.TempDir()
-	sh(t, `cd "$1" && tar -xzf "$2" --strip-components=1`, dir, r.file("_"+r.system+".tar.gz"))
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	demo := exec.CommandContext(ctx, filepath.Join(dir, "sequencer"), "demo", "--addr", "127.0.0.1:0", "--slot", "200ms")
+	demo := exec.CommandContext(ctx, r.program(t), "demo", "--addr", "127.0.0.1:0", "--slot", "200ms")
 	out, err := demo.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
