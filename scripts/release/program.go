@@ -72,8 +72,22 @@ func listContents(path, name, version string, at time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading what %s is made of: %w", path, err)
 	}
-	bom := cdx.NewBOM()
+	parts := []part{{"golang", "std", strings.TrimPrefix(info.GoVersion, "go")}}
+	for _, m := range info.Deps {
+		for m.Replace != nil {
+			m = m.Replace
+		}
+		parts = append(parts, part{"golang", m.Path, m.Version})
+	}
+	return listParts(name, version, at, parts)
+}
+
+// A part is a package of a registry that something is made of.
+type part struct{ registry, name, version string }
+
+func listParts(name, version string, at time.Time, parts []part) ([]byte, error) {
 	own := "pkg:generic/" + name + "@" + url.PathEscape(version)
+	bom := cdx.NewBOM()
 	bom.Metadata = &cdx.Metadata{
 		Timestamp: at.Format(time.RFC3339),
 		Component: &cdx.Component{
@@ -83,42 +97,15 @@ func listContents(path, name, version string, at time.Time) ([]byte, error) {
 	}
 	var components []cdx.Component
 	var refs []string
-	add := func(path, version string) {
-		ref := "pkg:golang/" + path + "@" + version
+	for _, p := range parts {
+		ref := "pkg:" + p.registry + "/" + strings.ReplaceAll(p.name, "@", "%40") + "@" + p.version
 		refs = append(refs, ref)
 		components = append(components, cdx.Component{
-			BOMRef: ref, Type: cdx.ComponentTypeLibrary, Name: path, Version: version, PackageURL: ref,
+			BOMRef: ref, Type: cdx.ComponentTypeLibrary, Name: p.name, Version: p.version, PackageURL: ref,
 		})
-	}
-	add("std", strings.TrimPrefix(info.GoVersion, "go"))
-	for _, m := range info.Deps {
-		for m.Replace != nil {
-			m = m.Replace
-		}
-		add(m.Path, m.Version)
 	}
 	bom.Components = &components
 	bom.Dependencies = &[]cdx.Dependency{{Ref: own, Dependencies: &refs}}
-	var out bytes.Buffer
-	if err := cdx.NewBOMEncoder(&out, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
-}
-
-// fixedContents takes out of a list that npm has made what differs each time.
-func fixedContents(data []byte, version string, at time.Time) ([]byte, error) {
-	bom := cdx.NewBOM()
-	if err := cdx.NewBOMDecoder(bytes.NewReader(data), cdx.BOMFileFormatJSON).Decode(bom); err != nil {
-		return nil, fmt.Errorf("what npm says of the workers: %w", err)
-	}
-	bom.SerialNumber = ""
-	if bom.Metadata != nil {
-		bom.Metadata.Timestamp = at.Format(time.RFC3339)
-		if bom.Metadata.Component != nil {
-			bom.Metadata.Component.Version = version
-		}
-	}
 	var out bytes.Buffer
 	if err := cdx.NewBOMEncoder(&out, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
 		return nil, err
