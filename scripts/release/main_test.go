@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -155,11 +156,14 @@ func TestSignature(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sh(t, `export GNUPGHOME="$1/gnupg"; mkdir -m 700 "$GNUPGHOME"; cd "$1"
+	out := sh(t, `export GNUPGHOME="$1/gnupg"; mkdir -m 700 "$GNUPGHOME"; cd "$1"
 		gpg --batch --quiet --import secret.asc
-		gpg --batch --verify sums.asc sums
+		gpg --batch --status-fd 1 --verify sums.asc sums
 		! gpg --batch --verify sums.asc other
 		gpgconf --kill all`, dir)
+	if of := fmt.Sprint(" 2026-02-03 ", made.Unix(), " "); !strings.Contains(out, of) {
+		t.Errorf("no signature of%sin\n%s", of, out)
+	}
 }
 
 // TestBadKeys: what is wrong is said, and nothing of the key.

@@ -145,12 +145,19 @@ func unpack(t *testing.T, in io.ReadCloser, root string) {
 			t.Fatal(err)
 		}
 		name, mode := filepath.Join(root, filepath.Clean("/"+h.Name)), h.FileInfo().Mode()
-		if h.Typeflag == tar.TypeDir {
+		switch h.Typeflag {
+		case tar.TypeDir:
 			err = os.MkdirAll(name, mode.Perm())
-		} else {
+		case tar.TypeSymlink:
+			err = os.Symlink(h.Linkname, name)
+		default:
 			err = writeFile(name, mode, r)
 		}
-		if err = errors.Join(err, os.Chown(name, h.Uid, h.Gid), os.Chmod(name, mode)); err != nil {
+		err = errors.Join(err, os.Lchown(name, h.Uid, h.Gid))
+		if h.Typeflag != tar.TypeSymlink {
+			err = errors.Join(err, os.Chmod(name, mode))
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -147,7 +147,8 @@ func workerFiles(dir string) ([]file, error) {
 		}
 		kept := []string{"dist", "node_modules", "package.json", "bin", "src", "schema"}
 		source := strings.HasSuffix(f.name, ".ts") || strings.HasSuffix(f.name, ".tsbuildinfo")
-		return source || !slices.Contains(kept, parts[2])
+		tests := len(parts) > 3 && (parts[3] == "test" || parts[3] == "e2e")
+		return source || tests || !slices.Contains(kept, parts[2])
 	}), nil
 }
 
