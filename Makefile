@@ -8,7 +8,7 @@ FIRST ?= 1
 KILLS ?= 200
 
 help: ## Show this list
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-18s %s\n", $$1, $$2 }'
 
 build: ## Build bin/sequencer
 	go build -trimpath -o bin/sequencer ./cmd/sequencer

@@ -247,3 +247,25 @@ func TestWrongUsage(t *testing.T) {
 		}
 	}
 }
+
+// TestChartArchive: the chart holds board and alerts themselves, for their links lead
+// to nowhere elsewhere, and the version of the release.
+func TestChartArchive(t *testing.T) {
+	t.Parallel()
+	b := newTestBuild(t, hello(t), nil)
+	dir := t.TempDir()
+	sh(t, `tar -xzf "$1" -C "$2"`, filepath.Join(b.out, product+"-"+b.version+".tgz"), dir)
+	for _, name := range []string{"alerts.yml", "dashboard.json"} {
+		path := filepath.Join(dir, product, "files", name)
+		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+			t.Fatalf("%s: %v %v", name, info, err)
+		}
+		if read(t, path) != read(t, filepath.Join("../../docs/monitoring", name)) {
+			t.Errorf("%s is not that of docs", name)
+		}
+	}
+	about := read(t, filepath.Join(dir, product, "Chart.yaml"))
+	if strings.Count(about, `ersion: "1.2.3-rc.1"`) != 2 {
+		t.Error(about)
+	}
+}

@@ -223,3 +223,30 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestDocs renders the values that docs/production.md shows.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/production.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(page), "<!-- tested: values -->\n")
+	block, _, ended := strings.Cut(after, "\n\n")
+	if !found || !ended {
+		t.Fatal("docs/production.md shows no values")
+	}
+	path := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(path, []byte(block), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rendered, err := render(t, values(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := decode(t, rendered)
+	checkObjects(t, objects)
+	if len(objects) < 10 {
+		t.Errorf("%d objects", len(objects))
+	}
+}
