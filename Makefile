@@ -80,6 +80,7 @@ test-release: setup ## Build a release, install and run all of it; needs root
 	cd scripts/release && go vet ./... && go test -count=1 -timeout 25m ./...
 
 test-release-quick: ## Test how a release is made, without making one
+	scripts/release/setup.sh gpg
 	cd scripts/release && go test -short .
 
 test-upgrade: setup ## Run the commit OLD and this one side by side on one Redis, both ways

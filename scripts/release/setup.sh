@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Installs what the tests of a release need on Debian, where it is missing.
+# Installs what the tests of a release need on Debian, where it is missing; with
+# arguments, only the commands that they name.
 set -euo pipefail
 
+declare -A package=([systemd-analyze]=systemd [rpm]=rpm [gpg]=gpg [unshare]=util-linux [ip]=iproute2 [curl]=curl)
+[ $# -gt 0 ] || set -- "${!package[@]}"
 packages=()
-command -v systemd-analyze >/dev/null || packages+=(systemd)
-command -v rpm >/dev/null || packages+=(rpm)
-command -v gpg >/dev/null || packages+=(gpg)
-command -v unshare >/dev/null || packages+=(util-linux)
-command -v ip >/dev/null || packages+=(iproute2)
+for name in "$@"; do
+	command -v "$name" >/dev/null || packages+=("${package[$name]}")
+done
 [ ${#packages[@]} -gt 0 ] || exit 0
 [ "$(id -u)" -eq 0 ] || { echo "setup: install ${packages[*]}, or run this as root" >&2; exit 1; }
 
