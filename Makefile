@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .PHONY: help build test test-workers batches simulate mutants kills bench demo e2e e2e-proofs e2e-proofs-ci
-.PHONY: client lint screenshots fuzz setup
+.PHONY: client lint screenshots fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
@@ -8,7 +8,7 @@ FIRST ?= 1
 KILLS ?= 200
 
 help: ## Show this list
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-13s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-18s %s\n", $$1, $$2 }'
 
 build: ## Build bin/sequencer
 	go build -trimpath -o bin/sequencer ./cmd/sequencer
@@ -26,9 +26,6 @@ batches: build ## Post what Sawtooth's own SDK makes to the simulated ledgers
 
 simulate: ## Simulate the service against SEEDS seeds of faults, default 2000
 	cd sequencer && go test -run '^TestSimulation$$' -timeout 24h -sim.seeds=$(SEEDS) -sim.first=$(FIRST)
-
-mistakes: ## Plant each known mistake in turn, and see that the simulation finds it
-	cd sequencer && go test -run '^TestMistakes$$' -timeout 24h -v -sim.mistakes=.
 
 mutants: setup ## Make every small mistake in turn, and see that a test notices it
 	nice go run ./scripts/mutants
@@ -76,3 +73,21 @@ fuzz: ## Run every fuzz target for FUZZTIME, default 30s
 
 setup: ## Install what the tests need: redis-server, prometheus, a C compiler and a browser
 	scripts/setup.sh
+
+release: ## Build all that is given to others, VERSION=1.2.3, from its clean tag
+	cd scripts/release && go run . build --version "$(VERSION)" --repo ../.. --out ../../dist
+
+images: ## The same from the commit that is checked out, for this machine alone
+	cd scripts/release && go run . build --snapshot --repo ../.. --out ../../dist \
+		--only linux_$$(go env GOHOSTARCH),$$(go env GOHOSTOS)_$$(go env GOHOSTARCH)
+
+test-release: setup ## Build a release, install and run all of it; needs root
+	scripts/release/setup.sh
+	cd scripts/release && go vet ./... && go test -count=1 -timeout 25m ./...
+
+test-release-quick: ## Test how a release is made, without making one
+	scripts/release/setup.sh gpg
+	cd scripts/release && go test -short .
+
+test-upgrade: setup ## Run the commit OLD and this one side by side on one Redis, both ways
+	cd scripts/release && go test -count=1 -timeout 25m -v -run '^TestUpgrade$$' . -old "$(OLD)"

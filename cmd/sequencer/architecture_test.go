@@ -51,6 +51,7 @@ var theirs = map[string][]string{
 	"github.com/spf13/cobra":                    {"cmd/sequencer"},
 	"github.com/yuin/gopher-lua":                {"queues/redistest"},
 	"golang.org/x/crypto":                       {"mina", "mina/devnet"},
+	"golang.org/x/mod":                          {"cmd/sequencer"},
 	"golang.org/x/term":                         {"cmd/sequencer"},
 	"golang.org/x/tools":                        {},
 	"google.golang.org/protobuf":                {"ledger", "ledger/devledger"},

@@ -4,7 +4,7 @@
 //
 // The Bearer token that callers must have is read from DEVWORKER_TOKEN or
 // WORKER_TOKEN. With PORT set it listens there on 127.0.0.1, as a worker that the
-// sequencer starts has to.
+// sequencer starts has to. Without a token it listens on loopback alone.
 package main
 
 import (
@@ -40,7 +40,7 @@ func main() {
 func run(ctx context.Context, args []string, getenv func(string) string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("devworker", flag.ContinueOnError)
 	port := cmp.Or(getenv("PORT"), "0")
-	addr := flags.String("addr", net.JoinHostPort("127.0.0.1", port), "loopback address to listen on")
+	addr := flags.String("addr", net.JoinHostPort("127.0.0.1", port), "address to listen on; without a token a loopback IP")
 	accounts := flags.String("account", "", "public keys of the senders, comma-separated")
 	legacy := flags.Bool("legacy", false, "send transactions by itself; needs --node")
 	node := flags.String("node", "", "GraphQL endpoint of a Mina node")
@@ -55,15 +55,16 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout 
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unknown argument %q", flags.Arg(0))
 	}
+	token := cmp.Or(getenv("DEVWORKER_TOKEN"), getenv("WORKER_TOKEN"))
 	host, _, err := net.SplitHostPort(*addr)
-	if err != nil || !net.ParseIP(host).IsLoopback() {
-		return errors.New("--addr wants host:port with a loopback IP")
+	if err != nil || token == "" && !net.ParseIP(host).IsLoopback() {
+		return errors.New("--addr wants host:port, without WORKER_TOKEN with a loopback IP")
 	}
 	if (*legacy || *state) && *node == "" {
 		return errors.New("--legacy and --state want --node")
 	}
 	o := devworker.Options{
-		Legacy: *legacy, ProveTime: *proveTime, Token: cmp.Or(getenv("DEVWORKER_TOKEN"), getenv("WORKER_TOKEN")), Seed: *seed,
+		Legacy: *legacy, ProveTime: *proveTime, Token: token, Seed: *seed,
 		Network: "mina:testnet", Exit: func() { os.Exit(1) },
 	}
 	if *legacy {

@@ -138,3 +138,17 @@ func TestBadFlags(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyWithATokenForOthers(t *testing.T) {
+	t.Parallel()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	account := devnet.Key(1)
+	for token, refused := range map[string]bool{"": true, "secret": false} {
+		env := func(name string) string { return map[string]string{"WORKER_TOKEN": token}[name] }
+		err := run(ended, []string{"--account", account, "--addr", "0.0.0.0:0"}, env, io.Discard)
+		if got := err != nil && strings.Contains(err.Error(), "--addr"); got != refused {
+			t.Errorf("with the token %q: %v", token, err)
+		}
+	}
+}

@@ -18,6 +18,7 @@ const list = z
   .refine((parts) => parts.length > 0, 'name at least one');
 
 const environment = z.object({
+  HOST: z.string().optional(),
   PORT: z.coerce.number().int().min(0).max(65535).default(3000),
   MINA_URL: list,
   ARCHIVE_URL: list,
@@ -46,6 +47,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
         archive: data.ARCHIVE_URL,
         networkId: network === 'mainnet' || network === 'devnet' ? network : { custom: network },
       },
+      ...(data.HOST !== undefined && { host: data.HOST }),
       port: data.PORT,
       proofsEnabled: data.PROOFS === 'on',
       ...(data.WORKER_STORE !== undefined && { store: data.WORKER_STORE }),

@@ -48,6 +48,7 @@ describe('the environment', () => {
       proofsEnabled: false,
     });
     assert.equal(electors[0]!.root.toBigInt(), new ElectorSet(addresses).root.toBigInt());
+    assert.equal(readConfig({ ...good, HOST: '0.0.0.0' }).worker.host, '0.0.0.0');
     const fromFile = readConfig({
       ...good,
       VOTING_ACCOUNT_SECRET: '',

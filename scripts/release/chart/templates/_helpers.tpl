@@ -1,0 +1,48 @@
+{{- define "sequencer.name" -}}
+{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}
+{{- else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" }}{{ end }}
+{{- end }}
+
+{{- define "sequencer.selector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "sequencer.labels" -}}
+{{ include "sequencer.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{- define "sequencer.image" -}}
+{{- $image := index . 0 }}{{ $chart := index . 1 -}}
+{{ $image.repository }}{{ if $image.digest }}@{{ $image.digest }}{{ else }}:{{ $image.tag | default $chart.AppVersion }}{{ end }}
+{{- end }}
+
+{{/* What every container runs as: nobody, able to do nothing, on files that stay as they are. */}}
+{{- define "sequencer.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "sequencer.security" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}
+
+{{/* The environment of serve, and of doctor. */}}
+{{- define "sequencer.env" -}}
+{{- $secret := required "secret: name the Secret with SEQUENCER_REDIS_URL and SEQUENCER_API_KEYS" .Values.secret -}}
+{{- range $name, $optional := dict "SEQUENCER_REDIS_URL" false "SEQUENCER_API_KEYS" false "SEQUENCER_WORKER_TOKEN" true }}
+- name: {{ $name }}
+  valueFrom: {secretKeyRef: {name: {{ $secret }}, key: {{ $name }}{{ if $optional }}, optional: true{{ end }}}}
+{{- end }}
+- name: GOMEMLIMIT
+  valueFrom: {resourceFieldRef: {resource: limits.memory}}
+{{- end }}

@@ -1,0 +1,5 @@
+#!/bin/sh
+if [ -d /run/systemd/system ]; then
+	systemctl daemon-reload
+fi
+exit 0
