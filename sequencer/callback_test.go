@@ -17,6 +17,7 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // An ear hears what is said to a worker, and may answer in its place.
@@ -68,9 +69,9 @@ func TestCallbackData(t *testing.T) {
 		w.web.serve(w, "worker1", e)
 		w.start()
 		w.post("claim", "lands")
-		w.await("lands", queues.Done, time.Hour)
+		w.await("lands", lifecycle.Done, time.Hour)
 		w.post("claim", "fails")
-		w.await("fails", queues.Failed, time.Hour)
+		w.await("fails", lifecycle.Failed, time.Hour)
 		for _, uid := range []string{"lands", "fails"} {
 			w.awaitTxn(uid, "told", time.Minute, func(t *queues.Transaction) bool { return t.Callback == "" })
 		}
