@@ -16,7 +16,6 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -73,7 +72,7 @@ func TestCallbackData(t *testing.T) {
 		w.post("claim", "fails")
 		w.await("fails", lifecycle.Failed, time.Hour)
 		for _, uid := range []string{"lands", "fails"} {
-			w.awaitTxn(uid, "told", time.Minute, func(t *queues.Transaction) bool { return t.Callback == "" })
+			w.awaitTxn(uid, "told", time.Minute, func(t *lifecycle.Transaction) bool { return t.Callback == "" })
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
