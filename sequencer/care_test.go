@@ -45,9 +45,11 @@ func (w *world) fund(account string, nanomina int64) {
 	const rich = 99
 	payer := devnet.Key(rich)
 	before, _ := w.net.Account(payer)
-	command, err := devnet.Build(devnet.Plan{Payer: payer, Nonce: before.Nonce, Fee: 1_000_000_000, Updates: []devnet.Update{
-		{Account: payer, BalanceChange: -nanomina}, {Account: account, BalanceChange: nanomina},
-	}})
+	command, err := devnet.Build(
+		devnet.Plan{Payer: payer, Nonce: before.Nonce, Fee: 1_000_000_000, Updates: []devnet.Update{
+			{Account: payer, BalanceChange: -nanomina}, {Account: account, BalanceChange: nanomina},
+		}},
+	)
 	w.ok(err)
 	_, err = w.node(0).Send(w.ctx, command)
 	w.ok(err)
@@ -61,12 +63,17 @@ func TestLowBalance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorldWith(t, devnet.Config{FillRate: 1, Nodes: 2, Accounts: map[string]devnet.Account{devnet.Key(1): {Balance: funds}}}, carefulPolicy())
+				w := newWorldWith(
+					t,
+					devnet.Config{FillRate: 1, Nodes: 2, Accounts: map[string]devnet.Account{devnet.Key(1): {Balance: funds}}},
+					carefulPolicy(),
+				)
 				account, worker := w.worker(1, devworker.Options{})
 				w.start()
 				w.start() // two share the watch
 				s := w.awaitSender(account, lifecycle.LowBalance, time.Minute)
-				if !s.Until.IsZero() || !strings.Contains(s.Detail, "less than 1: fund it") || s.Balance == nil || *s.Balance != funds {
+				if !s.Until.IsZero() || !strings.Contains(s.Detail, "less than 1: fund it") || s.Balance == nil ||
+					*s.Balance != funds {
 					t.Errorf("the sender: %+v", s)
 				}
 				w.post("q", "a")
@@ -94,7 +101,11 @@ func TestFundedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		policy := carefulPolicy()
 		policy.MinBalance, policy.Fee, policy.BalanceInterval = 0, 2_000_000_000, 7*time.Minute
-		w := newWorldWith(t, devnet.Config{FillRate: 1, Accounts: map[string]devnet.Account{devnet.Key(1): {Balance: 3_000_000_000}}}, policy)
+		w := newWorldWith(
+			t,
+			devnet.Config{FillRate: 1, Accounts: map[string]devnet.Account{devnet.Key(1): {Balance: 3_000_000_000}}},
+			policy,
+		)
 		account, _ := w.worker(1, devworker.Options{})
 		w.start()
 		w.post("q", "a")

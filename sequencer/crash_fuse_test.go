@@ -37,7 +37,14 @@ type fuse struct {
 // fused starts a process whose calls a fuse sees.
 func (w *world) fused(scripts *scriptBook, target string, after bool) *fuse {
 	w.Helper()
-	f := &fuse{target: target, after: after, burnt: make(chan struct{}), book: scripts, count: map[string]int{}, conns: map[*fusedConn]bool{}}
+	f := &fuse{
+		target: target,
+		after:  after,
+		burnt:  make(chan struct{}),
+		book:   scripts,
+		count:  map[string]int{},
+		conns:  map[*fusedConn]bool{},
+	}
 	w.ok(w.redis.Client.ScriptFlush(w.ctx).Err())
 	for _, body := range scripts.bodies() {
 		w.ok(w.redis.Client.ScriptLoad(w.ctx, body).Err())

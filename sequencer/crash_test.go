@@ -57,10 +57,26 @@ func TestCrashPoints(t *testing.T) {
 
 // lifeSteps are calls that there is no life without.
 func lifeSteps(legacy bool) []string {
-	s := []string{"redis bind 1", "redis advance 1", "redis advance 2", "redis advance 3", "redis called 1", "redis called 2",
-		"worker /prove/MINT 1", "worker /prove/MINT 4", "worker /on-success/MINT 1", "worker /on-success/MINT 2"}
+	s := []string{
+		"redis bind 1",
+		"redis advance 1",
+		"redis advance 2",
+		"redis advance 3",
+		"redis called 1",
+		"redis called 2",
+		"worker /prove/MINT 1",
+		"worker /prove/MINT 4",
+		"worker /on-success/MINT 1",
+		"worker /on-success/MINT 2",
+	}
 	if legacy {
-		return append(s, "worker /dispatch/MINT 1", "worker /dispatch/MINT 2", "worker /dispatch/MINT 3", "worker /dispatch/MINT 4")
+		return append(
+			s,
+			"worker /dispatch/MINT 1",
+			"worker /dispatch/MINT 2",
+			"worker /dispatch/MINT 3",
+			"worker /dispatch/MINT 4",
+		)
 	}
 	return append(s, "node sendZkapp 1", "node sendZkapp 2", "node sendZkapp 3")
 }
@@ -78,10 +94,14 @@ func crashWorld(t *testing.T, legacy bool) *world {
 	policy.RetryDelay, policy.RetryDelayMax, policy.CallbackWait = 30*time.Second, time.Minute, time.Minute
 	policy.SettleDepth, policy.Finality, policy.ClaimTTL = 2, 3, 20*time.Minute
 	var failed sync.Once
-	w := newWorldWith(t, devnet.Config{SlotTime: time.Minute, FillRate: 1, FailWhen: func(devnet.Command) (reasons []string) {
-		failed.Do(func() { reasons = []string{"Account_app_state_0_precondition_unsatisfied"} })
-		return reasons
-	}}, policy)
+	w := newWorldWith(
+		t,
+		devnet.Config{SlotTime: time.Minute, FillRate: 1, FailWhen: func(devnet.Command) (reasons []string) {
+			failed.Do(func() { reasons = []string{"Account_app_state_0_precondition_unsatisfied"} })
+			return reasons
+		}},
+		policy,
+	)
 	_, worker := w.worker(1, devworker.Options{ProveTime: 20 * time.Second, SignTime: time.Second, Legacy: legacy})
 	worker.Fail(devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed", After: !legacy})
 	w.post("claim", "a")
@@ -126,7 +146,8 @@ func crash(t *testing.T, legacy bool, scripts *scriptBook, point string, after b
 		case <-f.burnt:
 			sum.kills.Add(1)
 			for _, uid := range []string{"a", "b"} {
-				if x := w.get(uid); x.Phase == lifecycle.PhaseDispatching && x.Last() != nil && x.Last().Legacy && x.Last().EndedAt.IsZero() {
+				if x := w.get(uid); x.Phase == lifecycle.PhaseDispatching && x.Last() != nil && x.Last().Legacy &&
+					x.Last().EndedAt.IsZero() {
 					inHand = uid
 				}
 			}

@@ -259,9 +259,11 @@ func (w *world) process(l links) *process {
 		}
 		return l.dial(ctx, network, addr)
 	}
-	client := dispatcher.NewClient(dispatcher.ClientOptions{Dial: dial, Timeout: w.policy.DispatchTimeout, Local: dispatcher.LocalWorkers{
-		Find: func(account string) (string, time.Duration, bool) { url, ok := l.local[account]; return url, 0, ok },
-	}})
+	client := dispatcher.NewClient(
+		dispatcher.ClientOptions{Dial: dial, Timeout: w.policy.DispatchTimeout, Local: dispatcher.LocalWorkers{
+			Find: func(account string) (string, time.Duration, bool) { url, ok := l.local[account]; return url, 0, ok },
+		}},
+	)
 	w.ok(p.types.Register(dispatcher.NewRemote(client, "MINT", nil), dispatcher.NewRemote(client, "BURN", nil),
 		dispatcher.NewRemote(client, "ONCE", nil).SettledAt(2)))
 	var nodes []*mina.Node
@@ -276,7 +278,9 @@ func (w *world) process(l links) *process {
 	p.store, p.pool = w.open(l.redis)
 	p.Sequencer = sequencer.New(sequencer.Options{
 		Store: p.store, Senders: p.pool, Types: p.types, Namespace: "test", Policy: w.policy, Log: w.log, Observe: w.observe,
-		Chain:  mina.NewTracker(mina.TrackerOptions{Nodes: nodes, Archive: archive, Depth: max(w.policy.SettleDepth, w.policy.Finality)}),
+		Chain: mina.NewTracker(
+			mina.TrackerOptions{Nodes: nodes, Archive: archive, Depth: max(w.policy.SettleDepth, w.policy.Finality)},
+		),
 		Health: client.Health, Local: func() []string { return slices.Sorted(maps.Keys(l.local)) },
 	})
 	return p
@@ -302,7 +306,11 @@ func (w *world) await(uid string, state lifecycle.State, limit time.Duration) *l
 	return w.awaitTxn(uid, string(state), limit, func(t *lifecycle.Transaction) bool { return t.State() == state })
 }
 
-func (w *world) awaitTxn(uid, what string, limit time.Duration, until func(*lifecycle.Transaction) bool) *lifecycle.Transaction {
+func (w *world) awaitTxn(
+	uid, what string,
+	limit time.Duration,
+	until func(*lifecycle.Transaction) bool,
+) *lifecycle.Transaction {
 	w.Helper()
 	tick := time.NewTicker(5 * time.Second)
 	defer tick.Stop()

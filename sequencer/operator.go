@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
@@ -86,6 +87,11 @@ func (s *Sequencer) Resolve(ctx context.Context, uid string, landed bool, hash s
 	return s.order(ctx, uid, order)
 }
 
+// notIncluded are the fates by which no block holds a command.
+var notIncluded = []lifecycle.Fate{
+	lifecycle.FateAbsent, lifecycle.FatePooled, lifecycle.FateDisplaced, lifecycle.FateExpired,
+}
+
 // contradicted asks the chain about what a person says. It does so under a name
 // of its own, and no longer than that: another process may be the one that
 // follows t, and this one would go on asking.
@@ -94,7 +100,13 @@ func (s *Sequencer) contradicted(ctx context.Context, t *lifecycle.Transaction, 
 	if landed {
 		// Look for that hash, without believing that all of the account is ours.
 		a := t.FirstOpen()
-		w = lifecycle.Watch{Payer: a.Sender, Nonce: a.Nonce, Hashes: []string{hash}, Memo: lifecycle.Memo(s.Namespace, t.UID), Since: a.Slot}
+		w = lifecycle.Watch{
+			Payer:  a.Sender,
+			Nonce:  a.Nonce,
+			Hashes: []string{hash},
+			Memo:   lifecycle.Memo(s.Namespace, t.UID),
+			Since:  a.Slot,
+		}
 	}
 	id := s.nameFor("resolve")
 	s.Chain.Watch(id, w)
@@ -108,7 +120,7 @@ func (s *Sequencer) contradicted(ctx context.Context, t *lifecycle.Transaction, 
 		return fmt.Errorf("%s failed in block %d: %w", hash, g.Height, lifecycle.ErrContradicted)
 	case g.Fate == lifecycle.FateIncluded && g.Hash != hash:
 		return fmt.Errorf("%s is in block %d instead: %w", g.Hash, g.Height, lifecycle.ErrContradicted)
-	case g.Agreed && (g.Fate == lifecycle.FateAbsent || g.Fate == lifecycle.FatePooled || g.Fate == lifecycle.FateDisplaced || g.Fate == lifecycle.FateExpired):
+	case g.Agreed && slices.Contains(notIncluded, g.Fate):
 		return fmt.Errorf("no block holds %s: %w", hash, lifecycle.ErrContradicted)
 	}
 	return nil

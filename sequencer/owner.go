@@ -360,7 +360,8 @@ func (s *Sequencer) record(ctx context.Context, t *lifecycle.Transaction, r life
 // lines have, and more.
 func about(t *lifecycle.Transaction, more ...any) []any {
 	return append([]any{
-		"txn", t.UID, "queue", t.Queue, "sender", t.Sender, "type", t.Type, "attempt", len(t.Attempts), "hash", t.Hash(), "state", t.State(),
+		"txn", t.UID, "queue", t.Queue, "sender", t.Sender, "type", t.Type, "attempt", len(t.Attempts), "hash", t.Hash(),
+		"state", t.State(),
 	}, more...)
 }
 

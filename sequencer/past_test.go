@@ -84,7 +84,8 @@ func TestOutage(t *testing.T) {
 					// It stays so, and says why; the sender stays.
 					<-time.After(time.Hour)
 					x, err := p.Explain(w.ctx, "a")
-					if s, _ := w.pool.Get(w.ctx, account); err != nil || x.Wait.Code != tt.want.waits || x.State != tt.want.state || s.Queue != "claim" {
+					if s, _ := w.pool.Get(w.ctx, account); err != nil || x.Wait.Code != tt.want.waits || x.State != tt.want.state ||
+						s.Queue != "claim" {
 						t.Errorf("%+v, %v; sender %+v", x, err, s)
 					}
 				}

@@ -71,9 +71,12 @@ func rows() []row {
 		{"lost, legacy", and(leads(dispatching, sent, lifecycle.ReasonLost), legacy)},
 		{"unresolvable", and(leads(dispatching, unresolved, lifecycle.ReasonAnswered), closed)},
 		{"unresolvable, open", and(leads(dispatching, watching, lifecycle.ReasonAnswered), open)},
-		{"unresolved once dead", and(leads(watching, unresolved, lifecycle.ReasonSettled), func(b, _ *lifecycle.Transaction, _ *lifecycle.Step) bool {
-			return b.Ending == unresolved
-		})},
+		{
+			"unresolved once dead",
+			and(leads(watching, unresolved, lifecycle.ReasonSettled), func(b, _ *lifecycle.Transaction, _ *lifecycle.Step) bool {
+				return b.Ending == unresolved
+			}),
+		},
 		{"wait begun", leads(sent, watching, lifecycle.ReasonSent)},
 		{"lingering, fee raised", and(leads(watching, watching, lifecycle.ReasonRaising), raised)},
 		{"failed in a block, permanent", and(leads(watching, unresolved, lifecycle.ReasonSettled), permanent)},
@@ -84,12 +87,18 @@ func rows() []row {
 		{"sender gone, or overtaken", leads(failing, waiting, lifecycle.ReasonBack)},
 		{"sender gone, or overtaken, in the delay", leads(delayed, waiting, lifecycle.ReasonBack)},
 		{"overtaken by a reopened one", leads(dispatching, waiting, lifecycle.ReasonBack)},
-		{"delay over", and(leads(delayed, dispatching, lifecycle.ReasonRetry), func(b, a *lifecycle.Transaction, _ *lifecycle.Step) bool {
-			return a.Retries == b.Retries+1
-		})},
-		{"delay over, no retry used", and(leads(delayed, dispatching, lifecycle.ReasonRetry), func(b, a *lifecycle.Transaction, _ *lifecycle.Step) bool {
-			return a.Retries == b.Retries
-		})},
+		{
+			"delay over",
+			and(leads(delayed, dispatching, lifecycle.ReasonRetry), func(b, a *lifecycle.Transaction, _ *lifecycle.Step) bool {
+				return a.Retries == b.Retries+1
+			}),
+		},
+		{
+			"delay over, no retry used",
+			and(leads(delayed, dispatching, lifecycle.ReasonRetry), func(b, a *lifecycle.Transaction, _ *lifecycle.Step) bool {
+				return a.Retries == b.Retries
+			}),
+		},
 		{"cancelled while waiting", leads(waiting, failed, lifecycle.ReasonCancelled)},
 		{"cancelled in the delay", leads(delayed, failed, lifecycle.ReasonCancelled)},
 		{"cancel asked for, open", and(func(b, a *lifecycle.Transaction, s *lifecycle.Step) bool {

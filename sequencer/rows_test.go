@@ -30,7 +30,12 @@ type rowWorld struct {
 }
 
 func newRowWorld(t *testing.T) *rowWorld {
-	r := &rowWorld{hits: map[string]int{}, failing: map[string][]string{}, faults: map[string][]devworker.Fault{}, posted: map[string][]string{}}
+	r := &rowWorld{
+		hits:    map[string]int{},
+		failing: map[string][]string{},
+		faults:  map[string][]devworker.Fault{},
+		posted:  map[string][]string{},
+	}
 	r.world = newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 2, Nodes: 1, FailWhen: r.failWhen}, patientPolicy())
 	table := rows()
 	r.observe = func(before, after *lifecycle.Transaction, s *lifecycle.Step) {
@@ -329,7 +334,11 @@ func blockScenarios() []scenario {
 			r.done("a")
 		}},
 		{"refused after a crash, then busy", []string{"deferred, open", "delay over, no retry used"}, func(r *rowWorld) {
-			r.crashSigned("a", `Insufficient fee`, func() { r.trouble("a", 1, devworker.Fault{Kind: devworker.Busy, Wait: time.Minute}) })
+			r.crashSigned(
+				"a",
+				`Insufficient fee`,
+				func() { r.trouble("a", 1, devworker.Fault{Kind: devworker.Busy, Wait: time.Minute}) },
+			)
 			r.awaitTxn("a", "deferred", 24*time.Hour, func(t *lifecycle.Transaction) bool { return t.Deferred > 0 })
 			r.refuse("")
 			r.done("a")
@@ -440,33 +449,45 @@ func legacyScenarios() []scenario {
 		}
 	}
 	return []scenario{
-		{"a legacy worker's answer lost after it sent", []string{"lost, legacy"}, legacy(func(r *rowWorld, _ string, w *devworker.Worker) {
-			w.Fail(devworker.Fault{UID: "a", Kind: devworker.Cut, After: true})
-			r.put("q", "a")
-			r.done("a")
-		})},
-		{"a legacy worker's answer lost before it sent", []string{"outcome unknown", "said to be dead"}, legacy(func(r *rowWorld, account string, w *devworker.Worker) {
-			w.Fail(devworker.Fault{UID: "a", Kind: devworker.Cut})
-			r.put("q", "a")
-			r.await("a", lifecycle.Unresolved, 5*time.Hour)
-			if s, _ := r.pool.Get(r.ctx, account); s.Reason != lifecycle.OutcomeUnknown {
-				r.Errorf("sender of an unknown outcome: %+v", s)
-			}
-			if _, err := r.p.Retry(r.ctx, "a"); err == nil {
-				r.Error("retried although it might still land")
-			}
-			_, err := r.p.Resolve(r.ctx, "a", false, "")
-			r.ok(err)
-			r.retry("a")
-			r.done("a")
-		})},
-		{"a legacy worker's command lands late", []string{"landed late"}, legacy(func(r *rowWorld, account string, w *devworker.Worker) {
-			w.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 40 * time.Minute})
-			r.put("q", "a")
-			r.await("a", lifecycle.Unresolved, 5*time.Hour)
-			stranger(r.world, account, r.get("a").Attempts[0].Nonce, 200_000_000)
-			r.done("a")
-		})},
+		{
+			"a legacy worker's answer lost after it sent",
+			[]string{"lost, legacy"},
+			legacy(func(r *rowWorld, _ string, w *devworker.Worker) {
+				w.Fail(devworker.Fault{UID: "a", Kind: devworker.Cut, After: true})
+				r.put("q", "a")
+				r.done("a")
+			}),
+		},
+		{
+			"a legacy worker's answer lost before it sent",
+			[]string{"outcome unknown", "said to be dead"},
+			legacy(func(r *rowWorld, account string, w *devworker.Worker) {
+				w.Fail(devworker.Fault{UID: "a", Kind: devworker.Cut})
+				r.put("q", "a")
+				r.await("a", lifecycle.Unresolved, 5*time.Hour)
+				if s, _ := r.pool.Get(r.ctx, account); s.Reason != lifecycle.OutcomeUnknown {
+					r.Errorf("sender of an unknown outcome: %+v", s)
+				}
+				if _, err := r.p.Retry(r.ctx, "a"); err == nil {
+					r.Error("retried although it might still land")
+				}
+				_, err := r.p.Resolve(r.ctx, "a", false, "")
+				r.ok(err)
+				r.retry("a")
+				r.done("a")
+			}),
+		},
+		{
+			"a legacy worker's command lands late",
+			[]string{"landed late"},
+			legacy(func(r *rowWorld, account string, w *devworker.Worker) {
+				w.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 40 * time.Minute})
+				r.put("q", "a")
+				r.await("a", lifecycle.Unresolved, 5*time.Hour)
+				stranger(r.world, account, r.get("a").Attempts[0].Nonce, 200_000_000)
+				r.done("a")
+			}),
+		},
 	}
 }
 

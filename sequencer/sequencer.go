@@ -118,12 +118,16 @@ func New(o Options) *Sequencer {
 	s := &Sequencer{
 		Options: o, process: rand.Text(), owners: make(map[string]*owner), nonces: make(map[string]seenNonce),
 		released: make(map[string]seenNonce), greeted: make(map[string]greeting), down: make(map[string]int),
-		watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1), due: make(chan struct{}, 1),
+		watching: make(
+			chan struct{},
+			1,
+		), polled: make(chan struct{}), dead: make(chan []string, 1), due: make(chan struct{}, 1),
 		unhurried: make(chan struct{}, unhurried),
 	}
 	s.recovery = recovery.New(recovery.Options{
 		Store: o.Store, Senders: o.Senders, Chain: o.Chain, Process: s.process, Namespace: o.Namespace,
-		Interval: o.Policy.InclusionInterval, Log: o.Log, Now: s.now, Open: s.resume, Reread: s.reread, Driven: s.drives, Beat: s.beat,
+		Interval: o.Policy.InclusionInterval, Log: o.Log, Now: s.now,
+		Open: s.resume, Reread: s.reread, Driven: s.drives, Beat: s.beat,
 	})
 	return s
 }
@@ -224,7 +228,12 @@ func (s *Sequencer) sameNetwork(ctx context.Context) error {
 		return err
 	}
 	if before != network {
-		return fmt.Errorf("%w: %s now, %s before; use another SEQUENCER_NAMESPACE or the right nodes", ErrOtherNetwork, network, before)
+		return fmt.Errorf(
+			"%w: %s now, %s before; use another SEQUENCER_NAMESPACE or the right nodes",
+			ErrOtherNetwork,
+			network,
+			before,
+		)
 	}
 	s.mu.Lock()
 	s.network = network

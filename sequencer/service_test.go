@@ -29,7 +29,8 @@ func TestHappyWay(t *testing.T) {
 			t.Fatalf("effects: %v", got)
 		}
 		a := done.Attempts[0]
-		if len(done.Attempts) != 1 || a.Outcome != lifecycle.Included || a.Sender != account || a.Fee != w.policy.Fee || done.Hash() == "" {
+		if len(done.Attempts) != 1 || a.Outcome != lifecycle.Included || a.Sender != account || a.Fee != w.policy.Fee ||
+			done.Hash() == "" {
 			t.Errorf("attempt: %+v", a)
 		}
 		w.awaitTxn("a", "told", time.Minute, func(t *lifecycle.Transaction) bool { return t.Callback == "" })
@@ -86,13 +87,20 @@ func TestLegacyRepeatsItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, devnet.Config{FillRate: 1})
-		account, _ := w.worker(1, devworker.Options{ProveTime: time.Minute, Legacy: true, Send: func(ctx context.Context, command json.RawMessage) (string, error) {
-			if _, err := w.node(0).Send(ctx, command); err != nil {
-				return "", err
-			}
-			until(ctx, 2*slot) // no answer comes, and a block takes it
-			return w.node(0).Send(ctx, command)
-		}})
+		account, _ := w.worker(
+			1,
+			devworker.Options{
+				ProveTime: time.Minute,
+				Legacy:    true,
+				Send: func(ctx context.Context, command json.RawMessage) (string, error) {
+					if _, err := w.node(0).Send(ctx, command); err != nil {
+						return "", err
+					}
+					until(ctx, 2*slot) // no answer comes, and a block takes it
+					return w.node(0).Send(ctx, command)
+				},
+			},
+		)
 		w.start()
 		for _, uid := range []string{"a", "b"} {
 			w.post("claim", uid)
@@ -115,7 +123,8 @@ func TestLegacyRefused(t *testing.T) {
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`, RefuseNext: 1}))
 		w.start()
 		w.post("claim", "a")
-		if got := w.await("a", lifecycle.Done, time.Hour); len(got.Attempts) != 2 || got.Attempts[0].Outcome != lifecycle.Refused {
+		if got := w.await("a", lifecycle.Done, time.Hour); len(got.Attempts) != 2 ||
+			got.Attempts[0].Outcome != lifecycle.Refused {
 			t.Errorf("attempts: %+v", got.Attempts)
 		}
 	})
@@ -133,7 +142,12 @@ func TestNoNewsWhileOpen(t *testing.T) {
 		w.post("claim", "a")
 		sender := w.await("a", lifecycle.Dispatching, time.Hour).Sender
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Hang: true}))
-		w.awaitTxn("a", "signed", time.Hour, func(t *lifecycle.Transaction) bool { return t.Attempts[0].Outcome == lifecycle.Signed })
+		w.awaitTxn(
+			"a",
+			"signed",
+			time.Hour,
+			func(t *lifecycle.Transaction) bool { return t.Attempts[0].Outcome == lifecycle.Signed },
+		)
 		first.kill()
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: "Insufficient fee"}))
 		w.start()
@@ -141,7 +155,8 @@ func TestNoNewsWhileOpen(t *testing.T) {
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Sync: "BOOTSTRAP"}))
 		for range 5 {
 			until(w.ctx, time.Minute)
-			if got := w.get("a"); !got.Open() || got.Sender != sender || got.State() != lifecycle.Retry && got.State() != lifecycle.Dispatching {
+			if got := w.get("a"); !got.Open() || got.Sender != sender ||
+				got.State() != lifecycle.Retry && got.State() != lifecycle.Dispatching {
 				t.Fatalf("%s of %.8s, first of %.8s, attempts %+v", got.Phase, got.Sender, sender, got.Attempts)
 			}
 		}
@@ -163,7 +178,12 @@ func TestLegacyAnswerForgotten(t *testing.T) {
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`, RefuseNext: 1}))
 		w.start()
 		w.post("claim", "a")
-		w.awaitTxn("a", "with its worker", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 && t.Attempts[0].Legacy })
+		w.awaitTxn(
+			"a",
+			"with its worker",
+			time.Hour,
+			func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 && t.Attempts[0].Legacy },
+		)
 		before := w.redis.Snapshot()
 		w.await("a", lifecycle.Retry, time.Hour)
 		w.redis.FailOver(before)

@@ -29,7 +29,12 @@ func TestSettleDepthOfType(t *testing.T) {
 				p := w.start()
 				w.net.FailNext("", 1, "Account_nonce_precondition_unsatisfied")
 				w.postType(typ, "q", "a")
-				failed := w.awaitTxn("a", "failed once", 3*time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed })
+				failed := w.awaitTxn(
+					"a",
+					"failed once",
+					3*time.Hour,
+					func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed },
+				)
 				if a := failed.Attempts[0]; a.Outcome != lifecycle.FailedIn || a.Confirmations != depth {
 					t.Errorf("settled %+v, want %d blocks deep", a, depth)
 				}
@@ -73,7 +78,8 @@ func TestFinishedWhileOpen(t *testing.T) {
 				got := w.awaitTxn("a", "finished by its worker", 3*time.Hour, func(t *lifecycle.Transaction) bool {
 					return len(t.Attempts) == 2 && t.Phase == lifecycle.PhaseWatching
 				})
-				if s, _ := w.pool.Get(w.ctx, account); s.Queue != "q" || got.Ending != lifecycle.PhaseDone || !got.Attempts[0].Open() {
+				if s, _ := w.pool.Get(w.ctx, account); s.Queue != "q" || got.Ending != lifecycle.PhaseDone ||
+					!got.Attempts[0].Open() {
 					t.Errorf("%+v, sender %+v", got, s)
 				}
 				if x, err := p.Explain(w.ctx, "a"); err != nil || x.Next.Action == lifecycle.StepRetry {
@@ -136,7 +142,8 @@ func TestNonceIgnored(t *testing.T) {
 				said := w.awaitTxn("a", "said", time.Hour, func(t *lifecycle.Transaction) bool {
 					return len(t.Attempts) > 0 && t.Attempts[0].Error != nil
 				})
-				if e := said.Attempts[0].Error; e.Code != "NONCE_IGNORED" || !strings.Contains(e.Message, "was given nonce 0 and used 1") {
+				if e := said.Attempts[0].Error; e.Code != "NONCE_IGNORED" ||
+					!strings.Contains(e.Message, "was given nonce 0 and used 1") {
 					t.Errorf("attempt: %+v", e)
 				}
 				if !fails {

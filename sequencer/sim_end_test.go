@@ -23,7 +23,8 @@ func (c *checker) settled() (bool, []*txnDoc) {
 			continue
 		}
 		ts = append(ts, t)
-		settled = settled && t.final() && (t.State != "DONE" || t.FinalAt != "") && (callback(t) == "" || !told[callback(t)].IsZero())
+		settled = settled && t.final() && (t.State != "DONE" || t.FinalAt != "") &&
+			(callback(t) == "" || !told[callback(t)].IsZero())
 	}
 	return settled, ts
 }
@@ -64,7 +65,8 @@ func (c *checker) atTheEnd() {
 	told := c.told()
 	for _, t := range ts {
 		c.end(t, c.known(t.UID, byUID[t.UID], t))
-		if !settled && (!t.final() || t.State == "DONE" && t.FinalAt == "" || callback(t) != "" && told[callback(t)].IsZero()) {
+		if !settled &&
+			(!t.final() || t.State == "DONE" && t.FinalAt == "" || callback(t) != "" && told[callback(t)].IsZero()) {
 			a, _ := c.s.ask("GET", "/transactions/"+t.UID+"/explain", nil, nil)
 			c.fail("%s is %s %v after all faults were over, told %v: %v", t.UID, t.State, c.s.healing(), told[callback(t)], a)
 		}
@@ -84,7 +86,8 @@ func (c *checker) atTheEnd() {
 	}
 	for _, queue := range c.s.queued {
 		var q queueDoc
-		if _, ok := c.s.ask("GET", "/queues/"+queue, nil, &q); ok && (q.State != "FREE" || q.Sender != "" || q.Running != "") {
+		if _, ok := c.s.ask("GET", "/queues/"+queue, nil, &q); ok &&
+			(q.State != "FREE" || q.Sender != "" || q.Running != "") {
 			c.fail("queue %s is still %s with %.8s and %s", queue, q.State, q.Sender, q.Running)
 		}
 	}
@@ -115,11 +118,13 @@ func (c *checker) end(t *txnDoc, es []devnet.Effect) {
 		if len(es) != 0 {
 			c.fail("%s is %s (%v), and took effect: %s", t.UID, t.State, t.code(), describe(es))
 		}
-		if t.State == "FAILED" && t.Retries < c.s.policy.MaxRetries && t.code() != lifecycle.CodeCancelled && !t.CancelRequested {
+		if t.State == "FAILED" && t.Retries < c.s.policy.MaxRetries && t.code() != lifecycle.CodeCancelled &&
+			!t.CancelRequested {
 			c.fail("%s is FAILED (%v) after %d retries", t.UID, t.code(), t.Retries)
 		}
 	}
-	if c.unknown[t.UID] && !slices.ContainsFunc(t.Attempts, func(a attemptDoc) bool { return c.s.legacy && a.Sender == c.s.staff[0].account }) {
+	if c.unknown[t.UID] &&
+		!slices.ContainsFunc(t.Attempts, func(a attemptDoc) bool { return c.s.legacy && a.Sender == c.s.staff[0].account }) {
 		c.fail("the outcome of %s was unknown, and no worker that sends by itself had it", t.UID)
 	}
 }

@@ -41,8 +41,20 @@ const (
 func befalling(b boundary) []string {
 	switch b {
 	case processToRedis:
-		return []string{loseRequest, lateRequest, loseReply, lateReply, crashBefore, crashAfter, loseReply, lateReply, loseRequest, lateRequest,
-			loseReply, lateReply}
+		return []string{
+			loseRequest,
+			lateRequest,
+			loseReply,
+			lateReply,
+			crashBefore,
+			crashAfter,
+			loseReply,
+			lateReply,
+			loseRequest,
+			lateRequest,
+			loseReply,
+			lateReply,
+		}
 	default:
 		return []string{noConnection, loseRequest, lateRequest, loseReply, lateReply, twice, crashBefore, crashAfter,
 			noConnection, loseRequest, lateRequest, loseReply, lateReply, twice, loseReply, lateReply, twice}

@@ -113,7 +113,8 @@ func (s *sim) attend(ts []*txnDoc) (busy bool) {
 	}
 	for _, w := range s.staff {
 		var at senderDoc
-		if _, ok := s.ask("GET", "/senders/"+w.account, nil, &at); ok && at.Until == "" && s.waitsForPerson(w.account, at.Reason) {
+		if _, ok := s.ask("GET", "/senders/"+w.account, nil, &at); ok && at.Until == "" &&
+			s.waitsForPerson(w.account, at.Reason) {
 			busy = true
 			s.ask("POST", "/senders/"+w.account+"/resume", nil, nil)
 		}

@@ -13,7 +13,13 @@ import (
 
 // dial is a dialer for calls over one boundary. Where again is set, a request
 // can be made twice; victim is who crashes if somebody does.
-func (h *host) dial(b boundary, lane string, again bool, victim *host, dial func(context.Context) (net.Conn, error)) func(context.Context) (net.Conn, error) {
+func (h *host) dial(
+	b boundary,
+	lane string,
+	again bool,
+	victim *host,
+	dial func(context.Context) (net.Conn, error),
+) func(context.Context) (net.Conn, error) {
 	return func(ctx context.Context) (net.Conn, error) {
 		c := &brittle{host: h, victim: victim, b: b, lane: h.name + "→" + lane, gone: make(chan struct{})}
 		if b == processToRedis {
@@ -146,7 +152,10 @@ func (c *brittle) deliver() {
 func (c *brittle) Write(p []byte) (int, error) {
 	var sent parcel
 	if c.each {
-		sent = parcel{content: bytes.Clone(p), hello: bytes.Contains(p, []byte("\r\nhello\r\n")) || bytes.Contains(p, []byte("\r\nclient\r\n"))}
+		sent = parcel{
+			content: bytes.Clone(p),
+			hello:   bytes.Contains(p, []byte("\r\nhello\r\n")) || bytes.Contains(p, []byte("\r\nclient\r\n")),
+		}
 		var plan string
 		var n uint64
 		if !sent.hello {

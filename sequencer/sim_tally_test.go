@@ -170,8 +170,18 @@ func (y *tally) String() string {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d seeds, %d failed, %.1f/s, %v simulated; transactions ended %v, of %d only a person knew the outcome, of %d nobody could know after Redis forgot\n",
-		y.name, y.done, y.failed, y.pace(), y.lasted.Round(time.Hour), y.ends, y.unknown, y.unmarked)
+	fmt.Fprintf(
+		&b,
+		"%s: %d seeds, %d failed, %.1f/s, %v simulated; transactions ended %v, of %d only a person knew the outcome, of %d nobody could know after Redis forgot\n",
+		y.name,
+		y.done,
+		y.failed,
+		y.pace(),
+		y.lasted.Round(time.Hour),
+		y.ends,
+		y.unknown,
+		y.unmarked,
+	)
 	for _, at := range crossings {
 		fmt.Fprintf(&b, "%9d  calls %s, %.1f a minute\n", y.calls[at], at, float64(y.calls[at])/max(1, y.lasted.Minutes()))
 	}

@@ -38,7 +38,10 @@ func troubles() []trouble {
 	return []trouble{
 		faulty("lags", func(s *sim, i uint64) devnet.Faults { return devnet.Faults{Lag: 1 + s.pick(6, "lag", i)} }),
 		faulty("stands still", func(*sim, uint64) devnet.Faults { return devnet.Faults{Lag: -1} }),
-		faulty("answers 503", func(*sim, uint64) devnet.Faults { return devnet.Faults{Status: http.StatusServiceUnavailable} }),
+		faulty(
+			"answers 503",
+			func(*sim, uint64) devnet.Faults { return devnet.Faults{Status: http.StatusServiceUnavailable} },
+		),
 		faulty("hangs", func(*sim, uint64) devnet.Faults { return devnet.Faults{Hang: true} }),
 		faulty("is not synced", func(s *sim, i uint64) devnet.Faults {
 			return devnet.Faults{Sync: []string{"BOOTSTRAP", "CATCHUP", "OFFLINE"}[s.pick(3, "sync", i)]}
@@ -49,7 +52,11 @@ func troubles() []trouble {
 		faulty("refuses", func(s *sim, i uint64) devnet.Faults {
 			return devnet.Faults{Refuse: refusals[s.pick(len(refusals), "refusal", i)]}
 		}),
-		{"node: all refuse", 1, func(s *sim, i uint64, d time.Duration) (string, func()) { return s.refuse(i), s.nobodyRefuses }},
+		{
+			"node: all refuse",
+			1,
+			func(s *sim, i uint64, d time.Duration) (string, func()) { return s.refuse(i), s.nobodyRefuses },
+		},
 		{"node: isolated, with a fork of its own", 1, (*sim).isolate},
 		{"chain: reorganised", 3, (*sim).reorganise},
 		{"pool: drops", 2, func(s *sim, i uint64, _ time.Duration) (string, func()) {
@@ -216,7 +223,13 @@ func (s *sim) disturb() {
 }
 
 // refusals are a node's words of each class.
-var refusals = []string{`["Overloaded"]`, "Insufficient fee", `(invalid (Invalid_proof))`, `["Bad_token"]`, `["Insufficient_funds"]`}
+var refusals = []string{
+	`["Overloaded"]`,
+	"Insufficient fee",
+	`(invalid (Invalid_proof))`,
+	`["Bad_token"]`,
+	`["Insufficient_funds"]`,
+}
 
 // refuse has all nodes refuse what they are sent.
 func (s *sim) refuse(i uint64) string {

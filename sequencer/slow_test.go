@@ -24,18 +24,29 @@ func TestSlowLooks(t *testing.T) {
 		for n := range uint64(count) {
 			w.worker(n+1, devworker.Options{ProveTime: time.Second})
 		}
-		w.launch(links{redis: w.redis.NewClient(), ended: func(error) {}, dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if strings.HasPrefix(addr, "node") {
-				select {
-				case <-time.After(12 * time.Second): // each question, and a look has several
-				case <-ctx.Done():
-					return nil, ctx.Err()
-				}
-			}
-			return w.web.dial(ctx, network, addr)
-		}})
+		w.launch(
+			links{
+				redis: w.redis.NewClient(),
+				ended: func(error) {},
+				dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+					if strings.HasPrefix(addr, "node") {
+						select {
+						case <-time.After(12 * time.Second): // each question, and a look has several
+						case <-ctx.Done():
+							return nil, ctx.Err()
+						}
+					}
+					return w.web.dial(ctx, network, addr)
+				},
+			},
+		)
 		w.post("q", "first")
-		w.awaitTxn("first", "sent", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
+		w.awaitTxn(
+			"first",
+			"sent",
+			time.Hour,
+			func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching },
+		)
 		<-time.After(3 * time.Minute) // it takes a few looks to see how long they are
 		for i := range count - 1 {
 			uid := fmt.Sprint("t", i)

@@ -60,7 +60,12 @@ func TestSuccessors(t *testing.T) {
 				w.ok(w.net.Reorg(devnet.Reorg{Depth: int(w.net.Node(0).State().Height-landed.Height) + 1, Exclude: skip}))
 				w.net.Drop(landed.KnownHash())
 				stranger(w, one, landed.Nonce, 5_000_000_000)
-				w.awaitTxn("first", "back in its queue", 12*time.Hour, func(t *lifecycle.Transaction) bool { return t.State() != lifecycle.Done })
+				w.awaitTxn(
+					"first",
+					"back in its queue",
+					12*time.Hour,
+					func(t *lifecycle.Transaction) bool { return t.State() != lifecycle.Done },
+				)
 				if name == "waiting" {
 					w.ok(w.store.Resume(w.ctx, "q"))
 				}
@@ -71,11 +76,13 @@ func TestSuccessors(t *testing.T) {
 				if got := w.effects("first", "next"); !slices.Equal(got, tt.order) {
 					t.Errorf("took effect as %v, want %v", got, tt.order)
 				}
-				if got := w.get("next"); tt.order[0] == "first" && (got.Retries > 1 || slices.ContainsFunc(got.Attempts[:len(got.Attempts)-1], func(a lifecycle.Attempt) bool { return a.Outcome != lifecycle.Prepared })) {
+				if got := w.get("next"); tt.order[0] == "first" &&
+					(got.Retries > 1 || slices.ContainsFunc(got.Attempts[:len(got.Attempts)-1], func(a lifecycle.Attempt) bool { return a.Outcome != lifecycle.Prepared })) {
 					t.Errorf("next: %d retries, %+v", got.Retries, got.Attempts)
 				}
 				for _, account := range []string{one, two} {
-					if s, err := w.pool.Get(w.ctx, account); err != nil || s.Queue != "" || s.Reason != "" && s.Reason != lifecycle.StoppedNonce {
+					if s, err := w.pool.Get(w.ctx, account); err != nil || s.Queue != "" ||
+						s.Reason != "" && s.Reason != lifecycle.StoppedNonce {
 						t.Errorf("sender %+v, %v", s, err)
 					}
 				}

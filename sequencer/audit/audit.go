@@ -63,7 +63,12 @@ func (a *Audit) Run(ctx context.Context) (Report, error) {
 		return !slices.ContainsFunc(first.report.Findings, func(o queues.Finding) bool { return f.Same(&o) })
 	})
 	slices.SortFunc(r.Findings, func(x, y queues.Finding) int {
-		return cmp.Or(cmp.Compare(x.Check, y.Check), cmp.Compare(x.Queue, y.Queue), cmp.Compare(x.UID, y.UID), cmp.Compare(x.Sender, y.Sender))
+		return cmp.Or(
+			cmp.Compare(x.Check, y.Check),
+			cmp.Compare(x.Queue, y.Queue),
+			cmp.Compare(x.UID, y.UID),
+			cmp.Compare(x.Sender, y.Sender),
+		)
 	})
 	r.Findings = slices.CompactFunc(r.Findings, func(x, y queues.Finding) bool { return x.Same(&y) })
 	return r, nil
@@ -188,12 +193,37 @@ func (p *pass) transaction(r queues.Record) {
 	switch landed := t.Attempt(t.Landed); {
 	case t.State() == lifecycle.Done && landed != nil:
 		if len(effects) == 0 && !t.Reopened && p.w.holds(landed.Height) {
-			p.bad("NOT_ON_CHAIN", t.UID, t.Queue, t.Sender, "it is DONE in block %d, and no block from %d on holds it", landed.Height, p.w.first.Height)
+			p.bad(
+				"NOT_ON_CHAIN",
+				t.UID,
+				t.Queue,
+				t.Sender,
+				"it is DONE in block %d, and no block from %d on holds it",
+				landed.Height,
+				p.w.first.Height,
+			)
 		}
 	case t.State() == lifecycle.Done && settled:
-		p.bad("UNTOLD_EFFECT", t.UID, t.Queue, t.Sender, "its worker finished it without a block, and %s in block %d is of it", effects[0].Hash, effects[0].block.Height)
+		p.bad(
+			"UNTOLD_EFFECT",
+			t.UID,
+			t.Queue,
+			t.Sender,
+			"its worker finished it without a block, and %s in block %d is of it",
+			effects[0].Hash,
+			effects[0].block.Height,
+		)
 	case t.State() != lifecycle.Done && settled:
-		p.bad("UNTOLD_EFFECT", t.UID, t.Queue, t.Sender, "it is %s, and took effect in block %d by %s", t.State(), effects[0].block.Height, effects[0].Hash)
+		p.bad(
+			"UNTOLD_EFFECT",
+			t.UID,
+			t.Queue,
+			t.Sender,
+			"it is %s, and took effect in block %d by %s",
+			t.State(),
+			effects[0].block.Height,
+			effects[0].Hash,
+		)
 	}
 	if t.Open() && !r.Signed && !legacy && len(commands) == 0 {
 		p.doubt(t)
@@ -243,7 +273,13 @@ func (p *pass) pools() error {
 		}
 		for _, uid := range some {
 			if !slices.ContainsFunc(p.doubted[uid], func(hash string) bool { return found[hash] }) {
-				p.bad("ATTEMPT_LOST", uid, p.queueOf[uid], "", "an attempt may still land, and is in no pool, in no block, and not stored")
+				p.bad(
+					"ATTEMPT_LOST",
+					uid,
+					p.queueOf[uid],
+					"",
+					"an attempt may still land, and is in no pool, in no block, and not stored",
+				)
 			}
 		}
 	}
@@ -263,8 +299,16 @@ func (p *pass) order() {
 			}
 			wasFirst := len(earlier.started) > 0 && len(later.started) > 0 && earlier.started[0].Before(later.started[0])
 			if !wasFirst {
-				p.bad("ORDER", earlier.uid, queue, "", "it was accepted before %s, and took effect after it: in block %d and block %d",
-					later.uid, earlier.in.block.Height, later.in.block.Height)
+				p.bad(
+					"ORDER",
+					earlier.uid,
+					queue,
+					"",
+					"it was accepted before %s, and took effect after it: in block %d and block %d",
+					later.uid,
+					earlier.in.block.Height,
+					later.in.block.Height,
+				)
 			}
 		}
 	}
@@ -310,9 +354,25 @@ func (p *pass) nonce(s *senders.Sender, account mina.Account) {
 	case !account.Exists:
 		p.bad("NONCE", "", s.Queue, s.AccountID, "its next nonce is %d, and the chain does not know the account", *s.Nonce)
 	case account.Nonce > most:
-		p.bad("NONCE", "", s.Queue, s.AccountID, "its next nonce is %d, on the chain it is %d: somebody else uses the account", *s.Nonce, account.Nonce)
+		p.bad(
+			"NONCE",
+			"",
+			s.Queue,
+			s.AccountID,
+			"its next nonce is %d, on the chain it is %d: somebody else uses the account",
+			*s.Nonce,
+			account.Nonce,
+		)
 	case account.Nonce < *s.Nonce && !p.reopened[s.AccountID]:
-		p.bad("NONCE", "", s.Queue, s.AccountID, "its next nonce is %d, on the chain it is %d: what was sent before is gone", *s.Nonce, account.Nonce)
+		p.bad(
+			"NONCE",
+			"",
+			s.Queue,
+			s.AccountID,
+			"its next nonce is %d, on the chain it is %d: what was sent before is gone",
+			*s.Nonce,
+			account.Nonce,
+		)
 	}
 }
 
@@ -320,26 +380,31 @@ func (p *pass) nonce(s *senders.Sender, account mina.Account) {
 func Meanings() map[string]string {
 	const layout = "the store contradicts itself: "
 	return map[string]string{
-		"TWICE":         "at most one effect is broken: tell the owner of the zkApp, and look at what reorganised or at who else signs",
-		"NOT_ON_CHAIN":  "what was told DONE has no effect: its block was orphaned deeper than FINALITY, or the node follows another chain",
+		"TWICE": "at most one effect is broken: tell the owner of the zkApp, and look " +
+			"at what reorganised or at who else signs",
+		"NOT_ON_CHAIN": "what was told DONE has no effect: its block was orphaned deeper than " +
+			"FINALITY, or the node follows another chain",
 		"UNTOLD_EFFECT": "it took effect and nobody was told: do not retry it",
-		"ATTEMPT_LOST":  "it can neither be sent again nor be found: wait until its validUntil has passed, then resolve it as dead",
-		"ORDER":         "order is broken, unless the earlier one was cancelled before its first attempt and retried by a person",
-		"NONCE":         "the next attempt of this sender will not fit: stop whatever else uses the account, then remove the sender and register it again: the chain is asked for its nonce",
-		"RECORD":        layout + "a record cannot be read",
-		"STATE_INDEX":   layout + "lists by state show it wrongly or not at all",
-		"PAST_INDEX":    layout + "lists of its queue show it wrongly or not at all",
-		"LINE":          layout + "it may never come to its turn, or come out of order",
-		"CLAIM":         layout + "no process will go on with it",
-		"QUEUE_RUN":     layout + "the queue stands still, or runs two at a time",
-		"SENDER_BOUND":  layout + "a sender is kept for nothing, or serves two queues",
-		"SENDER_FREE":   layout + "a sender is never bound again, or bound although it must not be; drain and resume it",
-		"OPEN_COUNT":    layout + "it may be deleted too early or never",
-		"CALLBACK":      layout + "its worker is never told how it ended",
-		"LISTED":        layout + "it is missing in lists",
-		"COUNT":         layout + "the counts of a queue are wrong",
-		"READY":         layout + "the queue is passed over, or bound although it must not be; pause and resume it",
-		"LEFTOVER":      layout + "something names what is gone",
-		"STRAY":         layout + "an index names what says otherwise",
+		"ATTEMPT_LOST": "it can neither be sent again nor be found: wait until its validUntil " +
+			"has passed, then resolve it as dead",
+		"ORDER": "order is broken, unless the earlier one was cancelled before its " +
+			"first attempt and retried by a person",
+		"NONCE": "the next attempt of this sender will not fit: stop whatever else uses " +
+			"the account, then remove the sender and register it again: the chain is asked for its nonce",
+		"RECORD":       layout + "a record cannot be read",
+		"STATE_INDEX":  layout + "lists by state show it wrongly or not at all",
+		"PAST_INDEX":   layout + "lists of its queue show it wrongly or not at all",
+		"LINE":         layout + "it may never come to its turn, or come out of order",
+		"CLAIM":        layout + "no process will go on with it",
+		"QUEUE_RUN":    layout + "the queue stands still, or runs two at a time",
+		"SENDER_BOUND": layout + "a sender is kept for nothing, or serves two queues",
+		"SENDER_FREE":  layout + "a sender is never bound again, or bound although it must not be; drain and resume it",
+		"OPEN_COUNT":   layout + "it may be deleted too early or never",
+		"CALLBACK":     layout + "its worker is never told how it ended",
+		"LISTED":       layout + "it is missing in lists",
+		"COUNT":        layout + "the counts of a queue are wrong",
+		"READY":        layout + "the queue is passed over, or bound although it must not be; pause and resume it",
+		"LEFTOVER":     layout + "something names what is gone",
+		"STRAY":        layout + "an index names what says otherwise",
 	}
 }

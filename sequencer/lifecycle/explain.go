@@ -139,7 +139,11 @@ func (s *Scene) waiting() said {
 	if place == 2 {
 		who = "the one before"
 	}
-	return said{fmt.Sprintf("%s in its queue; %s (%s) %s", ordinal(place), who, s.First.UID, first), code, Next{Action: StepBind}}
+	return said{
+		fmt.Sprintf("%s in its queue; %s (%s) %s", ordinal(place), who, s.First.UID, first),
+		code,
+		Next{Action: StepBind},
+	}
 }
 
 // head says why the first of a queue is not bound. who begins the sentence.
@@ -158,7 +162,13 @@ func (s *Scene) head(who string) said {
 	fresh := !s.Tip.At.IsZero() && s.Now.Sub(s.Tip.At) <= 2*s.Policy.InclusionInterval
 	switch {
 	case s.Paused != "":
-		return say("The queue is paused: "+short(s.Paused)+".", WaitPaused, short(s.Paused), time.Time{}, Next{Action: StepResume})
+		return say(
+			"The queue is paused: "+short(s.Paused)+".",
+			WaitPaused,
+			short(s.Paused),
+			time.Time{},
+			Next{Action: StepResume},
+		)
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now):
 		return say("Its worker was away or busy"+because(s.Txn.Error)+"; the queue is left alone for a while.", WaitWorker,
 			"the queue is held", s.Place.Hold, Next{Action: StepBind, At: s.Place.Hold})
@@ -166,14 +176,31 @@ func (s *Scene) head(who string) said {
 		return say("The worker has not yet answered the callback of the one before ("+s.Place.Holder+").", WaitCallback,
 			"callback of "+s.Place.Holder, s.Place.Hold, Next{Action: StepBind, At: s.Place.Hold})
 	case !s.Dispatched && s.Txn.Type == typ:
-		return say("This process does not dispatch "+typ+"; one that does has to run.", WaitProcess, "type "+typ, time.Time{}, bind)
+		return say(
+			"This process does not dispatch "+typ+"; one that does has to run.",
+			WaitProcess,
+			"type "+typ,
+			time.Time{},
+			bind,
+		)
 	case s.Shut != "":
 		return say("Nothing is bound now: "+s.Shut+".", WaitRecovery, s.Shut, time.Time{}, bind)
 	case s.Txn.Open():
-		return say("An attempt of it was found on the chain or in a pool; it waits for the sender of that one.", WaitFreeSender,
-			"sender "+s.Txn.FirstOpen().Sender, time.Time{}, bind)
+		return say(
+			"An attempt of it was found on the chain or in a pool; it waits for the sender of that one.",
+			WaitFreeSender,
+			"sender "+s.Txn.FirstOpen().Sender,
+			time.Time{},
+			bind,
+		)
 	case fresh && !s.Tip.Quorum:
-		return say("Too few Mina nodes are synced to start anything.", WaitNodes, fmt.Sprintf("%d synced", s.Tip.Synced), time.Time{}, bind)
+		return say(
+			"Too few Mina nodes are synced to start anything.",
+			WaitNodes,
+			fmt.Sprintf("%d synced", s.Tip.Synced),
+			time.Time{},
+			bind,
+		)
 	}
 	var busy, out int
 	why := ""
@@ -182,7 +209,13 @@ func (s *Scene) head(who string) said {
 		p := &s.Pool[i]
 		switch {
 		case p.Reason == "" && p.Queue == "":
-			return say("A sender is free and is bound to it now.", WaitNothing, "", time.Time{}, Next{Action: StepBind, At: s.Now})
+			return say(
+				"A sender is free and is bound to it now.",
+				WaitNothing,
+				"",
+				time.Time{},
+				Next{Action: StepBind, At: s.Now},
+			)
 		case p.Queue != "":
 			busy++
 		default:
@@ -215,14 +248,22 @@ func (s *Scene) dispatching(why Reason) said {
 		return said{"Its sender is bound, and nothing is asked or sent now: " + s.Shut + ".",
 			Wait{Code: WaitRecovery, Detail: s.Shut}, Next{Action: StepAskWorker}}
 	case why == ReasonCancelled:
-		return said{"A cancel was asked for, and nothing of it has been sent: it ends now.", Wait{Code: WaitNothing}, Next{Action: StepEnd, At: s.Now}}
+		return said{
+			"A cancel was asked for, and nothing of it has been sent: it ends now.",
+			Wait{Code: WaitNothing},
+			Next{Action: StepEnd, At: s.Now},
+		}
 	case why == ReasonLanded:
 		return said{"An earlier attempt is in a block.", Wait{Code: WaitNothing}, Next{Action: StepFinish, At: s.Now}}
 	case why != ReasonProving && !s.Tip.At.IsZero() && !s.Tip.Quorum:
 		return said{"Its sender is bound; the attempt is planned when enough Mina nodes are synced.",
 			Wait{Code: WaitNodes, Detail: fmt.Sprintf("%d synced", s.Tip.Synced)}, Next{Action: StepAskWorker}}
 	case why != ReasonProving:
-		return said{"Its sender is bound; attempt " + fmt.Sprint(len(t.Attempts)+1) + " is being planned.", Wait{Code: WaitNothing}, soon}
+		return said{
+			"Its sender is bound; attempt " + fmt.Sprint(len(t.Attempts)+1) + " is being planned.",
+			Wait{Code: WaitNothing},
+			soon,
+		}
 	}
 	does, next := "is proving and signing", StepSend
 	if a.Legacy {
@@ -233,7 +274,11 @@ func (s *Scene) dispatching(why Reason) said {
 		detail = fmt.Sprintf("asked %s in vain", times(t.Losses))
 	}
 	return said{fmt.Sprintf("The worker of %s %s attempt %d.", a.Sender, does, a.Number),
-		Wait{Code: WaitWorker, Until: a.StartedAt.Add(time.Duration(t.Losses+1) * s.Policy.DispatchTimeout), Detail: detail}, Next{Action: next}}
+		Wait{
+			Code:   WaitWorker,
+			Until:  a.StartedAt.Add(time.Duration(t.Losses+1) * s.Policy.DispatchTimeout),
+			Detail: detail,
+		}, Next{Action: next}}
 }
 
 // watching speaks of what may be on its way into a block.
@@ -244,11 +289,17 @@ func (s *Scene) watching(why Reason) said {
 	again := StepRetry
 	if last {
 		again = StepEnd
-		tail = " No further attempt is made" + map[bool]string{true: ": a cancel was asked for.", false: "."}[t.CancelRequested]
+		tail = " No further attempt is made."
+		if t.CancelRequested {
+			tail = " No further attempt is made: a cancel was asked for."
+		}
 	}
 	settle := func(what string) said {
-		return said{fmt.Sprintf("%s; that counts when it stands %d blocks deep, now %d.%s", what, p.SettleDepth, g.Depth, tail),
-			Wait{Code: WaitSettlement, Detail: depth(g, p.SettleDepth)}, Next{Action: again}}
+		return said{
+			fmt.Sprintf("%s; that counts when it stands %d blocks deep, now %d.%s", what, p.SettleDepth, g.Depth, tail),
+			Wait{Code: WaitSettlement, Detail: depth(g, p.SettleDepth)},
+			Next{Action: again},
+		}
 	}
 	until, wait := s.lastSlot(), WaitBlock
 	if last {
@@ -292,12 +343,27 @@ func (s *Scene) watching(why Reason) said {
 	case g.Fate == FateAbsent && last:
 		return say("It was sent, and no node shows it; it may still land.", "in no pool and no block", StepEnd, until)
 	case g.Fate == FateAbsent:
-		return say("It was sent, and no node shows it; the same bytes are sent again.", "in no pool and no block", StepSendAgain, time.Time{})
+		return say(
+			"It was sent, and no node shows it; the same bytes are sent again.",
+			"in no pool and no block",
+			StepSendAgain,
+			time.Time{},
+		)
 	case !s.Asked:
-		return say("It was sent and waits for a block. The process that watches it knows more.", "as last stored", StepWatch, time.Time{})
+		return say(
+			"It was sent and waits for a block. The process that watches it knows more.",
+			"as last stored",
+			StepWatch,
+			time.Time{},
+		)
 	case !s.Tip.Quorum:
 		wait, until = WaitNodes, time.Time{}
-		return say("It was sent; too few Mina nodes are synced to say what became of it.", fmt.Sprintf("%d synced", s.Tip.Synced), StepWatch, soon)
+		return say(
+			"It was sent; too few Mina nodes are synced to say what became of it.",
+			fmt.Sprintf("%d synced", s.Tip.Synced),
+			StepWatch,
+			soon,
+		)
 	}
 	return say("It was sent; the nodes do not agree yet on what became of it.", "no agreement yet", StepWatch, soon)
 }
@@ -363,15 +429,31 @@ func (s *Scene) endedBy(Reason) said {
 	if t.Error != nil {
 		code = t.Error.Code
 	}
-	d := said{"All tries are used up" + because(t.Error) + ".", Wait{Code: WaitNothing, Detail: "a person may retry it"}, Next{Action: StepNone}}
+	d := said{
+		"All tries are used up" + because(t.Error) + ".",
+		Wait{Code: WaitNothing, Detail: "a person may retry it"},
+		Next{Action: StepNone},
+	}
 	switch {
 	case code == CodeCancelled:
 		d.summary = "It was cancelled before it took effect."
 	case t.Phase == PhaseUnresolved && t.Open():
-		return said{"Nobody knows what became of its attempt" + because(t.Error) + ". Look for it, and say by resolve whether it landed.",
-			Wait{Code: WaitPerson, Detail: "what became of attempt " + fmt.Sprint(t.FirstOpen().Number)}, Next{Action: StepResolve}}
+		return said{
+			"Nobody knows what became of its attempt" + because(
+				t.Error,
+			) + ". Look for it, and say by resolve whether it landed.",
+			Wait{
+				Code:   WaitPerson,
+				Detail: "what became of attempt " + fmt.Sprint(t.FirstOpen().Number),
+			},
+			Next{Action: StepResolve},
+		}
 	case t.Phase == PhaseUnresolved:
-		d = said{"No retry can mend it" + because(t.Error) + ".", Wait{Code: WaitPerson, Detail: "mend the cause and retry it, or delete it"}, Next{Action: StepDecide}}
+		d = said{
+			"No retry can mend it" + because(t.Error) + ".",
+			Wait{Code: WaitPerson, Detail: "mend the cause and retry it, or delete it"},
+			Next{Action: StepDecide},
+		}
 	}
 	if t.Open() {
 		d.wait = Wait{Code: WaitExpiry, Until: s.lastSlot()}
@@ -391,14 +473,24 @@ func (s *Scene) attempts() []Seen {
 		switch {
 		case its && (g.Fate == FateIncluded || g.Fate == FateFailed):
 			v.Place, v.Agreed, v.Depth, v.Height, v.StateHash = "block", g.Agreed, g.Depth, g.Height, g.StateHash
-			v.Detail = fmt.Sprintf("%s in block %d, %d deep", map[Fate]string{FateIncluded: "succeeded", FateFailed: "failed"}[g.Fate], g.Height, g.Depth)
+			v.Detail = fmt.Sprintf(
+				"%s in block %d, %d deep",
+				map[Fate]string{FateIncluded: "succeeded", FateFailed: "failed"}[g.Fate],
+				g.Height,
+				g.Depth,
+			)
 		case its && g.Fate == FatePooled && v.Open:
 			v.Place, v.Agreed, v.Detail = "pool", g.Agreed, "in "+pools(g)
 		case a.Outcome == Included && a.Height == 0:
 			v.Place, v.Detail = "block", "succeeded, as a person said"
 		case a.Outcome == Included, a.Outcome == FailedIn:
 			v.Place, v.Depth = "block", a.Confirmations
-			v.Detail = fmt.Sprintf("%s in block %d, %d deep when last stored", map[bool]string{true: "succeeded", false: "failed"}[a.Outcome == Included], a.Height, a.Confirmations)
+			v.Detail = fmt.Sprintf(
+				"%s in block %d, %d deep when last stored",
+				map[bool]string{true: "succeeded", false: "failed"}[a.Outcome == Included],
+				a.Height,
+				a.Confirmations,
+			)
 		case a.Outcome == Prepared && v.Open:
 			v.Detail = "its worker proves and sends by itself"
 		case a.Outcome == Prepared && a.EndedAt.IsZero():

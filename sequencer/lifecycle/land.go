@@ -96,7 +96,8 @@ func (v *View) strayed() bool {
 		return false
 	}
 	seen := g.Fate == FatePooled || g.Fate == FateIncluded || g.Fate == FateFailed
-	return seen && g.Hash != "" && !g.Archived && g.Nonce != a.Nonce && (a.Error == nil || a.Error.Code != CodeNonceIgnored)
+	return seen && g.Hash != "" && !g.Archived && g.Nonce != a.Nonce &&
+		(a.Error == nil || a.Error.Code != CodeNonceIgnored)
 }
 
 // ignored is an error of the operator's: that worker cannot be relied on. What counts
@@ -104,7 +105,12 @@ func (v *View) strayed() bool {
 // given one stays unspent until then, and nothing else takes it.
 func ignored(a *Attempt, g *Sighting) *Error {
 	return &Error{Code: CodeNonceIgnored, Message: fmt.Sprintf(
-		"the worker of %s was given nonce %d and used %d, in %s; have it use attempt.nonce", a.Sender, a.Nonce, g.Nonce, g.Hash)}
+		"the worker of %s was given nonce %d and used %d, in %s; have it use attempt.nonce",
+		a.Sender,
+		a.Nonce,
+		g.Nonce,
+		g.Hash,
+	)}
 }
 
 func (v *View) noteStrayed() Step {
@@ -156,7 +162,8 @@ func (v *View) over() Step {
 		nonce = g.Nonce // a legacy worker's may be another than planned
 	}
 	v.spend(&s, nonce)
-	s.Local.SentAt, s.Local.Resent, s.Local.FirstSent, s.Local.FirstHeight, s.Local.Asked = time.Time{}, 0, time.Time{}, 0, Asked{}
+	s.Local.SentAt, s.Local.Resent, s.Local.Asked = time.Time{}, 0, Asked{}
+	s.Local.FirstSent, s.Local.FirstHeight = time.Time{}, 0
 	return s
 }
 

@@ -208,6 +208,9 @@ func costlyError(p *Policy, d Denied) *Error {
 	if d.Everybody {
 		who, limit = "all senders together", p.FeeLimit
 	}
-	return &Error{Code: CodeFeeLimit, Message: fmt.Sprintf("%s may spend %s MINA on fees in a day (UTC), and has spent %s of it",
-		who, FormatMina(limit), FormatMina(d.Spent))}
+	return &Error{
+		Code: CodeFeeLimit,
+		Message: fmt.Sprintf("%s may spend %s MINA on fees in a day (UTC), and has spent %s of it",
+			who, FormatMina(limit), FormatMina(d.Spent)),
+	}
 }
