@@ -36,7 +36,7 @@ func testAdvanceGuards(f *fixture) {
 	if err := f.advance(forged, lifecycle.PhaseDone); !errors.Is(err, queues.ErrFenced) {
 		f.Errorf("with no claim: %v", err)
 	}
-	if err := f.advance(forged, lifecycle.PhaseSent, person, func(c *queues.Change) { c.SetCancelled(true) }); err != nil {
+	if err := f.advance(forged, lifecycle.PhaseSent, person, record(func(t *lifecycle.Transaction) { t.CancelRequested = true })); err != nil {
 		f.Errorf("for a person: %v", err)
 	}
 	if err := f.advance(t, lifecycle.PhaseDone); !errors.Is(err, queues.ErrStale) {
@@ -65,26 +65,22 @@ func testAdvanceFields(f *fixture) {
 	t := f.bound("u S")[0].Transaction
 	started := time.UnixMilli(1_700_000_000_123).UTC()
 	a := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 4294967295, Fee: 5_000_000_000, ValidUntil: 9, Slot: 3, Outcome: lifecycle.Prepared, StartedAt: started}
-	f.ok(f.advance(t, lifecycle.PhaseDispatching, func(c *queues.Change) {
-		c.SetAttempt(&a)
-		c.SetRetries(2)
-		c.SetLosses(1)
-		c.SetEnding(lifecycle.PhaseFailed)
-		c.SetError(&lifecycle.Error{Code: "1", Message: "first"})
-	}, due(90*time.Second)))
-	if got := f.get("u"); got.Retries != 2 || got.Losses != 1 || got.Ending != lifecycle.PhaseFailed || got.Error.Message != "first" ||
+	f.ok(f.advance(t, lifecycle.PhaseDispatching, made(a), record(func(t *lifecycle.Transaction) {
+		t.Retries, t.Losses, t.Deferred, t.Ending = 2, 1, 3, lifecycle.PhaseFailed
+		t.Error = &lifecycle.Error{Code: "1", Message: "first"}
+	}), due(90*time.Second)))
+	equal(f.T, "told and stored", f.get("u"), t)
+	if got := f.get("u"); got.Retries != 2 || got.Losses != 1 || got.Deferred != 3 || got.Ending != lifecycle.PhaseFailed || got.Error.Message != "first" ||
 		got.DueAt.IsZero() || !got.DueAt.Equal(t.DueAt) || got.Open() {
 		f.Errorf("stored %+v of %+v", got, t)
 	}
 	equal(f.T, "attempt", f.get("u").Attempts, []lifecycle.Attempt{a})
 	a.Outcome, a.SentSlot, a.Hash, a.Error = lifecycle.Sent, 4, "5Jhash", &lifecycle.Error{Code: "c", Message: strings.Repeat("é", 9000)}
-	f.ok(f.advance(t, lifecycle.PhaseSent, func(c *queues.Change) {
-		c.SetAttempt(&a)
-		c.MarkSubmitted()
-		c.SetError(&lifecycle.Error{Code: "2", Message: "second"})
-		c.SetError(nil)
-	}))
+	f.ok(f.advance(t, lifecycle.PhaseSent, made(a), record(func(t *lifecycle.Transaction) {
+		t.SubmittedAt, t.Deferred, t.Error = started, 0, nil
+	})))
 	got := f.get("u")
+	equal(f.T, "told and stored", got, t)
 	if n := len(got.Attempts[0].Error.Message); n > 5000 || n < 4000 {
 		f.Errorf("an endless message was stored with %d bytes", n)
 	}
@@ -95,23 +91,46 @@ func testAdvanceFields(f *fixture) {
 	}
 	a.Outcome, a.Height, a.StateHash, a.Confirmations, a.EndedAt = lifecycle.Included, 77, "3Nhash", 2, started
 	a.Hash = "5Jother" // a fact is not overwritten
-	f.ok(f.advance(t, lifecycle.PhaseDone, func(c *queues.Change) {
-		c.SetAttempt(&a)
-		c.SetLanded(1)
-		c.SetDone(json.RawMessage(`{"blockHeight":77}`))
-		final(c)
-	}))
+	f.ok(f.advance(t, lifecycle.PhaseDone, made(a), final, record(func(t *lifecycle.Transaction) {
+		t.Landed, t.Done = 1, json.RawMessage(`{"blockHeight":77}`)
+	})))
 	a.Hash = "5Jhash"
 	got = f.get("u")
 	equal(f.T, "attempt", got.Attempts, []lifecycle.Attempt{a})
 	if string(got.Done) != `{"blockHeight":77}` || got.Landed != 1 || got.Open() {
 		f.Errorf("done: %+v", got)
 	}
-	f.ok(f.advance(got, lifecycle.PhaseWaiting, func(c *queues.Change) { c.ClearEnd(); c.SetRetries(0); c.SetLosses(0); c.SetReopened(true) }))
-	got = f.get("u")
+	f.ok(f.advance(got, lifecycle.PhaseWaiting, func(c *queues.Change) { c.After = lifecycle.Unended(got) }, record(func(t *lifecycle.Transaction) {
+		t.Retries, t.Losses, t.Reopened = 0, 0, true
+	})))
+	equal(f.T, "told and stored", f.get("u"), got)
 	if got.Done != nil || got.Landed != 0 || !got.DoneAt.IsZero() || !got.FinalAt.IsZero() || got.Ending != "" || got.Retries != 0 || !got.Reopened {
 		f.Errorf("back in its line: %+v", got)
 	}
+}
+
+// testAttemptDropped: an attempt that was planned and never taken on leaves nothing
+// behind, and its number is given anew.
+func testAttemptDropped(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	t := f.bound("a S")[0].Transaction
+	f.ok(f.advance(t, lifecycle.PhaseDispatching, firstPlan))
+	first := t.Attempts[0]
+	f.ok(f.store.Record(f.ctx, "a", &first, queues.Facts{Hash: "late", NodeHash: "late", Data: json.RawMessage(`{"late":1}`)}))
+	f.ok(f.advance(t, lifecycle.PhaseWaiting, record(func(t *lifecycle.Transaction) { t.Attempts, t.Deferred = nil, 1 })))
+	equal(f.T, "told and stored", f.get("a"), t)
+	if len(t.Attempts) != 0 || t.Deferred != 1 {
+		f.Errorf("dropped: %+v", t)
+	}
+	if err := f.store.Record(f.ctx, "a", &first, queues.Facts{Hash: "later"}); !errors.Is(err, queues.ErrUnsettled) {
+		f.Errorf("a fact of what was dropped: %v", err)
+	}
+	t = f.bound("a S")[0].Transaction
+	second := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 5, Outcome: lifecycle.Prepared, StartedAt: time.UnixMilli(2).UTC()}
+	f.ok(f.advance(t, lifecycle.PhaseDispatching, made(second), record(func(t *lifecycle.Transaction) { t.Deferred = 0 })))
+	equal(f.T, "told and stored", f.get("a"), t)
+	equal(f.T, "the second of its number", f.get("a").Attempts, []lifecycle.Attempt{second})
 }
 
 // repeating runs every script twice, as go-redis does when the first answer is
@@ -183,7 +202,7 @@ func testBindPlans(f *fixture) {
 	f.post("q2", "b")
 	f.post("q3", "c")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseDone, final, func(c *queues.Change) { c.SetNextNonce(8) })
+	f.to("a", lifecycle.PhaseDone, final, nextNonce(8))
 	bind := func(uid string, known uint32) *lifecycle.Transaction {
 		f.Helper()
 		got, err := f.store.Bind(f.ctx, queues.BindRequest{
@@ -215,7 +234,7 @@ func testBindPlans(f *fixture) {
 
 // firstPlan stores the plan of a first attempt.
 func firstPlan(c *queues.Change) {
-	c.SetAttempt(&lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Prepared, StartedAt: time.UnixMilli(1)})
+	made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Prepared, StartedAt: time.UnixMilli(1).UTC()})(c)
 }
 
 func testFacts(f *fixture) {
@@ -247,13 +266,13 @@ func testSigned(f *fixture) {
 	if _, _, err := f.store.Signed(f.ctx, "a"); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("before there are any: %v", err)
 	}
-	f.ok(f.advance(t, lifecycle.PhaseDispatching, func(c *queues.Change) { c.SetSigned(1, []byte("old")) }))
-	f.ok(f.advance(t, lifecycle.PhaseSent, func(c *queues.Change) { c.SetSigned(12, command) }))
+	f.ok(f.advance(t, lifecycle.PhaseDispatching, signed(1, []byte("old"))))
+	f.ok(f.advance(t, lifecycle.PhaseSent, signed(12, command)))
 	n, got, err := f.store.Signed(f.ctx, "a")
 	if err != nil || n != 12 || !bytes.Equal(got, command) {
 		f.Errorf("signed bytes of attempt %d: %d bytes, %v", n, len(got), err)
 	}
-	f.ok(f.advance(t, lifecycle.PhaseDone, (*queues.Change).DropSigned))
+	f.ok(f.advance(t, lifecycle.PhaseDone, func(c *queues.Change) { c.DropBytes = true }))
 	if _, _, err := f.store.Signed(f.ctx, "a"); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("after they were dropped: %v", err)
 	}
@@ -276,15 +295,11 @@ func testAdvanceResult(f *fixture) {
 		f.post(uid, uid)
 		bound := f.bind(1)[0].Transaction
 		a := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 7, StartedAt: time.UnixMilli(1000), Outcome: lifecycle.Prepared}
-		f.ok(f.advance(bound, lifecycle.PhaseDispatching, func(c *queues.Change) { c.SetAttempt(&a) }))
-		bound = f.get(uid)
-		f.ok(f.advance(bound, lifecycle.PhaseDone, func(c *queues.Change) {
-			c.SetDone(json.RawMessage(want.done)) // in whatever order
-			bound.Attempts[0].Outcome, bound.Attempts[0].Height, bound.Attempts[0].StateHash = lifecycle.Included, 77, "3Nhash"
-			c.SetAttempt(&bound.Attempts[0])
-			c.SetLanded(want.landed)
-			final(c)
-		}))
+		f.ok(f.advance(bound, lifecycle.PhaseDispatching, made(a)))
+		a.Outcome, a.Height, a.StateHash = lifecycle.Included, 77, "3Nhash"
+		f.ok(f.advance(bound, lifecycle.PhaseDone, made(a), final, record(func(t *lifecycle.Transaction) {
+			t.Done, t.Landed = json.RawMessage(want.done), want.landed
+		})))
 		if got := f.client.HGet(f.ctx, f.key("x:"+uid), "done").Val(); got != want.stored {
 			f.Errorf("%s: stored %q, want %q", uid, got, want.stored)
 		}

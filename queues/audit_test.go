@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -55,7 +54,7 @@ func TestAudit(t *testing.T) {
 		f.ok(f.store.Pause(f.ctx, "paused", "by a test"))
 		f.bound("run1 S1", "done1 S2", "wait1 S3")
 		f.to("done1", lifecycle.PhaseDone, final)
-		f.to("wait1", lifecycle.PhaseWaiting, rest(time.Hour, senders.Rested))
+		f.to("wait1", lifecycle.PhaseWaiting, rest(time.Hour, lifecycle.Rested))
 		f.ok(f.pool.Drain(f.ctx, "S2"))
 		f.ok(f.pool.Drain(f.ctx, "S4"))
 	}

@@ -194,7 +194,7 @@ func BenchmarkCycle(b *testing.B) {
 					if err != nil || len(got) != 1 {
 						b.Fatal(got, err)
 					}
-					if err := s.Advance(context.WithoutCancel(b.Context()), queues.NewChange(got[0].Transaction, lifecycle.PhaseWaiting)); err != nil {
+					if _, err := s.Advance(context.WithoutCancel(b.Context()), change(got[0].Transaction, lifecycle.PhaseWaiting)); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -129,7 +130,7 @@ func (d *diff) record() {
 		}
 	}
 	for i := len(a.Attempts); i < len(b.Attempts); i++ {
-		for _, name := range []string{"by", "plan", "fate", "err"} {
+		for _, name := range []string{"by", "plan", "fate", "block", "err", "hash", "nhash", "data"} {
 			d.store(field(i+1, name), "")
 		}
 	}
@@ -207,13 +208,16 @@ func encodeError(e *lifecycle.Error) string {
 	if e == nil {
 		return ""
 	}
-	const most = 4096
-	short := *e
-	for _, s := range []*string{&short.Code, &short.Message, &short.Exception} {
-		*s = shorten(*s, most)
-	}
-	b, _ := json.Marshal(short) // three strings: cannot fail
+	b, _ := json.Marshal(bounded(e)) // three strings: cannot fail
 	return string(b)
+}
+
+func bounded(e *lifecycle.Error) *lifecycle.Error {
+	const most = 4096
+	if e == nil || max(len(e.Code), len(e.Message), len(e.Exception)) <= most {
+		return e
+	}
+	return &lifecycle.Error{Code: shorten(e.Code, most), Message: shorten(e.Message, most), Exception: shorten(e.Exception, most)}
 }
 
 // mostDetail bounds what a worker can make a sender say of itself, in bytes.
@@ -283,9 +287,26 @@ func (s *Store) Advance(ctx context.Context, c *Change) (*lifecycle.Transaction,
 func (c *Change) stored(revision int64, now time.Time) *lifecycle.Transaction {
 	t := *c.After
 	t.Revision, t.Counted, t.DueAt = revision, t.Cost(), time.Time{}
-	t.ChangedAt = c.Before.ChangedAt
-	if t.Phase != c.Before.Phase {
+	t.Error, t.Attempts = bounded(t.Error), slices.Clone(t.Attempts)
+	for i := range t.Attempts {
+		t.Attempts[i].Error = bounded(t.Attempts[i].Error)
+	}
+	b := c.Before
+	t.ChangedAt = b.ChangedAt
+	if t.Phase != b.Phase {
 		t.ChangedAt = now
+	}
+	for _, stamp := range []struct {
+		at     *time.Time
+		before time.Time
+	}{{&t.SubmittedAt, b.SubmittedAt}, {&t.RetriedAt, b.RetriedAt}, {&t.DoneAt, b.DoneAt}, {&t.FinalAt, b.FinalAt}} {
+		switch {
+		case stamp.at.IsZero():
+		case stamp.before.IsZero(), stamp.at == &t.RetriedAt && stamp.at.After(stamp.before):
+			*stamp.at = now
+		default:
+			*stamp.at = stamp.before
+		}
 	}
 	if due := c.due(); due >= 0 {
 		t.DueAt = now.Add(due)
@@ -298,15 +319,10 @@ func (c *Change) stored(revision int64, now time.Time) *lifecycle.Transaction {
 
 // due is when the phase ends by the clock, from now on; Never otherwise.
 func (c *Change) due() time.Duration {
-	switch {
-	case !c.After.DueAt.IsZero():
-		return max(0, c.After.DueAt.Sub(c.Now))
-	case c.Person && c.After.Phase.Bound():
-		// Whoever holds it is to look: it may have taken it over a moment ago, and not
-		// have looked yet.
-		return 0
+	if c.After.DueAt.IsZero() {
+		return Never
 	}
-	return Never
+	return max(0, c.After.DueAt.Sub(c.Now))
 }
 
 // arguments are what advance.lua reads of a change.

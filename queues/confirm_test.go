@@ -33,9 +33,8 @@ func TestUnconfirmed(t *testing.T) {
 	ok(store.Enqueue(ctx, queues.Item{UID: "a", Queue: "q", Type: "T", Data: json.RawMessage(`{}`)}).Err)
 	bound, err := store.Bind(ctx, queues.BindRequest{Process: "P", Types: []string{"T"}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Second})
 	ok(err)
-	change := queues.NewChange(bound[0].Transaction, lifecycle.PhaseSent)
-	change.Confirm = true
-	if err := store.Advance(ctx, change); !errors.Is(err, queues.ErrUnconfirmed) {
+	stored, err := store.Advance(ctx, change(bound[0].Transaction, lifecycle.PhaseSent, func(c *queues.Change) { c.Confirm = true }))
+	if !errors.Is(err, queues.ErrUnconfirmed) {
 		t.Errorf("without a replica: %v", err)
 	}
 	txn, err := store.Get(ctx, "a")
@@ -43,4 +42,5 @@ func TestUnconfirmed(t *testing.T) {
 	if txn.Phase != lifecycle.PhaseSent {
 		t.Errorf("stored: %s", txn.Phase)
 	}
+	equal(t, "told with the error", stored, txn)
 }

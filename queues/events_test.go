@@ -66,9 +66,7 @@ func TestReadLog(t *testing.T) {
 		},
 		"removed": func(f *fixture) {
 			f.post("q", "u")
-			c := queues.NewChange(f.get("u"), lifecycle.PhaseFailed)
-			c.Person = true
-			f.ok(f.store.Advance(f.ctx, c))
+			f.to("u", lifecycle.PhaseFailed, person)
 			f.ok(f.store.Remove(f.ctx, "u"))
 			f.ok(f.client.XTrimMinID(f.ctx, f.key("events"), "0-2").Err())
 			p, err := f.store.ReadLog(f.ctx, 0, 10)

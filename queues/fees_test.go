@@ -9,24 +9,29 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
 // planned is an attempt as it is stored before a worker is asked.
-func planned(t *lifecycle.Transaction, fee uint64) *lifecycle.Attempt {
-	t.Attempts = append(t.Attempts, lifecycle.Attempt{
+func planned(t *lifecycle.Transaction, fee uint64) lifecycle.Attempt {
+	return lifecycle.Attempt{
 		Number: len(t.Attempts) + 1, Sender: t.Sender, Nonce: 7, Fee: fee, StartedAt: time.UnixMilli(1), Outcome: lifecycle.Prepared,
-	})
-	return t.Last()
+	}
+}
+
+// fated gives the attempt with a number an end.
+func fated(number int, o lifecycle.Outcome) func(*queues.Change) {
+	return func(c *queues.Change) {
+		a := c.After.Attempt(number)
+		a.Outcome, a.EndedAt = o, time.UnixMilli(2)
+	}
 }
 
 // planFor stores another attempt of a transaction, within limits.
 func (f *fixture) planFor(uid string, fee uint64, limits queues.FeeLimits) error {
 	f.Helper()
 	t := f.get(uid)
-	a := planned(t, fee)
-	return f.advance(t, t.Phase, func(c *queues.Change) { c.SetAttempt(a); c.Limits = limits })
+	return f.advance(t, t.Phase, made(planned(t, fee)), func(c *queues.Change) { c.Limits = limits })
 }
 
 func (f *fixture) fees() map[string]uint64 {
@@ -51,15 +56,10 @@ func testFees(f *fixture) {
 	f.to("b", lifecycle.PhaseFailing)
 	equal(f.T, "what changes nothing of it", f.fees(), map[string]uint64{"S1": 150, "S2": 10})
 
-	b := f.get("b")
-	b.Attempts[0].Outcome, b.Attempts[0].EndedAt = lifecycle.Refused, time.UnixMilli(2)
-	f.ok(f.advance(b, lifecycle.PhaseDelayed, func(c *queues.Change) { c.SetAttempt(&b.Attempts[0]) }))
+	f.to("b", lifecycle.PhaseDelayed, fated(1, lifecycle.Refused))
 	equal(f.T, "refused by all nodes", f.fees(), map[string]uint64{"S1": 150, "S2": 0})
 
-	a := f.get("a")
-	a.Attempts[0].Outcome, a.Attempts[0].EndedAt = lifecycle.Included, time.UnixMilli(2)
-	a.Attempts[1].Outcome, a.Attempts[1].EndedAt = lifecycle.Replaced, time.UnixMilli(2)
-	f.ok(f.advance(a, lifecycle.PhaseDone, final, func(c *queues.Change) { c.SetAttempt(&a.Attempts[0]); c.SetAttempt(&a.Attempts[1]) }))
+	f.to("a", lifecycle.PhaseDone, final, fated(1, lifecycle.Included), fated(2, lifecycle.Replaced))
 	equal(f.T, "the cheaper one landed", f.fees(), map[string]uint64{"S1": 100, "S2": 0})
 	f.ok(f.store.Remove(f.ctx, "a"))
 	equal(f.T, "removed", f.fees(), map[string]uint64{"S1": 100, "S2": 0})
@@ -102,15 +102,15 @@ func testRestInWords(f *fixture) {
 	f.bound("a S1")
 	rested := func(uid string, d time.Duration, giver, detail string) {
 		f.Helper()
-		f.to(uid, lifecycle.PhaseWaiting, rest(d, senders.Rested), func(c *queues.Change) { c.Giver, c.Detail = giver, detail })
+		f.to(uid, lifecycle.PhaseWaiting, rest(d, lifecycle.Rested), func(c *queues.Change) { c.Rest.By, c.Rest.Detail = giver, detail })
 	}
 	rested("a", time.Hour, "fees", "the day is over at midnight")
 	until := f.sender("S1").Until
-	f.ok(f.pool.Rest(f.ctx, "S1", time.Minute, senders.Rested, ""))
-	if s := f.sender("S1"); s.Reason != senders.Rested || s.Detail != "the day is over at midnight" || !s.Until.Equal(until) {
+	f.ok(f.pool.Rest(f.ctx, "S1", time.Minute, lifecycle.Rested, ""))
+	if s := f.sender("S1"); s.Reason != lifecycle.Rested || s.Detail != "the day is over at midnight" || !s.Until.Equal(until) {
 		f.Errorf("after a shorter rest: %+v", s)
 	}
-	f.ok(f.pool.Rest(f.ctx, "S1", 2*time.Hour, senders.Rested, ""))
+	f.ok(f.pool.Rest(f.ctx, "S1", 2*time.Hour, lifecycle.Rested, ""))
 	if s := f.sender("S1"); s.Detail != "" || !s.Until.After(until) {
 		f.Errorf("after a longer rest: %+v", s)
 	}

@@ -183,11 +183,11 @@ func (f *fixture) bound(want ...string) []queues.Bound {
 
 func (f *fixture) advance(t *lifecycle.Transaction, to lifecycle.Phase, options ...func(*queues.Change)) error {
 	f.Helper()
-	c := queues.NewChange(t, to)
-	for _, o := range options {
-		o(c)
+	stored, err := f.store.Advance(f.ctx, change(t, to, options...))
+	if stored != nil {
+		*t = *stored // for the next change of it
 	}
-	return f.store.Advance(f.ctx, c)
+	return err
 }
 
 // to advances the transaction as it is stored now.
@@ -246,17 +246,69 @@ func numbered(prefix string, from, to int) []string {
 
 func z(score float64, member string) redis.Z { return redis.Z{Score: score, Member: member} }
 
+// change makes one of t that takes it to a phase; options alter the record in After
+// or what goes with it.
+func change(t *lifecycle.Transaction, to lifecycle.Phase, options ...func(*queues.Change)) *queues.Change {
+	c := &queues.Change{Before: t, After: t.Clone(), Now: time.Now()}
+	c.After.Phase, c.After.DueAt, c.Remove = to, time.Time{}, queues.Never
+	for _, o := range options {
+		o(c)
+	}
+	return c
+}
+
+// record alters the record that a change stores.
+func record(edit func(t *lifecycle.Transaction)) func(*queues.Change) {
+	return func(c *queues.Change) { edit(c.After) }
+}
+
+// made stores an attempt as it is known now, in the place that its number says.
+func made(a lifecycle.Attempt) func(*queues.Change) {
+	return func(c *queues.Change) {
+		c.Attempt = a.Number
+		if known := c.After.Attempt(a.Number); known != nil {
+			*known = a
+			return
+		}
+		c.After.Attempts = append(c.After.Attempts, a)
+	}
+}
+
+// last alters the last attempt.
+func last(edit func(a *lifecycle.Attempt)) func(*queues.Change) {
+	return func(c *queues.Change) { c.Attempt = c.After.Last().Number; edit(c.After.Last()) }
+}
+
+// effects adds what follows of the change by the rules of the domain.
+func effects(c *queues.Change) {
+	c.Moves = lifecycle.Effects(c.Before, c.After, &c.Aside, &lifecycle.Policy{Retention: time.Hour})
+}
+
 func person(c *queues.Change)                   { c.Person = true }
 func keep(c *queues.Change)                     { c.Keep = true }
-func final(c *queues.Change)                    { c.MarkEnded(); c.MarkFinal() }
+func final(c *queues.Change)                    { c.After.DoneAt, c.After.FinalAt = c.Now, c.Now }
+func inOrder(c *queues.Change)                  { c.InOrder = true }
 func withCode(code string) func(*queues.Change) { return func(c *queues.Change) { c.Code = code } }
-func due(d time.Duration) func(*queues.Change)  { return func(c *queues.Change) { c.Due = d } }
+func nextNonce(n uint32) func(*queues.Change)   { return func(c *queues.Change) { c.NextNonce = &n } }
+func signed(number int, command []byte) func(*queues.Change) {
+	return func(c *queues.Change) { c.Bytes = &lifecycle.BytesRead{Number: number, Command: command} }
+}
+func due(d time.Duration) func(*queues.Change) {
+	return func(c *queues.Change) {
+		if d >= 0 {
+			c.After.DueAt = c.Now.Add(d)
+		}
+	}
+}
 func removed(d time.Duration) func(*queues.Change) {
 	return func(c *queues.Change) { c.Remove = d }
 }
-func rest(d time.Duration, why senders.Reason) func(*queues.Change) {
-	return func(c *queues.Change) { c.Rest, c.Reason = d, string(why) }
+func rest(d time.Duration, why lifecycle.SenderReason) func(*queues.Change) {
+	return func(c *queues.Change) { c.Rest = &lifecycle.Rest{For: d, Why: why} }
 }
 func tell(cb lifecycle.Callback, hold, lease time.Duration) func(*queues.Change) {
-	return func(c *queues.Change) { c.Tell, c.Hold, c.Lease = cb, hold, lease }
+	return func(c *queues.Change) {
+		c.After.Callback, c.After.CallbackTries = cb, 0
+		c.Tell, c.Wait, c.Lease = cb, hold, lease
+	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -42,13 +41,13 @@ func TestFull(t *testing.T) {
 	}
 	f.ok(f.advance(bound, lifecycle.PhaseDispatching, firstPlan))
 	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}))
-	f.ok(f.advance(bound, lifecycle.PhaseSent, func(c *queues.Change) { c.SetSigned(1, big) }))
+	f.ok(f.advance(bound, lifecycle.PhaseSent, signed(1, big)))
 	f.ok(f.advance(bound, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 0, time.Hour)))
 	f.beat(me, time.Hour)
 	f.tick()
 	_, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, queues.Never)
 	f.ok(err)
-	f.ok(f.pool.Rest(f.ctx, "S", time.Hour, senders.Rested, ""))
+	f.ok(f.pool.Rest(f.ctx, "S", time.Hour, lifecycle.Rested, ""))
 	f.ok(f.pool.Resume(f.ctx, "S"))
 	f.bound("b S")
 	equal(f.T, "what was accepted is there", len(f.list(queues.Filter{}, 50)), accepted-1+2)

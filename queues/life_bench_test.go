@@ -96,50 +96,43 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 	}
 	// It may be that of another lane, which then gets this one's.
 	t, sender := bound[0].Transaction, bound[0].Sender
-	change := func(to lifecycle.Phase, options func(*queues.Change)) {
+	change := func(to lifecycle.Phase, edit func(*queues.Change, *lifecycle.Transaction)) {
 		b.Helper()
-		c := queues.NewChange(t, to)
-		if options != nil {
-			options(c)
+		c := change(t, to)
+		if edit(c, c.After); c.After.Done != nil {
+			c.Wait, c.Lease = 2*time.Minute, time.Minute
 		}
-		ok(s.Advance(ctx, c))
+		effects(c)
+		var err error
+		t, err = s.Advance(ctx, c)
+		ok(err)
 	}
 	if len(t.Attempts) == 0 { // the first of its sender
-		t.Attempts = append(t.Attempts, lifecycle.Attempt{
-			Number: 1, Sender: sender, Nonce: 7, Fee: 100_000_000, ValidUntil: 5000, Slot: 4000, StartedAt: time.Now(), Outcome: lifecycle.Prepared,
+		change(lifecycle.PhaseDispatching, func(c *queues.Change, t *lifecycle.Transaction) {
+			t.Attempts = []lifecycle.Attempt{{
+				Number: 1, Sender: sender, Nonce: 7, Fee: 100_000_000, ValidUntil: 5000, Slot: 4000, StartedAt: c.Now, Outcome: lifecycle.Prepared,
+			}}
+			nextNonce(7)(c)
 		})
-		change(lifecycle.PhaseDispatching, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]); c.SetNextNonce(7) })
 	}
-	a := &t.Attempts[0]
-	a.Outcome, a.Hash = lifecycle.Signed, "5JhashOfTheWorker"
-	change(lifecycle.PhaseDispatching, func(c *queues.Change) { c.SetAttempt(a); c.SetSigned(1, command) })
-	a.Outcome, a.NodeHash, a.SentSlot = lifecycle.Sent, "5JhashOfTheNode", 4001
-	change(lifecycle.PhaseWatching, func(c *queues.Change) {
-		c.Via = lifecycle.PhaseSent
-		c.SetAttempt(a)
-		c.MarkSubmitted()
+	change(lifecycle.PhaseSent, func(c *queues.Change, t *lifecycle.Transaction) {
+		a := t.Last()
+		a.Outcome, a.Hash, t.SubmittedAt = lifecycle.Signed, "5JhashOfTheWorker", c.Now
+		signed(1, command)(c)
 	})
-	a.Outcome, a.Height, a.StateHash, a.Confirmations, a.EndedAt = lifecycle.Included, 100, "3NstateHash", 1, time.Now()
-	change(lifecycle.PhaseDone, func(c *queues.Change) {
-		c.SetAttempt(a)
-		c.SetLanded(1)
-		c.SetStanding(sender, 7)
-		c.SetReopened(false)
-		c.SetDone(json.RawMessage(`{"blockHeight":100,"stateHash":"3NstateHash"}`))
-		c.SetNextNonce(8)
-		c.MarkEnded()
-		c.SetEnding("")
-		c.SetError(nil)
-		c.Tell, c.Hold, c.Lease, c.Keep = lifecycle.OnSuccess, 2*time.Minute, time.Minute, true
+	change(lifecycle.PhaseDone, func(c *queues.Change, t *lifecycle.Transaction) {
+		a := t.Last()
+		a.NodeHash, a.SentSlot = "5JhashOfTheNode", 4001
+		a.Outcome, a.Height, a.StateHash, a.Confirmations, a.EndedAt = lifecycle.Included, 100, "3NstateHash", 1, c.Now
+		t.Landed, t.Done, t.DoneAt = 1, json.RawMessage(`{"blockHeight":100,"stateHash":"3NstateHash"}`), c.Now
+		t.Callback = lifecycle.OnSuccess
+		c.LandedWith = &a.Nonce
+		nextNonce(8)(c)
 	})
 	_, err = s.Called(ctx, t, lifecycle.OnSuccess, queues.Never)
 	ok(err)
-	a.Confirmations = 15
-	change(lifecycle.PhaseDone, func(c *queues.Change) {
-		c.SetAttempt(a)
-		c.ClearStanding(sender)
-		c.MarkFinal()
-		c.DropSigned()
-		c.Remove = time.Hour
+	t.Callback = ""
+	change(lifecycle.PhaseDone, func(c *queues.Change, t *lifecycle.Transaction) {
+		t.Last().Confirmations, t.FinalAt, c.DropBytes = 15, c.Now, true
 	})
 }

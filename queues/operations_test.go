@@ -117,7 +117,7 @@ func (m *model) advanceOne() bool {
 			tell(lifecycle.OnSuccess, time.Hour, time.Hour)(c)
 		}
 		if rests {
-			rest(queues.Never, senders.Rested)(c)
+			rest(queues.Never, lifecycle.Rested)(c)
 		}
 		if to.Final() {
 			final(c)

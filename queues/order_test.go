@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -44,7 +43,7 @@ func testBackToWaiting(f *fixture) {
 	f.to("a", lifecycle.PhaseWaiting)
 	equal(f.T, "order", f.list(queues.Filter{Queue: "q"}, 2), []string{"a", "b", "c"})
 	f.bound("a S1")
-	f.to("a", lifecycle.PhaseWaiting, rest(time.Hour, senders.Rested))
+	f.to("a", lifecycle.PhaseWaiting, rest(time.Hour, lifecycle.Rested))
 	f.to("d", lifecycle.PhaseWaiting)
 	if got := f.get("a"); got.Sequence != 1 || got.Claim != "" {
 		f.Errorf("back in its line: %+v", got)
@@ -133,7 +132,7 @@ func testReopened(f *fixture) {
 	f.bound("a S")
 	f.to("a", lifecycle.PhaseDone, keep, due(time.Hour))
 	f.bound("b S")
-	f.to("a", lifecycle.PhaseWaiting, func(c *queues.Change) { c.ClearEnd(); c.SetReopened(true) }, withCode("REOPENED"))
+	f.to("a", lifecycle.PhaseWaiting, record(func(t *lifecycle.Transaction) { *t = *lifecycle.Unended(t); t.Reopened = true }), withCode("REOPENED"))
 	f.bound() // its successor runs
 	f.to("b", lifecycle.PhaseWaiting)
 	for _, uid := range []string{"a", "b", "c"} {
@@ -197,8 +196,6 @@ func testPauseEmpty(f *fixture) {
 // testOvertaken wants nothing to leave of what was bound before an earlier one of
 // its queue was reopened; a person's retry of an earlier one overtakes nothing.
 func testOvertaken(f *fixture) {
-	inOrder := func(c *queues.Change) { c.InOrder = true }
-	keep := func(c *queues.Change) { c.Keep = true }
 	f.register("S")
 	f.post("q", "a", "b", "c")
 	f.bound("a S")
@@ -207,7 +204,7 @@ func testOvertaken(f *fixture) {
 	f.to("b", lifecycle.PhaseFailed)
 	f.bound("c S")
 	f.to("c", lifecycle.PhaseDispatching, inOrder)
-	f.to("b", lifecycle.PhaseWaiting, func(c *queues.Change) { c.Person = true })
+	f.to("b", lifecycle.PhaseWaiting, person)
 	f.to("c", lifecycle.PhaseDispatching, inOrder)
 	f.to("a", lifecycle.PhaseWaiting)
 	t := f.get("c")

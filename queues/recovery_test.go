@@ -8,7 +8,6 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -91,24 +90,16 @@ func (f *fixture) plan(uid string, a lifecycle.Attempt) {
 	f.Helper()
 	t := f.get(uid)
 	a.Number, a.Sender, a.Outcome, a.StartedAt = len(t.Attempts)+1, t.Sender, lifecycle.Prepared, time.UnixMilli(5000).UTC()
-	t.Attempts = append(t.Attempts, a)
-	c := queues.NewChange(t, lifecycle.PhaseDispatching)
-	c.SetAttempt(t.Last())
-	c.SetNextNonce(a.Nonce)
-	f.ok(f.store.Advance(f.ctx, c))
+	f.ok(f.advance(t, lifecycle.PhaseDispatching, made(a), nextNonce(a.Nonce)))
 }
 
 // sign stores the bytes of the last attempt.
 func (f *fixture) sign(uid, hash string) {
 	f.Helper()
 	t := f.get(uid)
-	a := t.Last()
-	a.Outcome, a.Hash = lifecycle.Signed, hash
-	c := queues.NewChange(t, lifecycle.PhaseDispatching)
-	c.SetAttempt(a)
-	c.SetSigned(a.Number, []byte("signed "+hash))
-	c.Confirm = true
-	f.ok(f.store.Advance(f.ctx, c))
+	f.ok(f.advance(t, lifecycle.PhaseDispatching, signed(len(t.Attempts), []byte("signed "+hash)), last(func(a *lifecycle.Attempt) {
+		a.Outcome, a.Hash = lifecycle.Signed, hash
+	}), func(c *queues.Change) { c.Confirm = true }))
 }
 
 func testNothingBeforeSettled(f *fixture) {
@@ -119,12 +110,8 @@ func testNothingBeforeSettled(f *fixture) {
 	f.plan("a", lifecycle.Attempt{Nonce: 7})
 	f.failOver(f.snapshot())
 	f.bound()
-	t := f.get("a")
-	t.Last().Outcome = lifecycle.Signed
-	c := queues.NewChange(t, lifecycle.PhaseDispatching)
-	c.SetAttempt(t.Last())
-	c.Confirm = true
-	if err := f.store.Advance(f.ctx, c); !errors.Is(err, queues.ErrUnsettled) {
+	err := f.advance(f.get("a"), lifecycle.PhaseDispatching, last(func(a *lifecycle.Attempt) { a.Outcome = lifecycle.Signed }), effects)
+	if !errors.Is(err, queues.ErrUnsettled) {
 		f.Errorf("confirmed: %v", err)
 	}
 	equal(f.T, "nothing was stored", f.get("a").Last().Outcome, lifecycle.Prepared)
@@ -208,7 +195,7 @@ func testWriteBack(f *fixture) {
 	step(func() { f.sign("a", "5Ja") })
 	step(func() { f.to("a", lifecycle.PhaseSent) })
 	step(func() {
-		f.to("a", lifecycle.PhaseWatching, func(c *queues.Change) { c.SetRetries(2); c.SetCancelled(true) })
+		f.to("a", lifecycle.PhaseWatching, record(func(t *lifecycle.Transaction) { t.Retries, t.CancelRequested = 2, true }))
 	})
 	was := f.get("a")
 	for i, p := range points {
@@ -293,21 +280,8 @@ func testWriteBackEnded(f *fixture) {
 		f.plan(uid, lifecycle.Attempt{Nonce: 7})
 		f.sign(uid, "5J"+uid)
 	}
-	land := func(uid string, o lifecycle.Outcome) *queues.Change {
-		t := f.get(uid)
-		a := t.Last()
-		a.Outcome, a.EndedAt = o, time.UnixMilli(9000).UTC()
-		c := queues.NewChange(t, lifecycle.PhaseDone)
-		c.SetAttempt(a)
-		return c
-	}
-	c := land("done", lifecycle.Included)
-	c.SetLanded(1)
-	c.Keep = true
-	f.ok(f.store.Advance(f.ctx, c))
-	c = land("failed", lifecycle.Expired)
-	c.To = lifecycle.PhaseFailed
-	f.ok(f.store.Advance(f.ctx, c))
+	f.to("done", lifecycle.PhaseDone, keep, fated(1, lifecycle.Included), record(func(t *lifecycle.Transaction) { t.Landed = 1 }))
+	f.to("failed", lifecycle.PhaseFailed, fated(1, lifecycle.Expired))
 	f.to("lost", lifecycle.PhaseUnresolved, keep) // its attempt is open
 
 	f.failOver(bound)
@@ -360,12 +334,7 @@ func testWriteBackOtherSender(f *fixture) {
 	equal(f.T, "bound by another process", f.bindAs(other, 1)[0].Sender, "S1")
 	p := f.snapshot()
 	f.plan("a", lifecycle.Attempt{Nonce: 4})
-	first := f.get("a")
-	first.Last().Outcome, first.Last().EndedAt = lifecycle.FailedIn, time.UnixMilli(6000).UTC()
-	f.ok(f.advance(first, lifecycle.PhaseWaiting, rest(time.Hour, senders.Rested), func(c *queues.Change) {
-		c.SetAttempt(first.Last())
-		c.SetNextNonce(5)
-	}))
+	f.to("a", lifecycle.PhaseWaiting, rest(time.Hour, lifecycle.Rested), fated(1, lifecycle.FailedIn), nextNonce(5))
 	f.bound("a S2")
 	f.plan("a", lifecycle.Attempt{Nonce: 7})
 	f.sign("a", "5Ja")
@@ -397,20 +366,14 @@ func testWriteBackElsewhere(f *fixture) {
 	f.post("q", "a")
 	f.bound("a S1")
 	p := f.snapshot()
-	f.to("a", lifecycle.PhaseWaiting, rest(time.Hour, senders.Rested))
+	f.to("a", lifecycle.PhaseWaiting, rest(time.Hour, lifecycle.Rested))
 	f.bound("a S2")
 	f.plan("a", lifecycle.Attempt{Nonce: 7})
 	f.sign("a", "5Ja")
-	t := f.get("a")
-	a := t.Last()
-	a.Outcome, a.Height, a.StateHash, a.EndedAt = lifecycle.Included, 9, "3N", time.UnixMilli(6000).UTC()
-	f.ok(f.advance(t, lifecycle.PhaseDone, func(c *queues.Change) {
-		c.SetAttempt(a)
-		c.SetLanded(1)
-		c.SetStanding("S2", 7)
-		c.SetNextNonce(8)
-		c.Keep = true
-	}))
+	seven := uint32(7)
+	f.to("a", lifecycle.PhaseDone, nextNonce(8), last(func(a *lifecycle.Attempt) {
+		a.Outcome, a.Height, a.StateHash, a.EndedAt = lifecycle.Included, 9, "3N", time.UnixMilli(6000).UTC()
+	}), record(func(t *lifecycle.Transaction) { t.Landed = 1 }), func(c *queues.Change) { c.LandedWith = &seven }, effects)
 	f.failOver(p)
 	f.writeBack(true)
 	if now := f.get("a"); now.Sender != "S2" || now.Phase != lifecycle.PhaseWatching || !now.Open() {
@@ -431,10 +394,10 @@ func testWriteBackAstray(f *fixture) {
 	f.bound("a S1", "b S2")
 	p := f.snapshot()
 	f.to("b", lifecycle.PhaseDone, final)
-	f.to("a", lifecycle.PhaseWaiting, rest(time.Hour, senders.Rested))
+	f.to("a", lifecycle.PhaseWaiting, rest(time.Hour, lifecycle.Rested))
 	f.bound("a S2")
 	f.plan("a", lifecycle.Attempt{Nonce: 7})
-	f.to("a", lifecycle.PhaseDispatching, func(c *queues.Change) { c.SetRetries(2); c.SetCancelled(true) })
+	f.to("a", lifecycle.PhaseDispatching, record(func(t *lifecycle.Transaction) { t.Retries, t.CancelRequested = 2, true }))
 	f.sign("a", "5Ja")
 	f.failOver(p)
 	f.writeBack(true)

@@ -32,9 +32,7 @@ func TestSharedRun(t *testing.T) {
 				if a.Err != nil {
 					t.Fatal(a.Err)
 				}
-				c := NewChange(a.Transaction, lifecycle.PhaseFailed)
-				c.Person = true
-				calls[i] = scriptCall{advanceScript, s.arguments(c), make(chan scriptAnswer, 1)}
+				calls[i] = scriptCall{advanceScript, s.arguments(failed(a.Transaction)), make(chan scriptAnswer, 1)}
 				switch i {
 				case 3:
 					calls[i].args[1] = 7 // a revision that is not there
@@ -75,11 +73,18 @@ func TestSharedRun(t *testing.T) {
 			}
 			// A damaged record is told as what it is, not as an outage.
 			damaged := &lifecycle.Transaction{UID: calls[5].args[0].(string), Queue: "q", Type: "T", Phase: lifecycle.PhaseWaiting}
-			if err := s.Advance(ctx, NewChange(damaged, lifecycle.PhaseFailed)); err == nil || errors.Is(err, ErrUnavailable) {
+			if _, err := s.Advance(ctx, failed(damaged)); err == nil || errors.Is(err, ErrUnavailable) {
 				t.Errorf("a damaged record: %v", err)
 			}
 		})
 	}
+}
+
+// failed is a person's change of what waits.
+func failed(t *lifecycle.Transaction) *Change {
+	c := &Change{Before: t, After: t.Clone()}
+	c.After.Phase, c.Person, c.Remove = lifecycle.PhaseFailed, true, Never
+	return c
 }
 
 func scriptsRun(t *testing.T, client *redis.Client) (n int) {

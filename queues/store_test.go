@@ -15,7 +15,6 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -38,6 +37,9 @@ func TestStore(t *testing.T) {
 		"AdvanceGuards":        testAdvanceGuards,
 		"AdvanceFields":        testAdvanceFields,
 		"AdvanceResult":        testAdvanceResult,
+		"AttemptDropped":       testAttemptDropped,
+		"LeftAlone":            testLeftAlone,
+		"OwnerIsToLook":        testOwnerIsToLook,
 		"BindDamaged":          testBindDamaged,
 		"Repeats":              testRepeats,
 		"Facts":                testFacts,
@@ -91,7 +93,7 @@ func testBindOldestHead(f *fixture) {
 		!strings.HasPrefix(b.Transaction.Claim, me+":") || b.Transaction.Claim == got[1].Transaction.Claim {
 		f.Errorf("bound %+v and %+v", got[0], got[1])
 	}
-	f.to("b1", lifecycle.PhaseDone, func(c *queues.Change) { c.SetNextNonce(7) })
+	f.to("b1", lifecycle.PhaseDone, nextNonce(7))
 	if b := f.bound("c1 S2")[0]; !b.HasNext || b.Next != 7 {
 		f.Errorf("the sender's next nonce: %+v", b)
 	}
@@ -164,12 +166,13 @@ func testEventLog(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	f.bound("a S")
-	attempt := lifecycle.Attempt{Number: 3, Sender: "S", Outcome: lifecycle.Sent}
-	f.to("a", lifecycle.PhaseSent, func(c *queues.Change) { c.SetAttempt(&attempt) })
+	attempt := lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Prepared}
+	f.to("a", lifecycle.PhaseSent, made(attempt))
 	f.to("a", lifecycle.PhaseSent)                     // no change of phase, nothing to tell
 	f.to("a", lifecycle.PhaseSent, withCode("BUMPED")) // but this is
-	f.to("a", lifecycle.PhaseFailing, withCode("ERR"), func(c *queues.Change) { c.Via = lifecycle.PhaseWatching })
-	f.to("a", lifecycle.PhaseWaiting, rest(time.Millisecond, senders.Rested), withCode("BUSY"))
+	f.to("a", lifecycle.PhaseWatching)
+	f.to("a", lifecycle.PhaseFailing, withCode("ERR"))
+	f.to("a", lifecycle.PhaseWaiting, rest(time.Millisecond, lifecycle.Rested), withCode("BUSY"))
 	f.eventually("the sender's rest is over", func() bool { f.tick(); return f.sender("S").Available() })
 	f.to("a", lifecycle.PhaseFailed, person, withCode("CANCELLED"))
 	f.ok(f.store.Remove(f.ctx, "a"))
@@ -178,7 +181,7 @@ func testEventLog(f *fixture) {
 		{1, "s", "S", "S", "", "", "", "REGISTERED"},
 		{2, "t", "a", "", "", "waiting", "", ""},
 		{3, "t", "a", "S", "waiting", "dispatching", "", ""},
-		{4, "t", "a", "S", "dispatching", "sent", "3", ""},
+		{4, "t", "a", "S", "dispatching", "sent", "1", ""},
 		{5, "t", "a", "S", "sent", "sent", "", "BUMPED"},
 		{6, "t", "a", "S", "sent", "watching", "", ""},
 		{7, "t", "a", "S", "watching", "failing", "", "ERR"},
@@ -246,10 +249,11 @@ func testErrorsByName(f *fixture) {
 	_, getErr := s.Get(f.ctx, "a")
 	_, bindErr := s.Bind(f.ctx, queues.BindRequest{Process: me})
 	_, tickErr := s.Tick(f.ctx, queues.TickRequest{})
+	_, advanceErr := s.Advance(f.ctx, change(&lifecycle.Transaction{UID: "a"}, lifecycle.PhaseDone))
 	for what, err := range map[string]error{
 		"enqueue": s.Enqueue(f.ctx, vote1("a", "q", `{}`)).Err, "list": listErr, "get": getErr, "bind": bindErr, "tick": tickErr,
 		"ping": s.Ping(f.ctx), "check": s.Check(f.ctx), "pause": s.Pause(f.ctx, "q", "x"), "remove": s.Remove(f.ctx, "a"),
-		"advance": s.Advance(f.ctx, queues.NewChange(&lifecycle.Transaction{UID: "a"}, lifecycle.PhaseDone)),
+		"advance": advanceErr,
 	} {
 		if !errors.Is(err, queues.ErrUnavailable) {
 			f.Errorf("%s without a Redis: %v", what, err)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -23,8 +22,8 @@ func testRest(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseWaiting, rest(short, senders.Rested))
-	if s := f.sender("S"); s.Available() || s.Reason != senders.Rested || s.Until.IsZero() || s.Queue != "" {
+	f.to("a", lifecycle.PhaseWaiting, rest(short, lifecycle.Rested))
+	if s := f.sender("S"); s.Available() || s.Reason != lifecycle.Rested || s.Until.IsZero() || s.Queue != "" {
 		f.Errorf("rested: %+v", s)
 	}
 	f.bound()
@@ -43,24 +42,24 @@ func testRest(f *fixture) {
 	f.bound("a S")
 	// A rest by the clock does not end a drain, before or after it.
 	f.ok(f.pool.Drain(f.ctx, "S"))
-	f.to("a", lifecycle.PhaseWaiting, rest(time.Millisecond, senders.Rested))
-	if s := f.sender("S"); s.Reason != senders.Draining || !s.Until.IsZero() {
+	f.to("a", lifecycle.PhaseWaiting, rest(time.Millisecond, lifecycle.Rested))
+	if s := f.sender("S"); s.Reason != lifecycle.Draining || !s.Until.IsZero() {
 		f.Errorf("drained, then rested: %+v", s)
 	}
 	f.ok(f.pool.Resume(f.ctx, "S"))
-	f.ok(f.pool.Rest(f.ctx, "S", time.Millisecond, senders.Rested, ""))
+	f.ok(f.pool.Rest(f.ctx, "S", time.Millisecond, lifecycle.Rested, ""))
 	f.ok(f.pool.Drain(f.ctx, "S"))
 	f.post("p", "b")
 	f.eventually("what is due is done", func() bool { f.tick(); return f.tick().Next == queues.Never })
-	if s := f.sender("S"); s.Reason != senders.Draining {
+	if s := f.sender("S"); s.Reason != lifecycle.Draining {
 		f.Errorf("rested, then drained: %+v", s)
 	}
 	f.bound()
 	f.ok(f.pool.Resume(f.ctx, "S"))
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseUnresolved, rest(queues.Never, senders.OutcomeUnknown))
+	f.to("a", lifecycle.PhaseUnresolved, rest(queues.Never, lifecycle.OutcomeUnknown))
 	f.bound()
-	if s := f.sender("S"); s.Reason != senders.OutcomeUnknown || !s.Until.IsZero() {
+	if s := f.sender("S"); s.Reason != lifecycle.OutcomeUnknown || !s.Until.IsZero() {
 		f.Errorf("rested until resumed: %+v", s)
 	}
 }
@@ -233,6 +232,51 @@ func testRetention(f *fixture) {
 	equal(f.T, "tombstone", f.dump().strings["gone:a"], vote+" q")
 }
 
+// testLeftAlone: a queue is left alone for a while, and nobody's callback is waited for.
+func testLeftAlone(f *fixture) {
+	hold := func(d time.Duration) func(*queues.Change) { return func(c *queues.Change) { c.Hold = d } }
+	f.register("S")
+	f.post("q", "a", "b")
+	f.post("p", "c")
+	f.bound("a S")
+	f.to("a", lifecycle.PhaseWaiting, hold(short))
+	f.bound("c S") // not a, whose queue holds
+	f.to("c", lifecycle.PhaseDone)
+	f.bound()
+	f.post("q", "d") // which changes nothing about it
+	f.bound()
+	f.eventually("the queue goes on", func() bool { f.tick(); return len(f.bind(1)) == 1 })
+	equal(f.T, "its first one runs", f.queue("q").Running, "a")
+	// It waits for no callback meanwhile, and a later one counts.
+	f.to("a", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
+	f.bound()
+	a := f.get("a")
+	_, err := f.store.Called(f.ctx, a, lifecycle.OnSuccess, queues.Never)
+	f.ok(err)
+	f.bound("b S")
+	f.to("b", lifecycle.PhaseWaiting, hold(long))
+	if v := f.queue("q"); v.NextAt.IsZero() {
+		f.Errorf("held: %+v", v)
+	}
+	f.bound()
+	f.to("b", lifecycle.PhaseFailed, person)
+	f.bound() // held all the same
+}
+
+// testOwnerIsToLook: a change for a person makes the transaction due at once for the
+// process that holds it.
+func testOwnerIsToLook(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	f.bound("a S")
+	f.to("a", lifecycle.PhaseDelayed, due(long))
+	equal(f.T, "due", f.tick().Due, []string(nil))
+	t := f.get("a")
+	f.ok(f.advance(t, lifecycle.PhaseDelayed, person, record(func(t *lifecycle.Transaction) { t.CancelRequested = true })))
+	equal(f.T, "told and stored", f.get("a"), t)
+	equal(f.T, "due", f.tick().Due, []string{"a"})
+}
+
 func testRemoveGuards(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
@@ -248,13 +292,10 @@ func testRemoveGuards(f *fixture) {
 	f.to("a", lifecycle.PhaseDone, keep)
 	refused("done, its block may still go")
 	attempt := lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Prepared, StartedAt: time.UnixMilli(1)}
-	f.to("a", lifecycle.PhaseDone, func(c *queues.Change) { c.SetAttempt(&attempt) })
-	t := f.get("a")
-	t.Attempts[0].Outcome = lifecycle.Signed
-	f.ok(f.advance(t, lifecycle.PhaseFailed, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]); c.SetSigned(1, []byte("x")) }))
+	f.to("a", lifecycle.PhaseDone, made(attempt))
+	f.to("a", lifecycle.PhaseFailed, last(func(a *lifecycle.Attempt) { a.Outcome = lifecycle.Signed }), signed(1, []byte("x")))
 	refused("failed, an attempt is open")
-	t.Attempts[0].EndedAt = time.UnixMilli(5)
-	f.ok(f.advance(t, lifecycle.PhaseFailed, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]) }))
+	f.to("a", lifecycle.PhaseFailed, last(func(a *lifecycle.Attempt) { a.EndedAt = time.UnixMilli(5) }))
 	f.ok(f.store.Remove(f.ctx, "a"))
 	if err := f.store.Remove(f.ctx, "a"); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("twice: %v", err)
@@ -274,11 +315,8 @@ func testNothingLeft(f *fixture) {
 	for range 5 {
 		for _, b := range f.bind(9) {
 			uid := b.Transaction.UID
-			f.to(uid, lifecycle.PhaseSent, func(c *queues.Change) {
-				c.SetSigned(1, []byte("x"))
-				c.SetAttempt(&lifecycle.Attempt{Number: 1, Outcome: lifecycle.Prepared, Sender: b.Sender})
-			})
-			f.to(uid, lifecycle.PhaseWaiting, rest(0, ""))
+			f.to(uid, lifecycle.PhaseSent, signed(1, []byte("x")), made(lifecycle.Attempt{Number: 1, Outcome: lifecycle.Prepared, Sender: b.Sender}))
+			f.to(uid, lifecycle.PhaseWaiting)
 		}
 		for _, b := range f.bind(9) {
 			f.to(b.Transaction.UID, lifecycle.PhaseDone, keep, due(long), tell(lifecycle.OnSuccess, 0, 0))

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // testReasonsApart wants every reason to end by itself, and the gravest shown.
@@ -12,40 +12,27 @@ func testReasonsApart(f *fixture) {
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"S": "http://s"}))
 	f.post("t", "q")
 	t := f.bind(1)[0].Transaction
-	shown := func(what string, want senders.Reason) {
+	shown := func(what string, want lifecycle.SenderReason) {
 		f.Helper()
-		f.want(what, map[string]senders.Reason{"S": want})
-	}
-	rest := func(d time.Duration, why senders.Reason) func(*queues.Change) {
-		return func(c *queues.Change) { c.Rest, c.Reason = d, string(why) }
-	}
-	advance := func(t *lifecycle.Transaction, to lifecycle.Phase, more ...func(*queues.Change)) {
-		f.Helper()
-		c := queues.NewChange(t, to)
-		for _, m := range more {
-			m(c)
-		}
-		f.ok(f.store.Advance(f.Context(), c))
+		f.want(what, map[string]lifecycle.SenderReason{"S": want})
 	}
 	f.ok(f.pool.Configure(f.Context(), map[string]string{}))
-	shown("no longer named", senders.Draining)
+	shown("no longer named", lifecycle.Draining)
 	// Its transaction ends with an outcome that nobody knows.
-	t.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Legacy: true, Outcome: lifecycle.Unknown, StartedAt: time.UnixMilli(1)}}
-	advance(t, lifecycle.PhaseUnresolved, rest(queues.Never, senders.OutcomeUnknown), func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]); c.Keep = true })
-	shown("drained, and an outcome unknown", senders.OutcomeUnknown)
-	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, senders.LowBalance, ""))
+	f.to(t, lifecycle.PhaseUnresolved, unknown, keep, rest(queues.Never, lifecycle.OutcomeUnknown))
+	shown("drained, and an outcome unknown", lifecycle.OutcomeUnknown)
+	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, lifecycle.LowBalance, ""))
 	f.ok(f.pool.Resume(f.Context(), "S"))
-	shown("a person cannot make the outcome known by resuming", senders.OutcomeUnknown)
+	shown("a person cannot make the outcome known by resuming", lifecycle.OutcomeUnknown)
 	f.ok(f.pool.Configure(f.Context(), map[string]string{}))
-	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, senders.LowBalance, ""))
+	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, lifecycle.LowBalance, ""))
 	f.woken()
-	t.Attempts[0].EndedAt = time.UnixMilli(2)
-	advance(t, lifecycle.PhaseUnresolved, func(c *queues.Change) { c.SetAttempt(&t.Attempts[0]) })
-	if s := f.get("S"); s.Reason != senders.LowBalance || s.Until.IsZero() || f.woken() {
+	f.to(t, lifecycle.PhaseUnresolved, known)
+	if s := f.get("S"); s.Reason != lifecycle.LowBalance || s.Until.IsZero() || f.woken() {
 		f.Errorf("the outcome is known, the rest stays: %+v", s)
 	}
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"S": "http://s"}))
-	shown("named again", senders.LowBalance)
+	shown("named again", lifecycle.LowBalance)
 	f.ok(f.pool.Resume(f.Context(), "S"))
 	shown("resumed", "")
 	if !f.woken() {
@@ -61,28 +48,19 @@ func testUnknownOutcomes(f *fixture) {
 	for _, uid := range []string{"t1", "t2"} {
 		f.post(uid, "q-"+uid)
 		t := f.bind(1)[0].Transaction
-		t.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Legacy: true, Outcome: lifecycle.Unknown, StartedAt: time.UnixMilli(1)}}
-		c := queues.NewChange(t, lifecycle.PhaseDone)
-		c.SetAttempt(&t.Attempts[0])
-		c.Keep = true
-		f.ok(f.store.Advance(f.Context(), c))
+		f.to(t, lifecycle.PhaseDone, unknown, keep)
 		ts = append(ts, t)
 	}
 	for _, t := range ts {
-		c := queues.NewChange(t, lifecycle.PhaseUnresolved)
-		c.Rest, c.Reason, c.Keep = queues.Never, string(senders.OutcomeUnknown), true
-		f.ok(f.store.Advance(f.Context(), c))
+		f.to(t, lifecycle.PhaseUnresolved, keep, rest(queues.Never, lifecycle.OutcomeUnknown))
 	}
 	f.post("t3", "q3")
 	for i, t := range ts {
-		if s := f.get("S"); s.Reason != senders.OutcomeUnknown || len(f.bind(1)) != 0 {
+		if s := f.get("S"); s.Reason != lifecycle.OutcomeUnknown || len(f.bind(1)) != 0 {
 			f.Fatalf("%d of 2 known: %+v", i, s)
 		}
-		t.Attempts[0].EndedAt = time.UnixMilli(2)
-		c := queues.NewChange(t, lifecycle.PhaseDone)
-		c.SetAttempt(&t.Attempts[0])
 		f.woken()
-		f.ok(f.store.Advance(f.Context(), c))
+		f.to(t, lifecycle.PhaseDone, known)
 	}
 	if !f.woken() || len(f.bind(1)) != 1 {
 		f.Errorf("both are known: %+v", f.get("S"))
@@ -101,14 +79,14 @@ func testUnresolvedInARow(f *fixture) {
 		if len(b) != 1 {
 			f.Fatalf("%s is not bound: %+v", uid, f.get("S"))
 		}
-		f.ok(f.store.Advance(f.Context(), queues.NewChange(b[0].Transaction, to)))
+		f.to(b[0].Transaction, to)
 	}
 	end("a", "q1", lifecycle.PhaseUnresolved)
 	end("b", "q2", lifecycle.PhaseDone) // the row is broken
 	end("c", "q3", lifecycle.PhaseUnresolved)
-	f.want("one in a row", map[string]senders.Reason{"S": ""})
+	f.want("one in a row", map[string]lifecycle.SenderReason{"S": ""})
 	end("d", "q4", lifecycle.PhaseUnresolved)
-	f.want("two in a row, over two queues", map[string]senders.Reason{"S": senders.Rested})
+	f.want("two in a row, over two queues", map[string]lifecycle.SenderReason{"S": lifecycle.Rested})
 	for _, q := range []string{"q3", "q4"} {
 		if got, err := f.store.Queue(f.Context(), q); err != nil || got.Paused != "" {
 			f.Errorf("queue %s: %+v, %v", q, got, err)
@@ -119,20 +97,20 @@ func testUnresolvedInARow(f *fixture) {
 		f.Errorf("rested until a person resumes it: %+v", s)
 	}
 	f.ok(f.pool.Resume(f.Context(), "S"))
-	f.ok(f.store.Advance(f.Context(), queues.NewChange(f.bind(1)[0].Transaction, lifecycle.PhaseUnresolved)))
-	f.want("the count began anew", map[string]senders.Reason{"S": ""})
+	f.to(f.bind(1)[0].Transaction, lifecycle.PhaseUnresolved)
+	f.want("the count began anew", map[string]lifecycle.SenderReason{"S": ""})
 	end("f", "q5", lifecycle.PhaseUnresolved)
 	if q, err := f.store.Queue(f.Context(), "q5"); err != nil || q.Paused == "" {
 		f.Errorf("two of one queue pause it: %+v, %v", q, err)
 	}
-	f.want("two of one queue do not speak against the sender", map[string]senders.Reason{"S": ""})
+	f.want("two of one queue do not speak against the sender", map[string]lifecycle.SenderReason{"S": ""})
 }
 
 // testWatch wants a sender out of use for as long as its account holds too little,
 // and what it could not pay tried again when it is funded.
 func testWatch(f *fixture) {
 	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
-	watch := func(balance uint64, low string, want senders.Reason, detail string) {
+	watch := func(balance uint64, low string, want lifecycle.SenderReason, detail string) {
 		f.Helper()
 		f.ok(f.pool.Watch(f.Context(), "S", balance, low))
 		if s := f.get("S"); s.Reason != want || s.Detail != detail || *s.Balance != balance {
@@ -147,24 +125,24 @@ func testWatch(f *fixture) {
 	}
 	f.woken()
 	watch(10, "", "", "")
-	watch(9, "too little", senders.LowBalance, "too little")
+	watch(9, "too little", lifecycle.LowBalance, "too little")
 	if s := f.get("S"); !s.Until.IsZero() {
 		f.Errorf("it ends by the clock: %+v", s)
 	}
-	watch(8, "still too little", senders.LowBalance, "still too little")
+	watch(8, "still too little", lifecycle.LowBalance, "still too little")
 	woken("too little", false)
 	watch(1<<63, "", "", "")
 	woken("funded", true)
 
 	// A fee that was too high for it is no reason to watch, but to try again later.
-	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, senders.LowBalance, "the fee is more"))
-	watch(1<<63, "", senders.LowBalance, "the fee is more")
-	watch(1<<62, "", senders.LowBalance, "the fee is more")
+	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, lifecycle.LowBalance, "the fee is more"))
+	watch(1<<63, "", lifecycle.LowBalance, "the fee is more")
+	watch(1<<62, "", lifecycle.LowBalance, "the fee is more")
 	woken("no more than before", false)
 	watch(1<<63+1, "", "", "")
 	woken("funded again", true)
 	f.ok(f.pool.Drain(f.Context(), "S"))
-	watch(1, "too little", senders.LowBalance, "too little")
-	watch(2, "", senders.Draining, "")
+	watch(1, "too little", lifecycle.LowBalance, "too little")
+	watch(2, "", lifecycle.Draining, "")
 	woken("drained", false)
 }

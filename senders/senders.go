@@ -19,20 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/queues"
-)
-
-// Reason is why a sender is not available. There may be several at a time, each
-// with an end of its own; the gravest is shown.
-type Reason string
-
-const (
-	Rested         Reason = "RESTED"          // its worker could not be reached, or asked for time
-	Draining       Reason = "DRAINING"        // a person, or the configuration, took it out of use
-	StoppedNonce   Reason = "STOPPED_NONCE"   // the account was used by somebody else
-	LowBalance     Reason = "LOW_BALANCE"     // it cannot pay its fees
-	WrongAccount   Reason = "WRONG_ACCOUNT"   // its worker signs for another account
-	WrongNetwork   Reason = "WRONG_NETWORK"   // its worker signs for another network
-	OutcomeUnknown Reason = "OUTCOME_UNKNOWN" // a person must settle what its worker sent
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // Shared is the group of senders whose worker any process can reach.
@@ -68,11 +55,11 @@ type Sender struct {
 	Source    Source
 	Queue     string // bound to, "" if free
 	Phase     lifecycle.Phase
-	Retries   int     // of the transaction it carries
-	Nonce     *uint32 // that its next attempt takes; nil before its first
-	Balance   *uint64 // nanomina, as last read; nil if never
-	Reason    Reason  // why it is not available, "" if it is
-	Detail    string  // the same in words, where there are any
+	Retries   int                    // of the transaction it carries
+	Nonce     *uint32                // that its next attempt takes; nil before its first
+	Balance   *uint64                // nanomina, as last read; nil if never
+	Reason    lifecycle.SenderReason // why it is not available, "" if it is
+	Detail    string                 // the same in words, where there are any
 	Until     time.Time
 }
 
@@ -168,7 +155,7 @@ func (p *Pool) Configure(ctx context.Context, workers map[string]string) error {
 		}
 		for _, s := range page {
 			if _, named := workers[s.AccountID]; s.Source == ByConfiguration && !named {
-				if err := p.run(ctx, "rest", s.AccountID, -1, string(Draining), "config"); err != nil {
+				if err := p.run(ctx, "rest", s.AccountID, -1, string(lifecycle.Draining), "config"); err != nil {
 					return err
 				}
 			}
@@ -188,13 +175,13 @@ func (p *Pool) Remove(ctx context.Context, account string) error {
 // Drain takes a sender out of use; what it carries it finishes, retries
 // included. Errors: ErrNotFound, queues.ErrUnavailable.
 func (p *Pool) Drain(ctx context.Context, account string) error {
-	return p.run(ctx, "rest", account, -1, string(Draining))
+	return p.run(ctx, "rest", account, -1, string(lifecycle.Draining))
 }
 
 // Rest takes a sender out of use for a reason, until d has passed or, if d is
 // negative, until Resume; detail is the reason in words, or "".
 // Errors: ErrNotFound, queues.ErrUnavailable.
-func (p *Pool) Rest(ctx context.Context, account string, d time.Duration, why Reason, detail string) error {
+func (p *Pool) Rest(ctx context.Context, account string, d time.Duration, why lifecycle.SenderReason, detail string) error {
 	ms := d.Milliseconds()
 	if d < 0 {
 		ms = -1
@@ -204,7 +191,7 @@ func (p *Pool) Rest(ctx context.Context, account string, d time.Duration, why Re
 
 // Stop takes a sender out of use until Resume, and says why in words.
 // Errors: ErrNotFound, queues.ErrUnavailable.
-func (p *Pool) Stop(ctx context.Context, account string, why Reason, detail string) error {
+func (p *Pool) Stop(ctx context.Context, account string, why lifecycle.SenderReason, detail string) error {
 	return p.Rest(ctx, account, -1, why, detail)
 }
 
@@ -317,7 +304,7 @@ func (p *Pool) read(ctx context.Context, accounts []string) ([]*Sender, error) {
 		}
 		s := &Sender{
 			AccountID: a, WorkerURL: m["url"], Source: Source(m["source"]), Queue: m["queue"],
-			Phase: lifecycle.PhaseWaiting, Reason: Reason(m["reason"]), Detail: m["detail"],
+			Phase: lifecycle.PhaseWaiting, Reason: lifecycle.SenderReason(m["reason"]), Detail: m["detail"],
 		}
 		if n, err := strconv.ParseUint(m["next"], 10, 32); err == nil {
 			s.Nonce = new(uint32(n))
@@ -330,7 +317,7 @@ func (p *Pool) read(ctx context.Context, accounts []string) ([]*Sender, error) {
 		}
 		if s.WorkerURL == Local && s.Reason == "" && p.host.Down != nil {
 			if until, down := p.host.Down(a); down {
-				s.Reason, s.Until = Rested, until
+				s.Reason, s.Until = lifecycle.Rested, until
 			}
 		}
 		out = append(out, s)

@@ -15,6 +15,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 type fixture struct {
@@ -76,6 +77,33 @@ func (f *fixture) refused(what string, err, want error) {
 	}
 }
 
+// to takes t to a phase; options alter the record in After or what goes with it.
+func (f *fixture) to(t *lifecycle.Transaction, to lifecycle.Phase, options ...func(*queues.Change)) {
+	f.Helper()
+	c := &queues.Change{Before: t, After: t.Clone(), Now: time.Now()}
+	c.After.Phase, c.Remove = to, queues.Never
+	for _, o := range options {
+		o(c)
+	}
+	stored, err := f.store.Advance(f.Context(), c)
+	f.ok(err)
+	*t = *stored // for the next change of it
+}
+
+// unknown is an attempt of which nobody knows what became.
+func unknown(c *queues.Change) {
+	c.After.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Legacy: true, Outcome: lifecycle.Unknown, StartedAt: time.UnixMilli(1)}}
+}
+
+// known settles that attempt.
+func known(c *queues.Change) { c.After.Attempts[0].EndedAt = time.UnixMilli(2) }
+
+func keep(c *queues.Change) { c.Keep = true }
+
+func rest(d time.Duration, why lifecycle.SenderReason) func(*queues.Change) {
+	return func(c *queues.Change) { c.Rest = &lifecycle.Rest{For: d, Why: why} }
+}
+
 func (f *fixture) get(account string) *senders.Sender {
 	f.Helper()
 	s, err := f.pool.Get(f.Context(), account)
@@ -84,18 +112,18 @@ func (f *fixture) get(account string) *senders.Sender {
 }
 
 // reasons are why senders are not available, by account.
-func (f *fixture) reasons() map[string]senders.Reason {
+func (f *fixture) reasons() map[string]lifecycle.SenderReason {
 	f.Helper()
 	all, _, err := f.pool.List(f.Context(), 100, "")
 	f.ok(err)
-	m := map[string]senders.Reason{}
+	m := map[string]lifecycle.SenderReason{}
 	for _, s := range all {
 		m[s.AccountID] = s.Reason
 	}
 	return m
 }
 
-func (f *fixture) want(what string, want map[string]senders.Reason) {
+func (f *fixture) want(what string, want map[string]lifecycle.SenderReason) {
 	f.Helper()
 	if got := f.reasons(); !maps.Equal(got, want) {
 		f.Fatalf("%s (-want +got):\n%s", what, cmp.Diff(want, got))
@@ -148,16 +176,16 @@ func testRegister(f *fixture) {
 func testConfigure(f *fixture) {
 	f.ok(f.pool.Register(f.Context(), "api", "http://api"))
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a", "B": "http://b"}))
-	f.want("configured", map[string]senders.Reason{"A": "", "B": "", "api": ""})
-	f.ok(f.pool.Rest(f.Context(), "B", time.Hour, senders.Rested, ""))
+	f.want("configured", map[string]lifecycle.SenderReason{"A": "", "B": "", "api": ""})
+	f.ok(f.pool.Rest(f.Context(), "B", time.Hour, lifecycle.Rested, ""))
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a2"}))
-	f.want("one is no longer named", map[string]senders.Reason{"A": "", "B": senders.Draining, "api": ""})
+	f.want("one is no longer named", map[string]lifecycle.SenderReason{"A": "", "B": lifecycle.Draining, "api": ""})
 	if s := f.get("A"); s.WorkerURL != "http://a2" || s.Source != senders.ByConfiguration {
 		f.Errorf("the worker moved: %+v", s)
 	}
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a2"})) // again: still drained by it
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a2", "B": "http://b"}))
-	f.want("named again, and still at rest", map[string]senders.Reason{"A": "", "B": senders.Rested, "api": ""})
+	f.want("named again, and still at rest", map[string]lifecycle.SenderReason{"A": "", "B": lifecycle.Rested, "api": ""})
 	f.ok(f.pool.Resume(f.Context(), "B"))
 	f.post("t1", "q1")
 	f.post("t2", "q2")
@@ -174,13 +202,13 @@ func testPersonsWord(f *fixture) {
 	f.ok(f.pool.Drain(f.Context(), "A"))
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"B": "http://b"}))
 	f.ok(f.pool.Configure(f.Context(), both))
-	f.want("drained before it was not named", map[string]senders.Reason{"A": senders.Draining, "B": ""})
+	f.want("drained before it was not named", map[string]lifecycle.SenderReason{"A": lifecycle.Draining, "B": ""})
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a"}))
 	f.ok(f.pool.Drain(f.Context(), "B"))
 	f.ok(f.pool.Configure(f.Context(), both))
-	f.want("drained while it was not named", map[string]senders.Reason{"A": senders.Draining, "B": senders.Draining})
+	f.want("drained while it was not named", map[string]lifecycle.SenderReason{"A": lifecycle.Draining, "B": lifecycle.Draining})
 	f.ok(f.pool.Resume(f.Context(), "A"))
-	f.want("resumed", map[string]senders.Reason{"A": "", "B": senders.Draining})
+	f.want("resumed", map[string]lifecycle.SenderReason{"A": "", "B": lifecycle.Draining})
 }
 
 func (f *fixture) bindFrom(groups ...string) int {
@@ -205,19 +233,19 @@ func testLocal(f *fixture) {
 	}
 	soon := time.UnixMilli(1_900_000_000_000).UTC()
 	down["A"], down["B"] = soon, soon
-	if s := f.get("A"); s.WorkerURL != senders.Local || s.Reason != senders.Rested || !s.Until.Equal(soon) {
+	if s := f.get("A"); s.WorkerURL != senders.Local || s.Reason != lifecycle.Rested || !s.Until.Equal(soon) {
 		f.Errorf("while its worker is down: %+v", s)
 	}
 	if s := f.get("B"); s.Reason != "" {
 		f.Errorf("a sender with a URL: %+v", s)
 	}
 	f.ok(f.pool.Drain(f.Context(), "A"))
-	if s := f.get("A"); s.Reason != senders.Draining || !s.Until.IsZero() {
+	if s := f.get("A"); s.Reason != lifecycle.Draining || !s.Until.IsZero() {
 		f.Errorf("drained while its worker is down: %+v", s)
 	}
 	f.ok(f.pool.Resume(f.Context(), "A"))
 	clear(down)
-	f.want("its worker is back", map[string]senders.Reason{"A": "", "B": ""})
+	f.want("its worker is back", map[string]lifecycle.SenderReason{"A": "", "B": ""})
 
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a", "B": "http://b"}))
 	if n := f.bindFrom(senders.LocalGroup("A")); n != 0 {
@@ -242,12 +270,12 @@ func testLocalOfOthers(f *fixture) {
 	}
 	as("p", map[string]string{"A": senders.Local, "B": "http://b"})
 	as("other", map[string]string{"C": senders.Local})
-	f.want("named by a process that lives", map[string]senders.Reason{"A": "", "B": senders.Draining, "C": ""})
+	f.want("named by a process that lives", map[string]lifecycle.SenderReason{"A": "", "B": lifecycle.Draining, "C": ""})
 	f.ok(f.store.Leave(f.Context(), "p"))
 	as("another", map[string]string{"C": senders.Local})
-	f.want("named by one that is gone", map[string]senders.Reason{"A": senders.Draining, "B": senders.Draining, "C": ""})
+	f.want("named by one that is gone", map[string]lifecycle.SenderReason{"A": lifecycle.Draining, "B": lifecycle.Draining, "C": ""})
 	as("back", map[string]string{"A": senders.Local, "C": senders.Local})
-	f.want("named again", map[string]senders.Reason{"A": "", "B": senders.Draining, "C": ""})
+	f.want("named again", map[string]lifecycle.SenderReason{"A": "", "B": lifecycle.Draining, "C": ""})
 }
 
 func testBound(f *fixture) {
@@ -255,10 +283,8 @@ func testBound(f *fixture) {
 	f.post("t", "q")
 	t := f.bind(1)[0].Transaction
 	f.refused("removing a bound one", f.pool.Remove(f.Context(), "S"), senders.ErrBound)
-	c := queues.NewChange(t, lifecycle.PhaseDelayed)
-	c.SetRetries(2)
-	c.SetNextNonce(4294967295)
-	f.ok(f.store.Advance(f.Context(), c))
+	highest := uint32(4294967295)
+	f.to(t, lifecycle.PhaseDelayed, func(c *queues.Change) { c.After.Retries, c.NextNonce = 2, &highest })
 	f.ok(f.pool.Drain(f.Context(), "S"))
 	if s := f.get("S"); s.State() != lifecycle.QueueDelay || s.Queue != "q" || s.Retries != 2 || s.Nonce == nil || *s.Nonce != 4294967295 || s.Available() {
 		f.Errorf("bound and drained: %+v", s)
@@ -269,7 +295,7 @@ func testBound(f *fixture) {
 		f.Error("a bound sender was offered")
 	}
 	f.ok(f.pool.Drain(f.Context(), "S"))
-	f.ok(f.store.Advance(f.Context(), queues.NewChange(t, lifecycle.PhaseDone)))
+	f.to(t, lifecycle.PhaseDone)
 	f.post("t2", "q")
 	if b := f.bind(1); len(b) != 0 {
 		f.Errorf("a drained sender was bound: %+v", b)
@@ -280,16 +306,16 @@ func testBound(f *fixture) {
 func testRest(f *fixture) {
 	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
 	f.post("t", "q")
-	f.ok(f.pool.Rest(f.Context(), "S", 50*time.Millisecond, senders.Rested, ""))
-	if s := f.get("S"); s.Until.IsZero() || s.Reason != senders.Rested {
+	f.ok(f.pool.Rest(f.Context(), "S", 50*time.Millisecond, lifecycle.Rested, ""))
+	if s := f.get("S"); s.Until.IsZero() || s.Reason != lifecycle.Rested {
 		f.Errorf("%+v", s)
 	}
 	if len(f.bind(1)) != 0 {
 		f.Error("a rested sender was bound")
 	}
-	f.ok(f.pool.Rest(f.Context(), "S", queues.Never, senders.LowBalance, ""))
-	f.ok(f.pool.Rest(f.Context(), "S", time.Millisecond, senders.Rested, ""))
-	f.want("what a person ends", map[string]senders.Reason{"S": senders.LowBalance})
+	f.ok(f.pool.Rest(f.Context(), "S", queues.Never, lifecycle.LowBalance, ""))
+	f.ok(f.pool.Rest(f.Context(), "S", time.Millisecond, lifecycle.Rested, ""))
+	f.want("what a person ends", map[string]lifecycle.SenderReason{"S": lifecycle.LowBalance})
 	f.woken()
 	f.ok(f.pool.Resume(f.Context(), "S"))
 	if !f.woken() || len(f.bind(1)) != 1 {
@@ -323,7 +349,7 @@ func testMissing(f *fixture) {
 	f.refused("get", err, senders.ErrNotFound)
 	f.refused("remove", f.pool.Remove(ctx, "none"), senders.ErrNotFound)
 	f.refused("drain", f.pool.Drain(ctx, "none"), senders.ErrNotFound)
-	f.refused("rest", f.pool.Rest(ctx, "none", time.Second, senders.Rested, ""), senders.ErrNotFound)
+	f.refused("rest", f.pool.Rest(ctx, "none", time.Second, lifecycle.Rested, ""), senders.ErrNotFound)
 	f.refused("resume", f.pool.Resume(ctx, "none"), senders.ErrNotFound)
 	f.refused("balance", f.pool.SetBalance(ctx, "none", 1), senders.ErrNotFound)
 	f.refused("watch", f.pool.Watch(ctx, "none", 1, ""), senders.ErrNotFound)

@@ -133,7 +133,12 @@ local function advance(o, n)
   if not incarnation then
     if first.d then call('HDEL', x, unpack(ARGV, first.d, last.d)) end
   elseif BOUND[to] or first.k then
-    if due > 0 or v[6] ~= '0' then put('own:' .. incarnation, due > 0 and due or '+inf', uid) end
+    if claim == '*' then
+      put('own:' .. incarnation, now, uid) -- whoever holds it is to look
+      if due == 0 then due = '' end -- and its next change says when again
+    elseif due > 0 or v[6] ~= '0' then
+      put('own:' .. incarnation, due > 0 and due or '+inf', uid)
+    end
     if first.d then call('HDEL', x, unpack(ARGV, first.d, last.d)) end
   else
     drop('own:' .. incarnation, uid)
