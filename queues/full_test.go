@@ -24,7 +24,7 @@ func TestFull(t *testing.T) {
 	big := json.RawMessage(`"` + fmt.Sprintf("%0100000d", 0) + `"`)
 	var accepted int
 	f.eventually("the store is full", func() bool {
-		a := f.store.Enqueue(f.ctx, queues.Item{Queue: "fill", Type: batch, Data: big})
+		a := f.store.Enqueue(f.ctx, queues.Item{Queue: "fill", Type: "FILL", Data: big})
 		if a.Err != nil && !errors.Is(a.Err, queues.ErrFull) {
 			f.Fatal(a.Err)
 		}
@@ -33,7 +33,7 @@ func TestFull(t *testing.T) {
 	})
 	// However full it is.
 	f.ok(f.client.ConfigSet(f.ctx, "maxmemory", fmt.Sprint(1<<20)).Err())
-	if a := f.store.Enqueue(f.ctx, queues.Item{Queue: "fill", Type: batch, Data: json.RawMessage(`{}`)}); !errors.Is(a.Err, queues.ErrFull) {
+	if a := f.store.Enqueue(f.ctx, queues.Item{Queue: "fill", Type: "FILL", Data: json.RawMessage(`{}`)}); !errors.Is(a.Err, queues.ErrFull) {
 		f.Errorf("a post to a full store: %v", a.Err)
 	}
 	if err := f.store.Ping(f.ctx); !errors.Is(err, queues.ErrFull) {

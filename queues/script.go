@@ -53,14 +53,14 @@ func source(name string) string {
 var (
 	enqueueScript  = newPlainScript("enqueue", source("enqueue"))
 	rateScript     = NewScript("rate", source("rate"))
-	getScript      = newPlainScript("get", source("get"))
-	bindScript     = NewScript("bind", source("fees")+source("bind"))
-	advanceScript  = newSharedScript("advance", source("fees")+source("advance"))
+	getScript      = newPlainScript("get", source("load")+source("get"))
+	bindScript     = NewScript("bind", source("load")+source("sender")+source("bind"))
+	advanceScript  = newSharedScript("advance", source("load")+source("sender")+source("advance"))
 	recordScript   = NewScript("record", source("record"))
 	beatScript     = NewScript("beat", source("beat"))
 	leaveScript    = NewScript("leave", source("leave"))
 	takeoverScript = NewScript("takeover", source("takeover"))
-	tickScript     = NewScript("tick", source("removal")+source("tick"))
+	tickScript     = NewScript("tick", source("sender")+source("removal")+source("tick"))
 	removeScript   = NewScript("remove", source("removal")+source("remove"))
 	calledScript   = newSharedScript("called", source("called"))
 	pauseScript    = NewScript("pause", source("removal")+source("pause"))
@@ -71,10 +71,13 @@ var (
 	auditScript    = newPlainScript("audit", source("audit"))
 	settleScript   = NewScript("settle", source("settle"))
 	missScript     = NewScript("miss", source("miss"))
-	adoptScript    = NewScript("adopt", source("adopt"))
+	adoptScript    = NewScript("adopt", source("sender")+source("adopt"))
 	logScript      = newPlainScript("log", source("log"))
 	overviewScript = newPlainScript("overview", source("overview"))
 )
+
+// NewSenderScript composes a script that changes senders; see sender.lua.
+func NewSenderScript(name, body string) *Script { return NewScript(name, source("sender")+body) }
 
 // ErrUnavailable: Redis did not answer, or cannot take writes now. What was
 // asked for may or may not have happened; asking again is harmless.
@@ -363,17 +366,19 @@ func (r *reply) fields(v any) map[string]string {
 	return m
 }
 
-// transaction decodes {uid, record, state}; nil if there is none.
+// transaction decodes what load.lua answers; nil if there is none.
 func (r *reply) transaction(v any) *lifecycle.Transaction {
 	l := r.list(v)
 	record := r.string(r.at(l, 1))
 	if record == "" || r.err != nil {
 		return nil
 	}
-	t, err := decode(r.string(l[0]), record, r.fields(r.at(l, 2)))
-	if err != nil && r.err == nil {
-		r.err = err
+	is := stored{record, r.string(r.at(l, 2)), r.string(r.at(l, 3)), r.fields(r.at(l, 4))}
+	if r.err != nil {
+		return nil
 	}
+	t, err := is.decode(r.string(l[0]))
+	r.err = err
 	return t
 }
 

@@ -35,13 +35,13 @@ func TestSharedRun(t *testing.T) {
 				calls[i] = scriptCall{advanceScript, s.arguments(failed(a.Transaction)), make(chan scriptAnswer, 1)}
 				switch i {
 				case 3:
-					calls[i].args[1] = 7 // a revision that is not there
+					calls[i].args[4] = 7 // a revision that is not there
 				case 5:
 					if err := client.Set(ctx, s.key("x:"+a.Transaction.UID), "damaged", 0).Err(); err != nil {
 						t.Fatal(err)
 					}
 				case 20:
-					calls[i].args[2] = "another's:1"
+					calls[i].args[5] = "another's:1"
 				}
 			}
 			if err := advanceScript.Load(ctx, client).Err(); err != nil {
@@ -62,7 +62,7 @@ func TestSharedRun(t *testing.T) {
 				if len(l) == 0 || l[0] != want {
 					t.Errorf("change %d: %v, want %s", i, l, want)
 				}
-				if text, _ := l[len(l)-1].(string); want == "error" && !strings.Contains(text, "WRONGTYPE") {
+				if text, _ := l[len(l)-1].(string); want == "error" && !strings.Contains(text, "is damaged") {
 					t.Errorf("the error is %q", text)
 				}
 			}

@@ -198,16 +198,3 @@ func (s *Store) GetMany(ctx context.Context, uids []string) ([]*lifecycle.Transa
 	}
 	return out, r.err
 }
-
-// Signed returns the stored bytes of the best-paid open attempt and its
-// number. Errors: ErrNotFound, ErrUnavailable.
-func (s *Store) Signed(ctx context.Context, uid string) (number int, command []byte, err error) {
-	packed, err := s.client.Get(ctx, s.key("b:"+uid)).Bytes()
-	if errors.Is(err, redis.Nil) {
-		return 0, nil, fmt.Errorf("signed bytes of %s: %w", uid, ErrNotFound)
-	}
-	if err != nil {
-		return 0, nil, storeError("reading signed bytes", err)
-	}
-	return unpack(packed)
-}
