@@ -276,7 +276,7 @@ func (m *model) remove() bool {
 		return false
 	}
 	err := m.store.Remove(m.ctx, t.uid)
-	if !t.phase.Final() {
+	if !t.phase.Final() || t.phase == lifecycle.PhaseDone && t.owner != "" { // which is watched
 		if !errors.Is(err, queues.ErrNotFinal) {
 			m.Fatalf("removing %+v: %v", *t, err)
 		}
