@@ -47,6 +47,10 @@ type Options struct {
 	// and how long its round trip took, shared with others as it may be. nil tells
 	// nobody. It is called concurrently.
 	Observe func(script string, calls int, took time.Duration)
+	// Changed is told by Listen the uid of a transaction that a process has claimed,
+	// and that was changed for a person, or of which a fact was recorded, here or by
+	// another process: its owner is to look at it. It must not block. nil tells nobody.
+	Changed func(uid string)
 	Log     *slog.Logger
 }
 
@@ -146,8 +150,8 @@ func (s *Store) listen(ctx context.Context) {
 			return
 		case err == nil:
 			silent = 0
-			if _, is := heard.(*redis.Message); is {
-				s.signal(1)
+			if m, is := heard.(*redis.Message); is {
+				s.hear(m.Payload)
 			}
 		case is && timeout.Timeout():
 			silent++
@@ -155,6 +159,17 @@ func (s *Store) listen(ctx context.Context) {
 		default:
 			return
 		}
+	}
+}
+
+// hear takes what was published: "" that a bind may have become possible, else the
+// uid of a transaction.
+func (s *Store) hear(uid string) {
+	switch {
+	case uid == "":
+		s.signal(1)
+	case s.Changed != nil:
+		s.Changed(uid)
 	}
 }
 

@@ -40,6 +40,7 @@ func TestStore(t *testing.T) {
 		"AdvanceResult":        testAdvanceResult,
 		"AttemptDropped":       testAttemptDropped,
 		"LeftAlone":            testLeftAlone,
+		"Grace":                testGrace,
 		"OwnerIsToLook":        testOwnerIsToLook,
 		"BindDamaged":          testBindDamaged,
 		"Repeats":              testRepeats,
