@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"mina-sequencer/sequencer/lifecycle"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -42,7 +43,8 @@ type BindRequest struct {
 // or none, when one of the two runs out. Its cost does not depend on how many
 // queues or senders there are. Error: ErrUnavailable.
 func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
-	args := []any{b.Process, b.Most, inMillis(b.Grace), b.Plan.Fee, len(b.Types), len(b.Groups)}
+	before, after := planned(b.Plan)
+	args := []any{b.Process, b.Most, inMillis(b.Grace), b.Plan.Fee, before, after, len(b.Types), len(b.Groups)}
 	for _, t := range b.Types {
 		args = append(args, t)
 	}
@@ -50,7 +52,7 @@ func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
 		args = append(args, g)
 	}
 	for sender, next := range b.Known {
-		args = append(args, sender, next, planned(b.Plan, sender, next))
+		args = append(args, sender, next)
 	}
 	v, err := s.Run(ctx, bindScript, args...)
 	if err != nil {
@@ -77,13 +79,16 @@ func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
 	return out, r.err
 }
 
-// planned is the record of a transaction whose first attempt is planned.
-func planned(plan lifecycle.Attempt, sender string, nonce uint32) string {
-	plan.Sender, plan.Nonce, plan.Outcome = sender, nonce, lifecycle.Prepared
+// planned is the record of a transaction whose first attempt is planned, before and
+// behind the sender and the nonce, which bind.lua puts in.
+func planned(plan lifecycle.Attempt) (before, after string) {
+	plan.Sender, plan.Nonce, plan.Outcome = "", 0, lifecycle.Prepared
 	if plan.StartedAt.IsZero() {
 		plan.StartedAt = time.Now()
 	}
-	return encodeRecord(&lifecycle.Transaction{Attempts: []lifecycle.Attempt{plan}})
+	record := encodeRecord(&lifecycle.Transaction{Attempts: []lifecycle.Attempt{plan}})
+	before, after, _ = strings.Cut(record, `"","nonce":0`)
+	return before, after
 }
 
 // A Pulse is what a process learns when it renews its claims.

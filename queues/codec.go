@@ -63,7 +63,7 @@ func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 // state reads the words that lib.lua names, in that order.
 func (e *numbers) state(t *lifecycle.Transaction, words string) {
 	w := strings.Split(words, " ")
-	if len(w) != 15 {
+	if len(w) != 13 {
 		e.keep(fmt.Errorf("%q are not the words of a state", words))
 		return
 	}
@@ -71,8 +71,9 @@ func (e *numbers) state(t *lifecycle.Transaction, words string) {
 	if !t.Phase.Valid() {
 		e.keep(fmt.Errorf("%q is no phase", w[3]))
 	}
+	counted, _, _ := strings.Cut(w[11], ":")
 	t.ChangedAt, t.DueAt = fromMillis(e.int(w[5])), fromMillis(e.int(w[6]))
-	t.Callback, t.CallbackTries, t.Counted = lifecycle.Callback(w[8]), int(e.int(w[9])), e.uint64(w[11])
+	t.Callback, t.CallbackTries, t.Counted = lifecycle.Callback(w[8]), int(e.int(w[9])), e.uint64(counted)
 }
 
 // A record is what is stored of a transaction beside what scripts read or write. What

@@ -14,14 +14,14 @@ import (
 // hold, decoding ends, with an error or with a transaction in a known phase
 // whose attempts survive being stored again.
 func FuzzDecode(f *testing.F) {
-	const state = "3 OP p:1 sent B62x 1700000000000 0 1   1 5 20000 5 "
+	const state = "3 OP p:1 sent B62x 1700000000000 0 1   1 5:20000:5 "
 	const attempts = `{"retries":1,"attempts":[{"sender":"B62x","nonce":12,"fee":100000000,"outcome":"sent","hash":"5J","started":1700000000000}]}`
 	f.Add("1 1700000000000 SEND_CLAIM_VOTE claim-1\n{\"n\":1}", state, attempts, "1 B62x 12 nodeHash\x005Jx")
-	f.Add("7 1 T q\n", "1   done  1 0 0 on-success 2     1", `{"landed":1,"attempts":[{"height":77,"stateHash":"3Nx"}],"more":{"than":"known"}}`, "")
+	f.Add("7 1 T q\n", "1   done  1 0 0 on-success 2   1", `{"landed":1,"attempts":[{"height":77,"stateHash":"3Nx"}],"more":{"than":"known"}}`, "")
 	f.Add("", "", "", "")
-	f.Add("a b c d\n{}", "1   nowhere           ", "{", "")
+	f.Add("a b c d\n{}", "1   nowhere         ", "{", "")
 	f.Add("1 2 T q\n", "", `{"attempts":[{"nonce":-1}]}`, "") // would wrap around
-	f.Add("1 2 T q\n{}", "99999999999999999999   waiting           ", `{"done":null,"error":{}}`, "")
+	f.Add("1 2 T q\n{}", "99999999999999999999   waiting         ", `{"done":null,"error":{}}`, "")
 	f.Fuzz(func(t *testing.T, posted, state, record, facts string) {
 		txn, err := stored{posted, state, record, pairs(facts)}.decode("uid")
 		if err != nil {

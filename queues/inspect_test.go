@@ -81,7 +81,7 @@ func (f *fixture) dump() dump {
 				for i, w := range words {
 					d.hashes[name][queueWords[i]] = w
 				}
-			case kind == "x" && len(words) == 15:
+			case kind == "x" && len(words) == 13:
 				d.hashes[name] = map[string]string{"rev": words[0], "claim": words[2], "phase": words[3], "sender": words[4], "open": words[7]}
 			}
 		}

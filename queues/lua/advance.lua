@@ -52,7 +52,7 @@ local function refused(t, said, revision, claim, cost)
   if t.revision ~= tonumber(revision) then return { 'stale' } end
   if said.confirm and not settled() then return { 'unsettled' } end
   if said['in-order'] and t.overtaken ~= '' then return { 'overtaken' } end
-  if tonumber(cost) ~= (tonumber(t.cost) or 0) then
+  if cost ~= (string.match(t.fees, '^%d+') or '0') then
     local i = said.limits
     local whose, spent = charge(t, t.sender, tonumber(cost), tonumber(i and ARGV[i + 1] or 0), tonumber(i and ARGV[i + 2] or 0))
     if whose then return { 'costly', whose, string.format('%.0f', spent), DAY - now % DAY } end
@@ -184,8 +184,13 @@ local function advance(o, n)
   local process = owner(t)
   local keeps = BOUND[to] or said.keep
   if process then
-    if keeps then put('own:' .. process, due >= 0 and t.due or '+inf', uid) else drop('own:' .. process, uid) end
-    if claim == '*' then look(t) end
+    if claim == '*' then
+      look(t)
+    elseif keeps then
+      put('own:' .. process, due >= 0 and t.due or '+inf', uid)
+    else
+      drop('own:' .. process, uid)
+    end
     if not keeps then t.claim = '' end
   end
   strings['r:' .. uid] = record

@@ -6,18 +6,17 @@
 -- ARGV[1]  incarnation of the calling process
 -- ARGV[2]  the most pairs to bind
 -- ARGV[3]  milliseconds until a claim that is not taken up is due
--- ARGV[4]  what the first attempt of a transaction costs that is planned here
--- ARGV[5]  number of types, ARGV[6] of groups, then the types, then the groups
--- then triplets: a sender, its next nonce, and the record of a transaction that was
---          never tried, with an attempt planned at that nonce; it is stored if
---          nothing else is the next by now
+-- ARGV[4]  what the first attempt of what was never tried costs, ARGV[5] and [6] its
+--          record before and behind the sender and the nonce
+-- ARGV[7]  number of types, ARGV[8] of groups, then the types, then the groups
+-- then pairs: a sender, and its next nonce, with which such an attempt is planned
+--          at once if nothing else is stored by now
 -- Answer:  {now, {queue's transaction as in get, sender, url, next nonce or ""} …}
 -- Cost:    about fourteen commands, and nine for each pair
 local incarnation, most, grace, fee = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local ntypes = tonumber(ARGV[5])
-local groups = 6 + ntypes + tonumber(ARGV[6])
-local answer, plans = { now }, {}
-for i = groups + 1, #ARGV, 3 do plans[ARGV[i]] = i end
+local ntypes = tonumber(ARGV[7])
+local groups = 8 + ntypes + tonumber(ARGV[8])
+local answer = { now }
 if not lives(incarnation) or not settled() then return answer end
 local claims, claimed
 
@@ -50,6 +49,13 @@ local function take(set)
   fronts[set].at = fronts[set].at + 2
 end
 
+-- known is the next nonce of a sender as the caller knows it.
+local function known(sender)
+  for i = groups + 1, #ARGV, 2 do
+    if ARGV[i] == sender then return ARGV[i + 1] end
+  end
+end
+
 -- pair binds a queue's first transaction; it answers false if the set was behind the
 -- queue.
 local function pair(q, typ, sender, group)
@@ -80,12 +86,11 @@ local function pair(q, typ, sender, group)
   local s = P .. 's:' .. sender
   local about = call('HMGET', s, 'url', 'next')
   call('HSET', s, 'queue', q.name)
-  local plan = plans[sender]
   if t.fresh then
     put('past:' .. q.name, seq, uid)
-    if plan and about[2] == ARGV[plan + 1] then
+    if about[2] and known(sender) == about[2] then
       charge(t, sender, fee, 0, 0)
-      body = ARGV[plan + 2]
+      body = ARGV[5] .. '"' .. sender .. '","nonce":' .. about[2] .. ARGV[6]
       strings['r:' .. uid] = body
     end
   end
@@ -101,9 +106,9 @@ end
 local function pairUp()
   for _ = 1, 2 * most + PAGE do -- more than enough
     if #answer > most then break end
-    local sender, group = least('free:', 7 + ntypes, groups)
+    local sender, group = least('free:', 9 + ntypes, groups)
     if not sender then break end
-    local queue, typ = least('ready:', 7, 6 + ntypes)
+    local queue, typ = least('ready:', 9, 8 + ntypes)
     if not queue then break end
     local q = que(queue)
     if q.ready ~= typ or not pair(q, typ, sender, group) then

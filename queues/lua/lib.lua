@@ -91,17 +91,22 @@ local function header(uid)
 end
 
 -- The state of a transaction that scripts read or write: words in this order, empty
--- for none; fresh is one that has not changed since it was posted. state.go has the
+-- for none; fresh is one that has not changed since it was posted. codec.go has the
 -- same words.
-local TXN = '^' .. string.rep('(%S*) ', 14) .. '(%S*)$'
+local WORD = '([^ ]*) '
+local TXN = '^' .. string.rep(WORD, 12) .. '([^ ]*)$'
 local txns = {}
 
 local function parse(uid, text)
-  local t = { uid = uid }
-  t.revision, t.operation, t.claim, t.phase, t.sender, t.since, t.due, t.open, t.callback, t.tries, t.overtaken,
-    t.cost, t.day, t.counted, t.facts = string.match(text or '0   waiting    0       ', TXN)
-  if not t.revision then error('the state of ' .. uid .. ' is damaged') end
-  t.revision, t.fresh = tonumber(t.revision), not text
+  local revision, operation, claim, phase, sender, since, due, open, callback, tries, overtaken, fees, facts =
+    string.match(text or '0   waiting    0     ', TXN)
+  if not revision then error('the state of ' .. uid .. ' is damaged') end
+  -- Made at once: Lua is slow at tables that grow.
+  local t = {
+    uid = uid, fresh = not text, revision = tonumber(revision), operation = operation, claim = claim, phase = phase,
+    sender = sender, since = since, due = due, open = open, callback = callback, tries = tries, overtaken = overtaken,
+    fees = fees, facts = facts,
+  }
   txns[uid] = t
   return t
 end
@@ -111,8 +116,7 @@ local function txn(uid) return txns[uid] or parse(uid, call('GET', P .. 'x:' .. 
 -- write has the state of a transaction stored, and returns it as text.
 local function write(t)
   local text = t.revision .. ' ' .. t.operation .. ' ' .. t.claim .. ' ' .. t.phase .. ' ' .. t.sender .. ' ' .. t.since .. ' ' ..
-    t.due .. ' ' .. t.open .. ' ' .. t.callback .. ' ' .. t.tries .. ' ' .. t.overtaken .. ' ' .. t.cost .. ' ' .. t.day .. ' ' ..
-    t.counted .. ' ' .. t.facts
+    t.due .. ' ' .. t.open .. ' ' .. t.callback .. ' ' .. t.tries .. ' ' .. t.overtaken .. ' ' .. t.fees .. ' ' .. t.facts
   strings['x:' .. t.uid] = text
   return text
 end
@@ -130,15 +134,18 @@ end
 
 -- A queue's record: words in this order, empty for none, and behind them why it is
 -- paused. queue.go has the same words.
-local QUEUE = '^' .. string.rep('(%S*) ', 14) .. '(%S*)\n(.*)$'
+local QUEUE = '^' .. string.rep(WORD, 14) .. '([^ \n]*)\n(.*)$'
 local queues = {}
 
 local function asked(name, text)
-  local q = { name = name, there = text and true }
-  q.waiting, q.done, q.failed, q.unresolved, q.back, q.popped, q.run, q.sender, q.hold, q.holder, q.ready, q.first, q.since,
-    q.streak, q.astray, q.paused = string.match(text or '0 0 0 0 0 0         \n', QUEUE)
-  if not q.waiting then error('the record of queue ' .. name .. ' is damaged') end
-  for _, n in ipairs({ 'waiting', 'done', 'failed', 'unresolved', 'back', 'popped' }) do q[n] = tonumber(q[n]) end
+  local waiting_, done, failed, unresolved, back, popped, run, sender, hold, holder, set, first, since, streak, astray, paused =
+    string.match(text or '0 0 0 0 0 0         \n', QUEUE)
+  if not waiting_ then error('the record of queue ' .. name .. ' is damaged') end
+  local q = {
+    name = name, there = text and true, waiting = tonumber(waiting_), done = tonumber(done), failed = tonumber(failed),
+    unresolved = tonumber(unresolved), back = tonumber(back), popped = tonumber(popped), run = run, sender = sender,
+    hold = hold, holder = holder, ready = set, first = first, since = since, streak = streak, astray = astray, paused = paused,
+  }
   queues[name] = q
   return q
 end

@@ -76,8 +76,9 @@ end
 -- has cost so far.
 local function charge(t, sender, cost, most, all)
   local today = math.floor(now / DAY)
-  local counted = tonumber(t.day) == today and tonumber(t.counted) or 0
-  local more = math.max(cost - (tonumber(t.cost) or 0), -counted)
+  local was, day, counted = string.match(t.fees, '^(%d+):(%d+):(%d+)$')
+  counted = day and tonumber(day) == today and tonumber(counted) or 0
+  local more = math.max(cost - tonumber(was or '0'), -counted)
   local key = P .. 'fees:' .. today
   if more > 0 and most > 0 then
     local spent = tonumber(call('HGET', key, sender) or '0')
@@ -91,5 +92,5 @@ local function charge(t, sender, cost, most, all)
   if more ~= 0 and call('HINCRBY', key, sender, string.format('%.0f', more)) == more then
     call('PEXPIRE', key, 2 * DAY) -- the first of this sender
   end
-  t.cost, t.day, t.counted = string.format('%.0f', cost), today, string.format('%.0f', counted + more)
+  t.fees = string.format('%.0f:%d:%.0f', cost, today, counted + more)
 end
