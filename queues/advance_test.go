@@ -300,7 +300,8 @@ func testAdvanceResult(f *fixture) {
 			t.Done, t.Landed = json.RawMessage(want.done), want.landed
 		})))
 		var record struct{ Done json.RawMessage }
-		f.ok(json.Unmarshal([]byte(f.client.Get(f.ctx, f.key("r:"+uid)).Val()), &record))
+		_, text, _ := strings.Cut(f.client.Get(f.ctx, f.key("x:"+uid)).Val(), "\n")
+		f.ok(json.Unmarshal([]byte(text), &record))
 		if string(record.Done) != want.stored {
 			f.Errorf("%s: stored %q, want %q", uid, record.Done, want.stored)
 		}

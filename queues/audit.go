@@ -194,8 +194,8 @@ func (a *audit) take(kind string, v any) error {
 
 // transaction holds a record against the indexes and against its queue.
 func (a *audit) transaction(r *reply, uid string, l []any) Record {
-	is := stored{r.string(r.at(l, 1)), r.string(r.at(l, 2)), r.string(r.at(l, 3)), r.fields(r.at(l, 4))}
-	more, changed := r.fields(r.at(l, 5)), is.state != ""
+	is := stored{r.string(r.at(l, 1)), r.string(r.at(l, 2)), r.fields(r.at(l, 3))}
+	more, changed := r.fields(r.at(l, 4)), is.text != ""
 	if is.posted == "" {
 		return Record{} // gone meanwhile; what is left of it is found by its keys
 	}

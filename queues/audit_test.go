@@ -79,7 +79,7 @@ func TestAudit(t *testing.T) {
 			[]string{"STATE_INDEX done1 done ", "STRAY done1  ", "COUNT  done "}},
 		{"RunnerForgotten", func(f *fixture, k func(string) string) { f.word("q:run", 6, "") }, []string{"QUEUE_RUN run1 run "}},
 		{"TwoBound", func(f *fixture, k func(string) string) {
-			f.client.Set(f.ctx, k("x:paused1"), "1  "+me+":9 watching S1   0     ", 0)
+			f.client.Set(f.ctx, k("x:paused1"), "1  "+me+":9 watching S1   0     \n", 0)
 		}, []string{"QUEUE_RUN paused1 paused "}},
 		{"SenderBoundTwice", func(f *fixture, k func(string) string) { f.word("q:wait", 7, "S1") }, []string{"SENDER_BOUND  wait S1"}},
 		{"SenderKept", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("s:S2"), "queue", "done") }, []string{"SENDER_BOUND  done S2"}},

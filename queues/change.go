@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"mina-sequencer/sequencer/lifecycle"
@@ -101,7 +102,7 @@ func (s *Store) Advance(ctx context.Context, c *Change) (*lifecycle.Transaction,
 }
 
 // stored is the record as Redis has it now.
-func (c *Change) stored(r *reply, state string, facts map[string]string) *lifecycle.Transaction {
+func (c *Change) stored(r *reply, text string, facts map[string]string) *lifecycle.Transaction {
 	t := *c.After
 	for _, at := range []*time.Time{&t.SubmittedAt, &t.RetriedAt, &t.DoneAt, &t.FinalAt} {
 		*at = inRecord(*at)
@@ -113,7 +114,8 @@ func (c *Change) stored(r *reply, state string, facts map[string]string) *lifecy
 	}
 	addFacts(&t, facts)
 	var e numbers
-	e.state(&t, state)
+	words, _, _ := strings.Cut(text, "\n")
+	e.state(&t, words)
 	if e.err != nil && r.err == nil {
 		r.err = e.err
 	}

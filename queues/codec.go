@@ -29,29 +29,29 @@ func fromMillis(ms int64) time.Time {
 // A stored is what Redis has of a transaction: the strings of load.lua.
 type stored struct {
 	posted string // "<sequence> <received ms> <type> <queue>\n<payload>"
-	state  string // words that scripts read or write, see state
-	record string // JSON, see record
+	text   string // words that scripts read or write, see state, and behind them JSON, see record
 	facts  map[string]string
 }
 
 // decode builds a transaction.
 func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 	head, data, found := strings.Cut(s.posted, "\n")
-	words := strings.Split(head, " ")
-	if !found || len(words) != 4 {
+	of := strings.Split(head, " ")
+	if !found || len(of) != 4 {
 		return nil, fmt.Errorf("record of %s is damaged", uid)
 	}
 	var e numbers
 	t := &lifecycle.Transaction{
-		UID: uid, Sequence: e.int(words[0]), ReceivedAt: fromMillis(e.int(words[1])),
-		Type: words[2], Queue: words[3], Data: json.RawMessage(data), Phase: lifecycle.PhaseWaiting,
+		UID: uid, Sequence: e.int(of[0]), ReceivedAt: fromMillis(e.int(of[1])),
+		Type: of[2], Queue: of[3], Data: json.RawMessage(data), Phase: lifecycle.PhaseWaiting,
 	}
 	t.ChangedAt = t.ReceivedAt
-	if s.record != "" {
-		e.keep(decodeRecord(t, s.record))
+	words, record, found := strings.Cut(s.text, "\n")
+	if s.text != "" {
+		e.state(t, words)
 	}
-	if s.state != "" {
-		e.state(t, s.state)
+	if found && record != "" {
+		e.keep(decodeRecord(t, record))
 	}
 	addFacts(t, s.facts)
 	if e.err != nil {

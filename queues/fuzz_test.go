@@ -20,10 +20,10 @@ func FuzzDecode(f *testing.F) {
 	f.Add("7 1 T q\n", "1   done  1 0 0 on-success 2   1", `{"landed":1,"attempts":[{"height":77,"stateHash":"3Nx"}],"more":{"than":"known"}}`, "")
 	f.Add("", "", "", "")
 	f.Add("a b c d\n{}", "1   nowhere         ", "{", "")
-	f.Add("1 2 T q\n", "", `{"attempts":[{"nonce":-1}]}`, "") // would wrap around
+	f.Add("1 2 T q\n", state, `{"attempts":[{"nonce":-1}]}`, "") // would wrap around
 	f.Add("1 2 T q\n{}", "99999999999999999999   waiting         ", `{"done":null,"error":{}}`, "")
 	f.Fuzz(func(t *testing.T, posted, state, record, facts string) {
-		txn, err := stored{posted, state, record, pairs(facts)}.decode("uid")
+		txn, err := stored{posted, state + "\n" + record, pairs(facts)}.decode("uid")
 		if err != nil {
 			if txn != nil {
 				t.Fatalf("an error and a transaction: %v, %+v", err, txn)
@@ -42,7 +42,7 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		once := encodeRecord(txn)
-		again, err := stored{posted, state, once, nil}.decode("uid")
+		again, err := stored{posted, state + "\n" + once, nil}.decode("uid")
 		if err != nil {
 			t.Fatalf("stored again as %q: %v", once, err)
 		}

@@ -234,8 +234,8 @@ func testWriteBackFacts(f *fixture) {
 	f.bound("a S1")
 	f.plan("a", lifecycle.Attempt{Nonce: 7})
 	f.sign("a", "5Ja")
-	record := f.client.Get(f.ctx, f.key("r:a")).Val()
-	f.ok(f.client.Set(f.ctx, f.key("r:a"), strings.Replace(record, `"hash":"5Ja",`, "", 1), 0).Err())
+	record := f.client.Get(f.ctx, f.key("x:a")).Val()
+	f.ok(f.client.Set(f.ctx, f.key("x:a"), strings.Replace(record, `"hash":"5Ja",`, "", 1), 0).Err())
 	f.writeBack(true)
 	equal(f.T, "hash", f.get("a").Attempts[0].Hash, "5Ja")
 }

@@ -373,7 +373,7 @@ func (r *reply) transaction(v any) *lifecycle.Transaction {
 	if record == "" || r.err != nil {
 		return nil
 	}
-	is := stored{record, r.string(r.at(l, 2)), r.string(r.at(l, 3)), r.fields(r.at(l, 4))}
+	is := stored{record, r.string(r.at(l, 2)), r.fields(r.at(l, 3))}
 	if r.err != nil {
 		return nil
 	}

@@ -56,7 +56,7 @@ if t.phase ~= 'waiting' then
 end
 
 -- What is known of it holds whether there is a place or not.
-strings['r:' .. uid] = ARGV[10]
+t.record = ARGV[10]
 if ARGV[7] ~= '' then strings['b:' .. uid] = ARGV[7] end
 for i = 11, #ARGV, 2 do
   if call('EXISTS', P .. 's:' .. ARGV[i]) == 1 then raise(ARGV[i], ARGV[i + 1]) end

@@ -32,7 +32,7 @@
 --   remove ms          when the record is removed
 --   unresolved n       how many UNRESOLVED in a row pause the queue or, over several
 --                      queues, rest the sender
--- Answer, for each: {"ok", "1" if a bind may have become possible, now, state, facts},
+-- Answer, for each: {"ok", "1" if a bind may have become possible, now, what is stored, facts},
 --   {"stale"}, {"fenced"}, {"unsettled"}, {"overtaken"}, {"gone"}, {"error", text}: what
 --   went wrong with it, or {"costly", "sender" or "all": whose limit, the fees of the day
 --   so far, milliseconds until the day is over}
@@ -193,7 +193,7 @@ local function advance(o, n)
     end
     if not keeps then t.claim = '' end
   end
-  strings['r:' .. uid] = record
+  t.record = record
   if said.bytes then strings['b:' .. uid] = ARGV[said.bytes + 1] ~= '' and ARGV[said.bytes + 1] end
   if said.falls then call('ZREM', P .. 'landed:' .. ARGV[said.falls + 1], uid) end
   if said.stands then call('ZADD', P .. 'landed:' .. ARGV[said.stands + 1], ARGV[said.stands + 2], uid) end

@@ -38,7 +38,7 @@ function audits.t(name)
       'popped', q.popped, 'told', score('due', 'c:' .. name),
     }
   end
-  return { name, string.match(posted, '^[^\n]*\n') or '', state, call('GET', P .. 'r:' .. name) or '',
+  return { name, string.match(posted, '^[^\n]*\n') or '', state,
     call('HGETALL', P .. 'f:' .. name), more }
 end
 

@@ -60,10 +60,10 @@ end
 -- queue.
 local function pair(q, typ, sender, group)
   local uid = q.first
-  local v = uid ~= '' and call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid, P .. 'r:' .. uid) or {}
+  local v = uid ~= '' and call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid) or {}
   if not v[1] then return false end
   local seq, kind = string.match(v[1], '^(%d+) %d+ (%S+) ')
-  local t, body = parse(uid, v[2]), v[3]
+  local t = parse(uid, v[2])
   if kind ~= typ or t.phase ~= 'waiting' then return false end
   if tonumber(seq) > q.popped then
     local popped = call('LPOP', P .. 'line:' .. q.name)
@@ -90,8 +90,7 @@ local function pair(q, typ, sender, group)
     put('past:' .. q.name, seq, uid)
     if about[2] and known(sender) == about[2] then
       charge(t, sender, fee, 0, 0)
-      body = ARGV[5] .. '"' .. sender .. '","nonce":' .. about[2] .. ARGV[6]
-      strings['r:' .. uid] = body
+      t.record = ARGV[5] .. '"' .. sender .. '","nonce":' .. about[2] .. ARGV[6]
     end
   end
   t.revision, t.phase, t.since, t.sender, t.due = t.revision + 1, 'dispatching', stamp, sender, ''
@@ -99,7 +98,7 @@ local function pair(q, typ, sender, group)
   put('bound', seq, uid)
   put('own:' .. incarnation, now + grace, uid)
   event('t', uid, sender, 'waiting', 'dispatching', '', '')
-  answer[#answer + 1] = { { uid, v[1], write(t), body or '', facts(t) }, sender, about[1] or '', about[2] or '' }
+  answer[#answer + 1] = { { uid, v[1], write(t), facts(t) }, sender, about[1] or '', about[2] or '' }
   return true
 end
 

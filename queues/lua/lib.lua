@@ -90,22 +90,22 @@ local function header(uid)
   return string.match(call('GETRANGE', P .. 't:' .. uid, 0, 255), '^(%d+) (%d+) (%S+) (%S+)\n')
 end
 
--- The state of a transaction that scripts read or write: words in this order, empty
--- for none; fresh is one that has not changed since it was posted. codec.go has the
--- same words.
+-- What is stored of a transaction: a line of words that scripts read or write, in this
+-- order, empty for none, and behind it the record, which they do not read. fresh is one
+-- that has not changed since it was posted. codec.go has the same words.
 local WORD = '([^ ]*) '
-local TXN = '^' .. string.rep(WORD, 12) .. '([^ ]*)$'
+local TXN = '^' .. string.rep(WORD, 12) .. '([^ \n]*)\n(.*)$'
 local txns = {}
 
 local function parse(uid, text)
-  local revision, operation, claim, phase, sender, since, due, open, callback, tries, overtaken, fees, facts =
-    string.match(text or '0   waiting    0     ', TXN)
+  local revision, operation, claim, phase, sender, since, due, open, callback, tries, overtaken, fees, facts, record =
+    string.match(text or '0   waiting    0     \n', TXN)
   if not revision then error('the state of ' .. uid .. ' is damaged') end
   -- Made at once: Lua is slow at tables that grow.
   local t = {
     uid = uid, fresh = not text, revision = tonumber(revision), operation = operation, claim = claim, phase = phase,
     sender = sender, since = since, due = due, open = open, callback = callback, tries = tries, overtaken = overtaken,
-    fees = fees, facts = facts,
+    fees = fees, facts = facts, record = record,
   }
   txns[uid] = t
   return t
@@ -113,10 +113,10 @@ end
 
 local function txn(uid) return txns[uid] or parse(uid, call('GET', P .. 'x:' .. uid)) end
 
--- write has the state of a transaction stored, and returns it as text.
+-- write has a transaction stored, and returns it as text.
 local function write(t)
   local text = t.revision .. ' ' .. t.operation .. ' ' .. t.claim .. ' ' .. t.phase .. ' ' .. t.sender .. ' ' .. t.since .. ' ' ..
-    t.due .. ' ' .. t.open .. ' ' .. t.callback .. ' ' .. t.tries .. ' ' .. t.overtaken .. ' ' .. t.fees .. ' ' .. t.facts
+    t.due .. ' ' .. t.open .. ' ' .. t.callback .. ' ' .. t.tries .. ' ' .. t.overtaken .. ' ' .. t.fees .. ' ' .. t.facts .. '\n' .. t.record
   strings['x:' .. t.uid] = text
   return text
 end

@@ -8,13 +8,11 @@ end
 -- load returns all that is stored of transactions but their signed bytes.
 local function load(uids)
   local keys, answer = {}, {}
-  for i, uid in ipairs(uids) do
-    keys[3 * i - 2], keys[3 * i - 1], keys[3 * i] = P .. 't:' .. uid, P .. 'x:' .. uid, P .. 'r:' .. uid
-  end
+  for i, uid in ipairs(uids) do keys[2 * i - 1], keys[2 * i] = P .. 't:' .. uid, P .. 'x:' .. uid end
   local v = #keys > 0 and call('MGET', unpack(keys)) or {}
   for i, uid in ipairs(uids) do
-    local posted, state, record = v[3 * i - 2], v[3 * i - 1], v[3 * i]
-    answer[i] = { uid, posted, state or '', record or '', state and facts(parse(uid, state)) or {} }
+    local posted, text = v[2 * i - 1], v[2 * i]
+    answer[i] = { uid, posted, text or '', text and facts(parse(uid, text)) or {} }
   end
   return answer
 end

@@ -28,7 +28,7 @@ local function remove(uid, keep)
   drop('due', 'c:' .. uid)
   drop('due', 'x:' .. uid)
   if owner(t) then drop('own:' .. owner(t), uid) end
-  for _, kind in ipairs({ 't:', 'x:', 'r:', 'b:', 'f:' }) do strings[kind .. uid] = false end
+  for _, kind in ipairs({ 't:', 'x:', 'b:', 'f:' }) do strings[kind .. uid] = false end
   parse(uid, nil)
   if tonumber(keep) > 0 then call('SET', P .. 'gone:' .. uid, typ .. ' ' .. queue, 'PX', keep) end
   q[phase] = q[phase] - 1
