@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"mina-sequencer/sequencer/lifecycle"
+	"regexp"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -25,9 +27,9 @@ type Script struct {
 	shared bool
 }
 
-// NewScript composes a script from the shared part and body. Its only key is
-// the prefix of the namespace; see lib.lua. It goes on when Redis is full; see
-// full.lua.
+// NewScript composes a script from what body needs of the shared parts, lib.lua,
+// load.lua and sender.lua, and body. Its only key is the prefix of the namespace; see
+// lib.lua. It goes on when Redis is full; see full.lua.
 func NewScript(name, body string) *Script { return newPlainScript(name, source("full")+body) }
 
 // newSharedScript is for scripts that run for several calls at once.
@@ -39,7 +41,24 @@ func newSharedScript(name, body string) *Script {
 
 // newPlainScript is for scripts that only read or may be refused for want of memory.
 func newPlainScript(name, body string) *Script {
-	return &Script{name: name, Script: redis.NewScript(source("lib") + body)}
+	return &Script{name: name, Script: redis.NewScript(needed(source("lib")+source("load")+source("sender"), body) + body)}
+}
+
+// definition is a function of the shared parts, with its comment.
+var definition = regexp.MustCompile(
+	`(?m)^(?:--[^\n]*\n)*local function (\w+)\((?:[^\n]*\bend|[^\n]*\n(?:(?:[ \t][^\n]*)?\n)*end)\n`)
+
+// needed is what a script needs of the shared parts: each function that is made costs
+// Redis time in each run. Functions stand behind those that they call.
+func needed(shared, body string) string {
+	all := definition.FindAllStringSubmatchIndex(shared, -1)
+	for _, at := range slices.Backward(all) {
+		name := regexp.MustCompile(`\b` + shared[at[2]:at[3]] + `[(,)]`)
+		if !name.MatchString(shared[at[1]:]) && !name.MatchString(body) {
+			shared = shared[:at[0]] + shared[at[1]:]
+		}
+	}
+	return shared
 }
 
 func source(name string) string {
@@ -53,14 +72,14 @@ func source(name string) string {
 var (
 	enqueueScript  = newPlainScript("enqueue", source("enqueue"))
 	rateScript     = NewScript("rate", source("rate"))
-	getScript      = newPlainScript("get", source("load")+source("get"))
-	bindScript     = NewScript("bind", source("load")+source("sender")+source("bind"))
-	advanceScript  = newSharedScript("advance", source("load")+source("sender")+source("advance"))
+	getScript      = newPlainScript("get", source("get"))
+	bindScript     = NewScript("bind", source("bind"))
+	advanceScript  = newSharedScript("advance", source("advance"))
 	recordScript   = NewScript("record", source("record"))
 	beatScript     = NewScript("beat", source("beat"))
 	leaveScript    = NewScript("leave", source("leave"))
 	takeoverScript = NewScript("takeover", source("takeover"))
-	tickScript     = NewScript("tick", source("sender")+source("removal")+source("tick"))
+	tickScript     = NewScript("tick", source("removal")+source("tick"))
 	removeScript   = NewScript("remove", source("removal")+source("remove"))
 	calledScript   = newSharedScript("called", source("called"))
 	pauseScript    = NewScript("pause", source("removal")+source("pause"))
@@ -71,13 +90,10 @@ var (
 	auditScript    = newPlainScript("audit", source("audit"))
 	settleScript   = NewScript("settle", source("settle"))
 	missScript     = NewScript("miss", source("miss"))
-	adoptScript    = NewScript("adopt", source("sender")+source("adopt"))
+	adoptScript    = NewScript("adopt", source("adopt"))
 	logScript      = newPlainScript("log", source("log"))
 	overviewScript = newPlainScript("overview", source("overview"))
 )
-
-// NewSenderScript composes a script that changes senders; see sender.lua.
-func NewSenderScript(name, body string) *Script { return NewScript(name, source("sender")+body) }
 
 // ErrUnavailable: Redis did not answer, or cannot take writes now. What was
 // asked for may or may not have happened; asking again is harmless.

@@ -81,7 +81,7 @@ var (
 //go:embed senders.lua
 var script string
 
-var senderScript = queues.NewSenderScript("senders", script)
+var senderScript = queues.NewScript("senders", script)
 
 // A Pool is the senders of one namespace.
 type Pool struct {
