@@ -23,65 +23,105 @@ func (e *AstrayError) Error() string { return "its place is taken by transaction
 // not known. Errors: *AstrayError (attempts are stored, and the place is kept for
 // it), ErrStale (it is bound already, or has changed), ErrUnavailable.
 func (s *Store) Adopt(ctx context.Context, process string, t *lifecycle.Transaction, signed []byte) error {
-	stored, err := s.Get(ctx, t.UID)
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return err
-	}
-	if err == nil && stored.Phase.Final() {
-		if err := s.unend(ctx, stored); err != nil {
+	for {
+		again, err := s.adopt(ctx, process, t, signed)
+		if !again || err != nil {
 			return err
 		}
 	}
+}
+
+// adopt tries it once; again, if what is stored has changed meanwhile.
+func (s *Store) adopt(ctx context.Context, process string, t *lifecycle.Transaction, signed []byte) (again bool, err error) {
+	stored, err := s.Get(ctx, t.UID)
+	if errors.Is(err, ErrNotFound) {
+		stored, err = &lifecycle.Transaction{}, nil
+	}
+	if err == nil && stored.Phase.Final() {
+		stored, err = s.unend(ctx, stored)
+	}
+	if err != nil {
+		return false, err
+	}
+	after := adopted(stored, t)
 	sender, next, open := t.Sender, "", 0
-	var words []any
-	for i := range t.Attempts {
-		a := &t.Attempts[i]
+	var least []any
+	for i := range after.Attempts {
+		a := &after.Attempts[i]
 		if a.Open() {
 			sender, next = a.Sender, fmt.Sprint(a.Nonce)
 			open++
 		}
-		for _, w := range attemptWords(a) {
-			words = append(words, string(w.part), w.field, w.value)
-		}
 		// What has ended by what Redis has was told to its sender then.
-		if a.Spent() && (stored == nil || i >= len(stored.Attempts) || stored.Attempts[i].EndedAt.IsZero()) {
-			words = append(words, string(leastNonce), a.Sender, a.Nonce+1)
+		if a.Spent() && (i >= len(stored.Attempts) || stored.Attempts[i].EndedAt.IsZero()) {
+			least = append(least, a.Sender, a.Nonce+1)
 		}
 	}
-	record := fmt.Sprintf("%d %d %s %s\n%s", t.Sequence, millis(t.ReceivedAt), t.Type, t.Queue, t.Data)
-	v, err := s.Run(ctx, adoptScript, append([]any{t.UID, sender, process, next, record, open, signed, t.Revision}, words...)...)
+	posted := fmt.Sprintf("%d %d %s %s\n%s", t.Sequence, millis(t.ReceivedAt), t.Type, t.Queue, t.Data)
+	v, err := s.Run(ctx, adoptScript, append([]any{
+		t.UID, sender, process, next, posted, open, signed, stored.Revision, t.Revision, encodeRecord(after),
+	}, least...)...)
 	if err != nil {
-		return err
+		return false, err
 	}
 	r := reply{name: "adopt"}
 	if l, ok := v.([]any); ok {
 		by := r.string(r.at(l, 1))
 		if r.err != nil {
-			return r.err
+			return false, r.err
 		}
 		s.signal(1) // whoever it was taken from may be free
-		return &AstrayError{By: by}
+		return false, &AstrayError{By: by}
 	}
 	switch verdict := r.string(v); verdict {
 	case "ok":
 		s.signal(1)
+	case "stale":
+		return true, nil
 	case "moved":
-		return fmt.Errorf("%s: %w", t.UID, ErrStale)
+		return false, fmt.Errorf("%s: %w", t.UID, ErrStale)
 	default:
 		r.fail("a verdict", verdict)
 	}
-	return r.err
+	return false, r.err
+}
+
+// adopted is the record of a transaction with the attempts as t has them; what is
+// stored of them and t does not know is kept.
+func adopted(stored, t *lifecycle.Transaction) *lifecycle.Transaction {
+	after := stored.Clone()
+	for i := range t.Attempts {
+		a := t.Attempts[i]
+		if i >= len(after.Attempts) {
+			after.Attempts = append(after.Attempts, a)
+			continue
+		}
+		known := &after.Attempts[i]
+		if known.Sender != a.Sender || known.Nonce != a.Nonce {
+			continue // another one has its number
+		}
+		if known.Hash != "" {
+			a.Hash = known.Hash
+		}
+		if known.NodeHash != "" {
+			a.NodeHash = known.NodeHash
+		}
+		if len(known.Data) > 0 {
+			a.Data = known.Data
+		}
+		*known = a
+	}
+	return after
 }
 
 // unend has a final transaction wait again: what it ended by is forgotten.
-func (s *Store) unend(ctx context.Context, t *lifecycle.Transaction) error {
+func (s *Store) unend(ctx context.Context, t *lifecycle.Transaction) (*lifecycle.Transaction, error) {
 	c := &Change{Before: t, After: lifecycle.Unended(t)}
 	c.Person, c.Code, c.Remove = true, lifecycle.CodeRestored, Never
 	if a := t.Attempt(t.Landed); a != nil {
 		c.Falls = a.Sender
 	}
-	_, err := s.Advance(ctx, c)
-	return err
+	return s.Advance(ctx, c)
 }
 
 // Astray returns transactions that wait for their sender or queue, oldest first.

@@ -176,7 +176,7 @@ func (a *audit) take(kind string, v any) error {
 				records = append(records, rec)
 			}
 		case "q":
-			a.queue(name, r.fields(r.at(l, 1)), r.fields(r.at(l, 2)))
+			a.queue(name, r.string(r.at(l, 1)), r.fields(r.at(l, 2)))
 		case "s":
 			a.sender(name, r.fields(r.at(l, 1)), r.fields(r.at(l, 2)))
 		case "m":
@@ -194,11 +194,12 @@ func (a *audit) take(kind string, v any) error {
 
 // transaction holds a record against the indexes and against its queue.
 func (a *audit) transaction(r *reply, uid string, l []any) Record {
-	head, x, more := r.string(r.at(l, 1)), r.fields(r.at(l, 2)), r.fields(r.at(l, 3))
-	if head == "" {
+	is := stored{r.string(r.at(l, 1)), r.string(r.at(l, 2)), r.fields(r.at(l, 3))}
+	more, changed := r.fields(r.at(l, 4)), is.text != ""
+	if is.posted == "" {
 		return Record{} // gone meanwhile; what is left of it is found by its keys
 	}
-	t, err := decode(uid, head, x)
+	t, err := is.decode(uid)
 	if err != nil {
 		a.found = append(a.found, Finding{Check: "RECORD", UID: uid, Detail: err.Error(), kind: "t", name: uid})
 		return Record{}
@@ -210,8 +211,8 @@ func (a *audit) transaction(r *reply, uid string, l []any) Record {
 	if stands := strings.TrimSpace(more["states"]); stands != want {
 		bad("STATE_INDEX", "it is %s and stands in: %s", t.State(), cmp.Or(stands, "no index"))
 	}
-	if seq := strconv.FormatInt(t.Sequence, 10); len(x) > 0 != (more["past"] != "") || more["past"] != "" && more["past"] != seq {
-		bad("PAST_INDEX", "it has changed: %t; its sequence is %s, the index has %q", len(x) > 0, seq, more["past"])
+	if seq := strconv.FormatInt(t.Sequence, 10); changed != (more["past"] != "") || more["past"] != "" && more["past"] != seq {
+		bad("PAST_INDEX", "it has changed: %t; its sequence is %s, the index has %q", changed, seq, more["past"])
 	}
 	var e numbers
 	taken := t.Sequence <= e.int(more["popped"])
@@ -237,8 +238,8 @@ func (a *audit) transaction(r *reply, uid string, l []any) Record {
 			open++
 		}
 	}
-	if e.int(x["open"]) != int64(open) {
-		bad("OPEN_COUNT", "it counts %s open attempts, there are %d", cmp.Or(x["open"], "no"), open)
+	if e.int(more["open"]) != int64(open) {
+		bad("OPEN_COUNT", "it counts %s open attempts, there are %d", cmp.Or(more["open"], "no"), open)
 	}
 	if t.Callback != "" && more["told"] == "" {
 		bad("CALLBACK", "%s is to be told, and nobody will", t.Callback)
@@ -247,12 +248,18 @@ func (a *audit) transaction(r *reply, uid string, l []any) Record {
 }
 
 // queue holds a queue's record against what runs and what waits.
-func (a *audit) queue(name string, q, more map[string]string) {
-	if len(q) == 0 {
+func (a *audit) queue(name, text string, more map[string]string) {
+	if text == "" {
 		return
 	}
+	var e numbers
+	q := e.queue(text)
 	bad := func(check, format string, args ...any) {
 		a.found = append(a.found, Finding{Check: check, Queue: name, Sender: q["sender"], Detail: fmt.Sprintf(format, args...), kind: "q", name: name})
+	}
+	if e.err != nil {
+		bad("RECORD", "%v", e.err)
+		return
 	}
 	if more["listed"] == "" {
 		bad("LISTED", "the queue is not among the queues")
@@ -265,24 +272,29 @@ func (a *audit) queue(name string, q, more map[string]string) {
 			bad("SENDER_BOUND", "it has sender %s, which is bound to %q", q["sender"], more["bound"])
 		}
 	}
-	for field, state := range map[string]lifecycle.State{"w": lifecycle.Waiting, "d": lifecycle.Done, "f": lifecycle.Failed, "u": lifecycle.Unresolved} {
-		if more[field] != "" && more[field] != cmp.Or(q[field], "0") {
-			bad("COUNT", "it counts %s %s, there are %s", cmp.Or(q[field], "0"), state, more[field])
+	for _, field := range []string{"waiting", "done", "failed", "unresolved", "back"} {
+		if more[field] != "" && more[field] != q[field] {
+			bad("COUNT", "it counts %s %s, there are %s", q[field], field, more[field])
 		}
 	}
 	if more["ordered"] == "0" {
 		bad("LINE", "its line is out of order")
 	}
-	var e numbers
 	now, due := e.int(more["now"]), more["due"]
 	free := q["run"] == "" && q["paused"] == "" && q["astray"] == "" && e.int(q["hold"]) <= now
 	switch ready := free && more["first"] != ""; {
 	case !ready && (q["ready"] != "" || more["score"] != "") && (more["first"] != "" || more["short"] == "1"):
 		bad("READY", "it cannot run, and stands ready for %s", q["ready"])
 	case ready && q["ready"] == "" && due != "": // the next tick does it
-	case ready && (q["ready"] != more["type"] || more["score"] != more["seq"] || more["noted"] != more["first"]):
-		bad("READY", "%s could run, which is of %s; it stands ready for %q at %q, with %q", more["first"], more["type"], q["ready"], more["score"], more["noted"])
+	case ready && (q["ready"] != more["type"] || number(more["score"]) != number(q["since"]) || q["first"] != more["first"]):
+		bad("READY", "%s could run, which is of %s; it stands ready for %q at %q, with %q", more["first"], more["type"], q["ready"], more["score"], q["first"])
 	}
+}
+
+// number is a score as a float; Redis writes large ones in several ways.
+func number(score string) float64 {
+	n, _ := strconv.ParseFloat(score, 64)
+	return n
 }
 
 // sender holds a sender against its queue and the free set.
@@ -335,7 +347,7 @@ func (a *audit) member(index, name string, there, owned bool, says string) {
 		f.Detail = index + " names it, and it is gone"
 	case kind == "ready" && says != of, kind == "st" && string(lifecycle.Phase(says).State()) != of,
 		kind == "bound" && !lifecycle.Phase(says).Bound(),
-		kind == "own" && !strings.HasPrefix(says, of+":"), (kind == "back" || kind == "astray") && says != string(lifecycle.PhaseWaiting),
+		kind == "own" && says != "" && !strings.HasPrefix(says, of+":"), (kind == "back" || kind == "astray") && says != string(lifecycle.PhaseWaiting),
 		kind == "free" && says != "":
 		f.Check, f.Detail = "STRAY", fmt.Sprintf("%s names it, its own record says %q", index, says)
 	case kind == "page" && strconv.FormatInt(e.int(says)/pageSize, 10) != of:

@@ -1,6 +1,7 @@
 package queues_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,15 @@ func (f *fixture) audited(want ...string) {
 	}
 }
 
+// word replaces one word of a record.
+func (f *fixture) word(key string, at int, word string) {
+	f.Helper()
+	text := f.client.Get(f.ctx, f.key(key)).Val()
+	words := strings.Split(text, " ")
+	words[at] = word
+	f.ok(f.client.Set(f.ctx, f.key(key), strings.Join(words, " "), 0).Err())
+}
+
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	world := func(f *fixture) {
@@ -65,32 +75,32 @@ func TestAudit(t *testing.T) {
 	}{
 		{"clean", func(*fixture, func(string) string) {}, nil},
 		{"StateIndexLost", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("st:DONE"), "done1") }, []string{"STATE_INDEX done1 done "}},
-		{"StateIndexWrong", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("x:done1"), "phase", "failed") },
+		{"StateIndexWrong", func(f *fixture, k func(string) string) { f.word("x:done1", 3, "failed") },
 			[]string{"STATE_INDEX done1 done ", "STRAY done1  ", "COUNT  done "}},
-		{"RunnerForgotten", func(f *fixture, k func(string) string) { f.client.HDel(f.ctx, k("q:run"), "run") }, []string{"QUEUE_RUN run1 run "}},
+		{"RunnerForgotten", func(f *fixture, k func(string) string) { f.word("q:run", 6, "") }, []string{"QUEUE_RUN run1 run "}},
 		{"TwoBound", func(f *fixture, k func(string) string) {
-			f.client.HSet(f.ctx, k("x:paused1"), "phase", "watching", "sender", "S1", "claim", me+":9", "rev", 1)
+			f.client.Set(f.ctx, k("x:paused1"), "1  "+me+":9 watching S1   0     \n", 0)
 		}, []string{"QUEUE_RUN paused1 paused "}},
-		{"SenderBoundTwice", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("q:wait"), "sender", "S1") }, []string{"SENDER_BOUND  wait S1"}},
+		{"SenderBoundTwice", func(f *fixture, k func(string) string) { f.word("q:wait", 7, "S1") }, []string{"SENDER_BOUND  wait S1"}},
 		{"SenderKept", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("s:S2"), "queue", "done") }, []string{"SENDER_BOUND  done S2"}},
-		{"SenderLeaked", func(f *fixture, k func(string) string) { f.client.HDel(f.ctx, k("s:S4"), "reason") }, []string{"SENDER_FREE   S4"}},
+		{"SenderLeaked", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("s:S4"), "reason", "") }, []string{"SENDER_FREE   S4"}},
 		{"BoundAndFree", func(f *fixture, k func(string) string) {
 			f.client.ZAdd(f.ctx, k("free:shared"), z(1, "S1"))
 		}, []string{"SENDER_FREE  run S1", "STRAY   S1"}},
 		{"RestWithoutEnd", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("due"), "s:S3") }, []string{"SENDER_FREE   S3"}},
 		{"NotReady", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("ready:"+vote), "wait") }, []string{"READY  wait "}},
 		{"ReadyWhilePaused", func(f *fixture, k func(string) string) {
-			f.client.HSet(f.ctx, k("q:paused"), "ready", vote)
+			f.word("q:paused", 10, vote)
 			f.client.ZAdd(f.ctx, k("ready:"+vote), z(1, "paused"))
 		}, []string{"READY  paused "}},
 		{"ReadyOfNobody", func(f *fixture, k func(string) string) { f.client.ZAdd(f.ctx, k("ready:"+vote), z(9, "ghost")) }, []string{"LEFTOVER  ghost "}},
 		{"ClaimOfTheDead", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("procs"), me) }, []string{"CLAIM run1 run "}},
-		{"ClaimLost", func(f *fixture, k func(string) string) { f.client.HDel(f.ctx, k("x:run1"), "claim") }, []string{"CLAIM run1 run ", "STRAY run1  "}},
-		{"Count", func(f *fixture, k func(string) string) { f.client.HIncrBy(f.ctx, k("q:run"), "w", 3) }, []string{"COUNT  run S1"}},
+		{"ClaimLost", func(f *fixture, k func(string) string) { f.word("x:run1", 2, "") }, []string{"CLAIM run1 run "}},
+		{"Count", func(f *fixture, k func(string) string) { f.word("q:run", 0, "4") }, []string{"COUNT  run S1"}},
 		{"Line", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("back:wait"), "wait1") }, []string{"LINE wait1 wait ", "COUNT  wait "}},
-		{"OpenCount", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("x:done1"), "open", 1) }, []string{"OPEN_COUNT done1 done "}},
-		{"Callback", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("x:done1"), "callback", "on-success") }, []string{"CALLBACK done1 done "}},
-		{"Record", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("x:done1"), "phase", "nonsense") }, []string{"RECORD done1  "}},
+		{"OpenCount", func(f *fixture, k func(string) string) { f.word("x:done1", 7, "1") }, []string{"OPEN_COUNT done1 done "}},
+		{"Callback", func(f *fixture, k func(string) string) { f.word("x:done1", 8, "on-success") }, []string{"CALLBACK done1 done "}},
+		{"Record", func(f *fixture, k func(string) string) { f.word("x:done1", 3, "nonsense") }, []string{"RECORD done1  "}},
 		{"Leftover", func(f *fixture, k func(string) string) { f.client.Del(f.ctx, k("t:done1")) }, []string{"LEFTOVER done1  "}},
 		{"Unlisted", func(f *fixture, k func(string) string) {
 			f.client.ZRem(f.ctx, k("queues"), "done")
@@ -130,9 +140,9 @@ func TestAuditSteps(t *testing.T) {
 	}})
 }
 
-func TestStanding(t *testing.T) {
+func TestPlace(t *testing.T) {
 	t.Parallel()
-	backends(t, map[string]func(*fixture){"Standing": func(f *fixture) {
+	backends(t, map[string]func(*fixture){"Place": func(f *fixture) {
 		f.register("S")
 		f.post("q", "a", "b", "c", "d", "e")
 		want := func(uid string, want lifecycle.Place) {

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -48,186 +46,7 @@ type Change struct {
 	Limits FeeLimits
 
 	revision int64  // the least that it gets
-	packed   []byte // signed, instead of Aside.Bytes
-}
-
-// diff collects what a change writes.
-type diff struct {
-	*Change
-	words []word
-}
-
-func (d *diff) put(p part, field, value string) { d.words = append(d.words, word{p, field, value}) }
-
-// store notes a field of the transaction; an empty value removes it.
-func (d *diff) store(field, value string) {
-	if value == "" {
-		d.put(removed, field, "")
-		return
-	}
-	d.put(ofTransaction, field, value)
-}
-
-// set notes a field of the transaction whose text has changed.
-func (d *diff) set(field, before, after string) {
-	if before != after {
-		d.store(field, after)
-	}
-}
-
-// stamp has the time of Redis stored where there was none.
-func (d *diff) stamp(field string, before, after time.Time) {
-	switch {
-	case before.IsZero() && !after.IsZero():
-		d.put(stamped, field, "")
-	case !before.IsZero() && after.IsZero():
-		d.store(field, "")
-	}
-}
-
-func flag(on bool) string {
-	if on {
-		return "1"
-	}
-	return ""
-}
-
-func count(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
-}
-
-// record notes how the transaction has changed.
-func (d *diff) record() {
-	b, a := d.Before, d.After
-	d.set("retries", count(b.Retries), count(a.Retries))
-	d.set("losses", count(b.Losses), count(a.Losses))
-	d.set("deferred", count(b.Deferred), count(a.Deferred))
-	d.set("ending", string(b.Ending), string(a.Ending))
-	d.set("landed", count(b.Landed), count(a.Landed))
-	d.set("cancel", flag(b.CancelRequested), flag(a.CancelRequested))
-	d.set("reopened", flag(b.Reopened), flag(a.Reopened))
-	d.set("err", encodeError(b.Error), encodeError(a.Error))
-	d.set("done", doneOf(b), doneOf(a))
-	d.stamp("submitted", b.SubmittedAt, a.SubmittedAt)
-	d.stamp("retried", b.RetriedAt, a.RetriedAt)
-	d.stamp("ended", b.DoneAt, a.DoneAt)
-	d.stamp("final", b.FinalAt, a.FinalAt)
-	if a.RetriedAt.After(b.RetriedAt) && !b.RetriedAt.IsZero() {
-		d.put(stamped, "retried", "")
-	}
-	open := 0
-	for i := range a.Attempts {
-		if a.Attempts[i].Open() {
-			open++
-		}
-		if i < len(b.Attempts) {
-			d.attempt(&b.Attempts[i], &a.Attempts[i])
-		} else {
-			d.attempt(nil, &a.Attempts[i])
-		}
-	}
-	for i := len(a.Attempts); i < len(b.Attempts); i++ {
-		for _, name := range []string{"by", "plan", "fate", "block", "err", "hash", "nhash", "data"} {
-			d.store(field(i+1, name), "")
-		}
-	}
-	d.store("open", strconv.Itoa(open))
-	if d.Tell != "" {
-		d.store("callback", string(d.Tell))
-		d.store("tries", "0")
-	}
-}
-
-// attempt notes how one has changed; b is nil for a new one. Its plan and the facts
-// about it are written once and kept.
-func (d *diff) attempt(b, a *lifecycle.Attempt) {
-	if b == nil {
-		b = new(lifecycle.Attempt)
-		d.put(factOf, field(a.Number, "by"), a.Sender)
-		d.put(factOf, field(a.Number, "plan"), planOf(a))
-	}
-	known := factsOf(b)
-	for name, value := range factsOf(a).all() {
-		if value != "" && value != known.all()[name] {
-			d.put(factOf, field(a.Number, name), value)
-		}
-	}
-	if fate := fateOf(a); b.Number == 0 || fate != fateOf(b) {
-		d.put(ofTransaction, field(a.Number, "fate"), fate)
-	}
-	d.set(field(a.Number, "block"), blockWords(b), blockWords(a))
-	d.set(field(a.Number, "err"), encodeError(b.Error), encodeError(a.Error))
-}
-
-func blockWords(a *lifecycle.Attempt) string {
-	if a.StateHash == "" {
-		return ""
-	}
-	return fmt.Sprintf("%d %s", a.Height, a.StateHash)
-}
-
-// beside notes what of senders and bytes goes along.
-func (d *diff) beside() {
-	switch {
-	case d.ForgetNonce:
-		d.put(ofSender, "next", "")
-	case d.NextNonce != nil:
-		d.put(ofSender, "next", strconv.FormatUint(uint64(*d.NextNonce), 10))
-	}
-	for account, n := range d.Least {
-		d.put(leastNonce, account, strconv.FormatUint(uint64(n), 10))
-	}
-	if d.Falls != "" {
-		d.put(standing, d.Falls, "")
-	} else if d.Stands != "" {
-		d.put(standing, d.Stands, strconv.FormatUint(uint64(d.Nonce), 10))
-	}
-	switch {
-	case d.packed != nil:
-	case d.Bytes != nil:
-		d.packed = pack(d.Bytes.Number, d.Bytes.Command)
-	case d.DropBytes:
-		d.packed = []byte{}
-	}
-	if d.packed != nil {
-		d.put(signedBytes, "", string(d.packed))
-	}
-	if d.revision > 0 {
-		d.put(leastRevision, "", strconv.FormatInt(d.revision, 10))
-	}
-	if d.Confirm {
-		d.put(onlySettled, "1", "")
-	}
-}
-
-// encodeError bounds what a worker or a node can make us store; "" for none.
-func encodeError(e *lifecycle.Error) string {
-	if e == nil {
-		return ""
-	}
-	b, _ := json.Marshal(bounded(e)) // three strings: cannot fail
-	return string(b)
-}
-
-func bounded(e *lifecycle.Error) *lifecycle.Error {
-	const most = 4096
-	if e == nil || max(len(e.Code), len(e.Message), len(e.Exception)) <= most {
-		return e
-	}
-	return &lifecycle.Error{Code: shorten(e.Code, most), Message: shorten(e.Message, most), Exception: shorten(e.Exception, most)}
-}
-
-// mostDetail bounds what a worker can make a sender say of itself, in bytes.
-const mostDetail = 300
-
-func shorten(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	packed   []byte // signed, instead of Aside.Bytes; empty drops them
 }
 
 // Advance stores a change, and returns the record as it is stored. Errors: ErrStale,
@@ -240,12 +59,11 @@ func (s *Store) Advance(ctx context.Context, c *Change) (*lifecycle.Transaction,
 			return nil, err
 		}
 	}
-	args := s.arguments(c)
 	run := s.Run
 	if c.Confirm {
 		run = s.runConfirmed
 	}
-	v, err := run(ctx, advanceScript, args...)
+	v, err := run(ctx, advanceScript, s.arguments(c)...)
 	if err != nil && !errors.Is(err, ErrUnconfirmed) {
 		return nil, err
 	}
@@ -263,9 +81,9 @@ func (s *Store) Advance(ctx context.Context, c *Change) (*lifecycle.Transaction,
 	case "overtaken":
 		return nil, fmt.Errorf("%s: %w", t.UID, ErrOvertaken)
 	case "costly":
-		spent, left := r.int(r.at(l, 3)), r.int(r.at(l, 4))
+		spent, left := r.int(r.at(l, 2)), r.int(r.at(l, 3))
 		return nil, cmp.Or[error](r.err, &FeeLimitError{
-			All: r.string(r.at(l, 2)) == "all", Spent: uint64(spent), Left: time.Duration(left) * time.Millisecond,
+			All: r.string(r.at(l, 1)) == "all", Spent: uint64(spent), Left: time.Duration(left) * time.Millisecond,
 		})
 	case "gone":
 		return nil, fmt.Errorf("transaction %s: %w", t.UID, ErrNotFound)
@@ -274,48 +92,38 @@ func (s *Store) Advance(ctx context.Context, c *Change) (*lifecycle.Transaction,
 	default:
 		r.fail("a verdict", verdict)
 	}
+	stored := c.stored(&r, r.string(r.at(l, 3)), r.fields(r.at(l, 4)))
 	if r.err != nil {
 		return nil, r.err
 	}
-	stored := c.stored(r.int(r.at(l, 1)), fromMillis(r.int(r.at(l, 3))))
 	s.memory.keep(stored, c.packed)
-	s.signal(r.int(r.at(l, 2)))
+	s.signal(r.int(r.at(l, 1)))
 	return stored, err
 }
 
 // stored is the record as Redis has it now.
-func (c *Change) stored(revision int64, now time.Time) *lifecycle.Transaction {
+func (c *Change) stored(r *reply, text string, facts map[string]string) *lifecycle.Transaction {
 	t := *c.After
-	t.Revision, t.Counted, t.DueAt = revision, t.Cost(), time.Time{}
+	for _, at := range []*time.Time{&t.SubmittedAt, &t.RetriedAt, &t.DoneAt, &t.FinalAt} {
+		*at = inRecord(*at)
+	}
 	t.Error, t.Attempts = bounded(t.Error), slices.Clone(t.Attempts)
 	for i := range t.Attempts {
-		t.Attempts[i].Error = bounded(t.Attempts[i].Error)
+		a := &t.Attempts[i]
+		a.Error, a.StartedAt, a.EndedAt = bounded(a.Error), inRecord(a.StartedAt), inRecord(a.EndedAt)
 	}
-	b := c.Before
-	t.ChangedAt = b.ChangedAt
-	if t.Phase != b.Phase {
-		t.ChangedAt = now
-	}
-	for _, stamp := range []struct {
-		at     *time.Time
-		before time.Time
-	}{{&t.SubmittedAt, b.SubmittedAt}, {&t.RetriedAt, b.RetriedAt}, {&t.DoneAt, b.DoneAt}, {&t.FinalAt, b.FinalAt}} {
-		switch {
-		case stamp.at.IsZero():
-		case stamp.before.IsZero(), stamp.at == &t.RetriedAt && stamp.at.After(stamp.before):
-			*stamp.at = now
-		default:
-			*stamp.at = stamp.before
-		}
-	}
-	if due := c.due(); due >= 0 {
-		t.DueAt = now.Add(due)
-	}
-	if !t.Phase.Bound() && !c.Keep {
-		t.Claim = ""
+	addFacts(&t, facts)
+	var e numbers
+	words, _, _ := strings.Cut(text, "\n")
+	e.state(&t, words)
+	if e.err != nil && r.err == nil {
+		r.err = e.err
 	}
 	return &t
 }
+
+// inRecord is a time as a record tells it.
+func inRecord(t time.Time) time.Time { return fromMillis(millis(t)) }
 
 // due is when the phase ends by the clock, from now on; Never otherwise.
 func (c *Change) due() time.Duration {
@@ -327,20 +135,86 @@ func (c *Change) due() time.Duration {
 
 // arguments are what advance.lua reads of a change.
 func (s *Store) arguments(c *Change) []any {
-	d := diff{Change: c}
-	d.record()
-	d.beside()
-	claim := c.Before.Claim
+	t, claim, open := c.Before, c.Before.Claim, 0
 	if c.Person {
 		claim = "*"
 	}
-	args := d.appendParts([]any{
-		c.Before.UID, c.Before.Revision, claim, rand.Text()[:13], string(c.After.Phase), inMillis(c.due()), c.Code, count(c.Attempt),
-	})
-	if c.After.Phase == lifecycle.PhaseUnresolved && s.UnresolvedLimit > 0 {
-		args = append(args, string(unresolved), 1, s.UnresolvedLimit)
+	for i := range c.After.Attempts {
+		if c.After.Attempts[i].Open() {
+			open++
+		}
 	}
+	args := []any{
+		t.UID, t.Queue, t.Type, t.Sequence, t.Revision, claim, rand.Text()[:13], string(c.After.Phase), inMillis(c.due()),
+		c.Code, c.Attempt, open, c.After.Cost(), encodeRecord(c.After),
+	}
+	if c.Attempt == 0 {
+		args[10] = ""
+	}
+	say := func(word string, words ...any) { args = append(append(args, word), words...) }
+	if c.revision > 0 {
+		say("revision", c.revision)
+	}
+	if c.Confirm {
+		say("confirm")
+	}
+	if c.InOrder {
+		say("in-order")
+	}
+	if c.Limits != (FeeLimits{}) {
+		say("limits", c.Limits.Sender, c.Limits.All)
+	}
+	if c.Keep {
+		say("keep")
+	}
+	s.aside(c, say)
 	return args
+}
+
+// aside says what moves beside the record.
+func (s *Store) aside(c *Change, say func(word string, words ...any)) {
+	switch {
+	case c.Tell != "":
+		say("tell", string(c.Tell), inMillis(c.Wait), inMillis(c.Lease))
+	case c.Before.Callback != "" && c.After.Callback == "":
+		say("told")
+	}
+	if c.Hold > 0 {
+		say("hold", inMillis(c.Hold))
+	}
+	if r := c.Rest; r != nil {
+		say("rest", inMillis(r.For), string(r.Why), r.By, shorten(r.Detail, mostDetail))
+	}
+	switch {
+	case c.ForgetNonce:
+		say("next", "")
+	case c.NextNonce != nil:
+		say("next", *c.NextNonce)
+	}
+	for account, n := range c.Least {
+		say("least", account, n)
+	}
+	switch {
+	case c.packed != nil:
+	case c.Bytes != nil:
+		c.packed = pack(c.Bytes.Number, c.Bytes.Command)
+	case c.DropBytes:
+		c.packed = []byte{}
+	}
+	if c.packed != nil {
+		say("bytes", c.packed)
+	}
+	if c.Stands != "" {
+		say("stands", c.Stands, c.Nonce)
+	} else if c.Falls != "" {
+		say("falls", c.Falls)
+	}
+	if c.Remove >= 0 {
+		say("remove", inMillis(c.Remove))
+	}
+	if c.After.Phase == lifecycle.PhaseUnresolved && s.UnresolvedLimit > 0 {
+		say("unresolved", s.UnresolvedLimit)
+	}
 }
 
 func inMillis(d time.Duration) int64 {
@@ -349,3 +223,20 @@ func inMillis(d time.Duration) int64 {
 	}
 	return d.Milliseconds()
 }
+
+// FeeLimits are the most that attempts may cost in one day, by UTC and the clock of
+// Redis, in nanomina; 0 is no limit.
+type FeeLimits struct {
+	Sender uint64 // each sender
+	All    uint64 // all senders of the namespace together
+}
+
+// A FeeLimitError refuses an attempt that would pass one of the FeeLimits. Nothing
+// was stored.
+type FeeLimitError struct {
+	All   bool          // the limit of all senders together, not of this one
+	Spent uint64        // what the day has cost so far, in nanomina
+	Left  time.Duration // until the day is over
+}
+
+func (e *FeeLimitError) Error() string { return "the fees of the day have reached their limit" }

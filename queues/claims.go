@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"mina-sequencer/sequencer/lifecycle"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -35,12 +36,15 @@ type BindRequest struct {
 	Known map[string]uint32
 }
 
-// Bind gives free senders to ready queues, the queue with the oldest head and
-// the sender that has rested longest first. It returns fewer than Most pairs,
+// Bind gives free senders to ready queues, first the queue that has waited longest for
+// its turn, and the sender that has rested longest. A queue's turn begins to be waited
+// for when it becomes ready, or when its last transaction has ended: no queue that
+// is ready all the time is more than one transaction behind another. It returns fewer than Most pairs,
 // or none, when one of the two runs out. Its cost does not depend on how many
 // queues or senders there are. Error: ErrUnavailable.
 func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
-	args := []any{b.Process, b.Most, inMillis(b.Grace), b.Plan.Fee, b.Plan.ValidUntil, b.Plan.Slot, len(b.Types), len(b.Groups)}
+	before, after := planned(b.Plan)
+	args := []any{b.Process, b.Most, inMillis(b.Grace), b.Plan.Fee, before, after, len(b.Types), len(b.Groups)}
 	for _, t := range b.Types {
 		args = append(args, t)
 	}
@@ -73,6 +77,18 @@ func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
 		})
 	}
 	return out, r.err
+}
+
+// planned is the record of a transaction whose first attempt is planned, before and
+// behind the sender and the nonce, which bind.lua puts in.
+func planned(plan lifecycle.Attempt) (before, after string) {
+	plan.Sender, plan.Nonce, plan.Outcome = "", 0, lifecycle.Prepared
+	if plan.StartedAt.IsZero() {
+		plan.StartedAt = time.Now()
+	}
+	record := encodeRecord(&lifecycle.Transaction{Attempts: []lifecycle.Attempt{plan}})
+	before, after, _ = strings.Cut(record, `"","nonce":0`)
+	return before, after
 }
 
 // A Pulse is what a process learns when it renews its claims.
@@ -173,13 +189,16 @@ type TickRequest struct {
 	Process string
 	Most    int           // of each kind
 	Lease   time.Duration // for the callbacks returned
+	// Grace is until a due transaction is returned again, unless it changes; Never
+	// does not, 0 does at once.
+	Grace time.Duration
 }
 
 // Tick ends the waits of queues and senders that are over, removes what has
 // been kept long enough, and returns what the process has to look at. Its cost
 // follows what is due. Error: ErrUnavailable.
 func (s *Store) Tick(ctx context.Context, q TickRequest) (Tick, error) {
-	v, err := s.Run(ctx, tickScript, q.Process, q.Most, inMillis(q.Lease), inMillis(s.Retention), inMillis(s.EventsKeep))
+	v, err := s.Run(ctx, tickScript, q.Process, q.Most, inMillis(q.Lease), inMillis(s.Retention), inMillis(s.EventsKeep), inMillis(q.Grace))
 	if err != nil {
 		return Tick{}, err
 	}

@@ -3,14 +3,12 @@ package queues
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"mina-sequencer/sequencer/lifecycle"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
+
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // millis and fromMillis translate times as they are kept in Redis; 0 is none.
@@ -28,72 +26,155 @@ func fromMillis(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// decode builds a transaction from what load in lib.lua answers.
-func decode(uid string, record string, state map[string]string) (*lifecycle.Transaction, error) {
-	head, data, found := strings.Cut(record, "\n")
-	parts := strings.Split(head, " ")
-	if !found || len(parts) != 4 {
+// A stored is what Redis has of a transaction: the strings of load.lua.
+type stored struct {
+	posted string // "<sequence> <received ms> <type> <queue>\n<payload>"
+	text   string // words that scripts read or write, see state, and behind them JSON, see record
+	facts  map[string]string
+}
+
+// decode builds a transaction.
+func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
+	head, data, found := strings.Cut(s.posted, "\n")
+	of := strings.Split(head, " ")
+	if !found || len(of) != 4 {
 		return nil, fmt.Errorf("record of %s is damaged", uid)
 	}
 	var e numbers
 	t := &lifecycle.Transaction{
-		UID: uid, Sequence: e.int(parts[0]), ReceivedAt: fromMillis(e.int(parts[1])),
-		Type: parts[2], Queue: parts[3], Data: json.RawMessage(data), Phase: lifecycle.PhaseWaiting,
+		UID: uid, Sequence: e.int(of[0]), ReceivedAt: fromMillis(e.int(of[1])),
+		Type: of[2], Queue: of[3], Data: json.RawMessage(data), Phase: lifecycle.PhaseWaiting,
 	}
 	t.ChangedAt = t.ReceivedAt
-	if len(state) > 0 {
-		t.Phase = lifecycle.Phase(state["phase"])
-		if !t.Phase.Valid() {
-			return nil, fmt.Errorf("record of %s has unknown phase %q", uid, state["phase"])
-		}
-		t.Revision = e.int(state["rev"])
-		t.Claim = state["claim"]
-		t.Sender = state["sender"]
-		t.Retries = int(e.int(state["retries"]))
-		t.Losses = int(e.int(state["losses"]))
-		t.Ending = lifecycle.Phase(state["ending"])
-		t.Deferred = int(e.int(state["deferred"]))
-		t.CancelRequested = state["cancel"] != ""
-		t.Reopened = state["reopened"] != ""
-		t.Callback = lifecycle.Callback(state["callback"])
-		t.CallbackTries = int(e.int(state["tries"]))
-		counted, _, _ := strings.Cut(state["fees"], " ")
-		t.Counted = e.uint64(counted)
-		t.Landed = int(e.int(state["landed"]))
-		t.ChangedAt = fromMillis(e.int(state["at"]))
-		t.SubmittedAt = fromMillis(e.int(state["submitted"]))
-		t.RetriedAt = fromMillis(e.int(state["retried"]))
-		t.DoneAt = fromMillis(e.int(state["ended"]))
-		t.FinalAt = fromMillis(e.int(state["final"]))
-		t.DueAt = fromMillis(e.int(state["due"]))
-		t.Error = e.problem(state["err"])
+	words, record, found := strings.Cut(s.text, "\n")
+	if s.text != "" {
+		e.state(t, words)
 	}
-	for i := 1; state[field(i, "plan")] != ""; i++ {
-		t.Attempts = append(t.Attempts, e.attempt(i, state))
+	if found && record != "" {
+		e.keep(decodeRecord(t, record))
 	}
-	switch v := state["done"]; v {
-	case "":
-	case inItsBlock:
-		t.Done = blockOf(t)
-	default:
-		t.Done = json.RawMessage(v)
-	}
+	addFacts(t, s.facts)
 	if e.err != nil {
 		return nil, fmt.Errorf("record of %s is damaged: %w", uid, e.err)
 	}
 	return t, nil
 }
 
-// inItsBlock is stored for the result of a transaction that says no more than the
-// block that its landed attempt is in. Redis keeps a hash in one piece as long as
-// none of its values is longer than 64 bytes.
-const inItsBlock = "block"
-
-func doneOf(t *lifecycle.Transaction) string {
-	if b := blockOf(t); b != nil && bytes.Equal(t.Done, b) {
-		return inItsBlock
+// state reads the words that lib.lua names, in that order.
+func (e *numbers) state(t *lifecycle.Transaction, words string) {
+	w := strings.Split(words, " ")
+	if len(w) != 13 {
+		e.keep(fmt.Errorf("%q are not the words of a state", words))
+		return
 	}
-	return string(t.Done)
+	t.Revision, t.Claim, t.Phase, t.Sender = e.int(w[0]), w[2], lifecycle.Phase(w[3]), w[4]
+	if !t.Phase.Valid() {
+		e.keep(fmt.Errorf("%q is no phase", w[3]))
+	}
+	counted, _, _ := strings.Cut(w[11], ":")
+	t.ChangedAt, t.DueAt = fromMillis(e.int(w[5])), fromMillis(e.int(w[6]))
+	t.Callback, t.CallbackTries, t.Counted = lifecycle.Callback(w[8]), int(e.int(w[9])), e.uint64(counted)
+}
+
+// A record is what is stored of a transaction beside what scripts read or write. What
+// it does not name of a stored one is ignored.
+type record struct {
+	Retries   int              `json:"retries,omitempty"`
+	Deferred  int              `json:"deferred,omitempty"`
+	Losses    int              `json:"losses,omitempty"`
+	Ending    lifecycle.Phase  `json:"ending,omitempty"`
+	Cancel    bool             `json:"cancel,omitempty"`
+	Reopened  bool             `json:"reopened,omitempty"`
+	Error     *lifecycle.Error `json:"error,omitempty"`
+	Done      json.RawMessage  `json:"done,omitempty"` // unless the landed attempt's block tells it
+	Landed    int              `json:"landed,omitempty"`
+	Submitted int64            `json:"submitted,omitempty"` // this and all times: ms
+	Retried   int64            `json:"retried,omitempty"`
+	Ended     int64            `json:"ended,omitempty"`
+	Final     int64            `json:"final,omitempty"`
+	Attempts  []attempt        `json:"attempts,omitempty"`
+}
+
+type attempt struct {
+	Sender        string            `json:"sender"`
+	Nonce         uint32            `json:"nonce"`
+	Fee           uint64            `json:"fee"`
+	ValidUntil    uint32            `json:"validUntil,omitempty"`
+	Legacy        bool              `json:"legacy,omitempty"`
+	Hash          string            `json:"hash,omitempty"`
+	NodeHash      string            `json:"nodeHash,omitempty"`
+	Outcome       lifecycle.Outcome `json:"outcome"`
+	Height        uint32            `json:"height,omitempty"`
+	StateHash     string            `json:"stateHash,omitempty"`
+	Confirmations int               `json:"confirmations,omitempty"`
+	Error         *lifecycle.Error  `json:"error,omitempty"`
+	Data          json.RawMessage   `json:"data,omitempty"`
+	Slot          uint32            `json:"slot,omitempty"`
+	SentSlot      uint32            `json:"sentSlot,omitempty"`
+	Started       int64             `json:"started,omitempty"`
+	Ended         int64             `json:"ended,omitempty"`
+}
+
+// encodeRecord is the record of t.
+func encodeRecord(t *lifecycle.Transaction) string {
+	r := record{
+		Retries: t.Retries, Deferred: t.Deferred, Losses: t.Losses, Ending: t.Ending, Cancel: t.CancelRequested, Reopened: t.Reopened,
+		Error: bounded(t.Error), Done: t.Done, Landed: t.Landed, Submitted: millis(t.SubmittedAt), Retried: millis(t.RetriedAt),
+		Ended: millis(t.DoneAt), Final: millis(t.FinalAt), Attempts: make([]attempt, len(t.Attempts)),
+	}
+	if b := blockOf(t); b != nil && bytes.Equal(t.Done, b) {
+		r.Done = nil
+	} else if b != nil && t.Done == nil {
+		r.Done = json.RawMessage("null")
+	}
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		r.Attempts[i] = attempt{
+			Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Legacy: a.Legacy, Hash: a.Hash, NodeHash: a.NodeHash,
+			Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash, Confirmations: a.Confirmations, Error: bounded(a.Error),
+			Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot, Started: millis(a.StartedAt), Ended: millis(a.EndedAt),
+		}
+	}
+	b, err := marshal(r)
+	if err != nil {
+		return err.Error() // of JSON that was checked when it came: refused by who reads it
+	}
+	return string(b)
+}
+
+// marshal keeps JSON that is passed on as it is: its tokens are not rewritten.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// decodeRecord reads what encodeRecord wrote.
+func decodeRecord(t *lifecycle.Transaction, text string) error {
+	var r record
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return err
+	}
+	t.Retries, t.Deferred, t.Losses, t.Ending = r.Retries, r.Deferred, r.Losses, r.Ending
+	t.CancelRequested, t.Reopened, t.Error, t.Landed = r.Cancel, r.Reopened, r.Error, r.Landed
+	t.SubmittedAt, t.RetriedAt = fromMillis(r.Submitted), fromMillis(r.Retried)
+	t.DoneAt, t.FinalAt = fromMillis(r.Ended), fromMillis(r.Final)
+	for i, a := range r.Attempts {
+		t.Attempts = append(t.Attempts, lifecycle.Attempt{
+			Number: i + 1, Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Legacy: a.Legacy, Hash: a.Hash,
+			NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash, Confirmations: a.Confirmations,
+			Error: a.Error, Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot, StartedAt: fromMillis(a.Started), EndedAt: fromMillis(a.Ended),
+		})
+	}
+	switch {
+	case r.Done == nil:
+		t.Done = blockOf(t)
+	case string(r.Done) != "null":
+		t.Done = r.Done
+	}
+	return nil
 }
 
 // blockOf is the result that the landed attempt's block makes, nil if none landed.
@@ -105,35 +186,56 @@ func blockOf(t *lifecycle.Transaction) json.RawMessage {
 	return fmt.Appendf(nil, `{"blockHeight":%d,"stateHash":%q}`, a.Height, a.StateHash)
 }
 
-func field(number int, name string) string { return strconv.Itoa(number) + "." + name }
+// plannedAs reports whether a and b are the same attempt.
+func plannedAs(a, b *lifecycle.Attempt) bool {
+	until := a.ValidUntil == b.ValidUntil || a.Legacy || b.Legacy // such a worker may ignore it, and who has called it does too
+	return a.Sender == b.Sender && a.Nonce == b.Nonce && a.Fee == b.Fee && a.Slot == b.Slot && until &&
+		millis(a.StartedAt) == millis(b.StartedAt)
+}
+
+// bounded limits what a worker or a node can make us store.
+func bounded(e *lifecycle.Error) *lifecycle.Error {
+	const most = 4096
+	if e == nil || max(len(e.Code), len(e.Message), len(e.Exception)) <= most {
+		return e
+	}
+	return &lifecycle.Error{Code: shorten(e.Code, most), Message: shorten(e.Message, most), Exception: shorten(e.Exception, most)}
+}
+
+// mostDetail bounds what a worker can make a sender say of itself, in bytes.
+const mostDetail = 300
+
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
 
 // numbers parses stored values and keeps the first error.
 type numbers struct{ err error }
+
+func (e *numbers) keep(err error) {
+	if e.err == nil {
+		e.err = err
+	}
+}
 
 func (e *numbers) int(s string) int64 {
 	if s == "" {
 		return 0
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil && e.err == nil {
-		e.err = err
-	}
+	e.keep(err)
 	return n
 }
 
-// uint32 and uint64 refuse what would wrap around.
-
-func (e *numbers) uint32(s string) uint32 { return uint32(e.uint(s, 32)) }
-func (e *numbers) uint64(s string) uint64 { return e.uint(s, 64) }
-
-func (e *numbers) uint(s string, bits int) uint64 {
+func (e *numbers) uint64(s string) uint64 {
 	if s == "" {
 		return 0
 	}
-	n, err := strconv.ParseUint(s, 10, bits)
-	if err != nil && e.err == nil {
-		e.err = err
-	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	e.keep(err)
 	return n
 }
 
@@ -141,134 +243,8 @@ func (e *numbers) uint(s string, bits int) uint64 {
 func (e *numbers) words(s string, n int) []string {
 	w := strings.Fields(s)
 	if len(w) != n {
-		if e.err == nil {
-			e.err = fmt.Errorf("%q has not %d words", s, n)
-		}
+		e.keep(fmt.Errorf("%q has not %d words", s, n))
 		return make([]string, n)
 	}
 	return w
-}
-
-func (e *numbers) problem(s string) *lifecycle.Error {
-	if s == "" {
-		return nil
-	}
-	p := new(lifecycle.Error)
-	if err := json.Unmarshal([]byte(s), p); err != nil && e.err == nil {
-		e.err = err
-	}
-	return p
-}
-
-func (e *numbers) attempt(i int, m map[string]string) lifecycle.Attempt {
-	a := lifecycle.Attempt{
-		Number: i, Sender: m[field(i, "by")], Hash: m[field(i, "hash")], NodeHash: m[field(i, "nhash")],
-		Error: e.problem(m[field(i, "err")]), Outcome: lifecycle.Prepared,
-	}
-	if d := m[field(i, "data")]; d != "" {
-		a.Data = json.RawMessage(d)
-	}
-	plan := e.words(m[field(i, "plan")], 5)
-	a.Nonce, a.ValidUntil, a.Slot = e.uint32(plan[0]), e.uint32(plan[2]), e.uint32(plan[3])
-	a.Fee, a.StartedAt = e.uint64(plan[1]), fromMillis(e.int(plan[4]))
-	if v := m[field(i, "fate")]; v != "" {
-		fate := e.words(v, 5)
-		a.Outcome, a.Confirmations, a.SentSlot = lifecycle.Outcome(fate[0]), int(e.int(fate[1])), e.uint32(fate[2])
-		a.EndedAt, a.Legacy = fromMillis(e.int(fate[3])), fate[4] == "1"
-	}
-	if v := m[field(i, "block")]; v != "" {
-		block := e.words(v, 2)
-		a.Height, a.StateHash = e.uint32(block[0]), block[1]
-	}
-	return a
-}
-
-func planOf(a *lifecycle.Attempt) string {
-	return fmt.Sprintf("%d %d %d %d %d", a.Nonce, a.Fee, a.ValidUntil, a.Slot, millis(a.StartedAt))
-}
-
-// plannedAs reports whether a and b are the same attempt.
-func plannedAs(a, b *lifecycle.Attempt) bool {
-	x, y := *a, *b
-	if a.Legacy || b.Legacy {
-		// Such a worker may ignore the last slot, and who has called it does too.
-		x.ValidUntil, y.ValidUntil = 0, 0
-	}
-	return x.Sender == y.Sender && planOf(&x) == planOf(&y)
-}
-
-func fateOf(a *lifecycle.Attempt) string {
-	legacy := 0
-	if a.Legacy {
-		legacy = 1
-	}
-	return fmt.Sprintf("%s %d %d %d %d", a.Outcome, a.Confirmations, a.SentSlot, millis(a.EndedAt), legacy)
-}
-
-// SameJSON reports whether two documents are the same JSON: white space and the
-// order of fields do not count, numbers are compared by their text. Documents
-// that cannot be read are the same only to the letter.
-func SameJSON(a, b []byte) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	x, errX := canonical(a)
-	y, errY := canonical(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
-}
-
-func canonical(doc []byte) ([]byte, error) {
-	d := json.NewDecoder(bytes.NewReader(doc))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one document")
-	}
-	var out bytes.Buffer
-	if err := writeCanonical(&out, v); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
-}
-
-func writeCanonical(w *bytes.Buffer, v any) error {
-	switch v := v.(type) {
-	case map[string]any:
-		names := make([]string, 0, len(v))
-		for name := range v {
-			names = append(names, name)
-		}
-		sort.Strings(names)
-		w.WriteByte('{')
-		for _, name := range names {
-			if err := writeCanonical(w, name); err != nil {
-				return err
-			}
-			if err := writeCanonical(w, v[name]); err != nil {
-				return err
-			}
-		}
-		w.WriteByte('}')
-	case []any:
-		w.WriteByte('[')
-		for _, e := range v {
-			if err := writeCanonical(w, e); err != nil {
-				return err
-			}
-			w.WriteByte(',')
-		}
-		w.WriteByte(']')
-	case json.Number:
-		w.WriteString("#" + v.String() + "#")
-	default:
-		b, err := json.Marshal(v)
-		if err != nil {
-			return err
-		}
-		w.Write(b)
-	}
-	return nil
 }

@@ -1,13 +1,19 @@
 package queues
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"mina-sequencer/sequencer/lifecycle"
+	"io"
+	"slices"
+	"sort"
 	"strings"
+	"sync"
 	"time"
+
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // An Item is a transaction to accept.
@@ -178,4 +184,152 @@ func newPosts(s *Store) *group[post] {
 			}
 		},
 	}
+}
+
+// SameJSON reports whether two documents are the same JSON: white space and the
+// order of fields do not count, numbers are compared by their text. Documents
+// that cannot be read are the same only to the letter.
+func SameJSON(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, errX := canonical(a)
+	y, errY := canonical(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+func canonical(doc []byte) ([]byte, error) {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one document")
+	}
+	var out bytes.Buffer
+	if err := writeCanonical(&out, v); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+func writeCanonical(w *bytes.Buffer, v any) error {
+	switch v := v.(type) {
+	case map[string]any:
+		names := make([]string, 0, len(v))
+		for name := range v {
+			names = append(names, name)
+		}
+		sort.Strings(names)
+		w.WriteByte('{')
+		for _, name := range names {
+			if err := writeCanonical(w, name); err != nil {
+				return err
+			}
+			if err := writeCanonical(w, v[name]); err != nil {
+				return err
+			}
+		}
+		w.WriteByte('}')
+	case []any:
+		w.WriteByte('[')
+		for _, e := range v {
+			if err := writeCanonical(w, e); err != nil {
+				return err
+			}
+			w.WriteByte(',')
+		}
+		w.WriteByte(']')
+	case json.Number:
+		w.WriteString("#" + v.String() + "#")
+	default:
+		b, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		w.Write(b)
+	}
+	return nil
+}
+
+// A group lets what arrives while calls are under way share the next call, so
+// that many concurrent callers cost few round trips, and a single one waits for
+// nobody. It has no goroutine of its own: whoever finds a call free makes it.
+type group[T any] struct {
+	calls int         // under way at a time
+	most  int         // members of one call
+	bytes int         // of the members of one call, by size; 0 is no limit
+	size  func(T) int // nil where bytes is 0
+	send  func(context.Context, []T)
+
+	mu      sync.Mutex
+	waiting []T
+	running int
+}
+
+// sendTimeout bounds a shared call. It does not end with the context of the one
+// who happens to make it: others wait for it too.
+const sendTimeout = 15 * time.Second
+
+// add has item sent, by this call or the next. It returns as soon as somebody
+// is to send it.
+func (g *group[T]) add(ctx context.Context, item T) {
+	g.mu.Lock()
+	g.waiting = append(g.waiting, item)
+	free := g.running < g.calls
+	if free {
+		g.running++
+	}
+	g.mu.Unlock()
+	if free && g.flush(ctx) {
+		// Whoever makes a call for all does not make the others' for ever.
+		go func() {
+			for g.flush(ctx) {
+			}
+		}()
+	}
+}
+
+// drop takes back what no call has taken along yet.
+func (g *group[T]) drop(is func(T) bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = slices.DeleteFunc(g.waiting, is)
+}
+
+// flush makes one call for what has gathered, and reports whether more has
+// gathered meanwhile; if not, its turn is over.
+func (g *group[T]) flush(ctx context.Context) (more bool) {
+	if members := g.take(); len(members) > 0 { // another call may have taken them along
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
+		g.send(ctx, members)
+		cancel()
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.waiting) == 0 {
+		g.waiting = nil
+		g.running--
+		return false
+	}
+	return true
+}
+
+func (g *group[T]) take() []T {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n, bytes := 0, 0
+	for n < min(len(g.waiting), g.most) {
+		if g.bytes > 0 {
+			if bytes += g.size(g.waiting[n]); n > 0 && bytes > g.bytes {
+				break
+			}
+		}
+		n++
+	}
+	members := g.waiting[:n:n]
+	g.waiting = g.waiting[n:]
+	return members
 }

@@ -57,7 +57,7 @@ func testEnqueueTwice(f *fixture) {
 }
 
 func testEnqueueRemoved(f *fixture) {
-	f.store = f.open(queues.Options{Namespace: f.store.Namespace, Retention: 40 * time.Millisecond})
+	f.store = f.open(queues.Options{Namespace: f.store.Namespace, Retention: 400 * time.Millisecond})
 	f.post("q", "k")
 	f.to("k", lifecycle.PhaseFailed, person)
 	f.ok(f.store.Remove(f.ctx, "k"))
@@ -170,7 +170,7 @@ func testEnqueueTotal(f *fixture) {
 	full(queues.ErrTooManyInAll)
 	f.ok(f.advance(bound.Transaction, lifecycle.PhaseWaiting))
 	full(queues.ErrTooManyInAll)
-	f.bound("a S")
+	f.bound("b S")
 	full(queues.ErrTooManyInAll)
 	f.store.MaxWaitingInAll = 4
 	full(nil)

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"mina-sequencer/sequencer/lifecycle"
 	"strconv"
 	"strings"
 
 	"github.com/klauspost/compress/s2"
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // Facts are what is learnt of an attempt, by whomever and however late.
@@ -18,33 +20,58 @@ type Facts struct {
 	Data           json.RawMessage
 }
 
-// facts are those of an attempt that are written once and kept.
-type facts struct{ hash, nodeHash, data string }
-
-func factsOf(a *lifecycle.Attempt) facts { return facts{a.Hash, a.NodeHash, string(a.Data)} }
-
-// more reports whether f has a fact that other lacks.
-func (f facts) more(other facts) bool {
-	return f.hash != "" && other.hash == "" || f.nodeHash != "" && other.nodeHash == "" || f.data != "" && other.data == ""
-}
-
-// all are the facts by the names of their fields.
-func (f facts) all() map[string]string {
-	return map[string]string{"hash": f.hash, "nhash": f.nodeHash, "data": f.data}
-}
-
-// Record adds facts of an attempt. No claim guards it: a late hash is the one
-// thing that settles a lost answer. A fact that is known already is kept.
-// Errors: ErrNotFound, ErrUnsettled (Redis has forgotten a, or has another in its
-// place: write it back), ErrUnavailable, ErrFull.
-func (s *Store) Record(ctx context.Context, uid string, a *lifecycle.Attempt, f Facts) error {
-	args := []any{uid, a.Number, a.Sender, a.Nonce}
-	for name, value := range map[string]string{"hash": f.Hash, "nhash": f.NodeHash, "data": string(f.Data)} {
-		if value != "" {
-			args = append(args, field(a.Number, name), value)
+// news are the facts of f that a lacks, by the names of their fields.
+func (f Facts) news(a *lifecycle.Attempt) map[string]string {
+	all := map[string]string{}
+	for _, fact := range []struct{ name, value, known string }{
+		{"hash", f.Hash, a.Hash}, {"nodeHash", f.NodeHash, a.NodeHash}, {"data", string(f.Data), string(a.Data)},
+	} {
+		if fact.value != "" && fact.known == "" {
+			all[factField(a, fact.name)] = fact.value
 		}
 	}
-	if len(args) == 4 {
+	return all
+}
+
+func factField(a *lifecycle.Attempt, name string) string {
+	return fmt.Sprintf("%d %s %d %s", a.Number, a.Sender, a.Nonce, name)
+}
+
+// addFacts adds to the attempts of t what they lack.
+func addFacts(t *lifecycle.Transaction, facts map[string]string) {
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		if a.Hash == "" {
+			a.Hash = facts[factField(a, "hash")]
+		}
+		if a.NodeHash == "" {
+			a.NodeHash = facts[factField(a, "nodeHash")]
+		}
+		if v := facts[factField(a, "data")]; len(a.Data) == 0 && v != "" {
+			a.Data = json.RawMessage(v)
+		}
+	}
+}
+
+// Record adds facts of an attempt, and has the owner of the transaction look at them.
+// No claim guards it: a late hash is the one thing that settles a lost answer. A fact
+// that is known already is kept. Errors: ErrNotFound, ErrUnsettled (Redis has forgotten
+// a, or has another in its place: write it back), ErrUnavailable, ErrFull.
+func (s *Store) Record(ctx context.Context, uid string, a *lifecycle.Attempt, f Facts) error {
+	t, err := s.Get(ctx, uid)
+	if err != nil {
+		return err
+	}
+	unknown := fmt.Errorf("attempt %d of %s: %w", a.Number, uid, ErrUnsettled)
+	known := t.Attempt(a.Number)
+	if known == nil || known.Sender != a.Sender || known.Nonce != a.Nonce {
+		return unknown // facts would go with another one of its number
+	}
+	args := []any{uid, t.Revision}
+	for field, value := range f.news(known) {
+		args = append(args, field, value)
+	}
+	if len(args) == 2 {
 		return nil
 	}
 	v, err := s.Run(ctx, recordScript, args...)
@@ -56,9 +83,22 @@ func (s *Store) Record(ctx context.Context, uid string, a *lifecycle.Attempt, f 
 	case -1:
 		return fmt.Errorf("transaction %s: %w", uid, ErrNotFound)
 	case -2:
-		return fmt.Errorf("attempt %d of %s: %w", a.Number, uid, ErrUnsettled)
+		return unknown
 	}
 	return r.err
+}
+
+// Signed returns the stored bytes of the best-paid open attempt and its
+// number. Errors: ErrNotFound, ErrUnavailable.
+func (s *Store) Signed(ctx context.Context, uid string) (number int, command []byte, err error) {
+	packed, err := s.client.Get(ctx, s.key("b:"+uid)).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return 0, nil, fmt.Errorf("signed bytes of %s: %w", uid, ErrNotFound)
+	}
+	if err != nil {
+		return 0, nil, storeError("reading signed bytes", err)
+	}
+	return unpack(packed)
 }
 
 // pack puts the number of the attempt before its compressed command.

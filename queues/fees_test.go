@@ -166,7 +166,7 @@ func testOverviewOfMany(f *fixture) {
 			for i, uid := range uids {
 				if bound {
 					p.ZAdd(f.ctx, f.key("bound"), z(float64(i+1), uid))
-					p.HSet(f.ctx, f.key("x:"+uid), "phase", string(lifecycle.PhaseWatching))
+					p.Set(f.ctx, f.key("x:"+uid), "1   watching    0     \n", 0)
 				} else {
 					p.Del(f.ctx, f.key("bound"), f.key("x:"+uid))
 				}

@@ -136,6 +136,7 @@ func (f *fixture) sender(account string) *senders.Sender {
 func (f *fixture) post(queue string, uids ...string) {
 	f.Helper()
 	for _, uid := range uids {
+		<-time.After(time.Microsecond) // queues become ready one after the other
 		a := f.store.Enqueue(f.ctx, queues.Item{UID: uid, Queue: queue, Type: vote, Data: json.RawMessage(`{"n":1}`)})
 		f.ok(a.Err)
 	}

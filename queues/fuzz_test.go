@@ -3,30 +3,27 @@ package queues
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"mina-sequencer/sequencer/lifecycle"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // FuzzDecode reads records as if somebody else had written them: whatever they
 // hold, decoding ends, with an error or with a transaction in a known phase
 // whose attempts survive being stored again.
 func FuzzDecode(f *testing.F) {
-	f.Add("7 1700000000000 SEND_CLAIM_VOTE claim-1\n{\"a\":1}", "phase\x00watching\x00rev\x0012\x00claim\x00p:3\x00due\x001700000000001",
-		"1.plan\x0012 100000000 5123 5000 1700000000000\x001.fate\x00sent 0 5001 0 0\x001.hash\x005Jx\x001.by\x00B62x")
-	f.Add("7 1 T q\n", "phase\x00done\x00done\x00{}\x00err\x00{\"code\":\"1\"}", "1.plan\x001 2 3 4 5\x001.fate\x00included 3 4 5 1\x001.block\x0077 3Nx")
-	f.Add("", "", "")
-	f.Add("a b c d\n{}", "phase\x00nowhere", "1.plan\x00x")
-	f.Add("1 2 T q\n", "", "1.plan\x000 -1 0 0 0") // would wrap around
-	f.Add("1 2 T q\n{}", "rev\x0099999999999999999999", "1.plan\x00-1 -1 -1 -1 -1\x002.plan\x00")
-	f.Fuzz(func(t *testing.T, record, state, attempts string) {
-		fields := pairs(state)
-		maps.Copy(fields, pairs(attempts))
-		txn, err := decode("uid", record, fields)
+	const state = "3 OP p:1 sent B62x 1700000000000 0 1   1 5:20000:5 "
+	const attempts = `{"retries":1,"attempts":[{"sender":"B62x","nonce":12,"fee":100000000,"outcome":"sent","hash":"5J","started":1700000000000}]}`
+	f.Add("1 1700000000000 SEND_CLAIM_VOTE claim-1\n{\"n\":1}", state, attempts, "1 B62x 12 nodeHash\x005Jx")
+	f.Add("7 1 T q\n", "1   done  1 0 0 on-success 2   1", `{"landed":1,"attempts":[{"height":77,"stateHash":"3Nx"}],"more":{"than":"known"}}`, "")
+	f.Add("", "", "", "")
+	f.Add("a b c d\n{}", "1   nowhere         ", "{", "")
+	f.Add("1 2 T q\n", state, `{"attempts":[{"nonce":-1}]}`, "") // would wrap around
+	f.Add("1 2 T q\n{}", "99999999999999999999   waiting         ", `{"done":null,"error":{}}`, "")
+	f.Fuzz(func(t *testing.T, posted, state, record, facts string) {
+		txn, err := stored{posted, state + "\n" + record, pairs(facts)}.decode("uid")
 		if err != nil {
 			if txn != nil {
 				t.Fatalf("an error and a transaction: %v, %+v", err, txn)
@@ -36,22 +33,21 @@ func FuzzDecode(f *testing.F) {
 		if !txn.Phase.Valid() {
 			t.Errorf("phase %q", txn.Phase)
 		}
-		if _, data, _ := strings.Cut(record, "\n"); string(txn.Data) != data {
-			t.Errorf("data %q of record %q", txn.Data, record)
+		if _, data, _ := strings.Cut(posted, "\n"); string(txn.Data) != data {
+			t.Errorf("data %q of %q", txn.Data, posted)
 		}
 		for i := range txn.Attempts {
-			a := &txn.Attempts[i]
-			if a.Number != i+1 {
-				t.Errorf("attempt %d has number %d", i+1, a.Number)
+			if txn.Attempts[i].Number != i+1 {
+				t.Errorf("attempt %d has number %d", i+1, txn.Attempts[i].Number)
 			}
-			again := map[string]string{
-				"1.by": a.Sender, "1.plan": planOf(a), "1.fate": fateOf(a), "1.hash": a.Hash, "1.nhash": a.NodeHash, "1.data": string(a.Data),
-			}
-			var e numbers
-			got := e.attempt(1, again)
-			if d := cmp.Diff(*a, got, cmpopts.IgnoreFields(lifecycle.Attempt{}, "Number", "Height", "StateHash", "Error")); d != "" || e.err != nil {
-				t.Errorf("stored again: %v\n%s", e.err, d)
-			}
+		}
+		once := encodeRecord(txn)
+		again, err := stored{posted, state + "\n" + once, nil}.decode("uid")
+		if err != nil {
+			t.Fatalf("stored again as %q: %v", once, err)
+		}
+		if twice := encodeRecord(again); twice != once {
+			t.Errorf("stored again:\n%s\n%s", once, twice)
 		}
 		_, _, _ = txn.Hash(), txn.Open(), txn.ShownData()
 	})

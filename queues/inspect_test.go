@@ -26,6 +26,8 @@ type event struct {
 	Kind, ID, Sender, From, To, Attempt, Code string
 }
 
+var queueWords = strings.Fields("waiting done failed unresolved back popped run sender hold holder ready first since streak astray")
+
 // dump is all that a namespace holds, by key without its prefix.
 type dump struct {
 	now     float64
@@ -51,9 +53,9 @@ func (f *fixture) dump() dump {
 		for _, k := range keys {
 			name := strings.TrimPrefix(k, f.key(""))
 			switch kind, _, _ := strings.Cut(name, ":"); kind {
-			case "t", "b", "gone", "n", "is", "ping", "turn", "rate":
+			case "t", "x", "q", "b", "gone", "n", "is", "ping", "turn", "rate":
 				read[name] = p.Get(f.ctx, k)
-			case "x", "q", "s", "recovery", "waiting", "fees":
+			case "f", "s", "recovery", "waiting", "fees":
 				read[name] = p.HGetAll(f.ctx, k)
 			case "line", "page":
 				read[name] = p.LRange(f.ctx, k, 0, -1)
@@ -69,6 +71,21 @@ func (f *fixture) dump() dump {
 	})
 	f.ok(err)
 	d.now = float64(clock.Val().UnixMilli())
+	defer func() {
+		for name, text := range d.strings {
+			head, rest, _ := strings.Cut(text, "\n")
+			words := strings.Split(head, " ")
+			switch kind, _, _ := strings.Cut(name, ":"); {
+			case kind == "q" && len(words) == len(queueWords):
+				d.hashes[name] = map[string]string{"paused": rest}
+				for i, w := range words {
+					d.hashes[name][queueWords[i]] = w
+				}
+			case kind == "x" && len(words) == 13:
+				d.hashes[name] = map[string]string{"rev": words[0], "claim": words[2], "phase": words[3], "sender": words[4], "open": words[7]}
+			}
+		}
+	}()
 	for name, c := range read {
 		switch c := c.(type) {
 		case *redis.StringCmd:
@@ -170,6 +187,12 @@ func (f *fixture) inspect() {
 				f.Errorf("%s is bound and nobody's", t.uid)
 			}
 		}
+		for name, set := range d.sets {
+			// What a person took from its owner stays until that one has looked.
+			if at, ok := set[t.uid]; ok && strings.HasPrefix(name, "own:") && t.claim == "" && at <= d.now {
+				put(name, t.uid, at)
+			}
+		}
 		if t.claim != "" {
 			process, _, _ := strings.Cut(t.claim, ":")
 			put("own:"+process, t.uid, d.sets["own:"+process][t.uid])
@@ -251,7 +274,7 @@ func (f *fixture) inspect() {
 func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line []txn, counts map[string]int, run txn, put func(string, string, float64)) {
 	f.Helper()
 	put("queues", name, 0)
-	for field, phase := range map[string]string{"w": "waiting", "d": "done", "f": "failed", "u": "unresolved"} {
+	for field, phase := range map[string]string{"waiting": "waiting", "done": "done", "failed": "failed", "unresolved": "unresolved"} {
 		if n, _ := strconv.Atoi(q[field]); n != counts[phase] {
 			f.Errorf("queue %s counts %d %s, there are %d", name, n, phase, counts[phase])
 		}
@@ -266,7 +289,8 @@ func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line [
 	}
 	switch {
 	case ready:
-		put("ready:"+line[0].typ, name, line[0].seq)
+		since, _ := strconv.ParseFloat(q["since"], 64)
+		put("ready:"+line[0].typ, name, since)
 		if q["ready"] != line[0].typ || q["first"] != line[0].uid {
 			f.Errorf("queue %s is noted in ready set %q with %s, its head is %s of %s", name, q["ready"], q["first"], line[0].uid, line[0].typ)
 		}

@@ -10,25 +10,30 @@ import (
 // a transaction, its queue, its sender and the event log together.
 //
 //	t:<uid>        string  "<sequence> <received ms> <type> <queue>\n<payload>": what was posted, never changed
-//	x:<uid>        hash    what changes about it; there is none before the first change.
-//	                       done: its result, "block" where its landed attempt tells it;
-//	                       of its attempts: <number>.by .plan .hash .nhash .fate .block .err .data
+//	x:<uid>        string  what changes about it; there is none before the first change: a line
+//	                       of words that scripts read or write (lib.lua names them), and behind
+//	                       it the record as JSON, which they do not read (codec.go)
+//	f:<uid>        hash    facts of its attempts that were brought beside the record, by number,
+//	                       sender and nonce of the attempt; only ever added to
 //	b:<uid>        string  signed bytes of the attempt that is sent again, compressed
 //	gone:<uid>     string  "<type> <queue>" of a removed one, for as long as its key is known
 //	line:<queue>   list    uids that have waited since they were posted, in order
 //	back:<queue>   zset    uids that came back to waiting, by sequence; all before the line
 //	past:<queue>   zset    uids that have changed since they were posted (have an x), by sequence
-//	q:<queue>      hash    w d f u: counts of waiting, done, failed, unresolved; run, sender: bound;
-//	                       ready: the ready set it is in, first: with which head; popped: sequence
-//	                       up to which the line is taken; hold, holder: waits for a callback;
-//	                       paused: why; astray: see there
+//	q:<queue>      string  waiting, done, failed, unresolved: counts; back: how many of those that
+//	                       wait came back; popped: sequence up to which the line is taken;
+//	                       run, sender: bound; hold, holder: waits for a callback; ready: the
+//	                       ready set it is in, first: with which head, since: from when on;
+//	                       streak: UNRESOLVED in a row; astray: see there; and on a line of its
+//	                       own why it is paused
 //	queues         zset    all queue names, for listing
-//	ready:<type>   zset    queues that can be bound, by the sequence of their head of this type
+//	ready:<type>   zset    queues that can be bound and whose head has this type, by when they became
+//	                       ready or their last transaction ended, in microseconds
 //	bound          zset    uids that have a sender bound, by sequence
 //	st:<STATE>     zset    uids by sequence, for DONE, FAILED and UNRESOLVED
 //	page:<n>       list    uids with sequence n×512 … n×512+511, for listing
 //	pages          zset    pages that exist
-//	s:<sender>     hash    url, group, source, queue, next (nonce), balance, astray;
+//	s:<sender>     hash    an empty field is none: url, group, source, queue, next (nonce), balance, astray;
 //	                       why:<REASON>[:by]: until when it is out of use for that, 0 if no clock
 //	                       ends it, and why in words; reason, until, detail: the gravest of them;
 //	                       streak: UNRESOLVED in a row; by: the process that named it last, where
@@ -38,7 +43,8 @@ import (
 //	waiting        hash    how many transactions wait, by type
 //	fees:<day>     hash    nanomina that attempts of that day (since 1970, UTC) cost, by sender
 //	free:<group>   zset    free senders by when they were last let go
-//	own:<process>  zset    uids that a process has claimed, by when they are due
+//	own:<process>  zset    uids that a process has claimed, by when it is to look at them; and
+//	                       those that a person took from it, until it has looked
 //	procs          zset    processes, by when their claims end
 //	due            zset    "q:<queue>" "s:<sender>" "c:<uid>" (callback) "x:<uid>" (removal), by time
 //	events         stream  the log, 0-<n> for event n; its one field is told in events.go
@@ -51,7 +57,7 @@ import (
 //	n:seq n:claim  counters
 //	turn:<name>    string  one process does what has the name, for as long as this lasts
 //	rate:<key>     string  microseconds up to which an API key has used its rate up
-//	wake           channel a bind may have become possible
+//	wake           channel "": a bind may have become possible; a uid: its owner is to look at it
 //
 // Other packages name keys only through these functions.
 

@@ -75,6 +75,7 @@ type modelTxn struct {
 }
 
 type modelQueue struct {
+	since  int // when it became ready, 0 while it is not
 	run    string
 	holder string
 	paused bool
@@ -159,6 +160,19 @@ func (m *model) free() []string {
 	return free
 }
 
+// becomeReady notes which queues can be bound since now.
+func (m *model) becomeReady() {
+	for name, q := range m.queues {
+		switch {
+		case m.head(name) == nil:
+			q.since = 0
+		case q.since == 0:
+			m.clock++
+			q.since = m.clock
+		}
+	}
+}
+
 func (m *model) release(account string) {
 	m.clock++
 	m.senders[account].freedAt = m.clock
@@ -172,23 +186,28 @@ func (m *model) compare() {
 		owner, _, _ := strings.Cut(t.claim, ":")
 		phases[uid] = fmt.Sprint(t.seq, t.phase, " ", owner)
 	}
-	ready := map[string]string{}
+	ready, since := map[string]string{}, map[string]float64{}
+	m.becomeReady()
 	for uid, t := range m.txns {
 		wantPhases[uid] = fmt.Sprint(t.seq, string(t.phase), " ", t.owner)
 		if m.head(t.queue) == t {
-			ready[t.queue] = fmt.Sprint(t.typ, " ", t.seq)
+			ready[t.queue] = t.typ
 		}
 	}
 	equal(m.T, "transactions", phases, wantPhases)
 	gotReady := map[string]string{}
 	for name, set := range d.sets {
 		if typ, ok := strings.CutPrefix(name, "ready:"); ok {
-			for queue, seq := range set {
-				gotReady[queue] = fmt.Sprint(typ, " ", seq)
+			for queue, at := range set {
+				gotReady[queue], since[queue] = typ, at
 			}
 		}
 	}
 	equal(m.T, "ready queues", gotReady, ready)
+	turns := slices.SortedFunc(maps.Keys(since), func(a, b string) int { return cmp.Compare(since[a], since[b]) })
+	if !slices.IsSortedFunc(turns, func(a, b string) int { return cmp.Compare(m.queues[a].since, m.queues[b].since) }) {
+		m.Fatalf("the turns are %v", turns)
+	}
 	free := d.sets["free:"+senders.Shared]
 	order := slices.SortedFunc(maps.Keys(free), func(a, b string) int { return cmp.Compare(free[a], free[b]) })
 	equal(m.T, "free senders", order, m.free())

@@ -50,8 +50,9 @@ func (m *model) bindSome() bool {
 	var want []string
 	for range most {
 		var oldest *modelTxn
-		for name := range m.queues {
-			if h := m.head(name); h != nil && slices.Contains(types, h.typ) && (oldest == nil || h.seq < oldest.seq) {
+		m.becomeReady()
+		for name, q := range m.queues {
+			if h := m.head(name); h != nil && slices.Contains(types, h.typ) && (oldest == nil || q.since < m.queues[oldest.queue].since) {
 				oldest = h
 			}
 		}
@@ -61,7 +62,7 @@ func (m *model) bindSome() bool {
 		}
 		want = append(want, oldest.uid+" "+free[0])
 		oldest.phase, oldest.sender, oldest.owner = lifecycle.PhaseDispatching, free[0], process
-		m.queues[oldest.queue].run = oldest.uid
+		m.queues[oldest.queue].run, m.queues[oldest.queue].since = oldest.uid, 0
 		m.senders[free[0]].queue = oldest.queue
 		m.events++
 	}
@@ -275,7 +276,7 @@ func (m *model) remove() bool {
 		return false
 	}
 	err := m.store.Remove(m.ctx, t.uid)
-	if !t.phase.Final() {
+	if !t.phase.Final() || t.phase == lifecycle.PhaseDone && t.owner != "" { // which is watched
 		if !errors.Is(err, queues.ErrNotFinal) {
 			m.Fatalf("removing %+v: %v", *t, err)
 		}

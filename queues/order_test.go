@@ -48,8 +48,10 @@ func testBackToWaiting(f *fixture) {
 	if got := f.get("a"); got.Sequence != 1 || got.Claim != "" {
 		f.Errorf("back in its line: %+v", got)
 	}
-	f.bound("a S2") // at its old place: before d
+	f.bound("a S2") // its queue has waited longer than that of d
 	f.to("a", lifecycle.PhaseDone)
+	f.bound("d S2") // one round: that of b has just had its turn
+	f.to("d", lifecycle.PhaseDone)
 	f.bound("b S2")
 }
 

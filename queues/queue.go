@@ -64,30 +64,29 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	records := make([]*redis.MapStringStringCmd, len(names))
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, name := range names {
-			records[i] = p.HGetAll(ctx, s.key("q:"+name))
-		}
-		return nil
-	})
+	keys := make([]string, len(names))
+	for i, name := range names {
+		keys[i] = s.key("q:" + name)
+	}
+	records, err := s.client.MGet(ctx, keys...).Result()
 	if err != nil {
 		return nil, storeError("reading queues", err)
 	}
 	var out []*Queue
 	var running []string
 	for i, name := range names {
-		m := records[i].Val()
-		if len(m) == 0 {
+		text, there := records[i].(string)
+		if !there {
 			continue
 		}
 		var e numbers
+		m := e.queue(text)
 		q := &Queue{
 			Name: name, Phase: lifecycle.PhaseWaiting, Sender: m["sender"], Running: m["run"], Paused: m["paused"],
 			NextAt: fromMillis(e.int(m["hold"])),
 			Counts: map[lifecycle.State]int64{
-				lifecycle.Waiting: e.int(m["w"]), lifecycle.Dispatching: 0, lifecycle.Revision: 0, lifecycle.Retry: 0,
-				lifecycle.Done: e.int(m["d"]), lifecycle.Failed: e.int(m["f"]), lifecycle.Unresolved: e.int(m["u"]),
+				lifecycle.Waiting: e.int(m["waiting"]), lifecycle.Dispatching: 0, lifecycle.Revision: 0, lifecycle.Retry: 0,
+				lifecycle.Done: e.int(m["done"]), lifecycle.Failed: e.int(m["failed"]), lifecycle.Unresolved: e.int(m["unresolved"]),
 			},
 		}
 		if e.err != nil {
@@ -110,6 +109,25 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 		}
 	}
 	return out, nil
+}
+
+// queueWords are the words of a queue's record, as lib.lua names them.
+var queueWords = strings.Fields("waiting done failed unresolved back popped run sender hold holder ready first since streak astray")
+
+// queue reads the record of a queue.
+func (e *numbers) queue(text string) map[string]string {
+	m := make(map[string]string, len(queueWords)+1)
+	head, paused, _ := strings.Cut(text, "\n")
+	words := strings.Split(head, " ")
+	if len(words) != len(queueWords) {
+		e.keep(fmt.Errorf("%q are not the words of a queue", head))
+		return m
+	}
+	for i, word := range words {
+		m[queueWords[i]] = word
+	}
+	m["paused"] = paused
+	return m
 }
 
 // FindOldest sets OldestWaiting of queues. Error: ErrUnavailable.

@@ -119,7 +119,7 @@ func (m *remembered) ahead(t *lifecycle.Transaction) bool {
 	}
 	for i := range m.Attempts {
 		a, b := &m.Attempts[i], &t.Attempts[i]
-		if plannedAs(a, b) && (a.Open() && !b.Open() && b.EndedAt.IsZero() || factsOf(a).more(factsOf(b))) {
+		if plannedAs(a, b) && (a.Open() && !b.Open() && b.EndedAt.IsZero() || len(Facts{a.Hash, a.NodeHash, a.Data}.news(b)) > 0) {
 			return true
 		}
 	}
@@ -265,29 +265,6 @@ func (m *remembered) change(t, again *lifecycle.Transaction, goal lifecycle.Phas
 		}
 	}
 	return c
-}
-
-// attemptWords is all that is known of an attempt.
-func attemptWords(a *lifecycle.Attempt) []word {
-	var out []word
-	put := func(p part, name, value string) {
-		if value != "" {
-			out = append(out, word{p, field(a.Number, name), value})
-		}
-	}
-	put(factOf, "by", a.Sender)
-	put(factOf, "plan", planOf(a))
-	put(factOf, "hash", a.Hash)
-	put(factOf, "nhash", a.NodeHash)
-	put(factOf, "data", string(a.Data))
-	put(ofTransaction, "fate", fateOf(a))
-	if a.StateHash != "" {
-		put(ofTransaction, "block", fmt.Sprintf("%d %s", a.Height, a.StateHash))
-	}
-	if a.Error != nil {
-		put(ofTransaction, "err", encodeError(a.Error))
-	}
-	return out
 }
 
 // owned reports whether a claim is held by a process.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"mina-sequencer/sequencer/lifecycle"
+	"regexp"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -25,9 +27,9 @@ type Script struct {
 	shared bool
 }
 
-// NewScript composes a script from the shared part and body. Its only key is
-// the prefix of the namespace; see lib.lua. It goes on when Redis is full; see
-// full.lua.
+// NewScript composes a script from what body needs of the shared parts, lib.lua,
+// load.lua and sender.lua, and body. Its only key is the prefix of the namespace; see
+// lib.lua. It goes on when Redis is full; see full.lua.
 func NewScript(name, body string) *Script { return newPlainScript(name, source("full")+body) }
 
 // newSharedScript is for scripts that run for several calls at once.
@@ -39,7 +41,24 @@ func newSharedScript(name, body string) *Script {
 
 // newPlainScript is for scripts that only read or may be refused for want of memory.
 func newPlainScript(name, body string) *Script {
-	return &Script{name: name, Script: redis.NewScript(source("lib") + body)}
+	return &Script{name: name, Script: redis.NewScript(needed(source("lib")+source("load")+source("sender"), body) + body)}
+}
+
+// definition is a function of the shared parts, with its comment.
+var definition = regexp.MustCompile(
+	`(?m)^(?:--[^\n]*\n)*local function (\w+)\((?:[^\n]*\bend|[^\n]*\n(?:(?:[ \t][^\n]*)?\n)*end)\n`)
+
+// needed is what a script needs of the shared parts: each function that is made costs
+// Redis time in each run. Functions stand behind those that they call.
+func needed(shared, body string) string {
+	all := definition.FindAllStringSubmatchIndex(shared, -1)
+	for _, at := range slices.Backward(all) {
+		name := regexp.MustCompile(`\b` + shared[at[2]:at[3]] + `[(,)]`)
+		if !name.MatchString(shared[at[1]:]) && !name.MatchString(body) {
+			shared = shared[:at[0]] + shared[at[1]:]
+		}
+	}
+	return shared
 }
 
 func source(name string) string {
@@ -54,8 +73,8 @@ var (
 	enqueueScript  = newPlainScript("enqueue", source("enqueue"))
 	rateScript     = NewScript("rate", source("rate"))
 	getScript      = newPlainScript("get", source("get"))
-	bindScript     = NewScript("bind", source("fees")+source("bind"))
-	advanceScript  = newSharedScript("advance", source("fees")+source("advance"))
+	bindScript     = NewScript("bind", source("bind"))
+	advanceScript  = newSharedScript("advance", source("advance"))
 	recordScript   = NewScript("record", source("record"))
 	beatScript     = NewScript("beat", source("beat"))
 	leaveScript    = NewScript("leave", source("leave"))
@@ -363,17 +382,19 @@ func (r *reply) fields(v any) map[string]string {
 	return m
 }
 
-// transaction decodes {uid, record, state}; nil if there is none.
+// transaction decodes what load.lua answers; nil if there is none.
 func (r *reply) transaction(v any) *lifecycle.Transaction {
 	l := r.list(v)
 	record := r.string(r.at(l, 1))
 	if record == "" || r.err != nil {
 		return nil
 	}
-	t, err := decode(r.string(l[0]), record, r.fields(r.at(l, 2)))
-	if err != nil && r.err == nil {
-		r.err = err
+	is := stored{record, r.string(r.at(l, 2)), r.fields(r.at(l, 3))}
+	if r.err != nil {
+		return nil
 	}
+	t, err := is.decode(r.string(l[0]))
+	r.err = err
 	return t
 }
 

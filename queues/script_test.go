@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -35,13 +36,13 @@ func TestSharedRun(t *testing.T) {
 				calls[i] = scriptCall{advanceScript, s.arguments(failed(a.Transaction)), make(chan scriptAnswer, 1)}
 				switch i {
 				case 3:
-					calls[i].args[1] = 7 // a revision that is not there
+					calls[i].args[4] = 7 // a revision that is not there
 				case 5:
 					if err := client.Set(ctx, s.key("x:"+a.Transaction.UID), "damaged", 0).Err(); err != nil {
 						t.Fatal(err)
 					}
 				case 20:
-					calls[i].args[2] = "another's:1"
+					calls[i].args[5] = "another's:1"
 				}
 			}
 			if err := advanceScript.Load(ctx, client).Err(); err != nil {
@@ -62,7 +63,7 @@ func TestSharedRun(t *testing.T) {
 				if len(l) == 0 || l[0] != want {
 					t.Errorf("change %d: %v, want %s", i, l, want)
 				}
-				if text, _ := l[len(l)-1].(string); want == "error" && !strings.Contains(text, "WRONGTYPE") {
+				if text, _ := l[len(l)-1].(string); want == "error" && !strings.Contains(text, "is damaged") {
 					t.Errorf("the error is %q", text)
 				}
 			}
@@ -104,4 +105,25 @@ func TestTooOld(t *testing.T) {
 			t.Errorf("%q: too old is not %t", version, want)
 		}
 	}
+}
+
+// TestMemoryMeetsRedis: what this process has stored is let go of when it is old, but
+// not before the Redis of now has it.
+func TestMemoryMeetsRedis(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var m memory
+		m.tidy("P", "before", true)
+		m.keep(&lifecycle.Transaction{UID: "a", Revision: 3, Phase: lifecycle.PhaseDone}, nil)
+		<-time.After(2 * memoryLife)
+		m.tidy("P", "after", true)
+		if len(m.all()) != 1 {
+			t.Error("forgotten before it could be written back")
+		}
+		m.writtenBack("after")
+		m.tidy("P", "after", true)
+		if len(m.all()) != 0 {
+			t.Error("remembered for ever")
+		}
+	})
 }

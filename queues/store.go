@@ -47,6 +47,10 @@ type Options struct {
 	// and how long its round trip took, shared with others as it may be. nil tells
 	// nobody. It is called concurrently.
 	Observe func(script string, calls int, took time.Duration)
+	// Changed is told by Listen the uid of a transaction that a process has claimed,
+	// and that was changed for a person, or of which a fact was recorded, here or by
+	// another process: its owner is to look at it. It must not block. nil tells nobody.
+	Changed func(uid string)
 	Log     *slog.Logger
 }
 
@@ -146,8 +150,8 @@ func (s *Store) listen(ctx context.Context) {
 			return
 		case err == nil:
 			silent = 0
-			if _, is := heard.(*redis.Message); is {
-				s.signal(1)
+			if m, is := heard.(*redis.Message); is {
+				s.hear(m.Payload)
 			}
 		case is && timeout.Timeout():
 			silent++
@@ -155,6 +159,17 @@ func (s *Store) listen(ctx context.Context) {
 		default:
 			return
 		}
+	}
+}
+
+// hear takes what was published: "" that a bind may have become possible, else the
+// uid of a transaction.
+func (s *Store) hear(uid string) {
+	switch {
+	case uid == "":
+		s.signal(1)
+	case s.Changed != nil:
+		s.Changed(uid)
 	}
 }
 
@@ -197,17 +212,4 @@ func (s *Store) GetMany(ctx context.Context, uids []string) ([]*lifecycle.Transa
 		}
 	}
 	return out, r.err
-}
-
-// Signed returns the stored bytes of the best-paid open attempt and its
-// number. Errors: ErrNotFound, ErrUnavailable.
-func (s *Store) Signed(ctx context.Context, uid string) (number int, command []byte, err error) {
-	packed, err := s.client.Get(ctx, s.key("b:"+uid)).Bytes()
-	if errors.Is(err, redis.Nil) {
-		return 0, nil, fmt.Errorf("signed bytes of %s: %w", uid, ErrNotFound)
-	}
-	if err != nil {
-		return 0, nil, storeError("reading signed bytes", err)
-	}
-	return unpack(packed)
 }

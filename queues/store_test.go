@@ -31,6 +31,7 @@ func TestStore(t *testing.T) {
 		"PayloadUnchanged":     testPayloadUnchanged,
 		"StrictOrder":          testStrictOrder,
 		"BindOldestHead":       testBindOldestHead,
+		"OneRound":             testOneRound,
 		"BindTypesAndGroups":   testBindTypesAndGroups,
 		"BindNothing":          testBindNothing,
 		"BindPlans":            testBindPlans,
@@ -39,6 +40,7 @@ func TestStore(t *testing.T) {
 		"AdvanceResult":        testAdvanceResult,
 		"AttemptDropped":       testAttemptDropped,
 		"LeftAlone":            testLeftAlone,
+		"Grace":                testGrace,
 		"OwnerIsToLook":        testOwnerIsToLook,
 		"BindDamaged":          testBindDamaged,
 		"Repeats":              testRepeats,
@@ -99,12 +101,28 @@ func testBindOldestHead(f *fixture) {
 	}
 	f.post("b", "b2")
 	f.to("a1", lifecycle.PhaseDone)
-	f.bound("a2 S1")
-	f.to("c1", lifecycle.PhaseDone) // S2 is let go first, so it has rested longest
-	f.to("a2", lifecycle.PhaseDone)
-	f.bound("b2 S2")
+	f.bound("b2 S1")                // it waits since before a1 ended
+	f.to("c1", lifecycle.PhaseDone) // S2 is released first, so it has rested longest
+	f.to("b2", lifecycle.PhaseDone)
+	f.bound("a2 S2")
 	f.post("c", "c2")
 	f.bound("c2 S1")
+}
+
+// testOneRound: however long a queue is, one that is ready all the time is never more
+// than one transaction behind it.
+func testOneRound(f *fixture) {
+	f.register("S")
+	f.post("long", numbered("l", 1, 6)...)
+	f.post("late", numbered("m", 1, 3)...)
+	f.ok(f.store.Enqueue(f.ctx, queues.Item{UID: "b1", Queue: "batch", Type: batch, Data: json.RawMessage(`{}`)}).Err)
+	var order []string
+	for range 10 {
+		uid := f.bind(1)[0].Transaction.UID
+		order = append(order, uid)
+		f.to(uid, lifecycle.PhaseDone)
+	}
+	equal(f.T, "order", order, []string{"l0001", "m0001", "b1", "l0002", "m0002", "l0003", "m0003", "l0004", "l0005", "l0006"})
 }
 
 func testBindTypesAndGroups(f *fixture) {
@@ -300,7 +318,7 @@ func TestLayout(t *testing.T) {
 	_, err := f.store.Remember(f.ctx, "network", "testnet")
 	f.ok(err)
 	f.ok(f.store.Check(f.ctx))
-	for _, layout := range []string{"", "3"} {
+	for _, layout := range []string{"", "2"} {
 		f.ok(f.client.Del(f.ctx, f.key("is:layout")).Err())
 		if layout != "" {
 			f.ok(f.client.Set(f.ctx, f.key("is:layout"), layout, 0).Err())

@@ -150,65 +150,6 @@ func testDue(f *fixture) {
 	}
 }
 
-func testTakeOver(f *fixture) {
-	f.register("S1", "S2", "S3")
-	f.post("q1", "a")
-	f.post("q2", "b")
-	f.post("q3", "c")
-	f.beat(other, short)
-	bound := f.bindAs(other, 3)
-	equal(f.T, "bound", len(bound), 3)
-	if taken, err := f.store.TakeOver(f.ctx, me, other, 9); len(taken) != 0 || err != nil {
-		f.Errorf("took claims of a living process: %v, %v", taken, err)
-	}
-	f.eventually("it is dead", func() bool { return slices.Equal(f.beat(me, long), []string{other}) })
-	if taken, err := f.store.TakeOver(f.ctx, "forgotten", other, 9); len(taken) != 0 || err != nil {
-		f.Errorf("claims went to a process from which nobody takes over: %v, %v", taken, err)
-	}
-	for _, want := range []int{2, 1, 0} {
-		taken, err := f.store.TakeOver(f.ctx, me, other, 2)
-		f.ok(err)
-		equal(f.T, "taken", len(taken), want)
-	}
-	equal(f.T, "dead", f.beat(me, long), nil)
-	got := f.tick().Due
-	slices.Sort(got)
-	equal(f.T, "due at once", got, []string{"a", "b", "c"})
-	for _, b := range bound {
-		if err := f.advance(b.Transaction, lifecycle.PhaseSent); !errors.Is(err, queues.ErrFenced) {
-			f.Errorf("the dead one changed %s: %v", b.Transaction.UID, err)
-		}
-		now := f.get(b.Transaction.UID)
-		if !strings.HasPrefix(now.Claim, me+":") || now.Phase != lifecycle.PhaseDispatching || now.Sender != b.Sender {
-			f.Errorf("taken over: %+v", now)
-		}
-		f.ok(f.store.Postpone(f.ctx, other, now.UID, 0))
-	}
-	f.to("a", lifecycle.PhaseDone)
-	if p, err := f.store.Beat(f.ctx, other, long, ""); p.Known || err != nil {
-		f.Errorf("the dead one is back and known: %+v, %v", p, err)
-	}
-	if p, err := f.store.Beat(f.ctx, other, long, ""); !p.Known || err != nil {
-		f.Errorf("the second beat is not known: %+v, %v", p, err)
-	}
-}
-
-func testLeave(f *fixture) {
-	f.register("S")
-	f.post("q", "a")
-	f.bound("a S")
-	f.beat(other, long)
-	f.ok(f.store.Leave(f.ctx, me))
-	dead := f.beat(other, long)
-	equal(f.T, "left", dead, []string{me})
-	taken, err := f.store.TakeOver(f.ctx, other, me, 9)
-	f.ok(err)
-	equal(f.T, "taken", taken, []string{"a"})
-	f.to("a", lifecycle.PhaseDone)
-	f.ok(f.store.Leave(f.ctx, other))
-	equal(f.T, "processes", len(f.dump().sets["procs"]), 0)
-}
-
 func testRetention(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b")
@@ -261,20 +202,6 @@ func testLeftAlone(f *fixture) {
 	f.bound()
 	f.to("b", lifecycle.PhaseFailed, person)
 	f.bound() // held all the same
-}
-
-// testOwnerIsToLook: a change for a person makes the transaction due at once for the
-// process that holds it.
-func testOwnerIsToLook(f *fixture) {
-	f.register("S")
-	f.post("q", "a")
-	f.bound("a S")
-	f.to("a", lifecycle.PhaseDelayed, due(long))
-	equal(f.T, "due", f.tick().Due, []string(nil))
-	t := f.get("a")
-	f.ok(f.advance(t, lifecycle.PhaseDelayed, person, record(func(t *lifecycle.Transaction) { t.CancelRequested = true })))
-	equal(f.T, "told and stored", f.get("a"), t)
-	equal(f.T, "due", f.tick().Due, []string{"a"})
 }
 
 func testRemoveGuards(f *fixture) {

@@ -10,83 +10,77 @@
 --                         worker lives; else ""; why, in words
 --    balance              nanomina; then why that is too little, in words, or ""
 --                         if it is enough; without it nothing is said
--- Answer: "ok", "wake" if a bind may have become possible, "none", "exists" or "bound"
+-- Answer:  "ok", "wake" if a bind may have become possible, "none", "exists" or "bound"
+-- Cost:    about ten commands
 local op, account = ARGV[1], ARGV[2]
 local s = P .. 's:' .. account
 local exists = call('EXISTS', s) == 1
+local function field(name) return call('HGET', s, name) or '' end
 
--- name notes the process that alone may call the worker.
-local function name(process)
-  if process and process ~= '' then call('HSET', s, 'by', process) else call('HDEL', s, 'by') end
-end
+-- own notes what a sender is called by, and the process that alone may call its worker.
+local function own() call('HSET', s, 'url', ARGV[3], 'source', ARGV[4], 'group', ARGV[5], 'by', ARGV[6] or '') end
 
-if op == 'register' or op == 'configure' then
-  if exists then
-    local url = call('HGET', s, 'url')
-    -- One without a worker was forgotten by Redis, and found again by what it sent.
-    if op == 'register' and url ~= '' then return url == ARGV[3] and 'ok' or 'exists' end
-    local group = call('HGET', s, 'group')
-    if group ~= ARGV[5] then call('ZREM', P .. 'free:' .. group, account) end
-    call('HSET', s, 'url', ARGV[3], 'source', ARGV[4], 'group', ARGV[5])
-    name(ARGV[6])
-    lift(account, function(field) return field == 'why:DRAINING:forgotten' or op == 'configure' and field == 'why:DRAINING:config' end)
-    if call('HGET', s, 'reason') then return 'ok' end
-  else
-    call('HSET', s, 'url', ARGV[3], 'source', ARGV[4], 'group', ARGV[5])
-    name(ARGV[6])
-    call('ZADD', P .. 'senders', 0, account)
+local function register()
+  if not exists then
+    own()
+    put('senders', 0, account)
     event('s', account, account, '', '', '', 'REGISTERED')
+    return offer(account)
   end
-  if call('HGET', s, 'queue') or call('ZSCORE', P .. 'free:' .. call('HGET', s, 'group'), account) then return 'ok' end
-  offer(account)
-  wake()
-  return 'wake'
+  local url, group = field('url'), field('group')
+  -- One without a worker was forgotten by Redis, and found again by what it sent.
+  if op == 'register' and url ~= '' then return url ~= ARGV[3] and 'exists' end
+  if group ~= ARGV[5] then call('ZREM', P .. 'free:' .. group, account) end
+  own()
+  lift(account, function(why) return why == 'why:DRAINING:forgotten' or op == 'configure' and why == 'why:DRAINING:config' end)
+  if not call('ZSCORE', P .. 'free:' .. ARGV[5], account) then offer(account) end
 end
 
-if not exists then return 'none' end
-local group = call('HGET', s, 'group')
-
-if op == 'remove' then
-  if call('HGET', s, 'queue') then return 'bound' end
-  call('ZREM', P .. 'free:' .. group, account)
-  call('ZREM', P .. 'senders', account)
-  call('ZREM', P .. 'due', 's:' .. account)
+local function remove()
+  if field('queue') ~= '' then return 'bound' end
+  drop('free:' .. field('group'), account)
+  drop('senders', account)
+  drop('due', 's:' .. account)
   call('DEL', s)
   event('s', account, account, '', '', '', 'REMOVED')
+end
+
+-- resumed ends reasons; code is that of the event.
+local function resumed(code, which)
+  if not lift(account, which) then return end
+  event('s', account, account, '', '', '', code)
+  offer(account)
+end
+
+local function balance()
+  local before = field('balance')
+  call('HSET', s, 'balance', ARGV[3])
+  if not ARGV[4] then return end
+  if ARGV[4] ~= '' then return rest(account, -1, 'LOW_BALANCE', 'watch', ARGV[4]) end
+  -- Who was funded may try again what it could not pay.
+  local funded = #before < #ARGV[3] or #before == #ARGV[3] and before < ARGV[3]
+  resumed('RESTED_OVER', function(why) return why == 'why:LOW_BALANCE:watch' or funded and why == 'why:LOW_BALANCE' end)
+end
+
+local answer
+if op == 'register' or op == 'configure' then
+  answer = register()
+elseif not exists then
+  return 'none'
+elseif op == 'remove' then
+  answer = remove()
 elseif op == 'rest' then
   local config = ARGV[5] == 'config' and 'config'
-  local by = config and call('HGET', s, 'by')
-  local ends = by and call('ZSCORE', P .. 'procs', by)
-  if ends and tonumber(ends) > now then return 'ok' end
-  rest(account, tonumber(ARGV[3]), ARGV[4], config, ARGV[6])
+  local by = config and field('by')
+  if not by or by == '' or not lives(by) then rest(account, tonumber(ARGV[3]), ARGV[4], config, ARGV[6]) end
 elseif op == 'resume' then
-  call('HDEL', s, 'streak')
+  call('HSET', s, 'streak', '')
   -- Whoever resumes it has looked: the chain is asked where its nonces are. What
   -- became of an attempt is settled by resolve, and by nothing else.
-  if call('HEXISTS', s, 'why:STOPPED_NONCE') == 1 then call('HDEL', s, 'next') end
-  if lift(account, function(field) return string.sub(field, 1, 20) ~= 'why:OUTCOME_UNKNOWN:' end) then
-    event('s', account, account, '', '', '', 'RESUMED')
-    if offer(account) then
-      wake()
-      return 'wake'
-    end
-  end
+  if call('HEXISTS', s, 'why:STOPPED_NONCE') == 1 then call('HSET', s, 'next', '') end
+  resumed('RESUMED', function(why) return string.sub(why, 1, 20) ~= 'why:OUTCOME_UNKNOWN:' end)
 elseif op == 'balance' then
-  local before = call('HGET', s, 'balance')
-  call('HSET', s, 'balance', ARGV[3])
-  if not ARGV[4] then return 'ok' end
-  if ARGV[4] ~= '' then
-    rest(account, -1, 'LOW_BALANCE', 'watch', ARGV[4])
-    return 'ok'
-  end
-  -- Who was funded may try again what it could not pay.
-  local funded = not before or #before < #ARGV[3] or #before == #ARGV[3] and before < ARGV[3]
-  if lift(account, function(field) return field == 'why:LOW_BALANCE:watch' or funded and field == 'why:LOW_BALANCE' end) then
-    event('s', account, account, '', '', '', 'RESTED_OVER')
-    if offer(account) then
-      wake()
-      return 'wake'
-    end
-  end
+  answer = balance()
 end
-return 'ok'
+flush()
+return answer or woken and 'wake' or 'ok'

@@ -1,45 +1,38 @@
--- bind gives free senders to ready queues: of the queues whose head has a type
--- of the caller, the one whose head is oldest; of the senders of the caller's
--- groups, the one that has rested longest; again and again, until one of the
--- two runs out.
+-- bind gives free senders to ready queues: of the queues whose head has a type of
+-- the caller, the one that has waited longest for its turn; of the senders of the
+-- caller's groups, the one that has rested longest; again and again, until one of
+-- the two runs out.
 --
 -- ARGV[1]  incarnation of the calling process
 -- ARGV[2]  the most pairs to bind
 -- ARGV[3]  milliseconds until a claim that is not taken up is due
--- ARGV[4]  fee, in nanomina, last slot and slot of the first attempt of what was
---          never tried, [5] and [6]; see fees.lua
+-- ARGV[4]  what the first attempt of what was never tried costs, ARGV[5] and [6] its
+--          record before and behind the sender and the nonce
 -- ARGV[7]  number of types, ARGV[8] of groups, then the types, then the groups
 -- then pairs: a sender, and its next nonce, with which such an attempt is planned
 --          at once if nothing else is stored by now
---
--- Answer: {now, {queue's transaction as in get, sender, url, next nonce or ""} …}
-local incarnation, most, grace, ntypes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[7])
-local answer, types, groups = { now }, {}, 8 + ntypes + tonumber(ARGV[8])
-local nonces = {}
-for i = groups + 1, #ARGV, 2 do nonces[ARGV[i]] = ARGV[i + 1] end
+-- Answer:  {now, {queue's transaction as in get, sender, url, next nonce or ""} …}
+-- Cost:    about fourteen commands, and nine for each pair
+local incarnation, most, grace, fee = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local ntypes = tonumber(ARGV[7])
+local groups = 8 + ntypes + tonumber(ARGV[8])
+local answer = { now }
 if not lives(incarnation) or not settled() then return answer end
-local claims = tonumber(call('GET', P .. 'n:claim') or '0')
-local claimed = claims
+local claims, claimed
 
--- The first of each set, read a few at a time; at: the one that is next. What is
--- taken leaves its set when more is read, or at the end.
+-- The first of each set, read a few at a time; at: the one that is next.
 local PAGE = math.min(most, 16)
-local fronts, taken = {}, {}
-
-local function leave()
-  for set, members in pairs(taken) do call('ZREM', P .. set, unpack(members)) end
-  taken = {}
-end
+local fronts = {}
 
 -- least returns the member with the lowest score in the sets called prefix and one
--- of the names ARGV[from] to ARGV[to], its score, and the name; nil if all are empty.
+-- of the names ARGV[from] to ARGV[to], and that name; nil if all are empty.
 local function least(prefix, from, to)
   local member, lowest, name
   for i = from, to do
     local set = prefix .. ARGV[i]
     local front = fronts[set]
     if not front or front.at > 2 * PAGE then
-      leave()
+      if front then flush() end -- what is taken leaves the set before more is read
       front = call('ZRANGE', P .. set, 0, PAGE - 1, 'WITHSCORES')
       front.at = 1
       fronts[set] = front
@@ -47,90 +40,89 @@ local function least(prefix, from, to)
     local score = tonumber(front[front.at + 1])
     if score and (not lowest or score < lowest) then member, lowest, name = front[front.at], score, ARGV[i] end
   end
-  return member, lowest, name
+  return member, name
 end
 
 -- take has the next of a set leave it.
 local function take(set)
-  local front, gone = fronts[set], taken[set] or {}
-  gone[#gone + 1], taken[set] = front[front.at], gone
-  front.at = front.at + 2
+  drop(set, fronts[set][fronts[set].at])
+  fronts[set].at = fronts[set].at + 2
 end
 
-local bound, own = {}, {} -- scores and members
-local function pairUp()
-  for _ = 1, most do
-    local sender, _, group = least('free:', 9 + ntypes, groups)
-    if not sender then break end
-    local queue, oldest, typ = least('ready:', 9, 8 + ntypes)
-    if not queue then break end
-    local q = P .. 'q:' .. queue
-    local about = call('HMGET', q, 'first', 'w')
-    local uid, left = about[1], tonumber(about[2] or '0') - 1
-    local record = uid and call('GET', P .. 't:' .. uid)
-    local seq, kind
-    if record then seq, kind = string.match(record, '^(%d+) %d+ (%S+) ') end
-    -- What came back has been changed before; what has not stands in the line.
-    local state = uid and call('HGETALL', P .. 'x:' .. uid) or {}
-    local fits = kind == typ and tonumber(seq) == oldest
-    local came = fits and #state > 0 and call('ZREM', P .. 'back:' .. queue, uid) == 1
-    if fits and not came then
-      local popped = call('LPOP', P .. 'line:' .. queue)
-      fits = popped == uid
-      if popped and not fits then call('LPUSH', P .. 'line:' .. queue, popped) end
+-- known is the next nonce of a sender as the caller knows it.
+local function known(sender)
+  for i = groups + 1, #ARGV, 2 do
+    if ARGV[i] == sender then return ARGV[i + 1] end
+  end
+end
+
+-- pair binds a queue's first transaction; it answers false if the set was behind the
+-- queue.
+local function pair(q, typ, sender, group)
+  local uid = q.first
+  local v = uid ~= '' and call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid) or {}
+  if not v[1] then return false end
+  local seq, kind = string.match(v[1], '^(%d+) %d+ (%S+) ')
+  local t = parse(uid, v[2])
+  if kind ~= typ or t.phase ~= 'waiting' then return false end
+  if tonumber(seq) > q.popped then
+    local popped = call('LPOP', P .. 'line:' .. q.name)
+    if popped ~= uid then
+      if popped then call('LPUSH', P .. 'line:' .. q.name, popped) end
+      return false
     end
-    if not fits then
-      leave()
-      place(queue) -- the set was behind the queue; look again
+    q.popped = tonumber(seq)
+  else
+    left(q, uid, seq)
+  end
+  claims = claims or tonumber(call('GET', P .. 'n:claim') or '0')
+  claimed = (claimed or claims) + 1
+  take('free:' .. group)
+  take('ready:' .. typ)
+  q.waiting, q.run, q.sender = q.waiting - 1, uid, sender
+  q.ready, q.first, q.since, q.hold, q.holder = '', '', '', '', ''
+  note(q)
+  waits(typ, -1)
+  local s = P .. 's:' .. sender
+  local about = call('HMGET', s, 'url', 'next')
+  call('HSET', s, 'queue', q.name)
+  if t.fresh then
+    put('past:' .. q.name, seq, uid)
+    if about[2] and known(sender) == about[2] then
+      charge(t, sender, fee, 0, 0)
+      t.record = ARGV[5] .. '"' .. sender .. '","nonce":' .. about[2] .. ARGV[6]
+    end
+  end
+  t.revision, t.phase, t.since, t.sender, t.due = t.revision + 1, 'dispatching', stamp, sender, ''
+  t.claim = incarnation .. ':' .. claimed
+  put('bound', seq, uid)
+  put('own:' .. incarnation, now + grace, uid)
+  event('t', uid, sender, 'waiting', 'dispatching', '', '')
+  answer[#answer + 1] = { { uid, v[1], write(t), facts(t) }, sender, about[1] or '', about[2] or '' }
+  return true
+end
+
+local function pairUp()
+  for _ = 1, 2 * most + PAGE do -- more than enough
+    if #answer > most then break end
+    local sender, group = least('free:', 9 + ntypes, groups)
+    if not sender then break end
+    local queue, typ = least('ready:', 9, 8 + ntypes)
+    if not queue then break end
+    local q = que(queue)
+    if q.ready ~= typ or not pair(q, typ, sender, group) then
+      drop('ready:' .. typ, queue)
+      place(q) -- look again
+      flush()
       fronts = {}
-    else
-      claims = claims + 1
-      take('free:' .. group)
-      take('ready:' .. typ)
-      local x, s = P .. 'x:' .. uid, P .. 's:' .. sender
-      local rev = 1
-      for i = 1, #state, 2 do
-        if state[i] == 'rev' then rev = tonumber(state[i + 1]) + 1 end
-      end
-      call('HDEL', q, 'ready', 'first', 'hold', 'holder')
-      if came then
-        call('HSET', q, 'run', uid, 'sender', sender, 'w', left)
-      else
-        call('HSET', q, 'run', uid, 'sender', sender, 'w', left, 'popped', seq)
-      end
-      types[typ] = (types[typ] or 0) - 1
-      if #state == 0 then call('ZADD', P .. 'past:' .. queue, seq, uid) end
-      bound[#bound + 1], bound[#bound + 2] = seq, uid
-      call('HSET', s, 'queue', queue)
-      local v = call('HMGET', s, 'url', 'next')
-      local change = {
-        'rev', rev, 'phase', 'dispatching', 'at', stamp, 'sender', sender, 'due', '',
-        'claim', incarnation .. ':' .. claims,
-      }
-      if #state == 0 and v[2] and nonces[sender] == v[2] then
-        local plan = {
-          '1.by', sender, '1.plan', table.concat({ v[2], ARGV[4], ARGV[5], ARGV[6], stamp }, ' '), '1.fate', 'prepared 0 0 0 0',
-          'fees', charge(sender, nil, tonumber(ARGV[4]), 0, 0),
-        }
-        for _, word in ipairs(plan) do change[#change + 1] = word end
-      end
-      call('HSET', x, unpack(change))
-      for _, word in ipairs(change) do state[#state + 1] = tostring(word) end -- the last one counts
-      own[#own + 1], own[#own + 2] = now + grace, uid
-      event('t', uid, sender, 'waiting', 'dispatching', '', '')
-      answer[#answer + 1] = { { uid, record, state }, sender, v[1] or '', v[2] or '' }
     end
   end
 end
 
--- What is bound is indexed even if something is wrong with the one after it.
+-- What is bound is stored even if something is wrong with the one after it.
 local ok, err = pcall(pairUp)
-leave()
-if claims > claimed then
-  call('ZADD', P .. 'bound', unpack(bound))
-  call('ZADD', P .. 'own:' .. incarnation, unpack(own))
-  call('SET', P .. 'n:claim', claims)
-end
-for typ, n in pairs(types) do waits(typ, n) end
+if claimed then call('SET', P .. 'n:claim', claimed) end
+woken = false -- what is bound is ready no more
+flush()
 if not ok then error(err) end
 return answer

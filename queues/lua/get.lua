@@ -1,7 +1,6 @@
 -- get reads transactions as they are at one instant.
 --
 -- ARGV     uids
--- Answer: for each {uid, record or nil, state fields, attempt fields}
-local answer = {}
-for i = 1, #ARGV do answer[i] = load(ARGV[i]) end
-return answer
+-- Answer:  for each {uid, what was posted or nil, what is stored, facts}
+-- Cost:    one command, and one for each of which facts came late
+return load(ARGV)

@@ -1,14 +1,16 @@
 -- Shared by all scripts, put before each of them.
 --
--- KEYS[1] is the prefix of every key, "{namespace}:". Its hash tag puts all
--- keys of a namespace into one slot, so that a script may name them itself.
--- The layout of the keys is described in keys.go.
+-- KEYS[1] is the prefix of every key, "{namespace}:". Its hash tag puts all keys of
+-- a namespace into one slot, so that a script may name them itself. The layout of
+-- the keys is described in keys.go.
+--
+-- What a script changes of transactions, queues and indexes is gathered, and written
+-- by flush with few commands, however many of them there are.
 
-local P = KEYS[1]
-local call = redis.call
+local P, call = KEYS[1], redis.call
 
--- Milliseconds and microseconds since 1970 by the clock of Redis: processes
--- may disagree about the time, so none of them is asked.
+-- Milliseconds and microseconds since 1970 by the clock of Redis: processes may
+-- disagree about the time, so none of them is asked.
 local clock = call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local micros = clock[1] * 1000000 + clock[2]
@@ -16,6 +18,14 @@ local micros = clock[1] * 1000000 + clock[2]
 local stamp = clock[1] .. string.sub(1000 + math.floor(clock[2] / 1000), 2)
 
 local DAY = 86400000 -- milliseconds
+
+-- moment is later than every one that this script has asked for: what is put in
+-- order by it stays in the order in which the script came to it.
+local moments = 0
+local function moment()
+  moments = moments + 1
+  return string.format('%.0f', micros + moments - 1)
+end
 
 -- server is the run id of the Redis that runs this script: another one after a
 -- restart and after a failover. One that does not tell it never changes.
@@ -33,170 +43,6 @@ local function settled()
   return reconciled
 end
 
-local BOUND = { dispatching = true, sent = true, watching = true, failing = true, delayed = true }
--- The index that lists a transaction by its state: one for all bound phases,
--- which pass quickly and are few.
-local INDEX = {
-  dispatching = 'bound', sent = 'bound', watching = 'bound', failing = 'bound', delayed = 'bound',
-  done = 'st:DONE', failed = 'st:FAILED', unresolved = 'st:UNRESOLVED',
-}
--- The counter in a queue's record for each phase that is not bound.
-local COUNT = { waiting = 'w', done = 'd', failed = 'f', unresolved = 'u' }
-
--- waits counts n more transactions of a type among those that wait.
-local function waits(typ, n) call('HINCRBY', P .. 'waiting', typ, n) end
-
-local function word(w) return w == '' and '-' or w end
-
--- event appends to the log, as one field: fewer bytes, and half the work of
--- eight. Redis counts the entries. See events.go. kind: t(ransaction), q(ueue),
--- s(ender).
-local function event(kind, id, sender, from, to, attempt, code)
-  call('XADD', P .. 'events', '0-*', 'e', stamp .. ' ' .. kind .. ' ' .. id .. ' ' .. word(sender) .. ' ' .. word(from) ..
-    ' ' .. word(to) .. ' ' .. word(attempt) .. ' ' .. word(code))
-end
-
--- header returns sequence, time of receipt, type and queue of a transaction,
--- or nil if there is none. The payload behind the first line is not touched.
-local function header(uid)
-  return string.match(call('GETRANGE', P .. 't:' .. uid, 0, 255), '^(%d+) (%d+) (%S+) (%S+)\n')
-end
-
--- load returns all that is stored of a transaction but its signed bytes.
-local function load(uid)
-  return { uid, call('GET', P .. 't:' .. uid), call('HGETALL', P .. 'x:' .. uid) }
-end
-
--- head returns the transaction that is next in a queue, its sequence and type:
--- those that came back stand before those that never left the line. What was
--- cancelled or deleted while it stood in the line is dropped when it gets to the
--- front; after 500 of them the rest is left to the next tick.
-local function head(queue)
-  local back = call('ZRANGE', P .. 'back:' .. queue, 0, 0)[1]
-  if back then
-    local seq, _, typ = header(back)
-    return back, seq, typ
-  end
-  for _ = 1, 500 do
-    local uid = call('LINDEX', P .. 'line:' .. queue, 0)
-    if not uid then return nil end
-    local seq, _, typ = header(uid)
-    if seq then
-      local phase = call('HGET', P .. 'x:' .. uid, 'phase')
-      if not phase or phase == 'waiting' then return uid, seq, typ end
-      call('HSET', P .. 'q:' .. queue, 'popped', seq)
-    end
-    call('LPOP', P .. 'line:' .. queue)
-  end
-  call('ZADD', P .. 'due', now, 'q:' .. queue)
-  return nil
-end
-
--- admits reports whether a queue can be bound as far as its record v tells:
--- 'run', 'paused', 'hold'.
-local function admits(v) return not v[1] and not v[2] and (not v[3] or tonumber(v[3]) <= now) end
-
--- ready puts a queue into the ready set of its head's type. was: the one it is in.
-local function ready(queue, was, uid, seq, typ)
-  if was and was ~= typ then call('ZREM', P .. 'ready:' .. was, queue) end
-  call('ZADD', P .. 'ready:' .. typ, seq, queue)
-  call('HSET', P .. 'q:' .. queue, 'ready', typ, 'first', uid)
-end
-
--- standing reads of a queue's record what place looks at, and who holds it.
-local function standing(queue)
-  return call('HMGET', P .. 'q:' .. queue, 'run', 'paused', 'hold', 'ready', 'w', 'astray', 'holder')
-end
-
--- place makes a queue ready if it can be bound, and takes it out of the ready
--- set if it cannot. It answers whether the queue is ready. v: what standing reads,
--- where that has been read already.
-local function place(queue, v)
-  local q = P .. 'q:' .. queue
-  v = v or standing(queue)
-  local uid, seq, typ
-  if v[5] and v[5] ~= '0' and not v[6] and admits(v) then uid, seq, typ = head(queue) end
-  if uid then
-    ready(queue, v[4], uid, seq, typ)
-  elseif v[4] then
-    call('ZREM', P .. 'ready:' .. v[4], queue)
-    call('HDEL', q, 'ready', 'first')
-  end
-  return uid ~= nil
-end
-
--- offer puts a sender among the free ones if nothing speaks against it.
-local function offer(sender)
-  local v = call('HMGET', P .. 's:' .. sender, 'group', 'queue', 'reason', 'astray')
-  if v[1] and not v[2] and not v[3] and not v[4] then
-    call('ZADD', P .. 'free:' .. v[1], micros, sender)
-    return true
-  end
-  return false
-end
-
--- What keeps a sender out of use, gravest first: of several reasons, which are
--- kept apart as why:<REASON>, this one is shown.
-local RANK = {
-  OUTCOME_UNKNOWN = 1, STOPPED_NONCE = 2, WRONG_NETWORK = 3, WRONG_ACCOUNT = 4, LOW_BALANCE = 5, DRAINING = 6, RESTED = 7,
-}
-
--- lift takes back the reasons of a sender for which gone(field, ends) is true,
--- shows the gravest of the others, and has the clock end the next of them. It
--- answers whether any was taken back. ends is 0 for what no clock ends.
-local function lift(sender, gone)
-  local s = P .. 's:' .. sender
-  local fields, lifted = call('HGETALL', s), false
-  local shown, until_, detail, soonest
-  for i = 1, #fields, 2 do
-    local reason = string.match(fields[i], '^why:([A-Z_]+)')
-    if reason then
-      local ends, words = string.match(fields[i + 1], '^(%d+) ?(.*)')
-      ends = tonumber(ends)
-      if gone(fields[i], ends) then
-        call('HDEL', s, fields[i])
-        lifted = true
-      else
-        if ends > 0 then soonest = math.min(soonest or ends, ends) end
-        if not shown or RANK[reason] < RANK[shown] then
-          shown, until_, detail = reason, ends, words
-        elseif reason == shown then
-          if ends == 0 or until_ > 0 and ends > until_ then until_, detail = ends, words end
-        end
-      end
-    end
-  end
-  if shown then call('HSET', s, 'reason', shown) else call('HDEL', s, 'reason') end
-  if shown and until_ > 0 then call('HSET', s, 'until', until_) else call('HDEL', s, 'until') end
-  if shown and detail ~= '' then call('HSET', s, 'detail', detail) else call('HDEL', s, 'detail') end
-  if soonest then call('ZADD', P .. 'due', soonest, 's:' .. sender) else call('ZREM', P .. 'due', 's:' .. sender) end
-  return lifted
-end
-
--- rest takes a sender out of use, for ms milliseconds or, if that is negative,
--- until somebody resumes it. The same reason may be given by several (by), and
--- in words. A rest that ends by itself does not end what only a person may end.
-local function rest(sender, ms, reason, by, words)
-  local s, field = P .. 's:' .. sender, 'why:' .. reason .. (by and ':' .. by or '')
-  local v = call('HMGET', s, 'group', field)
-  if not v[1] then return end
-  words = words and words ~= '' and ' ' .. words or ''
-  if ms < 0 then
-    call('HSET', s, field, '0' .. words)
-  elseif not v[2] or string.sub(v[2], 1, 1) ~= '0' then
-    call('HSET', s, field, now + ms .. words)
-  end
-  call('ZREM', P .. 'free:' .. v[1], sender)
-  lift(sender, function() return false end)
-  if not v[2] then event('s', sender, sender, '', '', '', reason) end
-end
-
--- raise stores a number unless a higher one is there.
-local function raise(key, field, value)
-  local known = call('HGET', key, field)
-  if not known or tonumber(known) < tonumber(value) then call('HSET', key, field, value) end
-end
-
 -- lives reports whether the claims of a process hold. Nobody takes over from one
 -- that is not known, so it gets none: a failover may have forgotten that it is here.
 local function lives(process)
@@ -204,11 +50,201 @@ local function lives(process)
   return ends and tonumber(ends) > now
 end
 
--- wake tells the other processes, if there are any, once, that a bind may be
--- possible; the calling one knows by the answer of its script.
+local BOUND = { dispatching = true, sent = true, watching = true, failing = true, delayed = true }
+-- The index that lists a transaction by its state: one for all bound phases,
+-- which pass quickly and are few.
+local INDEX = {
+  dispatching = 'bound', sent = 'bound', watching = 'bound', failing = 'bound', delayed = 'bound',
+  done = 'st:DONE', failed = 'st:FAILED', unresolved = 'st:UNRESOLVED',
+}
+
+-- put has a member stand in an index, drop has it leave; the last word holds.
+local indexes = {} -- for each, the score of a member, or false
+local function put(index, score, member)
+  local members = indexes[index]
+  if not members then
+    members = {}
+    indexes[index] = members
+  end
+  members[member] = score
+end
+local function drop(index, member) put(index, false, member) end
+
+local strings = {} -- what is stored under keys; false deletes
+
+-- waits counts n more transactions of a type among those that wait.
+local waiting = {}
+local function waits(typ, n) waiting[typ] = (waiting[typ] or 0) + n end
+
+-- event appends to the log, as one field: fewer bytes, and half the work of eight.
+-- Redis counts the entries. See events.go. kind: t(ransaction), q(ueue), s(ender).
+local function word(w) return w == '' and '-' or w end
+local function event(kind, id, sender, from, to, attempt, code)
+  call('XADD', P .. 'events', '0-*', 'e', stamp .. ' ' .. kind .. ' ' .. id .. ' ' .. word(sender) .. ' ' .. word(from) ..
+    ' ' .. word(to) .. ' ' .. word(attempt) .. ' ' .. word(code))
+end
+
+-- header returns sequence, time of receipt, type and queue of a transaction, or nil
+-- if there is none. The payload behind the first line is not touched.
+local function header(uid)
+  return string.match(call('GETRANGE', P .. 't:' .. uid, 0, 255), '^(%d+) (%d+) (%S+) (%S+)\n')
+end
+
+-- What is stored of a transaction: a line of words that scripts read or write, in this
+-- order, empty for none, and behind it the record, which they do not read. fresh is one
+-- that has not changed since it was posted. codec.go has the same words.
+local WORD = '([^ ]*) '
+local TXN = '^' .. string.rep(WORD, 12) .. '([^ \n]*)\n(.*)$'
+local txns = {}
+
+local function parse(uid, text)
+  local revision, operation, claim, phase, sender, since, due, open, callback, tries, overtaken, fees, facts, record =
+    string.match(text or '0   waiting    0     \n', TXN)
+  if not revision then error('the state of ' .. uid .. ' is damaged') end
+  -- Made at once: Lua is slow at tables that grow.
+  local t = {
+    uid = uid, fresh = not text, revision = tonumber(revision), operation = operation, claim = claim, phase = phase,
+    sender = sender, since = since, due = due, open = open, callback = callback, tries = tries, overtaken = overtaken,
+    fees = fees, facts = facts, record = record,
+  }
+  txns[uid] = t
+  return t
+end
+
+local function txn(uid) return txns[uid] or parse(uid, call('GET', P .. 'x:' .. uid)) end
+
+-- write has a transaction stored, and returns it as text.
+local function write(t)
+  local text = t.revision .. ' ' .. t.operation .. ' ' .. t.claim .. ' ' .. t.phase .. ' ' .. t.sender .. ' ' .. t.since .. ' ' ..
+    t.due .. ' ' .. t.open .. ' ' .. t.callback .. ' ' .. t.tries .. ' ' .. t.overtaken .. ' ' .. t.fees .. ' ' .. t.facts .. '\n' .. t.record
+  strings['x:' .. t.uid] = text
+  return text
+end
+
+-- owner is the process that has claimed a transaction, nil if none has.
+local function owner(t) return string.match(t.claim, '^(.*):%d+$') end
+
+-- look has the owner of a transaction look at it, now.
+local function look(t)
+  local process = owner(t)
+  if not process then return end
+  put('own:' .. process, now, t.uid)
+  call('PUBLISH', P .. 'wake', t.uid)
+end
+
+-- A queue's record: words in this order, empty for none, and behind them why it is
+-- paused. queue.go has the same words.
+local QUEUE = '^' .. string.rep(WORD, 14) .. '([^ \n]*)\n(.*)$'
+local queues = {}
+
+local function asked(name, text)
+  local waiting_, done, failed, unresolved, back, popped, run, sender, hold, holder, set, first, since, streak, astray, paused =
+    string.match(text or '0 0 0 0 0 0         \n', QUEUE)
+  if not waiting_ then error('the record of queue ' .. name .. ' is damaged') end
+  local q = {
+    name = name, there = text and true, waiting = tonumber(waiting_), done = tonumber(done), failed = tonumber(failed),
+    unresolved = tonumber(unresolved), back = tonumber(back), popped = tonumber(popped), run = run, sender = sender,
+    hold = hold, holder = holder, ready = set, first = first, since = since, streak = streak, astray = astray, paused = paused,
+  }
+  queues[name] = q
+  return q
+end
+
+local function que(name) return queues[name] or asked(name, call('GET', P .. 'q:' .. name)) end
+
+local function note(q)
+  strings['q:' .. q.name] = q.waiting .. ' ' .. q.done .. ' ' .. q.failed .. ' ' .. q.unresolved .. ' ' .. q.back .. ' ' ..
+    q.popped .. ' ' .. q.run .. ' ' .. q.sender .. ' ' .. q.hold .. ' ' .. q.holder .. ' ' .. q.ready .. ' ' .. q.first .. ' ' ..
+    q.since .. ' ' .. q.streak .. ' ' .. q.astray .. '\n' .. q.paused
+end
+
+-- came has a transaction stand among those of its queue that wait again, left takes
+-- it from there; both only if the line has passed it.
+local function came(q, uid, seq)
+  if tonumber(seq) > q.popped then return end
+  call('ZADD', P .. 'back:' .. q.name, seq, uid)
+  q.back = q.back + 1
+end
+local function left(q, uid, seq)
+  if tonumber(seq) > q.popped then return end
+  call('ZREM', P .. 'back:' .. q.name, uid)
+  q.back = q.back - 1
+end
+
+-- head returns the transaction that is next in a queue, and its type: those that
+-- came back stand before those that never left the line. What was cancelled or
+-- deleted while it stood in the line is dropped when it gets to the front; after 500
+-- of them the rest is left to the next tick.
+local function head(q)
+  if q.back > 0 then
+    local uid = call('ZRANGE', P .. 'back:' .. q.name, 0, 0)[1]
+    return uid, (select(3, header(uid)))
+  end
+  for _ = 1, 500 do
+    local uid = call('LINDEX', P .. 'line:' .. q.name, 0)
+    if not uid then return nil end
+    local seq, _, typ = header(uid)
+    if seq then
+      if txn(uid).phase == 'waiting' then return uid, typ end
+      q.popped = tonumber(seq)
+    end
+    call('LPOP', P .. 'line:' .. q.name)
+  end
+  put('due', now, 'q:' .. q.name)
+  return nil
+end
+
+-- holds reports whether a queue waits for a callback, or is left alone.
+local function holds(q) return q.hold ~= '' and tonumber(q.hold) > now end
+
+-- wake has the processes told, once, that a bind may be possible.
 local woken = false
-local function wake()
-  if woken then return end
-  woken = true
-  if call('ZCARD', P .. 'procs') > 1 then call('PUBLISH', P .. 'wake', '') end
+local function wake() woken = true end
+
+-- ready has a queue stand among those that can be bound, by its next transaction,
+-- from the moment on since which that is so.
+local function ready(q, uid, typ)
+  if q.ready ~= '' and q.ready ~= typ then drop('ready:' .. q.ready, q.name) end
+  if q.since == '' then q.since = moment() end
+  q.ready, q.first = typ, uid
+  put('ready:' .. typ, q.since, q.name)
+  wake()
+end
+
+-- place makes a queue ready if it can be bound, and takes it out of the ready set
+-- if it cannot; its record is stored.
+local function place(q)
+  local uid, typ
+  if q.waiting > 0 and q.run == '' and q.paused == '' and q.astray == '' and not holds(q) then uid, typ = head(q) end
+  if uid then
+    ready(q, uid, typ)
+  elseif q.ready ~= '' then
+    drop('ready:' .. q.ready, q.name)
+    q.ready, q.first, q.since = '', '', ''
+  end
+  if q.there then note(q) end
+end
+
+-- flush writes what was gathered.
+local function flush()
+  local set, gone = {}, {}
+  for key, value in pairs(strings) do
+    if value then set[#set + 1], set[#set + 2] = P .. key, value else gone[#gone + 1] = P .. key end
+  end
+  if #set > 0 then call('MSET', unpack(set)) end
+  if #gone > 0 then call('DEL', unpack(gone)) end
+  for index, members in pairs(indexes) do
+    local stand, leave = {}, {}
+    for member, score in pairs(members) do
+      if score then stand[#stand + 1], stand[#stand + 2] = score, member else leave[#leave + 1] = member end
+    end
+    if #stand > 0 then call('ZADD', P .. index, unpack(stand)) end
+    if #leave > 0 then call('ZREM', P .. index, unpack(leave)) end
+  end
+  for typ, n in pairs(waiting) do
+    if n ~= 0 then call('HINCRBY', P .. 'waiting', typ, n) end
+  end
+  strings, indexes, waiting = {}, {}, {}
+  -- The calling process knows by the answer of its script.
+  if woken and call('ZCARD', P .. 'procs') > 1 then call('PUBLISH', P .. 'wake', '') end
 end

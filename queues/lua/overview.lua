@@ -2,9 +2,10 @@
 -- the types, not the queues or transactions.
 --
 -- ARGV[1]  how many of the bound transactions have been read, ARGV[2] the most to read
--- Answer: {now, {waiting, done, failed, unresolved and bound transactions, queues,
+-- Answer:  {now, {waiting, done, failed, unresolved and bound transactions, queues,
 --          processes, events kept, transactions that are astray},
---          {type, waiting, ready queues, when the oldest head was received, …},
+--          {type, waiting, ready queues, when the oldest head was received, of the 64
+--          queues whose turn it is next …},
 --          {sender, nanomina that its attempts of today cost, …},
 --          {phase, type, when received, for each bound transaction read …}}
 local from = tonumber(ARGV[1])
@@ -12,24 +13,25 @@ local bound = {}
 for _, uid in ipairs(call('ZRANGE', P .. 'bound', from, from + tonumber(ARGV[2]) - 1)) do
   local _, received, typ = header(uid)
   local n = #bound
-  bound[n + 1], bound[n + 2], bound[n + 3] = call('HGET', P .. 'x:' .. uid, 'phase') or '', typ or '', received or ''
+  bound[n + 1], bound[n + 2], bound[n + 3] = txn(uid).phase, typ or '', received or ''
 end
 if from > 0 then return { now, {}, {}, {}, bound } end
 
-local types, waiting = {}, 0
+local types, total = {}, 0
 local counts = call('HGETALL', P .. 'waiting')
 for i = 1, #counts, 2 do
-  local ready, received = P .. 'ready:' .. counts[i], ''
-  local queue = call('ZRANGE', ready, 0, 0)[1]
-  local head = queue and call('HGET', P .. 'q:' .. queue, 'first')
-  if head then received = select(2, header(head)) end
+  local set, oldest = P .. 'ready:' .. counts[i], nil
+  for _, queue in ipairs(call('ZRANGE', set, 0, 63)) do
+    local received = tonumber((select(2, header(que(queue).first))))
+    if received then oldest = math.min(oldest or received, received) end
+  end
   local n = #types
-  types[n + 1], types[n + 2], types[n + 3], types[n + 4] = counts[i], counts[i + 1], call('ZCARD', ready), received or ''
-  waiting = waiting + tonumber(counts[i + 1])
+  types[n + 1], types[n + 2], types[n + 3], types[n + 4] = counts[i], counts[i + 1], call('ZCARD', set), oldest or ''
+  total = total + tonumber(counts[i + 1])
 end
 local function size(set) return call('ZCARD', P .. set) end
 local figures = {
-  waiting, size('st:DONE'), size('st:FAILED'), size('st:UNRESOLVED'), size('bound'), size('queues'),
+  total, size('st:DONE'), size('st:FAILED'), size('st:UNRESOLVED'), size('bound'), size('queues'),
   call('ZCOUNT', P .. 'procs', '(' .. now, '+inf'), call('XLEN', P .. 'events'), size('astray'),
 }
 return { now, figures, types, call('HGETALL', P .. 'fees:' .. math.floor(now / DAY)), bound }

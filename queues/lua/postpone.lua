@@ -3,7 +3,8 @@
 --
 -- ARGV[1]  incarnation of the claiming process, ARGV[2] uid
 -- ARGV[3]  milliseconds from now, -1 for never
--- Answer: "1" if it was due
+-- Answer:  "1" if it was due
+-- Cost:    two commands
 local own, due = P .. 'own:' .. ARGV[1], tonumber(ARGV[3])
 local planned = call('ZSCORE', own, ARGV[2])
 planned = planned and tonumber(planned) -- what is never due may be no number

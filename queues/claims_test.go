@@ -1,0 +1,159 @@
+package queues_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// testOwnerIsToLook: what was changed for a person, or had a fact recorded, is due at
+// once for the process that holds it, which is told so.
+func testOwnerIsToLook(f *fixture) {
+	changed := make(chan string, 1000)
+	s := f.open(queues.Options{Namespace: f.store.Namespace, Changed: func(uid string) { changed <- uid }})
+	ctx, cancel := context.WithCancel(f.ctx)
+	ended := make(chan struct{})
+	go func() { s.Listen(ctx); close(ended) }()
+	defer func() { cancel(); <-ended }()
+	told := func(uid string) bool {
+		select {
+		case heard := <-changed:
+			return heard == uid
+		default:
+			return false
+		}
+	}
+	grace := queues.TickRequest{Process: me, Most: 9, Grace: queues.Never}
+	looked := func(what string, want ...string) {
+		f.Helper()
+		k, err := f.store.Tick(f.ctx, grace)
+		f.ok(err)
+		equal(f.T, "to look at: "+what, k.Due, want)
+	}
+	f.register("S1", "S2", "S3")
+	f.post("q", "a")
+	f.post("p", "b")
+	f.post("r", "c")
+	f.bound("a S1", "b S2", "c S3")
+	f.to("a", lifecycle.PhaseDelayed, due(long))
+	looked("nothing")
+	cancels := record(func(t *lifecycle.Transaction) { t.CancelRequested = true })
+	f.eventually("it is heard", func() bool {
+		f.to("a", lifecycle.PhaseDelayed, person, cancels, due(long))
+		return told("a")
+	})
+	if a := f.get("a"); a.DueAt.IsZero() {
+		f.Errorf("what is planned is forgotten: %+v", a)
+	}
+	looked("changed for a person", "a")
+	looked("once")
+	f.to("b", lifecycle.PhaseDispatching, made(lifecycle.Attempt{Number: 1, Sender: "S2", Outcome: lifecycle.Prepared}))
+	f.ok(f.store.Record(f.ctx, "b", &lifecycle.Attempt{Number: 1, Sender: "S2"}, queues.Facts{Hash: "late"}))
+	f.eventually("it is heard", func() bool { return told("b") })
+	looked("a fact", "b")
+	f.ok(f.store.Record(f.ctx, "b", &lifecycle.Attempt{Number: 1, Sender: "S2"}, queues.Facts{Hash: "later"}))
+	looked("no news")
+	// A claim that a person ends is no more, and its owner is told so once.
+	f.to("b", lifecycle.PhaseFailed, person)
+	f.to("c", lifecycle.PhaseFailed, person)
+	equal(f.T, "its claim", f.get("b").Claim, "")
+	f.eventually("it is heard", func() bool { return told("b") })
+	looked("taken away", "b", "c")
+	looked("once")
+	f.to("a", lifecycle.PhaseFailed, person)
+	f.ok(f.store.Leave(f.ctx, me))
+	f.beat(other, long)
+	taken, err := f.store.TakeOver(f.ctx, other, me, 9)
+	f.ok(err)
+	equal(f.T, "nobody takes over what nobody has", taken, nil)
+	f.beat(me, long)
+}
+
+// testGrace: what a tick has returned it returns again when its grace is over, unless
+// a change plans another time.
+func testGrace(f *fixture) {
+	tick := func(grace time.Duration, want ...string) {
+		f.Helper()
+		k, err := f.store.Tick(f.ctx, queues.TickRequest{Process: me, Most: 9, Grace: grace})
+		f.ok(err)
+		equal(f.T, "due", k.Due, want)
+	}
+	f.register("S")
+	f.post("q", "a")
+	f.bound("a S")
+	f.to("a", lifecycle.PhaseWatching, due(0))
+	tick(0, "a")
+	tick(short, "a")
+	tick(short)
+	f.eventually("the grace is over", func() bool { return slices.Equal(f.tick().Due, []string{"a"}) })
+	tick(queues.Never, "a")
+	tick(queues.Never)
+	f.to("a", lifecycle.PhaseWatching, due(0))
+	tick(queues.Never, "a")
+	f.to("a", lifecycle.PhaseWatching, due(long))
+	tick(queues.Never)
+}
+
+func testTakeOver(f *fixture) {
+	f.register("S1", "S2", "S3")
+	f.post("q1", "a")
+	f.post("q2", "b")
+	f.post("q3", "c")
+	f.beat(other, short)
+	bound := f.bindAs(other, 3)
+	equal(f.T, "bound", len(bound), 3)
+	if taken, err := f.store.TakeOver(f.ctx, me, other, 9); len(taken) != 0 || err != nil {
+		f.Errorf("took claims of a living process: %v, %v", taken, err)
+	}
+	f.eventually("it is dead", func() bool { return slices.Equal(f.beat(me, long), []string{other}) })
+	if taken, err := f.store.TakeOver(f.ctx, "forgotten", other, 9); len(taken) != 0 || err != nil {
+		f.Errorf("claims went to a process from which nobody takes over: %v, %v", taken, err)
+	}
+	for _, want := range []int{2, 1, 0} {
+		taken, err := f.store.TakeOver(f.ctx, me, other, 2)
+		f.ok(err)
+		equal(f.T, "taken", len(taken), want)
+	}
+	equal(f.T, "dead", f.beat(me, long), nil)
+	got := f.tick().Due
+	slices.Sort(got)
+	equal(f.T, "due at once", got, []string{"a", "b", "c"})
+	for _, b := range bound {
+		if err := f.advance(b.Transaction, lifecycle.PhaseSent); !errors.Is(err, queues.ErrFenced) {
+			f.Errorf("the dead one changed %s: %v", b.Transaction.UID, err)
+		}
+		now := f.get(b.Transaction.UID)
+		if !strings.HasPrefix(now.Claim, me+":") || now.Phase != lifecycle.PhaseDispatching || now.Sender != b.Sender {
+			f.Errorf("taken over: %+v", now)
+		}
+		f.ok(f.store.Postpone(f.ctx, other, now.UID, 0))
+	}
+	f.to("a", lifecycle.PhaseDone)
+	if p, err := f.store.Beat(f.ctx, other, long, ""); p.Known || err != nil {
+		f.Errorf("the dead one is back and known: %+v, %v", p, err)
+	}
+	if p, err := f.store.Beat(f.ctx, other, long, ""); !p.Known || err != nil {
+		f.Errorf("the second beat is not known: %+v, %v", p, err)
+	}
+}
+
+func testLeave(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	f.bound("a S")
+	f.beat(other, long)
+	f.ok(f.store.Leave(f.ctx, me))
+	dead := f.beat(other, long)
+	equal(f.T, "left", dead, []string{me})
+	taken, err := f.store.TakeOver(f.ctx, other, me, 9)
+	f.ok(err)
+	equal(f.T, "taken", taken, []string{"a"})
+	f.to("a", lifecycle.PhaseDone)
+	f.ok(f.store.Leave(f.ctx, other))
+	equal(f.T, "processes", len(f.dump().sets["procs"]), 0)
+}
