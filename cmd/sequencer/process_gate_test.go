@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"mina-sequencer/sequencer/lifecycle"
@@ -33,20 +34,25 @@ type gate struct {
 
 // A write is one guarded change of a transaction on its way to Redis.
 type write struct {
-	uid    string
-	to     lifecycle.Phase
-	via    lifecycle.Phase // passed on the way
-	fields [][]string      // part, name, value
+	uid   string
+	to    lifecycle.Phase
+	names []string // of what goes along
+	// Of the record as it is to be stored.
+	Retries, Landed int
+	Final           int64
+	Attempts        []struct {
+		Outcome   lifecycle.Outcome
+		StateHash string
+		Ended     int64
+	}
 }
 
-// sets reports whether the write has a value for a field of the given part.
-func (w write) sets(part, name string) bool {
-	for _, f := range w.fields {
-		if f[0] == part && strings.HasSuffix(f[1], name) && f[2] != "" {
-			return true
-		}
+// last is the outcome of the latest attempt, "" if there is none.
+func (w write) last() lifecycle.Outcome {
+	if len(w.Attempts) == 0 {
+		return ""
 	}
-	return false
+	return w.Attempts[len(w.Attempts)-1].Outcome
 }
 
 // throughGate is the setting of a process that talks to Redis through the gate.
@@ -203,11 +209,11 @@ func readCommand(in *bufio.Reader) (raw []byte, args []string, err error) {
 	return raw, args, err
 }
 
-// parseWrites recognises the script that changes transactions by its form: for
-// each change how many words follow, then uid, revision, claim, operation, phase,
-// three more, and parts, each with its name and its number of words.
+// parseWrites recognises the script that changes transactions by its form: for each
+// change how many words follow, then uid, queue, type, sequence, revision, claim,
+// operation, phase, five more and the record, and names of what goes along.
 func parseWrites(args []string) (all []write) {
-	const head, plain = 4, 8 // EVALSHA, digest, number of keys, key
+	const head, plain = 4, 14 // EVALSHA, digest, number of keys, key
 	if len(args) < head+plain || !strings.HasPrefix(strings.ToUpper(args[0]), "EVAL") {
 		return nil
 	}
@@ -218,32 +224,9 @@ func parseWrites(args []string) (all []write) {
 		}
 		words := argv[1 : n+1]
 		argv = argv[n+1:]
-		w := write{uid: words[0], to: lifecycle.Phase(words[4])}
-		if w.to.Queue() == "" || !strings.Contains(words[2], ":") {
+		w := write{uid: words[0], to: lifecycle.Phase(words[7]), names: words[plain:]}
+		if !w.to.Valid() || !strings.Contains(words[5], ":") || json.Unmarshal([]byte(words[13]), &w) != nil {
 			return nil
-		}
-		for parts := words[plain:]; len(parts) > 1; {
-			count, err := strconv.Atoi(parts[1])
-			if err != nil || count+2 > len(parts) {
-				return nil
-			}
-			name, fields := parts[0], parts[2:count+2]
-			switch name {
-			case "t": // of the transaction, which become now
-				for _, f := range fields {
-					w.fields = append(w.fields, []string{"x", f, "now"})
-				}
-			case "b":
-				w.fields = append(w.fields, []string{name, "", fields[0]})
-			case "v":
-				w.via = lifecycle.Phase(fields[0])
-			case "d": // removed
-			default:
-				for ; len(fields) >= 2; fields = fields[2:] {
-					w.fields = append(w.fields, []string{name, fields[0], fields[1]})
-				}
-			}
-			parts = parts[count+2:]
 		}
 		all = append(all, w)
 	}

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -50,9 +51,20 @@ type moment struct {
 
 func to(p lifecycle.Phase) func(write) bool { return func(w write) bool { return w.to == p } }
 
-func toWith(p lifecycle.Phase, part, name string) func(write) bool {
-	return func(w write) bool { return w.to == p && w.sets(part, name) }
+func toWith(p lifecycle.Phase, has func(write) bool) func(write) bool {
+	return func(w write) bool { return w.to == p && has(w) }
 }
+
+// What a write stores for the first time.
+func plans(w write) bool     { return w.last() == lifecycle.Prepared && !slices.Contains(w.names, "bytes") }
+func signs(w write) bool     { return slices.Contains(w.names, "bytes") && w.last() == lifecycle.Signed }
+func lands(w write) bool     { return w.Landed > 0 && w.Final == 0 }
+func finalises(w write) bool { return w.Final > 0 }
+func beginsRetry(w write) bool {
+	return w.Retries > 0 && w.last() != lifecycle.Prepared || w.Retries > 0 && ended(w)
+}
+func failsIn(w write) bool { return w.last() == lifecycle.FailedIn }
+func ended(w write) bool   { return len(w.Attempts) > 0 && w.Attempts[len(w.Attempts)-1].Ended > 0 }
 
 func atWorkers(fault string) func(*rig) {
 	return func(r *rig) {
@@ -73,24 +85,24 @@ const (
 
 func moments() []moment {
 	return []moment{
-		{"bound, nothing planned", lifecycle.PhaseDispatching, false, toWith(lifecycle.PhaseDispatching, "f", ".plan"), nil},
-		{"attempt planned", lifecycle.PhaseDispatching, true, toWith(lifecycle.PhaseDispatching, "f", ".plan"), nil},
-		{"worker answered, bytes not stored", lifecycle.PhaseDispatching, false, toWith(lifecycle.PhaseDispatching, "b", ""), nil},
-		{"bytes stored", lifecycle.PhaseDispatching, true, toWith(lifecycle.PhaseDispatching, "b", ""), nil},
-		{"sent, not noted", lifecycle.PhaseDispatching, false, to(lifecycle.PhaseWatching), nil},
+		{"bound, nothing planned", lifecycle.PhaseDispatching, false, toWith(lifecycle.PhaseDispatching, plans), nil},
+		{"attempt planned", lifecycle.PhaseDispatching, true, toWith(lifecycle.PhaseDispatching, plans), nil},
+		{"worker answered, bytes not stored", lifecycle.PhaseDispatching, false, toWith(lifecycle.PhaseSent, signs), nil},
+		{"bytes stored", lifecycle.PhaseSent, true, toWith(lifecycle.PhaseSent, signs), nil},
+		{"sent, not noted", lifecycle.PhaseSent, false, to(lifecycle.PhaseWatching), nil},
 		{"sent, wait begun", lifecycle.PhaseWatching, true, to(lifecycle.PhaseWatching), nil},
-		{"in a block, not noted", lifecycle.PhaseWatching, false, toWith(lifecycle.PhaseDone, "x", "landed"), nil},
-		{"failed in a block, not noted", lifecycle.PhaseWatching, false, toWith(lifecycle.PhaseFailing, "x", ".block"), inBlocks},
-		{"failed in a block", lifecycle.PhaseFailing, true, toWith(lifecycle.PhaseFailing, "x", ".block"), inBlocks},
+		{"in a block, not noted", lifecycle.PhaseWatching, false, toWith(lifecycle.PhaseDone, lands), nil},
+		{"failed in a block, not noted", lifecycle.PhaseWatching, false, toWith(lifecycle.PhaseFailing, failsIn), inBlocks},
+		{"failed in a block", lifecycle.PhaseFailing, true, toWith(lifecycle.PhaseFailing, failsIn), inBlocks},
 		{"worker's error", lifecycle.PhaseFailing, true, to(lifecycle.PhaseFailing), atWorkers(workerError)},
 		{"error, delay not begun", lifecycle.PhaseFailing, false, to(lifecycle.PhaseDelayed), atWorkers(workerError)},
 		{"delay begun", lifecycle.PhaseDelayed, true, to(lifecycle.PhaseDelayed), atWorkers(workerError)},
-		{"delay over", lifecycle.PhaseDelayed, false, toWith(lifecycle.PhaseDispatching, "x", "retries"), atWorkers(workerError)},
-		{"retry begun", lifecycle.PhaseDispatching, true, toWith(lifecycle.PhaseDispatching, "x", "retries"), atWorkers(workerError)},
+		{"delay over", lifecycle.PhaseDelayed, false, toWith(lifecycle.PhaseDispatching, beginsRetry), atWorkers(workerError)},
+		{"retry begun", lifecycle.PhaseDispatching, true, toWith(lifecycle.PhaseDispatching, beginsRetry), atWorkers(workerError)},
 		{"worker busy", lifecycle.PhaseDispatching, false, to(lifecycle.PhaseWaiting), atWorkers(workerBusy)},
 		{"back in the queue", lifecycle.PhaseWaiting, true, to(lifecycle.PhaseWaiting), atWorkers(workerBusy)},
-		{"done, callback not told", lifecycle.PhaseDone, true, toWith(lifecycle.PhaseDone, "x", "landed"), nil},
-		{"done, not final", lifecycle.PhaseDone, false, toWith(lifecycle.PhaseDone, "x", "final"), nil},
+		{"done, callback not told", lifecycle.PhaseDone, true, toWith(lifecycle.PhaseDone, lands), nil},
+		{"done, not final", lifecycle.PhaseDone, false, toWith(lifecycle.PhaseDone, finalises), nil},
 	}
 }
 
