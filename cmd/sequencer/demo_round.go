@@ -73,7 +73,8 @@ type demoRound struct {
 	items     []demoItem           // not posted yet
 	txns      []client.Transaction // in order of acceptance, as of the last look
 	board     board
-	events    []boardEvent // of the last look
+	events    []boardEvent         // of the last look
+	putOffs   []client.Transaction // as they were when no worker took them on
 }
 
 func newDemoRound(s *session, world *demoWorld, feed *demoFeed, namespace string) *demoRound {
@@ -182,6 +183,9 @@ func (r *demoRound) look(ctx context.Context) error {
 	r.events = r.feed.take()
 	for _, t := range page.Items {
 		r.events = append(r.events, changesOf(before[t.UID], t)...)
+		if putOff(before[t.UID], t) {
+			r.putOffs = append(r.putOffs, t)
+		}
 	}
 	r.txns = page.Items
 	tip := r.world.network.Node(0).State()
@@ -202,6 +206,11 @@ func changesOf(old, t client.Transaction) []boardEvent {
 		posted := at
 		posted.To, posted.Detail = "WAITING", t.Type
 		events, old.State = append(events, posted), "WAITING"
+	}
+	if putOff(old, t) {
+		e := at
+		e.Extra = "put off: " + t.Error.Message
+		events = append(events, e)
 	}
 	for i, a := range t.Attempts {
 		// What was mended between two looks shows in no state.
@@ -229,6 +238,11 @@ func changesOf(old, t client.Transaction) []boardEvent {
 		events, from = append(events, e), state
 	}
 	return events
+}
+
+// putOff reports whether t went back before a worker took it on, which is no attempt.
+func putOff(old, t client.Transaction) bool {
+	return t.State == "WAITING" && t.Error != nil && (old.Error == nil || old.Error.Message != t.Error.Message)
 }
 
 // between lists the states that lead from one to another one, which stands

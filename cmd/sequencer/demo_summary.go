@@ -52,9 +52,13 @@ func (r *demoRound) summary(failure error, once bool) []line {
 	return append(lines, r.advice()...)
 }
 
-// mishaps tells of every attempt that did not make it.
+// mishaps tells of every attempt that did not make it, and of those that could not be
+// made.
 func (r *demoRound) mishaps() []line {
 	var lines []line
+	for _, t := range r.putOffs {
+		lines = append(lines, append(line{{"  " + t.UID, plain}}.to(21), span{"put off    ", dim}, span{t.Error.Message, magenta}))
+	}
 	for _, t := range r.txns {
 		for _, a := range t.Attempts {
 			if a.Outcome == "included" || a.Error == nil {
