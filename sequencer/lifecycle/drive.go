@@ -160,7 +160,11 @@ func (d *Drive) Unsettled() {
 
 // Read: t is the record as it is stored now, under a claim of this process.
 func (d *Drive) Read(t *Transaction, at time.Time) {
-	if t.Claim != d.txn.Claim || t.Phase != d.txn.Phase {
+	switch {
+	case t.Claim != d.txn.Claim:
+		// Somebody else had it meanwhile, and may have done what was still to be done here.
+		d.local, d.bytes = Local{}, nil
+	case t.Phase != d.txn.Phase:
 		d.local.Asked = Asked{}
 	}
 	d.txn, d.stale = t, false
