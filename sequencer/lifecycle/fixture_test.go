@@ -48,7 +48,8 @@ func try(o Outcome, changes ...func(*Attempt)) part {
 	return func(t *Transaction) {
 		n := len(t.Attempts) + 1
 		a := Attempt{
-			Number: n, Sender: payer, Nonce: nonce, Fee: 100, ValidUntil: 344, Outcome: o, Slot: 298, StartedAt: now.Add(-6 * time.Minute),
+			Number: n, Sender: payer, Nonce: nonce, Fee: 100, ValidUntil: 344, Outcome: o, Slot: 298,
+			StartedAt: now.Add(-6 * time.Minute),
 		}
 		if o != Prepared {
 			a.Hash = fmt.Sprint("5J", n)
@@ -81,7 +82,6 @@ func final(t *Transaction)         { t.FinalAt = now.Add(-time.Minute) }
 func oops(code string) *Error      { return &Error{Code: code, Message: "because"} }
 func calling(k Kind, n int) Effect { return Effect{Kind: k, Number: n} }
 func good() *Sender                { return &Sender{Account: payer, Next: new(uint32(nonce)), Greeted: true} }
-func refusal(code string) *Refusal { return &Refusal{Error: *oops(code)} }
 func freshly(k Kind, n int) Effect { return Effect{Kind: k, Number: n, Fresh: true} }
 func minutes(n int) time.Duration  { return time.Duration(n) * time.Minute }
 func answer(k Kind, n int) Answer  { return Answer{Call: calling(k, n), Sender: payer, Nonce: nonce} }
@@ -117,7 +117,9 @@ func view(t *Transaction, changes ...change) *View {
 // sees is what all nodes say, of the hash of the latest attempt.
 func sees(f Fate, depth int, more ...func(*Sighting)) change {
 	return func(v *View) {
-		v.Sighting = Sighting{Fate: f, Agreed: true, Depth: depth, Nonce: nonce, Height: 199, StateHash: "3N199", TipSlot: 300}
+		v.Sighting = Sighting{
+			Fate: f, Agreed: true, Depth: depth, Nonce: nonce, Height: 199, StateHash: "3N199", TipSlot: 300,
+		}
 		if a := v.Txn.Last(); a != nil && f != FateDisplaced && f != FateExpired && f != FateAbsent {
 			v.Sighting.Hash = a.KnownHash()
 		}
@@ -131,6 +133,21 @@ func knows(f func(*Local)) change { return func(v *View) { f(&v.Local) } }
 
 // asked is what the sender's record says.
 func asked(s *Sender) change { return func(v *View) { v.Local.Asked.Sender = s } }
+
+// holds is what the nodes say of the sender's account, landedAt what the store says of
+// what landed and may be orphaned.
+func holds(nonce uint32, balance uint64) change {
+	return knows(func(l *Local) { l.Asked.Account = &AccountTold{Exists: true, Nonce: nonce, Balance: balance} })
+}
+
+func landedAt(nonce uint32) change {
+	return knows(func(l *Local) { l.Asked.Landed = &LandedTold{Nonce: nonce, Any: true} })
+}
+
+func refused(code string, r Refusal) *Refusal {
+	r.Error = *oops(code)
+	return &r
+}
 
 // told is a step on one line: why, where it leads, the attempts, and what goes with it.
 func told(v *View, s Step) string {

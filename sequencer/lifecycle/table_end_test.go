@@ -58,7 +58,7 @@ func retryRows() []row {
 				decides(asked(good())),
 				"planning; DISPATCHING, BLOCKED; 1 unknown open 7@100; 2 prepared planned 7@150; retries 2"},
 			{"what has expired keeps the nonce, dearer", txn(PhaseDispatching, try(Expired, over), retried(1)),
-				decides(asked(good()), func(v *View) { v.Local.Asked.Account = &AccountTold{Exists: true, Nonce: 7, Balance: 200} }),
+				decides(asked(good()), holds(7, 200)),
 				"planning; DISPATCHING, BLOCKED; 1 expired over 7@100; 2 prepared planned 7@150; retries 1"},
 			{"cancelled, something open", txn(PhaseDelayed, try(Unknown), cancelling), decides(asked(good())),
 				"used-up; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; to end FAILED; cancel asked"},
@@ -72,12 +72,14 @@ func personRows() []row {
 		return txn(PhaseUnresolved, append(p, try(Unknown, legacy), wrong(CodeOutcomeUnknown))...)
 	}
 	const (
-		settled  = "transaction u is DONE: the transaction cannot be cancelled in its state"
-		noRetry  = "transaction u is DONE: the transaction cannot be retried in its state"
-		mayLand  = "transaction u is UNRESOLVED: an attempt might still land"
-		nothing  = "transaction u is REVISION and has no attempt of unknown outcome: the transaction cannot be retried in its state"
+		settled = "transaction u is DONE: the transaction cannot be cancelled in its state"
+		noRetry = "transaction u is DONE: the transaction cannot be retried in its state"
+		mayLand = "transaction u is UNRESOLVED: an attempt might still land"
+		nothing = "transaction u is REVISION and has no attempt of unknown outcome: " +
+			"the transaction cannot be retried in its state"
 		untried  = "cancelled; FAILED, FREE; cancel asked; error CANCELLED; event CANCELLED; drop bytes"
-		wasTried = "cancelled; FAILED, FREE; 1 prepared over 7@100; error CANCELLED; event CANCELLED; drop bytes; tell on-failure"
+		wasTried = "cancelled; FAILED, FREE; 1 prepared over 7@100; error CANCELLED; event CANCELLED; " +
+			"drop bytes; tell on-failure"
 	)
 	return []row{
 		{"WAITING, or RETRY with nothing open: cancelled", []sample{
@@ -97,7 +99,7 @@ func personRows() []row {
 				orders(Order{What: OrderRetry}),
 				"ordered; WAITING, FREE; 1 expired over 7@100"},
 			{"from the first fee on", txn(PhaseDispatching, try(Expired, over, fee(300))),
-				decides(asked(good()), func(v *View) { v.Local.Asked.Account = &AccountTold{Exists: true, Nonce: 7, Balance: 100} }),
+				decides(asked(good()), holds(7, 100)),
 				"planning; DISPATCHING, BLOCKED; 1 expired over 7@300; 2 prepared planned 7@100"},
 			{"something open: refused", stuck(), orders(Order{What: OrderRetry}), mayLand},
 			{"DONE: refused", txn(PhaseDone), orders(Order{What: OrderRetry}), noRetry},

@@ -49,7 +49,9 @@ func orders(o Order, changes ...change) func(*Transaction) (*View, Step) {
 // TestTable goes through the state table, row by row.
 func TestTable(t *testing.T) {
 	t.Parallel()
-	for _, rows := range [][]row{queueRows(), workerRows(), errorRows(), awayRows(), chainRows(), settledRows(), retryRows(), personRows(), doneRows()} {
+	for _, rows := range [][]row{
+		queueRows(), workerRows(), errorRows(), awayRows(), chainRows(), settledRows(), retryRows(), personRows(), doneRows(),
+	} {
 		for _, r := range rows {
 			t.Run(r.name, func(t *testing.T) {
 				t.Parallel()
@@ -92,9 +94,7 @@ func refusedBy(a Answer) Answer {
 
 // queueRows are of how it begins, and of how it ends well.
 func queueRows() []row {
-	account := func(a AccountTold) change { return func(v *View) { v.Local.Asked.Account = &a } }
 	next := func(n *uint32) *Sender { s := good(); s.Next = n; return s }
-	landed := func(l LandedTold) change { return func(v *View) { v.Local.Asked.Landed = &l } }
 	seen := good()
 	seen.Seen = seen.Next
 	return []row{
@@ -109,10 +109,10 @@ func queueRows() []row {
 			{"unless it was a moment ago", txn(PhaseDispatching), decides(asked(seen)),
 				"planning; DISPATCHING, BLOCKED; 1 prepared planned 7@100"},
 			{"at the next nonce, which the chain agrees with", txn(PhaseDispatching),
-				decides(asked(good()), account(AccountTold{Exists: true, Nonce: 7, Balance: 100})),
+				decides(asked(good()), holds(7, 100)),
 				"planning; DISPATCHING, BLOCKED; 1 prepared planned 7@100"},
 			{"at the chain's nonce if none is known, and none of ours stands above", txn(PhaseDispatching),
-				decides(asked(next(nil)), account(AccountTold{Exists: true, Nonce: 9, Balance: 100}), landed(LandedTold{Nonce: 8, Any: true})),
+				decides(asked(next(nil)), holds(9, 100), landedAt(8)),
 				"planning; DISPATCHING, BLOCKED; 1 prepared planned 9@100; next nonce 9"},
 			{"planned with its bind: no loss", txn(PhaseDispatching, try(Prepared)),
 				decides(asked(good()), knows(func(l *Local) { l.Taken = takenWithBind })), "proving; prove 1"},
@@ -168,23 +168,23 @@ func workerRows() []row {
 		}},
 		{"REVISION, INCLUSION: every node refused its first sending", []sample{
 			{"mendable", txn(PhaseSent, try(Signed)),
-				learns(SendTold{Call: freshly(Send, 1), Refusal: refusal("Invalid_proof")}),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Invalid_proof", Refusal{})}),
 				"answered; RETRY, RETRY; 1 refused over 7@100; error Invalid_proof"},
 			{"permanent", txn(PhaseSent, try(Signed)),
-				learns(SendTold{Call: freshly(Send, 1), Refusal: &Refusal{Error: *oops("Bad"), Permanent: true}}),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Bad", Refusal{Permanent: true})}),
 				"answered; UNRESOLVED, FREE; 1 refused over 7@100; error Bad; drop bytes; tell on-failure"},
 			{"permanent, and an earlier one open", txn(PhaseSent, try(Unknown), try(Signed, fee(150))),
-				learns(SendTold{Call: freshly(Send, 2), Refusal: &Refusal{Error: *oops("Bad"), Permanent: true}}),
+				learns(SendTold{Call: freshly(Send, 2), Refusal: refused("Bad", Refusal{Permanent: true})}),
 				"answered; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; 2 refused over 7@150; " +
 					"to end UNRESOLVED; error Bad"},
 			{"the account is broke: its sender rests", txn(PhaseSent, try(Signed)),
-				learns(SendTold{Call: freshly(Send, 1), Refusal: &Refusal{Error: *oops("Insufficient_funds"), Operator: true, Broke: true}}),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Insufficient_funds", Refusal{Operator: true, Broke: true})}),
 				"answered; RETRY, RETRY; 1 refused over 7@100; error Insufficient_funds; rest LOW_BALANCE 10m0s"},
 			{"at a later sending it stays open", txn(PhaseSent, try(Signed)),
-				learns(SendTold{Call: calling(Send, 1), Refusal: refusal("Invalid_proof")}),
+				learns(SendTold{Call: calling(Send, 1), Refusal: refused("Invalid_proof", Refusal{})}),
 				"answered; RETRY, RETRY; 1 unknown open 7@100; error Invalid_proof"},
 			{"said also of what is in a block: no refusal", txn(PhaseSent, try(Signed)),
-				learns(SendTold{Call: freshly(Send, 1), Refusal: &Refusal{Error: *oops("Invalid_nonce"), Seen: true}}), "sent"},
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Invalid_nonce", Refusal{Seen: true})}), "sent"},
 		}},
 		{"DISPATCHING: the worker finished it without a block", []sample{
 			{"nothing open", txn(PhaseDispatching, try(Prepared)), learns(finished(1)),
