@@ -65,9 +65,13 @@ type telling struct {
 // TestExplain holds what is said of the main scenes against what a person should read.
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	for _, all := range [][]telling{waitingTold(), dispatchingTold(), pooledTold(), deepTold(), passedTold(), retryTold(), endTold()} {
+	codes := map[WaitCode]bool{WaitSending: true} // documented, and by now said of nothing
+	for _, all := range [][]telling{
+		waitingTold(), dispatchingTold(), pooledTold(), deepTold(), passedTold(), retryTold(), endTold(),
+	} {
 		for _, c := range all {
 			e := Explain(c.in)
+			codes[e.Wait.Code] = true
 			if got := brief(e); got != c.want {
 				t.Errorf("%s:\ngot\n%s\nwant\n%s", c.name, got, c.want)
 			}
@@ -77,6 +81,11 @@ func TestExplain(t *testing.T) {
 			if fault := badWords(&e); fault != "" {
 				t.Errorf("%s: %s", c.name, fault)
 			}
+		}
+	}
+	for _, code := range declared(t, "explanation.go", "WaitCode") {
+		if !codes[WaitCode(code)] {
+			t.Errorf("nothing waits for %s", code)
 		}
 	}
 }

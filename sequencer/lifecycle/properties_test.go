@@ -21,7 +21,7 @@ type checker struct {
 	reasons  map[Reason]int
 	effects  map[Kind]int
 	confirms map[opening]bool // what a write has confirmed, by attempt
-	words    map[string]int   // what was explained
+	worded   map[string]bool  // phases with reasons that were explained
 	trail    []string         // of this walk
 }
 
@@ -40,7 +40,7 @@ type arrow struct {
 
 func newChecker(t *testing.T) *checker {
 	return &checker{
-		T: t, arrows: map[arrow]int{}, reasons: map[Reason]int{}, effects: map[Kind]int{}, words: map[string]int{},
+		T: t, arrows: map[arrow]int{}, reasons: map[Reason]int{}, effects: map[Kind]int{}, worded: map[string]bool{},
 		confirms: map[opening]bool{},
 	}
 }
@@ -101,7 +101,8 @@ func (c *checker) decides(v *View) {
 	if s.Txn != nil && s.Do != (Effect{}) {
 		c.wrong(v, &s, "stores, and does %s", s.Do.Kind)
 	}
-	if c.steps%4 == 0 {
+	if is := fmt.Sprint(v.Txn.Phase, s.Reason); c.steps%4 == 0 || !c.worded[is] {
+		c.worded[is] = true
 		c.explains(v)
 	}
 }
@@ -280,7 +281,6 @@ func (c *checker) explains(v *View) {
 		if fault := badWords(&e); fault != "" {
 			c.Fatalf("%s: %+v\nof %s", fault, e, told(v, Step{Txn: v.Txn}))
 		}
-		c.words[fmt.Sprint(v.Txn.Phase, ": ", e.Wait.Code, ", ", e.Next.Action)]++
 	}
 }
 

@@ -52,6 +52,9 @@ func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
 var outcomes = []Outcome{Prepared, Signed, Sent, Pooled, Included, FailedIn, Expired, Replaced, Refused, Unknown}
 
+// settledOutcomes are those of what is over. What is over and was only planned never left.
+var settledOutcomes = []Outcome{Included, FailedIn, Expired, Replaced, Refused}
+
 // scattered is a view of a record of up to three attempts.
 func scattered(r *rand.Rand) *View {
 	v := &View{Txn: scatteredTxn(r), Policy: testPolicy(), Now: now, Clock: clock, Jitter: r.Float64()}
@@ -91,7 +94,7 @@ func scatteredTxn(r *rand.Rand) *Transaction {
 		if a.Legacy = r.IntN(4) == 0; a.Legacy {
 			legacy(a)
 		}
-		if r.IntN(2) == 0 || slices.Contains([]Outcome{Included, FailedIn, Expired, Replaced}, a.Outcome) {
+		if a.Outcome == Prepared && r.IntN(2) == 0 || slices.Contains(settledOutcomes, a.Outcome) {
 			over(a)
 		}
 		if !a.EndedAt.IsZero() {
