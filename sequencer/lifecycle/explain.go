@@ -332,7 +332,7 @@ func (s *Scene) watching(why Reason) said {
 	case g.Fate == FatePooled && (legacy || last):
 		return say("In "+pools(g)+", waiting for a block.", pools(g), StepWatch, soon)
 	case g.Fate == FatePooled:
-		next, at := StepRaiseFee, s.slot(FirstSlot(t)+p.BumpAfter)
+		next, at := StepRaiseFee, s.slot(upTo(FirstSlot(t), p.BumpAfter))
 		if s.atCap() {
 			next, at = StepSendAgain, time.Time{}
 		}

@@ -58,7 +58,7 @@ func (v *View) land(in *Attempt) Step {
 	case awaited(t), t.Phase.Bound() && g.Archived: // much may have happened since
 		s.Aside.ForgetNonce = true
 	case t.Phase.Bound():
-		s.Aside.Least = map[string]uint32{t.Sender: g.Nonce + 1}
+		s.Aside.Least = map[string]uint32{t.Sender: upTo(g.Nonce, 1)}
 	}
 	s.Aside.LandedWith = new(g.Nonce)
 	s.Local.SentAt, s.Local.Resent = time.Time{}, 0
@@ -195,9 +195,9 @@ func (v *View) spend(s *Step, nonce uint32) {
 	case g.Fate == FateDisplaced:
 		// Somebody else signs for the account: no nonce of it can be trusted.
 		s.Aside.Rest = &Rest{For: Never, Why: StoppedNonce}
-		s.Aside.Least = map[string]uint32{t.Sender: nonce + 1}
+		s.Aside.Least = map[string]uint32{t.Sender: upTo(nonce, 1)}
 	case g.Fate == FateFailed:
-		s.Aside.Least = map[string]uint32{t.Sender: nonce + 1}
+		s.Aside.Least = map[string]uint32{t.Sender: upTo(nonce, 1)}
 	default:
 		s.Aside.Least = map[string]uint32{t.Sender: nonce}
 	}

@@ -67,8 +67,23 @@ func (p *Policy) grown(d time.Duration, n int) time.Duration {
 // ValidSlots after it.
 func (p *Policy) LastSlot(tip Tip) uint32 {
 	proving := uint32(0)
-	if tip.SlotTime > 0 {
-		proving = uint32((p.DispatchTimeout + tip.SlotTime - 1) / tip.SlotTime)
+	if tip.SlotTime > 0 && p.DispatchTimeout > 0 {
+		proving = uint32(min((p.DispatchTimeout-1)/tip.SlotTime+1, math.MaxUint32))
 	}
-	return max(tip.TipSlot, tip.Slot) + p.ValidSlots + proving
+	return upTo(upTo(max(tip.TipSlot, tip.Slot), p.ValidSlots), proving)
+}
+
+// upTo is n and more, or the highest there is: slots and nonces are told by nodes, and
+// must not wrap round.
+func upTo(n, more uint32) uint32 { return n + min(more, math.MaxUint32-n) }
+
+// slots is how long n of them take, or the longest there is.
+func slots(n int64, each time.Duration) time.Duration {
+	if each > 0 && (n > math.MaxInt64/int64(each) || n < -math.MaxInt64/int64(each)) {
+		if n < 0 {
+			return -math.MaxInt64
+		}
+		return math.MaxInt64
+	}
+	return time.Duration(n) * each
 }

@@ -203,11 +203,11 @@ func (v *View) mayRaise() bool {
 // sent just now has waited for nothing yet, however old its plan is.
 func (v *View) lingersAt() time.Time {
 	since := FirstSlot(v.Txn)
-	wait := v.Local.SentAt.Add(time.Duration(v.Policy.BumpAfter) * v.Tip.SlotTime)
+	wait := v.Local.SentAt.Add(slots(int64(v.Policy.BumpAfter), v.Tip.SlotTime))
 	if v.Local.Costly.After(wait) {
 		wait = v.Local.Costly
 	}
-	if since == 0 || v.Tip.TipSlot < since+v.Policy.BumpAfter {
+	if since == 0 || v.Tip.TipSlot < upTo(since, v.Policy.BumpAfter) {
 		return v.Clock.Add(max(v.Tip.SlotTime, time.Second))
 	}
 	return wait

@@ -95,7 +95,7 @@ func (s *Scene) slot(n uint32) time.Time {
 	if s.Tip.SlotTime <= 0 || s.Tip.At.IsZero() {
 		return time.Time{}
 	}
-	return s.Now.Add(s.Tip.At.Sub(s.Clock)).Add(time.Duration(int64(n)-int64(s.Tip.Slot)) * s.Tip.SlotTime)
+	return s.Now.Add(s.Tip.At.Sub(s.Clock)).Add(slots(int64(n)-int64(s.Tip.Slot), s.Tip.SlotTime))
 }
 
 // lastSlot is when the last open attempt can no longer be included.
@@ -112,7 +112,7 @@ func (s *Scene) lastSlot() time.Time {
 	if last == 0 {
 		return time.Time{}
 	}
-	return s.slot(last + 1)
+	return s.slot(upTo(last, 1))
 }
 
 // toldFor is how long a node tells its peers of what it was sent. Mina: 50

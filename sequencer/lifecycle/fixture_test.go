@@ -1,0 +1,256 @@
+package lifecycle
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// now and clock are the two times of all views here: different, so that one is not
+// taken for the other.
+var (
+	now   = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	clock = now.Add(7 * time.Second)
+)
+
+// payer is the sender of all records here, and nonce where its attempts stand.
+const (
+	payer = "B62a"
+	nonce = 7
+)
+
+func testPolicy() *Policy {
+	return &Policy{
+		CycleInterval: 5 * time.Second, InclusionInterval: 10 * time.Second, DispatchTimeout: 10 * time.Minute,
+		CallbackWait: 2 * time.Minute, MaxRetries: 3, RetryDelay: time.Minute, RetryDelayMax: 10 * time.Minute,
+		Confirmations: 2, SettleDepth: 5, Finality: 8, Fee: 100, FeeMax: 300, FeeBump: 1.5,
+		BumpAfter: 5, ValidSlots: 40, UnresolvedLimit: 3, ClaimTTL: 15 * time.Second, Retention: 168 * time.Hour,
+	}
+}
+
+// A part is something of a record.
+type part func(*Transaction)
+
+// txn is a record in a phase, made of its parts.
+func txn(p Phase, parts ...part) *Transaction {
+	t := &Transaction{
+		UID: "u", Queue: "q", Type: "MINT", Phase: p, Revision: 9, Claim: "me:1", Sender: payer,
+		ReceivedAt: now.Add(-time.Hour), ChangedAt: now.Add(-time.Minute),
+	}
+	for _, p := range parts {
+		p(t)
+	}
+	return t
+}
+
+// try is a further attempt at the common nonce, at the first fee.
+func try(o Outcome, changes ...func(*Attempt)) part {
+	return func(t *Transaction) {
+		n := len(t.Attempts) + 1
+		a := Attempt{
+			Number: n, Sender: payer, Nonce: nonce, Fee: 100, ValidUntil: 344, Outcome: o, Slot: 298,
+			StartedAt: now.Add(-6 * time.Minute),
+		}
+		if o != Prepared {
+			a.Hash = fmt.Sprint("5J", n)
+		}
+		for _, c := range changes {
+			c(&a)
+		}
+		t.Attempts = append(t.Attempts, a)
+	}
+}
+
+func over(a *Attempt)   { a.EndedAt = now.Add(-time.Minute) }
+func legacy(a *Attempt) { a.Legacy, a.ValidUntil = true, 0 }
+func block(a *Attempt)  { over(a); a.Height, a.StateHash, a.Confirmations = 190, "3N190", 2 }
+
+func at(n uint32) func(*Attempt)  { return func(a *Attempt) { a.Nonce = n } }
+func fee(n uint64) func(*Attempt) { return func(a *Attempt) { a.Fee = n } }
+func retried(n int) part          { return func(t *Transaction) { t.Retries = n } }
+func losses(n int) part           { return func(t *Transaction) { t.Losses = n } }
+func deferrals(n int) part        { return func(t *Transaction) { t.Deferred = n } }
+func ending(p Phase) part         { return func(t *Transaction) { t.Ending = p } }
+func landedBy(n int) part         { return func(t *Transaction) { t.Landed = n } }
+func due(in time.Duration) part   { return func(t *Transaction) { t.DueAt = now.Add(in) } }
+func wrong(code string) part {
+	return func(t *Transaction) { t.Error = &Error{Code: code, Message: "because"} }
+}
+func cancelling(t *Transaction)    { t.CancelRequested = true }
+func orphan(t *Transaction)        { t.Reopened = true }
+func final(t *Transaction)         { t.FinalAt = now.Add(-time.Minute) }
+func oops(code string) *Error      { return &Error{Code: code, Message: "because"} }
+func calling(k Kind, n int) Effect { return Effect{Kind: k, Number: n} }
+func good() *Sender                { return &Sender{Account: payer, Next: new(uint32(nonce)), Greeted: true} }
+func freshly(k Kind, n int) Effect { return Effect{Kind: k, Number: n, Fresh: true} }
+func minutes(n int) time.Duration  { return time.Duration(n) * time.Minute }
+func answer(k Kind, n int) Answer  { return Answer{Call: calling(k, n), Sender: payer, Nonce: nonce} }
+func fault(a Answer, f Fault, code string) Answer {
+	a.Fault, a.Error = f, oops(code)
+	return a
+}
+
+// A scene of a test is changed by these.
+type change func(*View)
+
+// view is what the process knows that drives t, with nothing asked yet: it has sent what
+// is open a minute ago, and the nodes, which are in order, have been looked at since.
+func view(t *Transaction, changes ...change) *View {
+	v := &View{
+		Txn: t, Policy: testPolicy(), Now: now, Clock: clock, Jitter: 0.5, Known: true,
+		Tip: Tip{
+			At: clock.Add(-time.Second), Quorum: true, Fresh: true, Height: 200, TipSlot: 300, Slot: 301,
+			SlotTime: 3 * time.Minute, Synced: 2,
+		},
+		Sighting: Sighting{Fate: FateUnknown},
+		Local:    Local{SentAt: clock.Add(-time.Minute), ReadAt: clock},
+	}
+	if a := t.Last(); a != nil {
+		v.Local.Taken = a.Number
+	}
+	for _, c := range changes {
+		c(v)
+	}
+	return v
+}
+
+// sees is what all nodes say, of the hash of the latest attempt.
+func sees(f Fate, depth int, more ...func(*Sighting)) change {
+	return func(v *View) {
+		v.Sighting = Sighting{
+			Fate: f, Agreed: true, Depth: depth, Nonce: nonce, Height: 199, StateHash: "3N199", TipSlot: 300,
+		}
+		if a := v.Txn.Last(); a != nil && f != FateDisplaced && f != FateExpired && f != FateAbsent {
+			v.Sighting.Hash = a.KnownHash()
+		}
+		for _, m := range more {
+			m(&v.Sighting)
+		}
+	}
+}
+
+func knows(f func(*Local)) change { return func(v *View) { f(&v.Local) } }
+
+// asked is what the sender's record says.
+func asked(s *Sender) change { return func(v *View) { v.Local.Asked.Sender = s } }
+
+// holds is what the nodes say of the sender's account, landedAt what the store says of
+// what landed and may be orphaned.
+func holds(nonce uint32, balance uint64) change {
+	return knows(func(l *Local) { l.Asked.Account = &AccountTold{Exists: true, Nonce: nonce, Balance: balance} })
+}
+
+func landedAt(nonce uint32) change {
+	return knows(func(l *Local) { l.Asked.Landed = &LandedTold{Nonce: nonce, Any: true} })
+}
+
+func refused(code string, r Refusal) *Refusal {
+	r.Error = *oops(code)
+	return &r
+}
+
+// told is a step on one line: why, where it leads, the attempts, and what goes with it.
+func told(v *View, s Step) string {
+	words := []string{string(s.Reason)}
+	say := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	t := s.Txn
+	if t == nil {
+		switch {
+		case s.Do.Kind != Nothing && s.Do.Number > 0:
+			say("%s %d", s.Do.Kind, s.Do.Number)
+		case s.Do.Kind != Nothing:
+			say("%s", s.Do.Kind)
+		}
+		if !s.Look.IsZero() {
+			say("look in %v", s.Look.Sub(v.Clock))
+		}
+		return strings.Join(words, "; ")
+	}
+	say("%s, %s", t.State(), t.Phase.Queue())
+	for i := range t.Attempts {
+		say("%s", shape(&t.Attempts[i]))
+	}
+	flags(t, say)
+	if !t.DueAt.IsZero() && t.DueAt != v.Txn.DueAt {
+		say("due in %v", t.DueAt.Sub(v.Now))
+	}
+	aside(v, &s, say)
+	return strings.Join(words, "; ")
+}
+
+// shape is an attempt in short: number, outcome, whether it is planned, open or over,
+// nonce and fee.
+func shape(a *Attempt) string {
+	is := "over"
+	switch {
+	case a.Open():
+		is = "open"
+	case a.Pending():
+		is = "planned"
+	}
+	by := ""
+	if a.Legacy {
+		by = "legacy "
+	}
+	return fmt.Sprintf("%d %s%s %s %d@%d", a.Number, by, a.Outcome, is, a.Nonce, a.Fee)
+}
+
+func flags(t *Transaction, say func(string, ...any)) {
+	for _, f := range []struct {
+		name string
+		n    int
+	}{{"retries", t.Retries}, {"losses", t.Losses}, {"deferred", t.Deferred}, {"landed", t.Landed}} {
+		if f.n != 0 {
+			say("%s %d", f.name, f.n)
+		}
+	}
+	if t.Ending != "" {
+		say("to end %s", t.Ending.State())
+	}
+	if t.CancelRequested {
+		say("cancel asked")
+	}
+	if t.Reopened {
+		say("reopened")
+	}
+	if t.Error != nil {
+		say("error %s", t.Error.Code)
+	}
+}
+
+// aside is what goes with a change: for the event, the sender, its queue, the callback.
+func aside(v *View, s *Step, say func(string, ...any)) {
+	m, a := Effects(v.Txn, s.Txn, &s.Aside, v.Policy), &s.Aside
+	if a.Code != "" {
+		say("event %s", a.Code)
+	}
+	if a.Rest != nil && a.Rest.For == Never {
+		say("stop sender %s", a.Rest.Why)
+	} else if a.Rest != nil {
+		say("rest %s %v", a.Rest.Why, a.Rest.For)
+	}
+	if a.Hold > 0 {
+		say("hold queue %v", a.Hold)
+	}
+	if a.NextNonce != nil {
+		say("next nonce %d", *a.NextNonce)
+	}
+	if a.DropBytes {
+		say("drop bytes")
+	}
+	for account, least := range a.Least {
+		say("%s from nonce %d", account, least)
+	}
+	if a.ForgetNonce {
+		say("ask nonce")
+	}
+	if a.Bytes != nil {
+		say("keep bytes of %d", a.Bytes.Number)
+	}
+	if m.Confirm {
+		say("confirm")
+	}
+	if m.Tell != "" {
+		say("tell %s", m.Tell)
+	}
+}

@@ -1,0 +1,217 @@
+package lifecycle
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+const most = math.MaxUint32
+
+// TestFee: each retry pays more by the factor, never above the cap, and always more than
+// before below it.
+func TestFee(t *testing.T) {
+	t.Parallel()
+	p := testPolicy()
+	for _, c := range []struct{ fee, bump, cap, want float64 }{
+		{100, 1.5, 300, 150}, {150, 1.5, 300, 225}, {225, 1.5, 300, 300}, {300, 1.5, 300, 300}, {101, 1.5, 300, 152},
+		{100, 1, 300, 101}, {1, 1.01, 300, 2}, {0, 1.5, 300, 1}, {299, 1, 300, 300},
+	} {
+		p.FeeBump, p.FeeMax = c.bump, uint64(c.cap)
+		if got := p.Raised(uint64(c.fee)); got != uint64(c.want) {
+			t.Errorf("%v raised by %v, at most %v: %d, want %v", c.fee, c.bump, c.cap, got, c.want)
+		}
+	}
+	p.FeeBump = 100
+	for _, limit := range []uint64{1 << 53, math.MaxInt64, math.MaxUint64} {
+		p.FeeMax = limit
+		if got := p.Raised(math.MaxUint64); got != limit {
+			t.Errorf("the highest fee raised, at most %d: %d", limit, got)
+		}
+	}
+}
+
+// TestPlannedFee: what the next attempt pays, by what became of the last.
+func TestPlannedFee(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in   *Transaction
+		want uint64
+	}{
+		"the first":                             {txn(PhaseDispatching), 100},
+		"a retry":                               {txn(PhaseDispatching, try(Expired, over), retried(1)), 150},
+		"a retry of a retry":                    {txn(PhaseDispatching, try(Expired, over, fee(150)), retried(2)), 225},
+		"at the cap":                            {txn(PhaseDispatching, try(Expired, over, fee(300)), retried(9)), 300},
+		"something open":                        {txn(PhaseDispatching, try(Unknown)), 150},
+		"a person's retry":                      {txn(PhaseDispatching, try(Expired, over, fee(300))), 100},
+		"no worker took the last on":            {txn(PhaseDispatching, try(Prepared, over, fee(150)), retried(1), deferrals(1)), 150},
+		"the worker of the last failed":         {txn(PhaseDispatching, try(Prepared, over, fee(150)), retried(1)), 225},
+		"deferred after what was in a block":    {txn(PhaseDispatching, try(FailedIn, over, fee(150)), retried(1), deferrals(1)), 225},
+		"of more than were kept, the last pays": {txn(PhaseDispatching, try(Expired, over, fee(300)), try(Expired, over), retried(2)), 150},
+	} {
+		if got := view(c.in).fee(); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestNonce: every way to a nonce, and every way to none.
+func TestNonce(t *testing.T) {
+	t.Parallel()
+	sender := func(next, seen *uint32) change {
+		return asked(&Sender{Account: payer, Next: next, Seen: seen, Greeted: true})
+	}
+	n := func(v uint32) *uint32 { return &v }
+	account := func(a AccountTold) change { return knows(func(l *Local) { l.Asked.Account = &a }) }
+	none := knows(func(l *Local) { l.Asked.Landed = &LandedTold{} })
+	for name, c := range map[string]struct {
+		given   []change
+		want    uint32
+		instead string
+	}{
+		"seen a moment ago":                             {[]change{sender(n(7), n(7))}, 7, ""},
+		"seen, and ours is ahead":                       {[]change{sender(n(8), n(7))}, 0, "planning; ask-account"},
+		"seen, and ours is not known":                   {[]change{sender(nil, n(7))}, 0, "planning; ask-account"},
+		"not asked":                                     {[]change{sender(n(7), nil)}, 0, "planning; ask-account"},
+		"cannot be asked":                               {[]change{sender(n(7), nil), account(AccountTold{Lost: "x"})}, 0, "CHAIN_UNAVAILABLE"},
+		"no account":                                    {[]change{sender(n(7), nil), account(AccountTold{})}, 0, "Fee_payer_account_not_found"},
+		"too little for the fee":                        {[]change{sender(n(7), nil), holds(7, 99)}, 0, "Insufficient_funds"},
+		"the chain agrees":                              {[]change{sender(n(7), nil), holds(7, 100)}, 7, ""},
+		"the chain is ahead: a stranger":                {[]change{sender(n(7), nil), holds(8, 100)}, 0, "STOPPED_NONCE"},
+		"the chain is behind: what landed?":             {[]change{sender(n(9), nil), holds(7, 100)}, 0, "planning; ask-landed"},
+		"ours is not known: what landed?":               {[]change{sender(nil, nil), holds(7, 100)}, 0, "planning; ask-landed"},
+		"behind what landed: it is sent again first":    {[]change{sender(n(9), nil), holds(7, 100), landedAt(7)}, 0, "NONCE_BEHIND"},
+		"far behind what landed":                        {[]change{sender(n(9), nil), holds(7, 100), landedAt(8)}, 0, "NONCE_BEHIND"},
+		"behind, and what landed stands below":          {[]change{sender(n(9), nil), holds(7, 100), landedAt(6)}, 7, ""},
+		"behind, and nothing landed: what did, did not": {[]change{sender(n(9), nil), holds(7, 100), none}, 7, ""},
+		"not known, and nothing landed":                 {[]change{sender(nil, nil), holds(7, 100), none}, 7, ""},
+		"the highest there is":                          {[]change{sender(n(most), nil), holds(most, 100)}, most, ""},
+		"the highest has landed":                        {[]change{sender(nil, nil), holds(most, 100), landedAt(most)}, 0, "NONCE_BEHIND"},
+	} {
+		v := view(txn(PhaseDispatching), c.given...)
+		got, s, known := v.nonce(v.fee())
+		said := told(v, s)
+		if s.Txn != nil {
+			said = s.Txn.Error.Code
+		}
+		if known != (c.instead == "") || got != c.want || !known && said != c.instead {
+			t.Errorf("%s: %d %t, %s; want %d, %q", name, got, known, said, c.want, c.instead)
+		}
+	}
+	open := view(txn(PhaseDispatching, try(Unknown)), sender(n(9), nil))
+	if s := Decide(open); s.Txn == nil || s.Txn.Last().Nonce != nonce || *s.Aside.NextNonce != nonce {
+		t.Errorf("while an attempt is open: %s", told(open, s))
+	}
+}
+
+// TestLastSlot: it leaves time for the proof, and never wraps round.
+func TestLastSlot(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tip  Tip
+		want uint32
+	}{
+		"the tip's slot":                       {Tip{TipSlot: 300, Slot: 290, SlotTime: minutes(3)}, 300 + 40 + 4},
+		"the current slot":                     {Tip{TipSlot: 300, Slot: 310, SlotTime: minutes(3)}, 310 + 40 + 4},
+		"a whole number of slots":              {Tip{TipSlot: 300, SlotTime: minutes(5)}, 300 + 40 + 2},
+		"slots of unknown length":              {Tip{TipSlot: 300}, 300 + 40},
+		"the last slots there are":             {Tip{TipSlot: most - 20, SlotTime: minutes(3)}, most},
+		"more slots in a proof than there are": {Tip{TipSlot: 300, SlotTime: 1}, most},
+	} {
+		if got := testPolicy().LastSlot(c.tip); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestPauses: delays and pauses grow, and end at the longest, however often.
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	p := testPolicy()
+	for n, want := range []time.Duration{1: minutes(2), 2: minutes(4), 3: minutes(8), 4: minutes(10), 5: minutes(10)} {
+		if got := p.retryDelay(n, 0.5); n > 0 && got != want {
+			t.Errorf("delay before retry %d: %v, want %v", n, got, want)
+		}
+	}
+	for n, want := range []time.Duration{30 * time.Second, minutes(1), minutes(2), minutes(4), minutes(8), minutes(10)} {
+		if got := p.Pause(n); got != want {
+			t.Errorf("pause %d: %v, want %v", n, got, want)
+		}
+	}
+	if got := p.grown(minutes(20), 3); got != minutes(20) {
+		t.Errorf("what is asked for beyond the longest: %v", got)
+	}
+	for _, n := range []int{-1, 0, 31, 64, math.MaxInt32, math.MaxInt} {
+		for _, jitter := range []float64{0, 0.5, 1} {
+			if d := p.retryDelay(n, jitter); d < 0 || d > p.RetryDelayMax*11/10 {
+				t.Errorf("delay before retry %d with jitter %v: %v", n, jitter, d)
+			}
+		}
+		if d := p.Pause(n); d < 30*time.Second || d > p.RetryDelayMax {
+			t.Errorf("pause %d: %v", n, d)
+		}
+	}
+	if least, longest := p.retryDelay(0, 0), p.retryDelay(0, 1); least != 54*time.Second || longest != 66*time.Second {
+		t.Errorf("jitter from %v to %v", least, longest)
+	}
+}
+
+// TestLastNonces: what follows the highest nonce is not the first.
+func TestLastNonces(t *testing.T) {
+	t.Parallel()
+	last := func(g *Sighting) { g.Nonce = most }
+	for _, f := range []Fate{FateIncluded, FateFailed, FateDisplaced} {
+		v := view(txn(PhaseWatching, try(Sent, at(most))), sees(f, 9, last))
+		if s := Decide(v); s.Aside.Least[payer] != most {
+			t.Errorf("%s: %s", f, told(v, s))
+		}
+	}
+}
+
+// TestLastSlots: a fee is not raised too early because a sum of slots wraps round.
+func TestLastSlots(t *testing.T) {
+	t.Parallel()
+	late := knows(func(l *Local) { l.SentAt = clock.Add(-20 * time.Minute) })
+	young := txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Slot, a.SentSlot = most-2, most-2 }))
+	v := view(young, sees(FatePooled, 0), late, func(v *View) { v.Tip.TipSlot, v.Tip.Slot = most-1, most-1 })
+	if s := Decide(v); s.Reason != ReasonPool {
+		t.Errorf("at the last slots: %s", told(v, s))
+	}
+	never := txn(PhaseWatching, try(Sent))
+	v = view(never, sees(FatePooled, 0), late, func(v *View) { v.Policy.BumpAfter = most })
+	if s := Decide(v); s.Reason != ReasonPool {
+		t.Errorf("with the longest BUMP_AFTER: %s", told(v, s))
+	}
+	old := txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Slot, a.SentSlot = 1, 1 }))
+	v = view(old, sees(FatePooled, 0), knows(func(l *Local) { l.SentAt = clock.Add(-29 * time.Minute) }),
+		func(v *View) { v.Policy.BumpAfter, v.Tip.TipSlot, v.Tip.Slot = most-1, most, most })
+	if s := Decide(v); s.Reason != ReasonPool || !s.Look.After(v.Clock) {
+		t.Errorf("with a BUMP_AFTER longer than any time: %s", told(v, s))
+	}
+	e := Explain(&Scene{View: *view(never, sees(FatePooled, 0), func(v *View) { v.Policy.BumpAfter = most }), Asked: true})
+	if e.Next.Action != StepRaiseFee || !e.Next.At.IsZero() && e.Next.At.Before(now) {
+		t.Errorf("explained: %+v", e.Next)
+	}
+}
+
+// TestCost: of attempts with one nonce the dearest counts, and what died unspent does not.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in   *Transaction
+		want uint64
+	}{
+		"nothing":                  {txn(PhaseWaiting), 0},
+		"planned":                  {txn(PhaseDispatching, try(Prepared)), 100},
+		"never sent":               {txn(PhaseFailing, try(Prepared, over)), 0},
+		"one nonce":                {txn(PhaseWatching, try(Sent), try(Signed, fee(150))), 150},
+		"one nonce, dearest first": {txn(PhaseWatching, try(Sent, fee(150)), try(Signed)), 150},
+		"failed, then again":       {txn(PhaseWatching, try(FailedIn, block), try(Sent, at(8), fee(150))), 250},
+		"expired":                  {txn(PhaseFailed, try(Expired, over)), 0},
+		"replaced":                 {txn(PhaseDone, try(Replaced, over, fee(300)), try(Included, block), landedBy(2)), 100},
+	} {
+		if got := c.in.Cost(); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}

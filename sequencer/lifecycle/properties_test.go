@@ -1,0 +1,383 @@
+package lifecycle
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A checker sees every step, and says what must hold of it. What it has seen makes the
+// state diagram, and shows that every reason comes about.
+type checker struct {
+	*testing.T
+	steps    int
+	arrows   map[arrow]int
+	reasons  map[Reason]int
+	effects  map[Kind]int
+	confirms map[opening]bool // what a write has confirmed, by attempt
+	worded   map[string]bool  // phases with reasons that were explained
+	trail    []string         // of this walk
+}
+
+// An opening is one time that an attempt may leave.
+type opening struct {
+	sender string
+	nonce  uint32
+	number int
+}
+
+// An arrow is a stored step from one phase to another, or to the same.
+type arrow struct {
+	from, to Phase
+	why      Reason
+}
+
+func newChecker(t *testing.T) *checker {
+	return &checker{
+		T: t, arrows: map[arrow]int{}, reasons: map[Reason]int{}, effects: map[Kind]int{}, worded: map[string]bool{},
+		confirms: map[opening]bool{},
+	}
+}
+
+// wrong fails the test with the way that led there.
+func (c *checker) wrong(v *View, s *Step, what string, args ...any) {
+	c.Helper()
+	trail := c.trail[max(0, len(c.trail)-12):]
+	c.Fatalf("%s\nbefore: %s\nstep:   %s\nafter:\n  %s", fmt.Sprintf(what, args...), told(v, Step{Txn: v.Txn}), told(v, *s),
+		strings.Join(trail, "\n  "))
+}
+
+// deep copies all that a step could alter of what it was given.
+func deep(t *Transaction) *Transaction {
+	c := *t
+	c.Error = copied(t.Error)
+	c.Attempts = slices.Clone(t.Attempts)
+	for i := range c.Attempts {
+		c.Attempts[i].Error, c.Attempts[i].Data = copied(c.Attempts[i].Error), slices.Clone(c.Attempts[i].Data)
+	}
+	return &c
+}
+
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	return &c
+}
+
+// untouched runs a decision, and sees that it has altered nothing that it was given.
+func (c *checker) untouched(v *View, f func(*View) Step) Step {
+	c.Helper()
+	record, sender, policy, given := deep(v.Txn), copied(v.Local.Asked.Sender), *v.Policy, *v
+	s := f(v)
+	if !reflect.DeepEqual(record, v.Txn) || !reflect.DeepEqual(sender, v.Local.Asked.Sender) || policy != *v.Policy ||
+		!reflect.DeepEqual(given, *v) {
+		c.wrong(v, &s, "the view was altered")
+	}
+	if s.Txn == v.Txn {
+		c.wrong(v, &s, "the record that was read is to be stored")
+	}
+	c.steps++
+	c.reasons[s.Reason]++
+	c.effects[s.Do.Kind]++
+	return s
+}
+
+// decides holds a decision against the properties, twice: it is a function.
+func (c *checker) decides(v *View) {
+	c.Helper()
+	s := c.untouched(v, Decide)
+	c.step(v, &s)
+	if again := Decide(v); !reflect.DeepEqual(s, again) {
+		c.wrong(v, &again, "decided otherwise: %s", told(v, s))
+	}
+	if s.Txn != nil && s.Do != (Effect{}) {
+		c.wrong(v, &s, "stores, and does %s", s.Do.Kind)
+	}
+	if is := fmt.Sprint(v.Txn.Phase, s.Reason); c.steps%4 == 0 || !c.worded[is] {
+		c.worded[is] = true
+		c.explains(v)
+	}
+}
+
+// learns holds what a result makes of a record against the properties. Learnt again from
+// what is stored then, with or without what the process knows since, it changes nothing.
+func (c *checker) learns(v *View, r Result) {
+	c.Helper()
+	s := c.untouched(v, func(v *View) Step { return Learn(v, r) })
+	c.step(v, &s)
+	u := *v
+	if s.Txn != nil {
+		u.Txn = s.Txn
+	}
+	if s.Reason == ReasonLost && u.Txn.Phase == PhaseDispatching {
+		return // nothing stored tells one loss from the next: it may be counted twice
+	}
+	for _, l := range []Local{v.Local, s.Local} {
+		u.Local = l
+		if again := Learn(&u, r); again.Txn != nil && !reflect.DeepEqual(again.Txn, u.Txn) {
+			c.wrong(&u, &again, "%T learnt again changes what is stored", r)
+		}
+	}
+}
+
+// step holds of every step, whether it is stored or not.
+func (c *checker) step(v *View, s *Step) {
+	c.Helper()
+	switch {
+	case s.Reason == "":
+		c.wrong(v, s, "no reason")
+	case s.Aside.Rest != nil && s.Aside.Rest.For <= 0 && s.Aside.Rest.For != Never, s.Aside.Hold < 0:
+		c.wrong(v, s, "a rest that is over before it begins")
+	case s.Txn == nil && !reflect.DeepEqual(s.Aside, Aside{}):
+		c.wrong(v, s, "something goes with a change that is none")
+	case s.Txn != nil:
+		c.change(v, s)
+	}
+}
+
+// change holds of every change of a record.
+func (c *checker) change(v *View, s *Step) {
+	c.Helper()
+	b, a := v.Txn, s.Txn
+	c.numbers(v, s)
+	c.places(v, s)
+	switch open := a.Open(); {
+	case b.Phase.Bound() && !a.Phase.Bound() && open && s.Reason != ReasonAmbiguous,
+		a.Phase.Final() && !b.Phase.Final() && open && a.Phase != PhaseUnresolved,
+		a.Phase == PhaseWaiting && open && !b.Open():
+		c.wrong(v, s, "the sender is released, and something is open")
+	case a.Phase == PhaseUnresolved && b.Phase != PhaseUnresolved && open && s.Aside.Code != CodeOutcomeUnknown:
+		c.wrong(v, s, "UNRESOLVED, and something is open")
+	case (a.Phase == PhaseSent || a.Phase == PhaseWatching) && !open:
+		c.wrong(v, s, "waits for a block, and nothing is open")
+	case a.Landed != 0 && (a.Phase != PhaseDone || a.Attempt(a.Landed) == nil || a.Attempt(a.Landed).Outcome != Included):
+		c.wrong(v, s, "landed by an attempt that is not in a block")
+	case a.Ending != "" && a.Phase != PhaseWatching && a.Phase != b.Phase:
+		c.wrong(v, s, "remembers how to end, and goes on")
+	case a.Reopened && a.Phase != PhaseDone:
+		c.wrong(v, s, "reopened, and not DONE")
+	case a.CancelRequested && a.Phase == PhaseWaiting && a.Phase != b.Phase && a.Error.Code != CodeOvertaken:
+		// What was overtaken just before its cancel ends as soon as it is bound again.
+		c.wrong(v, s, "cancelled, and tried anew")
+	case a.Phase.Final() && a.Phase != b.Phase && (a.DoneAt.IsZero() || a.Callback == "" && len(a.Attempts) > 0):
+		c.wrong(v, s, "ends, and nobody is told")
+	case a.Retries > b.Retries && (a.Retries != b.Retries+1 || s.Reason != ReasonRetry || b.Deferred > 0):
+		c.wrong(v, s, "a retry that is none")
+	case a.Retries < b.Retries && s.Reason != ReasonOrdered:
+		c.wrong(v, s, "a retry that was used is forgotten")
+	}
+	opens := false
+	for i := range a.Attempts {
+		opens = opens || a.Attempts[i].Open() && (i >= len(b.Attempts) || !b.Attempts[i].Open())
+	}
+	m := Effects(b, a, &s.Aside, v.Policy)
+	if leaves := opens && (a.Phase.Bound() || a.Phase == PhaseDone); m.Confirm != leaves {
+		c.wrong(v, s, "confirmed %t, may leave %t", m.Confirm, leaves)
+	}
+	if m.InOrder != (m.Confirm && a.Phase.Bound() && !b.Open()) {
+		c.wrong(v, s, "the order of the queue is looked at: %t", m.InOrder)
+	}
+	if m.Keep != a.Watched() {
+		c.wrong(v, s, "claim kept: %t", m.Keep)
+	}
+}
+
+// numbers: attempts count up, keep what they are known by, and only what no worker took
+// on is taken back.
+func (c *checker) numbers(v *View, s *Step) {
+	c.Helper()
+	b, a := v.Txn, s.Txn
+	for i := range a.Attempts {
+		switch n := &a.Attempts[i]; {
+		case n.Number != i+1:
+			c.wrong(v, s, "attempt %d has number %d", i+1, n.Number)
+		case i >= len(b.Attempts) && (!n.Pending() || n.StartedAt != v.Now):
+			c.wrong(v, s, "a new attempt that is not planned")
+		case i >= len(b.Attempts):
+			if o := b.FirstOpen(); o != nil && (o.Sender != n.Sender || o.Nonce != n.Nonce) {
+				c.wrong(v, s, "another nonce while an attempt is open")
+			}
+		default:
+			o := &b.Attempts[i]
+			if o.Sender != n.Sender || o.Nonce != n.Nonce || o.Fee != n.Fee || o.Hash != "" && o.Hash != n.Hash {
+				c.wrong(v, s, "attempt %d was altered", i+1)
+			}
+			again := s.Reason == ReasonAmbiguous && i+1 == b.Landed || s.Reason == ReasonResending && o.Outcome == Refused
+			if !o.EndedAt.IsZero() && n.EndedAt.IsZero() && !again {
+				c.wrong(v, s, "attempt %d is open again", i+1)
+			}
+		}
+	}
+	if n := len(a.Attempts); n > len(b.Attempts)+1 || n < len(b.Attempts) && (n < len(b.Attempts)-1 || !b.Last().Pending() || b.Losses > 0) {
+		c.wrong(v, s, "%d attempts become %d", len(b.Attempts), n)
+	}
+}
+
+// places: what is open shares one place in the chain, that of the bound sender.
+func (c *checker) places(v *View, s *Step) {
+	c.Helper()
+	first := s.Txn.FirstOpen()
+	for i := range s.Txn.Attempts {
+		if n := &s.Txn.Attempts[i]; n.Open() && (n.Sender != first.Sender || n.Nonce != first.Nonce) {
+			c.wrong(v, s, "two nonces are open")
+		}
+	}
+	if first != nil && s.Txn.Phase.Bound() && first.Sender != s.Txn.Sender {
+		c.wrong(v, s, "another sender than that of what is open")
+	}
+}
+
+// stores notes a change that the store takes.
+func (c *checker) stores(v *View, s *Step) {
+	c.Helper()
+	c.reasons[s.Reason]++
+	c.trail = append(c.trail, told(v, *s))
+	c.arrows[arrow{v.Txn.Phase, s.Txn.Phase, s.Reason}]++
+	c.step(v, s)
+	if m := Effects(v.Txn, s.Txn, &s.Aside, v.Policy); m.Confirm {
+		for i := range s.Txn.Attempts {
+			if a := &s.Txn.Attempts[i]; a.Open() {
+				c.confirms[opening{a.Sender, a.Nonce, a.Number}] = true
+			}
+		}
+	}
+}
+
+// begins: another life, of which nothing is allowed yet.
+func (c *checker) begins() { c.confirms, c.trail = map[opening]bool{}, nil }
+
+func (c *checker) binds(before, after *Transaction) {
+	c.arrows[arrow{before.Phase, after.Phase, ReasonBound}]++
+	c.reasons[ReasonBound]++
+}
+
+// calls: nothing leaves that was not confirmed by the write that allowed it.
+func (c *checker) calls(t *Transaction, e Effect) {
+	c.Helper()
+	c.trail = append(c.trail, fmt.Sprintf("%s %d", e.Kind, e.Number))
+	a := t.Attempt(e.Number)
+	if e.Kind != Send && e.Kind != Dispatch || a == nil {
+		return
+	}
+	if !c.confirms[opening{a.Sender, a.Nonce, a.Number}] {
+		c.Fatalf("%s of attempt %d, which no write has allowed: %s", e.Kind, e.Number, strings.Join(c.trail, "\n"))
+	}
+}
+
+// explains: there are words for wherever it stands.
+func (c *checker) explains(v *View) {
+	c.Helper()
+	for _, asked := range []bool{false, true} {
+		s := &Scene{View: *v, Dispatched: v.Known, Asked: asked}
+		e := Explain(s)
+		if fault := badWords(&e); fault != "" {
+			c.Fatalf("%s: %+v\nof %s", fault, e, told(v, Step{Txn: v.Txn}))
+		}
+	}
+}
+
+// badWords says what is wrong with an explanation, "" for nothing.
+func badWords(e *Explanation) string {
+	all := []string{e.Summary, e.Wait.Detail}
+	for i := range e.Attempts {
+		all = append(all, e.Attempts[i].Detail)
+		if e.Attempts[i].Detail == "" || e.Attempts[i].Place == "" {
+			return "an attempt without words"
+		}
+	}
+	for _, text := range all {
+		for _, bad := range []string{"%!", "<nil>", "  ", "()", "..", " .", "{", "}", "0001-01"} {
+			if strings.Contains(text, bad) {
+				return fmt.Sprintf("%q in its words", bad)
+			}
+		}
+	}
+	switch {
+	case e.Summary == "" || !strings.HasSuffix(e.Summary, "."):
+		return "no sentence"
+	case e.Wait.Code == "" || e.Next.Action == "" || e.State == "":
+		return "no code"
+	}
+	return ""
+}
+
+// walks is how many lives are followed, and length how long each of them.
+const walks, length = 3000, 80
+
+// TestWalks follows many lives, and sees that every step keeps to the rules; then what
+// all of them have shown.
+func TestWalks(t *testing.T) {
+	t.Parallel()
+	c := newChecker(t)
+	for seed := range uint64(walks) {
+		w := newWalk(seed, c)
+		for i := range length {
+			w.step()
+			if i%16 == 0 {
+				if err := w.rests(); err != nil {
+					t.Fatalf("seed %d: %v\n%s", seed, err, strings.Join(c.trail, "\n"))
+				}
+			}
+		}
+	}
+	t.Logf("%d decisions, %d ways from phase to phase", c.steps, len(c.arrows))
+	if c.steps < 100_000 {
+		t.Errorf("only %d decisions", c.steps)
+	}
+	t.Run("every reason", func(t *testing.T) { everyReason(t, c) })
+	t.Run("every effect", func(t *testing.T) { everyEffect(t, c) })
+	t.Run("diagram", func(t *testing.T) { diagramIsDrawn(t, c) })
+}
+
+// declared are the values of all constants of a type in a file of this package: what is
+// added there has to come about here.
+func declared(t *testing.T, file, typ string) []string {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		if s, is := n.(*ast.ValueSpec); is {
+			if name, is := s.Type.(*ast.Ident); is && name.Name == typ && len(s.Values) == 1 {
+				if value, is := s.Values[0].(*ast.BasicLit); is {
+					text, err := strconv.Unquote(value.Value)
+					if err != nil {
+						t.Fatal(err)
+					}
+					all = append(all, text)
+				}
+			}
+		}
+		return true
+	})
+	if len(all) == 0 {
+		t.Fatalf("no %s in %s", typ, file)
+	}
+	return all
+}
+
+func everyReason(t *testing.T, c *checker) {
+	for _, r := range declared(t, "step.go", "Reason") {
+		if c.reasons[Reason(r)] == 0 {
+			t.Errorf("no step has the reason %q", r)
+		}
+	}
+}
+
+func everyEffect(t *testing.T, c *checker) {
+	for _, k := range declared(t, "step.go", "Kind") {
+		if c.effects[Kind(k)] == 0 {
+			t.Errorf("no step has the effect %q", k)
+		}
+	}
+}

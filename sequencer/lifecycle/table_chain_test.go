@@ -1,0 +1,201 @@
+package lifecycle
+
+import "time"
+
+// awayRows are of what is put off: who rests, and whether the queue is held.
+func awayRows() []row {
+	planned := func() *Transaction { return txn(PhaseDispatching, try(Prepared)) }
+	unplanned := func() *Transaction { return txn(PhaseDispatching) }
+	behind := func() *Transaction { return txn(PhaseDispatching, try(Unknown), try(Prepared, fee(150)), retried(1)) }
+	away := fault(answer(Prove, 1), FaultUnreached, CodeUnavailable)
+	busy := fault(answer(Prove, 1), FaultBusy, CodeUnavailable)
+	busy.RetryAfter = 20 * time.Second
+	account := func(a AccountTold) change { return func(v *View) { v.Local.Asked.Account = &a } }
+	return []row{
+		{"DISPATCHING: deferred, the worker was away or busy", []sample{
+			{"away: back, the attempt taken back, sender and queue rest", planned(), learns(away),
+				"deferred; WAITING, FREE; deferred 1; error WORKER_UNAVAILABLE; rest RESTED 30s; hold queue 30s"},
+			{"away once more: longer", txn(PhaseDispatching, try(Prepared), deferrals(2)),
+				learns(away, asked(&Sender{Away: 3})),
+				"deferred; WAITING, FREE; deferred 3; error WORKER_UNAVAILABLE; rest RESTED 4m0s; hold queue 2m0s"},
+			{"busy: as long as it says", planned(), learns(busy),
+				"deferred; WAITING, FREE; deferred 1; error WORKER_UNAVAILABLE; rest RESTED 20s; hold queue 20s"},
+			{"out of order", planned(), learns(fault(answer(Prove, 1), FaultOutOfOrder, "502")),
+				"deferred; WAITING, FREE; deferred 1; error 502; rest RESTED 30s; hold queue 30s"},
+			{"something open: waits with the same sender", behind(),
+				learns(func() Answer { a := away; a.Call.Number = 2; return a }()),
+				"deferred; RETRY, DELAY; 1 unknown open 7@100; retries 1; deferred 1; error WORKER_UNAVAILABLE; " +
+					"due in 30s; rest RESTED 30s"},
+			{"known to the worker by an earlier loss: the attempt stays, over", txn(PhaseDispatching, try(Prepared), losses(1)),
+				learns(away),
+				"deferred; WAITING, FREE; 1 prepared over 7@100; deferred 1; error WORKER_UNAVAILABLE; " +
+					"rest RESTED 30s; hold queue 30s"},
+			{"a legacy worker was not reached: not sent", txn(PhaseDispatching, try(Prepared, legacy)),
+				learns(fault(answer(Dispatch, 1), FaultUnreached, CodeUnavailable)),
+				"deferred; WAITING, FREE; 1 legacy prepared over 7@100; deferred 1; error WORKER_UNAVAILABLE; " +
+					"rest RESTED 30s; hold queue 30s"},
+			{"cancelled meanwhile: ends", txn(PhaseDispatching, try(Prepared), cancelling), learns(away),
+				"cancelled; FAILED, FREE; cancel asked; error CANCELLED; event CANCELLED; rest RESTED 30s; drop bytes"},
+		}},
+		{"DISPATCHING: deferred, for the sender or the chain alone", []sample{
+			{"no quorum", unplanned(), decides(asked(good()), func(v *View) { v.Tip.Quorum = false }),
+				"deferred; WAITING, FREE; deferred 1; error CHAIN_UNAVAILABLE; rest RESTED 10s"},
+			{"the account cannot be asked for", unplanned(),
+				decides(asked(good()), account(AccountTold{Lost: "timeout"})),
+				"deferred; WAITING, FREE; deferred 1; error CHAIN_UNAVAILABLE; rest RESTED 10s"},
+			{"no account", unplanned(), decides(asked(good()), account(AccountTold{})),
+				"deferred; WAITING, FREE; deferred 1; error Fee_payer_account_not_found; rest LOW_BALANCE 10m0s"},
+			{"less than the fee", unplanned(),
+				decides(asked(good()), holds(7, 99)),
+				"deferred; WAITING, FREE; deferred 1; error Insufficient_funds; rest LOW_BALANCE 10m0s"},
+			{"the account was used by somebody else", unplanned(),
+				decides(asked(good()), holds(8, 100)),
+				"deferred; WAITING, FREE; deferred 1; error STOPPED_NONCE; stop sender STOPPED_NONCE"},
+			{"the chain is behind one of ours that landed", unplanned(),
+				decides(asked(good()), holds(6, 100), landedAt(6)),
+				"deferred; WAITING, FREE; deferred 1; error NONCE_BEHIND; rest RESTED 10s"},
+			{"a fee limit", planned(), learns(Denied{Why: Costly, Left: time.Hour}),
+				"deferred; WAITING, FREE; deferred 1; error FEE_LIMIT; rest RESTED 1h0m0s"},
+			{"a fee limit, something open", txn(PhaseDispatching, try(Unknown), retried(1)),
+				learns(Denied{Why: Costly, Left: time.Hour}),
+				"deferred; RETRY, DELAY; 1 unknown open 7@100; retries 1; deferred 1; error FEE_LIMIT; " +
+					"due in 1h0m0s; rest RESTED 1h0m0s"},
+			{"its worker signs for another account", unplanned(),
+				learns(HealthTold{Why: WrongAccount, Wrong: 1}, asked(good())),
+				"deferred; WAITING, FREE; deferred 1; error WRONG_ACCOUNT; rest WRONG_ACCOUNT 2m0s"},
+			{"its sender is gone", unplanned(), decides(asked(&Sender{Gone: true})),
+				"deferred; WAITING, FREE; deferred 1; error WORKER_UNAVAILABLE; rest RESTED 1m0s"},
+			{"its type is not known here", unplanned(), decides(func(v *View) { v.Known = false }),
+				"deferred; WAITING, FREE; deferred 1; error UNKNOWN_TYPE; rest RESTED 1s"},
+			{"its fee is not raised for what no worker took on", txn(PhaseDispatching, try(Prepared, over, fee(150)), retried(1), deferrals(1)),
+				decides(asked(good()), holds(7, 150)),
+				"planning; DISPATCHING, BLOCKED; 1 prepared over 7@150; 2 prepared planned 7@150; retries 1; " +
+					"deferred 1"},
+		}},
+	}
+}
+
+// chainRows are of what waits for a block.
+func chainRows() []row {
+	lingering := func() *Transaction {
+		return txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Slot, a.SentSlot = 295, 295 }))
+	}
+	longAgo := knows(func(l *Local) { l.SentAt = clock.Add(-20 * time.Minute) })
+	aWhile := knows(func(l *Local) { l.SentAt = clock.Add(-time.Hour) })
+	kept := knows(func(l *Local) { l.Asked.Bytes = &BytesRead{Number: 1, Command: []byte("bytes")} })
+	worked := func(a *Attempt) { a.StartedAt = now.Add(-20 * time.Minute) }
+	return []row{
+		{"REVISION, INCLUSION: the first look finds it waiting", []sample{
+			{"not looked yet", txn(PhaseSent, try(Signed)), decides(knows(func(l *Local) { l.SentAt = clock })),
+				"sent"},
+			{"in a pool", txn(PhaseSent, try(Signed)), decides(sees(FatePooled, 0)),
+				"sent; REVISION, WAITING_INCLUSION; 1 pooled open 7@100"},
+			{"what the nodes said is noted with it", txn(PhaseSent, try(Signed)),
+				decides(knows(func(l *Local) { l.Said = Said{Number: 1, Outcome: Sent} })),
+				"sent; REVISION, WAITING_INCLUSION; 1 sent open 7@100"},
+			{"after a crash the same bytes are sent first", txn(PhaseSent, try(Signed)),
+				decides(knows(func(l *Local) { l.SentAt = time.Time{} })),
+				"resending; ask-bytes"},
+			{"found again after a failover: sent on", txn(PhaseDispatching, try(Signed)), decides(),
+				"sent; REVISION, INCLUSION; 1 signed open 7@100"},
+		}},
+		{"REVISION, WAITING_INCLUSION: in no pool and no block", []sample{
+			{"the same bytes again, no retry", txn(PhaseWatching, try(Sent)), decides(sees(FateAbsent, 0), kept),
+				"resending; send 1"},
+			{"which are read first", txn(PhaseWatching, try(Sent)), decides(sees(FateAbsent, 0)),
+				"resending; ask-bytes"},
+			{"with time for the nodes to show it", txn(PhaseWatching, try(Sent)),
+				decides(sees(FateAbsent, 0), knows(func(l *Local) { l.Resent = 3 })),
+				"absent; look in 20s"},
+			{"of another nonce: not sent", txn(PhaseWatching, try(FailedIn, block, at(6)), try(Sent)),
+				decides(sees(FateAbsent, 0), kept),
+				"absent; look in 10s"},
+			{"cancelled: not helped along", txn(PhaseWatching, try(Sent), cancelling), decides(sees(FateAbsent, 0)),
+				"absent"},
+			{"legacy: nobody here has the bytes", txn(PhaseWatching, try(Sent, legacy)), decides(sees(FateAbsent, 0)),
+				"absent; look in 14m0s"},
+			{"legacy, for long: a person", txn(PhaseWatching, try(Unknown, legacy, worked)),
+				decides(sees(FateAbsent, 0)),
+				"ambiguous; UNRESOLVED, FREE; 1 legacy unknown open 7@100; error OUTCOME_UNKNOWN; " +
+					"event OUTCOME_UNKNOWN; stop sender OUTCOME_UNKNOWN; tell on-failure"},
+			{"legacy, for long, by one node's word: waits", txn(PhaseWatching, try(Unknown, legacy, worked)),
+				decides(sees(FateAbsent, 0, func(g *Sighting) { g.Agreed = false })), "absent; look in 0s"},
+		}},
+		{"REVISION, WAITING_INCLUSION: BUMP_AFTER slots in the pool", []sample{
+			{"a new attempt, same nonce, higher fee, no retry", lingering(), decides(sees(FatePooled, 0), longAgo),
+				"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@150"},
+			{"signed again", txn(PhaseWatching, try(Sent), try(Prepared, fee(150))), decides(sees(FatePooled, 0), kept),
+				"raising; resign 2"},
+			{"or proved afresh", txn(PhaseWatching, try(Sent), try(Prepared, fee(150))),
+				decides(sees(FatePooled, 0), kept, knows(func(l *Local) { l.NoResign = true })),
+				"raising; prove 2"},
+			{"stored", txn(PhaseWatching, try(Sent), try(Prepared, fee(150))),
+				learns(signed(Resign, 2), sees(FatePooled, 0)),
+				"answered; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 signed open 7@150; " +
+					"keep bytes of 2; confirm"},
+			{"not made: the earlier one goes on waiting", txn(PhaseWatching, try(Sent), try(Prepared, fee(150))),
+				learns(fault(answer(Resign, 2), FaultError, "400")),
+				"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared over 7@150"},
+			{"refused by every node", txn(PhaseWatching, try(Sent), try(Signed, fee(150))),
+				learns(SendTold{Call: freshly(Send, 2), Refusal: refused("Insufficient_replace_fee", Refusal{})}, kept),
+				"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 refused over 7@150; keep bytes of 1"},
+			{"too young", txn(PhaseWatching, try(Sent)), decides(sees(FatePooled, 0), longAgo), "pool; look in 3m0s"},
+			{"at the cap: the same bytes", txn(PhaseWatching, try(Sent, fee(300))),
+				decides(sees(FatePooled, 0), aWhile, kept),
+				"resending; send 1"},
+			{"legacy: never", txn(PhaseWatching, try(Sent, legacy)), decides(sees(FatePooled, 0), aWhile), "pool"},
+			{"cancelled, or to end: never", txn(PhaseWatching, try(Sent), ending(PhaseFailed)),
+				decides(sees(FatePooled, 0), longAgo),
+				"pool; look in 10m0s"},
+			{"a fee limit: waits at the fee it has", lingering(), learns(Denied{Why: Costly, Left: time.Hour}), "pool"},
+		}},
+	}
+}
+
+// settledRows are of what stands so deep that no other end is possible.
+func settledRows() []row {
+	permanent := func(g *Sighting) { g.Failure = Failure{Code: "Update_not_permitted", Permanent: true} }
+	mendable := func(g *Sighting) { g.Failure = Failure{Code: "Precondition"} }
+	return []row{
+		{"REVISION, WAITING_INCLUSION: failed in a block SETTLE_DEPTH deep", []sample{
+			{"mendable", txn(PhaseWatching, try(Sent)), decides(sees(FateFailed, 5, mendable)),
+				"settled; RETRY, RETRY; 1 failed over 7@100; error Precondition; drop bytes; B62a from nonce 8"},
+			{"permanent", txn(PhaseWatching, try(Sent)), decides(sees(FateFailed, 5, permanent)),
+				"settled; UNRESOLVED, FREE; 1 failed over 7@100; error Update_not_permitted; drop bytes; " +
+					"B62a from nonce 8; tell on-failure"},
+			{"not deep enough", txn(PhaseWatching, try(Sent)), decides(sees(FateFailed, 4, permanent)), "failed-in"},
+			{"not agreed", txn(PhaseWatching, try(Sent)),
+				decides(sees(FateFailed, 9, func(g *Sighting) { g.Agreed = false })),
+				"failed-in"},
+			{"by the archive's word alone: a person", txn(PhaseWatching, try(Sent)),
+				decides(sees(FateFailed, 9, func(g *Sighting) { g.Archived = true })),
+				"settled; UNRESOLVED, FREE; 1 failed over 7@100; error ; drop bytes; ask nonce; tell on-failure"},
+			{"finished before", txn(PhaseWatching, try(Unknown), try(Prepared, over), ending(PhaseDone)),
+				decides(sees(FateFailed, 5, mendable, func(g *Sighting) { g.Hash = "5J1" })),
+				"settled; DONE, FREE; 1 failed over 7@100; 2 prepared over 7@100; drop bytes; " +
+					"B62a from nonce 8; tell on-success"},
+			{"cancelled", txn(PhaseWatching, try(Sent), cancelling), decides(sees(FateFailed, 5, mendable)),
+				"cancelled; FAILED, FREE; 1 failed over 7@100; cancel asked; error CANCELLED; event CANCELLED; " +
+					"drop bytes; B62a from nonce 8; tell on-failure"},
+			{"with another nonce than its legacy worker was given", txn(PhaseWatching, try(Sent, legacy)),
+				decides(sees(FateFailed, 5, mendable, func(g *Sighting) { g.Nonce = 9 })),
+				"ignored; REVISION, WAITING_INCLUSION; 1 legacy sent open 7@100; error NONCE_IGNORED; " +
+					"event NONCE_IGNORED"},
+		}},
+		{"REVISION, WAITING_INCLUSION: expired, or its nonce spent by another", []sample{
+			{"expired: its nonce stays", txn(PhaseWatching, try(Sent), try(Prepared)), decides(sees(FateExpired, 5)),
+				"settled; RETRY, RETRY; 1 expired over 7@100; 2 prepared over 7@100; error EXPIRED; drop bytes; " +
+					"B62a from nonce 7"},
+			{"expired, not deep enough", txn(PhaseWatching, try(Sent)), decides(sees(FateExpired, 4)), "expired"},
+			{"spent by another: its sender is stopped", txn(PhaseWatching, try(Sent)), decides(sees(FateDisplaced, 5)),
+				"settled; RETRY, RETRY; 1 replaced over 7@100; error NONCE_TAKEN; stop sender STOPPED_NONCE; " +
+					"drop bytes; B62a from nonce 8"},
+			{"spent by another, not deep enough", txn(PhaseWatching, try(Sent)), decides(sees(FateDisplaced, 4)),
+				"displaced"},
+			{"spent in a block that no node holds", txn(PhaseWatching, try(Sent)),
+				decides(func(v *View) { v.Sighting.Passed = true }),
+				"passed"},
+			{"the nodes do not agree", txn(PhaseWatching, try(Sent)), decides(), "unclear"},
+		}},
+	}
+}

@@ -1,0 +1,268 @@
+package lifecycle
+
+import (
+	"testing"
+)
+
+// A row is one line of the state table; its cases are what it says, and where it stops.
+type row struct {
+	name  string
+	cases []sample
+}
+
+// A sample is a record, what happens, and what follows of it.
+type sample struct {
+	name string
+	in   *Transaction
+	on   func(*Transaction) (*View, Step)
+	want string
+}
+
+// decides has the next step be decided on.
+func decides(changes ...change) func(*Transaction) (*View, Step) {
+	return func(t *Transaction) (*View, Step) {
+		v := view(t, changes...)
+		return v, Decide(v)
+	}
+}
+
+// learns has a result come.
+func learns(r Result, changes ...change) func(*Transaction) (*View, Step) {
+	return func(t *Transaction) (*View, Step) {
+		v := view(t, changes...)
+		return v, Learn(v, r)
+	}
+}
+
+// orders has a person say something.
+func orders(o Order, changes ...change) func(*Transaction) (*View, Step) {
+	return func(t *Transaction) (*View, Step) {
+		v := view(t, changes...)
+		s, err := Ask(v, o)
+		if err != nil {
+			s.Reason = Reason(err.Error())
+		}
+		return v, s
+	}
+}
+
+// TestTable goes through the state table, row by row.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	for _, rows := range [][]row{
+		queueRows(), workerRows(), errorRows(), awayRows(), chainRows(), settledRows(), retryRows(), personRows(), doneRows(),
+	} {
+		for _, r := range rows {
+			t.Run(r.name, func(t *testing.T) {
+				t.Parallel()
+				for _, c := range r.cases {
+					v, s := c.on(c.in)
+					if got := told(v, s); got != c.want {
+						t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// signed is a two-phase worker's answer for attempt n.
+func signed(k Kind, n int) Answer {
+	a := answer(k, n)
+	a.Hash, a.Signed = "5Jnew", []byte("bytes")
+	return a
+}
+
+func finished(n int) Answer {
+	a := answer(Prove, n)
+	a.Done = []byte(`{"voted":true}`)
+	return a
+}
+
+func dispatched(n int) Answer {
+	a := answer(Dispatch, n)
+	a.Hash = "5Jlegacy"
+	return a
+}
+
+// refusedBy is a legacy worker's answer that tells of a node's refusal.
+func refusedBy(a Answer) Answer {
+	a = fault(a, FaultError, "20203")
+	a.Refused = true
+	return a
+}
+
+// queueRows are of how it begins, and of how it ends well.
+func queueRows() []row {
+	next := func(n *uint32) *Sender { s := good(); s.Next = n; return s }
+	seen := good()
+	seen.Seen = seen.Next
+	return []row{
+		{"WAITING, first of its queue", []sample{
+			{"nothing is decided here: a bind moves it on", txn(PhaseWaiting), decides(), "waiting"},
+			{"bound: its sender is looked at", txn(PhaseDispatching), decides(), "planning; ask-sender"},
+			{"its worker is greeted", txn(PhaseDispatching), decides(asked(&Sender{})), "planning; ask-health"},
+			{"the chain is looked at", txn(PhaseDispatching),
+				decides(asked(good()), func(v *View) { v.Tip.Fresh = false }),
+				"planning; ask-chain"},
+			{"the account is looked at", txn(PhaseDispatching), decides(asked(good())), "planning; ask-account"},
+			{"unless it was a moment ago", txn(PhaseDispatching), decides(asked(seen)),
+				"planning; DISPATCHING, BLOCKED; 1 prepared planned 7@100"},
+			{"at the next nonce, which the chain agrees with", txn(PhaseDispatching),
+				decides(asked(good()), holds(7, 100)),
+				"planning; DISPATCHING, BLOCKED; 1 prepared planned 7@100"},
+			{"at the chain's nonce if none is known, and none of ours stands above", txn(PhaseDispatching),
+				decides(asked(next(nil)), holds(9, 100), landedAt(8)),
+				"planning; DISPATCHING, BLOCKED; 1 prepared planned 9@100; next nonce 9"},
+			{"planned with its bind: no loss", txn(PhaseDispatching, try(Prepared)),
+				decides(asked(good()), knows(func(l *Local) { l.Taken = takenWithBind })), "proving; prove 1"},
+			{"a process that ends begins nothing", txn(PhaseDispatching), decides(func(v *View) { v.Draining = true }),
+				"draining"},
+		}},
+		{"an attempt succeeded CONFIRMATIONS deep", []sample{
+			{"while watching", txn(PhaseWatching, try(Sent)), decides(sees(FateIncluded, 2)),
+				"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
+			{"not deep enough", txn(PhaseWatching, try(Sent)), decides(sees(FateIncluded, 1)), "block"},
+			{"not agreed", txn(PhaseWatching, try(Sent)),
+				decides(sees(FateIncluded, 9, func(g *Sighting) { g.Agreed = false })),
+				"block"},
+			{"before the first look was stored", txn(PhaseSent, try(Signed)), decides(sees(FateIncluded, 2)),
+				"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
+			{"an earlier one, while the next is planned", txn(PhaseDispatching, try(Unknown), try(Prepared, fee(150)), retried(1), wrong("400")),
+				decides(sees(FateIncluded, 2, func(g *Sighting) { g.Hash = "5J1" })),
+				"landed; DONE, FREE; 1 included over 7@100; 2 prepared over 7@150; retries 1; landed 1; " +
+					"B62a from nonce 8; tell on-success"},
+			{"what shares its nonce is replaced", txn(PhaseWatching, try(Sent), try(Sent, fee(150)), cancelling),
+				decides(sees(FateIncluded, 2)),
+				"landed; DONE, FREE; 1 replaced over 7@100; 2 included over 7@150; landed 2; cancel asked; " +
+					"B62a from nonce 8; tell on-success"},
+			{"while it waits for its next try", txn(PhaseDelayed, try(Unknown), due(minutes(1))),
+				decides(sees(FateIncluded, 2)),
+				"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
+			{"told by the archive: the sender's nonce is asked for", txn(PhaseWatching, try(Sent)),
+				decides(sees(FateIncluded, 9, func(g *Sighting) { g.Archived = true })),
+				"landed; DONE, FREE; 1 included over 7@100; landed 1; ask nonce; tell on-success"},
+			{"not while its legacy worker has still to answer", txn(PhaseDispatching, try(Prepared, legacy)),
+				decides(sees(FateIncluded, 2), knows(func(l *Local) { l.Marked = 1 })), "proving; dispatch 1"},
+		}},
+	}
+}
+
+// workerRows are of what a worker answers, and the nodes to the first sending.
+func workerRows() []row {
+	return []row{
+		{"DISPATCHING: the signed command is stored, or a legacy worker sent it", []sample{
+			{"signed", txn(PhaseDispatching, try(Prepared), deferrals(2)), learns(signed(Prove, 1)),
+				"answered; REVISION, INCLUSION; 1 signed open 7@100; keep bytes of 1; confirm"},
+			{"and sent from then on", txn(PhaseSent, try(Signed)), decides(knows(func(l *Local) { l.Unsent = 1 })),
+				"sending; send 1"},
+			{"once replicas have it", txn(PhaseSent, try(Signed)),
+				decides(knows(func(l *Local) { l.Unsent = 1 }), func(v *View) { v.Replicas = true }), "confirming; confirm 1"},
+			{"no prove call: a legacy worker, and open from the mark on", txn(PhaseDispatching, try(Prepared)),
+				decides(knows(func(l *Local) { l.Legacy = true })), "proving; DISPATCHING, BLOCKED; 1 legacy prepared open 7@100; confirm"},
+			{"a legacy worker sent it", txn(PhaseDispatching, try(Prepared, legacy)), learns(dispatched(1)),
+				"answered; REVISION, INCLUSION; 1 legacy sent open 7@100"},
+			{"its answer is unknown", txn(PhaseDispatching, try(Prepared, legacy)),
+				learns(fault(answer(Dispatch, 1), FaultSent, "500")),
+				"lost; REVISION, INCLUSION; 1 legacy unknown open 7@100; error 500"},
+		}},
+		{"REVISION, INCLUSION: every node refused its first sending", []sample{
+			{"mendable", txn(PhaseSent, try(Signed)),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Invalid_proof", Refusal{})}),
+				"answered; RETRY, RETRY; 1 refused over 7@100; error Invalid_proof"},
+			{"permanent", txn(PhaseSent, try(Signed)),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Bad", Refusal{Permanent: true})}),
+				"answered; UNRESOLVED, FREE; 1 refused over 7@100; error Bad; drop bytes; tell on-failure"},
+			{"permanent, and an earlier one open", txn(PhaseSent, try(Unknown), try(Signed, fee(150))),
+				learns(SendTold{Call: freshly(Send, 2), Refusal: refused("Bad", Refusal{Permanent: true})}),
+				"answered; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; 2 refused over 7@150; " +
+					"to end UNRESOLVED; error Bad"},
+			{"the account is broke: its sender rests", txn(PhaseSent, try(Signed)),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Insufficient_funds", Refusal{Operator: true, Broke: true})}),
+				"answered; RETRY, RETRY; 1 refused over 7@100; error Insufficient_funds; rest LOW_BALANCE 10m0s"},
+			{"at a later sending it stays open", txn(PhaseSent, try(Signed)),
+				learns(SendTold{Call: calling(Send, 1), Refusal: refused("Invalid_proof", Refusal{})}),
+				"answered; RETRY, RETRY; 1 unknown open 7@100; error Invalid_proof"},
+			{"said also of what is in a block: no refusal", txn(PhaseSent, try(Signed)),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Invalid_nonce", Refusal{Seen: true})}), "sent"},
+		}},
+		{"DISPATCHING: the worker finished it without a block", []sample{
+			{"nothing open", txn(PhaseDispatching, try(Prepared)), learns(finished(1)),
+				"answered; DONE, FREE; 1 prepared over 7@100; drop bytes; tell on-success"},
+			{"something open", txn(PhaseDispatching, try(Unknown), try(Prepared, fee(150)), retried(1)),
+				learns(finished(2)),
+				"answered; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; 2 prepared over 7@150; retries 1; " +
+					"to end DONE"},
+		}},
+	}
+}
+
+// errorRows are of what a worker does not do.
+func errorRows() []row {
+	cancelled := txn(PhaseDispatching, try(Prepared), cancelling)
+	lost := fault(answer(Prove, 1), FaultLost, CodeLost)
+	return []row{
+		{"DISPATCHING: error that a retry may mend", []sample{
+			{"nothing open", txn(PhaseDispatching, try(Prepared), retried(1)),
+				learns(fault(answer(Prove, 1), FaultError, "20202")),
+				"answered; RETRY, RETRY; 1 prepared over 7@100; retries 1; error 20202"},
+			{"something open", txn(PhaseDispatching, try(Unknown), try(Prepared, fee(150))),
+				learns(fault(answer(Prove, 2), FaultError, "20202")),
+				"answered; RETRY, RETRY; 1 unknown open 7@100; 2 prepared over 7@150; error 20202"},
+			{"neither signed nor done", txn(PhaseDispatching, try(Prepared)), learns(answer(Prove, 1)),
+				"answered; RETRY, RETRY; 1 prepared over 7@100; error WORKER_MISMATCH"},
+			{"of another attempt: nothing", txn(PhaseDispatching, try(Prepared, at(8))),
+				learns(fault(answer(Prove, 1), FaultError, "20202")),
+				"unchanged"},
+			{"a legacy worker's refusal, and its nonce is unspent", txn(PhaseDispatching, try(Prepared, legacy)),
+				learns(refusedBy(answer(Dispatch, 1)), sees(FateAbsent, 0, func(g *Sighting) { g.AccountNext = 7 })),
+				"answered; RETRY, RETRY; 1 legacy refused over 7@100; error 20203"},
+			{"a legacy worker's refusal, and its nonce is spent: unknown", txn(PhaseDispatching, try(Prepared, legacy)),
+				learns(refusedBy(answer(Dispatch, 1)), sees(FateAbsent, 0, func(g *Sighting) { g.AccountNext = 8 })),
+				"lost; REVISION, INCLUSION; 1 legacy unknown open 7@100; error 20203"},
+		}},
+		{"DISPATCHING, nothing open: cancelled", []sample{
+			{"ends at once", cancelled, decides(),
+				"cancelled; FAILED, FREE; 1 prepared planned 7@100; cancel asked; error CANCELLED; " +
+					"event CANCELLED; drop bytes; tell on-failure"},
+			{"what the worker signed is not sent", cancelled, learns(signed(Prove, 1)),
+				"cancelled; FAILED, FREE; 1 prepared planned 7@100; cancel asked; error CANCELLED; " +
+					"event CANCELLED; drop bytes; tell on-failure"},
+			{"asked while the worker has it", txn(PhaseDispatching, try(Prepared)), orders(Order{What: OrderCancel}),
+				"ordered; DISPATCHING, BLOCKED; 1 prepared planned 7@100; cancel asked"},
+			{"with something open the worker goes on", txn(PhaseDispatching, try(Unknown), try(Prepared, fee(150)), cancelling),
+				decides(),
+				"proving; prove 2"},
+		}},
+		{"DISPATCHING: the answer got lost", []sample{
+			{"first loss: asked again", txn(PhaseDispatching, try(Prepared)), learns(lost),
+				"lost; DISPATCHING, BLOCKED; 1 prepared planned 7@100; losses 1; error LOST"},
+			{"third loss: an error", txn(PhaseDispatching, try(Prepared), losses(2)), learns(lost),
+				"lost; RETRY, RETRY; 1 prepared over 7@100; error LOST"},
+			{"the process is gone: a loss", txn(PhaseDispatching, try(Prepared), losses(1)),
+				decides(asked(good()), knows(func(l *Local) { l.Taken = 0 })),
+				"lost; DISPATCHING, BLOCKED; 1 prepared planned 7@100; losses 2; error LOST"},
+			{"legacy: outcome unknown", txn(PhaseDispatching, try(Prepared, legacy)),
+				learns(fault(answer(Dispatch, 1), FaultLost, CodeLost)),
+				"lost; REVISION, INCLUSION; 1 legacy unknown open 7@100; error LOST"},
+			{"legacy, the process is gone: outcome unknown", txn(PhaseDispatching, try(Prepared, legacy)), decides(),
+				"lost; REVISION, INCLUSION; 1 legacy unknown open 7@100; error OUTCOME_UNKNOWN"},
+			{"its hash comes late", txn(PhaseWatching, try(Unknown, legacy, func(a *Attempt) { a.Hash = "" })),
+				learns(dispatched(1)),
+				"answered; REVISION, WAITING_INCLUSION; 1 legacy unknown open 7@100"},
+		}},
+		{"DISPATCHING: unresolvable", []sample{
+			{"nothing open", txn(PhaseDispatching, try(Prepared)),
+				learns(fault(answer(Prove, 1), FaultHopeless, "500")),
+				"answered; UNRESOLVED, FREE; 1 prepared over 7@100; error 500; drop bytes; tell on-failure"},
+			{"something open", txn(PhaseDispatching, try(Unknown), try(Prepared)),
+				learns(fault(answer(Prove, 2), FaultHopeless, "500")),
+				"answered; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; 2 prepared over 7@100; " +
+					"to end UNRESOLVED; error 500"},
+			{"and UNRESOLVED once it is dead", txn(PhaseWatching, try(Unknown), try(Prepared, over), ending(PhaseUnresolved)),
+				decides(sees(FateExpired, 5)),
+				"settled; UNRESOLVED, FREE; 1 expired over 7@100; 2 prepared over 7@100; error EXPIRED; " +
+					"drop bytes; B62a from nonce 7; tell on-failure"},
+		}},
+	}
+}
