@@ -54,7 +54,8 @@ func (s *Sequencer) tick(ctx context.Context) time.Duration {
 		s.Log.Warn("cycle failed", "err", err)
 		return min(sleep, time.Second)
 	}
-	s.skew.Store(int64(time.Until(t.Now)))
+	// Redis tells milliseconds that have passed: never behind it, for days begin by it.
+	s.skew.Store(int64(time.Until(t.Now.Add(time.Millisecond))))
 	s.look(ctx, t.Due)
 	for _, uid := range t.Callbacks {
 		s.work.Go(func(work context.Context) { s.tellStored(work, uid) })
@@ -71,15 +72,12 @@ func (s *Sequencer) tick(ctx context.Context) time.Duration {
 func (s *Sequencer) look(ctx context.Context, uids []string) {
 	var strange []string
 	for _, uid := range uids {
-		s.mu.Lock()
-		o := s.owners[uid]
-		s.mu.Unlock()
-		if o == nil {
+		if !s.drives(uid) {
 			strange = append(strange, uid)
 			continue
 		}
-		o.leave(word{changed: true})
 		s.putOff(ctx, uid)
+		s.changed(uid) // what changes from now on makes it due again
 	}
 	ts, err := s.Store.GetMany(ctx, strange)
 	if err != nil {
@@ -90,7 +88,19 @@ func (s *Sequencer) look(ctx context.Context, uids []string) {
 		if s.owns(t) {
 			s.own(s.newOwner(t, lifecycle.Local{}))
 			s.putOff(ctx, t.UID)
+			s.changed(t.UID) // meanwhile, perhaps
 		}
+	}
+}
+
+// changed tells the owner of a transaction, if this process has it, that somebody else has
+// changed its record.
+func (s *Sequencer) changed(uid string) {
+	s.mu.Lock()
+	o := s.owners[uid]
+	s.mu.Unlock()
+	if o != nil {
+		o.leave(word{changed: true})
 	}
 }
 

@@ -35,12 +35,7 @@ func (s *Sequencer) order(ctx context.Context, uid string, order lifecycle.Order
 			return nil, err
 		}
 		s.moved(t, step.Txn, &step)
-		s.mu.Lock()
-		o := s.owners[uid]
-		s.mu.Unlock()
-		if o != nil {
-			o.leave(word{changed: true})
-		}
+		s.changed(uid)
 		stored, err := s.Store.Get(ctx, uid)
 		if err == nil && stored.Callback != "" && stored.Phase.Final() && t.Phase != stored.Phase {
 			s.tellSoon(stored, dispatcher.Worker{})

@@ -178,6 +178,7 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	defer stop()
 	s.work.open(work)
 
+	s.Store.Changed = s.changed
 	// The first heartbeat comes before the first bind, the last when all have ended.
 	alive, die := context.WithCancel(work)
 	s.beat(alive)

@@ -50,11 +50,14 @@ func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 	return m
 }
 
-// standing is the attempt by which t is DONE and may yet be orphaned, nil if there is
-// none.
+// standing is the attempt by which t is DONE and may yet be orphaned, or that was in a
+// block and may land again, nil if there is none: no other may take its nonce.
 func (t *Transaction) standing() *Attempt {
 	if t.Phase == PhaseDone && t.FinalAt.IsZero() {
 		return t.Attempt(t.Landed)
+	}
+	if a := t.FirstOpen(); t.Phase == PhaseUnresolved && a != nil && a.StateHash != "" {
+		return a
 	}
 	return nil
 }

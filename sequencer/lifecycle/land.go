@@ -150,12 +150,8 @@ func (v *View) over() Step {
 	case rejected && t.Ending != PhaseDone:
 		// One archive's word allows no new attempt: a person's retry does.
 		s = u.end(PhaseUnresolved, ReasonSettled)
-	case t.Ending != "":
-		s = u.end(t.Ending, ReasonSettled)
-	case t.CancelRequested:
-		s = u.cancelled()
 	default:
-		s = u.to(PhaseFailing, ReasonSettled)
+		s = u.closed(ReasonSettled)
 	}
 	s.Aside.DropBytes = true
 	if g.Fate == FateFailed {

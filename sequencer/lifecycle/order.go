@@ -93,14 +93,19 @@ func (v *View) dead() Step {
 			}
 		}
 	})
-	t := u.Txn
-	switch {
-	case t.Phase == PhaseUnresolved:
+	if u.Txn.Phase == PhaseUnresolved {
 		return u.to(PhaseUnresolved, ReasonOrdered)
-	case t.Ending != "":
-		return u.end(t.Ending, ReasonOrdered)
-	case t.CancelRequested:
-		return u.cancelled()
 	}
-	return u.to(PhaseFailing, ReasonOrdered)
+	return u.closed(ReasonOrdered)
+}
+
+// closed goes on where nothing is open any more, and nothing has landed.
+func (v *View) closed(why Reason) Step {
+	switch {
+	case v.Txn.Ending != "":
+		return v.end(v.Txn.Ending, why)
+	case v.Txn.CancelRequested:
+		return v.cancelled()
+	}
+	return v.to(PhaseFailing, why)
 }

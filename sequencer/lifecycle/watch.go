@@ -102,6 +102,9 @@ func (v *View) watching() Step {
 	if last.Pending() {
 		return v.raising(last)
 	}
+	if !t.Open() {
+		return v.closed(ReasonSettled) // whatever brought it here: there is nothing to wait for
+	}
 	switch g.Fate {
 	case FateAbsent:
 		return v.absent()
