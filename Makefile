@@ -1,11 +1,12 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-workers batches simulate mutants kills bench demo e2e e2e-proofs e2e-proofs-ci
+.PHONY: help build test test-workers batches simulate explore mutants kills bench demo e2e e2e-proofs e2e-proofs-ci
 .PHONY: client lint screenshots fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
 FIRST ?= 1
 KILLS ?= 200
+STATES ?= 2000000
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-18s %s\n", $$1, $$2 }'
@@ -26,6 +27,9 @@ batches: build ## Post what Sawtooth's own SDK makes to the simulated ledgers
 
 simulate: ## Simulate the service against SEEDS seeds of faults, default 2000
 	cd sequencer && go test -run '^TestSimulation$$' -timeout 24h -sim.seeds=$(SEEDS) -sim.first=$(FIRST)
+
+explore: ## Explore larger worlds of the decisions, up to STATES states of each
+	go test ./sequencer/explorer -run '^TestWorlds$$' -timeout 24h -v -wide -bound $(STATES)
 
 mutants: setup ## Make every small mistake in turn, and see that a test notices it
 	nice go run ./scripts/mutants

@@ -26,6 +26,7 @@ var ours = map[string][]string{
 	"dispatcher/devworker": {"mina", "mina/devnet"},
 	"sequencer":            {"dispatcher", "mina", "queues", "senders", "sequencer/lifecycle", "sequencer/recovery"},
 	"sequencer/recovery":   {"mina", "queues", "senders", "sequencer/lifecycle"},
+	"sequencer/explorer":   {"sequencer/lifecycle"},
 	"sequencer/audit":      {"mina", "queues", "senders", "sequencer/lifecycle"},
 	"api":                  {"api/dashboard", "dispatcher", "queues", "senders", "sequencer/lifecycle"},
 	"api/client":           {},

@@ -1,0 +1,238 @@
+package explorer
+
+import (
+	"fmt"
+	"slices"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// A command is what was signed for (sender, nonce). Its memo tells whose it is.
+type command struct {
+	txn, number   int8 // txn -1: a stranger's
+	sender, nonce uint8
+	fee           uint8
+	until         uint16 // last slot; 0 if nothing limits it
+}
+
+const stranger = -1
+
+// hash is the command in eight bytes, and so are its signed bytes.
+func (c command) hash() string {
+	return string([]byte{byte(c.txn), byte(c.number), c.sender, c.nonce, c.fee, byte(c.until), byte(c.until >> 8), '#'})
+}
+
+// commandOf reads what hash has written.
+func commandOf(h string) command {
+	return command{int8(h[0]), int8(h[1]), h[2], h[3], h[4], uint16(h[5]) | uint16(h[6])<<8}
+}
+
+func (c command) String() string {
+	if c.txn == stranger {
+		return fmt.Sprintf("a stranger's command (%s, nonce %d)", account(int(c.sender)), c.nonce)
+	}
+	return fmt.Sprintf("%s/%d (%s, nonce %d, fee %d, until slot %d)", uid(int(c.txn)), c.number, account(int(c.sender)),
+		c.nonce, c.fee, c.until)
+}
+
+// The fates of a command in a block.
+const (
+	succeeded = iota
+	failedMendable
+	failedForGood
+)
+
+// A block holds one command at most. Its slot is its height.
+type block struct {
+	fork uint8 // counts the reorganisations before it: its state hash
+	full bool
+	fate uint8
+	cmd  command
+}
+
+// A chain is the best chain of a node; blocks are never altered in place.
+type chain struct{ blocks []block }
+
+func (c chain) tip() int { return len(c.blocks) }
+
+func (c chain) with(b block) chain { return chain{append(slices.Clip(c.blocks), b)} }
+
+// next is the nonce of an account by the ledger of the tip.
+func (c chain) next(sender uint8) uint8 {
+	for i := len(c.blocks) - 1; i >= 0; i-- {
+		if b := &c.blocks[i]; b.full && b.cmd.sender == sender {
+			return b.cmd.nonce + 1
+		}
+	}
+	return 0
+}
+
+// takes reports whether the next block of c may hold a command.
+func (c chain) takes(cmd command) bool {
+	return cmd.nonce == c.next(cmd.sender) && (cmd.until == 0 || c.tip()+1 <= int(cmd.until))
+}
+
+func (c chain) stateHash(height int) string {
+	return fmt.Sprintf("%d.%d", height, c.blocks[height-1].fork)
+}
+
+// A wire is bytes that have left a process or a worker: known to block producers, and
+// shown by the pools of some nodes.
+type wire struct {
+	cmd   command
+	known bool  // or still under way, and may arrive yet
+	pool  uint8 // a bit for each node
+}
+
+// A verdict is one node's word on a watch; compare package mina.
+type verdict struct {
+	fate   lifecycle.Fate
+	cmd    command
+	full   bool
+	failed uint8
+	height int // of the deciding block
+	in     string
+	tip    int
+	next   uint8
+}
+
+// judge is what one node makes of a watch. What carries its memo is ours.
+func (s *State) judge(node int, w *lifecycle.Watch) verdict {
+	c := s.chain[node]
+	payer := uint8(senderOf(w.Payer))
+	d := verdict{fate: lifecycle.FateAbsent, tip: c.tip(), next: c.next(payer)}
+	if at := c.find(payer, w); at >= 0 {
+		b := &c.blocks[at]
+		d.cmd, d.full, d.failed, d.height, d.in = b.cmd, true, b.fate, at+1, c.stateHash(at+1)
+		switch {
+		case !w.Legacy && !slices.Contains(w.Hashes, b.cmd.hash()) && (b.cmd.txn == stranger ||
+			w.Memo != uid(int(b.cmd.txn))):
+			d.fate = lifecycle.FateDisplaced
+		case b.fate == succeeded:
+			d.fate = lifecycle.FateIncluded
+		default:
+			d.fate = lifecycle.FateFailed
+		}
+		return d
+	}
+	if until := int(w.ValidUntil); until > 0 && !w.Legacy && uint32(d.next) <= w.Nonce && d.tip > until {
+		d.fate, d.height, d.in = lifecycle.FateExpired, until+1, c.stateHash(until+1)
+		return d
+	}
+	for i := range s.net {
+		if s.pooled(node, i) && s.shows(&s.net[i].cmd, payer, w) {
+			d.fate, d.cmd, d.full = lifecycle.FatePooled, s.net[i].cmd, true
+			break
+		}
+	}
+	return d
+}
+
+// find is the index of the block that decides a watch, -1 if there is none.
+func (c chain) find(payer uint8, w *lifecycle.Watch) int {
+	if w.Legacy {
+		for i := range c.blocks {
+			if b := &c.blocks[i]; b.full && b.cmd.sender == payer && slices.Contains(w.Hashes, b.cmd.hash()) {
+				return i
+			}
+		}
+		if w.Found {
+			return -1
+		}
+	}
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		if !b.full || b.cmd.sender != payer {
+			continue
+		}
+		if uint32(b.cmd.nonce) == w.Nonce || w.Legacy && uint32(b.cmd.nonce) > w.Nonce {
+			return i
+		}
+	}
+	return -1
+}
+
+// pooled reports whether a node shows what is on a wire.
+func (s *State) pooled(node, i int) bool {
+	n := &s.net[i]
+	c := s.chain[node]
+	return n.known && n.pool&(1<<node) != 0 && n.cmd.nonce >= c.next(n.cmd.sender) &&
+		(n.cmd.until == 0 || c.tip() < int(n.cmd.until))
+}
+
+func (s *State) shows(cmd *command, payer uint8, w *lifecycle.Watch) bool {
+	if cmd.sender != payer {
+		return false
+	}
+	if slices.Contains(w.Hashes, cmd.hash()) {
+		return true
+	}
+	return w.Legacy && !w.Found && uint32(cmd.nonce) >= w.Nonce
+}
+
+func (d *verdict) depth() int { return d.tip - d.height + 1 }
+
+func (d *verdict) decided() bool {
+	switch d.fate {
+	case lifecycle.FateIncluded, lifecycle.FateFailed, lifecycle.FateDisplaced, lifecycle.FateExpired:
+		return true
+	}
+	return false
+}
+
+// merge makes one sighting of the words of all nodes that have a vote: agreed only if
+// all say the same, and as deep as the least of them has it.
+func merge(words []verdict, quorum bool) lifecycle.Sighting {
+	if len(words) == 0 {
+		return lifecycle.Sighting{Fate: lifecycle.FateUnknown}
+	}
+	lead, same := words[0], true
+	for _, d := range words[1:] {
+		switch {
+		case d.fate == lead.fate && (!d.decided() || d.fate == lifecycle.FateExpired):
+		case d.fate == lead.fate && d.in == lead.in && d.cmd == lead.cmd:
+		case d.fate == lifecycle.FateAbsent && lead.fate == lifecycle.FateExpired,
+			d.fate == lifecycle.FateExpired && lead.fate == lifecycle.FateAbsent:
+			lead.fate = lifecycle.FateAbsent
+		default:
+			same = false
+		}
+	}
+	g := lifecycle.Sighting{}
+	if same && quorum {
+		g.Agreed = true
+		if lead.decided() {
+			least := slices.MinFunc(words, func(a, b verdict) int { return a.depth() - b.depth() })
+			g.Depth, lead.in, lead.height = least.depth(), least.in, least.height
+		}
+	} else if lead = loudest(words); lead.fate == lifecycle.FateUnknown {
+		return lifecycle.Sighting{Fate: lifecycle.FateUnknown}
+	}
+	g.Fate, g.Height, g.StateHash, g.TipSlot = lead.fate, uint32(lead.height), lead.in, uint32(lead.tip)
+	if lead.full {
+		g.Hash, g.Nonce = lead.cmd.hash(), uint32(lead.cmd.nonce)
+	}
+	if g.Fate == lifecycle.FateFailed {
+		g.Failure = lifecycle.Failure{Code: "failed", Reasons: "as the world has it",
+			Permanent: lead.failed == failedForGood}
+	}
+	for _, d := range words {
+		if g.Agreed || d.fate == lead.fate {
+			g.TipSlot = min(g.TipSlot, uint32(d.tip))
+		}
+		if g.Agreed && (!lead.decided() || g.Fate == lifecycle.FateExpired) {
+			g.AccountNext = max(g.AccountNext, uint32(d.next))
+		}
+	}
+	return g
+}
+
+// loudest is the word that is enough to wait by.
+func loudest(words []verdict) verdict {
+	for _, fate := range []lifecycle.Fate{lifecycle.FateIncluded, lifecycle.FateFailed, lifecycle.FatePooled} {
+		if i := slices.IndexFunc(words, func(d verdict) bool { return d.fate == fate }); i >= 0 {
+			return words[i]
+		}
+	}
+	return verdict{fate: lifecycle.FateUnknown}
+}

@@ -1,0 +1,278 @@
+package explorer
+
+import (
+	"slices"
+	"time"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// A Change is what replaces a record, with all that moves with it.
+type Change struct {
+	Before, After *lifecycle.Transaction
+	Aside         lifecycle.Aside
+	Moves         lifecycle.Moves
+	Op            string // the same one again gets the first answer
+	// The most that fees may come to in a day, 0 for no limit.
+	LimitSender, Limit uint64
+}
+
+const day = 24 * time.Hour
+
+// Advance applies a change, if the claim and the revision are still those that it was
+// decided on. It returns the record as stored. Errors: ErrGone, ErrFenced, ErrStale,
+// ErrUnsettled, and a lifecycle.Denied beside a nil error where a rule forbids it.
+func (s *Store) Advance(c *Change) (*lifecycle.Transaction, *lifecycle.Denied, error) {
+	r := s.Record(c.Before.UID)
+	if r == nil {
+		return nil, nil, ErrGone
+	}
+	was := r.Txn
+	switch {
+	case c.Op != "" && r.Op == c.Op:
+		return was, nil, nil
+	case !c.Aside.Person && was.Claim != c.Before.Claim:
+		return nil, nil, ErrFenced
+	case was.Revision != c.Before.Revision:
+		return nil, nil, ErrStale
+	case c.Moves.Confirm && s.Unsettled:
+		return nil, nil, ErrUnsettled
+	case c.Moves.InOrder && r.Overtaken:
+		return nil, &lifecycle.Denied{Why: lifecycle.Overtaken}, nil
+	}
+	if cost := c.After.Cost(); cost != r.Cost {
+		if d := s.charge(r, c.After, cost, c.LimitSender, c.Limit); d != nil {
+			return nil, d, nil
+		}
+	}
+	t := c.After.Clone()
+	t.Revision, t.Claim = was.Revision+1, was.Claim
+	t.Callback, t.CallbackTries = was.Callback, was.CallbackTries // stand beside the record
+	if !t.Phase.Bound() && !c.Moves.Keep {
+		t.Claim = ""
+	}
+	r.Txn, r.Op = t, c.Op
+	s.bytes(r, &c.Aside)
+	s.sender(was, t, &c.Aside)
+	s.stands(was, &c.Moves)
+	s.move(r, was, t)
+	s.hold(t, c)
+	if was.Phase != t.Phase || c.Aside.Code != "" {
+		s.log(Event{Kind: "t", ID: t.UID, Sender: t.Sender, From: string(was.Phase), To: string(t.Phase),
+			Attempt: c.Moves.Attempt, Code: c.Aside.Code})
+	}
+	return merged(r), nil, nil
+}
+
+func (s *Store) bytes(r *Record, a *lifecycle.Aside) {
+	switch {
+	case a.Bytes != nil:
+		r.Bytes = a.Bytes
+	case a.DropBytes:
+		r.Bytes = nil
+	}
+}
+
+// sender moves nonces and gives reasons: rested first, so that a release does not offer
+// it.
+func (s *Store) sender(was, t *lifecycle.Transaction, a *lifecycle.Aside) {
+	if own := s.Sender(t.Sender); own != nil {
+		switch {
+		case a.ForgetNonce:
+			own.Known, own.Next = false, 0
+		case a.NextNonce != nil:
+			own.Known, own.Next = true, *a.NextNonce
+		}
+	}
+	for account, least := range a.Least {
+		if other := s.Sender(account); other != nil && (!other.Known || other.Next < least) {
+			other.Known, other.Next = true, least
+		}
+	}
+	if a.Rest != nil {
+		by := a.Rest.By
+		if a.Rest.Why == lifecycle.OutcomeUnknown {
+			by = t.UID
+		}
+		s.Rest(t.Sender, a.Rest.Why, by, a.Rest.For)
+	}
+	if own := s.Sender(t.Sender); own != nil && was.Phase == lifecycle.PhaseUnresolved && !t.Open() {
+		s.lift(own, func(r Reason) bool { return r.Why == lifecycle.OutcomeUnknown && r.By == t.UID })
+	}
+}
+
+// stands keeps the index of what is DONE and may be orphaned.
+func (s *Store) stands(was *lifecycle.Transaction, m *lifecycle.Moves) {
+	if m.Falls == "" && m.Stands == "" {
+		return
+	}
+	s.Landed = slices.DeleteFunc(slices.Clone(s.Landed), func(l Standing) bool {
+		return l.UID == was.UID && (l.Account == m.Falls || l.Account == m.Stands)
+	})
+	if m.Stands != "" {
+		s.Landed = append(s.Landed, Standing{Account: m.Stands, UID: was.UID, Nonce: m.Nonce})
+	}
+}
+
+// move takes a transaction out of one place and puts it into another.
+func (s *Store) move(r *Record, was, t *lifecycle.Transaction) {
+	if was.Phase == t.Phase {
+		return
+	}
+	q := s.queue(t.Queue)
+	if t.Phase == lifecycle.PhaseWaiting {
+		r.Overtaken = false
+		if q.Run == "" {
+			q.turn = s.turnNow()
+		}
+	}
+	if was.Phase == lifecycle.PhaseDone {
+		t.Callback, t.CallbackTries = "", 0
+		if q.Holder == t.UID {
+			q.Hold, q.Holder = time.Time{}, ""
+		}
+		if run := s.Record(q.Run); t.Phase == lifecycle.PhaseWaiting && run != nil && run.Txn.Sequence > t.Sequence {
+			run.Overtaken = true
+		}
+	}
+	if was.Phase.Bound() && !t.Phase.Bound() {
+		s.release(q, t)
+	}
+}
+
+// release ends the bond of queue and sender.
+func (s *Store) release(q *Queue, t *lifecycle.Transaction) {
+	q.Run, q.turn = "", s.turnNow()
+	own := s.Sender(t.Sender)
+	switch {
+	case t.Phase == lifecycle.PhaseUnresolved:
+		q.Streak++
+		if s.UnresolvedLimit > 0 && q.Streak >= s.UnresolvedLimit {
+			q.Paused = true
+		}
+		if own != nil {
+			if own.Streak++; s.UnresolvedLimit > 0 && own.Streak >= s.UnresolvedLimit && q.Streak < s.UnresolvedLimit {
+				s.Rest(own.Account, lifecycle.Rested, "", lifecycle.Never)
+			}
+		}
+	case t.Phase == lifecycle.PhaseDone:
+		q.Streak = 0
+		if own != nil {
+			own.Streak = 0
+		}
+	}
+	if own != nil {
+		own.Queue = ""
+		if own.Free() {
+			own.turn = s.turnNow()
+		}
+	}
+}
+
+// hold keeps the queue for a callback, or for a while.
+func (s *Store) hold(t *lifecycle.Transaction, c *Change) {
+	q := s.queue(t.Queue)
+	switch {
+	case c.Moves.Tell != "":
+		t.Callback, t.CallbackTries = c.Moves.Tell, 0
+		q.Hold, q.Holder = s.Now.Add(s.CallbackWait), t.UID
+	case c.Aside.Hold > 0:
+		q.Hold, q.Holder = s.Now.Add(c.Aside.Hold), ""
+	}
+}
+
+// charge counts what the attempts of a record cost with the fees of the day; what was
+// counted today and is not spent after all is taken back. Where a limit would be passed
+// nothing is counted.
+func (s *Store) charge(r *Record, t *lifecycle.Transaction, cost, limitSender, limit uint64) *lifecycle.Denied {
+	today := s.Now.Unix() / int64(day/time.Second)
+	counted := int64(0)
+	if r.Counted.Day == today {
+		counted = int64(r.Counted.Cost)
+	}
+	more := max(int64(cost)-int64(r.Cost), -counted)
+	spent, all, at := int64(0), int64(0), -1
+	for i, f := range s.Fees {
+		if f.Day != today {
+			continue
+		}
+		all += int64(f.Cost)
+		if f.Sender == t.Sender {
+			spent, at = int64(f.Cost), i
+		}
+	}
+	left := day - time.Duration(s.Now.Unix()%int64(day/time.Second))*time.Second
+	switch {
+	case more > 0 && limitSender > 0 && spent+more > int64(limitSender):
+		return &lifecycle.Denied{Why: lifecycle.Costly, Spent: uint64(spent), Left: left}
+	case more > 0 && limit > 0 && all+more > int64(limit):
+		return &lifecycle.Denied{Why: lifecycle.Costly, Everybody: true, Spent: uint64(all), Left: left}
+	}
+	if at < 0 {
+		s.Fees = append(s.Fees, Spent{Sender: t.Sender, Day: today})
+		at = len(s.Fees) - 1
+	}
+	s.Fees[at].Cost = uint64(spent + more)
+	r.Cost, r.Counted = cost, Spent{Sender: t.Sender, Day: today, Cost: uint64(counted + more)}
+	return nil
+}
+
+// Read is a record as it is stored now, its facts merged; nil if there is none.
+func (s *Store) Read(uid string) *lifecycle.Transaction {
+	r := s.Record(uid)
+	if r == nil {
+		return nil
+	}
+	return merged(r)
+}
+
+func merged(r *Record) *lifecycle.Transaction {
+	t := r.Txn
+	for _, f := range r.Facts {
+		a := t.Attempt(f.Number)
+		if a == nil || a.Sender != f.Sender || a.Nonce != f.Nonce {
+			continue
+		}
+		news := a.Hash == "" && f.Hash != "" || a.NodeHash == "" && f.NodeHash != ""
+		if !news {
+			continue
+		}
+		if t == r.Txn {
+			t = t.Clone()
+		}
+		b := t.Attempt(f.Number)
+		if b.Hash == "" {
+			b.Hash = f.Hash
+		}
+		if b.NodeHash == "" {
+			b.NodeHash = f.NodeHash
+		}
+	}
+	return t
+}
+
+// AddFact records what is known of an attempt, under no claim. What is there stays.
+func (s *Store) AddFact(uid string, f Fact) error {
+	r := s.Record(uid)
+	switch {
+	case r == nil:
+		return ErrGone
+	case s.Unsettled:
+		return ErrUnsettled
+	}
+	facts := slices.Clone(r.Facts)
+	for i := range facts {
+		if o := &facts[i]; o.Number == f.Number && o.Sender == f.Sender && o.Nonce == f.Nonce {
+			if o.Hash == "" {
+				o.Hash = f.Hash
+			}
+			if o.NodeHash == "" {
+				o.NodeHash = f.NodeHash
+			}
+			r.Facts = facts
+			return nil
+		}
+	}
+	r.Facts = append(facts, f)
+	return nil
+}

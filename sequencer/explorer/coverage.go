@@ -1,0 +1,246 @@
+package explorer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// Coverage counts what was met.
+type Coverage struct {
+	Rows    map[string]int
+	Reasons map[lifecycle.Reason]int
+	Kinds   map[lifecycle.Kind]int
+	Answers map[lifecycle.Fault]int
+	Denials map[lifecycle.Denial]int
+	Orders  map[lifecycle.OrderKind]int
+	Fates   map[lifecycle.Fate]int
+	Faults  [faults]int
+}
+
+// NewCoverage has met nothing yet.
+func NewCoverage() *Coverage {
+	return &Coverage{Rows: map[string]int{}, Reasons: map[lifecycle.Reason]int{}, Kinds: map[lifecycle.Kind]int{},
+		Answers: map[lifecycle.Fault]int{}, Denials: map[lifecycle.Denial]int{}, Orders: map[lifecycle.OrderKind]int{},
+		Fates: map[lifecycle.Fate]int{}}
+}
+
+func add[K comparable](to, from map[K]int) {
+	for k, n := range from {
+		to[k] += n
+	}
+}
+
+// Add counts what another has met, too.
+func (c *Coverage) Add(o *Coverage) {
+	add(c.Rows, o.Rows)
+	add(c.Reasons, o.Reasons)
+	add(c.Kinds, o.Kinds)
+	add(c.Answers, o.Answers)
+	add(c.Denials, o.Denials)
+	add(c.Orders, o.Orders)
+	add(c.Fates, o.Fates)
+	for i := range o.Faults {
+		c.Faults[i] += o.Faults[i]
+	}
+}
+
+func (s *State) meet(step *lifecycle.Step) {
+	if s.met != nil {
+		s.met.Reasons[step.Reason]++
+		s.met.Kinds[step.Do.Kind]++
+	}
+}
+
+func (s *State) denied(why lifecycle.Denial) {
+	if s.met != nil {
+		s.met.Denials[why]++
+	}
+}
+
+func (c *Coverage) result(r lifecycle.Result) {
+	if a, ok := r.(lifecycle.Answer); ok {
+		c.Answers[a.Fault]++
+	}
+}
+
+func (c *Coverage) answersOf(f string) int { return c.Answers[lifecycle.Fault(f)] }
+
+// A change is a change of a record, as rows of the contract tell it.
+type change struct {
+	before, after *lifecycle.Transaction
+	step          *lifecycle.Step
+}
+
+func (c *change) from(phases ...lifecycle.Phase) bool { return slices.Contains(phases, c.before.Phase) }
+func (c *change) to(p lifecycle.Phase) bool           { return c.after.Phase == p }
+func (c *change) why(reasons ...lifecycle.Reason) bool {
+	return slices.Contains(reasons, c.step.Reason)
+}
+func (c *change) open() bool   { return c.after.Open() }
+func (c *change) legacy() bool { return c.before.Last() != nil && c.before.Last().Legacy }
+
+// A row is one of the contract's table of states (§5).
+type row struct {
+	name  string
+	holds func(c *change) bool
+}
+
+var rows = []row{
+	{"an attempt succeeded in a block CONFIRMATIONS deep",
+		func(c *change) bool { return c.to(lifecycle.PhaseDone) && c.why(lifecycle.ReasonLanded) }},
+	{"two-phase: the signed command is stored", func(c *change) bool {
+		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseSent) && !c.legacy()
+	}},
+	{"legacy: it was sent", func(c *change) bool {
+		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseSent) && c.legacy() &&
+			c.why(lifecycle.ReasonAnswered)
+	}},
+	{"refused by every node at its first sending, mendable", func(c *change) bool {
+		return c.from(lifecycle.PhaseSent) && c.to(lifecycle.PhaseFailing)
+	}},
+	{"refused by every node at its first sending, permanent", func(c *change) bool {
+		return c.from(lifecycle.PhaseSent) && c.to(lifecycle.PhaseUnresolved)
+	}},
+	{"the worker finished it without a block", func(c *change) bool {
+		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseDone) && c.after.Landed == 0
+	}},
+	{"error that a retry may mend", func(c *change) bool {
+		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseFailing) && c.why(lifecycle.ReasonAnswered)
+	}},
+	{"deferred: nothing open", func(c *change) bool {
+		return c.to(lifecycle.PhaseWaiting) &&
+			c.why(lifecycle.ReasonDeferred)
+	}},
+	{"deferred: something open", func(c *change) bool {
+		return c.to(lifecycle.PhaseDelayed) &&
+			c.why(lifecycle.ReasonDeferred)
+	}},
+	{"cancelled while dispatching, nothing open", func(c *change) bool {
+		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseFailed) && c.why(lifecycle.ReasonCancelled)
+	}},
+	{"lost, two-phase: the same attempt is asked for again", func(c *change) bool {
+		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseDispatching) && c.why(lifecycle.ReasonLost)
+	}},
+	{"lost, two-phase: from the third loss an error", func(c *change) bool {
+		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseFailing) && c.why(lifecycle.ReasonLost)
+	}},
+	{"lost, legacy: outcome unknown", func(c *change) bool {
+		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseSent) && c.why(lifecycle.ReasonLost)
+	}},
+	{"unresolvable: nothing open", func(c *change) bool {
+		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseUnresolved)
+	}},
+	{"unresolvable: something open", func(c *change) bool {
+		return c.to(lifecycle.PhaseWatching) && c.after.Ending == lifecycle.PhaseUnresolved
+	}},
+	{"the first look at the chain finds it waiting", func(c *change) bool {
+		return c.from(lifecycle.PhaseSent) && c.to(lifecycle.PhaseWatching)
+	}},
+	{"raised: a new attempt, same nonce, higher fee", func(c *change) bool {
+		return c.from(lifecycle.PhaseWatching) && c.to(lifecycle.PhaseWatching) &&
+			len(c.after.Attempts) > len(c.before.Attempts)
+	}},
+	{"failed in a block: mendable", func(c *change) bool {
+		return c.to(lifecycle.PhaseFailing) &&
+			c.ends(lifecycle.FailedIn)
+	}},
+	{"failed in a block: permanent", func(c *change) bool {
+		return c.to(lifecycle.PhaseUnresolved) &&
+			c.ends(lifecycle.FailedIn)
+	}},
+	{"expired", func(c *change) bool { return c.to(lifecycle.PhaseFailing) && c.ends(lifecycle.Expired) }},
+	{"its nonce spent by a command not ours", func(c *change) bool {
+		return c.to(lifecycle.PhaseFailing) &&
+			c.ends(lifecycle.Replaced)
+	}},
+	{"retries used up: nothing open", func(c *change) bool {
+		return c.from(lifecycle.PhaseFailing) &&
+			c.to(lifecycle.PhaseFailed)
+	}},
+	{"retries used up: something open", func(c *change) bool {
+		return c.from(lifecycle.PhaseFailing) && c.to(lifecycle.PhaseWatching)
+	}},
+	{"retries left", func(c *change) bool { return c.from(lifecycle.PhaseFailing) && c.to(lifecycle.PhaseDelayed) }},
+	{"the sender is out of use, nothing open", func(c *change) bool {
+		return c.from(lifecycle.PhaseFailing, lifecycle.PhaseDelayed) && c.to(lifecycle.PhaseWaiting)
+	}},
+	{"the delay is over", func(c *change) bool {
+		return c.from(lifecycle.PhaseDelayed) &&
+			c.to(lifecycle.PhaseDispatching)
+	}},
+	{"legacy, nowhere for long: outcome unknown", func(c *change) bool {
+		return c.to(lifecycle.PhaseUnresolved) && c.why(lifecycle.ReasonAmbiguous)
+	}},
+	{"the last open attempt is dead, and it ends", func(c *change) bool {
+		return c.from(lifecycle.PhaseWatching) && c.to(lifecycle.PhaseFailed)
+	}},
+	{"landed after FAILED or UNRESOLVED", func(c *change) bool { return c.step.Aside.Code == lifecycle.CodeLate }},
+	{"DONE, and its block is gone", func(c *change) bool { return c.step.Aside.Code == lifecycle.CodeOrphaned }},
+	{"DONE, and landed again", func(c *change) bool { return c.step.Aside.Code == lifecycle.CodeRelanded }},
+	{"reopened: back to its place", func(c *change) bool { return c.step.Aside.Code == lifecycle.CodeReopened }},
+	{"watched until FINALITY", func(c *change) bool { return c.step.Aside.Code == lifecycle.CodeFinal }},
+	{"cancelled while it waits, or between tries", func(c *change) bool {
+		return c.from(lifecycle.PhaseWaiting, lifecycle.PhaseFailing, lifecycle.PhaseDelayed) &&
+			c.to(lifecycle.PhaseFailed) &&
+			c.why(lifecycle.ReasonCancelled)
+	}},
+	{"tried again by a person", func(c *change) bool {
+		return c.from(lifecycle.PhaseFailed, lifecycle.PhaseUnresolved) && c.to(lifecycle.PhaseWaiting)
+	}},
+}
+
+// ends reports whether the change ended an attempt so.
+func (c *change) ends(o lifecycle.Outcome) bool {
+	for i := range c.before.Attempts {
+		if a := c.after.Attempt(i + 1); c.before.Attempts[i].Open() && a != nil && a.Outcome == o &&
+			!a.EndedAt.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Coverage) change(_ *State, before, after *lifecycle.Transaction, step *lifecycle.Step) {
+	x := change{before, after, step}
+	c.Reasons[step.Reason]++
+	for i := range rows {
+		if rows[i].holds(&x) {
+			c.Rows[rows[i].name]++
+		}
+	}
+}
+
+// Table is all that was met, or not.
+func (c *Coverage) Table() string {
+	var b strings.Builder
+	for _, r := range rows {
+		fmt.Fprintf(&b, "%10d row     %s\n", c.Rows[r.name], r.name)
+	}
+	for _, e := range c.entries() {
+		fmt.Fprintf(&b, "%10d %-7s %s\n", e.n, e.kind, e.name)
+	}
+	return b.String()
+}
+
+type entry struct {
+	kind, name string
+	n          int
+}
+
+// Missed is what was never met.
+func (c *Coverage) Missed() (names []string) {
+	for _, r := range rows {
+		if c.Rows[r.name] == 0 {
+			names = append(names, "row "+r.name)
+		}
+	}
+	for _, e := range c.entries() {
+		if e.n == 0 {
+			names = append(names, e.kind+" "+e.name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,333 @@
+package explorer
+
+import (
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// begin starts an effect. What the store or the nodes are asked is answered at once,
+// and learnt later.
+func (s *State) begin(p, t int, h *held) {
+	proc, txn := &s.procs[p], h.drive.Txn()
+	switch h.call.Kind {
+	case lifecycle.AskSender:
+		s.answer(h, lifecycle.SenderTold{Sender: s.senderAsKnown(p, txn.Sender),
+			Overtaken: s.store.Record(uid(t)).Overtaken})
+	case lifecycle.AskHealth:
+		return // answered by a move
+	case lifecycle.AskRetries:
+		s.answer(h, lifecycle.RetriesTold{})
+	case lifecycle.AskChain:
+		call := h.call
+		s.poll(p)
+		u := s.hold(p, t)
+		u.call = call
+		s.answer(u, lifecycle.ChainTold{})
+	case lifecycle.AskAccount:
+		s.answer(h, s.accountAsKnown(txn.Sender))
+	case lifecycle.AskLanded:
+		nonce, any := s.store.HighestLanded(txn.Sender)
+		s.answer(h, lifecycle.LandedTold{Nonce: nonce, Any: any})
+	case lifecycle.AskBytes:
+		r := lifecycle.BytesRead{}
+		if b := s.store.Record(uid(t)).Bytes; b != nil {
+			r = *b
+		}
+		s.answer(h, r)
+	case lifecycle.AskRecord:
+		h.drive.Stale()
+		h.stale = true
+		s.answer(h, nil)
+	case lifecycle.Confirm:
+		s.confirm(t, h)
+	default:
+		s.mayLeave(proc, t, h)
+		h.about = s.commandOfCall(t, h)
+	}
+}
+
+// confirm has the replicas confirm what is stored, by a write that changes nothing.
+func (s *State) confirm(t int, h *held) {
+	txn := h.drive.Txn()
+	moves := lifecycle.Moves{Keep: txn.Watched(), Confirm: true, Remove: lifecycle.Never}
+	stored, _, err := s.store.Advance(&Change{Before: txn, After: txn, Moves: moves})
+	number := h.call.Number
+	switch {
+	case err == nil:
+		h.drive.Read(stored, s.now)
+		s.answer(h, lifecycle.ConfirmTold{Number: number})
+		return
+	case err == ErrUnsettled:
+		h.drive.Unsettled()
+	default:
+		h.drive.Stale()
+	}
+	h.stale = true
+	s.answer(h, nil)
+}
+
+// answer ends the call under way.
+func (s *State) answer(h *held, r lifecycle.Result) {
+	h.drive.Add(h.call, r)
+	h.call, h.gone = lifecycle.Effect{}, false
+}
+
+// senderAsKnown is what a process knows of a sender.
+func (s *State) senderAsKnown(p int, name string) lifecycle.Sender {
+	a := s.store.Sender(name)
+	if a == nil {
+		return lifecycle.Sender{Account: name, Gone: true}
+	}
+	k := lifecycle.Sender{Account: name, Greeted: s.world.Budget[WrongKey] == 0}
+	for _, r := range a.Reasons {
+		k.Unusable = k.Unusable || r.Why != lifecycle.Rested
+	}
+	if a.Known {
+		k.Next = new(a.Next)
+	}
+	if seen := s.procs[p].seen[senderOf(name)]; seen >= 0 {
+		k.Seen = new(uint32(seen))
+	}
+	return k
+}
+
+// accountAsKnown is what all nodes that answer say of an account.
+func (s *State) accountAsKnown(name string) lifecycle.AccountTold {
+	nodes, quorum := s.voters()
+	sender := uint8(senderOf(name))
+	next := s.chain[nodes[0]].next(sender)
+	if !quorum || s.chain[nodes[len(nodes)-1]].next(sender) != next {
+		return lifecycle.AccountTold{Lost: "the nodes do not agree, or too few answer"}
+	}
+	balance := uint64(100)
+	if s.broke {
+		balance = 0
+	}
+	return lifecycle.AccountTold{Exists: true, Nonce: uint32(next), Balance: balance}
+}
+
+// A way is one of the ends that a call may take.
+type way int
+
+// All ways. Each call knows some.
+const (
+	answered way = iota
+	sendsNow     // a legacy worker sends, and does not answer yet
+	strays       // the same, with another nonce
+	errs
+	refusedByNode
+	hopeless
+	getsLost
+	mayHaveSent
+	busy
+	unreached
+	outOfOrder
+	finished
+	saysNothing
+	noCall
+	lostOnTheWay
+	lostBehind
+	half
+	refusedMendable
+	refusedForGood
+	refusedCheap
+	refusedBroke
+	wrongKey
+	ways
+)
+
+var faultOf = map[way]lifecycle.Fault{
+	errs: lifecycle.FaultError, refusedByNode: lifecycle.FaultError, hopeless: lifecycle.FaultHopeless,
+	getsLost: lifecycle.FaultLost, mayHaveSent: lifecycle.FaultSent, busy: lifecycle.FaultBusy,
+	unreached: lifecycle.FaultUnreached, outOfOrder: lifecycle.FaultOutOfOrder, noCall: lifecycle.FaultNoCall,
+}
+
+var budgetOf = map[way]Fault{
+	strays: Stray, wrongKey: WrongKey, errs: WorkerErr, refusedByNode: WorkerErr, hopeless: Hopeless, getsLost: WorkerLost,
+	mayHaveSent: WorkerLost,
+	busy:        Busy, unreached: Busy, outOfOrder: Busy, finished: Finished, saysNothing: WorkerErr, lostOnTheWay: LostSend,
+	lostBehind: LostSend, half: LostSend, refusedMendable: Refuse, refusedForGood: Refuse, refusedCheap: Refuse,
+	refusedBroke: Refuse,
+}
+
+var waysOf = map[lifecycle.Kind][]way{
+	lifecycle.AskHealth: {answered, wrongKey},
+	lifecycle.Prove:     {answered, errs, hopeless, getsLost, busy, unreached, outOfOrder, finished, saysNothing},
+	lifecycle.Resign:    {answered, errs, getsLost, noCall, saysNothing},
+	lifecycle.Dispatch: {answered, sendsNow, strays, errs, refusedByNode, hopeless, getsLost, mayHaveSent, busy,
+		unreached,
+		outOfOrder, finished},
+	lifecycle.Send: {answered, lostOnTheWay, lostBehind, half, refusedMendable, refusedForGood, refusedCheap,
+		refusedBroke},
+}
+
+// end has the call under way, or one that was stopped, end in one of its ways.
+func (s *State) end(p, t int, late bool, w way) bool {
+	if s.procs[p].held[t] == nil {
+		return false
+	}
+	h := s.hold(p, t)
+	call := h.call
+	if late {
+		call = h.stopped
+		h.stopped = lifecycle.Effect{}
+	}
+	if call.Kind == lifecycle.Prove && s.world.Legacy {
+		w = noCall
+	}
+	if f, costs := budgetOf[w]; costs && !late && !s.spend(f) {
+		return false
+	}
+	u := *h
+	u.call = call
+	if late {
+		u.about, u.gone = h.late, true // an errand of its own, if it has not sent
+	}
+	r := s.endOf(p, t, &u, w)
+	if s.refuse == "cannot be" {
+		s.refuse = ""
+		return false
+	}
+	h.gone = u.gone && !late
+	if r == nil {
+		return w == sendsNow || w == strays
+	}
+	s.tell("%s gets the answer to %s of %s: %s", s.procs[p].id, call.Kind, uid(t), wayName[w])
+	if s.met != nil {
+		s.met.result(r)
+	}
+	if late {
+		h.drive.Add(call, r)
+		return true
+	}
+	if w == refusedByNode {
+		s.poll(p) // which knows more than the node that refused
+		h = s.hold(p, t)
+	}
+	s.answer(h, r)
+	return true
+}
+
+func (s *State) endOf(p, t int, h *held, w way) lifecycle.Result {
+	switch h.call.Kind {
+	case lifecycle.AskHealth:
+		if w == wrongKey {
+			return lifecycle.HealthTold{Why: lifecycle.WrongAccount, Detail: "another key"}
+		}
+		return lifecycle.HealthTold{}
+	case lifecycle.Send:
+		return s.endOfSend(h, w)
+	case lifecycle.Dispatch:
+		return s.endOfDispatch(t, h, w)
+	}
+	a := lifecycle.Answer{Call: h.call, Fault: faultOf[w], Sender: account(int(h.about.sender)),
+		Nonce: uint32(h.about.nonce)}
+	switch w {
+	case answered:
+		c := h.about
+		a.Signed = []byte(c.hash())
+		if !s.world.Hashless {
+			a.Hash = c.hash()
+		}
+	case finished:
+		a.Done = []byte(`{"by":"worker"}`)
+	case saysNothing:
+	default:
+		a.Error = &lifecycle.Error{Code: "W", Message: "a worker's error"}
+	}
+	return a
+}
+
+// endOfDispatch: a legacy worker has sent, or has not, or nobody knows.
+func (s *State) endOfDispatch(t int, h *held, w way) lifecycle.Result {
+	c := h.about
+	a := lifecycle.Answer{Call: h.call, Fault: faultOf[w], Refused: w == refusedByNode, Sender: account(int(c.sender)),
+		Nonce: uint32(c.nonce)}
+	switch w {
+	case answered, sendsNow, strays:
+		if h.gone && w != answered {
+			s.refuse = "cannot be"
+			return nil
+		}
+		if w == strays {
+			if c.nonce++; s.chain[0].next(c.sender) < c.nonce-1 {
+				c.nonce = s.chain[0].next(c.sender)
+			}
+		}
+		if !h.gone {
+			s.tell("the worker of %s sends %s", uid(t), c)
+			s.onWire(c, true)
+			h.gone = true
+		}
+		if w != answered {
+			return nil
+		}
+		a.Hash = c.hash()
+		for i := range s.net { // what it has sent, whatever nonce that took
+			if o := s.net[i].cmd; o.txn == c.txn && o.number == c.number {
+				a.Hash = o.hash()
+			}
+		}
+		return a
+	case getsLost, mayHaveSent:
+		if !h.gone {
+			s.errand = append(s.errand, errand{c})
+		}
+	case refusedByNode:
+	default:
+		if h.gone {
+			s.refuse = "cannot be"
+			return nil
+		}
+	}
+	if w == finished {
+		a.Done = []byte(`{"by":"worker"}`)
+		return a
+	}
+	a.Error = &lifecycle.Error{Code: "W", Message: "a worker's error"}
+	return a
+}
+
+// endOfSend: the nodes take the bytes, refuse them, or nobody knows. What is in a block
+// already, or too late, they refuse by themselves.
+func (s *State) endOfSend(h *held, w way) lifecycle.Result {
+	c := h.about
+	r := lifecycle.SendTold{Call: h.call, Slot: uint32(s.chain[0].tip())}
+	spent := c.nonce < s.chain[0].next(c.sender)
+	switch w {
+	case answered:
+		switch {
+		case spent:
+			r.Refusal = &lifecycle.Refusal{Error: lifecycle.Error{Code: "Invalid_nonce"}, Seen: true}
+		case c.until > 0 && s.chain[0].tip() >= int(c.until):
+			r.Refusal = &lifecycle.Refusal{Error: lifecycle.Error{Code: "Expired"}}
+		default:
+			s.onWire(c, true)
+			r.Accepted, r.Hash = true, c.hash()
+		}
+	case lostOnTheWay:
+		s.onWire(c, false)
+		r.Lost = true
+	case lostBehind, half:
+		if spent {
+			s.refuse = "cannot be"
+			return nil
+		}
+		s.onWire(c, true)
+		r.Lost = w == lostBehind
+		r.Error = &lifecycle.Error{Code: "H", Message: "one node did not answer"}
+	default:
+		r.Refusal = &lifecycle.Refusal{Error: lifecycle.Error{Code: "R", Message: "refused"},
+			Permanent: w == refusedForGood,
+			Cheap:     w == refusedCheap, Operator: w == refusedBroke, Broke: w == refusedBroke}
+	}
+	return r
+}
+
+var wayName = [ways]string{"done", "", "", "an error", "an error, concluded from a node's refusal",
+	"an error for good", "lost",
+	"an error that may hide a sending", "busy", "not reached", "out of order", "nothing to send",
+	"neither a transaction nor done",
+	"no such call", "lost, perhaps on the way there", "lost, on the way back", "neither taken nor refused by all",
+	"refused by every node",
+	"refused by every node for good", "refused by every node as too cheap", "refused by every node for lack of funds",
+	"it signs for another account"}

@@ -1,0 +1,167 @@
+package explorer
+
+import (
+	"slices"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+func (e *encoder) process(p int) {
+	proc := &e.s.procs[p]
+	stored := e.s.store.proc(proc.id)
+	e.bits(proc.alive, proc.live, proc.draining, proc.tip.Quorum, proc.tip.At.IsZero(), stored == nil,
+		stored != nil && stored.Lapsed)
+	if !proc.alive {
+		return
+	}
+	e.slot(proc.tip.TipSlot)
+	for _, n := range proc.seen {
+		e.int(int(n))
+	}
+	e.tip = proc.tip
+	for t, h := range proc.held {
+		if h == nil {
+			e.byte('-')
+			continue
+		}
+		e.held(t, h)
+	}
+}
+
+func (e *encoder) held(t int, h *held) {
+	stored := e.s.store.Record(uid(t))
+	txn := h.drive.Txn()
+	same := stored.Txn == txn
+	newest := stored.Txn.Revision == txn.Revision
+	e.bits(same, newest, stored.Txn.Claim == txn.Claim, h.gone, h.stale, h.watching)
+	switch {
+	case same:
+	case h.stale:
+		e.text(string(txn.Phase)) // it is read anew
+	default:
+		e.transaction(txn)
+	}
+	e.effect(h.call)
+	e.effect(h.stopped)
+	if h.call.Leaves() {
+		e.command(h.about)
+	}
+	if h.stopped.Leaves() {
+		e.command(h.late)
+	}
+	l := h.drive.Local()
+	e.local(&l)
+	e.bits(h.drive.Bytes(lifecycle.Effect{Kind: lifecycle.Send, Number: l.Unsent, Fresh: true}) != nil)
+	for _, r := range h.drive.Results() {
+		e.result(r)
+	}
+	e.byte('|')
+	if g := &h.sighting; h.watching {
+		e.text(string(g.Fate)[:2])
+		e.bits(g.Agreed, g.Failure.Permanent)
+		e.int(min(g.Depth, e.far()))
+		e.hash(g.Hash)
+		e.int(int(g.AccountNext))
+	}
+}
+
+func (e *encoder) effect(x lifecycle.Effect) {
+	if x.Kind == "" {
+		e.byte(0)
+		return
+	}
+	e.text(string(x.Kind))
+	e.int(x.Number)
+	e.bits(x.Fresh)
+}
+
+func (e *encoder) local(l *lifecycle.Local) {
+	e.int(l.Taken)
+	e.int(l.Marked)
+	e.int(l.Unsent)
+	e.int(l.Confirmed)
+	e.bits(l.Legacy, l.NoResign, e.tip.At.After(l.SentAt), l.Costly.After(e.s.now), e.s.now.Sub(l.ReadAt) < recent)
+	e.age(l.SentAt)
+	e.age(l.LostAt)
+	if l.Said != (lifecycle.Said{}) {
+		e.int(l.Said.Number)
+		e.int(slices.Index(outcomes, l.Said.Outcome))
+		e.hash(l.Said.NodeHash)
+		e.slot(l.Said.Slot)
+	}
+	a := &l.Asked
+	e.bits(a.Sender != nil, a.Overtaken, a.Retries != nil, a.Account != nil, a.Landed != nil, a.Bytes != nil)
+	if a.Sender != nil {
+		e.sender(a.Sender)
+	}
+	if a.Account != nil {
+		e.result(*a.Account)
+	}
+	if a.Landed != nil {
+		e.result(*a.Landed)
+	}
+	if a.Bytes != nil {
+		e.result(*a.Bytes)
+	}
+}
+
+func (e *encoder) sender(s *lifecycle.Sender) {
+	e.bits(s.Gone, s.Unusable, s.Next != nil, s.Seen != nil, s.Greeted)
+	if s.Next != nil {
+		e.int(int(*s.Next))
+	}
+	if s.Seen != nil {
+		e.int(int(*s.Seen))
+	}
+}
+
+func (e *encoder) result(r lifecycle.Result) {
+	switch r := r.(type) {
+	case lifecycle.SenderTold:
+		e.byte('s')
+		e.sender(&r.Sender)
+		e.bits(r.Overtaken)
+	case lifecycle.HealthTold:
+		e.byte('h')
+		e.text(string(r.Why))
+	case lifecycle.RetriesTold:
+		e.byte('r')
+	case lifecycle.AccountTold:
+		e.byte('a')
+		e.int(int(r.Nonce))
+		e.bits(r.Lost != "", r.Balance == 0)
+	case lifecycle.LandedTold:
+		e.byte('l')
+		e.int(int(r.Nonce))
+		e.bits(r.Any)
+	case lifecycle.BytesRead:
+		e.byte('b')
+		e.int(r.Number)
+		e.hash(string(r.Command))
+	case lifecycle.ChainTold:
+		e.byte('c')
+	case lifecycle.ConfirmTold:
+		e.byte('f')
+		e.int(r.Number)
+	case lifecycle.Answer:
+		e.byte('A')
+		e.effect(r.Call)
+		e.int(int(r.Nonce))
+		e.text(string(r.Fault))
+		e.hash(r.Hash)
+		e.hash(string(r.Signed))
+		e.bits(r.Done != nil, r.Refused)
+	case lifecycle.SendTold:
+		e.byte('S')
+		e.effect(r.Call)
+		e.hash(r.Hash)
+		e.slot(r.Slot)
+		e.bits(r.Accepted, r.Lost, r.Refusal != nil, r.Error != nil)
+		if f := r.Refusal; f != nil {
+			e.bits(f.Permanent, f.Seen, f.Cheap, f.Operator, f.Broke)
+		}
+	case lifecycle.Denied:
+		e.byte('D')
+		e.text(string(r.Why))
+	}
+}

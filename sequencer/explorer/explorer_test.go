@@ -1,0 +1,63 @@
+package explorer
+
+import (
+	"flag"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	only  = flag.String("world", "", "explore the worlds whose name contains this alone")
+	bound = flag.Int("bound", 0, "the most states of each world, 0 for all")
+	first = flag.Bool("first", false, "stop at the first broken promise")
+	every = flag.Int("fair", 16, "follow one of so many states to its end")
+	wide  = flag.Bool("wide", false, "one more of each fault, and higher chains")
+)
+
+// unmet are the words that no world of CI meets, and why.
+var unmet = map[string]string{
+	"reason waiting":   "what waits is driven by nobody",
+	"reason bound":     "a bind is the store's, and no decision",
+	"reason unchanged": "a result that says nothing new makes no step that is seen",
+	"reason passed":    "the nodes of these worlds hold every block",
+}
+
+// TestWorlds walks all states of the worlds, and sees that everything is met in some.
+func TestWorlds(t *testing.T) {
+	met, states := NewCoverage(), 0
+	worlds := Worlds()
+	if *wide {
+		worlds = WiderWorlds()
+	}
+	for _, w := range worlds {
+		if !strings.Contains(w.Name, *only) {
+			continue
+		}
+		r := Explore(w, Options{FairEvery: *every, Bound: *bound})
+		t.Log(r)
+		if r.Broken != "" {
+			t.Error(r.Story)
+		}
+		states += r.States
+		met.Add(r.Met)
+		if *first && r.Broken != "" {
+			break
+		}
+	}
+	t.Logf("%d states together\n%s", states, met.Table())
+	if *only != "" || *bound > 0 || *wide || t.Failed() {
+		return
+	}
+	missed := met.Missed()
+	for _, name := range missed {
+		if unmet[name] == "" {
+			t.Errorf("no world meets: %s", name)
+		}
+	}
+	for name := range unmet {
+		if !slices.Contains(missed, name) {
+			t.Errorf("listed as never met, and met: %s", name)
+		}
+	}
+}

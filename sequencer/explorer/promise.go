@@ -1,0 +1,233 @@
+package explorer
+
+import (
+	"fmt"
+	"slices"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// remember keeps how deep effects have stood.
+func (s *State) remember() {
+	c := s.chain[0]
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		if b.full && b.cmd.txn >= 0 && b.fate == succeeded {
+			p := &s.past[b.cmd.txn]
+			p.deep = max(p.deep, uint8(min(c.tip()-i, 9)))
+		}
+	}
+}
+
+// mayStore checks what a process is about to store.
+func (s *State) mayStore(p int, before, after *lifecycle.Transaction, step *lifecycle.Step) {
+	if before.Revision == after.Revision && before == after {
+		s.refuse = "a change that changes nothing"
+	}
+	if step.Do.Kind != "" {
+		s.refuse = "an effect beside a change"
+	}
+}
+
+// mayLeave checks what is about to leave a process.
+func (s *State) mayLeave(proc *process, t int, h *held) {
+	r := s.store.Record(uid(t))
+	a := r.Txn.Attempt(h.call.Number)
+	switch {
+	case !proc.live || Owner(r.Txn.Claim) != proc.id:
+		s.refuse = fmt.Sprintf("%s leaves %s without a claim", h.call.Kind, proc.id)
+	case a == nil:
+		s.refuse = fmt.Sprintf("%s of an attempt that is not stored", h.call.Kind)
+	case h.call.Kind == lifecycle.Send && !a.Open() && a.Number != r.Txn.Landed && !sharesLanded(r.Txn, a):
+		s.refuse = "bytes are sent of an attempt that is not stored as open"
+	case h.call.Kind == lifecycle.Send && (r.Bytes == nil || !slices.Equal(r.Bytes.Command, h.drive.Bytes(h.call))):
+		s.refuse = "bytes are sent that are not stored"
+	case h.call.Kind == lifecycle.Dispatch && s.past[t].asked&(1<<a.Number) != 0:
+		s.refuse = "a legacy worker is asked twice for one attempt"
+	case h.call.Kind == lifecycle.Dispatch && !a.Open():
+		s.refuse = "a legacy worker is asked before that is stored"
+	}
+	if h.call.Kind == lifecycle.Dispatch {
+		s.past[t].asked |= 1 << h.call.Number
+	}
+}
+
+func sharesLanded(t *lifecycle.Transaction, a *lifecycle.Attempt) bool {
+	l := t.Attempt(t.Landed)
+	return l != nil && l.Sender == a.Sender && l.Nonce == a.Nonce
+}
+
+// stored checks a change as it was stored.
+func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
+	past := &s.past[txnOf(t.UID)]
+	confirmations, _, _ := s.world.depths()
+	if t.Phase != before.Phase {
+		past.untold = t.Phase.Final() && t.Callback != ""
+		switch t.Phase {
+		case lifecycle.PhaseFailed:
+			past.ended = true
+			if !past.cancelled && t.Retries < s.policy.MaxRetries {
+				s.refuse = "FAILED, and retries were left"
+			}
+		case lifecycle.PhaseUnresolved:
+			past.ended = true
+		case lifecycle.PhaseDone:
+			if t.Landed > 0 && int(past.deep) < confirmations {
+				s.refuse = "DONE, and its effect has never stood as deep as is claimed"
+			}
+		}
+	}
+	if a := s.store.Sender(t.Sender); before.Phase.Bound() && !t.Phase.Bound() && t.Open() && a != nil && a.Free() {
+		s.refuse = "its sender is let go while an attempt is open"
+	}
+	if !before.Open() && t.Open() && t.Phase.Bound() && s.store.Record(t.UID).Overtaken {
+		s.refuse = "it may leave, although an earlier one of its queue waits again"
+	}
+	if s.met != nil {
+		s.met.change(s, before, t, step)
+	}
+}
+
+// Check looks for a promise that is broken in a state; "" if all hold.
+func (s *State) Check() string {
+	if s.refuse != "" {
+		return s.refuse
+	}
+	for t := range s.past {
+		if why := s.checkTxn(t); why != "" {
+			return uid(t) + ": " + why
+		}
+	}
+	for n := range max(1, s.world.Nodes) {
+		if why := s.checkChain(s.chain[n]); why != "" {
+			return why
+		}
+	}
+	return s.checkBonds()
+}
+
+// checkChain: at most one effect of each, in the order of their queue.
+func (s *State) checkChain(c chain) string {
+	var last [4]int8 // of each queue, the latest that took effect
+	for i := range last {
+		last[i] = -1
+	}
+	var seen [8]bool
+	confirmations, _, _ := s.world.depths()
+	ordered := s.world.Budget[Reorg] == 0 || confirmations > 1
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		if !b.full || b.cmd.txn < 0 || b.fate != succeeded {
+			continue
+		}
+		if seen[b.cmd.txn] {
+			return uid(int(b.cmd.txn)) + " has taken effect twice"
+		}
+		seen[b.cmd.txn] = true
+		t := s.store.Records[b.cmd.txn].Txn
+		q := t.Queue[1] - '0'
+		if ordered && last[q] > b.cmd.txn && !s.past[b.cmd.txn].ended {
+			return t.UID + " took effect after one that was accepted later"
+		}
+		last[q] = max(last[q], b.cmd.txn)
+	}
+	return ""
+}
+
+// checkTxn: a transaction has its place, and its end is true.
+func (s *State) checkTxn(i int) string {
+	t := s.store.Records[i].Txn
+	switch {
+	case t.Phase.Bound():
+		q := s.store.queue(t.Queue)
+		sender := s.store.Sender(t.Sender)
+		if t.Claim == "" || q.Run != t.UID || sender == nil || sender.Queue != t.Queue {
+			return "bound, and nobody's, or not where its queue and its sender say"
+		}
+	case t.Phase == lifecycle.PhaseWaiting:
+		if t.Claim != "" || t.Open() {
+			return "waits, and has a claim or an open attempt"
+		}
+	default:
+		if t.Watched() != (t.Claim != "") {
+			return "final, and watched without need, or not although there is need"
+		}
+		if t.Claim == "" && t.Phase != lifecycle.PhaseDone {
+			if s.effectOf(int8(i)) != nil {
+				return string(t.State()) + ", and took effect"
+			}
+			if s.mayLand(int8(i), true) {
+				return string(t.State()) + ", unwatched, and may still take effect"
+			}
+		}
+		if b := s.effectOf(int8(i)); t.Phase == lifecycle.PhaseDone && b != nil && t.Landed > 0 && !t.Reopened &&
+			b.cmd.number != int8(t.Landed) {
+			return "DONE by another attempt than the one that took effect"
+		}
+		if t.Phase == lifecycle.PhaseDone && t.Landed > 0 && !t.FinalAt.IsZero() && s.effectOf(int8(i)) == nil {
+			return "DONE for good, and no effect"
+		}
+	}
+	return checkAttempts(t)
+}
+
+// checkAttempts: what is open, or is to be, has one sender and one nonce.
+func checkAttempts(t *lifecycle.Transaction) string {
+	open := t.FirstOpen()
+	if open == nil {
+		return ""
+	}
+	if t.Phase.Bound() && t.Sender != open.Sender {
+		return "bound to another sender than that of its open attempt"
+	}
+	for i := range t.Attempts {
+		if a := &t.Attempts[i]; (a.Open() || a.Pending()) && (a.Sender != open.Sender || a.Nonce != open.Nonce) {
+			return "an attempt with another sender or nonce beside an open one"
+		}
+	}
+	return ""
+}
+
+// checkBonds: one transaction for a queue, one queue for a sender, and a nonce for one
+// transaction of those that may land.
+func (s *State) checkBonds() string {
+	for i := range s.store.Records {
+		t := s.store.Records[i].Txn
+		open := t.FirstOpen()
+		for k := range s.store.Records {
+			u := s.store.Records[k].Txn
+			if k == i {
+				continue
+			}
+			if t.Phase.Bound() && u.Phase.Bound() && (t.Queue == u.Queue || t.Sender == u.Sender) {
+				return t.UID + " and " + u.UID + " are bound to one sender, or of one queue"
+			}
+			if open == nil {
+				continue
+			}
+			if u.Phase.Bound() && u.Sender == open.Sender {
+				return "the sender of the open attempt of " + t.UID + " is bound to " + u.UID
+			}
+			other := u.FirstOpen()
+			if other == nil && u.Phase == lifecycle.PhaseDone && u.Reopened {
+				other = u.Attempt(u.Landed) // and may land again
+			}
+			if other != nil && other.Sender == open.Sender && other.Nonce == open.Nonce {
+				return t.UID + " and " + u.UID + " have open attempts with one nonce"
+			}
+		}
+	}
+	for i := range s.store.Senders {
+		a := &s.store.Senders[i]
+		if a.Queue != "" && (s.store.queue(a.Queue).Run == "" ||
+			s.store.Record(s.store.queue(a.Queue).Run).Txn.Sender != a.Account) {
+			return a.Account + " is bound to a queue that does not know it"
+		}
+		for _, r := range a.Reasons {
+			if r.Why == lifecycle.StoppedNonce && s.world.Budget[Outsider] == 0 && s.world.Budget[Stray] == 0 {
+				return a.Account + " is stopped for its nonce, and nobody else used it"
+			}
+		}
+	}
+	return ""
+}

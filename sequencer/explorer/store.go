@@ -1,0 +1,397 @@
+package explorer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// A Store is what Redis and its scripts promise, in plain Go: one operation each, all
+// of them atomic. Records are never altered in place, so a Clone is shallow.
+type Store struct {
+	Now     time.Time
+	Records []Record // in order of acceptance
+	Queues  []Queue
+	Senders []Sender
+	Procs   []Proc
+	Landed  []Standing
+	Fees    []Spent
+	Log     []Event // kept where KeepLog says so
+	KeepLog bool
+	// Unsettled: it has forgotten something, and nobody has put that right yet.
+	Unsettled bool
+	// UnresolvedLimit is how many UNRESOLVED in a row pause a queue; 0 for no limit.
+	UnresolvedLimit int
+	CallbackWait    time.Duration
+
+	sequence, claims, turns int64
+}
+
+// A Record is a transaction with what stands beside it.
+type Record struct {
+	Txn       *lifecycle.Transaction // facts merged
+	Op        string                 // of the last change
+	Bytes     *lifecycle.BytesRead   // what was signed, and is kept
+	Facts     []Fact
+	Overtaken bool   // an earlier one of its queue waits again
+	Cost      uint64 // as last counted
+	Counted   Spent  // what of it was counted on the day of the last count
+}
+
+// A Fact is what is known of an attempt whoever brings it: it is added, and never
+// overwritten.
+type Fact struct {
+	Number         int
+	Sender         string
+	Nonce          uint32
+	Hash, NodeHash string
+}
+
+// A Queue is the record of one queue.
+type Queue struct {
+	Name   string
+	Run    string    // uid that is bound, "" if none
+	Hold   time.Time // until when it is not bound
+	Holder string    // uid whose callback it waits for
+	Paused bool
+	Streak int   // UNRESOLVED in a row
+	turn   int64 // since when it waits for its turn
+}
+
+// A Sender is the record of one sender.
+type Sender struct {
+	Account string
+	Queue   string // bound to, "" if free
+	Known   bool   // Next is known
+	Next    uint32 // the next nonce
+	Reasons []Reason
+	Streak  int
+	turn    int64 // since when it is free
+}
+
+// A Reason keeps a sender out of use.
+type Reason struct {
+	Why   lifecycle.SenderReason
+	By    string
+	Until time.Time // zero: until somebody resumes it
+}
+
+// A Proc is the heartbeat of one process.
+type Proc struct {
+	ID     string
+	Lapsed bool // its claims may be taken over
+}
+
+// Standing is a transaction that is DONE by a nonce and may be orphaned.
+type Standing struct {
+	Account, UID string
+	Nonce        uint32
+}
+
+// Spent is what fees have cost on a day.
+type Spent struct {
+	Sender string
+	Day    int64
+	Cost   uint64
+}
+
+// An Event is one entry of the log.
+type Event struct {
+	Kind, ID, Sender, From, To string
+	Attempt                    int
+	Code                       string
+}
+
+// Why the store refuses, other than by a [lifecycle.Denied].
+var (
+	ErrStale     = errors.New("the record has changed")
+	ErrFenced    = errors.New("the claim is another's")
+	ErrUnsettled = errors.New("the store has forgotten something")
+	ErrGone      = errors.New("there is no such record")
+)
+
+// Clone is a copy that goes its own way.
+func (s *Store) Clone() Store {
+	c := *s
+	c.Records, c.Queues = slices.Clone(s.Records), slices.Clone(s.Queues)
+	c.Senders, c.Procs = slices.Clone(s.Senders), slices.Clone(s.Procs)
+	c.Landed, c.Fees, c.Log = slices.Clip(s.Landed), slices.Clone(s.Fees), slices.Clip(s.Log)
+	return c
+}
+
+// Record finds what is stored under a uid, nil if nothing is.
+func (s *Store) Record(uid string) *Record {
+	for i := range s.Records {
+		if s.Records[i].Txn.UID == uid {
+			return &s.Records[i]
+		}
+	}
+	return nil
+}
+
+func (s *Store) queue(name string) *Queue {
+	for i := range s.Queues {
+		if s.Queues[i].Name == name {
+			return &s.Queues[i]
+		}
+	}
+	s.Queues = append(s.Queues, Queue{Name: name})
+	return &s.Queues[len(s.Queues)-1]
+}
+
+// Sender finds a registered sender, nil if there is none.
+func (s *Store) Sender(account string) *Sender {
+	for i := range s.Senders {
+		if s.Senders[i].Account == account {
+			return &s.Senders[i]
+		}
+	}
+	return nil
+}
+
+func (s *Store) turnNow() int64 {
+	s.turns++
+	return s.turns
+}
+
+func (s *Store) log(e Event) {
+	if s.KeepLog {
+		s.Log = append(s.Log, e)
+	}
+}
+
+// Enqueue accepts a transaction; the same uid again gets the first one.
+func (s *Store) Enqueue(uid, queue, typ string) *lifecycle.Transaction {
+	if r := s.Record(uid); r != nil {
+		return r.Txn
+	}
+	if q := s.queue(queue); s.Head(queue) == nil && q.Run == "" {
+		q.turn = s.turnNow()
+	}
+	s.sequence++
+	t := &lifecycle.Transaction{UID: uid, Queue: queue, Sequence: s.sequence, Type: typ,
+		Phase: lifecycle.PhaseWaiting, ReceivedAt: s.Now, ChangedAt: s.Now}
+	s.Records = append(s.Records, Record{Txn: t})
+	s.log(Event{Kind: "t", ID: uid, To: string(lifecycle.PhaseWaiting)})
+	return t
+}
+
+// Register adds a sender, free and with no nonce known.
+func (s *Store) Register(account string) {
+	s.Senders = append(s.Senders, Sender{Account: account, turn: s.turnNow()})
+}
+
+// Head is the transaction that is next in a queue, nil if none waits: the one accepted
+// first, whether it has been bound before or not.
+func (s *Store) Head(queue string) *lifecycle.Transaction {
+	var head *lifecycle.Transaction
+	for i := range s.Records {
+		t := s.Records[i].Txn
+		if t.Queue == queue && t.Phase == lifecycle.PhaseWaiting && (head == nil || t.Sequence < head.Sequence) {
+			head = t
+		}
+	}
+	return head
+}
+
+func (s *Store) ready(q *Queue) bool {
+	return q.Run == "" && !q.Paused && !q.Hold.After(s.Now) && s.Head(q.Name) != nil
+}
+
+// A Plan is the first attempt of what was never tried, planned as it is bound if the
+// next nonce of the sender is stored as Nonce says.
+type Plan struct {
+	Sender           string
+	Nonce            uint32
+	Fee              uint64
+	ValidUntil, Slot uint32
+}
+
+// Bind gives the free sender that was used least recently to the queue that has waited
+// longest for its turn. It returns nil if there is no pair.
+func (s *Store) Bind(process string, plans []Plan) *lifecycle.Transaction {
+	if s.Unsettled || s.lapsed(process) {
+		return nil
+	}
+	var q *Queue
+	for i := range s.Queues {
+		if c := &s.Queues[i]; s.ready(c) && (q == nil || c.turn < q.turn) {
+			q = c
+		}
+	}
+	var sender *Sender
+	for i := range s.Senders {
+		if c := &s.Senders[i]; c.Free() && (sender == nil || c.turn < sender.turn) {
+			sender = c
+		}
+	}
+	if q == nil || sender == nil {
+		return nil
+	}
+	r := s.Record(s.Head(q.Name).UID)
+	t := r.Txn.Clone()
+	t.Revision++
+	t.Phase, t.Sender, t.Claim, t.ChangedAt, t.DueAt = lifecycle.PhaseDispatching, sender.Account, s.token(process),
+		s.Now, time.Time{}
+	for _, p := range plans {
+		if p.Sender == sender.Account && sender.Known && sender.Next == p.Nonce && len(t.Attempts) == 0 {
+			t.Attempts = append(t.Attempts, lifecycle.Attempt{Number: 1, Sender: p.Sender, Nonce: p.Nonce, Fee: p.Fee,
+				ValidUntil: p.ValidUntil, Slot: p.Slot, Outcome: lifecycle.Prepared, StartedAt: s.Now})
+			s.charge(r, t, t.Cost(), 0, 0)
+		}
+	}
+	r.Txn = t
+	q.Run, q.Hold, q.Holder = t.UID, time.Time{}, ""
+	sender.Queue = q.Name
+	s.log(Event{Kind: "t", ID: t.UID, Sender: t.Sender, From: string(lifecycle.PhaseWaiting), To: string(t.Phase)})
+	return t
+}
+
+// Free reports whether a sender can be bound.
+func (a *Sender) Free() bool { return a.Queue == "" && len(a.Reasons) == 0 }
+
+func (s *Store) token(process string) string {
+	s.claims++
+	return fmt.Sprintf("%s:%d", process, s.claims)
+}
+
+// Owner is the process of a claim.
+func Owner(claim string) string {
+	owner, _, _ := strings.Cut(claim, ":")
+	return owner
+}
+
+func (s *Store) proc(id string) *Proc {
+	for i := range s.Procs {
+		if s.Procs[i].ID == id {
+			return &s.Procs[i]
+		}
+	}
+	return nil
+}
+
+func (s *Store) lapsed(id string) bool {
+	p := s.proc(id)
+	return p == nil || p.Lapsed
+}
+
+// Renew is a heartbeat.
+func (s *Store) Renew(id string) {
+	if p := s.proc(id); p != nil {
+		p.Lapsed = false
+		return
+	}
+	s.Procs = append(s.Procs, Proc{ID: id})
+}
+
+// Lapse is that a process has not renewed for so long that others may take over.
+func (s *Store) Lapse(id string) { s.proc(id).Lapsed = true }
+
+// TakeOver moves the claims of a process that has lapsed to another, with new tokens.
+func (s *Store) TakeOver(mine, dead string) (uids []string) {
+	if s.lapsed(mine) || !s.lapsed(dead) {
+		return nil
+	}
+	for i := range s.Records {
+		if t := s.Records[i].Txn; t.Claim != "" && Owner(t.Claim) == dead {
+			u := t.Clone()
+			u.Claim, u.Revision = s.token(mine), t.Revision+1
+			s.Records[i].Txn = u
+			uids = append(uids, u.UID)
+		}
+	}
+	s.Procs = slices.DeleteFunc(s.Procs, func(p Proc) bool { return p.ID == dead })
+	return uids
+}
+
+// Called stores what became of a callback: whether it was answered.
+func (s *Store) Called(uid string, callback lifecycle.Callback, answered bool) {
+	r := s.Record(uid)
+	if r == nil || r.Txn.Callback != callback {
+		return
+	}
+	t := r.Txn.Clone()
+	r.Txn = t
+	if !answered {
+		t.CallbackTries++
+		return
+	}
+	t.Callback = ""
+	if q := s.queue(t.Queue); q.Holder == uid {
+		q.Hold, q.Holder = time.Time{}, ""
+	}
+}
+
+// Tick does what is due: rests and holds that end.
+func (s *Store) Tick() {
+	for i := range s.Queues {
+		if q := &s.Queues[i]; !q.Hold.IsZero() && !q.Hold.After(s.Now) {
+			q.Hold, q.Holder = time.Time{}, ""
+		}
+	}
+	for i := range s.Senders {
+		s.lift(&s.Senders[i], func(r Reason) bool { return !r.Until.IsZero() && !r.Until.After(s.Now) })
+	}
+}
+
+// lift takes back the reasons of a sender for which gone is true; it is free then, or not.
+func (s *Store) lift(a *Sender, gone func(Reason) bool) bool {
+	kept := slices.DeleteFunc(slices.Clone(a.Reasons), gone)
+	lifted := len(kept) < len(a.Reasons)
+	a.Reasons = kept
+	if lifted && a.Free() {
+		a.turn = s.turnNow()
+	}
+	return lifted
+}
+
+// Rest takes a sender out of use. A reason that ends by itself does not end what only a
+// person may end.
+func (s *Store) Rest(account string, why lifecycle.SenderReason, by string, d time.Duration) {
+	a := s.Sender(account)
+	if a == nil {
+		return
+	}
+	r := Reason{Why: why, By: by}
+	if d >= 0 {
+		r.Until = s.Now.Add(d)
+	}
+	reasons := slices.Clone(a.Reasons)
+	at := slices.IndexFunc(reasons, func(o Reason) bool { return o.Why == why && o.By == by })
+	switch {
+	case at < 0:
+		reasons = append(reasons, r)
+		s.log(Event{Kind: "s", ID: account, Sender: account, Code: string(why)})
+	case d < 0 || !reasons[at].Until.IsZero():
+		reasons[at] = r
+	}
+	a.Reasons = reasons
+}
+
+// Resume has a person put a sender back into use; what is unknown has to be settled
+// first. One that was stopped for its nonce has the chain asked for the next.
+func (s *Store) Resume(account string) {
+	a := s.Sender(account)
+	if a == nil {
+		return
+	}
+	if slices.ContainsFunc(a.Reasons, func(r Reason) bool { return r.Why == lifecycle.StoppedNonce }) {
+		a.Known, a.Next = false, 0
+	}
+	s.lift(a, func(r Reason) bool { return r.Why != lifecycle.OutcomeUnknown })
+}
+
+// HighestLanded is the highest nonce with which one of an account stands on the chain
+// and may be orphaned.
+func (s *Store) HighestLanded(account string) (nonce uint32, any bool) {
+	for _, l := range s.Landed {
+		if l.Account == account {
+			nonce, any = max(nonce, l.Nonce), true
+		}
+	}
+	return nonce, any
+}

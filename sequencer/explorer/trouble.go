@@ -1,0 +1,277 @@
+package explorer
+
+import (
+	"slices"
+	"strconv"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+var orders = []lifecycle.OrderKind{lifecycle.OrderCancel, lifecycle.OrderRetry, lifecycle.OrderLanded,
+	lifecycle.OrderDead}
+
+// extend adds a block to the chain, or has a rival of its last blocks win, which is
+// longer by one. The block, or the rival's first, holds what the move says.
+func (s *State) extend(m Move) bool {
+	c, fork := s.chain[0], s.forks
+	if s.world.Nodes > 1 && c.tip() > s.chain[1].tip() {
+		return false // the other node is as far behind as it may be
+	}
+	if m.kind == mReorg {
+		if c.tip() < start+int(m.c) || !s.spend(Reorg) {
+			return false
+		}
+		c, fork = chain{c.blocks[:c.tip()-int(m.c)]}, fork+1
+	}
+	if s.world.Height > 0 && !s.fair && c.tip() >= start+s.world.Height {
+		return false
+	}
+	b := block{fork: fork}
+	what := "nothing of ours"
+	switch {
+	case m.a >= 100:
+		sender := m.a - 100
+		b.full, b.cmd = true, command{txn: stranger, sender: sender, nonce: c.next(sender)}
+		if !s.spend(Outsider) {
+			return false
+		}
+	case m.a > 0:
+		w := s.net[m.a-1]
+		if !w.known || !c.takes(w.cmd) || m.b != succeeded && !s.spend(FailIn) {
+			return false
+		}
+		b.full, b.cmd, b.fate = true, w.cmd, m.b
+	}
+	if b.full {
+		what = b.cmd.String() + []string{"", ", which fails there", ", which fails there for good"}[b.fate]
+	}
+	c = c.with(b)
+	if m.kind == mReorg {
+		s.tell("the chain reorganises, %d deep: block %d holds %s; as many that are empty follow", m.c, c.tip(), what)
+		for range m.c {
+			c = c.with(block{fork: fork})
+		}
+	} else {
+		s.tell("block %d: %s", c.tip(), what)
+	}
+	s.chain[0], s.forks = c, fork
+	s.remember()
+	return true
+}
+
+// sync has the second node catch up.
+func (s *State) sync() bool {
+	if s.world.Nodes < 2 || s.chain[1].tip() == s.chain[0].tip() {
+		return false
+	}
+	s.tell("the second node catches up")
+	s.chain[1] = s.chain[0]
+	return true
+}
+
+// arrive: bytes that were under way reach the network.
+func (s *State) arrive(i int) bool {
+	if s.net[i].known {
+		return false
+	}
+	s.tell("the nodes get %s at last", s.net[i].cmd)
+	s.onWire(s.net[i].cmd, true)
+	return true
+}
+
+// trouble is what processes, nodes and persons do by themselves.
+func (s *State) trouble(m Move, p int) bool {
+	switch m.kind {
+	case mStart:
+		return s.start(p)
+	case mRenew:
+		return s.renew(p)
+	case mCrash:
+		return s.crash(p)
+	case mLapse:
+		return s.lapse(p)
+	case mStop:
+		if s.procs[p].draining || !s.spend(Stop) {
+			return false
+		}
+		s.tell("%s is told to end", s.procs[p].id)
+		s.procs[p].draining = true
+		return true
+	case mVanish:
+		if w := &s.net[p]; w.pool != 0 && s.spend(Vanish) {
+			s.tell("the pools drop %s", w.cmd)
+			w.pool = 0
+			return true
+		}
+	case mOrder:
+		return s.order(p, orders[m.b])
+	case mDrain:
+		if s.spend(Drain) {
+			s.tell("a person drains %s", account(p))
+			s.store.Rest(account(p), lifecycle.Draining, "", lifecycle.Never)
+			return true
+		}
+	case mResume:
+		if a := s.store.Sender(account(p)); slices.ContainsFunc(a.Reasons,
+			func(r Reason) bool { return r.Until.IsZero() && r.Why == lifecycle.Draining }) {
+			s.tell("a person resumes %s", a.Account)
+			s.store.Resume(a.Account)
+			return true
+		}
+	case mAway:
+		if s.world.Nodes > 1 && (s.away || s.spend(Away)) {
+			s.away = !s.away
+			s.tell("the first node is away: %v", s.away)
+			return true
+		}
+	case mBroke:
+		if s.broke || s.spend(Broke) {
+			s.broke = !s.broke
+			s.tell("the accounts hold nothing: %v", s.broke)
+			return true
+		}
+	}
+	return false
+}
+
+func (s *State) start(p int) bool {
+	old := &s.procs[p]
+	fresh := process{id: "p" + digit(p) + "." + strconv.Itoa(old.run+1), run: old.run + 1, alive: true, live: true,
+		seen: make([]int16, len(old.seen)), held: make([]*held, len(old.held))}
+	for i := range fresh.seen {
+		fresh.seen[i] = -1
+	}
+	s.procs[p] = fresh
+	s.store.Renew(fresh.id)
+	s.tell("%s starts", fresh.id)
+	return true
+}
+
+func (s *State) renew(p int) bool {
+	proc := &s.procs[p]
+	if proc.live {
+		return false
+	}
+	s.tell("%s wakes, and renews its claims", proc.id)
+	proc.live = true
+	s.store.Renew(proc.id)
+	for t, h := range proc.held {
+		if h != nil { // the claim may be another's
+			h = s.hold(p, t)
+			h.drive.Stale()
+			h.stale = true
+		}
+	}
+	return true
+}
+
+func (s *State) lapse(p int) bool {
+	proc := &s.procs[p]
+	if !proc.live || !s.spend(Lapse) {
+		return false
+	}
+	s.tell("%s sleeps past its claims", proc.id)
+	proc.live = false
+	s.store.Lapse(proc.id)
+	return true
+}
+
+// crash: a process dies, with all that it knows.
+func (s *State) crash(p int) bool {
+	proc := &s.procs[p]
+	if !proc.draining && !s.spend(Crash) {
+		return false
+	}
+	s.tell("%s dies", proc.id)
+	for t, h := range proc.held {
+		if h != nil {
+			s.abandon(t, h)
+		}
+	}
+	if s.store.proc(proc.id) != nil {
+		s.store.Lapse(proc.id)
+	}
+	s.procs[p] = process{id: proc.id, run: proc.run, seen: make([]int16, len(proc.seen)), held: make([]*held,
+		len(proc.held))}
+	return true
+}
+
+var budgetOfOrder = map[lifecycle.OrderKind]Fault{lifecycle.OrderCancel: Cancel, lifecycle.OrderRetry: Retry,
+	lifecycle.OrderLanded: Resolve, lifecycle.OrderDead: Resolve}
+
+// order is a person's word. Of what nobody knows a person says what is true.
+func (s *State) order(t int, kind lifecycle.OrderKind) bool {
+	if !s.spend(budgetOfOrder[kind]) {
+		return false
+	}
+	o := lifecycle.Order{What: kind}
+	switch effect := s.effectOf(int8(t)); kind {
+	case lifecycle.OrderLanded:
+		_, settle, _ := s.world.depths()
+		if effect == nil || int(s.past[t].deep) < settle {
+			return false
+		}
+		o.Hash = effect.cmd.hash()
+	case lifecycle.OrderDead:
+		if effect != nil || s.mayLand(int8(t), false) {
+			return false
+		}
+	}
+	before := s.store.Read(uid(t))
+	v := s.view(0, t)
+	v.Txn, v.Local, v.Tip = before, lifecycle.Local{}, lifecycle.Tip{}
+	step, err := lifecycle.Ask(&v, o)
+	if err != nil {
+		return false
+	}
+	txn, denied, err := s.store.Advance(&Change{Before: before, After: step.Txn, Aside: step.Aside,
+		Moves: lifecycle.Effects(before, step.Txn, &step.Aside, s.policy)})
+	if err != nil || denied != nil {
+		return false
+	}
+	if kind == lifecycle.OrderCancel {
+		s.past[t].cancelled = true
+	}
+	if s.met != nil {
+		s.met.Orders[kind]++
+	}
+	s.stored(before, txn, &step)
+	s.tell("a person says %s: %s", kind, changeOf(before, txn, &step))
+	return true
+}
+
+// effectOf is the block in which a transaction has taken effect, nil if there is none.
+func (s *State) effectOf(t int8) *block {
+	for i := range s.chain[0].blocks {
+		if b := &s.chain[0].blocks[i]; b.full && b.cmd.txn == t && b.fate == succeeded {
+			return b
+		}
+	}
+	return nil
+}
+
+// mayLand reports whether something of a transaction may still take effect, in the best
+// chain or in a rival that may yet win. left: of what has left the processes alone.
+func (s *State) mayLand(t int8, left bool) bool {
+	_, settle, _ := s.world.depths()
+	c := s.chain[0]
+	c.blocks = c.blocks[:max(0, c.tip()-settle+1)]
+	for i := range s.net {
+		w := &s.net[i]
+		if w.cmd.txn == t && w.cmd.nonce >= c.next(w.cmd.sender) && (w.cmd.until == 0 || c.tip() < int(w.cmd.until)) {
+			return true
+		}
+	}
+	for _, e := range s.errand {
+		if e.cmd.txn == t {
+			return true
+		}
+	}
+	for p := range s.procs {
+		h := s.procs[p].held[t]
+		if h != nil && !left && (h.call.Kind == lifecycle.Send || h.call.Kind == lifecycle.Dispatch) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,45 @@
+package explorer
+
+import (
+	lc "mina-sequencer/sequencer/lifecycle"
+)
+
+// entries are all words of package lifecycle, with how often each was met. A test holds
+// them against its source.
+func (c *Coverage) entries() (all []entry) {
+	for _, r := range []lc.Reason{lc.ReasonWaiting, lc.ReasonBound, lc.ReasonPlanning, lc.ReasonDraining,
+		lc.ReasonDeferred, lc.ReasonProving, lc.ReasonLost, lc.ReasonAnswered,
+		lc.ReasonConfirming, lc.ReasonSending, lc.ReasonSent, lc.ReasonPool, lc.ReasonAbsent, lc.ReasonResending,
+		lc.ReasonRaising, lc.ReasonBlock,
+		lc.ReasonFailedIn, lc.ReasonDisplaced, lc.ReasonExpired, lc.ReasonPassed, lc.ReasonUnclear, lc.ReasonLanded,
+		lc.ReasonSettled, lc.ReasonAmbiguous,
+		lc.ReasonNonceIgnored, lc.ReasonWeighing, lc.ReasonDelay, lc.ReasonRetry, lc.ReasonBack, lc.ReasonCancelled,
+		lc.ReasonUsedUp, lc.ReasonFinality,
+		lc.ReasonFinal, lc.ReasonOrphaned, lc.ReasonEnded, lc.ReasonOrdered, lc.ReasonUnchanged} {
+		all = append(all, entry{"reason", string(r), c.Reasons[r]})
+	}
+	for _, k := range []lc.Kind{lc.AskSender, lc.AskHealth, lc.AskRetries, lc.AskChain, lc.AskAccount, lc.AskLanded,
+		lc.AskBytes, lc.AskRecord, lc.Confirm, lc.Prove,
+		lc.Resign, lc.Dispatch, lc.Send} {
+		all = append(all, entry{"effect", string(k), c.Kinds[k]})
+	}
+	for _, f := range []string{string(lc.FaultError), string(lc.FaultHopeless), string(lc.FaultLost),
+		string(lc.FaultSent), string(lc.FaultNoCall),
+		string(lc.FaultBusy), string(lc.FaultUnreached), string(lc.FaultOutOfOrder)} {
+		all = append(all, entry{"answer", f, c.answersOf(f)})
+	}
+	for _, d := range []lc.Denial{lc.Overtaken, lc.Costly, lc.Unconfirmed} {
+		all = append(all, entry{"denial", string(d), c.Denials[d]})
+	}
+	for _, o := range []lc.OrderKind{lc.OrderCancel, lc.OrderRetry, lc.OrderLanded, lc.OrderDead} {
+		all = append(all, entry{"order", string(o), c.Orders[o]})
+	}
+	for _, f := range []lc.Fate{lc.FateUnknown, lc.FateAbsent, lc.FatePooled, lc.FateIncluded, lc.FateFailed,
+		lc.FateDisplaced, lc.FateExpired} {
+		all = append(all, entry{"fate", string(f), c.Fates[f]})
+	}
+	for f := range faults {
+		all = append(all, entry{"trouble", f.String(), c.Faults[f]})
+	}
+	return all
+}

@@ -1,0 +1,54 @@
+package explorer
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestVocabulary holds what is counted against the words that the decisions have.
+func TestVocabulary(t *testing.T) {
+	t.Parallel()
+	kinds := map[string]string{"Reason": "reason", "Kind": "effect", "Fault": "answer", "Denial": "denial",
+		"OrderKind": "order",
+		"Fate":      "fate"}
+	var counted []string
+	for _, e := range NewCoverage().entries() {
+		counted = append(counted, e.kind+" "+e.name)
+	}
+	ours := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
+	//nolint:staticcheck // one package, no build tags
+	dirs, err := parser.ParseDir(token.NewFileSet(), "../lifecycle", ours, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	ast.Inspect(dirs["lifecycle"], func(node ast.Node) bool {
+		v, ok := node.(*ast.ValueSpec)
+		if !ok || v.Type == nil || len(v.Values) != 1 {
+			return true
+		}
+		typ, ok := v.Type.(*ast.Ident)
+		lit, is := v.Values[0].(*ast.BasicLit)
+		if !ok || !is || kinds[typ.Name] == "" {
+			return true
+		}
+		word, err := strconv.Unquote(lit.Value)
+		if err != nil || word == "" {
+			return true
+		}
+		n++
+		if !slices.Contains(counted, kinds[typ.Name]+" "+word) {
+			t.Errorf("%s %q is not counted", kinds[typ.Name], word)
+		}
+		return true
+	})
+	if n < 60 {
+		t.Errorf("only %d words found", n)
+	}
+}

@@ -1,0 +1,322 @@
+package explorer
+
+import (
+	"slices"
+	"time"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// A World is the bounds of what is explored.
+type World struct {
+	Name     string
+	Procs    int // 1 or 2
+	Senders  int
+	Queues   []int // transactions of each
+	Nodes    int   // 1, or 2 of which both are needed
+	Legacy   bool  // the workers send by themselves
+	Hashless bool  // the workers tell no hash
+	Replicas bool  // what is stored has to be confirmed
+	// Alone: one node of two is enough.
+	Alone bool
+	// Retries, Confirmations, Settle and Finality are as configured; 0 for 0, 1, 2, 2.
+	Retries, Confirmations, Settle, Finality int
+	Raise                                    bool // a pooled attempt may pay more
+	// Slow: anything may happen between a question to the store or the nodes and the
+	// write that rests on its answer. Else they are one move.
+	Slow     bool
+	FeeLimit uint64
+	Budget   Budget
+	// Patient commands may be included one slot longer.
+	Patient bool
+	// Height is how many blocks are made before the fair schedule, 0 for no bound.
+	Height int
+}
+
+// A Fault is something that may go wrong, or that a person may do, a number of times.
+type Fault int
+
+// All faults that have a budget.
+const (
+	Crash      Fault = iota // a process dies
+	Lapse                   // a process sleeps past its claims
+	LostReply               // the store's answer is lost, the write done or not
+	Reorg                   // of less than the settle depth
+	WorkerErr               // a worker answers an error that a retry may mend
+	Hopeless                // a worker answers an error that no retry can mend
+	WorkerLost              // a worker's answer is lost
+	Busy                    // a worker did not take it on
+	Finished                // a worker says that there is nothing to send
+	LostSend                // nobody knows whether the nodes took the bytes
+	Refuse                  // every node refuses, in Mina's own words
+	FailIn                  // a command fails in a block
+	Outsider                // a stranger uses an account
+	Vanish                  // pools drop what they had
+	Cancel                  // a person takes one back
+	Retry                   // a person has one tried again
+	Resolve                 // a person settles what nobody knows
+	Drain                   // a person takes a sender out of use
+	Stop                    // a process is told to end
+	Away                    // a node does not answer for a while
+	Stray                   // a legacy worker uses another nonce
+	WrongKey                // a worker signs for another account
+	Broke                   // an account holds too little
+	Unheard                 // the replicas do not confirm
+	faults
+)
+
+var faultNames = [faults]string{"crash", "lapse", "lost-reply", "reorg", "worker-error", "hopeless", "worker-lost",
+	"busy",
+	"finished", "lost-send", "refuse", "fail-in", "outsider", "vanish", "cancel", "retry", "resolve", "drain", "stop",
+	"away", "stray", "wrong-key", "broke", "unheard"}
+
+func (f Fault) String() string { return faultNames[f] }
+
+// A Budget is how often each fault may still happen.
+type Budget map[Fault]int
+
+const (
+	tick   = 25 * time.Hour // after one all that waits for a clock is due, and another day has come
+	recent = tick / 2
+	start  = 10 // the height of the first tip: 0 stands for what is not known
+	typ    = "T"
+)
+
+func (w *World) depths() (confirmations, settle, finality int) {
+	confirmations, settle, finality = max(w.Confirmations, 1), w.Settle, w.Finality
+	if settle == 0 {
+		settle = 2
+	}
+	if finality == 0 {
+		finality = 2
+	}
+	return confirmations, settle, finality
+}
+
+func (w *World) policy() *lifecycle.Policy {
+	confirmations, settle, finality := w.depths()
+	p := &lifecycle.Policy{
+		CycleInterval: time.Second, InclusionInterval: time.Second, DispatchTimeout: time.Second,
+		CallbackWait: time.Minute,
+		MaxRetries:   w.Retries, RetryDelay: time.Minute, RetryDelayMax: time.Minute,
+		Confirmations: confirmations, SettleDepth: settle, Finality: finality,
+		Fee: 1, FeeMax: 2, FeeBump: 2, BumpAfter: 1, ValidSlots: 1, ClaimTTL: time.Minute, Retention: time.Hour,
+		FeeLimit: w.FeeLimit,
+	}
+	if !w.Raise {
+		p.FeeMax = 1
+	}
+	if w.Patient {
+		p.ValidSlots++
+	}
+	return p
+}
+
+// A process that runs the decisions.
+type process struct {
+	id       string
+	run      int  // counts its lives
+	alive    bool // else it is to be started again
+	live     bool // its claims are surely its own
+	draining bool
+	tip      lifecycle.Tip
+	seen     []int16 // next nonce of a sender, as just shown by a landing; -1 if not
+	held     []*held // by transaction
+}
+
+// held is a transaction that a process drives.
+type held struct {
+	drive    *lifecycle.Drive
+	call     lifecycle.Effect // under way
+	stopped  lifecycle.Effect // ended, but its answer may still come
+	about    command          // that is being sent, or made
+	late     command          // the same of what was stopped
+	gone     bool             // a legacy worker has sent
+	stale    bool
+	watching bool
+	watch    lifecycle.Watch
+	sighting lifecycle.Sighting
+}
+
+// An errand is a call of a legacy worker that nobody waits for any more, and that may
+// still send.
+type errand struct{ cmd command }
+
+// A State is a whole world at one instant.
+type State struct {
+	world  *World
+	policy *lifecycle.Policy
+	now    time.Time
+	store  Store
+	chain  [2]chain
+	forks  uint8
+	net    []wire
+	procs  []process
+	errand []errand
+	away   bool // the second node does not answer
+	broke  bool // accounts hold nothing
+	fair   bool // nothing goes wrong any more
+	budget [faults]int8
+	// What has been, for the invariants.
+	past   []past // by transaction
+	refuse string // what went wrong inside of an operation
+	// Of a replay: the story. Of an exploration: counts.
+	story func(format string, args ...any)
+	met   *Coverage
+}
+
+// past is what the invariants remember of a transaction.
+type past struct {
+	deep      uint8 // the deepest that its effect has stood
+	cancelled bool
+	ended     bool  // it was FAILED or UNRESOLVED
+	asked     uint8 // attempts that a legacy worker was asked for, a bit each
+	untold    bool  // its queue waits until its worker is told
+}
+
+var epoch = time.Unix(1_800_000_000, 0).UTC()
+
+// NewState is the first state of a world.
+func NewState(w *World) *State {
+	s := &State{world: w, policy: w.policy(), now: epoch}
+	s.store = Store{Now: epoch, CallbackWait: s.policy.CallbackWait}
+	for i := range w.Senders {
+		s.store.Register(account(i))
+	}
+	n := 0
+	for q, txns := range w.Queues {
+		for range txns {
+			s.store.Enqueue(uid(n), "q"+digit(q), typ)
+			n++
+		}
+	}
+	s.past = make([]past, n)
+	for i := range w.Procs {
+		p := process{id: "p" + digit(i) + ".0", alive: true, live: true, seen: make([]int16, w.Senders),
+			held: make([]*held, n)}
+		for k := range p.seen {
+			p.seen[k] = -1
+		}
+		s.procs = append(s.procs, p)
+		s.store.Renew(p.id)
+	}
+	for range start {
+		s.chain[0] = s.chain[0].with(block{})
+	}
+	s.chain[1] = s.chain[0]
+	for f, n := range w.Budget {
+		s.budget[f] = int8(n)
+	}
+	return s
+}
+
+func digit(i int) string       { return string(rune('0' + i)) }
+func account(i int) string     { return accounts[i] }
+func uid(i int) string         { return uids[i] }
+func senderOf(name string) int { return slices.Index(accounts, name) }
+func txnOf(uid string) int     { return slices.Index(uids, uid) }
+
+var (
+	accounts = []string{"s0", "s1", "s2"}
+	uids     = []string{"t0", "t1", "t2", "t3"}
+)
+
+// clone is a copy that goes its own way. What is held is copied when it is touched.
+func (s *State) clone() *State {
+	c := *s
+	c.store = s.store.Clone()
+	c.net, c.errand = slices.Clone(s.net), slices.Clone(s.errand)
+	c.procs = slices.Clone(s.procs)
+	c.past = slices.Clone(s.past)
+	return &c
+}
+
+// hold is what a process holds of a transaction, for it to be altered.
+func (s *State) hold(p, t int) *held {
+	h := *s.procs[p].held[t]
+	h.drive = h.drive.Clone()
+	s.put(p, t, &h)
+	return &h
+}
+
+func (s *State) put(p, t int, h *held) {
+	s.procs[p].held = slices.Clone(s.procs[p].held)
+	s.procs[p].held[t] = h
+}
+
+// spend uses up some of a budget; false if there is none.
+func (s *State) spend(f Fault) bool {
+	if s.budget[f] <= 0 {
+		return false
+	}
+	s.budget[f]--
+	if s.met != nil {
+		s.met.Faults[f]++
+	}
+	return true
+}
+
+func (s *State) tell(format string, args ...any) {
+	if s.story != nil {
+		s.story(format, args...)
+	}
+}
+
+// voters are the nodes that answer, and whether they are enough.
+func (s *State) voters() (nodes []int, quorum bool) {
+	if s.world.Nodes < 2 {
+		return []int{0}, true
+	}
+	if s.away {
+		return []int{1}, s.world.Alone
+	}
+	return []int{0, 1}, true
+}
+
+// view is what process p knows around transaction t.
+func (s *State) view(p, t int) lifecycle.View {
+	proc := &s.procs[p]
+	v := lifecycle.View{Policy: s.policy, Tip: proc.tip, Now: s.now, Clock: s.now, Known: true,
+		Replicas: s.world.Replicas, Draining: proc.draining}
+	v.Sighting = lifecycle.Sighting{Fate: lifecycle.FateUnknown}
+	if h := proc.held[t]; h != nil && h.watching {
+		v.Sighting = h.sighting
+	}
+	return v
+}
+
+// poll has a process look at the chain: all that it watches, by all nodes.
+func (s *State) poll(p int) {
+	nodes, quorum := s.voters()
+	s.now = s.now.Add(time.Nanosecond)
+	s.store.Now = s.now
+	proc := &s.procs[p]
+	lowest := s.chain[nodes[0]].tip()
+	for _, n := range nodes {
+		lowest = min(lowest, s.chain[n].tip())
+	}
+	proc.tip = lifecycle.Tip{At: s.now, Quorum: quorum, Fresh: true, Height: uint32(lowest), TipSlot: uint32(lowest),
+		Slot: uint32(lowest), SlotTime: time.Second, Synced: len(nodes)}
+	proc.seen = slices.Clone(proc.seen)
+	for t, h := range proc.held {
+		if h == nil || !h.watching {
+			continue
+		}
+		words := make([]verdict, 0, 2)
+		for _, n := range nodes {
+			words = append(words, s.judge(n, &h.watch))
+		}
+		g := merge(words, quorum)
+		if g != h.sighting {
+			u := *h
+			u.sighting = g
+			s.put(p, t, &u)
+		}
+		if a := senderOf(h.watch.Payer); g.Fate == lifecycle.FateIncluded && g.Agreed && a >= 0 {
+			proc.seen[a] = int16(g.Nonce) + 1
+		}
+		if s.met != nil {
+			s.met.Fates[g.Fate]++
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package explorer
+
+// Worlds are those that are explored, the small ones first. Each is complete within its
+// budget and its height.
+func Worlds() []*World {
+	return filled(append(worldsOfOne(), worldsOfMore()...))
+}
+
+// WiderWorlds are more than CI walks: each of its worlds with more of everything, and
+// some with faults of several kinds.
+func WiderWorlds() []*World {
+	all := filled(worldsOfMuch())
+	for _, w := range Worlds() {
+		all = append(all, w.Wider())
+	}
+	return all
+}
+
+func filled(all []*World) []*World {
+	for _, w := range all {
+		if w.Nodes == 0 {
+			w.Nodes = 1
+		}
+		if w.Procs == 0 {
+			w.Procs = 1
+		}
+		if w.Senders == 0 {
+			w.Senders = 1
+		}
+		if w.Queues == nil {
+			w.Queues = []int{1}
+		}
+	}
+	return all
+}
+
+// Wider is a world with one more of each fault that it knows, and higher chains.
+func (w *World) Wider() *World {
+	wide := *w
+	wide.Budget = Budget{}
+	for f, n := range w.Budget {
+		wide.Budget[f] = n + 1
+	}
+	if w.Height > 0 {
+		wide.Height += 2
+	}
+	return &wide
+}
+
+// worldsOfOne have one transaction, one process and one node.
+func worldsOfOne() []*World {
+	return []*World{
+		{Name: "nothing goes wrong", Slow: true},
+		{Name: "crash", Budget: Budget{Crash: 1}},
+		{Name: "lost replies", Slow: true, Budget: Budget{LostReply: 1}},
+		{Name: "sendings", Budget: Budget{LostSend: 1, Refuse: 1}},
+		{Name: "worker's errors", Retries: 1, Height: 3, Budget: Budget{WorkerErr: 1, Hopeless: 1, Finished: 1}},
+		{Name: "worker busy", Height: 3, Budget: Budget{Busy: 1, WrongKey: 1}},
+		{Name: "worker's answers lost", Height: 3, Budget: Budget{WorkerLost: 3, Crash: 1}},
+		{Name: "reorganisation", Height: 4, Budget: Budget{Reorg: 1, Vanish: 1}},
+		{Name: "failed in a block", Retries: 1, Height: 3, Budget: Budget{FailIn: 1, Reorg: 1}},
+		{Name: "reorganised twice", Patient: true, Height: 4, Budget: Budget{Reorg: 2, FailIn: 1}},
+		{Name: "refused after a crash", Retries: 1, Height: 2, Budget: Budget{Crash: 1, Refuse: 1}},
+		{Name: "no try left while something is open", Height: 3, Budget: Budget{Crash: 1, Refuse: 1}},
+		{Name: "busy while something is open", Retries: 1, Height: 2, Budget: Budget{Crash: 1, Refuse: 1, Busy: 1}},
+		{Name: "cancel while something is open", Retries: 1, Height: 1, Budget: Budget{Crash: 1, Refuse: 1, Cancel: 1}},
+		{Name: "retry after expiry", Retries: 1, Height: 5},
+		{Name: "legacy", Legacy: true, Budget: Budget{Crash: 1, WorkerErr: 1}},
+		{Name: "legacy, late", Legacy: true, Height: 3, Budget: Budget{Vanish: 1, FailIn: 1, Reorg: 1}},
+		{Name: "legacy, lost replies", Legacy: true, Height: 3, Budget: Budget{LostReply: 1}},
+		{Name: "legacy, answers lost", Legacy: true, Height: 5, Budget: Budget{WorkerLost: 1, Resolve: 1, Busy: 1}},
+		{Name: "legacy, reorganisation", Legacy: true, Height: 5, Budget: Budget{Reorg: 1, Vanish: 1, Resolve: 1}},
+		{Name: "legacy, another nonce", Legacy: true, Height: 5, Budget: Budget{Stray: 1, FailIn: 1}},
+		{Name: "raise", Raise: true, Height: 2, Budget: Budget{Refuse: 1, WorkerErr: 1}},
+		{Name: "raise and crash", Raise: true, Height: 2, Budget: Budget{Crash: 1}},
+		{Name: "raise and fee limit", Raise: true, FeeLimit: 1, Height: 2},
+		{Name: "outsider", Retries: 1, Height: 4, Budget: Budget{Outsider: 1}},
+		{Name: "persons", Retries: 1, Height: 2, Budget: Budget{Cancel: 1, WorkerErr: 1, Retry: 1}},
+		{Name: "cancel on the way", Height: 2, Budget: Budget{Cancel: 1, Busy: 1, Crash: 1}},
+		{Name: "drained", Retries: 1, Height: 2, Budget: Budget{Drain: 1, WorkerErr: 1}},
+		{Name: "told to end", Retries: 1, Height: 2, Budget: Budget{Stop: 1, WorkerErr: 1}},
+		{Name: "no money", Height: 4, Budget: Budget{Broke: 1, Refuse: 1}},
+		{Name: "replicas", Replicas: true, Height: 4, Budget: Budget{Unheard: 1, Crash: 1}},
+		{Name: "no hash from the worker", Hashless: true, Height: 4, Budget: Budget{LostSend: 1, Crash: 1}},
+		{Name: "deep", Confirmations: 2, Settle: 3, Finality: 4, Height: 5, Budget: Budget{FailIn: 1}},
+		{Name: "deep, reorganised", Confirmations: 2, Settle: 3, Finality: 4, Height: 4, Budget: Budget{Reorg: 1}},
+	}
+}
+
+// worldsOfMore have more of something.
+func worldsOfMore() []*World {
+	return []*World{
+		{Name: "two in a queue", Queues: []int{2}, Height: 3},
+		{Name: "two in a queue, one comes back", Queues: []int{2}, Height: 2, Budget: Budget{Reorg: 1, FailIn: 1}},
+		{Name: "two queues, one sender", Queues: []int{1, 1}, Height: 2},
+		{Name: "two queues, a fee limit", Queues: []int{1, 1}, Senders: 2, FeeLimit: 1, Height: 1},
+		{Name: "two senders", Queues: []int{2}, Senders: 2, Height: 2, Budget: Budget{Busy: 1}},
+		{Name: "two nodes", Nodes: 2, Height: 3, Budget: Budget{Away: 1}},
+		{Name: "two nodes, failed", Nodes: 2, Height: 3, Budget: Budget{FailIn: 1}},
+		{Name: "two nodes, reorganised", Nodes: 2, Alone: true, Height: 2, Budget: Budget{Reorg: 1}},
+		{Name: "two processes, a crash", Procs: 2, Height: 2, Budget: Budget{Crash: 1}},
+		{Name: "two processes, one sleeps", Procs: 2, Height: 1, Budget: Budget{Lapse: 1}},
+		{Name: "two processes, legacy, one sleeps", Procs: 2, Legacy: true, Height: 1, Budget: Budget{Lapse: 1}},
+	}
+}
+
+// worldsOfMuch have several kinds of faults, and do not end within minutes.
+func worldsOfMuch() []*World {
+	two := []int{1, 1}
+	return []*World{
+		{Name: "two processes, a crash and a sleep", Procs: 2, Height: 2, Budget: Budget{Lapse: 1, Crash: 1}},
+		{Name: "two processes, slow answers", Procs: 2, Slow: true, Height: 2, Budget: Budget{Lapse: 1}},
+		{Name: "slow answers and an outsider", Queues: two, Slow: true, Height: 2, Budget: Budget{Outsider: 1,
+			Crash: 1}},
+		{Name: "legacy, two processes, all lost", Procs: 2, Legacy: true, Height: 2, Budget: Budget{Lapse: 1,
+			LostReply: 1, WorkerLost: 1}},
+		{Name: "drained while open", Queues: two, Senders: 2, Retries: 1, Height: 2, Budget: Budget{Drain: 1,
+			Crash: 1, Refuse: 1}},
+		{Name: "outsider and reorganisation", Queues: two, Retries: 1, Height: 4, Budget: Budget{Reorg: 1,
+			Outsider: 1, FailIn: 1}},
+		{Name: "persons and reorganisation", Height: 4, Budget: Budget{Reorg: 1, Retry: 1, Cancel: 1, FailIn: 1}},
+		{Name: "legacy without hashes", Legacy: true, Hashless: true, Height: 4,
+			Budget: Budget{WorkerLost: 1, LostReply: 1, Crash: 1, Resolve: 1}},
+		{Name: "two nodes, raised and reorganised", Nodes: 2, Raise: true, Height: 4, Budget: Budget{Reorg: 1,
+			FailIn: 1}},
+		{Name: "three in two queues, reorganised", Queues: []int{2, 1}, Height: 4, Budget: Budget{Reorg: 1}},
+		{Name: "legacy, two queues, another nonce", Queues: two, Legacy: true, Height: 3, Budget: Budget{Stray: 1,
+			WorkerLost: 1}},
+		{Name: "legacy, two queues, late", Queues: two, Legacy: true, Height: 4,
+			Budget: Budget{WorkerLost: 1, Vanish: 1, Reorg: 1, Resolve: 1}},
+	}
+}
