@@ -49,7 +49,7 @@ func (s *stream) run(ctx context.Context) error {
 	for {
 		var err error
 		where, c, more := s.feed.next(s.tail, s.at)
-		switch where {
+		switch where { //exhaustive:enforce
 		case inRing:
 			err = s.pass(c)
 		case level:

@@ -185,7 +185,10 @@ func callAll(t *testing.T, s *service) {
 	if err := c.RemoveSender(ctx, "B62x"); err != nil {
 		t.Error(err)
 	}
-	for range c.Events(ctx, "1-1", client.EventFilter{}) {
+	for _, err := range c.Events(ctx, "1-1", client.EventFilter{}) {
+		if err != nil {
+			t.Error(err)
+		}
 		break
 	}
 	if err := c.Health(ctx); err != nil {
