@@ -49,7 +49,8 @@ func (s *stream) run(ctx context.Context) error {
 	for {
 		var err error
 		where, c, more := s.feed.next(s.tail, s.at)
-		switch where { //exhaustive:enforce
+		//exhaustive:enforce
+		switch where {
 		case inRing:
 			err = s.pass(c)
 		case level:

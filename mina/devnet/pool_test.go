@@ -100,7 +100,8 @@ func TestPoolAdmission(t *testing.T) {
 				map[string]any{"k": devnet.Key(0)})
 			for i := range r.at("pooledZkappCommands").([]any) {
 				var nonce uint32
-				if _, err := fmt.Sscan(r.at("pooledZkappCommands", i, "zkappCommand", "feePayer", "body", "nonce").(string), &nonce); err != nil {
+				text := r.at("pooledZkappCommands", i, "zkappCommand", "feePayer", "body", "nonce").(string)
+				if _, err := fmt.Sscan(text, &nonce); err != nil {
 					t.Error(err)
 				}
 				left = append(left, nonce)
