@@ -63,11 +63,9 @@ workers/node_modules: workers/package-lock.json
 client: setup ## Check the TypeScript client, and test it against the built program
 	cd clients/typescript && npm ci && npm run check && npm test
 
-lint: ## Check formatting, vet and staticcheck, and golangci-lint where it is installed
+lint: ## Run gofmt and the linters of .golangci.yaml, vet and staticcheck among them
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted:"; echo "$$unformatted"; exit 1; }
-	go vet ./...
-	go tool staticcheck ./...
-	@if command -v golangci-lint >/dev/null; then golangci-lint run; else echo "golangci-lint is not installed: skipped"; fi
+	go tool -modfile=scripts/tools/go.mod golangci-lint run
 
 screenshots: setup ## Take the pictures of the dashboard in docs/dashboard
 	go test ./cmd/sequencer -run '^TestBrowser$$/^pictures$$' -pictures $(CURDIR)/docs/dashboard

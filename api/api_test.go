@@ -306,7 +306,7 @@ func TestPanicWithinAnswer(t *testing.T) {
 	s := setup(t)
 	w := panicking{httptest.NewRecorder()}
 	defer func() {
-		if got := recover(); got != http.ErrAbortHandler {
+		if got := recover(); got != http.ErrAbortHandler { //nolint:errorlint // net/http compares so too
 			t.Errorf("recovered %v", got)
 		}
 	}()

@@ -116,7 +116,7 @@ func newFollower(tb testing.TB, resp *http.Response, last string) *follower {
 // follow opens a stream that must be granted.
 func (s *site) follow(query, last string) *follower {
 	s.tb.Helper()
-	resp, err := s.open(query, last)
+	resp, err := s.open(query, last) //nolint:bodyclose // the follower closes it
 	if err != nil {
 		s.tb.Fatal(err)
 	}

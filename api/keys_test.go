@@ -14,7 +14,7 @@ import (
 func TestKeyring(t *testing.T) {
 	t.Parallel()
 	ring := NewKeyring([]Key{{"ci", Submit, "old"}, {"ci", Submit, "new"}, {"ops", Admin, "ops"}})
-	for secret, want := range map[string]string{"old": "ci submit", "new": "ci submit", "ops": "ops admin", "": " none", "ol": " none", "old ": " none"} {
+	for secret, want := range map[string]string{"old": "ci submit", "new": "ci submit", "ops": "ops admin", "": " none", "ol": " none", "old\x20": " none"} {
 		name, scope := ring.Find(secret)
 		if got := name + " " + scope.String(); got != want {
 			t.Errorf("%q is %q, want %q", secret, got, want)

@@ -60,7 +60,7 @@ func (a *api) closeSession(w http.ResponseWriter, r *http.Request) error {
 }
 
 func sessionCookie(r *http.Request, value string, maxAge int) *http.Cookie {
-	return &http.Cookie{
+	return &http.Cookie{ //nolint:gosec // Secure is told below: a demo is served without TLS
 		Name: SessionCookie, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		// A proxy that ends TLS says so; who pretends to be one harms only himself.
 		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",

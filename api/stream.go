@@ -49,6 +49,7 @@ func (s *stream) run(ctx context.Context) error {
 	for {
 		var err error
 		where, c, more := s.feed.next(s.tail, s.at)
+		//exhaustive:enforce
 		switch where {
 		case inRing:
 			err = s.pass(c)

@@ -117,7 +117,7 @@ func TestHealth(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			var ok bool
-			switch tt.err.(type) {
+			switch tt.err.(type) { //nolint:errorlint // the table wraps none
 			case nil:
 				ok = err == nil
 			case *dispatcher.WorkerError:

@@ -26,7 +26,7 @@ func FuzzParseResult(f *testing.F) {
 			if !cmp.Equal(r, Result{Hash: r.Hash}) {
 				t.Errorf("%q: %+v beside an error", body, r)
 			}
-			failed.clipped()
+			failed = failed.clipped()
 			if failed.Code == "" || !utf8.ValidString(failed.Code+failed.Message+failed.Exception) {
 				t.Errorf("%q: error %+v", body, failed)
 			}

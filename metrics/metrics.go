@@ -119,9 +119,9 @@ func (m *Metrics) counter(name, help string, labels ...string) *prometheus.Count
 // one is a gauge with fixed labels, given as names and values.
 func (m *Metrics) one(name, help string, pairs ...string) prometheus.Gauge {
 	labels, names := prometheus.Labels{}, []string{}
-	for i := 0; i < len(pairs); i += 2 {
-		labels[pairs[i]] = pairs[i+1]
-		names = append(names, pairs[i])
+	for pair := range slices.Chunk(pairs, 2) {
+		labels[pair[0]] = pair[1]
+		names = append(names, pair[0])
 	}
 	if last := len(m.figures) - 1; last >= 0 && m.figures[last].Name == prefix+name {
 		name = prefix + name

@@ -54,7 +54,7 @@ func TestClassifySend(t *testing.T) {
 		{zk + `(failure "We don't have a transition frontier at the moment, so we're unable to verify")`, Resend, "No_frontier"},
 		// The rest.
 		{"Daemon is bootstrapping", Resend, "Bootstrapping"},
-		{"Got transaction pool diff when transitin frontier is unavailable, ignoring.", Resend, "No_frontier"},
+		{"Got transaction pool diff when transitin frontier is unavailable, ignoring.", Resend, "No_frontier"}, //nolint:misspell // the daemon's text
 		{"Could not decode memo", Permanent, CodeMalformed},
 		{"Argument `input` of type `SendZkappInput!` expected on field `sendZkapp`", Permanent, CodeMalformed},
 		{`Variable "input" has invalid value`, Permanent, CodeMalformed},

@@ -63,7 +63,7 @@ func (c *Client) Events(ctx context.Context, from string, filter EventFilter) it
 			case ctx.Err() != nil:
 				yield(nil, ctx.Err())
 				return
-			case !f.begun && tried >= c.Retries, !passing(err, false) && !(f.begun && broken(err)):
+			case !f.begun && tried >= c.Retries, !passing(err, false) && (!f.begun || !broken(err)):
 				yield(nil, err)
 				return
 			}

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,9 +60,8 @@ func TestBrowserDemo(t *testing.T) {
 	out, stop, ended := startDemo(t, "--addr", addr, "--slot", "300ms")
 	p := b.open(t, "http://"+addr)
 	for end := time.Now().Add(browserPatience); ; <-time.After(20 * time.Millisecond) {
-		resp, err := http.Get(p.base + "/healthz")
+		err := reach(t.Context(), p.base+"/healthz")
 		if err == nil {
-			resp.Body.Close()
 			break
 		}
 		if time.Now().After(end) {

@@ -318,10 +318,10 @@ func configTable() string {
 	b.WriteString("| variable | default | accepts | meaning |\n|---|---|---|---|\n")
 	for _, v := range variables(&config{}) {
 		shown := v.shown
-		switch {
-		case shown == "":
+		switch shown {
+		case "":
 			shown = "empty"
-		case shown == v.fallback:
+		case v.fallback:
 			shown = "`" + shown + "`"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", v.name, shown, v.wants, v.means)

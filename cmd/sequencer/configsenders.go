@@ -92,7 +92,7 @@ func (f *senderFile) EnvDecode(text string) error {
 	if err != nil {
 		return refusal("cannot be opened")
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	const most = 1 << 20
 	content, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err != nil {

@@ -76,11 +76,11 @@ func runDemo(ctx context.Context, a *app, f demoFlags) (err error) {
 		if err != nil {
 			return usagef("--log: %w", err)
 		}
-		defer file.Close()
+		defer func() { _ = file.Close() }()
 		log = slog.New(slog.NewMultiHandler(feed, newLogger(file, cfg.Log).Handler()))
 	}
 	for _, w := range warnings {
-		log.Warn(w)
+		log.Warn(w) //nolint:sloglint // the warnings are sentences
 	}
 	client, disconnect, err := connect(cfg)
 	if err != nil {

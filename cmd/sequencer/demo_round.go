@@ -87,7 +87,7 @@ func newDemoRound(s *session, world *demoWorld, feed *demoFeed, namespace string
 // show plays the round and sums it up. With once it then ends, with an error if
 // the round did not come to a good end; else it shows changes until ctx ends.
 func (r *demoRound) show(ctx context.Context, once bool) error {
-	defer r.screen.Close()
+	defer func() { _ = r.screen.Close() }()
 	limit, cancel := context.WithTimeout(ctx, demoLimit)
 	defer cancel()
 	err := r.play(limit)
@@ -191,7 +191,7 @@ func (r *demoRound) look(ctx context.Context) error {
 	tip := r.world.network.Node(0).State()
 	b.Title, b.Network = "sequencer demo", r.s.URL
 	b.Height, b.Slot, b.Elapsed = uint64(tip.Height), uint64(tip.Slot), time.Since(r.started)
-	b.Events = append(r.board.Events, r.events...)
+	b.Events = slices.Concat(r.board.Events, r.events)
 	b.Events = b.Events[max(0, len(b.Events)-200):]
 	r.board = b
 	return nil

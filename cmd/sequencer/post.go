@@ -101,7 +101,7 @@ func readData(stdin io.Reader, source string) ([]byte, error) {
 			if err != nil {
 				return nil, usagef("--data: %w", err)
 			}
-			defer file.Close()
+			defer func() { _ = file.Close() }()
 			in = file
 		}
 		var err error

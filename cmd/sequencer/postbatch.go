@@ -55,7 +55,7 @@ func postBatch(ctx context.Context, s *session, source, run string) error {
 		if err != nil {
 			return usagef("--batch: %w", err)
 		}
-		defer file.Close()
+		defer func() { _ = file.Close() }()
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 			total = info.Size()
 		}

@@ -65,13 +65,7 @@ func drained(t *testing.T, bin binaries) {
 	s := r.serve("hurried", map[string]string{"SEQUENCER_SHUTDOWN_TIMEOUT": "5m"})
 	busy(s, "hurried")
 	s.signal(syscall.SIGTERM)
-	r.eventually(patience, "the process drains", func() bool {
-		resp, err := http.Get(s.api + "/senders")
-		if err == nil {
-			resp.Body.Close()
-		}
-		return err != nil
-	})
+	r.eventually(patience, "the process drains", func() bool { return reach(r.Context(), s.api+"/senders") != nil })
 	select {
 	case <-s.ended:
 		t.Error("the process did not wait for its worker")

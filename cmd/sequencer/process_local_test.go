@@ -66,13 +66,7 @@ func (r *rig) act(s *serving, n uint64, what string) {
 // refuses waits until nothing listens any more where a worker did.
 func (r *rig) refuses(n uint64) {
 	r.Helper()
-	r.eventually(patience, "the worker is gone", func() bool {
-		resp, err := http.Get(r.urls[n] + "/health")
-		if err == nil {
-			resp.Body.Close()
-		}
-		return err != nil
-	})
+	r.eventually(patience, "the worker is gone", func() bool { return reach(r.Context(), r.urls[n]+"/health") != nil })
 }
 
 // localWorkers: workers that the sequencer starts die at the worst moments, and

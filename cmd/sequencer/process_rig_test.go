@@ -159,7 +159,8 @@ func (r *rig) ok(err error) {
 // run starts a program that ends with the test at the latest.
 func (r *rig) run(name, binary string, env map[string]string, args ...string) *program {
 	r.Helper()
-	p := &program{name: name, cmd: exec.Command(binary, args...), ended: make(chan struct{})}
+	cmd := exec.Command(binary, args...) //nolint:noctx // its cleanup kills it
+	p := &program{name: name, cmd: cmd, ended: make(chan struct{})}
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	for k, v := range env {
 		p.cmd.Env = append(p.cmd.Env, k+"="+v)

@@ -41,7 +41,7 @@ func serve(ctx context.Context, a *app) error {
 		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)-1))
 	}
 	for _, w := range warnings {
-		log.Warn(w)
+		log.Warn(w) //nolint:sloglint // the warnings are sentences
 	}
 	client, disconnect, err := connect(cfg)
 	if err != nil {

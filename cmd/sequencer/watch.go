@@ -39,7 +39,7 @@ for, and no change is missed or shown twice.`,
 		Args:    cobra.NoArgs,
 	}, func(cmd *cobra.Command, s *session, _ []string) error {
 		screen := newScreen(a.stdout, a.env)
-		defer screen.Close()
+		defer func() { _ = screen.Close() }()
 		if !screen.live || s.asJSON || w.from != "" || w.count > 0 {
 			return w.lines(cmd.Context(), s)
 		}

@@ -3,6 +3,7 @@ package devnet_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -220,7 +221,9 @@ func serve(t *testing.T, d *devnet.Node) *http.Client {
 		if err := server.Close(); err != nil {
 			t.Errorf("closing server: %v", err)
 		}
-		<-done
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("serving: %v", err)
+		}
 	})
 	return &http.Client{Transport: transport}
 }

@@ -100,7 +100,10 @@ func TestPoolAdmission(t *testing.T) {
 				map[string]any{"k": devnet.Key(0)})
 			for i := range r.at("pooledZkappCommands").([]any) {
 				var nonce uint32
-				fmt.Sscan(r.at("pooledZkappCommands", i, "zkappCommand", "feePayer", "body", "nonce").(string), &nonce)
+				text := r.at("pooledZkappCommands", i, "zkappCommand", "feePayer", "body", "nonce").(string)
+				if _, err := fmt.Sscan(text, &nonce); err != nil {
+					t.Error(err)
+				}
 				left = append(left, nonce)
 			}
 			if diff := cmp.Diff(tt.left, left); diff != "" {

@@ -116,7 +116,12 @@ func TestProverSignsTheAttempt(t *testing.T) {
 	if _, err := mina.NewNode(server.URL+"/graphql", mina.NodeOptions{}).Send(t.Context(), json.RawMessage(result.Signed)); err != nil {
 		t.Errorf("the chain refuses it: %v", err)
 	}
-	resp, err := http.Post(worker.URL+"/on-success/"+kind, "application/json", strings.NewReader("{}"))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, worker.URL+"/on-success/"+kind, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

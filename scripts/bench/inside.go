@@ -42,14 +42,13 @@ func (b *bench) profileSelf(ctx context.Context, work func() error) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close()
 	b.redis.ConfigResetStat(ctx)
 	if err := pprof.StartCPUProfile(file); err != nil {
-		return err
+		return errors.Join(err, file.Close())
 	}
 	err = work()
 	pprof.StopCPUProfile()
-	return errors.Join(err, os.WriteFile(name+".redis", []byte(b.redis.Info(ctx, "commandstats").Val()), 0o644))
+	return errors.Join(err, file.Close(), os.WriteFile(name+".redis", []byte(b.redis.Info(ctx, "commandstats").Val()), 0o600))
 }
 
 // A stopwatch measures figure 4. It sees the store's calls as a hook of the
@@ -166,7 +165,7 @@ func (b *bench) turns(ctx context.Context) ([]row, error) {
 	}
 	server := &http.Server{Handler: world.mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(l) }()
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 
 	if err := trivial.Load(ctx, b.redis).Err(); err != nil {
 		return nil, err
@@ -180,7 +179,7 @@ func (b *bench) turns(ctx context.Context) ([]row, error) {
 		idle = append(idle, time.Since(begin))
 	}
 	client := redis.NewClient(b.redis.Options())
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	client.AddHook(watch)
 	store, err := b.openStore("turn", client)
 	if err != nil {

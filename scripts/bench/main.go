@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return fmt.Errorf("-run: %w", err)
 	}
 	if *profiles != "" {
-		if err := os.MkdirAll(*profiles, 0o755); err != nil {
+		if err := os.MkdirAll(*profiles, 0o750); err != nil {
 			return fmt.Errorf("-cpuprofile: %w", err)
 		}
 	}

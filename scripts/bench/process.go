@@ -59,7 +59,7 @@ func (b *bench) start(name string, env []string, stdout io.Writer, program strin
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd := exec.Command(program, args...)
+	cmd := exec.Command(program, args...) //nolint:noctx // endAll ends it
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), env...), stdout, file
 	if stdout == nil {
 		cmd.Stdout = file
@@ -260,8 +260,8 @@ func (b *bench) profile(ctx context.Context, s *service, work func() error) erro
 		return err
 	}
 	name := filepath.Join(b.profiles, b.current)
-	return errors.Join(os.WriteFile(name+".pprof", profile.Bytes(), 0o644),
-		os.WriteFile(name+".redis", []byte(b.redis.Info(ctx, "commandstats").Val()), 0o644))
+	return errors.Join(os.WriteFile(name+".pprof", profile.Bytes(), 0o600),
+		os.WriteFile(name+".redis", []byte(b.redis.Info(ctx, "commandstats").Val()), 0o600))
 }
 
 func get(ctx context.Context, url string, to io.Writer) error {
