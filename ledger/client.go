@@ -106,7 +106,7 @@ func (c *client) do(ctx context.Context, q request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotWritten, err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	resp, err := conn.RoundTrip(req)
 	if err != nil {
 		return nil, fmt.Errorf("the ledger's answer was lost: %w", hideIn(err, secret))

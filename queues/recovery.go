@@ -249,7 +249,7 @@ func (m *remembered) change(t, again *lifecycle.Transaction, goal lifecycle.Phas
 		after.SubmittedAt = now
 	}
 	more := t.Attempts[min(len(again.Attempts), len(t.Attempts)):]
-	after.Attempts = append(again.Clone().Attempts, more...)
+	after.Attempts = slices.Concat(again.Attempts, more)
 	for i := range again.Attempts {
 		a := &after.Attempts[i]
 		if i < len(t.Attempts) && !t.Attempts[i].EndedAt.IsZero() {

@@ -90,7 +90,7 @@ func (s *Sequencer) known(account string, next *uint32) lifecycle.Sender {
 // may have failed to be confirmed.
 func (o *owner) confirm(ctx context.Context, t *lifecycle.Transaction, e lifecycle.Effect) {
 	c := &queues.Change{Before: t, After: t, Now: o.s.now()}
-	c.Keep, c.Moves.Confirm, c.Remove = t.Watched(), true, queues.Never
+	c.Keep, c.Confirm, c.Remove = t.Watched(), true, queues.Never
 	stored, err := o.s.Store.Advance(ctx, c)
 	switch {
 	case err == nil:

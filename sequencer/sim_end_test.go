@@ -105,13 +105,14 @@ func (c *checker) end(t *txnDoc, es []devnet.Effect) {
 	}
 	switch t.State {
 	case "DONE":
-		if t.Hash == "" && strings.Contains(string(t.Done), "account") { // its worker needed no block
+		switch {
+		case t.Hash == "" && strings.Contains(string(t.Done), "account"): // its worker needed no block
 			if len(es) != 0 {
 				c.fail("%s is DONE without a block, and took effect: %s", t.UID, describe(es))
 			}
-		} else if c.mistaken(t.Hash, t.UID) {
+		case c.mistaken(t.Hash, t.UID):
 			c.unmarked[t.Hash] = true
-		} else if len(es) != 1 || es[0].Hash != t.Hash {
+		case len(es) != 1 || es[0].Hash != t.Hash:
 			c.fail("%s is DONE with %.8s, and its effects are: %s", t.UID, t.Hash, describe(es))
 		}
 	case "FAILED", "UNRESOLVED":

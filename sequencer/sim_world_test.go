@@ -269,7 +269,7 @@ func (s *sim) redisFor(h *host) *redis.Client {
 func (s *sim) hire(i int) {
 	c := &colleague{account: devnet.Key(uint64(i)), legacy: s.legacy && i == 0, turn: make(chan struct{}, 1)}
 	c.host = newHost(fmt.Sprintf("w%d", i), s.in, nil)
-	c.host.die = func() { c.worker.Die() }
+	c.die = func() { c.worker.Die() }
 	s.staff = append(s.staff, c)
 	nodes := make([]*mina.Node, s.nodes)
 	for n := range nodes {

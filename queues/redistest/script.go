@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"crypto/sha1"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -185,7 +186,7 @@ func (in *interpreter) call(proto *lua.FunctionProto, keys, argv []string) error
 		return nil
 	}
 	text := err.Error()
-	if e, ok := err.(*lua.ApiError); ok {
+	if e, ok := errors.AsType[*lua.ApiError](err); ok {
 		text = e.Object.String()
 		if t, ok := e.Object.(*lua.LTable); ok {
 			return fmt.Errorf("%s", lua.LVAsString(t.RawGetString("err")))

@@ -145,7 +145,7 @@ func (s *subject) refusals() map[*Mutant]bool {
 		files = append(files, parsed(fset, path, r.text.String()))
 	}
 	conf := types.Config{Importer: s, Sizes: s.pkg.TypesSizes, Error: func(err error) {
-		e, ok := err.(types.Error) // always, by its documentation
+		e, ok := err.(types.Error) //nolint:errorlint // never wrapped, by its documentation // always, by its documentation
 		if !ok {
 			return
 		}

@@ -60,7 +60,8 @@ func main() {
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "mutants:", err)
-		os.Exit(2)
+		stop()
+		os.Exit(2) //nolint:gocritic // nothing else is deferred
 	case len(r.survivors())+len(r.refuted()) > 0:
 		os.Exit(1)
 	}

@@ -98,7 +98,7 @@ func (c *command) judge(ctx, limited context.Context, limit time.Duration, out *
 		o.failed, o.late, o.err = true, true, nil
 		o.by = fmt.Sprintf("the limit of %v for %s", limit.Round(time.Second), c.Tests)
 	case errors.As(o.err, &exit):
-		o.failed, o.by, o.err = true, "the end of "+c.Tests.String(), nil
+		o.failed, o.by, o.err = true, "the end of "+c.String(), nil
 	case errors.Is(o.err, exec.ErrWaitDelay):
 		o.err = nil
 	}

@@ -51,7 +51,7 @@ func actWorker() {
 		os.Exit(3)
 	}
 	if does == "family" {
-		child := exec.Command(os.Args[0])
+		child := exec.CommandContext(context.Background(), os.Args[0])
 		child.Env = append(os.Environ(), role+"=stubborn")
 		out, err := child.StdoutPipe()
 		if err == nil {

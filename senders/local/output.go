@@ -101,7 +101,7 @@ func (o *output) pass(s stream) {
 			if lines++; lines > maxRate {
 				dropped++
 			} else if text := o.clean(line); text != "" {
-				o.log.Log(context.Background(), s.level, "worker: "+text, "stream", s.name)
+				o.log.Log(context.Background(), s.level, "worker: "+text, "stream", s.name) //nolint:sloglint // its own words
 			}
 		}
 		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a long line

@@ -14,7 +14,7 @@ import (
 func TestParentKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	parent := exec.Command(os.Args[0])
+	parent := exec.CommandContext(t.Context(), os.Args[0])
 	parent.Env = append(os.Environ(), role+"=parent", "LOCAL_TEST_DIR="+dir)
 	var out logged
 	parent.Stdout, parent.Stderr = &out, &out
@@ -48,7 +48,7 @@ func TestParentKilled(t *testing.T) {
 	if err := parent.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	<-reaped
+	<-reaped //nolint:errcheck // it was killed, and says so
 	gone(t, "the worker", worker)
 	if !child.alive() {
 		t.Error("nothing is left over: the test tests nothing")

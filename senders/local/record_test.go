@@ -4,6 +4,7 @@ package local
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"log/slog"
 	"os"
@@ -15,7 +16,7 @@ import (
 // bystander is a process that only the end of the test may end.
 func bystander(t *testing.T) identity {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
+	cmd := exec.CommandContext(context.Background(), os.Args[0])
 	cmd.Env = append(os.Environ(), role+"=stubborn")
 	out, err := cmd.StdoutPipe()
 	if err == nil {

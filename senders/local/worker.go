@@ -216,7 +216,7 @@ func (w *worker) start(port int) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(w.Args[0], w.Args[1:]...)
+	cmd := exec.Command(w.Args[0], w.Args[1:]...) //nolint:noctx // it is ended by its group, see Stop
 	cmd.Env = w.environment(port, mark)
 	cmd.SysProcAttr = attributes()
 	p := &process{cmd: cmd, gone: make(chan struct{})}

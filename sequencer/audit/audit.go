@@ -317,7 +317,7 @@ func (p *pass) order() {
 // nonces holds the next nonce of each sender against the chain's.
 func (p *pass) nonces() error {
 	for cursor := ""; ; {
-		page, next, err := p.Audit.Senders.List(p.ctx, 100, cursor)
+		page, next, err := p.Senders.List(p.ctx, 100, cursor)
 		if err != nil {
 			return err
 		}

@@ -144,8 +144,8 @@ func (s *Store) move(r *Record, was, t *lifecycle.Transaction) {
 func (s *Store) release(q *Queue, t *lifecycle.Transaction) {
 	q.Run, q.turn = "", s.turnNow()
 	own := s.Sender(t.Sender)
-	switch {
-	case t.Phase == lifecycle.PhaseUnresolved:
+	switch t.Phase {
+	case lifecycle.PhaseUnresolved:
 		q.Streak++
 		if s.UnresolvedLimit > 0 && q.Streak >= s.UnresolvedLimit {
 			q.Paused = true
@@ -155,7 +155,7 @@ func (s *Store) release(q *Queue, t *lifecycle.Transaction) {
 				s.Rest(own.Account, lifecycle.Rested, "", lifecycle.Never)
 			}
 		}
-	case t.Phase == lifecycle.PhaseDone:
+	case lifecycle.PhaseDone:
 		q.Streak = 0
 		if own != nil {
 			own.Streak = 0
@@ -273,6 +273,6 @@ func (s *Store) AddFact(uid string, f Fact) error {
 			return nil
 		}
 	}
-	r.Facts = append(facts, f)
+	r.Facts = slices.Concat(facts, []Fact{f})
 	return nil
 }

@@ -79,7 +79,6 @@ func (c *change) to(p lifecycle.Phase) bool           { return c.after.Phase == 
 func (c *change) why(reasons ...lifecycle.Reason) bool {
 	return slices.Contains(reasons, c.step.Reason)
 }
-func (c *change) open() bool   { return c.after.Open() }
 func (c *change) legacy() bool { return c.before.Last() != nil && c.before.Last().Legacy }
 
 // A row is one of the contract's table of states (§5).

@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"errors"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -51,14 +52,14 @@ func (s *State) confirm(t int, h *held) {
 	moves := lifecycle.Moves{Keep: txn.Watched(), Confirm: true, Remove: lifecycle.Never}
 	stored, _, err := s.store.Advance(&Change{Before: txn, After: txn, Moves: moves})
 	number := h.call.Number
-	switch {
-	case err == nil:
+	if err == nil {
 		h.drive.Read(stored, s.now)
 		s.answer(h, lifecycle.ConfirmTold{Number: number})
 		return
-	case err == ErrUnsettled:
+	}
+	if errors.Is(err, ErrUnsettled) {
 		h.drive.Unsettled()
-	default:
+	} else {
 		h.drive.Stale()
 	}
 	h.stale = true

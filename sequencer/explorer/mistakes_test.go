@@ -74,14 +74,14 @@ func found(t *testing.T, m mistake) {
 	if err := os.WriteFile(list, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("go", "test", "-c", "-overlay", list, "-o", binary, ".").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay", list, "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("it does not build: %v\n%s", err, out)
 	}
 	args := []string{"-test.run", "^TestWorlds$", "-test.v", "-first", "-fair", "4", "-world", m.world}
 	if slices.ContainsFunc(worldsOfMuch(), func(w *World) bool { return w.Name == m.world }) {
 		args = append(args, "-wide") // no world of CI is large enough
 	}
-	out, err := exec.Command(binary, args...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), binary, args...).CombinedOutput()
 	broken := regexp.MustCompile(`world ([^\n]*): ([^\n]*)\n`).FindStringSubmatch(string(out))
 	states := regexp.MustCompile(`(\d+) states together`).FindStringSubmatch(string(out))
 	if err == nil || broken == nil || states == nil {

@@ -227,7 +227,6 @@ func (s *State) onWire(c command, known bool) {
 	at := slices.IndexFunc(s.net, func(w wire) bool { return w.cmd == c })
 	if at < 0 {
 		s.net = append(s.net, wire{cmd: c})
-		at = len(s.net) - 1
 		slices.SortFunc(s.net, func(a, b wire) int { return compare(a.cmd, b.cmd) })
 		at = slices.IndexFunc(s.net, func(w wire) bool { return w.cmd == c })
 	}

@@ -22,8 +22,8 @@ func TestVocabulary(t *testing.T) {
 		counted = append(counted, e.kind+" "+e.name)
 	}
 	ours := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
-	//nolint:staticcheck // one package, no build tags
-	dirs, err := parser.ParseDir(token.NewFileSet(), "../lifecycle", ours, 0)
+	dirs, err := parser.ParseDir( //nolint:staticcheck // one package, without build tags
+		token.NewFileSet(), "../lifecycle", ours, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -243,7 +243,11 @@ func (v *View) usedUp() Step {
 
 // cancelled: a person took it back, and nothing is open.
 func (v *View) cancelled() Step {
-	s := v.end(PhaseFailed, ReasonCancelled)
+	s := v.with(func(t *Transaction) {
+		if a := t.Last(); a != nil && a.Pending() {
+			a.EndedAt = v.Now
+		}
+	}).end(PhaseFailed, ReasonCancelled)
 	s.Aside.Code = CodeCancelled
 	s.Txn.Error = &Error{Code: CodeCancelled, Message: "cancelled before it took effect"}
 	return s

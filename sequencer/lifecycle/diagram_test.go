@@ -69,7 +69,7 @@ func diagram(steps map[arrow]int) string {
 	for _, from := range Phases {
 		for _, to := range Phases {
 			whys := reasons(steps, func(a arrow) bool {
-				return a.from == from && a.to == to && !everyBound(steps, a) && !(from == to && quiet(a.why))
+				return a.from == from && a.to == to && !everyBound(steps, a) && (from != to || !quiet(a.why))
 			})
 			if len(whys) > 0 {
 				fmt.Fprintf(&b, "    %s --> %s: %s\n", from, to, strings.Join(whys, ", "))

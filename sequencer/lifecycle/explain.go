@@ -325,6 +325,9 @@ func (s *Scene) watching(why Reason) said {
 		return settle("Its attempt has expired")
 	}
 	switch {
+	case t.Phase == PhaseSent && !legacy && (g.Fate == "" || g.Fate == FateUnknown && !g.Passed):
+		return said{fmt.Sprintf("Attempt %d is signed and being sent to the Mina nodes.%s", t.Last().Number, tail),
+			Wait{Code: WaitSending}, Next{Action: StepSend, At: s.Now}}
 	case why == ReasonPassed || g.Passed:
 		return s.passed()
 	case g.Fate == FatePooled && legacy && !g.Agreed && s.Now.Sub(t.Last().StartedAt) > toldFor:

@@ -301,12 +301,16 @@ func (v *View) denied(d Denied) Step {
 	case d.Why == Overtaken && t.Phase == PhaseDispatching && !t.Open():
 		// What it was built on is gone. Nothing of it has left.
 		e := &Error{Code: CodeOvertaken, Message: "an earlier transaction of its queue waits again"}
-		return v.with(func(t *Transaction) {
+		u := v.with(func(t *Transaction) {
 			if a := t.Last(); a != nil && a.EndedAt.IsZero() {
 				a.Error, a.EndedAt = e, v.Now
 			}
 			t.Error = e
-		}).back(ReasonBack)
+		})
+		if t.CancelRequested {
+			return u.cancelled()
+		}
+		return u.back(ReasonBack)
 	}
 	return v.wait(ReasonUnchanged)
 }

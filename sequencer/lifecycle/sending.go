@@ -6,14 +6,14 @@ package lifecycle
 // block already.
 func (v *View) sendTold(r SendTold) Step {
 	t := v.Txn
+	// Whoever has had the claim meanwhile may have sent them, too.
+	r.Call.Fresh = r.Call.Fresh && v.Local.Unsent == r.Call.Number
 	s := v.wait(ReasonSent)
 	s.Local.SentAt = v.Clock
 	before := s.Local.Asked.Bytes
 	s.Local.Asked.Bytes = nil
 	if r.Call.Fresh {
-		if s.Local.Unsent == r.Call.Number {
-			s.Local.Unsent = 0
-		}
+		s.Local.Unsent = 0
 		if s.Local.FirstHeight == 0 {
 			s.Local.FirstSent, s.Local.FirstHeight = v.Clock, v.Tip.Height
 		}

@@ -30,6 +30,9 @@ func decides(changes ...change) func(*Transaction) (*View, Step) {
 func learns(r Result, changes ...change) func(*Transaction) (*View, Step) {
 	return func(t *Transaction) (*View, Step) {
 		v := view(t, changes...)
+		if s, is := r.(SendTold); is && s.Call.Fresh {
+			v.Local.Unsent = s.Call.Number // else it is no first sending
+		}
 		return v, Learn(v, r)
 	}
 }
@@ -180,6 +183,11 @@ func workerRows() []row {
 			{"the account is broke: its sender rests", txn(PhaseSent, try(Signed)),
 				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Insufficient_funds", Refusal{Operator: true, Broke: true})}),
 				"answered; RETRY, RETRY; 1 refused over 7@100; error Insufficient_funds; rest LOW_BALANCE 10m0s"},
+			{"another process has had the claim meanwhile: it stays open", txn(PhaseSent, try(Signed)),
+				func(t *Transaction) (*View, Step) {
+					v := view(t)
+					return v, Learn(v, SendTold{Call: freshly(Send, 1), Refusal: refused("Invalid_proof", Refusal{})})
+				}, "answered; RETRY, RETRY; 1 unknown open 7@100; error Invalid_proof"},
 			{"at a later sending it stays open", txn(PhaseSent, try(Signed)),
 				learns(SendTold{Call: calling(Send, 1), Refusal: refused("Invalid_proof", Refusal{})}),
 				"answered; RETRY, RETRY; 1 unknown open 7@100; error Invalid_proof"},
@@ -223,10 +231,10 @@ func errorRows() []row {
 		}},
 		{"DISPATCHING, nothing open: cancelled", []sample{
 			{"ends at once", cancelled, decides(),
-				"cancelled; FAILED, FREE; 1 prepared planned 7@100; cancel asked; error CANCELLED; " +
+				"cancelled; FAILED, FREE; 1 prepared over 7@100; cancel asked; error CANCELLED; " +
 					"event CANCELLED; drop bytes; tell on-failure"},
 			{"what the worker signed is not sent", cancelled, learns(signed(Prove, 1)),
-				"cancelled; FAILED, FREE; 1 prepared planned 7@100; cancel asked; error CANCELLED; " +
+				"cancelled; FAILED, FREE; 1 prepared over 7@100; cancel asked; error CANCELLED; " +
 					"event CANCELLED; drop bytes; tell on-failure"},
 			{"asked while the worker has it", txn(PhaseDispatching, try(Prepared)), orders(Order{What: OrderCancel}),
 				"ordered; DISPATCHING, BLOCKED; 1 prepared planned 7@100; cancel asked"},
