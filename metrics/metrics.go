@@ -53,7 +53,7 @@ func New(o Options) *Metrics {
 	m.blocks = m.histogram("inclusion_blocks", "How many blocks that took, its own included.", []float64{1, 2, 3, 4, 5, 7, 10, 15, 25, 50}, "type")
 	m.calls = m.histogram("worker_call_seconds", "Calls of workers: prove, resign, dispatch (legacy) and report (callbacks); outcome is ok or failed.", long, "type", "call", "outcome")
 	m.retries = m.counter("retries_total", "Retries begun.", "type")
-	m.errors = m.counter("errors_total", "What went wrong, by class: as the events of the state machine are called.", "type", "class")
+	m.errors = m.counter("errors_total", "What went wrong, by class: error and hopeless (a worker, or every node at the first sending), lost (an answer), deferred (put off, no retry used), settled (an attempt failed, expired or lost its nonce), unknown (only a person can tell), nonce-ignored.", "type", "class")
 	m.raises = m.counter("fee_raises_total", "Fees of open attempts raised; no retries.", "type")
 	m.reopened = m.counter("reopened_total", "DONE transactions whose block left the best chain.", "type")
 	m.fees = m.counter("fees_paid_mina_total", "Fees of attempts that this process saw in a block, by outcome: landed or failed.", "sender", "outcome")

@@ -63,7 +63,7 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	ours("waiting", "Transactions that wait.", "type")
 	ours("ready_queues", "Queues that can be bound, by the type of their first transaction.", "type")
 	ours("bound", "Transactions that have a sender.", "type")
-	ours("oldest_seconds", "Age of the oldest transaction that has a sender or could have one; 0 if there is none. Paused queues do not count.", "type")
+	ours("oldest_seconds", "Age of the oldest transaction that has a sender, or that is first in one of the 64 queues of its type that are next; 0 if there is none. Paused queues do not count.", "type")
 	ours("queues", "Queues that hold anything.")
 	ours("processes", "Processes that are alive.")
 	ours("events_kept", "Events that can be resumed from.")
