@@ -361,7 +361,7 @@ func TestOrphanOfLegacyWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, devnet.Config{FillRate: 1})
 		account, _ := w.worker(1, devworker.Options{Legacy: true})
-		w.start()
+		p := w.start()
 		w.post("q", "a")
 		landed := w.await("a", lifecycle.Done, time.Hour)
 		depth := int(w.net.Node(0).State().Height-landed.Attempts[0].Height) + 1
@@ -372,12 +372,18 @@ func TestOrphanOfLegacyWorker(t *testing.T) {
 		if got.Error == nil || got.Error.Code != lifecycle.CodeOutcomeUnknown || !got.FinalAt.IsZero() {
 			t.Errorf("%+v, %v", got, got.Error)
 		}
-		if nonce, any, err := w.store.HighestLanded(t.Context(), account); any || err != nil {
-			t.Errorf("stands with nonce %d, %v", nonce, err)
+		// It may land again: nothing else may take its nonce before a person has said not.
+		if nonce, any, err := w.store.HighestLanded(t.Context(), account); !any || nonce != landed.Attempts[0].Nonce || err != nil {
+			t.Errorf("stands with nonce %d %v, %v", nonce, any, err)
 		}
 		<-time.After(time.Hour)
 		if got := w.get("a"); got.State() != lifecycle.Unresolved {
 			t.Errorf("later %s", got.State())
+		}
+		_, err := p.Resolve(t.Context(), "a", false, "")
+		w.ok(err)
+		if nonce, any, err := w.store.HighestLanded(t.Context(), account); any || err != nil {
+			t.Errorf("said to be dead, it stands with nonce %d, %v", nonce, err)
 		}
 	})
 }
