@@ -25,7 +25,7 @@ func AnswerOf(r Result, err error, a lifecycle.Answer, validHash func(string) bo
 		a.Done, a.Data, a.Signed = r.Done, r.Data, r.Signed
 	case errors.Is(err, ErrLegacy):
 		a.Fault = lifecycle.FaultNoCall
-	case errors.As(err, &busy):
+	case errors.As(err, &busy) && (!legacy || busy.RetryAfter > 0):
 		a.Fault, a.RetryAfter = lifecycle.FaultBusy, busy.RetryAfter
 		a.Error = &lifecycle.Error{Code: lifecycle.CodeUnavailable, Message: err.Error()}
 	case errors.As(err, &unreached):
@@ -35,7 +35,7 @@ func AnswerOf(r Result, err error, a lifecycle.Answer, validHash func(string) bo
 		a.Error = &lifecycle.Error{Code: worker.Code, Message: worker.Message, Exception: worker.Exception}
 	case errors.Is(err, ErrMismatch):
 		a.Hash, a.Fault, a.Error = "", lifecycle.FaultError, &lifecycle.Error{Code: CodeMismatch, Message: err.Error()}
-	default:
+	default: // a proxy says bare 503 also after it has passed the request on
 		a.Fault, a.Error = lifecycle.FaultLost, &lifecycle.Error{Code: lifecycle.CodeLost, Message: err.Error()}
 	}
 	return a
