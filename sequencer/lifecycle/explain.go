@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -26,40 +25,6 @@ const (
 	StepResolve   = "RESOLVE"    // for a person: say what became of its attempt
 	StepNone      = "NONE"
 )
-
-// A Scene is all that an explanation is made of. The View's Txn and Policy are needed;
-// what is not known of the rest is zero.
-type Scene struct {
-	View
-	Paused string       // why the queue is, "" if it is not
-	Place  Place        // in the queue, of what waits
-	First  *Transaction // the one that Place names, where it is another
-	Pool   []Candidate  // senders that could be bound, or some of them
-	// Dispatched: this process dispatches its type.
-	Dispatched bool
-	// Asked: Sighting is what the chain says; else only what is stored is known.
-	Asked bool
-	Shut  string // why the process asked binds, asks and sends nothing; "" if it does
-}
-
-// A Place is a transaction's place in its queue.
-type Place struct {
-	Ahead int    // waiting transactions before it
-	First string // of the queue: the running one or, without one, the next; "" if there is none
-	// Holder is the transaction whose callback the queue waits for, until Hold; "" with
-	// a Hold: its worker was away or busy.
-	Holder string
-	Hold   time.Time
-}
-
-// A Candidate is a sender that may be bound.
-type Candidate struct {
-	AccountID string
-	Queue     string // that it is bound to, "" if none
-	Reason    SenderReason
-	Detail    string
-	Until     time.Time
-}
 
 // said is what is said of one reason.
 type said struct {
@@ -464,55 +429,4 @@ func (s *Scene) endedBy(Reason) said {
 		d.next = Next{Action: StepWatch}
 	}
 	return s.told(d)
-}
-
-// attempts joins what is stored of each attempt with what the chain says now.
-func (s *Scene) attempts() []Seen {
-	out := make([]Seen, len(s.Txn.Attempts))
-	for i, a := range s.Txn.Attempts {
-		v := Seen{Attempt: a, Open: a.Open(), Place: "unknown"}
-		g := &s.Sighting
-		its := a.Is(g.Hash)
-		switch {
-		case its && (g.Fate == FateIncluded || g.Fate == FateFailed):
-			v.Place, v.Agreed, v.Depth, v.Height, v.StateHash = "block", g.Agreed, g.Depth, g.Height, g.StateHash
-			v.Detail = fmt.Sprintf(
-				"%s in block %d, %d deep",
-				map[Fate]string{FateIncluded: "succeeded", FateFailed: "failed"}[g.Fate],
-				g.Height,
-				g.Depth,
-			)
-		case its && g.Fate == FatePooled && v.Open:
-			v.Place, v.Agreed, v.Detail = "pool", g.Agreed, "in "+pools(g)
-		case a.Outcome == Included && a.Height == 0:
-			v.Place, v.Detail = "block", "succeeded, as a person said"
-		case a.Outcome == Included, a.Outcome == FailedIn:
-			v.Place, v.Depth = "block", a.Confirmations
-			v.Detail = fmt.Sprintf(
-				"%s in block %d, %d deep when last stored",
-				map[bool]string{true: "succeeded", false: "failed"}[a.Outcome == Included],
-				a.Height,
-				a.Confirmations,
-			)
-		case a.Outcome == Prepared && v.Open:
-			v.Detail = "its worker proves and sends by itself"
-		case a.Outcome == Prepared && a.EndedAt.IsZero():
-			v.Place, v.Detail = "nowhere", "its worker has it"
-		case !v.Open:
-			v.Place = "nowhere"
-			v.Detail = map[Outcome]string{
-				Prepared: "never sent", Refused: "refused by every node", Expired: "expired unspent",
-				Replaced: "its nonce was spent by another command",
-			}[a.Outcome]
-		case g.Fate == FateAbsent && s.Asked:
-			v.Place, v.Agreed, v.Detail = "nowhere", g.Agreed, "in no pool and no block, and may still land"
-		default:
-			v.Detail = "sent, and may land"
-		}
-		if a.Error != nil {
-			v.Detail = strings.TrimPrefix(v.Detail+": "+short(a.Error.Error()), ": ")
-		}
-		out[i] = v
-	}
-	return out
 }

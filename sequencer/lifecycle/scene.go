@@ -1,0 +1,37 @@
+package lifecycle
+
+import "time"
+
+// A Scene is all that an explanation is made of. The View's Txn and Policy are needed;
+// what is not known of the rest is zero.
+type Scene struct {
+	View
+	Paused string       // why the queue is, "" if it is not
+	Place  Place        // in the queue, of what waits
+	First  *Transaction // the one that Place names, where it is another
+	Pool   []Candidate  // senders that could be bound, or some of them
+	// Dispatched: this process dispatches its type.
+	Dispatched bool
+	// Asked: Sighting is what the chain says; else only what is stored is known.
+	Asked bool
+	Shut  string // why the process asked binds, asks and sends nothing; "" if it does
+}
+
+// A Place is a transaction's place in its queue.
+type Place struct {
+	Ahead int    // waiting transactions before it
+	First string // of the queue: the running one or, without one, the next; "" if there is none
+	// Holder is the transaction whose callback the queue waits for, until Hold; "" with
+	// a Hold: its worker was away or busy.
+	Holder string
+	Hold   time.Time
+}
+
+// A Candidate is a sender that may be bound.
+type Candidate struct {
+	AccountID string
+	Queue     string // that it is bound to, "" if none
+	Reason    SenderReason
+	Detail    string
+	Until     time.Time
+}

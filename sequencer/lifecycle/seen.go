@@ -1,0 +1,57 @@
+package lifecycle
+
+import (
+	"fmt"
+	"strings"
+)
+
+// attempts joins what is stored of each attempt with what the chain says now.
+func (s *Scene) attempts() []Seen {
+	out := make([]Seen, len(s.Txn.Attempts))
+	for i, a := range s.Txn.Attempts {
+		v := Seen{Attempt: a, Open: a.Open(), Place: "unknown"}
+		g := &s.Sighting
+		its := a.Is(g.Hash)
+		switch {
+		case its && (g.Fate == FateIncluded || g.Fate == FateFailed):
+			v.Place, v.Agreed, v.Depth, v.Height, v.StateHash = "block", g.Agreed, g.Depth, g.Height, g.StateHash
+			v.Detail = fmt.Sprintf(
+				"%s in block %d, %d deep",
+				map[Fate]string{FateIncluded: "succeeded", FateFailed: "failed"}[g.Fate],
+				g.Height,
+				g.Depth,
+			)
+		case its && g.Fate == FatePooled && v.Open:
+			v.Place, v.Agreed, v.Detail = "pool", g.Agreed, "in "+pools(g)
+		case a.Outcome == Included && a.Height == 0:
+			v.Place, v.Detail = "block", "succeeded, as a person said"
+		case a.Outcome == Included, a.Outcome == FailedIn:
+			v.Place, v.Depth = "block", a.Confirmations
+			v.Detail = fmt.Sprintf(
+				"%s in block %d, %d deep when last stored",
+				map[bool]string{true: "succeeded", false: "failed"}[a.Outcome == Included],
+				a.Height,
+				a.Confirmations,
+			)
+		case a.Outcome == Prepared && v.Open:
+			v.Detail = "its worker proves and sends by itself"
+		case a.Outcome == Prepared && a.EndedAt.IsZero():
+			v.Place, v.Detail = "nowhere", "its worker has it"
+		case !v.Open:
+			v.Place = "nowhere"
+			v.Detail = map[Outcome]string{
+				Prepared: "never sent", Refused: "refused by every node", Expired: "expired unspent",
+				Replaced: "its nonce was spent by another command",
+			}[a.Outcome]
+		case g.Fate == FateAbsent && s.Asked:
+			v.Place, v.Agreed, v.Detail = "nowhere", g.Agreed, "in no pool and no block, and may still land"
+		default:
+			v.Detail = "sent, and may land"
+		}
+		if a.Error != nil {
+			v.Detail = strings.TrimPrefix(v.Detail+": "+short(a.Error.Error()), ": ")
+		}
+		out[i] = v
+	}
+	return out
+}
