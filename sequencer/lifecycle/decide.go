@@ -105,15 +105,6 @@ func (v *View) dispatching() Step {
 // bind, and that nobody can have worked on, is no loss.
 func (v *View) take(last *Attempt) Step {
 	t := v.Txn
-	if v.Draining {
-		return v.wait(ReasonDraining)
-	}
-	if !v.Known {
-		return v.unknownType()
-	}
-	if v.Local.Asked.Sender == nil {
-		return v.ask(AskSender, ReasonPlanning)
-	}
 	if s, unfit := v.unfit(); unfit {
 		return s
 	}

@@ -11,15 +11,6 @@ const stopRest = 10 * time.Minute
 // plan makes the next attempt. Nothing of it has left the process yet.
 func (v *View) plan() Step {
 	t := v.Txn
-	if v.Draining {
-		return v.wait(ReasonDraining)
-	}
-	if !v.Known {
-		return v.unknownType()
-	}
-	if v.Local.Asked.Sender == nil {
-		return v.ask(AskSender, ReasonPlanning)
-	}
 	if s, unfit := v.unfit(); unfit {
 		return s
 	}
@@ -46,11 +37,17 @@ func (v *View) plan() Step {
 	return s
 }
 
-// unfit makes sure of the worker, and of what is known of the chain, before an attempt
-// is made.
+// unfit makes sure of this process, of the worker, and of what is known of the chain,
+// before an attempt is made.
 func (v *View) unfit() (Step, bool) {
 	s := v.Local.Asked.Sender
 	switch {
+	case v.Draining:
+		return v.wait(ReasonDraining), true
+	case !v.Known:
+		return v.unknownType(), true
+	case s == nil:
+		return v.ask(AskSender, ReasonPlanning), true
 	case s.Gone:
 		return v.deferred(deferral{Error{Code: CodeUnavailable, Message: "the sender is no longer registered"},
 			Rested, v.Policy.RetryDelay, "", 0}), true
