@@ -146,14 +146,14 @@ func (s *Sequencer) perform(
 func (s *Sequencer) account(ctx context.Context, sender string) lifecycle.Result {
 	account, err := s.Chain.Account(ctx, sender)
 	if err != nil {
-		return lifecycle.AccountTold{Lost: err.Error()}
+		return lifecycle.AccountTold{Account: sender, Lost: err.Error()}
 	}
 	if account.Exists {
 		if err := s.Senders.SetBalance(ctx, sender, account.Balance); err != nil && !errors.Is(err, senders.ErrNotFound) {
 			s.Log.Warn("balance not stored", "sender", sender, "err", err)
 		}
 	}
-	return lifecycle.AccountTold{Exists: account.Exists, Nonce: account.Nonce, Balance: account.Balance}
+	return lifecycle.AccountTold{Account: sender, Exists: account.Exists, Nonce: account.Nonce, Balance: account.Balance}
 }
 
 // send gives signed bytes to every node.

@@ -97,13 +97,13 @@ func (s *State) accountAsKnown(name string) lifecycle.AccountTold {
 	sender := uint8(senderOf(name))
 	next := s.chain[nodes[0]].next(sender)
 	if !quorum || s.chain[nodes[len(nodes)-1]].next(sender) != next {
-		return lifecycle.AccountTold{Lost: "the nodes do not agree, or too few answer"}
+		return lifecycle.AccountTold{Account: name, Lost: "the nodes do not agree, or too few answer"}
 	}
 	balance := uint64(100)
 	if s.broke {
 		balance = 0
 	}
-	return lifecycle.AccountTold{Exists: true, Nonce: uint32(next), Balance: balance}
+	return lifecycle.AccountTold{Account: name, Exists: true, Nonce: uint32(next), Balance: balance}
 }
 
 // A way is one of the ends that a call may take.

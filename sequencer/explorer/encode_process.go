@@ -33,7 +33,7 @@ func (e *encoder) held(t int, h *held) {
 	txn := h.drive.Txn()
 	same := stored.Txn == txn
 	newest := stored.Txn.Revision == txn.Revision
-	e.bits(same, newest, stored.Txn.Claim == txn.Claim, h.gone, h.stale, h.watching)
+	e.bits(same, newest, stored.Txn.Claim == txn.Claim, h.gone, h.stale, h.watching, h.knowsAnother())
 	switch {
 	case same:
 	case h.stale:
@@ -43,6 +43,7 @@ func (e *encoder) held(t int, h *held) {
 	}
 	e.effect(h.call)
 	e.effect(h.stopped)
+	e.bits(h.call.Claim == txn.Claim, h.stopped.Claim == txn.Claim)
 	if h.call.Leaves() {
 		e.command(h.about)
 	}

@@ -279,6 +279,12 @@ func (s *State) bind(p int, lost bool) bool {
 		s.tell("  and does not learn of it")
 		return true
 	}
+	if known := proc.held[txnOf(t.UID)]; known != nil {
+		h := s.hold(p, txnOf(t.UID)) // under a claim that was lost: it reads anew
+		h.drive.Stale()
+		h.stale = true
+		return true
+	}
 	sender := s.senderAsKnown(p, t.Sender)
 	h := &held{drive: lifecycle.NewDrive(t, lifecycle.BoundHere(&sender))}
 	s.put(p, txnOf(t.UID), h)

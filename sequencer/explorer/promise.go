@@ -103,7 +103,22 @@ func (s *State) Check() string {
 			return why
 		}
 	}
+	for p := range s.procs {
+		for _, h := range s.procs[p].held {
+			if h != nil && h.knowsAnother() {
+				return s.procs[p].id + " takes what it knows of one sender for another"
+			}
+		}
+	}
 	return s.checkBonds()
+}
+
+// knowsAnother reports whether what was asked about a sender is kept with a record
+// that has another.
+func (h *held) knowsAnother() bool {
+	local, sender := h.drive.Local(), h.drive.Txn().Sender
+	asked := &local.Asked
+	return asked.Sender != nil && asked.Sender.Account != sender || asked.Account != nil && asked.Account.Account != sender
 }
 
 // checkChain: at most one effect of each, in the order of their queue.

@@ -100,6 +100,8 @@ func worldsOfMore() []*World {
 		{Name: "two nodes, reorganised", Nodes: 2, Alone: true, Height: 2, Budget: Budget{Reorg: 1}},
 		{Name: "two processes, a crash", Procs: 2, Height: 2, Budget: Budget{Crash: 1}},
 		{Name: "two processes, one sleeps", Procs: 2, Height: 1, Budget: Budget{Lapse: 1}},
+		{Name: "two senders, asked under a former claim", Procs: 2, Senders: 2, Slow: true, Height: 1,
+			Budget: Budget{Lapse: 1, Busy: 1}},
 		{Name: "two processes, legacy, one sleeps", Procs: 2, Legacy: true, Height: 1, Budget: Budget{Lapse: 1}},
 	}
 }

@@ -103,6 +103,9 @@ func (d *Drive) Next(v View, live bool) Action {
 		return d.store(s, false, v.Policy)
 	}
 	d.local = s.Local
+	if s.Do.Kind != "" {
+		s.Do.Claim = d.txn.Claim
+	}
 	switch {
 	case s.Do == d.call:
 		return Action{Do: ToSleep, Look: s.Look, Step: s}
@@ -164,6 +167,7 @@ func (d *Drive) Read(t *Transaction, at time.Time) {
 	case t.Claim != d.txn.Claim:
 		// Somebody else had it meanwhile, and may have done what was still to be done here.
 		d.local, d.bytes = Local{}, nil
+		d.results = slices.DeleteFunc(slices.Clone(d.results), func(r Result) bool { return !lasting(r) })
 	case t.Phase != d.txn.Phase:
 		d.local.Asked = Asked{}
 	}
@@ -171,12 +175,22 @@ func (d *Drive) Read(t *Transaction, at time.Time) {
 	d.local.ReadAt = at
 }
 
+// lasting reports whether r tells of an attempt, which it names, and so is true under any
+// claim. What was asked about a sender, the chain or the store is of one claim.
+func lasting(r Result) bool {
+	switch r.(type) {
+	case Answer, SendTold:
+		return true
+	}
+	return false
+}
+
 // Add tells what came of an effect, or something else that happened; e is zero then.
 func (d *Drive) Add(e Effect, r Result) {
 	if e == d.call {
 		d.call = Effect{}
 	}
-	if r != nil {
+	if r != nil && (e.Claim == d.txn.Claim || lasting(r)) {
 		d.results = append(d.results, r)
 	}
 	if e.Kind == Send && d.bytes != nil && d.bytes.Number == e.Number {

@@ -33,6 +33,7 @@ type RetriesTold struct {
 // AccountTold answers AskAccount, by all nodes that have a vote. Lost says why they
 // could not be asked, "" if they could.
 type AccountTold struct {
+	Account string
 	Exists  bool
 	Nonce   uint32
 	Balance uint64

@@ -43,6 +43,8 @@ type Effect struct {
 	Number int // of the attempt
 	// Fresh: its bytes have surely been given to nobody before.
 	Fresh bool
+	// Claim is the one under which it was begun; Drive sets it.
+	Claim string
 }
 
 // Failures are the classes that [Step.Failure] knows.
