@@ -47,6 +47,7 @@ func figures() []figure {
 		{"5-memory", (*bench).memory},
 		{"6-size", (*bench).sizes},
 		{"7-events", (*bench).followed},
+		{"8-cost", (*bench).cost},
 	}
 }
 
