@@ -160,22 +160,10 @@ func (p *pass) look(records []queues.Record) error {
 
 func (p *pass) transaction(r queues.Record) {
 	t := r.Transaction
-	commands := map[string]*effect{} // in blocks, of this transaction
-	for _, e := range p.w.byMemo[lifecycle.Memo(p.Namespace, t.UID)] {
-		commands[e.Hash] = e
-	}
 	if a := t.Attempt(t.Landed); t.Reopened && a != nil {
 		p.reopened[a.Sender] = true
 	}
-	legacy := false
-	for _, a := range t.Attempts {
-		legacy = legacy || a.Legacy
-		for _, hash := range []string{a.Hash, a.NodeHash} {
-			if e := p.w.byHash[hash]; e != nil && hash != "" {
-				commands[hash] = e
-			}
-		}
-	}
+	commands := p.commands(t)
 	effects := slices.SortedFunc(maps.Values(commands), (*effect).compare)
 	effects = slices.DeleteFunc(effects, func(e *effect) bool { return e.Failed })
 	if len(effects) > 1 {
@@ -189,44 +177,45 @@ func (p *pass) transaction(r queues.Record) {
 		}
 		p.landed[t.Queue] = append(p.landed[t.Queue], l)
 	}
+	p.end(t, effects)
+	legacy := slices.ContainsFunc(t.Attempts, func(a lifecycle.Attempt) bool { return a.Legacy })
+	if t.Open() && !r.Signed && !legacy && len(commands) == 0 {
+		p.doubt(t)
+	}
+}
+
+// commands are those in blocks that are of a transaction, by its memo or by the hash of
+// one of its attempts.
+func (p *pass) commands(t *lifecycle.Transaction) map[string]*effect {
+	all := map[string]*effect{}
+	for _, e := range p.w.byMemo[lifecycle.Memo(p.Namespace, t.UID)] {
+		all[e.Hash] = e
+	}
+	for _, a := range t.Attempts {
+		for _, hash := range []string{a.Hash, a.NodeHash} {
+			if e := p.w.byHash[hash]; e != nil && hash != "" {
+				all[hash] = e
+			}
+		}
+	}
+	return all
+}
+
+// end holds how a transaction has ended against what took effect, the first first.
+func (p *pass) end(t *lifecycle.Transaction, effects []*effect) {
 	settled := len(effects) > 0 && effects[0].depth(p.w.tip) > p.Policy.Confirmations
 	switch landed := t.Attempt(t.Landed); {
 	case t.State() == lifecycle.Done && landed != nil:
 		if len(effects) == 0 && !t.Reopened && p.w.holds(landed.Height) {
-			p.bad(
-				"NOT_ON_CHAIN",
-				t.UID,
-				t.Queue,
-				t.Sender,
-				"it is DONE in block %d, and no block from %d on holds it",
-				landed.Height,
-				p.w.first.Height,
-			)
+			p.bad("NOT_ON_CHAIN", t.UID, t.Queue, t.Sender, "it is DONE in block %d, and no block from %d on holds it",
+				landed.Height, p.w.first.Height)
 		}
 	case t.State() == lifecycle.Done && settled:
-		p.bad(
-			"UNTOLD_EFFECT",
-			t.UID,
-			t.Queue,
-			t.Sender,
-			"its worker finished it without a block, and %s in block %d is of it",
-			effects[0].Hash,
-			effects[0].block.Height,
-		)
+		p.bad("UNTOLD_EFFECT", t.UID, t.Queue, t.Sender, "its worker finished it without a block, and %s in block %d is of it",
+			effects[0].Hash, effects[0].block.Height)
 	case t.State() != lifecycle.Done && settled:
-		p.bad(
-			"UNTOLD_EFFECT",
-			t.UID,
-			t.Queue,
-			t.Sender,
-			"it is %s, and took effect in block %d by %s",
-			t.State(),
-			effects[0].block.Height,
-			effects[0].Hash,
-		)
-	}
-	if t.Open() && !r.Signed && !legacy && len(commands) == 0 {
-		p.doubt(t)
+		p.bad("UNTOLD_EFFECT", t.UID, t.Queue, t.Sender, "it is %s, and took effect in block %d by %s",
+			t.State(), effects[0].block.Height, effects[0].Hash)
 	}
 }
 
