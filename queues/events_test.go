@@ -1,11 +1,13 @@
 package queues_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
@@ -85,6 +87,42 @@ func TestReadLog(t *testing.T) {
 			}
 		},
 	}, false) // one of them trims the log
+}
+
+// TestEventsKeep: whatever came in while nobody looked, a few ticks later the log holds
+// nothing that is too old but its last event.
+func TestEventsKeep(t *testing.T) {
+	t.Parallel()
+	onBackends(t, map[string]func(*fixture){"old": func(f *fixture) {
+		const events = 25_000
+		_, err := f.client.Pipelined(f.ctx, func(p redis.Pipeliner) error {
+			for i := range events {
+				p.XAdd(f.ctx, &redis.XAddArgs{Stream: f.key("events"), ID: fmt.Sprint("0-", i+1), Values: []any{"e", "1000 s S S - - - RESTED"}})
+			}
+			return nil
+		})
+		f.ok(err)
+		log := func() queues.LogPart {
+			p, err := f.store.ReadLog(f.ctx, 0, 1)
+			f.ok(err)
+			return p
+		}
+		for range 2 {
+			if next := f.tick().Next; next != 0 {
+				f.Errorf("the next tick is in %v, and %d events are too old", next, log().Last-log().First)
+			}
+		}
+		f.tick()
+		if p := log(); p.First != events || p.Last != events {
+			f.Errorf("events %d to %d are kept", p.First, p.Last)
+		}
+		f.store = f.open(queues.Options{Namespace: f.store.Namespace, EventsKeep: time.Hour})
+		f.post("q", "a", "b")
+		f.tick()
+		if p := log(); p.First != events+1 || p.Last != events+2 {
+			f.Errorf("events %d to %d are kept, two are new", p.First, p.Last)
+		}
+	}}, false) // the log does not begin with what it holds
 }
 
 // TestAwaitEvent: it returns with the next event, or with its patience.

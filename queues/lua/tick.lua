@@ -9,7 +9,8 @@
 --          changes, -1 for never, 0 for at once
 -- Answer:  {now, "1" if a bind may have become possible, milliseconds until the
 --          next thing is due or -1, {own uids due}, {uids with a callback to tell}}
--- Cost:    eight commands, and a few for each thing that is due
+-- Cost:    seven commands, a few for each thing that is due, and some fifteen where
+--          events are dropped
 local me, most, grace = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[6])
 local own = call('ZRANGEBYSCORE', P .. 'own:' .. me, '-inf', now, 'LIMIT', 0, most)
 for _, uid in ipairs(own) do
@@ -37,19 +38,27 @@ for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'due', '-inf', now, 'LIMIT', 
 end
 flush()
 
--- Old events go in slices; the last one always stays, for the numbers go on.
-local function at(e) return tonumber(string.match(e[2][2], '^%d+')) end
-local oldest, keep = now - ARGV[5], nil
-local first = call('XRANGE', P .. 'events', '-', '+', 'COUNT', 1)[1]
-if first and at(first) < oldest then
-  for _, e in ipairs(call('XRANGE', P .. 'events', '-', '+', 'COUNT', most)) do
-    keep = e[1]
-    if at(e) >= oldest then break end
+-- trim drops the events that are too old, so many in a run that no rate of posting
+-- outgrows it; it answers whether more are left. The last one always stays, for the
+-- numbers go on: they have no gap, so the first that stays is found by halving.
+local SLICE = 10000
+local function trim(log, oldest)
+  local function old(id) return tonumber(string.match(call('XRANGE', log, '0-' .. id, '0-' .. id)[1][2][2], '^%d+')) < oldest end
+  local first = call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
+  first = first and tonumber(string.sub(first[1], 3))
+  if not first or not old(first) then return false end
+  local low, high = first + 1, math.min(first + call('XLEN', log) - 1, first + SLICE)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if old(middle) then low = middle + 1 else high = middle end
   end
-  call('XTRIM', P .. 'events', 'MINID', keep)
+  if low > high then return false end -- it is the last
+  call('XTRIM', log, 'MINID', '0-' .. low)
+  return low == first + SLICE
 end
+local more = trim(P .. 'events', now - ARGV[5])
 
-local soonest = -1
+local soonest = more and 0 or -1
 for _, set in ipairs({ P .. 'own:' .. me, P .. 'due' }) do
   local s = call('ZRANGE', set, 0, 0, 'WITHSCORES')[2]
   s = s and s ~= 'inf' and tonumber(s)
