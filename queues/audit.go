@@ -299,7 +299,7 @@ func number(score string) float64 {
 
 // sender holds a sender against its queue and the free set.
 func (a *audit) sender(account string, s, more map[string]string) {
-	if len(s) == 0 {
+	if s["group"] == "" { // what is known of an account that is not registered
 		return
 	}
 	bad := func(check, format string, args ...any) {

@@ -167,7 +167,8 @@ func (p *Pool) Configure(ctx context.Context, workers map[string]string) error {
 	}
 }
 
-// Remove forgets a sender. Errors: ErrNotFound, ErrBound, queues.ErrUnavailable.
+// Remove takes a sender out for good. What is known of the account stays, for whoever
+// registers it again: its next nonce, and [lifecycle.OutcomeUnknown]. Errors: ErrNotFound, ErrBound, queues.ErrUnavailable.
 func (p *Pool) Remove(ctx context.Context, account string) error {
 	return p.run(ctx, "remove", account)
 }
@@ -299,7 +300,7 @@ func (p *Pool) read(ctx context.Context, accounts []string) ([]*Sender, error) {
 	var out []*Sender
 	for i, a := range accounts {
 		m := records[i].Val()
-		if len(m) == 0 {
+		if m["group"] == "" { // not, or no longer, registered
 			continue
 		}
 		s := &Sender{

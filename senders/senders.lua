@@ -14,7 +14,7 @@
 -- Cost:    about ten commands
 local op, account = ARGV[1], ARGV[2]
 local s = P .. 's:' .. account
-local exists = call('EXISTS', s) == 1
+local exists = call('HEXISTS', s, 'group') == 1
 local function field(name) return call('HGET', s, name) or '' end
 
 -- own notes what a sender is called by, and the process that alone may call its worker.
@@ -25,6 +25,7 @@ local function register()
     own()
     put('senders', 0, account)
     event('s', account, account, '', '', '', 'REGISTERED')
+    lift(account, function() return false end) -- shows what is known from before
     return offer(account)
   end
   local url, group = field('url'), field('group')
@@ -36,12 +37,18 @@ local function register()
   if not call('ZSCORE', P .. 'free:' .. ARGV[5], account) then offer(account) end
 end
 
+-- What is known of the account outlives its registration: its next nonce, and that
+-- nobody knows what became of an attempt.
+local function unsettled(why) return string.sub(why, 1, 20) == 'why:OUTCOME_UNKNOWN:' end
+
 local function remove()
   if field('queue') ~= '' then return 'bound' end
   drop('free:' .. field('group'), account)
   drop('senders', account)
-  drop('due', 's:' .. account)
-  call('DEL', s)
+  if call('HEXISTS', s, 'why:STOPPED_NONCE') == 1 then call('HSET', s, 'next', '') end
+  lift(account, function(why) return not unsettled(why) end)
+  call('HDEL', s, 'url', 'source', 'group', 'by', 'balance', 'streak')
+  if field('next') .. field('reason') .. field('astray') == '' then call('DEL', s) end
   event('s', account, account, '', '', '', 'REMOVED')
 end
 
@@ -78,7 +85,7 @@ elseif op == 'resume' then
   -- Whoever resumes it has looked: the chain is asked where its nonces are. What
   -- became of an attempt is settled by resolve, and by nothing else.
   if call('HEXISTS', s, 'why:STOPPED_NONCE') == 1 then call('HSET', s, 'next', '') end
-  resumed('RESUMED', function(why) return string.sub(why, 1, 20) ~= 'why:OUTCOME_UNKNOWN:' end)
+  resumed('RESUMED', function(why) return not unsettled(why) end)
 elseif op == 'balance' then
   answer = balance()
 end

@@ -28,7 +28,7 @@ func TestPool(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*fixture){
 		"Register": testRegister, "Configure": testConfigure, "ConfigureLeavesAPersonsWord": testPersonsWord,
-		"Local": testLocal, "LocalOfOthers": testLocalOfOthers, "Bound": testBound, "Rest": testRest, "ReasonsApart": testReasonsApart, "Watch": testWatch,
+		"Local": testLocal, "LocalOfOthers": testLocalOfOthers, "Bound": testBound, "Again": testAgain, "Rest": testRest, "ReasonsApart": testReasonsApart, "Watch": testWatch,
 		"UnknownOutcomes": testUnknownOutcomes, "UnresolvedInARow": testUnresolvedInARow, "List": testList, "Missing": testMissing,
 	}
 	start := func(t *testing.T, client *redis.Client, namespace string, run func(*fixture)) {
@@ -276,6 +276,49 @@ func testLocalOfOthers(f *fixture) {
 	f.want("named by one that is gone", map[string]lifecycle.SenderReason{"A": lifecycle.Draining, "B": lifecycle.Draining, "C": ""})
 	as("back", map[string]string{"A": senders.Local, "C": senders.Local})
 	f.want("named again", map[string]lifecycle.SenderReason{"A": "", "B": lifecycle.Draining, "C": ""})
+}
+
+// testAgain: whoever is removed and registered again has the nonce that comes next, and
+// is still out of use for what nobody knows.
+func testAgain(f *fixture) {
+	next := uint32(8)
+	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
+	f.post("t", "q")
+	t := f.bind(1)[0].Transaction
+	f.to(t, lifecycle.PhaseUnresolved, func(c *queues.Change) {
+		c.After.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Nonce: 7, Legacy: true, Outcome: lifecycle.Unknown, StartedAt: c.Now}}
+		c.NextNonce, c.Rest, c.Keep = &next, &lifecycle.Rest{For: queues.Never, Why: lifecycle.OutcomeUnknown}, true
+	})
+	for range 2 {
+		f.ok(f.pool.Remove(f.Context(), "S"))
+		f.refused("removing it again", f.pool.Remove(f.Context(), "S"), senders.ErrNotFound)
+		f.refused("draining it", f.pool.Drain(f.Context(), "S"), senders.ErrNotFound)
+		if _, err := f.pool.Get(f.Context(), "S"); !errors.Is(err, senders.ErrNotFound) {
+			f.Errorf("reading it: %v", err)
+		}
+		if _, err := f.pool.Worker(f.Context(), "S"); !errors.Is(err, senders.ErrNotFound) {
+			f.Errorf("its worker: %v", err)
+		}
+		f.ok(f.pool.Register(f.Context(), "S", "http://other"))
+		if s := f.get("S"); s.Reason != lifecycle.OutcomeUnknown || s.Nonce == nil || *s.Nonce != 8 || s.WorkerURL != "http://other" {
+			f.Errorf("registered again: %+v", s)
+		}
+		f.post("t2", "q2")
+		if b := f.bind(1); len(b) != 0 {
+			f.Error("it was bound")
+		}
+	}
+	f.ok(f.pool.Remove(f.Context(), "S"))
+	f.to(t, lifecycle.PhaseFailed, func(c *queues.Change) {
+		c.After.Attempts[0].Outcome, c.After.Attempts[0].EndedAt = lifecycle.Replaced, c.Now
+	})
+	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
+	if s := f.get("S"); s.Reason != "" || s.Nonce == nil || *s.Nonce != 8 {
+		f.Errorf("settled while it was away: %+v", s)
+	}
+	if b := f.bind(1); len(b) != 1 {
+		f.Error("it is not bound")
+	}
 }
 
 func testBound(f *fixture) {

@@ -65,7 +65,7 @@ t.revision, t.phase, t.open, t.sender, t.claim, t.due = t.revision + 1, 'waiting
 if t.since == '' then t.since = stamp end
 put('past:' .. queue, seq, uid)
 
-if call('EXISTS', s) == 0 then
+if call('HEXISTS', s, 'group') == 0 then
   -- It was registered, which is forgotten too: a person says what it is to do.
   call('HSET', s, 'url', '', 'source', 'api', 'group', 'shared', 'reason', 'DRAINING', 'why:DRAINING:forgotten', 0)
   put('senders', 0, sender)
