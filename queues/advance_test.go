@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -311,20 +312,67 @@ func testAdvanceResult(f *fixture) {
 	}
 }
 
-// testBindDamaged: a damaged record stops a bind, and nothing that it had bound is
-// left half bound.
+// testBindDamaged: one that cannot be read has its queue paused, and holds up nothing
+// else, wherever it stands.
 func testBindDamaged(f *fixture) {
-	f.register("S", "S2")
-	f.post("q1", "a")
-	f.post("q2", "b")
-	f.ok(f.client.Set(f.ctx, f.key("x:b"), "damaged", 0).Err())
-	if _, err := f.store.Bind(f.ctx, queues.BindRequest{Process: me, Types: []string{vote}, Groups: []string{senders.Shared}, Most: 5, Grace: time.Second}); err == nil {
-		f.Error("the damage was not noticed")
-	}
-	f.ok(f.client.Del(f.ctx, f.key("x:b")).Err())
-	for key, member := range map[string]string{"bound": "a", "own:" + me: "a", "free:" + senders.Shared: "S2"} {
-		if got := f.client.ZRange(f.ctx, f.key(key), 0, -1).Val(); len(got) != 1 || got[0] != member {
-			f.Errorf("%s holds %q, want %s", key, got, member)
+	f.register("S1", "S2", "S3")
+	f.post("first", "a")
+	f.post("lost", "b")
+	f.post("last", "c")
+	f.post("line", "d", "e")
+	damage := func(uid, text string) (mend func()) {
+		whole := f.client.Get(f.ctx, f.key("x:"+uid)).Val()
+		f.ok(f.client.Set(f.ctx, f.key("x:"+uid), text, 0).Err())
+		return func() {
+			if whole == "" {
+				f.ok(f.client.Del(f.ctx, f.key("x:"+uid)).Err())
+			} else {
+				f.ok(f.client.Set(f.ctx, f.key("x:"+uid), whole, 0).Err())
+			}
 		}
 	}
+	paused := func(queue, uid string) {
+		f.Helper()
+		if q := f.queue(queue); !strings.Contains(q.Paused, "what is stored of "+uid+" cannot be read") {
+			f.Errorf("%s: %+v", queue, q)
+		}
+	}
+	mendB := damage("b", "damaged")
+	f.bound("a S1", "c S2", "d S3")
+	paused("lost", "b")
+
+	mendE := damage("e", "damaged") // next in its line when d ends
+	f.to("d", lifecycle.PhaseDone)
+	paused("line", "e")
+
+	// Of two that are due, and then have to be taken over, one cannot be read.
+	words, _, _ := strings.Cut(f.client.Get(f.ctx, f.key("x:a")).Val(), "\n")
+	for _, text := range []string{words + "\n{", "damaged"} {
+		mendA := damage("a", text)
+		f.ok(f.store.Regain(f.ctx, me, func(uids []string) []string { return uids }))
+		due := f.tick().Due
+		slices.Sort(due)
+		equal(f.T, "due", strings.Join(due, " "), "a c")
+		ts, err := f.store.Claimed(f.ctx, due)
+		f.ok(err)
+		if len(ts) != 1 || ts[0].UID != "c" {
+			f.Errorf("of a and c: %+v", ts)
+		}
+		paused("first", "a")
+		if _, err := f.store.Get(f.ctx, "a"); !errors.Is(err, queues.ErrDamaged) {
+			f.Errorf("reading it: %v", err)
+		}
+		mendA()
+	}
+	mendA := damage("a", "damaged")
+	f.ok(f.store.Leave(f.ctx, me))
+	f.beat(other, time.Hour)
+	taken, err := f.store.TakeOver(f.ctx, other, me, 9)
+	f.ok(err)
+	equal(f.T, "taken over", strings.Join(taken, " "), "c")
+	mendA()
+	f.ok(f.client.ZAdd(f.ctx, f.key("own:"+me), redis.Z{Member: "a"}).Err()) // as whoever mends it would
+	f.beat(me, time.Hour)
+	mendB()
+	mendE()
 }

@@ -76,7 +76,21 @@ func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
 			Next: uint32(r.int(next)), HasNext: next != "",
 		})
 	}
+	s.setAside(ctx, r.damaged)
 	return out, r.err
+}
+
+// setAside has the queues paused of what was bound and cannot be read, with the reason,
+// until somebody has looked. It stays bound: what may have left is not known.
+func (s *Store) setAside(ctx context.Context, all []damaged) {
+	for _, d := range all {
+		s.Log.Error("a transaction cannot be read; its queue is paused", "txn", d.uid, "err", d.err)
+		head, _, _ := strings.Cut(d.posted, "\n")
+		queue := head[strings.LastIndex(head, " ")+1:]
+		if err := s.Pause(ctx, queue, "what is stored of "+d.uid+" cannot be read"); err != nil {
+			s.Log.Warn("a queue is not paused", "queue", queue, "err", err)
+		}
+	}
 }
 
 // planned is the record of a transaction whose first attempt is planned, before and

@@ -317,8 +317,15 @@ func transient(err error) bool {
 // A reply takes what a script answered apart and keeps the first thing that
 // was not as expected.
 type reply struct {
-	err  error
-	name string
+	err     error
+	name    string
+	damaged []damaged // transactions that cannot be read: they hold up no other
+}
+
+// A damaged transaction is one that cannot be read.
+type damaged struct {
+	uid, posted string
+	err         error
 }
 
 func (r *reply) fail(want string, v any) {
@@ -385,16 +392,18 @@ func (r *reply) fields(v any) map[string]string {
 // transaction decodes what load.lua answers; nil if there is none.
 func (r *reply) transaction(v any) *lifecycle.Transaction {
 	l := r.list(v)
-	record := r.string(r.at(l, 1))
-	if record == "" || r.err != nil {
+	posted := r.string(r.at(l, 1))
+	if posted == "" || r.err != nil {
 		return nil
 	}
-	is := stored{record, r.string(r.at(l, 2)), r.fields(r.at(l, 3))}
+	is := stored{posted, r.string(r.at(l, 2)), r.fields(r.at(l, 3))}
 	if r.err != nil {
 		return nil
 	}
 	t, err := is.decode(r.string(l[0]))
-	r.err = err
+	if err != nil {
+		r.damaged = append(r.damaged, damaged{r.string(l[0]), posted, err})
+	}
 	return t
 }
 

@@ -179,21 +179,42 @@ func (s *Store) Calls() int64 { return s.calls.Load() }
 // ErrNotFound: there is no such transaction, queue or sender.
 var ErrNotFound = errors.New("not found")
 
-// Get returns a transaction. Errors: ErrNotFound, ErrUnavailable.
+// ErrDamaged: what is stored of a transaction cannot be read.
+var ErrDamaged = errors.New("what is stored cannot be read")
+
+// Get returns a transaction. Errors: ErrNotFound, ErrDamaged, ErrUnavailable.
 func (s *Store) Get(ctx context.Context, uid string) (*lifecycle.Transaction, error) {
-	ts, err := s.GetMany(ctx, []string{uid})
-	if err != nil {
+	ts, broken, err := s.read(ctx, []string{uid})
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if len(ts) == 0 {
+	case len(broken) > 0:
+		return nil, fmt.Errorf("transaction %s: %w: %w", uid, ErrDamaged, broken[0].err)
+	case len(ts) == 0:
 		return nil, fmt.Errorf("transaction %s: %w", uid, ErrNotFound)
 	}
 	return ts[0], nil
 }
 
-// GetMany returns the transactions that exist among uids, 500 at one instant.
-// Error: ErrUnavailable.
+// GetMany returns the transactions that exist among uids, 500 at one instant. What
+// cannot be read is told to the log, and holds up no other. Error: ErrUnavailable.
 func (s *Store) GetMany(ctx context.Context, uids []string) ([]*lifecycle.Transaction, error) {
+	ts, broken, err := s.read(ctx, uids)
+	for _, d := range broken {
+		s.Log.Error("a transaction cannot be read", "txn", d.uid, "err", d.err)
+	}
+	return ts, err
+}
+
+// Claimed is GetMany for what a process has claimed: the queue of what cannot be read
+// is paused.
+func (s *Store) Claimed(ctx context.Context, uids []string) ([]*lifecycle.Transaction, error) {
+	ts, broken, err := s.read(ctx, uids)
+	s.setAside(ctx, broken)
+	return ts, err
+}
+
+func (s *Store) read(ctx context.Context, uids []string) ([]*lifecycle.Transaction, []damaged, error) {
 	r := reply{name: "get"}
 	var out []*lifecycle.Transaction
 	for some := range slices.Chunk(uids, MaxBatch) {
@@ -203,7 +224,7 @@ func (s *Store) GetMany(ctx context.Context, uids []string) ([]*lifecycle.Transa
 		}
 		v, err := s.Run(ctx, getScript, args...)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, e := range r.list(v) {
 			if t := r.transaction(e); t != nil {
@@ -211,5 +232,5 @@ func (s *Store) GetMany(ctx context.Context, uids []string) ([]*lifecycle.Transa
 			}
 		}
 	}
-	return out, r.err
+	return out, r.damaged, r.err
 }

@@ -79,7 +79,7 @@ func (s *Sequencer) look(ctx context.Context, uids []string) {
 		s.putOff(ctx, uid)
 		s.changed(uid) // what changes from now on makes it due again
 	}
-	ts, err := s.Store.GetMany(ctx, strange)
+	ts, err := s.Store.Claimed(ctx, strange)
 	if err != nil {
 		s.Log.Warn("reading due transactions failed", "err", err)
 		return

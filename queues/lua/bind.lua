@@ -63,7 +63,8 @@ local function pair(q, typ, sender, group)
   local v = uid ~= '' and call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid) or {}
   if not v[1] then return false end
   local seq, kind = string.match(v[1], '^(%d+) %d+ (%S+) ')
-  local t = parse(uid, v[2])
+  local ok, t = pcall(parse, uid, v[2])
+  if not ok then return damaged(q, uid) end
   if kind ~= typ or t.phase ~= 'waiting' then return false end
   if tonumber(seq) > q.popped then
     local popped = call('LPOP', P .. 'line:' .. q.name)

@@ -113,6 +113,12 @@ end
 
 local function txn(uid) return txns[uid] or parse(uid, call('GET', P .. 'x:' .. uid)) end
 
+-- whole is txn, or nil for one whose words cannot be read: it holds up no other.
+local function whole(uid)
+  local ok, t = pcall(txn, uid)
+  return ok and t or nil
+end
+
 -- write has a transaction stored, and returns it as text.
 local function write(t)
   local text = t.revision .. ' ' .. t.operation .. ' ' .. t.claim .. ' ' .. t.phase .. ' ' .. t.sender .. ' ' .. t.since .. ' ' ..
@@ -171,6 +177,14 @@ local function left(q, uid, seq)
   q.back = q.back - 1
 end
 
+-- damaged pauses a queue whose next transaction cannot be read.
+local function damaged(q, uid)
+  if q.paused ~= '' then return nil end
+  q.paused = 'what is stored of ' .. uid .. ' cannot be read'
+  event('q', q.name, '', '', '', '', 'PAUSED')
+  return nil
+end
+
 -- head returns the transaction that is next in a queue, and its type: those that
 -- came back stand before those that never left the line. What was cancelled or
 -- deleted while it stood in the line is dropped when it gets to the front; after 500
@@ -185,7 +199,9 @@ local function head(q)
     if not uid then return nil end
     local seq, _, typ = header(uid)
     if seq then
-      if txn(uid).phase == 'waiting' then return uid, typ end
+      local t = whole(uid)
+      if not t then return damaged(q, uid) end
+      if t.phase == 'waiting' then return uid, typ end
       q.popped = tonumber(seq)
     end
     call('LPOP', P .. 'line:' .. q.name)

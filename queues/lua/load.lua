@@ -12,7 +12,8 @@ local function load(uids)
   local v = #keys > 0 and call('MGET', unpack(keys)) or {}
   for i, uid in ipairs(uids) do
     local posted, text = v[2 * i - 1], v[2 * i]
-    answer[i] = { uid, posted, text or '', text and facts(parse(uid, text)) or {} }
+    local ok, t = pcall(parse, uid, text) -- the caller tells what cannot be read
+    answer[i] = { uid, posted, text or '', text and ok and facts(t) or {} }
   end
   return answer
 end

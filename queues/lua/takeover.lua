@@ -10,9 +10,9 @@ if not ends or tonumber(ends) > now or not lives(me) then return {} end
 local taken, all = {}, call('ZRANGE', P .. 'own:' .. dead, 0, tonumber(ARGV[3]) - 1)
 local claims = #all > 0 and call('INCRBY', P .. 'n:claim', #all) - #all
 for i, uid in ipairs(all) do
-  local t = txn(uid)
+  local t = whole(uid)
   drop('own:' .. dead, uid)
-  if owner(t) == dead then
+  if t and owner(t) == dead then
     t.claim, t.revision = me .. ':' .. claims + i, t.revision + 1
     write(t)
     put('own:' .. me, now, uid)

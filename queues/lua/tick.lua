@@ -14,7 +14,10 @@
 local me, most, grace = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[6])
 local own = call('ZRANGEBYSCORE', P .. 'own:' .. me, '-inf', now, 'LIMIT', 0, most)
 for _, uid in ipairs(own) do
-  if owner(txn(uid)) ~= me then
+  local t = whole(uid)
+  if not t then
+    put('own:' .. me, '+inf', uid) -- the caller sees that it cannot be read
+  elseif owner(t) ~= me then
     drop('own:' .. me, uid) -- a person has taken it away
   elseif grace ~= 0 then
     put('own:' .. me, grace > 0 and now + grace or '+inf', uid)
@@ -24,7 +27,8 @@ local callbacks = {}
 for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'due', '-inf', now, 'LIMIT', 0, most)) do
   local kind, name = string.sub(member, 1, 1), string.sub(member, 3)
   drop('due', member)
-  if kind == 'c' and txn(name).callback ~= '' then
+  local t = kind == 'c' and whole(name)
+  if t and t.callback ~= '' then
     callbacks[#callbacks + 1] = name
     put('due', now + ARGV[3], member)
   elseif kind == 'q' then
@@ -32,7 +36,7 @@ for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'due', '-inf', now, 'LIMIT', 
   elseif kind == 's' and lift(name, function(_, ends) return ends > 0 and ends <= now end) then
     event('s', name, name, '', '', '', 'RESTED_OVER')
     offer(name)
-  elseif kind == 'x' then
+  elseif kind == 'x' and whole(name) then
     remove(name, ARGV[4])
   end
 end
