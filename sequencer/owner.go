@@ -108,6 +108,9 @@ func (o *owner) run(ctx context.Context) {
 			if w.changed {
 				o.drive.Stale()
 			}
+			if a, is := w.result.(lifecycle.Answer); is && a.Fault != lifecycle.NoFault {
+				o.worker = dispatcher.Worker{} // it may be somewhere else by now
+			}
 			o.drive.Add(w.call, w.result)
 		}
 		more = o.act(ctx, live)

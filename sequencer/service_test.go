@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,6 +80,34 @@ func TestLongProof(t *testing.T) {
 			if a := w.awaitTxn(uid, "final", 3*time.Hour, final).Attempts; len(a) != 1 {
 				t.Errorf("%s: attempts %+v", uid, a)
 			}
+		}
+	})
+}
+
+// TestWorkerMoves: where a worker is, is asked again once it did not answer.
+func TestWorkerMoves(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		account, worker := w.worker(1, devworker.Options{ProveTime: time.Minute})
+		var asked atomic.Int32
+		w.web.serve(t, "worker1", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if !strings.Contains(r.URL.Path, "/prove/") {
+				worker.ServeHTTP(rw, r)
+				return
+			}
+			asked.Add(1)
+			until(r.Context(), time.Minute)
+			panic(http.ErrAbortHandler)
+		}))
+		w.web.serve(t, "moved", worker)
+		w.start()
+		w.post("claim", "a")
+		until(t.Context(), 30*time.Second)
+		w.ok(w.pool.Configure(w.ctx, map[string]string{account: "http://moved"}))
+		w.await("a", lifecycle.Done, time.Hour)
+		if n := asked.Load(); n != 1 {
+			t.Errorf("where it was before, it was asked %d times", n)
 		}
 	})
 }
