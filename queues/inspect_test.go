@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"mina-sequencer/sequencer/lifecycle"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,9 @@ import (
 
 func equal[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
+	if reflect.DeepEqual(got, want) {
+		return
+	}
 	if d := gocmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(lifecycle.Transaction{})); d != "" {
 		t.Fatalf("%s (-want +got):\n%s", what, d)
 	}

@@ -23,7 +23,7 @@ type beside struct {
 	trimmed    int // events that are kept no longer
 	// Of the operation under way.
 	looked  []string // whose owners are told to look
-	leaving bool // somebody is woken although nothing can be bound
+	leaving bool     // somebody is woken although nothing can be bound
 }
 
 type goneKey struct {

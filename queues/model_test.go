@@ -140,7 +140,7 @@ func (m *model) operations() []operation {
 		{3, "postpone", m.postpone}, {4, "time", m.time}, {2, "beat", m.beatOnce}, {3, "take over", m.takeOver},
 		{3, "pause", m.pause}, {5, "register", m.register}, {2, "configure", m.configure}, {2, "rest", m.rest},
 		{4, "resume", m.resume}, {2, "unregister", m.unregister}, {4, "balance", m.balance}, {5, "remove", m.remove},
-		{2, "save", m.save}, {1, "fail over", m.failOver}, {4, "settle", m.settle}, {6, "read", m.read},
+		{2, "save", m.save}, {1, "fail over", m.failOver}, {4, "settle", m.settle}, {6, "read", m.read}, {2, "full", m.full},
 	}
 }
 
