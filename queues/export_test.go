@@ -33,3 +33,13 @@ func (s *Store) Together(calls ...func()) {
 	}
 	all.Wait()
 }
+
+// Rate runs the script of the rates.
+func (s *Store) Rate(ctx context.Context, args ...any) (out []int64, err error) {
+	v, err := s.Run(ctx, rateScript, args...)
+	r := reply{name: "rate", err: err}
+	for _, n := range r.list(v) {
+		out = append(out, r.int(n))
+	}
+	return out, r.err
+}

@@ -20,7 +20,8 @@ type beside struct {
 	gone       map[string]goneKey
 	posted     map[string]string // payloads
 	workers    map[string]worker
-	trimmed    int // events that are kept no longer
+	used       map[string]int64 // microseconds up to which a rate is used up
+	trimmed    int              // events that are kept no longer
 	// Of the operation under way.
 	looked  []string // whose owners are told to look
 	leaving bool     // somebody is woken although nothing can be bound
@@ -36,7 +37,7 @@ type worker struct{ url, source, by, balance string }
 func newBeside() beside {
 	return beside{
 		own: map[string]map[string]time.Time{}, due: map[string]time.Time{}, procs: map[string]time.Time{},
-		gone: map[string]goneKey{}, posted: map[string]string{}, workers: map[string]worker{},
+		gone: map[string]goneKey{}, posted: map[string]string{}, workers: map[string]worker{}, used: map[string]int64{},
 	}
 }
 
@@ -48,6 +49,7 @@ func (b *beside) clone() beside {
 	}
 	c.due, c.procs, c.gone = maps.Clone(b.due), maps.Clone(b.procs), maps.Clone(b.gone)
 	c.posted, c.workers = maps.Clone(b.posted), maps.Clone(b.workers)
+	c.used = maps.Clone(b.used)
 	return c
 }
 

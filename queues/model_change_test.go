@@ -13,6 +13,9 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 )
 
+// fee is so much that Redis would write two of them with an exponent, if it were let.
+const fee = 70_000_000_000_001
+
 // A view is a transaction as somebody has read it, here and there: they differ in the
 // tokens of claims.
 type view struct{ real, want *lifecycle.Transaction }
@@ -140,6 +143,8 @@ func (m *model) changes() bool {
 	if len(all) < 2 {
 		return false
 	}
+	m.leaving = true // by one, for what another takes back
+	defer func() { m.leaving = false }()
 	join := func(answers []answer) (joined answer) {
 		for _, a := range answers {
 			joined.Text += a.Text + "; "
@@ -180,8 +185,8 @@ var policy = &lifecycle.Policy{Retention: 3 * hour, CallbackWait: callbackWait, 
 
 // drawChange draws a change that some code might make; nil if there is nothing to change.
 func (m *model) drawChange() *drawn {
-	v, any := m.latest(func(t *lifecycle.Transaction) bool { return !t.Phase.Final() || m.draw(3) })
-	if !any {
+	v, any := m.latest(func(t *lifecycle.Transaction) bool { return t.Phase.Bound() || m.draw(6) })
+	if !any || v.want.Phase == lifecycle.PhaseWaiting && !m.draw(3) {
 		return nil
 	}
 	if m.draw(6) {
@@ -230,13 +235,13 @@ func (m *model) target(t *lifecycle.Transaction) (to lifecycle.Phase, person boo
 // drawEdit draws what a change makes of a record.
 func (m *model) drawEdit(t *lifecycle.Transaction, to lifecycle.Phase) func(*lifecycle.Transaction) {
 	var edits []func(*lifecycle.Transaction)
-	now, fee, nonce, last := m.clock(), uint64(1+m.rand.IntN(4)), uint32(m.rand.IntN(5)), t.Last()
+	now, times, nonce, last := m.clock(), 1+m.rand.IntN(4), uint32(m.rand.IntN(5)), t.Last()
 	mine := last != nil && last.Sender == t.Sender
 	switch n := m.rand.IntN(8); {
 	case n < 2 && t.Sender != "" && (t.Phase.Bound() || to.Bound()):
 		edits = append(edits, func(t *lifecycle.Transaction) {
 			t.Attempts = append(t.Attempts, lifecycle.Attempt{
-				Number: len(t.Attempts) + 1, Sender: t.Sender, Nonce: nonce, Fee: fee, Outcome: lifecycle.Prepared, StartedAt: now,
+				Number: len(t.Attempts) + 1, Sender: t.Sender, Nonce: nonce, Fee: uint64(times) * fee, Outcome: lifecycle.Prepared, StartedAt: now,
 				Slot: nonce + 7, ValidUntil: nonce + 9,
 			})
 		})
@@ -252,7 +257,7 @@ func (m *model) drawEdit(t *lifecycle.Transaction, to lifecycle.Phase) func(*lif
 	case n < 7:
 		ending := one(m, "", lifecycle.PhaseFailed)
 		edits = append(edits, func(t *lifecycle.Transaction) {
-			t.Retries, t.Losses, t.Ending = int(nonce), int(fee), ending
+			t.Retries, t.Losses, t.Ending = int(nonce), times, ending
 			t.Error = &lifecycle.Error{Code: "CODE", Message: fmt.Sprint("message ", nonce)}
 		})
 	case last != nil:
@@ -287,12 +292,15 @@ func (m *model) drawAside(c *queues.Change, t *lifecycle.Transaction) {
 	a := &c.Aside
 	nonce := uint32(m.rand.IntN(6))
 	a.Code = one(m, "", "", "", "CODE")
-	if m.draw(6) {
+	if m.draw(12) {
 		a.Rest = &lifecycle.Rest{
 			For: one(m, queues.Never, m.hours()), Why: m.reason(), By: one(m, "", "", "somebody"), Detail: one(m, "", "in words"),
 		}
+		if a.Rest.Why == lifecycle.StoppedNonce {
+			a.Rest.By = "" // a process says so for all
+		}
 	}
-	if m.draw(8) {
+	if m.draw(14) {
 		a.Hold = m.hours()
 	}
 	switch m.rand.IntN(5) {
@@ -311,7 +319,7 @@ func (m *model) drawAside(c *queues.Change, t *lifecycle.Transaction) {
 		a.DropBytes = true
 	}
 	if m.draw(3) {
-		c.Limits = queues.FeeLimits{Sender: one[uint64](m, 0, 3, 6), All: one[uint64](m, 0, 4, 9)}
+		c.Limits = queues.FeeLimits{Sender: fee * one[uint64](m, 0, 3, 6), All: fee * one[uint64](m, 0, 4, 9)}
 	}
 }
 
@@ -324,7 +332,7 @@ func (m *model) reason() lifecycle.SenderReason {
 func (m *model) drawMoves(c *queues.Change) {
 	to := c.After.Phase
 	c.Moves = lifecycle.Moves{
-		Attempt: len(c.After.Attempts), Keep: m.draw(2), Confirm: m.draw(4), InOrder: m.draw(2), Remove: queues.Never,
+		Attempt: len(c.After.Attempts), Keep: to != lifecycle.PhaseWaiting && m.draw(2), Confirm: m.draw(4), InOrder: m.draw(2), Remove: queues.Never,
 	}
 	if c.After.Callback != "" && (to.Final() || m.draw(4)) {
 		c.Tell = c.After.Callback

@@ -102,9 +102,9 @@ func (m *model) accept(item queues.Item) (string, *lifecycle.Transaction) {
 // bindSome binds by turns, with what was never tried planned for some senders.
 func (m *model) bindSome() bool {
 	r := queues.BindRequest{
-		Process: one(m, me, other), Types: one(m, []string{vote}, []string{batch}, []string{vote, batch}), Most: 1 + m.rand.IntN(3),
-		Groups: one(m, []string{senders.Shared}, []string{senders.Shared, senders.LocalGroup("S0")}), Grace: 3 * hour,
-		Plan:  lifecycle.Attempt{Fee: 2, ValidUntil: 30, Slot: 10, StartedAt: m.clock()},
+		Process: one(m, m.alive()...), Types: one(m, []string{vote}, []string{vote, batch}, []string{batch, vote}), Most: 1 + m.rand.IntN(3),
+		Groups: one(m, []string{senders.Shared}, []string{senders.Shared, senders.LocalGroup("S0")}, []string{senders.Shared, senders.LocalGroup("S0")}), Grace: 3 * hour,
+		Plan:  lifecycle.Attempt{Fee: 2 * fee, ValidUntil: 30, Slot: 10, StartedAt: m.clock()},
 		Known: map[string]uint32{},
 	}
 	var plans []explorer.Plan
@@ -112,7 +112,7 @@ func (m *model) bindSome() bool {
 		if a := &m.want.Senders[i]; m.draw(2) {
 			next := a.Next + uint32(m.rand.IntN(4)/3)
 			r.Known[a.Account] = next
-			plans = append(plans, explorer.Plan{Sender: a.Account, Nonce: next, Fee: 2, ValidUntil: 30, Slot: 10})
+			plans = append(plans, explorer.Plan{Sender: a.Account, Nonce: next, Fee: 2 * fee, ValidUntil: 30, Slot: 10})
 		}
 	}
 	m.note("%s", r.Process)
@@ -222,6 +222,11 @@ func (m *model) time() bool {
 			delete(m.gone, uid)
 		}
 	}
+	for _, p := range []string{me, other} {
+		if !m.draw(4) {
+			m.beats(p, -1)
+		}
+	}
 	return true
 }
 
@@ -258,6 +263,9 @@ func (m *model) takeOver() bool {
 	dead, heir := me, other
 	if m.draw(2) {
 		dead, heir = other, me
+	}
+	if !m.lives(heir) && !m.draw(4) {
+		m.beats(heir, -1)
 	}
 	if !m.draw(4) {
 		m.leaving = true
@@ -322,7 +330,10 @@ func (m *model) taken(heir, dead string, most int) []string {
 }
 
 func (m *model) pause() bool {
-	name, why := fmt.Sprint("q", m.rand.IntN(4)), one(m, "", "why it is", "for another reason")
+	name, why := fmt.Sprint("q", m.rand.IntN(4)), one(m, "", "", "", "why it is", "for another reason")
+	if i := slices.IndexFunc(m.want.Queues, func(q explorer.Queue) bool { return q.Paused != "" }); i >= 0 && m.draw(2) {
+		name = m.want.Queues[i].Name
+	}
 	m.note("%s %q", name, why)
 	m.do(0, func(s *queues.Store, _ *poolOf) answer {
 		if why == "" {
@@ -422,4 +433,13 @@ func (m *model) settle() bool {
 	m.heard(false)
 	m.leaving = false
 	return true
+}
+
+// alive are the processes whose claims hold; both if there is none.
+func (m *model) alive() []string {
+	all := slices.DeleteFunc([]string{me, other}, func(p string) bool { return !m.lives(p) })
+	if len(all) == 0 || m.draw(10) {
+		return []string{me, other}
+	}
+	return all
 }

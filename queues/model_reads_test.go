@@ -235,3 +235,30 @@ func (m *model) full() bool {
 	}
 	return m.change()
 }
+
+// rate lets some requests through, as a bucket does that drips at an even pace.
+func (m *model) rate() bool {
+	if !m.exact {
+		return false
+	}
+	between, ahead := int64(one(m, 1000, 999_999)), int64(one(m, 0, 2_500_000))
+	args, want := []any{between, ahead}, []int64{}
+	micros := time.Now().UnixMicro()
+	for _, name := range []string{"a", "b"}[:1+m.rand.IntN(2)] {
+		charged, wanted := int64(m.rand.IntN(3)), int64(m.rand.IntN(4))
+		args = append(args, name, charged, wanted)
+		used := max(m.used[name], micros) + between*charged
+		through := int64(0)
+		for through < wanted && used+between <= micros+ahead {
+			through, used = through+1, used+between
+		}
+		if m.used[name] = used; used <= micros {
+			delete(m.used, name)
+		}
+		want = append(want, through, max(0, used+between-micros-ahead))
+	}
+	got, err := m.store.Rate(m.ctx, args...)
+	m.ok(err)
+	equal(m.T, "the rate", got, want)
+	return true
+}

@@ -113,6 +113,8 @@ func newModel(f *fixture, seed int, exact bool) *model {
 	}
 	m.want = explorer.Store{KeepLog: true, UnresolvedLimit: m.options.UnresolvedLimit, CallbackWait: callbackWait}
 	m.want.Renew(me)
+	m.want.Sequence = int64(500 + m.rand.IntN(15)) // some are of one page, some of the next
+	f.ok(f.client.Set(f.ctx, f.key("n:seq"), m.want.Sequence, 0).Err())
 	sub := f.client.Subscribe(f.ctx, f.key("wake"))
 	f.Cleanup(func() { _ = sub.Close() })
 	if _, err := sub.Receive(f.ctx); err != nil {
@@ -121,6 +123,11 @@ func newModel(f *fixture, seed int, exact bool) *model {
 	m.told = sub.Channel(redis.WithChannelSize(1000), redis.WithChannelHealthCheckInterval(0))
 	f.client.AddHook(m.reply)
 	m.procs[me] = m.clock().Add(hour) // as the fixture has it
+	if !m.draw(4) {
+		f.beat(other, ttl)
+		m.want.Renew(other)
+		m.procs[other] = m.clock().Add(ttl)
+	}
 	return m
 }
 
@@ -135,12 +142,13 @@ type operation struct {
 
 func (m *model) operations() []operation {
 	return []operation{
-		{14, "post", m.post}, {14, "bind", m.bindSome}, {26, "change", m.change}, {10, "changes", m.changes},
-		{5, "order", m.order}, {4, "facts", m.facts}, {5, "called", m.calledBack}, {6, "tick", m.tickOnce},
-		{3, "postpone", m.postpone}, {4, "time", m.time}, {2, "beat", m.beatOnce}, {3, "take over", m.takeOver},
-		{3, "pause", m.pause}, {5, "register", m.register}, {2, "configure", m.configure}, {2, "rest", m.rest},
-		{4, "resume", m.resume}, {2, "unregister", m.unregister}, {4, "balance", m.balance}, {5, "remove", m.remove},
-		{2, "save", m.save}, {1, "fail over", m.failOver}, {4, "settle", m.settle}, {6, "read", m.read}, {2, "full", m.full},
+		{12, "post", m.post}, {18, "bind", m.bindSome}, {34, "change", m.change}, {12, "changes", m.changes},
+		{6, "order", m.order}, {8, "facts", m.facts}, {8, "called", m.calledBack}, {7, "tick", m.tickOnce},
+		{4, "postpone", m.postpone}, {4, "time", m.time}, {3, "beat", m.beatOnce}, {5, "take over", m.takeOver},
+		{6, "pause", m.pause}, {6, "register", m.register}, {2, "configure", m.configure}, {2, "rest", m.rest},
+		{8, "resume", m.resume}, {1, "unregister", m.unregister}, {3, "balance", m.balance}, {5, "remove", m.remove},
+		{2, "save", m.save}, {1, "fail over", m.failOver}, {4, "settle", m.settle}, {4, "read", m.read}, {2, "full", m.full},
+		{1, "rate", m.rate},
 	}
 }
 
@@ -155,6 +163,12 @@ func (m *model) play() {
 			m.Logf("after %d operations: %s", len(m.done), strings.Join(m.done, "; "))
 		}
 	}()
+	m.done = []string{"begin"}
+	for range 3 { // so that there is something to do
+		m.register()
+		m.post()
+	}
+	m.compare()
 	for len(m.done) < *modelSteps {
 		n := m.rand.IntN(total)
 		i := 0
@@ -172,6 +186,10 @@ func (m *model) play() {
 		if m.Failed() {
 			return
 		}
+	}
+	for _, p := range []string{me, other} { // what a person has taken from them is seen
+		_, err := m.store.Tick(m.ctx, queues.TickRequest{Process: p, Most: 100, Lease: lease})
+		m.ok(err)
 	}
 	m.audited()
 }
@@ -295,9 +313,9 @@ var unavailable = answer{Text: "unavailable"}
 
 // begin lets a moment pass.
 func (m *model) begin() {
-	step := time.Microsecond
-	if m.exact {
-		step = time.Millisecond - time.Duration(time.Now().UnixMicro()%1000)*time.Microsecond
+	step := 50 * time.Microsecond // often the same millisecond, and never the same microsecond
+	if m.draw(3) {
+		step = time.Millisecond
 	}
 	<-time.After(step)
 	m.now = m.clock()

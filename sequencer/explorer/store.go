@@ -27,8 +27,9 @@ type Store struct {
 	// UnresolvedLimit is how many UNRESOLVED in a row pause a queue; 0 for no limit.
 	UnresolvedLimit int
 	CallbackWait    time.Duration
+	Sequence        int64 // of the last that was accepted
 
-	sequence, claims, turns int64
+	claims, turns int64
 }
 
 // A Record is a transaction with what stands beside it.
@@ -175,8 +176,8 @@ func (s *Store) Enqueue(uid, queue, typ string) *lifecycle.Transaction {
 		return r.Txn
 	}
 	first := s.Head(queue) == nil
-	s.sequence++
-	t := &lifecycle.Transaction{UID: uid, Queue: queue, Sequence: s.sequence, Type: typ,
+	s.Sequence++
+	t := &lifecycle.Transaction{UID: uid, Queue: queue, Sequence: s.Sequence, Type: typ,
 		Phase: lifecycle.PhaseWaiting, ReceivedAt: s.Now, ChangedAt: s.Now}
 	s.Records = append(s.Records, Record{Txn: t})
 	s.log(Event{Kind: "t", ID: uid, To: string(lifecycle.PhaseWaiting)})
