@@ -47,8 +47,9 @@ func (m *model) said(t *lifecycle.Transaction, err error) answer {
 		return answer{Text: fmt.Sprintf("costly: all %v, spent %d", costly.All, costly.Spent), At: m.now.Add(costly.Left)}
 	}
 	for e, text := range map[error]string{
-		queues.ErrStale: "stale", queues.ErrFenced: "fenced", queues.ErrUnsettled: "unsettled", queues.ErrOvertaken: "overtaken",
-		queues.ErrNotFound: "gone", queues.ErrNotFinal: "busy", queues.ErrUnavailable: unavailable.Text,
+		queues.ErrStale: "stale", queues.ErrFenced: "fenced", queues.ErrUnsettled: "unsettled",
+		queues.ErrOvertaken: "overtaken",
+		queues.ErrNotFound:  "gone", queues.ErrNotFinal: "busy", queues.ErrUnavailable: unavailable.Text,
 		senders.ErrExists: "exists", senders.ErrBound: "busy",
 	} {
 		if errors.Is(err, e) {
@@ -79,7 +80,9 @@ func (m *model) advance(d *drawn) answer {
 	case denied != nil && denied.Why == lifecycle.Overtaken:
 		return says("overtaken")
 	case denied != nil:
-		return answer{Text: fmt.Sprintf("costly: all %v, spent %d", denied.Everybody, denied.Spent), At: m.now.Add(denied.Left)}
+		a := says("costly: all %v, spent %d", denied.Everybody, denied.Spent)
+		a.At = m.now.Add(denied.Left)
+		return a
 	}
 	if !again {
 		m.moved(was, t, d)
@@ -181,7 +184,9 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-var policy = &lifecycle.Policy{Retention: 3 * hour, CallbackWait: callbackWait, SettleDepth: 2, Finality: 4, Confirmations: 1}
+var policy = &lifecycle.Policy{
+	Retention: 3 * hour, CallbackWait: callbackWait, SettleDepth: 2, Finality: 4, Confirmations: 1,
+}
 
 // drawChange draws a change that some code might make; nil if there is nothing to change.
 func (m *model) drawChange() *drawn {
@@ -219,7 +224,8 @@ func (m *model) drawChange() *drawn {
 
 // target is where a change takes a transaction, and whether a person makes it.
 func (m *model) target(t *lifecycle.Transaction) (to lifecycle.Phase, person bool) {
-	const waiting, done, failed, unresolved = lifecycle.PhaseWaiting, lifecycle.PhaseDone, lifecycle.PhaseFailed, lifecycle.PhaseUnresolved
+	const waiting, done = lifecycle.PhaseWaiting, lifecycle.PhaseDone
+	const failed, unresolved = lifecycle.PhaseFailed, lifecycle.PhaseUnresolved
 	switch {
 	case t.Phase == waiting:
 		return one(m, waiting, failed, failed), true
@@ -241,7 +247,8 @@ func (m *model) drawEdit(t *lifecycle.Transaction, to lifecycle.Phase) func(*lif
 	case n < 2 && t.Sender != "" && (t.Phase.Bound() || to.Bound()):
 		edits = append(edits, func(t *lifecycle.Transaction) {
 			t.Attempts = append(t.Attempts, lifecycle.Attempt{
-				Number: len(t.Attempts) + 1, Sender: t.Sender, Nonce: nonce, Fee: uint64(times) * fee, Outcome: lifecycle.Prepared, StartedAt: now,
+				Number: len(t.Attempts) + 1, Sender: t.Sender, Nonce: nonce, Fee: uint64(times) * fee,
+				Outcome: lifecycle.Prepared, StartedAt: now,
 				Slot: nonce + 7, ValidUntil: nonce + 9,
 			})
 		})
@@ -294,7 +301,8 @@ func (m *model) drawAside(c *queues.Change, t *lifecycle.Transaction) {
 	a.Code = one(m, "", "", "", "CODE")
 	if m.draw(12) {
 		a.Rest = &lifecycle.Rest{
-			For: one(m, queues.Never, m.hours()), Why: m.reason(), By: one(m, "", "", "somebody"), Detail: one(m, "", "in words"),
+			For: one(m, queues.Never, m.hours()), Why: m.reason(), By: one(m, "", "", "somebody"),
+			Detail: one(m, "", "in words"),
 		}
 		if a.Rest.Why == lifecycle.StoppedNonce {
 			a.Rest.By = "" // a process says so for all
@@ -324,7 +332,8 @@ func (m *model) drawAside(c *queues.Change, t *lifecycle.Transaction) {
 }
 
 func (m *model) reason() lifecycle.SenderReason {
-	return one(m, lifecycle.Rested, lifecycle.Draining, lifecycle.StoppedNonce, lifecycle.LowBalance, lifecycle.WrongAccount,
+	return one(m, lifecycle.Rested, lifecycle.Draining, lifecycle.StoppedNonce, lifecycle.LowBalance,
+		lifecycle.WrongAccount,
 		lifecycle.WrongNetwork, lifecycle.OutcomeUnknown)
 }
 
@@ -332,7 +341,8 @@ func (m *model) reason() lifecycle.SenderReason {
 func (m *model) drawMoves(c *queues.Change) {
 	to := c.After.Phase
 	c.Moves = lifecycle.Moves{
-		Attempt: len(c.After.Attempts), Keep: to != lifecycle.PhaseWaiting && m.draw(2), Confirm: m.draw(4), InOrder: m.draw(2), Remove: queues.Never,
+		Attempt: len(c.After.Attempts), Keep: to != lifecycle.PhaseWaiting && m.draw(2),
+		Confirm: m.draw(4), InOrder: m.draw(2), Remove: queues.Never,
 	}
 	if c.After.Callback != "" && (to.Final() || m.draw(4)) {
 		c.Tell = c.After.Callback
@@ -346,80 +356,4 @@ func (m *model) drawMoves(c *queues.Change) {
 	if to.Final() && m.draw(4) {
 		c.Remove = m.hours()
 	}
-}
-
-// order is a person's, by the rules of the domain.
-func (m *model) order() bool {
-	what := one(m, lifecycle.OrderCancel, lifecycle.OrderCancel, lifecycle.OrderRetry, lifecycle.OrderDead)
-	v, any := m.latest(func(t *lifecycle.Transaction) bool { return what == lifecycle.OrderCancel != t.Phase.Final() })
-	if !any {
-		return false
-	}
-	ask := func(t *lifecycle.Transaction) (lifecycle.Step, error) {
-		return lifecycle.Ask(&lifecycle.View{Txn: t, Policy: policy, Now: m.clock(), Clock: m.clock()}, lifecycle.Order{What: what})
-	}
-	here, err := ask(v.real)
-	if err != nil {
-		return false
-	}
-	there, err := ask(v.want)
-	m.ok(err)
-	m.ops++
-	d := &drawn{
-		&queues.Change{
-			Before: v.real, After: here.Txn, Aside: here.Aside, Now: m.clock(), Wait: callbackWait, Lease: lease,
-			Moves: lifecycle.Effects(v.real, here.Txn, &here.Aside, policy),
-		},
-		explorer.Change{
-			Before: v.want, After: there.Txn, Aside: there.Aside, Op: fmt.Sprint("op", m.ops),
-			Moves: lifecycle.Effects(v.want, there.Txn, &there.Aside, policy),
-		},
-	}
-	m.note("%s %s", what, v.want.UID)
-	m.do(0, func(s *queues.Store, _ *senders.Pool) answer {
-		return m.said(s.Advance(m.ctx, d.real))
-	}, func() answer { return m.advance(d) })
-	return true
-}
-
-// facts are brought for an attempt, which may be forgotten.
-func (m *model) facts() bool {
-	v, any := m.latest(func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 0 })
-	if !any {
-		return false
-	}
-	a := *one(m, v.want.Last(), v.want.Attempt(1))
-	if m.draw(8) {
-		a.Nonce += 100
-	}
-	f := queues.Facts{Hash: one(m, "", fmt.Sprint("fact", m.rand.IntN(9))), NodeHash: one(m, "", fmt.Sprint("node", m.rand.IntN(9)))}
-	m.note("%s", v.want.UID)
-	m.do(1, func(s *queues.Store, _ *senders.Pool) answer {
-		return m.said(nil, s.Record(m.ctx, v.want.UID, &a, f))
-	}, func() answer { return m.brought(v.want.UID, &a, f) })
-	return true
-}
-
-func (m *model) brought(uid string, a *lifecycle.Attempt, f queues.Facts) answer {
-	t := m.want.Read(uid)
-	fact := explorer.Fact{Number: a.Number, Sender: a.Sender, Nonce: a.Nonce}
-	if known := t.Attempt(a.Number); known != nil {
-		if known.Hash == "" {
-			fact.Hash = f.Hash
-		}
-		if known.NodeHash == "" {
-			fact.NodeHash = f.NodeHash
-		}
-	}
-	before := len(m.want.Record(uid).Facts)
-	if err := m.want.AddFact(uid, fact); err != nil {
-		return says("unsettled")
-	}
-	switch {
-	case fact.Hash != "" || fact.NodeHash != "":
-		m.look(explorer.Owner(t.Claim), uid)
-	case len(m.want.Record(uid).Facts) > before: // which says nothing
-		m.want.Record(uid).Facts = m.want.Record(uid).Facts[:before]
-	}
-	return answer{Text: "ok"}
 }

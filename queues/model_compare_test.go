@@ -219,7 +219,8 @@ func (m *model) compareSenders(d *dump) {
 		h := d.hashes["s:"+account]
 		s := senderState{
 			Group: h["group"], Queue: h["queue"], Next: h["next"], Streak: h["streak"], Reason: h["reason"],
-			Worker: worker{h["url"], h["source"], h["by"], h["balance"]}, Until: fromScore(h["until"]), Reasons: map[string]explorer.Reason{},
+			Worker: worker{h["url"], h["source"], h["by"], h["balance"]}, Until: fromScore(h["until"]),
+			Reasons: map[string]explorer.Reason{},
 		}
 		for field, value := range h {
 			if name, is := strings.CutPrefix(field, "why:"); is {
@@ -344,7 +345,8 @@ func (m *model) compareLog(d *dump) {
 		}
 		attempt, _ := strconv.Atoi(e.Attempt)
 		got = append(got, explorer.Event{
-			At: fromScore(d.told[i]), Kind: e.Kind, ID: e.ID, Sender: e.Sender, From: e.From, To: e.To, Attempt: attempt, Code: e.Code,
+			At: fromScore(d.told[i]), Kind: e.Kind, ID: e.ID, Sender: e.Sender, From: e.From, To: e.To,
+			Attempt: attempt, Code: e.Code,
 		})
 	}
 	m.same("the log", got, want)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/explorer"
 	"mina-sequencer/sequencer/lifecycle"
@@ -102,8 +101,9 @@ func (m *model) accept(item queues.Item) (string, *lifecycle.Transaction) {
 // bindSome binds by turns, with what was never tried planned for some senders.
 func (m *model) bindSome() bool {
 	r := queues.BindRequest{
-		Process: one(m, m.alive()...), Types: one(m, []string{vote}, []string{vote, batch}, []string{batch, vote}), Most: 1 + m.rand.IntN(3),
-		Groups: one(m, []string{senders.Shared}, []string{senders.Shared, senders.LocalGroup("S0")}, []string{senders.Shared, senders.LocalGroup("S0")}), Grace: 3 * hour,
+		Process: one(m, m.alive()...), Types: one(m, []string{vote}, []string{vote, batch}, []string{batch, vote}),
+		Most:   1 + m.rand.IntN(3),
+		Groups: []string{senders.Shared, senders.LocalGroup("S0")}[:1+(m.rand.IntN(3)+1)/2], Grace: 3 * hour,
 		Plan:  lifecycle.Attempt{Fee: 2 * fee, ValidUntil: 30, Slot: 10, StartedAt: m.clock()},
 		Known: map[string]uint32{},
 	}
@@ -374,64 +374,6 @@ func (m *model) remove() bool {
 		m.held(t.Queue, waited)
 		return says("ok")
 	})
-	return true
-}
-
-// save keeps an older state, that may come back.
-func (m *model) save() bool {
-	m.saved = &saved{redistest.TakeSnapshot(m.T, m.client, m.key("*")), m.want.Clone(), m.beside.clone()}
-	return true
-}
-
-// failOver has Redis be another one, that knows the older state. Nothing is bound and
-// nothing may leave until it is settled.
-func (m *model) failOver() bool {
-	if m.saved == nil {
-		return false
-	}
-	m.saved.snapshot.Load(m.T, m.client)
-	m.ok(m.client.Set(m.ctx, m.key("is:server"), "former", 0).Err())
-	m.want.FailOver(&m.saved.want)
-	m.beside, m.saved = m.saved.beside, nil
-	for uid, g := range m.gone {
-		if !g.until.After(m.now) {
-			delete(m.gone, uid)
-		}
-	}
-	clear(m.views)
-	m.beats(me, -1)
-	m.beats(other, -1)
-	return true
-}
-
-// settle ends what a failover began.
-func (m *model) settle() bool {
-	if !m.want.Unsettled {
-		return false
-	}
-	m.ok(m.client.HSet(m.ctx, m.key("recovery"), "since", 0).Err()) // long ago
-	s := m.open(m.options)
-	var server, turn string
-	for _, p := range []string{me, other, me} {
-		pulse, err := s.Beat(m.ctx, p, ttl, "")
-		m.ok(err)
-		pulse, err = s.Beat(m.ctx, p, ttl, pulse.Server)
-		m.ok(err)
-		m.procs[p] = m.now.Add(ttl)
-		m.want.Renew(p)
-		if server = pulse.Server; pulse.Turn {
-			turn = p
-		}
-	}
-	settled, err := s.Settle(m.ctx, turn, server)
-	m.ok(err)
-	if !settled {
-		m.Fatalf("not settled; %q has the turn", turn)
-	}
-	m.want.Unsettled = false
-	m.leaving = true
-	m.heard(false)
-	m.leaving = false
 	return true
 }
 

@@ -61,7 +61,8 @@ func (m *model) readPlaces() {
 			Name: q.Name, Phase: lifecycle.PhaseWaiting, Running: q.Run, Paused: q.Paused, Counts: map[lifecycle.State]int64{},
 		}
 		for _, s := range lifecycle.States {
-			want.Counts[s] = int64(len(m.some(func(t *lifecycle.Transaction) bool { return t.Queue == q.Name && t.State() == s })))
+			of := m.some(func(t *lifecycle.Transaction) bool { return t.Queue == q.Name && t.State() == s })
+			want.Counts[s] = int64(len(of))
 		}
 		if r := m.want.Record(q.Run); r != nil {
 			want.Phase, want.Sender, want.Retries, want.NextAt = r.Txn.Phase, r.Txn.Sender, r.Txn.Retries, r.Txn.DueAt
@@ -87,7 +88,8 @@ func (m *model) readPlaces() {
 		}
 	}
 	_, err := m.store.Place(m.ctx, "nobody")
-	if _, there := m.store.Queue(m.ctx, "nowhere"); !errors.Is(err, queues.ErrNotFound) || !errors.Is(there, queues.ErrNotFound) {
+	_, there := m.store.Queue(m.ctx, "nowhere")
+	if !errors.Is(err, queues.ErrNotFound) || !errors.Is(there, queues.ErrNotFound) {
 		m.Fatal("there is nobody", err, there)
 	}
 }
@@ -186,8 +188,9 @@ func (m *model) readLog() {
 		}
 		w := m.want.Log[n-1]
 		return queues.Event{
-			Number: int64(n), At: w.At, Kind: queues.EventKind(w.Kind), ID: w.ID, Sender: w.Sender, From: lifecycle.Phase(w.From),
-			To: lifecycle.Phase(w.To), Attempt: w.Attempt, Code: w.Code,
+			Number: int64(n), At: w.At, Kind: queues.EventKind(w.Kind), ID: w.ID, Sender: w.Sender,
+			From: lifecycle.Phase(w.From),
+			To:   lifecycle.Phase(w.To), Attempt: w.Attempt, Code: w.Code,
 		}
 	}
 	want := queues.LogPart{Epoch: got.Epoch, First: int64(m.trimmed + 1), Last: int64(len(m.want.Log))}
