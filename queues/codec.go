@@ -72,7 +72,10 @@ func (e *numbers) state(t *lifecycle.Transaction, words string) {
 		e.keep(fmt.Errorf("%q is no phase", w[3]))
 	}
 	counted, _, _ := strings.Cut(w[11], ":")
-	t.ChangedAt, t.DueAt = fromMillis(e.int(w[5])), fromMillis(e.int(w[6]))
+	if w[5] != "" { // else its phase is the one in which it was accepted
+		t.ChangedAt = fromMillis(e.int(w[5]))
+	}
+	t.DueAt = fromMillis(e.int(w[6]))
 	t.Callback, t.CallbackTries, t.Counted = lifecycle.Callback(w[8]), int(e.int(w[9])), e.uint64(counted)
 }
 

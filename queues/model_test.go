@@ -1,10 +1,10 @@
 package queues_test
 
 import (
-	"cmp"
+	"context"
 	"flag"
 	"fmt"
-	"maps"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -12,20 +12,23 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/explorer"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
 var (
 	modelSeeds = flag.Int("model.seeds", 25, "how many seeds the model test runs on each backend")
 	modelSeed  = flag.Int("model.seed", 0, "the only seed to run, 0 for all")
-	modelSteps = flag.Int("model.steps", 50, "how many operations it makes for a seed")
+	modelSteps = flag.Int("model.steps", 60, "how many operations it makes for a seed")
 )
 
-// TestModel makes random operations on the store and on a plain picture of it
-// in memory, and compares the two after each of them.
+// TestModel makes random operations on the store and on the one of the explorer, and
+// compares every answer, and after each operation all that is stored.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	seeds := make([]int, *modelSeeds)
@@ -39,7 +42,9 @@ func TestModel(t *testing.T) {
 		t.Parallel()
 		for _, seed := range seeds {
 			t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { playModel(newFixture(t, redistest.Mini(t).Client, "seq"), seed) })
+				synctest.Test(t, func(t *testing.T) {
+					newModel(newFixture(t, redistest.Mini(t).Client, "seq"), seed, true).play()
+				})
 			})
 		}
 	})
@@ -48,207 +53,330 @@ func TestModel(t *testing.T) {
 		server := redistest.Start(t)
 		for _, seed := range seeds {
 			t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
-				playModel(newFixture(t, server.Client, fmt.Sprint("model", seed)), seed)
+				client := redis.NewClient(&redis.Options{Addr: server.Addr})
+				t.Cleanup(func() { _ = client.Close() })
+				newModel(newFixture(t, client, fmt.Sprint("model", seed)), seed, false).play()
 			})
 		}
 	})
 }
 
-// model is what the store is meant to do, without any of its structures.
+// A model is the store of the explorer beside the real one.
 type model struct {
 	*fixture
-	rand    *rand.Rand
-	txns    map[string]*modelTxn
-	gone    map[string]bool
-	queues  map[string]*modelQueue
-	senders map[string]*modelSender
-	seq     int
-	events  int
-	clock   int // counts releases of senders
+	rand *rand.Rand
+	// exact: the clock is the test's, and times are compared to the millisecond. Else
+	// they are of the right hour, and none passes.
+	exact   bool
+	options queues.Options
+	reply   *reply
+	told    <-chan *redis.Message
+	marks   int
+	now     time.Time
+	want    explorer.Store
+	beside
+	saved  *saved
+	claims map[string]string // real ones, by those of the explorer's store
+	views  map[string][]view // of each transaction, as it was read: the latest last
+	ops    int
+	begun  bool // the operation has its moment
+	done   []string
 }
 
-type modelTxn struct {
-	uid, queue, typ, sender, owner string
-	seq                            int
-	phase                          lifecycle.Phase
-	callback                       bool
+// saved is an older state of both.
+type saved struct {
+	snapshot redistest.Snapshot
+	want     explorer.Store
+	beside
 }
 
-type modelQueue struct {
-	since  int // when it became ready, 0 while it is not
-	run    string
-	holder string
-	paused bool
-}
+const (
+	hour         = time.Hour
+	callbackWait = hour
+	lease        = 2 * hour
+	ttl          = 5 * hour
+	retention    = 6 * hour
+	eventsKeep   = 26 * hour
+)
 
-type modelSender struct {
-	queue   string
-	out     bool
-	freedAt int
-}
-
-func playModel(f *fixture, seed int) {
+func newModel(f *fixture, seed int, exact bool) *model {
 	m := &model{
-		fixture: f, rand: rand.New(rand.NewPCG(uint64(seed), 1)),
-		txns: map[string]*modelTxn{}, gone: map[string]bool{}, queues: map[string]*modelQueue{}, senders: map[string]*modelSender{},
+		fixture: f, rand: rand.New(rand.NewPCG(uint64(seed), 1)), exact: exact, reply: &reply{},
+		claims: map[string]string{"": ""}, views: map[string][]view{}, beside: newBeside(),
 	}
-	f.beat(other, time.Hour)
-	operations := []struct {
-		weight int
-		name   string
-		run    func() bool // false if there was nothing to do it on
-	}{
-		{12, "post", m.post}, {12, "bind", m.bindSome}, {24, "advance", m.advanceOne}, {3, "intrude", m.intrude},
-		{4, "cancel", m.cancel}, {4, "retry", m.retry}, {2, "late", m.late}, {2, "reopen", m.reopen},
-		{3, "pause", m.pause}, {3, "register", m.register}, {3, "drain", m.drain}, {4, "resume", m.resume},
-		{1, "unregister", m.unregister}, {4, "remove", m.remove}, {5, "answer", m.answer}, {2, "takeover", m.takeOver},
+	if left := 24*hour - time.Duration(time.Now().UnixMilli()%86400000)*time.Millisecond; !exact && left < time.Minute {
+		f.Skip("the day is about to end, and the fees of two cannot be told apart")
 	}
+	m.options = queues.Options{
+		Namespace: f.store.Namespace, Retention: retention, EventsKeep: eventsKeep, MaxWaiting: 4, MaxWaitingInAll: 9,
+		UnresolvedLimit: 2 * m.rand.IntN(2),
+	}
+	m.want = explorer.Store{KeepLog: true, UnresolvedLimit: m.options.UnresolvedLimit, CallbackWait: callbackWait}
+	m.want.Renew(me)
+	m.want.Sequence = int64(500 + m.rand.IntN(15)) // some are of one page, some of the next
+	f.ok(f.client.Set(f.ctx, f.key("n:seq"), m.want.Sequence, 0).Err())
+	sub := f.client.Subscribe(f.ctx, f.key("wake"))
+	f.Cleanup(func() { _ = sub.Close() })
+	if _, err := sub.Receive(f.ctx); err != nil {
+		f.Fatal(err)
+	}
+	m.told = sub.Channel(redis.WithChannelSize(1000), redis.WithChannelHealthCheckInterval(0))
+	f.client.AddHook(m.reply)
+	m.procs[me] = m.clock().Add(hour) // as the fixture has it
+	if !m.draw(4) {
+		f.beat(other, ttl)
+		m.want.Renew(other)
+		m.procs[other] = m.clock().Add(ttl)
+	}
+	return m
+}
+
+// clock is the time as Redis has it, or nearly so.
+func (m *model) clock() time.Time { return time.Now().Truncate(time.Millisecond).UTC() }
+
+type operation struct {
+	weight int
+	name   string
+	run    func() bool // false if there was nothing to do it on
+}
+
+func (m *model) operations() []operation {
+	return []operation{
+		{12, "post", m.post}, {18, "bind", m.bindSome}, {34, "change", m.change}, {12, "changes", m.changes},
+		{6, "order", m.order}, {8, "facts", m.facts}, {8, "called", m.calledBack}, {7, "tick", m.tickOnce},
+		{4, "postpone", m.postpone}, {4, "time", m.time}, {3, "beat", m.beatOnce}, {5, "take over", m.takeOver},
+		{6, "pause", m.pause}, {6, "register", m.register}, {2, "configure", m.configure}, {2, "rest", m.rest},
+		{8, "resume", m.resume}, {1, "unregister", m.unregister}, {3, "balance", m.balance}, {5, "remove", m.remove},
+		{2, "save", m.save}, {1, "fail over", m.failOver}, {4, "settle", m.settle}, {4, "read", m.read}, {2, "full", m.full},
+		{1, "rate", m.rate},
+	}
+}
+
+func (m *model) play() {
+	operations := m.operations()
 	total := 0
 	for _, o := range operations {
 		total += o.weight
 	}
-	var done []string
-	for len(done) < *modelSteps {
+	defer func() {
+		if m.Failed() {
+			m.Logf("after %d operations: %s", len(m.done), strings.Join(m.done, "; "))
+		}
+	}()
+	m.done = []string{"begin"}
+	for range 3 { // so that there is something to do
+		m.register()
+		m.post()
+	}
+	m.compare()
+	for len(m.done) < *modelSteps {
 		n := m.rand.IntN(total)
 		i := 0
 		for ; n >= operations[i].weight; i++ {
 			n -= operations[i].weight
 		}
-		<-time.After(time.Microsecond) // releases are told apart by the clock
+		m.done = append(m.done, operations[i].name)
+		m.begin()
 		if !operations[i].run() {
+			m.done = m.done[:len(m.done)-1]
 			continue
 		}
-		done = append(done, operations[i].name)
-		f.inspect()
+		m.inspect()
 		m.compare()
-		if f.Failed() {
-			f.Fatalf("seed %d, after %d operations: %v", seed, len(done), done)
+		if m.Failed() {
+			return
 		}
 	}
+	for _, p := range []string{me, other} { // what a person has taken from them is seen
+		_, err := m.store.Tick(m.ctx, queues.TickRequest{Process: p, Most: 100, Lease: lease})
+		m.ok(err)
+	}
+	m.audited()
 }
 
-// waiting are the waiting transactions of a queue in the order of acceptance.
-func (m *model) waiting(queue string) []*modelTxn {
-	var ts []*modelTxn
-	for _, t := range m.txns {
-		if t.queue == queue && t.phase == lifecycle.PhaseWaiting {
-			ts = append(ts, t)
+// note adds to the story of the last operation.
+func (m *model) note(format string, args ...any) {
+	m.done[len(m.done)-1] += " " + fmt.Sprintf(format, args...)
+}
+
+// A reply is what becomes of the answer to a script.
+type reply struct {
+	fate string
+	skip int // scripts before it
+}
+
+const (
+	asEver = ""
+	twice  = "twice" // the first answer is lost, and the client repeats it
+	lost   = "lost"
+	never  = "never" // it did not arrive
+)
+
+func (r *reply) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (r *reply) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		fate := r.next(cmd)
+		if fate == never {
+			cmd.SetErr(io.EOF)
+			return io.EOF
 		}
-	}
-	slices.SortFunc(ts, func(a, b *modelTxn) int { return cmp.Compare(a.seq, b.seq) })
-	return ts
-}
-
-// head is the transaction that a queue could bind now.
-func (m *model) head(queue string) *modelTxn {
-	q := m.queues[queue]
-	if ts := m.waiting(queue); len(ts) > 0 && q.run == "" && q.holder == "" && !q.paused {
-		return ts[0]
-	}
-	return nil
-}
-
-// free are the free senders, the one that has rested longest first.
-func (m *model) free() []string {
-	var free []string
-	for a, s := range m.senders {
-		if s.queue == "" && !s.out {
-			free = append(free, a)
-		}
-	}
-	slices.SortFunc(free, func(a, b string) int { return cmp.Compare(m.senders[a].freedAt, m.senders[b].freedAt) })
-	return free
-}
-
-// becomeReady notes which queues can be bound since now.
-func (m *model) becomeReady() {
-	for name, q := range m.queues {
+		err := next(ctx, cmd)
 		switch {
-		case m.head(name) == nil:
-			q.since = 0
-		case q.since == 0:
-			m.clock++
-			q.since = m.clock
+		case redis.HasErrorPrefix(err, "NOSCRIPT"):
+			r.fate, r.skip = fate, 0
+		case fate == twice:
+			return next(ctx, cmd)
+		case fate == lost:
+			cmd.SetErr(io.EOF)
+			return io.EOF
 		}
+		return err
 	}
 }
 
-func (m *model) release(account string) {
-	m.clock++
-	m.senders[account].freedAt = m.clock
+// ProcessPipelineHook leaves alone what goes together: one script never does.
+func (r *reply) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
 }
 
-func (m *model) compare() {
+func (r *reply) next(cmd redis.Cmder) (fate string) {
+	if !strings.HasPrefix(cmd.Name(), "eval") {
+		return asEver
+	}
+	if r.skip > 0 {
+		r.skip--
+		return asEver
+	}
+	fate, r.fate = r.fate, asEver
+	return fate
+}
+
+// do makes an operation on both stores, with whatever fate its reply has, and compares the
+// answers. skip is how many scripts run before the one that matters, -1 if none of them may
+// have its reply lost.
+func (m *model) do(skip int, real func(*queues.Store, *senders.Pool) answer, want func() answer) {
 	m.Helper()
-	d := m.dump()
-	phases, wantPhases := map[string]string{}, map[string]string{}
-	for uid, t := range d.transactions() {
-		owner, _, _ := strings.Cut(t.claim, ":")
-		phases[uid] = fmt.Sprint(t.seq, t.phase, " ", owner)
+	if !m.begun {
+		m.begin()
 	}
-	ready, since := map[string]string{}, map[string]float64{}
-	m.becomeReady()
-	for uid, t := range m.txns {
-		wantPhases[uid] = fmt.Sprint(t.seq, string(t.phase), " ", t.owner)
-		if m.head(t.queue) == t {
-			ready[t.queue] = t.typ
+	defer func() { m.begun = false }()
+	fate := asEver
+	switch n := m.rand.IntN(20); {
+	case skip < 0:
+	case n < 2:
+		fate = twice
+	case n == 2:
+		fate = lost
+	case n == 3:
+		fate = never
+	}
+	queuesBefore, sendersBefore := m.want.Turns()
+	s := m.open(m.options)
+	m.reply.fate, m.reply.skip = fate, skip
+	got := real(s, senders.New(s, m.client))
+	came := m.reply.fate == asEver // it ran a script
+	m.reply.fate, m.reply.skip = asEver, 0
+	if !came {
+		fate = asEver
+	}
+	m.note("%s", fate)
+	expected := unavailable
+	switch fate {
+	case asEver:
+		expected = want()
+	case twice:
+		want()
+		expected = want()
+	case lost:
+		want()
+	}
+	m.adopt(expected.Txns, got.Txns)
+	m.same("the answer", got, expected)
+	ready, free := m.want.Turns()
+	possible := slices.ContainsFunc(ready, func(q string) bool { return !slices.Contains(queuesBefore, q) }) ||
+		slices.ContainsFunc(free, func(a string) bool { return !slices.Contains(sendersBefore, a) })
+	select {
+	case <-s.Wake():
+		if len(ready) == 0 && len(free) == 0 && fate == asEver && !m.leaving {
+			m.Fatal("woken although nothing can be bound")
+		}
+	default:
+		if possible && fate == asEver {
+			m.Fatal("nobody was woken although a bind has become possible")
 		}
 	}
-	equal(m.T, "transactions", phases, wantPhases)
-	gotReady := map[string]string{}
-	for name, set := range d.sets {
-		if typ, ok := strings.CutPrefix(name, "ready:"); ok {
-			for queue, at := range set {
-				gotReady[queue], since[queue] = typ, at
-			}
+	m.heard(possible)
+}
+
+var unavailable = answer{Text: "unavailable"}
+
+// begin lets a moment pass.
+func (m *model) begin() {
+	step := 50 * time.Microsecond // often the same millisecond, and never the same microsecond
+	if m.draw(3) {
+		step = time.Millisecond
+	}
+	<-time.After(step)
+	m.now = m.clock()
+	m.want.Now = m.now
+	m.looked, m.begun = nil, true
+	for _, p := range slices.Clone(m.want.Procs) {
+		if !m.procs[p.ID].After(m.now) {
+			m.want.Lapse(p.ID)
 		}
-	}
-	equal(m.T, "ready queues", gotReady, ready)
-	turns := slices.SortedFunc(maps.Keys(since), func(a, b string) int { return cmp.Compare(since[a], since[b]) })
-	if !slices.IsSortedFunc(turns, func(a, b string) int { return cmp.Compare(m.queues[a].since, m.queues[b].since) }) {
-		m.Fatalf("the turns are %v", turns)
-	}
-	free := d.sets["free:"+senders.Shared]
-	order := slices.SortedFunc(maps.Keys(free), func(a, b string) int { return cmp.Compare(free[a], free[b]) })
-	equal(m.T, "free senders", order, m.free())
-	for name, q := range m.queues {
-		got := d.hashes["q:"+name]
-		if got["run"] != q.run || (got["paused"] != "") != q.paused || got["holder"] != q.holder {
-			m.Fatalf("queue %s is %v, want %+v", name, got, *q)
-		}
-	}
-	equal(m.T, "queues", len(d.sets["queues"]), len(m.queues))
-	if len(d.events) != m.events {
-		m.Fatalf("%d events, want %d; the last is %+v", len(d.events), m.events, d.events[max(0, len(d.events)-1)])
-	}
-	if n := m.rand.IntN(8); n == 0 { // the lists agree too
-		for name := range m.queues {
-			var want []string
-			for _, t := range m.waiting(name) {
-				want = append(want, t.uid)
-			}
-			equal(m.T, "list of "+name, m.list(queues.Filter{Queue: name, State: lifecycle.Waiting}, 1+m.rand.IntN(4)), want)
-		}
-		equal(m.T, "list of all", len(m.list(queues.Filter{}, 1+m.rand.IntN(9))), len(m.txns))
 	}
 }
 
-// pick chooses one that fits, in an order that only the seed decides.
-func pick[T any](r *rand.Rand, all map[string]T, fits func(T) bool) (string, bool) {
-	var names []string
-	for name, v := range all {
-		if fits(v) {
-			names = append(names, name)
+// heard compares what the other processes were told.
+func (m *model) heard(possible bool) {
+	m.Helper()
+	m.marks++
+	mark := fmt.Sprint("mark ", m.marks)
+	m.ok(m.client.Publish(m.ctx, m.key("wake"), mark).Err())
+	got := map[string]bool{}
+	for msg := range m.told {
+		if msg.Payload == mark {
+			break
 		}
+		got[msg.Payload] = true
 	}
-	if len(names) == 0 {
-		return "", false
+	woken := got[""]
+	delete(got, "")
+	want := map[string]bool{}
+	for _, uid := range m.looked {
+		want[uid] = true
 	}
-	slices.Sort(names)
-	return names[r.IntN(len(names))], true
+	equal(m.T, "owners that were told to look", got, want)
+	switch others := len(m.procs) > 1; {
+	case possible && others && !woken:
+		m.Fatal("the other process was not told that a bind has become possible")
+	case woken && !others && !m.leaving:
+		m.Fatal("nobody else is there, and was told that a bind has become possible")
+	}
 }
 
-func (m *model) pickTxn(fits func(*modelTxn) bool) *modelTxn {
-	uid, _ := pick(m.rand, m.txns, fits)
-	return m.txns[uid]
+// draw is true once in n times.
+func (m *model) draw(n int) bool { return m.rand.IntN(n) == 0 }
+
+func one[T any](m *model, of ...T) T { return of[m.rand.IntN(len(of))] }
+
+// hours is a time of whole hours, or 0.
+func (m *model) hours() time.Duration { return time.Duration(m.rand.IntN(5)) * hour }
+
+func (m *model) account() string { return fmt.Sprint("S", m.rand.IntN(3)) }
+
+// latest is a transaction as it was last read; false if none fits.
+func (m *model) latest(fits func(*lifecycle.Transaction) bool) (v view, any bool) {
+	var all []view
+	for i := range m.want.Records {
+		of := m.views[m.want.Records[i].Txn.UID]
+		if last := of[len(of)-1]; fits(last.want) {
+			all = append(all, last)
+		}
+	}
+	if len(all) == 0 {
+		return view{}, false
+	}
+	return one(m, all...), true
 }

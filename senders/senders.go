@@ -10,7 +10,7 @@ package senders
 
 import (
 	"context"
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"strconv"
@@ -79,9 +79,17 @@ var (
 )
 
 //go:embed senders.lua
-var script string
+var sources embed.FS
 
-var senderScript = queues.NewScript("senders", script)
+var senderScript = queues.NewScript("senders", source())
+
+func source() string {
+	b, err := sources.ReadFile("senders.lua")
+	if err != nil {
+		panic(err) // embedded at build time
+	}
+	return string(b)
+}
 
 // A Pool is the senders of one namespace.
 type Pool struct {

@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,7 +31,7 @@ func (s *Store) Advance(c *Change) (*lifecycle.Transaction, *lifecycle.Denied, e
 	was := r.Txn
 	switch {
 	case c.Op != "" && r.Op == c.Op:
-		return was, nil, nil
+		return merged(r), nil, nil
 	case !c.Aside.Person && was.Claim != c.Before.Claim:
 		return nil, nil, ErrFenced
 	case was.Revision != c.Before.Revision:
@@ -48,6 +49,13 @@ func (s *Store) Advance(c *Change) (*lifecycle.Transaction, *lifecycle.Denied, e
 	t := c.After.Clone()
 	t.Revision, t.Claim = was.Revision+1, was.Claim
 	t.Callback, t.CallbackTries = was.Callback, was.CallbackTries // stand beside the record
+	if !t.DueAt.IsZero() && t.DueAt.Before(s.Now) {
+		t.DueAt = s.Now
+	}
+	t.ChangedAt = was.ChangedAt
+	if t.Phase != was.Phase {
+		t.ChangedAt = s.Now
+	}
 	if !t.Phase.Bound() && !c.Moves.Keep {
 		t.Claim = ""
 	}
@@ -56,11 +64,11 @@ func (s *Store) Advance(c *Change) (*lifecycle.Transaction, *lifecycle.Denied, e
 	s.sender(was, t, &c.Aside)
 	s.stands(was, &c.Moves)
 	s.move(r, was, t)
-	s.hold(t, c)
 	if was.Phase != t.Phase || c.Aside.Code != "" {
 		s.log(Event{Kind: "t", ID: t.UID, Sender: t.Sender, From: string(was.Phase), To: string(t.Phase),
 			Attempt: c.Moves.Attempt, Code: c.Aside.Code})
 	}
+	s.hold(was, t, c)
 	return merged(r), nil, nil
 }
 
@@ -90,14 +98,14 @@ func (s *Store) sender(was, t *lifecycle.Transaction, a *lifecycle.Aside) {
 		}
 	}
 	if a.Rest != nil {
-		by := a.Rest.By
-		if a.Rest.Why == lifecycle.OutcomeUnknown {
-			by = t.UID
+		rest := *a.Rest
+		if rest.Why == lifecycle.OutcomeUnknown {
+			rest.By = t.UID
 		}
-		s.Rest(t.Sender, a.Rest.Why, by, a.Rest.For)
+		s.Rest(t.Sender, rest)
 	}
 	if own := s.Sender(t.Sender); own != nil && was.Phase == lifecycle.PhaseUnresolved && !t.Open() {
-		s.lift(own, func(r Reason) bool { return r.Why == lifecycle.OutcomeUnknown && r.By == t.UID })
+		s.lift(own, "RESUMED", func(r Reason) bool { return r.Why == lifecycle.OutcomeUnknown && r.By == t.UID })
 	}
 }
 
@@ -122,9 +130,6 @@ func (s *Store) move(r *Record, was, t *lifecycle.Transaction) {
 	q := s.queue(t.Queue)
 	if t.Phase == lifecycle.PhaseWaiting {
 		r.Overtaken = false
-		if q.Run == "" {
-			q.turn = s.turnNow()
-		}
 	}
 	if was.Phase == lifecycle.PhaseDone {
 		t.Callback, t.CallbackTries = "", 0
@@ -142,18 +147,12 @@ func (s *Store) move(r *Record, was, t *lifecycle.Transaction) {
 
 // release ends the bond of queue and sender.
 func (s *Store) release(q *Queue, t *lifecycle.Transaction) {
-	q.Run, q.turn = "", s.turnNow()
+	q.Run = ""
 	own := s.Sender(t.Sender)
 	switch t.Phase {
 	case lifecycle.PhaseUnresolved:
-		q.Streak++
-		if s.UnresolvedLimit > 0 && q.Streak >= s.UnresolvedLimit {
-			q.Paused = true
-		}
-		if own != nil {
-			if own.Streak++; s.UnresolvedLimit > 0 && own.Streak >= s.UnresolvedLimit && q.Streak < s.UnresolvedLimit {
-				s.Rest(own.Account, lifecycle.Rested, "", lifecycle.Never)
-			}
+		if s.UnresolvedLimit > 0 {
+			s.streak(q, own)
 		}
 	case lifecycle.PhaseDone:
 		q.Streak = 0
@@ -169,15 +168,34 @@ func (s *Store) release(q *Queue, t *lifecycle.Transaction) {
 	}
 }
 
+// streak counts what ended UNRESOLVED in a row.
+func (s *Store) streak(q *Queue, own *Sender) {
+	q.Streak++
+	if q.Streak >= s.UnresolvedLimit && q.Paused == "" {
+		q.Paused = fmt.Sprint(s.UnresolvedLimit, " transactions in a row ended UNRESOLVED")
+		s.log(Event{Kind: "q", ID: q.Name, Sender: own.Account, Code: "PAUSED"})
+	}
+	own.Streak++
+	if own.Streak >= s.UnresolvedLimit && q.Streak < s.UnresolvedLimit {
+		s.Rest(own.Account, lifecycle.Rest{For: lifecycle.Never, Why: lifecycle.Rested})
+	}
+}
+
 // hold keeps the queue for a callback, or for a while.
-func (s *Store) hold(t *lifecycle.Transaction, c *Change) {
+func (s *Store) hold(was, t *lifecycle.Transaction, c *Change) {
 	q := s.queue(t.Queue)
 	switch {
 	case c.Moves.Tell != "":
 		t.Callback, t.CallbackTries = c.Moves.Tell, 0
 		q.Hold, q.Holder = s.Now.Add(s.CallbackWait), t.UID
-	case c.Aside.Hold > 0:
+	case c.Before.Callback != "" && c.After.Callback == "":
+		t.Callback, t.CallbackTries = "", 0 // nothing is to be told any more
+	}
+	if c.Aside.Hold > 0 {
 		q.Hold, q.Holder = s.Now.Add(c.Aside.Hold), ""
+	}
+	if was.Phase != t.Phase || c.Moves.Tell != "" || c.Aside.Hold > 0 {
+		s.place(q)
 	}
 }
 
@@ -201,7 +219,7 @@ func (s *Store) charge(r *Record, t *lifecycle.Transaction, cost, limitSender, l
 			spent, at = int64(f.Cost), i
 		}
 	}
-	left := day - time.Duration(s.Now.Unix()%int64(day/time.Second))*time.Second
+	left := day - time.Duration(s.Now.UnixMilli()%day.Milliseconds())*time.Millisecond
 	switch {
 	case more > 0 && limitSender > 0 && spent+more > int64(limitSender):
 		return &lifecycle.Denied{Why: lifecycle.Costly, Spent: uint64(spent), Left: left}
@@ -251,13 +269,14 @@ func merged(r *Record) *lifecycle.Transaction {
 	return t
 }
 
-// AddFact records what is known of an attempt, under no claim. What is there stays.
+// AddFact records what is known of an attempt, under no claim. What is there stays. An
+// attempt that is not stored was forgotten.
 func (s *Store) AddFact(uid string, f Fact) error {
 	r := s.Record(uid)
-	switch {
-	case r == nil:
+	if r == nil {
 		return ErrGone
-	case s.Unsettled:
+	}
+	if a := r.Txn.Attempt(f.Number); a == nil || a.Sender != f.Sender || a.Nonce != f.Nonce {
 		return ErrUnsettled
 	}
 	facts := slices.Clone(r.Facts)

@@ -195,7 +195,7 @@ func (e *encoder) queues() {
 	for i := range s.Queues {
 		q := &s.Queues[i]
 		e.int(txnOf(q.Run))
-		e.bits(q.Hold.After(e.s.now), q.Paused)
+		e.bits(q.Hold.After(e.s.now), q.Paused != "")
 		e.int(txnOf(q.Holder))
 		rank := 0
 		for k := range s.Queues {

@@ -265,7 +265,7 @@ func (s *State) bind(p int, lost bool) bool {
 				ValidUntil: s.policy.LastSlot(proc.tip), Slot: proc.tip.TipSlot})
 		}
 	}
-	t := s.store.Bind(proc.id, plans)
+	t := s.store.Bind(proc.id, nil, nil, plans)
 	if t == nil {
 		return false
 	}

@@ -27,8 +27,9 @@ type Store struct {
 	// UnresolvedLimit is how many UNRESOLVED in a row pause a queue; 0 for no limit.
 	UnresolvedLimit int
 	CallbackWait    time.Duration
+	Sequence        int64 // of the last that was accepted
 
-	sequence, claims, turns int64
+	claims, turns int64
 }
 
 // A Record is a transaction with what stands beside it.
@@ -57,14 +58,15 @@ type Queue struct {
 	Run    string    // uid that is bound, "" if none
 	Hold   time.Time // until when it is not bound
 	Holder string    // uid whose callback it waits for
-	Paused bool
-	Streak int   // UNRESOLVED in a row
-	turn   int64 // since when it waits for its turn
+	Paused string    // why, "" if it is not
+	Streak int       // UNRESOLVED in a row
+	turn   int64     // since when it waits for its turn, 0 while it cannot be bound
 }
 
 // A Sender is the record of one sender.
 type Sender struct {
 	Account string
+	Group   string // of those by which it can be used
 	Queue   string // bound to, "" if free
 	Known   bool   // Next is known
 	Next    uint32 // the next nonce
@@ -75,9 +77,10 @@ type Sender struct {
 
 // A Reason keeps a sender out of use.
 type Reason struct {
-	Why   lifecycle.SenderReason
-	By    string
-	Until time.Time // zero: until somebody resumes it
+	Why    lifecycle.SenderReason
+	By     string
+	Until  time.Time // zero: until somebody resumes it
+	Detail string    // in words
 }
 
 // A Proc is the heartbeat of one process.
@@ -101,6 +104,7 @@ type Spent struct {
 
 // An Event is one entry of the log.
 type Event struct {
+	At                         time.Time
 	Kind, ID, Sender, From, To string
 	Attempt                    int
 	Code                       string
@@ -112,6 +116,7 @@ var (
 	ErrFenced    = errors.New("the claim is another's")
 	ErrUnsettled = errors.New("the store has forgotten something")
 	ErrGone      = errors.New("there is no such record")
+	ErrBusy      = errors.New("it may still land")
 )
 
 // Clone is a copy that goes its own way.
@@ -160,6 +165,7 @@ func (s *Store) turnNow() int64 {
 
 func (s *Store) log(e Event) {
 	if s.KeepLog {
+		e.At = s.Now
 		s.Log = append(s.Log, e)
 	}
 }
@@ -169,20 +175,16 @@ func (s *Store) Enqueue(uid, queue, typ string) *lifecycle.Transaction {
 	if r := s.Record(uid); r != nil {
 		return r.Txn
 	}
-	if q := s.queue(queue); s.Head(queue) == nil && q.Run == "" {
-		q.turn = s.turnNow()
-	}
-	s.sequence++
-	t := &lifecycle.Transaction{UID: uid, Queue: queue, Sequence: s.sequence, Type: typ,
+	first := s.Head(queue) == nil
+	s.Sequence++
+	t := &lifecycle.Transaction{UID: uid, Queue: queue, Sequence: s.Sequence, Type: typ,
 		Phase: lifecycle.PhaseWaiting, ReceivedAt: s.Now, ChangedAt: s.Now}
 	s.Records = append(s.Records, Record{Txn: t})
 	s.log(Event{Kind: "t", ID: uid, To: string(lifecycle.PhaseWaiting)})
+	if q := s.queue(queue); first {
+		s.place(q)
+	}
 	return t
-}
-
-// Register adds a sender, free and with no nonce known.
-func (s *Store) Register(account string) {
-	s.Senders = append(s.Senders, Sender{Account: account, turn: s.turnNow()})
 }
 
 // Head is the transaction that is next in a queue, nil if none waits: the one accepted
@@ -198,11 +200,7 @@ func (s *Store) Head(queue string) *lifecycle.Transaction {
 	return head
 }
 
-func (s *Store) ready(q *Queue) bool {
-	return q.Run == "" && !q.Paused && !q.Hold.After(s.Now) && s.Head(q.Name) != nil
-}
-
-// A Plan is the first attempt of what was never tried, planned as it is bound if the
+// A Plan is the first attempt of what was never changed, planned as it is bound if the
 // next nonce of the sender is stored as Nonce says.
 type Plan struct {
 	Sender           string
@@ -211,21 +209,24 @@ type Plan struct {
 	ValidUntil, Slot uint32
 }
 
-// Bind gives the free sender that was used least recently to the queue that has waited
-// longest for its turn. It returns nil if there is no pair.
-func (s *Store) Bind(process string, plans []Plan) *lifecycle.Transaction {
+// Bind gives the free sender that was used least recently, of some groups, to the queue
+// that has waited longest for its turn, of those whose next is of some types; nil takes
+// any. It returns nil if there is no pair.
+func (s *Store) Bind(process string, types, groups []string, plans []Plan) *lifecycle.Transaction {
 	if s.Unsettled || s.lapsed(process) {
 		return nil
 	}
 	var q *Queue
 	for i := range s.Queues {
-		if c := &s.Queues[i]; s.ready(c) && (q == nil || c.turn < q.turn) {
+		c := &s.Queues[i]
+		if c.turn > 0 && (q == nil || c.turn < q.turn) && (types == nil || slices.Contains(types, s.Head(c.Name).Type)) {
 			q = c
 		}
 	}
 	var sender *Sender
 	for i := range s.Senders {
-		if c := &s.Senders[i]; c.Free() && (sender == nil || c.turn < sender.turn) {
+		c := &s.Senders[i]
+		if c.Free() && (sender == nil || c.turn < sender.turn) && (groups == nil || slices.Contains(groups, c.Group)) {
 			sender = c
 		}
 	}
@@ -238,21 +239,18 @@ func (s *Store) Bind(process string, plans []Plan) *lifecycle.Transaction {
 	t.Phase, t.Sender, t.Claim, t.ChangedAt, t.DueAt = lifecycle.PhaseDispatching, sender.Account, s.token(process),
 		s.Now, time.Time{}
 	for _, p := range plans {
-		if p.Sender == sender.Account && sender.Known && sender.Next == p.Nonce && len(t.Attempts) == 0 {
+		if p.Sender == sender.Account && sender.Known && sender.Next == p.Nonce && r.Txn.Revision == 0 {
 			t.Attempts = append(t.Attempts, lifecycle.Attempt{Number: 1, Sender: p.Sender, Nonce: p.Nonce, Fee: p.Fee,
 				ValidUntil: p.ValidUntil, Slot: p.Slot, Outcome: lifecycle.Prepared, StartedAt: s.Now})
 			s.charge(r, t, t.Cost(), 0, 0)
 		}
 	}
 	r.Txn = t
-	q.Run, q.Hold, q.Holder = t.UID, time.Time{}, ""
+	q.Run, q.Hold, q.Holder, q.turn = t.UID, time.Time{}, "", 0
 	sender.Queue = q.Name
 	s.log(Event{Kind: "t", ID: t.UID, Sender: t.Sender, From: string(lifecycle.PhaseWaiting), To: string(t.Phase)})
 	return t
 }
-
-// Free reports whether a sender can be bound.
-func (a *Sender) Free() bool { return a.Queue == "" && len(a.Reasons) == 0 }
 
 func (s *Store) token(process string) string {
 	s.claims++
@@ -291,20 +289,29 @@ func (s *Store) Renew(id string) {
 // Lapse is that a process has not renewed for so long that others may take over.
 func (s *Store) Lapse(id string) { s.proc(id).Lapsed = true }
 
-// TakeOver moves the claims of a process that has lapsed to another, with new tokens.
-func (s *Store) TakeOver(mine, dead string) (uids []string) {
+// TakeOver moves the claims of a process that has lapsed to another, with new tokens: all,
+// or those of some transactions.
+func (s *Store) TakeOver(mine, dead string, only ...string) (uids []string) {
 	if s.lapsed(mine) || !s.lapsed(dead) {
 		return nil
 	}
+	left := false
 	for i := range s.Records {
-		if t := s.Records[i].Txn; t.Claim != "" && Owner(t.Claim) == dead {
+		t := s.Records[i].Txn
+		if t.Claim != "" && Owner(t.Claim) == dead {
+			if only != nil && !slices.Contains(only, t.UID) {
+				left = true
+				continue
+			}
 			u := t.Clone()
 			u.Claim, u.Revision = s.token(mine), t.Revision+1
 			s.Records[i].Txn = u
 			uids = append(uids, u.UID)
 		}
 	}
-	s.Procs = slices.DeleteFunc(s.Procs, func(p Proc) bool { return p.ID == dead })
+	if !left {
+		s.Procs = slices.DeleteFunc(s.Procs, func(p Proc) bool { return p.ID == dead })
+	}
 	return uids
 }
 
@@ -321,8 +328,14 @@ func (s *Store) Called(uid string, callback lifecycle.Callback, answered bool) {
 		return
 	}
 	t.Callback = ""
-	if q := s.queue(t.Queue); q.Holder == uid {
+	s.unhold(uid, s.queue(t.Queue))
+}
+
+// unhold ends that a queue waits for the callback of a transaction.
+func (s *Store) unhold(uid string, q *Queue) {
+	if q.Holder == uid {
 		q.Hold, q.Holder = time.Time{}, ""
+		s.place(q)
 	}
 }
 
@@ -330,59 +343,33 @@ func (s *Store) Called(uid string, callback lifecycle.Callback, answered bool) {
 func (s *Store) Tick() {
 	for i := range s.Queues {
 		if q := &s.Queues[i]; !q.Hold.IsZero() && !q.Hold.After(s.Now) {
-			q.Hold, q.Holder = time.Time{}, ""
+			s.HoldOver(q)
 		}
 	}
 	for i := range s.Senders {
-		s.lift(&s.Senders[i], func(r Reason) bool { return !r.Until.IsZero() && !r.Until.After(s.Now) })
+		s.RestOver(&s.Senders[i])
 	}
 }
 
-// lift takes back the reasons of a sender for which gone is true; it is free then, or not.
-func (s *Store) lift(a *Sender, gone func(Reason) bool) bool {
-	kept := slices.DeleteFunc(slices.Clone(a.Reasons), gone)
-	lifted := len(kept) < len(a.Reasons)
-	a.Reasons = kept
-	if lifted && a.Free() {
-		a.turn = s.turnNow()
+// HoldOver ends that a queue is held, if its time is over.
+func (s *Store) HoldOver(q *Queue) {
+	if !q.Hold.After(s.Now) {
+		q.Hold, q.Holder = time.Time{}, ""
 	}
-	return lifted
+	s.place(q)
 }
 
-// Rest takes a sender out of use. A reason that ends by itself does not end what only a
-// person may end.
-func (s *Store) Rest(account string, why lifecycle.SenderReason, by string, d time.Duration) {
-	a := s.Sender(account)
-	if a == nil {
-		return
-	}
-	r := Reason{Why: why, By: by}
-	if d >= 0 {
-		r.Until = s.Now.Add(d)
-	}
-	reasons := slices.Clone(a.Reasons)
-	at := slices.IndexFunc(reasons, func(o Reason) bool { return o.Why == why && o.By == by })
-	switch {
-	case at < 0:
-		reasons = append(reasons, r)
-		s.log(Event{Kind: "s", ID: account, Sender: account, Code: string(why)})
-	case d < 0 || !reasons[at].Until.IsZero():
-		reasons[at] = r
-	}
-	a.Reasons = reasons
+// RestOver takes back the reasons of a sender whose time is over.
+func (s *Store) RestOver(a *Sender) {
+	s.lift(a, "RESTED_OVER", func(r Reason) bool { return !r.Until.IsZero() && !r.Until.After(s.Now) })
 }
 
-// Resume has a person put a sender back into use; what is unknown has to be settled
-// first. One that was stopped for its nonce has the chain asked for the next.
-func (s *Store) Resume(account string) {
-	a := s.Sender(account)
-	if a == nil {
-		return
-	}
-	if slices.ContainsFunc(a.Reasons, func(r Reason) bool { return r.Why == lifecycle.StoppedNonce }) {
-		a.Known, a.Next = false, 0
-	}
-	s.lift(a, func(r Reason) bool { return r.Why != lifecycle.OutcomeUnknown })
+// FailOver makes it what it was, an older one, which has forgotten what came since. No
+// claim token is given twice.
+func (s *Store) FailOver(older *Store) {
+	now, claims := s.Now, s.claims
+	*s = older.Clone()
+	s.Now, s.claims, s.Unsettled = now, claims, true
 }
 
 // HighestLanded is the highest nonce with which one of an account stands on the chain

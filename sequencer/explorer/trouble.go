@@ -108,7 +108,7 @@ func (s *State) trouble(m Move, p int) bool {
 	case mDrain:
 		if s.spend(Drain) {
 			s.tell("a person drains %s", account(p))
-			s.store.Rest(account(p), lifecycle.Draining, "", lifecycle.Never)
+			s.store.Rest(account(p), lifecycle.Rest{For: lifecycle.Never, Why: lifecycle.Draining})
 			return true
 		}
 	case mResume:

@@ -181,7 +181,7 @@ func NewState(w *World) *State {
 	s := &State{world: w, policy: w.policy(), now: epoch}
 	s.store = Store{Now: epoch, CallbackWait: s.policy.CallbackWait}
 	for i := range w.Senders {
-		s.store.Register(account(i))
+		s.store.Register(account(i), "")
 	}
 	n := 0
 	for q, txns := range w.Queues {

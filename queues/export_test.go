@@ -1,0 +1,45 @@
+package queues
+
+import (
+	"context"
+	"runtime"
+	"sync"
+)
+
+// Together makes calls that each run one script of s, so that they share a round trip, in
+// their order.
+func (s *Store) Together(calls ...func()) {
+	g := s.scripts
+	waiting := func() int {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return len(g.waiting)
+	}
+	hold := func(n int) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.running += n
+	}
+	hold(g.calls)
+	var all sync.WaitGroup
+	for i, call := range calls {
+		all.Go(call)
+		for waiting() <= i {
+			runtime.Gosched()
+		}
+	}
+	hold(1 - g.calls)
+	for g.flush(context.Background()) { //nolint:revive // it sends what waits
+	}
+	all.Wait()
+}
+
+// Rate runs the script of the rates.
+func (s *Store) Rate(ctx context.Context, args ...any) (out []int64, err error) {
+	v, err := s.Run(ctx, rateScript, args...)
+	r := reply{name: "rate", err: err}
+	for _, n := range r.list(v) {
+		out = append(out, r.int(n))
+	}
+	return out, r.err
+}

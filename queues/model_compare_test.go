@@ -1,0 +1,353 @@
+package queues_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"mina-sequencer/sequencer/explorer"
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// same compares, times as exactly as they can be known.
+func (m *model) same(what string, got, want any) {
+	m.Helper()
+	if m.exact && reflect.DeepEqual(got, want) { // which is much faster
+		return
+	}
+	alike := gocmp.Comparer(func(a, b time.Time) bool {
+		return a.Equal(b) || !m.exact && !a.IsZero() && !b.IsZero() && a.Sub(b).Abs() < time.Minute
+	})
+	d := gocmp.Diff(want, got, alike, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(lifecycle.Transaction{}),
+		cmpopts.EquateComparable(worker{}))
+	if d != "" {
+		m.Fatalf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+// whole is a record of the explorer's store as the real one shows it.
+func (m *model) whole(t *lifecycle.Transaction) *lifecycle.Transaction {
+	c := t.Clone()
+	c.Data, c.Counted = json.RawMessage(m.posted[t.UID]), m.want.Record(t.UID).Cost
+	return c
+}
+
+// adopt puts the real tokens of claims in the place of those of the explorer's store. Each
+// stands for one.
+func (m *model) adopt(want, got []*lifecycle.Transaction) {
+	m.Helper()
+	for i := range min(len(want), len(got)) {
+		here, there := got[i].Claim, want[i].Claim
+		if _, known := m.claims[there]; !known && explorer.Owner(here) == explorer.Owner(there) {
+			for _, other := range m.claims {
+				if other == here {
+					m.Fatalf("the token %s is given twice", here)
+				}
+			}
+			m.claims[there] = here
+		}
+		want[i].Claim = m.claims[there]
+	}
+}
+
+// xWords are the words of what changes of a transaction, as lib.lua names them.
+var xWords = strings.Fields("revision operation claim phase sender since due open callback tries overtaken fees facts")
+
+// compare holds all that is stored against the explorer's store.
+func (m *model) compare() {
+	m.Helper()
+	d := m.dump()
+	m.compareTransactions(&d)
+	m.compareQueues(&d)
+	m.compareSenders(&d)
+	m.compareTimes(&d)
+	m.compareLog(&d)
+}
+
+func (m *model) compareTransactions(d *dump) {
+	m.Helper()
+	uids := make([]string, len(m.want.Records))
+	want := make([]*lifecycle.Transaction, len(uids))
+	for i := range m.want.Records {
+		uids[i] = m.want.Records[i].Txn.UID
+		want[i] = m.whole(m.want.Read(uids[i]))
+	}
+	got, err := m.store.GetMany(m.ctx, uids)
+	m.ok(err)
+	m.adopt(want, got)
+	m.same("transactions", got, want)
+	equal(m.T, "how many there are", len(d.transactions()), len(want))
+	for i, uid := range uids {
+		m.compareBeside(d, &m.want.Records[i])
+		of := m.views[uid]
+		if last := len(of) - 1; last < 0 || of[last].want != m.want.Read(uid) {
+			m.views[uid] = append(of, view{got[i], m.want.Read(uid)})
+		}
+	}
+	for uid := range m.views {
+		if m.want.Record(uid) == nil {
+			delete(m.views, uid)
+		}
+	}
+}
+
+// compareBeside compares what scripts read or write of a transaction.
+func (m *model) compareBeside(d *dump, r *explorer.Record) {
+	m.Helper()
+	uid := r.Txn.UID
+	facts := map[string]string{}
+	for _, f := range r.Facts {
+		for name, value := range map[string]string{"hash": f.Hash, "nodeHash": f.NodeHash} {
+			if value != "" {
+				facts[fmt.Sprintf("%d %s %d %s", f.Number, f.Sender, f.Nonce, name)] = value
+			}
+		}
+	}
+	equal(m.T, "facts of "+uid, d.hashes["f:"+uid], facts)
+	head, _, changed := strings.Cut(d.strings["x:"+uid], "\n")
+	equal(m.T, uid+" has changed", changed, r.Txn.Revision > 0)
+	words := map[string]string{}
+	for i, w := range strings.Split(head, " ") {
+		words[xWords[i]] = w
+	}
+	open := 0
+	for i := range r.Txn.Attempts {
+		if r.Txn.Attempts[i].Open() {
+			open++
+		}
+	}
+	number := func(s string) int { n, _ := strconv.Atoi(s); return n }
+	equal(m.T, "open attempts of "+uid, number(words["open"]), open)
+	equal(m.T, "facts of "+uid, number(words["facts"]), len(facts))
+	equal(m.T, uid+" is overtaken", words["overtaken"] != "", r.Overtaken)
+	if fees := strings.Split(words["fees"], ":"); len(fees) == 3 {
+		equal(m.T, "day and fees of "+uid, fees[1:], []string{fmt.Sprint(r.Counted.Day), fmt.Sprint(r.Counted.Cost)})
+	} else {
+		equal(m.T, "fees of "+uid, r.Counted, explorer.Spent{})
+	}
+	if _, there := d.strings["b:"+uid]; !there || r.Bytes == nil {
+		equal(m.T, "bytes of "+uid, there, r.Bytes != nil)
+		return
+	}
+	number1, command, err := m.store.Signed(m.ctx, uid)
+	m.ok(err)
+	equal(m.T, "bytes of "+uid, fmt.Sprint(number1, string(command)), fmt.Sprint(r.Bytes.Number, string(r.Bytes.Command)))
+}
+
+type queueState struct {
+	Run, Sender, Holder, Paused string
+	Hold                        time.Time
+	Streak                      string
+}
+
+func (m *model) compareQueues(d *dump) {
+	m.Helper()
+	got, want := map[string]queueState{}, map[string]queueState{}
+	for name := range d.sets["queues"] {
+		q := d.hashes["q:"+name]
+		s := queueState{Run: q["run"], Sender: q["sender"], Paused: q["paused"], Streak: q["streak"]}
+		if hold := fromScore(q["hold"]); hold.After(m.now) {
+			s.Hold, s.Holder = hold, q["holder"]
+		}
+		got[name] = s
+	}
+	for i := range m.want.Queues {
+		q := &m.want.Queues[i]
+		s := queueState{Run: q.Run, Paused: q.Paused}
+		if q.Streak > 0 {
+			s.Streak = fmt.Sprint(q.Streak)
+		}
+		if q.Hold.After(m.now) {
+			s.Hold, s.Holder = q.Hold, q.Holder
+		}
+		if q.Run != "" {
+			s.Sender = m.want.Record(q.Run).Txn.Sender
+		}
+		want[q.Name] = s
+	}
+	m.same("queues", got, want)
+	since, free := map[string]float64{}, map[string]float64{}
+	for name, set := range d.sets {
+		switch kind, _, _ := strings.Cut(name, ":"); kind {
+		case "ready":
+			maps.Copy(since, set)
+		case "free":
+			maps.Copy(free, set)
+		}
+	}
+	ready, unbound := m.want.Turns()
+	equal(m.T, "queues that can be bound", byScore(since), ready)
+	equal(m.T, "free senders", byScore(free), unbound)
+}
+
+func byScore(set map[string]float64) []string {
+	return slices.SortedFunc(maps.Keys(set), func(a, b string) int { return cmp.Compare(set[a], set[b]) })
+}
+
+func fromScore(s string) time.Time {
+	ms, _ := strconv.ParseInt(s, 10, 64)
+	if s == "" {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+type senderState struct {
+	Worker              worker
+	Group, Queue, Next  string
+	Streak              string
+	Reasons             map[string]explorer.Reason
+	Reason              string
+	Until               time.Time
+	ExplainedAsAnyOfThe bool // gravest
+}
+
+func (m *model) compareSenders(d *dump) {
+	m.Helper()
+	got, want := map[string]senderState{}, map[string]senderState{}
+	for account := range d.sets["senders"] {
+		h := d.hashes["s:"+account]
+		s := senderState{
+			Group: h["group"], Queue: h["queue"], Next: h["next"], Streak: h["streak"], Reason: h["reason"],
+			Worker: worker{h["url"], h["source"], h["by"], h["balance"]}, Until: fromScore(h["until"]),
+			Reasons: map[string]explorer.Reason{},
+		}
+		for field, value := range h {
+			if name, is := strings.CutPrefix(field, "why:"); is {
+				why, by, _ := strings.Cut(name, ":")
+				ends, detail, _ := strings.Cut(value, " ")
+				r := explorer.Reason{Why: lifecycle.SenderReason(why), By: by, Detail: detail}
+				if ends != "0" {
+					r.Until = fromScore(ends)
+				}
+				s.Reasons[name] = r
+				if why == s.Reason && r.Until.Equal(s.Until) && detail == h["detail"] {
+					s.ExplainedAsAnyOfThe = true
+				}
+			}
+		}
+		got[account] = s
+	}
+	for i := range m.want.Senders {
+		a := &m.want.Senders[i]
+		s := senderState{Worker: m.workers[a.Account], Group: a.Group, Queue: a.Queue, Reasons: map[string]explorer.Reason{}}
+		if a.Known {
+			s.Next = fmt.Sprint(a.Next)
+		}
+		if a.Streak > 0 {
+			s.Streak = fmt.Sprint(a.Streak)
+		}
+		for _, r := range a.Reasons {
+			s.Reasons[strings.TrimSuffix(fmt.Sprint(r.Why, ":", r.By), ":")] = r
+		}
+		shown, any := a.Shown()
+		s.Reason, s.Until, s.ExplainedAsAnyOfThe = string(shown.Why), shown.Until, any
+		want[a.Account] = s
+	}
+	m.same("senders", got, want)
+	landed, stands := map[string]float64{}, map[string]float64{}
+	for name, set := range d.sets {
+		if account, is := strings.CutPrefix(name, "landed:"); is {
+			for uid, nonce := range set {
+				landed[account+" "+uid] = nonce
+			}
+		}
+	}
+	for _, l := range m.want.Landed {
+		stands[l.Account+" "+l.UID] = float64(l.Nonce)
+	}
+	equal(m.T, "what has landed", landed, stands)
+	fees, spent := map[string]string{}, map[string]string{}
+	for key, of := range d.hashes {
+		if day, is := strings.CutPrefix(key, "fees:"); is {
+			for account, cost := range of {
+				if cost != "0" {
+					fees[day+" "+account] = cost
+				}
+			}
+		}
+	}
+	for _, f := range m.want.Fees {
+		if kept := time.Unix(0, 0).AddDate(0, 0, int(f.Day)+2); f.Cost != 0 && m.now.Before(kept) {
+			spent[fmt.Sprint(f.Day, " ", f.Sender)] = fmt.Sprint(f.Cost)
+		}
+	}
+	for key := range fees { // it is kept for two days from the last that is counted first
+		if day, _, _ := strings.Cut(key, " "); fees[key] != "" && spent[key] == "" && m.old(day) {
+			delete(fees, key)
+		}
+	}
+	equal(m.T, "fees", fees, spent)
+}
+
+// old reports whether a day is longer ago than fees are surely kept.
+func (m *model) old(day string) bool {
+	n, _ := strconv.Atoi(day)
+	return !m.now.Before(time.Unix(0, 0).AddDate(0, 0, n+2))
+}
+
+// compareTimes compares when somebody is to look.
+func (m *model) compareTimes(d *dump) {
+	m.Helper()
+	times := func(set map[string]float64) map[string]time.Time {
+		out := map[string]time.Time{}
+		for name, score := range set {
+			out[name] = time.Time{}
+			if !math.IsInf(score, 1) {
+				out[name] = time.UnixMilli(int64(score)).UTC()
+			}
+		}
+		return out
+	}
+	own := map[string]map[string]time.Time{}
+	for name, set := range d.sets {
+		if process, is := strings.CutPrefix(name, "own:"); is {
+			own[process] = times(set)
+		}
+	}
+	for process, of := range m.own {
+		if len(of) == 0 {
+			delete(m.own, process)
+		}
+	}
+	m.same("what processes are to look at", own, m.own)
+	m.rests()
+	m.same("what is due", times(d.sets["due"]), m.due)
+	m.same("processes", times(d.sets["procs"]), m.procs)
+	gone, kept := map[string]string{}, map[string]string{}
+	for key, value := range d.strings {
+		if uid, is := strings.CutPrefix(key, "gone:"); is {
+			gone[uid] = value
+		}
+	}
+	for uid, g := range m.gone {
+		kept[uid] = g.typ + " " + g.queue
+	}
+	equal(m.T, "keys of what was removed", gone, kept)
+}
+
+func (m *model) compareLog(d *dump) {
+	m.Helper()
+	got, want := []explorer.Event{}, m.want.Log[m.trimmed:]
+	for i, e := range d.events {
+		if e.Number != m.trimmed+i+1 {
+			m.Fatalf("event %d has number %d", m.trimmed+i+1, e.Number)
+		}
+		attempt, _ := strconv.Atoi(e.Attempt)
+		got = append(got, explorer.Event{
+			At: fromScore(d.told[i]), Kind: e.Kind, ID: e.ID, Sender: e.Sender, From: e.From, To: e.To,
+			Attempt: attempt, Code: e.Code,
+		})
+	}
+	m.same("the log", got, want)
+}

@@ -1,0 +1,145 @@
+package explorer
+
+import (
+	"cmp"
+	"slices"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// Free reports whether a sender can be bound.
+func (a *Sender) Free() bool { return a.Queue == "" && len(a.Reasons) == 0 }
+
+// Register adds a sender, free and with no nonce known.
+func (s *Store) Register(account, group string) {
+	s.Senders = append(s.Senders, Sender{Account: account, Group: group, turn: s.turnNow()})
+	s.log(Event{Kind: "s", ID: account, Sender: account, Code: "REGISTERED"})
+}
+
+// Configure has a configuration name a sender anew, of a group.
+func (s *Store) Configure(account, group string) {
+	a := s.Sender(account)
+	moves := a.Group != group
+	a.Group = group
+	s.lift(a, "", func(r Reason) bool { return r.Why == lifecycle.Draining && r.By == "config" })
+	if moves && a.Free() {
+		a.turn = s.turnNow()
+	}
+}
+
+// Unregister forgets a sender, unless it is bound.
+func (s *Store) Unregister(account string) error {
+	i := slices.IndexFunc(s.Senders, func(a Sender) bool { return a.Account == account })
+	switch {
+	case i < 0:
+		return ErrGone
+	case s.Senders[i].Queue != "":
+		return ErrBusy
+	}
+	s.Senders = slices.Delete(s.Senders, i, i+1)
+	s.log(Event{Kind: "s", ID: account, Sender: account, Code: "REMOVED"})
+	return nil
+}
+
+// Rest takes a sender out of use. A reason that ends by itself does not end what only a
+// person may end.
+func (s *Store) Rest(account string, rest lifecycle.Rest) {
+	a := s.Sender(account)
+	if a == nil {
+		return
+	}
+	r := Reason{Why: rest.Why, By: rest.By, Detail: rest.Detail}
+	if rest.For >= 0 {
+		r.Until = s.Now.Add(rest.For)
+	}
+	reasons := slices.Clone(a.Reasons)
+	at := slices.IndexFunc(reasons, func(o Reason) bool { return o.Why == r.Why && o.By == r.By })
+	switch {
+	case at < 0:
+		reasons = append(reasons, r)
+		s.log(Event{Kind: "s", ID: account, Sender: account, Code: string(r.Why)})
+	case rest.For < 0 || !reasons[at].Until.IsZero():
+		reasons[at] = r
+	}
+	a.Reasons = reasons
+}
+
+// Resume has a person put a sender back into use; what is unknown has to be settled
+// first. One that was stopped for its nonce has the chain asked for the next.
+func (s *Store) Resume(account string) {
+	a := s.Sender(account)
+	if a == nil {
+		return
+	}
+	a.Streak = 0
+	if slices.ContainsFunc(a.Reasons, func(r Reason) bool { return r.Why == lifecycle.StoppedNonce }) {
+		a.Known, a.Next = false, 0
+	}
+	s.lift(a, "RESUMED", func(r Reason) bool { return r.Why != lifecycle.OutcomeUnknown })
+}
+
+// Lift takes back the reasons of a sender for which gone is true; code is that of the
+// event, "" for none.
+func (s *Store) Lift(account, code string, gone func(Reason) bool) {
+	if a := s.Sender(account); a != nil {
+		s.lift(a, code, gone)
+	}
+}
+
+func (s *Store) lift(a *Sender, code string, gone func(Reason) bool) {
+	kept := slices.DeleteFunc(slices.Clone(a.Reasons), gone)
+	lifted := len(kept) < len(a.Reasons)
+	a.Reasons = kept
+	if !lifted {
+		return
+	}
+	if code != "" {
+		s.log(Event{Kind: "s", ID: a.Account, Sender: a.Account, Code: code})
+	}
+	if a.Free() {
+		a.turn = s.turnNow()
+	}
+}
+
+// Shown is the gravest of what keeps a sender out of use, and of several that are alike
+// the one that ends last; false if nothing does.
+func (a *Sender) Shown() (Reason, bool) {
+	if len(a.Reasons) == 0 {
+		return Reason{}, false
+	}
+	return slices.MinFunc(a.Reasons, func(x, y Reason) int {
+		if x.Why == y.Why && x.Until.IsZero() != y.Until.IsZero() {
+			return cmp.Compare(bit(y.Until.IsZero()), bit(x.Until.IsZero()))
+		}
+		return cmp.Or(cmp.Compare(rank[x.Why], rank[y.Why]), y.Until.Compare(x.Until))
+	}), true
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// rank puts the gravest first.
+var rank = map[lifecycle.SenderReason]int{
+	lifecycle.OutcomeUnknown: 1, lifecycle.StoppedNonce: 2, lifecycle.WrongNetwork: 3, lifecycle.WrongAccount: 4,
+	lifecycle.LowBalance: 5, lifecycle.Draining: 6, lifecycle.Rested: 7,
+}
+
+// Turns are the queues that can be bound and the senders that are free, the first to be
+// bound first.
+func (s *Store) Turns() (queues, senders []string) {
+	ready := slices.DeleteFunc(slices.Clone(s.Queues), func(q Queue) bool { return q.turn == 0 })
+	slices.SortFunc(ready, func(x, y Queue) int { return cmp.Compare(x.turn, y.turn) })
+	for i := range ready {
+		queues = append(queues, ready[i].Name)
+	}
+	free := slices.DeleteFunc(slices.Clone(s.Senders), func(a Sender) bool { return !a.Free() })
+	slices.SortFunc(free, func(x, y Sender) int { return cmp.Compare(x.turn, y.turn) })
+	for i := range free {
+		senders = append(senders, free[i].Account)
+	}
+	return queues, senders
+}

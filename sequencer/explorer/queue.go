@@ -1,0 +1,71 @@
+package explorer
+
+import (
+	"slices"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// place has a queue wait for its turn from now on, if it can be bound and did not wait
+// before; one that cannot be bound loses its turn.
+func (s *Store) place(q *Queue) {
+	switch can := q.Run == "" && q.Paused == "" && !q.Hold.After(s.Now) && s.Head(q.Name) != nil; {
+	case !can:
+		q.turn = 0
+	case q.turn == 0:
+		q.turn = s.turnNow()
+	}
+}
+
+// Pause keeps a queue from being bound, or with "" lets it be bound again; false if there
+// is no such queue.
+func (s *Store) Pause(queue, why string) bool {
+	i := slices.IndexFunc(s.Queues, func(q Queue) bool { return q.Name == queue })
+	if i < 0 {
+		return false
+	}
+	q := &s.Queues[i]
+	was := q.Paused
+	q.Paused = why
+	switch {
+	case was != "" && why == "":
+		q.Streak = 0
+		s.log(Event{Kind: "q", ID: queue, Code: "RESUMED"})
+	case was == "" && why != "":
+		s.log(Event{Kind: "q", ID: queue, Code: "PAUSED"})
+	}
+	s.finish(q)
+	return true
+}
+
+// Remove forgets what is final and can land no more.
+func (s *Store) Remove(uid string) error {
+	r := s.Record(uid)
+	if r == nil {
+		return ErrGone
+	}
+	t := r.Txn
+	if !t.Phase.Final() || t.Phase == lifecycle.PhaseDone && t.Claim != "" || t.Open() {
+		return ErrBusy
+	}
+	s.Forget(t)
+	return nil
+}
+
+// Forget removes what the store has kept long enough.
+func (s *Store) Forget(t *lifecycle.Transaction) {
+	s.Records = slices.DeleteFunc(s.Records, func(r Record) bool { return r.Txn.UID == t.UID })
+	s.log(Event{Kind: "t", ID: t.UID, From: string(t.Phase), Code: "REMOVED"})
+	q := s.queue(t.Queue)
+	s.unhold(t.UID, q)
+	s.finish(q)
+}
+
+// finish forgets a queue with its last transaction, unless it is paused.
+func (s *Store) finish(q *Queue) {
+	if q.Paused == "" && !slices.ContainsFunc(s.Records, func(r Record) bool { return r.Txn.Queue == q.Name }) {
+		s.Queues = slices.DeleteFunc(s.Queues, func(o Queue) bool { return o.Name == q.Name })
+		return
+	}
+	s.place(q)
+}
