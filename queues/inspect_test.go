@@ -243,6 +243,9 @@ func (f *fixture) inspect() {
 		case "q":
 			f.inspectQueue(&d, id, x, lines[id], counts[id], running[id], put)
 		case "s":
+			if x["group"] == "" {
+				continue // what is known of one that was removed
+			}
 			put("senders", id, 0)
 			if q := x["queue"]; q != "" {
 				if r := running[q]; r.sender != id {

@@ -176,7 +176,7 @@ func (m *model) ticked(p string, most int, grace time.Duration) answer {
 		}
 	}
 	m.rests()
-	m.trim(most)
+	m.trim()
 	var next time.Time
 	for _, set := range []map[string]time.Time{m.own[p], m.due} {
 		for _, at := range set {
@@ -193,14 +193,10 @@ func (m *model) ticked(p string, most int, grace time.Duration) answer {
 }
 
 // trim drops what of the log was kept long enough; the last always stays.
-func (m *model) trim(most int) {
-	kept := m.want.Log[m.trimmed:]
+func (m *model) trim() {
 	oldest := m.now.Add(-eventsKeep)
-	for i := 0; i < min(most, len(kept)) && kept[0].At.Before(oldest); i++ {
-		if i == min(most, len(kept))-1 || !kept[i].At.Before(oldest) {
-			m.trimmed += i
-			return
-		}
+	for m.trimmed < len(m.want.Log)-1 && m.want.Log[m.trimmed].At.Before(oldest) {
+		m.trimmed++
 	}
 }
 

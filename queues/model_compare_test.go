@@ -240,6 +240,9 @@ func (m *model) compareSenders(d *dump) {
 	}
 	for i := range m.want.Senders {
 		a := &m.want.Senders[i]
+		if a.Gone {
+			continue
+		}
 		s := senderState{Worker: m.workers[a.Account], Group: a.Group, Queue: a.Queue, Reasons: map[string]explorer.Reason{}}
 		if a.Known {
 			s.Next = fmt.Sprint(a.Next)

@@ -213,6 +213,9 @@ func (m *model) readSenders() {
 	m.Helper()
 	for i := range m.want.Senders {
 		a := &m.want.Senders[i]
+		if a.Gone {
+			continue
+		}
 		got, err := m.pool.Get(m.ctx, a.Account)
 		m.ok(err)
 		if a.Known != (got.Nonce != nil) || a.Known && *got.Nonce != a.Next || got.Queue != a.Queue {

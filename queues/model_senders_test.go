@@ -19,7 +19,7 @@ func (m *model) register() bool {
 	m.do(0, func(_ *queues.Store, p *poolOf) answer {
 		return m.said(nil, p.Register(m.ctx, account, url))
 	}, func() answer {
-		if m.want.Sender(account) != nil {
+		if a := m.want.Sender(account); a != nil && !a.Gone {
 			if m.workers[account].url != url {
 				return says("exists")
 			}
@@ -47,7 +47,7 @@ func (m *model) configure() bool {
 		w := m.workers[account]
 		w.url, w.source, w.by = url, string(senders.ByConfiguration), by
 		m.workers[account] = w
-		if m.want.Sender(account) == nil {
+		if a := m.want.Sender(account); a == nil || a.Gone {
 			m.want.Register(account, group)
 		} else {
 			m.want.Configure(account, group)
@@ -65,7 +65,9 @@ func (m *model) configure() bool {
 // accounts are all senders in order of their accounts.
 func (m *model) accounts() (all []string) {
 	for i := range m.want.Senders {
-		all = append(all, m.want.Senders[i].Account)
+		if !m.want.Senders[i].Gone {
+			all = append(all, m.want.Senders[i].Account)
+		}
 	}
 	slices.Sort(all)
 	return all
@@ -73,7 +75,7 @@ func (m *model) accounts() (all []string) {
 
 // known says how an operation on a sender ends.
 func (m *model) known(account string, does func()) answer {
-	if m.want.Sender(account) == nil {
+	if a := m.want.Sender(account); a == nil || a.Gone {
 		return says("gone")
 	}
 	does()

@@ -75,7 +75,7 @@ func (s *State) answer(h *held, r lifecycle.Result) {
 // senderAsKnown is what a process knows of a sender.
 func (s *State) senderAsKnown(p int, name string) lifecycle.Sender {
 	a := s.store.Sender(name)
-	if a == nil {
+	if a == nil || a.Gone {
 		return lifecycle.Sender{Account: name, Gone: true}
 	}
 	k := lifecycle.Sender{Account: name, Greeted: s.world.Budget[WrongKey] == 0}

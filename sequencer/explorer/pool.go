@@ -8,11 +8,16 @@ import (
 )
 
 // Free reports whether a sender can be bound.
-func (a *Sender) Free() bool { return a.Queue == "" && len(a.Reasons) == 0 }
+func (a *Sender) Free() bool { return !a.Gone && a.Queue == "" && len(a.Reasons) == 0 }
 
-// Register adds a sender, free and with no nonce known.
+// Register adds a sender, free and with no nonce known unless it was one before.
 func (s *Store) Register(account, group string) {
-	s.Senders = append(s.Senders, Sender{Account: account, Group: group, turn: s.turnNow()})
+	a := s.Sender(account)
+	if a == nil {
+		s.Senders = append(s.Senders, Sender{Account: account})
+		a = s.Sender(account)
+	}
+	a.Gone, a.Group, a.turn = false, group, s.turnNow()
 	s.log(Event{Kind: "s", ID: account, Sender: account, Code: "REGISTERED"})
 }
 
@@ -27,16 +32,22 @@ func (s *Store) Configure(account, group string) {
 	}
 }
 
-// Unregister forgets a sender, unless it is bound.
+// Unregister takes a sender out for good, unless it is bound. Its next nonce stays known,
+// and that nobody knows what became of an attempt.
 func (s *Store) Unregister(account string) error {
 	i := slices.IndexFunc(s.Senders, func(a Sender) bool { return a.Account == account })
 	switch {
-	case i < 0:
+	case i < 0 || s.Senders[i].Gone:
 		return ErrGone
 	case s.Senders[i].Queue != "":
 		return ErrBusy
 	}
-	s.Senders = slices.Delete(s.Senders, i, i+1)
+	a := &s.Senders[i]
+	a.forgetNonce()
+	a.Reasons = slices.DeleteFunc(slices.Clone(a.Reasons), func(r Reason) bool { return r.Why != lifecycle.OutcomeUnknown })
+	if a.Gone, a.Group, a.Streak = true, "", 0; !a.Known && len(a.Reasons) == 0 {
+		s.Senders = slices.Delete(s.Senders, i, i+1)
+	}
 	s.log(Event{Kind: "s", ID: account, Sender: account, Code: "REMOVED"})
 	return nil
 }
@@ -45,7 +56,7 @@ func (s *Store) Unregister(account string) error {
 // person may end.
 func (s *Store) Rest(account string, rest lifecycle.Rest) {
 	a := s.Sender(account)
-	if a == nil {
+	if a == nil || a.Gone {
 		return
 	}
 	r := Reason{Why: rest.Why, By: rest.By, Detail: rest.Detail}
@@ -68,14 +79,19 @@ func (s *Store) Rest(account string, rest lifecycle.Rest) {
 // first. One that was stopped for its nonce has the chain asked for the next.
 func (s *Store) Resume(account string) {
 	a := s.Sender(account)
-	if a == nil {
+	if a == nil || a.Gone {
 		return
 	}
 	a.Streak = 0
+	a.forgetNonce()
+	s.lift(a, "RESUMED", func(r Reason) bool { return r.Why != lifecycle.OutcomeUnknown })
+}
+
+// forgetNonce has the chain asked for the next nonce of one that was stopped for it.
+func (a *Sender) forgetNonce() {
 	if slices.ContainsFunc(a.Reasons, func(r Reason) bool { return r.Why == lifecycle.StoppedNonce }) {
 		a.Known, a.Next = false, 0
 	}
-	s.lift(a, "RESUMED", func(r Reason) bool { return r.Why != lifecycle.OutcomeUnknown })
 }
 
 // Lift takes back the reasons of a sender for which gone is true; code is that of the

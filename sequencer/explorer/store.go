@@ -72,6 +72,7 @@ type Sender struct {
 	Next    uint32 // the next nonce
 	Reasons []Reason
 	Streak  int
+	Gone    bool  // not registered: what is known of the account stays
 	turn    int64 // since when it is free
 }
 
