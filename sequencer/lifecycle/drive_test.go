@@ -87,6 +87,13 @@ func TestDriveLife(t *testing.T) {
 	}
 }
 
+// TestDriveBound: what was planned with its bind is asked for at once, as no loss.
+func TestDriveBound(t *testing.T) {
+	t.Parallel()
+	d := &driven{NewDrive(txn(PhaseDispatching, try(Prepared)), BoundHere(good())), t, *view(txn(PhaseWaiting))}
+	d.calls(Prove)
+}
+
 // TestDriveEnds: a record that nobody has a claim of is left, after what has come of it.
 func TestDriveEnds(t *testing.T) {
 	t.Parallel()

@@ -112,7 +112,7 @@ func (s *Scene) lastSlot() time.Time {
 	if last == 0 {
 		return time.Time{}
 	}
-	return s.slot(upTo(last, 1))
+	return s.slot(following(last))
 }
 
 // toldFor is how long a node tells its peers of what it was sent. Mina: 50
