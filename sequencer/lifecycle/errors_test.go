@@ -53,6 +53,15 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestMarked: what a legacy worker sends may land whenever it likes.
+func TestMarked(t *testing.T) {
+	t.Parallel()
+	s := Decide(view(txn(PhaseDispatching, try(Prepared)), knows(func(l *Local) { l.Legacy = true })))
+	if a := s.Txn.Last(); !a.Legacy || a.ValidUntil != 0 {
+		t.Errorf("its last slot is %d", a.ValidUntil)
+	}
+}
+
 // TestRetries: as many as the worker says, else as the operator does.
 func TestRetries(t *testing.T) {
 	t.Parallel()

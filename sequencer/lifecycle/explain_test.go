@@ -65,9 +65,10 @@ type telling struct {
 // TestExplain holds what is said of the main scenes against what a person should read.
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	codes := map[WaitCode]bool{WaitSending: true} // documented, and by now said of nothing
+	codes := map[WaitCode]bool{}
 	for _, all := range [][]telling{
 		waitingTold(), dispatchingTold(), pooledTold(), deepTold(), passedTold(), retryTold(), endTold(),
+		rareWaitsTold(), rareSentTold(), rareEndsTold(),
 	} {
 		for _, c := range all {
 			e := Explain(c.in)

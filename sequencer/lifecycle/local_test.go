@@ -221,6 +221,8 @@ func localOfTheChain() []sample {
 			"raising: asked nothing"},
 		{"found on the chain", txn(PhaseDispatching, try(Signed)), decides(worldly),
 			"sent: SentAt never, Resent 0"},
+		{"to be sent, and the nodes had refused it", txn(PhaseDone, try(Included, block), try(Refused, over), landedBy(1), orphan),
+			decides(worldly, sees(FateAbsent, 0), knows(func(l *Local) { l.Asked.Bytes.Number = 2 })), "resending: Confirmed 2, LostAt never"},
 		{"orphaned, not lost", orphaned(), decides(worldly, sees(FateExpired, 4)),
 			"orphaned: LostAt never"},
 		{"orphaned, in a pool", orphaned(), decides(worldly, recent, sees(FatePooled, 0)),
