@@ -31,6 +31,9 @@ func (d *driven) wants(todo Todo, live bool) Action {
 	return a
 }
 
+// hears has a result come that nothing under way has brought.
+func (d *driven) hears(r Result) { d.Add(Effect{Claim: d.txn.Claim}, r) }
+
 // calls fails the test if it does not want to begin an effect.
 func (d *driven) calls(k Kind) Effect {
 	d.Helper()
@@ -100,7 +103,7 @@ func TestDriveEnds(t *testing.T) {
 	r := txn(PhaseWatching, try(Unknown, legacy, func(a *Attempt) { a.Hash = "" }))
 	r.Claim = ""
 	d := driving(t, r)
-	d.Add(Effect{}, dispatched(1))
+	d.hears(dispatched(1))
 	d.stores(ReasonAnswered)
 	d.wants(ToLeave, true)
 }
@@ -130,7 +133,7 @@ func TestDriveStops(t *testing.T) {
 	d.wants(ToSleep, true)
 	d.v.Draining = false
 	resign := d.calls(Resign)
-	d.Add(Effect{}, ConfirmTold{1}) // something else: the call goes on
+	d.hears(ConfirmTold{1}) // something else: the call goes on
 	d.wants(ToSleep, true)
 	d.Add(resign, nil) // it ended without a word
 	d.calls(Resign)
@@ -140,7 +143,7 @@ func TestDriveStops(t *testing.T) {
 func TestDriveStale(t *testing.T) {
 	t.Parallel()
 	d := driving(t, txn(PhaseDispatching, try(Prepared)))
-	d.Add(Effect{}, signed(Prove, 1))
+	d.hears(signed(Prove, 1))
 	d.wants(ToStore, true)
 	d.Stale()
 	d.wants(ToRead, true)
@@ -155,7 +158,7 @@ func TestDriveStale(t *testing.T) {
 func TestDriveUnsettled(t *testing.T) {
 	t.Parallel()
 	d := driving(t, txn(PhaseDispatching, try(Prepared)))
-	d.Add(Effect{}, signed(Prove, 1))
+	d.hears(signed(Prove, 1))
 	d.wants(ToStore, true)
 	d.Unsettled()
 	if a := d.wants(ToSleep, false); !reflect.DeepEqual(a, Action{}) {
@@ -174,7 +177,7 @@ func TestDriveDenied(t *testing.T) {
 	later := ConfirmTold{7}
 	planning := driving(t, txn(PhaseDispatching), asked(good()), holds(nonce, 100))
 	planning.wants(ToStore, true)
-	planning.Add(Effect{}, later)
+	planning.hears(later)
 	planning.Denied(limit)
 	if got := planning.Results(); !reflect.DeepEqual(got, []Result{limit, later}) {
 		t.Errorf("after the refusal of a plan: %v", got)
@@ -182,9 +185,9 @@ func TestDriveDenied(t *testing.T) {
 	planning.stores(ReasonDeferred)
 
 	answered := driving(t, txn(PhaseDispatching, try(Prepared)))
-	answered.Add(Effect{}, signed(Prove, 1))
+	answered.hears(signed(Prove, 1))
 	answered.wants(ToStore, true)
-	answered.Add(Effect{}, later)
+	answered.hears(later)
 	answered.Denied(Denied{Why: Overtaken})
 	if got := answered.Results(); !reflect.DeepEqual(got, []Result{Denied{Why: Overtaken}, later}) {
 		t.Errorf("after the refusal of an answer: %v", got)
@@ -197,9 +200,9 @@ func TestDriveDenied(t *testing.T) {
 func TestDriveUnconfirmed(t *testing.T) {
 	t.Parallel()
 	d := driving(t, txn(PhaseDispatching, try(Prepared)), func(v *View) { v.Replicas = true })
-	d.Add(Effect{}, signed(Prove, 1))
+	d.hears(signed(Prove, 1))
 	a := d.wants(ToStore, true)
-	d.Add(Effect{}, RetriesTold{})
+	d.hears(RetriesTold{})
 	d.Stored(a.Step.Txn, true)
 	if got := d.Results(); !reflect.DeepEqual(got, []Result{Denied{Why: Unconfirmed}, RetriesTold{}}) {
 		t.Errorf("to be learnt: %v", got)
@@ -213,8 +216,8 @@ func TestDriveUnconfirmed(t *testing.T) {
 func TestDriveOrder(t *testing.T) {
 	t.Parallel()
 	d := driving(t, txn(PhaseWaiting))
-	d.Add(Effect{}, ConfirmTold{1})
-	d.Add(Effect{}, ConfirmTold{2})
+	d.hears(ConfirmTold{1})
+	d.hears(ConfirmTold{2})
 	if d.wants(ToSleep, true); d.Local().Confirmed != 2 || len(d.Results()) > 0 {
 		t.Errorf("confirmed is %d, and not learnt are %v", d.Local().Confirmed, d.Results())
 	}
@@ -227,7 +230,7 @@ func TestDriveRead(t *testing.T) {
 	knowing := Local{Taken: 1, Unsent: 1, Asked: Asked{Sender: good()}}
 	read := func(after *Transaction) (Local, []byte) {
 		d := driving(t, txn(PhaseDispatching, try(Prepared)))
-		d.Add(Effect{}, signed(Prove, 1))
+		d.hears(signed(Prove, 1))
 		d.stores(ReasonAnswered)
 		d.local = knowing
 		d.Read(after, clock)
@@ -250,11 +253,38 @@ func TestDriveRead(t *testing.T) {
 	}
 }
 
+// TestDriveOtherClaim: what tells of an attempt holds under any claim, and what was asked
+// about sender, chain or store under the one that asked.
+func TestDriveOtherClaim(t *testing.T) {
+	t.Parallel()
+	about, of := AccountTold{Exists: true, Nonce: 9}, []Result{dispatched(1), SendTold{Call: calling(Send, 1)}}
+	taken := txn(PhaseDispatching)
+	taken.Claim = "me:2"
+	d := driving(t, txn(PhaseDispatching))
+	before := d.calls(AskSender)
+	d.Add(before, of[0])
+	d.hears(about)
+	d.Read(taken, clock)
+	d.Add(before, about)
+	d.Add(before, of[1])
+	if got := d.Results(); !reflect.DeepEqual(got, of) {
+		t.Errorf("to be learnt are %v", got)
+	}
+	if e := d.calls(AskSender); e.Claim != taken.Claim || before.Claim == e.Claim {
+		t.Errorf("asked under %q, and before under %q", e.Claim, before.Claim)
+	}
+	d.hears(about)
+	d.wants(ToSleep, true)
+	if d.Local().Asked.Account == nil {
+		t.Error("what was asked under this claim is not learnt")
+	}
+}
+
 // TestDriveBytes: the late answer to another sending takes no bytes away.
 func TestDriveBytes(t *testing.T) {
 	t.Parallel()
 	d := driving(t, txn(PhaseDispatching, try(Unknown), try(Prepared)))
-	d.Add(Effect{}, signed(Prove, 2))
+	d.hears(signed(Prove, 2))
 	d.stores(ReasonAnswered)
 	send := freshly(Send, 2)
 	d.Add(calling(Send, 1), nil)
@@ -268,7 +298,7 @@ func TestDriveBytes(t *testing.T) {
 	// What is kept again after a raise was sent long ago.
 	d = driving(t, txn(PhaseWatching, try(Sent), try(Signed, fee(150))),
 		knows(func(l *Local) { l.Unsent, l.Asked.Bytes = 2, &BytesRead{Number: 1, Command: []byte("old")} }))
-	d.Add(Effect{}, SendTold{Call: send, Refusal: refused("Insufficient_replace_fee", Refusal{})})
+	d.hears(SendTold{Call: send, Refusal: refused("Insufficient_replace_fee", Refusal{})})
 	if a := d.stores(ReasonRaising); a.Step.Aside.Bytes == nil || d.Bytes(freshly(Send, 1)) != nil {
 		t.Error("what was sent before a raise is taken for new")
 	}
@@ -279,11 +309,11 @@ func TestDriveClone(t *testing.T) {
 	t.Parallel()
 	d := driving(t, txn(PhaseWaiting))
 	for n := range 3 {
-		d.Add(Effect{}, ConfirmTold{n})
+		d.hears(ConfirmTold{n})
 	}
 	c := d.Clone()
-	c.Add(Effect{}, ConfirmTold{10})
-	d.Add(Effect{}, ConfirmTold{20})
+	c.Add(Effect{Claim: d.txn.Claim}, ConfirmTold{10})
+	d.hears(ConfirmTold{20})
 	if got := c.Results()[3]; got != (ConfirmTold{10}) || len(d.Results()) != 4 {
 		t.Errorf("the copy has %v", got)
 	}
