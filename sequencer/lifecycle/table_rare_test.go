@@ -153,12 +153,20 @@ func rareSentRows() []row {
 				decides(sees(FateIncluded, 2), knows(func(l *Local) { l.Marked = 1 })),
 				"landed; DONE, FREE; 1 legacy included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
 		}},
+	}
+}
+
+// strayRows are of a legacy worker that does not use the nonce that it was given.
+func strayRows() []row {
+	other := func(g *Sighting) { g.Nonce = 9 }
+	waits := txn(PhaseWatching, try(Sent))
+	return []row{
 		{"another nonce than its legacy worker was given", []sample{
 			{"in a pool", bySelf(), decides(sees(FatePooled, 0, other)),
 				"ignored; REVISION, WAITING_INCLUSION; 1 legacy sent open 7@100; error NONCE_IGNORED; event NONCE_IGNORED"},
 			{"in a block", bySelf(), decides(sees(FateIncluded, 1, other)),
 				"ignored; REVISION, WAITING_INCLUSION; 1 legacy sent open 7@100; error NONCE_IGNORED; event NONCE_IGNORED"},
-			{"not its own", waits(), decides(sees(FateIncluded, 1, other)),
+			{"not its own", waits, decides(sees(FateIncluded, 1, other)),
 				"block"},
 			{"noted once", txn(PhaseWatching, try(Sent, legacy, failedBy(CodeNonceIgnored))), decides(sees(FateIncluded, 1, other)),
 				"block"},
