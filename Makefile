@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-workers batches simulate explore mutants kills bench demo e2e e2e-proofs e2e-proofs-ci
+.PHONY: help build test test-workers batches simulate explore mutants mutants-sample kills bench demo e2e e2e-proofs e2e-proofs-ci
 .PHONY: client lint screenshots fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
@@ -33,6 +33,11 @@ explore: ## Explore larger worlds of the decisions, up to STATES states of each
 
 mutants: setup ## Make every small mistake in turn, and see that a test notices it
 	nice go run ./scripts/mutants
+
+mutants-sample: ## Make a sample of them in the decisions, and those of files that the last tag has otherwise
+	@since=$$(git describe --tags --abbrev=0 2>/dev/null); \
+	[ -n "$$since" ] || echo "no tag is here, as in a shallow clone: of changed files only the sample is tried" >&2; \
+	go run ./scripts/mutants -only '^sequencer/lifecycle/' -sample 400 -seed 1 $${since:+-changed "$$since"} -budget 3m
 
 kills: setup ## Kill running processes at KILLS random moments, default 200
 	go test ./cmd/sequencer -run TestProcesses/KilledAtRandom -v -timeout 24h -kills=$(KILLS)

@@ -128,6 +128,24 @@ func TestArchiveBlocks(t *testing.T) {
 	}
 }
 
+// TestPastNonce: what the archive tells is of the nonce that was watched.
+func TestPastNonce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		s.slots(2)
+		s.send(ours(0))
+		hash := s.send(ours(1))
+		s.slots(100)
+		k := s.tracker(s.archive)
+		k.Watch("x", lifecycle.Watch{Payer: devnet.Key(payer), Nonce: 1, Hashes: []string{hash}, Since: 1})
+		k.Poll(t.Context())
+		if g := k.Sighting("x"); !g.Archived || g.Fate != lifecycle.FateIncluded || g.Nonce != 1 {
+			t.Errorf("%+v", g)
+		}
+	})
+}
+
 // TestPast: a tracker that begins long after the fact. The nonce is spent, and
 // the nodes no longer hold the block that did it; the archive knows the rest.
 func TestPast(t *testing.T) {

@@ -128,12 +128,13 @@ func knows(w *lifecycle.Watch, c *Command) bool {
 
 // tell makes a sighting of what the archive told, where the nodes can say no
 // more than that the nonce is spent.
-func (a *archived) tell(s lifecycle.Sighting, voters []*view) lifecycle.Sighting {
+func (a *archived) tell(s lifecycle.Sighting, nonce uint32, voters []*view) lifecycle.Sighting {
 	s.Fate, s.Agreed, s.Archived, s.Passed = lifecycle.FateIncluded, true, true, false
 	if a.command.Failed {
 		s.Fate = lifecycle.FateFailed
 	}
-	s.Hash, s.Height, s.StateHash = a.command.Hash, a.in.Height, a.in.StateHash
+	s.Hash, s.Nonce = a.command.Hash, nonce // the archive tells none
+	s.Height, s.StateHash = a.in.Height, a.in.StateHash
 	s.Failure = a.command.failure()
 	for i, v := range voters {
 		if depth := int(int64(v.tip().Height)-int64(a.in.Height)) + 1; i == 0 || depth < s.Depth {

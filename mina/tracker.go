@@ -239,7 +239,7 @@ func (t *Tracker) judge(watches []*watched, voters []*view, quorum, changed bool
 		switch {
 		case !g.Passed:
 		case w.archived != nil:
-			g = w.archived.tell(g, voters)
+			g = w.archived.tell(g, w.Nonce, voters)
 		default:
 			g.Sought = !w.soughtAt.IsZero()
 		}

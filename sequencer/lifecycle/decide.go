@@ -187,7 +187,7 @@ func (s *Step) noteSaid() {
 	if a.NodeHash == "" {
 		a.NodeHash = said.NodeHash
 	}
-	if a.Open() && said.Outcome != "" {
+	if a.Open() {
 		a.Outcome, a.Error = said.Outcome, said.Error
 	}
 }

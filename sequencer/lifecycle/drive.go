@@ -14,7 +14,7 @@ type Drive struct {
 	local   Local
 	results []Result   // not stored yet, oldest first
 	call    Effect     // under way
-	step    Step       // that Next wants stored
+	step    Step       // that Next wanted stored last
 	learned bool       // it comes of results[0]
 	stale   bool       // the record is to be read
 	shut    bool       // the store was not settled
@@ -142,7 +142,6 @@ func (d *Drive) learn() {
 	if d.learned {
 		d.results = d.results[1:]
 	}
-	d.learned = false
 }
 
 // Denied: the store has refused the change.
@@ -153,7 +152,7 @@ func (d *Drive) Denied(why Denied) {
 
 // Stale: the record is, or may be, another by now. A result is learnt again from what
 // is read.
-func (d *Drive) Stale() { d.stale, d.learned = true, false }
+func (d *Drive) Stale() { d.stale = true }
 
 // Unsettled: nothing may be stored before the store knows again all that was.
 func (d *Drive) Unsettled() {

@@ -47,36 +47,20 @@ func (s *Scene) say() said {
 	if t.Phase == PhaseWaiting {
 		return s.waiting()
 	}
-	s.assume()
-	step := Decide(&s.View)
 	switch t.Phase {
 	case PhaseDispatching:
-		return s.dispatching(step.Reason)
+		return s.dispatching()
 	case PhaseSent, PhaseWatching:
-		return s.watching(step.Reason)
+		return s.watching()
 	case PhaseFailing:
 		return said{"Its last try failed" + because(t.Error) + "; whether there is another one is being decided.",
 			Wait{Code: WaitNothing}, Next{Action: StepWeigh, At: s.Now}}
 	case PhaseDelayed:
 		return s.delayed()
 	case PhaseDone:
-		return s.told(s.doneBy(step.Reason))
+		return s.told(s.doneBy())
 	}
-	return s.endedBy(step.Reason)
-}
-
-// assume fills in what the process that drives it knows, and whoever asks need not.
-func (s *Scene) assume() {
-	l, last := &s.Local, s.Txn.Last()
-	l.SentAt, l.ReadAt = s.Clock, s.Clock
-	s.Known, s.Tip.Fresh = true, true
-	if l.Asked.Sender == nil {
-		l.Asked.Sender = &Sender{Account: s.Txn.Sender, Greeted: true}
-	}
-	if last != nil {
-		l.Taken, l.Marked = last.Number, last.Number
-		l.Legacy = l.Legacy || last.Legacy
-	}
+	return s.endedBy()
 }
 
 func (s *Scene) waiting() said {
@@ -85,7 +69,7 @@ func (s *Scene) waiting() said {
 	if bound {
 		place++
 	}
-	if place == 1 || s.First == nil {
+	if s.First == nil {
 		return s.head("First in its queue")
 	}
 	first := "waits for its next try"
@@ -205,8 +189,12 @@ func (s *Scene) head(who string) said {
 	return say(text, WaitFreeSender, detail, back, bind)
 }
 
-func (s *Scene) dispatching(why Reason) said {
+func (s *Scene) dispatching() said {
 	t, a := s.Txn, s.Txn.Last()
+	if a != nil { // what the process that drives it knows, and whoever asks need not
+		s.Local.Taken, s.Local.Marked = a.Number, a.Number
+	}
+	why := Decide(&s.View).Reason
 	soon := Next{Action: StepAskWorker, At: s.Now}
 	switch {
 	case s.Shut != "":
@@ -247,7 +235,7 @@ func (s *Scene) dispatching(why Reason) said {
 }
 
 // watching speaks of what may be on its way into a block.
-func (s *Scene) watching(why Reason) said {
+func (s *Scene) watching() said {
 	t, g, p := s.Txn, &s.Sighting, s.Policy
 	tail := ""
 	last := t.CancelRequested || t.Ending != ""
@@ -293,7 +281,7 @@ func (s *Scene) watching(why Reason) said {
 	case t.Phase == PhaseSent && !legacy && (g.Fate == "" || g.Fate == FateUnknown && !g.Passed):
 		return said{fmt.Sprintf("Attempt %d is signed and being sent to the Mina nodes.%s", t.Last().Number, tail),
 			Wait{Code: WaitSending}, Next{Action: StepSend, At: s.Now}}
-	case why == ReasonPassed || g.Passed:
+	case g.Passed:
 		return s.passed()
 	case g.Fate == FatePooled && legacy && !g.Agreed && s.Now.Sub(t.Last().StartedAt) > toldFor:
 		return s.stuck()
@@ -364,7 +352,7 @@ func (s *Scene) told(d said) said {
 }
 
 // doneBy speaks of DONE.
-func (s *Scene) doneBy(why Reason) said {
+func (s *Scene) doneBy() said {
 	t, a := s.Txn, s.Txn.Attempt(s.Txn.Landed)
 	in := ", as a person said"
 	if a != nil && a.Height > 0 {
@@ -378,7 +366,7 @@ func (s *Scene) doneBy(why Reason) said {
 		return said{"It is DONE.", Wait{Code: WaitNothing}, Next{Action: StepNone}}
 	case a == nil:
 		return said{"Its worker finished it without a block.", Wait{Code: WaitNothing}, remove}
-	case why == ReasonFinal && !t.FinalAt.IsZero():
+	case !t.FinalAt.IsZero():
 		return said{"It took effect" + in + ", for good.", Wait{Code: WaitNothing}, remove}
 	case s.Sighting.Passed:
 		d := s.passed()
@@ -391,7 +379,7 @@ func (s *Scene) doneBy(why Reason) said {
 }
 
 // endedBy speaks of FAILED and UNRESOLVED.
-func (s *Scene) endedBy(Reason) said {
+func (s *Scene) endedBy() said {
 	t := s.Txn
 	code := ""
 	if t.Error != nil {

@@ -58,7 +58,7 @@ func (v *View) land(in *Attempt) Step {
 	case awaited(t), t.Phase.Bound() && g.Archived: // much may have happened since
 		s.Aside.ForgetNonce = true
 	case t.Phase.Bound():
-		s.Aside.Least = map[string]uint32{t.Sender: upTo(g.Nonce, 1)}
+		s.Aside.Least = map[string]uint32{t.Sender: following(g.Nonce)}
 	}
 	s.Aside.LandedWith = new(g.Nonce)
 	s.Local.SentAt, s.Local.Resent = time.Time{}, 0
@@ -70,7 +70,7 @@ func (v *View) includedIn(a *Attempt) {
 	g := &v.Sighting
 	a.EndedAt, a.Error = v.Now, nil
 	a.Outcome, a.Height, a.StateHash, a.Confirmations = Included, g.Height, g.StateHash, g.Depth
-	if a.Legacy && g.Nonce != a.Nonce && !g.Archived {
+	if a.Legacy && g.Nonce != a.Nonce {
 		a.Error = ignored(a, g)
 	}
 	if a.NodeHash == "" || !a.Is(g.Hash) {
@@ -92,12 +92,11 @@ func doneIn(g *Sighting) []byte {
 // worker was given, and nobody has noted that yet.
 func (v *View) strayed() bool {
 	t, g, a := v.Txn, &v.Sighting, v.Txn.Last()
-	if t.Phase != PhaseSent && t.Phase != PhaseWatching || a == nil || !a.Legacy || !a.Open() {
+	if t.Phase != PhaseSent && t.Phase != PhaseWatching || !a.Legacy || !a.Open() {
 		return false
 	}
 	seen := g.Fate == FatePooled || g.Fate == FateIncluded || g.Fate == FateFailed
-	return seen && g.Hash != "" && !g.Archived && g.Nonce != a.Nonce &&
-		(a.Error == nil || a.Error.Code != CodeNonceIgnored)
+	return seen && g.Nonce != a.Nonce && (a.Error == nil || a.Error.Code != CodeNonceIgnored)
 }
 
 // ignored is an error of the operator's: that worker cannot be relied on. What counts
@@ -126,11 +125,7 @@ func (v *View) noteStrayed() Step {
 func (v *View) over() Step {
 	t, g := v.Txn, &v.Sighting
 	cause := deathCause(g)
-	nonce := t.FirstOpen().Nonce
-	failed := 0
-	if a := attemptOf(t, g); a != nil {
-		failed = a.Number
-	}
+	nonce, failed := t.FirstOpen().Nonce, attemptOf(t, g).Number
 	u := v.with(func(t *Transaction) {
 		for i := range t.Attempts {
 			switch a := &t.Attempts[i]; {
@@ -191,9 +186,9 @@ func (v *View) spend(s *Step, nonce uint32) {
 	case g.Fate == FateDisplaced:
 		// Somebody else signs for the account: no nonce of it can be trusted.
 		s.Aside.Rest = &Rest{For: Never, Why: StoppedNonce}
-		s.Aside.Least = map[string]uint32{t.Sender: upTo(nonce, 1)}
+		s.Aside.Least = map[string]uint32{t.Sender: following(nonce)}
 	case g.Fate == FateFailed:
-		s.Aside.Least = map[string]uint32{t.Sender: upTo(nonce, 1)}
+		s.Aside.Least = map[string]uint32{t.Sender: following(nonce)}
 	default:
 		s.Aside.Least = map[string]uint32{t.Sender: nonce}
 	}
@@ -245,10 +240,7 @@ func (v *View) ambiguous() Step {
 // unlandable: its nonce has settled on something else, so it returns to its old place.
 func (v *View) unlandable() Step {
 	g := &v.Sighting
-	failed := 0
-	if a := attemptOf(v.Txn, g); a != nil {
-		failed = a.Number
-	}
+	failed := attemptOf(v.Txn, g).Number
 	u := v.with(func(t *Transaction) {
 		for i := range t.Attempts {
 			if a := &t.Attempts[i]; a.EndedAt.IsZero() || a.Number == t.Landed {

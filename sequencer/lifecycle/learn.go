@@ -193,9 +193,8 @@ func (v *View) finished(r Answer) Step {
 // failed ends the latest attempt, of which nothing is out, with an error.
 func (v *View) failed(e *Error, hopeless bool) Step {
 	u := v.with(func(t *Transaction) {
-		if a := t.Last(); a != nil && a.EndedAt.IsZero() && (a.Outcome == Prepared || a.Outcome == Refused) {
-			a.Error, a.EndedAt = e, v.Now
-		}
+		a := t.Last()
+		a.Error, a.EndedAt = e, v.Now
 		t.Error, t.Deferred = e, 0
 	})
 	u.Local.Asked = Asked{}

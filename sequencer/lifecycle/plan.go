@@ -81,12 +81,12 @@ func (v *View) nonce(fee uint64) (uint32, Step, bool) {
 	case account.Balance < fee:
 		return 0, v.broke("Insufficient_funds", fmt.Sprintf("%s holds %s MINA, the fee is %s",
 			v.Txn.Sender, FormatMina(account.Balance), FormatMina(fee))), false
-	case next != nil && account.Nonce == *next:
-		return account.Nonce, Step{}, true
 	case next != nil && account.Nonce > *next:
 		return 0, v.deferred(deferral{Error{Code: string(StoppedNonce), Message: fmt.Sprintf(
 			"the account's nonce on the chain is %d, ours is %d: somebody else uses it", account.Nonce, *next)},
 			StoppedNonce, Never, "", 0}), false
+	case next != nil && account.Nonce == *next:
+		return account.Nonce, Step{}, true
 	}
 	// Ours is not known, or the chain is behind it: the nodes lag, or a block with one
 	// of ours is gone. What landed there is sent again first, and a nonce never goes
@@ -149,11 +149,7 @@ func (v *View) deferred(d deferral) Step {
 	var s Step
 	if u.Txn.Open() {
 		s = u.to(PhaseDelayed, ReasonDeferred)
-		wait := max(d.Rest, d.Hold)
-		if d.Rest == Never {
-			wait = stopRest
-		}
-		s.Txn.DueAt = v.Now.Add(wait)
+		s.Txn.DueAt = v.Now.Add(max(d.Rest, d.Hold))
 	} else {
 		s = u.to(PhaseWaiting, ReasonDeferred)
 		s.Local = Local{}
@@ -173,7 +169,7 @@ func (v *View) away(e Error, least time.Duration) Step {
 		n = s.Away
 	}
 	rest, hold := v.Policy.Pause(n), v.Policy.Pause(v.Txn.Deferred)
-	if least > 0 {
+	if least != 0 {
 		rest, hold = least, v.Policy.grown(least, v.Txn.Deferred)
 	}
 	return v.deferred(deferral{e, Rested, rest, "", hold})

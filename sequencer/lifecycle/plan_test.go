@@ -22,11 +22,12 @@ func TestFee(t *testing.T) {
 			t.Errorf("%v raised by %v, at most %v: %d, want %v", c.fee, c.bump, c.cap, got, c.want)
 		}
 	}
-	p.FeeBump = 100
-	for _, limit := range []uint64{1 << 53, math.MaxInt64, math.MaxUint64} {
-		p.FeeMax = limit
-		if got := p.Raised(math.MaxUint64); got != limit {
-			t.Errorf("the highest fee raised, at most %d: %d", limit, got)
+	for _, p.FeeBump = range []float64{1, 100} {
+		for _, limit := range []uint64{1 << 53, math.MaxInt64, math.MaxUint64} {
+			p.FeeMax = limit
+			if got := p.Raised(math.MaxUint64); got != limit {
+				t.Errorf("the highest fee raised by %v, at most %d: %d", p.FeeBump, limit, got)
+			}
 		}
 	}
 }
@@ -107,6 +108,13 @@ func TestNonce(t *testing.T) {
 // TestLastSlot: it leaves time for the proof, and never wraps round.
 func TestLastSlot(t *testing.T) {
 	t.Parallel()
+	for proof, want := range map[time.Duration]uint32{0: 0, 1: 1, minutes(6): 2, minutes(6) + 1: 3} {
+		p := testPolicy()
+		p.DispatchTimeout = proof
+		if got := p.LastSlot(Tip{TipSlot: 300, SlotTime: minutes(3)}); got != 300+40+want {
+			t.Errorf("a proof of %v: %d", proof, got)
+		}
+	}
 	for name, c := range map[string]struct {
 		tip  Tip
 		want uint32
@@ -153,6 +161,28 @@ func TestPauses(t *testing.T) {
 	}
 	if least, longest := p.retryDelay(0, 0), p.retryDelay(0, 1); least != 54*time.Second || longest != 66*time.Second {
 		t.Errorf("jitter from %v to %v", least, longest)
+	}
+}
+
+// TestSlots: so long is a number of slots, and none is too long.
+func TestSlots(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		n          int64
+		each, want time.Duration
+	}{
+		{0, minutes(3), 0}, {5, minutes(3), minutes(15)}, {-5, minutes(3), -minutes(15)}, {5, 0, 0}, {5, 1, 5},
+		{math.MaxInt64, 1, math.MaxInt64}, {-math.MaxInt64, 1, -math.MaxInt64},
+	} {
+		if got := slots(c.n, c.each); got != c.want {
+			t.Errorf("%d of %v: %v", c.n, c.each, got)
+		}
+	}
+	const century = 100 * 365 * 24 * time.Hour
+	for _, n := range []int64{math.MaxUint32, math.MaxInt64} {
+		if up, down := slots(n, century), slots(-n, century); up < 2*century || down > -2*century {
+			t.Errorf("%d centuries: %v, %v", n, up, down)
+		}
 	}
 }
 

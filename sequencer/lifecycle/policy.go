@@ -44,8 +44,8 @@ func (p *Policy) Raised(fee uint64) uint64 {
 
 // retryDelay is exponential, capped, with jitter (0 to 1) of a tenth.
 func (p *Policy) retryDelay(retries int, jitter float64) time.Duration {
-	d := float64(p.RetryDelay) * math.Pow(2, float64(min(retries, 30)))
-	return time.Duration(min(d, float64(p.RetryDelayMax)) * (0.9 + 0.2*jitter))
+	d := min(p.grown(p.RetryDelay, retries), p.RetryDelayMax)
+	return time.Duration(float64(d) * (0.9 + 0.2*jitter))
 }
 
 // Pause is how long something is left alone after it was not there n times in a row
@@ -77,13 +77,11 @@ func (p *Policy) LastSlot(tip Tip) uint32 {
 // must not wrap round.
 func upTo(n, more uint32) uint32 { return n + min(more, math.MaxUint32-n) }
 
-// slots is how long n of them take, or the longest there is.
+// following is the next nonce, or slot, after n.
+func following(n uint32) uint32 { return upTo(n, 1) }
+
+// slots is how long n of them take, or as many as there is time for.
 func slots(n int64, each time.Duration) time.Duration {
-	if each > 0 && (n > math.MaxInt64/int64(each) || n < -math.MaxInt64/int64(each)) {
-		if n < 0 {
-			return -math.MaxInt64
-		}
-		return math.MaxInt64
-	}
-	return time.Duration(n) * each
+	most := math.MaxInt64 / max(int64(each), 1)
+	return time.Duration(max(-most, min(n, most))) * each
 }

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A checker sees every step, and says what must hold of it. What it has seen makes the
@@ -149,6 +151,8 @@ func (c *checker) change(v *View, s *Step) {
 	b, a := v.Txn, s.Txn
 	c.numbers(v, s)
 	c.places(v, s)
+	c.stamps(v, s)
+	c.keeps(v, s)
 	switch open := a.Open(); {
 	case b.Phase.Bound() && !a.Phase.Bound() && open && s.Reason != ReasonAmbiguous,
 		a.Phase.Final() && !b.Phase.Final() && open && a.Phase != PhaseUnresolved,
@@ -235,6 +239,56 @@ func (c *checker) places(v *View, s *Step) {
 	}
 }
 
+// stamps: what happens in a change happens now, and what has happened stays.
+func (c *checker) stamps(v *View, s *Step) {
+	c.Helper()
+	b, a := v.Txn, s.Txn
+	first := func(name string, was, is time.Time, happens bool) {
+		c.Helper()
+		want := was
+		if happens {
+			want = v.Now
+		}
+		if is != want {
+			c.wrong(v, s, "%s is %v, and was %v", name, is, was)
+		}
+	}
+	for i := range min(len(a.Attempts), len(b.Attempts)) {
+		was, is := b.Attempts[i].EndedAt, a.Attempts[i].EndedAt
+		if is != was && !is.IsZero() && is != v.Now {
+			c.wrong(v, s, "attempt %d ended at %v", i+1, is)
+		}
+	}
+	moves := a.Phase != b.Phase
+	first("ChangedAt", b.ChangedAt, a.ChangedAt, moves)
+	first("RetriedAt", b.RetriedAt, a.RetriedAt, a.Retries > b.Retries)
+	if a.Phase == PhaseSent && b.Phase == PhaseDispatching && s.Reason != ReasonSent {
+		first("SubmittedAt", b.SubmittedAt, a.SubmittedAt, b.SubmittedAt.IsZero())
+	}
+	switch {
+	case moves && (a.Losses != 0 || !a.DueAt.IsZero() && a.Phase != PhaseDelayed):
+		c.wrong(v, s, "another phase, with %d losses, due at %v", a.Losses, a.DueAt)
+	case moves && a.Phase.Final():
+		first("DoneAt", b.DoneAt, a.DoneAt, true)
+		first("FinalAt", b.FinalAt, a.FinalAt, a.Phase == PhaseDone && (a.Landed == 0 || s.Reason == ReasonOrdered))
+	case s.Reason == ReasonFinal:
+		first("FinalAt", b.FinalAt, a.FinalAt, true)
+	case b.Phase.Final() && a.Phase == PhaseWaiting && (!a.DoneAt.IsZero() || !a.FinalAt.IsZero() || a.Done != nil || a.Deferred > 0):
+		c.wrong(v, s, "waits again, and has ended at %v with %s", a.DoneAt, a.Done)
+	}
+}
+
+// keeps: what a transaction is known by is never changed, nor what the store counts.
+func (c *checker) keeps(v *View, s *Step) {
+	c.Helper()
+	known := func(t *Transaction) []any {
+		return []any{t.UID, t.Queue, t.Sequence, t.Type, string(t.Data), t.Revision, t.Claim, t.Sender, t.Counted, t.ReceivedAt}
+	}
+	if is, was := known(s.Txn), known(v.Txn); !slices.Equal(is, was) {
+		c.wrong(v, s, "it was %v, and is %v", was, is)
+	}
+}
+
 // stores notes a change that the store takes.
 func (c *checker) stores(v *View, s *Step) {
 	c.Helper()
@@ -309,15 +363,18 @@ func badWords(e *Explanation) string {
 	return ""
 }
 
-// walks is how many lives are followed, and length how long each of them.
-const walks, length = 3000, 80
+// walks is how many lives are followed, and length how long each of them. What all of
+// them together have to show is looked for only if there are as many as that.
+var walks = flag.Uint64("walks", manyWalks, "follow so many lives, and ten times as many scattered records")
+
+const manyWalks, length = 3000, 80
 
 // TestWalks follows many lives, and sees that every step keeps to the rules; then what
 // all of them have shown.
 func TestWalks(t *testing.T) {
 	t.Parallel()
 	c := newChecker(t)
-	for seed := range uint64(walks) {
+	for seed := range *walks {
 		w := newWalk(seed, c)
 		for i := range length {
 			w.step()
@@ -329,6 +386,9 @@ func TestWalks(t *testing.T) {
 		}
 	}
 	t.Logf("%d decisions, %d ways from phase to phase", c.steps, len(c.arrows))
+	if *walks < manyWalks {
+		return
+	}
 	if c.steps < 100_000 {
 		t.Errorf("only %d decisions", c.steps)
 	}

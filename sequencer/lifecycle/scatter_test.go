@@ -20,7 +20,7 @@ func TestScatter(t *testing.T) {
 	t.Parallel()
 	c := newChecker(t)
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 40_000 {
+	for range 10 * *walks {
 		v := scattered(r)
 		c.decides(v)
 		for range 3 {
@@ -33,7 +33,7 @@ func TestScatter(t *testing.T) {
 			}
 		}
 	}
-	if c.steps < 100_000 {
+	if *walks >= manyWalks && c.steps < 100_000 {
 		t.Errorf("only %d decisions", c.steps)
 	}
 }

@@ -44,9 +44,6 @@ func (v *View) sendTold(r SendTold) Step {
 	if !r.Call.Fresh && !news {
 		return s
 	}
-	if !a.Open() {
-		said.Outcome = a.Outcome
-	}
 	w := u.to(t.Phase, ReasonSent)
 	w.Local.Said = said
 	w.noteSaid()
@@ -61,7 +58,7 @@ func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
 		if r.Call.Fresh && t.Phase == PhaseWatching {
 			return v.raiseRefused(a, e, before)
 		}
-		if r.Refusal.Cheap && t.Phase == PhaseWatching && v.mayRaise() && !t.Last().Pending() {
+		if r.Refusal.Cheap && v.mayRaise() && !t.Last().Pending() {
 			return v.raise() // it will not do at this fee: the next rung of the ladder
 		}
 		return v.wait(ReasonSent)

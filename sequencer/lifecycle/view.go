@@ -96,4 +96,4 @@ type Asked struct {
 }
 
 // fresh reports whether this process is the one that gave the bytes of a to nobody yet.
-func (l *Local) fresh(a *Attempt) bool { return a != nil && a.Open() && l.Unsent == a.Number }
+func (l *Local) fresh(a *Attempt) bool { return a.Open() && l.Unsent == a.Number }

@@ -92,6 +92,9 @@ func (v *View) watching() Step {
 	if v.strayed() {
 		return v.noteStrayed()
 	}
+	if !t.Open() {
+		return v.closed(ReasonSettled) // whatever brought it here: there is nothing to wait for
+	}
 	if v.settled() {
 		return v.over()
 	}
@@ -101,9 +104,6 @@ func (v *View) watching() Step {
 	}
 	if last.Pending() {
 		return v.raising(last)
-	}
-	if !t.Open() {
-		return v.closed(ReasonSettled) // whatever brought it here: there is nothing to wait for
 	}
 	switch g.Fate {
 	case FateAbsent:
@@ -230,9 +230,6 @@ func FirstSlot(t *Transaction) uint32 {
 // answer is no news: only the chain is believed.
 func (v *View) resend() Step {
 	t, bytes := v.Txn, v.Local.Asked.Bytes
-	if t.Legacy() {
-		return v.wait(ReasonAbsent)
-	}
 	if bytes == nil {
 		return v.ask(AskBytes, ReasonResending)
 	}

@@ -92,7 +92,7 @@ func outOfUse(p *Candidate) string {
 
 // slot is when a slot begins, by the clock of the chain; zero if it is unknown.
 func (s *Scene) slot(n uint32) time.Time {
-	if s.Tip.SlotTime <= 0 || s.Tip.At.IsZero() {
+	if s.Tip.SlotTime == 0 || s.Tip.At.IsZero() {
 		return time.Time{}
 	}
 	return s.Now.Add(s.Tip.At.Sub(s.Clock)).Add(slots(int64(n)-int64(s.Tip.Slot), s.Tip.SlotTime))
@@ -109,10 +109,7 @@ func (s *Scene) lastSlot() time.Time {
 			last = max(last, a.ValidUntil)
 		}
 	}
-	if last == 0 {
-		return time.Time{}
-	}
-	return s.slot(upTo(last, 1))
+	return s.slot(following(last))
 }
 
 // toldFor is how long a node tells its peers of what it was sent. Mina: 50

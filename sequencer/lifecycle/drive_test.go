@@ -1,0 +1,329 @@
+package lifecycle
+
+import (
+	"reflect"
+	"testing"
+	"time"
+)
+
+// A driven record, and the view around it.
+type driven struct {
+	*Drive
+	*testing.T
+	v View
+}
+
+func driving(t *testing.T, r *Transaction, changes ...change) *driven {
+	t.Helper()
+	v := view(r, changes...)
+	d := &driven{NewDrive(r, v.Local), t, *v}
+	d.v.Txn, d.v.Local = nil, Local{}
+	return d
+}
+
+// wants fails the test if the next action is another one.
+func (d *driven) wants(todo Todo, live bool) Action {
+	d.Helper()
+	a := d.Next(d.v, live)
+	if a.Do != todo {
+		d.Fatalf("it wants %d, %s; not %d", a.Do, told(view(d.txn), a.Step), todo)
+	}
+	return a
+}
+
+// hears has a result come that nothing under way has brought.
+func (d *driven) hears(r Result) { d.Add(Effect{Claim: d.txn.Claim}, r) }
+
+// calls fails the test if it does not want to begin an effect.
+func (d *driven) calls(k Kind) Effect {
+	d.Helper()
+	a := d.wants(ToCall, true)
+	if a.Call.Kind != k {
+		d.Fatalf("it begins %s, not %s", a.Call.Kind, k)
+	}
+	return a.Call
+}
+
+// stores takes the change that has to come next.
+func (d *driven) stores(why Reason) Action {
+	d.Helper()
+	a := d.wants(ToStore, true)
+	if a.Step.Reason != why {
+		d.Fatalf("it stores %s, not %s", told(view(d.txn), a.Step), why)
+	}
+	d.Stored(a.Step.Txn, false)
+	return a
+}
+
+// TestDriveLife: one effect at a time, each learnt from, and stored before what follows.
+func TestDriveLife(t *testing.T) {
+	t.Parallel()
+	d := driving(t, txn(PhaseDispatching), knows(func(l *Local) { *l = Local{} }))
+	d.v.Policy.FeeMax = d.v.Policy.Fee
+	d.Add(d.calls(AskSender), SenderTold{Sender: *good()})
+	d.Add(d.calls(AskAccount), AccountTold{Exists: true, Nonce: nonce, Balance: 100})
+	if plan := d.stores(ReasonPlanning); plan.Moves.Attempt != 1 || plan.Moves.Confirm {
+		t.Errorf("what follows of a plan: %+v", plan.Moves)
+	}
+	prove := d.calls(Prove)
+	if a := d.wants(ToSleep, true); a.Step.Reason != ReasonProving || d.Bytes(prove) != nil {
+		t.Errorf("while the worker proves: %s, and bytes %q", a.Step.Reason, d.Bytes(prove))
+	}
+	d.Add(prove, signed(Prove, 1))
+	if kept := d.stores(ReasonAnswered); !kept.Moves.Confirm || len(d.Results()) > 0 {
+		t.Errorf("what was signed: %+v, and not learnt: %v", kept.Moves, d.Results())
+	}
+	send := d.calls(Send)
+	if string(d.Bytes(send)) != "bytes" || d.Bytes(calling(Send, 1)) != nil || d.Bytes(freshly(Send, 2)) != nil {
+		t.Errorf("the bytes to send are %q", d.Bytes(send))
+	}
+	d.Add(send, SendTold{Call: send, Accepted: true})
+	if d.Bytes(send) != nil {
+		t.Error("what was sent once is sent as new")
+	}
+	d.v.Sighting, d.v.Tip.At = Sighting{Fate: FatePooled}, d.v.Clock.Add(time.Second)
+	if d.stores(ReasonSent); d.Txn().Phase != PhaseWatching || d.Txn().Last().Outcome != Sent {
+		t.Errorf("after the first look: %s", shape(d.Txn().Last()))
+	}
+	if a := d.wants(ToSleep, true); !a.Look.Equal(d.v.Clock.Add(ResendEvery)) {
+		t.Errorf("looks again at %v", a.Look)
+	}
+}
+
+// TestDriveBound: what was planned with its bind is asked for at once, as no loss.
+func TestDriveBound(t *testing.T) {
+	t.Parallel()
+	d := &driven{NewDrive(txn(PhaseDispatching, try(Prepared)), BoundHere(good())), t, *view(txn(PhaseWaiting))}
+	d.calls(Prove)
+}
+
+// TestDriveEnds: a record that nobody has a claim of is left, after what has come of it.
+func TestDriveEnds(t *testing.T) {
+	t.Parallel()
+	r := txn(PhaseWatching, try(Unknown, legacy, func(a *Attempt) { a.Hash = "" }))
+	r.Claim = ""
+	d := driving(t, r)
+	d.hears(dispatched(1))
+	d.stores(ReasonAnswered)
+	d.wants(ToLeave, true)
+}
+
+// TestDriveWithoutClaim: questions may be asked, and nothing leaves.
+func TestDriveWithoutClaim(t *testing.T) {
+	t.Parallel()
+	d := driving(t, txn(PhaseDispatching))
+	d.wants(ToCall, false)
+	d = driving(t, txn(PhaseSent, try(Signed)), knows(func(l *Local) { l.Unsent = 1 }))
+	if a := d.wants(ToSleep, false); a.Step.Reason != ReasonSending {
+		t.Errorf("sleeps because of %s", a.Step.Reason)
+	}
+	d.calls(Send)
+}
+
+// TestDriveStops: what is not wanted any more is ended, and only then something else begun.
+func TestDriveStops(t *testing.T) {
+	t.Parallel()
+	d := driving(t, txn(PhaseWatching, try(Sent), try(Prepared)), sees(FatePooled, 0),
+		knows(func(l *Local) { l.Asked.Bytes = &BytesRead{Number: 1, Command: []byte("bytes")} }))
+	if e := d.calls(Resign); string(d.Bytes(e)) != "bytes" {
+		t.Errorf("signed again is %q", d.Bytes(e))
+	}
+	d.v.Draining = true
+	d.wants(ToStop, true)
+	d.wants(ToSleep, true)
+	d.v.Draining = false
+	resign := d.calls(Resign)
+	d.hears(ConfirmTold{1}) // something else: the call goes on
+	d.wants(ToSleep, true)
+	d.Add(resign, nil) // it ended without a word
+	d.calls(Resign)
+}
+
+// TestDriveStale: what was not stored is learnt again, from what is read.
+func TestDriveStale(t *testing.T) {
+	t.Parallel()
+	d := driving(t, txn(PhaseDispatching, try(Prepared)))
+	d.hears(signed(Prove, 1))
+	d.wants(ToStore, true)
+	d.Stale()
+	d.wants(ToRead, true)
+	d.Read(txn(PhaseDispatching, try(Prepared), cancelling), clock)
+	d.stores(ReasonCancelled)
+	if len(d.Results()) > 0 {
+		t.Errorf("%v are still to be learnt", d.Results())
+	}
+}
+
+// TestDriveUnsettled: nothing is stored until the store knows again what was.
+func TestDriveUnsettled(t *testing.T) {
+	t.Parallel()
+	d := driving(t, txn(PhaseDispatching, try(Prepared)))
+	d.hears(signed(Prove, 1))
+	d.wants(ToStore, true)
+	d.Unsettled()
+	if a := d.wants(ToSleep, false); !reflect.DeepEqual(a, Action{}) {
+		t.Errorf("sleeps with %+v", a)
+	}
+	d.wants(ToRead, true)
+	d.wants(ToRead, false) // it was settled once
+	d.Read(d.Txn(), clock)
+	d.stores(ReasonAnswered)
+}
+
+// TestDriveDenied: a refusal is learnt before what came after the change was made.
+func TestDriveDenied(t *testing.T) {
+	t.Parallel()
+	limit := Denied{Why: Costly, Left: time.Hour}
+	later := ConfirmTold{7}
+	planning := driving(t, txn(PhaseDispatching), asked(good()), holds(nonce, 100))
+	planning.wants(ToStore, true)
+	planning.hears(later)
+	planning.Denied(limit)
+	if got := planning.Results(); !reflect.DeepEqual(got, []Result{limit, later}) {
+		t.Errorf("after the refusal of a plan: %v", got)
+	}
+	planning.stores(ReasonDeferred)
+
+	answered := driving(t, txn(PhaseDispatching, try(Prepared)))
+	answered.hears(signed(Prove, 1))
+	answered.wants(ToStore, true)
+	answered.hears(later)
+	answered.Denied(Denied{Why: Overtaken})
+	if got := answered.Results(); !reflect.DeepEqual(got, []Result{Denied{Why: Overtaken}, later}) {
+		t.Errorf("after the refusal of an answer: %v", got)
+	}
+	answered.stores(ReasonBack)
+}
+
+// TestDriveUnconfirmed: what the replicas have not confirmed is asked of them again
+// before it leaves, whatever has come meanwhile.
+func TestDriveUnconfirmed(t *testing.T) {
+	t.Parallel()
+	d := driving(t, txn(PhaseDispatching, try(Prepared)), func(v *View) { v.Replicas = true })
+	d.hears(signed(Prove, 1))
+	a := d.wants(ToStore, true)
+	d.hears(RetriesTold{})
+	d.Stored(a.Step.Txn, true)
+	if got := d.Results(); !reflect.DeepEqual(got, []Result{Denied{Why: Unconfirmed}, RetriesTold{}}) {
+		t.Errorf("to be learnt: %v", got)
+	}
+	e := d.calls(Confirm)
+	d.Add(e, ConfirmTold{e.Number})
+	d.calls(Send)
+}
+
+// TestDriveOrder: results are learnt as they came.
+func TestDriveOrder(t *testing.T) {
+	t.Parallel()
+	d := driving(t, txn(PhaseWaiting))
+	d.hears(ConfirmTold{1})
+	d.hears(ConfirmTold{2})
+	if d.wants(ToSleep, true); d.Local().Confirmed != 2 || len(d.Results()) > 0 {
+		t.Errorf("confirmed is %d, and not learnt are %v", d.Local().Confirmed, d.Results())
+	}
+}
+
+// TestDriveRead: what a process knows holds under its claim, and what it has asked for
+// in the phase that asked.
+func TestDriveRead(t *testing.T) {
+	t.Parallel()
+	knowing := Local{Taken: 1, Unsent: 1, Asked: Asked{Sender: good()}}
+	read := func(after *Transaction) (Local, []byte) {
+		d := driving(t, txn(PhaseDispatching, try(Prepared)))
+		d.hears(signed(Prove, 1))
+		d.stores(ReasonAnswered)
+		d.local = knowing
+		d.Read(after, clock)
+		return d.Local(), d.Bytes(freshly(Send, 1))
+	}
+	same := knowing
+	same.ReadAt = clock
+	if l, b := read(txn(PhaseSent, try(Signed))); !reflect.DeepEqual(l, same) || b == nil {
+		t.Errorf("the same: %+v, %q", l, b)
+	}
+	unasked := same
+	unasked.Asked = Asked{}
+	if l, b := read(txn(PhaseWatching, try(Signed))); !reflect.DeepEqual(l, unasked) || b == nil {
+		t.Errorf("in another phase: %+v, %q", l, b)
+	}
+	taken := txn(PhaseSent, try(Signed))
+	taken.Claim = "other:2"
+	if l, b := read(taken); !reflect.DeepEqual(l, Local{ReadAt: clock}) || b != nil {
+		t.Errorf("under another claim: %+v, %q", l, b)
+	}
+}
+
+// TestDriveOtherClaim: what tells of an attempt holds under any claim, and what was asked
+// about sender, chain or store under the one that asked.
+func TestDriveOtherClaim(t *testing.T) {
+	t.Parallel()
+	about, of := AccountTold{Exists: true, Nonce: 9}, []Result{dispatched(1), SendTold{Call: calling(Send, 1)}}
+	taken := txn(PhaseDispatching)
+	taken.Claim = "me:2"
+	d := driving(t, txn(PhaseDispatching))
+	before := d.calls(AskSender)
+	d.Add(before, of[0])
+	d.hears(about)
+	d.Read(taken, clock)
+	d.Add(before, about)
+	d.Add(before, of[1])
+	if got := d.Results(); !reflect.DeepEqual(got, of) {
+		t.Errorf("to be learnt are %v", got)
+	}
+	if e := d.calls(AskSender); e.Claim != taken.Claim || before.Claim == e.Claim {
+		t.Errorf("asked under %q, and before under %q", e.Claim, before.Claim)
+	}
+	d.hears(about)
+	d.wants(ToSleep, true)
+	if d.Local().Asked.Account == nil {
+		t.Error("what was asked under this claim is not learnt")
+	}
+}
+
+// TestDriveBytes: the late answer to another sending takes no bytes away.
+func TestDriveBytes(t *testing.T) {
+	t.Parallel()
+	d := driving(t, txn(PhaseDispatching, try(Unknown), try(Prepared)))
+	d.hears(signed(Prove, 2))
+	d.stores(ReasonAnswered)
+	send := freshly(Send, 2)
+	d.Add(calling(Send, 1), nil)
+	d.Add(freshly(Confirm, 2), nil)
+	if string(d.Bytes(send)) != "bytes" {
+		t.Errorf("left are %q", d.Bytes(send))
+	}
+	if d.Add(send, nil); d.Bytes(send) != nil {
+		t.Errorf("after they were sent there are %q", d.Bytes(send))
+	}
+	// What is kept again after a raise was sent long ago.
+	d = driving(t, txn(PhaseWatching, try(Sent), try(Signed, fee(150))),
+		knows(func(l *Local) { l.Unsent, l.Asked.Bytes = 2, &BytesRead{Number: 1, Command: []byte("old")} }))
+	d.hears(SendTold{Call: send, Refusal: refused("Insufficient_replace_fee", Refusal{})})
+	if a := d.stores(ReasonRaising); a.Step.Aside.Bytes == nil || d.Bytes(freshly(Send, 1)) != nil {
+		t.Error("what was sent before a raise is taken for new")
+	}
+}
+
+// TestDriveClone: it goes its own way.
+func TestDriveClone(t *testing.T) {
+	t.Parallel()
+	d := driving(t, txn(PhaseWaiting))
+	for n := range 3 {
+		d.hears(ConfirmTold{n})
+	}
+	c := d.Clone()
+	c.Add(Effect{Claim: d.txn.Claim}, ConfirmTold{10})
+	d.hears(ConfirmTold{20})
+	if got := c.Results()[3]; got != (ConfirmTold{10}) || len(d.Results()) != 4 {
+		t.Errorf("the copy has %v", got)
+	}
+}
+
+// TestDriveKnows: what was seen counts at the next look.
+func TestDriveKnows(t *testing.T) {
+	t.Parallel()
+	d := driving(t, txn(PhaseDone, try(Included, block, legacy), landedBy(1), orphan), sees(FateAbsent, 0))
+	a := d.wants(ToSleep, true)
+	d.v.Clock = a.Look
+	d.stores(ReasonAmbiguous)
+}

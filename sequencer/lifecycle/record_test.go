@@ -1,0 +1,379 @@
+package lifecycle
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestFormatMina: amounts are as short as they are exact.
+func TestFormatMina(t *testing.T) {
+	t.Parallel()
+	for nano, want := range map[uint64]string{
+		0: "0", 1: "0.000000001", 100_000_000: "0.1", NanoPerMina: "1", 10 * NanoPerMina: "10", 11 * NanoPerMina: "11",
+		1_050_000_000: "1.05", 12_000_000_034: "12.000000034", 1<<64 - 1: "18446744073.709551615",
+	} {
+		if got := FormatMina(nano); got != want {
+			t.Errorf("%d nanomina: %s, want %s", nano, got, want)
+		}
+	}
+}
+
+// TestMemo: 22 characters, of namespace and transaction together.
+func TestMemo(t *testing.T) {
+	t.Parallel()
+	one := Memo("main", "u1")
+	if len(one) != 22 || one != Memo("main", "u1") {
+		t.Errorf("%q", one)
+	}
+	for _, other := range []string{Memo("main", "u2"), Memo("test", "u1"), Memo("mainu", "1"), Memo("mai", "nu1")} {
+		if other == one {
+			t.Errorf("two transactions have the memo %s", one)
+		}
+	}
+}
+
+// TestPhases: those that are known, and those with a sender.
+func TestPhases(t *testing.T) {
+	t.Parallel()
+	for _, p := range Phases {
+		if !p.Valid() {
+			t.Errorf("%s is no phase", p)
+		}
+	}
+	if Phase("other").Valid() || Phase("").Valid() {
+		t.Error("anything is a phase")
+	}
+}
+
+// TestShown: hash and data that are shown are those of the attempt in the block, before
+// that the latest hash, and what was posted.
+func TestShown(t *testing.T) {
+	t.Parallel()
+	unhashed := func(a *Attempt) { a.Hash = "" }
+	data := func(text string) func(*Attempt) { return func(a *Attempt) { a.Data = []byte(text) } }
+	node := func(a *Attempt) { a.NodeHash = "5Jnode" }
+	for name, c := range map[string]struct {
+		in         *Transaction
+		hash, data string
+	}{
+		"nothing":                    {txn(PhaseWaiting), "", "posted"},
+		"planned":                    {txn(PhaseDispatching, try(Prepared)), "", "posted"},
+		"one":                        {txn(PhaseSent, try(Signed, data("x"))), "5J1", "posted"},
+		"the node's":                 {txn(PhaseSent, try(Signed, node)), "5Jnode", "posted"},
+		"the latest":                 {txn(PhaseSent, try(Sent), try(Sent)), "5J2", "posted"},
+		"the latest that has one":    {txn(PhaseSent, try(Sent), try(Unknown, unhashed)), "5J1", "posted"},
+		"of the one in the block":    {txn(PhaseDone, try(Included, data("x")), try(Replaced), landedBy(1)), "5J1", "x"},
+		"a block, and no word of it": {txn(PhaseDone, try(Included), landedBy(1)), "5J1", "posted"},
+	} {
+		c.in.Data = []byte("posted")
+		if hash, data := c.in.Hash(), string(c.in.ShownData()); hash != c.hash || data != c.data {
+			t.Errorf("%s: %q, %q", name, hash, data)
+		}
+	}
+}
+
+// TestSpent: a block uses a nonce up, and nothing else does.
+func TestSpent(t *testing.T) {
+	t.Parallel()
+	for _, o := range outcomes {
+		if a := (Attempt{Outcome: o}); a.Spent() != (o == Included || o == FailedIn) {
+			t.Errorf("%s: spent %t", o, a.Spent())
+		}
+	}
+}
+
+// TestWatched: what is DONE, until FINALITY, and what may land after its end.
+func TestWatched(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in   *Transaction
+		want bool
+	}{
+		"bound":               {txn(PhaseWatching, try(Sent)), false},
+		"in a block":          {txn(PhaseDone, try(Included, block), landedBy(1)), true},
+		"deep enough":         {txn(PhaseDone, try(Included, block), landedBy(1), final), false},
+		"without a block":     {txn(PhaseDone), false},
+		"failed":              {txn(PhaseFailed, try(Expired, over)), false},
+		"failed, may land":    {txn(PhaseFailed, try(Unknown)), true},
+		"unknown what it did": {txn(PhaseUnresolved, try(Unknown, legacy)), true},
+	} {
+		if got := c.in.Watched(); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// TestWatchOf: what the chain is asked, by what is in question.
+func TestWatchOf(t *testing.T) {
+	t.Parallel()
+	slot := func(n uint32) func(*Attempt) { return func(a *Attempt) { a.Slot, a.ValidUntil = n, n+40 } }
+	named := func(h string) func(*Attempt) { return func(a *Attempt) { a.NodeHash = h } }
+	unhashed := func(a *Attempt) { a.Hash = "" }
+	other := func(a *Attempt) { a.Sender = "B62b" }
+	watch := func(since, until uint32, hashes ...string) *Watch {
+		return &Watch{Payer: payer, Nonce: nonce, Memo: "m", Since: since, ValidUntil: until, Hashes: hashes}
+	}
+	sends := func(w *Watch, found bool) *Watch { w.Legacy, w.Found, w.ValidUntil = true, found, 0; return w }
+	gone := func(a *Attempt) { a.EndedAt = time.Time{} }
+	for name, c := range map[string]struct {
+		in   *Transaction
+		want *Watch
+	}{
+		"nothing open": {txn(PhaseFailing, try(Expired, over), try(Prepared)), nil},
+		"one":          {txn(PhaseSent, try(Signed)), watch(298, 344, "5J1")},
+		"all that share the nonce": {txn(PhaseWatching, try(Sent, slot(310), named("5Jn")), try(Unknown, slot(290), named("5J1"))),
+			watch(290, 350, "5J1", "5Jn", "5J2")},
+		"not what was before": {txn(PhaseWatching, try(FailedIn, block, at(6)), try(Sent)), watch(298, 344, "5J2")},
+		"landed, with those that were replaced": {txn(PhaseDone, try(Replaced, over, slot(290)), try(Included, block), landedBy(2)),
+			watch(290, 344, "5J1", "5J2")},
+		"not what was refused, or never left": {
+			txn(PhaseDone, try(Refused, over, slot(280)), try(Included, block), try(Prepared, over, slot(310)), landedBy(2)),
+			watch(298, 344, "5J2")},
+		"not at another nonce": {txn(PhaseDone, try(Replaced, over, at(6), slot(280)), try(Included, block), landedBy(2)),
+			watch(298, 344, "5J2")},
+		"not of another sender": {txn(PhaseDone, try(Replaced, over, other, slot(280)), try(Included, block), landedBy(2)),
+			watch(298, 344, "5J2")},
+		"final":                          {txn(PhaseDone, try(Included, block), landedBy(1), final), nil},
+		"waits again, and was DONE once": {txn(PhaseDispatching, try(Unknown), final), watch(298, 344, "5J1")},
+		"a legacy worker's":              {txn(PhaseSent, try(Unknown, legacy, unhashed)), sends(watch(298, 0), false)},
+		"beside one of a legacy worker": {txn(PhaseSent, try(Unknown, legacy), try(Sent, slot(300))),
+			sends(watch(298, 0, "5J1", "5J2"), false)},
+		"a legacy worker's, in a block": {txn(PhaseDone, try(Included, block, legacy), landedBy(1)),
+			sends(watch(298, 0, "5J1"), true)},
+		"a legacy worker's, as a person said": {txn(PhaseDone, try(Included, legacy, over), landedBy(1)),
+			sends(watch(298, 0, "5J1"), true)},
+		"a legacy worker's, in a block that is gone": {txn(PhaseUnresolved, try(Unknown, block, legacy, gone)),
+			sends(watch(298, 0, "5J1"), true)},
+		"two of a legacy worker, one of which was in a block": {
+			txn(PhaseUnresolved, try(Unknown, legacy), try(Unknown, block, legacy, gone)),
+			sends(watch(298, 0, "5J1", "5J2"), false)},
+		"of a block that is gone, and one that is signed": {
+			txn(PhaseUnresolved, try(Unknown, block, legacy, gone), try(Signed)), sends(watch(298, 0, "5J1", "5J2"), true)},
+	} {
+		got, some := WatchOf(c.in, "m")
+		if some != (c.want != nil) || some && !reflect.DeepEqual(got, *c.want) {
+			t.Errorf("%s: %t\n got %+v\nwant %+v", name, some, got, c.want)
+		}
+	}
+}
+
+// TestAttemptOf: a sighting is of the attempt with its hash; with a hash that is news,
+// of the latest that may have it.
+func TestAttemptOf(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in   *Transaction
+		hash string
+		want int
+	}{
+		"the first":                   {txn(PhaseWatching, try(Sent), try(Sent)), "5J1", 1},
+		"of what is over":             {txn(PhaseWatching, try(Replaced, over), try(Sent)), "5J1", 1},
+		"news":                        {txn(PhaseWatching, try(Sent), try(Sent), try(Prepared)), "5Jnews", 2},
+		"news of what has landed":     {txn(PhaseDone, try(Included, block), try(Replaced, over), landedBy(1)), "5Jnews", 1},
+		"news, and nothing can be it": {txn(PhaseFailed, try(Expired, over)), "5Jnews", 0},
+	} {
+		got := 0
+		if a := attemptOf(c.in, &Sighting{Hash: c.hash}); a != nil {
+			got = a.Number
+		}
+		if got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestFound: what is on the chain and was forgotten counts among the attempts.
+func TestFound(t *testing.T) {
+	t.Parallel()
+	command := Command{Payer: payer, Nonce: nonce, Fee: 150, ValidUntil: 350, Hash: "5Jfound", Slot: 299}
+	ended := []time.Time{{}, now}
+	type attempt struct {
+		number int
+		is     Outcome
+		ended  time.Time
+		hash   string
+	}
+	other := func(a *Attempt) { a.Sender = "B62b" }
+	for name, c := range map[string]struct {
+		in   *Transaction
+		want []attempt
+	}{
+		"of nothing": {txn(PhaseWaiting), []attempt{{1, Signed, ended[0], "5Jfound"}}},
+		"of what was planned": {txn(PhaseWaiting, try(Unknown), try(Prepared, fee(150))),
+			[]attempt{{1, Unknown, ended[0], "5J1"}, {2, Signed, ended[0], "5Jfound"}}},
+		"at another fee than planned": {txn(PhaseWaiting, try(Prepared)),
+			[]attempt{{1, Prepared, ended[1], ""}, {2, Signed, ended[0], "5Jfound"}}},
+		"at another nonce than planned": {txn(PhaseWaiting, try(Prepared, fee(150), at(6))),
+			[]attempt{{1, Prepared, ended[1], ""}, {2, Signed, ended[0], "5Jfound"}}},
+		"of another sender than planned": {txn(PhaseWaiting, try(Prepared, fee(150), other)),
+			[]attempt{{1, Prepared, ended[1], ""}, {2, Signed, ended[0], "5Jfound"}}},
+		"beside one at its nonce": {txn(PhaseWaiting, try(Sent, fee(150))),
+			[]attempt{{1, Sent, ended[0], "5J1"}, {2, Signed, ended[0], "5Jfound"}}},
+		"after one at another nonce": {txn(PhaseWaiting, try(Sent, fee(150), at(6))),
+			[]attempt{{1, Replaced, ended[1], "5J1"}, {2, Signed, ended[0], "5Jfound"}}},
+		"after one of another sender": {txn(PhaseWaiting, try(Sent, other)),
+			[]attempt{{1, Replaced, ended[1], "5J1"}, {2, Signed, ended[0], "5Jfound"}}},
+		"after what is over": {txn(PhaseWaiting, try(Expired, over, at(6))),
+			[]attempt{{1, Expired, now.Add(-time.Minute), "5J1"}, {2, Signed, ended[0], "5Jfound"}}},
+	} {
+		due(time.Hour)(c.in)
+		before := deep(c.in)
+		u := Found(c.in, command, now)
+		var got []attempt
+		for i := range u.Attempts {
+			a := &u.Attempts[i]
+			got = append(got, attempt{a.Number, a.Outcome, a.EndedAt, a.KnownHash()})
+		}
+		got[len(got)-1].hash = u.Last().NodeHash
+		if !reflect.DeepEqual(got, c.want) || !u.DueAt.IsZero() || !reflect.DeepEqual(before, c.in) {
+			t.Errorf("%s: %v, due %v\nwant %v", name, got, u.DueAt, c.want)
+		}
+	}
+	want := Attempt{Number: 1, Sender: payer, Nonce: nonce, Fee: 150, ValidUntil: 350, Slot: 299, NodeHash: "5Jfound",
+		Outcome: Signed, StartedAt: now}
+	if got := *Found(txn(PhaseWaiting), command, now).Last(); !reflect.DeepEqual(got, want) {
+		t.Errorf("of nothing: %+v", got)
+	}
+}
+
+// TestUnended: what waits again knows nothing of an end.
+func TestUnended(t *testing.T) {
+	t.Parallel()
+	ended := txn(PhaseDone, try(Included, block), landedBy(1), final, orphan, cancelling, deferrals(2), wrong("400"),
+		ending(PhaseFailed), retried(2), func(t *Transaction) { t.DoneAt, t.Done = now, []byte("{}") })
+	if u, want := Unended(ended), txn(PhaseWaiting, try(Included, block), retried(2)); !reflect.DeepEqual(u, want) {
+		t.Errorf("%+v\nwant %+v", u, want)
+	}
+}
+
+// TestFailure: the class that is counted of a step.
+func TestFailure(t *testing.T) {
+	t.Parallel()
+	step := func(why Reason, p Phase, parts ...part) Step { return Step{Reason: why, Txn: txn(p, parts...)} }
+	var seen []string
+	for _, c := range []struct {
+		before *Transaction
+		in     Step
+		want   string
+	}{
+		{txn(PhaseDispatching), step(ReasonAnswered, PhaseFailing), "error"},
+		{txn(PhaseDispatching), step(ReasonAnswered, PhaseUnresolved), "hopeless"},
+		{txn(PhaseDispatching), step(ReasonAnswered, PhaseWatching, ending(PhaseUnresolved)), "hopeless"},
+		{txn(PhaseWatching, ending(PhaseUnresolved)), step(ReasonAnswered, PhaseWatching, ending(PhaseUnresolved)), ""},
+		{txn(PhaseDispatching), step(ReasonAnswered, PhaseWatching, ending(PhaseDone)), ""},
+		{txn(PhaseDispatching), step(ReasonAnswered, PhaseSent), ""},
+		{txn(PhaseDispatching), step(ReasonLost, PhaseDispatching), "lost"},
+		{txn(PhaseDispatching), step(ReasonDeferred, PhaseWaiting), "deferred"},
+		{txn(PhaseWatching), step(ReasonSettled, PhaseFailing), "settled"},
+		{txn(PhaseWatching), step(ReasonAmbiguous, PhaseUnresolved), "unknown"},
+		{txn(PhaseWatching), step(ReasonNonceIgnored, PhaseWatching), "nonce-ignored"},
+		{txn(PhaseWatching), step(ReasonLanded, PhaseDone), ""},
+		{txn(PhaseFailing), step(ReasonDelay, PhaseDelayed), ""},
+	} {
+		got := c.in.Failure(c.before)
+		if got != c.want {
+			t.Errorf("%s to %s is %q, want %q", c.in.Reason, c.in.Txn.Phase, got, c.want)
+		}
+		seen = append(seen, got)
+	}
+	for _, class := range Failures {
+		if !slices.Contains(seen, class) {
+			t.Errorf("nothing is %s", class)
+		}
+	}
+}
+
+// TestLeaves: questions and confirmations stay here.
+func TestLeaves(t *testing.T) {
+	t.Parallel()
+	leaving := map[Kind]bool{Prove: true, Resign: true, Dispatch: true, Send: true}
+	for _, k := range declared(t, "step.go", "Kind") {
+		if (Effect{Kind: Kind(k)}).Leaves() != leaving[Kind(k)] {
+			t.Errorf("%q leaves: %t", k, !leaving[Kind(k)])
+		}
+	}
+}
+
+// TestEffects: what moves with a change, beside what the table has.
+func TestEffects(t *testing.T) {
+	t.Parallel()
+	done := func(p ...part) *Transaction {
+		return txn(PhaseDone, append([]part{try(Included, block), landedBy(1)}, p...)...)
+	}
+	gone := func(p Phase) *Transaction { return txn(p, try(Unknown, block, legacy, opened)) }
+	watching := txn(PhaseWatching, try(Sent))
+	with := &Aside{LandedWith: new(uint32(9))}
+	kept := testPolicy().Retention
+	for name, c := range map[string]struct {
+		before, after *Transaction
+		aside         *Aside
+		want          Moves
+	}{
+		"nothing":                   {watching, watching, nil, Moves{Remove: Never}},
+		"landed: it stands":         {watching, done(), with, Moves{Attempt: 1, Keep: true, Stands: payer, Nonce: 9, Remove: Never}},
+		"watched on":                {done(), done(), nil, Moves{Keep: true, Remove: Never}},
+		"orphaned: it stands still": {done(), done(orphan), nil, Moves{Keep: true, Remove: Never}},
+		"final: it cannot fall":     {done(), done(final), nil, Moves{Falls: payer, Remove: kept}},
+		"final before":              {done(final), done(final), nil, Moves{Remove: Never}},
+		"without a block":           {txn(PhaseDispatching), txn(PhaseDone, final), nil, Moves{Remove: kept}},
+		"what failed is kept":       {txn(PhaseFailing), txn(PhaseFailed), nil, Moves{Remove: Never}},
+		"reopened":                  {done(orphan), txn(PhaseWaiting, try(Expired, block)), nil, Moves{Attempt: 1, Falls: payer, Remove: Never}},
+		"its block is gone, and it may land again": {
+			done(), gone(PhaseUnresolved), nil, Moves{Attempt: 1, Confirm: false, Keep: true, Remove: Never}},
+		"and does not": {gone(PhaseUnresolved), txn(PhaseUnresolved, try(Expired, block, legacy)), nil,
+			Moves{Attempt: 1, Falls: payer, Remove: Never}},
+		"never in a block": {watching, txn(PhaseUnresolved, try(Sent)), nil, Moves{Keep: true, Remove: Never}},
+		"in another phase it stands for nothing": {
+			gone(PhaseWatching), gone(PhaseWatching), with, Moves{Remove: Never}},
+		"DONE without a block: nothing stands": {watching, txn(PhaseDone, try(Sent)), with, Moves{Remove: Never}},
+		"the end is told once":                 {txn(PhaseFailing), txn(PhaseFailed, toTell), nil, Moves{Tell: OnFailure, Remove: Never}},
+		"and not again":                        {txn(PhaseFailed, toTell), txn(PhaseFailed, toTell), nil, Moves{Remove: Never}},
+		"a plan opens nothing":                 {txn(PhaseDispatching), txn(PhaseDispatching, try(Prepared)), nil, Moves{Attempt: 1, Remove: Never}},
+		"a new one is open":                    {txn(PhaseWatching), watching, nil, Moves{Attempt: 1, Confirm: true, InOrder: true, Remove: Never}},
+		"one more is open": {txn(PhaseWatching, try(Sent), try(Prepared)), txn(PhaseWatching, try(Sent), try(Signed)), nil,
+			Moves{Attempt: 2, Confirm: true, Remove: Never}},
+		"open again, while DONE": {done(orphan, try(Refused, over)), done(orphan, try(Signed)), nil,
+			Moves{Attempt: 2, Keep: true, Confirm: true, Remove: Never}},
+		"found while it waits": {txn(PhaseWaiting), txn(PhaseWaiting, try(Signed)), nil, Moves{Attempt: 1, Remove: Never}},
+	} {
+		if c.aside == nil {
+			c.aside = &Aside{}
+		}
+		if got := Effects(c.before, c.after, c.aside, testPolicy()); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s:\n got %+v\nwant %+v", name, got, c.want)
+		}
+	}
+}
+
+func opened(a *Attempt)     { a.EndedAt = time.Time{} }
+func toTell(t *Transaction) { t.Callback = OnFailure }
+
+// TestTouched: an event names the latest attempt of which something has changed.
+func TestTouched(t *testing.T) {
+	t.Parallel()
+	data := func(text string) func(*Attempt) { return func(a *Attempt) { a.Data = []byte(text) } }
+	failed := func(code string) func(*Attempt) { return func(a *Attempt) { a.Error = oops(code) } }
+	for name, c := range map[string]struct {
+		was, is []part
+		want    int
+	}{
+		"nothing":          {[]part{try(Sent, data("x"), failed("E"))}, []part{try(Sent, data("x"), failed("E"))}, 0},
+		"none":             {nil, nil, 0},
+		"the first":        {[]part{try(Sent), try(Sent)}, []part{try(Pooled), try(Sent)}, 1},
+		"both":             {[]part{try(Sent), try(Sent)}, []part{try(Replaced), try(Included)}, 2},
+		"a new one":        {[]part{try(Sent)}, []part{try(Sent), try(Prepared)}, 2},
+		"one less":         {[]part{try(Sent), try(Prepared)}, []part{try(Sent)}, 0},
+		"its data":         {[]part{try(Sent, data("x"))}, []part{try(Sent, data("y"))}, 1},
+		"its first error":  {[]part{try(Sent)}, []part{try(Sent, failed("E"))}, 1},
+		"no error, now":    {[]part{try(Sent, failed("E"))}, []part{try(Sent)}, 1},
+		"another error":    {[]part{try(Sent, failed("E"))}, []part{try(Sent, failed("F"))}, 1},
+		"anything of it":   {[]part{try(Sent, failed("E"), data("x"))}, []part{try(Sent, failed("E"), data("x"), fee(101))}, 1},
+		"its data is none": {[]part{try(Sent, data("x"))}, []part{try(Sent)}, 1},
+	} {
+		if got := touched(txn(PhaseWatching, c.was...), txn(PhaseWatching, c.is...)); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
