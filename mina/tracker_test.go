@@ -218,6 +218,19 @@ func TestChainSlot(t *testing.T) {
 	})
 }
 
+// TestClockFarAhead: a node that tells odd times has an old tip; nothing wraps round.
+func TestClockFarAhead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNet(t, 1, chainOf(10))
+		n.nodes[0].slotTime = time.Millisecond
+		n.nodes[0].genesis = time.Now().Add(-(1<<32 + 5) * time.Millisecond).UTC().Format("2006-01-02 15:04:05.000000Z")
+		if c := n.Poll(t.Context()); c.Synced != 0 || !errors.Is(errors.Join(c.Lost...), ErrOldTip) {
+			t.Errorf("chain %+v", c)
+		}
+	})
+}
+
 func TestSend(t *testing.T) {
 	t.Parallel()
 	const refuse = "Couldn't send zkApp command: "

@@ -84,3 +84,31 @@ func TestCallbackData(t *testing.T) {
 		}
 	})
 }
+
+// TestCallbackForHours: a callback that nobody answers is told again and again, however
+// often that was, until somebody does.
+func TestCallbackForHours(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const inVain = 50
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		_, worker := w.worker(1, devworker.Options{})
+		told := 0
+		e := &ear{next: worker, answer: func(path, _ string, nth int) string {
+			if path != "/on-success/MINT" {
+				return ""
+			}
+			if told = nth; nth <= inVain {
+				return `{"success":false}`
+			}
+			return `{"success":true}`
+		}}
+		w.web.serve(w, "worker1", e)
+		w.start()
+		w.post("claim", "a")
+		w.awaitTxn("a", "told", 6*time.Hour, func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Done && t.Callback == "" })
+		if told != inVain+1 {
+			t.Errorf("told %d times, want %d", told, inVain+1)
+		}
+	})
+}

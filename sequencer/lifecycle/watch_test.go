@@ -67,3 +67,16 @@ func placed(r *rand.Rand) *Transaction {
 	}
 	return t
 }
+
+// TestMemo: other programs make the same memo of a namespace and a uid, and no two pairs
+// that read alike share one.
+func TestMemo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ namespace, uid, want string }{
+		{"seq", "u", "CWXdAVLCgi8feZolzBRuRv"}, {"a", "bc", "QLtUfZNrvTExjuN6yHmefs"}, {"ab", "c", "bAMuYx05oU2Fr_fjGVRq9w"},
+	} {
+		if got := Memo(c.namespace, c.uid); got != c.want {
+			t.Errorf("%s of %s: %s, want %s", c.uid, c.namespace, got, c.want)
+		}
+	}
+}
