@@ -194,6 +194,11 @@ func TestPast(t *testing.T) {
 					hash = s.send(ours(0))
 				}
 				s.slots(100)
+				// The last node is behind: depth is counted from the lowest tip.
+				if err := s.net.Node(2).SetFaults(devnet.Faults{Lag: 2}); err != nil {
+					t.Fatal(err)
+				}
+				s.slots(2)
 				// What the nodes alone say.
 				alone := s.tracker(nil)
 				alone.Watch("x", tt.watch(hash))

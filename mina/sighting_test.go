@@ -169,17 +169,21 @@ func TestLedgerRead(t *testing.T) {
 		base := d.blocks
 		d.set(grow(base, "", c))
 		n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1011, AccountNext: 8})
-		d.set(extend(base, 2, "r"))
-		n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1012, AccountNext: 7})
+		next := c
+		next.Hash, next.Nonce = hashOf("c"), 8
+		d.set(grow(d.blocks, "", next)) // the latest of several
+		n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1012, AccountNext: 9})
+		d.set(extend(base, 3, "r"))
+		n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1013, AccountNext: 7})
 		<-time.After(ledgerLife)
-		n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1012, AccountNext: 20})
+		n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1013, AccountNext: 20})
 
 		// Blocks that no watch needed were not read, and may hold a command.
 		n.nodes[0].set(extend(grow(d.blocks, "", Command{Hash: hashOf("u"), Payer: keyA, Nonce: 20}), 3, ""))
 		d.accounts[keyA] = 21
-		w.Since = 1015
+		w.Since = 1016
 		n.Watch("a", w)
-		n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1016, AccountNext: 21})
+		n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1017, AccountNext: 21})
 	})
 }
 

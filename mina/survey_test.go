@@ -47,6 +47,10 @@ func TestSurvey(t *testing.T) {
 			nodes[0].set(with[:33])
 			nodes[0].accounts[keyA] = 8
 		}, []found{{"eight", 8, false, 134}}, 9, 3},
+		{"the last node is behind", Wanted{Payer: keyA, From: 8}, func(nodes []*daemon) {
+			nodes[2].set(with[:33])
+			nodes[2].accounts[keyA] = 8
+		}, []found{{"eight", 8, false, 134}}, 9, 3},
 		{"one node has no vote", Wanted{Payer: keyA, From: 9}, func(nodes []*daemon) {
 			nodes[2].sync = "BOOTSTRAP"
 			nodes[2].pool = []Command{of("nine", 9)}

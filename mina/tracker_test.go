@@ -175,6 +175,34 @@ func TestVotes(t *testing.T) {
 	}
 }
 
+// TestSilentQuestion: a node that leaves one question of a poll without an answer has no
+// vote: it is not taken for one that has nothing.
+func TestSilentQuestion(t *testing.T) {
+	t.Parallel()
+	for field, w := range map[string]lifecycle.Watch{
+		"pooledZkappCommands": watchA(), "block": watchA(), "pooledZkappCommands of a payer": {Payer: keyB, Since: 1005, Legacy: true},
+	} {
+		t.Run(field, func(t *testing.T) {
+			t.Parallel()
+			asked, _, _ := strings.Cut(field, " ")
+			n := newNet(t, 2, chainOf(10))
+			d := n.nodes[1]
+			d.do(func() {
+				d.during = func(field string) {
+					if d.status = 0; field == asked {
+						d.status = 503
+					}
+				}
+			})
+			n.Watch("x", w)
+			n.see("x", lifecycle.Sighting{Fate: lifecycle.FateUnknown})
+			if c := n.Chain(); c.Synced != 1 || len(c.Lost) != 1 || !strings.Contains(c.Lost[0].Error(), "503") {
+				t.Errorf("chain %+v", c)
+			}
+		})
+	}
+}
+
 // TestSlowPoll: blocks made while the nodes were asked are no lag.
 func TestSlowPoll(t *testing.T) {
 	t.Parallel()
@@ -214,6 +242,19 @@ func TestChainSlot(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, c); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// TestClockFarAhead: a node that tells odd times has an old tip; nothing wraps round.
+func TestClockFarAhead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNet(t, 1, chainOf(10))
+		n.nodes[0].slotTime = time.Millisecond
+		n.nodes[0].genesis = time.Now().Add(-(1<<32 + 5) * time.Millisecond).UTC().Format("2006-01-02 15:04:05.000000Z")
+		if c := n.Poll(t.Context()); c.Synced != 0 || !errors.Is(errors.Join(c.Lost...), ErrOldTip) {
+			t.Errorf("chain %+v", c)
 		}
 	})
 }

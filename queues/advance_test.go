@@ -28,6 +28,13 @@ func testAdvanceGuards(f *fixture) {
 	if err := f.advance(old, lifecycle.PhaseFailed); !errors.Is(err, queues.ErrStale) {
 		f.Errorf("decided on an old revision: %v", err)
 	}
+	// By its revision, and not by what this process happens to remember.
+	stranger := f.open(queues.Options{Namespace: f.store.Namespace, Retention: time.Hour})
+	for _, by := range [][]func(*queues.Change){{}, {person}, {withCode("X")}} {
+		if _, err := stranger.Advance(f.ctx, change(old, lifecycle.PhaseFailed, by...)); !errors.Is(err, queues.ErrStale) {
+			f.Errorf("decided on an old revision, by another process: %v", err)
+		}
+	}
 	forged := f.get("a")
 	forged.Claim = other + ":1"
 	if err := f.advance(forged, lifecycle.PhaseDone); !errors.Is(err, queues.ErrFenced) {
@@ -203,11 +210,12 @@ func testBindPlans(f *fixture) {
 	f.post("q3", "c")
 	f.bound("a S")
 	f.to("a", lifecycle.PhaseDone, final, nextNonce(8))
-	bind := func(uid string, known uint32) *lifecycle.Transaction {
+	f.post("q4", "d")
+	bind := func(uid string, known map[string]uint32) *lifecycle.Transaction {
 		f.Helper()
 		got, err := f.store.Bind(f.ctx, queues.BindRequest{
 			Process: me, Types: []string{vote}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Minute,
-			Plan: lifecycle.Attempt{Fee: 100, ValidUntil: 9, Slot: 5}, Known: map[string]uint32{"S": known, "T": 1},
+			Plan: lifecycle.Attempt{Fee: 100, ValidUntil: 9, Slot: 5}, Known: known,
 		})
 		f.ok(err)
 		if len(got) != 1 || got[0].Transaction.UID != uid {
@@ -216,18 +224,22 @@ func testBindPlans(f *fixture) {
 		equal(f.T, "as stored", got[0].Transaction, f.get(uid))
 		return got[0].Transaction
 	}
-	if b := bind("b", 7); len(b.Attempts) != 0 {
+	if b := bind("b", map[string]uint32{"S": 7, "T": 8}); len(b.Attempts) != 0 {
 		f.Errorf("planned at a nonce that is not the next: %+v", b.Attempts)
 	}
 	f.to("b", lifecycle.PhaseWaiting)
-	c := bind("c", 8)
+	c := bind("c", map[string]uint32{"S": 8, "T": 1})
 	c.Attempts[0].StartedAt = time.Time{}
 	equal(f.T, "planned", c.Attempts, []lifecycle.Attempt{{Number: 1, Sender: "S", Nonce: 8, Fee: 100, ValidUntil: 9, Slot: 5, Outcome: lifecycle.Prepared}})
 	equal(f.T, "its fee", f.fees(), map[string]uint64{"S": 100})
 	equal(f.T, "counted", c.Counted, 100)
 	f.inspect()
 	f.to("c", lifecycle.PhaseDone, final)
-	if b := bind("b", 8); len(b.Attempts) != 0 {
+	if d := bind("d", map[string]uint32{"ST": 8, "TS": 8, "s": 8}); len(d.Attempts) != 0 {
+		f.Errorf("planned at the nonce that is known of another: %+v", d.Attempts)
+	}
+	f.to("d", lifecycle.PhaseDone, final)
+	if b := bind("b", map[string]uint32{"S": 8}); len(b.Attempts) != 0 {
 		f.Errorf("planned although it had been bound before: %+v", b.Attempts)
 	}
 }
@@ -375,4 +387,48 @@ func testBindDamaged(f *fixture) {
 	f.beat(me, time.Hour)
 	mendB()
 	mendE()
+}
+
+// testNoncesAcrossDigits: nonces are numbers. The next one of an account never goes down,
+// and of those with which something stands the highest counts.
+func testNoncesAcrossDigits(f *fixture) {
+	f.register("S", "T")
+	least := func(n uint32) func(*queues.Change) {
+		return func(c *queues.Change) { c.Least = map[string]uint32{"S": n, "T": n} }
+	}
+	f.post("q", "a", "b", "c")
+	f.bound("a S")
+	for _, n := range [][2]uint32{{9, 9}, {10, 10}, {9, 10}, {99, 99}, {100, 100}, {20, 100}} {
+		f.to("a", lifecycle.PhaseWatching, least(n[0]))
+		for _, account := range []string{"S", "T"} {
+			if got := f.sender(account).Nonce; got == nil || *got != n[1] {
+				f.Errorf("at least %d: %s has %v, want %d", n[0], account, got, n[1])
+			}
+		}
+	}
+	highest := func(want uint32, some bool) {
+		f.Helper()
+		got, any, err := f.store.HighestLanded(f.ctx, "S")
+		f.ok(err)
+		if got != want || any != some {
+			f.Errorf("the highest that stands is %d, %t; want %d", got, any, want)
+		}
+	}
+	stands := func(n uint32) func(*queues.Change) { return func(c *queues.Change) { c.Stands, c.Nonce = "S", n } }
+	falls := func(c *queues.Change) { c.Falls = "S" }
+	highest(0, false)
+	f.to("a", lifecycle.PhaseDone, keep, stands(10))
+	highest(10, true)
+	f.bound("b T")
+	f.to("b", lifecycle.PhaseDone, keep, stands(9))
+	highest(10, true)
+	f.bound("c S")
+	f.to("c", lifecycle.PhaseDone, keep, stands(101))
+	highest(101, true)
+	f.to("c", lifecycle.PhaseDone, keep, falls)
+	highest(10, true)
+	f.to("a", lifecycle.PhaseDone, keep, falls)
+	highest(9, true)
+	f.to("b", lifecycle.PhaseDone, keep, falls)
+	highest(0, false)
 }

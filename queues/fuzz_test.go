@@ -6,6 +6,7 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -151,6 +152,25 @@ func numbersOf(t *testing.T, doc []byte) map[string]int {
 	return count
 }
 
+// TestCursorOfAnother: a cursor is of one list, and of none whose filter reads alike.
+func TestCursorOfAnother(t *testing.T) {
+	t.Parallel()
+	for _, p := range [][2]Filter{
+		{{Queue: "q1", Type: "T"}, {Queue: "q", Type: "1T"}},
+		{{Queue: "q1"}, {Type: "q1"}},
+		{{Queue: "q", Sender: "S"}, {Queue: "q", Type: "S"}},
+		{{Sender: "S"}, {State: "S"}},
+		{{Since: time.UnixMilli(12), Until: time.UnixMilli(3)}, {Since: time.UnixMilli(1), Until: time.UnixMilli(23)}},
+		{{Newest: true}, {}},
+	} {
+		for _, of := range [][2]Filter{p, {p[1], p[0]}} {
+			if _, err := openCursor(sealCursor(7, of[0]), of[1]); err == nil {
+				t.Errorf("the cursor of %+v is good for %+v", of[0], of[1])
+			}
+		}
+	}
+}
+
 func TestSameJSON(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -164,6 +184,12 @@ func TestSameJSON(t *testing.T) {
 		{`1e2`, `100`, false},
 		{`-0`, `0`, false},
 		{`[1,2]`, `[2,1]`, false},
+		{`[1,23]`, `[12,3]`, false},
+		{`[1,2]`, `[12]`, false},
+		{`[[1],2]`, `[[1,2]]`, false},
+		{`["a","b"]`, `["ab"]`, false},
+		{`{"a":1,"b":2}`, `{"a":12,"b":""}`, false},
+		{`{"a":{"b":1}}`, `{"a":{},"b":1}`, false},
 		{`{"a":null}`, `{}`, false},
 		{`"1"`, `1`, false},
 		{`{"a":1} x`, `{"a":1} y`, false},

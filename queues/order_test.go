@@ -223,3 +223,12 @@ func testOvertaken(f *fixture) {
 		f.to(uid, lifecycle.PhaseDone)
 	}
 }
+
+// atTen is a case whose second transaction has sequence 10, which as a text stands before
+// the 9 of the first.
+func atTen(run func(*fixture)) func(*fixture) {
+	return func(f *fixture) {
+		f.ok(f.client.Set(f.ctx, f.key("n:seq"), 8, 0).Err())
+		run(f)
+	}
+}

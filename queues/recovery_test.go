@@ -27,6 +27,8 @@ func TestRecovery(t *testing.T) {
 		"WriteBackElsewhere":    testWriteBackElsewhere,
 		"MissedByWhoSawIt":      testMissedByWhoSawIt,
 		"FreshTokens":           testFreshTokens,
+		"FormerServer":          testFormerServer,
+		"WriteBackWatched":      testWriteBackWatched,
 		"AdoptAstray":           testAdoptAstray,
 		"AdoptByForgotten":      testAdoptByForgotten,
 		"AdoptCrowd":            testAdoptCrowd,
@@ -368,4 +370,57 @@ func testFreshTokens(f *fixture) {
 			f.Errorf("the claim of before still counts: %v", err)
 		}
 	}
+}
+
+// testFormerServer: who has written back to a former Redis, and who had the turn there,
+// has neither on this one.
+func testFormerServer(f *fixture) {
+	f.failOver(f.snapshot())
+	run := f.pulse(me, long, "").Server
+	recovery := f.key("recovery")
+	longAgo := map[string]any{"run": run, "since": 1}
+	for name, was := range map[string]map[string]any{
+		"written back to another Redis": longAgo,
+		"the marks are of another run":  {"run": "former", "since": 1, "back:" + me: 1},
+		"and so is the turn":            {"run": "former", "since": 1, "back:" + me: 1, "by": me, "till": 1},
+	} {
+		f.ok(f.client.Del(f.ctx, recovery).Err())
+		f.ok(f.client.HSet(f.ctx, recovery, was).Err())
+		if p := f.pulse(me, long, "former"); p.Turn || p.Settled {
+			f.Errorf("%s: %+v", name, p)
+		}
+		if done, err := f.store.Settle(f.ctx, me, "former"); done || err != nil {
+			f.Errorf("%s: settled, %v", name, err)
+		}
+	}
+	f.ok(f.client.HSet(f.ctx, recovery, "run", run, "since", 1).Err())
+	if p := f.pulse(me, long, run); !p.Turn {
+		f.Errorf("written back to this one: %+v", p)
+	}
+	if done, err := f.store.Settle(f.ctx, me, "former"); done || err != nil {
+		f.Errorf("another Redis was reconciled: settled, %v", err)
+	}
+	if done, err := f.store.Settle(f.ctx, me, run); !done || err != nil {
+		f.Errorf("reconciled, and not settled: %v", err)
+	}
+}
+
+// testWriteBackWatched: what is DONE and watched keeps its claim when something of it is
+// written back.
+func testWriteBackWatched(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	f.bound("a S")
+	f.plan("a", lifecycle.Attempt{Nonce: 7})
+	f.sign("a", "5Ja")
+	f.to("a", lifecycle.PhaseDone, keep, fated(1, lifecycle.Included), record(func(t *lifecycle.Transaction) { t.Landed = 1 }))
+	before := f.snapshot()
+	claim := f.get("a").Claim
+	f.to("a", lifecycle.PhaseDone, keep, last(func(a *lifecycle.Attempt) { a.Confirmations = 4 }))
+	f.failOver(before)
+	f.writeBack(true)
+	if t := f.get("a"); t.Claim == "" || t.Claim != claim || t.Phase != lifecycle.PhaseDone {
+		f.Errorf("it is %s, its claim %q, was %q", t.Phase, t.Claim, claim)
+	}
+	f.settle(me)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -126,4 +127,29 @@ func TestMemoryMeetsRedis(t *testing.T) {
 			t.Error("remembered for ever")
 		}
 	})
+}
+
+// TestFactsOfLaterRevisions: facts are told apart from forgotten ones by revisions, which
+// are numbers: what changes while a fact is on its way takes it all the same.
+func TestFactsOfLaterRevisions(t *testing.T) {
+	t.Parallel()
+	s, err := Open(redistest.Mini(t).Client, Options{Namespace: "seq", Retention: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	txn := s.Enqueue(t.Context(), Item{UID: "a", Queue: "q", Type: "T", Data: json.RawMessage(`{}`)}).Transaction
+	for txn.Revision < 10 {
+		c := failed(txn)
+		c.Person = true
+		if txn, err = s.Advance(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for read, want := range map[int64]int64{2: 1, 9: 1, 10: 1, 11: -2, 100: -2} {
+		v, err := s.Run(t.Context(), recordScript, "a", read, fmt.Sprintf("1 S %d hash", read), "5J")
+		r := reply{name: "record", err: err}
+		if got := r.int(v); got != want || r.err != nil {
+			t.Errorf("a fact found at revision %d of %d: %d, %v; want %d", read, txn.Revision, got, r.err, want)
+		}
+	}
 }

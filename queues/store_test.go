@@ -81,6 +81,12 @@ func TestStore(t *testing.T) {
 		"RestInWords":          testRestInWords,
 		"Overview":             testOverview,
 		"OverviewOfMany":       testOverviewOfMany,
+		"NoncesAcrossDigits":   testNoncesAcrossDigits,
+		"OvertakenAtTen":       atTen(testOvertaken),
+		"ReopenedAtTen":        atTen(testReopened),
+		"CancelInLineAtTen":    atTen(testCancelInLine),
+		"RetryInLineAtTen":     atTen(testCancelAndRetryInLine),
+		"RetryLateAtTen":       atTen(testCancelAndRetryLate),
 	})
 }
 

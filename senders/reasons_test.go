@@ -45,7 +45,7 @@ func testReasonsApart(f *fixture) {
 func testUnknownOutcomes(f *fixture) {
 	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
 	var ts []*lifecycle.Transaction
-	for _, uid := range []string{"t1", "t2"} {
+	for _, uid := range []string{"t", "t2"} { // one is the beginning of the other
 		f.post(uid, "q-"+uid)
 		t := f.bind(1)[0].Transaction
 		f.to(t, lifecycle.PhaseDone, unknown, keep)
@@ -133,6 +133,18 @@ func testWatch(f *fixture) {
 	woken("too little", false)
 	watch(1<<63, "", "", "")
 	woken("funded", true)
+
+	// Balances are numbers: who has ten has more than who had nine.
+	for _, b := range [][2]uint64{{9, 10}, {99, 100}, {2, 11}} {
+		watch(b[0], "", "", "")
+		f.ok(f.pool.Rest(f.Context(), "S", time.Hour, lifecycle.LowBalance, "the fee is more"))
+		watch(b[0], "", lifecycle.LowBalance, "the fee is more")
+		f.woken()
+		watch(b[1], "", "", "")
+		woken("funded from less digits", true)
+	}
+	watch(1<<63, "", "", "")
+	f.woken()
 
 	// A fee that was too high for it is no reason to watch, but to try again later.
 	f.ok(f.pool.Rest(f.Context(), "S", time.Hour, lifecycle.LowBalance, "the fee is more"))

@@ -10,6 +10,7 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/audit"
 	"mina-sequencer/sequencer/lifecycle"
 )
@@ -177,4 +178,52 @@ func TestAuditFinds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAuditAtTen: sequences are numbers; the tenth transaction stands behind the ninth.
+func TestAuditAtTen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		w.ok(w.redis.Server.Set("{test}:n:seq", "8"))
+		w.worker(1, devworker.Options{})
+		p := w.start()
+		for _, uid := range []string{"nine", "ten", "eleven"} {
+			w.post("q", uid)
+		}
+		w.await("eleven", lifecycle.Done, 5*time.Hour)
+		p.stop()
+		if got := w.audit(true); len(got) > 0 {
+			t.Errorf("found %q", got)
+		}
+	})
+}
+
+// TestAuditAsksEveryPool: what may land is lost only if no node's pool has it.
+func TestAuditAsksEveryPool(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{Nodes: 2, FillRate: 1})
+		w.worker(1, devworker.Options{})
+		p := w.start()
+		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`}))
+		w.ok(w.net.Node(1).SetFaults(devnet.Faults{Isolated: true}))
+		w.post("q", "a")
+		w.awaitTxn("a", "sent", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
+		p.stop()
+		w.redis.Server.Del("{test}:b:a")
+		policy := w.policy
+		policy.InclusionInterval = time.Millisecond
+		for _, c := range []struct {
+			nodes []*mina.Node
+			want  int
+		}{{[]*mina.Node{w.node(0), w.node(1)}, 0}, {[]*mina.Node{w.node(1), w.node(0)}, 0}, {[]*mina.Node{w.node(0)}, 1}} {
+			r, err := (&audit.Audit{Store: w.store, Senders: w.pool, Nodes: c.nodes, Namespace: "test", Policy: policy}).Run(w.ctx)
+			w.ok(err)
+			lost := slices.DeleteFunc(r.Findings, func(f queues.Finding) bool { return f.Check != "ATTEMPT_LOST" })
+			if len(lost) != c.want {
+				t.Errorf("asking %s first of %d: %+v", c.nodes[0].Name(), len(c.nodes), lost)
+			}
+		}
+	})
 }

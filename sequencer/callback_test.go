@@ -3,6 +3,7 @@ package sequencer_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -83,4 +84,70 @@ func TestCallbackData(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// TestCallbackForHours: a callback that nobody answers is told again and again, however
+// often that was, until somebody does.
+func TestCallbackForHours(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const inVain = 50
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		_, worker := w.worker(1, devworker.Options{})
+		told := 0
+		e := &ear{next: worker, answer: func(path, _ string, nth int) string {
+			if path != "/on-success/MINT" {
+				return ""
+			}
+			if told = nth; nth <= inVain {
+				return `{"success":false}`
+			}
+			return `{"success":true}`
+		}}
+		w.web.serve(w, "worker1", e)
+		w.start()
+		w.post("claim", "a")
+		w.awaitTxn("a", "told", 6*time.Hour, func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Done && t.Callback == "" })
+		if told != inVain+1 {
+			t.Errorf("told %d times, want %d", told, inVain+1)
+		}
+	})
+}
+
+// TestCallbackWait: a queue waits CALLBACK_WAIT for an answer that does not come, and no
+// longer, whoever ended its transaction.
+func TestCallbackWait(t *testing.T) {
+	t.Parallel()
+	for _, cancelled := range []bool{false, true} {
+		t.Run(fmt.Sprintf("cancelled %t", cancelled), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, devnet.Config{FillRate: 1})
+				w.policy.CallbackWait = 20 * time.Second
+				_, worker := w.worker(1, devworker.Options{})
+				w.web.serve(w, "worker1", &ear{next: worker, answer: func(path, uid string, _ int) string {
+					switch {
+					case cancelled && uid == "a" && path == "/prove/MINT":
+						return `{"error":{"code":"20202","message":"not this time"}}`
+					case uid == "a" && path != "/prove/MINT":
+						return `{"success":false}`
+					}
+					return ""
+				}})
+				p := w.start()
+				w.post("q", "a")
+				w.post("q", "b")
+				if cancelled {
+					w.await("a", lifecycle.Retry, time.Hour)
+					_, _, err := p.Cancel(w.ctx, "a")
+					w.ok(err)
+				}
+				begun := w.awaitTxn("b", "begun", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 0 })
+				waited := begun.Attempts[0].StartedAt.Sub(w.get("a").DoneAt)
+				if waited < w.policy.CallbackWait || waited > w.policy.CallbackWait+10*time.Second {
+					t.Errorf("the next one waited for %v", waited)
+				}
+			})
+		})
+	}
 }

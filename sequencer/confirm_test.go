@@ -6,8 +6,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -142,4 +144,49 @@ func TestUnconfirmedLeavesNothing(t *testing.T) {
 	if n := workers[1].Calls()[devworker.Dispatch]; n != 1 {
 		t.Errorf("the worker that sends by itself was called %d times", n)
 	}
+}
+
+// A confirming hook answers for replicas that have everything at once.
+type confirming struct{}
+
+func (confirming) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (confirming) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (confirming) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		waits := func(c redis.Cmder) bool { return c.Name() == "wait" }
+		err := next(ctx, slices.DeleteFunc(slices.Clone(cmds), waits))
+		for _, c := range cmds {
+			if c, is := c.(*redis.Cmd); is && waits(c) {
+				c.SetVal(int64(1))
+			}
+		}
+		return err
+	}
+}
+
+// TestReopenedKeepsItsClaim: what is DONE, and sent again because its block is gone, is
+// confirmed by the replicas first and watched on after that.
+func TestReopenedKeepsItsClaim(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		w.worker(1, devworker.Options{})
+		first := w.start()
+		w.post("q", "a")
+		w.await("a", lifecycle.Done, time.Hour)
+		first.stop()
+		client := w.redis.NewClient()
+		client.AddHook(confirming{})
+		p := w.process(links{dial: w.web.dial, redis: client})
+		p.store.Replicas = 1
+		ctx, stop := context.WithCancel(w.ctx)
+		ended := make(chan error)
+		go func() { ended <- p.Run(ctx) }()
+		w.ok(w.net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
+		w.awaitTxn("a", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
+		w.awaitTxn("a", "landed again", time.Hour, func(t *lifecycle.Transaction) bool { return !t.Reopened && t.Claim != "" })
+		w.awaitTxn("a", "final", 5*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
+		stop()
+		w.ok(<-ended)
+	})
 }

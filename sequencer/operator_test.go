@@ -2,6 +2,7 @@ package sequencer_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,5 +71,27 @@ func TestCancelledElsewhere(t *testing.T) {
 		if n := p.Chain.Watching(); n > 0 {
 			t.Errorf("goes on watching %d", n)
 		}
+	})
+}
+
+// TestResolveBesideANamesake: what is asked of the chain for a person does not disturb
+// what is watched, whatever a client has called that.
+func TestResolveBesideANamesake(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		w.worker(1, devworker.Options{})
+		w.worker(2, devworker.Options{})
+		p := w.start()
+		w.post("claim", "resolve-1")
+		w.post("other", "b")
+		for _, uid := range []string{"resolve-1", "b"} {
+			w.awaitTxn(uid, "watched", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
+		}
+		if _, err := p.Resolve(w.ctx, "b", false, ""); !errors.Is(err, lifecycle.ErrContradicted) {
+			t.Errorf("resolved: %v", err)
+		}
+		w.await("b", lifecycle.Done, time.Hour)
+		w.await("resolve-1", lifecycle.Done, time.Hour)
 	})
 }

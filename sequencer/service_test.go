@@ -112,6 +112,60 @@ func TestWorkerMoves(t *testing.T) {
 	})
 }
 
+// TestWrongCommand: what a worker has signed otherwise than it was asked for reaches no
+// node, and is an error that a retry may mend.
+func TestWrongCommand(t *testing.T) {
+	t.Parallel()
+	for _, field := range []string{devworker.WrongNonce, devworker.WrongFee, devworker.WrongValidUntil, devworker.WrongMemo, devworker.SecondNonce} {
+		t.Run(field, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, devnet.Config{FillRate: 1})
+				_, worker := w.worker(1, devworker.Options{})
+				worker.Fail(devworker.Fault{Kind: devworker.Wrong, Field: field})
+				w.start()
+				w.post("q", "a")
+				a := w.await("a", lifecycle.Done, time.Hour)
+				if first := a.Attempts[0]; first.Outcome != lifecycle.Prepared || first.Error == nil || first.Error.Code != lifecycle.CodeMismatch {
+					t.Errorf("the first attempt: %+v", first)
+				}
+				if got := w.effects("a"); len(got) != 1 || a.Landed != 2 || a.Retries != 1 {
+					t.Errorf("took effect %q, landed by %d", got, a.Landed)
+				}
+			})
+		})
+	}
+}
+
+// TestIdleCosts: where there is nothing to do the nodes are not asked, and Redis only as
+// often as claims are renewed and the cycle looks.
+func TestIdleCosts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		w.worker(1, devworker.Options{})
+		var asked atomic.Int64
+		w.web.serve(w, "node0", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			asked.Add(1)
+			w.net.Node(0).ServeHTTP(rw, r)
+		}))
+		p := w.start()
+		w.post("q", "a")
+		w.awaitTxn("a", "final", 3*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
+		<-time.After(time.Minute) // what was asked for before is over
+		before, scripts := asked.Load(), p.store.Calls()
+		<-time.After(time.Hour)
+		if n := asked.Load() - before; n > 0 {
+			t.Errorf("%d questions to a node in an idle hour", n)
+		}
+		// The cycle's sleep is up to a tenth shorter, and a heartbeat is a fifth of a claim's life.
+		most := int64(time.Hour/(w.policy.CycleInterval*9/10) + time.Hour/(w.policy.ClaimTTL/5) + 10)
+		if n := p.store.Calls() - scripts; n > most {
+			t.Errorf("%d scripts in an idle hour, %d are enough", n, most)
+		}
+	})
+}
+
 // TestLegacyRepeatsItself: a worker that sends by itself, loses the answer and
 // tries again is refused for the nonce that it has spent. That is no failure.
 func TestLegacyRepeatsItself(t *testing.T) {

@@ -65,14 +65,15 @@ func over(a *Attempt)   { a.EndedAt = now.Add(-time.Minute) }
 func legacy(a *Attempt) { a.Legacy, a.ValidUntil = true, 0 }
 func block(a *Attempt)  { over(a); a.Height, a.StateHash, a.Confirmations = 190, "3N190", 2 }
 
-func at(n uint32) func(*Attempt)  { return func(a *Attempt) { a.Nonce = n } }
-func fee(n uint64) func(*Attempt) { return func(a *Attempt) { a.Fee = n } }
-func retried(n int) part          { return func(t *Transaction) { t.Retries = n } }
-func losses(n int) part           { return func(t *Transaction) { t.Losses = n } }
-func deferrals(n int) part        { return func(t *Transaction) { t.Deferred = n } }
-func ending(p Phase) part         { return func(t *Transaction) { t.Ending = p } }
-func landedBy(n int) part         { return func(t *Transaction) { t.Landed = n } }
-func due(in time.Duration) part   { return func(t *Transaction) { t.DueAt = now.Add(in) } }
+func at(n uint32) func(*Attempt)   { return func(a *Attempt) { a.Nonce = n } }
+func by(who string) func(*Attempt) { return func(a *Attempt) { a.Sender = who } }
+func fee(n uint64) func(*Attempt)  { return func(a *Attempt) { a.Fee = n } }
+func retried(n int) part           { return func(t *Transaction) { t.Retries = n } }
+func losses(n int) part            { return func(t *Transaction) { t.Losses = n } }
+func deferrals(n int) part         { return func(t *Transaction) { t.Deferred = n } }
+func ending(p Phase) part          { return func(t *Transaction) { t.Ending = p } }
+func landedBy(n int) part          { return func(t *Transaction) { t.Landed = n } }
+func due(in time.Duration) part    { return func(t *Transaction) { t.DueAt = now.Add(in) } }
 func wrong(code string) part {
 	return func(t *Transaction) { t.Error = &Error{Code: code, Message: "because"} }
 }

@@ -239,6 +239,7 @@ func TestCost(t *testing.T) {
 		"failed, then again":       {txn(PhaseWatching, try(FailedIn, block), try(Sent, at(8), fee(150))), 250},
 		"expired":                  {txn(PhaseFailed, try(Expired, over)), 0},
 		"replaced":                 {txn(PhaseDone, try(Replaced, over, fee(300)), try(Included, block), landedBy(2)), 100},
+		"one nonce of two senders": {txn(PhaseFailing, try(FailedIn, block), try(FailedIn, block, by("B62b"), fee(90))), 190},
 	} {
 		if got := c.in.Cost(); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)

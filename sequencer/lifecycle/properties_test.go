@@ -153,6 +153,7 @@ func (c *checker) change(v *View, s *Step) {
 	c.places(v, s)
 	c.stamps(v, s)
 	c.keeps(v, s)
+	c.depths(v, s)
 	switch open := a.Open(); {
 	case b.Phase.Bound() && !a.Phase.Bound() && open && s.Reason != ReasonAmbiguous,
 		a.Phase.Final() && !b.Phase.Final() && open && a.Phase != PhaseUnresolved,
@@ -289,6 +290,47 @@ func (c *checker) keeps(v *View, s *Step) {
 	}
 }
 
+// depths: what can land no more, or has landed, does so as deep as is promised and by the
+// word of all, whatever phase it is found in.
+func (c *checker) depths(v *View, s *Step) {
+	c.Helper()
+	b, a, g := v.Txn, s.Txn, &v.Sighting
+	gone := g.Fate == FateFailed || g.Fate == FateDisplaced || g.Fate == FateExpired
+	settled := gone && g.Agreed && g.Depth >= v.Policy.SettleDepth
+	landed := g.Fate == FateIncluded && g.Agreed && g.Depth >= v.Policy.Confirmations
+	switch {
+	case s.Aside.Person: // has the last word
+	case a.Landed != 0 && (b.Landed == 0 || b.Reopened && !a.Reopened) && !landed:
+		c.wrong(v, s, "DONE, and not confirmed")
+	case a.Landed != 0 && !a.FinalAt.IsZero() && b.FinalAt.IsZero() && (!landed || g.Depth < v.Policy.Finality):
+		c.wrong(v, s, "final before FINALITY")
+	}
+	for i := range b.Attempts {
+		o := &b.Attempts[i]
+		may := o.Number == b.Landed && b.FinalAt.IsZero() || o.Open() && o.Outcome != Prepared
+		if !may || s.Aside.Person || s.Reason == ReasonAmbiguous || landed && a.Landed != 0 {
+			continue
+		}
+		if n := a.Attempt(o.Number); (n == nil || !n.Open() && n.Number != a.Landed && n.Outcome != Refused) && !settled {
+			c.wrong(v, s, "attempt %d is given up before SETTLE_DEPTH", o.Number)
+		}
+	}
+}
+
+// pays: who is to be preferred to what is open pays more than all of it, up to the cap.
+func (c *checker) pays(v *View, s *Step) {
+	c.Helper()
+	b, n := v.Txn, s.Txn.Last()
+	if len(s.Txn.Attempts) <= len(b.Attempts) || b.Deferred > 0 {
+		return
+	}
+	for i := range b.Attempts {
+		if o := &b.Attempts[i]; o.Open() && n.Fee <= o.Fee && n.Fee < v.Policy.FeeMax {
+			c.wrong(v, s, "attempt %d pays no more than attempt %d, which is open", n.Number, o.Number)
+		}
+	}
+}
+
 // stores notes a change that the store takes.
 func (c *checker) stores(v *View, s *Step) {
 	c.Helper()
@@ -296,6 +338,7 @@ func (c *checker) stores(v *View, s *Step) {
 	c.trail = append(c.trail, told(v, *s))
 	c.arrows[arrow{v.Txn.Phase, s.Txn.Phase, s.Reason}]++
 	c.step(v, s)
+	c.pays(v, s)
 	if m := Effects(v.Txn, s.Txn, &s.Aside, v.Policy); m.Confirm {
 		for i := range s.Txn.Attempts {
 			if a := &s.Txn.Attempts[i]; a.Open() {

@@ -77,9 +77,8 @@ func awayRows() []row {
 
 // chainRows are of what waits for a block.
 func chainRows() []row {
-	lingering := func() *Transaction {
-		return txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Slot, a.SentSlot = 295, 295 }))
-	}
+	waited := func(since uint32) func(*Attempt) { return func(a *Attempt) { a.Slot, a.SentSlot = since, since } }
+	lingering := func() *Transaction { return txn(PhaseWatching, try(Sent, waited(295))) }
 	longAgo := knows(func(l *Local) { l.SentAt = clock.Add(-20 * time.Minute) })
 	aWhile := knows(func(l *Local) { l.SentAt = clock.Add(-time.Hour) })
 	kept := knows(func(l *Local) { l.Asked.Bytes = &BytesRead{Number: 1, Command: []byte("bytes")} })
@@ -107,6 +106,9 @@ func chainRows() []row {
 			{"with time for the nodes to show it", txn(PhaseWatching, try(Sent)),
 				decides(sees(FateAbsent, 0), knows(func(l *Local) { l.Resent = 3 })),
 				"absent; look in 20s"},
+			{"however often it was sent, at most 32 intervals apart", txn(PhaseWatching, try(Sent)),
+				decides(sees(FateAbsent, 0), knows(func(l *Local) { l.Resent = 1 << 40 })),
+				"absent; look in 4m20s"},
 			{"of another nonce: not sent", txn(PhaseWatching, try(FailedIn, block, at(6)), try(Sent)),
 				decides(sees(FateAbsent, 0), kept),
 				"absent; look in 10s"},
@@ -124,6 +126,12 @@ func chainRows() []row {
 		{"REVISION, WAITING_INCLUSION: BUMP_AFTER slots in the pool", []sample{
 			{"a new attempt, same nonce, higher fee, no retry", lingering(), decides(sees(FatePooled, 0), longAgo),
 				"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@150"},
+			{"once more: above the dearest", txn(PhaseWatching, try(Sent, waited(250)), try(Sent, fee(150), waited(295))),
+				decides(sees(FatePooled, 0), longAgo),
+				"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 sent open 7@150; 3 prepared planned 7@225"},
+			{"not before the latest has waited so long", txn(PhaseWatching, try(Sent, waited(250)), try(Sent, fee(150), waited(299))),
+				decides(sees(FatePooled, 0), longAgo),
+				"pool; look in 3m0s"},
 			{"signed again", txn(PhaseWatching, try(Sent), try(Prepared, fee(150))), decides(sees(FatePooled, 0), kept),
 				"raising; resign 2"},
 			{"or proved afresh", txn(PhaseWatching, try(Sent), try(Prepared, fee(150))),
@@ -181,6 +189,10 @@ func settledRows() []row {
 				decides(sees(FateFailed, 5, mendable, func(g *Sighting) { g.Nonce = 9 })),
 				"ignored; REVISION, WAITING_INCLUSION; 1 legacy sent open 7@100; error NONCE_IGNORED; " +
 					"event NONCE_IGNORED"},
+			{"and when that is noted: its sender goes on from the nonce that was spent",
+				txn(PhaseWatching, try(Sent, legacy, func(a *Attempt) { a.Error = oops(CodeNonceIgnored) })),
+				decides(sees(FateFailed, 5, mendable, func(g *Sighting) { g.Nonce = 9 })),
+				"settled; RETRY, RETRY; 1 legacy failed over 7@100; error Precondition; drop bytes; B62a from nonce 10"},
 		}},
 		{"REVISION, WAITING_INCLUSION: expired, or its nonce spent by another", []sample{
 			{"expired: its nonce stays", txn(PhaseWatching, try(Sent), try(Prepared)), decides(sees(FateExpired, 5)),

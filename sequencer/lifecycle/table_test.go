@@ -140,6 +140,10 @@ func queueRows() []row {
 				decides(sees(FateIncluded, 2)),
 				"landed; DONE, FREE; 1 replaced over 7@100; 2 included over 7@150; landed 2; cancel asked; " +
 					"B62a from nonce 8; tell on-success"},
+			{"by a hash that is news: the latest of what is open", txn(PhaseWatching, try(Sent), try(Sent, fee(150))),
+				decides(sees(FateIncluded, 2, func(g *Sighting) { g.Hash = "5Jnews" })),
+				"landed; DONE, FREE; 1 replaced over 7@100; 2 included over 7@150; landed 2; B62a from nonce 8; " +
+					"tell on-success"},
 			{"while it waits for its next try", txn(PhaseDelayed, try(Unknown), due(minutes(1))),
 				decides(sees(FateIncluded, 2)),
 				"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},

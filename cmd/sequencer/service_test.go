@@ -1,0 +1,73 @@
+package main
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// TestWiring: each setting reaches the part that it is for. All have values of their own,
+// so that none can stand in another's place.
+func TestWiring(t *testing.T) {
+	t.Parallel()
+	cfg, _, err := loadConfig(t.Context(), map[string]string{
+		"SEQUENCER_CYCLE_INTERVAL": "1s", "SEQUENCER_INCLUSION_INTERVAL": "2s", "SEQUENCER_DISPATCH_TIMEOUT": "3s",
+		"SEQUENCER_CALLBACK_WAIT": "4s", "SEQUENCER_MAX_RETRIES": "5", "SEQUENCER_RETRY_DELAY": "6s",
+		"SEQUENCER_RETRY_DELAY_MAX": "7s", "SEQUENCER_UNRESOLVED_LIMIT": "8", "SEQUENCER_CONFIRMATIONS": "9",
+		"SEQUENCER_SETTLE_DEPTH": "10", "SEQUENCER_FINALITY": "11", "SEQUENCER_FEE": "0.012", "SEQUENCER_FEE_MAX": "0.013",
+		"SEQUENCER_FEE_BUMP": "1.5", "SEQUENCER_BUMP_AFTER": "15", "SEQUENCER_VALID_SLOTS": "16", "SEQUENCER_CLAIM_TTL": "17s",
+		"SEQUENCER_CLAIM_LIMIT": "18", "SEQUENCER_RETENTION": "19s", "SEQUENCER_EVENTS_KEEP": "20s",
+		"SEQUENCER_MAX_WAITING": "21", "SEQUENCER_MAX_WAITING_TOTAL": "22", "SEQUENCER_BALANCE_INTERVAL": "23s",
+		"SEQUENCER_MIN_BALANCE": "0.024", "SEQUENCER_FEE_LIMIT": "0.025", "SEQUENCER_FEE_LIMIT_SENDER": "0.026",
+		"SEQUENCER_SHUTDOWN_TIMEOUT": "27s", "SEQUENCER_BODY_LIMIT": "28KiB", "SEQUENCER_BATCH_LIMIT": "30KiB",
+		"SEQUENCER_NAMESPACE": "ns", "SEQUENCER_MINA_URL": "http://127.0.0.1:1/graphql", "SEQUENCER_STATE_DIR": t.TempDir(),
+	}, needs{Mina: true, Types: builtinTypes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, disconnect, err := connect(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(disconnect)
+	s, err := newService(cfg, client, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := lifecycle.Policy{
+		CycleInterval: time.Second, InclusionInterval: 2 * time.Second, DispatchTimeout: 3 * time.Second,
+		CallbackWait: 4 * time.Second, MaxRetries: 5, RetryDelay: 6 * time.Second, RetryDelayMax: 7 * time.Second,
+		Confirmations: 9, SettleDepth: 10, Finality: 11, Fee: 12_000_000, FeeMax: 13_000_000, FeeBump: 1.5, BumpAfter: 15,
+		ValidSlots: 16, ClaimTTL: 17 * time.Second, ClaimLimit: 18, Retention: 19 * time.Second,
+		BalanceInterval: 23 * time.Second, MinBalance: 24_000_000, FeeLimit: 25_000_000, FeeLimitSender: 26_000_000,
+		ShutdownTimeout: 27 * time.Second,
+	}
+	if diff := cmp.Diff(want, s.sequencer.Policy); diff != "" {
+		t.Errorf("the policy (-want +got):\n%s", diff)
+	}
+	stored := []any{s.store.Namespace, s.store.Retention, s.store.EventsKeep, s.store.MaxWaiting, s.store.MaxWaitingInAll, s.store.UnresolvedLimit}
+	if diff := cmp.Diff([]any{"ns", 19 * time.Second, 20 * time.Second, 21, 22, 8}, stored); diff != "" {
+		t.Errorf("the store (-want +got):\n%s", diff)
+	}
+	if s.sequencer.Namespace != "ns" {
+		t.Errorf("memos are made for %q", s.sequencer.Namespace)
+	}
+	for path, most := range map[string]int{"/api/v1/transactions": 28 << 10, "/api/v1/transactions/batch": 30 << 10} {
+		for more, want := range map[int]bool{-1: false, 1: true} {
+			r := httptest.NewRequest(http.MethodPost, path, strings.NewReader("["+strings.Repeat(" ", most+more-2)+"]"))
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			s.handler.ServeHTTP(w, r)
+			if got := w.Code == http.StatusRequestEntityTooLarge; got != want {
+				t.Errorf("%d bytes to %s: %d %s", most+more, path, w.Code, w.Body)
+			}
+		}
+	}
+}

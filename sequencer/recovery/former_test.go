@@ -1,0 +1,85 @@
+package recovery
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
+)
+
+func begun(t *testing.T) *Recovery {
+	t.Helper()
+	store, err := queues.Open(redistest.Mini(t).Client, queues.Options{Namespace: "seq"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(Options{
+		Store: store, Process: "P", Log: slog.New(slog.DiscardHandler), Open: func() {}, Reread: func() {},
+		Driven: func(string) bool { return true }, Beat: func(context.Context) {},
+	})
+}
+
+// TestJudge: a process goes on if this very Redis was reconciled with it; what held of a
+// former one counts for nothing.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		home, joined string
+		settled      bool
+		want         string
+	}{
+		"just begun":                     {"", "", true, shutStarting},
+		"reconciled with it":             {"now", "", true, ""},
+		"reconciled, and not settled":    {"now", "now", false, shutForgotten},
+		"reconciled with another":        {"former", "", true, shutForgotten},
+		"waited for on it":               {"former", "now", true, ""},
+		"waited for on a former one":     {"former", "former", true, shutForgotten},
+		"waited for on yet another one":  {"former", "between", true, shutForgotten},
+		"just begun, and waited for":     {"", "now", true, ""},
+		"just begun, waited for before":  {"", "former", true, shutStarting},
+		"waited for, and not settled":    {"former", "now", false, shutForgotten},
+		"reconciled, joined another one": {"now", "former", true, ""},
+	} {
+		r := begun(t)
+		r.home, r.joined = c.home, c.joined
+		if got := r.judge(queues.Pulse{Server: "now", Settled: c.settled}); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		if c.want != "" && r.home != c.home {
+			t.Errorf("%s: at home on %q", name, r.home)
+		}
+	}
+}
+
+// TestReplacedMeanwhile: who reconciled a Redis that was replaced meanwhile stays shut.
+func TestReplacedMeanwhile(t *testing.T) {
+	t.Parallel()
+	r := begun(t)
+	r.home, r.shut, r.pulse = "first", shutForgotten, queues.Pulse{Server: "third"}
+	if left, opened := r.reconciled(queues.Pulse{Server: "second", Settled: true}, nil); left || opened || r.Shut() == "" || r.home != "first" {
+		t.Errorf("goes on: %t, %t, %q, at home on %q", left, opened, r.Shut(), r.home)
+	}
+	r.pulse.Server = "second"
+	if _, opened := r.reconciled(queues.Pulse{Server: "second", Settled: true}, nil); !opened || r.Shut() != "" || r.home != "second" {
+		t.Errorf("stays shut: %q, at home on %q", r.Shut(), r.home)
+	}
+}
+
+// TestLateForSettling: only who wrote back before a Redis was settled was waited for.
+func TestLateForSettling(t *testing.T) {
+	t.Parallel()
+	for _, settled := range []bool{true, false} {
+		r := begun(t)
+		r.home = "former"
+		p := queues.Pulse{Server: "now", Settled: settled}
+		if !r.writtenBack(t.Context(), p) || r.Told() != "now" {
+			t.Fatal("not written back")
+		}
+		p.Settled = true
+		if got, want := r.judge(p), map[bool]string{true: shutForgotten, false: ""}[settled]; got != want {
+			t.Errorf("settled before: %t: %q, want %q", settled, got, want)
+		}
+	}
+}
