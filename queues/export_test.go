@@ -29,7 +29,7 @@ func (s *Store) Together(calls ...func()) {
 		}
 	}
 	hold(1 - g.calls)
-	for g.flush(context.Background()) { //nolint:revive // it sends what waits
+	for g.flush(context.Background()) {
 	}
 	all.Wait()
 }

@@ -92,7 +92,7 @@ func (m *model) brought(uid string, a *lifecycle.Attempt, f queues.Facts) answer
 
 // save keeps an older state, that may come back.
 func (m *model) save() bool {
-	m.saved = &saved{redistest.TakeSnapshot(m.T, m.client, m.key("*")), m.want.Clone(), m.beside.clone()}
+	m.saved = &saved{redistest.TakeSnapshot(m.T, m.client, m.key("*")), m.want.Clone(), m.clone()}
 	return true
 }
 
