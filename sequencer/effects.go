@@ -167,6 +167,10 @@ func (s *Sequencer) send(ctx context.Context, e lifecycle.Effect, signed []byte)
 		return told
 	}
 	told.Error = &lifecycle.Error{Code: r.Err.Code, Message: r.Err.Message}
+	if r.Refused && e.Fresh {
+		s.Chain.Poll(ctx) // which shows what they have all the same
+		r.Refused = ctx.Err() == nil
+	}
 	told.Lost = !r.Refused
 	if r.Refused {
 		told.Refusal = &lifecycle.Refusal{

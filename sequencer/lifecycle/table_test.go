@@ -76,6 +76,9 @@ func signed(k Kind, n int) Answer {
 	return a
 }
 
+// unseen: no node shows any of it, and its nonce is unspent.
+func unseen(v *View) { sees(FateAbsent, 0, func(g *Sighting) { g.AccountNext = 7 })(v) }
+
 func finished(n int) Answer {
 	a := answer(Prove, n)
 	a.Done = []byte(`{"voted":true}`)
@@ -171,17 +174,17 @@ func workerRows() []row {
 		}},
 		{"REVISION, INCLUSION: every node refused its first sending", []sample{
 			{"mendable", txn(PhaseSent, try(Signed)),
-				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Invalid_proof", Refusal{})}),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Invalid_proof", Refusal{})}, unseen),
 				"answered; RETRY, RETRY; 1 refused over 7@100; error Invalid_proof"},
 			{"permanent", txn(PhaseSent, try(Signed)),
-				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Bad", Refusal{Permanent: true})}),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Bad", Refusal{Permanent: true})}, unseen),
 				"answered; UNRESOLVED, FREE; 1 refused over 7@100; error Bad; drop bytes; tell on-failure"},
 			{"permanent, and an earlier one open", txn(PhaseSent, try(Unknown), try(Signed, fee(150))),
 				learns(SendTold{Call: freshly(Send, 2), Refusal: refused("Bad", Refusal{Permanent: true})}),
 				"answered; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; 2 refused over 7@150; " +
 					"to end UNRESOLVED; error Bad"},
 			{"the account is broke: its sender rests", txn(PhaseSent, try(Signed)),
-				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Insufficient_funds", Refusal{Operator: true, Broke: true})}),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Insufficient_funds", Refusal{Operator: true, Broke: true})}, unseen),
 				"answered; RETRY, RETRY; 1 refused over 7@100; error Insufficient_funds; rest LOW_BALANCE 10m0s"},
 			{"another process has had the claim meanwhile: it stays open", txn(PhaseSent, try(Signed)),
 				func(t *Transaction) (*View, Step) {
@@ -190,6 +193,16 @@ func workerRows() []row {
 				}, "answered; RETRY, RETRY; 1 unknown open 7@100; error Invalid_proof"},
 			{"at a later sending it stays open", txn(PhaseSent, try(Signed)),
 				learns(SendTold{Call: calling(Send, 1), Refusal: refused("Invalid_proof", Refusal{})}),
+				"answered; RETRY, RETRY; 1 unknown open 7@100; error Invalid_proof"},
+			{"a node shows it all the same: it stays open", txn(PhaseSent, try(Signed)),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Bad", Refusal{Permanent: true})}, sees(FatePooled, 0)),
+				"answered; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; to end UNRESOLVED; error Bad"},
+			{"its nonce is spent: it stays open", txn(PhaseSent, try(Signed)),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Invalid_proof", Refusal{})},
+					sees(FateAbsent, 0, func(g *Sighting) { g.AccountNext = 8 })),
+				"answered; RETRY, RETRY; 1 unknown open 7@100; error Invalid_proof"},
+			{"too few nodes can be asked: it stays open", txn(PhaseSent, try(Signed)),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Invalid_proof", Refusal{})}),
 				"answered; RETRY, RETRY; 1 unknown open 7@100; error Invalid_proof"},
 			{"said also of what is in a block: no refusal", txn(PhaseSent, try(Signed)),
 				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Invalid_nonce", Refusal{Seen: true})}), "sent"},
