@@ -2,6 +2,7 @@ package mina
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -144,7 +145,7 @@ func (t *Tracker) Network(ctx context.Context) (string, error) {
 func (t *Tracker) Send(ctx context.Context, command []byte) SendResult {
 	var result SendResult
 	var refused, silent *Error
-	for i, a := range askAll(t.nodes, func(n *Node) (string, error) { return n.Send(ctx, command) }) {
+	for i, a := range askAll(t.nodes, func(n *Node) (string, error) { return n.sendOrFind(ctx, command) }) {
 		if a.err == nil {
 			result.Accepted = true
 			if result.Hash == "" {
@@ -158,8 +159,6 @@ func (t *Tracker) Send(ctx context.Context, command []byte) SendResult {
 			silent = t.nodes[i].silent(a.err.Error())
 		case e.Class == Transport:
 			silent = e
-		case e.Code == "Duplicate": // it is in the pool already
-			result.Accepted = true
 		case refused == nil || e.Class.gravity() > refused.Class.gravity():
 			refused = e
 		}
@@ -176,9 +175,40 @@ func (t *Tracker) Send(ctx context.Context, command []byte) SendResult {
 	return result
 }
 
+// sendOrFind is Send, and takes for accepted what the pool has already. Mina: older
+// nodes answer "Duplicate" then, without the hash.
+func (n *Node) sendOrFind(ctx context.Context, command []byte) (hash string, err error) {
+	hash, err = n.Send(ctx, command)
+	if e, ok := errors.AsType[*Error](err); !ok || e.Code != "Duplicate" {
+		return hash, err
+	}
+	var c struct {
+		FeePayer struct {
+			Body struct {
+				PublicKey string `json:"publicKey"`
+				Nonce     text32 `json:"nonce"`
+			} `json:"body"`
+		} `json:"feePayer"`
+	}
+	if json.Unmarshal(command, &c) != nil {
+		return "", nil
+	}
+	payer, nonce := c.FeePayer.Body.PublicKey, uint32(c.FeePayer.Body.Nonce)
+	pooled, err := n.PooledBy(ctx, payer)
+	if err != nil {
+		return "", nil // it is accepted all the same
+	}
+	at := slices.IndexFunc(pooled[payer], func(c Command) bool { return c.Nonce == nonce })
+	if at < 0 {
+		return "", nil
+	}
+	return pooled[payer][at].Hash, nil
+}
+
 // A SendResult merges the answers of all nodes to one command.
 type SendResult struct {
-	// Accepted: at least one node has it in its pool; Hash is that node's.
+	// Accepted: at least one node has it in its pool; Hash is that node's, also where
+	// it had it before, and empty only if it cannot be had.
 	Accepted bool
 	Hash     string
 	// Refused: every node answered, and every one refused. Only then are the

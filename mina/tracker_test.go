@@ -254,6 +254,24 @@ func TestSend(t *testing.T) {
 	}
 }
 
+// TestSendAgain: a node of before that has the command already does not tell its hash.
+// Its pool does.
+func TestSendAgain(t *testing.T) {
+	t.Parallel()
+	n := newNet(t, 2, chainOf(3))
+	n.nodes[0].refusal = "lost"
+	n.nodes[1].refusal = `Couldn't send zkApp command: ["Duplicate"]`
+	n.nodes[1].pool = []Command{{Hash: hashOf("x"), Payer: keyA, Nonce: 6}, commandA(t), {Hash: hashOf("y"), Payer: keyA, Nonce: 8}}
+	command := fmt.Sprintf(`{"feePayer":{"body":{"publicKey":%q,"nonce":"7"}}}`, keyA)
+	if got := n.Send(t.Context(), []byte(command)); !got.Accepted || got.Hash != hashOf("a") || got.Err != nil {
+		t.Errorf("%+v", got)
+	}
+	n.nodes[1].pool = nil
+	if got := n.Send(t.Context(), []byte(command)); !got.Accepted || got.Hash != "" || got.Err != nil {
+		t.Errorf("with nothing to be found: %+v", got)
+	}
+}
+
 func TestAccountAndNetwork(t *testing.T) {
 	t.Parallel()
 	n := newNet(t, 3, chainOf(3))

@@ -38,7 +38,9 @@ func (v *View) sendTold(r SendTold) Step {
 	}
 	news := r.Hash != "" && a.NodeHash == "" && r.Hash != a.Hash
 	if t.Phase == PhaseSent && !news {
-		s.Local.Said = said
+		if known := s.Local.Said; known.Number != a.Number || known.Outcome != Sent {
+			s.Local.Said = said // else a node has it, whatever another sending was answered
+		}
 		return s
 	}
 	if !r.Call.Fresh && !news {

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"testing"
+	"time"
 )
 
 // A row is one line of the state table; its cases are what it says, and where it stops.
@@ -204,6 +205,22 @@ func workerRows() []row {
 			{"too few nodes can be asked: it stays open", txn(PhaseSent, try(Signed)),
 				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Invalid_proof", Refusal{})}),
 				"answered; RETRY, RETRY; 1 unknown open 7@100; error Invalid_proof"},
+			{"what a node took, and told the hash of, stays so", txn(PhaseSent, try(Signed)),
+				func(t *Transaction) (*View, Step) {
+					v := view(t, knows(func(l *Local) { l.Unsent = 1 }))
+					for _, r := range []SendTold{
+						{Call: freshly(Send, 1), Accepted: true, Hash: t.Last().Hash, Slot: 301},
+						{Call: calling(Send, 1), Lost: true, Error: oops("No_answer"), Slot: 302},
+					} {
+						v.Local = Learn(v, r).Local
+					}
+					v.Tip.At = clock.Add(time.Second)
+					s := Decide(v)
+					if s.Txn != nil {
+						s.Reason = Reason(s.Txn.Last().NodeHash)
+					}
+					return v, s
+				}, "5J1; REVISION, WAITING_INCLUSION; 1 sent open 7@100"},
 			{"said also of what is in a block: no refusal", txn(PhaseSent, try(Signed)),
 				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Invalid_nonce", Refusal{Seen: true})}), "sent"},
 		}},
