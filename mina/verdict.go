@@ -14,6 +14,7 @@ type verdict struct {
 	tip     Header
 	next    uint32 // the payer's nonce by the ledger
 	passed  bool   // Unknown: the nonce is spent, and not in a block that is read
+	late    bool   // it is the last word of a node that has been asked since, and not answered
 }
 
 // find returns the command that the watch is about, ours or not, where the best
@@ -185,6 +186,7 @@ func merge(words []verdict, quorum bool) lifecycle.Sighting {
 		s.Passed = true
 		return s
 	}
+	words = included(words, quorum)
 	// Expired implies absent: together they are no contradiction.
 	lead := words[0]
 	same := true
@@ -225,6 +227,17 @@ func merge(words []verdict, quorum bool) lifecycle.Sighting {
 		}
 	}
 	return s
+}
+
+// included leaves out of the words of late nodes those that say nothing against an
+// inclusion, where all others, a quorum of them, tell of one.
+func included(words []verdict, quorum bool) []verdict {
+	if !quorum || slices.ContainsFunc(words, func(d verdict) bool { return !d.late && d.fate != lifecycle.FateIncluded }) {
+		return words
+	}
+	return slices.DeleteFunc(words, func(d verdict) bool {
+		return d.late && (d.fate == lifecycle.FateUnknown || d.fate == lifecycle.FateAbsent || d.fate == lifecycle.FatePooled)
+	})
 }
 
 // loudest picks the word that is enough to wait by, where there is no

@@ -43,6 +43,9 @@ func troubles() []trouble {
 			func(*sim, uint64) devnet.Faults { return devnet.Faults{Status: http.StatusServiceUnavailable} },
 		),
 		faulty("hangs", func(*sim, uint64) devnet.Faults { return devnet.Faults{Hang: true} }),
+		faulty("takes seconds", func(s *sim, i uint64) devnet.Faults {
+			return devnet.Faults{DelayMs: 500 + s.pick(10_000, "delay", i)}
+		}),
 		faulty("is not synced", func(s *sim, i uint64) devnet.Faults {
 			return devnet.Faults{Sync: []string{"BOOTSTRAP", "CATCHUP", "OFFLINE"}[s.pick(3, "sync", i)]}
 		}),

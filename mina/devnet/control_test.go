@@ -80,7 +80,7 @@ func TestControl(t *testing.T) {
 	}
 	for _, bad := range [][2]string{
 		{"nonsense", "1"}, {"lag", "x"}, {"lag", `"1"`}, {"sync", `"DOWN"`}, {"status", "99"}, {"reorg", `{"depth":50}`},
-		{"reorg", `{"dept":1}`}, {"drop", `{"hash":"5J"}`}, {"fail-next", "{}"}, {"loseReplies", "-1"}, {"loseRequests", "-1"},
+		{"reorg", `{"dept":1}`}, {"drop", `{"hash":"5J"}`}, {"fail-next", "{}"}, {"loseReplies", "-1"}, {"delayMs", "-1"}, {"loseRequests", "-1"},
 	} {
 		status, answer := control(t, d, bad[0], bad[1])
 		if text, _ := answer["error"].(string); status != http.StatusBadRequest || text == "" {

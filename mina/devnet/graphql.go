@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/graph-gophers/graphql-go"
 	gqlerrors "github.com/graph-gophers/graphql-go/errors"
@@ -48,8 +49,16 @@ type sendKey struct{}
 
 func (d *Node) serveGraphQL(w http.ResponseWriter, r *http.Request) {
 	d.network.mu.Lock()
-	status, healed := d.faults.Status, d.healed
+	status, healed, delay := d.faults.Status, d.healed, time.Duration(d.faults.DelayMs)*time.Millisecond
 	d.network.mu.Unlock()
+	if delay > 0 {
+		select {
+		case <-time.After(delay):
+		case <-r.Context().Done():
+			http.Error(w, "gone", http.StatusServiceUnavailable)
+			return
+		}
+	}
 	if healed != nil {
 		select {
 		case <-healed:

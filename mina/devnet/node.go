@@ -26,6 +26,8 @@ type Faults struct {
 	Status int `json:"status"`
 	// Hang holds every request until the fault is taken away or the client gives up.
 	Hang bool `json:"hang"`
+	// DelayMs has the node take so many milliseconds more for every request.
+	DelayMs int `json:"delayMs"`
 	// LoseReplies is how many more sends are worked on but not answered, and
 	// LoseRequests how many do not even arrive: the connection is closed or, with
 	// LoseStatus, that HTTP status comes instead, with LoseBody, as a gateway in
@@ -51,8 +53,8 @@ func (f Faults) validate() error {
 		return fmt.Errorf("sync is one of %s", strings.Join(statuses[1:], ", "))
 	case !status(f.Status) || !status(f.LoseStatus):
 		return errors.New("an HTTP status lies between 200 and 599")
-	case f.LoseReplies < 0 || f.LoseRequests < 0 || f.RefuseNext < 0:
-		return errors.New("counts are not negative")
+	case f.DelayMs < 0 || f.LoseReplies < 0 || f.LoseRequests < 0 || f.RefuseNext < 0:
+		return errors.New("counts and delays are not negative")
 	}
 	return nil
 }
