@@ -79,7 +79,7 @@ func (r *rig) at(node, what, body string) {
 func freePorts(t *testing.T, n int) string {
 	t.Helper()
 	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once
+		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func freePorts(t *testing.T, n int) string {
 		_ = l.Close()
 		free := true
 		for i := range n {
-			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+i)) //nolint:noctx // closed at once
+			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+i))
 			if free = free && err == nil; err == nil {
 				_ = l.Close()
 			}
