@@ -124,9 +124,12 @@ func kindOf(code string) Kind {
 // refusal begins every answer of a Mina node that turns a zkApp command down.
 const refusal = "Couldn't send zkApp command:"
 
-// statusCode finds the HTTP status of each node that o1js asked, however often
-// its JSON was quoted.
-var statusCode = regexp.MustCompile(`statusCode\\*"\s*:\s*(\d+)`)
+// What o1js tells of each node that it asked, however often its JSON was quoted: a
+// status, and what was said with it.
+var (
+	statusCode = regexp.MustCompile(`statusCode\\*"\s*:\s*(\d+)`)
+	refusedBy  = regexp.MustCompile(`statusText\\*"\s*:\s*\\*"` + refusal)
+)
 
 // nothingSent judges an error that a legacy worker answered with HTTP 200.
 // The worker asks several nodes and repeats by itself, so a refusal counts only
@@ -140,12 +143,14 @@ func nothingSent(e *WorkerError) bool {
 		if !strings.Contains(e.Exception, refusal) || strings.Contains(e.Exception, "Duplicate") {
 			return false
 		}
-		for _, m := range statusCode.FindAllStringSubmatch(e.Exception, -1) {
+		asked := statusCode.FindAllStringSubmatch(e.Exception, -1)
+		for _, m := range asked {
 			if m[1] != "200" {
 				return false
 			}
 		}
-		return true
+		// A gateway answers 200 as well, in words of its own.
+		return len(asked) <= len(refusedBy.FindAllString(e.Exception, -1))
 	}
 	return false
 }

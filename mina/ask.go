@@ -2,10 +2,11 @@ package mina
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
+	"time"
 )
 
 // An answer is what one node said to a question put to all.
@@ -14,15 +15,56 @@ type answer[T any] struct {
 	err   error
 }
 
-// askAll puts a question to all nodes at once and returns the answers in the
-// order of the nodes.
-func askAll[T any](nodes []*Node, question func(*Node) (T, error)) []answer[T] {
-	answers := make([]answer[T], len(nodes))
-	var wg sync.WaitGroup
-	for i, n := range nodes {
-		wg.Go(func() { answers[i].value, answers[i].err = question(n) })
+// askMost puts a question to all of some nodes at once and returns the answers in their
+// order. It waits for those that are prompt, and for so many good answers; that of a
+// node that is not waited for is ErrLate.
+func askMost[T any](ctx context.Context, t *Tracker, views []*view, enough int, question func(context.Context, *Node) (T, error)) []answer[T] {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make([]answer[T], len(views))
+	pending := make(map[int]bool, len(views))
+	come := make(chan struct {
+		answer[T]
+		of int
+	}, len(views))
+	for i, v := range views {
+		answers[i].err = &lostError{v.node.name + ": " + ErrLate.Error(), ErrLate}
+		pending[i] = true
+		go func() {
+			var a answer[T]
+			a.value, a.err = question(ctx, v.node)
+			come <- struct {
+				answer[T]
+				of int
+			}{a, i}
+		}()
 	}
-	wg.Wait()
+	var over <-chan time.Time
+	began := time.Now()
+	for good := 0; len(pending) > 0; {
+		prompt := false
+		for i := range pending {
+			prompt = prompt || !views[i].late.Load()
+		}
+		if good >= enough && !prompt {
+			break
+		}
+		if good >= enough && over == nil {
+			over = time.After(t.grace(time.Since(began)))
+		}
+		select {
+		case a := <-come:
+			delete(pending, a.of)
+			answers[a.of] = a.answer
+			if a.err == nil {
+				good++
+			}
+		case <-over:
+			for i := range pending {
+				views[i].late.Store(true)
+			}
+		}
+	}
 	return answers
 }
 
@@ -35,15 +77,18 @@ func because(err error, causes []error) error {
 }
 
 // Account asks all nodes for an account. It returns the answer on which all
-// synced nodes agree about the nonce, with the lowest balance and the highest
-// inferred nonce of any, and ErrNoQuorum or ErrDisagree otherwise. An account
+// synced nodes that are not late agree about the nonce, a quorum of them, with the
+// lowest balance and the highest inferred nonce of any, and ErrNoQuorum or ErrDisagree
+// otherwise. An account
 // that no node has is returned with Exists false. ErrBase58Check: publicKey is
 // none.
 func (t *Tracker) Account(ctx context.Context, publicKey string) (Account, error) {
 	var merged Account
 	var failed []error
 	synced := 0
-	for _, a := range askAll(t.nodes, func(n *Node) (Account, error) { return n.Account(ctx, publicKey) }) {
+	for _, a := range askMost(ctx, t, t.views, max(t.quorum, 1), func(ctx context.Context, n *Node) (Account, error) {
+		return n.Account(ctx, publicKey)
+	}) {
 		switch {
 		case errors.Is(a.err, ErrBase58Check):
 			return Account{}, a.err
@@ -65,7 +110,7 @@ func (t *Tracker) Account(ctx context.Context, publicKey string) (Account, error
 	return merged, nil
 }
 
-// Accounts asks every synced node for accounts, one question per 200 of them, and
+// Accounts asks every synced node that is not late for accounts, one question per 200 of them, and
 // returns each with the lowest balance and the highest nonces of any; Exists is
 // true if any node has it. Errors: ErrNoQuorum, ErrBase58Check.
 func (t *Tracker) Accounts(ctx context.Context, publicKeys []string) (map[string]Account, error) {
@@ -75,17 +120,15 @@ func (t *Tracker) Accounts(ctx context.Context, publicKeys []string) (map[string
 		return nil, ctx.Err()
 	}
 	defer func() { <-t.polling }()
-	if c := t.poll(ctx); !c.Quorum {
+	if c := t.poll(ctx, false); !c.Quorum {
 		return nil, fmt.Errorf("asking for accounts: %w", c.Err)
-	}
-	voters := make([]*Node, len(t.voted))
-	for i, v := range t.voted {
-		voters[i] = v.node
 	}
 	merged := make(map[string]Account, len(publicKeys))
 	for part := range slices.Chunk(publicKeys, chunk) {
 		var failed []error
-		for _, a := range askAll(voters, func(n *Node) (map[string]Account, error) { return n.Accounts(ctx, part) }) {
+		for _, a := range askMost(ctx, t, t.voted, t.quorum, func(ctx context.Context, n *Node) (map[string]Account, error) {
+			return n.Accounts(ctx, part)
+		}) {
 			if errors.Is(a.err, ErrBase58Check) {
 				return nil, a.err
 			}
@@ -96,7 +139,7 @@ func (t *Tracker) Accounts(ctx context.Context, publicKeys []string) (map[string
 				merged[key] = account.with(merged[key])
 			}
 		}
-		if len(voters)-len(failed) < t.quorum {
+		if len(t.voted)-len(failed) < t.quorum {
 			return nil, because(fmt.Errorf("asking for accounts: %w", ErrNoQuorum), failed)
 		}
 	}
@@ -116,12 +159,12 @@ func (a Account) with(o Account) Account {
 	return a
 }
 
-// Network returns the network id that all reachable nodes have, at least one of
-// them. ErrNoQuorum: none answers; ErrDisagree: they are of different networks.
+// Network returns the network id that all reachable nodes have that are not late, at
+// least one of them. ErrNoQuorum: none answers; ErrDisagree: they are of different networks.
 func (t *Tracker) Network(ctx context.Context) (string, error) {
 	var id string
 	var failed []error
-	for i, a := range askAll(t.nodes, func(n *Node) (Status, error) { return n.Status(ctx) }) {
+	for i, a := range askMost(ctx, t, t.views, t.quorum, func(ctx context.Context, n *Node) (Status, error) { return n.Status(ctx) }) {
 		switch {
 		case a.err != nil:
 			failed = append(failed, a.err)
@@ -139,46 +182,98 @@ func (t *Tracker) Network(ctx context.Context) (string, error) {
 	return id, nil
 }
 
-// Send gives a signed zkApp command to every node at once and waits for all of
-// them. See SendResult.
+// Send gives a signed zkApp command to every node at once. The first acceptance is
+// enough; the other nodes get it all the same. Without one it waits for all of them, a
+// moment for those that are late. See SendResult.
 func (t *Tracker) Send(ctx context.Context, command []byte) SendResult {
-	var result SendResult
+	type reply struct {
+		of   int
+		hash string
+		err  error
+	}
+	come := make(chan reply, len(t.nodes))
+	prompt := make(map[int]bool, len(t.nodes))
+	for i, n := range t.nodes {
+		if !t.views[i].late.Load() {
+			prompt[i] = true
+		}
+		go func() {
+			hash, err := n.sendOrFind(context.WithoutCancel(ctx), command)
+			come <- reply{i, hash, err}
+		}()
+	}
 	var refused, silent *Error
-	for i, a := range askAll(t.nodes, func(n *Node) (string, error) { return n.Send(ctx, command) }) {
-		if a.err == nil {
-			result.Accepted = true
-			if result.Hash == "" {
-				result.Hash = a.value
+	var over <-chan time.Time
+	began := time.Now()
+	for left := len(t.nodes); left > 0; {
+		if len(prompt) == 0 && left < len(t.nodes) && over == nil {
+			over = time.After(t.grace(time.Since(began)))
+		}
+		select {
+		case r := <-come:
+			left--
+			delete(prompt, r.of)
+			if r.err == nil {
+				return SendResult{Accepted: true, Hash: r.hash}
+			}
+			e, ok := errors.AsType[*Error](r.err)
+			switch {
+			case !ok:
+				silent = t.nodes[r.of].silent(r.err.Error())
+			case e.Class == Transport:
+				silent = e
+			case refused == nil || e.Class.gravity() > refused.Class.gravity():
+				refused = e
 			}
 			continue
+		case <-over:
+		case <-ctx.Done():
 		}
-		e, ok := errors.AsType[*Error](a.err)
-		switch {
-		case !ok:
-			silent = t.nodes[i].silent(a.err.Error())
-		case e.Class == Transport:
-			silent = e
-		case e.Code == "Duplicate": // it is in the pool already
-			result.Accepted = true
-		case refused == nil || e.Class.gravity() > refused.Class.gravity():
-			refused = e
-		}
+		return SendResult{Err: &Error{Class: Transport, Code: CodeNoAnswer, Message: "not every node has answered in time"}}
 	}
 	switch {
-	case result.Accepted:
 	case silent != nil:
-		result.Err = silent
+		return SendResult{Err: silent}
 	case refused != nil:
-		result.Refused, result.Err = true, refused
-	default:
-		result.Err = &Error{Class: Transport, Code: CodeNoAnswer, Message: "there is no node to send to"}
+		return SendResult{Refused: true, Err: refused}
 	}
-	return result
+	return SendResult{Err: &Error{Class: Transport, Code: CodeNoAnswer, Message: "there is no node to send to"}}
+}
+
+// sendOrFind is Send, and takes for accepted what the pool has already. Mina: older
+// nodes answer "Duplicate" then, without the hash.
+func (n *Node) sendOrFind(ctx context.Context, command []byte) (hash string, err error) {
+	hash, err = n.Send(ctx, command)
+	if e, ok := errors.AsType[*Error](err); !ok || e.Code != "Duplicate" {
+		return hash, err
+	}
+	var c struct {
+		FeePayer struct {
+			Body struct {
+				PublicKey string `json:"publicKey"`
+				Nonce     text32 `json:"nonce"`
+			} `json:"body"`
+		} `json:"feePayer"`
+	}
+	if json.Unmarshal(command, &c) != nil {
+		return "", nil
+	}
+	payer, nonce := c.FeePayer.Body.PublicKey, uint32(c.FeePayer.Body.Nonce)
+	pooled, err := n.PooledBy(ctx, payer)
+	if err != nil {
+		return "", nil // it is accepted all the same
+	}
+	at := slices.IndexFunc(pooled[payer], func(c Command) bool { return c.Nonce == nonce })
+	if at < 0 {
+		return "", nil
+	}
+	return pooled[payer][at].Hash, nil
 }
 
 // A SendResult merges the answers of all nodes to one command.
 type SendResult struct {
-	// Accepted: at least one node has it in its pool; Hash is that node's.
+	// Accepted: at least one node has it in its pool; Hash is the first one's, also where
+	// it had it before, and empty only if it cannot be had.
 	Accepted bool
 	Hash     string
 	// Refused: every node answered, and every one refused. Only then are the

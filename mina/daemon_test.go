@@ -46,6 +46,7 @@ type daemon struct {
 	accounts map[string]uint32  // nonces
 	refusal  string             // of sendZkapp; "lost" takes the command and gives no answer
 	hang     bool               // until the caller gives up
+	delay    time.Duration      // of each answer
 	status   int                // HTTP, if not 200
 	raw      string             // the whole answer, if not empty
 	calls    map[string]int     // questions by field, and the blocks that they named
@@ -101,8 +102,15 @@ func (d *daemon) node(t *testing.T, i int) *Node {
 // RoundTrip serves without a network, so that it runs in a synctest bubble.
 func (d *daemon) RoundTrip(req *http.Request) (*http.Response, error) {
 	d.mu.Lock()
-	hang := d.hang
+	hang, delay := d.hang, d.delay
 	d.mu.Unlock()
+	if delay > 0 {
+		select {
+		case <-time.After(delay):
+		case <-req.Context().Done():
+			return nil, req.Context().Err()
+		}
+	}
 	if hang {
 		<-req.Context().Done()
 		return nil, req.Context().Err()

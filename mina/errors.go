@@ -90,29 +90,46 @@ func (e *Error) Error() string {
 // Codes of our own, where Mina gives a text only or nothing at all.
 const (
 	CodeNoAnswer       = "No_answer"       // Transport: nothing usable came back
+	CodeGateway        = "Gateway"         // Transport: words that are not Mina's, and may be a gateway's
 	CodeEvicted        = "Evicted"         // RaiseFee: the pool is full and the fee too low
 	CodeMalformed      = "Malformed"       // Permanent: the node cannot read the command
 	CodeUnknownRefusal = "Unknown_refusal" // Reprove: a refusal in words that we do not know
 	CodeUnknownFailure = "Unknown_failure" // Reprove: a failure without a reason that we can name
 )
 
-// ClassifySend reads the message of a refused sendZkapp or sendPayment. Words
-// that are not in the vocabulary are CodeUnknownRefusal, of class Reprove: a
-// retry may mend it, and the retries end. Of several reasons the gravest counts.
-func ClassifySend(message string) *Error {
-	e := &Error{Class: Reprove, Code: CodeUnknownRefusal, Message: shorten(message)}
+// ClassifySend reads the messages with which sendZkapp or sendPayment was answered.
+// They are a refusal only if each of them is Mina's own: with the words that a daemon
+// begins every refusal with, or one of the few sentences without. All else a gateway
+// may say as well, of a command that the daemon has taken or will take: class
+// Transport. A reason that is not in the vocabulary is CodeUnknownRefusal, of class
+// Reprove: a retry may mend it, and the retries end. Of several the gravest counts.
+func ClassifySend(messages ...string) *Error {
+	e := &Error{Class: Transport, Code: CodeGateway}
+	for i, message := range messages {
+		class, code := classifySend(message)
+		if i == 0 || class == Transport || e.Class != Transport && class.gravity() > e.Class.gravity() {
+			e.Class, e.Code = class, code
+		}
+	}
+	e.Message = shorten(strings.Join(messages, "; "))
+	return e
+}
+
+func classifySend(message string) (class Class, code string) {
 	reason, zkapp := strings.CutPrefix(message, "Couldn't send zkApp command:")
 	reason, payment := strings.CutPrefix(reason, "Couldn't send user command:")
 	reason = strings.TrimSpace(reason)
-	if reason == "" && (zkapp || payment) {
+	switch {
+	case !zkapp && !payment:
+		return bareRefusal(message)
+	case reason == "":
 		// Mina: a command evicted in the moment of its admission gets no reason.
-		e.Class, e.Code = RaiseFee, CodeEvicted
-		return e
+		return RaiseFee, CodeEvicted
 	}
 	found := false
-	note := func(class Class, code string) {
-		if !found || class.gravity() > e.Class.gravity() {
-			e.Class, e.Code, found = class, code, true
+	note := func(c Class, word string) {
+		if !found || c.gravity() > class.gravity() {
+			class, code, found = c, word, true
 		}
 	}
 	for part := range strings.SplitSeq(reason, "; ") {
@@ -130,15 +147,36 @@ func ClassifySend(message string) *Error {
 			note(p.class, p.code)
 		}
 	}
-	if !found && !zkapp && !payment {
-		// A message without the prefix comes from the GraphQL layer.
-		for _, text := range []string{"Could not decode", "rgument `", "rgument \"", "ariable `", "ariable \"", "Cannot query", "Missing required"} {
-			if strings.Contains(reason, text) {
-				note(Permanent, CodeMalformed)
-			}
+	if !found {
+		return Reprove, CodeUnknownRefusal
+	}
+	return class, code
+}
+
+// bareRefusal reads what a daemon says before it looks at the command, or at its
+// nonce: these messages begin so.
+func bareRefusal(message string) (Class, string) {
+	for _, p := range []phrase{
+		{"Daemon is bootstrapping", "Bootstrapping", Resend},
+		{"Got transaction pool diff when", "No_frontier", Resend},
+		{"Couldn't infer nonce", "Invalid_nonce", Renonce},
+		{"Input nonce", "Invalid_nonce", Renonce},
+		{"Invalid user command. Fee", "Insufficient_fee", RaiseFee},
+		{"Could not decode", CodeMalformed, Permanent},
+		// The GraphQL layer's.
+		{"Argument `", CodeMalformed, Permanent},
+		{"Argument \"", CodeMalformed, Permanent},
+		{"Variable `", CodeMalformed, Permanent},
+		{"Variable \"", CodeMalformed, Permanent},
+		{"Field `", CodeMalformed, Permanent},
+		{"Cannot query field", CodeMalformed, Permanent},
+		{"Missing required argument", CodeMalformed, Permanent},
+	} {
+		if strings.HasPrefix(message, p.text) {
+			return p.class, p.code
 		}
 	}
-	return e
+	return Transport, CodeGateway
 }
 
 // poolReason is the transaction pool's vocabulary, a JSON array of one word
@@ -171,7 +209,6 @@ type phrase struct {
 func sendPhrases() []phrase {
 	return []phrase{
 		{"Insufficient fee", "Insufficient_fee", RaiseFee},
-		{"less than the minimum fee", "Insufficient_fee", RaiseFee},
 		{"Zkapp too big", "Zkapp_too_big", Permanent},
 		{"invalid call forest", "Invalid_call_forest", Permanent},
 		{"Zero vesting period", "Zero_vesting_period", Permanent},
@@ -191,9 +228,6 @@ func sendPhrases() []phrase {
 		{"have a transition frontier", "No_frontier", Resend},
 		{"frontier is unavailable", "No_frontier", Resend},
 		{"Daemon is bootstrapping", "Bootstrapping", Resend},
-
-		{"Couldn't infer nonce", "Invalid_nonce", Renonce},
-		{"Input nonce", "Invalid_nonce", Renonce},
 	}
 }
 

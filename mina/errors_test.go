@@ -67,7 +67,15 @@ func TestClassifySend(t *testing.T) {
 		{zk + `["Something_new"]; ["Overloaded"]`, Resend, "Overloaded"},
 		{zk + `[1,2]`, Reprove, CodeUnknownRefusal},
 		{zk + "(failure argument `x`)", Reprove, CodeUnknownRefusal},
-		{"", Reprove, CodeUnknownRefusal},
+		// What a gateway says as well.
+		{"", Transport, CodeGateway},
+		{"upstream timeout", Transport, CodeGateway},
+		{"upstream: Daemon is bootstrapping", Transport, CodeGateway},
+		{"upstream said: " + zk + `["Invalid_nonce"]`, Transport, CodeGateway},
+		{`["Insufficient_fee"]`, Transport, CodeGateway},
+		{"Insufficient fee", Transport, CodeGateway},
+		{"Invalid_signature", Transport, CodeGateway},
+		{"unexpected Argument `x`", Transport, CodeGateway},
 	} {
 		t.Run(tt.message, func(t *testing.T) {
 			t.Parallel()
@@ -75,6 +83,27 @@ func TestClassifySend(t *testing.T) {
 				t.Errorf("%s, %s; want %s, %s", e.Class, e.Code, tt.class, tt.code)
 			}
 		})
+	}
+}
+
+// TestClassifySeveral: one word that is not Mina's, and nobody knows.
+func TestClassifySeveral(t *testing.T) {
+	t.Parallel()
+	const cheap, funds = "Couldn't send zkApp command: Insufficient fee", `Couldn't send zkApp command: ["Insufficient_funds"]`
+	for _, tt := range []struct {
+		messages []string
+		class    Class
+	}{
+		{nil, Transport},
+		{[]string{cheap, funds}, Operator},
+		{[]string{funds, cheap}, Operator},
+		{[]string{cheap, "upstream timeout"}, Transport},
+		{[]string{"upstream timeout", cheap}, Transport},
+		{[]string{"upstream timeout", cheap, funds}, Transport},
+	} {
+		if e := ClassifySend(tt.messages...); e.Class != tt.class {
+			t.Errorf("%q: %v, want %s", tt.messages, e, tt.class)
+		}
 	}
 }
 
@@ -147,12 +176,13 @@ func TestErrorText(t *testing.T) {
 }
 
 func FuzzClassifySend(f *testing.F) {
-	for _, s := range []string{"", `Couldn't send zkApp command: ["Invalid_nonce"]`, "Daemon is bootstrapping", "[[[;; ["} {
+	for _, s := range []string{"", `Couldn't send zkApp command: ["Invalid_nonce"]`, "Daemon is bootstrapping", "[[[;; [", "upstream timeout"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, message string) {
 		e := ClassifySend(message)
-		if e.Class.gravity() == 0 || !isToken(e.Code) || len(e.Message) > 510 {
+		known := e.Class.gravity() > 0
+		if known == (e.Code == CodeGateway) || strings.HasPrefix(message, "Couldn't send zkApp command:") && !known || !isToken(e.Code) || len(e.Message) > 510 {
 			t.Errorf("%q: %+v", message, e)
 		}
 	})

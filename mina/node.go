@@ -71,8 +71,9 @@ func (n *Node) Name() string { return n.name }
 
 // Send gives a signed zkApp command, {"feePayer", "accountUpdates", "memo"}, to
 // the node, token by token as it is, and returns the hash under which the node
-// holds it. A refusal is the *Error of ClassifySend. An *Error of class
-// Transport leaves the outcome unknown: the node may have the command.
+// holds it. A refusal is the *Error of ClassifySend, in Mina's own words. All else
+// that comes back is an *Error of class Transport and leaves the outcome unknown:
+// the node may have the command, or get it yet, whatever a gateway says.
 // Mina: the same bytes again are harmless.
 func (n *Node) Send(ctx context.Context, command json.RawMessage) (hash string, err error) {
 	malformed := &Error{Class: Permanent, Code: CodeMalformed, Message: "not a JSON object of at most 4 MiB", Node: n.name}
@@ -89,7 +90,7 @@ func (n *Node) Send(ctx context.Context, command json.RawMessage) (hash string, 
 			} `json:"zkapp"`
 		} `json:"sendZkapp"`
 	}
-	refusal, err := n.ask(ctx, `mutation($input: SendZkappInput!) { sendZkapp(input: $input) { zkapp { hash } } }`,
+	refused, err := n.ask(ctx, `mutation($input: SendZkappInput!) { sendZkapp(input: $input) { zkapp { hash } } }`,
 		map[string]any{"input": input{command}}, &data)
 	_, damaged := errors.AsType[*json.MarshalerError](err)
 	switch {
@@ -99,27 +100,27 @@ func (n *Node) Send(ctx context.Context, command json.RawMessage) (hash string, 
 		return "", err
 	case data.SendZkapp != nil && data.SendZkapp.Zkapp.Hash != "":
 		return data.SendZkapp.Zkapp.Hash, nil
-	case refusal != nil:
-		e := ClassifySend(*refusal)
+	case data.SendZkapp == nil && len(refused) > 0:
+		e := ClassifySend(refused...)
 		e.Node = n.name
 		return "", e
-	default:
+	default: // Mina: what was refused has no data
 		return "", n.silent("an answer without a hash")
 	}
 }
 
 // query asks and takes any GraphQL error for no answer.
 func (n *Node) query(ctx context.Context, text string, variables map[string]any, data any) error {
-	refusal, err := n.ask(ctx, text, variables, data)
-	if err == nil && refusal != nil {
-		return n.silent("query refused: " + *refusal)
+	refused, err := n.ask(ctx, text, variables, data)
+	if err == nil && len(refused) > 0 {
+		return n.silent("query refused: " + strings.Join(refused, "; "))
 	}
 	return err
 }
 
-// ask makes one call. The refusal is the text of the GraphQL errors, nil if
-// there are none. Mina: they come with HTTP 200.
-func (n *Node) ask(ctx context.Context, text string, variables map[string]any, data any) (refusal *string, err error) {
+// ask makes one call. What it was refused with are the texts of the GraphQL errors.
+// Mina: they come with HTTP 200. A gateway has such words too.
+func (n *Node) ask(ctx context.Context, text string, variables map[string]any, data any) (refused []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, n.timeout)
 	defer cancel()
 	var body bytes.Buffer
@@ -161,14 +162,10 @@ func (n *Node) ask(ctx context.Context, text string, variables map[string]any, d
 	if err := json.Unmarshal(answer, &envelope); err != nil {
 		return nil, n.silent("reading the answer: " + err.Error())
 	}
-	if len(envelope.Errors) == 0 {
-		return nil, nil
+	for _, e := range envelope.Errors {
+		refused = append(refused, e.Message)
 	}
-	messages := make([]string, len(envelope.Errors))
-	for i, e := range envelope.Errors {
-		messages[i] = e.Message
-	}
-	return new(strings.Join(messages, "; ")), nil
+	return refused, nil
 }
 
 // silent is the error for whatever is not an answer to the question.

@@ -118,6 +118,10 @@ func TestNodeBlock(t *testing.T) {
 	if _, err := d.node(t, 0).Block(t.Context(), "3N-999"); class(err) != Transport {
 		t.Errorf("unknown block: %v", err)
 	}
+	d.raw = `{"data":{"k0":{"stateHash":"3N-104","transactions":null}}}`
+	if _, err := d.node(t, 0).Block(t.Context(), "3N-104"); class(err) != Transport {
+		t.Errorf("a block without its commands: %v", err)
+	}
 	d.raw = `{"data":{"block":{"stateHash":"another"}}}`
 	if _, err := d.node(t, 0).Block(t.Context(), "3N-104"); class(err) != Transport {
 		t.Errorf("another block: %v", err)
@@ -164,6 +168,16 @@ func TestNodePoolAndAccounts(t *testing.T) {
 	if _, err := n.Account(ctx, keyA); !errors.Is(err, ErrNotSynced) {
 		t.Errorf("bootstrapping: %v", err)
 	}
+	d.sync = "SYNCED"
+	for _, nothing := range []string{`{"data":null}`, `{"data":{}}`, `{}`, `{"data":{"k0":null,"pooledZkappCommands":null}}`} {
+		d.raw = nothing
+		if got, err := n.Pooled(ctx, []string{hashOf("a")}); class(err) != Transport {
+			t.Errorf("%s is taken for an empty pool: %v, %v", nothing, got, err)
+		}
+		if got, err := n.PooledBy(ctx, keyA); class(err) != Transport {
+			t.Errorf("%s is taken for an empty pool: %v, %v", nothing, got, err)
+		}
+	}
 	d.raw = `{"data":{"syncStatus":"SYNCED"}}`
 	if _, err := n.Account(ctx, keyA); class(err) != Transport {
 		t.Errorf("no account in the answer: %v", err)
@@ -196,6 +210,20 @@ func TestNodeSend(t *testing.T) {
 		{"no data", func() { d.raw = `{"data":{"sendZkapp":null}}` }, Transport, CodeNoAnswer},
 		{"data of another shape", func() { d.raw = `{"data":[]}` }, Transport, CodeNoAnswer},
 		{"empty", func() { d.raw = `{}` }, Transport, CodeNoAnswer},
+		{"a gateway's words", func() { d.raw = `{"errors":[{"message":"upstream timeout"}]}` }, Transport, CodeGateway},
+		{"and no data", func() { d.raw = `{"data":null,"errors":[{"message":"upstream timeout"}]}` }, Transport, CodeGateway},
+		{"an error of its own form", func() { d.raw = `{"errors":"upstream timeout"}` }, Transport, CodeNoAnswer},
+		{"among Mina's", func() {
+			d.raw = `{"errors":[{"message":"Couldn't send zkApp command: Insufficient fee"},{"message":"upstream timeout"}]}`
+		}, Transport, CodeGateway},
+		{"partial data", func() {
+			d.raw = `{"data":{"sendZkapp":{"zkapp":null}},"errors":[{"message":"Couldn't send zkApp command: Insufficient fee"}]}`
+		}, Transport, CodeNoAnswer},
+		{"cut short", func() { d.raw = `{"data":{"sendZkapp":{"zkapp":{"ha` }, Transport, CodeNoAnswer},
+		{"Mina's words from a gateway", func() {
+			d.raw, d.status = "", 502
+			d.refusal = "Couldn't send zkApp command: Insufficient fee"
+		}, Transport, CodeNoAnswer},
 	} {
 		tt.set()
 		_, err := n.Send(t.Context(), json.RawMessage(command))
@@ -206,6 +234,7 @@ func TestNodeSend(t *testing.T) {
 			t.Errorf("%s: the error tells a secret: %v", tt.name, err)
 		}
 	}
+	d.status = 0
 	// A hash is an acceptance, even if the node failed to answer in full.
 	d.raw = `{"data":{"sendZkapp":{"zkapp":{"hash":"5J"}}},"errors":[{"message":"x"}]}`
 	if hash, err := n.Send(t.Context(), json.RawMessage(command)); hash != "5J" || err != nil {

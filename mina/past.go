@@ -64,7 +64,7 @@ func newPast(watches []*watched, voters []*view) *past {
 	}
 	var top Header
 	for _, v := range voters {
-		oldest := v.links[0].Header
+		oldest := v.said.oldest
 		p.known[oldest.Height] = oldest.StateHash
 		if oldest.Height >= top.Height {
 			top = oldest
@@ -137,7 +137,7 @@ func (a *archived) tell(s lifecycle.Sighting, nonce uint32, voters []*view) life
 	s.Height, s.StateHash = a.in.Height, a.in.StateHash
 	s.Failure = a.command.failure()
 	for i, v := range voters {
-		if depth := int(int64(v.tip().Height)-int64(a.in.Height)) + 1; i == 0 || depth < s.Depth {
+		if depth := int(int64(v.said.tip.Height)-int64(a.in.Height)) + 1; i == 0 || depth < s.Depth {
 			s.Depth = depth
 		}
 	}

@@ -81,14 +81,14 @@ func (n *Node) StatusAndChain(ctx context.Context, max int) (Status, []Header, e
 		statusData
 		BestChain []headerData `json:"bestChain"`
 	}
-	refusal, err := n.ask(ctx, "query($max: Int) { "+statusFields+" "+chainFields+" }", map[string]any{"max": max}, &data)
+	refused, err := n.ask(ctx, "query($max: Int) { "+statusFields+" "+chainFields+" }", map[string]any{"max": max}, &data)
 	var status Status
 	if err == nil {
 		status, err = n.status(data.statusData)
 	}
 	// Mina: a daemon that is bootstrapping tells its status, and an error for its chain.
-	if refusal != nil && (err != nil || status.Synced()) {
-		err = n.silent("query refused: " + *refusal)
+	if len(refused) > 0 && (err != nil || status.Synced()) {
+		err = n.silent("query refused: " + strings.Join(refused, "; "))
 	}
 	if err != nil {
 		return Status{}, nil, fmt.Errorf("asking for the status: %w", err)
@@ -295,6 +295,9 @@ func (n *Node) Blocks(ctx context.Context, stateHashes ...string) ([]Block, erro
 		if d == nil || d.StateHash != hash {
 			return nil, fmt.Errorf("asking for block %.60s: %w", hash, n.silent("it is not in the answer"))
 		}
+		if d.Transactions.Zkapps == nil || d.Transactions.Payments == nil {
+			return nil, fmt.Errorf("asking for block %.60s: %w", hash, n.silent("its commands are not in the answer"))
+		}
 		blocks[i] = d.block()
 	}
 	return blocks, nil
@@ -315,6 +318,9 @@ func (n *Node) Pooled(ctx context.Context, hashes []string) (map[string]Command,
 	if err != nil {
 		return nil, fmt.Errorf("asking for the pool: %w", err)
 	}
+	if data.Pooled == nil {
+		return nil, fmt.Errorf("asking for the pool: %w", n.silent("it is not in the answer"))
+	}
 	for _, z := range data.Pooled {
 		found[z.Hash] = z.command()
 	}
@@ -334,6 +340,9 @@ func (n *Node) PooledBy(ctx context.Context, payers ...string) (map[string][]Com
 	}
 	found := map[string][]Command{}
 	for i, payer := range payers {
+		if data[alias(i)] == nil {
+			return nil, fmt.Errorf("asking for the pool: %w", n.silent("no answer for "+payer))
+		}
 		for _, z := range data[alias(i)] {
 			if c := z.command(); c.Payer == payer {
 				found[payer] = append(found[payer], c)

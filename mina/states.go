@@ -11,7 +11,7 @@ import (
 // answer has told before stays.
 type NodeState struct {
 	Name   string // host and port; those of the same host are numbered
-	Voting bool   // synced, near the tip, and of the right network
+	Voting bool   // synced, near the tip, of the right network, and not late
 	Height uint32 // of its tip
 	// Lag is how many blocks its tip is below the highest that any node has heard
 	// of, TipAge how far its slot was behind the clock.
@@ -35,21 +35,21 @@ func (t *Tracker) Nodes() []NodeState {
 func (t *Tracker) states(voters []*view) []NodeState {
 	highest := uint32(0)
 	for _, v := range t.views {
-		highest = max(highest, v.tip().Height, v.status.Highest)
+		highest = max(highest, v.said.tip.Height, v.said.status.Highest)
 	}
 	names := map[string]int{}
 	states := make([]NodeState, len(t.views))
 	for i, v := range t.views {
 		s := NodeState{
-			Name: v.node.name, Voting: slices.Contains(voters, v), Height: v.tip().Height, At: v.asOf,
-			Reorgs: v.reorgs, Orphaned: v.orphaned,
+			Name: v.node.name, Voting: slices.Contains(voters, v), Height: v.said.tip.Height, At: v.said.asOf,
+			Reorgs: v.said.reorgs, Orphaned: v.said.orphaned,
 		}
 		if names[s.Name]++; names[s.Name] > 1 {
 			s.Name += fmt.Sprint("#", names[s.Name])
 		}
 		if s.Height > 0 {
 			s.Lag = int(highest - s.Height)
-			s.TipAge = time.Duration(v.slot()-v.tip().Slot) * v.status.SlotTime
+			s.TipAge = time.Duration(v.said.slot-v.said.tip.Slot) * v.said.status.SlotTime
 		}
 		states[i] = s
 	}

@@ -41,7 +41,7 @@ func (t *Tracker) Survey(ctx context.Context, wanted []Wanted) (map[string]Used,
 		return nil, ctx.Err()
 	}
 	defer func() { <-t.polling }()
-	if c := t.poll(ctx); !c.Quorum {
+	if c := t.poll(ctx, true); !c.Quorum {
 		return nil, fmt.Errorf("looking for commands: %w", c.Err)
 	}
 	found := make(map[string]Used, len(wanted))
@@ -155,7 +155,10 @@ func (t *Tracker) read(ctx context.Context, v *view, l *link) error {
 		return nil
 	}
 	for _, o := range t.views {
-		if k := o.read[l.StateHash]; k != nil && o != v {
+		if o.busy || o == v {
+			continue
+		}
+		if k := o.read[l.StateHash]; k != nil {
 			return v.learn(l, Block{Header: k.Header, Commands: slices.Clone(k.commands)})
 		}
 	}

@@ -7,6 +7,22 @@
 // only certain once every synced node says so (Sighting.Agreed), at the depth at
 // which they say it (Sighting.Depth). What the chain cannot settle is Unknown,
 // never an answer.
+//
+// No node that hangs, or is slow, holds up what the others suffice for:
+//
+//   - One acceptance is enough for a sending to go on; the other nodes get the bytes
+//     all the same. That a sending was refused takes every node.
+//   - A quorum that has just answered is enough to go on: for the tip and the slot, for
+//     an account, and for Included, where no node contradicts it by its last word. What
+//     was in a pool, or nowhere, when a node was last asked is no contradiction.
+//   - Failed, Displaced, Expired, Absent, Passed, which may lead to another attempt, and
+//     Survey take every node that has a vote. Of one that is late its last word counts,
+//     as old as a look may take, which is two calls. PollAll waits for its next.
+//   - A node keeps its vote while it is being asked. One that let a call time out has
+//     none until a look at it has succeeded.
+//
+// So a late node delays certainty, and what it last said can prevent it; never does it
+// make something certain that would not have been.
 package mina
 
 import (
@@ -21,7 +37,7 @@ import (
 
 // A Chain is what the tracker knows of the network as a whole.
 type Chain struct {
-	Synced    int    // nodes that have a vote now
+	Synced    int    // nodes that have a vote now, and have just answered
 	Quorum    bool   // Synced reaches the quorum
 	Height    uint32 // of the lowest voting tip
 	TipSlot   uint32 // slotSinceGenesis of that tip
@@ -31,7 +47,7 @@ type Chain struct {
 	NetworkID string // as networkID says: "mina:mainnet", "mina:testnet", …
 	At        time.Time
 	Err       error // why Quorum is false, in words for the operator
-	// Lost is why each node without a vote has none, also where Quorum is true:
+	// Lost is why each other node is none of them, also where Quorum is true: ErrLate,
 	// ErrNotSynced, ErrOtherNetwork, ErrOldTip, ErrBehind, or an *Error.
 	Lost []error
 	// Searching: the archive is being searched, over several polls. Archive is
@@ -71,9 +87,13 @@ type Tracker struct {
 
 	polling    chan struct{} // holds one for the running Poll, the only user of these
 	views      []*view
-	voted      []*view // at the last poll
-	network    string  // the first network id seen
-	past       *past   // the search of the archive under way
+	ended      chan *view    // those whose look has ended
+	voted      []*view       // at the last poll, without those that are late
+	changed    bool          // a look has found something new since
+	least      time.Duration // the shortest grace
+	patience   time.Duration // what a look may take that is not late
+	network    string        // the first network id seen
+	past       *past         // the search of the archive under way
 	archiveErr error
 
 	mu      sync.Mutex // guards what follows
@@ -89,6 +109,7 @@ type watched struct {
 	// noticed is each node's tip when its ledger was first seen past Nonce
 	// without a block that says why. Used by Poll alone.
 	noticed map[*view]Header
+	words   map[*view]verdict // of each node by its last look. Used by Poll alone.
 	// What the archive told, and when it was searched in vain. Used by Poll alone.
 	archived *archived
 	soughtAt time.Time
@@ -127,6 +148,7 @@ func NewTracker(o TrackerOptions) *Tracker {
 	for _, n := range o.Nodes {
 		t.views = append(t.views, newView(n, max(o.Depth, 0)))
 	}
+	t.ended, t.least, t.patience = make(chan *view, len(t.views)), leastGrace, mostGrace
 	t.seen.Err = ErrNoQuorum
 	return t
 }
@@ -177,21 +199,28 @@ func (t *Tracker) Chain() Chain {
 // Poll asks every node once: status, best chain, the commands of blocks not
 // seen before, and which of the watched hashes lie in its pool. A node that
 // fails, is not synced or lags loses its vote until it answers well again; a
-// new sighting is computed from those that have one. Poll returns what the
-// network looks like afterwards and never an error: an unreachable network is
+// new sighting is computed from those that have one. Once a quorum has answered,
+// no node is waited for that is late; see the package comment. Poll returns what
+// the network looks like afterwards and never an error: an unreachable network is
 // a Chain without Quorum. Where ctx ends before another Poll has, it returns what
 // was known before.
-func (t *Tracker) Poll(ctx context.Context) Chain {
+func (t *Tracker) Poll(ctx context.Context) Chain { return t.pollOnce(ctx, false) }
+
+// PollAll is Poll, and waits for every node that has a vote: what it shows, all of
+// them have said since it was called.
+func (t *Tracker) PollAll(ctx context.Context) Chain { return t.pollOnce(ctx, true) }
+
+func (t *Tracker) pollOnce(ctx context.Context, all bool) Chain {
 	select {
 	case t.polling <- struct{}{}:
 	case <-ctx.Done():
 		return t.Chain()
 	}
 	defer func() { <-t.polling }()
-	return t.poll(ctx)
+	return t.poll(ctx, all)
 }
 
-func (t *Tracker) poll(ctx context.Context) Chain {
+func (t *Tracker) poll(ctx context.Context, all bool) Chain {
 	t.mu.Lock()
 	watches := make([]*watched, 0, len(t.watches))
 	for _, w := range t.watches {
@@ -199,17 +228,17 @@ func (t *Tracker) poll(ctx context.Context) Chain {
 	}
 	t.mu.Unlock()
 
-	start := time.Now()
-	var wg sync.WaitGroup
 	for _, v := range t.views {
-		wg.Go(func() { v.lost = v.poll(ctx, watches) })
+		v.fresh = false
 	}
-	wg.Wait()
-
-	voters := t.elect(time.Since(start))
-	quorum := len(voters) >= t.quorum
-	changed := !slices.Equal(voters, t.voted) || slices.ContainsFunc(voters, func(v *view) bool { return v.moved })
-	t.voted = voters
+	voters := t.lookAll(ctx, watches, all)
+	if i := slices.IndexFunc(t.views, func(v *view) bool { return v.said.failed == nil }); i >= 0 && t.network == "" {
+		t.network = t.views[i].said.status.NetworkID
+	}
+	prompt := slices.DeleteFunc(slices.Clone(voters), func(v *view) bool { return !v.fresh })
+	quorum := len(prompt) >= t.quorum
+	changed := t.changed || !slices.Equal(prompt, t.voted)
+	t.voted, t.changed = prompt, false
 
 	t.judge(watches, voters, quorum, changed)
 	if t.askArchive(ctx, watches, voters) {
@@ -218,8 +247,8 @@ func (t *Tracker) poll(ctx context.Context) Chain {
 
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.seen = t.describe(voters)
-	t.nodesAt = t.states(voters)
+	t.seen = t.describe(prompt)
+	t.nodesAt = t.states(prompt)
 	return t.seen
 }
 
@@ -233,7 +262,12 @@ func (t *Tracker) judge(watches []*watched, voters []*view, quorum, changed bool
 			continue
 		}
 		for i, v := range voters {
-			words[i] = v.judge(w)
+			word, told := w.words[v]
+			if !told {
+				word = verdict{fate: lifecycle.FateUnknown, tip: v.said.tip}
+			}
+			words[i] = word
+			words[i].late = !v.fresh
 		}
 		g := merge(words, quorum && w.sane)
 		switch {
@@ -248,55 +282,18 @@ func (t *Tracker) judge(watches []*watched, voters []*view, quorum, changed bool
 	}
 }
 
-// elect returns the views that have a vote, and notes at the others why they
-// have none.
-func (t *Tracker) elect(took time.Duration) []*view {
-	var voters []*view
-	highest := uint32(0)
-	for _, v := range t.views {
-		if v.lost != nil {
-			continue
-		}
-		if t.network == "" {
-			t.network = v.status.NetworkID
-		}
-		oldest := t.maxTipAge
-		if oldest <= 0 {
-			oldest = max(20*v.status.SlotTime, 10*time.Second)
-		}
-		age := time.Duration(v.slot()-v.tip().Slot) * v.status.SlotTime
-		switch {
-		case v.status.NetworkID != t.network:
-			v.lost = &lostError{fmt.Sprintf("%s: is of network %.40q, not %.40q", v.node.name, v.status.NetworkID, t.network), ErrOtherNetwork}
-		case age > oldest:
-			v.lost = &lostError{fmt.Sprintf("%s: tip is %v old", v.node.name, age), ErrOldTip}
-		default:
-			voters = append(voters, v)
-			highest = max(highest, v.tip().Height)
-		}
-	}
-	return slices.DeleteFunc(voters, func(v *view) bool {
-		lag := int64(highest) - int64(v.tip().Height)
-		// Nodes are not asked in the same instant.
-		if v.status.SlotTime > 0 {
-			lag -= int64(took / v.status.SlotTime)
-		}
-		if lag > maxLag {
-			v.lost = &lostError{fmt.Sprintf("%s: tip %d is behind %d", v.node.name, v.tip().Height, highest), ErrBehind}
-		}
-		return lag > maxLag
-	})
-}
-
-// describe makes the Chain of the views that have a vote. Without any, the
-// network's figures stay those last seen.
+// describe makes the Chain of the views that have a vote and are not late. Without
+// any, the network's figures stay those last seen.
 func (t *Tracker) describe(voters []*view) Chain {
 	c := t.seen
 	c.Synced, c.Quorum, c.NetworkID, c.At, c.Err, c.Lost = len(voters), len(voters) >= t.quorum, t.network, time.Now(), nil, nil
 	c.Searching, c.Archive = t.past != nil, t.archiveErr
 	for _, v := range t.views {
-		if v.lost != nil {
+		switch {
+		case v.lost != nil:
 			c.Lost = append(c.Lost, v.lost)
+		case !v.fresh:
+			c.Lost = append(c.Lost, &lostError{fmt.Sprintf("%s: has not answered for %v", v.node.name, time.Since(v.began)), ErrLate})
 		}
 	}
 	if !c.Quorum {
@@ -305,11 +302,11 @@ func (t *Tracker) describe(voters []*view) Chain {
 	if len(voters) == 0 {
 		return c
 	}
-	lowest := slices.MinFunc(voters, func(a, b *view) int { return cmp.Compare(a.tip().Height, b.tip().Height) })
-	c.Height, c.TipSlot, c.Slot = lowest.tip().Height, lowest.tip().Slot, 0
+	lowest := slices.MinFunc(voters, func(a, b *view) int { return cmp.Compare(a.said.tip.Height, b.said.tip.Height) }).said
+	c.Height, c.TipSlot, c.Slot = lowest.tip.Height, lowest.tip.Slot, 0
 	c.SlotTime, c.K = lowest.status.SlotTime, lowest.status.K
 	for _, v := range voters {
-		c.Slot = max(c.Slot, v.slot())
+		c.Slot = max(c.Slot, v.said.slot)
 	}
 	return c
 }

@@ -14,6 +14,7 @@ type verdict struct {
 	tip     Header
 	next    uint32 // the payer's nonce by the ledger
 	passed  bool   // Unknown: the nonce is spent, and not in a block that is read
+	late    bool   // it is the last word of a node that has been asked since, and not answered
 }
 
 // find returns the command that the watch is about, ours or not, where the best
@@ -66,6 +67,8 @@ func (v *view) findPooled(w *watched) *Command {
 // judge says what the node's chain and pool make of a watch.
 func (v *view) judge(w *watched) verdict {
 	d := verdict{fate: lifecycle.FateUnknown, tip: v.tip(), next: v.next(w.Payer)}
+	noticed := w.noticed[v]
+	delete(w.noticed, v) // it is kept as long as each look says the same
 	covered := w.Since >= v.cover
 	// An unspent nonce is in no block at all, however far back the blocks are read.
 	unspent := d.next <= w.Nonce
@@ -93,7 +96,7 @@ func (v *view) judge(w *watched) verdict {
 		return d
 	}
 	if covered && !w.Legacy && !unspent {
-		if d.in, d.fate = v.spent(w); d.fate == lifecycle.FateDisplaced {
+		if d.in, d.fate = v.spent(w, noticed); d.fate == lifecycle.FateDisplaced {
 			return d
 		}
 	}
@@ -110,21 +113,30 @@ func (v *view) judge(w *watched) verdict {
 // spent handles a nonce that the ledger has passed although no block read holds
 // a command with it: it was spent before the watch began, or by an account
 // update. The block that did it is not known, so depth is counted from the
-// first block after the one at which it was noticed; until there is one, the
-// ledger may just have been read later than the blocks.
-func (v *view) spent(w *watched) (Header, lifecycle.Fate) {
-	noticed, known := w.noticed[v]
-	if i := v.at(noticed.Height); !known || i < 0 || i >= len(v.links) || v.links[i].StateHash != noticed.StateHash {
-		if w.noticed == nil {
-			w.noticed = make(map[*view]Header)
-		}
-		w.noticed[v] = v.tip()
+// first block after the one at which it was noticed. A ledger that was read later
+// than the blocks says nothing: the block that is not read yet may hold ours.
+func (v *view) spent(w *watched, noticed Header) (Header, lifecycle.Fate) {
+	if v.ahead(w) {
 		return Header{}, lifecycle.FateUnknown
 	}
+	if i := v.at(noticed.Height); i < 0 || i >= len(v.links) || v.links[i].StateHash != noticed.StateHash {
+		noticed = v.tip()
+	}
+	if w.noticed == nil {
+		w.noticed = make(map[*view]Header)
+	}
+	w.noticed[v] = noticed
 	if i := v.at(noticed.Height) + 1; i < len(v.links) {
 		return v.links[i].Header, lifecycle.FateDisplaced
 	}
 	return Header{}, lifecycle.FateUnknown
+}
+
+// ahead reports whether it is only the ledger of a later block than those read that has
+// the nonce of a watch spent.
+func (v *view) ahead(w *watched) bool {
+	list := v.landed[w.Payer]
+	return v.ledger[w.Payer].at.IsZero() && (len(list) == 0 || list[len(list)-1].Nonce < w.Nonce)
 }
 
 // depth is the number of blocks from the deciding one to the tip.
@@ -174,6 +186,7 @@ func merge(words []verdict, quorum bool) lifecycle.Sighting {
 		s.Passed = true
 		return s
 	}
+	words = included(words, quorum)
 	// Expired implies absent: together they are no contradiction.
 	lead := words[0]
 	same := true
@@ -214,6 +227,17 @@ func merge(words []verdict, quorum bool) lifecycle.Sighting {
 		}
 	}
 	return s
+}
+
+// included leaves out of the words of late nodes those that say nothing against an
+// inclusion, where all others, a quorum of them, tell of one.
+func included(words []verdict, quorum bool) []verdict {
+	if !quorum || slices.ContainsFunc(words, func(d verdict) bool { return !d.late && d.fate != lifecycle.FateIncluded }) {
+		return words
+	}
+	return slices.DeleteFunc(words, func(d verdict) bool {
+		return d.late && (d.fate == lifecycle.FateUnknown || d.fate == lifecycle.FateAbsent || d.fate == lifecycle.FatePooled)
+	})
 }
 
 // loudest picks the word that is enough to wait by, where there is no

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,14 +25,23 @@ const (
 	maxFrontier = 2000
 )
 
-// A view is what one node has told. Only the running Poll touches it.
+// A view is what one node has told. Only the running Poll touches it or, while busy,
+// the look that is under way, which leaves these alone:
 type view struct {
-	node *Node
-	keep int // blocks kept below the tip even if no watch needs them
+	node  *Node
+	keep  int // blocks kept below the tip even if no watch needs them
+	busy  bool
+	fresh bool       // the last look ended in this poll
+	began time.Time  // the last look
+	asked []*watched // by that
+	said  said       // by the last one that has ended
+	lost  error      // why the node has no vote, nil if it has one
+	late  atomic.Bool
 
+	failed error         // the look that has ended, nil if it did not
+	took   time.Duration // that
 	status Status
 	asOf   time.Time // of the status
-	lost   error     // why the node has no vote, nil if it has one
 
 	links    []*link                  // the best chain, oldest first, without gaps
 	whole    bool                     // the node has nothing older than links[0]
@@ -41,7 +51,7 @@ type view struct {
 	pooled   map[string]Command       // the watched hashes that are in the pool
 	pooledBy map[string][]Command     // the commands of legacy payers that are in the pool
 	ledger   map[string]accountReport // of payers with an open watch, and that had one
-	moved    bool                     // the last poll changed links or read
+	moved    bool                     // the last look changed links or read
 	reorgs   uint64                   // times that blocks were orphaned
 	orphaned uint64                   // those blocks
 }
@@ -65,7 +75,9 @@ type accountReport struct {
 }
 
 func newView(n *Node, depth int) *view {
-	return &view{node: n, keep: depth + window, read: map[string]*link{}, landed: map[string][]landed{}}
+	return &view{
+		node: n, keep: depth + window, read: map[string]*link{}, landed: map[string][]landed{}, said: said{failed: errUnasked},
+	}
 }
 
 func (v *view) tip() Header {

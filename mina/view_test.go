@@ -192,3 +192,63 @@ func TestReorg(t *testing.T) {
 	n.nodes[0].set(extend(chainOf(1), 25, "q"))
 	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateExpired, Agreed: true, Depth: 12, Height: 115, StateHash: "3N-115q", TipSlot: 1026, AccountNext: 7})
 }
+
+// TestTwoRaces: twice, far apart, the ledger is read later than the blocks, and has the
+// nonce spent by our own command in a block that is not read yet. That is no stranger,
+// and least of all one who has been there since the first time.
+func TestTwoRaces(t *testing.T) {
+	t.Parallel()
+	base := chainOf(10)
+	n := newNet(t, 1, base)
+	d := n.nodes[0]
+	race := func() { // the block comes between the question for the chain and that for the ledger
+		d.do(func() {
+			d.pool, d.accounts[keyA] = []Command{commandA(t)}, 7
+			d.during = func(field string) {
+				if field == "account" {
+					d.blocks, d.accounts[keyA], d.pool, d.during = grow(d.blocks, "", commandA(t)), 8, nil, nil
+				}
+			}
+		})
+		n.Tracker.views[0].ledger = nil // its minute is over
+		n.Poll(t.Context())
+		if s := n.Sighting("a"); s.Fate != lifecycle.FatePooled {
+			t.Errorf("at a race: %+v", s)
+		}
+	}
+	w := watchA()
+	w.ValidUntil = 0
+	n.Watch("a", w)
+	race()
+	// That block is orphaned, and the command waits again, for long.
+	d.do(func() { d.blocks, d.accounts[keyA], d.pool = extend(base, 20, "r"), 7, []Command{commandA(t)} })
+	n.see("a", lifecycle.Sighting{Fate: lifecycle.FatePooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: 1030, AccountNext: 7})
+	race()
+	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateIncluded, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 7, Height: 131, StateHash: "3N-131", TipSlot: 1031})
+}
+
+// TestNoticedAnew: a nonce that was spent unseen, and is so no longer, is noticed anew
+// when it is spent again: the depth counts from there.
+func TestNoticedAnew(t *testing.T) {
+	t.Parallel()
+	base := chainOf(10)
+	n := newNet(t, 1, base)
+	d := n.nodes[0]
+	w := watchA()
+	w.ValidUntil, w.Nonce = 0, 6
+	n.Watch("a", w)
+	n.Poll(t.Context())
+	displaced := lifecycle.Sighting{Fate: lifecycle.FateDisplaced, Agreed: true, Depth: 1, Height: 111, StateHash: "3N-111", TipSlot: 1011}
+	d.do(func() { d.blocks = extend(base, 1, "") })
+	n.see("a", displaced)
+	// The block that spent it goes, with all that is above the one where it was noticed.
+	d.do(func() { d.blocks, d.accounts[keyA] = extend(base, 9, "r"), 6 })
+	n.Tracker.views[0].ledger = nil // its minute is over
+	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1019, AccountNext: 6})
+	d.do(func() { d.blocks, d.accounts[keyA] = extend(d.blocks, 10, "r"), 7 })
+	n.Tracker.views[0].ledger = nil
+	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1029, AccountNext: 7})
+	d.do(func() { d.blocks = extend(d.blocks, 2, "r") })
+	displaced.Depth, displaced.Height, displaced.StateHash, displaced.TipSlot = 2, 130, "3N-130r", 1031
+	n.see("a", displaced)
+}

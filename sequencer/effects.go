@@ -167,6 +167,10 @@ func (s *Sequencer) send(ctx context.Context, e lifecycle.Effect, signed []byte)
 		return told
 	}
 	told.Error = &lifecycle.Error{Code: r.Err.Code, Message: r.Err.Message}
+	if r.Refused && e.Fresh {
+		s.Chain.PollAll(ctx) // which shows what they have all the same
+		r.Refused = ctx.Err() == nil
+	}
 	told.Lost = !r.Refused
 	if r.Refused {
 		told.Refusal = &lifecycle.Refusal{
@@ -216,7 +220,7 @@ func (s *Sequencer) ask(
 	answer = dispatcher.AnswerOf(r, err, answer, mina.ValidHash)
 	s.answered(a.Sender, answer.Fault)
 	if answer.Refused {
-		s.Chain.Poll(ctx) // which knows more than the node that refused
+		s.Chain.PollAll(ctx) // which knows more than the node that refused
 	}
 	return answer
 }

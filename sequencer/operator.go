@@ -130,12 +130,12 @@ func (s *Sequencer) nameFor(what string) string {
 	return fmt.Sprintf("%s %d", what, s.asked)
 }
 
-// pollThrough polls until there is no more to learn of id for now: a search of
+// pollThrough polls all nodes until there is no more to learn of id for now: a search of
 // the archive takes several polls.
 func (s *Sequencer) pollThrough(ctx context.Context, id string) {
 	const most = 20
 	for range most {
-		c := s.Chain.Poll(ctx)
+		c := s.Chain.PollAll(ctx)
 		if g := s.Chain.Sighting(id); ctx.Err() != nil || !g.Passed || !c.Searching {
 			return
 		}

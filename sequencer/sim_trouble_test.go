@@ -43,12 +43,26 @@ func troubles() []trouble {
 			func(*sim, uint64) devnet.Faults { return devnet.Faults{Status: http.StatusServiceUnavailable} },
 		),
 		faulty("hangs", func(*sim, uint64) devnet.Faults { return devnet.Faults{Hang: true} }),
+		faulty("takes seconds", func(s *sim, i uint64) devnet.Faults {
+			return devnet.Faults{DelayMs: 500 + s.pick(10_000, "delay", i)}
+		}),
 		faulty("is not synced", func(s *sim, i uint64) devnet.Faults {
 			return devnet.Faults{Sync: []string{"BOOTSTRAP", "CATCHUP", "OFFLINE"}[s.pick(3, "sync", i)]}
 		}),
 		faulty("loses replies", func(s *sim, i uint64) devnet.Faults {
 			return devnet.Faults{LoseReplies: 1 + s.pick(3, "replies", i), LoseStatus: []int{0, 502}[s.pick(2, "status", i)]}
 		}),
+		faulty("is not passed on to by its gateway", func(s *sim, i uint64) devnet.Faults {
+			f := s.gateway(i)
+			f.LoseRequests = 1 + s.pick(3, "requests", i)
+			return f
+		}),
+		faulty("is talked over by its gateway", func(s *sim, i uint64) devnet.Faults {
+			f := s.gateway(i)
+			f.LoseReplies = 1 + s.pick(3, "replies", i)
+			return f
+		}),
+		{"node: gateways of all", 2, (*sim).gateways},
 		faulty("refuses", func(s *sim, i uint64) devnet.Faults {
 			return devnet.Faults{Refuse: refusals[s.pick(len(refusals), "refusal", i)]}
 		}),
@@ -229,6 +243,37 @@ var refusals = []string{
 	`(invalid (Invalid_proof))`,
 	`["Bad_token"]`,
 	`["Insufficient_funds"]`,
+}
+
+// gateway is what stands in front of a node and says something else than the node does.
+func (s *sim) gateway(i uint64) devnet.Faults {
+	words := devnet.GatewayWords()
+	return devnet.Faults{
+		LoseStatus: []int{200, 200, 408, 499, 502}[s.pick(5, "gateway's status", i)],
+		LoseBody:   words[s.pick(len(words), "gateway's words", i)],
+	}
+}
+
+// gateways stand in front of all nodes, and pass on what is sent to some.
+func (s *sim) gateways(i uint64, d time.Duration) (string, func()) {
+	for n := range s.nodes {
+		if s.net.Node(n).Faults() != (devnet.Faults{}) {
+			return "", nil
+		}
+	}
+	for n := range s.nodes {
+		f := s.gateway(i)
+		f.LoseReplies = 1 + s.pick(8, "replies", i)
+		if s.chance(400, fmt.Sprintf("not passed on %d", n), i) {
+			f.LoseRequests, f.LoseReplies = f.LoseReplies, 0
+		}
+		s.ok(s.net.Node(n).SetFaults(f))
+	}
+	return fmt.Sprint("for ", d), func() {
+		for n := range s.nodes {
+			s.ok(s.net.Node(n).SetFaults(devnet.Faults{}))
+		}
+	}
 }
 
 // refuse has all nodes refuse what they are sent.

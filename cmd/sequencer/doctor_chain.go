@@ -31,7 +31,7 @@ func (d *doctor) chain(ctx context.Context) *chainLook {
 	}
 	fit := d.fit(ctx, nodes)
 	look := &chainLook{tracker: mina.NewTracker(mina.TrackerOptions{Nodes: fit, Quorum: d.cfg.Mina.quorum()})}
-	look.seen = look.tracker.Poll(ctx)
+	look.seen = look.tracker.PollAll(ctx)
 	var lost []string
 	for _, err := range look.seen.Lost {
 		lost = append(lost, d.lost(err))

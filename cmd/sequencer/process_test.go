@@ -31,6 +31,7 @@ func TestProcesses(t *testing.T) {
 		"PowerLost":           powerLost,
 		"ReplicaPromoted":     replicaPromoted,
 		"LocalWorkers":        localWorkers,
+		"NodeHangs":           nodeHangs,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -333,7 +333,7 @@ func status(err error) (n int) {
 	if !ok {
 		return 0
 	}
-	if e.Class != mina.Transport {
+	if e.Class != mina.Transport || e.Code == mina.CodeGateway {
 		return http.StatusOK
 	}
 	_, _ = fmt.Sscanf(e.Message, "HTTP status %d", &n) // no number, no status

@@ -80,7 +80,7 @@ func TestControl(t *testing.T) {
 	}
 	for _, bad := range [][2]string{
 		{"nonsense", "1"}, {"lag", "x"}, {"lag", `"1"`}, {"sync", `"DOWN"`}, {"status", "99"}, {"reorg", `{"depth":50}`},
-		{"reorg", `{"dept":1}`}, {"drop", `{"hash":"5J"}`}, {"fail-next", "{}"}, {"loseReplies", "-1"},
+		{"reorg", `{"dept":1}`}, {"drop", `{"hash":"5J"}`}, {"fail-next", "{}"}, {"loseReplies", "-1"}, {"delayMs", "-1"}, {"loseRequests", "-1"},
 	} {
 		status, answer := control(t, d, bad[0], bad[1])
 		if text, _ := answer["error"].(string); status != http.StatusBadRequest || text == "" {
@@ -172,6 +172,23 @@ func TestFaults(t *testing.T) {
 			}
 			if r := ask(t, n.Node(0), sendQuery, body); r.Status != 200 || r.Error != "" {
 				t.Errorf("again: status %d, %s", r.Status, r.raw)
+			}
+		}},
+		{"a gateway's words", devnet.Faults{}, func(t *testing.T, n *devnet.Network) {
+			for i, words := range devnet.GatewayWords() {
+				d, status := n.Node(0), []int{200, 499}[i%2]
+				body := map[string]any{"input": map[string]any{"zkappCommand": build(t, plan(0, uint32(5+i)))}}
+				if err := d.SetFaults(devnet.Faults{LoseRequests: 1, LoseReplies: 1, LoseStatus: status, LoseBody: words}); err != nil {
+					t.Fatal(err)
+				}
+				for _, pooled := range []int{i, i + 1} { // first before the daemon has it, then after
+					if r := tell(t, d, sendQuery, body); r.Code != status || words != "" && r.Body.String() != words || len(d.Pooled()) != pooled {
+						t.Errorf("%d %q with %d commands in the pool; want %d %q with %d", r.Code, r.Body, len(d.Pooled()), status, words, pooled)
+					}
+				}
+				if r := ask(t, d, sendQuery, body); r.Status != 200 || r.Error != "" {
+					t.Errorf("afterwards: status %d, %s", r.Status, r.raw)
+				}
 			}
 		}},
 	}

@@ -66,6 +66,18 @@ func ask(t *testing.T, d http.Handler, query string, variables map[string]any) r
 	return post(t, d, body)
 }
 
+// tell is ask, and takes any answer.
+func tell(t *testing.T, d http.Handler, query string, variables map[string]any) *httptest.ResponseRecorder {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/graphql", bytes.NewReader(body)))
+	return w
+}
+
 func post(t *testing.T, d http.Handler, body []byte) reply {
 	t.Helper()
 	w := httptest.NewRecorder()

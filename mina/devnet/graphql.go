@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/graph-gophers/graphql-go"
 	gqlerrors "github.com/graph-gophers/graphql-go/errors"
@@ -48,8 +49,16 @@ type sendKey struct{}
 
 func (d *Node) serveGraphQL(w http.ResponseWriter, r *http.Request) {
 	d.network.mu.Lock()
-	status, healed := d.faults.Status, d.healed
+	status, healed, delay := d.faults.Status, d.healed, time.Duration(d.faults.DelayMs)*time.Millisecond
 	d.network.mu.Unlock()
+	if delay > 0 {
+		select {
+		case <-time.After(delay):
+		case <-r.Context().Done():
+			http.Error(w, "gone", http.StatusServiceUnavailable)
+			return
+		}
+	}
 	if healed != nil {
 		select {
 		case <-healed:
@@ -76,15 +85,13 @@ func (d *Node) serveGraphQL(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Must provide a query string", http.StatusBadRequest)
 		return
 	}
+	if strings.HasPrefix(strings.TrimSpace(*request.Query), "mutation") && d.lose(w, (*Faults).requests) {
+		return
+	}
 	var sent bool
 	answer := d.schema.Exec(context.WithValue(r.Context(), sendKey{}, &sent), *request.Query, request.OperationName, request.Variables)
-	if sent {
-		if status := d.lose(); status > 0 {
-			http.Error(w, http.StatusText(status), status)
-			return
-		} else if status < 0 {
-			panic(http.ErrAbortHandler)
-		}
+	if sent && d.lose(w, (*Faults).replies) {
+		return
 	}
 	writeAnswer(w, answer)
 }
@@ -132,19 +139,34 @@ func nesting(query string) (deepest int) {
 	return deepest
 }
 
-// lose says how the reply to a send is to be lost: 0 not at all, negative by
-// closing the connection, else by that status.
-func (d *Node) lose() int {
+func (f *Faults) requests() *int { return &f.LoseRequests }
+func (f *Faults) replies() *int  { return &f.LoseReplies }
+
+// lose reports whether something else than the answer to a send has been said, as long
+// as a count of the faults lasts.
+func (d *Node) lose(w http.ResponseWriter, count func(*Faults) *int) bool {
 	d.network.mu.Lock()
-	defer d.network.mu.Unlock()
-	if d.faults.LoseReplies == 0 {
-		return 0
+	left, status, body := count(&d.faults), d.faults.LoseStatus, d.faults.LoseBody
+	lost := *left > 0
+	if lost {
+		*left--
 	}
-	d.faults.LoseReplies--
-	if d.faults.LoseStatus == 0 {
-		return -1
+	d.network.mu.Unlock()
+	switch {
+	case !lost:
+	case status == 0:
+		panic(http.ErrAbortHandler)
+	case body == "":
+		http.Error(w, http.StatusText(status), status)
+	default:
+		if w.Header().Set("Content-Type", "text/html"); body[0] == '{' {
+			w.Header().Set("Content-Type", "application/json")
+		}
+		w.WriteHeader(status)
+		// A client that is gone is no concern of the node's.
+		_, _ = io.WriteString(w, body)
 	}
-	return d.faults.LoseStatus
+	return lost
 }
 
 // root resolves queries and mutations. Each method takes the lock once and

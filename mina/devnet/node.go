@@ -26,10 +26,16 @@ type Faults struct {
 	Status int `json:"status"`
 	// Hang holds every request until the fault is taken away or the client gives up.
 	Hang bool `json:"hang"`
-	// LoseReplies is how many more sends are worked on but not answered: the
-	// connection is closed or, with LoseStatus, that HTTP status comes instead.
-	LoseReplies int `json:"loseReplies"`
-	LoseStatus  int `json:"loseStatus"`
+	// DelayMs has the node take so many milliseconds more for every request.
+	DelayMs int `json:"delayMs"`
+	// LoseReplies is how many more sends are worked on but not answered, and
+	// LoseRequests how many do not even arrive: the connection is closed or, with
+	// LoseStatus, that HTTP status comes instead, with LoseBody, as a gateway in
+	// front of a daemon answers. See GatewayWords.
+	LoseReplies  int    `json:"loseReplies"`
+	LoseRequests int    `json:"loseRequests"`
+	LoseStatus   int    `json:"loseStatus"`
+	LoseBody     string `json:"loseBody"`
 	// NetworkID is told instead of the network's, without "mina:".
 	NetworkID string `json:"networkId"`
 	// Refuse is what the node answers to sends, after "Couldn't send zkApp
@@ -47,10 +53,28 @@ func (f Faults) validate() error {
 		return fmt.Errorf("sync is one of %s", strings.Join(statuses[1:], ", "))
 	case !status(f.Status) || !status(f.LoseStatus):
 		return errors.New("an HTTP status lies between 200 and 599")
-	case f.LoseReplies < 0 || f.RefuseNext < 0:
-		return errors.New("counts are not negative")
+	case f.DelayMs < 0 || f.LoseReplies < 0 || f.LoseRequests < 0 || f.RefuseNext < 0:
+		return errors.New("counts and delays are not negative")
 	}
 	return nil
+}
+
+// GatewayWords are bodies that gateways send with HTTP 200, and with other statuses,
+// in the place of a daemon's answer. None of them says whether the daemon has, or will
+// have, what was sent.
+func GatewayWords() []string {
+	return []string{
+		`{"errors":[{"message":"upstream timeout"}]}`,
+		`{"data":null,"errors":[{"message":"context deadline exceeded","extensions":{"code":"UPSTREAM"}}]}`,
+		`{"errors":"upstream request timeout"}`,
+		`{"data":{"sendZkapp":null},"errors":[{"message":"no response from upstream","path":["sendZkapp"]}]}`,
+		`{"data":{"sendZkapp":{"zkapp":null}},"errors":[{"message":"Couldn't send zkApp command: upstream","path":["sendZkapp","zkapp"]}]}`,
+		`{"errors":[{"message":"Couldn't send zkApp command: [\"Invalid_nonce\"]"},{"message":"upstream timeout"}]}`,
+		`{"data":{"sendZkapp":{"zkapp":{"ha`,
+		`{"error":{"code":504,"message":"Gateway Time-out"}}`,
+		"<html><head><title>504 Gateway Time-out</title></head></html>",
+		"",
+	}
 }
 
 // A Node is one daemon of a Network: an HTTP handler with its own pool, best

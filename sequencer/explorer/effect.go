@@ -132,6 +132,7 @@ const (
 	refusedForGood
 	refusedCheap
 	refusedBroke
+	refusedAndTaken
 	wrongKey
 	ways
 )
@@ -147,7 +148,7 @@ var budgetOf = map[way]Fault{
 	mayHaveSent: WorkerLost,
 	busy:        Busy, unreached: Busy, outOfOrder: Busy, finished: Finished, saysNothing: WorkerErr, lostOnTheWay: LostSend,
 	lostBehind: LostSend, half: LostSend, refusedMendable: Refuse, refusedForGood: Refuse, refusedCheap: Refuse,
-	refusedBroke: Refuse,
+	refusedBroke: Refuse, refusedAndTaken: Refuse,
 }
 
 var waysOf = map[lifecycle.Kind][]way{
@@ -158,7 +159,7 @@ var waysOf = map[lifecycle.Kind][]way{
 		unreached,
 		outOfOrder, finished},
 	lifecycle.Send: {answered, lostOnTheWay, lostBehind, half, refusedMendable, refusedForGood, refusedCheap,
-		refusedBroke},
+		refusedBroke, refusedAndTaken},
 }
 
 // end has the call under way, or one that was stopped, end in one of its ways.
@@ -200,7 +201,7 @@ func (s *State) end(p, t int, late bool, w way) bool {
 		h.drive.Add(call, r)
 		return true
 	}
-	if w == refusedByNode {
+	if sent, is := r.(lifecycle.SendTold); w == refusedByNode || is && sent.Refusal != nil && call.Fresh {
 		s.poll(p) // which knows more than the node that refused
 		h = s.hold(p, t)
 	}
@@ -317,6 +318,13 @@ func (s *State) endOfSend(h *held, w way) lifecycle.Result {
 		r.Lost = w == lostBehind
 		r.Error = &lifecycle.Error{Code: "H", Message: "one node did not answer"}
 	default:
+		if w == refusedAndTaken {
+			if spent {
+				s.refuse = "cannot be"
+				return nil
+			}
+			s.onWire(c, true)
+		}
 		r.Refusal = &lifecycle.Refusal{Error: lifecycle.Error{Code: "R", Message: "refused"},
 			Permanent: w == refusedForGood,
 			Cheap:     w == refusedCheap, Operator: w == refusedBroke, Broke: w == refusedBroke}
@@ -331,4 +339,5 @@ var wayName = [ways]string{"done", "", "", "an error", "an error, concluded from
 	"no such call", "lost, perhaps on the way there", "lost, on the way back", "neither taken nor refused by all",
 	"refused by every node",
 	"refused by every node for good", "refused by every node as too cheap", "refused by every node for lack of funds",
+	"refused by every node, and taken by them",
 	"it signs for another account"}

@@ -108,11 +108,11 @@ func (v *View) late(r Answer) Step {
 	return s
 }
 
-// unspent reports whether every synced node has the nonce of a unspent and nothing
-// pooled at it.
+// unspent reports whether every synced node has the nonce of a unspent and nothing of
+// ours pooled at it.
 func (v *View) unspent(a *Attempt) bool {
 	g := &v.Sighting
-	return g.Agreed && g.Fate == FateAbsent && g.AccountNext <= a.Nonce
+	return g.Agreed && (g.Fate == FateAbsent || g.Fate == FateExpired) && g.AccountNext <= a.Nonce
 }
 
 // made: the worker has done what it was asked for.

@@ -1,9 +1,9 @@
 package lifecycle
 
 // sendTold: the nodes have answered. A refusal counts only if every node refused, in
-// Mina's own words, bytes that had not been sent before: then they are nowhere. Of bytes
-// that may have been sent earlier it is no proof, for a node also refuses what is in a
-// block already.
+// Mina's own words, bytes that had not been sent before, and none shows them since: then
+// they are nowhere, and another sender or nonce may follow. Of bytes that may have been
+// sent earlier it is no proof, for a node also refuses what is in a block already.
 func (v *View) sendTold(r SendTold) Step {
 	t := v.Txn
 	// Whoever has had the claim meanwhile may have sent them, too.
@@ -38,7 +38,9 @@ func (v *View) sendTold(r SendTold) Step {
 	}
 	news := r.Hash != "" && a.NodeHash == "" && r.Hash != a.Hash
 	if t.Phase == PhaseSent && !news {
-		s.Local.Said = said
+		if known := s.Local.Said; known.Number != a.Number || known.Outcome != Sent {
+			s.Local.Said = said // else a node has it, whatever another sending was answered
+		}
 		return s
 	}
 	if !r.Call.Fresh && !news {
@@ -55,7 +57,7 @@ func (v *View) sendTold(r SendTold) Step {
 func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
 	t, e := v.Txn, &r.Refusal.Error
 	if t.Phase != PhaseSent {
-		if r.Call.Fresh && t.Phase == PhaseWatching {
+		if r.Call.Fresh && t.Phase == PhaseWatching && v.nowhere(a) {
 			return v.raiseRefused(a, e, before)
 		}
 		if r.Refusal.Cheap && v.mayRaise() && !t.Last().Pending() {
@@ -67,7 +69,7 @@ func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
 		a := t.Attempt(a.Number)
 		a.Error, t.Error = e, e
 		a.SentSlot = max(a.SentSlot, r.Slot)
-		if r.Call.Fresh {
+		if r.Call.Fresh && v.nowhere(a) {
 			a.Outcome, a.EndedAt = Refused, v.Now
 		} else {
 			a.Outcome = Unknown // it stays open, and whatever follows takes the same nonce
@@ -83,6 +85,17 @@ func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
 		s.Aside.Rest = &Rest{For: stopRest, Why: why, Detail: e.Message}
 	}
 	return s
+}
+
+// nowhere reports whether a, which every node has refused, may be let go: no node shows
+// it, or another one that is open keeps its nonce.
+func (v *View) nowhere(a *Attempt) bool {
+	for i := range v.Txn.Attempts {
+		if o := &v.Txn.Attempts[i]; o.Open() && o.Number != a.Number {
+			return true
+		}
+	}
+	return v.unspent(a)
 }
 
 // raiseRefused: what is open goes on being sent.

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"testing"
+	"time"
 )
 
 // A row is one line of the state table; its cases are what it says, and where it stops.
@@ -76,6 +77,9 @@ func signed(k Kind, n int) Answer {
 	a.Hash, a.Signed = "5Jnew", []byte("bytes")
 	return a
 }
+
+// unseen: no node shows any of it, and its nonce is unspent.
+func unseen(v *View) { sees(FateAbsent, 0, func(g *Sighting) { g.AccountNext = 7 })(v) }
 
 func finished(n int) Answer {
 	a := answer(Prove, n)
@@ -176,17 +180,17 @@ func workerRows() []row {
 		}},
 		{"REVISION, INCLUSION: every node refused its first sending", []sample{
 			{"mendable", txn(PhaseSent, try(Signed)),
-				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Invalid_proof", Refusal{})}),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Invalid_proof", Refusal{})}, unseen),
 				"answered; RETRY, RETRY; 1 refused over 7@100; error Invalid_proof"},
 			{"permanent", txn(PhaseSent, try(Signed)),
-				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Bad", Refusal{Permanent: true})}),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Bad", Refusal{Permanent: true})}, unseen),
 				"answered; UNRESOLVED, FREE; 1 refused over 7@100; error Bad; drop bytes; tell on-failure"},
 			{"permanent, and an earlier one open", txn(PhaseSent, try(Unknown), try(Signed, fee(150))),
 				learns(SendTold{Call: freshly(Send, 2), Refusal: refused("Bad", Refusal{Permanent: true})}),
 				"answered; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; 2 refused over 7@150; " +
 					"to end UNRESOLVED; error Bad"},
 			{"the account is broke: its sender rests", txn(PhaseSent, try(Signed)),
-				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Insufficient_funds", Refusal{Operator: true, Broke: true})}),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Insufficient_funds", Refusal{Operator: true, Broke: true})}, unseen),
 				"answered; RETRY, RETRY; 1 refused over 7@100; error Insufficient_funds; rest LOW_BALANCE 10m0s"},
 			{"another process has had the claim meanwhile: it stays open", txn(PhaseSent, try(Signed)),
 				func(t *Transaction) (*View, Step) {
@@ -196,6 +200,32 @@ func workerRows() []row {
 			{"at a later sending it stays open", txn(PhaseSent, try(Signed)),
 				learns(SendTold{Call: calling(Send, 1), Refusal: refused("Invalid_proof", Refusal{})}),
 				"answered; RETRY, RETRY; 1 unknown open 7@100; error Invalid_proof"},
+			{"a node shows it all the same: it stays open", txn(PhaseSent, try(Signed)),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Bad", Refusal{Permanent: true})}, sees(FatePooled, 0)),
+				"answered; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; to end UNRESOLVED; error Bad"},
+			{"its nonce is spent: it stays open", txn(PhaseSent, try(Signed)),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Invalid_proof", Refusal{})},
+					sees(FateAbsent, 0, func(g *Sighting) { g.AccountNext = 8 })),
+				"answered; RETRY, RETRY; 1 unknown open 7@100; error Invalid_proof"},
+			{"too few nodes can be asked: it stays open", txn(PhaseSent, try(Signed)),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Invalid_proof", Refusal{})}),
+				"answered; RETRY, RETRY; 1 unknown open 7@100; error Invalid_proof"},
+			{"what a node took, and told the hash of, stays so", txn(PhaseSent, try(Signed)),
+				func(t *Transaction) (*View, Step) {
+					v := view(t, knows(func(l *Local) { l.Unsent = 1 }))
+					for _, r := range []SendTold{
+						{Call: freshly(Send, 1), Accepted: true, Hash: t.Last().Hash, Slot: 301},
+						{Call: calling(Send, 1), Lost: true, Error: oops("No_answer"), Slot: 302},
+					} {
+						v.Local = Learn(v, r).Local
+					}
+					v.Tip.At = clock.Add(time.Second)
+					s := Decide(v)
+					if s.Txn != nil {
+						s.Reason = Reason(s.Txn.Last().NodeHash)
+					}
+					return v, s
+				}, "5J1; REVISION, WAITING_INCLUSION; 1 sent open 7@100"},
 			{"said also of what is in a block: no refusal", txn(PhaseSent, try(Signed)),
 				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Invalid_nonce", Refusal{Seen: true})}), "sent"},
 		}},

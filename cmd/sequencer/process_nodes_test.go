@@ -1,0 +1,101 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// nodeHangs: of three nodes one takes connections and never answers, or answers late.
+// All is done once and in order, and the figures beside each other say what it costs:
+// go test ./cmd/sequencer -run TestProcesses/NodeHangs -v
+func nodeHangs(t *testing.T, bin binaries) {
+	r := newRig(t, bin, "hangs", map[string]string{"SEQUENCER_MINA_TIMEOUT": "5s"})
+	chain := r.run("three nodes", bin.sequencer, nil, "devnet", "--addr", "127.0.0.1:"+freePorts(t, 3), "--nodes", "3",
+		"--slot", "500ms", "--fill", "1", "--k", "20000")
+	urls := r.await(chain, regexp.MustCompile(`GraphQL   (\S+)`))
+	r.env["SEQUENCER_MINA_URL"] = urls
+	nodes := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindAllString(urls, -1)
+	r.node = nodes[0]
+	third := nodes[2]
+	r.eventually(patience, "the first slots are over", func() bool {
+		var state struct{ Slot uint32 }
+		return r.call(http.MethodGet, "http://"+r.node+"/control/state", "", &state) == http.StatusOK && state.Slot > 0
+	})
+	for n := range uint64(3) {
+		r.worker(n+1, "--prove-time", "300ms")
+	}
+	scenes := []struct{ name, fault string }{
+		{"all answer", `{}`}, {"one hangs", `{"hang":true}`}, {"one takes 2 s for each answer", `{"delayMs":2000}`},
+	}
+	took := make([]time.Duration, len(scenes))
+	for round := range 2 { // in turns, for the machine has moods
+		for i, scene := range scenes {
+			r.at(third, "heal", "")
+			r.at(third, "faults", scene.fault)
+			s := r.serve(fmt.Sprintf("serve %d.%d", round, i), nil)
+			began := time.Now()
+			var uids []string
+			for k := range 12 {
+				uid := fmt.Sprintf("%d-%d-%d", round, i, k)
+				r.post(s, fmt.Sprintf("q%d", k%4), uid)
+				uids = append(uids, uid)
+			}
+			for _, uid := range uids {
+				r.eventually(patience, uid+" is done", func() bool { return r.phase(uid) == lifecycle.PhaseDone })
+			}
+			d := time.Since(began)
+			took[i] += d
+			t.Logf("%s: twelve transactions took %.1f s", scene.name, d.Seconds())
+			s.kill()
+		}
+	}
+	for i, scene := range scenes[1:] {
+		t.Logf("%s: %.2f times as long", scene.name, float64(took[i+1])/float64(took[0]))
+	}
+	r.at(third, "heal", "")
+	r.serve("the last", nil)
+	r.allDone()
+}
+
+// at has one of several nodes do something.
+func (r *rig) at(node, what, body string) {
+	r.Helper()
+	before := r.node
+	r.node = node
+	r.control(what, body)
+	r.node = before
+}
+
+// freePorts finds the first of so many free ports in a row.
+func freePorts(t *testing.T, n int) string {
+	t.Helper()
+	for range 100 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		_ = l.Close()
+		free := true
+		for i := range n {
+			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+i))
+			if free = free && err == nil; err == nil {
+				_ = l.Close()
+			}
+		}
+		if free {
+			return strconv.Itoa(port)
+		}
+	}
+	t.Fatal("no free ports")
+	return ""
+}

@@ -1,0 +1,62 @@
+package sequencer_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// TestGatewayWords: what a gateway says of a sending is no refusal, whatever the words
+// and the status, before the daemon has got it or after. Nothing takes another sender,
+// nothing lands twice, and nobody has to help.
+func TestGatewayWords(t *testing.T) {
+	t.Parallel()
+	const attempts = 6
+	for i, words := range devnet.GatewayWords() {
+		for name, f := range map[string]devnet.Faults{
+			"before":                      {LoseRequests: attempts},
+			"after":                       {LoseReplies: attempts},
+			"after, of a legacy worker's": {LoseReplies: attempts},
+		} {
+			f.LoseStatus, f.LoseBody = []int{200, 408, 499, 502, 200}[i%5], words
+			legacy := name == "after, of a legacy worker's"
+			t.Run(fmt.Sprintf("%d %s %s", f.LoseStatus, words, name), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { gatewayAnswers(t, f, legacy) })
+			})
+		}
+	}
+}
+
+func gatewayAnswers(t *testing.T, f devnet.Faults, legacy bool) {
+	w := newWorld(t, devnet.Config{FillRate: 1})
+	var accounts []string
+	for n := range uint64(3) {
+		account, _ := w.worker(n+1, devworker.Options{ProveTime: time.Minute, Legacy: legacy})
+		accounts = append(accounts, account)
+	}
+	w.ok(w.net.Node(0).SetFaults(f))
+	w.start()
+	for _, uid := range []string{"a", "b", "c"} {
+		w.post(uid, uid)
+	}
+	for _, uid := range []string{"a", "b", "c"} {
+		got := w.await(uid, lifecycle.Done, 3*time.Hour)
+		if len(got.Attempts) != 1 || got.Retries != 0 {
+			t.Errorf("%s: %+v", uid, got.Attempts)
+		}
+	}
+	if n := len(w.net.Effects()); n != 3 {
+		t.Errorf("%d effects of three", n)
+	}
+	for _, account := range accounts {
+		if p, err := w.pool.Get(w.ctx, account); err != nil || p.Reason != "" {
+			t.Errorf("sender: %+v, %v", p, err)
+		}
+	}
+}
