@@ -64,7 +64,7 @@ type Store struct {
 	answers sync.Pool // channels for the next posts
 	scripts *group[scriptCall]
 	calls   counter
-	memory  memory
+	marks   marks
 }
 
 // Open returns a store on client. The client stays the caller's to close.
