@@ -239,7 +239,7 @@ func (m *model) beatOnce() bool {
 func (m *model) beats(p string, skip int) {
 	m.note("%s", p)
 	m.do(skip, func(s *queues.Store, _ *poolOf) answer {
-		pulse, err := s.Beat(m.ctx, p, ttl, "")
+		pulse, err := s.Heartbeat(m.ctx, p, ttl, "")
 		if err != nil {
 			return m.said(nil, err)
 		}

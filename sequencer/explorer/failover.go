@@ -319,7 +319,7 @@ func (s *State) compare(p int, nodes []int, name string) bool {
 	nonce, _, found := lifecycle.Stranger(name, a.Next, ledger, running, used)
 	if found && a.Known {
 		s.tell("  a stranger has used nonce %d of %s", nonce, name)
-		s.store.Rest(name, lifecycle.StoppedNonce, "", lifecycle.Never)
+		s.store.Rest(name, lifecycle.Rest{Why: lifecycle.StoppedNonce, For: lifecycle.Never})
 	}
 	return all
 }
