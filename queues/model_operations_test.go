@@ -243,6 +243,9 @@ func (m *model) beats(p string, skip int) {
 		if err != nil {
 			return m.said(nil, err)
 		}
+		if !pulse.Settled {
+			pulse.Dead = nil // who lives may not have been heard yet; see settle
+		}
 		return says("known %v, settled %v, dead %v", pulse.Known, pulse.Settled, append([]string{}, pulse.Dead...))
 	}, func() answer {
 		_, known := m.procs[p]
@@ -250,7 +253,7 @@ func (m *model) beats(p string, skip int) {
 		m.want.Renew(p)
 		dead := []string{}
 		for q := range m.procs {
-			if q != p && !m.lives(q) {
+			if q != p && !m.lives(q) && !m.want.Unsettled {
 				dead = append(dead, q)
 			}
 		}
