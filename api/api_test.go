@@ -127,7 +127,7 @@ func setupOn(t testing.TB, client *redis.Client, namespace string, change ...fun
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Beat(t.Context(), "p", time.Hour, ""); err != nil {
+	if _, err := store.Heartbeat(t.Context(), "p", time.Hour, ""); err != nil {
 		t.Fatal(err)
 	}
 	types := new(dispatcher.Registry)

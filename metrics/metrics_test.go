@@ -94,7 +94,7 @@ func ours(text string) string {
 func TestShared(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, redistest.Mini(t).Client)
-	_, err := b.store.Beat(t.Context(), "me", time.Minute, "")
+	_, err := b.store.Heartbeat(t.Context(), "me", time.Minute, "")
 	b.ok(err)
 	b.ok(b.pool.Register(t.Context(), "B62a", "http://a"))
 	b.ok(b.pool.Register(t.Context(), "B62b", "http://b"))

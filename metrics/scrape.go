@@ -67,7 +67,6 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	ours("queues", "Queues that hold anything.")
 	ours("processes", "Processes that are alive.")
 	ours("events_kept", "Events that can be resumed from.")
-	ours("astray", "Transactions found again after a failover that wait for their place.")
 	ours("senders", "Senders, by state and by the reason why they are out of use (empty: none).", "state", "reason")
 	ours("sender_available", "1 if the sender is given work.", "sender")
 	ours("sender_balance_mina", "What the sender held when it was last looked at.", "sender")
@@ -154,7 +153,6 @@ func (s *scrape) store(ctx context.Context, show shown) error {
 	show("queues", float64(o.Queues))
 	show("processes", float64(o.Processes))
 	show("events_kept", float64(o.Events))
-	show("astray", float64(o.Astray))
 	s.senders(all, o.Fees, show)
 	return nil
 }

@@ -361,7 +361,7 @@ func testBindDamaged(f *fixture) {
 	words, _, _ := strings.Cut(f.client.Get(f.ctx, f.key("x:a")).Val(), "\n")
 	for _, text := range []string{words + "\n{", "damaged"} {
 		mendA := damage("a", text)
-		f.ok(f.store.Regain(f.ctx, me, func(uids []string) []string { return uids }))
+		f.ok(f.recovery().Regain(f.ctx, me, func(string) bool { return false }))
 		due := f.tick().Due
 		slices.Sort(due)
 		equal(f.T, "due", strings.Join(due, " "), "a c")

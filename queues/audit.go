@@ -108,7 +108,7 @@ func (a *audit) key(key string) error {
 		return a.look(kind, name)
 	case "x", "b", "line":
 		return a.look("m", kind, name)
-	case "queues", "senders", "ready", "free", "own", "st", "bound", "past", "back", "astray":
+	case "queues", "senders", "ready", "free", "own", "st", "bound", "past", "back":
 		for cursor := uint64(0); ; {
 			members, next, err := a.store.client.ZScan(a.ctx, a.store.key(key), cursor, "", scanStep).Result()
 			if err != nil {
@@ -281,7 +281,7 @@ func (a *audit) queue(name, text string, more map[string]string) {
 		bad("LINE", "its line is out of order")
 	}
 	now, due := e.int(more["now"]), more["due"]
-	free := q["run"] == "" && q["paused"] == "" && q["astray"] == "" && e.int(q["hold"]) <= now
+	free := q["run"] == "" && q["paused"] == "" && e.int(q["hold"]) <= now
 	switch ready := free && more["first"] != ""; {
 	case !ready && (q["ready"] != "" || more["score"] != "") && (more["first"] != "" || more["short"] == "1"):
 		bad("READY", "it cannot run, and stands ready for %s", q["ready"])
@@ -314,9 +314,9 @@ func (a *audit) sender(account string, s, more map[string]string) {
 		bad("SENDER_BOUND", "it is bound to a queue whose sender is %q", more["with"])
 	case bound && !lifecycle.Phase(more["phase"]).Bound():
 		bad("SENDER_BOUND", "it is bound to a queue that runs nothing")
-	case free && (bound || s["reason"] != "" || s["astray"] != ""):
+	case free && (bound || s["reason"] != ""):
 		bad("SENDER_FREE", "it is offered although it is bound to %q, out of use for %q", s["queue"], s["reason"])
-	case !free && !bound && s["reason"] == "" && s["astray"] == "":
+	case !free && !bound && s["reason"] == "":
 		bad("SENDER_FREE", "nothing speaks against it, and it is not offered: it has leaked")
 	case s["until"] != "" && more["due"] == "":
 		bad("SENDER_FREE", "its rest is never ended")
@@ -347,7 +347,7 @@ func (a *audit) member(index, name string, there, owned bool, says string) {
 		f.Detail = index + " names it, and it is gone"
 	case kind == "ready" && says != of, kind == "st" && string(lifecycle.Phase(says).State()) != of,
 		kind == "bound" && !lifecycle.Phase(says).Bound(),
-		kind == "own" && says != "" && !strings.HasPrefix(says, of+":"), (kind == "back" || kind == "astray") && says != string(lifecycle.PhaseWaiting),
+		kind == "own" && says != "" && !strings.HasPrefix(says, of+":"), kind == "back" && says != string(lifecycle.PhaseWaiting),
 		kind == "free" && says != "":
 		f.Check, f.Detail = "STRAY", fmt.Sprintf("%s names it, its own record says %q", index, says)
 	case kind == "page" && strconv.FormatInt(e.int(says)/pageSize, 10) != of:

@@ -31,7 +31,7 @@ func benched(b *testing.B) (*queues.Store, *redis.Client) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := s.Beat(b.Context(), me, time.Hour, ""); err != nil {
+	if _, err := s.Heartbeat(b.Context(), me, time.Hour, ""); err != nil {
 		b.Fatal(err)
 	}
 	return s, client

@@ -44,9 +44,6 @@ type Change struct {
 	// Limits refuses the change with a *FeeLimitError if it costs more than they
 	// leave of the day.
 	Limits FeeLimits
-
-	revision int64  // the least that it gets
-	packed   []byte // signed, instead of Aside.Bytes; empty drops them
 }
 
 // Advance stores a change, and returns the record as it is stored. Errors: ErrStale,
@@ -54,11 +51,6 @@ type Change struct {
 // ErrFull. With ErrUnconfirmed it is stored, and returned.
 func (s *Store) Advance(ctx context.Context, c *Change) (*lifecycle.Transaction, error) {
 	t := c.Before
-	if !c.Person {
-		if err := s.forgotten(ctx, t); err != nil {
-			return nil, err
-		}
-	}
 	run := s.Run
 	if c.Confirm {
 		run = s.runConfirmed
@@ -76,7 +68,6 @@ func (s *Store) Advance(ctx context.Context, c *Change) (*lifecycle.Transaction,
 	case "unsettled":
 		return nil, fmt.Errorf("%s: %w", t.UID, ErrUnsettled)
 	case "fenced":
-		s.memory.leave(t.UID)
 		return nil, fmt.Errorf("%s: %w", t.UID, ErrFenced)
 	case "overtaken":
 		return nil, fmt.Errorf("%s: %w", t.UID, ErrOvertaken)
@@ -96,7 +87,6 @@ func (s *Store) Advance(ctx context.Context, c *Change) (*lifecycle.Transaction,
 	if r.err != nil {
 		return nil, r.err
 	}
-	s.memory.keep(stored, c.packed)
 	s.signal(r.int(r.at(l, 1)))
 	return stored, err
 }
@@ -152,9 +142,6 @@ func (s *Store) arguments(c *Change) []any {
 		args[10] = ""
 	}
 	say := func(word string, words ...any) { args = append(append(args, word), words...) }
-	if c.revision > 0 {
-		say("revision", c.revision)
-	}
 	if c.Confirm {
 		say("confirm")
 	}
@@ -195,14 +182,10 @@ func (s *Store) aside(c *Change, say func(word string, words ...any)) {
 		say("least", account, n)
 	}
 	switch {
-	case c.packed != nil:
 	case c.Bytes != nil:
-		c.packed = pack(c.Bytes.Number, c.Bytes.Command)
+		say("bytes", pack(c.Bytes.Number, c.Bytes.Command))
 	case c.DropBytes:
-		c.packed = []byte{}
-	}
-	if c.packed != nil {
-		say("bytes", c.packed)
+		say("bytes", "")
 	}
 	if c.Stands != "" {
 		say("stands", c.Stands, c.Nonce)

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // Bound is a queue's transaction and the sender that was bound to it.
@@ -69,7 +67,6 @@ func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
 		if t == nil {
 			continue
 		}
-		s.memory.keep(t, nil)
 		next := r.string(r.at(l, 3))
 		out = append(out, Bound{
 			Transaction: t, Sender: r.string(r.at(l, 1)), URL: r.string(r.at(l, 2)),
@@ -84,7 +81,7 @@ func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
 // until somebody has looked. It stays bound: what may have left is not known.
 func (s *Store) setAside(ctx context.Context, all []damaged) {
 	for _, d := range all {
-		s.Log.Error("a transaction cannot be read; its queue is paused", "txn", d.uid, "err", d.err)
+		s.Log.Error("a transaction cannot be read; its queue is paused", "uid", d.uid, "err", d.err)
 		head, _, _ := strings.Cut(d.posted, "\n")
 		queue := head[strings.LastIndex(head, " ")+1:]
 		if err := s.Pause(ctx, queue, "what is stored of "+d.uid+" cannot be read"); err != nil {
@@ -111,64 +108,27 @@ type Pulse struct {
 	// for dead and has lost its claims.
 	Known bool
 	Dead  []string // processes whose claims have run out
-	// Server is the run id of the Redis: another one after a restart or failover.
-	Server string
-	// Settled: the namespace was reconciled on this Redis. Until it is, nothing is
-	// bound and [Store.Advance] confirms nothing.
-	Settled bool
-	// Turn: all others have written back, and this process is to reconcile and
-	// [Store.Settle].
-	Turn   bool
-	Astray int // transactions for [Store.Astray]
+	Stage
 }
 
-// Beat renews all claims of a process for ttl. back is the Server to which it has
-// written back what it knows, "" if none. Error: ErrUnavailable.
-func (s *Store) Beat(ctx context.Context, process string, ttl time.Duration, back string) (Pulse, error) {
-	v, err := s.runAlone(ctx, beatScript, process, inMillis(ttl), back)
+// Heartbeat renews all claims of a process for ttl. back is what its recovery says.
+// Error: ErrUnavailable.
+func (s *Store) Heartbeat(ctx context.Context, process string, ttl time.Duration, back string) (Pulse, error) {
+	v, err := s.runAlone(ctx, heartbeatScript, process, inMillis(ttl), back)
 	if err != nil {
 		return Pulse{}, err
 	}
-	r := reply{name: "beat"}
+	r := reply{name: "heartbeat"}
 	l := r.list(v)
 	stage := r.string(r.at(l, 3))
 	p := Pulse{
-		Known: r.int(r.at(l, 0)) == 0, Server: r.string(r.at(l, 2)), Settled: stage == "settled", Turn: stage == "turn",
-		Astray: int(r.int(r.at(l, 4))),
+		Known: r.int(r.at(l, 0)) == 0,
+		Stage: Stage{Server: r.string(r.at(l, 2)), Settled: stage == "settled", Turn: stage == "turn"},
 	}
-	if len(l) > 5 {
-		p.Dead = r.strings(l[5:])
+	if len(l) > 4 {
+		p.Dead = r.strings(l[4:])
 	}
-	s.memory.tidy(process, p.Server, p.Known)
 	return p, r.err
-}
-
-// Regain makes those of a process's claims due at once that pick returns of some, and
-// goes on until it has seen all. It may see one twice. Error: ErrUnavailable.
-func (s *Store) Regain(ctx context.Context, process string, pick func(uids []string) []string) error {
-	own := s.key("own:" + process)
-	for cursor := uint64(0); ; {
-		pairs, next, err := s.client.ZScan(ctx, own, cursor, "", 500).Result()
-		if err != nil {
-			return storeError("reading claims", err)
-		}
-		var uids []string
-		for i := 0; i < len(pairs); i += 2 {
-			uids = append(uids, pairs[i])
-		}
-		var due []redis.Z
-		for _, uid := range pick(uids) {
-			due = append(due, redis.Z{Member: uid}) // long since
-		}
-		if len(due) > 0 {
-			if err := s.client.ZAddXX(ctx, own, due...).Err(); err != nil {
-				return storeError("making claims due", err)
-			}
-		}
-		if cursor = next; cursor == 0 {
-			return nil
-		}
-	}
 }
 
 // Leave gives up all claims of a process, for others to take over at once.

@@ -134,10 +134,10 @@ func testTakeOver(f *fixture) {
 		f.ok(f.store.Postpone(f.ctx, other, now.UID, 0))
 	}
 	f.to("a", lifecycle.PhaseDone)
-	if p, err := f.store.Beat(f.ctx, other, long, ""); p.Known || err != nil {
+	if p, err := f.store.Heartbeat(f.ctx, other, long, ""); p.Known || err != nil {
 		f.Errorf("the dead one is back and known: %+v, %v", p, err)
 	}
-	if p, err := f.store.Beat(f.ctx, other, long, ""); !p.Known || err != nil {
+	if p, err := f.store.Heartbeat(f.ctx, other, long, ""); !p.Known || err != nil {
 		f.Errorf("the second beat is not known: %+v, %v", p, err)
 	}
 }

@@ -189,13 +189,6 @@ func blockOf(t *lifecycle.Transaction) json.RawMessage {
 	return fmt.Appendf(nil, `{"blockHeight":%d,"stateHash":%q}`, a.Height, a.StateHash)
 }
 
-// plannedAs reports whether a and b are the same attempt.
-func plannedAs(a, b *lifecycle.Attempt) bool {
-	until := a.ValidUntil == b.ValidUntil || a.Legacy || b.Legacy // such a worker may ignore it, and who has called it does too
-	return a.Sender == b.Sender && a.Nonce == b.Nonce && a.Fee == b.Fee && a.Slot == b.Slot && until &&
-		millis(a.StartedAt) == millis(b.StartedAt)
-}
-
 // bounded limits what a worker or a node can make us store.
 func bounded(e *lifecycle.Error) *lifecycle.Error {
 	const most = 4096

@@ -128,7 +128,7 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 		}
 	}
 	if last >= 0 {
-		s.memory.accept(uids[last], r.int(results[last+2]))
+		s.marks.accept(uids[last], r.int(results[last+2]))
 	}
 	return out
 }

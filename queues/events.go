@@ -51,7 +51,7 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) ([]Event, er
 		}
 	}
 	if len(out) > 0 {
-		s.memory.show(out[len(out)-1])
+		s.marks.show(out[len(out)-1])
 	}
 	return out, nil
 }
@@ -131,9 +131,9 @@ func (s *Store) ReadLog(ctx context.Context, after int64, limit int) (LogPart, e
 		p.Entries = append(p.Entries, Entry{Event: e.event(l[i], l[i+1]), Type: l[i+2], Queue: l[i+3]})
 	}
 	if n := len(p.Entries); n > 0 {
-		s.memory.show(p.Entries[n-1].Event)
+		s.marks.show(p.Entries[n-1].Event)
 	} else {
-		s.memory.show(p.Newest)
+		s.marks.show(p.Newest)
 	}
 	if e.err != nil {
 		return LogPart{}, fmt.Errorf("events behind %d are damaged: %w", after, e.err)

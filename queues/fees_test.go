@@ -139,7 +139,7 @@ func testOverview(f *fixture) {
 		vote:  {Waiting: 4, Bound: 1, Oldest: f.get("a").ReceivedAt},
 		batch: {Bound: 1, Oldest: f.get("e").ReceivedAt},
 	})
-	if o.Queues != 4 || o.Processes != 1 || o.Astray != 0 || o.Events == 0 || o.At.IsZero() {
+	if o.Queues != 4 || o.Processes != 1 || o.Events == 0 || o.At.IsZero() {
 		f.Errorf("%+v", o)
 	}
 	f.to("a", lifecycle.PhaseUnresolved)

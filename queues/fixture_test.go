@@ -113,7 +113,7 @@ func (f *fixture) eventually(what string, happened func() bool) {
 
 func (f *fixture) beat(process string, ttl time.Duration) []string {
 	f.Helper()
-	p, err := f.store.Beat(f.ctx, process, ttl, "")
+	p, err := f.store.Heartbeat(f.ctx, process, ttl, "")
 	f.ok(err)
 	return p.Dead
 }

@@ -72,7 +72,7 @@ func TestUnconfirmed(t *testing.T) {
 		}
 	}
 	ok(senders.New(store, server.Client).Register(ctx, "S", "http://worker"))
-	_, err = store.Beat(ctx, "P", time.Minute, "")
+	_, err = store.Heartbeat(ctx, "P", time.Minute, "")
 	ok(err)
 	ok(store.Enqueue(ctx, queues.Item{UID: "a", Queue: "q", Type: "T", Data: json.RawMessage(`{}`)}).Err)
 	bound, err := store.Bind(ctx, queues.BindRequest{Process: "P", Types: []string{"T"}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Second})

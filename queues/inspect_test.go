@@ -30,7 +30,7 @@ type event struct {
 	Kind, ID, Sender, From, To, Attempt, Code string
 }
 
-var queueWords = strings.Fields("waiting done failed unresolved back popped run sender hold holder ready first since streak astray")
+var queueWords = strings.Fields("waiting done failed unresolved back popped run sender hold holder ready first since streak")
 
 // dump is all that a namespace holds, by key without its prefix.
 type dump struct {
@@ -64,7 +64,7 @@ func (f *fixture) dump() dump {
 				read[name] = p.HGetAll(f.ctx, k)
 			case "line", "page":
 				read[name] = p.LRange(f.ctx, k, 0, -1)
-			case "back", "past", "ready", "bound", "st", "free", "own", "procs", "due", "queues", "pages", "senders", "landed", "astray":
+			case "back", "past", "ready", "bound", "st", "free", "own", "procs", "due", "queues", "pages", "senders", "landed":
 				read[name] = p.ZRangeWithScores(f.ctx, k, 0, -1)
 			case "events":
 				read[name] = p.XRange(f.ctx, k, "-", "+")
@@ -251,7 +251,7 @@ func (f *fixture) inspect() {
 				if r := running[q]; r.sender != id {
 					f.Errorf("sender %s is bound to %s, whose sender is %q", id, q, r.sender)
 				}
-			} else if x["reason"] == "" && x["astray"] == "" {
+			} else if x["reason"] == "" {
 				put("free:"+x["group"], id, d.sets["free:"+x["group"]][id])
 			}
 		}
@@ -265,7 +265,7 @@ func (f *fixture) inspect() {
 		equal(f.T, name, d.sets[name], want)
 		delete(d.sets, name)
 	}
-	for _, own := range []string{"due", "procs", "astray"} {
+	for _, own := range []string{"due", "procs"} {
 		delete(d.sets, own)
 	}
 	for name, left := range d.sets {
@@ -293,7 +293,7 @@ func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line [
 		f.Errorf("queue %s says %s runs with %s; it is %s with %s", name, q["run"], q["sender"], run.uid, run.sender)
 	}
 	hold, _ := strconv.ParseFloat(q["hold"], 64)
-	ready := len(line) > 0 && run.uid == "" && q["paused"] == "" && q["astray"] == "" && hold <= d.now
+	ready := len(line) > 0 && run.uid == "" && q["paused"] == "" && hold <= d.now
 	if at, planned := d.sets["due"]["q:"+name]; ready && planned && at <= d.now {
 		ready = q["ready"] != "" // the next tick may be about to do it
 	}

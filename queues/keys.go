@@ -24,8 +24,8 @@ import (
 //	                       wait came back; popped: sequence up to which the line is taken;
 //	                       run, sender: bound; hold, holder: waits for a callback; ready: the
 //	                       ready set it is in, first: with which head, since: from when on;
-//	                       streak: UNRESOLVED in a row; astray: see there; and on a line of its
-//	                       own why it is paused
+//	                       streak: UNRESOLVED in a row; and on a line of its own why it is
+//	                       paused
 //	queues         zset    all queue names, for listing
 //	ready:<type>   zset    queues that can be bound and whose head has this type, by when they became
 //	                       ready or their last transaction ended, in microseconds
@@ -33,7 +33,7 @@ import (
 //	st:<STATE>     zset    uids by sequence, for DONE, FAILED and UNRESOLVED
 //	page:<n>       list    uids with sequence n×512 … n×512+511, for listing
 //	pages          zset    pages that exist
-//	s:<sender>     hash    an empty field is none: url, group, source, queue, next (nonce), balance, astray;
+//	s:<sender>     hash    an empty field is none: url, group, source, queue, next (nonce), balance;
 //	                       why:<REASON>[:by]: until when it is out of use for that, 0 if no clock
 //	                       ends it, and why in words; reason, until, detail: the gravest of them;
 //	                       streak: UNRESOLVED in a row; by: the process that named it last, where
@@ -52,8 +52,6 @@ import (
 //	                       id of the Redis it was last reconciled on; epoch: of the event log
 //	recovery       hash    of a reconciliation under way: run, since, lost; by, till: whose turn it
 //	                       is; back:<process>: has written back
-//	astray         zset    uids by sequence: an attempt is known, its sender or queue is not free yet;
-//	                       both name it in astray, so that they are kept for it
 //	n:seq n:claim  counters
 //	turn:<name>    string  one process does what has the name, for as long as this lasts
 //	rate:<key>     string  microseconds up to which an API key has used its rate up

@@ -239,9 +239,12 @@ func (m *model) beatOnce() bool {
 func (m *model) beats(p string, skip int) {
 	m.note("%s", p)
 	m.do(skip, func(s *queues.Store, _ *poolOf) answer {
-		pulse, err := s.Beat(m.ctx, p, ttl, "")
+		pulse, err := s.Heartbeat(m.ctx, p, ttl, "")
 		if err != nil {
 			return m.said(nil, err)
+		}
+		if !pulse.Settled {
+			pulse.Dead = nil // who lives may not have been heard yet; see settle
 		}
 		return says("known %v, settled %v, dead %v", pulse.Known, pulse.Settled, append([]string{}, pulse.Dead...))
 	}, func() answer {
@@ -250,7 +253,7 @@ func (m *model) beats(p string, skip int) {
 		m.want.Renew(p)
 		dead := []string{}
 		for q := range m.procs {
-			if q != p && !m.lives(q) {
+			if q != p && !m.lives(q) && !m.want.Unsettled {
 				dead = append(dead, q)
 			}
 		}

@@ -126,9 +126,9 @@ func (m *model) settle() bool {
 	s := m.open(m.options)
 	var server, turn string
 	for _, p := range []string{me, other, me} {
-		pulse, err := s.Beat(m.ctx, p, ttl, "")
+		pulse, err := s.Heartbeat(m.ctx, p, ttl, "")
 		m.ok(err)
-		pulse, err = s.Beat(m.ctx, p, ttl, pulse.Server)
+		pulse, err = s.Heartbeat(m.ctx, p, ttl, pulse.Server)
 		m.ok(err)
 		m.procs[p] = m.now.Add(ttl)
 		m.want.Renew(p)
@@ -136,7 +136,7 @@ func (m *model) settle() bool {
 			turn = p
 		}
 	}
-	settled, err := s.Settle(m.ctx, turn, server)
+	settled, err := s.Recovery().Settle(m.ctx, turn, server)
 	m.ok(err)
 	if !settled {
 		m.Fatalf("not settled; %q has the turn", turn)

@@ -16,7 +16,6 @@ type Overview struct {
 	Queues    int64
 	Processes int64 // that are alive
 	Events    int64 // kept
-	Astray    int64 // transactions found again after a failover, that wait for their place
 	// Fees is what attempts that were begun today cost, in nanomina, by sender.
 	Fees map[string]uint64
 }
@@ -61,14 +60,14 @@ func (s *Store) Overview(ctx context.Context) (Overview, error) {
 }
 
 func (r *reply) overview(l []any) Overview {
-	n := make([]int64, 9)
+	n := make([]int64, 8)
 	for i, v := range r.list(r.at(l, 1)) {
 		n[min(i, len(n)-1)] = r.int(v)
 	}
 	o := Overview{
 		At:     fromMillis(r.int(r.at(l, 0))),
 		States: map[lifecycle.State]int64{lifecycle.Waiting: n[0], lifecycle.Dispatching: 0, lifecycle.Revision: 0, lifecycle.Retry: 0, lifecycle.Done: n[1], lifecycle.Failed: n[2], lifecycle.Unresolved: n[3]},
-		Types:  map[string]Load{}, Queues: n[5], Processes: n[6], Events: n[7], Astray: n[8], Fees: map[string]uint64{},
+		Types:  map[string]Load{}, Queues: n[5], Processes: n[6], Events: n[7], Fees: map[string]uint64{},
 	}
 	types := r.list(r.at(l, 2))
 	for i := 0; i+3 < len(types); i += 4 {

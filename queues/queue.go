@@ -112,7 +112,7 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 }
 
 // queueWords are the words of a queue's record, as lib.lua names them.
-var queueWords = strings.Fields("waiting done failed unresolved back popped run sender hold holder ready first since streak astray")
+var queueWords = strings.Fields("waiting done failed unresolved back popped run sender hold holder ready first since streak")
 
 // queue reads the record of a queue.
 func (e *numbers) queue(text string) map[string]string {

@@ -4,82 +4,203 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+
 	"mina-sequencer/sequencer/lifecycle"
-	"slices"
-	"strings"
-	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
-// After a restart or a failover Redis may have forgotten its last writes. It has
-// another run id then, and the scripts refuse to bind and to confirm what may
-// leave a process. Each process that lives writes back what it knows
-// ([Store.WriteBack]); the one that has the turn looks for the rest on the chain
-// ([Store.Candidates], [Store.Adopt]) and ends it ([Store.Settle]).
+// After a restart or a failover Redis may have forgotten its last writes. Its history
+// has another name then, and the scripts refuse to bind and to confirm what may leave a process
+// until somebody settles the namespace on it. What is done until then is the business of
+// package recovery, which alone uses what this file offers.
 
-// Epoch names the event log. It changes when Redis has forgotten events, or may
-// have: then numbers are used again. Error: ErrUnavailable.
-func (s *Store) Epoch(ctx context.Context) (string, error) {
-	return s.Remember(ctx, "epoch", "0")
+// Stage is how far the namespace is on the Redis that answers. Package recovery reads it;
+// all others pass it on.
+type Stage struct {
+	// Server names the history of the Redis: another one after a restart or failover.
+	Server string
+	// Settled: the namespace was reconciled on this Redis. Until it is, nothing is
+	// bound and [Store.Advance] confirms nothing.
+	Settled bool
+	// Turn: all others have written back, and this process is to reconcile and settle.
+	Turn bool
 }
+
+// Recovery is the store as package recovery uses it.
+type Recovery struct{ store *Store }
+
+// Recovery is the store as package recovery uses it.
+func (s *Store) Recovery() Recovery { return Recovery{s} }
 
 // Settle ends a recovery on the Redis named. It reports false if the turn has
 // passed on, or Redis changed once more. Error: ErrUnavailable.
-func (s *Store) Settle(ctx context.Context, process, server string) (bool, error) {
-	v, err := s.Run(ctx, settleScript, process, server)
+func (r Recovery) Settle(ctx context.Context, process, server string) (bool, error) {
+	v, err := r.store.Run(ctx, settleScript, process, server)
 	if err != nil {
 		return false, err
 	}
-	r := reply{name: "settle"}
-	return r.int(v) == 1, r.err
+	a := reply{name: "settle"}
+	return a.int(v) == 1, a.err
 }
 
-// WriteBack stores again what this process knows and Redis has forgotten of the
-// transactions that it drives or drove a moment ago, and reports whether anything
-// was missing, of those or of what it was told last. What Redis knows is never
-// overwritten by something older. Calling it again is harmless.
+// Missed notes that the Redis named has forgotten something: the event log tells another
+// story from here on, under another epoch. Error: ErrUnavailable.
+func (r Recovery) Missed(ctx context.Context, server string) error {
+	_, err := r.store.Run(ctx, missScript, server)
+	if err == nil {
+		r.store.marks.restart()
+	}
+	return err
+}
+
+// TakenError: the sender, or the queue, of a transaction carries another one.
+type TakenError struct {
+	By string // uid of that one
+}
+
+func (e *TakenError) Error() string { return "its place is taken by transaction " + e.By }
+
+// Adopt binds a transaction to the sender of its first open attempt, for process to go on
+// with, and stores it as after has it; before is as it was read, of revision 0 if there is
+// no such transaction any more. Where its place is taken nothing is stored, and the
+// namespace is settled no longer. Errors: *TakenError, ErrStale (it is final, or has
+// changed), ErrUnavailable.
+func (r Recovery) Adopt(ctx context.Context, process string, before, after *lifecycle.Transaction, bytes *lifecycle.BytesRead) error {
+	open := 0
+	for i := range after.Attempts {
+		if after.Attempts[i].Open() {
+			open++
+		}
+	}
+	var signed []byte
+	if bytes != nil {
+		signed = pack(bytes.Number, bytes.Command)
+	}
+	posted := fmt.Sprintf("%d %d %s %s\n%s", after.Sequence, millis(after.ReceivedAt), after.Type, after.Queue, after.Data)
+	args := []any{before.UID, after.FirstOpen().Sender, process, posted, open, signed, before.Revision, encodeRecord(after)}
+	for account, least := range lifecycle.Least(before, after) {
+		args = append(args, account, least)
+	}
+	v, err := r.store.Run(ctx, adoptScript, args...)
+	if err != nil {
+		return err
+	}
+	a := reply{name: "adopt"}
+	l := a.list(v)
+	switch verdict := a.string(a.at(l, 0)); {
+	case a.err != nil:
+	case verdict == "ok":
+		r.store.signal(1) // whoever it was taken from may be free
+	case verdict == "taken":
+		return &TakenError{By: a.string(a.at(l, 1))}
+	case verdict == "stale":
+		return fmt.Errorf("%s: %w", before.UID, ErrStale)
+	default:
+		a.fail("a verdict", verdict)
+	}
+	return a.err
+}
+
+// Regain makes those of a process's claims due at once that it does not drive.
 // Error: ErrUnavailable.
-func (s *Store) WriteBack(ctx context.Context, process, server string) (missing bool, err error) {
-	if missing, err = s.misses(ctx); err != nil {
-		return false, err
-	}
-	known := s.memory.all()
-	for some := range slices.Chunk(known, 100) {
-		uids := make([]string, len(some))
-		for i, m := range some {
-			uids[i] = m.UID
-		}
-		stored := map[string]*lifecycle.Transaction{}
-		ts, err := s.GetMany(ctx, uids)
+func (r Recovery) Regain(ctx context.Context, process string, drives func(uid string) bool) error {
+	own := r.store.key("own:" + process)
+	for cursor := uint64(0); ; {
+		pairs, next, err := r.store.client.ZScan(ctx, own, cursor, "", 500).Result()
 		if err != nil {
-			return false, err
+			return storeError("reading claims", err)
 		}
-		for _, t := range ts {
-			stored[t.UID] = t
+		var due []redis.Z
+		for i := 0; i < len(pairs); i += 2 {
+			if !drives(pairs[i]) {
+				due = append(due, redis.Z{Member: pairs[i]}) // long since
+			}
 		}
-		for _, m := range some {
-			if !m.ahead(stored[m.UID]) {
-				continue
+		if len(due) > 0 {
+			if err := r.store.client.ZAddXX(ctx, own, due...).Err(); err != nil {
+				return storeError("making claims due", err)
 			}
-			missing = true
-			if err := s.restore(ctx, process, m, stored[m.UID]); err != nil {
-				return false, fmt.Errorf("writing back %s: %w", m.UID, err)
-			}
-			s.memory.told(m)
+		}
+		if cursor = next; cursor == 0 {
+			return nil
 		}
 	}
-	if missing {
-		if _, err := s.Run(ctx, missScript, server); err != nil {
-			return false, err
-		}
-		s.memory.restart()
-	}
-	s.memory.writtenBack(server)
-	return missing, nil
 }
 
-// misses looks for the last of what this process was told.
-func (s *Store) misses(ctx context.Context) (bool, error) {
-	accepted, shown := s.memory.marks()
+// candidateDepth is how far into a queue a forgotten dispatch is looked for. Each
+// block time brings a queue one further.
+const candidateDepth = 64
+
+// Candidates hands over the uids of transactions of which attempts may have been
+// forgotten: those that run, the first of each queue, and those that ended badly.
+// It stops when see wants no more. Error: ErrUnavailable.
+func (r Recovery) Candidates(ctx context.Context, see func(uids []string) (more bool)) error {
+	s := r.store
+	bound, err := s.client.ZRange(ctx, s.key("bound"), 0, -1).Result()
+	if err != nil {
+		return storeError("reading what runs", err)
+	}
+	if !see(bound) {
+		return nil
+	}
+	for cursor := ""; ; {
+		qs, next, err := s.Queues(ctx, 100, cursor)
+		if err != nil {
+			return err
+		}
+		uids, err := s.heads(ctx, qs)
+		if err != nil {
+			return err
+		}
+		if !see(uids) {
+			return nil
+		}
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
+	for _, state := range []lifecycle.State{lifecycle.Failed, lifecycle.Unresolved} {
+		uids, err := s.client.ZRevRange(ctx, s.key("st:"+string(state)), 0, 9999).Result()
+		if err != nil {
+			return storeError("reading what ended", err)
+		}
+		if !see(uids) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// heads returns the first of each queue.
+func (s *Store) heads(ctx context.Context, qs []*Queue) ([]string, error) {
+	pipe := s.client.Pipeline()
+	type list interface{ Val() []string }
+	var lists []list
+	for _, q := range qs {
+		lists = append(lists, pipe.ZRange(ctx, s.key("back:"+q.Name), 0, candidateDepth-1),
+			pipe.LRange(ctx, s.key("line:"+q.Name), 0, candidateDepth-1))
+	}
+	if len(lists) == 0 {
+		return nil, nil
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, storeError("reading queues", err)
+	}
+	var uids []string
+	for _, l := range lists {
+		uids = append(uids, l.Val()...)
+	}
+	return uids, nil
+}
+
+// Misses looks for the last transaction that this process accepted, and the last event
+// that it showed. What is written in one order is forgotten in the other: if these are
+// there, so is all before. Error: ErrUnavailable.
+func (r Recovery) Misses(ctx context.Context) (bool, error) {
+	s := r.store
+	accepted, shown := s.marks.last()
 	if accepted.uid != "" {
 		t, err := s.Get(ctx, accepted.uid)
 		switch {
@@ -108,164 +229,43 @@ func (s *Store) misses(ctx context.Context) (bool, error) {
 	return len(es) == 0 || es[0].Number == shown.Number && es[0] != shown, nil
 }
 
-// ahead reports whether m knows something that t, as Redis has it, does not.
-func (m *remembered) ahead(t *lifecycle.Transaction) bool {
-	if t == nil {
-		// Removed in order, or forgotten: only of the first kind nothing is under way.
-		return !m.Phase.Final() || m.Open() || m.Claim != ""
-	}
-	if t.Revision < m.Revision || len(t.Attempts) < len(m.Attempts) {
-		return true
-	}
-	for i := range m.Attempts {
-		a, b := &m.Attempts[i], &t.Attempts[i]
-		if plannedAs(a, b) && (a.Open() && !b.Open() && b.EndedAt.IsZero() || len(Facts{a.Hash, a.NodeHash, a.Data}.news(b)) > 0) {
-			return true
-		}
-	}
-	return false
+// marks are the last that this process has accepted and shown.
+type marks struct {
+	mu       sync.Mutex
+	accepted accepted
+	shown    Event
 }
 
-// forgotten says why t, read before a change, is not to be decided on: this process
-// has stored a later revision. Either t is old, or Redis has forgotten it, and is
-// to be told first. Errors: ErrStale, ErrUnsettled, ErrUnavailable.
-func (s *Store) forgotten(ctx context.Context, t *lifecycle.Transaction) error {
-	newer := s.memory.newer(t)
-	if newer == 0 {
-		return nil
-	}
-	stored, err := s.Get(ctx, t.UID)
-	switch {
-	case errors.Is(err, ErrNotFound), err == nil && stored.Revision < newer:
-		return fmt.Errorf("%s: Redis has forgotten it: %w", t.UID, ErrUnsettled)
-	case err != nil:
-		return err
-	}
-	return fmt.Errorf("%s: %w", t.UID, ErrStale)
+type accepted struct {
+	uid      string
+	sequence int64
 }
 
-// goal is the phase to bring t to, so that the machine finds its way on from there.
-func (m *remembered) goal(t *lifecycle.Transaction) lifecycle.Phase {
-	at := lifecycle.PhaseWaiting
-	if t != nil {
-		at = t.Phase
+func (m *marks) accept(uid string, sequence int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if sequence > m.accepted.sequence {
+		m.accepted = accepted{uid, sequence}
 	}
-	switch {
-	case t != nil && t.Revision >= m.Revision && at.Bound(), at.Final() && m.Phase.Final():
-		return at
-	case m.Phase.Bound():
-		return m.Phase
-	case m.Open(), m.stands():
-		return lifecycle.PhaseWatching // the chain tells once more what became of it
-	case at == lifecycle.PhaseSent, at == lifecycle.PhaseWatching, at.Bound() && m.Phase == lifecycle.PhaseFailed:
-		return lifecycle.PhaseFailing // there is nothing to wait for: it is weighed again
-	}
-	return at
 }
 
-// stands reports whether m is DONE by an attempt in a block.
-func (m *remembered) stands() bool { return m.Phase == lifecycle.PhaseDone && m.Landed > 0 }
-
-// restore brings a transaction to where m has it; t is what Redis has, nil if
-// it has nothing.
-func (s *Store) restore(ctx context.Context, process string, m *remembered, t *lifecycle.Transaction) error {
-	goal, newer := m.goal(t), t == nil || t.Revision < m.Revision
-	if t == nil && !goal.Bound() {
-		a := s.Enqueue(ctx, Item{UID: m.UID, Queue: m.Queue, Type: m.Type, Data: m.Data})
-		return a.Err
+func (m *marks) show(e Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e.Number > m.shown.Number {
+		m.shown = e
 	}
-	for i := range m.Attempts {
-		if t != nil && i < len(t.Attempts) && !plannedAs(&m.Attempts[i], &t.Attempts[i]) {
-			// Somebody has begun another one in its place. The chain tells of both.
-			s.Log.Error("not written back: another attempt has its number", "txn", m.UID, "queue", m.Queue, "sender", m.Sender, "type", m.Type, "attempt", i+1, "hash", m.Hash(), "state", m.State())
-			return nil
-		}
-	}
-	again := m.Clone()
-	if a := again.Attempt(again.Landed); a != nil && goal == lifecycle.PhaseWatching && m.stands() {
-		a.Outcome, a.EndedAt = lifecycle.Sent, time.Time{}
-		again.Landed = 0
-	}
-	if goal.Bound() && (t == nil || !t.Phase.Bound() || m.elsewhere(again, t)) {
-		if t != nil {
-			again.Revision = t.Revision // as Adopt takes it for read
-		}
-		for i := range again.Attempts {
-			if t != nil && t.Phase.Bound() && i < len(t.Attempts) && !t.Attempts[i].EndedAt.IsZero() {
-				again.Attempts[i] = t.Attempts[i]
-			}
-		}
-		err := s.Adopt(ctx, process, again, m.signed)
-		_, astray := errors.AsType[*AstrayError](err)
-		if astray {
-			goal = lifecycle.PhaseWaiting // who is in its place goes first
-		} else if err != nil {
-			return err
-		}
-		if t, err = s.Get(ctx, m.UID); err != nil {
-			return err
-		}
-	}
-	_, err := s.Advance(ctx, m.change(t, again, goal, newer))
-	return err
 }
 
-// elsewhere reports whether t, as Redis has it, is bound to another sender than that
-// of what is open in again: that it was let go of is forgotten, and the sender of
-// the open attempt is to serve nobody else.
-func (m *remembered) elsewhere(again, t *lifecycle.Transaction) bool {
-	if !t.Phase.Bound() || len(t.Attempts) > len(again.Attempts) {
-		return false
-	}
-	for i := len(again.Attempts) - 1; i >= 0; i-- {
-		ended := i < len(t.Attempts) && !t.Attempts[i].EndedAt.IsZero()
-		if a := &again.Attempts[i]; a.Open() && !ended {
-			return a.Sender != t.Sender
-		}
-	}
-	return m.Phase.Bound() && m.Revision > t.Revision && m.Sender != t.Sender
+// restart begins to count anew, from what Redis knows now.
+func (m *marks) restart() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.accepted, m.shown = accepted{}, Event{}
 }
 
-// change brings t to what again has: the attempts, and if that is newer the rest.
-func (m *remembered) change(t, again *lifecycle.Transaction, goal lifecycle.Phase, newer bool) *Change {
-	now := time.Now()
-	c := &Change{Before: t, After: t.Clone(), Now: now, packed: m.signed}
-	c.Person, c.Code, c.Remove = true, lifecycle.CodeRestored, Never
-	c.Keep = !goal.Bound() && t.Claim != ""
-	after := c.After
-	after.Phase, after.DueAt = goal, time.Time{}
-	if goal == lifecycle.PhaseDelayed {
-		after.DueAt = later(now, again.DueAt)
-	}
-	if newer {
-		c.revision = m.Revision
-		after.Retries, after.Losses, after.Deferred, after.Ending = again.Retries, again.Losses, again.Deferred, again.Ending
-		after.CancelRequested = again.CancelRequested || t.CancelRequested
-		if goal.Bound() {
-			after.Error = again.Error
-		}
-	}
-	if t.SubmittedAt.IsZero() && (again.Open() || !again.SubmittedAt.IsZero()) {
-		after.SubmittedAt = now
-	}
-	more := t.Attempts[min(len(again.Attempts), len(t.Attempts)):]
-	after.Attempts = slices.Concat(again.Attempts, more)
-	for i := range again.Attempts {
-		a := &after.Attempts[i]
-		if i < len(t.Attempts) && !t.Attempts[i].EndedAt.IsZero() {
-			*a = t.Attempts[i]
-			continue
-		}
-		c.Attempt = a.Number
-		if a.Spent() { // that was forgotten with it
-			if c.Least == nil {
-				c.Least = map[string]uint32{}
-			}
-			c.Least[a.Sender] = max(c.Least[a.Sender], a.Nonce+1)
-		}
-	}
-	return c
+func (m *marks) last() (accepted, Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.accepted, m.shown
 }
-
-// owned reports whether a claim is held by a process.
-func owned(claim, process string) bool { return strings.HasPrefix(claim, process+":") }

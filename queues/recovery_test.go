@@ -2,7 +2,6 @@ package queues_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,22 +16,15 @@ func TestRecovery(t *testing.T) {
 		"NothingBeforeSettled":  testNothingBeforeSettled,
 		"RestartForgetsNothing": testRestartForgetsNothing,
 		"OneTurnAtATime":        testOneTurnAtATime,
-		"WriteBack":             testWriteBack,
-		"WriteBackAccepted":     testWriteBackAccepted,
-		"WriteBackFacts":        testWriteBackFacts,
-		"WriteBackEnded":        testWriteBackEnded,
-		"WriteBackOlder":        testWriteBackOlder,
-		"WriteBackOtherSender":  testWriteBackOtherSender,
-		"WriteBackAstray":       testWriteBackAstray,
-		"WriteBackElsewhere":    testWriteBackElsewhere,
 		"MissedByWhoSawIt":      testMissedByWhoSawIt,
 		"FreshTokens":           testFreshTokens,
 		"FormerServer":          testFormerServer,
-		"WriteBackWatched":      testWriteBackWatched,
-		"AdoptAstray":           testAdoptAstray,
+		"Adopt":                 testAdopt,
+		"AdoptTaken":            testAdoptTaken,
 		"AdoptByForgotten":      testAdoptByForgotten,
-		"AdoptCrowd":            testAdoptCrowd,
-		"AdoptFinal":            testAdoptFinal,
+		"AdoptStale":            testAdoptStale,
+		"AdoptElsewhere":        testAdoptElsewhere,
+		"AdoptForgotten":        testAdoptForgotten,
 		"AdoptForgottenSender":  testAdoptForgottenSender,
 		"Candidates":            testCandidates,
 	})
@@ -53,16 +45,18 @@ func (f *fixture) failOver(s redistest.Snapshot) {
 
 func (f *fixture) pulse(process string, ttl time.Duration, back string) queues.Pulse {
 	f.Helper()
-	p, err := f.store.Beat(f.ctx, process, ttl, back)
+	p, err := f.store.Heartbeat(f.ctx, process, ttl, back)
 	f.ok(err)
 	return p
 }
 
+func (f *fixture) recovery() queues.Recovery { return f.store.Recovery() }
+
 func (f *fixture) epoch() string {
 	f.Helper()
-	e, err := f.store.Epoch(f.ctx)
+	log, err := f.store.ReadLog(f.ctx, 0, 1)
 	f.ok(err)
-	return e
+	return log.Epoch
 }
 
 // settle plays the part of the process that reconciles.
@@ -73,18 +67,22 @@ func (f *fixture) settle(process string) {
 		if !p.Turn {
 			return false
 		}
-		done, err := f.store.Settle(f.ctx, process, p.Server)
+		done, err := f.recovery().Settle(f.ctx, process, p.Server)
 		f.ok(err)
 		return done
 	})
 	f.beat(process, long)
 }
 
-func (f *fixture) writeBack(want bool) {
+// misses is what a process says of the last that it accepted and showed.
+func (f *fixture) misses(want bool) {
 	f.Helper()
-	missing, err := f.store.WriteBack(f.ctx, me, f.pulse(me, long, "").Server)
+	missing, err := f.recovery().Misses(f.ctx)
 	f.ok(err)
 	equal(f.T, "something was missing", missing, want)
+	if missing {
+		f.ok(f.recovery().Missed(f.ctx, f.pulse(me, long, "").Server))
+	}
 }
 
 // plan stores a first attempt of a transaction.
@@ -139,7 +137,7 @@ func testRestartForgetsNothing(f *fixture) {
 	f.ok(err)
 	was := f.get("a")
 	f.failOver(f.snapshot())
-	f.writeBack(false)
+	f.misses(false)
 	f.settle(me)
 	equal(f.T, "the transaction", f.get("a"), was)
 	equal(f.T, "the epoch", f.epoch(), before)
@@ -162,17 +160,17 @@ func testOneTurnAtATime(f *fixture) {
 	if p := f.pulse(other, long, back); p.Turn {
 		f.Error("two processes have the turn")
 	}
-	if done, err := f.store.Settle(f.ctx, other, back); done || err != nil {
+	if done, err := f.recovery().Settle(f.ctx, other, back); done || err != nil {
 		f.Errorf("settled by who has not the turn: %v", err)
 	}
 	if !f.pulse(me, short, back).Turn {
 		f.Error("the turn was lost")
 	}
 	f.eventually("the turn passes on", func() bool { return f.pulse(other, short, back).Turn })
-	if done, err := f.store.Settle(f.ctx, other, "another"); done || err != nil {
+	if done, err := f.recovery().Settle(f.ctx, other, "another"); done || err != nil {
 		f.Errorf("settled on another server: %v", err)
 	}
-	done, err := f.store.Settle(f.ctx, other, back)
+	done, err := f.recovery().Settle(f.ctx, other, back)
 	f.ok(err)
 	equal(f.T, "settled", done, true)
 	equal(f.T, "both said that nothing is missing", f.epoch(), epoch)
@@ -184,172 +182,28 @@ func testOneTurnAtATime(f *fixture) {
 	}
 }
 
-// testWriteBack forgets what came after each step of a life.
-func testWriteBack(f *fixture) {
-	f.register("S1", "S2")
-	f.post("q", "a", "b")
-	epoch := f.epoch()
-	var points []redistest.Snapshot
-	step := func(do func()) { points = append(points, f.snapshot()); do() }
-	f.beat(me, long)
-	step(func() { f.bound("a S1") })
-	step(func() { f.plan("a", lifecycle.Attempt{Nonce: 7, Fee: 1, ValidUntil: 9}) })
-	step(func() { f.sign("a", "5Ja") })
-	step(func() { f.to("a", lifecycle.PhaseSent) })
-	step(func() {
-		f.to("a", lifecycle.PhaseWatching, record(func(t *lifecycle.Transaction) { t.Retries, t.CancelRequested = 2, true }))
-	})
-	was := f.get("a")
-	for i, p := range points {
-		f.failOver(p)
-		f.writeBack(true)
-		f.writeBack(false)
-		now := f.get("a")
-		if !strings.HasPrefix(now.Claim, me+":") || now.Phase != lifecycle.PhaseWatching || now.Sender != "S1" ||
-			now.Retries != 2 || !now.CancelRequested || now.Revision <= was.Revision {
-			f.Errorf("after step %d: %+v", i, now)
-		}
-		equal(f.T, "attempts", now.Attempts, was.Attempts)
-		number, signed, err := f.store.Signed(f.ctx, "a")
-		f.ok(err)
-		equal(f.T, "signed bytes", string(signed), "signed 5Ja")
-		equal(f.T, "of attempt", number, 1)
-		f.inspect()
-		f.settle(me)
-		if f.epoch() == epoch {
-			f.Errorf("after step %d: the epoch is the same", i)
-		}
-		f.bound() // the queue runs a
-		was = f.get("a")
-	}
-	if s := f.sender("S1"); s.Nonce == nil || *s.Nonce != 7 {
-		f.Errorf("sender: %+v", s)
-	}
-	f.to("a", lifecycle.PhaseDone, final, tell(lifecycle.OnSuccess, 0, long))
-	equal(f.T, "then b", len(f.bind(1)), 1)
-}
-
-// testWriteBackFacts: a fact alone is written back, too.
-func testWriteBackFacts(f *fixture) {
-	f.register("S1")
-	f.post("q", "a")
-	f.bound("a S1")
-	f.plan("a", lifecycle.Attempt{Nonce: 7})
-	f.sign("a", "5Ja")
-	record := f.client.Get(f.ctx, f.key("x:a")).Val()
-	f.ok(f.client.Set(f.ctx, f.key("x:a"), strings.Replace(record, `"hash":"5Ja",`, "", 1), 0).Err())
-	f.writeBack(true)
-	equal(f.T, "hash", f.get("a").Attempts[0].Hash, "5Ja")
-}
-
-// testWriteBackAccepted forgets that there was such a transaction at all.
-func testWriteBackAccepted(f *fixture) {
-	f.register("S1", "S2")
-	empty := f.snapshot()
-	f.post("q", "a", "b")
-	f.post("p", "c")
-	f.bound("a S1", "c S2")
-	f.plan("a", lifecycle.Attempt{Nonce: 7})
-	f.sign("a", "5Ja")
-	was := f.get("a")
-	f.failOver(empty)
-	// Redis gives the numbers of what it has forgotten to others.
-	f.post("q", "x", "y")
-	f.writeBack(true)
-	now := f.get("a")
-	equal(f.T, "attempts", now.Attempts, was.Attempts)
-	if now.Sequence <= f.get("y").Sequence || now.Sender != "S1" || string(now.Data) != string(was.Data) {
-		f.Errorf("written back: %+v", now)
-	}
-	equal(f.T, "c", f.get("c").Sender, "S2")
-	if _, err := f.store.Get(f.ctx, "b"); !errors.Is(err, queues.ErrNotFound) {
-		f.Errorf("nobody knew of b: %v", err)
-	}
-	f.inspect()
-	f.settle(me)
-	equal(f.T, "all of them", f.list(queues.Filter{}, 1), []string{"x", "y", "a", "c"})
-}
-
-// testWriteBackEnded forgets how a transaction ended: it is found out again.
-func testWriteBackEnded(f *fixture) {
-	f.register("S1", "S2", "S3")
-	f.post("q1", "done")
-	f.post("q2", "failed")
-	f.post("q3", "lost")
-	before := f.snapshot()
-	f.bound("done S1", "failed S2", "lost S3")
-	bound := f.snapshot()
-	for _, uid := range []string{"done", "failed", "lost"} {
-		f.plan(uid, lifecycle.Attempt{Nonce: 7})
-		f.sign(uid, "5J"+uid)
-	}
-	f.to("done", lifecycle.PhaseDone, keep, fated(1, lifecycle.Included), record(func(t *lifecycle.Transaction) { t.Landed = 1 }))
-	f.to("failed", lifecycle.PhaseFailed, fated(1, lifecycle.Expired))
-	f.to("lost", lifecycle.PhaseUnresolved, keep) // its attempt is open
-
-	f.failOver(bound)
-	f.writeBack(true)
-	found := func(phases map[string]lifecycle.Phase) {
-		f.Helper()
-		for uid, want := range phases {
-			t := f.get(uid)
-			if t.Phase != want || (uid != "failed") != t.Open() || len(t.Attempts) != 1 {
-				f.Errorf("%s is %s, open %v", uid, t.Phase, t.Open())
-			}
-		}
-		f.inspect()
-	}
-	found(map[string]lifecycle.Phase{"done": lifecycle.PhaseWatching, "lost": lifecycle.PhaseWatching, "failed": lifecycle.PhaseFailing})
-	f.to("failed", lifecycle.PhaseFailed)
-	f.failOver(before)
-	f.writeBack(true)
-	found(map[string]lifecycle.Phase{"done": lifecycle.PhaseWatching, "lost": lifecycle.PhaseWatching, "failed": lifecycle.PhaseWaiting})
-	f.settle(me)
-}
-
-// testWriteBackOlder: what Redis knows is never overwritten by what is older.
-func testWriteBackOlder(f *fixture) {
-	f.register("S1", "S2")
-	f.post("q", "a")
-	f.bound("a S1")
-	f.plan("a", lifecycle.Attempt{Nonce: 7})
-	old := f.store
-	// Another process knows better.
-	f.store = f.open(queues.Options{Namespace: f.store.Namespace, Retention: time.Hour})
-	f.beat(me, long)
-	f.sign("a", "5Ja")
-	f.to("a", lifecycle.PhaseWatching)
-	was := f.get("a")
-	f.failOver(f.snapshot())
-	missing, err := old.WriteBack(f.ctx, me, "")
-	f.ok(err)
-	equal(f.T, "missing", missing, false)
-	equal(f.T, "the transaction", f.get("a"), was)
-	f.settle(me)
-}
-
 // testMissedByWhoSawIt: who has seen an event, or a 202, knows that it is gone.
 func testMissedByWhoSawIt(f *fixture) {
 	f.post("q", "a")
 	before := f.snapshot()
 	f.post("q", "b")
 	f.failOver(before)
-	f.writeBack(true)
-	f.writeBack(false)
+	f.misses(true)
+	f.misses(false)
 	f.settle(me)
 	f.ok(f.store.Pause(f.ctx, "q", "a break"))
 	_, err := f.store.Events(f.ctx, 0, 100)
 	f.ok(err)
 	f.failOver(before)
 	f.post("q", "c") // has the number of the event that is gone
-	f.writeBack(true)
+	f.misses(true)
 	f.settle(me)
 	// One that was removed in order is not missed.
 	f.post("p", "d")
 	f.to("d", lifecycle.PhaseFailed, person)
 	f.ok(f.store.Remove(f.ctx, "d"))
 	f.failOver(f.snapshot())
-	f.writeBack(false)
+	f.misses(false)
 	f.settle(me)
 }
 
@@ -389,7 +243,7 @@ func testFormerServer(f *fixture) {
 		if p := f.pulse(me, long, "former"); p.Turn || p.Settled {
 			f.Errorf("%s: %+v", name, p)
 		}
-		if done, err := f.store.Settle(f.ctx, me, "former"); done || err != nil {
+		if done, err := f.recovery().Settle(f.ctx, me, "former"); done || err != nil {
 			f.Errorf("%s: settled, %v", name, err)
 		}
 	}
@@ -397,30 +251,10 @@ func testFormerServer(f *fixture) {
 	if p := f.pulse(me, long, run); !p.Turn {
 		f.Errorf("written back to this one: %+v", p)
 	}
-	if done, err := f.store.Settle(f.ctx, me, "former"); done || err != nil {
+	if done, err := f.recovery().Settle(f.ctx, me, "former"); done || err != nil {
 		f.Errorf("another Redis was reconciled: settled, %v", err)
 	}
-	if done, err := f.store.Settle(f.ctx, me, run); !done || err != nil {
+	if done, err := f.recovery().Settle(f.ctx, me, run); !done || err != nil {
 		f.Errorf("reconciled, and not settled: %v", err)
 	}
-}
-
-// testWriteBackWatched: what is DONE and watched keeps its claim when something of it is
-// written back.
-func testWriteBackWatched(f *fixture) {
-	f.register("S")
-	f.post("q", "a")
-	f.bound("a S")
-	f.plan("a", lifecycle.Attempt{Nonce: 7})
-	f.sign("a", "5Ja")
-	f.to("a", lifecycle.PhaseDone, keep, fated(1, lifecycle.Included), record(func(t *lifecycle.Transaction) { t.Landed = 1 }))
-	before := f.snapshot()
-	claim := f.get("a").Claim
-	f.to("a", lifecycle.PhaseDone, keep, last(func(a *lifecycle.Attempt) { a.Confirmations = 4 }))
-	f.failOver(before)
-	f.writeBack(true)
-	if t := f.get("a"); t.Claim == "" || t.Claim != claim || t.Phase != lifecycle.PhaseDone {
-		f.Errorf("it is %s, its claim %q, was %q", t.Phase, t.Claim, claim)
-	}
-	f.settle(me)
 }

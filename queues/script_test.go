@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -106,27 +105,6 @@ func TestTooOld(t *testing.T) {
 			t.Errorf("%q: too old is not %t", version, want)
 		}
 	}
-}
-
-// TestMemoryMeetsRedis: what this process has stored is let go of when it is old, but
-// not before the Redis of now has it.
-func TestMemoryMeetsRedis(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var m memory
-		m.tidy("P", "before", true)
-		m.keep(&lifecycle.Transaction{UID: "a", Revision: 3, Phase: lifecycle.PhaseDone}, nil)
-		<-time.After(2 * memoryLife)
-		m.tidy("P", "after", true)
-		if len(m.all()) != 1 {
-			t.Error("forgotten before it could be written back")
-		}
-		m.writtenBack("after")
-		m.tidy("P", "after", true)
-		if len(m.all()) != 0 {
-			t.Error("remembered for ever")
-		}
-	})
 }
 
 // TestFactsOfLaterRevisions: facts are told apart from forgotten ones by revisions, which

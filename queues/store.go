@@ -64,7 +64,7 @@ type Store struct {
 	answers sync.Pool // channels for the next posts
 	scripts *group[scriptCall]
 	calls   counter
-	memory  memory
+	marks   marks
 }
 
 // Open returns a store on client. The client stays the caller's to close.
@@ -201,7 +201,7 @@ func (s *Store) Get(ctx context.Context, uid string) (*lifecycle.Transaction, er
 func (s *Store) GetMany(ctx context.Context, uids []string) ([]*lifecycle.Transaction, error) {
 	ts, broken, err := s.read(ctx, uids)
 	for _, d := range broken {
-		s.Log.Error("a transaction cannot be read", "txn", d.uid, "err", d.err)
+		s.Log.Error("a transaction cannot be read", "uid", d.uid, "err", d.err)
 	}
 	return ts, err
 }

@@ -38,7 +38,7 @@ func TestPool(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := &fixture{t, store, senders.New(store, client)}
-		_, err = store.Beat(t.Context(), "p", time.Hour, "")
+		_, err = store.Heartbeat(t.Context(), "p", time.Hour, "")
 		f.ok(err)
 		run(f)
 	}

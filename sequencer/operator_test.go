@@ -26,7 +26,7 @@ func TestCancelBeforeTheFirstLook(t *testing.T) {
 		first.stop()
 		w.post("claim", "a")
 		p := w.process(links{dial: w.web.dial, redis: w.redis.NewClient()})
-		_, err := w.store.Beat(w.ctx, p.Process(), w.policy.ClaimTTL, "")
+		_, err := w.store.Heartbeat(w.ctx, p.Process(), w.policy.ClaimTTL, "")
 		w.ok(err)
 		bound, err := w.store.Bind(w.ctx, queues.BindRequest{
 			Process: p.Process(), Types: []string{"MINT"}, Groups: []string{"shared"}, Most: 1, Grace: 5 * time.Second})

@@ -67,6 +67,7 @@ func (s *Sequencer) own(o *owner) {
 		return
 	}
 	s.owners[o.uid] = o
+	s.recovery.Stored(o.drive.Txn(), nil)
 	o.watch()
 	o.leave(word{})
 }
@@ -198,6 +199,7 @@ func (s *Sequencer) drop(o *owner) bool {
 	}
 	o.gone, o.running = true, false
 	if s.owners[o.uid] == o {
+		s.recovery.Left(o.uid)
 		delete(s.owners, o.uid)
 		s.Chain.Forget(o.uid)
 	}
@@ -214,6 +216,7 @@ func (o *owner) read(ctx context.Context) bool {
 			o.worker = dispatcher.Worker{}
 		}
 		o.drive.Read(t, time.Now())
+		o.s.recovery.Stored(t, nil)
 		o.bound.Store(t.Phase.Bound())
 		o.watch()
 		return true
@@ -272,6 +275,7 @@ func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action
 // stored passes on what is stored now.
 func (o *owner) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 	s := o.s
+	s.recovery.Stored(t, step.Aside.Bytes)
 	o.bound.Store(t.Phase.Bound())
 	o.watch()
 	s.moved(before, t, step)

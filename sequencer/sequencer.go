@@ -127,7 +127,7 @@ func New(o Options) *Sequencer {
 	s.recovery = recovery.New(recovery.Options{
 		Store: o.Store, Senders: o.Senders, Chain: o.Chain, Process: s.process, Namespace: o.Namespace,
 		Interval: o.Policy.InclusionInterval, Log: o.Log, Now: s.now,
-		Open: s.resume, Reread: s.reread, Driven: s.drives, Beat: s.beat,
+		Open: s.resume, Reread: s.reread, Driven: s.drives, Heartbeat: s.heartbeat,
 	})
 	return s
 }
@@ -181,9 +181,9 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	s.Store.Changed = s.changed
 	// The first heartbeat comes before the first bind, the last when all have ended.
 	alive, die := context.WithCancel(work)
-	s.beat(alive)
+	s.heartbeat(alive)
 	var beats, loops sync.WaitGroup
-	beats.Go(func() { s.beatLoop(alive) })
+	beats.Go(func() { s.heartbeatLoop(alive) })
 	beats.Go(func() { s.Store.Listen(alive) })
 	loops.Go(func() { s.pollLoop(ctx) })
 	loops.Go(func() { s.careLoop(ctx) })
@@ -254,27 +254,27 @@ func (s *Sequencer) live() bool {
 	return time.Since(s.renewed) < s.Policy.ClaimTTL*2/3
 }
 
-func (s *Sequencer) beatLoop(ctx context.Context) {
-	beat := time.NewTicker(max(s.Policy.ClaimTTL/5, time.Millisecond))
-	defer beat.Stop()
+func (s *Sequencer) heartbeatLoop(ctx context.Context) {
+	due := time.NewTicker(max(s.Policy.ClaimTTL/5, time.Millisecond))
+	defer due.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-beat.C:
-			s.beat(ctx)
+		case <-due.C:
+			s.heartbeat(ctx)
 		}
 	}
 }
 
-// beat renews the claims, and passes on who is dead.
-func (s *Sequencer) beat(ctx context.Context) {
+// heartbeat renews the claims, and passes on who is dead.
+func (s *Sequencer) heartbeat(ctx context.Context) {
 	began := time.Now()
 	call, cancel := context.WithTimeout(ctx, s.Policy.ClaimTTL/3)
 	defer cancel()
-	p, err := s.Store.Beat(call, s.process, s.Policy.ClaimTTL, s.recovery.Told())
+	p, err := s.Store.Heartbeat(call, s.process, s.Policy.ClaimTTL, s.recovery.WrittenBack())
 	if err == nil {
-		s.recovery.Heed(ctx, p) // before the claims are believed in again
+		s.recovery.Heard(ctx, p.Stage) // before the claims are believed in again
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -299,7 +299,7 @@ func (s *Sequencer) beat(ctx context.Context) {
 	if lapsed || !p.Known {
 		s.tellAll(word{changed: true})
 	}
-	if len(p.Dead) == 0 || !p.Settled || began.Before(s.calm) || ctx.Err() != nil {
+	if len(p.Dead) == 0 || began.Before(s.calm) || ctx.Err() != nil {
 		return
 	}
 	select {
@@ -322,11 +322,10 @@ func (s *Sequencer) takeOver(ctx context.Context, dead []string) {
 		if len(taken) > 0 {
 			s.Log.Info("took over transactions of a process that is gone", "process", process, "count", len(taken))
 			tell(s.Meter.TookOver, len(taken))
-			s.recovery.Taken(ctx, taken)
 			notify(s.due)
 		}
 		if len(taken) == slice {
-			return // leave some to the others; the next beat goes on
+			return // leave some to the others; the next heartbeat goes on
 		}
 	}
 }

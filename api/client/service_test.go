@@ -71,7 +71,7 @@ func newService(tb testing.TB) *service {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := store.Beat(tb.Context(), "p", time.Hour, ""); err != nil {
+	if _, err := store.Heartbeat(tb.Context(), "p", time.Hour, ""); err != nil {
 		tb.Fatal(err)
 	}
 	types := new(dispatcher.Registry)

@@ -215,7 +215,7 @@ func (s *service) start(ctx context.Context) error {
 		}
 	}
 	// Others must know this process before they see what it alone can call.
-	if _, err := s.store.Beat(ctx, s.sequencer.Process(), s.cfg.Claim.TTL, ""); err != nil {
+	if _, err := s.store.Heartbeat(ctx, s.sequencer.Process(), s.cfg.Claim.TTL, ""); err != nil {
 		return err
 	}
 	workers := make(map[string]string)

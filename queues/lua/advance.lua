@@ -12,7 +12,6 @@
 --  10 code and 11 attempt number, for the event
 --  12 how many attempts are open  13 what all of them cost, in nanomina  14 the record
 --  then names, each with the words that follow it:
---   revision n         the least revision to take
 --   confirm            refuse unless settled, see lib.lua
 --   in-order           refuse if an earlier one of its queue has come back to wait
 --   limits n n         the most that the fees of the day may come to, for its sender and
@@ -40,7 +39,7 @@
 --   (a landing) for each
 
 local WORDS = {
-  revision = 1, confirm = 0, ['in-order'] = 0, limits = 2, keep = 0, tell = 3, told = 0, hold = 1, rest = 4, next = 1, least = 2,
+  confirm = 0, ['in-order'] = 0, limits = 2, keep = 0, tell = 3, told = 0, hold = 1, rest = 4, next = 1, least = 2,
   bytes = 1, stands = 2, falls = 1, remove = 1, unresolved = 1,
 }
 
@@ -174,8 +173,7 @@ local function advance(o, n)
   local leaves = moved and not (BOUND[from] and BOUND[to])
   local q = (leaves or said.tell or said.hold) and que(queue)
 
-  t.revision = math.max(t.revision, said.revision and tonumber(ARGV[said.revision + 1]) or 0) + 1
-  t.operation, t.phase, t.open = op, to, open
+  t.revision, t.operation, t.phase, t.open = t.revision + 1, op, to, open
   due = tonumber(due)
   t.due = due >= 0 and now + due or ''
   if moved then t.since = stamp end

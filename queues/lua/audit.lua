@@ -88,7 +88,7 @@ local MEMBERS = {
   ready = { 'q:', function(name) return que(name).ready end }, queues = { 'q:' }, senders = { 's:' }, past = { 'x:' },
   free = { 's:', function(name) return sender(name, 'queue') end }, own = { 'x:', function(uid) return txn(uid).claim end },
 }
-for _, index in ipairs({ 'st', 'bound', 'back', 'astray' }) do MEMBERS[index] = { 'x:', function(uid) return txn(uid).phase end } end
+for _, index in ipairs({ 'st', 'bound', 'back' }) do MEMBERS[index] = { 'x:', function(uid) return txn(uid).phase end } end
 
 function audits.m(name, member)
   local index = string.match(name, '^(%a+)')

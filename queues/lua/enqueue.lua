@@ -59,7 +59,7 @@ for i = 3, #ARGV, 5 do
       put('queues', 0, name)
     end
     q.waiting = q.waiting + 1
-    if q.waiting == 1 and q.run == '' and q.paused == '' and q.astray == '' and not holds(q) then
+    if q.waiting == 1 and q.run == '' and q.paused == '' and not holds(q) then
       ready(q, uid, typ) -- nothing else of the queue waits
     end
     note(q)

@@ -27,11 +27,12 @@ local function moment()
   return string.format('%.0f', micros + moments - 1)
 end
 
--- server is the run id of the Redis that runs this script: another one after a
--- restart and after a failover. One that does not tell it never changes.
+-- server names the history that this Redis writes, by its replication id: another one
+-- after a restart, a failover, and one there and back, which a run id would not tell. One
+-- that does not tell it never changes.
 local function server()
-  local info = redis.pcall('INFO', 'server')
-  local _, before = string.find(type(info) == 'string' and info or '', 'run_id:', 1, true)
+  local info = redis.pcall('INFO', 'replication')
+  local _, before = string.find(type(info) == 'string' and info or '', 'master_replid:', 1, true)
   return before and string.match(info, '^%w+', before + 1) or 'none'
 end
 
@@ -140,17 +141,17 @@ end
 
 -- A queue's record: words in this order, empty for none, and behind them why it is
 -- paused. queue.go has the same words.
-local QUEUE = '^' .. string.rep(WORD, 14) .. '([^ \n]*)\n(.*)$'
+local QUEUE = '^' .. string.rep(WORD, 13) .. '([^ \n]*)\n(.*)$'
 local queues = {}
 
 local function asked(name, text)
-  local waiting_, done, failed, unresolved, back, popped, run, sender, hold, holder, set, first, since, streak, astray, paused =
-    string.match(text or '0 0 0 0 0 0         \n', QUEUE)
+  local waiting_, done, failed, unresolved, back, popped, run, sender, hold, holder, set, first, since, streak, paused =
+    string.match(text or '0 0 0 0 0 0        \n', QUEUE)
   if not waiting_ then error('the record of queue ' .. name .. ' is damaged') end
   local q = {
     name = name, there = text and true, waiting = tonumber(waiting_), done = tonumber(done), failed = tonumber(failed),
     unresolved = tonumber(unresolved), back = tonumber(back), popped = tonumber(popped), run = run, sender = sender,
-    hold = hold, holder = holder, ready = set, first = first, since = since, streak = streak, astray = astray, paused = paused,
+    hold = hold, holder = holder, ready = set, first = first, since = since, streak = streak, paused = paused,
   }
   queues[name] = q
   return q
@@ -161,7 +162,7 @@ local function que(name) return queues[name] or asked(name, call('GET', P .. 'q:
 local function note(q)
   strings['q:' .. q.name] = q.waiting .. ' ' .. q.done .. ' ' .. q.failed .. ' ' .. q.unresolved .. ' ' .. q.back .. ' ' ..
     q.popped .. ' ' .. q.run .. ' ' .. q.sender .. ' ' .. q.hold .. ' ' .. q.holder .. ' ' .. q.ready .. ' ' .. q.first .. ' ' ..
-    q.since .. ' ' .. q.streak .. ' ' .. q.astray .. '\n' .. q.paused
+    q.since .. ' ' .. q.streak .. '\n' .. q.paused
 end
 
 -- came has a transaction stand among those of its queue that wait again, left takes
@@ -231,7 +232,7 @@ end
 -- if it cannot; its record is stored.
 local function place(q)
   local uid, typ
-  if q.waiting > 0 and q.run == '' and q.paused == '' and q.astray == '' and not holds(q) then uid, typ = head(q) end
+  if q.waiting > 0 and q.run == '' and q.paused == '' and not holds(q) then uid, typ = head(q) end
   if uid then
     ready(q, uid, typ)
   elseif q.ready ~= '' then

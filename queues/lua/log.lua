@@ -6,7 +6,7 @@
 --          is none), the newest, the one behind which was read ("" if it is not
 --          kept), then for each event: number, line, type, queue}
 
-local epoch = call('GET', P .. 'is:epoch') or '0' -- as Epoch in recovery.go
+local epoch = call('GET', P .. 'is:epoch') or '0'
 local log = P .. 'events'
 local function line(id)
   local e = call('XRANGE', log, id, id)[1]

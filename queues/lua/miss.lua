@@ -1,7 +1,7 @@
 -- miss notes that Redis has forgotten something: the event log tells another
 -- story from here on, under another epoch.
 --
--- ARGV[1]  run id of the Redis that has forgotten it
+-- ARGV[1]  the Redis that has forgotten it
 -- Answer: "1"
 if call('GET', P .. 'is:server') == ARGV[1] then
   call('SET', P .. 'is:epoch', now) -- who comes late finds it settled

@@ -3,7 +3,7 @@
 --
 -- ARGV[1]  how many of the bound transactions have been read, ARGV[2] the most to read
 -- Answer:  {now, {waiting, done, failed, unresolved and bound transactions, queues,
---          processes, events kept, transactions that are astray},
+--          processes, events kept},
 --          {type, waiting, ready queues, when the oldest head was received, of the 64
 --          queues whose turn it is next …},
 --          {sender, nanomina that its attempts of today cost, …},
@@ -32,6 +32,6 @@ end
 local function size(set) return call('ZCARD', P .. set) end
 local figures = {
   total, size('st:DONE'), size('st:FAILED'), size('st:UNRESOLVED'), size('bound'), size('queues'),
-  call('ZCOUNT', P .. 'procs', '(' .. now, '+inf'), call('XLEN', P .. 'events'), size('astray'),
+  call('ZCOUNT', P .. 'procs', '(' .. now, '+inf'), call('XLEN', P .. 'events'),
 }
 return { now, figures, types, call('HGETALL', P .. 'fees:' .. math.floor(now / DAY)), bound }

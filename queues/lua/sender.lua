@@ -3,8 +3,8 @@
 
 -- offer puts a sender among the free ones if nothing speaks against it.
 local function offer(sender)
-  local v = call('HMGET', P .. 's:' .. sender, 'group', 'queue', 'reason', 'astray')
-  if not v[1] or (v[2] or '') ~= '' or (v[3] or '') ~= '' or (v[4] or '') ~= '' then return end
+  local v = call('HMGET', P .. 's:' .. sender, 'group', 'queue', 'reason')
+  if not v[1] or (v[2] or '') ~= '' or (v[3] or '') ~= '' then return end
   put('free:' .. v[1], moment(), sender)
   wake()
 end

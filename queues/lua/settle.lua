@@ -2,7 +2,7 @@
 -- chain know, and work may go on.
 --
 -- ARGV[1]  incarnation, which has the turn
--- ARGV[2]  run id of the Redis that was reconciled
+-- ARGV[2]  the Redis that was reconciled
 -- Answer: "1", or "0" if it is another Redis by now or another process's turn
 local me, run, r = ARGV[1], ARGV[2], P .. 'recovery'
 local v = call('HMGET', r, 'run', 'by', 'lost')

@@ -19,7 +19,7 @@ func (e *Embedded) SetError(message string) {
 }
 
 // answer stands before all commands: it fails them as SetError says, and tells
-// the run id, which the library's own INFO does not know.
+// the replication id, which the library's own INFO does not know.
 func (e *Embedded) answer(c *server.Peer, command string, args ...string) bool {
 	e.mu.Lock()
 	next := command == "INFO" && len(args) == 1 && args[0] == nextServer
@@ -33,8 +33,8 @@ func (e *Embedded) answer(c *server.Peer, command string, args ...string) bool {
 		c.WriteError(message)
 	case next:
 		c.WriteOK()
-	case command == "INFO" && len(args) == 1 && strings.EqualFold(args[0], "server"):
-		c.WriteBulk(fmt.Sprintf("# Server\r\nredis_version:7.0.0\r\nrun_id:%040x\r\n", run))
+	case command == "INFO" && len(args) == 1 && strings.EqualFold(args[0], "replication"):
+		c.WriteBulk(fmt.Sprintf("# Replication\r\nrole:master\r\nmaster_replid:%040x\r\n", run))
 	default:
 		return false
 	}
@@ -96,11 +96,11 @@ func (s Snapshot) load(tb testing.TB, client *redis.Client, section string) {
 func (e *Embedded) Snapshot() Snapshot { e.tb.Helper(); return TakeSnapshot(e.tb, e.Client, "*") }
 
 // FailOver promotes a replica that holds a snapshot: what was written since is
-// gone, the run id is another one, and every connection breaks. What the clock
+// gone, the replication id is another one, and every connection breaks. What the clock
 // has ended meanwhile stays ended. SetError must not be in force.
 func (e *Embedded) FailOver(s Snapshot) { e.tb.Helper(); e.become(s) }
 
-// Restart is a restart that loses nothing: the run id changes, and every
+// Restart is a restart that loses nothing: the replication id changes, and every
 // connection breaks. SetError must not be in force.
 func (e *Embedded) Restart() { e.tb.Helper(); e.become(Snapshot{}) }
 

@@ -76,9 +76,9 @@ func TestFailOver(t *testing.T) {
 		}
 		run := func() string {
 			t.Helper()
-			info, err := c.InfoMap(ctx, "server").Result()
+			info, err := c.InfoMap(ctx, "replication").Result()
 			ok(err)
-			return info["Server"]["run_id"]
+			return info["Replication"]["master_replid"]
 		}
 		ok(c.Set(ctx, "string", "a\x00\r\nb", 0).Err())
 		ok(c.Set(ctx, "brief", "1", 2*time.Hour).Err())

@@ -297,7 +297,7 @@ func (b *bench) newNamespace(ctx context.Context, name string, ready int) (*name
 	if err != nil {
 		return nil, err
 	}
-	if _, err := store.Beat(ctx, process, time.Hour, ""); err != nil {
+	if _, err := store.Heartbeat(ctx, process, time.Hour, ""); err != nil {
 		return nil, err
 	}
 	if err := fill(ctx, store, 0, ready, ready); err != nil {

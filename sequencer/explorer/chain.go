@@ -27,6 +27,12 @@ func commandOf(h string) command {
 	return command{int8(h[0]), int8(h[1]), h[2], h[3], h[4], uint16(h[5]) | uint16(h[6])<<8}
 }
 
+// isOf reports whether a command is that of an attempt. One that was forgotten may have
+// got another number since.
+func (c command) isOf(a *lifecycle.Attempt) bool {
+	return senderOf(a.Sender) == int(c.sender) && a.Nonce == uint32(c.nonce) && a.Fee == uint64(c.fee)
+}
+
 func (c command) String() string {
 	if c.txn == stranger {
 		return fmt.Sprintf("a stranger's command (%s, nonce %d)", account(int(c.sender)), c.nonce)

@@ -60,6 +60,7 @@ func (s *Store) Advance(c *Change) (*lifecycle.Transaction, *lifecycle.Denied, e
 		t.Claim = ""
 	}
 	r.Txn, r.Op = t, c.Op
+	s.writes++
 	s.bytes(r, &c.Aside)
 	s.sender(was, t, &c.Aside)
 	s.stands(was, &c.Moves)
@@ -279,6 +280,7 @@ func (s *Store) AddFact(uid string, f Fact) error {
 	if a := r.Txn.Attempt(f.Number); a == nil || a.Sender != f.Sender || a.Nonce != f.Nonce {
 		return ErrUnsettled
 	}
+	s.writes++
 	facts := slices.Clone(r.Facts)
 	for i := range facts {
 		if o := &facts[i]; o.Number == f.Number && o.Sender == f.Sender && o.Nonce == f.Nonce {

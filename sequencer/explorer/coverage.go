@@ -17,14 +17,16 @@ type Coverage struct {
 	Denials map[lifecycle.Denial]int
 	Orders  map[lifecycle.OrderKind]int
 	Fates   map[lifecycle.Fate]int
-	Faults  [faults]int
+	// Restores are the ways in which what was forgotten was put back.
+	Restores map[string]int
+	Faults   [faults]int
 }
 
 // NewCoverage has met nothing yet.
 func NewCoverage() *Coverage {
 	return &Coverage{Rows: map[string]int{}, Reasons: map[lifecycle.Reason]int{}, Kinds: map[lifecycle.Kind]int{},
 		Answers: map[lifecycle.Fault]int{}, Denials: map[lifecycle.Denial]int{}, Orders: map[lifecycle.OrderKind]int{},
-		Fates: map[lifecycle.Fate]int{}}
+		Fates: map[lifecycle.Fate]int{}, Restores: map[string]int{}}
 }
 
 func add[K comparable](to, from map[K]int) {
@@ -42,6 +44,7 @@ func (c *Coverage) Add(o *Coverage) {
 	add(c.Denials, o.Denials)
 	add(c.Orders, o.Orders)
 	add(c.Fates, o.Fates)
+	add(c.Restores, o.Restores)
 	for i := range o.Faults {
 		c.Faults[i] += o.Faults[i]
 	}

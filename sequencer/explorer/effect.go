@@ -39,7 +39,7 @@ func (s *State) begin(p, t int, h *held) {
 		h.stale = true
 		s.answer(h, nil)
 	case lifecycle.Confirm:
-		s.confirm(t, h)
+		s.confirm(p, t, h)
 	default:
 		s.mayLeave(proc, t, h)
 		h.about = s.commandOfCall(t, h)
@@ -47,22 +47,23 @@ func (s *State) begin(p, t int, h *held) {
 }
 
 // confirm has the replicas confirm what is stored, by a write that changes nothing.
-func (s *State) confirm(t int, h *held) {
+func (s *State) confirm(p, t int, h *held) {
 	txn := h.drive.Txn()
 	moves := lifecycle.Moves{Keep: txn.Watched(), Confirm: true, Remove: lifecycle.Never}
 	stored, _, err := s.store.Advance(&Change{Before: txn, After: txn, Moves: moves})
 	number := h.call.Number
 	if err == nil {
+		s.confirmed()
 		h.drive.Read(stored, s.now)
 		s.answer(h, lifecycle.ConfirmTold{Number: number})
 		return
 	}
 	if errors.Is(err, ErrUnsettled) {
-		h.drive.Unsettled()
+		s.unsettled(p, h)
 	} else {
 		h.drive.Stale()
+		h.stale = true
 	}
-	h.stale = true
 	s.answer(h, nil)
 }
 

@@ -82,10 +82,11 @@ func (e *encoder) age(t time.Time) {
 
 func (e *encoder) state() {
 	s := e.s
-	for i := range s.store.Records {
-		e.record(&s.store.Records[i])
+	e.stored(&s.store)
+	if s.replica != nil {
+		e.int(s.lagging())
+		e.stored(s.replica)
 	}
-	e.queues()
 	e.chains()
 	for _, p := range e.order[:len(s.procs)] {
 		e.process(p)
@@ -97,7 +98,7 @@ func (e *encoder) state() {
 	for _, p := range s.past {
 		e.byte(p.deep)
 		e.byte(p.asked)
-		e.bits(p.cancelled, p.ended, p.untold)
+		e.bits(p.cancelled, p.ended, p.untold, p.unknown)
 	}
 	e.bits(s.away, s.broke, s.store.Unsettled)
 	for _, n := range s.budget {
@@ -190,8 +191,14 @@ func (e *encoder) command(c command) {
 	e.slot(uint32(c.until))
 }
 
-func (e *encoder) queues() {
-	s := &e.s.store
+func (e *encoder) stored(s *Store) {
+	for i := range s.Records {
+		e.record(&s.Records[i])
+	}
+	e.queues(s)
+}
+
+func (e *encoder) queues(s *Store) {
 	for i := range s.Queues {
 		q := &s.Queues[i]
 		e.int(txnOf(q.Run))

@@ -14,6 +14,7 @@ func (e *encoder) process(p int) {
 	if !proc.alive {
 		return
 	}
+	e.recovery(&proc.recovery)
 	e.slot(proc.tip.TipSlot)
 	for _, n := range proc.seen {
 		e.int(int(n))

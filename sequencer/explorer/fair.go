@@ -17,7 +17,7 @@ func (s *State) Fair(known func(*State) bool) string {
 	c := s.clone()
 	c.story, c.met = s.story, nil
 	c.budget = [faults]int8{}
-	c.away, c.broke, c.fair = false, false, true
+	c.away, c.broke, c.fair, c.replica = false, false, true, nil
 	for range fairRounds {
 		if why := c.Check(); why != "" {
 			return why + ", with nothing going wrong any more"
@@ -66,6 +66,9 @@ func (s *State) round() bool {
 	for p := range s.procs {
 		at := uint8(p)
 		s.try(Move{kind: mRenew, a: at})
+		for range 3 {
+			s.try(Move{kind: mRecover, a: at})
+		}
 		s.try(Move{kind: mTakeOver, a: at})
 		s.try(Move{kind: mBind, a: at})
 		for t := range s.past {

@@ -1,11 +1,13 @@
 package explorer
 
+import "slices"
+
 const decisions = "../lifecycle/"
 
 // mistakes are the known ones. The first have the names that they have in the
 // simulation's list, where they are planted in the whole service.
 func mistakes() []mistake {
-	return append(append(knownMistakes(), knownMistakesToo()...), mistakesOfAKind()...)
+	return slices.Concat(knownMistakes(), knownMistakesToo(), mistakesOfAKind(), mistakesOfFailovers())
 }
 
 func knownMistakes() []mistake {
@@ -137,5 +139,42 @@ func mistakesOfAKind() []mistake {
 			"func (d *Drive) Stale() { d.stale, d.results = true, nil }"},
 		{"what landed no longer stands as such", "two in a queue, one comes back", decisions + "effects.go",
 			"		m.Stands, m.Nonce = a.Sender, *aside.LandedWith\n", ""},
+	}
+}
+
+// mistakesOfFailovers are what goes wrong when the store forgets.
+func mistakesOfFailovers() []mistake {
+	const restore = decisions + "restore.go"
+	return []mistake{
+		{"what is out remembered by no process", "fails over, all live", restore,
+			"	if !t.Out() {\n		return nil\n	}\n	return t\n", "	return nil\n"},
+		{"what is out forgotten with the store", "fails over, all live", restore,
+			"known.out(k) && !t.has(k)", "false && !t.has(k)"},
+		{"a plan taken for what became of it", "fails over, two senders", restore,
+			"a.is(k) && !a.planned()", "a.is(k)"},
+		{"what landed not remembered", "fails over, reorganised", restore,
+			"return a.Open() || a == t.standing() }", "return a.Open() }"},
+		{"the bytes of what was forgotten not put back", "fails over, all live", restore,
+			"	u.DueAt = time.Time{}\n	return u, bytes\n", "	u.DueAt, bytes = time.Time{}, nil\n	return u, bytes\n"},
+		{"what has something out sent back to its queue", "fails over, two in a queue", restore,
+			"if !t.Phase.Bound() || t.Open() {\n		return nil", "if !t.Phase.Bound() {\n		return nil"},
+		{"a place that is taken not waited for", "fails over, two in a queue", "failover.go",
+			"			s.restores(\"waited for\")\n			return false\n", "			s.restores(\"waited for\")\n			return true\n"},
+		{"the chain not asked after a failover", "fails over, all die along", "failover.go",
+			"		if !s.reconcile(p) {\n			return false\n		}\n		s.tell(\"%s settles", "		s.tell(\"%s settles"},
+		{"the chain asked from the next nonce on after a failover", "fails over, all die along", "failover.go",
+			"	if s.store.Unsettled {\n		from = 0", "	if false {\n		from = 0"},
+		{"bytes that leave although the store is not settled", "fails over, all live", "change.go",
+			"	case c.Moves.Confirm && s.Unsettled:\n		return nil, nil, ErrUnsettled\n", ""},
+		{"what goes with a forgotten record kept", "fails over, raised", decisions + "drive.go",
+			"	case t.Phase != d.txn.Phase, t.Revision != d.txn.Revision:\n", "	case t.Phase != d.txn.Phase:\n"},
+		{"what was known beside a forgotten record kept", "fails over, all live", decisions + "drive.go",
+			"t.Claim != d.txn.Claim, t.Revision < d.txn.Revision, t.Revision == d.txn.Revision && touched(d.txn, t) > 0:",
+			"t.Claim != d.txn.Claim:"},
+		{"bytes that leave although no replica has confirmed them", "fails over, confirmed", "run.go",
+			"	h.drive.Stored(txn, way == notConfirmed)\n", "	h.drive.Stored(txn, false)\n"},
+		{"a stranger's command taken for ours", "fails over, a stranger", "failover.go",
+			"		if c.txn != stranger {\n			u.UID = uid(int(c.txn))\n		}\n		known",
+			"		u.UID = uid(int(max(c.txn, 0)))\n		known"},
 	}
 }

@@ -37,6 +37,9 @@ const (
 	mStop
 	mAway
 	mBroke
+	mLag
+	mForget
+	mRecover
 )
 
 // Moves are all that may happen, and some that cannot: Apply tells.
@@ -67,6 +70,12 @@ func (s *State) Moves(visit func(Move)) {
 	if s.away || s.budget[Away] > 0 {
 		visit(Move{kind: mAway})
 	}
+	if s.budget[Forget] > 0 {
+		visit(Move{kind: mLag})
+	}
+	if s.replica != nil {
+		visit(Move{kind: mForget})
+	}
 	if s.broke || s.budget[Broke] > 0 {
 		visit(Move{kind: mBroke})
 	}
@@ -82,6 +91,9 @@ func (s *State) movesOf(p uint8, visit func(Move)) {
 		s.movesOfHeld(p, uint8(t), visit)
 	}
 	visit(Move{kind: mPoll, a: p})
+	if s.world.Forgets > 0 {
+		visit(Move{kind: mRecover, a: p})
+	}
 	if !proc.live {
 		visit(Move{kind: mRenew, a: p})
 	}
@@ -182,7 +194,7 @@ func (s *State) movesOfBlock(k, depth uint8, visit func(Move)) {
 // Apply has a move happen to a copy; nil if it cannot, or changes nothing.
 func (s *State) Apply(m Move) *State {
 	c := s.clone()
-	if !c.apply(m) {
+	if !c.apply(m) || c.tooFar() {
 		return nil
 	}
 	return c
@@ -255,7 +267,7 @@ func sameFacts(a, b *lifecycle.Transaction) bool {
 // bind binds a queue to a sender; lost: the process does not learn of it.
 func (s *State) bind(p int, lost bool) bool {
 	proc := &s.procs[p]
-	if !proc.live || proc.draining || lost && !s.spend(LostReply) {
+	if !proc.sure() || proc.draining || lost && !s.spend(LostReply) {
 		return false
 	}
 	var plans []Plan
@@ -305,6 +317,7 @@ func (s *State) pickUp(p, t int) bool {
 	h := &held{drive: lifecycle.NewDrive(txn, lifecycle.Local{})}
 	s.put(p, t, h)
 	s.rewatch(h)
+	s.remembers(p, t, txn, nil)
 	return true
 }
 
@@ -345,7 +358,11 @@ func (s *State) tick() bool {
 			}
 		}
 	}
+	if s.replica != nil || s.store.Unsettled && !s.fair {
+		return false // no replica lags for so long
+	}
 	s.tell("time passes")
+	s.forgets()
 	s.now = s.now.Add(tick)
 	s.store.Now = s.now
 	s.store.Tick()

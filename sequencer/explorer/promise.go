@@ -31,6 +31,10 @@ func (s *State) mayStore(p int, before, after *lifecycle.Transaction, step *life
 
 // mayLeave checks what is about to leave a process.
 func (s *State) mayLeave(proc *process, t int, h *held) {
+	if s.store.Unsettled {
+		s.mayHaveLeft(t, h)
+		return
+	}
 	r := s.store.Record(uid(t))
 	a := r.Txn.Attempt(h.call.Number)
 	switch {
@@ -46,6 +50,18 @@ func (s *State) mayLeave(proc *process, t int, h *held) {
 		s.refuse = "a legacy worker is asked twice for one attempt"
 	case h.call.Kind == lifecycle.Dispatch && !a.Open():
 		s.refuse = "a legacy worker is asked before that is stored"
+	}
+	if h.call.Kind == lifecycle.Dispatch {
+		s.past[t].asked |= 1 << h.call.Number
+	}
+}
+
+// mayHaveLeft checks what leaves a process that does not know yet that the store has
+// forgotten something: where replicas are asked, they have it.
+func (s *State) mayHaveLeft(t int, h *held) {
+	leaves := h.call.Kind == lifecycle.Send || h.call.Kind == lifecycle.Dispatch
+	if a := s.store.Record(uid(t)).Txn.Attempt(h.call.Number); leaves && s.world.Replicas && (a == nil || a.Pending()) {
+		s.refuse = fmt.Sprintf("%s of what no replica has confirmed", h.call.Kind)
 	}
 	if h.call.Kind == lifecycle.Dispatch {
 		s.past[t].asked |= 1 << h.call.Number
@@ -135,6 +151,9 @@ func (s *State) checkChain(c chain) string {
 		if !b.full || b.cmd.txn < 0 || b.fate != succeeded {
 			continue
 		}
+		if s.past[b.cmd.txn].unknown {
+			continue
+		}
 		if seen[b.cmd.txn] {
 			return uid(int(b.cmd.txn)) + " has taken effect twice"
 		}
@@ -163,6 +182,7 @@ func (s *State) checkTxn(i int) string {
 		if t.Claim != "" || t.Open() {
 			return "waits, and has a claim or an open attempt"
 		}
+	case s.store.Unsettled, s.past[i].unknown:
 	default:
 		if t.Watched() != (t.Claim != "") {
 			return "final, and watched without need, or not although there is need"
@@ -176,7 +196,7 @@ func (s *State) checkTxn(i int) string {
 			}
 		}
 		if b := s.effectOf(int8(i)); t.Phase == lifecycle.PhaseDone && b != nil && t.Landed > 0 && !t.Reopened &&
-			b.cmd.number != int8(t.Landed) {
+			!b.cmd.isOf(t.Attempt(t.Landed)) {
 			return "DONE by another attempt than the one that took effect"
 		}
 		if t.Phase == lifecycle.PhaseDone && t.Landed > 0 && !t.FinalAt.IsZero() && s.effectOf(int8(i)) == nil {
@@ -239,10 +259,15 @@ func (s *State) checkBonds() string {
 			return a.Account + " is bound to a queue that does not know it"
 		}
 		for _, r := range a.Reasons {
-			if r.Why == lifecycle.StoppedNonce && s.world.Budget[Outsider] == 0 && s.world.Budget[Stray] == 0 {
+			if r.Why == lifecycle.StoppedNonce && !s.anyUnknown() && s.world.Budget[Outsider] == 0 &&
+				s.world.Budget[Stray] == 0 {
 				return a.Account + " is stopped for its nonce, and nobody else used it"
 			}
 		}
 	}
 	return ""
+}
+
+func (s *State) anyUnknown() bool {
+	return slices.ContainsFunc(s.past, func(p past) bool { return p.unknown })
 }

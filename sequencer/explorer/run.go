@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"errors"
 	"slices"
 
 	"mina-sequencer/sequencer/lifecycle"
@@ -26,7 +27,7 @@ func (s *State) run(p, t, way int) bool {
 	s.hold(p, t)
 	for range fairSteps {
 		h := s.procs[p].held[t]
-		a := h.drive.Next(s.view(p, t), s.procs[p].live)
+		a := h.drive.Next(s.view(p, t), s.procs[p].sure())
 		s.meet(&a.Step)
 		switch {
 		case a.Do == lifecycle.ToSleep:
@@ -47,7 +48,7 @@ func (s *State) run(p, t, way int) bool {
 // oversleeps reports whether time alone would give a drive something to do that sleeps
 // until something happens.
 func (s *State) oversleeps(p, t int, h *held, a *lifecycle.Action) bool {
-	if !a.Look.IsZero() || !s.procs[p].live {
+	if !a.Look.IsZero() || !s.procs[p].sure() {
 		return false
 	}
 	v := s.view(p, t)
@@ -117,7 +118,10 @@ func (s *State) drop(p, t int, h *held) {
 	for _, r := range h.drive.Results() {
 		a, is := r.(lifecycle.Answer)
 		if of := txn.Attempt(a.Call.Number); is && of != nil && a.Hash != "" {
-			_ = s.store.AddFact(uid(t), Fact{Number: of.Number, Sender: of.Sender, Nonce: of.Nonce, Hash: a.Hash})
+			fact := Fact{Number: of.Number, Sender: of.Sender, Nonce: of.Nonce, Hash: a.Hash}
+			if s.store.AddFact(uid(t), fact) != nil && s.writeBack(p) {
+				_ = s.store.AddFact(uid(t), fact)
+			}
 		}
 	}
 	s.put(p, t, nil)
@@ -132,6 +136,7 @@ func (s *State) read(p, t int, h *held) {
 	h.drive.Read(now, s.now)
 	h.stale = false
 	s.rewatch(h)
+	s.remembers(p, t, now, nil)
 }
 
 // write stores what the drive wants stored.
@@ -154,6 +159,10 @@ func (s *State) write(p, t int, h *held, a *lifecycle.Action, way int) bool {
 	txn, denied, err := s.store.Advance(&Change{Before: before, After: a.Step.Txn, Aside: a.Step.Aside, Moves: a.Moves,
 		Limit: s.policy.FeeLimit})
 	switch {
+	case errors.Is(err, ErrUnsettled):
+		s.tell("%s is refused to store %s: %v", proc.id, uid(t), err)
+		s.unsettled(p, h)
+		return way == writeDone
 	case err != nil:
 		s.tell("%s is refused to store %s: %v", proc.id, uid(t), err)
 		h.drive.Stale()
@@ -170,6 +179,9 @@ func (s *State) write(p, t int, h *held, a *lifecycle.Action, way int) bool {
 	}
 	s.stored(before, txn, &a.Step)
 	s.tell("%s stores %s", proc.id, changeOf(before, txn, &a.Step))
+	if a.Moves.Confirm && way != notConfirmed {
+		s.confirmed()
+	}
 	if way == replyLost {
 		s.tell("  and does not learn that it is stored")
 		h.drive.Stale()
@@ -182,6 +194,7 @@ func (s *State) write(p, t int, h *held, a *lifecycle.Action, way int) bool {
 	}
 	h.drive.Stored(txn, way == notConfirmed)
 	s.rewatch(h)
+	s.remembers(p, t, txn, a.Step.Aside.Bytes)
 	return true
 }
 

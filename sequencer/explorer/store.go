@@ -30,6 +30,7 @@ type Store struct {
 	Sequence        int64 // of the last that was accepted
 
 	claims, turns int64
+	writes        int
 }
 
 // A Record is a transaction with what stands beside it.
@@ -247,6 +248,7 @@ func (s *Store) Bind(process string, types, groups []string, plans []Plan) *life
 		}
 	}
 	r.Txn = t
+	s.writes++
 	q.Run, q.Hold, q.Holder, q.turn = t.UID, time.Time{}, "", 0
 	sender.Queue = q.Name
 	s.log(Event{Kind: "t", ID: t.UID, Sender: t.Sender, From: string(lifecycle.PhaseWaiting), To: string(t.Phase)})
@@ -307,6 +309,7 @@ func (s *Store) TakeOver(mine, dead string, only ...string) (uids []string) {
 			u := t.Clone()
 			u.Claim, u.Revision = s.token(mine), t.Revision+1
 			s.Records[i].Txn = u
+			s.writes++
 			uids = append(uids, u.UID)
 		}
 	}
@@ -324,6 +327,7 @@ func (s *Store) Called(uid string, callback lifecycle.Callback, answered bool) {
 	}
 	t := r.Txn.Clone()
 	r.Txn = t
+	s.writes++
 	if !answered {
 		t.CallbackTries++
 		return

@@ -97,6 +97,12 @@ func (s *State) trouble(m Move, p int) bool {
 		s.tell("%s is told to end", s.procs[p].id)
 		s.procs[p].draining = true
 		return true
+	case mLag:
+		return s.lag()
+	case mForget:
+		return s.failOver()
+	case mRecover:
+		return s.recover(p)
 	case mVanish:
 		if w := &s.net[p]; w.pool != 0 && s.spend(Vanish) {
 			s.tell("the pools drop %s", w.cmd)
@@ -137,7 +143,7 @@ func (s *State) trouble(m Move, p int) bool {
 func (s *State) start(p int) bool {
 	old := &s.procs[p]
 	fresh := process{id: "p" + digit(p) + "." + strconv.Itoa(old.run+1), run: old.run + 1, alive: true, live: true,
-		seen: make([]int16, len(old.seen)), held: make([]*held, len(old.held))}
+		seen: make([]int16, len(old.seen)), held: make([]*held, len(old.held)), recovery: s.newRecovery()}
 	for i := range fresh.seen {
 		fresh.seen[i] = -1
 	}
@@ -155,6 +161,7 @@ func (s *State) renew(p int) bool {
 	s.tell("%s wakes, and renews its claims", proc.id)
 	proc.live = true
 	s.store.Renew(proc.id)
+	proc.shut = proc.shut || !proc.back
 	for t, h := range proc.held {
 		if h != nil { // the claim may be another's
 			h = s.hold(p, t)
@@ -192,7 +199,7 @@ func (s *State) crash(p int) bool {
 		s.store.Lapse(proc.id)
 	}
 	s.procs[p] = process{id: proc.id, run: proc.run, seen: make([]int16, len(proc.seen)), held: make([]*held,
-		len(proc.held))}
+		len(proc.held)), recovery: s.newRecovery()}
 	return true
 }
 

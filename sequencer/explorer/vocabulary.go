@@ -38,6 +38,9 @@ func (c *Coverage) entries() (all []entry) {
 		lc.FateDisplaced, lc.FateExpired} {
 		all = append(all, entry{"fate", string(f), c.Fates[f]})
 	}
+	for _, how := range restores {
+		all = append(all, entry{"restore", how, c.Restores[how]})
+	}
 	for f := range faults {
 		all = append(all, entry{"trouble", f.String(), c.Faults[f]})
 	}

@@ -29,6 +29,10 @@ type World struct {
 	Budget   Budget
 	// Patient commands may be included one slot longer.
 	Patient bool
+	// Forgets is how many of the last writes a failover may forget, of those after the
+	// first transaction was in the phase Lags, or any.
+	Forgets int
+	Lags    lifecycle.Phase
 	// Height is how many blocks are made before the fair schedule, 0 for no bound.
 	Height int
 }
@@ -62,13 +66,14 @@ const (
 	WrongKey                // a worker signs for another account
 	Broke                   // an account holds too little
 	Unheard                 // the replicas do not confirm
+	Forget                  // the store forgets the last writes
 	faults
 )
 
 var faultNames = [faults]string{"crash", "lapse", "lost-reply", "reorg", "worker-error", "hopeless", "worker-lost",
 	"busy",
 	"finished", "lost-send", "refuse", "fail-in", "outsider", "vanish", "cancel", "retry", "resolve", "drain", "stop",
-	"away", "stray", "wrong-key", "broke", "unheard"}
+	"away", "stray", "wrong-key", "broke", "unheard", "forget"}
 
 func (f Fault) String() string { return faultNames[f] }
 
@@ -122,6 +127,7 @@ type process struct {
 	tip      lifecycle.Tip
 	seen     []int16 // next nonce of a sender, as just shown by a landing; -1 if not
 	held     []*held // by transaction
+	recovery
 }
 
 // held is a transaction that a process drives.
@@ -157,6 +163,8 @@ type State struct {
 	broke  bool // accounts hold nothing
 	fair   bool // nothing goes wrong any more
 	budget [faults]int8
+	// replica is the store as a replica has it that lags, nil if none does.
+	replica *Store
 	// What has been, for the invariants.
 	past   []past // by transaction
 	refuse string // what went wrong inside of an operation
@@ -172,6 +180,7 @@ type past struct {
 	ended     bool  // it was FAILED or UNRESOLVED
 	asked     uint8 // attempts that a legacy worker was asked for, a bit each
 	untold    bool  // its queue waits until its worker is told
+	unknown   bool  // something of it was out when the store was settled without it
 }
 
 var epoch = time.Unix(1_800_000_000, 0).UTC()
@@ -193,7 +202,8 @@ func NewState(w *World) *State {
 	s.past = make([]past, n)
 	for i := range w.Procs {
 		p := process{id: "p" + digit(i) + ".0", alive: true, live: true, seen: make([]int16, w.Senders),
-			held: make([]*held, n)}
+			held:     make([]*held, n),
+			recovery: recovery{back: true, known: make([]lifecycle.Known, n), txns: make([]*lifecycle.Transaction, n)}}
 		for k := range p.seen {
 			p.seen[k] = -1
 		}

@@ -1,9 +1,15 @@
 package explorer
 
+import (
+	"slices"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
 // Worlds are those that are explored, the small ones first. Each is complete within its
 // budget and its height.
 func Worlds() []*World {
-	return filled(append(worldsOfOne(), worldsOfMore()...))
+	return filled(slices.Concat(worldsOfOne(), worldsOfMore(), worldsOfFailovers()))
 }
 
 // WiderWorlds are more than CI walks: each of its worlds with more of everything, and
@@ -106,6 +112,34 @@ func worldsOfMore() []*World {
 	}
 }
 
+// worldsOfFailovers have a store that forgets its last writes.
+func worldsOfFailovers() []*World {
+	return []*World{
+		{Name: "fails over, all live", Height: 1, Forgets: 2, Budget: Budget{Forget: 1}},
+		{Name: "fails over, all die along", Height: 1, Forgets: 2, Lags: lifecycle.PhaseDispatching,
+			Budget: Budget{Forget: 1, Crash: 1}},
+		{Name: "fails over, confirmed", Height: 1, Replicas: true, Forgets: 2,
+			Budget: Budget{Forget: 1, Crash: 1, Unheard: 1}},
+		{Name: "fails over, legacy", Legacy: true, Height: 1, Forgets: 3, Budget: Budget{Forget: 1}},
+		{Name: "fails over, two in a queue", Queues: []int{2}, Height: 1, Forgets: 4, Lags: lifecycle.PhaseWatching,
+			Budget: Budget{Forget: 1}},
+		{Name: "fails over, two queues, one sender", Queues: []int{1, 1}, Height: 1, Forgets: 3, Lags: lifecycle.PhaseWatching,
+			Budget: Budget{Forget: 1}},
+		{Name: "fails over, legacy, confirmed", Legacy: true, Replicas: true, Height: 1, Forgets: 2,
+			Budget: Budget{Forget: 1, Crash: 1}},
+		{Name: "fails over, two senders", Senders: 2, Height: 1, Forgets: 1, Lags: lifecycle.PhaseDispatching,
+			Budget: Budget{Forget: 1, Busy: 1}},
+		{Name: "fails over, two processes", Procs: 2, Height: 1, Forgets: 1, Lags: lifecycle.PhaseDispatching,
+			Budget: Budget{Forget: 1}},
+		{Name: "fails over, raised", Raise: true, Height: 1, Forgets: 1, Lags: lifecycle.PhaseWatching,
+			Budget: Budget{Forget: 1}},
+		{Name: "fails over, failed in a block", Retries: 1, Height: 3, Forgets: 2, Lags: lifecycle.PhaseWatching,
+			Budget: Budget{Forget: 1, FailIn: 1}},
+		{Name: "fails over, a stranger", Height: 1, Forgets: 1, Lags: lifecycle.PhaseDispatching,
+			Budget: Budget{Forget: 1, Outsider: 1}},
+	}
+}
+
 // worldsOfMuch have several kinds of faults, and do not end within minutes.
 func worldsOfMuch() []*World {
 	two := []int{1, 1}
@@ -130,5 +164,7 @@ func worldsOfMuch() []*World {
 			WorkerLost: 1}},
 		{Name: "legacy, two queues, late", Queues: two, Legacy: true, Height: 4,
 			Budget: Budget{WorkerLost: 1, Vanish: 1, Reorg: 1, Resolve: 1}},
+		{Name: "fails over, reorganised", Height: 2, Forgets: 3, Lags: lifecycle.PhaseDispatching,
+			Budget: Budget{Forget: 1, Reorg: 1, Vanish: 1}},
 	}
 }

@@ -163,11 +163,12 @@ func (d *Drive) Unsettled() {
 // Read: t is the record as it is stored now, under a claim of this process.
 func (d *Drive) Read(t *Transaction, at time.Time) {
 	switch {
-	case t.Claim != d.txn.Claim:
-		// Somebody else had it meanwhile, and may have done what was still to be done here.
+	case t.Claim != d.txn.Claim, t.Revision < d.txn.Revision, t.Revision == d.txn.Revision && touched(d.txn, t) > 0:
+		// Somebody else had it meanwhile, and may have done what was still to be done here;
+		// or the store has forgotten what all this goes with.
 		d.local, d.bytes = Local{}, nil
 		d.results = slices.DeleteFunc(slices.Clone(d.results), func(r Result) bool { return !lasting(r) })
-	case t.Phase != d.txn.Phase:
+	case t.Phase != d.txn.Phase, t.Revision != d.txn.Revision:
 		d.local.Asked = Asked{}
 	}
 	d.txn, d.stale = t, false

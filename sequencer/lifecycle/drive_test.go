@@ -228,28 +228,34 @@ func TestDriveOrder(t *testing.T) {
 func TestDriveRead(t *testing.T) {
 	t.Parallel()
 	knowing := Local{Taken: 1, Unsent: 1, Asked: Asked{Sender: good()}}
-	read := func(after *Transaction) (Local, []byte) {
+	read := func(edit func(*Transaction)) (Local, []byte) {
 		d := driving(t, txn(PhaseDispatching, try(Prepared)))
 		d.hears(signed(Prove, 1))
 		d.stores(ReasonAnswered)
 		d.local = knowing
+		after := d.Txn().Clone()
+		edit(after)
 		d.Read(after, clock)
 		return d.Local(), d.Bytes(freshly(Send, 1))
 	}
 	same := knowing
 	same.ReadAt = clock
-	if l, b := read(txn(PhaseSent, try(Signed))); !reflect.DeepEqual(l, same) || b == nil {
+	if l, b := read(func(*Transaction) {}); !reflect.DeepEqual(l, same) || b == nil {
 		t.Errorf("the same: %+v, %q", l, b)
 	}
 	unasked := same
 	unasked.Asked = Asked{}
-	if l, b := read(txn(PhaseWatching, try(Signed))); !reflect.DeepEqual(l, unasked) || b == nil {
+	if l, b := read(func(t *Transaction) { t.Revision++; t.Phase = PhaseWatching }); !reflect.DeepEqual(l, unasked) || b == nil {
 		t.Errorf("in another phase: %+v, %q", l, b)
 	}
-	taken := txn(PhaseSent, try(Signed))
-	taken.Claim = "other:2"
-	if l, b := read(taken); !reflect.DeepEqual(l, Local{ReadAt: clock}) || b != nil {
-		t.Errorf("under another claim: %+v, %q", l, b)
+	for name, edit := range map[string]func(*Transaction){
+		"under another claim":          func(t *Transaction) { t.Claim = "other:2" },
+		"as it was before":             func(t *Transaction) { t.Revision-- },
+		"otherwise, by the same count": func(t *Transaction) { t.Phase, t.Attempts[0].Outcome = PhaseDispatching, Prepared },
+	} {
+		if l, b := read(edit); !reflect.DeepEqual(l, Local{ReadAt: clock}) || b != nil {
+			t.Errorf("%s: %+v, %q", name, l, b)
+		}
 	}
 }
 

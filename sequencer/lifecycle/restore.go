@@ -1,9 +1,65 @@
 package lifecycle
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
-// A Command is one that was found on the chain or in a pool, and is of a transaction
-// although its record does not say so.
+// Redis may forget its last writes. What a transaction has out is known from two sides
+// then: the processes remember it, and the nodes show it. Both say it as Known, and what
+// is stored gets back what it lacks. All else that was forgotten is decided anew.
+
+// Known is what is known of the attempts of a transaction, whatever is stored.
+type Known struct {
+	Attempts []Attempt // in order
+	Bytes    *BytesRead
+}
+
+// out reports whether an attempt of t may be on the chain, or is and may be orphaned.
+func (t *Transaction) out(a *Attempt) bool { return a.Open() || a == t.standing() }
+
+// Out reports whether something of t may be on the chain, or is and may be orphaned.
+func (t *Transaction) Out() bool { return t.Open() || t.standing() != nil }
+
+// Remember is what a process remembers of a transaction once it has read or stored t:
+// the latest record with something out, nil if there is none. A record that lacks what
+// is out is one that Redis has forgotten to have changed.
+func Remember(known, t *Transaction) *Transaction {
+	if known != nil {
+		for i := range known.Attempts {
+			if k := &known.Attempts[i]; known.out(k) && !t.has(k) {
+				return known
+			}
+		}
+	}
+	if !t.Out() {
+		return nil
+	}
+	return t
+}
+
+// has reports whether t has an attempt, and not as a plan alone.
+func (t *Transaction) has(k *Attempt) bool {
+	return slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.is(k) && !a.planned() })
+}
+
+// planned reports whether a is, or was, no more than a plan.
+func (a *Attempt) planned() bool { return a.Outcome == Prepared && !a.Legacy }
+
+// KnownOf is what a remembered record knows. What it landed by is open again: the chain
+// tells once more what became of it.
+func KnownOf(t *Transaction, bytes *BytesRead) Known {
+	k := Known{Attempts: slices.Clone(t.Attempts), Bytes: bytes}
+	for i := range k.Attempts {
+		if a := &k.Attempts[i]; &t.Attempts[i] == t.standing() && !a.Open() {
+			a.Outcome, a.EndedAt = Sent, time.Time{}
+		}
+	}
+	return k
+}
+
+// A Command is one that nodes show, and that a transaction has made by its memo.
 type Command struct {
 	Payer      string
 	Nonce      uint32
@@ -13,28 +69,174 @@ type Command struct {
 	Slot       uint32 // it can have been included in none before
 }
 
-// Found is t with a command among its attempts. As a new nonce is only ever taken when
-// all earlier attempts are settled, those at other nonces are.
-func Found(t *Transaction, c Command, now time.Time) *Transaction {
-	u := t.Clone()
+// KnownBy is what a command says of its transaction.
+func KnownBy(c Command, now time.Time) Known {
+	return Known{Attempts: []Attempt{{
+		Sender: c.Payer, Nonce: c.Nonce, Fee: c.Fee, ValidUntil: c.ValidUntil, NodeHash: c.Hash, Slot: c.Slot,
+		Outcome: Signed, StartedAt: now,
+	}}}
+}
+
+// is reports whether a, as it is stored, is what is known as k: a command that was found
+// has no number, and a legacy worker may take another nonce than was planned.
+func (a *Attempt) is(k *Attempt) bool {
+	found := k.Number == 0
+	switch {
+	case a.Sender != k.Sender || a.Fee != k.Fee || a.Legacy != k.Legacy && !found && !a.Pending():
+		return false
+	case a.Nonce != k.Nonce && (!a.Legacy || !k.Legacy || a.Number != k.Number):
+		return false
+	case a.ValidUntil != k.ValidUntil && !a.Legacy && !k.Legacy:
+		return false
+	}
+	return a.NodeHash == "" || k.NodeHash == "" || k.Is(a.NodeHash) || a.Is(k.NodeHash)
+}
+
+// Restored is t with all that is known of its attempts, and the bytes that are to be
+// stored with it; nil if it lacks nothing. A new nonce is only ever taken when all that
+// came before is settled, so an attempt that t lacks settles those at other nonces.
+func Restored(t *Transaction, k Known, now time.Time) (*Transaction, *BytesRead) {
+	u, lacks, at := t.Clone(), false, 0
+	bytes := k.Bytes
+	for i := range k.Attempts {
+		var news bool
+		at, news = u.restore(k.Attempts[i], at, now)
+		lacks = lacks || news
+		if k.Bytes != nil && k.Bytes.Number == i+1 && at != i+1 {
+			bytes = &BytesRead{Number: at, Command: k.Bytes.Command}
+		}
+	}
+	if !lacks {
+		return nil, nil
+	}
 	u.DueAt = time.Time{}
-	for i := range u.Attempts {
-		a := &u.Attempts[i]
+	return u, bytes
+}
+
+// restore gives t an attempt, behind the one with a number, and reports the number that
+// it has, and whether that, or what is known of it, is news.
+func (t *Transaction) restore(c Attempt, behind int, now time.Time) (number int, news bool) {
+	for i := behind; i < len(t.Attempts); i++ {
+		a := &t.Attempts[i]
+		if !a.is(&c) || a.planned() && !a.Pending() {
+			continue
+		}
+		unknown := a.KnownHash() == ""
+		c.Number, c.Hash, c.NodeHash = a.Number, cmp.Or(a.Hash, c.Hash), cmp.Or(a.NodeHash, c.NodeHash)
 		switch {
-		case a.Sender == c.Payer && a.Nonce == c.Nonce && a.Fee == c.Fee && a.Pending():
-			a.Outcome, a.NodeHash = Signed, c.Hash
-			return u
-		case a.Sender == c.Payer && a.Nonce == c.Nonce:
-		case a.Open():
+		case a.Outcome == Prepared && (c.Outcome != Prepared || c.Legacy && !a.Legacy), a.Open() && !c.EndedAt.IsZero():
+			*a = c
+			return a.Number, true
+		case !unknown || c.KnownHash() == "":
+			return a.Number, false
+		}
+		a.Hash, a.NodeHash = c.Hash, c.NodeHash
+		return a.Number, true
+	}
+	if c.planned() {
+		return behind, false // nothing of it has left
+	}
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		if a.Open() && (a.Sender != c.Sender || a.Nonce != c.Nonce) {
 			a.Outcome, a.EndedAt = Replaced, now
 		}
 		if a.Pending() {
 			a.EndedAt = now
 		}
 	}
-	u.Attempts = append(u.Attempts, Attempt{
-		Number: len(u.Attempts) + 1, Sender: c.Payer, Nonce: c.Nonce, Fee: c.Fee, ValidUntil: c.ValidUntil, Slot: c.Slot,
-		NodeHash: c.Hash, Outcome: Signed, StartedAt: now,
-	})
+	c.Number = len(t.Attempts) + 1
+	t.Attempts = append(t.Attempts, c)
+	return c.Number, true
+}
+
+// Least are the least that the next nonces of accounts are, by the attempts of after that
+// before did not have as they are.
+func Least(before, after *Transaction) map[string]uint32 {
+	least := map[string]uint32{}
+	for i := range after.Attempts {
+		a := &after.Attempts[i]
+		if a.Pending() {
+			continue
+		}
+		if i < len(before.Attempts) {
+			if b := &before.Attempts[i]; !b.EndedAt.IsZero() || b.Open() && a.Open() {
+				continue
+			}
+		}
+		next := a.Nonce
+		if a.Spent() {
+			next = upTo(next, 1)
+		}
+		least[a.Sender] = max(least[a.Sender], next)
+	}
+	return least
+}
+
+// Stays reports whether a record is restored where it is: it has nothing out that it had
+// not, or is bound to the sender of that.
+func Stays(before, after *Transaction) bool {
+	return !opens(before, after) || before.Phase.Bound() && before.Sender == after.FirstOpen().Sender
+}
+
+// MakesRoom is a transaction that goes back to its queue, for another one has its sender
+// or its queue by what has been found; nil if something of it is open. Then it was there
+// first, and its end is waited for.
+func MakesRoom(t *Transaction) *Transaction {
+	if !t.Phase.Bound() || t.Open() {
+		return nil
+	}
+	u := t.Clone()
+	u.Phase, u.DueAt = PhaseWaiting, time.Time{}
 	return u
+}
+
+// A Use is a command at a nonce of a sender, and whose it is by its memo: "" if it is of
+// none that may have made it.
+type Use struct {
+	Command
+	UID string
+}
+
+// Stranger looks for the first nonce of a sender, from next up to the ledger's, that none
+// of ours has used; hash is that of a command there, "" if none is shown. running is the
+// transaction that is bound to it, nil if there is none.
+func Stranger(account string, next, ledger uint32, running *Transaction, used []Use) (nonce uint32, hash string, found bool) {
+	ours := map[uint32]bool{}
+	if running != nil {
+		for i := range running.Attempts {
+			a := &running.Attempts[i]
+			ours[a.Nonce] = ours[a.Nonce] || a.Sender == account
+		}
+	}
+	for _, u := range used {
+		ours[u.Nonce] = ours[u.Nonce] || u.UID != ""
+	}
+	nonce = ledger
+	for n := next; n < ledger && nonce == ledger; n++ {
+		if !ours[n] {
+			nonce = n
+		}
+	}
+	for _, u := range used {
+		if !ours[u.Nonce] && u.Nonce <= nonce {
+			return u.Nonce, u.Hash, true
+		}
+	}
+	return nonce, "", nonce < ledger
+}
+
+// Legacy reports whether a legacy worker of t may have sent something with an account:
+// whatever the nodes show of that one is taken for it.
+func Legacy(t *Transaction, account string) bool {
+	return t != nil && slices.ContainsFunc(t.Attempts, func(a Attempt) bool {
+		return a.Sender == account && a.Legacy && a.Open()
+	})
+}
+
+// Posted is a transaction as it was accepted: nothing is stored of it but what a process
+// remembers.
+func Posted(t *Transaction) *Transaction {
+	return &Transaction{UID: t.UID, Queue: t.Queue, Sequence: t.Sequence, Type: t.Type, Data: t.Data,
+		ReceivedAt: t.ReceivedAt, Phase: PhaseWaiting}
 }

@@ -183,7 +183,8 @@ func (w *walk) bind() {
 
 // found binds it with a command that Redis had forgotten, and the chain had not.
 func (w *walk) found(t *Transaction) {
-	t = Found(t, Command{Payer: payer, Nonce: nonce + 9, Fee: 170, ValidUntil: 350, Hash: w.hash(), Slot: 299}, w.view.Now)
+	c := Command{Payer: payer, Nonce: nonce + 9, Fee: 170, ValidUntil: 350, Hash: w.hash(), Slot: 299}
+	t, _ = Restored(t, KnownBy(c, w.view.Now), w.view.Now)
 	t.Phase, t.Claim, t.Sender = PhaseDispatching, fmt.Sprint("me:", w.claims), payer
 	w.check.confirms[opening{payer, nonce + 9, t.Last().Number}] = true // it left before
 	w.put(t, true)

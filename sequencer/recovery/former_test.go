@@ -17,7 +17,7 @@ func begun(t *testing.T) *Recovery {
 	}
 	return New(Options{
 		Store: store, Process: "P", Log: slog.New(slog.DiscardHandler), Open: func() {}, Reread: func() {},
-		Driven: func(string) bool { return true }, Beat: func(context.Context) {},
+		Driven: func(string) bool { return true }, Heartbeat: func(context.Context) {},
 	})
 }
 
@@ -44,7 +44,7 @@ func TestJudge(t *testing.T) {
 	} {
 		r := begun(t)
 		r.home, r.joined = c.home, c.joined
-		if got := r.judge(queues.Pulse{Server: "now", Settled: c.settled}); got != c.want {
+		if got := r.judge(queues.Stage{Server: "now", Settled: c.settled}); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 		if c.want != "" && r.home != c.home {
@@ -57,12 +57,12 @@ func TestJudge(t *testing.T) {
 func TestReplacedMeanwhile(t *testing.T) {
 	t.Parallel()
 	r := begun(t)
-	r.home, r.shut, r.pulse = "first", shutForgotten, queues.Pulse{Server: "third"}
-	if left, opened := r.reconciled(queues.Pulse{Server: "second", Settled: true}, nil); left || opened || r.Shut() == "" || r.home != "first" {
-		t.Errorf("goes on: %t, %t, %q, at home on %q", left, opened, r.Shut(), r.home)
+	r.home, r.shut, r.stage = "first", shutForgotten, queues.Stage{Server: "third"}
+	if r.reconciled(queues.Stage{Server: "second", Settled: true}) || r.Shut() == "" || r.home != "first" {
+		t.Errorf("goes on: %q, at home on %q", r.Shut(), r.home)
 	}
-	r.pulse.Server = "second"
-	if _, opened := r.reconciled(queues.Pulse{Server: "second", Settled: true}, nil); !opened || r.Shut() != "" || r.home != "second" {
+	r.stage.Server = "second"
+	if !r.reconciled(queues.Stage{Server: "second", Settled: true}) || r.Shut() != "" || r.home != "second" {
 		t.Errorf("stays shut: %q, at home on %q", r.Shut(), r.home)
 	}
 }
@@ -73,13 +73,34 @@ func TestLateForSettling(t *testing.T) {
 	for _, settled := range []bool{true, false} {
 		r := begun(t)
 		r.home = "former"
-		p := queues.Pulse{Server: "now", Settled: settled}
-		if !r.writtenBack(t.Context(), p) || r.Told() != "now" {
+		p := queues.Stage{Server: "now", Settled: settled}
+		if !r.writtenBack(t.Context(), p) || r.WrittenBack() != "now" {
 			t.Fatal("not written back")
 		}
 		p.Settled = true
 		if got, want := r.judge(p), map[bool]string{true: shutForgotten, false: ""}[settled]; got != want {
 			t.Errorf("settled before: %t: %q, want %q", settled, got, want)
 		}
+	}
+}
+
+// TestThereAndBack: a Redis that comes back after another was heard lacks what that one
+// took, whatever was reconciled with it before.
+func TestThereAndBack(t *testing.T) {
+	t.Parallel()
+	first, second := queues.Stage{Server: "first", Settled: true}, queues.Stage{Server: "second"}
+	r := begun(t)
+	r.home = "first"
+	for i, c := range []struct {
+		stage queues.Stage
+		want  string
+	}{{first, ""}, {first, ""}, {second, shutForgotten}, {first, shutForgotten}, {first, shutForgotten}} {
+		if got := r.judge(c.stage); got != c.want {
+			t.Errorf("heartbeat %d: %q, want %q", i+1, got, c.want)
+		}
+	}
+	r.stage = first
+	if r.WrittenBack() != "" || !r.reconciled(first) || r.judge(first) != "" {
+		t.Errorf("reconciled once more: %q", r.Shut())
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
@@ -13,23 +11,12 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 )
 
-// reconcile compares senders with what all synced nodes show: commands of ours
-// that Redis knows nothing of are adopted, and a sender whose account somebody
-// else has used is stopped. all: every sender; else those named, and only those.
-// forgotten: Redis may have forgotten that a sender was ever used.
-func (r *Recovery) reconcile(ctx context.Context, all bool, accounts []string, forgotten bool) error {
+// reconcile compares senders with what all synced nodes show: commands of ours that Redis
+// knows nothing of are put in their place, and a sender whose account somebody else has
+// used is stopped. forgotten: Redis may have forgotten anything, so all blocks are read;
+// else only those with nonces above the next ones that are known.
+func (r *Recovery) reconcile(ctx context.Context, forgotten bool) error {
 	const some = 200
-	if err := r.settleAstray(ctx); err != nil {
-		return err
-	}
-	if !all {
-		for part := range slices.Chunk(accounts, some) {
-			if err := r.compare(ctx, part, forgotten); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 	for cursor := ""; ; {
 		page, next, err := r.Senders.List(ctx, some, cursor)
 		if err != nil {
@@ -57,10 +44,10 @@ func (r *Recovery) compare(ctx context.Context, accounts []string, forgotten boo
 		case errors.Is(err, senders.ErrNotFound):
 		case err != nil:
 			return err
-		case sender.Nonce != nil:
-			wanted = append(wanted, mina.Wanted{Payer: a, From: *sender.Nonce})
 		case forgotten:
 			wanted = append(wanted, mina.Wanted{Payer: a, Whole: true})
+		case sender.Nonce != nil:
+			wanted = append(wanted, mina.Wanted{Payer: a, From: *sender.Nonce})
 		}
 	}
 	if len(wanted) == 0 {
@@ -70,85 +57,32 @@ func (r *Recovery) compare(ctx context.Context, accounts []string, forgotten boo
 	if err != nil {
 		return err
 	}
-	// Redis is read after the chain: what was there has been stored before.
-	var found []finding
-	for _, w := range wanted {
-		f, err := r.weighUp(ctx, w.Payer, shown[w.Payer])
-		if err != nil {
-			return err
-		}
-		if f != nil {
-			found = append(found, *f)
-		}
-	}
-	owners, err := r.named(ctx, found)
+	owners, err := r.named(ctx, shown)
 	if err != nil {
 		return err
 	}
 	var doubts []error
-	for _, f := range found {
-		doubts = append(doubts, r.attribute(ctx, f, owners))
+	for _, w := range wanted {
+		doubts = append(doubts, r.attribute(ctx, w.Payer, shown[w.Payer], owners))
 	}
 	return errors.Join(doubts...)
 }
 
-// A finding is a sender with commands that Redis may not know of.
-type finding struct {
-	*senders.Sender
-	running  *lifecycle.Transaction // nil if none
-	used     mina.Used
-	commands []mina.Use // of used, those that are not accounted for
-}
-
-// weighUp returns what is not accounted for of a sender, nil if there is nothing.
-func (r *Recovery) weighUp(ctx context.Context, account string, used mina.Used) (*finding, error) {
-	sender, err := r.Senders.Get(ctx, account)
-	if errors.Is(err, senders.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	f := &finding{Sender: sender, used: used}
-	for _, c := range used.Commands {
-		if sender.Nonce == nil || c.Nonce >= *sender.Nonce {
-			f.commands = append(f.commands, c)
-		}
-	}
-	if len(f.commands) == 0 && (sender.Nonce == nil || used.Next <= *sender.Nonce) {
-		return nil, nil
-	}
-	if sender.Queue == "" {
-		return f, nil
-	}
-	q, err := r.Store.Queue(ctx, sender.Queue)
-	if err == nil && q.Running != "" {
-		f.running, err = r.Store.Get(ctx, q.Running)
-	}
-	if err != nil && !errors.Is(err, queues.ErrNotFound) {
-		return nil, err
-	}
-	return f, nil
-}
-
-// named finds the transactions that the commands name in their memos.
-func (r *Recovery) named(ctx context.Context, found []finding) (map[string]string, error) {
-	owners := map[string]string{} // uid by memo
-	left := 0
-	for _, f := range found {
-		for _, c := range f.commands {
-			if memo, ok := memoOf(c); ok {
-				if _, twice := owners[memo]; !twice {
-					owners[memo] = ""
-					left++
-				}
+// named finds the transactions that commands name in their memos: a uid by memo.
+func (r *Recovery) named(ctx context.Context, shown map[string]mina.Used) (map[string]string, error) {
+	owners := map[string]string{}
+	for _, used := range shown {
+		for _, c := range used.Commands {
+			if memo := memoOf(c); memo != "" {
+				owners[memo] = ""
 			}
 		}
 	}
+	left := len(owners)
 	if left == 0 {
 		return owners, nil
 	}
-	return owners, r.Store.Candidates(ctx, func(uids []string) bool {
+	return owners, r.store.Candidates(ctx, func(uids []string) bool {
 		for _, uid := range uids {
 			memo := lifecycle.Memo(r.Namespace, uid)
 			if owner, wanted := owners[memo]; wanted && owner == "" {
@@ -160,55 +94,81 @@ func (r *Recovery) named(ctx context.Context, found []finding) (map[string]strin
 	})
 }
 
-func memoOf(c mina.Use) (string, bool) {
-	if c.Payment {
-		return "", false
-	}
+// memoOf is the memo of a command, "" if it has none, or is none of a zkApp.
+func memoOf(c mina.Use) string {
 	memo, err := mina.DecodeMemo(c.Memo)
-	return memo, err == nil && memo != ""
+	if c.Payment || err != nil {
+		return ""
+	}
+	return memo
 }
 
-// attribute gives the commands of a sender to the transactions they are of, and
-// stops the sender if there is one that nobody of ours has made.
-func (r *Recovery) attribute(ctx context.Context, f finding, owners map[string]string) error {
-	ours := map[uint32]bool{}
-	if f.running != nil {
-		for _, a := range f.running.Attempts {
-			if a.Sender == f.AccountID && a.Legacy && a.Open() {
-				return nil // whatever it is, it is taken for that one's
-			}
-			ours[a.Nonce] = ours[a.Nonce] || a.Sender == f.AccountID
-		}
+// attribute gives the commands of a sender to the transactions they are of, and stops the
+// sender if there is one that nobody of ours has made. Redis is read after the chain:
+// what was there has been stored before.
+func (r *Recovery) attribute(ctx context.Context, account string, shown mina.Used, owners map[string]string) error {
+	sender, err := r.Senders.Get(ctx, account)
+	if errors.Is(err, senders.ErrNotFound) {
+		return nil
 	}
-	var strange *mina.Use
-	for i, c := range f.commands {
-		memo, _ := memoOf(c)
-		if uid := owners[memo]; uid != "" {
-			ours[c.Nonce] = true
-			if err := r.adopt(ctx, uid, f.AccountID, c); err != nil {
+	if err != nil {
+		return err
+	}
+	running, err := r.running(ctx, sender.Queue)
+	if err != nil || lifecycle.Legacy(running, account) {
+		return err
+	}
+	var used []lifecycle.Use
+	for _, c := range shown.Commands {
+		u := lifecycle.Use{UID: owners[memoOf(c)], Command: lifecycle.Command{
+			Payer: account, Nonce: c.Nonce, Fee: c.Fee, ValidUntil: c.ValidUntil, Hash: c.Hash, Slot: r.slotOf(c),
+		}}
+		if u.UID != "" {
+			if _, err := r.place(ctx, u.UID, nil, lifecycle.KnownBy(u.Command, r.Now())); err != nil {
 				return err
 			}
-		} else if strange == nil && !ours[c.Nonce] {
-			strange = &f.commands[i]
+		}
+		if sender.Nonce != nil && c.Nonce >= *sender.Nonce {
+			used = append(used, u)
 		}
 	}
-	if f.Nonce == nil || f.Reason == lifecycle.StoppedNonce || f.Reason == lifecycle.OutcomeUnknown {
+	if sender.Nonce == nil || sender.Reason == lifecycle.StoppedNonce || sender.Reason == lifecycle.OutcomeUnknown {
 		return nil
 	}
-	nonce, hash := f.used.Next, ""
-	for n := *f.Nonce; n < nonce; n++ {
-		if !ours[n] {
-			nonce = n
+	nonce, hash, found := lifecycle.Stranger(account, *sender.Nonce, shown.Next, running, used)
+	if !found {
+		r.familiar(account)
+		return nil
+	}
+	return r.stopStrange(ctx, account, nonce, hash)
+}
+
+// running is the transaction of a queue that is bound, nil if there is none.
+func (r *Recovery) running(ctx context.Context, queue string) (*lifecycle.Transaction, error) {
+	if queue == "" {
+		return nil, nil
+	}
+	q, err := r.Store.Queue(ctx, queue)
+	if err == nil && q.Running != "" {
+		var t *lifecycle.Transaction
+		if t, err = r.Store.Get(ctx, q.Running); err == nil {
+			return t, nil
 		}
 	}
-	switch {
-	case strange != nil && strange.Nonce <= nonce:
-		nonce, hash = strange.Nonce, strange.Hash
-	case nonce == f.used.Next:
-		r.familiar(f.AccountID)
-		return nil
+	if errors.Is(err, queues.ErrNotFound) {
+		return nil, nil
 	}
-	return r.stopStrange(ctx, f.AccountID, nonce, hash)
+	return nil, err
+}
+
+// slotOf is a slot before which the command cannot have been included.
+func (r *Recovery) slotOf(c mina.Use) uint32 {
+	if !c.Pooled {
+		return c.Block.Slot
+	}
+	const before = 10 // slots; it may be in a block that the node asked has not seen
+	slot := r.Chain.Chain().TipSlot
+	return slot - min(slot, before)
 }
 
 func (r *Recovery) familiar(account string) {
@@ -241,110 +201,4 @@ func (r *Recovery) stopStrange(ctx context.Context, account string, nonce uint32
 		return nil
 	}
 	return err
-}
-
-// adopt makes a command that was found an attempt of its transaction.
-func (r *Recovery) adopt(ctx context.Context, uid, account string, c mina.Use) error {
-	t, err := r.Store.Get(ctx, uid)
-	if errors.Is(err, queues.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for i := range t.Attempts {
-		a := &t.Attempts[i]
-		if a.Sender != account || a.Nonce != c.Nonce || a.Pending() {
-			continue
-		}
-		if a.Hash == c.Hash || a.NodeHash == c.Hash {
-			return nil // known
-		}
-		if a.Open() && a.Fee == c.Fee && a.NodeHash == "" {
-			return r.again(r.Store.Record(ctx, uid, a, queues.Facts{NodeHash: c.Hash}))
-		}
-	}
-	r.Log.Warn("found a command that Redis had forgotten",
-		"txn", t.UID, "queue", t.Queue, "sender", t.Sender, "type", t.Type, "attempt", len(t.Attempts), "hash", t.Hash(),
-		"state", t.State(), "payer", account, "nonce", c.Nonce, "found", c.Hash, "pooled", c.Pooled, "height", c.Block.Height)
-	found := lifecycle.Found(t, lifecycle.Command{
-		Payer: account, Nonce: c.Nonce, Fee: c.Fee, ValidUntil: c.ValidUntil, Hash: c.Hash, Slot: r.slotOf(c),
-	}, r.Now())
-	if t.Phase.Bound() && t.Sender == account {
-		return r.again(r.restore(ctx, t, found))
-	}
-	return r.bindAgain(ctx, found) // also from another sender: that it let go is forgotten too
-}
-
-// slotOf is a slot before which the command cannot have been included.
-func (r *Recovery) slotOf(c mina.Use) uint32 {
-	if !c.Pooled {
-		return c.Block.Slot
-	}
-	const before = 10 // slots; it may be in a block that the node asked has not seen
-	slot := r.Chain.Chain().TipSlot
-	return slot - min(slot, before)
-}
-
-// again leaves what has changed meanwhile to the next look.
-func (r *Recovery) again(err error) error {
-	if errors.Is(err, queues.ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
-// restore stores what was found of a transaction that stays where it is, or goes back
-// to its queue.
-func (r *Recovery) restore(ctx context.Context, t, found *lifecycle.Transaction) error {
-	c := &queues.Change{Before: t, After: found, Now: r.Now()}
-	c.Person, c.Code, c.Remove, c.Keep = true, lifecycle.CodeRestored, queues.Never, found.Watched()
-	_, err := r.Store.Advance(ctx, c)
-	return err
-}
-
-// bindAgain binds a transaction to the sender of its open attempt. Where that one,
-// or the queue, carries another one of which nothing is out, that one goes back.
-func (r *Recovery) bindAgain(ctx context.Context, t *lifecycle.Transaction) error {
-	for range 3 { // the queue and the sender may each be in the way
-		err := r.Store.Adopt(ctx, r.Process, t, nil)
-		astray, ok := errors.AsType[*queues.AstrayError](err)
-		if !ok {
-			return err
-		}
-		other, err := r.Store.Get(ctx, astray.By)
-		if errors.Is(err, queues.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if !other.Phase.Bound() || other.Open() {
-			return nil // it goes first; see settleAstray
-		}
-		back := other.Clone()
-		back.Phase, back.DueAt = lifecycle.PhaseWaiting, time.Time{}
-		if err := r.restore(ctx, other, back); err != nil {
-			return r.again(err)
-		}
-	}
-	return nil
-}
-
-// settleAstray binds those that waited for their sender or queue.
-func (r *Recovery) settleAstray(ctx context.Context) error {
-	uids, err := r.Store.Astray(ctx)
-	if err != nil {
-		return err
-	}
-	ts, err := r.Store.GetMany(ctx, uids)
-	if err != nil {
-		return err
-	}
-	for _, t := range ts {
-		if err := r.bindAgain(ctx, t); err != nil && !errors.Is(err, queues.ErrStale) {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,14 +1,13 @@
--- beat renews the claims of a process, all at once, and says whether the
+-- heartbeat renews the claims of a process, all at once, and says whether the
 -- namespace is settled on this Redis. After a restart or a failover it is not,
 -- for the last writes may be forgotten: every process that lives is given one life
 -- of a claim to write back what it knows; then one of them at a time has the
 -- turn to reconcile the senders with the chain. See settle.lua.
 --
 -- ARGV[1]  incarnation, ARGV[2] milliseconds that the claims live
--- ARGV[3]  run id of the Redis to which the process has written back, or ""
--- Answer: {"1" if the process was not known (new, or taken for dead), now, run id,
---          "settled", "waiting" or "turn", how many transactions are astray,
---          incarnations whose claims have run out …}
+-- ARGV[3]  the Redis to which the process has written back, or ""
+-- Answer: {"1" if the process was not known (new, or taken for dead), now, this Redis,
+--          "settled", "waiting" or "turn", incarnations whose claims have run out …}
 local me, ttl, back = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local new = call('ZADD', P .. 'procs', now + ttl, me)
 local run, known = server(), call('GET', P .. 'is:server')
@@ -40,7 +39,9 @@ elseif known ~= run then
     end
   end
 end
-local answer = { new, now, run, stage, call('ZCARD', P .. 'astray') }
+local answer = { new, now, run, stage }
+-- Who lives may not have been heard yet: nobody is taken for dead.
+if stage ~= 'settled' and now < tonumber(call('HGET', r, 'since')) + ttl then return answer end
 for _, dead in ipairs(call('ZRANGEBYSCORE', P .. 'procs', '-inf', now, 'LIMIT', 0, 16)) do
   if dead ~= me then answer[#answer + 1] = dead end
 end

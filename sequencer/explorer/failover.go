@@ -1,0 +1,417 @@
+package explorer
+
+import (
+	"slices"
+	"time"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// A recovery is how far a process is with the store that it talks to.
+type recovery struct {
+	shut   bool // it binds nothing, and nothing leaves it
+	back   bool // what it knows is written back to this store
+	joined bool // that was before the store was settled: whoever did has waited for it
+	// By transaction: the record that is remembered, and its bytes.
+	txns  []*lifecycle.Transaction
+	known []lifecycle.Known
+}
+
+// newRecovery is that of a process that has just started: it compares the senders with
+// the chain before it does anything.
+func (s *State) newRecovery() recovery {
+	return recovery{shut: s.world.Forgets > 0, back: true, known: make([]lifecycle.Known, len(s.past)),
+		txns: make([]*lifecycle.Transaction, len(s.past))}
+}
+
+// sure reports whether the claims of a process are surely its own, and the store the one
+// that it knows.
+func (p *process) sure() bool { return p.live && !p.shut }
+
+// remembers has a process remember what it has read or stored.
+func (s *State) remembers(p, t int, txn *lifecycle.Transaction, bytes *lifecycle.BytesRead) {
+	if s.world.Forgets == 0 {
+		return
+	}
+	r := &s.procs[p].recovery
+	r.txns, r.known = slices.Clone(r.txns), slices.Clone(r.known)
+	switch r.txns[t] = lifecycle.Remember(r.txns[t], txn); {
+	case r.txns[t] == nil:
+		r.known[t] = lifecycle.Known{}
+	case r.txns[t] == txn && bytes != nil:
+		r.known[t].Bytes = bytes
+	}
+}
+
+// forgets has processes forget what nobody of them drives: time has passed since.
+func (s *State) forgets() {
+	for p := range s.procs {
+		r := &s.procs[p].recovery
+		r.txns, r.known = slices.Clone(r.txns), slices.Clone(r.known)
+		for t, h := range s.procs[p].held {
+			if h == nil {
+				r.txns[t], r.known[t] = nil, lifecycle.Known{}
+			}
+		}
+	}
+}
+
+// lag: a replica gets no further.
+func (s *State) lag() bool {
+	if w := s.world; w.Lags != "" && s.store.Records[0].Txn.Phase != w.Lags {
+		return false
+	}
+	if s.replica != nil || s.fair || !s.spend(Forget) {
+		return false
+	}
+	s.tell("a replica begins to lag")
+	s.replica = new(s.store.Clone())
+	return true
+}
+
+func (s *State) lagging() int { return s.store.writes - s.replica.writes }
+
+// tooFar reports whether a replica lags by more than the world allows.
+func (s *State) tooFar() bool { return s.replica != nil && !s.fair && s.lagging() > s.world.Forgets }
+
+// confirmed: the replicas have what is stored, where they are asked.
+func (s *State) confirmed() {
+	if s.world.Replicas && s.replica != nil {
+		s.replica = new(s.store.Clone())
+	}
+}
+
+// failOver has the replica take the place of the store: what it lacks is forgotten. Who
+// lives is known by the heartbeats, which go on.
+func (s *State) failOver() bool {
+	if s.replica == nil || s.lagging() == 0 {
+		return false
+	}
+	s.tell("the store fails over, and forgets the last %d writes", s.lagging())
+	procs := slices.Clone(s.store.Procs)
+	for _, o := range s.replica.Procs {
+		if s.store.proc(o.ID) == nil {
+			procs = append(procs, Proc{ID: o.ID, Lapsed: true}) // that its claims were taken over is forgotten
+		}
+	}
+	s.store, s.replica = *s.replica, nil
+	s.store.Now, s.store.Procs, s.store.Unsettled = s.now, procs, true
+	s.store.claims += 1000 // the counter may have forgotten tokens that are still held
+	for p := range s.procs {
+		s.procs[p].back = !s.procs[p].alive
+		s.procs[p].joined = false
+	}
+	for t := range s.past {
+		s.past[t].untold = s.past[t].untold && s.store.Records[t].Txn.Callback != ""
+	}
+	return true
+}
+
+// unsettled: a process is refused a write, for the store may have forgotten something.
+func (s *State) unsettled(p int, h *held) {
+	h.drive.Unsettled()
+	h.stale = true
+	s.procs[p].shut = true
+}
+
+// recover has a process do what is to be done before it may work: what it knows is written
+// back; when all who live have done so, one of them compares the senders with the chain
+// and settles the store.
+func (s *State) recover(p int) bool {
+	proc := &s.procs[p]
+	switch {
+	case !proc.alive || !proc.live:
+		return false
+	case !proc.back:
+		proc.shut = true
+		return s.writeBack(p)
+	case s.store.Unsettled:
+		for i := range s.procs {
+			if o := &s.procs[i]; o.alive && o.live && !o.back {
+				return false
+			}
+		}
+		proc.shut = true
+		if !s.reconcile(p) {
+			return false
+		}
+		s.tell("%s settles the store", proc.id)
+		s.settle()
+		return true
+	case proc.shut:
+		if !proc.joined && !s.reconcile(p) {
+			return false
+		}
+		s.tell("%s goes on", proc.id)
+		proc.shut = false
+		return true
+	}
+	return false
+}
+
+// settle: what the store knows is again what the processes and the chain know. What else
+// is out nobody can know.
+func (s *State) settle() {
+	s.store.Unsettled = false
+	for i := range s.net {
+		if c := s.net[i].cmd; c.nonce >= s.chain[0].next(c.sender) {
+			s.mayBeUnknown(c, s.pooled(0, i))
+		}
+	}
+	for _, e := range s.errand {
+		s.mayBeUnknown(e.cmd, false)
+	}
+	for p := range s.procs {
+		for _, h := range s.procs[p].held {
+			if h != nil && h.call.Leaves() && (h.call.Kind == lifecycle.Send || h.call.Kind == lifecycle.Dispatch) {
+				s.mayBeUnknown(h.about, false)
+			}
+		}
+	}
+	for i := range s.chain[0].blocks {
+		if b := &s.chain[0].blocks[i]; b.full && b.cmd.txn != stranger {
+			s.mayBeUnknown(b.cmd, true)
+		}
+	}
+}
+
+// mayBeUnknown: what is out when the store is settled is stored, unless no replica was
+// asked to confirm it, the process that knew it is gone or asleep, and no node shows it.
+func (s *State) mayBeUnknown(c command, shown bool) {
+	switch {
+	case s.knows(c):
+	case shown, s.world.Replicas, s.world.Budget[Crash]+s.world.Budget[Lapse] == 0:
+		s.refuse = c.String() + " is out, and the store is settled without it"
+	default:
+		s.past[c.txn].unknown = true
+	}
+}
+
+// knows reports whether a command is one of the attempts that are stored.
+func (s *State) knows(c command) bool {
+	return slices.ContainsFunc(s.store.Records[c.txn].Txn.Attempts, func(a lifecycle.Attempt) bool {
+		return !a.Pending() && senderOf(a.Sender) == int(c.sender) && (a.Nonce == uint32(c.nonce) || a.Legacy)
+	})
+}
+
+// writeBack stores again what a process knows to be out; false if something has to wait.
+func (s *State) writeBack(p int) bool {
+	proc := &s.procs[p]
+	s.tell("%s writes back", proc.id)
+	all := true
+	for t, known := range proc.txns {
+		if known != nil {
+			all = s.place(p, t, lifecycle.KnownOf(known, proc.known[t].Bytes)) && all
+		}
+	}
+	if proc = &s.procs[p]; !all {
+		return false
+	}
+	proc.back, proc.joined = true, s.store.Unsettled
+	for t, h := range proc.held {
+		if h != nil {
+			h = s.hold(p, t)
+			h.drive.Stale()
+			h.stale = true
+		}
+	}
+	return true
+}
+
+// place stores what is known of a transaction; false if another one has to end first.
+func (s *State) place(p, t int, known lifecycle.Known) bool {
+	for range 3 {
+		before := s.store.Read(uid(t))
+		after, bytes := lifecycle.Restored(before, known, s.now)
+		if after == nil {
+			s.restores("nothing lacked")
+			return true
+		}
+		if lifecycle.Stays(before, after) {
+			s.restores("in its place")
+			s.putBack(before, after, bytes)
+			return true
+		}
+		if before.Phase.Final() {
+			s.restores("not the end")
+			s.putBack(before, lifecycle.Unended(before), nil)
+			continue
+		}
+		sender := after.FirstOpen().Sender
+		by := s.store.Adopt(s.procs[p].id, before, after, sender, bytes)
+		if by == "" {
+			s.tell("  %s is bound to %s again; %s", uid(t), sender, attemptsOf(after))
+			s.restores("bound again")
+			return true
+		}
+		other := s.store.Read(by)
+		back := lifecycle.MakesRoom(other)
+		if back == nil {
+			s.restores("waited for")
+			return false
+		}
+		s.restores("room made")
+		s.putBack(other, back, nil)
+	}
+	return false
+}
+
+// putBack stores a record as it is restored.
+func (s *State) putBack(before, after *lifecycle.Transaction, bytes *lifecycle.BytesRead) {
+	aside := lifecycle.Aside{Person: true, Code: lifecycle.CodeRestored, Bytes: bytes,
+		Least: lifecycle.Least(before, after)}
+	moves := lifecycle.Moves{Keep: after.Watched(), Remove: lifecycle.Never}
+	if a := before.Attempt(before.Landed); a != nil && after.Landed == 0 {
+		moves.Falls = a.Sender
+	}
+	txn, denied, err := s.store.Advance(&Change{Before: before, After: after, Aside: aside, Moves: moves})
+	if err != nil || denied != nil {
+		s.refuse = "what was restored is refused"
+		return
+	}
+	s.tell("  %s is restored: %s → %s; %s", before.UID, before.Phase, txn.Phase, attemptsOf(txn))
+}
+
+// restores are the ways in which place may go.
+var restores = []string{"nothing lacked", "in its place", "not the end", "bound again", "waited for", "room made"}
+
+func (s *State) restores(how string) {
+	if s.met != nil {
+		s.met.Restores[how]++
+	}
+}
+
+// reconcile compares the senders with what the nodes show; false if that cannot be done
+// yet.
+func (s *State) reconcile(p int) bool {
+	nodes, quorum := s.voters()
+	if !quorum {
+		return false
+	}
+	s.tell("%s compares the senders with the chain", s.procs[p].id)
+	all := true
+	for i := range s.store.Senders {
+		all = s.compare(p, nodes, account(i)) && all
+	}
+	return all
+}
+
+func (s *State) compare(p int, nodes []int, name string) bool {
+	a := *s.store.Sender(name)
+	from := a.Next
+	if s.store.Unsettled {
+		from = 0 // the next nonce may have been raised since by what is restored
+	}
+	used, ledger := s.shown(nodes, uint8(senderOf(name)), from)
+	var running *lifecycle.Transaction
+	if a.Queue != "" {
+		running = s.store.Read(s.store.queue(a.Queue).Run)
+	}
+	if lifecycle.Legacy(running, name) {
+		return true
+	}
+	all := true
+	for _, u := range used {
+		if u.UID != "" {
+			all = s.place(p, txnOf(u.UID), lifecycle.KnownBy(u.Command, s.now)) && all
+		}
+	}
+	nonce, _, found := lifecycle.Stranger(name, a.Next, ledger, running, used)
+	if found && a.Known {
+		s.tell("  a stranger has used nonce %d of %s", nonce, name)
+		s.store.Rest(name, lifecycle.Rest{Why: lifecycle.StoppedNonce, For: lifecycle.Never})
+	}
+	return all
+}
+
+// shown is what any node shows of a sender from a nonce on, and its next by the ledger.
+func (s *State) shown(nodes []int, sender uint8, from uint32) (used []lifecycle.Use, ledger uint32) {
+	add := func(c command) {
+		u := lifecycle.Use{Command: lifecycle.Command{Payer: account(int(sender)), Nonce: uint32(c.nonce), Fee: uint64(c.fee),
+			ValidUntil: uint32(c.until), Hash: c.hash()}}
+		if c.txn != stranger {
+			u.UID = uid(int(c.txn))
+		}
+		known := slices.ContainsFunc(used, func(o lifecycle.Use) bool { return o.Hash == u.Hash })
+		if c.sender == sender && u.Nonce >= from && !known {
+			used = append(used, u)
+		}
+	}
+	for _, n := range nodes {
+		ledger = max(ledger, uint32(s.chain[n].next(sender)))
+		for i := range s.chain[n].blocks {
+			if b := &s.chain[n].blocks[i]; b.full {
+				add(b.cmd)
+			}
+		}
+		for i := range s.net {
+			if s.pooled(n, i) {
+				add(s.net[i].cmd)
+			}
+		}
+	}
+	slices.SortStableFunc(used, func(a, b lifecycle.Use) int { return int(a.Nonce) - int(b.Nonce) })
+	return used, ledger
+}
+
+// Adopt binds a transaction to the sender of its open attempt, as after has it, for a
+// process to go on with. It returns the uid of what has that sender or the queue, and
+// stores nothing then.
+func (s *Store) Adopt(
+	process string, before, after *lifecycle.Transaction, sender string, bytes *lifecycle.BytesRead,
+) (by string) {
+	q, own := s.queue(before.Queue), s.Sender(sender)
+	switch {
+	case q.Run != "" && q.Run != before.UID:
+		s.Unsettled = true
+		return q.Run
+	case own.Queue != "":
+		s.Unsettled = true
+		return s.queue(own.Queue).Run
+	}
+	if before.Phase.Bound() { // to another one: that it was released is forgotten
+		other := s.Sender(before.Sender)
+		other.Queue, other.turn = "", s.turnNow()
+	}
+	r := s.Record(before.UID)
+	t := after.Clone()
+	t.Revision, t.Phase, t.Sender, t.Claim = before.Revision+1, lifecycle.PhaseDispatching, sender, s.token(process)
+	t.ChangedAt, t.DueAt = s.Now, time.Time{}
+	r.Txn = t
+	if bytes != nil {
+		r.Bytes = bytes
+	}
+	for account, least := range lifecycle.Least(before, after) {
+		if other := s.Sender(account); other != nil && (!other.Known || other.Next < least) {
+			other.Known, other.Next = true, least
+		}
+	}
+	q.Run, q.Hold, q.Holder, own.Queue = t.UID, time.Time{}, "", q.Name
+	s.writes++
+	s.log(Event{Kind: "t", ID: t.UID, Sender: sender, From: string(lifecycle.PhaseWaiting), To: string(t.Phase),
+		Code: "ADOPTED"})
+	return ""
+}
+
+func (e *encoder) recovery(r *recovery) {
+	if e.s.world.Forgets == 0 {
+		return
+	}
+	e.bits(r.shut, r.back, r.joined)
+	for t, txn := range r.txns {
+		if txn == nil || e.s.budget[Forget] == 0 && e.s.replica == nil && r.back && !e.s.store.Unsettled {
+			e.byte(0) // it is never asked for
+			continue
+		}
+		if e.s.store.Records[t].Txn == txn && r.known[t].Bytes == e.s.store.Records[t].Bytes {
+			e.byte(1)
+			continue
+		}
+		e.byte(2)
+		e.transaction(txn)
+		if b := r.known[t].Bytes; b != nil {
+			e.int(b.Number)
+			e.command(commandOf(string(b.Command)))
+		}
+	}
+}

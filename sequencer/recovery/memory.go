@@ -1,0 +1,92 @@
+package recovery
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// A memory is what this process has stored or read of the transactions that it drives, or
+// drove a moment ago. Redis may forget it in a failover.
+type memory struct {
+	mu   sync.Mutex
+	txns map[string]remembered // by uid
+	size int                   // of the bytes
+}
+
+type remembered struct {
+	last  *lifecycle.Transaction // as stored or read last
+	out   *lifecycle.Transaction // the latest with something out, nil if nothing is
+	bytes *lifecycle.BytesRead   // of out, nil if they are not known
+	left  time.Time              // when this process let the claim go; zero while it has it
+}
+
+const (
+	// memoryLife is how long what others drive by now is remembered. A replica that lags
+	// for longer is not worth promoting.
+	memoryLife = 2 * time.Minute
+	// maxRemembered bounds the signed bytes. The chain knows of what is beyond.
+	maxRemembered = 64 << 20
+)
+
+// Stored has it remembered that t was stored or read just now, with the bytes that are
+// stored with it, nil if there are none.
+func (m *memory) Stored(t *lifecycle.Transaction, bytes *lifecycle.BytesRead) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was := m.txns[t.UID]
+	now := remembered{last: t, out: lifecycle.Remember(was.out, t), bytes: was.bytes}
+	switch {
+	case now.out == nil:
+		now.bytes = nil
+	case now.out == t && bytes != nil && m.size+len(bytes.Command) <= maxRemembered:
+		now.bytes = bytes
+	}
+	if was.last != nil && now.out != t && was.last.Revision > t.Revision {
+		now.last = was.last // that it has changed is forgotten
+	}
+	m.size += now.len() - was.len()
+	m.txns[t.UID] = now
+}
+
+func (r remembered) len() int {
+	if r.bytes == nil {
+		return 0
+	}
+	return len(r.bytes.Command)
+}
+
+// Left has it remembered that this process does not drive a transaction any more.
+func (m *memory) Left(uid string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r, known := m.txns[uid]; known && r.left.IsZero() {
+		r.left = time.Now()
+		m.txns[uid] = r
+	}
+}
+
+// tidy forgets what others have driven for so long that it is on every replica.
+func (m *memory) tidy() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for uid, r := range m.txns {
+		if !r.left.IsZero() && time.Since(r.left) > memoryLife {
+			m.size -= r.len()
+			delete(m.txns, uid)
+		}
+	}
+}
+
+// all is what is remembered, in order of acceptance.
+func (m *memory) all() []remembered {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := slices.Collect(maps.Values(m.txns))
+	slices.SortFunc(out, func(x, y remembered) int { return cmp.Compare(x.last.Sequence, y.last.Sequence) })
+	return out
+}

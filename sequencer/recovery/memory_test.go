@@ -1,0 +1,49 @@
+package recovery
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// TestMemory: what is out is remembered, with its bytes, over a record that Redis has
+// forgotten to have changed, and for a while after another process has it.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := memory{txns: map[string]remembered{}}
+		plan := &lifecycle.Transaction{UID: "a", Revision: 3, Phase: lifecycle.PhaseDispatching}
+		out := plan.Clone()
+		out.Revision, out.Attempts = 4, []lifecycle.Attempt{{Number: 1, Sender: "S", Outcome: lifecycle.Signed}}
+		bytes := &lifecycle.BytesRead{Number: 1, Command: []byte("signed")}
+		m.Stored(plan, nil)
+		m.Stored(out, bytes)
+		m.Stored(plan, nil) // read again
+		if all := m.all(); len(all) != 1 || all[0].out != out || all[0].last != out || all[0].bytes != bytes {
+			t.Errorf("remembered: %+v", all)
+		}
+		over := out.Clone()
+		over.Attempts[0].Outcome, over.Attempts[0].EndedAt = lifecycle.Expired, time.Now()
+		m.Stored(over, nil)
+		if all := m.all(); len(all) != 1 || all[0].out != nil || all[0].bytes != nil || m.size != 0 {
+			t.Errorf("remembered: %+v, %d bytes", all, m.size)
+		}
+		m.Stored(out, &lifecycle.BytesRead{Number: 1, Command: make([]byte, maxRemembered+1)})
+		if all := m.all(); all[0].bytes != nil {
+			t.Error("more bytes are kept than may be")
+		}
+		m.Left("a")
+		<-time.After(memoryLife)
+		m.tidy()
+		if len(m.all()) != 1 {
+			t.Error("forgotten too early")
+		}
+		<-time.After(1)
+		m.tidy()
+		if len(m.all()) != 0 {
+			t.Error("remembered for ever")
+		}
+	})
+}

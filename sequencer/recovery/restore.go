@@ -1,0 +1,114 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// writeBack stores again what this process knows to be out and Redis has forgotten. What
+// Redis knows is never overwritten by something older. Calling it again is harmless. It
+// reports whether anything is missing, of what this process has stored, accepted or shown last.
+func (r *Recovery) writeBack(ctx context.Context, server string) (missing bool, err error) {
+	if missing, err = r.store.Misses(ctx); err != nil {
+		return false, err
+	}
+	for _, m := range r.all() {
+		t, err := r.Store.Get(ctx, m.last.UID)
+		switch {
+		case errors.Is(err, queues.ErrNotFound):
+			missing = missing || m.out != nil || !m.last.Phase.Final() // else it was removed in order
+		case err != nil:
+			return false, err
+		default:
+			missing = missing || t.Revision < m.last.Revision
+		}
+		if m.out == nil {
+			continue
+		}
+		lacked, err := r.place(ctx, m.out.UID, m.out, lifecycle.KnownOf(m.out, m.bytes))
+		if err != nil {
+			return false, fmt.Errorf("writing back %s: %w", m.out.UID, err)
+		}
+		missing = missing || lacked
+	}
+	if missing {
+		return true, r.store.Missed(ctx, server)
+	}
+	return false, nil
+}
+
+// errTaken: the sender or the queue of what was forgotten is taken by another one, which
+// has something out itself. It was there first, and its end is waited for.
+var errTaken = errors.New("waits for its place, where another one is not over yet")
+
+// place stores what is known of a transaction, and reports whether it lacked anything.
+// posted is it as it was accepted, nil if nobody knows. Errors: errTaken, ErrStale (it has
+// changed again and again), ErrUnavailable.
+func (r *Recovery) place(
+	ctx context.Context, uid string, posted *lifecycle.Transaction, known lifecycle.Known,
+) (lacked bool, err error) {
+	for range 6 { // its end, its queue and its sender may each be in the way
+		before, err := r.Store.Get(ctx, uid)
+		switch {
+		case errors.Is(err, queues.ErrNotFound) && posted != nil:
+			before = lifecycle.Posted(posted)
+		case errors.Is(err, queues.ErrNotFound):
+			return lacked, nil
+		case err != nil:
+			return lacked, err
+		}
+		after, bytes := lifecycle.Restored(before, known, r.Now())
+		if after == nil {
+			return lacked, nil
+		}
+		if !lacked {
+			lacked = true
+			r.Log.Warn("Redis had forgotten what is out", "txn", uid, "queue", before.Queue, "sender", after.Sender,
+				"type", before.Type, "attempt", len(before.Attempts), "hash", after.Hash(), "state", before.State())
+		}
+		switch {
+		case lifecycle.Stays(before, after):
+			err = r.restore(ctx, before, after, bytes)
+		case before.Phase.Final():
+			err = r.restore(ctx, before, lifecycle.Unended(before), nil)
+		default:
+			err = r.store.Adopt(ctx, r.Process, before, after, bytes)
+			if taken, is := errors.AsType[*queues.TakenError](err); is {
+				err = r.makeRoom(ctx, taken.By)
+			}
+		}
+		if err != nil && !errors.Is(err, queues.ErrStale) && !errors.Is(err, queues.ErrNotFound) {
+			return lacked, err
+		}
+	}
+	return lacked, fmt.Errorf("%s: %w", uid, queues.ErrStale)
+}
+
+// makeRoom has what is in the place of another one go back to its queue.
+func (r *Recovery) makeRoom(ctx context.Context, uid string) error {
+	other, err := r.Store.Get(ctx, uid)
+	if err != nil {
+		return err
+	}
+	back := lifecycle.MakesRoom(other)
+	if back == nil {
+		return fmt.Errorf("%s: %w", uid, errTaken)
+	}
+	return r.restore(ctx, other, back, nil)
+}
+
+// restore stores a record without a claim to it.
+func (r *Recovery) restore(ctx context.Context, before, after *lifecycle.Transaction, bytes *lifecycle.BytesRead) error {
+	c := &queues.Change{Before: before, After: after, Now: r.Now()}
+	c.Person, c.Code, c.Bytes, c.Least = true, lifecycle.CodeRestored, bytes, lifecycle.Least(before, after)
+	c.Remove, c.Keep = queues.Never, after.Watched()
+	if a := before.Attempt(before.Landed); a != nil && after.Landed == 0 {
+		c.Falls = a.Sender
+	}
+	_, err := r.Store.Advance(ctx, c)
+	return err
+}
