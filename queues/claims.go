@@ -81,7 +81,7 @@ func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
 // until somebody has looked. It stays bound: what may have left is not known.
 func (s *Store) setAside(ctx context.Context, all []damaged) {
 	for _, d := range all {
-		s.Log.Error("a transaction cannot be read; its queue is paused", "uid", d.uid, "err", d.err)
+		s.Log.Error("a transaction cannot be read; its queue is paused", "err", d.err)
 		head, _, _ := strings.Cut(d.posted, "\n")
 		queue := head[strings.LastIndex(head, " ")+1:]
 		if err := s.Pause(ctx, queue, "what is stored of "+d.uid+" cannot be read"); err != nil {

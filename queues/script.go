@@ -325,7 +325,7 @@ type reply struct {
 // A damaged transaction is one that cannot be read.
 type damaged struct {
 	uid, posted string
-	err         error
+	err         error // names it
 }
 
 func (r *reply) fail(want string, v any) {
@@ -402,7 +402,7 @@ func (r *reply) transaction(v any) *lifecycle.Transaction {
 	}
 	t, err := is.decode(r.string(l[0]))
 	if err != nil {
-		r.damaged = append(r.damaged, damaged{r.string(l[0]), posted, err})
+		r.damaged = append(r.damaged, damaged{r.string(l[0]), posted, fmt.Errorf("transaction %s: %w", r.string(l[0]), err)})
 	}
 	return t
 }

@@ -201,7 +201,7 @@ func (s *Store) Get(ctx context.Context, uid string) (*lifecycle.Transaction, er
 func (s *Store) GetMany(ctx context.Context, uids []string) ([]*lifecycle.Transaction, error) {
 	ts, broken, err := s.read(ctx, uids)
 	for _, d := range broken {
-		s.Log.Error("a transaction cannot be read", "uid", d.uid, "err", d.err)
+		s.Log.Error("a transaction cannot be read", "err", d.err)
 	}
 	return ts, err
 }

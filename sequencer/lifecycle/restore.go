@@ -116,6 +116,9 @@ func Restored(t *Transaction, k Known, now time.Time) (*Transaction, *BytesRead)
 // restore gives t an attempt, behind the one with a number, and reports the number that
 // it has, and whether that, or what is known of it, is news.
 func (t *Transaction) restore(c Attempt, behind int, now time.Time) (number int, news bool) {
+	if c.planned() && !c.Pending() {
+		return behind, false // it came to nothing, and is not the one that was made after it
+	}
 	for i := behind; i < len(t.Attempts); i++ {
 		a := &t.Attempts[i]
 		if !a.is(&c) || a.planned() && !a.Pending() {

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
@@ -61,11 +62,14 @@ func TestRestored(t *testing.T) {
 			[]Attempt{ended(tryAt("S", 3, FailedIn)), tryAt("R", 8, Signed)}},
 		"two with one nonce": {tried(tryAt("S", 3, Sent)), remembers(tryAt("S", 3, Sent), tryAt("S", 3, Signed)),
 			[]Attempt{tryAt("S", 3, Sent), tryAt("S", 3, Signed)}},
-		"no plan of its own": {tried(), remembers(tryAt("S", 3, Prepared)), nil},
-		"its end is known":   {tried(ended(tryAt("S", 3, Expired))), remembers(tryAt("S", 3, Sent)), nil},
-		"found":              {tried(), found, []Attempt{hashed(func() Attempt { a := tryAt("S", 3, Signed); a.StartedAt = restoredAt; return a }(), "5J")}},
-		"found, and known":   {tried(hashed(tryAt("S", 3, Sent), "5J")), found, nil},
-		"found, by no hash":  {tried(tryAt("S", 3, Sent)), found, []Attempt{hashed(tryAt("S", 3, Sent), "5J")}},
+		"no plan of its own":           {tried(), remembers(tryAt("S", 3, Prepared)), nil},
+		"its end is known":             {tried(ended(tryAt("S", 3, Expired))), remembers(tryAt("S", 3, Sent)), nil},
+		"no plan that came to nothing": {tried(tryAt("S", 3, Signed)), remembers(ended(tryAt("S", 3, Prepared))), nil},
+		"what was made after a plan that came to nothing": {tried(ended(tryAt("S", 3, Prepared)), hashed(tryAt("S", 3, Signed), "5J")),
+			remembers(ended(tryAt("S", 3, Prepared)), hashed(tryAt("S", 3, Signed), "5J")), nil},
+		"found":             {tried(), found, []Attempt{hashed(func() Attempt { a := tryAt("S", 3, Signed); a.StartedAt = restoredAt; return a }(), "5J")}},
+		"found, and known":  {tried(hashed(tryAt("S", 3, Sent), "5J")), found, nil},
+		"found, by no hash": {tried(tryAt("S", 3, Sent)), found, []Attempt{hashed(tryAt("S", 3, Sent), "5J")}},
 		"found, and newer": {tried(tryAt("R", 8, Sent)), found,
 			[]Attempt{replaced(tryAt("R", 8, Sent)), hashed(func() Attempt { a := tryAt("S", 3, Signed); a.StartedAt = restoredAt; return a }(), "5J")}},
 		"a legacy call": {tried(tryAt("S", 3, Prepared)), remembers(legacyOf(tryAt("S", 3, Prepared))), []Attempt{legacyOf(tryAt("S", 3, Prepared))}},
@@ -174,5 +178,33 @@ func TestLeast(t *testing.T) {
 	after := tried(ended(tryAt("S", 1, FailedIn)), ended(tryAt("S", 2, FailedIn)), tryAt("R", 7, Signed), tryAt("T", 5, Prepared))
 	if least := Least(before, after); len(least) != 2 || least["S"] != 3 || least["R"] != 7 {
 		t.Errorf("least: %v", least)
+	}
+}
+
+// TestRestoredOnce: whatever is stored and whatever is known, what was restored once lacks
+// nothing, has all that was there, and nothing that may land is closed by what is known.
+func TestRestoredOnce(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 20_000 {
+		stored, of := placed(r), placed(r)
+		if r.IntN(3) == 0 { // a later state of the same
+			of = stored.Clone()
+			over(of.Last())
+			try(pick(r, outcomes...))(of)
+		}
+		known := KnownOf(of, nil)
+		after, _ := Restored(stored, known, restoredAt)
+		if after == nil {
+			continue
+		}
+		if again, _ := Restored(after, known, restoredAt); again != nil {
+			t.Fatalf("of %+v\nknown %+v\nrestored %+v\nand again %+v", stored.Attempts, known.Attempts, after.Attempts, again.Attempts)
+		}
+		for i := range stored.Attempts {
+			if a := &stored.Attempts[i]; a.Open() && !after.Attempts[i].Open() && after.Attempts[i].Outcome == Prepared {
+				t.Fatalf("attempt %d is a plan again: %+v, by %+v", i+1, stored.Attempts, known.Attempts)
+			}
+		}
 	}
 }
