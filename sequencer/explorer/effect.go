@@ -296,12 +296,13 @@ func (s *State) endOfSend(h *held, w way) lifecycle.Result {
 	c := h.about
 	r := lifecycle.SendTold{Call: h.call, Slot: uint32(s.chain[0].tip())}
 	spent := c.nonce < s.chain[0].next(c.sender)
+	late := c.until > 0 && s.chain[0].tip() >= int(c.until)
 	switch w {
 	case answered:
 		switch {
 		case spent:
 			r.Refusal = &lifecycle.Refusal{Error: lifecycle.Error{Code: "Invalid_nonce"}, Seen: true}
-		case c.until > 0 && s.chain[0].tip() >= int(c.until):
+		case late:
 			r.Refusal = &lifecycle.Refusal{Error: lifecycle.Error{Code: "Expired"}}
 		default:
 			s.onWire(c, true)
@@ -320,7 +321,7 @@ func (s *State) endOfSend(h *held, w way) lifecycle.Result {
 		r.Error = &lifecycle.Error{Code: "H", Message: "one node did not answer"}
 	default:
 		if w == refusedAndTaken {
-			if spent {
+			if spent || late {
 				s.refuse = "cannot be"
 				return nil
 			}

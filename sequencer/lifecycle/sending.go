@@ -87,15 +87,15 @@ func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
 	return s
 }
 
-// nowhere reports whether a, which every node has refused, may be let go: no node shows
-// it, or another one that is open keeps its nonce.
+// nowhere reports whether a, which every node has refused, may be given up: no node shows
+// it while one that had taken it would, or another one that is open keeps its nonce.
 func (v *View) nowhere(a *Attempt) bool {
 	for i := range v.Txn.Attempts {
 		if o := &v.Txn.Attempts[i]; o.Open() && o.Number != a.Number {
 			return true
 		}
 	}
-	return v.unspent(a)
+	return v.unspent(a) && v.Sighting.TipSlot < a.ValidUntil
 }
 
 // raiseRefused: what is open goes on being sent.
