@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/explorer"
 	"mina-sequencer/sequencer/lifecycle"
@@ -387,4 +389,290 @@ func (m *model) alive() []string {
 		return []string{me, other}
 	}
 	return all
+}
+
+// What comes from outside: a person's orders, facts, and another Redis.
+
+// order is a person's, by the rules of the domain.
+func (m *model) order() bool {
+	what := one(m, lifecycle.OrderCancel, lifecycle.OrderCancel, lifecycle.OrderRetry, lifecycle.OrderDead)
+	v, any := m.latest(func(t *lifecycle.Transaction) bool { return what == lifecycle.OrderCancel != t.Phase.Final() })
+	if !any {
+		return false
+	}
+	ask := func(t *lifecycle.Transaction) (lifecycle.Step, error) {
+		v := lifecycle.View{Txn: t, Policy: policy, Now: m.clock(), Clock: m.clock()}
+		return lifecycle.Ask(&v, lifecycle.Order{What: what})
+	}
+	here, err := ask(v.real)
+	if err != nil {
+		return false
+	}
+	there, err := ask(v.want)
+	m.ok(err)
+	m.ops++
+	d := &drawn{
+		&queues.Change{
+			Before: v.real, After: here.Txn, Aside: here.Aside, Now: m.clock(), Wait: callbackWait, Lease: lease,
+			Moves: lifecycle.Effects(v.real, here.Txn, &here.Aside, policy),
+		},
+		explorer.Change{
+			Before: v.want, After: there.Txn, Aside: there.Aside, Op: fmt.Sprint("op", m.ops),
+			Moves: lifecycle.Effects(v.want, there.Txn, &there.Aside, policy),
+		},
+	}
+	m.note("%s %s", what, v.want.UID)
+	m.do(0, func(s *queues.Store, _ *senders.Pool) answer {
+		return m.said(s.Advance(m.ctx, d.real))
+	}, func() answer { return m.advance(d) })
+	return true
+}
+
+// facts are brought for an attempt, which may be forgotten.
+func (m *model) facts() bool {
+	v, any := m.latest(func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 0 })
+	if !any {
+		return false
+	}
+	a := *one(m, v.want.Last(), v.want.Attempt(1))
+	if m.draw(8) {
+		a.Nonce += 100
+	}
+	n := m.rand.IntN(9)
+	f := queues.Facts{Hash: one(m, "", fmt.Sprint("fact", n)), NodeHash: one(m, "", fmt.Sprint("node", n))}
+	m.note("%s", v.want.UID)
+	m.do(1, func(s *queues.Store, _ *senders.Pool) answer {
+		return m.said(nil, s.Record(m.ctx, v.want.UID, &a, f))
+	}, func() answer { return m.brought(v.want.UID, &a, f) })
+	return true
+}
+
+func (m *model) brought(uid string, a *lifecycle.Attempt, f queues.Facts) answer {
+	t := m.want.Read(uid)
+	fact := explorer.Fact{Number: a.Number, Sender: a.Sender, Nonce: a.Nonce}
+	if known := t.Attempt(a.Number); known != nil {
+		if known.Hash == "" {
+			fact.Hash = f.Hash
+		}
+		if known.NodeHash == "" {
+			fact.NodeHash = f.NodeHash
+		}
+	}
+	before := len(m.want.Record(uid).Facts)
+	if err := m.want.AddFact(uid, fact); err != nil {
+		return says("unsettled")
+	}
+	switch {
+	case fact.Hash != "" || fact.NodeHash != "":
+		m.look(explorer.Owner(t.Claim), uid)
+	case len(m.want.Record(uid).Facts) > before: // which says nothing
+		m.want.Record(uid).Facts = m.want.Record(uid).Facts[:before]
+	}
+	return answer{Text: "ok"}
+}
+
+// save keeps an older state, that may come back.
+func (m *model) save() bool {
+	m.saved = &saved{redistest.TakeSnapshot(m.T, m.client, m.key("*")), m.want.Clone(), m.clone()}
+	return true
+}
+
+// failOver has Redis be another one, that knows the older state. Nothing is bound and
+// nothing may leave until it is settled.
+func (m *model) failOver() bool {
+	if m.saved == nil {
+		return false
+	}
+	m.saved.snapshot.Load(m.T, m.client)
+	m.ok(m.client.Set(m.ctx, m.key("is:server"), "former", 0).Err())
+	m.want.FailOver(&m.saved.want)
+	m.beside, m.saved = m.saved.beside, nil
+	for uid, g := range m.gone {
+		if !g.until.After(m.now) {
+			delete(m.gone, uid)
+		}
+	}
+	clear(m.views)
+	m.beats(me, -1)
+	m.beats(other, -1)
+	return true
+}
+
+// settle ends what a failover began.
+func (m *model) settle() bool {
+	if !m.want.Unsettled {
+		return false
+	}
+	m.ok(m.client.HSet(m.ctx, m.key("recovery"), "since", 0).Err()) // long ago
+	s := m.open(m.options)
+	var server, turn string
+	for _, p := range []string{me, other, me} {
+		pulse, err := s.Heartbeat(m.ctx, p, ttl, "")
+		m.ok(err)
+		pulse, err = s.Heartbeat(m.ctx, p, ttl, pulse.Server)
+		m.ok(err)
+		m.procs[p] = m.now.Add(ttl)
+		m.want.Renew(p)
+		if server = pulse.Server; pulse.Turn {
+			turn = p
+		}
+	}
+	settled, err := s.Recovery().Settle(m.ctx, turn, server)
+	m.ok(err)
+	if !settled {
+		m.Fatalf("not settled; %q has the turn", turn)
+	}
+	m.want.Unsettled = false
+	m.leaving = true
+	m.heard(false)
+	m.leaving = false
+	return true
+}
+
+// The operations on senders.
+
+func (m *model) register() bool {
+	account, url := m.account(), one(m, "http://a", "http://a", "http://b")
+	m.note("%s", account)
+	m.do(0, func(_ *queues.Store, p *poolOf) answer {
+		return m.said(nil, p.Register(m.ctx, account, url))
+	}, func() answer {
+		if a := m.want.Sender(account); a != nil && !a.Gone {
+			if m.workers[account].url != url {
+				return says("exists")
+			}
+			return says("ok")
+		}
+		m.want.Register(account, senders.Shared)
+		m.workers[account] = worker{url: url, source: string(senders.ByAPI)}
+		return says("ok")
+	})
+	return true
+}
+
+// configure has a configuration name one sender.
+func (m *model) configure() bool {
+	account, url, host := m.account(), one(m, "http://c", senders.Local), one(m, me, other)
+	group, by := senders.Shared, ""
+	if url == senders.Local {
+		group, by = senders.LocalGroup(account), host
+	}
+	m.note("%s %s", account, url)
+	m.do(-1, func(_ *queues.Store, p *poolOf) answer {
+		p.SetHost(senders.Host{Process: host})
+		return m.said(nil, p.Configure(m.ctx, map[string]string{account: url}))
+	}, func() answer {
+		w := m.workers[account]
+		w.url, w.source, w.by = url, string(senders.ByConfiguration), by
+		m.workers[account] = w
+		if a := m.want.Sender(account); a == nil || a.Gone {
+			m.want.Register(account, group)
+		} else {
+			m.want.Configure(account, group)
+		}
+		for _, a := range m.accounts() {
+			if w := m.workers[a]; w.source == string(senders.ByConfiguration) && a != account && (w.by == "" || !m.lives(w.by)) {
+				m.want.Rest(a, lifecycle.Rest{For: queues.Never, Why: lifecycle.Draining, By: "config"})
+			}
+		}
+		return says("ok")
+	})
+	return true
+}
+
+// accounts are all senders in order of their accounts.
+func (m *model) accounts() (all []string) {
+	for i := range m.want.Senders {
+		if !m.want.Senders[i].Gone {
+			all = append(all, m.want.Senders[i].Account)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// known says how an operation on a sender ends.
+func (m *model) known(account string, does func()) answer {
+	if a := m.want.Sender(account); a == nil || a.Gone {
+		return says("gone")
+	}
+	does()
+	return says("ok")
+}
+
+func (m *model) rest() bool {
+	account := m.account()
+	rest := lifecycle.Rest{For: one(m, queues.Never, m.hours()), Why: m.reason(), Detail: one(m, "", "in other words")}
+	drain := m.draw(2)
+	if drain {
+		rest = lifecycle.Rest{For: queues.Never, Why: lifecycle.Draining}
+	}
+	if rest.Why == lifecycle.OutcomeUnknown {
+		return false // only by a transaction
+	}
+	m.note("%s %s", account, rest.Why)
+	m.do(0, func(_ *queues.Store, p *poolOf) answer {
+		if drain {
+			return m.said(nil, p.Drain(m.ctx, account))
+		}
+		return m.said(nil, p.Rest(m.ctx, account, rest.For, rest.Why, rest.Detail))
+	}, func() answer { return m.known(account, func() { m.want.Rest(account, rest) }) })
+	return true
+}
+
+func (m *model) resume() bool {
+	account := m.account()
+	m.note("%s", account)
+	m.do(0, func(_ *queues.Store, p *poolOf) answer {
+		return m.said(nil, p.Resume(m.ctx, account))
+	}, func() answer { return m.known(account, func() { m.want.Resume(account) }) })
+	return true
+}
+
+func (m *model) unregister() bool {
+	account := m.account()
+	m.note("%s", account)
+	m.do(0, func(_ *queues.Store, p *poolOf) answer {
+		return m.said(nil, p.Remove(m.ctx, account))
+	}, func() answer {
+		if a := m.want.Sender(account); a != nil && a.Queue != "" {
+			return says("busy")
+		}
+		return m.known(account, func() {
+			m.ok(m.want.Unregister(account))
+			delete(m.workers, account)
+		})
+	})
+	return true
+}
+
+// balance has the balance of an account watched, or only stored.
+func (m *model) balance() bool {
+	account, holds := m.account(), one[uint64](m, 9, 10, 11, 100)
+	low, watch := one(m, "", "", "too little", "far too little"), !m.draw(4)
+	m.note("%s %d", account, holds)
+	m.do(0, func(_ *queues.Store, p *poolOf) answer {
+		if watch {
+			return m.said(nil, p.Watch(m.ctx, account, holds, low))
+		}
+		return m.said(nil, p.SetBalance(m.ctx, account, holds))
+	}, func() answer {
+		return m.known(account, func() {
+			w := m.workers[account]
+			before, err := strconv.ParseUint(w.balance, 10, 64)
+			funded := err != nil || before < holds
+			w.balance = fmt.Sprint(holds)
+			m.workers[account] = w
+			switch {
+			case !watch:
+			case low != "":
+				m.want.Rest(account, lifecycle.Rest{For: queues.Never, Why: lifecycle.LowBalance, By: "watch", Detail: low})
+			default:
+				m.want.Lift(account, "RESTED_OVER", func(r explorer.Reason) bool {
+					return r.Why == lifecycle.LowBalance && (r.By == "watch" || r.By == "" && funded)
+				})
+			}
+		})
+	})
+	return true
 }

@@ -439,7 +439,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	whole := strings.Repeat("ä", 200)
-	for text, want := range map[string]string{whole: whole, whole + "x": whole + "…", "a\n b ": "a b", "a\xffb": "a?b"} {
+	for text, want := range map[string]string{whole: whole, whole + "x": whole + "…", "a\n b": "a b", "a\xffb": "a?b"} {
 		if got := short(text); got != want {
 			t.Errorf("%q is cut to %q", text, got)
 		}
