@@ -33,7 +33,7 @@ import (
 //	st:<STATE>     zset    uids by sequence, for DONE, FAILED and UNRESOLVED
 //	page:<n>       list    uids with sequence n×512 … n×512+511, for listing
 //	pages          zset    pages that exist
-//	s:<sender>     hash    an empty field is none: url, group, source, queue, next (nonce), balance;
+//	s:<sender>     hash    an empty field is none: url, group, source, proves, queue, next (nonce), balance;
 //	                       why:<REASON>[:by]: until when it is out of use for that, 0 if no clock
 //	                       ends it, and why in words; reason, until, detail: the gravest of them;
 //	                       streak: UNRESOLVED in a row; by: the process that named it last, where

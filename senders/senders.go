@@ -60,6 +60,7 @@ type Sender struct {
 	Balance   *uint64                // nanomina, as last read; nil if never
 	Reason    lifecycle.SenderReason // why it is not available, "" if it is
 	Detail    string                 // the same in words, where there are any
+	Proves    bool                   // its worker has shown that it makes proofs
 	Until     time.Time
 }
 
@@ -212,6 +213,12 @@ func (p *Pool) Resume(ctx context.Context, account string) error {
 	return p.run(ctx, "resume", account)
 }
 
+// Proves stores that the worker at url, if that is still the sender's, makes proofs: one
+// that answers otherwise later was not reached. Errors: ErrNotFound, queues.ErrUnavailable.
+func (p *Pool) Proves(ctx context.Context, account, url string) error {
+	return p.run(ctx, "proves", account, url)
+}
+
 // SetBalance stores what an account holds, in nanomina.
 // Errors: ErrNotFound, queues.ErrUnavailable.
 func (p *Pool) SetBalance(ctx context.Context, account string, balance uint64) error {
@@ -314,6 +321,7 @@ func (p *Pool) read(ctx context.Context, accounts []string) ([]*Sender, error) {
 		s := &Sender{
 			AccountID: a, WorkerURL: m["url"], Source: Source(m["source"]), Queue: m["queue"],
 			Phase: lifecycle.PhaseWaiting, Reason: lifecycle.SenderReason(m["reason"]), Detail: m["detail"],
+			Proves: m["proves"] != "",
 		}
 		if n, err := strconv.ParseUint(m["next"], 10, 32); err == nil {
 			s.Nonce = new(uint32(n))

@@ -1,6 +1,6 @@
 -- senders changes one sender.
 --
--- ARGV[1]  register, configure, remove, rest, resume or balance
+-- ARGV[1]  register, configure, remove, rest, resume, balance or proves
 -- ARGV[2]  account; then for
 --    register, configure  worker's URL, source, group; configure also the process
 --                         that alone may call the worker, or ""
@@ -8,6 +8,7 @@
 --                         next configuration that names it may undo it; then it
 --                         is left alone while the process that may call its
 --                         worker lives; else ""; why, in words
+--    proves               its worker's URL: the one there makes proofs
 --    balance              nanomina; then why that is too little, in words, or ""
 --                         if it is enough; without it nothing is said
 -- Answer:  "ok", "wake" if a bind may have become possible, "none", "exists" or "bound"
@@ -18,7 +19,11 @@ local exists = call('HEXISTS', s, 'group') == 1
 local function field(name) return call('HGET', s, name) or '' end
 
 -- own notes what a sender is called by, and the process that alone may call its worker.
-local function own() call('HSET', s, 'url', ARGV[3], 'source', ARGV[4], 'group', ARGV[5], 'by', ARGV[6] or '') end
+-- What another worker has shown is not known of this one.
+local function own()
+  if field('url') ~= ARGV[3] then call('HDEL', s, 'proves') end
+  call('HSET', s, 'url', ARGV[3], 'source', ARGV[4], 'group', ARGV[5], 'by', ARGV[6] or '')
+end
 
 local function register()
   if not exists then
@@ -47,7 +52,7 @@ local function remove()
   drop('senders', account)
   if call('HEXISTS', s, 'why:STOPPED_NONCE') == 1 then call('HSET', s, 'next', '') end
   lift(account, function(why) return not unsettled(why) end)
-  call('HDEL', s, 'url', 'source', 'group', 'by', 'balance', 'streak')
+  call('HDEL', s, 'url', 'source', 'group', 'by', 'balance', 'streak', 'proves')
   if field('next') .. field('reason') .. field('astray') == '' then call('DEL', s) end
   event('s', account, account, '', '', '', 'REMOVED')
 end
@@ -86,6 +91,8 @@ elseif op == 'resume' then
   -- became of an attempt is settled by resolve, and by nothing else.
   if call('HEXISTS', s, 'why:STOPPED_NONCE') == 1 then call('HSET', s, 'next', '') end
   resumed('RESUMED', function(why) return not unsettled(why) end)
+elseif op == 'proves' then
+  if field('url') == ARGV[3] then call('HSET', s, 'proves', 1) end
 elseif op == 'balance' then
   answer = balance()
 end

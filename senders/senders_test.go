@@ -28,7 +28,7 @@ func TestPool(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*fixture){
 		"Register": testRegister, "Configure": testConfigure, "ConfigureLeavesAPersonsWord": testPersonsWord,
-		"Local": testLocal, "LocalOfOthers": testLocalOfOthers, "Bound": testBound, "Again": testAgain, "Rest": testRest, "ReasonsApart": testReasonsApart, "Watch": testWatch,
+		"Local": testLocal, "LocalOfOthers": testLocalOfOthers, "Bound": testBound, "Again": testAgain, "Proves": testProves, "Rest": testRest, "ReasonsApart": testReasonsApart, "Watch": testWatch,
 		"UnknownOutcomes": testUnknownOutcomes, "UnresolvedInARow": testUnresolvedInARow, "List": testList, "Missing": testMissing,
 	}
 	start := func(t *testing.T, client *redis.Client, namespace string, run func(*fixture)) {
@@ -319,6 +319,31 @@ func testAgain(f *fixture) {
 	if b := f.bind(1); len(b) != 1 {
 		f.Error("it is not bound")
 	}
+}
+
+// testProves: what a worker has shown is known of it alone.
+func testProves(f *fixture) {
+	f.refused("of nobody", f.pool.Proves(f.Context(), "S", "http://s"), senders.ErrNotFound)
+	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
+	f.ok(f.pool.Proves(f.Context(), "S", "http://before"))
+	shows := func(when string, want bool) {
+		f.Helper()
+		if got := f.get("S").Proves; got != want {
+			f.Errorf("%s: %t", when, got)
+		}
+	}
+	shows("of another worker", false)
+	f.ok(f.pool.Proves(f.Context(), "S", "http://s"))
+	shows("it has shown it", true)
+	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
+	f.ok(f.pool.Configure(f.Context(), map[string]string{"S": "http://s"}))
+	shows("named again", true)
+	f.ok(f.pool.Configure(f.Context(), map[string]string{"S": "http://new"}))
+	shows("another worker", false)
+	f.ok(f.pool.Proves(f.Context(), "S", "http://new"))
+	f.ok(f.pool.Remove(f.Context(), "S"))
+	f.ok(f.pool.Register(f.Context(), "S", "http://new"))
+	shows("removed, and registered again", false)
 }
 
 func testBound(f *fixture) {

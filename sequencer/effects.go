@@ -218,11 +218,26 @@ func (s *Sequencer) ask(
 		err = dispatcher.CheckSigned(r.Signed, a.Sender, call.Attempt, mina.DecodeMemo)
 	}
 	answer = dispatcher.AnswerOf(r, err, answer, mina.ValidHash)
+	if e.Kind == lifecycle.Prove {
+		s.shown(ctx, worker, &answer)
+	}
 	s.answered(a.Sender, answer.Fault)
 	if answer.Refused {
 		s.Chain.PollAll(ctx) // which knows more than the node that refused
 	}
 	return answer
+}
+
+// shown learns from the answer to a call for a proof what a worker is, and has an answer
+// without the call say what was shown before.
+func (s *Sequencer) shown(ctx context.Context, worker dispatcher.Worker, answer *lifecycle.Answer) {
+	switch answer.Fault {
+	case lifecycle.NoFault:
+		s.makesProofs(ctx, worker)
+	case lifecycle.FaultNoCall:
+		p, err := s.Senders.Get(ctx, worker.AccountID)
+		answer.Proves = err != nil || p.Proves // not known: it is asked again
+	}
 }
 
 // answered notes whether a sender's worker is there.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ func (s *Sequencer) greet(ctx context.Context, sender string, worker dispatcher.
 	if err != nil && why == "" {
 		return lifecycle.HealthTold{} // health is optional; the call itself will tell
 	}
+	if slices.Contains(health.Capabilities, "prove") {
+		s.makesProofs(ctx, worker)
+	}
 	next := greeting{at: time.Now()}
 	if why != "" {
 		next = greeting{strange: g.strange + 1}
@@ -40,6 +44,23 @@ func (s *Sequencer) greet(ctx context.Context, sender string, worker dispatcher.
 	s.greeted[sender] = next
 	s.mu.Unlock()
 	return lifecycle.HealthTold{Why: why, Detail: message, Wrong: g.strange}
+}
+
+// makesProofs notes, once, that a worker has shown to be a two-phase one.
+func (s *Sequencer) makesProofs(ctx context.Context, worker dispatcher.Worker) {
+	s.mu.Lock()
+	known := s.provers[worker.AccountID] == worker.URL
+	s.mu.Unlock()
+	if known {
+		return
+	}
+	if err := s.Senders.Proves(ctx, worker.AccountID, worker.URL); err != nil {
+		s.Log.Warn("that a worker makes proofs is not stored", "sender", worker.AccountID, "err", err)
+		return
+	}
+	s.mu.Lock()
+	s.provers[worker.AccountID] = worker.URL
+	s.mu.Unlock()
 }
 
 // Strange says why a worker, by what it says of itself, cannot serve its sender on

@@ -72,6 +72,7 @@ type Sequencer struct {
 	nonces    map[string]seenNonce // by sender, as the chain last showed it
 	released  map[string]seenNonce // of them, by senders that were released here just now
 	greeted   map[string]greeting  // by sender
+	provers   map[string]string    // URLs of workers that make proofs, by sender, as stored
 	down      map[string]int       // how often in a row a sender's worker was not there
 	unhurried chan struct{}        // full while as many owners run that nobody waits for
 	draining  atomic.Bool
@@ -117,7 +118,7 @@ func New(o Options) *Sequencer {
 	}
 	s := &Sequencer{
 		Options: o, process: rand.Text(), owners: make(map[string]*owner), nonces: make(map[string]seenNonce),
-		released: make(map[string]seenNonce), greeted: make(map[string]greeting), down: make(map[string]int),
+		released: make(map[string]seenNonce), greeted: make(map[string]greeting), provers: make(map[string]string), down: make(map[string]int),
 		watching: make(
 			chan struct{},
 			1,

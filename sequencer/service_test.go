@@ -84,6 +84,48 @@ func TestLongProof(t *testing.T) {
 	})
 }
 
+// TestStrangeAnswers: a worker that has made a proof, or says that it makes them, stays a
+// two-phase one although something on the way says 404 for a while.
+func TestStrangeAnswers(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]func(w *world, account string){
+		"it has made one": func(w *world, _ string) {
+			w.post("other", "first")
+			w.await("first", lifecycle.Done, time.Hour)
+		},
+		"it says so": func(*world, string) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, devnet.Config{FillRate: 1})
+				account, worker := w.worker(1, devworker.Options{ProveTime: time.Minute})
+				var strange, asked, sends atomic.Int32
+				w.web.serve(t, "worker1", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+					switch {
+					case strings.Contains(r.URL.Path, "/dispatch/"):
+						sends.Add(1)
+					case strings.Contains(r.URL.Path, "/prove/") && strange.Load() > 0:
+						strange.Add(-1)
+						asked.Add(1)
+						http.NotFound(rw, r)
+						return
+					}
+					worker.ServeHTTP(rw, r)
+				}))
+				w.start()
+				before(w, account)
+				strange.Store(2)
+				w.post("claim", "a")
+				a := w.await("a", lifecycle.Done, 3*time.Hour)
+				if len(a.Attempts) != 1 || a.Attempts[0].Legacy || asked.Load() != 2 || sends.Load() != 0 {
+					t.Errorf("asked %d times in vain, and %d times to send: %+v", asked.Load(), sends.Load(), a.Attempts)
+				}
+			})
+		})
+	}
+}
+
 // TestWorkerMoves: where a worker is, is asked again once it did not answer.
 func TestWorkerMoves(t *testing.T) {
 	t.Parallel()

@@ -135,6 +135,7 @@ const (
 	refusedBroke
 	refusedAndTaken
 	wrongKey
+	strangeCall // as if it did not know the call, which it has answered before
 	ways
 )
 
@@ -142,19 +143,20 @@ var faultOf = map[way]lifecycle.Fault{
 	errs: lifecycle.FaultError, refusedByNode: lifecycle.FaultError, hopeless: lifecycle.FaultHopeless,
 	getsLost: lifecycle.FaultLost, mayHaveSent: lifecycle.FaultSent, busy: lifecycle.FaultBusy,
 	unreached: lifecycle.FaultUnreached, outOfOrder: lifecycle.FaultOutOfOrder, noCall: lifecycle.FaultNoCall,
+	strangeCall: lifecycle.FaultNoCall,
 }
 
 var budgetOf = map[way]Fault{
 	strays: Stray, wrongKey: WrongKey, errs: WorkerErr, refusedByNode: WorkerErr, hopeless: Hopeless, getsLost: WorkerLost,
 	mayHaveSent: WorkerLost,
-	busy:        Busy, unreached: Busy, outOfOrder: Busy, finished: Finished, saysNothing: WorkerErr, lostOnTheWay: LostSend,
+	strangeCall: Busy, busy: Busy, unreached: Busy, outOfOrder: Busy, finished: Finished, saysNothing: WorkerErr, lostOnTheWay: LostSend,
 	lostBehind: LostSend, half: LostSend, refusedMendable: Refuse, refusedForGood: Refuse, refusedCheap: Refuse,
 	refusedBroke: Refuse, refusedAndTaken: Refuse,
 }
 
 var waysOf = map[lifecycle.Kind][]way{
 	lifecycle.AskHealth: {answered, wrongKey},
-	lifecycle.Prove:     {answered, errs, hopeless, getsLost, busy, unreached, outOfOrder, finished, saysNothing},
+	lifecycle.Prove:     {answered, errs, hopeless, getsLost, busy, unreached, outOfOrder, finished, saysNothing, strangeCall},
 	lifecycle.Resign:    {answered, errs, getsLost, noCall, saysNothing},
 	lifecycle.Dispatch: {answered, sendsNow, strays, errs, refusedByNode, hopeless, getsLost, mayHaveSent, busy,
 		unreached,
@@ -233,6 +235,8 @@ func (s *State) endOf(p, t int, h *held, w way) lifecycle.Result {
 		}
 	case finished:
 		a.Done = []byte(`{"by":"worker"}`)
+	case strangeCall:
+		a.Proves = true
 	case saysNothing:
 	default:
 		a.Error = &lifecycle.Error{Code: "W", Message: "a worker's error"}
@@ -342,4 +346,4 @@ var wayName = [ways]string{"done", "", "", "an error", "an error, concluded from
 	"refused by every node",
 	"refused by every node for good", "refused by every node as too cheap", "refused by every node for lack of funds",
 	"refused by every node, and taken by them",
-	"it signs for another account"}
+	"it signs for another account", "no such call, for once"}

@@ -122,6 +122,8 @@ func mistakesOfAKind() []mistake {
 		{"a refusal of what was sent before believed", "refused after a crash", decisions + "sending.go",
 			"		if r.Call.Fresh && v.nowhere(a) {\n			a.Outcome, a.EndedAt = Refused, v.Now",
 			"		if true {\n			a.Outcome, a.EndedAt = Refused, v.Now"},
+		{"a strange answer taken for that of a legacy worker", "worker busy", decisions + "learn.go",
+			"		if r.Proves {\n", "		if r.Proves && v.Now.IsZero() {\n"},
 		{"a refusal believed although a node shows it", "sendings", decisions + "sending.go",
 			"		if r.Call.Fresh && v.nowhere(a) {\n			a.Outcome, a.EndedAt = Refused, v.Now",
 			"		if r.Call.Fresh {\n			a.Outcome, a.EndedAt = Refused, v.Now"},

@@ -48,6 +48,8 @@ func (s *State) mayLeave(proc *process, t int, h *held) {
 		s.refuse = "bytes are sent that are not stored"
 	case h.call.Kind == lifecycle.Dispatch && s.past[t].asked&(1<<a.Number) != 0:
 		s.refuse = "a legacy worker is asked twice for one attempt"
+	case h.call.Kind == lifecycle.Dispatch && !s.world.Legacy:
+		s.refuse = "a worker that makes proofs is asked to send"
 	case h.call.Kind == lifecycle.Dispatch && !a.Open():
 		s.refuse = "a legacy worker is asked before that is stored"
 	}

@@ -72,6 +72,9 @@ func (v *View) answered(r Answer) Step {
 	case NoFault:
 		return v.made(r)
 	case FaultNoCall:
+		if r.Proves {
+			return v.away(Error{Code: CodeUnavailable, Message: "the worker makes proofs, and answers now as if it did not"}, 0)
+		}
 		s := v.wait(ReasonProving)
 		s.Local.Legacy = true
 		return s

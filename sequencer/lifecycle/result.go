@@ -71,6 +71,9 @@ type Answer struct {
 	Error  *Error
 	// RetryAfter is when a busy worker is to be asked again.
 	RetryAfter time.Duration
+	// Proves goes with FaultNoCall: this worker has shown before that it has the call, and
+	// so was not reached.
+	Proves bool
 	// Refused goes with FaultError of a legacy worker: that it has sent nothing is
 	// concluded from a node's refusal, which a node also gives to what it has already.
 	Refused bool
@@ -87,7 +90,7 @@ const (
 	FaultHopeless   Fault = "hopeless"   // no retry can mend it
 	FaultLost       Fault = "lost"       // it may have done the work
 	FaultSent       Fault = "sent"       // an error of a legacy worker that may have sent
-	FaultNoCall     Fault = "no-call"    // it has no such call: a legacy worker
+	FaultNoCall     Fault = "no-call"    // it has no such call: a legacy worker, unless it Proves
 	FaultBusy       Fault = "busy"       // it did not take it on
 	FaultUnreached  Fault = "unreached"  // not a byte of the request was written
 	FaultOutOfOrder Fault = "outoforder" // it, or its network, is out of order

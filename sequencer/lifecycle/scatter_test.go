@@ -145,6 +145,7 @@ func anyResult(r *rand.Rand, v *View) Result {
 		return s
 	}
 	a := Answer{Call: e, Sender: pick(r, payer, "B62b"), Nonce: pick[uint32](r, 6, 7, 8), Refused: r.IntN(2) == 0}
+	a.Proves = r.IntN(2) == 0
 	a.Fault = pick(r, NoFault, NoFault, FaultError, FaultHopeless, FaultLost, FaultSent, FaultNoCall, FaultBusy, FaultUnreached,
 		FaultOutOfOrder, "nonsense")
 	if a.Fault != NoFault {

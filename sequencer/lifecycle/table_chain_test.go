@@ -10,6 +10,8 @@ func awayRows() []row {
 	away := fault(answer(Prove, 1), FaultUnreached, CodeUnavailable)
 	busy := fault(answer(Prove, 1), FaultBusy, CodeUnavailable)
 	busy.RetryAfter = 20 * time.Second
+	strange := fault(answer(Prove, 1), FaultNoCall, "404")
+	strange.Proves = true
 	account := func(a AccountTold) change { return func(v *View) { v.Local.Asked.Account = &a } }
 	return []row{
 		{"DISPATCHING: deferred, the worker was away or busy", []sample{
@@ -22,6 +24,8 @@ func awayRows() []row {
 				"deferred; WAITING, FREE; deferred 1; error WORKER_UNAVAILABLE; rest RESTED 20s; hold queue 20s"},
 			{"out of order", planned(), learns(fault(answer(Prove, 1), FaultOutOfOrder, "502")),
 				"deferred; WAITING, FREE; deferred 1; error 502; rest RESTED 30s; hold queue 30s"},
+			{"it knows no such call, and has answered it before: not reached", planned(), learns(strange),
+				"deferred; WAITING, FREE; deferred 1; error WORKER_UNAVAILABLE; rest RESTED 30s; hold queue 30s"},
 			{"something open: waits with the same sender", behind(),
 				learns(func() Answer { a := away; a.Call.Number = 2; return a }()),
 				"deferred; RETRY, DELAY; 1 unknown open 7@100; retries 1; deferred 1; error WORKER_UNAVAILABLE; " +
