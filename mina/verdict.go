@@ -28,7 +28,11 @@ func (v *view) find(w *lifecycle.Watch) (landed, bool) {
 		}
 		return landed{}, false
 	}
-	known := slices.IndexFunc(list, func(x landed) bool { return !x.Payment && slices.Contains(w.Hashes, x.Hash) })
+	known := slices.IndexFunc(list, func(x landed) bool {
+		// What was in a block before the watch began is none of it, whatever its worker says.
+		old := x.in.Slot < w.Since || x.in.Slot == w.Since && x.Nonce < w.Nonce
+		return !x.Payment && !old && slices.Contains(w.Hashes, x.Hash)
+	})
 	if known >= 0 {
 		return list[known], true
 	}
