@@ -243,8 +243,8 @@ func (f *form) uid(header []string) string {
 		}
 		key = h
 	}
-	if (inBody || len(header) > 0) && !queues.ValidUID(key) {
-		f.wrong("uid", wantUID)
+	if (inBody || len(header) > 0) && !queues.ValidName(key) { // . and .. have no path
+		f.wrong("uid", wantName)
 	}
 	return key
 }

@@ -26,7 +26,7 @@ func FuzzKey(f *testing.F) {
 		s.redis.FlushAll()
 		s := s.in(t)
 		header := s.ask("POST", "/transactions", `{"queue":"q","type":"ANY","data":{}}`, "Idempotency-Key", key)
-		if want := map[bool]int{true: 202, false: 422}[valid.MatchString(key)]; header.Code != want {
+		if want := map[bool]int{true: 202, false: 422}[valid.MatchString(key) && key != "." && key != ".."]; header.Code != want {
 			t.Fatalf("key %q: %d %s", key, header.Code, header.Body)
 		}
 		if header.Code == 202 {

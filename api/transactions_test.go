@@ -102,6 +102,8 @@ func TestPostKey(t *testing.T) {
 		s.ask("POST", "/transactions", body("q", `{}`, ""), "Idempotency-Key", "l", "Idempotency-Key", "m"),
 		s.ask("POST", "/transactions", body("q", `{}`, ""), "Idempotency-Key", ""),
 		s.ask("POST", "/transactions", body("q", `{}`, ""), "Idempotency-Key", "a b"),
+		s.ask("POST", "/transactions", body("q", `{}`, ""), "Idempotency-Key", ".."), // no path leads to it
+		s.ask("POST", "/transactions", body("q", `{}`, ".")),
 	} {
 		if diff := cmp.Diff([]string{"uid"}, fields(r.wantProblem(422, "INVALID_DATA"))); diff != "" {
 			t.Error(diff)

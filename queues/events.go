@@ -74,7 +74,7 @@ func (e *numbers) event(number, line string) Event {
 	}
 	w := e.words(line, 8)
 	for i := range w {
-		if w[i] == "-" {
+		if w[i] == "-" && i != 2 { // a queue or a transaction may be called so
 			w[i] = ""
 		}
 	}

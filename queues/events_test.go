@@ -28,6 +28,22 @@ func TestReadLog(t *testing.T) {
 				f.Errorf("once more: %+v, %v", again, err)
 			}
 		},
+		"dash": func(f *fixture) {
+			f.register("B62a")
+			f.post("-", "-", "u")
+			f.bound("- B62a")
+			f.ok(f.store.Pause(f.ctx, "-", "why"))
+			p, err := f.store.ReadLog(f.ctx, 0, 10)
+			f.ok(err)
+			var got []string
+			for _, e := range p.Entries {
+				got = append(got, string(e.Kind)+" "+e.ID+" "+e.Queue+" "+string(e.To))
+			}
+			want := []string{"s B62a  ", "t - - waiting", "t u - waiting", "t - - dispatching", "q -  "}
+			if diff := cmp.Diff(want, got); diff != "" {
+				f.Error(diff)
+			}
+		},
 		"parts": func(f *fixture) {
 			f.register("B62a")
 			f.post("q", "t", "u")
