@@ -212,6 +212,10 @@ func (o *owner) read(ctx context.Context) bool {
 	switch {
 	case err == nil && o.s.owns(t):
 		o.tries = 0
+		if o.s.recovery.Lacks(t) {
+			o.drive.Unsettled()
+			return true
+		}
 		if t.Sender != o.drive.Txn().Sender {
 			o.worker = dispatcher.Worker{}
 		}

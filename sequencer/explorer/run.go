@@ -133,6 +133,10 @@ func (s *State) read(p, t int, h *held) {
 		s.drop(p, t, h)
 		return
 	}
+	if s.world.Forgets > 0 && lifecycle.Lacks(now, s.procs[p].txns[t]) {
+		s.unsettled(p, h)
+		return
+	}
 	h.drive.Read(now, s.now)
 	h.stale = false
 	s.rewatch(h)

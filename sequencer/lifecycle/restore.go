@@ -23,20 +23,29 @@ func (t *Transaction) out(a *Attempt) bool { return a.Open() || a == t.standing(
 func (t *Transaction) Out() bool { return t.Open() || t.standing() != nil }
 
 // Remember is what a process remembers of a transaction once it has read or stored t:
-// the latest record with something out, nil if there is none. A record that lacks what
-// is out is one that Redis has forgotten to have changed.
+// the latest record with something out, nil if there is none.
 func Remember(known, t *Transaction) *Transaction {
-	if known != nil {
-		for i := range known.Attempts {
-			if k := &known.Attempts[i]; known.out(k) && !t.has(k) {
-				return known
-			}
-		}
-	}
-	if !t.Out() {
+	switch {
+	case Lacks(t, known):
+		return known
+	case !t.Out():
 		return nil
 	}
 	return t
+}
+
+// Lacks reports whether t lacks something that is out by a record that is remembered:
+// Redis has forgotten to have changed it.
+func Lacks(t, known *Transaction) bool {
+	if known == nil {
+		return false
+	}
+	for i := range known.Attempts {
+		if k := &known.Attempts[i]; known.out(k) && !t.has(k) {
+			return true
+		}
+	}
+	return false
 }
 
 // has reports whether t has an attempt, and not as a plan alone.

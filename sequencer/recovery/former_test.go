@@ -7,6 +7,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 func begun(t *testing.T) *Recovery {
@@ -102,5 +103,26 @@ func TestThereAndBack(t *testing.T) {
 	r.stage = first
 	if r.WrittenBack() != "" || !r.reconciled(first) || r.judge(first) != "" {
 		t.Errorf("reconciled once more: %q", r.Shut())
+	}
+}
+
+// TestLacks: a record that lacks what is out is not gone on with, and has it written back
+// although this Redis was never another one.
+func TestLacks(t *testing.T) {
+	t.Parallel()
+	r := begun(t)
+	r.home, r.back = "now", "now"
+	now := queues.Stage{Server: "now", Settled: true}
+	before := &lifecycle.Transaction{UID: "u", Phase: lifecycle.PhaseDispatching}
+	sent := before.Clone()
+	sent.Phase, sent.Attempts = lifecycle.PhaseSent, []lifecycle.Attempt{{Number: 1, Sender: "S", Outcome: lifecycle.Signed}}
+	if r.Stored(before, nil); r.Lacks(before) || r.judge(now) != "" {
+		t.Error("nothing is out, and something is lacked")
+	}
+	if r.Stored(sent, nil); r.Lacks(sent) {
+		t.Error("what is there is lacked")
+	}
+	if !r.Lacks(before) || r.Shut() == "" || r.WrittenBack() != "" || r.judge(now) != shutForgotten {
+		t.Errorf("gone on with: %q, written back to %q", r.Shut(), r.WrittenBack())
 	}
 }

@@ -53,6 +53,12 @@ func (m *memory) Stored(t *lifecycle.Transaction, bytes *lifecycle.BytesRead) {
 	m.txns[t.UID] = now
 }
 
+func (m *memory) lacks(t *lifecycle.Transaction) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return lifecycle.Lacks(t, m.txns[t.UID].out)
+}
+
 func (r remembered) len() int {
 	if r.bytes == nil {
 		return 0

@@ -13,6 +13,7 @@ import (
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // Options are what a Recovery works with. The functions are called without a lock.
@@ -90,6 +91,20 @@ func (r *Recovery) Suspect() {
 	r.shut = shutForgotten
 }
 
+// Lacks reports whether t, just read, lacks something that this process knows to be out.
+// Then this is not the Redis that it knows: nothing leaves, and t is not gone on with,
+// before what is known is written back.
+func (r *Recovery) Lacks(t *lifecycle.Transaction) bool {
+	if !r.lacks(t) {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.elsewhere()
+	r.shut = shutForgotten
+	return true
+}
+
 // Wait waits until what Heard has begun has ended.
 func (r *Recovery) Wait() { r.work.Wait() }
 
@@ -114,17 +129,20 @@ func (r *Recovery) Heard(ctx context.Context, s queues.Stage) {
 	}
 }
 
-// elsewhere is the home of a process that has heard another Redis since: what held of the
-// first holds no more, should it come back. What the other took meanwhile, it lacks.
-const elsewhere = "elsewhere"
+// elsewhere notes that this process has met another Redis: what held of the one before
+// holds no more, should it come back. What the other took meanwhile, it lacks. The caller
+// holds mu.
+func (r *Recovery) elsewhere() {
+	r.back, r.joined = "", ""
+	if r.home != "" {
+		r.home = "elsewhere"
+	}
+}
 
 // judge says what a stage means. The caller holds mu.
 func (r *Recovery) judge(s queues.Stage) string {
 	if r.heard != "" && r.heard != s.Server {
-		r.back, r.joined = "", ""
-		if r.home != "" {
-			r.home = elsewhere
-		}
+		r.elsewhere()
 	}
 	r.heard = s.Server
 	switch {
