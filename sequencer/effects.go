@@ -231,10 +231,10 @@ func (s *Sequencer) ask(
 // shown learns from the answer to a call for a proof what a worker is, and has an answer
 // without the call say what was shown before.
 func (s *Sequencer) shown(ctx context.Context, worker dispatcher.Worker, answer *lifecycle.Answer) {
-	switch answer.Fault {
-	case lifecycle.NoFault:
+	switch {
+	case answer.Signed != nil: // nothing on the way can make that up
 		s.makesProofs(ctx, worker)
-	case lifecycle.FaultNoCall:
+	case answer.Fault == lifecycle.FaultNoCall:
 		p, err := s.Senders.Get(ctx, worker.AccountID)
 		answer.Proves = err != nil || p.Proves // not known: it is asked again
 	}

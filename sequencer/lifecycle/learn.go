@@ -73,7 +73,8 @@ func (v *View) answered(r Answer) Step {
 		return v.made(r)
 	case FaultNoCall:
 		if r.Proves {
-			return v.away(Error{Code: CodeUnavailable, Message: "the worker makes proofs, and answers now as if it did not"}, 0)
+			return v.away(Error{Code: CodeUnavailable, Message: "the worker makes proofs, and answers now as if it did not: " +
+				"if it is another one, remove its sender and register it again"}, 0)
 		}
 		s := v.wait(ReasonProving)
 		s.Local.Legacy = true
