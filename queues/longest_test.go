@@ -23,7 +23,7 @@ var (
 // was asked for, beside many that wait with bodies of 64 KiB, one line that is very long,
 // and many senders that have cost something today.
 func BenchmarkLongest(b *testing.B) {
-	const over, spenders, tries = 200, 2000, 5
+	const over, spenders, few, many = 200, 2000, 5, 100
 	for b.Loop() {
 		s, client := benched(b)
 		ctx := b.Context()
@@ -36,7 +36,7 @@ func BenchmarkLongest(b *testing.B) {
 		ok(client.ConfigSet(ctx, "slowlog-max-len", "100000").Err())
 		ok(client.ConfigSet(ctx, "slowlog-log-slower-than", "0").Err())
 		// Of several tries the least counts: the others had the core in the rest.
-		longest := func(what string, ask func(try int)) {
+		longest := func(what string, tries int, ask func(try int)) {
 			b.Helper()
 			least := time.Hour
 			for try := range tries {
@@ -55,22 +55,22 @@ func BenchmarkLongest(b *testing.B) {
 			b.ReportMetric(float64(least.Microseconds())/1000, what+"-ms")
 		}
 		data := payload(64 << 10)
-		longest("post", func(int) { fillBench(b, s, *longBodies/tries, over, data) })
-		longest("list", func(int) {
+		longest("post", many, func(int) { fillBench(b, s, *longBodies/many, over, data) })
+		longest("list", few, func(int) {
 			_, _, err := s.List(ctx, queues.Filter{}, 500, "")
 			ok(err)
 		})
-		longest("audit", func(int) {
+		longest("audit", few, func(int) {
 			_, err := s.Audit(ctx, nil)
 			ok(err)
 		})
 		pool := senders.New(s, client)
 		var bound []queues.Bound
-		longest("bind", func(try int) {
-			for i := range over / tries {
+		longest("bind", few, func(try int) {
+			for i := range over / few {
 				ok(pool.Register(ctx, fmt.Sprint("S", try, "-", i), "http://S"))
 			}
-			bound = bindAll(b, s, over/tries)
+			bound = bindAll(b, s, over/few)
 		})
 		plan(b, s, bound[0].Transaction) // the day is begun
 		_, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -80,22 +80,22 @@ func BenchmarkLongest(b *testing.B) {
 			return nil
 		})
 		ok(err)
-		longest("plan", func(try int) { plan(b, s, bound[1+try].Transaction) })
+		longest("plan", few, func(try int) { plan(b, s, bound[1+try].Transaction) })
 
 		lineOf(b, s, *longLine)
 		middle := func(try int) string { return fmt.Sprint("u", *longLine/2+try) }
-		longest("cancel", func(try int) {
+		longest("cancel", few, func(try int) {
 			t, err := s.Get(ctx, middle(try))
 			ok(err)
 			_, err = s.Advance(ctx, change(t, lifecycle.PhaseFailed, person))
 			ok(err)
 		})
-		longest("place", func(int) {
+		longest("place", few, func(int) {
 			_, err := s.Place(ctx, fmt.Sprint("u", *longLine-1))
 			ok(err)
 		})
-		longest("delete", func(try int) { ok(s.Remove(ctx, middle(try))) })
-		longest("list-line", func(int) {
+		longest("delete", few, func(try int) { ok(s.Remove(ctx, middle(try))) })
+		longest("list-line", few, func(int) {
 			_, _, err := s.List(ctx, queues.Filter{Queue: "long", Newest: true}, 500, "")
 			ok(err)
 		})

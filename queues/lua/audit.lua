@@ -7,10 +7,10 @@
 -- Answer:  for each {name, …}, as below; "" for what is not there; for the first of them
 --          only, where those have many entries: the caller asks for the others again
 -- Cost:    some twenty commands for each; of a queue, by its first 500 in its line and 500
---          past it: about three thousand at most
+--          past it: three thousand at most
 local kind = ARGV[1]
 local answer = {}
-local looked, MOST = 0, 500 -- entries of queues
+local looked, MOST = 0, 250 -- entries of queues
 local function score(key, member) return call('ZSCORE', P .. key, member) or '' end
 local function exists(key) return call('EXISTS', P .. key) end
 local function sender(account, field) return call('HGET', P .. 's:' .. account, field) or '' end
