@@ -35,7 +35,7 @@ type Record struct {
 }
 
 const (
-	auditStep = 100  // looked at in one script
+	auditStep = 100  // looked at in one script, or fewer: audit.lua says
 	scanStep  = 1000 // keys or members asked for at a time
 )
 
@@ -151,23 +151,32 @@ func (a *audit) flush(least int) error {
 			for _, name := range names[:n] {
 				args = append(args, name)
 			}
-			a.pending[kind] = slices.Clone(names[n:])
 			v, err := a.store.Run(a.ctx, auditScript, args...)
 			if err != nil {
 				return err
 			}
-			if err := a.take(kind, v); err != nil {
+			taken, err := a.take(kind, v)
+			if err != nil {
 				return err
 			}
+			a.pending[kind] = slices.Clone(names[taken:])
 		}
 	}
 	return nil
 }
 
-func (a *audit) take(kind string, v any) error {
+// take takes an answer, and returns of how many names it tells.
+func (a *audit) take(kind string, v any) (names int, err error) {
 	r := reply{name: "audit"}
 	var records []Record
-	for _, e := range r.list(v) {
+	answers := r.list(v)
+	if names = len(answers); kind == "m" {
+		names *= 2
+	}
+	if names == 0 {
+		r.fail("something of each", v)
+	}
+	for _, e := range answers {
 		l := r.list(e)
 		name := r.string(r.at(l, 0))
 		switch kind {
@@ -183,13 +192,10 @@ func (a *audit) take(kind string, v any) error {
 			a.member(name, r.string(r.at(l, 1)), r.string(r.at(l, 2)) != "", r.int(r.at(l, 3)) == 1, r.string(r.at(l, 4)))
 		}
 	}
-	if r.err != nil {
-		return r.err
+	if r.err == nil && len(records) > 0 && a.see != nil {
+		return names, a.see(records)
 	}
-	if len(records) > 0 && a.see != nil {
-		return a.see(records)
-	}
-	return nil
+	return names, r.err
 }
 
 // transaction holds a record against the indexes and against its queue.

@@ -52,16 +52,30 @@ func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
 	for sender, next := range b.Known {
 		args = append(args, sender, next)
 	}
-	v, err := s.Run(ctx, bindScript, args...)
-	if err != nil {
-		return nil, err
-	}
-	r := reply{name: "bind"}
 	var out []Bound
-	for i, e := range r.list(v) {
-		if i == 0 {
-			continue
+	for more := true; more; {
+		args[1] = b.Most - len(out)
+		v, err := s.Run(ctx, bindScript, args...)
+		if err != nil && len(out) > 0 {
+			return out, nil // the next bind meets it again
+		} else if err != nil {
+			return nil, err
 		}
+		r := reply{name: "bind"}
+		l := r.list(v)
+		out = append(out, r.bound(l)...)
+		more = r.int(r.at(l, 0)) == 1 && len(out) < b.Most
+		s.setAside(ctx, r.damaged)
+		if r.err != nil {
+			return out, r.err
+		}
+	}
+	return out, nil
+}
+
+// bound reads what bind answers.
+func (r *reply) bound(pairs []any) (out []Bound) {
+	for _, e := range pairs[min(1, len(pairs)):] {
 		l := r.list(e)
 		t := r.transaction(r.at(l, 0))
 		if t == nil {
@@ -73,8 +87,7 @@ func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
 			Next: uint32(r.int(next)), HasNext: next != "",
 		})
 	}
-	s.setAside(ctx, r.damaged)
-	return out, r.err
+	return out
 }
 
 // setAside has the queues paused of what was bound and cannot be read, with the reason,

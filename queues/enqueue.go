@@ -168,7 +168,7 @@ type post struct {
 const postCalls = 1
 
 // maxPosted bounds the payloads of one script call, in bytes.
-const maxPosted = 8 << 20
+const maxPosted = 1 << 20
 
 func newPosts(s *Store) *group[post] {
 	return &group[post]{

@@ -17,8 +17,10 @@ import (
 //	                       sender and nonce of the attempt; only ever added to
 //	b:<uid>        string  signed bytes of the attempt that is sent again, compressed
 //	gone:<uid>     string  "<type> <queue>" of a removed one, for as long as its key is known
-//	line:<queue>   list    uids that have waited since they were posted, in order
-//	back:<queue>   zset    uids that came back to waiting, by sequence; all before the line
+//	line:<queue>   list    uids that have waited since they were posted, in order; "#<sequence>"
+//	                       where one was removed
+//	back:<queue>   zset    uids that came back to waiting, or that a line which was mostly vacant
+//	                       has handed on, by sequence; all have an x, and stand before the line
 //	past:<queue>   zset    uids that have changed since they were posted (have an x), by sequence
 //	q:<queue>      string  waiting, done, failed, unresolved: counts; back: how many of those that
 //	                       wait came back; popped: sequence up to which the line is taken;
@@ -41,7 +43,7 @@ import (
 //	landed:<sender> zset   uids that landed and may still be orphaned, by nonce
 //	senders        zset    all senders, for listing
 //	waiting        hash    how many transactions wait, by type
-//	fees:<day>     hash    nanomina that attempts of that day (since 1970, UTC) cost, by sender
+//	fees:<day>     hash    nanomina that attempts of that day (since 1970, UTC) cost, by sender; *: of all
 //	free:<group>   zset    free senders by when they were last let go
 //	own:<process>  zset    uids that a process has claimed, by when it is to look at them; and
 //	                       those that a person took from it, until it has looked

@@ -51,13 +51,15 @@ const (
 	// maxLooked is how many entries one listing looks at.
 	maxLooked = 10_000
 	listStep  = 100
+	pageBytes = 8 << 20 // of payloads in a page, about
 	pageSize  = 512     // as in enqueue.lua
 	behindAll = 1 << 53 // more than any sequence
 )
 
 // List returns transactions in order of acceptance, or in the other direction if
-// f says so, at most limit of them, and the cursor of the next page, "" if there is none. It looks at no more than
-// 10,000 entries, so a page may be short and still have a next one.
+// f says so, at most limit of them, and the cursor of the next page, "" if there is none.
+// It looks at no more than 10,000 entries and ends a page with what brings its payloads
+// over 8 MiB, so a page may be short and still have a next one.
 // Errors: ErrBadCursor, ErrUnavailable.
 func (s *Store) List(ctx context.Context, f Filter, limit int, cursor string) ([]*lifecycle.Transaction, string, error) {
 	after, err := openCursor(cursor, f)
@@ -66,6 +68,7 @@ func (s *Store) List(ctx context.Context, f Filter, limit int, cursor string) ([
 	}
 	next := s.source(f)
 	var page []*lifecycle.Transaction
+	bytes := 0
 	// Where everything is admitted, what is read is what is asked for.
 	step := min(limit, listStep)
 	for looked := 0; looked < maxLooked; step = min(2*step, listStep) {
@@ -81,20 +84,23 @@ func (s *Store) List(ctx context.Context, f Filter, limit int, cursor string) ([
 		for i, e := range entries {
 			uids[i] = e.uid
 		}
-		ts, err := s.GetMany(ctx, uids)
-		if err != nil {
-			return nil, "", err
-		}
-		for _, t := range ts {
-			if f.past(t) {
-				return page, "", nil
+		for len(uids) > 0 {
+			ts, n, err := s.getSome(ctx, uids)
+			if err != nil {
+				return nil, "", err
 			}
-			if !f.admits(t) {
-				continue
-			}
-			page = append(page, t)
-			if len(page) == limit {
-				return page, sealCursor(t.Sequence, f), nil
+			uids = uids[n:]
+			for _, t := range ts {
+				if f.past(t) {
+					return page, "", nil
+				}
+				if !f.admits(t) {
+					continue
+				}
+				page, bytes = append(page, t), bytes+len(t.Data)
+				if len(page) == limit || bytes >= pageBytes {
+					return page, sealCursor(t.Sequence, f), nil
+				}
 			}
 		}
 		after = last

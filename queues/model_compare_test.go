@@ -276,11 +276,15 @@ func (m *model) compareSenders(d *dump) {
 	fees, spent := map[string]string{}, map[string]string{}
 	for key, of := range d.hashes {
 		if day, is := strings.CutPrefix(key, "fees:"); is {
+			all := 0
 			for account, cost := range of {
-				if cost != "0" {
+				if n, _ := strconv.Atoi(cost); account == "*" {
+					all -= n
+				} else if all += n; n != 0 {
 					fees[day+" "+account] = cost
 				}
 			}
+			equal(m.T, "fees beside their sum", all, 0)
 		}
 	}
 	for _, f := range m.want.Fees {

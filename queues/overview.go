@@ -76,6 +76,9 @@ func (r *reply) overview(l []any) Overview {
 		o.Types[r.string(types[i])] = load
 	}
 	for sender, nanomina := range r.fields(r.at(l, 3)) {
+		if sender == "*" {
+			continue // the sum of the others
+		}
 		fee, err := strconv.ParseUint(nanomina, 10, 64)
 		if err != nil {
 			r.fail("a fee", nanomina)

@@ -133,7 +133,7 @@ func (e *numbers) queue(text string) map[string]string {
 // FindOldest sets OldestWaiting of queues. Error: ErrUnavailable.
 func (s *Store) FindOldest(ctx context.Context, qs ...*Queue) error {
 	qs = slices.DeleteFunc(slices.Clone(qs), func(q *Queue) bool { return q.Counts[lifecycle.Waiting] == 0 })
-	for some := range slices.Chunk(qs, MaxBatch) {
+	for some := range slices.Chunk(qs, listStep) {
 		names := make([]any, len(some))
 		for i, q := range some {
 			names[i] = q.Name

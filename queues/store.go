@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"log/slog"
 	"mina-sequencer/sequencer/lifecycle"
-	"slices"
 	"sync"
 	"time"
 
@@ -196,14 +195,26 @@ func (s *Store) Get(ctx context.Context, uid string) (*lifecycle.Transaction, er
 	return ts[0], nil
 }
 
-// GetMany returns the transactions that exist among uids, 500 at one instant. What
+// GetMany returns the transactions that exist among uids, many at one instant. What
 // cannot be read is told to the log, and holds up no other. Error: ErrUnavailable.
-func (s *Store) GetMany(ctx context.Context, uids []string) ([]*lifecycle.Transaction, error) {
-	ts, broken, err := s.read(ctx, uids)
+func (s *Store) GetMany(ctx context.Context, uids []string) (out []*lifecycle.Transaction, _ error) {
+	for len(uids) > 0 {
+		ts, n, err := s.getSome(ctx, uids)
+		if err != nil {
+			return nil, err
+		}
+		out, uids = append(out, ts...), uids[n:]
+	}
+	return out, nil
+}
+
+// getSome is GetMany for the first n of uids, as many as one answer holds.
+func (s *Store) getSome(ctx context.Context, uids []string) (ts []*lifecycle.Transaction, n int, err error) {
+	ts, broken, n, err := s.readSome(ctx, uids)
 	for _, d := range broken {
 		s.Log.Error("a transaction cannot be read", "err", d.err)
 	}
-	return ts, err
+	return ts, n, err
 }
 
 // Claimed is GetMany for what a process has claimed: the queue of what cannot be read
@@ -215,22 +226,37 @@ func (s *Store) Claimed(ctx context.Context, uids []string) ([]*lifecycle.Transa
 }
 
 func (s *Store) read(ctx context.Context, uids []string) ([]*lifecycle.Transaction, []damaged, error) {
-	r := reply{name: "get"}
 	var out []*lifecycle.Transaction
-	for some := range slices.Chunk(uids, MaxBatch) {
-		args := make([]any, len(some))
-		for i, uid := range some {
-			args[i] = uid
-		}
-		v, err := s.Run(ctx, getScript, args...)
+	var broken []damaged
+	for len(uids) > 0 {
+		ts, wrong, n, err := s.readSome(ctx, uids)
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, e := range r.list(v) {
-			if t := r.transaction(e); t != nil {
-				out = append(out, t)
-			}
+		out, broken, uids = append(out, ts...), append(broken, wrong...), uids[n:]
+	}
+	return out, broken, nil
+}
+
+// readSome reads the first n of uids, as many as one answer holds.
+func (s *Store) readSome(ctx context.Context, uids []string) (ts []*lifecycle.Transaction, _ []damaged, n int, err error) {
+	args := make([]any, min(len(uids), MaxBatch))
+	for i := range args {
+		args[i] = uids[i]
+	}
+	v, err := s.Run(ctx, getScript, args...)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	r := reply{name: "get"}
+	answers := r.list(v)
+	if len(answers) == 0 {
+		r.fail("something of each", v)
+	}
+	for _, e := range answers {
+		if t := r.transaction(e); t != nil {
+			ts = append(ts, t)
 		}
 	}
-	return out, r.damaged, r.err
+	return ts, r.damaged, len(answers), r.err
 }

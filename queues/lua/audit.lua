@@ -4,10 +4,13 @@
 --
 -- ARGV[1]  "t", "q", "s" or "m"; then uids, queues, accounts, or pairs of an
 --          index and a member of it; a page is an index too
--- Answer:  for each {name, …}, as below; "" for what is not there
--- Cost:    some twenty commands for each; of a queue, by its first 500
+-- Answer:  for each {name, …}, as below; "" for what is not there; for the first of them
+--          only, where those have many entries: the caller asks for the others again
+-- Cost:    some twenty commands for each; of a queue, by its first 500 in its line and 500
+--          past it: three thousand at most
 local kind = ARGV[1]
 local answer = {}
+local looked, MOST = 0, 250 -- entries of queues
 local function score(key, member) return call('ZSCORE', P .. key, member) or '' end
 local function exists(key) return call('EXISTS', P .. key) end
 local function sender(account, field) return call('HGET', P .. 's:' .. account, field) or '' end
@@ -47,10 +50,11 @@ function audits.q(name)
   local first, live, last, ordered = call('ZRANGE', P .. 'back:' .. name, 0, 0)[1], 0, 0, 1
   local back = call('ZCARD', P .. 'back:' .. name)
   for _, uid in ipairs(call('LRANGE', P .. 'line:' .. name, 0, 499)) do
-    local seq = tonumber((header(uid)))
+    looked = looked + 1
+    local seq = sequence(uid)
     if seq and seq <= last then ordered = 0 end
     last = seq or last
-    if seq and safe(txn, uid).phase == 'waiting' then
+    if seq and not vacant(uid) and safe(txn, uid).phase == 'waiting' then
       live = live + 1
       first = first or uid
     end
@@ -60,6 +64,7 @@ function audits.q(name)
   if call('ZCARD', P .. 'past:' .. name) <= 500 then
     counts.done, counts.failed, counts.unresolved = 0, 0, 0
     for _, uid in ipairs(call('ZRANGE', P .. 'past:' .. name, 0, -1)) do
+      looked = looked + 1
       local phase = safe(txn, uid).phase
       if phase ~= 'waiting' and counts[phase] then counts[phase] = counts[phase] + 1 end
     end
@@ -105,7 +110,7 @@ function audits.m(name, member)
 end
 
 local at = 2
-while at <= #ARGV do
+while at <= #ARGV and looked < MOST do
   answer[#answer + 1] = audits[kind](ARGV[at], ARGV[at + 1])
   at = at + (kind == 'm' and 2 or 1)
 end

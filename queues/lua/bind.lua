@@ -11,12 +11,12 @@
 -- ARGV[7]  number of types, ARGV[8] of groups, then the types, then the groups
 -- then pairs: a sender, and its next nonce, with which such an attempt is planned
 --          at once if nothing else is stored by now
--- Answer:  {now, {queue's transaction as in get, sender, url, next nonce or ""} …}
+-- Answer:  {"1" if more is left to another run, for the payloads are large, {queue's transaction as in get, sender, url, next nonce or ""} …}
 -- Cost:    about fourteen commands, and nine for each pair
 local incarnation, most, grace, fee = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local ntypes = tonumber(ARGV[7])
 local groups = 8 + ntypes + tonumber(ARGV[8])
-local answer = { now }
+local answer, bytes = { 0 }, 0
 if not lives(incarnation) or not settled() then return answer end
 local claims, claimed
 
@@ -99,6 +99,7 @@ local function pair(q, typ, sender, group)
   put('bound', seq, uid)
   put('own:' .. incarnation, now + grace, uid)
   event('t', uid, sender, 'waiting', 'dispatching', '', '')
+  bytes = bytes + #v[1]
   answer[#answer + 1] = { { uid, v[1], write(t), facts(t) }, sender, about[1] or '', about[2] or '' }
   return true
 end
@@ -106,6 +107,10 @@ end
 local function pairUp()
   for _ = 1, 2 * most + PAGE do -- more than enough
     if #answer > most then break end
+    if bytes >= FULL then
+      answer[1] = 1
+      break
+    end
     local sender, group = least('free:', 9 + ntypes, groups)
     if not sender then break end
     local queue, typ = least('ready:', 9, 8 + ntypes)

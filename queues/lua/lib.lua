@@ -91,6 +91,23 @@ local function header(uid)
   return string.match(call('GETRANGE', P .. 't:' .. uid, 0, 255), '^(%d+) (%d+) (%S+) (%S+)\n')
 end
 
+-- What is removed while it stands in a line leaves its place vacant: '#' and its
+-- sequence, which is no uid. A list gives up no entry of its middle at once.
+local function vacant(entry) return string.byte(entry) == 35 end
+local function sequence(entry)
+  return tonumber(vacant(entry) and string.sub(entry, 2) or (header(entry)))
+end
+
+-- preceding counts those of a list in order of sequence that stand before one.
+local function preceding(list, seq)
+  local low, high = 0, call('LLEN', list)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if sequence(call('LINDEX', list, middle)) < seq then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
 -- What is stored of a transaction: a line of words that scripts read or write, in this
 -- order, empty for none, and behind it the record, which they do not read. fresh is one
 -- that has not changed since it was posted. codec.go has the same words.

@@ -8,12 +8,7 @@
 -- ARGV[5]  "1" to go back
 -- Answer: {entries looked at, sequence of the last of them, uid, sequence, …}
 local key, behind, most, back = P .. ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[5] == '1'
-if back then behind = behind - 1 end -- then low is behind the last one before
-local low, high = 0, call('LLEN', key)
-while low < high do
-  local middle = math.floor((low + high) / 2)
-  if tonumber((header(call('LINDEX', key, middle)))) <= behind then low = middle + 1 else high = middle end
-end
+local low = preceding(key, back and behind or behind + 1)
 local uids = {}
 if not back then
   uids = call('LRANGE', key, low, low + most - 1)
@@ -23,9 +18,11 @@ elseif low > 0 then
 end
 local answer = { #uids, 0 }
 for _, uid in ipairs(uids) do
-  local seq = tonumber((header(uid)))
+  local seq = sequence(uid)
   answer[2] = seq
-  if ARGV[4] ~= '1' or call('EXISTS', P .. 'x:' .. uid) == 0 then
+  if vacant(uid) then
+    -- It is looked at, and there is none.
+  elseif ARGV[4] ~= '1' or call('EXISTS', P .. 'x:' .. uid) == 0 then
     answer[#answer + 1] = uid
     answer[#answer + 1] = seq
   end

@@ -5,15 +5,20 @@ local function facts(t)
   return t.facts ~= '' and call('HGETALL', P .. 'f:' .. t.uid) or {}
 end
 
--- load returns all that is stored of transactions but their signed bytes.
+-- An answer ends with the transaction that brings it over so many bytes.
+local FULL = 1048576
+
+-- load returns all that is stored of the first of some transactions, but their signed
+-- bytes: of as many as an answer takes, one at least.
 local function load(uids)
-  local keys, answer = {}, {}
-  for i, uid in ipairs(uids) do keys[2 * i - 1], keys[2 * i] = P .. 't:' .. uid, P .. 'x:' .. uid end
-  local v = #keys > 0 and call('MGET', unpack(keys)) or {}
+  local answer, bytes = {}, 0
   for i, uid in ipairs(uids) do
-    local posted, text = v[2 * i - 1], v[2 * i]
+    if bytes >= FULL then break end
+    local v = call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid)
+    local text = v[2]
     local ok, t = pcall(parse, uid, text) -- the caller tells what cannot be read
-    answer[i] = { uid, posted, text or '', text and ok and facts(t) or {} }
+    answer[i] = { uid, v[1], text or '', text and ok and facts(t) or {} }
+    bytes = bytes + #(v[1] or '') + #(text or '')
   end
   return answer
 end

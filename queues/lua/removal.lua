@@ -10,6 +10,31 @@ local function finish(q)
   q.there = nil
 end
 
+-- vacate has what is removed leave its place in the line vacant. Where more than half of a
+-- line is of no use any more, its front is handed on to those that came back: so one that
+-- nothing is taken from does not grow for ever.
+local SPARE, FRONT = 512, 64
+local function vacate(q, uid, seq)
+  local line = P .. 'line:' .. q.name
+  local at = preceding(line, seq)
+  if call('LINDEX', line, at) == uid then call('LSET', line, at, '#' .. seq) end
+  if call('LLEN', line) <= 2 * (q.waiting - q.back) + SPARE then return end
+  for _, entry in ipairs(call('LRANGE', line, 0, FRONT - 1)) do
+    local behind = sequence(entry)
+    if behind then
+      q.popped = behind
+      local t = not vacant(entry) and (whole(entry) or { phase = 'waiting' })
+      if t and t.phase == 'waiting' then came(q, entry, behind) end
+      if t and t.fresh then -- those that came back have changed
+        t.fresh = false
+        write(t)
+        put('past:' .. q.name, behind, entry)
+      end
+    end
+  end
+  call('LTRIM', line, FRONT, -1)
+end
+
 -- remove forgets a final transaction. Its key is remembered for keep milliseconds,
 -- with its type and queue, so that the events which name it can still be told. A
 -- queue that waited for the callback of this one waits no more: nobody will tell it.
@@ -24,7 +49,7 @@ local function remove(uid, keep)
   if call('EXISTS', P .. 'page:' .. page) == 0 then drop('pages', page) end
   drop(INDEX[phase], uid)
   drop('past:' .. queue, uid)
-  if tonumber(seq) > q.popped then call('LREM', P .. 'line:' .. queue, 1, uid) end -- cancelled before the line came to it
+  if tonumber(seq) > q.popped then vacate(q, uid, tonumber(seq)) end -- cancelled before the line came to it
   drop('due', 'c:' .. uid)
   drop('due', 'x:' .. uid)
   if owner(t) then drop('own:' .. owner(t), uid) end

@@ -71,7 +71,7 @@ local function raise(account, least)
 end
 
 -- charge counts what the attempts of a transaction cost with the fees of the day,
--- by sender; what was counted today and is not spent after all is taken back. Where a
+-- by sender and, as '*', of all; what was counted today and is not spent after all is taken back. Where a
 -- limit would be passed nothing is counted, and it answers which, and what the day
 -- has cost so far.
 local function charge(t, sender, cost, most, all)
@@ -85,12 +85,13 @@ local function charge(t, sender, cost, most, all)
     if spent + more > most then return 'sender', spent end
   end
   if more > 0 and all > 0 then
-    local spent = 0
-    for _, v in ipairs(call('HVALS', key)) do spent = spent + tonumber(v) end
+    local spent = tonumber(call('HGET', key, '*') or '0')
     if spent + more > all then return 'all', spent end
   end
-  if more ~= 0 and call('HINCRBY', key, sender, string.format('%.0f', more)) == more then
-    call('PEXPIRE', key, 2 * DAY) -- the first of this sender
+  if more ~= 0 then
+    local counts = string.format('%.0f', more)
+    call('HINCRBY', key, '*', counts)
+    if call('HINCRBY', key, sender, counts) == more then call('PEXPIRE', key, 2 * DAY) end -- the first of this sender
   end
   t.fees = string.format('%.0f:%d:%.0f', cost, today, counted + more)
 end

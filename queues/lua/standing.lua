@@ -10,17 +10,13 @@ local q = que(queue)
 local held = holds(q)
 local first = q.run ~= '' and q.run or call('ZRANGE', P .. 'back:' .. queue, 0, 0)[1]
 local ahead = call('ZCOUNT', P .. 'back:' .. queue, '-inf', '(' .. seq)
-local low, high = 0, call('LLEN', P .. 'line:' .. queue)
-while low < high do
-  local middle = math.floor((low + high) / 2)
-  if tonumber((header(call('LINDEX', P .. 'line:' .. queue, middle)))) < tonumber(seq) then low = middle + 1 else high = middle end
-end
--- Those cancelled in the line still stand there. Behind the first 500 they are
+local low = preceding(P .. 'line:' .. queue, tonumber(seq))
+-- Those cancelled or removed in the line still stand there. Behind the first 500 they are
 -- counted along.
 local dead = 0
 for _, uid in ipairs(call('LRANGE', P .. 'line:' .. queue, 0, math.min(low, 500))) do
-  if txn(uid).phase ~= 'waiting' then
-    if tonumber((header(uid))) < tonumber(seq) then dead = dead + 1 end
+  if vacant(uid) or txn(uid).phase ~= 'waiting' then
+    if sequence(uid) < tonumber(seq) then dead = dead + 1 end
   elseif not first then
     first = uid
   end

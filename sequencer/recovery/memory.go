@@ -16,6 +16,14 @@ type memory struct {
 	mu   sync.Mutex
 	txns map[string]remembered // by uid
 	size int                   // of the bytes
+	gone []departure           // of claims, in order
+}
+
+// A departure is a claim let go. It is of the past where the transaction has been claimed
+// again since.
+type departure struct {
+	uid string
+	at  time.Time
 }
 
 type remembered struct {
@@ -73,26 +81,43 @@ func (m *memory) Left(uid string) {
 	if r, known := m.txns[uid]; known && r.left.IsZero() {
 		r.left = time.Now()
 		m.txns[uid] = r
+		m.gone = append(m.gone, departure{uid, r.left})
 	}
 }
 
+// tidied is how many departures are looked at under one lock: every change waits for it.
+const tidied = 256
+
 // tidy forgets what others have driven for so long that it is on every replica.
 func (m *memory) tidy() {
+	for m.tidySome(tidied) {
+	}
+}
+
+// tidySome looks at so many departures at most, and reports whether more are due.
+func (m *memory) tidySome(most int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for uid, r := range m.txns {
-		if !r.left.IsZero() && time.Since(r.left) > memoryLife {
+	due := 0
+	for due < min(most, len(m.gone)) && time.Since(m.gone[due].at) > memoryLife {
+		d := m.gone[due]
+		if r := m.txns[d.uid]; r.left.Equal(d.at) {
 			m.size -= r.len()
-			delete(m.txns, uid)
+			delete(m.txns, d.uid)
 		}
+		due++
 	}
+	if m.gone = m.gone[due:]; len(m.gone) == 0 {
+		m.gone = nil
+	}
+	return due == most
 }
 
 // all is what is remembered, in order of acceptance.
 func (m *memory) all() []remembered {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	out := slices.Collect(maps.Values(m.txns))
+	m.mu.Unlock()
 	slices.SortFunc(out, func(x, y remembered) int { return cmp.Compare(x.last.Sequence, y.last.Sequence) })
 	return out
 }

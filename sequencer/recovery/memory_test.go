@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,6 +45,44 @@ func TestMemory(t *testing.T) {
 		m.tidy()
 		if len(m.all()) != 0 {
 			t.Error("remembered for ever")
+		}
+	})
+}
+
+// TestMemoryTidiesInSteps: nobody waits under the lock for more than some, what is driven
+// here is not looked at, and what was claimed again stays.
+func TestMemoryTidiesInSteps(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := memory{txns: map[string]remembered{}}
+		stored := func(i int) {
+			m.Stored(&lifecycle.Transaction{UID: fmt.Sprint(i), Revision: 1, Phase: lifecycle.PhaseDispatching}, nil)
+		}
+		for i := range 3 * tidied {
+			stored(i)
+			if i > 0 {
+				m.Left(fmt.Sprint(i))
+			}
+		}
+		stored(1)
+		if m.tidySome(tidied) {
+			t.Error("what is not due is tidied")
+		}
+		<-time.After(memoryLife / 2)
+		stored(2)
+		m.Left("2")
+		<-time.After(memoryLife/2 + 1)
+		if more := m.tidySome(tidied); !more || len(m.txns) != 2*tidied+2 {
+			t.Errorf("after a step: more is %t, %d are remembered", more, len(m.txns))
+		}
+		m.tidy()
+		if len(m.txns) != 3 || len(m.gone) != 1 {
+			t.Errorf("%d are remembered, %d of them left", len(m.txns), len(m.gone))
+		}
+		<-time.After(memoryLife)
+		m.tidy()
+		if len(m.txns) != 2 || m.gone != nil {
+			t.Errorf("%d are remembered in the end, %v", len(m.txns), m.gone)
 		}
 	})
 }

@@ -341,7 +341,7 @@ export interface paths {
         };
         /**
          * List transactions
-         * @description A page may be short and still have a nextCursor: no request looks at more than 10,000 entries.
+         * @description A page may be short and still have a nextCursor: no request looks at more than 10,000 entries, or goes on when a page holds 8 MiB of payloads.
          */
         get: operations["listTransactions"];
         put?: never;
