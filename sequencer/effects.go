@@ -121,9 +121,8 @@ func (o *owner) begin(ctx context.Context, v *lifecycle.View, e lifecycle.Effect
 }
 
 // perform does an effect that asks a worker or the nodes.
-func (s *Sequencer) perform(
-	ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect, bytes []byte,
-) lifecycle.Result {
+func (s *Sequencer) perform(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect,
+	bytes []byte) lifecycle.Result {
 	switch e.Kind {
 	case lifecycle.AskHealth:
 		return s.greet(ctx, t.Sender, worker)
@@ -184,9 +183,8 @@ func (s *Sequencer) send(ctx context.Context, e lifecycle.Effect, signed []byte)
 }
 
 // ask has a worker make an attempt.
-func (s *Sequencer) ask(
-	ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect, signed []byte,
-) lifecycle.Result {
+func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect,
+	signed []byte) lifecycle.Result {
 	a := t.Attempt(e.Number)
 	d, known := s.Types.Lookup(t.Type)
 	answer := lifecycle.Answer{Call: e, Sender: a.Sender, Nonce: a.Nonce}

@@ -100,12 +100,8 @@ func TestLocalWorkerTakenOver(t *testing.T) {
 		}
 
 		first := w.startLocal(local)
-		w.awaitTxn(
-			"a",
-			"proving",
-			time.Minute,
-			func(t *lifecycle.Transaction) bool { return worker.Calls()[devworker.Prove] == 1 },
-		)
+		w.awaitTxn("a", "proving", time.Minute,
+			func(t *lifecycle.Transaction) bool { return worker.Calls()[devworker.Prove] == 1 })
 		first.kill()
 		worker.Restart() // it died with its parent
 		a := w.await("a", lifecycle.Waiting, time.Minute)

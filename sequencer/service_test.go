@@ -269,12 +269,8 @@ func TestNoNewsWhileOpen(t *testing.T) {
 		w.post("claim", "a")
 		sender := w.await("a", lifecycle.Dispatching, time.Hour).Sender
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Hang: true}))
-		w.awaitTxn(
-			"a",
-			"signed",
-			time.Hour,
-			func(t *lifecycle.Transaction) bool { return t.Attempts[0].Outcome == lifecycle.Signed },
-		)
+		w.awaitTxn("a", "signed", time.Hour,
+			func(t *lifecycle.Transaction) bool { return t.Attempts[0].Outcome == lifecycle.Signed })
 		first.kill()
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: "Insufficient fee"}))
 		w.start()
@@ -305,12 +301,8 @@ func TestLegacyAnswerForgotten(t *testing.T) {
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`, RefuseNext: 1}))
 		w.start()
 		w.post("claim", "a")
-		w.awaitTxn(
-			"a",
-			"with its worker",
-			time.Hour,
-			func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 && t.Attempts[0].Legacy },
-		)
+		w.awaitTxn("a", "with its worker", time.Hour,
+			func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 && t.Attempts[0].Legacy })
 		before := w.redis.Snapshot()
 		w.await("a", lifecycle.Retry, time.Hour)
 		w.redis.FailOver(before)

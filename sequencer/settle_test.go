@@ -29,12 +29,8 @@ func TestSettleDepthOfType(t *testing.T) {
 				p := w.start()
 				w.net.FailNext("", 1, "Account_nonce_precondition_unsatisfied")
 				w.postType(typ, "q", "a")
-				failed := w.awaitTxn(
-					"a",
-					"failed once",
-					3*time.Hour,
-					func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed },
-				)
+				failed := w.awaitTxn("a", "failed once", 3*time.Hour,
+					func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed })
 				if a := failed.Attempts[0]; a.Outcome != lifecycle.FailedIn || a.Confirmations != depth {
 					t.Errorf("settled %+v, want %d blocks deep", a, depth)
 				}
@@ -494,12 +490,8 @@ func TestSuccessors(t *testing.T) {
 				w.ok(w.net.Reorg(devnet.Reorg{Depth: int(w.net.Node(0).State().Height-landed.Height) + 1, Exclude: skip}))
 				w.net.Drop(landed.KnownHash())
 				stranger(w, one, landed.Nonce, 5_000_000_000)
-				w.awaitTxn(
-					"first",
-					"back in its queue",
-					12*time.Hour,
-					func(t *lifecycle.Transaction) bool { return t.State() != lifecycle.Done },
-				)
+				w.awaitTxn("first", "back in its queue", 12*time.Hour,
+					func(t *lifecycle.Transaction) bool { return t.State() != lifecycle.Done })
 				if name == "waiting" {
 					w.ok(w.store.Resume(w.ctx, "q"))
 				}

@@ -219,10 +219,8 @@ func (c *checker) strange(x devnet.Command, t *txnDoc) bool {
 	}
 	lasts := uint32(c.s.policy.ValidSlots) + uint32((c.s.policy.DispatchTimeout+simSlot-1)/simSlot)
 	planned := c.s.began.Add(time.Duration(int(x.ValidUntil)-int(lasts)) * simSlot) // at the earliest
-	return slices.ContainsFunc(
-		c.gaps,
-		func(g gap) bool { return !planned.After(g.until) && !t.ReceivedAt.Before(g.until) },
-	)
+	return slices.ContainsFunc(c.gaps,
+		func(g gap) bool { return !planned.After(g.until) && !t.ReceivedAt.Before(g.until) })
 }
 
 // kept reports whether x is of an open attempt of a transaction that stands in its
@@ -231,10 +229,8 @@ func (c *checker) strange(x devnet.Command, t *txnDoc) bool {
 func (c *checker) kept(uid string, x devnet.Command) bool {
 	var why struct{ Attempts []attemptDoc }
 	c.s.ask("GET", "/transactions/"+uid+"/explain", nil, &why)
-	return slices.ContainsFunc(
-		why.Attempts,
-		func(a attemptDoc) bool { return a.Open && a.Sender == x.Payer && a.Nonce == x.Nonce },
-	)
+	return slices.ContainsFunc(why.Attempts,
+		func(a attemptDoc) bool { return a.Open && a.Sender == x.Payer && a.Nonce == x.Nonce })
 }
 
 // nameless reports whether x bears no mark, and was asked of a worker at a time that
@@ -385,13 +381,8 @@ func (c *checker) inTurn(e *queues.Event) {
 			return
 		}
 		if at := c.told()[before.told]; at.IsZero() || at.After(e.At.Add(time.Second)) {
-			c.fail(
-				"event %d: %s is bound %v after %s ended, of which no worker was told",
-				e.Number,
-				e.ID,
-				e.At.Sub(before.at),
-				before.uid,
-			)
+			c.fail("event %d: %s is bound %v after %s ended, of which no worker was told", e.Number, e.ID, e.At.Sub(before.at),
+				before.uid)
 		}
 	}
 }

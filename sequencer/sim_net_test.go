@@ -16,13 +16,8 @@ import (
 
 // dial is a dialer for calls over one boundary. Where again is set, a request
 // can be made twice; victim is who crashes if somebody does.
-func (h *host) dial(
-	b boundary,
-	lane string,
-	again bool,
-	victim *host,
-	dial func(context.Context) (net.Conn, error),
-) func(context.Context) (net.Conn, error) {
+func (h *host) dial(b boundary, lane string, again bool, victim *host,
+	dial func(context.Context) (net.Conn, error)) func(context.Context) (net.Conn, error) {
 	return func(ctx context.Context) (net.Conn, error) {
 		c := &brittle{host: h, victim: victim, b: b, lane: h.name + "→" + lane, gone: make(chan struct{})}
 		if b == processToRedis {

@@ -24,7 +24,8 @@ local function remove(uid, keep)
   if call('EXISTS', P .. 'page:' .. page) == 0 then drop('pages', page) end
   drop(INDEX[phase], uid)
   drop('past:' .. queue, uid)
-  if tonumber(seq) > q.popped then call('LREM', P .. 'line:' .. queue, 1, uid) end -- cancelled before the line came to it
+  -- Cancelled before the line came to it:
+  if tonumber(seq) > q.popped then call('LREM', P .. 'line:' .. queue, 1, uid) end
   drop('due', 'c:' .. uid)
   drop('due', 'x:' .. uid)
   if owner(t) then drop('own:' .. owner(t), uid) end

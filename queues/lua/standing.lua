@@ -13,7 +13,8 @@ local ahead = call('ZCOUNT', P .. 'back:' .. queue, '-inf', '(' .. seq)
 local low, high = 0, call('LLEN', P .. 'line:' .. queue)
 while low < high do
   local middle = math.floor((low + high) / 2)
-  if tonumber((header(call('LINDEX', P .. 'line:' .. queue, middle)))) < tonumber(seq) then low = middle + 1 else high = middle end
+  local there = tonumber((header(call('LINDEX', P .. 'line:' .. queue, middle))))
+  if there < tonumber(seq) then low = middle + 1 else high = middle end
 end
 -- Those cancelled in the line still stand there. Behind the first 500 they are
 -- counted along.

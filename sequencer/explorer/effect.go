@@ -147,11 +147,11 @@ var faultOf = map[way]lifecycle.Fault{
 }
 
 var budgetOf = map[way]Fault{
-	strays: Stray, wrongKey: WrongKey, errs: WorkerErr, refusedByNode: WorkerErr, hopeless: Hopeless, getsLost: WorkerLost,
-	mayHaveSent: WorkerLost,
-	strangeCall: Busy, busy: Busy, unreached: Busy, outOfOrder: Busy, finished: Finished, saysNothing: WorkerErr, lostOnTheWay: LostSend,
-	lostBehind: LostSend, half: LostSend, refusedMendable: Refuse, refusedForGood: Refuse, refusedCheap: Refuse,
-	refusedBroke: Refuse, refusedAndTaken: Refuse,
+	strays: Stray, wrongKey: WrongKey, errs: WorkerErr, refusedByNode: WorkerErr, saysNothing: WorkerErr,
+	hopeless: Hopeless, getsLost: WorkerLost, mayHaveSent: WorkerLost, finished: Finished,
+	strangeCall: Busy, busy: Busy, unreached: Busy, outOfOrder: Busy,
+	lostOnTheWay: LostSend, lostBehind: LostSend, half: LostSend,
+	refusedMendable: Refuse, refusedForGood: Refuse, refusedCheap: Refuse, refusedBroke: Refuse, refusedAndTaken: Refuse,
 }
 
 var waysOf = map[lifecycle.Kind][]way{
