@@ -128,7 +128,8 @@ func testOneRound(f *fixture) {
 		order = append(order, uid)
 		f.to(uid, lifecycle.PhaseDone)
 	}
-	equal(f.T, "order", order, []string{"l0001", "m0001", "b1", "l0002", "m0002", "l0003", "m0003", "l0004", "l0005", "l0006"})
+	equal(f.T, "order", order,
+		[]string{"l0001", "m0001", "b1", "l0002", "m0002", "l0003", "m0003", "l0004", "l0005", "l0006"})
 }
 
 func testBindTypesAndGroups(f *fixture) {
@@ -151,7 +152,8 @@ func testBindTypesAndGroups(f *fixture) {
 		{[]string{batch}, []string{"shared"}, ""},
 		{[]string{batch, vote}, []string{"shared", "local"}, "a S1"},
 	} {
-		got, err := f.store.Bind(f.ctx, queues.BindRequest{Process: me, Types: tc.types, Groups: tc.groups, Most: 9, Grace: time.Minute})
+		got, err := f.store.Bind(f.ctx,
+			queues.BindRequest{Process: me, Types: tc.types, Groups: tc.groups, Most: 9, Grace: time.Minute})
 		f.ok(err)
 		var pairs []string
 		for _, b := range got {
@@ -262,10 +264,11 @@ func testWake(f *fixture) {
 }
 
 func testErrorsByName(f *fixture) {
-	dead := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, Dialer: func(context.Context, string, string) (net.Conn, error) {
+	gone := func(context.Context, string, string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
 		return ours, theirs.Close()
-	}})
+	}
+	dead := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, Dialer: gone})
 	defer func() { _ = dead.Close() }()
 	s, err := queues.Open(dead, queues.Options{Namespace: "x"})
 	f.ok(err)
@@ -275,7 +278,8 @@ func testErrorsByName(f *fixture) {
 	_, tickErr := s.Tick(f.ctx, queues.TickRequest{})
 	_, advanceErr := s.Advance(f.ctx, change(&lifecycle.Transaction{UID: "a"}, lifecycle.PhaseDone))
 	for what, err := range map[string]error{
-		"enqueue": s.Enqueue(f.ctx, vote1("a", "q", `{}`)).Err, "list": listErr, "get": getErr, "bind": bindErr, "tick": tickErr,
+		"enqueue": s.Enqueue(f.ctx, vote1("a", "q", `{}`)).Err, "list": listErr, "get": getErr, "bind": bindErr,
+		"tick": tickErr,
 		"ping": s.Ping(f.ctx), "check": s.Check(f.ctx), "pause": s.Pause(f.ctx, "q", "x"), "remove": s.Remove(f.ctx, "a"),
 		"advance": advanceErr,
 	} {

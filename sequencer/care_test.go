@@ -141,8 +141,10 @@ func TestFeeLimits(t *testing.T) {
 		perDay      int
 		detail      string
 	}{
-		"of a sender": {250_000_000, 0, 1, 2, "the sender may spend 0.25 MINA on fees in a day (UTC), and has spent 0.2 of it"},
-		"of all":      {0, 350_000_000, 2, 3, "all senders together may spend 0.35 MINA on fees in a day (UTC), and has spent 0.3 of it"},
+		"of a sender": {250_000_000, 0, 1, 2,
+			"the sender may spend 0.25 MINA on fees in a day (UTC), and has spent 0.2 of it"},
+		"of all": {0, 350_000_000, 2, 3,
+			"all senders together may spend 0.35 MINA on fees in a day (UTC), and has spent 0.3 of it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

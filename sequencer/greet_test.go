@@ -21,8 +21,11 @@ func TestWrongWorker(t *testing.T) {
 		why          lifecycle.SenderReason
 		said         string
 	}{
-		"account": {devworker.Options{Account: devnet.Key(2)}, devworker.Options{Account: devnet.Key(1)}, lifecycle.WrongAccount, devnet.Key(2)},
-		"network": {devworker.Options{Account: devnet.Key(1), Network: "mainnet"}, devworker.Options{Account: devnet.Key(1), Network: "devnet"}, lifecycle.WrongNetwork, `signs for the network "mainnet"`},
+		"account": {devworker.Options{Account: devnet.Key(2)}, devworker.Options{Account: devnet.Key(1)},
+			lifecycle.WrongAccount, devnet.Key(2)},
+		"network": {devworker.Options{Account: devnet.Key(1), Network: "mainnet"},
+			devworker.Options{Account: devnet.Key(1), Network: "devnet"},
+			lifecycle.WrongNetwork, `signs for the network "mainnet"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -158,7 +158,8 @@ func TestWorkerMoves(t *testing.T) {
 // node, and is an error that a retry may mend.
 func TestWrongCommand(t *testing.T) {
 	t.Parallel()
-	for _, field := range []string{devworker.WrongNonce, devworker.WrongFee, devworker.WrongValidUntil, devworker.WrongMemo, devworker.SecondNonce} {
+	for _, field := range []string{devworker.WrongNonce, devworker.WrongFee, devworker.WrongValidUntil,
+		devworker.WrongMemo, devworker.SecondNonce} {
 		t.Run(field, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -168,7 +169,8 @@ func TestWrongCommand(t *testing.T) {
 				w.start()
 				w.post("q", "a")
 				a := w.await("a", lifecycle.Done, time.Hour)
-				if first := a.Attempts[0]; first.Outcome != lifecycle.Prepared || first.Error == nil || first.Error.Code != lifecycle.CodeMismatch {
+				if first := a.Attempts[0]; first.Outcome != lifecycle.Prepared || first.Error == nil ||
+					first.Error.Code != lifecycle.CodeMismatch {
 					t.Errorf("the first attempt: %+v", first)
 				}
 				if got := w.effects("a"); len(got) != 1 || a.Landed != 2 || a.Retries != 1 {

@@ -369,7 +369,8 @@ func TestOrphanOfLegacyWorker(t *testing.T) {
 			t.Errorf("%+v, %v", got, got.Error)
 		}
 		// It may land again: nothing else may take its nonce before a person has said not.
-		if nonce, any, err := w.store.HighestLanded(t.Context(), account); !any || nonce != landed.Attempts[0].Nonce || err != nil {
+		if nonce, any, err := w.store.HighestLanded(t.Context(), account); !any ||
+			nonce != landed.Attempts[0].Nonce || err != nil {
 			t.Errorf("stands with nonce %d %v, %v", nonce, any, err)
 		}
 		<-time.After(time.Hour)
@@ -456,9 +457,11 @@ func TestSuccessors(t *testing.T) {
 		drops   bool // what it sent is in no rival block either
 		order   []string
 	}{
-		"waiting":           {nil, at(lifecycle.PhaseWaiting), false, []string{"first", "next"}},
-		"with its worker":   {&devworker.Fault{Kind: devworker.Hang, Wait: 2 * time.Hour}, at(lifecycle.PhaseDispatching), false, []string{"first", "next"}},
-		"before its retry":  {&devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"}, at(lifecycle.PhaseDelayed), false, []string{"first", "next"}},
+		"waiting": {nil, at(lifecycle.PhaseWaiting), false, []string{"first", "next"}},
+		"with its worker": {&devworker.Fault{Kind: devworker.Hang, Wait: 2 * time.Hour}, at(lifecycle.PhaseDispatching),
+			false, []string{"first", "next"}},
+		"before its retry": {&devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"},
+			at(lifecycle.PhaseDelayed), false, []string{"first", "next"}},
 		"in a pool":         {nil, at(lifecycle.PhaseWatching), true, []string{"next", "first"}},
 		"DONE on top of it": {nil, at(lifecycle.PhaseDone), false, []string{"next", "first"}},
 	} {
@@ -503,7 +506,8 @@ func TestSuccessors(t *testing.T) {
 					t.Errorf("took effect as %v, want %v", got, tt.order)
 				}
 				if got := w.get("next"); tt.order[0] == "first" &&
-					(got.Retries > 1 || slices.ContainsFunc(got.Attempts[:len(got.Attempts)-1], func(a lifecycle.Attempt) bool { return a.Outcome != lifecycle.Prepared })) {
+					(got.Retries > 1 || slices.ContainsFunc(got.Attempts[:len(got.Attempts)-1],
+						func(a lifecycle.Attempt) bool { return a.Outcome != lifecycle.Prepared })) {
 					t.Errorf("next: %d retries, %+v", got.Retries, got.Attempts)
 				}
 				for _, account := range []string{one, two} {

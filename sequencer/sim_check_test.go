@@ -59,7 +59,8 @@ func newChecker(s *sim) *checker {
 		memos[lifecycle.Memo("test", p.uid)] = p.uid
 	}
 	return &checker{
-		s: s, memos: memos, lost: map[string]bool{}, accepted: map[string]post{}, owner: map[string]string{}, asked: map[string]time.Time{}, phase: map[string]string{}, strayed: map[string]bool{},
+		s: s, memos: memos, lost: map[string]bool{}, accepted: map[string]post{}, owner: map[string]string{},
+		asked: map[string]time.Time{}, phase: map[string]string{}, strayed: map[string]bool{},
 		busy: map[string]string{}, running: map[string]string{}, unknown: map[string]bool{},
 		tried: map[string]bool{}, ended: map[string]ending{}, unmarked: map[string]bool{},
 	}

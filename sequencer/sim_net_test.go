@@ -410,7 +410,8 @@ func wrongs(kind string, first bool, long time.Duration) []devworker.Fault {
 			hopeless := devworker.Fault{Kind: devworker.Error, Code: "500", Message: "no such claim"}
 			faults = append(faults, busy, busy, busy, busy, busy, busy, hopeless, hopeless, hopeless)
 		} else {
-			faults = append(faults, devworker.Fault{Kind: devworker.Answer, Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
+			faults = append(faults,
+				devworker.Fault{Kind: devworker.Answer, Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
 		}
 	}
 	return faults

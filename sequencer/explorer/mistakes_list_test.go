@@ -44,7 +44,8 @@ func knownMistakes() []mistake {
 		{"a legacy worker's refusal believed", "legacy", decisions + "learn.go",
 			"		if v.unspent(a) {\n", "		if true {\n"},
 		{"the claim token ignored", "two processes, one sleeps", "change.go",
-			"	case !c.Aside.Person && was.Claim != c.Before.Claim:\n		return nil, nil, ErrFenced\n	case was.Revision != c.Before.Revision:\n		return nil, nil, ErrStale\n", ""},
+			"	case !c.Aside.Person && was.Claim != c.Before.Claim:\n		return nil, nil, ErrFenced\n" +
+				"	case was.Revision != c.Before.Revision:\n		return nil, nil, ErrStale\n", ""},
 		{"work goes on under claims that may have run out", "two processes, one sleeps", decisions + "drive.go",
 			"	case s.Do.Leaves() && !live:\n", "	case s.Do.Leaves() && false:\n"},
 	}
