@@ -391,13 +391,13 @@ func testBindDamaged(f *fixture) {
 	}
 	mendA := damage("a", "damaged")
 	f.ok(f.store.Leave(f.ctx, me))
-	f.beat(other, time.Hour)
+	f.heartbeat(other, time.Hour)
 	taken, err := f.store.TakeOver(f.ctx, other, me, 9)
 	f.ok(err)
 	equal(f.T, "taken over", strings.Join(taken, " "), "c")
 	mendA()
 	f.ok(f.client.ZAdd(f.ctx, f.key("own:"+me), redis.Z{Member: "a"}).Err()) // as whoever mends it would
-	f.beat(me, time.Hour)
+	f.heartbeat(me, time.Hour)
 	mendB()
 	mendE()
 }

@@ -285,8 +285,8 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 	}
 	ok(s.Enqueue(ctx, queues.Item{Queue: queue, Type: vote, Data: data}).Err)
 	bound, err := s.Bind(ctx, queues.BindRequest{Process: me, Types: []string{vote}, Groups: []string{senders.Shared},
-		Most: 1, Grace: 5 * time.Second,
-		Plan: lifecycle.Attempt{Fee: 100_000_000, ValidUntil: 5000, Slot: 4000}, Known: known})
+		Most: 1, Grace: 5 * time.Second, Known: known,
+		Plan: lifecycle.Attempt{Fee: 100_000_000, ValidUntil: 5000, Slot: 4000}})
 	ok(err)
 	if len(bound) != 1 {
 		b.Error("nothing was bound")
@@ -307,10 +307,8 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 	}
 	if len(t.Attempts) == 0 { // the first of its sender
 		change(lifecycle.PhaseDispatching, func(c *queues.Change, t *lifecycle.Transaction) {
-			t.Attempts = []lifecycle.Attempt{{
-				Number: 1, Sender: sender, Nonce: 7, Fee: 100_000_000, ValidUntil: 5000, Slot: 4000, StartedAt: c.Now,
-				Outcome: lifecycle.Prepared,
-			}}
+			t.Attempts = []lifecycle.Attempt{{Number: 1, Sender: sender, Nonce: 7, Fee: 100_000_000, ValidUntil: 5000,
+				Slot: 4000, StartedAt: c.Now, Outcome: lifecycle.Prepared}}
 			nextNonce(7)(c)
 		})
 	}

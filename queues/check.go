@@ -87,7 +87,7 @@ func (s *Store) Faults(ctx context.Context) ([]Fault, error) {
 		}
 	}
 	number := func(name string) int64 {
-		n, _ := strconv.ParseInt(info[name], 10, 64) // what is not told is 0
+		n, _ := strconv.ParseInt(info[name], 10, 64) // what it does not say is 0
 		return n
 	}
 	var faults []Fault

@@ -45,7 +45,7 @@ func TestFull(t *testing.T) {
 	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}))
 	f.ok(f.advance(bound, lifecycle.PhaseSent, signed(1, big)))
 	f.ok(f.advance(bound, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 0, time.Hour)))
-	f.beat(me, time.Hour)
+	f.heartbeat(me, time.Hour)
 	f.tick()
 	_, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, queues.Never)
 	f.ok(err)

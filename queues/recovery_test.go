@@ -73,7 +73,7 @@ func (f *fixture) settle(process string) {
 		f.ok(err)
 		return done
 	})
-	f.beat(process, long)
+	f.heartbeat(process, long)
 }
 
 // misses is what a process says of the last that it accepted and showed.
@@ -148,7 +148,7 @@ func testRestartForgetsNothing(f *fixture) {
 }
 
 func testOneTurnAtATime(f *fixture) {
-	f.beat(other, short)
+	f.heartbeat(other, short)
 	epoch := f.epoch()
 	f.failOver(f.snapshot())
 	back := f.pulse(me, long, "").Server
@@ -300,7 +300,7 @@ func testAdoptByForgotten(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	f.ok(f.adopt("forgotten", f.get("a"), "S", 3))
-	f.eventually("it is dead", func() bool { return slices.Equal(f.beat(me, long), []string{"forgotten"}) })
+	f.eventually("it is dead", func() bool { return slices.Equal(f.heartbeat(me, long), []string{"forgotten"}) })
 	taken, err := f.store.TakeOver(f.ctx, me, "forgotten", 9)
 	f.ok(err)
 	equal(f.T, "taken", taken, []string{"a"})

@@ -197,7 +197,7 @@ func (s *Store) Get(ctx context.Context, uid string) (*lifecycle.Transaction, er
 }
 
 // GetMany returns the transactions that exist among uids, 500 at one instant. What
-// cannot be read is told to the log, and holds up no other. Error: ErrUnavailable.
+// cannot be read is logged, and holds up no other. Error: ErrUnavailable.
 func (s *Store) GetMany(ctx context.Context, uids []string) ([]*lifecycle.Transaction, error) {
 	ts, broken, err := s.read(ctx, uids)
 	for _, d := range broken {

@@ -172,8 +172,8 @@ func testBindNothing(f *fixture) {
 	f.bound()
 	f.post("q", "a")
 	equal(f.T, "bound by a process that is not known", len(f.bindAs("stranger", 9)), 0)
-	f.beat("brief", time.Millisecond)
-	f.eventually("its claims end", func() bool { return slices.Contains(f.beat(me, time.Hour), "brief") })
+	f.heartbeat("brief", time.Millisecond)
+	f.eventually("its claims end", func() bool { return slices.Contains(f.heartbeat(me, time.Hour), "brief") })
 	equal(f.T, "bound by a process whose claims have run out", len(f.bindAs("brief", 9)), 0)
 	f.bound("a S")
 	f.post("q", "b")
@@ -249,7 +249,7 @@ func testWake(f *fixture) {
 		f.Error("a free sender wakes")
 	}
 	// Another process hears of it, once there is one.
-	f.beat(other, time.Hour)
+	f.heartbeat(other, time.Hour)
 	listener := f.open(queues.Options{Namespace: f.store.Namespace})
 	ctx, cancel := context.WithCancel(f.ctx)
 	ended := make(chan struct{})

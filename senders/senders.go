@@ -2,7 +2,7 @@
 // worker that proves and signs for it.
 //
 // A sender is free, or bound to one queue, or taken out of use for a reason. Who
-// binds and lets go is package queues, in the same script that changes the
+// binds and releases is package queues, in the same script that changes the
 // transaction; this package registers, rests, drains and shows them.
 //
 // All methods may be called concurrently.

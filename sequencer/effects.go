@@ -18,14 +18,14 @@ func (o *owner) call(ctx context.Context, v *lifecycle.View, e lifecycle.Effect)
 	t := o.drive.Txn()
 	switch e.Kind {
 	case lifecycle.AskSender:
-		o.told(ctx, e, func() (lifecycle.Result, error) { return o.askSender(ctx, t) })
+		o.answered(ctx, e, func() (lifecycle.Result, error) { return o.askSender(ctx, t) })
 	case lifecycle.AskLanded:
-		o.told(ctx, e, func() (lifecycle.Result, error) {
+		o.answered(ctx, e, func() (lifecycle.Result, error) {
 			nonce, any, err := o.s.Store.HighestLanded(ctx, t.Sender)
 			return lifecycle.LandedTold{Nonce: nonce, Any: any}, err
 		})
 	case lifecycle.AskBytes:
-		o.told(ctx, e, func() (lifecycle.Result, error) {
+		o.answered(ctx, e, func() (lifecycle.Result, error) {
 			number, signed, err := o.s.Store.Signed(ctx, t.UID)
 			if errors.Is(err, queues.ErrNotFound) {
 				return lifecycle.BytesRead{}, nil
@@ -42,8 +42,8 @@ func (o *owner) call(ctx context.Context, v *lifecycle.View, e lifecycle.Effect)
 	}
 }
 
-// told passes on what the store answered, or asks it again.
-func (o *owner) told(ctx context.Context, e lifecycle.Effect, ask func() (lifecycle.Result, error)) {
+// answered passes on what the store answered, or asks it again.
+func (o *owner) answered(ctx context.Context, e lifecycle.Effect, ask func() (lifecycle.Result, error)) {
 	r, err := ask()
 	if err != nil {
 		o.again(ctx, "the store was not read", err)

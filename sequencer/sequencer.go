@@ -181,9 +181,9 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	// The first heartbeat comes before the first bind, the last when all have ended.
 	alive, die := context.WithCancel(work)
 	s.heartbeat(alive)
-	var beats, loops sync.WaitGroup
-	beats.Go(func() { s.heartbeatLoop(alive) })
-	beats.Go(func() { s.Store.Listen(alive) })
+	var heartbeats, loops sync.WaitGroup
+	heartbeats.Go(func() { s.heartbeatLoop(alive) })
+	heartbeats.Go(func() { s.Store.Listen(alive) })
 	loops.Go(func() { s.pollLoop(ctx) })
 	loops.Go(func() { s.careLoop(ctx) })
 	s.cycleLoop(ctx)
@@ -198,7 +198,7 @@ func (s *Sequencer) Run(ctx context.Context) error {
 		<-ended
 	}
 	die()
-	beats.Wait()
+	heartbeats.Wait()
 	s.recovery.Wait()
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

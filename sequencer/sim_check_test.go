@@ -344,7 +344,7 @@ func (c *checker) events() {
 		c.inTurn(&e)
 		c.binding(n, uid, to, e.Sender)
 	}
-	// What was let go without having landed must be nowhere.
+	// What was released without having landed must be nowhere.
 	for uid, phase := range c.phase {
 		if phase == "waiting" || phase == "failed" || phase == "unresolved" && !c.unknown[uid] {
 			for _, x := range c.pooled(uid) {
@@ -357,7 +357,7 @@ func (c *checker) events() {
 						continue
 					}
 				}
-				c.fail("%s is %s, its sender let go, and %s may still land", uid, phase, x.Hash)
+				c.fail("%s is %s, its sender released, and %s may still land", uid, phase, x.Hash)
 			}
 		}
 	}

@@ -86,7 +86,7 @@ var costs = map[string]string{
 	"took effect before":  "a queue out of order",
 	"and its effects are": "DONE, and its block gone for good",
 	"and took effect":     "ended badly, and took effect after all",
-	"may still land":      "let go, and comes back to the pools",
+	"may still land":      "released, and comes back to the pools",
 }
 
 // TestDeepReorganisations runs the simulation with reorganisations of up to twice

@@ -46,7 +46,7 @@ local WORDS = {
 -- refused says why a change is not made, nil if it is.
 local function refused(t, said, revision, claim, cost)
   -- The claim comes first: a take-over also counts the revision up, and who has lost a
-  -- claim is to let go, not to read again.
+  -- claim is to stop, not to read again.
   if claim ~= '*' and t.claim ~= claim then return { 'fenced' } end
   if t.revision ~= tonumber(revision) then return { 'stale' } end
   if said.confirm and not settled() then return { 'unsettled' } end

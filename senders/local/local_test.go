@@ -163,7 +163,7 @@ func TestFamily(t *testing.T) {
 		c := runs(t, "family", func(o *Options) { o.Grace = 10 * time.Millisecond })
 		worker := identityOf(c.ready(0).PID)
 		child := childIn(t, &c.log)
-		c.stop() // the child does not heed SIGTERM
+		c.stop() // the child ignores SIGTERM
 		gone(t, "the worker", worker)
 		gone(t, "the child", child)
 	})

@@ -58,7 +58,7 @@ func (s *Scene) say() said {
 	case PhaseDelayed:
 		return s.delayed()
 	case PhaseDone:
-		return s.told(s.doneBy())
+		return s.unanswered(s.doneBy())
 	}
 	return s.endedBy()
 }
@@ -325,8 +325,8 @@ func (s *Scene) delayed() said {
 		Wait{Code: WaitRetryDelay, Until: t.DueAt}, Next{Action: StepRetry, At: t.DueAt}}
 }
 
-// told adds that a callback is not answered.
-func (s *Scene) told(d said) said {
+// unanswered adds that a callback is not answered.
+func (s *Scene) unanswered(d said) said {
 	t := s.Txn
 	if t.Callback == "" {
 		return d
@@ -393,5 +393,5 @@ func (s *Scene) endedBy() said {
 		d.summary += " An attempt may still land."
 		d.next = Next{Action: StepWatch}
 	}
-	return s.told(d)
+	return s.unanswered(d)
 }

@@ -345,6 +345,7 @@ func rareSentTold() []telling {
 	timeless := func(s *Scene) { s.Tip.SlotTime = 0 }
 	unlooked := func(s *Scene) { s.Tip.At = time.Time{} }
 	ofFirst := func(g *Sighting) { g.Hash = "5J1" }
+	const pooled = "In the pool of every synced node, waiting for a block.\n"
 	return []telling{
 		{"being sent, and not asked", scene(sent(), unasked),
 			"Attempt 1 is signed and being sent to the Mina nodes.\n" +
@@ -353,8 +354,7 @@ func rareSentTold() []telling {
 			"Attempt 1 is signed and being sent to the Mina nodes. No further attempt is made: a cancel was asked for.\n" +
 				"SENDING, then SEND 10:00\nsigned, unknown: sent, and may land"},
 		{"being sent, and in a pool", scene(sent(), shown(FatePooled, 0)),
-			"In the pool of every synced node, waiting for a block.\n" +
-				"BLOCK 12:15, then RAISE_FEE 10:09\nsigned, pool: in the pool of every synced node"},
+			pooled + "BLOCK 12:15, then RAISE_FEE 10:09\nsigned, pool: in the pool of every synced node"},
 		{"being sent, and its nonce was spent", scene(sent(), passedBlock, noArchive),
 			"Its nonce was spent in a block that the nodes no longer hold, and there is no archive to ask. " +
 				"Look for it, and say by resolve whether it landed.\n" +
@@ -363,8 +363,7 @@ func rareSentTold() []telling {
 			"It was sent and waits for a block. The process that watches it knows more.\n" +
 				"BLOCK, then WATCH\nsent, unknown: sent, and may land"},
 		{"long in all pools, legacy", scene(by(minutes(51), legacy), shown(FatePooled, 0)),
-			"In the pool of every synced node, waiting for a block.\n" +
-				"BLOCK, then WATCH 10:00\nsent, pool: in the pool of every synced node"},
+			pooled + "BLOCK, then WATCH 10:00\nsent, pool: in the pool of every synced node"},
 		{"long in some pools", scene(by(minutes(51)), shown(FatePooled, 0, disagreed)),
 			"In the pool of at least one node, waiting for a block.\n" +
 				"BLOCK 12:15, then RAISE_FEE 10:09\nsent, pool: in the pool of at least one node"},
@@ -382,13 +381,11 @@ func rareSentTold() []telling {
 				"No further attempt is made: a cancel was asked for.\n" +
 				"SETTLEMENT, then END\nsent, unknown: sent, and may land"},
 		{"slots of unknown length", scene(waits(), shown(FatePooled, 0), timeless),
-			"In the pool of every synced node, waiting for a block.\n" +
-				"BLOCK, then RAISE_FEE\nsent, pool: in the pool of every synced node"},
+			pooled + "BLOCK, then RAISE_FEE\nsent, pool: in the pool of every synced node"},
 		{"never looked at the chain", scene(waits(), shown(FatePooled, 0), unlooked),
-			"In the pool of every synced node, waiting for a block.\n" +
-				"BLOCK, then RAISE_FEE\nsent, pool: in the pool of every synced node"},
+			pooled + "BLOCK, then RAISE_FEE\nsent, pool: in the pool of every synced node"},
 		{"one of two in a pool", scene(waits(try(Sent)), shown(FatePooled, 0, ofFirst)),
-			"In the pool of every synced node, waiting for a block.\nBLOCK 12:15, then RAISE_FEE 10:09\n" +
+			pooled + "BLOCK 12:15, then RAISE_FEE 10:09\n" +
 				"sent, pool: in the pool of every synced node\nsent, unknown: sent, and may land"},
 		{"after an error", scene(txn(PhaseWatching, try(Unknown, failedBy("20203"))), shown(FateAbsent, 0)),
 			"It was sent, and no node shows it; the same bytes are sent again.\n" +
