@@ -156,11 +156,11 @@ var budgetOf = map[way]Fault{
 
 var waysOf = map[lifecycle.Kind][]way{
 	lifecycle.AskHealth: {answered, wrongKey},
-	lifecycle.Prove:     {answered, errs, hopeless, getsLost, busy, unreached, outOfOrder, finished, saysNothing, strangeCall},
-	lifecycle.Resign:    {answered, errs, getsLost, noCall, saysNothing},
+	lifecycle.Prove: {answered, errs, hopeless, getsLost, busy, unreached, outOfOrder, finished, saysNothing,
+		strangeCall},
+	lifecycle.Resign: {answered, errs, getsLost, noCall, saysNothing},
 	lifecycle.Dispatch: {answered, sendsNow, strays, errs, refusedByNode, hopeless, getsLost, mayHaveSent, busy,
-		unreached,
-		outOfOrder, finished},
+		unreached, outOfOrder, finished},
 	lifecycle.Send: {answered, lostOnTheWay, lostBehind, half, refusedMendable, refusedForGood, refusedCheap,
 		refusedBroke, refusedAndTaken},
 }

@@ -251,10 +251,8 @@ func (s *Scene) settling(what string) said {
 	if s.last() || g.Fate == FateFailed && g.Failure.Permanent {
 		next.Action = StepEnd
 	}
-	return said{
-		fmt.Sprintf("%s; that counts when it stands %d blocks deep, now %d.%s", what, deep, g.Depth, s.noMore()),
-		Wait{Code: WaitSettlement, Detail: depth(g, deep)}, next,
-	}
+	return said{fmt.Sprintf("%s; that counts when it stands %d blocks deep, now %d.%s", what, deep, g.Depth, s.noMore()),
+		Wait{Code: WaitSettlement, Detail: depth(g, deep)}, next}
 }
 
 // pooled speaks of what stands in a pool.
