@@ -147,7 +147,7 @@ func mistakesOfFailovers() []mistake {
 	const restore = decisions + "restore.go"
 	return []mistake{
 		{"what is out remembered by no process", "fails over, all live", restore,
-			"	if !t.Out() {\n		return nil\n	}\n	return t\n", "	return nil\n"},
+			"	case !t.Out():\n		return nil\n	}\n	return t\n", "	}\n	return nil\n"},
 		{"what is out forgotten with the store", "fails over, all live", restore,
 			"known.out(k) && !t.has(k)", "false && !t.has(k)"},
 		{"a plan taken for what became of it", "fails over, two senders", restore,
