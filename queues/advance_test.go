@@ -44,7 +44,8 @@ func testAdvanceGuards(f *fixture) {
 	if err := f.advance(forged, lifecycle.PhaseDone); !errors.Is(err, queues.ErrFenced) {
 		f.Errorf("with no claim: %v", err)
 	}
-	if err := f.advance(forged, lifecycle.PhaseSent, person, record(func(t *lifecycle.Transaction) { t.CancelRequested = true })); err != nil {
+	if err := f.advance(forged, lifecycle.PhaseSent, person,
+		record(func(t *lifecycle.Transaction) { t.CancelRequested = true })); err != nil {
 		f.Errorf("for a person: %v", err)
 	}
 	if err := f.advance(t, lifecycle.PhaseDone); !errors.Is(err, queues.ErrStale) {
@@ -72,18 +73,21 @@ func testAdvanceFields(f *fixture) {
 	f.post("q", "u")
 	t := f.bound("u S")[0].Transaction
 	started := time.UnixMilli(1_700_000_000_123).UTC()
-	a := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 4294967295, Fee: 5_000_000_000, ValidUntil: 9, Slot: 3, Outcome: lifecycle.Prepared, StartedAt: started}
+	a := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 4294967295, Fee: 5_000_000_000, ValidUntil: 9, Slot: 3,
+		Outcome: lifecycle.Prepared, StartedAt: started}
 	f.ok(f.advance(t, lifecycle.PhaseDispatching, made(a), record(func(t *lifecycle.Transaction) {
 		t.Retries, t.Losses, t.Deferred, t.Ending = 2, 1, 3, lifecycle.PhaseFailed
 		t.Error = &lifecycle.Error{Code: "1", Message: "first"}
 	}), due(90*time.Second)))
 	equal(f.T, "told and stored", f.get("u"), t)
-	if got := f.get("u"); got.Retries != 2 || got.Losses != 1 || got.Deferred != 3 || got.Ending != lifecycle.PhaseFailed || got.Error.Message != "first" ||
+	if got := f.get("u"); got.Retries != 2 || got.Losses != 1 || got.Deferred != 3 ||
+		got.Ending != lifecycle.PhaseFailed || got.Error.Message != "first" ||
 		got.DueAt.IsZero() || !got.DueAt.Equal(t.DueAt) || got.Open() {
 		f.Errorf("stored %+v of %+v", got, t)
 	}
 	equal(f.T, "attempt", f.get("u").Attempts, []lifecycle.Attempt{a})
-	a.Outcome, a.SentSlot, a.Hash, a.Error = lifecycle.Sent, 4, "5Jhash", &lifecycle.Error{Code: "c", Message: strings.Repeat("é", 9000)}
+	a.Outcome, a.SentSlot, a.Hash, a.Error = lifecycle.Sent, 4, "5Jhash",
+		&lifecycle.Error{Code: "c", Message: strings.Repeat("é", 9000)}
 	f.ok(f.advance(t, lifecycle.PhaseSent, made(a), record(func(t *lifecycle.Transaction) {
 		t.SubmittedAt, t.Deferred, t.Error = started, 0, nil
 	})))
@@ -107,11 +111,11 @@ func testAdvanceFields(f *fixture) {
 	if string(got.Done) != `{"blockHeight":77}` || got.Landed != 1 || got.Open() {
 		f.Errorf("done: %+v", got)
 	}
-	f.ok(f.advance(got, lifecycle.PhaseWaiting, func(c *queues.Change) { c.After = lifecycle.Unended(got) }, record(func(t *lifecycle.Transaction) {
-		t.Retries, t.Losses, t.Reopened = 0, 0, true
-	})))
+	f.ok(f.advance(got, lifecycle.PhaseWaiting, func(c *queues.Change) { c.After = lifecycle.Unended(got) },
+		record(func(t *lifecycle.Transaction) { t.Retries, t.Losses, t.Reopened = 0, 0, true })))
 	equal(f.T, "told and stored", f.get("u"), got)
-	if got.Done != nil || got.Landed != 0 || !got.DoneAt.IsZero() || !got.FinalAt.IsZero() || got.Ending != "" || got.Retries != 0 || !got.Reopened {
+	if got.Done != nil || got.Landed != 0 || !got.DoneAt.IsZero() || !got.FinalAt.IsZero() || got.Ending != "" ||
+		got.Retries != 0 || !got.Reopened {
 		f.Errorf("back in its line: %+v", got)
 	}
 }
@@ -124,7 +128,8 @@ func testAttemptDropped(f *fixture) {
 	t := f.bound("a S")[0].Transaction
 	f.ok(f.advance(t, lifecycle.PhaseDispatching, firstPlan))
 	first := t.Attempts[0]
-	f.ok(f.store.Record(f.ctx, "a", &first, queues.Facts{Hash: "late", NodeHash: "late", Data: json.RawMessage(`{"late":1}`)}))
+	f.ok(f.store.Record(f.ctx, "a", &first,
+		queues.Facts{Hash: "late", NodeHash: "late", Data: json.RawMessage(`{"late":1}`)}))
 	f.ok(f.advance(t, lifecycle.PhaseWaiting, record(func(t *lifecycle.Transaction) { t.Attempts, t.Deferred = nil, 1 })))
 	equal(f.T, "told and stored", f.get("a"), t)
 	if len(t.Attempts) != 0 || t.Deferred != 1 {
@@ -134,7 +139,8 @@ func testAttemptDropped(f *fixture) {
 		f.Errorf("a fact of what was dropped: %v", err)
 	}
 	t = f.bound("a S")[0].Transaction
-	second := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 5, Outcome: lifecycle.Prepared, StartedAt: time.UnixMilli(2).UTC()}
+	second := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 5, Outcome: lifecycle.Prepared,
+		StartedAt: time.UnixMilli(2).UTC()}
 	f.ok(f.advance(t, lifecycle.PhaseDispatching, made(second), record(func(t *lifecycle.Transaction) { t.Deferred = 0 })))
 	equal(f.T, "told and stored", f.get("a"), t)
 	equal(f.T, "the second of its number", f.get("a").Attempts, []lifecycle.Attempt{second})
@@ -169,13 +175,15 @@ func testRepeats(f *fixture) {
 	f.ok(err)
 	f.pool = senders.New(f.store, twice)
 	f.post("q", "a")
-	if made := f.store.Enqueue(f.ctx, vote1("", "q", `{}`)); made.Err != nil || made.Existed || made.Transaction.Sequence != 2 {
+	if made := f.store.Enqueue(f.ctx, vote1("", "q", `{}`)); made.Err != nil || made.Existed ||
+		made.Transaction.Sequence != 2 {
 		f.Errorf("a uid made here: %+v", made)
 	}
 	got := f.bind(1) // the second call finds nothing free; the claim is due after its grace
 	equal(f.T, "bound by the call that was answered", len(got), 0)
 	t := f.get("a")
-	for i, phase := range []lifecycle.Phase{lifecycle.PhaseSent, lifecycle.PhaseWatching, lifecycle.PhaseFailing, lifecycle.PhaseDelayed, lifecycle.PhaseDispatching} {
+	for i, phase := range []lifecycle.Phase{lifecycle.PhaseSent, lifecycle.PhaseWatching, lifecycle.PhaseFailing,
+		lifecycle.PhaseDelayed, lifecycle.PhaseDispatching} {
 		f.ok(f.advance(t, phase))
 		if t.Revision != int64(i+2) {
 			f.Errorf("revision %d after %d changes and a bind", t.Revision, i+1)
@@ -230,7 +238,8 @@ func testBindPlans(f *fixture) {
 	f.to("b", lifecycle.PhaseWaiting)
 	c := bind("c", map[string]uint32{"S": 8, "T": 1})
 	c.Attempts[0].StartedAt = time.Time{}
-	equal(f.T, "planned", c.Attempts, []lifecycle.Attempt{{Number: 1, Sender: "S", Nonce: 8, Fee: 100, ValidUntil: 9, Slot: 5, Outcome: lifecycle.Prepared}})
+	equal(f.T, "planned", c.Attempts, []lifecycle.Attempt{{Number: 1, Sender: "S", Nonce: 8, Fee: 100, ValidUntil: 9,
+		Slot: 5, Outcome: lifecycle.Prepared}})
 	equal(f.T, "its fee", f.fees(), map[string]uint64{"S": 100})
 	equal(f.T, "counted", c.Counted, 100)
 	f.inspect()
@@ -253,19 +262,23 @@ func testFacts(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	t := f.bound("a S")[0].Transaction
-	if err := f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "of what was forgotten"}); !errors.Is(err, queues.ErrUnsettled) {
+	if err := f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"},
+		queues.Facts{Hash: "of what was forgotten"}); !errors.Is(err, queues.ErrUnsettled) {
 		f.Errorf("facts of no attempt: %v", err)
 	}
 	f.ok(f.advance(t, lifecycle.PhaseDispatching, firstPlan))
 	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{}))
-	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "first", Data: json.RawMessage(`{"x":1}`)}))
-	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "second", NodeHash: "node"}))
+	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"},
+		queues.Facts{Hash: "first", Data: json.RawMessage(`{"x":1}`)}))
+	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"},
+		queues.Facts{Hash: "second", NodeHash: "node"}))
 	got := f.get("a").Attempts[0]
 	if got.Hash != "first" || got.NodeHash != "node" || string(got.Data) != `{"x":1}` {
 		f.Errorf("facts: %+v", got)
 	}
 	f.ok(f.advance(t, lifecycle.PhaseWatching)) // facts do not count as a change
-	if err := f.store.Record(f.ctx, "none", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}); !errors.Is(err, queues.ErrNotFound) {
+	if err := f.store.Record(f.ctx, "none", &lifecycle.Attempt{Number: 1, Sender: "S"},
+		queues.Facts{Hash: "h"}); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("facts of none: %v", err)
 	}
 }
@@ -378,13 +391,13 @@ func testBindDamaged(f *fixture) {
 	}
 	mendA := damage("a", "damaged")
 	f.ok(f.store.Leave(f.ctx, me))
-	f.beat(other, time.Hour)
+	f.heartbeat(other, time.Hour)
 	taken, err := f.store.TakeOver(f.ctx, other, me, 9)
 	f.ok(err)
 	equal(f.T, "taken over", strings.Join(taken, " "), "c")
 	mendA()
 	f.ok(f.client.ZAdd(f.ctx, f.key("own:"+me), redis.Z{Member: "a"}).Err()) // as whoever mends it would
-	f.beat(me, time.Hour)
+	f.heartbeat(me, time.Hour)
 	mendB()
 	mendE()
 }

@@ -211,19 +211,22 @@ func (a *audit) transaction(r *reply, uid string, l []any) Record {
 		return Record{}
 	}
 	bad := func(check, format string, args ...any) {
-		a.found = append(a.found, Finding{Check: check, UID: uid, Queue: t.Queue, Detail: fmt.Sprintf(format, args...), kind: "t", name: uid})
+		a.found = append(a.found, Finding{Check: check, UID: uid, Queue: t.Queue,
+			Detail: fmt.Sprintf(format, args...), kind: "t", name: uid})
 	}
 	want := stateIndex(t.State())
 	if stands := strings.TrimSpace(more["states"]); stands != want {
 		bad("STATE_INDEX", "it is %s and stands in: %s", t.State(), cmp.Or(stands, "no index"))
 	}
-	if seq := strconv.FormatInt(t.Sequence, 10); changed != (more["past"] != "") || more["past"] != "" && more["past"] != seq {
-		bad("PAST_INDEX", "it has changed: %t; its sequence is %s, the index has %q", changed, seq, more["past"])
+	seq, past := strconv.FormatInt(t.Sequence, 10), more["past"]
+	if changed != (past != "") || past != "" && past != seq {
+		bad("PAST_INDEX", "it has changed: %t; its sequence is %s, the index has %q", changed, seq, past)
 	}
 	var e numbers
 	taken := t.Sequence <= e.int(more["popped"])
 	if back := more["back"] != ""; back != (t.Phase == lifecycle.PhaseWaiting && taken) {
-		bad("LINE", "it is %s, was taken from the line: %t, and stands among those that came back: %t", t.State(), taken, back)
+		bad("LINE", "it is %s, was taken from the line: %t, and stands among those that came back: %t",
+			t.State(), taken, back)
 	}
 	if t.Claim != "" && (more["own"] == "" || more["proc"] == "") {
 		bad("CLAIM", "it is claimed by a process that nobody can take it over from")
@@ -235,7 +238,8 @@ func (a *audit) transaction(r *reply, uid string, l []any) Record {
 		case more["run"] != uid:
 			bad("QUEUE_RUN", "it is %s, and its queue runs %s", t.State(), cmp.Or(more["run"], "nothing"))
 		case more["with"] != t.Sender || more["registered"] == "1" && more["bound"] != t.Queue:
-			bad("SENDER_BOUND", "it has sender %s, its queue %q, and that sender is bound to %q", t.Sender, more["with"], more["bound"])
+			bad("SENDER_BOUND", "it has sender %s, its queue %q, and that sender is bound to %q",
+				t.Sender, more["with"], more["bound"])
 		}
 	}
 	open := 0
@@ -261,7 +265,8 @@ func (a *audit) queue(name, text string, more map[string]string) {
 	var e numbers
 	q := e.queue(text)
 	bad := func(check, format string, args ...any) {
-		a.found = append(a.found, Finding{Check: check, Queue: name, Sender: q["sender"], Detail: fmt.Sprintf(format, args...), kind: "q", name: name})
+		a.found = append(a.found, Finding{Check: check, Queue: name, Sender: q["sender"],
+			Detail: fmt.Sprintf(format, args...), kind: "q", name: name})
 	}
 	if e.err != nil {
 		bad("RECORD", "%v", e.err)
@@ -292,8 +297,10 @@ func (a *audit) queue(name, text string, more map[string]string) {
 	case !ready && (q["ready"] != "" || more["score"] != "") && (more["first"] != "" || more["short"] == "1"):
 		bad("READY", "it cannot run, and stands ready for %s", q["ready"])
 	case ready && q["ready"] == "" && due != "": // the next tick does it
-	case ready && (q["ready"] != more["type"] || number(more["score"]) != number(q["since"]) || q["first"] != more["first"]):
-		bad("READY", "%s could run, which is of %s; it stands ready for %q at %q, with %q", more["first"], more["type"], q["ready"], more["score"], q["first"])
+	case ready && (q["ready"] != more["type"] || number(more["score"]) != number(q["since"]) ||
+		q["first"] != more["first"]):
+		bad("READY", "%s could run, which is of %s; it stands ready for %q at %q, with %q",
+			more["first"], more["type"], q["ready"], more["score"], q["first"])
 	}
 }
 
@@ -309,7 +316,8 @@ func (a *audit) sender(account string, s, more map[string]string) {
 		return
 	}
 	bad := func(check, format string, args ...any) {
-		a.found = append(a.found, Finding{Check: check, Queue: s["queue"], Sender: account, Detail: fmt.Sprintf(format, args...), kind: "s", name: account})
+		a.found = append(a.found, Finding{Check: check, Queue: s["queue"], Sender: account,
+			Detail: fmt.Sprintf(format, args...), kind: "s", name: account})
 	}
 	if more["listed"] == "" {
 		bad("LISTED", "the sender is not among the senders")
@@ -353,8 +361,8 @@ func (a *audit) member(index, name string, there, owned bool, says string) {
 		f.Detail = index + " names it, and it is gone"
 	case kind == "ready" && says != of, kind == "st" && string(lifecycle.Phase(says).State()) != of,
 		kind == "bound" && !lifecycle.Phase(says).Bound(),
-		kind == "own" && says != "" && !strings.HasPrefix(says, of+":"), kind == "back" && says != string(lifecycle.PhaseWaiting),
-		kind == "free" && says != "":
+		kind == "own" && says != "" && !strings.HasPrefix(says, of+":"),
+		kind == "back" && says != string(lifecycle.PhaseWaiting), kind == "free" && says != "":
 		f.Check, f.Detail = "STRAY", fmt.Sprintf("%s names it, its own record says %q", index, says)
 	case kind == "page" && strconv.FormatInt(e.int(says)/pageSize, 10) != of:
 		f.Check, f.Detail = "STRAY", fmt.Sprintf("%s names it, its sequence is %s", index, says)

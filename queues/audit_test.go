@@ -74,34 +74,47 @@ func TestAudit(t *testing.T) {
 		want   []string
 	}{
 		{"clean", func(*fixture, func(string) string) {}, nil},
-		{"StateIndexLost", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("st:DONE"), "done1") }, []string{"STATE_INDEX done1 done "}},
+		{"StateIndexLost", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("st:DONE"), "done1") },
+			[]string{"STATE_INDEX done1 done "}},
 		{"StateIndexWrong", func(f *fixture, k func(string) string) { f.word("x:done1", 3, "failed") },
 			[]string{"STATE_INDEX done1 done ", "STRAY done1  ", "COUNT  done "}},
-		{"RunnerForgotten", func(f *fixture, k func(string) string) { f.word("q:run", 6, "") }, []string{"QUEUE_RUN run1 run "}},
+		{"RunnerForgotten", func(f *fixture, k func(string) string) { f.word("q:run", 6, "") },
+			[]string{"QUEUE_RUN run1 run "}},
 		{"TwoBound", func(f *fixture, k func(string) string) {
 			f.client.Set(f.ctx, k("x:paused1"), "1  "+me+":9 watching S1   0     \n", 0)
 		}, []string{"QUEUE_RUN paused1 paused "}},
-		{"SenderBoundTwice", func(f *fixture, k func(string) string) { f.word("q:wait", 7, "S1") }, []string{"SENDER_BOUND  wait S1"}},
-		{"SenderKept", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("s:S2"), "queue", "done") }, []string{"SENDER_BOUND  done S2"}},
-		{"SenderLeaked", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("s:S4"), "reason", "") }, []string{"SENDER_FREE   S4"}},
+		{"SenderBoundTwice", func(f *fixture, k func(string) string) { f.word("q:wait", 7, "S1") },
+			[]string{"SENDER_BOUND  wait S1"}},
+		{"SenderKept", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("s:S2"), "queue", "done") },
+			[]string{"SENDER_BOUND  done S2"}},
+		{"SenderLeaked", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("s:S4"), "reason", "") },
+			[]string{"SENDER_FREE   S4"}},
 		{"BoundAndFree", func(f *fixture, k func(string) string) {
 			f.client.ZAdd(f.ctx, k("free:shared"), z(1, "S1"))
 		}, []string{"SENDER_FREE  run S1", "STRAY   S1"}},
-		{"RestWithoutEnd", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("due"), "s:S3") }, []string{"SENDER_FREE   S3"}},
-		{"NotReady", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("ready:"+vote), "wait") }, []string{"READY  wait "}},
+		{"RestWithoutEnd", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("due"), "s:S3") },
+			[]string{"SENDER_FREE   S3"}},
+		{"NotReady", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("ready:"+vote), "wait") },
+			[]string{"READY  wait "}},
 		{"ReadyWhilePaused", func(f *fixture, k func(string) string) {
 			f.word("q:paused", 10, vote)
 			f.client.ZAdd(f.ctx, k("ready:"+vote), z(1, "paused"))
 		}, []string{"READY  paused "}},
-		{"ReadyOfNobody", func(f *fixture, k func(string) string) { f.client.ZAdd(f.ctx, k("ready:"+vote), z(9, "ghost")) }, []string{"LEFTOVER  ghost "}},
-		{"ClaimOfTheDead", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("procs"), me) }, []string{"CLAIM run1 run "}},
+		{"ReadyOfNobody", func(f *fixture, k func(string) string) { f.client.ZAdd(f.ctx, k("ready:"+vote), z(9, "ghost")) },
+			[]string{"LEFTOVER  ghost "}},
+		{"ClaimOfTheDead", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("procs"), me) },
+			[]string{"CLAIM run1 run "}},
 		{"ClaimLost", func(f *fixture, k func(string) string) { f.word("x:run1", 2, "") }, []string{"CLAIM run1 run "}},
 		{"Count", func(f *fixture, k func(string) string) { f.word("q:run", 0, "4") }, []string{"COUNT  run S1"}},
-		{"Line", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("back:wait"), "wait1") }, []string{"LINE wait1 wait ", "COUNT  wait "}},
-		{"OpenCount", func(f *fixture, k func(string) string) { f.word("x:done1", 7, "1") }, []string{"OPEN_COUNT done1 done "}},
-		{"Callback", func(f *fixture, k func(string) string) { f.word("x:done1", 8, "on-success") }, []string{"CALLBACK done1 done "}},
+		{"Line", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("back:wait"), "wait1") },
+			[]string{"LINE wait1 wait ", "COUNT  wait "}},
+		{"OpenCount", func(f *fixture, k func(string) string) { f.word("x:done1", 7, "1") },
+			[]string{"OPEN_COUNT done1 done "}},
+		{"Callback", func(f *fixture, k func(string) string) { f.word("x:done1", 8, "on-success") },
+			[]string{"CALLBACK done1 done "}},
 		{"Record", func(f *fixture, k func(string) string) { f.word("x:done1", 3, "nonsense") }, []string{"RECORD done1  "}},
-		{"Leftover", func(f *fixture, k func(string) string) { f.client.Del(f.ctx, k("t:done1")) }, []string{"LEFTOVER done1  "}},
+		{"Leftover", func(f *fixture, k func(string) string) { f.client.Del(f.ctx, k("t:done1")) },
+			[]string{"LEFTOVER done1  "}},
 		{"Unlisted", func(f *fixture, k func(string) string) {
 			f.client.ZRem(f.ctx, k("queues"), "done")
 			f.client.ZRem(f.ctx, k("senders"), "S2")

@@ -180,7 +180,8 @@ func BenchmarkCycle(b *testing.B) {
 		b.Run(fmt.Sprint("queues=", ready), func(b *testing.B) {
 			s, client := benched(b)
 			fillBench(b, s, ready, ready, json.RawMessage(`{}`))
-			request := queues.BindRequest{Process: me, Types: []string{vote, batch}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Minute}
+			request := queues.BindRequest{Process: me, Types: []string{vote, batch}, Groups: []string{senders.Shared}, Most: 1,
+				Grace: time.Minute}
 			b.Run("bind-nothing", func(b *testing.B) { // no sender is free
 				for b.Loop() {
 					if got, err := s.Bind(b.Context(), request); err != nil || len(got) > 0 {
@@ -197,7 +198,8 @@ func BenchmarkCycle(b *testing.B) {
 					if err != nil || len(got) != 1 {
 						b.Fatal(got, err)
 					}
-					if _, err := s.Advance(context.WithoutCancel(b.Context()), change(got[0].Transaction, lifecycle.PhaseWaiting)); err != nil {
+					if _, err := s.Advance(context.WithoutCancel(b.Context()),
+						change(got[0].Transaction, lifecycle.PhaseWaiting)); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -213,9 +215,9 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-// BenchmarkLife takes transactions from their post past finality, 64 at a time, with the store's calls that the sequencer makes for a two-phase
-// worker, and reports what a life costs Redis: its calls of scripts, the
-// commands in them, and the time it spends on them.
+// BenchmarkLife takes transactions from their post past finality, 64 at a time, with the
+// store's calls that the sequencer makes for a two-phase worker, and reports what a life
+// costs Redis: its calls of scripts, the commands in them, and the time it spends on them.
 func BenchmarkLife(b *testing.B) {
 	s, client := benched(b)
 	const lanes = 64 // lives at a time
@@ -282,8 +284,9 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 		}
 	}
 	ok(s.Enqueue(ctx, queues.Item{Queue: queue, Type: vote, Data: data}).Err)
-	bound, err := s.Bind(ctx, queues.BindRequest{Process: me, Types: []string{vote}, Groups: []string{senders.Shared}, Most: 1, Grace: 5 * time.Second,
-		Plan: lifecycle.Attempt{Fee: 100_000_000, ValidUntil: 5000, Slot: 4000}, Known: known})
+	bound, err := s.Bind(ctx, queues.BindRequest{Process: me, Types: []string{vote}, Groups: []string{senders.Shared},
+		Most: 1, Grace: 5 * time.Second, Known: known,
+		Plan: lifecycle.Attempt{Fee: 100_000_000, ValidUntil: 5000, Slot: 4000}})
 	ok(err)
 	if len(bound) != 1 {
 		b.Error("nothing was bound")
@@ -304,9 +307,8 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 	}
 	if len(t.Attempts) == 0 { // the first of its sender
 		change(lifecycle.PhaseDispatching, func(c *queues.Change, t *lifecycle.Transaction) {
-			t.Attempts = []lifecycle.Attempt{{
-				Number: 1, Sender: sender, Nonce: 7, Fee: 100_000_000, ValidUntil: 5000, Slot: 4000, StartedAt: c.Now, Outcome: lifecycle.Prepared,
-			}}
+			t.Attempts = []lifecycle.Attempt{{Number: 1, Sender: sender, Nonce: 7, Fee: 100_000_000, ValidUntil: 5000,
+				Slot: 4000, StartedAt: c.Now, Outcome: lifecycle.Prepared}}
 			nextNonce(7)(c)
 		})
 	}

@@ -68,7 +68,8 @@ func (s *Store) layoutFault(ctx context.Context) (*Fault, error) {
 	if stored[0] == nil || stored[0] == layout {
 		return nil, nil
 	}
-	return &Fault{"REDIS_LAYOUT", true, fmt.Sprintf("holds the namespace in layout %v, and this build uses %s", stored[0], layout),
+	return &Fault{"REDIS_LAYOUT", true,
+		fmt.Sprintf("holds the namespace in layout %v, and this build uses %s", stored[0], layout),
 		"use another SEQUENCER_NAMESPACE, or the build that wrote it"}, nil
 }
 
@@ -86,7 +87,7 @@ func (s *Store) Faults(ctx context.Context) ([]Fault, error) {
 		}
 	}
 	number := func(name string) int64 {
-		n, _ := strconv.ParseInt(info[name], 10, 64) // what is not told is 0
+		n, _ := strconv.ParseInt(info[name], 10, 64) // what it does not say is 0
 		return n
 	}
 	var faults []Fault
@@ -102,25 +103,31 @@ func (s *Store) Faults(ctx context.Context) ([]Fault, error) {
 	}
 	if p := info["maxmemory_policy"]; p != "" && p != "noeviction" {
 		faults = append(faults, Fault{"REDIS_EVICTS", true,
-			"may drop transactions when its memory is full (maxmemory-policy is " + p + ")", "set maxmemory-policy to noeviction"})
+			"may drop transactions when its memory is full (maxmemory-policy is " + p + ")",
+			"set maxmemory-policy to noeviction"})
 	}
 	if info["role"] == "slave" {
-		faults = append(faults, Fault{"REDIS_REPLICA", true, "is a replica, which takes no writes", "name its primary, or the Sentinels and their master_name"})
+		faults = append(faults, Fault{"REDIS_REPLICA", true,
+			"is a replica, which takes no writes", "name its primary, or the Sentinels and their master_name"})
 	}
 	if info["aof_enabled"] == "0" {
 		faults = append(faults, Fault{"REDIS_NOT_DURABLE", false,
-			"keeps no append-only file: what was accepted since its last snapshot is lost when it stops", "set appendonly to yes"})
+			"keeps no append-only file: what was accepted since its last snapshot is lost when it stops",
+			"set appendonly to yes"})
 	}
 	if info["aof_enabled"] == "1" && info["aof_last_write_status"] != "" && info["aof_last_write_status"] != "ok" {
-		faults = append(faults, Fault{"REDIS_DISK", false, "could not write its append-only file", "see its log, and whether its disk is full"})
+		faults = append(faults, Fault{"REDIS_DISK", false,
+			"could not write its append-only file", "see its log, and whether its disk is full"})
 	}
 	if has := number("connected_slaves"); has < int64(s.Replicas) {
 		faults = append(faults, Fault{"REDIS_REPLICAS", false,
-			fmt.Sprintf("has %d replica(s), and %d must confirm before anything is sent", has, s.Replicas), "connect the replicas, or set SEQUENCER_REDIS_WAIT to less"})
+			fmt.Sprintf("has %d replica(s), and %d must confirm before anything is sent", has, s.Replicas),
+			"connect the replicas, or set SEQUENCER_REDIS_WAIT to less"})
 	}
 	if most, used := number("maxmemory"), number("used_memory"); most > 0 && used > most/10*9 {
 		faults = append(faults, Fault{"REDIS_MEMORY", false,
-			fmt.Sprintf("uses %d MiB of the %d MiB that maxmemory allows", used>>20, most>>20), "raise maxmemory, shorten SEQUENCER_RETENTION, or delete what ended badly"})
+			fmt.Sprintf("uses %d MiB of the %d MiB that maxmemory allows", used>>20, most>>20),
+			"raise maxmemory, shorten SEQUENCER_RETENTION, or delete what ended badly"})
 	}
 	return faults, nil
 }

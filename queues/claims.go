@@ -185,14 +185,17 @@ type TickRequest struct {
 // been kept long enough, and returns what the process has to look at. Its cost
 // follows what is due. Error: ErrUnavailable.
 func (s *Store) Tick(ctx context.Context, q TickRequest) (Tick, error) {
-	v, err := s.Run(ctx, tickScript, q.Process, q.Most, inMillis(q.Lease), inMillis(s.Retention), inMillis(s.EventsKeep), inMillis(q.Grace))
+	v, err := s.Run(ctx, tickScript, q.Process, q.Most, inMillis(q.Lease),
+		inMillis(s.Retention), inMillis(s.EventsKeep), inMillis(q.Grace))
 	if err != nil {
 		return Tick{}, err
 	}
 	r := reply{name: "tick"}
 	l := r.list(v)
 	s.signal(r.int(r.at(l, 1)))
-	t := Tick{Now: fromMillis(r.int(r.at(l, 0))), Next: Never, Due: r.strings(r.at(l, 3)), Callbacks: r.strings(r.at(l, 4))}
+	t := Tick{
+		Now: fromMillis(r.int(r.at(l, 0))), Next: Never, Due: r.strings(r.at(l, 3)), Callbacks: r.strings(r.at(l, 4)),
+	}
 	if next := r.int(r.at(l, 2)); next >= 0 {
 		t.Next = time.Duration(next) * time.Millisecond
 	}
@@ -210,7 +213,8 @@ func (s *Store) Postpone(ctx context.Context, process, uid string, d time.Durati
 // Called stores that a callback of t was answered, or, with again ≥ 0, that it is
 // to be told again after that time. It returns how often it was told in vain.
 // Error: ErrUnavailable.
-func (s *Store) Called(ctx context.Context, t *lifecycle.Transaction, c lifecycle.Callback, again time.Duration) (tries int, err error) {
+func (s *Store) Called(ctx context.Context, t *lifecycle.Transaction, c lifecycle.Callback,
+	again time.Duration) (tries int, err error) {
 	v, err := s.Run(ctx, calledScript, t.UID, t.Queue, string(c), inMillis(again))
 	if err != nil {
 		return 0, err

@@ -67,11 +67,11 @@ func testOwnerIsToLook(f *fixture) {
 	looked("once")
 	f.to("a", lifecycle.PhaseFailed, person)
 	f.ok(f.store.Leave(f.ctx, me))
-	f.beat(other, long)
+	f.heartbeat(other, long)
 	taken, err := f.store.TakeOver(f.ctx, other, me, 9)
 	f.ok(err)
 	equal(f.T, "nobody takes over what nobody has", taken, nil)
-	f.beat(me, long)
+	f.heartbeat(me, long)
 }
 
 // testGrace: what a tick has returned it returns again when its grace is over, unless
@@ -104,13 +104,13 @@ func testTakeOver(f *fixture) {
 	f.post("q1", "a")
 	f.post("q2", "b")
 	f.post("q3", "c")
-	f.beat(other, short)
+	f.heartbeat(other, short)
 	bound := f.bindAs(other, 3)
 	equal(f.T, "bound", len(bound), 3)
 	if taken, err := f.store.TakeOver(f.ctx, me, other, 9); len(taken) != 0 || err != nil {
 		f.Errorf("took claims of a living process: %v, %v", taken, err)
 	}
-	f.eventually("it is dead", func() bool { return slices.Equal(f.beat(me, long), []string{other}) })
+	f.eventually("it is dead", func() bool { return slices.Equal(f.heartbeat(me, long), []string{other}) })
 	if taken, err := f.store.TakeOver(f.ctx, "forgotten", other, 9); len(taken) != 0 || err != nil {
 		f.Errorf("claims went to a process from which nobody takes over: %v, %v", taken, err)
 	}
@@ -119,7 +119,7 @@ func testTakeOver(f *fixture) {
 		f.ok(err)
 		equal(f.T, "taken", len(taken), want)
 	}
-	equal(f.T, "dead", f.beat(me, long), nil)
+	equal(f.T, "dead", f.heartbeat(me, long), nil)
 	got := f.tick().Due
 	slices.Sort(got)
 	equal(f.T, "due at once", got, []string{"a", "b", "c"})
@@ -138,7 +138,7 @@ func testTakeOver(f *fixture) {
 		f.Errorf("the dead one is back and known: %+v, %v", p, err)
 	}
 	if p, err := f.store.Heartbeat(f.ctx, other, long, ""); !p.Known || err != nil {
-		f.Errorf("the second beat is not known: %+v, %v", p, err)
+		f.Errorf("the second heartbeat is not known: %+v, %v", p, err)
 	}
 }
 
@@ -146,9 +146,9 @@ func testLeave(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	f.bound("a S")
-	f.beat(other, long)
+	f.heartbeat(other, long)
 	f.ok(f.store.Leave(f.ctx, me))
-	dead := f.beat(other, long)
+	dead := f.heartbeat(other, long)
 	equal(f.T, "left", dead, []string{me})
 	taken, err := f.store.TakeOver(f.ctx, other, me, 9)
 	f.ok(err)

@@ -121,9 +121,10 @@ type attempt struct {
 // encodeRecord is the record of t.
 func encodeRecord(t *lifecycle.Transaction) string {
 	r := record{
-		Retries: t.Retries, Deferred: t.Deferred, Losses: t.Losses, Ending: t.Ending, Cancel: t.CancelRequested, Reopened: t.Reopened,
-		Error: bounded(t.Error), Done: t.Done, Landed: t.Landed, Submitted: millis(t.SubmittedAt), Retried: millis(t.RetriedAt),
-		Ended: millis(t.DoneAt), Final: millis(t.FinalAt), Attempts: make([]attempt, len(t.Attempts)),
+		Retries: t.Retries, Deferred: t.Deferred, Losses: t.Losses, Ending: t.Ending, Cancel: t.CancelRequested,
+		Reopened: t.Reopened, Error: bounded(t.Error), Done: t.Done, Landed: t.Landed,
+		Submitted: millis(t.SubmittedAt), Retried: millis(t.RetriedAt), Ended: millis(t.DoneAt), Final: millis(t.FinalAt),
+		Attempts: make([]attempt, len(t.Attempts)),
 	}
 	if b := blockOf(t); b != nil && bytes.Equal(t.Done, b) {
 		r.Done = nil
@@ -133,9 +134,10 @@ func encodeRecord(t *lifecycle.Transaction) string {
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
 		r.Attempts[i] = attempt{
-			Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Legacy: a.Legacy, Hash: a.Hash, NodeHash: a.NodeHash,
-			Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash, Confirmations: a.Confirmations, Error: bounded(a.Error),
-			Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot, Started: millis(a.StartedAt), Ended: millis(a.EndedAt),
+			Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Legacy: a.Legacy, Hash: a.Hash,
+			NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash,
+			Confirmations: a.Confirmations, Error: bounded(a.Error), Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
+			Started: millis(a.StartedAt), Ended: millis(a.EndedAt),
 		}
 	}
 	b, err := marshal(r)
@@ -166,9 +168,10 @@ func decodeRecord(t *lifecycle.Transaction, text string) error {
 	t.DoneAt, t.FinalAt = fromMillis(r.Ended), fromMillis(r.Final)
 	for i, a := range r.Attempts {
 		t.Attempts = append(t.Attempts, lifecycle.Attempt{
-			Number: i + 1, Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Legacy: a.Legacy, Hash: a.Hash,
-			NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash, Confirmations: a.Confirmations,
-			Error: a.Error, Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot, StartedAt: fromMillis(a.Started), EndedAt: fromMillis(a.Ended),
+			Number: i + 1, Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Legacy: a.Legacy,
+			Hash: a.Hash, NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash,
+			Confirmations: a.Confirmations, Error: a.Error, Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
+			StartedAt: fromMillis(a.Started), EndedAt: fromMillis(a.Ended),
 		})
 	}
 	switch {
@@ -195,7 +198,9 @@ func bounded(e *lifecycle.Error) *lifecycle.Error {
 	if e == nil || max(len(e.Code), len(e.Message), len(e.Exception)) <= most {
 		return e
 	}
-	return &lifecycle.Error{Code: shorten(e.Code, most), Message: shorten(e.Message, most), Exception: shorten(e.Exception, most)}
+	return &lifecycle.Error{
+		Code: shorten(e.Code, most), Message: shorten(e.Message, most), Exception: shorten(e.Exception, most),
+	}
 }
 
 // mostDetail bounds what a worker can make a sender say of itself, in bytes.

@@ -39,7 +39,8 @@ func testEnqueueTwice(f *fixture) {
 		{"another number", vote1("k", "q", `{"a":2,"b":[1.0,"x"]}`), queues.ErrKeyReused},
 		{"the number in other digits", vote1("k", "q", `{"a":1,"b":[1,"x"]}`), queues.ErrKeyReused},
 		{"another queue", vote1("k", "p", `{"a":1,"b":[1.0,"x"]}`), queues.ErrKeyReused},
-		{"another type", queues.Item{UID: "k", Queue: "q", Type: batch, Data: json.RawMessage(`{"a":1,"b":[1.0,"x"]}`)}, queues.ErrKeyReused},
+		{"another type", queues.Item{UID: "k", Queue: "q", Type: batch, Data: json.RawMessage(`{"a":1,"b":[1.0,"x"]}`)},
+			queues.ErrKeyReused},
 	} {
 		got := f.store.Enqueue(f.ctx, tc.item)
 		if !errors.Is(got.Err, tc.want) || (tc.want == nil && (got.Err != nil || !got.Existed)) {
@@ -123,7 +124,8 @@ func testEnqueueTogether(f *fixture) {
 	}
 	cancelled, cancel := context.WithCancel(f.ctx)
 	cancel()
-	if a := f.store.Enqueue(cancelled, vote1("late", "q", `{}`)); a.Err != nil && !errors.Is(a.Err, queues.ErrUnavailable) {
+	if a := f.store.Enqueue(cancelled, vote1("late", "q", `{}`)); a.Err != nil &&
+		!errors.Is(a.Err, queues.ErrUnavailable) {
 		f.Errorf("a post without time: %v", a.Err)
 	}
 }

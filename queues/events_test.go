@@ -113,7 +113,8 @@ func TestEventsKeep(t *testing.T) {
 		const events = 25_000
 		_, err := f.client.Pipelined(f.ctx, func(p redis.Pipeliner) error {
 			for i := range events {
-				p.XAdd(f.ctx, &redis.XAddArgs{Stream: f.key("events"), ID: fmt.Sprint("0-", i+1), Values: []any{"e", "1000 s S S - - - RESTED"}})
+				p.XAdd(f.ctx, &redis.XAddArgs{Stream: f.key("events"), ID: fmt.Sprint("0-", i+1),
+					Values: []any{"e", "1000 s S S - - - RESTED"}})
 			}
 			return nil
 		})

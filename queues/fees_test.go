@@ -15,7 +15,8 @@ import (
 // planned is an attempt as it is stored before a worker is asked.
 func planned(t *lifecycle.Transaction, fee uint64) lifecycle.Attempt {
 	return lifecycle.Attempt{
-		Number: len(t.Attempts) + 1, Sender: t.Sender, Nonce: 7, Fee: fee, StartedAt: time.UnixMilli(1), Outcome: lifecycle.Prepared,
+		Number: len(t.Attempts) + 1, Sender: t.Sender, Nonce: 7, Fee: fee, StartedAt: time.UnixMilli(1),
+		Outcome: lifecycle.Prepared,
 	}
 }
 
@@ -102,12 +103,14 @@ func testRestInWords(f *fixture) {
 	f.bound("a S1")
 	rested := func(uid string, d time.Duration, giver, detail string) {
 		f.Helper()
-		f.to(uid, lifecycle.PhaseWaiting, rest(d, lifecycle.Rested), func(c *queues.Change) { c.Rest.By, c.Rest.Detail = giver, detail })
+		f.to(uid, lifecycle.PhaseWaiting, rest(d, lifecycle.Rested),
+			func(c *queues.Change) { c.Rest.By, c.Rest.Detail = giver, detail })
 	}
 	rested("a", time.Hour, "fees", "the day is over at midnight")
 	until := f.sender("S1").Until
 	f.ok(f.pool.Rest(f.ctx, "S1", time.Minute, lifecycle.Rested, ""))
-	if s := f.sender("S1"); s.Reason != lifecycle.Rested || s.Detail != "the day is over at midnight" || !s.Until.Equal(until) {
+	if s := f.sender("S1"); s.Reason != lifecycle.Rested || s.Detail != "the day is over at midnight" ||
+		!s.Until.Equal(until) {
 		f.Errorf("after a shorter rest: %+v", s)
 	}
 	f.ok(f.pool.Rest(f.ctx, "S1", 2*time.Hour, lifecycle.Rested, ""))
@@ -133,7 +136,8 @@ func testOverview(f *fixture) {
 	f.ok(f.store.Pause(f.ctx, "t", "for a test"))
 	o := f.overview()
 	equal(f.T, "states", o.States, map[lifecycle.State]int64{
-		lifecycle.Waiting: 4, lifecycle.Dispatching: 1, lifecycle.Revision: 1, lifecycle.Retry: 0, lifecycle.Done: 1, lifecycle.Failed: 0, lifecycle.Unresolved: 0,
+		lifecycle.Waiting: 4, lifecycle.Dispatching: 1, lifecycle.Revision: 1, lifecycle.Retry: 0, lifecycle.Done: 1,
+		lifecycle.Failed: 0, lifecycle.Unresolved: 0,
 	})
 	equal(f.T, "types", o.Types, map[string]queues.Load{
 		vote:  {Waiting: 4, Bound: 1, Oldest: f.get("a").ReceivedAt},
@@ -196,15 +200,18 @@ func TestCost(t *testing.T) {
 		attempts []lifecycle.Attempt
 		want     uint64
 	}{
-		"none":              {nil, 0},
-		"planned":           {[]lifecycle.Attempt{{Fee: 10}}, 10},
-		"never made":        {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.Prepared}}, 0},
-		"raised":            {[]lifecycle.Attempt{{Fee: 10, Outcome: lifecycle.Sent}, {Fee: 15}}, 15},
-		"another nonce":     {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.FailedIn}, {Fee: 15, Nonce: 1}}, 25},
-		"another sender":    {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.FailedIn}, {Fee: 15, Sender: "S2"}}, 25},
-		"expired":           {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.Expired}, {Fee: 15}}, 15},
-		"the cheaper lands": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.Included}, {Fee: 15, EndedAt: ended, Outcome: lifecycle.Replaced}}, 10},
-		"unknown":           {[]lifecycle.Attempt{{Fee: 10, Outcome: lifecycle.Unknown, Legacy: true}}, 10},
+		"none":       {nil, 0},
+		"planned":    {[]lifecycle.Attempt{{Fee: 10}}, 10},
+		"never made": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.Prepared}}, 0},
+		"raised":     {[]lifecycle.Attempt{{Fee: 10, Outcome: lifecycle.Sent}, {Fee: 15}}, 15},
+		"another nonce": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.FailedIn},
+			{Fee: 15, Nonce: 1}}, 25},
+		"another sender": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.FailedIn},
+			{Fee: 15, Sender: "S2"}}, 25},
+		"expired": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.Expired}, {Fee: 15}}, 15},
+		"the cheaper lands": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.Included},
+			{Fee: 15, EndedAt: ended, Outcome: lifecycle.Replaced}}, 10},
+		"unknown": {[]lifecycle.Attempt{{Fee: 10, Outcome: lifecycle.Unknown, Legacy: true}}, 10},
 	}
 	for name, tt := range tests {
 		if got := (&lifecycle.Transaction{Attempts: tt.attempts}).Cost(); got != tt.want {

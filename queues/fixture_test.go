@@ -69,7 +69,7 @@ func newFixture(t *testing.T, client *redis.Client, namespace string) *fixture {
 	f := &fixture{T: t, ctx: t.Context(), client: client}
 	f.store = f.open(queues.Options{Namespace: namespace, Retention: time.Hour})
 	f.pool = senders.New(f.store, client)
-	f.beat(me, time.Hour)
+	f.heartbeat(me, time.Hour)
 	return f
 }
 
@@ -111,7 +111,7 @@ func (f *fixture) eventually(what string, happened func() bool) {
 	f.Fatalf("did not happen: %s", what)
 }
 
-func (f *fixture) beat(process string, ttl time.Duration) []string {
+func (f *fixture) heartbeat(process string, ttl time.Duration) []string {
 	f.Helper()
 	p, err := f.store.Heartbeat(f.ctx, process, ttl, "")
 	f.ok(err)
@@ -194,7 +194,7 @@ func (f *fixture) advance(t *lifecycle.Transaction, to lifecycle.Phase, options 
 // to advances the transaction as it is stored now.
 func (f *fixture) to(uid string, to lifecycle.Phase, options ...func(*queues.Change)) {
 	f.Helper()
-	<-time.After(time.Microsecond) // senders are let go one after the other
+	<-time.After(time.Microsecond) // senders are released one after the other
 	f.ok(f.advance(f.get(uid), to, options...))
 }
 

@@ -34,7 +34,8 @@ func TestFull(t *testing.T) {
 	})
 	// However full it is.
 	f.ok(f.client.ConfigSet(f.ctx, "maxmemory", fmt.Sprint(1<<20)).Err())
-	if a := f.store.Enqueue(f.ctx, queues.Item{Queue: "fill", Type: "FILL", Data: json.RawMessage(`{}`)}); !errors.Is(a.Err, queues.ErrFull) {
+	if a := f.store.Enqueue(f.ctx,
+		queues.Item{Queue: "fill", Type: "FILL", Data: json.RawMessage(`{}`)}); !errors.Is(a.Err, queues.ErrFull) {
 		f.Errorf("a post to a full store: %v", a.Err)
 	}
 	if err := f.store.Ping(f.ctx); !errors.Is(err, queues.ErrFull) {
@@ -44,7 +45,7 @@ func TestFull(t *testing.T) {
 	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}))
 	f.ok(f.advance(bound, lifecycle.PhaseSent, signed(1, big)))
 	f.ok(f.advance(bound, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 0, time.Hour)))
-	f.beat(me, time.Hour)
+	f.heartbeat(me, time.Hour)
 	f.tick()
 	_, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, queues.Never)
 	f.ok(err)
@@ -75,9 +76,11 @@ func TestUnconfirmed(t *testing.T) {
 	_, err = store.Heartbeat(ctx, "P", time.Minute, "")
 	ok(err)
 	ok(store.Enqueue(ctx, queues.Item{UID: "a", Queue: "q", Type: "T", Data: json.RawMessage(`{}`)}).Err)
-	bound, err := store.Bind(ctx, queues.BindRequest{Process: "P", Types: []string{"T"}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Second})
+	bound, err := store.Bind(ctx,
+		queues.BindRequest{Process: "P", Types: []string{"T"}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Second})
 	ok(err)
-	stored, err := store.Advance(ctx, change(bound[0].Transaction, lifecycle.PhaseSent, func(c *queues.Change) { c.Confirm = true }))
+	stored, err := store.Advance(ctx,
+		change(bound[0].Transaction, lifecycle.PhaseSent, func(c *queues.Change) { c.Confirm = true }))
 	if !errors.Is(err, queues.ErrUnconfirmed) {
 		t.Errorf("without a replica: %v", err)
 	}

@@ -16,9 +16,11 @@ import (
 // whose attempts survive being stored again.
 func FuzzDecode(f *testing.F) {
 	const state = "3 OP p:1 sent B62x 1700000000000 0 1   1 5:20000:5 "
-	const attempts = `{"retries":1,"attempts":[{"sender":"B62x","nonce":12,"fee":100000000,"outcome":"sent","hash":"5J","started":1700000000000}]}`
+	const attempts = `{"retries":1,"attempts":[{"sender":"B62x","nonce":12,"fee":100000000,` +
+		`"outcome":"sent","hash":"5J","started":1700000000000}]}`
 	f.Add("1 1700000000000 SEND_CLAIM_VOTE claim-1\n{\"n\":1}", state, attempts, "1 B62x 12 nodeHash\x005Jx")
-	f.Add("7 1 T q\n", "1   done  1 0 0 on-success 2   1", `{"landed":1,"attempts":[{"height":77,"stateHash":"3Nx"}],"more":{"than":"known"}}`, "")
+	f.Add("7 1 T q\n", "1   done  1 0 0 on-success 2   1",
+		`{"landed":1,"attempts":[{"height":77,"stateHash":"3Nx"}],"more":{"than":"known"}}`, "")
 	f.Add("", "", "", "")
 	f.Add("a b c d\n{}", "1   nowhere         ", "{", "")
 	f.Add("1 2 T q\n", state, `{"attempts":[{"nonce":-1}]}`, "") // would wrap around
@@ -80,7 +82,8 @@ func FuzzCursor(f *testing.F) {
 		if after, err := openCursor(sealCursor(at, filter), filter); err != nil || after != at {
 			t.Errorf("sealed at %d, opened at %d: %v", at, after, err)
 		}
-		if _, err := openCursor(sealCursor(at, filter), Filter{Queue: queue, State: lifecycle.State(state), Type: "T"}); err == nil {
+		if _, err := openCursor(sealCursor(at, filter),
+			Filter{Queue: queue, State: lifecycle.State(state), Type: "T"}); err == nil {
 			t.Error("a cursor opens the list of another filter")
 		}
 	})
@@ -91,8 +94,10 @@ func FuzzCursor(f *testing.F) {
 func FuzzSameJSON(f *testing.F) {
 	for _, s := range [][2]string{
 		{`{"a":1,"b":[1.0,"x"]}`, `{"b":[1.0,"\u0078"],"a":1}`}, {`1.0`, `1.00`}, {`{"a":1} x`, `{"a":1} y`},
-		{`{"a":1}{}`, `{"a":1}`}, {`[1,2]`, `[12]`}, {`["a","b"]`, `["a,b"]`}, {`"#1#"`, `1`}, {`null`, ``}, {`{"a":{"b":1}}`, `{"a":{},"b":1}`},
-		{`28948022309329048855892746252171976963363056481941560715954676764349967630337`, `28948022309329048855892746252171976963363056481941560715954676764349967630336`},
+		{`{"a":1}{}`, `{"a":1}`}, {`[1,2]`, `[12]`}, {`["a","b"]`, `["a,b"]`}, {`"#1#"`, `1`}, {`null`, ``},
+		{`{"a":{"b":1}}`, `{"a":{},"b":1}`},
+		{`28948022309329048855892746252171976963363056481941560715954676764349967630337`,
+			`28948022309329048855892746252171976963363056481941560715954676764349967630336`},
 	} {
 		f.Add([]byte(s[0]), []byte(s[1]))
 	}

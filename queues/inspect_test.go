@@ -30,7 +30,8 @@ type event struct {
 	Kind, ID, Sender, From, To, Attempt, Code string
 }
 
-var queueWords = strings.Fields("waiting done failed unresolved back popped run sender hold holder ready first since streak")
+var queueWords = strings.Fields(
+	"waiting done failed unresolved back popped run sender hold holder ready first since streak")
 
 // dump is all that a namespace holds, by key without its prefix.
 type dump struct {
@@ -87,7 +88,9 @@ func (f *fixture) dump() dump {
 					d.hashes[name][queueWords[i]] = w
 				}
 			case kind == "x" && len(words) == 13:
-				d.hashes[name] = map[string]string{"rev": words[0], "claim": words[2], "phase": words[3], "sender": words[4], "open": words[7]}
+				d.hashes[name] = map[string]string{
+					"rev": words[0], "claim": words[2], "phase": words[3], "sender": words[4], "open": words[7],
+				}
 			}
 		}
 	}()
@@ -281,11 +284,12 @@ func (f *fixture) inspect() {
 	f.inspectEvents(&d, all)
 }
 
-func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line []txn, counts map[string]int, run txn, put func(string, string, float64)) {
+func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line []txn, counts map[string]int, run txn,
+	put func(string, string, float64)) {
 	f.Helper()
 	put("queues", name, 0)
-	for field, phase := range map[string]string{"waiting": "waiting", "done": "done", "failed": "failed", "unresolved": "unresolved"} {
-		if n, _ := strconv.Atoi(q[field]); n != counts[phase] {
+	for _, phase := range []string{"waiting", "done", "failed", "unresolved"} {
+		if n, _ := strconv.Atoi(q[phase]); n != counts[phase] {
 			f.Errorf("queue %s counts %d %s, there are %d", name, n, phase, counts[phase])
 		}
 	}
@@ -302,7 +306,8 @@ func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line [
 		since, _ := strconv.ParseFloat(q["since"], 64)
 		put("ready:"+line[0].typ, name, since)
 		if q["ready"] != line[0].typ || q["first"] != line[0].uid {
-			f.Errorf("queue %s is noted in ready set %q with %s, its head is %s of %s", name, q["ready"], q["first"], line[0].uid, line[0].typ)
+			f.Errorf("queue %s is noted in ready set %q with %s, its head is %s of %s",
+				name, q["ready"], q["first"], line[0].uid, line[0].typ)
 		}
 	case q["ready"] != "" || q["first"] != "":
 		f.Errorf("queue %s is noted in ready set %q and cannot run: %v", name, q["ready"], q)

@@ -44,12 +44,12 @@ import (
 //	senders        zset    all senders, for listing
 //	waiting        hash    how many transactions wait, by type
 //	fees:<day>     hash    nanomina that attempts of that day (since 1970, UTC) cost, by sender; *: of all
-//	free:<group>   zset    free senders by when they were last let go
+//	free:<group>   zset    free senders by when they were last released
 //	own:<process>  zset    uids that a process has claimed, by when it is to look at them; and
 //	                       those that a person took from it, until it has looked
 //	procs          zset    processes, by when their claims end
 //	due            zset    "q:<queue>" "s:<sender>" "c:<uid>" (callback) "x:<uid>" (removal), by time
-//	events         stream  the log, 0-<n> for event n; its one field is told in events.go
+//	events         stream  the log, 0-<n> for event n; events.go describes its one field
 //	is:<name>      string  what the namespace was first used with: network, layout; server: the run
 //	                       id of the Redis it was last reconciled on; epoch: of the event log
 //	recovery       hash    of a reconciliation under way: run, since, lost; by, till: whose turn it

@@ -61,7 +61,8 @@ const (
 // It looks at no more than 10,000 entries and ends a page with what brings its payloads
 // over 8 MiB, so a page may be short and still have a next one.
 // Errors: ErrBadCursor, ErrUnavailable.
-func (s *Store) List(ctx context.Context, f Filter, limit int, cursor string) ([]*lifecycle.Transaction, string, error) {
+func (s *Store) List(ctx context.Context, f Filter, limit int,
+	cursor string) ([]*lifecycle.Transaction, string, error) {
 	after, err := openCursor(cursor, f)
 	if err != nil {
 		return nil, "", err
@@ -149,9 +150,11 @@ func (s *Store) walkSet(key string, back bool) walk {
 		var zs []redis.Z
 		var err error
 		if bound := "(" + strconv.FormatInt(after, 10); back {
-			zs, err = s.client.ZRevRangeByScoreWithScores(ctx, key, &redis.ZRangeBy{Min: "-inf", Max: bound, Count: int64(most)}).Result()
+			zs, err = s.client.ZRevRangeByScoreWithScores(ctx, key,
+				&redis.ZRangeBy{Min: "-inf", Max: bound, Count: int64(most)}).Result()
 		} else {
-			zs, err = s.client.ZRangeByScoreWithScores(ctx, key, &redis.ZRangeBy{Min: bound, Max: "+inf", Count: int64(most)}).Result()
+			zs, err = s.client.ZRangeByScoreWithScores(ctx, key,
+				&redis.ZRangeBy{Min: bound, Max: "+inf", Count: int64(most)}).Result()
 		}
 		if err != nil {
 			return nil, 0, 0, storeError("listing", err)
@@ -166,7 +169,8 @@ func (s *Store) walkSet(key string, back bool) walk {
 	}
 }
 
-func (s *Store) walkLine(ctx context.Context, list string, after int64, most int, unchanged, back bool) ([]entry, int64, int, error) {
+func (s *Store) walkLine(ctx context.Context, list string, after int64, most int,
+	unchanged, back bool) ([]entry, int64, int, error) {
 	v, err := s.Run(ctx, lineScript, list, after, most, unchanged, back)
 	if err != nil {
 		return nil, 0, 0, err
@@ -288,6 +292,7 @@ func openCursor(cursor string, f Filter) (after int64, err error) {
 
 func (f Filter) sum() uint32 {
 	h := fnv.New32a()
-	_, _ = fmt.Fprintf(h, "%q %q %q %q %d %d %t", f.Queue, f.Type, f.Sender, f.State, millis(f.Since), millis(f.Until), f.Newest)
+	_, _ = fmt.Fprintf(h, "%q %q %q %q %d %d %t",
+		f.Queue, f.Type, f.Sender, f.State, millis(f.Since), millis(f.Until), f.Newest)
 	return h.Sum32()
 }

@@ -70,7 +70,8 @@ func testListQueue(f *fixture) {
 	for _, limit := range []int{7, 200, 250, 1000} {
 		equal(f.T, "queue", f.list(queues.Filter{Queue: "q"}, limit), mine)
 		equal(f.T, "failed", f.list(queues.Filter{Queue: "q", State: lifecycle.Failed}, limit), mine[260:420])
-		equal(f.T, "waiting", f.list(queues.Filter{Queue: "q", State: lifecycle.Waiting}, limit), slices.Concat(mine[250:260], mine[420:]))
+		equal(f.T, "waiting", f.list(queues.Filter{Queue: "q", State: lifecycle.Waiting}, limit),
+			slices.Concat(mine[250:260], mine[420:]))
 	}
 	equal(f.T, "of no queue", f.list(queues.Filter{Queue: "none"}, 10), nil)
 }
@@ -161,7 +162,8 @@ func testListTimes(f *fixture) {
 		{time.Time{}, times[0].Add(-time.Hour), nil},
 	} {
 		for _, queue := range []string{"", "q"} {
-			equal(f.T, fmt.Sprint(tc.since, tc.until), f.list(queues.Filter{Queue: queue, Since: tc.since, Until: tc.until}, 2), tc.want)
+			equal(f.T, fmt.Sprint(tc.since, tc.until),
+				f.list(queues.Filter{Queue: queue, Since: tc.since, Until: tc.until}, 2), tc.want)
 		}
 	}
 }

@@ -226,19 +226,19 @@ func (m *model) time() bool {
 	}
 	for _, p := range []string{me, other} {
 		if !m.draw(4) {
-			m.beats(p, -1)
+			m.heartbeats(p, -1)
 		}
 	}
 	return true
 }
 
-func (m *model) beatOnce() bool {
-	m.beats(one(m, me, other), 0)
+func (m *model) heartbeatOnce() bool {
+	m.heartbeats(one(m, me, other), 0)
 	return true
 }
 
-// beats renews the claims of a process.
-func (m *model) beats(p string, skip int) {
+// heartbeats renews the claims of a process.
+func (m *model) heartbeats(p string, skip int) {
 	m.note("%s", p)
 	m.do(skip, func(s *queues.Store, _ *poolOf) answer {
 		pulse, err := s.Heartbeat(m.ctx, p, ttl, "")
@@ -270,7 +270,7 @@ func (m *model) takeOver() bool {
 		dead, heir = other, me
 	}
 	if !m.lives(heir) && !m.draw(4) {
-		m.beats(heir, -1)
+		m.heartbeats(heir, -1)
 	}
 	if !m.draw(4) {
 		m.leaving = true
@@ -296,7 +296,7 @@ func (m *model) takeOver() bool {
 		return says("%v", append([]string{}, taken...))
 	}, func() answer { return says("%v", m.taken(heir, dead, most)) })
 	if m.draw(2) {
-		m.beats(dead, -1)
+		m.heartbeats(dead, -1)
 	}
 	return true
 }
@@ -493,8 +493,8 @@ func (m *model) failOver() bool {
 		}
 	}
 	clear(m.views)
-	m.beats(me, -1)
-	m.beats(other, -1)
+	m.heartbeats(me, -1)
+	m.heartbeats(other, -1)
 	return true
 }
 

@@ -126,7 +126,7 @@ func newModel(f *fixture, seed int, exact bool) *model {
 	f.client.AddHook(m.reply)
 	m.procs[me] = m.clock().Add(hour) // as the fixture has it
 	if !m.draw(4) {
-		f.beat(other, ttl)
+		f.heartbeat(other, ttl)
 		m.want.Renew(other)
 		m.procs[other] = m.clock().Add(ttl)
 	}
@@ -146,7 +146,7 @@ func (m *model) operations() []operation {
 	return []operation{
 		{12, "post", m.post}, {18, "bind", m.bindSome}, {34, "change", m.change}, {12, "changes", m.changes},
 		{6, "order", m.order}, {8, "facts", m.facts}, {8, "called", m.calledBack}, {7, "tick", m.tickOnce},
-		{4, "postpone", m.postpone}, {4, "time", m.time}, {3, "beat", m.beatOnce}, {5, "take over", m.takeOver},
+		{4, "postpone", m.postpone}, {4, "time", m.time}, {3, "heartbeat", m.heartbeatOnce}, {5, "take over", m.takeOver},
 		{6, "pause", m.pause}, {6, "register", m.register}, {2, "configure", m.configure}, {2, "rest", m.rest},
 		{8, "resume", m.resume}, {1, "unregister", m.unregister}, {3, "balance", m.balance}, {5, "remove", m.remove},
 		{2, "save", m.save}, {1, "fail over", m.failOver}, {4, "settle", m.settle}, {4, "read", m.read}, {2, "full", m.full},

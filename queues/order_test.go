@@ -14,10 +14,12 @@ func testStrictOrder(f *fixture) {
 	f.register("S1", "S2", "S3", "S4")
 	f.post("q", "a", "b", "c")
 	f.bound("a S1")
-	for _, phase := range []lifecycle.Phase{lifecycle.PhaseSent, lifecycle.PhaseWatching, lifecycle.PhaseFailing, lifecycle.PhaseDelayed, lifecycle.PhaseDispatching} {
+	for _, phase := range []lifecycle.Phase{lifecycle.PhaseSent, lifecycle.PhaseWatching, lifecycle.PhaseFailing,
+		lifecycle.PhaseDelayed, lifecycle.PhaseDispatching} {
 		f.to("a", phase)
 		f.bound()
-		if q := f.queue("q"); q.State() != phase.Queue() || q.Sender != "S1" || q.Running != "a" || q.Counts[phase.State()] != 1 {
+		if q := f.queue("q"); q.State() != phase.Queue() || q.Sender != "S1" || q.Running != "a" ||
+			q.Counts[phase.State()] != 1 {
 			f.Errorf("in %s the queue is %+v", phase, q)
 		}
 		if s := f.sender("S1"); s.State() != phase.Queue() || s.Queue != "q" {
@@ -30,7 +32,8 @@ func testStrictOrder(f *fixture) {
 	f.bound("c S3")
 	f.to("c", lifecycle.PhaseFailed)
 	f.bound()
-	if q := f.queue("q"); q.State() != lifecycle.QueueFree || q.Counts[lifecycle.Done] != 1 || q.Counts[lifecycle.Failed] != 1 || q.Counts[lifecycle.Unresolved] != 1 {
+	if q := f.queue("q"); q.State() != lifecycle.QueueFree || q.Counts[lifecycle.Done] != 1 ||
+		q.Counts[lifecycle.Failed] != 1 || q.Counts[lifecycle.Unresolved] != 1 {
 		f.Errorf("at the end the queue is %+v", q)
 	}
 }
@@ -134,7 +137,8 @@ func testReopened(f *fixture) {
 	f.bound("a S")
 	f.to("a", lifecycle.PhaseDone, keep, due(time.Hour))
 	f.bound("b S")
-	f.to("a", lifecycle.PhaseWaiting, record(func(t *lifecycle.Transaction) { *t = *lifecycle.Unended(t); t.Reopened = true }), withCode("REOPENED"))
+	f.to("a", lifecycle.PhaseWaiting,
+		record(func(t *lifecycle.Transaction) { *t = *lifecycle.Unended(t); t.Reopened = true }), withCode("REOPENED"))
 	f.bound() // its successor runs
 	f.to("b", lifecycle.PhaseWaiting)
 	for _, uid := range []string{"a", "b", "c"} {
@@ -164,7 +168,8 @@ func testPause(f *fixture) {
 	f.ok(f.store.Resume(f.ctx, "q"))
 	f.ok(f.store.Resume(f.ctx, "q"))
 	f.bound("b S2")
-	for _, change := range []func(context.Context, string) error{f.store.Resume, func(ctx context.Context, q string) error { return f.store.Pause(ctx, q, "x") }} {
+	pause := func(ctx context.Context, q string) error { return f.store.Pause(ctx, q, "x") }
+	for _, change := range []func(context.Context, string) error{f.store.Resume, pause} {
 		if err := change(f.ctx, "none"); !errors.Is(err, queues.ErrNotFound) {
 			f.Errorf("a queue that is not there: %v", err)
 		}

@@ -65,9 +65,12 @@ func (r *reply) overview(l []any) Overview {
 		n[min(i, len(n)-1)] = r.int(v)
 	}
 	o := Overview{
-		At:     fromMillis(r.int(r.at(l, 0))),
-		States: map[lifecycle.State]int64{lifecycle.Waiting: n[0], lifecycle.Dispatching: 0, lifecycle.Revision: 0, lifecycle.Retry: 0, lifecycle.Done: n[1], lifecycle.Failed: n[2], lifecycle.Unresolved: n[3]},
-		Types:  map[string]Load{}, Queues: n[5], Processes: n[6], Events: n[7], Fees: map[string]uint64{},
+		At: fromMillis(r.int(r.at(l, 0))),
+		States: map[lifecycle.State]int64{
+			lifecycle.Waiting: n[0], lifecycle.Dispatching: 0, lifecycle.Revision: 0, lifecycle.Retry: 0,
+			lifecycle.Done: n[1], lifecycle.Failed: n[2], lifecycle.Unresolved: n[3],
+		},
+		Types: map[string]Load{}, Queues: n[5], Processes: n[6], Events: n[7], Fees: map[string]uint64{},
 	}
 	types := r.list(r.at(l, 2))
 	for i := 0; i+3 < len(types); i += 4 {

@@ -18,6 +18,7 @@ func (s *Store) Place(ctx context.Context, uid string) (lifecycle.Place, error) 
 		return lifecycle.Place{}, fmt.Errorf("transaction %s: %w", uid, ErrNotFound)
 	}
 	return lifecycle.Place{
-		Ahead: int(r.int(r.at(l, 0))), First: r.string(r.at(l, 1)), Holder: r.string(r.at(l, 2)), Hold: fromMillis(r.int(r.at(l, 3))),
+		Ahead: int(r.int(r.at(l, 0))), First: r.string(r.at(l, 1)),
+		Holder: r.string(r.at(l, 2)), Hold: fromMillis(r.int(r.at(l, 3))),
 	}, r.err
 }

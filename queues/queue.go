@@ -41,7 +41,8 @@ func (s *Store) QueuesNamed(ctx context.Context, prefix string, limit int, curso
 		}
 		from = "(" + cursor
 	}
-	names, err := s.client.ZRangeByLex(ctx, s.key("queues"), &redis.ZRangeBy{Min: from, Max: to, Count: int64(limit)}).Result()
+	names, err := s.client.ZRangeByLex(ctx, s.key("queues"),
+		&redis.ZRangeBy{Min: from, Max: to, Count: int64(limit)}).Result()
 	if err != nil {
 		return nil, "", storeError("listing queues", err)
 	}
@@ -86,7 +87,8 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 			NextAt: fromMillis(e.int(m["hold"])),
 			Counts: map[lifecycle.State]int64{
 				lifecycle.Waiting: e.int(m["waiting"]), lifecycle.Dispatching: 0, lifecycle.Revision: 0, lifecycle.Retry: 0,
-				lifecycle.Done: e.int(m["done"]), lifecycle.Failed: e.int(m["failed"]), lifecycle.Unresolved: e.int(m["unresolved"]),
+				lifecycle.Done: e.int(m["done"]), lifecycle.Failed: e.int(m["failed"]),
+				lifecycle.Unresolved: e.int(m["unresolved"]),
 			},
 		}
 		if e.err != nil {
@@ -112,7 +114,8 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 }
 
 // queueWords are the words of a queue's record, as lib.lua names them.
-var queueWords = strings.Fields("waiting done failed unresolved back popped run sender hold holder ready first since streak")
+var queueWords = strings.Fields(
+	"waiting done failed unresolved back popped run sender hold holder ready first since streak")
 
 // queue reads the record of a queue.
 func (e *numbers) queue(text string) map[string]string {

@@ -39,7 +39,8 @@ func TestRate(t *testing.T) {
 		// Several processes share what there is, however many ask at a time.
 		"Together": func(f *fixture) {
 			rate := queues.Rate{PerSecond: 0.001, Burst: 100}
-			processes := []*queues.Spender{queues.NewSpender(f.store, rate), queues.NewSpender(f.open(queues.Options{Namespace: f.store.Namespace, Retention: time.Hour}), rate)}
+			processes := []*queues.Spender{queues.NewSpender(f.store, rate),
+				queues.NewSpender(f.open(queues.Options{Namespace: f.store.Namespace, Retention: time.Hour}), rate)}
 			var through atomic.Int32
 			var all sync.WaitGroup
 			for i := range 400 {

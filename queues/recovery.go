@@ -67,7 +67,8 @@ func (e *TakenError) Error() string { return "its place is taken by transaction 
 // no such transaction any more. Where its place is taken nothing is stored, and the
 // namespace is settled no longer. Errors: *TakenError, ErrStale (it is final, or has
 // changed), ErrUnavailable.
-func (r Recovery) Adopt(ctx context.Context, process string, before, after *lifecycle.Transaction, bytes *lifecycle.BytesRead) error {
+func (r Recovery) Adopt(ctx context.Context, process string, before, after *lifecycle.Transaction,
+	bytes *lifecycle.BytesRead) error {
 	open := 0
 	for i := range after.Attempts {
 		if after.Attempts[i].Open() {
@@ -79,7 +80,9 @@ func (r Recovery) Adopt(ctx context.Context, process string, before, after *life
 		signed = pack(bytes.Number, bytes.Command)
 	}
 	posted := fmt.Sprintf("%d %d %s %s\n%s", after.Sequence, millis(after.ReceivedAt), after.Type, after.Queue, after.Data)
-	args := []any{before.UID, after.FirstOpen().Sender, process, posted, open, signed, before.Revision, encodeRecord(after)}
+	args := []any{
+		before.UID, after.FirstOpen().Sender, process, posted, open, signed, before.Revision, encodeRecord(after),
+	}
 	for account, least := range lifecycle.Least(before, after) {
 		args = append(args, account, least)
 	}

@@ -73,7 +73,7 @@ func (f *fixture) settle(process string) {
 		f.ok(err)
 		return done
 	})
-	f.beat(process, long)
+	f.heartbeat(process, long)
 }
 
 // misses is what a process says of the last that it accepted and showed.
@@ -91,7 +91,8 @@ func (f *fixture) misses(want bool) {
 func (f *fixture) plan(uid string, a lifecycle.Attempt) {
 	f.Helper()
 	t := f.get(uid)
-	a.Number, a.Sender, a.Outcome, a.StartedAt = len(t.Attempts)+1, t.Sender, lifecycle.Prepared, time.UnixMilli(5000).UTC()
+	a.Number, a.Sender, a.Outcome, a.StartedAt = len(t.Attempts)+1, t.Sender, lifecycle.Prepared,
+		time.UnixMilli(5000).UTC()
 	f.ok(f.advance(t, lifecycle.PhaseDispatching, made(a), nextNonce(a.Nonce)))
 }
 
@@ -99,9 +100,9 @@ func (f *fixture) plan(uid string, a lifecycle.Attempt) {
 func (f *fixture) sign(uid, hash string) {
 	f.Helper()
 	t := f.get(uid)
-	f.ok(f.advance(t, lifecycle.PhaseDispatching, signed(len(t.Attempts), []byte("signed "+hash)), last(func(a *lifecycle.Attempt) {
-		a.Outcome, a.Hash = lifecycle.Signed, hash
-	}), func(c *queues.Change) { c.Confirm = true }))
+	f.ok(f.advance(t, lifecycle.PhaseDispatching, signed(len(t.Attempts), []byte("signed "+hash)),
+		last(func(a *lifecycle.Attempt) { a.Outcome, a.Hash = lifecycle.Signed, hash }),
+		func(c *queues.Change) { c.Confirm = true }))
 }
 
 func testNothingBeforeSettled(f *fixture) {
@@ -112,7 +113,8 @@ func testNothingBeforeSettled(f *fixture) {
 	f.plan("a", lifecycle.Attempt{Nonce: 7})
 	f.failOver(f.snapshot())
 	f.bound()
-	err := f.advance(f.get("a"), lifecycle.PhaseDispatching, last(func(a *lifecycle.Attempt) { a.Outcome = lifecycle.Signed }), effects)
+	err := f.advance(f.get("a"), lifecycle.PhaseDispatching,
+		last(func(a *lifecycle.Attempt) { a.Outcome = lifecycle.Signed }), effects)
 	if !errors.Is(err, queues.ErrUnsettled) {
 		f.Errorf("confirmed: %v", err)
 	}
@@ -146,7 +148,7 @@ func testRestartForgetsNothing(f *fixture) {
 }
 
 func testOneTurnAtATime(f *fixture) {
-	f.beat(other, short)
+	f.heartbeat(other, short)
 	epoch := f.epoch()
 	f.failOver(f.snapshot())
 	back := f.pulse(me, long, "").Server
@@ -266,7 +268,8 @@ func (f *fixture) adopt(process string, before *lifecycle.Transaction, sender st
 	f.Helper()
 	c := lifecycle.Command{Payer: sender, Nonce: nonce, Hash: "5J" + before.UID}
 	after, _ := lifecycle.Restored(before, lifecycle.KnownBy(c, time.UnixMilli(5000).UTC()), time.UnixMilli(6000).UTC())
-	return f.recovery().Adopt(f.ctx, process, before, after, &lifecycle.BytesRead{Number: len(after.Attempts), Command: []byte("signed")})
+	return f.recovery().Adopt(f.ctx, process, before, after,
+		&lifecycle.BytesRead{Number: len(after.Attempts), Command: []byte("signed")})
 }
 
 func testAdopt(f *fixture) {
@@ -274,7 +277,8 @@ func testAdopt(f *fixture) {
 	f.post("q", "a", "b")
 	f.ok(f.adopt(me, f.get("a"), "S", 3))
 	a := f.get("a")
-	if a.Phase != lifecycle.PhaseDispatching || a.Sender != "S" || !strings.HasPrefix(a.Claim, me+":") || a.Last().NodeHash != "5Ja" {
+	if a.Phase != lifecycle.PhaseDispatching || a.Sender != "S" || !strings.HasPrefix(a.Claim, me+":") ||
+		a.Last().NodeHash != "5Ja" {
 		f.Errorf("adopted: %+v", a)
 	}
 	if s := f.sender("S"); s.Queue != "q" || s.Nonce == nil || *s.Nonce != 3 {
@@ -296,7 +300,7 @@ func testAdoptByForgotten(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	f.ok(f.adopt("forgotten", f.get("a"), "S", 3))
-	f.eventually("it is dead", func() bool { return slices.Equal(f.beat(me, long), []string{"forgotten"}) })
+	f.eventually("it is dead", func() bool { return slices.Equal(f.heartbeat(me, long), []string{"forgotten"}) })
 	taken, err := f.store.TakeOver(f.ctx, me, "forgotten", 9)
 	f.ok(err)
 	equal(f.T, "taken", taken, []string{"a"})

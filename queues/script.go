@@ -306,7 +306,9 @@ func isReply(err error) bool {
 
 // transient reports whether Redis itself says that it cannot serve now.
 func transient(err error) bool {
-	for _, p := range []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY", "MISCONF", "NOREPLICAS", "UNBLOCKED"} {
+	for _, p := range []string{
+		"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY", "MISCONF", "NOREPLICAS", "UNBLOCKED",
+	} {
 		if redis.HasErrorPrefix(err, p) {
 			return true
 		}

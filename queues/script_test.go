@@ -19,7 +19,8 @@ import (
 // record that is damaged, and the claims of others do not hold up the rest.
 func TestSharedRun(t *testing.T) {
 	t.Parallel()
-	for name, client := range map[string]*redis.Client{"miniredis": redistest.Mini(t).Client, "redis": redistest.Start(t).Client} {
+	for name, client := range map[string]*redis.Client{"miniredis": redistest.Mini(t).Client,
+		"redis": redistest.Start(t).Client} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
@@ -73,7 +74,8 @@ func TestSharedRun(t *testing.T) {
 				}
 			}
 			// A damaged record is told as what it is, not as an outage.
-			damaged := &lifecycle.Transaction{UID: calls[5].args[0].(string), Queue: "q", Type: "T", Phase: lifecycle.PhaseWaiting}
+			damaged := &lifecycle.Transaction{UID: calls[5].args[0].(string), Queue: "q", Type: "T",
+				Phase: lifecycle.PhaseWaiting}
 			if _, err := s.Advance(ctx, failed(damaged)); err == nil || errors.Is(err, ErrUnavailable) {
 				t.Errorf("a damaged record: %v", err)
 			}
@@ -100,7 +102,8 @@ func scriptsRun(t *testing.T, client *redis.Client) (n int) {
 
 func TestTooOld(t *testing.T) {
 	t.Parallel()
-	for version, want := range map[string]bool{"6.2.14": true, "5.0.3": true, "7.0.15": false, "7.2.4": false, "8.0.0": false, "10.1": false, "": false} {
+	for version, want := range map[string]bool{"6.2.14": true, "5.0.3": true, "7.0.15": false, "7.2.4": false,
+		"8.0.0": false, "10.1": false, "": false} {
 		if tooOld(version) != want {
 			t.Errorf("%q: too old is not %t", version, want)
 		}

@@ -131,7 +131,8 @@ func testOneRound(f *fixture) {
 		order = append(order, uid)
 		f.to(uid, lifecycle.PhaseDone)
 	}
-	equal(f.T, "order", order, []string{"l0001", "m0001", "b1", "l0002", "m0002", "l0003", "m0003", "l0004", "l0005", "l0006"})
+	equal(f.T, "order", order,
+		[]string{"l0001", "m0001", "b1", "l0002", "m0002", "l0003", "m0003", "l0004", "l0005", "l0006"})
 }
 
 func testBindTypesAndGroups(f *fixture) {
@@ -154,7 +155,8 @@ func testBindTypesAndGroups(f *fixture) {
 		{[]string{batch}, []string{"shared"}, ""},
 		{[]string{batch, vote}, []string{"shared", "local"}, "a S1"},
 	} {
-		got, err := f.store.Bind(f.ctx, queues.BindRequest{Process: me, Types: tc.types, Groups: tc.groups, Most: 9, Grace: time.Minute})
+		got, err := f.store.Bind(f.ctx,
+			queues.BindRequest{Process: me, Types: tc.types, Groups: tc.groups, Most: 9, Grace: time.Minute})
 		f.ok(err)
 		var pairs []string
 		for _, b := range got {
@@ -173,8 +175,8 @@ func testBindNothing(f *fixture) {
 	f.bound()
 	f.post("q", "a")
 	equal(f.T, "bound by a process that is not known", len(f.bindAs("stranger", 9)), 0)
-	f.beat("brief", time.Millisecond)
-	f.eventually("its claims end", func() bool { return slices.Contains(f.beat(me, time.Hour), "brief") })
+	f.heartbeat("brief", time.Millisecond)
+	f.eventually("its claims end", func() bool { return slices.Contains(f.heartbeat(me, time.Hour), "brief") })
 	equal(f.T, "bound by a process whose claims have run out", len(f.bindAs("brief", 9)), 0)
 	f.bound("a S")
 	f.post("q", "b")
@@ -250,7 +252,7 @@ func testWake(f *fixture) {
 		f.Error("a free sender wakes")
 	}
 	// Another process hears of it, once there is one.
-	f.beat(other, time.Hour)
+	f.heartbeat(other, time.Hour)
 	listener := f.open(queues.Options{Namespace: f.store.Namespace})
 	ctx, cancel := context.WithCancel(f.ctx)
 	ended := make(chan struct{})
@@ -265,10 +267,11 @@ func testWake(f *fixture) {
 }
 
 func testErrorsByName(f *fixture) {
-	dead := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, Dialer: func(context.Context, string, string) (net.Conn, error) {
+	gone := func(context.Context, string, string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
 		return ours, theirs.Close()
-	}})
+	}
+	dead := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, Dialer: gone})
 	defer func() { _ = dead.Close() }()
 	s, err := queues.Open(dead, queues.Options{Namespace: "x"})
 	f.ok(err)
@@ -278,7 +281,8 @@ func testErrorsByName(f *fixture) {
 	_, tickErr := s.Tick(f.ctx, queues.TickRequest{})
 	_, advanceErr := s.Advance(f.ctx, change(&lifecycle.Transaction{UID: "a"}, lifecycle.PhaseDone))
 	for what, err := range map[string]error{
-		"enqueue": s.Enqueue(f.ctx, vote1("a", "q", `{}`)).Err, "list": listErr, "get": getErr, "bind": bindErr, "tick": tickErr,
+		"enqueue": s.Enqueue(f.ctx, vote1("a", "q", `{}`)).Err, "list": listErr, "get": getErr, "bind": bindErr,
+		"tick": tickErr,
 		"ping": s.Ping(f.ctx), "check": s.Check(f.ctx), "pause": s.Pause(f.ctx, "q", "x"), "remove": s.Remove(f.ctx, "a"),
 		"advance": advanceErr,
 	} {

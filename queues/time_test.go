@@ -220,7 +220,8 @@ func testRemoveGuards(f *fixture) {
 	refused("done, its block may still go")
 	attempt := lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Prepared, StartedAt: time.UnixMilli(1)}
 	f.to("a", lifecycle.PhaseDone, made(attempt))
-	f.to("a", lifecycle.PhaseFailed, last(func(a *lifecycle.Attempt) { a.Outcome = lifecycle.Signed }), signed(1, []byte("x")))
+	f.to("a", lifecycle.PhaseFailed, last(func(a *lifecycle.Attempt) { a.Outcome = lifecycle.Signed }),
+		signed(1, []byte("x")))
 	refused("failed, an attempt is open")
 	f.to("a", lifecycle.PhaseFailed, last(func(a *lifecycle.Attempt) { a.EndedAt = time.UnixMilli(5) }))
 	f.ok(f.store.Remove(f.ctx, "a"))
@@ -242,7 +243,8 @@ func testNothingLeft(f *fixture) {
 	for range 5 {
 		for _, b := range f.bind(9) {
 			uid := b.Transaction.UID
-			f.to(uid, lifecycle.PhaseSent, signed(1, []byte("x")), made(lifecycle.Attempt{Number: 1, Outcome: lifecycle.Prepared, Sender: b.Sender}))
+			f.to(uid, lifecycle.PhaseSent, signed(1, []byte("x")),
+				made(lifecycle.Attempt{Number: 1, Outcome: lifecycle.Prepared, Sender: b.Sender}))
 			f.to(uid, lifecycle.PhaseWaiting)
 		}
 		for _, b := range f.bind(9) {

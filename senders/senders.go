@@ -2,7 +2,7 @@
 // worker that proves and signs for it.
 //
 // A sender is free, or bound to one queue, or taken out of use for a reason. Who
-// binds and lets go is package queues, in the same script that changes the
+// binds and releases is package queues, in the same script that changes the
 // transaction; this package registers, rests, drains and shows them.
 //
 // All methods may be called concurrently.
@@ -177,7 +177,8 @@ func (p *Pool) Configure(ctx context.Context, workers map[string]string) error {
 }
 
 // Remove takes a sender out for good. What is known of the account stays, for whoever
-// registers it again: its next nonce, and [lifecycle.OutcomeUnknown]. Errors: ErrNotFound, ErrBound, queues.ErrUnavailable.
+// registers it again: its next nonce, and [lifecycle.OutcomeUnknown]. Errors: ErrNotFound,
+// ErrBound, queues.ErrUnavailable.
 func (p *Pool) Remove(ctx context.Context, account string) error {
 	return p.run(ctx, "remove", account)
 }
@@ -191,7 +192,8 @@ func (p *Pool) Drain(ctx context.Context, account string) error {
 // Rest takes a sender out of use for a reason, until d has passed or, if d is
 // negative, until Resume; detail is the reason in words, or "".
 // Errors: ErrNotFound, queues.ErrUnavailable.
-func (p *Pool) Rest(ctx context.Context, account string, d time.Duration, why lifecycle.SenderReason, detail string) error {
+func (p *Pool) Rest(ctx context.Context, account string, d time.Duration, why lifecycle.SenderReason,
+	detail string) error {
 	ms := d.Milliseconds()
 	if d < 0 {
 		ms = -1
@@ -264,7 +266,8 @@ func (p *Pool) List(ctx context.Context, limit int, cursor string) ([]*Sender, s
 	if cursor != "" {
 		from = "(" + cursor
 	}
-	accounts, err := p.client.ZRangeByLex(ctx, p.store.SendersKey(), &redis.ZRangeBy{Min: from, Max: "+", Count: int64(limit)}).Result()
+	accounts, err := p.client.ZRangeByLex(ctx, p.store.SendersKey(),
+		&redis.ZRangeBy{Min: from, Max: "+", Count: int64(limit)}).Result()
 	if err != nil {
 		return nil, "", fmt.Errorf("listing senders: %w: %w", queues.ErrUnavailable, err)
 	}

@@ -38,7 +38,9 @@ local function register()
   if op == 'register' and url ~= '' then return url ~= ARGV[3] and 'exists' end
   if group ~= ARGV[5] then call('ZREM', P .. 'free:' .. group, account) end
   own()
-  lift(account, function(why) return why == 'why:DRAINING:forgotten' or op == 'configure' and why == 'why:DRAINING:config' end)
+  lift(account, function(why)
+    return why == 'why:DRAINING:forgotten' or op == 'configure' and why == 'why:DRAINING:config'
+  end)
   if not call('ZSCORE', P .. 'free:' .. ARGV[5], account) then offer(account) end
 end
 

@@ -28,8 +28,10 @@ func TestPool(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*fixture){
 		"Register": testRegister, "Configure": testConfigure, "ConfigureLeavesAPersonsWord": testPersonsWord,
-		"Local": testLocal, "LocalOfOthers": testLocalOfOthers, "Bound": testBound, "Again": testAgain, "Proves": testProves, "Rest": testRest, "ReasonsApart": testReasonsApart, "Watch": testWatch,
-		"UnknownOutcomes": testUnknownOutcomes, "UnresolvedInARow": testUnresolvedInARow, "List": testList, "Missing": testMissing,
+		"Local": testLocal, "LocalOfOthers": testLocalOfOthers, "Bound": testBound, "Again": testAgain,
+		"Proves": testProves, "Rest": testRest, "ReasonsApart": testReasonsApart, "Watch": testWatch,
+		"UnknownOutcomes": testUnknownOutcomes, "UnresolvedInARow": testUnresolvedInARow, "List": testList,
+		"Missing": testMissing,
 	}
 	start := func(t *testing.T, client *redis.Client, namespace string, run func(*fixture)) {
 		t.Helper()
@@ -92,7 +94,8 @@ func (f *fixture) to(t *lifecycle.Transaction, to lifecycle.Phase, options ...fu
 
 // unknown is an attempt of which nobody knows what became.
 func unknown(c *queues.Change) {
-	c.After.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Legacy: true, Outcome: lifecycle.Unknown, StartedAt: time.UnixMilli(1)}}
+	c.After.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Legacy: true, Outcome: lifecycle.Unknown,
+		StartedAt: time.UnixMilli(1)}}
 }
 
 // known settles that attempt.
@@ -132,7 +135,8 @@ func (f *fixture) want(what string, want map[string]lifecycle.SenderReason) {
 
 func (f *fixture) bind(most int) []queues.Bound {
 	f.Helper()
-	b, err := f.store.Bind(f.Context(), queues.BindRequest{Process: "p", Types: []string{"T"}, Groups: []string{senders.Shared}, Most: most, Grace: time.Hour})
+	b, err := f.store.Bind(f.Context(), queues.BindRequest{Process: "p", Types: []string{"T"},
+		Groups: []string{senders.Shared}, Most: most, Grace: time.Hour})
 	f.ok(err)
 	return b
 }
@@ -206,14 +210,16 @@ func testPersonsWord(f *fixture) {
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a"}))
 	f.ok(f.pool.Drain(f.Context(), "B"))
 	f.ok(f.pool.Configure(f.Context(), both))
-	f.want("drained while it was not named", map[string]lifecycle.SenderReason{"A": lifecycle.Draining, "B": lifecycle.Draining})
+	f.want("drained while it was not named",
+		map[string]lifecycle.SenderReason{"A": lifecycle.Draining, "B": lifecycle.Draining})
 	f.ok(f.pool.Resume(f.Context(), "A"))
 	f.want("resumed", map[string]lifecycle.SenderReason{"A": "", "B": lifecycle.Draining})
 }
 
 func (f *fixture) bindFrom(groups ...string) int {
 	f.Helper()
-	b, err := f.store.Bind(f.Context(), queues.BindRequest{Process: "p", Types: []string{"T"}, Groups: groups, Most: 9, Grace: time.Hour})
+	b, err := f.store.Bind(f.Context(),
+		queues.BindRequest{Process: "p", Types: []string{"T"}, Groups: groups, Most: 9, Grace: time.Hour})
 	f.ok(err)
 	return len(b)
 }
@@ -222,7 +228,8 @@ func (f *fixture) bindFrom(groups ...string) int {
 // and moves between that and a URL with the configuration.
 func testLocal(f *fixture) {
 	down := map[string]time.Time{}
-	f.pool.SetHost(senders.Host{Process: "p", Down: func(account string) (time.Time, bool) { until, ok := down[account]; return until, ok }})
+	f.pool.SetHost(senders.Host{Process: "p",
+		Down: func(account string) (time.Time, bool) { until, ok := down[account]; return until, ok }})
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": senders.Local, "B": "http://b"}))
 	f.refused("a URL for it", f.pool.Register(f.Context(), "A", "http://a"), senders.ErrExists)
 	f.post("t1", "q1")
@@ -273,7 +280,8 @@ func testLocalOfOthers(f *fixture) {
 	f.want("named by a process that lives", map[string]lifecycle.SenderReason{"A": "", "B": lifecycle.Draining, "C": ""})
 	f.ok(f.store.Leave(f.Context(), "p"))
 	as("another", map[string]string{"C": senders.Local})
-	f.want("named by one that is gone", map[string]lifecycle.SenderReason{"A": lifecycle.Draining, "B": lifecycle.Draining, "C": ""})
+	f.want("named by one that is gone",
+		map[string]lifecycle.SenderReason{"A": lifecycle.Draining, "B": lifecycle.Draining, "C": ""})
 	as("back", map[string]string{"A": senders.Local, "C": senders.Local})
 	f.want("named again", map[string]lifecycle.SenderReason{"A": "", "B": lifecycle.Draining, "C": ""})
 }
@@ -286,7 +294,8 @@ func testAgain(f *fixture) {
 	f.post("t", "q")
 	t := f.bind(1)[0].Transaction
 	f.to(t, lifecycle.PhaseUnresolved, func(c *queues.Change) {
-		c.After.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Nonce: 7, Legacy: true, Outcome: lifecycle.Unknown, StartedAt: c.Now}}
+		c.After.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Nonce: 7, Legacy: true, Outcome: lifecycle.Unknown,
+			StartedAt: c.Now}}
 		c.NextNonce, c.Rest, c.Keep = &next, &lifecycle.Rest{For: queues.Never, Why: lifecycle.OutcomeUnknown}, true
 	})
 	for range 2 {
@@ -300,7 +309,8 @@ func testAgain(f *fixture) {
 			f.Errorf("its worker: %v", err)
 		}
 		f.ok(f.pool.Register(f.Context(), "S", "http://other"))
-		if s := f.get("S"); s.Reason != lifecycle.OutcomeUnknown || s.Nonce == nil || *s.Nonce != 8 || s.WorkerURL != "http://other" {
+		if s := f.get("S"); s.Reason != lifecycle.OutcomeUnknown || s.Nonce == nil || *s.Nonce != 8 ||
+			s.WorkerURL != "http://other" {
 			f.Errorf("registered again: %+v", s)
 		}
 		f.post("t2", "q2")
@@ -354,7 +364,8 @@ func testBound(f *fixture) {
 	highest := uint32(4294967295)
 	f.to(t, lifecycle.PhaseDelayed, func(c *queues.Change) { c.After.Retries, c.NextNonce = 2, &highest })
 	f.ok(f.pool.Drain(f.Context(), "S"))
-	if s := f.get("S"); s.State() != lifecycle.QueueDelay || s.Queue != "q" || s.Retries != 2 || s.Nonce == nil || *s.Nonce != 4294967295 || s.Available() {
+	if s := f.get("S"); s.State() != lifecycle.QueueDelay || s.Queue != "q" || s.Retries != 2 || s.Nonce == nil ||
+		*s.Nonce != 4294967295 || s.Available() {
 		f.Errorf("bound and drained: %+v", s)
 	}
 	f.woken()

@@ -106,7 +106,8 @@ func TestAuditFinds(t *testing.T) {
 		plant func(w *world, p *process)
 		want  []string
 	}{
-		"Twice": {func(w *world, p *process) { p.stop(); send(w, 70, 0, lifecycle.Memo("test", "a1")) }, []string{"TWICE a1 a"}},
+		"Twice": {func(w *world, p *process) { p.stop(); send(w, 70, 0, lifecycle.Memo("test", "a1")) },
+			[]string{"TWICE a1 a"}},
 		"UntoldEffect": {func(w *world, p *process) { p.stop(); send(w, 70, 0, lifecycle.Memo("test", "c2")) },
 			[]string{"UNTOLD_EFFECT c2 c"}},
 		"NotOnChain": {func(w *world, p *process) {
@@ -129,7 +130,8 @@ func TestAuditFinds(t *testing.T) {
 		"AttemptLost": {func(w *world, p *process) {
 			w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`}))
 			w.post("d", "d1")
-			w.awaitTxn("d1", "sent", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
+			w.awaitTxn("d1", "sent", time.Hour,
+				func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
 			p.stop()
 			w.redis.Server.Del(key("b:d1"))
 		}, []string{"ATTEMPT_LOST d1 d"}},
@@ -218,7 +220,8 @@ func TestAuditAsksEveryPool(t *testing.T) {
 			nodes []*mina.Node
 			want  int
 		}{{[]*mina.Node{w.node(0), w.node(1)}, 0}, {[]*mina.Node{w.node(1), w.node(0)}, 0}, {[]*mina.Node{w.node(0)}, 1}} {
-			r, err := (&audit.Audit{Store: w.store, Senders: w.pool, Nodes: c.nodes, Namespace: "test", Policy: policy}).Run(w.ctx)
+			a := audit.Audit{Store: w.store, Senders: w.pool, Nodes: c.nodes, Namespace: "test", Policy: policy}
+			r, err := a.Run(w.ctx)
 			w.ok(err)
 			lost := slices.DeleteFunc(r.Findings, func(f queues.Finding) bool { return f.Check != "ATTEMPT_LOST" })
 			if len(lost) != c.want {

@@ -78,7 +78,8 @@ func TestCallbackData(t *testing.T) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		if diff := cmp.Diff([]string{
-			`/prove/MINT lands {"n":1}`, `/prove/MINT lands {"n":1}`, `/on-success/MINT lands {"zkApp":"` + devworker.ZkApp("claim") + `"}`,
+			`/prove/MINT lands {"n":1}`, `/prove/MINT lands {"n":1}`,
+			`/on-success/MINT lands {"zkApp":"` + devworker.ZkApp("claim") + `"}`,
 			`/prove/MINT fails {"n":1}`, `/prove/MINT fails {"n":1}`, `/on-failure/MINT fails {"n":1}`,
 		}, e.heard); diff != "" {
 			t.Error(diff)
@@ -107,7 +108,8 @@ func TestCallbackForHours(t *testing.T) {
 		w.web.serve(w, "worker1", e)
 		w.start()
 		w.post("claim", "a")
-		w.awaitTxn("a", "told", 6*time.Hour, func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Done && t.Callback == "" })
+		w.awaitTxn("a", "told", 6*time.Hour,
+			func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Done && t.Callback == "" })
 		if told != inVain+1 {
 			t.Errorf("told %d times, want %d", told, inVain+1)
 		}

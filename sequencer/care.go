@@ -95,11 +95,8 @@ func (s *Sequencer) shortOf(a mina.Account) string {
 	case !a.Exists:
 		return "no node knows the account: fund it"
 	case a.Balance < least:
-		return fmt.Sprintf(
-			"it holds %s MINA, less than %s: fund it",
-			lifecycle.FormatMina(a.Balance),
-			lifecycle.FormatMina(least),
-		)
+		return fmt.Sprintf("it holds %s MINA, less than %s: fund it",
+			lifecycle.FormatMina(a.Balance), lifecycle.FormatMina(least))
 	}
 	return ""
 }
@@ -121,15 +118,11 @@ func wrongEra(network string, slot time.Duration, o1js string) string {
 	switch {
 	case err != nil, !sameNetworks(network, "mainnet"):
 	case slot == 90*time.Second && n < 3:
-		return fmt.Sprintf(
-			"the worker's o1js %.20s makes transactions of the time before Mesa, which the network refuses: it needs o1js 3",
-			o1js,
-		)
+		return fmt.Sprintf("the worker's o1js %.20s makes transactions of the time before Mesa, "+
+			"which the network refuses: it needs o1js 3", o1js)
 	case slot == 180*time.Second && n >= 3:
-		return fmt.Sprintf(
-			"the worker's o1js %.20s makes Mesa transactions, and the network is not there yet: it needs o1js 2",
-			o1js,
-		)
+		return fmt.Sprintf("the worker's o1js %.20s makes Mesa transactions, "+
+			"and the network is not there yet: it needs o1js 2", o1js)
 	}
 	return ""
 }

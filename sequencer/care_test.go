@@ -63,11 +63,9 @@ func TestLowBalance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorldWith(
-					t,
+				w := newWorldWith(t,
 					devnet.Config{FillRate: 1, Nodes: 2, Accounts: map[string]devnet.Account{devnet.Key(1): {Balance: funds}}},
-					carefulPolicy(),
-				)
+					carefulPolicy())
 				account, worker := w.worker(1, devworker.Options{})
 				w.start()
 				w.start() // two share the watch
@@ -101,11 +99,8 @@ func TestFundedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		policy := carefulPolicy()
 		policy.MinBalance, policy.Fee, policy.BalanceInterval = 0, 2_000_000_000, 7*time.Minute
-		w := newWorldWith(
-			t,
-			devnet.Config{FillRate: 1, Accounts: map[string]devnet.Account{devnet.Key(1): {Balance: 3_000_000_000}}},
-			policy,
-		)
+		w := newWorldWith(t,
+			devnet.Config{FillRate: 1, Accounts: map[string]devnet.Account{devnet.Key(1): {Balance: 3_000_000_000}}}, policy)
 		account, _ := w.worker(1, devworker.Options{})
 		w.start()
 		w.post("q", "a")
@@ -146,8 +141,10 @@ func TestFeeLimits(t *testing.T) {
 		perDay      int
 		detail      string
 	}{
-		"of a sender": {250_000_000, 0, 1, 2, "the sender may spend 0.25 MINA on fees in a day (UTC), and has spent 0.2 of it"},
-		"of all":      {0, 350_000_000, 2, 3, "all senders together may spend 0.35 MINA on fees in a day (UTC), and has spent 0.3 of it"},
+		"of a sender": {250_000_000, 0, 1, 2,
+			"the sender may spend 0.25 MINA on fees in a day (UTC), and has spent 0.2 of it"},
+		"of all": {0, 350_000_000, 2, 3,
+			"all senders together may spend 0.35 MINA on fees in a day (UTC), and has spent 0.3 of it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

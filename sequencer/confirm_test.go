@@ -84,7 +84,8 @@ func TestUnconfirmedLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	policy := testPolicy()
-	policy.InclusionInterval, policy.CycleInterval, policy.DispatchTimeout, policy.ValidSlots = 200*time.Millisecond, 200*time.Millisecond, time.Minute, 100_000
+	policy.InclusionInterval, policy.CycleInterval = 200*time.Millisecond, 200*time.Millisecond
+	policy.DispatchTimeout, policy.ValidSlots = time.Minute, 100_000
 	s := sequencer.New(sequencer.Options{
 		Store: store, Senders: pool, Types: types, Namespace: "test", Policy: policy,
 		Chain: mina.NewTracker(mina.TrackerOptions{Nodes: []*mina.Node{client}, Depth: 10}),
@@ -184,7 +185,8 @@ func TestReopenedKeepsItsClaim(t *testing.T) {
 		go func() { ended <- p.Run(ctx) }()
 		w.ok(w.net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
 		w.awaitTxn("a", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
-		w.awaitTxn("a", "landed again", time.Hour, func(t *lifecycle.Transaction) bool { return !t.Reopened && t.Claim != "" })
+		w.awaitTxn("a", "landed again", time.Hour,
+			func(t *lifecycle.Transaction) bool { return !t.Reopened && t.Claim != "" })
 		w.awaitTxn("a", "final", 5*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
 		stop()
 		w.ok(<-ended)

@@ -70,13 +70,8 @@ func lifeSteps(legacy bool) []string {
 		"worker /on-success/MINT 2",
 	}
 	if legacy {
-		return append(
-			s,
-			"worker /dispatch/MINT 1",
-			"worker /dispatch/MINT 2",
-			"worker /dispatch/MINT 3",
-			"worker /dispatch/MINT 4",
-		)
+		return append(s, "worker /dispatch/MINT 1", "worker /dispatch/MINT 2", "worker /dispatch/MINT 3",
+			"worker /dispatch/MINT 4")
 	}
 	return append(s, "node sendZkapp 1", "node sendZkapp 2", "node sendZkapp 3")
 }

@@ -112,7 +112,7 @@ func (s *Sequencer) putOff(ctx context.Context, uid string) {
 	}
 }
 
-// now is the time by the clock of Redis, which due times are told in.
+// now is the time by the clock of Redis, which due times are given in.
 func (s *Sequencer) now() time.Time {
 	return time.Now().Add(time.Duration(s.skew.Load()))
 }

@@ -18,14 +18,14 @@ func (o *owner) call(ctx context.Context, v *lifecycle.View, e lifecycle.Effect)
 	t := o.drive.Txn()
 	switch e.Kind {
 	case lifecycle.AskSender:
-		o.told(ctx, e, func() (lifecycle.Result, error) { return o.askSender(ctx, t) })
+		o.answered(ctx, e, func() (lifecycle.Result, error) { return o.askSender(ctx, t) })
 	case lifecycle.AskLanded:
-		o.told(ctx, e, func() (lifecycle.Result, error) {
+		o.answered(ctx, e, func() (lifecycle.Result, error) {
 			nonce, any, err := o.s.Store.HighestLanded(ctx, t.Sender)
 			return lifecycle.LandedTold{Nonce: nonce, Any: any}, err
 		})
 	case lifecycle.AskBytes:
-		o.told(ctx, e, func() (lifecycle.Result, error) {
+		o.answered(ctx, e, func() (lifecycle.Result, error) {
 			number, signed, err := o.s.Store.Signed(ctx, t.UID)
 			if errors.Is(err, queues.ErrNotFound) {
 				return lifecycle.BytesRead{}, nil
@@ -42,8 +42,8 @@ func (o *owner) call(ctx context.Context, v *lifecycle.View, e lifecycle.Effect)
 	}
 }
 
-// told passes on what the store answered, or asks it again.
-func (o *owner) told(ctx context.Context, e lifecycle.Effect, ask func() (lifecycle.Result, error)) {
+// answered passes on what the store answered, or asks it again.
+func (o *owner) answered(ctx context.Context, e lifecycle.Effect, ask func() (lifecycle.Result, error)) {
 	r, err := ask()
 	if err != nil {
 		o.again(ctx, "the store was not read", err)
@@ -121,9 +121,8 @@ func (o *owner) begin(ctx context.Context, v *lifecycle.View, e lifecycle.Effect
 }
 
 // perform does an effect that asks a worker or the nodes.
-func (s *Sequencer) perform(
-	ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect, bytes []byte,
-) lifecycle.Result {
+func (s *Sequencer) perform(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect,
+	bytes []byte) lifecycle.Result {
 	switch e.Kind {
 	case lifecycle.AskHealth:
 		return s.greet(ctx, t.Sender, worker)
@@ -184,9 +183,8 @@ func (s *Sequencer) send(ctx context.Context, e lifecycle.Effect, signed []byte)
 }
 
 // ask has a worker make an attempt.
-func (s *Sequencer) ask(
-	ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect, signed []byte,
-) lifecycle.Result {
+func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect,
+	signed []byte) lifecycle.Result {
 	a := t.Attempt(e.Number)
 	d, known := s.Types.Lookup(t.Type)
 	answer := lifecycle.Answer{Call: e, Sender: a.Sender, Nonce: a.Nonce}

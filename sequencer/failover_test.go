@@ -29,11 +29,8 @@ var points = []struct {
 
 // watchFor takes snapshots, the first of which is s, until a transaction has
 // reached a point, and returns the last one before it.
-func (w *world) watchFor(
-	uid string,
-	s redistest.Snapshot,
-	reached func(*lifecycle.Transaction) bool,
-) redistest.Snapshot {
+func (w *world) watchFor(uid string, s redistest.Snapshot,
+	reached func(*lifecycle.Transaction) bool) redistest.Snapshot {
 	w.Helper()
 	last := int64(0)
 	for n := 1; ; n++ {
@@ -270,10 +267,8 @@ func TestStrangeNonce(t *testing.T) {
 			w.post(fmt.Sprintf("r%d", i), fmt.Sprintf("e%d", i))
 		}
 		w.once("e0", "e1", "e2", "e3")
-		if !slices.ContainsFunc(
-			[]string{"e0", "e1", "e2", "e3"},
-			func(uid string) bool { return w.get(uid).Sender == used },
-		) {
+		if !slices.ContainsFunc([]string{"e0", "e1", "e2", "e3"},
+			func(uid string) bool { return w.get(uid).Sender == used }) {
 			t.Error("it was not bound again")
 		}
 	})

@@ -67,23 +67,16 @@ func (s *Sequencer) makesProofs(ctx context.Context, worker dispatcher.Worker) {
 // a network with slots of this length: WrongAccount, or WrongNetwork, also for one
 // of another era, and in words too; "" if nothing speaks against it, or err is of
 // another kind.
-func Strange(
-	health dispatcher.Health,
-	err error,
-	network string,
-	slotTime time.Duration,
-) (why lifecycle.SenderReason, message string) {
+func Strange(health dispatcher.Health, err error, network string,
+	slotTime time.Duration) (why lifecycle.SenderReason, message string) {
 	switch {
 	case errors.Is(err, dispatcher.ErrWrongAccount):
 		return lifecycle.WrongAccount, err.Error()
 	case err != nil:
 		return "", ""
 	case network != "" && health.Network != "" && !sameNetworks(network, health.Network):
-		return lifecycle.WrongNetwork, fmt.Sprintf(
-			"the worker signs for the network %.64q, the Mina nodes are of %.64q",
-			health.Network,
-			network,
-		)
+		return lifecycle.WrongNetwork,
+			fmt.Sprintf("the worker signs for the network %.64q, the Mina nodes are of %.64q", health.Network, network)
 	}
 	if era := wrongEra(network, slotTime, health.O1js); era != "" {
 		return lifecycle.WrongNetwork, era

@@ -21,8 +21,11 @@ func TestWrongWorker(t *testing.T) {
 		why          lifecycle.SenderReason
 		said         string
 	}{
-		"account": {devworker.Options{Account: devnet.Key(2)}, devworker.Options{Account: devnet.Key(1)}, lifecycle.WrongAccount, devnet.Key(2)},
-		"network": {devworker.Options{Account: devnet.Key(1), Network: "mainnet"}, devworker.Options{Account: devnet.Key(1), Network: "devnet"}, lifecycle.WrongNetwork, `signs for the network "mainnet"`},
+		"account": {devworker.Options{Account: devnet.Key(2)}, devworker.Options{Account: devnet.Key(1)},
+			lifecycle.WrongAccount, devnet.Key(2)},
+		"network": {devworker.Options{Account: devnet.Key(1), Network: "mainnet"},
+			devworker.Options{Account: devnet.Key(1), Network: "devnet"},
+			lifecycle.WrongNetwork, `signs for the network "mainnet"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,12 +103,8 @@ func TestLocalWorkerTakenOver(t *testing.T) {
 		}
 
 		first := w.startLocal(local)
-		w.awaitTxn(
-			"a",
-			"proving",
-			time.Minute,
-			func(t *lifecycle.Transaction) bool { return worker.Calls()[devworker.Prove] == 1 },
-		)
+		w.awaitTxn("a", "proving", time.Minute,
+			func(t *lifecycle.Transaction) bool { return worker.Calls()[devworker.Prove] == 1 })
 		first.kill()
 		worker.Restart() // it died with its parent
 		a := w.await("a", lifecycle.Waiting, time.Minute)

@@ -306,11 +306,8 @@ func (w *world) await(uid string, state lifecycle.State, limit time.Duration) *l
 	return w.awaitTxn(uid, string(state), limit, func(t *lifecycle.Transaction) bool { return t.State() == state })
 }
 
-func (w *world) awaitTxn(
-	uid, what string,
-	limit time.Duration,
-	until func(*lifecycle.Transaction) bool,
-) *lifecycle.Transaction {
+func (w *world) awaitTxn(uid, what string, limit time.Duration,
+	until func(*lifecycle.Transaction) bool) *lifecycle.Transaction {
 	w.Helper()
 	tick := time.NewTicker(5 * time.Second)
 	defer tick.Stop()

@@ -41,12 +41,8 @@ func TestSlowLooks(t *testing.T) {
 			},
 		)
 		w.post("q", "first")
-		w.awaitTxn(
-			"first",
-			"sent",
-			time.Hour,
-			func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching },
-		)
+		w.awaitTxn("first", "sent", time.Hour,
+			func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
 		<-time.After(3 * time.Minute) // it takes a few looks to see how long they are
 		for i := range count - 1 {
 			uid := fmt.Sprint("t", i)

@@ -94,7 +94,8 @@ func TestResolveBesideANamesake(t *testing.T) {
 		w.post("claim", "resolve-1")
 		w.post("other", "b")
 		for _, uid := range []string{"resolve-1", "b"} {
-			w.awaitTxn(uid, "watched", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
+			w.awaitTxn(uid, "watched", time.Hour,
+				func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
 		}
 		if _, err := p.Resolve(w.ctx, "b", false, ""); !errors.Is(err, lifecycle.ErrContradicted) {
 			t.Errorf("resolved: %v", err)

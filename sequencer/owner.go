@@ -58,7 +58,7 @@ func (s *Sequencer) newOwner(t *lifecycle.Transaction, local lifecycle.Local) *o
 }
 
 // own has o drive its transaction from now on. If this process drives it already, that
-// one is told to read it anew: the claim may be another one.
+// one reads it anew: the claim may be another one.
 func (s *Sequencer) own(o *owner) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *Sequencer) own(o *owner) {
 	o.leave(word{})
 }
 
-// leave leaves word, and has it heeded if nobody does now.
+// leave leaves word, and has it handled if nobody does now.
 func (o *owner) leave(w word) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -96,12 +96,12 @@ func (o *owner) leave(w word) {
 }
 
 // run acts as long as there is something to do. Whether the claim is surely still this
-// process's is looked at first, and the words that were left are heeded then: a claim that
+// process's is looked at first, and the words that were left are handled then: a claim that
 // was lost and is believed again comes with the word that the record is to be read.
 func (o *owner) run(ctx context.Context) {
 	for more := true; ; {
 		live := o.s.live()
-		words, running := o.heed(more)
+		words, running := o.take(more)
 		if !running {
 			return
 		}
@@ -118,8 +118,8 @@ func (o *owner) run(ctx context.Context) {
 	}
 }
 
-// heed takes the words that were left. It reports false if there is nothing more to do.
-func (o *owner) heed(more bool) (words []word, running bool) {
+// take takes the words that were left. It reports false if there is nothing more to do.
+func (o *owner) take(more bool) (words []word, running bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	words, o.words = o.words, nil
@@ -167,7 +167,7 @@ func (o *owner) sleep(a lifecycle.Action) {
 	}
 }
 
-// end lets go of what is not, or no longer, this process's, unless that has come back
+// end stops driving what is not, or no longer, this process's, unless that has come back
 // meanwhile. It reports whether it did.
 func (o *owner) end(ctx context.Context) bool {
 	if !o.s.drop(o) {

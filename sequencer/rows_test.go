@@ -334,11 +334,8 @@ func blockScenarios() []scenario {
 			r.done("a")
 		}},
 		{"refused after a crash, then busy", []string{"deferred, open", "delay over, no retry used"}, func(r *rowWorld) {
-			r.crashSigned(
-				"a",
-				`Insufficient fee`,
-				func() { r.trouble("a", 1, devworker.Fault{Kind: devworker.Busy, Wait: time.Minute}) },
-			)
+			r.crashSigned("a", `Insufficient fee`,
+				func() { r.trouble("a", 1, devworker.Fault{Kind: devworker.Busy, Wait: time.Minute}) })
 			r.awaitTxn("a", "deferred", 24*time.Hour, func(t *lifecycle.Transaction) bool { return t.Deferred > 0 })
 			r.refuse("")
 			r.done("a")

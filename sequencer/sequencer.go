@@ -118,12 +118,10 @@ func New(o Options) *Sequencer {
 	}
 	s := &Sequencer{
 		Options: o, process: rand.Text(), owners: make(map[string]*owner), nonces: make(map[string]seenNonce),
-		released: make(map[string]seenNonce), greeted: make(map[string]greeting), provers: make(map[string]string), down: make(map[string]int),
-		watching: make(
-			chan struct{},
-			1,
-		), polled: make(chan struct{}), dead: make(chan []string, 1), due: make(chan struct{}, 1),
-		unhurried: make(chan struct{}, unhurried),
+		released: make(map[string]seenNonce), greeted: make(map[string]greeting),
+		provers: make(map[string]string), down: make(map[string]int),
+		watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1),
+		due: make(chan struct{}, 1), unhurried: make(chan struct{}, unhurried),
 	}
 	s.recovery = recovery.New(recovery.Options{
 		Store: o.Store, Senders: o.Senders, Chain: o.Chain, Process: s.process, Namespace: o.Namespace,
@@ -183,9 +181,9 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	// The first heartbeat comes before the first bind, the last when all have ended.
 	alive, die := context.WithCancel(work)
 	s.heartbeat(alive)
-	var beats, loops sync.WaitGroup
-	beats.Go(func() { s.heartbeatLoop(alive) })
-	beats.Go(func() { s.Store.Listen(alive) })
+	var heartbeats, loops sync.WaitGroup
+	heartbeats.Go(func() { s.heartbeatLoop(alive) })
+	heartbeats.Go(func() { s.Store.Listen(alive) })
 	loops.Go(func() { s.pollLoop(ctx) })
 	loops.Go(func() { s.careLoop(ctx) })
 	s.cycleLoop(ctx)
@@ -200,7 +198,7 @@ func (s *Sequencer) Run(ctx context.Context) error {
 		<-ended
 	}
 	die()
-	beats.Wait()
+	heartbeats.Wait()
 	s.recovery.Wait()
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -230,12 +228,8 @@ func (s *Sequencer) sameNetwork(ctx context.Context) error {
 		return err
 	}
 	if before != network {
-		return fmt.Errorf(
-			"%w: %s now, %s before; use another SEQUENCER_NAMESPACE or the right nodes",
-			ErrOtherNetwork,
-			network,
-			before,
-		)
+		return fmt.Errorf("%w: %s now, %s before; use another SEQUENCER_NAMESPACE or the right nodes",
+			ErrOtherNetwork, network, before)
 	}
 	s.mu.Lock()
 	s.network = network

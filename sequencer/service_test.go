@@ -158,7 +158,8 @@ func TestWorkerMoves(t *testing.T) {
 // node, and is an error that a retry may mend.
 func TestWrongCommand(t *testing.T) {
 	t.Parallel()
-	for _, field := range []string{devworker.WrongNonce, devworker.WrongFee, devworker.WrongValidUntil, devworker.WrongMemo, devworker.SecondNonce} {
+	for _, field := range []string{devworker.WrongNonce, devworker.WrongFee, devworker.WrongValidUntil,
+		devworker.WrongMemo, devworker.SecondNonce} {
 		t.Run(field, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -168,7 +169,8 @@ func TestWrongCommand(t *testing.T) {
 				w.start()
 				w.post("q", "a")
 				a := w.await("a", lifecycle.Done, time.Hour)
-				if first := a.Attempts[0]; first.Outcome != lifecycle.Prepared || first.Error == nil || first.Error.Code != lifecycle.CodeMismatch {
+				if first := a.Attempts[0]; first.Outcome != lifecycle.Prepared || first.Error == nil ||
+					first.Error.Code != lifecycle.CodeMismatch {
 					t.Errorf("the first attempt: %+v", first)
 				}
 				if got := w.effects("a"); len(got) != 1 || a.Landed != 2 || a.Retries != 1 {
@@ -269,12 +271,8 @@ func TestNoNewsWhileOpen(t *testing.T) {
 		w.post("claim", "a")
 		sender := w.await("a", lifecycle.Dispatching, time.Hour).Sender
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Hang: true}))
-		w.awaitTxn(
-			"a",
-			"signed",
-			time.Hour,
-			func(t *lifecycle.Transaction) bool { return t.Attempts[0].Outcome == lifecycle.Signed },
-		)
+		w.awaitTxn("a", "signed", time.Hour,
+			func(t *lifecycle.Transaction) bool { return t.Attempts[0].Outcome == lifecycle.Signed })
 		first.kill()
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: "Insufficient fee"}))
 		w.start()
@@ -305,12 +303,8 @@ func TestLegacyAnswerForgotten(t *testing.T) {
 		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`, RefuseNext: 1}))
 		w.start()
 		w.post("claim", "a")
-		w.awaitTxn(
-			"a",
-			"with its worker",
-			time.Hour,
-			func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 && t.Attempts[0].Legacy },
-		)
+		w.awaitTxn("a", "with its worker", time.Hour,
+			func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 && t.Attempts[0].Legacy })
 		before := w.redis.Snapshot()
 		w.await("a", lifecycle.Retry, time.Hour)
 		w.redis.FailOver(before)

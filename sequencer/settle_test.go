@@ -29,12 +29,8 @@ func TestSettleDepthOfType(t *testing.T) {
 				p := w.start()
 				w.net.FailNext("", 1, "Account_nonce_precondition_unsatisfied")
 				w.postType(typ, "q", "a")
-				failed := w.awaitTxn(
-					"a",
-					"failed once",
-					3*time.Hour,
-					func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed },
-				)
+				failed := w.awaitTxn("a", "failed once", 3*time.Hour,
+					func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed })
 				if a := failed.Attempts[0]; a.Outcome != lifecycle.FailedIn || a.Confirmations != depth {
 					t.Errorf("settled %+v, want %d blocks deep", a, depth)
 				}
@@ -373,7 +369,8 @@ func TestOrphanOfLegacyWorker(t *testing.T) {
 			t.Errorf("%+v, %v", got, got.Error)
 		}
 		// It may land again: nothing else may take its nonce before a person has said not.
-		if nonce, any, err := w.store.HighestLanded(t.Context(), account); !any || nonce != landed.Attempts[0].Nonce || err != nil {
+		if nonce, any, err := w.store.HighestLanded(t.Context(), account); !any ||
+			nonce != landed.Attempts[0].Nonce || err != nil {
 			t.Errorf("stands with nonce %d %v, %v", nonce, any, err)
 		}
 		<-time.After(time.Hour)
@@ -460,9 +457,11 @@ func TestSuccessors(t *testing.T) {
 		drops   bool // what it sent is in no rival block either
 		order   []string
 	}{
-		"waiting":           {nil, at(lifecycle.PhaseWaiting), false, []string{"first", "next"}},
-		"with its worker":   {&devworker.Fault{Kind: devworker.Hang, Wait: 2 * time.Hour}, at(lifecycle.PhaseDispatching), false, []string{"first", "next"}},
-		"before its retry":  {&devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"}, at(lifecycle.PhaseDelayed), false, []string{"first", "next"}},
+		"waiting": {nil, at(lifecycle.PhaseWaiting), false, []string{"first", "next"}},
+		"with its worker": {&devworker.Fault{Kind: devworker.Hang, Wait: 2 * time.Hour}, at(lifecycle.PhaseDispatching),
+			false, []string{"first", "next"}},
+		"before its retry": {&devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"},
+			at(lifecycle.PhaseDelayed), false, []string{"first", "next"}},
 		"in a pool":         {nil, at(lifecycle.PhaseWatching), true, []string{"next", "first"}},
 		"DONE on top of it": {nil, at(lifecycle.PhaseDone), false, []string{"next", "first"}},
 	} {
@@ -494,12 +493,8 @@ func TestSuccessors(t *testing.T) {
 				w.ok(w.net.Reorg(devnet.Reorg{Depth: int(w.net.Node(0).State().Height-landed.Height) + 1, Exclude: skip}))
 				w.net.Drop(landed.KnownHash())
 				stranger(w, one, landed.Nonce, 5_000_000_000)
-				w.awaitTxn(
-					"first",
-					"back in its queue",
-					12*time.Hour,
-					func(t *lifecycle.Transaction) bool { return t.State() != lifecycle.Done },
-				)
+				w.awaitTxn("first", "back in its queue", 12*time.Hour,
+					func(t *lifecycle.Transaction) bool { return t.State() != lifecycle.Done })
 				if name == "waiting" {
 					w.ok(w.store.Resume(w.ctx, "q"))
 				}
@@ -511,7 +506,8 @@ func TestSuccessors(t *testing.T) {
 					t.Errorf("took effect as %v, want %v", got, tt.order)
 				}
 				if got := w.get("next"); tt.order[0] == "first" &&
-					(got.Retries > 1 || slices.ContainsFunc(got.Attempts[:len(got.Attempts)-1], func(a lifecycle.Attempt) bool { return a.Outcome != lifecycle.Prepared })) {
+					(got.Retries > 1 || slices.ContainsFunc(got.Attempts[:len(got.Attempts)-1],
+						func(a lifecycle.Attempt) bool { return a.Outcome != lifecycle.Prepared })) {
 					t.Errorf("next: %d retries, %+v", got.Retries, got.Attempts)
 				}
 				for _, account := range []string{one, two} {

@@ -59,7 +59,8 @@ func newChecker(s *sim) *checker {
 		memos[lifecycle.Memo("test", p.uid)] = p.uid
 	}
 	return &checker{
-		s: s, memos: memos, lost: map[string]bool{}, accepted: map[string]post{}, owner: map[string]string{}, asked: map[string]time.Time{}, phase: map[string]string{}, strayed: map[string]bool{},
+		s: s, memos: memos, lost: map[string]bool{}, accepted: map[string]post{}, owner: map[string]string{},
+		asked: map[string]time.Time{}, phase: map[string]string{}, strayed: map[string]bool{},
 		busy: map[string]string{}, running: map[string]string{}, unknown: map[string]bool{},
 		tried: map[string]bool{}, ended: map[string]ending{}, unmarked: map[string]bool{},
 	}
@@ -219,10 +220,8 @@ func (c *checker) strange(x devnet.Command, t *txnDoc) bool {
 	}
 	lasts := uint32(c.s.policy.ValidSlots) + uint32((c.s.policy.DispatchTimeout+simSlot-1)/simSlot)
 	planned := c.s.began.Add(time.Duration(int(x.ValidUntil)-int(lasts)) * simSlot) // at the earliest
-	return slices.ContainsFunc(
-		c.gaps,
-		func(g gap) bool { return !planned.After(g.until) && !t.ReceivedAt.Before(g.until) },
-	)
+	return slices.ContainsFunc(c.gaps,
+		func(g gap) bool { return !planned.After(g.until) && !t.ReceivedAt.Before(g.until) })
 }
 
 // kept reports whether x is of an open attempt of a transaction that stands in its
@@ -231,10 +230,8 @@ func (c *checker) strange(x devnet.Command, t *txnDoc) bool {
 func (c *checker) kept(uid string, x devnet.Command) bool {
 	var why struct{ Attempts []attemptDoc }
 	c.s.ask("GET", "/transactions/"+uid+"/explain", nil, &why)
-	return slices.ContainsFunc(
-		why.Attempts,
-		func(a attemptDoc) bool { return a.Open && a.Sender == x.Payer && a.Nonce == x.Nonce },
-	)
+	return slices.ContainsFunc(why.Attempts,
+		func(a attemptDoc) bool { return a.Open && a.Sender == x.Payer && a.Nonce == x.Nonce })
 }
 
 // nameless reports whether x bears no mark, and was asked of a worker at a time that
@@ -347,7 +344,7 @@ func (c *checker) events() {
 		c.inTurn(&e)
 		c.binding(n, uid, to, e.Sender)
 	}
-	// What was let go without having landed must be nowhere.
+	// What was released without having landed must be nowhere.
 	for uid, phase := range c.phase {
 		if phase == "waiting" || phase == "failed" || phase == "unresolved" && !c.unknown[uid] {
 			for _, x := range c.pooled(uid) {
@@ -360,7 +357,7 @@ func (c *checker) events() {
 						continue
 					}
 				}
-				c.fail("%s is %s, its sender let go, and %s may still land", uid, phase, x.Hash)
+				c.fail("%s is %s, its sender released, and %s may still land", uid, phase, x.Hash)
 			}
 		}
 	}
@@ -385,13 +382,8 @@ func (c *checker) inTurn(e *queues.Event) {
 			return
 		}
 		if at := c.told()[before.told]; at.IsZero() || at.After(e.At.Add(time.Second)) {
-			c.fail(
-				"event %d: %s is bound %v after %s ended, of which no worker was told",
-				e.Number,
-				e.ID,
-				e.At.Sub(before.at),
-				before.uid,
-			)
+			c.fail("event %d: %s is bound %v after %s ended, of which no worker was told", e.Number, e.ID, e.At.Sub(before.at),
+				before.uid)
 		}
 	}
 }

@@ -221,7 +221,8 @@ func (s *sim) idle() {
 		// connection that listens. A chain that nobody watches is asked for nothing but
 		// the senders' accounts: a handful of questions at each look at the balances.
 		processToRedis: uint64(s.processes) * uint64(rest/time.Minute) * 12,
-		processToNode:  uint64(s.processes*s.nodes) * (uint64(rest/balanceInterval) + 1) * 6, processToWorker: 0, workerToNode: 0,
+		processToNode:  uint64(s.processes*s.nodes) * (uint64(rest/balanceInterval) + 1) * 6, processToWorker: 0,
+		workerToNode: 0,
 	} {
 		if n := after[b] - before[b]; n > most {
 			s.check.fail("with nothing to do, %d calls %s in %v, more than %d", n, b, rest, most)

@@ -16,13 +16,8 @@ import (
 
 // dial is a dialer for calls over one boundary. Where again is set, a request
 // can be made twice; victim is who crashes if somebody does.
-func (h *host) dial(
-	b boundary,
-	lane string,
-	again bool,
-	victim *host,
-	dial func(context.Context) (net.Conn, error),
-) func(context.Context) (net.Conn, error) {
+func (h *host) dial(b boundary, lane string, again bool, victim *host,
+	dial func(context.Context) (net.Conn, error)) func(context.Context) (net.Conn, error) {
 	return func(ctx context.Context) (net.Conn, error) {
 		c := &brittle{host: h, victim: victim, b: b, lane: h.name + "→" + lane, gone: make(chan struct{})}
 		if b == processToRedis {
@@ -415,7 +410,8 @@ func wrongs(kind string, first bool, long time.Duration) []devworker.Fault {
 			hopeless := devworker.Fault{Kind: devworker.Error, Code: "500", Message: "no such claim"}
 			faults = append(faults, busy, busy, busy, busy, busy, busy, hopeless, hopeless, hopeless)
 		} else {
-			faults = append(faults, devworker.Fault{Kind: devworker.Answer, Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
+			faults = append(faults,
+				devworker.Fault{Kind: devworker.Answer, Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
 		}
 	}
 	return faults

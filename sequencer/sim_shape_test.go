@@ -39,12 +39,15 @@ var themes = []string{"", "", "", "sends", "sends", "sends", "chain: ", "chain: 
 
 func shapeOf(d dice) (shape, lifecycle.Policy) {
 	p := lifecycle.Policy{
-		CycleInterval: time.Minute, InclusionInterval: d.between(20*time.Second, 70*time.Second, "poll", 0), DispatchTimeout: 6 * time.Minute,
-		CallbackWait: 2 * time.Minute, MaxRetries: 1 + d.pick(3, "retries", 0), RetryDelay: d.between(10*time.Second, time.Minute, "delay", 0), RetryDelayMax: 4 * time.Minute,
+		CycleInterval: time.Minute, InclusionInterval: d.between(20*time.Second, 70*time.Second, "poll", 0),
+		DispatchTimeout: 6 * time.Minute,
+		CallbackWait:    2 * time.Minute, MaxRetries: 1 + d.pick(3, "retries", 0),
+		RetryDelay: d.between(10*time.Second, time.Minute, "delay", 0), RetryDelayMax: 4 * time.Minute,
 		SettleDepth: 3 + d.pick(2, "settle", 0), Confirmations: 1,
 		Fee: 100_000_000, FeeMax: 300_000_000, FeeBump: 1.5,
 		BumpAfter: uint32(2 + d.pick(4, "bump", 0)), ValidSlots: uint32(6 + d.pick(8, "valid", 0)), UnresolvedLimit: 3,
-		ClaimTTL: 100 * time.Second, Retention: 168 * time.Hour, ShutdownTimeout: 30 * time.Second, BalanceInterval: balanceInterval,
+		ClaimTTL: 100 * time.Second, Retention: 168 * time.Hour, ShutdownTimeout: 30 * time.Second,
+		BalanceInterval: balanceInterval,
 	}
 	p.Finality = p.SettleDepth + 2
 	// few is a number up to small, in large worlds up to large.
@@ -83,7 +86,7 @@ var costs = map[string]string{
 	"took effect before":  "a queue out of order",
 	"and its effects are": "DONE, and its block gone for good",
 	"and took effect":     "ended badly, and took effect after all",
-	"may still land":      "let go, and comes back to the pools",
+	"may still land":      "released, and comes back to the pools",
 }
 
 // TestDeepReorganisations runs the simulation with reorganisations of up to twice

@@ -172,7 +172,8 @@ func (y *tally) String() string {
 	var b strings.Builder
 	fmt.Fprintf(
 		&b,
-		"%s: %d seeds, %d failed, %.1f/s, %v simulated; transactions ended %v, of %d only a person knew the outcome, of %d nobody could know after Redis forgot\n",
+		"%s: %d seeds, %d failed, %.1f/s, %v simulated; "+
+			"transactions ended %v, of %d only a person knew the outcome, of %d nobody could know after Redis forgot\n",
 		y.name,
 		y.done,
 		y.failed,

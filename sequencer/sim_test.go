@@ -84,11 +84,8 @@ func simulateAll(t *testing.T, sum *tally) {
 				}
 				if len(broken) > 0 {
 					// Repeated, for goroutines take turns as they like.
-					t.Errorf(
-						"go test ./sequencer -run '^TestSimulation$' -sim.seed=%d -sim.repeat=20\n%s",
-						seed,
-						strings.Join(broken, "\n"),
-					)
+					t.Errorf("go test ./sequencer -run '^TestSimulation$' -sim.seed=%d -sim.repeat=20\n%s", seed,
+						strings.Join(broken, "\n"))
 				}
 			})
 		}

@@ -38,10 +38,8 @@ func troubles() []trouble {
 	return []trouble{
 		faulty("lags", func(s *sim, i uint64) devnet.Faults { return devnet.Faults{Lag: 1 + s.pick(6, "lag", i)} }),
 		faulty("stands still", func(*sim, uint64) devnet.Faults { return devnet.Faults{Lag: -1} }),
-		faulty(
-			"answers 503",
-			func(*sim, uint64) devnet.Faults { return devnet.Faults{Status: http.StatusServiceUnavailable} },
-		),
+		faulty("answers 503",
+			func(*sim, uint64) devnet.Faults { return devnet.Faults{Status: http.StatusServiceUnavailable} }),
 		faulty("hangs", func(*sim, uint64) devnet.Faults { return devnet.Faults{Hang: true} }),
 		faulty("takes seconds", func(s *sim, i uint64) devnet.Faults {
 			return devnet.Faults{DelayMs: 500 + s.pick(10_000, "delay", i)}
@@ -66,11 +64,8 @@ func troubles() []trouble {
 		faulty("refuses", func(s *sim, i uint64) devnet.Faults {
 			return devnet.Faults{Refuse: refusals[s.pick(len(refusals), "refusal", i)]}
 		}),
-		{
-			"node: all refuse",
-			1,
-			func(s *sim, i uint64, d time.Duration) (string, func()) { return s.refuse(i), s.nobodyRefuses },
-		},
+		{"node: all refuse", 1,
+			func(s *sim, i uint64, d time.Duration) (string, func()) { return s.refuse(i), s.nobodyRefuses }},
 		{"node: isolated, with a fork of its own", 1, (*sim).isolate},
 		{"chain: reorganised", 3, (*sim).reorganise},
 		{"pool: drops", 2, func(s *sim, i uint64, _ time.Duration) (string, func()) {

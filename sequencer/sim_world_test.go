@@ -60,10 +60,8 @@ type story struct {
 func (y *story) tell(format string, args ...any) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	y.lines = append(
-		y.lines,
-		fmt.Sprintf("%9s  %s", time.Since(y.began).Round(100*time.Millisecond), fmt.Sprintf(format, args...)),
-	)
+	y.lines = append(y.lines,
+		fmt.Sprintf("%9s  %s", time.Since(y.began).Round(100*time.Millisecond), fmt.Sprintf(format, args...)))
 }
 
 // A runner is a place for a process: one at a time, another after its death.
@@ -144,13 +142,8 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 		s.slots = append(s.slots, &runner{})
 		s.stand(i)
 	}
-	s.story.tell(
-		"%+v, CONFIRMATIONS %d, SETTLE_DEPTH %d, MAX_RETRIES %d",
-		s.shape,
-		policy.Confirmations,
-		policy.SettleDepth,
-		policy.MaxRetries,
-	)
+	s.story.tell("%+v, CONFIRMATIONS %d, SETTLE_DEPTH %d, MAX_RETRIES %d", s.shape, policy.Confirmations,
+		policy.SettleDepth, policy.MaxRetries)
 	return s
 }
 
@@ -227,13 +220,8 @@ func (s *sim) call(h *host, addr string) func(context.Context) (net.Conn, error)
 		again = !s.staff[n].legacy // it would send twice
 	}
 	name, _, _ := strings.Cut(addr, ":")
-	return h.dial(
-		b,
-		name,
-		again,
-		victim,
-		func(ctx context.Context) (net.Conn, error) { return s.web.dial(ctx, "tcp", addr) },
-	)
+	return h.dial(b, name, again, victim,
+		func(ctx context.Context) (net.Conn, error) { return s.web.dial(ctx, "tcp", addr) })
 }
 
 // numberOf reads the number in the address of one of several of a kind.
@@ -249,13 +237,8 @@ func numberOf(addr, kind string) int {
 // redisFor is a host's own way to Redis.
 func (s *sim) redisFor(h *host) *redis.Client {
 	connect := s.redis.Client.Options().Dialer
-	dial := h.dial(
-		processToRedis,
-		"redis",
-		false,
-		h,
-		func(ctx context.Context) (net.Conn, error) { return connect(ctx, "tcp", "redis") },
-	)
+	dial := h.dial(processToRedis, "redis", false, h,
+		func(ctx context.Context) (net.Conn, error) { return connect(ctx, "tcp", "redis") })
 	client := redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:6379", DisableIdentity: true, DialerRetries: 1,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
@@ -273,10 +256,8 @@ func (s *sim) hire(i int) {
 	s.staff = append(s.staff, c)
 	nodes := make([]*mina.Node, s.nodes)
 	for n := range nodes {
-		nodes[n] = s.nodeBy(
-			n,
-			func(ctx context.Context, _, addr string) (net.Conn, error) { return s.call(c.host, addr)(ctx) },
-		)
+		nodes[n] = s.nodeBy(n,
+			func(ctx context.Context, _, addr string) (net.Conn, error) { return s.call(c.host, addr)(ctx) })
 	}
 	c.worker = devworker.New(devworker.Options{
 		Account: c.account, Legacy: c.legacy, NoResign: s.chance(200, "no resign", uint64(i)), Seed: uint64(i),

@@ -46,14 +46,15 @@ local WORDS = {
 -- refused says why a change is not made, nil if it is.
 local function refused(t, said, revision, claim, cost)
   -- The claim comes first: a take-over also counts the revision up, and who has lost a
-  -- claim is to let go, not to read again.
+  -- claim is to stop, not to read again.
   if claim ~= '*' and t.claim ~= claim then return { 'fenced' } end
   if t.revision ~= tonumber(revision) then return { 'stale' } end
   if said.confirm and not settled() then return { 'unsettled' } end
   if said['in-order'] and t.overtaken ~= '' then return { 'overtaken' } end
   if cost ~= (string.match(t.fees, '^%d+') or '0') then
     local i = said.limits
-    local whose, spent = charge(t, t.sender, tonumber(cost), tonumber(i and ARGV[i + 1] or 0), tonumber(i and ARGV[i + 2] or 0))
+    local most, all = tonumber(i and ARGV[i + 1] or 0), tonumber(i and ARGV[i + 2] or 0)
+    local whose, spent = charge(t, t.sender, tonumber(cost), most, all)
     if whose then return { 'costly', whose, string.format('%.0f', spent), DAY - now % DAY } end
   end
 end
@@ -156,7 +157,8 @@ local function later(t, q, said)
 end
 
 local function advance(o, n)
-  local uid, queue, typ, seq, revision, claim, op, to, due, code, number, open, cost, record = unpack(ARGV, o + 1, o + 14)
+  local uid, queue, typ, seq, revision, claim, op, to, due, code, number, open, cost, record =
+    unpack(ARGV, o + 1, o + 14)
   local said, i = { least = {} }, o + 15
   while i <= o + n do
     if ARGV[i] == 'least' then said.least[#said.least + 1] = i else said[ARGV[i]] = i end

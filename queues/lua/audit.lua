@@ -75,8 +75,9 @@ function audits.q(name)
   return { name, call('GET', P .. 'q:' .. name) or '', {
     'listed', score('queues', name), 'phase', q.run ~= '' and run.phase or '', 'by', run.sender, 'runs', runs or '',
     'bound', sender(q.sender, 'queue'), 'registered', exists('s:' .. q.sender), 'first', first or '', 'type', typ or '',
-    'score', score('ready:' .. q.ready, name), 'due', score('due', 'q:' .. name), 'ordered', ordered, 'short', short and 1 or 0,
-    'waiting', counts.waiting, 'done', counts.done, 'failed', counts.failed, 'unresolved', counts.unresolved, 'back', back, 'now', now,
+    'score', score('ready:' .. q.ready, name), 'due', score('due', 'q:' .. name), 'ordered', ordered,
+    'short', short and 1 or 0, 'waiting', counts.waiting, 'done', counts.done, 'failed', counts.failed,
+    'unresolved', counts.unresolved, 'back', back, 'now', now,
   } }
 end
 
@@ -84,16 +85,20 @@ function audits.s(name)
   local q = safe(que, sender(name, 'queue'))
   return { name, call('HGETALL', P .. 's:' .. name), {
     'listed', score('senders', name), 'free', score('free:' .. sender(name, 'group'), name),
-    'with', q.sender, 'run', q.run, 'phase', q.run ~= '' and safe(txn, q.run).phase or '', 'due', score('due', 's:' .. name),
+    'with', q.sender, 'run', q.run, 'phase', q.run ~= '' and safe(txn, q.run).phase or '',
+    'due', score('due', 's:' .. name),
   } }
 end
 
 -- Whose the members of an index are, and what these say of themselves.
 local MEMBERS = {
   ready = { 'q:', function(name) return que(name).ready end }, queues = { 'q:' }, senders = { 's:' }, past = { 'x:' },
-  free = { 's:', function(name) return sender(name, 'queue') end }, own = { 'x:', function(uid) return txn(uid).claim end },
+  free = { 's:', function(name) return sender(name, 'queue') end },
+  own = { 'x:', function(uid) return txn(uid).claim end },
 }
-for _, index in ipairs({ 'st', 'bound', 'back' }) do MEMBERS[index] = { 'x:', function(uid) return txn(uid).phase end } end
+for _, index in ipairs({ 'st', 'bound', 'back' }) do
+  MEMBERS[index] = { 'x:', function(uid) return txn(uid).phase end }
+end
 
 function audits.m(name, member)
   local index = string.match(name, '^(%a+)')

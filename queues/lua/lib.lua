@@ -81,8 +81,8 @@ local function waits(typ, n) waiting[typ] = (waiting[typ] or 0) + n end
 -- Redis counts the entries. See events.go. kind: t(ransaction), q(ueue), s(ender).
 local function word(w) return w == '' and '-' or w end
 local function event(kind, id, sender, from, to, attempt, code)
-  call('XADD', P .. 'events', '0-*', 'e', stamp .. ' ' .. kind .. ' ' .. id .. ' ' .. word(sender) .. ' ' .. word(from) ..
-    ' ' .. word(to) .. ' ' .. word(attempt) .. ' ' .. word(code))
+  call('XADD', P .. 'events', '0-*', 'e', stamp .. ' ' .. kind .. ' ' .. id .. ' ' .. word(sender) .. ' ' ..
+    word(from) .. ' ' .. word(to) .. ' ' .. word(attempt) .. ' ' .. word(code))
 end
 
 -- header returns sequence, time of receipt, type and queue of a transaction, or nil
@@ -139,8 +139,9 @@ end
 
 -- write has a transaction stored, and returns it as text.
 local function write(t)
-  local text = t.revision .. ' ' .. t.operation .. ' ' .. t.claim .. ' ' .. t.phase .. ' ' .. t.sender .. ' ' .. t.since .. ' ' ..
-    t.due .. ' ' .. t.open .. ' ' .. t.callback .. ' ' .. t.tries .. ' ' .. t.overtaken .. ' ' .. t.fees .. ' ' .. t.facts .. '\n' .. t.record
+  local text = t.revision .. ' ' .. t.operation .. ' ' .. t.claim .. ' ' .. t.phase .. ' ' .. t.sender .. ' ' ..
+    t.since .. ' ' .. t.due .. ' ' .. t.open .. ' ' .. t.callback .. ' ' .. t.tries .. ' ' .. t.overtaken .. ' ' ..
+    t.fees .. ' ' .. t.facts .. '\n' .. t.record
   strings['x:' .. t.uid] = text
   return text
 end
@@ -177,9 +178,9 @@ end
 local function que(name) return queues[name] or asked(name, call('GET', P .. 'q:' .. name)) end
 
 local function note(q)
-  strings['q:' .. q.name] = q.waiting .. ' ' .. q.done .. ' ' .. q.failed .. ' ' .. q.unresolved .. ' ' .. q.back .. ' ' ..
-    q.popped .. ' ' .. q.run .. ' ' .. q.sender .. ' ' .. q.hold .. ' ' .. q.holder .. ' ' .. q.ready .. ' ' .. q.first .. ' ' ..
-    q.since .. ' ' .. q.streak .. '\n' .. q.paused
+  strings['q:' .. q.name] = q.waiting .. ' ' .. q.done .. ' ' .. q.failed .. ' ' .. q.unresolved .. ' ' ..
+    q.back .. ' ' .. q.popped .. ' ' .. q.run .. ' ' .. q.sender .. ' ' .. q.hold .. ' ' .. q.holder .. ' ' ..
+    q.ready .. ' ' .. q.first .. ' ' .. q.since .. ' ' .. q.streak .. '\n' .. q.paused
 end
 
 -- came has a transaction stand among those of its queue that wait again, left takes

@@ -49,7 +49,8 @@ local function remove(uid, keep)
   if call('EXISTS', P .. 'page:' .. page) == 0 then drop('pages', page) end
   drop(INDEX[phase], uid)
   drop('past:' .. queue, uid)
-  if tonumber(seq) > q.popped then vacate(q, uid, tonumber(seq)) end -- cancelled before the line came to it
+  -- Cancelled before the line came to it:
+  if tonumber(seq) > q.popped then vacate(q, uid, tonumber(seq)) end
   drop('due', 'c:' .. uid)
   drop('due', 'x:' .. uid)
   if owner(t) then drop('own:' .. owner(t), uid) end

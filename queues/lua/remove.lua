@@ -6,7 +6,8 @@
 --          length, and some two hundred where most of it is vacant
 if call('EXISTS', P .. 't:' .. ARGV[1]) == 0 then return 'gone' end
 local t = txn(ARGV[1])
-if not INDEX[t.phase] or BOUND[t.phase] or t.phase == 'done' and t.claim ~= '' or tonumber(t.open) > 0 then return 'busy' end
+local watched = t.phase == 'done' and t.claim ~= '' or tonumber(t.open) > 0
+if not INDEX[t.phase] or BOUND[t.phase] or watched then return 'busy' end
 remove(ARGV[1], ARGV[2])
 flush()
 return 'ok'

@@ -12,7 +12,8 @@ end
 -- What keeps a sender out of use, gravest first: of several reasons, which are
 -- kept apart as why:<REASON>, this one is shown.
 local RANK = {
-  OUTCOME_UNKNOWN = 1, STOPPED_NONCE = 2, WRONG_NETWORK = 3, WRONG_ACCOUNT = 4, LOW_BALANCE = 5, DRAINING = 6, RESTED = 7,
+  OUTCOME_UNKNOWN = 1, STOPPED_NONCE = 2, WRONG_NETWORK = 3, WRONG_ACCOUNT = 4,
+  LOW_BALANCE = 5, DRAINING = 6, RESTED = 7,
 }
 
 -- lift takes back the reasons of a sender for which gone(field, ends) is true,
@@ -41,7 +42,8 @@ local function lift(sender, gone)
       end
     end
   end
-  call('HSET', s, 'reason', shown or '', 'until', shown and until_ > 0 and until_ or '', 'detail', shown and detail or '')
+  call('HSET', s, 'reason', shown or '', 'until', shown and until_ > 0 and until_ or '',
+    'detail', shown and detail or '')
   if soonest then put('due', soonest, 's:' .. sender) else drop('due', 's:' .. sender) end
   return lifted
 end

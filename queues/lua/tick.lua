@@ -47,7 +47,10 @@ flush()
 -- numbers go on: they have no gap, so the first that stays is found by halving.
 local SLICE = 10000
 local function trim(log, oldest)
-  local function old(id) return tonumber(string.match(call('XRANGE', log, '0-' .. id, '0-' .. id)[1][2][2], '^%d+')) < oldest end
+  local function old(id)
+    local line = call('XRANGE', log, '0-' .. id, '0-' .. id)[1][2][2]
+    return tonumber(string.match(line, '^%d+')) < oldest
+  end
   local first = call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
   first = first and tonumber(string.sub(first[1], 3))
   if not first or not old(first) then return false end

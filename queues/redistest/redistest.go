@@ -228,7 +228,8 @@ func (s *Server) start() error {
 	if err := os.WriteFile(file, []byte(strings.Join(config, "\n")+"\n"), 0o600); err != nil {
 		return err
 	}
-	p := &process{cmd: exec.CommandContext(context.Background(), s.binary, file), output: new(output), ended: make(chan struct{})}
+	cmd := exec.CommandContext(context.Background(), s.binary, file)
+	p := &process{cmd: cmd, output: new(output), ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	p.cmd.SysProcAttr = endWithParent()
 	if err := p.cmd.Start(); err != nil {

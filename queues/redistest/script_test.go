@@ -23,7 +23,8 @@ func TestScriptsAnswerAlike(t *testing.T) {
 		`return redis.status_reply('FINE')`, `return redis.error_reply('MINE is an error')`,
 		`return redis.call('SET', KEYS[1], ARGV[1])`, `return redis.call('GET', KEYS[1])`, `return redis.call('GET', 'none')`,
 		`return redis.call('SET', KEYS[1], 7)`, `return redis.call('INCRBY', KEYS[1], 5)`,
-		`return redis.call('HSET', 'h', 'a', 1, 'b', 2.5)`, `return redis.call('HGETALL', 'h')`, `return redis.call('HMGET', 'h', 'a', 'x')`,
+		`return redis.call('HSET', 'h', 'a', 1, 'b', 2.5)`, `return redis.call('HGETALL', 'h')`,
+		`return redis.call('HMGET', 'h', 'a', 'x')`,
 		`return redis.call('ZADD', 'z', 3, 'm')`, `return redis.call('ZRANGE', 'z', 0, -1, 'WITHSCORES')`,
 		`return type(redis.call('TIME')[1])`, `return redis.call('GET', 'none') == false`,
 		`return redis.call('INCR', 'h')`, `return redis.pcall('INCR', 'h')`, `return redis.pcall('INCR', 'h').err`,
@@ -46,7 +47,8 @@ func TestScriptsEndInErrors(t *testing.T) {
 	t.Parallel()
 	mini, real := redistest.Mini(t), redistest.Start(t)
 	for _, script := range []string{
-		`global = 1`, `return global`, `error('mine')`, `return nothing.field`, `return redis.call()`, `return redis.call({})`,
+		`global = 1`, `return global`, `error('mine')`, `return nothing.field`, `return redis.call()`,
+		`return redis.call({})`,
 		`return redis.call('NOSUCH')`, `syntax error`, `return redis.call('EVAL', 'return 1', 0)`,
 	} {
 		for name, client := range map[string]*redis.Client{"embedded": mini.Client, "real": real.Client} {

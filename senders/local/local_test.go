@@ -42,7 +42,8 @@ func TestServes(t *testing.T) {
 	if err := json.NewDecoder(resp.Body).Decode(&env); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"HOST=127.0.0.1", "PORT=" + s.URL[strings.LastIndexByte(s.URL, ':')+1:], "WORKER_TOKEN=the-token", "KEY=hush-hush", "PATH=" + os.Getenv("PATH")} {
+	for _, want := range []string{"HOST=127.0.0.1", "PORT=" + s.URL[strings.LastIndexByte(s.URL, ':')+1:],
+		"WORKER_TOKEN=the-token", "KEY=hush-hush", "PATH=" + os.Getenv("PATH")} {
 		if !slices.Contains(env, want) {
 			t.Errorf("the worker lacks %s", want)
 		}
@@ -75,9 +76,10 @@ func TestStartedAgain(t *testing.T) {
 		end      func(*crew, State)
 		says     string
 	}{
-		"killed":          {time.Minute, func(_ *crew, s State) { _ = syscall.Kill(s.PID, syscall.SIGKILL) }, "signal: killed"},
-		"ended":           {time.Minute, func(_ *crew, s State) { _ = syscall.Kill(s.PID, syscall.SIGTERM) }, "exit status 0"},
-		"silent":          {time.Second, func(_ *crew, s State) { _ = syscall.Kill(s.PID, syscall.SIGSTOP) }, "it does not answer for 1s"},
+		"killed": {time.Minute, func(_ *crew, s State) { _ = syscall.Kill(s.PID, syscall.SIGKILL) }, "signal: killed"},
+		"ended":  {time.Minute, func(_ *crew, s State) { _ = syscall.Kill(s.PID, syscall.SIGTERM) }, "exit status 0"},
+		"silent": {time.Second, func(_ *crew, s State) { _ = syscall.Kill(s.PID, syscall.SIGSTOP) },
+			"it does not answer for 1s"},
 		"a call too long": {time.Minute, func(c *crew, s State) { c.Hung("B62a", s.URL) }, "it does not answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,9 +108,10 @@ func TestNeverReady(t *testing.T) {
 		does, says string
 		change     func(*Options)
 	}{
-		"dies at once":   {"die", "exit status 3", nil},
-		"never takes on": {"never ready", "it takes no calls 100ms after its start", func(o *Options) { o.Patience = 100 * time.Millisecond }},
-		"no program":     {"", "not started", func(o *Options) { o.Commands[0].Args = []string{"/nowhere/at/all"} }},
+		"dies at once": {"die", "exit status 3", nil},
+		"never takes on": {"never ready", "it takes no calls 100ms after its start",
+			func(o *Options) { o.Patience = 100 * time.Millisecond }},
+		"no program": {"", "not started", func(o *Options) { o.Commands[0].Args = []string{"/nowhere/at/all"} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -160,7 +163,7 @@ func TestFamily(t *testing.T) {
 		c := runs(t, "family", func(o *Options) { o.Grace = 10 * time.Millisecond })
 		worker := identityOf(c.ready(0).PID)
 		child := childIn(t, &c.log)
-		c.stop() // the child does not heed SIGTERM
+		c.stop() // the child ignores SIGTERM
 		gone(t, "the worker", worker)
 		gone(t, "the child", child)
 	})

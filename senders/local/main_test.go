@@ -71,7 +71,7 @@ func actWorker() {
 		os.Exit(0)
 	}()
 	var asked atomic.Int32
-	err := http.ListenAndServe(os.Getenv("HOST")+":"+os.Getenv("PORT"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	answer := func(w http.ResponseWriter, r *http.Request) {
 		n := asked.Add(1)
 		switch {
 		case r.Header.Get("Authorization") != "Bearer "+os.Getenv("WORKER_TOKEN"):
@@ -83,7 +83,8 @@ func actWorker() {
 		default:
 			w.WriteHeader(http.StatusNotFound)
 		}
-	}))
+	}
+	err := http.ListenAndServe(os.Getenv("HOST")+":"+os.Getenv("PORT"), http.HandlerFunc(answer))
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
@@ -97,7 +98,8 @@ func actParent() {
 }
 
 func command(account, does string) Command {
-	return Command{Account: account, Args: []string{os.Args[0]}, Env: map[string]string{role: "worker", "WORKER_TEST": does, "KEY": "hush-hush", "GORACE": "atexit_sleep_ms=0"}}
+	return Command{Account: account, Args: []string{os.Args[0]},
+		Env: map[string]string{role: "worker", "WORKER_TEST": does, "KEY": "hush-hush", "GORACE": "atexit_sleep_ms=0"}}
 }
 
 func options(dir string, log *slog.Logger, does string) Options {

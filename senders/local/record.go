@@ -149,7 +149,8 @@ func (r record) end(ctx context.Context, log *slog.Logger) error {
 			return nil
 		}
 		if !told {
-			log.Warn("ending a worker that a killed process has left over", "sender", r.Account, "pid", r.Worker.PID, "processes", len(left))
+			log.Warn("ending a worker that a killed process has left over",
+				"sender", r.Account, "pid", r.Worker.PID, "processes", len(left))
 			told = true
 		}
 		for _, p := range left {

@@ -42,12 +42,15 @@ func TestRecords(t *testing.T) {
 		record      func(other identity) record
 		ends, stays bool
 	}{
-		"left over":           {func(i identity) record { return record{Worker: i, Parent: dead} }, true, false},
-		"parent's pid reused": {func(i identity) record { return record{Worker: i, Parent: identity{me.PID, "before"}} }, true, false},
-		"pid reused":          {func(i identity) record { return record{Worker: identity{i.PID, "before"}, Parent: dead} }, false, false},
-		"start not known":     {func(i identity) record { return record{Worker: identity{i.PID, ""}, Parent: dead} }, false, false},
-		"never started":       {func(identity) record { return record{Parent: dead} }, false, false},
-		"parent lives":        {func(i identity) record { return record{Worker: i, Parent: me} }, false, true},
+		"left over": {func(i identity) record { return record{Worker: i, Parent: dead} }, true, false},
+		"parent's pid reused": {func(i identity) record { return record{Worker: i, Parent: identity{me.PID, "before"}} },
+			true, false},
+		"pid reused": {func(i identity) record { return record{Worker: identity{i.PID, "before"}, Parent: dead} },
+			false, false},
+		"start not known": {func(i identity) record { return record{Worker: identity{i.PID, ""}, Parent: dead} },
+			false, false},
+		"never started": {func(identity) record { return record{Parent: dead} }, false, false},
+		"parent lives":  {func(i identity) record { return record{Worker: i, Parent: me} }, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -99,7 +102,8 @@ func TestRecordsOfOthers(t *testing.T) {
 	if err := r.endLeftOvers(t.Context(), slog.New(slog.NewTextHandler(&log, nil))); err != nil || log.Len() == 0 {
 		t.Errorf("a record that is none: %v, log %q", err, &log)
 	}
-	if err := (records{filepath.Join(r.dir, "absent")}).endLeftOvers(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
+	if err := (records{filepath.Join(r.dir, "absent")}).endLeftOvers(t.Context(),
+		slog.New(slog.DiscardHandler)); err != nil {
 		t.Error(err)
 	}
 }

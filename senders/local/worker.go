@@ -184,7 +184,8 @@ func (w *worker) ready(ctx context.Context, pid int, url string) {
 // ask reports whether the worker answers at all, and whether it takes calls. A
 // worker need not know /health: that it says so is an answer. One that says 503
 // is still getting ready.
-func (w *worker) ask(ctx context.Context, client *http.Client, url string, patience time.Duration) (answered, ready bool) {
+func (w *worker) ask(ctx context.Context, client *http.Client, url string,
+	patience time.Duration) (answered, ready bool) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/health", nil)

@@ -63,12 +63,8 @@ func (a *Audit) Run(ctx context.Context) (Report, error) {
 		return !slices.ContainsFunc(first.report.Findings, func(o queues.Finding) bool { return f.Same(&o) })
 	})
 	slices.SortFunc(r.Findings, func(x, y queues.Finding) int {
-		return cmp.Or(
-			cmp.Compare(x.Check, y.Check),
-			cmp.Compare(x.Queue, y.Queue),
-			cmp.Compare(x.UID, y.UID),
-			cmp.Compare(x.Sender, y.Sender),
-		)
+		return cmp.Or(cmp.Compare(x.Check, y.Check), cmp.Compare(x.Queue, y.Queue),
+			cmp.Compare(x.UID, y.UID), cmp.Compare(x.Sender, y.Sender))
 	})
 	r.Findings = slices.CompactFunc(r.Findings, func(x, y queues.Finding) bool { return x.Same(&y) })
 	return r, nil
@@ -211,7 +207,8 @@ func (p *pass) end(t *lifecycle.Transaction, effects []*effect) {
 				landed.Height, p.w.first.Height)
 		}
 	case t.State() == lifecycle.Done && settled:
-		p.bad("UNTOLD_EFFECT", t.UID, t.Queue, t.Sender, "its worker finished it without a block, and %s in block %d is of it",
+		p.bad("UNTOLD_EFFECT", t.UID, t.Queue, t.Sender,
+			"its worker finished it without a block, and %s in block %d is of it",
 			effects[0].Hash, effects[0].block.Height)
 	case t.State() != lifecycle.Done && settled:
 		p.bad("UNTOLD_EFFECT", t.UID, t.Queue, t.Sender, "it is %s, and took effect in block %d by %s",
@@ -262,13 +259,8 @@ func (p *pass) pools() error {
 		}
 		for _, uid := range some {
 			if !slices.ContainsFunc(p.doubted[uid], func(hash string) bool { return found[hash] }) {
-				p.bad(
-					"ATTEMPT_LOST",
-					uid,
-					p.queueOf[uid],
-					"",
-					"an attempt may still land, and is in no pool, in no block, and not stored",
-				)
+				p.bad("ATTEMPT_LOST", uid, p.queueOf[uid], "",
+					"an attempt may still land, and is in no pool, in no block, and not stored")
 			}
 		}
 	}
@@ -288,16 +280,9 @@ func (p *pass) order() {
 			}
 			wasFirst := len(earlier.started) > 0 && len(later.started) > 0 && earlier.started[0].Before(later.started[0])
 			if !wasFirst {
-				p.bad(
-					"ORDER",
-					earlier.uid,
-					queue,
-					"",
+				p.bad("ORDER", earlier.uid, queue, "",
 					"it was accepted before %s, and took effect after it: in block %d and block %d",
-					later.uid,
-					earlier.in.block.Height,
-					later.in.block.Height,
-				)
+					later.uid, earlier.in.block.Height, later.in.block.Height)
 			}
 		}
 	}
@@ -343,25 +328,11 @@ func (p *pass) nonce(s *senders.Sender, account mina.Account) {
 	case !account.Exists:
 		p.bad("NONCE", "", s.Queue, s.AccountID, "its next nonce is %d, and the chain does not know the account", *s.Nonce)
 	case account.Nonce > most:
-		p.bad(
-			"NONCE",
-			"",
-			s.Queue,
-			s.AccountID,
-			"its next nonce is %d, on the chain it is %d: somebody else uses the account",
-			*s.Nonce,
-			account.Nonce,
-		)
+		p.bad("NONCE", "", s.Queue, s.AccountID,
+			"its next nonce is %d, on the chain it is %d: somebody else uses the account", *s.Nonce, account.Nonce)
 	case account.Nonce < *s.Nonce && !p.reopened[s.AccountID]:
-		p.bad(
-			"NONCE",
-			"",
-			s.Queue,
-			s.AccountID,
-			"its next nonce is %d, on the chain it is %d: what was sent before is gone",
-			*s.Nonce,
-			account.Nonce,
-		)
+		p.bad("NONCE", "", s.Queue, s.AccountID,
+			"its next nonce is %d, on the chain it is %d: what was sent before is gone", *s.Nonce, account.Nonce)
 	}
 }
 

@@ -147,20 +147,20 @@ var faultOf = map[way]lifecycle.Fault{
 }
 
 var budgetOf = map[way]Fault{
-	strays: Stray, wrongKey: WrongKey, errs: WorkerErr, refusedByNode: WorkerErr, hopeless: Hopeless, getsLost: WorkerLost,
-	mayHaveSent: WorkerLost,
-	strangeCall: Busy, busy: Busy, unreached: Busy, outOfOrder: Busy, finished: Finished, saysNothing: WorkerErr, lostOnTheWay: LostSend,
-	lostBehind: LostSend, half: LostSend, refusedMendable: Refuse, refusedForGood: Refuse, refusedCheap: Refuse,
-	refusedBroke: Refuse, refusedAndTaken: Refuse,
+	strays: Stray, wrongKey: WrongKey, errs: WorkerErr, refusedByNode: WorkerErr, saysNothing: WorkerErr,
+	hopeless: Hopeless, getsLost: WorkerLost, mayHaveSent: WorkerLost, finished: Finished,
+	strangeCall: Busy, busy: Busy, unreached: Busy, outOfOrder: Busy,
+	lostOnTheWay: LostSend, lostBehind: LostSend, half: LostSend,
+	refusedMendable: Refuse, refusedForGood: Refuse, refusedCheap: Refuse, refusedBroke: Refuse, refusedAndTaken: Refuse,
 }
 
 var waysOf = map[lifecycle.Kind][]way{
 	lifecycle.AskHealth: {answered, wrongKey},
-	lifecycle.Prove:     {answered, errs, hopeless, getsLost, busy, unreached, outOfOrder, finished, saysNothing, strangeCall},
-	lifecycle.Resign:    {answered, errs, getsLost, noCall, saysNothing},
+	lifecycle.Prove: {answered, errs, hopeless, getsLost, busy, unreached, outOfOrder, finished, saysNothing,
+		strangeCall},
+	lifecycle.Resign: {answered, errs, getsLost, noCall, saysNothing},
 	lifecycle.Dispatch: {answered, sendsNow, strays, errs, refusedByNode, hopeless, getsLost, mayHaveSent, busy,
-		unreached,
-		outOfOrder, finished},
+		unreached, outOfOrder, finished},
 	lifecycle.Send: {answered, lostOnTheWay, lostBehind, half, refusedMendable, refusedForGood, refusedCheap,
 		refusedBroke, refusedAndTaken},
 }

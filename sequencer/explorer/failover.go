@@ -357,9 +357,8 @@ func (s *State) shown(nodes []int, sender uint8, from uint32) (used []lifecycle.
 // Adopt binds a transaction to the sender of its open attempt, as after has it, for a
 // process to go on with. It returns the uid of what has that sender or the queue, and
 // stores nothing then.
-func (s *Store) Adopt(
-	process string, before, after *lifecycle.Transaction, sender string, bytes *lifecycle.BytesRead,
-) (by string) {
+func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, sender string,
+	bytes *lifecycle.BytesRead) (by string) {
 	q, own := s.queue(before.Queue), s.Sender(sender)
 	switch {
 	case q.Run != "" && q.Run != before.UID:

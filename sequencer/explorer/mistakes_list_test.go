@@ -44,7 +44,8 @@ func knownMistakes() []mistake {
 		{"a legacy worker's refusal believed", "legacy", decisions + "learn.go",
 			"		if v.unspent(a) {\n", "		if true {\n"},
 		{"the claim token ignored", "two processes, one sleeps", "change.go",
-			"	case !c.Aside.Person && was.Claim != c.Before.Claim:\n		return nil, nil, ErrFenced\n	case was.Revision != c.Before.Revision:\n		return nil, nil, ErrStale\n", ""},
+			"	case !c.Aside.Person && was.Claim != c.Before.Claim:\n		return nil, nil, ErrFenced\n" +
+				"	case was.Revision != c.Before.Revision:\n		return nil, nil, ErrStale\n", ""},
 		{"work goes on under claims that may have run out", "two processes, one sleeps", decisions + "drive.go",
 			"	case s.Do.Leaves() && !live:\n", "	case s.Do.Leaves() && false:\n"},
 	}
@@ -70,7 +71,7 @@ func knownMistakesToo() []mistake {
 			"		q.Hold, q.Holder = s.Now, t.UID\n"},
 		{"what comes back to its queue put at the end of it", "two senders", "store.go",
 			"head == nil || t.Sequence < head.Sequence", "head == nil || !t.ChangedAt.After(head.ChangedAt)"},
-		{"a sender let go and not offered again", "nothing goes wrong", "change.go", "		own.Queue = \"\"\n", ""},
+		{"a sender released and not offered again", "nothing goes wrong", "change.go", "		own.Queue = \"\"\n", ""},
 		{"the claims of the dead left to them", "crash", "store.go", "t.Claim != \"\" && Owner(t.Claim) == dead",
 			"false"},
 		{"a delay without an end", "retry after expiry", decisions + "decide.go",
@@ -146,7 +147,7 @@ func mistakesOfFailovers() []mistake {
 	const restore = decisions + "restore.go"
 	return []mistake{
 		{"what is out remembered by no process", "fails over, all live", restore,
-			"	if !t.Out() {\n		return nil\n	}\n	return t\n", "	return nil\n"},
+			"	case !t.Out():\n		return nil\n	}\n	return t\n", "	}\n	return nil\n"},
 		{"what is out forgotten with the store", "fails over, all live", restore,
 			"known.out(k) && !t.has(k)", "false && !t.has(k)"},
 		{"a plan taken for what became of it", "fails over, two senders", restore,

@@ -44,7 +44,8 @@ func (s *Store) Unregister(account string) error {
 	}
 	a := &s.Senders[i]
 	a.forgetNonce()
-	a.Reasons = slices.DeleteFunc(slices.Clone(a.Reasons), func(r Reason) bool { return r.Why != lifecycle.OutcomeUnknown })
+	a.Reasons = slices.DeleteFunc(slices.Clone(a.Reasons),
+		func(r Reason) bool { return r.Why != lifecycle.OutcomeUnknown })
 	if a.Gone, a.Group, a.Streak = true, "", 0; !a.Known && len(a.Reasons) == 0 {
 		s.Senders = slices.Delete(s.Senders, i, i+1)
 	}

@@ -99,7 +99,7 @@ func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 		}
 	}
 	if a := s.store.Sender(t.Sender); before.Phase.Bound() && !t.Phase.Bound() && t.Open() && a != nil && a.Free() {
-		s.refuse = "its sender is let go while an attempt is open"
+		s.refuse = "its sender is released while an attempt is open"
 	}
 	if !before.Open() && t.Open() && t.Phase.Bound() && s.store.Record(t.UID).Overtaken {
 		s.refuse = "it may leave, although an earlier one of its queue waits again"

@@ -15,7 +15,8 @@ func (w *walk) answer(e Effect) Result {
 		}
 		return SenderTold{Sender: s, Overtaken: w.one(12)}
 	case AskHealth:
-		return HealthTold{Why: []SenderReason{"", "", WrongAccount, WrongNetwork}[w.r.IntN(4)], Detail: "of another", Wrong: w.r.IntN(4)}
+		return HealthTold{Why: []SenderReason{"", "", WrongAccount, WrongNetwork}[w.r.IntN(4)], Detail: "of another",
+			Wrong: w.r.IntN(4)}
 	case AskRetries:
 		return RetriesTold{Limit: w.r.IntN(5), Known: w.one(2)}
 	case AskAccount:
@@ -23,7 +24,8 @@ func (w *walk) answer(e Effect) Result {
 		if w.one(8) {
 			lost = "timeout"
 		}
-		return AccountTold{Exists: !w.one(8), Nonce: uint32(nonce - 1 + w.r.IntN(3)), Balance: uint64(w.r.IntN(3) * 200), Lost: lost}
+		return AccountTold{Exists: !w.one(8), Nonce: uint32(nonce - 1 + w.r.IntN(3)),
+			Balance: uint64(w.r.IntN(3) * 200), Lost: lost}
 	case AskLanded:
 		return LandedTold{Nonce: uint32(nonce - 2 + w.r.IntN(3)), Any: w.one(2)}
 	case AskBytes:
@@ -48,7 +50,8 @@ func (w *walk) sendTold(e Effect) Result {
 	case 2:
 		r.Refusal = &Refusal{Error: *oops("Seen"), Seen: true}
 	default:
-		r.Refusal = &Refusal{Error: *oops("Refused"), Permanent: w.one(3), Cheap: w.one(3), Operator: w.one(3), Broke: w.one(2)}
+		r.Refusal = &Refusal{Error: *oops("Refused"), Permanent: w.one(3), Cheap: w.one(3), Operator: w.one(3),
+			Broke: w.one(2)}
 	}
 	return r
 }

@@ -34,7 +34,8 @@ func diagramIsDrawn(t *testing.T, c *checker) {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s is stale: run go test ./sequencer/lifecycle -update\nit has\n%s\nand the steps make\n%s", document, old, want)
+		t.Fatalf("%s is stale: run go test ./sequencer/lifecycle -update\nit has\n%s\nand the steps make\n%s",
+			document, old, want)
 	}
 	if err := os.WriteFile(document, []byte(before+diagramStart+want+diagramEnd+after), 0o644); err != nil {
 		t.Fatal(err)
@@ -42,8 +43,8 @@ func diagramIsDrawn(t *testing.T, c *checker) {
 }
 
 // diagram draws steps: one arrow for each pair of phases, with its reasons. What leads
-// from every phase with a sender to the same one is drawn once. Of the steps that stay in a phase those are left out that only note what
-// was said, or what comes again.
+// from every phase with a sender to the same one is drawn once. Of the steps that stay
+// in a phase those are left out that only note what was said, or what comes again.
 func diagram(steps map[arrow]int) string {
 	var b strings.Builder
 	b.WriteString("```mermaid\nstateDiagram-v2\n    state \"a sender is bound\" as bound {\n")

@@ -245,7 +245,8 @@ func TestDriveRead(t *testing.T) {
 	}
 	unasked := same
 	unasked.Asked = Asked{}
-	if l, b := read(func(t *Transaction) { t.Revision++; t.Phase = PhaseWatching }); !reflect.DeepEqual(l, unasked) || b == nil {
+	if l, b := read(func(t *Transaction) { t.Revision++; t.Phase = PhaseWatching }); !reflect.DeepEqual(l, unasked) ||
+		b == nil {
 		t.Errorf("in another phase: %+v, %q", l, b)
 	}
 	for name, edit := range map[string]func(*Transaction){

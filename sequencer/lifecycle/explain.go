@@ -58,7 +58,7 @@ func (s *Scene) say() said {
 	case PhaseDelayed:
 		return s.delayed()
 	case PhaseDone:
-		return s.told(s.doneBy())
+		return s.unanswered(s.doneBy())
 	}
 	return s.endedBy()
 }
@@ -83,74 +83,59 @@ func (s *Scene) waiting() said {
 	default:
 		first += "."
 	}
-	code := Wait{Code: WaitQueueHead, Detail: fmt.Sprintf("%d before it", place-1)}
 	who := "the first"
 	if place == 2 {
 		who = "the one before"
 	}
-	return said{
-		fmt.Sprintf("%s in its queue; %s (%s) %s", ordinal(place), who, s.First.UID, first),
-		code,
-		Next{Action: StepBind},
-	}
+	return said{fmt.Sprintf("%s in its queue; %s (%s) %s", ordinal(place), who, s.First.UID, first),
+		Wait{Code: WaitQueueHead, Detail: fmt.Sprintf("%d before it", place-1)}, Next{Action: StepBind}}
 }
 
 // head says why the first of a queue is not bound. who begins the sentence.
 func (s *Scene) head(who string) said {
-	say := func(text string, code WaitCode, detail string, until time.Time, next Next) said {
-		if who != "" {
-			text = who + "; " + lower(text)
-		}
-		return said{text, Wait{Code: code, Until: until, Detail: detail}, next}
+	d := s.unbound()
+	if who != "" {
+		d.summary = who + "; " + lower(d.summary)
 	}
+	return d
+}
+
+// unbound speaks of what keeps the first of a queue: the queue, this process, the nodes
+// or, last of all, the senders.
+func (s *Scene) unbound() said {
 	bind := Next{Action: StepBind}
 	typ := s.Txn.Type
 	if s.Txn.UID != s.Place.First && s.First != nil {
 		typ = s.First.Type
 	}
 	fresh := !s.Tip.At.IsZero() && s.Now.Sub(s.Tip.At) <= 2*s.Policy.InclusionInterval
+	held := Next{Action: StepBind, At: s.Place.Hold}
 	switch {
 	case s.Paused != "":
-		return say(
-			"The queue is paused: "+short(s.Paused)+".",
-			WaitPaused,
-			short(s.Paused),
-			time.Time{},
-			Next{Action: StepResume},
-		)
+		return said{"The queue is paused: " + short(s.Paused) + ".",
+			Wait{Code: WaitPaused, Detail: short(s.Paused)}, Next{Action: StepResume}}
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now):
-		return say("Its worker was away or busy"+because(s.Txn.Error)+"; the queue is left alone for a while.", WaitWorker,
-			"the queue is held", s.Place.Hold, Next{Action: StepBind, At: s.Place.Hold})
+		return said{"Its worker was away or busy" + because(s.Txn.Error) + "; the queue is left alone for a while.",
+			Wait{Code: WaitWorker, Until: s.Place.Hold, Detail: "the queue is held"}, held}
 	case s.Place.Holder != "":
-		return say("The worker has not yet answered the callback of the one before ("+s.Place.Holder+").", WaitCallback,
-			"callback of "+s.Place.Holder, s.Place.Hold, Next{Action: StepBind, At: s.Place.Hold})
+		return said{"The worker has not yet answered the callback of the one before (" + s.Place.Holder + ").",
+			Wait{Code: WaitCallback, Until: s.Place.Hold, Detail: "callback of " + s.Place.Holder}, held}
 	case !s.Dispatched && s.Txn.Type == typ:
-		return say(
-			"This process does not dispatch "+typ+"; one that does has to run.",
-			WaitProcess,
-			"type "+typ,
-			time.Time{},
-			bind,
-		)
+		return said{"This process does not dispatch " + typ + "; one that does has to run.",
+			Wait{Code: WaitProcess, Detail: "type " + typ}, bind}
 	case s.Shut != "":
-		return say("Nothing is bound now: "+s.Shut+".", WaitRecovery, s.Shut, time.Time{}, bind)
+		return said{"Nothing is bound now: " + s.Shut + ".", Wait{Code: WaitRecovery, Detail: s.Shut}, bind}
 	case s.Txn.Open():
-		return say(
-			"An attempt of it was found on the chain or in a pool; it waits for the sender of that one.",
-			WaitFreeSender,
-			"sender "+s.Txn.FirstOpen().Sender,
-			time.Time{},
-			bind,
-		)
+		return said{"An attempt of it was found on the chain or in a pool; it waits for the sender of that one.",
+			Wait{Code: WaitFreeSender, Detail: "sender " + s.Txn.FirstOpen().Sender}, bind}
 	case fresh && !s.Tip.Quorum:
-		return say(
-			"Too few Mina nodes are synced to start anything.",
-			WaitNodes,
-			fmt.Sprintf("%d synced", s.Tip.Synced),
-			time.Time{},
-			bind,
-		)
+		return said{"Too few Mina nodes are synced to start anything.", s.forNodes(), bind}
 	}
+	return s.senderless()
+}
+
+// senderless speaks of the pool of senders: whether one is free, and when one may be.
+func (s *Scene) senderless() said {
 	var busy, out int
 	why := ""
 	var back time.Time
@@ -158,13 +143,8 @@ func (s *Scene) head(who string) said {
 		p := &s.Pool[i]
 		switch {
 		case p.Reason == "" && p.Queue == "":
-			return say(
-				"A sender is free and is bound to it now.",
-				WaitNothing,
-				"",
-				time.Time{},
-				Next{Action: StepBind, At: s.Now},
-			)
+			return said{"A sender is free and is bound to it now.",
+				Wait{Code: WaitNothing}, Next{Action: StepBind, At: s.Now}}
 		case p.Queue != "":
 			busy++
 		default:
@@ -186,7 +166,12 @@ func (s *Scene) head(who string) said {
 		detail = "none is registered"
 		text = "No sender is registered."
 	}
-	return say(text, WaitFreeSender, detail, back, bind)
+	return said{text, Wait{Code: WaitFreeSender, Until: back, Detail: detail}, Next{Action: StepBind}}
+}
+
+// forNodes waits for a quorum of the Mina nodes.
+func (s *Scene) forNodes() Wait {
+	return Wait{Code: WaitNodes, Detail: fmt.Sprintf("%d synced", s.Tip.Synced)}
 }
 
 func (s *Scene) dispatching() said {
@@ -201,22 +186,16 @@ func (s *Scene) dispatching() said {
 		return said{"Its sender is bound, and nothing is asked or sent now: " + s.Shut + ".",
 			Wait{Code: WaitRecovery, Detail: s.Shut}, Next{Action: StepAskWorker}}
 	case why == ReasonCancelled:
-		return said{
-			"A cancel was asked for, and nothing of it has been sent: it ends now.",
-			Wait{Code: WaitNothing},
-			Next{Action: StepEnd, At: s.Now},
-		}
+		return said{"A cancel was asked for, and nothing of it has been sent: it ends now.",
+			Wait{Code: WaitNothing}, Next{Action: StepEnd, At: s.Now}}
 	case why == ReasonLanded:
 		return said{"An earlier attempt is in a block.", Wait{Code: WaitNothing}, Next{Action: StepFinish, At: s.Now}}
 	case why != ReasonProving && !s.Tip.At.IsZero() && !s.Tip.Quorum:
 		return said{"Its sender is bound; the attempt is planned when enough Mina nodes are synced.",
-			Wait{Code: WaitNodes, Detail: fmt.Sprintf("%d synced", s.Tip.Synced)}, Next{Action: StepAskWorker}}
+			s.forNodes(), Next{Action: StepAskWorker}}
 	case why != ReasonProving:
-		return said{
-			"Its sender is bound; attempt " + fmt.Sprint(len(t.Attempts)+1) + " is being planned.",
-			Wait{Code: WaitNothing},
-			soon,
-		}
+		return said{"Its sender is bound; attempt " + fmt.Sprint(len(t.Attempts)+1) + " is being planned.",
+			Wait{Code: WaitNothing}, soon}
 	}
 	does, next := "is proving and signing", StepSend
 	if a.Legacy {
@@ -226,102 +205,108 @@ func (s *Scene) dispatching() said {
 	if t.Losses > 0 {
 		detail = fmt.Sprintf("asked %s in vain", times(t.Losses))
 	}
+	until := a.StartedAt.Add(time.Duration(t.Losses+1) * s.Policy.DispatchTimeout)
 	return said{fmt.Sprintf("The worker of %s %s attempt %d.", a.Sender, does, a.Number),
-		Wait{
-			Code:   WaitWorker,
-			Until:  a.StartedAt.Add(time.Duration(t.Losses+1) * s.Policy.DispatchTimeout),
-			Detail: detail,
-		}, Next{Action: next}}
+		Wait{Code: WaitWorker, Until: until, Detail: detail}, Next{Action: next}}
 }
 
 // watching speaks of what may be on its way into a block.
 func (s *Scene) watching() said {
-	t, g, p := s.Txn, &s.Sighting, s.Policy
-	tail := ""
-	last := t.CancelRequested || t.Ending != ""
-	again := StepRetry
-	if last {
-		again = StepEnd
-		tail = " No further attempt is made."
-		if t.CancelRequested {
-			tail = " No further attempt is made: a cancel was asked for."
-		}
-	}
-	settle := func(what string) said {
-		return said{
-			fmt.Sprintf("%s; that counts when it stands %d blocks deep, now %d.%s", what, p.SettleDepth, g.Depth, tail),
-			Wait{Code: WaitSettlement, Detail: depth(g, p.SettleDepth)},
-			Next{Action: again},
-		}
-	}
-	until, wait := s.lastSlot(), WaitBlock
-	if last {
-		wait = WaitExpiry
-	}
-	say := func(text, detail, next string, at time.Time) said {
-		return said{text + tail, Wait{Code: wait, Until: until, Detail: detail}, Next{Action: next, At: at}}
-	}
-	soon := s.Now.Add(p.InclusionInterval)
-	legacy := t.Legacy()
-	switch g.Fate {
-	case FateIncluded:
-		return said{fmt.Sprintf("In block %d, %s.", g.Height, depth(g, p.Confirmations)),
-			Wait{Code: WaitConfirmations, Detail: depth(g, p.Confirmations)}, Next{Action: StepFinish}}
-	case FateFailed:
-		if g.Failure.Permanent {
-			again = StepEnd
-		}
-		return settle(fmt.Sprintf("It failed in block %d (%s)", g.Height, short(g.Failure.Code)))
-	case FateDisplaced:
-		return settle("Its nonce was spent by a command that is not ours")
-	case FateExpired:
-		return settle("Its attempt has expired")
-	}
+	t, g := s.Txn, &s.Sighting
 	switch {
-	case t.Phase == PhaseSent && !legacy && (g.Fate == "" || g.Fate == FateUnknown && !g.Passed):
-		return said{fmt.Sprintf("Attempt %d is signed and being sent to the Mina nodes.%s", t.Last().Number, tail),
+	case g.Fate == FateIncluded:
+		deep := depth(g, s.Policy.Confirmations)
+		return said{fmt.Sprintf("In block %d, %s.", g.Height, deep),
+			Wait{Code: WaitConfirmations, Detail: deep}, Next{Action: StepFinish}}
+	case g.Fate == FateFailed:
+		return s.settling(fmt.Sprintf("It failed in block %d (%s)", g.Height, short(g.Failure.Code)))
+	case g.Fate == FateDisplaced:
+		return s.settling("Its nonce was spent by a command that is not ours")
+	case g.Fate == FateExpired:
+		return s.settling("Its attempt has expired")
+	case t.Phase == PhaseSent && !t.Legacy() && (g.Fate == "" || g.Fate == FateUnknown && !g.Passed):
+		return said{fmt.Sprintf("Attempt %d is signed and being sent to the Mina nodes.%s", t.Last().Number, s.noMore()),
 			Wait{Code: WaitSending}, Next{Action: StepSend, At: s.Now}}
 	case g.Passed:
 		return s.passed()
-	case g.Fate == FatePooled && legacy && !g.Agreed && s.Now.Sub(t.Last().StartedAt) > toldFor:
-		return s.stuck()
-	case g.Fate == FatePooled && (legacy || last):
-		return say("In "+pools(g)+", waiting for a block.", pools(g), StepWatch, soon)
 	case g.Fate == FatePooled:
-		next, at := StepRaiseFee, s.slot(upTo(FirstSlot(t), p.BumpAfter))
-		if s.atCap() {
-			next, at = StepSendAgain, time.Time{}
-		}
-		return say("In "+pools(g)+", waiting for a block.", pools(g), next, at)
-	case g.Fate == FateAbsent && legacy:
-		return say("Its worker may have sent it, and no node shows it. If that stays so, a person has to settle it.",
-			"in no pool and no block", StepResolve, t.Last().StartedAt.Add(2*p.DispatchTimeout))
-	case g.Fate == FateAbsent && last:
-		return say("It was sent, and no node shows it; it may still land.", "in no pool and no block", StepEnd, until)
+		return s.pooled()
 	case g.Fate == FateAbsent:
-		return say(
-			"It was sent, and no node shows it; the same bytes are sent again.",
-			"in no pool and no block",
-			StepSendAgain,
-			time.Time{},
-		)
+		return s.absent()
 	case !s.Asked:
-		return say(
-			"It was sent and waits for a block. The process that watches it knows more.",
-			"as last stored",
-			StepWatch,
-			time.Time{},
-		)
-	case !s.Tip.Quorum:
-		wait, until = WaitNodes, time.Time{}
-		return say(
-			"It was sent; too few Mina nodes are synced to say what became of it.",
-			fmt.Sprintf("%d synced", s.Tip.Synced),
-			StepWatch,
-			soon,
-		)
+		return s.landing("It was sent and waits for a block. The process that watches it knows more.",
+			"as last stored", Next{Action: StepWatch})
 	}
-	return say("It was sent; the nodes do not agree yet on what became of it.", "no agreement yet", StepWatch, soon)
+	soon := Next{Action: StepWatch, At: s.Now.Add(s.Policy.InclusionInterval)}
+	if !s.Tip.Quorum {
+		return said{"It was sent; too few Mina nodes are synced to say what became of it." + s.noMore(), s.forNodes(), soon}
+	}
+	return s.landing("It was sent; the nodes do not agree yet on what became of it.", "no agreement yet", soon)
+}
+
+// settling speaks of what counts once it is deep enough.
+func (s *Scene) settling(what string) said {
+	g, deep := &s.Sighting, s.Policy.SettleDepth
+	next := Next{Action: StepRetry}
+	if s.last() || g.Fate == FateFailed && g.Failure.Permanent {
+		next.Action = StepEnd
+	}
+	return said{fmt.Sprintf("%s; that counts when it stands %d blocks deep, now %d.%s", what, deep, g.Depth, s.noMore()),
+		Wait{Code: WaitSettlement, Detail: depth(g, deep)}, next}
+}
+
+// pooled speaks of what stands in a pool.
+func (s *Scene) pooled() said {
+	t, g := s.Txn, &s.Sighting
+	if t.Legacy() && !g.Agreed && s.Now.Sub(t.Last().StartedAt) > toldFor {
+		return s.stuck()
+	}
+	next := Next{Action: StepRaiseFee, At: s.slot(upTo(FirstSlot(t), s.Policy.BumpAfter))}
+	switch {
+	case t.Legacy() || s.last():
+		next = Next{Action: StepWatch, At: s.Now.Add(s.Policy.InclusionInterval)}
+	case s.atCap():
+		next = Next{Action: StepSendAgain}
+	}
+	return s.landing("In "+pools(g)+", waiting for a block.", pools(g), next)
+}
+
+// absent speaks of what no node shows.
+func (s *Scene) absent() said {
+	const nowhere = "in no pool and no block"
+	switch t := s.Txn; {
+	case t.Legacy():
+		return s.landing("Its worker may have sent it, and no node shows it. If that stays so, a person has to settle it.",
+			nowhere, Next{Action: StepResolve, At: t.Last().StartedAt.Add(2 * s.Policy.DispatchTimeout)})
+	case s.last():
+		return s.landing("It was sent, and no node shows it; it may still land.",
+			nowhere, Next{Action: StepEnd, At: s.lastSlot()})
+	}
+	return s.landing("It was sent, and no node shows it; the same bytes are sent again.",
+		nowhere, Next{Action: StepSendAgain})
+}
+
+// landing waits for a block, or for the last slot of what is not tried again.
+func (s *Scene) landing(text, detail string, next Next) said {
+	wait := Wait{Code: WaitBlock, Until: s.lastSlot(), Detail: detail}
+	if s.last() {
+		wait.Code = WaitExpiry
+	}
+	return said{text + s.noMore(), wait, next}
+}
+
+// last says whether no further attempt is made.
+func (s *Scene) last() bool { return s.Txn.CancelRequested || s.Txn.Ending != "" }
+
+// noMore is the sentence that says so, if it is so.
+func (s *Scene) noMore() string {
+	switch {
+	case s.Txn.CancelRequested:
+		return " No further attempt is made: a cancel was asked for."
+	case s.last():
+		return " No further attempt is made."
+	}
+	return ""
 }
 
 // delayed speaks of what waits for its next try.
@@ -338,8 +323,8 @@ func (s *Scene) delayed() said {
 		Wait{Code: WaitRetryDelay, Until: t.DueAt}, Next{Action: StepRetry, At: t.DueAt}}
 }
 
-// told adds that a callback is not answered.
-func (s *Scene) told(d said) said {
+// unanswered adds that a callback is not answered.
+func (s *Scene) unanswered(d said) said {
 	t := s.Txn
 	if t.Callback == "" {
 		return d
@@ -385,36 +370,26 @@ func (s *Scene) endedBy() said {
 	if t.Error != nil {
 		code = t.Error.Code
 	}
-	d := said{
-		"All tries are used up" + because(t.Error) + ".",
-		Wait{Code: WaitNothing, Detail: "a person may retry it"},
-		Next{Action: StepNone},
-	}
+	d := said{"All tries are used up" + because(t.Error) + ".",
+		Wait{Code: WaitNothing, Detail: "a person may retry it"}, Next{Action: StepNone}}
 	switch {
 	case code == CodeCancelled:
 		d.summary = "It was cancelled before it took effect."
 	case t.Phase == PhaseUnresolved && t.Open():
 		return said{
-			"Nobody knows what became of its attempt" + because(
-				t.Error,
-			) + ". Look for it, and say by resolve whether it landed.",
-			Wait{
-				Code:   WaitPerson,
-				Detail: "what became of attempt " + fmt.Sprint(t.FirstOpen().Number),
-			},
+			"Nobody knows what became of its attempt" + because(t.Error) + ". " +
+				"Look for it, and say by resolve whether it landed.",
+			Wait{Code: WaitPerson, Detail: "what became of attempt " + fmt.Sprint(t.FirstOpen().Number)},
 			Next{Action: StepResolve},
 		}
 	case t.Phase == PhaseUnresolved:
-		d = said{
-			"No retry can mend it" + because(t.Error) + ".",
-			Wait{Code: WaitPerson, Detail: "mend the cause and retry it, or delete it"},
-			Next{Action: StepDecide},
-		}
+		d = said{"No retry can mend it" + because(t.Error) + ".",
+			Wait{Code: WaitPerson, Detail: "mend the cause and retry it, or delete it"}, Next{Action: StepDecide}}
 	}
 	if t.Open() {
 		d.wait = Wait{Code: WaitExpiry, Until: s.lastSlot()}
 		d.summary += " An attempt may still land."
 		d.next = Next{Action: StepWatch}
 	}
-	return s.told(d)
+	return s.unanswered(d)
 }

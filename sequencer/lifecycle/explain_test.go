@@ -96,43 +96,60 @@ func waitingTold() []telling {
 	rested := Candidate{AccountID: "B62r", Reason: Rested, Until: now.Add(minutes(4)), Detail: "its worker is down"}
 	drained, busy := Candidate{AccountID: "B62d", Reason: Draining}, Candidate{AccountID: "B62x", Queue: "x"}
 	return []telling{
-		{"third, running", scene(waits(), behind(1, txn(PhaseWatching))), "Third in its queue; the first (one) waits for a block.\nQUEUE_HEAD, then BIND"},
-		{"second, proving", scene(waits(), behind(0, txn(PhaseDispatching))), "Second in its queue; the one before (one) is with its worker.\nQUEUE_HEAD, then BIND"},
-		{"far, delayed", scene(waits(), behind(21, txn(PhaseDelayed))), "23rd in its queue; the first (one) waits for its next try.\nQUEUE_HEAD, then BIND"},
+		{"third, running", scene(waits(), behind(1, txn(PhaseWatching))),
+			"Third in its queue; the first (one) waits for a block.\nQUEUE_HEAD, then BIND"},
+		{"second, proving", scene(waits(), behind(0, txn(PhaseDispatching))),
+			"Second in its queue; the one before (one) is with its worker.\nQUEUE_HEAD, then BIND"},
+		{"far, delayed", scene(waits(), behind(21, txn(PhaseDelayed))),
+			"23rd in its queue; the first (one) waits for its next try.\nQUEUE_HEAD, then BIND"},
 		{"behind one that is not bound", scene(waits(), behind(1, waits()), pool(rested, drained)),
-			"Second in its queue; the one before (one) is not bound yet: no sender is free: 0 bound to other queues, 2 out of use. " +
+			"Second in its queue; the one before (one) is not bound yet: " +
+				"no sender is free: 0 bound to other queues, 2 out of use. " +
 				"B62r is RESTED: its worker is down.\nQUEUE_HEAD, then BIND"},
-		{"paused", scene(waits(), head, func(s *Scene) { s.Paused = "maintenance" }), "First in its queue; the queue is paused: maintenance.\nPAUSED, then RESUME"},
+		{"paused", scene(waits(), head, func(s *Scene) { s.Paused = "maintenance" }),
+			"First in its queue; the queue is paused: maintenance.\nPAUSED, then RESUME"},
 		{"callback", scene(waits(), func(s *Scene) { s.Place = Place{First: "u", Holder: "one", Hold: now.Add(minutes(2))} }),
-			"First in its queue; the worker has not yet answered the callback of the one before (one).\nCALLBACK 10:02, then BIND 10:02"},
-		{"held", scene(txn(PhaseWaiting, wrong(CodeUnavailable)), func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
-			"First in its queue; its worker was away or busy (because); the queue is left alone for a while.\nWORKER 10:02, then BIND 10:02"},
+			"First in its queue; the worker has not yet answered the callback of the one before (one).\n" +
+				"CALLBACK 10:02, then BIND 10:02"},
+		{"held", scene(txn(PhaseWaiting, wrong(CodeUnavailable)),
+			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
+			"First in its queue; its worker was away or busy (because); the queue is left alone for a while.\n" +
+				"WORKER 10:02, then BIND 10:02"},
 		{"no process", scene(waits(), head, func(s *Scene) { s.Dispatched = false }),
 			"First in its queue; this process does not dispatch MINT; one that does has to run.\nPROCESS, then BIND"},
-		{"recovery", scene(waits(), head, func(s *Scene) { s.Shut = "Redis has forgotten" }), "First in its queue; nothing is bound now: Redis has forgotten.\nRECOVERY, then BIND"},
-		{"no quorum", scene(waits(), head, fewNodes), "First in its queue; too few Mina nodes are synced to start anything.\nNODES, then BIND"},
+		{"recovery", scene(waits(), head, func(s *Scene) { s.Shut = "Redis has forgotten" }),
+			"First in its queue; nothing is bound now: Redis has forgotten.\nRECOVERY, then BIND"},
+		{"no quorum", scene(waits(), head, fewNodes),
+			"First in its queue; too few Mina nodes are synced to start anything.\nNODES, then BIND"},
 		{"found", scene(txn(PhaseWaiting, try(Signed)), head),
-			"First in its queue; an attempt of it was found on the chain or in a pool; it waits for the sender of that one.\nFREE_SENDER, then BIND\nsigned, unknown: sent, and may land"},
+			"First in its queue; an attempt of it was found on the chain or in a pool; it waits for the sender of that one.\n" +
+				"FREE_SENDER, then BIND\nsigned, unknown: sent, and may land"},
 		{"all busy", scene(waits(), head, pool(busy, rested, drained)),
 			"First in its queue; no sender is free: 1 bound to other queues, 2 out of use.\nFREE_SENDER, then BIND"},
 		{"all rest", scene(waits(), head, pool(rested, drained)),
-			"First in its queue; no sender is free: 0 bound to other queues, 2 out of use. B62r is RESTED: its worker is down.\nFREE_SENDER 10:04, then BIND"},
+			"First in its queue; no sender is free: 0 bound to other queues, 2 out of use. " +
+				"B62r is RESTED: its worker is down.\nFREE_SENDER 10:04, then BIND"},
 		{"no sender", scene(waits(), head), "First in its queue; no sender is registered.\nFREE_SENDER, then BIND"},
-		{"about to", scene(waits(), head, pool(Candidate{})), "First in its queue; a sender is free and is bound to it now.\nNOTHING, then BIND 10:00"},
+		{"about to", scene(waits(), head, pool(Candidate{})),
+			"First in its queue; a sender is free and is bound to it now.\nNOTHING, then BIND 10:00"},
 	}
 }
 
 func dispatchingTold() []telling {
 	return []telling{
-		{"planned", scene(txn(PhaseDispatching)), "Its sender is bound; attempt 1 is being planned.\nNOTHING, then ASK_WORKER 10:00"},
+		{"planned", scene(txn(PhaseDispatching)),
+			"Its sender is bound; attempt 1 is being planned.\nNOTHING, then ASK_WORKER 10:00"},
 		{"planned without nodes", scene(txn(PhaseDispatching), fewNodes),
 			"Its sender is bound; the attempt is planned when enough Mina nodes are synced.\nNODES, then ASK_WORKER"},
 		{"proving", scene(txn(PhaseDispatching, try(Prepared), losses(1))),
-			"The worker of B62a is proving and signing attempt 1.\nWORKER 10:14, then SEND\nprepared, nowhere: its worker has it"},
+			"The worker of B62a is proving and signing attempt 1.\n" +
+				"WORKER 10:14, then SEND\nprepared, nowhere: its worker has it"},
 		{"legacy", scene(txn(PhaseDispatching, try(Prepared, legacy))),
-			"The worker of B62a proves and sends by itself attempt 1.\nWORKER 10:04, then WATCH\nprepared, unknown: its worker proves and sends by itself"},
+			"The worker of B62a proves and sends by itself attempt 1.\n" +
+				"WORKER 10:04, then WATCH\nprepared, unknown: its worker proves and sends by itself"},
 		{"cancelled", scene(txn(PhaseDispatching, try(Prepared), cancelling)),
-			"A cancel was asked for, and nothing of it has been sent: it ends now.\nNOTHING, then END 10:00\nprepared, nowhere: its worker has it"},
+			"A cancel was asked for, and nothing of it has been sent: it ends now.\n" +
+				"NOTHING, then END 10:00\nprepared, nowhere: its worker has it"},
 		{"landed meanwhile", scene(txn(PhaseDispatching, try(Unknown)), shown(FateIncluded, 2)),
 			"An earlier attempt is in a block.\nNOTHING, then FINISH 10:00\nunknown, block: succeeded in block 199, 2 deep"},
 		{"recovery", scene(txn(PhaseDispatching), func(s *Scene) { s.Shut = "Redis has forgotten" }),
@@ -146,29 +163,37 @@ func pooledTold() []telling {
 	nowhere := "sent, nowhere: in no pool and no block, and may still land"
 	return []telling{
 		{"pooled", scene(sent(), shown(FatePooled, 0)),
-			"In the pool of every synced node, waiting for a block.\nBLOCK 12:15, then RAISE_FEE 10:09\nsent, pool: in the pool of every synced node"},
+			"In the pool of every synced node, waiting for a block.\n" +
+				"BLOCK 12:15, then RAISE_FEE 10:09\nsent, pool: in the pool of every synced node"},
 		{"pooled at the cap", scene(txn(PhaseWatching, try(Sent, fee(300))), shown(FatePooled, 0, disagreed)),
-			"In the pool of at least one node, waiting for a block.\nBLOCK 12:15, then SEND_AGAIN\nsent, pool: in the pool of at least one node"},
+			"In the pool of at least one node, waiting for a block.\n" +
+				"BLOCK 12:15, then SEND_AGAIN\nsent, pool: in the pool of at least one node"},
 		{"pooled, cancelled", scene(sent(cancelling), shown(FatePooled, 0)),
 			"In the pool of every synced node, waiting for a block. No further attempt is made: a cancel was asked for.\n" +
 				"EXPIRY 12:15, then WATCH 10:00\nsent, pool: in the pool of every synced node"},
-		{"absent", scene(sent(), shown(FateAbsent, 0)), "It was sent, and no node shows it; the same bytes are sent again.\nBLOCK 12:15, then SEND_AGAIN\n" + nowhere},
+		{"absent", scene(sent(), shown(FateAbsent, 0)),
+			"It was sent, and no node shows it; the same bytes are sent again.\nBLOCK 12:15, then SEND_AGAIN\n" + nowhere},
 		{"absent, ending", scene(sent(ending(PhaseFailed)), shown(FateAbsent, 0)),
-			"It was sent, and no node shows it; it may still land. No further attempt is made.\nEXPIRY 12:15, then END 12:15\n" + nowhere},
+			"It was sent, and no node shows it; it may still land. No further attempt is made.\n" +
+				"EXPIRY 12:15, then END 12:15\n" + nowhere},
 		{"absent, legacy", scene(txn(PhaseWatching, try(Unknown, legacy)), shown(FateAbsent, 0)),
 			"Its worker may have sent it, and no node shows it. If that stays so, a person has to settle it.\n" +
 				"BLOCK, then RESOLVE 10:14\nunknown, nowhere: in no pool and no block, and may still land"},
 		{"legacy in some pools", scene(txn(PhaseWatching, try(Unknown, legacy)), shown(FatePooled, 0, disagreed)),
-			"In the pool of at least one node, waiting for a block.\nBLOCK, then WATCH 10:00\nunknown, pool: in the pool of at least one node"},
+			"In the pool of at least one node, waiting for a block.\n" +
+				"BLOCK, then WATCH 10:00\nunknown, pool: in the pool of at least one node"},
 		{"legacy stuck in some pools", scene(txn(PhaseWatching, try(Unknown, worked)), shown(FatePooled, 0, disagreed)),
 			"In the pool of some nodes, which no longer tell the others of it. It may land as long as one shows it: " +
 				"have its worker send it again, or restart the nodes that show it and resolve it then.\n" +
 				"PERSON, then WATCH 10:00\nunknown, pool: in the pool of at least one node"},
-		{"unasked", scene(sent()), "It was sent and waits for a block. The process that watches it knows more.\nBLOCK 12:15, then WATCH\nsent, unknown: sent, and may land"},
+		{"unasked", scene(sent()), "It was sent and waits for a block. The process that watches it knows more.\n" +
+			"BLOCK 12:15, then WATCH\nsent, unknown: sent, and may land"},
 		{"no quorum, sent", scene(sent(), looked, fewNodes),
-			"It was sent; too few Mina nodes are synced to say what became of it.\nNODES, then WATCH 10:00\nsent, unknown: sent, and may land"},
+			"It was sent; too few Mina nodes are synced to say what became of it.\n" +
+				"NODES, then WATCH 10:00\nsent, unknown: sent, and may land"},
 		{"no agreement", scene(sent(), looked),
-			"It was sent; the nodes do not agree yet on what became of it.\nBLOCK 12:15, then WATCH 10:00\nsent, unknown: sent, and may land"},
+			"It was sent; the nodes do not agree yet on what became of it.\n" +
+				"BLOCK 12:15, then WATCH 10:00\nsent, unknown: sent, and may land"},
 	}
 }
 
@@ -179,14 +204,17 @@ func deepTold() []telling {
 	}
 	counts := "; that counts when it stands 5 blocks deep, now 2.\nSETTLEMENT, then "
 	return []telling{
-		{"confirming", scene(sent(), shown(FateIncluded, 1)), "In block 199, 1 of 2 blocks deep.\nCONFIRMATIONS, then FINISH\nsent, block: succeeded in block 199, 1 deep"},
+		{"confirming", scene(sent(), shown(FateIncluded, 1)),
+			"In block 199, 1 of 2 blocks deep.\nCONFIRMATIONS, then FINISH\nsent, block: succeeded in block 199, 1 deep"},
 		{"in one node's block", scene(sent(), shown(FateIncluded, 0, disagreed)),
-			"In block 199, the nodes do not all say so yet.\nCONFIRMATIONS, then FINISH\nsent, block: succeeded in block 199, 0 deep"},
+			"In block 199, the nodes do not all say so yet.\n" +
+				"CONFIRMATIONS, then FINISH\nsent, block: succeeded in block 199, 0 deep"},
 		{"failed, unsettled", scene(sent(), shown(FateFailed, 2, because(false))),
 			"It failed in block 199 (Precondition)" + counts + "RETRY\nsent, block: failed in block 199, 2 deep"},
 		{"failed for good", scene(sent(), shown(FateFailed, 2, because(true))),
 			"It failed in block 199 (Precondition)" + counts + "END\nsent, block: failed in block 199, 2 deep"},
-		{"expired", scene(sent(), shown(FateExpired, 2)), "Its attempt has expired" + counts + "RETRY\nsent, unknown: sent, and may land"},
+		{"expired", scene(sent(), shown(FateExpired, 2)),
+			"Its attempt has expired" + counts + "RETRY\nsent, unknown: sent, and may land"},
 		{"displaced", scene(sent(), shown(FateDisplaced, 2)),
 			"Its nonce was spent by a command that is not ours" + counts + "RETRY\nsent, unknown: sent, and may land"},
 	}
@@ -194,15 +222,18 @@ func deepTold() []telling {
 
 func passedTold() []telling {
 	const gone = "Its nonce was spent in a block that the nodes no longer hold"
-	const look = " Look for it, and say by resolve whether it landed.\nPERSON, then RESOLVE\nsent, unknown: sent, and may land"
+	const look = " Look for it, and say by resolve whether it landed.\n" +
+		"PERSON, then RESOLVE\nsent, unknown: sent, and may land"
 	sent := func() *Transaction { return txn(PhaseWatching, try(Sent)) }
 	sought := func(s *Scene) { s.Sighting.Sought = true }
 	down := func(s *Scene) { s.Tip.ArchiveLost = "timeout" }
 	return []telling{
 		{"no archive", scene(sent(), passedBlock, noArchive), gone + ", and there is no archive to ask." + look},
 		{"archive in vain", scene(sent(), passedBlock, sought), gone + ", and the archive does not show it there." + look},
-		{"archive down", scene(sent(), passedBlock, down), gone + ", and the archive cannot be asked.\nSETTLEMENT, then WATCH 10:00\nsent, unknown: sent, and may land"},
-		{"searching", scene(sent(), passedBlock), gone + "; the archive is being searched.\nSETTLEMENT, then WATCH 10:00\nsent, unknown: sent, and may land"},
+		{"archive down", scene(sent(), passedBlock, down),
+			gone + ", and the archive cannot be asked.\nSETTLEMENT, then WATCH 10:00\nsent, unknown: sent, and may land"},
+		{"searching", scene(sent(), passedBlock),
+			gone + "; the archive is being searched.\nSETTLEMENT, then WATCH 10:00\nsent, unknown: sent, and may land"},
 		{"done", scene(txn(PhaseDone, try(Included, block), landedBy(1)), passedBlock, noArchive),
 			"It took effect in block 190, when that was last seen. " + gone + ", and there is no archive to ask.\n" +
 				"FINALITY, then WATCH\nincluded, block: succeeded in block 190, 2 deep when last stored"},
@@ -212,15 +243,18 @@ func passedTold() []telling {
 func retryTold() []telling {
 	failure := func(t *Transaction) { t.Error = &Error{Code: "20202", Message: "proof\nfailed"} }
 	return []telling{
-		{"failing", scene(txn(PhaseFailing, failure)), "Its last try failed (proof failed); whether there is another one is being decided.\nNOTHING, then WEIGH 10:00"},
+		{"failing", scene(txn(PhaseFailing, failure)),
+			"Its last try failed (proof failed); whether there is another one is being decided.\nNOTHING, then WEIGH 10:00"},
 		{"delayed", scene(txn(PhaseDelayed, failure, retried(1), due(minutes(3)), try(Prepared, over))),
-			"Its last try failed (proof failed). One retry used.\nRETRY_DELAY 10:03, then RETRY 10:03\nprepared, nowhere: never sent"},
+			"Its last try failed (proof failed). One retry used.\n" +
+				"RETRY_DELAY 10:03, then RETRY 10:03\nprepared, nowhere: never sent"},
 		{"delayed, open", scene(txn(PhaseDelayed, failure, deferrals(1), due(minutes(3)), try(Unknown))),
 			"It could not be tried (proof failed). An earlier attempt may still land. No retry used.\n" +
 				"RETRY_DELAY 10:03, then RETRY 10:03\nunknown, unknown: sent, and may land"},
 		{"used up", scene(txn(PhaseFailed, failure, try(Expired, over))),
 			"All tries are used up (proof failed).\nNOTHING, then NONE\nexpired, nowhere: expired unspent"},
-		{"cancelled", scene(txn(PhaseFailed, wrong(CodeCancelled))), "It was cancelled before it took effect.\nNOTHING, then NONE"},
+		{"cancelled", scene(txn(PhaseFailed, wrong(CodeCancelled))),
+			"It was cancelled before it took effect.\nNOTHING, then NONE"},
 		{"unresolved", scene(txn(PhaseUnresolved, failure)), "No retry can mend it (proof failed).\nPERSON, then DECIDE"},
 		{"outcome unknown", scene(txn(PhaseUnresolved, try(Unknown, legacy)), shown(FateAbsent, 0)),
 			"Nobody knows what became of its attempt. Look for it, and say by resolve whether it landed.\n" +
@@ -235,12 +269,16 @@ func endTold() []telling {
 	worked := func(a *Attempt) { legacy(a); block(a); a.StartedAt = now.Add(-51 * time.Minute) }
 	return []telling{
 		{"done", scene(by(try(Included, block)), shown(FateIncluded, 6)),
-			"It took effect in block 190, and is watched until that is 8 blocks deep.\nFINALITY, then FINAL\nincluded, block: succeeded in block 199, 6 deep"},
-		{"final", scene(by(try(Included, block), final)), "It took effect in block 190, for good.\nNOTHING, then REMOVE 09:59" + stored},
+			"It took effect in block 190, and is watched until that is 8 blocks deep.\n" +
+				"FINALITY, then FINAL\nincluded, block: succeeded in block 199, 6 deep"},
+		{"final", scene(by(try(Included, block), final)),
+			"It took effect in block 190, for good.\nNOTHING, then REMOVE 09:59" + stored},
 		{"resolved", scene(by(try(Included, over), final)),
-			"It took effect, as a person said, for good.\nNOTHING, then REMOVE 09:59\nincluded, block: succeeded, as a person said"},
+			"It took effect, as a person said, for good.\n" +
+				"NOTHING, then REMOVE 09:59\nincluded, block: succeeded, as a person said"},
 		{"finished", scene(txn(PhaseDone, final, func(t *Transaction) { t.Callback, t.CallbackTries = OnSuccess, 2 })),
-			"Its worker finished it without a block. Its worker has not yet answered the callback, told twice.\nCALLBACK, then TELL"},
+			"Its worker finished it without a block. Its worker has not yet answered the callback, told twice.\n" +
+				"CALLBACK, then TELL"},
 		{"reopened", scene(by(try(Included, block), orphan), shown(FateAbsent, 0)),
 			was + "; the same bytes are sent again until it lands or cannot.\nBLOCK, then SEND_AGAIN" + stored},
 		{"reopened, legacy", scene(by(try(Included, legacy, block), orphan), shown(FateAbsent, 0)),
@@ -250,7 +288,8 @@ func endTold() []telling {
 			was + ". In the pool of at least one node, waiting for another block.\nBLOCK, then WATCH 10:00" + stored},
 		{"reopened, legacy stuck", scene(by(try(Included, worked), orphan), shown(FatePooled, 0, disagreed)),
 			was + ". In the pool of some nodes, which no longer tell the others of it. It may land as long as one shows it: " +
-				"have its worker send it again, or restart the nodes that show it and resolve it then.\nPERSON, then WATCH 10:00" + stored},
+				"have its worker send it again, or restart the nodes that show it and resolve it then.\n" +
+				"PERSON, then WATCH 10:00" + stored},
 	}
 }
 
@@ -276,17 +315,21 @@ func rareWaitsTold() []telling {
 			"First in its queue; no sender is registered.\nFREE_SENDER, then BIND"},
 		{"never looked at", scene(waits(), head, never),
 			"First in its queue; no sender is registered.\nFREE_SENDER, then BIND"},
-		{"the first that comes back", scene(waits(), head, pool(rests("B62r", minutes(4)), rests("B62s", minutes(2)), rests("B62t", minutes(3)))),
+		{"the first that comes back",
+			scene(waits(), head, pool(rests("B62r", minutes(4)), rests("B62s", minutes(2)), rests("B62t", minutes(3)))),
 			"First in its queue; no sender is free: 0 bound to other queues, 3 out of use. B62r is RESTED.\n" +
 				"FREE_SENDER 10:02, then BIND"},
 		{"planned, and never looked at", scene(txn(PhaseDispatching), never),
 			"Its sender is bound; attempt 1 is being planned.\nNOTHING, then ASK_WORKER 10:00"},
 		{"proving, with few nodes", scene(planned, fewNodes),
-			"The worker of B62a is proving and signing attempt 1.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
+			"The worker of B62a is proving and signing attempt 1.\n" +
+				"WORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
 		{"asked for the first time", scene(planned),
-			"The worker of B62a is proving and signing attempt 1.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
+			"The worker of B62a is proving and signing attempt 1.\n" +
+				"WORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
 		{"planned anew", scene(txn(PhaseDispatching, try(Expired, over), retried(1))),
-			"Its sender is bound; attempt 2 is being planned.\nNOTHING, then ASK_WORKER 10:00\nexpired, nowhere: expired unspent"},
+			"Its sender is bound; attempt 2 is being planned.\n" +
+				"NOTHING, then ASK_WORKER 10:00\nexpired, nowhere: expired unspent"},
 	}
 }
 
@@ -302,25 +345,31 @@ func rareSentTold() []telling {
 	timeless := func(s *Scene) { s.Tip.SlotTime = 0 }
 	unlooked := func(s *Scene) { s.Tip.At = time.Time{} }
 	ofFirst := func(g *Sighting) { g.Hash = "5J1" }
+	const pooled = "In the pool of every synced node, waiting for a block.\n"
 	return []telling{
 		{"being sent, and not asked", scene(sent(), unasked),
-			"Attempt 1 is signed and being sent to the Mina nodes.\nSENDING, then SEND 10:00\nsigned, unknown: sent, and may land"},
+			"Attempt 1 is signed and being sent to the Mina nodes.\n" +
+				"SENDING, then SEND 10:00\nsigned, unknown: sent, and may land"},
 		{"being sent, cancelled", scene(sent(cancelling), looked),
 			"Attempt 1 is signed and being sent to the Mina nodes. No further attempt is made: a cancel was asked for.\n" +
 				"SENDING, then SEND 10:00\nsigned, unknown: sent, and may land"},
 		{"being sent, and in a pool", scene(sent(), shown(FatePooled, 0)),
-			"In the pool of every synced node, waiting for a block.\nBLOCK 12:15, then RAISE_FEE 10:09\nsigned, pool: in the pool of every synced node"},
+			pooled + "BLOCK 12:15, then RAISE_FEE 10:09\nsigned, pool: in the pool of every synced node"},
 		{"being sent, and its nonce was spent", scene(sent(), passedBlock, noArchive),
-			"Its nonce was spent in a block that the nodes no longer hold, and there is no archive to ask. Look for it, and say by resolve whether it landed.\n" +
+			"Its nonce was spent in a block that the nodes no longer hold, and there is no archive to ask. " +
+				"Look for it, and say by resolve whether it landed.\n" +
 				"PERSON, then RESOLVE\nsigned, unknown: sent, and may land"},
 		{"sent by its worker", scene(txn(PhaseSent, try(Sent, legacy)), unasked),
-			"It was sent and waits for a block. The process that watches it knows more.\nBLOCK, then WATCH\nsent, unknown: sent, and may land"},
+			"It was sent and waits for a block. The process that watches it knows more.\n" +
+				"BLOCK, then WATCH\nsent, unknown: sent, and may land"},
 		{"long in all pools, legacy", scene(by(minutes(51), legacy), shown(FatePooled, 0)),
-			"In the pool of every synced node, waiting for a block.\nBLOCK, then WATCH 10:00\nsent, pool: in the pool of every synced node"},
+			pooled + "BLOCK, then WATCH 10:00\nsent, pool: in the pool of every synced node"},
 		{"long in some pools", scene(by(minutes(51)), shown(FatePooled, 0, disagreed)),
-			"In the pool of at least one node, waiting for a block.\nBLOCK 12:15, then RAISE_FEE 10:09\nsent, pool: in the pool of at least one node"},
+			"In the pool of at least one node, waiting for a block.\n" +
+				"BLOCK 12:15, then RAISE_FEE 10:09\nsent, pool: in the pool of at least one node"},
 		{"fifty minutes in some pools, legacy", scene(by(toldFor, legacy), shown(FatePooled, 0, disagreed)),
-			"In the pool of at least one node, waiting for a block.\nBLOCK, then WATCH 10:00\nsent, pool: in the pool of at least one node"},
+			"In the pool of at least one node, waiting for a block.\n" +
+				"BLOCK, then WATCH 10:00\nsent, pool: in the pool of at least one node"},
 		{"long in one block, legacy", scene(by(minutes(51), legacy), shown(FateAbsent, 0, disagreed)),
 			"Its worker may have sent it, and no node shows it. If that stays so, a person has to settle it.\n" +
 				"BLOCK, then RESOLVE 09:29\nsent, nowhere: in no pool and no block, and may still land"},
@@ -328,16 +377,19 @@ func rareSentTold() []telling {
 			"Its attempt has expired; that counts when it stands 5 blocks deep, now 2. No further attempt is made.\n" +
 				"SETTLEMENT, then END\nsent, unknown: sent, and may land"},
 		{"expired, cancelled", scene(waits(cancelling), shown(FateExpired, 2)),
-			"Its attempt has expired; that counts when it stands 5 blocks deep, now 2. No further attempt is made: a cancel was asked for.\n" +
+			"Its attempt has expired; that counts when it stands 5 blocks deep, now 2. " +
+				"No further attempt is made: a cancel was asked for.\n" +
 				"SETTLEMENT, then END\nsent, unknown: sent, and may land"},
 		{"slots of unknown length", scene(waits(), shown(FatePooled, 0), timeless),
-			"In the pool of every synced node, waiting for a block.\nBLOCK, then RAISE_FEE\nsent, pool: in the pool of every synced node"},
+			pooled + "BLOCK, then RAISE_FEE\nsent, pool: in the pool of every synced node"},
 		{"never looked at the chain", scene(waits(), shown(FatePooled, 0), unlooked),
-			"In the pool of every synced node, waiting for a block.\nBLOCK, then RAISE_FEE\nsent, pool: in the pool of every synced node"},
+			pooled + "BLOCK, then RAISE_FEE\nsent, pool: in the pool of every synced node"},
 		{"one of two in a pool", scene(waits(try(Sent)), shown(FatePooled, 0, ofFirst)),
-			"In the pool of every synced node, waiting for a block.\nBLOCK 12:15, then RAISE_FEE 10:09\nsent, pool: in the pool of every synced node\nsent, unknown: sent, and may land"},
+			pooled + "BLOCK 12:15, then RAISE_FEE 10:09\n" +
+				"sent, pool: in the pool of every synced node\nsent, unknown: sent, and may land"},
 		{"after an error", scene(txn(PhaseWatching, try(Unknown, failedBy("20203"))), shown(FateAbsent, 0)),
-			"It was sent, and no node shows it; the same bytes are sent again.\nBLOCK 12:15, then SEND_AGAIN\nunknown, nowhere: in no pool and no block, and may still land: 20203: because"},
+			"It was sent, and no node shows it; the same bytes are sent again.\n" +
+				"BLOCK 12:15, then SEND_AGAIN\nunknown, nowhere: in no pool and no block, and may still land: 20203: because"},
 	}
 }
 
@@ -353,28 +405,37 @@ func rareEndsTold() []telling {
 	}
 	return []telling{
 		{"failed, and may land", scene(txn(PhaseFailed, try(Unknown), wrong("400")), shown(FateAbsent, 0)),
-			"All tries are used up (because). An attempt may still land.\nEXPIRY 12:15, then WATCH\nunknown, nowhere: in no pool and no block, and may still land"},
+			"All tries are used up (because). An attempt may still land.\n" +
+				"EXPIRY 12:15, then WATCH\nunknown, nowhere: in no pool and no block, and may still land"},
 		{"failed, and may land whenever its worker likes", scene(txn(PhaseFailed, try(Unknown, legacy), wrong("400"))),
-			"All tries are used up (because). An attempt may still land.\nEXPIRY, then WATCH\nunknown, unknown: sent, and may land"},
+			"All tries are used up (because). An attempt may still land.\n" +
+				"EXPIRY, then WATCH\nunknown, unknown: sent, and may land"},
 		{"failed, and its worker does not know", scene(txn(PhaseFailed, try(Expired, over), tell)),
-			"All tries are used up. Its worker has not yet answered the callback, told once.\nNOTHING, then NONE\nexpired, nowhere: expired unspent"},
+			"All tries are used up. Its worker has not yet answered the callback, told once.\n" +
+				"NOTHING, then NONE\nexpired, nowhere: expired unspent"},
 		{"done, and its worker does not know", scene(txn(PhaseDone, try(Included, block), landedBy(1), tell)),
-			"It took effect in block 190, and is watched until that is 8 blocks deep. Its worker has not yet answered the callback, told once.\n" +
+			"It took effect in block 190, and is watched until that is 8 blocks deep. " +
+				"Its worker has not yet answered the callback, told once.\n" +
 				"FINALITY, then FINAL\nincluded, block: succeeded in block 190, 2 deep when last stored"},
 		{"done, and nothing more is known", scene(txn(PhaseDone)),
 			"It is DONE.\nNOTHING, then NONE"},
 		{"done in the first block", scene(txn(PhaseDone, try(Included, low), landedBy(1))),
-			"It took effect in block 1, and is watched until that is 8 blocks deep.\nFINALITY, then FINAL\nincluded, block: succeeded in block 1, 2 deep when last stored"},
+			"It took effect in block 1, and is watched until that is 8 blocks deep.\n" +
+				"FINALITY, then FINAL\nincluded, block: succeeded in block 1, 2 deep when last stored"},
 		{"deep enough, and not noted yet", scene(txn(PhaseDone, try(Included, block), landedBy(1)), shown(FateIncluded, 8)),
-			"It took effect in block 190, and is watched until that is 8 blocks deep.\nFINALITY, then FINAL\nincluded, block: succeeded in block 199, 8 deep"},
+			"It took effect in block 190, and is watched until that is 8 blocks deep.\n" +
+				"FINALITY, then FINAL\nincluded, block: succeeded in block 199, 8 deep"},
 		{"reopened, legacy, in no pool for long", scene(lost(minutes(51)), shown(FateAbsent, 0, disagreed)),
-			"It was DONE, and block 190 is no longer on the chain. Only its worker has its bytes: it lands if a node still has it or the worker sends it again. If no node shows it for long, a person has to settle it.\n" +
+			"It was DONE, and block 190 is no longer on the chain. Only its worker has its bytes: it lands " +
+				"if a node still has it or the worker sends it again. If no node shows it for long, a person has to settle it.\n" +
 				"BLOCK, then WATCH 10:00\nincluded, block: succeeded in block 190, 2 deep when last stored"},
 		{"reopened, legacy, fifty minutes in some pools", scene(lost(toldFor), shown(FatePooled, 0, disagreed)),
-			"It was DONE, and block 190 is no longer on the chain. In the pool of at least one node, waiting for another block.\n" +
+			"It was DONE, and block 190 is no longer on the chain. " +
+				"In the pool of at least one node, waiting for another block.\n" +
 				"BLOCK, then WATCH 10:00\nincluded, block: succeeded in block 190, 2 deep when last stored"},
 		{"reopened, legacy, long in all pools", scene(lost(minutes(51)), shown(FatePooled, 0)),
-			"It was DONE, and block 190 is no longer on the chain. In the pool of every synced node, waiting for another block.\n" +
+			"It was DONE, and block 190 is no longer on the chain. " +
+				"In the pool of every synced node, waiting for another block.\n" +
 				"BLOCK, then WATCH 10:00\nincluded, block: succeeded in block 190, 2 deep when last stored"},
 	}
 }

@@ -105,11 +105,7 @@ func (v *View) strayed() bool {
 func ignored(a *Attempt, g *Sighting) *Error {
 	return &Error{Code: CodeNonceIgnored, Message: fmt.Sprintf(
 		"the worker of %s was given nonce %d and used %d, in %s; have it use attempt.nonce",
-		a.Sender,
-		a.Nonce,
-		g.Nonce,
-		g.Hash,
-	)}
+		a.Sender, a.Nonce, g.Nonce, g.Hash)}
 }
 
 func (v *View) noteStrayed() Step {

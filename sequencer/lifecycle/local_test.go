@@ -37,7 +37,8 @@ func learned(v *View, l *Local) string {
 			if value == (Said{}) && v.Local.Said != value {
 				words = append(words, "said nothing")
 			} else if v.Local.Said != value {
-				words = append(words, fmt.Sprintf("said %d %s %q %d %v", value.Number, value.Outcome, value.NodeHash, value.Slot, value.Error))
+				words = append(words, fmt.Sprintf("said %d %s %q %d %v",
+					value.Number, value.Outcome, value.NodeHash, value.Slot, value.Error))
 			}
 		case time.Time:
 			switch before := was.Field(i).Interface().(time.Time); {
@@ -80,7 +81,8 @@ var forgotten = learned(view(txn(PhaseWaiting), worldly), &Local{})
 // TestLocal: what the process knows after a step, stored or not.
 func TestLocal(t *testing.T) {
 	t.Parallel()
-	for _, cases := range [][]sample{localOfPlans(), localOfAnswers(), localOfSendings(), localOfTheChain(), localOfEnds()} {
+	for _, cases := range [][]sample{localOfPlans(), localOfAnswers(), localOfSendings(), localOfTheChain(),
+		localOfEnds()} {
 		for _, c := range cases {
 			v, s := c.on(c.in)
 			if got := string(s.Reason) + ": " + learned(v, &s.Local); got != c.want {
@@ -114,7 +116,8 @@ func localOfPlans() []sample {
 			"deferred: " + forgotten},
 		{"back in its queue: all is forgotten", txn(PhaseFailing), decides(worldly),
 			"back: " + forgotten},
-		{"to be tried again: asked anew then", txn(PhaseFailing), decides(worldly, knows(func(l *Local) { l.Asked.Overtaken = false })),
+		{"to be tried again: asked anew then", txn(PhaseFailing),
+			decides(worldly, knows(func(l *Local) { l.Asked.Overtaken = false })),
 			"delay: asked nothing"},
 		{"tried again: nothing is taken", waited, decides(worldly, knows(func(l *Local) { l.Asked.Overtaken = false })),
 			"retry: Taken 0, Marked 0"},
@@ -145,7 +148,8 @@ func localOfAnswers() []sample {
 			"lost: asked nothing"},
 		{"an error", planned, learns(fault(answer(Prove, 1), FaultError, "400"), worldly),
 			"answered: asked nothing"},
-		{"no such call: a legacy worker", planned, learns(noCall(Prove, 1), worldly, knows(func(l *Local) { l.Legacy = false })),
+		{"no such call: a legacy worker", planned,
+			learns(noCall(Prove, 1), worldly, knows(func(l *Local) { l.Legacy = false })),
 			"proving: Legacy true"},
 		{"no call to sign again", raised(), learns(noCall(Resign, 2), worldly, knows(func(l *Local) { l.NoResign = false })),
 			"raising: NoResign true"},
@@ -174,7 +178,8 @@ func localOfSendings() []sample {
 		{"taken", sent, learns(took, worldly),
 			"sent: Unsent 0, said nothing, SentAt 0s, asked Sender Overtaken Retries Account Landed"},
 		{"taken, the first of the open ones", sent, learns(took, worldly, first),
-			"sent: Unsent 0, said nothing, SentAt 0s, FirstSent 0s, FirstHeight 200, asked Sender Overtaken Retries Account Landed"},
+			"sent: " +
+				"Unsent 0, said nothing, SentAt 0s, FirstSent 0s, FirstHeight 200, asked Sender Overtaken Retries Account Landed"},
 		{"nobody knows", sent, learns(lost, worldly),
 			"sent: Unsent 0, said 1 unknown \"\" 302 E: because, SentAt 0s, asked Sender Overtaken Retries Account Landed"},
 		{"seen before", sent, learns(says(Refusal{Seen: true}), worldly),
@@ -221,8 +226,10 @@ func localOfTheChain() []sample {
 			"raising: asked nothing"},
 		{"found on the chain", txn(PhaseDispatching, try(Signed)), decides(worldly),
 			"sent: SentAt never, Resent 0"},
-		{"to be sent, and the nodes had refused it", txn(PhaseDone, try(Included, block), try(Refused, over), landedBy(1), orphan),
-			decides(worldly, sees(FateAbsent, 0), knows(func(l *Local) { l.Asked.Bytes.Number = 2 })), "resending: Confirmed 2, LostAt never"},
+		{"to be sent, and the nodes had refused it",
+			txn(PhaseDone, try(Included, block), try(Refused, over), landedBy(1), orphan),
+			decides(worldly, sees(FateAbsent, 0), knows(func(l *Local) { l.Asked.Bytes.Number = 2 })),
+			"resending: Confirmed 2, LostAt never"},
 		{"orphaned, not lost", orphaned(), decides(worldly, sees(FateExpired, 4)),
 			"orphaned: LostAt never"},
 		{"orphaned, in a pool", orphaned(), decides(worldly, recent, sees(FatePooled, 0)),
@@ -244,7 +251,8 @@ func localOfEnds() []sample {
 			"landed: said nothing, SentAt never, Resent 0"},
 		{"expired", txn(PhaseWatching, try(Sent)), decides(worldly, sees(FateExpired, 5)),
 			"settled: SentAt never, Resent 0, FirstSent never, FirstHeight 0, asked nothing"},
-		{"not landed after all", txn(PhaseDone, try(Included, block), landedBy(1), orphan), decides(worldly, sees(FateExpired, 5)),
+		{"not landed after all", txn(PhaseDone, try(Included, block), landedBy(1), orphan),
+			decides(worldly, sees(FateExpired, 5)),
 			"settled: " + forgotten},
 		{"cancelled", txn(PhaseDispatching, try(Prepared), cancelling), decides(worldly),
 			"cancelled: said nothing"},

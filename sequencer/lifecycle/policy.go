@@ -73,7 +73,7 @@ func (p *Policy) LastSlot(tip Tip) uint32 {
 	return upTo(upTo(max(tip.TipSlot, tip.Slot), p.ValidSlots), proving)
 }
 
-// upTo is n and more, or the highest there is: slots and nonces are told by nodes, and
+// upTo is n and more, or the highest there is: slots and nonces come from nodes, and
 // must not wrap round.
 func upTo(n, more uint32) uint32 { return n + min(more, math.MaxUint32-n) }
 

@@ -51,7 +51,8 @@ func newChecker(t *testing.T) *checker {
 func (c *checker) wrong(v *View, s *Step, what string, args ...any) {
 	c.Helper()
 	trail := c.trail[max(0, len(c.trail)-12):]
-	c.Fatalf("%s\nbefore: %s\nstep:   %s\nafter:\n  %s", fmt.Sprintf(what, args...), told(v, Step{Txn: v.Txn}), told(v, *s),
+	c.Fatalf("%s\nbefore: %s\nstep:   %s\nafter:\n  %s",
+		fmt.Sprintf(what, args...), told(v, Step{Txn: v.Txn}), told(v, *s),
 		strings.Join(trail, "\n  "))
 }
 
@@ -221,7 +222,8 @@ func (c *checker) numbers(v *View, s *Step) {
 			}
 		}
 	}
-	if n := len(a.Attempts); n > len(b.Attempts)+1 || n < len(b.Attempts) && (n < len(b.Attempts)-1 || !b.Last().Pending() || b.Losses > 0) {
+	if n := len(a.Attempts); n > len(b.Attempts)+1 ||
+		n < len(b.Attempts) && (n < len(b.Attempts)-1 || !b.Last().Pending() || b.Losses > 0) {
 		c.wrong(v, s, "%d attempts become %d", len(b.Attempts), n)
 	}
 }
@@ -274,7 +276,8 @@ func (c *checker) stamps(v *View, s *Step) {
 		first("FinalAt", b.FinalAt, a.FinalAt, a.Phase == PhaseDone && (a.Landed == 0 || s.Reason == ReasonOrdered))
 	case s.Reason == ReasonFinal:
 		first("FinalAt", b.FinalAt, a.FinalAt, true)
-	case b.Phase.Final() && a.Phase == PhaseWaiting && (!a.DoneAt.IsZero() || !a.FinalAt.IsZero() || a.Done != nil || a.Deferred > 0):
+	case b.Phase.Final() && a.Phase == PhaseWaiting &&
+		(!a.DoneAt.IsZero() || !a.FinalAt.IsZero() || a.Done != nil || a.Deferred > 0):
 		c.wrong(v, s, "waits again, and has ended at %v with %s", a.DoneAt, a.Done)
 	}
 }
@@ -283,7 +286,8 @@ func (c *checker) stamps(v *View, s *Step) {
 func (c *checker) keeps(v *View, s *Step) {
 	c.Helper()
 	known := func(t *Transaction) []any {
-		return []any{t.UID, t.Queue, t.Sequence, t.Type, string(t.Data), t.Revision, t.Claim, t.Sender, t.Counted, t.ReceivedAt}
+		return []any{t.UID, t.Queue, t.Sequence, t.Type, string(t.Data), t.Revision, t.Claim, t.Sender,
+			t.Counted, t.ReceivedAt}
 	}
 	if is, was := known(s.Txn), known(v.Txn); !slices.Equal(is, was) {
 		c.wrong(v, s, "it was %v, and is %v", was, is)

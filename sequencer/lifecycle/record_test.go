@@ -133,10 +133,12 @@ func TestWatchOf(t *testing.T) {
 	}{
 		"nothing open": {txn(PhaseFailing, try(Expired, over), try(Prepared)), nil},
 		"one":          {txn(PhaseSent, try(Signed)), watch(298, 344, "5J1")},
-		"all that share the nonce": {txn(PhaseWatching, try(Sent, slot(310), named("5Jn")), try(Unknown, slot(290), named("5J1"))),
+		"all that share the nonce": {txn(PhaseWatching, try(Sent, slot(310), named("5Jn")),
+			try(Unknown, slot(290), named("5J1"))),
 			watch(290, 350, "5J1", "5Jn", "5J2")},
 		"not what was before": {txn(PhaseWatching, try(FailedIn, block, at(6)), try(Sent)), watch(298, 344, "5J2")},
-		"landed, with those that were replaced": {txn(PhaseDone, try(Replaced, over, slot(290)), try(Included, block), landedBy(2)),
+		"landed, with those that were replaced": {txn(PhaseDone, try(Replaced, over, slot(290)),
+			try(Included, block), landedBy(2)),
 			watch(290, 344, "5J1", "5J2")},
 		"not what was refused, or never left": {
 			txn(PhaseDone, try(Refused, over, slot(280)), try(Included, block), try(Prepared, over, slot(310)), landedBy(2)),
@@ -221,7 +223,8 @@ func placed(r *rand.Rand) *Transaction {
 		open := t.Attempt(n)
 		for i := range t.Attempts {
 			a := &t.Attempts[i]
-			if a.Sender == open.Sender && a.Nonce == open.Nonce && !slices.Contains(settledOutcomes, a.Outcome) && a.Outcome != Prepared {
+			if a.Sender == open.Sender && a.Nonce == open.Nonce && !slices.Contains(settledOutcomes, a.Outcome) &&
+				a.Outcome != Prepared {
 				a.EndedAt = time.Time{}
 			}
 		}
@@ -317,15 +320,17 @@ func TestEffects(t *testing.T) {
 		aside         *Aside
 		want          Moves
 	}{
-		"nothing":                   {watching, watching, nil, Moves{Remove: Never}},
-		"landed: it stands":         {watching, done(), with, Moves{Attempt: 1, Keep: true, Stands: payer, Nonce: 9, Remove: Never}},
+		"nothing": {watching, watching, nil, Moves{Remove: Never}},
+		"landed: it stands": {watching, done(), with,
+			Moves{Attempt: 1, Keep: true, Stands: payer, Nonce: 9, Remove: Never}},
 		"watched on":                {done(), done(), nil, Moves{Keep: true, Remove: Never}},
 		"orphaned: it stands still": {done(), done(orphan), nil, Moves{Keep: true, Remove: Never}},
 		"final: it cannot fall":     {done(), done(final), nil, Moves{Falls: payer, Remove: kept}},
 		"final before":              {done(final), done(final), nil, Moves{Remove: Never}},
 		"without a block":           {txn(PhaseDispatching), txn(PhaseDone, final), nil, Moves{Remove: kept}},
 		"what failed is kept":       {txn(PhaseFailing), txn(PhaseFailed), nil, Moves{Remove: Never}},
-		"reopened":                  {done(orphan), txn(PhaseWaiting, try(Expired, block)), nil, Moves{Attempt: 1, Falls: payer, Remove: Never}},
+		"reopened": {done(orphan), txn(PhaseWaiting, try(Expired, block)), nil,
+			Moves{Attempt: 1, Falls: payer, Remove: Never}},
 		"its block is gone, and it may land again": {
 			done(), gone(PhaseUnresolved), nil, Moves{Attempt: 1, Confirm: false, Keep: true, Remove: Never}},
 		"and does not": {gone(PhaseUnresolved), txn(PhaseUnresolved, try(Expired, block, legacy)), nil,
@@ -334,10 +339,13 @@ func TestEffects(t *testing.T) {
 		"in another phase it stands for nothing": {
 			gone(PhaseWatching), gone(PhaseWatching), with, Moves{Remove: Never}},
 		"DONE without a block: nothing stands": {watching, txn(PhaseDone, try(Sent)), with, Moves{Remove: Never}},
-		"the end is told once":                 {txn(PhaseFailing), txn(PhaseFailed, toTell), nil, Moves{Tell: OnFailure, Remove: Never}},
-		"and not again":                        {txn(PhaseFailed, toTell), txn(PhaseFailed, toTell), nil, Moves{Remove: Never}},
-		"a plan opens nothing":                 {txn(PhaseDispatching), txn(PhaseDispatching, try(Prepared)), nil, Moves{Attempt: 1, Remove: Never}},
-		"a new one is open":                    {txn(PhaseWatching), watching, nil, Moves{Attempt: 1, Confirm: true, InOrder: true, Remove: Never}},
+		"the end is told once": {txn(PhaseFailing), txn(PhaseFailed, toTell), nil,
+			Moves{Tell: OnFailure, Remove: Never}},
+		"and not again": {txn(PhaseFailed, toTell), txn(PhaseFailed, toTell), nil, Moves{Remove: Never}},
+		"a plan opens nothing": {txn(PhaseDispatching), txn(PhaseDispatching, try(Prepared)), nil,
+			Moves{Attempt: 1, Remove: Never}},
+		"a new one is open": {txn(PhaseWatching), watching, nil,
+			Moves{Attempt: 1, Confirm: true, InOrder: true, Remove: Never}},
 		"one more is open": {txn(PhaseWatching, try(Sent), try(Prepared)), txn(PhaseWatching, try(Sent), try(Signed)), nil,
 			Moves{Attempt: 2, Confirm: true, Remove: Never}},
 		"open again, while DONE": {done(orphan, try(Refused, over)), done(orphan, try(Signed)), nil,
@@ -365,17 +373,18 @@ func TestTouched(t *testing.T) {
 		was, is []part
 		want    int
 	}{
-		"nothing":          {[]part{try(Sent, data("x"), failed("E"))}, []part{try(Sent, data("x"), failed("E"))}, 0},
-		"none":             {nil, nil, 0},
-		"the first":        {[]part{try(Sent), try(Sent)}, []part{try(Pooled), try(Sent)}, 1},
-		"both":             {[]part{try(Sent), try(Sent)}, []part{try(Replaced), try(Included)}, 2},
-		"a new one":        {[]part{try(Sent)}, []part{try(Sent), try(Prepared)}, 2},
-		"one less":         {[]part{try(Sent), try(Prepared)}, []part{try(Sent)}, 0},
-		"its data":         {[]part{try(Sent, data("x"))}, []part{try(Sent, data("y"))}, 1},
-		"its first error":  {[]part{try(Sent)}, []part{try(Sent, failed("E"))}, 1},
-		"no error, now":    {[]part{try(Sent, failed("E"))}, []part{try(Sent)}, 1},
-		"another error":    {[]part{try(Sent, failed("E"))}, []part{try(Sent, failed("F"))}, 1},
-		"anything of it":   {[]part{try(Sent, failed("E"), data("x"))}, []part{try(Sent, failed("E"), data("x"), fee(101))}, 1},
+		"nothing":         {[]part{try(Sent, data("x"), failed("E"))}, []part{try(Sent, data("x"), failed("E"))}, 0},
+		"none":            {nil, nil, 0},
+		"the first":       {[]part{try(Sent), try(Sent)}, []part{try(Pooled), try(Sent)}, 1},
+		"both":            {[]part{try(Sent), try(Sent)}, []part{try(Replaced), try(Included)}, 2},
+		"a new one":       {[]part{try(Sent)}, []part{try(Sent), try(Prepared)}, 2},
+		"one less":        {[]part{try(Sent), try(Prepared)}, []part{try(Sent)}, 0},
+		"its data":        {[]part{try(Sent, data("x"))}, []part{try(Sent, data("y"))}, 1},
+		"its first error": {[]part{try(Sent)}, []part{try(Sent, failed("E"))}, 1},
+		"no error, now":   {[]part{try(Sent, failed("E"))}, []part{try(Sent)}, 1},
+		"another error":   {[]part{try(Sent, failed("E"))}, []part{try(Sent, failed("F"))}, 1},
+		"anything of it": {[]part{try(Sent, failed("E"), data("x"))},
+			[]part{try(Sent, failed("E"), data("x"), fee(101))}, 1},
 		"its data is none": {[]part{try(Sent, data("x"))}, []part{try(Sent)}, 1},
 	} {
 		if got := touched(txn(PhaseWatching, c.was...), txn(PhaseWatching, c.is...)); got != c.want {
@@ -429,26 +438,33 @@ func TestRestored(t *testing.T) {
 		known  Known
 		want   []Attempt // nil: it lacks nothing
 	}{
-		"all of it":          {tried(), remembers(tryAt("S", 3, Sent)), []Attempt{tryAt("S", 3, Sent)}},
-		"nothing":            {tried(tryAt("S", 3, Pooled)), remembers(tryAt("S", 3, Sent)), nil},
-		"what a plan became": {tried(tryAt("S", 3, Prepared)), remembers(tryAt("S", 3, Signed)), []Attempt{tryAt("S", 3, Signed)}},
+		"all of it": {tried(), remembers(tryAt("S", 3, Sent)), []Attempt{tryAt("S", 3, Sent)}},
+		"nothing":   {tried(tryAt("S", 3, Pooled)), remembers(tryAt("S", 3, Sent)), nil},
+		"what a plan became": {tried(tryAt("S", 3, Prepared)), remembers(tryAt("S", 3, Signed)),
+			[]Attempt{tryAt("S", 3, Signed)}},
 		"another plan has its number": {tried(tryAt("S", 4, Prepared)), remembers(tryAt("S", 3, Signed)),
-			[]Attempt{func() Attempt { a := tryAt("S", 4, Prepared); a.EndedAt = restoredAt; return a }(), tryAt("S", 3, Signed)}},
-		"what came after an end": {tried(tryAt("S", 3, Sent)), remembers(ended(tryAt("S", 3, FailedIn)), tryAt("R", 8, Signed)),
+			[]Attempt{func() Attempt { a := tryAt("S", 4, Prepared); a.EndedAt = restoredAt; return a }(),
+				tryAt("S", 3, Signed)}},
+		"what came after an end": {tried(tryAt("S", 3, Sent)),
+			remembers(ended(tryAt("S", 3, FailedIn)), tryAt("R", 8, Signed)),
 			[]Attempt{ended(tryAt("S", 3, FailedIn)), tryAt("R", 8, Signed)}},
 		"two with one nonce": {tried(tryAt("S", 3, Sent)), remembers(tryAt("S", 3, Sent), tryAt("S", 3, Signed)),
 			[]Attempt{tryAt("S", 3, Sent), tryAt("S", 3, Signed)}},
 		"no plan of its own":           {tried(), remembers(tryAt("S", 3, Prepared)), nil},
 		"its end is known":             {tried(ended(tryAt("S", 3, Expired))), remembers(tryAt("S", 3, Sent)), nil},
 		"no plan that came to nothing": {tried(tryAt("S", 3, Signed)), remembers(ended(tryAt("S", 3, Prepared))), nil},
-		"what was made after a plan that came to nothing": {tried(ended(tryAt("S", 3, Prepared)), hashed(tryAt("S", 3, Signed), "5J")),
+		"what was made after a plan that came to nothing": {tried(ended(tryAt("S", 3, Prepared)),
+			hashed(tryAt("S", 3, Signed), "5J")),
 			remembers(ended(tryAt("S", 3, Prepared)), hashed(tryAt("S", 3, Signed), "5J")), nil},
-		"found":             {tried(), found, []Attempt{hashed(func() Attempt { a := tryAt("S", 3, Signed); a.StartedAt = restoredAt; return a }(), "5J")}},
+		"found": {tried(), found,
+			[]Attempt{hashed(func() Attempt { a := tryAt("S", 3, Signed); a.StartedAt = restoredAt; return a }(), "5J")}},
 		"found, and known":  {tried(hashed(tryAt("S", 3, Sent), "5J")), found, nil},
 		"found, by no hash": {tried(tryAt("S", 3, Sent)), found, []Attempt{hashed(tryAt("S", 3, Sent), "5J")}},
 		"found, and newer": {tried(tryAt("R", 8, Sent)), found,
-			[]Attempt{replaced(tryAt("R", 8, Sent)), hashed(func() Attempt { a := tryAt("S", 3, Signed); a.StartedAt = restoredAt; return a }(), "5J")}},
-		"a legacy call": {tried(tryAt("S", 3, Prepared)), remembers(legacyOf(tryAt("S", 3, Prepared))), []Attempt{legacyOf(tryAt("S", 3, Prepared))}},
+			[]Attempt{replaced(tryAt("R", 8, Sent)),
+				hashed(func() Attempt { a := tryAt("S", 3, Signed); a.StartedAt = restoredAt; return a }(), "5J")}},
+		"a legacy call": {tried(tryAt("S", 3, Prepared)), remembers(legacyOf(tryAt("S", 3, Prepared))),
+			[]Attempt{legacyOf(tryAt("S", 3, Prepared))}},
 		"a legacy answer": {tried(legacyOf(tryAt("S", 3, Prepared))), remembers(legacyOf(tryAt("S", 4, Sent))),
 			[]Attempt{legacyOf(tryAt("S", 4, Sent))}},
 	} {
@@ -458,7 +474,8 @@ func TestRestored(t *testing.T) {
 			if (got == nil) != (c.want == nil) {
 				t.Fatalf("restored: %+v", got)
 			}
-			if got != nil && !slices.EqualFunc(got.Attempts, tried(c.want...).Attempts, func(a, b Attempt) bool { return reflect.DeepEqual(a, b) }) {
+			if got != nil && !slices.EqualFunc(got.Attempts, tried(c.want...).Attempts,
+				func(a, b Attempt) bool { return reflect.DeepEqual(a, b) }) {
 				t.Errorf("attempts %+v, want %+v", got.Attempts, tried(c.want...).Attempts)
 			}
 		})
@@ -551,7 +568,8 @@ func TestMakesRoom(t *testing.T) {
 func TestLeast(t *testing.T) {
 	t.Parallel()
 	before := tried(ended(tryAt("S", 1, FailedIn)), tryAt("S", 2, Sent))
-	after := tried(ended(tryAt("S", 1, FailedIn)), ended(tryAt("S", 2, FailedIn)), tryAt("R", 7, Signed), tryAt("T", 5, Prepared))
+	after := tried(ended(tryAt("S", 1, FailedIn)), ended(tryAt("S", 2, FailedIn)), tryAt("R", 7, Signed),
+		tryAt("T", 5, Prepared))
 	if least := Least(before, after); len(least) != 2 || least["S"] != 3 || least["R"] != 7 {
 		t.Errorf("least: %v", least)
 	}
@@ -575,7 +593,8 @@ func TestRestoredOnce(t *testing.T) {
 			continue
 		}
 		if again, _ := Restored(after, known, restoredAt); again != nil {
-			t.Fatalf("of %+v\nknown %+v\nrestored %+v\nand again %+v", stored.Attempts, known.Attempts, after.Attempts, again.Attempts)
+			t.Fatalf("of %+v\nknown %+v\nrestored %+v\nand again %+v",
+				stored.Attempts, known.Attempts, after.Attempts, again.Attempts)
 		}
 		for i := range stored.Attempts {
 			if a := &stored.Attempts[i]; a.Open() && !after.Attempts[i].Open() && after.Attempts[i].Outcome == Prepared {

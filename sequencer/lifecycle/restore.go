@@ -213,7 +213,8 @@ type Use struct {
 // Stranger looks for the first nonce of a sender, from next up to the ledger's, that none
 // of ours has used; hash is that of a command there, "" if none is shown. running is the
 // transaction that is bound to it, nil if there is none.
-func Stranger(account string, next, ledger uint32, running *Transaction, used []Use) (nonce uint32, hash string, found bool) {
+func Stranger(account string, next, ledger uint32, running *Transaction,
+	used []Use) (nonce uint32, hash string, found bool) {
 	ours := map[uint32]bool{}
 	if running != nil {
 		for i := range running.Attempts {

@@ -61,7 +61,8 @@ func scattered(r *rand.Rand) *View {
 	v.Known, v.Replicas, v.Draining = r.IntN(8) > 0, r.IntN(2) > 0, r.IntN(8) == 0
 	v.Tip = Tip{
 		At: clock.Add(pick(r, -time.Hour, -time.Second, 0)), Quorum: r.IntN(4) > 0, Fresh: r.IntN(4) > 0, Height: 200,
-		TipSlot: pick[uint32](r, 0, 300, 1<<32-1), Slot: pick[uint32](r, 0, 301, 1<<32-1), SlotTime: pick(r, 0, 1, minutes(3)),
+		TipSlot: pick[uint32](r, 0, 300, 1<<32-1), Slot: pick[uint32](r, 0, 301, 1<<32-1),
+		SlotTime: pick(r, 0, 1, minutes(3)),
 	}
 	if w, some := WatchOf(v.Txn, walkMemo); some {
 		v.Sighting = sightingOf(r, &w)
@@ -74,9 +75,11 @@ func scattered(r *rand.Rand) *View {
 	l.LostAt, l.Costly = pick(r, time.Time{}, clock.Add(-time.Hour)), pick(r, time.Time{}, clock.Add(time.Hour))
 	l.Said = pick(r, Said{}, Said{Number: n, Outcome: Unknown, NodeHash: "5Jsaid", Slot: 301, Error: oops("Said")})
 	a := &l.Asked
-	a.Sender = pick(r, nil, &Sender{}, good(), &Sender{Gone: true}, &Sender{Unusable: true, Greeted: true}, &Sender{Greeted: true})
+	a.Sender = pick(r, nil, &Sender{}, good(), &Sender{Gone: true}, &Sender{Unusable: true, Greeted: true},
+		&Sender{Greeted: true})
 	a.Overtaken, a.Retries = r.IntN(4) == 0, pick(r, nil, new(0), new(3), new(-1))
-	a.Account = pick(r, nil, &AccountTold{}, &AccountTold{Lost: "timeout"}, &AccountTold{Exists: true, Nonce: 7, Balance: 1 << 60},
+	a.Account = pick(r, nil, &AccountTold{}, &AccountTold{Lost: "timeout"},
+		&AccountTold{Exists: true, Nonce: 7, Balance: 1 << 60},
 		&AccountTold{Exists: true, Nonce: 1<<32 - 1, Balance: 1 << 60})
 	a.Landed = pick(r, nil, &LandedTold{}, &LandedTold{Nonce: 1<<32 - 1, Any: true})
 	a.Bytes = pick(r, nil, &BytesRead{}, &BytesRead{Number: n, Command: []byte("bytes")})
@@ -133,21 +136,25 @@ func anyResult(r *rand.Rand, v *View) Result {
 	case 1:
 		return HealthTold{Why: pick(r, "", WrongAccount), Wrong: pick(r, 0, 3, 1<<40)}
 	case 2:
-		return pick[Result](r, RetriesTold{Limit: -1, Known: true}, ConfirmTold{n}, LandedTold{}, AccountTold{}, BytesRead{Number: n}, ChainTold{})
+		return pick[Result](r, RetriesTold{Limit: -1, Known: true}, ConfirmTold{n}, LandedTold{}, AccountTold{},
+			BytesRead{Number: n}, ChainTold{})
 	case 3:
-		return Denied{Why: pick(r, Overtaken, Costly, Unconfirmed, "nonsense"), Left: pick(r, time.Second, time.Hour), Spent: 1<<64 - 1}
+		return Denied{Why: pick(r, Overtaken, Costly, Unconfirmed, "nonsense"), Left: pick(r, time.Second, time.Hour),
+			Spent: 1<<64 - 1}
 	case 4, 5:
-		s := SendTold{Call: e, Accepted: r.IntN(3) == 0, Hash: pick(r, "", "5J1", "5Jnews"), Slot: 1<<32 - 1, Lost: r.IntN(3) == 0}
+		s := SendTold{Call: e, Accepted: r.IntN(3) == 0, Hash: pick(r, "", "5J1", "5Jnews"), Slot: 1<<32 - 1,
+			Lost: r.IntN(3) == 0}
 		if r.IntN(2) == 0 {
 			s.Error = oops("Said")
-			s.Refusal = &Refusal{Error: *s.Error, Permanent: r.IntN(2) == 0, Seen: r.IntN(3) == 0, Cheap: r.IntN(2) == 0, Operator: r.IntN(2) == 0}
+			s.Refusal = &Refusal{Error: *s.Error, Permanent: r.IntN(2) == 0, Seen: r.IntN(3) == 0, Cheap: r.IntN(2) == 0,
+				Operator: r.IntN(2) == 0}
 		}
 		return s
 	}
 	a := Answer{Call: e, Sender: pick(r, payer, "B62b"), Nonce: pick[uint32](r, 6, 7, 8), Refused: r.IntN(2) == 0}
 	a.Proves = r.IntN(2) == 0
-	a.Fault = pick(r, NoFault, NoFault, FaultError, FaultHopeless, FaultLost, FaultSent, FaultNoCall, FaultBusy, FaultUnreached,
-		FaultOutOfOrder, "nonsense")
+	a.Fault = pick(r, NoFault, NoFault, FaultError, FaultHopeless, FaultLost, FaultSent, FaultNoCall, FaultBusy,
+		FaultUnreached, FaultOutOfOrder, "nonsense")
 	if a.Fault != NoFault {
 		a.Error = oops("400")
 	}

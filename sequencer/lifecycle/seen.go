@@ -15,24 +15,16 @@ func (s *Scene) attempts() []Seen {
 		switch {
 		case its && (g.Fate == FateIncluded || g.Fate == FateFailed):
 			v.Place, v.Agreed, v.Depth, v.Height, v.StateHash = "block", g.Agreed, g.Depth, g.Height, g.StateHash
-			v.Detail = fmt.Sprintf(
-				"%s in block %d, %d deep",
-				map[Fate]string{FateIncluded: "succeeded", FateFailed: "failed"}[g.Fate],
-				g.Height,
-				g.Depth,
-			)
+			v.Detail = fmt.Sprintf("%s in block %d, %d deep",
+				map[Fate]string{FateIncluded: "succeeded", FateFailed: "failed"}[g.Fate], g.Height, g.Depth)
 		case its && g.Fate == FatePooled && v.Open:
 			v.Place, v.Agreed, v.Detail = "pool", g.Agreed, "in "+pools(g)
 		case a.Outcome == Included && a.Height == 0:
 			v.Place, v.Detail = "block", "succeeded, as a person said"
 		case a.Outcome == Included, a.Outcome == FailedIn:
 			v.Place, v.Depth = "block", a.Confirmations
-			v.Detail = fmt.Sprintf(
-				"%s in block %d, %d deep when last stored",
-				map[bool]string{true: "succeeded", false: "failed"}[a.Outcome == Included],
-				a.Height,
-				a.Confirmations,
-			)
+			v.Detail = fmt.Sprintf("%s in block %d, %d deep when last stored",
+				map[bool]string{true: "succeeded", false: "failed"}[a.Outcome == Included], a.Height, a.Confirmations)
 		case a.Outcome == Prepared && v.Open:
 			v.Detail = "its worker proves and sends by itself"
 		case a.Outcome == Prepared && a.EndedAt.IsZero():

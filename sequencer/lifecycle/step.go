@@ -84,7 +84,7 @@ func (e Effect) Leaves() bool {
 	return false
 }
 
-// Aside is what goes with a change of a record and is not told by it.
+// Aside is what goes with a change of a record and is not shown by it.
 type Aside struct {
 	Code string // of the event
 	Rest *Rest

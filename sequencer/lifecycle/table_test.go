@@ -136,7 +136,8 @@ func queueRows() []row {
 				"block"},
 			{"before the first look was stored", txn(PhaseSent, try(Signed)), decides(sees(FateIncluded, 2)),
 				"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
-			{"an earlier one, while the next is planned", txn(PhaseDispatching, try(Unknown), try(Prepared, fee(150)), retried(1), wrong("400")),
+			{"an earlier one, while the next is planned",
+				txn(PhaseDispatching, try(Unknown), try(Prepared, fee(150)), retried(1), wrong("400")),
 				decides(sees(FateIncluded, 2, func(g *Sighting) { g.Hash = "5J1" })),
 				"landed; DONE, FREE; 1 included over 7@100; 2 prepared over 7@150; retries 1; landed 1; " +
 					"B62a from nonce 8; tell on-success"},
@@ -171,7 +172,8 @@ func workerRows() []row {
 			{"once replicas have it", txn(PhaseSent, try(Signed)),
 				decides(knows(func(l *Local) { l.Unsent = 1 }), func(v *View) { v.Replicas = true }), "confirming; confirm 1"},
 			{"no prove call: a legacy worker, and open from the mark on", txn(PhaseDispatching, try(Prepared)),
-				decides(knows(func(l *Local) { l.Legacy = true })), "proving; DISPATCHING, BLOCKED; 1 legacy prepared open 7@100; confirm"},
+				decides(knows(func(l *Local) { l.Legacy = true })),
+				"proving; DISPATCHING, BLOCKED; 1 legacy prepared open 7@100; confirm"},
 			{"a legacy worker sent it", txn(PhaseDispatching, try(Prepared, legacy)), learns(dispatched(1)),
 				"answered; REVISION, INCLUSION; 1 legacy sent open 7@100"},
 			{"its answer is unknown", txn(PhaseDispatching, try(Prepared, legacy)),
@@ -190,7 +192,8 @@ func workerRows() []row {
 				"answered; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; 2 refused over 7@150; " +
 					"to end UNRESOLVED; error Bad"},
 			{"the account is broke: its sender rests", txn(PhaseSent, try(Signed)),
-				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Insufficient_funds", Refusal{Operator: true, Broke: true})}, unseen),
+				learns(SendTold{Call: freshly(Send, 1),
+					Refusal: refused("Insufficient_funds", Refusal{Operator: true, Broke: true})}, unseen),
 				"answered; RETRY, RETRY; 1 refused over 7@100; error Insufficient_funds; rest LOW_BALANCE 10m0s"},
 			{"another process has had the claim meanwhile: it stays open", txn(PhaseSent, try(Signed)),
 				func(t *Transaction) (*View, Step) {

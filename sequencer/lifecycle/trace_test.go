@@ -55,7 +55,8 @@ func answering(data string) func(*Attempt) { return func(a *Attempt) { a.Data = 
 // TestTrace: what is kept of attempts, and of the end.
 func TestTrace(t *testing.T) {
 	t.Parallel()
-	for _, cases := range [][]sample{tracesOfLandings(), tracesOfSettlements(), tracesOfAnswers(), tracesOfSendings(), tracesOfPersons()} {
+	for _, cases := range [][]sample{tracesOfLandings(), tracesOfSettlements(), tracesOfAnswers(), tracesOfSendings(),
+		tracesOfPersons()} {
 		for _, c := range cases {
 			_, s := c.on(c.in)
 			if got := trace(&s); got != c.want {
@@ -75,19 +76,25 @@ func tracesOfLandings() []sample {
 	another := func(g *Sighting) { g.StateHash = "3Nother" }
 	return []sample{
 		{"its hash and block", txn(PhaseWatching, try(Sent, failedBy("E")), toldBefore), decides(in("5J1", 7)),
-			`1 5J1/5J1; block 199 3N199 2; done {"blockHeight":199,"stateHash":"3N199"}; on-success told 0 times; landed with 7`},
+			`1 5J1/5J1; block 199 3N199 2; done {"blockHeight":199,"stateHash":"3N199"}; ` +
+				`on-success told 0 times; landed with 7`},
 		{"the node's hash stays", txn(PhaseWatching, try(Sent, node("5Jn"))), decides(in("5J1", 7)),
-			`1 5J1/5Jn; block 199 3N199 2; done {"blockHeight":199,"stateHash":"3N199"}; on-success told 0 times; landed with 7`},
+			`1 5J1/5Jn; block 199 3N199 2; done {"blockHeight":199,"stateHash":"3N199"}; ` +
+				`on-success told 0 times; landed with 7`},
 		{"a hash that is news", txn(PhaseWatching, try(Sent, node("5Jn"))), decides(in("5Jnews", 7)),
-			`1 5J1/5Jnews; block 199 3N199 2; done {"blockHeight":199,"stateHash":"3N199"}; on-success told 0 times; landed with 7`},
+			`1 5J1/5Jnews; block 199 3N199 2; done {"blockHeight":199,"stateHash":"3N199"}; ` +
+				`on-success told 0 times; landed with 7`},
 		{"with the nonce that its legacy worker used", txn(PhaseWatching, try(Sent, legacy, failedBy(CodeNonceIgnored))),
 			decides(in("5J1", 9)),
-			`1 5J1/5J1; block 199 3N199 2; error NONCE_IGNORED; done {"blockHeight":199,"stateHash":"3N199"}; on-success told 0 times; landed with 9`},
+			`1 5J1/5J1; block 199 3N199 2; error NONCE_IGNORED; ` +
+				`done {"blockHeight":199,"stateHash":"3N199"}; on-success told 0 times; landed with 9`},
 		{"with the nonce that its legacy worker was given", txn(PhaseWatching, try(Sent, legacy, failedBy("E"))),
 			decides(in("5J1", 7)),
-			`1 5J1/5J1; block 199 3N199 2; done {"blockHeight":199,"stateHash":"3N199"}; on-success told 0 times; landed with 7`},
+			`1 5J1/5J1; block 199 3N199 2; done {"blockHeight":199,"stateHash":"3N199"}; ` +
+				`on-success told 0 times; landed with 7`},
 		{"who signs is not to blame", txn(PhaseFailed, try(Sent), try(Sent, legacy)), decides(in("5J1", 9)),
-			`1 5J1/5J1; block 199 3N199 2; 2 5J2/; done {"blockHeight":199,"stateHash":"3N199"}; on-success told 0 times; landed with 9`},
+			`1 5J1/5J1; block 199 3N199 2; 2 5J2/; done {"blockHeight":199,"stateHash":"3N199"}; ` +
+				`on-success told 0 times; landed with 9`},
 		{"landed once more: told once", txn(PhaseDone, try(Included, block), landedBy(1), orphan), decides(in("5J1", 7)),
 			`1 5J1/5J1; block 199 3N199 2; done {"blockHeight":199,"stateHash":"3N199"}; landed with 7`},
 		{"final, in the same block", done(), decides(sees(FateIncluded, 8, func(g *Sighting) { g.StateHash = "3N190" })),
@@ -100,7 +107,8 @@ func tracesOfLandings() []sample {
 func tracesOfSettlements() []sample {
 	failed := sees(FateFailed, 5, func(g *Sighting) { g.Failure.Code = "Precondition" })
 	of := func(n int, nonce uint32) change {
-		return sees(FateFailed, 5, func(g *Sighting) { g.Failure.Code, g.Hash, g.Nonce = "Precondition", fmt.Sprint("5J", n), nonce })
+		return sees(FateFailed, 5,
+			func(g *Sighting) { g.Failure.Code, g.Hash, g.Nonce = "Precondition", fmt.Sprint("5J", n), nonce })
 	}
 	return []sample{
 		{"failed in a block", txn(PhaseWatching, try(Sent, failedBy("E"))), decides(failed),
@@ -109,7 +117,8 @@ func tracesOfSettlements() []sample {
 			"1 5J1/5Jn; block 199 3N199 5; error Precondition"},
 		{"one of two failed", txn(PhaseWatching, try(Sent), try(Sent)), decides(of(1, 7)),
 			"1 5J1/5J1; block 199 3N199 5; error Precondition; 2 5J2/"},
-		{"its legacy worker is to blame first", txn(PhaseWatching, try(Sent, legacy, failedBy(CodeNonceIgnored))), decides(of(1, 9)),
+		{"its legacy worker is to blame first", txn(PhaseWatching, try(Sent, legacy, failedBy(CodeNonceIgnored))),
+			decides(of(1, 9)),
 			"1 5J1/5J1; block 199 3N199 5; error NONCE_IGNORED"},
 		{"expired: in no block", txn(PhaseWatching, try(Sent, failedBy("E"))), decides(sees(FateExpired, 5)),
 			"1 5J1/; error E"},
@@ -180,7 +189,8 @@ func tracesOfPersons() []sample {
 			`1 5J1/; 2 5J2/; done {"blockHeight":null,"stateHash":null,"hash":"5J1"}; on-success told 0 times; for a person`},
 		{"it landed, with a hash that nobody knew", txn(PhaseUnresolved, try(Unknown, legacy, node("5Jn"))),
 			orders(Order{What: OrderLanded, Hash: "5Jperson"}),
-			`1 5J1/5Jperson; done {"blockHeight":null,"stateHash":null,"hash":"5Jperson"}; on-success told 0 times; for a person`},
+			`1 5J1/5Jperson; done {"blockHeight":null,"stateHash":null,"hash":"5Jperson"}; ` +
+				`on-success told 0 times; for a person`},
 		{"a cancel", txn(PhaseWatching, try(Sent)), orders(Order{What: OrderCancel}),
 			"1 5J1/; for a person"},
 	}
@@ -206,19 +216,28 @@ func TestErrors(t *testing.T) {
 	wordless := unsigned
 	wordless.Fault = FaultLost
 	for name, c := range map[string]sample{
-		"too little":     {"", txn(PhaseDispatching), plan(holds(7, mina(1))), "Insufficient_funds: B62a holds 1 MINA, the fee is 2"},
-		"a stranger":     {"", txn(PhaseDispatching), plan(holds(9, mina(3))), "STOPPED_NONCE: the account's nonce on the chain is 9, ours is 7: somebody else uses it"},
-		"behind":         {"", txn(PhaseDispatching), plan(holds(5, mina(3)), landedAt(6)), "NONCE_BEHIND: the chain is at nonce 5, and one of ours landed with 6"},
-		"its limit":      {"", planned, learns(costs, rich), "FEE_LIMIT: the sender may spend 5 MINA on fees in a day (UTC), and has spent 4 of it"},
-		"everybody's":    {"", planned, learns(all, rich), "FEE_LIMIT: all senders together may spend 50 MINA on fees in a day (UTC), and has spent 4 of it"},
-		"in a block":     {"", txn(PhaseWatching, try(Sent)), decides(sees(FateFailed, 5, failed)), "Predicate: failed in block 199: Predicate, of account 1"},
-		"by the archive": {"", txn(PhaseWatching, try(Sent)), decides(sees(FateFailed, 5, archived)), "Predicate: failed in block 199: Predicate, of account 1, as the archive alone says: retry it if that is so"},
-		"used nonce 9": {"", txn(PhaseWatching, try(Sent, legacy)), decides(sees(FatePooled, 0, func(g *Sighting) { g.Nonce = 9 })),
+		"too little": {"", txn(PhaseDispatching), plan(holds(7, mina(1))),
+			"Insufficient_funds: B62a holds 1 MINA, the fee is 2"},
+		"a stranger": {"", txn(PhaseDispatching), plan(holds(9, mina(3))),
+			"STOPPED_NONCE: the account's nonce on the chain is 9, ours is 7: somebody else uses it"},
+		"behind": {"", txn(PhaseDispatching), plan(holds(5, mina(3)), landedAt(6)),
+			"NONCE_BEHIND: the chain is at nonce 5, and one of ours landed with 6"},
+		"its limit": {"", planned, learns(costs, rich),
+			"FEE_LIMIT: the sender may spend 5 MINA on fees in a day (UTC), and has spent 4 of it"},
+		"everybody's": {"", planned, learns(all, rich),
+			"FEE_LIMIT: all senders together may spend 50 MINA on fees in a day (UTC), and has spent 4 of it"},
+		"in a block": {"", txn(PhaseWatching, try(Sent)), decides(sees(FateFailed, 5, failed)),
+			"Predicate: failed in block 199: Predicate, of account 1"},
+		"by the archive": {"", txn(PhaseWatching, try(Sent)), decides(sees(FateFailed, 5, archived)),
+			"Predicate: failed in block 199: Predicate, of account 1, as the archive alone says: retry it if that is so"},
+		"used nonce 9": {"", txn(PhaseWatching, try(Sent, legacy)),
+			decides(sees(FatePooled, 0, func(g *Sighting) { g.Nonce = 9 })),
 			"NONCE_IGNORED: the worker of B62a was given nonce 7 and used 9, in 5J1; have it use attempt.nonce"},
 		"not signed":  {"", raised, learns(unsigned), "NOT_RAISED: the worker signed nothing"},
 		"not raised":  {"", raised, learns(fault(unsigned, FaultError, "400")), "NOT_RAISED: 400: because"},
 		"without one": {"", raised, learns(wordless), "NOT_RAISED: lost"},
-		"no further":  {"", raised, decides(sees(FatePooled, 0), func(v *View) { v.Known = false }), "NOT_RAISED: no further attempt is made"},
+		"no further": {"", raised, decides(sees(FatePooled, 0), func(v *View) { v.Known = false }),
+			"NOT_RAISED: no further attempt is made"},
 	} {
 		got := ""
 		switch _, s := c.on(c.in); {

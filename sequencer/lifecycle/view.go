@@ -10,8 +10,8 @@ type View struct {
 	Tip      Tip
 	Sighting Sighting // of what WatchOf names, by the last look at the chain
 	Local    Local
-	// Now is the time by the clock of Redis, which due times are told in; Clock that of
-	// this process, which local facts and the looks at the chain are told in.
+	// Now is the time by the clock of Redis, which due times are given in; Clock that of
+	// this process, which local facts and the looks at the chain are given in.
 	Now, Clock time.Time
 	Jitter     float64 // 0 to 1
 	// Known: this process has a dispatcher for the type. Replicas: some have to confirm

@@ -115,7 +115,8 @@ func TestLacks(t *testing.T) {
 	now := queues.Stage{Server: "now", Settled: true}
 	before := &lifecycle.Transaction{UID: "u", Phase: lifecycle.PhaseDispatching}
 	sent := before.Clone()
-	sent.Phase, sent.Attempts = lifecycle.PhaseSent, []lifecycle.Attempt{{Number: 1, Sender: "S", Outcome: lifecycle.Signed}}
+	sent.Phase = lifecycle.PhaseSent
+	sent.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Outcome: lifecycle.Signed}}
 	if r.Stored(before, nil); r.Lacks(before) || r.judge(now) != "" {
 		t.Error("nothing is out, and something is lacked")
 	}

@@ -48,9 +48,8 @@ var errTaken = errors.New("waits for its place, where another one is not over ye
 // place stores what is known of a transaction, and reports whether it lacked anything.
 // posted is it as it was accepted, nil if nobody knows. Errors: errTaken, ErrStale (it has
 // changed again and again), ErrUnavailable.
-func (r *Recovery) place(
-	ctx context.Context, uid string, posted *lifecycle.Transaction, known lifecycle.Known,
-) (lacked bool, err error) {
+func (r *Recovery) place(ctx context.Context, uid string, posted *lifecycle.Transaction,
+	known lifecycle.Known) (lacked bool, err error) {
 	for range 6 { // its end, its queue and its sender may each be in the way
 		before, err := r.Store.Get(ctx, uid)
 		switch {
@@ -102,7 +101,8 @@ func (r *Recovery) makeRoom(ctx context.Context, uid string) error {
 }
 
 // restore stores a record without a claim to it.
-func (r *Recovery) restore(ctx context.Context, before, after *lifecycle.Transaction, bytes *lifecycle.BytesRead) error {
+func (r *Recovery) restore(ctx context.Context, before, after *lifecycle.Transaction,
+	bytes *lifecycle.BytesRead) error {
 	c := &queues.Change{Before: before, After: after, Now: r.Now()}
 	c.Person, c.Code, c.Bytes, c.Least = true, lifecycle.CodeRestored, bytes, lifecycle.Least(before, after)
 	c.Remove, c.Keep = queues.Never, after.Watched()
