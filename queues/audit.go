@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // A Finding is something that contradicts something else.
@@ -46,13 +44,9 @@ const (
 // Error: ErrUnavailable.
 func (s *Store) Audit(ctx context.Context, see func([]Record) error) ([]Finding, error) {
 	a := audit{store: s, ctx: ctx, see: see, pending: map[string][]string{}}
-	client := redis.Cmdable(s.client)
-	if cluster, ok := s.client.(*redis.ClusterClient); ok {
-		master, err := cluster.MasterForKey(ctx, s.prefix) // all keys are there
-		if err != nil {
-			return nil, storeError("finding the node of the namespace", err)
-		}
-		client = master
+	client, err := s.node(ctx) // all keys are there
+	if err != nil {
+		return nil, err
 	}
 	for cursor := uint64(0); ; {
 		keys, next, err := client.Scan(ctx, cursor, s.prefix+"*", scanStep).Result()

@@ -141,7 +141,11 @@ func tooOld(version string) bool {
 }
 
 func (s *Store) info(ctx context.Context, section string) (map[string]string, error) {
-	text, err := s.client.Info(ctx, section).Result()
+	node, err := s.node(ctx)
+	if err != nil {
+		return nil, err
+	}
+	text, err := node.Info(ctx, section).Result()
 	if err != nil {
 		return nil, storeError("reading INFO "+section, err)
 	}

@@ -118,7 +118,11 @@ func (s *Store) Flow(ctx context.Context, over time.Duration) (Flow, error) {
 	if err != nil {
 		return Flow{}, err
 	}
-	clock, err := s.client.Time(ctx).Result()
+	node, err := s.node(ctx)
+	if err != nil {
+		return Flow{}, err
+	}
+	clock, err := node.Time(ctx).Result()
 	if err != nil {
 		return Flow{}, storeError("reading the time", err)
 	}

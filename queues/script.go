@@ -28,8 +28,8 @@ type Script struct {
 }
 
 // NewScript composes a script from what body needs of the shared parts, lib.lua,
-// load.lua and sender.lua, and body. Its only key is the prefix of the namespace; see
-// lib.lua. It goes on when Redis is full; see full.lua.
+// load.lua and sender.lua, and body. Its keys are those of every script; see lib.lua. It
+// goes on when Redis is full; see full.lua.
 func NewScript(name, body string) *Script { return newPlainScript(name, source("full")+body) }
 
 // newSharedScript is for scripts that run for several calls at once.
@@ -191,19 +191,19 @@ func (s *Store) runAll(ctx context.Context, calls []scriptCall) {
 	all := runs(calls)
 	defer s.observe(all, time.Now())
 	if len(all) == 1 {
-		all[0].answer(all[0].script.Run(ctx, s.client, []string{s.prefix}, all[0].args...).Result())
+		all[0].answer(all[0].script.Run(ctx, s.client, s.keys, all[0].args...).Result())
 		return
 	}
 	pipe := s.client.Pipeline()
 	answers := make([]*redis.Cmd, len(all))
 	for i, r := range all {
-		answers[i] = r.script.EvalSha(ctx, pipe, []string{s.prefix}, r.args...)
+		answers[i] = r.script.EvalSha(ctx, pipe, s.keys, r.args...)
 	}
 	_, _ = pipe.Exec(ctx) // each command keeps its own error
 	for i, r := range all {
 		v, err := answers[i].Result()
 		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			v, err = r.script.Run(ctx, s.client, []string{s.prefix}, r.args...).Result()
+			v, err = r.script.Run(ctx, s.client, s.keys, r.args...).Result()
 		}
 		r.answer(v, err)
 	}
@@ -259,27 +259,42 @@ func (s *Store) runConfirmed(ctx context.Context, script *Script, args ...any) (
 	c := scriptCall{script, args, make(chan scriptAnswer, 1)}
 	r := runs([]scriptCall{c})[0]
 	defer s.observe([]*run{r}, time.Now())
-	for loaded := false; ; loaded = true {
-		pipe := s.client.Pipeline()
-		answer := script.EvalSha(ctx, pipe, []string{s.prefix}, r.args...)
+	wait, err := s.runWaiting(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if a := <-c.done; a.err != nil {
+		return nil, a.err
+	} else if n, err := wait.Int(); err != nil {
+		return nil, storeError("waiting for replicas", err)
+	} else if n < s.Replicas {
+		return a.value, fmt.Errorf("%w: %d of %d", ErrUnconfirmed, n, s.Replicas)
+	} else {
+		return a.value, nil
+	}
+}
+
+// runWaiting runs one script and WAIT on one connection to the server that has the
+// namespace: a Cluster's client splits a pipeline by key, and WAIT has none.
+func (s *Store) runWaiting(ctx context.Context, r *run) (*redis.Cmd, error) {
+	for again := 3; ; again-- { // to another server, and there it is unknown
+		node, err := s.node(ctx)
+		if err != nil {
+			return nil, err
+		}
+		pipe := node.Pipeline()
+		answer := r.script.EvalSha(ctx, pipe, s.keys, r.args...)
 		wait := pipe.Do(ctx, "WAIT", s.Replicas, confirmTimeout.Milliseconds())
 		_, _ = pipe.Exec(ctx) // each command keeps its own error
-		err := answer.Err()
-		if redis.HasErrorPrefix(err, "NOSCRIPT") && !loaded {
-			if err := script.Load(ctx, s.client).Err(); err != nil {
-				return nil, storeError(script.name, err)
+		switch err := answer.Err(); {
+		case again > 0 && redis.HasErrorPrefix(err, "NOSCRIPT"):
+			if err := r.script.Load(ctx, node).Err(); err != nil {
+				return nil, storeError(r.script.name, err)
 			}
-			continue
-		}
-		r.answer(answer.Result())
-		if a := <-c.done; a.err != nil {
-			return nil, a.err
-		} else if n, err := wait.Int(); err != nil {
-			return nil, storeError("waiting for replicas", err)
-		} else if n < s.Replicas {
-			return a.value, fmt.Errorf("%w: %d of %d", ErrUnconfirmed, n, s.Replicas)
-		} else {
-			return a.value, nil
+		case again > 0 && s.moved(ctx, err):
+		default:
+			r.answer(answer.Result())
+			return wait, nil
 		}
 	}
 }
@@ -307,7 +322,8 @@ func isReply(err error) bool {
 // transient reports whether Redis itself says that it cannot serve now.
 func transient(err error) bool {
 	for _, p := range []string{
-		"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY", "MISCONF", "NOREPLICAS", "UNBLOCKED",
+		"LOADING", "READONLY", "MOVED", "ASK", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY", "MISCONF", "NOREPLICAS",
+		"UNBLOCKED",
 	} {
 		if redis.HasErrorPrefix(err, p) {
 			return true

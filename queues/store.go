@@ -57,6 +57,7 @@ type Options struct {
 type Store struct {
 	client redis.UniversalClient
 	prefix string
+	keys   []string // of every script; see lib.lua
 	Options
 	wake    chan struct{}
 	posts   *group[post]
@@ -78,7 +79,7 @@ func Open(client redis.UniversalClient, o Options) (*Store, error) {
 	if o.EventsKeep == 0 {
 		o.EventsKeep = 24 * time.Hour
 	}
-	s := &Store{client: client, prefix: p, Options: o, wake: make(chan struct{}, 1)}
+	s := &Store{client: client, prefix: p, keys: []string{p, p + "is:layout"}, Options: o, wake: make(chan struct{}, 1)}
 	s.answers.New = func() any { return make(chan Accepted, 1) }
 	s.posts, s.scripts = newPosts(s), newScripts(s)
 	return s, nil

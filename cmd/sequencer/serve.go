@@ -10,6 +10,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
+
+	"mina-sequencer/queues"
 )
 
 func newServeCommand(a *app) *cobra.Command {
@@ -75,7 +77,7 @@ func serve(ctx context.Context, a *app) error {
 func connect(cfg config) (client redis.UniversalClient, disconnect func(), err error) {
 	if options := cfg.Redis.URL.Options(); options != nil {
 		options.ClientName = "sequencer"
-		client = redis.NewUniversalClient(options)
+		client = queues.NewClient(options)
 		return client, func() { _ = client.Close() }, nil
 	}
 	mini := miniredis.NewMiniRedis()

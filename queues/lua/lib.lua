@@ -4,6 +4,10 @@
 -- a namespace into one slot, so that a script may name them itself. The layout of
 -- the keys is described in keys.go.
 --
+-- No key has the prefix alone as its name, and KEYS has a second one: of several keys of
+-- which one is missing, neither server serves a script while a Cluster moves the slot
+-- (ASK, TRYAGAIN), so that none finds a part of the namespace and begins the rest anew.
+--
 -- What a script changes of transactions, queues and indexes is gathered, and written
 -- by flush with few commands, however many of them there are.
 

@@ -43,6 +43,8 @@ type Server struct {
 	dir        string
 	directives []string
 	running    *process
+	controls   *redis.Client
+	configured string // the file and address for which there is a configuration
 }
 
 // process is one run of the server's program.
@@ -50,6 +52,7 @@ type process struct {
 	cmd    *exec.Cmd
 	output *output
 	ended  chan struct{} // closed when it has been waited for
+	paused bool
 }
 
 // Start runs a redis-server that appends every write to a file and flushes it
@@ -94,15 +97,22 @@ func (s *Server) Stop() {
 	if s.running == nil {
 		return
 	}
-	_ = s.running.cmd.Process.Signal(syscall.SIGTERM)
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
-	select {
-	case <-s.running.ended:
-		s.running = nil
-	case <-ctx.Done():
-		s.Kill()
-		s.tb.Errorf("redis-server did not stop within %v", stopTimeout)
+	again := time.NewTicker(time.Second) // a replica that writes its first file refuses to stop
+	defer again.Stop()
+	for {
+		_ = s.running.cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-s.running.ended:
+			s.running = nil
+			return
+		case <-again.C:
+		case <-ctx.Done():
+			s.Kill()
+			s.tb.Errorf("redis-server did not stop within %v", stopTimeout)
+			return
+		}
 	}
 }
 
@@ -225,10 +235,18 @@ func (s *Server) start() error {
 		`save ""`, "appendonly yes", "appendfsync everysec", "maxmemory-policy noeviction",
 	}, s.directives...)
 	file := filepath.Join(s.dir, "redis.conf")
-	if err := os.WriteFile(file, []byte(strings.Join(config, "\n")+"\n"), 0o600); err != nil {
-		return err
+	// A Sentinel has a server write down who its master is now.
+	if s.configured != file+s.Addr {
+		if err := os.WriteFile(file, []byte(strings.Join(config, "\n")+"\n"), 0o600); err != nil {
+			return err
+		}
+		s.configured = file + s.Addr
 	}
-	cmd := exec.CommandContext(context.Background(), s.binary, file)
+	args := []string{file}
+	if strings.Contains(strings.Join(s.directives, "\n"), "sentinel monitor ") {
+		args = append(args, "--sentinel")
+	}
+	cmd := exec.CommandContext(context.Background(), s.binary, args...)
 	p := &process{cmd: cmd, output: new(output), ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	p.cmd.SysProcAttr = endWithParent()

@@ -95,7 +95,7 @@ func (w *stopwatch) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // release the sender: runs of the script that is given, for each change, how
 // many words follow, and then these.
 func (w *stopwatch) look(ctx context.Context, cmd redis.Cmder) {
-	const head, phase = 4, 5 // EVALSHA, digest, number of keys, key; the phase's place
+	const head, phase = 5, 8 // EVALSHA, digest, number of keys, two keys; the phase's place
 	args := cmd.Args()
 	if cmd.Err() != nil || len(args) < head+phase {
 		return
