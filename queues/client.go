@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -12,12 +13,21 @@ import (
 // itself that of a Cluster asks who has which slots once a minute, and after a redirect,
 // but a master that is gone redirects nobody: here every failure of a node has it ask.
 func NewClient(o *redis.UniversalOptions) redis.UniversalClient {
-	client := redis.NewUniversalClient(o)
+	options := *o
+	if options.IsClusterMode && options.ReadTimeout == 0 {
+		options.ReadTimeout = readTimeout
+	}
+	client := redis.NewUniversalClient(&options)
 	if cluster, ok := client.(*redis.ClusterClient); ok {
 		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(follow{cluster}) })
 	}
 	return client
 }
+
+// readTimeout is how long a node of a Cluster has to answer unless something else is set.
+// It is asked twice before another is: with the 5 s of go-redis one that hangs would hold
+// up for 10 s what was under way.
+const readTimeout = 3 * time.Second
 
 // follow is a hook of a Cluster's nodes. ReloadState returns at once, and asks at most
 // five times a second.

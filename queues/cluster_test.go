@@ -134,8 +134,13 @@ func (l *load) fails(replicated func(), fail func(), succeeded func() bool) {
 	}
 	over := time.Now()
 	l.takes(1)
-	l.Logf("a new master after %v, a post %v later", over.Sub(began).Round(time.Millisecond), time.Since(over).Round(time.Millisecond))
+	l.Logf("a new master after %.2f s, a post %.2f s later", over.Sub(began).Seconds(), time.Since(over).Seconds())
 	l.takes(20)
+}
+
+// bindOne asks to bind one transaction for process P.
+var bindOne = queues.BindRequest{
+	Process: "P", Types: []string{vote}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Second,
 }
 
 func clusterStore(t *testing.T, c *redistest.Cluster, o queues.Options) (*queues.Store, redis.UniversalClient) {
@@ -216,7 +221,7 @@ func clusterConfirms(t *testing.T, c *redistest.Cluster) {
 	_, err := store.Heartbeat(ctx, "P", time.Minute, "")
 	ok(err)
 	ok(store.Enqueue(ctx, queues.Item{UID: "a", Queue: "q", Type: vote, Data: json.RawMessage(`{}`)}).Err)
-	bound, err := store.Bind(ctx, queues.BindRequest{Process: "P", Types: []string{vote}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Second})
+	bound, err := store.Bind(ctx, bindOne)
 	ok(err)
 	txn := bound[0].Transaction
 	write := func() error {
@@ -258,7 +263,7 @@ func clusterMoves(t *testing.T, c *redistest.Cluster) {
 	}
 	l := startLoad(t, store)
 	l.takes(50)
-	bound, err := store.Bind(ctx, queues.BindRequest{Process: "P", Types: []string{vote}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Second})
+	bound, err := store.Bind(ctx, bindOne)
 	if err != nil || len(bound) != 1 {
 		t.Fatalf("bound %v, %v", bound, err)
 	}
@@ -266,7 +271,9 @@ func clusterMoves(t *testing.T, c *redistest.Cluster) {
 	from, to := c.Master("{moved}"), c.Other("{moved}")
 	refused := 0
 	c.Move("{moved}", from, to, func() {
-		a := store.Enqueue(ctx, queues.Item{UID: fmt.Sprint("during", refused), Queue: "q", Type: vote, Data: json.RawMessage(`{}`)})
+		a := store.Enqueue(ctx, queues.Item{
+			UID: fmt.Sprint("during", refused), Queue: "q", Type: vote, Data: json.RawMessage(`{}`),
+		})
 		if !errors.Is(a.Err, queues.ErrUnavailable) {
 			t.Errorf("while the slot moves: %+v", a)
 		}

@@ -243,8 +243,8 @@ func (c scriptCall) answer(v any, err error) {
 	c.done <- scriptAnswer{value: v}
 }
 
-// confirmTimeout is how long replicas have to confirm a write. It is less than
-// the 3 s after which go-redis gives up an answer.
+// confirmTimeout is how long replicas have to confirm a write. It is less than the
+// readTimeout of a Cluster, and the 5 s after which go-redis gives up other answers.
 const confirmTimeout = 2 * time.Second
 
 // runConfirmed runs a script and waits until as many replicas as configured

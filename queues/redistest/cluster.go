@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -124,16 +125,19 @@ func (c *Cluster) Slot(key string) int64 {
 // Master is the node that serves a key now, as more than half of the nodes have it, or nil.
 func (c *Cluster) Master(key string) *Server {
 	c.tb.Helper()
-	slot := int(c.Slot(key))
+	slot := c.Slot(key)
 	votes := map[string]int{}
 	for _, n := range c.Nodes {
 		if !n.answers() {
 			continue
 		}
-		all, _ := n.control().ClusterSlots(context.Background()).Result()
-		for _, s := range all {
-			if s.Start <= slot && slot <= s.End && len(s.Nodes) > 0 {
-				votes[s.Nodes[0].Addr]++
+		shards, _ := n.control().ClusterShards(context.Background()).Result()
+		for _, s := range shards {
+			has := slices.ContainsFunc(s.Slots, func(r redis.SlotRange) bool { return r.Start <= slot && slot <= r.End })
+			for _, n := range s.Nodes {
+				if has && n.Role == "master" && n.Health == "online" {
+					votes[fmt.Sprintf("%s:%d", n.Endpoint, n.Port)]++
+				}
 			}
 		}
 	}
@@ -189,8 +193,10 @@ func until(tb testing.TB, what string, happened func() bool) {
 }
 
 // Pause stops the server's process, as a partition or a machine that hangs would: its
-// connections stay, and nothing answers. Resume has it go on.
-func (s *Server) Pause()  { s.tb.Helper(); s.signal(syscall.SIGSTOP, true) }
+// connections stay, and nothing answers.
+func (s *Server) Pause() { s.tb.Helper(); s.signal(syscall.SIGSTOP, true) }
+
+// Resume ends a Pause.
 func (s *Server) Resume() { s.tb.Helper(); s.signal(syscall.SIGCONT, false) }
 
 func (s *Server) answers() bool { return s.running != nil && !s.running.paused }
