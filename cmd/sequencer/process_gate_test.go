@@ -213,7 +213,7 @@ func readCommand(in *bufio.Reader) (raw []byte, args []string, err error) {
 // change how many words follow, then uid, queue, type, sequence, revision, claim,
 // operation, phase, five more and the record, and names of what goes along.
 func parseWrites(args []string) (all []write) {
-	const head, plain = 4, 14 // EVALSHA, digest, number of keys, key
+	const head, plain = 5, 14 // EVALSHA, digest, number of keys, two keys
 	if len(args) < head+plain || !strings.HasPrefix(strings.ToUpper(args[0]), "EVAL") {
 		return nil
 	}

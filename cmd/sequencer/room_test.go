@@ -32,7 +32,7 @@ var seams = map[string][]string{
 }
 
 // wiring is what the shell knows of package recovery.
-var wiring = []string{"New", "Options", "Recovery", "Shut", "Suspect", "Wait", "Heard", "WrittenBack", "Rewrite", "Stored", "Left"}
+var wiring = []string{"New", "Options", "Recovery", "Shut", "Suspect", "Wait", "Heard", "WrittenBack", "Rewrite", "Stored", "Left", "Lacks"}
 
 // TestRecoveryRoom: what is known of a Redis that forgets stays in its room: no symbol of
 // it is referred to from elsewhere but those named above, and no script but its own reads

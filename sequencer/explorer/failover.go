@@ -43,6 +43,11 @@ func (s *State) remembers(p, t int, txn *lifecycle.Transaction, bytes *lifecycle
 	}
 }
 
+// lacks reports whether a record lacks what a process knows to be out.
+func (s *State) lacks(p, t int, txn *lifecycle.Transaction) bool {
+	return s.world.Forgets > 0 && lifecycle.Lacks(txn, s.procs[p].txns[t])
+}
+
 // forgets has processes forget what nobody of them drives: time has passed since.
 func (s *State) forgets() {
 	for p := range s.procs {

@@ -24,7 +24,7 @@ func (s *State) mayStore(p int, before, after *lifecycle.Transaction, step *life
 	if before.Revision == after.Revision && before == after {
 		s.refuse = "a change that changes nothing"
 	}
-	if s.world.Forgets > 0 && lifecycle.Lacks(before, s.procs[p].txns[txnOf(before.UID)]) {
+	if s.lacks(p, txnOf(before.UID), before) {
 		s.refuse = "a change of what the store has forgotten, by a process that knows better"
 	}
 	if step.Do.Kind != "" {

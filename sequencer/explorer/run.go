@@ -133,7 +133,7 @@ func (s *State) read(p, t int, h *held) {
 		s.drop(p, t, h)
 		return
 	}
-	if s.world.Forgets > 0 && lifecycle.Lacks(now, s.procs[p].txns[t]) {
+	if s.lacks(p, t, now) {
 		s.unsettled(p, h)
 		return
 	}

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// d0f5d9e39f30e18093128976eec4665e5946a1123ba4f08bcd9b4f6072f613aa
+// bd2c36455e2f7102bdc5849de478f0dc2c0df8d990d59dccd91866c87d10348d
 
 export interface paths {
     "/api/v1/overview": {
