@@ -233,7 +233,8 @@ func TestBounded(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "save", "")
 	for name, run := range map[string]func(*fixture){
-		"Remove": boundedRemove, "Audit": boundedAudit, "Read": boundedRead, "Page": boundedPage, "Bind": boundedBind, "Fees": boundedFees,
+		"Remove": boundedRemove, "Audit": boundedAudit, "Read": boundedRead, "Page": boundedPage, "Bind": boundedBind,
+		"Fees": boundedFees,
 	} {
 		// One after the other: the server counts the commands of all.
 		if !t.Run(name, func(t *testing.T) { newFixture(t, server.Client, name).run(run, true) }) {
@@ -265,7 +266,8 @@ func (f *fixture) large(n, size, over int) {
 	f.Helper()
 	data := []byte(fmt.Sprintf(`{"x":"%0*d"}`, size, 1))
 	for i := range n {
-		f.ok(f.store.Enqueue(f.ctx, queues.Item{UID: fmt.Sprintf("u%03d", i), Queue: fmt.Sprint("q", i%over), Type: vote, Data: data}).Err)
+		item := queues.Item{UID: fmt.Sprintf("u%03d", i), Queue: fmt.Sprint("q", i%over), Type: vote, Data: data}
+		f.ok(f.store.Enqueue(f.ctx, item).Err)
 	}
 }
 

@@ -240,7 +240,9 @@ func (s *Store) read(ctx context.Context, uids []string) ([]*lifecycle.Transacti
 }
 
 // readSome reads the first n of uids, as many as one answer holds.
-func (s *Store) readSome(ctx context.Context, uids []string) (ts []*lifecycle.Transaction, _ []damaged, n int, err error) {
+func (s *Store) readSome(
+	ctx context.Context, uids []string,
+) (ts []*lifecycle.Transaction, _ []damaged, n int, err error) {
 	args := make([]any, min(len(uids), MaxBatch))
 	for i := range args {
 		args[i] = uids[i]

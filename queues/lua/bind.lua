@@ -11,7 +11,8 @@
 -- ARGV[7]  number of types, ARGV[8] of groups, then the types, then the groups
 -- then pairs: a sender, and its next nonce, with which such an attempt is planned
 --          at once if nothing else is stored by now
--- Answer:  {"1" if more is left to another run, for the payloads are large, {queue's transaction as in get, sender, url, next nonce or ""} …}
+-- Answer:  {"1" if more is left to another run, for the payloads are large, {queue's
+--          transaction as in get, sender, url, next nonce or ""} …}
 -- Cost:    about fourteen commands, and nine for each pair
 local incarnation, most, grace, fee = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local ntypes = tonumber(ARGV[7])
