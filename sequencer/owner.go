@@ -54,6 +54,9 @@ func (s *Sequencer) newOwner(t *lifecycle.Transaction, local lifecycle.Local) *o
 	local.ReadAt = time.Now()
 	o := &owner{s: s, uid: t.UID, drive: lifecycle.NewDrive(t, local)}
 	o.bound.Store(t.Phase.Bound())
+	if s.recovery.Lacks(t) {
+		o.drive.Stale() // see read
+	}
 	return o
 }
 
@@ -211,11 +214,12 @@ func (o *owner) read(ctx context.Context) bool {
 	t, err := o.s.Store.Get(ctx, o.uid)
 	switch {
 	case err == nil && o.s.owns(t):
-		o.tries = 0
 		if o.s.recovery.Lacks(t) {
-			o.drive.Unsettled()
+			o.drive.Stale() // and not until the store is settled: others may wait for its end
+			o.again(ctx, "Redis has forgotten what is out", nil)
 			return true
 		}
+		o.tries = 0
 		if t.Sender != o.drive.Txn().Sender {
 			o.worker = dispatcher.Worker{}
 		}

@@ -315,6 +315,10 @@ func (s *State) pickUp(p, t int) bool {
 	}
 	s.tell("%s finds its claim of %s", s.procs[p].id, txn.UID)
 	h := &held{drive: lifecycle.NewDrive(txn, lifecycle.Local{})}
+	if s.lacks(p, t, txn) {
+		h.drive.Stale()
+		h.stale, s.procs[p].shut = true, true
+	}
 	s.put(p, t, h)
 	s.rewatch(h)
 	s.remembers(p, t, txn, nil)

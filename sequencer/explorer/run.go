@@ -134,7 +134,8 @@ func (s *State) read(p, t int, h *held) {
 		return
 	}
 	if s.lacks(p, t, now) {
-		s.unsettled(p, h)
+		h.drive.Stale() // and not until the store is settled: others may wait for its end
+		s.procs[p].shut = true
 		return
 	}
 	h.drive.Read(now, s.now)
