@@ -28,8 +28,8 @@ func Remember(known, t *Transaction) *Transaction {
 	switch {
 	case Lacks(t, known):
 		return known
-	case !t.Out():
-		return nil
+	case !t.Out() && !slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.Legacy }):
+		return nil // but what a worker that sends by itself has answered nobody else can tell
 	}
 	return t
 }
