@@ -28,7 +28,7 @@ func fromMillis(ms int64) time.Time {
 
 // A stored is what Redis has of a transaction: the strings of load.lua.
 type stored struct {
-	posted string // "<sequence> <received ms> <type> <queue>\n<payload>"
+	posted string // "<sequence> <received ms> <type> <queue><terms>\n<payload>"
 	text   string // words that scripts read or write, see state, and behind them JSON, see record
 	facts  map[string]string
 }
@@ -37,7 +37,7 @@ type stored struct {
 func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 	head, data, found := strings.Cut(s.posted, "\n")
 	of := strings.Split(head, " ")
-	if !found || len(of) != 4 {
+	if !found || len(of) < 4 {
 		return nil, fmt.Errorf("record of %s is damaged", uid)
 	}
 	var e numbers
@@ -45,6 +45,7 @@ func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 		UID: uid, Sequence: e.int(of[0]), ReceivedAt: fromMillis(e.int(of[1])),
 		Type: of[2], Queue: of[3], Data: json.RawMessage(data), Phase: lifecycle.PhaseWaiting,
 	}
+	e.terms(&t.Terms, of[4:])
 	t.ChangedAt = t.ReceivedAt
 	words, record, found := strings.Cut(s.text, "\n")
 	if s.text != "" {
@@ -58,6 +59,32 @@ func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 		return nil, fmt.Errorf("record of %s is damaged: %w", uid, e.err)
 	}
 	return t, nil
+}
+
+// encodeTerms is how the first line of what was posted ends.
+func encodeTerms(t *lifecycle.Terms) string {
+	if *t == (lifecycle.Terms{}) {
+		return ""
+	}
+	word := func(n uint64) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.FormatUint(n, 10)
+	}
+	return " " + word(uint64(millis(t.NotBefore))) + " " + word(uint64(millis(t.ExpiresAt))) + " " + word(t.MaxFee)
+}
+
+// terms reads what encodeTerms wrote.
+func (e *numbers) terms(t *lifecycle.Terms, words []string) {
+	if len(words) == 0 {
+		return
+	}
+	if len(words) != 3 {
+		e.keep(fmt.Errorf("%q are not the words of terms", words))
+		return
+	}
+	t.NotBefore, t.ExpiresAt, t.MaxFee = fromMillis(e.int(words[0])), fromMillis(e.int(words[1])), e.uint64(words[2])
 }
 
 // state reads the words that lib.lua names, in that order.

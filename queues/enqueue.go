@@ -22,6 +22,8 @@ type Item struct {
 	Queue string
 	Type  string
 	Data  json.RawMessage
+	// Terms are told to the millisecond.
+	lifecycle.Terms
 }
 
 // Accepted is what became of an Item.
@@ -82,7 +84,7 @@ func (s *Store) EnqueueBatch(ctx context.Context, items []Item) []Accepted {
 
 func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 	out := make([]Accepted, len(items))
-	args := make([]any, 2, 2+5*len(items))
+	args := make([]any, 2, 2+6*len(items))
 	args[0], args[1] = s.MaxWaiting, s.MaxWaitingInAll
 	uids := make([]string, len(items))
 	for i, item := range items {
@@ -93,7 +95,7 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 		uids[i] = uid
 		// A copy: the caller's buffer may serve another post while a call that it no
 		// longer waits for is still on its way.
-		args = append(args, uid, chosen, item.Type, item.Queue, string(item.Data))
+		args = append(args, uid, chosen, item.Type, item.Queue, string(item.Data), encodeTerms(&item.Terms))
 	}
 	v, err := s.Run(ctx, enqueueScript, args...)
 	r := reply{name: "enqueue", err: err}
@@ -136,7 +138,7 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 func fresh(uid string, sequence int64, now time.Time, item Item) *lifecycle.Transaction {
 	return &lifecycle.Transaction{
 		UID: uid, Queue: item.Queue, Sequence: sequence, Type: item.Type, Data: item.Data,
-		Phase: lifecycle.PhaseWaiting, ReceivedAt: now, ChangedAt: now,
+		Phase: lifecycle.PhaseWaiting, ReceivedAt: now, ChangedAt: now, Terms: recorded(item.Terms),
 	}
 }
 
@@ -148,10 +150,17 @@ func (s *Store) first(ctx context.Context, uid string, item Item) Accepted {
 		return Accepted{Err: ErrKeyGone} // removed since the script looked
 	case err != nil:
 		return Accepted{Err: err}
-	case t.Queue != item.Queue || t.Type != item.Type || !SameJSON(t.Data, item.Data):
+	case t.Queue != item.Queue || t.Type != item.Type || !SameJSON(t.Data, item.Data),
+		t.Terms != recorded(item.Terms):
 		return Accepted{Err: ErrKeyReused}
 	}
 	return Accepted{Transaction: t, Existed: true}
+}
+
+// recorded are terms as a record tells them.
+func recorded(t lifecycle.Terms) lifecycle.Terms {
+	t.NotBefore, t.ExpiresAt = inRecord(t.NotBefore), inRecord(t.ExpiresAt)
+	return t
 }
 
 // newUID makes a uid of 130 random bits.

@@ -250,6 +250,6 @@ func Legacy(t *Transaction, account string) bool {
 // Posted is a transaction as it was accepted: nothing is stored of it but what a process
 // remembers.
 func Posted(t *Transaction) *Transaction {
-	return &Transaction{UID: t.UID, Queue: t.Queue, Sequence: t.Sequence, Type: t.Type, Data: t.Data,
+	return &Transaction{UID: t.UID, Queue: t.Queue, Sequence: t.Sequence, Type: t.Type, Data: t.Data, Terms: t.Terms,
 		ReceivedAt: t.ReceivedAt, Phase: PhaseWaiting}
 }

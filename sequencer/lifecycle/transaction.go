@@ -14,7 +14,8 @@ type Transaction struct {
 	Sequence int64 // one counter per namespace, in order of acceptance
 	Type     string
 	Data     json.RawMessage // as posted, its tokens unchanged
-	Phase    Phase
+	Terms
+	Phase Phase
 	// Revision counts the changes of the transaction; a change names the one
 	// that it was decided on and is refused if there is a newer one.
 	Revision int64
