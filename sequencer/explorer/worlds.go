@@ -133,6 +133,8 @@ func worldsOfFailovers() []*World {
 			Budget: Budget{Forget: 1}},
 		{Name: "fails over, raised", Raise: true, Height: 1, Forgets: 1, Lags: lifecycle.PhaseWatching,
 			Budget: Budget{Forget: 1}},
+		{Name: "fails over, two on one sender", Queues: []int{1, 1}, Height: 1, Finality: 1, Forgets: 5,
+			Lags: lifecycle.PhaseDispatching, Budget: Budget{Forget: 1}},
 		{Name: "fails over, failed in a block", Retries: 1, Height: 3, Forgets: 2, Lags: lifecycle.PhaseWatching,
 			Budget: Budget{Forget: 1, FailIn: 1}},
 		{Name: "fails over, a stranger", Height: 1, Forgets: 1, Lags: lifecycle.PhaseDispatching,
@@ -164,6 +166,8 @@ func worldsOfMuch() []*World {
 			WorkerLost: 1}},
 		{Name: "legacy, two queues, late", Queues: two, Legacy: true, Height: 4,
 			Budget: Budget{WorkerLost: 1, Vanish: 1, Reorg: 1, Resolve: 1}},
+		{Name: "fails over, raised while another waits", Queues: two, Raise: true, Height: 2, Forgets: 7,
+			Lags: lifecycle.PhaseDispatching, Budget: Budget{Forget: 1}},
 		{Name: "fails over, reorganised", Height: 2, Forgets: 3, Lags: lifecycle.PhaseDispatching,
 			Budget: Budget{Forget: 1, Reorg: 1, Vanish: 1}},
 	}
