@@ -115,17 +115,17 @@ func worldsOfMore() []*World {
 // worldsOfFailovers have a store that forgets its last writes.
 func worldsOfFailovers() []*World {
 	return []*World{
-		{Name: "fails over, all live", Height: 1, Forgets: 2, Budget: Budget{Forget: 1}},
+		{Name: "fails over, all live", Height: 1, Finality: 1, Forgets: 2, Budget: Budget{Forget: 1}},
 		{Name: "fails over, all die along", Height: 1, Forgets: 2, Lags: lifecycle.PhaseDispatching,
 			Budget: Budget{Forget: 1, Crash: 1}},
 		{Name: "fails over, confirmed", Height: 1, Replicas: true, Forgets: 2,
 			Budget: Budget{Forget: 1, Crash: 1, Unheard: 1}},
-		{Name: "fails over, legacy", Legacy: true, Height: 1, Forgets: 3, Budget: Budget{Forget: 1}},
-		{Name: "fails over, two in a queue", Queues: []int{2}, Height: 1, Forgets: 4, Lags: lifecycle.PhaseWatching,
-			Budget: Budget{Forget: 1}},
+		{Name: "fails over, legacy", Legacy: true, Height: 1, Finality: 1, Forgets: 3, Budget: Budget{Forget: 1}},
+		{Name: "fails over, two in a queue", Queues: []int{2}, Height: 1, Finality: 1, Forgets: 4,
+			Lags: lifecycle.PhaseWatching, Budget: Budget{Forget: 1}},
 		{Name: "fails over, two queues, one sender", Queues: []int{1, 1}, Height: 1, Forgets: 3,
 			Lags: lifecycle.PhaseWatching, Budget: Budget{Forget: 1}},
-		{Name: "fails over, legacy, confirmed", Legacy: true, Replicas: true, Height: 1, Forgets: 2,
+		{Name: "fails over, legacy, confirmed", Legacy: true, Replicas: true, Height: 1, Finality: 1, Forgets: 2,
 			Budget: Budget{Forget: 1, Crash: 1}},
 		{Name: "fails over, two senders", Senders: 2, Height: 1, Forgets: 1, Lags: lifecycle.PhaseDispatching,
 			Budget: Budget{Forget: 1, Busy: 1}},

@@ -517,8 +517,10 @@ func TestRemember(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if k := KnownOf(landed, nil); !k.Attempts[0].Open() || landed.Attempts[0].Open() {
-		t.Errorf("what landed is not asked for again: %+v", k)
+	for _, l := range []*Transaction{landed, final} {
+		if k := KnownOf(l, nil); !k.Attempts[0].Open() || l.Attempts[0].Open() {
+			t.Errorf("what landed is not asked for again: %+v", k)
+		}
 	}
 }
 

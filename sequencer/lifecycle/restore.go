@@ -56,12 +56,12 @@ func (t *Transaction) has(k *Attempt) bool {
 // planned reports whether a is, or was, no more than a plan.
 func (a *Attempt) planned() bool { return a.Outcome == Prepared && !a.Legacy }
 
-// KnownOf is what a remembered record knows. What it landed by is open again: the chain
-// tells once more what became of it.
+// KnownOf is what a remembered record knows. What it landed by, final or not, is open
+// again: the chain tells once more what became of it.
 func KnownOf(t *Transaction, bytes *BytesRead) Known {
 	k := Known{Attempts: slices.Clone(t.Attempts), Bytes: bytes}
 	for i := range k.Attempts {
-		if a := &k.Attempts[i]; &t.Attempts[i] == t.standing() && !a.Open() {
+		if a := &k.Attempts[i]; a.Number == t.Landed {
 			a.Outcome, a.EndedAt = Sent, time.Time{}
 		}
 	}
