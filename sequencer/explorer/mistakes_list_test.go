@@ -148,6 +148,8 @@ func mistakesOfFailovers() []mistake {
 	return []mistake{
 		{"what is out remembered by no process", "fails over, all live", restore,
 			"	}\n	return t\n}\n\n// Lacks", "	}\n	return nil\n}\n\n// Lacks"},
+		{"what was final written back as an end", "fails over, legacy", restore,
+			"a.Number == t.Landed {\n			a.Outcome", "a.Number == t.Landed && t.FinalAt.IsZero() {\n			a.Outcome"},
 		{"what is out forgotten with the store", "fails over, all live", restore,
 			"known.out(k) && !t.has(k)", "false && !t.has(k)"},
 		{"a plan taken for what became of it", "fails over, two senders", restore,
