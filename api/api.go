@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -106,34 +105,6 @@ type Meter struct {
 }
 
 const base = "/api/v1"
-
-const (
-	// callTimeout is how long an ordinary request may take. It is less than
-	// the server's own limits, so that a problem can still be told.
-	callTimeout = 20 * time.Second
-	readTimeout = 30 * time.Second
-	// graceToWrite is how long a client may take to read an answer, or a part
-	// of one.
-	graceToWrite = 30 * time.Second
-)
-
-// NewServer returns a server with limits on whatever a client can make it wait
-// for or keep. Requests that may take longer extend their own limits. Those that
-// do not end by themselves end when the server is shut down.
-func NewServer(addr string, handler http.Handler) *http.Server {
-	stopping, stop := context.WithCancel(context.Background())
-	running := context.WithValue(context.Background(), stoppingKey{}, stopping.Done())
-	server := &http.Server{
-		Addr: addr, Handler: handler,
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout,
-		WriteTimeout: readTimeout + graceToWrite, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 16 << 10, DisableGeneralOptionsHandler: true,
-		BaseContext: func(net.Listener) context.Context { return running },
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
-	}
-	server.RegisterOnShutdown(stop)
-	return server
-}
 
 type api struct {
 	Options
@@ -292,6 +263,9 @@ func (w *answer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (a *api) watch(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start, out := time.Now(), &answer{ResponseWriter: w}
+		if leaving(r.Context()) {
+			w.Header().Set("Connection", "close")
+		}
 		defer func() {
 			failure := recover()
 			if failure != nil && failure != http.ErrAbortHandler { //nolint:errorlint // net/http compares so too

@@ -39,7 +39,7 @@ type listen func(testing.TB, http.Handler) *site
 // A site is a server and how to reach it.
 type site struct {
 	tb     testing.TB
-	server *http.Server
+	server *Server
 	dial   func(context.Context, string, string) (net.Conn, error)
 	client *http.Client
 }

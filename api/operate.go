@@ -231,7 +231,11 @@ func (a *api) ready(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
-	state := a.Ready(ctx)
+	ends := Part{Detail: "this process ends: ask another one"}
+	state := Readiness{Store: ends, Chain: ends, Senders: ends}
+	if !leaving(ctx) {
+		state = a.Ready(ctx)
+	}
 	full := q.Has("full") && q.Get("full") != "false"
 	answer := struct {
 		Ready bool `json:"ready"`

@@ -203,17 +203,6 @@ func (s *stream) write(b []byte) error {
 	return err
 }
 
-type (
-	stoppingKey struct{}
-	connKey     struct{}
-)
-
-// stoppingOf returns what is closed when the server begins to stop; nil outside of one.
-func stoppingOf(ctx context.Context) <-chan struct{} {
-	stopping, _ := ctx.Value(stoppingKey{}).(<-chan struct{})
-	return stopping
-}
-
 // limitSendBuffer bounds what the kernel keeps for the client. By itself it would
 // keep megabytes for each that does not read.
 func limitSendBuffer(ctx context.Context) {

@@ -44,7 +44,8 @@ type httpConfig struct {
 	Explorer        explorerURL   `env:"SEQUENCER_EXPLORER_URL" wants:"an http:// or https:// address with {hash} in it" means:"A block explorer's address of a transaction, linked by the dashboard"`
 	BodyLimit       byteSize      `env:"SEQUENCER_BODY_LIMIT,default=1MiB" min:"1KiB" max:"64MiB" wants:"a size from 1KiB to 64MiB" means:"The largest single transaction"`
 	BatchLimit      byteSize      `env:"SEQUENCER_BATCH_LIMIT,default=32MiB" min:"1KiB" max:"1GiB" wants:"a size from 1KiB to 1GiB" means:"The largest batch"`
-	ShutdownTimeout time.Duration `env:"SEQUENCER_SHUTDOWN_TIMEOUT,default=30s" min:"0s" max:"1h" wants:"a duration from 0s to 1h" means:"How long running dispatches may take to finish after the first signal"`
+	ShutdownDelay   time.Duration `env:"SEQUENCER_SHUTDOWN_DELAY,default=0s" min:"0s" max:"1h" wants:"a duration from 0s to 1h" means:"How long connections are still served after the first signal, while /readyz answers 503 and proxies learn of it"`
+	ShutdownTimeout time.Duration `env:"SEQUENCER_SHUTDOWN_TIMEOUT,default=30s" min:"0s" max:"1h" wants:"a duration from 0s to 1h" means:"How long running dispatches may take to finish after the first signal, and running requests after SEQUENCER_SHUTDOWN_DELAY"`
 }
 
 type redisConfig struct {

@@ -41,6 +41,7 @@ SEQUENCER_TLS_KEY=
 SEQUENCER_EXPLORER_URL=
 SEQUENCER_BODY_LIMIT=1MiB
 SEQUENCER_BATCH_LIMIT=32MiB
+SEQUENCER_SHUTDOWN_DELAY=0s
 SEQUENCER_SHUTDOWN_TIMEOUT=30s
 SEQUENCER_REDIS_URL=
 SEQUENCER_REDIS_WAIT=0
@@ -137,6 +138,7 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_EXPLORER_URL":       {"https://x/tx/", "ftp://x/{hash}", "javascript:alert({hash})", "https://u:p@x/{hash}", "{hash}"},
 		"SEQUENCER_BODY_LIMIT":         {"1MB", "MiB", "0", "-1", "1.5MiB", "65MiB"},
 		"SEQUENCER_BATCH_LIMIT":        {"big", "2GiB"},
+		"SEQUENCER_SHUTDOWN_DELAY":     durations,
 		"SEQUENCER_SHUTDOWN_TIMEOUT":   durations,
 		"SEQUENCER_REDIS_URL":          {"localhost:6379", "http://h", "redis://h:port", "redis://h?nonsense=1", "unix:///s,h:1", "redis://a:1/2,b:1", "redis://a:1,b:1/3", "redis://a,redis://u:p@b", ","},
 		"SEQUENCER_REDIS_WAIT":         append(counts, "17", "1"),

@@ -225,8 +225,9 @@ func (s *service) start(ctx context.Context) error {
 	return s.senders.Configure(ctx, workers)
 }
 
-// run serves and drives transactions until ctx ends, and then drains: the API
-// answers no new requests, what runs gets the shutdown timeout.
+// run serves and drives transactions until ctx ends, and then drains: nothing new is
+// begun at once, what runs gets the shutdown timeout, and requests are served for the
+// shutdown delay before they get it, too.
 func (s *service) run(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -234,33 +235,33 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 	server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // whatever strangers send
 	var parts, children sync.WaitGroup
 	errs := make(chan error, 3)
+	broken, fail := context.WithCancel(context.WithoutCancel(ctx))
+	defer fail()
+	failed := func(err error) {
+		errs <- err
+		fail()
+		cancel()
+	}
 	// What runs at the end needs its workers until it has ended.
 	needed, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
 	children.Go(func() {
 		if err := s.local.Run(needed); err != nil {
-			errs <- err
-			cancel()
+			failed(err)
 		}
 	})
 	parts.Go(func() {
-		defer cancel()
 		if err := s.sequencer.Run(ctx); err != nil {
-			errs <- err
+			failed(err)
 		}
 	})
 	parts.Go(func() {
-		defer cancel()
 		if err := serveOn(server, l, s.certificate); !errors.Is(err, http.ErrServerClosed) {
-			errs <- fmt.Errorf("serving: %w", err)
+			failed(fmt.Errorf("serving: %w", err))
 		}
 	})
 	<-ctx.Done()
-	stop, done := context.WithTimeout(context.WithoutCancel(ctx), max(s.cfg.HTTP.ShutdownTimeout, time.Second))
-	defer done()
-	if err := server.Shutdown(stop); err != nil {
-		_ = server.Close()
-	}
+	s.sendAway(server, broken)
 	parts.Wait()
 	leave()
 	children.Wait()
@@ -270,4 +271,22 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 		all = append(all, err)
 	}
 	return errors.Join(all...)
+}
+
+// sendAway ends the server: others are asked first, and then nobody is heard any more.
+// What has failed is not waited for.
+func (s *service) sendAway(server *api.Server, broken context.Context) {
+	server.Leave()
+	if delay := s.cfg.HTTP.ShutdownDelay; delay > 0 {
+		s.log.Info("ending", "served_for", delay)
+		select {
+		case <-time.After(delay):
+		case <-broken.Done():
+		}
+	}
+	stop, done := context.WithTimeout(context.Background(), max(s.cfg.HTTP.ShutdownTimeout, time.Second))
+	defer done()
+	if err := server.Shutdown(stop); err != nil {
+		_ = server.Close()
+	}
 }
