@@ -65,7 +65,7 @@ func (a *api) paced(next http.Handler) http.Handler {
 		return next
 	}
 	return a.handle(func(w http.ResponseWriter, r *http.Request) error {
-		wait, err := a.pace.Spend(r.Context(), keyOf(w))
+		wait, err := a.pace.Spend(r.Context(), callerOf(w).name)
 		if err != nil {
 			return err
 		}
@@ -86,13 +86,5 @@ func (a *api) charge(w http.ResponseWriter, r *http.Request, n int) error {
 	if a.pace == nil || n < 1 {
 		return nil
 	}
-	return a.pace.Charge(r.Context(), keyOf(w), n)
-}
-
-// keyOf is the name of the key that a request has, as far as it is known.
-func keyOf(w http.ResponseWriter) string {
-	if out, ok := w.(*answer); ok {
-		return out.key
-	}
-	return ""
+	return a.pace.Charge(r.Context(), callerOf(w).name, n)
 }

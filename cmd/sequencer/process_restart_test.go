@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -37,10 +38,9 @@ func rollingRestart(t *testing.T, bin binaries) {
 		proxy.awaitUp(i)
 	}
 	events := proxy.follow()
-	load := proxy.post(500)
+	load := r.pour(proxy.url, "", 500)
 	for i, old := range replicas {
-		from := load.posted()
-		r.eventually(patience, "the load goes on", func() bool { return load.posted() >= from+500 })
+		load.goesOn()
 		old.signal(syscall.SIGTERM)
 		if code := r.exitCodeOf(old.program); code != exitOK {
 			t.Errorf("replica %d ended with %d: %s", i, code, old.out.lines(20))
@@ -48,8 +48,7 @@ func rollingRestart(t *testing.T, bin binaries) {
 		r.serve(fmt.Sprintf("replica %d again", i), map[string]string{"SEQUENCER_ADDR": old.addr()})
 		proxy.awaitUp(i)
 	}
-	from := load.posted()
-	r.eventually(patience, "the load goes on", func() bool { return load.posted() >= from+500 })
+	load.goesOn()
 	uids := load.end()
 	for _, uid := range uids {
 		if _, err := r.store.Get(t.Context(), uid); err != nil {
@@ -62,6 +61,41 @@ func rollingRestart(t *testing.T, bin binaries) {
 			t.Errorf("that %s was accepted was told %d times", uid, n)
 		}
 	}
+}
+
+// keysRotated: a key is replaced by another one under a load of posts, without a restart
+// and without a refusal; the old one opens nothing then.
+func keysRotated(t *testing.T, bin binaries) {
+	file := filepath.Join(t.TempDir(), "keys")
+	r := newRig(t, bin, "rotated", map[string]string{"SEQUENCER_API_KEYS_FILE": file})
+	put := func(lines ...string) {
+		// As a Secret of Kubernetes is changed: by another file in its place.
+		r.ok(os.WriteFile(file+".new", []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+		r.ok(os.Rename(file+".new", file))
+	}
+	const one, two = "the-first-key-of-the-shop", "the-second-key-of-the-shop"
+	put("shop:submit:" + one)
+	s := r.serve("serve", nil)
+	allowed := func(key string) int {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.api+"/queues", nil)
+		r.ok(err)
+		req.Header.Set("Authorization", "Bearer "+key)
+		resp, err := http.DefaultClient.Do(req)
+		r.ok(err)
+		r.ok(resp.Body.Close())
+		return resp.StatusCode
+	}
+	load := r.pour("http://"+s.addr(), one, 500)
+	load.goesOn()
+	put("shop:submit:"+one, "shop:submit:"+two)
+	r.eventually(patience, "both keys are known", func() bool { return allowed(two) == http.StatusOK })
+	load.goesOn()
+	load.key.Store(new(two))
+	load.goesOn()
+	put("shop:submit:" + two)
+	r.eventually(patience, "the old key is none any more", func() bool { return allowed(one) == http.StatusUnauthorized })
+	load.goesOn()
+	load.end()
 }
 
 func (s *serving) addr() string {
@@ -146,7 +180,9 @@ func (p *proxied) awaitUp(replica int) {
 
 // A pour is a load of posts, each of which must be accepted.
 type pour struct {
-	*proxied
+	*rig
+	url   string
+	key   atomic.Pointer[string] // that is shown, "" for none
 	stop  context.CancelFunc
 	done  sync.WaitGroup
 	began time.Time
@@ -156,10 +192,11 @@ type pour struct {
 	failed []string
 }
 
-// post posts so many transactions a second, as far as the machine has time for them.
-func (p *proxied) post(rate int) *pour {
-	ctx, stop := context.WithCancel(p.Context())
-	l := &pour{proxied: p, stop: stop, began: time.Now()}
+// pour posts so many transactions a second, as far as the machine has time for them.
+func (r *rig) pour(url, key string, rate int) *pour {
+	ctx, stop := context.WithCancel(r.Context())
+	l := &pour{rig: r, url: url, stop: stop, began: time.Now()}
+	l.key.Store(&key)
 	due := make(chan string, rate)
 	l.done.Go(func() {
 		tick := time.NewTicker(time.Second / time.Duration(rate))
@@ -178,14 +215,20 @@ func (p *proxied) post(rate int) *pour {
 			}
 		})
 	}
-	p.Cleanup(func() { stop(); l.done.Wait(); web.CloseIdleConnections() })
+	r.Cleanup(func() { stop(); l.done.Wait(); web.CloseIdleConnections() })
 	return l
 }
 
 func (l *pour) one(web *http.Client, uid string) {
 	body := fmt.Sprintf(`{"queue":"q%s","type":"MINT","data":{},"uid":%q}`, uid[len(uid)-1:], uid)
 	failed := ""
-	resp, err := web.Post(l.url+"/api/v1/transactions", "application/json", strings.NewReader(body)) //nolint:noctx // it has a limit
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, l.url+"/api/v1/transactions", strings.NewReader(body))
+	l.ok(err)
+	req.Header.Set("Content-Type", "application/json")
+	if key := *l.key.Load(); key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	resp, err := web.Do(req)
 	if err != nil {
 		failed = err.Error()
 	} else {
@@ -208,6 +251,13 @@ func (l *pour) posted() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.uids) + len(l.failed)
+}
+
+// goesOn waits until five hundred more are posted.
+func (l *pour) goesOn() {
+	l.Helper()
+	from := l.posted()
+	l.eventually(patience, "the load goes on", func() bool { return l.posted() >= from+500 })
 }
 
 // end ends the load and returns what was accepted.

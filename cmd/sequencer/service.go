@@ -33,6 +33,8 @@ type service struct {
 	chain     *mina.Tracker
 	sequencer *sequencer.Sequencer
 	local     *local.Workers
+	workers   *dispatcher.Client
+	keys      *api.Keyring
 	handler   http.Handler
 	// certificate is nil where HTTP is served without TLS.
 	certificate *certificate
@@ -59,7 +61,7 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	})
 	workers := dispatcher.NewClient(dispatcher.ClientOptions{
 		Token: cfg.Senders.WorkerToken, Timeout: cfg.Cycle.DispatchTimeout,
-		Local: dispatcher.LocalWorkers{Find: children.Find, Hung: children.Hung},
+		Local: dispatcher.LocalWorkers{Find: children.Find, Hung: children.Hung, Token: cfg.Senders.WorkerToken},
 	})
 	types, err := newRegistry(workers, cfg.Types.WorkerTypes)
 	if err != nil {
@@ -77,7 +79,7 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	if err != nil {
 		return nil, fmt.Errorf("SEQUENCER_TLS_CERT: %w", err)
 	}
-	s := &service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children}
+	s := &service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children, workers: workers}
 	s.chain = mina.NewTracker(mina.TrackerOptions{
 		Nodes: nodes, Quorum: cfg.Mina.Quorum, Archive: archive,
 		Depth: max(cfg.Depth.Confirmations, cfg.Depth.Settle, cfg.Depth.Finality),
@@ -87,15 +89,11 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 		Health: workers.Health, Namespace: cfg.Redis.Namespace, Policy: policy(cfg), Meter: figures.Sequencer(), Log: log,
 	})
 	s.senders.SetHost(senders.Host{Process: s.sequencer.Process(), Down: children.Down})
-	scopes := map[string]api.Scope{"read": api.Read, "submit": api.Submit, "admin": api.Admin}
-	var keys []api.Key
-	for _, k := range cfg.HTTP.APIKeys {
-		keys = append(keys, api.Key{Name: k.Name, Scope: scopes[k.Scope], Secret: k.Key})
-	}
+	s.keys = api.NewKeyring(cfg.HTTP.APIKeys.keys())
 	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Types: types.Types(), Log: log})
 	s.handler = api.New(api.Options{
 		Store: store, Senders: s.senders, Types: types, Control: s.sequencer,
-		ValidKey: validKey, Ready: s.ready, Keys: keys, Meter: figures.API(), Metrics: figures.Handler(),
+		ValidKey: validKey, Ready: s.ready, Keys: s.keys, Meter: figures.API(), Metrics: figures.Handler(),
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins,
 		Chain: s.chainShown, Explorer: string(cfg.HTTP.Explorer),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
@@ -144,7 +142,7 @@ func policy(cfg config) lifecycle.Policy {
 		Confirmations: cfg.Depth.Confirmations, SettleDepth: cfg.Depth.Settle, Finality: cfg.Depth.Finality,
 		Fee: uint64(cfg.Fee.First), FeeMax: uint64(cfg.Fee.Max), FeeBump: cfg.Fee.Bump.Float(),
 		BumpAfter: uint32(cfg.Fee.BumpAfter), ValidSlots: uint32(cfg.Fee.ValidSlots),
-		ClaimTTL: cfg.Claim.TTL, ClaimLimit: cfg.Claim.Limit, Retention: cfg.Keep.Retention,
+		ClaimTTL: cfg.Claim.TTL, ClaimLimit: cfg.Claim.Limit, Retention: cfg.Keep.Retention, RetentionFailed: cfg.Keep.RetentionFailed,
 		ShutdownTimeout: cfg.HTTP.ShutdownTimeout,
 		BalanceInterval: cfg.Senders.BalanceInterval, MinBalance: uint64(cfg.Senders.MinBalance),
 		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
@@ -245,6 +243,8 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 	// What runs at the end needs its workers until it has ended.
 	needed, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
+	files := s.secretFiles()
+	children.Go(func() { watchSecrets(needed, files, s.log) })
 	children.Go(func() {
 		if err := s.local.Run(needed); err != nil {
 			failed(err)
