@@ -50,7 +50,9 @@ func TestLimitedKeys(t *testing.T) {
 		name, value := bearerOf(key)
 		return s.ask(method, path, body, name, value)
 	}
-	post := func(queue string) string { return `{"queue":"` + queue + `","type":"ANY","data":{},"uid":"u-` + queue + `"}` }
+	post := func(queue string) string {
+		return `{"queue":"` + queue + `","type":"ANY","data":{},"uid":"u-` + queue + `"}`
+	}
 	for queue, key := range map[string]string{"a-1": "one", "a-2": "one", "b-1": "one", "c-1": "two"} {
 		ask(key, "POST", "/transactions", post(queue)).want(202)
 	}
