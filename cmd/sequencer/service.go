@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/api"
@@ -260,7 +261,10 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 			failed(fmt.Errorf("serving: %w", err))
 		}
 	})
+	s.tellManager(daemon.SdNotifyReady)
+	go s.beat(needed, s.soundAt(l.Addr(), ctx)) // nobody waits for a manager that does not listen
 	<-ctx.Done()
+	s.tellEnding()
 	s.sendAway(server, broken)
 	parts.Wait()
 	leave()
