@@ -361,6 +361,34 @@ func TestEffects(t *testing.T) {
 	}
 }
 
+// TestKeptInVain: what ended without effect is kept for a time of its own, which begins
+// when nothing of it can land.
+func TestKeptInVain(t *testing.T) {
+	t.Parallel()
+	p := *testPolicy()
+	p.RetentionFailed = 5 * time.Hour
+	lost := try(Unknown, legacy, opened)
+	for name, c := range map[string]struct {
+		before, after *Transaction
+		want          time.Duration
+	}{
+		"failed":                {txn(PhaseFailing), txn(PhaseFailed), p.RetentionFailed},
+		"cancelled":             {txn(PhaseWaiting), txn(PhaseFailed), p.RetentionFailed},
+		"unresolved":            {txn(PhaseDispatching), txn(PhaseUnresolved), p.RetentionFailed},
+		"unresolved, may land":  {txn(PhaseWatching, lost), txn(PhaseUnresolved, lost), Never},
+		"may land no more":      {txn(PhaseUnresolved, lost), txn(PhaseUnresolved, try(Expired, over)), p.RetentionFailed},
+		"may land still":        {txn(PhaseUnresolved, lost), txn(PhaseUnresolved, lost), Never},
+		"it was that before":    {txn(PhaseFailed), txn(PhaseFailed), Never},
+		"not yet":               {txn(PhaseDispatching), txn(PhaseFailing), Never},
+		"retried":               {txn(PhaseFailed), txn(PhaseWaiting), Never},
+		"DONE has its own time": {txn(PhaseDispatching), txn(PhaseDone, final), p.Retention},
+	} {
+		if got := Effects(c.before, c.after, &Aside{}, &p).Remove; got != c.want {
+			t.Errorf("%s: kept for %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 func opened(a *Attempt)     { a.EndedAt = time.Time{} }
 func toTell(t *Transaction) { t.Callback = OnFailure }
 
