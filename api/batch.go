@@ -150,6 +150,7 @@ func (a *api) readPart(docs [][]byte, first int, who caller) *part {
 			err = who.mayPost(item.Queue)
 		}
 		if err == nil {
+			item.By = a.budgetOf(who)
 			p.items = append(p.items, item)
 		}
 		p.errs = append(p.errs, err)

@@ -45,7 +45,7 @@ func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 		UID: uid, Sequence: e.int(of[0]), ReceivedAt: fromMillis(e.int(of[1])),
 		Type: of[2], Queue: of[3], Data: json.RawMessage(data), Phase: lifecycle.PhaseWaiting,
 	}
-	e.terms(&t.Terms, of[4:])
+	e.terms(t, of[4:])
 	t.ChangedAt = t.ReceivedAt
 	words, record, found := strings.Cut(s.text, "\n")
 	if s.text != "" {
@@ -62,8 +62,8 @@ func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 }
 
 // encodeTerms is how the first line of what was posted ends.
-func encodeTerms(t *lifecycle.Terms) string {
-	if *t == (lifecycle.Terms{}) {
+func encodeTerms(t *lifecycle.Terms, by string) string {
+	if *t == (lifecycle.Terms{}) && by == "" {
 		return ""
 	}
 	word := func(n uint64) string {
@@ -72,19 +72,20 @@ func encodeTerms(t *lifecycle.Terms) string {
 		}
 		return strconv.FormatUint(n, 10)
 	}
-	return " " + word(uint64(millis(t.NotBefore))) + " " + word(uint64(millis(t.ExpiresAt))) + " " + word(t.MaxFee)
+	return " " + word(uint64(millis(t.NotBefore))) + " " + word(uint64(millis(t.ExpiresAt))) + " " + word(t.MaxFee) + " " + by
 }
 
 // terms reads what encodeTerms wrote.
-func (e *numbers) terms(t *lifecycle.Terms, words []string) {
+func (e *numbers) terms(t *lifecycle.Transaction, words []string) {
 	if len(words) == 0 {
 		return
 	}
-	if len(words) != 3 {
+	if len(words) != 4 {
 		e.keep(fmt.Errorf("%q are not the words of terms", words))
 		return
 	}
 	t.NotBefore, t.ExpiresAt, t.MaxFee = fromMillis(e.int(words[0])), fromMillis(e.int(words[1])), e.uint64(words[2])
+	t.PostedBy = words[3]
 }
 
 // state reads the words that lib.lua names, in that order.

@@ -24,6 +24,9 @@ type Item struct {
 	Data  json.RawMessage
 	// Terms are told to the millisecond.
 	lifecycle.Terms
+	// By is the name of the API key that it is posted with, where that has a budget. It may
+	// be another one when the same is posted again.
+	By string
 }
 
 // Accepted is what became of an Item.
@@ -95,7 +98,7 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 		uids[i] = uid
 		// A copy: the caller's buffer may serve another post while a call that it no
 		// longer waits for is still on its way.
-		args = append(args, uid, chosen, item.Type, item.Queue, string(item.Data), encodeTerms(&item.Terms))
+		args = append(args, uid, chosen, item.Type, item.Queue, string(item.Data), encodeTerms(&item.Terms, item.By))
 	}
 	v, err := s.Run(ctx, enqueueScript, args...)
 	r := reply{name: "enqueue", err: err}
@@ -138,7 +141,7 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 func fresh(uid string, sequence int64, now time.Time, item Item) *lifecycle.Transaction {
 	return &lifecycle.Transaction{
 		UID: uid, Queue: item.Queue, Sequence: sequence, Type: item.Type, Data: item.Data,
-		Phase: lifecycle.PhaseWaiting, ReceivedAt: now, ChangedAt: now, Terms: recorded(item.Terms),
+		Phase: lifecycle.PhaseWaiting, ReceivedAt: now, ChangedAt: now, Terms: recorded(item.Terms), PostedBy: item.By,
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 // a transaction, its queue, its sender and the event log together.
 //
 //	t:<uid>        string  "<sequence> <received ms> <type> <queue><terms>\n<payload>": what was posted, never
-//	                       changed; terms, if there are any: " <not before ms> <expires ms> <max fee>"
+//	                       changed; terms, if there are any: " <not before ms> <expires ms> <max fee> <key>",
+//	                       the last the name of the API key that it was posted with, where that counts
 //	x:<uid>        string  what changes about it; there is none before the first change: a line
 //	                       of words that scripts read or write (lib.lua names them), and behind
 //	                       it the record as JSON, which they do not read (codec.go)
@@ -45,6 +46,7 @@ import (
 //	senders        zset    all senders, for listing
 //	waiting        hash    how many transactions wait, by type
 //	fees:<day>     hash    nanomina that attempts of that day (since 1970, UTC) cost, by sender; *: of all
+//	budgets:<day>  hash    the same by budget, "q:<queue>" or "k:<name of an API key>", where there are any
 //	free:<group>   zset    free senders by when they were last released
 //	own:<process>  zset    uids that a process has claimed, by when it is to look at them; and
 //	                       those that a person took from it, until it has looked

@@ -169,6 +169,10 @@ func deadlineTold() []telling {
 		{"paused until", scene(txn(PhaseWaiting), head,
 			func(s *Scene) { s.Paused, s.PausedUntil = "a break", now.Add(minutes(3)) }),
 			"First in its queue; the queue is paused: a break.\nPAUSED 10:03, then BIND 10:03"},
+		{"a budget is used up", scene(txn(PhaseWaiting, wrong(CodeFeeLimit)),
+			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
+			"First in its queue; it would cost too much today (because); the queue waits for the next day.\n" +
+				"FEE_LIMIT 10:02, then BIND 10:02"},
 		{"waits, with a deadline", scene(txn(PhaseWaiting, expires(minutes(30))), head, tells),
 			"First in its queue; no sender is registered. It lands before its deadline, 2026-11-20T10:30:00Z, " +
 				"which is slot 310, or never.\nFREE_SENDER, then BIND"},
@@ -188,5 +192,29 @@ func deadlineTold() []telling {
 		{"over", scene(txn(PhaseFailed, expires(-minutes(1)), func(t *Transaction) {
 			t.Error = &Error{Code: CodeExpired, Message: "its deadline, then, came before it took effect"}
 		})), "Its deadline, then, came before it took effect.\nNOTHING, then NONE"},
+	}
+}
+
+// TestBudget: a budget that is used up holds the queue, and rests nobody.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	p := testPolicy()
+	p.FeeLimitQueue, p.FeeLimitKey = 500, 700
+	for budget, want := range map[string]string{
+		"queue q": "queue q may spend 0.0000005 MINA on fees in a day (UTC), and has spent 0.00000045 of it",
+		"key k": "what is posted with key k may spend 0.0000007 MINA on fees in a day (UTC), " +
+			"and has spent 0.00000045 of it",
+	} {
+		v := view(txn(PhaseDispatching, retried(1)), func(v *View) { v.Policy = p })
+		s := Learn(v, Denied{Why: Costly, Budget: budget, Spent: 450, Left: time.Hour})
+		if got := told(v, s); got != "deferred; WAITING, FREE; retries 1; deferred 1; error FEE_LIMIT; hold queue 1h0m0s" ||
+			s.Txn.Error.Message != want {
+			t.Errorf("%s: %s, %q", budget, got, s.Txn.Error.Message)
+		}
+	}
+	v := view(txn(PhaseDispatching, try(Unknown)))
+	s := Learn(v, Denied{Why: Costly, Budget: "queue q", Left: time.Hour})
+	if got := told(v, s); got != "deferred; RETRY, DELAY; 1 unknown open 7@100; deferred 1; error FEE_LIMIT; due in 1h0m0s" {
+		t.Errorf("something open: %s", got)
 	}
 }

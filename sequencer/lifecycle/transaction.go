@@ -15,7 +15,8 @@ type Transaction struct {
 	Type     string
 	Data     json.RawMessage // as posted, its tokens unchanged
 	Terms
-	Phase Phase
+	PostedBy string // name of the API key that has a budget, "" if none has
+	Phase    Phase
 	// Revision counts the changes of the transaction; a change names the one
 	// that it was decided on and is refused if there is a newer one.
 	Revision int64

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 19171d8cfd09a7e0aeff6258724c83c6e0003573dc2523d2fff51b3b9f07056c
+// c3b2edb7ddc0509ea39e80f8c62a1e19bd610bb6741bcd848f2443f893d76311
 
 export interface paths {
     "/api/v1/overview": {
@@ -803,7 +803,7 @@ export interface components {
             summary: string;
             waitingFor: {
                 /** @enum {unknown} */
-                code: "QUEUE_HEAD" | "PAUSED" | "NOT_BEFORE" | "CALLBACK" | "PROCESS" | "RECOVERY" | "NODES" | "FREE_SENDER" | "WORKER" | "SENDING" | "BLOCK" | "CONFIRMATIONS" | "SETTLEMENT" | "EXPIRY" | "RETRY_DELAY" | "FINALITY" | "PERSON" | "NOTHING";
+                code: "QUEUE_HEAD" | "PAUSED" | "NOT_BEFORE" | "FEE_LIMIT" | "CALLBACK" | "PROCESS" | "RECOVERY" | "NODES" | "FREE_SENDER" | "WORKER" | "SENDING" | "BLOCK" | "CONFIRMATIONS" | "SETTLEMENT" | "EXPIRY" | "RETRY_DELAY" | "FINALITY" | "PERSON" | "NOTHING";
                 /** @description When the wait ends by itself, at the latest. */
                 until: components["schemas"]["Time"];
                 detail: components["schemas"]["Text"];
@@ -2069,7 +2069,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             500: components["responses"]["Failed"];
-            /** @description It does not. */
+            /** @description It does not, or the process ends and others are to be asked. */
             503: {
                 headers: {
                     [name: string]: unknown;
