@@ -17,8 +17,8 @@ local seq, _, typ, queue = header(uid)
 local t = txn(uid)
 if t.revision ~= tonumber(ARGV[7]) or t.phase ~= 'waiting' and not BOUND[t.phase] then return { 'stale' } end
 
-local forgotten, was, received, posted = not seq, string.match(ARGV[4], '^(%d+) (%d+) (%S+ %S+\n.*)$')
-if forgotten then typ, queue = string.match(posted, '^(%S+) (%S+)\n') end
+local forgotten, was, received, posted = not seq, string.match(ARGV[4], '^(%d+) (%d+) (%S+ %S+[^\n]*\n.*)$')
+if forgotten then typ, queue = string.match(posted, '^(%S+) (%S+)') end
 local q, carries = que(queue), call('HGET', s, 'queue') or ''
 local by = q.run ~= '' and q.run ~= uid and q.run or carries ~= '' and que(carries).run
 if by == uid then return { 'stale' } end

@@ -301,3 +301,31 @@ test('no key and no token is ever written down', async (t) => {
     assert.equal(written.includes(secret), false);
   }
 });
+
+test('a call goes on within the trace of its caller, also where it has waited for another', async (t) => {
+  const traces: (string | undefined)[] = [];
+  const lines: string[] = [];
+  const note: Dispatcher = {
+    dispatch: async (_txn: Txn, context: Context) => {
+      traces.push(context.traceparent);
+      context.log.info({}, 'noted');
+      await Promise.resolve();
+      return { done: { noted: true } };
+    },
+  };
+  const log = {
+    info: (fields: object) => lines.push(JSON.stringify(fields)),
+    warn: () => undefined,
+    error: () => undefined,
+  };
+  const served = await serve(world, { ADD: note }, { store: await folder(t), log });
+  t.after(() => served.worker.close());
+  const parents = ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', 'nonsense', ''];
+  await Promise.all(
+    parents.map((traceparent, i) =>
+      served.post('/prove/ADD', call(world, `trace-${i}`, world.attempt()), { ...(traceparent && { traceparent }) }),
+    ),
+  );
+  assert.deepEqual(traces, [parents[0], undefined, undefined]);
+  assert.equal(lines.filter((line) => line.includes('"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"')).length, 1);
+});
