@@ -38,7 +38,9 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	if err := callerOf(w).mayPost(item.Queue); err != nil {
 		return err
 	}
+	traced := a.accepting(r.Context(), &item)
 	accepted := a.Store.Enqueue(r.Context(), item)
+	traced(accepted)
 	if accepted.Err != nil {
 		return accepted.Err
 	}

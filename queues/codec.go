@@ -28,7 +28,7 @@ func fromMillis(ms int64) time.Time {
 
 // A stored is what Redis has of a transaction: the strings of load.lua.
 type stored struct {
-	posted string // "<sequence> <received ms> <type> <queue>\n<payload>"
+	posted string // "<sequence> <received ms> <type> <queue>[ <traceparent>]\n<payload>"
 	text   string // words that scripts read or write, see state, and behind them JSON, see record
 	facts  map[string]string
 }
@@ -37,13 +37,19 @@ type stored struct {
 func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 	head, data, found := strings.Cut(s.posted, "\n")
 	of := strings.Split(head, " ")
-	if !found || len(of) != 4 {
+	trace := ""
+	if len(of) == 5 {
+		trace = of[4]
+	} else if len(of) != 4 {
+		found = false
+	}
+	if !found {
 		return nil, fmt.Errorf("record of %s is damaged", uid)
 	}
 	var e numbers
 	t := &lifecycle.Transaction{
 		UID: uid, Sequence: e.int(of[0]), ReceivedAt: fromMillis(e.int(of[1])),
-		Type: of[2], Queue: of[3], Data: json.RawMessage(data), Phase: lifecycle.PhaseWaiting,
+		Type: of[2], Queue: of[3], Data: json.RawMessage(data), Trace: trace, Phase: lifecycle.PhaseWaiting,
 	}
 	t.ChangedAt = t.ReceivedAt
 	words, record, found := strings.Cut(s.text, "\n")
@@ -58,6 +64,14 @@ func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 		return nil, fmt.Errorf("record of %s is damaged: %w", uid, e.err)
 	}
 	return t, nil
+}
+
+// encodeTrace is how the first line of what was posted ends.
+func encodeTrace(trace string) string {
+	if trace == "" {
+		return ""
+	}
+	return " " + trace
 }
 
 // state reads the words that lib.lua names, in that order.

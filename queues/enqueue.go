@@ -22,6 +22,9 @@ type Item struct {
 	Queue string
 	Type  string
 	Data  json.RawMessage
+	// Trace is the traceparent that is kept with it, if it is traced: no part of what a
+	// repeat is compared with.
+	Trace string
 }
 
 // Accepted is what became of an Item.
@@ -82,7 +85,7 @@ func (s *Store) EnqueueBatch(ctx context.Context, items []Item) []Accepted {
 
 func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 	out := make([]Accepted, len(items))
-	args := make([]any, 2, 2+5*len(items))
+	args := make([]any, 2, 2+6*len(items))
 	args[0], args[1] = s.MaxWaiting, s.MaxWaitingInAll
 	uids := make([]string, len(items))
 	for i, item := range items {
@@ -93,7 +96,7 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 		uids[i] = uid
 		// A copy: the caller's buffer may serve another post while a call that it no
 		// longer waits for is still on its way.
-		args = append(args, uid, chosen, item.Type, item.Queue, string(item.Data))
+		args = append(args, uid, chosen, item.Type, item.Queue, string(item.Data), encodeTrace(item.Trace))
 	}
 	v, err := s.Run(ctx, enqueueScript, args...)
 	r := reply{name: "enqueue", err: err}
@@ -135,7 +138,7 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 
 func fresh(uid string, sequence int64, now time.Time, item Item) *lifecycle.Transaction {
 	return &lifecycle.Transaction{
-		UID: uid, Queue: item.Queue, Sequence: sequence, Type: item.Type, Data: item.Data,
+		UID: uid, Queue: item.Queue, Sequence: sequence, Type: item.Type, Data: item.Data, Trace: item.Trace,
 		Phase: lifecycle.PhaseWaiting, ReceivedAt: now, ChangedAt: now,
 	}
 }

@@ -9,7 +9,8 @@ import (
 // all of them into one slot of a Redis Cluster, so that one script may change
 // a transaction, its queue, its sender and the event log together.
 //
-//	t:<uid>        string  "<sequence> <received ms> <type> <queue>\n<payload>": what was posted, never changed
+//	t:<uid>        string  "<sequence> <received ms> <type> <queue>\n<payload>": what was posted, never changed;
+//	                       behind the queue " <traceparent>", if it is traced
 //	x:<uid>        string  what changes about it; there is none before the first change: a line
 //	                       of words that scripts read or write (lib.lua names them), and behind
 //	                       it the record as JSON, which they do not read (codec.go)

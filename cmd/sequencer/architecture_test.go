@@ -32,7 +32,8 @@ var ours = map[string][]string{
 	"api/client":           {},
 	"api/dashboard":        {},
 	"metrics":              {"api", "mina", "queues", "senders", "sequencer", "sequencer/lifecycle"},
-	"cmd/sequencer":        {"api", "api/client", "dispatcher", "dispatcher/devworker", "ledger/devledger", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer", "sequencer/audit", "sequencer/lifecycle"},
+	"traces":               {"api", "sequencer", "sequencer/lifecycle"},
+	"cmd/sequencer":        {"traces", "api", "api/client", "dispatcher", "dispatcher/devworker", "ledger/devledger", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer", "sequencer/audit", "sequencer/lifecycle"},
 }
 
 // theirs says which of our packages may import a module of others; scripts/*
@@ -52,6 +53,7 @@ var theirs = map[string][]string{
 	"github.com/sethvargo/go-envconfig":         {"cmd/sequencer"},
 	"github.com/spf13/cobra":                    {"cmd/sequencer"},
 	"github.com/yuin/gopher-lua":                {"queues/redistest"},
+	"go.opentelemetry.io":                       {"cmd/sequencer", "traces"},
 	"golang.org/x/crypto":                       {"mina", "mina/devnet"},
 	"golang.org/x/mod":                          {"cmd/sequencer"},
 	"golang.org/x/term":                         {"cmd/sequencer"},

@@ -94,7 +94,9 @@ func TestLinesOfRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Set("{t}:t:odd", "what no build has written")
+	if err := m.Set("{t}:t:odd", "what no build has written"); err != nil {
+		t.Fatal(err)
+	}
 	types, err := newRegistry(nil, nil)
 	if err != nil {
 		t.Fatal(err)

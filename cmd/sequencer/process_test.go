@@ -35,6 +35,7 @@ func TestProcesses(t *testing.T) {
 		"NodeHangs":           nodeHangs,
 		"RollingRestart":      rollingRestart,
 		"KeysRotated":         keysRotated,
+		"Traced":              traced,
 	}
 	maps.Copy(tests, processesOfLinux)
 	for name, test := range tests {

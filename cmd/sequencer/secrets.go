@@ -48,7 +48,7 @@ func readSecret(path string) (string, error) {
 		}
 		return "", err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(f, most+1))
 	text := strings.TrimSpace(string(raw))
 	switch {

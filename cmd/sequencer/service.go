@@ -23,6 +23,7 @@ import (
 	"mina-sequencer/senders/local"
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/traces"
 )
 
 // A service is everything that one process runs, wired together.
@@ -41,8 +42,9 @@ type service struct {
 	certificate *certificate
 }
 
-// newService wires a service on a Redis; nothing runs before run.
-func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*service, error) {
+// newService wires a service on a Redis; nothing runs before run. It tells followed, which
+// may be nil, what becomes of transactions.
+func newService(cfg config, client redis.UniversalClient, followed *traces.Traces, log *slog.Logger) (*service, error) {
 	version, commit := buildVersion()
 	figures := metrics.New(metrics.Options{
 		Version: version, Commit: commit, MinBalance: uint64(max(cfg.Senders.MinBalance, cfg.Fee.First)),
@@ -62,6 +64,7 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	})
 	workers := dispatcher.NewClient(dispatcher.ClientOptions{
 		Token: cfg.Senders.WorkerToken, Timeout: cfg.Cycle.DispatchTimeout,
+		Trace: traces.Parent,
 		Local: dispatcher.LocalWorkers{Find: children.Find, Hung: children.Hung, Token: cfg.Senders.WorkerToken},
 	})
 	types, err := newRegistry(workers, cfg.Types.WorkerTypes)
@@ -87,14 +90,14 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	})
 	s.sequencer = sequencer.New(sequencer.Options{
 		Store: store, Senders: s.senders, Chain: s.chain, Types: types, Dispatch: []string(cfg.Types.Types), Local: children.Ready,
-		Health: workers.Health, Namespace: cfg.Redis.Namespace, Policy: policy(cfg), Meter: figures.Sequencer(), Log: log,
+		Health: workers.Health, Namespace: cfg.Redis.Namespace, Policy: policy(cfg), Meter: figures.Sequencer(), Tracer: followed.Sequencer(), Log: log,
 	})
 	s.senders.SetHost(senders.Host{Process: s.sequencer.Process(), Down: children.Down})
 	s.keys = api.NewKeyring(cfg.HTTP.APIKeys.keys())
 	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Types: types.Types(), Log: log})
 	s.handler = api.New(api.Options{
 		Store: store, Senders: s.senders, Types: types, Control: s.sequencer,
-		ValidKey: validKey, Ready: s.ready, Keys: s.keys, Meter: figures.API(), Metrics: figures.Handler(),
+		ValidKey: validKey, Ready: s.ready, Keys: s.keys, Meter: figures.API(), Tracer: followed.API(), Metrics: figures.Handler(),
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins,
 		Chain: s.chainShown, Explorer: string(cfg.HTTP.Explorer),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
@@ -262,10 +265,10 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 		}
 	})
 	s.tellManager(daemon.SdNotifyReady)
-	go s.beat(needed, s.soundAt(l.Addr(), ctx)) // nobody waits for a manager that does not listen
+	go s.beat(needed, s.soundAt(ctx, l.Addr())) // nobody waits for a manager that does not listen
 	<-ctx.Done()
 	s.tellEnding()
-	s.sendAway(server, broken)
+	s.sendAway(broken, server)
 	parts.Wait()
 	leave()
 	children.Wait()
@@ -279,7 +282,7 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 
 // sendAway ends the server: others are asked first, and then nobody is heard any more.
 // What has failed is not waited for.
-func (s *service) sendAway(server *api.Server, broken context.Context) {
+func (s *service) sendAway(broken context.Context, server *api.Server) {
 	server.Leave()
 	if delay := s.cfg.HTTP.ShutdownDelay; delay > 0 {
 		s.log.Info("ending", "served_for", delay)

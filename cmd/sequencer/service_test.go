@@ -38,7 +38,7 @@ func TestWiring(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(disconnect)
-	s, err := newService(cfg, client, slog.New(slog.DiscardHandler))
+	s, err := newService(cfg, client, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

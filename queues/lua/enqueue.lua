@@ -2,7 +2,8 @@
 --
 -- ARGV[1]  the most waiting transactions that a queue may have, 0 for no limit
 -- ARGV[2]  the same for all queues together
--- then for each: uid, "1" if a client chose the uid, type, queue, payload
+-- then for each: uid, "1" if a client chose the uid, type, queue, payload, and how the
+--   first line ends, behind the queue
 -- Answer:  now, "1" if a queue became ready, then for each its sequence (> 0), or
 --    0  the uid is taken by a transaction that exists
 --   -1  the uid was that of a transaction that was deleted
@@ -10,13 +11,13 @@
 --   -3  too many wait in all
 -- Cost:    about five commands, and one for each transaction and for each queue
 local limit, most = tonumber(ARGV[1]), tonumber(ARGV[2])
-local count = (#ARGV - 2) / 5
+local count = (#ARGV - 2) / 6
 local first = call('INCRBY', P .. 'n:seq', count) - count -- refused if the memory is full
 local seq = first
 
 -- What is there already, read at once.
 local keys, known = {}, {}
-for i = 3, #ARGV, 5 do
+for i = 3, #ARGV, 6 do
   for _, key in ipairs({ 't:' .. ARGV[i], 'q:' .. ARGV[i + 3], ARGV[i + 1] == '1' and 'gone:' .. ARGV[i] or nil }) do
     if known[key] == nil then
       known[key] = false
@@ -32,8 +33,8 @@ end
 local total = 0
 for _, n in ipairs(most > 0 and call('HVALS', P .. 'waiting') or {}) do total = total + tonumber(n) end
 local answer, fresh, lines = { now, 0 }, {}, {}
-for i = 3, #ARGV, 5 do
-  local uid, chosen, typ, name, payload = unpack(ARGV, i, i + 4)
+for i = 3, #ARGV, 6 do
+  local uid, chosen, typ, name, payload, rest = unpack(ARGV, i, i + 5)
   local q = queues[name] or asked(name, known['q:' .. name])
   local result
   if known['t:' .. uid] then
@@ -48,7 +49,7 @@ for i = 3, #ARGV, 5 do
     seq = seq + 1
     result = seq
     known['t:' .. uid] = true
-    strings['t:' .. uid] = seq .. ' ' .. stamp .. ' ' .. typ .. ' ' .. name .. '\n' .. payload
+    strings['t:' .. uid] = seq .. ' ' .. stamp .. ' ' .. typ .. ' ' .. name .. rest .. '\n' .. payload
     fresh[#fresh + 1] = uid
     lines[name] = lines[name] or {}
     lines[name][#lines[name] + 1] = uid

@@ -92,7 +92,7 @@ end
 -- header returns sequence, time of receipt, type and queue of a transaction, or nil
 -- if there is none. The payload behind the first line is not touched.
 local function header(uid)
-  return string.match(call('GETRANGE', P .. 't:' .. uid, 0, 255), '^(%d+) (%d+) (%S+) (%S+)\n')
+  return string.match(call('GETRANGE', P .. 't:' .. uid, 0, 319), '^(%d+) (%d+) (%S+) (%S+)[^\n]*\n')
 end
 
 -- What is removed while it stands in a line leaves its place vacant: '#' and its
