@@ -71,7 +71,7 @@ func (a *api) pauseQueue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f, err := a.object(w, r, true, "reason")
+	f, err := a.object(w, r, true, "reason", "until")
 	if err != nil {
 		return err
 	}
@@ -80,13 +80,14 @@ func (a *api) pauseQueue(w http.ResponseWriter, r *http.Request) error {
 	if utf8.RuneCountInString(reason) > mostReason {
 		f.wrong("reason", "must be of at most 200 characters")
 	}
+	until := f.time("until")
 	if len(f.Errors) > 0 {
 		return invalid(f.Errors...)
 	}
 	if reason == "" {
 		reason = "paused by request" // an empty one is how the store resumes
 	}
-	if err := a.Store.Pause(r.Context(), name, reason); err != nil {
+	if err := a.Store.PauseUntil(r.Context(), name, reason, until); err != nil {
 		return err
 	}
 	return a.sendQueue(w, r, name)

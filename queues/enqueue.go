@@ -22,6 +22,8 @@ type Item struct {
 	Queue string
 	Type  string
 	Data  json.RawMessage
+	// Terms are told to the millisecond.
+	lifecycle.Terms
 	// Trace is the traceparent that is kept with it, if it is traced: no part of what a
 	// repeat is compared with.
 	Trace string
@@ -96,7 +98,7 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 		uids[i] = uid
 		// A copy: the caller's buffer may serve another post while a call that it no
 		// longer waits for is still on its way.
-		args = append(args, uid, chosen, item.Type, item.Queue, string(item.Data), encodeTrace(item.Trace))
+		args = append(args, uid, chosen, item.Type, item.Queue, string(item.Data), postedWith(&item.Terms, item.Trace))
 	}
 	v, err := s.Run(ctx, enqueueScript, args...)
 	r := reply{name: "enqueue", err: err}
@@ -138,8 +140,8 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 
 func fresh(uid string, sequence int64, now time.Time, item Item) *lifecycle.Transaction {
 	return &lifecycle.Transaction{
-		UID: uid, Queue: item.Queue, Sequence: sequence, Type: item.Type, Data: item.Data, Trace: item.Trace,
-		Phase: lifecycle.PhaseWaiting, ReceivedAt: now, ChangedAt: now,
+		UID: uid, Queue: item.Queue, Sequence: sequence, Type: item.Type, Data: item.Data,
+		Phase: lifecycle.PhaseWaiting, ReceivedAt: now, ChangedAt: now, Terms: recorded(item.Terms), Trace: item.Trace,
 	}
 }
 
@@ -151,10 +153,17 @@ func (s *Store) first(ctx context.Context, uid string, item Item) Accepted {
 		return Accepted{Err: ErrKeyGone} // removed since the script looked
 	case err != nil:
 		return Accepted{Err: err}
-	case t.Queue != item.Queue || t.Type != item.Type || !SameJSON(t.Data, item.Data):
+	case t.Queue != item.Queue || t.Type != item.Type || !SameJSON(t.Data, item.Data),
+		t.Terms != recorded(item.Terms):
 		return Accepted{Err: ErrKeyReused}
 	}
 	return Accepted{Transaction: t, Existed: true}
+}
+
+// recorded are terms as a record tells them.
+func recorded(t lifecycle.Terms) lifecycle.Terms {
+	t.NotBefore, t.ExpiresAt = inRecord(t.NotBefore), inRecord(t.ExpiresAt)
+	return t
 }
 
 // newUID makes a uid of 130 random bits.

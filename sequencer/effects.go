@@ -264,7 +264,8 @@ func (s *Sequencer) answered(sender string, f lifecycle.Fault) {
 
 func callOf(namespace string, t *lifecycle.Transaction, a *lifecycle.Attempt) dispatcher.Call {
 	c := dispatcher.Call{
-		Txn: dispatcher.Txn{UID: t.UID, Type: t.Type, Data: t.Data, Queue: t.Queue, Retries: t.Retries},
+		Txn: dispatcher.Txn{UID: t.UID, Type: t.Type, Data: t.Data, Queue: t.Queue, Retries: t.Retries,
+			ExpiresAt: t.ExpiresAt},
 		Attempt: dispatcher.Attempt{
 			Number: a.Number, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Memo: lifecycle.Memo(namespace, t.UID),
 		},

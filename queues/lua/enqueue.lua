@@ -2,8 +2,8 @@
 --
 -- ARGV[1]  the most waiting transactions that a queue may have, 0 for no limit
 -- ARGV[2]  the same for all queues together
--- then for each: uid, "1" if a client chose the uid, type, queue, payload, and how the
---   first line ends, behind the queue
+-- then for each: uid, "1" if a client chose the uid, type, queue, payload, and how its
+--    first line ends: "", or " <not before> <expires> …"
 -- Answer:  now, "1" if a queue became ready, then for each its sequence (> 0), or
 --    0  the uid is taken by a transaction that exists
 --   -1  the uid was that of a transaction that was deleted
@@ -34,7 +34,7 @@ local total = 0
 for _, n in ipairs(most > 0 and call('HVALS', P .. 'waiting') or {}) do total = total + tonumber(n) end
 local answer, fresh, lines = { now, 0 }, {}, {}
 for i = 3, #ARGV, 6 do
-  local uid, chosen, typ, name, payload, rest = unpack(ARGV, i, i + 5)
+  local uid, chosen, typ, name, payload, more = unpack(ARGV, i, i + 5)
   local q = queues[name] or asked(name, known['q:' .. name])
   local result
   if known['t:' .. uid] then
@@ -49,7 +49,9 @@ for i = 3, #ARGV, 6 do
     seq = seq + 1
     result = seq
     known['t:' .. uid] = true
-    strings['t:' .. uid] = seq .. ' ' .. stamp .. ' ' .. typ .. ' ' .. name .. rest .. '\n' .. payload
+    strings['t:' .. uid] = seq .. ' ' .. stamp .. ' ' .. typ .. ' ' .. name .. more .. '\n' .. payload
+    local begins, expires = string.match(more, '^ (%d*) (%d*)')
+    if expires and expires ~= '' then put('due', expires, 'd:' .. uid) end
     fresh[#fresh + 1] = uid
     lines[name] = lines[name] or {}
     lines[name][#lines[name] + 1] = uid
@@ -61,7 +63,8 @@ for i = 3, #ARGV, 6 do
     end
     q.waiting = q.waiting + 1
     if q.waiting == 1 and q.run == '' and q.paused == '' and not holds(q) then
-      ready(q, uid, typ) -- nothing else of the queue waits
+      -- nothing else of the queue waits
+      if later(begins) then put('due', begins, 'q:' .. name) else ready(q, uid, typ) end
     end
     note(q)
   end

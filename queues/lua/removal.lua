@@ -7,6 +7,7 @@ local function finish(q)
   indexes['past:' .. q.name] = nil
   drop('queues', q.name)
   drop('due', 'q:' .. q.name)
+  drop('due', 'p:' .. q.name)
   q.there = nil
 end
 
@@ -53,6 +54,7 @@ local function remove(uid, keep)
   if tonumber(seq) > q.popped then vacate(q, uid, tonumber(seq)) end
   drop('due', 'c:' .. uid)
   drop('due', 'x:' .. uid)
+  drop('due', 'd:' .. uid)
   if owner(t) then drop('own:' .. owner(t), uid) end
   for _, kind in ipairs({ 't:', 'x:', 'b:', 'f:' }) do strings[kind .. uid] = false end
   parse(uid, nil)

@@ -11,6 +11,8 @@ if header(uid) then return end
 local q = que(queue)
 local seq = string.format('%.0f', math.max(tonumber(ARGV[4]), tonumber(call('GET', P .. 'n:seq') or '0') + 1))
 call('SET', P .. 't:' .. uid, seq .. ' ' .. ARGV[5] .. ' ' .. typ .. ' ' .. queue .. ARGV[7] .. '\n' .. ARGV[6])
+local expires = string.match(ARGV[7], '^ %d* (%d+)')
+if expires then put('due', expires, 'd:' .. uid) end
 call('SET', P .. 'n:seq', seq)
 local page = math.floor(tonumber(seq) / 512)
 call('RPUSH', P .. 'page:' .. page, uid)

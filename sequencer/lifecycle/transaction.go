@@ -19,6 +19,7 @@ type Transaction struct {
 	Data     json.RawMessage // as posted, its tokens unchanged
 	// Trace is the trace context (a traceparent) of the post, "" if it is not traced.
 	Trace string
+	Terms
 	Phase Phase
 	// Revision counts the changes of the transaction; a change names the one
 	// that it was decided on and is refused if there is a newer one.

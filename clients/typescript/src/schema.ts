@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// bd2c36455e2f7102bdc5849de478f0dc2c0df8d990d59dccd91866c87d10348d
+// 19171d8cfd09a7e0aeff6258724c83c6e0003573dc2523d2fff51b3b9f07056c
 
 export interface paths {
     "/api/v1/overview": {
@@ -549,6 +549,12 @@ export interface components {
         Uid: string;
         /** @description Chosen by the client so that it can repeat the post; made by the service if left out. */
         ChosenUid: string | null;
+        /** @description It is not dispatched before. A queue is a line: what stands behind it waits, too. */
+        NotBefore: components["schemas"]["Time"];
+        /** @description Its deadline, after notBefore: no attempt is valid beyond it, so that the chain itself refuses what comes later. Then it is FAILED, EXPIRED. */
+        ExpiresAt: components["schemas"]["Time"];
+        /** @description The most that an attempt of it may pay, above 0. */
+        MaxFee: components["schemas"]["Nanomina"] | null;
         /** @example plan-p1 */
         QueueName: string;
         /** @example SEND_CLAIM_VOTE */
@@ -652,6 +658,9 @@ export interface components {
          *       "done": null,
          *       "error": null,
          *       "attempts": [],
+         *       "notBefore": null,
+         *       "expiresAt": "2026-03-01T18:00:00.000Z",
+         *       "maxFee": "500000000",
          *       "receivedAt": "2026-03-01T12:00:00.000Z",
          *       "submittedAt": null,
          *       "retriedAt": null,
@@ -682,6 +691,12 @@ export interface components {
             } | null;
             error: components["schemas"]["Error"];
             attempts: components["schemas"]["Attempt"][];
+            /** @description It is not dispatched before, and what stands behind it in its queue waits, too. */
+            notBefore: components["schemas"]["Time"];
+            /** @description Its deadline: it lands before, or never. */
+            expiresAt: components["schemas"]["Time"];
+            /** @description The most that an attempt of it may pay. */
+            maxFee: components["schemas"]["Nanomina"] | null;
             receivedAt: components["schemas"]["Time"];
             /** @description The first time a node took it, or may have. */
             submittedAt: components["schemas"]["Time"];
@@ -788,7 +803,7 @@ export interface components {
             summary: string;
             waitingFor: {
                 /** @enum {unknown} */
-                code: "QUEUE_HEAD" | "PAUSED" | "CALLBACK" | "PROCESS" | "RECOVERY" | "NODES" | "FREE_SENDER" | "WORKER" | "SENDING" | "BLOCK" | "CONFIRMATIONS" | "SETTLEMENT" | "EXPIRY" | "RETRY_DELAY" | "FINALITY" | "PERSON" | "NOTHING";
+                code: "QUEUE_HEAD" | "PAUSED" | "NOT_BEFORE" | "CALLBACK" | "PROCESS" | "RECOVERY" | "NODES" | "FREE_SENDER" | "WORKER" | "SENDING" | "BLOCK" | "CONFIRMATIONS" | "SETTLEMENT" | "EXPIRY" | "RETRY_DELAY" | "FINALITY" | "PERSON" | "NOTHING";
                 /** @description When the wait ends by itself, at the latest. */
                 until: components["schemas"]["Time"];
                 detail: components["schemas"]["Text"];
@@ -841,6 +856,7 @@ export interface components {
          *       },
          *       "paused": true,
          *       "reason": "maintenance",
+         *       "pausedUntil": null,
          *       "nextAt": null,
          *       "oldestWaitingAt": "2026-03-01T11:58:30.000Z"
          *     }
@@ -866,6 +882,8 @@ export interface components {
             paused: boolean;
             /** @description Why it is paused. */
             reason: components["schemas"]["Text"];
+            /** @description When it resumes by itself. */
+            pausedUntil: components["schemas"]["Time"];
             /** @description When a delay or a wait for a callback ends. */
             nextAt: components["schemas"]["Time"];
             /** @description When the next of its waiting transactions was received. */
@@ -877,12 +895,15 @@ export interface components {
         };
         /**
          * @example {
-         *       "reason": "maintenance"
+         *       "reason": "maintenance",
+         *       "until": "2026-03-01T14:00:00.000Z"
          *     }
          */
         Pause: {
             /** @description For people; 200 characters without the white space around it. */
             reason?: string | null;
+            /** @description When it resumes by itself; else somebody has to resume it. */
+            until?: components["schemas"]["Time"];
         };
         /**
          * @example {
@@ -1144,6 +1165,9 @@ export interface components {
             type: "CREATE_CLAIM_VOTING_ACCOUNT";
             data: components["schemas"]["CreateClaimVotingAccount"];
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /**
          * @description Adds the vote of one elector to a claim's account.
@@ -1158,7 +1182,10 @@ export interface components {
          *         "index": 17,
          *         "vote": 1
          *       },
-         *       "uid": "vote-17"
+         *       "uid": "vote-17",
+         *       "maxFee": "500000000",
+         *       "notBefore": null,
+         *       "expiresAt": "2026-03-01T18:00:00Z"
          *     }
          */
         NewSendClaimVote: {
@@ -1167,6 +1194,9 @@ export interface components {
             type: "SEND_CLAIM_VOTE";
             data: components["schemas"]["SendClaimVote"];
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /**
          * @description Deploys the account that collects a plan's batches of votes.
@@ -1185,6 +1215,9 @@ export interface components {
             type: "CREATE_VOTING_BATCHES_ACCOUNT";
             data: components["schemas"]["CreateVotingBatchesAccount"];
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /**
          * @description Takes in the votes that one elector has signed.
@@ -1231,6 +1264,9 @@ export interface components {
             type: "RECEIVE_VOTES_BATCH";
             data: components["schemas"]["ReceiveVotesBatch"];
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /**
          * @description Closes a plan with everything that its batches hold.
@@ -1258,6 +1294,9 @@ export interface components {
             type: "COMMIT_ALL_VOTING_BATCHES" | "COMMIT_ALL_BATCHES";
             data: components["schemas"]["CommitAllVotingBatches"];
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /**
          * @description A transaction of a type that is done wholly by its worker (SEQUENCER_WORKER_TYPES).
@@ -1277,6 +1316,9 @@ export interface components {
                 [key: string]: unknown;
             };
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /** @description Data of CREATE_CLAIM_VOTING_ACCOUNT. */
         CreateClaimVotingAccount: {
