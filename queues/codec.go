@@ -28,7 +28,7 @@ func fromMillis(ms int64) time.Time {
 
 // A stored is what Redis has of a transaction: the strings of load.lua.
 type stored struct {
-	posted string // "<sequence> <received ms> <type> <queue>\n<payload>"
+	posted string // "<sequence> <received ms> <type> <queue>\n<payload>", see keys.go
 	text   string // words that scripts read or write, see state, and behind them JSON, see record
 	facts  map[string]string
 }
@@ -37,13 +37,17 @@ type stored struct {
 func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 	head, data, found := strings.Cut(s.posted, "\n")
 	of := strings.Split(head, " ")
-	if !found || len(of) != 4 {
+	if !found || len(of) != 4 && len(of) != 5 {
 		return nil, fmt.Errorf("record of %s is damaged", uid)
 	}
 	var e numbers
 	t := &lifecycle.Transaction{
 		UID: uid, Sequence: e.int(of[0]), ReceivedAt: fromMillis(e.int(of[1])),
-		Type: of[2], Queue: of[3], Data: json.RawMessage(data), Phase: lifecycle.PhaseWaiting,
+		Queue: of[3], Data: json.RawMessage(data), Phase: lifecycle.PhaseWaiting,
+	}
+	t.Type, t.Ledger = splitKind(of[2])
+	if len(of) == 5 {
+		t.BatchID = of[4]
 	}
 	t.ChangedAt = t.ReceivedAt
 	words, record, found := strings.Cut(s.text, "\n")
@@ -77,6 +81,20 @@ func (e *numbers) state(t *lifecycle.Transaction, words string) {
 	}
 	t.DueAt = fromMillis(e.int(w[6]))
 	t.Callback, t.CallbackTries, t.Counted = lifecycle.Callback(w[8]), int(e.int(w[9])), e.uint64(counted)
+}
+
+// kindOf is what queues are ready by: the type, and of batches the ledger behind it, for
+// each ledger has senders of its own.
+func kindOf(typ, ledger string) string {
+	if ledger == "" {
+		return typ
+	}
+	return typ + "/" + ledger
+}
+
+func splitKind(kind string) (typ, ledger string) {
+	typ, ledger, _ = strings.Cut(kind, "/")
+	return typ, ledger
 }
 
 // A record is what is stored of a transaction beside what scripts read or write. What

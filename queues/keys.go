@@ -9,7 +9,11 @@ import (
 // all of them into one slot of a Redis Cluster, so that one script may change
 // a transaction, its queue, its sender and the event log together.
 //
-//	t:<uid>        string  "<sequence> <received ms> <type> <queue>\n<payload>": what was posted, never changed
+//	t:<uid>        string  "<sequence> <received ms> <type> <queue>\n<payload>": what was posted, never changed;
+//	                       of a batch the type is "<type>/<ledger>", here and in ready, waiting and
+//	                       gone, and the queue is followed by " <batch id>"
+//	batch:<ledger>/<batch id>  string  uid of the transaction of a batch; "" of one that was removed, for
+//	                       as long as its key is known
 //	x:<uid>        string  what changes about it; there is none before the first change: a line
 //	                       of words that scripts read or write (lib.lua names them), and behind
 //	                       it the record as JSON, which they do not read (codec.go)

@@ -79,7 +79,12 @@ func (r Recovery) Adopt(ctx context.Context, process string, before, after *life
 	if bytes != nil {
 		signed = pack(bytes.Number, bytes.Command)
 	}
-	posted := fmt.Sprintf("%d %d %s %s\n%s", after.Sequence, millis(after.ReceivedAt), after.Type, after.Queue, after.Data)
+	queue := after.Queue
+	if after.BatchID != "" {
+		queue += " " + after.BatchID
+	}
+	posted := fmt.Sprintf("%d %d %s %s\n%s", after.Sequence, millis(after.ReceivedAt), kindOf(after.Type, after.Ledger),
+		queue, after.Data)
 	args := []any{
 		before.UID, after.FirstOpen().Sender, process, posted, open, signed, before.Revision, encodeRecord(after),
 	}

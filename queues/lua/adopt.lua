@@ -17,7 +17,7 @@ local seq, _, typ, queue = header(uid)
 local t = txn(uid)
 if t.revision ~= tonumber(ARGV[7]) or t.phase ~= 'waiting' and not BOUND[t.phase] then return { 'stale' } end
 
-local forgotten, was, received, posted = not seq, string.match(ARGV[4], '^(%d+) (%d+) (%S+ %S+\n.*)$')
+local forgotten, was, received, posted = not seq, string.match(ARGV[4], '^(%d+) (%d+) (%S+ [^\n]+\n.*)$')
 if forgotten then typ, queue = string.match(posted, '^(%S+) (%S+)\n') end
 local q, carries = que(queue), call('HGET', s, 'queue') or ''
 local by = q.run ~= '' and q.run ~= uid and q.run or carries ~= '' and que(carries).run
@@ -34,6 +34,8 @@ if forgotten then
   seq = string.format('%.0f', math.max(tonumber(was), tonumber(call('GET', P .. 'n:seq') or '0') + 1))
   call('SET', P .. 't:' .. uid, seq .. ' ' .. received .. ' ' .. posted)
   call('SET', P .. 'n:seq', seq)
+  local batch = string.match(posted, '^%S+ %S+ (%S+)\n')
+  if batch then strings[batchKey(typ, batch)] = uid end
   local page = math.floor(tonumber(seq) / 512)
   call('RPUSH', P .. 'page:' .. page, uid)
   call('RPUSH', P .. 'line:' .. queue, uid)

@@ -90,10 +90,15 @@ local function event(kind, id, sender, from, to, attempt, code)
 end
 
 -- header returns sequence, time of receipt, type and queue of a transaction, or nil
--- if there is none. The payload behind the first line is not touched.
+-- if there is none; of a batch the type has its ledger behind it, type/ledger, and its id
+-- is returned, too, else "". The payload behind the first line is not touched.
+local HEADER = '^(%d+) (%d+) (%S+) (%S+) ?(%S*)\n'
 local function header(uid)
-  return string.match(call('GETRANGE', P .. 't:' .. uid, 0, 255), '^(%d+) (%d+) (%S+) (%S+)\n')
+  return string.match(call('GETRANGE', P .. 't:' .. uid, 0, 399), HEADER)
 end
+
+-- batchKey is the key that a batch is known by beside its uid.
+local function batchKey(typ, batch) return 'batch:' .. string.match(typ, '/(.*)$') .. '/' .. batch end
 
 -- What is removed while it stands in a line leaves its place vacant: '#' and its
 -- sequence, which is no uid. A list gives up no entry of its middle at once.
