@@ -32,6 +32,7 @@ func TestProcesses(t *testing.T) {
 		"ReplicaPromoted":     replicaPromoted,
 		"LocalWorkers":        localWorkers,
 		"NodeHangs":           nodeHangs,
+		"Batches":             batches,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,6 +9,9 @@ const maxLosses = 3
 // Decide says what is to be done next with a transaction that this process holds the
 // claim of. It is a pure function, and the only place that decides.
 func Decide(v *View) Step {
+	if v.Txn.Ledger != "" {
+		return v.batch()
+	}
 	if a := v.landed(); a != nil {
 		return v.land(a)
 	}
@@ -296,6 +299,9 @@ func (v *View) end(p Phase, why Reason) Step {
 		}
 	case len(t.Attempts) == 0:
 		t.Callback = ""
+	}
+	if t.Ledger != "" {
+		t.Callback = "" // nobody has made it
 	}
 	s.Aside.DropBytes = !t.Watched()
 	s.Local.Said = Said{}

@@ -251,5 +251,5 @@ func Legacy(t *Transaction, account string) bool {
 // remembers.
 func Posted(t *Transaction) *Transaction {
 	return &Transaction{UID: t.UID, Queue: t.Queue, Sequence: t.Sequence, Type: t.Type, Data: t.Data,
-		ReceivedAt: t.ReceivedAt, Phase: PhaseWaiting}
+		ReceivedAt: t.ReceivedAt, Phase: PhaseWaiting, Ledger: t.Ledger, BatchID: t.BatchID}
 }
