@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -225,7 +226,8 @@ func (s *Sequencer) submit(ctx context.Context, t *lifecycle.Transaction, e life
 	told.Outcome, told.Wait = outcomes[a.Outcome], a.Wait
 	if told.Outcome != lifecycle.SubmitAccepted {
 		told.Error = lifecycle.Error{Code: cmp.Or(a.Code, codeless[told.Outcome]), Message: a.Message}
-		s.Log.Info("a ledger did not accept a batch", about(t, "ledger", t.Ledger, "outcome", string(told.Outcome), "err", a.Message)...)
+		s.Log.Info("a ledger did not accept a batch",
+			about(t, "ledger", t.Ledger, "outcome", string(told.Outcome), "err", a.Message)...)
 	}
 	b.answered(told.Outcome, told.Error, &s.Policy)
 	return told
@@ -264,4 +266,26 @@ func (s *Sequencer) wakeBatches() {
 			o.leave(word{})
 		}
 	}
+}
+
+// ledgerContradicts asks the ledger about what a person says of a batch. What it does not
+// know it may have forgotten.
+func (s *Sequencer) ledgerContradicts(ctx context.Context, t *lifecycle.Transaction, landed bool, hash string) error {
+	if landed && hash != t.BatchID {
+		return fmt.Errorf("%.140s is not the id of the batch: %w", hash, lifecycle.ErrContradicted)
+	}
+	b := s.books[t.Ledger]
+	if b == nil {
+		return nil
+	}
+	found, err := b.Statuses(ctx, []string{t.BatchID})
+	if err != nil {
+		s.Log.Warn("a ledger did not answer for its batches", "ledger", b.name, "err", err)
+	}
+	switch state := found[t.BatchID].State; {
+	case landed && state == ledger.Invalid,
+		!landed && (state == ledger.Committed || state == ledger.Pending || state == ledger.Valid):
+		return fmt.Errorf("ledger %s says %s: %w", t.Ledger, state, lifecycle.ErrContradicted)
+	}
+	return nil
 }

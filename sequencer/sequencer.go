@@ -130,7 +130,9 @@ func New(o Options) *Sequencer {
 		watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1),
 		due: make(chan struct{}, 1), unhurried: make(chan struct{}, unhurried), books: newBooks(o.Ledgers),
 	}
-	s.proved = slices.DeleteFunc(slices.Clone(o.Dispatch), func(typ string) bool { return typ == dispatcher.SubmitBatchType })
+	s.proved = slices.DeleteFunc(slices.Clone(o.Dispatch), func(typ string) bool {
+		return typ == dispatcher.SubmitBatchType
+	})
 	s.recovery = recovery.New(recovery.Options{
 		Store: o.Store, Senders: o.Senders, Chain: o.Chain, Process: s.process, Namespace: o.Namespace,
 		Interval: o.Policy.InclusionInterval, Log: o.Log, Now: s.now,

@@ -27,7 +27,7 @@ var ours = map[string][]string{
 	"sequencer":            {"dispatcher", "ledger", "mina", "queues", "senders", "sequencer/lifecycle", "sequencer/recovery"},
 	"sequencer/recovery":   {"mina", "queues", "senders", "sequencer/lifecycle"},
 	"sequencer/explorer":   {"sequencer/lifecycle"},
-	"sequencer/audit":      {"mina", "queues", "senders", "sequencer/lifecycle"},
+	"sequencer/audit":      {"ledger", "mina", "queues", "senders", "sequencer/lifecycle"},
 	"api":                  {"api/dashboard", "dispatcher", "queues", "senders", "sequencer/lifecycle"},
 	"api/client":           {},
 	"api/dashboard":        {},

@@ -55,7 +55,7 @@ type redisConfig struct {
 }
 
 type minaConfig struct {
-	URLs       urlList       `env:"SEQUENCER_MINA_URL" shown:"required by serve" wants:"http:// or https:// GraphQL addresses, comma-separated" means:"The Mina nodes"`
+	URLs       urlList       `env:"SEQUENCER_MINA_URL" shown:"required by serve, unless SEQUENCER_TYPES is SUBMIT_BATCH" wants:"http:// or https:// GraphQL addresses, comma-separated" means:"The Mina nodes"`
 	Quorum     int           `env:"SEQUENCER_MINA_QUORUM,default=0" shown:"a majority" min:"0" max:"64" wants:"a number from 1 to the number of nodes" means:"Synced nodes that must agree before a nonce is given up or a transaction ends"`
 	Timeout    time.Duration `env:"SEQUENCER_MINA_TIMEOUT,default=30s" min:"10ms" max:"10m" wants:"a duration from 10ms to 10m" means:"The longest one call to a node may take"`
 	ArchiveURL urlList       `env:"SEQUENCER_ARCHIVE_URL" wants:"one http:// or https:// address" means:"An Archive-Node-API, asked for what the nodes no longer hold"`

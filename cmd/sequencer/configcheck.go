@@ -48,7 +48,7 @@ func (c config) check(need needs, bad func(reason, name string, against ...strin
 	}
 
 	if need.Mina && len(c.Mina.URLs) == 0 && c.Types.forMina() {
-		bad("is not set; only where SEQUENCER_TYPES is SUBMIT_BATCH it may be", "SEQUENCER_MINA_URL", "SEQUENCER_TYPES")
+		bad("is not set", "SEQUENCER_MINA_URL", "SEQUENCER_TYPES")
 	}
 	c.Ledgers.check(bad)
 	if c.Types.onlyBatches() && len(c.Ledgers.Targets) == 0 {

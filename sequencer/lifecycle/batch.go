@@ -109,7 +109,7 @@ func (v *View) submitting() Step {
 		return v.cancelled()
 	case !t.Open() && v.Draining:
 		return v.wait(ReasonDraining)
-	case !t.Open() && !(v.Known && b.Known):
+	case !t.Open() && (!v.Known || !b.Known):
 		return v.putOff(Error{Code: CodeUnknownType, Message: "this process has no ledger " + t.Ledger}, time.Second)
 	case !t.Open() && v.Clock.Before(b.Held):
 		return v.putOff(b.Why, b.Held.Sub(v.Clock))

@@ -300,10 +300,10 @@ func (v *View) end(p Phase, why Reason) Step {
 	case len(t.Attempts) == 0:
 		t.Callback = ""
 	}
-	if t.Ledger != "" {
-		t.Callback = "" // nobody has made it
-	}
 	s.Aside.DropBytes = !t.Watched()
+	if t.Ledger != "" {
+		t.Callback, s.Aside.DropBytes = "", false // nobody has made it, and it is as it was posted
+	}
 	s.Local.Said = Said{}
 	return s
 }

@@ -46,7 +46,7 @@ func Ask(v *View, o Order) (Step, error) {
 		case o.What == OrderLanded:
 			s = v.ordered(o.Hash)
 		}
-		s.Aside.ForgetNonce, s.Aside.DropBytes = t.Ledger == "", true
+		s.Aside.ForgetNonce, s.Aside.DropBytes = t.Ledger == "", t.Ledger == ""
 	}
 	s.Aside.Person = true
 	return s, nil

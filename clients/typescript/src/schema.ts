@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// bd2c36455e2f7102bdc5849de478f0dc2c0df8d990d59dccd91866c87d10348d
+// b7c0806698e2d20c021d073b99da64351f7de2127ad3c9920778ff9b9492cead
 
 export interface paths {
     "/api/v1/overview": {
@@ -559,6 +559,12 @@ export interface components {
          */
         AccountId: string;
         /**
+         * @description A Mina public key in base58, or a slot of a ledger, {ledger}/{n}, whose slash is written %2F in a path.
+         * @example B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS
+         * @example sawtooth/1
+         */
+        SenderId: string;
+        /**
          * @description An amount in nanomina.
          * @example 100000000
          */
@@ -623,8 +629,9 @@ export interface components {
             /** @description Never starts anew. */
             number: number;
             sender: components["schemas"]["Text"];
-            nonce: number;
-            fee: components["schemas"]["Nanomina"];
+            /** @description null of a batch for a ledger, as is the fee. */
+            nonce: number | null;
+            fee: components["schemas"]["Nanomina"] | null;
             /** @description The last slot since genesis in which a block may take it. */
             validUntil: number | null;
             hash: components["schemas"]["Hash"];
@@ -748,7 +755,7 @@ export interface components {
             queue?: components["schemas"]["QueueName"] | null;
             type?: components["schemas"]["TypeName"] | null;
             state?: components["schemas"]["State"] | null;
-            sender?: components["schemas"]["AccountId"] | null;
+            sender?: components["schemas"]["SenderId"] | null;
         };
         BulkResult: {
             /** @description Those that the filter chose and the command is for. */
@@ -788,7 +795,7 @@ export interface components {
             summary: string;
             waitingFor: {
                 /** @enum {unknown} */
-                code: "QUEUE_HEAD" | "PAUSED" | "CALLBACK" | "PROCESS" | "RECOVERY" | "NODES" | "FREE_SENDER" | "WORKER" | "SENDING" | "BLOCK" | "CONFIRMATIONS" | "SETTLEMENT" | "EXPIRY" | "RETRY_DELAY" | "FINALITY" | "PERSON" | "NOTHING";
+                code: "QUEUE_HEAD" | "PAUSED" | "CALLBACK" | "PROCESS" | "RECOVERY" | "NODES" | "FREE_SENDER" | "WORKER" | "LEDGER" | "SENDING" | "BLOCK" | "CONFIRMATIONS" | "SETTLEMENT" | "EXPIRY" | "RETRY_DELAY" | "FINALITY" | "PERSON" | "NOTHING";
                 /** @description When the wait ends by itself, at the latest. */
                 until: components["schemas"]["Time"];
                 detail: components["schemas"]["Text"];
@@ -796,7 +803,7 @@ export interface components {
             attempts: components["schemas"]["SeenAttempt"][];
             next: {
                 /** @enum {unknown} */
-                action: "BIND" | "ASK_WORKER" | "SEND" | "WATCH" | "SEND_AGAIN" | "RAISE_FEE" | "WEIGH" | "RETRY" | "FINISH" | "END" | "FINAL" | "REMOVE" | "TELL" | "RESUME" | "DECIDE" | "RESOLVE" | "NONE";
+                action: "BIND" | "ASK_WORKER" | "SUBMIT" | "SEND" | "WATCH" | "SEND_AGAIN" | "RAISE_FEE" | "WEIGH" | "RETRY" | "FINISH" | "END" | "FINAL" | "REMOVE" | "TELL" | "RESUME" | "DECIDE" | "RESOLVE" | "NONE";
                 /** @description When at the latest. */
                 at: components["schemas"]["Time"];
             };
@@ -805,8 +812,8 @@ export interface components {
         SeenAttempt: {
             number: number;
             sender: components["schemas"]["Text"];
-            nonce: number;
-            fee: components["schemas"]["Nanomina"];
+            nonce: number | null;
+            fee: components["schemas"]["Nanomina"] | null;
             hash: components["schemas"]["Hash"];
             outcome: components["schemas"]["Outcome"];
             /** @description It may still land. */
@@ -900,8 +907,8 @@ export interface components {
          *     }
          */
         Sender: {
-            accountId: components["schemas"]["AccountId"];
-            /** @description local for a worker that the service runs. Credentials are not shown. */
+            accountId: components["schemas"]["SenderId"];
+            /** @description The ledger's of a slot; local for a worker that the service runs. Credentials are not shown. */
             workerUrl: components["schemas"]["Text"];
             state: components["schemas"]["QueueState"];
             /** @description The queue that it is bound to. */
@@ -1123,7 +1130,7 @@ export interface components {
             key: string;
         };
         /** @description A transaction to accept. Its type says what its data has to be. */
-        NewTransaction: components["schemas"]["NewCreateClaimVotingAccount"] | components["schemas"]["NewSendClaimVote"] | components["schemas"]["NewCreateVotingBatchesAccount"] | components["schemas"]["NewReceiveVotesBatch"] | components["schemas"]["NewCommitAllVotingBatches"] | components["schemas"]["NewOtherTransaction"];
+        NewTransaction: components["schemas"]["NewCreateClaimVotingAccount"] | components["schemas"]["NewSendClaimVote"] | components["schemas"]["NewCreateVotingBatchesAccount"] | components["schemas"]["NewReceiveVotesBatch"] | components["schemas"]["NewCommitAllVotingBatches"] | components["schemas"]["NewSubmitBatch"] | components["schemas"]["NewOtherTransaction"];
         /**
          * @description Deploys the account that counts the votes on one claim.
          * @example {
@@ -1260,6 +1267,25 @@ export interface components {
             uid?: components["schemas"]["ChosenUid"];
         };
         /**
+         * @description Hands a signed batch to a ledger, Sawtooth or Scabbard (SEQUENCER_LEDGERS). The ledger and the id of the batch are a key of their own: the same again in the same queue is answered with the first transaction, in another one with KEY_REUSED.
+         * @example {
+         *       "queue": "orders",
+         *       "type": "SUBMIT_BATCH",
+         *       "data": {
+         *         "ledger": "sawtooth",
+         *         "batchId": "70e344c78d8d2befc6117513ab6e00bf0b6c44f4f82ec1c8f0535acdd3e2f8140cdad850b32a044023df8d0e9aa321aaedf3fa15f6c599fd8ea3810fdee42cac",
+         *         "batchList": "CoUGCscBCkIwMjQ0MTVmY2M1M2RlNjAzOGQ5MGUyNDc0MGM4MDc4OGFhOTZhNjcwMDU0MTBhYzUzZWJmMmU2YTI2MjliZGFhYTISgAE5NTU5OGIxNWIyNjIyNDYzZjMzZDQyNzEzZTA0M2JkNjE4MzYzMTBjNDQzYjk5MjA3YjUxZWU2ZWQwZjljMWI2NDUyYzM5MWU3MzI5ZWM3ZmFhZGUyZGY4ZDRkNjdkNmViY2YzOTAzNmQwOTFhMWNmYThkNzYwOGZlN2VlOTQ5MhKAATcwZTM0NGM3OGQ4ZDJiZWZjNjExNzUxM2FiNmUwMGJmMGI2YzQ0ZjRmODJlYzFjOGYwNTM1YWNkZDNlMmY4MTQwY2RhZDg1MGIzMmEwNDQwMjNkZjhkMGU5YWEzMjFhYWVkZjNmYTE1ZjZjNTk5ZmQ4ZWEzODEwZmRlZTQyY2FjGrUDCqECCkIwMjQ0MTVmY2M1M2RlNjAzOGQ5MGUyNDc0MGM4MDc4OGFhOTZhNjcwMDU0MTBhYzUzZWJmMmU2YTI2MjliZGFhYTIaBmludGtleSIDMS4wMgdleGFtcGxlSoABZDAwMGQ4MGI5ZDc2ZjQxZjE0YTllMGFlNTgxNjRlYWJlYTMxNzc3Yjk3NDRiYzcyNDQ0ZDkyZmY1MmIwMDVjMTA5MmY2MmM3YmUyZDliYjBiNWY1Y2I2OThkNzY2ZjM1NzA5NzJmOTVhM2UxN2Q2MDlhMjIzYTA0ZDE2ZGFhNTZSQjAyNDQxNWZjYzUzZGU2MDM4ZDkwZTI0NzQwYzgwNzg4YWE5NmE2NzAwNTQxMGFjNTNlYmYyZTZhMjYyOWJkYWFhMhKAATk1NTk4YjE1YjI2MjI0NjNmMzNkNDI3MTNlMDQzYmQ2MTgzNjMxMGM0NDNiOTkyMDdiNTFlZTZlZDBmOWMxYjY0NTJjMzkxZTczMjllYzdmYWFkZTJkZjhkNGQ2N2Q2ZWJjZjM5MDM2ZDA5MWExY2ZhOGQ3NjA4ZmU3ZWU5NDkyGgxzZXQgYXBwbGVzIDM="
+         *       }
+         *     }
+         */
+        NewSubmitBatch: {
+            queue: components["schemas"]["QueueName"];
+            /** @constant */
+            type: "SUBMIT_BATCH";
+            data: components["schemas"]["SubmitBatch"];
+            uid?: components["schemas"]["ChosenUid"];
+        };
+        /**
          * @description A transaction of a type that is done wholly by its worker (SEQUENCER_WORKER_TYPES).
          * @example {
          *       "queue": "counter-1",
@@ -1344,6 +1370,21 @@ export interface components {
         /** @description Data of COMMIT_ALL_VOTING_BATCHES. */
         CommitAllVotingBatches: {
             planUid: components["schemas"]["ShortUid"];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Data of SUBMIT_BATCH. Form, structure, hashes and signatures are checked before it is accepted. */
+        SubmitBatch: {
+            /** @description The name of a configured ledger. */
+            ledger: string;
+            /** @description The batch's header_signature. */
+            batchId: string;
+            /** @description A protobuf BatchList of exactly one batch, at most 10 MiB. */
+            batchList: string;
+            /** @description That of the batch. */
+            trace?: boolean | null;
+            /** @description The client's own. */
+            dataChangeId?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -1522,7 +1563,7 @@ export interface components {
          * @description The sender's account.
          * @example B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS
          */
-        accountId: components["schemas"]["AccountId"];
+        accountId: components["schemas"]["SenderId"];
         /** @description The most items of a page. A page may be shorter and still not be the last. */
         limit: number;
         /** @description nextCursor of the page before, with the same filters. */
@@ -2147,7 +2188,7 @@ export interface operations {
                 /** @description Only of this type. */
                 type?: components["schemas"]["TypeName"];
                 /** @description Only those that this sender is or was last bound to. */
-                sender?: components["schemas"]["AccountId"];
+                sender?: components["schemas"]["SenderId"];
                 /** @description Only those received from this time on. */
                 since?: string;
                 /** @description Only those received before this time. */
