@@ -152,6 +152,9 @@ func (v *View) sent() Step {
 	if v.strayed() {
 		return v.noteStrayed()
 	}
+	if t.Open() && v.settled() {
+		return v.over()
+	}
 	if v.Local.fresh(last) {
 		return v.sendFresh(last)
 	}
