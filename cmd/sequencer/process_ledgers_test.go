@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -127,6 +128,12 @@ func batches(t *testing.T, bin binaries) {
 			t.Errorf("%s is %s: %+v", p.uid, shown.State, shown.Error)
 		}
 	}
+	var slot struct{ AccountID, WorkerURL, State string }
+	if status := r.call(http.MethodGet, s.api+"/senders/saw%2F8", "", &slot); status != http.StatusOK ||
+		slot.AccountID != "saw/8" || !strings.Contains(r.env["SEQUENCER_LEDGERS"], "saw=sawtooth+"+slot.WorkerURL+",") {
+		t.Errorf("a slot: %d, %+v", status, slot)
+	}
+	r.audit()
 	// The same batch is the same transaction, whatever key is given; in another queue it is refused.
 	var again shownBatch
 	body := r.body("saw", "q-saw", "saw-0", "set")

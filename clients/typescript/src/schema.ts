@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// b7c0806698e2d20c021d073b99da64351f7de2127ad3c9920778ff9b9492cead
+// 8ac3559f31b9aa6415a3b96fe2d17d0a7f231c8f8c692aa3268762e4845cbf7f
 
 export interface paths {
     "/api/v1/overview": {
@@ -559,11 +559,11 @@ export interface components {
          */
         AccountId: string;
         /**
-         * @description A Mina public key in base58, or a slot of a ledger, {ledger}/{n}, whose slash is written %2F in a path.
-         * @example B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS
+         * @description A slot of a ledger, {ledger}/{n}. In a path its slash is written %2F.
          * @example sawtooth/1
          */
-        SenderId: string;
+        SlotId: string;
+        SenderId: components["schemas"]["AccountId"] | components["schemas"]["SlotId"];
         /**
          * @description An amount in nanomina.
          * @example 100000000
