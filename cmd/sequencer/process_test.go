@@ -33,6 +33,7 @@ func TestProcesses(t *testing.T) {
 		"LocalWorkers":        localWorkers,
 		"NodeHangs":           nodeHangs,
 		"Batches":             batches,
+		"BatchesKilled":       batchesKilled,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
