@@ -11,7 +11,10 @@ import (
 //
 //	t:<uid>        string  "<sequence> <received ms> <type> <queue>\n<payload>": what was posted, never changed;
 //	                       behind the queue, if there is any of it, " <not before ms> <expires ms> <max fee>
-//	                       <traceparent>", empty for none
+//	                       <batch id> <traceparent>", empty for none. Of a batch the type is
+//	                       "<type>/<ledger>", here and in ready, waiting and gone
+//	batch:<ledger>/<batch id>  string  uid of the transaction of a batch; "" of one that was removed, for
+//	                       as long as its key is known
 //	x:<uid>        string  what changes about it; there is none before the first change: a line
 //	                       of words that scripts read or write (lib.lua names them), and behind
 //	                       it the record as JSON, which they do not read (codec.go)

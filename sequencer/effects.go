@@ -137,6 +137,8 @@ func (s *Sequencer) perform(ctx context.Context, t *lifecycle.Transaction, worke
 		return s.account(ctx, t.Sender)
 	case lifecycle.Send:
 		return s.send(ctx, t, e, bytes)
+	case lifecycle.Submit:
+		return s.submit(ctx, t, e)
 	}
 	return s.ask(ctx, t, worker, e, bytes)
 }

@@ -22,18 +22,18 @@ var ours = map[string][]string{
 	"queues/redistest":     {},
 	"senders":              {"queues", "sequencer/lifecycle"},
 	"senders/local":        {},
-	"dispatcher":           {"queues", "senders", "sequencer/lifecycle"},
+	"dispatcher":           {"ledger", "queues", "senders", "sequencer/lifecycle"},
 	"dispatcher/devworker": {"mina", "mina/devnet"},
-	"sequencer":            {"dispatcher", "mina", "queues", "senders", "sequencer/lifecycle", "sequencer/recovery"},
+	"sequencer":            {"dispatcher", "ledger", "mina", "queues", "senders", "sequencer/lifecycle", "sequencer/recovery"},
 	"sequencer/recovery":   {"mina", "queues", "senders", "sequencer/lifecycle"},
 	"sequencer/explorer":   {"sequencer/lifecycle"},
-	"sequencer/audit":      {"mina", "queues", "senders", "sequencer/lifecycle"},
+	"sequencer/audit":      {"ledger", "mina", "queues", "senders", "sequencer/lifecycle"},
 	"api":                  {"api/dashboard", "dispatcher", "queues", "senders", "sequencer/lifecycle"},
 	"api/client":           {},
 	"api/dashboard":        {},
 	"metrics":              {"api", "mina", "queues", "senders", "sequencer", "sequencer/lifecycle"},
 	"traces":               {"api", "sequencer", "sequencer/lifecycle"},
-	"cmd/sequencer":        {"traces", "api", "api/client", "dispatcher", "dispatcher/devworker", "ledger/devledger", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer", "sequencer/audit", "sequencer/lifecycle"},
+	"cmd/sequencer":        {"traces", "api", "api/client", "dispatcher", "dispatcher/devworker", "ledger", "ledger/devledger", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer", "sequencer/audit", "sequencer/lifecycle"},
 }
 
 // theirs says which of our packages may import a module of others; scripts/*

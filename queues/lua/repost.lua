@@ -13,6 +13,8 @@ local seq = string.format('%.0f', math.max(tonumber(ARGV[4]), tonumber(call('GET
 call('SET', P .. 't:' .. uid, seq .. ' ' .. ARGV[5] .. ' ' .. typ .. ' ' .. queue .. ARGV[7] .. '\n' .. ARGV[6])
 local expires = string.match(ARGV[7], '^ %d* (%d+)')
 if expires then put('due', expires, 'd:' .. uid) end
+local key = batchKey(typ, batchOf(ARGV[7]))
+if key then strings[key] = uid end
 call('SET', P .. 'n:seq', seq)
 local page = math.floor(tonumber(seq) / 512)
 call('RPUSH', P .. 'page:' .. page, uid)

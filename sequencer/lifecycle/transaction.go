@@ -21,6 +21,9 @@ type Transaction struct {
 	Trace string
 	Terms
 	Phase Phase
+	// Ledger is the name of the ledger that takes it, and BatchID its id there; both are ""
+	// of what is for Mina. See batch.go.
+	Ledger, BatchID string
 	// Revision counts the changes of the transaction; a change names the one
 	// that it was decided on and is refused if there is a newer one.
 	Revision int64

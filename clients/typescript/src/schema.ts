@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 19171d8cfd09a7e0aeff6258724c83c6e0003573dc2523d2fff51b3b9f07056c
+// 066800c5d8f583a601c090c41916a118e821e5fbf69a74f641983bc9a98ae126
 
 export interface paths {
     "/api/v1/overview": {
@@ -565,6 +565,12 @@ export interface components {
          */
         AccountId: string;
         /**
+         * @description A slot of a ledger, {ledger}/{n}. In a path its slash is written %2F.
+         * @example sawtooth/1
+         */
+        SlotId: string;
+        SenderId: components["schemas"]["AccountId"] | components["schemas"]["SlotId"];
+        /**
          * @description An amount in nanomina.
          * @example 100000000
          */
@@ -629,8 +635,9 @@ export interface components {
             /** @description Never starts anew. */
             number: number;
             sender: components["schemas"]["Text"];
-            nonce: number;
-            fee: components["schemas"]["Nanomina"];
+            /** @description null of a batch for a ledger, as is the fee. */
+            nonce: number | null;
+            fee: components["schemas"]["Nanomina"] | null;
             /** @description The last slot since genesis in which a block may take it. */
             validUntil: number | null;
             hash: components["schemas"]["Hash"];
@@ -763,7 +770,7 @@ export interface components {
             queue?: components["schemas"]["QueueName"] | null;
             type?: components["schemas"]["TypeName"] | null;
             state?: components["schemas"]["State"] | null;
-            sender?: components["schemas"]["AccountId"] | null;
+            sender?: components["schemas"]["SenderId"] | null;
         };
         BulkResult: {
             /** @description Those that the filter chose and the command is for. */
@@ -803,7 +810,7 @@ export interface components {
             summary: string;
             waitingFor: {
                 /** @enum {unknown} */
-                code: "QUEUE_HEAD" | "PAUSED" | "NOT_BEFORE" | "CALLBACK" | "PROCESS" | "RECOVERY" | "NODES" | "FREE_SENDER" | "WORKER" | "SENDING" | "BLOCK" | "CONFIRMATIONS" | "SETTLEMENT" | "EXPIRY" | "RETRY_DELAY" | "FINALITY" | "PERSON" | "NOTHING";
+                code: "QUEUE_HEAD" | "PAUSED" | "NOT_BEFORE" | "CALLBACK" | "PROCESS" | "RECOVERY" | "NODES" | "FREE_SENDER" | "WORKER" | "LEDGER" | "SENDING" | "BLOCK" | "CONFIRMATIONS" | "SETTLEMENT" | "EXPIRY" | "RETRY_DELAY" | "FINALITY" | "PERSON" | "NOTHING";
                 /** @description When the wait ends by itself, at the latest. */
                 until: components["schemas"]["Time"];
                 detail: components["schemas"]["Text"];
@@ -811,7 +818,7 @@ export interface components {
             attempts: components["schemas"]["SeenAttempt"][];
             next: {
                 /** @enum {unknown} */
-                action: "BIND" | "ASK_WORKER" | "SEND" | "WATCH" | "SEND_AGAIN" | "RAISE_FEE" | "WEIGH" | "RETRY" | "FINISH" | "END" | "FINAL" | "REMOVE" | "TELL" | "RESUME" | "DECIDE" | "RESOLVE" | "NONE";
+                action: "BIND" | "ASK_WORKER" | "SUBMIT" | "SEND" | "WATCH" | "SEND_AGAIN" | "RAISE_FEE" | "WEIGH" | "RETRY" | "FINISH" | "END" | "FINAL" | "REMOVE" | "TELL" | "RESUME" | "DECIDE" | "RESOLVE" | "NONE";
                 /** @description When at the latest. */
                 at: components["schemas"]["Time"];
             };
@@ -820,8 +827,8 @@ export interface components {
         SeenAttempt: {
             number: number;
             sender: components["schemas"]["Text"];
-            nonce: number;
-            fee: components["schemas"]["Nanomina"];
+            nonce: number | null;
+            fee: components["schemas"]["Nanomina"] | null;
             hash: components["schemas"]["Hash"];
             outcome: components["schemas"]["Outcome"];
             /** @description It may still land. */
@@ -921,8 +928,8 @@ export interface components {
          *     }
          */
         Sender: {
-            accountId: components["schemas"]["AccountId"];
-            /** @description local for a worker that the service runs. Credentials are not shown. */
+            accountId: components["schemas"]["SenderId"];
+            /** @description The ledger's of a slot; local for a worker that the service runs. Credentials are not shown. */
             workerUrl: components["schemas"]["Text"];
             state: components["schemas"]["QueueState"];
             /** @description The queue that it is bound to. */
@@ -1144,7 +1151,7 @@ export interface components {
             key: string;
         };
         /** @description A transaction to accept. Its type says what its data has to be. */
-        NewTransaction: components["schemas"]["NewCreateClaimVotingAccount"] | components["schemas"]["NewSendClaimVote"] | components["schemas"]["NewCreateVotingBatchesAccount"] | components["schemas"]["NewReceiveVotesBatch"] | components["schemas"]["NewCommitAllVotingBatches"] | components["schemas"]["NewOtherTransaction"];
+        NewTransaction: components["schemas"]["NewCreateClaimVotingAccount"] | components["schemas"]["NewSendClaimVote"] | components["schemas"]["NewCreateVotingBatchesAccount"] | components["schemas"]["NewReceiveVotesBatch"] | components["schemas"]["NewCommitAllVotingBatches"] | components["schemas"]["NewSubmitBatch"] | components["schemas"]["NewOtherTransaction"];
         /**
          * @description Deploys the account that counts the votes on one claim.
          * @example {
@@ -1299,6 +1306,25 @@ export interface components {
             expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /**
+         * @description Hands a signed batch to a ledger, Sawtooth or Scabbard (SEQUENCER_LEDGERS). The ledger and the id of the batch are a key of their own: the same again in the same queue is answered with the first transaction, in another one with KEY_REUSED.
+         * @example {
+         *       "queue": "orders",
+         *       "type": "SUBMIT_BATCH",
+         *       "data": {
+         *         "ledger": "sawtooth",
+         *         "batchId": "70e344c78d8d2befc6117513ab6e00bf0b6c44f4f82ec1c8f0535acdd3e2f8140cdad850b32a044023df8d0e9aa321aaedf3fa15f6c599fd8ea3810fdee42cac",
+         *         "batchList": "CoUGCscBCkIwMjQ0MTVmY2M1M2RlNjAzOGQ5MGUyNDc0MGM4MDc4OGFhOTZhNjcwMDU0MTBhYzUzZWJmMmU2YTI2MjliZGFhYTISgAE5NTU5OGIxNWIyNjIyNDYzZjMzZDQyNzEzZTA0M2JkNjE4MzYzMTBjNDQzYjk5MjA3YjUxZWU2ZWQwZjljMWI2NDUyYzM5MWU3MzI5ZWM3ZmFhZGUyZGY4ZDRkNjdkNmViY2YzOTAzNmQwOTFhMWNmYThkNzYwOGZlN2VlOTQ5MhKAATcwZTM0NGM3OGQ4ZDJiZWZjNjExNzUxM2FiNmUwMGJmMGI2YzQ0ZjRmODJlYzFjOGYwNTM1YWNkZDNlMmY4MTQwY2RhZDg1MGIzMmEwNDQwMjNkZjhkMGU5YWEzMjFhYWVkZjNmYTE1ZjZjNTk5ZmQ4ZWEzODEwZmRlZTQyY2FjGrUDCqECCkIwMjQ0MTVmY2M1M2RlNjAzOGQ5MGUyNDc0MGM4MDc4OGFhOTZhNjcwMDU0MTBhYzUzZWJmMmU2YTI2MjliZGFhYTIaBmludGtleSIDMS4wMgdleGFtcGxlSoABZDAwMGQ4MGI5ZDc2ZjQxZjE0YTllMGFlNTgxNjRlYWJlYTMxNzc3Yjk3NDRiYzcyNDQ0ZDkyZmY1MmIwMDVjMTA5MmY2MmM3YmUyZDliYjBiNWY1Y2I2OThkNzY2ZjM1NzA5NzJmOTVhM2UxN2Q2MDlhMjIzYTA0ZDE2ZGFhNTZSQjAyNDQxNWZjYzUzZGU2MDM4ZDkwZTI0NzQwYzgwNzg4YWE5NmE2NzAwNTQxMGFjNTNlYmYyZTZhMjYyOWJkYWFhMhKAATk1NTk4YjE1YjI2MjI0NjNmMzNkNDI3MTNlMDQzYmQ2MTgzNjMxMGM0NDNiOTkyMDdiNTFlZTZlZDBmOWMxYjY0NTJjMzkxZTczMjllYzdmYWFkZTJkZjhkNGQ2N2Q2ZWJjZjM5MDM2ZDA5MWExY2ZhOGQ3NjA4ZmU3ZWU5NDkyGgxzZXQgYXBwbGVzIDM="
+         *       }
+         *     }
+         */
+        NewSubmitBatch: {
+            queue: components["schemas"]["QueueName"];
+            /** @constant */
+            type: "SUBMIT_BATCH";
+            data: components["schemas"]["SubmitBatch"];
+            uid?: components["schemas"]["ChosenUid"];
+        };
+        /**
          * @description A transaction of a type that is done wholly by its worker (SEQUENCER_WORKER_TYPES).
          * @example {
          *       "queue": "counter-1",
@@ -1386,6 +1412,21 @@ export interface components {
         /** @description Data of COMMIT_ALL_VOTING_BATCHES. */
         CommitAllVotingBatches: {
             planUid: components["schemas"]["ShortUid"];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Data of SUBMIT_BATCH. Form, structure, hashes and signatures are checked before it is accepted. */
+        SubmitBatch: {
+            /** @description The name of a configured ledger. */
+            ledger: string;
+            /** @description The batch's header_signature. */
+            batchId: string;
+            /** @description A protobuf BatchList of exactly one batch, at most 10 MiB. */
+            batchList: string;
+            /** @description That of the batch. */
+            trace?: boolean | null;
+            /** @description The client's own. */
+            dataChangeId?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -1564,7 +1605,7 @@ export interface components {
          * @description The sender's account.
          * @example B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS
          */
-        accountId: components["schemas"]["AccountId"];
+        accountId: components["schemas"]["SenderId"];
         /** @description The most items of a page. A page may be shorter and still not be the last. */
         limit: number;
         /** @description nextCursor of the page before, with the same filters. */
@@ -2069,7 +2110,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             500: components["responses"]["Failed"];
-            /** @description It does not. */
+            /** @description It does not, or the process ends and others are to be asked. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2189,7 +2230,7 @@ export interface operations {
                 /** @description Only of this type. */
                 type?: components["schemas"]["TypeName"];
                 /** @description Only those that this sender is or was last bound to. */
-                sender?: components["schemas"]["AccountId"];
+                sender?: components["schemas"]["SenderId"];
                 /** @description Only those received from this time on. */
                 since?: string;
                 /** @description Only those received before this time. */
