@@ -10,6 +10,8 @@ import (
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/webhooks"
 )
 
 // events tells what happens from now on, or from where a client has left off, as
@@ -154,15 +156,20 @@ var eventNames = map[queues.EventKind]string{
 	queues.OfTransaction: "transaction", queues.OfQueue: "queue", queues.OfSender: "sender",
 }
 
-// appendEvent appends an event as it is sent. From and to are states of the
-// transaction; they are equal where only its queue moved on.
+// appendEvent appends an event as it is sent to those who follow them.
 func appendEvent(b []byte, epoch string, e *queues.Entry) []byte {
+	b = append(appendID(append(b, "id: "...), epoch, e.Number), "\nevent: "...)
+	b = append(append(b, eventNames[e.Kind]...), "\ndata: "...)
+	return append(appendFields(b, epoch, e), "}\n\n"...)
+}
+
+// appendFields appends the object of an event, without its end. From and to are states of
+// the transaction; they are equal where only its queue moved on.
+func appendFields(b []byte, epoch string, e *queues.Entry) []byte {
 	uid := ""
 	if e.Kind == queues.OfTransaction {
 		uid = e.ID
 	}
-	b = append(appendID(append(b, "id: "...), epoch, e.Number), "\nevent: "...)
-	b = append(append(b, eventNames[e.Kind]...), "\ndata: "...)
 	o := object{b}
 	o.open()
 	o.name("id")
@@ -176,6 +183,22 @@ func appendEvent(b []byte, epoch string, e *queues.Entry) []byte {
 	o.optional("to", string(e.To.State()))
 	o.count("attempt", uint32(e.Attempt))
 	o.optional("code", e.Code)
-	o.close()
-	return append(o.b, "\n\n"...)
+	return o.b
+}
+
+// Webhook is how the bodies of webhooks are written: an event as those who follow them get
+// it, with its transaction.
+var Webhook = webhooks.Render{
+	Event: func(epoch string, e *queues.Entry) []byte { return appendFields(nil, epoch, e) },
+	Transaction: func(event []byte, t *lifecycle.Transaction) []byte {
+		o := object{event}
+		o.name("transaction")
+		if t == nil {
+			o.null()
+		} else {
+			o.b = appendTransaction(o.b, t)
+		}
+		o.close()
+		return o.b
+	},
 }
