@@ -113,16 +113,24 @@ func lastEventID(r *http.Request) (*position, error) {
 		return nil, nil
 	}
 	bad := badRequest("%s must be the id of an event as it was sent, <epoch>-<number>, given once. Leave it out to begin now.", name)
-	i := strings.LastIndexByte(values[0], '-')
-	if len(values) > 1 || i < 0 || len(values[0]) > 64 {
-		return nil, bad
+	if id := positionOf(values[0]); id != nil && len(values) == 1 {
+		return id, nil
 	}
-	epoch, text := values[0][:i], values[0][i+1:]
+	return nil, bad
+}
+
+// positionOf reads the id of an event; nil if it is none.
+func positionOf(id string) *position {
+	i := strings.LastIndexByte(id, '-')
+	if i < 0 || len(id) > 64 {
+		return nil
+	}
+	epoch, text := id[:i], id[i+1:]
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != text || n < 0 || !digits(epoch) {
-		return nil, bad
+		return nil
 	}
-	return &position{epoch, n}, nil
+	return &position{epoch, n}
 }
 
 func digits(s string) bool {

@@ -22,6 +22,7 @@ import (
 	"mina-sequencer/senders/local"
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/webhooks"
 )
 
 // A service is everything that one process runs, wired together.
@@ -33,6 +34,7 @@ type service struct {
 	chain     *mina.Tracker
 	sequencer *sequencer.Sequencer
 	local     *local.Workers
+	webhooks  *webhooks.Service
 	handler   http.Handler
 	// certificate is nil where HTTP is served without TLS.
 	certificate *certificate
@@ -87,14 +89,18 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 		Health: workers.Health, Namespace: cfg.Redis.Namespace, Policy: policy(cfg), Meter: figures.Sequencer(), Log: log,
 	})
 	s.senders.SetHost(senders.Host{Process: s.sequencer.Process(), Down: children.Down})
+	s.webhooks = webhooks.New(webhooks.Options{
+		Store: store, Process: s.sequencer.Process(), Render: api.Webhook, Private: cfg.Webhook.Private, Lease: cfg.Claim.TTL,
+		Keep: cfg.Keep.Events, File: cfg.Webhook.File.source(), Meter: figures.Webhook, Log: log,
+	})
 	scopes := map[string]api.Scope{"read": api.Read, "submit": api.Submit, "admin": api.Admin}
 	var keys []api.Key
 	for _, k := range cfg.HTTP.APIKeys {
 		keys = append(keys, api.Key{Name: k.Name, Scope: scopes[k.Scope], Secret: k.Key})
 	}
-	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Types: types.Types(), Log: log})
+	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Webhooks: s.webhooks, Types: types.Types(), Log: log})
 	s.handler = api.New(api.Options{
-		Store: store, Senders: s.senders, Types: types, Control: s.sequencer,
+		Store: store, Senders: s.senders, Types: types, Control: s.sequencer, Webhooks: s.webhooks,
 		ValidKey: validKey, Ready: s.ready, Keys: keys, Meter: figures.API(), Metrics: figures.Handler(),
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins,
 		Chain: s.chainShown, Explorer: string(cfg.HTTP.Explorer),
@@ -249,6 +255,7 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 			errs <- err
 		}
 	})
+	parts.Go(func() { s.webhooks.Run(ctx) })
 	parts.Go(func() {
 		defer cancel()
 		if err := serveOn(server, l, s.certificate); !errors.Is(err, http.ErrServerClosed) {
