@@ -39,9 +39,13 @@ func newWebhookCommand(a *app) *cobra.Command {
 	named := []*cobra.Command{
 		webhookShow(a), webhookDeliveries(a), webhookParked(a), webhookPing(a), webhookRotate(a), webhookReplay(a), webhookDiscard(a),
 		webhookAct(a, "enable", "Tell an endpoint again, from where it was", "is told again",
-			func(ctx context.Context, s *session, id string) (*client.Webhook, error) { return s.EnableWebhook(ctx, id) }),
+			func(ctx context.Context, s *session, id string) (*client.Webhook, error) {
+				return s.EnableWebhook(ctx, id)
+			}),
 		webhookAct(a, "disable", "Send nothing to an endpoint; its events are kept for a while", "is told nothing",
-			func(ctx context.Context, s *session, id string) (*client.Webhook, error) { return s.DisableWebhook(ctx, id) }),
+			func(ctx context.Context, s *session, id string) (*client.Webhook, error) {
+				return s.DisableWebhook(ctx, id)
+			}),
 		clientCommand(a, &cobra.Command{Use: "remove ID", Short: "Forget an endpoint and what is parked of it", Args: cobra.ExactArgs(1)},
 			func(cmd *cobra.Command, s *session, args []string) error {
 				if err := s.RemoveWebhook(cmd.Context(), args[0]); err != nil {
@@ -118,7 +122,9 @@ func webhookDeliveries(a *app) *cobra.Command {
 	cmd := clientCommand(a, &cobra.Command{Use: "deliveries ID", Short: "List the last tries, the latest first", Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			return list(s, new(listing), heads("AT", "EVENT", "TRY", "ANSWER", "MS"),
-				func(client.Cut) (*client.Page[client.Delivery], error) { return s.Deliveries(cmd.Context(), args[0], limit) },
+				func(client.Cut) (*client.Page[client.Delivery], error) {
+					return s.Deliveries(cmd.Context(), args[0], limit)
+				},
 				func(d *client.Delivery) line {
 					return line{{timeText(d.At), dim}, {d.Event, plain}, {fmt.Sprint(d.Try), plain}, deliveryText(d), {fmt.Sprint(d.TookMs), plain}}
 				})
@@ -132,7 +138,9 @@ func webhookParked(a *app) *cobra.Command {
 	cmd := clientCommand(a, &cobra.Command{Use: "parked ID", Short: "List what waits for another try", Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			return list(s, &l, heads("LANE", "EVENTS", "FIRST", "AT", "TRIES", "NEXT AT"),
-				func(cut client.Cut) (*client.Page[client.Parked], error) { return s.Parked(cmd.Context(), args[0], cut) },
+				func(cut client.Cut) (*client.Page[client.Parked], error) {
+					return s.Parked(cmd.Context(), args[0], cut)
+				},
 				func(p *client.Parked) line {
 					return line{
 						{p.Lane, plain}, {fmt.Sprint(p.Events), plain}, {p.First, plain}, {timeText(p.At), dim}, {fmt.Sprint(p.Tries), plain},
