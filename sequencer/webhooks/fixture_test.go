@@ -103,7 +103,7 @@ type receiver struct {
 
 	mu     sync.Mutex
 	got    []string // "<id> <uid> <to> <transaction>", each time
-	answer func(r *http.Request, uid string) (*http.Response, error)
+	answer func(r *http.Request, uid string) (*reply, error)
 }
 
 func (f *fixture) receiver() *receiver { return &receiver{f: f, secret: newSecret()} }
@@ -130,8 +130,10 @@ func (r *receiver) RoundTrip(q *http.Request) (*http.Response, error) {
 	answer := r.answer
 	r.mu.Unlock()
 	if answer != nil {
-		if a, err := answer(q, m.UID); a != nil || err != nil {
-			return a, err
+		if a, err := answer(q, m.UID); err != nil {
+			return nil, err
+		} else if a != nil {
+			return a.response(), nil
 		}
 	}
 	state := "null"
@@ -141,18 +143,26 @@ func (r *receiver) RoundTrip(q *http.Request) (*http.Response, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.got = append(r.got, fmt.Sprintf("%s %s %s %s", m.ID[strings.LastIndex(m.ID, "-")+1:], m.UID, m.To, state))
-	return status(200), nil
+	return status(200).response(), nil
 }
 
-func status(code int, headers ...string) *http.Response {
+// A reply is what an endpoint answers.
+type reply struct {
+	code    int
+	headers []string
+}
+
+func status(code int, headers ...string) *reply { return &reply{code, headers} }
+
+func (r *reply) response() *http.Response {
 	h := http.Header{}
-	for pair := range slices.Chunk(headers, 2) {
+	for pair := range slices.Chunk(r.headers, 2) {
 		h.Set(pair[0], pair[1])
 	}
-	return &http.Response{StatusCode: code, Header: h, Body: io.NopCloser(strings.NewReader("what nobody is to see"))}
+	return &http.Response{StatusCode: r.code, Header: h, Body: io.NopCloser(strings.NewReader("what nobody is to see"))}
 }
 
-func (r *receiver) answers(answer func(r *http.Request, uid string) (*http.Response, error)) {
+func (r *receiver) answers(answer func(r *http.Request, uid string) (*reply, error)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = answer

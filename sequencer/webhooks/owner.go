@@ -271,7 +271,7 @@ func (o *owner) retry(ctx context.Context, now time.Time) error {
 	if now.Before(o.due) || !o.sends(now) {
 		return nil
 	}
-	if o.loaded.parked == 0 {
+	if o.parked == 0 {
 		o.due = now.Add(dueEvery)
 		return nil
 	}
@@ -390,7 +390,7 @@ func (o *owner) learnParked(ctx context.Context, r *result, v verdict) error {
 	}
 	delete(o.trying, p.lane)
 	if v.delivered {
-		o.loaded.parked--
+		o.parked--
 		l := o.lanes[p.lane]
 		l.parked--
 		o.forget(p.lane)
@@ -485,8 +485,8 @@ func (o *owner) pass(ctx context.Context, now time.Time) error {
 	o.cursor, o.told, o.resting = p.to, nil, 0
 	o.window = o.window[n:]
 	for _, e := range p.parked {
-		o.loaded.parked++
-		o.loaded.bytes += int64(len(e.text()))
+		o.parked++
+		o.bytes += int64(len(e.text()))
 		if at := now.Add(e.delay); at.Before(o.due) {
 			o.due = at
 		}
@@ -505,11 +505,11 @@ func (o *owner) old(x *item) bool { return time.Since(x.At) >= o.Keep }
 
 // room reports whether there is room to park one more.
 func (o *owner) room(p *passage) bool {
-	bytes := o.loaded.bytes
+	bytes := o.bytes
 	for _, e := range p.parked {
 		bytes += int64(len(e.body))
 	}
-	return o.loaded.parked+int64(len(p.parked)) < int64(o.MostParked) && bytes < o.MostBytes
+	return o.parked+int64(len(p.parked)) < int64(o.MostParked) && bytes < o.MostBytes
 }
 
 // parkedOf is an item as it is parked.

@@ -16,8 +16,8 @@ import (
 )
 
 // fails answers requests about a transaction with a status.
-func fails(uid string, code int, headers ...string) func(*http.Request, string) (*http.Response, error) {
-	return func(_ *http.Request, of string) (*http.Response, error) {
+func fails(uid string, code int, headers ...string) func(*http.Request, string) (*reply, error) {
+	return func(_ *http.Request, of string) (*reply, error) {
 		if of != uid && uid != "" {
 			return nil, nil
 		}
@@ -90,7 +90,7 @@ func TestScheduleUsedUp(t *testing.T) {
 		s, _ := f.service(r, nil)
 		f.add(s, r, Definition{})
 		var tries atomic.Int64
-		r.answers(func(_ *http.Request, uid string) (*http.Response, error) {
+		r.answers(func(_ *http.Request, uid string) (*reply, error) {
 			if uid != "a" {
 				return nil, nil
 			}
@@ -175,7 +175,7 @@ func TestDown(t *testing.T) {
 		r := f.receiver()
 		s, _ := f.service(r, nil)
 		f.add(s, r, Definition{})
-		r.answers(func(*http.Request, string) (*http.Response, error) { return nil, context.DeadlineExceeded })
+		r.answers(func(*http.Request, string) (*reply, error) { return nil, context.DeadlineExceeded })
 		for i := range 600 {
 			f.post("q", fmt.Sprint("t", i))
 		}
@@ -229,7 +229,7 @@ func TestTakeOver(t *testing.T) {
 		r := f.receiver()
 		hang := make(chan struct{})
 		hung := &receiver{f: f, secret: r.secret}
-		hung.answers(func(*http.Request, string) (*http.Response, error) { <-hang; return status(500), nil })
+		hung.answers(func(*http.Request, string) (*reply, error) { <-hang; return status(500), nil })
 		dead := New(Options{Store: f.queues, Process: "dead", Render: render})
 		dead.client.http.Transport = hung
 		f.add(dead, r, Definition{})
@@ -323,7 +323,7 @@ func TestRotation(t *testing.T) {
 		passes(25 * time.Hour)
 		r.wants("1 a WAITING WAITING", "2 b WAITING WAITING")
 		f.post("q", "c")
-		r.answers(func(q *http.Request, _ string) (*http.Response, error) {
+		r.answers(func(q *http.Request, _ string) (*reply, error) {
 			if all := strings.Fields(q.Header.Get("Webhook-Signature")); len(all) != 1 {
 				t.Errorf("after a day %d signatures", len(all))
 			}
