@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -73,8 +72,8 @@ type Options struct {
 	// Explorer is the address of a transaction in a block explorer, with {hash}
 	// in the place of its hash; "" links none.
 	Explorer string
-	// Keys are who may do what; without any, everybody may do everything.
-	Keys []Key
+	// Keys are who may do what, at each moment; nil lets everybody do everything.
+	Keys *Keyring
 	// Rate is how many requests each name of a key may make, over all processes
 	// together; none for no limit. Every transaction of a batch is one.
 	Rate queues.Rate
@@ -110,41 +109,12 @@ type Meter struct {
 
 const base = "/api/v1"
 
-const (
-	// callTimeout is how long an ordinary request may take. It is less than
-	// the server's own limits, so that a problem can still be told.
-	callTimeout = 20 * time.Second
-	readTimeout = 30 * time.Second
-	// graceToWrite is how long a client may take to read an answer, or a part
-	// of one.
-	graceToWrite = 30 * time.Second
-)
-
-// NewServer returns a server with limits on whatever a client can make it wait
-// for or keep. Requests that may take longer extend their own limits. Those that
-// do not end by themselves end when the server is shut down.
-func NewServer(addr string, handler http.Handler) *http.Server {
-	stopping, stop := context.WithCancel(context.Background())
-	running := context.WithValue(context.Background(), stoppingKey{}, stopping.Done())
-	server := &http.Server{
-		Addr: addr, Handler: handler,
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout,
-		WriteTimeout: readTimeout + graceToWrite, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 16 << 10, DisableGeneralOptionsHandler: true,
-		BaseContext: func(net.Listener) context.Context { return running },
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
-	}
-	server.RegisterOnShutdown(stop)
-	return server
-}
-
 type api struct {
 	Options
 	bodies  buffers
 	batches chan struct{} // those under way at a time: each holds its body
 	feed    *feed
 	pace    *queues.Spender // nil without a rate
-	keys    Keyring
 
 	overview overview
 }
@@ -162,14 +132,17 @@ func New(o Options) http.Handler {
 			return Readiness{Store: Part{OK: o.Store.Ping(ctx) == nil}}
 		}
 	}
+	if o.Keys == nil {
+		o.Keys = NewKeyring(nil)
+	}
 	o.EventClients = cmp.Or(o.EventClients, 4096)
 	o.EventMemory = cmp.Or(o.EventMemory, 8<<20)
-	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce), feed: newFeed(&o), keys: NewKeyring(o.Keys)}
+	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce), feed: newFeed(&o)}
 	if o.Rate.PerSecond > 0 {
 		a.pace = queues.NewSpender(o.Store, o.Rate)
 	}
 	router := chi.NewRouter()
-	router.Use(a.watch, secure, shared(o.Origins), sameSite(o.Origins), middleware.GetHead)
+	router.Use(identified, a.watch, secure, shared(o.Origins), sameSite(o.Origins), middleware.GetHead)
 	router.NotFound(a.handle(func(http.ResponseWriter, *http.Request) error {
 		return &problem{
 			Status: http.StatusNotFound, Code: codeNotFound, Title: "There is no such route",
@@ -190,9 +163,8 @@ func New(o Options) http.Handler {
 		router.Get(pattern, pages.ServeHTTP)
 	}
 
-	keys := a.keys
 	router.Group(func(r chi.Router) {
-		r.Use(keys.require(Read), a.paced)
+		r.Use(a.Keys.require(Read), a.paced)
 		r.Get("/openapi.json", a.handle(a.description))
 		r.Get("/docs", a.handle(a.reference))
 		r.Get(base+"/transactions", a.timed(a.listTransactions))
@@ -200,26 +172,29 @@ func New(o Options) http.Handler {
 		r.Get(base+"/transactions/{uid}/explain", a.timed(a.explain))
 		r.Get(base+"/queues", a.timed(a.listQueues))
 		r.Get(base+"/queues/{name}", a.timed(a.getQueue))
-		r.Get(base+"/senders", a.timed(a.listSenders))
-		r.Get(base+"/senders/{accountId}", a.timed(a.getSender))
 		r.Get(base+"/events", a.handle(a.events))
-		r.Get(base+"/webhooks", a.timed(a.listWebhooks))
-		r.Get(base+"/webhooks/{id}", a.timed(a.getWebhook))
-		r.Get(base+"/webhooks/{id}/deliveries", a.timed(a.webhookDeliveries))
-		r.Get(base+"/webhooks/{id}/parked", a.timed(a.webhookParked))
-		if o.Metrics != nil {
-			r.Method(http.MethodGet, "/metrics", o.Metrics)
-		}
-		r.Get(base+"/overview", a.handle(a.getOverview))
+		r.Group(func(r chi.Router) {
+			r.Use(a.unlimited)
+			r.Get(base+"/senders", a.timed(a.listSenders))
+			r.Get(base+"/senders/{accountId}", a.timed(a.getSender))
+			r.Get(base+"/webhooks", a.timed(a.listWebhooks))
+			r.Get(base+"/webhooks/{id}", a.timed(a.getWebhook))
+			r.Get(base+"/webhooks/{id}/deliveries", a.timed(a.webhookDeliveries))
+			r.Get(base+"/webhooks/{id}/parked", a.timed(a.webhookParked))
+			if o.Metrics != nil {
+				r.Method(http.MethodGet, "/metrics", o.Metrics)
+			}
+			r.Get(base+"/overview", a.handle(a.getOverview))
+		})
 	})
 	router.Group(func(r chi.Router) {
-		r.Use(keys.require(Submit), a.paced)
+		r.Use(a.Keys.require(Submit), a.paced)
 		r.Post(base+"/transactions", a.handle(a.postTransaction))
 		r.Post(base+"/transactions/batch", a.handle(a.postBatch))
 		r.Post(base+"/transactions/{uid}/cancel", a.timed(a.cancel))
 	})
 	router.Group(func(r chi.Router) {
-		r.Use(keys.require(Admin), a.paced)
+		r.Use(a.Keys.require(Admin), a.paced)
 		r.Post(base+"/transactions/cancel", a.timed(a.cancelAll))
 		r.Post(base+"/transactions/retry", a.timed(a.retryAll))
 		r.Post(base+"/transactions/{uid}/retry", a.timed(a.retry))
@@ -283,8 +258,8 @@ func route(ctx context.Context) string {
 // An answer remembers whether it was begun, and for whom.
 type answer struct {
 	http.ResponseWriter
+	caller // as far as it is known
 	status int
-	key    string // name of the key that asks
 }
 
 func (w *answer) WriteHeader(status int) {
@@ -307,6 +282,9 @@ func (w *answer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (a *api) watch(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start, out := time.Now(), &answer{ResponseWriter: w}
+		if leaving(r.Context()) {
+			w.Header().Set("Connection", "close")
+		}
 		defer func() {
 			failure := recover()
 			if failure != nil && failure != http.ErrAbortHandler { //nolint:errorlint // net/http compares so too
@@ -323,7 +301,7 @@ func (a *api) watch(next http.Handler) http.Handler {
 			}
 			if a.Log.Enabled(r.Context(), slog.LevelDebug) {
 				a.Log.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String("method", r.Method),
-					slog.String("route", route(r.Context())), slog.String("key", out.key), slog.Int("status", out.status), slog.Duration("took", time.Since(start)))
+					slog.String("route", route(r.Context())), slog.String("key", out.name), slog.Int("status", out.status), slog.Duration("took", time.Since(start)))
 			}
 		}()
 		next.ServeHTTP(out, r)

@@ -330,7 +330,7 @@ func TestCallTimeout(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	t.Parallel()
-	s := setup(t, func(o *Options) { o.Keys = []Key{{"ci", Submit, "hushhush"}} })
+	s := setup(t, func(o *Options) { o.Keys = NewKeyring([]Key{{"ci", Submit, "hushhush", nil}}) })
 	s.ask("POST", "/transactions", `{"queue":"q","type":"ANY","data":{"private":1}}`, "Authorization", "Bearer hushhush", "Idempotency-Key", "mykey").want(202)
 	log := s.log.String()
 	for _, hidden := range []string{"hushhush", "private", "mykey"} {

@@ -60,7 +60,7 @@ func (a *api) postBatch(w http.ResponseWriter, r *http.Request) error {
 	for first := 0; first < len(docs) || before != nil; {
 		var next *part
 		if first < len(docs) {
-			next = a.readPart(docs, first)
+			next = a.readPart(docs, first, callerOf(w))
 			first = next.end
 		}
 		if before != nil {
@@ -141,11 +141,14 @@ type part struct {
 }
 
 // readPart reads the items from first on, as many as one part takes.
-func (a *api) readPart(docs [][]byte, first int) *part {
+func (a *api) readPart(docs [][]byte, first int, who caller) *part {
 	p := &part{first: first, end: first, stored: make(chan struct{})}
 	for size := 0; p.end < len(docs) && p.end-first < partItems && size < partBytes; p.end++ {
 		size += len(docs[p.end])
 		item, err := a.batchItem(docs[p.end])
+		if err == nil {
+			err = who.mayPost(item.Queue)
+		}
 		if err == nil {
 			p.items = append(p.items, item)
 		}

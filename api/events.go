@@ -38,7 +38,8 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s := &stream{feed: a.feed, filter: filter, w: w, control: http.NewResponseController(w), at: p.Last, known: -1}
+	filter.limit = callerOf(w).within
+	s := &stream{feed: a.feed, filter: filter, granted: func() bool { return a.grants(r) }, w: w, control: http.NewResponseController(w), at: p.Last, known: -1}
 	if id != nil {
 		if err := id.in(p); err != nil {
 			return err
@@ -57,15 +58,28 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// An eventFilter chooses events; "" lets everything through.
-type eventFilter struct{ queue, uid, kind string }
+// grants reports whether who asks may still read.
+func (a *api) grants(r *http.Request) bool {
+	return a.Keys.open() || a.Keys.identify(r).scope >= Read
+}
+
+// An eventFilter chooses events; "" lets everything through, and so does no limit.
+type eventFilter struct {
+	queue, uid, kind string
+	limit            queues.Prefixes // of the caller's key
+}
+
+// some reports whether not everything is let through.
+func (f eventFilter) some() bool {
+	return f.queue != "" || f.uid != "" || f.kind != "" || len(f.limit) > 0
+}
 
 func eventFilterOf(r *http.Request) (eventFilter, error) {
 	q, err := query(r, "queue", "uid", "type")
 	if err != nil {
 		return eventFilter{}, err
 	}
-	f := eventFilter{q.Get("queue"), q.Get("uid"), q.Get("type")}
+	f := eventFilter{queue: q.Get("queue"), uid: q.Get("uid"), kind: q.Get("type")}
 	switch {
 	case q.Has("queue") && !queues.ValidName(f.queue):
 		return f, badRequest("queue " + wantName + ".")
@@ -79,7 +93,7 @@ func eventFilterOf(r *http.Request) (eventFilter, error) {
 
 func (f eventFilter) match(e *queues.Entry) bool {
 	return (f.queue == "" || f.queue == eventQueue(e)) && (f.kind == "" || f.kind == e.Type) &&
-		(f.uid == "" || f.uid == e.ID && e.Kind == queues.OfTransaction)
+		(f.uid == "" || f.uid == e.ID && e.Kind == queues.OfTransaction) && f.limit.Admit(eventQueue(e))
 }
 
 // within reports whether anything in a chunk may match.

@@ -38,7 +38,7 @@ func (a *api) listQueues(w http.ResponseWriter, r *http.Request) error {
 	if prefix != "" && !queues.ValidUID(prefix) {
 		return badRequest("prefix must be the beginning of a name: it %s.", wantUID)
 	}
-	qs, next, err := a.Store.QueuesNamed(r.Context(), prefix, limit, cursor)
+	qs, next, err := a.Store.QueuesNamed(r.Context(), prefix, callerOf(w).within, limit, cursor)
 	if err != nil {
 		return err
 	}
@@ -48,6 +48,9 @@ func (a *api) listQueues(w http.ResponseWriter, r *http.Request) error {
 func (a *api) getQueue(w http.ResponseWriter, r *http.Request) error {
 	name, err := queueOf(r)
 	if err != nil {
+		return err
+	}
+	if err := callerOf(w).sees(name, "queue "+name); err != nil {
 		return err
 	}
 	q, err := a.Store.Queue(r.Context(), name)
@@ -231,7 +234,11 @@ func (a *api) ready(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
-	state := a.Ready(ctx)
+	ends := Part{Detail: "this process ends: ask another one"}
+	state := Readiness{Store: ends, Chain: ends, Senders: ends}
+	if !leaving(ctx) {
+		state = a.Ready(ctx)
+	}
 	full := q.Has("full") && q.Get("full") != "false"
 	answer := struct {
 		Ready bool `json:"ready"`

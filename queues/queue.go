@@ -27,25 +27,60 @@ func (s *Store) Queue(ctx context.Context, name string) (*Queue, error) {
 // Queues returns queues in order of their names, at most limit, and the cursor
 // of the next page, "" if there is none. Errors: ErrBadCursor, ErrUnavailable.
 func (s *Store) Queues(ctx context.Context, limit int, cursor string) ([]*Queue, string, error) {
-	return s.QueuesNamed(ctx, "", limit, cursor)
+	return s.QueuesNamed(ctx, "", nil, limit, cursor)
 }
 
-// QueuesNamed is Queues for those whose names begin with prefix.
-func (s *Store) QueuesNamed(ctx context.Context, prefix string, limit int, cursor string) ([]*Queue, string, error) {
-	from, to := "-", "+"
-	if prefix != "" {
-		from, to = "["+prefix, "("+prefix+"\xff" // a name is ASCII
+// Prefixes limit queues to those whose names begin with one of them; none limit nothing.
+type Prefixes []string
+
+// Admit reports whether a queue is one of those.
+func (p Prefixes) Admit(queue string) bool {
+	return len(p) == 0 || slices.ContainsFunc(p, func(begin string) bool { return strings.HasPrefix(queue, begin) })
+}
+
+// ranges are the beginnings of all names that p admits and that begin with prefix, in order
+// and none within another.
+func (p Prefixes) ranges(prefix string) []string {
+	if len(p) == 0 {
+		return []string{prefix}
 	}
-	if cursor != "" {
-		if !ValidName(cursor) || !strings.HasPrefix(cursor, prefix) {
-			return nil, "", ErrBadCursor
+	var all []string
+	for _, begin := range slices.Sorted(slices.Values(p)) {
+		if strings.HasPrefix(prefix, begin) {
+			begin = prefix
 		}
-		from = "(" + cursor
+		inside := len(all) > 0 && strings.HasPrefix(begin, all[len(all)-1])
+		if strings.HasPrefix(begin, prefix) && !inside {
+			all = append(all, begin)
+		}
 	}
-	names, err := s.client.ZRangeByLex(ctx, s.key("queues"),
-		&redis.ZRangeBy{Min: from, Max: to, Count: int64(limit)}).Result()
-	if err != nil {
-		return nil, "", storeError("listing queues", err)
+	return all
+}
+
+// QueuesNamed is Queues for those whose names begin with prefix, and lie within some.
+func (s *Store) QueuesNamed(ctx context.Context, prefix string, within Prefixes, limit int,
+	cursor string) ([]*Queue, string, error) {
+	if cursor != "" && (!ValidName(cursor) || !strings.HasPrefix(cursor, prefix)) {
+		return nil, "", ErrBadCursor
+	}
+	var names []string
+	for _, begin := range within.ranges(prefix) {
+		if len(names) == limit {
+			break
+		}
+		from, to := "-", "+"
+		if begin != "" {
+			from, to = "["+begin, "("+begin+"\xff" // a name is ASCII
+		}
+		if cursor >= begin && cursor != "" {
+			from = "(" + cursor
+		}
+		more, err := s.client.ZRangeByLex(ctx, s.key("queues"),
+			&redis.ZRangeBy{Min: from, Max: to, Count: int64(limit - len(names))}).Result()
+		if err != nil {
+			return nil, "", storeError("listing queues", err)
+		}
+		names = append(names, more...)
 	}
 	qs, err := s.Named(ctx, names)
 	if err != nil {

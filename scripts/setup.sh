@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests need beside Go: a Redis server, Prometheus with promtool,
-# the C compiler of the race detector, and a browser. What is there already is left
+# HAProxy, the C compiler of the race detector, and a browser. What is there already is left
 # alone.
 set -euo pipefail
 
@@ -9,6 +9,7 @@ command -v go >/dev/null || { echo "setup: go is not in PATH: install Go 1.26 or
 packages=()
 command -v redis-server >/dev/null || packages+=(redis-server)
 if ! command -v promtool >/dev/null || ! command -v prometheus >/dev/null; then packages+=(prometheus); fi
+command -v haproxy >/dev/null || [ -x /usr/sbin/haproxy ] || packages+=(haproxy)
 command -v "${CC:-gcc}" >/dev/null || packages+=(gcc libc6-dev)
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || packages+=(chromium fonts-dejavu-core)
 [ ${#packages[@]} -gt 0 ] || exit 0

@@ -29,7 +29,7 @@ type service struct {
 	senders *senders.Pool
 	handler http.Handler
 	pipes   *pipes
-	server  *http.Server
+	server  *api.Server
 	served  chan struct{}
 }
 

@@ -40,6 +40,7 @@ var ours = map[string][]string{
 // may import any of them. A module that is not named here is not used.
 var theirs = map[string][]string{
 	"github.com/alicebob/miniredis/v2":                         {"cmd/sequencer", "queues/redistest"},
+	"github.com/coreos/go-systemd/v22":                         {"cmd/sequencer"},
 	"github.com/decred/dcrd/dcrec/secp256k1/v4":                {"ledger", "ledger/devledger"},
 	"github.com/go-chi/chi/v5":                                 {"api"},
 	"github.com/go-playground/validator/v10":                   {"api", "dispatcher"},

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"net/netip"
 	"os"
 	"strings"
-	"sync"
 
 	"mina-sequencer/sequencer/webhooks"
 )
@@ -41,65 +38,31 @@ type webhookFile struct {
 	Path    string
 	Entries []webhooks.Definition
 	Exposed bool // others can read it
-
-	version string
 }
 
 // EnvDecode reads the file that text names.
 func (f *webhookFile) EnvDecode(text string) error {
-	version := versionOf(text)
-	file, err := os.Open(text)
+	content, err := readSecret(text)
 	if err != nil {
-		return refusal("cannot be opened")
+		return refusal("cannot be used: " + err.Error())
 	}
-	defer func() { _ = file.Close() }()
-	const most = 1 << 20
-	content, err := io.ReadAll(io.LimitReader(file, most+1))
+	entries, err := parseWebhooks(content)
 	if err != nil {
-		return refusal("cannot be read")
+		return err
 	}
-	if len(content) > most {
-		return refusal("is a file of more than 1MiB")
-	}
-	var entries []webhooks.Definition
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&entries); err != nil || decoder.More() {
-		return refusal("is a file that holds no JSON list of endpoints")
-	}
-	info, err := file.Stat()
-	*f = webhookFile{Path: text, Entries: entries, Exposed: err == nil && info.Mode().Perm()&0o044 != 0, version: version}
+	info, err := os.Stat(text)
+	*f = webhookFile{Path: text, Entries: entries, Exposed: err == nil && info.Mode().Perm()&0o044 != 0}
 	return nil
 }
 
-func (f webhookFile) String() string { return f.Path }
-
-// source tells what the file defines each time that it has changed, and first what it
-// defined when the configuration was read. What cannot be used is an error, once, and
-// leaves what was read before.
-func (f webhookFile) source() func() ([]webhooks.Definition, bool, error) {
-	if f.Path == "" {
-		return func() ([]webhooks.Definition, bool, error) { return nil, false, nil }
+// parseWebhooks reads a list of endpoints.
+func parseWebhooks(text string) (entries []webhooks.Definition, err error) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if decoder.Decode(&entries) != nil || decoder.More() {
+		return nil, refusal("is a file that holds no JSON list of endpoints")
 	}
-	var mu sync.Mutex
-	first := true
-	return func() ([]webhooks.Definition, bool, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if first {
-			first = false
-			return f.Entries, true, nil
-		}
-		version := versionOf(f.Path)
-		if version == f.version {
-			return nil, false, nil
-		}
-		f.version = version
-		var changed webhookFile
-		if err := changed.EnvDecode(f.Path); err != nil {
-			return nil, false, err
-		}
-		f = changed
-		return f.Entries, true, nil
-	}
+	return entries, nil
 }
+
+func (f webhookFile) String() string { return f.Path }

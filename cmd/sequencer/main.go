@@ -46,12 +46,14 @@ const exitHelp = `Exit codes:
   130  interrupted`
 
 func main() {
+	if firstProcess() {
+		os.Exit(runBehind())
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		// The first signal drains, the second one does not wait. The default
-		// action would do for that, but the first process of a container has none.
+		// The first signal drains, the second one does not wait.
 		<-signals
 		cancel()
 		<-signals

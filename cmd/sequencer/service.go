@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/api"
@@ -35,6 +36,8 @@ type service struct {
 	sequencer *sequencer.Sequencer
 	local     *local.Workers
 	webhooks  *webhooks.Service
+	workers   *dispatcher.Client
+	keys      *api.Keyring
 	handler   http.Handler
 	// certificate is nil where HTTP is served without TLS.
 	certificate *certificate
@@ -61,7 +64,7 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	})
 	workers := dispatcher.NewClient(dispatcher.ClientOptions{
 		Token: cfg.Senders.WorkerToken, Timeout: cfg.Cycle.DispatchTimeout,
-		Local: dispatcher.LocalWorkers{Find: children.Find, Hung: children.Hung},
+		Local: dispatcher.LocalWorkers{Find: children.Find, Hung: children.Hung, Token: cfg.Senders.WorkerToken},
 	})
 	types, err := newRegistry(workers, cfg.Types.WorkerTypes)
 	if err != nil {
@@ -79,7 +82,7 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	if err != nil {
 		return nil, fmt.Errorf("SEQUENCER_TLS_CERT: %w", err)
 	}
-	s := &service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children}
+	s := &service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children, workers: workers}
 	s.chain = mina.NewTracker(mina.TrackerOptions{
 		Nodes: nodes, Quorum: cfg.Mina.Quorum, Archive: archive,
 		Depth: max(cfg.Depth.Confirmations, cfg.Depth.Settle, cfg.Depth.Finality),
@@ -91,17 +94,14 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	s.senders.SetHost(senders.Host{Process: s.sequencer.Process(), Down: children.Down})
 	s.webhooks = webhooks.New(webhooks.Options{
 		Store: store, Process: s.sequencer.Process(), Render: api.Webhook, Private: cfg.Webhook.Private, Lease: cfg.Claim.TTL,
-		Keep: cfg.Keep.Events, File: cfg.Webhook.File.source(), Meter: figures.Webhook, Log: log,
+		Keep: cfg.Keep.Events, Meter: figures.Webhook, Log: log,
 	})
-	scopes := map[string]api.Scope{"read": api.Read, "submit": api.Submit, "admin": api.Admin}
-	var keys []api.Key
-	for _, k := range cfg.HTTP.APIKeys {
-		keys = append(keys, api.Key{Name: k.Name, Scope: scopes[k.Scope], Secret: k.Key})
-	}
+	s.webhooks.Define(cfg.Webhook.File.Entries)
+	s.keys = api.NewKeyring(cfg.HTTP.APIKeys.keys())
 	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Webhooks: s.webhooks, Types: types.Types(), Log: log})
 	s.handler = api.New(api.Options{
 		Store: store, Senders: s.senders, Types: types, Control: s.sequencer, Webhooks: s.webhooks,
-		ValidKey: validKey, Ready: s.ready, Keys: keys, Meter: figures.API(), Metrics: figures.Handler(),
+		ValidKey: validKey, Ready: s.ready, Keys: s.keys, Meter: figures.API(), Metrics: figures.Handler(),
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins,
 		Chain: s.chainShown, Explorer: string(cfg.HTTP.Explorer),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
@@ -150,7 +150,7 @@ func policy(cfg config) lifecycle.Policy {
 		Confirmations: cfg.Depth.Confirmations, SettleDepth: cfg.Depth.Settle, Finality: cfg.Depth.Finality,
 		Fee: uint64(cfg.Fee.First), FeeMax: uint64(cfg.Fee.Max), FeeBump: cfg.Fee.Bump.Float(),
 		BumpAfter: uint32(cfg.Fee.BumpAfter), ValidSlots: uint32(cfg.Fee.ValidSlots),
-		ClaimTTL: cfg.Claim.TTL, ClaimLimit: cfg.Claim.Limit, Retention: cfg.Keep.Retention,
+		ClaimTTL: cfg.Claim.TTL, ClaimLimit: cfg.Claim.Limit, Retention: cfg.Keep.Retention, RetentionFailed: cfg.Keep.RetentionFailed,
 		ShutdownTimeout: cfg.HTTP.ShutdownTimeout,
 		BalanceInterval: cfg.Senders.BalanceInterval, MinBalance: uint64(cfg.Senders.MinBalance),
 		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
@@ -231,8 +231,9 @@ func (s *service) start(ctx context.Context) error {
 	return s.senders.Configure(ctx, workers)
 }
 
-// run serves and drives transactions until ctx ends, and then drains: the API
-// answers no new requests, what runs gets the shutdown timeout.
+// run serves and drives transactions until ctx ends, and then drains: nothing new is
+// begun at once, what runs gets the shutdown timeout, and requests are served for the
+// shutdown delay before they get it, too.
 func (s *service) run(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -240,34 +241,39 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 	server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // whatever strangers send
 	var parts, children sync.WaitGroup
 	errs := make(chan error, 3)
+	broken, fail := context.WithCancel(context.WithoutCancel(ctx))
+	defer fail()
+	failed := func(err error) {
+		errs <- err
+		fail()
+		cancel()
+	}
 	// What runs at the end needs its workers until it has ended.
 	needed, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
+	files := s.secretFiles()
+	children.Go(func() { watchSecrets(needed, files, s.log) })
 	children.Go(func() {
 		if err := s.local.Run(needed); err != nil {
-			errs <- err
-			cancel()
+			failed(err)
 		}
 	})
 	parts.Go(func() {
-		defer cancel()
 		if err := s.sequencer.Run(ctx); err != nil {
-			errs <- err
+			failed(err)
 		}
 	})
 	parts.Go(func() { s.webhooks.Run(ctx) })
 	parts.Go(func() {
-		defer cancel()
 		if err := serveOn(server, l, s.certificate); !errors.Is(err, http.ErrServerClosed) {
-			errs <- fmt.Errorf("serving: %w", err)
+			failed(fmt.Errorf("serving: %w", err))
 		}
 	})
+	s.tellManager(daemon.SdNotifyReady)
+	go s.beat(needed, s.soundAt(l.Addr(), ctx)) // nobody waits for a manager that does not listen
 	<-ctx.Done()
-	stop, done := context.WithTimeout(context.WithoutCancel(ctx), max(s.cfg.HTTP.ShutdownTimeout, time.Second))
-	defer done()
-	if err := server.Shutdown(stop); err != nil {
-		_ = server.Close()
-	}
+	s.tellEnding()
+	s.sendAway(server, broken)
 	parts.Wait()
 	leave()
 	children.Wait()
@@ -277,4 +283,22 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 		all = append(all, err)
 	}
 	return errors.Join(all...)
+}
+
+// sendAway ends the server: others are asked first, and then nobody is heard any more.
+// What has failed is not waited for.
+func (s *service) sendAway(server *api.Server, broken context.Context) {
+	server.Leave()
+	if delay := s.cfg.HTTP.ShutdownDelay; delay > 0 {
+		s.log.Info("ending", "served_for", delay)
+		select {
+		case <-time.After(delay):
+		case <-broken.Done():
+		}
+	}
+	stop, done := context.WithTimeout(context.Background(), max(s.cfg.HTTP.ShutdownTimeout, time.Second))
+	defer done()
+	if err := server.Shutdown(stop); err != nil {
+		_ = server.Close()
+	}
 }

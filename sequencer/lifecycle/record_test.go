@@ -361,6 +361,34 @@ func TestEffects(t *testing.T) {
 	}
 }
 
+// TestKeptInVain: what ended without effect is kept for a time of its own, which begins
+// when nothing of it can land.
+func TestKeptInVain(t *testing.T) {
+	t.Parallel()
+	p := *testPolicy()
+	p.RetentionFailed = 5 * time.Hour
+	lost := try(Unknown, legacy, opened)
+	for name, c := range map[string]struct {
+		before, after *Transaction
+		want          time.Duration
+	}{
+		"failed":                {txn(PhaseFailing), txn(PhaseFailed), p.RetentionFailed},
+		"cancelled":             {txn(PhaseWaiting), txn(PhaseFailed), p.RetentionFailed},
+		"unresolved":            {txn(PhaseDispatching), txn(PhaseUnresolved), p.RetentionFailed},
+		"unresolved, may land":  {txn(PhaseWatching, lost), txn(PhaseUnresolved, lost), Never},
+		"may land no more":      {txn(PhaseUnresolved, lost), txn(PhaseUnresolved, try(Expired, over)), p.RetentionFailed},
+		"may land still":        {txn(PhaseUnresolved, lost), txn(PhaseUnresolved, lost), Never},
+		"it was that before":    {txn(PhaseFailed), txn(PhaseFailed), Never},
+		"not yet":               {txn(PhaseDispatching), txn(PhaseFailing), Never},
+		"retried":               {txn(PhaseFailed), txn(PhaseWaiting), Never},
+		"DONE has its own time": {txn(PhaseDispatching), txn(PhaseDone, final), p.Retention},
+	} {
+		if got := Effects(c.before, c.after, &Aside{}, &p).Remove; got != c.want {
+			t.Errorf("%s: kept for %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 func opened(a *Attempt)     { a.EndedAt = time.Time{} }
 func toTell(t *Transaction) { t.Callback = OnFailure }
 
@@ -517,8 +545,10 @@ func TestRemember(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if k := KnownOf(landed, nil); !k.Attempts[0].Open() || landed.Attempts[0].Open() {
-		t.Errorf("what landed is not asked for again: %+v", k)
+	for _, l := range []*Transaction{landed, final} {
+		if k := KnownOf(l, nil); !k.Attempts[0].Open() || l.Attempts[0].Open() {
+			t.Errorf("what landed is not asked for again: %+v", k)
+		}
 	}
 }
 
@@ -601,5 +631,54 @@ func TestRestoredOnce(t *testing.T) {
 				t.Fatalf("attempt %d is a plan again: %+v, by %+v", i+1, stored.Attempts, known.Attempts)
 			}
 		}
+	}
+}
+
+// TestPassed: what came before the one that has its place by now is DONE, and looked for
+// on the chain; what came after it waits.
+func TestPassed(t *testing.T) {
+	t.Parallel()
+	found := func(queue string, sequence int64, nonce uint32) *Transaction {
+		u := tried(hashed(tryAt("S", nonce-1, Signed), "5Ja"), tryAt("R", 8, Prepared), hashed(tryAt("S", nonce, Sent), "5Jb"))
+		u.Queue, u.Sequence = queue, sequence
+		u.Attempts[0].Outcome, u.Attempts[0].EndedAt = Replaced, restoredAt
+		u.Attempts[2].StateHash, u.Attempts[2].Height = "3N", 7
+		return u
+	}
+	other := tried(tryAt("S", 5, Sent))
+	other.UID, other.Sequence = "b", 10
+	for name, c := range map[string]struct {
+		queue    string
+		sequence int64
+		nonce    uint32
+		passed   bool
+	}{
+		"its queue, before":   {"q", 9, 3, true},
+		"its queue, after":    {"q", 11, 6, false},
+		"its sender, before":  {"p", 11, 4, true},
+		"its sender, after":   {"p", 9, 6, false},
+		"its sender, a raise": {"p", 9, 5, false},
+	} {
+		after := found(c.queue, c.sequence, c.nonce)
+		done := Passed(after, other, restoredAt)
+		if (done != nil) != c.passed {
+			t.Errorf("%s: %+v", name, done)
+		}
+		if done == nil {
+			continue
+		}
+		in := done.Attempt(3)
+		if done.Phase != PhaseDone || !done.Reopened || done.Landed != 3 || done.Open() || in.Outcome != Included ||
+			in.StateHash != "" || done.Attempts[1].EndedAt.IsZero() || done.Callback != "" || !done.Watched() {
+			t.Errorf("%s: %+v", name, done)
+		}
+		if w, asked := WatchOf(done, walkMemo); !asked || w.Nonce != c.nonce || !slices.Contains(w.Hashes, "5Jb") {
+			t.Errorf("%s: watched as %+v", name, w)
+		}
+	}
+	paid := other.Clone()
+	paid.Attempts[0].Sender = "R"
+	if Passed(found("p", 9, 4), paid, restoredAt) != nil {
+		t.Error("a nonce of another account was compared")
 	}
 }

@@ -168,18 +168,36 @@ func (s *Service) Deliveries(ctx context.Context, id string, most int) ([]Delive
 	return out, err
 }
 
-// configure brings what the file defines into the store, if it has changed. An endpoint
-// that it names no longer is disabled, and its events are kept as long as any.
+// Define has the endpoints of the file be these from now on, as soon as the store takes
+// them. An endpoint that it names no longer is disabled.
+func (s *Service) Define(all []Definition) {
+	s.mu.Lock()
+	s.defined = append([]Definition{}, all...)
+	s.mu.Unlock()
+	s.changed()
+}
+
+// configure stores what is defined and is not stored yet.
 func (s *Service) configure(ctx context.Context) {
-	if s.File == nil {
+	s.mu.Lock()
+	all := s.defined
+	s.defined = nil
+	s.mu.Unlock()
+	if all == nil {
 		return
 	}
-	all, changed, err := s.File()
-	if err == nil && changed {
-		err = s.Configure(ctx, all)
-	}
-	if err != nil && ctx.Err() == nil {
+	if err := s.Configure(ctx, all); err != nil && ctx.Err() == nil {
 		s.Log.Error("webhook endpoints are not as their file says", "err", err)
+		if !errors.Is(err, queues.ErrUnavailable) {
+			return // another try would end as this one did
+		}
+	} else if err == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.defined == nil { // the next beat does it
+		s.defined = all
 	}
 }
 

@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -35,7 +36,7 @@ func TestDelivers(t *testing.T) {
 		f.to("a", lifecycle.PhaseFailed)
 		f.ok(f.queues.Pause(f.ctx, "q", "why"))
 		passes(5 * time.Second)
-		r.wants("2 a WAITING FAILED", "3 b WAITING WAITING", "4 a FAILED FAILED", "5 q  null")
+		r.wants("2 a WAITING *", "3 b WAITING WAITING", "4 a FAILED FAILED", "5 q  null")
 		if x := f.status(s); x.Behind != 0 || x.Parked != 0 || x.Holder != process {
 			t.Errorf("%+v", x)
 		}
@@ -55,7 +56,7 @@ func TestOrder(t *testing.T) {
 		f.to("a", lifecycle.PhaseFailed)
 		f.to("b", lifecycle.PhaseFailed)
 		passes(4 * time.Second)
-		r.wants("2 b WAITING FAILED", "4 b FAILED FAILED")
+		r.wants("2 b WAITING *", "4 b FAILED FAILED")
 		f.to("a", lifecycle.PhaseWaiting) // joins those that are parked
 		passes(30 * time.Second)          // the second try fails, the third is in minutes
 		if x := f.status(s); x.Parked != 3 || x.Lanes != 1 || x.Behind != 0 {
@@ -380,5 +381,47 @@ func TestFailover(t *testing.T) {
 		if x := f.status(s); x.Behind != 0 {
 			t.Errorf("%+v", x)
 		}
+	})
+}
+
+// TestDefined: a file's endpoints are stored as soon as the store answers; one that it names
+// no longer is disabled, and comes back where it was; a changed secret signs beside the old.
+func TestDefined(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		f.server.SetError("LOADING it is not there yet")
+		s, _ := f.service(r, nil)
+		d := Definition{ID: "e", URL: "https://example.org/hook", Secret: r.secret}
+		s.Define([]Definition{d})
+		passes(10 * time.Second)
+		f.server.SetError("")
+		passes(20 * time.Second)
+		f.post("q", "a")
+		passes(5 * time.Second)
+		r.wants("1 a WAITING WAITING")
+		if err := s.Remove(f.ctx, "e"); !errors.Is(err, ErrConfigured) {
+			t.Errorf("removed: %v", err)
+		}
+		if _, err := s.Rotate(f.ctx, "e", ""); !errors.Is(err, ErrConfigured) {
+			t.Errorf("rotated: %v", err)
+		}
+		s.Define(nil)
+		passes(5 * time.Second)
+		f.post("q", "b")
+		passes(5 * time.Second)
+		r.wants()
+		if x := f.status(s); x.Disabled != Unconfigured {
+			t.Errorf("%+v", x)
+		}
+		d.Secret = newSecret()
+		s.Define([]Definition{d})
+		passes(5 * time.Second)
+		r.wants("2 b WAITING WAITING")
+		if x := f.status(s); len(x.Secrets) != 2 || x.Secrets[0].Key != d.Secret || x.Source != ByFile {
+			t.Errorf("%+v", x)
+		}
+		s.Define(nil)
+		passes(5 * time.Second)
+		f.ok(s.Remove(f.ctx, "e"))
 	})
 }

@@ -51,9 +51,6 @@ type Options struct {
 	// and 64 MiB.
 	MostParked int
 	MostBytes  int64
-	// File returns what a file defines if that has changed since it was asked last. nil is
-	// no file.
-	File func() (all []Definition, changed bool, err error)
 	// Meter is told every try; nil tells nobody. It is called concurrently.
 	Meter func(endpoint, outcome string, took time.Duration)
 	// Passed is told how far an endpoint has come; nil tells nobody.
@@ -108,7 +105,8 @@ type Service struct {
 	kick chan struct{} // an endpoint has changed here
 
 	mu      sync.Mutex
-	renewed time.Time // when the last renewal began
+	renewed time.Time    // when the last renewal began
+	defined []Definition // by the file, and not stored yet; nil if they are
 	owners  map[string]*running
 }
 
