@@ -31,6 +31,9 @@ func TestWebhooks(t *testing.T) {
 		t.Errorf("made the secret %q", secret)
 	}
 	add(`{"id":"a","url":"https://x.example"}`).wantProblem(409, "WEBHOOK_EXISTS")
+	whole := `{"id":"a","url":"https://x.example/hook?token=hush","secret":"` + webhookSecret + `","queues":["q*"],"states":["DONE"]}`
+	add(whole).want(201) // its answer may have been lost
+	add(strings.Replace(whole, "hush", "other", 1)).wantProblem(409, "WEBHOOK_EXISTS")
 	wrong := add(`{"id":"","url":"http://x.example","secret":"x","types":["x"],"queues":["a*b"],"states":["NONE"]}`).wantProblem(422, "INVALID_DATA")
 	if diff := cmp.Diff([]string{"id", "url", "secret", "types", "queues", "states"}, fields(wrong)); diff != "" {
 		t.Error(diff)

@@ -75,6 +75,12 @@ func (e *Endpoint) rotate(key string, now time.Time) {
 	e.Secrets = append([]Secret{{Key: key}}, kept[:min(len(kept), 2)]...)
 }
 
+// is reports whether the endpoint is as a definition says.
+func (e *Endpoint) is(d *Definition) bool {
+	return e.Source == ByAPI && e.URL == d.URL && e.Secrets[0].Key == d.Secret &&
+		slices.Equal(e.Types, d.Types) && slices.Equal(e.Queues, d.Queues) && slices.Equal(e.States, d.States)
+}
+
 // wants reports whether an event is for the endpoint.
 func (e *Endpoint) wants(x *queues.Entry) bool {
 	if len(e.Types) > 0 && !slices.Contains(e.Types, x.Type) ||

@@ -32,7 +32,13 @@ func (s *Service) Add(ctx context.Context, d Definition) (secret string, _ error
 	}
 	e := &Endpoint{ID: d.ID, Source: ByAPI}
 	e.apply(&d, time.Now().UTC())
-	if err := s.store.put(ctx, e, 0); err != nil {
+	err := s.store.put(ctx, e, 0)
+	if errors.Is(err, ErrExists) {
+		if x, getErr := s.Get(ctx, d.ID); getErr == nil && x.is(&d) {
+			err = nil // the answer was lost
+		}
+	}
+	if err != nil {
 		return "", err
 	}
 	s.changed()
