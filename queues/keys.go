@@ -63,6 +63,17 @@ import (
 //	n:seq n:claim  counters
 //	turn:<name>    string  one process does what has the name, for as long as this lasts
 //	rate:<key>     string  microseconds up to which an API key has used its rate up
+//	hooks          zset    webhook endpoints by the number of the event that each has come to: the
+//	                       log keeps what is behind the lowest. What follows is kept by
+//	                       package webhooks
+//	hook:<id>      hash    what: its definition as JSON, with its secrets; rev: count of people's
+//	                       changes; holder, token, until: the lease; rest: until when nothing is
+//	                       sent; parked, bytes, dropped: counts
+//	park:<id>      zset    its lanes with parked events, by when the first is tried, +inf: when a
+//	                       person asks
+//	lane:<id>:<lane> list  parked events of a transaction (t:<uid>), queue (q:) or sender (s:), in
+//	                       order: "<number> <tries> <length> <event> <ms>\n<body>"
+//	sent:<id>      list    its last deliveries as JSON, the latest first
 //	wake           channel "": a bind may have become possible; a uid: its owner is to look at it
 //
 // Other packages name keys only through these functions.

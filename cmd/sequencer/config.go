@@ -31,6 +31,7 @@ type config struct {
 	Fee     feeConfig
 	Claim   claimConfig
 	Keep    keepConfig
+	Webhook webhookConfig
 	Log     logConfig
 }
 
@@ -129,6 +130,11 @@ type keepConfig struct {
 	Events          time.Duration `env:"SEQUENCER_EVENTS_KEEP,default=24h" min:"1s" max:"8760h" wants:"a duration from 1s to 8760h" means:"How long the event stream can be resumed"`
 	MaxWaiting      int           `env:"SEQUENCER_MAX_WAITING,default=0" min:"0" max:"100000000" wants:"a number from 0 (no limit) to 100000000" means:"Waiting transactions per queue; more are refused"`
 	MaxWaitingInAll int           `env:"SEQUENCER_MAX_WAITING_TOTAL,default=0" min:"0" max:"100000000" wants:"a number from 0 (no limit) to 100000000" means:"Waiting transactions of all queues together; more are refused"`
+}
+
+type webhookConfig struct {
+	File    webhookFile `env:"SEQUENCER_WEBHOOKS_FILE" wants:"a JSON file of at most 1MiB: [{\"id\",\"url\",\"secret\",\"types\"?,\"queues\"?,\"states\"?},…]" means:"Endpoints that are told every change, see webhooks.md; the file is read again when it changes"`
+	Private networkList `env:"SEQUENCER_WEBHOOKS_PRIVATE" wants:"networks like 10.1.0.0/16 or fd00::/8, comma-separated" means:"Networks that webhooks may be sent to although they are not public, also without TLS"`
 }
 
 type logConfig struct {

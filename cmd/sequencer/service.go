@@ -23,6 +23,7 @@ import (
 	"mina-sequencer/senders/local"
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/webhooks"
 	"mina-sequencer/traces"
 )
 
@@ -35,6 +36,7 @@ type service struct {
 	chain     *mina.Tracker
 	sequencer *sequencer.Sequencer
 	local     *local.Workers
+	webhooks  *webhooks.Service
 	workers   *dispatcher.Client
 	keys      *api.Keyring
 	handler   http.Handler
@@ -99,10 +101,15 @@ func newService(cfg config, client redis.UniversalClient, followed *traces.Trace
 	s.senders.SetHost(senders.Host{
 		Process: s.sequencer.Process(), Down: children.Down, SlotsOnly: cfg.Types.onlyBatches(),
 	})
+	s.webhooks = webhooks.New(webhooks.Options{
+		Store: store, Process: s.sequencer.Process(), Render: api.Webhook, Private: cfg.Webhook.Private, Lease: cfg.Claim.TTL,
+		Keep: cfg.Keep.Events, Meter: figures.Webhook, Log: log,
+	})
+	s.webhooks.Define(cfg.Webhook.File.Entries)
 	s.keys = api.NewKeyring(cfg.HTTP.APIKeys.keys())
-	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Types: types.Types(), Log: log})
+	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Webhooks: s.webhooks, Types: types.Types(), Log: log})
 	s.handler = api.New(api.Options{
-		Store: store, Senders: s.senders, Types: types, Control: s.sequencer,
+		Store: store, Senders: s.senders, Types: types, Control: s.sequencer, Webhooks: s.webhooks,
 		ValidKey: validKey, Ready: s.ready, Keys: s.keys, Meter: figures.API(), Tracer: followed.API(), Metrics: figures.Handler(),
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins,
 		Chain: s.chainShown, Explorer: string(cfg.HTTP.Explorer),
@@ -270,6 +277,7 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 			failed(err)
 		}
 	})
+	parts.Go(func() { s.webhooks.Run(ctx) })
 	parts.Go(func() {
 		if err := serveOn(server, l, s.certificate); !errors.Is(err, http.ErrServerClosed) {
 			failed(fmt.Errorf("serving: %w", err))

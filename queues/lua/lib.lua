@@ -48,6 +48,9 @@ local function settled()
   return reconciled
 end
 
+-- epoch is that of the event log.
+local function epoch() return call('GET', P .. 'is:epoch') or '0' end
+
 -- lives reports whether the claims of a process hold. Nobody takes over from one
 -- that is not known, so it gets none: a failover may have forgotten that it is here.
 local function lives(process)
