@@ -160,5 +160,6 @@ func (s *service) secretFiles() []*watchedFile {
 		s.webhooks.Define(entries)
 		return nil
 	})
+	add("SEQUENCER_LEDGER_AUTH_FILE", s.cfg.Ledgers.AuthFile, s.ledgerAuth.take)
 	return files
 }

@@ -29,17 +29,18 @@ import (
 
 // A service is everything that one process runs, wired together.
 type service struct {
-	cfg       config
-	log       *slog.Logger
-	store     *queues.Store
-	senders   *senders.Pool
-	chain     *mina.Tracker
-	sequencer *sequencer.Sequencer
-	local     *local.Workers
-	webhooks  *webhooks.Service
-	workers   *dispatcher.Client
-	keys      *api.Keyring
-	handler   http.Handler
+	cfg        config
+	log        *slog.Logger
+	store      *queues.Store
+	senders    *senders.Pool
+	chain      *mina.Tracker
+	sequencer  *sequencer.Sequencer
+	local      *local.Workers
+	webhooks   *webhooks.Service
+	workers    *dispatcher.Client
+	ledgerAuth *ledgerAuth
+	keys       *api.Keyring
+	handler    http.Handler
 	// certificate is nil where HTTP is served without TLS.
 	certificate *certificate
 }
@@ -73,7 +74,7 @@ func newService(cfg config, client redis.UniversalClient, followed *traces.Trace
 	if err != nil {
 		return nil, err
 	}
-	ledgers, err := cfg.Ledgers.open()
+	ledgers, auth, err := cfg.Ledgers.open()
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func newService(cfg config, client redis.UniversalClient, followed *traces.Trace
 	if err != nil {
 		return nil, fmt.Errorf("SEQUENCER_TLS_CERT: %w", err)
 	}
-	s := &service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children, workers: workers}
+	s := &service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children, workers: workers, ledgerAuth: auth}
 	s.chain = mina.NewTracker(mina.TrackerOptions{
 		Nodes: nodes, Quorum: cfg.Mina.Quorum, Archive: archive,
 		Depth: max(cfg.Depth.Confirmations, cfg.Depth.Settle, cfg.Depth.Finality),
