@@ -172,7 +172,7 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_LEDGER_TIMEOUT":     append(durations, "0s"),
 		"SEQUENCER_LEDGER_PATIENCE":    append(durations, "0s"),
 		"SEQUENCER_LEDGER_AUTH":        {"x", "a=Bearer x", "b=Bearer x SEQUENCER_LEDGERS=a=sawtooth+http://h"},
-		"SEQUENCER_LEDGER_AUTH_FILE":   secretFiles(dir, "SEQUENCER_LEDGER_AUTH=a=Bearer_x SEQUENCER_LEDGERS=a=sawtooth+http://h"),
+		"SEQUENCER_LEDGER_AUTH_FILE":   secretFiles(dir, "")[:4],
 		"SEQUENCER_SENDERS":            {"x", keyA, keyA + "=", keyA + "=worker:1", "B62qx=http://w", keyA + "=http://w," + keyA + "=http://v", keyA + "=http://u:p@w", keyA + "=http://w?token=1"},
 		"SEQUENCER_SENDERS_FILE":       senderFiles(dir),
 		"SEQUENCER_WORKER_TOKEN":       {"a b", "ä", "a\n"},
