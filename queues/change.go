@@ -154,6 +154,9 @@ func (s *Store) arguments(c *Change) []any {
 	if c.Keep {
 		say("keep")
 	}
+	if c.Process != "" {
+		say("claim", c.Process)
+	}
 	s.aside(c, say)
 	return args
 }

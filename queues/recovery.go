@@ -55,6 +55,14 @@ func (r Recovery) Missed(ctx context.Context, server string) error {
 	return err
 }
 
+// Repost gives back a transaction that Redis has forgotten to have accepted: t is it as it
+// was. It waits, and the namespace is settled no longer. Error: ErrUnavailable.
+func (r Recovery) Repost(ctx context.Context, t *lifecycle.Transaction) error {
+	_, err := r.store.Run(ctx, repostScript, t.UID, t.Type, t.Queue, t.Sequence, millis(t.ReceivedAt), string(t.Data),
+		encodeTrace(t.Trace))
+	return err
+}
+
 // TakenError: the sender, or the queue, of a transaction carries another one.
 type TakenError struct {
 	By string // uid of that one
@@ -63,10 +71,9 @@ type TakenError struct {
 func (e *TakenError) Error() string { return "its place is taken by transaction " + e.By }
 
 // Adopt binds a transaction to the sender of its first open attempt, for process to go on
-// with, and stores it as after has it; before is as it was read, of revision 0 if there is
-// no such transaction any more. Where its place is taken nothing is stored, and the
-// namespace is settled no longer. Errors: *TakenError, ErrStale (it is final, or has
-// changed), ErrUnavailable.
+// with, and stores it as after has it; before is as it was read. Where its place is taken
+// nothing is stored, and the namespace is settled no longer. Errors: *TakenError, ErrStale
+// (it is final, has changed, or is not there), ErrUnavailable.
 func (r Recovery) Adopt(ctx context.Context, process string, before, after *lifecycle.Transaction,
 	bytes *lifecycle.BytesRead) error {
 	open := 0
@@ -79,10 +86,8 @@ func (r Recovery) Adopt(ctx context.Context, process string, before, after *life
 	if bytes != nil {
 		signed = pack(bytes.Number, bytes.Command)
 	}
-	posted := fmt.Sprintf("%d %d %s %s%s\n%s", after.Sequence, millis(after.ReceivedAt), after.Type, after.Queue,
-		encodeTrace(after.Trace), after.Data)
 	args := []any{
-		before.UID, after.FirstOpen().Sender, process, posted, open, signed, before.Revision, encodeRecord(after),
+		before.UID, after.FirstOpen().Sender, process, open, signed, before.Revision, encodeRecord(after),
 	}
 	for account, least := range lifecycle.Least(before, after) {
 		args = append(args, account, least)

@@ -26,7 +26,7 @@ func TestRecovery(t *testing.T) {
 		"AdoptByForgotten":      testAdoptByForgotten,
 		"AdoptStale":            testAdoptStale,
 		"AdoptElsewhere":        testAdoptElsewhere,
-		"AdoptForgotten":        testAdoptForgotten,
+		"Repost":                testRepost,
 		"AdoptForgottenSender":  testAdoptForgottenSender,
 		"Candidates":            testCandidates,
 	})
@@ -369,15 +369,20 @@ func testAdoptElsewhere(f *fixture) {
 	f.audited()
 }
 
-// testAdoptForgotten: Redis has forgotten that it was accepted.
-func testAdoptForgotten(f *fixture) {
-	f.register("S")
+// testRepost: Redis has forgotten that it was accepted.
+func testRepost(f *fixture) {
 	empty := f.snapshot()
 	f.post("q", "a")
 	was := f.get("a")
 	f.failOver(empty)
 	f.post("q", "x", "y") // they have its number
-	f.ok(f.adopt(me, lifecycle.Posted(was), "S", 3))
+	f.ok(f.recovery().Repost(f.ctx, was))
+	f.ok(f.recovery().Repost(f.ctx, was))
+	f.register("S")
+	if p := f.pulse(me, long, ""); p.Settled {
+		f.Errorf("settled, and what it has out is not stored: %+v", p)
+	}
+	f.ok(f.adopt(me, f.get("a"), "S", 3))
 	a := f.get("a")
 	if a.Sequence <= f.get("y").Sequence || a.Sender != "S" || string(a.Data) != string(was.Data) {
 		f.Errorf("adopted: %+v", a)

@@ -91,6 +91,7 @@ var (
 	settleScript    = NewScript("settle", source("settle"))
 	missScript      = NewScript("miss", source("miss"))
 	adoptScript     = NewScript("adopt", source("adopt"))
+	repostScript    = NewScript("repost", source("repost"))
 	logScript       = newPlainScript("log", source("log"))
 	overviewScript  = newPlainScript("overview", source("overview"))
 )

@@ -100,7 +100,7 @@ func (o *owner) confirm(ctx context.Context, t *lifecycle.Transaction, e lifecyc
 		return
 	case errors.Is(err, queues.ErrUnsettled):
 		o.s.recovery.Suspect()
-		o.drive.Unsettled()
+		o.drive.Stale()
 	default:
 		o.again(ctx, "nothing is sent before enough replicas have confirmed it", err)
 		o.drive.Stale()

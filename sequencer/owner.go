@@ -270,7 +270,7 @@ func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action
 		o.drive.Denied(lifecycle.Denied{Why: lifecycle.Overtaken})
 	case errors.Is(err, queues.ErrUnsettled):
 		o.s.recovery.Suspect()
-		o.drive.Unsettled()
+		o.drive.Stale()
 	case errors.Is(err, queues.ErrStale), errors.Is(err, queues.ErrFenced), errors.Is(err, queues.ErrNotFound):
 		o.drive.Stale()
 	default:

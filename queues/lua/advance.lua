@@ -17,6 +17,7 @@
 --   limits n n         the most that the fees of the day may come to, for its sender and
 --                      for all, 0 for no limit
 --   keep               keep the claim where the phase would give it up
+--   claim process      an incarnation that goes on with it if nobody has the claim and it is kept
 --   tell c ms ms       a callback; how long the queue waits for the answer; until
 --                      another process may tell it
 --   told               nothing is to be told any more
@@ -39,7 +40,7 @@
 --   (a landing) for each
 
 local WORDS = {
-  confirm = 0, ['in-order'] = 0, limits = 2, keep = 0, tell = 3, told = 0, hold = 1, rest = 4, next = 1, least = 2,
+  confirm = 0, ['in-order'] = 0, limits = 2, keep = 0, claim = 1, tell = 3, told = 0, hold = 1, rest = 4, next = 1, least = 2,
   bytes = 1, stands = 2, falls = 1, remove = 1, unresolved = 1,
 }
 
@@ -192,6 +193,8 @@ local function advance(o, n)
       drop('own:' .. process, uid)
     end
     if not keeps then t.claim = '' end
+  elseif said.claim and keeps then
+    claim(t, ARGV[said.claim + 1])
   end
   t.record = record
   if said.bytes then strings['b:' .. uid] = ARGV[said.bytes + 1] ~= '' and ARGV[said.bytes + 1] end

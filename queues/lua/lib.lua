@@ -161,6 +161,14 @@ local function look(t)
   call('PUBLISH', P .. 'wake', t.uid)
 end
 
+-- claim gives a transaction to a process, to be looked at now. A process that is not
+-- known any more has its claims taken over, unless its heartbeat comes.
+local function claim(t, process)
+  t.claim = process .. ':' .. call('INCR', P .. 'n:claim')
+  put('own:' .. process, now, t.uid)
+  call('ZADD', P .. 'procs', 'NX', now, process)
+end
+
 -- A queue's record: words in this order, empty for none, and behind them why it is
 -- paused. queue.go has the same words.
 local QUEUE = '^' .. string.rep(WORD, 13) .. '([^ \n]*)\n(.*)$'

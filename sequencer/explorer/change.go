@@ -56,8 +56,11 @@ func (s *Store) Advance(c *Change) (*lifecycle.Transaction, *lifecycle.Denied, e
 	if t.Phase != was.Phase {
 		t.ChangedAt = s.Now
 	}
-	if !t.Phase.Bound() && !c.Moves.Keep {
+	switch {
+	case !t.Phase.Bound() && !c.Moves.Keep:
 		t.Claim = ""
+	case t.Claim == "" && c.Aside.Process != "":
+		t.Claim = s.token(c.Aside.Process)
 	}
 	r.Txn, r.Op = t, c.Op
 	s.writes++

@@ -114,22 +114,23 @@ func (s *State) failOver() bool {
 
 // unsettled: a process is refused a write, for the store may have forgotten something.
 func (s *State) unsettled(p int, h *held) {
-	h.drive.Unsettled()
+	h.drive.Stale()
 	h.stale = true
 	s.procs[p].shut = true
 }
 
 // recover has a process do what is to be done before it may work: what it knows is written
 // back; when all who live have done so, one of them compares the senders with the chain
-// and settles the store.
+// and settles the store. It reports whether it has done anything: what waits for another
+// transaction's end is tried again.
 func (s *State) recover(p int) bool {
-	proc := &s.procs[p]
+	proc, writes := &s.procs[p], s.store.writes
 	switch {
 	case !proc.alive || !proc.live:
 		return false
 	case !proc.back:
 		proc.shut = true
-		return s.writeBack(p)
+		return s.writeBack(p) || s.store.writes > writes
 	case s.store.Unsettled:
 		for i := range s.procs {
 			if o := &s.procs[i]; o.alive && o.live && !o.back {
@@ -138,14 +139,14 @@ func (s *State) recover(p int) bool {
 		}
 		proc.shut = true
 		if !s.reconcile(p) {
-			return false
+			return s.store.writes > writes
 		}
 		s.tell("%s settles the store", proc.id)
 		s.settle()
 		return true
 	case proc.shut:
 		if !proc.joined && !s.reconcile(p) {
-			return false
+			return s.store.writes > writes
 		}
 		s.tell("%s goes on", proc.id)
 		proc.shut = false
@@ -234,12 +235,12 @@ func (s *State) place(p, t int, known lifecycle.Known) bool {
 		}
 		if lifecycle.Stays(before, after) {
 			s.restores("in its place")
-			s.putBack(before, after, bytes)
+			s.putBack(p, before, after, bytes)
 			return true
 		}
 		if before.Phase.Final() {
 			s.restores("not the end")
-			s.putBack(before, lifecycle.Unended(before), nil)
+			s.putBack(p, before, lifecycle.Unended(before), nil)
 			continue
 		}
 		sender := after.FirstOpen().Sender
@@ -250,24 +251,32 @@ func (s *State) place(p, t int, known lifecycle.Known) bool {
 			return true
 		}
 		other := s.store.Read(by)
-		back := lifecycle.MakesRoom(other)
-		if back == nil {
+		if back := lifecycle.MakesRoom(other); back != nil {
+			s.restores("room made")
+			s.putBack(p, other, back, nil)
+			continue
+		}
+		done := lifecycle.Passed(after, other, s.now)
+		if done == nil {
 			s.restores("waited for")
 			return false
 		}
-		s.restores("room made")
-		s.putBack(other, back, nil)
+		s.restores("passed")
+		s.putBack(p, before, done, bytes)
 	}
 	return false
 }
 
 // putBack stores a record as it is restored.
-func (s *State) putBack(before, after *lifecycle.Transaction, bytes *lifecycle.BytesRead) {
+func (s *State) putBack(p int, before, after *lifecycle.Transaction, bytes *lifecycle.BytesRead) {
 	aside := lifecycle.Aside{Person: true, Code: lifecycle.CodeRestored, Bytes: bytes,
-		Least: lifecycle.Least(before, after)}
+		Least: lifecycle.Least(before, after), Process: s.procs[p].id}
 	moves := lifecycle.Moves{Keep: after.Watched(), Remove: lifecycle.Never}
 	if a := before.Attempt(before.Landed); a != nil && after.Landed == 0 {
 		moves.Falls = a.Sender
+	}
+	if a := after.Attempt(after.Landed); a != nil {
+		moves.Stands, moves.Nonce = a.Sender, a.Nonce
 	}
 	txn, denied, err := s.store.Advance(&Change{Before: before, After: after, Aside: aside, Moves: moves})
 	if err != nil || denied != nil {
@@ -278,7 +287,7 @@ func (s *State) putBack(before, after *lifecycle.Transaction, bytes *lifecycle.B
 }
 
 // restores are the ways in which place may go.
-var restores = []string{"nothing lacked", "in its place", "not the end", "bound again", "waited for", "room made"}
+var restores = []string{"nothing lacked", "in its place", "not the end", "bound again", "waited for", "room made", "passed"}
 
 func (s *State) restores(how string) {
 	if s.met != nil {

@@ -47,7 +47,7 @@ func knownMistakes() []mistake {
 			"	case !c.Aside.Person && was.Claim != c.Before.Claim:\n		return nil, nil, ErrFenced\n" +
 				"	case was.Revision != c.Before.Revision:\n		return nil, nil, ErrStale\n", ""},
 		{"work goes on under claims that may have run out", "two processes, one sleeps", decisions + "drive.go",
-			"	case s.Do.Leaves() && !live:\n", "	case s.Do.Leaves() && false:\n"},
+			"	case (s.Do.Leaves() || s.Do.Kind == Confirm) && !live:\n", "	case false:\n"},
 	}
 }
 
@@ -110,8 +110,8 @@ func mistakesOfAKind() []mistake {
 		{"the claim dropped of what ended and may land", "legacy, answers lost", decisions + "effects.go",
 			"Keep: after.Watched()", "Keep: after.Phase == PhaseDone"},
 		{"the claim dropped between bound phases", "retry after expiry", "change.go",
-			"	if !t.Phase.Bound() && !c.Moves.Keep {",
-			"	if t.Phase == lifecycle.PhaseDelayed || !t.Phase.Bound() && !c.Moves.Keep {"},
+			"	case !t.Phase.Bound() && !c.Moves.Keep:\n",
+			"	case t.Phase == lifecycle.PhaseDelayed || !t.Phase.Bound() && !c.Moves.Keep:\n"},
 		{"confirmations and finality swapped", "deep, reorganised", decisions + "watch.go",
 			"g.Depth >= v.Policy.Finality {", "g.Depth >= v.Policy.Confirmations {"},
 		{"settle depth and confirmations swapped", "failed in a block", decisions + "watch.go",
@@ -147,7 +147,9 @@ func mistakesOfFailovers() []mistake {
 	const restore = decisions + "restore.go"
 	return []mistake{
 		{"what is out remembered by no process", "fails over, all live", restore,
-			"	case !t.Out():\n		return nil\n	}\n	return t\n", "	}\n	return nil\n"},
+			"	}\n	return t\n}\n\n// Lacks", "	}\n	return nil\n}\n\n// Lacks"},
+		{"what was final written back as an end", "fails over, legacy", restore,
+			"a.Number == t.Landed {\n			a.Outcome", "a.Number == t.Landed && t.FinalAt.IsZero() {\n			a.Outcome"},
 		{"what is out forgotten with the store", "fails over, all live", restore,
 			"known.out(k) && !t.has(k)", "false && !t.has(k)"},
 		{"a plan taken for what became of it", "fails over, two senders", restore,
@@ -161,7 +163,7 @@ func mistakesOfFailovers() []mistake {
 		{"a place that is taken not waited for", "fails over, two in a queue", "failover.go",
 			"			s.restores(\"waited for\")\n			return false\n", "			s.restores(\"waited for\")\n			return true\n"},
 		{"the chain not asked after a failover", "fails over, all die along", "failover.go",
-			"		if !s.reconcile(p) {\n			return false\n		}\n		s.tell(\"%s settles", "		s.tell(\"%s settles"},
+			"		if !s.reconcile(p) {\n			return s.store.writes > writes\n		}\n		s.tell(\"%s settles", "		s.tell(\"%s settles"},
 		{"the chain asked from the next nonce on after a failover", "fails over, all die along", "failover.go",
 			"	if s.store.Unsettled {\n		from = 0", "	if false {\n		from = 0"},
 		{"bytes that leave although the store is not settled", "fails over, all live", "change.go",

@@ -149,13 +149,14 @@ func (v *View) sent() Step {
 	if v.strayed() {
 		return v.noteStrayed()
 	}
-	if v.Local.fresh(last) {
+	switch {
+	case t.Open() && v.settled():
+		// There is nothing to be sent any more.
+	case v.Local.fresh(last):
 		return v.sendFresh(last)
-	}
-	if !t.Legacy() && v.Local.SentAt.IsZero() {
+	case !t.Legacy() && v.Local.SentAt.IsZero():
 		return v.resend()
-	}
-	if !v.Tip.At.After(v.Local.SentAt) {
+	case !v.Tip.At.After(v.Local.SentAt):
 		return v.wait(ReasonSent)
 	}
 	s := v.to(PhaseWatching, ReasonSent)

@@ -15,9 +15,8 @@ type Drive struct {
 	results []Result   // not stored yet, oldest first
 	call    Effect     // under way
 	step    Step       // that Next wanted stored last
-	learned bool       // it comes of results[0]
+	learned int        // it comes of this one of results, the first being 1
 	stale   bool       // the record is to be read
-	shut    bool       // the store was not settled
 	bytes   *BytesRead // signed here, and not sent yet
 }
 
@@ -68,31 +67,33 @@ type Todo int
 const (
 	ToSleep Todo = iota // until something happens
 	ToRead              // the record; then Read
-	ToStore             // a change; then Stored, Denied, Stale or Unsettled
+	ToStore             // a change; then Stored, Denied or Stale
 	ToCall              // begin an effect; then, some time, Add
 	ToStop              // end the effect that is under way: it is not wanted any more
 	ToLeave             // nothing is left to do here
 )
 
 // Next says what is to be done now. v is what is known around the record; live, that
-// the claim is surely still this process's.
+// the claim is surely still this process's, and the store the one that it knows: until
+// then nothing leaves, and nothing is stored that is to leave.
 func (d *Drive) Next(v View, live bool) Action {
-	if d.shut && !live {
-		return Action{Do: ToSleep}
-	}
-	d.shut = false
 	if d.stale {
 		return Action{Do: ToRead}
 	}
 	v.Txn = d.txn
-	for len(d.results) > 0 {
+	for next := 0; next < len(d.results); {
 		v.Local = d.local
-		s := Learn(&v, d.results[0])
-		if s.Txn != nil {
-			return d.store(s, true, v.Policy)
+		s := Learn(&v, d.results[next])
+		if s.Txn == nil {
+			d.local = s.Local
+			d.results = slices.Delete(slices.Clone(d.results), next, next+1)
+			continue
 		}
-		d.local = s.Local
-		d.results = d.results[1:]
+		next++
+		if a := d.store(s, next, v.Policy); live || !a.Moves.Confirm {
+			return a
+		}
+		// This one waits; others may wait for what the chain makes of the rest.
 	}
 	if d.txn.Claim == "" {
 		return Action{Do: ToLeave}
@@ -100,7 +101,10 @@ func (d *Drive) Next(v View, live bool) Action {
 	v.Local = d.local
 	s := Decide(&v)
 	if s.Txn != nil {
-		return d.store(s, false, v.Policy)
+		if a := d.store(s, 0, v.Policy); live || !a.Moves.Confirm {
+			return a
+		}
+		return Action{Do: ToSleep, Step: s}
 	}
 	d.local = s.Local
 	if s.Do.Kind != "" {
@@ -112,14 +116,14 @@ func (d *Drive) Next(v View, live bool) Action {
 	case d.call != Effect{}:
 		d.call = Effect{}
 		return Action{Do: ToStop}
-	case s.Do.Leaves() && !live:
+	case (s.Do.Leaves() || s.Do.Kind == Confirm) && !live:
 		return Action{Do: ToSleep, Step: s}
 	}
 	d.call = s.Do
 	return Action{Do: ToCall, Call: s.Do, Step: s}
 }
 
-func (d *Drive) store(s Step, learned bool, p *Policy) Action {
+func (d *Drive) store(s Step, learned int, p *Policy) Action {
 	d.step, d.learned = s, learned
 	return Action{Do: ToStore, Step: s, Moves: Effects(d.txn, s.Txn, &s.Aside, p)}
 }
@@ -139,8 +143,9 @@ func (d *Drive) Stored(t *Transaction, unconfirmed bool) {
 
 // learn drops the result that the last change came of.
 func (d *Drive) learn() {
-	if d.learned {
-		d.results = d.results[1:]
+	if d.learned > 0 {
+		d.results = slices.Delete(slices.Clone(d.results), d.learned-1, d.learned)
+		d.learned = 0
 	}
 }
 
@@ -153,12 +158,6 @@ func (d *Drive) Denied(why Denied) {
 // Stale: the record is, or may be, another by now. A result is learnt again from what
 // is read.
 func (d *Drive) Stale() { d.stale = true }
-
-// Unsettled: nothing may be stored before the store knows again all that was.
-func (d *Drive) Unsettled() {
-	d.Stale()
-	d.shut = true
-}
 
 // Read: t is the record as it is stored now, under a claim of this process.
 func (d *Drive) Read(t *Transaction, at time.Time) {

@@ -154,20 +154,32 @@ func TestDriveStale(t *testing.T) {
 	}
 }
 
-// TestDriveUnsettled: nothing is stored until the store knows again what was.
+// TestDriveUnsettled: while the store may have forgotten something, nothing is stored that
+// is to leave. What the chain makes of the rest is stored: others may wait for that.
 func TestDriveUnsettled(t *testing.T) {
 	t.Parallel()
 	d := driving(t, txn(PhaseDispatching, try(Prepared)))
 	d.hears(signed(Prove, 1))
 	d.wants(ToStore, true)
-	d.Unsettled()
-	if a := d.wants(ToSleep, false); !reflect.DeepEqual(a, Action{}) {
-		t.Errorf("sleeps with %+v", a)
-	}
-	d.wants(ToRead, true)
-	d.wants(ToRead, false) // it was settled once
+	d.Stale() // it is refused
+	d.wants(ToRead, false)
 	d.Read(d.Txn(), clock)
+	d.wants(ToSleep, false)
+	if len(d.Results()) != 1 {
+		t.Errorf("to be learnt: %v", d.Results())
+	}
 	d.stores(ReasonAnswered)
+
+	d = driving(t, txn(PhaseWatching, try(Sent), try(Prepared, fee(150))))
+	d.hears(signed(Resign, 2))
+	d.wants(ToStore, true)
+	look := d.v
+	look.Txn = d.Txn()
+	sees(FateIncluded, 5)(&look)
+	d.v = look
+	if a := d.wants(ToStore, false); a.Step.Reason != ReasonLanded {
+		t.Errorf("stores %s", a.Step.Reason)
+	}
 }
 
 // TestDriveDenied: a refusal is learnt before what came after the change was made.

@@ -35,7 +35,7 @@ func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 		m.Confirm = after.Phase.Bound() || after.Phase == PhaseDone
 		m.InOrder = after.Phase.Bound() && !before.Open()
 	}
-	if after.Callback != "" && after.Phase != before.Phase {
+	if after.Callback != "" && (after.Phase != before.Phase || before.Callback == "") {
 		m.Tell = after.Callback
 	}
 	if a := before.standing(); a != nil && after.standing() == nil {

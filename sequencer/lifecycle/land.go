@@ -44,11 +44,11 @@ func (v *View) land(in *Attempt) Step {
 		t.Landed, t.Reopened, t.Done = in.Number, false, doneIn(g)
 	})
 	s := Step{}
-	switch t.Phase {
-	case PhaseDone:
+	switch {
+	case t.Phase == PhaseDone && in.StateHash != "":
 		s = u.to(PhaseDone, ReasonLanded)
 		s.Aside.Code = CodeRelanded
-	case PhaseFailed, PhaseUnresolved:
+	case t.Phase == PhaseFailed, t.Phase == PhaseUnresolved:
 		s = u.end(PhaseDone, ReasonLanded)
 		s.Aside.Code = CodeLate
 	default:

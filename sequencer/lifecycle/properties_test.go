@@ -414,7 +414,7 @@ func badWords(e *Explanation) string {
 // them together have to show is looked for only if there are as many as that.
 var walks = flag.Uint64("walks", manyWalks, "follow so many lives, and ten times as many scattered records")
 
-const manyWalks, length = 3000, 80
+const manyWalks, length = 4000, 80
 
 // TestWalks follows many lives, and sees that every step keeps to the rules; then what
 // all of them have shown.

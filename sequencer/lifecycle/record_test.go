@@ -545,8 +545,10 @@ func TestRemember(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if k := KnownOf(landed, nil); !k.Attempts[0].Open() || landed.Attempts[0].Open() {
-		t.Errorf("what landed is not asked for again: %+v", k)
+	for _, l := range []*Transaction{landed, final} {
+		if k := KnownOf(l, nil); !k.Attempts[0].Open() || l.Attempts[0].Open() {
+			t.Errorf("what landed is not asked for again: %+v", k)
+		}
 	}
 }
 
@@ -652,5 +654,54 @@ func TestTraceParent(t *testing.T) {
 		if got := x.TraceParent(); got != want || len(got) != len(posted) || x.TraceID() != want[3:35] {
 			t.Errorf("retry %d: %q, %q", retries, got, x.TraceID())
 		}
+	}
+}
+
+// TestPassed: what came before the one that has its place by now is DONE, and looked for
+// on the chain; what came after it waits.
+func TestPassed(t *testing.T) {
+	t.Parallel()
+	found := func(queue string, sequence int64, nonce uint32) *Transaction {
+		u := tried(hashed(tryAt("S", nonce-1, Signed), "5Ja"), tryAt("R", 8, Prepared), hashed(tryAt("S", nonce, Sent), "5Jb"))
+		u.Queue, u.Sequence = queue, sequence
+		u.Attempts[0].Outcome, u.Attempts[0].EndedAt = Replaced, restoredAt
+		u.Attempts[2].StateHash, u.Attempts[2].Height = "3N", 7
+		return u
+	}
+	other := tried(tryAt("S", 5, Sent))
+	other.UID, other.Sequence = "b", 10
+	for name, c := range map[string]struct {
+		queue    string
+		sequence int64
+		nonce    uint32
+		passed   bool
+	}{
+		"its queue, before":   {"q", 9, 3, true},
+		"its queue, after":    {"q", 11, 6, false},
+		"its sender, before":  {"p", 11, 4, true},
+		"its sender, after":   {"p", 9, 6, false},
+		"its sender, a raise": {"p", 9, 5, false},
+	} {
+		after := found(c.queue, c.sequence, c.nonce)
+		done := Passed(after, other, restoredAt)
+		if (done != nil) != c.passed {
+			t.Errorf("%s: %+v", name, done)
+		}
+		if done == nil {
+			continue
+		}
+		in := done.Attempt(3)
+		if done.Phase != PhaseDone || !done.Reopened || done.Landed != 3 || done.Open() || in.Outcome != Included ||
+			in.StateHash != "" || done.Attempts[1].EndedAt.IsZero() || done.Callback != "" || !done.Watched() {
+			t.Errorf("%s: %+v", name, done)
+		}
+		if w, asked := WatchOf(done, walkMemo); !asked || w.Nonce != c.nonce || !slices.Contains(w.Hashes, "5Jb") {
+			t.Errorf("%s: watched as %+v", name, w)
+		}
+	}
+	paid := other.Clone()
+	paid.Attempts[0].Sender = "R"
+	if Passed(found("p", 9, 4), paid, restoredAt) != nil {
+		t.Error("a nonce of another account was compared")
 	}
 }

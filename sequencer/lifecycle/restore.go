@@ -56,12 +56,12 @@ func (t *Transaction) has(k *Attempt) bool {
 // planned reports whether a is, or was, no more than a plan.
 func (a *Attempt) planned() bool { return a.Outcome == Prepared && !a.Legacy }
 
-// KnownOf is what a remembered record knows. What it landed by is open again: the chain
-// tells once more what became of it.
+// KnownOf is what a remembered record knows. What it landed by, final or not, is open
+// again: the chain tells once more what became of it.
 func KnownOf(t *Transaction, bytes *BytesRead) Known {
 	k := Known{Attempts: slices.Clone(t.Attempts), Bytes: bytes}
 	for i := range k.Attempts {
-		if a := &k.Attempts[i]; &t.Attempts[i] == t.standing() && !a.Open() {
+		if a := &k.Attempts[i]; a.Number == t.Landed {
 			a.Outcome, a.EndedAt = Sent, time.Time{}
 		}
 	}
@@ -203,6 +203,35 @@ func MakesRoom(t *Transaction) *Transaction {
 	return u
 }
 
+// Passed is before with what was found of it, if other, which has its sender or its queue
+// and something out itself, came after it: nothing is begun there before what went before
+// was DONE. So it is DONE by what was found, and looked for on the chain like all that has
+// been orphaned. It is nil if other came first: then the end of that is waited for.
+func Passed(after, other *Transaction, now time.Time) *Transaction {
+	a := after.FirstOpen()
+	later := other.Queue == after.Queue && other.Sequence > after.Sequence
+	if o := other.FirstOpen(); other.Queue != after.Queue {
+		later = o != nil && o.Sender == a.Sender && o.Nonce > a.Nonce
+	}
+	if !later {
+		return nil
+	}
+	u := after.Clone()
+	clearEnd(u)
+	u.Phase, u.DoneAt, u.Landed, u.Reopened = PhaseDone, now, a.Number, true
+	for i := range u.Attempts {
+		if a := &u.Attempts[i]; a.Open() || a.Pending() {
+			a.EndedAt = now
+			if a.Outcome != Prepared || a.Legacy {
+				a.Outcome = Replaced
+			}
+		}
+	}
+	in := u.Attempt(a.Number)
+	in.Outcome, in.Height, in.StateHash, in.Confirmations = Included, 0, "", 0
+	return u
+}
+
 // A Use is a command at a nonce of a sender, and whose it is by its memo: "" if it is of
 // none that may have made it.
 type Use struct {
@@ -245,11 +274,4 @@ func Legacy(t *Transaction, account string) bool {
 	return t != nil && slices.ContainsFunc(t.Attempts, func(a Attempt) bool {
 		return a.Sender == account && a.Legacy && a.Open()
 	})
-}
-
-// Posted is a transaction as it was accepted: nothing is stored of it but what a process
-// remembers.
-func Posted(t *Transaction) *Transaction {
-	return &Transaction{UID: t.UID, Queue: t.Queue, Sequence: t.Sequence, Type: t.Type, Data: t.Data,
-		ReceivedAt: t.ReceivedAt, Phase: PhaseWaiting}
 }

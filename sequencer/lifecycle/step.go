@@ -102,6 +102,8 @@ type Aside struct {
 	DropBytes bool
 	// Person: the change is made for a person, who holds no claim.
 	Person bool
+	// Process goes on with it if nobody has the claim: an incarnation.
+	Process string
 }
 
 // A Rest takes a sender out of use.

@@ -100,8 +100,6 @@ func (w *walk) store(v *View, a Action) {
 	switch {
 	case w.stored.Revision != w.drive.txn.Revision, w.one(25):
 		w.drive.Stale()
-	case w.one(60):
-		w.drive.Unsettled()
 	case planned && w.one(15):
 		w.drive.Denied(Denied{Why: Costly, Everybody: w.one(2), Spent: 1000, Left: time.Hour})
 	case a.Moves.InOrder && w.one(15):
@@ -184,7 +182,12 @@ func (w *walk) bind() {
 // found binds it with a command that Redis had forgotten, and the chain had not.
 func (w *walk) found(t *Transaction) {
 	c := Command{Payer: payer, Nonce: nonce + 9, Fee: 170, ValidUntil: 350, Hash: w.hash(), Slot: 299}
-	t, _ = Restored(t, KnownBy(c, w.view.Now), w.view.Now)
+	u, _ := Restored(t, KnownBy(c, w.view.Now), w.view.Now)
+	if u == nil {
+		w.happen() // it knows this one already
+		return
+	}
+	t = u
 	t.Phase, t.Claim, t.Sender = PhaseDispatching, fmt.Sprint("me:", w.claims), payer
 	w.check.confirms[opening{payer, nonce + 9, t.Last().Number}] = true // it left before
 	w.put(t, true)

@@ -42,7 +42,7 @@ func (r *Recovery) writeBack(ctx context.Context, server string) (missing bool, 
 }
 
 // errTaken: the sender or the queue of what was forgotten is taken by another one, which
-// has something out itself. It was there first, and its end is waited for.
+// has something out itself, and was there first. Its end is waited for.
 var errTaken = errors.New("waits for its place, where another one is not over yet")
 
 // place stores what is known of a transaction, and reports whether it lacked anything.
@@ -50,11 +50,15 @@ var errTaken = errors.New("waits for its place, where another one is not over ye
 // changed again and again), ErrUnavailable.
 func (r *Recovery) place(ctx context.Context, uid string, posted *lifecycle.Transaction,
 	known lifecycle.Known) (lacked bool, err error) {
-	for range 6 { // its end, its queue and its sender may each be in the way
+	for range 7 { // what it was, its end, its queue and its sender may each be in the way
 		before, err := r.Store.Get(ctx, uid)
 		switch {
 		case errors.Is(err, queues.ErrNotFound) && posted != nil:
-			before = lifecycle.Posted(posted)
+			if err := r.store.Repost(ctx, posted); err != nil {
+				return lacked, err
+			}
+			lacked = true
+			continue
 		case errors.Is(err, queues.ErrNotFound):
 			return lacked, nil
 		case err != nil:
@@ -77,7 +81,7 @@ func (r *Recovery) place(ctx context.Context, uid string, posted *lifecycle.Tran
 		default:
 			err = r.store.Adopt(ctx, r.Process, before, after, bytes)
 			if taken, is := errors.AsType[*queues.TakenError](err); is {
-				err = r.makeRoom(ctx, taken.By)
+				err = r.makeRoom(ctx, taken.By, before, after, bytes)
 			}
 		}
 		if err != nil && !errors.Is(err, queues.ErrStale) && !errors.Is(err, queues.ErrNotFound) {
@@ -87,17 +91,21 @@ func (r *Recovery) place(ctx context.Context, uid string, posted *lifecycle.Tran
 	return lacked, fmt.Errorf("%s: %w", uid, queues.ErrStale)
 }
 
-// makeRoom has what is in the place of another one go back to its queue.
-func (r *Recovery) makeRoom(ctx context.Context, uid string) error {
+// makeRoom has what is in the place of another one go back to its queue; or that one does
+// without a place.
+func (r *Recovery) makeRoom(ctx context.Context, uid string, before, after *lifecycle.Transaction,
+	bytes *lifecycle.BytesRead) error {
 	other, err := r.Store.Get(ctx, uid)
 	if err != nil {
 		return err
 	}
-	back := lifecycle.MakesRoom(other)
-	if back == nil {
-		return fmt.Errorf("%s: %w", uid, errTaken)
+	if back := lifecycle.MakesRoom(other); back != nil {
+		return r.restore(ctx, other, back, nil)
 	}
-	return r.restore(ctx, other, back, nil)
+	if done := lifecycle.Passed(after, other, r.Now()); done != nil {
+		return r.restore(ctx, before, done, bytes)
+	}
+	return fmt.Errorf("%s: %w", uid, errTaken)
 }
 
 // restore stores a record without a claim to it.
@@ -105,9 +113,12 @@ func (r *Recovery) restore(ctx context.Context, before, after *lifecycle.Transac
 	bytes *lifecycle.BytesRead) error {
 	c := &queues.Change{Before: before, After: after, Now: r.Now()}
 	c.Person, c.Code, c.Bytes, c.Least = true, lifecycle.CodeRestored, bytes, lifecycle.Least(before, after)
-	c.Remove, c.Keep = queues.Never, after.Watched()
+	c.Remove, c.Keep, c.Process = queues.Never, after.Watched(), r.Process
 	if a := before.Attempt(before.Landed); a != nil && after.Landed == 0 {
 		c.Falls = a.Sender
+	}
+	if a := after.Attempt(after.Landed); a != nil {
+		c.Stands, c.Nonce = a.Sender, a.Nonce
 	}
 	_, err := r.Store.Advance(ctx, c)
 	return err

@@ -1,0 +1,25 @@
+-- repost gives back a transaction that Redis has forgotten to have accepted: it waits. Its
+-- place is the one it had, unless another one has that by now. What it had out is still to
+-- be stored: until then nothing is bound.
+--
+-- ARGV[1]  uid, ARGV[2] type, ARGV[3] queue
+-- ARGV[4]  its sequence, ARGV[5] milliseconds when it was received, ARGV[6] data
+-- ARGV[7]  how its first line ends, behind the queue
+-- Cost:    some ten commands
+local uid, typ, queue = ARGV[1], ARGV[2], ARGV[3]
+if header(uid) then return end
+local q = que(queue)
+local seq = string.format('%.0f', math.max(tonumber(ARGV[4]), tonumber(call('GET', P .. 'n:seq') or '0') + 1))
+call('SET', P .. 't:' .. uid, seq .. ' ' .. ARGV[5] .. ' ' .. typ .. ' ' .. queue .. ARGV[7] .. '\n' .. ARGV[6])
+call('SET', P .. 'n:seq', seq)
+local page = math.floor(tonumber(seq) / 512)
+call('RPUSH', P .. 'page:' .. page, uid)
+call('RPUSH', P .. 'line:' .. queue, uid)
+put('pages', page, page)
+put('queues', 0, queue)
+waits(typ, 1)
+q.there, q.waiting = true, q.waiting + 1
+event('t', uid, '', '', 'waiting', '', 'RESTORED')
+place(q)
+flush()
+call('SET', P .. 'is:server', '')
