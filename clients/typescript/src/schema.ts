@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// bd2c36455e2f7102bdc5849de478f0dc2c0df8d990d59dccd91866c87d10348d
+// fbed8ae0123c092d853005215a21ce7eea2bfa6b5b8e53b07e7a8f96d9b75936
 
 export interface paths {
     "/api/v1/overview": {
@@ -2027,7 +2027,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             500: components["responses"]["Failed"];
-            /** @description It does not. */
+            /** @description It does not, or the process ends and others are to be asked. */
             503: {
                 headers: {
                     [name: string]: unknown;
