@@ -92,6 +92,8 @@ type Options struct {
 	EventMemory int
 	// Meter is told what is asked for, for figures.
 	Meter Meter
+	// Tracer follows what is asked for.
+	Tracer Tracer
 	// Metrics answers GET /metrics; nil is no such route.
 	Metrics http.Handler
 	Log     *slog.Logger // default: none
@@ -105,6 +107,32 @@ type Meter struct {
 	Request func(method, route string, status int, took time.Duration)
 	// Following is told that a client begins to follow the events (1) or ends (-1).
 	Following func(change int)
+}
+
+// A Tracer follows requests. Its functions are called concurrently; one that is nil is not
+// called.
+type Tracer struct {
+	// Continue returns ctx within the trace that a traceparent names, if it is one.
+	Continue func(ctx context.Context, traceparent string) context.Context
+	// Accepting is told what is about to be accepted. It returns what is kept with the
+	// transaction, "" for nothing, and who is told how that ended.
+	Accepting func(ctx context.Context, queue, typ string) (kept string, end func(uid string, err error))
+}
+
+// accepting begins the trace of an item.
+func (a *api) accepting(ctx context.Context, item *queues.Item) (end func(queues.Accepted)) {
+	if a.Tracer.Accepting == nil {
+		return func(queues.Accepted) {}
+	}
+	kept, done := a.Tracer.Accepting(ctx, item.Queue, item.Type)
+	item.Trace = kept
+	return func(r queues.Accepted) {
+		uid := item.UID
+		if r.Transaction != nil {
+			uid = r.Transaction.UID
+		}
+		done(uid, r.Err)
+	}
 }
 
 const base = "/api/v1"
@@ -142,7 +170,7 @@ func New(o Options) http.Handler {
 		a.pace = queues.NewSpender(o.Store, o.Rate)
 	}
 	router := chi.NewRouter()
-	router.Use(identified, a.watch, secure, shared(o.Origins), sameSite(o.Origins), middleware.GetHead)
+	router.Use(a.identified, a.watch, secure, shared(o.Origins), sameSite(o.Origins), middleware.GetHead)
 	router.NotFound(a.handle(func(http.ResponseWriter, *http.Request) error {
 		return &problem{
 			Status: http.StatusNotFound, Code: codeNotFound, Title: "There is no such route",

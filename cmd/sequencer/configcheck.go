@@ -49,8 +49,12 @@ func (c config) check(need needs, bad func(reason, name string, against ...strin
 		bad("asks for replicas, but SEQUENCER_REDIS_URL is empty and the embedded Redis has none", "SEQUENCER_REDIS_WAIT", "SEQUENCER_REDIS_URL")
 	}
 
-	if need.Mina && len(c.Mina.URLs) == 0 {
-		bad("is not set", "SEQUENCER_MINA_URL")
+	if need.Mina && len(c.Mina.URLs) == 0 && c.Types.forMina() {
+		bad("is not set", "SEQUENCER_MINA_URL", "SEQUENCER_TYPES")
+	}
+	c.Ledgers.check(bad)
+	if c.Types.onlyBatches() && len(c.Ledgers.Targets) == 0 {
+		bad("names SUBMIT_BATCH alone, and SEQUENCER_LEDGERS is empty", "SEQUENCER_TYPES", "SEQUENCER_LEDGERS")
 	}
 	if n := len(c.Mina.URLs); n > 0 && c.Mina.Quorum > n {
 		bad("is more than the "+strconv.Itoa(n)+" node(s) of SEQUENCER_MINA_URL", "SEQUENCER_MINA_QUORUM", "SEQUENCER_MINA_URL")

@@ -50,7 +50,7 @@ func readSecret(path string) (string, error) {
 		}
 		return "", err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(f, most+1))
 	text := strings.TrimSpace(string(raw))
 	switch {
@@ -160,5 +160,6 @@ func (s *service) secretFiles() []*watchedFile {
 		s.webhooks.Define(entries)
 		return nil
 	})
+	add("SEQUENCER_LEDGER_AUTH_FILE", s.cfg.Ledgers.AuthFile, s.ledgerAuth.take)
 	return files
 }

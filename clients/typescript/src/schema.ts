@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// d0ad5a53f99420977534fd6c386b2e7e380dd359d89436b7381930b8c6031351
+// db39b1ac4ce6d11dd759b1700cfafd63a447b35ad6193a74e5a1206253fa5c76
 
 export interface paths {
     "/api/v1/overview": {
@@ -786,6 +786,12 @@ export interface components {
         Uid: string;
         /** @description Chosen by the client so that it can repeat the post; made by the service if left out. */
         ChosenUid: string | null;
+        /** @description It is not dispatched before. A queue is a line: what stands behind it waits, too. */
+        NotBefore: components["schemas"]["Time"];
+        /** @description Its deadline, after notBefore: no attempt is valid beyond it, so that the chain itself refuses what comes later. Then it is FAILED, EXPIRED. */
+        ExpiresAt: components["schemas"]["Time"];
+        /** @description The most that an attempt of it may pay, above 0. */
+        MaxFee: components["schemas"]["Nanomina"] | null;
         /** @example plan-p1 */
         QueueName: string;
         /** @example SEND_CLAIM_VOTE */
@@ -795,6 +801,12 @@ export interface components {
          * @example B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS
          */
         AccountId: string;
+        /**
+         * @description A slot of a ledger, {ledger}/{n}. In a path its slash is written %2F.
+         * @example sawtooth/1
+         */
+        SlotId: string;
+        SenderId: components["schemas"]["AccountId"] | components["schemas"]["SlotId"];
         /**
          * @description An amount in nanomina.
          * @example 100000000
@@ -860,8 +872,9 @@ export interface components {
             /** @description Never starts anew. */
             number: number;
             sender: components["schemas"]["Text"];
-            nonce: number;
-            fee: components["schemas"]["Nanomina"];
+            /** @description null of a batch for a ledger, as is the fee. */
+            nonce: number | null;
+            fee: components["schemas"]["Nanomina"] | null;
             /** @description The last slot since genesis in which a block may take it. */
             validUntil: number | null;
             hash: components["schemas"]["Hash"];
@@ -889,6 +902,9 @@ export interface components {
          *       "done": null,
          *       "error": null,
          *       "attempts": [],
+         *       "notBefore": null,
+         *       "expiresAt": "2026-03-01T18:00:00.000Z",
+         *       "maxFee": "500000000",
          *       "receivedAt": "2026-03-01T12:00:00.000Z",
          *       "submittedAt": null,
          *       "retriedAt": null,
@@ -919,6 +935,12 @@ export interface components {
             } | null;
             error: components["schemas"]["Error"];
             attempts: components["schemas"]["Attempt"][];
+            /** @description It is not dispatched before, and what stands behind it in its queue waits, too. */
+            notBefore: components["schemas"]["Time"];
+            /** @description Its deadline: it lands before, or never. */
+            expiresAt: components["schemas"]["Time"];
+            /** @description The most that an attempt of it may pay. */
+            maxFee: components["schemas"]["Nanomina"] | null;
             receivedAt: components["schemas"]["Time"];
             /** @description The first time a node took it, or may have. */
             submittedAt: components["schemas"]["Time"];
@@ -985,7 +1007,7 @@ export interface components {
             queue?: components["schemas"]["QueueName"] | null;
             type?: components["schemas"]["TypeName"] | null;
             state?: components["schemas"]["State"] | null;
-            sender?: components["schemas"]["AccountId"] | null;
+            sender?: components["schemas"]["SenderId"] | null;
         };
         BulkResult: {
             /** @description Those that the filter chose and the command is for. */
@@ -1025,7 +1047,7 @@ export interface components {
             summary: string;
             waitingFor: {
                 /** @enum {unknown} */
-                code: "QUEUE_HEAD" | "PAUSED" | "CALLBACK" | "PROCESS" | "RECOVERY" | "NODES" | "FREE_SENDER" | "WORKER" | "SENDING" | "BLOCK" | "CONFIRMATIONS" | "SETTLEMENT" | "EXPIRY" | "RETRY_DELAY" | "FINALITY" | "PERSON" | "NOTHING";
+                code: "QUEUE_HEAD" | "PAUSED" | "NOT_BEFORE" | "CALLBACK" | "PROCESS" | "RECOVERY" | "NODES" | "FREE_SENDER" | "WORKER" | "LEDGER" | "SENDING" | "BLOCK" | "CONFIRMATIONS" | "SETTLEMENT" | "EXPIRY" | "RETRY_DELAY" | "FINALITY" | "PERSON" | "NOTHING";
                 /** @description When the wait ends by itself, at the latest. */
                 until: components["schemas"]["Time"];
                 detail: components["schemas"]["Text"];
@@ -1033,7 +1055,7 @@ export interface components {
             attempts: components["schemas"]["SeenAttempt"][];
             next: {
                 /** @enum {unknown} */
-                action: "BIND" | "ASK_WORKER" | "SEND" | "WATCH" | "SEND_AGAIN" | "RAISE_FEE" | "WEIGH" | "RETRY" | "FINISH" | "END" | "FINAL" | "REMOVE" | "TELL" | "RESUME" | "DECIDE" | "RESOLVE" | "NONE";
+                action: "BIND" | "ASK_WORKER" | "SUBMIT" | "SEND" | "WATCH" | "SEND_AGAIN" | "RAISE_FEE" | "WEIGH" | "RETRY" | "FINISH" | "END" | "FINAL" | "REMOVE" | "TELL" | "RESUME" | "DECIDE" | "RESOLVE" | "NONE";
                 /** @description When at the latest. */
                 at: components["schemas"]["Time"];
             };
@@ -1042,8 +1064,8 @@ export interface components {
         SeenAttempt: {
             number: number;
             sender: components["schemas"]["Text"];
-            nonce: number;
-            fee: components["schemas"]["Nanomina"];
+            nonce: number | null;
+            fee: components["schemas"]["Nanomina"] | null;
             hash: components["schemas"]["Hash"];
             outcome: components["schemas"]["Outcome"];
             /** @description It may still land. */
@@ -1078,6 +1100,7 @@ export interface components {
          *       },
          *       "paused": true,
          *       "reason": "maintenance",
+         *       "pausedUntil": null,
          *       "nextAt": null,
          *       "oldestWaitingAt": "2026-03-01T11:58:30.000Z"
          *     }
@@ -1103,6 +1126,8 @@ export interface components {
             paused: boolean;
             /** @description Why it is paused. */
             reason: components["schemas"]["Text"];
+            /** @description When it resumes by itself. */
+            pausedUntil: components["schemas"]["Time"];
             /** @description When a delay or a wait for a callback ends. */
             nextAt: components["schemas"]["Time"];
             /** @description When the next of its waiting transactions was received. */
@@ -1114,12 +1139,15 @@ export interface components {
         };
         /**
          * @example {
-         *       "reason": "maintenance"
+         *       "reason": "maintenance",
+         *       "until": "2026-03-01T14:00:00.000Z"
          *     }
          */
         Pause: {
             /** @description For people; 200 characters without the white space around it. */
             reason?: string | null;
+            /** @description When it resumes by itself; else somebody has to resume it. */
+            until?: components["schemas"]["Time"];
         };
         /**
          * @example {
@@ -1137,8 +1165,8 @@ export interface components {
          *     }
          */
         Sender: {
-            accountId: components["schemas"]["AccountId"];
-            /** @description local for a worker that the service runs. Credentials are not shown. */
+            accountId: components["schemas"]["SenderId"];
+            /** @description The ledger's of a slot; local for a worker that the service runs. Credentials are not shown. */
             workerUrl: components["schemas"]["Text"];
             state: components["schemas"]["QueueState"];
             /** @description The queue that it is bound to. */
@@ -1360,7 +1388,7 @@ export interface components {
             key: string;
         };
         /** @description A transaction to accept. Its type says what its data has to be. */
-        NewTransaction: components["schemas"]["NewCreateClaimVotingAccount"] | components["schemas"]["NewSendClaimVote"] | components["schemas"]["NewCreateVotingBatchesAccount"] | components["schemas"]["NewReceiveVotesBatch"] | components["schemas"]["NewCommitAllVotingBatches"] | components["schemas"]["NewOtherTransaction"];
+        NewTransaction: components["schemas"]["NewCreateClaimVotingAccount"] | components["schemas"]["NewSendClaimVote"] | components["schemas"]["NewCreateVotingBatchesAccount"] | components["schemas"]["NewReceiveVotesBatch"] | components["schemas"]["NewCommitAllVotingBatches"] | components["schemas"]["NewSubmitBatch"] | components["schemas"]["NewOtherTransaction"];
         /**
          * @description Deploys the account that counts the votes on one claim.
          * @example {
@@ -1381,6 +1409,9 @@ export interface components {
             type: "CREATE_CLAIM_VOTING_ACCOUNT";
             data: components["schemas"]["CreateClaimVotingAccount"];
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /**
          * @description Adds the vote of one elector to a claim's account.
@@ -1395,7 +1426,10 @@ export interface components {
          *         "index": 17,
          *         "vote": 1
          *       },
-         *       "uid": "vote-17"
+         *       "uid": "vote-17",
+         *       "maxFee": "500000000",
+         *       "notBefore": null,
+         *       "expiresAt": "2026-03-01T18:00:00Z"
          *     }
          */
         NewSendClaimVote: {
@@ -1404,6 +1438,9 @@ export interface components {
             type: "SEND_CLAIM_VOTE";
             data: components["schemas"]["SendClaimVote"];
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /**
          * @description Deploys the account that collects a plan's batches of votes.
@@ -1422,6 +1459,9 @@ export interface components {
             type: "CREATE_VOTING_BATCHES_ACCOUNT";
             data: components["schemas"]["CreateVotingBatchesAccount"];
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /**
          * @description Takes in the votes that one elector has signed.
@@ -1468,6 +1508,9 @@ export interface components {
             type: "RECEIVE_VOTES_BATCH";
             data: components["schemas"]["ReceiveVotesBatch"];
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /**
          * @description Closes a plan with everything that its batches hold.
@@ -1495,6 +1538,28 @@ export interface components {
             type: "COMMIT_ALL_VOTING_BATCHES" | "COMMIT_ALL_BATCHES";
             data: components["schemas"]["CommitAllVotingBatches"];
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
+        };
+        /**
+         * @description Hands a signed batch to a ledger, Sawtooth or Scabbard (SEQUENCER_LEDGERS). The ledger and the id of the batch are a key of their own: the same again in the same queue is answered with the first transaction, in another one with KEY_REUSED.
+         * @example {
+         *       "queue": "orders",
+         *       "type": "SUBMIT_BATCH",
+         *       "data": {
+         *         "ledger": "sawtooth",
+         *         "batchId": "70e344c78d8d2befc6117513ab6e00bf0b6c44f4f82ec1c8f0535acdd3e2f8140cdad850b32a044023df8d0e9aa321aaedf3fa15f6c599fd8ea3810fdee42cac",
+         *         "batchList": "CoUGCscBCkIwMjQ0MTVmY2M1M2RlNjAzOGQ5MGUyNDc0MGM4MDc4OGFhOTZhNjcwMDU0MTBhYzUzZWJmMmU2YTI2MjliZGFhYTISgAE5NTU5OGIxNWIyNjIyNDYzZjMzZDQyNzEzZTA0M2JkNjE4MzYzMTBjNDQzYjk5MjA3YjUxZWU2ZWQwZjljMWI2NDUyYzM5MWU3MzI5ZWM3ZmFhZGUyZGY4ZDRkNjdkNmViY2YzOTAzNmQwOTFhMWNmYThkNzYwOGZlN2VlOTQ5MhKAATcwZTM0NGM3OGQ4ZDJiZWZjNjExNzUxM2FiNmUwMGJmMGI2YzQ0ZjRmODJlYzFjOGYwNTM1YWNkZDNlMmY4MTQwY2RhZDg1MGIzMmEwNDQwMjNkZjhkMGU5YWEzMjFhYWVkZjNmYTE1ZjZjNTk5ZmQ4ZWEzODEwZmRlZTQyY2FjGrUDCqECCkIwMjQ0MTVmY2M1M2RlNjAzOGQ5MGUyNDc0MGM4MDc4OGFhOTZhNjcwMDU0MTBhYzUzZWJmMmU2YTI2MjliZGFhYTIaBmludGtleSIDMS4wMgdleGFtcGxlSoABZDAwMGQ4MGI5ZDc2ZjQxZjE0YTllMGFlNTgxNjRlYWJlYTMxNzc3Yjk3NDRiYzcyNDQ0ZDkyZmY1MmIwMDVjMTA5MmY2MmM3YmUyZDliYjBiNWY1Y2I2OThkNzY2ZjM1NzA5NzJmOTVhM2UxN2Q2MDlhMjIzYTA0ZDE2ZGFhNTZSQjAyNDQxNWZjYzUzZGU2MDM4ZDkwZTI0NzQwYzgwNzg4YWE5NmE2NzAwNTQxMGFjNTNlYmYyZTZhMjYyOWJkYWFhMhKAATk1NTk4YjE1YjI2MjI0NjNmMzNkNDI3MTNlMDQzYmQ2MTgzNjMxMGM0NDNiOTkyMDdiNTFlZTZlZDBmOWMxYjY0NTJjMzkxZTczMjllYzdmYWFkZTJkZjhkNGQ2N2Q2ZWJjZjM5MDM2ZDA5MWExY2ZhOGQ3NjA4ZmU3ZWU5NDkyGgxzZXQgYXBwbGVzIDM="
+         *       }
+         *     }
+         */
+        NewSubmitBatch: {
+            queue: components["schemas"]["QueueName"];
+            /** @constant */
+            type: "SUBMIT_BATCH";
+            data: components["schemas"]["SubmitBatch"];
+            uid?: components["schemas"]["ChosenUid"];
         };
         /**
          * @description A transaction of a type that is done wholly by its worker (SEQUENCER_WORKER_TYPES).
@@ -1514,6 +1579,9 @@ export interface components {
                 [key: string]: unknown;
             };
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /** @description Data of CREATE_CLAIM_VOTING_ACCOUNT. */
         CreateClaimVotingAccount: {
@@ -1581,6 +1649,21 @@ export interface components {
         /** @description Data of COMMIT_ALL_VOTING_BATCHES. */
         CommitAllVotingBatches: {
             planUid: components["schemas"]["ShortUid"];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Data of SUBMIT_BATCH. Form, structure, hashes and signatures are checked before it is accepted. */
+        SubmitBatch: {
+            /** @description The name of a configured ledger. */
+            ledger: string;
+            /** @description The batch's header_signature. */
+            batchId: string;
+            /** @description A protobuf BatchList of exactly one batch, at most 10 MiB. */
+            batchList: string;
+            /** @description That of the batch. */
+            trace?: boolean | null;
+            /** @description The client's own. */
+            dataChangeId?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -1970,7 +2053,7 @@ export interface components {
          * @description The sender's account.
          * @example B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS
          */
-        accountId: components["schemas"]["AccountId"];
+        accountId: components["schemas"]["SenderId"];
         /**
          * @description The endpoint's id.
          * @example billing
@@ -2600,7 +2683,7 @@ export interface operations {
                 /** @description Only of this type. */
                 type?: components["schemas"]["TypeName"];
                 /** @description Only those that this sender is or was last bound to. */
-                sender?: components["schemas"]["AccountId"];
+                sender?: components["schemas"]["SenderId"];
                 /** @description Only those received from this time on. */
                 since?: string;
                 /** @description Only those received before this time. */

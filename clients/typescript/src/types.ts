@@ -42,6 +42,12 @@ export interface NewTransaction<T extends string = string> {
   data: DataOf<T>;
   /** Chosen so that the post can be repeated, also by another program; else one is made up. */
   uid?: string;
+  /** It is not dispatched before, RFC 3339. What stands behind it in its queue waits, too. */
+  notBefore?: string;
+  /** Its deadline, RFC 3339: it lands before, or never. */
+  expiresAt?: string;
+  /** The most that an attempt of it may pay, in nanomina. */
+  maxFee?: string;
 }
 
 /** A post of any built-in type. */
