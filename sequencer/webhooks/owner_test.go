@@ -425,3 +425,57 @@ func TestDefined(t *testing.T) {
 		f.ok(s.Remove(f.ctx, "e"))
 	})
 }
+
+// TestOrderInOneRead: events of one transaction that were read together stay in order, too,
+// when the first of them fails.
+func TestOrderInOneRead(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		s, _ := f.service(r, nil)
+		f.add(s, r, Definition{})
+		f.ok(s.Disable(f.ctx, "e"))
+		f.post("q", "a", "b")
+		for range 3 {
+			f.to("a", lifecycle.PhaseFailed)
+			f.to("a", lifecycle.PhaseWaiting)
+		}
+		passes(10 * time.Second)
+		var failed atomic.Int64
+		r.answers(func(q *http.Request, _ string) (*reply, error) {
+			if strings.HasSuffix(q.Header.Get("Webhook-Id"), "-3") && failed.Add(1) == 1 {
+				return status(500), nil
+			}
+			return nil, nil
+		})
+		f.ok(s.Enable(f.ctx, "e"))
+		passes(4 * time.Second)
+		r.wants("1 a WAITING WAITING", "2 b WAITING WAITING")
+		if x := f.status(s); x.Behind != 0 || x.Parked != 6 {
+			t.Errorf("%+v", x)
+		}
+		passes(10 * time.Second)
+		want := "3 a FAILED,4 a WAITING,5 a FAILED,6 a WAITING,7 a FAILED,8 a WAITING"
+		if got := strings.ReplaceAll(strings.Join(r.taken(), ","), " WAITING,", ","); strings.TrimSuffix(got, " WAITING") != want {
+			t.Errorf("delivered %s", got)
+		}
+	})
+}
+
+// TestRedirect: of none is the address asked that it leads to.
+func TestRedirect(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		s, _ := f.service(r, nil)
+		f.add(s, r, Definition{})
+		for _, code := range []int{301, 302, 303, 307, 308} {
+			var asked atomic.Int64
+			r.answers(func(*http.Request, string) (*reply, error) {
+				asked.Add(1)
+				return status(code, "Location", "https://example.org/other"), nil
+			})
+			if d, err := s.Ping(f.ctx, "e"); err != nil || d.Delivered || d.Status != code || asked.Load() != 1 {
+				t.Errorf("%+v, %v, asked %d times", d, err, asked.Load())
+			}
+		}
+	})
+}

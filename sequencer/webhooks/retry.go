@@ -80,8 +80,11 @@ const (
 // pause returns how long the next first try waits after so many failures in a row. An
 // endpoint that is down so takes an event a minute, and the log keeps the others for it.
 func pause(failures int) time.Duration {
-	if failures < suspicious {
+	switch over := failures - suspicious; {
+	case over < 0:
 		return 0
+	case over < 6:
+		return time.Second << over
 	}
-	return min(time.Second<<min(failures-suspicious, 10), mostPause)
+	return mostPause
 }

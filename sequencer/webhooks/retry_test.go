@@ -56,6 +56,8 @@ func TestJudge(t *testing.T) {
 		{"429 for a year", Answer{Status: 429, RetryAfter: 8760 * hour}, verdict{rest: 24 * hour}},
 		{"500", Answer{Status: 500}, verdict{counted: true}},
 		{"502", Answer{Status: 502}, verdict{counted: true, rest: time.Second}},
+		{"504", Answer{Status: 504}, verdict{counted: true, rest: time.Second}},
+		{"505", Answer{Status: 505}, verdict{counted: true}},
 		{"504 for an hour", Answer{Status: 504, RetryAfter: hour}, verdict{counted: true, rest: hour}},
 		{"503 for an hour", Answer{Status: 503, RetryAfter: hour}, verdict{counted: true, rest: hour}},
 		{"503 for a year", Answer{Status: 503, RetryAfter: 8760 * hour}, verdict{counted: true, rest: 24 * hour}},

@@ -19,7 +19,7 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*fixture){
 		"Lease": testLease, "Pass": testPass, "Lanes": testLanes, "Replay": testReplay, "Fence": testFence, "Put": testPut,
-		"LogIsKept": testLogIsKept, "ManyLanes": testManyLanes,
+		"LogIsKept": testLogIsKept, "Rewind": testRewind, "Told": testTold, "Shown": testShown, "ManyLanes": testManyLanes,
 	}
 	t.Run("miniredis", func(t *testing.T) {
 		t.Parallel()
@@ -267,6 +267,80 @@ func testLogIsKept(f *fixture) {
 	f.ok(f.store.act(f.ctx, "e", "remove", ""))
 	if n := kept(); n != 1 { // the last one always stays
 		f.Errorf("%d are kept of 1", n)
+	}
+}
+
+// testRewind: as far back as the log goes, and no further than the endpoint has come.
+func testRewind(f *fixture) {
+	f.post("q", "a", "b", "c", "d")
+	h, epoch := f.put(), f.epoch()
+	f.ok(f.client.XTrimMinID(f.ctx, "{"+f.queues.Namespace+"}:events", "0-3").Err())
+	rewind := func(epoch string, number int64) error { return f.store.act(f.ctx, "e", "rewind", number, epoch) }
+	for _, tt := range []struct {
+		epoch  string
+		number int64
+		want   error
+	}{{epoch, 1, ErrGone}, {"0", 3, ErrGone}, {epoch, 5, ErrAhead}, {epoch, 4, nil}, {epoch, 2, nil}} {
+		if err := rewind(tt.epoch, tt.number); !errors.Is(err, tt.want) {
+			f.Errorf("%v: %v", tt, err)
+		}
+	}
+	if err := f.store.pass(f.ctx, h, &passage{epoch: epoch, from: 4, to: 4, told: []string{"x"}}); !errors.Is(err, errLost) {
+		f.Errorf("passed by who has not seen it: %v", err)
+	}
+	l, err := f.store.load(f.ctx, f.lease(process)[0])
+	f.ok(err)
+	if l.cursor != 2 {
+		f.Errorf("the cursor is at %d", l.cursor)
+	}
+}
+
+// testTold: of the deliveries the last 200 are kept, those of a parked event among them.
+func testTold(f *fixture) {
+	h, epoch := f.put(), f.epoch()
+	var told []string
+	for i := range 150 {
+		told = append(told, itoa(int64(i)))
+	}
+	p := &passage{epoch: epoch, to: 1, told: told, parked: []*parked{entry("t:a", 1, 0), entry("t:a", 2, 0)}}
+	f.ok(f.store.pass(f.ctx, h, p))
+	f.ok(f.store.pass(f.ctx, h, &passage{epoch: epoch, from: 1, to: 2, told: told}))
+	_, err := f.store.tried(f.ctx, h, entry("t:a", 1, 0), time.Hour, time.Minute, "tried")
+	f.ok(err)
+	_, lines, err := f.store.lanes(f.ctx, "e", 0, 0, 1000)
+	f.ok(err)
+	if len(lines) != 200 || lines[0] != "tried" || lines[1] != "149" || lines[199] != "101" {
+		f.Errorf("%d lines, %q … %q", len(lines), lines[:2], lines[len(lines)-1])
+	}
+	if all, next, err := f.store.due(f.ctx, h, 10); err != nil || len(all) != 0 || next < 59*time.Minute || next > time.Hour {
+		f.Errorf("due: %+v, %v, %v", all, next, err)
+	}
+	x, err := f.store.show(f.ctx, "e")
+	f.ok(err)
+	if rest := time.Until(x[0].RestsUntil); rest < 50*time.Second || rest > time.Minute+time.Second {
+		f.Errorf("it rests for %v", rest)
+	}
+}
+
+// testShown: how far behind an endpoint is, since when, and who has it.
+func testShown(f *fixture) {
+	h, epoch := f.put(), f.epoch()
+	f.ok(f.store.put(f.ctx, &Endpoint{ID: "d", URL: "https://example.org", Secrets: []Secret{{Key: newSecret()}}}, 0))
+	f.post("q", "a", "b", "c")
+	p, err := f.queues.ReadLog(f.ctx, 0, 10)
+	f.ok(err)
+	f.ok(f.store.pass(f.ctx, h, &passage{epoch: epoch, to: 1}))
+	all, err := f.store.show(f.ctx, "")
+	f.ok(err)
+	if len(all) != 2 || all[0].ID != "d" || all[0].Behind != 3 || all[0].Holder != "" || !all[0].BehindSince.Equal(p.Entries[0].At) {
+		f.Errorf("%+v", all[0])
+	}
+	if x := all[1]; x.Behind != 2 || x.Holder != process || !x.BehindSince.Equal(p.Entries[1].At) || !x.RestsUntil.IsZero() {
+		f.Errorf("%+v", x)
+	}
+	f.ok(f.store.pass(f.ctx, h, &passage{epoch: epoch, from: 1, to: 3}))
+	if all, err = f.store.show(f.ctx, "e"); err != nil || all[0].Behind != 0 || !all[0].BehindSince.IsZero() {
+		f.Errorf("%+v, %v", all[0], err)
 	}
 }
 
