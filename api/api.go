@@ -21,6 +21,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/webhooks"
 )
 
 // Control decides on what a person asks for. Its methods return queues.ErrNotFound,
@@ -52,7 +53,7 @@ type Part struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Options are what the API works on. Store, Senders, Types, Control and
+// Options are what the API works on. Store, Senders, Types, Control, Webhooks and
 // ValidKey are needed; the rest has defaults.
 type Options struct {
 	Store   *queues.Store
@@ -62,6 +63,8 @@ type Options struct {
 	Control Control
 	// ValidKey says why a string is no account id.
 	ValidKey func(string) error
+	// Webhooks are the endpoints that are told what happens.
+	Webhooks *webhooks.Service
 	// Ready says what works; nil asks the store alone.
 	Ready func(context.Context) Readiness
 	// Chain says what the nodes say; nil leaves it out of the overview.
@@ -91,6 +94,8 @@ type Options struct {
 	EventMemory int
 	// Meter is told what is asked for, for figures.
 	Meter Meter
+	// Tracer follows what is asked for.
+	Tracer Tracer
 	// Metrics answers GET /metrics; nil is no such route.
 	Metrics http.Handler
 	Log     *slog.Logger // default: none
@@ -104,6 +109,32 @@ type Meter struct {
 	Request func(method, route string, status int, took time.Duration)
 	// Following is told that a client begins to follow the events (1) or ends (-1).
 	Following func(change int)
+}
+
+// A Tracer follows requests. Its functions are called concurrently; one that is nil is not
+// called.
+type Tracer struct {
+	// Continue returns ctx within the trace that a traceparent names, if it is one.
+	Continue func(ctx context.Context, traceparent string) context.Context
+	// Accepting is told what is about to be accepted. It returns what is kept with the
+	// transaction, "" for nothing, and who is told how that ended.
+	Accepting func(ctx context.Context, queue, typ string) (kept string, end func(uid string, err error))
+}
+
+// accepting begins the trace of an item.
+func (a *api) accepting(ctx context.Context, item *queues.Item) (end func(queues.Accepted)) {
+	if a.Tracer.Accepting == nil {
+		return func(queues.Accepted) {}
+	}
+	kept, done := a.Tracer.Accepting(ctx, item.Queue, item.Type)
+	item.Trace = kept
+	return func(r queues.Accepted) {
+		uid := item.UID
+		if r.Transaction != nil {
+			uid = r.Transaction.UID
+		}
+		done(uid, r.Err)
+	}
 }
 
 const base = "/api/v1"
@@ -141,7 +172,7 @@ func New(o Options) http.Handler {
 		a.pace = queues.NewSpender(o.Store, o.Rate)
 	}
 	router := chi.NewRouter()
-	router.Use(identified, a.watch, secure, shared(o.Origins), sameSite(o.Origins), middleware.GetHead)
+	router.Use(a.identified, a.watch, secure, shared(o.Origins), sameSite(o.Origins), middleware.GetHead)
 	router.NotFound(a.handle(func(http.ResponseWriter, *http.Request) error {
 		return &problem{
 			Status: http.StatusNotFound, Code: codeNotFound, Title: "There is no such route",
@@ -176,6 +207,10 @@ func New(o Options) http.Handler {
 			r.Use(a.unlimited)
 			r.Get(base+"/senders", a.timed(a.listSenders))
 			r.Get(base+"/senders/{accountId}", a.timed(a.getSender))
+			r.Get(base+"/webhooks", a.timed(a.listWebhooks))
+			r.Get(base+"/webhooks/{id}", a.timed(a.getWebhook))
+			r.Get(base+"/webhooks/{id}/deliveries", a.timed(a.webhookDeliveries))
+			r.Get(base+"/webhooks/{id}/parked", a.timed(a.webhookParked))
 			if o.Metrics != nil {
 				r.Method(http.MethodGet, "/metrics", o.Metrics)
 			}
@@ -201,6 +236,14 @@ func New(o Options) http.Handler {
 		r.Delete(base+"/senders/{accountId}", a.timed(a.removeSender))
 		r.Post(base+"/senders/{accountId}/drain", a.timed(a.drainSender))
 		r.Post(base+"/senders/{accountId}/resume", a.timed(a.resumeSender))
+		r.Post(base+"/webhooks", a.timed(a.addWebhook))
+		r.Delete(base+"/webhooks/{id}", a.timed(a.removeWebhook))
+		r.Post(base+"/webhooks/{id}/enable", a.timed(a.enableWebhook))
+		r.Post(base+"/webhooks/{id}/disable", a.timed(a.disableWebhook))
+		r.Post(base+"/webhooks/{id}/ping", a.timed(a.pingWebhook))
+		r.Post(base+"/webhooks/{id}/secret", a.timed(a.rotateWebhook))
+		r.Post(base+"/webhooks/{id}/replay", a.timed(a.replayWebhook))
+		r.Delete(base+"/webhooks/{id}/parked", a.timed(a.discardParked))
 	})
 	return router
 }

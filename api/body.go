@@ -241,6 +241,9 @@ func (a *api) parseItem(doc []byte, header []string) (queues.Item, error) {
 	}
 	item.Terms = f.terms()
 	if len(f.Errors) == 0 {
+		if d, is := rules.(dispatcher.ForLedger); is {
+			item.Ledger, item.BatchID = d.Batch(item.Data)
+		}
 		return item, nil
 	}
 	p := invalid(f.Errors...)

@@ -86,6 +86,19 @@ func (o *object) amount(name string, v uint64) {
 	o.nanomina(name, v)
 }
 
+// price is the place and the fee of an attempt; a slot of a ledger has neither.
+func (o *object) price(a *lifecycle.Attempt) {
+	if senders.LedgerOf(a.Sender) != "" {
+		for _, name := range []string{"nonce", "fee"} {
+			o.name(name)
+			o.null()
+		}
+		return
+	}
+	o.number("nonce", int64(a.Nonce))
+	o.nanomina("fee", a.Fee)
+}
+
 func (o *object) time(name string, t time.Time) {
 	o.name(name)
 	if t.IsZero() {
@@ -221,8 +234,7 @@ func appendAttempt(b []byte, a *lifecycle.Attempt) []byte {
 	o.open()
 	o.number("number", int64(a.Number))
 	o.optional("sender", a.Sender)
-	o.number("nonce", int64(a.Nonce))
-	o.nanomina("fee", a.Fee)
+	o.price(a)
 	o.count("validUntil", a.ValidUntil)
 	o.optional("hash", a.KnownHash())
 	o.text("outcome", string(a.Outcome))
@@ -254,8 +266,7 @@ func appendExplanation(b []byte, e *lifecycle.Explanation) []byte {
 		o.open()
 		o.number("number", int64(a.Number))
 		o.optional("sender", a.Sender)
-		o.number("nonce", int64(a.Nonce))
-		o.nanomina("fee", a.Fee)
+		o.price(&a.Attempt)
 		o.optional("hash", a.KnownHash())
 		o.text("outcome", string(a.Outcome))
 		o.bool("open", a.Open)

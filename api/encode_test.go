@@ -51,8 +51,8 @@ type shownError struct {
 type shownAttempt struct {
 	Number        int               `json:"number"`
 	Sender        *string           `json:"sender"`
-	Nonce         uint32            `json:"nonce"`
-	Fee           uint64            `json:"fee,string"`
+	Nonce         *uint32           `json:"nonce"`
+	Fee           *uint64           `json:"fee,string"`
 	ValidUntil    *uint32           `json:"validUntil"`
 	Hash          *string           `json:"hash"`
 	Outcome       lifecycle.Outcome `json:"outcome"`
@@ -95,8 +95,12 @@ func show(t *lifecycle.Transaction) shown {
 		FinalAt: showTime(t.FinalAt), Reopened: t.Reopened, CancelRequested: t.CancelRequested,
 	}
 	for _, a := range t.Attempts {
+		nonce, fee := &a.Nonce, &a.Fee
+		if strings.Contains(a.Sender, "/") {
+			nonce, fee = nil, nil // a slot of a ledger
+		}
 		s.Attempts = append(s.Attempts, shownAttempt{
-			a.Number, unlessZero(a.Sender), a.Nonce, a.Fee, unlessZero(a.ValidUntil), unlessZero(a.KnownHash()), a.Outcome, unlessZero(a.Height),
+			a.Number, unlessZero(a.Sender), nonce, fee, unlessZero(a.ValidUntil), unlessZero(a.KnownHash()), a.Outcome, unlessZero(a.Height),
 			unlessZero(a.StateHash), a.Confirmations, showError(a.Error), showTime(a.StartedAt), showTime(a.EndedAt),
 		})
 	}

@@ -19,15 +19,19 @@ func RequestID(ctx context.Context) string {
 }
 
 // identified gives each request a name: the one that its caller has given it, or one of
-// its own. It is told with every answer.
-func identified(next http.Handler) http.Handler {
+// its own, which is told with every answer, and has it go on with its caller's trace.
+func (a *api) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(requestID)
 		if !validRequestID(id) {
 			id = rand.Text()
 		}
 		w.Header().Set(requestID, id)
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, id)))
+		ctx := context.WithValue(r.Context(), requestKey{}, id)
+		if parent := r.Header.Get("traceparent"); parent != "" && a.Tracer.Continue != nil {
+			ctx = a.Tracer.Continue(ctx, parent)
+		}
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 

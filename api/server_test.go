@@ -229,7 +229,7 @@ func TestLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := setup(t)
 		web := overPipes(t, s)
-		ask := func(method, path, body string) *http.Response {
+		ask := func(method, path, body string) (status int, closes bool) {
 			req, err := http.NewRequestWithContext(t.Context(), method, "http://127.0.0.1"+path, strings.NewReader(body))
 			if err != nil {
 				t.Fatal(err)
@@ -243,24 +243,24 @@ func TestLeave(t *testing.T) {
 			if _, err := io.Copy(io.Discard, resp.Body); err != nil {
 				t.Error(err)
 			}
-			return resp
+			return resp.StatusCode, resp.Close
 		}
-		if resp := ask("GET", "/readyz", ""); resp.StatusCode != 200 || resp.Close {
-			t.Errorf("before: %s, closing %v", resp.Status, resp.Close)
+		if status, closes := ask("GET", "/readyz", ""); status != 200 || closes {
+			t.Errorf("before: %d, closing %v", status, closes)
 		}
 		early := web.follow("", "")
 		web.server.Leave()
 		late := web.follow("", "")
 		for i := range 2 {
-			if resp := ask("GET", "/readyz", ""); resp.StatusCode != 503 || !resp.Close {
-				t.Errorf("leaving: %s, closing %v", resp.Status, resp.Close)
+			if status, closes := ask("GET", "/readyz", ""); status != 503 || !closes {
+				t.Errorf("leaving: %d, closing %v", status, closes)
 			}
-			if resp := ask("GET", "/healthz", ""); resp.StatusCode != 200 || !resp.Close {
-				t.Errorf("alive: %s, closing %v", resp.Status, resp.Close)
+			if status, closes := ask("GET", "/healthz", ""); status != 200 || !closes {
+				t.Errorf("alive: %d, closing %v", status, closes)
 			}
 			body := fmt.Sprintf(`{"queue":"q","type":"ANY","data":{},"uid":"u%d"}`, i)
-			if resp := ask("POST", base+"/transactions", body); resp.StatusCode != 202 || !resp.Close {
-				t.Errorf("posting: %s, closing %v", resp.Status, resp.Close)
+			if status, closes := ask("POST", base+"/transactions", body); status != 202 || !closes {
+				t.Errorf("posting: %d, closing %v", status, closes)
 			}
 		}
 		for _, f := range []*follower{early, late} {

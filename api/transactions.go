@@ -39,7 +39,9 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	item.By = a.budgetOf(callerOf(w))
+	traced := a.accepting(r.Context(), &item)
 	accepted := a.Store.Enqueue(r.Context(), item)
+	traced(accepted)
 	if accepted.Err != nil {
 		return accepted.Err
 	}
@@ -185,7 +187,7 @@ func (a *api) wrongFilter(f queues.Filter, name string) string {
 		return wantName
 	case name == "type" && f.Type != "" && !dispatcher.ValidType(f.Type):
 		return "must be the name of a type"
-	case name == "sender" && f.Sender != "" && a.ValidKey(f.Sender) != nil:
+	case name == "sender" && f.Sender != "" && !a.validSender(f.Sender):
 		return "must be an account id"
 	case name == "state" && f.State != "" && !slices.Contains(lifecycle.States, f.State):
 		return fmt.Sprintf("must be one of %v", lifecycle.States)

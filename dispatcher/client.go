@@ -40,6 +40,8 @@ type ClientOptions struct {
 	AnswerLimit int64
 	// Local are the workers that this process runs; the zero value is none.
 	Local LocalWorkers
+	// Trace is the traceparent that a worker gets with a call, "" for none; nil means none.
+	Trace func(ctx context.Context) string
 	// Dial opens connections; nil means TCP.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
@@ -71,6 +73,7 @@ type Client struct {
 	timeout   time.Duration
 	limit     int64
 	local     LocalWorkers
+	trace     func(ctx context.Context) string
 }
 
 // NewClient returns a client. It holds nothing that has to be closed.
@@ -105,6 +108,7 @@ func NewClient(o ClientOptions) *Client {
 		timeout: o.Timeout,
 		limit:   o.AnswerLimit,
 		local:   o.Local,
+		trace:   o.Trace,
 	}
 	c.SetToken(o.Token)
 	return c
@@ -176,6 +180,11 @@ func (c *Client) do(ctx context.Context, worker Worker, body []byte, limit int64
 	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if c.trace != nil {
+		if parent := c.trace(ctx); parent != "" {
+			req.Header.Set("traceparent", parent)
+		}
 	}
 	resp, err := c.roundTrip(req, path[0] == "dispatch")
 	if err != nil {

@@ -23,6 +23,9 @@ type NodeState struct {
 	Reorgs, Orphaned uint64
 }
 
+// Any reports whether there are nodes at all.
+func (t *Tracker) Any() bool { return len(t.nodes) > 0 }
+
 // Nodes returns the nodes as the last poll found them, in the order of the options.
 // There are none before the first one.
 func (t *Tracker) Nodes() []NodeState {

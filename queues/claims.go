@@ -24,6 +24,7 @@ type Bound struct {
 type BindRequest struct {
 	Process string        // incarnation of the calling process
 	Types   []string      // that it dispatches
+	Ledger  string        // whose batches are bound; "" for what is for Mina
 	Groups  []string      // of senders that it may use
 	Most    int           // pairs to bind
 	Grace   time.Duration // until a claim that is not taken up is due
@@ -44,7 +45,7 @@ func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
 	before, after := planned(b.Plan)
 	args := []any{b.Process, b.Most, inMillis(b.Grace), b.Plan.Fee, before, after, len(b.Types), len(b.Groups)}
 	for _, t := range b.Types {
-		args = append(args, t)
+		args = append(args, kindOf(t, b.Ledger))
 	}
 	for _, g := range b.Groups {
 		args = append(args, g)

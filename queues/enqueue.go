@@ -27,6 +27,12 @@ type Item struct {
 	// By is the name of the API key that it is posted with, where that has a budget. It may
 	// be another one when the same is posted again.
 	By string
+	// Trace is the traceparent that is kept with it, if it is traced: no part of what a
+	// repeat is compared with.
+	Trace string
+	// Ledger and BatchID are those of a batch, "" of what is for Mina. Together they are a
+	// key of their own.
+	Ledger, BatchID string
 }
 
 // Accepted is what became of an Item.
@@ -98,7 +104,8 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 		uids[i] = uid
 		// A copy: the caller's buffer may serve another post while a call that it no
 		// longer waits for is still on its way.
-		args = append(args, uid, chosen, item.Type, item.Queue, string(item.Data), encodeTerms(&item.Terms, item.By))
+		args = append(args, uid, chosen, kindOf(item.Type, item.Ledger), item.Queue, string(item.Data),
+			postedWith(&item.Terms, item.BatchID, item.Trace, item.By))
 	}
 	v, err := s.Run(ctx, enqueueScript, args...)
 	r := reply{name: "enqueue", err: err}
@@ -116,6 +123,10 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 	s.signal(r.int(results[1]))
 	last := -1
 	for i, item := range items {
+		if first, text := results[i+2].(string); text {
+			out[i] = s.firstBatch(ctx, first, item)
+			continue
+		}
 		switch n := r.int(results[i+2]); {
 		case n > 0:
 			out[i].Transaction = fresh(uids[i], n, now, item)
@@ -141,8 +152,23 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 func fresh(uid string, sequence int64, now time.Time, item Item) *lifecycle.Transaction {
 	return &lifecycle.Transaction{
 		UID: uid, Queue: item.Queue, Sequence: sequence, Type: item.Type, Data: item.Data,
-		Phase: lifecycle.PhaseWaiting, ReceivedAt: now, ChangedAt: now, Terms: recorded(item.Terms), PostedBy: item.By,
+		Phase: lifecycle.PhaseWaiting, ReceivedAt: now, ChangedAt: now, Ledger: item.Ledger, BatchID: item.BatchID,
+		Terms: recorded(item.Terms), Trace: item.Trace, PostedBy: item.By,
 	}
+}
+
+// firstBatch returns the transaction that a batch is in already, if its queue is the same.
+func (s *Store) firstBatch(ctx context.Context, uid string, item Item) Accepted {
+	t, err := s.Get(ctx, uid)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Accepted{Err: ErrKeyGone} // removed since the script looked
+	case err != nil:
+		return Accepted{Err: err}
+	case t.Queue != item.Queue:
+		return Accepted{Err: ErrKeyReused}
+	}
+	return Accepted{Transaction: t, Existed: true}
 }
 
 // first returns the transaction that has the uid already, if it is the same.

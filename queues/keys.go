@@ -9,9 +9,12 @@ import (
 // all of them into one slot of a Redis Cluster, so that one script may change
 // a transaction, its queue, its sender and the event log together.
 //
-//	t:<uid>        string  "<sequence> <received ms> <type> <queue><terms>\n<payload>": what was posted, never
-//	                       changed; terms, if there are any: " <not before ms> <expires ms> <max fee> <key>",
-//	                       the last the name of the API key that it was posted with, where that counts
+//	t:<uid>        string  "<sequence> <received ms> <type> <queue>\n<payload>": what was posted, never changed;
+//	                       behind the queue, if there is any of it, " <not before ms> <expires ms> <max fee>
+//	                       <batch id> <traceparent> <name of the API key, where that counts>", empty for none. Of a batch the type is
+//	                       "<type>/<ledger>", here and in ready, waiting and gone
+//	batch:<ledger>/<batch id>  string  uid of the transaction of a batch; "" of one that was removed, for
+//	                       as long as its key is known
 //	x:<uid>        string  what changes about it; there is none before the first change: a line
 //	                       of words that scripts read or write (lib.lua names them), and behind
 //	                       it the record as JSON, which they do not read (codec.go)
@@ -61,6 +64,17 @@ import (
 //	n:seq n:claim  counters
 //	turn:<name>    string  one process does what has the name, for as long as this lasts
 //	rate:<key>     string  microseconds up to which an API key has used its rate up
+//	hooks          zset    webhook endpoints by the number of the event that each has come to: the
+//	                       log keeps what is behind the lowest. What follows is kept by
+//	                       package webhooks
+//	hook:<id>      hash    what: its definition as JSON, with its secrets; rev: count of people's
+//	                       changes; holder, token, until: the lease; rest: until when nothing is
+//	                       sent; parked, bytes, dropped: counts
+//	park:<id>      zset    its lanes with parked events, by when the first is tried, +inf: when a
+//	                       person asks
+//	lane:<id>:<lane> list  parked events of a transaction (t:<uid>), queue (q:) or sender (s:), in
+//	                       order: "<number> <tries> <length> <event> <ms>\n<body>"
+//	sent:<id>      list    its last deliveries as JSON, the latest first
 //	wake           channel "": a bind may have become possible; a uid: its owner is to look at it
 //
 // Other packages name keys only through these functions.

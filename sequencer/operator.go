@@ -84,7 +84,11 @@ func (s *Sequencer) Resolve(ctx context.Context, uid string, landed bool, hash s
 	if _, err := lifecycle.Ask(&v, order); err != nil {
 		return nil, err
 	}
-	if err := s.contradicted(ctx, t, landed, hash); err != nil {
+	contradicted := s.contradicted
+	if t.Ledger != "" {
+		contradicted = s.ledgerContradicts
+	}
+	if err := contradicted(ctx, t, landed, hash); err != nil {
 		return nil, err
 	}
 	return s.order(ctx, uid, order)

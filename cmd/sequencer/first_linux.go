@@ -43,7 +43,7 @@ func runBehind() (code int) {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
 		switch {
-		case err == syscall.EINTR || err == nil && pid != child.Pid: //nolint:errorlint // an errno is one
+		case err == syscall.EINTR || err == nil && pid != child.Pid:
 		case err != nil:
 			fmt.Fprintf(os.Stderr, "sequencer: waiting for children: %v\n", err)
 			return exitFailure

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mina-sequencer/api"
+	"mina-sequencer/traces"
 )
 
 // newLogger writes to w: readable text where a person looks, JSON lines
@@ -23,10 +24,13 @@ func newLogger(w io.Writer, c logConfig) *slog.Logger {
 }
 
 // origin is what a line says of where it comes from: of the request that it is written
-// for, if there is one.
+// for, and of the trace, if there is one.
 func origin(ctx context.Context) (attrs []slog.Attr) {
 	if id := api.RequestID(ctx); id != "" {
 		attrs = append(attrs, slog.String("request_id", id))
+	}
+	if id := traces.ID(ctx); id != "" {
+		attrs = append(attrs, slog.String("trace_id", id))
 	}
 	return attrs
 }

@@ -94,8 +94,10 @@ func TestLinesOfRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Set("{t}:t:odd", "what no build has written")
-	types, err := newRegistry(nil, nil)
+	if err := m.Set("{t}:t:odd", "what no build has written"); err != nil {
+		t.Fatal(err)
+	}
+	types, err := newRegistry(nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func (s *service) beat(ctx context.Context, sound func(context.Context) error) {
 // soundAt returns what asks this process, as a client would while clients are served,
 // whether it lives, and whether what drives transactions still answers. An outage of Redis
 // or of nodes does not count: a restart would not mend it.
-func (s *service) soundAt(l net.Addr, served context.Context) func(context.Context) error {
+func (s *service) soundAt(served context.Context, l net.Addr) func(context.Context) error {
 	scheme, transport := "http", &http.Transport{DisableKeepAlives: true}
 	if s.certificate != nil {
 		scheme = "https"

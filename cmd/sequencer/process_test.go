@@ -33,8 +33,13 @@ func TestProcesses(t *testing.T) {
 		"ReplicaPromoted":     replicaPromoted,
 		"LocalWorkers":        localWorkers,
 		"NodeHangs":           nodeHangs,
+		"Batches":             batches,
+		"BatchesKilled":       batchesKilled,
 		"RollingRestart":      rollingRestart,
 		"KeysRotated":         keysRotated,
+		"Traced":              traced,
+		"RestoredAOF":         restored("aof"),
+		"RestoredRDB":         restored("rdb"),
 	}
 	maps.Copy(tests, processesOfLinux)
 	for name, test := range tests {

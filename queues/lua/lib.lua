@@ -48,6 +48,9 @@ local function settled()
   return reconciled
 end
 
+-- epoch is that of the event log.
+local function epoch() return call('GET', P .. 'is:epoch') or '0' end
+
 -- lives reports whether the claims of a process hold. Nobody takes over from one
 -- that is not known, so it gets none: a failover may have forgotten that it is here.
 local function lives(process)
@@ -92,12 +95,21 @@ local function event(kind, id, sender, from, to, attempt, code)
     word(from) .. ' ' .. word(to) .. ' ' .. word(attempt) .. ' ' .. word(code))
 end
 
--- header returns sequence, time of receipt, type and queue of a transaction, and where it
--- was posted with terms not before when it may be bound and when it expires, "" for none;
--- or nil if there is no transaction. The payload behind the first line is not touched.
+-- header returns sequence, time of receipt, type and queue of a transaction, not before when
+-- it may be bound, when it expires, and the id of a batch, "" for none; of a batch the type
+-- has its ledger behind it, type/ledger. It returns nil if there is no transaction. The
+-- payload behind the first line is not touched.
+local MORE = ' ?(%d*) ?(%d*) ?%d* ?([^ \n]*)'
+local HEADER = '^(%d+) (%d+) (%S+) (%S+)' .. MORE .. '[^\n]*\n'
 local function header(uid)
-  return string.match(call('GETRANGE', P .. 't:' .. uid, 0, 319), '^(%d+) (%d+) (%S+) (%S+) ?(%d*) ?(%d*)[^\n]*\n')
+  return string.match(call('GETRANGE', P .. 't:' .. uid, 0, 639), HEADER)
 end
+
+-- batchKey is the key that a batch is known by beside its uid, nil if it is none.
+local function batchKey(typ, batch) return batch ~= '' and 'batch:' .. string.match(typ, '/(.*)$') .. '/' .. batch or nil end
+
+-- batchOf is the id of a batch by how the first line of what was posted ends.
+local function batchOf(more) return (select(3, string.match(more, '^' .. MORE))) end
 
 -- What is removed while it stands in a line leaves its place vacant: '#' and its
 -- sequence, which is no uid. A list gives up no entry of its middle at once.

@@ -5,7 +5,8 @@
 -- ARGV[3]  milliseconds until another process may tell a callback, or end what has
 --          expired, that is named here
 -- ARGV[4]  milliseconds that the key of a removed transaction is known
--- ARGV[5]  milliseconds that events are kept
+-- ARGV[5]  milliseconds that events are kept, and longer while a webhook endpoint has not
+--          taken them over
 -- ARGV[6]  milliseconds until a transaction named here is named again unless it
 --          changes, -1 for never, 0 for at once
 -- Answer:  {now, "1" if a bind may have become possible, milliseconds until the
@@ -77,8 +78,11 @@ local function trim(log, oldest)
     if old(middle) then low = middle + 1 else high = middle end
   end
   if low > high then return false end -- it is the last
-  call('XTRIM', log, 'MINID', '0-' .. low)
-  return low == first + SLICE
+  -- What an endpoint has not taken over stays until it has.
+  local behind = call('ZRANGE', P .. 'hooks', 0, 0, 'WITHSCORES')[2]
+  local kept = math.min(low, (tonumber(behind) or low) + 1)
+  if kept > first then call('XTRIM', log, 'MINID', '0-' .. string.format('%.0f', kept)) end
+  return kept == first + SLICE
 end
 local more = trim(P .. 'events', now - ARGV[5])
 

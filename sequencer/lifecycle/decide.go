@@ -9,6 +9,9 @@ const maxLosses = 3
 // Decide says what is to be done next with a transaction that this process holds the
 // claim of. It is a pure function, and the only place that decides.
 func Decide(v *View) Step {
+	if v.Txn.Ledger != "" {
+		return v.batch()
+	}
 	if a := v.landed(); a != nil {
 		return v.land(a)
 	}
@@ -325,6 +328,9 @@ func (v *View) end(p Phase, why Reason) Step {
 		t.Callback = ""
 	}
 	s.Aside.DropBytes = !t.Watched()
+	if t.Ledger != "" {
+		t.Callback, s.Aside.DropBytes = "", false // nobody has made it, and it is as it was posted
+	}
 	s.Local.Said = Said{}
 	return s
 }

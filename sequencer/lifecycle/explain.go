@@ -9,6 +9,7 @@ import (
 const (
 	StepBind      = "BIND"       // a free sender is bound to its queue
 	StepAskWorker = "ASK_WORKER" // an attempt is planned, and its worker asked to prove and sign
+	StepSubmit    = "SUBMIT"     // a batch is posted to its ledger
 	StepSend      = "SEND"       // the signed bytes are given to the nodes
 	StepWatch     = "WATCH"      // the chain is asked again
 	StepSendAgain = "SEND_AGAIN" // the same bytes are sent again
@@ -47,6 +48,9 @@ func (s *Scene) say() said {
 	if t.Phase == PhaseWaiting {
 		return s.waiting()
 	}
+	if t.Ledger != "" {
+		return s.sayBatch()
+	}
 	switch t.Phase {
 	case PhaseDispatching:
 		return s.dispatching()
@@ -77,9 +81,9 @@ func (s *Scene) waiting() said {
 	case PhaseWaiting:
 		first = "is not bound yet: " + lower(s.head("").summary)
 	case PhaseDispatching:
-		first = "is with its worker."
+		first = "is with " + s.First.maker() + "."
 	case PhaseSent, PhaseWatching:
-		first = "waits for a block."
+		first = "waits for " + s.First.verdict() + "."
 	default:
 		first += "."
 	}
@@ -125,8 +129,9 @@ func (s *Scene) unbound() said {
 		return said{"It would cost too much today" + because(s.Txn.Error) + "; the queue waits for the next day.",
 			Wait{Code: WaitBudget, Until: s.Place.Hold, Detail: "a budget of fees"}, held}
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now):
-		return said{"Its worker was away or busy" + because(s.Txn.Error) + "; the queue is left alone for a while.",
-			Wait{Code: WaitWorker, Until: s.Place.Hold, Detail: "the queue is held"}, held}
+		who, code := s.whoWasAway()
+		return said{who + " was away or busy" + because(s.Txn.Error) + "; the queue is left alone for a while.",
+			Wait{Code: code, Until: s.Place.Hold, Detail: "the queue is held"}, held}
 	case s.Place.Holder != "":
 		return said{"The worker has not yet answered the callback of the one before (" + s.Place.Holder + ").",
 			Wait{Code: WaitCallback, Until: s.Place.Hold, Detail: "callback of " + s.Place.Holder}, held}
@@ -138,10 +143,18 @@ func (s *Scene) unbound() said {
 	case s.Txn.Open():
 		return said{"An attempt of it was found on the chain or in a pool; it waits for the sender of that one.",
 			Wait{Code: WaitFreeSender, Detail: "sender " + s.Txn.FirstOpen().Sender}, bind}
-	case fresh && !s.Tip.Quorum:
+	case s.Txn.Ledger == "" && fresh && !s.Tip.Quorum:
 		return said{"Too few Mina nodes are synced to start anything.", s.forNodes(), bind}
 	}
 	return s.senderless()
+}
+
+// whoWasAway is for whom a queue is left alone.
+func (s *Scene) whoWasAway() (string, WaitCode) {
+	if s.Txn.Ledger != "" {
+		return "Ledger " + s.Txn.Ledger, WaitLedger
+	}
+	return "Its worker", WaitWorker
 }
 
 // senderless speaks of the pool of senders: whether one is free, and when one may be.

@@ -36,6 +36,7 @@ const (
 	WaitNodes         WaitCode = "NODES"         // a quorum of synced Mina nodes
 	WaitFreeSender    WaitCode = "FREE_SENDER"   // every sender is bound or out of use
 	WaitWorker        WaitCode = "WORKER"        // its worker proves and signs
+	WaitLedger        WaitCode = "LEDGER"        // a ledger's word on its batch
 	WaitSending       WaitCode = "SENDING"       // its signed bytes are being given to the nodes
 	WaitBlock         WaitCode = "BLOCK"         // nobody has put it into a block yet
 	WaitConfirmations WaitCode = "CONFIRMATIONS" // its block is not deep enough to be DONE

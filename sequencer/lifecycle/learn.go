@@ -31,6 +31,8 @@ func Learn(v *View, r Result) Step {
 		return v.answered(r)
 	case SendTold:
 		return v.sendTold(r)
+	case SubmitTold:
+		return v.submitTold(r)
 	case Denied:
 		return v.denied(r)
 	}

@@ -20,10 +20,14 @@ func Ask(v *View, o Order) (Step, error) {
 		}
 		s = v.cancel()
 	case OrderRetry:
-		if t.Phase != PhaseFailed && t.Phase != PhaseUnresolved || t.Open() || v.expired() {
+		again := t.Ledger != "" && v.Batch.Known && v.Batch.Idempotent // which takes it as the same
+		if t.Phase != PhaseFailed && t.Phase != PhaseUnresolved || t.Open() && !again || v.expired() {
 			return refuse(ErrNotRetryable)
 		}
 		s = v.with(func(t *Transaction) {
+			if a := t.FirstOpen(); a != nil {
+				a.EndedAt = v.Now
+			}
 			clearEnd(t)
 			t.Retries = 0
 		}).back(ReasonOrdered)
@@ -38,10 +42,16 @@ func Ask(v *View, o Order) (Step, error) {
 				t.UID, t.State(), ErrNotRetryable)
 		}
 		s = v.dead()
-		if o.What == OrderLanded {
+		switch {
+		case o.What == OrderLanded && t.Ledger != "":
+			s = v.committed(ReasonOrdered)
+			if t.Phase == PhaseUnresolved {
+				s.Aside.Code = CodeLate
+			}
+		case o.What == OrderLanded:
 			s = v.ordered(o.Hash)
 		}
-		s.Aside.ForgetNonce, s.Aside.DropBytes = true, true
+		s.Aside.ForgetNonce, s.Aside.DropBytes = t.Ledger == "", t.Ledger == ""
 	}
 	s.Aside.Person = true
 	return s, nil

@@ -34,6 +34,8 @@ type Policy struct {
 	// The same for what each queue, and each API key's name, may cost.
 	FeeLimitQueue, FeeLimitKey uint64
 	ShutdownTimeout            time.Duration
+	// LedgerPatience is how long a ledger may leave a batch without a verdict.
+	LedgerPatience time.Duration
 }
 
 // Raised is the fee that follows fee: higher by the factor, up to the cap.

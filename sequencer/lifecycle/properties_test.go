@@ -436,6 +436,7 @@ func TestWalks(t *testing.T) {
 			}
 		}
 	}
+	walkBatches(t, c)
 	t.Logf("%d decisions, %d ways from phase to phase", c.steps, len(c.arrows))
 	if *walks < manyWalks {
 		return

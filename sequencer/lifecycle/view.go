@@ -10,6 +10,7 @@ type View struct {
 	Tip      Tip
 	Sighting Sighting // of what WatchOf names, by the last look at the chain
 	Local    Local
+	Batch    Batch // of what is for a ledger
 	// Now is the time by the clock of Redis, which due times are given in; Clock that of
 	// this process, which local facts and the looks at the chain are given in.
 	Now, Clock time.Time
@@ -76,7 +77,12 @@ type Local struct {
 	FirstSent   time.Time
 	FirstHeight uint32
 	ReadAt      time.Time // when the record was last read
-	Asked       Asked
+	// Submits counts how often in a row a ledger was too busy for a batch; SubmitAt is
+	// when it is asked again, Busy what it said.
+	Submits  int
+	SubmitAt time.Time
+	Busy     Error
+	Asked    Asked
 }
 
 // Said is what the nodes answered when an attempt was sent.

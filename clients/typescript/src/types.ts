@@ -8,6 +8,13 @@ export type State = Schemas['State'];
 export type Explanation = Schemas['Explanation'];
 export type Queue = Schemas['Queue'];
 export type Sender = Schemas['Sender'];
+export type Webhook = Schemas['Webhook'];
+export type WebhookWithSecret = Schemas['WebhookWithSecret'];
+export type NewWebhook = Schemas['NewWebhook'];
+export type WebhookDelivery = Schemas['WebhookDelivery'];
+/** What a webhook endpoint gets. */
+export type WebhookEvent = Schemas['WebhookEvent'];
+export type Parked = Schemas['Parked'];
 export type Resolution = Schemas['Resolution'];
 export type BatchResult = Schemas['BatchResult'];
 export type TransactionFilter = Omit<

@@ -145,7 +145,9 @@ export interface Context {
    * if it does not exist. Throws if no node answers.
    */
   fetchAccount: (publicKey: PublicKey | string, tokenId?: Field) => Promise<Account | undefined>;
-  /** Carries the uid, type and attempt. */
+  /** The trace context (W3C traceparent) that the sequencer has sent, for calls of your own; undefined if it is not traced. */
+  traceparent?: string;
+  /** Carries the uid, type and attempt, and the trace_id of what is traced. */
   log: Log;
 }
 
