@@ -63,7 +63,7 @@ func paysAbout(median, spread float64) func(*rand.Rand, uint32) float64 {
 
 // Plans are the commands that come in a slot, of payers whom nobody else uses.
 func (m *Market) Plans(slot uint32) []Plan {
-	r := rand.New(rand.NewPCG(m.Seed, uint64(slot)))
+	r := rand.New(rand.NewPCG(m.Seed, uint64(slot))) //nolint:gosec // the same each time
 	count := 0
 	for left := m.Arrivals(slot) - r.ExpFloat64(); left > 0; left -= r.ExpFloat64() {
 		count++ // as many as come at this rate by chance
