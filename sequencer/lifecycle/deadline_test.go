@@ -11,9 +11,6 @@ func expires(in time.Duration) part {
 	return func(t *Transaction) { t.ExpiresAt = now.Add(in) }
 }
 
-// until is the last slot of an attempt.
-func until(slot uint32) func(*Attempt) { return func(a *Attempt) { a.ValidUntil = slot } }
-
 // tells has the nodes say when slots begin: slot 301 by now.
 func tells(v *View) { v.Tip.Zero = now.Add(-301 * v.Tip.SlotTime) }
 
@@ -87,27 +84,6 @@ func deadlineRows() []row {
 				decides(tells, sees(FatePooled, 0)), "pool"},
 			{"nor is what was DONE", txn(PhaseDone, try(Included, block), landedBy(1), orphan, expires(minutes(3))),
 				decides(tells, sees(FateAbsent, 0)), "orphaned"},
-		}},
-		{"signed again where its last slot has come before it was released", []sample{
-			{"planned", txn(PhaseSent, try(Signed, until(301))),
-				decides(knows(func(l *Local) { l.Unsent = 1 })),
-				"raising; REVISION, INCLUSION; 1 signed open 7@100; 2 prepared planned 7@101"},
-			{"not while there is a slot", txn(PhaseSent, try(Signed, until(302))),
-				decides(knows(func(l *Local) { l.Unsent = 1 })), "sending; send 1"},
-			{"nor where it would be valid for no longer", txn(PhaseSent, try(Signed, until(345))),
-				decides(knows(func(l *Local) { l.Unsent = 1 }), func(v *View) { v.Clock = v.Clock.Add(3 * time.Hour) }),
-				"sending; send 1"},
-			{"a raise, too", txn(PhaseWatching, try(Sent), try(Signed, fee(150), until(301))),
-				decides(sees(FatePooled, 0), knows(func(l *Local) { l.Unsent = 2 })),
-				"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 signed open 7@150; 3 prepared planned 7@151"},
-			{"by the same proof", txn(PhaseSent, try(Signed, until(301)), try(Prepared)),
-				decides(knows(func(l *Local) { l.Asked.Bytes = &BytesRead{Number: 1, Command: []byte("b")} })),
-				"raising; resign 2"},
-			{"and released", txn(PhaseSent, try(Signed, until(301)), try(Prepared)), learns(signed(Resign, 2)),
-				"answered; REVISION, INCLUSION; 1 signed open 7@100; 2 signed open 7@100; keep bytes of 2; confirm"},
-			{"its worker cannot: what there is goes on", txn(PhaseSent, try(Signed, until(301)), try(Prepared)),
-				learns(fault(answer(Resign, 2), FaultError, "400")),
-				"raising; REVISION, INCLUSION; 1 signed open 7@100; 2 prepared over 7@100"},
 		}},
 		{"FAILED once nothing is open", []sample{
 			{"expired on the chain", txn(PhaseWatching, try(Sent), expires(minutes(3))),
