@@ -73,9 +73,10 @@ func moves(t *testing.T, place string) {
 	insert("", "cut", "set", "0a05", "")
 	args := []string{"--db", place, "--ledger", "saw", "--services", devledger.DefaultService + "=scab", "--once"}
 	env := func(name string) string { return map[string]string{"SEQUENCER_URL": url}[name] }
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		// It is stopped in the middle of most rounds.
-		ctx, stop := context.WithTimeout(t.Context(), time.Duration(20+time.Now().UnixNano()%400)*time.Millisecond)
+	const most = 200
+	for round := 1; ; round++ {
+		// It is stopped in the middle of most rounds, later each time.
+		ctx, stop := context.WithTimeout(t.Context(), time.Duration(round)*20*time.Millisecond)
 		_ = run(ctx, args, env)
 		stop()
 		rows, err := db.query(t.Context(), "SELECT header_signature, dlt_status, submission_error, "+
@@ -91,7 +92,7 @@ func moves(t *testing.T, place string) {
 		if wrong == "" {
 			break
 		}
-		if time.Now().After(end) {
+		if round == most {
 			t.Fatalf("in the end a row is %s", wrong)
 		}
 	}
