@@ -374,6 +374,7 @@ func testRepost(f *fixture) {
 	empty := f.snapshot()
 	f.post("q", "a")
 	was := f.get("a")
+	was.Trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	f.failOver(empty)
 	f.post("q", "x", "y") // they have its number
 	f.ok(f.recovery().Repost(f.ctx, was))
@@ -384,7 +385,7 @@ func testRepost(f *fixture) {
 	}
 	f.ok(f.adopt(me, f.get("a"), "S", 3))
 	a := f.get("a")
-	if a.Sequence <= f.get("y").Sequence || a.Sender != "S" || string(a.Data) != string(was.Data) {
+	if a.Sequence <= f.get("y").Sequence || a.Sender != "S" || string(a.Data) != string(was.Data) || a.Trace != was.Trace {
 		f.Errorf("adopted: %+v", a)
 	}
 	f.inspect()
