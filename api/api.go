@@ -21,6 +21,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/webhooks"
 )
 
 // Control decides on what a person asks for. Its methods return queues.ErrNotFound,
@@ -52,7 +53,7 @@ type Part struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Options are what the API works on. Store, Senders, Types, Control and
+// Options are what the API works on. Store, Senders, Types, Control, Webhooks and
 // ValidKey are needed; the rest has defaults.
 type Options struct {
 	Store   *queues.Store
@@ -62,6 +63,8 @@ type Options struct {
 	Control Control
 	// ValidKey says why a string is no account id.
 	ValidKey func(string) error
+	// Webhooks are the endpoints that are told what happens.
+	Webhooks *webhooks.Service
 	// Ready says what works; nil asks the store alone.
 	Ready func(context.Context) Readiness
 	// Chain says what the nodes say; nil leaves it out of the overview.
@@ -202,6 +205,10 @@ func New(o Options) http.Handler {
 			r.Use(a.unlimited)
 			r.Get(base+"/senders", a.timed(a.listSenders))
 			r.Get(base+"/senders/{accountId}", a.timed(a.getSender))
+			r.Get(base+"/webhooks", a.timed(a.listWebhooks))
+			r.Get(base+"/webhooks/{id}", a.timed(a.getWebhook))
+			r.Get(base+"/webhooks/{id}/deliveries", a.timed(a.webhookDeliveries))
+			r.Get(base+"/webhooks/{id}/parked", a.timed(a.webhookParked))
 			if o.Metrics != nil {
 				r.Method(http.MethodGet, "/metrics", o.Metrics)
 			}
@@ -227,6 +234,14 @@ func New(o Options) http.Handler {
 		r.Delete(base+"/senders/{accountId}", a.timed(a.removeSender))
 		r.Post(base+"/senders/{accountId}/drain", a.timed(a.drainSender))
 		r.Post(base+"/senders/{accountId}/resume", a.timed(a.resumeSender))
+		r.Post(base+"/webhooks", a.timed(a.addWebhook))
+		r.Delete(base+"/webhooks/{id}", a.timed(a.removeWebhook))
+		r.Post(base+"/webhooks/{id}/enable", a.timed(a.enableWebhook))
+		r.Post(base+"/webhooks/{id}/disable", a.timed(a.disableWebhook))
+		r.Post(base+"/webhooks/{id}/ping", a.timed(a.pingWebhook))
+		r.Post(base+"/webhooks/{id}/secret", a.timed(a.rotateWebhook))
+		r.Post(base+"/webhooks/{id}/replay", a.timed(a.replayWebhook))
+		r.Delete(base+"/webhooks/{id}/parked", a.timed(a.discardParked))
 	})
 	return router
 }

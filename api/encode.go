@@ -76,6 +76,29 @@ func (o *object) nanomina(name string, v uint64) {
 	o.b = append(o.b, '"')
 }
 
+// amount is nanomina where 0 means that there is none.
+func (o *object) amount(name string, v uint64) {
+	if v == 0 {
+		o.name(name)
+		o.null()
+		return
+	}
+	o.nanomina(name, v)
+}
+
+// price is the place and the fee of an attempt; a slot of a ledger has neither.
+func (o *object) price(a *lifecycle.Attempt) {
+	if senders.LedgerOf(a.Sender) != "" {
+		for _, name := range []string{"nonce", "fee"} {
+			o.name(name)
+			o.null()
+		}
+		return
+	}
+	o.number("nonce", int64(a.Nonce))
+	o.nanomina("fee", a.Fee)
+}
+
 func (o *object) time(name string, t time.Time) {
 	o.name(name)
 	if t.IsZero() {
@@ -191,6 +214,9 @@ func appendTransaction(b []byte, t *lifecycle.Transaction) []byte {
 	o.fault("error", t.Error)
 	o.name("attempts")
 	o.b = appendList(o.b, t.Attempts, func(b []byte, a lifecycle.Attempt) []byte { return appendAttempt(b, &a) })
+	o.time("notBefore", t.NotBefore)
+	o.time("expiresAt", t.ExpiresAt)
+	o.amount("maxFee", t.MaxFee)
 	o.time("receivedAt", t.ReceivedAt)
 	o.time("submittedAt", t.SubmittedAt)
 	o.time("retriedAt", t.RetriedAt)
@@ -208,8 +234,7 @@ func appendAttempt(b []byte, a *lifecycle.Attempt) []byte {
 	o.open()
 	o.number("number", int64(a.Number))
 	o.optional("sender", a.Sender)
-	o.number("nonce", int64(a.Nonce))
-	o.nanomina("fee", a.Fee)
+	o.price(a)
 	o.count("validUntil", a.ValidUntil)
 	o.optional("hash", a.KnownHash())
 	o.text("outcome", string(a.Outcome))
@@ -241,8 +266,7 @@ func appendExplanation(b []byte, e *lifecycle.Explanation) []byte {
 		o.open()
 		o.number("number", int64(a.Number))
 		o.optional("sender", a.Sender)
-		o.number("nonce", int64(a.Nonce))
-		o.nanomina("fee", a.Fee)
+		o.price(&a.Attempt)
 		o.optional("hash", a.KnownHash())
 		o.text("outcome", string(a.Outcome))
 		o.bool("open", a.Open)
@@ -282,6 +306,7 @@ func appendQueue(b []byte, q *queues.Queue) []byte {
 	o.close()
 	o.bool("paused", q.Paused != "")
 	o.optional("reason", q.Paused)
+	o.time("pausedUntil", q.PausedUntil)
 	o.time("nextAt", q.NextAt)
 	o.time("oldestWaitingAt", q.OldestWaiting)
 	o.close()

@@ -108,7 +108,7 @@ func TestEveryRouteAndScope(t *testing.T) {
 		if op.path == base+"/events" {
 			method = "HEAD" // it has no end otherwise
 		}
-		path := strings.NewReplacer("{uid}", "u", "{name}", "q", "{accountId}", "B62x").Replace(op.path)
+		path := strings.NewReplacer("{uid}", "u", "{name}", "q", "{accountId}", "B62x", "{id}", "e").Replace(op.path)
 		for _, c := range callers {
 			r := httptest.NewRequest(method, path, strings.NewReader(body))
 			r.Header.Set(cmp.Or(c.header[0], "X-None"), c.header[1])

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -71,7 +72,7 @@ func (a *api) pauseQueue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f, err := a.object(w, r, true, "reason")
+	f, err := a.object(w, r, true, "reason", "until")
 	if err != nil {
 		return err
 	}
@@ -80,13 +81,14 @@ func (a *api) pauseQueue(w http.ResponseWriter, r *http.Request) error {
 	if utf8.RuneCountInString(reason) > mostReason {
 		f.wrong("reason", "must be of at most 200 characters")
 	}
+	until := f.time("until")
 	if len(f.Errors) > 0 {
 		return invalid(f.Errors...)
 	}
 	if reason == "" {
 		reason = "paused by request" // an empty one is how the store resumes
 	}
-	if err := a.Store.Pause(r.Context(), name, reason); err != nil {
+	if err := a.Store.PauseUntil(r.Context(), name, reason, until); err != nil {
 		return err
 	}
 	return a.sendQueue(w, r, name)
@@ -121,10 +123,17 @@ func (a *api) sendQueue(w http.ResponseWriter, r *http.Request, name string) err
 
 func (a *api) senderOf(r *http.Request) (string, error) {
 	account := unescape(chi.URLParam(r, "accountId"))
-	if a.ValidKey(account) != nil {
-		return "", badRequest("An account id must be a base58 public key (B62…).")
+	if !a.validSender(account) {
+		return "", badRequest("An account id must be a base58 public key (B62…), or a slot of a ledger ({ledger}/{n}).")
 	}
 	return account, nil
+}
+
+var slotPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}/[1-9][0-9]{0,3}$`)
+
+// validSender: a public key, or a slot of a ledger.
+func (a *api) validSender(account string) bool {
+	return slotPattern.MatchString(account) || a.ValidKey(account) == nil
 }
 
 func (a *api) listSenders(w http.ResponseWriter, r *http.Request) error {
@@ -136,7 +145,7 @@ func (a *api) listSenders(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if cursor != "" && a.ValidKey(cursor) != nil {
+	if cursor != "" && !a.validSender(cursor) {
 		return queues.ErrBadCursor
 	}
 	ss, next, err := a.Senders.List(r.Context(), limit, cursor)

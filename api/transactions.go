@@ -186,7 +186,7 @@ func (a *api) wrongFilter(f queues.Filter, name string) string {
 		return wantName
 	case name == "type" && f.Type != "" && !dispatcher.ValidType(f.Type):
 		return "must be the name of a type"
-	case name == "sender" && f.Sender != "" && a.ValidKey(f.Sender) != nil:
+	case name == "sender" && f.Sender != "" && !a.validSender(f.Sender):
 		return "must be an account id"
 	case name == "state" && f.State != "" && !slices.Contains(lifecycle.States, f.State):
 		return fmt.Sprintf("must be one of %v", lifecycle.States)

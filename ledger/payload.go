@@ -81,6 +81,25 @@ func Parse(data []byte, ledgers []string) (Payload, []Fault) {
 	return p, nil
 }
 
+// Names returns the ledger and the id of a payload that Parse has found usable.
+func Names(data []byte) (ledger, batchID string) {
+	var given map[string]json.RawMessage
+	_ = json.Unmarshal(data, &given) // what is missing is empty
+	_ = json.Unmarshal(given["ledger"], &ledger)
+	_ = json.Unmarshal(given["batchId"], &batchID)
+	return ledger, batchID
+}
+
+// Bytes returns the BatchList of a payload that Parse has found usable, nil of any other.
+func Bytes(data []byte) []byte {
+	var given map[string]json.RawMessage
+	var list []byte
+	if json.Unmarshal(data, &given) != nil || json.Unmarshal(given["batchList"], &list) != nil {
+		return nil
+	}
+	return list
+}
+
 // A checker collects faults.
 type checker struct{ faults []Fault }
 

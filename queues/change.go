@@ -135,7 +135,7 @@ func (s *Store) arguments(c *Change) []any {
 		}
 	}
 	args := []any{
-		t.UID, t.Queue, t.Type, t.Sequence, t.Revision, claim, rand.Text()[:13], string(c.After.Phase), inMillis(c.due()),
+		t.UID, t.Queue, kindOf(t.Type, t.Ledger), t.Sequence, t.Revision, claim, rand.Text()[:13], string(c.After.Phase), inMillis(c.due()),
 		c.Code, c.Attempt, open, c.After.Cost(), encodeRecord(c.After),
 	}
 	if c.Attempt == 0 {
@@ -194,6 +194,9 @@ func (s *Store) aside(c *Change, say func(word string, words ...any)) {
 		say("stands", c.Stands, c.Nonce)
 	} else if c.Falls != "" {
 		say("falls", c.Falls)
+	}
+	if c.After.Phase == lifecycle.PhaseWaiting && !c.After.ExpiresAt.IsZero() {
+		say("expires", millis(c.After.ExpiresAt))
 	}
 	if c.Remove >= 0 {
 		say("remove", inMillis(c.Remove))

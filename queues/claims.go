@@ -24,6 +24,7 @@ type Bound struct {
 type BindRequest struct {
 	Process string        // incarnation of the calling process
 	Types   []string      // that it dispatches
+	Ledger  string        // whose batches are bound; "" for what is for Mina
 	Groups  []string      // of senders that it may use
 	Most    int           // pairs to bind
 	Grace   time.Duration // until a claim that is not taken up is due
@@ -44,7 +45,7 @@ func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
 	before, after := planned(b.Plan)
 	args := []any{b.Process, b.Most, inMillis(b.Grace), b.Plan.Fee, before, after, len(b.Types), len(b.Groups)}
 	for _, t := range b.Types {
-		args = append(args, t)
+		args = append(args, kindOf(t, b.Ledger))
 	}
 	for _, g := range b.Groups {
 		args = append(args, g)
@@ -96,7 +97,7 @@ func (s *Store) setAside(ctx context.Context, all []damaged) {
 	for _, d := range all {
 		s.Log.Error("a transaction cannot be read; its queue is paused", "err", d.err)
 		head, _, _ := strings.Cut(d.posted, "\n")
-		queue := head[strings.LastIndex(head, " ")+1:]
+		queue := strings.Split(head+"   ", " ")[3]
 		if err := s.Pause(ctx, queue, "what is stored of "+d.uid+" cannot be read"); err != nil {
 			s.Log.Warn("a queue is not paused", "queue", queue, "err", err)
 		}
@@ -167,6 +168,7 @@ type Tick struct {
 	Now       time.Time // by the clock of Redis
 	Due       []string  // claimed uids whose phase is due
 	Callbacks []string  // uids with a callback to tell
+	Expired   []string  // uids that wait, and whose deadline has come
 	// Next is when something is due again, Never if nothing is planned.
 	Next time.Duration
 }
@@ -195,6 +197,7 @@ func (s *Store) Tick(ctx context.Context, q TickRequest) (Tick, error) {
 	s.signal(r.int(r.at(l, 1)))
 	t := Tick{
 		Now: fromMillis(r.int(r.at(l, 0))), Next: Never, Due: r.strings(r.at(l, 3)), Callbacks: r.strings(r.at(l, 4)),
+		Expired: r.strings(r.at(l, 5)),
 	}
 	if next := r.int(r.at(l, 2)); next >= 0 {
 		t.Next = time.Duration(next) * time.Millisecond

@@ -28,7 +28,7 @@ func fromMillis(ms int64) time.Time {
 
 // A stored is what Redis has of a transaction: the strings of load.lua.
 type stored struct {
-	posted string // "<sequence> <received ms> <type> <queue>[ <traceparent>]\n<payload>"
+	posted string // "<sequence> <received ms> <type> <queue>[ <more>]\n<payload>", see postedWith
 	text   string // words that scripts read or write, see state, and behind them JSON, see record
 	facts  map[string]string
 }
@@ -37,20 +37,16 @@ type stored struct {
 func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 	head, data, found := strings.Cut(s.posted, "\n")
 	of := strings.Split(head, " ")
-	trace := ""
-	if len(of) == 5 {
-		trace = of[4]
-	} else if len(of) != 4 {
-		found = false
-	}
-	if !found {
+	if !found || len(of) < 4 {
 		return nil, fmt.Errorf("record of %s is damaged", uid)
 	}
 	var e numbers
 	t := &lifecycle.Transaction{
 		UID: uid, Sequence: e.int(of[0]), ReceivedAt: fromMillis(e.int(of[1])),
-		Type: of[2], Queue: of[3], Data: json.RawMessage(data), Trace: trace, Phase: lifecycle.PhaseWaiting,
+		Queue: of[3], Data: json.RawMessage(data), Phase: lifecycle.PhaseWaiting,
 	}
+	t.Type, t.Ledger = splitKind(of[2])
+	e.postedWith(t, of[4:])
 	t.ChangedAt = t.ReceivedAt
 	words, record, found := strings.Cut(s.text, "\n")
 	if s.text != "" {
@@ -66,12 +62,33 @@ func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 	return t, nil
 }
 
-// encodeTrace is how the first line of what was posted ends.
-func encodeTrace(trace string) string {
-	if trace == "" {
+// postedWith is how the first line of what was posted ends: words in this order, empty for
+// none; nothing if there are none at all.
+func postedWith(terms *lifecycle.Terms, batch, trace string) string {
+	word := func(n uint64) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.FormatUint(n, 10)
+	}
+	if *terms == (lifecycle.Terms{}) && batch == "" && trace == "" {
 		return ""
 	}
-	return " " + trace
+	return " " + strings.Join([]string{
+		word(uint64(millis(terms.NotBefore))), word(uint64(millis(terms.ExpiresAt))), word(terms.MaxFee), batch, trace,
+	}, " ")
+}
+
+// postedWith reads what the function of that name wrote.
+func (e *numbers) postedWith(t *lifecycle.Transaction, words []string) {
+	switch len(words) {
+	case 0:
+	case 5:
+		t.NotBefore, t.ExpiresAt, t.MaxFee = fromMillis(e.int(words[0])), fromMillis(e.int(words[1])), e.uint64(words[2])
+		t.BatchID, t.Trace = words[3], words[4]
+	default:
+		e.keep(fmt.Errorf("%q end the first line of what was posted", words))
+	}
 }
 
 // state reads the words that lib.lua names, in that order.
@@ -91,6 +108,20 @@ func (e *numbers) state(t *lifecycle.Transaction, words string) {
 	}
 	t.DueAt = fromMillis(e.int(w[6]))
 	t.Callback, t.CallbackTries, t.Counted = lifecycle.Callback(w[8]), int(e.int(w[9])), e.uint64(counted)
+}
+
+// kindOf is what queues are ready by: the type, and of batches the ledger behind it, for
+// each ledger has senders of its own.
+func kindOf(typ, ledger string) string {
+	if ledger == "" {
+		return typ
+	}
+	return typ + "/" + ledger
+}
+
+func splitKind(kind string) (typ, ledger string) {
+	typ, ledger, _ = strings.Cut(kind, "/")
+	return typ, ledger
 }
 
 // A record is what is stored of a transaction beside what scripts read or write. What

@@ -128,7 +128,8 @@ func (s *Store) ReadLog(ctx context.Context, after int64, limit int) (LogPart, e
 	}
 	p.Entries = make([]Entry, 0, (len(l)-head)/width)
 	for i := head; i < len(l); i += width {
-		p.Entries = append(p.Entries, Entry{Event: e.event(l[i], l[i+1]), Type: l[i+2], Queue: l[i+3]})
+		typ, _ := splitKind(l[i+2])
+		p.Entries = append(p.Entries, Entry{Event: e.event(l[i], l[i+1]), Type: typ, Queue: l[i+3]})
 	}
 	if n := len(p.Entries); n > 0 {
 		s.marks.show(p.Entries[n-1].Event)

@@ -48,10 +48,11 @@ func (s *Store) Overview(ctx context.Context) (Overview, error) {
 		bound := r.strings(r.at(l, 4))
 		for i := 0; i+2 < len(bound); i += 3 {
 			o.States[lifecycle.Phase(bound[i]).State()]++
-			load := o.Types[bound[i+1]]
+			typ, _ := splitKind(bound[i+1])
+			load := o.Types[typ]
 			load.Bound++
 			load.see(r.int(bound[i+2]))
-			o.Types[bound[i+1]] = load
+			o.Types[typ] = load
 		}
 		if r.err != nil || len(bound) < 3*MaxBatch {
 			return o, r.err
@@ -74,9 +75,11 @@ func (r *reply) overview(l []any) Overview {
 	}
 	types := r.list(r.at(l, 2))
 	for i := 0; i+3 < len(types); i += 4 {
-		load := Load{Waiting: r.int(types[i+1]), Ready: r.int(types[i+2])}
+		typ, _ := splitKind(r.string(types[i]))
+		load := o.Types[typ]
+		load.Waiting, load.Ready = load.Waiting+r.int(types[i+1]), load.Ready+r.int(types[i+2])
 		load.see(r.int(types[i+3]))
-		o.Types[r.string(types[i])] = load
+		o.Types[typ] = load
 	}
 	for sender, nanomina := range r.fields(r.at(l, 3)) {
 		if sender == "*" {

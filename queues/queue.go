@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -120,7 +121,7 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 		m := e.queue(text)
 		q := &Queue{
 			Name: name, Phase: lifecycle.PhaseWaiting, Sender: m["sender"], Running: m["run"], Paused: m["paused"],
-			NextAt: fromMillis(e.int(m["hold"])),
+			NextAt: fromMillis(e.int(m["hold"])), PausedUntil: fromMillis(e.int(m["till"])),
 			Counts: map[lifecycle.State]int64{
 				lifecycle.Waiting: e.int(m["waiting"]), lifecycle.Dispatching: 0, lifecycle.Revision: 0, lifecycle.Retry: 0,
 				lifecycle.Done: e.int(m["done"]), lifecycle.Failed: e.int(m["failed"]),
@@ -151,7 +152,7 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 
 // queueWords are the words of a queue's record, as lib.lua names them.
 var queueWords = strings.Fields(
-	"waiting done failed unresolved back popped run sender hold holder ready first since streak")
+	"waiting done failed unresolved back popped run sender hold holder ready first since streak till")
 
 // queue reads the record of a queue.
 func (e *numbers) queue(text string) map[string]string {
@@ -193,17 +194,22 @@ func (s *Store) FindOldest(ctx context.Context, qs ...*Queue) error {
 	return nil
 }
 
-// Pause keeps a queue from binding; what runs goes on to its end.
+// Pause keeps a queue from binding until it is resumed; what runs goes on to its end.
 // Errors: ErrNotFound, ErrUnavailable.
 func (s *Store) Pause(ctx context.Context, name, reason string) error {
-	return s.pause(ctx, name, reason)
+	return s.PauseUntil(ctx, name, reason, time.Time{})
 }
 
 // Resume lets a paused queue bind again. Errors: ErrNotFound, ErrUnavailable.
-func (s *Store) Resume(ctx context.Context, name string) error { return s.pause(ctx, name, "") }
+func (s *Store) Resume(ctx context.Context, name string) error { return s.Pause(ctx, name, "") }
 
-func (s *Store) pause(ctx context.Context, name, reason string) error {
-	v, err := s.Run(ctx, pauseScript, name, reason)
+// PauseUntil is Pause that ends by itself at a time.
+func (s *Store) PauseUntil(ctx context.Context, name, reason string, until time.Time) error {
+	till := ""
+	if !until.IsZero() {
+		till = strconv.FormatInt(millis(until), 10)
+	}
+	v, err := s.Run(ctx, pauseScript, name, reason, till)
 	if err != nil {
 		return err
 	}
@@ -249,6 +255,8 @@ type Queue struct {
 	Retries int             // of the running transaction
 	Counts  map[lifecycle.State]int64
 	Paused  string // why it is paused, "" if it is not
+	// PausedUntil is when it resumes by itself; zero if it does not.
+	PausedUntil time.Time
 	// NextAt is when something is due: the end of a delay or of the wait for a
 	// callback; zero if nothing is.
 	NextAt time.Time

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -33,7 +34,25 @@ const Local = "local"
 // only one: a process binds it while a worker of its own takes calls for it.
 func LocalGroup(account string) string { return Local + ":" + account }
 
+// LedgerGroup is the group of a ledger's slots.
+func LedgerGroup(ledger string) string { return "ledger:" + ledger }
+
+// SlotName names a slot of a ledger: a sender that nothing has to sign for.
+func SlotName(ledger string, n int) string { return ledger + "/" + strconv.Itoa(n) }
+
+// LedgerOf is the ledger that an account is a slot of, "" of one of Mina.
+func LedgerOf(account string) string {
+	ledger, _, slot := strings.Cut(account, "/")
+	if !slot {
+		return ""
+	}
+	return ledger
+}
+
 func groupOf(account, url string) string {
+	if ledger := LedgerOf(account); ledger != "" {
+		return LedgerGroup(ledger)
+	}
 	if url == Local {
 		return LocalGroup(account)
 	}
@@ -102,6 +121,9 @@ type Pool struct {
 // A Host is a process that runs workers itself.
 type Host struct {
 	Process string // its incarnation
+	// SlotsOnly: it dispatches nothing for Mina, and leaves the senders of Mina that
+	// others have named alone.
+	SlotsOnly bool
 	// Down reports whether the worker that it runs for an account takes no calls
 	// now, and when it is started again, zero if that is under way. It is false
 	// for an account of which the process has no worker.
@@ -145,12 +167,12 @@ func (p *Pool) Register(ctx context.Context, account, url string) error {
 
 // Configure brings the senders that a configuration names into the pool, with
 // the worker it names, and drains those that an earlier one named and this one
-// does not. A worker may be Local; a sender with one that another living process
-// has named stays in use. Error: queues.ErrUnavailable.
+// does not. A worker may be Local; a sender with one, or a slot of a ledger, that another
+// living process has named stays in use. Error: queues.ErrUnavailable.
 func (p *Pool) Configure(ctx context.Context, workers map[string]string) error {
 	for account, url := range workers {
 		by := ""
-		if url == Local {
+		if url == Local || LedgerOf(account) != "" {
 			by = p.host.Process
 		}
 		if err := p.run(ctx, "configure", account, url, string(ByConfiguration), groupOf(account, url), by); err != nil {
@@ -163,6 +185,9 @@ func (p *Pool) Configure(ctx context.Context, workers map[string]string) error {
 			return err
 		}
 		for _, s := range page {
+			if p.host.SlotsOnly && LedgerOf(s.AccountID) == "" {
+				continue
+			}
 			if _, named := workers[s.AccountID]; s.Source == ByConfiguration && !named {
 				if err := p.run(ctx, "rest", s.AccountID, -1, string(lifecycle.Draining), "config"); err != nil {
 					return err

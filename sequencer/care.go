@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,7 +40,7 @@ func (s *Sequencer) careLoop(ctx context.Context) {
 func (s *Sequencer) care(ctx context.Context) error {
 	mine, err := s.Store.Turn(ctx, "balances", s.Policy.BalanceInterval*9/10)
 	if err != nil || !mine {
-		if time.Since(s.Chain.Chain().At) >= s.Policy.BalanceInterval {
+		if s.Chain.Any() && time.Since(s.Chain.Chain().At) >= s.Policy.BalanceInterval {
 			s.Chain.Poll(ctx)
 		}
 		return err
@@ -61,7 +62,8 @@ func (s *Sequencer) care(ctx context.Context) error {
 
 // careFor asks the nodes for the accounts of some senders, all at once.
 func (s *Sequencer) careFor(ctx context.Context, page []*senders.Sender) error {
-	if len(page) == 0 {
+	page = slices.DeleteFunc(page, func(p *senders.Sender) bool { return senders.LedgerOf(p.AccountID) != "" })
+	if len(page) == 0 || !s.Chain.Any() {
 		return nil
 	}
 	names := make([]string, len(page))

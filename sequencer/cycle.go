@@ -57,6 +57,9 @@ func (s *Sequencer) tick(ctx context.Context) time.Duration {
 	// Redis tells milliseconds that have passed: never behind it, for days begin by it.
 	s.skew.Store(int64(time.Until(t.Now.Add(time.Millisecond))))
 	s.look(ctx, t.Due)
+	for _, uid := range t.Expired {
+		s.work.Go(func(work context.Context) { s.expire(work, uid) })
+	}
 	for _, uid := range t.Callbacks {
 		s.work.Go(func(work context.Context) { s.tellStored(work, uid) })
 	}
@@ -134,22 +137,31 @@ func (s *Sequencer) tellAll(w word) {
 }
 
 // bind gives free senders to ready queues until one of the two runs out. No
-// sender is bound while no quorum of synced nodes is there.
+// sender of Mina is bound while no quorum of synced nodes is there.
 func (s *Sequencer) bind(ctx context.Context) {
+	if len(s.proved) > 0 {
+		s.bindWhile(ctx, func() bool { return s.chainReady(ctx) }, queues.BindRequest{Types: s.proved})
+	}
+	s.bindBatches(ctx)
+}
+
+// bindWhile binds as r says, as long as that is possible.
+func (s *Sequencer) bindWhile(ctx context.Context, possible func() bool, r queues.BindRequest) {
+	r.Process, r.Grace = s.process, claimGrace
 	for ctx.Err() == nil && s.live() {
 		n := mostBound
 		if limit := s.Policy.ClaimLimit; limit > 0 {
 			n = min(n, limit-s.boundQueues())
 		}
-		if n <= 0 || !s.chainReady(ctx) {
+		if n <= 0 || !possible() {
 			return
 		}
-		c := s.Chain.Chain()
-		bound, err := s.Store.Bind(ctx, queues.BindRequest{
-			Process: s.process, Types: s.Dispatch, Groups: s.groups(), Most: n, Grace: claimGrace,
-			Plan:  lifecycle.Attempt{Fee: s.Policy.Fee, ValidUntil: s.Policy.LastSlot(s.tip()), Slot: c.TipSlot},
-			Known: s.justReleased(),
-		})
+		if r.Most = n; r.Ledger == "" {
+			r.Groups, r.Known = s.groups(), s.justReleased()
+			r.Plan = lifecycle.Attempt{
+				Fee: s.Policy.Fee, ValidUntil: s.Policy.LastSlot(s.tip()), Slot: s.Chain.Chain().TipSlot}
+		}
+		bound, err := s.Store.Bind(ctx, r)
 		if err != nil {
 			s.Log.Warn("binding failed", "err", err)
 			return
@@ -223,7 +235,7 @@ func (s *Sequencer) boundQueues() int {
 func (s *Sequencer) chainReady(ctx context.Context) bool {
 	c := s.Chain.Chain()
 	if s.outdated(c) {
-		if possible, err := s.Store.Bindable(ctx, s.Dispatch, s.groups()); err == nil && possible {
+		if possible, err := s.Store.Bindable(ctx, s.proved, s.groups()); err == nil && possible {
 			s.wanted.Store(true)
 			notify(s.watching)
 		}
@@ -253,7 +265,7 @@ func (s *Sequencer) tip() lifecycle.Tip {
 	c := s.Chain.Chain()
 	tip := lifecycle.Tip{
 		At: c.At, Quorum: c.Quorum, Fresh: !s.outdated(c), Height: c.Height, TipSlot: c.TipSlot, Slot: c.Slot,
-		SlotTime: c.SlotTime, Synced: c.Synced, NoArchive: errors.Is(c.Archive, mina.ErrNoArchive),
+		SlotTime: c.SlotTime, Zero: c.Zero, Synced: c.Synced, NoArchive: errors.Is(c.Archive, mina.ErrNoArchive),
 	}
 	if c.Archive != nil && !tip.NoArchive {
 		tip.ArchiveLost = c.Archive.Error()

@@ -137,6 +137,8 @@ func (s *Sequencer) perform(ctx context.Context, t *lifecycle.Transaction, worke
 		return s.account(ctx, t.Sender)
 	case lifecycle.Send:
 		return s.send(ctx, t, e, bytes)
+	case lifecycle.Submit:
+		return s.submit(ctx, t, e)
 	}
 	return s.ask(ctx, t, worker, e, bytes)
 }
@@ -264,7 +266,8 @@ func (s *Sequencer) answered(sender string, f lifecycle.Fault) {
 
 func callOf(namespace string, t *lifecycle.Transaction, a *lifecycle.Attempt) dispatcher.Call {
 	c := dispatcher.Call{
-		Txn: dispatcher.Txn{UID: t.UID, Type: t.Type, Data: t.Data, Queue: t.Queue, Retries: t.Retries},
+		Txn: dispatcher.Txn{UID: t.UID, Type: t.Type, Data: t.Data, Queue: t.Queue, Retries: t.Retries,
+			ExpiresAt: t.ExpiresAt},
 		Attempt: dispatcher.Attempt{
 			Number: a.Number, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Memo: lifecycle.Memo(namespace, t.UID),
 		},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -19,7 +20,7 @@ func (s *Sequencer) Explain(ctx context.Context, uid string) (lifecycle.Explanat
 	if err != nil {
 		return lifecycle.Explanation{}, err
 	}
-	scene := lifecycle.Scene{View: s.view(t, lifecycle.Sighting{}), Dispatched: slices.Contains(s.Dispatch, t.Type)}
+	scene := lifecycle.Scene{View: s.view(t, lifecycle.Sighting{}), Dispatched: s.dispatches(t)}
 	if s.work.begun() { // one that does not run dispatches nothing, and others may
 		scene.Shut = s.Recovering()
 	}
@@ -28,9 +29,16 @@ func (s *Sequencer) Explain(ctx context.Context, uid string) (lifecycle.Explanat
 			return lifecycle.Explanation{}, err
 		}
 	}
-	scene.Sighting, scene.Asked = s.sight(ctx, t)
+	if t.Ledger == "" {
+		scene.Sighting, scene.Asked = s.sight(ctx, t)
+	}
 	scene.Tip, scene.Now, scene.Clock = s.tip(), s.now(), time.Now()
 	return lifecycle.Explain(&scene), nil
+}
+
+// dispatches reports whether this process moves on what is like t.
+func (s *Sequencer) dispatches(t *lifecycle.Transaction) bool {
+	return slices.Contains(s.Dispatch, t.Type) && (t.Ledger == "" || s.books[t.Ledger] != nil)
 }
 
 // lookAround adds what a waiting transaction depends on.
@@ -43,7 +51,7 @@ func (s *Sequencer) lookAround(ctx context.Context, scene *lifecycle.Scene) (err
 	q, err := s.Store.Queue(ctx, t.Queue)
 	switch {
 	case err == nil:
-		scene.Paused = q.Paused
+		scene.Paused, scene.PausedUntil = q.Paused, q.PausedUntil
 	case !errors.Is(err, queues.ErrNotFound):
 		return err
 	}
@@ -52,7 +60,12 @@ func (s *Sequencer) lookAround(ctx context.Context, scene *lifecycle.Scene) (err
 			return err
 		}
 	}
-	pool, _, err := s.Senders.List(ctx, most, "")
+	from := ""
+	if t.Ledger != "" {
+		from = senders.SlotName(t.Ledger, 0)
+	}
+	pool, _, err := s.Senders.List(ctx, most, from)
+	pool = slices.DeleteFunc(pool, func(p *senders.Sender) bool { return senders.LedgerOf(p.AccountID) != t.Ledger })
 	for _, p := range pool {
 		scene.Pool = append(scene.Pool, lifecycle.Candidate{
 			AccountID: p.AccountID, Queue: p.Queue, Reason: p.Reason, Detail: p.Detail, Until: p.Until})

@@ -95,6 +95,9 @@ func (s *Sequencer) boundHere(t *lifecycle.Transaction) {
 // settled tells of the attempts that are in a block now.
 func (o *owner) settled(before, t *lifecycle.Transaction) {
 	local := o.drive.Local()
+	if t.Ledger != "" {
+		return // it costs nothing, and is in no block of Mina
+	}
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
 		was := i < len(before.Attempts) && before.Attempts[i].Spent()

@@ -28,6 +28,8 @@ type owner struct {
 	gone    bool               // another owner, or nobody, drives it
 	seen    lifecycle.Sighting // that it was last told of
 	first   bool               // the first look at the chain is waited for
+	stands  lifecycle.BatchState
+	books   *books // of its ledger; nil of what is for Mina, or for one that is not known here
 
 	bound atomic.Bool // has a sender
 
@@ -54,6 +56,7 @@ func (s *Sequencer) newOwner(t *lifecycle.Transaction, local lifecycle.Local) *o
 	local.ReadAt = time.Now()
 	o := &owner{s: s, uid: t.UID, drive: lifecycle.NewDrive(t, local)}
 	o.bound.Store(t.Phase.Bound())
+	o.books = s.books[t.Ledger]
 	if s.recovery.Lacks(t) {
 		o.drive.Stale() // see read
 	}
@@ -160,7 +163,7 @@ func (o *owner) act(ctx context.Context, live bool) bool {
 // sleep waits for word, or for a time.
 func (o *owner) sleep(a lifecycle.Action) {
 	o.mu.Lock()
-	o.first = a.Step.Reason == lifecycle.ReasonSent
+	o.first = a.Step.Reason == lifecycle.ReasonSent || a.Step.Reason == lifecycle.ReasonLooking
 	o.mu.Unlock()
 	if o.timer != nil {
 		o.timer.Stop()
@@ -205,6 +208,9 @@ func (s *Sequencer) drop(o *owner) bool {
 		s.recovery.Left(o.uid)
 		delete(s.owners, o.uid)
 		s.Chain.Forget(o.uid)
+		if o.books != nil {
+			o.books.forget(o.uid)
+		}
 	}
 	return true
 }
@@ -304,6 +310,10 @@ func (o *owner) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 // watch has the chain asked about what is in question now.
 func (o *owner) watch() {
 	t := o.drive.Txn()
+	if t.Ledger != "" {
+		o.watchBatch(t)
+		return
+	}
 	w, some := lifecycle.WatchOf(t, lifecycle.Memo(o.s.Namespace, t.UID))
 	if !some {
 		o.s.Chain.Forget(o.uid)
@@ -315,6 +325,9 @@ func (o *owner) watch() {
 
 // look tells of what the last look at the chain shows, if that is news.
 func (o *owner) look(finality int) {
+	if o.books != nil {
+		return
+	}
 	g := o.s.Chain.Sighting(o.uid)
 	o.mu.Lock()
 	news := g != o.seen || o.first
@@ -332,6 +345,7 @@ func (s *Sequencer) view(t *lifecycle.Transaction, g lifecycle.Sighting) lifecyc
 	return lifecycle.View{
 		Txn: t, Policy: s.policyOf(t.Type), Tip: s.tip(), Sighting: g, Now: s.now(), Clock: time.Now(),
 		Jitter: rand.Float64(), Known: known, Replicas: s.Store.Replicas > 0, Draining: s.draining.Load(),
+		Batch: s.batchOf(t),
 	}
 }
 

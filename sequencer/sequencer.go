@@ -16,11 +16,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"mina-sequencer/dispatcher"
+	"mina-sequencer/ledger"
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
@@ -34,6 +36,8 @@ type Options struct {
 	Senders *senders.Pool
 	Chain   *mina.Tracker
 	Types   *dispatcher.Registry
+	// Ledgers are those that this process hands batches to, by name.
+	Ledgers map[string]ledger.Ledger
 	// Dispatch are the types that this process dispatches; nil is all in Types.
 	Dispatch []string
 	// Local lists the accounts whose workers run with this process and take calls
@@ -62,6 +66,9 @@ type Sequencer struct {
 
 	work     crew // owners, effects and callbacks
 	recovery *recovery.Recovery
+
+	proved []string          // types of Dispatch that are for Mina
+	books  map[string]*books // of Ledgers, by name
 
 	mu     sync.Mutex
 	owners map[string]*owner // by uid: what this process holds the claim of
@@ -123,8 +130,11 @@ func New(o Options) *Sequencer {
 		released: make(map[string]seenNonce), greeted: make(map[string]greeting),
 		provers: make(map[string]string), down: make(map[string]int),
 		watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1),
-		due: make(chan struct{}, 1), unhurried: make(chan struct{}, unhurried),
+		due: make(chan struct{}, 1), unhurried: make(chan struct{}, unhurried), books: newBooks(o.Ledgers),
 	}
+	s.proved = slices.DeleteFunc(slices.Clone(o.Dispatch), func(typ string) bool {
+		return typ == dispatcher.SubmitBatchType
+	})
 	s.recovery = recovery.New(recovery.Options{
 		Store: o.Store, Senders: o.Senders, Chain: o.Chain, Process: s.process, Namespace: o.Namespace,
 		Interval: o.Policy.InclusionInterval, Log: o.Log, Now: s.now,
@@ -188,8 +198,12 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	heartbeats.Go(func() { s.Store.Listen(alive) })
 	loops.Go(func() { s.pollLoop(ctx) })
 	loops.Go(func() { s.careLoop(ctx) })
+	for _, b := range s.books {
+		loops.Go(func() { s.followLoop(ctx, b) })
+	}
 	s.cycleLoop(ctx)
 	s.draining.Store(true)
+	s.wakeBatches()
 	loops.Wait()
 
 	ended := s.work.close()
@@ -217,7 +231,7 @@ var ErrOtherNetwork = errors.New("the Mina nodes are of another network than thi
 // sameNetwork compares the network of the nodes with the one that the namespace
 // is for. Where no node answers it is asked again before the first bind.
 func (s *Sequencer) sameNetwork(ctx context.Context) error {
-	if s.network != "" {
+	if s.network != "" || len(s.proved) == 0 {
 		return nil
 	}
 	network, err := s.Chain.Network(ctx)

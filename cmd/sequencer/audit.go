@@ -65,8 +65,12 @@ func runAudit(ctx context.Context, a *app, asJSON bool) error {
 	for _, u := range cfg.Mina.URLs {
 		nodes = append(nodes, mina.NewNode(u, mina.NodeOptions{Timeout: cfg.Mina.Timeout}))
 	}
+	ledgers, _, err := cfg.Ledgers.open()
+	if err != nil {
+		return err
+	}
 	auditor := audit.Audit{
-		Store: store, Senders: senders.New(store, client), Nodes: nodes, Namespace: cfg.Redis.Namespace, Policy: policy(cfg),
+		Store: store, Senders: senders.New(store, client), Nodes: nodes, Ledgers: ledgers, Namespace: cfg.Redis.Namespace, Policy: policy(cfg),
 	}
 	report, err := auditor.Run(ctx)
 	switch {

@@ -22,6 +22,7 @@ type config struct {
 	HTTP    httpConfig
 	Redis   redisConfig
 	Mina    minaConfig
+	Ledgers ledgersConfig
 	Senders sendersConfig
 	Types   typesConfig
 	Cycle   cycleConfig
@@ -30,6 +31,7 @@ type config struct {
 	Fee     feeConfig
 	Claim   claimConfig
 	Keep    keepConfig
+	Webhook webhookConfig
 	Log     logConfig
 }
 
@@ -57,10 +59,19 @@ type redisConfig struct {
 }
 
 type minaConfig struct {
-	URLs       urlList       `env:"SEQUENCER_MINA_URL" shown:"required by serve" wants:"http:// or https:// GraphQL addresses, comma-separated" means:"The Mina nodes"`
+	URLs       urlList       `env:"SEQUENCER_MINA_URL" shown:"required by serve, unless SEQUENCER_TYPES is SUBMIT_BATCH" wants:"http:// or https:// GraphQL addresses, comma-separated" means:"The Mina nodes"`
 	Quorum     int           `env:"SEQUENCER_MINA_QUORUM,default=0" shown:"a majority" min:"0" max:"64" wants:"a number from 1 to the number of nodes" means:"Synced nodes that must agree before a nonce is given up or a transaction ends"`
 	Timeout    time.Duration `env:"SEQUENCER_MINA_TIMEOUT,default=30s" min:"10ms" max:"10m" wants:"a duration from 10ms to 10m" means:"The longest one call to a node may take"`
 	ArchiveURL urlList       `env:"SEQUENCER_ARCHIVE_URL" wants:"one http:// or https:// address" means:"An Archive-Node-API, asked for what the nodes no longer hold"`
+}
+
+type ledgersConfig struct {
+	Targets  ledgerList    `env:"SEQUENCER_LEDGERS" wants:"name=sawtooth+http://host:8008,name=splinter+http://host:8080/scabbard/{circuit}/{service},…" means:"Ledgers that take batches (SUBMIT_BATCH), each by a name"`
+	Slots    int           `env:"SEQUENCER_LEDGER_SLOTS,default=8" min:"1" max:"1024" wants:"a number from 1 to 1024" means:"Submissions in flight per ledger; as senders they are named {ledger}/{n}"`
+	Timeout  time.Duration `env:"SEQUENCER_LEDGER_TIMEOUT,default=15s" min:"10ms" max:"10m" wants:"a duration from 10ms to 10m" means:"The longest one call to a ledger may take"`
+	Patience time.Duration `env:"SEQUENCER_LEDGER_PATIENCE,default=1h" min:"1s" max:"8760h" wants:"a duration from 1s to 8760h" means:"How long a batch may be PENDING, Valid or UNKNOWN before a person is asked"`
+	Auth     string        `env:"SEQUENCER_LEDGER_AUTH" secret:"true" wants:"name=value of its Authorization header, one per line or comma-separated, for ledgers of SEQUENCER_LEDGERS" means:"What ledgers are shown of us"`
+	AuthFile string        `env:"SEQUENCER_LEDGER_AUTH_FILE" wants:"a file of at most 1MiB with the value of SEQUENCER_LEDGER_AUTH, which is not set itself" means:"The same from a file; it is read again when it changes"`
 }
 
 type sendersConfig struct {
@@ -121,6 +132,11 @@ type keepConfig struct {
 	MaxWaitingInAll int           `env:"SEQUENCER_MAX_WAITING_TOTAL,default=0" min:"0" max:"100000000" wants:"a number from 0 (no limit) to 100000000" means:"Waiting transactions of all queues together; more are refused"`
 }
 
+type webhookConfig struct {
+	File    webhookFile `env:"SEQUENCER_WEBHOOKS_FILE" wants:"a JSON file of at most 1MiB: [{\"id\",\"url\",\"secret\",\"types\"?,\"queues\"?,\"states\"?},…]" means:"Endpoints that are told every change, see webhooks.md; the file is read again when it changes"`
+	Private networkList `env:"SEQUENCER_WEBHOOKS_PRIVATE" wants:"networks like 10.1.0.0/16 or fd00::/8, comma-separated" means:"Networks that webhooks may be sent to although they are not public, also without TLS"`
+}
+
 type logConfig struct {
 	Level  slog.Level `env:"SEQUENCER_LOG_LEVEL,default=info" wants:"debug, info, warn or error" means:"The least level that is logged"`
 	Format logFormat  `env:"SEQUENCER_LOG_FORMAT" shown:"text on a terminal, else json" wants:"text or json" means:"How log lines look"`
@@ -128,7 +144,7 @@ type logConfig struct {
 
 // needs says what a command cannot do without.
 type needs struct {
-	Mina  bool     // SEQUENCER_MINA_URL must be set
+	Mina  bool     // SEQUENCER_MINA_URL must be set, unless no type of Mina is dispatched
 	Types []string // the built-in types that SEQUENCER_TYPES may name
 }
 

@@ -54,6 +54,12 @@ SEQUENCER_MINA_URL=
 SEQUENCER_MINA_QUORUM=0
 SEQUENCER_MINA_TIMEOUT=30s
 SEQUENCER_ARCHIVE_URL=
+SEQUENCER_LEDGERS=
+SEQUENCER_LEDGER_SLOTS=8
+SEQUENCER_LEDGER_TIMEOUT=15s
+SEQUENCER_LEDGER_PATIENCE=1h0m0s
+SEQUENCER_LEDGER_AUTH=
+SEQUENCER_LEDGER_AUTH_FILE=
 SEQUENCER_SENDERS=
 SEQUENCER_SENDERS_FILE=
 SEQUENCER_WORKER_TOKEN=
@@ -88,6 +94,8 @@ SEQUENCER_RETENTION_FAILED=0s
 SEQUENCER_EVENTS_KEEP=24h0m0s
 SEQUENCER_MAX_WAITING=0
 SEQUENCER_MAX_WAITING_TOTAL=0
+SEQUENCER_WEBHOOKS_FILE=
+SEQUENCER_WEBHOOKS_PRIVATE=
 SEQUENCER_LOG_LEVEL=INFO
 SEQUENCER_LOG_FORMAT=
 `
@@ -137,27 +145,34 @@ func badValues(dir string) map[string][]string {
 	durations := []string{"soon", "-1s", "5", "100000h"}
 	counts := []string{"x", "-1", "1.5", "99999999999999999999"}
 	return map[string][]string{
-		"SEQUENCER_ADDR":               {"8080", "localhost", "127.0.0.1:http", "127.0.0.1:70000", "0.0.0.0:8080", ":8080", "[::]:1", "example.org:80"},
-		"SEQUENCER_INSECURE":           {"yes please"},
-		"SEQUENCER_API_KEYS":           {"x", "a:b", "a:root:k", ":read:k", "a:read:", "a:read:k,b:admin:k", "a:read:k\x01", "a:admin@q:k", "a:submit@:k", "a:submit@q|:k", "a:submit@q q:k"},
-		"SEQUENCER_API_KEYS_FILE":      secretFiles(dir, "SEQUENCER_API_KEYS=a:read:k"),
-		"SEQUENCER_RATE_LIMIT":         append(counts, "1000001"),
-		"SEQUENCER_CORS_ORIGINS":       {"*", "app.example", "https://app.example/", "https://*.example", "ftp://app.example", "https://a.example,https://u:p@b.example", "null"},
-		"SEQUENCER_TLS_CERT":           {"/none/cert.pem", "/none/cert.pem SEQUENCER_TLS_KEY=/none/key.pem", badPEM(dir) + " SEQUENCER_TLS_KEY=" + badPEM(dir)},
-		"SEQUENCER_TLS_KEY":            {"/none/key.pem"},
-		"SEQUENCER_EXPLORER_URL":       {"https://x/tx/", "ftp://x/{hash}", "javascript:alert({hash})", "https://u:p@x/{hash}", "{hash}"},
-		"SEQUENCER_BODY_LIMIT":         {"1MB", "MiB", "0", "-1", "1.5MiB", "65MiB"},
-		"SEQUENCER_BATCH_LIMIT":        {"big", "2GiB"},
-		"SEQUENCER_SHUTDOWN_DELAY":     durations,
-		"SEQUENCER_SHUTDOWN_TIMEOUT":   durations,
-		"SEQUENCER_REDIS_URL":          {"localhost:6379", "http://h", "redis://h:port", "redis://h?nonsense=1", "unix:///s,h:1", "redis://a:1/2,b:1", "redis://a:1,b:1/3", "redis://a,redis://u:p@b", ","},
-		"SEQUENCER_REDIS_URL_FILE":     secretFiles(dir, "SEQUENCER_REDIS_URL=redis://h"),
-		"SEQUENCER_REDIS_WAIT":         append(counts, "17", "1"),
-		"SEQUENCER_NAMESPACE":          {"a b", "a{b}", "a:b", strings.Repeat("x", 65)},
-		"SEQUENCER_MINA_URL":           {"localhost:3085", "ftp://h", "http://", "http://a,http://a", "http://a#b"},
-		"SEQUENCER_MINA_QUORUM":        append(counts, "2 SEQUENCER_MINA_URL=http://a"),
-		"SEQUENCER_MINA_TIMEOUT":       append(durations, "0s"),
-		"SEQUENCER_ARCHIVE_URL":        {"archive", "http://a,http://b"},
+		"SEQUENCER_ADDR":             {"8080", "localhost", "127.0.0.1:http", "127.0.0.1:70000", "0.0.0.0:8080", ":8080", "[::]:1", "example.org:80"},
+		"SEQUENCER_INSECURE":         {"yes please"},
+		"SEQUENCER_API_KEYS":         {"x", "a:b", "a:root:k", ":read:k", "a:read:", "a:read:k,b:admin:k", "a:read:k\x01", "a:admin@q:k", "a:submit@:k", "a:submit@q|:k", "a:submit@q q:k"},
+		"SEQUENCER_API_KEYS_FILE":    secretFiles(dir, "SEQUENCER_API_KEYS=a:read:k"),
+		"SEQUENCER_RATE_LIMIT":       append(counts, "1000001"),
+		"SEQUENCER_CORS_ORIGINS":     {"*", "app.example", "https://app.example/", "https://*.example", "ftp://app.example", "https://a.example,https://u:p@b.example", "null"},
+		"SEQUENCER_TLS_CERT":         {"/none/cert.pem", "/none/cert.pem SEQUENCER_TLS_KEY=/none/key.pem", badPEM(dir) + " SEQUENCER_TLS_KEY=" + badPEM(dir)},
+		"SEQUENCER_TLS_KEY":          {"/none/key.pem"},
+		"SEQUENCER_EXPLORER_URL":     {"https://x/tx/", "ftp://x/{hash}", "javascript:alert({hash})", "https://u:p@x/{hash}", "{hash}"},
+		"SEQUENCER_BODY_LIMIT":       {"1MB", "MiB", "0", "-1", "1.5MiB", "65MiB"},
+		"SEQUENCER_BATCH_LIMIT":      {"big", "2GiB"},
+		"SEQUENCER_SHUTDOWN_DELAY":   durations,
+		"SEQUENCER_SHUTDOWN_TIMEOUT": durations,
+		"SEQUENCER_REDIS_URL":        {"localhost:6379", "http://h", "redis://h:port", "redis://h?nonsense=1", "unix:///s,h:1", "redis://a:1/2,b:1", "redis://a:1,b:1/3", "redis://a,redis://u:p@b", ","},
+		"SEQUENCER_REDIS_URL_FILE":   secretFiles(dir, "SEQUENCER_REDIS_URL=redis://h"),
+		"SEQUENCER_REDIS_WAIT":       append(counts, "17", "1"),
+		"SEQUENCER_NAMESPACE":        {"a b", "a{b}", "a:b", strings.Repeat("x", 65)},
+		"SEQUENCER_MINA_URL":         {"localhost:3085", "ftp://h", "http://", "http://a,http://a", "http://a#b"},
+		"SEQUENCER_MINA_QUORUM":      append(counts, "2 SEQUENCER_MINA_URL=http://a"),
+		"SEQUENCER_MINA_TIMEOUT":     append(durations, "0s"),
+		"SEQUENCER_ARCHIVE_URL":      {"archive", "http://a,http://b"},
+		"SEQUENCER_LEDGERS": {"x", "a=http://h:8008", "a=sawtooth+http://u:p@h", "a=splinter+http://h:8080/x",
+			"a=sawtooth+http://h,a=sawtooth+http://i"},
+		"SEQUENCER_LEDGER_SLOTS":       append(counts, "0", "1025"),
+		"SEQUENCER_LEDGER_TIMEOUT":     append(durations, "0s"),
+		"SEQUENCER_LEDGER_PATIENCE":    append(durations, "0s"),
+		"SEQUENCER_LEDGER_AUTH":        {"x", "a=Bearer x", "b=Bearer x SEQUENCER_LEDGERS=a=sawtooth+http://h"},
+		"SEQUENCER_LEDGER_AUTH_FILE":   secretFiles(dir, "")[:4],
 		"SEQUENCER_SENDERS":            {"x", keyA, keyA + "=", keyA + "=worker:1", "B62qx=http://w", keyA + "=http://w," + keyA + "=http://v", keyA + "=http://u:p@w", keyA + "=http://w?token=1"},
 		"SEQUENCER_SENDERS_FILE":       senderFiles(dir),
 		"SEQUENCER_WORKER_TOKEN":       {"a b", "ä", "a\n"},
@@ -192,6 +207,8 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_EVENTS_KEEP":        append(durations, "0s"),
 		"SEQUENCER_MAX_WAITING":        counts,
 		"SEQUENCER_MAX_WAITING_TOTAL":  counts,
+		"SEQUENCER_WEBHOOKS_FILE":      webhookFiles(dir),
+		"SEQUENCER_WEBHOOKS_PRIVATE":   {"10.0.0.0", "10.0.0.1/8", "10.0.0.0/33", "intern", "fe80::%1/64"},
 		"SEQUENCER_LOG_LEVEL":          {"loud"},
 		"SEQUENCER_LOG_FORMAT":         {"xml"},
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"mina-sequencer/sequencer/webhooks"
 )
 
 // check reports what is wrong between several variables, or with one in a way
@@ -47,8 +49,12 @@ func (c config) check(need needs, bad func(reason, name string, against ...strin
 		bad("asks for replicas, but SEQUENCER_REDIS_URL is empty and the embedded Redis has none", "SEQUENCER_REDIS_WAIT", "SEQUENCER_REDIS_URL")
 	}
 
-	if need.Mina && len(c.Mina.URLs) == 0 {
-		bad("is not set", "SEQUENCER_MINA_URL")
+	if need.Mina && len(c.Mina.URLs) == 0 && c.Types.forMina() {
+		bad("is not set", "SEQUENCER_MINA_URL", "SEQUENCER_TYPES")
+	}
+	c.Ledgers.check(bad)
+	if c.Types.onlyBatches() && len(c.Ledgers.Targets) == 0 {
+		bad("names SUBMIT_BATCH alone, and SEQUENCER_LEDGERS is empty", "SEQUENCER_TYPES", "SEQUENCER_LEDGERS")
 	}
 	if n := len(c.Mina.URLs); n > 0 && c.Mina.Quorum > n {
 		bad("is more than the "+strconv.Itoa(n)+" node(s) of SEQUENCER_MINA_URL", "SEQUENCER_MINA_QUORUM", "SEQUENCER_MINA_URL")
@@ -80,6 +86,13 @@ func (c config) check(need needs, bad func(reason, name string, against ...strin
 		if !slices.Contains(need.Types, name) && !slices.Contains(c.Types.WorkerTypes, name) {
 			bad("names "+name+", which is neither built in nor in SEQUENCER_WORKER_TYPES", "SEQUENCER_TYPES", "SEQUENCER_WORKER_TYPES")
 		}
+	}
+
+	if err := webhooks.CheckAll(c.Webhook.File.Entries, len(c.Webhook.Private) > 0); err != nil {
+		bad("has "+err.Error(), "SEQUENCER_WEBHOOKS_FILE", "SEQUENCER_WEBHOOKS_PRIVATE")
+	}
+	if c.Webhook.File.Exposed {
+		warnings = append(warnings, "SEQUENCER_WEBHOOKS_FILE holds secrets and can be read by other users: chmod 600")
 	}
 
 	if c.Retry.Delay > c.Retry.DelayMax {

@@ -33,6 +33,8 @@ func TestProcesses(t *testing.T) {
 		"ReplicaPromoted":     replicaPromoted,
 		"LocalWorkers":        localWorkers,
 		"NodeHangs":           nodeHangs,
+		"Batches":             batches,
+		"BatchesKilled":       batchesKilled,
 		"RollingRestart":      rollingRestart,
 		"KeysRotated":         keysRotated,
 		"Traced":              traced,

@@ -10,6 +10,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"mina-sequencer/sequencer/webhooks"
 )
 
 // fileSuffix is that of a variable which names the file with a secret.
@@ -147,5 +149,17 @@ func (s *service) secretFiles() []*watchedFile {
 		s.workers.SetToken(text)
 		return nil
 	})
+	add("SEQUENCER_WEBHOOKS_FILE", s.cfg.Webhook.File.Path, func(text string) error {
+		entries, err := parseWebhooks(text)
+		if err == nil {
+			err = webhooks.CheckAll(entries, len(s.cfg.Webhook.Private) > 0)
+		}
+		if err != nil {
+			return err
+		}
+		s.webhooks.Define(entries)
+		return nil
+	})
+	add("SEQUENCER_LEDGER_AUTH_FILE", s.cfg.Ledgers.AuthFile, s.ledgerAuth.take)
 	return files
 }

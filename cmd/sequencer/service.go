@@ -23,21 +23,24 @@ import (
 	"mina-sequencer/senders/local"
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/webhooks"
 	"mina-sequencer/traces"
 )
 
 // A service is everything that one process runs, wired together.
 type service struct {
-	cfg       config
-	log       *slog.Logger
-	store     *queues.Store
-	senders   *senders.Pool
-	chain     *mina.Tracker
-	sequencer *sequencer.Sequencer
-	local     *local.Workers
-	workers   *dispatcher.Client
-	keys      *api.Keyring
-	handler   http.Handler
+	cfg        config
+	log        *slog.Logger
+	store      *queues.Store
+	senders    *senders.Pool
+	chain      *mina.Tracker
+	sequencer  *sequencer.Sequencer
+	local      *local.Workers
+	webhooks   *webhooks.Service
+	workers    *dispatcher.Client
+	ledgerAuth *ledgerAuth
+	keys       *api.Keyring
+	handler    http.Handler
 	// certificate is nil where HTTP is served without TLS.
 	certificate *certificate
 }
@@ -67,7 +70,11 @@ func newService(cfg config, client redis.UniversalClient, followed *traces.Trace
 		Trace: traces.Parent,
 		Local: dispatcher.LocalWorkers{Find: children.Find, Hung: children.Hung, Token: cfg.Senders.WorkerToken},
 	})
-	types, err := newRegistry(workers, cfg.Types.WorkerTypes)
+	types, err := newRegistry(workers, cfg.Types.WorkerTypes, cfg.Ledgers.Targets.names())
+	if err != nil {
+		return nil, err
+	}
+	ledgers, auth, err := cfg.Ledgers.open()
 	if err != nil {
 		return nil, err
 	}
@@ -83,20 +90,27 @@ func newService(cfg config, client redis.UniversalClient, followed *traces.Trace
 	if err != nil {
 		return nil, fmt.Errorf("SEQUENCER_TLS_CERT: %w", err)
 	}
-	s := &service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children, workers: workers}
+	s := &service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children, workers: workers, ledgerAuth: auth}
 	s.chain = mina.NewTracker(mina.TrackerOptions{
 		Nodes: nodes, Quorum: cfg.Mina.Quorum, Archive: archive,
 		Depth: max(cfg.Depth.Confirmations, cfg.Depth.Settle, cfg.Depth.Finality),
 	})
 	s.sequencer = sequencer.New(sequencer.Options{
-		Store: store, Senders: s.senders, Chain: s.chain, Types: types, Dispatch: []string(cfg.Types.Types), Local: children.Ready,
+		Store: store, Senders: s.senders, Chain: s.chain, Types: types, Ledgers: ledgers, Dispatch: []string(cfg.Types.Types), Local: children.Ready,
 		Health: workers.Health, Namespace: cfg.Redis.Namespace, Policy: policy(cfg), Meter: figures.Sequencer(), Tracer: followed.Sequencer(), Log: log,
 	})
-	s.senders.SetHost(senders.Host{Process: s.sequencer.Process(), Down: children.Down})
+	s.senders.SetHost(senders.Host{
+		Process: s.sequencer.Process(), Down: children.Down, SlotsOnly: cfg.Types.onlyBatches(),
+	})
+	s.webhooks = webhooks.New(webhooks.Options{
+		Store: store, Process: s.sequencer.Process(), Render: api.Webhook, Private: cfg.Webhook.Private, Lease: cfg.Claim.TTL,
+		Keep: cfg.Keep.Events, Meter: figures.Webhook, Log: log,
+	})
+	s.webhooks.Define(cfg.Webhook.File.Entries)
 	s.keys = api.NewKeyring(cfg.HTTP.APIKeys.keys())
-	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Types: types.Types(), Log: log})
+	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Webhooks: s.webhooks, Types: types.Types(), Log: log})
 	s.handler = api.New(api.Options{
-		Store: store, Senders: s.senders, Types: types, Control: s.sequencer,
+		Store: store, Senders: s.senders, Types: types, Control: s.sequencer, Webhooks: s.webhooks,
 		ValidKey: validKey, Ready: s.ready, Keys: s.keys, Meter: figures.API(), Tracer: followed.API(), Metrics: figures.Handler(),
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins,
 		Chain: s.chainShown, Explorer: string(cfg.HTTP.Explorer),
@@ -117,8 +131,11 @@ func validKey(key string) error {
 }
 
 // newRegistry knows the built-in types and those that the configuration names.
-func newRegistry(workers *dispatcher.Client, further []string) (*dispatcher.Registry, error) {
+func newRegistry(workers *dispatcher.Client, further, ledgers []string) (*dispatcher.Registry, error) {
 	types := new(dispatcher.Registry)
+	if err := types.Register(dispatcher.SubmitBatch(ledgers)); err != nil {
+		return nil, err
+	}
 	if err := types.Register(dispatcher.VotingTypes(workers, dispatcher.NewRules(validKey))...); err != nil {
 		return nil, err
 	}
@@ -131,7 +148,7 @@ func newRegistry(workers *dispatcher.Client, further []string) (*dispatcher.Regi
 }
 
 func builtinTypes() []string {
-	types, err := newRegistry(nil, nil)
+	types, err := newRegistry(nil, nil, nil)
 	if err != nil {
 		panic(err) // the names are fixed
 	}
@@ -147,7 +164,7 @@ func policy(cfg config) lifecycle.Policy {
 		Fee: uint64(cfg.Fee.First), FeeMax: uint64(cfg.Fee.Max), FeeBump: cfg.Fee.Bump.Float(),
 		BumpAfter: uint32(cfg.Fee.BumpAfter), ValidSlots: uint32(cfg.Fee.ValidSlots),
 		ClaimTTL: cfg.Claim.TTL, ClaimLimit: cfg.Claim.Limit, Retention: cfg.Keep.Retention, RetentionFailed: cfg.Keep.RetentionFailed,
-		ShutdownTimeout: cfg.HTTP.ShutdownTimeout,
+		ShutdownTimeout: cfg.HTTP.ShutdownTimeout, LedgerPatience: cfg.Ledgers.Patience,
 		BalanceInterval: cfg.Senders.BalanceInterval, MinBalance: uint64(cfg.Senders.MinBalance),
 		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
 	}
@@ -165,11 +182,13 @@ func (s *service) ready(ctx context.Context) api.Readiness {
 		r.Store.Detail = "nothing is bound or sent: " + why
 	}
 	c := s.chain.Chain()
-	if c.At.IsZero() || time.Since(c.At) > time.Minute {
+	if s.chain.Any() && (c.At.IsZero() || time.Since(c.At) > time.Minute) {
 		c = s.chain.Poll(ctx)
 	}
 	r.Chain.Detail = fmt.Sprintf("%d synced node(s), height %d, slot %d", c.Synced, c.Height, c.TipSlot)
-	if !c.Quorum {
+	if !s.chain.Any() {
+		r.Chain.Detail = "no Mina node is configured"
+	} else if !c.Quorum {
 		r.Chain = api.Part{Detail: "no quorum of synced Mina nodes"}
 		if c.Err != nil {
 			r.Chain.Detail += ": " + c.Err.Error()
@@ -192,7 +211,7 @@ func (s *service) ready(ctx context.Context) api.Readiness {
 // nobody else asks the nodes; then they are asked once a minute.
 func (s *service) chainShown(ctx context.Context) api.Chain {
 	c := s.chain.Chain()
-	if c.At.IsZero() || time.Since(c.At) > time.Minute {
+	if s.chain.Any() && (c.At.IsZero() || time.Since(c.At) > time.Minute) {
 		c = s.chain.Poll(ctx)
 	}
 	shown := api.Chain{
@@ -220,7 +239,7 @@ func (s *service) start(ctx context.Context) error {
 	if _, err := s.store.Heartbeat(ctx, s.sequencer.Process(), s.cfg.Claim.TTL, ""); err != nil {
 		return err
 	}
-	workers := make(map[string]string)
+	workers := s.cfg.Ledgers.slots()
 	for _, e := range s.cfg.Senders.all() {
 		workers[e.AccountID] = e.WorkerURL
 	}
@@ -259,6 +278,7 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 			failed(err)
 		}
 	})
+	parts.Go(func() { s.webhooks.Run(ctx) })
 	parts.Go(func() {
 		if err := serveOn(server, l, s.certificate); !errors.Is(err, http.ErrServerClosed) {
 			failed(fmt.Errorf("serving: %w", err))

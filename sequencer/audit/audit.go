@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"mina-sequencer/ledger"
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
@@ -22,7 +23,8 @@ import (
 type Audit struct {
 	Store     *queues.Store
 	Senders   *senders.Pool
-	Nodes     []*mina.Node
+	Nodes     []*mina.Node // none where there are only ledgers
+	Ledgers   map[string]ledger.Ledger
 	Namespace string
 	Policy    lifecycle.Policy // Confirmations, SettleDepth and InclusionInterval count
 	// Pause is the time after which what looked wrong is looked at again, for
@@ -101,7 +103,10 @@ func (a *Audit) pass(ctx context.Context, known map[string]mina.Block, before *p
 	// What is stored is read between two looks at the chain: what it says of the
 	// chain may be older or newer than one of them, but not than both.
 	var err error
-	if p.w, err = readWindow(ctx, a.Nodes, known); err != nil {
+	if p.w = new(window); len(a.Nodes) > 0 {
+		p.w, err = readWindow(ctx, a.Nodes, known)
+	}
+	if err != nil {
 		return p, fmt.Errorf("reading the chain: %w", err)
 	}
 	p.report.From, p.report.To = p.w.first.Height, p.w.tip.Height
@@ -144,12 +149,23 @@ func (p *pass) bad(check, uid, queue, sender, format string, args ...any) {
 
 // look holds transactions against the chain.
 func (p *pass) look(records []queues.Record) error {
+	batches := map[string][]*lifecycle.Transaction{}
 	for _, r := range records {
 		if p.uids[r.UID] {
 			continue
 		}
 		p.uids[r.UID] = true
-		p.transaction(r)
+		switch {
+		case r.Ledger != "":
+			batches[r.Ledger] = append(batches[r.Ledger], r.Transaction)
+		case len(p.Nodes) > 0:
+			p.transaction(r)
+		}
+	}
+	for name, ts := range batches {
+		if err := p.batches(name, ts); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -174,6 +190,7 @@ func (p *pass) transaction(r queues.Record) {
 		p.landed[t.Queue] = append(p.landed[t.Queue], l)
 	}
 	p.end(t, effects)
+	p.inTime(t, effects)
 	legacy := slices.ContainsFunc(t.Attempts, func(a lifecycle.Attempt) bool { return a.Legacy })
 	if t.Open() && !r.Signed && !legacy && len(commands) == 0 {
 		p.doubt(t)
@@ -213,6 +230,21 @@ func (p *pass) end(t *lifecycle.Transaction, effects []*effect) {
 	case t.State() != lifecycle.Done && settled:
 		p.bad("UNTOLD_EFFECT", t.UID, t.Queue, t.Sender, "it is %s, and took effect in block %d by %s",
 			t.State(), effects[0].block.Height, effects[0].Hash)
+	}
+}
+
+// inTime holds what took effect against its deadline.
+func (p *pass) inTime(t *lifecycle.Transaction, effects []*effect) {
+	if t.ExpiresAt.IsZero() {
+		return
+	}
+	tip := lifecycle.Tip{Zero: p.w.status.Zero(p.w.tip), SlotTime: p.w.status.SlotTime}
+	last, known := tip.LastBefore(t.ExpiresAt)
+	for _, e := range effects {
+		if known && e.block.Slot > last {
+			p.bad("DEADLINE", t.UID, t.Queue, t.Sender, "it took effect in block %d, in slot %d, and its deadline was slot %d",
+				e.block.Height, e.block.Slot, last)
+		}
 	}
 }
 
@@ -295,6 +327,10 @@ func (p *pass) nonces() error {
 		if err != nil {
 			return err
 		}
+		p.report.Senders += len(page)
+		page = slices.DeleteFunc(page, func(s *senders.Sender) bool {
+			return senders.LedgerOf(s.AccountID) != "" || len(p.Nodes) == 0
+		})
 		var accounts []string
 		for _, s := range page {
 			accounts = append(accounts, s.AccountID)
@@ -306,7 +342,6 @@ func (p *pass) nonces() error {
 			}
 		}
 		for _, s := range page {
-			p.report.Senders++
 			p.nonce(s, onChain[s.AccountID])
 		}
 		if cursor = next; cursor == "" {
@@ -344,11 +379,14 @@ func Meanings() map[string]string {
 			"at what reorganised or at who else signs",
 		"NOT_ON_CHAIN": "what was told DONE has no effect: its block was orphaned deeper than " +
 			"FINALITY, or the node follows another chain",
+		"NOT_COMMITTED": "what was told DONE is not in its ledger: that has lost a block, or is another one",
 		"UNTOLD_EFFECT": "it took effect and nobody was told: do not retry it",
 		"ATTEMPT_LOST": "it can neither be sent again nor be found: wait until its validUntil " +
 			"has passed, then resolve it as dead",
 		"ORDER": "order is broken, unless the earlier one was cancelled before its " +
 			"first attempt and retried by a person",
+		"DEADLINE": "it took effect after its deadline: tell the owner of the zkApp, and look at what " +
+			"its worker signed",
 		"NONCE": "the next attempt of this sender will not fit: stop whatever else uses " +
 			"the account, then remove the sender and register it again: the chain is asked for its nonce",
 		"RECORD":       layout + "a record cannot be read",

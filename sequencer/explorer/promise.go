@@ -49,6 +49,10 @@ func (s *State) mayLeave(proc *process, t int, h *held) {
 		s.refuse = "bytes are sent of an attempt that is not stored as open"
 	case h.call.Kind == lifecycle.Send && (r.Bytes == nil || !slices.Equal(r.Bytes.Command, h.drive.Bytes(h.call))):
 		s.refuse = "bytes are sent that are not stored"
+	case h.call.Kind == lifecycle.Send && s.due(proc, r.Txn):
+		s.refuse = "bytes are sent after its deadline"
+	case h.call.Kind == lifecycle.Dispatch && s.world.Deadline > 0:
+		s.refuse = "a worker that sends by itself is asked for what has a deadline"
 	case h.call.Kind == lifecycle.Dispatch && s.past[t].asked&(1<<a.Number) != 0:
 		s.refuse = "a legacy worker is asked twice for one attempt"
 	case h.call.Kind == lifecycle.Dispatch && !s.world.Legacy:
@@ -59,6 +63,16 @@ func (s *State) mayLeave(proc *process, t int, h *held) {
 	if h.call.Kind == lifecycle.Dispatch {
 		s.past[t].asked |= 1 << h.call.Number
 	}
+}
+
+// due reports whether the deadline of a transaction has come, by the clock or by what a
+// process has seen of the chain.
+func (s *State) due(proc *process, t *lifecycle.Transaction) bool {
+	return !t.ExpiresAt.IsZero() && (!s.now.Before(t.ExpiresAt) || int(proc.tip.Slot) >= start+s.world.Deadline)
+}
+
+func (s *State) dueForSome(t *lifecycle.Transaction) bool {
+	return slices.ContainsFunc(s.procs, func(p process) bool { return s.due(&p, t) })
 }
 
 // mayHaveLeft checks what leaves a process that does not know yet that the store has
@@ -87,18 +101,21 @@ func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 		switch t.Phase {
 		case lifecycle.PhaseFailed:
 			past.ended = true
+			if t.Error != nil && t.Error.Code == lifecycle.CodeExpired && s.dueForSome(t) {
+				break
+			}
 			if !past.cancelled && t.Retries < s.policy.MaxRetries {
 				s.refuse = "FAILED, and retries were left"
 			}
 		case lifecycle.PhaseUnresolved:
 			past.ended = true
 		case lifecycle.PhaseDone:
-			if t.Landed > 0 && int(past.deep) < confirmations {
+			if s.world.Ledger == noLedger && t.Landed > 0 && int(past.deep) < confirmations {
 				s.refuse = "DONE, and its effect has never stood as deep as is claimed"
 			}
 		}
 	}
-	if a := s.store.Sender(t.Sender); before.Phase.Bound() && !t.Phase.Bound() && t.Open() && a != nil && a.Free() {
+	if a := s.store.Sender(t.Sender); t.Ledger == "" && before.Phase.Bound() && !t.Phase.Bound() && t.Open() && a != nil && a.Free() {
 		s.refuse = "its sender is released while an attempt is open"
 	}
 	if !before.Open() && t.Open() && t.Phase.Bound() && s.store.Record(t.UID).Overtaken {
@@ -113,6 +130,9 @@ func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 func (s *State) Check() string {
 	if s.refuse != "" {
 		return s.refuse
+	}
+	if why := s.checkBatches(); why != "" {
+		return why
 	}
 	for t := range s.past {
 		if why := s.checkTxn(t); why != "" {
@@ -159,6 +179,9 @@ func (s *State) checkChain(c chain) string {
 		if s.past[b.cmd.txn].unknown {
 			continue
 		}
+		if s.world.Deadline > 0 && i+1 > start+s.world.Deadline {
+			return uid(int(b.cmd.txn)) + " took effect after its deadline"
+		}
 		if seen[b.cmd.txn] {
 			return uid(int(b.cmd.txn)) + " has taken effect twice"
 		}
@@ -187,7 +210,7 @@ func (s *State) checkTxn(i int) string {
 		if t.Claim != "" || t.Open() {
 			return "waits, and has a claim or an open attempt"
 		}
-	case s.store.Unsettled, s.past[i].unknown:
+	case s.store.Unsettled, s.past[i].unknown, t.Ledger != "":
 	default:
 		if t.Watched() != (t.Claim != "") {
 			return "final, and watched without need, or not although there is need"
@@ -242,7 +265,7 @@ func (s *State) checkBonds() string {
 			if t.Phase.Bound() && u.Phase.Bound() && (t.Queue == u.Queue || t.Sender == u.Sender) {
 				return t.UID + " and " + u.UID + " are bound to one sender, or of one queue"
 			}
-			if open == nil {
+			if open == nil || t.Ledger != "" { // a slot serves others while one is looked for
 				continue
 			}
 			if u.Phase.Bound() && u.Sender == open.Sender {

@@ -9,9 +9,23 @@ const maxLosses = 3
 // Decide says what is to be done next with a transaction that this process holds the
 // claim of. It is a pure function, and the only place that decides.
 func Decide(v *View) Step {
+	if v.Txn.Ledger != "" {
+		return v.batch()
+	}
 	if a := v.landed(); a != nil {
 		return v.land(a)
 	}
+	s := v.next()
+	if s.Txn == nil && !v.Txn.ExpiresAt.IsZero() && !v.expired() {
+		if at := v.expiry(); s.Look.IsZero() || at.Before(s.Look) {
+			s.Look = at
+		}
+	}
+	return s
+}
+
+// next is what the phase comes to.
+func (v *View) next() Step {
 	switch v.Txn.Phase {
 	case PhaseDispatching:
 		return v.dispatching()
@@ -65,8 +79,11 @@ func (v *View) to(p Phase, why Reason) Step {
 // dispatching: an attempt is to be planned, or is asked of the worker.
 func (v *View) dispatching() Step {
 	t, last := v.Txn, v.Txn.Last()
-	if t.CancelRequested && !t.Open() {
-		return v.cancelled()
+	switch {
+	case v.stops() && !t.Open():
+		return v.stopped()
+	case v.expired() && !v.dispatchUnderWay():
+		return v.outstays()
 	}
 	if last == nil || !last.EndedAt.IsZero() || last.Outcome == Unknown {
 		return v.plan()
@@ -91,6 +108,9 @@ func (v *View) dispatching() Step {
 		return v.take(last)
 	}
 	if v.Local.Legacy {
+		if !t.ExpiresAt.IsZero() {
+			return v.unkept()
+		}
 		// From the moment that the mark is stored the attempt is open.
 		s := v.to(PhaseDispatching, ReasonProving)
 		a := s.Txn.Last()
@@ -148,6 +168,11 @@ func (v *View) sent() Step {
 	t, last := v.Txn, v.Txn.Last()
 	if v.strayed() {
 		return v.noteStrayed()
+	}
+	if v.expired() && !t.Legacy() {
+		s := v.unfresh().to(PhaseWatching, ReasonOverdue) // and nothing leaves
+		s.noteSaid()
+		return s
 	}
 	switch {
 	case t.Open() && v.settled():
@@ -209,9 +234,9 @@ func (v *View) failing() Step {
 		limit = *asked.Retries
 	}
 	switch {
-	case t.CancelRequested && !t.Open():
-		return v.cancelled()
-	case t.CancelRequested || t.Retries >= limit:
+	case v.stops() && !t.Open():
+		return v.stopped()
+	case v.stops() || t.Retries >= limit:
 		return v.usedUp()
 	case !t.Open() && (unusable || asked.Overtaken):
 		return v.back(ReasonBack)
@@ -235,11 +260,7 @@ func (v *View) usedUp() Step {
 
 // cancelled: a person took it back, and nothing is open.
 func (v *View) cancelled() Step {
-	s := v.with(func(t *Transaction) {
-		if a := t.Last(); a != nil && a.Pending() {
-			a.EndedAt = v.Now
-		}
-	}).end(PhaseFailed, ReasonCancelled)
+	s := v.with(dropPlan(v.Now)).end(PhaseFailed, ReasonCancelled)
 	s.Aside.Code = CodeCancelled
 	s.Txn.Error = &Error{Code: CodeCancelled, Message: "cancelled before it took effect"}
 	return s
@@ -255,8 +276,11 @@ func (v *View) back(why Reason) Step {
 // delayed: another try follows when its time has come.
 func (v *View) delayed() Step {
 	t := v.Txn
-	if t.CancelRequested && !t.Open() {
-		return v.cancelled()
+	switch {
+	case v.stops() && !t.Open():
+		return v.stopped()
+	case v.expired():
+		return v.outstays()
 	}
 	if left := t.DueAt.Sub(v.Now); left > 0 {
 		return v.waitUntil(v.Clock.Add(left), ReasonDelay)
@@ -299,6 +323,9 @@ func (v *View) end(p Phase, why Reason) Step {
 		t.Callback = ""
 	}
 	s.Aside.DropBytes = !t.Watched()
+	if t.Ledger != "" {
+		t.Callback, s.Aside.DropBytes = "", false // nobody has made it, and it is as it was posted
+	}
 	s.Local.Said = Said{}
 	return s
 }

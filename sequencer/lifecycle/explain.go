@@ -9,6 +9,7 @@ import (
 const (
 	StepBind      = "BIND"       // a free sender is bound to its queue
 	StepAskWorker = "ASK_WORKER" // an attempt is planned, and its worker asked to prove and sign
+	StepSubmit    = "SUBMIT"     // a batch is posted to its ledger
 	StepSend      = "SEND"       // the signed bytes are given to the nodes
 	StepWatch     = "WATCH"      // the chain is asked again
 	StepSendAgain = "SEND_AGAIN" // the same bytes are sent again
@@ -36,7 +37,7 @@ type said struct {
 // Explain puts the reason of the next step into words. It is a pure function: it asks
 // nobody, and decides nothing.
 func Explain(s *Scene) Explanation {
-	d := s.say()
+	d := s.inTime(s.say())
 	return Explanation{
 		State: s.Txn.State(), Since: s.Txn.ChangedAt, Summary: d.summary, Wait: d.wait, Next: d.next, Attempts: s.attempts(),
 	}
@@ -46,6 +47,9 @@ func (s *Scene) say() said {
 	t := s.Txn
 	if t.Phase == PhaseWaiting {
 		return s.waiting()
+	}
+	if t.Ledger != "" {
+		return s.sayBatch()
 	}
 	switch t.Phase {
 	case PhaseDispatching:
@@ -77,9 +81,9 @@ func (s *Scene) waiting() said {
 	case PhaseWaiting:
 		first = "is not bound yet: " + lower(s.head("").summary)
 	case PhaseDispatching:
-		first = "is with its worker."
+		first = "is with " + s.First.maker() + "."
 	case PhaseSent, PhaseWatching:
-		first = "waits for a block."
+		first = "waits for " + s.First.verdict() + "."
 	default:
 		first += "."
 	}
@@ -112,11 +116,19 @@ func (s *Scene) unbound() said {
 	held := Next{Action: StepBind, At: s.Place.Hold}
 	switch {
 	case s.Paused != "":
-		return said{"The queue is paused: " + short(s.Paused) + ".",
-			Wait{Code: WaitPaused, Detail: short(s.Paused)}, Next{Action: StepResume}}
+		d := said{"The queue is paused: " + short(s.Paused) + ".",
+			Wait{Code: WaitPaused, Until: s.PausedUntil, Detail: short(s.Paused)}, Next{Action: StepResume}}
+		if !s.PausedUntil.IsZero() {
+			d.next = Next{Action: StepBind, At: s.PausedUntil}
+		}
+		return d
+	case s.notBefore().After(s.Now):
+		return said{"It is not to be dispatched before " + stamp(s.notBefore()) + ".",
+			Wait{Code: WaitNotBefore, Until: s.notBefore()}, Next{Action: StepBind, At: s.notBefore()}}
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now):
-		return said{"Its worker was away or busy" + because(s.Txn.Error) + "; the queue is left alone for a while.",
-			Wait{Code: WaitWorker, Until: s.Place.Hold, Detail: "the queue is held"}, held}
+		who, code := s.whoWasAway()
+		return said{who + " was away or busy" + because(s.Txn.Error) + "; the queue is left alone for a while.",
+			Wait{Code: code, Until: s.Place.Hold, Detail: "the queue is held"}, held}
 	case s.Place.Holder != "":
 		return said{"The worker has not yet answered the callback of the one before (" + s.Place.Holder + ").",
 			Wait{Code: WaitCallback, Until: s.Place.Hold, Detail: "callback of " + s.Place.Holder}, held}
@@ -128,10 +140,18 @@ func (s *Scene) unbound() said {
 	case s.Txn.Open():
 		return said{"An attempt of it was found on the chain or in a pool; it waits for the sender of that one.",
 			Wait{Code: WaitFreeSender, Detail: "sender " + s.Txn.FirstOpen().Sender}, bind}
-	case fresh && !s.Tip.Quorum:
+	case s.Txn.Ledger == "" && fresh && !s.Tip.Quorum:
 		return said{"Too few Mina nodes are synced to start anything.", s.forNodes(), bind}
 	}
 	return s.senderless()
+}
+
+// whoWasAway is for whom a queue is left alone.
+func (s *Scene) whoWasAway() (string, WaitCode) {
+	if s.Txn.Ledger != "" {
+		return "Ledger " + s.Txn.Ledger, WaitLedger
+	}
+	return "Its worker", WaitWorker
 }
 
 // senderless speaks of the pool of senders: whether one is free, and when one may be.
@@ -188,6 +208,8 @@ func (s *Scene) dispatching() said {
 	case why == ReasonCancelled:
 		return said{"A cancel was asked for, and nothing of it has been sent: it ends now.",
 			Wait{Code: WaitNothing}, Next{Action: StepEnd, At: s.Now}}
+	case why == ReasonOverdue:
+		return said{"Its deadline has come, and nothing of it has been sent: it ends now.", Wait{Code: WaitNothing}, Next{Action: StepEnd, At: s.Now}}
 	case why == ReasonLanded:
 		return said{"An earlier attempt is in a block.", Wait{Code: WaitNothing}, Next{Action: StepFinish, At: s.Now}}
 	case why != ReasonProving && !s.Tip.At.IsZero() && !s.Tip.Quorum:
@@ -296,7 +318,7 @@ func (s *Scene) landing(text, detail string, next Next) said {
 }
 
 // last says whether no further attempt is made.
-func (s *Scene) last() bool { return s.Txn.CancelRequested || s.Txn.Ending != "" }
+func (s *Scene) last() bool { return s.stops() || s.Txn.Ending != "" }
 
 // noMore is the sentence that says so, if it is so.
 func (s *Scene) noMore() string {
@@ -375,6 +397,8 @@ func (s *Scene) endedBy() said {
 	switch {
 	case code == CodeCancelled:
 		d.summary = "It was cancelled before it took effect."
+	case code == CodeExpired && s.expired():
+		d.summary, d.wait.Detail = upper(t.Error.Message)+".", ""
 	case t.Phase == PhaseUnresolved && t.Open():
 		return said{
 			"Nobody knows what became of its attempt" + because(t.Error) + ". " +

@@ -28,12 +28,14 @@ type WaitCode string
 const (
 	WaitQueueHead     WaitCode = "QUEUE_HEAD"    // others of its queue stand before it
 	WaitPaused        WaitCode = "PAUSED"        // its queue is paused
+	WaitNotBefore     WaitCode = "NOT_BEFORE"    // the first of its queue is not to be dispatched yet
 	WaitCallback      WaitCode = "CALLBACK"      // a worker has not answered a callback
 	WaitProcess       WaitCode = "PROCESS"       // a process that dispatches its type
 	WaitRecovery      WaitCode = "RECOVERY"      // what the process asked and Redis know to be compared with the chain
 	WaitNodes         WaitCode = "NODES"         // a quorum of synced Mina nodes
 	WaitFreeSender    WaitCode = "FREE_SENDER"   // every sender is bound or out of use
 	WaitWorker        WaitCode = "WORKER"        // its worker proves and signs
+	WaitLedger        WaitCode = "LEDGER"        // a ledger's word on its batch
 	WaitSending       WaitCode = "SENDING"       // its signed bytes are being given to the nodes
 	WaitBlock         WaitCode = "BLOCK"         // nobody has put it into a block yet
 	WaitConfirmations WaitCode = "CONFIRMATIONS" // its block is not deep enough to be DONE

@@ -32,6 +32,8 @@ type Policy struct {
 	// together, in nanomina; 0 for no limit.
 	FeeLimitSender, FeeLimit uint64
 	ShutdownTimeout          time.Duration
+	// LedgerPatience is how long a ledger may leave a batch without a verdict.
+	LedgerPatience time.Duration
 }
 
 // Raised is the fee that follows fee: higher by the factor, up to the cap.

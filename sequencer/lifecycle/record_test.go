@@ -297,7 +297,7 @@ func TestFailure(t *testing.T) {
 // TestLeaves: questions and confirmations stay here.
 func TestLeaves(t *testing.T) {
 	t.Parallel()
-	leaving := map[Kind]bool{Prove: true, Resign: true, Dispatch: true, Send: true}
+	leaving := map[Kind]bool{Prove: true, Resign: true, Dispatch: true, Send: true, Submit: true}
 	for _, k := range declared(t, "step.go", "Kind") {
 		if (Effect{Kind: Kind(k)}).Leaves() != leaving[Kind(k)] {
 			t.Errorf("%q leaves: %t", k, !leaving[Kind(k)])
@@ -638,29 +638,6 @@ func TestRestoredOnce(t *testing.T) {
 	}
 }
 
-// TestTraceParent: each try has a trace of its own, the same wherever it is made.
-func TestTraceParent(t *testing.T) {
-	t.Parallel()
-	const posted = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-	x := txn(PhaseWaiting)
-	if x.TraceParent() != "" || x.TraceID() != "" {
-		t.Errorf("not traced: %q, %q", x.TraceParent(), x.TraceID())
-	}
-	x.Trace = posted
-	if x.TraceParent() != posted || x.TraceID() != "4bf92f3577b34da6a3ce929d0e0e4736" {
-		t.Errorf("the first try: %q, %q", x.TraceParent(), x.TraceID())
-	}
-	for retries, want := range map[int]string{
-		1: "00-1ade03343355caa529ec341826ada8a6-265ee19ebb989c60-01",
-		2: "00-f1b01650ea320696e5100e073a9708f3-0822287a5dcd47f0-01",
-	} {
-		x.Retries = retries
-		if got := x.TraceParent(); got != want || len(got) != len(posted) || x.TraceID() != want[3:35] {
-			t.Errorf("retry %d: %q, %q", retries, got, x.TraceID())
-		}
-	}
-}
-
 // TestPassed: what came before the one that has its place by now is DONE, and looked for
 // on the chain; what came after it waits.
 func TestPassed(t *testing.T) {
@@ -707,5 +684,28 @@ func TestPassed(t *testing.T) {
 	paid.Attempts[0].Sender = "R"
 	if Passed(found("p", 9, 4), paid, restoredAt) != nil {
 		t.Error("a nonce of another account was compared")
+	}
+}
+
+// TestTraceParent: each try has a trace of its own, the same wherever it is made.
+func TestTraceParent(t *testing.T) {
+	t.Parallel()
+	const posted = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	x := txn(PhaseWaiting)
+	if x.TraceParent() != "" || x.TraceID() != "" {
+		t.Errorf("not traced: %q, %q", x.TraceParent(), x.TraceID())
+	}
+	x.Trace = posted
+	if x.TraceParent() != posted || x.TraceID() != "4bf92f3577b34da6a3ce929d0e0e4736" {
+		t.Errorf("the first try: %q, %q", x.TraceParent(), x.TraceID())
+	}
+	for retries, want := range map[int]string{
+		1: "00-1ade03343355caa529ec341826ada8a6-265ee19ebb989c60-01",
+		2: "00-f1b01650ea320696e5100e073a9708f3-0822287a5dcd47f0-01",
+	} {
+		x.Retries = retries
+		if got := x.TraceParent(); got != want || len(got) != len(posted) || x.TraceID() != want[3:35] {
+			t.Errorf("retry %d: %q, %q", retries, got, x.TraceID())
+		}
 	}
 }

@@ -28,8 +28,9 @@ func Remember(known, t *Transaction) *Transaction {
 	switch {
 	case Lacks(t, known):
 		return known
-	case !t.Out() && !slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.Legacy }):
-		return nil // but what a worker that sends by itself has answered nobody else can tell
+	case !t.Out() && (t.Ledger == "" || t.Landed == 0) &&
+		!slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.Legacy }):
+		return nil // but what a worker that sends by itself, or a ledger, has answered nobody else can tell
 	}
 	return t
 }

@@ -7,6 +7,9 @@ import (
 
 // attempts joins what is stored of each attempt with what the chain says now.
 func (s *Scene) attempts() []Seen {
+	if s.Txn.Ledger != "" {
+		return s.posts()
+	}
 	out := make([]Seen, len(s.Txn.Attempts))
 	for i, a := range s.Txn.Attempts {
 		v := Seen{Attempt: a, Open: a.Open(), Place: "unknown"}

@@ -35,6 +35,7 @@ const (
 	Resign     Kind = "resign"
 	Dispatch   Kind = "dispatch" // of a legacy worker, which sends
 	Send       Kind = "send"
+	Submit     Kind = "submit" // a batch, to its ledger
 )
 
 // An Effect is one thing to be done outside, for one attempt.
@@ -78,7 +79,7 @@ func (s *Step) Failure(before *Transaction) string {
 // Leaves reports whether e lets something leave the process.
 func (e Effect) Leaves() bool {
 	switch e.Kind {
-	case Prove, Resign, Dispatch, Send:
+	case Prove, Resign, Dispatch, Send, Submit:
 		return true
 	}
 	return false
@@ -145,6 +146,8 @@ const (
 	CodeRestored       = "RESTORED" // written back after Redis had forgotten it; from any phase to any
 	CodeFeeLimit       = "FEE_LIMIT"
 	CodeUnavailable    = "WORKER_UNAVAILABLE"
+	CodeNoLedger       = "LEDGER_UNAVAILABLE"
+	CodeInvalid        = "INVALID"
 	CodeNoChain        = "CHAIN_UNAVAILABLE"
 	CodeUnknownType    = "UNKNOWN_TYPE"
 	CodeOvertaken      = "OVERTAKEN"
@@ -154,6 +157,7 @@ const (
 	CodeExpired        = "EXPIRED"
 	CodeNonceTaken     = "NONCE_TAKEN"
 	CodeNonceBehind    = "NONCE_BEHIND"
+	CodeNoDeadline     = "DEADLINE_UNKEPT"
 )
 
 // A Reason is why a Step is what it is. The codes name what [Explain] says.
@@ -170,6 +174,9 @@ const (
 	ReasonLost         Reason = "lost"       // the answer got lost
 	ReasonAnswered     Reason = "answered"   // what its worker answered is stored
 	ReasonConfirming   Reason = "confirming" // the replicas have to confirm what is stored
+	ReasonLooking      Reason = "looking"    // its ledger is asked whether it has it already
+	ReasonSubmitting   Reason = "submitting" // it is being posted to its ledger
+	ReasonInvalid      Reason = "invalid"    // its ledger has executed it, and refuses it
 	ReasonSending      Reason = "sending"    // its bytes are being given to the nodes
 	ReasonSent         Reason = "sent"       // the first look at the chain is waited for
 	ReasonPool         Reason = "pool"       // seen in a pool
@@ -191,6 +198,7 @@ const (
 	ReasonRetry        Reason = "retry"      // another try begins
 	ReasonBack         Reason = "back"       // goes back to its queue
 	ReasonCancelled    Reason = "cancelled"  // ends because a person took it back
+	ReasonOverdue      Reason = "overdue"    // ends because its deadline has come
 	ReasonUsedUp       Reason = "used-up"    // ends because no try is left
 	ReasonFinality     Reason = "finality"   // DONE, and watched until its block is deep enough
 	ReasonFinal        Reason = "final"      // watched no longer

@@ -19,7 +19,11 @@ type Transaction struct {
 	Data     json.RawMessage // as posted, its tokens unchanged
 	// Trace is the trace context (a traceparent) of the post, "" if it is not traced.
 	Trace string
+	Terms
 	Phase Phase
+	// Ledger is the name of the ledger that takes it, and BatchID its id there; both are ""
+	// of what is for Mina. See batch.go.
+	Ledger, BatchID string
 	// Revision counts the changes of the transaction; a change names the one
 	// that it was decided on and is refused if there is a newer one.
 	Revision int64

@@ -10,6 +10,7 @@ type View struct {
 	Tip      Tip
 	Sighting Sighting // of what WatchOf names, by the last look at the chain
 	Local    Local
+	Batch    Batch // of what is for a ledger
 	// Now is the time by the clock of Redis, which due times are given in; Clock that of
 	// this process, which local facts and the looks at the chain are given in.
 	Now, Clock time.Time
@@ -31,7 +32,10 @@ type Tip struct {
 	Slot    uint32    // the current one: the larger of TipSlot and what the clock gives
 	// SlotTime is how long a slot takes; 0 if it is not known.
 	SlotTime time.Duration
-	Synced   int // nodes that have a vote
+	// Zero is when slot 0 began by the count of the chain, the latest that a voting node
+	// gives; zero if they do not tell.
+	Zero   time.Time
+	Synced int // nodes that have a vote
 	// For explanations: where what the nodes no longer hold is looked for, and why it
 	// cannot be.
 	NoArchive   bool
@@ -73,7 +77,12 @@ type Local struct {
 	FirstSent   time.Time
 	FirstHeight uint32
 	ReadAt      time.Time // when the record was last read
-	Asked       Asked
+	// Submits counts how often in a row a ledger was too busy for a batch; SubmitAt is
+	// when it is asked again, Busy what it said.
+	Submits  int
+	SubmitAt time.Time
+	Busy     Error
+	Asked    Asked
 }
 
 // Said is what the nodes answered when an attempt was sent.

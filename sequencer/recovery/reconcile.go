@@ -39,6 +39,9 @@ func (r *Recovery) reconcile(ctx context.Context, forgotten bool) error {
 func (r *Recovery) compare(ctx context.Context, accounts []string, forgotten bool) error {
 	wanted := make([]mina.Wanted, 0, len(accounts))
 	for _, a := range accounts {
+		if senders.LedgerOf(a) != "" {
+			continue // no chain shows what a slot has sent: its ledger is asked before it posts
+		}
 		sender, err := r.Senders.Get(ctx, a)
 		switch {
 		case errors.Is(err, senders.ErrNotFound):
@@ -50,7 +53,7 @@ func (r *Recovery) compare(ctx context.Context, accounts []string, forgotten boo
 			wanted = append(wanted, mina.Wanted{Payer: a, From: *sender.Nonce})
 		}
 	}
-	if len(wanted) == 0 {
+	if len(wanted) == 0 || !forgotten && !r.Chain.Any() { // or it can use none of them
 		return nil
 	}
 	shown, err := r.Chain.Survey(ctx, wanted)

@@ -183,7 +183,13 @@ export class Maker {
 }
 
 export function txnOf({ txData, sender }: Pick<CallBody, 'txData' | 'sender'>): Txn {
-  return { ...txData, queue: sender.queue, retries: sender.retries };
+  const { expiresAt, ...rest } = txData;
+  return {
+    ...rest,
+    queue: sender.queue,
+    retries: sender.retries,
+    ...(expiresAt && { expiresAt: new Date(expiresAt) }),
+  };
 }
 
 const keyOf = ({ txData, attempt }: CallBody) => `${txData.uid} ${attempt.number}`;

@@ -108,6 +108,8 @@ export interface Txn<Data = Payload> {
   queue: string;
   /** Retry dispatches begun so far. */
   retries: number;
+  /** Its deadline: the chain takes nothing of it after that, for no validUntil lies beyond. Absent if it has none. */
+  expiresAt?: Date;
 }
 
 /** Any JSON object. Nothing in it has been checked but what the sequencer's type checks. */

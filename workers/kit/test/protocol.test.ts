@@ -131,14 +131,22 @@ test('callbacks are told how it ended, and called again until they succeed', asy
   const told200 = await served.post('/on-success/ADD', { txData, sender, result });
   assert.deepEqual([told200.status, told200.text], [200, '{"success":true}']);
   const error = { code: '500', message: 'closed', exception: null };
-  await served.post('/on-failure/ADD', { txData, sender, result: { hash: '', done: null, error, data: null } });
+  const late = { ...txData, expiresAt: '2026-03-01T18:00:00.5Z' };
+  await served.post('/on-failure/ADD', { txData: late, sender, result: { hash: '', done: null, error, data: null } });
   assert.deepEqual(
     told.map(([how, txn, outcome]) => [how, txn, outcome]),
     [
       ['success', { uid: 'told', type: 'ADD', data: { big: 1 }, queue: 'q', retries: 0 }, result],
       [
         'failure',
-        { uid: 'told', type: 'ADD', data: { big: 1 }, queue: 'q', retries: 0 },
+        {
+          uid: 'told',
+          type: 'ADD',
+          data: { big: 1 },
+          queue: 'q',
+          retries: 0,
+          expiresAt: new Date('2026-03-01T18:00:00.5Z'),
+        },
         { hash: '', done: null, error, data: null },
       ],
     ],

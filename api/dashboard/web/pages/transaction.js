@@ -90,7 +90,7 @@ function attempt(a, seen) {
   return h('li', { key: 'attempt' + a.number, class: 's-' + state }, mark(state), h('div', null,
     h('p', null, h('strong', null, 'Attempt ', String(a.number)), ' ', text, seen?.open && h('span', { class: 'tag' }, 'may still land')),
     h('dl', { class: 'pairs' },
-      row('Hash', hash(a.hash)), row('Fee', mina(a.fee)), row('Nonce', String(a.nonce)), row('Sender', brief(a.sender, 18)),
+      row('Hash', hash(a.hash)), row('Fee', mina(a.fee)), row('Nonce', String(a.nonce ?? '–')), row('Sender', brief(a.sender, 18)),
       row('Block', a.blockHeight && [count(a.blockHeight), a.confirmations > 0 && ` · ${a.confirmations} deep`]), row('Valid until', a.validUntil && `slot ${count(a.validUntil)}`),
       row('From', [time(a.startedAt), a.endedAt && [' to ', time(a.endedAt)]]),
       seen && seen.open && row('Seen', seen.detail)),
@@ -101,7 +101,8 @@ function about(t) {
   const row = (name, value) => h('div', null, h('dt', null, name), h('dd', null, value));
   return h('dl', { class: 'pairs' },
     row('Queue', queueLink(t.queue, 40)), row('Type', t.type), row('Sequence', count(t.sequence)), row('Retries', String(t.retries)),
-    row('Sender', brief(t.sender, 24)), row('Hash', hash(t.hash, 24)), row('Received', time(t.receivedAt)), row('Submitted', time(t.submittedAt)),
+    row('Sender', brief(t.sender, 24)), row('Hash', hash(t.hash, 24)), row('Received', time(t.receivedAt)), t.notBefore && row('Not before', time(t.notBefore)),
+    t.expiresAt && row('Deadline', time(t.expiresAt)), t.maxFee && row('At most', mina(t.maxFee)), row('Submitted', time(t.submittedAt)),
     t.retriedAt && row('Last retried', time(t.retriedAt)), row('Ended', time(t.doneAt)), t.done && row('Result', result(t.done)));
 }
 

@@ -1,0 +1,359 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mina-sequencer/ledger/devledger"
+	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
+	"mina-sequencer/senders"
+)
+
+// A ledgerRig is a rig without a Mina node: a Redis, and two simulated ledgers in this
+// process, whose own count of what took effect is what the tests believe.
+type ledgerRig struct {
+	*rig
+	sawtooth *devledger.Sawtooth
+	splinter *devledger.Splinter
+	signer   *devledger.Signer
+	ids      map[string]string // batch ids, by uid
+	asked    []*atomic.Int64   // how often each ledger was asked for statuses
+	refused  map[string]bool   // uids of batches that their ledger refuses when it executes them
+}
+
+func newLedgerRig(t *testing.T, bin binaries, namespace string, env map[string]string) *ledgerRig {
+	t.Helper()
+	r := &ledgerRig{
+		rig: &rig{T: t, bin: bin, namespace: namespace, redis: redistest.Start(t)}, signer: devledger.NewSigner(1),
+		ids: map[string]string{}, refused: map[string]bool{},
+	}
+	t.Cleanup(r.tellFailure)
+	var err error
+	r.sawtooth, err = devledger.NewSawtooth(devledger.SawtoothConfig{BlockTime: 50 * time.Millisecond})
+	r.ok(err)
+	t.Cleanup(r.sawtooth.Close)
+	r.splinter, err = devledger.NewSplinter(devledger.SplinterConfig{
+		Services: []string{devledger.DefaultService}, ProposalTime: 10 * time.Millisecond,
+	})
+	r.ok(err)
+	t.Cleanup(r.splinter.Close)
+	at := func(h http.Handler) string {
+		asked := new(atomic.Int64)
+		r.asked = append(r.asked, asked)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if strings.HasSuffix(req.URL.Path, "/batch_statuses") {
+				asked.Add(1)
+			}
+			h.ServeHTTP(w, req)
+		}))
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	circuit := regexp.MustCompile(`::`).ReplaceAllString(devledger.DefaultService, "/")
+	r.env = map[string]string{
+		"SEQUENCER_ADDR": "127.0.0.1:0", "SEQUENCER_REDIS_URL": "redis://" + r.redis.Addr, "SEQUENCER_NAMESPACE": namespace,
+		"SEQUENCER_TYPES": "SUBMIT_BATCH", "SEQUENCER_LOG_FORMAT": "text",
+		"SEQUENCER_LEDGERS":        "saw=sawtooth+" + at(r.sawtooth) + ",scab=splinter+" + at(r.splinter) + "/scabbard/" + circuit,
+		"SEQUENCER_CYCLE_INTERVAL": "1s", "SEQUENCER_INCLUSION_INTERVAL": "100ms", "SEQUENCER_RETRY_DELAY": "300ms",
+		"SEQUENCER_RETRY_DELAY_MAX": "500ms", "SEQUENCER_CLAIM_TTL": "1s", "SEQUENCER_LEDGER_TIMEOUT": "1s",
+		"SEQUENCER_LEDGER_PATIENCE": "10s", "SEQUENCER_UNRESOLVED_LIMIT": "1000", "SEQUENCER_SHUTDOWN_TIMEOUT": "10s",
+	}
+	for k, v := range env {
+		r.env[k] = v
+	}
+	r.store, err = queues.Open(r.redis.Client, queues.Options{Namespace: namespace, Log: slog.New(slog.DiscardHandler)})
+	r.ok(err)
+	r.pool = senders.New(r.store, r.redis.Client)
+	return r
+}
+
+// body is what is posted for a batch of one transaction.
+func (r *ledgerRig) body(ledger, queue, uid, payload string) string {
+	made := r.signer.Batch(uid, payload)
+	r.ids[uid] = made.ID
+	data, err := json.Marshal(map[string]string{
+		"ledger": ledger, "batchId": made.ID, "batchList": base64.StdEncoding.EncodeToString(made.List)})
+	r.ok(err)
+	return fmt.Sprintf(`{"queue":%q,"type":"SUBMIT_BATCH","uid":%q,"data":%s}`, queue, uid, data)
+}
+
+func (r *ledgerRig) post(s *serving, ledger, queue, uid, payload string) {
+	r.Helper()
+	if status := r.call(http.MethodPost, s.api+"/transactions", r.body(ledger, queue, uid, payload), nil); status != http.StatusAccepted {
+		r.Fatalf("posting %s: status %d", uid, status)
+	}
+	r.posted = append(r.posted, posting{queue, uid})
+}
+
+// shownBatch is what the API shows of a batch.
+type shownBatch struct {
+	UID, State, Sender string
+	Done               json.RawMessage
+	Error              *struct{ Code, Message, Exception string }
+}
+
+func (r *ledgerRig) ended(s *serving, uid string) shownBatch {
+	r.Helper()
+	var shown shownBatch
+	r.eventually(patience, uid+" ends", func() bool {
+		shown = shownBatch{}
+		return r.call(http.MethodGet, s.api+"/transactions/"+uid+"?wait=5s", "", &shown) == http.StatusOK &&
+			(shown.State == "DONE" || shown.State == "FAILED" || shown.State == "UNRESOLVED")
+	})
+	return shown
+}
+
+// once: a ledger is asked once per interval, however many batches are in flight.
+func (r *ledgerRig) once(began time.Time) {
+	r.Helper()
+	const interval = 100 * time.Millisecond // see newLedgerRig
+	for i, asked := range r.asked {
+		if most := int64(time.Since(began)/interval) + 1; asked.Load() > most {
+			r.Errorf("ledger %d was asked for statuses %d times in %d intervals", i, asked.Load(), most)
+		}
+	}
+}
+
+// batches: a batch goes through both ledgers, with no Mina node in sight; one that is
+// refused shows the ledger's words, and a ledger that is away uses nothing up.
+func batches(t *testing.T, bin binaries) {
+	r := newLedgerRig(t, bin, "batches", nil)
+	began := time.Now()
+	s := r.serve("serve", nil)
+	for _, ledger := range []string{"saw", "scab"} {
+		for i := range 20 { // many queues at once
+			r.post(s, ledger, fmt.Sprintf("%d-%s", i, ledger), fmt.Sprintf("%s-many-%d", ledger, i), "set")
+		}
+		for i := range 3 {
+			r.post(s, ledger, "q-"+ledger, fmt.Sprintf("%s-%d", ledger, i), "set")
+		}
+		r.post(s, ledger, "q-"+ledger, ledger+"-bad", "INVALID")
+		r.post(s, ledger, "q-"+ledger, ledger+"-after", "set")
+	}
+	for _, p := range r.posted {
+		shown := r.ended(s, p.uid)
+		bad := regexp.MustCompile(`-bad$`).MatchString(p.uid)
+		switch {
+		case !bad && (shown.State != "DONE" || string(shown.Done) != fmt.Sprintf(`{"status":"COMMITTED","ledger":%q}`, p.queue[strings.Index(p.queue, "-")+1:])):
+			t.Errorf("%s is %s: %s", p.uid, shown.State, shown.Done)
+		case bad && (shown.State != "UNRESOLVED" || shown.Error == nil || shown.Error.Code != "INVALID" ||
+			shown.Error.Message != "the payload says that it is invalid" || shown.Error.Exception == ""):
+			t.Errorf("%s is %s: %+v", p.uid, shown.State, shown.Error)
+		}
+	}
+	r.once(began)
+	var slot struct{ AccountID, WorkerURL, State string }
+	if status := r.call(http.MethodGet, s.api+"/senders/saw%2F8", "", &slot); status != http.StatusOK ||
+		slot.AccountID != "saw/8" || !strings.Contains(r.env["SEQUENCER_LEDGERS"], "saw=sawtooth+"+slot.WorkerURL+",") {
+		t.Errorf("a slot: %d, %+v", status, slot)
+	}
+	r.audit()
+	// The same batch is the same transaction, whatever key is given; in another queue it is refused.
+	var again shownBatch
+	body := r.body("saw", "q-saw", "saw-0", "set")
+	body = regexp.MustCompile(`"uid":"[^"]*",`).ReplaceAllString(body, "")
+	if status := r.call(http.MethodPost, s.api+"/transactions", body, &again); status != http.StatusOK || again.UID != "saw-0" {
+		t.Errorf("posted again: %d, %s", status, again.UID)
+	}
+	other := regexp.MustCompile(`"queue":"q-saw"`).ReplaceAllString(body, `"queue":"other"`)
+	if status := r.call(http.MethodPost, s.api+"/transactions", other, nil); status != http.StatusConflict {
+		t.Errorf("posted again to another queue: %d", status)
+	}
+}
+
+// A batchPlan has an eighth of all calls go wrong, in every way that ledgers are known for,
+// and one batch of thirty-two refused when it is executed.
+func batchPlan(c devledger.Call) *devledger.Fault {
+	h := fnv.New64a()
+	fmt.Fprint(h, c.Ledger, c.On, c.Batches[:min(1, len(c.Batches))], c.N)
+	dice := h.Sum64()
+	if dice%8 > 0 {
+		return nil
+	}
+	all := batchTroubles(c)
+	return &all[dice/8%uint64(len(all))]
+}
+
+func batchTroubles(c devledger.Call) []devledger.Fault {
+	if c.On == devledger.Status {
+		return []devledger.Fault{{Answer: devledger.Cut}, {Answer: devledger.Hang}, {Status: 503}, {Answer: devledger.Unknown}}
+	}
+	all := []devledger.Fault{
+		{Answer: devledger.Cut}, {Answer: devledger.Hang}, {Status: 503}, {Status: 500}, {Status: 504},
+		{Drop: true, Answer: devledger.Cut}, {Drop: true, Answer: devledger.Hang}, {Drop: true, Status: 502},
+		{Delay: 300 * time.Millisecond, Status: 504}, {Delay: 400 * time.Millisecond, Answer: devledger.Cut},
+		{Delay: 2 * time.Second, Answer: devledger.Hang},
+		{Drop: true, Status: 429}, {Drop: true, Status: 404}, {Drop: true, Status: 401},
+	}
+	if c.Ledger == devledger.KindSawtooth {
+		all = append(all, devledger.Fault{Drop: true, Status: 408, Code: 19}, devledger.Fault{Status: 503, Code: 17},
+			devledger.Fault{Drop: true, Status: 503, Code: 18}, devledger.Fault{Status: 500, Code: 20})
+	}
+	return all
+}
+
+// An effect of a batch, by the ledger's own count.
+type tookEffect struct {
+	times int
+	place int // of the first among all of its ledger
+}
+
+func (r *ledgerRig) effects() map[string]tookEffect {
+	all := map[string]tookEffect{}
+	for _, effects := range [][]devledger.Effect{r.sawtooth.Effects(), r.splinter.Effects()} {
+		for i, e := range effects {
+			seen, there := all[e.Batch]
+			if !there {
+				seen.place = i
+			}
+			seen.times++
+			all[e.Batch] = seen
+		}
+	}
+	return all
+}
+
+// postAll posts in the order of each queue, to whichever process is there, until it has an
+// answer, and now and then once more.
+func (r *ledgerRig) postAll(ledgers []string, queues, each int, api func() string) error {
+	for i := range each {
+		for q := range queues {
+			ledger, queue := ledgers[q%len(ledgers)], fmt.Sprintf("q%d", q)
+			uid := fmt.Sprintf("%s-%d", queue, i)
+			payload := "set"
+			if (i*queues+q)%31 == 5 {
+				payload = "INVALID"
+				r.refused[uid] = true
+			}
+			body := r.body(ledger, queue, uid, payload)
+			for end := time.Now().Add(patience); ; rest(context.Background(), 10*time.Millisecond) {
+				status, text, err := exchange(http.MethodPost, api()+"/transactions", body)
+				if err == nil && (status == http.StatusAccepted || status == http.StatusOK) && (i+q)%7 != 0 {
+					break
+				} else if err == nil && status == http.StatusOK {
+					break
+				} else if err == nil && status != http.StatusAccepted && status != http.StatusServiceUnavailable {
+					return fmt.Errorf("posting %s: %d %s", uid, status, text)
+				} else if time.Now().After(end) {
+					return fmt.Errorf("posting %s: no answer", uid)
+				}
+			}
+			r.posted = append(r.posted, posting{queue, uid})
+		}
+	}
+	return nil
+}
+
+// batchesKilled: six hundred batches over two ledgers and twenty queues, an eighth of all
+// calls in trouble, and two processes killed with -9 at thirty moments. Each is committed
+// once, in the order of its queue; what nobody can know a person says.
+func batchesKilled(t *testing.T, bin binaries) {
+	const queues, each, moments = 20, 30, 30
+	began := time.Now()
+	rng := rand.New(rand.NewPCG(*killsSeed, 9))
+	r := newLedgerRig(t, bin, "killed-batches", nil)
+	r.sawtooth.SetPlan(batchPlan)
+	r.splinter.SetPlan(batchPlan)
+	places := []*serving{r.serve("serve 0", nil), r.serve("serve 1", nil)}
+	var mu sync.Mutex
+	turn := 0
+	api := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		turn++
+		return places[turn%len(places)].api
+	}
+	posted := make(chan error, 1)
+	go func() { posted <- r.postAll([]string{"saw", "scab"}, queues, each, api) }()
+	for i := range moments {
+		rest(t.Context(), time.Duration(100+rng.IntN(700))*time.Millisecond)
+		mu.Lock()
+		killed := places[i%2]
+		mu.Unlock()
+		killed.kill()
+		again := r.serve(fmt.Sprintf("serve %d", i%2), nil)
+		mu.Lock()
+		places[i%2] = again
+		mu.Unlock()
+	}
+	r.ok(<-posted)
+	killed := time.Since(began)
+	for _, l := range []devledger.Ledger{r.sawtooth, r.splinter} {
+		l.SetPlan(nil)
+		l.Heal()
+	}
+	strayed, invalid := map[string]bool{}, 0
+	for _, p := range r.posted {
+		switch shown := r.settled(places[0], p.uid, strayed); {
+		case r.refused[p.uid]:
+			invalid++
+			if shown.State != "UNRESOLVED" || shown.Error == nil || shown.Error.Code != "INVALID" ||
+				shown.Error.Message != "the payload says that it is invalid" {
+				t.Errorf("%s is %s: %+v", p.uid, shown.State, shown.Error)
+			}
+		case shown.State != "DONE":
+			t.Errorf("%s is %s: %+v", p.uid, shown.State, shown.Error)
+		}
+	}
+	effects, last := r.effects(), map[string]int{}
+	for _, p := range r.posted {
+		e := effects[r.ids[p.uid]]
+		want := 1
+		if r.refused[p.uid] {
+			want = 0
+		}
+		if e.times != want {
+			t.Errorf("%s took effect %d times, not %d", p.uid, e.times, want)
+		}
+		if want == 0 || strayed[p.uid] {
+			continue
+		}
+		if before, some := last[p.queue]; some && e.place < before {
+			t.Errorf("%s took effect before an earlier one of its queue", p.uid)
+		}
+		last[p.queue] = e.place
+	}
+	r.audit()
+	t.Logf("%d batches, %d refused by the ledger, %d times a person said that one is not there; %d kills in %v, over after %v",
+		len(r.posted), invalid, len(strayed), moments, killed.Round(time.Second), time.Since(began).Round(time.Second))
+}
+
+// settled waits for the end of a batch. Where nobody knows what became of it a person looks
+// into the ledger, says what is there, and has posted again what is not.
+func (r *ledgerRig) settled(s *serving, uid string, strayed map[string]bool) shownBatch {
+	r.Helper()
+	for {
+		shown := r.ended(s, uid)
+		if shown.State != "UNRESOLVED" || shown.Error == nil || shown.Error.Code == "INVALID" {
+			return shown
+		}
+		order := `{"outcome":"dead"}`
+		if _, there := r.effects()[r.ids[uid]]; there {
+			order = fmt.Sprintf(`{"outcome":"landed","hash":%q}`, r.ids[uid])
+		}
+		status, text, err := exchange(http.MethodPost, s.api+"/transactions/"+uid+"/resolve", order)
+		if err == nil && status == http.StatusOK && strings.Contains(order, "dead") {
+			strayed[uid] = true
+			status, text, err = exchange(http.MethodPost, s.api+"/transactions/"+uid+"/retry", "")
+		}
+		if err != nil || status != http.StatusOK && status != http.StatusConflict {
+			r.Fatalf("%s of %s: %d %s %v", order, uid, status, text, err)
+		}
+	}
+}

@@ -1,0 +1,389 @@
+package lifecycle
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Batches go to a ledger that takes them as they are: no worker, no nonce, no fee. What is
+// different about them is decided here; queues, claims, senders (which are slots of the
+// ledger) and a person's orders are the same.
+//
+// The mark comes before the call: an attempt is open from the write on after which a byte
+// of its batch may leave. A ledger that is idempotent takes the same batch again as the
+// same; any other executes it once more, so there nothing is posted twice, and before it is
+// posted at all the ledger is asked whether it has it.
+
+// A Batch is what a process knows of a batch and its ledger beside the record.
+type Batch struct {
+	Known      bool // the ledger is one of this process's
+	Idempotent bool // the same batch posted again is the same batch
+	// Held is until when, by Clock, the ledger is left alone, for it turned this process
+	// away or was not there; Why says so in words.
+	Held time.Time
+	Why  Error
+	Seen BatchSeen
+}
+
+// A BatchSeen is what a ledger has last said of a batch.
+type BatchSeen struct {
+	At    time.Time // when it was asked, by Clock; zero if it was not
+	State BatchState
+	// Refused goes with BatchInvalid: why.
+	Refused Error
+}
+
+// BatchState is what a ledger says of a batch.
+type BatchState string
+
+// All states. None but BatchCommitted is a promise.
+const (
+	BatchUnknown   BatchState = "UNKNOWN" // not there, not there any more, or not yet
+	BatchPending   BatchState = "PENDING" // there, without a verdict: it may never get one
+	BatchCommitted BatchState = "COMMITTED"
+	BatchInvalid   BatchState = "INVALID"
+)
+
+// SubmitTold is what a ledger answered to a batch.
+type SubmitTold struct {
+	Call    Effect
+	Outcome SubmitOutcome
+	Wait    time.Duration // SubmitBusy: how long it asked to be left alone; 0 for no word
+	Error   Error         // unless SubmitAccepted
+}
+
+// SubmitOutcome is what is known of a batch after it was posted.
+type SubmitOutcome string
+
+// All outcomes. By those from SubmitBusy on the ledger does not have it from this post.
+const (
+	SubmitUnknown  SubmitOutcome = "unknown"  // it may have it, now or later
+	SubmitAccepted SubmitOutcome = "accepted" // it has it, whatever it comes to
+	SubmitBusy     SubmitOutcome = "busy"     // it took it not, for now
+	SubmitHeld     SubmitOutcome = "held"     // it turned this process away, or was not reached
+	SubmitRejected SubmitOutcome = "rejected" // it refuses this batch for good
+)
+
+func (SubmitTold) result() {}
+
+const (
+	// maxSubmits is how often a busy ledger is asked before the batch goes back to its
+	// queue, submitPause how long after the first time; then twice as long each time.
+	maxSubmits  = 4
+	submitPause = time.Second
+	// maxReposts is how often a batch is posted again that an idempotent ledger does not
+	// know.
+	maxReposts = 6
+)
+
+// batch decides on what is for a ledger. WAITING, RETRY and DONE are as with Mina.
+func (v *View) batch() Step {
+	t := v.Txn
+	switch t.Phase {
+	case PhaseDispatching, PhaseSent, PhaseWatching:
+		if v.Batch.Seen.State == BatchCommitted {
+			return v.committed(ReasonLanded)
+		}
+	case PhaseFailed, PhaseUnresolved:
+		return v.batchEnded()
+	case PhaseFailing:
+		return v.failing()
+	case PhaseDelayed:
+		return v.delayed()
+	case PhaseDone:
+		return v.wait(ReasonFinal)
+	default:
+		return v.wait(ReasonWaiting)
+	}
+	if t.Phase == PhaseDispatching {
+		return v.submitting()
+	}
+	return v.following()
+}
+
+// submitting: it is to be posted, or is being posted.
+func (v *View) submitting() Step {
+	t, b, last := v.Txn, &v.Batch, v.Txn.Last()
+	switch {
+	case !t.Open() && t.CancelRequested:
+		return v.cancelled()
+	case !t.Open() && v.Draining:
+		return v.wait(ReasonDraining)
+	case !t.Open() && (!v.Known || !b.Known):
+		return v.putOff(Error{Code: CodeUnknownType, Message: "this process has no ledger " + t.Ledger}, time.Second)
+	case !t.Open() && v.Clock.Before(b.Held):
+		return v.putOff(b.Why, b.Held.Sub(v.Clock))
+	case !t.Open() && !b.Idempotent && b.Seen.At.IsZero():
+		return v.wait(ReasonLooking)
+	case !t.Open():
+		return v.mark()
+	case last.Outcome != Signed || v.Local.Unsent != last.Number:
+		// Another process was at it, or this one before Redis forgot: it may be there.
+		return v.submitted(Unknown, &Error{Code: CodeLost, Message: "the process that posted it is gone"})
+	case v.Replicas && v.Local.Confirmed != last.Number:
+		return v.do(Effect{Kind: Confirm, Number: last.Number}, ReasonConfirming)
+	case v.Clock.Before(v.Local.SubmitAt) && v.Draining:
+		return v.putOff(v.Local.Busy, time.Second) // it would be lost with this process
+	case v.Clock.Before(v.Local.SubmitAt):
+		return v.waitUntil(v.Local.SubmitAt, ReasonSubmitting)
+	}
+	return v.do(Effect{Kind: Submit, Number: last.Number, Fresh: true}, ReasonSubmitting)
+}
+
+// mark makes the attempt open. What no ledger has taken on is no attempt, so that its
+// number is given anew.
+func (v *View) mark() Step {
+	u := v.with(func(t *Transaction) {
+		a := Attempt{Number: len(t.Attempts) + 1}
+		if last := t.Last(); last != nil && t.Deferred > 0 && last.Outcome == Refused {
+			a.Number = last.Number
+			t.Attempts = t.Attempts[:len(t.Attempts)-1]
+		}
+		a.Sender, a.Hash, a.Outcome, a.StartedAt = t.Sender, t.BatchID, Signed, v.Now
+		t.Attempts = append(t.Attempts, a)
+	})
+	number := u.Txn.Last().Number
+	if v.Batch.Seen.State != BatchUnknown && !v.Batch.Idempotent {
+		s := u.submitted(Sent, nil) // it has it, whoever has posted it
+		s.Local.Confirmed = number
+		return s
+	}
+	s := u.to(PhaseDispatching, ReasonPlanning)
+	s.Local.Unsent, s.Local.Confirmed, s.Local.Submits, s.Local.SubmitAt = number, number, 0, time.Time{}
+	return s
+}
+
+// submitted: the ledger has it, or may have it.
+func (v *View) submitted(o Outcome, e *Error) Step {
+	u := v.with(func(t *Transaction) {
+		a := t.Last()
+		a.Outcome, a.Error = o, e
+		t.Error, t.Deferred = e, 0
+		if t.SubmittedAt.IsZero() {
+			t.SubmittedAt = v.Now
+		}
+	})
+	s := u.to(PhaseSent, ReasonAnswered)
+	s.Local.Unsent, s.Local.SentAt, s.Local.Resent = 0, time.Time{}, 0
+	return s
+}
+
+// submitTold: the ledger has answered. That it took nothing counts only of what this
+// process alone has posted, and for the first time.
+func (v *View) submitTold(r SubmitTold) Step {
+	t, a := v.Txn, v.Txn.Last()
+	if a == nil || a.Number != r.Call.Number || !a.Open() {
+		return v.wait(ReasonUnchanged)
+	}
+	if r.Call.Fresh {
+		if t.Phase != PhaseDispatching || v.Local.Unsent != a.Number {
+			return v.wait(ReasonUnchanged)
+		}
+		return v.firstTold(r)
+	}
+	s := v.wait(ReasonSubmitting)
+	s.Local.SentAt = v.Clock
+	s.Local.Resent++
+	switch {
+	case r.Outcome == SubmitAccepted && a.Outcome == Unknown && t.Phase.Bound():
+		w := v.to(t.Phase, ReasonAnswered)
+		w.Txn.Last().Outcome, w.Txn.Last().Error, w.Txn.Error = Sent, nil, nil
+		w.Local = s.Local
+		return w
+	case r.Outcome == SubmitRejected && t.Phase.Bound():
+		// The first post may have it there all the same: it is watched on.
+		return v.unresolved(a.Outcome, r.Error, ReasonAnswered)
+	}
+	return s
+}
+
+func (v *View) firstTold(r SubmitTold) Step {
+	switch r.Outcome {
+	case SubmitAccepted:
+		s := v.submitted(Sent, nil)
+		s.Local.SentAt = v.Clock
+		return s
+	case SubmitUnknown:
+		s := v.submitted(Unknown, &r.Error)
+		s.Local.SentAt = v.Clock
+		return s
+	case SubmitRejected:
+		u := v.with(func(t *Transaction) {
+			a := t.Last()
+			a.Outcome, a.Error, a.EndedAt = Refused, &r.Error, v.Now
+			t.Error, t.Deferred = &r.Error, 0
+		})
+		return u.end(PhaseUnresolved, ReasonAnswered)
+	case SubmitHeld:
+		return v.putOff(r.Error, max(v.Batch.Held.Sub(v.Clock), time.Second))
+	}
+	pause := max(r.Wait, submitPause<<v.Local.Submits)
+	if v.Local.Submits+1 >= maxSubmits || pause > submitPause<<maxSubmits || v.Txn.CancelRequested || v.Draining {
+		return v.putOff(r.Error, max(r.Wait, v.Policy.Pause(v.Txn.Deferred)))
+	}
+	s := v.wait(ReasonSubmitting)
+	s.Local.Busy = r.Error
+	s.Local.Submits++
+	s.Local.SubmitAt = v.Clock.Add(pause)
+	return s
+}
+
+// putOff sends it back to its queue, and leaves queue and slot alone: the ledger does not
+// have it, and nothing of it is used up.
+func (v *View) putOff(e Error, least time.Duration) Step {
+	u := v.with(func(t *Transaction) {
+		if a := t.Last(); t.Open() {
+			a.Outcome, a.Error, a.EndedAt = Refused, &e, v.Now
+		}
+	})
+	u.Local = Local{}
+	if u.Txn.CancelRequested {
+		return u.cancelled()
+	}
+	s := u.back(ReasonDeferred)
+	s.Txn.Error = &e
+	s.Txn.Deferred++
+	s.Aside.Hold = v.Policy.grown(least, v.Txn.Deferred)
+	s.Aside.Rest = &Rest{For: least, Why: Rested, Detail: e.Message}
+	return s
+}
+
+// following: the ledger has it, or may have it. What it says of it decides.
+func (v *View) following() Step {
+	t, a, seen := v.Txn, v.Txn.FirstOpen(), &v.Batch.Seen
+	if a == nil {
+		return v.closed(ReasonSettled)
+	}
+	if seen.At.IsZero() || !seen.At.After(v.Local.SentAt) {
+		return v.wait(ReasonSent)
+	}
+	if seen.State == BatchInvalid {
+		return v.unresolved(FailedIn, seen.Refused, ReasonInvalid)
+	}
+	left := a.StartedAt.Add(v.Policy.LedgerPatience).Sub(v.Now)
+	switch {
+	case left > 0:
+	case !seen.At.After(v.Clock.Add(left)):
+		return v.wait(ReasonSent) // it is asked once more
+	default:
+		return v.unresolved(Unknown, Error{Code: CodeOutcomeUnknown, Message: "the ledger says " + string(seen.State) +
+			" for so long that it may never end: look for it there, and settle it by resolve"}, ReasonAmbiguous)
+	}
+	if o := seenAs(a, seen); t.Phase == PhaseSent || a.Outcome != o {
+		s := v.to(PhaseWatching, ReasonSent)
+		s.Txn.FirstOpen().Outcome = o
+		return s
+	}
+	if seen.State == BatchUnknown {
+		return v.unknownThere(left)
+	}
+	return v.waitUntil(v.Clock.Add(left), ReasonPool)
+}
+
+// seenAs is the outcome of an attempt by what the ledger says.
+func seenAs(a *Attempt, seen *BatchSeen) Outcome {
+	switch {
+	case seen.State == BatchPending:
+		return Pooled
+	case a.Outcome == Pooled:
+		return Sent // it is not there any more
+	}
+	return a.Outcome
+}
+
+// unknownThere: the ledger does not know it, yet or any more.
+func (v *View) unknownThere(left time.Duration) Step {
+	b := &v.Batch
+	if !b.Idempotent || v.Txn.CancelRequested || v.Local.Resent >= maxReposts {
+		return v.waitUntil(v.Clock.Add(left), ReasonAbsent)
+	}
+	next := v.Local.SentAt.Add(v.Policy.InclusionInterval << v.Local.Resent)
+	if next.Before(b.Held) {
+		next = b.Held
+	}
+	if v.Clock.Before(next) {
+		return v.waitUntil(next, ReasonAbsent)
+	}
+	s := v.do(Effect{Kind: Submit, Number: v.Txn.FirstOpen().Number}, ReasonResending)
+	s.Look = v.Clock.Add(left)
+	return s
+}
+
+// unresolved ends it with the attempt open: should the ledger have it after all, it is DONE.
+func (v *View) unresolved(o Outcome, e Error, why Reason) Step {
+	s := v.with(func(t *Transaction) {
+		a := t.FirstOpen()
+		a.Outcome, a.Error, t.Error = o, &e, &e
+	}).end(PhaseUnresolved, why)
+	if e.Code == CodeOutcomeUnknown {
+		s.Aside.Code = CodeOutcomeUnknown
+	}
+	return s
+}
+
+// batchEnded: FAILED or UNRESOLVED, and watched as long as something is open.
+func (v *View) batchEnded() Step {
+	t, a, seen := v.Txn, v.Txn.FirstOpen(), &v.Batch.Seen
+	switch {
+	case a == nil:
+		return v.wait(ReasonEnded)
+	case seen.State == BatchCommitted:
+		s := v.committed(ReasonLanded)
+		s.Aside.Code = CodeLate
+		return s
+	case seen.State == BatchInvalid && a.Outcome != FailedIn:
+		s := v.to(t.Phase, ReasonInvalid)
+		s.Txn.FirstOpen().Outcome, s.Txn.FirstOpen().Error, s.Txn.Error = FailedIn, &seen.Refused, &seen.Refused
+		return s
+	}
+	next := v.Local.ReadAt.Add(recheck)
+	if !v.Clock.Before(next) {
+		return v.ask(AskRecord, ReasonEnded)
+	}
+	if a.Outcome != FailedIn {
+		return v.waitUntil(next, ReasonEnded)
+	}
+	left := t.DoneAt.Add(v.Policy.LedgerPatience).Sub(v.Now)
+	switch {
+	case left > 0:
+		return v.waitUntil(earlier(next, v.Clock.Add(left)), ReasonEnded)
+	case !seen.At.After(v.Clock.Add(left)), seen.State == BatchPending:
+		return v.waitUntil(next, ReasonSent) // it is asked once more
+	}
+	s := v.to(t.Phase, ReasonSettled)
+	s.Txn.FirstOpen().EndedAt = v.Now
+	return s
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// committed: the ledger has it for good.
+func (v *View) committed(why Reason) Step {
+	u := v.with(func(t *Transaction) {
+		if !t.Open() { // somebody else has posted it
+			t.Attempts = append(t.Attempts, Attempt{
+				Number: len(t.Attempts) + 1, Sender: t.Sender, Hash: t.BatchID, StartedAt: v.Now, Outcome: Sent,
+			})
+		}
+		a := t.FirstOpen()
+		a.Outcome, a.EndedAt, a.Error = Included, v.Now, nil
+		t.Landed, t.Done, t.Deferred = a.Number, doneAt(t.Ledger), 0
+	})
+	s := u.end(PhaseDone, why)
+	s.Txn.FinalAt = v.Now
+	s.Local.Unsent = 0
+	return s
+}
+
+// doneAt is the result of a batch that its ledger has committed.
+func doneAt(ledger string) json.RawMessage {
+	return json.RawMessage(`{"status":"COMMITTED","ledger":"` + ledger + `"}`)
+}
+
+// FollowsBatch reports whether the ledger is to be asked about t.
+func FollowsBatch(t *Transaction) bool { return t.Ledger != "" && (t.Phase.Bound() || t.Watched()) }

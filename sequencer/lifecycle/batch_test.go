@@ -1,0 +1,551 @@
+package lifecycle
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+// batch is a record for a ledger.
+func batch(p Phase, parts ...part) *Transaction {
+	return txn(p, append([]part{func(t *Transaction) {
+		t.Type, t.Ledger, t.BatchID, t.Sender = "SUBMIT_BATCH", "saw", "b1", "saw/1"
+	}}, parts...)...)
+}
+
+// post is an attempt of a batch.
+func post(o Outcome, changes ...func(*Attempt)) part {
+	return func(t *Transaction) {
+		a := Attempt{Number: len(t.Attempts) + 1, Sender: "saw/1", Hash: "b1", Outcome: o, StartedAt: now.Add(-time.Minute)}
+		for _, c := range changes {
+			c(&a)
+		}
+		t.Attempts = append(t.Attempts, a)
+	}
+}
+
+func begun(ago time.Duration) func(*Attempt) {
+	return func(a *Attempt) { a.StartedAt = now.Add(-ago) }
+}
+
+// sawtooth takes the same batch again, scabbard executes it once more; stands is what the
+// ledger says of it, asked a second ago.
+func sawtooth(v *View) {
+	v.Batch.Known, v.Batch.Idempotent = true, true
+	v.Policy.LedgerPatience = time.Hour
+}
+func scabbard(v *View) { sawtooth(v); v.Batch.Idempotent = false }
+
+func stands(s BatchState) change {
+	return func(v *View) {
+		v.Batch.Seen = BatchSeen{At: v.Clock.Add(-time.Second), State: s}
+		if s == BatchInvalid {
+			v.Batch.Seen.Refused = Error{Code: CodeInvalid, Message: "no apples", Exception: "[]"}
+		}
+	}
+}
+
+func unsent(v *View) { v.Local.Unsent, v.Local.Confirmed = v.Txn.Last().Number, v.Txn.Last().Number }
+
+func submitTold(o SubmitOutcome, fresh bool) SubmitTold {
+	r := SubmitTold{Call: Effect{Kind: Submit, Number: 1, Fresh: fresh}, Outcome: o}
+	if o != SubmitAccepted {
+		r.Error = *oops("E")
+	}
+	return r
+}
+
+// batchRows are the table of ledgers that take batches.
+func batchRows() []row {
+	held := func(v *View) { v.Batch.Held, v.Batch.Why = v.Clock.Add(time.Minute), *oops("HELD") }
+	posted := func(o SubmitOutcome) func(*Transaction) (*View, Step) {
+		return learns(submitTold(o, true), sawtooth, unsent)
+	}
+	marked := func(parts ...part) *Transaction {
+		return batch(PhaseDispatching, append([]part{post(Signed)}, parts...)...)
+	}
+	resent := func(n int, ago time.Duration) change {
+		return knows(func(l *Local) { l.Resent, l.SentAt = n, clock.Add(-ago) })
+	}
+	busy := submitTold(SubmitBusy, true)
+	busy.Wait = time.Minute
+	return []row{
+		{"before a byte leaves", []sample{
+			{"the mark is stored", batch(PhaseDispatching), decides(sawtooth),
+				"planning; DISPATCHING, BLOCKED; 1 signed open 0@0; confirm"},
+			{"then it is posted", marked(), decides(sawtooth, unsent), "submitting; submit 1"},
+			{"after the replicas", marked(), decides(sawtooth, unsent, knows(func(l *Local) { l.Confirmed = 0 }),
+				func(v *View) { v.Replicas = true }), "confirming; confirm 1"},
+			{"a ledger that executes again is asked first", batch(PhaseDispatching), decides(scabbard), "looking"},
+			{"it does not know it", batch(PhaseDispatching), decides(scabbard, stands(BatchUnknown)),
+				"planning; DISPATCHING, BLOCKED; 1 signed open 0@0; confirm"},
+			{"it has it", batch(PhaseDispatching), decides(scabbard, stands(BatchPending)),
+				"answered; REVISION, INCLUSION; 1 sent open 0@0; confirm"},
+			{"it has executed it", batch(PhaseDispatching), decides(scabbard, stands(BatchCommitted)),
+				"landed; DONE, FREE; 1 included over 0@0; landed 1"},
+			{"cancelled", batch(PhaseDispatching, cancelling), decides(sawtooth),
+				"cancelled; FAILED, FREE; cancel asked; error CANCELLED; event CANCELLED"},
+			{"the process ends", batch(PhaseDispatching), decides(sawtooth, func(v *View) { v.Draining = true }), "draining"},
+			{"another process's ledger", batch(PhaseDispatching), decides(),
+				"deferred; WAITING, FREE; deferred 1; error UNKNOWN_TYPE; rest RESTED 1s; hold queue 1s"},
+			{"the ledger is held", batch(PhaseDispatching), decides(sawtooth, held),
+				"deferred; WAITING, FREE; deferred 1; error HELD; rest RESTED 1m0s; hold queue 1m0s"},
+			{"its number is given anew", batch(PhaseDispatching, post(Refused, over), deferrals(2)), decides(sawtooth),
+				"planning; DISPATCHING, BLOCKED; 1 signed open 0@0; deferred 2; confirm"},
+			{"not that of what was posted", batch(PhaseDispatching, post(Unknown, over)), decides(sawtooth),
+				"planning; DISPATCHING, BLOCKED; 1 unknown over 0@0; 2 signed open 0@0; confirm"},
+			{"the process is another one", marked(), decides(sawtooth),
+				"answered; REVISION, INCLUSION; 1 unknown open 0@0; error LOST"},
+		}},
+		{"202", []sample{
+			{"REVISION", marked(), posted(SubmitAccepted), "answered; REVISION, INCLUSION; 1 sent open 0@0"},
+			{"posted again", batch(PhaseWatching, post(Unknown), wrong("E")),
+				learns(submitTold(SubmitAccepted, false), sawtooth), "answered; REVISION, WAITING_INCLUSION; 1 sent open 0@0"},
+			{"not of what another one posted", marked(), learns(submitTold(SubmitAccepted, true), sawtooth), "unchanged"},
+		}},
+		{"PENDING, Valid", []sample{
+			{"not asked since", batch(PhaseSent, post(Sent)), decides(sawtooth), "sent"},
+			{"asked before it was posted", batch(PhaseSent, post(Sent)), decides(sawtooth, stands(BatchPending), resent(0, 0)),
+				"sent"},
+			{"noted", batch(PhaseSent, post(Sent)), decides(sawtooth, stands(BatchPending)),
+				"sent; REVISION, WAITING_INCLUSION; 1 pooled open 0@0"},
+			{"stays", batch(PhaseWatching, post(Pooled)), decides(sawtooth, stands(BatchPending)), "pool; look in 59m0s"},
+			{"past PATIENCE", batch(PhaseWatching, post(Pooled, begun(time.Hour+2*time.Second))),
+				decides(sawtooth, stands(BatchPending)),
+				"ambiguous; UNRESOLVED, FREE; 1 unknown open 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
+			{"past PATIENCE, and not asked since", batch(PhaseWatching, post(Pooled, begun(time.Hour))),
+				decides(sawtooth, stands(BatchPending)), "sent"},
+			{"watched on", batch(PhaseUnresolved, post(Unknown), wrong(CodeOutcomeUnknown)),
+				decides(sawtooth, stands(BatchPending)), "ended; look in 5m0s"},
+		}},
+		{"COMMITTED", []sample{
+			{"DONE", batch(PhaseWatching, post(Pooled)), decides(sawtooth, stands(BatchCommitted)),
+				"landed; DONE, FREE; 1 included over 0@0; landed 1"},
+			{"while it is posted", marked(), decides(sawtooth, unsent, stands(BatchCommitted)),
+				"landed; DONE, FREE; 1 included over 0@0; landed 1"},
+			{"LATE", batch(PhaseUnresolved, post(Unknown), wrong(CodeOutcomeUnknown)),
+				decides(sawtooth, stands(BatchCommitted)),
+				"landed; DONE, FREE; 1 included over 0@0; landed 1; event LATE"},
+			{"LATE, after INVALID", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid)),
+				decides(sawtooth, stands(BatchCommitted)),
+				"landed; DONE, FREE; 1 included over 0@0; landed 1; event LATE"},
+		}},
+		{"INVALID", []sample{
+			{"at once", batch(PhaseSent, post(Sent)), decides(sawtooth, stands(BatchInvalid)),
+				"invalid; UNRESOLVED, FREE; 1 failed open 0@0; error INVALID"},
+			{"after all", batch(PhaseUnresolved, post(Unknown), wrong(CodeOutcomeUnknown)),
+				decides(sawtooth, stands(BatchInvalid)), "invalid; UNRESOLVED, FREE; 1 failed open 0@0; error INVALID"},
+			{"watched for PATIENCE", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid), endedAgo(59*time.Minute)),
+				decides(sawtooth, stands(BatchInvalid)), "ended; look in 1m0s"},
+			{"asked once more", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid), endedAgo(time.Hour)),
+				decides(sawtooth, stands(BatchInvalid)), "sent; look in 5m0s"},
+			{"it is there again", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid), endedAgo(2*time.Hour)),
+				decides(sawtooth, stands(BatchPending)), "sent; look in 5m0s"},
+			{"and no longer", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid), endedAgo(2*time.Hour)),
+				decides(sawtooth, stands(BatchInvalid)), "settled; UNRESOLVED, FREE; 1 failed over 0@0; error INVALID"},
+			{"nothing to watch", batch(PhaseUnresolved, post(FailedIn, over), wrong(CodeInvalid)), decides(sawtooth), "ended"},
+		}},
+		{"UNKNOWN, Sawtooth", []sample{
+			{"the first pause", batch(PhaseWatching, post(Sent)),
+				decides(sawtooth, stands(BatchUnknown), resent(0, 4*time.Second)), "absent; look in 6s"},
+			{"the same bytes", batch(PhaseWatching, post(Sent)),
+				decides(sawtooth, stands(BatchUnknown), resent(0, 10*time.Second)), "resending; submit 1; look in 59m0s"},
+			{"growing pauses", batch(PhaseWatching, post(Sent)),
+				decides(sawtooth, stands(BatchUnknown), resent(2, 10*time.Second)), "absent; look in 30s"},
+			{"a bounded number of times", batch(PhaseWatching, post(Sent)),
+				decides(sawtooth, stands(BatchUnknown), resent(maxReposts, 20*time.Minute)), "absent; look in 59m0s"},
+			{"not while it is held", batch(PhaseWatching, post(Sent)),
+				decides(sawtooth, held, stands(BatchUnknown), resent(0, time.Minute)), "absent; look in 1m0s"},
+			{"not what was cancelled", batch(PhaseWatching, post(Sent), cancelling),
+				decides(sawtooth, stands(BatchUnknown), resent(0, time.Minute)), "absent; look in 59m0s"},
+			{"PENDING no more", batch(PhaseWatching, post(Pooled)), decides(sawtooth, stands(BatchUnknown)),
+				"sent; REVISION, WAITING_INCLUSION; 1 sent open 0@0"},
+			{"no retry is used", batch(PhaseWatching, post(Sent)), learns(submitTold(SubmitUnknown, false), sawtooth),
+				"submitting"},
+		}},
+		{"UNKNOWN, Scabbard", []sample{
+			{"never again", batch(PhaseWatching, post(Sent)),
+				decides(scabbard, stands(BatchUnknown), resent(0, time.Minute)), "absent; look in 59m0s"},
+			{"past PATIENCE", batch(PhaseWatching, post(Unknown, begun(2*time.Hour))), decides(scabbard, stands(BatchUnknown)),
+				"ambiguous; UNRESOLVED, FREE; 1 unknown open 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
+		}},
+		{"429, 408 with code 19", []sample{
+			{"tried again inside", marked(), posted(SubmitBusy), "submitting"},
+			{"after a pause", marked(), decides(sawtooth, unsent,
+				knows(func(l *Local) { l.SubmitAt = clock.Add(time.Second) })), "submitting; look in 1s"},
+			{"a bounded number of times", marked(), learns(submitTold(SubmitBusy, true), sawtooth, unsent,
+				knows(func(l *Local) { l.Submits = maxSubmits - 1 })),
+				"deferred; WAITING, FREE; 1 refused over 0@0; deferred 1; error E; rest RESTED 30s; hold queue 30s"},
+			{"a long wait", marked(), learns(busy, sawtooth, unsent),
+				"deferred; WAITING, FREE; 1 refused over 0@0; deferred 1; error E; rest RESTED 1m0s; hold queue 1m0s"},
+			{"growing", marked(deferrals(2)), learns(busy, sawtooth, unsent),
+				"deferred; WAITING, FREE; 1 refused over 0@0; deferred 3; error E; rest RESTED 2m0s; hold queue 8m0s"},
+			{"cancelled meanwhile", marked(cancelling), posted(SubmitBusy),
+				"cancelled; FAILED, FREE; 1 refused over 0@0; cancel asked; error CANCELLED; event CANCELLED"},
+			{"the process ends meanwhile", marked(), decides(sawtooth, unsent, func(v *View) {
+				v.Draining, v.Local.SubmitAt, v.Local.Busy = true, clock.Add(time.Second), *oops("E")
+			}), "deferred; WAITING, FREE; 1 refused over 0@0; deferred 1; error E; rest RESTED 1s; hold queue 1s"},
+		}},
+		{"may have been processed", []sample{
+			{"the status first", marked(), posted(SubmitUnknown), "answered; REVISION, INCLUSION; 1 unknown open 0@0; error E"},
+		}},
+		{"400 with 30, 34, 35; 413; Scabbard's 400", []sample{
+			{"UNRESOLVED with its code", marked(), posted(SubmitRejected),
+				"answered; UNRESOLVED, FREE; 1 refused over 0@0; error E"},
+			{"posted again: the first may be there", batch(PhaseWatching, post(Sent)),
+				learns(submitTold(SubmitRejected, false), sawtooth), "answered; UNRESOLVED, FREE; 1 sent open 0@0; error E"},
+		}},
+		{"the ledger is held", []sample{
+			{"nothing of the batch is used up", marked(), learns(submitTold(SubmitHeld, true), sawtooth, held, unsent),
+				"deferred; WAITING, FREE; 1 refused over 0@0; deferred 1; error E; rest RESTED 1m0s; hold queue 1m0s"},
+			{"nor of one posted again", batch(PhaseWatching, post(Sent)),
+				learns(submitTold(SubmitHeld, false), sawtooth), "submitting"},
+		}},
+		{"a person", []sample{
+			{"retries what Sawtooth may have", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid)),
+				orders(Order{What: OrderRetry}, sawtooth), "ordered; WAITING, FREE; 1 failed over 0@0"},
+			{"not what Scabbard may have", batch(PhaseUnresolved, post(Unknown), wrong(CodeOutcomeUnknown)),
+				orders(Order{What: OrderRetry}, scabbard),
+				"transaction u is UNRESOLVED: an attempt might still land"},
+			{"says that it is there", batch(PhaseUnresolved, post(Unknown)),
+				orders(Order{What: OrderLanded, Hash: "b1"}, scabbard),
+				"ordered; DONE, FREE; 1 included over 0@0; landed 1; event LATE"},
+			{"says that it is not", batch(PhaseUnresolved, post(Unknown)), orders(Order{What: OrderDead}, scabbard),
+				"ordered; UNRESOLVED, FREE; 1 expired over 0@0"},
+			{"says so while it is waited for", batch(PhaseWatching, post(Unknown)), orders(Order{What: OrderDead}, scabbard),
+				"ordered; RETRY, RETRY; 1 expired over 0@0"},
+		}},
+	}
+}
+
+func endedAgo(ago time.Duration) part { return func(t *Transaction) { t.DoneAt = now.Add(-ago) } }
+
+// A batchWalk is one life of a batch, with a ledger that loses requests and answers,
+// delivers late, forgets, and gives no verdict; processes come and go.
+type batchWalk struct {
+	r      *rand.Rand
+	c      *checker
+	drive  *Drive
+	stored *Transaction
+	view   View
+	claims int
+
+	at       BatchState // what is true of it at the ledger
+	executed int        // times that it took effect
+	written  int        // posts of which a byte may have left, since a person said to go on
+	late     int        // posts on their way
+	person   bool       // has settled it
+}
+
+func newBatchWalk(seed uint64, c *checker) *batchWalk {
+	r := rand.New(rand.NewPCG(seed, 2))
+	w := &batchWalk{r: r, c: c, view: *view(batch(PhaseWaiting)), at: BatchUnknown}
+	w.view.Policy.LedgerPatience, w.view.Local = 10*time.Minute, Local{}
+	w.view.Batch = Batch{Known: true, Idempotent: r.IntN(2) == 0}
+	w.view.Replicas = r.IntN(2) == 0
+	w.stored = batch(PhaseWaiting)
+	w.stored.Claim = ""
+	w.own()
+	c.begins()
+	return w
+}
+
+func (w *batchWalk) own() { w.drive = NewDrive(w.stored, Local{ReadAt: w.view.Clock}) }
+
+func (w *batchWalk) one(n int) bool { return w.r.IntN(n) == 0 }
+
+func (w *batchWalk) step() {
+	v := w.view
+	v.Txn, v.Local = w.drive.txn, w.drive.local
+	for _, r := range w.drive.results {
+		w.c.untouched(&v, func(v *View) Step { return Learn(v, r) })
+	}
+	if w.drive.txn.Claim != "" {
+		w.c.untouched(&v, Decide)
+		w.c.explains(&v)
+	}
+	switch a := w.drive.Next(w.view, !w.one(20)); a.Do {
+	case ToStore:
+		w.store(a)
+	case ToCall:
+		w.call(a.Call)
+	case ToRead:
+		w.drive.Read(w.stored, w.view.Clock)
+	case ToLeave:
+		w.bind()
+	case ToSleep:
+		w.happen()
+	}
+	if w.one(10) {
+		w.happen()
+	}
+}
+
+func (w *batchWalk) store(a Action) {
+	switch {
+	case w.stored.Revision != w.drive.txn.Revision, w.one(25):
+		w.drive.Stale()
+		return
+	case a.Moves.InOrder && w.one(20):
+		w.drive.Denied(Denied{Why: Overtaken})
+		return
+	}
+	w.put(a.Step.Txn, &a.Step)
+	if w.one(20) {
+		w.drive.Stale() // the answer is lost
+		return
+	}
+	w.drive.Stored(w.stored, a.Moves.Confirm && w.view.Replicas && w.one(4))
+}
+
+// put stores a record, and holds it against what is true.
+func (w *batchWalk) put(t *Transaction, s *Step) {
+	v := View{Txn: w.stored, Policy: w.view.Policy, Now: w.view.Now, Clock: w.view.Clock}
+	w.c.trail = append(w.c.trail, told(&v, *s))
+	before := w.stored
+	w.stored = t.Clone()
+	w.stored.Revision = before.Revision + 1
+	if !t.Phase.Bound() && !t.Watched() {
+		w.stored.Claim = ""
+	}
+	switch {
+	case t.Phase == PhaseDone && w.at != BatchCommitted && !w.person:
+		w.wrong("DONE, and the ledger has not committed it")
+	case !t.Phase.Bound() && t.Phase != PhaseUnresolved && t.Open():
+		w.wrong("released with something open")
+	case before.Phase.Bound() && t.Phase == PhaseWaiting && w.written > 0 && !w.person && !w.view.Batch.Idempotent:
+		w.wrong("goes back, and may be there")
+	case t.Callback != "":
+		w.wrong("somebody is to be told, and nobody made it")
+	}
+}
+
+func (w *batchWalk) wrong(what string) {
+	trail := w.c.trail[max(0, len(w.c.trail)-15):]
+	w.c.Fatalf("%s, idempotent %t\n  %s", what, w.view.Batch.Idempotent, strings.Join(trail, "\n  "))
+}
+
+// arrive is a post that gets there.
+func (w *batchWalk) arrive() {
+	if w.view.Batch.Idempotent && w.at != BatchUnknown {
+		return
+	}
+	w.at = BatchPending
+}
+
+func (w *batchWalk) call(e Effect) {
+	if e.Kind != Submit {
+		w.ask(e)
+		return
+	}
+	if a := w.stored.Attempt(e.Number); a == nil || !a.Open() {
+		w.wrong("posted without a mark")
+	}
+	all := []SubmitOutcome{SubmitAccepted, SubmitUnknown, SubmitBusy, SubmitHeld, SubmitRejected}
+	told := submitTold(all[w.r.IntN(len(all))], e.Fresh)
+	told.Call = e
+	w.c.trail = append(w.c.trail, fmt.Sprint("posted: ", told.Outcome))
+	if !w.view.Batch.Idempotent && w.written > 0 {
+		w.wrong("posted once more")
+	}
+	switch told.Outcome {
+	case SubmitAccepted:
+		w.written++
+		w.arrive()
+	case SubmitUnknown:
+		w.written++
+		switch w.r.IntN(3) {
+		case 0:
+			w.arrive()
+		case 1:
+			w.late++
+		}
+	case SubmitHeld:
+		w.view.Batch.Held, w.view.Batch.Why = w.view.Clock.Add(time.Minute), told.Error
+	}
+	if w.one(6) {
+		w.crash()
+		return
+	}
+	w.drive.Add(e, told)
+}
+
+// ask answers what is asked of the store and the slot.
+func (w *batchWalk) ask(e Effect) {
+	switch e.Kind {
+	case AskSender:
+		w.drive.Add(e, SenderTold{Sender: Sender{Account: "saw/1"}})
+	case AskRetries:
+		w.drive.Add(e, RetriesTold{})
+	case Confirm:
+		w.drive.Add(e, ConfirmTold{Number: e.Number})
+	default:
+		w.drive.Stale()
+		w.drive.Add(e, nil)
+	}
+}
+
+func (w *batchWalk) crash() {
+	w.c.trail = append(w.c.trail, "crash")
+	w.claims++
+	if w.stored.Claim != "" {
+		w.stored = w.stored.Clone()
+		w.stored.Claim = fmt.Sprint("other:", w.claims)
+		w.stored.Revision++
+	}
+	w.view.Batch.Seen, w.view.Batch.Held, w.view.Draining = BatchSeen{}, time.Time{}, false
+	w.own()
+}
+
+func (w *batchWalk) bind() {
+	switch w.stored.Phase {
+	case PhaseWaiting:
+		w.claims++
+		t := w.stored.Clone()
+		t.Phase, t.Claim, t.Sender = PhaseDispatching, fmt.Sprint("me:", w.claims), fmt.Sprintf("saw/%d", 1+w.r.IntN(2))
+		t.Revision++
+		w.stored = t
+		w.view.Batch.Seen = BatchSeen{}
+		w.own()
+	case PhaseFailed, PhaseUnresolved:
+		w.order(OrderRetry)
+		w.own()
+	}
+}
+
+// order has a person say what is true.
+func (w *batchWalk) order(what OrderKind) {
+	v := w.view
+	v.Txn = w.stored
+	s, err := Ask(&v, Order{What: what, Hash: "b1"})
+	if err != nil {
+		return
+	}
+	w.person = w.person || what == OrderLanded
+	if what == OrderDead || what == OrderRetry {
+		w.written = 0
+	}
+	w.put(s.Txn, &s)
+}
+
+func (w *batchWalk) happen() {
+	pass := func(d time.Duration) { w.view.Now, w.view.Clock = w.view.Now.Add(d), w.view.Clock.Add(d) }
+	switch w.r.IntN(9) {
+	case 0:
+		pass(time.Duration(1+w.r.IntN(90)) * time.Second)
+	case 1:
+		pass(time.Duration(w.r.IntN(8)) * time.Minute)
+	case 2:
+		if w.at == BatchPending {
+			w.at = []BatchState{BatchPending, BatchCommitted, BatchInvalid, BatchUnknown}[w.r.IntN(4)]
+			if w.at == BatchCommitted {
+				w.executed++
+			}
+		}
+	case 3:
+		if w.late > 0 {
+			w.late--
+			w.arrive()
+		}
+	case 4:
+		w.crash()
+	case 5:
+		w.drive.Stale()
+		switch {
+		case w.one(3):
+			w.order(OrderCancel)
+		case w.at == BatchUnknown && w.late == 0:
+			w.order(OrderDead)
+		case w.at == BatchCommitted:
+			w.order(OrderLanded)
+		}
+	default:
+		pass(time.Second)
+		stands(w.at)(&w.view)
+		if w.view.Batch.Seen.State != BatchUnknown && w.at != BatchCommitted && w.one(6) {
+			stands(BatchUnknown)(&w.view) // another validator's word
+		}
+		w.view.Batch.Seen.At = w.view.Clock
+		pass(time.Second)
+	}
+}
+
+// walkBatches follows many lives of batches, and then lets each come to its end.
+func walkBatches(t *testing.T, c *checker) {
+	ends := map[Phase]int{}
+	for seed := range *walks {
+		w := newBatchWalk(seed, c)
+		for range length {
+			w.step()
+		}
+		if w.executed > 1 && !w.view.Batch.Idempotent && !w.person && w.stored.Phase != PhaseUnresolved {
+			w.wrong("executed more than once")
+		}
+		ends[w.stored.Phase]++
+	}
+	if *walks < manyWalks {
+		return
+	}
+	for _, p := range Phases {
+		if p != PhaseFailing && p != PhaseDelayed && ends[p] == 0 {
+			t.Errorf("no life of a batch is %s in the end: %v", p, ends)
+		}
+	}
+}
+
+// batchesTold is what is said of batches.
+func batchesTold() []telling {
+	at := func(changes ...change) func(*Scene) {
+		return func(s *Scene) {
+			for _, c := range changes {
+				c(&s.View)
+			}
+		}
+	}
+	unknown, saw := stands(BatchUnknown), at(sawtooth)
+	return []telling{
+		{"held", scene(batch(PhaseWaiting, wrong(CodeNoLedger)), saw,
+			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
+			"First in its queue; ledger saw was away or busy (because); the queue is left alone for a while.\n" +
+				"LEDGER 10:02, then BIND 10:02"},
+		{"no Mina node", scene(batch(PhaseWaiting), saw, head, fewNodes, pool(Candidate{AccountID: "saw/1"})),
+			"First in its queue; a sender is free and is bound to it now.\nNOTHING, then BIND 10:00"},
+		{"behind", scene(batch(PhaseWaiting), saw, behind(0, batch(PhaseWatching, post(Sent)))),
+			"Second in its queue; the one before (one) waits for its ledger's verdict.\nQUEUE_HEAD, then BIND"},
+		{"bound", scene(batch(PhaseDispatching), saw),
+			"Its slot is bound; it is being prepared for ledger saw.\nNOTHING, then SUBMIT 10:00"},
+		{"asked first", scene(batch(PhaseDispatching), at(scabbard)),
+			"Ledger saw is asked whether it has it already, for it takes no batch twice.\nLEDGER, then SUBMIT 10:00"},
+		{"posted", scene(batch(PhaseDispatching, post(Signed)), saw),
+			"It is being posted to ledger saw.\nSENDING, then SUBMIT 10:00\nsigned, unknown: posted, or being posted"},
+		{"another's ledger", scene(batch(PhaseWatching, post(Sent))),
+			"It was posted, and this process does not know ledger saw.\nPROCESS, then WATCH\n" +
+				"sent, unknown: posted, or being posted"},
+		{"not asked", scene(batch(PhaseWatching, post(Sent)), saw),
+			"It was posted; the process that follows it knows more.\nLEDGER 10:59, then WATCH 10:00\n" +
+				"sent, unknown: posted, or being posted"},
+		{"pending", scene(batch(PhaseWatching, post(Pooled)), at(sawtooth, stands(BatchPending))),
+			"Ledger saw says PENDING.\nLEDGER 10:59, then WATCH 10:00\npooled, pool: the ledger says PENDING"},
+		{"unknown to Sawtooth", scene(batch(PhaseWatching, post(Sent)), at(sawtooth, unknown)),
+			"It was posted, and ledger saw does not know it; if that stays so it is posted again, a few times.\n" +
+				"LEDGER 10:59, then SEND_AGAIN 10:00\nsent, nowhere: not known to the ledger, and may still be"},
+		{"unknown to Scabbard", scene(batch(PhaseWatching, post(Unknown), cancelling), at(scabbard, unknown)),
+			"It may have been posted, and ledger saw does not know it. It is not posted again. " +
+				"No further attempt is made: a cancel was asked for.\n" +
+				"LEDGER 10:59, then WATCH 10:00\nunknown, nowhere: not known to the ledger, and may still be"},
+		{"committed", scene(batch(PhaseDone, post(Included, over), landedBy(1), final), saw),
+			"Ledger saw has committed it.\nNOTHING, then REMOVE 09:59\nincluded, block: committed"},
+		{"invalid", scene(batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid)), saw),
+			"Ledger saw refuses it (because); should it be committed after all, it is DONE.\nPERSON, then DECIDE\n" +
+				"failed, nowhere: executed and refused"},
+		{"outcome unknown", scene(batch(PhaseUnresolved, post(Unknown), wrong(CodeOutcomeUnknown)), saw),
+			"Nobody knows what became of it (because). Look for it in ledger saw, and say by resolve whether it is there.\n" +
+				"PERSON, then RESOLVE\nunknown, unknown: posted, or being posted"},
+		{"rejected", scene(batch(PhaseUnresolved, post(Refused, over), wrong("30")), saw),
+			"Ledger saw refuses it (because).\nPERSON, then DECIDE\nrefused, nowhere: not taken"},
+		{"cancelled", scene(batch(PhaseFailed, wrong(CodeCancelled)), saw),
+			"It was cancelled before it took effect.\nNOTHING, then NONE"},
+	}
+}
