@@ -24,15 +24,15 @@ type Item struct {
 	Data  json.RawMessage
 	// Terms are told to the millisecond.
 	lifecycle.Terms
-	// By is the name of the API key that it is posted with, where that has a budget. It may
-	// be another one when the same is posted again.
-	By string
 	// Trace is the traceparent that is kept with it, if it is traced: no part of what a
 	// repeat is compared with.
 	Trace string
 	// Ledger and BatchID are those of a batch, "" of what is for Mina. Together they are a
 	// key of their own.
 	Ledger, BatchID string
+	// By is the name of the API key that it is posted with, where that has a budget. It may
+	// be another one when the same is posted again.
+	By string
 }
 
 // Accepted is what became of an Item.
@@ -153,7 +153,7 @@ func fresh(uid string, sequence int64, now time.Time, item Item) *lifecycle.Tran
 	return &lifecycle.Transaction{
 		UID: uid, Queue: item.Queue, Sequence: sequence, Type: item.Type, Data: item.Data,
 		Phase: lifecycle.PhaseWaiting, ReceivedAt: now, ChangedAt: now, Ledger: item.Ledger, BatchID: item.BatchID,
-		Terms: recorded(item.Terms), Trace: item.Trace, PostedBy: item.By,
+		Terms: recorded(item.Terms), PostedBy: item.By, Trace: item.Trace,
 	}
 }
 

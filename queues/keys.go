@@ -11,7 +11,8 @@ import (
 //
 //	t:<uid>        string  "<sequence> <received ms> <type> <queue>\n<payload>": what was posted, never changed;
 //	                       behind the queue, if there is any of it, " <not before ms> <expires ms> <max fee>
-//	                       <batch id> <traceparent> <name of the API key, where that counts>", empty for none. Of a batch the type is
+//	                       <batch id> <traceparent> <key>", empty for none; key is the name of the API
+//	                       key that it was posted with, where that has a budget. Of a batch the type is
 //	                       "<type>/<ledger>", here and in ready, waiting and gone
 //	batch:<ledger>/<batch id>  string  uid of the transaction of a batch; "" of one that was removed, for
 //	                       as long as its key is known

@@ -33,8 +33,8 @@ var ours = map[string][]string{
 	"api/client":           {},
 	"api/dashboard":        {},
 	"metrics":              {"api", "mina", "queues", "senders", "sequencer", "sequencer/lifecycle", "sequencer/webhooks"},
-	"traces":               {"api", "sequencer", "sequencer/lifecycle"},
-	"cmd/sequencer":        {"traces", "api", "api/client", "dispatcher", "dispatcher/devworker", "ledger", "ledger/devledger", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer", "sequencer/audit", "sequencer/lifecycle", "sequencer/webhooks"},
+	"metrics/traces":       {"api", "sequencer", "sequencer/lifecycle"},
+	"cmd/sequencer":        {"metrics/traces", "api", "api/client", "dispatcher", "dispatcher/devworker", "ledger", "ledger/devledger", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer", "sequencer/audit", "sequencer/lifecycle", "sequencer/webhooks"},
 }
 
 // theirs says which of our packages may import a module of others; scripts/*
@@ -55,7 +55,7 @@ var theirs = map[string][]string{
 	"github.com/spf13/cobra":                                   {"cmd/sequencer"},
 	"github.com/standard-webhooks/standard-webhooks/libraries": {},
 	"github.com/yuin/gopher-lua":                               {"queues/redistest"},
-	"go.opentelemetry.io":                                      {"cmd/sequencer", "traces"},
+	"go.opentelemetry.io":                                      {"cmd/sequencer", "metrics/traces"},
 	"golang.org/x/crypto":                                      {"mina", "mina/devnet"},
 	"golang.org/x/mod":                                         {"cmd/sequencer"},
 	"golang.org/x/term":                                        {"cmd/sequencer"},

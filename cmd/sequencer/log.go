@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mina-sequencer/api"
-	"mina-sequencer/traces"
+	"mina-sequencer/metrics/traces"
 )
 
 // newLogger writes to w: readable text where a person looks, JSON lines

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"go.opentelemetry.io/otel"
 
+	"mina-sequencer/metrics/traces"
 	"mina-sequencer/queues"
-	"mina-sequencer/traces"
 )
 
 func newServeCommand(a *app) *cobra.Command {

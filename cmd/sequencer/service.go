@@ -17,6 +17,7 @@ import (
 	"mina-sequencer/api"
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/metrics"
+	"mina-sequencer/metrics/traces"
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
@@ -24,7 +25,6 @@ import (
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/webhooks"
-	"mina-sequencer/traces"
 )
 
 // A service is everything that one process runs, wired together.

@@ -387,6 +387,10 @@ func TestKeptInVain(t *testing.T) {
 			t.Errorf("%s: kept for %v, want %v", name, got, c.want)
 		}
 	}
+	p.RetentionFailed = 1
+	if got := Effects(txn(PhaseFailing), txn(PhaseFailed), &Aside{}, &p).Remove; got != 1 {
+		t.Errorf("the shortest time: kept for %v", got)
+	}
 }
 
 func opened(a *Attempt)     { a.EndedAt = time.Time{} }
@@ -702,6 +706,31 @@ func TestTraceParent(t *testing.T) {
 		x.Retries = retries
 		if got := x.TraceParent(); got != want || len(got) != len(posted) || x.TraceID() != want[3:35] {
 			t.Errorf("retry %d: %q, %q", retries, got, x.TraceID())
+		}
+	}
+}
+
+// TestTell: a callback is told when the phase becomes that of an end, or when an end that
+// nobody was told of is seen at last; and once.
+func TestTell(t *testing.T) {
+	t.Parallel()
+	with := func(p Phase, c Callback) *Transaction {
+		x := tried(ended(tryAt("S", 3, Included)))
+		x.Phase, x.Landed, x.Callback = p, 1, c
+		return x
+	}
+	for name, c := range map[string]struct {
+		before, after *Transaction
+		want          Callback
+	}{
+		"it lands":                {with(PhaseWatching, ""), with(PhaseDone, OnSuccess), OnSuccess},
+		"it fails after an end":   {with(PhaseDone, OnSuccess), with(PhaseFailed, OnFailure), OnFailure},
+		"found, and seen at last": {with(PhaseDone, ""), with(PhaseDone, OnSuccess), OnSuccess},
+		"being told":              {with(PhaseDone, OnSuccess), with(PhaseDone, OnSuccess), ""},
+		"told":                    {with(PhaseDone, ""), with(PhaseDone, ""), ""},
+	} {
+		if m := Effects(c.before, c.after, &Aside{}, &Policy{}); m.Tell != c.want {
+			t.Errorf("%s: tells %q, want %q", name, m.Tell, c.want)
 		}
 	}
 }

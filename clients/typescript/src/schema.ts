@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// faa7622e90e599f1a50c0ac70718d4ae21dd9ebdeb1c8651f6fe119724098ec3
+// f066b559969beb137cd49fe0d4a5401718a9e48b7e0a1bcc6ef8fb5d60b3164a
 
 export interface paths {
     "/api/v1/overview": {
