@@ -102,7 +102,7 @@ end
 local MORE = ' ?(%d*) ?(%d*) ?%d* ?([^ \n]*)'
 local HEADER = '^(%d+) (%d+) (%S+) (%S+)' .. MORE .. '[^\n]*\n'
 local function header(uid)
-  return string.match(call('GETRANGE', P .. 't:' .. uid, 0, 639), HEADER)
+  return string.match(call('GETRANGE', P .. 't:' .. uid, 0, 511), HEADER)
 end
 
 -- batchKey is the key that a batch is known by beside its uid, nil if it is none.
