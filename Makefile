@@ -1,11 +1,12 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-workers batches simulate explore mutants mutants-sample kills bench demo e2e e2e-proofs e2e-proofs-ci
+.PHONY: help build test test-workers batches simulate explore mutants mutants-sample kills webhooks bench demo e2e e2e-proofs e2e-proofs-ci
 .PHONY: client lint screenshots fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
 FIRST ?= 1
 KILLS ?= 200
+WEBHOOKS ?= 100000
 STATES ?= 2000000
 
 help: ## Show this list
@@ -41,6 +42,9 @@ mutants-sample: ## Make a sample of them in the decisions, and those of files th
 
 kills: setup ## Kill running processes at KILLS random moments, default 200
 	go test ./cmd/sequencer -run TestProcesses/KilledAtRandom -v -timeout 24h -kills=$(KILLS)
+
+webhooks: setup ## Deliver WEBHOOKS events, default 100000, to an endpoint in trouble
+	go test ./cmd/sequencer -run TestWebhookProcesses -v -timeout 2h -webhooks=$(WEBHOOKS)
 
 bench: setup ## Measure throughput and memory
 	go run ./scripts/bench
@@ -78,7 +82,7 @@ screenshots: setup ## Take the pictures of the dashboard in docs/dashboard
 fuzz: ## Run every fuzz target for FUZZTIME, default 30s
 	scripts/fuzz.sh $(FUZZTIME)
 
-setup: ## Install what the tests need: redis-server, prometheus, a C compiler and a browser
+setup: ## Install what the tests need: redis-server, prometheus, haproxy, a C compiler and a browser
 	scripts/setup.sh
 
 release: ## Build all that is given to others, VERSION=1.2.3, from its clean tag

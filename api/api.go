@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/webhooks"
 )
 
 // Control decides on what a person asks for. Its methods return queues.ErrNotFound,
@@ -53,7 +53,7 @@ type Part struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Options are what the API works on. Store, Senders, Types, Control and
+// Options are what the API works on. Store, Senders, Types, Control, Webhooks and
 // ValidKey are needed; the rest has defaults.
 type Options struct {
 	Store   *queues.Store
@@ -63,6 +63,8 @@ type Options struct {
 	Control Control
 	// ValidKey says why a string is no account id.
 	ValidKey func(string) error
+	// Webhooks are the endpoints that are told what happens.
+	Webhooks *webhooks.Service
 	// Ready says what works; nil asks the store alone.
 	Ready func(context.Context) Readiness
 	// Chain says what the nodes say; nil leaves it out of the overview.
@@ -70,8 +72,8 @@ type Options struct {
 	// Explorer is the address of a transaction in a block explorer, with {hash}
 	// in the place of its hash; "" links none.
 	Explorer string
-	// Keys are who may do what; without any, everybody may do everything.
-	Keys []Key
+	// Keys are who may do what, at each moment; nil lets everybody do everything.
+	Keys *Keyring
 	// Rate is how many requests each name of a key may make, over all processes
 	// together; none for no limit. Every transaction of a batch is one.
 	Rate queues.Rate
@@ -90,6 +92,8 @@ type Options struct {
 	EventMemory int
 	// Meter is told what is asked for, for figures.
 	Meter Meter
+	// Tracer follows what is asked for.
+	Tracer Tracer
 	// Metrics answers GET /metrics; nil is no such route.
 	Metrics http.Handler
 	Log     *slog.Logger // default: none
@@ -105,35 +109,33 @@ type Meter struct {
 	Following func(change int)
 }
 
-const base = "/api/v1"
-
-const (
-	// callTimeout is how long an ordinary request may take. It is less than
-	// the server's own limits, so that a problem can still be told.
-	callTimeout = 20 * time.Second
-	readTimeout = 30 * time.Second
-	// graceToWrite is how long a client may take to read an answer, or a part
-	// of one.
-	graceToWrite = 30 * time.Second
-)
-
-// NewServer returns a server with limits on whatever a client can make it wait
-// for or keep. Requests that may take longer extend their own limits. Those that
-// do not end by themselves end when the server is shut down.
-func NewServer(addr string, handler http.Handler) *http.Server {
-	stopping, stop := context.WithCancel(context.Background())
-	running := context.WithValue(context.Background(), stoppingKey{}, stopping.Done())
-	server := &http.Server{
-		Addr: addr, Handler: handler,
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout,
-		WriteTimeout: readTimeout + graceToWrite, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 16 << 10, DisableGeneralOptionsHandler: true,
-		BaseContext: func(net.Listener) context.Context { return running },
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
-	}
-	server.RegisterOnShutdown(stop)
-	return server
+// A Tracer follows requests. Its functions are called concurrently; one that is nil is not
+// called.
+type Tracer struct {
+	// Continue returns ctx within the trace that a traceparent names, if it is one.
+	Continue func(ctx context.Context, traceparent string) context.Context
+	// Accepting is told what is about to be accepted. It returns what is kept with the
+	// transaction, "" for nothing, and who is told how that ended.
+	Accepting func(ctx context.Context, queue, typ string) (kept string, end func(uid string, err error))
 }
+
+// accepting begins the trace of an item.
+func (a *api) accepting(ctx context.Context, item *queues.Item) (end func(queues.Accepted)) {
+	if a.Tracer.Accepting == nil {
+		return func(queues.Accepted) {}
+	}
+	kept, done := a.Tracer.Accepting(ctx, item.Queue, item.Type)
+	item.Trace = kept
+	return func(r queues.Accepted) {
+		uid := item.UID
+		if r.Transaction != nil {
+			uid = r.Transaction.UID
+		}
+		done(uid, r.Err)
+	}
+}
+
+const base = "/api/v1"
 
 type api struct {
 	Options
@@ -141,7 +143,6 @@ type api struct {
 	batches chan struct{} // those under way at a time: each holds its body
 	feed    *feed
 	pace    *queues.Spender // nil without a rate
-	keys    Keyring
 
 	overview overview
 }
@@ -159,14 +160,17 @@ func New(o Options) http.Handler {
 			return Readiness{Store: Part{OK: o.Store.Ping(ctx) == nil}}
 		}
 	}
+	if o.Keys == nil {
+		o.Keys = NewKeyring(nil)
+	}
 	o.EventClients = cmp.Or(o.EventClients, 4096)
 	o.EventMemory = cmp.Or(o.EventMemory, 8<<20)
-	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce), feed: newFeed(&o), keys: NewKeyring(o.Keys)}
+	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce), feed: newFeed(&o)}
 	if o.Rate.PerSecond > 0 {
 		a.pace = queues.NewSpender(o.Store, o.Rate)
 	}
 	router := chi.NewRouter()
-	router.Use(a.watch, secure, shared(o.Origins), sameSite(o.Origins), middleware.GetHead)
+	router.Use(a.identified, a.watch, secure, shared(o.Origins), sameSite(o.Origins), middleware.GetHead)
 	router.NotFound(a.handle(func(http.ResponseWriter, *http.Request) error {
 		return &problem{
 			Status: http.StatusNotFound, Code: codeNotFound, Title: "There is no such route",
@@ -187,9 +191,8 @@ func New(o Options) http.Handler {
 		router.Get(pattern, pages.ServeHTTP)
 	}
 
-	keys := a.keys
 	router.Group(func(r chi.Router) {
-		r.Use(keys.require(Read), a.paced)
+		r.Use(a.Keys.require(Read), a.paced)
 		r.Get("/openapi.json", a.handle(a.description))
 		r.Get("/docs", a.handle(a.reference))
 		r.Get(base+"/transactions", a.timed(a.listTransactions))
@@ -197,22 +200,29 @@ func New(o Options) http.Handler {
 		r.Get(base+"/transactions/{uid}/explain", a.timed(a.explain))
 		r.Get(base+"/queues", a.timed(a.listQueues))
 		r.Get(base+"/queues/{name}", a.timed(a.getQueue))
-		r.Get(base+"/senders", a.timed(a.listSenders))
-		r.Get(base+"/senders/{accountId}", a.timed(a.getSender))
 		r.Get(base+"/events", a.handle(a.events))
-		if o.Metrics != nil {
-			r.Method(http.MethodGet, "/metrics", o.Metrics)
-		}
-		r.Get(base+"/overview", a.handle(a.getOverview))
+		r.Group(func(r chi.Router) {
+			r.Use(a.unlimited)
+			r.Get(base+"/senders", a.timed(a.listSenders))
+			r.Get(base+"/senders/{accountId}", a.timed(a.getSender))
+			r.Get(base+"/webhooks", a.timed(a.listWebhooks))
+			r.Get(base+"/webhooks/{id}", a.timed(a.getWebhook))
+			r.Get(base+"/webhooks/{id}/deliveries", a.timed(a.webhookDeliveries))
+			r.Get(base+"/webhooks/{id}/parked", a.timed(a.webhookParked))
+			if o.Metrics != nil {
+				r.Method(http.MethodGet, "/metrics", o.Metrics)
+			}
+			r.Get(base+"/overview", a.handle(a.getOverview))
+		})
 	})
 	router.Group(func(r chi.Router) {
-		r.Use(keys.require(Submit), a.paced)
+		r.Use(a.Keys.require(Submit), a.paced)
 		r.Post(base+"/transactions", a.handle(a.postTransaction))
 		r.Post(base+"/transactions/batch", a.handle(a.postBatch))
 		r.Post(base+"/transactions/{uid}/cancel", a.timed(a.cancel))
 	})
 	router.Group(func(r chi.Router) {
-		r.Use(keys.require(Admin), a.paced)
+		r.Use(a.Keys.require(Admin), a.paced)
 		r.Post(base+"/transactions/cancel", a.timed(a.cancelAll))
 		r.Post(base+"/transactions/retry", a.timed(a.retryAll))
 		r.Post(base+"/transactions/{uid}/retry", a.timed(a.retry))
@@ -224,6 +234,14 @@ func New(o Options) http.Handler {
 		r.Delete(base+"/senders/{accountId}", a.timed(a.removeSender))
 		r.Post(base+"/senders/{accountId}/drain", a.timed(a.drainSender))
 		r.Post(base+"/senders/{accountId}/resume", a.timed(a.resumeSender))
+		r.Post(base+"/webhooks", a.timed(a.addWebhook))
+		r.Delete(base+"/webhooks/{id}", a.timed(a.removeWebhook))
+		r.Post(base+"/webhooks/{id}/enable", a.timed(a.enableWebhook))
+		r.Post(base+"/webhooks/{id}/disable", a.timed(a.disableWebhook))
+		r.Post(base+"/webhooks/{id}/ping", a.timed(a.pingWebhook))
+		r.Post(base+"/webhooks/{id}/secret", a.timed(a.rotateWebhook))
+		r.Post(base+"/webhooks/{id}/replay", a.timed(a.replayWebhook))
+		r.Delete(base+"/webhooks/{id}/parked", a.timed(a.discardParked))
 	})
 	return router
 }
@@ -268,8 +286,8 @@ func route(ctx context.Context) string {
 // An answer remembers whether it was begun, and for whom.
 type answer struct {
 	http.ResponseWriter
+	caller // as far as it is known
 	status int
-	key    string // name of the key that asks
 }
 
 func (w *answer) WriteHeader(status int) {
@@ -292,6 +310,9 @@ func (w *answer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (a *api) watch(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start, out := time.Now(), &answer{ResponseWriter: w}
+		if leaving(r.Context()) {
+			w.Header().Set("Connection", "close")
+		}
 		defer func() {
 			failure := recover()
 			if failure != nil && failure != http.ErrAbortHandler { //nolint:errorlint // net/http compares so too
@@ -308,7 +329,7 @@ func (a *api) watch(next http.Handler) http.Handler {
 			}
 			if a.Log.Enabled(r.Context(), slog.LevelDebug) {
 				a.Log.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String("method", r.Method),
-					slog.String("route", route(r.Context())), slog.String("key", out.key), slog.Int("status", out.status), slog.Duration("took", time.Since(start)))
+					slog.String("route", route(r.Context())), slog.String("key", out.name), slog.Int("status", out.status), slog.Duration("took", time.Since(start)))
 			}
 		}()
 		next.ServeHTTP(out, r)

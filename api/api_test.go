@@ -24,6 +24,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/webhooks"
 )
 
 // control answers what a test sets.
@@ -153,6 +154,7 @@ func setupOn(t testing.TB, client *redis.Client, namespace string, change ...fun
 			}
 			return nil
 		},
+		Webhooks: webhooks.New(webhooks.Options{Store: store, Process: "p", Render: Webhook}),
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		}),
@@ -328,7 +330,7 @@ func TestCallTimeout(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	t.Parallel()
-	s := setup(t, func(o *Options) { o.Keys = []Key{{"ci", Submit, "hushhush"}} })
+	s := setup(t, func(o *Options) { o.Keys = NewKeyring([]Key{{"ci", Submit, "hushhush", nil}}) })
 	s.ask("POST", "/transactions", `{"queue":"q","type":"ANY","data":{"private":1}}`, "Authorization", "Bearer hushhush", "Idempotency-Key", "mykey").want(202)
 	log := s.log.String()
 	for _, hidden := range []string{"hushhush", "private", "mykey"} {

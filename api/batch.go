@@ -60,7 +60,7 @@ func (a *api) postBatch(w http.ResponseWriter, r *http.Request) error {
 	for first := 0; first < len(docs) || before != nil; {
 		var next *part
 		if first < len(docs) {
-			next = a.readPart(docs, first)
+			next = a.readPart(ctx, docs, first, callerOf(w))
 			first = next.end
 		}
 		if before != nil {
@@ -134,19 +134,24 @@ func (a *api) split(r *http.Request, body []byte) ([][]byte, error) {
 type part struct {
 	first, end int // of the batch's items
 	items      []queues.Item
-	errs       []error // for each of the part's documents; nil where there is an item
+	traced     []func(queues.Accepted) // for each item
+	errs       []error                 // for each of the part's documents; nil where there is an item
 	results    []queues.Accepted
 	failure    error         // of the store; what follows is not tried
 	stored     chan struct{} // closed with results and failure set
 }
 
 // readPart reads the items from first on, as many as one part takes.
-func (a *api) readPart(docs [][]byte, first int) *part {
+func (a *api) readPart(ctx context.Context, docs [][]byte, first int, who caller) *part {
 	p := &part{first: first, end: first, stored: make(chan struct{})}
 	for size := 0; p.end < len(docs) && p.end-first < partItems && size < partBytes; p.end++ {
 		size += len(docs[p.end])
 		item, err := a.batchItem(docs[p.end])
 		if err == nil {
+			err = who.mayPost(item.Queue)
+		}
+		if err == nil {
+			p.traced = append(p.traced, a.accepting(ctx, &item))
 			p.items = append(p.items, item)
 		}
 		p.errs = append(p.errs, err)
@@ -187,6 +192,7 @@ func (a *api) answerPart(ctx context.Context, p *part) []byte {
 	for i, err := range p.errs {
 		result := queues.Accepted{Err: err}
 		if err == nil {
+			p.traced[len(p.results)-len(results)](results[0])
 			result, results = results[0], results[1:]
 		}
 		out = append(a.appendResult(ctx, out, p.first+i, result), '\n')

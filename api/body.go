@@ -9,11 +9,14 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // buffers keeps the memory of bodies and answers for the next request.
@@ -163,6 +166,20 @@ func (f *form) text(name string) (string, bool) {
 	return s, ok
 }
 
+// time returns a time, zero if it was not given.
+func (f *form) time(name string) time.Time {
+	text, ok := f.text(name)
+	if !ok {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil || t.Year() < 1970 || t.Year() > 9999 {
+		f.wrong(name, "must be a time such as 2006-01-02T15:04:05Z")
+		return time.Time{}
+	}
+	return t
+}
+
 // object reads a small request of the fields named. A body is optional if it
 // may be left out.
 func (a *api) object(w http.ResponseWriter, r *http.Request, optional bool, names ...string) (*form, error) {
@@ -196,7 +213,7 @@ func (a *api) parseItem(doc []byte, header []string) (queues.Item, error) {
 	if err := checkObject(doc); err != nil {
 		return item, err
 	}
-	f := readForm(doc, "queue", "type", "data", "uid")
+	f := readForm(doc, "queue", "type", "data", "uid", "maxFee", "notBefore", "expiresAt")
 	if queue, ok := f.text("queue"); ok && !queues.ValidName(queue) || !ok && isNull(f.value("queue")) {
 		f.wrong("queue", wantName)
 	} else {
@@ -222,6 +239,7 @@ func (a *api) parseItem(doc []byte, header []string) (queues.Item, error) {
 			f.wrong(short(e.Field), e.Message)
 		}
 	}
+	item.Terms = f.terms()
 	if len(f.Errors) == 0 {
 		if d, is := rules.(dispatcher.ForLedger); is {
 			item.Ledger, item.BatchID = d.Batch(item.Data)
@@ -233,6 +251,26 @@ func (a *api) parseItem(doc []byte, header []string) (queues.Item, error) {
 		p.Code, p.Title = codeUnknownType, "The type is not known"
 	}
 	return item, p
+}
+
+// terms are how it is to be done. One that has expired already is taken, for it may be
+// posted again: it ends at once.
+func (f *form) terms() (t lifecycle.Terms) {
+	t.NotBefore, t.ExpiresAt = f.time("notBefore"), f.time("expiresAt")
+	if !t.NotBefore.IsZero() {
+		t.NotBefore = t.NotBefore.Add(time.Millisecond - 1) // milliseconds are stored: none too early
+	}
+	if !t.ExpiresAt.IsZero() && !t.NotBefore.Before(t.ExpiresAt) {
+		f.wrong("expiresAt", "must be after notBefore")
+	}
+	if text, ok := f.text("maxFee"); ok {
+		fee, err := strconv.ParseUint(text, 10, 64)
+		if err != nil || fee == 0 {
+			f.wrong("maxFee", "must be an amount of nanomina, as a decimal string")
+		}
+		t.MaxFee = fee
+	}
+	return t
 }
 
 // uid returns the key that the client chose, "" if it chose none.

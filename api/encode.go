@@ -76,6 +76,16 @@ func (o *object) nanomina(name string, v uint64) {
 	o.b = append(o.b, '"')
 }
 
+// amount is nanomina where 0 means that there is none.
+func (o *object) amount(name string, v uint64) {
+	if v == 0 {
+		o.name(name)
+		o.null()
+		return
+	}
+	o.nanomina(name, v)
+}
+
 // price is the place and the fee of an attempt; a slot of a ledger has neither.
 func (o *object) price(a *lifecycle.Attempt) {
 	if senders.LedgerOf(a.Sender) != "" {
@@ -204,6 +214,9 @@ func appendTransaction(b []byte, t *lifecycle.Transaction) []byte {
 	o.fault("error", t.Error)
 	o.name("attempts")
 	o.b = appendList(o.b, t.Attempts, func(b []byte, a lifecycle.Attempt) []byte { return appendAttempt(b, &a) })
+	o.time("notBefore", t.NotBefore)
+	o.time("expiresAt", t.ExpiresAt)
+	o.amount("maxFee", t.MaxFee)
 	o.time("receivedAt", t.ReceivedAt)
 	o.time("submittedAt", t.SubmittedAt)
 	o.time("retriedAt", t.RetriedAt)
@@ -293,6 +306,7 @@ func appendQueue(b []byte, q *queues.Queue) []byte {
 	o.close()
 	o.bool("paused", q.Paused != "")
 	o.optional("reason", q.Paused)
+	o.time("pausedUntil", q.PausedUntil)
 	o.time("nextAt", q.NextAt)
 	o.time("oldestWaitingAt", q.OldestWaiting)
 	o.close()

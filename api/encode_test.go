@@ -30,6 +30,9 @@ type shown struct {
 	Done            json.RawMessage `json:"done"`
 	Error           *shownError     `json:"error"`
 	Attempts        []shownAttempt  `json:"attempts"`
+	NotBefore       *shownTime      `json:"notBefore"`
+	ExpiresAt       *shownTime      `json:"expiresAt"`
+	MaxFee          *uint64         `json:"maxFee,string"`
 	ReceivedAt      *shownTime      `json:"receivedAt"`
 	SubmittedAt     *shownTime      `json:"submittedAt"`
 	RetriedAt       *shownTime      `json:"retriedAt"`
@@ -87,6 +90,7 @@ func show(t *lifecycle.Transaction) shown {
 	s := shown{
 		UID: t.UID, Queue: t.Queue, Sequence: t.Sequence, Type: t.Type, Data: t.ShownData(), State: t.State(), Hash: unlessZero(t.Hash()),
 		Retries: t.Retries, Sender: unlessZero(t.Sender), Done: t.Done, Error: showError(t.Error), Attempts: []shownAttempt{},
+		NotBefore: showTime(t.NotBefore), ExpiresAt: showTime(t.ExpiresAt), MaxFee: unlessZero(t.MaxFee),
 		ReceivedAt: showTime(t.ReceivedAt), SubmittedAt: showTime(t.SubmittedAt), RetriedAt: showTime(t.RetriedAt), DoneAt: showTime(t.DoneAt),
 		FinalAt: showTime(t.FinalAt), Reopened: t.Reopened, CancelRequested: t.CancelRequested,
 	}
@@ -139,6 +143,7 @@ func random(r *rand.Rand, text string) *lifecycle.Transaction {
 		UID: text, Queue: text, Sequence: r.Int64(), Type: text, Data: json.RawMessage(`{"posted":1E400}`),
 		Phase: lifecycle.Phases[r.IntN(len(lifecycle.Phases))], Sender: maybe(text), Retries: r.IntN(9), Error: fault(),
 		ReceivedAt: at(), SubmittedAt: at(), RetriedAt: at(), DoneAt: at(), FinalAt: at(),
+		Terms:    lifecycle.Terms{NotBefore: at(), ExpiresAt: at(), MaxFee: r.Uint64N(3) * 1e18},
 		Reopened: r.IntN(2) == 0, CancelRequested: r.IntN(2) == 0,
 	}
 	if r.IntN(2) == 0 {

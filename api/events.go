@@ -10,6 +10,8 @@ import (
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/webhooks"
 )
 
 // events tells what happens from now on, or from where a client has left off, as
@@ -36,7 +38,8 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s := &stream{feed: a.feed, filter: filter, w: w, control: http.NewResponseController(w), at: p.Last, known: -1}
+	filter.limit = callerOf(w).within
+	s := &stream{feed: a.feed, filter: filter, granted: func() bool { return a.grants(r) }, w: w, control: http.NewResponseController(w), at: p.Last, known: -1}
 	if id != nil {
 		if err := id.in(p); err != nil {
 			return err
@@ -55,15 +58,28 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// An eventFilter chooses events; "" lets everything through.
-type eventFilter struct{ queue, uid, kind string }
+// grants reports whether who asks may still read.
+func (a *api) grants(r *http.Request) bool {
+	return a.Keys.open() || a.Keys.identify(r).scope >= Read
+}
+
+// An eventFilter chooses events; "" lets everything through, and so does no limit.
+type eventFilter struct {
+	queue, uid, kind string
+	limit            queues.Prefixes // of the caller's key
+}
+
+// some reports whether not everything is let through.
+func (f eventFilter) some() bool {
+	return f.queue != "" || f.uid != "" || f.kind != "" || len(f.limit) > 0
+}
 
 func eventFilterOf(r *http.Request) (eventFilter, error) {
 	q, err := query(r, "queue", "uid", "type")
 	if err != nil {
 		return eventFilter{}, err
 	}
-	f := eventFilter{q.Get("queue"), q.Get("uid"), q.Get("type")}
+	f := eventFilter{queue: q.Get("queue"), uid: q.Get("uid"), kind: q.Get("type")}
 	switch {
 	case q.Has("queue") && !queues.ValidName(f.queue):
 		return f, badRequest("queue " + wantName + ".")
@@ -77,7 +93,7 @@ func eventFilterOf(r *http.Request) (eventFilter, error) {
 
 func (f eventFilter) match(e *queues.Entry) bool {
 	return (f.queue == "" || f.queue == eventQueue(e)) && (f.kind == "" || f.kind == e.Type) &&
-		(f.uid == "" || f.uid == e.ID && e.Kind == queues.OfTransaction)
+		(f.uid == "" || f.uid == e.ID && e.Kind == queues.OfTransaction) && f.limit.Admit(eventQueue(e))
 }
 
 // within reports whether anything in a chunk may match.
@@ -111,16 +127,24 @@ func lastEventID(r *http.Request) (*position, error) {
 		return nil, nil
 	}
 	bad := badRequest("%s must be the id of an event as it was sent, <epoch>-<number>, given once. Leave it out to begin now.", name)
-	i := strings.LastIndexByte(values[0], '-')
-	if len(values) > 1 || i < 0 || len(values[0]) > 64 {
-		return nil, bad
+	if id := positionOf(values[0]); id != nil && len(values) == 1 {
+		return id, nil
 	}
-	epoch, text := values[0][:i], values[0][i+1:]
+	return nil, bad
+}
+
+// positionOf reads the id of an event; nil if it is none.
+func positionOf(id string) *position {
+	i := strings.LastIndexByte(id, '-')
+	if i < 0 || len(id) > 64 {
+		return nil
+	}
+	epoch, text := id[:i], id[i+1:]
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != text || n < 0 || !digits(epoch) {
-		return nil, bad
+		return nil
 	}
-	return &position{epoch, n}, nil
+	return &position{epoch, n}
 }
 
 func digits(s string) bool {
@@ -154,15 +178,20 @@ var eventNames = map[queues.EventKind]string{
 	queues.OfTransaction: "transaction", queues.OfQueue: "queue", queues.OfSender: "sender",
 }
 
-// appendEvent appends an event as it is sent. From and to are states of the
-// transaction; they are equal where only its queue moved on.
+// appendEvent appends an event as it is sent to those who follow them.
 func appendEvent(b []byte, epoch string, e *queues.Entry) []byte {
+	b = append(appendID(append(b, "id: "...), epoch, e.Number), "\nevent: "...)
+	b = append(append(b, eventNames[e.Kind]...), "\ndata: "...)
+	return append(appendFields(b, epoch, e), "}\n\n"...)
+}
+
+// appendFields appends the object of an event, without its end. From and to are states of
+// the transaction; they are equal where only its queue moved on.
+func appendFields(b []byte, epoch string, e *queues.Entry) []byte {
 	uid := ""
 	if e.Kind == queues.OfTransaction {
 		uid = e.ID
 	}
-	b = append(appendID(append(b, "id: "...), epoch, e.Number), "\nevent: "...)
-	b = append(append(b, eventNames[e.Kind]...), "\ndata: "...)
 	o := object{b}
 	o.open()
 	o.name("id")
@@ -176,6 +205,22 @@ func appendEvent(b []byte, epoch string, e *queues.Entry) []byte {
 	o.optional("to", string(e.To.State()))
 	o.count("attempt", uint32(e.Attempt))
 	o.optional("code", e.Code)
-	o.close()
-	return append(o.b, "\n\n"...)
+	return o.b
+}
+
+// Webhook is how the bodies of webhooks are written: an event as those who follow them get
+// it, with its transaction.
+var Webhook = webhooks.Render{
+	Event: func(epoch string, e *queues.Entry) []byte { return appendFields(nil, epoch, e) },
+	Transaction: func(event []byte, t *lifecycle.Transaction) []byte {
+		o := object{event}
+		o.name("transaction")
+		if t == nil {
+			o.null()
+		} else {
+			o.b = appendTransaction(o.b, t)
+		}
+		o.close()
+		return o.b
+	},
 }

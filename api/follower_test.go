@@ -39,9 +39,10 @@ type listen func(testing.TB, http.Handler) *site
 // A site is a server and how to reach it.
 type site struct {
 	tb     testing.TB
-	server *http.Server
+	server *Server
 	dial   func(context.Context, string, string) (net.Conn, error)
 	client *http.Client
+	key    string // of those who follow
 }
 
 func overPipes(tb testing.TB, h http.Handler) *site {
@@ -105,6 +106,9 @@ func (s *site) open(query, last string) (*http.Response, error) {
 	}
 	if last != "" {
 		req.Header.Set("Last-Event-ID", last)
+	}
+	if s.key != "" {
+		req.Header.Set(bearerOf(s.key))
 	}
 	return s.client.Do(req)
 }

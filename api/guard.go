@@ -30,8 +30,8 @@ func shared(origins []string) func(http.Handler) http.Handler {
 	return cors.New(cors.Options{
 		AllowedOrigins: origins,
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete},
-		AllowedHeaders: []string{"Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"},
-		ExposedHeaders: []string{"Location", "Retry-After"},
+		AllowedHeaders: []string{"Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", requestID, "traceparent"},
+		ExposedHeaders: []string{"Location", "Retry-After", requestID},
 		MaxAge:         int((10 * time.Minute).Seconds()),
 	}).Handler
 }
@@ -65,7 +65,7 @@ func (a *api) paced(next http.Handler) http.Handler {
 		return next
 	}
 	return a.handle(func(w http.ResponseWriter, r *http.Request) error {
-		wait, err := a.pace.Spend(r.Context(), keyOf(w))
+		wait, err := a.pace.Spend(r.Context(), callerOf(w).name)
 		if err != nil {
 			return err
 		}
@@ -86,13 +86,5 @@ func (a *api) charge(w http.ResponseWriter, r *http.Request, n int) error {
 	if a.pace == nil || n < 1 {
 		return nil
 	}
-	return a.pace.Charge(r.Context(), keyOf(w), n)
-}
-
-// keyOf is the name of the key that a request has, as far as it is known.
-func keyOf(w http.ResponseWriter) string {
-	if out, ok := w.(*answer); ok {
-		return out.key
-	}
-	return ""
+	return a.pace.Charge(r.Context(), callerOf(w).name, n)
 }

@@ -17,7 +17,7 @@ import (
 // Whatever is answered, browsers are told to be careful with it.
 func TestSecure(t *testing.T) {
 	t.Parallel()
-	s := setup(t, func(o *Options) { o.Keys = []Key{{"r", Read, "read"}} })
+	s := setup(t, func(o *Options) { o.Keys = NewKeyring([]Key{{"r", Read, "read", nil}}) })
 	for path, status := range map[string]int{
 		"/healthz": 200, "/readyz": 200, "/none": 404, base + "/queues": 401, "/docs": 401,
 	} {
@@ -71,9 +71,9 @@ func TestOtherSites(t *testing.T) {
 	closed.ask("POST", "/transactions", post, "Sec-Fetch-Site", "same-origin", "Origin", "https://self.example").want(202)
 	closed.ask("POST", "/transactions", post).want(202)
 	// A session is of no use to other sites.
-	keys := []Key{{"a", Admin, "admin"}}
+	keys := NewKeyring([]Key{{"a", Admin, "admin", nil}})
 	guarded := setup(t, func(o *Options) { o.Keys = keys })
-	cookie := SessionCookie + "=" + NewKeyring(keys).Session("admin", time.Now().Add(time.Hour))
+	cookie := SessionCookie + "=" + keys.Session("admin", time.Now().Add(time.Hour))
 	guarded.ask("POST", "/transactions", post, "Cookie", cookie).want(202)
 	for _, site := range []string{"cross-site", "same-site"} {
 		guarded.ask("POST", "/transactions", post, "Cookie", cookie, "Sec-Fetch-Site", site).wantProblem(403, "FORBIDDEN")
@@ -86,7 +86,7 @@ func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, client *redis.Client, _ listen) {
 		limited := func(o *Options) {
-			o.Keys = []Key{{"a", Admin, "one"}, {"a", Admin, "two"}, {"b", Read, "three"}}
+			o.Keys = NewKeyring([]Key{{"a", Admin, "one", nil}, {"a", Admin, "two", nil}, {"b", Read, "three", nil}})
 			o.Rate = queues.Rate{PerSecond: 0.001, Burst: 4}
 		}
 		processes := []*service{setupOn(t, client, "t", limited), setupOn(t, client, "t", limited)}

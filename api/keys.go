@@ -1,14 +1,19 @@
 package api
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"mina-sequencer/queues"
 )
 
 // A Scope is what a key allows; each includes those before it.
@@ -26,6 +31,9 @@ type Key struct {
 	Name   string
 	Scope  Scope
 	Secret string
+	// Within limits a key that is not Admin's to queues whose names begin so: it posts to,
+	// sees and cancels nothing else. Empty limits nothing.
+	Within queues.Prefixes
 }
 
 // String is the scope as it is configured.
@@ -38,35 +46,58 @@ func (s Scope) String() string {
 
 // A Keyring finds the key that a secret belongs to, in a time that does not
 // depend on how much of a secret was guessed. It may be used concurrently.
-type Keyring []lock
+type Keyring struct{ locks atomic.Pointer[[]lock] }
 
 type lock struct {
-	name   string
-	scope  Scope
+	caller
 	sum    [sha256.Size]byte
 	signer [sha256.Size]byte // of sessions
 }
 
+// A caller is who asks, by the key; the zero one is a stranger.
+type caller struct {
+	name   string
+	scope  Scope
+	within queues.Prefixes
+}
+
 // NewKeyring returns a keyring of keys. A name may have several keys, so that
 // one can be replaced while the other still works.
-func NewKeyring(keys []Key) Keyring {
-	var ring Keyring
-	for _, k := range keys {
-		ring = append(ring, lock{k.Name, k.Scope, sha256.Sum256([]byte(k.Secret)), sign([]byte(k.Secret), "signer of sessions")})
-	}
+func NewKeyring(keys []Key) *Keyring {
+	ring := &Keyring{}
+	ring.Replace(keys)
 	return ring
 }
 
+// Replace has the ring hold these keys, and no others any more. A ring without any is
+// open to everybody, so it should not lose its last one.
+func (ring *Keyring) Replace(keys []Key) {
+	locks := []lock{}
+	for _, k := range keys {
+		locks = append(locks, lock{
+			caller{k.Name, k.Scope, k.Within}, sha256.Sum256([]byte(k.Secret)), sign([]byte(k.Secret), "signer of sessions")})
+	}
+	ring.locks.Store(&locks)
+}
+
+// open reports whether nobody needs a key.
+func (ring *Keyring) open() bool { return len(*ring.locks.Load()) == 0 }
+
 // Find returns the name and scope of the key that a secret is, scope 0 if it is
 // none of the ring.
-func (ring Keyring) Find(secret string) (name string, scope Scope) {
+func (ring *Keyring) Find(secret string) (name string, scope Scope) {
+	who := ring.find(secret)
+	return who.name, who.scope
+}
+
+func (ring *Keyring) find(secret string) (who caller) {
 	sum := sha256.Sum256([]byte(secret))
-	for i := range ring {
-		if subtle.ConstantTimeCompare(sum[:], ring[i].sum[:]) == 1 {
-			name, scope = ring[i].name, ring[i].scope
+	for _, l := range *ring.locks.Load() {
+		if subtle.ConstantTimeCompare(sum[:], l.sum[:]) == 1 {
+			who = l.caller
 		}
 	}
-	return name, scope
+	return who
 }
 
 // SessionCookie is the name of a cookie that holds what Session returned. It
@@ -76,12 +107,12 @@ const SessionCookie = "sequencer_session"
 // Session returns what stands for a key of the ring until a time, "" if secret
 // is none. It does not tell the secret, is good at every process that has the
 // same key, and ends with the key.
-func (ring Keyring) Session(secret string, until time.Time) string {
+func (ring *Keyring) Session(secret string, until time.Time) string {
 	sum := sha256.Sum256([]byte(secret))
 	session := ""
-	for i := range ring {
-		if subtle.ConstantTimeCompare(sum[:], ring[i].sum[:]) == 1 {
-			session = ring[i].session(strconv.FormatInt(until.Unix(), 10))
+	for _, l := range *ring.locks.Load() {
+		if subtle.ConstantTimeCompare(sum[:], l.sum[:]) == 1 {
+			session = l.session(strconv.FormatInt(until.Unix(), 10))
 		}
 	}
 	return session
@@ -94,29 +125,34 @@ func (l *lock) session(until string) string {
 
 // Identify returns the name and scope of whoever makes a request, by its Bearer
 // token or else its session; scope 0 for a stranger.
-func (ring Keyring) Identify(r *http.Request) (name string, scope Scope) {
+func (ring *Keyring) Identify(r *http.Request) (name string, scope Scope) {
+	who := ring.identify(r)
+	return who.name, who.scope
+}
+
+func (ring *Keyring) identify(r *http.Request) (who caller) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		kind, token, _ := strings.Cut(header, " ")
 		if !strings.EqualFold(kind, "Bearer") {
-			return "", 0
+			return caller{}
 		}
-		return ring.Find(token)
+		return ring.find(token)
 	}
 	cookie, err := r.Cookie(SessionCookie)
 	if err != nil {
-		return "", 0
+		return caller{}
 	}
 	until, _, _ := strings.Cut(cookie.Value, ".")
 	ends, err := strconv.ParseInt(until, 10, 64)
 	if err != nil || time.Now().Unix() >= ends {
-		return "", 0
+		return caller{}
 	}
-	for i := range ring {
-		if subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(ring[i].session(until))) == 1 {
-			name, scope = ring[i].name, ring[i].scope
+	for _, l := range *ring.locks.Load() {
+		if subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(l.session(until))) == 1 {
+			who = l.caller
 		}
 	}
-	return name, scope
+	return who
 }
 
 func sign(key []byte, text string) (mark [sha256.Size]byte) {
@@ -127,30 +163,86 @@ func sign(key []byte, text string) (mark [sha256.Size]byte) {
 }
 
 // require lets only those through whose scope is wide enough.
-func (ring Keyring) require(want Scope) func(http.Handler) http.Handler {
+func (ring *Keyring) require(want Scope) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
-		if len(ring) == 0 {
-			return next
-		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			name, has := ring.Identify(r)
+			if ring.open() {
+				next.ServeHTTP(w, r)
+				return
+			}
+			who := ring.identify(r)
 			if out, ok := w.(*answer); ok {
-				out.key = name
+				out.caller = who
 			}
 			switch {
-			case has == 0:
+			case who.scope == 0:
 				(&problem{
 					Status: http.StatusUnauthorized, Code: codeUnauthorized, Title: "A key is needed",
 					Detail: "Send a key that this service knows as Authorization: Bearer.",
 				}).write(w)
-			case has < want:
+			case who.scope < want:
 				(&problem{
 					Status: http.StatusForbidden, Code: codeForbidden, Title: "The key does not allow this",
-					Detail: "Use a key of a wider scope: this takes " + want.String() + ", and the key has " + has.String() + ".",
+					Detail: "Use a key of a wider scope: this takes " + want.String() + ", and the key has " + who.scope.String() + ".",
 				}).write(w)
 			default:
 				next.ServeHTTP(w, r)
 			}
 		})
 	}
+}
+
+// callerOf is who makes a request, as far as it is known: nobody in particular where no
+// keys are needed.
+func callerOf(w http.ResponseWriter) caller {
+	if out, ok := w.(*answer); ok {
+		return out.caller
+	}
+	return caller{}
+}
+
+// unlimited keeps keys that are limited to some queues from what is of all.
+func (a *api) unlimited(next http.Handler) http.Handler {
+	return a.handle(func(w http.ResponseWriter, r *http.Request) error {
+		if len(callerOf(w).within) > 0 {
+			return &problem{
+				Status: http.StatusForbidden, Code: codeForbidden, Title: "The key is limited to some queues",
+				Detail: "This tells of all queues. Use a key without such a limit.",
+			}
+		}
+		next.ServeHTTP(w, r)
+		return nil
+	})
+}
+
+// mayPost says why a caller may not post to a queue.
+func (who caller) mayPost(queue string) error {
+	if who.within.Admit(queue) {
+		return nil
+	}
+	return &problem{
+		Status: http.StatusForbidden, Code: codeForbidden, Title: "The key is not for this queue",
+		Detail: "It is limited to queues whose names begin with " + strings.Join(who.within, " or ") + ".",
+	}
+}
+
+// mayTouch says that a transaction is not there where a caller must not know of it.
+func (a *api) mayTouch(ctx context.Context, who caller, uid string) error {
+	if len(who.within) == 0 {
+		return nil
+	}
+	t, err := a.Store.Get(ctx, uid)
+	if err != nil {
+		return err
+	}
+	return who.sees(t.Queue, "transaction "+uid)
+}
+
+// sees says that something of a queue is not there where a caller must not know of it, as
+// the store does.
+func (who caller) sees(queue, what string) error {
+	if who.within.Admit(queue) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, queues.ErrNotFound)
 }

@@ -13,7 +13,7 @@ import (
 
 func TestKeyring(t *testing.T) {
 	t.Parallel()
-	ring := NewKeyring([]Key{{"ci", Submit, "old"}, {"ci", Submit, "new"}, {"ops", Admin, "ops"}})
+	ring := NewKeyring([]Key{{"ci", Submit, "old", nil}, {"ci", Submit, "new", nil}, {"ops", Admin, "ops", nil}})
 	for secret, want := range map[string]string{"old": "ci submit", "new": "ci submit", "ops": "ops admin", "": " none", "ol": " none", "old\x20": " none"} {
 		name, scope := ring.Find(secret)
 		if got := name + " " + scope.String(); got != want {
@@ -26,10 +26,10 @@ func TestKeyring(t *testing.T) {
 func TestSession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ring := NewKeyring([]Key{{"old", Read, "old"}, {"ops", Admin, "hush"}})
+		ring := NewKeyring([]Key{{"old", Read, "old", nil}, {"ops", Admin, "hush", nil}})
 		end := time.Now().Add(time.Hour)
 		session := ring.Session("hush", end)
-		who := func(ring Keyring, cookie, header string) string {
+		who := func(ring *Keyring, cookie, header string) string {
 			r := httptest.NewRequest("GET", "/", nil)
 			r.Header.Set("Cookie", SessionCookie+"="+cookie)
 			if header != "" {
@@ -40,10 +40,10 @@ func TestSession(t *testing.T) {
 		}
 		later := strconv.FormatInt(end.Unix()+1, 10)
 		_, mark, _ := strings.Cut(session, ".")
-		other := NewKeyring([]Key{{"ops", Admin, "changed"}})
+		other := NewKeyring([]Key{{"ops", Admin, "changed", nil}})
 		for _, test := range []struct{ got, want string }{
 			{who(ring, session, ""), "ops admin"},
-			{who(NewKeyring([]Key{{"renamed", Read, "hush"}}), session, ""), "renamed read"},
+			{who(NewKeyring([]Key{{"renamed", Read, "hush", nil}}), session, ""), "renamed read"},
 			{who(other, session, ""), " none"},
 			{who(ring, later+"."+mark, ""), " none"},
 			{who(ring, session[:len(session)-1], ""), " none"},
@@ -73,9 +73,9 @@ func TestSession(t *testing.T) {
 func TestEveryRouteAndScope(t *testing.T) {
 	t.Parallel()
 	s := setup(t, func(o *Options) {
-		o.Keys = []Key{{"r", Read, "read"}, {"s", Submit, "submit"}, {"a", Admin, "admin"}, {"a", Admin, "admin-new"}}
+		o.Keys = NewKeyring([]Key{{"r", Read, "read", nil}, {"s", Submit, "submit", nil}, {"a", Admin, "admin", nil}, {"a", Admin, "admin-new", nil}})
 	})
-	ring := NewKeyring([]Key{{"r", Read, "read"}, {"s", Submit, "submit"}, {"a", Admin, "admin"}})
+	ring := NewKeyring([]Key{{"r", Read, "read", nil}, {"s", Submit, "submit", nil}, {"a", Admin, "admin", nil}})
 	session := func(secret string) string {
 		return SessionCookie + "=" + ring.Session(secret, time.Now().Add(time.Hour))
 	}
@@ -108,7 +108,7 @@ func TestEveryRouteAndScope(t *testing.T) {
 		if op.path == base+"/events" {
 			method = "HEAD" // it has no end otherwise
 		}
-		path := strings.NewReplacer("{uid}", "u", "{name}", "q", "{accountId}", "B62x").Replace(op.path)
+		path := strings.NewReplacer("{uid}", "u", "{name}", "q", "{accountId}", "B62x", "{id}", "e").Replace(op.path)
 		for _, c := range callers {
 			r := httptest.NewRequest(method, path, strings.NewReader(body))
 			r.Header.Set(cmp.Or(c.header[0], "X-None"), c.header[1])

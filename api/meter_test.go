@@ -18,7 +18,7 @@ func TestMeter(t *testing.T) {
 	var told []string
 	clients := 0
 	s := setup(t, func(o *Options) {
-		o.Keys = []Key{{Name: "r", Scope: Read, Secret: "read-key"}}
+		o.Keys = NewKeyring([]Key{{Name: "r", Scope: Read, Secret: "read-key"}})
 		o.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("figures")) })
 		o.Meter = Meter{
 			Request: func(method, route string, status int, took time.Duration) {

@@ -39,7 +39,7 @@ func (a *api) listQueues(w http.ResponseWriter, r *http.Request) error {
 	if prefix != "" && !queues.ValidUID(prefix) {
 		return badRequest("prefix must be the beginning of a name: it %s.", wantUID)
 	}
-	qs, next, err := a.Store.QueuesNamed(r.Context(), prefix, limit, cursor)
+	qs, next, err := a.Store.QueuesNamed(r.Context(), prefix, callerOf(w).within, limit, cursor)
 	if err != nil {
 		return err
 	}
@@ -49,6 +49,9 @@ func (a *api) listQueues(w http.ResponseWriter, r *http.Request) error {
 func (a *api) getQueue(w http.ResponseWriter, r *http.Request) error {
 	name, err := queueOf(r)
 	if err != nil {
+		return err
+	}
+	if err := callerOf(w).sees(name, "queue "+name); err != nil {
 		return err
 	}
 	q, err := a.Store.Queue(r.Context(), name)
@@ -69,7 +72,7 @@ func (a *api) pauseQueue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f, err := a.object(w, r, true, "reason")
+	f, err := a.object(w, r, true, "reason", "until")
 	if err != nil {
 		return err
 	}
@@ -78,13 +81,14 @@ func (a *api) pauseQueue(w http.ResponseWriter, r *http.Request) error {
 	if utf8.RuneCountInString(reason) > mostReason {
 		f.wrong("reason", "must be of at most 200 characters")
 	}
+	until := f.time("until")
 	if len(f.Errors) > 0 {
 		return invalid(f.Errors...)
 	}
 	if reason == "" {
 		reason = "paused by request" // an empty one is how the store resumes
 	}
-	if err := a.Store.Pause(r.Context(), name, reason); err != nil {
+	if err := a.Store.PauseUntil(r.Context(), name, reason, until); err != nil {
 		return err
 	}
 	return a.sendQueue(w, r, name)
@@ -239,7 +243,11 @@ func (a *api) ready(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
-	state := a.Ready(ctx)
+	ends := Part{Detail: "this process ends: ask another one"}
+	state := Readiness{Store: ends, Chain: ends, Senders: ends}
+	if !leaving(ctx) {
+		state = a.Ready(ctx)
+	}
 	full := q.Has("full") && q.Get("full") != "false"
 	answer := struct {
 		Ready bool `json:"ready"`

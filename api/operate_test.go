@@ -55,7 +55,7 @@ func TestQueues(t *testing.T) {
 			"WAITING": json.Number("1"), "DISPATCHING": json.Number("0"), "REVISION": json.Number("0"), "RETRY": json.Number("0"),
 			"DONE": json.Number("0"), "FAILED": json.Number("0"), "UNRESOLVED": json.Number("0"),
 		},
-		"paused": false, "reason": nil, "nextAt": nil, "oldestWaitingAt": received["b:1"],
+		"paused": false, "reason": nil, "pausedUntil": nil, "nextAt": nil, "oldestWaitingAt": received["b:1"],
 	}
 	if diff := cmp.Diff(wantB, s.ask("GET", "/queues/b%3A1", "").want(200).read()); diff != "" {
 		t.Error(diff)
@@ -63,6 +63,10 @@ func TestQueues(t *testing.T) {
 	paused := s.ask("POST", "/queues/b:1/pause", `{"reason":" maintenance "}`).want(200).read()
 	if paused["paused"] != true || paused["reason"] != "maintenance" {
 		t.Errorf("paused %v", paused)
+	}
+	until := s.ask("POST", "/queues/b:1/pause", `{"reason":"x","until":"2030-01-01T00:00:00+01:00"}`).want(200).read()
+	if until["paused"] != true || until["pausedUntil"] != "2029-12-31T23:00:00.000Z" {
+		t.Errorf("paused until %v", until)
 	}
 	if paused := s.ask("POST", "/queues/c/pause", "").want(200).read(); paused["paused"] != true || paused["reason"] == "" {
 		t.Errorf("paused %v", paused)
@@ -93,7 +97,7 @@ func TestQueues(t *testing.T) {
 		r := s.ask(method, path, "")
 		r.wantProblem(map[string]int{"NOT_FOUND": 404}[want]+map[bool]int{true: 0, false: 400}[want == "NOT_FOUND"], want)
 	}
-	for _, body := range []string{`{"reason":1}`, `{"why":"x"}`, `{"reason":"` + strings.Repeat("x", 201) + `"}`} {
+	for _, body := range []string{`{"reason":1}`, `{"why":"x"}`, `{"until":"tomorrow"}`, `{"reason":"` + strings.Repeat("x", 201) + `"}`} {
 		s.ask("POST", "/queues/c/pause", body).wantProblem(422, "INVALID_DATA")
 	}
 	s.ask("POST", "/queues/c/pause", `[]`).wantProblem(400, "BAD_REQUEST")

@@ -34,6 +34,10 @@ const (
 	codeUnauthorized   = "UNAUTHORIZED"
 	codeForbidden      = "FORBIDDEN"
 	codeEventsGone     = "EVENTS_GONE"
+
+	codeWebhookExists     = "WEBHOOK_EXISTS"
+	codeWebhookConfigured = "WEBHOOK_CONFIGURED"
+	codeTooManyWebhooks   = "TOO_MANY_WEBHOOKS"
 )
 
 // A problem is the one kind of error that leaves this package, in the form of
@@ -78,6 +82,9 @@ func tooLarge(format string, args ...any) *problem {
 // problemOf is how every error becomes an answer.
 func problemOf(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
+		return p
+	}
+	if p := webhookProblem(err); p != nil {
 		return p
 	}
 	conflict := func(code, title, detail string) *problem {

@@ -221,3 +221,64 @@ func TestBatchOverNetwork(t *testing.T) {
 		}
 	})
 }
+
+// TestLeave: a server that others are to be asked instead of refuses at /readyz alone, and
+// each of its answers closes its connection; it ends what stays open when it is shut down.
+func TestLeave(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := setup(t)
+		web := overPipes(t, s)
+		ask := func(method, path, body string) (status int, closes bool) {
+			req, err := http.NewRequestWithContext(t.Context(), method, "http://127.0.0.1"+path, strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", "application/json")
+			resp, err := web.client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+				t.Error(err)
+			}
+			return resp.StatusCode, resp.Close
+		}
+		if status, closes := ask("GET", "/readyz", ""); status != 200 || closes {
+			t.Errorf("before: %d, closing %v", status, closes)
+		}
+		early := web.follow("", "")
+		web.server.Leave()
+		late := web.follow("", "")
+		for i := range 2 {
+			if status, closes := ask("GET", "/readyz", ""); status != 503 || !closes {
+				t.Errorf("leaving: %d, closing %v", status, closes)
+			}
+			if status, closes := ask("GET", "/healthz", ""); status != 200 || !closes {
+				t.Errorf("alive: %d, closing %v", status, closes)
+			}
+			body := fmt.Sprintf(`{"queue":"q","type":"ANY","data":{},"uid":"u%d"}`, i)
+			if status, closes := ask("POST", base+"/transactions", body); status != 202 || !closes {
+				t.Errorf("posting: %d, closing %v", status, closes)
+			}
+		}
+		for _, f := range []*follower{early, late} {
+			if got := f.events(2); !strings.Contains(got[1].Data, `"uid":"u1"`) {
+				t.Errorf("followed: %+v", got)
+			}
+		}
+		var stopped sync.WaitGroup
+		stopped.Go(func() {
+			if err := web.server.Shutdown(context.WithoutCancel(t.Context())); err != nil {
+				t.Error(err)
+			}
+		})
+		defer stopped.Wait()
+		for _, f := range []*follower{early, late} {
+			if last := f.end(); last.Retry == "" {
+				t.Errorf("sent away with %+v", last)
+			}
+		}
+	})
+}

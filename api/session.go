@@ -17,10 +17,10 @@ func (a *api) getSession(w http.ResponseWriter, r *http.Request) error {
 	if _, err := query(r); err != nil {
 		return err
 	}
-	if len(a.Keys) == 0 {
+	if a.Keys.open() {
 		return sendSession(w, false, "", Admin)
 	}
-	name, scope := a.keys.Identify(r)
+	name, scope := a.Keys.Identify(r)
 	return sendSession(w, true, name, scope)
 }
 
@@ -37,10 +37,10 @@ func (a *api) openSession(w http.ResponseWriter, r *http.Request) error {
 	if len(f.Errors) > 0 {
 		return invalid(f.Errors...)
 	}
-	if len(a.Keys) == 0 {
+	if a.Keys.open() {
 		return sendSession(w, false, "", Admin)
 	}
-	name, scope := a.keys.Find(key)
+	name, scope := a.Keys.Find(key)
 	if scope == 0 {
 		return &problem{
 			Status: http.StatusUnauthorized, Code: codeUnauthorized, Title: "The key is not known",
@@ -48,7 +48,7 @@ func (a *api) openSession(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	until := time.Now().Add(sessionLife)
-	http.SetCookie(w, sessionCookie(r, a.keys.Session(key, until), int(sessionLife/time.Second)))
+	http.SetCookie(w, sessionCookie(r, a.Keys.Session(key, until), int(sessionLife/time.Second)))
 	return sendSession(w, true, name, scope)
 }
 

@@ -17,8 +17,8 @@ func as(r reply) []string {
 // A browser logs in with a key, does what the key's scope allows, and logs out.
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	keys := []Key{{"eye", Read, "reader-secret"}, {"ops", Admin, "admin-secret"}}
-	s := setup(t, func(o *Options) { o.Keys = keys })
+	keys := []Key{{"eye", Read, "reader-secret", nil}, {"ops", Admin, "admin-secret", nil}}
+	s := setup(t, func(o *Options) { o.Keys = NewKeyring(keys) })
 	who := func(header ...string) string {
 		t.Helper()
 		v := s.ask("GET", "/session", "", header...).want(200).read()

@@ -29,12 +29,14 @@ type stream struct {
 	tail    *tail
 	epoch   string
 	filter  eventFilter
+	granted func() bool // the key that it was opened with is still one
 	w       http.ResponseWriter
 	control *http.ResponseController
 	at      int64 // all up to here is sent, or not for this client
 	known   int64 // the last id that the client was told; -1 for none
 	live    bool  // it has been level with the tail
 	wrote   time.Time
+	checked time.Time // when the key was
 }
 
 // run sends until the client is gone, does not read, or has to come again. The
@@ -79,6 +81,12 @@ func (s *stream) run(ctx context.Context) error {
 			return s.part("this process ends: come again from here", time.Second+rand.N(2*time.Second))
 		default:
 		}
+		if time.Since(s.checked) >= heartbeat {
+			s.checked = time.Now()
+			if !s.granted() {
+				return s.part("the key is none any more", time.Second)
+			}
+		}
 		if err == nil && time.Since(s.wrote) >= heartbeat {
 			err = s.beat()
 		}
@@ -95,7 +103,7 @@ func (s *stream) pass(c *chunk) error {
 		return nil
 	}
 	skip := int(s.at + 1 - c.first)
-	if s.filter != (eventFilter{}) {
+	if s.filter.some() {
 		return s.choose(c.entries[skip:], func(b []byte, i int) []byte {
 			start := 0
 			if i += skip; i > 0 {
@@ -201,17 +209,6 @@ func (s *stream) write(b []byte) error {
 	_ = s.control.SetWriteDeadline(time.Time{}) // it is for writing, not for what lies between
 	s.wrote = time.Now()
 	return err
-}
-
-type (
-	stoppingKey struct{}
-	connKey     struct{}
-)
-
-// stoppingOf returns what is closed when the server begins to stop; nil outside of one.
-func stoppingOf(ctx context.Context) <-chan struct{} {
-	stopping, _ := ctx.Value(stoppingKey{}).(<-chan struct{})
-	return stopping
 }
 
 // limitSendBuffer bounds what the kernel keeps for the client. By itself it would

@@ -35,7 +35,12 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := callerOf(w).mayPost(item.Queue); err != nil {
+		return err
+	}
+	traced := a.accepting(r.Context(), &item)
 	accepted := a.Store.Enqueue(r.Context(), item)
+	traced(accepted)
 	if accepted.Err != nil {
 		return accepted.Err
 	}
@@ -92,7 +97,7 @@ func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), wait+callTimeout)
 	defer cancel()
-	t, err := a.await(ctx, uid, wait)
+	t, err := a.await(ctx, callerOf(w), uid, wait)
 	if err != nil {
 		return err
 	}
@@ -101,10 +106,13 @@ func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
 
 // await returns the transaction as soon as it is final, or as it is when the
 // wait is over.
-func (a *api) await(ctx context.Context, uid string, wait time.Duration) (*lifecycle.Transaction, error) {
+func (a *api) await(ctx context.Context, who caller, uid string, wait time.Duration) (*lifecycle.Transaction, error) {
 	end := time.Now().Add(wait)
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		t, err := a.Store.Get(ctx, uid)
+		if err == nil {
+			err = who.sees(t.Queue, "transaction "+uid)
+		}
 		left := time.Until(end)
 		if err != nil || t.State().Final() || left <= 0 {
 			return t, err
@@ -122,6 +130,9 @@ func (a *api) await(ctx context.Context, uid string, wait time.Duration) (*lifec
 func (a *api) explain(w http.ResponseWriter, r *http.Request) error {
 	uid, err := uidOf(r)
 	if err != nil {
+		return err
+	}
+	if err := a.mayTouch(r.Context(), callerOf(w), uid); err != nil {
 		return err
 	}
 	e, err := a.Control.Explain(r.Context(), uid)
@@ -142,7 +153,7 @@ func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
 	}
 	f := queues.Filter{
 		Queue: q.Get("queue"), Type: q.Get("type"), Sender: q.Get("sender"), State: lifecycle.State(q.Get("state")),
-		Newest: q.Get("order") == "newest",
+		Newest: q.Get("order") == "newest", Within: callerOf(w).within,
 	}
 	if f.Since, err = timeOf(q, "since"); err != nil {
 		return err
@@ -157,6 +168,9 @@ func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
 	}
 	if q.Has("order") && !f.Newest && q.Get("order") != "oldest" {
 		return badRequest("order must be oldest, which it is by itself, or newest.")
+	}
+	if f.Queue != "" && !f.Within.Admit(f.Queue) {
+		return send(w, http.StatusOK, appendPage(nil, nil, "", appendTransaction))
 	}
 	ts, next, err := a.Store.List(r.Context(), f, limit, cursor)
 	if err != nil {
@@ -195,6 +209,9 @@ func (a *api) retry(w http.ResponseWriter, r *http.Request) error {
 func (a *api) cancel(w http.ResponseWriter, r *http.Request) error {
 	uid, err := uidOf(r)
 	if err != nil {
+		return err
+	}
+	if err := a.mayTouch(r.Context(), callerOf(w), uid); err != nil {
 		return err
 	}
 	t, pending, err := a.Control.Cancel(r.Context(), uid)

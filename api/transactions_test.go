@@ -37,7 +37,7 @@ func TestPost(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{
 		"uid": "u:1", "queue": "q", "sequence": json.Number("1"), "type": "ANY", "state": "WAITING", "hash": nil,
 		"retries": json.Number("0"), "sender": nil, "done": nil, "error": nil, "attempts": []any{}, "submittedAt": nil,
-		"retriedAt": nil, "doneAt": nil, "finalAt": nil, "reopened": false, "cancelRequested": false,
+		"notBefore": nil, "expiresAt": nil, "maxFee": nil, "retriedAt": nil, "doneAt": nil, "finalAt": nil, "reopened": false, "cancelRequested": false,
 	}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -48,6 +48,31 @@ func TestPost(t *testing.T) {
 	if list := s.ask("GET", "/transactions", "").want(200).Body.String(); !strings.Contains(list, `"data":`+odd+`,`) {
 		t.Errorf("data was rewritten:\n%s", list)
 	}
+}
+
+// Terms are shown, and part of what a repeated key is compared with, as the times that
+// they are.
+func TestPostTerms(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	const first = `{"queue":"q","type":"ANY","data":{},"uid":"u"`
+	post := func(terms string) reply { return s.ask("POST", "/transactions", first+terms+"}") }
+	got := post(`,"notBefore":"2030-01-01T01:00:00.0000001+01:00","expiresAt":"2030-01-02T00:00:00.0019Z","maxFee":"500"`).want(202).read()
+	for name, want := range map[string]string{
+		"notBefore": "2030-01-01T00:00:00.001Z", "expiresAt": "2030-01-02T00:00:00.001Z", "maxFee": "500",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %v, want %s: none is to be too early, or too late", name, got[name], want)
+		}
+	}
+	post(`,"maxFee":"500","expiresAt":"2030-01-02T00:00:00.001Z","notBefore":"2030-01-01T00:00:00.001Z"`).want(200)
+	for _, other := range []string{
+		``, `,"maxFee":"500","expiresAt":"2030-01-02T00:00:00.001Z"`,
+		`,"maxFee":"501","expiresAt":"2030-01-02T00:00:00.001Z","notBefore":"2030-01-01T00:00:00.001Z"`,
+	} {
+		post(other).wantProblem(409, "KEY_REUSED")
+	}
+	s.ask("POST", "/transactions", `{"queue":"q","type":"ANY","data":{},"expiresAt":"2000-01-01T00:00:00Z"}`).want(202)
 }
 
 // What is posted by another name of a type is of that type, also where a key is
@@ -172,6 +197,11 @@ func TestPostRefused(t *testing.T) {
 		"empty queue":       {`{"queue":"","type":"ANY","data":{}}`, 422, "INVALID_DATA", []string{"queue"}},
 		"long queue":        {`{"queue":"` + strings.Repeat("q", 129) + `","type":"ANY","data":{}}`, 422, "INVALID_DATA", []string{"queue"}},
 		"empty uid":         {"{" + good + `,"uid":""}`, 422, "INVALID_DATA", []string{"uid"}},
+		"terms":             {"{" + good + `,"notBefore":"soon","expiresAt":5,"maxFee":"0"}`, 422, "INVALID_DATA", []string{"notBefore", "expiresAt", "maxFee"}},
+		"fee as a number":   {"{" + good + `,"maxFee":5}`, 422, "INVALID_DATA", []string{"maxFee"}},
+		"fee in MINA":       {"{" + good + `,"maxFee":"0.5"}`, 422, "INVALID_DATA", []string{"maxFee"}},
+		"expires first":     {"{" + good + `,"notBefore":"2030-01-01T00:00:00Z","expiresAt":"2030-01-01T00:00:00Z"}`, 422, "INVALID_DATA", []string{"expiresAt"}},
+		"a far year":        {"{" + good + `,"expiresAt":"1969-01-01T00:00:00Z"}`, 422, "INVALID_DATA", []string{"expiresAt"}},
 		"bad uid":           {"{" + good + `,"uid":"a/b"}`, 422, "INVALID_DATA", []string{"uid"}},
 		"unknown type":      {`{"queue":"q","type":"NONE","data":{}}`, 422, "UNKNOWN_TYPE", []string{"type"}},
 		"empty type":        {`{"queue":"q","type":"","data":{}}`, 422, "UNKNOWN_TYPE", []string{"type"}},

@@ -40,6 +40,8 @@ type ClientOptions struct {
 	AnswerLimit int64
 	// Local are the workers that this process runs; the zero value is none.
 	Local LocalWorkers
+	// Trace is the traceparent that a worker gets with a call, "" for none; nil means none.
+	Trace func(ctx context.Context) string
 	// Dial opens connections; nil means TCP.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
@@ -52,6 +54,8 @@ type LocalWorkers struct {
 	Find func(account string) (url string, wait time.Duration, ok bool)
 	// Hung is told that the worker at url has not answered a call in time.
 	Hung func(account, url string)
+	// Token is the Bearer token that they were started with, whatever others are shown.
+	Token string
 }
 
 // A Client speaks the worker protocol, version 1, over HTTP. All methods may
@@ -65,10 +69,11 @@ type LocalWorkers struct {
 // token goes where it was meant to.
 type Client struct {
 	transport *http.Transport
-	token     string
+	token     atomic.Pointer[string]
 	timeout   time.Duration
 	limit     int64
 	local     LocalWorkers
+	trace     func(ctx context.Context) string
 }
 
 // NewClient returns a client. It holds nothing that has to be closed.
@@ -89,7 +94,7 @@ func NewClient(o ClientOptions) *Client {
 		defer cancel()
 		return o.Dial(ctx, network, addr)
 	}
-	return &Client{
+	c := &Client{
 		transport: &http.Transport{
 			DialContext:            dial,
 			Protocols:              protocols,
@@ -100,11 +105,19 @@ func NewClient(o ClientOptions) *Client {
 			TLSHandshakeTimeout:    dialTimeout,
 			MaxResponseHeaderBytes: quickLimit,
 		},
-		token:   strings.TrimSpace(o.Token),
 		timeout: o.Timeout,
 		limit:   o.AnswerLimit,
 		local:   o.Local,
+		trace:   o.Trace,
 	}
+	c.SetToken(o.Token)
+	return c
+}
+
+// SetToken has workers be shown another token from now on, but for those of this process.
+func (c *Client) SetToken(token string) {
+	token = strings.TrimSpace(token)
+	c.token.Store(&token)
 }
 
 // find fills in where a worker is that has no URL of its own. Its error is an
@@ -138,6 +151,10 @@ type reply struct {
 // do makes one HTTP request of {worker.URL}/{path…}; body nil means GET. Its
 // error is an UnreachedError, a LostError or, from find, a BusyError.
 func (c *Client) do(ctx context.Context, worker Worker, body []byte, limit int64, path ...string) (*reply, error) {
+	token := *c.token.Load()
+	if worker.URL == senders.Local {
+		token = c.local.Token
+	}
 	worker, err := c.find(worker)
 	if err != nil {
 		return nil, err
@@ -161,8 +178,13 @@ func (c *Client) do(ctx context.Context, worker Worker, body []byte, limit int64
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if c.trace != nil {
+		if parent := c.trace(ctx); parent != "" {
+			req.Header.Set("traceparent", parent)
+		}
 	}
 	resp, err := c.roundTrip(req, path[0] == "dispatch")
 	if err != nil {

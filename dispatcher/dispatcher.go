@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"sync"
+	"time"
 )
 
 // A Dispatcher is one type of transaction.
@@ -92,6 +93,8 @@ type Txn struct {
 	Data    json.RawMessage // as posted
 	Queue   string
 	Retries int // retry dispatches begun
+	// ExpiresAt is its deadline, zero if it has none; what keeps it is validUntil.
+	ExpiresAt time.Time
 }
 
 // An Attempt is what the signed transaction has to say.

@@ -7,13 +7,15 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
 type txData struct {
-	UID  string          `json:"uid"`
-	Type string          `json:"type"`
-	Data json.RawMessage `json:"data"`
+	UID       string          `json:"uid"`
+	Type      string          `json:"type"`
+	Data      json.RawMessage `json:"data"`
+	ExpiresAt *time.Time      `json:"expiresAt,omitempty"`
 }
 
 type sender struct {
@@ -64,7 +66,13 @@ type txnError struct {
 	Exception *string `json:"exception"`
 }
 
-func txDataOf(t Txn) txData { return txData{UID: t.UID, Type: t.Type, Data: t.Data} }
+func txDataOf(t Txn) txData {
+	d := txData{UID: t.UID, Type: t.Type, Data: t.Data}
+	if !t.ExpiresAt.IsZero() {
+		d.ExpiresAt = new(t.ExpiresAt.UTC())
+	}
+	return d
+}
 
 func senderOf(t Txn, accountID string) sender {
 	return sender{AccountID: accountID, Queue: t.Queue, Retries: t.Retries}

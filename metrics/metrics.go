@@ -40,6 +40,8 @@ type Metrics struct {
 	retries, errors, raises, reopened    *prometheus.CounterVec
 	fees, scriptCalls, answers, takeover *prometheus.CounterVec
 	followers                            prometheus.Gauge
+	webhooks                             *prometheus.CounterVec
+	webhookCalls                         *prometheus.HistogramVec
 }
 
 // New returns figures that nothing has been counted in.
@@ -63,6 +65,8 @@ func New(o Options) *Metrics {
 	m.scriptCalls = m.counter("script_calls_total", "Calls of scripts; several may share a run.", "script")
 	m.requests = m.histogram("http_request_seconds", "Requests but for the stream of events, by the pattern of the route.", short, "route")
 	m.answers = m.counter("http_requests_total", "Requests that have ended.", "method", "route", "status")
+	m.webhooks = m.counter("webhook_tries_total", "Tries to deliver an event, by outcome: delivered, failed or throttled (429).", "endpoint", "outcome")
+	m.webhookCalls = m.histogram("webhook_seconds", "How long endpoints took to answer, or not to.", short, "endpoint")
 	m.followers = m.one("event_clients", "Clients that follow the events here.")
 
 	m.one("build_info", "1, with what this process is made of.", "version", o.Version, "commit", o.Commit, "go", runtime.Version()).Set(1)
@@ -216,6 +220,12 @@ func (m *Metrics) called(x sequencer.WorkerCall) {
 func (m *Metrics) Script(script string, calls int, took time.Duration) {
 	m.scripts.WithLabelValues(script).Observe(took.Seconds())
 	m.scriptCalls.WithLabelValues(script).Add(float64(calls))
+}
+
+// Webhook is what package webhooks tells of each try.
+func (m *Metrics) Webhook(endpoint, outcome string, took time.Duration) {
+	m.webhooks.WithLabelValues(endpoint, outcome).Inc()
+	m.webhookCalls.WithLabelValues(endpoint).Observe(took.Seconds())
 }
 
 // API is what package api tells.

@@ -26,6 +26,7 @@ import (
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/webhooks"
 )
 
 var update = flag.Bool("update", false, "rewrite generated documentation")
@@ -48,7 +49,7 @@ func newBench(t *testing.T, client *redis.Client) *bench {
 	b.pool = senders.New(b.store, client)
 	chain := mina.NewTracker(mina.TrackerOptions{})
 	b.metrics.Watch(metrics.Sources{
-		Store: b.store, Senders: b.pool, Chain: chain, Types: []string{"MINT"}, Log: slog.New(slog.DiscardHandler),
+		Store: b.store, Senders: b.pool, Chain: chain, Webhooks: webhooks.New(webhooks.Options{Store: b.store}), Types: []string{"MINT"}, Log: slog.New(slog.DiscardHandler),
 		Sequencer: sequencer.New(sequencer.Options{Store: b.store, Senders: b.pool, Chain: chain, Types: new(dispatcher.Registry)}),
 	})
 	return b

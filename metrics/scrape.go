@@ -12,6 +12,7 @@ import (
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/webhooks"
 )
 
 // Sources are what is read when somebody asks.
@@ -20,6 +21,7 @@ type Sources struct {
 	Senders   *senders.Pool
 	Chain     *mina.Tracker
 	Sequencer *sequencer.Sequencer
+	Webhooks  *webhooks.Service
 	Types     []string // that are known: what did not happen to them is shown as 0
 	Log       *slog.Logger
 }
@@ -72,6 +74,12 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	ours("sender_balance_mina", "What the sender held when it was last looked at.", "sender")
 	ours("sender_nonce", "The nonce that its next attempt takes.", "sender")
 	ours("sender_fees_today_mina", "What its attempts of this day (UTC) have cost or may still cost.", "sender")
+	ours("webhook_enabled", "1 if events are sent to the endpoint; reason says why not.", "endpoint", "reason")
+	ours("webhook_behind", "Events of the log that the endpoint has not come to.", "endpoint")
+	ours("webhook_behind_seconds", "Age of the first of them.", "endpoint")
+	ours("webhook_parked", "Events that are tried again later, and those that wait behind them.", "endpoint")
+	ours("webhook_waiting", "Transactions, queues and senders whose events wait until a person asks for a replay.", "endpoint")
+	ours("webhook_dropped", "Events that were lost because there was no room to park them.", "endpoint")
 
 	here("claims", "Transactions that this process drives or watches.")
 	here("claims_bound", "Those of them that have a sender.")
@@ -137,6 +145,10 @@ func (s *scrape) store(ctx context.Context, show shown) error {
 			break
 		}
 	}
+	endpoints, err := s.Webhooks.List(ctx)
+	if err != nil {
+		return err
+	}
 	for _, state := range stateNames() {
 		show("transactions", float64(o.States[lifecycle.State(state)]), state)
 	}
@@ -154,6 +166,18 @@ func (s *scrape) store(ctx context.Context, show shown) error {
 	show("processes", float64(o.Processes))
 	show("events_kept", float64(o.Events))
 	s.senders(all, o.Fees, show)
+	for _, x := range endpoints {
+		age := 0.0
+		if !x.BehindSince.IsZero() {
+			age = max(0, o.At.Sub(x.BehindSince).Seconds())
+		}
+		show("webhook_enabled", truth(x.Disabled == ""), x.ID, x.Disabled)
+		show("webhook_behind", float64(x.Behind), x.ID)
+		show("webhook_behind_seconds", age, x.ID)
+		show("webhook_parked", float64(x.Parked), x.ID)
+		show("webhook_waiting", float64(x.Waiting), x.ID)
+		show("webhook_dropped", float64(x.Dropped), x.ID)
+	}
 	return nil
 }
 

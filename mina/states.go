@@ -61,6 +61,18 @@ func (t *Tracker) states(voters []*view) []NodeState {
 
 func (v *view) slot() uint32 { return max(v.tip().Slot, v.clockSlot()) }
 
+// Zero is when slot 0 would have begun, by a node's status and tip alone; zero if they do
+// not tell enough. Mina: the genesis time is that of the last hard fork, while slots are
+// counted since the first genesis, and not all of them took as long.
+func (s Status) Zero(tip Header) time.Time {
+	inFork := int64(tip.Epoch)*int64(s.SlotsPerEpoch) + int64(tip.EpochSlot)
+	before := int64(tip.Slot) - inFork
+	if s.Genesis.IsZero() || s.SlotTime <= 0 || s.SlotsPerEpoch == 0 || before < 0 || before > int64(math.MaxInt64/s.SlotTime) {
+		return time.Time{}
+	}
+	return s.Genesis.Add(-time.Duration(before) * s.SlotTime)
+}
+
 // clockSlot is the slot since genesis that the wall clock gives, 0 if the node
 // does not tell enough. Mina: the genesis time is that of the last hard fork,
 // while slots are counted since the first genesis.

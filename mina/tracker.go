@@ -37,12 +37,15 @@ import (
 
 // A Chain is what the tracker knows of the network as a whole.
 type Chain struct {
-	Synced    int    // nodes that have a vote now, and have just answered
-	Quorum    bool   // Synced reaches the quorum
-	Height    uint32 // of the lowest voting tip
-	TipSlot   uint32 // slotSinceGenesis of that tip
-	Slot      uint32 // the current slot by the clock: the larger of TipSlot and what genesis time and slot length give
-	SlotTime  time.Duration
+	Synced   int    // nodes that have a vote now, and have just answered
+	Quorum   bool   // Synced reaches the quorum
+	Height   uint32 // of the lowest voting tip
+	TipSlot  uint32 // slotSinceGenesis of that tip
+	Slot     uint32 // the current slot by the clock: the larger of TipSlot and what genesis time and slot length give
+	SlotTime time.Duration
+	// Zero is when slot 0 would have begun by genesis time, slot length and the place of the
+	// tip in its epoch: the latest of all voting nodes, zero if one of them does not tell.
+	Zero      time.Time
 	K         uint32 // the depth of the transition frontier
 	NetworkID string // as networkID says: "mina:mainnet", "mina:testnet", …
 	At        time.Time
@@ -305,8 +308,15 @@ func (t *Tracker) describe(voters []*view) Chain {
 	lowest := slices.MinFunc(voters, func(a, b *view) int { return cmp.Compare(a.said.tip.Height, b.said.tip.Height) }).said
 	c.Height, c.TipSlot, c.Slot = lowest.tip.Height, lowest.tip.Slot, 0
 	c.SlotTime, c.K = lowest.status.SlotTime, lowest.status.K
+	c.Zero = voters[0].said.zero
 	for _, v := range voters {
 		c.Slot = max(c.Slot, v.said.slot)
+		switch zero := v.said.zero; {
+		case zero.IsZero(), c.Zero.IsZero():
+			c.Zero = time.Time{}
+		case zero.After(c.Zero):
+			c.Zero = zero
+		}
 	}
 	return c
 }

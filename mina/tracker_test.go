@@ -244,10 +244,31 @@ func TestChainSlot(t *testing.T) {
 		c := n.Poll(t.Context())
 		want := Chain{
 			Synced: 1, Quorum: true, Height: 110, TipSlot: 1010, Slot: 1016, SlotTime: 90 * time.Second, K: 290,
-			NetworkID: "mina:testnet", At: time.Now(),
+			NetworkID: "mina:testnet", At: time.Now(), Zero: time.Now().Add(-(15 + 1001) * 90 * time.Second),
 		}
 		if diff := cmp.Diff(want, c); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// TestChainZero: the latest beginning of slot 0 counts, which makes the lowest of last
+// slots, and none where a node that has a vote does not tell.
+func TestChainZero(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNet(t, 2, chainOf(10))
+		genesis := func(ago time.Duration) string {
+			return time.Now().Add(-ago).UTC().Format("2006-01-02 15:04:05.000000Z")
+		}
+		n.nodes[0].genesis, n.nodes[1].genesis = genesis(15*90*time.Second), genesis(13*90*time.Second)
+		want := time.Now().Add(-(13 + 1001) * 90 * time.Second)
+		if c := n.Poll(t.Context()); !c.Zero.Equal(want) || c.Synced != 2 {
+			t.Errorf("%d nodes, slot 0 began at %v, want %v", c.Synced, c.Zero, want)
+		}
+		n.nodes[1].genesis = ""
+		if c := n.Poll(t.Context()); !c.Zero.IsZero() || c.Synced != 2 {
+			t.Errorf("%d nodes, slot 0 began at %v although one does not tell", c.Synced, c.Zero)
 		}
 	})
 }

@@ -195,6 +195,9 @@ func (s *Store) aside(c *Change, say func(word string, words ...any)) {
 	} else if c.Falls != "" {
 		say("falls", c.Falls)
 	}
+	if c.After.Phase == lifecycle.PhaseWaiting && !c.After.ExpiresAt.IsZero() {
+		say("expires", millis(c.After.ExpiresAt))
+	}
 	if c.Remove >= 0 {
 		say("remove", inMillis(c.Remove))
 	}

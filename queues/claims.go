@@ -97,7 +97,7 @@ func (s *Store) setAside(ctx context.Context, all []damaged) {
 	for _, d := range all {
 		s.Log.Error("a transaction cannot be read; its queue is paused", "err", d.err)
 		head, _, _ := strings.Cut(d.posted, "\n")
-		queue := head[strings.LastIndex(head, " ")+1:]
+		queue := strings.Split(head+"   ", " ")[3]
 		if err := s.Pause(ctx, queue, "what is stored of "+d.uid+" cannot be read"); err != nil {
 			s.Log.Warn("a queue is not paused", "queue", queue, "err", err)
 		}
@@ -174,6 +174,7 @@ type Tick struct {
 	Now       time.Time // by the clock of Redis
 	Due       []string  // claimed uids whose phase is due
 	Callbacks []string  // uids with a callback to tell
+	Expired   []string  // uids that wait, and whose deadline has come
 	// Next is when something is due again, Never if nothing is planned.
 	Next time.Duration
 }
@@ -202,6 +203,7 @@ func (s *Store) Tick(ctx context.Context, q TickRequest) (Tick, error) {
 	s.signal(r.int(r.at(l, 1)))
 	t := Tick{
 		Now: fromMillis(r.int(r.at(l, 0))), Next: Never, Due: r.strings(r.at(l, 3)), Callbacks: r.strings(r.at(l, 4)),
+		Expired: r.strings(r.at(l, 5)),
 	}
 	if next := r.int(r.at(l, 2)); next >= 0 {
 		t.Next = time.Duration(next) * time.Millisecond

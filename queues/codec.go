@@ -28,7 +28,7 @@ func fromMillis(ms int64) time.Time {
 
 // A stored is what Redis has of a transaction: the strings of load.lua.
 type stored struct {
-	posted string // "<sequence> <received ms> <type> <queue>\n<payload>", see keys.go
+	posted string // "<sequence> <received ms> <type> <queue>[ <more>]\n<payload>", see postedWith
 	text   string // words that scripts read or write, see state, and behind them JSON, see record
 	facts  map[string]string
 }
@@ -37,7 +37,7 @@ type stored struct {
 func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 	head, data, found := strings.Cut(s.posted, "\n")
 	of := strings.Split(head, " ")
-	if !found || len(of) != 4 && len(of) != 5 {
+	if !found || len(of) < 4 {
 		return nil, fmt.Errorf("record of %s is damaged", uid)
 	}
 	var e numbers
@@ -46,9 +46,7 @@ func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 		Queue: of[3], Data: json.RawMessage(data), Phase: lifecycle.PhaseWaiting,
 	}
 	t.Type, t.Ledger = splitKind(of[2])
-	if len(of) == 5 {
-		t.BatchID = of[4]
-	}
+	e.postedWith(t, of[4:])
 	t.ChangedAt = t.ReceivedAt
 	words, record, found := strings.Cut(s.text, "\n")
 	if s.text != "" {
@@ -62,6 +60,35 @@ func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 		return nil, fmt.Errorf("record of %s is damaged: %w", uid, e.err)
 	}
 	return t, nil
+}
+
+// postedWith is how the first line of what was posted ends: words in this order, empty for
+// none; nothing if there are none at all.
+func postedWith(terms *lifecycle.Terms, batch, trace string) string {
+	word := func(n uint64) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.FormatUint(n, 10)
+	}
+	if *terms == (lifecycle.Terms{}) && batch == "" && trace == "" {
+		return ""
+	}
+	return " " + strings.Join([]string{
+		word(uint64(millis(terms.NotBefore))), word(uint64(millis(terms.ExpiresAt))), word(terms.MaxFee), batch, trace,
+	}, " ")
+}
+
+// postedWith reads what the function of that name wrote.
+func (e *numbers) postedWith(t *lifecycle.Transaction, words []string) {
+	switch len(words) {
+	case 0:
+	case 5:
+		t.NotBefore, t.ExpiresAt, t.MaxFee = fromMillis(e.int(words[0])), fromMillis(e.int(words[1])), e.uint64(words[2])
+		t.BatchID, t.Trace = words[3], words[4]
+	default:
+		e.keep(fmt.Errorf("%q end the first line of what was posted", words))
+	}
 }
 
 // state reads the words that lib.lua names, in that order.

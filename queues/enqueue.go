@@ -22,6 +22,11 @@ type Item struct {
 	Queue string
 	Type  string
 	Data  json.RawMessage
+	// Terms are told to the millisecond.
+	lifecycle.Terms
+	// Trace is the traceparent that is kept with it, if it is traced: no part of what a
+	// repeat is compared with.
+	Trace string
 	// Ledger and BatchID are those of a batch, "" of what is for Mina. Together they are a
 	// key of their own.
 	Ledger, BatchID string
@@ -96,7 +101,8 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 		uids[i] = uid
 		// A copy: the caller's buffer may serve another post while a call that it no
 		// longer waits for is still on its way.
-		args = append(args, uid, chosen, kindOf(item.Type, item.Ledger), item.Queue, string(item.Data), item.BatchID)
+		args = append(args, uid, chosen, kindOf(item.Type, item.Ledger), item.Queue, string(item.Data),
+			postedWith(&item.Terms, item.BatchID, item.Trace))
 	}
 	v, err := s.Run(ctx, enqueueScript, args...)
 	r := reply{name: "enqueue", err: err}
@@ -144,6 +150,7 @@ func fresh(uid string, sequence int64, now time.Time, item Item) *lifecycle.Tran
 	return &lifecycle.Transaction{
 		UID: uid, Queue: item.Queue, Sequence: sequence, Type: item.Type, Data: item.Data,
 		Phase: lifecycle.PhaseWaiting, ReceivedAt: now, ChangedAt: now, Ledger: item.Ledger, BatchID: item.BatchID,
+		Terms: recorded(item.Terms), Trace: item.Trace,
 	}
 }
 
@@ -169,10 +176,17 @@ func (s *Store) first(ctx context.Context, uid string, item Item) Accepted {
 		return Accepted{Err: ErrKeyGone} // removed since the script looked
 	case err != nil:
 		return Accepted{Err: err}
-	case t.Queue != item.Queue || t.Type != item.Type || !SameJSON(t.Data, item.Data):
+	case t.Queue != item.Queue || t.Type != item.Type || !SameJSON(t.Data, item.Data),
+		t.Terms != recorded(item.Terms):
 		return Accepted{Err: ErrKeyReused}
 	}
 	return Accepted{Transaction: t, Existed: true}
+}
+
+// recorded are terms as a record tells them.
+func recorded(t lifecycle.Terms) lifecycle.Terms {
+	t.NotBefore, t.ExpiresAt = inRecord(t.NotBefore), inRecord(t.ExpiresAt)
+	return t
 }
 
 // newUID makes a uid of 130 random bits.

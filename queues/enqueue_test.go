@@ -24,6 +24,40 @@ func vote1(uid, queue, data string) queues.Item {
 	return queues.Item{UID: uid, Queue: queue, Type: vote, Data: json.RawMessage(data)}
 }
 
+// testEnqueueTraced: the trace that a post came with stays with its transaction, however
+// long the names in front of it are, and is no part of what was posted.
+func testEnqueueTraced(f *fixture) {
+	const trace, other = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "00-00000000000000000000000000000001-0000000000000001-01"
+	queue := strings.Repeat("q", 128)
+	item := vote1("k", queue, `{"a":1}`)
+	item.Trace = trace
+	first := f.store.Enqueue(f.ctx, item)
+	f.ok(first.Err)
+	equal(f.T, "as it was accepted", first.Transaction, f.get("k"))
+	item.Trace = other
+	again := f.store.Enqueue(f.ctx, item)
+	if again.Err != nil || !again.Existed || again.Transaction.Trace != trace {
+		f.Errorf("again, in another trace: %+v", again)
+	}
+	f.register("S")
+	f.bound("k S")
+	f.to("k", lifecycle.PhaseSent)
+	equal(f.T, "under way", f.get("k").Trace, trace)
+	f.post(queue, "plain")
+	equal(f.T, "not traced", f.get("plain").Trace, "")
+	list, _, err := f.store.List(f.ctx, queues.Filter{Queue: queue}, 9, "")
+	f.ok(err)
+	if len(list) != 2 || list[0].Trace != trace {
+		f.Errorf("listed: %+v", list)
+	}
+	long := queues.Item{UID: "long", Queue: queue, Type: strings.Repeat("T", 64), Data: json.RawMessage(`1`), Trace: trace}
+	f.ok(f.store.Enqueue(f.ctx, long).Err)
+	p, err := f.store.ReadLog(f.ctx, 0, 99)
+	f.ok(err)
+	last := p.Entries[len(p.Entries)-1]
+	equal(f.T, "the longest names in the log", last.Type+" "+last.Queue, long.Type+" "+queue)
+}
+
 func testEnqueueTwice(f *fixture) {
 	first := f.store.Enqueue(f.ctx, vote1("k", "q", `{"a":1,"b":[1.0,"x"]}`))
 	f.ok(first.Err)

@@ -31,7 +31,7 @@ type event struct {
 }
 
 var queueWords = strings.Fields(
-	"waiting done failed unresolved back popped run sender hold holder ready first since streak")
+	"waiting done failed unresolved back popped run sender hold holder ready first since streak till")
 
 // dump is all that a namespace holds, by key without its prefix.
 type dump struct {
@@ -130,7 +130,7 @@ func (f *fixture) dump() dump {
 // txn is what the layout says of a transaction, read without the store's code.
 type txn struct {
 	uid, typ, queue, phase, claim, sender string
-	seq                                   float64
+	seq, begins, expires                  float64
 }
 
 func (d *dump) transactions() map[string]txn {
@@ -144,7 +144,10 @@ func (d *dump) transactions() map[string]txn {
 		w := strings.Split(head, " ")
 		x := d.hashes["x:"+uid]
 		seq, _ := strconv.ParseFloat(w[0], 64)
-		all[uid] = txn{uid, w[2], w[3], cmp.Or(x["phase"], "waiting"), x["claim"], x["sender"], seq}
+		w = append(w, "", "") // without terms
+		begins, _ := strconv.ParseFloat(w[4], 64)
+		expires, _ := strconv.ParseFloat(w[5], 64)
+		all[uid] = txn{uid, w[2], w[3], cmp.Or(x["phase"], "waiting"), x["claim"], x["sender"], seq, begins, expires}
 	}
 	return all
 }
@@ -298,6 +301,20 @@ func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line [
 	}
 	hold, _ := strconv.ParseFloat(q["hold"], 64)
 	ready := len(line) > 0 && run.uid == "" && q["paused"] == "" && hold <= d.now
+	if ready && line[0].begins > d.now {
+		ready = false
+		if at := d.sets["due"]["q:"+name]; at != line[0].begins {
+			f.Errorf("nobody looks at queue %s when its next may be bound", name)
+		}
+	}
+	for _, t := range line {
+		if _, planned := d.sets["due"]["d:"+t.uid]; !planned && t.expires > 0 {
+			f.Errorf("nobody looks at %s, which waits, when it expires", t.uid)
+		}
+	}
+	if _, planned := d.sets["due"]["p:"+name]; planned != (q["till"] != "") {
+		f.Errorf("queue %s is paused until %q, and that is looked at: %v", name, q["till"], planned)
+	}
 	if at, planned := d.sets["due"]["q:"+name]; ready && planned && at <= d.now {
 		ready = q["ready"] != "" // the next tick may be about to do it
 	}

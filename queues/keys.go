@@ -10,8 +10,9 @@ import (
 // a transaction, its queue, its sender and the event log together.
 //
 //	t:<uid>        string  "<sequence> <received ms> <type> <queue>\n<payload>": what was posted, never changed;
-//	                       of a batch the type is "<type>/<ledger>", here and in ready, waiting and
-//	                       gone, and the queue is followed by " <batch id>"
+//	                       behind the queue, if there is any of it, " <not before ms> <expires ms> <max fee>
+//	                       <batch id> <traceparent>", empty for none. Of a batch the type is
+//	                       "<type>/<ledger>", here and in ready, waiting and gone
 //	batch:<ledger>/<batch id>  string  uid of the transaction of a batch; "" of one that was removed, for
 //	                       as long as its key is known
 //	x:<uid>        string  what changes about it; there is none before the first change: a line
@@ -30,8 +31,8 @@ import (
 //	                       wait came back; popped: sequence up to which the line is taken;
 //	                       run, sender: bound; hold, holder: waits for a callback; ready: the
 //	                       ready set it is in, first: with which head, since: from when on;
-//	                       streak: UNRESOLVED in a row; and on a line of its own why it is
-//	                       paused
+//	                       streak: UNRESOLVED in a row; till: when its pause ends; and on a line
+//	                       of its own why it is paused
 //	queues         zset    all queue names, for listing
 //	ready:<type>   zset    queues that can be bound and whose head has this type, by when they became
 //	                       ready or their last transaction ended, in microseconds
@@ -52,7 +53,8 @@ import (
 //	own:<process>  zset    uids that a process has claimed, by when it is to look at them; and
 //	                       those that a person took from it, until it has looked
 //	procs          zset    processes, by when their claims end
-//	due            zset    "q:<queue>" "s:<sender>" "c:<uid>" (callback) "x:<uid>" (removal), by time
+//	due            zset    "q:<queue>" "p:<queue>" (end of its pause) "s:<sender>" "c:<uid>" (callback)
+//	                       "d:<uid>" (deadline of what waits) "x:<uid>" (removal), by time
 //	events         stream  the log, 0-<n> for event n; events.go describes its one field
 //	is:<name>      string  what the namespace was first used with: network, layout; server: the run
 //	                       id of the Redis it was last reconciled on; epoch: of the event log
@@ -61,6 +63,17 @@ import (
 //	n:seq n:claim  counters
 //	turn:<name>    string  one process does what has the name, for as long as this lasts
 //	rate:<key>     string  microseconds up to which an API key has used its rate up
+//	hooks          zset    webhook endpoints by the number of the event that each has come to: the
+//	                       log keeps what is behind the lowest. What follows is kept by
+//	                       package webhooks
+//	hook:<id>      hash    what: its definition as JSON, with its secrets; rev: count of people's
+//	                       changes; holder, token, until: the lease; rest: until when nothing is
+//	                       sent; parked, bytes, dropped: counts
+//	park:<id>      zset    its lanes with parked events, by when the first is tried, +inf: when a
+//	                       person asks
+//	lane:<id>:<lane> list  parked events of a transaction (t:<uid>), queue (q:) or sender (s:), in
+//	                       order: "<number> <tries> <length> <event> <ms>\n<body>"
+//	sent:<id>      list    its last deliveries as JSON, the latest first
 //	wake           channel "": a bind may have become possible; a uid: its owner is to look at it
 //
 // Other packages name keys only through these functions.

@@ -23,10 +23,12 @@ type Filter struct {
 	// Since and Until bound when they were received: from Since on, before Until.
 	Since, Until time.Time
 	Newest       bool // the newest first
+	// Within leaves out what is in other queues. It is not part of a cursor.
+	Within Prefixes
 }
 
 func (f Filter) admits(t *lifecycle.Transaction) bool {
-	return (f.Queue == "" || f.Queue == t.Queue) && (f.Type == "" || f.Type == t.Type) &&
+	return f.Within.Admit(t.Queue) && (f.Queue == "" || f.Queue == t.Queue) && (f.Type == "" || f.Type == t.Type) &&
 		(f.Sender == "" || f.Sender == t.Sender) && (f.State == "" || f.State == t.State()) &&
 		!t.ReceivedAt.Before(f.Since) && (f.Until.IsZero() || t.ReceivedAt.Before(f.Until))
 }

@@ -211,11 +211,11 @@ func testQueues(f *fixture) {
 	equal(f.T, "names", got, names)
 	f.post("r", "t-r")
 	for prefix, want := range map[string]int{"q": 25, "q000": 9, "q0025": 1, "q00251": 0, "r": 1, "s": 0, "": 26} {
-		page, _, err := f.store.QueuesNamed(f.ctx, prefix, 100, "")
+		page, _, err := f.store.QueuesNamed(f.ctx, prefix, nil, 100, "")
 		f.ok(err)
 		equal(f.T, "named "+prefix, len(page), want)
 	}
-	if _, _, err := f.store.QueuesNamed(f.ctx, "r", 9, "q0001"); !errors.Is(err, queues.ErrBadCursor) {
+	if _, _, err := f.store.QueuesNamed(f.ctx, "r", nil, 9, "q0001"); !errors.Is(err, queues.ErrBadCursor) {
 		f.Errorf("the cursor of another search: %v", err)
 	}
 	if _, _, err := f.store.Queues(f.ctx, 9, "a b"); !errors.Is(err, queues.ErrBadCursor) {

@@ -118,6 +118,9 @@ func (m *model) moved(was, t *lifecycle.Transaction, d *drawn) {
 	if c.Hold > 0 {
 		m.due[queue] = m.now.Add(c.Hold)
 	}
+	if t.Phase == lifecycle.PhaseWaiting && !t.ExpiresAt.IsZero() {
+		m.due["d:"+t.UID] = t.ExpiresAt
+	}
 	if c.Remove >= 0 {
 		m.due["x:"+t.UID] = m.now.Add(c.Remove)
 	}

@@ -149,7 +149,7 @@ func (m *model) compareBeside(d *dump, r *explorer.Record) {
 
 type queueState struct {
 	Run, Sender, Holder, Paused string
-	Hold                        time.Time
+	Hold, Till                  time.Time
 	Streak                      string
 }
 
@@ -158,7 +158,7 @@ func (m *model) compareQueues(d *dump) {
 	got, want := map[string]queueState{}, map[string]queueState{}
 	for name := range d.sets["queues"] {
 		q := d.hashes["q:"+name]
-		s := queueState{Run: q["run"], Sender: q["sender"], Paused: q["paused"], Streak: q["streak"]}
+		s := queueState{Run: q["run"], Sender: q["sender"], Paused: q["paused"], Streak: q["streak"], Till: fromScore(q["till"])}
 		if hold := fromScore(q["hold"]); hold.After(m.now) {
 			s.Hold, s.Holder = hold, q["holder"]
 		}
@@ -166,7 +166,7 @@ func (m *model) compareQueues(d *dump) {
 	}
 	for i := range m.want.Queues {
 		q := &m.want.Queues[i]
-		s := queueState{Run: q.Run, Paused: q.Paused}
+		s := queueState{Run: q.Run, Paused: q.Paused, Till: q.Till}
 		if q.Streak > 0 {
 			s.Streak = fmt.Sprint(q.Streak)
 		}
@@ -408,7 +408,8 @@ func (m *model) readPlaces() {
 	for i := range m.want.Queues {
 		q := &m.want.Queues[i]
 		want := &queues.Queue{
-			Name: q.Name, Phase: lifecycle.PhaseWaiting, Running: q.Run, Paused: q.Paused, Counts: map[lifecycle.State]int64{},
+			Name: q.Name, Phase: lifecycle.PhaseWaiting, Running: q.Run, Paused: q.Paused, PausedUntil: q.Till,
+			Counts: map[lifecycle.State]int64{},
 		}
 		for _, s := range lifecycle.States {
 			of := m.some(func(t *lifecycle.Transaction) bool { return t.Queue == q.Name && t.State() == s })

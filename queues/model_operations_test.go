@@ -27,7 +27,7 @@ func (m *model) post() bool {
 	for range one(m, 1, 1, 2, 4) {
 		items = append(items, queues.Item{
 			UID: fmt.Sprint("t", m.rand.IntN(30)), Queue: fmt.Sprint("q", m.rand.IntN(4)), Type: one(m, vote, batch),
-			Data: json.RawMessage(fmt.Sprintf(`{"n":%d}`, m.rand.IntN(2))),
+			Data: json.RawMessage(fmt.Sprintf(`{"n":%d}`, m.rand.IntN(2))), Terms: m.terms(),
 		})
 	}
 	skip := 0
@@ -72,6 +72,21 @@ func (m *model) post() bool {
 	return true
 }
 
+// terms are mostly none.
+func (m *model) terms() (t lifecycle.Terms) {
+	hours := func() time.Time { return m.clock().Add(time.Duration(m.rand.IntN(8)-1)*hour + hour/2) }
+	if m.draw(6) {
+		t.NotBefore = hours()
+	}
+	if m.draw(5) {
+		t.ExpiresAt = hours()
+	}
+	if m.draw(8) {
+		t.MaxFee = fee
+	}
+	return t
+}
+
 func (m *model) accept(item queues.Item) (string, *lifecycle.Transaction) {
 	waiting, inAll := 0, 0
 	for i := range m.want.Records {
@@ -85,7 +100,8 @@ func (m *model) accept(item queues.Item) (string, *lifecycle.Transaction) {
 	t := m.want.Read(item.UID)
 	_, gone := m.gone[item.UID]
 	switch {
-	case t != nil && (t.Queue != item.Queue || t.Type != item.Type || m.posted[item.UID] != string(item.Data)):
+	case t != nil && (t.Queue != item.Queue || t.Type != item.Type || m.posted[item.UID] != string(item.Data) ||
+		t.Terms != item.Terms):
 		return "reused false", nil
 	case t != nil:
 		return "ok true", t
@@ -97,7 +113,10 @@ func (m *model) accept(item queues.Item) (string, *lifecycle.Transaction) {
 		return "gone false", nil
 	}
 	m.posted[item.UID] = string(item.Data)
-	return "ok false", m.want.Enqueue(item.UID, item.Queue, item.Type)
+	if !item.ExpiresAt.IsZero() {
+		m.due["d:"+item.UID] = item.ExpiresAt
+	}
+	return "ok false", m.want.Enqueue(item.UID, item.Queue, item.Type, item.Terms)
 }
 
 // bindSome binds by turns, with what was never tried planned for some senders.
@@ -339,15 +358,23 @@ func (m *model) pause() bool {
 	if i := slices.IndexFunc(m.want.Queues, func(q explorer.Queue) bool { return q.Paused != "" }); i >= 0 && m.draw(2) {
 		name = m.want.Queues[i].Name
 	}
-	m.note("%s %q", name, why)
+	var until time.Time
+	if why != "" && m.draw(3) {
+		until = m.clock().Add(time.Duration(m.rand.IntN(5))*hour - hour/2)
+	}
+	m.note("%s %q %v", name, why, until)
 	m.do(0, func(s *queues.Store, _ *poolOf) answer {
 		if why == "" {
 			return m.said(nil, s.Resume(m.ctx, name))
 		}
-		return m.said(nil, s.Pause(m.ctx, name, why))
+		return m.said(nil, s.PauseUntil(m.ctx, name, why, until))
 	}, func() answer {
-		if !m.want.Pause(name, why) {
+		if !m.want.Pause(name, why, until) {
 			return says("gone")
+		}
+		delete(m.due, "p:"+name)
+		if !until.IsZero() {
+			m.due["p:"+name] = until
 		}
 		m.held(name, false)
 		return says("ok")

@@ -293,6 +293,7 @@ func (m *model) do(skip int, real func(*queues.Store, *senders.Pool) answer, wan
 	case lost:
 		want()
 	}
+	m.begins()
 	m.adopt(expected.Txns, got.Txns)
 	m.same("the answer", got, expected)
 	ready, free := m.want.Turns()
@@ -470,6 +471,7 @@ func (m *model) rests() {
 func (m *model) forget(t *lifecycle.Transaction) {
 	delete(m.due, "c:"+t.UID)
 	delete(m.due, "x:"+t.UID)
+	delete(m.due, "d:"+t.UID)
 	delete(m.posted, t.UID)
 	if t.Claim != "" {
 		delete(m.own[explorer.Owner(t.Claim)], t.UID)
@@ -481,6 +483,18 @@ func (m *model) forget(t *lifecycle.Transaction) {
 func (m *model) held(queue string, waited bool) {
 	if q := m.queueOf(queue); q == nil || waited && q.Holder == "" {
 		delete(m.due, "q:"+queue)
+		if q == nil {
+			delete(m.due, "p:"+queue)
+		}
+	}
+}
+
+// begins is when the clock looks at a queue whose next is not to be bound yet.
+func (m *model) begins() {
+	for i := range m.want.Queues {
+		if q := &m.want.Queues[i]; !q.Begins.IsZero() {
+			m.due["q:"+q.Name] = q.Begins
+		}
 	}
 }
 
@@ -507,7 +521,7 @@ func (m *model) tickOnce() bool {
 		if err != nil {
 			return m.said(nil, err)
 		}
-		a := says("due %v, callbacks %v", k.Due, k.Callbacks)
+		a := says("due %v, callbacks %v, expired %v", k.Due, k.Callbacks, k.Expired)
 		if k.Next != queues.Never {
 			a.At = k.Now.Add(k.Next)
 		}
@@ -529,7 +543,7 @@ func (m *model) ticked(p string, most int, grace time.Duration) answer {
 			m.own[p][uid] = time.Time{}
 		}
 	}
-	callbacks := []string{}
+	callbacks, expired := []string{}, []string{}
 	m.rests()
 	for _, member := range m.soonest(m.due, most) {
 		kind, name, _ := strings.Cut(member, ":")
@@ -538,6 +552,12 @@ func (m *model) ticked(p string, most int, grace time.Duration) answer {
 		case kind == "c" && r != nil && r.Txn.Callback != "":
 			callbacks = append(callbacks, name)
 			m.due[member] = m.now.Add(lease)
+		case kind == "d" && r != nil && r.Txn.Phase == lifecycle.PhaseWaiting:
+			expired = append(expired, name)
+			m.due[member] = m.now.Add(lease)
+		case kind == "p" && m.queueOf(name) != nil:
+			m.want.PauseOver(m.queueOf(name))
+			m.held(name, false)
 		case kind == "q" && m.queueOf(name) != nil:
 			m.want.HoldOver(m.queueOf(name))
 		case kind == "s":
@@ -547,6 +567,7 @@ func (m *model) ticked(p string, most int, grace time.Duration) answer {
 		}
 	}
 	m.rests()
+	m.begins()
 	m.trim()
 	var next time.Time
 	for _, set := range []map[string]time.Time{m.own[p], m.due} {
@@ -556,7 +577,7 @@ func (m *model) ticked(p string, most int, grace time.Duration) answer {
 			}
 		}
 	}
-	a := says("due %v, callbacks %v", append([]string{}, own...), callbacks)
+	a := says("due %v, callbacks %v, expired %v", append([]string{}, own...), callbacks, expired)
 	if !next.IsZero() {
 		a.At = latest(next, m.now)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,25 +28,60 @@ func (s *Store) Queue(ctx context.Context, name string) (*Queue, error) {
 // Queues returns queues in order of their names, at most limit, and the cursor
 // of the next page, "" if there is none. Errors: ErrBadCursor, ErrUnavailable.
 func (s *Store) Queues(ctx context.Context, limit int, cursor string) ([]*Queue, string, error) {
-	return s.QueuesNamed(ctx, "", limit, cursor)
+	return s.QueuesNamed(ctx, "", nil, limit, cursor)
 }
 
-// QueuesNamed is Queues for those whose names begin with prefix.
-func (s *Store) QueuesNamed(ctx context.Context, prefix string, limit int, cursor string) ([]*Queue, string, error) {
-	from, to := "-", "+"
-	if prefix != "" {
-		from, to = "["+prefix, "("+prefix+"\xff" // a name is ASCII
+// Prefixes limit queues to those whose names begin with one of them; none limit nothing.
+type Prefixes []string
+
+// Admit reports whether a queue is one of those.
+func (p Prefixes) Admit(queue string) bool {
+	return len(p) == 0 || slices.ContainsFunc(p, func(begin string) bool { return strings.HasPrefix(queue, begin) })
+}
+
+// ranges are the beginnings of all names that p admits and that begin with prefix, in order
+// and none within another.
+func (p Prefixes) ranges(prefix string) []string {
+	if len(p) == 0 {
+		return []string{prefix}
 	}
-	if cursor != "" {
-		if !ValidName(cursor) || !strings.HasPrefix(cursor, prefix) {
-			return nil, "", ErrBadCursor
+	var all []string
+	for _, begin := range slices.Sorted(slices.Values(p)) {
+		if strings.HasPrefix(prefix, begin) {
+			begin = prefix
 		}
-		from = "(" + cursor
+		inside := len(all) > 0 && strings.HasPrefix(begin, all[len(all)-1])
+		if strings.HasPrefix(begin, prefix) && !inside {
+			all = append(all, begin)
+		}
 	}
-	names, err := s.client.ZRangeByLex(ctx, s.key("queues"),
-		&redis.ZRangeBy{Min: from, Max: to, Count: int64(limit)}).Result()
-	if err != nil {
-		return nil, "", storeError("listing queues", err)
+	return all
+}
+
+// QueuesNamed is Queues for those whose names begin with prefix, and lie within some.
+func (s *Store) QueuesNamed(ctx context.Context, prefix string, within Prefixes, limit int,
+	cursor string) ([]*Queue, string, error) {
+	if cursor != "" && (!ValidName(cursor) || !strings.HasPrefix(cursor, prefix)) {
+		return nil, "", ErrBadCursor
+	}
+	var names []string
+	for _, begin := range within.ranges(prefix) {
+		if len(names) == limit {
+			break
+		}
+		from, to := "-", "+"
+		if begin != "" {
+			from, to = "["+begin, "("+begin+"\xff" // a name is ASCII
+		}
+		if cursor >= begin && cursor != "" {
+			from = "(" + cursor
+		}
+		more, err := s.client.ZRangeByLex(ctx, s.key("queues"),
+			&redis.ZRangeBy{Min: from, Max: to, Count: int64(limit - len(names))}).Result()
+		if err != nil {
+			return nil, "", storeError("listing queues", err)
+		}
+		names = append(names, more...)
 	}
 	qs, err := s.Named(ctx, names)
 	if err != nil {
@@ -85,7 +121,7 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 		m := e.queue(text)
 		q := &Queue{
 			Name: name, Phase: lifecycle.PhaseWaiting, Sender: m["sender"], Running: m["run"], Paused: m["paused"],
-			NextAt: fromMillis(e.int(m["hold"])),
+			NextAt: fromMillis(e.int(m["hold"])), PausedUntil: fromMillis(e.int(m["till"])),
 			Counts: map[lifecycle.State]int64{
 				lifecycle.Waiting: e.int(m["waiting"]), lifecycle.Dispatching: 0, lifecycle.Revision: 0, lifecycle.Retry: 0,
 				lifecycle.Done: e.int(m["done"]), lifecycle.Failed: e.int(m["failed"]),
@@ -116,7 +152,7 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 
 // queueWords are the words of a queue's record, as lib.lua names them.
 var queueWords = strings.Fields(
-	"waiting done failed unresolved back popped run sender hold holder ready first since streak")
+	"waiting done failed unresolved back popped run sender hold holder ready first since streak till")
 
 // queue reads the record of a queue.
 func (e *numbers) queue(text string) map[string]string {
@@ -158,17 +194,22 @@ func (s *Store) FindOldest(ctx context.Context, qs ...*Queue) error {
 	return nil
 }
 
-// Pause keeps a queue from binding; what runs goes on to its end.
+// Pause keeps a queue from binding until it is resumed; what runs goes on to its end.
 // Errors: ErrNotFound, ErrUnavailable.
 func (s *Store) Pause(ctx context.Context, name, reason string) error {
-	return s.pause(ctx, name, reason)
+	return s.PauseUntil(ctx, name, reason, time.Time{})
 }
 
 // Resume lets a paused queue bind again. Errors: ErrNotFound, ErrUnavailable.
-func (s *Store) Resume(ctx context.Context, name string) error { return s.pause(ctx, name, "") }
+func (s *Store) Resume(ctx context.Context, name string) error { return s.Pause(ctx, name, "") }
 
-func (s *Store) pause(ctx context.Context, name, reason string) error {
-	v, err := s.Run(ctx, pauseScript, name, reason)
+// PauseUntil is Pause that ends by itself at a time.
+func (s *Store) PauseUntil(ctx context.Context, name, reason string, until time.Time) error {
+	till := ""
+	if !until.IsZero() {
+		till = strconv.FormatInt(millis(until), 10)
+	}
+	v, err := s.Run(ctx, pauseScript, name, reason, till)
 	if err != nil {
 		return err
 	}
@@ -214,6 +255,8 @@ type Queue struct {
 	Retries int             // of the running transaction
 	Counts  map[lifecycle.State]int64
 	Paused  string // why it is paused, "" if it is not
+	// PausedUntil is when it resumes by itself; zero if it does not.
+	PausedUntil time.Time
 	// NextAt is when something is due: the end of a delay or of the wait for a
 	// callback; zero if nothing is.
 	NextAt time.Time

@@ -372,19 +372,22 @@ func testAdoptElsewhere(f *fixture) {
 // testRepost: Redis has forgotten that it was accepted.
 func testRepost(f *fixture) {
 	empty := f.snapshot()
-	f.post("q", "a")
+	item := vote1("a", "q", `{"n":1}`)
+	item.ExpiresAt, item.MaxFee = time.Now().Add(long).Truncate(time.Millisecond), 5
+	f.ok(f.store.Enqueue(f.ctx, item).Err)
 	was := f.get("a")
 	f.failOver(empty)
 	f.post("q", "x", "y") // they have its number
 	f.ok(f.recovery().Repost(f.ctx, was))
 	f.ok(f.recovery().Repost(f.ctx, was))
+	f.inspect()
 	f.register("S")
 	if p := f.pulse(me, long, ""); p.Settled {
 		f.Errorf("settled, and what it has out is not stored: %+v", p)
 	}
 	f.ok(f.adopt(me, f.get("a"), "S", 3))
 	a := f.get("a")
-	if a.Sequence <= f.get("y").Sequence || a.Sender != "S" || string(a.Data) != string(was.Data) {
+	if a.Sequence <= f.get("y").Sequence || a.Sender != "S" || string(a.Data) != string(was.Data) || a.Terms != was.Terms {
 		f.Errorf("adopted: %+v", a)
 	}
 	f.inspect()

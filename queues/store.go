@@ -213,7 +213,7 @@ func (s *Store) GetMany(ctx context.Context, uids []string) (out []*lifecycle.Tr
 func (s *Store) getSome(ctx context.Context, uids []string) (ts []*lifecycle.Transaction, n int, err error) {
 	ts, broken, n, err := s.readSome(ctx, uids)
 	for _, d := range broken {
-		s.Log.Error("a transaction cannot be read", "err", d.err)
+		s.Log.ErrorContext(ctx, "a transaction cannot be read", "err", d.err)
 	}
 	return ts, n, err
 }

@@ -22,6 +22,7 @@ func TestStore(t *testing.T) {
 	t.Parallel()
 	backends(t, map[string]func(*fixture){
 		"EnqueueTwice":         testEnqueueTwice,
+		"EnqueueTraced":        testEnqueueTraced,
 		"EnqueueRemoved":       testEnqueueRemoved,
 		"EnqueueOrder":         testEnqueueOrder,
 		"EnqueueTogether":      testEnqueueTogether,

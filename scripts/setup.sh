@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests need beside Go: a Redis server, SQLite, Prometheus with promtool,
-# the C compiler of the race detector, and a browser. What is there already is left
+# HAProxy, the C compiler of the race detector, and a browser. What is there already is left
 # alone.
 set -euo pipefail
 
@@ -10,6 +10,7 @@ packages=()
 command -v redis-server >/dev/null || packages+=(redis-server)
 command -v sqlite3 >/dev/null || packages+=(sqlite3)
 if ! command -v promtool >/dev/null || ! command -v prometheus >/dev/null; then packages+=(prometheus); fi
+command -v haproxy >/dev/null || [ -x /usr/sbin/haproxy ] || packages+=(haproxy)
 command -v "${CC:-gcc}" >/dev/null || packages+=(gcc libc6-dev)
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || packages+=(chromium fonts-dejavu-core)
 [ ${#packages[@]} -gt 0 ] || exit 0

@@ -1,6 +1,7 @@
 package sequencer_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -135,6 +136,13 @@ func TestAuditFinds(t *testing.T) {
 			p.stop()
 			w.redis.Server.Del(key("b:d1"))
 		}, []string{"ATTEMPT_LOST d1 d"}},
+		"Deadline": {func(w *world, p *process) {
+			p.stop()
+			a1, _ := w.redis.Server.Get(key("t:a1"))
+			head, rest, _ := strings.Cut(a1, "\n")
+			early := fmt.Sprint(time.Now().Add(-24 * time.Hour).UnixMilli())
+			w.ok(w.redis.Server.Set(key("t:a1"), head+"  "+early+" \n"+rest))
+		}, []string{"DEADLINE a1 a"}},
 		"StrangersNonce": {func(w *world, p *process) {
 			p.stop()
 			account := w.get("a1").Attempts[0].Sender

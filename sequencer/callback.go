@@ -84,7 +84,9 @@ func (s *Sequencer) report(ctx context.Context, t *lifecycle.Transaction, worker
 		out.Error = &dispatcher.WorkerError{Code: t.Error.Code, Message: t.Error.Message, Exception: t.Error.Exception}
 	}
 	began := time.Now()
-	err := d.Report(ctx, worker, t.Callback == lifecycle.OnSuccess, out)
+	telling, told := s.traced(ctx, t, "report", len(t.Attempts))
+	err := d.Report(telling, worker, t.Callback == lifecycle.OnSuccess, out)
+	told(err)
 	s.timed(t.Type, "report", began, err)
 	return err
 }

@@ -57,6 +57,9 @@ func (s *Sequencer) tick(ctx context.Context) time.Duration {
 	// Redis tells milliseconds that have passed: never behind it, for days begin by it.
 	s.skew.Store(int64(time.Until(t.Now.Add(time.Millisecond))))
 	s.look(ctx, t.Due)
+	for _, uid := range t.Expired {
+		s.work.Go(func(work context.Context) { s.expire(work, uid) })
+	}
 	for _, uid := range t.Callbacks {
 		s.work.Go(func(work context.Context) { s.tellStored(work, uid) })
 	}
@@ -262,7 +265,7 @@ func (s *Sequencer) tip() lifecycle.Tip {
 	c := s.Chain.Chain()
 	tip := lifecycle.Tip{
 		At: c.At, Quorum: c.Quorum, Fresh: !s.outdated(c), Height: c.Height, TipSlot: c.TipSlot, Slot: c.Slot,
-		SlotTime: c.SlotTime, Synced: c.Synced, NoArchive: errors.Is(c.Archive, mina.ErrNoArchive),
+		SlotTime: c.SlotTime, Zero: c.Zero, Synced: c.Synced, NoArchive: errors.Is(c.Archive, mina.ErrNoArchive),
 	}
 	if c.Archive != nil && !tip.NoArchive {
 		tip.ArchiveLost = c.Archive.Error()

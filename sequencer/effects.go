@@ -136,7 +136,7 @@ func (s *Sequencer) perform(ctx context.Context, t *lifecycle.Transaction, worke
 	case lifecycle.AskAccount:
 		return s.account(ctx, t.Sender)
 	case lifecycle.Send:
-		return s.send(ctx, e, bytes)
+		return s.send(ctx, t, e, bytes)
 	case lifecycle.Submit:
 		return s.submit(ctx, t, e)
 	}
@@ -158,8 +158,15 @@ func (s *Sequencer) account(ctx context.Context, sender string) lifecycle.Result
 }
 
 // send gives signed bytes to every node.
-func (s *Sequencer) send(ctx context.Context, e lifecycle.Effect, signed []byte) lifecycle.Result {
-	r := s.Chain.Send(ctx, signed)
+func (s *Sequencer) send(ctx context.Context, t *lifecycle.Transaction, e lifecycle.Effect,
+	signed []byte) lifecycle.Result {
+	sending, sent := s.traced(ctx, t, "send", e.Number)
+	r := s.Chain.Send(sending, signed)
+	if r.Accepted || r.Err == nil {
+		sent(nil)
+	} else {
+		sent(r.Err)
+	}
 	told := lifecycle.SendTold{Call: e, Accepted: r.Accepted, Hash: r.Hash, Slot: s.slot()}
 	if !e.Fresh {
 		s.Log.Info("sent again", "attempt", e.Number, "accepted", r.Accepted, "err", r.Err)
@@ -203,14 +210,16 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 	call, began := callOf(s.Namespace, t, a), time.Now()
 	var r dispatcher.Result
 	var err error
+	calling, called := s.traced(ctx, t, string(e.Kind), a.Number)
 	switch e.Kind {
 	case lifecycle.Prove:
-		r, err = d.Prove(ctx, worker, call)
+		r, err = d.Prove(calling, worker, call)
 	case lifecycle.Resign:
-		r, err = d.Resign(ctx, worker, call, signed)
+		r, err = d.Resign(calling, worker, call, signed)
 	default:
-		r, err = d.Dispatch(ctx, worker, call)
+		r, err = d.Dispatch(calling, worker, call)
 	}
+	called(err)
 	if !errors.Is(err, dispatcher.ErrLegacy) {
 		s.timed(t.Type, string(e.Kind), began, err)
 	}
@@ -257,7 +266,8 @@ func (s *Sequencer) answered(sender string, f lifecycle.Fault) {
 
 func callOf(namespace string, t *lifecycle.Transaction, a *lifecycle.Attempt) dispatcher.Call {
 	c := dispatcher.Call{
-		Txn: dispatcher.Txn{UID: t.UID, Type: t.Type, Data: t.Data, Queue: t.Queue, Retries: t.Retries},
+		Txn: dispatcher.Txn{UID: t.UID, Type: t.Type, Data: t.Data, Queue: t.Queue, Retries: t.Retries,
+			ExpiresAt: t.ExpiresAt},
 		Attempt: dispatcher.Attempt{
 			Number: a.Number, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Memo: lifecycle.Memo(namespace, t.UID),
 		},

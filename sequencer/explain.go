@@ -51,7 +51,7 @@ func (s *Sequencer) lookAround(ctx context.Context, scene *lifecycle.Scene) (err
 	q, err := s.Store.Queue(ctx, t.Queue)
 	switch {
 	case err == nil:
-		scene.Paused = q.Paused
+		scene.Paused, scene.PausedUntil = q.Paused, q.PausedUntil
 	case !errors.Is(err, queues.ErrNotFound):
 		return err
 	}

@@ -1,8 +1,10 @@
 package sequencer
 
 import (
-	"mina-sequencer/sequencer/lifecycle"
+	"errors"
 	"time"
+
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // A Meter is told what happens, for figures. Its functions are called concurrently,
@@ -74,6 +76,7 @@ func (s *Sequencer) moved(before, t *lifecycle.Transaction, step *lifecycle.Step
 		m.Age = s.now().Sub(t.ReceivedAt)
 	}
 	tell(s.Meter.Moved, m)
+	s.ways(before, t)
 	if len(t.Attempts) > len(before.Attempts) && before.Phase == lifecycle.PhaseWatching {
 		tell(s.Meter.Raised, t.Type)
 	}
@@ -109,6 +112,11 @@ func (o *owner) settled(before, t *lifecycle.Transaction) {
 			x.Blocks = int(a.Height - local.FirstHeight)
 		}
 		tell(o.s.Meter.Settled, x)
+		var err error
+		if x.Failed && a.Error != nil {
+			err = errors.New(a.Error.Code)
+		}
+		o.s.passed(t, "included", a.Number, time.Now().Add(-x.Waited), err)
 	}
 }
 

@@ -59,6 +59,14 @@ func (s *Sequencer) Cancel(ctx context.Context, uid string) (t *lifecycle.Transa
 	return t, err == nil && !t.Phase.Final(), err
 }
 
+// expire ends what waits and whose deadline has come: nobody drives it.
+func (s *Sequencer) expire(ctx context.Context, uid string) {
+	_, err := s.order(ctx, uid, lifecycle.Order{What: lifecycle.OrderExpire})
+	if err != nil && !errors.Is(err, lifecycle.ErrNotExpired) && !errors.Is(err, queues.ErrNotFound) && ctx.Err() == nil {
+		s.Log.Warn("a deadline is looked at again later", "err", err)
+	}
+}
+
 // Resolve settles an attempt whose outcome nobody could find out: it landed,
 // with this hash, or nothing of it will ever land. What the chain contradicts
 // is refused. Errors: lifecycle.ErrContradicted, lifecycle.ErrNotRetryable if nothing

@@ -388,6 +388,9 @@ func (s *Sequencer) record(ctx context.Context, t *lifecycle.Transaction, r life
 // about is what a line of the log says of a transaction, under the keys that all such
 // lines have, and more.
 func about(t *lifecycle.Transaction, more ...any) []any {
+	if id := t.TraceID(); id != "" {
+		more = append(more, "trace_id", id)
+	}
 	return append([]any{
 		"txn", t.UID, "queue", t.Queue, "sender", t.Sender, "type", t.Type, "attempt", len(t.Attempts), "hash", t.Hash(),
 		"state", t.State(),

@@ -51,7 +51,9 @@ type Options struct {
 	// concurrently.
 	Observe func(before, after *lifecycle.Transaction, s *lifecycle.Step)
 	// Meter is told what happens; the zero one is told nothing.
-	Meter     Meter
+	Meter Meter
+	// Tracer is told what is done for transactions that are traced; the zero one nothing.
+	Tracer    Tracer
 	Namespace string // goes into the memo
 	Policy    lifecycle.Policy
 	Log       *slog.Logger

@@ -171,6 +171,7 @@ func (c *checker) pooled(uid string) (commands []devnet.Command) {
 func (c *checker) always() {
 	byUID, order := c.effects()
 	for uid, es := range byUID {
+		c.inTime(uid, es)
 		if len(es) > 1 {
 			es = c.known(uid, es, nil)
 		}

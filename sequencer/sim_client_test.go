@@ -27,6 +27,7 @@ type (
 		Error           *struct{ Code, Message string }
 		Attempts        []attemptDoc
 		DoneAt, FinalAt string
+		ExpiresAt       time.Time
 		ReceivedAt      time.Time
 		Reopened        bool
 		CancelRequested bool
@@ -153,10 +154,19 @@ type post struct {
 	uid, queue string
 	sequence   int64 // 0 until it is accepted
 	at         time.Time
+	// Zero for most.
+	notBefore, expires time.Time
 }
 
 func (p post) body(n int) map[string]any {
-	return map[string]any{"uid": p.uid, "queue": p.queue, "type": "MINT", "data": map[string]int{"n": n}}
+	body := map[string]any{"uid": p.uid, "queue": p.queue, "type": "MINT", "data": map[string]int{"n": n}}
+	if !p.notBefore.IsZero() {
+		body["notBefore"] = p.notBefore
+	}
+	if !p.expires.IsZero() {
+		body["expiresAt"] = p.expires
+	}
+	return body
 }
 
 // client posts its share, posts again where it got no answer, and sometimes

@@ -120,10 +120,11 @@ func (c *checker) end(t *txnDoc, es []devnet.Effect) {
 			c.fail("%s is %s (%v), and took effect: %s", t.UID, t.State, t.code(), describe(es))
 		}
 		if t.State == "FAILED" && t.Retries < c.s.policy.MaxRetries && t.code() != lifecycle.CodeCancelled &&
-			!t.CancelRequested {
+			!t.CancelRequested && (t.code() != lifecycle.CodeExpired || t.ExpiresAt.IsZero()) {
 			c.fail("%s is FAILED (%v) after %d retries", t.UID, t.code(), t.Retries)
 		}
 	}
+	c.overdue(t)
 	if c.unknown[t.UID] &&
 		!slices.ContainsFunc(t.Attempts, func(a attemptDoc) bool { return c.s.legacy && a.Sender == c.s.staff[0].account }) {
 		c.fail("the outcome of %s was unknown, and no worker that sends by itself had it", t.UID)

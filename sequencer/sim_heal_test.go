@@ -23,6 +23,7 @@ func (s *sim) healing() time.Duration {
 // asked, it answers truly.
 func (s *sim) heal() {
 	s.in.heal()
+	s.healed = time.Now()
 	s.story.tell("all faults are over")
 	s.redis.SetError("")
 	for n := range s.nodes {
@@ -130,8 +131,8 @@ func (s *sim) attend(ts []*txnDoc) (busy bool) {
 			busy = true
 			s.story.tell("person: resolves %s: %v", t.UID, s.resolve(c, t).status)
 		} else if s.chance(500, "second chance "+t.UID, uint64(t.Retries+len(t.Attempts))) && t.code() != "CANCELLED" {
-			busy = true
-			a, _ := s.ask("POST", "/transactions/"+t.UID+"/retry", nil, nil)
+			a, ok := s.ask("POST", "/transactions/"+t.UID+"/retry", nil, nil)
+			busy = busy || ok || t.ExpiresAt.IsZero() // what has expired is not tried again
 			s.story.tell("person: retries %s: %v", t.UID, a.status)
 		}
 	}

@@ -34,6 +34,7 @@ type sim struct {
 	desk    *process     // where a person asks for things; it runs nothing
 	front   http.Handler // its API
 	began   time.Time
+	healed  time.Time // when all faults were over
 	lasted  time.Duration
 	slots   []*runner
 	faces   []atomic.Pointer[host] // who stands in each slot, for clients
@@ -129,7 +130,7 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 	}
 	for i := range s.txns {
 		queue := s.queued[s.pick(len(s.queued), "queue", uint64(i))]
-		s.posts = append(s.posts, post{uid: fmt.Sprintf("%s.%d", queue, i), queue: queue})
+		s.posts = append(s.posts, s.terms(post{uid: fmt.Sprintf("%s.%d", queue, i), queue: queue}, uint64(i)))
 	}
 	s.check = newChecker(s)
 	for i := range s.senders {

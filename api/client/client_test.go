@@ -185,6 +185,7 @@ func callAll(t *testing.T, s *service) {
 	if err := c.RemoveSender(ctx, "B62x"); err != nil {
 		t.Error(err)
 	}
+	callWebhooks(t, c)
 	for _, err := range c.Events(ctx, "1-1", client.EventFilter{}) { // of another store's log
 		if e, ok := errors.AsType[*client.Error](err); !ok || e.Code != client.EventsGone {
 			t.Fatal(err)
@@ -195,6 +196,47 @@ func callAll(t *testing.T, s *service) {
 	}
 	if r := must(c.Ready(ctx, true))(t); !r.Store.OK || r.Ready {
 		t.Errorf("ready %+v", r)
+	}
+}
+
+func callWebhooks(t *testing.T, c *client.Client) {
+	t.Helper()
+	ctx := t.Context()
+	n := client.NewWebhook{ID: "e", URL: "https://127.0.0.1/hook?key=hush", Queues: []string{"q*"}, States: []client.State{client.Done}}
+	if w := must(c.AddWebhook(ctx, n))(t); w.Secret == "" || !w.Enabled || w.URL != "https://127.0.0.1/hook" || len(w.Queues) != 1 || w.States[0] != client.Done {
+		t.Errorf("added %+v", w)
+	}
+	if _, err := c.AddWebhook(ctx, n); !errors.Is(err, client.WebhookExists) {
+		t.Errorf("added again: %v", err)
+	}
+	if w := must(c.RotateWebhook(ctx, "e", ""))(t); w.Secret == "" {
+		t.Errorf("rotated %+v", w)
+	}
+	if d := must(c.PingWebhook(ctx, "e"))(t); d.Delivered || d.Failure != "REFUSED_ADDRESS" {
+		t.Errorf("pinged %+v", d)
+	}
+	if w := must(c.DisableWebhook(ctx, "e"))(t); w.Reason != "DISABLED" || w.DisabledAt.IsZero() {
+		t.Errorf("disabled %+v", w)
+	}
+	must(c.EnableWebhook(ctx, "e"))(t)
+	must(c.ReplayWebhook(ctx, "e", ""))(t)
+	if _, err := c.ReplayWebhook(ctx, "e", "1-0"); !errors.Is(err, client.EventsGone) {
+		t.Errorf("replayed what is gone: %v", err)
+	}
+	if p := must(c.Deliveries(ctx, "e", 10))(t); len(p.Items) != 0 {
+		t.Errorf("deliveries %+v", p)
+	}
+	if p := must(c.Parked(ctx, "e", client.Cut{Limit: 10}))(t); len(p.Items) != 0 {
+		t.Errorf("parked %+v", p)
+	}
+	if err := c.DiscardParked(ctx, "e", "t:u"); !errors.Is(err, client.NotFound) {
+		t.Errorf("discarded: %v", err)
+	}
+	if w := must(c.Webhook(ctx, "e"))(t); w.Secret != "" || w.ID != must(c.Webhooks(ctx))(t).Items[0].ID {
+		t.Errorf("got %+v", w)
+	}
+	if err := c.RemoveWebhook(ctx, "e"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -40,6 +40,10 @@ const (
 	Unauthorized     Code = "UNAUTHORIZED"
 	Forbidden        Code = "FORBIDDEN"
 	EventsGone       Code = "EVENTS_GONE"
+
+	WebhookExists     Code = "WEBHOOK_EXISTS"
+	WebhookConfigured Code = "WEBHOOK_CONFIGURED"
+	TooManyWebhooks   Code = "TOO_MANY_WEBHOOKS"
 )
 
 // ErrName: what was given cannot be part of a path, so that nothing has this name.

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"time"
 )
 
 // Queues lists the queues that have transactions, or are paused. Code: BadCursor.
@@ -28,9 +29,18 @@ func (c *Client) Queue(ctx context.Context, name string) (*Queue, error) {
 // PauseQueue starts nothing more of a queue; what runs is finished. The reason is
 // shown; it may be "".
 func (c *Client) PauseQueue(ctx context.Context, name, reason string) (*Queue, error) {
+	return c.PauseQueueUntil(ctx, name, reason, time.Time{})
+}
+
+// PauseQueueUntil is PauseQueue that ends by itself at a time, if that is not zero.
+func (c *Client) PauseQueueUntil(ctx context.Context, name, reason string, until time.Time) (*Queue, error) {
 	r := request{method: http.MethodPost}
-	if reason != "" {
-		body, err := json.Marshal(map[string]string{"reason": reason})
+	if reason != "" || !until.IsZero() {
+		pause := struct {
+			Reason string    `json:"reason,omitempty"`
+			Until  time.Time `json:"until,omitzero"`
+		}{reason, until}
+		body, err := json.Marshal(pause)
 		if err != nil {
 			return nil, fmt.Errorf("writing the reason: %w", err)
 		}

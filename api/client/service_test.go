@@ -19,6 +19,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/webhooks"
 )
 
 // A service is the real API on a store of its own, without a sequencer behind it.
@@ -28,7 +29,7 @@ type service struct {
 	senders *senders.Pool
 	handler http.Handler
 	pipes   *pipes
-	server  *http.Server
+	server  *api.Server
 	served  chan struct{}
 }
 
@@ -81,6 +82,7 @@ func newService(tb testing.TB) *service {
 	s := &service{TB: tb, store: store, senders: senders.New(store, r), pipes: &pipes{conns: make(chan net.Conn)}}
 	s.handler = api.New(api.Options{
 		Store: store, Senders: s.senders, Types: types, Control: control{store}, BatchItems: 1000,
+		Webhooks: webhooks.New(webhooks.Options{Store: store, Process: "p", Render: api.Webhook}),
 		ValidKey: func(key string) error {
 			if !strings.HasPrefix(key, "B62") {
 				return errors.New("no key")

@@ -23,6 +23,11 @@ type Item struct {
 	// UID names the transaction and makes it known when it is posted again: 1 to
 	// 128 of A-Z a-z 0-9 . _ : -. Post and PostBatch make one up where it is "".
 	UID string
+	// NotBefore: it is not dispatched before, and what stands behind it in its queue waits,
+	// too. ExpiresAt: it lands before, or never. MaxFee: the most that an attempt of it may
+	// pay, in nanomina. Each may be zero.
+	NotBefore, ExpiresAt time.Time
+	MaxFee               uint64
 }
 
 // append adds the item as JSON. Data passes as it is: an encoder would rewrite
@@ -39,6 +44,14 @@ func (i *Item) append(b []byte) ([]byte, error) {
 		b = append(b, "{,,"[n], '"')
 		b = append(append(b, field[0]...), '"', ':')
 		b = append(b, text...)
+	}
+	for n, at := range []time.Time{i.NotBefore, i.ExpiresAt} {
+		if !at.IsZero() {
+			b = fmt.Appendf(b, `,"%s":"%s"`, []string{"notBefore", "expiresAt"}[n], at.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	if i.MaxFee > 0 {
+		b = fmt.Appendf(b, `,"maxFee":"%d"`, i.MaxFee)
 	}
 	b = append(b, `,"data":`...)
 	// On one line: a batch has one item per line.

@@ -37,6 +37,9 @@ type Transaction struct {
 	Done            json.RawMessage `json:"done"` // nil if it is not
 	Error           *Fault          `json:"error"`
 	Attempts        []Attempt       `json:"attempts"`
+	NotBefore       time.Time       `json:"notBefore"`
+	ExpiresAt       time.Time       `json:"expiresAt"`     // its deadline
+	MaxFee          uint64          `json:"maxFee,string"` // of an attempt, in nanomina
 	ReceivedAt      time.Time       `json:"receivedAt"`
 	SubmittedAt     time.Time       `json:"submittedAt"`
 	RetriedAt       time.Time       `json:"retriedAt"`
@@ -134,7 +137,9 @@ type Queue struct {
 	Counts  map[State]int `json:"counts"`
 	Paused  bool          `json:"paused"`
 	Reason  string        `json:"reason"` // why it is paused
-	NextAt  time.Time     `json:"nextAt"`
+	// PausedUntil is when it resumes by itself.
+	PausedUntil time.Time `json:"pausedUntil"`
+	NextAt      time.Time `json:"nextAt"`
 	// OldestWaitingAt is when the next of its waiting transactions was received.
 	OldestWaitingAt time.Time `json:"oldestWaitingAt"`
 

@@ -26,7 +26,8 @@ var files embed.FS
 // Patterns are the paths that the handler answers, in the form of a router that
 // knows {name} and *.
 var Patterns = []string{
-	"/", "/queues", "/queues/{name}", "/transactions", "/transactions/{uid}", "/senders", "/login", "/assets/*",
+	"/", "/queues", "/queues/{name}", "/transactions", "/transactions/{uid}", "/senders",
+	"/webhooks", "/webhooks/{id}", "/login", "/assets/*",
 }
 
 // policy lets a page load its own files and talk to its own server, and nothing

@@ -65,7 +65,7 @@ func runAudit(ctx context.Context, a *app, asJSON bool) error {
 	for _, u := range cfg.Mina.URLs {
 		nodes = append(nodes, mina.NewNode(u, mina.NodeOptions{Timeout: cfg.Mina.Timeout}))
 	}
-	ledgers, err := cfg.Ledgers.open()
+	ledgers, _, err := cfg.Ledgers.open()
 	if err != nil {
 		return err
 	}

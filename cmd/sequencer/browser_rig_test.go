@@ -285,7 +285,7 @@ func (s *stage) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	service, err := newService(cfg, client, slog.New(slog.DiscardHandler))
+	service, err := newService(cfg, client, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"mina-sequencer/api/client"
 	"mina-sequencer/dispatcher/devworker"
 )
 
@@ -27,7 +28,7 @@ func TestBrowser(t *testing.T) {
 		name string
 		run  func(*testing.T, browser, *stage)
 	}{
-		{"pictures", takePictures}, {"login", lookLogin}, {"failed", lookFailed}, {"queue", lookQueue}, {"sender", lookSender}, {"phone", lookPhone},
+		{"pictures", takePictures}, {"login", lookLogin}, {"failed", lookFailed}, {"queue", lookQueue}, {"sender", lookSender}, {"webhook", lookWebhook}, {"phone", lookPhone},
 		{"keyboard", lookKeyboard}, {"redis", loseRedis}, {"server", loseServer},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, b, s) })
@@ -206,6 +207,40 @@ func lookSender(t *testing.T, b browser, s *stage) {
 	p.healthy()
 }
 
+// lookWebhook has an endpoint pinged, disabled and enabled, and what is parked of it
+// discarded. It is at an address that nothing is sent to.
+func lookWebhook(t *testing.T, b browser, s *stage) {
+	c, err := client.New(client.Options{URL: s.base(), Key: stageAdmin})
+	if err == nil {
+		_, err = c.AddWebhook(t.Context(), client.NewWebhook{ID: "billing", URL: "https://127.0.0.1/hook?key=hush", Queues: []string{"stack-42"}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := b.open(t, s.base())
+	p.visit("/webhooks")
+	p.logIn(stageAdmin)
+	p.see("1 endpoint")
+	p.click("Ping billing")
+	p.see("REFUSED_ADDRESS")
+	p.click("Disable billing")
+	p.see("Disabled by a person")
+	p.click("Enable billing")
+	p.see("Well")
+	if _, err := c.PauseQueue(t.Context(), "stack-42", "an event"); err != nil {
+		t.Fatal(err)
+	}
+	p.see("Some events are tried again")
+	p.visit("/webhooks/billing")
+	p.see("queue stack-42")
+	p.unsee("hush")
+	p.click("Discard q:stack-42")
+	p.see("The endpoint never gets them")
+	p.click("Discard")
+	p.see("Nothing waits for another try")
+	p.healthy()
+}
+
 // lookPhone sees a small phone, and has the other colours.
 func lookPhone(t *testing.T, b browser, s *stage) {
 	p := b.open(t, s.base())
@@ -252,7 +287,7 @@ func lookKeyboard(t *testing.T, b browser, s *stage) {
 	p.until("document.querySelector('dialog[open]')")
 	press(kb.Escape)
 	p.until("!document.querySelector('dialog')")
-	for _, path := range []string{"/", "/queues", "/transactions", "/transactions/needle", "/senders"} {
+	for _, path := range []string{"/", "/queues", "/transactions", "/transactions/needle", "/senders", "/webhooks"} {
 		p.visit(path)
 		p.until("document.querySelector('main h1')")
 		nameless := told[[]string](p, `[...document.querySelectorAll('a, button, input, select')]

@@ -323,7 +323,7 @@ func TestNoAnswerInTime(t *testing.T) {
 func TestHelpAndVersion(t *testing.T) {
 	t.Parallel()
 	help, _ := runClient(t, nil, "", "help")
-	for _, want := range []string{"Exit codes:", "serve", "demo", "devnet", "post", "txn", "queue", "sender", "watch", "doctor", "audit", "completion", "version"} {
+	for _, want := range []string{"Exit codes:", "serve", "demo", "devnet", "post", "txn", "queue", "sender", "webhook", "watch", "doctor", "audit", "completion", "version"} {
 		if !strings.Contains(help.Stdout, want) {
 			t.Errorf("help lacks %q:\n%s", want, help.Stdout)
 		}

@@ -31,13 +31,15 @@ type config struct {
 	Fee     feeConfig
 	Claim   claimConfig
 	Keep    keepConfig
+	Webhook webhookConfig
 	Log     logConfig
 }
 
 type httpConfig struct {
 	Addr            string        `env:"SEQUENCER_ADDR,default=127.0.0.1:8080" wants:"host:port" means:"Listen address. One that is not loopback needs SEQUENCER_API_KEYS or SEQUENCER_INSECURE"`
 	Insecure        bool          `env:"SEQUENCER_INSECURE,default=false" wants:"true or false" means:"Serve a non-loopback address although nobody needs a key"`
-	APIKeys         apiKeys       `env:"SEQUENCER_API_KEYS" secret:"true" wants:"name:scope:key,… with scope submit, read or admin" means:"Who may do what: read sees everything, submit also posts and cancels, admin does all"`
+	APIKeys         apiKeys       `env:"SEQUENCER_API_KEYS" secret:"true" wants:"name:scope:key,… with scope submit, read or admin, and @prefix|prefix behind submit or read for some queues" means:"Who may do what: read sees everything, submit also posts and cancels, admin does all"`
+	APIKeysFile     string        `env:"SEQUENCER_API_KEYS_FILE" wants:"a file of at most 1MiB with the value of SEQUENCER_API_KEYS, which is not set itself" means:"The same from a file, one key a line or as above; it is read again when it changes"`
 	RateLimit       int           `env:"SEQUENCER_RATE_LIMIT,default=0" min:"0" max:"1000000" wants:"a number from 0 (no limit) to 1000000" means:"Requests per second that the keys of one name may make, at all processes together, after a pause up to ten seconds' worth at once; each transaction of a batch is one"`
 	CORSOrigins     originList    `env:"SEQUENCER_CORS_ORIGINS" wants:"http:// or https:// origins without a path, comma-separated" means:"Sites whose pages may use the API with a key; pages of others may not"`
 	TLSCert         string        `env:"SEQUENCER_TLS_CERT" wants:"a PEM file with the certificate of SEQUENCER_TLS_KEY and those that vouch for it" means:"Serve HTTPS; the file is read again when it changes"`
@@ -45,11 +47,13 @@ type httpConfig struct {
 	Explorer        explorerURL   `env:"SEQUENCER_EXPLORER_URL" wants:"an http:// or https:// address with {hash} in it" means:"A block explorer's address of a transaction, linked by the dashboard"`
 	BodyLimit       byteSize      `env:"SEQUENCER_BODY_LIMIT,default=1MiB" min:"1KiB" max:"64MiB" wants:"a size from 1KiB to 64MiB" means:"The largest single transaction"`
 	BatchLimit      byteSize      `env:"SEQUENCER_BATCH_LIMIT,default=32MiB" min:"1KiB" max:"1GiB" wants:"a size from 1KiB to 1GiB" means:"The largest batch"`
-	ShutdownTimeout time.Duration `env:"SEQUENCER_SHUTDOWN_TIMEOUT,default=30s" min:"0s" max:"1h" wants:"a duration from 0s to 1h" means:"How long running dispatches may take to finish after the first signal"`
+	ShutdownDelay   time.Duration `env:"SEQUENCER_SHUTDOWN_DELAY,default=0s" min:"0s" max:"1h" wants:"a duration from 0s to 1h" means:"How long connections are still served after the first signal, while /readyz answers 503 and proxies learn of it"`
+	ShutdownTimeout time.Duration `env:"SEQUENCER_SHUTDOWN_TIMEOUT,default=30s" min:"0s" max:"1h" wants:"a duration from 0s to 1h" means:"How long running dispatches may take to finish after the first signal, and running requests after SEQUENCER_SHUTDOWN_DELAY"`
 }
 
 type redisConfig struct {
 	URL       redisURL `env:"SEQUENCER_REDIS_URL" secret:"true" wants:"redis://, rediss:// or unix://; host:port,… after it: Cluster; ?master_name=…: Sentinel" means:"The store. Empty: an embedded one that forgets everything when the process ends"`
+	URLFile   string   `env:"SEQUENCER_REDIS_URL_FILE" wants:"a file of at most 1MiB with the value of SEQUENCER_REDIS_URL, which is not set itself" means:"The same from a file, read at the start"`
 	Wait      int      `env:"SEQUENCER_REDIS_WAIT,default=0" min:"0" max:"16" wants:"a number from 0 to 16" means:"Replicas that must confirm an attempt before its first byte leaves"`
 	Namespace string   `env:"SEQUENCER_NAMESPACE,default=seq" wants:"1 to 64 of A-Z a-z 0-9 . _ -" means:"Key prefix and hash tag; namespaces on one Redis never meet"`
 }
@@ -67,13 +71,14 @@ type ledgersConfig struct {
 	Timeout  time.Duration `env:"SEQUENCER_LEDGER_TIMEOUT,default=15s" min:"10ms" max:"10m" wants:"a duration from 10ms to 10m" means:"The longest one call to a ledger may take"`
 	Patience time.Duration `env:"SEQUENCER_LEDGER_PATIENCE,default=1h" min:"1s" max:"8760h" wants:"a duration from 1s to 8760h" means:"How long a batch may be PENDING, Valid or UNKNOWN before a person is asked"`
 	Auth     string        `env:"SEQUENCER_LEDGER_AUTH" secret:"true" wants:"name=value of its Authorization header, one per line or comma-separated, for ledgers of SEQUENCER_LEDGERS" means:"What ledgers are shown of us"`
-	AuthFile string        `env:"SEQUENCER_LEDGER_AUTH_FILE" wants:"a file of at most 1MiB that holds what SEQUENCER_LEDGER_AUTH would" means:"The same from a file, which is read again when it changes"`
+	AuthFile string        `env:"SEQUENCER_LEDGER_AUTH_FILE" wants:"a file of at most 1MiB with the value of SEQUENCER_LEDGER_AUTH, which is not set itself" means:"The same from a file; it is read again when it changes"`
 }
 
 type sendersConfig struct {
 	List            senderList    `env:"SEQUENCER_SENDERS" wants:"accountId=workerUrl,… where accountId is a B62… public key" means:"Fee payers, each with its worker"`
 	File            senderFile    `env:"SEQUENCER_SENDERS_FILE" wants:"a JSON file of at most 1MiB: [{\"accountId\",\"workerUrl\"},…], or {\"accountId\",\"command\":[…],\"env\":{…}} for a worker that this process runs" means:"The same from a file; see below for workers that are commands"`
 	WorkerToken     string        `env:"SEQUENCER_WORKER_TOKEN" secret:"true" wants:"printable ASCII without spaces" means:"Bearer token that workers are shown"`
+	WorkerTokenFile string        `env:"SEQUENCER_WORKER_TOKEN_FILE" wants:"a file of at most 1MiB with the value of SEQUENCER_WORKER_TOKEN, which is not set itself" means:"The same from a file; it is read again when it changes"`
 	MinBalance      minaFee       `env:"SEQUENCER_MIN_BALANCE,default=1" wants:"MINA with at most 9 decimals" means:"What a sender must hold to be given work, in MINA; never less than SEQUENCER_FEE"`
 	BalanceInterval time.Duration `env:"SEQUENCER_BALANCE_INTERVAL,default=1m" min:"1s" max:"1h" wants:"a duration from 1s to 1h" means:"How often the balances of all senders are read"`
 	StateDir        string        `env:"SEQUENCER_STATE_DIR" shown:"in the user's cache folder" wants:"an absolute path" means:"Folder in which it is noted what workers run, so that those left over are found"`
@@ -121,9 +126,15 @@ type claimConfig struct {
 
 type keepConfig struct {
 	Retention       time.Duration `env:"SEQUENCER_RETENTION,default=168h" min:"1s" max:"87600h" wants:"a duration from 1s to 87600h" means:"How long DONE transactions are kept after finality, and keys are known"`
+	RetentionFailed time.Duration `env:"SEQUENCER_RETENTION_FAILED,default=0s" shown:"for ever" min:"0s" max:"87600h" wants:"a duration from 1s to 87600h, or 0s for ever" means:"How long FAILED and UNRESOLVED transactions are kept from their end on, once nothing of them can land"`
 	Events          time.Duration `env:"SEQUENCER_EVENTS_KEEP,default=24h" min:"1s" max:"8760h" wants:"a duration from 1s to 8760h" means:"How long the event stream can be resumed"`
 	MaxWaiting      int           `env:"SEQUENCER_MAX_WAITING,default=0" min:"0" max:"100000000" wants:"a number from 0 (no limit) to 100000000" means:"Waiting transactions per queue; more are refused"`
 	MaxWaitingInAll int           `env:"SEQUENCER_MAX_WAITING_TOTAL,default=0" min:"0" max:"100000000" wants:"a number from 0 (no limit) to 100000000" means:"Waiting transactions of all queues together; more are refused"`
+}
+
+type webhookConfig struct {
+	File    webhookFile `env:"SEQUENCER_WEBHOOKS_FILE" wants:"a JSON file of at most 1MiB: [{\"id\",\"url\",\"secret\",\"types\"?,\"queues\"?,\"states\"?},…]" means:"Endpoints that are told every change, see webhooks.md; the file is read again when it changes"`
+	Private networkList `env:"SEQUENCER_WEBHOOKS_PRIVATE" wants:"networks like 10.1.0.0/16 or fd00::/8, comma-separated" means:"Networks that webhooks may be sent to although they are not public, also without TLS"`
 }
 
 type logConfig struct {
@@ -142,7 +153,8 @@ type needs struct {
 // say. The error is a *configError that holds every bad variable, not only the
 // first.
 func loadConfig(ctx context.Context, env map[string]string, need needs) (config, []string, error) {
-	bad := map[string]problem{}
+	given := env
+	env, bad := withSecrets(given)
 	var cfg config
 	for {
 		// The library stops at the first value it cannot read. What it looked up
@@ -179,7 +191,7 @@ func loadConfig(ctx context.Context, env map[string]string, need needs) (config,
 		}
 		bad[name] = problem{reason: reason}
 	})
-	warnings = append(warnings, unknownVariables(vars, env)...)
+	warnings = append(warnings, unknownVariables(vars, given)...)
 	if len(bad) == 0 {
 		return cfg, warnings, nil
 	}
@@ -188,6 +200,9 @@ func loadConfig(ctx context.Context, env map[string]string, need needs) (config,
 		p, ok := bad[v.name]
 		if !ok {
 			continue
+		}
+		if file := v.name + fileSuffix; v.secret && given[file] != "" {
+			p.reason = "in " + file + " " + p.reason
 		}
 		p.name, p.wants = v.name, v.wants
 		switch value := env[v.name]; {
@@ -334,7 +349,7 @@ func configTable() string {
 		case v.fallback:
 			shown = "`" + shown + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", v.name, shown, v.wants, v.means)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", v.name, shown, strings.ReplaceAll(v.wants, "|", `\|`), v.means)
 	}
 	return b.String()
 }

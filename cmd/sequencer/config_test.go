@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/queues"
 )
 
 const (
@@ -34,6 +36,7 @@ func TestLoadConfigDefaults(t *testing.T) {
 	want := `SEQUENCER_ADDR=127.0.0.1:8080
 SEQUENCER_INSECURE=false
 SEQUENCER_API_KEYS=
+SEQUENCER_API_KEYS_FILE=
 SEQUENCER_RATE_LIMIT=0
 SEQUENCER_CORS_ORIGINS=
 SEQUENCER_TLS_CERT=
@@ -41,8 +44,10 @@ SEQUENCER_TLS_KEY=
 SEQUENCER_EXPLORER_URL=
 SEQUENCER_BODY_LIMIT=1MiB
 SEQUENCER_BATCH_LIMIT=32MiB
+SEQUENCER_SHUTDOWN_DELAY=0s
 SEQUENCER_SHUTDOWN_TIMEOUT=30s
 SEQUENCER_REDIS_URL=
+SEQUENCER_REDIS_URL_FILE=
 SEQUENCER_REDIS_WAIT=0
 SEQUENCER_NAMESPACE=seq
 SEQUENCER_MINA_URL=
@@ -58,6 +63,7 @@ SEQUENCER_LEDGER_AUTH_FILE=
 SEQUENCER_SENDERS=
 SEQUENCER_SENDERS_FILE=
 SEQUENCER_WORKER_TOKEN=
+SEQUENCER_WORKER_TOKEN_FILE=
 SEQUENCER_MIN_BALANCE=1
 SEQUENCER_BALANCE_INTERVAL=1m0s
 SEQUENCER_STATE_DIR=
@@ -84,9 +90,12 @@ SEQUENCER_VALID_SLOTS=40
 SEQUENCER_CLAIM_TTL=15s
 SEQUENCER_CLAIM_LIMIT=0
 SEQUENCER_RETENTION=168h0m0s
+SEQUENCER_RETENTION_FAILED=0s
 SEQUENCER_EVENTS_KEEP=24h0m0s
 SEQUENCER_MAX_WAITING=0
 SEQUENCER_MAX_WAITING_TOTAL=0
+SEQUENCER_WEBHOOKS_FILE=
+SEQUENCER_WEBHOOKS_PRIVATE=
 SEQUENCER_LOG_LEVEL=INFO
 SEQUENCER_LOG_FORMAT=
 `
@@ -105,7 +114,7 @@ func TestLoadConfigValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg, _, err := loadConfig(t.Context(), map[string]string{
-		"SEQUENCER_ADDR": ":8080", "SEQUENCER_API_KEYS": "ci:admin:a:b:c, ui:read:0123456789abcdef",
+		"SEQUENCER_ADDR": ":8080", "SEQUENCER_API_KEYS": "ci:admin:a:b:c, ui:read:0123456789abcdef\none:submit@a-|b:0123456789abcde1,two:read@c:x:0123456789abcdef",
 		"SEQUENCER_FEE": "0.000000001", "SEQUENCER_FEE_BUMP": "1.000000001", "SEQUENCER_BODY_LIMIT": "2048",
 		"SEQUENCER_MINA_URL": "http://a:3085/graphql/,http://b:3085/graphql,https://c/graphql",
 		"SEQUENCER_SENDERS":  keyA + "=http://w:1/x=y", "SEQUENCER_SENDERS_FILE": file,
@@ -118,7 +127,10 @@ func TestLoadConfigValues(t *testing.T) {
 	if diff := cmp.Diff([]senderEntry{{keyA, "http://w:1/x=y"}, {keyB, "http://w:2"}}, cfg.Senders.all()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(apiKeys{{"ci", "admin", "a:b:c"}, {"ui", "read", "0123456789abcdef"}}, cfg.HTTP.APIKeys); diff != "" {
+	if diff := cmp.Diff(apiKeys{
+		{"ci", "admin", "a:b:c", nil}, {"ui", "read", "0123456789abcdef", nil},
+		{"one", "submit", "0123456789abcde1", queues.Prefixes{"a-", "b"}}, {"two", "read", "x:0123456789abcdef", queues.Prefixes{"c"}},
+	}, cfg.HTTP.APIKeys); diff != "" {
 		t.Error(diff)
 	}
 	if cfg.Fee.First != 1 || cfg.Fee.Max != 5_000_000_000 || cfg.HTTP.BodyLimit != 2048 || cfg.Keep.Retention != 90*time.Minute ||
@@ -135,7 +147,8 @@ func badValues(dir string) map[string][]string {
 	return map[string][]string{
 		"SEQUENCER_ADDR":             {"8080", "localhost", "127.0.0.1:http", "127.0.0.1:70000", "0.0.0.0:8080", ":8080", "[::]:1", "example.org:80"},
 		"SEQUENCER_INSECURE":         {"yes please"},
-		"SEQUENCER_API_KEYS":         {"x", "a:b", "a:root:k", ":read:k", "a:read:", "a:read:k,b:admin:k", "a:read:k\x01"},
+		"SEQUENCER_API_KEYS":         {"x", "a:b", "a:root:k", ":read:k", "a:read:", "a:read:k,b:admin:k", "a:read:k\x01", "a:admin@q:k", "a:submit@:k", "a:submit@q|:k", "a:submit@q q:k"},
+		"SEQUENCER_API_KEYS_FILE":    secretFiles(dir, "SEQUENCER_API_KEYS=a:read:k"),
 		"SEQUENCER_RATE_LIMIT":       append(counts, "1000001"),
 		"SEQUENCER_CORS_ORIGINS":     {"*", "app.example", "https://app.example/", "https://*.example", "ftp://app.example", "https://a.example,https://u:p@b.example", "null"},
 		"SEQUENCER_TLS_CERT":         {"/none/cert.pem", "/none/cert.pem SEQUENCER_TLS_KEY=/none/key.pem", badPEM(dir) + " SEQUENCER_TLS_KEY=" + badPEM(dir)},
@@ -143,8 +156,10 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_EXPLORER_URL":     {"https://x/tx/", "ftp://x/{hash}", "javascript:alert({hash})", "https://u:p@x/{hash}", "{hash}"},
 		"SEQUENCER_BODY_LIMIT":       {"1MB", "MiB", "0", "-1", "1.5MiB", "65MiB"},
 		"SEQUENCER_BATCH_LIMIT":      {"big", "2GiB"},
+		"SEQUENCER_SHUTDOWN_DELAY":   durations,
 		"SEQUENCER_SHUTDOWN_TIMEOUT": durations,
 		"SEQUENCER_REDIS_URL":        {"localhost:6379", "http://h", "redis://h:port", "redis://h?nonsense=1", "unix:///s,h:1", "redis://a:1/2,b:1", "redis://a:1,b:1/3", "redis://a,redis://u:p@b", ","},
+		"SEQUENCER_REDIS_URL_FILE":   secretFiles(dir, "SEQUENCER_REDIS_URL=redis://h"),
 		"SEQUENCER_REDIS_WAIT":       append(counts, "17", "1"),
 		"SEQUENCER_NAMESPACE":        {"a b", "a{b}", "a:b", strings.Repeat("x", 65)},
 		"SEQUENCER_MINA_URL":         {"localhost:3085", "ftp://h", "http://", "http://a,http://a", "http://a#b"},
@@ -157,10 +172,11 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_LEDGER_TIMEOUT":     append(durations, "0s"),
 		"SEQUENCER_LEDGER_PATIENCE":    append(durations, "0s"),
 		"SEQUENCER_LEDGER_AUTH":        {"x", "a=Bearer x", "b=Bearer x SEQUENCER_LEDGERS=a=sawtooth+http://h"},
-		"SEQUENCER_LEDGER_AUTH_FILE":   {"/none/auth", badPEM(dir)},
+		"SEQUENCER_LEDGER_AUTH_FILE":   secretFiles(dir, "")[:4],
 		"SEQUENCER_SENDERS":            {"x", keyA, keyA + "=", keyA + "=worker:1", "B62qx=http://w", keyA + "=http://w," + keyA + "=http://v", keyA + "=http://u:p@w", keyA + "=http://w?token=1"},
 		"SEQUENCER_SENDERS_FILE":       senderFiles(dir),
 		"SEQUENCER_WORKER_TOKEN":       {"a b", "ä", "a\n"},
+		"SEQUENCER_WORKER_TOKEN_FILE":  secretFiles(dir, "SEQUENCER_WORKER_TOKEN=hushed"),
 		"SEQUENCER_STATE_DIR":          {"here", "./there"},
 		"SEQUENCER_TYPES":              {"send_claim_vote", "NO_SUCH", "SEND_CLAIM_VOTE,SEND_CLAIM_VOTE"},
 		"SEQUENCER_WORKER_TYPES":       {"my-type", "A,A", "SEND_CLAIM_VOTE", strings.Repeat("A", 65)},
@@ -187,9 +203,12 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_CLAIM_TTL":          append(durations, "1ms"),
 		"SEQUENCER_CLAIM_LIMIT":        counts,
 		"SEQUENCER_RETENTION":          append(durations, "0s"),
+		"SEQUENCER_RETENTION_FAILED":   durations,
 		"SEQUENCER_EVENTS_KEEP":        append(durations, "0s"),
 		"SEQUENCER_MAX_WAITING":        counts,
 		"SEQUENCER_MAX_WAITING_TOTAL":  counts,
+		"SEQUENCER_WEBHOOKS_FILE":      webhookFiles(dir),
+		"SEQUENCER_WEBHOOKS_PRIVATE":   {"10.0.0.0", "10.0.0.1/8", "10.0.0.0/33", "intern", "fe80::%1/64"},
 		"SEQUENCER_LOG_LEVEL":          {"loud"},
 		"SEQUENCER_LOG_FORMAT":         {"xml"},
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"mina-sequencer/sequencer/webhooks"
 )
 
 // check reports what is wrong between several variables, or with one in a way
@@ -84,6 +86,13 @@ func (c config) check(need needs, bad func(reason, name string, against ...strin
 		if !slices.Contains(need.Types, name) && !slices.Contains(c.Types.WorkerTypes, name) {
 			bad("names "+name+", which is neither built in nor in SEQUENCER_WORKER_TYPES", "SEQUENCER_TYPES", "SEQUENCER_WORKER_TYPES")
 		}
+	}
+
+	if err := webhooks.CheckAll(c.Webhook.File.Entries, len(c.Webhook.Private) > 0); err != nil {
+		bad("has "+err.Error(), "SEQUENCER_WEBHOOKS_FILE", "SEQUENCER_WEBHOOKS_PRIVATE")
+	}
+	if c.Webhook.File.Exposed {
+		warnings = append(warnings, "SEQUENCER_WEBHOOKS_FILE holds secrets and can be read by other users: chmod 600")
 	}
 
 	if c.Retry.Delay > c.Retry.DelayMax {

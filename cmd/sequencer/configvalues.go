@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"mina-sequencer/api"
 	"mina-sequencer/mina"
+	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -174,34 +176,64 @@ func splitList(text string) []string {
 	return items
 }
 
-// An apiKey lets its holder do what scope says; Name is for logs.
-type apiKey struct{ Name, Scope, Key string }
+// An apiKey lets its holder do what scope says, in queues whose names begin with one of
+// Within, if there are any; Name is for logs.
+type apiKey struct {
+	Name, Scope, Key string
+	Within           queues.Prefixes
+}
 
 type apiKeys []apiKey
 
-// EnvDecode reads name:scope:key,…; a key may contain colons.
+// EnvDecode reads name:scope:key,… or one a line, with name:scope@prefix|prefix:key for a
+// key of some queues; a key may contain colons.
 func (k *apiKeys) EnvDecode(text string) error {
-	for _, item := range splitList(text) {
+	for _, item := range splitList(strings.ReplaceAll(text, "\n", ",")) {
 		parts := strings.SplitN(item, ":", 3)
 		if len(parts) != 3 || !isName(parts[0], 64) || !isToken(parts[2]) {
 			return refusal("holds an entry that is not name:scope:key")
 		}
-		if !slices.Contains([]string{"submit", "read", "admin"}, parts[1]) {
+		scope, prefixes, limited := strings.Cut(parts[1], "@")
+		if !slices.Contains([]string{"submit", "read", "admin"}, scope) {
 			return refusal("holds a scope that is not submit, read or admin")
+		}
+		var within queues.Prefixes
+		if limited {
+			within = strings.Split(prefixes, "|")
+		}
+		if slices.ContainsFunc(within, func(begin string) bool { return !isName(begin, 128) }) {
+			return refusal("holds a prefix that no queue's name begins with")
+		}
+		if limited && scope == "admin" {
+			return refusal("limits a key to queues whose scope is admin")
 		}
 		if slices.ContainsFunc(*k, func(other apiKey) bool { return other.Key == parts[2] }) {
 			return refusal("gives one key twice")
 		}
-		*k = append(*k, apiKey{Name: parts[0], Scope: parts[1], Key: parts[2]})
+		*k = append(*k, apiKey{Name: parts[0], Scope: scope, Key: parts[2], Within: within})
 	}
 	return nil
 }
 
-// String shows names and scopes, never a key.
+// keys are the same as the API takes them.
+func (k apiKeys) keys() []api.Key {
+	scopes := map[string]api.Scope{"read": api.Read, "submit": api.Submit, "admin": api.Admin}
+	var keys []api.Key
+	for _, key := range k {
+		keys = append(keys, api.Key{Name: key.Name, Scope: scopes[key.Scope], Secret: key.Key, Within: key.Within})
+	}
+	return keys
+}
+
+// String shows names, scopes and limits, never a key.
 func (k apiKeys) String() string {
 	shown := make([]string, len(k))
 	for i, key := range k {
-		shown[i] = key.Name + ":" + key.Scope + ":" + masked
+		limit := ""
+		if len(key.Within) > 0 {
+			limit = "@" + strings.Join(key.Within, "|")
+		}
+		shown[i] = key.Name + ":" + key.Scope + limit + ":" + masked
 	}
 	return strings.Join(shown, ",")
 }

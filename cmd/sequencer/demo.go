@@ -88,7 +88,7 @@ func runDemo(ctx context.Context, a *app, f demoFlags) (err error) {
 		return err
 	}
 	defer disconnect()
-	s, err := newService(cfg, client, log)
+	s, err := newService(cfg, client, nil, log)
 	if err != nil {
 		return err
 	}

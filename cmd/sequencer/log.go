@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"mina-sequencer/api"
+	"mina-sequencer/traces"
 )
 
 // newLogger writes to w: readable text where a person looks, JSON lines
@@ -18,6 +21,18 @@ func newLogger(w io.Writer, c logConfig) *slog.Logger {
 		return slog.New(newCalmHandler(slog.NewTextHandler(w, options)))
 	}
 	return slog.New(newCalmHandler(slog.NewJSONHandler(w, options)))
+}
+
+// origin is what a line says of where it comes from: of the request that it is written
+// for, and of the trace, if there is one.
+func origin(ctx context.Context) (attrs []slog.Attr) {
+	if id := api.RequestID(ctx); id != "" {
+		attrs = append(attrs, slog.String("request_id", id))
+	}
+	if id := traces.ID(ctx); id != "" {
+		attrs = append(attrs, slog.String("trace_id", id))
+	}
+	return attrs
 }
 
 const (
@@ -51,6 +66,10 @@ func (h calmHandler) Handle(ctx context.Context, r slog.Record) error {
 			r = r.Clone()
 			r.AddAttrs(slog.Int("held_back", held))
 		}
+	}
+	if attrs := origin(ctx); len(attrs) > 0 {
+		r = r.Clone()
+		r.AddAttrs(attrs...)
 	}
 	return h.Handler.Handle(ctx, r)
 }

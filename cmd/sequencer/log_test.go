@@ -6,10 +6,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/api"
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
 )
 
 // TestRepeatedErrors: a message that comes too often is held back and counted;
@@ -70,5 +79,41 @@ func TestManyMessages(t *testing.T) {
 	}
 	if n := strings.Count(out.String(), "\n"); n != 5*calmMost {
 		t.Errorf("%d of %d written", n, 5*calmMost)
+	}
+}
+
+// TestLinesOfRequests: a line that is written for a request names it.
+func TestLinesOfRequests(t *testing.T) {
+	t.Parallel()
+	m := miniredis.RunT(t)
+	client := redis.NewClient(&redis.Options{Addr: m.Addr()})
+	t.Cleanup(func() { _ = client.Close() })
+	var out bytes.Buffer
+	log := newLogger(&out, logConfig{Level: slog.LevelDebug, Format: "json"})
+	store, err := queues.Open(client, queues.Options{Namespace: "t", Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Set("{t}:t:odd", "what no build has written"); err != nil {
+		t.Fatal(err)
+	}
+	types, err := newRegistry(nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := api.New(api.Options{
+		Store: store, Senders: senders.New(store, client), Types: types, ValidKey: validKey, Log: log,
+	})
+	r := httptest.NewRequest(http.MethodGet, "/api/v1/transactions/odd", nil)
+	r.Header.Set("X-Request-Id", "one-of-mine")
+	handler.ServeHTTP(httptest.NewRecorder(), r)
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	for _, line := range lines {
+		if !strings.Contains(line, `"request_id":"one-of-mine"`) {
+			t.Errorf("a line does not name its request: %s", line)
+		}
+	}
+	if len(lines) < 2 {
+		t.Errorf("%d lines, want that of the request and of what went wrong: %s", len(lines), &out)
 	}
 }

@@ -126,7 +126,7 @@ func TestLogKeys(t *testing.T) {
 		"number": "attempt", "phase": "state", "error": "err",
 	}
 	page := docs(t, "operations.md")
-	for _, key := range append(fixed, "code", "err", "held_back") {
+	for _, key := range append(fixed, "code", "err", "request_id", "trace_id", "held_back") {
 		if !strings.Contains(page, "| `"+key+"` |") {
 			t.Errorf("docs/operations.md does not say what %s is", key)
 		}

@@ -46,12 +46,14 @@ const exitHelp = `Exit codes:
   130  interrupted`
 
 func main() {
+	if firstProcess() {
+		os.Exit(runBehind())
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		// The first signal drains, the second one does not wait. The default
-		// action would do for that, but the first process of a container has none.
+		// The first signal drains, the second one does not wait.
 		<-signals
 		cancel()
 		<-signals
@@ -104,7 +106,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		cmd.GroupID = "service"
 		root.AddCommand(cmd)
 	}
-	for _, cmd := range []*cobra.Command{newPostCommand(a), newTxnCommand(a), newQueueCommand(a), newSenderCommand(a), newWatchCommand(a)} {
+	for _, cmd := range []*cobra.Command{newPostCommand(a), newTxnCommand(a), newQueueCommand(a), newSenderCommand(a), newWebhookCommand(a), newWatchCommand(a)} {
 		cmd.GroupID = "client"
 		root.AddCommand(cmd)
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mina-sequencer/api/client"
 )
 
 // TestMonitoring has a Prometheus scrape a demo and asks it all that the dashboard
@@ -29,6 +31,7 @@ func TestMonitoring(t *testing.T) {
 	if at == nil {
 		t.Fatalf("no address in\n%s", out)
 	}
+	addEndpoint(t, at[1])
 	p := startPrometheus(t, at[1])
 	for what, query := range dashboardQueries(t) {
 		p.answers(what, query)
@@ -61,6 +64,18 @@ func TestMonitoring(t *testing.T) {
 		}
 		return n >= 20
 	})
+}
+
+// addEndpoint adds a webhook endpoint that cannot be reached: its figures are there.
+func addEndpoint(t *testing.T, addr string) {
+	t.Helper()
+	c, err := client.New(client.Options{URL: "http://" + addr})
+	if err == nil {
+		_, err = c.AddWebhook(t.Context(), client.NewWebhook{ID: "none", URL: "https://hooks.invalid"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // dashboardQueries are the queries of the dashboard by panel, as Grafana sends them.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/mina"
 )
 
 // lineBytes bounds one transaction, however it is given.
@@ -22,12 +23,12 @@ const lineBytes = 64 << 20
 
 func newPostCommand(a *app) *cobra.Command {
 	var item client.Item
-	var data, batch, run string
+	var data, batch, run, notBefore, expires, maxFee string
 	var wait time.Duration
 	cmd := clientCommand(a, &cobra.Command{
 		Use:   "post",
 		Short: "Post a transaction, or a file of them",
-		Long: `Posts one transaction, or a file with one {"queue","type","data","uid"} per line.
+		Long: `Posts one transaction, or a file with one {"queue","type","data","uid",…} per line.
 
 Posting the same again with the same uid is harmless: the service answers with
 the first one. A single transaction without --uid gets one, which is printed where
@@ -40,18 +41,21 @@ service's SEQUENCER_RETENTION says.
 With --batch and --json there is one object for each line, {"line","uid"} with
 "existed" and "transaction", or with "problem".`,
 		Example: examples(`post --queue claim-1 --type SEND_CLAIM_VOTE --data '{"vote":1,…}'`,
-			"post --queue claim-1 --type SEND_CLAIM_VOTE --data @vote.json --uid vote-7 --wait 10m",
+			"post --queue claim-1 --type SEND_CLAIM_VOTE --data @vote.json --uid vote-7 --wait 10m --expires-at 2h",
 			"post --batch votes.ndjson", "post --batch votes.ndjson --run second-round", "post --batch - < votes.ndjson"),
 		Args: cobra.NoArgs,
 	}, func(cmd *cobra.Command, s *session, _ []string) error {
 		if batch != "" {
-			if item.Queue != "" || item.Type != "" || data != "" || item.UID != "" || wait != 0 {
+			if notBefore+expires+maxFee != "" || item.Queue != "" || item.Type != "" || data != "" || item.UID != "" || wait != 0 {
 				return usagef("--batch stands alone: each line has its own queue, type, data and uid")
 			}
 			return postBatch(cmd.Context(), s, batch, run)
 		}
 		if item.Queue == "" || item.Type == "" || data == "" {
 			return usagef("--queue, --type and --data are needed, or --batch")
+		}
+		if err := readTerms(&item, notBefore, expires, maxFee); err != nil {
+			return err
 		}
 		return postOne(cmd.Context(), s, item, data, wait)
 	})
@@ -60,12 +64,48 @@ With --batch and --json there is one object for each line, {"line","uid"} with
 	flags.StringVar(&item.Type, "type", "", "type of the transaction")
 	flags.StringVar(&data, "data", "", "its data: JSON, @file, or - for standard input")
 	flags.StringVar(&item.UID, "uid", "", "idempotency key, and name of the transaction")
+	flags.StringVar(&notBefore, "not-before", "", "when it may be dispatched at the earliest: "+momentText)
+	flags.StringVar(&expires, "expires-at", "", "its deadline, after which it does not land: "+momentText)
+	flags.StringVar(&maxFee, "max-fee", "", "the most MINA that an attempt of it may pay")
 	flags.DurationVar(&wait, "wait", 0, "wait this long until its state is final")
 	flags.StringVar(&batch, "batch", "", "file of transactions, one JSON object per line, or - for standard input")
 	flags.StringVar(&run, "run", "", "name of this run, part of the uids that lines without one get")
 	completeFlag(cmd, "queue", completeQueues(a))
 	completeFlag(cmd, "type", completeTypes)
 	return cmd
+}
+
+// momentText is what momentOf takes.
+const momentText = "a time such as 2026-03-01T18:00:00Z, or how long from now, such as 2h"
+
+// momentOf reads a time that a flag gives, zero for "".
+func momentOf(flag, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return time.Now().Add(d), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return t, usagef("--%s: want %s", flag, momentText)
+	}
+	return t, nil
+}
+
+func readTerms(item *client.Item, notBefore, expires, maxFee string) (err error) {
+	if item.NotBefore, err = momentOf("not-before", notBefore); err != nil {
+		return err
+	}
+	if item.ExpiresAt, err = momentOf("expires-at", expires); err != nil {
+		return err
+	}
+	if maxFee != "" {
+		if item.MaxFee, err = mina.FeeFromMina(maxFee); err != nil || item.MaxFee == 0 {
+			return usagef("--max-fee: want an amount of MINA above 0, such as 0.5")
+		}
+	}
+	return nil
 }
 
 func postOne(ctx context.Context, s *session, item client.Item, source string, wait time.Duration) error {

@@ -165,6 +165,10 @@ func readItem(text []byte) (client.Item, error) {
 		Type  string          `json:"type"`
 		Data  json.RawMessage `json:"data"`
 		UID   string          `json:"uid"`
+
+		NotBefore time.Time `json:"notBefore"`
+		ExpiresAt time.Time `json:"expiresAt"`
+		MaxFee    uint64    `json:"maxFee,string"`
 	}{Data: json.RawMessage("null")}
 	if text[0] != '{' {
 		return client.Item{}, errors.New("it is no JSON object")
@@ -175,7 +179,8 @@ func readItem(text []byte) (client.Item, error) {
 	if _, end := strict.Token(); err == nil && !errors.Is(end, io.EOF) {
 		err = errors.New("something follows the object")
 	}
-	return client.Item{Queue: doc.Queue, Type: doc.Type, Data: doc.Data, UID: doc.UID}, err
+	return client.Item{Queue: doc.Queue, Type: doc.Type, Data: doc.Data, UID: doc.UID,
+		NotBefore: doc.NotBefore, ExpiresAt: doc.ExpiresAt, MaxFee: doc.MaxFee}, err
 }
 
 // uidOf makes the uid of a line that has none: of what it holds, how many such

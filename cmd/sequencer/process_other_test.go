@@ -2,7 +2,12 @@
 
 package main
 
-import "syscall"
+import (
+	"syscall"
+	"testing"
+)
+
+var processesOfLinux map[string]func(*testing.T, binaries)
 
 // endWithParent has nothing to offer here: a test that is killed leaves its
 // processes behind.

@@ -159,6 +159,11 @@ func (r *rig) ok(err error) {
 // run starts a program that ends with the test at the latest.
 func (r *rig) run(name, binary string, env map[string]string, args ...string) *program {
 	r.Helper()
+	return r.runAs(name, binary, env, endWithParent(), args...)
+}
+
+func (r *rig) runAs(name, binary string, env map[string]string, as *syscall.SysProcAttr, args ...string) *program {
+	r.Helper()
 	cmd := exec.Command(binary, args...) //nolint:noctx // its cleanup kills it
 	p := &program{name: name, cmd: cmd, ended: make(chan struct{})}
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
@@ -166,7 +171,7 @@ func (r *rig) run(name, binary string, env map[string]string, args ...string) *p
 		p.cmd.Env = append(p.cmd.Env, k+"="+v)
 	}
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
-	p.cmd.SysProcAttr = endWithParent()
+	p.cmd.SysProcAttr = as
 	r.ok(p.cmd.Start())
 	go func() { defer close(p.ended); _ = p.cmd.Wait() }()
 	r.Cleanup(p.kill)
@@ -240,9 +245,14 @@ type serving struct {
 
 func (r *rig) serve(name string, env map[string]string) *serving {
 	r.Helper()
+	return r.serveAs(name, env, endWithParent())
+}
+
+func (r *rig) serveAs(name string, env map[string]string, as *syscall.SysProcAttr) *serving {
+	r.Helper()
 	all := maps.Clone(r.env)
 	maps.Copy(all, env)
-	s := &serving{program: r.run(name, r.bin.sequencer, all, "serve")}
+	s := &serving{program: r.runAs(name, r.bin.sequencer, all, as, "serve")}
 	s.api = "http://" + r.await(s.program, regexp.MustCompile(`msg=serving addr=(\S+)`)) + "/api/v1"
 	return s
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ import (
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	bin := build(t)
-	for name, test := range map[string]func(*testing.T, binaries){
+	tests := map[string]func(*testing.T, binaries){
 		"KilledInEveryPhase":  killedInEveryPhase,
 		"KilledAtRandom":      killedAtRandom,
 		"TakenOver":           takenOver,
@@ -34,7 +35,14 @@ func TestProcesses(t *testing.T) {
 		"NodeHangs":           nodeHangs,
 		"Batches":             batches,
 		"BatchesKilled":       batchesKilled,
-	} {
+		"RollingRestart":      rollingRestart,
+		"KeysRotated":         keysRotated,
+		"Traced":              traced,
+		"RestoredAOF":         restored("aof"),
+		"RestoredRDB":         restored("rdb"),
+	}
+	maps.Copy(tests, processesOfLinux)
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, bin)

@@ -53,15 +53,21 @@ func newQueueCommand(a *app) *cobra.Command {
 				return s.raw(q.Raw)
 			}
 			return s.print(facts("queue", q.Name, "state", queueState(q).text, "transactions", countText(q.Counts), "running", q.Running,
-				"sender", q.Sender, "retries", fmt.Sprint(q.Retries), "reason", q.Reason, "next at", timeText(q.NextAt))...)
+				"sender", q.Sender, "retries", fmt.Sprint(q.Retries), "reason", q.Reason, "paused until", timeText(q.PausedUntil),
+				"next at", timeText(q.NextAt))...)
 		})
-	reason := ""
+	reason, until := "", ""
 	halt := newQueueActCommand(a, "pause", "Start nothing more of a queue; what runs is finished", "is paused",
 		func(s *session, ctx context.Context, name string) (*client.Queue, error) {
-			return s.PauseQueue(ctx, name, reason)
+			at, err := momentOf("until", until)
+			if err != nil {
+				return nil, err
+			}
+			return s.PauseQueueUntil(ctx, name, reason, at)
 		})
 	halt.Example = examples(`queue pause claim-1 --reason "the contract is being replaced"`)
 	halt.Flags().StringVar(&reason, "reason", "", "why, for others to read")
+	halt.Flags().StringVar(&until, "until", "", "when it goes on by itself: "+momentText)
 	resume := newQueueActCommand(a, "resume", "Let a paused queue go on", "goes on",
 		func(s *session, ctx context.Context, name string) (*client.Queue, error) {
 			return s.ResumeQueue(ctx, name)

@@ -3,15 +3,19 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
+	"go.opentelemetry.io/otel"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/traces"
 )
 
 func newServeCommand(a *app) *cobra.Command {
@@ -53,7 +57,12 @@ func serve(ctx context.Context, a *app) error {
 	if cfg.Redis.URL.Options() == nil {
 		log.Warn("no SEQUENCER_REDIS_URL: the store is embedded, and all of it is gone when this process ends")
 	}
-	s, err := newService(cfg, client, log)
+	followed, stop, err := follow(ctx, a.env, log)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	s, err := newService(cfg, client, followed, log)
 	if err != nil {
 		return err
 	}
@@ -89,5 +98,29 @@ func connect(cfg config) (client redis.UniversalClient, disconnect func(), err e
 	return client, func() {
 		_ = client.Close()
 		mini.Close()
+	}, nil
+}
+
+// follow begins to tell a collector of transactions, if the environment names one; stop
+// tells it the rest.
+func follow(ctx context.Context, env map[string]string, log *slog.Logger) (followed *traces.Traces, stop func(), err error) {
+	wanted, err := traces.Wanted(env)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	if !wanted {
+		return nil, func() {}, nil
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces were not told", "err", err) }))
+	version, _ := buildVersion()
+	if followed, err = traces.New(ctx, version); err != nil {
+		return nil, nil, err
+	}
+	return followed, func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if err := followed.Stop(ctx); err != nil {
+			log.Warn("the last traces were not told", "err", err)
+		}
 	}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/api"
@@ -22,24 +23,31 @@ import (
 	"mina-sequencer/senders/local"
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/webhooks"
+	"mina-sequencer/traces"
 )
 
 // A service is everything that one process runs, wired together.
 type service struct {
-	cfg       config
-	log       *slog.Logger
-	store     *queues.Store
-	senders   *senders.Pool
-	chain     *mina.Tracker
-	sequencer *sequencer.Sequencer
-	local     *local.Workers
-	handler   http.Handler
+	cfg        config
+	log        *slog.Logger
+	store      *queues.Store
+	senders    *senders.Pool
+	chain      *mina.Tracker
+	sequencer  *sequencer.Sequencer
+	local      *local.Workers
+	webhooks   *webhooks.Service
+	workers    *dispatcher.Client
+	ledgerAuth *ledgerAuth
+	keys       *api.Keyring
+	handler    http.Handler
 	// certificate is nil where HTTP is served without TLS.
 	certificate *certificate
 }
 
-// newService wires a service on a Redis; nothing runs before run.
-func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*service, error) {
+// newService wires a service on a Redis; nothing runs before run. It tells followed, which
+// may be nil, what becomes of transactions.
+func newService(cfg config, client redis.UniversalClient, followed *traces.Traces, log *slog.Logger) (*service, error) {
 	version, commit := buildVersion()
 	figures := metrics.New(metrics.Options{
 		Version: version, Commit: commit, MinBalance: uint64(max(cfg.Senders.MinBalance, cfg.Fee.First)),
@@ -59,13 +67,14 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	})
 	workers := dispatcher.NewClient(dispatcher.ClientOptions{
 		Token: cfg.Senders.WorkerToken, Timeout: cfg.Cycle.DispatchTimeout,
-		Local: dispatcher.LocalWorkers{Find: children.Find, Hung: children.Hung},
+		Trace: traces.Parent,
+		Local: dispatcher.LocalWorkers{Find: children.Find, Hung: children.Hung, Token: cfg.Senders.WorkerToken},
 	})
 	types, err := newRegistry(workers, cfg.Types.WorkerTypes, cfg.Ledgers.Targets.names())
 	if err != nil {
 		return nil, err
 	}
-	ledgers, err := cfg.Ledgers.open()
+	ledgers, auth, err := cfg.Ledgers.open()
 	if err != nil {
 		return nil, err
 	}
@@ -81,27 +90,28 @@ func newService(cfg config, client redis.UniversalClient, log *slog.Logger) (*se
 	if err != nil {
 		return nil, fmt.Errorf("SEQUENCER_TLS_CERT: %w", err)
 	}
-	s := &service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children}
+	s := &service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children, workers: workers, ledgerAuth: auth}
 	s.chain = mina.NewTracker(mina.TrackerOptions{
 		Nodes: nodes, Quorum: cfg.Mina.Quorum, Archive: archive,
 		Depth: max(cfg.Depth.Confirmations, cfg.Depth.Settle, cfg.Depth.Finality),
 	})
 	s.sequencer = sequencer.New(sequencer.Options{
 		Store: store, Senders: s.senders, Chain: s.chain, Types: types, Ledgers: ledgers, Dispatch: []string(cfg.Types.Types), Local: children.Ready,
-		Health: workers.Health, Namespace: cfg.Redis.Namespace, Policy: policy(cfg), Meter: figures.Sequencer(), Log: log,
+		Health: workers.Health, Namespace: cfg.Redis.Namespace, Policy: policy(cfg), Meter: figures.Sequencer(), Tracer: followed.Sequencer(), Log: log,
 	})
 	s.senders.SetHost(senders.Host{
 		Process: s.sequencer.Process(), Down: children.Down, SlotsOnly: cfg.Types.onlyBatches(),
 	})
-	scopes := map[string]api.Scope{"read": api.Read, "submit": api.Submit, "admin": api.Admin}
-	var keys []api.Key
-	for _, k := range cfg.HTTP.APIKeys {
-		keys = append(keys, api.Key{Name: k.Name, Scope: scopes[k.Scope], Secret: k.Key})
-	}
-	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Types: types.Types(), Log: log})
+	s.webhooks = webhooks.New(webhooks.Options{
+		Store: store, Process: s.sequencer.Process(), Render: api.Webhook, Private: cfg.Webhook.Private, Lease: cfg.Claim.TTL,
+		Keep: cfg.Keep.Events, Meter: figures.Webhook, Log: log,
+	})
+	s.webhooks.Define(cfg.Webhook.File.Entries)
+	s.keys = api.NewKeyring(cfg.HTTP.APIKeys.keys())
+	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Webhooks: s.webhooks, Types: types.Types(), Log: log})
 	s.handler = api.New(api.Options{
-		Store: store, Senders: s.senders, Types: types, Control: s.sequencer,
-		ValidKey: validKey, Ready: s.ready, Keys: keys, Meter: figures.API(), Metrics: figures.Handler(),
+		Store: store, Senders: s.senders, Types: types, Control: s.sequencer, Webhooks: s.webhooks,
+		ValidKey: validKey, Ready: s.ready, Keys: s.keys, Meter: figures.API(), Tracer: followed.API(), Metrics: figures.Handler(),
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins,
 		Chain: s.chainShown, Explorer: string(cfg.HTTP.Explorer),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
@@ -153,7 +163,7 @@ func policy(cfg config) lifecycle.Policy {
 		Confirmations: cfg.Depth.Confirmations, SettleDepth: cfg.Depth.Settle, Finality: cfg.Depth.Finality,
 		Fee: uint64(cfg.Fee.First), FeeMax: uint64(cfg.Fee.Max), FeeBump: cfg.Fee.Bump.Float(),
 		BumpAfter: uint32(cfg.Fee.BumpAfter), ValidSlots: uint32(cfg.Fee.ValidSlots),
-		ClaimTTL: cfg.Claim.TTL, ClaimLimit: cfg.Claim.Limit, Retention: cfg.Keep.Retention,
+		ClaimTTL: cfg.Claim.TTL, ClaimLimit: cfg.Claim.Limit, Retention: cfg.Keep.Retention, RetentionFailed: cfg.Keep.RetentionFailed,
 		ShutdownTimeout: cfg.HTTP.ShutdownTimeout, LedgerPatience: cfg.Ledgers.Patience,
 		BalanceInterval: cfg.Senders.BalanceInterval, MinBalance: uint64(cfg.Senders.MinBalance),
 		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
@@ -236,8 +246,9 @@ func (s *service) start(ctx context.Context) error {
 	return s.senders.Configure(ctx, workers)
 }
 
-// run serves and drives transactions until ctx ends, and then drains: the API
-// answers no new requests, what runs gets the shutdown timeout.
+// run serves and drives transactions until ctx ends, and then drains: nothing new is
+// begun at once, what runs gets the shutdown timeout, and requests are served for the
+// shutdown delay before they get it, too.
 func (s *service) run(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -245,33 +256,39 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 	server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // whatever strangers send
 	var parts, children sync.WaitGroup
 	errs := make(chan error, 3)
+	broken, fail := context.WithCancel(context.WithoutCancel(ctx))
+	defer fail()
+	failed := func(err error) {
+		errs <- err
+		fail()
+		cancel()
+	}
 	// What runs at the end needs its workers until it has ended.
 	needed, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
+	files := s.secretFiles()
+	children.Go(func() { watchSecrets(needed, files, s.log) })
 	children.Go(func() {
 		if err := s.local.Run(needed); err != nil {
-			errs <- err
-			cancel()
+			failed(err)
 		}
 	})
 	parts.Go(func() {
-		defer cancel()
 		if err := s.sequencer.Run(ctx); err != nil {
-			errs <- err
+			failed(err)
 		}
 	})
+	parts.Go(func() { s.webhooks.Run(ctx) })
 	parts.Go(func() {
-		defer cancel()
 		if err := serveOn(server, l, s.certificate); !errors.Is(err, http.ErrServerClosed) {
-			errs <- fmt.Errorf("serving: %w", err)
+			failed(fmt.Errorf("serving: %w", err))
 		}
 	})
+	s.tellManager(daemon.SdNotifyReady)
+	go s.beat(needed, s.soundAt(ctx, l.Addr())) // nobody waits for a manager that does not listen
 	<-ctx.Done()
-	stop, done := context.WithTimeout(context.WithoutCancel(ctx), max(s.cfg.HTTP.ShutdownTimeout, time.Second))
-	defer done()
-	if err := server.Shutdown(stop); err != nil {
-		_ = server.Close()
-	}
+	s.tellEnding()
+	s.sendAway(broken, server)
 	parts.Wait()
 	leave()
 	children.Wait()
@@ -281,4 +298,22 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 		all = append(all, err)
 	}
 	return errors.Join(all...)
+}
+
+// sendAway ends the server: others are asked first, and then nobody is heard any more.
+// What has failed is not waited for.
+func (s *service) sendAway(broken context.Context, server *api.Server) {
+	server.Leave()
+	if delay := s.cfg.HTTP.ShutdownDelay; delay > 0 {
+		s.log.Info("ending", "served_for", delay)
+		select {
+		case <-time.After(delay):
+		case <-broken.Done():
+		}
+	}
+	stop, done := context.WithTimeout(context.Background(), max(s.cfg.HTTP.ShutdownTimeout, time.Second))
+	defer done()
+	if err := server.Shutdown(stop); err != nil {
+		_ = server.Close()
+	}
 }

@@ -6,10 +6,11 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"sync"
 	"time"
+
+	"mina-sequencer/api"
 )
 
 // A certificate is a pair of PEM files that may be renewed while it is in use.
@@ -79,7 +80,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 }
 
 // serveOn serves on l, over TLS if there is a certificate. Its error is never nil.
-func serveOn(server *http.Server, l net.Listener, c *certificate) error {
+func serveOn(server *api.Server, l net.Listener, c *certificate) error {
 	if c == nil {
 		return server.Serve(l)
 	}

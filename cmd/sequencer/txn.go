@@ -107,6 +107,13 @@ func (s *session) explain(ctx context.Context, uid string) error {
 	return s.print(lines...)
 }
 
+func maxFeeText(nano uint64) string {
+	if nano == 0 {
+		return ""
+	}
+	return minaText(&nano)
+}
+
 // showTransaction prints one transaction, with --json as it came.
 func (s *session) showTransaction(t *client.Transaction) error {
 	if s.asJSON {
@@ -123,6 +130,7 @@ func (s *session) showTransaction(t *client.Transaction) error {
 	for _, field := range []struct{ name, value string }{
 		{"queue", t.Queue}, {"sequence", fmt.Sprint(t.Sequence)}, {"type", t.Type}, {"sender", t.Sender}, {"hash", t.Hash},
 		{"retries", fmt.Sprint(t.Retries)}, {"error", t.Error.String()}, {"done", compact(t.Done)}, {"received", timeText(t.ReceivedAt)},
+		{"not before", timeText(t.NotBefore)}, {"expires", timeText(t.ExpiresAt)}, {"max fee", maxFeeText(t.MaxFee)},
 		{"submitted", timeText(t.SubmittedAt)}, {"retried", timeText(t.RetriedAt)}, {"done at", timeText(t.DoneAt)},
 		{"final at", timeText(t.FinalAt)}, {"data", compact(t.Data)},
 	} {

@@ -303,6 +303,16 @@ func (b *branch) effects(from uint32) []Effect {
 	return out
 }
 
+// Slots are those of the blocks on the network's best chain, oldest first.
+func (n *Network) Slots() (slots []uint32) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, x := range n.core.chain {
+		slots = append(slots, x.slot)
+	}
+	return slots
+}
+
 // Account returns an account on the network's best chain; not ok if there is none.
 func (n *Network) Account(publicKey string) (Account, bool) {
 	n.mu.Lock()

@@ -30,6 +30,7 @@
 --   stands account n   with which nonce it stands on the chain
 --   falls account      of which it stands no longer
 --   remove ms          when the record is removed
+--   expires ms         when what waits again expires
 --   unresolved n       how many UNRESOLVED in a row pause the queue or, over several
 --                      queues, rest the sender
 -- Answer, for each: {"ok", "1" if a bind may have become possible, now, what is stored, facts},
@@ -41,7 +42,7 @@
 
 local WORDS = {
   confirm = 0, ['in-order'] = 0, limits = 2, keep = 0, claim = 1, tell = 3, told = 0, hold = 1, rest = 4, next = 1, least = 2,
-  bytes = 1, stands = 2, falls = 1, remove = 1, unresolved = 1,
+  bytes = 1, stands = 2, falls = 1, remove = 1, expires = 1, unresolved = 1,
 }
 
 -- refused says why a change is not made, nil if it is.
@@ -64,9 +65,10 @@ end
 local function streak(q, sender, limit)
   local reason = limit .. ' transactions in a row ended UNRESOLVED'
   q.streak = (tonumber(q.streak) or 0) + 1
-  if q.streak >= limit and q.paused == '' then
-    q.paused = reason
-    event('q', q.name, sender, '', '', '', 'PAUSED')
+  if q.streak >= limit and (q.paused == '' or q.till ~= '') then
+    local was = q.paused
+    q.paused, q.till = reason, ''
+    if was == '' then event('q', q.name, sender, '', '', '', 'PAUSED') end
   end
   local n = tonumber(call('HGET', P .. 's:' .. sender, 'streak') or '') or 0
   call('HSET', P .. 's:' .. sender, 'streak', n + 1)
@@ -138,8 +140,8 @@ local function passes(t, q, typ, seq, from, to, limit)
   offer(t.sender)
 end
 
--- later plans what is to be done at a time.
-local function later(t, q, said)
+-- plans plans what is to be done at a time.
+local function plans(t, q, said)
   local tell, hold, remove = said.tell, said.hold, said.remove
   if tell then
     t.callback, t.tries = ARGV[tell + 1], '0'
@@ -154,6 +156,7 @@ local function later(t, q, said)
     q.hold, q.holder = now + ARGV[hold + 1], ''
     put('due', q.hold, 'q:' .. q.name)
   end
+  if said.expires then put('due', ARGV[said.expires + 1], 'd:' .. t.uid) end
   if remove then put('due', now + ARGV[remove + 1], 'x:' .. t.uid) end
 end
 
@@ -207,7 +210,7 @@ local function advance(o, n)
   if from == 'unresolved' and t.sender ~= '' and tonumber(open) == 0 then known(uid, t.sender) end
   if leaves then passes(t, q, typ, seq, from, to, said.unresolved and ARGV[said.unresolved + 1]) end
   if moved or code ~= '' then event('t', uid, t.sender, from, to, number, code) end
-  later(t, q, said)
+  plans(t, q, said)
   if q then place(q) end
   local possible = woken
   woken = possible or before

@@ -24,7 +24,7 @@ end
 local audits = {}
 
 function audits.t(name)
-  local posted = call('GETRANGE', P .. 't:' .. name, 0, 399)
+  local posted = call('GETRANGE', P .. 't:' .. name, 0, 511)
   local seq, _, _, queue = header(name)
   local state = call('GET', P .. 'x:' .. name) or ''
   local more = {}

@@ -7,7 +7,8 @@
 -- ARGV[2]  the most pairs to bind
 -- ARGV[3]  milliseconds until a claim that is not taken up is due
 -- ARGV[4]  what the first attempt of what was never tried costs, ARGV[5] and [6] its
---          record before and behind the sender and the nonce
+--          record before and behind the sender and the nonce; not of what was posted
+--          with terms
 -- ARGV[7]  number of types, ARGV[8] of groups, then the types, then the groups
 -- then pairs: a sender, and its next nonce, with which such an attempt is planned
 --          at once if nothing else is stored by now
@@ -63,7 +64,7 @@ local function pair(q, typ, sender, group)
   local uid = q.first
   local v = uid ~= '' and call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid) or {}
   if not v[1] then return false end
-  local seq, kind = string.match(v[1], '^(%d+) %d+ (%S+) ')
+  local seq, kind, begins, expires, dearest = string.match(v[1], '^(%d+) %d+ (%S+) %S+ ?(%d*) ?(%d*) ?(%d*)')
   local ok, t = pcall(parse, uid, v[2])
   if not ok then return damaged(q, uid) end
   if kind ~= typ or t.phase ~= 'waiting' then return false end
@@ -90,7 +91,7 @@ local function pair(q, typ, sender, group)
   call('HSET', s, 'queue', q.name)
   if t.fresh then
     put('past:' .. q.name, seq, uid)
-    if about[2] and known(sender) == about[2] then
+    if about[2] and begins .. expires .. dearest == '' and known(sender) == about[2] then
       charge(t, sender, fee, 0, 0)
       t.record = ARGV[5] .. '"' .. sender .. '","nonce":' .. about[2] .. ARGV[6]
     end

@@ -2,8 +2,8 @@
 --
 -- ARGV[1]  the most waiting transactions that a queue may have, 0 for no limit
 -- ARGV[2]  the same for all queues together
--- then for each: uid, "1" if a client chose the uid, type, queue, payload, and of a batch
---    its id, else ""; the type of a batch is type/ledger
+-- then for each: uid, "1" if a client chose the uid, type (of a batch type/ledger), queue,
+--    payload, and how its first line ends: "", or " <not before> <expires> <max fee> <batch id> …"
 -- Answer:  now, "1" if a queue became ready, then for each its sequence (> 0), or
 --    0  the uid is taken by a transaction that exists
 --   -1  the uid was that of a transaction that was deleted
@@ -27,7 +27,7 @@ for i = 3, #ARGV, 6 do
   ask('t:' .. ARGV[i])
   ask('q:' .. ARGV[i + 3])
   ask(ARGV[i + 1] == '1' and 'gone:' .. ARGV[i])
-  ask(ARGV[i + 5] ~= '' and batchKey(ARGV[i + 2], ARGV[i + 5]))
+  ask(batchKey(ARGV[i + 2], batchOf(ARGV[i + 5])))
 end
 for i, key in ipairs(keys) do keys[i] = P .. key end
 for i, value in ipairs(call('MGET', unpack(keys))) do
@@ -38,8 +38,8 @@ local total = 0
 for _, n in ipairs(most > 0 and call('HVALS', P .. 'waiting') or {}) do total = total + tonumber(n) end
 local answer, fresh, lines = { now, 0 }, {}, {}
 for i = 3, #ARGV, 6 do
-  local uid, chosen, typ, name, payload, batch = unpack(ARGV, i, i + 5)
-  local key = batch ~= '' and batchKey(typ, batch)
+  local uid, chosen, typ, name, payload, more = unpack(ARGV, i, i + 5)
+  local key = batchKey(typ, batchOf(more))
   local q = queues[name] or asked(name, known['q:' .. name])
   local result
   if known['t:' .. uid] then
@@ -56,7 +56,9 @@ for i = 3, #ARGV, 6 do
     seq = seq + 1
     result = seq
     known['t:' .. uid] = true
-    strings['t:' .. uid] = seq .. ' ' .. stamp .. ' ' .. typ .. ' ' .. name .. (key and ' ' .. batch or '') .. '\n' .. payload
+    strings['t:' .. uid] = seq .. ' ' .. stamp .. ' ' .. typ .. ' ' .. name .. more .. '\n' .. payload
+    local begins, expires = string.match(more, '^ (%d*) (%d*)')
+    if expires and expires ~= '' then put('due', expires, 'd:' .. uid) end
     if key then
       known[key] = uid
       strings[key] = uid
@@ -72,7 +74,8 @@ for i = 3, #ARGV, 6 do
     end
     q.waiting = q.waiting + 1
     if q.waiting == 1 and q.run == '' and q.paused == '' and not holds(q) then
-      ready(q, uid, typ) -- nothing else of the queue waits
+      -- nothing else of the queue waits
+      if later(begins) then put('due', begins, 'q:' .. name) else ready(q, uid, typ) end
     end
     note(q)
   end

@@ -48,12 +48,18 @@ local function settled()
   return reconciled
 end
 
+-- epoch is that of the event log.
+local function epoch() return call('GET', P .. 'is:epoch') or '0' end
+
 -- lives reports whether the claims of a process hold. Nobody takes over from one
 -- that is not known, so it gets none: a failover may have forgotten that it is here.
 local function lives(process)
   local ends = call('ZSCORE', P .. 'procs', process)
   return ends and tonumber(ends) > now
 end
+
+-- later reports whether a time is set, and still to come.
+local function later(time) return time and time ~= '' and tonumber(time) > now end
 
 local BOUND = { dispatching = true, sent = true, watching = true, failing = true, delayed = true }
 -- The index that lists a transaction by its state: one for all bound phases,
@@ -89,16 +95,21 @@ local function event(kind, id, sender, from, to, attempt, code)
     word(from) .. ' ' .. word(to) .. ' ' .. word(attempt) .. ' ' .. word(code))
 end
 
--- header returns sequence, time of receipt, type and queue of a transaction, or nil
--- if there is none; of a batch the type has its ledger behind it, type/ledger, and its id
--- is returned, too, else "". The payload behind the first line is not touched.
-local HEADER = '^(%d+) (%d+) (%S+) (%S+) ?(%S*)\n'
+-- header returns sequence, time of receipt, type and queue of a transaction, not before when
+-- it may be bound, when it expires, and the id of a batch, "" for none; of a batch the type
+-- has its ledger behind it, type/ledger. It returns nil if there is no transaction. The
+-- payload behind the first line is not touched.
+local MORE = ' ?(%d*) ?(%d*) ?%d* ?([^ \n]*)'
+local HEADER = '^(%d+) (%d+) (%S+) (%S+)' .. MORE .. '[^\n]*\n'
 local function header(uid)
-  return string.match(call('GETRANGE', P .. 't:' .. uid, 0, 399), HEADER)
+  return string.match(call('GETRANGE', P .. 't:' .. uid, 0, 511), HEADER)
 end
 
--- batchKey is the key that a batch is known by beside its uid.
-local function batchKey(typ, batch) return 'batch:' .. string.match(typ, '/(.*)$') .. '/' .. batch end
+-- batchKey is the key that a batch is known by beside its uid, nil if it is none.
+local function batchKey(typ, batch) return batch ~= '' and 'batch:' .. string.match(typ, '/(.*)$') .. '/' .. batch or nil end
+
+-- batchOf is the id of a batch by how the first line of what was posted ends.
+local function batchOf(more) return (select(3, string.match(more, '^' .. MORE))) end
 
 -- What is removed while it stands in a line leaves its place vacant: '#' and its
 -- sequence, which is no uid. A list gives up no entry of its middle at once.
@@ -176,17 +187,17 @@ end
 
 -- A queue's record: words in this order, empty for none, and behind them why it is
 -- paused. queue.go has the same words.
-local QUEUE = '^' .. string.rep(WORD, 13) .. '([^ \n]*)\n(.*)$'
+local QUEUE = '^' .. string.rep(WORD, 14) .. '([^ \n]*)\n(.*)$'
 local queues = {}
 
 local function asked(name, text)
-  local waiting_, done, failed, unresolved, back, popped, run, sender, hold, holder, set, first, since, streak, paused =
-    string.match(text or '0 0 0 0 0 0        \n', QUEUE)
+  local waiting_, done, failed, unresolved, back, popped, run, sender, hold, holder, set, first, since, streak, till,
+    paused = string.match(text or '0 0 0 0 0 0         \n', QUEUE)
   if not waiting_ then error('the record of queue ' .. name .. ' is damaged') end
   local q = {
     name = name, there = text and true, waiting = tonumber(waiting_), done = tonumber(done), failed = tonumber(failed),
     unresolved = tonumber(unresolved), back = tonumber(back), popped = tonumber(popped), run = run, sender = sender,
-    hold = hold, holder = holder, ready = set, first = first, since = since, streak = streak, paused = paused,
+    hold = hold, holder = holder, ready = set, first = first, since = since, streak = streak, till = till, paused = paused,
   }
   queues[name] = q
   return q
@@ -197,7 +208,7 @@ local function que(name) return queues[name] or asked(name, call('GET', P .. 'q:
 local function note(q)
   strings['q:' .. q.name] = q.waiting .. ' ' .. q.done .. ' ' .. q.failed .. ' ' .. q.unresolved .. ' ' ..
     q.back .. ' ' .. q.popped .. ' ' .. q.run .. ' ' .. q.sender .. ' ' .. q.hold .. ' ' .. q.holder .. ' ' ..
-    q.ready .. ' ' .. q.first .. ' ' .. q.since .. ' ' .. q.streak .. '\n' .. q.paused
+    q.ready .. ' ' .. q.first .. ' ' .. q.since .. ' ' .. q.streak .. ' ' .. q.till .. '\n' .. q.paused
 end
 
 -- came has a transaction stand among those of its queue that wait again, left takes
@@ -221,23 +232,25 @@ local function damaged(q, uid)
   return nil
 end
 
--- head returns the transaction that is next in a queue, and its type: those that
+-- head returns the transaction that is next in a queue, its type, and not before when it
+-- may be bound: those that
 -- came back stand before those that never left the line. What was cancelled or
 -- deleted while it stood in the line is dropped when it gets to the front; after 500
 -- of them the rest is left to the next tick.
 local function head(q)
   if q.back > 0 then
     local uid = call('ZRANGE', P .. 'back:' .. q.name, 0, 0)[1]
-    return uid, (select(3, header(uid)))
+    local _, _, typ, _, begins = header(uid)
+    return uid, typ, begins
   end
   for _ = 1, 500 do
     local uid = call('LINDEX', P .. 'line:' .. q.name, 0)
     if not uid then return nil end
-    local seq, _, typ = header(uid)
+    local seq, _, typ, _, begins = header(uid)
     if seq then
       local t = whole(uid)
       if not t then return damaged(q, uid) end
-      if t.phase == 'waiting' then return uid, typ end
+      if t.phase == 'waiting' then return uid, typ, begins end
       q.popped = tonumber(seq)
     end
     call('LPOP', P .. 'line:' .. q.name)
@@ -266,8 +279,12 @@ end
 -- place makes a queue ready if it can be bound, and takes it out of the ready set
 -- if it cannot; its record is stored.
 local function place(q)
-  local uid, typ
-  if q.waiting > 0 and q.run == '' and q.paused == '' and not holds(q) then uid, typ = head(q) end
+  local uid, typ, begins
+  if q.waiting > 0 and q.run == '' and q.paused == '' and not holds(q) then uid, typ, begins = head(q) end
+  if later(begins) then
+    put('due', begins, 'q:' .. q.name) -- what stands behind it waits, too
+    uid = nil
+  end
   if uid then
     ready(q, uid, typ)
   elseif q.ready ~= '' then

@@ -6,7 +6,6 @@
 --          is none), the newest, the one behind which was read ("" if it is not
 --          kept), then for each event: number, line, type, queue}
 
-local epoch = call('GET', P .. 'is:epoch') or '0'
 local log = P .. 'events'
 local function line(id)
   local e = call('XRANGE', log, id, id)[1]
@@ -29,11 +28,11 @@ local function about(text)
 end
 
 local oldest = call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
-if not oldest then return { epoch, '', '', '', '' } end
+if not oldest then return { epoch(), '', '', '', '' } end
 -- Numbers have no gaps, and only the oldest are ever dropped.
 local first = string.sub(oldest[1], 3)
 local newest = string.format('%.0f', tonumber(first) + call('XLEN', log) - 1)
-local answer = { epoch, first, newest, line('0-' .. newest), line('0-' .. ARGV[1]) }
+local answer = { epoch(), first, newest, line('0-' .. newest), line('0-' .. ARGV[1]) }
 local most = tonumber(ARGV[2])
 for _, e in ipairs(most > 0 and call('XRANGE', log, '(0-' .. ARGV[1], '+', 'COUNT', most) or {}) do
   local text = e[2][2]

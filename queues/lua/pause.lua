@@ -1,12 +1,14 @@
 -- pause keeps a queue from binding, or lets it bind again.
 --
 -- ARGV[1]  queue, ARGV[2] why it is paused, "" to resume it
+-- ARGV[3]  when it resumes by itself, "" for never
 -- Answer:  {"ok", "1" if a bind may have become possible}, or {"gone"}
 -- Cost:    about six commands
 local q = que(ARGV[1])
 if not q.there then return { 'gone' } end
 local paused = q.paused ~= ''
-q.paused = ARGV[2]
+q.paused, q.till = ARGV[2], ARGV[2] ~= '' and ARGV[3] or ''
+if q.till ~= '' then put('due', q.till, 'p:' .. q.name) else drop('due', 'p:' .. q.name) end
 if paused and ARGV[2] == '' then
   q.streak = ''
   event('q', q.name, '', '', '', '', 'RESUMED')

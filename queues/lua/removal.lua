@@ -7,6 +7,7 @@ local function finish(q)
   indexes['past:' .. q.name] = nil
   drop('queues', q.name)
   drop('due', 'q:' .. q.name)
+  drop('due', 'p:' .. q.name)
   q.there = nil
 end
 
@@ -39,7 +40,7 @@ end
 -- with its type and queue, so that the events which name it can still be told. A
 -- queue that waited for the callback of this one waits no more: nobody will tell it.
 local function remove(uid, keep)
-  local seq, _, typ, queue, batch = header(uid)
+  local seq, _, typ, queue, _, _, batch = header(uid)
   if not seq then return end
   local t, q = txn(uid), que(queue)
   local phase = t.phase
@@ -53,6 +54,7 @@ local function remove(uid, keep)
   if tonumber(seq) > q.popped then vacate(q, uid, tonumber(seq)) end
   drop('due', 'c:' .. uid)
   drop('due', 'x:' .. uid)
+  drop('due', 'd:' .. uid)
   if owner(t) then drop('own:' .. owner(t), uid) end
   for _, kind in ipairs({ 't:', 'x:', 'b:', 'f:' }) do strings[kind .. uid] = false end
   parse(uid, nil)

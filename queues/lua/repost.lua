@@ -4,15 +4,17 @@
 --
 -- ARGV[1]  uid, ARGV[2] type, ARGV[3] queue
 -- ARGV[4]  its sequence, ARGV[5] milliseconds when it was received, ARGV[6] data
--- ARGV[7]  id of a batch, whose type is type/ledger; else ""
+-- ARGV[7]  how its first line ends, as enqueue has it
 -- Cost:    some ten commands
-local uid, typ, queue, batch = ARGV[1], ARGV[2], ARGV[3], ARGV[7]
+local uid, typ, queue = ARGV[1], ARGV[2], ARGV[3]
 if header(uid) then return end
 local q = que(queue)
 local seq = string.format('%.0f', math.max(tonumber(ARGV[4]), tonumber(call('GET', P .. 'n:seq') or '0') + 1))
-call('SET', P .. 't:' .. uid, seq .. ' ' .. ARGV[5] .. ' ' .. typ .. ' ' .. queue ..
-  (batch ~= '' and ' ' .. batch or '') .. '\n' .. ARGV[6])
-if batch ~= '' then strings[batchKey(typ, batch)] = uid end
+call('SET', P .. 't:' .. uid, seq .. ' ' .. ARGV[5] .. ' ' .. typ .. ' ' .. queue .. ARGV[7] .. '\n' .. ARGV[6])
+local expires = string.match(ARGV[7], '^ %d* (%d+)')
+if expires then put('due', expires, 'd:' .. uid) end
+local key = batchKey(typ, batchOf(ARGV[7]))
+if key then strings[key] = uid end
 call('SET', P .. 'n:seq', seq)
 local page = math.floor(tonumber(seq) / 512)
 call('RPUSH', P .. 'page:' .. page, uid)

@@ -2,13 +2,16 @@
 -- cost follows what is due, however much there is.
 --
 -- ARGV[1]  incarnation, ARGV[2] the most to handle
--- ARGV[3]  milliseconds until another process may tell a callback named here
+-- ARGV[3]  milliseconds until another process may tell a callback, or end what has
+--          expired, that is named here
 -- ARGV[4]  milliseconds that the key of a removed transaction is known
--- ARGV[5]  milliseconds that events are kept
+-- ARGV[5]  milliseconds that events are kept, and longer while a webhook endpoint has not
+--          taken them over
 -- ARGV[6]  milliseconds until a transaction named here is named again unless it
 --          changes, -1 for never, 0 for at once
 -- Answer:  {now, "1" if a bind may have become possible, milliseconds until the
---          next thing is due or -1, {own uids due}, {uids with a callback to tell}}
+--          next thing is due or -1, {own uids due}, {uids with a callback to tell},
+--          {uids that wait and whose deadline has come}}
 -- Cost:    seven commands, a few for each thing that is due, and some fifteen where
 --          events are dropped
 local me, most, grace = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[6])
@@ -23,7 +26,7 @@ for _, uid in ipairs(own) do
     put('own:' .. me, grace > 0 and now + grace or '+inf', uid)
   end
 end
-local callbacks = {}
+local callbacks, expired = {}, {}
 for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'due', '-inf', now, 'LIMIT', 0, most)) do
   local kind, name = string.sub(member, 1, 1), string.sub(member, 3)
   drop('due', member)
@@ -31,8 +34,23 @@ for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'due', '-inf', now, 'LIMIT', 
   if t and t.callback ~= '' then
     callbacks[#callbacks + 1] = name
     put('due', now + ARGV[3], member)
+  elseif kind == 'd' then
+    local known = header(name) and whole(name)
+    if known and known.phase == 'waiting' then
+      expired[#expired + 1] = name
+      put('due', now + ARGV[3], member)
+    end
   elseif kind == 'q' then
     place(que(name))
+  elseif kind == 'p' then
+    local q = que(name)
+    if q.till ~= '' and not later(q.till) then
+      q.paused, q.till, q.streak = '', '', ''
+      event('q', name, '', '', '', '', 'RESUMED')
+      finish(q)
+    elseif q.till ~= '' then
+      put('due', q.till, member)
+    end
   elseif kind == 's' and lift(name, function(_, ends) return ends > 0 and ends <= now end) then
     event('s', name, name, '', '', '', 'RESTED_OVER')
     offer(name)
@@ -60,8 +78,11 @@ local function trim(log, oldest)
     if old(middle) then low = middle + 1 else high = middle end
   end
   if low > high then return false end -- it is the last
-  call('XTRIM', log, 'MINID', '0-' .. low)
-  return low == first + SLICE
+  -- What an endpoint has not taken over stays until it has.
+  local behind = call('ZRANGE', P .. 'hooks', 0, 0, 'WITHSCORES')[2]
+  local kept = math.min(low, (tonumber(behind) or low) + 1)
+  if kept > first then call('XTRIM', log, 'MINID', '0-' .. string.format('%.0f', kept)) end
+  return kept == first + SLICE
 end
 local more = trim(P .. 'events', now - ARGV[5])
 
@@ -71,4 +92,4 @@ for _, set in ipairs({ P .. 'own:' .. me, P .. 'due' }) do
   s = s and s ~= 'inf' and tonumber(s)
   if s and s < math.huge and (soonest < 0 or s - now < soonest) then soonest = math.max(0, s - now) end
 end
-return { now, woken and 1 or 0, soonest, own, callbacks }
+return { now, woken and 1 or 0, soonest, own, callbacks, expired }

@@ -48,6 +48,8 @@ func figures() []figure {
 		{"6-size", (*bench).sizes},
 		{"7-events", (*bench).followed},
 		{"8-cost", (*bench).cost},
+		{"9-webhooks", (*bench).webhooks},
+		{"10-traces", (*bench).traced},
 	}
 }
 

@@ -45,11 +45,20 @@ func (r madeRelease) file(suffix string) string {
 	return filepath.Join(r.dir, product+"_"+testVersion+suffix)
 }
 
+// needsRoot ends a test that cannot be run here: what is not tried has not passed.
+func needsRoot(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS != "linux" || os.Getuid() != 0 {
+		t.Fatal("this test installs packages and runs file systems: it needs Linux and root")
+	}
+}
+
 // TestRelease goes the way of docs/production.md from the tag to running programs.
 func TestRelease(t *testing.T) {
-	if testing.Short() || runtime.GOOS != "linux" || os.Getuid() != 0 {
-		t.Skip("not tried: it takes minutes, Linux and root")
+	if testing.Short() {
+		t.Skip("not tried: it takes minutes")
 	}
+	needsRoot(t)
 	_, secret := newKey(t)
 	r := makeRelease(t, secret)
 	t.Run("the same bytes from another clone", func(t *testing.T) {

@@ -190,6 +190,7 @@ func (p *pass) transaction(r queues.Record) {
 		p.landed[t.Queue] = append(p.landed[t.Queue], l)
 	}
 	p.end(t, effects)
+	p.inTime(t, effects)
 	legacy := slices.ContainsFunc(t.Attempts, func(a lifecycle.Attempt) bool { return a.Legacy })
 	if t.Open() && !r.Signed && !legacy && len(commands) == 0 {
 		p.doubt(t)
@@ -229,6 +230,21 @@ func (p *pass) end(t *lifecycle.Transaction, effects []*effect) {
 	case t.State() != lifecycle.Done && settled:
 		p.bad("UNTOLD_EFFECT", t.UID, t.Queue, t.Sender, "it is %s, and took effect in block %d by %s",
 			t.State(), effects[0].block.Height, effects[0].Hash)
+	}
+}
+
+// inTime holds what took effect against its deadline.
+func (p *pass) inTime(t *lifecycle.Transaction, effects []*effect) {
+	if t.ExpiresAt.IsZero() {
+		return
+	}
+	tip := lifecycle.Tip{Zero: p.w.status.Zero(p.w.tip), SlotTime: p.w.status.SlotTime}
+	last, known := tip.LastBefore(t.ExpiresAt)
+	for _, e := range effects {
+		if known && e.block.Slot > last {
+			p.bad("DEADLINE", t.UID, t.Queue, t.Sender, "it took effect in block %d, in slot %d, and its deadline was slot %d",
+				e.block.Height, e.block.Slot, last)
+		}
 	}
 }
 
@@ -369,6 +385,8 @@ func Meanings() map[string]string {
 			"has passed, then resolve it as dead",
 		"ORDER": "order is broken, unless the earlier one was cancelled before its " +
 			"first attempt and retried by a person",
+		"DEADLINE": "it took effect after its deadline: tell the owner of the zkApp, and look at what " +
+			"its worker signed",
 		"NONCE": "the next attempt of this sender will not fit: stop whatever else uses " +
 			"the account, then remove the sender and register it again: the chain is asked for its nonce",
 		"RECORD":       layout + "a record cannot be read",

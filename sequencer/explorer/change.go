@@ -175,9 +175,12 @@ func (s *Store) release(q *Queue, t *lifecycle.Transaction) {
 // streak counts what ended UNRESOLVED in a row.
 func (s *Store) streak(q *Queue, own *Sender) {
 	q.Streak++
-	if q.Streak >= s.UnresolvedLimit && q.Paused == "" {
+	if was := q.Paused; q.Streak >= s.UnresolvedLimit && (was == "" || !q.Till.IsZero()) {
+		q.Till = time.Time{}
 		q.Paused = fmt.Sprint(s.UnresolvedLimit, " transactions in a row ended UNRESOLVED")
-		s.log(Event{Kind: "q", ID: q.Name, Sender: own.Account, Code: "PAUSED"})
+		if was == "" {
+			s.log(Event{Kind: "q", ID: q.Name, Sender: own.Account, Code: "PAUSED"})
+		}
 	}
 	own.Streak++
 	if own.Streak >= s.UnresolvedLimit && q.Streak < s.UnresolvedLimit {

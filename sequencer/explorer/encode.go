@@ -101,7 +101,7 @@ func (e *encoder) state() {
 		e.bits(p.cancelled, p.ended, p.untold, p.unknown)
 	}
 	e.ledger()
-	e.bits(s.away, s.broke, s.store.Unsettled)
+	e.bits(s.away, s.broke, s.store.Unsettled, s.world.Deadline > 0 && !s.now.Before(s.world.terms().ExpiresAt))
 	for _, n := range s.budget {
 		e.byte(byte(n))
 	}

@@ -21,7 +21,6 @@ var unmet = map[string]string{
 	"reason bound":        "a bind is the store's, and no decision",
 	"reason unchanged":    "a result that says nothing new makes no step that is seen",
 	"restore not the end": "no world of CI is large enough: what was forgotten ends by what is left of it",
-	"restore room made":   "no world of CI is large enough: another one is planned in a place that was forgotten",
 	"reason passed":       "the nodes of these worlds hold every block",
 }
 

@@ -83,6 +83,11 @@ func (s *State) round() bool {
 	for t := range s.past {
 		s.try(Move{kind: mCallback, a: uint8(t)})
 	}
+	for t := range s.past {
+		if s.world.Deadline > 0 {
+			s.try(Move{kind: mOrder, a: uint8(t), b: uint8(slices.Index(orders, lifecycle.OrderExpire))})
+		}
+	}
 	s.persons()
 	if s.ledgerGoesOn(); s.world.Ledger == noLedger {
 		s.build()

@@ -7,7 +7,7 @@ const decisions = "../lifecycle/"
 // mistakes are the known ones. The first have the names that they have in the
 // simulation's list, where they are planted in the whole service.
 func mistakes() []mistake {
-	return slices.Concat(knownMistakes(), knownMistakesToo(), mistakesOfAKind(), mistakesOfFailovers(),
+	return slices.Concat(knownMistakes(), knownMistakesToo(), mistakesInTime(), mistakesOfAKind(), mistakesOfFailovers(),
 		mistakesOfLedgers())
 }
 
@@ -49,6 +49,24 @@ func knownMistakes() []mistake {
 				"	case was.Revision != c.Before.Revision:\n		return nil, nil, ErrStale\n", ""},
 		{"work goes on under claims that may have run out", "two processes, one sleeps", decisions + "drive.go",
 			"	case (s.Do.Leaves() || s.Do.Kind == Confirm) && !live:\n", "	case false:\n"},
+	}
+}
+
+// mistakesInTime are of deadlines.
+func mistakesInTime() []mistake {
+	return []mistake{
+		{"an attempt valid beyond its deadline", "deadline, errors", decisions + "deadline.go",
+			"return min(slot, last), known", "return max(slot, last), known"},
+		{"bytes sent after their deadline", "deadline", decisions + "decide.go",
+			"	if v.expired() && !t.Legacy() {", "	if false {"},
+		{"what is stopped taken for surely unsent", "deadline", decisions + "deadline.go",
+			"	u.Local.Unsent = 0\n", ""},
+		{"FAILED at its deadline, whatever is open", "deadline, errors", decisions + "deadline.go",
+			"	return v.with(dropPlan(v.Now)).usedUp()\n", "	return v.overdue()\n"},
+		{"a worker that sends by itself asked for what has a deadline", "deadline, legacy", decisions + "decide.go",
+			"		if !t.ExpiresAt.IsZero() {\n			return v.unkept()", "		if false {\n			return v.unkept()"},
+		{"nobody looks at it when its deadline comes", "deadline, errors", decisions + "decide.go",
+			"s.Look.IsZero() || at.Before(s.Look)", "false && at.Before(s.Look)"},
 	}
 }
 

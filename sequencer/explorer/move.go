@@ -57,7 +57,7 @@ func (s *State) Moves(visit func(Move)) {
 			visit(Move{kind: mCallback, a: uint8(t)})
 		}
 		for o, kind := range orders {
-			if s.budget[budgetOfOrder[kind]] > 0 {
+			if f, costs := budgetOfOrder[kind]; costs && s.budget[f] > 0 || !costs && s.world.Deadline > 0 {
 				visit(Move{kind: mOrder, a: uint8(t), b: uint8(o)})
 			}
 		}

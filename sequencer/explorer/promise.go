@@ -49,6 +49,10 @@ func (s *State) mayLeave(proc *process, t int, h *held) {
 		s.refuse = "bytes are sent of an attempt that is not stored as open"
 	case h.call.Kind == lifecycle.Send && (r.Bytes == nil || !slices.Equal(r.Bytes.Command, h.drive.Bytes(h.call))):
 		s.refuse = "bytes are sent that are not stored"
+	case h.call.Kind == lifecycle.Send && s.due(proc, r.Txn):
+		s.refuse = "bytes are sent after its deadline"
+	case h.call.Kind == lifecycle.Dispatch && s.world.Deadline > 0:
+		s.refuse = "a worker that sends by itself is asked for what has a deadline"
 	case h.call.Kind == lifecycle.Dispatch && s.past[t].asked&(1<<a.Number) != 0:
 		s.refuse = "a legacy worker is asked twice for one attempt"
 	case h.call.Kind == lifecycle.Dispatch && !s.world.Legacy:
@@ -59,6 +63,16 @@ func (s *State) mayLeave(proc *process, t int, h *held) {
 	if h.call.Kind == lifecycle.Dispatch {
 		s.past[t].asked |= 1 << h.call.Number
 	}
+}
+
+// due reports whether the deadline of a transaction has come, by the clock or by what a
+// process has seen of the chain.
+func (s *State) due(proc *process, t *lifecycle.Transaction) bool {
+	return !t.ExpiresAt.IsZero() && (!s.now.Before(t.ExpiresAt) || int(proc.tip.Slot) >= start+s.world.Deadline)
+}
+
+func (s *State) dueForSome(t *lifecycle.Transaction) bool {
+	return slices.ContainsFunc(s.procs, func(p process) bool { return s.due(&p, t) })
 }
 
 // mayHaveLeft checks what leaves a process that does not know yet that the store has
@@ -87,6 +101,9 @@ func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 		switch t.Phase {
 		case lifecycle.PhaseFailed:
 			past.ended = true
+			if t.Error != nil && t.Error.Code == lifecycle.CodeExpired && s.dueForSome(t) {
+				break
+			}
 			if !past.cancelled && t.Retries < s.policy.MaxRetries {
 				s.refuse = "FAILED, and retries were left"
 			}
@@ -161,6 +178,9 @@ func (s *State) checkChain(c chain) string {
 		}
 		if s.past[b.cmd.txn].unknown {
 			continue
+		}
+		if s.world.Deadline > 0 && i+1 > start+s.world.Deadline {
+			return uid(int(b.cmd.txn)) + " took effect after its deadline"
 		}
 		if seen[b.cmd.txn] {
 			return uid(int(b.cmd.txn)) + " has taken effect twice"

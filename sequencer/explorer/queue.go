@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"slices"
+	"time"
 
 	"mina-sequencer/sequencer/lifecycle"
 )
@@ -9,7 +10,15 @@ import (
 // place has a queue wait for its turn from now on, if it can be bound and did not wait
 // before; one that cannot be bound loses its turn.
 func (s *Store) place(q *Queue) {
-	switch can := q.Run == "" && q.Paused == "" && !q.Hold.After(s.Now) && s.Head(q.Name) != nil; {
+	q.Begins = time.Time{}
+	can := q.Run == "" && q.Paused == "" && !q.Hold.After(s.Now)
+	if head := s.Head(q.Name); can {
+		can = head != nil
+		if can && head.NotBefore.After(s.Now) {
+			can, q.Begins = false, head.NotBefore
+		}
+	}
+	switch {
 	case !can:
 		q.turn = 0
 	case q.turn == 0:
@@ -17,16 +26,19 @@ func (s *Store) place(q *Queue) {
 	}
 }
 
-// Pause keeps a queue from being bound, or with "" lets it be bound again; false if there
-// is no such queue.
-func (s *Store) Pause(queue, why string) bool {
+// Pause keeps a queue from being bound, until a time if that is not zero, or with "" lets
+// it be bound again; false if there is no such queue.
+func (s *Store) Pause(queue, why string, until time.Time) bool {
 	i := slices.IndexFunc(s.Queues, func(q Queue) bool { return q.Name == queue })
 	if i < 0 {
 		return false
 	}
 	q := &s.Queues[i]
 	was := q.Paused
-	q.Paused = why
+	q.Paused, q.Till = why, until
+	if why == "" {
+		q.Till = time.Time{}
+	}
 	switch {
 	case was != "" && why == "":
 		q.Streak = 0
@@ -36,6 +48,13 @@ func (s *Store) Pause(queue, why string) bool {
 	}
 	s.finish(q)
 	return true
+}
+
+// PauseOver ends a pause, if its time is over.
+func (s *Store) PauseOver(q *Queue) {
+	if !q.Till.IsZero() && !q.Till.After(s.Now) {
+		s.Pause(q.Name, "", time.Time{})
+	}
 }
 
 // Remove forgets what is final and can land no more.

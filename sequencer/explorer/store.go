@@ -60,8 +60,11 @@ type Queue struct {
 	Hold   time.Time // until when it is not bound
 	Holder string    // uid whose callback it waits for
 	Paused string    // why, "" if it is not
-	Streak int       // UNRESOLVED in a row
-	turn   int64     // since when it waits for its turn, 0 while it cannot be bound
+	Till   time.Time // when the pause ends by itself; zero if it does not
+	// Begins is when the next may be bound, where that is all that it waits for.
+	Begins time.Time
+	Streak int   // UNRESOLVED in a row
+	turn   int64 // since when it waits for its turn, 0 while it cannot be bound
 }
 
 // A Sender is the record of one sender.
@@ -173,13 +176,13 @@ func (s *Store) log(e Event) {
 }
 
 // Enqueue accepts a transaction; the same uid again gets the first one.
-func (s *Store) Enqueue(uid, queue, typ string) *lifecycle.Transaction {
+func (s *Store) Enqueue(uid, queue, typ string, terms lifecycle.Terms) *lifecycle.Transaction {
 	if r := s.Record(uid); r != nil {
 		return r.Txn
 	}
 	first := s.Head(queue) == nil
 	s.Sequence++
-	t := &lifecycle.Transaction{UID: uid, Queue: queue, Sequence: s.Sequence, Type: typ,
+	t := &lifecycle.Transaction{UID: uid, Queue: queue, Sequence: s.Sequence, Type: typ, Terms: terms,
 		Phase: lifecycle.PhaseWaiting, ReceivedAt: s.Now, ChangedAt: s.Now}
 	s.Records = append(s.Records, Record{Txn: t})
 	s.log(Event{Kind: "t", ID: uid, To: string(lifecycle.PhaseWaiting)})
@@ -203,7 +206,7 @@ func (s *Store) Head(queue string) *lifecycle.Transaction {
 }
 
 // A Plan is the first attempt of what was never changed, planned as it is bound if the
-// next nonce of the sender is stored as Nonce says.
+// next nonce of the sender is stored as Nonce says; not of what was posted with terms.
 type Plan struct {
 	Sender           string
 	Nonce            uint32
@@ -241,7 +244,8 @@ func (s *Store) Bind(process string, types, groups []string, plans []Plan) *life
 	t.Phase, t.Sender, t.Claim, t.ChangedAt, t.DueAt = lifecycle.PhaseDispatching, sender.Account, s.token(process),
 		s.Now, time.Time{}
 	for _, p := range plans {
-		if p.Sender == sender.Account && sender.Known && sender.Next == p.Nonce && r.Txn.Revision == 0 {
+		if p.Sender == sender.Account && sender.Known && sender.Next == p.Nonce && r.Txn.Revision == 0 &&
+			t.Terms == (lifecycle.Terms{}) {
 			t.Attempts = append(t.Attempts, lifecycle.Attempt{Number: 1, Sender: p.Sender, Nonce: p.Nonce, Fee: p.Fee,
 				ValidUntil: p.ValidUntil, Slot: p.Slot, Outcome: lifecycle.Prepared, StartedAt: s.Now})
 			s.charge(r, t, t.Cost(), 0, 0)
@@ -344,10 +348,11 @@ func (s *Store) unhold(uid string, q *Queue) {
 	}
 }
 
-// Tick does what is due: rests and holds that end.
+// Tick does what is due: rests, holds and pauses that end.
 func (s *Store) Tick() {
 	for i := range s.Queues {
-		if q := &s.Queues[i]; !q.Hold.IsZero() && !q.Hold.After(s.Now) {
+		q := &s.Queues[i]
+		if !q.Hold.IsZero() && !q.Hold.After(s.Now) || !q.Begins.IsZero() && !q.Begins.After(s.Now) {
 			s.HoldOver(q)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 var orders = []lifecycle.OrderKind{lifecycle.OrderCancel, lifecycle.OrderRetry, lifecycle.OrderLanded,
-	lifecycle.OrderDead}
+	lifecycle.OrderDead, lifecycle.OrderExpire}
 
 // extend adds a block to the chain, or has a rival of its last blocks win, which is
 // longer by one. The block, or the rival's first, holds what the move says.
@@ -208,7 +208,7 @@ var budgetOfOrder = map[lifecycle.OrderKind]Fault{lifecycle.OrderCancel: Cancel,
 
 // order is a person's word. Of what nobody knows a person says what is true.
 func (s *State) order(t int, kind lifecycle.OrderKind) bool {
-	if !s.spend(budgetOfOrder[kind]) {
+	if kind != lifecycle.OrderExpire && !s.spend(budgetOfOrder[kind]) {
 		return false
 	}
 	o := lifecycle.Order{What: kind}
@@ -233,6 +233,9 @@ func (s *State) order(t int, kind lifecycle.OrderKind) bool {
 	before := s.store.Read(uid(t))
 	v := s.view(0, t)
 	v.Txn, v.Local, v.Tip = before, lifecycle.Local{}, lifecycle.Tip{}
+	if kind == lifecycle.OrderExpire {
+		v.Tip = s.procs[0].tip
+	}
 	step, err := lifecycle.Ask(&v, o)
 	if err != nil {
 		return false

@@ -14,7 +14,7 @@ func (c *Coverage) entries() (all []entry) {
 		lc.ReasonFailedIn, lc.ReasonDisplaced, lc.ReasonExpired, lc.ReasonPassed, lc.ReasonUnclear, lc.ReasonLanded,
 		lc.ReasonSettled, lc.ReasonAmbiguous,
 		lc.ReasonNonceIgnored, lc.ReasonWeighing, lc.ReasonDelay, lc.ReasonRetry, lc.ReasonBack, lc.ReasonCancelled,
-		lc.ReasonUsedUp, lc.ReasonFinality,
+		lc.ReasonUsedUp, lc.ReasonOverdue, lc.ReasonFinality,
 		lc.ReasonFinal, lc.ReasonOrphaned, lc.ReasonEnded, lc.ReasonOrdered, lc.ReasonUnchanged,
 		lc.ReasonLooking, lc.ReasonSubmitting, lc.ReasonInvalid} {
 		all = append(all, entry{"reason", string(r), c.Reasons[r]})
@@ -32,7 +32,7 @@ func (c *Coverage) entries() (all []entry) {
 	for _, d := range []lc.Denial{lc.Overtaken, lc.Costly, lc.Unconfirmed} {
 		all = append(all, entry{"denial", string(d), c.Denials[d]})
 	}
-	for _, o := range []lc.OrderKind{lc.OrderCancel, lc.OrderRetry, lc.OrderLanded, lc.OrderDead} {
+	for _, o := range []lc.OrderKind{lc.OrderCancel, lc.OrderRetry, lc.OrderLanded, lc.OrderDead, lc.OrderExpire} {
 		all = append(all, entry{"order", string(o), c.Orders[o]})
 	}
 	for _, f := range []lc.Fate{lc.FateUnknown, lc.FateAbsent, lc.FatePooled, lc.FateIncluded, lc.FateFailed,

@@ -34,6 +34,9 @@ type World struct {
 	// first transaction was in the phase Lags, or any.
 	Forgets int
 	Lags    lifecycle.Phase
+	// Deadline is the last slot of each transaction, counted from the first tip, 0 for none;
+	// by the clock it comes after one tick.
+	Deadline int
 	// Height is how many blocks are made before the fair schedule, 0 for no bound.
 	Height int
 }
@@ -97,6 +100,22 @@ func (w *World) depths() (confirmations, settle, finality int) {
 		finality = 2
 	}
 	return confirmations, settle, finality
+}
+
+// terms are those of each transaction.
+func (w *World) terms() (t lifecycle.Terms) {
+	if w.Deadline > 0 {
+		t.ExpiresAt = epoch.Add(tick)
+	}
+	return t
+}
+
+// zero is when slot 0 would have begun, by the deadline.
+func (w *World) zero() time.Time {
+	if w.Deadline == 0 {
+		return time.Time{}
+	}
+	return w.terms().ExpiresAt.Add(-time.Duration(start+w.Deadline+1) * time.Second)
 }
 
 func (w *World) policy() *lifecycle.Policy {
@@ -198,7 +217,7 @@ func NewState(w *World) *State {
 	n := 0
 	for q, txns := range w.Queues {
 		for range txns {
-			s.store.Enqueue(uid(n), "q"+digit(q), typ)
+			s.store.Enqueue(uid(n), "q"+digit(q), typ, w.terms())
 			n++
 		}
 	}
@@ -310,7 +329,7 @@ func (s *State) poll(p int) {
 		lowest = min(lowest, s.chain[n].tip())
 	}
 	proc.tip = lifecycle.Tip{At: s.now, Quorum: quorum, Fresh: true, Height: uint32(lowest), TipSlot: uint32(lowest),
-		Slot: uint32(lowest), SlotTime: time.Second, Synced: len(nodes)}
+		Slot: uint32(lowest), SlotTime: time.Second, Zero: s.world.zero(), Synced: len(nodes)}
 	s.askLedger(p)
 	proc.seen = slices.Clone(proc.seen)
 	for t, h := range proc.held {

@@ -88,6 +88,11 @@ func worldsOfOne() []*World {
 		{Name: "no money", Height: 4, Budget: Budget{Broke: 1, Refuse: 1}},
 		{Name: "replicas", Replicas: true, Height: 4, Budget: Budget{Unheard: 1, Crash: 1}},
 		{Name: "no hash from the worker", Hashless: true, Height: 4, Budget: Budget{LostSend: 1, Crash: 1}},
+		{Name: "deadline", Deadline: 3, Height: 4, Budget: Budget{LostSend: 1, Crash: 1}},
+		{Name: "deadline, errors", Deadline: 3, Retries: 1, Height: 4, Budget: Budget{WorkerErr: 1, Refuse: 1, Busy: 1}},
+		{Name: "deadline, failed in a block", Deadline: 3, Retries: 1, Height: 4, Budget: Budget{FailIn: 1, Reorg: 1}},
+		{Name: "deadline, raised", Deadline: 3, Raise: true, Height: 4, Budget: Budget{Cancel: 1, Vanish: 1}},
+		{Name: "deadline, legacy", Deadline: 3, Legacy: true, Height: 4, Budget: Budget{Busy: 1}},
 		{Name: "deep", Confirmations: 2, Settle: 3, Finality: 4, Height: 5, Budget: Budget{FailIn: 1}},
 		{Name: "deep, reorganised", Confirmations: 2, Settle: 3, Finality: 4, Height: 4, Budget: Budget{Reorg: 1}},
 	}
@@ -101,6 +106,8 @@ func worldsOfMore() []*World {
 		{Name: "two queues, one sender", Queues: []int{1, 1}, Height: 2},
 		{Name: "two queues, a fee limit", Queues: []int{1, 1}, Senders: 2, FeeLimit: 1, Height: 1},
 		{Name: "two senders", Queues: []int{2}, Senders: 2, Height: 2, Budget: Budget{Busy: 1}},
+		{Name: "two in a queue, a deadline", Queues: []int{2}, Deadline: 3, Height: 4, Budget: Budget{WorkerErr: 1}},
+		{Name: "deadline, two nodes", Nodes: 2, Deadline: 3, Height: 4, Budget: Budget{Away: 1}},
 		{Name: "two nodes", Nodes: 2, Height: 3, Budget: Budget{Away: 1}},
 		{Name: "two nodes, failed", Nodes: 2, Height: 3, Budget: Budget{FailIn: 1}},
 		{Name: "two nodes, reorganised", Nodes: 2, Alone: true, Height: 2, Budget: Budget{Reorg: 1}},
@@ -137,6 +144,7 @@ func worldsOfFailovers() []*World {
 			Lags: lifecycle.PhaseDispatching, Budget: Budget{Forget: 1}},
 		{Name: "fails over, failed in a block", Retries: 1, Height: 3, Forgets: 2, Lags: lifecycle.PhaseWatching,
 			Budget: Budget{Forget: 1, FailIn: 1}},
+		{Name: "fails over, a deadline", Deadline: 2, Height: 2, Forgets: 2, Budget: Budget{Forget: 1}},
 		{Name: "fails over, a stranger", Height: 1, Forgets: 1, Lags: lifecycle.PhaseDispatching,
 			Budget: Budget{Forget: 1, Outsider: 1}},
 	}

@@ -15,6 +15,17 @@ func Decide(v *View) Step {
 	if a := v.landed(); a != nil {
 		return v.land(a)
 	}
+	s := v.next()
+	if s.Txn == nil && !v.Txn.ExpiresAt.IsZero() && !v.expired() {
+		if at := v.expiry(); s.Look.IsZero() || at.Before(s.Look) {
+			s.Look = at
+		}
+	}
+	return s
+}
+
+// next is what the phase comes to.
+func (v *View) next() Step {
 	switch v.Txn.Phase {
 	case PhaseDispatching:
 		return v.dispatching()
@@ -68,8 +79,11 @@ func (v *View) to(p Phase, why Reason) Step {
 // dispatching: an attempt is to be planned, or is asked of the worker.
 func (v *View) dispatching() Step {
 	t, last := v.Txn, v.Txn.Last()
-	if t.CancelRequested && !t.Open() {
-		return v.cancelled()
+	switch {
+	case v.stops() && !t.Open():
+		return v.stopped()
+	case v.expired() && !v.dispatchUnderWay():
+		return v.outstays()
 	}
 	if last == nil || !last.EndedAt.IsZero() || last.Outcome == Unknown {
 		return v.plan()
@@ -94,6 +108,9 @@ func (v *View) dispatching() Step {
 		return v.take(last)
 	}
 	if v.Local.Legacy {
+		if !t.ExpiresAt.IsZero() {
+			return v.unkept()
+		}
 		// From the moment that the mark is stored the attempt is open.
 		s := v.to(PhaseDispatching, ReasonProving)
 		a := s.Txn.Last()
@@ -152,16 +169,19 @@ func (v *View) sent() Step {
 	if v.strayed() {
 		return v.noteStrayed()
 	}
-	if t.Open() && v.settled() {
-		return v.over()
+	if v.expired() && !t.Legacy() {
+		s := v.unfresh().to(PhaseWatching, ReasonOverdue) // and nothing leaves
+		s.noteSaid()
+		return s
 	}
-	if v.Local.fresh(last) {
+	switch {
+	case t.Open() && v.settled():
+		// There is nothing to be sent any more.
+	case v.Local.fresh(last):
 		return v.sendFresh(last)
-	}
-	if !t.Legacy() && v.Local.SentAt.IsZero() {
+	case !t.Legacy() && v.Local.SentAt.IsZero():
 		return v.resend()
-	}
-	if !v.Tip.At.After(v.Local.SentAt) {
+	case !v.Tip.At.After(v.Local.SentAt):
 		return v.wait(ReasonSent)
 	}
 	s := v.to(PhaseWatching, ReasonSent)
@@ -214,9 +234,9 @@ func (v *View) failing() Step {
 		limit = *asked.Retries
 	}
 	switch {
-	case t.CancelRequested && !t.Open():
-		return v.cancelled()
-	case t.CancelRequested || t.Retries >= limit:
+	case v.stops() && !t.Open():
+		return v.stopped()
+	case v.stops() || t.Retries >= limit:
 		return v.usedUp()
 	case !t.Open() && (unusable || asked.Overtaken):
 		return v.back(ReasonBack)
@@ -240,11 +260,7 @@ func (v *View) usedUp() Step {
 
 // cancelled: a person took it back, and nothing is open.
 func (v *View) cancelled() Step {
-	s := v.with(func(t *Transaction) {
-		if a := t.Last(); a != nil && a.Pending() {
-			a.EndedAt = v.Now
-		}
-	}).end(PhaseFailed, ReasonCancelled)
+	s := v.with(dropPlan(v.Now)).end(PhaseFailed, ReasonCancelled)
 	s.Aside.Code = CodeCancelled
 	s.Txn.Error = &Error{Code: CodeCancelled, Message: "cancelled before it took effect"}
 	return s
@@ -260,8 +276,11 @@ func (v *View) back(why Reason) Step {
 // delayed: another try follows when its time has come.
 func (v *View) delayed() Step {
 	t := v.Txn
-	if t.CancelRequested && !t.Open() {
-		return v.cancelled()
+	switch {
+	case v.stops() && !t.Open():
+		return v.stopped()
+	case v.expired():
+		return v.outstays()
 	}
 	if left := t.DueAt.Sub(v.Now); left > 0 {
 		return v.waitUntil(v.Clock.Add(left), ReasonDelay)

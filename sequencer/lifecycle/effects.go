@@ -47,7 +47,15 @@ func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 	if after.Phase == PhaseDone && !after.FinalAt.IsZero() && before.FinalAt.IsZero() {
 		m.Remove = p.Retention
 	}
+	if p.RetentionFailed > 0 && after.inVain() && !before.inVain() {
+		m.Remove = p.RetentionFailed
+	}
 	return m
+}
+
+// inVain reports whether t has ended without effect, and nothing of it can land any more.
+func (t *Transaction) inVain() bool {
+	return (t.Phase == PhaseFailed || t.Phase == PhaseUnresolved) && !t.Open()
 }
 
 // standing is the attempt by which t is DONE and may yet be orphaned, or that was in a

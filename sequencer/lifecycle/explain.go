@@ -37,7 +37,7 @@ type said struct {
 // Explain puts the reason of the next step into words. It is a pure function: it asks
 // nobody, and decides nothing.
 func Explain(s *Scene) Explanation {
-	d := s.say()
+	d := s.inTime(s.say())
 	return Explanation{
 		State: s.Txn.State(), Since: s.Txn.ChangedAt, Summary: d.summary, Wait: d.wait, Next: d.next, Attempts: s.attempts(),
 	}
@@ -116,8 +116,15 @@ func (s *Scene) unbound() said {
 	held := Next{Action: StepBind, At: s.Place.Hold}
 	switch {
 	case s.Paused != "":
-		return said{"The queue is paused: " + short(s.Paused) + ".",
-			Wait{Code: WaitPaused, Detail: short(s.Paused)}, Next{Action: StepResume}}
+		d := said{"The queue is paused: " + short(s.Paused) + ".",
+			Wait{Code: WaitPaused, Until: s.PausedUntil, Detail: short(s.Paused)}, Next{Action: StepResume}}
+		if !s.PausedUntil.IsZero() {
+			d.next = Next{Action: StepBind, At: s.PausedUntil}
+		}
+		return d
+	case s.notBefore().After(s.Now):
+		return said{"It is not to be dispatched before " + stamp(s.notBefore()) + ".",
+			Wait{Code: WaitNotBefore, Until: s.notBefore()}, Next{Action: StepBind, At: s.notBefore()}}
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now):
 		who, code := s.whoWasAway()
 		return said{who + " was away or busy" + because(s.Txn.Error) + "; the queue is left alone for a while.",
@@ -201,6 +208,8 @@ func (s *Scene) dispatching() said {
 	case why == ReasonCancelled:
 		return said{"A cancel was asked for, and nothing of it has been sent: it ends now.",
 			Wait{Code: WaitNothing}, Next{Action: StepEnd, At: s.Now}}
+	case why == ReasonOverdue:
+		return said{"Its deadline has come, and nothing of it has been sent: it ends now.", Wait{Code: WaitNothing}, Next{Action: StepEnd, At: s.Now}}
 	case why == ReasonLanded:
 		return said{"An earlier attempt is in a block.", Wait{Code: WaitNothing}, Next{Action: StepFinish, At: s.Now}}
 	case why != ReasonProving && !s.Tip.At.IsZero() && !s.Tip.Quorum:
@@ -309,7 +318,7 @@ func (s *Scene) landing(text, detail string, next Next) said {
 }
 
 // last says whether no further attempt is made.
-func (s *Scene) last() bool { return s.Txn.CancelRequested || s.Txn.Ending != "" }
+func (s *Scene) last() bool { return s.stops() || s.Txn.Ending != "" }
 
 // noMore is the sentence that says so, if it is so.
 func (s *Scene) noMore() string {
@@ -388,6 +397,8 @@ func (s *Scene) endedBy() said {
 	switch {
 	case code == CodeCancelled:
 		d.summary = "It was cancelled before it took effect."
+	case code == CodeExpired && s.expired():
+		d.summary, d.wait.Detail = upper(t.Error.Message)+".", ""
 	case t.Phase == PhaseUnresolved && t.Open():
 		return said{
 			"Nobody knows what became of its attempt" + because(t.Error) + ". " +

@@ -68,7 +68,7 @@ func TestExplain(t *testing.T) {
 	codes := map[WaitCode]bool{}
 	for _, all := range [][]telling{
 		waitingTold(), dispatchingTold(), pooledTold(), deepTold(), passedTold(), retryTold(), endTold(),
-		rareWaitsTold(), rareSentTold(), rareEndsTold(), batchesTold(),
+		rareWaitsTold(), rareSentTold(), rareEndsTold(), deadlineTold(), batchesTold(),
 	} {
 		for _, c := range all {
 			e := Explain(c.in)

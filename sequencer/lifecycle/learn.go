@@ -138,8 +138,8 @@ func (v *View) made(r Answer) Step {
 // signed: the bytes are stored before one of them leaves. From here on the attempt is
 // open.
 func (v *View) signed(r Answer) Step {
-	if v.Txn.CancelRequested && !v.Txn.Open() {
-		return v.cancelled()
+	if v.stops() && !v.Txn.Open() {
+		return v.stopped()
 	}
 	u := v.with(func(t *Transaction) {
 		sign(t.Last(), r)
@@ -312,8 +312,8 @@ func (v *View) denied(d Denied) Step {
 			}
 			t.Error = e
 		})
-		if t.CancelRequested {
-			return u.cancelled()
+		if v.stops() {
+			return u.stopped()
 		}
 		return u.back(ReasonBack)
 	}

@@ -21,7 +21,7 @@ func Ask(v *View, o Order) (Step, error) {
 		s = v.cancel()
 	case OrderRetry:
 		again := t.Ledger != "" && v.Batch.Known && v.Batch.Idempotent // which takes it as the same
-		if t.Phase != PhaseFailed && t.Phase != PhaseUnresolved || t.Open() && !again {
+		if t.Phase != PhaseFailed && t.Phase != PhaseUnresolved || t.Open() && !again || v.expired() {
 			return refuse(ErrNotRetryable)
 		}
 		s = v.with(func(t *Transaction) {
@@ -31,6 +31,11 @@ func Ask(v *View, o Order) (Step, error) {
 			clearEnd(t)
 			t.Retries = 0
 		}).back(ReasonOrdered)
+	case OrderExpire:
+		if t.Phase != PhaseWaiting || t.Open() || !v.expired() {
+			return Step{}, fmt.Errorf("transaction %s is %s: %w", t.UID, t.State(), ErrNotExpired)
+		}
+		s = v.overdue()
 	case OrderLanded, OrderDead:
 		if !t.Open() || t.Phase != PhaseUnresolved && t.Phase != PhaseWatching {
 			return Step{}, fmt.Errorf("transaction %s is %s and has no attempt of unknown outcome: %w",
@@ -112,6 +117,8 @@ func (v *View) dead() Step {
 // closed goes on where nothing is open any more, and nothing has landed.
 func (v *View) closed(why Reason) Step {
 	switch {
+	case v.Txn.Ending != PhaseDone && v.Txn.Ending != PhaseUnresolved && !v.Txn.CancelRequested && v.expired():
+		return v.overdue()
 	case v.Txn.Ending != "":
 		return v.end(v.Txn.Ending, why)
 	case v.Txn.CancelRequested:

@@ -14,9 +14,13 @@ func (v *View) plan() Step {
 	if s, unfit := v.unfit(); unfit {
 		return s
 	}
+	last, known := v.lastSlot()
+	if !known {
+		return v.noChain("no node says when its slots begin, and it has a deadline")
+	}
 	a := Attempt{
 		Number: len(t.Attempts) + 1, Sender: t.Sender, Fee: v.fee(), Outcome: Prepared,
-		ValidUntil: v.Policy.LastSlot(v.Tip), Slot: v.Tip.TipSlot, StartedAt: v.Now,
+		ValidUntil: last, Slot: v.Tip.TipSlot, StartedAt: v.Now,
 	}
 	if open := t.FirstOpen(); open != nil {
 		a.Nonce = open.Nonce // exclusive: at most one of them can land
@@ -109,11 +113,19 @@ func (v *View) fee() uint64 {
 	t, last := v.Txn, v.Txn.Last()
 	switch {
 	case last == nil, t.Retries == 0 && !t.Open():
-		return v.Policy.Fee
+		return min(v.Policy.Fee, v.feeMax())
 	case t.Deferred > 0 && last.Outcome == Prepared && !last.EndedAt.IsZero():
 		return last.Fee // no worker has taken that on
 	}
-	return v.Policy.Raised(last.Fee)
+	return min(v.Policy.Raised(last.Fee), v.feeMax())
+}
+
+// feeMax is the most that an attempt may pay, by the policy and by what was posted.
+func (v *View) feeMax() uint64 {
+	if most := v.Txn.MaxFee; most > 0 {
+		return min(most, v.Policy.FeeMax)
+	}
+	return v.Policy.FeeMax
 }
 
 // A deferral is why an attempt cannot be made now.
@@ -141,8 +153,8 @@ func (v *View) deferred(d deferral) Step {
 	})
 	u.Local.Taken, u.Local.Marked, u.Local.Asked = 0, 0, Asked{}
 	rest := &Rest{For: d.Rest, Why: d.Why, By: d.By, Detail: d.Error.Message}
-	if !u.Txn.Open() && u.Txn.CancelRequested {
-		s := u.cancelled() // back in its queue it would be tried anew
+	if !u.Txn.Open() && u.stops() {
+		s := u.stopped() // back in its queue it would be tried anew
 		s.Aside.Rest = rest
 		return s
 	}

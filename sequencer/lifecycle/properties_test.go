@@ -101,6 +101,9 @@ func (c *checker) decides(v *View) {
 	if again := Decide(v); !reflect.DeepEqual(s, again) {
 		c.wrong(v, &again, "decided otherwise: %s", told(v, s))
 	}
+	if s.Txn == nil && s.Look.IsZero() && !v.Txn.ExpiresAt.IsZero() && !v.expired() {
+		c.wrong(v, &s, "nobody looks at it when its deadline comes")
+	}
 	if s.Txn != nil && s.Do != (Effect{}) {
 		c.wrong(v, &s, "stores, and does %s", s.Do.Kind)
 	}
@@ -134,6 +137,7 @@ func (c *checker) learns(v *View, r Result) {
 // step holds of every step, whether it is stored or not.
 func (c *checker) step(v *View, s *Step) {
 	c.Helper()
+	c.inTime(v, s)
 	switch {
 	case s.Reason == "":
 		c.wrong(v, s, "no reason")

@@ -361,6 +361,34 @@ func TestEffects(t *testing.T) {
 	}
 }
 
+// TestKeptInVain: what ended without effect is kept for a time of its own, which begins
+// when nothing of it can land.
+func TestKeptInVain(t *testing.T) {
+	t.Parallel()
+	p := *testPolicy()
+	p.RetentionFailed = 5 * time.Hour
+	lost := try(Unknown, legacy, opened)
+	for name, c := range map[string]struct {
+		before, after *Transaction
+		want          time.Duration
+	}{
+		"failed":                {txn(PhaseFailing), txn(PhaseFailed), p.RetentionFailed},
+		"cancelled":             {txn(PhaseWaiting), txn(PhaseFailed), p.RetentionFailed},
+		"unresolved":            {txn(PhaseDispatching), txn(PhaseUnresolved), p.RetentionFailed},
+		"unresolved, may land":  {txn(PhaseWatching, lost), txn(PhaseUnresolved, lost), Never},
+		"may land no more":      {txn(PhaseUnresolved, lost), txn(PhaseUnresolved, try(Expired, over)), p.RetentionFailed},
+		"may land still":        {txn(PhaseUnresolved, lost), txn(PhaseUnresolved, lost), Never},
+		"it was that before":    {txn(PhaseFailed), txn(PhaseFailed), Never},
+		"not yet":               {txn(PhaseDispatching), txn(PhaseFailing), Never},
+		"retried":               {txn(PhaseFailed), txn(PhaseWaiting), Never},
+		"DONE has its own time": {txn(PhaseDispatching), txn(PhaseDone, final), p.Retention},
+	} {
+		if got := Effects(c.before, c.after, &Aside{}, &p).Remove; got != c.want {
+			t.Errorf("%s: kept for %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 func opened(a *Attempt)     { a.EndedAt = time.Time{} }
 func toTell(t *Transaction) { t.Callback = OnFailure }
 
@@ -652,5 +680,28 @@ func TestPassed(t *testing.T) {
 	paid.Attempts[0].Sender = "R"
 	if Passed(found("p", 9, 4), paid, restoredAt) != nil {
 		t.Error("a nonce of another account was compared")
+	}
+}
+
+// TestTraceParent: each try has a trace of its own, the same wherever it is made.
+func TestTraceParent(t *testing.T) {
+	t.Parallel()
+	const posted = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	x := txn(PhaseWaiting)
+	if x.TraceParent() != "" || x.TraceID() != "" {
+		t.Errorf("not traced: %q, %q", x.TraceParent(), x.TraceID())
+	}
+	x.Trace = posted
+	if x.TraceParent() != posted || x.TraceID() != "4bf92f3577b34da6a3ce929d0e0e4736" {
+		t.Errorf("the first try: %q, %q", x.TraceParent(), x.TraceID())
+	}
+	for retries, want := range map[int]string{
+		1: "00-1ade03343355caa529ec341826ada8a6-265ee19ebb989c60-01",
+		2: "00-f1b01650ea320696e5100e073a9708f3-0822287a5dcd47f0-01",
+	} {
+		x.Retries = retries
+		if got := x.TraceParent(); got != want || len(got) != len(posted) || x.TraceID() != want[3:35] {
+			t.Errorf("retry %d: %q, %q", retries, got, x.TraceID())
+		}
 	}
 }

@@ -159,6 +159,7 @@ const (
 	OrderRetry  OrderKind = "retry"
 	OrderLanded OrderKind = "landed" // what is open has landed
 	OrderDead   OrderKind = "dead"   // nothing that is open will ever land
+	OrderExpire OrderKind = "expire" // its deadline may have come while it waits; nobody drives it
 )
 
 // What an Order is refused with, wrapped or not.
@@ -170,6 +171,8 @@ var (
 	// ErrMightStillLand: an attempt is open, so a new nonce could let the
 	// transaction take effect twice.
 	ErrMightStillLand = errors.New("an attempt might still land")
+	// ErrNotExpired: it does not wait, or its deadline has not come.
+	ErrNotExpired = errors.New("its deadline has not come while it waits")
 	// ErrContradicted: the chain says otherwise than the person.
 	ErrContradicted = errors.New("the chain contradicts it")
 )

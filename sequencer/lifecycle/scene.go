@@ -6,10 +6,12 @@ import "time"
 // what is not known of the rest is zero.
 type Scene struct {
 	View
-	Paused string       // why the queue is, "" if it is not
-	Place  Place        // in the queue, of what waits
-	First  *Transaction // the one that Place names, where it is another
-	Pool   []Candidate  // senders that could be bound, or some of them
+	Paused string // why the queue is, "" if it is not
+	// PausedUntil is when that ends by itself; zero if it does not.
+	PausedUntil time.Time
+	Place       Place        // in the queue, of what waits
+	First       *Transaction // the one that Place names, where it is another
+	Pool        []Candidate  // senders that could be bound, or some of them
 	// Dispatched: this process dispatches its type.
 	Dispatched bool
 	// Asked: Sighting is what the chain says; else only what is stored is known.

@@ -157,6 +157,7 @@ const (
 	CodeExpired        = "EXPIRED"
 	CodeNonceTaken     = "NONCE_TAKEN"
 	CodeNonceBehind    = "NONCE_BEHIND"
+	CodeNoDeadline     = "DEADLINE_UNKEPT"
 )
 
 // A Reason is why a Step is what it is. The codes name what [Explain] says.
@@ -197,6 +198,7 @@ const (
 	ReasonRetry        Reason = "retry"      // another try begins
 	ReasonBack         Reason = "back"       // goes back to its queue
 	ReasonCancelled    Reason = "cancelled"  // ends because a person took it back
+	ReasonOverdue      Reason = "overdue"    // ends because its deadline has come
 	ReasonUsedUp       Reason = "used-up"    // ends because no try is left
 	ReasonFinality     Reason = "finality"   // DONE, and watched until its block is deep enough
 	ReasonFinal        Reason = "final"      // watched no longer

@@ -1,8 +1,11 @@
 package lifecycle
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -14,7 +17,10 @@ type Transaction struct {
 	Sequence int64 // one counter per namespace, in order of acceptance
 	Type     string
 	Data     json.RawMessage // as posted, its tokens unchanged
-	Phase    Phase
+	// Trace is the trace context (a traceparent) of the post, "" if it is not traced.
+	Trace string
+	Terms
+	Phase Phase
 	// Ledger is the name of the ledger that takes it, and BatchID its id there; both are ""
 	// of what is for Mina. See batch.go.
 	Ledger, BatchID string
@@ -53,6 +59,23 @@ type Transaction struct {
 	FinalAt     time.Time
 	ChangedAt   time.Time // of the phase
 	DueAt       time.Time // when a waiting phase ends; zero if none
+}
+
+// TraceParent is the trace context of what is done for the try under way, "" if t is not
+// traced: that of the post and, for each retry, one that every process makes of it.
+func (t *Transaction) TraceParent() string {
+	if t.Trace == "" || t.Retries == 0 {
+		return t.Trace
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", t.Trace, t.Retries))
+	return fmt.Sprintf("00-%x-%x-01", sum[:16], sum[16:24])
+}
+
+// TraceID is that of the try under way, "" if t is not traced.
+func (t *Transaction) TraceID() string {
+	_, rest, _ := strings.Cut(t.TraceParent(), "-")
+	id, _, _ := strings.Cut(rest, "-")
+	return id
 }
 
 // Clone copies t as far as a change of it reaches: stored records are never altered.

@@ -32,7 +32,10 @@ type Tip struct {
 	Slot    uint32    // the current one: the larger of TipSlot and what the clock gives
 	// SlotTime is how long a slot takes; 0 if it is not known.
 	SlotTime time.Duration
-	Synced   int // nodes that have a vote
+	// Zero is when slot 0 began by the count of the chain, the latest that a voting node
+	// gives; zero if they do not tell.
+	Zero   time.Time
+	Synced int // nodes that have a vote
 	// For explanations: where what the nodes no longer hold is looked for, and why it
 	// cannot be.
 	NoArchive   bool

@@ -12,6 +12,7 @@ import (
 // and go. What it does not keep to is one chain: every look may show another one.
 type walk struct {
 	r      *rand.Rand
+	when   *rand.Rand // of deadlines
 	drive  *Drive
 	stored *Transaction
 	view   View // without the record; Local is the drive's
@@ -32,7 +33,7 @@ const walkMemo = "memo"
 func newWalk(seed uint64, c *checker) *walk {
 	r := rand.New(rand.NewPCG(seed, 1))
 	p := testPolicy()
-	w := &walk{r: r, view: *view(txn(PhaseWaiting)), check: c}
+	w := &walk{r: r, when: rand.New(rand.NewPCG(seed, 2)), view: *view(txn(PhaseWaiting)), check: c}
 	w.view.Policy, w.view.Replicas, w.view.Local = p, w.one(2), Local{}
 	w.begin()
 	return w
@@ -43,6 +44,10 @@ func (w *walk) begin() {
 	w.stored = txn(PhaseWaiting)
 	w.stored.Claim = ""
 	w.bytes = nil
+	if w.when.IntN(3) == 0 {
+		w.stored.ExpiresAt = w.view.Now.Add(minutes([]int{4, 25, 90, 240}[w.when.IntN(4)]))
+	}
+	w.view.Tip.Zero = w.view.Now.Add(-time.Duration(w.view.Tip.Slot) * w.view.Tip.SlotTime)
 	w.own(Local{})
 	w.view.Sighting = Sighting{Fate: FateUnknown}
 	w.check.begins()
@@ -163,6 +168,9 @@ func (w *walk) bind() {
 		return
 	case w.one(30):
 		w.order(OrderCancel)
+		return
+	case w.when.IntN(4) == 0 && w.stored.ExpiresAt.Before(w.view.Now) && !w.stored.ExpiresAt.IsZero():
+		w.order(OrderExpire)
 		return
 	}
 	t := w.stored.Clone()

@@ -99,6 +99,9 @@ func (v *View) watching() Step {
 		return v.over()
 	}
 	last := t.Last()
+	if v.expired() {
+		v = v.unfresh()
+	}
 	if v.Local.fresh(last) {
 		return v.sendFresh(last) // of a raise
 	}
@@ -141,7 +144,7 @@ func (v *View) absent() Step {
 		}
 		return v.ambiguous()
 	}
-	if t.CancelRequested {
+	if v.stops() {
 		return v.wait(ReasonAbsent) // not helped along
 	}
 	return v.vanished()
@@ -161,7 +164,7 @@ func (v *View) vanished() Step {
 func (v *View) pooled() Step {
 	t := v.Txn
 	legacy := t.Legacy()
-	if legacy || t.CancelRequested {
+	if legacy || v.stops() {
 		return v.pool(v.wait(ReasonPool))
 	}
 	next := v.Local.SentAt.Add(ResendEvery)
@@ -189,11 +192,11 @@ func (v *View) pool(s Step) Step {
 // mayRaise reports whether another attempt at the same nonce may be made.
 func (v *View) mayRaise() bool {
 	t := v.Txn
-	if t.Phase != PhaseWatching || t.CancelRequested || t.Ending != "" || !v.Known || t.Legacy() {
+	if t.Phase != PhaseWatching || v.stops() || t.Ending != "" || !v.Known || t.Legacy() {
 		return false
 	}
 	for i := range t.Attempts {
-		if a := &t.Attempts[i]; a.Open() && a.Fee >= v.Policy.FeeMax {
+		if a := &t.Attempts[i]; a.Open() && a.Fee >= v.feeMax() {
 			return false
 		}
 	}
@@ -279,10 +282,14 @@ func (v *View) raise() Step {
 			highest = max(highest, a.Fee)
 		}
 	}
+	last, known := v.lastSlot()
+	if !known {
+		return v.pool(v.wait(ReasonPool))
+	}
 	s := v.to(v.Txn.Phase, ReasonRaising)
 	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
-		Number: len(s.Txn.Attempts) + 1, Sender: best.Sender, Nonce: best.Nonce, Fee: v.Policy.Raised(highest),
-		ValidUntil: v.Policy.LastSlot(v.Tip), Slot: v.Tip.TipSlot, Outcome: Prepared, StartedAt: v.Now,
+		Number: len(s.Txn.Attempts) + 1, Sender: best.Sender, Nonce: best.Nonce, Fee: min(v.Policy.Raised(highest), v.feeMax()),
+		ValidUntil: last, Slot: v.Tip.TipSlot, Outcome: Prepared, StartedAt: v.Now,
 	})
 	s.Local.Asked = Asked{}
 	return s
@@ -346,6 +353,9 @@ func (v *View) reopened() Step {
 			return v.wait(ReasonOrphaned)
 		}
 		return v.unlandable()
+	}
+	if v.expired() {
+		return v.found(v.wait(ReasonOrphaned)) // not helped along
 	}
 	switch g.Fate {
 	case FateAbsent:

@@ -179,7 +179,7 @@ func (s *Scene) orphaned(a *Attempt) said {
 // atCap reports whether the fee cannot be raised any more.
 func (s *Scene) atCap() bool {
 	for i := range s.Txn.Attempts {
-		if a := &s.Txn.Attempts[i]; a.Open() && a.Fee >= s.Policy.FeeMax {
+		if a := &s.Txn.Attempts[i]; a.Open() && a.Fee >= s.feeMax() {
 			return true
 		}
 	}

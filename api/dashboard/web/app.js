@@ -11,10 +11,11 @@ import * as queues from './pages/queues.js';
 import * as senders from './pages/senders.js';
 import * as transaction from './pages/transaction.js';
 import * as transactions from './pages/transactions.js';
+import * as webhooks from './pages/webhooks.js';
 
 const routes = [
   [/^\/$/, overview], [/^\/queues$/, queues], [/^\/queues\/([^/]+)$/, queue], [/^\/transactions$/, transactions],
-  [/^\/transactions\/([^/]+)$/, transaction], [/^\/senders$/, senders], [/^\/login$/, login],
+  [/^\/transactions\/([^/]+)$/, transaction], [/^\/senders$/, senders], [/^\/webhooks(?:\/([^/]+))?$/, webhooks], [/^\/login$/, login],
 ];
 const calm = 5000; // between two looks at what no event tells of: balances, the chain
 const hasty = 1500; // while something is down
@@ -59,7 +60,7 @@ async function enter() {
 function match(path) {
   for (const [pattern, module] of routes) {
     const m = pattern.exec(path);
-    if (m) return [module, m.slice(1).map(decodeURIComponent)];
+    if (m) return [module, m.slice(1).map((part) => part && decodeURIComponent(part))];
   }
   return [overview, []];
 }
@@ -130,7 +131,8 @@ function frame() {
       link('/transactions', 'Transactions', path.startsWith('/transactions') && !troubled),
       link('/transactions?state=' + (counts?.FAILED || !counts?.UNRESOLVED ? 'FAILED' : 'UNRESOLVED'), 'Failed', troubled,
         bad > 0 && h('span', { class: 'badge' }, count(bad))),
-      link('/senders', 'Senders', path === '/senders')),
+      link('/senders', 'Senders', path === '/senders'),
+      link('/webhooks', 'Webhooks', path.startsWith('/webhooks'))),
     h('div', { class: 'tools' },
       session.scope !== null && h('span', { class: 'live' + (state.live && !state.down ? ' on' : ''), id: 'live' }, state.live && !state.down ? 'Live' : 'Not live'),
       h('button', { type: 'button', class: 'quiet', onclick: switchTheme, 'aria-label': 'Switch between light and dark' }, dark() ? '☀' : '☾'),

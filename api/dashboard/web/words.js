@@ -3,7 +3,8 @@
 const errors = [
   [/^CANCELLED$/, 'It was cancelled by request.'],
   [/^OUTCOME_UNKNOWN$/, 'Its worker may have sent it, and no node shows it. A person has to say what became of it.'],
-  [/^EXPIRED$/, 'No block took it before it expired. A higher fee often helps.'],
+  [/^EXPIRED$/, 'No block took it before it expired, or its deadline came. A higher fee often helps.'],
+  [/^DEADLINE_UNKEPT$/, 'Its worker sends by itself, so that nothing would keep its deadline.'],
   [/^NONCE_TAKEN$/, 'Something else signed for the same account and used its nonce.'],
   [/^NONCE_IGNORED$/, 'Its worker used another nonce than it was given.'],
   [/^NONCE_BEHIND$|^CHAIN_UNAVAILABLE$/, 'The nodes lag behind, or too few of them are synced.'],

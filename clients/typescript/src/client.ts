@@ -8,11 +8,16 @@ import type {
   BatchResult,
   Explanation,
   NewTransaction,
+  NewWebhook,
+  Parked,
   Queue,
   Resolution,
   Sender,
   Transaction,
   TransactionFilter,
+  Webhook,
+  WebhookDelivery,
+  WebhookWithSecret,
 } from './types.js';
 
 export interface SequencerOptions {
@@ -204,6 +209,74 @@ export class Sequencer {
     );
   }
 
+  /** The endpoints that are told every event. */
+  async webhooks(): Promise<Webhook[]> {
+    return read<Page<Webhook>>(await this.api.GET('/api/v1/webhooks', { parseAs: 'text' })).items;
+  }
+
+  async webhook(id: string): Promise<Webhook> {
+    return read(await this.api.GET('/api/v1/webhooks/{id}', { params: path({ id }), parseAs: 'text' }));
+  }
+
+  /** Adds an endpoint; without a secret it gets one, which is told here and never again. */
+  async addWebhook(webhook: NewWebhook): Promise<WebhookWithSecret> {
+    const body = { ...webhook, secret: webhook.secret ?? newSecret() };
+    return read(await this.api.POST('/api/v1/webhooks', { body, parseAs: 'text' }));
+  }
+
+  async removeWebhook(id: string): Promise<void> {
+    check(await this.api.DELETE('/api/v1/webhooks/{id}', { params: path({ id }), parseAs: 'text' }));
+  }
+
+  async enableWebhook(id: string): Promise<Webhook> {
+    return read(await this.api.POST('/api/v1/webhooks/{id}/enable', { params: path({ id }), parseAs: 'text' }));
+  }
+
+  async disableWebhook(id: string): Promise<Webhook> {
+    return read(await this.api.POST('/api/v1/webhooks/{id}/disable', { params: path({ id }), parseAs: 'text' }));
+  }
+
+  /** Sends a test event, and tells what came of it. */
+  async pingWebhook(id: string): Promise<WebhookDelivery> {
+    return read(await this.api.POST('/api/v1/webhooks/{id}/ping', { params: path({ id }), parseAs: 'text' }));
+  }
+
+  /** Gives an endpoint another secret; the one before signs beside it for a day. */
+  async rotateWebhook(id: string, secret = newSecret()): Promise<WebhookWithSecret> {
+    const options = { params: path({ id }), body: { secret }, parseAs: 'text' } as const;
+    return read(await this.api.POST('/api/v1/webhooks/{id}/secret', options));
+  }
+
+  /** Tries at once what is parked; with the id of an event, delivers all behind it once more. */
+  async replayWebhook(id: string, after?: string): Promise<Webhook> {
+    const options = { params: path({ id }), body: after === undefined ? {} : { after }, parseAs: 'text' } as const;
+    return read(await this.api.POST('/api/v1/webhooks/{id}/replay', options));
+  }
+
+  /** The last tries, the latest first. */
+  async webhookDeliveries(id: string, limit = 50): Promise<WebhookDelivery[]> {
+    const params = { ...path({ id }), query: { limit } };
+    const answer = await this.api.GET('/api/v1/webhooks/{id}/deliveries', { params, parseAs: 'text' });
+    return read<Page<WebhookDelivery>>(answer).items;
+  }
+
+  /** What waits for another try, by when it is tried. */
+  parkedEvents(id: string, signal?: AbortSignal): AsyncGenerator<Parked, void, void> {
+    return pages((query) =>
+      this.api.GET('/api/v1/webhooks/{id}/parked', {
+        params: { ...path({ id }), query },
+        parseAs: 'text',
+        ...within(signal),
+      }),
+    );
+  }
+
+  /** Forgets what is parked in a lane, or in all of them. */
+  async discardParkedEvents(id: string, lane?: string): Promise<void> {
+    const params = { ...path({ id }), query: lane === undefined ? {} : { lane } };
+    check(await this.api.DELETE('/api/v1/webhooks/{id}/parked', { params, parseAs: 'text' }));
+  }
+
   /**
    * Every change as it happens, each once and in order. The iteration goes on by
    * itself over broken connections and restarts of the service. It ends with
@@ -261,4 +334,9 @@ async function* pages<T>(
     yield* page.items;
     cursor = page.nextCursor;
   } while (cursor !== null);
+}
+
+function newSecret(): string {
+  const key = crypto.getRandomValues(new Uint8Array(32));
+  return 'whsec_' + btoa(String.fromCharCode(...key));
 }

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 8ac3559f31b9aa6415a3b96fe2d17d0a7f231c8f8c692aa3268762e4845cbf7f
+// db39b1ac4ce6d11dd759b1700cfafd63a447b35ad6193a74e5a1206253fa5c76
 
 export interface paths {
     "/api/v1/overview": {
@@ -541,14 +541,257 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List webhook endpoints */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Add a webhook endpoint
+         * @description Each event goes to the endpoint as a POST by Standard Webhooks 1.0: in order for each transaction, at least once. Its body is a WebhookEvent.
+         */
+        post: operations["addWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        /** Read a webhook endpoint */
+        get: operations["getWebhook"];
+        put?: never;
+        post?: never;
+        /** Remove a webhook endpoint */
+        delete: operations["removeWebhook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a webhook endpoint back into use
+         * @description It goes on from where it was.
+         */
+        post: operations["enableWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send nothing to a webhook endpoint
+         * @description Its events are kept as those of an endpoint that does not answer.
+         */
+        post: operations["disableWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/ping": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test event
+         * @description Once, at once, and also to an endpoint that is disabled. Its code is PING, and its id no event's.
+         */
+        post: operations["pingWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give a webhook endpoint another secret */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Try again what is parked, or deliver events once more */
+        post: operations["replayWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        /** List the last tries */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/parked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        /** List what is parked */
+        get: operations["listParkedEvents"];
+        put?: never;
+        post?: never;
+        /** Forget what is parked */
+        delete: operations["discardParkedEvents"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What a webhook endpoint gets
+         * @description By Standard Webhooks 1.0, with the headers webhook-id (the id of the event), webhook-timestamp and webhook-signature: check it with one of the standard's libraries. 2xx within 15 seconds is success. 410 disables the endpoint, 429 and Retry-After are kept, a redirect is not followed, and what else fails is tried again for three days. The same event may come more than once, with the same id.
+         */
+        post: operations["receiveEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         /** @example vote-17 */
         Uid: string;
         /** @description Chosen by the client so that it can repeat the post; made by the service if left out. */
         ChosenUid: string | null;
+        /** @description It is not dispatched before. A queue is a line: what stands behind it waits, too. */
+        NotBefore: components["schemas"]["Time"];
+        /** @description Its deadline, after notBefore: no attempt is valid beyond it, so that the chain itself refuses what comes later. Then it is FAILED, EXPIRED. */
+        ExpiresAt: components["schemas"]["Time"];
+        /** @description The most that an attempt of it may pay, above 0. */
+        MaxFee: components["schemas"]["Nanomina"] | null;
         /** @example plan-p1 */
         QueueName: string;
         /** @example SEND_CLAIM_VOTE */
@@ -659,6 +902,9 @@ export interface components {
          *       "done": null,
          *       "error": null,
          *       "attempts": [],
+         *       "notBefore": null,
+         *       "expiresAt": "2026-03-01T18:00:00.000Z",
+         *       "maxFee": "500000000",
          *       "receivedAt": "2026-03-01T12:00:00.000Z",
          *       "submittedAt": null,
          *       "retriedAt": null,
@@ -689,6 +935,12 @@ export interface components {
             } | null;
             error: components["schemas"]["Error"];
             attempts: components["schemas"]["Attempt"][];
+            /** @description It is not dispatched before, and what stands behind it in its queue waits, too. */
+            notBefore: components["schemas"]["Time"];
+            /** @description Its deadline: it lands before, or never. */
+            expiresAt: components["schemas"]["Time"];
+            /** @description The most that an attempt of it may pay. */
+            maxFee: components["schemas"]["Nanomina"] | null;
             receivedAt: components["schemas"]["Time"];
             /** @description The first time a node took it, or may have. */
             submittedAt: components["schemas"]["Time"];
@@ -795,7 +1047,7 @@ export interface components {
             summary: string;
             waitingFor: {
                 /** @enum {unknown} */
-                code: "QUEUE_HEAD" | "PAUSED" | "CALLBACK" | "PROCESS" | "RECOVERY" | "NODES" | "FREE_SENDER" | "WORKER" | "LEDGER" | "SENDING" | "BLOCK" | "CONFIRMATIONS" | "SETTLEMENT" | "EXPIRY" | "RETRY_DELAY" | "FINALITY" | "PERSON" | "NOTHING";
+                code: "QUEUE_HEAD" | "PAUSED" | "NOT_BEFORE" | "CALLBACK" | "PROCESS" | "RECOVERY" | "NODES" | "FREE_SENDER" | "WORKER" | "LEDGER" | "SENDING" | "BLOCK" | "CONFIRMATIONS" | "SETTLEMENT" | "EXPIRY" | "RETRY_DELAY" | "FINALITY" | "PERSON" | "NOTHING";
                 /** @description When the wait ends by itself, at the latest. */
                 until: components["schemas"]["Time"];
                 detail: components["schemas"]["Text"];
@@ -848,6 +1100,7 @@ export interface components {
          *       },
          *       "paused": true,
          *       "reason": "maintenance",
+         *       "pausedUntil": null,
          *       "nextAt": null,
          *       "oldestWaitingAt": "2026-03-01T11:58:30.000Z"
          *     }
@@ -873,6 +1126,8 @@ export interface components {
             paused: boolean;
             /** @description Why it is paused. */
             reason: components["schemas"]["Text"];
+            /** @description When it resumes by itself. */
+            pausedUntil: components["schemas"]["Time"];
             /** @description When a delay or a wait for a callback ends. */
             nextAt: components["schemas"]["Time"];
             /** @description When the next of its waiting transactions was received. */
@@ -884,12 +1139,15 @@ export interface components {
         };
         /**
          * @example {
-         *       "reason": "maintenance"
+         *       "reason": "maintenance",
+         *       "until": "2026-03-01T14:00:00.000Z"
          *     }
          */
         Pause: {
             /** @description For people; 200 characters without the white space around it. */
             reason?: string | null;
+            /** @description When it resumes by itself; else somebody has to resume it. */
+            until?: components["schemas"]["Time"];
         };
         /**
          * @example {
@@ -997,7 +1255,7 @@ export interface components {
          */
         Problem: {
             /** @enum {unknown} */
-            code: "UNKNOWN_TYPE" | "INVALID_DATA" | "KEY_REUSED" | "NOT_FOUND" | "NOT_CANCELLABLE" | "NOT_RETRYABLE" | "MIGHT_STILL_LAND" | "SENDER_BOUND" | "SENDER_EXISTS" | "TOO_LARGE" | "BAD_CURSOR" | "BAD_REQUEST" | "STORE_UNAVAILABLE" | "STORE_FULL" | "TOO_MANY_WAITING" | "RATE_LIMITED" | "UNAUTHORIZED" | "FORBIDDEN" | "EVENTS_GONE";
+            code: "UNKNOWN_TYPE" | "INVALID_DATA" | "KEY_REUSED" | "NOT_FOUND" | "NOT_CANCELLABLE" | "NOT_RETRYABLE" | "MIGHT_STILL_LAND" | "SENDER_BOUND" | "SENDER_EXISTS" | "WEBHOOK_EXISTS" | "WEBHOOK_CONFIGURED" | "TOO_MANY_WEBHOOKS" | "TOO_LARGE" | "BAD_CURSOR" | "BAD_REQUEST" | "STORE_UNAVAILABLE" | "STORE_FULL" | "TOO_MANY_WAITING" | "RATE_LIMITED" | "UNAUTHORIZED" | "FORBIDDEN" | "EVENTS_GONE";
             title: string;
             status: number;
             detail: string;
@@ -1151,6 +1409,9 @@ export interface components {
             type: "CREATE_CLAIM_VOTING_ACCOUNT";
             data: components["schemas"]["CreateClaimVotingAccount"];
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /**
          * @description Adds the vote of one elector to a claim's account.
@@ -1165,7 +1426,10 @@ export interface components {
          *         "index": 17,
          *         "vote": 1
          *       },
-         *       "uid": "vote-17"
+         *       "uid": "vote-17",
+         *       "maxFee": "500000000",
+         *       "notBefore": null,
+         *       "expiresAt": "2026-03-01T18:00:00Z"
          *     }
          */
         NewSendClaimVote: {
@@ -1174,6 +1438,9 @@ export interface components {
             type: "SEND_CLAIM_VOTE";
             data: components["schemas"]["SendClaimVote"];
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /**
          * @description Deploys the account that collects a plan's batches of votes.
@@ -1192,6 +1459,9 @@ export interface components {
             type: "CREATE_VOTING_BATCHES_ACCOUNT";
             data: components["schemas"]["CreateVotingBatchesAccount"];
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /**
          * @description Takes in the votes that one elector has signed.
@@ -1238,6 +1508,9 @@ export interface components {
             type: "RECEIVE_VOTES_BATCH";
             data: components["schemas"]["ReceiveVotesBatch"];
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /**
          * @description Closes a plan with everything that its batches hold.
@@ -1265,6 +1538,9 @@ export interface components {
             type: "COMMIT_ALL_VOTING_BATCHES" | "COMMIT_ALL_BATCHES";
             data: components["schemas"]["CommitAllVotingBatches"];
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /**
          * @description Hands a signed batch to a ledger, Sawtooth or Scabbard (SEQUENCER_LEDGERS). The ledger and the id of the batch are a key of their own: the same again in the same queue is answered with the first transaction, in another one with KEY_REUSED.
@@ -1303,6 +1579,9 @@ export interface components {
                 [key: string]: unknown;
             };
             uid?: components["schemas"]["ChosenUid"];
+            maxFee?: components["schemas"]["MaxFee"];
+            notBefore?: components["schemas"]["NotBefore"];
+            expiresAt?: components["schemas"]["ExpiresAt"];
         };
         /** @description Data of CREATE_CLAIM_VOTING_ACCOUNT. */
         CreateClaimVotingAccount: {
@@ -1397,6 +1676,208 @@ export interface components {
          * @example 18293748293749283749283749
          */
         Element: (number | bigint) | string;
+        /** @example billing */
+        WebhookId: string;
+        /**
+         * @example {
+         *       "id": "billing",
+         *       "url": "https://hooks.example/mina",
+         *       "types": null,
+         *       "queues": [
+         *         "plan-*"
+         *       ],
+         *       "states": [
+         *         "DONE",
+         *         "FAILED",
+         *         "UNRESOLVED"
+         *       ],
+         *       "source": "api",
+         *       "enabled": true,
+         *       "reason": null,
+         *       "disabledAt": null,
+         *       "createdAt": "2026-01-05T09:00:00.000Z",
+         *       "behind": 0,
+         *       "behindSince": null,
+         *       "parked": 0,
+         *       "parkedBytes": 0,
+         *       "waiting": 0,
+         *       "dropped": 0,
+         *       "restsUntil": null
+         *     }
+         */
+        Webhook: {
+            id: components["schemas"]["WebhookId"];
+            /** @description Without its query, in which secrets are often kept. */
+            url: string;
+            /** @description Only events of transactions of these types; null for all events. */
+            types: string[] | null;
+            /** @description Only events of these queues; with a * behind it a name is how others begin. */
+            queues: string[] | null;
+            /** @description Only events of transactions whose to is one of these. */
+            states: ("WAITING" | "DISPATCHING" | "REVISION" | "RETRY" | "DONE" | "FAILED" | "UNRESOLVED")[] | null;
+            /**
+             * @description Who defined it; file: SEQUENCER_WEBHOOKS_FILE.
+             * @enum {unknown}
+             */
+            source: "api" | "file";
+            enabled: boolean;
+            /**
+             * @description Why it is not: it answered 410, a person wants it so, or its file names it no longer.
+             * @enum {unknown}
+             */
+            reason: "GONE" | "DISABLED" | "UNCONFIGURED" | null;
+            disabledAt: components["schemas"]["Time"];
+            createdAt: components["schemas"]["Time"];
+            /** @description Events of the log that it has not come to. */
+            behind: number;
+            /** @description When the first of them happened. */
+            behindSince: components["schemas"]["Time"];
+            /** @description Events that were not delivered at the first try or waited too long, and those that wait behind them. */
+            parked: number;
+            parkedBytes: number;
+            /** @description Transactions, queues and senders whose first parked event has used the schedule up: it is tried again when a person asks for a replay. */
+            waiting: number;
+            /** @description Events that were lost because there was no room to park them. */
+            dropped: number;
+            /** @description Until when it has asked for nothing to be sent (429, Retry-After). */
+            restsUntil: components["schemas"]["Time"];
+        };
+        WebhookWithSecret: {
+            id: components["schemas"]["WebhookId"];
+            /** @description Without its query, in which secrets are often kept. */
+            url: string;
+            /** @description Only events of transactions of these types; null for all events. */
+            types: string[] | null;
+            /** @description Only events of these queues; with a * behind it a name is how others begin. */
+            queues: string[] | null;
+            /** @description Only events of transactions whose to is one of these. */
+            states: ("WAITING" | "DISPATCHING" | "REVISION" | "RETRY" | "DONE" | "FAILED" | "UNRESOLVED")[] | null;
+            /**
+             * @description Who defined it; file: SEQUENCER_WEBHOOKS_FILE.
+             * @enum {unknown}
+             */
+            source: "api" | "file";
+            enabled: boolean;
+            /**
+             * @description Why it is not: it answered 410, a person wants it so, or its file names it no longer.
+             * @enum {unknown}
+             */
+            reason: "GONE" | "DISABLED" | "UNCONFIGURED" | null;
+            disabledAt: components["schemas"]["Time"];
+            createdAt: components["schemas"]["Time"];
+            /** @description Events of the log that it has not come to. */
+            behind: number;
+            /** @description When the first of them happened. */
+            behindSince: components["schemas"]["Time"];
+            /** @description Events that were not delivered at the first try or waited too long, and those that wait behind them. */
+            parked: number;
+            parkedBytes: number;
+            /** @description Transactions, queues and senders whose first parked event has used the schedule up: it is tried again when a person asks for a replay. */
+            waiting: number;
+            /** @description Events that were lost because there was no room to park them. */
+            dropped: number;
+            /** @description Until when it has asked for nothing to be sent (429, Retry-After). */
+            restsUntil: components["schemas"]["Time"];
+            /** @description whsec_ and 24 to 64 bytes in base64. */
+            secret: string;
+        };
+        WebhookPage: {
+            items: components["schemas"]["Webhook"][];
+            nextCursor: components["schemas"]["Text"];
+        };
+        /**
+         * @example {
+         *       "id": "billing",
+         *       "url": "https://hooks.example/mina?tenant=7",
+         *       "queues": [
+         *         "plan-*"
+         *       ],
+         *       "states": [
+         *         "DONE",
+         *         "FAILED",
+         *         "UNRESOLVED"
+         *       ]
+         *     }
+         */
+        NewWebhook: {
+            id: components["schemas"]["WebhookId"];
+            /** @description https://, and http:// in networks that SEQUENCER_WEBHOOKS_PRIVATE names. */
+            url: string;
+            /** @description whsec_ and 24 to 64 bytes in base64. Without it one is made. */
+            secret?: string | null;
+            /** @description Only events of transactions of these types; null for all events. */
+            types?: string[] | null;
+            /** @description Only events of these queues; with a * behind it a name is how others begin. */
+            queues?: string[] | null;
+            /** @description Only events of transactions whose to is one of these. */
+            states?: ("WAITING" | "DISPATCHING" | "REVISION" | "RETRY" | "DONE" | "FAILED" | "UNRESOLVED")[] | null;
+        };
+        NewSecret: {
+            /** @description whsec_ and 24 to 64 bytes in base64. Without it one is made. */
+            secret?: string | null;
+        };
+        /**
+         * @example {
+         *       "after": "1767603600000-41"
+         *     }
+         */
+        Replay: {
+            /** @description All events behind this one are delivered once more. Without it what is parked is tried at once, as for the first time. */
+            after?: string | null;
+        };
+        WebhookDelivery: {
+            /** @description Its id. */
+            event: string;
+            at: components["schemas"]["Time"];
+            try: number;
+            delivered: boolean;
+            /** @description What the endpoint answered. Its words are never shown. */
+            status: number | null;
+            /**
+             * @description Why there was no answer. REFUSED_ADDRESS: it is in no public network, and in none of SEQUENCER_WEBHOOKS_PRIVATE.
+             * @enum {unknown}
+             */
+            failure: "TIMEOUT" | "REFUSED_ADDRESS" | "UNREACHABLE" | null;
+            tookMs: number;
+        };
+        WebhookDeliveryPage: {
+            items: components["schemas"]["WebhookDelivery"][];
+            nextCursor: components["schemas"]["Text"];
+        };
+        Parked: {
+            /** @description What is delivered in order, as it is named to discard it. */
+            lane: string;
+            /** @enum {unknown} */
+            of: "transaction" | "queue" | "sender";
+            name: string;
+            events: number;
+            /** @description The event that the others wait for. */
+            first: string;
+            /** @description When that happened. */
+            at: components["schemas"]["Time"];
+            tries: number;
+            /** @description null: when a person asks for a replay. */
+            nextAt: components["schemas"]["Time"];
+        };
+        ParkedPage: {
+            items: components["schemas"]["Parked"][];
+            nextCursor: components["schemas"]["Text"];
+        };
+        /** @description What an endpoint gets: an event as those who follow the events get it, with its transaction as it was when this was sent; null where it is about none, or that is gone. */
+        WebhookEvent: {
+            /** @description The same as webhook-id: <epoch>-<number>, or ping-<number> for a test. */
+            id: string;
+            at: components["schemas"]["Time"];
+            uid: components["schemas"]["Text"];
+            queue: components["schemas"]["Text"];
+            type: components["schemas"]["Text"];
+            sender: components["schemas"]["Text"];
+            from: components["schemas"]["State"] | null;
+            to: components["schemas"]["State"] | null;
+            attempt: number | null;
+            code: components["schemas"]["Text"];
+            transaction: components["schemas"]["Transaction"] | null;
+        };
     };
     responses: {
         /** @description The request cannot be understood. BAD_REQUEST, BAD_CURSOR */
@@ -1436,7 +1917,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description What is there does not allow it; the code says what. KEY_REUSED, NOT_CANCELLABLE, NOT_RETRYABLE, MIGHT_STILL_LAND, SENDER_BOUND, SENDER_EXISTS, INVALID_DATA */
+        /** @description What is there does not allow it; the code says what. KEY_REUSED, NOT_CANCELLABLE, NOT_RETRYABLE, MIGHT_STILL_LAND, SENDER_BOUND, SENDER_EXISTS, WEBHOOK_EXISTS, WEBHOOK_CONFIGURED, TOO_MANY_WEBHOOKS, INVALID_DATA */
         Conflict: {
             headers: {
                 [name: string]: unknown;
@@ -1538,6 +2019,15 @@ export interface components {
                 "application/json": components["schemas"]["Queue"];
             };
         };
+        /** @description The endpoint. */
+        Webhook: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Webhook"];
+            };
+        };
         /** @description The sender. */
         Sender: {
             headers: {
@@ -1564,6 +2054,11 @@ export interface components {
          * @example B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS
          */
         accountId: components["schemas"]["SenderId"];
+        /**
+         * @description The endpoint's id.
+         * @example billing
+         */
+        webhookId: components["schemas"]["WebhookId"];
         /** @description The most items of a page. A page may be shorter and still not be the last. */
         limit: number;
         /** @description nextCursor of the page before, with the same filters. */
@@ -2068,7 +2563,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             500: components["responses"]["Failed"];
-            /** @description It does not. */
+            /** @description It does not, or the process ends and others are to be asked. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2556,6 +3051,426 @@ export interface operations {
             429: components["responses"]["TooMany"];
             500: components["responses"]["Failed"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    listWebhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, by id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    addWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewWebhook"];
+            };
+        };
+        responses: {
+            /** @description It is told what happens from now on. Its secret is shown here, and never again. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Webhook"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed, with all that was parked of it. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    enableWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Webhook"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    disableWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Webhook"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pingWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What came of it, also where the endpoint did not take it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewSecret"];
+            };
+        };
+        responses: {
+            /** @description For a day what is sent is signed with both. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    replayWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Replay"];
+            };
+        };
+        responses: {
+            200: components["responses"]["Webhook"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            410: components["responses"]["Gone"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /** @description The most items of a page. A page may be shorter and still not be the last. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The latest first, 200 at most. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listParkedEvents: {
+        parameters: {
+            query?: {
+                /** @description The most items of a page. A page may be shorter and still not be the last. */
+                limit?: components["parameters"]["limit"];
+                /** @description nextCursor of the page before, with the same filters. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description By when it is tried. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ParkedPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    discardParkedEvents: {
+        parameters: {
+            query?: {
+                /** @description One lane as it is listed; without it all of them. */
+                lane?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is forgotten. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    receiveEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookEvent"];
+            };
+        };
+        responses: {
+            /** @description No more are wanted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is asked to be slower. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is taken. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
 }

@@ -8,6 +8,13 @@ export type State = Schemas['State'];
 export type Explanation = Schemas['Explanation'];
 export type Queue = Schemas['Queue'];
 export type Sender = Schemas['Sender'];
+export type Webhook = Schemas['Webhook'];
+export type WebhookWithSecret = Schemas['WebhookWithSecret'];
+export type NewWebhook = Schemas['NewWebhook'];
+export type WebhookDelivery = Schemas['WebhookDelivery'];
+/** What a webhook endpoint gets. */
+export type WebhookEvent = Schemas['WebhookEvent'];
+export type Parked = Schemas['Parked'];
 export type Resolution = Schemas['Resolution'];
 export type BatchResult = Schemas['BatchResult'];
 export type TransactionFilter = Omit<
@@ -35,6 +42,12 @@ export interface NewTransaction<T extends string = string> {
   data: DataOf<T>;
   /** Chosen so that the post can be repeated, also by another program; else one is made up. */
   uid?: string;
+  /** It is not dispatched before, RFC 3339. What stands behind it in its queue waits, too. */
+  notBefore?: string;
+  /** Its deadline, RFC 3339: it lands before, or never. */
+  expiresAt?: string;
+  /** The most that an attempt of it may pay, in nanomina. */
+  maxFee?: string;
 }
 
 /** A post of any built-in type. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { after, before, test } from 'node:test';
@@ -16,7 +17,7 @@ before(async () => {
   rig = new Rig();
   ({ url } = await rig.sequencer(
     ['demo', '--slot', '50ms'],
-    { SEQUENCER_WORKER_TYPES: 'COUNT', SEQUENCER_MAX_WAITING: '100' },
+    { SEQUENCER_WORKER_TYPES: 'COUNT', SEQUENCER_MAX_WAITING: '100', SEQUENCER_WEBHOOKS_PRIVATE: '127.0.0.1/32' },
     await freePort(),
   ));
   sequencer = new Sequencer({ url });
@@ -199,4 +200,40 @@ test('the events of a transaction come in order', async () => {
     }
   }
   assert.equal(states[0], 'WAITING');
+});
+
+test('webhooks reach the example of a receiver', async () => {
+  const port = await freePort();
+  const added = await sequencer.addWebhook({ id: 'e', url: `http://127.0.0.1:${port}/`, queues: ['hooked'] });
+  assert.match(added.secret, /^whsec_/);
+  assert.equal((await sequencer.pingWebhook('e')).failure, 'UNREACHABLE');
+  const file = fileURLToPath(new URL('../examples/receiver.js', import.meta.url));
+  const env = { PATH: process.env.PATH, WEBHOOK_SECRET: added.secret, PORT: String(port) };
+  const receiver = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    const lines = createInterface({ input: receiver.stdout })[Symbol.asyncIterator]();
+    assert.equal((await lines.next()).value, 'listening');
+    assert.equal((await sequencer.pingWebhook('e')).status, 204);
+    assert.match(String((await lines.next()).value), /^ping-\d+ null null null null$/);
+    await sequencer.post({ queue: 'hooked', type: 'COUNT', data: {}, uid: 'hooked-1' });
+    assert.match(String((await lines.next()).value), /^\d+-\d+ hooked-1 null WAITING [A-Z]+$/);
+    const rotated = await sequencer.rotateWebhook('e');
+    assert.notEqual(rotated.secret, added.secret);
+    await sequencer.pauseQueue('hooked'); // signed with both: the receiver has the old one
+    for (let line = ''; !/ null null null null$/.test(line); line = String((await lines.next()).value));
+    assert.ok((await sequencer.webhookDeliveries('e')).every((d) => d.delivered));
+  } finally {
+    receiver.kill('SIGKILL');
+  }
+  assert.equal((await sequencer.disableWebhook('e')).reason, 'DISABLED');
+  assert.equal((await sequencer.enableWebhook('e')).enabled, true);
+  await sequencer.replayWebhook('e');
+  for await (const parked of sequencer.parkedEvents('e')) assert.ok(parked.events > 0);
+  assert.deepEqual(
+    (await sequencer.webhooks()).map((w) => w.id),
+    [(await sequencer.webhook('e')).id],
+  );
+  assert.equal((await refused(sequencer.discardParkedEvents('e', 't:none'))).code, 'NOT_FOUND');
+  assert.equal((await refused(sequencer.addWebhook({ id: 'e', url: 'https://x.example' }))).code, 'WEBHOOK_EXISTS');
+  await sequencer.removeWebhook('e');
 });

@@ -7,6 +7,7 @@ import { Busy, type Line } from './line.js';
 import { txnOf, type Maker } from './maker.js';
 import { callSchema, outcomeSchema, resignSchema, type CallBody, type OutcomeBody } from './protocol.js';
 import { Conflict } from './results.js';
+import { within } from './trace.js';
 import type { Dispatcher, Outcome, TxnResult } from './types.js';
 
 /** The longest request in bytes: a transaction of the most account updates, proved, and its payload. */
@@ -52,6 +53,7 @@ export function serve(options: HttpOptions): FastifyInstance {
     // A connection that stayed open would keep the worker from ending.
     if (options.line.isClosed) reply.header('Connection', 'close');
   });
+  app.addHook('onRequest', (request, _reply, done) => within(request.headers.traceparent, done));
   requireToken(app, options.token);
   addCalls(app, options);
   addCallbacks(app, options);

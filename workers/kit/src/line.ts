@@ -1,3 +1,5 @@
+import { AsyncResource } from 'node:async_hooks';
+
 /** Thrown where nothing was taken on: ask again later. */
 export class Busy extends Error {
   override name = 'Busy';
@@ -44,7 +46,8 @@ export class Line {
       return Promise.reject(new Busy(`${this.turns.length} calls wait already`, this.estimate()));
     }
     return new Promise<T>((resolve, reject) => {
-      const turn: Turn = { start: () => work().then(resolve, reject), refuse: reject };
+      const begin = AsyncResource.bind(work); // it goes on with its own call, whoever starts it
+      const turn: Turn = { start: () => begin().then(resolve, reject), refuse: reject };
       if (first) this.turns.unshift(turn);
       else this.turns.push(turn);
       this.next();

@@ -8,6 +8,7 @@ import { withFields, type Log } from './log.js';
 import type { Network } from './network.js';
 import type { CallBody } from './protocol.js';
 import { Conflict, type CallKey, type Results } from './results.js';
+import { currentTrace, traceId } from './trace.js';
 import { build, check, prove, resign, send, sign, type Signed } from './transaction.js';
 import type { Context, Dispatched, Dispatcher, Txn, TxnResult } from './types.js';
 
@@ -54,11 +55,18 @@ export class Maker {
 
   context(body: Pick<CallBody, 'txData' | 'sender'>, attempt?: CallBody['attempt']): Context {
     const { uid, type } = body.txData;
+    const trace = currentTrace();
     return {
       ...(attempt && { attempt }),
+      ...(trace && { traceparent: trace }),
       payer: this.payer.toPublicKey(),
       fetchAccount: (publicKey, tokenId) => this.network.fetchAccount(publicKey, tokenId),
-      log: withFields(this.log, { uid, type, ...(attempt && { attempt: attempt.number }) }),
+      log: withFields(this.log, {
+        uid,
+        type,
+        ...(attempt && { attempt: attempt.number }),
+        ...(trace && { trace_id: traceId(trace) }),
+      }),
     };
   }
 
@@ -175,7 +183,13 @@ export class Maker {
 }
 
 export function txnOf({ txData, sender }: Pick<CallBody, 'txData' | 'sender'>): Txn {
-  return { ...txData, queue: sender.queue, retries: sender.retries };
+  const { expiresAt, ...rest } = txData;
+  return {
+    ...rest,
+    queue: sender.queue,
+    retries: sender.retries,
+    ...(expiresAt && { expiresAt: new Date(expiresAt) }),
+  };
 }
 
 const keyOf = ({ txData, attempt }: CallBody) => `${txData.uid} ${attempt.number}`;

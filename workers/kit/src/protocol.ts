@@ -2,7 +2,7 @@ import type { Attempt, Payload, TxnError } from './types.js';
 
 /** Body of /prove and /dispatch, and with `signed` of /resign. */
 export interface CallBody {
-  txData: { uid: string; type: string; data: Payload };
+  txData: { uid: string; type: string; data: Payload; expiresAt?: string };
   sender: { accountId: string; queue: string; retries: number };
   attempt: Attempt;
   signed?: string;
@@ -31,6 +31,7 @@ const txData = {
     uid: { type: 'string', minLength: 1, maxLength: 128 },
     type: { type: 'string', minLength: 1 },
     data: { type: 'object' },
+    expiresAt: { type: 'string', pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T' },
   },
 };
 

@@ -108,6 +108,8 @@ export interface Txn<Data = Payload> {
   queue: string;
   /** Retry dispatches begun so far. */
   retries: number;
+  /** Its deadline: the chain takes nothing of it after that, for no validUntil lies beyond. Absent if it has none. */
+  expiresAt?: Date;
 }
 
 /** Any JSON object. Nothing in it has been checked but what the sequencer's type checks. */
@@ -143,7 +145,9 @@ export interface Context {
    * if it does not exist. Throws if no node answers.
    */
   fetchAccount: (publicKey: PublicKey | string, tokenId?: Field) => Promise<Account | undefined>;
-  /** Carries the uid, type and attempt. */
+  /** The trace context (W3C traceparent) that the sequencer has sent, for calls of your own; undefined if it is not traced. */
+  traceparent?: string;
+  /** Carries the uid, type and attempt, and the trace_id of what is traced. */
   log: Log;
 }
 

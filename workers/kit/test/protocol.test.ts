@@ -131,14 +131,22 @@ test('callbacks are told how it ended, and called again until they succeed', asy
   const told200 = await served.post('/on-success/ADD', { txData, sender, result });
   assert.deepEqual([told200.status, told200.text], [200, '{"success":true}']);
   const error = { code: '500', message: 'closed', exception: null };
-  await served.post('/on-failure/ADD', { txData, sender, result: { hash: '', done: null, error, data: null } });
+  const late = { ...txData, expiresAt: '2026-03-01T18:00:00.5Z' };
+  await served.post('/on-failure/ADD', { txData: late, sender, result: { hash: '', done: null, error, data: null } });
   assert.deepEqual(
     told.map(([how, txn, outcome]) => [how, txn, outcome]),
     [
       ['success', { uid: 'told', type: 'ADD', data: { big: 1 }, queue: 'q', retries: 0 }, result],
       [
         'failure',
-        { uid: 'told', type: 'ADD', data: { big: 1 }, queue: 'q', retries: 0 },
+        {
+          uid: 'told',
+          type: 'ADD',
+          data: { big: 1 },
+          queue: 'q',
+          retries: 0,
+          expiresAt: new Date('2026-03-01T18:00:00.5Z'),
+        },
         { hash: '', done: null, error, data: null },
       ],
     ],
@@ -299,5 +307,53 @@ test('no key and no token is ever written down', async (t) => {
   const written = [...lines, ...kept, ...answers.map(({ text }) => text)].join('\n');
   for (const secret of [world.payer.key.toBase58(), other.toBase58(), 'hush-hush']) {
     assert.equal(written.includes(secret), false);
+  }
+});
+
+test('a call goes on within the trace of its caller, also where it has waited for another', async (t) => {
+  const [begun, proving] = [gate(), gate()];
+  const traces = new Map<string, string | undefined>();
+  const lines: string[] = [];
+  const note: Dispatcher = {
+    dispatch: async (txn: Txn, context: Context) => {
+      traces.set(txn.uid, context.traceparent);
+      context.log.info({}, 'noted');
+      begun.open();
+      await proving.opened;
+      return { done: { noted: true } };
+    },
+  };
+  const log = {
+    info: (fields: object) => lines.push(JSON.stringify(fields)),
+    warn: () => undefined,
+    error: () => undefined,
+  };
+  const served = await serve(world, { ADD: note }, { store: await folder(t), log });
+  t.after(() => served.worker.close());
+  const post = (uid: string, headers = {}) => served.post('/prove/ADD', call(world, uid, world.attempt()), headers);
+  const waiting = async () => ((await served.get('/health')).body as unknown as { waiting: number }).waiting;
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  const answers = [post('plain')];
+  await begun.opened;
+  for (const [uid, parent] of [
+    ['traced', traceparent],
+    ['odd', 'nonsense'],
+  ] as const) {
+    const before = await waiting();
+    answers.push(post(uid, { traceparent: parent }));
+    while ((await waiting()) === before);
+  }
+  proving.open();
+  await Promise.all(answers);
+  assert.deepEqual(
+    [...traces],
+    [
+      ['plain', undefined],
+      ['traced', traceparent],
+      ['odd', undefined],
+    ],
+  );
+  for (const line of lines) {
+    assert.equal(line.includes('"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"'), line.includes('"traced"'), line);
   }
 });

@@ -46,7 +46,7 @@ export function open({ args: [name], refresh }) {
     render: () => [
       h('p', { class: 'crumb' }, h('a', { href: '/queues' }, 'Queues')),
       h('div', { class: 'head' }, h('h1', { class: 'mono' }, name), chip(q.paused ? 'PAUSED' : q.state), h('span', { class: 'buttons' }, can('admin') && pauseOrResume(q, refresh))),
-      q.paused && h('p', { class: 'lead' }, 'Paused: ', q.reason),
+      q.paused && h('p', { class: 'lead' }, 'Paused: ', q.reason, q.pausedUntil && [', until ', time(q.pausedUntil)]),
       h('dl', { class: 'figures' },
         figure('Waiting', count(q.counts.WAITING)), figure('Oldest', age(q.oldestWaitingAt)), figure('Done', count(q.counts.DONE)),
         figure('Failed', count(q.counts.FAILED)), figure('Unresolved', count(q.counts.UNRESOLVED)), figure('Sender', brief(q.sender, 16)),

@@ -101,7 +101,8 @@ function about(t) {
   const row = (name, value) => h('div', null, h('dt', null, name), h('dd', null, value));
   return h('dl', { class: 'pairs' },
     row('Queue', queueLink(t.queue, 40)), row('Type', t.type), row('Sequence', count(t.sequence)), row('Retries', String(t.retries)),
-    row('Sender', brief(t.sender, 24)), row('Hash', hash(t.hash, 24)), row('Received', time(t.receivedAt)), row('Submitted', time(t.submittedAt)),
+    row('Sender', brief(t.sender, 24)), row('Hash', hash(t.hash, 24)), row('Received', time(t.receivedAt)), t.notBefore && row('Not before', time(t.notBefore)),
+    t.expiresAt && row('Deadline', time(t.expiresAt)), t.maxFee && row('At most', mina(t.maxFee)), row('Submitted', time(t.submittedAt)),
     t.retriedAt && row('Last retried', time(t.retriedAt)), row('Ended', time(t.doneAt)), t.done && row('Result', result(t.done)));
 }
 

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"encoding/json"
+	"net/netip"
+	"os"
+	"strings"
+
+	"mina-sequencer/sequencer/webhooks"
+)
+
+// networkList are networks in CIDR notation.
+type networkList []netip.Prefix
+
+// EnvDecode reads 10.1.0.0/16,….
+func (l *networkList) EnvDecode(text string) error {
+	for _, item := range splitList(text) {
+		n, err := netip.ParsePrefix(item)
+		if err != nil || n.Masked() != n {
+			return refusal("holds what is no network, or an address within one")
+		}
+		*l = append(*l, n)
+	}
+	return nil
+}
+
+func (l networkList) String() string {
+	shown := make([]string, len(l))
+	for i, n := range l {
+		shown[i] = n.String()
+	}
+	return strings.Join(shown, ",")
+}
+
+// webhookFile is a file of webhook endpoints, read when the configuration is, and again
+// when it has changed.
+type webhookFile struct {
+	Path    string
+	Entries []webhooks.Definition
+	Exposed bool // others can read it
+}
+
+// EnvDecode reads the file that text names.
+func (f *webhookFile) EnvDecode(text string) error {
+	content, err := readSecret(text)
+	if err != nil {
+		return refusal("cannot be used: " + err.Error())
+	}
+	entries, err := parseWebhooks(content)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(text)
+	*f = webhookFile{Path: text, Entries: entries, Exposed: err == nil && info.Mode().Perm()&0o044 != 0}
+	return nil
+}
+
+// parseWebhooks reads a list of endpoints.
+func parseWebhooks(text string) (entries []webhooks.Definition, err error) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if decoder.Decode(&entries) != nil || decoder.More() {
+		return nil, refusal("is a file that holds no JSON list of endpoints")
+	}
+	return entries, nil
+}
+
+func (f webhookFile) String() string { return f.Path }

@@ -1,0 +1,198 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"mina-sequencer/mina/devnet"
+)
+
+// traced: a trace goes from a client through the post, the worker and the chain. What is
+// done for a retry is a trace of its own with a link; what its caller does not sample is
+// not traced.
+func traced(t *testing.T, bin binaries) {
+	r := newRig(t, bin, "traced", nil)
+	told := newCollector(t)
+	r.worker(1)
+	asked := r.before(1)
+	s := r.serve("serve", map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT": told.url, "OTEL_BSP_SCHEDULE_DELAY": "50", "OTEL_SERVICE_NAME": "shop",
+	})
+	const trace, parent = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+	post := func(uid, flags string) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.api+"/transactions",
+			strings.NewReader(fmt.Sprintf(`{"queue":%q,"type":"MINT","data":{},"uid":%q}`, uid, uid)))
+		r.ok(err)
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Traceparent", "00-"+trace+"-"+parent+"-"+flags)
+		resp, err := http.DefaultClient.Do(req)
+		r.ok(err)
+		r.ok(resp.Body.Close())
+		if resp.StatusCode != http.StatusAccepted {
+			t.Fatalf("posting %s: %s", uid, resp.Status)
+		}
+		r.posted = append(r.posted, posting{uid, uid})
+	}
+	r.fault(1, workerError) // the first try
+	post("traced", "01")
+	r.allDone()
+	post("untraced", "00")
+	r.allDone()
+	s.signal(syscall.SIGTERM)
+	if code := r.exitCodeOf(s.program); code != exitOK {
+		t.Errorf("ended with %d", code)
+	}
+
+	first := told.of(trace)
+	if got := namesOf(first); got != "accepted prove" {
+		t.Errorf("the first try is told as %s", got)
+	}
+	accepted, again := told.named("accepted"), told.named("retry")
+	if hex.EncodeToString(accepted.ParentSpanId) != parent || !slices.Equal(first[1].ParentSpanId, accepted.SpanId) {
+		t.Errorf("the post is not a child of its caller, or the attempt none of the post: %v", first)
+	}
+	if first[1].GetStatus().GetCode() != otlp.Status_STATUS_CODE_ERROR {
+		t.Errorf("the worker's error is none: %v", first[1])
+	}
+	if links := again.GetLinks(); len(again.ParentSpanId) > 0 || len(links) != 1 || !slices.Equal(links[0].SpanId, accepted.SpanId) {
+		t.Errorf("the retry is no linked root: %v", again)
+	}
+	second := told.of(hex.EncodeToString(again.TraceId))
+	if got := namesOf(second); got != "included prove report retry send settled" {
+		t.Errorf("the retry is told as %s", got)
+	}
+	for _, span := range second {
+		if span.Name != "retry" && !slices.Equal(span.ParentSpanId, again.SpanId) {
+			t.Errorf("%s is no child of the retry", span.Name)
+		}
+	}
+	if all := told.all(); len(all) != len(first)+len(second) {
+		t.Errorf("%d spans are of neither try: %s", len(all)-len(first)-len(second), namesOf(all))
+	}
+	for _, span := range append(first, second...) {
+		t.Logf("%s %-8s %6d ms, %6d ms long", hex.EncodeToString(span.TraceId)[:8], span.Name,
+			(span.StartTimeUnixNano-accepted.StartTimeUnixNano)/1e6, (span.EndTimeUnixNano-span.StartTimeUnixNano)/1e6)
+	}
+	// The worker is told the span of its call.
+	for _, span := range []*otlp.Span{first[1], second[1]} {
+		want := fmt.Sprintf("00-%x-%x-01", span.TraceId, span.SpanId)
+		if span.Name != "prove" || !slices.Contains(asked(), want) {
+			t.Errorf("%s: the worker was told %q, not %s", span.Name, asked(), want)
+		}
+	}
+	for _, id := range []string{trace, hex.EncodeToString(again.TraceId)} {
+		if !strings.Contains(s.out.lines(1<<20), "trace_id="+id) {
+			t.Errorf("the log does not name the trace %s", id)
+		}
+	}
+}
+
+// before puts a proxy before the nth account's worker, and tells what traces it was asked
+// within.
+func (r *rig) before(n uint64) (asked func() []string) {
+	r.Helper()
+	to, err := url.Parse(r.urls[n])
+	r.ok(err)
+	var mu sync.Mutex
+	var parents []string
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if parent := q.Header.Get("Traceparent"); parent != "" {
+			mu.Lock()
+			parents = append(parents, parent)
+			mu.Unlock()
+		}
+		proxy.ServeHTTP(w, q)
+	}))
+	r.Cleanup(server.Close)
+	r.env["SEQUENCER_SENDERS"] = devnet.Key(n) + "=" + server.URL
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(parents)
+	}
+}
+
+// A collected is a collector of traces.
+type collected struct {
+	*testing.T
+	url   string
+	mu    sync.Mutex
+	spans []*otlp.Span
+}
+
+func newCollector(t *testing.T) *collected {
+	c := &collected{T: t}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var told collector.ExportTraceServiceRequest
+		if err == nil {
+			err = proto.Unmarshal(body, &told)
+		}
+		if err != nil || r.URL.Path != "/v1/traces" {
+			t.Errorf("%s: %v", r.URL, err)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, of := range told.ResourceSpans {
+			if !strings.Contains(of.Resource.String(), `"shop"`) {
+				t.Errorf("told of %s", of.Resource)
+			}
+			for _, scope := range of.ScopeSpans {
+				c.spans = append(c.spans, scope.Spans...)
+			}
+		}
+		w.Header().Set("Content-Type", "application/x-protobuf")
+	}))
+	t.Cleanup(server.Close)
+	c.url = server.URL
+	return c
+}
+
+func (c *collected) all() []*otlp.Span {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.spans)
+}
+
+// of are the spans of a trace, by name.
+func (c *collected) of(trace string) []*otlp.Span {
+	spans := slices.DeleteFunc(c.all(), func(s *otlp.Span) bool { return hex.EncodeToString(s.TraceId) != trace })
+	slices.SortFunc(spans, func(a, b *otlp.Span) int { return strings.Compare(a.Name, b.Name) })
+	return spans
+}
+
+func (c *collected) named(name string) *otlp.Span {
+	c.Helper()
+	for _, s := range c.all() {
+		if s.Name == name {
+			return s
+		}
+	}
+	c.Fatalf("no span %s among %s", name, namesOf(c.all()))
+	return nil
+}
+
+func namesOf(spans []*otlp.Span) string {
+	var names []string
+	for _, s := range spans {
+		names = append(names, s.Name)
+	}
+	return strings.Join(names, " ")
+}

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mina-sequencer/api/client"
+)
+
+func webhookState(w *client.Webhook) span {
+	switch {
+	case !w.Enabled:
+		return span{w.Reason, red}
+	case w.Waiting > 0 || w.Dropped > 0:
+		return span{"in trouble", red}
+	case w.Parked > 0 || !w.RestsUntil.IsZero():
+		return span{"tries again", magenta}
+	}
+	return span{"well", plain}
+}
+
+func newWebhookCommand(a *app) *cobra.Command {
+	all := clientCommand(a, &cobra.Command{Use: "list", Short: "List the endpoints that are told every event", Args: cobra.NoArgs},
+		func(cmd *cobra.Command, s *session, _ []string) error {
+			return list(s, new(listing), heads("ID", "STATE", "BEHIND", "PARKED", "WAITING", "DROPPED", "URL"),
+				func(client.Cut) (*client.Page[client.Webhook], error) { return s.Webhooks(cmd.Context()) },
+				func(w *client.Webhook) line {
+					return line{
+						{w.ID, plain}, webhookState(w), {fmt.Sprint(w.Behind), plain}, {fmt.Sprint(w.Parked), plain},
+						{fmt.Sprint(w.Waiting), plain}, {fmt.Sprint(w.Dropped), plain}, {w.URL, plain},
+					}
+				})
+		})
+	group := newGroup("webhook", "Tell others what happens", all, newWebhookAddCommand(a))
+	named := []*cobra.Command{
+		webhookShow(a), webhookDeliveries(a), webhookParked(a), webhookPing(a), webhookRotate(a), webhookReplay(a), webhookDiscard(a),
+		webhookAct(a, "enable", "Tell an endpoint again, from where it was", "is told again",
+			func(ctx context.Context, s *session, id string) (*client.Webhook, error) {
+				return s.EnableWebhook(ctx, id)
+			}),
+		webhookAct(a, "disable", "Send nothing to an endpoint; its events are kept for a while", "is told nothing",
+			func(ctx context.Context, s *session, id string) (*client.Webhook, error) {
+				return s.DisableWebhook(ctx, id)
+			}),
+		clientCommand(a, &cobra.Command{Use: "remove ID", Short: "Forget an endpoint and what is parked of it", Args: cobra.ExactArgs(1)},
+			func(cmd *cobra.Command, s *session, args []string) error {
+				if err := s.RemoveWebhook(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+				return s.answer(nil, clean(args[0])+" is removed")
+			}),
+	}
+	for _, cmd := range named {
+		cmd.ValidArgsFunction = completeFirst(completeWebhooks(a))
+	}
+	group.AddCommand(named...)
+	return group
+}
+
+func newWebhookAddCommand(a *app) *cobra.Command {
+	var n client.NewWebhook
+	var states []string
+	add := clientCommand(a, &cobra.Command{
+		Use: "add ID URL", Short: "Add an endpoint; its secret is shown once", Args: cobra.ExactArgs(2),
+		Example: examples("webhook add billing https://example.org/hooks/mina --queue 'plan-*' --state DONE --state FAILED"),
+	}, func(cmd *cobra.Command, s *session, args []string) error {
+		n.ID, n.URL = args[0], args[1]
+		for _, x := range states {
+			n.States = append(n.States, client.State(strings.ToUpper(x)))
+		}
+		w, err := s.AddWebhook(cmd.Context(), n)
+		if err != nil {
+			return err
+		}
+		return s.answer(w.Raw, clean(n.ID)+" is told what happens from now on; its secret, shown only here:\n"+w.Secret)
+	})
+	flags := add.Flags()
+	flags.StringVar(&n.Secret, "secret", "", "whsec_… to sign with, instead of a new one")
+	flags.StringArrayVar(&n.Types, "type", nil, "only events of this type")
+	flags.StringArrayVar(&n.Queues, "queue", nil, "only events of this queue; with a * behind it, of those that begin so")
+	flags.StringArrayVar(&states, "state", nil, "only what came to this state")
+	return add
+}
+
+func webhookShow(a *app) *cobra.Command {
+	return clientCommand(a, &cobra.Command{Use: "show ID", Short: "Show one endpoint", Args: cobra.ExactArgs(1)},
+		func(cmd *cobra.Command, s *session, args []string) error {
+			w, err := s.Webhook(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if s.asJSON {
+				return s.raw(w.Raw)
+			}
+			var states []string
+			for _, x := range w.States {
+				states = append(states, string(x))
+			}
+			return s.print(facts("id", w.ID, "url", w.URL, "state", webhookState(w).text, "since", timeText(w.DisabledAt), "source", w.Source,
+				"types", strings.Join(w.Types, ", "), "queues", strings.Join(w.Queues, ", "), "states", strings.Join(states, ", "),
+				"behind", fmt.Sprint(w.Behind), "behind since", timeText(w.BehindSince), "parked", fmt.Sprint(w.Parked),
+				"waiting", fmt.Sprint(w.Waiting), "dropped", fmt.Sprint(w.Dropped), "rests until", timeText(w.RestsUntil))...)
+		})
+}
+
+func deliveryText(d *client.Delivery) span {
+	if d.Delivered {
+		return span{fmt.Sprint(d.Status), plain}
+	}
+	if d.Status == 0 {
+		return span{d.Failure, red}
+	}
+	return span{fmt.Sprint(d.Status), red}
+}
+
+func webhookDeliveries(a *app) *cobra.Command {
+	limit := 0
+	cmd := clientCommand(a, &cobra.Command{Use: "deliveries ID", Short: "List the last tries, the latest first", Args: cobra.ExactArgs(1)},
+		func(cmd *cobra.Command, s *session, args []string) error {
+			return list(s, new(listing), heads("AT", "EVENT", "TRY", "ANSWER", "MS"),
+				func(client.Cut) (*client.Page[client.Delivery], error) {
+					return s.Deliveries(cmd.Context(), args[0], limit)
+				},
+				func(d *client.Delivery) line {
+					return line{{timeText(d.At), dim}, {d.Event, plain}, {fmt.Sprint(d.Try), plain}, deliveryText(d), {fmt.Sprint(d.TookMs), plain}}
+				})
+		})
+	cmd.Flags().IntVar(&limit, "limit", 0, "the most, up to 200")
+	return cmd
+}
+
+func webhookParked(a *app) *cobra.Command {
+	var l listing
+	cmd := clientCommand(a, &cobra.Command{Use: "parked ID", Short: "List what waits for another try", Args: cobra.ExactArgs(1)},
+		func(cmd *cobra.Command, s *session, args []string) error {
+			return list(s, &l, heads("LANE", "EVENTS", "FIRST", "AT", "TRIES", "NEXT AT"),
+				func(cut client.Cut) (*client.Page[client.Parked], error) {
+					return s.Parked(cmd.Context(), args[0], cut)
+				},
+				func(p *client.Parked) line {
+					return line{
+						{p.Lane, plain}, {fmt.Sprint(p.Events), plain}, {p.First, plain}, {timeText(p.At), dim}, {fmt.Sprint(p.Tries), plain},
+						{cmp.Or(timeText(p.NextAt), "on replay"), dim},
+					}
+				})
+		})
+	l.flags(cmd)
+	return cmd
+}
+
+func webhookPing(a *app) *cobra.Command {
+	return clientCommand(a, &cobra.Command{Use: "ping ID", Short: "Send a test event", Args: cobra.ExactArgs(1)},
+		func(cmd *cobra.Command, s *session, args []string) error {
+			d, err := s.PingWebhook(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if !d.Delivered {
+				return outcomeError{exitFailure, clean(args[0]) + " did not take it: " + deliveryText(d).text}
+			}
+			return s.answer(nil, fmt.Sprintf("%s took it, %d, in %d ms", clean(args[0]), d.Status, d.TookMs))
+		})
+}
+
+func webhookRotate(a *app) *cobra.Command {
+	secret := ""
+	cmd := clientCommand(a, &cobra.Command{Use: "rotate ID", Short: "Give an endpoint another secret; both sign for a day", Args: cobra.ExactArgs(1)},
+		func(cmd *cobra.Command, s *session, args []string) error {
+			w, err := s.RotateWebhook(cmd.Context(), args[0], secret)
+			if err != nil {
+				return err
+			}
+			return s.answer(w.Raw, "what "+clean(args[0])+" gets is signed with both for a day; the new secret, shown only here:\n"+w.Secret)
+		})
+	cmd.Flags().StringVar(&secret, "secret", "", "whsec_… to sign with, instead of a new one")
+	return cmd
+}
+
+func webhookReplay(a *app) *cobra.Command {
+	after := ""
+	cmd := clientCommand(a, &cobra.Command{Use: "replay ID", Short: "Try at once what is parked", Args: cobra.ExactArgs(1)},
+		func(cmd *cobra.Command, s *session, args []string) error {
+			w, err := s.ReplayWebhook(cmd.Context(), args[0], after)
+			if err != nil {
+				return err
+			}
+			return s.answer(w.Raw, clean(args[0])+" gets it once more")
+		})
+	cmd.Flags().StringVar(&after, "after", "", "id of an event: deliver all events behind it once more instead")
+	return cmd
+}
+
+func webhookDiscard(a *app) *cobra.Command {
+	everything := false
+	cmd := clientCommand(a, &cobra.Command{
+		Use: "discard ID [LANE]", Short: "Forget what is parked in a lane", Args: cobra.RangeArgs(1, 2), Example: examples("webhook discard billing t:vote-17"),
+	}, func(cmd *cobra.Command, s *session, args []string) error {
+		lane := ""
+		if len(args) == 2 {
+			lane = args[1]
+		}
+		if (lane == "") != everything {
+			return usagef("name a lane as 'webhook parked' lists it, or give --all")
+		}
+		if err := s.DiscardParked(cmd.Context(), args[0], lane); err != nil {
+			return err
+		}
+		return s.answer(nil, "what was parked is forgotten")
+	})
+	cmd.Flags().BoolVar(&everything, "all", false, "in all lanes")
+	return cmd
+}
+
+func webhookAct(a *app, verb, short, done string, act func(context.Context, *session, string) (*client.Webhook, error)) *cobra.Command {
+	return clientCommand(a, &cobra.Command{Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1)},
+		func(cmd *cobra.Command, s *session, args []string) error {
+			w, err := act(cmd.Context(), s, args[0])
+			if err != nil {
+				return err
+			}
+			return s.answer(w.Raw, clean(args[0])+" "+done)
+		})
+}
+
+func completeWebhooks(a *app) cobra.CompletionFunc {
+	return completeNames(a, func(ctx context.Context, c *client.Client) (names []cobra.Completion) {
+		if p, err := c.Webhooks(ctx); err == nil {
+			for _, w := range p.Items {
+				names = append(names, w.ID)
+			}
+		}
+		return names
+	})
+}

@@ -1,0 +1,157 @@
+package lifecycle
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Terms are what a client asks for along with a transaction. They never change.
+type Terms struct {
+	// NotBefore: it is not dispatched before, and what stands behind it in its queue waits,
+	// too. Zero: at once.
+	NotBefore time.Time
+	// ExpiresAt: nothing of it lands after. Zero: it may land whenever.
+	ExpiresAt time.Time
+	// MaxFee is the most that an attempt may pay, nanomina; 0 leaves it to the policy.
+	MaxFee uint64
+}
+
+// LastBefore is the last slot that is over by a time, as the chain counts its slots: what
+// is valid until then lands by that time or never. False: no node says when slots begin.
+func (t *Tip) LastBefore(at time.Time) (slot uint32, known bool) {
+	if t.Zero.IsZero() || t.SlotTime <= 0 {
+		return 0, false
+	}
+	n := int64(at.Sub(t.Zero)/t.SlotTime) - 1
+	return uint32(max(0, min(n, math.MaxUint32))), true
+}
+
+// slotAt is the current slot at a time by Clock: nobody may have asked the chain for long.
+func (t *Tip) slotAt(clock time.Time) uint32 {
+	if t.SlotTime <= 0 || t.At.IsZero() || clock.Before(t.At) {
+		return t.Slot
+	}
+	return upTo(t.Slot, uint32(min(int64(clock.Sub(t.At)/t.SlotTime), math.MaxUint32)))
+}
+
+// lastSlot is the validUntil of an attempt that is planned now.
+func (v *View) lastSlot() (slot uint32, known bool) {
+	slot = v.Policy.LastSlot(v.Tip)
+	if v.Txn.ExpiresAt.IsZero() {
+		return slot, true
+	}
+	last, known := v.Tip.LastBefore(v.Txn.ExpiresAt)
+	return min(slot, last), known
+}
+
+// expired reports whether the last slot before the deadline has come: what leaves now
+// could not land any more, or only by luck. It is so by the clock of the chain or by that
+// of Redis, whichever is ahead; what is out is judged by the chain alone.
+func (v *View) expired() bool {
+	at := v.Txn.ExpiresAt
+	if at.IsZero() {
+		return false
+	}
+	last, known := v.Tip.LastBefore(at)
+	return !v.Now.Before(at) || known && v.Tip.slotAt(v.Clock) >= last
+}
+
+// expiry is when expired becomes true, by Clock.
+func (v *View) expiry() time.Time {
+	at := v.Clock.Add(v.Txn.ExpiresAt.Sub(v.Now))
+	last, known := v.Tip.LastBefore(v.Txn.ExpiresAt)
+	if known && !v.Tip.At.IsZero() {
+		if slot := v.Tip.At.Add(slots(int64(last)-int64(v.Tip.Slot), v.Tip.SlotTime)); slot.Before(at) {
+			return slot
+		}
+	}
+	return at
+}
+
+// stops reports whether no further attempt is made: a person took it back, or its deadline
+// has come.
+func (v *View) stops() bool { return v.Txn.CancelRequested || v.expired() }
+
+// stopped ends what stops and has nothing open.
+func (v *View) stopped() Step {
+	if v.Txn.CancelRequested {
+		return v.cancelled()
+	}
+	return v.overdue()
+}
+
+// overdue: its deadline has come, and nothing is open.
+func (v *View) overdue() Step {
+	why := ""
+	if e := v.Txn.Error; e != nil && e.Code != CodeExpired {
+		why = because(e)
+	}
+	s := v.with(dropPlan(v.Now)).end(PhaseFailed, ReasonOverdue)
+	s.Aside.Code = CodeExpired
+	s.Txn.Error = &Error{Code: CodeExpired, Message: "its deadline, " + stamp(v.Txn.ExpiresAt) +
+		", came before it took effect" + why}
+	return s
+}
+
+// outstays: its deadline has come, and something of it may still land. What is planned
+// does not leave.
+func (v *View) outstays() Step {
+	return v.with(dropPlan(v.Now)).usedUp()
+}
+
+// unfresh forgets that nobody has the bytes of an attempt: a sending that is stopped may
+// have given them away, whatever its answer says.
+func (v *View) unfresh() *View {
+	u := *v
+	u.Local.Unsent = 0
+	return &u
+}
+
+// dropPlan ends a planned attempt that nobody has made.
+func dropPlan(now time.Time) func(t *Transaction) {
+	return func(t *Transaction) {
+		if a := t.Last(); a != nil && a.Pending() {
+			a.EndedAt = now
+		}
+	}
+}
+
+// notBefore is when the first of the queue may be dispatched.
+func (s *Scene) notBefore() time.Time {
+	if s.First != nil && s.First.Phase == PhaseWaiting {
+		return s.First.NotBefore
+	}
+	return s.Txn.NotBefore
+}
+
+// inTime adds what is certain of a deadline, and when.
+func (s *Scene) inTime(d said) said {
+	t := s.Txn
+	if t.ExpiresAt.IsZero() || t.Phase.Final() {
+		return d
+	}
+	slot := ""
+	if last, known := s.Tip.LastBefore(t.ExpiresAt); known {
+		slot = fmt.Sprintf(", which is slot %d", last)
+	}
+	switch {
+	case !s.expired():
+		d.summary += fmt.Sprintf(" It lands before its deadline, %s%s, or never.", stamp(t.ExpiresAt), slot)
+	case t.Open():
+		d.summary += fmt.Sprintf(" Its deadline, %s%s, has come: nothing more is sent, and it ends when what was sent "+
+			"has landed or cannot any more.", stamp(t.ExpiresAt), slot)
+	case d.next.Action != StepEnd:
+		d.summary += fmt.Sprintf(" Its deadline, %s, has come: it ends now.", stamp(t.ExpiresAt))
+		d.next = Next{Action: StepEnd, At: s.Now}
+	}
+	return d
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// unkept: its worker sends by itself, so nothing makes the chain refuse it later.
+func (v *View) unkept() Step {
+	return v.failed(&Error{Code: CodeNoDeadline, Message: "it has a deadline, and the worker of " + v.Txn.Sender +
+		" sends by itself: nothing would keep it; post it without expiresAt, or give its type a worker with /prove"}, true)
+}

@@ -1,0 +1,192 @@
+package lifecycle
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// expires has a record expire so long from now.
+func expires(in time.Duration) part {
+	return func(t *Transaction) { t.ExpiresAt = now.Add(in) }
+}
+
+// tells has the nodes say when slots begin: slot 301 by now.
+func tells(v *View) { v.Tip.Zero = now.Add(-301 * v.Tip.SlotTime) }
+
+// inTime: what is planned can land before the deadline only, and once the last slot has
+// come nothing leaves.
+func (c *checker) inTime(v *View, s *Step) {
+	c.Helper()
+	if v.Txn.ExpiresAt.IsZero() {
+		return
+	}
+	if s.Do.Leaves() && v.expired() && !v.dispatchUnderWay() {
+		c.wrong(v, s, "%s after its deadline", s.Do.Kind)
+	}
+	if s.Do.Kind == Dispatch {
+		c.wrong(v, s, "a worker that sends by itself is asked for what has a deadline")
+	}
+	if s.Txn == nil || len(s.Txn.Attempts) <= len(v.Txn.Attempts) {
+		return
+	}
+	last, known := v.Tip.LastBefore(v.Txn.ExpiresAt)
+	if a := s.Txn.Last(); !known || a.ValidUntil > last || v.expired() {
+		c.wrong(v, s, "valid until slot %d, and its deadline is %d", a.ValidUntil, last)
+	}
+}
+
+// deadlineRows are of what has a deadline.
+func deadlineRows() []row {
+	rich := holds(nonce, 200)
+	const ends = "; error EXPIRED; event EXPIRED; drop bytes"
+	return []row{
+		{"not planned once the last slot has come", []sample{
+			{"planned while there is time", txn(PhaseDispatching, expires(minutes(30))), decides(asked(good()), rich, tells),
+				"planning; DISPATCHING, BLOCKED; 1 prepared planned 7@100"},
+			{"in the last slot", txn(PhaseDispatching, expires(minutes(3))), decides(asked(good()), rich, tells),
+				"overdue; FAILED, FREE" + ends},
+			{"by the clock, whatever the chain says", txn(PhaseDispatching, expires(-time.Second)),
+				decides(asked(good()), rich), "overdue; FAILED, FREE" + ends},
+			{"no node says when slots begin", txn(PhaseDispatching, expires(minutes(30))), decides(asked(good()), rich),
+				"deferred; WAITING, FREE; deferred 1; error CHAIN_UNAVAILABLE; rest RESTED 10s"},
+			{"before its next try", txn(PhaseDelayed, try(Prepared, over), due(time.Hour), expires(minutes(3))),
+				decides(tells), "overdue; FAILED, FREE; 1 prepared over 7@100" + ends + "; tell on-failure"},
+			{"when it is weighed", txn(PhaseFailing, try(Prepared, over), expires(minutes(3))),
+				decides(asked(good()), knows(func(l *Local) { l.Asked.Retries = new(3) }), tells),
+				"overdue; FAILED, FREE; 1 prepared over 7@100" + ends + "; tell on-failure"},
+		}},
+		{"a worker's call ends when the last slot comes", []sample{
+			{"looked at in time", txn(PhaseDispatching, try(Prepared), expires(minutes(30))), decides(tells),
+				"proving; prove 1; look in 26m59s"},
+			{"by the clock of Redis, if that comes first", txn(PhaseDispatching, try(Prepared), expires(time.Second)),
+				decides(), "proving; prove 1; look in 1s"},
+			{"nothing open", txn(PhaseDispatching, try(Prepared), expires(minutes(3))), decides(tells),
+				"overdue; FAILED, FREE; 1 prepared over 7@100" + ends + "; tell on-failure"},
+			{"something open", txn(PhaseDispatching, try(Unknown), try(Prepared), expires(minutes(3))), decides(tells),
+				"used-up; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; 2 prepared over 7@100; to end FAILED"},
+			{"what it still answers is not kept", txn(PhaseDispatching, try(Prepared), expires(minutes(3))),
+				learns(signed(Prove, 1), tells),
+				"overdue; FAILED, FREE; 1 prepared over 7@100" + ends + "; tell on-failure"},
+			{"one that sends by itself is not asked", txn(PhaseDispatching, try(Prepared), expires(minutes(30))),
+				decides(tells, knows(func(l *Local) { l.Legacy = true })),
+				"answered; UNRESOLVED, FREE; 1 prepared over 7@100; error DEADLINE_UNKEPT; drop bytes; tell on-failure"},
+		}},
+		{"not released once the last slot has come", []sample{
+			{"signed, and given to nobody", txn(PhaseSent, try(Signed), expires(minutes(3))),
+				decides(tells, knows(func(l *Local) { l.Unsent = 1 })),
+				"overdue; REVISION, WAITING_INCLUSION; 1 signed open 7@100"},
+			{"dearer, and given to nobody", txn(PhaseWatching, try(Signed), try(Signed, fee(150)), expires(minutes(3))),
+				decides(tells, sees(FateAbsent, 0), knows(func(l *Local) { l.Unsent = 2 })), "absent"},
+			{"not sent again", txn(PhaseWatching, try(Sent), expires(minutes(3))), decides(tells, sees(FateAbsent, 0)),
+				"absent"},
+			{"not raised", txn(PhaseWatching, try(Pooled, func(a *Attempt) { a.SentSlot = 280 }), expires(minutes(3))),
+				decides(tells, sees(FatePooled, 0)), "pool"},
+			{"nor is what was DONE", txn(PhaseDone, try(Included, block), landedBy(1), orphan, expires(minutes(3))),
+				decides(tells, sees(FateAbsent, 0)), "orphaned"},
+		}},
+		{"FAILED once nothing is open", []sample{
+			{"expired on the chain", txn(PhaseWatching, try(Sent), expires(minutes(3))),
+				decides(tells, sees(FateExpired, 5)),
+				"overdue; FAILED, FREE; 1 expired over 7@100" + ends + "; B62a from nonce 7; tell on-failure"},
+			{"failed in a block", txn(PhaseWatching, try(Sent), expires(minutes(3))),
+				decides(tells, sees(FateFailed, 5)),
+				"overdue; FAILED, FREE; 1 failed over 7@100" + ends + "; B62a from nonce 8; tell on-failure"},
+			{"landed, whatever the clock says", txn(PhaseWatching, try(Sent), expires(-time.Hour)),
+				decides(tells, sees(FateIncluded, 2)),
+				"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
+			{"while it waits", txn(PhaseWaiting, expires(-time.Second)), orders(Order{What: OrderExpire}), "overdue; FAILED, FREE" + ends},
+			{"not before", txn(PhaseWaiting, expires(minutes(30))), orders(Order{What: OrderExpire}),
+				"transaction u is WAITING: its deadline has not come while it waits"},
+			{"not tried again", txn(PhaseFailed, try(Expired, over), expires(-time.Second)), orders(Order{What: OrderRetry}),
+				"transaction u is FAILED: the transaction cannot be retried in its state"},
+		}},
+	}
+}
+
+// TestLastBefore: the last slot that is over by a time, whatever the time.
+func TestLastBefore(t *testing.T) {
+	t.Parallel()
+	tip := Tip{Zero: now, SlotTime: time.Minute}
+	for _, c := range []struct {
+		at   time.Duration
+		want uint32
+	}{
+		{minutes(10), 9}, {minutes(10) - 1, 8}, {minutes(10) + 1, 9}, {minutes(2), 1}, {minutes(1), 0}, {0, 0},
+		{-time.Hour, 0}, {math.MaxInt64, 153722866},
+	} {
+		if got, known := tip.LastBefore(now.Add(c.at)); got != c.want || !known {
+			t.Errorf("%v after slot 0 began: slot %d, want %d", c.at, got, c.want)
+		}
+	}
+	for _, tip := range []Tip{{SlotTime: time.Minute}, {Zero: now}} {
+		if _, known := tip.LastBefore(now); known {
+			t.Errorf("%+v says when slots begin", tip)
+		}
+	}
+}
+
+// TestPlannedInTime: the lowest of what the policy and the deadline allow, and the least
+// that either has a fee be.
+func TestPlannedInTime(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		in     time.Duration
+		most   uint64
+		until  uint32
+		pays   uint64
+		raised uint64
+	}{{0, 0, 345, 100, 150}, {minutes(30), 0, 310, 100, 150}, {4 * time.Hour, 120, 345, 100, 120}, {minutes(32), 90, 310, 90, 90}} {
+		tr := txn(PhaseDispatching, func(t *Transaction) { t.MaxFee = c.most })
+		if c.in > 0 {
+			expires(c.in)(tr)
+		}
+		v := view(tr, asked(good()), holds(nonce, 200), tells)
+		s := Decide(v)
+		if a := s.Txn.Last(); a.ValidUntil != c.until || a.Fee != c.pays {
+			t.Errorf("%+v: valid until slot %d, at %d", c, a.ValidUntil, a.Fee)
+		}
+		v.Txn = s.Txn.Clone()
+		v.Txn.Attempts[0].Outcome = Unknown
+		v.Local.Asked.Sender = good()
+		if a := Decide(v).Txn.Last(); a.Number == 2 && a.Fee != c.raised {
+			t.Errorf("%+v: raised to %d", c, a.Fee)
+		}
+	}
+}
+
+// deadlineTold are scenes of what has terms.
+func deadlineTold() []telling {
+	tells := func(s *Scene) { tells(&s.View) }
+	later := func(t *Transaction) { t.NotBefore = now.Add(minutes(5)) }
+	gone := func(s *Scene) { sees(FateExpired, 2)(&s.View) }
+	return []telling{
+		{"not before", scene(txn(PhaseWaiting, later), head),
+			"First in its queue; it is not to be dispatched before 2026-11-20T10:05:00Z.\nNOT_BEFORE 10:05, then BIND 10:05"},
+		{"behind one that is not before", scene(txn(PhaseWaiting), behind(1, txn(PhaseWaiting, later))),
+			"Second in its queue; the one before (one) is not bound yet: it is not to be dispatched before " +
+				"2026-11-20T10:05:00Z.\nQUEUE_HEAD, then BIND"},
+		{"paused until", scene(txn(PhaseWaiting), head,
+			func(s *Scene) { s.Paused, s.PausedUntil = "a break", now.Add(minutes(3)) }),
+			"First in its queue; the queue is paused: a break.\nPAUSED 10:03, then BIND 10:03"},
+		{"waits, with a deadline", scene(txn(PhaseWaiting, expires(minutes(30))), head, tells),
+			"First in its queue; no sender is registered. It lands before its deadline, 2026-11-20T10:30:00Z, " +
+				"which is slot 310, or never.\nFREE_SENDER, then BIND"},
+		{"no node says when slots begin", scene(txn(PhaseWaiting, expires(minutes(30))), head),
+			"First in its queue; no sender is registered. It lands before its deadline, 2026-11-20T10:30:00Z, or never." +
+				"\nFREE_SENDER, then BIND"},
+		{"waits, and it has come", scene(txn(PhaseWaiting, expires(-minutes(1))), head),
+			"First in its queue; no sender is registered. Its deadline, 2026-11-20T09:59:00Z, has come: it ends now." +
+				"\nFREE_SENDER, then END 10:00"},
+		{"sent, and it has come", scene(txn(PhaseWatching, try(Sent), expires(minutes(2))), tells, gone),
+			"Its attempt has expired; that counts when it stands 5 blocks deep, now 2. No further attempt is made. " +
+				"Its deadline, 2026-11-20T10:02:00Z, which is slot 300, has come: nothing more is sent, and it ends when " +
+				"what was sent has landed or cannot any more.\nSETTLEMENT, then END\nsent, unknown: sent, and may land"},
+		{"with its worker, and it has come", scene(txn(PhaseDispatching, try(Prepared), expires(minutes(2))), tells),
+			"Its deadline has come, and nothing of it has been sent: it ends now." +
+				"\nNOTHING, then END 10:00\nprepared, nowhere: its worker has it"},
+		{"over", scene(txn(PhaseFailed, expires(-minutes(1)), func(t *Transaction) {
+			t.Error = &Error{Code: CodeExpired, Message: "its deadline, then, came before it took effect"}
+		})), "Its deadline, then, came before it took effect.\nNOTHING, then NONE"},
+	}
+}

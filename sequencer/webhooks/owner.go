@@ -1,0 +1,546 @@
+package webhooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+const (
+	sendsAtOnce = 16   // to one endpoint
+	mostWindow  = 1024 // events that are read ahead of the cursor
+	passEvery   = 100 * time.Millisecond
+	passFull    = 256 // events that are passed without waiting for more
+	dueEvery    = 5 * time.Second
+	mostPassage = 1 << 20         // bytes that are parked at a time
+	lastSends   = 5 * time.Second // for what is under way when the process ends
+)
+
+// An item is an event that was read and is not passed yet.
+type item struct {
+	*queues.Entry
+	lane   string
+	state  itemState
+	tries  int
+	delay  time.Duration
+	failed time.Time
+}
+
+type itemState int
+
+const (
+	waiting itemState = iota
+	flying
+	delivered // or not for this endpoint
+	parking   // to be parked with the next passage
+)
+
+// An owner delivers to one endpoint. One goroutine runs it; requests have their own.
+type owner struct {
+	*Service
+	held
+	*loaded
+	alive func() bool // the lease is surely still held
+	news  <-chan struct{}
+
+	read     int64 // events up to here are in the window
+	more     bool  // there may be more behind it
+	window   []*item
+	lanes    map[string]*line
+	flights  int
+	trying   map[string]bool // lanes with a parked event under way
+	results  chan result
+	told     []string
+	failures int // first tries in vain in a row
+	failed   time.Time
+	firsts   int       // first tries under way
+	rests    time.Time // nothing is sent before
+	resting  time.Duration
+	passed   time.Time
+	due      time.Time // when parked events are looked at again
+}
+
+// A line is what is known of a lane: what waits in the window, and how many events of it
+// are parked, or will be with the next passage. While there are any, all go there.
+type line struct {
+	waiting []*item
+	parked  int
+	flying  bool
+}
+
+type result struct {
+	item   *item
+	parked *parked
+	id     string
+	Answer
+}
+
+// run delivers until ctx ends, or the lease is lost, or the endpoint changes.
+func (o *owner) run(ctx context.Context) error {
+	l, err := o.store.load(ctx, o.held)
+	if err != nil {
+		return err
+	}
+	o.loaded, o.read, o.more = l, l.cursor, true
+	o.lanes, o.trying, o.results = map[string]*line{}, map[string]bool{}, make(chan result, sendsAtOnce)
+	for name, n := range l.lanes {
+		o.lanes[name] = &line{parked: n}
+	}
+	o.rests, o.passed = time.Now().Add(l.rest), time.Now()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	defer o.land(context.WithoutCancel(ctx))
+	for ctx.Err() == nil {
+		next, err := o.step(ctx)
+		if err != nil {
+			return err
+		}
+		timer.Reset(next)
+		select {
+		case <-ctx.Done():
+		case r := <-o.results:
+			err = o.learn(ctx, r)
+		case <-o.news:
+			o.more = true
+		case <-timer.C:
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step reads, sends and passes what there is, and says when to look again.
+func (o *owner) step(ctx context.Context) (time.Duration, error) {
+	now := time.Now()
+	if o.more && len(o.window) < mostWindow {
+		if err := o.fill(ctx); err != nil {
+			return 0, err
+		}
+	}
+	o.start(ctx, now)
+	if err := o.retry(ctx, now); err != nil {
+		return 0, err
+	}
+	if err := o.pass(ctx, now); err != nil {
+		return 0, err
+	}
+	return o.next(now), nil
+}
+
+// next is after how long there is something to do, unless something happens before.
+func (o *owner) next(now time.Time) time.Duration {
+	if o.more && len(o.window) < mostWindow {
+		return 0
+	}
+	next := dueEvery
+	if o.sends(now) {
+		next = min(next, max(0, o.due.Sub(now)))
+	}
+	times := []time.Time{o.rests, o.failed.Add(pause(o.failures))}
+	if len(o.window)+len(o.told) > 0 {
+		times = append(times, o.passed.Add(passEvery))
+	}
+	for _, at := range times {
+		if at.After(now) {
+			next = min(next, at.Sub(now))
+		}
+	}
+	return next
+}
+
+// fill reads on in the log.
+func (o *owner) fill(ctx context.Context) error {
+	p, err := o.store.ReadLog(ctx, o.read, min(queues.MaxBatch, mostWindow-len(o.window)))
+	switch {
+	case err != nil:
+		return err
+	case p.Epoch != o.epoch:
+		return errLost // the numbers tell another story
+	}
+	if p.First > o.read+1 && p.Last > o.read {
+		o.Log.Error("events have left the log before a webhook endpoint had them", "endpoint", o.ID, "events", p.First-1-o.read)
+	}
+	o.more = false
+	for i := range p.Entries {
+		x := &item{Entry: &p.Entries[i], lane: laneOf(&p.Entries[i]), state: delivered}
+		o.read, o.more = x.Number, x.Number < p.Last
+		o.window = append(o.window, x)
+		if !o.wants(x.Entry) {
+			continue
+		}
+		l := o.lane(x.lane)
+		if x.state = waiting; l.parked > 0 {
+			o.park(l, x)
+			continue
+		}
+		l.waiting = append(l.waiting, x)
+	}
+	return nil
+}
+
+func (o *owner) lane(name string) *line {
+	l := o.lanes[name]
+	if l == nil {
+		l = &line{}
+		o.lanes[name] = l
+	}
+	return l
+}
+
+// forget drops a lane in which there is nothing.
+func (o *owner) forget(name string) {
+	if l := o.lanes[name]; l != nil && l.parked == 0 && len(l.waiting) == 0 && !l.flying {
+		delete(o.lanes, name)
+	}
+}
+
+// park has an item parked with the next passage, and all that wait behind it.
+func (o *owner) park(l *line, x *item) {
+	x.state = parking
+	l.parked++
+	for _, behind := range l.waiting {
+		if behind != x {
+			behind.state = parking
+			l.parked++
+		}
+	}
+	l.waiting = nil
+}
+
+// sends reports whether anything may be sent now.
+func (o *owner) sends(now time.Time) bool {
+	return o.Disabled == "" && !now.Before(o.rests) && o.flights < sendsAtOnce && o.alive()
+}
+
+// start begins first tries, in order of the log. While an endpoint is suspected to be down,
+// one at a time.
+func (o *owner) start(ctx context.Context, now time.Time) {
+	for _, x := range o.window {
+		if !o.sends(now) || o.failures >= suspicious && (o.firsts > 0 || now.Before(o.failed.Add(pause(o.failures)))) {
+			return
+		}
+		if l := o.lanes[x.lane]; x.state == waiting && !l.flying && l.waiting[0] == x {
+			x.state, l.flying = flying, true
+			o.flights++
+			o.firsts++
+			go o.first(context.WithoutCancel(ctx), x)
+		}
+	}
+}
+
+func (o *owner) eventID(number int64) string { return o.epoch + "-" + itoa(number) }
+
+// first sends an event with its transaction as it is now.
+func (o *owner) first(ctx context.Context, x *item) {
+	id := o.eventID(x.Number)
+	body, _, err := o.body(ctx, o.Render.Event(o.epoch, x.Entry), x.lane)
+	if err != nil {
+		o.results <- result{item: x, id: id, Answer: Answer{Failure: unread}}
+		return
+	}
+	o.results <- result{item: x, id: id, Answer: o.client.send(ctx, o.Endpoint, id, body)}
+}
+
+// unread: the store did not answer, which is no fault of the endpoint.
+const unread = "STORE_UNAVAILABLE"
+
+// body appends to an event the transaction that it is about, null if it is about none or
+// that is gone. found is false in these cases.
+func (o *Service) body(ctx context.Context, event []byte, lane string) (body []byte, found bool, err error) {
+	var t *lifecycle.Transaction
+	if uid, is := cutLane(lane, queues.OfTransaction); is {
+		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+		defer cancel()
+		t, err = o.store.Get(ctx, uid)
+		if errors.Is(err, queues.ErrNotFound) {
+			err = nil
+		}
+	}
+	return o.Render.Transaction(event, t), t != nil, err
+}
+
+// retry begins tries of parked events whose time has come.
+func (o *owner) retry(ctx context.Context, now time.Time) error {
+	if now.Before(o.due) || !o.sends(now) {
+		return nil
+	}
+	if o.parked == 0 {
+		o.due = now.Add(dueEvery)
+		return nil
+	}
+	all, next, err := o.store.due(ctx, o.held, 2*sendsAtOnce)
+	if err != nil {
+		return err
+	}
+	if o.due = now.Add(dueEvery); next >= 0 && next < dueEvery {
+		o.due = now.Add(max(next, 10*time.Millisecond))
+	}
+	for i := range all {
+		p := &all[i]
+		if o.trying[p.lane] {
+			continue
+		}
+		if !o.sends(now) {
+			o.due = now // when one has come back
+			return nil
+		}
+		o.trying[p.lane] = true
+		o.flights++
+		go o.again(context.WithoutCancel(ctx), p)
+	}
+	return nil
+}
+
+// again sends a parked event, with its transaction as it is now, or as it was when it was
+// parked if that has been removed.
+func (o *owner) again(ctx context.Context, p *parked) {
+	body, found, err := o.body(ctx, append([]byte(nil), p.body[:min(p.fixed, len(p.body))]...), p.lane)
+	switch {
+	case err != nil:
+		o.results <- result{parked: p, id: p.id, Answer: Answer{Failure: unread}}
+		return
+	case !found:
+		body = p.body
+	}
+	o.results <- result{parked: p, id: p.id, Answer: o.client.send(ctx, o.Endpoint, p.id, body)}
+}
+
+// learn takes in what came of a request.
+func (o *owner) learn(ctx context.Context, r result) error {
+	now := time.Now()
+	o.flights--
+	if r.Failure == unread {
+		o.rests = now.Add(leastRest)
+		o.backToLine(&r)
+		return nil
+	}
+	v := judge(r.Answer)
+	o.note(&r, v)
+	if v.rest > 0 && now.Add(v.rest).After(o.rests) {
+		o.rests, o.resting = now.Add(v.rest), v.rest
+	}
+	if v.delivered {
+		o.failures = 0
+	}
+	if v.gone {
+		o.Log.Warn("a webhook endpoint wants no more: it is disabled", "endpoint", o.ID)
+		return errors.Join(o.disable(ctx, o.ID, Gone), errLost) // the event is kept
+	}
+	if r.parked != nil {
+		return o.learnParked(ctx, &r, v)
+	}
+	o.learnFirst(r.item, v, now)
+	return nil
+}
+
+// backToLine has an event wait as before.
+func (o *owner) backToLine(r *result) {
+	if r.parked != nil {
+		delete(o.trying, r.parked.lane)
+		return
+	}
+	o.firsts--
+	r.item.state = waiting
+	o.lanes[r.item.lane].flying = false
+}
+
+func (o *owner) learnFirst(x *item, v verdict, now time.Time) {
+	l := o.lanes[x.lane]
+	switch {
+	case v.delivered:
+		x.state = delivered
+		l.waiting = l.waiting[1:]
+	case v.counted:
+		o.failures++
+		o.failed = now
+		x.tries, x.failed = 1, now
+		x.delay = max(after(1, rand.Float64()), v.rest)
+		o.park(l, x)
+	default:
+		x.state = waiting
+	}
+	o.firsts--
+	l.flying = false
+	o.forget(x.lane)
+}
+
+func (o *owner) learnParked(ctx context.Context, r *result, v verdict) error {
+	p, again := r.parked, wasDelivered
+	if !v.delivered {
+		again = v.rest
+	}
+	if v.counted {
+		p.tries++
+		if again = after(p.tries, rand.Float64()); again >= 0 {
+			again = max(again, v.rest)
+		} else {
+			o.Log.Warn("a webhook event was tried for the last time", "endpoint", o.ID, "event", p.id)
+		}
+	}
+	_, err := o.store.tried(ctx, o.held, p, again, v.rest, o.line(r))
+	if err != nil {
+		return err
+	}
+	delete(o.trying, p.lane)
+	if v.delivered {
+		o.parked--
+		l := o.lanes[p.lane]
+		l.parked--
+		o.forget(p.lane)
+	}
+	o.due = time.Now() // the next of its lane, or one for which there was no room
+	return nil
+}
+
+// note counts a try and keeps it to be shown.
+func (o *owner) note(r *result, v verdict) {
+	if o.Meter != nil {
+		o.Meter(o.ID, outcome(v), r.Took)
+	}
+	if r.item != nil {
+		o.told = append(o.told, o.line(r))
+		if len(o.told) > mostTold {
+			o.told = o.told[len(o.told)-mostTold:]
+		}
+	}
+}
+
+const mostTold = 200 // deliveries that are kept to be shown
+
+func outcome(v verdict) string {
+	switch {
+	case v.delivered:
+		return "delivered"
+	case v.counted, v.gone:
+		return "failed"
+	}
+	return "throttled"
+}
+
+// line is a try as it is stored.
+func (o *owner) line(r *result) string {
+	d := Delivery{Event: r.id, At: time.Now().UTC().Truncate(time.Millisecond), Status: r.Status, Failure: r.Failure, Took: r.Took.Milliseconds()}
+	if d.Try = 1; r.parked != nil {
+		d.Try = r.parked.tries
+	}
+	d.Delivered = judge(r.Answer).delivered
+	b, _ := json.Marshal(d) // it holds nothing that cannot be written
+	return string(b)
+}
+
+// pass moves the cursor over what is done at the front of the window.
+func (o *owner) pass(ctx context.Context, now time.Time) error {
+	if now.Sub(o.passed) < passEvery && !o.full() {
+		return nil
+	}
+	p := passage{epoch: o.epoch, from: o.cursor, to: o.cursor, rest: o.resting, told: o.told}
+	n, bytes := 0, 0
+	for ; n < len(o.window) && n < slice; n++ {
+		x := o.window[n]
+		if x.state == waiting && o.old(x) {
+			o.park(o.lanes[x.lane], x) // the log is about to drop it
+		}
+		if x.state == parking {
+			if !o.room(&p) && !o.old(x) {
+				break // the log keeps it until there is room
+			} else if !o.room(&p) {
+				p.dropped++
+				o.lanes[x.lane].parked--
+				o.forget(x.lane)
+				p.to = x.Number
+				continue
+			}
+			e, err := o.parkedOf(ctx, x, now)
+			if err != nil {
+				return err
+			}
+			p.parked = append(p.parked, e)
+			if bytes += len(e.body); bytes > mostPassage {
+				p.to = x.Number
+				n++
+				break
+			}
+		} else if x.state != delivered {
+			break
+		}
+		p.to = x.Number
+	}
+	o.passed = now
+	if p.to == p.from && len(p.told) == 0 && p.rest == 0 {
+		return nil
+	}
+	if err := o.store.pass(ctx, o.held, &p); err != nil {
+		return err
+	}
+	if p.dropped > 0 {
+		o.Log.Error("webhook events are dropped: there is no room to park them", "endpoint", o.ID, "events", p.dropped)
+	}
+	o.cursor, o.told, o.resting = p.to, nil, 0
+	o.window = o.window[n:]
+	for _, e := range p.parked {
+		o.parked++
+		o.bytes += int64(len(e.text()))
+		if at := now.Add(e.delay); at.Before(o.due) {
+			o.due = at
+		}
+	}
+	o.Passed(o.ID, p.to)
+	return nil
+}
+
+// full reports whether so much is done that it is passed at once.
+func (o *owner) full() bool {
+	return len(o.window) >= passFull && o.window[passFull-1].state == delivered && o.window[0].state == delivered
+}
+
+// old reports whether the log drops an event once it has been passed.
+func (o *owner) old(x *item) bool { return time.Since(x.At) >= o.Keep }
+
+// room reports whether there is room to park one more.
+func (o *owner) room(p *passage) bool {
+	bytes := o.bytes
+	for _, e := range p.parked {
+		bytes += int64(len(e.body))
+	}
+	return o.parked+int64(len(p.parked)) < int64(o.MostParked) && bytes < o.MostBytes
+}
+
+// parkedOf is an item as it is parked.
+func (o *owner) parkedOf(ctx context.Context, x *item, now time.Time) (*parked, error) {
+	event := o.Render.Event(o.epoch, x.Entry)
+	fixed := len(event)
+	body, _, err := o.body(ctx, event, x.lane)
+	if err != nil {
+		return nil, err
+	}
+	p := &parked{lane: x.lane, number: x.Number, tries: x.tries, fixed: fixed, id: o.eventID(x.Number), at: x.At, body: body}
+	if x.tries > 0 {
+		p.delay = max(0, x.delay-now.Sub(x.failed))
+	}
+	return p, nil
+}
+
+// land waits for what is under way, and stores what came of it.
+func (o *owner) land(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lastSends)
+	defer cancel()
+	for o.flights > 0 {
+		select {
+		case r := <-o.results:
+			if o.learn(ctx, r) != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+	o.passed = time.Time{}
+	_ = o.pass(ctx, time.Now()) // else it is delivered once more
+}

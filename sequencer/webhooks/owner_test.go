@@ -1,0 +1,481 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// fails answers requests about a transaction with a status.
+func fails(uid string, code int, headers ...string) func(*http.Request, string) (*reply, error) {
+	return func(_ *http.Request, of string) (*reply, error) {
+		if of != uid && uid != "" {
+			return nil, nil
+		}
+		return status(code, headers...), nil
+	}
+}
+
+func TestDelivers(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		f.post("q", "before")
+		r := f.receiver()
+		s, _ := f.service(r, nil)
+		f.add(s, r, Definition{})
+		f.post("q", "a", "b")
+		f.to("a", lifecycle.PhaseFailed)
+		f.ok(f.queues.Pause(f.ctx, "q", "why"))
+		passes(5 * time.Second)
+		r.wants("2 a WAITING *", "3 b WAITING WAITING", "4 a FAILED FAILED", "5 q  null")
+		if x := f.status(s); x.Behind != 0 || x.Parked != 0 || x.Holder != process {
+			t.Errorf("%+v", x)
+		}
+		passes(time.Hour)
+		r.wants()
+	})
+}
+
+// TestOrder: what fails holds up later events of its transaction, and nothing else.
+func TestOrder(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		s, _ := f.service(r, nil)
+		f.add(s, r, Definition{})
+		r.answers(fails("a", 500))
+		f.post("q", "a", "b")
+		f.to("a", lifecycle.PhaseFailed)
+		f.to("b", lifecycle.PhaseFailed)
+		passes(4 * time.Second)
+		r.wants("2 b WAITING *", "4 b FAILED FAILED")
+		f.to("a", lifecycle.PhaseWaiting) // joins those that are parked
+		passes(30 * time.Second)          // the second try fails, the third is in minutes
+		if x := f.status(s); x.Parked != 3 || x.Lanes != 1 || x.Behind != 0 {
+			t.Errorf("%+v", x)
+		}
+		r.answers(nil)
+		passes(4 * time.Minute)
+		r.wants()
+		passes(2 * time.Minute)
+		if got := r.taken(); !slices.Equal(got, []string{"1 a WAITING WAITING", "3 a FAILED WAITING", "5 a WAITING WAITING"}) {
+			t.Errorf("delivered %q", got)
+		}
+		if x := f.status(s); x.Parked != 0 || x.ParkedBytes != 0 || x.Lanes != 0 {
+			t.Errorf("%+v", x)
+		}
+		tries, err := s.Deliveries(f.ctx, "e", 100)
+		f.ok(err)
+		var words []string
+		for _, d := range tries {
+			words = append(words, fmt.Sprint(d.Event[strings.LastIndex(d.Event, "-")+1:], " ", d.Status, " ", d.Delivered))
+		}
+		if got := fmt.Sprint(words[:4]); got != "[5 200 true 3 200 true 1 200 true 1 500 false]" || len(words) != 7 {
+			t.Errorf("the log says %v", words)
+		}
+	})
+}
+
+// TestScheduleUsedUp: after the last try an event waits for a person.
+func TestScheduleUsedUp(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		s, _ := f.service(r, nil)
+		f.add(s, r, Definition{})
+		var tries atomic.Int64
+		r.answers(func(_ *http.Request, uid string) (*reply, error) {
+			if uid != "a" {
+				return nil, nil
+			}
+			tries.Add(1)
+			return status(307, "Location", "https://example.org/other"), nil
+		})
+		f.post("q", "a")
+		passes(time.Minute)
+		// As it is a day after the ninth try in vain; that day would take the test a while.
+		lane := "{seq}:lane:e:t:a"
+		entry := f.client.LIndex(f.ctx, lane, 0).Val()
+		f.ok(f.client.LSet(f.ctx, lane, 0, strings.Replace(entry, "1 2 ", "1 9 ", 1)).Err())
+		f.ok(f.client.ZAdd(f.ctx, "{seq}:park:e", redis.Z{Score: float64(time.Now().UnixMilli()), Member: "t:a"}).Err())
+		passes(time.Hour)
+		if x := f.status(s); tries.Load() != 3 || x.Waiting != 1 {
+			t.Errorf("%d tries, %+v", tries.Load(), x)
+		}
+		lanes, err := s.Parked(f.ctx, "e", 0, 10)
+		f.ok(err)
+		if len(lanes) != 1 || lanes[0].Name != "t:a" || lanes[0].Tries != 10 || !lanes[0].NextAt.IsZero() || lanes[0].Events != 1 {
+			t.Errorf("%+v", lanes)
+		}
+		f.ok(s.Replay(f.ctx, "e"))
+		passes(20 * time.Second) // the schedule begins anew
+		if tries.Load() != 5 {
+			t.Errorf("asked for, it was tried %d times", tries.Load())
+		}
+		r.answers(nil)
+		passes(6 * time.Minute)
+		r.wants("1 a WAITING WAITING")
+	})
+}
+
+// TestSlowedDown: 429 uses no try up, parks nothing and holds the whole endpoint, also
+// where another process takes over.
+func TestSlowedDown(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		s, stop := f.service(r, nil)
+		f.add(s, r, Definition{})
+		r.answers(fails("", 429, "Retry-After", "600"))
+		f.post("q", "a", "b")
+		passes(time.Minute)
+		if x := f.status(s); x.Parked != 0 || x.Behind != 2 || time.Until(x.RestsUntil) < 8*time.Minute || x.BehindSince.IsZero() {
+			t.Errorf("%+v", x)
+		}
+		r.answers(nil)
+		stop()
+		f.service(r, func(o *Options) { o.Process = "process-b" })
+		passes(8 * time.Minute)
+		r.wants()
+		passes(2 * time.Minute)
+		r.wants("1 a WAITING WAITING", "2 b WAITING WAITING")
+	})
+}
+
+// TestGone: 410 disables the endpoint. What happened meanwhile it gets when it is enabled.
+func TestGone(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		s, _ := f.service(r, nil)
+		f.add(s, r, Definition{})
+		r.answers(fails("", 410))
+		f.post("q", "a")
+		passes(time.Minute)
+		if x := f.status(s); x.Disabled != Gone || x.DisabledAt.IsZero() || x.Behind != 1 {
+			t.Errorf("%+v", x)
+		}
+		r.answers(nil)
+		f.post("q", "b")
+		passes(time.Hour)
+		r.wants()
+		f.ok(s.Enable(f.ctx, "e"))
+		passes(5 * time.Second)
+		r.wants("1 a WAITING WAITING", "2 b WAITING WAITING")
+	})
+}
+
+// TestDown: an endpoint that is down takes few events, and the log keeps the others.
+func TestDown(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		s, _ := f.service(r, nil)
+		f.add(s, r, Definition{})
+		r.answers(func(*http.Request, string) (*reply, error) { return nil, context.DeadlineExceeded })
+		for i := range 600 {
+			f.post("q", fmt.Sprint("t", i))
+		}
+		passes(10 * time.Minute)
+		if x := f.status(s); x.Parked > 50 || x.Parked < 17 || x.Behind != 600-x.Parked {
+			t.Errorf("%+v", x)
+		}
+		r.answers(nil)
+		passes(2 * time.Minute)
+		if x := f.status(s); x.Behind != 0 {
+			t.Errorf("when it is back: %+v", x)
+		}
+		f.ok(s.Replay(f.ctx, "e"))
+		passes(10 * time.Second)
+		if n := len(r.taken()); n != 600 {
+			t.Errorf("%d were delivered", n)
+		}
+	})
+}
+
+// TestOlderThanTheLog: what is undelivered when the log drops it is parked with its body;
+// where there is no room it is dropped, and counted. The log keeps it until then.
+func TestOlderThanTheLog(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		s, _ := f.service(r, func(o *Options) { o.MostParked = 3 })
+		f.add(s, r, Definition{})
+		f.ok(s.Disable(f.ctx, "e"))
+		f.post("q", "a", "b", "c", "d")
+		f.to("a", lifecycle.PhaseFailed)
+		passes(23 * time.Hour)
+		if x := f.status(s); x.Parked != 0 || x.Behind != 5 {
+			t.Errorf("before: %+v", x)
+		}
+		passes(2 * time.Hour)
+		if x := f.status(s); x.Parked != 3 || x.Dropped != 2 || x.Behind != 0 {
+			t.Errorf("after: %+v", x)
+		}
+		f.ok(f.queues.Remove(f.ctx, "a"))
+		f.ok(s.Enable(f.ctx, "e"))
+		passes(10 * time.Second)
+		// a was removed meanwhile: it is told as it was when it was parked.
+		r.wants("1 a WAITING FAILED", "2 b WAITING WAITING", "3 c WAITING WAITING", "6 a  null")
+	})
+}
+
+// TestTakeOver: a process that is gone leaves what it has not passed to the next one, and
+// what it still writes is refused.
+func TestTakeOver(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		hang := make(chan struct{})
+		hung := &receiver{f: f, secret: r.secret}
+		hung.answers(func(*http.Request, string) (*reply, error) { <-hang; return status(500), nil })
+		dead := New(Options{Store: f.queues, Process: "dead", Render: render})
+		dead.client.http.Transport = hung
+		f.add(dead, r, Definition{})
+		dead.renew(f.ctx) // once, and never again
+		f.post("q", "a", "b")
+		passes(5 * time.Second)
+		s, _ := f.service(r, nil)
+		passes(5 * time.Second)
+		r.wants()
+		passes(10 * time.Second)
+		r.wants("1 a WAITING WAITING", "2 b WAITING WAITING")
+		close(hang)
+		passes(10 * time.Second)
+		dead.settle(nil)
+		if x := f.status(s); x.Parked != 0 || x.Behind != 0 || x.Holder != process {
+			t.Errorf("%+v", x)
+		}
+	})
+}
+
+func TestRewind(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		s, _ := f.service(r, nil)
+		f.add(s, r, Definition{})
+		f.post("q", "a", "b", "c")
+		passes(5 * time.Second)
+		r.taken()
+		p, err := f.queues.ReadLog(f.ctx, 0, 0)
+		f.ok(err)
+		f.ok(s.Rewind(f.ctx, "e", p.Epoch, 1))
+		passes(5 * time.Second)
+		r.wants("2 b WAITING WAITING", "3 c WAITING WAITING")
+		for want, id := range map[error]struct {
+			epoch  string
+			number int64
+		}{ErrGone: {"1", 1}, ErrAhead: {p.Epoch, 4}} {
+			if err := s.Rewind(f.ctx, "e", id.epoch, id.number); err != want { //nolint:errorlint // it is returned as it is
+				t.Errorf("%v: %v, want %v", id, err, want)
+			}
+		}
+	})
+}
+
+func TestDiscard(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		s, _ := f.service(r, nil)
+		f.add(s, r, Definition{})
+		r.answers(fails("", 500))
+		f.post("q", "a", "b")
+		passes(30 * time.Second)
+		f.ok(s.Discard(f.ctx, "e", "t:a"))
+		r.answers(nil)
+		f.to("a", lifecycle.PhaseFailed)
+		passes(10 * time.Second)
+		r.wants("3 a FAILED FAILED")
+		if x := f.status(s); x.Parked != 1 || x.ParkedBytes == 0 {
+			t.Errorf("%+v", x)
+		}
+		f.ok(s.Discard(f.ctx, "e", ""))
+		if x := f.status(s); x.Parked != 0 || x.ParkedBytes != 0 {
+			t.Errorf("%+v", x)
+		}
+		f.ok(s.Remove(f.ctx, "e"))
+		passes(10 * time.Second)
+		keys, err := f.client.Keys(f.ctx, "{seq}:*").Result()
+		f.ok(err)
+		for _, k := range keys {
+			for _, kind := range []string{"hook", "park", "lane", "sent"} {
+				if strings.HasPrefix(k, "{seq}:"+kind) {
+					t.Errorf("%s is left", k)
+				}
+			}
+		}
+	})
+}
+
+// TestRotation: for a day both secrets sign; TestSignature checks how.
+func TestRotation(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		s, _ := f.service(r, nil)
+		f.add(s, r, Definition{})
+		fresh, err := s.Rotate(f.ctx, "e", "")
+		f.ok(err)
+		f.post("q", "a")
+		passes(5 * time.Second)
+		r.secret = fresh
+		f.post("q", "b")
+		passes(25 * time.Hour)
+		r.wants("1 a WAITING WAITING", "2 b WAITING WAITING")
+		f.post("q", "c")
+		r.answers(func(q *http.Request, _ string) (*reply, error) {
+			if all := strings.Fields(q.Header.Get("Webhook-Signature")); len(all) != 1 {
+				t.Errorf("after a day %d signatures", len(all))
+			}
+			return nil, nil
+		})
+		passes(5 * time.Second)
+		r.wants("3 c WAITING WAITING")
+		d, err := s.Ping(f.ctx, "e")
+		if err != nil || !d.Delivered {
+			t.Errorf("%+v, %v", d, err)
+		}
+	})
+}
+
+func TestFilters(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		s, _ := f.service(r, nil)
+		f.add(s, r, Definition{Types: []string{"MINT"}, Queues: []string{"one", "tenant-*"}, States: []lifecycle.State{lifecycle.Failed}})
+		f.post("one", "a")
+		f.post("other", "b")
+		f.post("tenant-7", "c")
+		for _, uid := range []string{"a", "b", "c"} {
+			f.to(uid, lifecycle.PhaseFailed)
+		}
+		f.ok(f.queues.Pause(f.ctx, "one", "why"))
+		passes(5 * time.Second)
+		r.wants("4 a FAILED FAILED", "6 c FAILED FAILED")
+	})
+}
+
+// TestFailover: on a Redis that may have forgotten something nothing is delivered before it
+// is settled, and what the log then holds is told under its new epoch.
+func TestFailover(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		s, _ := f.service(r, nil)
+		f.add(s, r, Definition{})
+		f.post("q", "a")
+		passes(5 * time.Second)
+		old := f.server.Snapshot()
+		f.post("q", "b")
+		passes(5 * time.Second)
+		r.wants("1 a WAITING WAITING", "2 b WAITING WAITING")
+		f.server.FailOver(old)
+		f.post("q", "c") // by the number that b had
+		passes(30 * time.Second)
+		r.wants()
+		p, err := f.queues.Heartbeat(f.ctx, process, 1000*time.Hour, "")
+		f.ok(err)
+		f.ok(f.client.MSet(f.ctx, "{seq}:is:server", p.Server, "{seq}:is:epoch", "77").Err()) // as settle does
+		passes(10 * time.Second)
+		r.wants("2 c WAITING WAITING")
+		if x := f.status(s); x.Behind != 0 {
+			t.Errorf("%+v", x)
+		}
+	})
+}
+
+// TestDefined: a file's endpoints are stored as soon as the store answers; one that it names
+// no longer is disabled, and comes back where it was; a changed secret signs beside the old.
+func TestDefined(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		f.server.SetError("LOADING it is not there yet")
+		s, _ := f.service(r, nil)
+		d := Definition{ID: "e", URL: "https://example.org/hook", Secret: r.secret}
+		s.Define([]Definition{d})
+		passes(10 * time.Second)
+		f.server.SetError("")
+		passes(20 * time.Second)
+		f.post("q", "a")
+		passes(5 * time.Second)
+		r.wants("1 a WAITING WAITING")
+		if err := s.Remove(f.ctx, "e"); !errors.Is(err, ErrConfigured) {
+			t.Errorf("removed: %v", err)
+		}
+		if _, err := s.Rotate(f.ctx, "e", ""); !errors.Is(err, ErrConfigured) {
+			t.Errorf("rotated: %v", err)
+		}
+		s.Define(nil)
+		passes(5 * time.Second)
+		f.post("q", "b")
+		passes(5 * time.Second)
+		r.wants()
+		if x := f.status(s); x.Disabled != Unconfigured {
+			t.Errorf("%+v", x)
+		}
+		d.Secret = newSecret()
+		s.Define([]Definition{d})
+		passes(5 * time.Second)
+		r.wants("2 b WAITING WAITING")
+		if x := f.status(s); len(x.Secrets) != 2 || x.Secrets[0].Key != d.Secret || x.Source != ByFile {
+			t.Errorf("%+v", x)
+		}
+		s.Define(nil)
+		passes(5 * time.Second)
+		f.ok(s.Remove(f.ctx, "e"))
+	})
+}
+
+// TestOrderInOneRead: events of one transaction that were read together stay in order, too,
+// when the first of them fails.
+func TestOrderInOneRead(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		s, _ := f.service(r, nil)
+		f.add(s, r, Definition{})
+		f.ok(s.Disable(f.ctx, "e"))
+		f.post("q", "a", "b")
+		for range 3 {
+			f.to("a", lifecycle.PhaseFailed)
+			f.to("a", lifecycle.PhaseWaiting)
+		}
+		passes(10 * time.Second)
+		var failed atomic.Int64
+		r.answers(func(q *http.Request, _ string) (*reply, error) {
+			if strings.HasSuffix(q.Header.Get("Webhook-Id"), "-3") && failed.Add(1) == 1 {
+				return status(500), nil
+			}
+			return nil, nil
+		})
+		f.ok(s.Enable(f.ctx, "e"))
+		passes(4 * time.Second)
+		r.wants("1 a WAITING WAITING", "2 b WAITING WAITING")
+		if x := f.status(s); x.Behind != 0 || x.Parked != 6 {
+			t.Errorf("%+v", x)
+		}
+		passes(10 * time.Second)
+		want := "3 a FAILED,4 a WAITING,5 a FAILED,6 a WAITING,7 a FAILED,8 a WAITING"
+		if got := strings.ReplaceAll(strings.Join(r.taken(), ","), " WAITING,", ","); strings.TrimSuffix(got, " WAITING") != want {
+			t.Errorf("delivered %s", got)
+		}
+	})
+}
+
+// TestRedirect: of none is the address asked that it leads to.
+func TestRedirect(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		s, _ := f.service(r, nil)
+		f.add(s, r, Definition{})
+		for _, code := range []int{301, 302, 303, 307, 308} {
+			var asked atomic.Int64
+			r.answers(func(*http.Request, string) (*reply, error) {
+				asked.Add(1)
+				return status(code, "Location", "https://example.org/other"), nil
+			})
+			if d, err := s.Ping(f.ctx, "e"); err != nil || d.Delivered || d.Status != code || asked.Load() != 1 {
+				t.Errorf("%+v, %v, asked %d times", d, err, asked.Load())
+			}
+		}
+	})
+}
