@@ -11,7 +11,7 @@ import (
 
 // ledgers asks each ledger what became of a batch that nobody has posted.
 func (d *doctor) ledgers(ctx context.Context) {
-	all, err := d.cfg.Ledgers.open()
+	all, _, err := d.cfg.Ledgers.open()
 	if err != nil {
 		d.problem("SETTING", "SEQUENCER_LEDGERS", err.Error(), "correct it")
 		return
