@@ -376,6 +376,7 @@ func testRepost(f *fixture) {
 	item.ExpiresAt, item.MaxFee = time.Now().Add(long).Truncate(time.Millisecond), 5
 	f.ok(f.store.Enqueue(f.ctx, item).Err)
 	was := f.get("a")
+	was.Trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	f.failOver(empty)
 	f.post("q", "x", "y") // they have its number
 	f.ok(f.recovery().Repost(f.ctx, was))
@@ -387,7 +388,8 @@ func testRepost(f *fixture) {
 	}
 	f.ok(f.adopt(me, f.get("a"), "S", 3))
 	a := f.get("a")
-	if a.Sequence <= f.get("y").Sequence || a.Sender != "S" || string(a.Data) != string(was.Data) || a.Terms != was.Terms {
+	if a.Sequence <= f.get("y").Sequence || a.Sender != "S" || string(a.Data) != string(was.Data) ||
+		a.Terms != was.Terms || a.Trace != was.Trace {
 		f.Errorf("adopted: %+v", a)
 	}
 	f.inspect()

@@ -217,7 +217,7 @@ func NewState(w *World) *State {
 	n := 0
 	for q, txns := range w.Queues {
 		for range txns {
-			s.store.Enqueue(uid(n), "q"+digit(q), typ, w.terms())
+			s.store.Enqueue(uid(n), "q"+digit(q), typ, w.terms(), "")
 			n++
 		}
 	}

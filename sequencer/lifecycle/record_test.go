@@ -387,6 +387,10 @@ func TestKeptInVain(t *testing.T) {
 			t.Errorf("%s: kept for %v, want %v", name, got, c.want)
 		}
 	}
+	p.RetentionFailed = 1
+	if got := Effects(txn(PhaseFailing), txn(PhaseFailed), &Aside{}, &p).Remove; got != 1 {
+		t.Errorf("the shortest time: kept for %v", got)
+	}
 }
 
 func opened(a *Attempt)     { a.EndedAt = time.Time{} }
