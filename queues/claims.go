@@ -153,9 +153,15 @@ func (s *Store) Leave(ctx context.Context, process string) error {
 }
 
 // TakeOver moves at most most claims of a dead process to another one, and
-// returns the uids. They are due at once. Error: ErrUnavailable.
-func (s *Store) TakeOver(ctx context.Context, process, dead string, most int) (taken []string, err error) {
-	v, err := s.Run(ctx, takeoverScript, process, dead, most)
+// returns the uids. They are due at once. Batches are taken only for the ledgers named.
+// Error: ErrUnavailable.
+func (s *Store) TakeOver(ctx context.Context, process, dead string, most int,
+	ledgers ...string) (taken []string, err error) {
+	args := []any{process, dead, most}
+	for _, l := range ledgers {
+		args = append(args, l)
+	}
+	v, err := s.Run(ctx, takeoverScript, args...)
 	if err != nil {
 		return nil, err
 	}

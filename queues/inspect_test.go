@@ -59,7 +59,7 @@ func (f *fixture) dump() dump {
 		for _, k := range keys {
 			name := strings.TrimPrefix(k, f.key(""))
 			switch kind, _, _ := strings.Cut(name, ":"); kind {
-			case "t", "x", "q", "b", "gone", "n", "is", "ping", "turn", "rate":
+			case "t", "x", "q", "b", "batch", "gone", "n", "is", "ping", "turn", "rate":
 				read[name] = p.Get(f.ctx, k)
 			case "f", "s", "recovery", "waiting", "fees", "budgets":
 				read[name] = p.HGetAll(f.ctx, k)

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -325,7 +326,7 @@ const slice = 50
 
 func (s *Sequencer) takeOver(ctx context.Context, dead []string) {
 	for _, process := range dead {
-		taken, err := s.Store.TakeOver(ctx, s.process, process, slice)
+		taken, err := s.Store.TakeOver(ctx, s.process, process, slice, slices.Collect(maps.Keys(s.books))...)
 		if err != nil {
 			s.Log.Warn("taking over failed", "process", process, "err", err)
 			return

@@ -96,9 +96,14 @@ func (d *doctor) examine(ctx context.Context) error {
 	var chain *chainLook
 	var both sync.WaitGroup
 	both.Go(func() { known = d.redis(ctx) })
-	both.Go(func() { chain = d.chain(ctx) })
+	if len(d.cfg.Mina.URLs) > 0 {
+		both.Go(func() { chain = d.chain(ctx) })
+	}
+	both.Go(func() { d.ledgers(ctx) })
 	both.Wait()
-	d.senders(ctx, known, chain)
+	if chain != nil {
+		d.senders(ctx, known, chain)
+	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("looking: %w", ctx.Err())
 	}

@@ -92,7 +92,9 @@ func (d *doctor) stored(ctx context.Context, pool *senders.Pool) []senderEntry {
 			return known
 		}
 		for _, s := range page {
-			known = append(known, senderEntry{AccountID: s.AccountID, WorkerURL: s.WorkerURL})
+			if senders.LedgerOf(s.AccountID) == "" { // a slot has no worker
+				known = append(known, senderEntry{AccountID: s.AccountID, WorkerURL: s.WorkerURL})
+			}
 			if !s.Available() && s.Queue == "" {
 				d.warn("SENDER_OUT", s.AccountID, "is out of use: "+string(s.Reason)+suffix(", ", s.Detail), "see docs/operations.md, then 'sequencer sender resume'")
 			}

@@ -37,7 +37,9 @@ func (d *doctor) senders(ctx context.Context, stored []senderEntry, chain *chain
 		return
 	}
 	workers := dispatcher.NewClient(dispatcher.ClientOptions{Token: d.cfg.Senders.WorkerToken, Timeout: doctorTime})
-	types := &typeTally{wanted: []string(d.cfg.Types.Types)}
+	types := &typeTally{wanted: slices.DeleteFunc(slices.Clone([]string(d.cfg.Types.Types)), func(name string) bool {
+		return name == dispatcher.SubmitBatchType // no worker makes it
+	})}
 	turns := make(chan struct{}, lookAtOnce)
 	var wg sync.WaitGroup
 	for _, s := range all {

@@ -21,6 +21,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/ledger/devledger"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
@@ -202,6 +203,21 @@ func TestDoctor(t *testing.T) {
 			[]string{"problem NODE_OLD_TIP", "problem NO_QUORUM"}},
 		{"a node's clock is wrong", func(c *clinic) { c.date = time.Now().Add(time.Hour).UTC().Format(http.TimeFormat) }, nil, []string{"problem CLOCK_NODE"}},
 		{"this machine's clock is wrong", func(c *clinic) { c.now = -time.Hour }, nil, []string{"problem CLOCK_NODE", "problem CLOCK_REDIS"}},
+		{"ledgers alone", func(c *clinic) {
+			ledger, err := devledger.NewSawtooth(devledger.SawtoothConfig{})
+			if err != nil {
+				c.Fatal(err)
+			}
+			c.Cleanup(ledger.Close)
+			c.env["SEQUENCER_TYPES"], c.env["SEQUENCER_MINA_URL"], c.env["SEQUENCER_SENDERS"] = "SUBMIT_BATCH", "", ""
+			c.env["SEQUENCER_LEDGERS"] = "saw=sawtooth+" + c.serve(ledger)
+		}, nil, nil},
+		{"a ledger is away", func(c *clinic) {
+			c.env["SEQUENCER_LEDGERS"] = "saw=sawtooth+http://127.0.0.1:1"
+		}, nil, []string{"problem LEDGER"}},
+		{"a ledger turns us away", func(c *clinic) {
+			c.env["SEQUENCER_LEDGERS"] = "saw=sawtooth+" + c.serve(http.NotFoundHandler())
+		}, nil, []string{"problem LEDGER"}},
 		{"no senders", func(c *clinic) { c.env["SEQUENCER_SENDERS"] = "" }, nil, []string{"problem NO_SENDERS"}},
 		{"a worker is away", func(c *clinic) { c.env["SEQUENCER_SENDERS"] = devnet.Key(1) + "=http://127.0.0.1:1" }, nil, []string{"problem WORKER_AWAY"}},
 		{"a worker of another account", func(c *clinic) { c.worker.Account = devnet.Key(9) }, nil, []string{"problem WRONG_ACCOUNT"}},

@@ -242,15 +242,16 @@ func (r *ledgerRig) postAll(ledgers []string, queues, each int, api func() strin
 				r.refused[uid] = true
 			}
 			body := r.body(ledger, queue, uid, payload)
+			again := (i+q)%7 == 0 // though it has an answer
 			for end := time.Now().Add(patience); ; rest(context.Background(), 10*time.Millisecond) {
 				status, text, err := exchange(http.MethodPost, api()+"/transactions", body)
-				if err == nil && (status == http.StatusAccepted || status == http.StatusOK) && (i+q)%7 != 0 {
+				if err == nil && (status == http.StatusOK || status == http.StatusAccepted && !again) {
 					break
-				} else if err == nil && status == http.StatusOK {
-					break
-				} else if err == nil && status != http.StatusAccepted && status != http.StatusServiceUnavailable {
+				}
+				if err == nil && status != http.StatusAccepted && status != http.StatusServiceUnavailable {
 					return fmt.Errorf("posting %s: %d %s", uid, status, text)
-				} else if time.Now().After(end) {
+				}
+				if time.Now().After(end) {
 					return fmt.Errorf("posting %s: no answer", uid)
 				}
 			}

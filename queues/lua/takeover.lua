@@ -1,13 +1,24 @@
 -- takeover moves claims of a dead process to the calling one, with new tokens.
 --
 -- ARGV[1]  incarnation of the caller, ARGV[2] of the dead one
--- ARGV[3]  the most to take
+-- ARGV[3]  the most to take, then the ledgers that the caller has: batches for others are
+--          left to who has theirs
 -- Answer:  uids taken; they are due at once
--- Cost:    about nine commands, and one for each
+-- Cost:    about nine commands, and two for each
 local me, dead = ARGV[1], ARGV[2]
 local ends = call('ZSCORE', P .. 'procs', dead)
 if not ends or tonumber(ends) > now or not lives(me) then return {} end
-local taken, all = {}, call('ZRANGE', P .. 'own:' .. dead, 0, tonumber(ARGV[3]) - 1)
+local ledgers = {}
+for i = 4, #ARGV do ledgers[ARGV[i]] = true end
+local function foreign(uid)
+  local ledger = string.match(select(3, header(uid)) or '', '/(.*)$')
+  return ledger and not ledgers[ledger]
+end
+local most = tonumber(ARGV[3])
+local taken, all = {}, {}
+for _, uid in ipairs(call('ZRANGE', P .. 'own:' .. dead, 0, 10 * most - 1)) do
+  if #all < most and not foreign(uid) then all[#all + 1] = uid end
+end
 local claims = #all > 0 and call('INCRBY', P .. 'n:claim', #all) - #all
 for i, uid in ipairs(all) do
   local t = whole(uid)

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"mina-sequencer/ledger"
+)
+
+// ledgers asks each ledger what became of a batch that nobody has posted.
+func (d *doctor) ledgers(ctx context.Context) {
+	all, _, err := d.cfg.Ledgers.open()
+	if err != nil {
+		d.problem("SETTING", "SEQUENCER_LEDGERS", err.Error(), "correct it")
+		return
+	}
+	nobodys := strings.Repeat("0", 128)
+	var looks sync.WaitGroup
+	for name, l := range all {
+		looks.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, doctorTime)
+			defer cancel()
+			_, err := l.Statuses(ctx, []string{nobodys})
+			held, turnedAway := errors.AsType[*ledger.HeldError](err)
+			switch {
+			case turnedAway:
+				d.problem("LEDGER", name, held.Message, "see to its address in SEQUENCER_LEDGERS and to SEQUENCER_LEDGER_AUTH; "+
+					"its queues are held until then")
+			case err != nil:
+				d.problem("LEDGER", name, err.Error(), "see to the ledger; its queues are held until then")
+			default:
+				d.ok("LEDGER", name, "answers for batches")
+			}
+		})
+	}
+	looks.Wait()
+}
