@@ -77,6 +77,8 @@ type Options struct {
 	// Rate is how many requests each name of a key may make, over all processes
 	// together; none for no limit. Every transaction of a batch is one.
 	Rate queues.Rate
+	// Budgets: what is posted with a key is counted with the budget of its name.
+	Budgets bool
 	// Origins are those of other sites whose pages may use the API, by a key.
 	Origins []string
 	// BodyLimit is the most bytes of one transaction, default 1 MiB;

@@ -38,6 +38,7 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	if err := callerOf(w).mayPost(item.Queue); err != nil {
 		return err
 	}
+	item.By = a.budgetOf(callerOf(w))
 	traced := a.accepting(r.Context(), &item)
 	accepted := a.Store.Enqueue(r.Context(), item)
 	traced(accepted)

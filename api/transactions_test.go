@@ -75,6 +75,29 @@ func TestPostTerms(t *testing.T) {
 	s.ask("POST", "/transactions", `{"queue":"q","type":"ANY","data":{},"expiresAt":"2000-01-01T00:00:00Z"}`).want(202)
 }
 
+// Where budgets of keys count, a post keeps the name of its key, one by one and in a batch;
+// the same by another key is the same.
+func TestPostBudget(t *testing.T) {
+	t.Parallel()
+	for _, budgets := range []bool{true, false} {
+		s := setup(t, func(o *Options) {
+			o.Budgets, o.Keys = budgets, NewKeyring([]Key{{"ci", Submit, "one", nil}, {"app", Submit, "two", nil}})
+		})
+		post := func(path, body, key string) reply { return s.ask("POST", path, body, "Authorization", "Bearer "+key) }
+		post("/transactions", `{"queue":"q","type":"ANY","data":{},"uid":"a"}`, "one").want(202)
+		post("/transactions", `{"queue":"q","type":"ANY","data":{},"uid":"a"}`, "two").want(200)
+		post("/transactions/batch", `[{"queue":"q","type":"ANY","data":{},"uid":"b","maxFee":"7"}]`, "two").want(200)
+		for uid, want := range map[string]string{"a": "ci", "b": "app"} {
+			if !budgets {
+				want = ""
+			}
+			if x, err := s.store.Get(t.Context(), uid); err != nil || x.PostedBy != want {
+				t.Errorf("budgets %t: %s was posted by %q, want %q, %v", budgets, uid, x.PostedBy, want, err)
+			}
+		}
+	}
+}
+
 // What is posted by another name of a type is of that type, also where a key is
 // used again.
 func TestPostByAnotherName(t *testing.T) {

@@ -25,9 +25,10 @@ import (
 
 // Options say what is known of the process from the start. Fees are in nanomina.
 type Options struct {
-	Version, Commit          string
-	MinBalance               uint64
-	FeeLimitSender, FeeLimit uint64 // of a day; 0 is no limit
+	Version, Commit            string
+	MinBalance                 uint64
+	FeeLimitSender, FeeLimit   uint64 // of a day; 0 is no limit
+	FeeLimitQueue, FeeLimitKey uint64
 }
 
 // Metrics is one registry of figures.
@@ -73,6 +74,8 @@ func New(o Options) *Metrics {
 	m.one("min_balance_mina", "What a sender must hold to be given work.").Set(inMina(o.MinBalance))
 	m.one("fee_limit_mina", "The most that attempts may cost in a day, 0 for no limit.", "of", "sender").Set(inMina(o.FeeLimitSender))
 	m.one("fee_limit_mina", "The most that attempts may cost in a day, 0 for no limit.", "of", "all").Set(inMina(o.FeeLimit))
+	m.one("fee_limit_mina", "The most that attempts may cost in a day, 0 for no limit.", "of", "queue").Set(inMina(o.FeeLimitQueue))
+	m.one("fee_limit_mina", "The most that attempts may cost in a day, 0 for no limit.", "of", "key").Set(inMina(o.FeeLimitKey))
 	return m
 }
 

@@ -41,6 +41,9 @@ type Change struct {
 	// Wait is how long the queue waits for the answer of a callback that became due,
 	// Lease how long this process has before others tell it too.
 	Wait, Lease time.Duration
+	// Budgets are those that its cost is counted with besides, and the most that each may
+	// come to; they refuse it as Limits do.
+	Budgets []Budget
 	// Limits refuses the change with a *FeeLimitError if it costs more than they
 	// leave of the day.
 	Limits FeeLimits
@@ -74,7 +77,8 @@ func (s *Store) Advance(ctx context.Context, c *Change) (*lifecycle.Transaction,
 	case "costly":
 		spent, left := r.int(r.at(l, 2)), r.int(r.at(l, 3))
 		return nil, cmp.Or[error](r.err, &FeeLimitError{
-			All: r.string(r.at(l, 1)) == "all", Spent: uint64(spent), Left: time.Duration(left) * time.Millisecond,
+			All: r.string(r.at(l, 1)) == "all", Budget: budgetOf(r.string(r.at(l, 1))),
+			Spent: uint64(spent), Left: time.Duration(left) * time.Millisecond,
 		})
 	case "gone":
 		return nil, fmt.Errorf("transaction %s: %w", t.UID, ErrNotFound)
@@ -151,6 +155,9 @@ func (s *Store) arguments(c *Change) []any {
 	if c.Limits != (FeeLimits{}) {
 		say("limits", c.Limits.Sender, c.Limits.All)
 	}
+	for _, b := range c.Budgets {
+		say("budget", b.Name, b.Most)
+	}
 	if c.Keep {
 		say("keep")
 	}
@@ -220,12 +227,34 @@ type FeeLimits struct {
 	All    uint64 // all senders of the namespace together
 }
 
+// A Budget is what the fees of a day are counted with, by UTC and the clock of Redis.
+type Budget struct {
+	Name string // of a queue or a key, see QueueBudget and KeyBudget
+	Most uint64 // nanomina; 0 is no limit
+}
+
+// QueueBudget names that of a queue, KeyBudget that of whoever posted with the API key of
+// that name.
+func QueueBudget(queue string) string { return "q:" + queue }
+
+// KeyBudget is as QueueBudget.
+func KeyBudget(name string) string { return "k:" + name }
+
+// budgetOf is a budget that refused a change, "" where another limit did.
+func budgetOf(whose string) string {
+	if whose == "all" || whose == "sender" {
+		return ""
+	}
+	return whose
+}
+
 // A FeeLimitError refuses an attempt that would pass one of the FeeLimits. Nothing
 // was stored.
 type FeeLimitError struct {
-	All   bool          // the limit of all senders together, not of this one
-	Spent uint64        // what the day has cost so far, in nanomina
-	Left  time.Duration // until the day is over
+	All    bool          // the limit of all senders together, not of this one
+	Budget string        // the budget that it would pass, "" for none
+	Spent  uint64        // what the day has cost so far, in nanomina
+	Left   time.Duration // until the day is over
 }
 
 func (e *FeeLimitError) Error() string { return "the fees of the day have reached their limit" }

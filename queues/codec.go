@@ -64,18 +64,18 @@ func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 
 // postedWith is how the first line of what was posted ends: words in this order, empty for
 // none; nothing if there are none at all.
-func postedWith(terms *lifecycle.Terms, batch, trace string) string {
+func postedWith(terms *lifecycle.Terms, batch, trace, by string) string {
 	word := func(n uint64) string {
 		if n == 0 {
 			return ""
 		}
 		return strconv.FormatUint(n, 10)
 	}
-	if *terms == (lifecycle.Terms{}) && batch == "" && trace == "" {
+	if *terms == (lifecycle.Terms{}) && batch+trace+by == "" {
 		return ""
 	}
 	return " " + strings.Join([]string{
-		word(uint64(millis(terms.NotBefore))), word(uint64(millis(terms.ExpiresAt))), word(terms.MaxFee), batch, trace,
+		word(uint64(millis(terms.NotBefore))), word(uint64(millis(terms.ExpiresAt))), word(terms.MaxFee), batch, trace, by,
 	}, " ")
 }
 
@@ -83,9 +83,9 @@ func postedWith(terms *lifecycle.Terms, batch, trace string) string {
 func (e *numbers) postedWith(t *lifecycle.Transaction, words []string) {
 	switch len(words) {
 	case 0:
-	case 5:
+	case 6:
 		t.NotBefore, t.ExpiresAt, t.MaxFee = fromMillis(e.int(words[0])), fromMillis(e.int(words[1])), e.uint64(words[2])
-		t.BatchID, t.Trace = words[3], words[4]
+		t.BatchID, t.Trace, t.PostedBy = words[3], words[4], words[5]
 	default:
 		e.keep(fmt.Errorf("%q end the first line of what was posted", words))
 	}

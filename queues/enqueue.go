@@ -30,6 +30,9 @@ type Item struct {
 	// Ledger and BatchID are those of a batch, "" of what is for Mina. Together they are a
 	// key of their own.
 	Ledger, BatchID string
+	// By is the name of the API key that it is posted with, where that has a budget. It may
+	// be another one when the same is posted again.
+	By string
 }
 
 // Accepted is what became of an Item.
@@ -102,7 +105,7 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 		// A copy: the caller's buffer may serve another post while a call that it no
 		// longer waits for is still on its way.
 		args = append(args, uid, chosen, kindOf(item.Type, item.Ledger), item.Queue, string(item.Data),
-			postedWith(&item.Terms, item.BatchID, item.Trace))
+			postedWith(&item.Terms, item.BatchID, item.Trace, item.By))
 	}
 	v, err := s.Run(ctx, enqueueScript, args...)
 	r := reply{name: "enqueue", err: err}
@@ -150,7 +153,7 @@ func fresh(uid string, sequence int64, now time.Time, item Item) *lifecycle.Tran
 	return &lifecycle.Transaction{
 		UID: uid, Queue: item.Queue, Sequence: sequence, Type: item.Type, Data: item.Data,
 		Phase: lifecycle.PhaseWaiting, ReceivedAt: now, ChangedAt: now, Ledger: item.Ledger, BatchID: item.BatchID,
-		Terms: recorded(item.Terms), Trace: item.Trace,
+		Terms: recorded(item.Terms), PostedBy: item.By, Trace: item.Trace,
 	}
 }
 

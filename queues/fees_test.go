@@ -3,6 +3,7 @@ package queues_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -93,6 +94,33 @@ func testFeeLimits(f *fixture) {
 	equal(f.T, "counted", f.fees(), map[string]uint64{"S1": 150, "S2": 50})
 	f.to("a", lifecycle.PhaseSent) // what is under way goes on
 	f.to("a", lifecycle.PhaseWatching)
+}
+
+// testBudgets wants what an attempt costs counted with each of its budgets, and refused
+// where it would pass one, with nothing stored of it.
+func testBudgets(f *fixture) {
+	f.register("S1", "S2")
+	f.post("q", "a")
+	f.post("r", "b")
+	f.bound("a S1", "b S2")
+	plan := func(uid string, fee uint64, budgets ...queues.Budget) string {
+		f.Helper()
+		before := f.get(uid)
+		err := f.advance(before, before.Phase, made(planned(before, fee)), func(c *queues.Change) { c.Budgets = budgets })
+		if limit, is := errors.AsType[*queues.FeeLimitError](err); is {
+			equal(f.T, "nothing stored", f.get(uid), before)
+			return fmt.Sprint(limit.Budget, " ", limit.Spent)
+		}
+		f.ok(err)
+		return ""
+	}
+	queue, key := queues.Budget{Name: queues.QueueBudget("q"), Most: 200}, queues.Budget{Name: queues.KeyBudget("k"), Most: 250}
+	equal(f.T, "within", plan("a", 200, queue, key), "")
+	equal(f.T, "dearer", plan("a", 201, queue, key), "q:q 200")
+	equal(f.T, "of the same key", plan("b", 51, key), "k:k 200")
+	equal(f.T, "up to it", plan("b", 50, key), "")
+	equal(f.T, "no limit, and counted", plan("b", 300, queues.Budget{Name: key.Name}), "")
+	equal(f.T, "so it counts", plan("a", 201, key), "k:k 500")
 }
 
 // testRestInWords wants a rest told in words, and ended by its own clock however

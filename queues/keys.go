@@ -11,7 +11,8 @@ import (
 //
 //	t:<uid>        string  "<sequence> <received ms> <type> <queue>\n<payload>": what was posted, never changed;
 //	                       behind the queue, if there is any of it, " <not before ms> <expires ms> <max fee>
-//	                       <batch id> <traceparent>", empty for none. Of a batch the type is
+//	                       <batch id> <traceparent> <key>", empty for none; key is the name of the API
+//	                       key that it was posted with, where that has a budget. Of a batch the type is
 //	                       "<type>/<ledger>", here and in ready, waiting and gone
 //	batch:<ledger>/<batch id>  string  uid of the transaction of a batch; "" of one that was removed, for
 //	                       as long as its key is known
@@ -49,6 +50,7 @@ import (
 //	senders        zset    all senders, for listing
 //	waiting        hash    how many transactions wait, by type
 //	fees:<day>     hash    nanomina that attempts of that day (since 1970, UTC) cost, by sender; *: of all
+//	budgets:<day>  hash    the same by budget, "q:<queue>" or "k:<name of an API key>", where there are any
 //	free:<group>   zset    free senders by when they were last released
 //	own:<process>  zset    uids that a process has claimed, by when it is to look at them; and
 //	                       those that a person took from it, until it has looked

@@ -44,7 +44,7 @@ func (m *model) said(t *lifecycle.Transaction, err error) answer {
 	case err == nil:
 		return answer{Text: "ok", Txns: []*lifecycle.Transaction{t}}
 	case errors.As(err, &costly):
-		return answer{Text: fmt.Sprintf("costly: all %v, spent %d", costly.All, costly.Spent), At: m.now.Add(costly.Left)}
+		return answer{Text: fmt.Sprintf("costly: all %v %s, spent %d", costly.All, costly.Budget, int64(costly.Spent)), At: m.now.Add(costly.Left)}
 	}
 	for e, text := range map[error]string{
 		queues.ErrStale: "stale", queues.ErrFenced: "fenced", queues.ErrUnsettled: "unsettled",
@@ -80,7 +80,7 @@ func (m *model) advance(d *drawn) answer {
 	case denied != nil && denied.Why == lifecycle.Overtaken:
 		return says("overtaken")
 	case denied != nil:
-		a := says("costly: all %v, spent %d", denied.Everybody, denied.Spent)
+		a := says("costly: all %v %s, spent %d", denied.Everybody, denied.Budget, int64(denied.Spent))
 		a.At = m.now.Add(denied.Left)
 		return a
 	}
@@ -219,9 +219,13 @@ func (m *model) drawChange() *drawn {
 	after := t.Clone()
 	edit(after)
 	m.note("%s rev %d %s>%s%s", t.UID, t.Revision, t.Phase, to, map[bool]string{true: " by a person"}[person])
+	var budgets []explorer.Allowance
+	for _, b := range c.Budgets {
+		budgets = append(budgets, explorer.Allowance(b))
+	}
 	return &drawn{c, explorer.Change{
 		Before: t, After: after, Aside: c.Aside, Moves: c.Moves, Op: fmt.Sprint("op", m.ops),
-		LimitSender: c.Limits.Sender, Limit: c.Limits.All,
+		LimitSender: c.Limits.Sender, Limit: c.Limits.All, Budgets: budgets,
 	}}
 }
 
@@ -331,6 +335,10 @@ func (m *model) drawAside(c *queues.Change, t *lifecycle.Transaction) {
 	}
 	if m.draw(3) {
 		c.Limits = queues.FeeLimits{Sender: fee * one[uint64](m, 0, 3, 6), All: fee * one[uint64](m, 0, 4, 9)}
+	}
+	if m.draw(3) {
+		c.Budgets = []queues.Budget{{Name: "q:x", Most: fee * one[uint64](m, 0, 3, 6)}, {Name: "k:y", Most: fee * one[uint64](m, 0, 5)}}
+		c.Budgets = c.Budgets[m.rand.IntN(2):]
 	}
 }
 

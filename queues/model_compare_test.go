@@ -298,6 +298,20 @@ func (m *model) compareSenders(d *dump) {
 		}
 	}
 	equal(m.T, "fees", fees, spent)
+	budgets := map[explorer.BudgetOf]int64{}
+	for key, of := range d.hashes {
+		if day, is := strings.CutPrefix(key, "budgets:"); is {
+			for name, cost := range of {
+				n, _ := strconv.ParseInt(day, 10, 64)
+				budgets[explorer.BudgetOf{Name: name, Day: n}], _ = strconv.ParseInt(cost, 10, 64)
+			}
+		}
+	}
+	for b, cost := range m.want.Budgets {
+		if _, kept := budgets[b]; kept || !m.old(fmt.Sprint(b.Day)) {
+			equal(m.T, fmt.Sprint("budget ", b), budgets[b], cost)
+		}
+	}
 }
 
 // old reports whether a day is longer ago than fees are surely kept.

@@ -27,7 +27,7 @@ func (m *model) post() bool {
 	for range one(m, 1, 1, 2, 4) {
 		items = append(items, queues.Item{
 			UID: fmt.Sprint("t", m.rand.IntN(30)), Queue: fmt.Sprint("q", m.rand.IntN(4)), Type: one(m, vote, batch),
-			Data: json.RawMessage(fmt.Sprintf(`{"n":%d}`, m.rand.IntN(2))), Terms: m.terms(),
+			Data: json.RawMessage(fmt.Sprintf(`{"n":%d}`, m.rand.IntN(2))), Terms: m.terms(), By: one(m, "", "", "", "a-key"),
 		})
 	}
 	skip := 0
@@ -116,7 +116,7 @@ func (m *model) accept(item queues.Item) (string, *lifecycle.Transaction) {
 	if !item.ExpiresAt.IsZero() {
 		m.due["d:"+item.UID] = item.ExpiresAt
 	}
-	return "ok false", m.want.Enqueue(item.UID, item.Queue, item.Type, item.Terms)
+	return "ok false", m.want.Enqueue(item.UID, item.Queue, item.Type, item.Terms, item.By)
 }
 
 // bindSome binds by turns, with what was never tried planned for some senders.

@@ -59,7 +59,7 @@ func (r Recovery) Missed(ctx context.Context, server string) error {
 // was. It waits, and the namespace is settled no longer. Error: ErrUnavailable.
 func (r Recovery) Repost(ctx context.Context, t *lifecycle.Transaction) error {
 	_, err := r.store.Run(ctx, repostScript, t.UID, kindOf(t.Type, t.Ledger), t.Queue, t.Sequence,
-		millis(t.ReceivedAt), string(t.Data), postedWith(&t.Terms, t.BatchID, t.Trace))
+		millis(t.ReceivedAt), string(t.Data), postedWith(&t.Terms, t.BatchID, t.Trace, t.PostedBy))
 	return err
 }
 

@@ -82,6 +82,7 @@ func TestStore(t *testing.T) {
 		"ErrorsByName":         testErrorsByName,
 		"Fees":                 testFees,
 		"FeeLimits":            testFeeLimits,
+		"Budgets":              testBudgets,
 		"RestInWords":          testRestInWords,
 		"Overview":             testOverview,
 		"OverviewOfMany":       testOverviewOfMany,

@@ -111,6 +111,35 @@ func (s *Sequencer) feeLimits(before, after *lifecycle.Transaction) queues.FeeLi
 	return queues.FeeLimits{Sender: s.Policy.FeeLimitSender, All: s.Policy.FeeLimit}
 }
 
+// budgets are those that what an attempt costs is counted with, and held to where one is
+// planned.
+func (s *Sequencer) budgets(before, after *lifecycle.Transaction) (all []queues.Budget) {
+	plans := len(after.Attempts) > len(before.Attempts)
+	add := func(name string, most uint64) {
+		if most > 0 && plans {
+			all = append(all, queues.Budget{Name: name, Most: most})
+		} else if most > 0 {
+			all = append(all, queues.Budget{Name: name})
+		}
+	}
+	add(queues.QueueBudget(after.Queue), s.Policy.FeeLimitQueue)
+	if after.PostedBy != "" {
+		add(queues.KeyBudget(after.PostedBy), s.Policy.FeeLimitKey)
+	}
+	return all
+}
+
+// inWords is a budget as it is told.
+func inWords(budget string) string {
+	switch kind, name, _ := strings.Cut(budget, ":"); kind {
+	case "q":
+		return "queue " + name
+	case "k":
+		return "key " + name
+	}
+	return ""
+}
+
 // wrongEra says in words why what an o1js version makes is refused by a network, ""
 // if it may well be taken. Only Mina's mainnet tells by its slots what it runs:
 // until the Mesa fork they took 180 s, since then 90 s; o1js speaks Mesa from 3 on.

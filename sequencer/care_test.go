@@ -1,6 +1,7 @@
 package sequencer_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 )
@@ -198,6 +200,50 @@ func TestFeeLimits(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestBudgets: a queue, or a key, that has used up its budget waits for the next day, and
+// its sender serves others.
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		policy := patientPolicy()
+		policy.FeeLimitQueue, policy.FeeLimitKey = 150_000_000, 150_000_000 // one a day
+		w := newWorldWith(t, devnet.Config{FillRate: 1}, policy)
+		w.worker(1, devworker.Options{})
+		p := w.start()
+		for _, uid := range []string{"a1", "a2", "b1", "c1", "d1"} {
+			item := queues.Item{UID: uid, Queue: uid[:1], Type: "MINT", Data: json.RawMessage(`{"n":1}`)}
+			if uid > "c" {
+				item.By = "two-queues"
+			}
+			w.ok(w.store.Enqueue(w.ctx, item).Err)
+		}
+		first := []string{"a1", "b1", "c1"}
+		for _, uid := range first {
+			w.await(uid, lifecycle.Done, 6*time.Hour)
+		}
+		<-time.After(time.Until(midnight.Add(23 * time.Hour)))
+		for uid, words := range map[string]string{
+			"a2": "queue a may spend 0.15 MINA", "d1": "what is posted with key two-queues may spend 0.15 MINA",
+		} {
+			x := w.get(uid)
+			e, err := p.Explain(w.ctx, uid)
+			if x.Phase != lifecycle.PhaseWaiting || x.Retries > 0 || err != nil || e.Wait.Code != lifecycle.WaitBudget ||
+				!strings.Contains(e.Summary, words) || !e.Wait.Until.Equal(midnight.AddDate(0, 0, 1)) {
+				t.Errorf("%s is %s, and waits for %+v: %s", uid, x.Phase, e.Wait, e.Summary)
+			}
+		}
+		if s := w.sender(devnet.Key(1)); !s.Available() {
+			t.Errorf("the sender: %+v", s)
+		}
+		for _, uid := range []string{"a2", "d1"} {
+			if x := w.await(uid, lifecycle.Done, 12*time.Hour); x.DoneAt.Before(midnight.AddDate(0, 0, 1)) {
+				t.Errorf("%s was done at %v", uid, x.DoneAt)
+			}
+		}
+		p.stop()
+	})
 }
 
 // TestFeeLimitOfRaises: a raise counts with the fees of the day. Where it would pass

@@ -26,7 +26,7 @@ func (s *Sequencer) order(ctx context.Context, uid string, order lifecycle.Order
 		}
 		_, err = s.Store.Advance(ctx, &queues.Change{
 			Before: t, After: step.Txn, Aside: step.Aside, Now: v.Now, Wait: s.Policy.CallbackWait, Lease: callbackLease,
-			Moves: lifecycle.Effects(t, step.Txn, &step.Aside, &s.Policy),
+			Moves: lifecycle.Effects(t, step.Txn, &step.Aside, &s.Policy), Budgets: s.budgets(t, step.Txn),
 		})
 		if errors.Is(err, queues.ErrStale) {
 			continue

@@ -257,6 +257,7 @@ func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action
 	c := &queues.Change{
 		Before: before, After: a.Step.Txn, Aside: a.Step.Aside, Moves: a.Moves, Now: v.Now,
 		Wait: o.s.Policy.CallbackWait, Lease: callbackLease, Limits: o.s.feeLimits(before, a.Step.Txn),
+		Budgets: o.s.budgets(before, a.Step.Txn),
 	}
 	t, err := o.s.Store.Advance(ctx, c)
 	limit, costly := errors.AsType[*queues.FeeLimitError](err)
@@ -269,7 +270,8 @@ func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action
 			o.again(ctx, "nothing is sent before enough replicas have confirmed it", err)
 		}
 	case costly:
-		d := lifecycle.Denied{Why: lifecycle.Costly, Everybody: limit.All, Spent: limit.Spent, Left: limit.Left}
+		d := lifecycle.Denied{Why: lifecycle.Costly, Everybody: limit.All, Budget: inWords(limit.Budget),
+			Spent: limit.Spent, Left: limit.Left}
 		o.s.Log.Warn("a fee would pass the limit of the day", about(before, "spent", limit.Spent)...)
 		o.drive.Denied(d)
 	case errors.Is(err, queues.ErrOvertaken):

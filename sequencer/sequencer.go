@@ -112,7 +112,7 @@ func (s *Sequencer) sawNonce(sender string, next uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nonces[sender] = seenNonce{next, time.Now()}
-	if s.Policy.FeeLimit == 0 && s.Policy.FeeLimitSender == 0 { // else each plan is weighed by itself
+	if p := &s.Policy; p.FeeLimit+p.FeeLimitSender+p.FeeLimitQueue+p.FeeLimitKey == 0 { // else each plan is weighed by itself
 		s.released[sender] = s.nonces[sender]
 	}
 }

@@ -80,14 +80,14 @@ func TestBrowserDemo(t *testing.T) {
 	})()`)
 	p.see("Live")
 	p.until("document.querySelectorAll('.feed li').length > 5")
-	p.until("document.querySelector('#stage-DONE .number').textContent === '24'")
+	p.until("document.querySelector('#stage-DONE .number').textContent === '30'")
 	p.until("['WAITING', 'DISPATCHING', 'REVISION', 'RETRY', 'FAILED'].every((s) => document.querySelector('#stage-' + s + ' .number').textContent === '0')")
 	seen := told[[]int](p, "window.seen")
-	if len(seen) < 5 || !slices.IsSorted(seen) || seen[len(seen)-1] != 24 {
+	if len(seen) < 5 || !slices.IsSorted(seen) || seen[len(seen)-1] != 30 {
 		t.Errorf("the number of those done went %v", seen)
 	}
 	p.click("Senders")
-	p.see("4 senders")
+	p.see("8 senders")
 	p.click("Queues")
 	p.see("plan-autumn")
 	p.visit("/transactions/commit")

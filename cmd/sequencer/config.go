@@ -115,6 +115,8 @@ type feeConfig struct {
 	Max         minaFee `env:"SEQUENCER_FEE_MAX,default=5" wants:"MINA, at least SEQUENCER_FEE" means:"The most a fee may become, in MINA"`
 	LimitSender minaFee `env:"SEQUENCER_FEE_LIMIT_SENDER,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE_MAX" means:"The most that the attempts of one sender may cost in a day (UTC), in MINA"`
 	Limit       minaFee `env:"SEQUENCER_FEE_LIMIT,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE_MAX" means:"The same for all senders together"`
+	LimitQueue  minaFee `env:"SEQUENCER_FEE_LIMIT_QUEUE,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE_MAX" means:"The same for the transactions of one queue: then it waits for the next day, and its sender is free"`
+	LimitKey    minaFee `env:"SEQUENCER_FEE_LIMIT_KEY,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE_MAX" means:"The same for what is posted with the API keys of one name"`
 	BumpAfter   int     `env:"SEQUENCER_BUMP_AFTER,default=5" min:"1" max:"100000" wants:"a number of slots from 1 to 100000" means:"Slots in a pool before the fee is raised"`
 	ValidSlots  int     `env:"SEQUENCER_VALID_SLOTS,default=40" min:"1" max:"100000" wants:"a number of slots from 1 to 100000" means:"Slots that an attempt stays valid, beside the time its dispatch may take"`
 }

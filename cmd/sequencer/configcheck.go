@@ -113,7 +113,8 @@ func (c config) check(need needs, bad func(reason, name string, against ...strin
 	} else if c.Fee.First > c.Fee.Max {
 		bad("is more than SEQUENCER_FEE_MAX="+c.Fee.Max.String(), "SEQUENCER_FEE", "SEQUENCER_FEE_MAX")
 	}
-	for name, limit := range map[string]minaFee{"SEQUENCER_FEE_LIMIT_SENDER": c.Fee.LimitSender, "SEQUENCER_FEE_LIMIT": c.Fee.Limit} {
+	for name, limit := range map[string]minaFee{"SEQUENCER_FEE_LIMIT_SENDER": c.Fee.LimitSender, "SEQUENCER_FEE_LIMIT": c.Fee.Limit,
+		"SEQUENCER_FEE_LIMIT_QUEUE": c.Fee.LimitQueue, "SEQUENCER_FEE_LIMIT_KEY": c.Fee.LimitKey} {
 		if limit > 0 && limit < c.Fee.Max {
 			bad("is less than SEQUENCER_FEE_MAX="+c.Fee.Max.String()+": a fee that was raised so far could never be paid", name, "SEQUENCER_FEE_MAX")
 		}

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -187,6 +188,9 @@ func (w *demoWorld) environment(env map[string]string, f demoFlags) map[string]s
 		"SEQUENCER_ARCHIVE_URL":  "",
 		"SEQUENCER_SENDERS":      strings.Join(senders, ","),
 		"SEQUENCER_SENDERS_FILE": "",
+		"SEQUENCER_LEDGERS":      w.ledgersAt,
+		"SEQUENCER_LEDGER_SLOTS": strconv.Itoa(demoSlots),
+		"SEQUENCER_LEDGER_AUTH":  "", "SEQUENCER_LEDGER_AUTH_FILE": "",
 		"SEQUENCER_WORKER_TOKEN": w.token,
 		"SEQUENCER_TYPES":        "",
 		"SEQUENCER_API_KEYS":     "",

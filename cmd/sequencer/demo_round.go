@@ -79,7 +79,7 @@ type demoRound struct {
 
 func newDemoRound(s *session, world *demoWorld, feed *demoFeed, namespace string) *demoRound {
 	return &demoRound{
-		s: s, world: world, feed: feed, namespace: namespace, started: time.Now(), items: votingRound(),
+		s: s, world: world, feed: feed, namespace: namespace, started: time.Now(), items: slices.Concat(demoBatches(), votingRound()),
 		screen: newScreen(s.app.stdout, s.app.env),
 	}
 }
@@ -230,8 +230,14 @@ func changesOf(old, t client.Transaction) []boardEvent {
 		case "REVISION":
 			last := t.Attempts[len(t.Attempts)-1]
 			e.Detail = fmt.Sprintf("attempt %d, nonce %d, fee %s", last.Number, last.Nonce, minaText(&last.Fee))
+			if ledger := batchLedger(t); ledger != "" {
+				e.Detail = "posted to " + ledger
+			}
 		case "DONE":
 			e.Detail = fmt.Sprint("in block ", landed(t).BlockHeight)
+			if ledger := batchLedger(t); ledger != "" {
+				e.Detail = "committed by " + ledger
+			}
 		case "FAILED", "UNRESOLVED":
 			e.Extra = t.Error.String()
 		}

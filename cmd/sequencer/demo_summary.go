@@ -28,7 +28,8 @@ func (r *demoRound) summary(failure error, once bool) []line {
 		name string
 		text line
 	}{
-		{"queues", line{{fmt.Sprintf("%d, over %d senders", n.queues, len(r.board.Senders)), plain}}},
+		{"queues", line{{fmt.Sprintf("%d, over %d senders and %d slots of %d ledgers", n.queues, demoSenders,
+			len(r.board.Senders)-demoSenders, len(r.world.ledgers)), plain}}},
 		{"transactions", line{{fmt.Sprintf("%d, %d of them DONE", len(r.txns), n.done), plain}}},
 		{"blocks", line{{fmt.Sprintf("%d, %d with a transaction of ours", n.blocks, n.ours), plain}}},
 		{"attempts", line{{fmt.Sprint(n.attempts), plain}}},

@@ -115,9 +115,12 @@ func TestDemoOnce(t *testing.T) {
 	if n := number(t, text, "fees"); n < 25*0.2 || n > 10 {
 		t.Errorf("fees %v: SEQUENCER_FEE is not heeded, or they are not counted", n)
 	}
-	want := []string{"6, over 4 senders", "24, 24 of them DONE", "took effect once, in the order of its queue", "worker busy", "20202", "precondition_unsatisfied"}
+	want := []string{"8, over 4 senders and 4 slots of 2 ledgers", "30, 30 of them DONE", "took effect once, in the order of its queue", "worker busy", "20202", "precondition_unsatisfied"}
 	for _, item := range votingRound() {
 		want = append(want, "WAITING  "+item.uid+"  "+item.kind, "REVISION → DONE  "+item.uid+"  in block ")
+	}
+	for _, item := range demoBatches() {
+		want = append(want, "REVISION → DONE  "+item.uid+"  committed by ")
 	}
 	for _, part := range want {
 		if !strings.Contains(text, part) {

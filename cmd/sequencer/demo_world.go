@@ -16,6 +16,7 @@ import (
 
 	"mina-sequencer/api/client"
 	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/ledger/devledger"
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
 )
@@ -26,10 +27,13 @@ type demoWorld struct {
 	network *devnet.Network
 	nodes   []string // GraphQL addresses
 	senders []senderEntry
-	token   string // that the workers want to see
-	feed    *demoFeed
-	http    *http.Client
-	stop    func()
+	// ledgers that take batches, by name, and where they are.
+	ledgers   map[string]devledger.Ledger
+	ledgersAt string
+	token     string // that the workers want to see
+	feed      *demoFeed
+	http      *http.Client
+	stop      func()
 
 	mu       sync.Mutex
 	proofs   int  // asked for so far
@@ -94,6 +98,10 @@ func newDemoWorld(ctx context.Context, slot time.Duration, feed *demoFeed) (*dem
 	}
 	for i := range demoSenders {
 		w.senders = append(w.senders, senderEntry{devnet.Key(uint64(i + 1)), at + "/" + strconv.Itoa(i+1)})
+	}
+	if err := w.startLedgers(ctx, &parts, slot); err != nil {
+		w.stop()
+		return nil, err
 	}
 	return w, nil
 }
@@ -214,7 +222,13 @@ func (w *demoWorld) verify(done []client.Transaction) error {
 	outsider := w.outsider
 	w.mu.Unlock()
 	byHash, waiting, state := map[string]string{}, map[string][]string{}, map[string]string{}
+	if err := w.verifyBatches(done); err != nil {
+		return err
+	}
 	for _, t := range done {
+		if batchLedger(t) != "" {
+			continue
+		}
 		account := devworker.ZkApp(t.Queue)
 		byHash[t.Hash], state[account] = t.UID, "0"
 		waiting[account] = append(waiting[account], t.UID)

@@ -38,6 +38,8 @@ func TestProcesses(t *testing.T) {
 		"RollingRestart":      rollingRestart,
 		"KeysRotated":         keysRotated,
 		"Traced":              traced,
+		"RestoredAOF":         restored("aof"),
+		"RestoredRDB":         restored("rdb"),
 	}
 	maps.Copy(tests, processesOfLinux)
 	for name, test := range tests {

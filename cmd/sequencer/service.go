@@ -52,6 +52,7 @@ func newService(cfg config, client redis.UniversalClient, followed *traces.Trace
 	figures := metrics.New(metrics.Options{
 		Version: version, Commit: commit, MinBalance: uint64(max(cfg.Senders.MinBalance, cfg.Fee.First)),
 		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
+		FeeLimitQueue: uint64(cfg.Fee.LimitQueue), FeeLimitKey: uint64(cfg.Fee.LimitKey),
 	})
 	store, err := queues.Open(client, queues.Options{
 		Observe:   figures.Script,
@@ -115,6 +116,7 @@ func newService(cfg config, client redis.UniversalClient, followed *traces.Trace
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins,
 		Chain: s.chainShown, Explorer: string(cfg.HTTP.Explorer),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
+		Budgets: cfg.Fee.LimitKey > 0,
 	})
 	return s, nil
 }
@@ -167,6 +169,7 @@ func policy(cfg config) lifecycle.Policy {
 		ShutdownTimeout: cfg.HTTP.ShutdownTimeout, LedgerPatience: cfg.Ledgers.Patience,
 		BalanceInterval: cfg.Senders.BalanceInterval, MinBalance: uint64(cfg.Senders.MinBalance),
 		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
+		FeeLimitQueue: uint64(cfg.Fee.LimitQueue), FeeLimitKey: uint64(cfg.Fee.LimitKey),
 	}
 }
 

@@ -16,6 +16,8 @@
 --   in-order           refuse if an earlier one of its queue has come back to wait
 --   limits n n         the most that the fees of the day may come to, for its sender and
 --                      for all, 0 for no limit
+--   budget name n      a budget that the fees are counted with, and the most that those of
+--                      the day may come to, 0 for no limit; any number of times
 --   keep               keep the claim where the phase would give it up
 --   claim process      an incarnation that goes on with it if nobody has the claim and it is kept
 --   tell c ms ms       a callback; how long the queue waits for the answer; until
@@ -35,7 +37,7 @@
 --                      queues, rest the sender
 -- Answer, for each: {"ok", "1" if a bind may have become possible, now, what is stored, facts},
 --   {"stale"}, {"fenced"}, {"unsettled"}, {"overtaken"}, {"gone"}, {"error", text}: what
---   went wrong with it, or {"costly", "sender" or "all": whose limit, the fees of the day
+--   went wrong with it, or {"costly", "sender", "all" or a budget: whose limit, the fees of the day
 --   so far, milliseconds until the day is over}
 -- Cost: about five commands, and from one (a bound phase to a bound phase) to eight
 --   (a landing) for each
@@ -43,6 +45,7 @@
 local WORDS = {
   confirm = 0, ['in-order'] = 0, limits = 2, keep = 0, claim = 1, tell = 3, told = 0, hold = 1, rest = 4, next = 1, least = 2,
   bytes = 1, stands = 2, falls = 1, remove = 1, expires = 1, unresolved = 1,
+  budget = 2,
 }
 
 -- refused says why a change is not made, nil if it is.
@@ -56,7 +59,11 @@ local function refused(t, said, revision, claim, cost)
   if cost ~= (string.match(t.fees, '^%d+') or '0') then
     local i = said.limits
     local most, all = tonumber(i and ARGV[i + 1] or 0), tonumber(i and ARGV[i + 2] or 0)
-    local whose, spent = charge(t, t.sender, tonumber(cost), most, all)
+    local budgets = {}
+    for _, at in ipairs(said.budget) do
+      budgets[#budgets + 1], budgets[#budgets + 2] = ARGV[at + 1], tonumber(ARGV[at + 2])
+    end
+    local whose, spent = charge(t, t.sender, tonumber(cost), most, all, budgets)
     if whose then return { 'costly', whose, string.format('%.0f', spent), DAY - now % DAY } end
   end
 end
@@ -163,9 +170,10 @@ end
 local function advance(o, n)
   local uid, queue, typ, seq, revision, claim, op, to, due, code, number, open, cost, record =
     unpack(ARGV, o + 1, o + 14)
-  local said, i = { least = {} }, o + 15
+  local said, i = { least = {}, budget = {} }, o + 15
   while i <= o + n do
-    if ARGV[i] == 'least' then said.least[#said.least + 1] = i else said[ARGV[i]] = i end
+    local many = type(said[ARGV[i]]) == 'table' and said[ARGV[i]]
+    if many then many[#many + 1] = i else said[ARGV[i]] = i end
     i = i + 1 + WORDS[ARGV[i]]
   end
   local t = txn(uid)

@@ -58,13 +58,15 @@ local function known(sender)
   end
 end
 
+local POSTED = '^(%d+) %d+ (%S+) %S+ ?(%d*) ?(%d*) ?(%d*) ?[^ \n]* ?[^ \n]* ?([^ \n]*)'
+
 -- pair binds a queue's first transaction; it answers false if the set was behind the
 -- queue.
 local function pair(q, typ, sender, group)
   local uid = q.first
   local v = uid ~= '' and call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid) or {}
   if not v[1] then return false end
-  local seq, kind, begins, expires, dearest = string.match(v[1], '^(%d+) %d+ (%S+) %S+ ?(%d*) ?(%d*) ?(%d*)')
+  local seq, kind, begins, expires, dearest, by = string.match(v[1], POSTED)
   local ok, t = pcall(parse, uid, v[2])
   if not ok then return damaged(q, uid) end
   if kind ~= typ or t.phase ~= 'waiting' then return false end
@@ -91,8 +93,8 @@ local function pair(q, typ, sender, group)
   call('HSET', s, 'queue', q.name)
   if t.fresh then
     put('past:' .. q.name, seq, uid)
-    if about[2] and begins .. expires .. dearest == '' and known(sender) == about[2] then
-      charge(t, sender, fee, 0, 0)
+    if about[2] and begins .. expires .. dearest .. by == '' and known(sender) == about[2] then
+      charge(t, sender, fee, 0, 0, {})
       t.record = ARGV[5] .. '"' .. sender .. '","nonce":' .. about[2] .. ARGV[6]
     end
   end

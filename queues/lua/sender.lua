@@ -75,8 +75,9 @@ end
 -- charge counts what the attempts of a transaction cost with the fees of the day,
 -- by sender and, as '*', of all; what was counted today and is not spent after all is taken back. Where a
 -- limit would be passed nothing is counted, and it answers which, and what the day
--- has cost so far.
-local function charge(t, sender, cost, most, all)
+-- has cost so far. budgets are those that it is counted with besides: names, and the
+-- most that each may come to, 0 for no limit.
+local function charge(t, sender, cost, most, all, budgets)
   local today = math.floor(now / DAY)
   local was, day, counted = string.match(t.fees, '^(%d+):(%d+):(%d+)$')
   counted = day and tonumber(day) == today and tonumber(counted) or 0
@@ -89,6 +90,18 @@ local function charge(t, sender, cost, most, all)
   if more > 0 and all > 0 then
     local spent = tonumber(call('HGET', key, '*') or '0')
     if spent + more > all then return 'all', spent end
+  end
+  local ours = P .. 'budgets:' .. today
+  for i = 1, #budgets, 2 do
+    if more > 0 and budgets[i + 1] > 0 then
+      local spent = tonumber(call('HGET', ours, budgets[i]) or '0')
+      if spent + more > budgets[i + 1] then return budgets[i], spent end
+    end
+  end
+  for i = 1, #budgets, 2 do
+    if more ~= 0 and call('HINCRBY', ours, budgets[i], string.format('%.0f', more)) == more then
+      call('PEXPIRE', ours, 2 * DAY)
+    end
   end
   if more ~= 0 then
     local counts = string.format('%.0f', more)

@@ -49,6 +49,7 @@ func figures() []figure {
 		{"7-events", (*bench).followed},
 		{"8-cost", (*bench).cost},
 		{"9-webhooks", (*bench).webhooks},
+		{"10-traces", (*bench).traced},
 	}
 }
 

@@ -25,9 +25,10 @@ import (
 // with a role in its environment it serves that, tells its address in a line of
 // standard output, and ends with its standard input.
 const (
-	roleVariable = "BENCH_ROLE"
-	roleBare     = "bare"
-	roleWorld    = "world"
+	roleVariable  = "BENCH_ROLE"
+	roleBare      = "bare"
+	roleCollector = "collector"
+	roleWorld     = "world"
 )
 
 func play(ctx context.Context, role string) error {
@@ -41,6 +42,8 @@ func play(ctx context.Context, role string) error {
 	switch role {
 	case roleBare:
 		handler = bare()
+	case roleCollector:
+		handler = collector()
 	case roleWorld:
 		runtime.GOMAXPROCS(2)
 		debug.SetGCPercent(800) // as the service has it: the world is not what is measured

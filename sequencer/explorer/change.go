@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,6 +17,13 @@ type Change struct {
 	Op            string // the same one again gets the first answer
 	// The most that fees may come to in a day, 0 for no limit.
 	LimitSender, Limit uint64
+	Budgets            []Allowance
+}
+
+// An Allowance is a budget that is counted with besides; Most is 0 for no limit.
+type Allowance struct {
+	Name string
+	Most uint64
 }
 
 const day = 24 * time.Hour
@@ -42,7 +50,7 @@ func (s *Store) Advance(c *Change) (*lifecycle.Transaction, *lifecycle.Denied, e
 		return nil, &lifecycle.Denied{Why: lifecycle.Overtaken}, nil
 	}
 	if cost := c.After.Cost(); cost != r.Cost {
-		if d := s.charge(r, c.After, cost, c.LimitSender, c.Limit); d != nil {
+		if d := s.charge(r, c.After, cost, c.LimitSender, c.Limit, c.Budgets); d != nil {
 			return nil, d, nil
 		}
 	}
@@ -209,7 +217,8 @@ func (s *Store) hold(was, t *lifecycle.Transaction, c *Change) {
 // charge counts what the attempts of a record cost with the fees of the day; what was
 // counted today and is not spent after all is taken back. Where a limit would be passed
 // nothing is counted.
-func (s *Store) charge(r *Record, t *lifecycle.Transaction, cost, limitSender, limit uint64) *lifecycle.Denied {
+func (s *Store) charge(r *Record, t *lifecycle.Transaction, cost, limitSender, limit uint64,
+	budgets []Allowance) *lifecycle.Denied {
 	today := s.Now.Unix() / int64(day/time.Second)
 	counted := int64(0)
 	if r.Counted.Day == today {
@@ -232,6 +241,21 @@ func (s *Store) charge(r *Record, t *lifecycle.Transaction, cost, limitSender, l
 		return &lifecycle.Denied{Why: lifecycle.Costly, Spent: uint64(spent), Left: left}
 	case more > 0 && limit > 0 && all+more > int64(limit):
 		return &lifecycle.Denied{Why: lifecycle.Costly, Everybody: true, Spent: uint64(all), Left: left}
+	}
+	for _, b := range budgets {
+		spent := s.Budgets[BudgetOf{b.Name, today}]
+		if more > 0 && b.Most > 0 && spent+more > int64(b.Most) {
+			return &lifecycle.Denied{Why: lifecycle.Costly, Budget: b.Name, Spent: uint64(spent), Left: left}
+		}
+	}
+	if len(budgets) > 0 {
+		s.Budgets = maps.Clone(s.Budgets)
+		if s.Budgets == nil {
+			s.Budgets = map[BudgetOf]int64{}
+		}
+	}
+	for _, b := range budgets {
+		s.Budgets[BudgetOf{b.Name, today}] += more
 	}
 	if at < 0 {
 		s.Fees = append(s.Fees, Spent{Sender: t.Sender, Day: today})

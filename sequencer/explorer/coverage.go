@@ -17,6 +17,9 @@ type Coverage struct {
 	Denials map[lifecycle.Denial]int
 	Orders  map[lifecycle.OrderKind]int
 	Fates   map[lifecycle.Fate]int
+	// Of ledgers: what they say of batches, and answer to posts.
+	Standings map[lifecycle.BatchState]int
+	Submits   map[lifecycle.SubmitOutcome]int
 	// Restores are the ways in which what was forgotten was put back.
 	Restores map[string]int
 	Faults   [faults]int
@@ -26,7 +29,8 @@ type Coverage struct {
 func NewCoverage() *Coverage {
 	return &Coverage{Rows: map[string]int{}, Reasons: map[lifecycle.Reason]int{}, Kinds: map[lifecycle.Kind]int{},
 		Answers: map[lifecycle.Fault]int{}, Denials: map[lifecycle.Denial]int{}, Orders: map[lifecycle.OrderKind]int{},
-		Fates: map[lifecycle.Fate]int{}, Restores: map[string]int{}}
+		Fates: map[lifecycle.Fate]int{}, Restores: map[string]int{},
+		Standings: map[lifecycle.BatchState]int{}, Submits: map[lifecycle.SubmitOutcome]int{}}
 }
 
 func add[K comparable](to, from map[K]int) {
@@ -45,6 +49,8 @@ func (c *Coverage) Add(o *Coverage) {
 	add(c.Orders, o.Orders)
 	add(c.Fates, o.Fates)
 	add(c.Restores, o.Restores)
+	add(c.Standings, o.Standings)
+	add(c.Submits, o.Submits)
 	for i := range o.Faults {
 		c.Faults[i] += o.Faults[i]
 	}

@@ -40,6 +40,8 @@ func (s *State) begin(p, t int, h *held) {
 		s.answer(h, nil)
 	case lifecycle.Confirm:
 		s.confirm(p, t, h)
+	case lifecycle.Submit:
+		s.mayPost(proc, t, h)
 	default:
 		s.mayLeave(proc, t, h)
 		h.about = s.commandOfCall(t, h)
@@ -163,6 +165,7 @@ var waysOf = map[lifecycle.Kind][]way{
 		unreached, outOfOrder, finished},
 	lifecycle.Send: {answered, lostOnTheWay, lostBehind, half, refusedMendable, refusedForGood, refusedCheap,
 		refusedBroke, refusedAndTaken},
+	lifecycle.Submit: {answered, lostOnTheWay, lostBehind, busy, unreached, hopeless},
 }
 
 // end has the call under way, or one that was stopped, end in one of its ways.
@@ -223,6 +226,8 @@ func (s *State) endOf(p, t int, h *held, w way) lifecycle.Result {
 		return s.endOfSend(h, w)
 	case lifecycle.Dispatch:
 		return s.endOfDispatch(t, h, w)
+	case lifecycle.Submit:
+		return s.endOfSubmit(t, h, w)
 	}
 	a := lifecycle.Answer{Call: h.call, Fault: faultOf[w], Sender: account(int(h.about.sender)),
 		Nonce: uint32(h.about.nonce)}

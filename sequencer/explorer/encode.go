@@ -100,9 +100,17 @@ func (e *encoder) state() {
 		e.byte(p.asked)
 		e.bits(p.cancelled, p.ended, p.untold, p.unknown)
 	}
+	e.ledger()
 	e.bits(s.away, s.broke, s.store.Unsettled, s.world.Deadline > 0 && !s.now.Before(s.world.terms().ExpiresAt))
 	for _, n := range s.budget {
 		e.byte(byte(n))
+	}
+}
+
+func (e *encoder) ledger() {
+	for _, x := range e.s.ledger {
+		e.text(string(x.stands)[:1])
+		e.buf = append(e.buf, x.times, x.place, x.late)
 	}
 }
 
@@ -165,8 +173,12 @@ func (e *encoder) attempt(t *lifecycle.Transaction, a *lifecycle.Attempt) {
 	e.int(int(a.Nonce))
 	e.int(int(a.Fee))
 	e.slot(a.ValidUntil)
-	e.hash(a.Hash)
-	if a.NodeHash != a.Hash {
+	if t.Ledger != "" {
+		e.age(a.StartedAt)
+	} else {
+		e.hash(a.Hash)
+	}
+	if a.NodeHash != a.Hash && t.Ledger == "" {
 		e.hash(a.NodeHash)
 	}
 	e.bits(a.Legacy, a.EndedAt.IsZero(), a.NodeHash == a.Hash, a.StateHash == "", a.Legacy &&

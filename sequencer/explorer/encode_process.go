@@ -58,6 +58,13 @@ func (e *encoder) held(t int, h *held) {
 		e.result(r)
 	}
 	e.byte('|')
+	if txn.Ledger != "" {
+		e.bits(h.seen.At.IsZero(), h.seen.At.After(l.SentAt), l.SubmitAt.After(e.s.now), txn.DoneAt.IsZero(),
+			e.s.now.Sub(txn.DoneAt) < recent, e.s.now.Sub(h.seen.At) < recent)
+		e.text(string(h.seen.State)[:min(1, len(h.seen.State))])
+		e.int(l.Submits)
+		e.int(l.Resent)
+	}
 	if g := &h.sighting; h.watching {
 		e.text(string(g.Fate)[:2])
 		e.bits(g.Agreed, g.Failure.Permanent)
@@ -162,6 +169,10 @@ func (e *encoder) result(r lifecycle.Result) {
 		if f := r.Refusal; f != nil {
 			e.bits(f.Permanent, f.Seen, f.Cheap, f.Operator, f.Broke)
 		}
+	case lifecycle.SubmitTold:
+		e.byte('P')
+		e.effect(r.Call)
+		e.text(string(r.Outcome))
 	case lifecycle.Denied:
 		e.byte('D')
 		e.text(string(r.Why))

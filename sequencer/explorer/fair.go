@@ -89,7 +89,9 @@ func (s *State) round() bool {
 		}
 	}
 	s.persons()
-	s.build()
+	if s.ledgerGoesOn(); s.world.Ledger == noLedger {
+		s.build()
+	}
 	s.try(Move{kind: mSync})
 	s.try(Move{kind: mTick})
 	return true
@@ -103,6 +105,9 @@ func (s *State) rest(p, t uint8) bool {
 			return true
 		}
 		if h.stopped.Kind != "" {
+			if h.stopped.Kind == lifecycle.Submit {
+				s.onItsWay(int(t))
+			}
 			s.hold(int(p), int(t)).stopped = lifecycle.Effect{}
 		}
 		if s.try(Move{kind: mRun, a: p, b: t}) || h.call.Kind != "" && s.try(Move{kind: mEnd, a: p, b: t}) {
@@ -164,7 +169,7 @@ func (s *State) ended() bool {
 func (s *State) checkEnd() string {
 	for i := range s.store.Records {
 		t := s.store.Records[i].Txn
-		if t.Phase == lifecycle.PhaseDone && t.Landed > 0 && s.effectOf(int8(i)) == nil {
+		if s.world.Ledger == noLedger && t.Phase == lifecycle.PhaseDone && t.Landed > 0 && s.effectOf(int8(i)) == nil {
 			return t.UID + " ends DONE, and no effect"
 		}
 	}

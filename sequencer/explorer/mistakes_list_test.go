@@ -7,7 +7,8 @@ const decisions = "../lifecycle/"
 // mistakes are the known ones. The first have the names that they have in the
 // simulation's list, where they are planted in the whole service.
 func mistakes() []mistake {
-	return slices.Concat(knownMistakes(), knownMistakesToo(), mistakesInTime(), mistakesOfAKind(), mistakesOfFailovers())
+	return slices.Concat(knownMistakes(), knownMistakesToo(), mistakesInTime(), mistakesOfAKind(), mistakesOfFailovers(),
+		mistakesOfLedgers())
 }
 
 func knownMistakes() []mistake {
@@ -193,5 +194,18 @@ func mistakesOfFailovers() []mistake {
 		{"a stranger's command taken for ours", "fails over, a stranger", "failover.go",
 			"		if c.txn != stranger {\n			u.UID = uid(int(c.txn))\n		}\n		known",
 			"		u.UID = uid(int(max(c.txn, 0)))\n		known"},
+	}
+}
+
+func mistakesOfLedgers() []mistake {
+	return []mistake{
+		{"a batch posted once more where it is executed again", "Scabbard: losses and crashes", decisions + "batch.go",
+			"	if !b.Idempotent || v.Txn.CancelRequested", "	if v.Txn.CancelRequested"},
+		{"a batch posted once more after a crash", "Scabbard: losses and crashes", decisions + "batch.go",
+			"	case last.Outcome != Signed || v.Local.Unsent != last.Number:", "	case last.Outcome != Signed:"},
+		{"a batch given up that its ledger has again", "Sawtooth: losses and crashes", decisions + "batch.go",
+			"	case !seen.At.After(v.Clock.Add(left)), seen.State == BatchPending:", "	case false:"},
+		{"a batch DONE before it is committed", "Sawtooth: persons", decisions + "batch.go",
+			"		if v.Batch.Seen.State == BatchCommitted {", "		if v.Batch.Seen.State != BatchUnknown {"},
 	}
 }

@@ -40,6 +40,7 @@ const (
 	mLag
 	mForget
 	mRecover
+	mLedger
 )
 
 // Moves are all that may happen, and some that cannot: Apply tells.
@@ -47,7 +48,9 @@ func (s *State) Moves(visit func(Move)) {
 	for p := range s.procs {
 		s.movesOf(uint8(p), visit)
 	}
-	s.movesOfChain(visit)
+	if s.movesOfLedger(visit); s.world.Ledger == noLedger {
+		s.movesOfChain(visit)
+	}
 	visit(Move{kind: mTick})
 	for t := range s.past {
 		if s.store.Records[t].Txn.Callback != "" {
@@ -141,7 +144,7 @@ func (s *State) movesOfHeld(p, t uint8, visit func(Move)) {
 	if h.stopped.Kind != "" {
 		visit(Move{kind: mLate, a: p, b: t})
 		lost := getsLost
-		if h.stopped.Kind == lifecycle.Send {
+		if h.stopped.Kind == lifecycle.Send || h.stopped.Kind == lifecycle.Submit {
 			lost = lostOnTheWay
 		}
 		visit(Move{kind: mLate, a: p, b: t, c: uint8(lost)})
@@ -237,6 +240,8 @@ func (s *State) apply(m Move) bool {
 		return s.tick()
 	case mSync:
 		return s.sync()
+	case mLedger:
+		return s.ledgerMoves(m)
 	}
 	return s.trouble(m, p)
 }
@@ -357,7 +362,7 @@ func (s *State) callback(t int) bool {
 func (s *State) tick() bool {
 	for p := range s.procs {
 		for _, h := range s.procs[p].held {
-			if h != nil && h.call.Kind == lifecycle.Dispatch {
+			if h != nil && (h.call.Kind == lifecycle.Dispatch || h.call.Kind == lifecycle.Submit || h.stopped.Kind == lifecycle.Submit) {
 				return false // it ends in time
 			}
 		}
@@ -371,6 +376,10 @@ func (s *State) tick() bool {
 	s.store.Now = s.now
 	s.store.Tick()
 	s.errand = nil // their calls have timed out, too
+	s.ledger = slices.Clone(s.ledger)
+	for t := range s.ledger {
+		s.ledger[t].late = 0
+	}
 	for t := range s.past {
 		s.past[t].untold = false // it has waited long enough
 	}

@@ -110,12 +110,12 @@ func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 		case lifecycle.PhaseUnresolved:
 			past.ended = true
 		case lifecycle.PhaseDone:
-			if t.Landed > 0 && int(past.deep) < confirmations {
+			if s.world.Ledger == noLedger && t.Landed > 0 && int(past.deep) < confirmations {
 				s.refuse = "DONE, and its effect has never stood as deep as is claimed"
 			}
 		}
 	}
-	if a := s.store.Sender(t.Sender); before.Phase.Bound() && !t.Phase.Bound() && t.Open() && a != nil && a.Free() {
+	if a := s.store.Sender(t.Sender); t.Ledger == "" && before.Phase.Bound() && !t.Phase.Bound() && t.Open() && a != nil && a.Free() {
 		s.refuse = "its sender is released while an attempt is open"
 	}
 	if !before.Open() && t.Open() && t.Phase.Bound() && s.store.Record(t.UID).Overtaken {
@@ -130,6 +130,9 @@ func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 func (s *State) Check() string {
 	if s.refuse != "" {
 		return s.refuse
+	}
+	if why := s.checkBatches(); why != "" {
+		return why
 	}
 	for t := range s.past {
 		if why := s.checkTxn(t); why != "" {
@@ -207,7 +210,7 @@ func (s *State) checkTxn(i int) string {
 		if t.Claim != "" || t.Open() {
 			return "waits, and has a claim or an open attempt"
 		}
-	case s.store.Unsettled, s.past[i].unknown:
+	case s.store.Unsettled, s.past[i].unknown, t.Ledger != "":
 	default:
 		if t.Watched() != (t.Claim != "") {
 			return "final, and watched without need, or not although there is need"
@@ -262,7 +265,7 @@ func (s *State) checkBonds() string {
 			if t.Phase.Bound() && u.Phase.Bound() && (t.Queue == u.Queue || t.Sender == u.Sender) {
 				return t.UID + " and " + u.UID + " are bound to one sender, or of one queue"
 			}
-			if open == nil {
+			if open == nil || t.Ledger != "" { // a slot serves others while one is looked for
 				continue
 			}
 			if u.Phase.Bound() && u.Sender == open.Sender {

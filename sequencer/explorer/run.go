@@ -93,13 +93,18 @@ func (s *State) do(p, t, way int, a *lifecycle.Action) bool {
 
 // stop ends the call under way; its answer may still come.
 func (s *State) stop(t int, h *held) {
-	s.abandon(t, h)
+	if h.call.Kind != lifecycle.Submit { // which comes to its own end
+		s.abandon(t, h)
+	}
 	h.stopped, h.late, h.call = h.call, h.about, lifecycle.Effect{}
 }
 
 // abandon lets what was asked for go on without anybody who waits: bytes may be on the
 // wire, and a legacy worker may still send.
 func (s *State) abandon(t int, h *held) {
+	if h.stopped.Kind == lifecycle.Submit {
+		s.onItsWay(t)
+	}
 	switch h.call.Kind {
 	case lifecycle.Dispatch:
 		if !h.gone {
@@ -107,6 +112,8 @@ func (s *State) abandon(t int, h *held) {
 		}
 	case lifecycle.Send:
 		s.onWire(h.about, false)
+	case lifecycle.Submit:
+		s.onItsWay(t)
 	}
 }
 
@@ -206,6 +213,12 @@ func (s *State) write(p, t int, h *held, a *lifecycle.Action, way int) bool {
 // rewatch follows what the record asks the chain about.
 func (s *State) rewatch(h *held) {
 	t := h.drive.Txn()
+	if t.Ledger != "" {
+		if !lifecycle.FollowsBatch(t) {
+			h.seen = lifecycle.BatchSeen{}
+		}
+		return
+	}
 	w, found := lifecycle.WatchOf(t, t.UID)
 	if found == h.watching && sameWatch(&w, &h.watch) {
 		return

@@ -20,7 +20,8 @@ type Store struct {
 	Procs   []Proc
 	Landed  []Standing
 	Fees    []Spent
-	Log     []Event // kept where KeepLog says so
+	Budgets map[BudgetOf]int64 // what was counted with them; never altered in place
+	Log     []Event            // kept where KeepLog says so
 	KeepLog bool
 	// Unsettled: it has forgotten something, and nobody has put that right yet.
 	Unsettled bool
@@ -107,6 +108,12 @@ type Spent struct {
 	Cost   uint64
 }
 
+// BudgetOf is a budget on a day.
+type BudgetOf struct {
+	Name string
+	Day  int64
+}
+
 // An Event is one entry of the log.
 type Event struct {
 	At                         time.Time
@@ -176,13 +183,13 @@ func (s *Store) log(e Event) {
 }
 
 // Enqueue accepts a transaction; the same uid again gets the first one.
-func (s *Store) Enqueue(uid, queue, typ string, terms lifecycle.Terms) *lifecycle.Transaction {
+func (s *Store) Enqueue(uid, queue, typ string, terms lifecycle.Terms, by string) *lifecycle.Transaction {
 	if r := s.Record(uid); r != nil {
 		return r.Txn
 	}
 	first := s.Head(queue) == nil
 	s.Sequence++
-	t := &lifecycle.Transaction{UID: uid, Queue: queue, Sequence: s.Sequence, Type: typ, Terms: terms,
+	t := &lifecycle.Transaction{UID: uid, Queue: queue, Sequence: s.Sequence, Type: typ, Terms: terms, PostedBy: by,
 		Phase: lifecycle.PhaseWaiting, ReceivedAt: s.Now, ChangedAt: s.Now}
 	s.Records = append(s.Records, Record{Txn: t})
 	s.log(Event{Kind: "t", ID: uid, To: string(lifecycle.PhaseWaiting)})
@@ -245,10 +252,10 @@ func (s *Store) Bind(process string, types, groups []string, plans []Plan) *life
 		s.Now, time.Time{}
 	for _, p := range plans {
 		if p.Sender == sender.Account && sender.Known && sender.Next == p.Nonce && r.Txn.Revision == 0 &&
-			t.Terms == (lifecycle.Terms{}) {
+			t.Terms == (lifecycle.Terms{}) && t.PostedBy == "" {
 			t.Attempts = append(t.Attempts, lifecycle.Attempt{Number: 1, Sender: p.Sender, Nonce: p.Nonce, Fee: p.Fee,
 				ValidUntil: p.ValidUntil, Slot: p.Slot, Outcome: lifecycle.Prepared, StartedAt: s.Now})
-			s.charge(r, t, t.Cost(), 0, 0)
+			s.charge(r, t, t.Cost(), 0, 0, nil)
 		}
 	}
 	r.Txn = t

@@ -212,9 +212,15 @@ func (s *State) order(t int, kind lifecycle.OrderKind) bool {
 		return false
 	}
 	o := lifecycle.Order{What: kind}
+	if s.world.Ledger != noLedger && !s.saysOf(t, kind) {
+		return false
+	}
 	switch effect := s.effectOf(int8(t)); kind {
 	case lifecycle.OrderLanded:
 		_, settle, _ := s.world.depths()
+		if s.world.Ledger != noLedger {
+			break
+		}
 		if effect == nil || int(s.past[t].deep) < settle {
 			return false
 		}

@@ -15,12 +15,13 @@ func (c *Coverage) entries() (all []entry) {
 		lc.ReasonSettled, lc.ReasonAmbiguous,
 		lc.ReasonNonceIgnored, lc.ReasonWeighing, lc.ReasonDelay, lc.ReasonRetry, lc.ReasonBack, lc.ReasonCancelled,
 		lc.ReasonUsedUp, lc.ReasonOverdue, lc.ReasonFinality,
-		lc.ReasonFinal, lc.ReasonOrphaned, lc.ReasonEnded, lc.ReasonOrdered, lc.ReasonUnchanged} {
+		lc.ReasonFinal, lc.ReasonOrphaned, lc.ReasonEnded, lc.ReasonOrdered, lc.ReasonUnchanged,
+		lc.ReasonLooking, lc.ReasonSubmitting, lc.ReasonInvalid} {
 		all = append(all, entry{"reason", string(r), c.Reasons[r]})
 	}
 	for _, k := range []lc.Kind{lc.AskSender, lc.AskHealth, lc.AskRetries, lc.AskChain, lc.AskAccount, lc.AskLanded,
 		lc.AskBytes, lc.AskRecord, lc.Confirm, lc.Prove,
-		lc.Resign, lc.Dispatch, lc.Send} {
+		lc.Resign, lc.Dispatch, lc.Send, lc.Submit} {
 		all = append(all, entry{"effect", string(k), c.Kinds[k]})
 	}
 	for _, f := range []string{string(lc.FaultError), string(lc.FaultHopeless), string(lc.FaultLost),
@@ -37,6 +38,13 @@ func (c *Coverage) entries() (all []entry) {
 	for _, f := range []lc.Fate{lc.FateUnknown, lc.FateAbsent, lc.FatePooled, lc.FateIncluded, lc.FateFailed,
 		lc.FateDisplaced, lc.FateExpired} {
 		all = append(all, entry{"fate", string(f), c.Fates[f]})
+	}
+	for _, b := range []lc.BatchState{lc.BatchUnknown, lc.BatchPending, lc.BatchCommitted, lc.BatchInvalid} {
+		all = append(all, entry{"batch", string(b), c.Standings[b]})
+	}
+	for _, o := range []lc.SubmitOutcome{lc.SubmitUnknown, lc.SubmitAccepted, lc.SubmitBusy, lc.SubmitHeld,
+		lc.SubmitRejected} {
+		all = append(all, entry{"post", string(o), c.Submits[o]})
 	}
 	for _, how := range restores {
 		all = append(all, entry{"restore", how, c.Restores[how]})

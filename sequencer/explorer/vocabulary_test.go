@@ -16,7 +16,7 @@ func TestVocabulary(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]string{"Reason": "reason", "Kind": "effect", "Fault": "answer", "Denial": "denial",
 		"OrderKind": "order",
-		"Fate":      "fate"}
+		"Fate":      "fate", "BatchState": "batch", "SubmitOutcome": "post"}
 	var counted []string
 	for _, e := range NewCoverage().entries() {
 		counted = append(counted, e.kind+" "+e.name)

@@ -11,7 +11,8 @@ import (
 type World struct {
 	Name     string
 	Procs    int // 1 or 2
-	Senders  int
+	Senders  int // or slots of the ledger
+	Ledger   ledgerKind
 	Queues   []int // transactions of each
 	Nodes    int   // 1, or 2 of which both are needed
 	Legacy   bool  // the workers send by themselves
@@ -125,7 +126,7 @@ func (w *World) policy() *lifecycle.Policy {
 		MaxRetries:   w.Retries, RetryDelay: time.Minute, RetryDelayMax: time.Minute,
 		Confirmations: confirmations, SettleDepth: settle, Finality: finality,
 		Fee: 1, FeeMax: 2, FeeBump: 2, BumpAfter: 1, ValidSlots: 1, ClaimTTL: time.Minute, Retention: time.Hour,
-		FeeLimit: w.FeeLimit,
+		FeeLimit: w.FeeLimit, LedgerPatience: time.Hour,
 	}
 	if !w.Raise {
 		p.FeeMax = 1
@@ -161,6 +162,7 @@ type held struct {
 	watching bool
 	watch    lifecycle.Watch
 	sighting lifecycle.Sighting
+	seen     lifecycle.BatchSeen // of a batch
 }
 
 // An errand is a call of a legacy worker that nobody waits for any more, and that may
@@ -178,9 +180,10 @@ type State struct {
 	net    []wire
 	procs  []process
 	errand []errand
-	away   bool // the second node does not answer
-	broke  bool // accounts hold nothing
-	fair   bool // nothing goes wrong any more
+	ledger []entryOf // of each batch
+	away   bool      // the second node does not answer
+	broke  bool      // accounts hold nothing
+	fair   bool      // nothing goes wrong any more
 	budget [faults]int8
 	// replica is the store as a replica has it that lags, nil if none does.
 	replica *Store
@@ -214,11 +217,12 @@ func NewState(w *World) *State {
 	n := 0
 	for q, txns := range w.Queues {
 		for range txns {
-			s.store.Enqueue(uid(n), "q"+digit(q), typ, w.terms())
+			s.store.Enqueue(uid(n), "q"+digit(q), typ, w.terms(), "")
 			n++
 		}
 	}
 	s.past = make([]past, n)
+	s.enqueueBatches()
 	for i := range w.Procs {
 		p := process{id: "p" + digit(i) + ".0", alive: true, live: true, seen: make([]int16, w.Senders),
 			held:     make([]*held, n),
@@ -306,7 +310,7 @@ func (s *State) voters() (nodes []int, quorum bool) {
 func (s *State) view(p, t int) lifecycle.View {
 	proc := &s.procs[p]
 	v := lifecycle.View{Policy: s.policy, Tip: proc.tip, Now: s.now, Clock: s.now, Known: true,
-		Replicas: s.world.Replicas, Draining: proc.draining}
+		Replicas: s.world.Replicas, Draining: proc.draining, Batch: s.batchOf(p, t)}
 	v.Sighting = lifecycle.Sighting{Fate: lifecycle.FateUnknown}
 	if h := proc.held[t]; h != nil && h.watching {
 		v.Sighting = h.sighting
@@ -326,6 +330,7 @@ func (s *State) poll(p int) {
 	}
 	proc.tip = lifecycle.Tip{At: s.now, Quorum: quorum, Fresh: true, Height: uint32(lowest), TipSlot: uint32(lowest),
 		Slot: uint32(lowest), SlotTime: time.Second, Zero: s.world.zero(), Synced: len(nodes)}
+	s.askLedger(p)
 	proc.seen = slices.Clone(proc.seen)
 	for t, h := range proc.held {
 		if h == nil || !h.watching {

@@ -9,7 +9,7 @@ import (
 // Worlds are those that are explored, the small ones first. Each is complete within its
 // budget and its height.
 func Worlds() []*World {
-	return filled(slices.Concat(worldsOfOne(), worldsOfMore(), worldsOfFailovers()))
+	return filled(slices.Concat(worldsOfOne(), worldsOfMore(), worldsOfFailovers(), worldsOfLedgers()))
 }
 
 // WiderWorlds are more than CI walks: each of its worlds with more of everything, and

@@ -304,7 +304,9 @@ func (v *View) unknownThere(left time.Duration) Step {
 	if v.Clock.Before(next) {
 		return v.waitUntil(next, ReasonAbsent)
 	}
-	return v.do(Effect{Kind: Submit, Number: v.Txn.FirstOpen().Number}, ReasonResending)
+	s := v.do(Effect{Kind: Submit, Number: v.Txn.FirstOpen().Number}, ReasonResending)
+	s.Look = v.Clock.Add(left)
+	return s
 }
 
 // unresolved ends it with the attempt open: should the ledger have it after all, it is DONE.
@@ -334,22 +336,30 @@ func (v *View) batchEnded() Step {
 		s.Txn.FirstOpen().Outcome, s.Txn.FirstOpen().Error, s.Txn.Error = FailedIn, &seen.Refused, &seen.Refused
 		return s
 	}
-	recheckAt := v.Local.ReadAt.Add(recheck)
-	if a.Outcome == FailedIn {
-		left := max(t.DoneAt.Add(v.Policy.LedgerPatience).Sub(v.Now), 0)
-		if left == 0 {
-			s := v.to(t.Phase, ReasonSettled)
-			s.Txn.FirstOpen().EndedAt = v.Now
-			return s
-		}
-		if over := v.Clock.Add(left); over.Before(recheckAt) {
-			recheckAt = over
-		}
-	}
-	if !v.Clock.Before(v.Local.ReadAt.Add(recheck)) {
+	next := v.Local.ReadAt.Add(recheck)
+	if !v.Clock.Before(next) {
 		return v.ask(AskRecord, ReasonEnded)
 	}
-	return v.waitUntil(recheckAt, ReasonEnded)
+	if a.Outcome != FailedIn {
+		return v.waitUntil(next, ReasonEnded)
+	}
+	left := t.DoneAt.Add(v.Policy.LedgerPatience).Sub(v.Now)
+	switch {
+	case left > 0:
+		return v.waitUntil(earlier(next, v.Clock.Add(left)), ReasonEnded)
+	case !seen.At.After(v.Clock.Add(left)), seen.State == BatchPending:
+		return v.waitUntil(next, ReasonSent) // it is asked once more
+	}
+	s := v.to(t.Phase, ReasonSettled)
+	s.Txn.FirstOpen().EndedAt = v.Now
+	return s
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // committed: the ledger has it for good.

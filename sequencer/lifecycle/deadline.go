@@ -69,6 +69,14 @@ func (v *View) expiry() time.Time {
 	return at
 }
 
+// tooNear reports whether a, which nobody has been given, is in its last slot or past it,
+// and one that is signed now would be valid for longer, until last.
+func (v *View) tooNear(a *Attempt) (last uint32, near bool) {
+	last, known := v.lastSlot()
+	may := known && v.Tip.Fresh && a.Fee < v.feeMax() && !v.Local.Costly.After(v.Clock)
+	return last, may && a.ValidUntil > 0 && v.Tip.slotAt(v.Clock) >= a.ValidUntil && last > a.ValidUntil
+}
+
 // stops reports whether no further attempt is made: a person took it back, or its deadline
 // has come.
 func (v *View) stops() bool { return v.Txn.CancelRequested || v.expired() }

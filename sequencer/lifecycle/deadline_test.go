@@ -11,6 +11,9 @@ func expires(in time.Duration) part {
 	return func(t *Transaction) { t.ExpiresAt = now.Add(in) }
 }
 
+// until is the last slot of an attempt.
+func until(slot uint32) func(*Attempt) { return func(a *Attempt) { a.ValidUntil = slot } }
+
 // tells has the nodes say when slots begin: slot 301 by now.
 func tells(v *View) { v.Tip.Zero = now.Add(-301 * v.Tip.SlotTime) }
 
@@ -84,6 +87,27 @@ func deadlineRows() []row {
 				decides(tells, sees(FatePooled, 0)), "pool"},
 			{"nor is what was DONE", txn(PhaseDone, try(Included, block), landedBy(1), orphan, expires(minutes(3))),
 				decides(tells, sees(FateAbsent, 0)), "orphaned"},
+		}},
+		{"signed again where its last slot has come before it was released", []sample{
+			{"planned", txn(PhaseSent, try(Signed, until(301))),
+				decides(knows(func(l *Local) { l.Unsent = 1 })),
+				"raising; REVISION, INCLUSION; 1 signed open 7@100; 2 prepared planned 7@101"},
+			{"not while there is a slot", txn(PhaseSent, try(Signed, until(302))),
+				decides(knows(func(l *Local) { l.Unsent = 1 })), "sending; send 1"},
+			{"nor where it would be valid for no longer", txn(PhaseSent, try(Signed, until(345))),
+				decides(knows(func(l *Local) { l.Unsent = 1 }), func(v *View) { v.Clock = v.Clock.Add(3 * time.Hour) }),
+				"sending; send 1"},
+			{"a raise, too", txn(PhaseWatching, try(Sent), try(Signed, fee(150), until(301))),
+				decides(sees(FatePooled, 0), knows(func(l *Local) { l.Unsent = 2 })),
+				"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 signed open 7@150; 3 prepared planned 7@151"},
+			{"by the same proof", txn(PhaseSent, try(Signed, until(301)), try(Prepared)),
+				decides(knows(func(l *Local) { l.Asked.Bytes = &BytesRead{Number: 1, Command: []byte("b")} })),
+				"raising; resign 2"},
+			{"and released", txn(PhaseSent, try(Signed, until(301)), try(Prepared)), learns(signed(Resign, 2)),
+				"answered; REVISION, INCLUSION; 1 signed open 7@100; 2 signed open 7@100; keep bytes of 2; confirm"},
+			{"its worker cannot: what there is goes on", txn(PhaseSent, try(Signed, until(301)), try(Prepared)),
+				learns(fault(answer(Resign, 2), FaultError, "400")),
+				"raising; REVISION, INCLUSION; 1 signed open 7@100; 2 prepared over 7@100"},
 		}},
 		{"FAILED once nothing is open", []sample{
 			{"expired on the chain", txn(PhaseWatching, try(Sent), expires(minutes(3))),
@@ -169,6 +193,10 @@ func deadlineTold() []telling {
 		{"paused until", scene(txn(PhaseWaiting), head,
 			func(s *Scene) { s.Paused, s.PausedUntil = "a break", now.Add(minutes(3)) }),
 			"First in its queue; the queue is paused: a break.\nPAUSED 10:03, then BIND 10:03"},
+		{"a budget is used up", scene(txn(PhaseWaiting, wrong(CodeFeeLimit)),
+			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
+			"First in its queue; it would cost too much today (because); the queue waits for the next day.\n" +
+				"FEE_LIMIT 10:02, then BIND 10:02"},
 		{"waits, with a deadline", scene(txn(PhaseWaiting, expires(minutes(30))), head, tells),
 			"First in its queue; no sender is registered. It lands before its deadline, 2026-11-20T10:30:00Z, " +
 				"which is slot 310, or never.\nFREE_SENDER, then BIND"},
@@ -188,5 +216,29 @@ func deadlineTold() []telling {
 		{"over", scene(txn(PhaseFailed, expires(-minutes(1)), func(t *Transaction) {
 			t.Error = &Error{Code: CodeExpired, Message: "its deadline, then, came before it took effect"}
 		})), "Its deadline, then, came before it took effect.\nNOTHING, then NONE"},
+	}
+}
+
+// TestBudget: a budget that is used up holds the queue, and rests nobody.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	p := testPolicy()
+	p.FeeLimitQueue, p.FeeLimitKey = 500, 700
+	for budget, want := range map[string]string{
+		"queue q": "queue q may spend 0.0000005 MINA on fees in a day (UTC), and has spent 0.00000045 of it",
+		"key k": "what is posted with key k may spend 0.0000007 MINA on fees in a day (UTC), " +
+			"and has spent 0.00000045 of it",
+	} {
+		v := view(txn(PhaseDispatching, retried(1)), func(v *View) { v.Policy = p })
+		s := Learn(v, Denied{Why: Costly, Budget: budget, Spent: 450, Left: time.Hour})
+		if got := told(v, s); got != "deferred; WAITING, FREE; retries 1; deferred 1; error FEE_LIMIT; hold queue 1h0m0s" ||
+			s.Txn.Error.Message != want {
+			t.Errorf("%s: %s, %q", budget, got, s.Txn.Error.Message)
+		}
+	}
+	v := view(txn(PhaseDispatching, try(Unknown)))
+	s := Learn(v, Denied{Why: Costly, Budget: "queue q", Left: time.Hour})
+	if got := told(v, s); got != "deferred; RETRY, DELAY; 1 unknown open 7@100; deferred 1; error FEE_LIMIT; due in 1h0m0s" {
+		t.Errorf("something open: %s", got)
 	}
 }

@@ -177,6 +177,8 @@ func (v *View) sent() Step {
 	switch {
 	case t.Open() && v.settled():
 		// There is nothing to be sent any more.
+	case last.Pending():
+		return v.raising(last) // those before it came to their last slot unsent
 	case v.Local.fresh(last):
 		return v.sendFresh(last)
 	case !t.Legacy() && v.Local.SentAt.IsZero():
@@ -193,6 +195,9 @@ func (v *View) sent() Step {
 }
 
 func (v *View) sendFresh(a *Attempt) Step {
+	if last, near := v.tooNear(a); near {
+		return v.another(a.Fee+1, last) // the least that a node takes in its place
+	}
 	if v.Replicas && v.Local.Confirmed != a.Number {
 		return v.do(Effect{Kind: Confirm, Number: a.Number}, ReasonConfirming)
 	}

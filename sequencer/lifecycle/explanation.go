@@ -29,6 +29,7 @@ const (
 	WaitQueueHead     WaitCode = "QUEUE_HEAD"    // others of its queue stand before it
 	WaitPaused        WaitCode = "PAUSED"        // its queue is paused
 	WaitNotBefore     WaitCode = "NOT_BEFORE"    // the first of its queue is not to be dispatched yet
+	WaitBudget        WaitCode = "FEE_LIMIT"     // a budget of fees, of its queue or of who posted it
 	WaitCallback      WaitCode = "CALLBACK"      // a worker has not answered a callback
 	WaitProcess       WaitCode = "PROCESS"       // a process that dispatches its type
 	WaitRecovery      WaitCode = "RECOVERY"      // what the process asked and Redis know to be compared with the chain

@@ -64,7 +64,7 @@ func (v *View) answered(r Answer) Step {
 		return v.late(r)
 	}
 	switch t.Phase {
-	case PhaseWatching:
+	case PhaseWatching, PhaseSent:
 		return v.raiseAnswered(r)
 	case PhaseDispatching:
 	default:
@@ -274,7 +274,7 @@ func (v *View) raiseAnswered(r Answer) Step {
 	if r.Call.Kind == Resign && r.Data == nil {
 		r.Data = v.Txn.FirstOpen().Data // it is the same proof
 	}
-	s := v.to(PhaseWatching, ReasonAnswered)
+	s := v.to(v.Txn.Phase, ReasonAnswered)
 	sign(s.Txn.Last(), r)
 	s.sign(r)
 	return s

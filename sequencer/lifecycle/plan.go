@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -152,7 +153,10 @@ func (v *View) deferred(d deferral) Step {
 		}
 	})
 	u.Local.Taken, u.Local.Marked, u.Local.Asked = 0, 0, Asked{}
-	rest := &Rest{For: d.Rest, Why: d.Why, By: d.By, Detail: d.Error.Message}
+	var rest *Rest // of a sender that has nothing to do with it none
+	if d.Why != "" {
+		rest = &Rest{For: d.Rest, Why: d.Why, By: d.By, Detail: d.Error.Message}
+	}
 	if !u.Txn.Open() && u.stops() {
 		s := u.stopped() // back in its queue it would be tried anew
 		s.Aside.Rest = rest
@@ -201,17 +205,26 @@ func (v *View) unknownType() Step {
 		Message: "this process does not dispatch " + v.Txn.Type}, Rested, time.Second, "", 0})
 }
 
-// costly: the plan would pass a fee limit; its sender rests until the day is over.
+// costly: the plan would pass a fee limit; its sender, or its queue where that or whoever
+// posted it has a budget, rests until the day is over.
 func (v *View) costly(d Denied) Step {
 	e := costlyError(v.Policy, d)
+	if d.Budget != "" {
+		return v.deferred(deferral{Error: *e, Hold: max(d.Left, time.Second)})
+	}
 	// It ends with the day, whatever else the sender rests for.
 	return v.deferred(deferral{*e, Rested, d.Left, "fees", 0})
 }
 
 func costlyError(p *Policy, d Denied) *Error {
 	who, limit := "the sender", p.FeeLimitSender
-	if d.Everybody {
+	switch {
+	case d.Everybody:
 		who, limit = "all senders together", p.FeeLimit
+	case strings.HasPrefix(d.Budget, "key "):
+		who, limit = "what is posted with "+d.Budget, p.FeeLimitKey
+	case d.Budget != "":
+		who, limit = d.Budget, p.FeeLimitQueue
 	}
 	return &Error{
 		Code: CodeFeeLimit,

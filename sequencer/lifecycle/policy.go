@@ -31,7 +31,9 @@ type Policy struct {
 	// The most that attempts may cost in a day (UTC), by sender and for all
 	// together, in nanomina; 0 for no limit.
 	FeeLimitSender, FeeLimit uint64
-	ShutdownTimeout          time.Duration
+	// The same for what each queue, and each API key's name, may cost.
+	FeeLimitQueue, FeeLimitKey uint64
+	ShutdownTimeout            time.Duration
 	// LedgerPatience is how long a ledger may leave a batch without a verdict.
 	LedgerPatience time.Duration
 }

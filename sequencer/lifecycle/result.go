@@ -129,6 +129,7 @@ type Denied struct {
 	Why       Denial
 	Attempt   Attempt       // that the change would have made, or opened
 	Everybody bool          // Costly: the limit of all senders together, not of this one
+	Budget    string        // Costly: that of a queue or a key, in words, "" for none
 	Spent     uint64        // Costly: what the day has cost so far, in nanomina
 	Left      time.Duration // Costly: until the day is over
 }

@@ -286,9 +286,15 @@ func (v *View) raise() Step {
 	if !known {
 		return v.pool(v.wait(ReasonPool))
 	}
+	return v.another(min(v.Policy.Raised(highest), v.feeMax()), last)
+}
+
+// another plans an attempt at the nonce of what is open, valid until a slot.
+func (v *View) another(fee uint64, last uint32) Step {
+	best := v.Txn.FirstOpen()
 	s := v.to(v.Txn.Phase, ReasonRaising)
 	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
-		Number: len(s.Txn.Attempts) + 1, Sender: best.Sender, Nonce: best.Nonce, Fee: min(v.Policy.Raised(highest), v.feeMax()),
+		Number: len(s.Txn.Attempts) + 1, Sender: best.Sender, Nonce: best.Nonce, Fee: fee,
 		ValidUntil: last, Slot: v.Tip.TipSlot, Outcome: Prepared, StartedAt: v.Now,
 	})
 	s.Local.Asked = Asked{}
@@ -300,7 +306,7 @@ func (v *View) raising(a *Attempt) Step {
 	if v.Draining {
 		return v.wait(ReasonDraining)
 	}
-	if !v.mayRaise() {
+	if v.Txn.Phase != PhaseSent && !v.mayRaise() || v.stops() || !v.Known {
 		return v.notRaised(&Error{Code: CodeNotRaised, Message: "no further attempt is made"})
 	}
 	bytes := v.Local.Asked.Bytes

@@ -85,11 +85,11 @@ export function mark(state) {
 /** A state by colour, by shape and by word. */
 export function chip(state) { return h('span', { class: 'chip s-' + state }, mark(state), word(state)); }
 
-/** A hash, linked to the block explorer if one is configured. */
+/** A hash, linked to the block explorer if one is configured; the id of a batch is in none. */
 export function hash(text, most = 20) {
   if (!text) return '–';
   const explorer = document.querySelector('meta[name=explorer]').content;
-  if (!explorer) return h('code', null, brief(text, most));
+  if (!explorer || text.length === 128) return h('code', null, brief(text, most));
   return h('a', { href: explorer.replace('{hash}', encodeURIComponent(text)), target: '_blank', rel: 'noopener noreferrer', title: text + ', in the block explorer' },
     h('code', null, text.length > most ? text.slice(0, most - 5) + '…' + text.slice(-4) : text));
 }

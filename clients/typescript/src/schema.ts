@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// db39b1ac4ce6d11dd759b1700cfafd63a447b35ad6193a74e5a1206253fa5c76
+// faa7622e90e599f1a50c0ac70718d4ae21dd9ebdeb1c8651f6fe119724098ec3
 
 export interface paths {
     "/api/v1/overview": {
@@ -1047,7 +1047,7 @@ export interface components {
             summary: string;
             waitingFor: {
                 /** @enum {unknown} */
-                code: "QUEUE_HEAD" | "PAUSED" | "NOT_BEFORE" | "CALLBACK" | "PROCESS" | "RECOVERY" | "NODES" | "FREE_SENDER" | "WORKER" | "LEDGER" | "SENDING" | "BLOCK" | "CONFIRMATIONS" | "SETTLEMENT" | "EXPIRY" | "RETRY_DELAY" | "FINALITY" | "PERSON" | "NOTHING";
+                code: "QUEUE_HEAD" | "PAUSED" | "NOT_BEFORE" | "FEE_LIMIT" | "CALLBACK" | "PROCESS" | "RECOVERY" | "NODES" | "FREE_SENDER" | "WORKER" | "LEDGER" | "SENDING" | "BLOCK" | "CONFIRMATIONS" | "SETTLEMENT" | "EXPIRY" | "RETRY_DELAY" | "FINALITY" | "PERSON" | "NOTHING";
                 /** @description When the wait ends by itself, at the latest. */
                 until: components["schemas"]["Time"];
                 detail: components["schemas"]["Text"];

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mina-sequencer/ledger/devledger"
+)
+
+// schema is that of Grid's table of batches.
+const schema = `CREATE TABLE batches (
+	header_signature TEXT PRIMARY KEY, data_change_id TEXT, signer_public_key TEXT NOT NULL, trace BOOLEAN NOT NULL,
+	serialized_batch TEXT NOT NULL, submitted BOOLEAN NOT NULL, submission_error TEXT, submission_error_message TEXT,
+	dlt_status TEXT, claim_expires TIMESTAMP, created TIMESTAMP DEFAULT CURRENT_TIMESTAMP, service_id TEXT)`
+
+// TestRows moves the rows of a real database through a real sequencer to simulated ledgers,
+// with the program stopped and started again on the way.
+func TestRows(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("sqlite3"); err != nil {
+		t.Skip("sqlite3 is not installed")
+	}
+	databases := map[string]string{"SQLite": filepath.Join(t.TempDir(), "grid.sqlite")}
+	if url := os.Getenv("GRID_TEST_POSTGRES"); url != "" {
+		databases["PostgreSQL"] = url
+	}
+	for name, place := range databases {
+		t.Run(name, func(t *testing.T) { moves(t, place) })
+	}
+}
+
+func moves(t *testing.T, place string) {
+	sawtooth, splinter, url := world(t)
+	db := open(place)
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ok(db.exec(t.Context(), schema))
+	signer := devledger.NewSigner(3)
+	want, ids := map[string]string{}, map[string][]string{}
+	insert := func(service, name, payload, list, status string) {
+		made := signer.Batch(name, payload)
+		if list == "" {
+			list = hex.EncodeToString(made.List)
+		}
+		ok(db.exec(t.Context(), fmt.Sprintf("INSERT INTO batches (header_signature, data_change_id, signer_public_key, "+
+			"trace, serialized_batch, submitted, service_id) VALUES (%s, %s, %s, FALSE, %s, FALSE, %s)",
+			quote(made.ID), quote("change "+name), quote(signer.PublicKey()), quote(list), quote(service))))
+		want[made.ID] = status
+		if status == "Committed" {
+			ids[service] = append(ids[service], made.ID)
+		}
+	}
+	for i := range 8 {
+		for _, service := range []string{"", devledger.DefaultService} {
+			insert(service, fmt.Sprint(service, i), "set", "", "Committed")
+		}
+	}
+	insert("", "bad", "INVALID", "", "Invalid")
+	insert("", "cut", "set", "0a05", "")
+	args := []string{"--db", place, "--ledger", "saw", "--services", devledger.DefaultService + "=scab", "--once"}
+	env := func(name string) string { return map[string]string{"SEQUENCER_URL": url}[name] }
+	const most = 200
+	for round := 1; ; round++ {
+		// It is stopped in the middle of most rounds, later each time.
+		ctx, stop := context.WithTimeout(t.Context(), time.Duration(round)*20*time.Millisecond)
+		_ = run(ctx, args, env)
+		stop()
+		rows, err := db.query(t.Context(), "SELECT header_signature, dlt_status, submission_error, "+
+			"submission_error_message FROM batches")
+		ok(err)
+		wrong := ""
+		for _, r := range rows {
+			if status := want[r.text("header_signature")]; status != r.text("dlt_status") ||
+				(status == "Committed") != (r.text("submission_error") == "") {
+				wrong = fmt.Sprint(r)
+			}
+		}
+		if wrong == "" {
+			break
+		}
+		if round == most {
+			t.Fatalf("in the end a row is %s", wrong)
+		}
+	}
+	for service, effects := range map[string][]devledger.Effect{
+		"": sawtooth.Effects(), devledger.DefaultService: splinter.Effects()} {
+		var got []string
+		for _, e := range effects {
+			got = append(got, e.Batch)
+		}
+		if strings.Join(got, " ") != strings.Join(ids[service], " ") {
+			t.Errorf("service %q: %d batches took effect, not the %d in their order", service, len(got), len(ids[service]))
+		}
+	}
+}
+
+// world is two simulated ledgers, and a sequencer for them; its URL is returned.
+func world(t *testing.T) (*devledger.Sawtooth, *devledger.Splinter, string) {
+	t.Helper()
+	sawtooth, err := devledger.NewSawtooth(devledger.SawtoothConfig{BlockTime: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	splinter, err := devledger.NewSplinter(devledger.SplinterConfig{
+		Services: []string{devledger.DefaultService}, ProposalTime: 5 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := httptest.NewServer(sawtooth), httptest.NewServer(splinter)
+	binary := filepath.Join(t.TempDir(), "sequencer")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/sequencer").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), binary, "serve")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SEQUENCER_ADDR=127.0.0.1:0",
+		"SEQUENCER_TYPES=SUBMIT_BATCH", "SEQUENCER_LOG_FORMAT=text", "SEQUENCER_INCLUSION_INTERVAL=50ms",
+		"SEQUENCER_LEDGERS=saw=sawtooth+" + one.URL + ",scab=splinter+" + two.URL + "/scabbard/" +
+			strings.Replace(devledger.DefaultService, "::", "/", 1)}
+	log := &lines{}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		one.Close()
+		two.Close()
+		sawtooth.Close()
+		splinter.Close()
+	})
+	serving := regexp.MustCompile(`msg=serving addr=(\S+)`)
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if m := serving.FindStringSubmatch(log.String()); m != nil {
+			return sawtooth, splinter, "http://" + m[1]
+		}
+	}
+	t.Fatalf("it does not serve: %s", log.String())
+	return nil, nil, ""
+}
+
+type lines struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
