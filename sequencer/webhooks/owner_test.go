@@ -202,16 +202,16 @@ func TestDown(t *testing.T) {
 func TestOlderThanTheLog(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		r := f.receiver()
-		s, _ := f.service(r, func(o *Options) { o.MostParked = 3 })
+		s, _ := f.service(r, func(o *Options) { o.MostParked, o.Keep = 3, time.Hour })
 		f.add(s, r, Definition{})
 		f.ok(s.Disable(f.ctx, "e"))
 		f.post("q", "a", "b", "c", "d")
 		f.to("a", lifecycle.PhaseFailed)
-		passes(23 * time.Hour)
+		passes(55 * time.Minute)
 		if x := f.status(s); x.Parked != 0 || x.Behind != 5 {
 			t.Errorf("before: %+v", x)
 		}
-		passes(2 * time.Hour)
+		passes(10 * time.Minute)
 		if x := f.status(s); x.Parked != 3 || x.Dropped != 2 || x.Behind != 0 {
 			t.Errorf("after: %+v", x)
 		}
@@ -313,7 +313,7 @@ func TestDiscard(t *testing.T) {
 func TestRotation(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		r := f.receiver()
-		s, _ := f.service(r, nil)
+		s, stop := f.service(r, nil)
 		f.add(s, r, Definition{})
 		fresh, err := s.Rotate(f.ctx, "e", "")
 		f.ok(err)
@@ -321,7 +321,11 @@ func TestRotation(t *testing.T) {
 		passes(5 * time.Second)
 		r.secret = fresh
 		f.post("q", "b")
+		passes(5 * time.Second)
+		stop() // a day without events is soon over
 		passes(25 * time.Hour)
+		s, _ = f.service(r, nil)
+		passes(5 * time.Second)
 		r.wants("1 a WAITING WAITING", "2 b WAITING WAITING")
 		f.post("q", "c")
 		r.answers(func(q *http.Request, _ string) (*reply, error) {
