@@ -141,7 +141,7 @@ func TestAuditFinds(t *testing.T) {
 			a1, _ := w.redis.Server.Get(key("t:a1"))
 			head, rest, _ := strings.Cut(a1, "\n")
 			early := fmt.Sprint(time.Now().Add(-24 * time.Hour).UnixMilli())
-			w.ok(w.redis.Server.Set(key("t:a1"), head+"  "+early+" \n"+rest))
+			w.ok(w.redis.Server.Set(key("t:a1"), head+"  "+early+"    \n"+rest))
 		}, []string{"DEADLINE a1 a"}},
 		"StrangersNonce": {func(w *world, p *process) {
 			p.stop()

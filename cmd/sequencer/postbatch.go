@@ -95,6 +95,7 @@ func readLines(ctx context.Context, in io.Reader) (<-chan textLine, <-chan error
 			select {
 			case lines <- textLine{number, bytes.Clone(text), end}:
 			case <-ctx.Done():
+				failed <- ctx.Err()
 				return
 			}
 		}

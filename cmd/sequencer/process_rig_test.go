@@ -111,6 +111,7 @@ type rig struct {
 	urls      map[uint64]string // of the workers
 	store     *queues.Store
 	pool      *senders.Pool
+	starting  sync.Mutex // guards programs
 	programs  []*program
 	posted    []posting
 	legacy    map[string]bool // accounts whose worker sends by itself
@@ -175,6 +176,8 @@ func (r *rig) runAs(name, binary string, env map[string]string, as *syscall.SysP
 	r.ok(p.cmd.Start())
 	go func() { defer close(p.ended); _ = p.cmd.Wait() }()
 	r.Cleanup(p.kill)
+	r.starting.Lock()
+	defer r.starting.Unlock()
 	r.programs = append(r.programs, p)
 	return p
 }
