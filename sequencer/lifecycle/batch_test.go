@@ -516,6 +516,10 @@ func batchesTold() []telling {
 			"Second in its queue; the one before (one) waits for its ledger's verdict.\nQUEUE_HEAD, then BIND"},
 		{"bound", scene(batch(PhaseDispatching), saw),
 			"Its slot is bound; it is being prepared for ledger saw.\nNOTHING, then SUBMIT 10:00"},
+		{"bound, and cancelled", scene(batch(PhaseDispatching, cancelling), saw),
+			"A cancel was asked for, and nothing of it has been posted: it ends now.\nNOTHING, then END 10:00"},
+		{"bound, another's ledger", scene(batch(PhaseDispatching)),
+			"This process does not know ledger saw; one that does has to run.\nPROCESS, then SUBMIT"},
 		{"asked first", scene(batch(PhaseDispatching), at(scabbard)),
 			"Ledger saw is asked whether it has it already, for it takes no batch twice.\nLEDGER, then SUBMIT 10:00"},
 		{"posted", scene(batch(PhaseDispatching, post(Signed)), saw),
@@ -547,5 +551,50 @@ func batchesTold() []telling {
 			"Ledger saw refuses it (because).\nPERSON, then DECIDE\nrefused, nowhere: not taken"},
 		{"cancelled", scene(batch(PhaseFailed, wrong(CodeCancelled)), saw),
 			"It was cancelled before it took effect.\nNOTHING, then NONE"},
+	}
+}
+
+// TestMark: what no ledger has taken on is no attempt, and its number is given anew; what
+// a ledger has refused keeps its own.
+func TestMark(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		deferred, attempts int
+	}{
+		"refused":  {0, 2},
+		"put off":  {1, 1},
+		"and over": {2, 1},
+	} {
+		s := Decide(view(batch(PhaseDispatching, post(Refused, over), deferrals(c.deferred)), sawtooth, stands(BatchUnknown)))
+		if s.Reason != ReasonPlanning || len(s.Txn.Attempts) != c.attempts || s.Txn.Last().Number != c.attempts ||
+			s.Txn.Last().Outcome != Signed {
+			t.Errorf("%s: %s, %+v", name, s.Reason, s.Txn)
+		}
+	}
+}
+
+// TestSubmitted: once a ledger may have it, that is known in the record alone.
+func TestSubmitted(t *testing.T) {
+	t.Parallel()
+	v := view(batch(PhaseDispatching, post(Signed)), sawtooth, stands(BatchUnknown), unsent)
+	v.Local.SentAt, v.Local.Resent = clock, 3
+	s := Learn(v, submitTold(SubmitAccepted, true))
+	if s.Txn == nil || s.Txn.Phase != PhaseSent || !s.Txn.SubmittedAt.Equal(now) || s.Local.Unsent != 0 ||
+		s.Local.Resent != 0 {
+		t.Errorf("%+v, %+v", s.Txn, s.Local)
+	}
+	v = view(batch(PhaseDispatching, post(Signed)), sawtooth, stands(BatchUnknown))
+	v.Local.SentAt, v.Local.Resent = clock, 3
+	if s = Decide(v); s.Txn == nil || s.Txn.Last().Outcome != Unknown || !s.Local.SentAt.IsZero() || s.Local.Resent != 0 {
+		t.Errorf("another process was at it: %+v, %+v", s.Txn, s.Local)
+	}
+	v = view(batch(PhaseDispatching, post(Signed), func(t *Transaction) { t.SubmittedAt = now.Add(-time.Hour) }),
+		sawtooth, stands(BatchUnknown), unsent)
+	if s = Learn(v, submitTold(SubmitAccepted, true)); !s.Txn.SubmittedAt.Equal(now.Add(-time.Hour)) {
+		t.Errorf("submitted at %v for the second time", s.Txn.SubmittedAt)
+	}
+	done := view(batch(PhaseDone, post(Included, over), landedBy(1), final), sawtooth, stands(BatchPending))
+	if s = Decide(done); s.Txn != nil || s.Reason != ReasonFinal || s.Do.Kind != "" {
+		t.Errorf("what is DONE: %+v", s)
 	}
 }

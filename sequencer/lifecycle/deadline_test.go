@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 )
@@ -216,5 +217,58 @@ func TestBudget(t *testing.T) {
 	s := Learn(v, Denied{Why: Costly, Budget: "queue q", Left: time.Hour})
 	if got := told(v, s); got != "deferred; RETRY, DELAY; 1 unknown open 7@100; deferred 1; error FEE_LIMIT; due in 1h0m0s" {
 		t.Errorf("something open: %s", got)
+	}
+}
+
+// TestSlotAt: slots go on by the clock when nobody asks the chain.
+func TestSlotAt(t *testing.T) {
+	t.Parallel()
+	tip := Tip{At: clock, Slot: 300, SlotTime: time.Minute}
+	never := tip
+	never.At = time.Time{}
+	for name, c := range map[string]struct {
+		tip  Tip
+		at   time.Time
+		want uint32
+	}{
+		"just asked":     {tip, clock, 300},
+		"a slot later":   {tip, clock.Add(time.Minute), 301},
+		"not quite":      {tip, clock.Add(time.Minute - 1), 300},
+		"before":         {tip, clock.Add(-time.Hour), 300},
+		"never asked":    {never, clock.Add(time.Hour), 300},
+		"no slot's time": {Tip{At: clock, Slot: 300}, clock.Add(time.Hour), 300},
+	} {
+		if got := c.tip.slotAt(c.at); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestOverdue: the error tells what went wrong before the deadline, if anything did; and a
+// deadline ends nothing that is to end otherwise.
+func TestOverdue(t *testing.T) {
+	t.Parallel()
+	late := func(parts ...part) *View {
+		return view(txn(PhaseDispatching, append(parts, expires(-time.Minute))...), tells)
+	}
+	for code, because := range map[string]bool{"LEDGER": true, CodeExpired: false} {
+		s := late(wrong(code)).overdue()
+		if got := strings.Contains(s.Txn.Error.Message, "because"); got != because || s.Txn.Error.Code != CodeExpired {
+			t.Errorf("after %s: %v", code, s.Txn.Error)
+		}
+	}
+	for name, c := range map[string]struct {
+		v    *View
+		want Reason
+	}{
+		"its deadline":        {late(), ReasonOverdue},
+		"cancelled":           {late(cancelling), ReasonCancelled},
+		"it is to be DONE":    {late(ending(PhaseDone)), ReasonSettled},
+		"DONE, and cancelled": {late(ending(PhaseDone), cancelling), ReasonSettled},
+		"UNRESOLVED":          {late(ending(PhaseUnresolved)), ReasonSettled},
+	} {
+		if s := c.v.closed(ReasonSettled); s.Reason != c.want {
+			t.Errorf("%s: %s, want %s", name, s.Reason, c.want)
+		}
 	}
 }

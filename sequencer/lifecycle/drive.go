@@ -145,7 +145,6 @@ func (d *Drive) Stored(t *Transaction, unconfirmed bool) {
 func (d *Drive) learn() {
 	if d.learned > 0 {
 		d.results = slices.Delete(slices.Clone(d.results), d.learned-1, d.learned)
-		d.learned = 0
 	}
 }
 

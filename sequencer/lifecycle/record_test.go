@@ -607,6 +607,12 @@ func TestLeast(t *testing.T) {
 	if least := Least(before, after); len(least) != 2 || least["S"] != 3 || least["R"] != 7 {
 		t.Errorf("least: %v", least)
 	}
+	if least := Least(tried(ended(tryAt("S", 1, Replaced))), tried(ended(tryAt("S", 1, FailedIn)))); len(least) != 0 {
+		t.Errorf("of what was over: %v", least)
+	}
+	if least := Least(tried(tryAt("S", 1, Sent)), tried(tryAt("S", 1, Pooled))); len(least) != 0 {
+		t.Errorf("of what was open: %v", least)
+	}
 }
 
 // TestRestoredOnce: whatever is stored and whatever is known, what was restored once lacks
@@ -647,6 +653,8 @@ func TestPassed(t *testing.T) {
 		u.Queue, u.Sequence = queue, sequence
 		u.Attempts[0].Outcome, u.Attempts[0].EndedAt = Replaced, restoredAt
 		u.Attempts[2].StateHash, u.Attempts[2].Height = "3N", 7
+		u.Attempts = append(u.Attempts, hashed(tryAt("S", nonce, Sent), "5Jc"))
+		u.Attempts[3].Number = 4
 		return u
 	}
 	other := tried(tryAt("S", 5, Sent))
@@ -673,7 +681,8 @@ func TestPassed(t *testing.T) {
 		}
 		in := done.Attempt(3)
 		if done.Phase != PhaseDone || !done.Reopened || done.Landed != 3 || done.Open() || in.Outcome != Included ||
-			in.StateHash != "" || done.Attempts[1].EndedAt.IsZero() || done.Callback != "" || !done.Watched() {
+			in.StateHash != "" || done.Attempts[1].EndedAt.IsZero() || done.Attempts[1].Outcome != Prepared ||
+			done.Attempts[3].Outcome != Replaced || done.Callback != "" || !done.Watched() {
 			t.Errorf("%s: %+v", name, done)
 		}
 		if w, asked := WatchOf(done, walkMemo); !asked || w.Nonce != c.nonce || !slices.Contains(w.Hashes, "5Jb") {
@@ -731,6 +740,98 @@ func TestTell(t *testing.T) {
 	} {
 		if m := Effects(c.before, c.after, &Aside{}, &Policy{}); m.Tell != c.want {
 			t.Errorf("%s: tells %q, want %q", name, m.Tell, c.want)
+		}
+	}
+}
+
+// TestIs: when a stored attempt is the one that is known.
+func TestIs(t *testing.T) {
+	t.Parallel()
+	numbered := func(a Attempt, n int) Attempt { a.Number = n; return a }
+	sent := hashed(numbered(tryAt("S", 3, Sent), 1), "5Ja")
+	local := sent
+	local.Hash, local.NodeHash = "5Ja", ""
+	dearer, later := sent, sent
+	dearer.Fee, later.ValidUntil = 2, 10
+	legacyOne := legacyOf(sent)
+	for name, c := range map[string]struct {
+		stored, known Attempt
+		want          bool
+	}{
+		"the same":                         {sent, sent, true},
+		"of another number":                {sent, numbered(sent, 4), true},
+		"of another sender":                {sent, func() Attempt { a := sent; a.Sender = "R"; return a }(), false},
+		"dearer":                           {sent, dearer, false},
+		"valid for longer":                 {sent, later, false},
+		"at another nonce":                 {sent, numbered(tryAt("S", 4, Sent), 1), false},
+		"another hash":                     {sent, hashed(sent, "5Jb"), false},
+		"no hash stored":                   {hashed(sent, ""), sent, true},
+		"no hash known":                    {sent, hashed(sent, ""), true},
+		"stored by our hash":               {local, sent, true},
+		"known by our hash":                {sent, local, true},
+		"a legacy one, and none":           {legacyOne, sent, false},
+		"a legacy one that was found":      {legacyOne, numbered(sent, 0), true},
+		"a legacy one at another nonce":    {legacyOne, func() Attempt { a := legacyOne; a.Nonce = 9; return a }(), true},
+		"legacy, of another number, nonce": {legacyOne, func() Attempt { a := numbered(legacyOne, 2); a.Nonce = 9; return a }(), false},
+	} {
+		if got := c.stored.is(&c.known); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestRestoredHashes: what both know of an attempt is put together; what is stored comes first.
+func TestRestoredHashes(t *testing.T) {
+	t.Parallel()
+	plan := tryAt("S", 3, Prepared)
+	plan.Hash = "5Jstored"
+	known := hashed(tryAt("S", 3, Sent), "5Jnode")
+	known.Hash = "5Jknown"
+	got, _ := Restored(tried(ended(tryAt("R", 1, Expired)), plan), KnownOf(tried(known), nil), restoredAt)
+	if a := got.Last(); a.Number != 2 || a.Hash != "5Jstored" || a.NodeHash != "5Jnode" || a.Outcome != Sent {
+		t.Errorf("restored %+v", a)
+	}
+}
+
+// TestStays: a record is restored where it is unless it has something out elsewhere.
+func TestStays(t *testing.T) {
+	t.Parallel()
+	plan, out := tried(tryAt("S", 3, Prepared)), tried(tryAt("S", 3, Sent))
+	elsewhere := tried(tryAt("S", 3, Prepared), tryAt("R", 8, Sent))
+	waits := tried()
+	waits.Phase = PhaseWaiting
+	for name, c := range map[string]struct {
+		before, after *Transaction
+		want          bool
+	}{
+		"its sender":        {plan, out, true},
+		"another sender":    {plan, elsewhere, false},
+		"bound to none":     {waits, out, false},
+		"nothing is opened": {waits, tried(ended(tryAt("S", 3, Expired))), true},
+		"it was open":       {out, out, true},
+	} {
+		if got := Stays(c.before, c.after); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestLegacyOut: only an open legacy attempt of that account makes whatever is shown its own.
+func TestLegacyOut(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		t    *Transaction
+		want bool
+	}{
+		"none":        {nil, false},
+		"open":        {tried(legacyOf(tryAt("S", 3, Sent))), true},
+		"another's":   {tried(legacyOf(tryAt("R", 3, Sent))), false},
+		"over":        {tried(ended(legacyOf(tryAt("S", 3, Expired)))), false},
+		"two-phase":   {tried(tryAt("S", 3, Sent)), false},
+		"open behind": {tried(ended(tryAt("S", 2, Expired)), legacyOf(tryAt("S", 3, Sent))), true},
+	} {
+		if got := Legacy(c.t, "S"); got != c.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
