@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mina-sequencer/dispatcher"
+	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -96,7 +97,7 @@ func show(t *lifecycle.Transaction) shown {
 	}
 	for _, a := range t.Attempts {
 		nonce, fee := &a.Nonce, &a.Fee
-		if strings.Contains(a.Sender, "/") {
+		if senders.LedgerOf(a.Sender) != "" {
 			nonce, fee = nil, nil // a slot of a ledger
 		}
 		s.Attempts = append(s.Attempts, shownAttempt{

@@ -598,3 +598,45 @@ func TestSubmitted(t *testing.T) {
 		t.Errorf("what is DONE: %+v", s)
 	}
 }
+
+// TestFollowsBatch: a ledger is asked about what is bound, and what may still be there.
+func TestFollowsBatch(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		t    *Transaction
+		want bool
+	}{
+		"bound":          {batch(PhaseDispatching), true},
+		"waiting":        {batch(PhaseWaiting), false},
+		"open":           {batch(PhaseUnresolved, post(Unknown)), true},
+		"over":           {batch(PhaseDone, post(Included, over), landedBy(1), final), false},
+		"for Mina":       {txn(PhaseWatching, try(Sent)), false},
+		"for Mina, over": {txn(PhaseDone, try(Included, over), landedBy(1), final), false},
+	} {
+		if got := FollowsBatch(c.t); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestBatchEdges: what no row of the table tells apart.
+func TestBatchEdges(t *testing.T) {
+	t.Parallel()
+	v := view(batch(PhaseDispatching, post(Signed)), sawtooth, stands(BatchUnknown), unsent)
+	v.Local.Confirmed = 0
+	if s := Decide(v); s.Do.Kind != Submit {
+		t.Errorf("no replicas, and %s is begun", s.Do.Kind)
+	}
+	v = view(batch(PhaseDispatching, post(Signed), cancelling), sawtooth, unsent)
+	if s := v.putOff(*oops("E"), time.Second); s.Txn.Phase != PhaseFailed || s.Local.Unsent+s.Local.Confirmed != 0 {
+		t.Errorf("put off and cancelled: %+v, %+v", s.Txn.Phase, s.Local)
+	}
+	if earlier(now, clock) != now || earlier(clock, now) != now {
+		t.Error("the later one is the earlier")
+	}
+	v = view(batch(PhaseUnresolved, post(Unknown)))
+	v.Batch.Idempotent = true
+	if _, err := Ask(v, Order{What: OrderRetry}); err == nil {
+		t.Error("tried again at a ledger that is not known")
+	}
+}

@@ -28,9 +28,6 @@ func (s *Scene) sayBatch() said {
 func (s *Scene) submittingTo() said {
 	t, b := s.Txn, &s.Batch
 	submit := Next{Action: StepSubmit, At: s.Now}
-	if a := t.FirstOpen(); a != nil { // what the process that drives it knows, and whoever asks need not
-		s.Local.Unsent, s.Local.Confirmed = a.Number, a.Number
-	}
 	why := Decide(&s.View).Reason
 	switch {
 	case s.Shut != "":

@@ -96,7 +96,8 @@ func deadlineRows() []row {
 			{"landed, whatever the clock says", txn(PhaseWatching, try(Sent), expires(-time.Hour)),
 				decides(tells, sees(FateIncluded, 2)),
 				"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
-			{"while it waits", txn(PhaseWaiting, expires(-time.Second)), orders(Order{What: OrderExpire}), "overdue; FAILED, FREE" + ends},
+			{"while it waits", txn(PhaseWaiting, expires(-time.Second)), orders(Order{What: OrderExpire}),
+				"overdue; FAILED, FREE" + ends},
 			{"not before", txn(PhaseWaiting, expires(minutes(30))), orders(Order{What: OrderExpire}),
 				"transaction u is WAITING: its deadline has not come while it waits"},
 			{"not tried again", txn(PhaseFailed, try(Expired, over), expires(-time.Second)), orders(Order{What: OrderRetry}),
@@ -137,7 +138,10 @@ func TestPlannedInTime(t *testing.T) {
 		until  uint32
 		pays   uint64
 		raised uint64
-	}{{0, 0, 345, 100, 150}, {minutes(30), 0, 310, 100, 150}, {4 * time.Hour, 120, 345, 100, 120}, {minutes(32), 90, 310, 90, 90}} {
+	}{
+		{0, 0, 345, 100, 150}, {minutes(30), 0, 310, 100, 150}, {4 * time.Hour, 120, 345, 100, 120},
+		{minutes(32), 90, 310, 90, 90},
+	} {
 		tr := txn(PhaseDispatching, func(t *Transaction) { t.MaxFee = c.most })
 		if c.in > 0 {
 			expires(c.in)(tr)
@@ -215,7 +219,8 @@ func TestBudget(t *testing.T) {
 	}
 	v := view(txn(PhaseDispatching, try(Unknown)))
 	s := Learn(v, Denied{Why: Costly, Budget: "queue q", Left: time.Hour})
-	if got := told(v, s); got != "deferred; RETRY, DELAY; 1 unknown open 7@100; deferred 1; error FEE_LIMIT; due in 1h0m0s" {
+	const want = "deferred; RETRY, DELAY; 1 unknown open 7@100; deferred 1; error FEE_LIMIT; due in 1h0m0s"
+	if got := told(v, s); got != want {
 		t.Errorf("something open: %s", got)
 	}
 }
@@ -236,6 +241,7 @@ func TestSlotAt(t *testing.T) {
 		"not quite":      {tip, clock.Add(time.Minute - 1), 300},
 		"before":         {tip, clock.Add(-time.Hour), 300},
 		"never asked":    {never, clock.Add(time.Hour), 300},
+		"shortest slots": {Tip{At: clock, Slot: 300, SlotTime: 1}, clock.Add(5), 305},
 		"no slot's time": {Tip{At: clock, Slot: 300}, clock.Add(time.Hour), 300},
 	} {
 		if got := c.tip.slotAt(c.at); got != c.want {
@@ -270,5 +276,37 @@ func TestOverdue(t *testing.T) {
 		if s := c.v.closed(ReasonSettled); s.Reason != c.want {
 			t.Errorf("%s: %s, want %s", name, s.Reason, c.want)
 		}
+	}
+}
+
+// TestRaisedInTime: no fee is raised while no node says when slots begin.
+func TestRaisedInTime(t *testing.T) {
+	t.Parallel()
+	v := view(txn(PhaseWatching, try(Sent), expires(time.Hour)), sees(FatePooled, 0))
+	v.Local.Resent = 2
+	if s := v.raise(); s.Txn != nil || s.Reason != ReasonPool || s.Local.Resent != 0 {
+		t.Errorf("%s, %+v", s.Reason, s.Txn)
+	}
+	tells(v)
+	if s := v.raise(); s.Txn == nil || s.Reason != ReasonRaising {
+		t.Errorf("%s, %+v", s.Reason, s.Txn)
+	}
+}
+
+// TestLastSlotOfAll: what may land in this very slot is not given up, and what is signed
+// ends by the chain, sent or not.
+func TestLastSlotOfAll(t *testing.T) {
+	t.Parallel()
+	v := view(txn(PhaseSent, try(Signed)), sees(FateAbsent, 0))
+	for slot, want := range map[uint32]bool{343: true, 344: false, 345: false} {
+		v.Sighting.TipSlot = slot
+		if got := v.nowhere(v.Txn.Last()); got != want {
+			t.Errorf("nowhere in slot %d: %v", slot, got)
+		}
+	}
+	v = view(txn(PhaseSent, try(Signed)), sees(FateExpired, 9))
+	v.Local.SentAt, v.Local.Unsent = time.Time{}, 1
+	if s := Decide(v); s.Txn == nil || s.Txn.Phase != PhaseWatching {
+		t.Errorf("expired unsent: %s, %s", s.Reason, s.Do.Kind)
 	}
 }

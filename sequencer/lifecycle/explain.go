@@ -212,7 +212,8 @@ func (s *Scene) dispatching() said {
 		return said{"A cancel was asked for, and nothing of it has been sent: it ends now.",
 			Wait{Code: WaitNothing}, Next{Action: StepEnd, At: s.Now}}
 	case why == ReasonOverdue:
-		return said{"Its deadline has come, and nothing of it has been sent: it ends now.", Wait{Code: WaitNothing}, Next{Action: StepEnd, At: s.Now}}
+		return said{"Its deadline has come, and nothing of it has been sent: it ends now.",
+			Wait{Code: WaitNothing}, Next{Action: StepEnd, At: s.Now}}
 	case why == ReasonLanded:
 		return said{"An earlier attempt is in a block.", Wait{Code: WaitNothing}, Next{Action: StepFinish, At: s.Now}}
 	case why != ReasonProving && !s.Tip.At.IsZero() && !s.Tip.Quorum:

@@ -495,6 +495,9 @@ func TestRestored(t *testing.T) {
 		"found, and newer": {tried(tryAt("R", 8, Sent)), found,
 			[]Attempt{replaced(tryAt("R", 8, Sent)),
 				hashed(func() Attempt { a := tryAt("S", 3, Signed); a.StartedAt = restoredAt; return a }(), "5J")}},
+		"found, at another nonce": {tried(tryAt("S", 2, Sent)), found,
+			[]Attempt{replaced(tryAt("S", 2, Sent)),
+				hashed(func() Attempt { a := tryAt("S", 3, Signed); a.StartedAt = restoredAt; return a }(), "5J")}},
 		"a legacy call": {tried(tryAt("S", 3, Prepared)), remembers(legacyOf(tryAt("S", 3, Prepared))),
 			[]Attempt{legacyOf(tryAt("S", 3, Prepared))}},
 		"a legacy answer": {tried(legacyOf(tryAt("S", 3, Prepared))), remembers(legacyOf(tryAt("S", 4, Sent))),
@@ -649,7 +652,8 @@ func TestRestoredOnce(t *testing.T) {
 func TestPassed(t *testing.T) {
 	t.Parallel()
 	found := func(queue string, sequence int64, nonce uint32) *Transaction {
-		u := tried(hashed(tryAt("S", nonce-1, Signed), "5Ja"), tryAt("R", 8, Prepared), hashed(tryAt("S", nonce, Sent), "5Jb"))
+		u := tried(hashed(tryAt("S", nonce-1, Signed), "5Ja"), tryAt("R", 8, Prepared),
+			hashed(tryAt("S", nonce, Sent), "5Jb"))
 		u.Queue, u.Sequence = queue, sequence
 		u.Attempts[0].Outcome, u.Attempts[0].EndedAt = Replaced, restoredAt
 		u.Attempts[2].StateHash, u.Attempts[2].Height = "3N", 7
@@ -758,21 +762,24 @@ func TestIs(t *testing.T) {
 		stored, known Attempt
 		want          bool
 	}{
-		"the same":                         {sent, sent, true},
-		"of another number":                {sent, numbered(sent, 4), true},
-		"of another sender":                {sent, func() Attempt { a := sent; a.Sender = "R"; return a }(), false},
-		"dearer":                           {sent, dearer, false},
-		"valid for longer":                 {sent, later, false},
-		"at another nonce":                 {sent, numbered(tryAt("S", 4, Sent), 1), false},
-		"another hash":                     {sent, hashed(sent, "5Jb"), false},
-		"no hash stored":                   {hashed(sent, ""), sent, true},
-		"no hash known":                    {sent, hashed(sent, ""), true},
-		"stored by our hash":               {local, sent, true},
-		"known by our hash":                {sent, local, true},
-		"a legacy one, and none":           {legacyOne, sent, false},
-		"a legacy one that was found":      {legacyOne, numbered(sent, 0), true},
-		"a legacy one at another nonce":    {legacyOne, func() Attempt { a := legacyOne; a.Nonce = 9; return a }(), true},
-		"legacy, of another number, nonce": {legacyOne, func() Attempt { a := numbered(legacyOne, 2); a.Nonce = 9; return a }(), false},
+		"the same":                      {sent, sent, true},
+		"of another number":             {sent, numbered(sent, 4), true},
+		"of another sender":             {sent, func() Attempt { a := sent; a.Sender = "R"; return a }(), false},
+		"dearer":                        {sent, dearer, false},
+		"valid for longer":              {sent, later, false},
+		"at another nonce":              {sent, numbered(tryAt("S", 4, Sent), 1), false},
+		"another hash":                  {sent, hashed(sent, "5Jb"), false},
+		"no hash stored":                {hashed(sent, ""), sent, true},
+		"no hash known":                 {sent, hashed(sent, ""), true},
+		"stored by our hash":            {local, sent, true},
+		"known by our hash":             {sent, local, true},
+		"a legacy one, and none":        {legacyOne, sent, false},
+		"a legacy one that was found":   {legacyOne, numbered(sent, 0), true},
+		"a legacy one at another nonce": {legacyOne, func() Attempt { a := legacyOne; a.Nonce = 9; return a }(), true},
+		"a plan, and legacy, other nonce": {numbered(tryAt("S", 3, Prepared), 1),
+			numbered(legacyOf(tryAt("S", 9, Sent)), 1), false},
+		"legacy, of another number, nonce": {legacyOne,
+			numbered(legacyOf(hashed(tryAt("S", 9, Sent), "5Ja")), 2), false},
 	} {
 		if got := c.stored.is(&c.known); got != c.want {
 			t.Errorf("%s: %v", name, got)
@@ -831,6 +838,28 @@ func TestLegacyOut(t *testing.T) {
 		"open behind": {tried(ended(tryAt("S", 2, Expired)), legacyOf(tryAt("S", 3, Sent))), true},
 	} {
 		if got := Legacy(c.t, "S"); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestLacks: only what is out, or landed and may be orphaned, can be lacked.
+func TestLacks(t *testing.T) {
+	t.Parallel()
+	landed := tried(ended(tryAt("S", 3, Included)))
+	landed.Phase, landed.Landed = PhaseDone, 1
+	for name, c := range map[string]struct {
+		stored, known *Transaction
+		want          bool
+	}{
+		"nothing is known":    {tried(), nil, false},
+		"what is out":         {tried(), tried(tryAt("S", 3, Sent)), true},
+		"what has landed":     {tried(), landed, true},
+		"what is over":        {tried(tryAt("S", 3, Sent)), tried(ended(tryAt("S", 2, Expired)), tryAt("S", 3, Sent)), false},
+		"a plan in its place": {tried(tryAt("S", 3, Prepared)), tried(tryAt("S", 3, Sent)), true},
+		"it is there":         {tried(tryAt("S", 3, Pooled)), tried(tryAt("S", 3, Sent)), false},
+	} {
+		if got := Lacks(c.stored, c.known); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -288,8 +288,9 @@ func (v *View) raise() Step {
 	}
 	s := v.to(v.Txn.Phase, ReasonRaising)
 	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
-		Number: len(s.Txn.Attempts) + 1, Sender: best.Sender, Nonce: best.Nonce, Fee: min(v.Policy.Raised(highest), v.feeMax()),
-		ValidUntil: last, Slot: v.Tip.TipSlot, Outcome: Prepared, StartedAt: v.Now,
+		Number: len(s.Txn.Attempts) + 1, Sender: best.Sender, Nonce: best.Nonce,
+		Fee: min(v.Policy.Raised(highest), v.feeMax()), ValidUntil: last, Slot: v.Tip.TipSlot,
+		Outcome: Prepared, StartedAt: v.Now,
 	})
 	s.Local.Asked = Asked{}
 	return s
