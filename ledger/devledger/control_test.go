@@ -41,7 +41,7 @@ func TestControlOfSawtooth(t *testing.T) {
 			r.Errorf("%+v", got)
 		}
 		r.mustPost(b[0])
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		want := State{Kind: KindSawtooth, Queued: 1, Undecided: 1, Faults: []Fault{}}
 		if diff := cmp.Diff(want, s.State()); diff != "" {
 			r.Errorf("(-want +got):\n%s", diff)
@@ -81,9 +81,9 @@ func TestControlOfSplinter(t *testing.T) {
 		if got := r.order("release", ""); cmp.Diff(want, got) != "" {
 			r.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
 		}
-		time.Sleep(20 * time.Second)
+		<-time.After(20 * time.Second)
 		r.mustPost(b[0])
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		if got := r.order("heal", ""); got.Effects != 3 || got.Batches != 2 {
 			r.Errorf("%+v", got)
 		}

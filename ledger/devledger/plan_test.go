@@ -62,7 +62,7 @@ func TestFaultsOfPosts(t *testing.T) {
 				if done := r.statuses(b) != "UNKNOWN" && r.statuses(b) != "Unknown"; done && tt.fault.Delay > minute {
 					r.Error("processed already")
 				}
-				time.Sleep(time.Hour)
+				<-time.After(time.Hour)
 				if tt.processed {
 					r.effects(b)
 				} else {
@@ -95,7 +95,7 @@ func TestFaultsOfStatusCalls(t *testing.T) {
 			tt.fault.On = Status
 			fault(t, tt.fault, func(r *rig, b Made) {
 				r.mustPost(b)
-				time.Sleep(10 * time.Second)
+				<-time.After(10 * time.Second)
 				target := r.path + "/batch_statuses?id=" + b.ID + "&ids=" + b.ID
 				before := time.Now()
 				if a := r.get(target, nil); !tt.ok(a) || time.Since(before) != tt.fault.Wait {
@@ -112,7 +112,7 @@ func TestFaultsOfStatusCalls(t *testing.T) {
 func TestFatesAreOfABatch(t *testing.T) {
 	fault(t, Fault{Fate: Invalid, Message: "no", Data: []byte("why")}, func(r *rig, b Made) {
 		r.mustPost(b)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		if got := strings.ToUpper(r.statuses(b)); got != "INVALID" {
 			r.Error(got)
 		}
@@ -126,7 +126,7 @@ func TestReleaseAndHealLetGoOfWhatHangs(t *testing.T) {
 			fault(t, Fault{Answer: Hang, Times: -1}, func(r *rig, b Made) {
 				got := make(chan reply)
 				go func() { got <- r.post(b) }()
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				free(r.Ledger)
 				if a := <-got; !a.cut() {
 					r.Errorf("%v", a)
@@ -143,7 +143,7 @@ func TestCloseBreaksOffWhatWaits(t *testing.T) {
 	fault(t, Fault{Delay: time.Hour}, func(r *rig, b Made) {
 		got := make(chan reply)
 		go func() { got <- r.post(b) }()
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		r.Close()
 		if a := <-got; !a.cut() {
 			r.Errorf("%v", a)
@@ -151,7 +151,7 @@ func TestCloseBreaksOffWhatWaits(t *testing.T) {
 		if a := r.post(b); !a.cut() {
 			r.Errorf("after Close: %v", a)
 		}
-		time.Sleep(2 * time.Hour)
+		<-time.After(2 * time.Hour)
 		r.effects()
 	})
 }
@@ -277,7 +277,7 @@ func insist(r *rig, once bool) {
 			a = r.postFor(15*time.Second, b)
 		}
 	}
-	time.Sleep(24 * time.Hour)
+	<-time.After(24 * time.Hour)
 	times := map[string]int{}
 	for _, e := range r.Effects() {
 		times[e.Batch]++

@@ -28,7 +28,7 @@ const schema = `CREATE TABLE batches (
 func TestRows(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("sqlite3"); err != nil {
-		t.Skip("sqlite3 is not installed")
+		t.Fatal("sqlite3 is needed: scripts/setup.sh installs it")
 	}
 	databases := map[string]string{"SQLite": filepath.Join(t.TempDir(), "grid.sqlite")}
 	if url := os.Getenv("GRID_TEST_POSTGRES"); url != "" {
