@@ -15,14 +15,14 @@ func TestSawtoothQueueFullIs429Code31AndHandsOnNothing(t *testing.T) {
 	onSawtooth(t, SawtoothConfig{QueueLimit: 2, ValidatorKey: own.PublicKey()}, func(r *rig, _ *Sawtooth) {
 		b := batches(3)
 		r.mustPost(b[:2]...)
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		a := r.post(b[2])
 		if a.status != http.StatusTooManyRequests || a.code() != 31 || a.header.Get("Retry-After") != "" {
 			r.Errorf("%v", a)
 		}
 		passes := own.Batch("n", "set b 1")
 		r.mustPost(b[2], passes) // a list with a batch of the validator's own key passes
-		time.Sleep(9 * time.Second)
+		<-time.After(9 * time.Second)
 		r.effects(b[0], b[1], b[2], passes)
 	})
 }
@@ -31,9 +31,9 @@ func TestSawtoothQueueLimitIsTenTimesTheMeanOfBatchesPerBlock(t *testing.T) {
 	onSawtooth(t, SawtoothConfig{MaxPerBlock: 10}, func(r *rig, s *Sawtooth) {
 		b := batches(302)
 		r.mustPost(b[:299]...)
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		r.mustPost(b[299])
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		if a := r.post(b[300]); a.code() != 31 {
 			r.Errorf("the 301st: %v", a)
 		}
@@ -60,7 +60,7 @@ func TestSawtoothSignerNotPermittedIsCode30AndMayChange(t *testing.T) {
 		}
 		permitted = true
 		r.mustPost(b)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		r.effects(b)
 	})
 }
@@ -72,7 +72,7 @@ func TestSawtoothLooksAtPermissionThenQueueThenSignatures(t *testing.T) {
 	config := SawtoothConfig{QueueLimit: 1, Permitted: func(key string) bool { return key != bad.PublicKey() }}
 	onSawtooth(t, config, func(r *rig, _ *Sawtooth) {
 		r.mustPost(batch("fill"))
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		if a := r.post(bad.Batch("n", "b")); a.code() != 30 {
 			r.Errorf("not permitted and full: %v", a)
 		}
@@ -94,7 +94,7 @@ func TestSawtoothValidatorDownIsCode19After1400msAndNotProcessed(t *testing.T) {
 		if a := r.get("/batch_statuses?id="+b.ID, nil); a.code() != 19 {
 			r.Errorf("status: %v", a)
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		r.expect("UNKNOWN", b)
 	})
 }
@@ -132,13 +132,13 @@ func TestSawtoothConnectionLostWhileWaitingIsCode18(t *testing.T) {
 		r.Fail(Fault{Delay: time.Minute})
 		got := make(chan reply)
 		go func() { got <- r.post(b) }()
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		s.Restart(0)
 		if a := <-got; a.status != 503 || a.code() != 18 {
 			r.Errorf("post: %v", a)
 		}
 		go func() { got <- r.postBytes(time.Hour, silent) }()
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		s.Restart(0)
 		if a := <-got; a.status != 503 || a.code() != 18 {
 			r.Errorf("post that the validator never answers: %v", a)
@@ -146,14 +146,14 @@ func TestSawtoothConnectionLostWhileWaitingIsCode18(t *testing.T) {
 		other := batch("b")
 		r.Fail(Fault{Fate: Stuck})
 		r.mustPost(other)
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		go func() { got <- r.get("/batch_statuses?wait=60&id="+other.ID, nil) }()
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		s.Restart(0)
 		if a := <-got; a.status != 503 || a.code() != 18 {
 			r.Errorf("status: %v", a)
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		r.effects(b) // which the client was told might be lost
 	})
 }
@@ -165,16 +165,16 @@ func TestSawtoothRemembersOnlyTheChainOverARestart(t *testing.T) {
 		r.mustPost(b[0])
 		r.mustPost(b[1])
 		r.mustPost(b[2])
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		r.mustPost(b[3])
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		r.expect("COMMITTED INVALID PENDING PENDING", b...)
 		s.Restart(0)
 		r.expect("COMMITTED UNKNOWN UNKNOWN UNKNOWN", b...)
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		r.effects(b[0])
 		r.mustPost(b[2]) // executed anew, with success
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		r.effects(b[0], b[2])
 	})
 }
@@ -184,27 +184,27 @@ func TestSawtoothInvalidIsForgotten600sAfterTheLastLookAtTheNextInsertion(t *tes
 		b := batch("INVALID 1")
 		insert := func(i int) {
 			r.mustPost(batch("INVALID " + strconv.Itoa(i)))
-			time.Sleep(10 * time.Second)
+			<-time.After(10 * time.Second)
 		}
 		r.mustPost(b)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		r.expect("INVALID", b)
-		time.Sleep(589 * time.Second)
+		<-time.After(589 * time.Second)
 		r.expect("INVALID", b) // which is a look
-		time.Sleep(580 * time.Second)
+		<-time.After(580 * time.Second)
 		insert(2)
 		r.expect("INVALID", b)
-		time.Sleep(700 * time.Second)
+		<-time.After(700 * time.Second)
 		r.expect("INVALID", b) // nothing was inserted
-		time.Sleep(600 * time.Second)
+		<-time.After(600 * time.Second)
 		insert(3)
 		r.expect("UNKNOWN", b)
 
 		looked, not := batch("INVALID 4"), batch("INVALID 5")
 		r.mustPost(looked, not)
-		time.Sleep(310 * time.Second)
+		<-time.After(310 * time.Second)
 		r.expect("INVALID", looked)
-		time.Sleep(310 * time.Second)
+		<-time.After(310 * time.Second)
 		insert(6)
 		r.expect("INVALID UNKNOWN", looked, not)
 	})
@@ -214,7 +214,7 @@ func TestSawtoothInvalidMayTurnCommittedByAnotherValidator(t *testing.T) {
 	onSawtooth(t, SawtoothConfig{}, func(r *rig, s *Sawtooth) {
 		b := batch("INVALID 1")
 		r.mustPost(b)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		r.expect("INVALID", b)
 		if err := s.CommitElsewhere(b.ID); err != nil {
 			r.Fatal(err)
@@ -234,7 +234,7 @@ func TestSawtoothNoBatchIsInTheChainTwice(t *testing.T) {
 	onSawtooth(t, SawtoothConfig{}, func(r *rig, s *Sawtooth) {
 		empty := NewSigner(1).Sign() // no transaction id could tell
 		r.mustPost(empty)
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		if err := s.CommitElsewhere(empty.ID); err != nil {
 			r.Fatal(err)
 		}
@@ -254,12 +254,12 @@ func TestSawtoothPendingMayNeverEnd(t *testing.T) {
 		for _, b := range []Made{first, second, refused, needs, excluded} {
 			r.mustPost(b)
 		}
-		time.Sleep(24 * time.Hour)
+		<-time.After(24 * time.Hour)
 		// One of its transactions is in the chain already; a dependency is missing;
 		// a rule excludes it.
 		r.expect("COMMITTED PENDING INVALID PENDING PENDING", first, second, refused, needs, excluded)
 		r.mustPost(excluded) // ignored, as it is pending
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		r.expect("PENDING", excluded)
 		r.effects(first)
 	})
@@ -270,14 +270,14 @@ func TestSawtoothForkBringsBatchesBackSilently(t *testing.T) {
 		b := batches(4)
 		for _, one := range b[:3] {
 			r.mustPost(one)
-			time.Sleep(10 * time.Second)
+			<-time.After(10 * time.Second)
 		}
 		r.mustPost(b[3])
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		s.Fork(2)
 		r.expect("COMMITTED UNKNOWN UNKNOWN PENDING", b...)
 		r.effects(b[0])
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		r.expect("COMMITTED COMMITTED COMMITTED COMMITTED", b...)
 		r.effects(b...)
 	})
@@ -293,10 +293,10 @@ func TestSawtoothUnknownWhileItWaitsForADependency(t *testing.T) {
 			r.mustPost(third)
 			r.mustPost(second)
 			r.mustPost(sibling)
-			time.Sleep(1100 * time.Second)
+			<-time.After(1100 * time.Second)
 			r.expect("UNKNOWN UNKNOWN UNKNOWN", second, third, sibling)
 			r.mustPost(first)
-			time.Sleep(10 * time.Second)
+			<-time.After(10 * time.Second)
 			r.effects(first, second, third, sibling)
 		})
 	})
@@ -306,12 +306,12 @@ func TestSawtoothUnknownWhileItWaitsForADependency(t *testing.T) {
 			if held := s.State().Held; held != 1 {
 				r.Errorf("%d are held", held)
 			}
-			time.Sleep(1201 * time.Second)
+			<-time.After(1201 * time.Second)
 			r.mustPost(first)
-			time.Sleep(time.Hour)
+			<-time.After(time.Hour)
 			r.expect("COMMITTED UNKNOWN", first, second)
 			r.mustPost(second)
-			time.Sleep(10 * time.Second)
+			<-time.After(10 * time.Second)
 			r.effects(first, second)
 		})
 	})
@@ -328,17 +328,17 @@ func TestSawtoothIgnoresWhatItHasSeenWithin1200sAndTheLookRenewsThem(t *testing.
 	onSawtooth(t, config, func(r *rig, _ *Sawtooth) {
 		b := batch("a")
 		r.mustPost(b)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		r.expect("INVALID", b)
 		refuse = false
 		for range 4 {
-			time.Sleep(1100 * time.Second)
+			<-time.After(1100 * time.Second)
 			r.mustPost(b)
 		}
 		r.effects()
-		time.Sleep(1200 * time.Second)
+		<-time.After(1200 * time.Second)
 		r.mustPost(b)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		r.effects(b)
 	})
 }
@@ -348,7 +348,7 @@ func TestSawtoothLostAfter202IsUnknown(t *testing.T) {
 		b := batch("a")
 		r.Fail(Fault{Fate: Lost})
 		r.mustPost(b)
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		r.expect("UNKNOWN", b)
 	})
 }
@@ -358,7 +358,7 @@ func TestSawtoothRestartLosesWhatIsOnItsWay(t *testing.T) {
 		b := batch("a")
 		r.mustPost(b)
 		s.Restart(0)
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		r.expect("UNKNOWN", b)
 		r.effects()
 	})
@@ -368,9 +368,9 @@ func TestSawtoothWhatABlockHasNoRoomForComesInTheNext(t *testing.T) {
 	onSawtooth(t, SawtoothConfig{MaxPerBlock: 2}, func(r *rig, _ *Sawtooth) {
 		b := batches(5)
 		r.mustPost(b...)
-		time.Sleep(20 * time.Second)
+		<-time.After(20 * time.Second)
 		r.expect("COMMITTED COMMITTED COMMITTED COMMITTED PENDING", b...)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		r.effects(b...)
 	})
 }
@@ -379,7 +379,7 @@ func TestSawtoothBlocksCanBeLimitedAndMadeByHand(t *testing.T) {
 	onSawtooth(t, SawtoothConfig{BlockTime: -1, MaxPerBlock: 2, HandOver: -1}, func(r *rig, s *Sawtooth) {
 		b := batches(3)
 		r.mustPost(b...)
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		r.expect("PENDING PENDING PENDING", b...)
 		s.MakeBlock()
 		r.expect("COMMITTED COMMITTED PENDING", b...)

@@ -90,7 +90,7 @@ func TestSawtoothTakesWhatTheSDKSigned(t *testing.T) {
 				r.Errorf("%s: %v", v.Name, a)
 			}
 		}
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		r.expect("COMMITTED COMMITTED COMMITTED INVALID", Made{ID: f.Vectors[0].Batches[0].HeaderSignature},
 			Made{ID: f.Vectors[1].Batches[0].HeaderSignature}, Made{ID: f.Vectors[2].Batches[0].HeaderSignature},
 			Made{ID: f.Vectors[2].Batches[1].HeaderSignature})
@@ -137,7 +137,7 @@ func TestSawtoothErrorsOfPosts(t *testing.T) {
 				r.Errorf("%s: %v", tt.name, a)
 			}
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		r.effects()
 	})
 }
@@ -149,7 +149,7 @@ func TestSawtoothTakesAllOrNothing(t *testing.T) {
 		if a := r.post(good, Made{List: bad.BatchList}); a.code() != 30 {
 			r.Fatal(a)
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		r.expect("UNKNOWN", good)
 	})
 }
@@ -170,10 +170,10 @@ func TestSawtoothIsUnknownForAMomentThenPendingThenCommittedInABlock(t *testing.
 		b := batches(2)
 		r.mustPost(b[0])
 		r.expect("UNKNOWN UNKNOWN", b...)
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		r.expect("PENDING UNKNOWN", b...)
 		r.mustPost(b[1])
-		time.Sleep(9 * time.Second)
+		<-time.After(9 * time.Second)
 		r.expect("COMMITTED COMMITTED", b...)
 		r.effects(b...)
 		if e := r.Effects(); e[0].Block != 1 || e[1].Block != 1 || e[0].Times != 1 {
@@ -187,14 +187,14 @@ func TestSawtoothCommitsWhatIsPostedAgainOnce(t *testing.T) {
 		b := batch("a")
 		for range 4 { // on its way, pending, committed, long committed
 			r.mustPost(b)
-			time.Sleep(9 * time.Second)
+			<-time.After(9 * time.Second)
 		}
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		r.mustPost(b)
 		if s := r.State(); s.Queued != 0 || s.Undecided != 0 {
 			r.Errorf("%+v", s)
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if s := r.State(); s.Queued != 0 || s.Undecided != 0 {
 			r.Errorf("%+v", s)
 		}
@@ -207,7 +207,7 @@ func TestSawtoothStatusCalls(t *testing.T) {
 	onSawtooth(t, SawtoothConfig{}, func(r *rig, _ *Sawtooth) {
 		b := batches(2)
 		r.mustPost(b[1])
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		asked := b[0].ID + "," + b[1].ID + "," + b[0].ID
 		data := `"data":[{"id":"` + b[0].ID + `","status":"UNKNOWN","invalid_transactions":[]},` +
 			`{"id":"` + b[1].ID + `","status":"COMMITTED","invalid_transactions":[]},` +
@@ -275,7 +275,7 @@ func TestSawtoothFindsABatchInTheChain(t *testing.T) {
 	onSawtooth(t, SawtoothConfig{}, func(r *rig, _ *Sawtooth) {
 		b := batch("a")
 		r.mustPost(b)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		var got struct {
 			Data struct {
 				ID string `json:"header_signature"`
@@ -300,7 +300,7 @@ func TestSawtoothInvalidSaysWhy(t *testing.T) {
 	onSawtooth(t, SawtoothConfig{Refuse: refuse}, func(r *rig, _ *Sawtooth) {
 		b := []Made{NewSigner(1).Batch("n", "fine", "with data", "never run"), batch("without")}
 		r.mustPost(b...)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		var got struct{ Data []map[string]any }
 		r.get("/batch_statuses?id="+b[0].ID+","+b[1].ID, &got)
 		want := []map[string]any{
@@ -340,7 +340,7 @@ func TestSawtoothWaits(t *testing.T) {
 					r.Fail(tt.fault)
 					r.mustPost(b)
 				}
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				before := time.Now()
 				var got struct{ Data []struct{ Status string } }
 				a := r.get("/batch_statuses?id="+b.ID+tt.query, &got)

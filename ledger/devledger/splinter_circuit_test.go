@@ -23,7 +23,7 @@ func TestScabbardInvalidAwayFromTheCoordinatorStaysPending(t *testing.T) {
 				r.expect("Invalid", atHome)
 				r.path = "/scabbard/devnt-local/a001"
 				r.mustPost(bad, good)
-				time.Sleep(time.Minute)
+				<-time.After(time.Minute)
 				r.expect(want+" Committed", bad, good)
 				if e := r.Effects(); len(e) != 1 || e[0].Service != "devnt-local::a001" {
 					r.Errorf("%+v", e)
@@ -44,7 +44,7 @@ func TestScabbardCoordinatorNotReachedIs500AndPendingForEver(t *testing.T) {
 		if a := r.post(b); a.status != 500 || !strings.HasPrefix(a.body, `{"code":"500"`) {
 			r.Errorf("%v", a)
 		}
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		r.expect("Pending", b)
 		r.effects()
 	})
@@ -58,7 +58,7 @@ func TestScabbardCircuitsShareNothing(t *testing.T) {
 		r.path = "/scabbard/vzrQS-rvwf4/a001"
 		r.expect("Unknown", b)
 		r.mustPost(b)
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		r.expect("Committed", b)
 		if e := r.Effects(); len(e) != 2 || e[1].Service != "vzrQS-rvwf4::a001" || e[1].Times != 1 {
 			r.Errorf("%+v", e)
@@ -72,7 +72,7 @@ func TestScabbardForgottenAfter202IsUnknown(t *testing.T) {
 		r.Fail(Fault{Fate: Lost})
 		r.mustPost(b)
 		r.expect("Pending", b)
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		r.expect("Unknown", b)
 		r.effects()
 	})

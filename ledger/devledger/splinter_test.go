@@ -22,9 +22,9 @@ func TestScabbardIsPendingBeforeThe202ThenValidThenCommitted(t *testing.T) {
 			r.Errorf("%v", a)
 		}
 		r.expect("Valid Pending", b...) // one proposal at a time
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		r.expect("Committed Valid", b...)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		r.expect("Committed Committed", b...)
 		r.effects(b...)
 		if e := r.Effects()[0]; e.Service != "devnt-local::a000" || e.Times != 1 {
@@ -38,9 +38,9 @@ func TestScabbardExecutesAgainWhatIsPostedAgain(t *testing.T) {
 		onScabbard(t, SplinterConfig{}, func(r *rig, _ *Splinter) {
 			b := batch("a")
 			r.mustPost(b)
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			r.mustPost(b)
-			time.Sleep(time.Hour)
+			<-time.After(time.Hour)
 			r.expect("Valid", b)
 			r.effects(b, b)
 			if e := r.Effects()[1]; e.Times != 2 {
@@ -52,11 +52,11 @@ func TestScabbardExecutesAgainWhatIsPostedAgain(t *testing.T) {
 		onScabbard(t, SplinterConfig{Refuse: RefuseRepeated}, func(r *rig, _ *Splinter) {
 			b := batch("a")
 			r.mustPost(b)
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			r.expect("Committed", b)
 			r.mustPost(b)
 			r.expect("Invalid", b)
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			r.effects(b)
 		})
 	})
@@ -65,7 +65,7 @@ func TestScabbardExecutesAgainWhatIsPostedAgain(t *testing.T) {
 			b := batch("a")
 			r.mustPost(b)
 			r.mustPost(b)
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			r.effects(b, b)
 		})
 	})
@@ -75,7 +75,7 @@ func TestScabbardExecutesAgainWhatIsPostedAgain(t *testing.T) {
 			again := NewSigner(1).Wrap(b, batch("b"))
 			r.mustPost(b)
 			r.mustPost(again)
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			r.expect("Committed Valid", b, again)
 			r.effects(b, again)
 		})
@@ -86,7 +86,7 @@ func TestScabbardStatusCalls(t *testing.T) {
 	onScabbard(t, SplinterConfig{}, func(r *rig, _ *Splinter) {
 		good, bad, waiting := batch("a"), batch("INVALID\x00\xff"), batch("c")
 		r.mustPost(good, bad)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		r.mustPost(batch("b"))
 		r.mustPost(waiting)
 		asked := []string{waiting.ID, "of any form", good.ID, bad.ID, good.ID}
@@ -158,7 +158,7 @@ func TestScabbardErrors(t *testing.T) {
 				r.Errorf("%s: %v", tt.name, a)
 			}
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		r.effects()
 	})
 }
@@ -178,7 +178,7 @@ func TestScabbardTakesWhatTheSDKSigned(t *testing.T) {
 				r.Errorf("%s: %v", v.Name, a)
 			}
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if n := len(r.Effects()); n != 3 {
 			r.Errorf("%d took effect, want all but the one marked INVALID", n)
 		}
@@ -247,12 +247,12 @@ func TestScabbardRefusesFrom30QueuedUntilFewerThan15(t *testing.T) {
 					r.Errorf("another service of the circuit: %v", a)
 				}
 				for n.State().Queued > 15 {
-					time.Sleep(10 * time.Second)
+					<-time.After(10 * time.Second)
 				}
 				if a := r.post(b[31]); a.status != http.StatusTooManyRequests {
 					r.Errorf("with 15 queued: %v", a)
 				}
-				time.Sleep(10 * time.Second)
+				<-time.After(10 * time.Second)
 				r.mustPost(b[32])
 			})
 		})
@@ -297,7 +297,7 @@ func TestScabbardRemembersThe100LastBatchesThoseOfPeersToo(t *testing.T) {
 		for i, one := range b {
 			r.path = "/scabbard/devnt-local/a00" + strconv.Itoa(i%2)
 			r.mustPost(one)
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 		}
 		for _, r.path = range []string{"/scabbard/devnt-local/a000", "/scabbard/devnt-local/a001"} {
 			r.expect("Unknown Unknown Committed Committed", b[0], b[1], b[2], b[101])
@@ -312,11 +312,11 @@ func TestScabbardProposalWithoutVotesIsRolledBackAfter30sAndStaysValid(t *testin
 		r.Fail(Fault{Batch: b[0].ID, Fate: Stuck})
 		r.mustPost(b[0])
 		r.mustPost(b[1])
-		time.Sleep(29 * time.Second)
+		<-time.After(29 * time.Second)
 		r.expect("Valid Pending", b...)
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		r.expect("Valid Valid", b...)
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		r.expect("Valid Committed", b...)
 		r.effects(b[1])
 	})
@@ -326,7 +326,7 @@ func TestScabbardForgetsItsQueueAndHistoryWhenItRestarts(t *testing.T) {
 	onScabbard(t, SplinterConfig{}, func(r *rig, n *Splinter) {
 		b := batches(3)
 		r.mustPost(b...)
-		time.Sleep(15 * time.Second)
+		<-time.After(15 * time.Second)
 		r.expect("Committed Valid Pending", b...)
 		if err := n.Restart(5 * time.Second); err != nil {
 			r.Fatal(err)
@@ -334,9 +334,9 @@ func TestScabbardForgetsItsQueueAndHistoryWhenItRestarts(t *testing.T) {
 		if a := r.post(b[0]); a.status != http.StatusNotFound {
 			r.Errorf("while the node starts: %v", a)
 		}
-		time.Sleep(5 * time.Second)
+		<-time.After(5 * time.Second)
 		r.expect("Unknown Unknown Unknown", b...)
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		r.effects(b[0])
 		if err := n.Restart(0, "devnt-local::zzzz"); err == nil {
 			r.Error("restarted what there is not")
@@ -350,7 +350,7 @@ func TestScabbardStatusCallBreaksWhenItRestarts(t *testing.T) {
 		r.mustPost(b)
 		got := make(chan reply)
 		go func() { got <- r.get(r.path+"/batch_statuses?wait=60&ids="+b.ID, nil) }()
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		_ = n.Restart(0)
 		if a := <-got; !a.cut() {
 			r.Errorf("%v", a)

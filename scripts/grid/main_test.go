@@ -144,7 +144,7 @@ func world(t *testing.T) (*devledger.Sawtooth, *devledger.Splinter, string) {
 		splinter.Close()
 	})
 	serving := regexp.MustCompile(`msg=serving addr=(\S+)`)
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); <-time.After(10 * time.Millisecond) {
 		if m := serving.FindStringSubmatch(log.String()); m != nil {
 			return sawtooth, splinter, "http://" + m[1]
 		}
