@@ -70,7 +70,7 @@ func newRig(t *testing.T, l Ledger, path string) *rig {
 		l.Close()
 		transport.CloseIdleConnections()
 		_ = server.Close()
-		time.Sleep(time.Second) // the server lingers where it has not read all of a body
+		<-time.After(time.Second) // the server lingers where it has not read all of a body
 	})
 	return &rig{
 		T: t, Ledger: l, at: "http://ledger", path: path, client: &http.Client{Transport: transport},
