@@ -30,7 +30,12 @@ func (n *net) takes(want time.Duration, what string, do func()) {
 	}
 }
 
-func (n *net) poll() { n.Poll(n.Context()) }
+// poll ends when all that this instant allows has been done: a look that was not waited
+// for would otherwise meet what the test does to its node next.
+func (n *net) poll() {
+	n.Poll(n.Context())
+	synctest.Wait()
+}
 
 // TestHangingNode: it is waited for once. What goes on goes on without it; what would
 // allow another attempt waits until it has lost its vote.
