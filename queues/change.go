@@ -22,6 +22,8 @@ var (
 	// ErrUnsettled: Redis is another one than before and may have forgotten the
 	// last writes. Nothing was stored; nothing may leave before it is reconciled.
 	ErrUnsettled = errors.New("the store is not reconciled after a restart or failover of Redis")
+	// ErrFollowed: it would leave, and others of its queue are in flight behind it.
+	ErrFollowed = errors.New("others of its queue are in flight behind it")
 	// ErrOvertaken: an earlier transaction of the queue was reopened and waits
 	// again: this one has to go back behind it.
 	ErrOvertaken = errors.New("an earlier transaction of its queue waits again")
@@ -44,6 +46,8 @@ type Change struct {
 	// Budgets are those that its cost is counted with besides, and the most that each may
 	// come to; they refuse it as Limits do.
 	Budgets []Budget
+	// Width is how many of a queue may be in flight as configured.
+	Width int
 	// Limits refuses the change with a *FeeLimitError if it costs more than they
 	// leave of the day.
 	Limits FeeLimits
@@ -74,6 +78,8 @@ func (s *Store) Advance(ctx context.Context, c *Change) (*lifecycle.Transaction,
 		return nil, fmt.Errorf("%s: %w", t.UID, ErrFenced)
 	case "overtaken":
 		return nil, fmt.Errorf("%s: %w", t.UID, ErrOvertaken)
+	case "followed":
+		return nil, fmt.Errorf("%s: %w", t.UID, ErrFollowed)
 	case "costly":
 		spent, left := r.int(r.at(l, 2)), r.int(r.at(l, 3))
 		return nil, cmp.Or[error](r.err, &FeeLimitError{
@@ -151,6 +157,15 @@ func (s *Store) arguments(c *Change) []any {
 	}
 	if c.InOrder {
 		say("in-order")
+	}
+	if c.Last {
+		say("last")
+	}
+	switch {
+	case c.Broke && c.Width > 1:
+		say("broke", c.Width)
+	case c.Clean && c.Width > 1:
+		say("clean", c.Width)
 	}
 	if c.Limits != (FeeLimits{}) {
 		say("limits", c.Limits.Sender, c.Limits.All)

@@ -2,11 +2,14 @@ package queues
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"mina-sequencer/sequencer/lifecycle"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // Bound is a queue's transaction and the sender that was bound to it.
@@ -89,6 +92,62 @@ func (r *reply) bound(pairs []any) (out []Bound) {
 		})
 	}
 	return out
+}
+
+// JoinRequest says what may be bound behind what runs.
+type JoinRequest struct {
+	Process string
+	Queue   string
+	Behind  string   // uid of the last that runs
+	Out     int      // how many of those that run are in no block
+	Width   int      // the most that may be, where nobody has set another width for the queue
+	Types   []string // that may join
+	All     []string // that the process dispatches, and
+	Groups  []string // of senders that it may use: for them a queue may wait
+}
+
+// Join binds the next transaction of a queue behind those that run, to their sender, for
+// the process that drives the last of them. It returns nil where nothing can join: another
+// queue may wait for a sender. Error: ErrUnavailable.
+func (s *Store) Join(ctx context.Context, j JoinRequest) (*Bound, error) {
+	args := []any{j.Process, j.Queue, j.Behind, j.Out, j.Width, len(j.Types), len(j.All), len(j.Groups)}
+	for _, names := range [][]string{j.Types, j.All, j.Groups} {
+		for _, name := range names {
+			args = append(args, name)
+		}
+	}
+	v, err := s.Run(ctx, joinScript, args...)
+	if err != nil {
+		return nil, err
+	}
+	r := reply{name: "join"}
+	l := r.list(v)
+	if len(l) == 0 || r.err != nil {
+		return nil, r.err
+	}
+	t := r.transaction(r.at(l, 0))
+	s.setAside(ctx, r.damaged)
+	if t == nil {
+		return nil, r.err
+	}
+	return &Bound{Transaction: t, Sender: r.string(r.at(l, 1)), URL: r.string(r.at(l, 2))}, r.err
+}
+
+// InFlight are the uids of what runs of a queue, in order. Error: ErrUnavailable.
+func (s *Store) InFlight(ctx context.Context, queue string) ([]string, error) {
+	text, err := s.client.Get(ctx, s.key("q:"+queue)).Result()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return nil, nil
+	case err != nil:
+		return nil, storeError("reading a queue", err)
+	}
+	var e numbers
+	m := e.queue(text)
+	if e.err != nil {
+		return nil, fmt.Errorf("record of queue %s is damaged: %w", queue, e.err)
+	}
+	return list(m["run"]), nil
 }
 
 // setAside has the queues paused of what was bound and cannot be read, with the reason,

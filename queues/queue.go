@@ -120,7 +120,8 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 		var e numbers
 		m := e.queue(text)
 		q := &Queue{
-			Name: name, Phase: lifecycle.PhaseWaiting, Sender: m["sender"], Running: m["run"], Paused: m["paused"],
+			Name: name, Phase: lifecycle.PhaseWaiting, Sender: m["sender"], InFlight: list(m["run"]), Paused: m["paused"],
+			Width: int(e.int(m["width"])), Narrow: int(e.int(m["narrow"])),
 			NextAt: fromMillis(e.int(m["hold"])), PausedUntil: fromMillis(e.int(m["till"])),
 			Counts: map[lifecycle.State]int64{
 				lifecycle.Waiting: e.int(m["waiting"]), lifecycle.Dispatching: 0, lifecycle.Revision: 0, lifecycle.Retry: 0,
@@ -131,8 +132,9 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 		if e.err != nil {
 			return nil, fmt.Errorf("record of queue %s is damaged: %w", name, e.err)
 		}
-		if q.Running != "" {
-			running = append(running, q.Running)
+		if len(q.InFlight) > 0 {
+			q.Running = q.InFlight[0]
+			running = append(running, q.InFlight...)
 		}
 		out = append(out, q)
 	}
@@ -141,18 +143,29 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 		return nil, err
 	}
 	for _, t := range ts {
-		i := slices.IndexFunc(out, func(q *Queue) bool { return q.Running == t.UID })
-		if q := out[i]; t.Phase.Bound() {
+		i := slices.IndexFunc(out, func(q *Queue) bool { return slices.Contains(q.InFlight, t.UID) })
+		q := out[i]
+		if !t.Phase.Bound() {
+			continue
+		}
+		if q.Counts[t.State()]++; t.UID == q.Running {
 			q.Phase, q.Retries, q.NextAt = t.Phase, t.Retries, t.DueAt
-			q.Counts[t.State()]++
 		}
 	}
 	return out, nil
 }
 
 // queueWords are the words of a queue's record, as lib.lua names them.
+// list reads a word that is a list of uids.
+func list(word string) []string {
+	if word == "" {
+		return nil
+	}
+	return strings.Split(word, ",")
+}
+
 var queueWords = strings.Fields(
-	"waiting done failed unresolved back popped run sender hold holder ready first since streak till")
+	"waiting done failed unresolved back popped run sender hold holder ready first since streak till width narrow")
 
 // queue reads the record of a queue.
 func (e *numbers) queue(text string) map[string]string {
@@ -251,10 +264,15 @@ type Queue struct {
 	Name    string
 	Phase   lifecycle.Phase // of the running transaction; PhaseWaiting if none runs
 	Sender  string          // bound, "" if none
-	Running string          // uid of the running transaction, "" if none
-	Retries int             // of the running transaction
-	Counts  map[lifecycle.State]int64
-	Paused  string // why it is paused, "" if it is not
+	Running string          // uid of the running transaction, the first of several; "" if none
+	// InFlight are the uids of all that run, in order.
+	InFlight []string
+	// Width is what a person has set of how many of it may be in flight and in no block, 0
+	// for the default; Narrow is what is allowed now that some have broken, 0 if none have.
+	Width, Narrow int
+	Retries       int // of the running transaction
+	Counts        map[lifecycle.State]int64
+	Paused        string // why it is paused, "" if it is not
 	// PausedUntil is when it resumes by itself; zero if it does not.
 	PausedUntil time.Time
 	// NextAt is when something is due: the end of a delay or of the wait for a

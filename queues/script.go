@@ -78,6 +78,7 @@ var (
 	recordScript    = NewScript("record", source("record"))
 	heartbeatScript = NewScript("heartbeat", source("heartbeat"))
 	leaveScript     = NewScript("leave", source("leave"))
+	joinScript      = NewScript("join", source("join"))
 	takeoverScript  = NewScript("takeover", source("takeover"))
 	tickScript      = NewScript("tick", source("removal")+source("tick"))
 	removeScript    = NewScript("remove", source("removal")+source("remove"))

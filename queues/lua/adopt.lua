@@ -16,7 +16,8 @@ local t = txn(uid)
 if not seq or t.revision ~= tonumber(ARGV[6]) or t.phase ~= 'waiting' and not BOUND[t.phase] then return { 'stale' } end
 
 local q, carries = que(queue), call('HGET', s, 'queue') or ''
-local by = q.run ~= '' and q.run ~= uid and q.run or carries ~= '' and que(carries).run
+local function first(list) return string.match(list, '^[^,]+') end
+local by = q.run ~= '' and q.run ~= uid and first(q.run) or carries ~= '' and first(que(carries).run)
 if by == uid then return { 'stale' } end
 if by then
   -- Until that one has ended nothing may run in its place: not this one on another

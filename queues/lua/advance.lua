@@ -14,6 +14,9 @@
 --  then names, each with the words that follow it:
 --   confirm            refuse unless settled, see lib.lua
 --   in-order           refuse if an earlier one of its queue has come back to wait
+--   last               refuse while others of its queue run behind it
+--   broke n, clean n   the width of its queue, of n as it is configured, is halved for now;
+--                      is one more again
 --   limits n n         the most that the fees of the day may come to, for its sender and
 --                      for all, 0 for no limit
 --   budget name n      a budget that the fees are counted with, and the most that those of
@@ -36,7 +39,7 @@
 --   unresolved n       how many UNRESOLVED in a row pause the queue or, over several
 --                      queues, rest the sender
 -- Answer, for each: {"ok", "1" if a bind may have become possible, now, what is stored, facts},
---   {"stale"}, {"fenced"}, {"unsettled"}, {"overtaken"}, {"gone"}, {"error", text}: what
+--   {"stale"}, {"fenced"}, {"unsettled"}, {"overtaken"}, {"followed"}, {"gone"}, {"error", text}: what
 --   went wrong with it, or {"costly", "sender", "all" or a budget: whose limit, the fees of the day
 --   so far, milliseconds until the day is over}
 -- Cost: about five commands, and from one (a bound phase to a bound phase) to eight
@@ -45,17 +48,21 @@
 local WORDS = {
   confirm = 0, ['in-order'] = 0, limits = 2, keep = 0, claim = 1, tell = 3, told = 0, hold = 1, rest = 4, next = 1, least = 2,
   bytes = 1, stands = 2, falls = 1, remove = 1, expires = 1, unresolved = 1,
-  budget = 2,
+  budget = 2, last = 0, broke = 1, clean = 1,
 }
 
 -- refused says why a change is not made, nil if it is.
-local function refused(t, said, revision, claim, cost)
+local function refused(t, said, revision, claim, cost, queue)
   -- The claim comes first: a take-over also counts the revision up, and who has lost a
   -- claim is to stop, not to read again.
   if claim ~= '*' and t.claim ~= claim then return { 'fenced' } end
   if t.revision ~= tonumber(revision) then return { 'stale' } end
   if said.confirm and not settled() then return { 'unsettled' } end
   if said['in-order'] and t.overtaken ~= '' then return { 'overtaken' } end
+  if said.last then
+    local run = que(queue).run
+    if has(run, t.uid) and last(run) ~= t.uid then return { 'followed' } end
+  end
   if cost ~= (string.match(t.fees, '^%d+') or '0') then
     local i = said.limits
     local most, all = tonumber(i and ARGV[i + 1] or 0), tonumber(i and ARGV[i + 2] or 0)
@@ -125,12 +132,13 @@ local function passes(t, q, typ, seq, from, to, limit)
     -- comes after it.
     t.callback, t.tries = '', ''
     drop('due', 'c:' .. t.uid)
-    if q.holder == t.uid then q.hold, q.holder = '', '' end
-    local after = to == 'waiting' and q.run ~= '' and header(q.run)
-    if after and tonumber(after) > tonumber(seq) then
-      local run = txn(q.run)
-      run.overtaken = 1
-      write(run)
+    answered(q, t.uid)
+    for uid in string.gmatch(to == 'waiting' and q.run or '', '[^,]+') do
+      if tonumber((header(uid))) > tonumber(seq) then
+        local run = txn(uid)
+        run.overtaken = 1
+        write(run)
+      end
     end
   end
   if not BOUND[from] then
@@ -139,12 +147,25 @@ local function passes(t, q, typ, seq, from, to, limit)
   end
   if to == 'unresolved' and limit then streak(q, t.sender, tonumber(limit)) end
   if to == 'done' then q.streak = '' end
-  q.run, q.sender = '', ''
+  q.run = without(q.run, t.uid)
+  if q.run == '' then q.sender = '' end
   if t.sender == '' then return end
-  local fields = { 'queue', '' }
-  if to == 'done' then fields[3], fields[4] = 'streak', '' end
-  call('HSET', P .. 's:' .. t.sender, unpack(fields))
-  offer(t.sender)
+  local fields = {}
+  if to == 'done' then fields = { 'streak', '' } end
+  if q.run == '' then fields[#fields + 1], fields[#fields + 2] = 'queue', '' end
+  if #fields > 0 then call('HSET', P .. 's:' .. t.sender, unpack(fields)) end
+  if q.run == '' then offer(t.sender) end
+end
+
+-- narrows has fewer of a queue in flight after one has broken, and more again after each
+-- that landed.
+local function narrows(q, said)
+  local configured = said.broke or said.clean
+  if not configured then return end
+  local width = tonumber(ARGV[configured + 1])
+  local n = math.min(tonumber(q.narrow) or width, width)
+  n = said.broke and math.max(1, math.floor(n / 2)) or n + 1
+  q.narrow = n < width and n or ''
 end
 
 -- plans plans what is to be done at a time.
@@ -152,7 +173,7 @@ local function plans(t, q, said)
   local tell, hold, remove = said.tell, said.hold, said.remove
   if tell then
     t.callback, t.tries = ARGV[tell + 1], '0'
-    q.hold, q.holder = now + ARGV[tell + 2], t.uid
+    q.hold, q.holder = now + ARGV[tell + 2], with(without(q.holder, t.uid), t.uid)
     put('due', q.hold, 'q:' .. q.name)
     put('due', now + ARGV[tell + 3], 'c:' .. t.uid)
   elseif said.told then
@@ -179,7 +200,7 @@ local function advance(o, n)
   local t = txn(uid)
   if t.fresh and call('EXISTS', P .. 't:' .. uid) == 0 then return { 'gone' } end
   if t.operation == op then return { 'ok', 1, now, write(t), facts(t) } end
-  local why = refused(t, said, revision, claim, cost)
+  local why = refused(t, said, revision, claim, cost, queue)
   if why then return why end
   local from = t.phase
   local moved = from ~= to
@@ -219,6 +240,7 @@ local function advance(o, n)
   if leaves then passes(t, q, typ, seq, from, to, said.unresolved and ARGV[said.unresolved + 1]) end
   if moved or code ~= '' then event('t', uid, t.sender, from, to, number, code) end
   plans(t, q, said)
+  if q then narrows(q, said) end
   if q then place(q) end
   local possible = woken
   woken = possible or before

@@ -69,9 +69,10 @@ function audits.q(name)
       if phase ~= 'waiting' and counts[phase] then counts[phase] = counts[phase] + 1 end
     end
   end
-  local run, typ, runs = safe(txn, q.run), nil, nil
+  local head = string.match(q.run, '^[^,]*')
+  local run, typ, runs = safe(txn, head), nil, nil
   if first then typ = select(3, header(first)) end
-  if q.run ~= '' then runs = select(4, header(q.run)) end
+  if q.run ~= '' then runs = select(4, header(head)) end
   return { name, call('GET', P .. 'q:' .. name) or '', {
     'listed', score('queues', name), 'phase', q.run ~= '' and run.phase or '', 'by', run.sender, 'runs', runs or '',
     'bound', sender(q.sender, 'queue'), 'registered', exists('s:' .. q.sender), 'first', first or '', 'type', typ or '',
@@ -85,7 +86,7 @@ function audits.s(name)
   local q = safe(que, sender(name, 'queue'))
   return { name, call('HGETALL', P .. 's:' .. name), {
     'listed', score('senders', name), 'free', score('free:' .. sender(name, 'group'), name),
-    'with', q.sender, 'run', q.run, 'phase', q.run ~= '' and safe(txn, q.run).phase or '',
+    'with', q.sender, 'run', q.run, 'phase', q.run ~= '' and safe(txn, string.match(q.run, '^[^,]*')).phase or '',
     'due', score('due', 's:' .. name),
   } }
 end

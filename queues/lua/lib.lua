@@ -187,17 +187,18 @@ end
 
 -- A queue's record: words in this order, empty for none, and behind them why it is
 -- paused. queue.go has the same words.
-local QUEUE = '^' .. string.rep(WORD, 14) .. '([^ \n]*)\n(.*)$'
+local QUEUE = '^' .. string.rep(WORD, 16) .. '([^ \n]*)\n(.*)$'
 local queues = {}
 
 local function asked(name, text)
   local waiting_, done, failed, unresolved, back, popped, run, sender, hold, holder, set, first, since, streak, till,
-    paused = string.match(text or '0 0 0 0 0 0         \n', QUEUE)
+    width, narrow, paused = string.match(text or '0 0 0 0 0 0           \n', QUEUE)
   if not waiting_ then error('the record of queue ' .. name .. ' is damaged') end
   local q = {
     name = name, there = text and true, waiting = tonumber(waiting_), done = tonumber(done), failed = tonumber(failed),
     unresolved = tonumber(unresolved), back = tonumber(back), popped = tonumber(popped), run = run, sender = sender,
-    hold = hold, holder = holder, ready = set, first = first, since = since, streak = streak, till = till, paused = paused,
+    hold = hold, holder = holder, ready = set, first = first, since = since, streak = streak, till = till,
+    width = width, narrow = narrow, paused = paused,
   }
   queues[name] = q
   return q
@@ -208,7 +209,31 @@ local function que(name) return queues[name] or asked(name, call('GET', P .. 'q:
 local function note(q)
   strings['q:' .. q.name] = q.waiting .. ' ' .. q.done .. ' ' .. q.failed .. ' ' .. q.unresolved .. ' ' ..
     q.back .. ' ' .. q.popped .. ' ' .. q.run .. ' ' .. q.sender .. ' ' .. q.hold .. ' ' .. q.holder .. ' ' ..
-    q.ready .. ' ' .. q.first .. ' ' .. q.since .. ' ' .. q.streak .. ' ' .. q.till .. '\n' .. q.paused
+    q.ready .. ' ' .. q.first .. ' ' .. q.since .. ' ' .. q.streak .. ' ' .. q.till .. ' ' .. q.width .. ' ' ..
+    q.narrow .. '\n' .. q.paused
+end
+
+-- What runs of a queue, and those whose callbacks it waits for, are one word: uids in order,
+-- with commas between them.
+local function last(list) return string.match(list, '[^,]+$') end
+local function has(list, uid) return string.find(',' .. list .. ',', ',' .. uid .. ',', 1, true) end
+local function with(list, uid) return list == '' and uid or list .. ',' .. uid end
+local function without(list, uid)
+  if list == uid then return '' end
+  local kept = ''
+  for other in string.gmatch(list, '[^,]+') do
+    if other ~= uid then kept = with(kept, other) end
+  end
+  return kept
+end
+
+-- answered ends that a queue waits for the callback of a transaction. It reports whether it
+-- waits for none any more.
+local function answered(q, uid)
+  if not has(q.holder, uid) then return false end
+  q.holder = without(q.holder, uid)
+  if q.holder == '' then q.hold = '' end
+  return q.holder == ''
 end
 
 -- came has a transaction stand among those of its queue that wait again, left takes

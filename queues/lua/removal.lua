@@ -62,9 +62,6 @@ local function remove(uid, keep)
   if batch ~= '' then call('SET', P .. batchKey(typ, batch), '', 'PX', math.max(1, tonumber(keep))) end
   q[phase] = q[phase] - 1
   event('t', uid, '', phase, '', '', 'REMOVED')
-  if q.holder == uid then
-    q.hold, q.holder = '', ''
-    drop('due', 'q:' .. queue)
-  end
+  if answered(q, uid) then drop('due', 'q:' .. queue) end
   finish(q)
 end

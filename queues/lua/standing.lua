@@ -8,7 +8,7 @@ local seq, _, _, queue = header(ARGV[1])
 if not seq then return {} end
 local q = que(queue)
 local held = holds(q)
-local first = q.run ~= '' and q.run or call('ZRANGE', P .. 'back:' .. queue, 0, 0)[1]
+local first = q.run ~= '' and string.match(q.run, '^[^,]+') or call('ZRANGE', P .. 'back:' .. queue, 0, 0)[1]
 local ahead = call('ZCOUNT', P .. 'back:' .. queue, '-inf', '(' .. seq)
 local low = preceding(P .. 'line:' .. queue, tonumber(seq))
 -- Those cancelled or removed in the line still stand there. Behind the first 500 they are
@@ -21,4 +21,4 @@ for _, uid in ipairs(call('LRANGE', P .. 'line:' .. queue, 0, math.min(low, 500)
     first = uid
   end
 end
-return { ahead + low - dead, first or '', held and q.holder or '', held and q.hold or 0 }
+return { ahead + low - dead, first or '', held and string.match(q.holder, '^[^,]*') or '', held and q.hold or 0 }

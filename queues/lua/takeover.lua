@@ -2,7 +2,7 @@
 --
 -- ARGV[1]  incarnation of the caller, ARGV[2] of the dead one
 -- ARGV[3]  the most to take, then the ledgers that the caller has: batches for others are
---          left to who has theirs
+--          left to who has theirs. What runs of one queue is taken together, and may be more
 -- Answer:  uids taken; they are due at once
 -- Cost:    about nine commands, and two for each
 local me, dead = ARGV[1], ARGV[2]
@@ -15,9 +15,20 @@ local function foreign(uid)
   return ledger and not ledgers[ledger]
 end
 local most = tonumber(ARGV[3])
-local taken, all = {}, {}
+local taken, all, seen = {}, {}, {}
+local function add(uid)
+  if not seen[uid] then all[#all + 1] = uid end
+  seen[uid] = true
+end
 for _, uid in ipairs(call('ZRANGE', P .. 'own:' .. dead, 0, 10 * most - 1)) do
-  if #all < most and not foreign(uid) then all[#all + 1] = uid end
+  if #all < most and not foreign(uid) then
+    local queue = select(4, header(uid))
+    local run = queue and que(queue).run or ''
+    add(uid)
+    if has(run, uid) then
+      for other in string.gmatch(run, '[^,]+') do add(other) end
+    end
+  end
 end
 local claims = #all > 0 and call('INCRBY', P .. 'n:claim', #all) - #all
 for i, uid in ipairs(all) do

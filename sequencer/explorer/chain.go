@@ -163,7 +163,21 @@ func (s *State) pooled(node, i int) bool {
 	n := &s.net[i]
 	c := s.chain[node]
 	return n.known && n.pool&(1<<node) != 0 && n.cmd.nonce >= c.next(n.cmd.sender) &&
-		(n.cmd.until == 0 || c.tip() < int(n.cmd.until))
+		(n.cmd.until == 0 || c.tip() < int(n.cmd.until)) && (s.world.Width < 2 || s.reaches(node, n.cmd))
+}
+
+// reaches reports whether a pool has no gap below the nonce of a command: what comes
+// after one is dropped with it.
+func (s *State) reaches(node int, cmd command) bool {
+	if cmd.nonce <= s.chain[node].next(cmd.sender) {
+		return true
+	}
+	for i := range s.net {
+		if o := s.net[i].cmd; o.sender == cmd.sender && o.nonce == cmd.nonce-1 && s.pooled(node, i) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *State) shows(cmd *command, payer uint8, w *lifecycle.Watch) bool {

@@ -46,6 +46,8 @@ func (s *Store) Advance(c *Change) (*lifecycle.Transaction, *lifecycle.Denied, e
 		return nil, nil, ErrStale
 	case c.Moves.Confirm && s.Unsettled:
 		return nil, nil, ErrUnsettled
+	case c.Moves.Last && s.followed(was):
+		return nil, nil, ErrFollowed
 	case c.Moves.InOrder && r.Overtaken:
 		return nil, &lifecycle.Denied{Why: lifecycle.Overtaken}, nil
 	}
@@ -145,11 +147,15 @@ func (s *Store) move(r *Record, was, t *lifecycle.Transaction) {
 	}
 	if was.Phase == lifecycle.PhaseDone {
 		t.Callback, t.CallbackTries = "", 0
-		if q.Holder == t.UID {
-			q.Hold, q.Holder = time.Time{}, ""
+		if slices.Contains(q.Holder, t.UID) {
+			if q.Holder = without(q.Holder, t.UID); len(q.Holder) == 0 {
+				q.Hold, q.Holder = time.Time{}, nil
+			}
 		}
-		if run := s.Record(q.Run); t.Phase == lifecycle.PhaseWaiting && run != nil && run.Txn.Sequence > t.Sequence {
-			run.Overtaken = true
+		for _, uid := range q.Run {
+			if run := s.Record(uid); t.Phase == lifecycle.PhaseWaiting && run.Txn.Sequence > t.Sequence {
+				run.Overtaken = true
+			}
 		}
 	}
 	if was.Phase.Bound() && !t.Phase.Bound() {
@@ -159,7 +165,7 @@ func (s *Store) move(r *Record, was, t *lifecycle.Transaction) {
 
 // release ends the bond of queue and sender.
 func (s *Store) release(q *Queue, t *lifecycle.Transaction) {
-	q.Run = ""
+	q.Run = without(q.Run, t.UID)
 	own := s.Sender(t.Sender)
 	switch t.Phase {
 	case lifecycle.PhaseUnresolved:
@@ -172,12 +178,18 @@ func (s *Store) release(q *Queue, t *lifecycle.Transaction) {
 			own.Streak = 0
 		}
 	}
-	if own != nil {
+	if own != nil && len(q.Run) == 0 {
 		own.Queue = ""
 		if own.Free() {
 			own.turn = s.turnNow()
 		}
 	}
+}
+
+// followed reports whether others of its queue are bound behind a transaction.
+func (s *Store) followed(t *lifecycle.Transaction) bool {
+	run := s.queue(t.Queue).Run
+	return slices.Contains(run, t.UID) && run[len(run)-1] != t.UID
 }
 
 // streak counts what ended UNRESOLVED in a row.
@@ -202,12 +214,12 @@ func (s *Store) hold(was, t *lifecycle.Transaction, c *Change) {
 	switch {
 	case c.Moves.Tell != "":
 		t.Callback, t.CallbackTries = c.Moves.Tell, 0
-		q.Hold, q.Holder = s.Now.Add(s.CallbackWait), t.UID
+		q.Hold, q.Holder = s.Now.Add(s.CallbackWait), append(without(q.Holder, t.UID), t.UID)
 	case c.Before.Callback != "" && c.After.Callback == "":
 		t.Callback, t.CallbackTries = "", 0 // nothing is to be told any more
 	}
 	if c.Aside.Hold > 0 {
-		q.Hold, q.Holder = s.Now.Add(c.Aside.Hold), ""
+		q.Hold, q.Holder = s.Now.Add(c.Aside.Hold), nil
 	}
 	if was.Phase != t.Phase || c.Moves.Tell != "" || c.Aside.Hold > 0 {
 		s.place(q)

@@ -313,6 +313,8 @@ func (s *State) endOfSend(h *held, w way) lifecycle.Result {
 			r.Refusal = &lifecycle.Refusal{Error: lifecycle.Error{Code: "Invalid_nonce"}, Seen: true}
 		case late:
 			r.Refusal = &lifecycle.Refusal{Error: lifecycle.Error{Code: "Expired"}}
+		case s.world.Width > 1 && !s.reaches(0, c):
+			r.Refusal = &lifecycle.Refusal{Error: lifecycle.Error{Code: "Invalid_nonce"}, Seen: true}
 		default:
 			s.onWire(c, true)
 			r.Accepted, r.Hash = true, c.hash()

@@ -213,9 +213,13 @@ func (e *encoder) stored(s *Store) {
 func (e *encoder) queues(s *Store) {
 	for i := range s.Queues {
 		q := &s.Queues[i]
-		e.int(txnOf(q.Run))
+		for _, list := range [][]string{q.Run, q.Holder} {
+			for _, uid := range list {
+				e.int(txnOf(uid))
+			}
+			e.byte('|')
+		}
 		e.bits(q.Hold.After(e.s.now), q.Paused != "")
-		e.int(txnOf(q.Holder))
 		rank := 0
 		for k := range s.Queues {
 			if s.Queues[k].turn < q.turn {

@@ -26,6 +26,18 @@ func (e *encoder) process(p int) {
 			continue
 		}
 		e.held(t, h)
+		if e.s.world.Width > 1 {
+			e.after(proc, h)
+		}
+	}
+}
+
+// after writes which of the others had their bytes given to the nodes before h.
+func (e *encoder) after(proc *process, h *held) {
+	for _, o := range proc.held {
+		if o != nil {
+			e.bits(h.drive.Local().SentAt.After(o.drive.Local().SentAt))
+		}
 	}
 }
 
@@ -99,7 +111,7 @@ func (e *encoder) local(l *lifecycle.Local) {
 		e.slot(l.Said.Slot)
 	}
 	a := &l.Asked
-	e.bits(a.Sender != nil, a.Overtaken, a.Retries != nil, a.Account != nil, a.Landed != nil, a.Bytes != nil)
+	e.bits(a.Sender != nil, a.Overtaken, a.Retries != nil, a.Account != nil, a.Landed != nil, a.Bytes != nil, a.Behind)
 	if a.Sender != nil {
 		e.sender(a.Sender)
 	}

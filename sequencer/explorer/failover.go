@@ -319,7 +319,7 @@ func (s *State) compare(p int, nodes []int, name string) bool {
 	used, ledger := s.shown(nodes, uint8(senderOf(name)), from)
 	var running *lifecycle.Transaction
 	if a.Queue != "" {
-		running = s.store.Read(s.store.queue(a.Queue).Run)
+		running = s.store.Read(s.store.queue(a.Queue).Run[0])
 	}
 	if lifecycle.Legacy(running, name) {
 		return true
@@ -375,12 +375,12 @@ func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, send
 	bytes *lifecycle.BytesRead) (by string) {
 	q, own := s.queue(before.Queue), s.Sender(sender)
 	switch {
-	case q.Run != "" && q.Run != before.UID:
+	case len(q.Run) > 0 && q.Run[0] != before.UID:
 		s.Unsettled = true
-		return q.Run
+		return q.Run[0]
 	case own.Queue != "":
 		s.Unsettled = true
-		return s.queue(own.Queue).Run
+		return s.queue(own.Queue).Run[0]
 	}
 	if before.Phase.Bound() { // to another one: that it was released is forgotten
 		other := s.Sender(before.Sender)
@@ -399,7 +399,7 @@ func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, send
 			other.Known, other.Next = true, least
 		}
 	}
-	q.Run, q.Hold, q.Holder, own.Queue = t.UID, time.Time{}, "", q.Name
+	q.Run, q.Hold, q.Holder, own.Queue = []string{t.UID}, time.Time{}, nil, q.Name
 	s.writes++
 	s.log(Event{Kind: "t", ID: t.UID, Sender: sender, From: string(lifecycle.PhaseWaiting), To: string(t.Phase),
 		Code: "ADOPTED"})

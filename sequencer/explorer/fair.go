@@ -78,6 +78,11 @@ func (s *State) round() bool {
 				return false
 			}
 		}
+		for q := range s.store.Queues {
+			if s.world.Width > 1 {
+				s.try(Move{kind: mJoin, a: at, b: uint8(q)})
+			}
+		}
 		s.try(Move{kind: mPoll, a: at})
 	}
 	for t := range s.past {

@@ -41,6 +41,7 @@ const (
 	mForget
 	mRecover
 	mLedger
+	mJoin
 )
 
 // Moves are all that may happen, and some that cannot: Apply tells.
@@ -111,6 +112,11 @@ func (s *State) movesOf(p uint8, visit func(Move)) {
 	}
 	if slices.ContainsFunc(s.store.Procs, func(o Proc) bool { return o.Lapsed }) {
 		visit(Move{kind: mTakeOver, a: p})
+	}
+	if s.world.Width > 1 {
+		for q := range s.store.Queues {
+			visit(Move{kind: mJoin, a: p, b: uint8(q)})
+		}
 	}
 	if slices.ContainsFunc(s.store.Records, func(r Record) bool { return r.Txn.Phase == lifecycle.PhaseWaiting }) {
 		visit(Move{kind: mBind, a: p})
@@ -220,6 +226,8 @@ func (s *State) apply(m Move) bool {
 		return true
 	case mBind:
 		return s.bind(p, m.b == 1)
+	case mJoin:
+		return s.join(p, s.store.Queues[m.b].Name)
 	case mPickUp:
 		return s.pickUp(p, int(m.b))
 	case mTakeOver:
@@ -296,17 +304,46 @@ func (s *State) bind(p int, lost bool) bool {
 		s.tell("  and does not learn of it")
 		return true
 	}
+	s.drives(p, t, lifecycle.BoundHere)
+	return true
+}
+
+// join binds the next of a queue behind those that run.
+func (s *State) join(p int, queue string) bool {
+	proc := &s.procs[p]
+	var members []lifecycle.Member
+	for _, uid := range s.store.queue(queue).Run {
+		m, seen := s.member(p, uid)
+		if !seen {
+			return false
+		}
+		members = append(members, m)
+	}
+	if !proc.sure() || proc.draining || !s.policy.Joins(members, s.world.Width, proc.tip) {
+		return false
+	}
+	t := s.store.Join(proc.id, queue, nil, nil)
+	if t == nil {
+		return false
+	}
+	s.tell("%s puts %s behind %s", proc.id, t.UID, members[len(members)-1].Txn.UID)
+	s.drives(p, t, lifecycle.JoinedHere)
+	return true
+}
+
+// drives has a process drive what it has just bound.
+func (s *State) drives(p int, t *lifecycle.Transaction, knows func(*lifecycle.Sender) lifecycle.Local) {
+	proc := &s.procs[p]
 	if known := proc.held[txnOf(t.UID)]; known != nil {
 		h := s.hold(p, txnOf(t.UID)) // under a claim that was lost: it reads anew
 		h.drive.Stale()
 		h.stale = true
-		return true
+		return
 	}
 	sender := s.senderAsKnown(p, t.Sender)
-	h := &held{drive: lifecycle.NewDrive(t, lifecycle.BoundHere(&sender))}
+	h := &held{drive: lifecycle.NewDrive(t, knows(&sender))}
 	s.put(p, txnOf(t.UID), h)
 	s.rewatch(h)
-	return true
 }
 
 // pickUp begins to drive what the process has a claim of, and does not hold.

@@ -51,6 +51,8 @@ func (s *State) mayLeave(proc *process, t int, h *held) {
 		s.refuse = "bytes are sent that are not stored"
 	case h.call.Kind == lifecycle.Send && s.due(proc, r.Txn):
 		s.refuse = "bytes are sent after its deadline"
+	case h.call.Kind == lifecycle.Prove && !r.Txn.Open() && !s.stand(r.Txn):
+		s.refuse = "a worker is asked to build on what is not in flight any more"
 	case h.call.Kind == lifecycle.Dispatch && s.world.Deadline > 0:
 		s.refuse = "a worker that sends by itself is asked for what has a deadline"
 	case h.call.Kind == lifecycle.Dispatch && s.past[t].asked&(1<<a.Number) != 0:
@@ -85,6 +87,19 @@ func (s *State) mayHaveLeft(t int, h *held) {
 	if h.call.Kind == lifecycle.Dispatch {
 		s.past[t].asked |= 1 << h.call.Number
 	}
+}
+
+// stand reports whether all that run before a transaction may land, as they were signed,
+// at the nonces before its own.
+func (s *State) stand(t *lifecycle.Transaction) bool {
+	run := s.store.queue(t.Queue).Run
+	for _, uid := range run[:max(0, slices.Index(run, t.UID))] {
+		o := s.store.Record(uid).Txn
+		if a := o.FirstOpen(); a == nil || a.Nonce >= t.Last().Nonce || o.Phase == lifecycle.PhaseDispatching {
+			return false
+		}
+	}
+	return true
 }
 
 func sharesLanded(t *lifecycle.Transaction, a *lifecycle.Attempt) bool {
@@ -188,12 +203,26 @@ func (s *State) checkChain(c chain) string {
 		seen[b.cmd.txn] = true
 		t := s.store.Records[b.cmd.txn].Txn
 		q := t.Queue[1] - '0'
-		if ordered && last[q] > b.cmd.txn && !s.past[b.cmd.txn].ended {
+		if ordered && last[q] > b.cmd.txn && !s.past[b.cmd.txn].ended && !failedBefore(c, b.cmd.txn, last[q]) {
 			return t.UID + " took effect after one that was accepted later"
 		}
 		last[q] = max(last[q], b.cmd.txn)
 	}
 	return ""
+}
+
+// failedBefore reports whether a transaction failed in a block before another took effect:
+// who follows it and lands all the same is out of order, which is told.
+func failedBefore(c chain, txn, other int8) bool {
+	for i := range c.blocks {
+		switch b := &c.blocks[i]; {
+		case b.full && b.cmd.txn == txn && b.fate != succeeded:
+			return true
+		case b.full && b.cmd.txn == other && b.fate == succeeded:
+			return false
+		}
+	}
+	return false
 }
 
 // checkTxn: a transaction has its place, and its end is true.
@@ -203,7 +232,7 @@ func (s *State) checkTxn(i int) string {
 	case t.Phase.Bound():
 		q := s.store.queue(t.Queue)
 		sender := s.store.Sender(t.Sender)
-		if t.Claim == "" || q.Run != t.UID || sender == nil || sender.Queue != t.Queue {
+		if t.Claim == "" || !slices.Contains(q.Run, t.UID) || sender == nil || sender.Queue != t.Queue {
 			return "bound, and nobody's, or not where its queue and its sender say"
 		}
 	case t.Phase == lifecycle.PhaseWaiting:
@@ -262,13 +291,14 @@ func (s *State) checkBonds() string {
 			if k == i {
 				continue
 			}
-			if t.Phase.Bound() && u.Phase.Bound() && (t.Queue == u.Queue || t.Sender == u.Sender) {
+			train := s.world.Width > 1 && t.Queue == u.Queue && t.Sender == u.Sender && Owner(t.Claim) == Owner(u.Claim)
+			if t.Phase.Bound() && u.Phase.Bound() && (t.Queue == u.Queue || t.Sender == u.Sender) && !train {
 				return t.UID + " and " + u.UID + " are bound to one sender, or of one queue"
 			}
 			if open == nil || t.Ledger != "" { // a slot serves others while one is looked for
 				continue
 			}
-			if u.Phase.Bound() && u.Sender == open.Sender {
+			if u.Phase.Bound() && u.Sender == open.Sender && !(train && t.Phase.Bound()) {
 				return "the sender of the open attempt of " + t.UID + " is bound to " + u.UID
 			}
 			other := u.FirstOpen()
@@ -282,8 +312,7 @@ func (s *State) checkBonds() string {
 	}
 	for i := range s.store.Senders {
 		a := &s.store.Senders[i]
-		if a.Queue != "" && (s.store.queue(a.Queue).Run == "" ||
-			s.store.Record(s.store.queue(a.Queue).Run).Txn.Sender != a.Account) {
+		if run := s.store.queue(a.Queue).Run; a.Queue != "" && (len(run) == 0 || s.store.Record(run[0]).Txn.Sender != a.Account) {
 			return a.Account + " is bound to a queue that does not know it"
 		}
 		for _, r := range a.Reasons {

@@ -11,7 +11,7 @@ import (
 // before; one that cannot be bound loses its turn.
 func (s *Store) place(q *Queue) {
 	q.Begins = time.Time{}
-	can := q.Run == "" && q.Paused == "" && !q.Hold.After(s.Now)
+	can := len(q.Run) == 0 && q.Paused == "" && !q.Hold.After(s.Now)
 	if head := s.Head(q.Name); can {
 		can = head != nil
 		if can && head.NotBefore.After(s.Now) {

@@ -57,9 +57,9 @@ type Fact struct {
 // A Queue is the record of one queue.
 type Queue struct {
 	Name   string
-	Run    string    // uid that is bound, "" if none
+	Run    []string  // uids that are bound, in order; never altered in place
 	Hold   time.Time // until when it is not bound
-	Holder string    // uid whose callback it waits for
+	Holder []string  // uids whose callbacks it waits for, in order; never altered in place
 	Paused string    // why, "" if it is not
 	Till   time.Time // when the pause ends by itself; zero if it does not
 	// Begins is when the next may be bound, where that is all that it waits for.
@@ -129,6 +129,7 @@ var (
 	ErrUnsettled = errors.New("the store has forgotten something")
 	ErrGone      = errors.New("there is no such record")
 	ErrBusy      = errors.New("it may still land")
+	ErrFollowed  = errors.New("others are in flight behind it")
 )
 
 // Clone is a copy that goes its own way.
@@ -260,8 +261,42 @@ func (s *Store) Bind(process string, types, groups []string, plans []Plan) *life
 	}
 	r.Txn = t
 	s.writes++
-	q.Run, q.Hold, q.Holder, q.turn = t.UID, time.Time{}, "", 0
+	q.Run, q.Hold, q.Holder, q.turn = []string{t.UID}, time.Time{}, nil, 0
 	sender.Queue = q.Name
+	s.log(Event{Kind: "t", ID: t.UID, Sender: t.Sender, From: string(lifecycle.PhaseWaiting), To: string(t.Phase)})
+	return t
+}
+
+// Join binds the next of a queue behind those that run, to their sender, if the last of
+// them has something out and is the process's, and types names the next one's; nil takes
+// any. While another queue waits for a sender nothing joins. It returns nil if nothing can.
+func (s *Store) Join(process, queue string, types, groups []string) *lifecycle.Transaction {
+	q, head := s.queue(queue), s.Head(queue)
+	if s.Unsettled || s.lapsed(process) || len(q.Run) == 0 || head == nil || q.Paused != "" {
+		return nil
+	}
+	last := s.Record(q.Run[len(q.Run)-1]).Txn
+	sent := last.Phase == lifecycle.PhaseSent || last.Phase == lifecycle.PhaseWatching
+	left := q.Hold.After(s.Now) && len(q.Holder) == 0
+	if !sent || !last.Open() || Owner(last.Claim) != process || head.Sequence < last.Sequence || left ||
+		head.NotBefore.After(s.Now) || types != nil && !slices.Contains(types, head.Type) {
+		return nil
+	}
+	waits := slices.ContainsFunc(s.Queues, func(o Queue) bool { return o.turn > 0 })
+	free := slices.ContainsFunc(s.Senders, func(a Sender) bool {
+		return a.Free() && (groups == nil || slices.Contains(groups, a.Group))
+	})
+	if waits && !free {
+		return nil
+	}
+	r := s.Record(head.UID)
+	t := head.Clone()
+	t.Revision++
+	t.Phase, t.Sender, t.Claim, t.ChangedAt, t.DueAt = lifecycle.PhaseDispatching, last.Sender, s.token(process),
+		s.Now, time.Time{}
+	r.Txn = t
+	s.writes++
+	q.Run = slices.Concat(q.Run, []string{t.UID})
 	s.log(Event{Kind: "t", ID: t.UID, Sender: t.Sender, From: string(lifecycle.PhaseWaiting), To: string(t.Phase)})
 	return t
 }
@@ -349,10 +384,18 @@ func (s *Store) Called(uid string, callback lifecycle.Callback, answered bool) {
 
 // unhold ends that a queue waits for the callback of a transaction.
 func (s *Store) unhold(uid string, q *Queue) {
-	if q.Holder == uid {
-		q.Hold, q.Holder = time.Time{}, ""
+	if !slices.Contains(q.Holder, uid) {
+		return
+	}
+	if q.Holder = without(q.Holder, uid); len(q.Holder) == 0 {
+		q.Hold, q.Holder = time.Time{}, nil
 		s.place(q)
 	}
+}
+
+// without is a list that lacks a uid.
+func without(list []string, uid string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(o string) bool { return o == uid })
 }
 
 // Tick does what is due: rests, holds and pauses that end.
@@ -371,7 +414,7 @@ func (s *Store) Tick() {
 // HoldOver ends that a queue is held, if its time is over.
 func (s *Store) HoldOver(q *Queue) {
 	if !q.Hold.After(s.Now) {
-		q.Hold, q.Holder = time.Time{}, ""
+		q.Hold, q.Holder = time.Time{}, nil
 	}
 	s.place(q)
 }

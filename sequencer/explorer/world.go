@@ -15,6 +15,7 @@ type World struct {
 	Ledger   ledgerKind
 	Queues   []int // transactions of each
 	Nodes    int   // 1, or 2 of which both are needed
+	Width    int   // the most of a queue in flight, 0 for one
 	Legacy   bool  // the workers send by themselves
 	Hashless bool  // the workers tell no hash
 	Replicas bool  // what is stored has to be confirmed
@@ -126,7 +127,7 @@ func (w *World) policy() *lifecycle.Policy {
 		MaxRetries:   w.Retries, RetryDelay: time.Minute, RetryDelayMax: time.Minute,
 		Confirmations: confirmations, SettleDepth: settle, Finality: finality,
 		Fee: 1, FeeMax: 2, FeeBump: 2, BumpAfter: 1, ValidSlots: 1, ClaimTTL: time.Minute, Retention: time.Hour,
-		FeeLimit: w.FeeLimit, LedgerPatience: time.Hour,
+		FeeLimit: w.FeeLimit, LedgerPatience: time.Hour, Width: max(w.Width, 1),
 	}
 	if !w.Raise {
 		p.FeeMax = 1
@@ -312,10 +313,48 @@ func (s *State) view(p, t int) lifecycle.View {
 	v := lifecycle.View{Policy: s.policy, Tip: proc.tip, Now: s.now, Clock: s.now, Known: true,
 		Replicas: s.world.Replicas, Draining: proc.draining, Batch: s.batchOf(p, t)}
 	v.Sighting = lifecycle.Sighting{Fate: lifecycle.FateUnknown}
-	if h := proc.held[t]; h != nil && h.watching {
+	h := proc.held[t]
+	if h != nil && h.watching {
 		v.Sighting = h.sighting
 	}
+	if h != nil && s.world.Width > 1 {
+		v.Train = s.train(p, h.drive.Txn())
+	}
 	return v
+}
+
+// train is what process p knows of those around a transaction.
+func (s *State) train(p int, txn *lifecycle.Transaction) (t lifecycle.Train) {
+	run := s.store.queue(txn.Queue).Run
+	at := slices.Index(run, txn.UID)
+	if at < 0 {
+		return t
+	}
+	for i, uid := range run {
+		switch m, seen := s.member(p, uid); {
+		case i == at:
+		case !seen:
+			t.Unseen = true
+		case i < at:
+			t.Ahead = append(t.Ahead, m)
+		default:
+			t.Behind = append(t.Behind, m)
+		}
+	}
+	return t
+}
+
+// member is what process p knows of one of a train; false if that is out of date.
+func (s *State) member(p int, uid string) (lifecycle.Member, bool) {
+	h := s.procs[p].held[txnOf(uid)]
+	if h == nil || h.stale {
+		return lifecycle.Member{}, false
+	}
+	l, g := h.drive.Local(), lifecycle.Sighting{Fate: lifecycle.FateUnknown}
+	if h.watching {
+		g = h.sighting
+	}
+	return lifecycle.MemberOf(h.drive.Txn(), g, &l), true
 }
 
 // poll has a process look at the chain: all that it watches, by all nodes.

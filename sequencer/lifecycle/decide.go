@@ -13,9 +13,9 @@ func Decide(v *View) Step {
 		return v.batch()
 	}
 	if a := v.landed(); a != nil {
-		return v.land(a)
+		return v.inTurn(v.land(a))
 	}
-	s := v.next()
+	s := v.inTurn(v.next())
 	if s.Txn == nil && !v.Txn.ExpiresAt.IsZero() && !v.expired() {
 		if at := v.expiry(); s.Look.IsZero() || at.Before(s.Look) {
 			s.Look = at
@@ -84,6 +84,10 @@ func (v *View) dispatching() Step {
 		return v.stopped()
 	case v.expired() && !v.dispatchUnderWay():
 		return v.outstays()
+	case v.Train.Unseen && !t.Open():
+		return v.wait(ReasonBehind)
+	case v.behind() && !t.Open() && v.Train.broken():
+		return v.yields(nil)
 	}
 	if last == nil || !last.EndedAt.IsZero() || last.Outcome == Unknown {
 		return v.plan()
@@ -143,6 +147,13 @@ const takenWithBind = -1
 // BoundHere is what the process knows that has just bound a transaction.
 func BoundHere(s *Sender) Local { return Local{Taken: takenWithBind, Asked: Asked{Sender: s}} }
 
+// JoinedHere is the same of what was bound behind others.
+func JoinedHere(s *Sender) Local {
+	l := BoundHere(s)
+	l.Asked.Behind = true
+	return l
+}
+
 // superseded reports whether a, planned and not made, is not to be made any more.
 func (v *View) superseded(a *Attempt) bool {
 	if v.Txn.Open() {
@@ -178,9 +189,9 @@ func (v *View) sent() Step {
 	case t.Open() && v.settled():
 		// There is nothing to be sent any more.
 	case v.Local.fresh(last):
-		return v.sendFresh(last)
+		return v.inTrain(func() Step { return v.sendFresh(last) })
 	case !t.Legacy() && v.Local.SentAt.IsZero():
-		return v.resend()
+		return v.inTrain(v.resend)
 	case !v.Tip.At.After(v.Local.SentAt):
 		return v.wait(ReasonSent)
 	}

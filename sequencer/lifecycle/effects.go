@@ -15,6 +15,8 @@ type Moves struct {
 	// namespace is not settled, and waits for the replicas. InOrder refuses it, too, if
 	// an earlier transaction of the queue waits again.
 	Confirm, InOrder bool
+	// Last: it is refused while others are in flight behind it.
+	Last bool
 	// Tell is a callback that became due; the queue waits CallbackWait for its answer.
 	Tell Callback
 	// Stands, of an account: the nonce with which the transaction stands on the chain as
@@ -30,6 +32,7 @@ type Moves struct {
 func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 	m := Moves{
 		Attempt: touched(before, after), Keep: after.Watched(), Remove: Never,
+		Last: before.Phase.Bound() && !after.Phase.Bound() && (after.Phase != PhaseDone || after.Landed == 0),
 	}
 	if opens(before, after) {
 		m.Confirm = after.Phase.Bound() || after.Phase == PhaseDone

@@ -60,7 +60,7 @@ func (v *View) land(in *Attempt) Step {
 	case t.Phase.Bound():
 		s.Aside.Least = map[string]uint32{t.Sender: following(g.Nonce)}
 	}
-	s.Aside.LandedWith = new(g.Nonce)
+	s.Aside.LandedWith, s.Aside.Clean = new(g.Nonce), t.Phase.Bound()
 	s.Local.SentAt, s.Local.Resent = time.Time{}, 0
 	return s
 }
@@ -133,18 +133,23 @@ func (v *View) over() Step {
 		}
 		t.Error = cause
 	})
+	if v.Train.Unseen || len(v.Train.Ahead) > 0 && !v.Train.broken() && g.Fate != FateExpired {
+		return v.wait(ReasonBehind) // theirs were spent before its own
+	}
 	var s Step
 	rejected := g.Fate == FateFailed && (g.Failure.Permanent || g.Archived)
 	switch {
 	case !t.Phase.Bound():
 		s = u.to(t.Phase, ReasonSettled)
+	case v.behind() && !v.stops():
+		s = u.back(ReasonSettled)
 	case rejected && t.Ending != PhaseDone:
 		// One archive's word allows no new attempt: a person's retry does.
 		s = u.end(PhaseUnresolved, ReasonSettled)
 	default:
 		s = u.closed(ReasonSettled)
 	}
-	s.Aside.DropBytes = true
+	s.Aside.DropBytes, s.Aside.Broke = true, len(v.Train.Behind) > 0
 	if g.Fate == FateFailed {
 		nonce = g.Nonce // a legacy worker's may be another than planned
 	}

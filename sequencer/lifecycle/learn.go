@@ -10,7 +10,7 @@ func Learn(v *View, r Result) Step {
 	asked := &s.Local.Asked
 	switch r := r.(type) {
 	case SenderTold:
-		asked.Sender, asked.Overtaken = &r.Sender, r.Overtaken
+		asked.Sender, asked.Overtaken, asked.Behind = &r.Sender, r.Overtaken, v.behind()
 	case HealthTold:
 		return v.healthTold(r)
 	case RetriesTold:
@@ -141,6 +141,9 @@ func (v *View) signed(r Answer) Step {
 	if v.stops() && !v.Txn.Open() {
 		return v.stopped()
 	}
+	if v.behind() && !v.Txn.Open() && v.Train.broken() {
+		return v.yields(nil) // what it was made on will not come
+	}
 	u := v.with(func(t *Transaction) {
 		sign(t.Last(), r)
 		t.Deferred = 0
@@ -183,6 +186,9 @@ func (v *View) dispatched(r Answer) Step {
 // finished: the worker says that there is nothing to send. What is open may still land,
 // and holds its sender's nonce.
 func (v *View) finished(r Answer) Step {
+	if v.behind() && !v.Txn.Open() {
+		return v.yields(nil) // those ahead may not come to what it was told of
+	}
 	u := v.with(func(t *Transaction) {
 		a := t.Last()
 		a.Data, a.EndedAt = r.Data, v.Now
@@ -210,6 +216,8 @@ func (v *View) failed(e *Error, hopeless bool) Step {
 // erred goes on after an error, by what is open.
 func (v *View) erred(hopeless bool) Step {
 	switch {
+	case v.behind() && !v.Txn.Open():
+		return v.yields(v.Txn.Error)
 	case !hopeless:
 		return v.to(PhaseFailing, ReasonAnswered)
 	case v.Txn.Open():
@@ -245,6 +253,8 @@ func (v *View) lose(e *Error, hash string) Step {
 		s := u.to(PhaseSent, ReasonLost)
 		s.Local.SentAt, s.Local.Asked = v.Clock, Asked{}
 		return s
+	case last && v.behind() && !u.Txn.Open():
+		return u.yields(e)
 	case last:
 		u.Local.Asked = Asked{}
 		return u.to(PhaseFailing, ReasonLost)

@@ -53,6 +53,9 @@ func Ask(v *View, o Order) (Step, error) {
 		}
 		s.Aside.ForgetNonce, s.Aside.DropBytes = t.Ledger == "", t.Ledger == ""
 	}
+	if t.Phase.Bound() && !s.Txn.Phase.Bound() && s.Txn.Landed == 0 && len(v.Train.Behind) > 0 {
+		return refuse(ErrFollowed)
+	}
 	s.Aside.Person = true
 	return s, nil
 }
@@ -62,7 +65,7 @@ func Ask(v *View, o Order) (Step, error) {
 func (v *View) cancel() Step {
 	switch v.Txn.Phase {
 	case PhaseWaiting, PhaseFailing, PhaseDelayed:
-		if !v.Txn.Open() {
+		if !v.Txn.Open() && len(v.Train.Behind) == 0 {
 			return v.cancelled()
 		}
 	}

@@ -23,8 +23,19 @@ func (v *View) plan() Step {
 		Number: len(t.Attempts) + 1, Sender: t.Sender, Fee: v.fee(), Outcome: Prepared,
 		ValidUntil: last, Slot: v.Tip.TipSlot, StartedAt: v.Now,
 	}
+	follows := false
 	if open := t.FirstOpen(); open != nil {
 		a.Nonce = open.Nonce // exclusive: at most one of them can land
+	} else if len(v.Train.Behind) > 0 {
+		return v.wait(ReasonBroken)
+	} else if v.behind() && t.Deferred > 0 {
+		return v.wait(ReasonBehind) // it went back already, and is asked again as the first
+	} else if v.behind() {
+		nonce, until, inOrder := v.follows()
+		if !inOrder {
+			return v.yields(nil)
+		}
+		follows, a.Nonce, a.ValidUntil = true, nonce, min(a.ValidUntil, until)
 	} else {
 		nonce, s, known := v.nonce(a.Fee)
 		if !known {
@@ -35,7 +46,7 @@ func (v *View) plan() Step {
 	s := v.to(PhaseDispatching, ReasonPlanning)
 	s.Txn.Attempts = append(s.Txn.Attempts, a)
 	s.Local.Taken, s.Local.Marked, s.Local.Legacy, s.Local.NoResign = a.Number, 0, false, false
-	if next := v.Local.Asked.Sender.Next; next == nil || *next != a.Nonce {
+	if next := v.Local.Asked.Sender.Next; !follows && (next == nil || *next != a.Nonce) {
 		s.Aside.NextNonce = &a.Nonce
 	}
 	s.Local.Asked = Asked{Sender: v.Local.Asked.Sender}
@@ -51,7 +62,7 @@ func (v *View) unfit() (Step, bool) {
 		return v.wait(ReasonDraining), true
 	case !v.Known:
 		return v.unknownType(), true
-	case s == nil:
+	case s == nil, v.Local.Asked.Behind && !v.behind():
 		return v.ask(AskSender, ReasonPlanning), true
 	case s.Gone:
 		return v.deferred(deferral{Error{Code: CodeUnavailable, Message: "the sender is no longer registered"},
@@ -142,6 +153,13 @@ type deferral struct {
 // No retry is used. What no worker has taken on is no attempt; one that got lost on the
 // way before may be known to the worker.
 func (v *View) deferred(d deferral) Step {
+	if v.behind() && !v.Txn.Open() {
+		s := v.yields(&d.Error) // those ahead go on
+		if d.Why != "" && d.Why != Rested {
+			s.Aside.Rest = &Rest{For: d.Rest, Why: d.Why, By: d.By, Detail: d.Error.Message}
+		}
+		return s
+	}
 	u := v.with(func(t *Transaction) {
 		a := t.Last()
 		switch {

@@ -21,6 +21,8 @@ type Policy struct {
 	FeeBump           float64
 	BumpAfter         uint32 // slots in the pool
 	ValidSlots        uint32
+	Width             int           // the most of one queue in flight and in no block; 1 for one at a time
+	SendGap           time.Duration // between what is sent of one sender, so that peers get it in order
 	UnresolvedLimit   int
 	ClaimTTL          time.Duration
 	ClaimLimit        int // bound queues, 0 for no limit

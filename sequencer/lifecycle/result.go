@@ -172,6 +172,8 @@ var (
 	// ErrMightStillLand: an attempt is open, so a new nonce could let the
 	// transaction take effect twice.
 	ErrMightStillLand = errors.New("an attempt might still land")
+	// ErrFollowed: others of its queue were made on what it leaves, and may still land.
+	ErrFollowed = errors.New("others of its queue were made on it and are in flight")
 	// ErrNotExpired: it does not wait, or its deadline has not come.
 	ErrNotExpired = errors.New("its deadline has not come while it waits")
 	// ErrContradicted: the chain says otherwise than the person.

@@ -101,6 +101,9 @@ type Aside struct {
 	// Bytes are what was signed, to be kept instead of what is; DropBytes forgets that.
 	Bytes     *BytesRead
 	DropBytes bool
+	// Broke: those behind it were made on what failed; Clean: it landed as it was to. Its
+	// queue has fewer in flight for now, or one more again.
+	Broke, Clean bool
 	// Person: the change is made for a person, who holds no claim.
 	Person bool
 	// Process goes on with it if nobody has the claim: an incarnation.
@@ -158,6 +161,7 @@ const (
 	CodeNonceTaken     = "NONCE_TAKEN"
 	CodeNonceBehind    = "NONCE_BEHIND"
 	CodeNoDeadline     = "DEADLINE_UNKEPT"
+	CodeOutOfOrder     = "OUT_OF_ORDER" // it landed although one before it had not
 )
 
 // A Reason is why a Step is what it is. The codes name what [Explain] says.
@@ -197,6 +201,8 @@ const (
 	ReasonDelay        Reason = "delay"      // the time before its next try
 	ReasonRetry        Reason = "retry"      // another try begins
 	ReasonBack         Reason = "back"       // goes back to its queue
+	ReasonBehind       Reason = "behind"     // those ahead of it in flight come first
+	ReasonBroken       Reason = "broken"     // what it, or those behind it, were made on will not come
 	ReasonCancelled    Reason = "cancelled"  // ends because a person took it back
 	ReasonOverdue      Reason = "overdue"    // ends because its deadline has come
 	ReasonUsedUp       Reason = "used-up"    // ends because no try is left

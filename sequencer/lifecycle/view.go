@@ -10,6 +10,7 @@ type View struct {
 	Tip      Tip
 	Sighting Sighting // of what WatchOf names, by the last look at the chain
 	Local    Local
+	Train    Train // what else of its queue is in flight on its sender
 	Batch    Batch // of what is for a ledger
 	// Now is the time by the clock of Redis, which due times are given in; Clock that of
 	// this process, which local facts and the looks at the chain are given in.
@@ -98,6 +99,7 @@ type Said struct {
 type Asked struct {
 	Sender    *Sender
 	Overtaken bool // as of Sender: an earlier one of the queue waits again
+	Behind    bool // as of Sender: others were ahead, who have used nonces since
 	Retries   *int // after the first try
 	Account   *AccountTold
 	Landed    *LandedTold

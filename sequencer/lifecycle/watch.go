@@ -103,7 +103,7 @@ func (v *View) watching() Step {
 		v = v.unfresh()
 	}
 	if v.Local.fresh(last) {
-		return v.sendFresh(last) // of a raise
+		return v.inTrain(func() Step { return v.sendFresh(last) }) // of a raise
 	}
 	if last.Pending() {
 		return v.raising(last)
@@ -144,7 +144,7 @@ func (v *View) absent() Step {
 		}
 		return v.ambiguous()
 	}
-	if v.stops() {
+	if v.expired() || t.CancelRequested && !v.Train.holds() {
 		return v.wait(ReasonAbsent) // not helped along
 	}
 	return v.vanished()
@@ -157,7 +157,7 @@ func (v *View) vanished() Step {
 	if v.Clock.Before(next) {
 		return v.waitUntil(next, ReasonAbsent)
 	}
-	return v.resend()
+	return v.inTrain(v.resend)
 }
 
 // pooled: at least one node has it and may put it into a block.
@@ -167,9 +167,12 @@ func (v *View) pooled() Step {
 	if legacy || v.stops() {
 		return v.pool(v.wait(ReasonPool))
 	}
-	next := v.Local.SentAt.Add(ResendEvery)
+	next := v.Local.SentAt.Add(v.resendEvery())
 	if v.mayRaise() {
 		lingers := v.lingersAt()
+		if v.outranked() {
+			lingers = v.Local.Costly
+		}
 		if !lingers.After(v.Clock) {
 			return v.raise()
 		}
@@ -177,8 +180,8 @@ func (v *View) pooled() Step {
 			next = lingers
 		}
 	}
-	if !v.Clock.Before(v.Local.SentAt.Add(ResendEvery)) {
-		return v.pool(v.resend())
+	if !v.Clock.Before(v.Local.SentAt.Add(v.resendEvery())) {
+		return v.pool(v.inTrain(v.resend))
 	}
 	return v.pool(v.waitUntil(next, ReasonPool))
 }
@@ -192,7 +195,7 @@ func (v *View) pool(s Step) Step {
 // mayRaise reports whether another attempt at the same nonce may be made.
 func (v *View) mayRaise() bool {
 	t := v.Txn
-	if t.Phase != PhaseWatching || v.stops() || t.Ending != "" || !v.Known || t.Legacy() {
+	if t.Phase != PhaseWatching || v.stops() || t.Ending != "" || !v.Known || t.Legacy() || !v.heads() && !v.outranked() {
 		return false
 	}
 	for i := range t.Attempts {
@@ -286,10 +289,18 @@ func (v *View) raise() Step {
 	if !known {
 		return v.pool(v.wait(ReasonPool))
 	}
+	fee := v.Policy.Raised(highest)
+	if p := v.Train.last(); p != nil && !p.landed() {
+		_, until, _ := v.follows()
+		last = min(last, until)
+		if v.outranked() {
+			fee = p.fee()
+		}
+	}
 	s := v.to(v.Txn.Phase, ReasonRaising)
 	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
 		Number: len(s.Txn.Attempts) + 1, Sender: best.Sender, Nonce: best.Nonce,
-		Fee: min(v.Policy.Raised(highest), v.feeMax()), ValidUntil: last, Slot: v.Tip.TipSlot,
+		Fee: min(max(fee, highest+1), v.feeMax()), ValidUntil: last, Slot: v.Tip.TipSlot,
 		Outcome: Prepared, StartedAt: v.Now,
 	})
 	s.Local.Asked = Asked{}
@@ -308,6 +319,8 @@ func (v *View) raising(a *Attempt) Step {
 	switch {
 	case bytes == nil:
 		return v.ask(AskBytes, ReasonRaising)
+	case (bytes.Command == nil || v.Local.NoResign) && v.Train.holds():
+		return v.notRaised(&Error{Code: CodeNotRaised, Message: "others were made on it: it is not proved again"})
 	case bytes.Command == nil || v.Local.NoResign:
 		return v.do(Effect{Kind: Prove, Number: a.Number}, ReasonRaising)
 	}

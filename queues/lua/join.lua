@@ -1,0 +1,63 @@
+-- join binds the next of a queue behind those of it that run, to their sender, for the
+-- process that drives them. While a queue waits for a sender, and none is free, nothing joins.
+--
+-- ARGV[1]  incarnation of the calling process
+-- ARGV[2]  queue  3 the last of those that run, as the caller knows it
+-- ARGV[4]  how many of those that run are in no block yet, as the caller knows it
+-- ARGV[5]  the most that may be, where nobody has said otherwise for the queue
+-- ARGV[6]  number of types that may join; 7 of all that the caller dispatches, 8 of groups of
+--          senders that it may use; then the types that may join, all types, the groups
+-- Answer:  {} if nothing joins; {the transaction as in get, sender, url}
+-- Cost:    some fifteen commands
+local me, queue, behind, out, width = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local njoin, ntypes, ngroups = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local q = que(queue)
+if q.run == '' or last(q.run) ~= behind or q.waiting == 0 or q.paused ~= '' or not lives(me) or not settled() then
+  return {}
+end
+local limit = math.min(tonumber(q.width) or width, tonumber(q.narrow) or width)
+if out >= limit or holds(q) and q.holder == '' then return {} end
+local before = txn(behind)
+local sent = before.phase == 'sent' or before.phase == 'watching'
+if not sent or (tonumber(before.open) or 0) == 0 or owner(before) ~= me then return {} end
+
+local uid, typ, begins = head(q)
+local joins = false
+for i = 9, 8 + njoin do joins = joins or ARGV[i] == typ end
+local v = uid and joins and not later(begins) and call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid)
+local seq = v and v[1] and string.match(v[1], '^%d+')
+if not seq or tonumber(seq) < tonumber((header(behind))) then
+  flush()
+  return {}
+end
+
+-- waiting reports whether one of some sets has a member.
+local function some(prefix, from, to)
+  for i = from, to do
+    if call('EXISTS', P .. prefix .. ARGV[i]) == 1 then return true end
+  end
+  return false
+end
+if some('ready:', 9 + njoin, 8 + njoin + ntypes) and not some('free:', 9 + njoin + ntypes, 8 + njoin + ntypes + ngroups) then
+  flush()
+  return {}
+end
+
+local t = parse(uid, v[2])
+if tonumber(seq) > q.popped then
+  call('LPOP', P .. 'line:' .. queue)
+  q.popped = tonumber(seq)
+else
+  left(q, uid, seq)
+end
+q.waiting, q.run = q.waiting - 1, with(q.run, uid)
+note(q)
+waits(typ, -1)
+if t.fresh then put('past:' .. queue, seq, uid) end
+t.revision, t.phase, t.since, t.sender, t.due = t.revision + 1, 'dispatching', stamp, q.sender, ''
+claim(t, me)
+put('bound', seq, uid)
+event('t', uid, q.sender, 'waiting', 'dispatching', '', '')
+local text = write(t)
+flush()
+return { { uid, v[1], text, facts(t) }, q.sender, call('HGET', P .. 's:' .. q.sender, 'url') or '' }

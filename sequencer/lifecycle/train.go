@@ -1,0 +1,230 @@
+package lifecycle
+
+import (
+	"slices"
+	"time"
+)
+
+// A Train is what of one queue is in flight on one sender, at successive nonces, around
+// one transaction: each member is made on the state that those ahead of it leave, and
+// Mina includes them in that order. Alone, both are empty.
+//
+// Three rules keep the promises. Nothing joins but behind members that a node has taken
+// and that are still in order, so that no nonce below an open one is free. Whose attempts
+// have come to nothing begins nothing, and leaves to no end but DONE by a block, while any
+// is behind it: those were made on a state that never came. And what has another ahead of
+// it has no failure of its own: it goes back to its place.
+type Train struct {
+	Ahead, Behind []Member // in the order of the queue
+	// Unseen: there are members that this process does not drive yet.
+	Unseen bool
+}
+
+// A Member is another transaction of a train, as the same process knows it.
+type Member struct {
+	Txn      *Transaction
+	Sighting Sighting
+	SentAt   time.Time // when its bytes were last given to the nodes, by Clock; zero if not here
+	Accepted bool      // a node has taken them, which may not be stored yet
+}
+
+// MemberOf is a transaction as those around it see it.
+func MemberOf(t *Transaction, g Sighting, l *Local) Member {
+	a := t.Attempt(l.Said.Number)
+	return Member{Txn: t, Sighting: g, SentAt: l.SentAt, Accepted: a != nil && a.Open() && l.Said.Outcome == Sent}
+}
+
+// inOrder reports whether m may still land at its nonce and nothing says that it will not.
+func (m *Member) inOrder() bool {
+	switch m.Sighting.Fate {
+	case FateFailed, FateDisplaced, FateExpired:
+		return false
+	}
+	return m.Txn.Open() && !m.Txn.Legacy() && (m.Txn.Phase == PhaseSent || m.Txn.Phase == PhaseWatching)
+}
+
+// taken reports whether a node has, or had, the bytes of m.
+func (m *Member) taken() bool {
+	switch m.Sighting.Fate {
+	case FatePooled, FateIncluded:
+		return true
+	}
+	return m.Accepted || slices.ContainsFunc(m.Txn.Attempts, func(a Attempt) bool {
+		return a.Open() && (a.Outcome == Sent || a.Outcome == Pooled)
+	})
+}
+
+// landed reports whether m succeeded in a block, if not deep enough to be DONE.
+func (m *Member) landed() bool { return m.Sighting.Fate == FateIncluded }
+
+// fee is the most that m pays.
+func (m *Member) fee() (most uint64) {
+	for i := range m.Txn.Attempts {
+		if a := &m.Txn.Attempts[i]; a.Open() {
+			most = max(most, a.Fee)
+		}
+	}
+	return most
+}
+
+// last is the one directly ahead, nil if none is.
+func (t *Train) last() *Member {
+	if len(t.Ahead) == 0 {
+		return nil
+	}
+	return &t.Ahead[len(t.Ahead)-1]
+}
+
+// broken reports whether a member ahead is not, or will not be, what was built on.
+func (t *Train) broken() bool {
+	return slices.ContainsFunc(t.Ahead, func(m Member) bool { return !m.inOrder() })
+}
+
+// holds reports whether something behind may still land: then its own bytes have to.
+func (t *Train) holds() bool {
+	return slices.ContainsFunc(t.Behind, func(m Member) bool { return m.Txn.Open() })
+}
+
+// alone reports whether nothing else is in flight.
+func (t *Train) alone() bool { return len(t.Ahead)+len(t.Behind) == 0 && !t.Unseen }
+
+// Joins reports whether one more may be put behind the members of a train, all of them:
+// each is in order, the last has been taken by a node, and fewer than width are in no
+// block. What joins is valid no longer than the last, so that one must have half of its
+// time left.
+func (p *Policy) Joins(members []Member, width int, tip Tip) bool {
+	waiting := 0
+	for i := range members {
+		m := &members[i]
+		if !m.inOrder() || m.Txn.Ending != "" {
+			return false
+		}
+		if !m.landed() {
+			waiting++
+		}
+	}
+	if len(members) == 0 || waiting >= width {
+		return false
+	}
+	last := &members[len(members)-1]
+	return last.taken() && tip.Fresh && tip.Quorum &&
+		last.Txn.FirstOpen().ValidUntil >= upTo(max(tip.TipSlot, tip.Slot), p.ValidSlots/2)
+}
+
+// follows is the nonce, and the last slot, of what is planned behind others; false if those
+// are not in order any more.
+func (v *View) follows() (nonce, until uint32, ok bool) {
+	t := &v.Train
+	if t.Unseen || t.broken() || !t.last().taken() {
+		return 0, 0, false
+	}
+	a := t.last().Txn.FirstOpen()
+	for i := range t.last().Txn.Attempts {
+		if b := &t.last().Txn.Attempts[i]; b.Open() {
+			until = max(until, b.ValidUntil)
+		}
+	}
+	return following(a.Nonce), until, a.Nonce < following(a.Nonce)
+}
+
+// yields lets what has nothing open go back to its place without a try counted, for it was
+// made on what others were to leave. It is asked again as the first of those in flight.
+func (v *View) yields(e *Error) Step {
+	u := v.with(func(t *Transaction) {
+		dropPlan(v.Now)(t)
+		if a := t.Last(); a != nil && a.Error == nil && !a.EndedAt.IsZero() && a.Outcome == Prepared {
+			a.Error = e
+		}
+		if e != nil {
+			t.Error = e
+		}
+		t.Deferred++
+	})
+	if u.stops() {
+		return u.stopped()
+	}
+	return u.back(ReasonBroken)
+}
+
+// behind reports whether another is ahead, or may be.
+func (v *View) behind() bool { return len(v.Train.Ahead) > 0 || v.Train.Unseen }
+
+// inTurn holds back what leaves a train: for DONE until those ahead of it are, unless they
+// will not land; for all else until none is behind.
+func (v *View) inTurn(s Step) Step {
+	if v.Train.alone() || s.Txn == nil || !v.Txn.Phase.Bound() || s.Txn.Phase.Bound() {
+		return s
+	}
+	switch {
+	case v.Train.Unseen:
+		return v.wait(ReasonBehind)
+	case s.Txn.Phase == PhaseDone && s.Txn.Landed > 0:
+		if slices.ContainsFunc(v.Train.Ahead, func(m Member) bool { return m.inOrder() && !m.Sighting.Passed }) {
+			return v.wait(ReasonBehind)
+		}
+		if len(v.Train.Ahead) > 0 {
+			s.Aside.Broke = true
+			if s.Aside.Code == "" {
+				s.Aside.Code = CodeOutOfOrder
+			}
+		}
+	case len(v.Train.Behind) > 0:
+		return v.wait(ReasonBroken)
+	}
+	return s
+}
+
+// clear says when the bytes of v may be given to the nodes, by Clock, for those ahead:
+// peers drop what comes before its predecessor. Zero: now. False: something has to happen
+// first.
+func (v *View) clear() (at time.Time, ok bool) {
+	p := v.Train.last()
+	switch {
+	case v.Train.Unseen:
+		return time.Time{}, false
+	case p == nil, p.landed():
+		return time.Time{}, true
+	case v.Train.broken():
+		return time.Time{}, false
+	case p.Sighting.Fate != FatePooled && !p.SentAt.After(v.Local.SentAt):
+		return time.Time{}, false
+	}
+	return p.SentAt.Add(v.Policy.SendGap), true
+}
+
+// inTrain has bytes leave when it is their turn.
+func (v *View) inTrain(send func() Step) Step {
+	at, ok := v.clear()
+	switch {
+	case !ok:
+		return v.wait(ReasonBehind)
+	case at.After(v.Clock):
+		return v.waitUntil(at, ReasonBehind)
+	}
+	return send()
+}
+
+// TrainResend is how often the members of a train are sent again that not every node shows:
+// a peer that was given one before its predecessor has dropped it.
+const TrainResend = 150 * time.Second
+
+// resendEvery is how often what waits in a pool is sent again.
+func (v *View) resendEvery() time.Duration {
+	if !v.Train.alone() && !v.Sighting.Agreed {
+		return TrainResend
+	}
+	return ResendEvery
+}
+
+// outranked reports whether one ahead, in no block, pays more by now: of a payer's commands
+// each ranks by the lowest fee up to it, so this one goes along.
+func (v *View) outranked() bool {
+	var mine Member
+	mine.Txn = v.Txn
+	return slices.ContainsFunc(v.Train.Ahead, func(m Member) bool { return !m.landed() && m.fee() > mine.fee() })
+}
+
+// heads reports whether no other is ahead of it in no block: it is the first to linger.
+func (v *View) heads() bool {
+	return !v.Train.Unseen && !slices.ContainsFunc(v.Train.Ahead, func(m Member) bool { return !m.landed() })
+}
