@@ -105,6 +105,9 @@ type Attempt struct {
 	ValidUntil uint32 // slot since genesis; 0 means no limit, null on the wire
 	Memo       string // plain text
 	Previous   []Previous
+	// Base is the digest of what the attempt is built upon, see [Base]; "" where that is the
+	// chain alone. What landed meanwhile counts: it stays as the attempt was planned.
+	Base string
 }
 
 // A Previous is an earlier attempt of the same transaction.
@@ -119,6 +122,9 @@ type Previous struct {
 type Call struct {
 	Txn
 	Attempt Attempt
+	// Ahead are the commands of this queue in flight before it, in order of their nonces,
+	// [MaxAhead] at most. A worker gets any only if its health [Health.BuildsAhead].
+	Ahead []Ahead
 }
 
 // A Result is an answer in its normal form: what means nothing is absent.
@@ -133,6 +139,9 @@ type Result struct {
 	// Signed is the zkappCommand as a JSON object, nil if there is none. It is
 	// not yet checked: see [CheckSigned].
 	Signed json.RawMessage
+	// On is the hash of the last of [Call.Ahead], which the answer was built upon; "" if
+	// there was none. With Signed or Done it is checked; an error may leave it out.
+	On string
 }
 
 // An Outcome is how a transaction ended.
@@ -164,6 +173,8 @@ type Registry struct {
 	mu    sync.RWMutex
 	types map[string]Dispatcher
 	also  map[string]Dispatcher // by the other names of [Renamed] ones
+
+	overlap map[string]Mode // over what the types say, see SetOverlap
 }
 
 // Register adds types. At a name that is invalid or known already it stops

@@ -21,11 +21,14 @@ type Func struct {
 	Retries *int
 	// Settle is what SettleDepth answers.
 	Settle int
+	// Mode is what Overlap answers.
+	Mode Mode
 }
 
 var (
 	_ Dispatcher = Func{}
 	_ Settler    = Func{}
+	_ Overlap    = Func{}
 )
 
 // Type implements [Dispatcher].
@@ -81,3 +84,6 @@ func (f Func) MaxRetries(context.Context, Worker) (n int, ok bool) {
 
 // SettleDepth implements [Settler].
 func (f Func) SettleDepth() int { return f.Settle }
+
+// Overlap implements [Overlap].
+func (f Func) Overlap() Mode { return f.Mode }

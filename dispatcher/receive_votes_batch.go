@@ -16,7 +16,8 @@ type receiveVotesBatch struct {
 }
 
 // ReceiveVotesBatch is the type RECEIVE_VOTES_BATCH: it takes in the votes
-// that one elector has signed. The signature itself is the worker's to check.
+// that one elector has signed. The signature itself is the worker's to check. Each requires
+// the root of shares that the one before it makes.
 func ReceiveVotesBatch(client *Client, rules *Rules) *Remote {
-	return NewRemote(client, "RECEIVE_VOTES_BATCH", Payload[receiveVotesBatch](rules))
+	return NewRemote(client, "RECEIVE_VOTES_BATCH", Payload[receiveVotesBatch](rules)).Together(Chained)
 }

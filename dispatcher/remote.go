@@ -16,12 +16,14 @@ type Remote struct {
 	name   string
 	check  func(json.RawMessage) []FieldError
 	settle int
+	mode   Mode
 	also   []string
 }
 
 var (
 	_ Dispatcher = (*Remote)(nil)
 	_ Settler    = (*Remote)(nil)
+	_ Overlap    = (*Remote)(nil)
 	_ Renamed    = (*Remote)(nil)
 )
 
@@ -43,6 +45,16 @@ func (r *Remote) SettledAt(depth int) *Remote {
 
 // SettleDepth implements [Settler].
 func (r *Remote) SettleDepth() int { return r.settle }
+
+// Together returns the type with another mode, see [Overlap].
+func (r *Remote) Together(mode Mode) *Remote {
+	other := *r
+	other.mode = mode
+	return &other
+}
+
+// Overlap implements [Overlap].
+func (r *Remote) Overlap() Mode { return r.mode }
 
 // AlsoPostedAs returns the type with other names, see [Renamed].
 func (r *Remote) AlsoPostedAs(names ...string) *Remote {
@@ -66,6 +78,9 @@ func (r *Remote) Prove(ctx context.Context, worker Worker, call Call) (Result, e
 	if err == nil && result.Signed == nil && result.Done == nil {
 		err = mismatch("the answer holds neither signed nor done nor error")
 	}
+	if err == nil {
+		err = builtOn(call, result)
+	}
 	return result, wrap("proving", err)
 }
 
@@ -74,6 +89,9 @@ func (r *Remote) Resign(ctx context.Context, worker Worker, call Call, signed []
 	result, err := r.make(ctx, worker, "resign", call, signed)
 	if err == nil && result.Signed == nil {
 		err = mismatch("the answer holds neither signed nor error")
+	}
+	if err == nil {
+		err = builtOn(call, result)
 	}
 	return result, wrap("signing again", err)
 }
@@ -89,12 +107,17 @@ func (r *Remote) Dispatch(ctx context.Context, worker Worker, call Call) (Result
 
 // make has a worker make a transaction. Prove and resign never send: their
 // errors leave nothing open. Of a legacy dispatch that is only known if the
-// worker itself says so with HTTP 200.
+// worker itself says so with HTTP 200. What is too much ahead is not asked for:
+// it waits, as for a worker that is busy.
 func (r *Remote) make(ctx context.Context, worker Worker, path string, call Call, signed []byte) (Result, error) {
+	if !FitsAhead(call.Ahead) {
+		return Result{}, &BusyError{}
+	}
 	body, err := encode(callBody{
 		TxData:  txDataOf(call.Txn),
 		Sender:  senderOf(call.Txn, worker.AccountID),
 		Attempt: attemptOf(call.Attempt),
+		Ahead:   aheadOf(call.Ahead),
 		Signed:  string(signed),
 	})
 	if err != nil {

@@ -12,7 +12,8 @@ type sendClaimVote struct {
 }
 
 // SendClaimVote is the type SEND_CLAIM_VOTE: it adds the vote of one elector,
-// the one at index in its batch, to a claim's account.
+// the one at index in its batch, to a claim's account. Each requires the root of nullifiers
+// that the one before it makes.
 func SendClaimVote(client *Client, rules *Rules) *Remote {
-	return NewRemote(client, "SEND_CLAIM_VOTE", Payload[sendClaimVote](rules))
+	return NewRemote(client, "SEND_CLAIM_VOTE", Payload[sendClaimVote](rules)).Together(Chained)
 }

@@ -31,6 +31,7 @@ type attempt struct {
 	ValidUntil *uint32    `json:"validUntil"`
 	Memo       string     `json:"memo"`
 	Previous   []previous `json:"previous"`
+	Base       string     `json:"base,omitempty"`
 }
 
 type previous struct {
@@ -44,6 +45,7 @@ type callBody struct {
 	TxData  txData  `json:"txData"`
 	Sender  sender  `json:"sender"`
 	Attempt attempt `json:"attempt"`
+	Ahead   []ahead `json:"ahead,omitempty"`
 	Signed  string  `json:"signed,omitempty"`
 }
 
@@ -84,6 +86,7 @@ func attemptOf(a Attempt) attempt {
 		Nonce:    a.Nonce,
 		Fee:      strconv.FormatUint(a.Fee, 10),
 		Memo:     a.Memo,
+		Base:     a.Base,
 		Previous: make([]previous, len(a.Previous)),
 	}
 	if a.ValidUntil != 0 {
@@ -122,11 +125,12 @@ func encode(v any) ([]byte, error) {
 var validHash = regexp.MustCompile(`^[0-9A-Za-z_-]{1,128}$`)
 
 // parseResult reads a TxnResult in the forms that workers give it. failed is
-// the worker's error, and result then holds at most a hash. err says that
+// the worker's error, and result then holds at most a hash and on. err says that
 // there is no TxnResult; nothing else is returned then.
 func parseResult(body []byte) (result Result, failed *WorkerError, err error) {
 	var in struct {
 		Hash      *string
+		On        *string
 		Done      json.RawMessage
 		Data      json.RawMessage
 		Signed    json.RawMessage
@@ -140,13 +144,19 @@ func parseResult(body []byte) (result Result, failed *WorkerError, err error) {
 		return Result{}, nil, errors.New("the answer is not a JSON object")
 	}
 	if err != nil {
-		return Result{}, nil, errors.New("the answer's hash is not a string")
+		return Result{}, nil, errors.New("the answer's hash or on is not a string")
 	}
 	if in.Hash != nil && *in.Hash != "" {
 		if !validHash.MatchString(*in.Hash) {
 			return Result{}, nil, errors.New("the answer's hash is none")
 		}
 		result.Hash = *in.Hash
+	}
+	if in.On != nil && *in.On != "" {
+		if !validHash.MatchString(*in.On) {
+			return Result{}, nil, errors.New("the answer's on is no hash")
+		}
+		result.On = *in.On
 	}
 	if !isEmpty(in.Error) {
 		var e struct{ Code, Message, Exception json.RawMessage }

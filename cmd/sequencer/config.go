@@ -85,8 +85,9 @@ type sendersConfig struct {
 }
 
 type typesConfig struct {
-	Types       nameList `env:"SEQUENCER_TYPES" shown:"all known" wants:"known type names, comma-separated" means:"Types that this process dispatches"`
-	WorkerTypes nameList `env:"SEQUENCER_WORKER_TYPES" wants:"names of 1 to 64 of A-Z 0-9 _, comma-separated" means:"Further types, done wholly by their worker; their data is any JSON object"`
+	Types       nameList     `env:"SEQUENCER_TYPES" shown:"all known" wants:"known type names, comma-separated" means:"Types that this process dispatches"`
+	WorkerTypes nameList     `env:"SEQUENCER_WORKER_TYPES" wants:"names of 1 to 64 of A-Z 0-9 _, comma-separated" means:"Further types, done wholly by their worker; their data is any JSON object"`
+	Overlap     overlapModes `env:"SEQUENCER_OVERLAP" wants:"TYPE=chained, TYPE=commuting or TYPE=alone for known types, comma-separated" means:"How several transactions of a type go together in flight, over what the type says itself; see below"`
 }
 
 type cycleConfig struct {

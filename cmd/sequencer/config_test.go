@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 )
 
@@ -69,6 +70,7 @@ SEQUENCER_BALANCE_INTERVAL=1m0s
 SEQUENCER_STATE_DIR=
 SEQUENCER_TYPES=
 SEQUENCER_WORKER_TYPES=
+SEQUENCER_OVERLAP=
 SEQUENCER_CYCLE_INTERVAL=5s
 SEQUENCER_INCLUSION_INTERVAL=10s
 SEQUENCER_DISPATCH_TIMEOUT=10m0s
@@ -121,6 +123,7 @@ func TestLoadConfigValues(t *testing.T) {
 		"SEQUENCER_MINA_URL": "http://a:3085/graphql/,http://b:3085/graphql,https://c/graphql",
 		"SEQUENCER_SENDERS":  keyA + "=http://w:1/x=y", "SEQUENCER_SENDERS_FILE": file,
 		"SEQUENCER_TYPES": "MY_TYPE,SEND_CLAIM_VOTE", "SEQUENCER_WORKER_TYPES": "MY_TYPE",
+		"SEQUENCER_OVERLAP":   "MY_TYPE=commuting,SEND_CLAIM_VOTE=alone",
 		"SEQUENCER_RETENTION": "1h30m", "SEQUENCER_LOG_LEVEL": "debug",
 	}, needs{Mina: true, Types: []string{"SEND_CLAIM_VOTE"}})
 	if err != nil {
@@ -133,6 +136,9 @@ func TestLoadConfigValues(t *testing.T) {
 		{"ci", "admin", "a:b:c", nil}, {"ui", "read", "0123456789abcdef", nil},
 		{"one", "submit", "0123456789abcde1", queues.Prefixes{"a-", "b"}}, {"two", "read", "x:0123456789abcdef", queues.Prefixes{"c"}},
 	}, cfg.HTTP.APIKeys); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(overlapModes{"MY_TYPE": dispatcher.Commuting, "SEND_CLAIM_VOTE": dispatcher.Alone}, cfg.Types.Overlap); diff != "" {
 		t.Error(diff)
 	}
 	if cfg.Fee.First != 1 || cfg.Fee.Max != 5_000_000_000 || cfg.HTTP.BodyLimit != 2048 || cfg.Keep.Retention != 90*time.Minute ||
@@ -182,6 +188,7 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_STATE_DIR":          {"here", "./there"},
 		"SEQUENCER_TYPES":              {"send_claim_vote", "NO_SUCH", "SEND_CLAIM_VOTE,SEND_CLAIM_VOTE"},
 		"SEQUENCER_WORKER_TYPES":       {"my-type", "A,A", "SEND_CLAIM_VOTE", strings.Repeat("A", 65)},
+		"SEQUENCER_OVERLAP":            {"SEND_CLAIM_VOTE", "SEND_CLAIM_VOTE=width", "NO_SUCH=chained", "SEND_CLAIM_VOTE=alone,SEND_CLAIM_VOTE=alone"},
 		"SEQUENCER_CYCLE_INTERVAL":     append(durations, "0s"),
 		"SEQUENCER_INCLUSION_INTERVAL": append(durations, "0s"),
 		"SEQUENCER_DISPATCH_TIMEOUT":   append(durations, "0s"),

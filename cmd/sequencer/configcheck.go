@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"math/big"
 	"net"
 	"os"
@@ -82,9 +83,14 @@ func (c config) check(need needs, bad func(reason, name string, against ...strin
 			bad("names "+name+", which is built in", "SEQUENCER_WORKER_TYPES")
 		}
 	}
-	for _, name := range c.Types.Types {
-		if !slices.Contains(need.Types, name) && !slices.Contains(c.Types.WorkerTypes, name) {
-			bad("names "+name+", which is neither built in nor in SEQUENCER_WORKER_TYPES", "SEQUENCER_TYPES", "SEQUENCER_WORKER_TYPES")
+	known := slices.Concat(need.Types, c.Types.WorkerTypes)
+	for variable, names := range map[string][]string{
+		"SEQUENCER_TYPES": c.Types.Types, "SEQUENCER_OVERLAP": slices.Sorted(maps.Keys(c.Types.Overlap)),
+	} {
+		for _, name := range names {
+			if !slices.Contains(known, name) {
+				bad("names "+name+", which is neither built in nor in SEQUENCER_WORKER_TYPES", variable, "SEQUENCER_WORKER_TYPES")
+			}
 		}
 	}
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"math/big"
 	"net/url"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"mina-sequencer/api"
+	"mina-sequencer/dispatcher"
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
@@ -164,6 +166,27 @@ func (l *nameList) EnvDecode(text string) error {
 }
 
 func (l nameList) String() string { return strings.Join(l, ",") }
+
+// overlapModes says how types go together, by their names.
+type overlapModes map[string]dispatcher.Mode
+
+// EnvDecode reads comma-separated TYPE=mode.
+func (m *overlapModes) EnvDecode(text string) error {
+	modes, err := dispatcher.ParseOverlap(text)
+	if err != nil {
+		return refusal("holds what is none: " + err.Error())
+	}
+	*m = modes
+	return nil
+}
+
+func (m overlapModes) String() string {
+	var items []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		items = append(items, name+"="+m[name].String())
+	}
+	return strings.Join(items, ",")
+}
 
 // splitList splits at commas and drops blanks and empty items.
 func splitList(text string) []string {

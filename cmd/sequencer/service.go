@@ -75,6 +75,9 @@ func newService(cfg config, client redis.UniversalClient, followed *traces.Trace
 	if err != nil {
 		return nil, err
 	}
+	if err := types.SetOverlap(cfg.Types.Overlap); err != nil {
+		return nil, fmt.Errorf("SEQUENCER_OVERLAP: %w", err)
+	}
 	ledgers, auth, err := cfg.Ledgers.open()
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -51,6 +52,9 @@ type Options struct {
 	// Such accounts must exist on the chain. Without it, transactions have one
 	// update that changes nothing.
 	State func(ctx context.Context, account string) ([]string, error)
+	// Payer reads what the chain shows of the payer, to be held against what is ahead of an
+	// attempt: see [Chain]. Without it, what is ahead is taken as the caller says.
+	Payer func(ctx context.Context, account string) (Chain, error)
 
 	ProveTime, SignTime time.Duration
 
@@ -58,6 +62,7 @@ type Options struct {
 	Types      []string // that it makes; nil: all
 	MaxRetries *int     // its opinion on retries; nil: none
 	NoResign   bool     // it cannot sign a proof again
+	NoAhead    bool     // it builds on the chain alone, and heeds nothing that is ahead
 	Capacity   int      // proofs at a time, others are told 503; 0: no limit
 	Network    string   // told by /health
 	O1js       string   // told by /health; default "simulated"
@@ -75,6 +80,7 @@ type Call struct {
 	Queue   string
 	Retries int
 	Attempt int       // its number; 0 for callbacks
+	Ahead   int       // commands in flight before it
 	Hash    string    // of the result; callbacks only
 	Code    string    // of the result's error; callbacks only
 	At      time.Time // when it came
@@ -200,18 +206,22 @@ type body struct {
 		Retries   int    `json:"retries"`
 	} `json:"sender"`
 	Attempt attempt   `json:"attempt"`
+	Ahead   []ahead   `json:"ahead"`
 	Signed  string    `json:"signed"`
 	Result  txnResult `json:"result"`
 }
 
-// An answer is a status, 200 if it is 0, and a body in JSON.
+// An answer is a status, 200 if it is 0, and a body in JSON. after is its Retry-After in
+// seconds, none if it is 0.
 type answer struct {
 	status int
 	body   any
+	after  int
 }
 
 type txnResult struct {
 	Hash   string          `json:"hash"`
+	On     string          `json:"on,omitempty"`
 	Done   json.RawMessage `json:"done"`
 	Error  *txnError       `json:"error"`
 	Data   any             `json:"data"`
@@ -252,7 +262,7 @@ func (w *Worker) handle(kind string, do func(*request) answer) http.HandlerFunc 
 				return
 			}
 			rq.UID, rq.Queue, rq.Retries = b.TxData.UID, b.Sender.Queue, b.Sender.Retries
-			rq.Attempt, rq.Hash = b.Attempt.Number, b.Result.Hash
+			rq.Attempt, rq.Ahead, rq.Hash = b.Attempt.Number, len(b.Ahead), b.Result.Hash
 			if b.Result.Error != nil {
 				rq.Code = b.Result.Error.Code
 			}
@@ -298,6 +308,9 @@ func (a answer) write(rw http.ResponseWriter) {
 		a.status = http.StatusOK
 	}
 	rw.Header().Set("Content-Type", "application/json")
+	if a.after > 0 {
+		rw.Header().Set("Retry-After", strconv.Itoa(a.after))
+	}
 	rw.WriteHeader(a.status)
 	if a.body != nil {
 		e := json.NewEncoder(rw)
@@ -324,6 +337,9 @@ func (w *Worker) health(*request) answer {
 		capabilities = []string{Dispatch}
 	case w.o.NoResign:
 		capabilities = []string{Prove}
+	}
+	if !w.o.Legacy && !w.o.NoAhead {
+		capabilities = append(capabilities, "ahead")
 	}
 	types := w.o.Types
 	if types == nil {

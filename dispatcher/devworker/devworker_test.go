@@ -51,6 +51,7 @@ func TestRepeatedAttempt(t *testing.T) {
 		"validUntil": func(a *dispatcher.Attempt) { a.ValidUntil = 0 },
 		"memo":       func(a *dispatcher.Attempt) { a.Memo = "m" },
 		"previous":   func(a *dispatcher.Attempt) { a.Previous = nil },
+		"base":       func(a *dispatcher.Attempt) { a.Base = "b" },
 	} {
 		c := call(1, 0, 5)
 		change(&c.Attempt)
@@ -245,7 +246,7 @@ func TestCallbacks(t *testing.T) {
 	if _, ok := b.remote.MaxRetries(t.Context(), b.at); ok {
 		t.Error("no opinion is one")
 	}
-	if h, err := b.client.Health(t.Context(), b.at); err != nil || !cmp.Equal(h.Capabilities, []string{"prove", "resign"}) {
+	if h, err := b.client.Health(t.Context(), b.at); err != nil || !cmp.Equal(h.Capabilities, []string{"prove", "resign", "ahead"}) {
 		t.Errorf("health %+v, %v", h, err)
 	}
 }

@@ -31,6 +31,7 @@ const (
 	WrongValidUntil = "validUntil"
 	WrongMemo       = "memo"
 	WrongHash       = "hash"           // in the answer only
+	WrongOn         = "on"             // in the answer only
 	NoUpdates       = "accountUpdates" // there are none
 	SecondNonce     = "incrementNonce" // an update spends a second nonce of the payer
 )
@@ -72,7 +73,7 @@ func (f *Fault) check() error {
 	if !slices.Contains([]string{Hang, Cut, Die, Busy, Error, Answer, Long, Wrong}, f.Kind) {
 		return fmt.Errorf("no fault is called %q", f.Kind)
 	}
-	if f.Kind == Wrong && !slices.Contains([]string{WrongPayer, WrongNonce, WrongFee, WrongValidUntil, WrongMemo, WrongHash, NoUpdates, SecondNonce}, f.Field) {
+	if f.Kind == Wrong && !slices.Contains([]string{WrongPayer, WrongNonce, WrongFee, WrongValidUntil, WrongMemo, WrongHash, WrongOn, NoUpdates, SecondNonce}, f.Field) {
 		return fmt.Errorf("no field is called %q", f.Field)
 	}
 	if f.Status != 0 && (f.Status < 200 || f.Status > 599) {

@@ -41,6 +41,7 @@ type attempt struct {
 	ValidUntil *uint32    `json:"validUntil"`
 	Memo       string     `json:"memo"`
 	Previous   []previous `json:"previous"`
+	Base       string     `json:"base"`
 }
 
 type previous struct {
@@ -77,6 +78,20 @@ func (w *Worker) make(rq *request) answer {
 	if rq.Kind == Dispatch {
 		return w.work(rq)
 	}
+	a := w.once(rq)
+	// What is kept may have been made on predecessors that were signed again, or have landed.
+	if r, ok := a.body.(txnResult); ok && !w.o.NoAhead {
+		r.On = rq.on()
+		if rq.fault.wrong() == WrongOn {
+			r.On = "5Jelsewhere"
+		}
+		a.body = r
+	}
+	return a
+}
+
+// once makes each attempt once, however often it is asked for.
+func (w *Worker) once(rq *request) answer {
 	whole, err := json.Marshal(rq.body.Attempt)
 	if err != nil {
 		return failed("500", "reading the attempt", err.Error())
@@ -142,6 +157,9 @@ func (w *Worker) work(rq *request) answer {
 		w.busy--
 		w.mu.Unlock()
 	}()
+	if a, joins := w.joins(rq); !joins {
+		return a
+	}
 	updates, a := w.updates(rq)
 	if updates == nil {
 		return a
@@ -198,6 +216,11 @@ func (w *Worker) updates(rq *request) ([]json.RawMessage, answer) {
 		first := "0"
 		if len(state) > 0 && state[0] != "" {
 			first = state[0]
+		}
+		if !w.o.NoAhead {
+			if first, err = left(rq.body.Ahead, account, first); err != nil {
+				return nil, failed("500", "reading what is ahead", err.Error())
+			}
 		}
 		plan.Updates = []devnet.Update{{
 			Account: account,
