@@ -21,6 +21,8 @@ type Bound struct {
 	// false for a sender that has not sent anything yet.
 	Next    uint32
 	HasNext bool
+	// Width is how many of the queue may be in flight as a person has set it, 0 for not.
+	Width int
 }
 
 // BindRequest says who binds what.
@@ -88,7 +90,7 @@ func (r *reply) bound(pairs []any) (out []Bound) {
 		next := r.string(r.at(l, 3))
 		out = append(out, Bound{
 			Transaction: t, Sender: r.string(r.at(l, 1)), URL: r.string(r.at(l, 2)),
-			Next: uint32(r.int(next)), HasNext: next != "",
+			Next: uint32(r.int(next)), HasNext: next != "", Width: int(r.int(r.at(l, 4))),
 		})
 	}
 	return out
@@ -133,21 +135,42 @@ func (s *Store) Join(ctx context.Context, j JoinRequest) (*Bound, error) {
 	return &Bound{Transaction: t, Sender: r.string(r.at(l, 1)), URL: r.string(r.at(l, 2))}, r.err
 }
 
-// InFlight are the uids of what runs of a queue, in order. Error: ErrUnavailable.
-func (s *Store) InFlight(ctx context.Context, queue string) ([]string, error) {
+// InFlight are the uids of what runs of a queue, in order, and how many may be in flight
+// as a person has set it, 0 for not. Error: ErrUnavailable.
+func (s *Store) InFlight(ctx context.Context, queue string) (uids []string, width int, err error) {
+	m, e, err := s.words(ctx, queue)
+	if err != nil {
+		return nil, 0, err
+	}
+	uids, width = list(m["run"]), int(e.int(m["width"]))
+	return uids, width, e.err
+}
+
+// Callbacks are the uids whose callbacks a queue waits for, in the order in which they are
+// to be told; none once that has taken too long. Error: ErrUnavailable.
+func (s *Store) Callbacks(ctx context.Context, queue string) ([]string, error) {
+	m, e, err := s.words(ctx, queue)
+	if err != nil || !fromMillis(e.int(m["hold"])).After(time.Now()) {
+		return nil, err
+	}
+	return list(m["holder"]), e.err
+}
+
+// words reads the record of a queue; there are none where it is gone.
+func (s *Store) words(ctx context.Context, queue string) (map[string]string, *numbers, error) {
+	var e numbers
 	text, err := s.client.Get(ctx, s.key("q:"+queue)).Result()
 	switch {
 	case errors.Is(err, redis.Nil):
-		return nil, nil
+		return nil, &e, nil
 	case err != nil:
-		return nil, storeError("reading a queue", err)
+		return nil, nil, storeError("reading a queue", err)
 	}
-	var e numbers
 	m := e.queue(text)
 	if e.err != nil {
-		return nil, fmt.Errorf("record of queue %s is damaged: %w", queue, e.err)
+		return nil, nil, fmt.Errorf("record of queue %s is damaged: %w", queue, e.err)
 	}
-	return list(m["run"]), nil
+	return m, &e, nil
 }
 
 // setAside has the queues paused of what was bound and cannot be read, with the reason,

@@ -48,7 +48,7 @@ func (m *model) said(t *lifecycle.Transaction, err error) answer {
 	}
 	for e, text := range map[error]string{
 		queues.ErrStale: "stale", queues.ErrFenced: "fenced", queues.ErrUnsettled: "unsettled",
-		queues.ErrOvertaken: "overtaken",
+		queues.ErrOvertaken: "overtaken", queues.ErrFollowed: "followed",
 		queues.ErrNotFound:  "gone", queues.ErrNotFinal: "busy", queues.ErrUnavailable: unavailable.Text,
 		senders.ErrExists: "exists", senders.ErrBound: "busy",
 	} {
@@ -75,6 +75,8 @@ func (m *model) advance(d *drawn) answer {
 		return says("fenced")
 	case errors.Is(err, explorer.ErrUnsettled):
 		return says("unsettled")
+	case errors.Is(err, explorer.ErrFollowed):
+		return says("followed")
 	case errors.Is(err, explorer.ErrGone):
 		return says("gone")
 	case denied != nil && denied.Why == lifecycle.Overtaken:
@@ -353,7 +355,7 @@ func (m *model) drawMoves(c *queues.Change) {
 	to := c.After.Phase
 	c.Moves = lifecycle.Moves{
 		Attempt: len(c.After.Attempts), Keep: to != lifecycle.PhaseWaiting && m.draw(2),
-		Confirm: m.draw(4), InOrder: m.draw(2), Remove: queues.Never,
+		Confirm: m.draw(4), InOrder: m.draw(2), Last: true, Remove: queues.Never,
 	}
 	if c.After.Callback != "" && (to.Final() || m.draw(4)) {
 		c.Tell = c.After.Callback

@@ -166,15 +166,15 @@ func (m *model) compareQueues(d *dump) {
 	}
 	for i := range m.want.Queues {
 		q := &m.want.Queues[i]
-		s := queueState{Run: q.Run, Paused: q.Paused, Till: q.Till}
+		s := queueState{Run: strings.Join(q.Run, ","), Paused: q.Paused, Till: q.Till}
 		if q.Streak > 0 {
 			s.Streak = fmt.Sprint(q.Streak)
 		}
 		if q.Hold.After(m.now) {
-			s.Hold, s.Holder = q.Hold, q.Holder
+			s.Hold, s.Holder = q.Hold, strings.Join(q.Holder, ",")
 		}
-		if q.Run != "" {
-			s.Sender = m.want.Record(q.Run).Txn.Sender
+		if len(q.Run) > 0 {
+			s.Sender = m.want.Record(q.Run[0]).Txn.Sender
 		}
 		want[q.Name] = s
 	}
@@ -422,14 +422,17 @@ func (m *model) readPlaces() {
 	for i := range m.want.Queues {
 		q := &m.want.Queues[i]
 		want := &queues.Queue{
-			Name: q.Name, Phase: lifecycle.PhaseWaiting, Running: q.Run, Paused: q.Paused, PausedUntil: q.Till,
+			Name: q.Name, Phase: lifecycle.PhaseWaiting, InFlight: q.Run, Paused: q.Paused, PausedUntil: q.Till,
 			Counts: map[lifecycle.State]int64{},
 		}
 		for _, s := range lifecycle.States {
 			of := m.some(func(t *lifecycle.Transaction) bool { return t.Queue == q.Name && t.State() == s })
 			want.Counts[s] = int64(len(of))
 		}
-		if r := m.want.Record(q.Run); r != nil {
+		if len(q.Run) > 0 {
+			want.Running = q.Run[0]
+		}
+		if r := m.want.Record(want.Running); r != nil {
 			want.Phase, want.Sender, want.Retries, want.NextAt = r.Txn.Phase, r.Txn.Sender, r.Txn.Retries, r.Txn.DueAt
 		} else if q.Hold.After(m.now) {
 			want.NextAt = q.Hold
@@ -445,8 +448,8 @@ func (m *model) readPlaces() {
 			want.OldestWaiting, first = head.ReceivedAt, head.UID
 		}
 		m.same("queue "+q.Name, got, want)
-		if q.Run != "" {
-			first = q.Run
+		if len(q.Run) > 0 {
+			first = q.Run[0]
 		}
 		for _, t := range m.some(func(t *lifecycle.Transaction) bool { return t.Queue == q.Name }) {
 			m.readPlace(t, q, first)
@@ -467,7 +470,7 @@ func (m *model) readPlace(t *lifecycle.Transaction, q *explorer.Queue, first str
 	if t.Phase == lifecycle.PhaseWaiting {
 		want := lifecycle.Place{Ahead: before, First: first}
 		if q.Hold.After(m.now) {
-			want.Holder, want.Hold = q.Holder, q.Hold
+			want.Holder, want.Hold = slices.Concat(q.Holder, []string{""})[0], q.Hold
 		}
 		got, err := m.store.Place(m.ctx, t.UID)
 		m.ok(err)

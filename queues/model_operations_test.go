@@ -190,7 +190,7 @@ func (m *model) calledBack() bool {
 		if r.Txn.Callback != c {
 			return says("0")
 		}
-		waited := m.queueOf(t.Queue).Holder == t.UID
+		waited := slices.Contains(m.queueOf(t.Queue).Holder, t.UID)
 		if m.want.Called(t.UID, c, again < 0); again >= 0 {
 			m.due["c:"+t.UID] = m.now.Add(again)
 			return says("%d", r.Txn.CallbackTries)
@@ -282,6 +282,42 @@ func (m *model) heartbeats(p string, skip int) {
 	})
 }
 
+// joinOne puts the next of a queue behind what runs of it.
+func (m *model) joinOne() bool {
+	running := slices.DeleteFunc(slices.Clone(m.want.Queues), func(q explorer.Queue) bool { return len(q.Run) == 0 })
+	if len(running) == 0 {
+		return false
+	}
+	q := one(m, running...)
+	j := queues.JoinRequest{
+		Process: one(m, me, other), Queue: q.Name, Behind: q.Run[len(q.Run)-1], Out: m.rand.IntN(3), Width: 2,
+		Types: one(m, []string{vote}, []string{vote, batch}), All: []string{vote, batch},
+		Groups: []string{senders.Shared, senders.LocalGroup("S0")}[:1+m.rand.IntN(2)],
+	}
+	if m.draw(8) {
+		j.Behind = q.Run[0]
+	}
+	m.note("%s behind %s, %d out", j.Process, j.Behind, j.Out)
+	m.do(0, func(s *queues.Store, _ *poolOf) answer {
+		b, err := s.Join(m.ctx, j)
+		if err != nil || b == nil {
+			return m.said(nil, err)
+		}
+		return answer{Text: b.Sender + " " + b.URL, Txns: []*lifecycle.Transaction{b.Transaction}}
+	}, func() answer {
+		if j.Out >= j.Width || j.Behind != q.Run[len(q.Run)-1] {
+			return says("ok")
+		}
+		t := m.want.Join(j.Process, q.Name, j.Types, j.Groups)
+		if t == nil {
+			return says("ok")
+		}
+		m.owe(j.Process, t.UID, m.now)
+		return answer{Text: t.Sender + " " + m.workers[t.Sender].url, Txns: []*lifecycle.Transaction{m.whole(m.want.Read(t.UID))}}
+	})
+	return true
+}
+
 // takeOver has a process take over from another, which has left or not.
 func (m *model) takeOver() bool {
 	dead, heir := me, other
@@ -339,7 +375,22 @@ func (m *model) taken(heir, dead string, most int) []string {
 		}
 		return strings.Compare(x, y)
 	})
-	for _, uid := range all[:min(most, len(all))] {
+	var with []string // what runs of one queue is taken together
+	for _, uid := range all {
+		if len(with) >= most {
+			break
+		}
+		together := []string{uid}
+		if r := m.want.Record(uid); r != nil && slices.Contains(m.queueOf(r.Txn.Queue).Run, uid) {
+			together = append(together, m.queueOf(r.Txn.Queue).Run...)
+		}
+		for _, uid := range together {
+			if !slices.Contains(with, uid) {
+				with = append(with, uid)
+			}
+		}
+	}
+	for _, uid := range with {
 		delete(m.own[dead], uid)
 		if r := m.want.Record(uid); r != nil && explorer.Owner(r.Txn.Claim) == dead {
 			m.owe(heir, uid, m.now)
@@ -398,7 +449,7 @@ func (m *model) remove() bool {
 			return says("gone")
 		}
 		t := r.Txn
-		waited := m.queueOf(t.Queue).Holder == uid
+		waited := slices.Contains(m.queueOf(t.Queue).Holder, uid)
 		if err := m.want.Remove(uid); err != nil {
 			return says("busy")
 		}

@@ -144,7 +144,7 @@ type operation struct {
 
 func (m *model) operations() []operation {
 	return []operation{
-		{12, "post", m.post}, {18, "bind", m.bindSome}, {34, "change", m.change}, {12, "changes", m.changes},
+		{12, "post", m.post}, {18, "bind", m.bindSome}, {10, "join", m.joinOne}, {34, "change", m.change}, {12, "changes", m.changes},
 		{6, "order", m.order}, {8, "facts", m.facts}, {8, "called", m.calledBack}, {7, "tick", m.tickOnce},
 		{4, "postpone", m.postpone}, {4, "time", m.time}, {3, "heartbeat", m.heartbeatOnce}, {5, "take over", m.takeOver},
 		{6, "pause", m.pause}, {6, "register", m.register}, {2, "configure", m.configure}, {2, "rest", m.rest},
@@ -481,7 +481,7 @@ func (m *model) forget(t *lifecycle.Transaction) {
 
 // held ends that the clock looks at a queue that waits no more, or is gone.
 func (m *model) held(queue string, waited bool) {
-	if q := m.queueOf(queue); q == nil || waited && q.Holder == "" {
+	if q := m.queueOf(queue); q == nil || waited && len(q.Holder) == 0 {
 		delete(m.due, "q:"+queue)
 		if q == nil {
 			delete(m.due, "p:"+queue)
@@ -595,7 +595,7 @@ func (m *model) trim() {
 // remove1 removes one transaction from the explorer's store, and what belongs to it.
 func (m *model) remove1(t *lifecycle.Transaction) {
 	q := m.queueOf(t.Queue)
-	waited := q.Holder == t.UID
+	waited := slices.Contains(q.Holder, t.UID)
 	m.want.Forget(t)
 	m.forget(t)
 	m.held(t.Queue, waited)

@@ -37,6 +37,9 @@ func (s *Sequencer) tellStored(ctx context.Context, uid string) {
 // the store has it told again later. The worker is that of the attempt which
 // decided or, where it is gone, any other.
 func (s *Sequencer) tell(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker) {
+	if s.callbacksBefore(ctx, t) {
+		return // it is told when those are answered, or when the lease is over
+	}
 	again := queues.Never
 	if err := s.report(ctx, t, worker); err != nil {
 		again = min(time.Second<<min(t.CallbackTries, 20), callbackRetryMax)
@@ -46,7 +49,9 @@ func (s *Sequencer) tell(ctx context.Context, t *lifecycle.Transaction, worker d
 		if _, err := s.Store.Called(ctx, t, t.Callback, again); err == nil {
 			if again >= 0 {
 				notify(s.due)
+				return
 			}
+			s.tellNext(ctx, t.Queue)
 			return
 		}
 		pause(ctx, try)

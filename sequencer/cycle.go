@@ -88,6 +88,10 @@ func (s *Sequencer) look(ctx context.Context, uids []string) {
 		return
 	}
 	for _, t := range ts {
+		if err := s.relist(ctx, t); err != nil {
+			s.Log.Warn("reading due transactions failed", "err", err)
+			return
+		}
 		if s.owns(t) {
 			s.own(s.newOwner(t, lifecycle.Local{}))
 			s.putOff(ctx, t.UID)
@@ -175,6 +179,7 @@ func (s *Sequencer) bindWhile(ctx context.Context, possible func() bool, r queue
 			s.mu.Lock()
 			delete(s.released, b.Sender)
 			s.mu.Unlock()
+			s.lists(b.Transaction.Queue, []string{b.Transaction.UID}, b.Width)
 			o := s.newOwner(b.Transaction, lifecycle.BoundHere(&sender))
 			o.worker = dispatcher.Worker{AccountID: b.Sender, URL: b.URL}
 			s.boundHere(b.Transaction)
@@ -225,6 +230,9 @@ func (s *Sequencer) boundQueues() int {
 		if o.bound.Load() {
 			n++
 		}
+	}
+	for _, t := range s.trains {
+		n -= len(t.uids) - 1
 	}
 	return n
 }
@@ -326,6 +334,9 @@ func (s *Sequencer) pollLoop(ctx context.Context) {
 		}
 		close(s.polled)
 		s.polled = make(chan struct{})
+		for queue, t := range s.trains {
+			s.joinSoon(queue, t)
+		}
 		s.mu.Unlock()
 		if s.wanted.Swap(false) {
 			s.Store.Signal()

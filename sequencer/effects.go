@@ -112,17 +112,24 @@ func (o *owner) confirm(ctx context.Context, t *lifecycle.Transaction, e lifecyc
 func (o *owner) begin(ctx context.Context, v *lifecycle.View, e lifecycle.Effect) {
 	t, worker := o.drive.Txn(), o.worker
 	bytes := o.drive.Bytes(e)
+	a, err := o.aheadOf(ctx, &v.Train, e)
+	if err != nil {
+		at := t.Attempt(e.Number)
+		o.drive.Add(e, lifecycle.Answer{Call: e, Sender: at.Sender, Nonce: at.Nonce, Fault: lifecycle.FaultBusy,
+			Error: &lifecycle.Error{Code: lifecycle.CodeUnavailable, Message: err.Error()}})
+		return
+	}
 	call, cancel := context.WithTimeout(ctx, o.s.Policy.DispatchTimeout)
 	o.stop = cancel
 	o.s.work.Go(func(context.Context) {
 		defer cancel()
-		o.leave(word{call: e, txn: t, result: o.s.perform(call, t, worker, e, bytes)})
+		o.leave(word{call: e, txn: t, result: o.s.perform(call, t, worker, e, bytes, a)})
 	})
 }
 
 // perform does an effect that asks a worker or the nodes.
 func (s *Sequencer) perform(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect,
-	bytes []byte) lifecycle.Result {
+	bytes []byte, on *ahead) lifecycle.Result {
 	switch e.Kind {
 	case lifecycle.AskHealth:
 		return s.greet(ctx, t.Sender, worker)
@@ -140,7 +147,7 @@ func (s *Sequencer) perform(ctx context.Context, t *lifecycle.Transaction, worke
 	case lifecycle.Submit:
 		return s.submit(ctx, t, e)
 	}
-	return s.ask(ctx, t, worker, e, bytes)
+	return s.ask(ctx, t, worker, e, bytes, on)
 }
 
 // account asks the nodes for nonce and balance of a sender, and notes the balance.
@@ -193,7 +200,7 @@ func (s *Sequencer) send(ctx context.Context, t *lifecycle.Transaction, e lifecy
 
 // ask has a worker make an attempt.
 func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect,
-	signed []byte) lifecycle.Result {
+	signed []byte, on *ahead) lifecycle.Result {
 	a := t.Attempt(e.Number)
 	d, known := s.Types.Lookup(t.Type)
 	answer := lifecycle.Answer{Call: e, Sender: a.Sender, Nonce: a.Nonce}
@@ -208,6 +215,9 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 		worker.URL = url
 	}
 	call, began := callOf(s.Namespace, t, a), time.Now()
+	if on != nil {
+		call.Ahead, call.Attempt.Base = on.list, on.base
+	}
 	var r dispatcher.Result
 	var err error
 	calling, called := s.traced(ctx, t, string(e.Kind), a.Number)

@@ -18,6 +18,7 @@ const greetAgain = 5 * time.Minute
 // A greeting is what is known of a worker, by its sender.
 type greeting struct {
 	at      time.Time // when it last said that it is the right one
+	ahead   bool      // it builds on what is in flight
 	strange int       // times in a row that it said it is not
 }
 
@@ -36,7 +37,7 @@ func (s *Sequencer) greet(ctx context.Context, sender string, worker dispatcher.
 	if slices.Contains(health.Capabilities, "prove") {
 		s.makesProofs(ctx, worker)
 	}
-	next := greeting{at: time.Now()}
+	next := greeting{at: time.Now(), ahead: health.BuildsAhead()}
 	if why != "" {
 		next = greeting{strange: g.strange + 1}
 	}

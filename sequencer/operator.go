@@ -20,6 +20,9 @@ func (s *Sequencer) order(ctx context.Context, uid string, order lifecycle.Order
 			return nil, err
 		}
 		v := s.view(t, lifecycle.Sighting{})
+		if v.Train, err = s.followers(ctx, t); err != nil {
+			return nil, err
+		}
 		step, err := lifecycle.Ask(&v, order)
 		if err != nil {
 			return nil, err
@@ -28,7 +31,7 @@ func (s *Sequencer) order(ctx context.Context, uid string, order lifecycle.Order
 			Before: t, After: step.Txn, Aside: step.Aside, Now: v.Now, Wait: s.Policy.CallbackWait, Lease: callbackLease,
 			Moves: lifecycle.Effects(t, step.Txn, &step.Aside, &s.Policy), Budgets: s.budgets(t, step.Txn),
 		})
-		if errors.Is(err, queues.ErrStale) {
+		if errors.Is(err, queues.ErrStale) || errors.Is(err, queues.ErrFollowed) {
 			continue
 		}
 		if err != nil {
@@ -42,6 +45,22 @@ func (s *Sequencer) order(ctx context.Context, uid string, order lifecycle.Order
 		}
 		return stored, err
 	}
+}
+
+// followers are those that run behind t, whoever drives them.
+func (s *Sequencer) followers(ctx context.Context, t *lifecycle.Transaction) (train lifecycle.Train, err error) {
+	if !t.Phase.Bound() || t.Ledger != "" {
+		return train, nil
+	}
+	uids, _, err := s.Store.InFlight(ctx, t.Queue)
+	for _, uid := range uids[min(len(uids), slices.Index(uids, t.UID)+1):] {
+		other, err := s.Store.Get(ctx, uid)
+		if err != nil {
+			return train, err
+		}
+		train.Behind = append(train.Behind, lifecycle.Member{Txn: other})
+	}
+	return train, err
 }
 
 // Retry puts a FAILED or UNRESOLVED transaction back to its old place in the

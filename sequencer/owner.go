@@ -32,10 +32,12 @@ type owner struct {
 	books   *books // of its ledger; nil of what is for Mina, or for one that is not known here
 
 	bound atomic.Bool // has a sender
+	shown shown       // what the others of its train see of it; under mu of s
 
 	// Of the goroutine that runs.
 	drive  *lifecycle.Drive
 	worker dispatcher.Worker
+	ahead  *ahead             // what the latest attempt is built upon
 	stop   context.CancelFunc // of the effect under way
 	timer  *time.Timer
 	tries  int // in vain in a row to reach the store
@@ -73,6 +75,8 @@ func (s *Sequencer) own(o *owner) {
 		return
 	}
 	s.owners[o.uid] = o
+	l := o.drive.Local()
+	o.shown = shown{lifecycle.MemberOf(o.drive.Txn(), lifecycle.Sighting{}, &l), o.drive.IsStale()}
 	s.recovery.Stored(o.drive.Txn(), nil)
 	o.watch()
 	o.leave(word{})
@@ -121,6 +125,7 @@ func (o *owner) run(ctx context.Context) {
 			o.drive.Add(w.call, w.result)
 		}
 		more = o.act(ctx, live)
+		o.show()
 	}
 }
 
@@ -139,6 +144,7 @@ func (o *owner) act(ctx context.Context, live bool) bool {
 		return false
 	}
 	v := o.s.view(o.drive.Txn(), o.s.Chain.Sighting(o.uid))
+	v.Train = o.s.around(o)
 	switch a := o.drive.Next(v, live); a.Do {
 	case lifecycle.ToRead:
 		return o.read(ctx)
@@ -207,6 +213,7 @@ func (s *Sequencer) drop(o *owner) bool {
 	if s.owners[o.uid] == o {
 		s.recovery.Left(o.uid)
 		delete(s.owners, o.uid)
+		s.unlist(o.drive.Txn().Queue, o.uid)
 		s.Chain.Forget(o.uid)
 		if o.books != nil {
 			o.books.forget(o.uid)
@@ -220,6 +227,10 @@ func (o *owner) read(ctx context.Context) bool {
 	t, err := o.s.Store.Get(ctx, o.uid)
 	switch {
 	case err == nil && o.s.owns(t):
+		if err := o.s.relist(ctx, t); err != nil {
+			o.again(ctx, "transaction not read", err)
+			return true
+		}
 		if o.s.recovery.Lacks(t) {
 			o.drive.Stale() // and not until the store is settled: others may wait for its end
 			o.again(ctx, "Redis has forgotten what is out", nil)
@@ -232,6 +243,9 @@ func (o *owner) read(ctx context.Context) bool {
 		o.drive.Read(t, time.Now())
 		o.s.recovery.Stored(t, nil)
 		o.bound.Store(t.Phase.Bound())
+		if !t.Phase.Bound() {
+			o.s.unlists(t.Queue, o.uid)
+		}
 		o.watch()
 		return true
 	case err == nil, errors.Is(err, queues.ErrNotFound):
@@ -257,7 +271,7 @@ func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action
 	c := &queues.Change{
 		Before: before, After: a.Step.Txn, Aside: a.Step.Aside, Moves: a.Moves, Now: v.Now,
 		Wait: o.s.Policy.CallbackWait, Lease: callbackLease, Limits: o.s.feeLimits(before, a.Step.Txn),
-		Budgets: o.s.budgets(before, a.Step.Txn),
+		Budgets: o.s.budgets(before, a.Step.Txn), Width: o.s.Policy.Width,
 	}
 	t, err := o.s.Store.Advance(ctx, c)
 	limit, costly := errors.AsType[*queues.FeeLimitError](err)
@@ -279,7 +293,8 @@ func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action
 	case errors.Is(err, queues.ErrUnsettled):
 		o.s.recovery.Suspect()
 		o.drive.Stale()
-	case errors.Is(err, queues.ErrStale), errors.Is(err, queues.ErrFenced), errors.Is(err, queues.ErrNotFound):
+	case errors.Is(err, queues.ErrStale), errors.Is(err, queues.ErrFenced), errors.Is(err, queues.ErrNotFound),
+		errors.Is(err, queues.ErrFollowed):
 		o.drive.Stale()
 	default:
 		o.again(ctx, "change not stored", err)
@@ -293,6 +308,9 @@ func (o *owner) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 	s := o.s
 	s.recovery.Stored(t, step.Aside.Bytes)
 	o.bound.Store(t.Phase.Bound())
+	if before.Phase.Bound() && !t.Phase.Bound() {
+		s.unlists(t.Queue, t.UID)
+	}
 	o.watch()
 	s.moved(before, t, step)
 	if before.Phase != t.Phase {

@@ -11,6 +11,7 @@
 package sequencer
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -68,11 +69,13 @@ type Sequencer struct {
 	work     crew // owners, effects and callbacks
 	recovery *recovery.Recovery
 
-	proved []string          // types of Dispatch that are for Mina
-	books  map[string]*books // of Ledgers, by name
+	proved  []string          // types of Dispatch that are for Mina
+	chained []string          // of them, those of which several of a queue may be in flight
+	books   map[string]*books // of Ledgers, by name
 
 	mu     sync.Mutex
 	owners map[string]*owner // by uid: what this process holds the claim of
+	trains map[string]*train // by queue: what runs of it
 	// renewed is when the last successful heartbeat began, by the monotonic clock.
 	renewed time.Time
 	// calm is when processes may be taken for dead again after an outage.
@@ -86,6 +89,7 @@ type Sequencer struct {
 	down      map[string]int       // how often in a row a sender's worker was not there
 	unhurried chan struct{}        // full while as many owners run that nobody waits for
 	draining  atomic.Bool
+	widened   atomic.Bool   // a person has made a queue wider
 	wanted    atomic.Bool   // a bind or a plan waits for news of the chain
 	looked    atomic.Int64  // nanoseconds that the last look at the chain took
 	watching  chan struct{} // wakes the poll loop
@@ -127,7 +131,8 @@ func New(o Options) *Sequencer {
 		o.Dispatch = o.Types.Types()
 	}
 	s := &Sequencer{
-		Options: o, process: rand.Text(), owners: make(map[string]*owner), nonces: make(map[string]seenNonce),
+		Options: o, process: rand.Text(), owners: make(map[string]*owner),
+		trains: make(map[string]*train), nonces: make(map[string]seenNonce),
 		released: make(map[string]seenNonce), greeted: make(map[string]greeting),
 		provers: make(map[string]string), down: make(map[string]int),
 		watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1),
@@ -136,6 +141,12 @@ func New(o Options) *Sequencer {
 	s.proved = slices.DeleteFunc(slices.Clone(o.Dispatch), func(typ string) bool {
 		return typ == dispatcher.SubmitBatchType
 	})
+	for _, typ := range s.proved {
+		if o.Types.Overlap(typ) != dispatcher.Alone {
+			s.chained = append(s.chained, typ)
+		}
+	}
+	s.Policy.Width, s.Policy.SendGap = max(s.Policy.Width, 1), cmp.Or(s.Policy.SendGap, sendGap)
 	s.recovery = recovery.New(recovery.Options{
 		Store: o.Store, Senders: o.Senders, Chain: o.Chain, Process: s.process, Namespace: o.Namespace,
 		Interval: o.Policy.InclusionInterval, Log: o.Log, Now: s.now,

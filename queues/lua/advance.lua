@@ -173,6 +173,7 @@ local function plans(t, q, said)
   local tell, hold, remove = said.tell, said.hold, said.remove
   if tell then
     t.callback, t.tries = ARGV[tell + 1], '0'
+    if not holds(q) then q.holder = '' end
     q.hold, q.holder = now + ARGV[tell + 2], with(without(q.holder, t.uid), t.uid)
     put('due', q.hold, 'q:' .. q.name)
     put('due', now + ARGV[tell + 3], 'c:' .. t.uid)

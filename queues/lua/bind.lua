@@ -13,7 +13,7 @@
 -- then pairs: a sender, and its next nonce, with which such an attempt is planned
 --          at once if nothing else is stored by now
 -- Answer:  {"1" if more is left to another run, for the payloads are large, {queue's
---          transaction as in get, sender, url, next nonce or ""} …}
+--          transaction as in get, sender, url, next nonce or "", width or ""} …}
 -- Cost:    about fourteen commands, and nine for each pair
 local incarnation, most, grace, fee = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local ntypes = tonumber(ARGV[7])
@@ -104,7 +104,7 @@ local function pair(q, typ, sender, group)
   put('own:' .. incarnation, now + grace, uid)
   event('t', uid, sender, 'waiting', 'dispatching', '', '')
   bytes = bytes + #v[1]
-  answer[#answer + 1] = { { uid, v[1], write(t), facts(t) }, sender, about[1] or '', about[2] or '' }
+  answer[#answer + 1] = { { uid, v[1], write(t), facts(t) }, sender, about[1] or '', about[2] or '', q.width }
   return true
 end
 

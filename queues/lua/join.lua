@@ -22,6 +22,7 @@ local sent = before.phase == 'sent' or before.phase == 'watching'
 if not sent or (tonumber(before.open) or 0) == 0 or owner(before) ~= me then return {} end
 
 local uid, typ, begins = head(q)
+note(q) -- how far the line is taken may have changed
 local joins = false
 for i = 9, 8 + njoin do joins = joins or ARGV[i] == typ end
 local v = uid and joins and not later(begins) and call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid)

@@ -213,6 +213,9 @@ local function note(q)
     q.narrow .. '\n' .. q.paused
 end
 
+-- holds reports whether a queue waits for a callback, or is left alone.
+local function holds(q) return q.hold ~= '' and tonumber(q.hold) > now end
+
 -- What runs of a queue, and those whose callbacks it waits for, are one word: uids in order,
 -- with commas between them.
 local function last(list) return string.match(list, '[^,]+$') end
@@ -227,13 +230,13 @@ local function without(list, uid)
   return kept
 end
 
--- answered ends that a queue waits for the callback of a transaction. It reports whether it
--- waits for none any more.
+-- answered ends that a queue waits for the callback of a transaction. It reports whether
+-- that was all that it waited for.
 local function answered(q, uid)
   if not has(q.holder, uid) then return false end
   q.holder = without(q.holder, uid)
   if q.holder == '' then q.hold = '' end
-  return q.holder == ''
+  return not holds(q)
 end
 
 -- came has a transaction stand among those of its queue that wait again, left takes
@@ -284,9 +287,6 @@ local function head(q)
   return nil
 end
 
--- holds reports whether a queue waits for a callback, or is left alone.
-local function holds(q) return q.hold ~= '' and tonumber(q.hold) > now end
-
 -- wake has the processes told, once, that a bind may be possible.
 local woken = false
 local function wake() woken = true end
@@ -305,6 +305,7 @@ end
 -- if it cannot; its record is stored.
 local function place(q)
   local uid, typ, begins
+  if not holds(q) then q.hold, q.holder = '', '' end
   if q.waiting > 0 and q.run == '' and q.paused == '' and not holds(q) then uid, typ, begins = head(q) end
   if later(begins) then
     put('due', begins, 'q:' .. q.name) -- what stands behind it waits, too

@@ -214,6 +214,9 @@ func (s *Store) hold(was, t *lifecycle.Transaction, c *Change) {
 	switch {
 	case c.Moves.Tell != "":
 		t.Callback, t.CallbackTries = c.Moves.Tell, 0
+		if !q.Hold.After(s.Now) {
+			q.Holder = nil
+		}
 		q.Hold, q.Holder = s.Now.Add(s.CallbackWait), append(without(q.Holder, t.UID), t.UID)
 	case c.Before.Callback != "" && c.After.Callback == "":
 		t.Callback, t.CallbackTries = "", 0 // nothing is to be told any more

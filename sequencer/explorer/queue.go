@@ -11,6 +11,9 @@ import (
 // before; one that cannot be bound loses its turn.
 func (s *Store) place(q *Queue) {
 	q.Begins = time.Time{}
+	if !q.Hold.After(s.Now) {
+		q.Hold, q.Holder = time.Time{}, nil
+	}
 	can := len(q.Run) == 0 && q.Paused == "" && !q.Hold.After(s.Now)
 	if head := s.Head(q.Name); can {
 		can = head != nil

@@ -389,8 +389,8 @@ func (s *Store) unhold(uid string, q *Queue) {
 	}
 	if q.Holder = without(q.Holder, uid); len(q.Holder) == 0 {
 		q.Hold, q.Holder = time.Time{}, nil
-		s.place(q)
 	}
+	s.place(q)
 }
 
 // without is a list that lacks a uid.
@@ -413,9 +413,6 @@ func (s *Store) Tick() {
 
 // HoldOver ends that a queue is held, if its time is over.
 func (s *Store) HoldOver(q *Queue) {
-	if !q.Hold.After(s.Now) {
-		q.Hold, q.Holder = time.Time{}, nil
-	}
 	s.place(q)
 }
 

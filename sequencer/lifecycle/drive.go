@@ -158,6 +158,9 @@ func (d *Drive) Denied(why Denied) {
 // is read.
 func (d *Drive) Stale() { d.stale = true }
 
+// IsStale reports whether the record is to be read before anything else.
+func (d *Drive) IsStale() bool { return d.stale }
+
 // Read: t is the record as it is stored now, under a claim of this process.
 func (d *Drive) Read(t *Transaction, at time.Time) {
 	switch {

@@ -28,6 +28,9 @@ type Member struct {
 	Accepted bool      // a node has taken them, which may not be stored yet
 }
 
+// MostWidth is the widest that a queue may be.
+const MostWidth = 24
+
 // MemberOf is a transaction as those around it see it.
 func MemberOf(t *Transaction, g Sighting, l *Local) Member {
 	a := t.Attempt(l.Said.Number)

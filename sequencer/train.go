@@ -1,0 +1,306 @@
+package sequencer
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// A train is what runs of one queue, as this process knows it: it drives all of it.
+type train struct {
+	uids    []string // in order
+	width   int      // the most that may be in no block
+	joining bool
+}
+
+// A shown is what an owner lets those around it see of its transaction.
+type shown struct {
+	member lifecycle.Member
+	stale  bool // it is to be read anew
+}
+
+// lists notes what runs of a queue, and how wide a person has made that, 0 for not.
+func (s *Sequencer) lists(queue string, uids []string, width int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(uids) == 0 {
+		delete(s.trains, queue)
+		return
+	}
+	t := s.trains[queue]
+	if t == nil {
+		t = &train{}
+		s.trains[queue] = t
+	}
+	t.uids, t.width = uids, cmp.Or(width, s.Policy.Width)
+	if width > 1 {
+		s.widened.Store(true)
+	}
+}
+
+// unlists takes out what does not run any more, or is driven by another process, and tells
+// the others.
+func (s *Sequencer) unlists(queue, uid string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unlist(queue, uid)
+}
+
+// unlist is unlists under mu.
+func (s *Sequencer) unlist(queue, uid string) {
+	t := s.trains[queue]
+	if t == nil {
+		return
+	}
+	t.uids = slices.DeleteFunc(slices.Clone(t.uids), func(o string) bool { return o == uid })
+	if len(t.uids) == 0 {
+		delete(s.trains, queue)
+		return
+	}
+	s.tellTrain(t, uid)
+}
+
+// tellTrain leaves word to all of a train but one. It holds mu.
+func (s *Sequencer) tellTrain(t *train, but string) {
+	for _, uid := range t.uids {
+		if o := s.owners[uid]; o != nil && uid != but {
+			o.leave(word{})
+		}
+	}
+}
+
+// relist reads what runs of the queue of t, unless t is known to be of it.
+func (s *Sequencer) relist(ctx context.Context, t *lifecycle.Transaction) error {
+	s.mu.Lock()
+	known := s.trains[t.Queue]
+	there := known != nil && slices.Contains(known.uids, t.UID)
+	s.mu.Unlock()
+	if there || !t.Phase.Bound() {
+		return nil
+	}
+	uids, width, err := s.Store.InFlight(ctx, t.Queue)
+	if err == nil {
+		s.lists(t.Queue, uids, width)
+	}
+	return err
+}
+
+// show lets the others of the train see what is known of it now, and has them look if that
+// is news.
+func (o *owner) show() {
+	t, l := o.drive.Txn(), o.drive.Local()
+	now := shown{lifecycle.MemberOf(t, lifecycle.Sighting{}, &l), o.drive.IsStale()}
+	s := o.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now == o.shown {
+		return
+	}
+	o.shown = now
+	train := s.trains[t.Queue]
+	if train == nil || !slices.Contains(train.uids, o.uid) {
+		return
+	}
+	if len(train.uids) > 1 {
+		s.tellTrain(train, o.uid)
+	}
+	s.joinSoon(t.Queue, train)
+}
+
+// around is what this process knows of those that run of the queue of o.
+func (s *Sequencer) around(o *owner) (t lifecycle.Train) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	train := s.trains[o.drive.Txn().Queue]
+	if train == nil || len(train.uids) < 2 {
+		return t
+	}
+	at := slices.Index(train.uids, o.uid)
+	for i, uid := range train.uids {
+		switch m, seen := s.member(uid); {
+		case at < 0 || i == at:
+		case !seen:
+			t.Unseen = true
+		case i < at:
+			t.Ahead = append(t.Ahead, m)
+		default:
+			t.Behind = append(t.Behind, m)
+		}
+	}
+	return t
+}
+
+// member is what is known of one of a train; false if that is nothing, or not up to date.
+// It is called under mu.
+func (s *Sequencer) member(uid string) (lifecycle.Member, bool) {
+	o := s.owners[uid]
+	if o == nil || o.shown.stale || o.shown.member.Txn == nil {
+		return lifecycle.Member{}, false
+	}
+	m := o.shown.member
+	m.Sighting = s.Chain.Sighting(uid)
+	return m, true
+}
+
+// joinSoon has the next of a queue put behind a train, if that may be. It is called under mu.
+func (s *Sequencer) joinSoon(queue string, t *train) {
+	if t.joining || t.width < 2 || len(s.chained) == 0 || s.draining.Load() {
+		return
+	}
+	if _, may := s.joins(t); !may {
+		return
+	}
+	t.joining = s.work.Go(func(ctx context.Context) {
+		for s.join(ctx, queue) {
+			continue
+		}
+	})
+}
+
+// joins reports whether one more may be put behind a train, and how many of it are in no
+// block. It is called under mu.
+func (s *Sequencer) joins(t *train) (out int, may bool) {
+	members := make([]lifecycle.Member, 0, len(t.uids))
+	for _, uid := range t.uids {
+		m, seen := s.member(uid)
+		if !seen {
+			return 0, false
+		}
+		if m.Sighting.Fate != lifecycle.FateIncluded {
+			out++
+		}
+		members = append(members, m)
+	}
+	if s.Health != nil && !s.greeted[members[0].Txn.Sender].ahead {
+		return 0, false
+	}
+	typ := members[len(members)-1].Txn.Type
+	return out, slices.Contains(s.chained, typ) && s.Policy.Joins(members, t.width, s.tip())
+}
+
+// join puts the next of a queue behind what runs of it, and reports whether it did.
+func (s *Sequencer) join(ctx context.Context, queue string) (joined bool) {
+	s.mu.Lock()
+	t := s.trains[queue]
+	var out int
+	may := false
+	if t != nil {
+		if out, may = s.joins(t); !may {
+			t.joining = false
+		}
+	}
+	var behind string
+	if may {
+		behind = t.uids[len(t.uids)-1]
+	}
+	s.mu.Unlock()
+	if !may || !s.live() {
+		s.joined(queue)
+		return false
+	}
+	b, err := s.Store.Join(ctx, queues.JoinRequest{
+		Process: s.process, Queue: queue, Behind: behind, Out: out, Width: s.Policy.Width,
+		Types: s.chained, All: s.proved, Groups: s.groups(),
+	})
+	if err != nil {
+		s.Log.Warn("joining failed", "queue", queue, "err", err)
+	}
+	if err != nil || b == nil {
+		s.joined(queue)
+		return false
+	}
+	s.mu.Lock()
+	t.uids = append(slices.Clone(t.uids), b.Transaction.UID)
+	s.mu.Unlock()
+	sender := s.known(b.Sender, nil)
+	o := s.newOwner(b.Transaction, lifecycle.JoinedHere(&sender))
+	o.worker = dispatcher.Worker{AccountID: b.Sender, URL: b.URL}
+	s.boundHere(b.Transaction)
+	s.own(o)
+	return true
+}
+
+// joined ends that one is being put behind the train of a queue.
+func (s *Sequencer) joined(queue string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.trains[queue]; t != nil {
+		t.joining = false
+	}
+}
+
+// ahead is what an attempt is built upon: the commands in flight before it, and their digest.
+// They stay what they were as long as the attempt is the same.
+type ahead struct {
+	number int
+	list   []dispatcher.Ahead
+	base   string
+}
+
+// errGone: what is in flight ahead has no bytes that could be built upon.
+var errGone = errors.New("the bytes of what is in flight ahead are not stored")
+
+// aheadOf reads what is in flight ahead of the attempt that an effect has a worker make; nil
+// if nothing is.
+func (o *owner) aheadOf(ctx context.Context, train *lifecycle.Train, e lifecycle.Effect) (*ahead, error) {
+	switch {
+	case e.Kind != lifecycle.Prove && e.Kind != lifecycle.Resign:
+		return nil, nil
+	case o.ahead != nil && o.ahead.number == e.Number:
+		return o.ahead, nil
+	case len(train.Ahead) == 0:
+		return nil, nil
+	}
+	a := &ahead{number: e.Number}
+	var commands []json.RawMessage
+	for i := range train.Ahead {
+		t := train.Ahead[i].Txn
+		n, signed, err := o.s.Store.Signed(ctx, t.UID)
+		if err != nil {
+			return nil, err
+		}
+		attempt := t.Attempt(n)
+		if attempt == nil || !attempt.Open() {
+			return nil, errGone
+		}
+		a.list = append(a.list, dispatcher.Ahead{UID: t.UID, Nonce: attempt.Nonce, Hash: attempt.KnownHash(), Signed: signed})
+		commands = append(commands, signed)
+	}
+	base, err := dispatcher.Base(commands)
+	if err != nil {
+		return nil, err
+	}
+	a.base = base
+	o.ahead = a
+	return a, nil
+}
+
+// callbacksBefore reports whether those of others of its queue are to be answered first.
+func (s *Sequencer) callbacksBefore(ctx context.Context, t *lifecycle.Transaction) bool {
+	if s.Policy.Width < 2 && !s.widened.Load() {
+		return false
+	}
+	order, err := s.Store.Callbacks(ctx, t.Queue)
+	return err == nil && slices.Contains(order, t.UID) && order[0] != t.UID
+}
+
+// tellNext tells the callback that the queue waits for now.
+func (s *Sequencer) tellNext(ctx context.Context, queue string) {
+	if s.Policy.Width < 2 && !s.widened.Load() {
+		return
+	}
+	if order, err := s.Store.Callbacks(ctx, queue); err == nil && len(order) > 0 {
+		s.work.Go(func(ctx context.Context) { s.tellStored(ctx, order[0]) })
+	}
+}
+
+// sendGap is the least time between what is sent of one sender: peers take gossip in at the
+// same time, and drop what comes before its predecessor.
+const sendGap = 5 * time.Second
