@@ -190,7 +190,7 @@ func (m *model) calledBack() bool {
 		if r.Txn.Callback != c {
 			return says("0")
 		}
-		waited := slices.Contains(m.queueOf(t.Queue).Holder, t.UID)
+		waited := m.want.Awaits(m.queueOf(t.Queue), t.UID)
 		if m.want.Called(t.UID, c, again < 0); again >= 0 {
 			m.due["c:"+t.UID] = m.now.Add(again)
 			return says("%d", r.Txn.CallbackTries)
@@ -449,7 +449,7 @@ func (m *model) remove() bool {
 			return says("gone")
 		}
 		t := r.Txn
-		waited := slices.Contains(m.queueOf(t.Queue).Holder, uid)
+		waited := m.want.Awaits(m.queueOf(t.Queue), uid)
 		if err := m.want.Remove(uid); err != nil {
 			return says("busy")
 		}

@@ -595,7 +595,7 @@ func (m *model) trim() {
 // remove1 removes one transaction from the explorer's store, and what belongs to it.
 func (m *model) remove1(t *lifecycle.Transaction) {
 	q := m.queueOf(t.Queue)
-	waited := slices.Contains(q.Holder, t.UID)
+	waited := m.want.Awaits(q, t.UID)
 	m.want.Forget(t)
 	m.forget(t)
 	m.held(t.Queue, waited)

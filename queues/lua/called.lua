@@ -19,7 +19,7 @@ local function called(o)
   write(t)
   drop('due', 'c:' .. uid)
   local q = que(queue)
-  if not has(q.holder, uid) then return { 0, 0 } end
+  if not awaits(q, uid) then return { 0, 0 } end
   if answered(q, uid) then drop('due', 'q:' .. queue) end
   place(q)
   return { q.ready ~= '' and 1 or 0, 0 }

@@ -230,13 +230,15 @@ local function without(list, uid)
   return kept
 end
 
--- answered ends that a queue waits for the callback of a transaction. It reports whether
--- that was all that it waited for.
+-- awaits reports whether a queue waits for the callback of a transaction.
+local function awaits(q, uid) return holds(q) and has(q.holder, uid) end
+
+-- answered ends that. It reports whether the queue waits for nothing else.
 local function answered(q, uid)
-  if not has(q.holder, uid) then return false end
+  if not awaits(q, uid) then return false end
   q.holder = without(q.holder, uid)
   if q.holder == '' then q.hold = '' end
-  return not holds(q)
+  return q.hold == ''
 end
 
 -- came has a transaction stand among those of its queue that wait again, left takes

@@ -147,10 +147,8 @@ func (s *Store) move(r *Record, was, t *lifecycle.Transaction) {
 	}
 	if was.Phase == lifecycle.PhaseDone {
 		t.Callback, t.CallbackTries = "", 0
-		if slices.Contains(q.Holder, t.UID) {
-			if q.Holder = without(q.Holder, t.UID); len(q.Holder) == 0 {
-				q.Hold, q.Holder = time.Time{}, nil
-			}
+		if s.Awaits(q, t.UID) {
+			s.answered(q, t.UID)
 		}
 		for _, uid := range q.Run {
 			if run := s.Record(uid); t.Phase == lifecycle.PhaseWaiting && run.Txn.Sequence > t.Sequence {

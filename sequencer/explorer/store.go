@@ -384,13 +384,22 @@ func (s *Store) Called(uid string, callback lifecycle.Callback, answered bool) {
 
 // unhold ends that a queue waits for the callback of a transaction.
 func (s *Store) unhold(uid string, q *Queue) {
-	if !slices.Contains(q.Holder, uid) {
-		return
+	if s.Awaits(q, uid) {
+		s.answered(q, uid)
+		s.place(q)
 	}
+}
+
+// Awaits reports whether a queue waits for the callback of a transaction.
+func (s *Store) Awaits(q *Queue, uid string) bool {
+	return q.Hold.After(s.Now) && slices.Contains(q.Holder, uid)
+}
+
+// answered ends that a queue waits for a callback.
+func (s *Store) answered(q *Queue, uid string) {
 	if q.Holder = without(q.Holder, uid); len(q.Holder) == 0 {
 		q.Hold, q.Holder = time.Time{}, nil
 	}
-	s.place(q)
 }
 
 // without is a list that lacks a uid.
