@@ -10,8 +10,8 @@ import { Conflict } from './results.js';
 import { within } from './trace.js';
 import type { Dispatcher, Outcome, TxnResult } from './types.js';
 
-/** The longest request in bytes: a transaction of the most account updates, proved, and its payload. */
-const bodyLimit = 8 << 20;
+/** The longest request in bytes: a transaction of the most account updates, proved, its payload, and what is ahead. */
+const bodyLimit = 16 << 20;
 /** How long a request may take to arrive. */
 const requestTimeout = 30_000;
 
@@ -82,6 +82,7 @@ function addCalls(app: FastifyInstance, { dispatchers, maker }: HttpOptions): vo
       const body = checked as Body;
       const dispatcher = find(dispatchers, params.type);
       if (body.txData.type !== params.type) throw badRequest('txData.type is not the type of the path');
+      checkNonces(body);
       return dispatcher ? make(dispatcher, body) : unknownType(params.type, dispatchers);
     });
   };
@@ -154,6 +155,12 @@ function find(dispatchers: Record<string, Dispatcher>, type: string): Dispatcher
 
 function outcomeOf({ result }: OutcomeBody): Outcome {
   return { hash: result.hash ?? '', done: result.done ?? null, error: result.error ?? null, data: result.data ?? null };
+}
+
+/** What is ahead leads up to the attempt. */
+function checkNonces({ ahead = [], attempt }: CallBody): void {
+  if (ahead.some(({ nonce }, i) => nonce + ahead.length - i !== attempt.nonce))
+    throw badRequest("ahead: its nonces are not those right before the attempt's, in their order");
 }
 
 const badRequest = (message: string) => Object.assign(new Error(message), { statusCode: 400 });

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PrivateKey } from 'o1js';
+import { type Cover, Pending } from './ahead.js';
 import { codes, Failure, failureOf, NotResignable } from './errors.js';
 import { Joined } from './join.js';
 import { toJSON } from './json.js';
-import type { Line } from './line.js';
+import { Busy, type Line } from './line.js';
 import { withFields, type Log } from './log.js';
 import type { Network } from './network.js';
 import type { CallBody } from './protocol.js';
@@ -31,14 +32,15 @@ export class Maker {
   ) {}
 
   /** Builds, proves and signs. Throws Busy, Conflict. */
-  prove(dispatcher: Dispatcher, body: CallBody): Promise<TxnResult> {
-    return this.once(body, () => this.line.run(() => this.attempt(body, () => this.make(dispatcher, body))));
+  async prove(dispatcher: Dispatcher, body: CallBody): Promise<TxnResult> {
+    const work = () => this.line.run(() => this.attempt(body, () => this.make(dispatcher, body)));
+    return upon(body, await this.once(body, work));
   }
 
   /** Signs bytes again that this worker has signed. Throws Busy, Conflict, NotResignable. */
-  resign(dispatcher: Dispatcher, body: CallBody & { signed: string }): Promise<TxnResult> {
+  async resign(dispatcher: Dispatcher, body: CallBody & { signed: string }): Promise<TxnResult> {
     const work = () => this.attempt(body, () => this.signAgain(dispatcher, body));
-    return this.once(body, () => this.line.run(work, { first: true }));
+    return upon(body, await this.once(body, () => this.line.run(work, { first: true })));
   }
 
   /** Proves, and sends. Throws Busy, Conflict. */
@@ -53,14 +55,16 @@ export class Maker {
     });
   }
 
-  context(body: Pick<CallBody, 'txData' | 'sender'>, attempt?: CallBody['attempt']): Context {
+  context(body: Pick<CallBody, 'txData' | 'sender'>, attempt?: CallBody['attempt'], cover?: Cover): Context {
     const { uid, type } = body.txData;
     const trace = currentTrace();
     return {
       ...(attempt && { attempt }),
       ...(trace && { traceparent: trace }),
       payer: this.payer.toPublicKey(),
-      fetchAccount: (publicKey, tokenId) => this.network.fetchAccount(publicKey, tokenId),
+      fetchAccount: (publicKey, tokenId) => this.network.fetchAccount(publicKey, tokenId, cover),
+      pendingEvents: (publicKey, tokenId) => cover?.pending.events(publicKey, tokenId) ?? [],
+      pendingActions: (publicKey, tokenId) => cover?.pending.actions(publicKey, tokenId) ?? [],
       log: withFields(this.log, {
         uid,
         type,
@@ -106,7 +110,7 @@ export class Maker {
     try {
       return await work();
     } catch (thrown) {
-      if (thrown instanceof NotResignable) throw thrown;
+      if (thrown instanceof NotResignable || thrown instanceof Busy) throw thrown;
       const error = failureOf(thrown, `making ${body.txData.type}`);
       log.warn({ code: error.code, exception: error.exception, ms: Date.now() - begun }, error.message);
       return { hash: '', done: null, error, data: null };
@@ -114,12 +118,19 @@ export class Maker {
   }
 
   private async make(dispatcher: Dispatcher, body: CallBody): Promise<TxnResult> {
+    this.checkSender(body);
+    const payer = this.payer.toPublicKey();
+    const pending = body.ahead?.length ? await Pending.read(body.ahead, payer.toBase58()) : undefined;
+    await this.network.open();
+    if (!pending) return this.makeUpon(dispatcher, body);
+    return this.network.covering(pending, payer, body.attempt.nonce, (cover) => this.makeUpon(dispatcher, body, cover));
+  }
+
+  private async makeUpon(dispatcher: Dispatcher, body: CallBody, cover?: Cover): Promise<TxnResult> {
     const { attempt } = body;
     const txn = txnOf(body);
-    const context = this.context(body, attempt);
+    const context = this.context(body, attempt, cover);
     const payer = context.payer;
-    this.checkSender(body);
-    await this.network.open();
     const lap = stopwatch();
     let said: Dispatched = {};
     const tx = await build(payer, attempt, async () => {
@@ -133,7 +144,8 @@ export class Maker {
     const proveMs = lap();
     this.remember(txn.uid, said.signers);
     const signed = await sign(tx, [this.payer, ...(await this.keysFor(dispatcher, txn, context))]);
-    context.log.info({ hash: signed.hash, buildMs, proveMs, signMs: lap() }, 'proved and signed');
+    const ahead = body.ahead?.length ?? 0;
+    context.log.info({ hash: signed.hash, ahead, buildMs, proveMs, signMs: lap() }, 'proved and signed');
     return success(signed, data);
   }
 
@@ -193,6 +205,12 @@ export function txnOf({ txData, sender }: Pick<CallBody, 'txData' | 'sender'>): 
 }
 
 const keyOf = ({ txData, attempt }: CallBody) => `${txData.uid} ${attempt.number}`;
+
+/** What an answer was built upon is as the call has it: what is kept may be older. */
+function upon({ ahead }: CallBody, result: TxnResult): TxnResult {
+  const last = ahead?.at(-1);
+  return last ? { ...result, on: last.hash } : result;
+}
 
 const success = ({ signed, hash }: Signed, data: TxnResult['data']): TxnResult => ({
   hash,

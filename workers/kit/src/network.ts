@@ -1,5 +1,17 @@
-import { fetchAccount, Mina, PublicKey, TokenId, type Account, type Field, type NetworkId } from 'o1js';
+import {
+  addCachedAccount,
+  fetchAccount,
+  Mina,
+  PublicKey,
+  TokenId,
+  type Account,
+  type Field,
+  type NetworkId,
+} from 'o1js';
+import { type Cover, covered, type Pending } from './ahead.js';
 import { asError, Failure, unavailable } from './errors.js';
+import { Busy } from './line.js';
+import { idOf, Overlay } from './overlay.js';
 
 /** One of o1js's Mina instances, such as a LocalBlockchain. */
 export type MinaInstance = Parameters<typeof Mina.setActiveInstance>[0];
@@ -14,6 +26,22 @@ export type NetworkOption =
 
 /** How long a node may take to say that it is there. */
 const statusTimeout = 10_000;
+/** How long it may take to give blocks. */
+const blocksTimeout = 60_000;
+/** How many blocks are looked through for commands: first a few, then a daemon's whole frontier. */
+const depths = [20, 290];
+
+/** When to ask again where the node does not show yet what the sequencer knows. */
+const retrySoon = 5;
+
+interface Tip {
+  stateHash: string;
+  protocolState: { consensusState: { blockHeight: string } };
+}
+
+interface Block {
+  transactions: { zkappCommands: { hash: string; failureReason: object[] | null }[] };
+}
 
 /** The network as this worker knows it. There is one per process, as o1js has one. */
 export class Network {
@@ -22,6 +50,8 @@ export class Network {
   private accounts = new WeakSet<object>();
   private seen: object[] = [];
   private networkId: string;
+  private instance: MinaInstance | undefined; // in use, as it is without what is pending
+  private url = ''; // of the node in use
 
   constructor(
     private readonly option: NetworkOption,
@@ -62,23 +92,103 @@ export class Network {
 
   /** Makes a node o1js's own, without asking it anything. Signatures need no more than that. */
   use(url = this.urls[0]): void {
-    if ('instance' in this.option) {
-      Mina.setActiveInstance(this.option.instance);
-      return;
+    if ('instance' in this.option) this.instance = this.option.instance;
+    else if (url !== undefined) {
+      const { archive, networkId } = this.option;
+      const node = Mina.Network({ mina: url, ...(archive && { archive }), ...(networkId && { networkId }) });
+      this.instance = {
+        ...node,
+        proofsEnabled: this.proofsEnabled,
+        getAccount: (publicKey, tokenId) => this.fresh(publicKey, node.getAccount(publicKey, tokenId)),
+      };
+      this.url = url;
     }
-    if (url === undefined) return;
-    const { archive, networkId } = this.option;
-    const node = Mina.Network({ mina: url, ...(archive && { archive }), ...(networkId && { networkId }) });
-    Mina.setActiveInstance({
-      ...node,
-      proofsEnabled: this.proofsEnabled,
-      getAccount: (publicKey, tokenId) => this.fresh(publicKey, node.getAccount(publicKey, tokenId)),
-    });
+    if (this.instance) Mina.setActiveInstance(this.instance);
   }
 
-  /** Reads an account from the chain; undefined if it does not exist. */
-  async fetchAccount(publicKey: PublicKey | string, tokenId?: Field): Promise<Account | undefined> {
+  /**
+   * Has o1js see the network as it will be when the pending commands of a payer have taken
+   * effect, for work, which makes the command with that nonce. Throws Busy where the ledger
+   * and what is pending do not lead up to it.
+   */
+  async covering<T>(pending: Pending, payer: PublicKey, nonce: number, work: (cover: Cover) => Promise<T>): Promise<T> {
+    const cover = await this.look(pending, payer, nonce);
+    Mina.setActiveInstance(covered(this.instance!, cover));
+    try {
+      return await work(cover);
+    } finally {
+      Mina.setActiveInstance(this.instance!);
+      // o1js remembers the payer's account as the last transaction saw it.
+      addCachedAccount(cover.payer);
+    }
+  }
+
+  /** Reads the accounts that pending commands touch, all at one tip. */
+  private async look(pending: Pending, payer: PublicKey, nonce: number): Promise<Cover> {
+    for (let tries = 3; tries > 0; tries--) {
+      const tip = await this.tip();
+      const accounts = new Map<string, Account | undefined>();
+      const read = pending.accounts.map(async ({ publicKey, token }) => {
+        accounts.set(idOf(publicKey, token), await this.fetchAccount(publicKey, TokenId.fromBase58(token)));
+      });
+      await Promise.all(read);
+      const account = accounts.get(idOf(payer.toBase58(), TokenId.toBase58(TokenId.default)));
+      if (!account) throw unavailable(`the node does not know the account ${payer.toBase58()}`);
+      const [first, reached] = [pending.commands[0]!.nonce, Number(account.nonce)];
+      if (reached < first || reached > nonce) {
+        throw new Busy(`the ledger is at nonce ${reached}, and what is pending begins at ${first}`, retrySoon);
+      }
+      const passed = pending.commands.filter((command) => command.nonce < reached);
+      await this.checkLanded(passed.map(({ hash }) => hash));
+      if ((await this.tip()).hash !== tip.hash) continue;
+      const left = pending.commands.slice(passed.length).map(({ zkapp }) => zkapp);
+      const fee = this.instance!.getNetworkConstants().accountCreationFee.toBigInt();
+      return { pending, overlay: new Overlay(accounts, left, fee), height: tip.height + 1, payer: account };
+    }
+    throw new Busy('the chain moves on while it is read', retrySoon);
+  }
+
+  /** A nonce may have been spent by a failure, or by something else. */
+  private async checkLanded(hashes: string[]): Promise<void> {
+    if (hashes.length === 0 || 'instance' in this.option) return;
+    const left = new Set(hashes);
+    for (const most of depths) {
+      const query = `{ bestChain(maxLength: ${most}) { transactions { zkappCommands { hash failureReason { index } } } } }`;
+      const blocks = await this.bestChain<Block>(query, blocksTimeout);
+      for (const { hash, failureReason } of blocks.flatMap(({ transactions }) => transactions.zkappCommands)) {
+        if (failureReason?.length && left.has(hash)) {
+          throw new Busy(`the command ${hash} before this one has failed in a block`, retrySoon);
+        }
+        left.delete(hash);
+      }
+      if (left.size === 0) return;
+    }
+    throw new Busy(`the ledger has passed ${[...left].join(', ')}, which stands in no block`, retrySoon);
+  }
+
+  private async tip(): Promise<{ hash: string; height: number }> {
+    if ('instance' in this.option) {
+      return { hash: '', height: Number(this.option.instance.getNetworkState().blockchainLength) };
+    }
+    const query = '{ bestChain(maxLength: 1) { stateHash protocolState { consensusState { blockHeight } } } }';
+    const last = (await this.bestChain<Tip>(query, statusTimeout)).at(-1)!;
+    return { hash: last.stateHash, height: Number(last.protocolState.consensusState.blockHeight) };
+  }
+
+  private async bestChain<T>(query: string, timeout: number): Promise<T[]> {
+    try {
+      const { bestChain } = (await ask(this.url, query, timeout)) as { bestChain?: T[] | null };
+      if (bestChain?.length) return bestChain;
+      throw new Error('it shows no chain');
+    } catch (error) {
+      throw unavailable('the node did not answer for its chain', asError(error).message);
+    }
+  }
+
+  /** Reads an account from the chain, or from what covers it; undefined if it does not exist. */
+  async fetchAccount(publicKey: PublicKey | string, tokenId?: Field, cover?: Cover): Promise<Account | undefined> {
     const key = typeof publicKey === 'string' ? PublicKey.fromBase58(publicKey) : publicKey;
+    if (cover?.overlay.has(key, tokenId)) return cover.overlay.account(key, tokenId);
     if ('instance' in this.option) {
       const { instance } = this.option;
       return instance.hasAccount(key, tokenId) ? instance.getAccount(key, tokenId) : undefined;
@@ -137,22 +247,26 @@ export class Network {
 }
 
 async function askStatus(url: string): Promise<{ syncStatus: string; networkID: string }> {
+  const { syncStatus, networkID } = await ask(url, '{ syncStatus networkID }', statusTimeout);
+  if (typeof syncStatus !== 'string' || typeof networkID !== 'string')
+    throw new Error('it does not say whether it is synced');
+  return { syncStatus, networkID };
+}
+
+async function ask(url: string, query: string, timeout: number): Promise<Record<string, unknown>> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ query: '{ syncStatus networkID }' }),
+    body: JSON.stringify({ query }),
     redirect: 'error',
-    signal: AbortSignal.timeout(statusTimeout),
+    signal: AbortSignal.timeout(timeout),
   }).catch((error: Error) => {
     const cause = error.cause as { code?: string } | undefined;
     throw new Error(cause?.code ?? error.name);
   });
   if (!response.ok) throw new Error(`it answered HTTP ${response.status}`);
-  const answer = (await response.json()) as { data?: { syncStatus?: unknown; networkID?: unknown } };
-  const { syncStatus, networkID } = answer.data ?? {};
-  if (typeof syncStatus !== 'string' || typeof networkID !== 'string')
-    throw new Error('it does not say whether it is synced');
-  return { syncStatus, networkID };
+  const answer = (await response.json()) as { data?: Record<string, unknown> | null };
+  return answer.data ?? {};
 }
 
 /** The daemon calls devnet "testnet", as o1js did before. */

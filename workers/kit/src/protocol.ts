@@ -5,7 +5,16 @@ export interface CallBody {
   txData: { uid: string; type: string; data: Payload; expiresAt?: string };
   sender: { accountId: string; queue: string; retries: number };
   attempt: Attempt;
+  ahead?: Ahead[];
   signed?: string;
+}
+
+/** A command of this queue and payer that is in flight before the attempt. */
+export interface Ahead {
+  uid: string;
+  nonce: number;
+  hash: string;
+  signed: string;
 }
 
 /** Body of /on-success and /on-failure. */
@@ -22,6 +31,7 @@ export interface OutcomeBody {
 
 const uint32 = { type: 'integer', minimum: 0, maximum: 0xffffffff };
 const fee = { type: 'string', pattern: '^[0-9]{1,20}$' };
+const hash = { type: 'string', minLength: 1, maxLength: 128 };
 const count = { type: 'integer', minimum: 0, maximum: 1_000_000 };
 
 const txData = {
@@ -60,16 +70,27 @@ const attempt = {
       items: {
         type: 'object',
         required: ['number', 'hash', 'nonce', 'fee'],
-        properties: { number: count, hash: { type: 'string', maxLength: 128 }, nonce: uint32, fee },
+        properties: { number: count, hash, nonce: uint32, fee },
       },
     },
+    base: { type: 'string', minLength: 1, maxLength: 128 },
+  },
+};
+
+const ahead = {
+  type: 'array',
+  maxItems: 1000,
+  items: {
+    type: 'object',
+    required: ['uid', 'nonce', 'hash', 'signed'],
+    properties: { uid: txData.properties.uid, nonce: uint32, hash, signed: { type: 'string', minLength: 2 } },
   },
 };
 
 export const callSchema = {
   type: 'object',
   required: ['txData', 'sender', 'attempt'],
-  properties: { txData, sender, attempt },
+  properties: { txData, sender, attempt, ahead },
 };
 
 export const resignSchema = {

@@ -125,6 +125,8 @@ export interface Attempt {
   validUntil: number | null;
   memo: string;
   previous: PreviousAttempt[];
+  /** A digest of what it is built upon, where that is not the chain alone. */
+  base?: string;
 }
 
 export interface PreviousAttempt {
@@ -142,9 +144,17 @@ export interface Context {
   payer: PublicKey;
   /**
    * Reads an account from the node that this transaction is built on; undefined
-   * if it does not exist. Throws if no node answers.
+   * if it does not exist. Throws if no node answers. Where commands of the queue
+   * are in flight before this transaction, it is the account as they leave it.
    */
   fetchAccount: (publicKey: PublicKey | string, tokenId?: Field) => Promise<Account | undefined>;
+  /**
+   * What the commands in flight before this transaction emit of an account, oldest
+   * first: an event is its fields in decimals. An archive may have the first of them.
+   */
+  pendingEvents: (publicKey: PublicKey | string, tokenId?: Field) => string[][];
+  /** What they dispatch to it: the actions of each account update that has any. */
+  pendingActions: (publicKey: PublicKey | string, tokenId?: Field) => string[][][];
   /** The trace context (W3C traceparent) that the sequencer has sent, for calls of your own; undefined if it is not traced. */
   traceparent?: string;
   /** Carries the uid, type and attempt, and the trace_id of what is traced. */
@@ -176,4 +186,6 @@ export interface TxnResult {
   data: Record<string, unknown> | null;
   /** The zkappCommand in JSON, proved and signed. */
   signed?: string;
+  /** The hash of the last command in flight before it, if there was one. */
+  on?: string;
 }

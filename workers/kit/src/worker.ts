@@ -60,7 +60,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const describe = () => ({
     accountId,
     types,
-    capabilities: ['prove', 'resign', 'dispatch'],
+    capabilities: ['prove', 'resign', 'dispatch', 'ahead'],
     network: network.name,
     o1js,
     proofs: network.proofs,

@@ -8,8 +8,16 @@ export class Node {
   networkID = 'mina:testnet';
   /** zkApp state by public key; a payer has none. */
   accounts = new Map<string, string[] | null>();
+  /** Nonces by public key, 0 if absent. */
+  nonces = new Map<string, number>();
+  /** Commands in the best chain by their hashes, and whether they failed. */
+  landed = new Map<string, boolean>();
+  /** The tip's state hash; called for each question. */
+  tip = () => '3Ntip';
   /** Answers account queries with HTTP 500. */
   broken = false;
+  /** Shows no chain, as a daemon that bootstraps. */
+  chainless = false;
   /** Queries so far. */
   asked: string[] = [];
   url = '';
@@ -35,9 +43,20 @@ export class Node {
     const [, publicKey] = /publicKey:\s*"(B62\w+)"/.exec(query) ?? [];
     if (query.includes('sendZkapp'))
       return { errors: [{ message: 'Couldn\'t send zkApp command: ["Invalid_nonce"]' }], data: null };
+    if (query.includes('bestChain')) return { data: { bestChain: this.chainless ? null : [this.block()] } };
     if (publicKey === undefined) return { data: { syncStatus: this.syncStatus, networkID: this.networkID } };
     const zkappState = this.accounts.get(publicKey);
-    return { data: { account: zkappState === undefined ? null : account(publicKey, zkappState) } };
+    const nonce = String(this.nonces.get(publicKey) ?? 0);
+    return { data: { account: zkappState === undefined ? null : { ...account(publicKey, zkappState), nonce } } };
+  }
+
+  private block(): object {
+    const zkappCommands = [...this.landed].map(([hash, failed]) => ({ hash, failureReason: failed ? [{}] : null }));
+    return {
+      stateHash: this.tip(),
+      protocolState: { consensusState: { blockHeight: '7' } },
+      transactions: { zkappCommands },
+    };
   }
 }
 

@@ -28,7 +28,7 @@ test('a bad request is refused with the field that is wrong', async (t) => {
     ['a memo that is too long', attempt({ memo: 'x'.repeat(33) }), 400, /attempt\.memo/],
     ['no validUntil', attempt({ validUntil: undefined }), 400, /validUntil/],
     ['previous without a hash', attempt({ previous: [{ number: 1 }] }), 400, /attempt\.previous\.0 must have/],
-    ['too much', { ...good, txData: { ...good.txData, data: { a: 'x'.repeat(9 << 20) } } }, 413, /too large/],
+    ['too much', { ...good, txData: { ...good.txData, data: { a: 'x'.repeat(17 << 20) } } }, 413, /too large/],
   ];
   for (const [name, body, status, message] of cases) {
     await t.test(name, async () => {
@@ -93,7 +93,7 @@ test('health tells who signs what', async (t) => {
   const health = JSON.parse(text) as Record<string, unknown> & { memory: { rss: number } };
   assert.equal(health.accountId, world.payer.toBase58());
   assert.deepEqual(health.types, ['ADD', 'SUB']);
-  assert.deepEqual(health.capabilities, ['prove', 'resign', 'dispatch']);
+  assert.deepEqual(health.capabilities, ['prove', 'resign', 'dispatch', 'ahead']);
   assert.equal(health.network, 'mina:testnet');
   assert.match(String(health.o1js), /^[23]\.\d+\.\d+/);
   assert.equal(health.prover, getBackendPreference());

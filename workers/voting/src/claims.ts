@@ -59,7 +59,7 @@ export function sendClaimVote(voting: Voting): Dispatcher {
       const place = electors.placeOf(elector);
       if (place === undefined) throw new Unresolvable(`${elector.toBase58()} is not an elector of claim ${claimUid}`);
 
-      const nullifiers = await history.nullifiers(address, state.nullifiersRoot);
+      const nullifiers = await history.nullifiers(address, state.nullifiersRoot, context.pendingEvents(address));
       if (nullifiers.getLeaf(BigInt(place)).toBigInt() !== 0n)
         throw new Unresolvable(`${elector.toBase58()} has voted on claim ${claimUid} already`);
 

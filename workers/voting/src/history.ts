@@ -32,19 +32,22 @@ export class History {
     this.#patience = patience;
   }
 
-  /** The nullifiers of a claim, by the electors' places. Throws Retry if the archive does not have them all. */
-  nullifiers(claim: PublicKey, root: Field): Promise<MerkleTree> {
+  /**
+   * The nullifiers of a claim, by the electors' places, with those of events that are still
+   * pending. Throws Retry if the archive does not have all others.
+   */
+  nullifiers(claim: PublicKey, root: Field, pending: EmittedEvent[] = []): Promise<MerkleTree> {
     return this.#build<MerkleTree>(claim, root, async () => {
-      const events = await this.#events(claim, CLAIM_EVENTS.created);
+      const events = await this.#events(claim, CLAIM_EVENTS.created, pending);
       const votes = events.filter(([kind]) => kind === CLAIM_EVENTS.voted);
       return electorTree(votes.map(([, place, nullifier]) => [BigInt(place!), Field(nullifier!)]));
     });
   }
 
-  /** The shares of a plan, by batch and sender. Throws Retry if the archive does not have them all. */
-  shares(plan: PublicKey, root: Field): Promise<MerkleMap> {
+  /** The shares of a plan, by batch and sender; otherwise as nullifiers. */
+  shares(plan: PublicKey, root: Field, pending: EmittedEvent[] = []): Promise<MerkleMap> {
     return this.#build<MerkleMap>(plan, root, async (map = new MerkleMap()) => {
-      for (const [kind, key, commitment] of await this.#events(plan, PLAN_EVENTS.created)) {
+      for (const [kind, key, commitment] of await this.#events(plan, PLAN_EVENTS.created, pending)) {
         if (kind !== PLAN_EVENTS.received || map.get(Field(key!)).toString() === commitment) continue;
         map.set(Field(key!), Field(commitment!));
         // Each takes 255 hashes: let the worker answer others in between.
@@ -54,8 +57,10 @@ export class History {
     });
   }
 
-  #events(account: PublicKey, first: string): Promise<EmittedEvent[]> {
-    return this.#archive.events(account, ([kind]) => kind === first);
+  /** What is pending comes again where the archive has it already, and changes nothing then. */
+  async #events(account: PublicKey, first: string, pending: EmittedEvent[]): Promise<EmittedEvent[]> {
+    if (pending.some(([kind]) => kind === first)) return pending;
+    return [...(await this.#archive.events(account, ([kind]) => kind === first)), ...pending];
   }
 
   /** grow gets the tree of last time, if there is one that events may only have been added to. */

@@ -44,7 +44,7 @@ export function receiveVotesBatch(voting: Voting): Dispatcher {
       const place = electors.placeOf(share.sender);
       if (place === undefined) throw new Unresolvable(`${sender} is not an elector of the plan`);
 
-      const shares = await voting.history.shares(address, state.sharesRoot);
+      const shares = await voting.history.shares(address, state.sharesRoot, context.pendingEvents(address));
       const key = batchKey(share.batch, share.sender);
       if (shares.get(key).toBigInt() !== 0n)
         throw new Unresolvable(`batch ${txn.data['batchUid']} of ${sender} has been received already`);

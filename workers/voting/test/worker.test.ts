@@ -1,88 +1,37 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { createWorker, type TxnResult, type Worker } from '@mina-sequencer/worker-kit';
 import Client from 'mina-signer';
-import { Mina, PrivateKey, PublicKey, Transaction } from 'o1js';
+import { PrivateKey, Transaction } from 'o1js';
 import type { Archive } from '../src/archive.js';
 import { ClaimVoting, Result, Tally } from '../src/claim-voting.js';
-import { votingDispatchers } from '../src/dispatchers.js';
 import { ElectorSet } from '../src/elector-set.js';
-import { History } from '../src/history.js';
 import { signBatch } from '../src/signed-batch.js';
 import { VotingBatches } from '../src/voting-batches.js';
-import { CLAIM, electorKeys, electors, keys, localArchive, startLedger, type Payer } from './local.js';
+import {
+  ballot,
+  batch,
+  claimUid,
+  close,
+  elector,
+  land,
+  nonce,
+  open,
+  prove,
+  send,
+  skipNonce,
+  start,
+  type Call,
+} from './calls.js';
+import { CLAIM, electorKeys, electors, keys, localArchive } from './local.js';
 
 // The five types as the sequencer meets them: over HTTP, on the kit, on a local ledger.
 
-const elector = (place: number) => electorKeys[place]!.toPublicKey().toBase58();
 const stranger = PrivateKey.fromBigInt(5n);
+const strategy = { requiredVotes: 3, requiredPositives: 2 };
 
-let payer: Payer;
-let store: string;
-let nonce = 0;
-let running: { worker: Worker; url: string };
-
-async function start(archive: Archive, sets = [electors]) {
-  const worker = await createWorker({
-    payer: payer.key,
-    network: { instance: Mina.activeInstance },
-    dispatchers: votingDispatchers({ keys, electors: sets, history: new History(archive, 0) }),
-    port: 0,
-    store: join(store, String(Math.random())),
-    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-  });
-  return { worker, url: await worker.listen() };
-}
-
-before(async () => {
-  [payer] = (await startLedger()) as [Payer];
-  store = await mkdtemp(join(tmpdir(), 'voting-'));
-  running = await start(localArchive);
-});
-
-after(async () => {
-  await running.worker.close();
-  await rm(store, { recursive: true });
-});
-
-interface Call {
-  uid?: string;
-  number?: number;
-  previous?: object[];
-  url?: string;
-}
-
-let calls = 0;
-
-/** Asks for a transaction; data may be JSON already. */
-async function prove(type: string, data: object | string, call: Call = {}): Promise<TxnResult> {
-  const { uid = `uid-${++calls}`, number = 1, previous = [], url = running.url } = call;
-  const response = await fetch(`${url}/prove/${type}`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: `{
-      "txData": { "uid": "${uid}", "type": "${type}", "data": ${typeof data === 'string' ? data : JSON.stringify(data)} },
-      "sender": { "accountId": "${payer.toBase58()}", "queue": "q", "retries": 0 },
-      "attempt": { "number": ${number}, "nonce": ${nonce}, "fee": "100000000", "validUntil": null, "memo": "m",
-                   "previous": ${JSON.stringify(previous)} }
-    }`,
-  });
-  assert.equal(response.status, 200, await response.clone().text());
-  return (await response.json()) as TxnResult;
-}
-
-/** Proves, takes the bytes to the ledger, and returns the account they are about. */
-async function land(type: string, data: object | string, call: Call = {}): Promise<PublicKey> {
-  const { error, signed, data: said } = await prove(type, data, call);
-  assert.equal(error, null);
-  await Transaction.fromJSON(signed!).send();
-  nonce++;
-  return PublicKey.fromBase58(said!['accountId'] as string);
-}
+before(open);
+after(close);
 
 const refused = async (code: string, message: RegExp, type: string, data: object, call: Call = {}) => {
   const { error } = await prove(type, data, call);
@@ -95,17 +44,6 @@ const later = async (message: RegExp, type: string, data: object, call?: Call) =
   assert.match(error?.message ?? 'no error', message);
   assert.ok(!['500', '404'].includes(error!.code), `code ${error!.code} is not tried again`);
 };
-
-const strategy = { requiredVotes: 3, requiredPositives: 2 };
-const ballot = (claimUid: string, place: number, vote: unknown) => ({
-  planUid: 'autumn',
-  batchUid: 'north',
-  claimUid,
-  electorAccountId: elector(place),
-  index: 0,
-  vote,
-});
-const claimUid = (n: number) => CLAIM.slice(0, 31) + n.toString(16);
 
 describe('claims', () => {
   test('are created, voted on and decided', async () => {
@@ -162,8 +100,7 @@ describe('claims', () => {
       await prove('CREATE_CLAIM_VOTING_ACCOUNT', data, { uid: 'twice', number: 2 }),
     ];
     assert.deepEqual(first.data, second.data);
-    await Transaction.fromJSON(first.signed!).send();
-    nonce++;
+    await send(first.signed!);
 
     const again = await prove('CREATE_CLAIM_VOTING_ACCOUNT', data, { uid: 'twice', number: 3 });
     assert.deepEqual(first.data, { ...data, accountId: keys.account('twice').toPublicKey().toBase58() });
@@ -176,7 +113,7 @@ describe('claims', () => {
   test('cannot be created twice at once', async () => {
     const data = { claimUid: claimUid(3), strategy };
     const first = await prove('CREATE_CLAIM_VOTING_ACCOUNT', data, { uid: 'one' });
-    nonce++;
+    skipNonce();
     const second = await prove('CREATE_CLAIM_VOTING_ACCOUNT', data, { uid: 'other' });
     await Transaction.fromJSON(first.signed!).send();
     await assert.rejects(
@@ -234,19 +171,6 @@ describe('a worker that knows nothing yet', () => {
 });
 
 const planUid = 'autumn';
-const batch = (place: number, batchUid: string, plan = planUid) => ({
-  batchUid,
-  senderAccountId: elector(place),
-  signedData: signBatch(electorKeys[place]!, {
-    planUid: plan,
-    batchUid,
-    votes: [
-      { claimUid: CLAIM, vote: 1 },
-      { claimUid: claimUid(1), vote: -1 },
-    ],
-  }),
-});
-
 describe('plans', () => {
   test('are waited for', () => later(/has no account yet/, 'RECEIVE_VOTES_BATCH', batch(0, 'north')));
 

@@ -1,0 +1,184 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Account, type Field, type PublicKey, TokenId, Transaction, type Types, UInt32 } from 'o1js';
+import { Retry } from './errors.js';
+import type { MinaInstance } from './network.js';
+import { type Overlay, touchedBy } from './overlay.js';
+import type { Ahead } from './protocol.js';
+
+type ZkappCommand = Types.Json.ZkappCommand;
+
+/** A command in flight before the one that is being made. */
+export interface PendingCommand {
+  nonce: number;
+  hash: string;
+  zkapp: ZkappCommand;
+}
+
+/** How many commands are remembered: the same ones come with each call. */
+const mostRead = 100;
+const read = new Map<string, ZkappCommand>(); // by what was signed
+
+/** The commands in flight before one attempt, in the order of their nonces. */
+export class Pending {
+  private constructor(readonly commands: readonly PendingCommand[]) {}
+
+  /** Throws Retry at a command that it cannot read in full, or that is not of this payer. */
+  static async read(ahead: readonly Ahead[], payer: string): Promise<Pending> {
+    const commands: PendingCommand[] = [];
+    for (const { nonce, hash, signed } of ahead) {
+      const zkapp = await readCommand(signed, hash);
+      const { body } = zkapp.feePayer;
+      if (body.publicKey !== payer || body.nonce !== String(nonce)) {
+        throw new Retry(`the pending command with nonce ${nonce} is not this payer's at that nonce`);
+      }
+      commands.push({ nonce, hash, zkapp });
+    }
+    return new Pending(commands);
+  }
+
+  get accounts(): { publicKey: string; token: string }[] {
+    return touchedBy(this.commands.map(({ zkapp }) => zkapp));
+  }
+
+  /** What they emit of an account, oldest first: an event is the fields that it consists of, in decimals. */
+  events(publicKey: PublicKey | string, tokenId?: Field): string[][] {
+    return this.updates(publicKey, tokenId).flatMap(({ body }) => body.events);
+  }
+
+  /** What they dispatch to an account, oldest first: the actions of each account update that has any. */
+  actions(publicKey: PublicKey | string, tokenId?: Field): string[][][] {
+    return this.updates(publicKey, tokenId)
+      .map(({ body }) => body.actions)
+      .filter(({ length }) => length > 0);
+  }
+
+  private updates(publicKey: PublicKey | string, tokenId?: Field): Types.Json.AccountUpdate[] {
+    return this.commands.flatMap(({ zkapp }) => of(zkapp, publicKey, tokenId));
+  }
+}
+
+/** The account updates of one account. */
+function of(zkapp: ZkappCommand, publicKey: PublicKey | string, tokenId = TokenId.default): Types.Json.AccountUpdate[] {
+  const key = typeof publicKey === 'string' ? publicKey : publicKey.toBase58();
+  const token = TokenId.toBase58(tokenId);
+  return zkapp.accountUpdates.filter(({ body }) => body.publicKey === key && body.tokenId === token);
+}
+
+/** What this o1js would not write as it is, it has not understood: of another era of Mina, say. */
+async function readCommand(signed: string, hash: string): Promise<ZkappCommand> {
+  const known = read.get(signed);
+  if (known) return known;
+  let zkapp: ZkappCommand;
+  let again: unknown;
+  let computed: string;
+  try {
+    zkapp = JSON.parse(signed) as ZkappCommand;
+    again = JSON.parse(Transaction.fromJSON(signed).toJSON());
+    computed = await Transaction.hash(signed);
+  } catch {
+    throw new Retry(`the pending command ${hash} cannot be read`);
+  }
+  if (!isDeepStrictEqual(zkapp, again)) throw new Retry(`the pending command ${hash} holds what o1js does not know`);
+  if (computed !== hash) throw new Retry(`the pending command ${hash} has the hash ${computed}`);
+  read.set(signed, zkapp);
+  if (read.size > mostRead) read.delete(read.keys().next().value!);
+  return zkapp;
+}
+
+/** What is laid over a network. */
+export interface Cover {
+  pending: Pending;
+  /** Of what the ledger has not passed. */
+  overlay: Overlay;
+  /** The first height that a pending command can have. */
+  height: number;
+  /** The payer's account as it is. */
+  payer: Account;
+}
+
+/** A Mina instance as it will be when the pending commands have taken effect. */
+export function covered(instance: MinaInstance, cover: Cover): MinaInstance {
+  const { overlay } = cover;
+  return {
+    ...instance,
+    hasAccount: (publicKey, tokenId) =>
+      overlay.has(publicKey, tokenId)
+        ? overlay.account(publicKey, tokenId) !== undefined
+        : instance.hasAccount(publicKey, tokenId),
+    getAccount(publicKey, tokenId) {
+      if (!overlay.has(publicKey, tokenId)) return instance.getAccount(publicKey, tokenId);
+      const account = overlay.account(publicKey, tokenId);
+      if (account) return account;
+      throw new Error(`getAccount: Could not find account for public key ${publicKey.toBase58()}`);
+    },
+    async fetchEvents(publicKey, tokenId, filter, headers) {
+      const found = await instance.fetchEvents(publicKey, tokenId, filter, headers);
+      return withEvents(found, cover, publicKey, tokenId, filter);
+    },
+    getActions(publicKey, states, tokenId) {
+      const actions = pendingActions(cover, publicKey, states, tokenId);
+      return actions.join(actions.skip ? [] : instance.getActions(publicKey, actions.states, tokenId));
+    },
+    async fetchActions(publicKey, states, tokenId, from, to, headers) {
+      const actions = pendingActions(cover, publicKey, states, tokenId);
+      if (actions.skip) return actions.join([]);
+      const found = await instance.fetchActions(publicKey, actions.states, tokenId, from, to, headers);
+      return 'error' in found ? found : actions.join(found);
+    },
+  };
+}
+
+type Events = Awaited<ReturnType<MinaInstance['fetchEvents']>>;
+type Filter = Parameters<MinaInstance['fetchEvents']>[2];
+
+/** An archive may have some of what is pending, by now. */
+function withEvents(
+  found: Events,
+  { pending, height }: Cover,
+  key: PublicKey,
+  tokenId?: Field,
+  filter?: Filter,
+): Events {
+  const hashes = new Set(pending.commands.map(({ hash }) => hash));
+  const hashOf = (info: unknown) => (info as { hash?: string }).hash ?? '';
+  const others = found
+    .map((block) => ({ ...block, events: block.events.filter((each) => !hashes.has(hashOf(each.transactionInfo))) }))
+    .filter((block, i) => block.events.length > 0 || found[i]!.events.length === 0);
+  if (filter?.to && Number(filter.to) <= height) return others;
+  const added = pending.commands.flatMap(({ hash, zkapp }) => {
+    const transactionInfo = { hash, memo: zkapp.memo, status: 'pending' };
+    const events = of(zkapp, key, tokenId).flatMap(({ body }) => body.events);
+    if (events.length === 0) return [];
+    return {
+      events: events.map((data) => ({ data, transactionInfo })),
+      blockHeight: UInt32.from(height),
+      blockHash: '',
+      parentBlockHash: '',
+      globalSlot: UInt32.from(0),
+      chainStatus: 'pending',
+    };
+  });
+  return [...others, ...added];
+}
+
+type States = Parameters<MinaInstance['getActions']>[1];
+type Actions = ReturnType<MinaInstance['getActions']>;
+
+/** What is to be asked of the network, and how it goes together with what is pending. */
+function pendingActions({ overlay }: Cover, publicKey: PublicKey, states: States, tokenId?: Field) {
+  const lists = overlay.actions(publicKey, tokenId);
+  const hashes = lists.map(({ hash }) => hash);
+  const { endActionState, ...rest } = states ?? {};
+  const from = hashes.indexOf(rest.fromActionState?.toString() ?? '');
+  const end = hashes.indexOf(endActionState?.toString() ?? '');
+  const upTo = endActionState ? end + 1 : lists.length;
+  return {
+    skip: from >= 0,
+    // The network does not know a state that only pending commands reach.
+    states: end >= 0 ? rest : states,
+    join: (found: Actions): Actions => [
+      ...found.filter(({ hash }) => !hashes.includes(hash)),
+      ...lists.slice(from + 1, upTo),
+    ],
+  };
+}

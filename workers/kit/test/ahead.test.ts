@@ -1,0 +1,363 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { AccountUpdate, Field, Mina, Permissions, PrivateKey, Reducer, Transaction } from 'o1js';
+import { createWorker, type Context, type Dispatcher, type TxnResult } from '../src/index.js';
+import { Node } from './node.js';
+import { call, collect, Counter, folder, makeWorld, serve, type World } from './world.js';
+
+interface Ahead {
+  uid: string;
+  nonce: number;
+  hash: string;
+  signed: string;
+}
+
+const pending = (uid: string, nonce: number, { hash, signed }: TxnResult): Ahead => ({
+  uid,
+  nonce,
+  hash,
+  signed: signed!,
+});
+
+const world = await makeWorld();
+const add: Dispatcher = { dispatch: ({ data }) => world.counter.add(Field((data.amount as number) ?? 1)) };
+
+/** Reads the counter in each way that there is, and makes nothing. */
+const look: Dispatcher = {
+  dispatch: async (_txn, { fetchAccount, payer }) => {
+    const own = await fetchAccount(payer);
+    return {
+      done: {
+        state: Mina.getAccount(world.counter.address).zkapp!.appState[0]!.toString(),
+        fetched: (await fetchAccount(world.counter.address))?.zkapp?.appState[0]?.toString(),
+        nonce: own?.nonce.toString(),
+        spent: (1_000_000_000_000n - own!.balance.toBigInt()).toString(),
+        absent: (await fetchAccount(PrivateKey.random().toPublicKey())) === undefined,
+      },
+    };
+  },
+};
+
+/** Makes calls of the payer, each on top of those that were made before. */
+async function trainOn(t: TestContext, on: World, dispatchers: Record<string, Dispatcher>) {
+  const served = await serve(on, dispatchers, { store: await folder(t) });
+  t.after(() => served.worker.close());
+  const ahead: Ahead[] = [];
+  const first = on.attempt().nonce;
+  const ask = async (type: string, uid: string, data: object = {}, list = ahead, number = 1) => {
+    const attempt = on.attempt({ number, nonce: first + list.length, ...(list.length > 0 && { base: 'b' }) });
+    return served.post(`/prove/${type}`, { ...call(on, uid, attempt, data, type), ahead: list });
+  };
+  const join = async (type: string, uid: string, data: object = {}) => {
+    const { body, text } = await ask(type, uid, data);
+    assert.equal(body.error, null, text);
+    assert.equal(body.on, ahead.at(-1)?.hash);
+    ahead.push(pending(uid, first + ahead.length, body));
+    return body;
+  };
+  return { served, ahead, ask, join, first };
+}
+
+test('each is built on what those before it leave, and all take effect', async (t) => {
+  const { ahead, ask, join, first } = await trainOn(t, world, { ADD: add, LOOK: look });
+  const before = world.count();
+  for (const amount of [2, 3, 5]) await join('ADD', `t${amount}`, { amount });
+  const { done, on, error } = (await ask('LOOK', 'look')).body;
+  assert.equal(error, null);
+  const spent = 3n * 100_000_000n + 1_000_000_000_000n - world.local.getAccount(world.payer).balance.toBigInt();
+  const [state, nonce] = [String(before + 10n), String(first + 3)];
+  assert.deepEqual(done, { state, fetched: state, nonce, spent: String(spent), absent: true });
+  assert.equal(on, ahead.at(-1)!.hash);
+
+  const plain = (await ask('LOOK', 'chain', {}, [])).body;
+  assert.deepEqual([plain.done!.state, plain.done!.nonce, plain.on], [String(before), String(first), undefined]);
+  for (const { signed } of ahead) await world.land(signed);
+  assert.equal(world.count(), before + 10n);
+});
+
+test('what is kept is given again, on what is ahead by now', async (t) => {
+  const { served, ahead, join, first } = await trainOn(t, world, { ADD: add });
+  await join('ADD', 'kept-1');
+  const attempt = world.attempt({ nonce: first + 1, base: 'b' });
+  const made = (await served.post('/prove/ADD', { ...call(world, 'kept-2', attempt), ahead })).body;
+  const dearer = [{ ...ahead[0]!, hash: '5Jdearer' }];
+  const again = (await served.post('/prove/ADD', { ...call(world, 'kept-2', attempt), ahead: dearer })).body;
+  assert.deepEqual([again.signed, again.on], [made.signed, '5Jdearer']);
+  const landed = (await served.post('/prove/ADD', call(world, 'kept-2', attempt))).body;
+  assert.deepEqual([landed.signed, 'on' in landed], [made.signed, false]);
+  const other = { ...call(world, 'kept-2', { ...attempt, base: 'c' }), ahead };
+  assert.equal((await served.post('/prove/ADD', other)).status, 409);
+  const dear = world.attempt({ number: 2, nonce: first + 1, fee: '200000000', base: 'b' });
+  const resigned = await served.post('/resign/ADD', { ...call(world, 'kept-2', dear), signed: made.signed, ahead });
+  assert.equal(resigned.body.on, ahead[0]!.hash, resigned.text);
+});
+
+test('what does not lead up to the attempt, or cannot be read, is refused', async (t) => {
+  const { ahead, ask, join, served, first } = await trainOn(t, world, { ADD: add });
+  await join('ADD', 'read-1');
+  const [one] = ahead as [Ahead];
+  const shapes: [string, unknown, RegExp][] = [
+    ['a gap', [{ ...one, nonce: first + 5 }], /nonces are not those right before/],
+    ['the same nonce twice', [one, one], /nonces are not those right before/],
+    ['no list', one, /ahead must be array/],
+    ['no hash', [{ ...one, hash: undefined }], /must have required property 'hash'/],
+    ['signed in JSON', [{ ...one, signed: {} }], /ahead.0.signed must be string/],
+  ];
+  for (const [name, list, message] of shapes) {
+    await t.test(name, async () => {
+      const attempt = world.attempt({ nonce: first + 1 });
+      const answer = await served.post('/prove/ADD', { ...call(world, 'read-2', attempt), ahead: list });
+      assert.equal(answer.status, 400);
+      assert.match((answer.body as unknown as { message: string }).message, message);
+    });
+  }
+  const command = (spoil: (command: Spoiled) => void) => {
+    const value = JSON.parse(one.signed) as Spoiled;
+    spoil(value);
+    return { ...one, signed: JSON.stringify(value) };
+  };
+  interface Spoiled {
+    memo: string;
+    feePayer: { body: { publicKey: string; nonce: string } };
+    accountUpdates: { body: { update: { appState: unknown[]; more?: number } } }[];
+  }
+  const rehashed = async (spoiled: Ahead) => ({ ...spoiled, hash: await Transaction.hash(spoiled.signed) });
+  const contents: [string, Ahead, RegExp][] = [
+    ['no JSON', { ...one, signed: '{{' }, /cannot be read/],
+    ['no command', { ...one, signed: '{}' }, /cannot be read/],
+    [
+      'more state than this o1js has',
+      command((c) => c.accountUpdates[0]!.body.update.appState.push('7')),
+      /cannot be|does not know/,
+    ],
+    ['a field of another era', command((c) => (c.accountUpdates[0]!.body.update.more = 1)), /does not know/],
+    ['another hash', { ...one, hash: '5Jother' }, /5Jother has the hash 5J/],
+    [
+      "another payer's",
+      await rehashed(command((c) => (c.feePayer.body.publicKey = world.other.toBase58()))),
+      /not this payer's/,
+    ],
+    ['another nonce', await rehashed(command((c) => (c.feePayer.body.nonce = '77'))), /not this payer's/],
+  ];
+  for (const [name, spoiled, message] of contents) {
+    await t.test(name, async () => {
+      const { error, on, signed } = (await ask('ADD', 'read-3', {}, [spoiled])).body;
+      assert.match(error?.message ?? 'no error', message);
+      assert.deepEqual([error!.code, on, signed], ['20202', spoiled.hash, undefined]);
+    });
+  }
+});
+
+test('nothing of it is left when the transaction is made', async (t) => {
+  const { ask, join } = await trainOn(t, world, {
+    ADD: add,
+    LOOK: look,
+    FAIL: {
+      dispatch: () => {
+        throw new Error('no');
+      },
+    },
+  });
+  const before = String(world.count());
+  await join('ADD', 'left-1');
+  for (const type of ['ADD', 'LOOK', 'FAIL']) {
+    await ask(type, `left-${type}`);
+    assert.equal(world.counter.num.get().toString(), before);
+    assert.equal((await ask('LOOK', `look-${type}`, {}, [])).body.done!.state, before);
+  }
+});
+
+/** A contract that emits and dispatches. */
+class Log extends Counter {
+  reducer = Reducer({ actionType: Field });
+  override events = { logged: Field };
+}
+
+test('events and actions of what is pending are given too', async (t) => {
+  const [deployer] = world.local.testAccounts.slice(3);
+  const key = PrivateKey.random();
+  const log = new Log(key.toPublicKey());
+  const emit = async (value: number, sender: Mina.TestPublicKey) => {
+    const tx = await Mina.transaction({ sender, fee: 1e8 }, async () => {
+      if (value === 0) {
+        AccountUpdate.fundNewAccount(sender);
+        await log.deploy();
+        log.account.permissions.set({ ...Permissions.default(), editActionState: Permissions.signature() });
+      } else speak(value);
+    });
+    await tx.prove();
+    await tx.sign([sender.key, key]).send();
+  };
+  const speak = (value: number) => {
+    const update = AccountUpdate.createSigned(key.toPublicKey());
+    update.body.events = AccountUpdate.Events.pushEvent(update.body.events, [Field(value)]);
+    update.body.actions = AccountUpdate.Actions.pushEvent(update.body.actions, [Field(value)]);
+  };
+  Mina.setActiveInstance(world.local);
+  await emit(0, deployer!);
+  await emit(1, deployer!);
+  const hear: Dispatcher = {
+    dispatch: async (_txn, { pendingEvents, pendingActions, fetchAccount }) => {
+      const state = (await fetchAccount(log.address))!.zkapp!.actionState[0]!;
+      const [, last] = Mina.getActions(log.address);
+      const after = Mina.getActions(log.address, { fromActionState: Field(last!.hash) });
+      const until = Mina.getActions(log.address, { endActionState: Field(last!.hash) });
+      const first = Mina.getActions(log.address, { endActionState: Field(Mina.getActions(log.address)[0]!.hash) });
+      const fetched = await Mina.fetchActions(log.address);
+      const flat = (found: { actions: string[][] }[]) => found.flatMap(({ actions }) => actions.flat()).join();
+      return {
+        done: {
+          events: pendingEvents(log.address),
+          actions: pendingActions(log.address.toBase58()),
+          none: [pendingEvents(world.payer), pendingActions(log.address, Field(2))],
+          fetchedEvents: (await log.fetchEvents())
+            .map(({ event }) => (event.data as unknown as Field).toString())
+            .sort()
+            .join(),
+          chained: Mina.getActions(log.address).at(-1)!.hash === state.toString(),
+          after: flat(after),
+          until: flat(until),
+          first: flat(first),
+          fetched: flat(fetched as { actions: string[][] }[]),
+        },
+      };
+    },
+  };
+  const { ask, join } = await trainOn(t, world, {
+    SPEAK: { dispatch: async ({ data }) => speak(data.value as number), signers: () => [key] },
+    HEAR: hear,
+  });
+  await join('SPEAK', 'speak-2', { value: 2 });
+  await join('SPEAK', 'speak-3', { value: 3 });
+  const { done, error } = (await ask('HEAR', 'hear')).body;
+  assert.deepEqual(error, null);
+  assert.deepEqual(done, {
+    events: [['2'], ['3']],
+    actions: [[['2']], [['3']]],
+    none: [[], []],
+    fetchedEvents: '1,2,3',
+    chained: true,
+    after: '3',
+    until: '1,2',
+    first: '1',
+    fetched: '1,2,3',
+  });
+});
+
+test('callbacks see the chain, and nothing pending', async (t) => {
+  let seen: Context | undefined;
+  const dispatcher = {
+    ...add,
+    onSuccess: (_txn: unknown, _outcome: unknown, context: Context) => void (seen = context),
+  };
+  const { served, join } = await trainOn(t, world, { ADD: dispatcher });
+  await join('ADD', 'told-1');
+  const { txData, sender } = call(world, 'told-1', world.attempt());
+  await served.post('/on-success/ADD', { txData, sender, result: { hash: '5J' } });
+  assert.deepEqual([seen!.pendingEvents(world.payer), seen!.pendingActions(world.payer)], [[], []]);
+  assert.equal((await seen!.fetchAccount(world.payer))?.nonce.toString(), String(world.attempt().nonce));
+});
+
+const payer = PrivateKey.random();
+const payerKey = payer.toPublicKey().toBase58();
+const address = PrivateKey.random().toPublicKey();
+
+/** A worker on a daemon that knows the payer and a counter that stands at 5, and one transaction of it. */
+async function onNode(t: TestContext) {
+  const node = new Node();
+  node.accounts.set(payerKey, null);
+  node.accounts.set(address.toBase58(), ['5', '0', '0', '0', '0', '0', '0', '0']);
+  t.after(await node.listen());
+  const counter = new Counter(address);
+  const worker = await createWorker({
+    payer,
+    network: { graphql: node.url },
+    dispatchers: { ADD: { dispatch: () => counter.add(Field(1)) } },
+    port: 0,
+    proofsEnabled: false,
+    store: await folder(t),
+    log: collect([]),
+  });
+  const url = await worker.listen();
+  t.after(() => worker.close());
+  let number = 0;
+  const prove = async (nonce: number, ahead: Ahead[] = []) => {
+    const response = await fetch(`${url}/prove/ADD`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        txData: { uid: 'net', type: 'ADD', data: {} },
+        sender: { accountId: payerKey, queue: 'q', retries: 0 },
+        attempt: { number: ++number, nonce, fee: '100000000', validUntil: null, memo: 'm', previous: [] },
+        ahead,
+      }),
+    });
+    const body = (await response.json()) as TxnResult & { message?: string };
+    return { status: response.status, after: response.headers.get('Retry-After'), body };
+  };
+  const first = (await prove(0)).body;
+  assert.equal(first.error, null);
+  return { node, prove, first, ahead: [pending('one', 0, first)] };
+}
+
+/** The state that a signed transaction asks for. */
+function precondition({ signed, error }: TxnResult): string | null {
+  assert.equal(error, null);
+  const command = JSON.parse(signed!) as {
+    accountUpdates: { body: { preconditions: { account: { state: (string | null)[] } } } }[];
+  };
+  return command.accountUpdates[0]!.body.preconditions.account.state[0]!;
+}
+
+test('on a node: pending, and landed', async (t) => {
+  const { node, prove, first, ahead } = await onNode(t);
+  assert.equal(precondition(first), '5');
+  const second = (await prove(1, ahead)).body;
+  assert.equal(precondition(second), '6');
+  const both = [...ahead, pending('two', 1, second)];
+  assert.equal(precondition((await prove(2, both)).body), '7');
+
+  node.nonces.set(payerKey, 1);
+  node.accounts.set(address.toBase58(), ['6', '0', '0', '0', '0', '0', '0', '0']);
+  node.landed.set(first.hash, false);
+  assert.equal(precondition((await prove(2, both)).body), '7');
+  assert.equal(precondition((await prove(1, ahead)).body), '6');
+  assert.equal(precondition((await prove(1)).body), '6');
+});
+
+test('on a node: what it does not show yet is asked for again later', async (t) => {
+  const { node, prove, first, ahead } = await onNode(t);
+  const later = async (message: RegExp, nonce = 1, list = ahead) => {
+    const { status, after, body } = await prove(nonce, list);
+    assert.deepEqual([status, after], [503, '5']);
+    assert.match(body.message ?? '', message);
+  };
+  await later(/the ledger is at nonce 0, and what is pending begins at 3/, 4, [await renonced(ahead[0]!, 3)]);
+  node.nonces.set(payerKey, 1);
+  await later(new RegExp(`has passed ${first.hash}, which stands in no block`));
+  node.landed.set(first.hash, true);
+  await later(new RegExp(`${first.hash} before this one has failed in a block`));
+  node.landed.set(first.hash, false);
+  assert.equal((await prove(1, ahead)).status, 200);
+  node.nonces.set(payerKey, 2);
+  await later(/the ledger is at nonce 2/);
+  node.nonces.set(payerKey, 0);
+  let tips = 0;
+  node.tip = () => `3N${++tips}`;
+  await later(/the chain moves on while it is read/);
+  assert.equal(tips, 6, 'two questions for the tip at each of three tries');
+  node.tip = () => `3N${Math.min(++tips, 8)}`;
+  assert.equal((await prove(1, ahead)).status, 200);
+
+  node.chainless = true;
+  const { body } = await prove(1, ahead);
+  assert.deepEqual([body.error?.code, body.on], ['502', first.hash]);
+});
+
+/** The same command at another nonce; nobody checks its signature. */
+async function renonced(one: Ahead, nonce: number): Promise<Ahead> {
+  const command = JSON.parse(one.signed) as { feePayer: { body: { nonce: string } } };
+  command.feePayer.body.nonce = String(nonce);
+  const signed = JSON.stringify(command);
+  return { ...one, nonce, signed, hash: await Transaction.hash(signed) };
+}
