@@ -203,7 +203,7 @@ func (s *State) checkChain(c chain) string {
 		seen[b.cmd.txn] = true
 		t := s.store.Records[b.cmd.txn].Txn
 		q := t.Queue[1] - '0'
-		if ordered && last[q] > b.cmd.txn && !s.past[b.cmd.txn].ended && !failedBefore(c, b.cmd.txn, last[q]) {
+		if ordered && last[q] > b.cmd.txn && !s.past[b.cmd.txn].ended && !s.failedBefore(c, b.cmd.txn, last[q]) {
 			return t.UID + " took effect after one that was accepted later"
 		}
 		last[q] = max(last[q], b.cmd.txn)
@@ -211,12 +211,16 @@ func (s *State) checkChain(c chain) string {
 	return ""
 }
 
-// failedBefore reports whether a transaction failed in a block before another took effect:
-// who follows it and lands all the same is out of order, which is told.
-func failedBefore(c chain, txn, other int8) bool {
+// failedBefore reports whether a transaction failed in a block, or a stranger took its
+// nonce, before another took effect: who follows it and lands all the same is out of order,
+// which is told.
+func (s *State) failedBefore(c chain, txn, other int8) bool {
+	if s.world.Width < 2 {
+		return false
+	}
 	for i := range c.blocks {
 		switch b := &c.blocks[i]; {
-		case b.full && b.cmd.txn == txn && b.fate != succeeded:
+		case b.full && b.cmd.txn == txn && b.fate != succeeded, b.full && b.cmd.txn == stranger:
 			return true
 		case b.full && b.cmd.txn == other && b.fate == succeeded:
 			return false
