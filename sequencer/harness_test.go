@@ -107,6 +107,7 @@ type world struct {
 	log      *slog.Logger
 	ctx      context.Context
 	archive  bool // processes have one to ask
+	overlap  map[string]dispatcher.Mode
 	observe  func(before, after *lifecycle.Transaction, s *lifecycle.Step)
 }
 
@@ -266,6 +267,7 @@ func (w *world) process(l links) *process {
 	)
 	w.ok(p.types.Register(dispatcher.NewRemote(client, "MINT", nil), dispatcher.NewRemote(client, "BURN", nil),
 		dispatcher.NewRemote(client, "ONCE", nil).SettledAt(2)))
+	w.ok(p.types.SetOverlap(w.overlap))
 	var nodes []*mina.Node
 	for i := range w.net.Nodes() {
 		nodes = append(nodes, w.nodeBy(i, dial))

@@ -1,0 +1,61 @@
+package sequencer_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// trains runs a test in a world where so many MINT of a queue may be in flight.
+func trains(t *testing.T, width int, c devnet.Config, test func(w *world)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		policy := testPolicy()
+		policy.Width = width
+		w := newWorldWith(t, c, policy)
+		w.overlap = map[string]dispatcher.Mode{"MINT": dispatcher.Chained}
+		test(w)
+	})
+}
+
+// postAll posts so many to a queue.
+func (w *world) postAll(queue string, n int) (uids []string) {
+	w.Helper()
+	for i := range n {
+		uids = append(uids, fmt.Sprintf("%s-%02d", queue, i))
+		w.post(queue, uids[i])
+	}
+	return uids
+}
+
+// TestTrain: with width, the transactions of a queue share blocks, in their order; with
+// none each has its own.
+func TestTrain(t *testing.T) {
+	for _, width := range []int{1, 4} {
+		t.Run(fmt.Sprint("width=", width), func(t *testing.T) {
+			trains(t, width, devnet.Config{}, func(w *world) {
+				w.worker(1, devworker.Options{ProveTime: 20 * time.Second})
+				w.start()
+				uids := w.postAll("q", 8)
+				var heights []uint32
+				for _, uid := range uids {
+					landed := w.await(uid, lifecycle.Done, 3*time.Hour)
+					heights = append(heights, landed.Attempt(landed.Landed).Height)
+				}
+				blocks := heights[7] - heights[0] + 1
+				if most := uint32(3); width > 1 && blocks > most || width == 1 && blocks < 8 {
+					t.Errorf("they landed in blocks %v", heights)
+				}
+				if got := w.effects(uids...); fmt.Sprint(got) != fmt.Sprint(uids) {
+					t.Errorf("took effect in the order %v", got)
+				}
+			})
+		})
+	}
+}
