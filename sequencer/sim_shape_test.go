@@ -50,6 +50,11 @@ func shapeOf(d dice) (shape, lifecycle.Policy) {
 		BalanceInterval: balanceInterval,
 	}
 	p.Finality = p.SettleDepth + 2
+	if p.Width = 1; *simWidth > 0 {
+		p.Width = *simWidth
+	} else if d.chance(350, "wide", 0) {
+		p.Width = 2 + d.pick(3, "width", 0)
+	}
 	// few is a number up to small, in large worlds up to large.
 	few := func(small, large int, name string) int {
 		if d.chance(60, "large", 0) {

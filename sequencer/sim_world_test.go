@@ -18,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"mina-sequencer/dispatcher"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
@@ -124,6 +125,7 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 		MaxZkapps: 1 + d.pick(4, "zkapps", 0), FailWhen: s.failure,
 	}, policy)
 	s.observe = sum.observe
+	s.overlap = map[string]dispatcher.Mode{"MINT": dispatcher.Chained}
 	s.patience = 3 * time.Minute
 	for i := range s.queues {
 		s.queued = append(s.queued, fmt.Sprintf("q%d", i))
@@ -143,8 +145,8 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 		s.slots = append(s.slots, &runner{})
 		s.stand(i)
 	}
-	s.story.tell("%+v, CONFIRMATIONS %d, SETTLE_DEPTH %d, MAX_RETRIES %d", s.shape, policy.Confirmations,
-		policy.SettleDepth, policy.MaxRetries)
+	s.story.tell("%+v, CONFIRMATIONS %d, SETTLE_DEPTH %d, MAX_RETRIES %d, WIDTH %d", s.shape, policy.Confirmations,
+		policy.SettleDepth, policy.MaxRetries, policy.Width)
 	return s
 }
 
