@@ -140,6 +140,12 @@ func worldsOfTrains() []*World {
 		{Name: "train, for good", Width: 2, Queues: []int{2}, Height: 3, Budget: Budget{Hopeless: 1, Finished: 1}},
 		{Name: "train, told to end", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{Stop: 1}},
 		{Name: "train, drained", Width: 2, Queues: []int{2}, Senders: 2, Height: 2, Budget: Budget{Drain: 1}},
+		{Name: "train fails over", Width: 2, Queues: []int{2}, Height: 1, Forgets: 3, Lags: lifecycle.PhaseWatching,
+			Budget: Budget{Forget: 1}},
+		{Name: "train fails over, two processes", Width: 2, Queues: []int{2}, Procs: 2, Height: 1, Forgets: 2,
+			Lags: lifecycle.PhaseWatching, Budget: Budget{Forget: 1}},
+		{Name: "train fails over, earlier", Width: 2, Queues: []int{2}, Height: 1, Forgets: 6, Lags: lifecycle.PhaseSent,
+			Budget: Budget{Forget: 1}},
 		{Name: "train of three", Width: 3, Queues: []int{3}, Height: 1, Budget: Budget{}},
 	}
 }
