@@ -203,7 +203,14 @@ local function asked(name, text)
   return q
 end
 
-local function que(name) return queues[name] or asked(name, call('GET', P .. 'q:' .. name)) end
+-- found are the records of queues that were read along with something else, false for none.
+local found = {}
+local function que(name)
+  if queues[name] then return queues[name] end
+  local text = found[name]
+  if text == nil then text = call('GET', P .. 'q:' .. name) end
+  return asked(name, text)
+end
 
 local function note(q)
   strings['q:' .. q.name] = q.waiting .. ' ' .. q.done .. ' ' .. q.failed .. ' ' .. q.unresolved .. ' ' ..

@@ -1,26 +1,26 @@
 -- Put behind lib.lua in every script that runs for several calls at once: ARGV
--- holds, for each, how many arguments follow, and then these, the uid first.
+-- holds, for each, how many arguments follow, and then these, the uid first, and its queue.
 
 -- each does one(o, n) for every call, whose n arguments stand behind ARGV[o], and
 -- answers with what that answered, or {"error", text}: what goes wrong with one
--- call is not the others' concern. The transactions are read at once.
+-- call is not the others' concern. The transactions and their queues are read at once.
 local function each(one)
-  local answers, uids, keys, o = {}, {}, {}, 1
+  local answers, keys, o = {}, {}, 1
   while o <= #ARGV do
-    uids[#uids + 1] = ARGV[o + 1]
-    keys[#keys + 1] = P .. 'x:' .. ARGV[o + 1]
+    keys[#keys + 1], keys[#keys + 2] = P .. 'x:' .. ARGV[o + 1], P .. 'q:' .. ARGV[o + 2]
     o = o + tonumber(ARGV[o]) + 1
   end
   local states = call('MGET', unpack(keys))
   o = 1
-  for i, uid in ipairs(uids) do
-    local n = tonumber(ARGV[o])
+  for i = 1, #keys, 2 do
+    local uid, n = ARGV[o + 1], tonumber(ARGV[o])
+    found[ARGV[o + 2]] = states[i + 1]
     local ok, answer = pcall(function()
       if not txns[uid] then parse(uid, states[i]) end
       return one(o, n)
     end)
     if not ok then answer = { 'error', type(answer) == 'table' and answer.err or tostring(answer) } end
-    answers[i] = answer
+    answers[#answers + 1] = answer
     o = o + n + 1
   end
   return answers
