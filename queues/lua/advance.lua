@@ -77,8 +77,8 @@ local function streak(q, sender, limit)
     q.paused, q.till = reason, ''
     if was == '' then event('q', q.name, sender, '', '', '', 'PAUSED') end
   end
-  local n = tonumber(call('HGET', P .. 's:' .. sender, 'streak') or '') or 0
-  call('HSET', P .. 's:' .. sender, 'streak', n + 1)
+  local n = tonumber(about(sender).streak) or 0
+  set(sender, 'streak', n + 1)
   if n + 1 >= limit and q.streak < limit then rest(sender, -1, 'RESTED') end
 end
 
@@ -95,7 +95,7 @@ end
 -- bound.
 local function pay(t, said, bound)
   local s = P .. 's:' .. t.sender
-  if said.next and (bound or call('EXISTS', s) == 1) then call('HSET', s, 'next', ARGV[said.next + 1]) end
+  if said.next and (bound or call('EXISTS', s) == 1) then set(t.sender, 'next', ARGV[said.next + 1]) end
   for _, i in ipairs(said.least) do
     local account = ARGV[i + 1]
     if account == t.sender and bound or call('EXISTS', P .. 's:' .. account) == 1 then raise(account, ARGV[i + 2]) end
@@ -141,9 +141,8 @@ local function passes(t, q, typ, seq, from, to, limit)
   if to == 'done' then q.streak = '' end
   q.run, q.sender = '', ''
   if t.sender == '' then return end
-  local fields = { 'queue', '' }
-  if to == 'done' then fields[3], fields[4] = 'streak', '' end
-  call('HSET', P .. 's:' .. t.sender, unpack(fields))
+  set(t.sender, 'queue', '')
+  if to == 'done' then set(t.sender, 'streak', '') end
   offer(t.sender)
 end
 

@@ -88,14 +88,13 @@ local function pair(q, typ, sender, group)
   q.ready, q.first, q.since, q.hold, q.holder = '', '', '', '', ''
   note(q)
   waits(typ, -1)
-  local s = P .. 's:' .. sender
-  local about = call('HMGET', s, 'url', 'next')
-  call('HSET', s, 'queue', q.name)
+  local s = about(sender)
+  set(sender, 'queue', q.name)
   if t.fresh then
     put('past:' .. q.name, seq, uid)
-    if about[2] and begins .. expires .. dearest .. by == '' and known(sender) == about[2] then
+    if s.next ~= '' and begins .. expires .. dearest .. by == '' and known(sender) == s.next then
       charge(t, sender, fee, 0, 0, {})
-      t.record = ARGV[5] .. '"' .. sender .. '","nonce":' .. about[2] .. ARGV[6]
+      t.record = ARGV[5] .. '"' .. sender .. '","nonce":' .. s.next .. ARGV[6]
     end
   end
   t.revision, t.phase, t.since, t.sender, t.due = t.revision + 1, 'dispatching', stamp, sender, ''
@@ -104,7 +103,7 @@ local function pair(q, typ, sender, group)
   put('own:' .. incarnation, now + grace, uid)
   event('t', uid, sender, 'waiting', 'dispatching', '', '')
   bytes = bytes + #v[1]
-  answer[#answer + 1] = { { uid, v[1], write(t), facts(t) }, sender, about[1] or '', about[2] or '' }
+  answer[#answer + 1] = { { uid, v[1], write(t), facts(t) }, sender, s.url, s.next }
   return true
 end
 

@@ -83,9 +83,20 @@ local function drop(index, member) put(index, false, member) end
 
 local strings = {} -- what is stored under keys; false deletes
 
+local hashes = {} -- fields that are set, by key
+
+-- count adds to a number in a hash, counted is what that comes to.
+local counts = {}
+local function count(key, field, n)
+  counts[key] = counts[key] or {}
+  counts[key][field] = (counts[key][field] or 0) + n
+end
+local function counted(key, field)
+  return tonumber(call('HGET', P .. key, field) or '0') + (counts[key] and counts[key][field] or 0)
+end
+
 -- waits counts n more transactions of a type among those that wait.
-local waiting = {}
-local function waits(typ, n) waiting[typ] = (waiting[typ] or 0) + n end
+local function waits(typ, n) count('waiting', typ, n) end
 
 -- event appends to the log, as one field: fewer bytes, and half the work of eight.
 -- Redis counts the entries. See events.go. kind: t(ransaction), q(ueue), s(ender).
@@ -317,10 +328,20 @@ local function flush()
     if #stand > 0 then call('ZADD', P .. index, unpack(stand)) end
     if #leave > 0 then call('ZREM', P .. index, unpack(leave)) end
   end
-  for typ, n in pairs(waiting) do
-    if n ~= 0 then call('HINCRBY', P .. 'waiting', typ, n) end
+  for key, fields in pairs(hashes) do
+    local all = {}
+    for field, value in pairs(fields) do all[#all + 1], all[#all + 2] = field, value end
+    call('HSET', P .. key, unpack(all))
   end
-  strings, indexes, waiting = {}, {}, {}
+  for key, fields in pairs(counts) do
+    for field, n in pairs(fields) do
+      -- Two days from the first of a name on, what a day has cost is kept.
+      if n ~= 0 and call('HINCRBY', P .. key, field, string.format('%.0f', n)) == n and key ~= 'waiting' then
+        call('PEXPIRE', P .. key, 2 * DAY)
+      end
+    end
+  end
+  strings, indexes, hashes, counts = {}, {}, {}, {}
   -- The calling process knows by the answer of its script.
   if woken and call('ZCARD', P .. 'procs') > 1 then call('PUBLISH', P .. 'wake', '') end
 end
