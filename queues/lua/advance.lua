@@ -39,8 +39,8 @@
 --   {"stale"}, {"fenced"}, {"unsettled"}, {"overtaken"}, {"gone"}, {"error", text}: what
 --   went wrong with it, or {"costly", "sender", "all" or a budget: whose limit, the fees of the day
 --   so far, milliseconds until the day is over}
--- Cost: about five commands, and from one (a bound phase to a bound phase) to eight
---   (a landing) for each
+-- Cost: about five commands, three more for a landing, and from one (a bound phase to a
+--   bound phase) to four (a landing) for each
 
 local WORDS = {
   confirm = 0, ['in-order'] = 0, limits = 2, keep = 0, claim = 1, tell = 3, told = 0, hold = 1, rest = 4, next = 1, least = 2,
