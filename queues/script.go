@@ -8,6 +8,7 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 	"regexp"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -223,7 +224,7 @@ func (s *Store) runAll(ctx context.Context, calls []scriptCall) {
 // unlessFull is what a run answered, or what it answers where Redis is full: nothing has
 // been written then.
 func (s *Store) unlessFull(ctx context.Context, r *run, answer *redis.Cmd) (any, error) {
-	if r.script.full != nil && redis.HasErrorPrefix(answer.Err(), "OOM") {
+	if r.script.full != nil && full(answer.Err()) {
 		answer = r.script.full.Run(ctx, s.client, s.keys, r.args...)
 	}
 	return answer.Result()
@@ -312,7 +313,7 @@ func (s *Store) runWaiting(ctx context.Context, r *run) (*redis.Cmd, error) {
 			if err := script.Load(ctx, node).Err(); err != nil {
 				return nil, storeError(r.script.name, err)
 			}
-		case again > 0 && r.script.full != nil && redis.HasErrorPrefix(err, "OOM"):
+		case again > 0 && r.script.full != nil && full(err):
 			script = r.script.full
 		case again > 0 && s.moved(ctx, err):
 		default:
@@ -329,12 +330,18 @@ func storeError(doing string, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: %w: %w", doing, ErrUnavailable, err)
-	case redis.HasErrorPrefix(err, "OOM"):
+	case full(err):
 		return fmt.Errorf("%s: %w", doing, ErrFull)
 	case isReply(err) && !transient(err):
 		return fmt.Errorf("%s: %w", doing, err) // a fault of the script: never hidden as an outage
 	}
 	return fmt.Errorf("%s: %w: %w", doing, ErrUnavailable, err)
+}
+
+// full reports whether Redis has no memory left. What a script catches and raises again is
+// told with the line behind which it did.
+func full(err error) bool {
+	return redis.HasErrorPrefix(err, "OOM") || isReply(err) && strings.Contains(err.Error(), ": OOM command not allowed ")
 }
 
 func isReply(err error) bool {
