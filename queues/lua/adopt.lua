@@ -39,7 +39,7 @@ if t.phase ~= 'waiting' then
   waits(typ, 1)
   came(q, uid, seq)
   event('t', uid, t.sender, t.phase, 'waiting', '', 'RESTORED')
-  call('HSET', P .. 's:' .. t.sender, 'queue', '')
+  set(t.sender, 'queue', '')
   offer(t.sender)
 end
 for other in string.gmatch(others, '[^,]+') do
@@ -59,7 +59,7 @@ for i = 8, #ARGV, 2 do
   if call('EXISTS', P .. 's:' .. ARGV[i]) == 1 then raise(ARGV[i], ARGV[i + 1]) end
 end
 drop('free:' .. call('HGET', s, 'group'), sender)
-call('HSET', s, 'queue', queue)
+set(sender, 'queue', queue)
 
 local run, placed = '', false -- in order of their sequence
 for other in string.gmatch(others, '[^,]+') do
