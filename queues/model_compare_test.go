@@ -607,6 +607,8 @@ func (m *model) full() bool {
 	if !errors.Is(a.Err, queues.ErrFull) {
 		m.Fatalf("Redis is full: %+v", a)
 	}
+	m.surely = true // an answer that gets lost may be that it is full
+	defer func() { m.surely = false }()
 	return m.change()
 }
 
