@@ -121,6 +121,7 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 		fill = 0.25
 	}
 	s.world = newWorldWith(t, devnet.Config{
+		GossipSpread: 5 * time.Second, GossipMemory: 2 * time.Minute,
 		Nodes: s.nodes, SlotTime: simSlot, Seed: seed, FillRate: fill,
 		MaxZkapps: 1 + d.pick(4, "zkapps", 0), FailWhen: s.failure,
 	}, policy)
