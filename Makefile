@@ -82,7 +82,7 @@ screenshots: setup ## Take the pictures of the dashboard in docs/dashboard
 fuzz: ## Run every fuzz target for FUZZTIME, default 30s
 	scripts/fuzz.sh $(FUZZTIME)
 
-setup: ## Install what the tests need: redis-server, prometheus, haproxy, a C compiler and a browser
+setup: ## Install what the tests need: redis-server, databases, prometheus, haproxy, a C compiler and a browser
 	scripts/setup.sh
 
 release: ## Build all that is given to others, VERSION=1.2.3, from its clean tag
