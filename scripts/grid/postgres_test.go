@@ -36,7 +36,7 @@ func startPostgres(t *testing.T) string {
 	} else {
 		t.Fatal("postgresql is needed: scripts/setup.sh installs it")
 	}
-	home, err := os.MkdirTemp("", "grid-postgres-")
+	home, err := os.MkdirTemp("", "grid-postgres-") //nolint:usetesting // others may not enter what a test is given
 	ok(err)
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
 	as := servant(t, home)
