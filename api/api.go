@@ -45,6 +45,7 @@ type Readiness struct {
 	Store   Part `json:"store"`   // decides whether the service is ready
 	Chain   Part `json:"chain"`   // decides only where all is asked for
 	Senders Part `json:"senders"` // as Chain
+	Ledgers Part `json:"ledgers"` // as Chain
 }
 
 // A Part is one thing that has to work.
@@ -67,8 +68,10 @@ type Options struct {
 	Webhooks *webhooks.Service
 	// Ready says what works; nil asks the store alone.
 	Ready func(context.Context) Readiness
-	// Chain says what the nodes say; nil leaves it out of the overview.
-	Chain func(context.Context) Chain
+	// Chain says what the nodes say; nil, or what returns nil, leaves it out of the overview.
+	Chain func(context.Context) *Chain
+	// Ledgers says how the ledgers stand that this process hands batches to; nil are none.
+	Ledgers func() []Ledger
 	// Explorer is the address of a transaction in a block explorer, with {hash}
 	// in the place of its hash; "" links none.
 	Explorer string

@@ -14,6 +14,7 @@ type Meter struct {
 	Moved    func(Move)
 	Settled  func(Settlement)
 	Called   func(WorkerCall)
+	Posted   func(Post)       // a batch, to a ledger; Called is told of it too
 	Raised   func(typ string) // the fee of an open attempt
 	TookOver func(transactions int)
 }
@@ -21,6 +22,7 @@ type Meter struct {
 // A Move is one stored change of a transaction.
 type Move struct {
 	Type     string
+	Ledger   string           // that a batch is for, else ""
 	Reason   lifecycle.Reason // of the decision, or of what was learnt
 	From, To lifecycle.Phase
 	Failure  string // its class, see [lifecycle.Step.Failure]; "" if it is none
@@ -42,7 +44,14 @@ type Settlement struct {
 	Blocks int
 }
 
-// A WorkerCall is a call of a worker: "prove", "resign", "dispatch" or "report".
+// A Post is a batch that was posted to its ledger, and the answer, one of [Answers].
+type Post struct {
+	Ledger, Answer string
+	Took           time.Duration
+}
+
+// A WorkerCall is a call of a worker: "prove", "resign", "dispatch" or "report"; or
+// "submit", of a ledger.
 type WorkerCall struct {
 	Type, Call string
 	Took       time.Duration
@@ -66,7 +75,7 @@ func (s *Sequencer) moved(before, t *lifecycle.Transaction, step *lifecycle.Step
 		s.Observe(before, t, step)
 	}
 	m := Move{
-		Type: t.Type, Reason: step.Reason, From: before.Phase, To: t.Phase, Lasted: -1, Age: -1,
+		Type: t.Type, Ledger: t.Ledger, Reason: step.Reason, From: before.Phase, To: t.Phase, Lasted: -1, Age: -1,
 		Retry: t.Retries > before.Retries, Failure: step.Failure(before), Orphaned: t.Reopened && !before.Reopened,
 	}
 	if !before.ChangedAt.IsZero() && t.Phase != before.Phase {

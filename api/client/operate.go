@@ -119,7 +119,7 @@ func (c *Client) Ready(ctx context.Context, full bool) (Readiness, error) {
 	return state, decode(raw, &state)
 }
 
-// Overview returns counts, rates, senders and the chain, as the service tells
+// Overview returns counts, rates, senders, chain and ledgers, as the service tells
 // them; the description of the API names the fields.
 func (c *Client) Overview(ctx context.Context) (json.RawMessage, error) {
 	doc, err := ask[json.RawMessage](ctx, c, request{method: http.MethodGet}, "overview")

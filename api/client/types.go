@@ -203,6 +203,7 @@ type Readiness struct {
 	Store   Part `json:"store"`
 	Chain   Part `json:"chain"`
 	Senders Part `json:"senders"`
+	Ledgers Part `json:"ledgers"`
 }
 
 // A Part is one thing that has to work.

@@ -108,6 +108,7 @@ func TestClientCommands(t *testing.T) {
 		`{"queue":"q","type":"","uid":"b","data":null}` + "\n" + `{"queue":"","type":"","uid":"c","data":null}` + "\n"
 	queue := `{"name":"claim-1","state":"BLOCKED","sender":"` + keyA + `","running":"u1","retries":0,"counts":{"DONE":2,"DISPATCHING":1,"WAITING":5},"paused":true,"reason":"asked to","nextAt":null}`
 	sender := `{"accountId":"` + keyA + `","workerUrl":"http://w:1","state":"FREE","queue":null,"retries":0,"nonce":7,"balance":"99800000001","available":false,"reason":"LOW_BALANCE","until":null}`
+	slot := `{"accountId":"saw/1","workerUrl":"http://10.0.0.8:8008","state":"BLOCKED","queue":"orders","retries":0,"nonce":null,"balance":null,"available":true,"reason":null,"until":null}`
 	show := `uid        u1
 state      DONE
 queue      claim-1
@@ -256,6 +257,17 @@ ATTEMPT  OUTCOME  NONCE  FEE  VALID UNTIL  BLOCK  CONF  HASH  STARTED           
 		},
 		{"sender remove", "sender remove A", "", map[string][]fakeAnswer{"DELETE /senders/A": {{409, `{"code":"SENDER_BOUND"}`}}}, outcome{Code: 4, Stderr: "sequencer: refused (SENDER_BOUND HTTP 409)\n", Asked: []string{"DELETE /senders/A"}}},
 		{"sender drain", "sender drain A", "", map[string][]fakeAnswer{"POST /senders/A/drain": ok("{}")}, outcome{Stdout: "A is taken out of use\n", Asked: []string{"POST /senders/A/drain"}}},
+		{"sender drain a slot", "sender drain saw/1", "", map[string][]fakeAnswer{"POST /senders/saw%2F1/drain": ok("{}")}, outcome{Stdout: "saw/1 is taken out of use\n", Asked: []string{"POST /senders/saw%2F1/drain"}}},
+		{"sender resume a slot", "sender resume saw/1", "", map[string][]fakeAnswer{"POST /senders/saw%2F1/resume": ok("{}")}, outcome{Stdout: "saw/1 is back in use\n", Asked: []string{"POST /senders/saw%2F1/resume"}}},
+		{"sender remove a slot", "sender remove saw/1", "", map[string][]fakeAnswer{"DELETE /senders/saw%2F1": {{204, ""}}}, outcome{Stdout: "saw/1 is removed\n", Asked: []string{"DELETE /senders/saw%2F1"}}},
+		{
+			"sender show a slot", "sender show saw/1", "", map[string][]fakeAnswer{"GET /senders/saw%2F1": ok(slot)},
+			outcome{Stdout: "account       saw/1\nworker        http://10.0.0.8:8008\nstate         BLOCKED\nqueue         orders\nretries       0\navailable     true\n", Asked: []string{"GET /senders/saw%2F1"}},
+		},
+		{
+			"sender list of slots", "sender list", "", map[string][]fakeAnswer{"GET /senders": ok(`{"items":[` + slot + `],"nextCursor":null}`)},
+			outcome{Stdout: "ACCOUNT  STATE    QUEUE   NONCE  BALANCE  REASON  UNTIL  WORKER\nsaw/1    BLOCKED  orders                                 http://10.0.0.8:8008\n", Asked: []string{"GET /senders"}},
+		},
 		{"sender resume forbidden", "sender resume A", "", map[string][]fakeAnswer{"POST /senders/A/resume": {{403, `{"code":"FORBIDDEN","title":"No"}`}}}, outcome{Code: 5, Stderr: "sequencer: No (FORBIDDEN HTTP 403)\n  → this key's scope does not allow it\n", Asked: []string{"POST /senders/A/resume"}}},
 		{"store down", "queue list", "", map[string][]fakeAnswer{"GET /queues": {{503, `{"code":"STORE_UNAVAILABLE","title":"Redis is away"}`}}}, outcome{Code: 6, Stderr: "sequencer: Redis is away (STORE_UNAVAILABLE HTTP 503)\n", Asked: []string{"GET /queues"}}},
 		{"proxy in between", "queue list --json", "", map[string][]fakeAnswer{"GET /queues": {{502, "<html>"}}}, outcome{Code: 6, Stderr: "sequencer: Bad Gateway (HTTP 502)\n", Asked: []string{"GET /queues"}}},

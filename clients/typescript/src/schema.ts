@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// f066b559969beb137cd49fe0d4a5401718a9e48b7e0a1bcc6ef8fb5d60b3164a
+// aa9b7ca669360112ece433d50d598ae6fe9329d363db664c9d72b9ceb5baeb8b
 
 export interface paths {
     "/api/v1/overview": {
@@ -1233,6 +1233,7 @@ export interface components {
             store: components["schemas"]["Part"];
             chain: components["schemas"]["Part"];
             senders: components["schemas"]["Part"];
+            ledgers: components["schemas"]["Part"];
         };
         Part: {
             ok: boolean;
@@ -1305,7 +1306,20 @@ export interface components {
          *         "network": "mina:mainnet",
          *         "at": "2026-03-01T11:59:58.000Z",
          *         "detail": null
-         *       }
+         *       },
+         *       "ledgers": [
+         *         {
+         *           "name": "orders",
+         *           "ok": true,
+         *           "waiting": 3,
+         *           "inFlight": 8,
+         *           "slots": 8,
+         *           "slotsOut": 0,
+         *           "oldestAt": "2026-03-01T11:59:40.000Z",
+         *           "at": "2026-03-01T11:59:58.000Z",
+         *           "detail": null
+         *         }
+         *       ]
          *     }
          */
         Overview: {
@@ -1344,6 +1358,7 @@ export interface components {
                     [key: string]: number;
                 };
             };
+            /** @description null without a Mina node. */
             chain: {
                 /** @description A quorum of nodes is synced. */
                 ok: boolean;
@@ -1362,17 +1377,46 @@ export interface components {
                 /** @description Why it is not ok, or why a node has no vote. */
                 detail: components["schemas"]["Text"];
             } | null;
+            /** @description Ledgers that take batches: those of this process, and those with slots or batches. */
+            ledgers: {
+                name: string;
+                /** @description It answers this process, and turns no batch away; null: this process has not asked it yet, or does not know it. */
+                ok: boolean | null;
+                /** @description Batches. */
+                waiting: number;
+                /** @description Batches that have a slot. */
+                inFlight: number;
+                slots: number;
+                /** @description Slots that are out of use. */
+                slotsOut: number;
+                /** @description As above, of its batches. */
+                oldestAt: components["schemas"]["Time"];
+                /** @description When this process asked it last. */
+                at: components["schemas"]["Time"];
+                /** @description Why it is not ok. */
+                detail: components["schemas"]["Text"];
+            }[];
         };
         /**
          * @example {
          *       "required": true,
          *       "name": "ops",
-         *       "scope": "admin"
+         *       "scope": "admin",
+         *       "queues": null
+         *     }
+         * @example {
+         *       "required": true,
+         *       "name": "shop",
+         *       "scope": "submit",
+         *       "queues": [
+         *         "shop-"
+         *       ]
          *     }
          * @example {
          *       "required": true,
          *       "name": null,
-         *       "scope": null
+         *       "scope": null,
+         *       "queues": null
          *     }
          */
         Session: {
@@ -1382,6 +1426,8 @@ export interface components {
             name: components["schemas"]["Text"];
             /** @enum {unknown} */
             scope: "read" | "submit" | "admin" | null;
+            /** @description How the names of the queues begin that the key is limited to; null: it is not. */
+            queues: string[] | null;
         };
         Login: {
             /** @description One of the keys configured. */
@@ -2543,7 +2589,7 @@ export interface operations {
     getReadiness: {
         parameters: {
             query?: {
-                /** @description Ask also whether chain and senders are ready; not if it is false. */
+                /** @description Ask also whether chain, senders and ledgers are ready; not if it is false. */
                 full?: string;
             };
             header?: never;
