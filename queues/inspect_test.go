@@ -65,8 +65,14 @@ func (f *fixture) dump() dump {
 				read[name] = p.HGetAll(f.ctx, k)
 			case "line", "page":
 				read[name] = p.LRange(f.ctx, k, 0, -1)
-			case "back", "past", "ready", "bound", "st", "free", "own", "procs", "due", "queues", "pages", "senders", "landed":
+			case "back", "past", "ready", "bound", "st", "free", "own", "procs", "due", "queues", "pages", "senders", "landed", "spent":
 				read[name] = p.ZRangeWithScores(f.ctx, k, 0, -1)
+			case "market":
+				if name == "market:looks" {
+					read[name] = p.LRange(f.ctx, k, 0, -1)
+				} else {
+					read[name] = p.HGetAll(f.ctx, k)
+				}
 			case "events":
 				read[name] = p.XRange(f.ctx, k, "-", "+")
 			default:
@@ -275,12 +281,12 @@ func (f *fixture) inspect() {
 		delete(d.sets, own)
 	}
 	for name, left := range d.sets {
-		if kind, queue, _ := strings.Cut(name, ":"); kind != "landed" && (kind != "back" || counts[queue] == nil) {
+		if kind, queue, _ := strings.Cut(name, ":"); kind != "landed" && kind != "spent" && (kind != "back" || counts[queue] == nil) {
 			f.Errorf("%s is left over: %v", name, left)
 		}
 	}
 	for name, left := range d.lists {
-		if kind, queue, _ := strings.Cut(name, ":"); kind != "line" || counts[queue] == nil {
+		if kind, queue, _ := strings.Cut(name, ":"); kind != "market" && (kind != "line" || counts[queue] == nil) {
 			f.Errorf("%s is left over: %v", name, left)
 		}
 	}

@@ -108,6 +108,7 @@ type world struct {
 	ctx      context.Context
 	archive  bool // processes have one to ask
 	observe  func(before, after *lifecycle.Transaction, s *lifecycle.Step)
+	meter    sequencer.Meter
 }
 
 const slot = 3 * time.Minute // as on Mina before the Mesa fork
@@ -278,6 +279,7 @@ func (w *world) process(l links) *process {
 	p.store, p.pool = w.open(l.redis)
 	p.Sequencer = sequencer.New(sequencer.Options{
 		Store: p.store, Senders: p.pool, Types: p.types, Namespace: "test", Policy: w.policy, Log: w.log, Observe: w.observe,
+		Meter: w.meter,
 		Chain: mina.NewTracker(
 			mina.TrackerOptions{Nodes: nodes, Archive: archive, Depth: max(w.policy.SettleDepth, w.policy.Finality)},
 		),

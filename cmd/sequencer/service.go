@@ -50,7 +50,7 @@ type service struct {
 func newService(cfg config, client redis.UniversalClient, followed *traces.Traces, log *slog.Logger) (*service, error) {
 	version, commit := buildVersion()
 	figures := metrics.New(metrics.Options{
-		Version: version, Commit: commit, MinBalance: uint64(max(cfg.Senders.MinBalance, cfg.Fee.First)),
+		Version: version, Commit: commit, MinBalance: uint64(max(cfg.Senders.MinBalance, cfg.Fee.first())),
 		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
 		FeeLimitQueue: uint64(cfg.Fee.LimitQueue), FeeLimitKey: uint64(cfg.Fee.LimitKey),
 	})
@@ -163,7 +163,8 @@ func policy(cfg config) lifecycle.Policy {
 		DispatchTimeout: cfg.Cycle.DispatchTimeout, CallbackWait: cfg.Cycle.CallbackWait,
 		MaxRetries: cfg.Retry.Max, RetryDelay: cfg.Retry.Delay, RetryDelayMax: cfg.Retry.DelayMax,
 		Confirmations: cfg.Depth.Confirmations, SettleDepth: cfg.Depth.Settle, Finality: cfg.Depth.Finality,
-		Fee: uint64(cfg.Fee.First), FeeMax: uint64(cfg.Fee.Max), FeeBump: cfg.Fee.Bump.Float(),
+		Fee: uint64(cfg.Fee.first()), FeeMax: uint64(cfg.Fee.Max), FeeBump: cfg.Fee.Bump.Float(),
+		FeeAuto: cfg.Fee.First.auto, FeeMin: uint64(cfg.Fee.Min), FeeTarget: cfg.Fee.Target,
 		BumpAfter: uint32(cfg.Fee.BumpAfter), ValidSlots: uint32(cfg.Fee.ValidSlots),
 		ClaimTTL: cfg.Claim.TTL, ClaimLimit: cfg.Claim.Limit, Retention: cfg.Keep.Retention, RetentionFailed: cfg.Keep.RetentionFailed,
 		ShutdownTimeout: cfg.HTTP.ShutdownTimeout, LedgerPatience: cfg.Ledgers.Patience,

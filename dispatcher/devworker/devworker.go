@@ -51,6 +51,8 @@ type Options struct {
 	// Such accounts must exist on the chain. Without it, transactions have one
 	// update that changes nothing.
 	State func(ctx context.Context, account string) ([]string, error)
+	// Updates is how many account updates a transaction has, at least; nil: one.
+	Updates func(uid string) int
 
 	ProveTime, SignTime time.Duration
 

@@ -49,7 +49,7 @@ local WORDS = {
 }
 
 -- refused says why a change is not made, nil if it is.
-local function refused(t, said, revision, claim, cost)
+local function refused(t, said, queue, revision, claim, cost)
   -- The claim comes first: a take-over also counts the revision up, and who has lost a
   -- claim is to stop, not to read again.
   if claim ~= '*' and t.claim ~= claim then return { 'fenced' } end
@@ -63,7 +63,7 @@ local function refused(t, said, revision, claim, cost)
     for _, at in ipairs(said.budget) do
       budgets[#budgets + 1], budgets[#budgets + 2] = ARGV[at + 1], tonumber(ARGV[at + 2])
     end
-    local whose, spent = charge(t, t.sender, tonumber(cost), most, all, budgets)
+    local whose, spent = charge(t, t.sender, queue, tonumber(cost), most, all, budgets)
     if whose then return { 'costly', whose, string.format('%.0f', spent), DAY - now % DAY } end
   end
 end
@@ -179,7 +179,7 @@ local function advance(o, n)
   local t = txn(uid)
   if t.fresh and call('EXISTS', P .. 't:' .. uid) == 0 then return { 'gone' } end
   if t.operation == op then return { 'ok', 1, now, write(t), facts(t) } end
-  local why = refused(t, said, revision, claim, cost)
+  local why = refused(t, said, queue, revision, claim, cost)
   if why then return why end
   local from = t.phase
   local moved = from ~= to

@@ -94,7 +94,7 @@ local function pair(q, typ, sender, group)
   if t.fresh then
     put('past:' .. q.name, seq, uid)
     if about[2] and begins .. expires .. dearest .. by == '' and known(sender) == about[2] then
-      charge(t, sender, fee, 0, 0, {})
+      charge(t, sender, q.name, fee, 0, 0, {})
       t.record = ARGV[5] .. '"' .. sender .. '","nonce":' .. about[2] .. ARGV[6]
     end
   end

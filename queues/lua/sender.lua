@@ -73,11 +73,11 @@ local function raise(account, least)
 end
 
 -- charge counts what the attempts of a transaction cost with the fees of the day,
--- by sender and, as '*', of all; what was counted today and is not spent after all is taken back. Where a
+-- by sender, by queue and, as '*', of all; what was counted today and is not spent after all is taken back. Where a
 -- limit would be passed nothing is counted, and it answers which, and what the day
 -- has cost so far. budgets are those that it is counted with besides: names, and the
 -- most that each may come to, 0 for no limit.
-local function charge(t, sender, cost, most, all, budgets)
+local function charge(t, sender, queue, cost, most, all, budgets)
   local today = math.floor(now / DAY)
   local was, day, counted = string.match(t.fees, '^(%d+):(%d+):(%d+)$')
   counted = day and tonumber(day) == today and tonumber(counted) or 0
@@ -106,7 +106,9 @@ local function charge(t, sender, cost, most, all, budgets)
   if more ~= 0 then
     local counts = string.format('%.0f', more)
     call('HINCRBY', key, '*', counts)
-    if call('HINCRBY', key, sender, counts) == more then call('PEXPIRE', key, 2 * DAY) end -- the first of this sender
+    if call('HINCRBY', key, sender, counts) == more then call('PEXPIRE', key, 8 * DAY) end -- the first of this sender
+    local spent = P .. 'spent:' .. today
+    if tonumber(call('ZINCRBY', spent, counts, queue)) == more then call('PEXPIRE', spent, 8 * DAY) end
   end
   t.fees = string.format('%.0f:%d:%.0f', cost, today, counted + more)
 end

@@ -70,6 +70,11 @@ func (v *View) answered(r Answer) Step {
 	default:
 		return v.wait(ReasonUnchanged)
 	}
+	if r.Call.Kind == Resign && (r.Fault == FaultNoCall || r.Fault == FaultError || r.Fault == FaultHopeless) {
+		s := v.wait(ReasonProving)
+		s.Local.NoResign = true
+		return s
+	}
 	switch r.Fault {
 	case NoFault:
 		return v.made(r)
@@ -141,6 +146,12 @@ func (v *View) signed(r Answer) Step {
 	if v.stops() && !v.Txn.Open() {
 		return v.stopped()
 	}
+	if s, again := v.reprice(r); again {
+		return s
+	}
+	if was := v.repriced(v.Txn.Last()); was != nil && r.Call.Kind == Resign && r.Data == nil {
+		r.Data = was.Data // it is the same proof
+	}
 	u := v.with(func(t *Transaction) {
 		sign(t.Last(), r)
 		t.Deferred = 0
@@ -155,7 +166,7 @@ func (v *View) signed(r Answer) Step {
 }
 
 func sign(a *Attempt, r Answer) {
-	a.Outcome, a.Data, a.Hash = Signed, r.Data, r.Hash
+	a.Outcome, a.Data, a.Hash, a.Weight = Signed, r.Data, r.Hash, r.Weight
 }
 
 // sign keeps the bytes, of which this process knows that nobody has them.

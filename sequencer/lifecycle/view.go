@@ -10,7 +10,8 @@ type View struct {
 	Tip      Tip
 	Sighting Sighting // of what WatchOf names, by the last look at the chain
 	Local    Local
-	Batch    Batch // of what is for a ledger
+	Batch    Batch  // of what is for a ledger
+	Market   Market // where fees go by it
 	// Now is the time by the clock of Redis, which due times are given in; Clock that of
 	// this process, which local facts and the looks at the chain are given in.
 	Now, Clock time.Time
