@@ -69,6 +69,8 @@ type Options struct {
 	Ready func(context.Context) Readiness
 	// Chain says what the nodes say; nil leaves it out of the overview.
 	Chain func(context.Context) Chain
+	// Fees says what others pay, and what each type would pay now; nil leaves it out.
+	Fees func(context.Context) (*lifecycle.Look, []lifecycle.TypeFee, error)
 	// Explorer is the address of a transaction in a block explorer, with {hash}
 	// in the place of its hash; "" links none.
 	Explorer string
@@ -215,6 +217,7 @@ func New(o Options) http.Handler {
 				r.Method(http.MethodGet, "/metrics", o.Metrics)
 			}
 			r.Get(base+"/overview", a.handle(a.getOverview))
+			r.Get(base+"/fees", a.timed(a.getFees))
 		})
 	})
 	router.Group(func(r chi.Router) {
