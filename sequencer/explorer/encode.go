@@ -187,6 +187,11 @@ func (e *encoder) attempt(t *lifecycle.Transaction, a *lifecycle.Attempt) {
 	if e.s.world.Raise {
 		e.slot(max(a.Slot, a.SentSlot))
 	}
+	if e.s.world.Market {
+		e.int(a.Weight)
+		e.int(a.Quote.Weight)
+		e.bits(a.Error != nil && a.Error.Code == lifecycle.CodeRepriced)
+	}
 }
 
 func (e *encoder) hash(h string) {

@@ -307,10 +307,11 @@ func (v *View) denied(d Denied) Step {
 		s := v.wait(ReasonConfirming)
 		s.Local.Confirmed = 0
 		return s
-	case d.Why == Costly && t.Phase == PhaseDispatching:
+	case d.Why == Costly && t.Phase == PhaseDispatching && (t.Last() == nil || !t.Last().Pending()):
 		return v.costly(d)
 	case d.Why == Costly:
-		// What is open goes on waiting at the fee that it has.
+		// What is open goes on waiting at the fee that it has, and what was to be signed
+		// again is sent at that.
 		s := v.wait(ReasonPool)
 		s.Local.Costly = v.Clock.Add(min(d.Left, stopRest))
 		return s

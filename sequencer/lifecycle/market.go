@@ -238,6 +238,8 @@ func (v *View) reprice(r Answer) (Step, bool) {
 	q := v.quote(r.Weight)
 	last, told := v.lastSlot()
 	switch {
+	case v.Local.Costly.After(v.Clock):
+		return Step{}, false // it was to be, and would pass a limit
 	case r.Weight <= 0 || a.Quote.Weight <= 0 || r.Weight == a.Quote.Weight, q.Why == "" || q.Why == QuoteUnknown,
 		v.Txn.Open() || v.Draining || !told || v.repriced(a) != nil || !q.misplaces(a.Fee):
 		return Step{}, false

@@ -245,6 +245,31 @@ func TestReprice(t *testing.T) {
 	}
 }
 
+// TestRepriceTooCostly: what would pass a limit if it were signed again goes out at the fee
+// that it has: its worker is asked once more for what it has made.
+func TestRepriceTooCostly(t *testing.T) {
+	t.Parallel()
+	v := view(txn(PhaseDispatching, try(Prepared, fee(90), supposed(3))), auto(3))
+	s := Learn(v, Denied{Why: Costly, Spent: 100, Left: time.Hour})
+	if s.Txn != nil || s.Local.Costly != clock.Add(stopRest) {
+		t.Fatalf("refused: %s %+v", told(v, s), s.Local)
+	}
+	v.Local = s.Local
+	if got := told(v, Decide(v)); got != "proving; prove 1" {
+		t.Errorf("then: %s", got)
+	}
+	r := answer(Prove, 1)
+	r.Signed, r.Weight = []byte("bytes"), 5
+	const want = "answered; REVISION, INCLUSION; 1 signed open 7@90; keep bytes of 1; confirm"
+	if got := told(v, Learn(v, r)); got != want {
+		t.Errorf("made again: %s, want %s", got, want)
+	}
+	v.Clock = s.Local.Costly
+	if got := Learn(v, r); got.Reason != ReasonRepricing {
+		t.Errorf("after that: %s", told(v, got))
+	}
+}
+
 // TestResigned: the proof that there is is signed again, and proved afresh only where that
 // cannot be.
 func TestResigned(t *testing.T) {
