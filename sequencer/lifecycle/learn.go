@@ -307,7 +307,7 @@ func (v *View) denied(d Denied) Step {
 		s := v.wait(ReasonConfirming)
 		s.Local.Confirmed = 0
 		return s
-	case d.Why == Costly && t.Phase == PhaseDispatching && (t.Last() == nil || !t.Last().Pending()):
+	case d.Why == Costly && t.Phase == PhaseDispatching && !v.mayReprice():
 		return v.costly(d)
 	case d.Why == Costly:
 		// What is open goes on waiting at the fee that it has, and what was to be signed

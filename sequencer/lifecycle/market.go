@@ -261,6 +261,12 @@ func (v *View) reprice(r Answer) (Step, bool) {
 	return s, true
 }
 
+// mayReprice reports whether an attempt is planned that may come to be signed again.
+func (v *View) mayReprice() bool {
+	a := v.Txn.Last()
+	return v.Policy.FeeAuto && a != nil && a.Pending()
+}
+
 // repriced is the attempt before a, where a is to be signed with the proof of that one.
 func (v *View) repriced(a *Attempt) *Attempt {
 	was := v.Txn.Attempt(a.Number - 1)
