@@ -141,7 +141,7 @@ func (e *encoder) record(r *Record) {
 		e.hash(f.NodeHash)
 	}
 	e.byte('|')
-	if e.s.world.FeeLimit > 0 {
+	if e.s.world.FeeLimit+e.s.world.Allowance > 0 {
 		e.int(int(r.Cost))
 		e.int(int(r.Counted.Cost))
 		e.bits(r.Counted.Day == e.s.now.Unix()/86400)
@@ -254,6 +254,11 @@ func (e *encoder) queues(s *Store) {
 				e.int(senderOf(l.Account))
 				e.int(int(l.Nonce))
 			}
+		}
+	}
+	if e.s.world.Allowance > 0 {
+		for i := range s.Queues {
+			e.int(int(s.Budgets[BudgetOf{s.Queues[i].Name, e.s.now.Unix() / 86400}]))
 		}
 	}
 	if e.s.world.FeeLimit > 0 {

@@ -29,7 +29,9 @@ type World struct {
 	// write that rests on its answer. Else they are one move.
 	Slow     bool
 	FeeLimit uint64
-	Budget   Budget
+	// Allowance is the budget of fees of each queue, in a day; 0 for none.
+	Allowance uint64
+	Budget    Budget
 	// Patient commands may be included one slot longer.
 	Patient bool
 	// Forgets is how many of the last writes a failover may forget, of those after the
@@ -151,6 +153,14 @@ func (w *World) market(now time.Time) (m lifecycle.Market) {
 		m = lifecycle.Market{Looks: []lifecycle.Look{{At: now, Ranks: []uint64{0}}}, Weight: 1}
 	}
 	return m
+}
+
+// allowances are what an attempt of a queue is counted with.
+func (w *World) allowances(queue string) []Allowance {
+	if w.Allowance == 0 {
+		return nil
+	}
+	return []Allowance{{Name: queue, Most: w.Allowance}}
 }
 
 // A process that runs the decisions.
