@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-workers batches simulate explore mutants mutants-sample kills webhooks bench demo e2e e2e-proofs e2e-proofs-ci
+.PHONY: help build test test-workers batches simulate explore mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci
 .PHONY: client lint screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
@@ -45,6 +45,9 @@ kills: setup ## Kill running processes at KILLS random moments, default 200
 
 webhooks: setup ## Deliver WEBHOOKS events, default 100000, to an endpoint in trouble
 	go test ./cmd/sequencer -run TestWebhookProcesses -v -timeout 2h -webhooks=$(WEBHOOKS)
+
+prices: ## Show what fees by the market buy on simulated days, beside constant ones
+	go test ./mina/devnet -run '^TestPrices$$' -v
 
 bench: setup ## Measure throughput and memory
 	go run ./scripts/bench

@@ -72,6 +72,8 @@ type Options struct {
 	Chain func(context.Context) *Chain
 	// Ledgers says how the ledgers stand that this process hands batches to; nil are none.
 	Ledgers func() []Ledger
+	// Fees says what others pay, and what each type would pay now; nil leaves it out.
+	Fees func(context.Context) (*lifecycle.Look, []lifecycle.TypeFee, error)
 	// Explorer is the address of a transaction in a block explorer, with {hash}
 	// in the place of its hash; "" links none.
 	Explorer string
@@ -218,6 +220,7 @@ func New(o Options) http.Handler {
 				r.Method(http.MethodGet, "/metrics", o.Metrics)
 			}
 			r.Get(base+"/overview", a.handle(a.getOverview))
+			r.Get(base+"/fees", a.timed(a.getFees))
 		})
 	})
 	router.Group(func(r chi.Router) {

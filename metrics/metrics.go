@@ -41,6 +41,7 @@ type Metrics struct {
 	retries, errors, raises, reopened    *prometheus.CounterVec
 	fees, scriptCalls, answers, takeover *prometheus.CounterVec
 	followers                            prometheus.Gauge
+	looks, estimates, repriced           *prometheus.CounterVec
 	webhooks                             *prometheus.CounterVec
 	webhookCalls, posts                  *prometheus.HistogramVec
 	verdicts                             *prometheus.CounterVec
@@ -72,6 +73,12 @@ func New(o Options) *Metrics {
 	m.reopened = m.counter("reopened_total", "DONE transactions whose block left the best chain.", "type")
 	m.fees = m.counter("fees_paid_mina_total",
 		"Fees of attempts that this process saw in a block, by outcome: landed or failed.", "sender", "outcome")
+	m.estimates = m.counter("fees_estimated_mina_total",
+		"What those fees were estimated at by the market, by why: POOL, FLOOR, CAP or UNKNOWN (see fees.md).", "type", "why")
+	m.repriced = m.counter("fees_repriced_total",
+		"Attempts that were signed again before they left, for they weighed other than was supposed.", "type")
+	m.looks = m.counter("pool_looks_total",
+		"Looks at the pool of a node, where SEQUENCER_FEE is auto: at its size or at all of it (offers).", "at")
 	m.takeover = m.counter("takeovers_total", "Transactions taken over from processes that were gone.")
 	m.takeover.WithLabelValues()
 	m.scripts = m.histogram("script_seconds",
@@ -179,6 +186,9 @@ func (m *Metrics) Sequencer() sequencer.Meter {
 		Moved: m.moved, Settled: m.settled, Called: m.called, Posted: m.posted,
 		Raised:   func(typ string) { m.raises.WithLabelValues(typ).Inc() },
 		TookOver: func(n int) { m.takeover.WithLabelValues().Add(float64(n)) },
+		Looked: func(offers bool) {
+			m.looks.WithLabelValues(map[bool]string{true: "offers", false: "size"}[offers]).Inc()
+		},
 	}
 }
 
@@ -197,7 +207,7 @@ func (m *Metrics) begin(types []string, ledgers []sequencer.LedgerStanding) {
 		for _, class := range lifecycle.Failures {
 			m.errors.WithLabelValues(typ, class)
 		}
-		for _, c := range []*prometheus.CounterVec{m.retries, m.raises, m.reopened} {
+		for _, c := range []*prometheus.CounterVec{m.retries, m.raises, m.reopened, m.repriced} {
 			c.WithLabelValues(typ)
 		}
 		for _, state := range lifecycle.States {
@@ -214,6 +224,9 @@ func (m *Metrics) moved(x sequencer.Move) {
 	}
 	if x.Retry {
 		m.retries.WithLabelValues(x.Type).Inc()
+	}
+	if x.Reason == lifecycle.ReasonRepricing {
+		m.repriced.WithLabelValues(x.Type).Inc()
 	}
 	if x.Orphaned {
 		m.reopened.WithLabelValues(x.Type).Inc()
@@ -246,6 +259,9 @@ func (m *Metrics) settled(x sequencer.Settlement) {
 		}
 	}
 	m.fees.WithLabelValues(x.Sender, outcome).Add(inMina(x.Fee))
+	if x.Quote.Why != "" {
+		m.estimates.WithLabelValues(x.Type, string(x.Quote.Why)).Add(inMina(x.Quote.Fee))
+	}
 }
 
 func (m *Metrics) called(x sequencer.WorkerCall) {

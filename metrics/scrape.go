@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -81,6 +82,10 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	ours("sender_balance_mina", "What the sender held when it was last looked at.", "sender")
 	ours("sender_nonce", "The nonce that its next attempt takes.", "sender")
 	ours("sender_fees_today_mina", "What its attempts of this day (UTC) have cost or may still cost.", "sender")
+	ours("pool_size", "Commands in the pool of a node when it was last looked at, where SEQUENCER_FEE is auto.")
+	ours("pool_fee_per_weight_mina", "What others paid then for each unit of weight at the end of so many blocks; 0 where fewer waited.", "blocks")
+	ours("fee_estimate_mina", "What the first attempt of a type would pay now.", "type")
+	ours("type_weight", "What a type weighs, as its workers signed last: 1 and its account updates.", "type")
 	ours("webhook_enabled", "1 if events are sent to the endpoint; reason says why not.", "endpoint", "reason")
 	ours("webhook_behind", "Events of the log that the endpoint has not come to.", "endpoint")
 	ours("webhook_behind_seconds", "Age of the first of them.", "endpoint")
@@ -173,6 +178,11 @@ func (s *scrape) store(ctx context.Context, show shown) error {
 	if err != nil {
 		return err
 	}
+	look, types, err := s.Sequencer.Fees(ctx)
+	if err != nil {
+		return err
+	}
+	s.fees(look, types, show)
 	for _, state := range stateNames() {
 		show("transactions", float64(o.States[lifecycle.State(state)]), state)
 	}
@@ -225,6 +235,26 @@ func (s *scrape) senders(all []*senders.Sender, fees map[string]uint64, show sho
 	}
 	for is, n := range counts {
 		show("senders", float64(n), is[0], is[1])
+	}
+}
+
+// fees shows what others pay, for the next ten blocks, and what ours would.
+func (s *scrape) fees(look *lifecycle.Look, types []lifecycle.TypeFee, show shown) {
+	if look != nil {
+		show("pool_size", float64(look.Size))
+		for i := 1; i < lifecycle.MaxFeeTarget; i += 2 { // ranks go by half blocks
+			pays := uint64(0)
+			if i < len(look.Ranks) {
+				pays = look.Ranks[i]
+			}
+			show("pool_fee_per_weight_mina", inMina(pays), strconv.Itoa(i/2+1))
+		}
+	}
+	for _, t := range types {
+		show("fee_estimate_mina", inMina(t.Quote.Fee), t.Type)
+		if t.Weight > 0 {
+			show("type_weight", float64(t.Weight), t.Type)
+		}
 	}
 }
 

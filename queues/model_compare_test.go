@@ -285,6 +285,11 @@ func (m *model) compareSenders(d *dump) {
 				}
 			}
 			equal(m.T, "fees beside their sum", all, 0)
+			sum, _ := strconv.ParseFloat(of["*"], 64)
+			for _, cost := range d.sets["spent:"+day] {
+				sum -= cost
+			}
+			equal(m.T, "fees of queues beside their sum", sum, 0)
 		}
 	}
 	for _, f := range m.want.Fees {

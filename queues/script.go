@@ -107,6 +107,8 @@ var (
 	repostScript    = NewScript("repost", source("repost"))
 	logScript       = newPlainScript("log", source("log"))
 	overviewScript  = newPlainScript("overview", source("overview"))
+	marketScript    = NewScript("market", source("market"))
+	spentScript     = newPlainScript("spent", source("spent"))
 )
 
 // ErrUnavailable: Redis did not answer, or cannot take writes now. What was

@@ -241,6 +241,10 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 		err = dispatcher.CheckSigned(r.Signed, a.Sender, call.Attempt, mina.DecodeMemo)
 	}
 	answer = dispatcher.AnswerOf(r, err, answer, mina.ValidHash)
+	if answer.Signed != nil {
+		answer.Weight = dispatcher.Weight(answer.Signed)
+		s.weighed(t.Type, answer.Weight)
+	}
 	if e.Kind == lifecycle.Prove {
 		s.shown(ctx, worker, &answer)
 	}

@@ -17,6 +17,7 @@ type Meter struct {
 	Posted   func(Post)       // a batch, to a ledger; Called is told of it too
 	Raised   func(typ string) // the fee of an open attempt
 	TookOver func(transactions int)
+	Looked   func(offers bool) // at the pool of a node: at its size and, with offers, at all of it
 }
 
 // A Move is one stored change of a transaction.
@@ -36,8 +37,9 @@ type Move struct {
 // A Settlement is an attempt that was included in a block, and has cost its fee.
 type Settlement struct {
 	Type, Sender string
-	Fee          uint64 // nanomina
-	Failed       bool   // in that block
+	Fee          uint64          // nanomina
+	Quote        lifecycle.Quote // that it was estimated from
+	Failed       bool            // in that block
 	// Waited is the time since this process first sent what might have landed, Blocks
 	// how many blocks came since, its own included; 0 if another process did.
 	Waited time.Duration
@@ -113,7 +115,7 @@ func (o *owner) settled(before, t *lifecycle.Transaction) {
 		if !a.Spent() || was || before.Reopened {
 			continue
 		}
-		x := Settlement{Type: t.Type, Sender: a.Sender, Fee: a.Fee, Failed: a.Outcome == lifecycle.FailedIn}
+		x := Settlement{Type: t.Type, Sender: a.Sender, Fee: a.Fee, Quote: a.Quote, Failed: a.Outcome == lifecycle.FailedIn}
 		if !local.FirstSent.IsZero() {
 			x.Waited = time.Since(local.FirstSent)
 		}

@@ -368,7 +368,7 @@ func (s *Sequencer) view(t *lifecycle.Transaction, g lifecycle.Sighting) lifecyc
 	return lifecycle.View{
 		Txn: t, Policy: s.policyOf(t.Type), Tip: s.tip(), Sighting: g, Now: s.now(), Clock: time.Now(),
 		Jitter: rand.Float64(), Known: known, Replicas: s.Store.Replicas > 0, Draining: s.draining.Load(),
-		Batch: s.batchOf(t),
+		Batch: s.batchOf(t), Market: s.marketOf(t.Type),
 	}
 }
 

@@ -93,6 +93,7 @@ type Sequencer struct {
 	wanted    atomic.Bool   // a bind or a plan waits for news of the chain
 	looked    atomic.Int64  // nanoseconds that the last look at the chain took
 	watching  chan struct{} // wakes the poll loop
+	market    market
 	polled    chan struct{} // closed by the next poll, and for good when the poll loop ends; under mu
 	dead      chan []string // processes whose claims have run out
 	due       chan struct{} // something became due sooner than planned
@@ -125,7 +126,8 @@ func (s *Sequencer) releasedHere(sender string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seen, ok := s.nonces[sender]
-	if p := &s.Policy; ok && p.FeeLimit+p.FeeLimitSender+p.FeeLimitQueue+p.FeeLimitKey == 0 { // else each plan is weighed by itself
+	// What has a limit, or goes by the market, is weighed by itself.
+	if p := &s.Policy; ok && p.FeeLimit+p.FeeLimitSender+p.FeeLimitQueue+p.FeeLimitKey == 0 && !p.FeeAuto {
 		s.released[sender] = seen
 	}
 }

@@ -45,7 +45,8 @@ type sim struct {
 	posts   []post
 	story   *story
 	going   []lasting
-	loading bool // Redis answers nothing but that it is loading
+	loading bool   // Redis answers nothing but that it is loading
+	traded  uint32 // slot in which others last came to the market
 	fork    struct {
 		node, blocks int
 		on           bool
@@ -120,10 +121,13 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 	case "pool: ":
 		fill = 0.25
 	}
+	takes := 1 + d.pick(4, "zkapps", 0)
+	if s.auto {
+		takes = lifecycle.BlockTakes
+	}
 	s.world = newWorldWith(t, devnet.Config{
 		GossipSpread: 5 * time.Second, GossipMemory: 2 * time.Minute,
-		Nodes: s.nodes, SlotTime: simSlot, Seed: seed, FillRate: fill,
-		MaxZkapps: 1 + d.pick(4, "zkapps", 0), FailWhen: s.failure,
+		Nodes: s.nodes, SlotTime: simSlot, Seed: seed, FillRate: fill, MaxZkapps: takes, FailWhen: s.failure,
 	}, policy)
 	s.observe = sum.observe
 	s.overlap = map[string]dispatcher.Mode{"MINT": dispatcher.Chained}
@@ -266,6 +270,7 @@ func (s *sim) hire(i int) {
 	c.worker = devworker.New(devworker.Options{
 		Account: c.account, Legacy: c.legacy, NoResign: s.chance(200, "no resign", uint64(i)), Seed: uint64(i),
 		ProveTime: s.between(10*time.Second, 100*time.Second, "prove", uint64(i)), SignTime: time.Second,
+		Updates: func(uid string) int { return 1 + s.pick(6, "updates "+uid, 0) },
 		Send: func(ctx context.Context, command json.RawMessage) (string, error) {
 			hash, err := devnet.Hash(command)
 			if err != nil {

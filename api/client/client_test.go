@@ -161,6 +161,9 @@ func callAll(t *testing.T, s *service) {
 	}
 	must(c.ResumeQueue(ctx, "q"))(t)
 	must(c.Queue(ctx, "q"))(t)
+	if f := must(c.Fees(ctx))(t); f.Pool != nil || f.Spent == nil || !json.Valid(f.Raw) {
+		t.Errorf("fees %+v", f)
+	}
 	if o := must(c.Overview(ctx))(t); !json.Valid(o) || !strings.Contains(string(o), `"oldestAt"`) {
 		t.Errorf("the overview is %s", o)
 	}

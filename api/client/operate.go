@@ -128,3 +128,9 @@ func (c *Client) Overview(ctx context.Context) (json.RawMessage, error) {
 	}
 	return *doc, nil
 }
+
+// Fees returns what others pay for a place in a block, what each type of ours would pay
+// now, and what was spent in the last days.
+func (c *Client) Fees(ctx context.Context) (*Fees, error) {
+	return ask[Fees](ctx, c, request{method: http.MethodGet}, "fees")
+}

@@ -330,7 +330,7 @@ func lookKeyboard(t *testing.T, b browser, s *stage) {
 	p.until("document.querySelector('dialog[open]')")
 	press(kb.Escape)
 	p.until("!document.querySelector('dialog')")
-	for _, path := range []string{"/", "/queues", "/transactions", "/transactions/needle", "/senders", "/webhooks"} {
+	for _, path := range []string{"/", "/queues", "/transactions", "/transactions/needle", "/senders", "/fees", "/webhooks"} {
 		p.visit(path)
 		p.until("document.querySelector('main h1')")
 		nameless := told[[]string](p, `[...document.querySelectorAll('a, button, input, select')]

@@ -122,11 +122,37 @@ data       {"x":12345678901234567890123,"s":"\u003c"}
 ATTEMPT  OUTCOME  NONCE  FEE  VALID UNTIL  BLOCK  CONF  HASH  STARTED               ERROR
 1        expired  7      0.1  44                              2026-11-20T10:00:00Z
 `
+	feesShown := `pool          31 commands at 2026-03-01T12:00:00Z; a block takes 12 zkApp commands
+others pay    MINA for each unit of weight: 0.031 at the end of block 1, 0.012 at the end of block 2
+
+TYPE  WEIGHT  FEE          PER WEIGHT   WHY
+MINT  9       0.279000009  0.031000001  POOL
+NEW           0.1
+
+DAY         MINA         SENDER                                                   QUEUE
+2026-03-01  0.279000009  ` + keyA + `
+2026-03-01  0.000000001                                                           plan-p1
+`
+	noFees := `pool          nobody has looked at it: SEQUENCER_FEE is a number, or there was no work
+
+TYPE  WEIGHT  FEE  PER WEIGHT  WHY
+
+nothing was spent in the last seven days
+`
 	for _, tc := range []struct {
 		name, args, stdin string
 		answers           map[string][]fakeAnswer
 		want              outcome
 	}{
+		{
+			"fees", "fees", "", map[string][]fakeAnswer{"GET /fees": ok(`{"pool":{"at":"2026-03-01T12:00:00.000Z","size":31,"capacity":12,"ranks":[{"blocks":1,"feePerWeight":"31000000"},{"blocks":2,"feePerWeight":"12000000"}]},` +
+				`"types":[{"type":"MINT","weight":9,"fee":"279000009","why":"POOL","feePerWeight":"31000001"},{"type":"NEW","weight":null,"fee":"100000000","why":null,"feePerWeight":null}],` +
+				`"spent":[{"day":"2026-03-01","sender":"` + keyA + `","queue":null,"fee":"279000009"},{"day":"2026-03-01","sender":null,"queue":"plan-p1","fee":"1"}]}`)},
+			outcome{0, feesShown, "", []string{"GET /fees"}},
+		},
+		{
+			"no fees", "fees", "", map[string][]fakeAnswer{"GET /fees": ok(`{"pool":null,"types":[],"spent":[]}`)}, outcome{0, noFees, "", []string{"GET /fees"}},
+		},
 		{
 			"post", `post --queue q<1 --type T --uid u1 --data {"a":"<\u00e9>","n":1e400}`, "",
 			map[string][]fakeAnswer{"POST /transactions": {{202, txn("WAITING")}}},

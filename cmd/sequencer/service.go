@@ -51,7 +51,7 @@ type service struct {
 func newService(cfg config, client redis.UniversalClient, followed *traces.Traces, log *slog.Logger) (*service, error) {
 	version, commit := buildVersion()
 	figures := metrics.New(metrics.Options{
-		Version: version, Commit: commit, MinBalance: uint64(max(cfg.Senders.MinBalance, cfg.Fee.First)),
+		Version: version, Commit: commit, MinBalance: uint64(max(cfg.Senders.MinBalance, cfg.Fee.first())),
 		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
 		FeeLimitQueue: uint64(cfg.Fee.LimitQueue), FeeLimitKey: uint64(cfg.Fee.LimitKey),
 	})
@@ -118,7 +118,7 @@ func newService(cfg config, client redis.UniversalClient, followed *traces.Trace
 		Store: store, Senders: s.senders, Types: types, Control: s.sequencer, Webhooks: s.webhooks,
 		ValidKey: validKey, Ready: s.ready, Keys: s.keys, Meter: figures.API(), Tracer: followed.API(), Metrics: figures.Handler(),
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins,
-		Chain: s.chainShown, Ledgers: s.ledgersShown, Explorer: string(cfg.HTTP.Explorer),
+		Chain: s.chainShown, Ledgers: s.ledgersShown, Fees: s.sequencer.Fees, Explorer: string(cfg.HTTP.Explorer),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
 		Budgets: cfg.Fee.LimitKey > 0,
 	})
@@ -167,7 +167,8 @@ func policy(cfg config) lifecycle.Policy {
 		DispatchTimeout: cfg.Cycle.DispatchTimeout, CallbackWait: cfg.Cycle.CallbackWait,
 		MaxRetries: cfg.Retry.Max, RetryDelay: cfg.Retry.Delay, RetryDelayMax: cfg.Retry.DelayMax,
 		Confirmations: cfg.Depth.Confirmations, SettleDepth: cfg.Depth.Settle, Finality: cfg.Depth.Finality,
-		Fee: uint64(cfg.Fee.First), FeeMax: uint64(cfg.Fee.Max), FeeBump: cfg.Fee.Bump.Float(),
+		Fee: uint64(cfg.Fee.first()), FeeMax: uint64(cfg.Fee.Max), FeeBump: cfg.Fee.Bump.Float(),
+		FeeAuto: cfg.Fee.First.auto, FeeMin: uint64(cfg.Fee.Min), FeeTarget: cfg.Fee.Target,
 		BumpAfter: uint32(cfg.Fee.BumpAfter), ValidSlots: uint32(cfg.Fee.ValidSlots),
 		ClaimTTL: cfg.Claim.TTL, ClaimLimit: cfg.Claim.Limit, Retention: cfg.Keep.Retention, RetentionFailed: cfg.Keep.RetentionFailed,
 		ShutdownTimeout: cfg.HTTP.ShutdownTimeout, LedgerPatience: cfg.Ledgers.Patience,

@@ -70,7 +70,7 @@ local function refused(t, said, revision, claim, cost, queue)
     for _, at in ipairs(said.budget) do
       budgets[#budgets + 1], budgets[#budgets + 2] = ARGV[at + 1], tonumber(ARGV[at + 2])
     end
-    local whose, spent = charge(t, t.sender, tonumber(cost), most, all, budgets)
+    local whose, spent = charge(t, t.sender, queue, tonumber(cost), most, all, budgets)
     if whose then return { 'costly', whose, string.format('%.0f', spent), DAY - now % DAY } end
   end
 end

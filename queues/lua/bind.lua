@@ -114,7 +114,7 @@ local function pair(q, typ, sender, group)
   if t.fresh then
     put('past:' .. q.name, seq, uid)
     if s.next ~= '' and begins .. expires .. dearest .. by == '' and known(sender) == s.next then
-      charge(t, sender, fee, 0, 0, {})
+      charge(t, sender, q.name, fee, 0, 0, {})
       t.record = ARGV[5] .. '"' .. sender .. '","nonce":' .. s.next .. ARGV[6]
     end
   end

@@ -370,9 +370,9 @@ local function flush()
   end
   for key, fields in pairs(counts) do
     for field, n in pairs(fields) do
-      -- Two days from the first of a name on, what a day has cost is kept.
+      -- Eight days from the first of a name on, what a day has cost is kept.
       if n ~= 0 and call('HINCRBY', P .. key, field, string.format('%d', n)) == n and key ~= 'waiting' then
-        call('PEXPIRE', P .. key, 2 * DAY)
+        call('PEXPIRE', P .. key, 8 * DAY)
       end
     end
   end

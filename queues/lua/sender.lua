@@ -94,11 +94,11 @@ local function raise(account, least)
 end
 
 -- charge counts what the attempts of a transaction cost with the fees of the day,
--- by sender and, as '*', of all; what was counted today and is not spent after all is taken back. Where a
+-- by sender, by queue and, as '*', of all; what was counted today and is not spent after all is taken back. Where a
 -- limit would be passed nothing is counted, and it answers which, and what the day
 -- has cost so far. budgets are those that it is counted with besides: names, and the
 -- most that each may come to, 0 for no limit.
-local function charge(t, sender, cost, most, all, budgets)
+local function charge(t, sender, queue, cost, most, all, budgets)
   local today = math.floor(now / DAY)
   local was, day, before = string.match(t.fees, '^(%d+):(%d+):(%d+)$')
   before = day and tonumber(day) == today and tonumber(before) or 0
@@ -121,5 +121,9 @@ local function charge(t, sender, cost, most, all, budgets)
   for i = 1, #budgets, 2 do count(ours, budgets[i], more) end
   count(fees, '*', more)
   count(fees, sender, more)
+  if more ~= 0 then
+    local spent, counts = P .. 'spent:' .. today, string.format('%d', more)
+    if tonumber(call('ZINCRBY', spent, counts, queue)) == more then call('PEXPIRE', spent, 8 * DAY) end
+  end
   t.fees = string.format('%d:%d:%d', cost, today, before + more)
 end

@@ -241,6 +241,9 @@ func (s *State) endOf(p, t int, h *held, w way) lifecycle.Result {
 	case answered:
 		c := h.about
 		a.Signed = []byte(c.hash())
+		if s.world.Market {
+			a.Weight = signedWeight
+		}
 		if !s.world.Hashless {
 			a.Hash = c.hash()
 		}

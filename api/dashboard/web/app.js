@@ -4,6 +4,7 @@ import { follow, get, limited, logOut, readSession, session } from './api.js';
 import { failed, tell } from './actions.js';
 import { h, show } from './dom.js';
 import { count, setClock, time } from './format.js';
+import * as fees from './pages/fees.js';
 import * as login from './pages/login.js';
 import * as overview from './pages/overview.js';
 import * as queue from './pages/queue.js';
@@ -15,7 +16,7 @@ import * as webhooks from './pages/webhooks.js';
 
 const routes = [
   [/^\/$/, overview], [/^\/queues$/, queues], [/^\/queues\/([^/]+)$/, queue], [/^\/transactions$/, transactions],
-  [/^\/transactions\/([^/]+)$/, transaction], [/^\/senders$/, senders], [/^\/webhooks(?:\/([^/]+))?$/, webhooks], [/^\/login$/, login],
+  [/^\/transactions\/([^/]+)$/, transaction], [/^\/senders$/, senders], [/^\/fees$/, fees], [/^\/webhooks(?:\/([^/]+))?$/, webhooks], [/^\/login$/, login],
 ];
 const calm = 5000; // between two looks at what no event tells of: balances, the chain
 const hasty = 1500; // while something is down
@@ -133,6 +134,7 @@ function frame() {
       link('/transactions?state=' + (counts?.FAILED || !counts?.UNRESOLVED ? 'FAILED' : 'UNRESOLVED'), 'Failed', troubled,
         bad > 0 && h('span', { class: 'badge' }, count(bad))),
       !limited() && link('/senders', 'Senders', path === '/senders'),
+      !limited() && link('/fees', 'Fees', path === '/fees'),
       !limited() && link('/webhooks', 'Webhooks', path.startsWith('/webhooks'))),
     h('div', { class: 'tools' },
       session.scope !== null && h('span', { class: 'live' + (state.live && !state.down ? ' on' : ''), id: 'live' }, state.live && !state.down ? 'Live' : 'Not live'),
