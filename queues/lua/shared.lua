@@ -3,7 +3,7 @@
 
 -- each does one(o, n) for every call, whose n arguments stand behind ARGV[o], and
 -- answers with what that answered, or {"error", text}: what goes wrong with one
--- call is not the others' concern. The transactions and their queues are read at once.
+-- call, unless the memory is full, is not the others' concern. The transactions and their queues are read at once.
 local function each(one)
   local answers, keys, o = {}, {}, 1
   while o <= #ARGV do
@@ -19,7 +19,11 @@ local function each(one)
       if not txns[uid] then parse(uid, states[i]) end
       return one(o, n)
     end)
-    if not ok then answer = { 'error', type(answer) == 'table' and answer.err or tostring(answer) } end
+    if not ok then
+      local text = type(answer) == 'table' and answer.err or tostring(answer)
+      if string.find(text, '^OOM') then error(answer) end -- before anything is written: see full.lua
+      answer = { 'error', text }
+    end
     answers[#answers + 1] = answer
     o = o + n + 1
   end
