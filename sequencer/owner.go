@@ -304,6 +304,9 @@ func (o *owner) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 			s.sawNonce(a.Sender, next)
 		}
 	}
+	if before.Phase.Bound() && !t.Phase.Bound() {
+		s.releasedHere(before.Sender)
+	}
 	if t.Callback != "" && t.Phase.Final() && before.Phase != t.Phase {
 		s.tellSoon(t, o.worker)
 	}

@@ -113,8 +113,16 @@ func (s *Sequencer) sawNonce(sender string, next uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nonces[sender] = seenNonce{next, time.Now()}
-	if p := &s.Policy; p.FeeLimit+p.FeeLimitSender+p.FeeLimitQueue+p.FeeLimitKey == 0 { // else each plan is weighed by itself
-		s.released[sender] = s.nonces[sender]
+}
+
+// releasedHere notes that a sender was released: what is bound to it next can be planned
+// with its bind, if its nonce was seen.
+func (s *Sequencer) releasedHere(sender string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen, ok := s.nonces[sender]
+	if p := &s.Policy; ok && p.FeeLimit+p.FeeLimitSender+p.FeeLimitQueue+p.FeeLimitKey == 0 { // else each plan is weighed by itself
+		s.released[sender] = seen
 	}
 }
 
