@@ -35,8 +35,8 @@
 --   expires ms         when what waits again expires
 --   unresolved n       how many UNRESOLVED in a row pause the queue or, over several
 --                      queues, rest the sender
--- Answer, for each: {"ok", "1" if a bind may have become possible, now, what is stored, facts},
---   {"stale"}, {"fenced"}, {"unsettled"}, {"overtaken"}, {"gone"}, {"error", text}: what
+-- Answer, for each: {"ok", "1" if a bind may have become possible, now, the words that are
+--   stored, facts}, {"stale"}, {"fenced"}, {"unsettled"}, {"overtaken"}, {"gone"}, {"error", text}: what
 --   went wrong with it, or {"costly", "sender", "all" or a budget: whose limit, the fees of the day
 --   so far, milliseconds until the day is over}
 -- Cost: about five commands, three more for a landing, and from one (a bound phase to a
@@ -177,7 +177,7 @@ local function advance(o, n)
   end
   local t = txn(uid)
   if t.fresh and call('EXISTS', P .. 't:' .. uid) == 0 then return { 'gone' } end
-  if t.operation == op then return { 'ok', 1, now, write(t), facts(t) } end
+  if t.operation == op then return { 'ok', 1, now, (select(2, write(t))), facts(t) } end
   local why = refused(t, said, revision, claim, cost)
   if why then return why end
   local from = t.phase
@@ -221,7 +221,7 @@ local function advance(o, n)
   if q then place(q) end
   local possible = woken
   woken = possible or before
-  return { 'ok', possible and 1 or 0, now, write(t), facts(t) }
+  return { 'ok', possible and 1 or 0, now, (select(2, write(t))), facts(t) }
 end
 
 local answers = each(advance)

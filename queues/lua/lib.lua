@@ -28,7 +28,7 @@ local DAY = 86400000 -- milliseconds
 local moments = 0
 local function moment()
   moments = moments + 1
-  return string.format('%.0f', micros + moments - 1)
+  return string.format('%d', micros + moments - 1)
 end
 
 -- server names the history that this Redis writes, by its replication id: another one
@@ -143,19 +143,19 @@ end
 -- What is stored of a transaction: a line of words that scripts read or write, in this
 -- order, empty for none, and behind it the record, which they do not read. fresh is one
 -- that has not changed since it was posted. codec.go has the same words.
-local WORD = '([^ ]*) '
-local TXN = '^' .. string.rep(WORD, 12) .. '([^ \n]*)\n(.*)$'
+local TXN = '^([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) '
+  .. '([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ \n]*)\n()'
 local txns = {}
 
 local function parse(uid, text)
-  local revision, operation, claim, phase, sender, since, due, open, callback, tries, overtaken, fees, facts, record =
+  local revision, operation, claim, phase, sender, since, due, open, callback, tries, overtaken, fees, facts, at =
     string.match(text or '0   waiting    0     \n', TXN)
   if not revision then error('the state of ' .. uid .. ' is damaged') end
   -- Made at once: Lua is slow at tables that grow.
   local t = {
     uid = uid, fresh = not text, revision = tonumber(revision), operation = operation, claim = claim, phase = phase,
     sender = sender, since = since, due = due, open = open, callback = callback, tries = tries, overtaken = overtaken,
-    fees = fees, facts = facts, record = record,
+    fees = fees, facts = facts, text = text or '', at = at, record = false,
   }
   txns[uid] = t
   return t
@@ -169,13 +169,15 @@ local function whole(uid)
   return ok and t or nil
 end
 
--- write has a transaction stored, and returns it as text.
+-- write has a transaction stored, with the record that it had unless it is given another
+-- one, and returns it as text, and its words.
 local function write(t)
-  local text = t.revision .. ' ' .. t.operation .. ' ' .. t.claim .. ' ' .. t.phase .. ' ' .. t.sender .. ' ' ..
+  local words = t.revision .. ' ' .. t.operation .. ' ' .. t.claim .. ' ' .. t.phase .. ' ' .. t.sender .. ' ' ..
     t.since .. ' ' .. t.due .. ' ' .. t.open .. ' ' .. t.callback .. ' ' .. t.tries .. ' ' .. t.overtaken .. ' ' ..
-    t.fees .. ' ' .. t.facts .. '\n' .. t.record
+    t.fees .. ' ' .. t.facts .. '\n'
+  local text = words .. (t.record or string.sub(t.text, t.at))
   strings['x:' .. t.uid] = text
-  return text
+  return text, words
 end
 
 -- owner is the process that has claimed a transaction, nil if none has.
@@ -199,16 +201,17 @@ end
 
 -- A queue's record: words in this order, empty for none, and behind them why it is
 -- paused. queue.go has the same words.
-local QUEUE = '^' .. string.rep(WORD, 14) .. '([^ \n]*)\n(.*)$'
+local QUEUE = '^([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) '
+  .. '([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ \n]*)\n(.*)'
 local queues = {}
 
 local function asked(name, text)
   local waiting_, done, failed, unresolved, back, popped, run, sender, hold, holder, set, first, since, streak, till,
     paused = string.match(text or '0 0 0 0 0 0         \n', QUEUE)
   if not waiting_ then error('the record of queue ' .. name .. ' is damaged') end
-  local q = {
-    name = name, there = text and true, waiting = tonumber(waiting_), done = tonumber(done), failed = tonumber(failed),
-    unresolved = tonumber(unresolved), back = tonumber(back), popped = tonumber(popped), run = run, sender = sender,
+  local q = { -- what is not compared stays a text: Redis is slow at making words of numbers
+    name = name, there = text and true, waiting = tonumber(waiting_), done = done, failed = failed,
+    unresolved = unresolved, back = tonumber(back), popped = tonumber(popped), run = run, sender = sender,
     hold = hold, holder = holder, ready = set, first = first, since = since, streak = streak, till = till, paused = paused,
   }
   queues[name] = q
@@ -324,7 +327,11 @@ local function flush()
   for index, members in pairs(indexes) do
     local stand, leave = {}, {}
     for member, score in pairs(members) do
-      if score then stand[#stand + 1], stand[#stand + 2] = score, member else leave[#leave + 1] = member end
+      if score then
+        stand[#stand + 1], stand[#stand + 2] = type(score) == 'number' and string.format('%d', score) or score, member
+      else
+        leave[#leave + 1] = member
+      end
     end
     if #stand > 0 then call('ZADD', P .. index, unpack(stand)) end
     if #leave > 0 then call('ZREM', P .. index, unpack(leave)) end
@@ -337,7 +344,7 @@ local function flush()
   for key, fields in pairs(counts) do
     for field, n in pairs(fields) do
       -- Two days from the first of a name on, what a day has cost is kept.
-      if n ~= 0 and call('HINCRBY', P .. key, field, string.format('%.0f', n)) == n and key ~= 'waiting' then
+      if n ~= 0 and call('HINCRBY', P .. key, field, string.format('%d', n)) == n and key ~= 'waiting' then
         call('PEXPIRE', P .. key, 2 * DAY)
       end
     end

@@ -123,5 +123,5 @@ local function charge(t, sender, cost, most, all, budgets)
   for i = 1, #budgets, 2 do count(ours, budgets[i], more) end
   count(fees, '*', more)
   count(fees, sender, more)
-  t.fees = string.format('%.0f:%d:%.0f', cost, today, before + more)
+  t.fees = string.format('%d:%d:%d', cost, today, before + more)
 end
