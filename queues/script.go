@@ -49,24 +49,28 @@ func newSharedScript(name, body string) *Script {
 // newPlainScript is for scripts that only read or may be refused for want of memory.
 func newPlainScript(name, body string) *Script {
 	shared := source("lib") + source("load") + source("sender")
-	return &Script{name: name, Script: redis.NewScript(needed(shared, body) + body)}
+	return &Script{name: name, Script: redis.NewScript(composed(shared, body))}
 }
 
 // definition is a function of the shared parts, with its comment.
 var definition = regexp.MustCompile(
 	`(?m)^(?:--[^\n]*\n)*local function (\w+)\((?:[^\n]*\bend|[^\n]*\n(?:(?:[ \t][^\n]*)?\n)*end)\n`)
 
-// needed is what a script needs of the shared parts: each function that is made costs
-// Redis time in each run. Functions stand behind those that they call.
-func needed(shared, body string) string {
+// composed is a script with what it needs of the shared parts: each function that is made
+// costs Redis time in each run, and the more the more there is around it that it can name.
+// So what the shared parts keep stands first, their functions in a function of their own,
+// and the script in one within that. Functions stand behind those that they call.
+func composed(shared, body string) string {
+	var functions string
 	all := definition.FindAllStringSubmatchIndex(shared, -1)
 	for _, at := range slices.Backward(all) {
 		name := regexp.MustCompile(`\b` + shared[at[2]:at[3]] + `[(,)]`)
-		if !name.MatchString(shared[at[1]:]) && !name.MatchString(body) {
-			shared = shared[:at[0]] + shared[at[1]:]
+		if name.MatchString(functions) || name.MatchString(body) {
+			functions = shared[at[0]:at[1]] + functions
 		}
+		shared = shared[:at[0]] + shared[at[1]:]
 	}
-	return shared
+	return shared + "return (function()\n" + functions + "return (function()\n" + body + "\nend)()\nend)()\n"
 }
 
 func source(name string) string {

@@ -84,7 +84,7 @@ local function drop(index, member) put(index, false, member) end
 
 local strings = {} -- what is stored under keys; false deletes
 
-local hashes = {} -- fields that are set, by key
+local changed = {} -- senders, see sender.lua
 
 -- count adds to a number in a hash, counted is what that comes to.
 local counts = {}
@@ -336,10 +336,8 @@ local function flush()
     if #stand > 0 then call('ZADD', P .. index, unpack(stand)) end
     if #leave > 0 then call('ZREM', P .. index, unpack(leave)) end
   end
-  for key, fields in pairs(hashes) do
-    local all = {}
-    for field, value in pairs(fields) do all[#all + 1], all[#all + 2] = field, value end
-    call('HSET', P .. key, unpack(all))
+  for sender, s in pairs(changed) do
+    call('HSET', P .. 's:' .. sender, 'queue', s.queue, 'next', s.next, 'streak', s.streak)
   end
   for key, fields in pairs(counts) do
     for field, n in pairs(fields) do
@@ -349,7 +347,7 @@ local function flush()
       end
     end
   end
-  strings, indexes, hashes, counts = {}, {}, {}, {}
+  strings, indexes, changed, counts = {}, {}, {}, {}
   -- The calling process knows by the answer of its script.
   if woken and call('ZCARD', P .. 'procs') > 1 then call('PUBLISH', P .. 'wake', '') end
 end

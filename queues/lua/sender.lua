@@ -1,26 +1,24 @@
 -- Shared by the scripts that change senders, put behind lib.lua. Empty fields of a
 -- sender are none.
 
--- about is what changes of a sender are made by, read once; group is nil of one that is
+-- about is what changes of a sender are made by, read once; group is false of one that is
 -- not registered.
-local FIELDS = { 'group', 'queue', 'reason', 'next', 'streak', 'url' }
 local accounts = {}
 local function about(sender)
   if accounts[sender] then return accounts[sender] end
-  local v, s = call('HMGET', P .. 's:' .. sender, unpack(FIELDS)), {}
-  for i, field in ipairs(FIELDS) do s[field] = v[i] or '' end
-  s.group = v[1]
+  local v = call('HMGET', P .. 's:' .. sender, 'group', 'queue', 'reason', 'next', 'streak', 'url')
+  local s = {
+    group = v[1], queue = v[2] or '', reason = v[3] or '', next = v[4] or '', streak = v[5] or '', url = v[6] or '',
+  }
   accounts[sender] = s
   return s
 end
 
--- set has a field of a sender stored.
+-- set has queue, next or streak of a sender stored.
 local function set(sender, field, value)
-  local s, key = about(sender), 's:' .. sender
+  local s = about(sender)
   if s[field] == value then return end
-  s[field] = value
-  hashes[key] = hashes[key] or {}
-  hashes[key][field] = value
+  s[field], changed[sender] = value, s
 end
 
 -- offer puts a sender among the free ones if nothing speaks against it.

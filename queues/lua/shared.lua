@@ -3,7 +3,8 @@
 
 -- each does one(o, n) for every call, whose n arguments stand behind ARGV[o], and
 -- answers with what that answered, or {"error", text}: what goes wrong with one
--- call, unless the memory is full, is not the others' concern. The transactions and their queues are read at once.
+-- call, unless the memory is full, is not the others' concern. The transactions are read
+-- at once, with their queues.
 local function each(one)
   local answers, keys, o = {}, {}, 1
   while o <= #ARGV do
