@@ -101,7 +101,7 @@ type Sequencer struct {
 
 // nonceSeen is how long the chain is not asked again for the nonce of a sender whose
 // command it has just shown, at least.
-const nonceSeen = 5 * time.Second
+const nonceSeen = 30 * time.Second
 
 type seenNonce struct {
 	next uint32
