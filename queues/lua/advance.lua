@@ -224,6 +224,6 @@ local function advance(o, n)
   return { 'ok', possible and 1 or 0, now, (select(2, write(t))), facts(t) }
 end
 
-local answers = each(advance)
+local answers = each(advance, function(o) return not BOUND[ARGV[o + 8]] end)
 flush()
 return answers

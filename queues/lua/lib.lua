@@ -270,6 +270,7 @@ local function head(q)
     if not uid then return nil end
     local seq, _, typ, _, begins = header(uid)
     if seq then
+      if not txns[uid] and call('EXISTS', P .. 'x:' .. uid) == 0 then return uid, typ, begins end
       local t = whole(uid)
       if not t then return damaged(q, uid) end
       if t.phase == 'waiting' then return uid, typ, begins end

@@ -4,18 +4,20 @@
 -- each does one(o, n) for every call, whose n arguments stand behind ARGV[o], and
 -- answers with what that answered, or {"error", text}: what goes wrong with one
 -- call, unless the memory is full, is not the others' concern. The transactions are read
--- at once, with their queues.
-local function each(one)
-  local answers, keys, o = {}, {}, 1
+-- at once, and those of their queues that queued(o) says will be asked for.
+local function each(one, queued)
+  local answers, uids, keys, names, o = {}, {}, {}, {}, 1
   while o <= #ARGV do
-    keys[#keys + 1], keys[#keys + 2] = P .. 'x:' .. ARGV[o + 1], P .. 'q:' .. ARGV[o + 2]
+    uids[#uids + 1], keys[#keys + 1] = ARGV[o + 1], P .. 'x:' .. ARGV[o + 1]
+    if queued(o) then names[#names + 1] = ARGV[o + 2] end
     o = o + tonumber(ARGV[o]) + 1
   end
+  for i, name in ipairs(names) do keys[#uids + i] = P .. 'q:' .. name end
   local states = call('MGET', unpack(keys))
+  for i, name in ipairs(names) do found[name] = states[#uids + i] end
   o = 1
-  for i = 1, #keys, 2 do
-    local uid, n = ARGV[o + 1], tonumber(ARGV[o])
-    found[ARGV[o + 2]] = states[i + 1]
+  for i, uid in ipairs(uids) do
+    local n = tonumber(ARGV[o])
     local ok, answer = pcall(function()
       if not txns[uid] then parse(uid, states[i]) end
       return one(o, n)
