@@ -99,8 +99,8 @@ type Sequencer struct {
 	askedAt time.Time
 }
 
-// nonceSeen is how long the chain is not asked again for the nonce of a sender whose
-// command it has just shown, at least.
+// nonceSeen is how long the chain is not asked again for the nonce of a sender that it has
+// just shown, at least. Whoever else signs for the account is found out as late as that.
 const nonceSeen = 30 * time.Second
 
 type seenNonce struct {

@@ -1,4 +1,4 @@
--- Shared by all scripts, put before each of them.
+-- Shared by all scripts, put before each of them, its variables before its functions.
 --
 -- KEYS[1] is the prefix of every key, "{namespace}:". Its hash tag puts all keys of
 -- a namespace into one slot, so that a script may name them itself. The layout of
