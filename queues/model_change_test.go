@@ -49,7 +49,7 @@ func (m *model) said(t *lifecycle.Transaction, err error) answer {
 	for e, text := range map[error]string{
 		queues.ErrStale: "stale", queues.ErrFenced: "fenced", queues.ErrUnsettled: "unsettled",
 		queues.ErrOvertaken: "overtaken", queues.ErrFollowed: "followed",
-		queues.ErrNotFound:  "gone", queues.ErrNotFinal: "busy", queues.ErrUnavailable: unavailable.Text,
+		queues.ErrNotFound: "gone", queues.ErrNotFinal: "busy", queues.ErrUnavailable: unavailable.Text,
 		senders.ErrExists: "exists", senders.ErrBound: "busy",
 	} {
 		if errors.Is(err, e) {
