@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-workers batches simulate explore mutants mutants-sample kills webhooks bench demo e2e e2e-proofs e2e-proofs-ci
-.PHONY: client lint screenshots fuzz setup release images test-release test-release-quick test-upgrade
+.PHONY: help build test test-workers batches simulate explore mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci
+.PHONY: client lint screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
@@ -46,6 +46,9 @@ kills: setup ## Kill running processes at KILLS random moments, default 200
 webhooks: setup ## Deliver WEBHOOKS events, default 100000, to an endpoint in trouble
 	go test ./cmd/sequencer -run TestWebhookProcesses -v -timeout 2h -webhooks=$(WEBHOOKS)
 
+prices: ## Show what fees by the market buy on simulated days, beside constant ones
+	go test ./mina/devnet -run '^TestPrices$$' -v
+
 bench: setup ## Measure throughput and memory
 	go run ./scripts/bench
 
@@ -79,10 +82,14 @@ lint: ## Run gofmt and the linters of .golangci.yaml, vet and staticcheck among 
 screenshots: setup ## Take the pictures of the dashboard in docs/dashboard
 	go test ./cmd/sequencer -run '^TestBrowser$$/^pictures$$' -pictures $(CURDIR)/docs/dashboard
 
+trace-picture: setup ## Draw a trace of a transaction that is tried again into docs/traces
+	go test ./cmd/sequencer -count=1 -run '^TestProcesses$$/^Traced$$' -traces $(CURDIR)/docs/traces/spans.json
+	go run ./scripts/tracepicture <docs/traces/spans.json >docs/traces/trace.svg && rm docs/traces/spans.json
+
 fuzz: ## Run every fuzz target for FUZZTIME, default 30s
 	scripts/fuzz.sh $(FUZZTIME)
 
-setup: ## Install what the tests need: redis-server, prometheus, haproxy, a C compiler and a browser
+setup: ## Install what the tests need: redis-server, databases, prometheus, haproxy, a C compiler and a browser
 	scripts/setup.sh
 
 release: ## Build all that is given to others, VERSION=1.2.3, from its clean tag

@@ -45,6 +45,7 @@ type Readiness struct {
 	Store   Part `json:"store"`   // decides whether the service is ready
 	Chain   Part `json:"chain"`   // decides only where all is asked for
 	Senders Part `json:"senders"` // as Chain
+	Ledgers Part `json:"ledgers"` // as Chain
 }
 
 // A Part is one thing that has to work.
@@ -67,8 +68,12 @@ type Options struct {
 	Webhooks *webhooks.Service
 	// Ready says what works; nil asks the store alone.
 	Ready func(context.Context) Readiness
-	// Chain says what the nodes say; nil leaves it out of the overview.
-	Chain func(context.Context) Chain
+	// Chain says what the nodes say; nil, or what returns nil, leaves it out of the overview.
+	Chain func(context.Context) *Chain
+	// Ledgers says how the ledgers stand that this process hands batches to; nil are none.
+	Ledgers func() []Ledger
+	// Fees says what others pay, and what each type would pay now; nil leaves it out.
+	Fees func(context.Context) (*lifecycle.Look, []lifecycle.TypeFee, error)
 	// Explorer is the address of a transaction in a block explorer, with {hash}
 	// in the place of its hash; "" links none.
 	Explorer string
@@ -217,6 +222,7 @@ func New(o Options) http.Handler {
 				r.Method(http.MethodGet, "/metrics", o.Metrics)
 			}
 			r.Get(base+"/overview", a.handle(a.getOverview))
+			r.Get(base+"/fees", a.timed(a.getFees))
 		})
 	})
 	router.Group(func(r chi.Router) {

@@ -83,13 +83,7 @@ func (ring *Keyring) Replace(keys []Key) {
 // open reports whether nobody needs a key.
 func (ring *Keyring) open() bool { return len(*ring.locks.Load()) == 0 }
 
-// Find returns the name and scope of the key that a secret is, scope 0 if it is
-// none of the ring.
-func (ring *Keyring) Find(secret string) (name string, scope Scope) {
-	who := ring.find(secret)
-	return who.name, who.scope
-}
-
+// find returns whose key a secret is: a stranger's if it is none of the ring.
 func (ring *Keyring) find(secret string) (who caller) {
 	sum := sha256.Sum256([]byte(secret))
 	for _, l := range *ring.locks.Load() {
@@ -123,13 +117,7 @@ func (l *lock) session(until string) string {
 	return until + "." + base64.RawURLEncoding.EncodeToString(mark[:])
 }
 
-// Identify returns the name and scope of whoever makes a request, by its Bearer
-// token or else its session; scope 0 for a stranger.
-func (ring *Keyring) Identify(r *http.Request) (name string, scope Scope) {
-	who := ring.identify(r)
-	return who.name, who.scope
-}
-
+// identify returns who makes a request, by its Bearer token or else its session.
 func (ring *Keyring) identify(r *http.Request) (who caller) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		kind, token, _ := strings.Cut(header, " ")

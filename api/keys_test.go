@@ -15,8 +15,8 @@ func TestKeyring(t *testing.T) {
 	t.Parallel()
 	ring := NewKeyring([]Key{{"ci", Submit, "old", nil}, {"ci", Submit, "new", nil}, {"ops", Admin, "ops", nil}})
 	for secret, want := range map[string]string{"old": "ci submit", "new": "ci submit", "ops": "ops admin", "": " none", "ol": " none", "old\x20": " none"} {
-		name, scope := ring.Find(secret)
-		if got := name + " " + scope.String(); got != want {
+		who := ring.find(secret)
+		if got := who.name + " " + who.scope.String(); got != want {
 			t.Errorf("%q is %q, want %q", secret, got, want)
 		}
 	}
@@ -35,8 +35,8 @@ func TestSession(t *testing.T) {
 			if header != "" {
 				r.Header.Set("Authorization", header)
 			}
-			name, scope := ring.Identify(r)
-			return name + " " + scope.String()
+			found := ring.identify(r)
+			return found.name + " " + found.scope.String()
 		}
 		later := strconv.FormatInt(end.Unix()+1, 10)
 		_, mark, _ := strings.Cut(session, ".")

@@ -107,7 +107,7 @@ func TestLimitedKeys(t *testing.T) {
 	}
 	ask("two", "GET", "/queues/a-1", "").wantProblem(404, "NOT_FOUND")
 	ask("one", "GET", "/queues/a-1", "").want(200)
-	for _, path := range []string{"/senders", "/senders/B62x", "/overview", "/webhooks", "/webhooks/e", "/webhooks/e/parked", "/webhooks/e/deliveries"} {
+	for _, path := range []string{"/senders", "/senders/B62x", "/overview", "/fees", "/webhooks", "/webhooks/e", "/webhooks/e/parked", "/webhooks/e/deliveries"} {
 		ask("wall", "GET", path, "").wantProblem(403, "FORBIDDEN")
 	}
 	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)

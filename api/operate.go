@@ -273,7 +273,7 @@ func (a *api) ready(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
 	ends := Part{Detail: "this process ends: ask another one"}
-	state := Readiness{Store: ends, Chain: ends, Senders: ends}
+	state := Readiness{Store: ends, Chain: ends, Senders: ends, Ledgers: ends}
 	if !leaving(ctx) {
 		state = a.Ready(ctx)
 	}
@@ -281,7 +281,7 @@ func (a *api) ready(w http.ResponseWriter, r *http.Request) error {
 	answer := struct {
 		Ready bool `json:"ready"`
 		Readiness
-	}{state.Store.OK && (!full || state.Chain.OK && state.Senders.OK), state}
+	}{state.Store.OK && (!full || state.Chain.OK && state.Senders.OK && state.Ledgers.OK), state}
 	status := http.StatusOK
 	if !answer.Ready {
 		status = http.StatusServiceUnavailable

@@ -19,14 +19,15 @@ func TestReady(t *testing.T) {
 		state  Readiness
 		status int
 	}{
-		{"/readyz", Readiness{yes, yes, yes}, 200},
-		{"/readyz", Readiness{yes, no, no}, 200},
-		{"/readyz?full=false", Readiness{yes, no, no}, 200},
-		{"/readyz", Readiness{no, yes, yes}, 503},
-		{"/readyz?full", Readiness{yes, yes, yes}, 200},
-		{"/readyz?full", Readiness{yes, no, yes}, 503},
-		{"/readyz?full=true", Readiness{yes, yes, no}, 503},
-		{"/readyz?ful", Readiness{yes, yes, no}, 400},
+		{"/readyz", Readiness{yes, yes, yes, yes}, 200},
+		{"/readyz", Readiness{yes, no, no, no}, 200},
+		{"/readyz?full=false", Readiness{yes, no, no, no}, 200},
+		{"/readyz", Readiness{no, yes, yes, yes}, 503},
+		{"/readyz?full", Readiness{yes, yes, yes, yes}, 200},
+		{"/readyz?full", Readiness{yes, no, yes, yes}, 503},
+		{"/readyz?full=true", Readiness{yes, yes, no, yes}, 503},
+		{"/readyz?full=true", Readiness{yes, yes, yes, no}, 503},
+		{"/readyz?ful", Readiness{yes, yes, no, yes}, 400},
 	} {
 		s := setup(t, func(o *Options) { o.Ready = func(context.Context) Readiness { return test.state } })
 		r := s.serve(httptest.NewRequest("GET", test.path, nil)).want(test.status)

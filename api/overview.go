@@ -26,6 +26,14 @@ type Chain struct {
 	Detail        string    // why it is not OK, or why a node has no vote
 }
 
+// A Ledger is a ledger that takes batches, as this process knows it.
+type Ledger struct {
+	Name   string
+	Asked  time.Time // when it was asked last; zero: nothing is known of it
+	OK     bool      // it answers, and turns no batch away
+	Detail string    // why it is not OK
+}
+
 const (
 	// overviewLife is how long one look at the store serves everybody.
 	overviewLife = 500 * time.Millisecond
@@ -76,12 +84,18 @@ func (a *api) readOverview(ctx context.Context) ([]byte, error) {
 	}
 	var chain *Chain
 	if a.Chain != nil {
-		chain = new(a.Chain(ctx))
+		chain = a.Chain(ctx)
 	}
-	return appendOverview(nil, &v, &flow, pool, chain), nil
+	var ledgers []Ledger
+	if a.Ledgers != nil {
+		ledgers = a.Ledgers()
+	}
+	return appendOverview(nil, &v, &flow, pool, chain, ledgers), nil
 }
 
-func appendOverview(b []byte, v *queues.Overview, f *queues.Flow, pool []*senders.Sender, c *Chain) []byte {
+func appendOverview(
+	b []byte, v *queues.Overview, f *queues.Flow, pool []*senders.Sender, c *Chain, ledgers []Ledger,
+) []byte {
 	o := object{b}
 	o.open()
 	o.time("at", v.At)
@@ -108,6 +122,7 @@ func appendOverview(b []byte, v *queues.Overview, f *queues.Flow, pool []*sender
 	} else {
 		o.chain(c)
 	}
+	o.ledgers(v, pool, ledgers)
 	o.close()
 	return o.b
 }
@@ -168,4 +183,49 @@ func (o *object) chain(c *Chain) {
 	o.time("at", c.At)
 	o.optional("detail", c.Detail)
 	o.close()
+}
+
+// ledgers shows those that this process knows, and those that have slots or work.
+func (o *object) ledgers(v *queues.Overview, pool []*senders.Sender, known []Ledger) {
+	here, slots, out := map[string]Ledger{}, map[string]int64{}, map[string]int64{}
+	for _, l := range known {
+		here[l.Name] = l
+		slots[l.Name] = 0
+	}
+	for name, load := range v.Ledgers {
+		if load.Waiting+load.Bound > 0 {
+			slots[name] = 0
+		}
+	}
+	for _, s := range pool {
+		name := senders.LedgerOf(s.AccountID)
+		if name == "" {
+			continue
+		}
+		slots[name]++
+		if !s.Available() {
+			out[name]++
+		}
+	}
+	o.name("ledgers")
+	o.b = appendList(o.b, slices.Sorted(maps.Keys(slots)), func(b []byte, name string) []byte {
+		l, load, o := here[name], v.Ledgers[name], object{b}
+		o.open()
+		o.text("name", name)
+		if l.Asked.IsZero() {
+			o.name("ok")
+			o.null()
+		} else {
+			o.bool("ok", l.OK)
+		}
+		o.number("waiting", max(0, load.Waiting))
+		o.number("inFlight", load.Bound)
+		o.number("slots", slots[name])
+		o.number("slotsOut", out[name])
+		o.time("oldestAt", load.Oldest)
+		o.time("at", l.Asked)
+		o.optional("detail", l.Detail)
+		o.close()
+		return o.b
+	})
 }

@@ -4,17 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"mina-sequencer/sequencer/lifecycle"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mina-sequencer/queues"
+	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 func TestOverview(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		chain := Chain{OK: true, Synced: 2, Nodes: 3, Height: 7, TipSlot: 70, Slot: 71, SlotTime: 180 * time.Second, Network: "mina:testnet", Detail: "one lags"}
-		s := setup(t, func(o *Options) { o.Chain = func(context.Context) Chain { return chain } })
+		s := setup(t, func(o *Options) { o.Chain = func(context.Context) *Chain { return &chain } })
 		for _, account := range []string{"B62a", "B62b", "B62c"} {
 			if err := s.senders.Register(t.Context(), account, "http://w"); err != nil {
 				t.Fatal(err)
@@ -38,7 +41,7 @@ func TestOverview(t *testing.T) {
 		want := fmt.Sprintf(`{"counts":{"WAITING":3,"DISPATCHING":1,"REVISION":0,"RETRY":0,"DONE":1,"FAILED":0,"UNRESOLVED":0},"queues":4,`+
 			`"oldestAt":%q,"rates":{"seconds":65,"accepted":5,"done":1,"retried":0,"failed":0},`+
 			`"senders":{"free":1,"bound":1,"out":1,"reasons":{"DRAINING":1}},`+
-			`"chain":{"ok":true,"synced":2,"nodes":3,"height":7,"tipSlot":70,"slot":71,"slotMillis":180000,"network":"mina:testnet","at":null,"detail":"one lags"}}`,
+			`"chain":{"ok":true,"synced":2,"nodes":3,"height":7,"tipSlot":70,"slot":71,"slotMillis":180000,"network":"mina:testnet","at":null,"detail":"one lags"},"ledgers":[]}`,
 			oldest.ReceivedAt.Format("2006-01-02T15:04:05.000Z07:00"))
 		delete(v, "at")
 		if got, wanted := fmt.Sprint(v), fmt.Sprint(decodeNumbers(t, []byte(want))); got != wanted {
@@ -58,6 +61,49 @@ func TestOverview(t *testing.T) {
 		s.redis.SetError("")
 		s.ask("GET", "/overview", "").want(200)
 		s.ask("GET", "/overview?a=b", "").wantProblem(400, codeBadRequest)
+	})
+}
+
+// TestOverviewOfLedgers: of each ledger what this process knows, and what it has to do by the
+// store, known here or not.
+func TestOverviewOfLedgers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		at := time.Now().UTC()
+		s := setup(t, func(o *Options) {
+			o.Chain = func(context.Context) *Chain { return nil }
+			o.Ledgers = func() []Ledger {
+				return []Ledger{{Name: "saw", Asked: at, OK: true}, {Name: "away", Asked: at, Detail: "it is away"}, {Name: "new"}}
+			}
+		})
+		if err := s.senders.Configure(t.Context(), map[string]string{"saw/1": "http://s", "saw/2": "http://s"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.senders.Drain(t.Context(), "saw/2"); err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range []string{"saw", "saw", "others"} {
+			item := queues.Item{UID: fmt.Sprint("u", i), Queue: fmt.Sprint("q", i), Type: "SUBMIT_BATCH", Ledger: name, BatchID: fmt.Sprint(i), Data: json.RawMessage(`{}`)}
+			if a := s.store.Enqueue(t.Context(), item); a.Err != nil {
+				t.Fatal(a.Err)
+			}
+		}
+		if _, err := s.store.Bind(t.Context(), queues.BindRequest{
+			Process: "p", Types: []string{"SUBMIT_BATCH"}, Ledger: "saw", Groups: []string{senders.LedgerGroup("saw")}, Most: 1}); err != nil {
+			t.Fatal(err)
+		}
+		v := s.ask("GET", "/overview", "").want(200).read()
+		stamp := at.Format("2006-01-02T15:04:05.000Z07:00")
+		want := fmt.Sprintf(`{"all":[{"name":"away","ok":false,"waiting":0,"inFlight":0,"slots":0,"slotsOut":0,"oldestAt":null,"at":%[1]q,"detail":"it is away"},`+
+			`{"name":"new","ok":null,"waiting":0,"inFlight":0,"slots":0,"slotsOut":0,"oldestAt":null,"at":null,"detail":null},`+
+			`{"name":"others","ok":null,"waiting":1,"inFlight":0,"slots":0,"slotsOut":0,"oldestAt":%[1]q,"at":null,"detail":null},`+
+			`{"name":"saw","ok":true,"waiting":1,"inFlight":1,"slots":2,"slotsOut":1,"oldestAt":%[1]q,"at":%[1]q,"detail":null}]}`, stamp)
+		if got, wanted := fmt.Sprint(v["ledgers"]), fmt.Sprint(decodeNumbers(t, []byte(want))["all"]); got != wanted {
+			t.Errorf("the ledgers are\n%s, want\n%s", got, wanted)
+		}
+		if v["chain"] != nil {
+			t.Errorf("without a node there is a chain: %v", v["chain"])
+		}
 	})
 }
 

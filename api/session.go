@@ -18,10 +18,9 @@ func (a *api) getSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if a.Keys.open() {
-		return sendSession(w, false, "", Admin)
+		return sendSession(w, false, caller{scope: Admin})
 	}
-	name, scope := a.Keys.Identify(r)
-	return sendSession(w, true, name, scope)
+	return sendSession(w, true, a.Keys.identify(r))
 }
 
 // openSession logs a browser in with a key.
@@ -38,10 +37,10 @@ func (a *api) openSession(w http.ResponseWriter, r *http.Request) error {
 		return invalid(f.Errors...)
 	}
 	if a.Keys.open() {
-		return sendSession(w, false, "", Admin)
+		return sendSession(w, false, caller{scope: Admin})
 	}
-	name, scope := a.Keys.Find(key)
-	if scope == 0 {
+	who := a.Keys.find(key)
+	if who.scope == 0 {
 		return &problem{
 			Status: http.StatusUnauthorized, Code: codeUnauthorized, Title: "The key is not known",
 			Detail: "No key of this service is the one given. Check that all of it was entered.",
@@ -49,7 +48,7 @@ func (a *api) openSession(w http.ResponseWriter, r *http.Request) error {
 	}
 	until := time.Now().Add(sessionLife)
 	http.SetCookie(w, sessionCookie(r, a.Keys.Session(key, until), int(sessionLife/time.Second)))
-	return sendSession(w, true, name, scope)
+	return sendSession(w, true, who)
 }
 
 // closeSession logs a browser out.
@@ -67,15 +66,21 @@ func sessionCookie(r *http.Request, value string, maxAge int) *http.Cookie {
 	}
 }
 
-func sendSession(w http.ResponseWriter, required bool, name string, scope Scope) error {
+func sendSession(w http.ResponseWriter, required bool, who caller) error {
 	o := object{}
 	o.open()
 	o.bool("required", required)
-	o.optional("name", name)
-	if scope == 0 {
+	o.optional("name", who.name)
+	if who.scope == 0 {
 		o.optional("scope", "")
 	} else {
-		o.text("scope", scope.String())
+		o.text("scope", who.scope.String())
+	}
+	o.name("queues")
+	if len(who.within) == 0 {
+		o.null()
+	} else {
+		o.b = appendList(o.b, who.within, appendString)
 	}
 	o.close()
 	return send(w, http.StatusOK, o.b)

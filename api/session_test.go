@@ -1,8 +1,11 @@
 package api
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"mina-sequencer/queues"
 )
 
 // as sends the cookies that an answer has set.
@@ -17,7 +20,7 @@ func as(r reply) []string {
 // A browser logs in with a key, does what the key's scope allows, and logs out.
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	keys := []Key{{"eye", Read, "reader-secret", nil}, {"ops", Admin, "admin-secret", nil}}
+	keys := []Key{{"eye", Read, "reader-secret", nil}, {"ops", Admin, "admin-secret", nil}, {"shop", Submit, "shop-secret", queues.Prefixes{"a-", "b-"}}}
 	s := setup(t, func(o *Options) { o.Keys = NewKeyring(keys) })
 	who := func(header ...string) string {
 		t.Helper()
@@ -30,6 +33,17 @@ func TestLogin(t *testing.T) {
 	login := s.ask("POST", "/session", `{"key":"reader-secret"}`).want(200)
 	if got := who(as(login)...); got != "eye read" {
 		t.Errorf("the reader is %q", got)
+	}
+	for _, r := range []reply{login, s.ask("GET", "/session", "", as(login)...)} {
+		if v := r.read(); v["queues"] != nil {
+			t.Errorf("the reader is limited to %v", v["queues"])
+		}
+	}
+	tenant := s.ask("POST", "/session", `{"key":"shop-secret"}`).want(200)
+	for _, r := range []reply{tenant, s.ask("GET", "/session", "", as(tenant)...)} {
+		if v := r.read(); fmt.Sprint(v["queues"]) != "[a- b-]" {
+			t.Errorf("a tenant is limited to %v", v["queues"])
+		}
 	}
 	cookie := login.Header().Get("Set-Cookie")
 	for _, part := range []string{SessionCookie + "=", "Path=/", "HttpOnly", "SameSite=Strict", "Max-Age=43200"} {

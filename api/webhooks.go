@@ -221,9 +221,11 @@ func webhookProblem(err error) *problem {
 	}
 	switch {
 	case errors.Is(err, webhooks.ErrExists):
-		return conflict(codeWebhookExists, "The id is that of another endpoint", "Take another id, or remove that endpoint first.")
+		return conflict(codeWebhookExists, "The id is that of another endpoint",
+			"Take another id, or remove that endpoint first.")
 	case errors.Is(err, webhooks.ErrConfigured):
-		return conflict(codeWebhookConfigured, "The endpoint is defined by a file", "Change the file that SEQUENCER_WEBHOOKS_FILE names.")
+		return conflict(codeWebhookConfigured, "The endpoint is defined by a file",
+			"Change the file that SEQUENCER_WEBHOOKS_FILE names.")
 	case errors.Is(err, webhooks.ErrTooMany):
 		return conflict(codeTooManyWebhooks, "There are too many endpoints", "Remove one that is not needed any more.")
 	case errors.Is(err, webhooks.ErrGone):

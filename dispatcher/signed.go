@@ -88,6 +88,20 @@ func CheckSigned(signed json.RawMessage, payer string, want Attempt, decodeMemo 
 	return nil
 }
 
+// Weight is what a command that CheckSigned has passed weighs in the pool of a node: one,
+// and one more for each account update.
+func Weight(signed json.RawMessage) int {
+	weight := 1
+	command, err := object(signed[SkipSpace(signed, 0):])
+	if err != nil {
+		return 0
+	}
+	for range Elements(command["accountUpdates"]) {
+		weight++
+	}
+	return weight
+}
+
 func quote(s string) string { return strconv.Quote(s) }
 
 // object splits a JSON object, known to be valid, by its exact names. It refuses

@@ -145,7 +145,7 @@ func TestBelief(t *testing.T) {
 			"none":             {answers(protocol), 0, "did not answer for " + idOf(0)},
 			"another":          {answers(protocol, entry(0), entry(2)), 0, "which was not asked"},
 			"one too many":     {answers(protocol, entry(0), entry(1), entry(2)), 0, "which was not asked"},
-			"one twice":        {answers(protocol, entry(0), entry(1), entry(0)), 0, "twice"},
+			"one twice":        {answers(protocol, entry(0), entry(1), entry(0)), 0, "the ledger answered for \"" + idOf(0) + "\" twice"},
 			"endless":          {answers(protocol, entry(0), entry(1), entry(0), "7"), 0, "twice"},
 			"null":             {answers(protocol, entry(0), "null"), 0, "which was not asked"},
 			"cut off":          {answers(protocol, entry(0), entry(1))[:200], 0, "is no JSON"},
@@ -247,7 +247,7 @@ func TestTooLong(t *testing.T) {
 // TestLongTexts shows how much is kept of what is said of refused transactions.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", 5000)
+	long := strings.Repeat("x", 1025)
 	numbers := strings.TrimSuffix(strings.Repeat("7,", 9000), ",")
 	for protocol, one := range map[ledger.Protocol]string{
 		ledger.Sawtooth: `{"id": "` + long + `", "message": "` + long + `", "extended_data": "` +

@@ -44,29 +44,30 @@ func TestParseTargetsRefused(t *testing.T) {
 		"a b=sawtooth+http://h:1": "want name=",
 		"..=sawtooth+http://h:1":  "want name=",
 		strings.Repeat("x", 65) + "=sawtooth+http:/": "want name=",
-		"g=http://h:1":                               "must begin with sawtooth+http://",
-		"g=fabric+http://h:1":                        "must begin with sawtooth+http://",
-		"g=sawtooth+ftp://h":                         "after sawtooth+ must come",
-		"g=sawtooth+http://":                         "after sawtooth+ must come",
-		"g=sawtooth+http://h:x":                      "after sawtooth+ must come",
-		"g=sawtooth+http://h:0":                      "the port must be",
-		"g=sawtooth+http://h:65536":                  "the port must be",
-		"g=sawtooth+http://u:SECRETS@h":              "put the Authorization header into SEQUENCER_LEDGER_AUTH",
-		"g=sawtooth+http://h/?key=SECRETS":           "must not hold ?",
-		"g=sawtooth+http://h/#a":                     "must not hold ?",
-		"g=sawtooth+http://h/%2e%2e":                 "must not hold ?",
-		"g=sawtooth+http://h/a//b":                   "write it plainly",
-		"g=sawtooth+http://h/../b":                   "write it plainly",
-		"g=splinter+http://h:8080":                   "must end in /scabbard/{circuit}/{service}",
-		"g=splinter+http://h:8080/scabbard/c::s":     "must end in /scabbard/{circuit}/{service}",
-		"g=splinter+http://h:8080/scabbard/a/b/c":    "must end in /scabbard/{circuit}/{service}",
-		"g=splinter+http://h:8080/x/c/s":             "must end in /scabbard/{circuit}/{service}",
-		"g=sawtooth+http://h,g=sawtooth+http://i":    "stands there twice",
-		"g=sawtooth+http://h:80,i=sawtooth+http://H": "has the address of g",
-		strings.Join(many, ","):                      "more than 64",
-		"g=SECRETS":                                  "must begin with",
-		"SECRETS":                                    "want name=",
-		"http://u:SECRETS@h":                         "want name=",
+		"g=http://h:1":                                "must begin with sawtooth+http://",
+		"g=fabric+http://h:1":                         "must begin with sawtooth+http://",
+		"g=sawtooth+ftp://h":                          "after sawtooth+ must come",
+		"g=sawtooth+http://":                          "after sawtooth+ must come",
+		"g=sawtooth+http://h:x":                       "after sawtooth+ must come",
+		"g=sawtooth+http://h:0":                       "the port must be",
+		"g=sawtooth+http://h:65536":                   "the port must be",
+		"g=sawtooth+http://u:SECRETS@h":               "put the Authorization header into SEQUENCER_LEDGER_AUTH",
+		"g=sawtooth+http://h/?key=SECRETS":            "must not hold ?",
+		"g=sawtooth+http://h/#a":                      "must not hold ?",
+		"g=sawtooth+http://h/%2e%2e":                  "must not hold ?",
+		"g=sawtooth+http://h/a//b":                    "write it plainly",
+		"g=sawtooth+http://h/../b":                    "write it plainly",
+		"g=splinter+http://h:8080":                    "must end in /scabbard/{circuit}/{service}",
+		"g=splinter+http://h:8080/scabbard/c::s":      "must end in /scabbard/{circuit}/{service}",
+		"g=splinter+http://h:8080/scabbard/a/b/c":     "must end in /scabbard/{circuit}/{service}",
+		"g=splinter+http://h:8080/x/c/s":              "must end in /scabbard/{circuit}/{service}",
+		"g=sawtooth+http://h,g=sawtooth+http://i":     "entry 2 (g): the name stands there twice",
+		"g=sawtooth+http://h,bad,i=sawtooth+http://j": "SEQUENCER_LEDGERS, entry 2: want name=",
+		"g=sawtooth+http://h:80,i=sawtooth+http://H":  "has the address of g",
+		strings.Join(many, ","):                       "more than 64",
+		"g=SECRETS":                                   "must begin with",
+		"SECRETS":                                     "want name=",
+		"http://u:SECRETS@h":                          "want name=",
 	} {
 		_, err := ledger.ParseTargets(text)
 		if err == nil || !strings.HasPrefix(err.Error(), "SEQUENCER_LEDGERS, entry ") ||
@@ -133,5 +134,14 @@ func TestSecret(t *testing.T) {
 	fmt.Fprintf(&shown, "%v %+v %#v %s %q %v", holder, holder, holder, holder, holder, holder.S)
 	if strings.Contains(shown.String(), "SECRETS") || strings.Count(shown.String(), "[secret]") < 10 {
 		t.Error(shown.String())
+	}
+}
+
+// TestNewRefused: a target that ParseTargets has not made is refused in words.
+func TestNewRefused(t *testing.T) {
+	t.Parallel()
+	_, err := ledger.New(ledger.Target{Name: "saw", Protocol: "fabric"}, ledger.Options{})
+	if err == nil || err.Error() != `ledger saw: there is no protocol "fabric"` {
+		t.Error(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -60,7 +61,10 @@ func TestSockets(t *testing.T) {
 		}
 	}
 	const ok = "HTTP/1.1 202 Accepted\r\nContent-Length: "
-	long := "70000\r\n\r\n" + accepted + strings.Repeat(" ", 70000-len(accepted))
+	sized := func(n int) string {
+		return strconv.Itoa(n) + "\r\n\r\n" + accepted + strings.Repeat(" ", n-len(accepted))
+	}
+	long := sized(64<<10 + 1)
 	tests := []struct {
 		name  string
 		serve func(net.Conn) // nil: nobody listens
@@ -77,6 +81,9 @@ func TestSockets(t *testing.T) {
 		{"header too long", answer("HTTP/1.1 202 Accepted\r\nX: " + strings.Repeat("x", 128<<10) + "\r\n\r\n" + accepted),
 			ledger.MayBeProcessed},
 		{"body too long", answer(ok + long), ledger.MayBeProcessed},
+		{"the longest body", answer(ok + sized(64<<10)), ledger.Accepted},
+		{"the longest body, of a length not told", answer("HTTP/1.1 202 Accepted\r\n\r\n" +
+			strings.TrimPrefix(sized(64<<10), "65536\r\n\r\n")), ledger.Accepted},
 		{"429, closed in the body", answer("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 9\r\n\r\n{"),
 			ledger.NotProcessed},
 		{"404, body too long", answer("HTTP/1.1 404 Not Found\r\nContent-Length: " + long), ledger.Held},

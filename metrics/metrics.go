@@ -41,41 +41,73 @@ type Metrics struct {
 	retries, errors, raises, reopened    *prometheus.CounterVec
 	fees, scriptCalls, answers, takeover *prometheus.CounterVec
 	followers                            prometheus.Gauge
+	looks, estimates, repriced           *prometheus.CounterVec
 	webhooks                             *prometheus.CounterVec
-	webhookCalls                         *prometheus.HistogramVec
+	webhookCalls, posts                  *prometheus.HistogramVec
+	verdicts                             *prometheus.CounterVec
 }
 
 // New returns figures that nothing has been counted in.
 func New(o Options) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
-	m.states = m.histogram("state_seconds", "How long transactions were in a state that they left.", long, "type", "state")
-	m.ends = m.histogram("transaction_seconds", "How old transactions were when they came to their end.", long, "type", "state")
-	m.inclusion = m.histogram("inclusion_seconds", "Time from sending to a block deep enough, where one process did both.", long, "type")
-	m.blocks = m.histogram("inclusion_blocks", "How many blocks that took, its own included.", []float64{1, 2, 3, 4, 5, 7, 10, 15, 25, 50}, "type")
-	m.calls = m.histogram("worker_call_seconds", "Calls of workers: prove, resign, dispatch (legacy) and report (callbacks); outcome is ok or failed.", long, "type", "call", "outcome")
+	m.states = m.histogram("state_seconds",
+		"How long transactions were in a state that they left.", long, "type", "state")
+	m.ends = m.histogram("transaction_seconds",
+		"How old transactions were when they came to their end.", long, "type", "state")
+	m.inclusion = m.histogram("inclusion_seconds",
+		"Time from sending to a block deep enough, where one process did both.", long, "type")
+	m.blocks = m.histogram("inclusion_blocks",
+		"How many blocks that took, its own included.", []float64{1, 2, 3, 4, 5, 7, 10, 15, 25, 50}, "type")
+	m.calls = m.histogram("worker_call_seconds",
+		"Calls of workers: prove, resign, dispatch (legacy) and report (callbacks); and submit, of ledgers. "+
+			"Outcome is ok or failed.", long, "type", "call", "outcome")
 	m.retries = m.counter("retries_total", "Retries begun.", "type")
-	m.errors = m.counter("errors_total", "What went wrong, by class: error and hopeless (a worker, or every node at the first sending), lost (an answer), deferred (put off, no retry used), settled (an attempt failed, expired or lost its nonce), unknown (only a person can tell), nonce-ignored.", "type", "class")
+	m.errors = m.counter("errors_total",
+		"What went wrong, by class: error and hopeless (a worker, or every node at the first sending), lost (an "+
+			"answer), deferred (put off, no retry used), settled (an attempt failed, expired or lost its nonce), "+
+			"unknown (only a person can tell), nonce-ignored.", "type", "class")
 	m.raises = m.counter("fee_raises_total", "Fees of open attempts raised; no retries.", "type")
 	m.reopened = m.counter("reopened_total", "DONE transactions whose block left the best chain.", "type")
-	m.fees = m.counter("fees_paid_mina_total", "Fees of attempts that this process saw in a block, by outcome: landed or failed.", "sender", "outcome")
+	m.fees = m.counter("fees_paid_mina_total",
+		"Fees of attempts that this process saw in a block, by outcome: landed or failed.", "sender", "outcome")
+	m.estimates = m.counter("fees_estimated_mina_total",
+		"What those fees were estimated at by the market, by why: POOL, FLOOR, CAP or UNKNOWN (see fees.md).", "type", "why")
+	m.repriced = m.counter("fees_repriced_total",
+		"Attempts that were signed again before they left, for they weighed other than was supposed.", "type")
+	m.looks = m.counter("pool_looks_total",
+		"Looks at the pool of a node, where SEQUENCER_FEE is auto: at its size or at all of it (offers).", "at")
 	m.takeover = m.counter("takeovers_total", "Transactions taken over from processes that were gone.")
 	m.takeover.WithLabelValues()
-	m.scripts = m.histogram("script_seconds", "Round trips of scripts to Redis. Scripts that are sent together share one, and each counts.", short, "script")
+	m.scripts = m.histogram("script_seconds",
+		"Round trips of scripts to Redis. Scripts that are sent together share one, and each counts.", short, "script")
 	m.scriptCalls = m.counter("script_calls_total", "Calls of scripts; several may share a run.", "script")
-	m.requests = m.histogram("http_request_seconds", "Requests but for the stream of events, by the pattern of the route.", short, "route")
+	m.requests = m.histogram("http_request_seconds",
+		"Requests but for the stream of events, by the pattern of the route.", short, "route")
 	m.answers = m.counter("http_requests_total", "Requests that have ended.", "method", "route", "status")
-	m.webhooks = m.counter("webhook_tries_total", "Tries to deliver an event, by outcome: delivered, failed or throttled (429).", "endpoint", "outcome")
+	m.webhooks = m.counter("webhook_tries_total",
+		"Tries to deliver an event, by outcome: delivered, failed or throttled (429).", "endpoint", "outcome")
 	m.webhookCalls = m.histogram("webhook_seconds", "How long endpoints took to answer, or not to.", short, "endpoint")
+	m.posts = m.histogram("ledger_post_seconds",
+		"How long ledgers took to answer the post of a batch, by answer: accepted; not taken for now (busy) or for "+
+			"good (rejected); turned away (auth, address, protocol) or unreached; or unknown, where it may have "+
+			"been taken.", long, "ledger", "answer")
+	m.verdicts = m.counter("ledger_verdicts_total",
+		"Batches that came to their end, by verdict: committed, invalid (executed and refused), rejected (not "+
+			"taken), silent (none within SEQUENCER_LEDGER_PATIENCE).", "ledger", "verdict")
 	m.followers = m.one("event_clients", "Clients that follow the events here.")
 
-	m.one("build_info", "1, with what this process is made of.", "version", o.Version, "commit", o.Commit, "go", runtime.Version()).Set(1)
+	m.one("build_info", "1, with what this process is made of.",
+		"version", o.Version, "commit", o.Commit, "go", runtime.Version()).Set(1)
 	m.one("min_balance_mina", "What a sender must hold to be given work.").Set(inMina(o.MinBalance))
-	m.one("fee_limit_mina", "The most that attempts may cost in a day, 0 for no limit.", "of", "sender").Set(inMina(o.FeeLimitSender))
-	m.one("fee_limit_mina", "The most that attempts may cost in a day, 0 for no limit.", "of", "all").Set(inMina(o.FeeLimit))
-	m.one("fee_limit_mina", "The most that attempts may cost in a day, 0 for no limit.", "of", "queue").Set(inMina(o.FeeLimitQueue))
-	m.one("fee_limit_mina", "The most that attempts may cost in a day, 0 for no limit.", "of", "key").Set(inMina(o.FeeLimitKey))
+	for _, limit := range []struct {
+		of  string
+		fee uint64
+	}{{"sender", o.FeeLimitSender}, {"all", o.FeeLimit}, {"queue", o.FeeLimitQueue}, {"key", o.FeeLimitKey}} {
+		m.one("fee_limit_mina", "The most that attempts may cost in a day, 0 for no limit.", "of", limit.of).Set(inMina(limit.fee))
+	}
 	return m
 }
 
@@ -144,26 +176,38 @@ func inMina(nanomina uint64) float64 { return float64(nanomina) / 1e9 }
 
 // Handler answers a scrape.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: nil, MaxRequestsInFlight: 4, Timeout: scrapeTimeout + time.Second})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		Registry: nil, MaxRequestsInFlight: 4, Timeout: scrapeTimeout + time.Second})
 }
 
 // Sequencer is what package sequencer tells.
 func (m *Metrics) Sequencer() sequencer.Meter {
 	return sequencer.Meter{
-		Moved: m.moved, Settled: m.settled, Called: m.called,
+		Moved: m.moved, Settled: m.settled, Called: m.called, Posted: m.posted,
 		Raised:   func(typ string) { m.raises.WithLabelValues(typ).Inc() },
 		TookOver: func(n int) { m.takeover.WithLabelValues().Add(float64(n)) },
+		Looked: func(offers bool) {
+			m.looks.WithLabelValues(map[bool]string{true: "offers", false: "size"}[offers]).Inc()
+		},
 	}
 }
 
 // begin shows at 0 what may happen to transactions: an increase from nothing to one
 // is none that Prometheus could see.
-func (m *Metrics) begin(types []string) {
+func (m *Metrics) begin(types []string, ledgers []sequencer.LedgerStanding) {
+	for _, l := range ledgers {
+		for _, answer := range sequencer.Answers {
+			m.posts.WithLabelValues(l.Name, answer)
+		}
+		for _, verdict := range sequencer.Verdicts {
+			m.verdicts.WithLabelValues(l.Name, verdict)
+		}
+	}
 	for _, typ := range types {
 		for _, class := range lifecycle.Failures {
 			m.errors.WithLabelValues(typ, class)
 		}
-		for _, c := range []*prometheus.CounterVec{m.retries, m.raises, m.reopened} {
+		for _, c := range []*prometheus.CounterVec{m.retries, m.raises, m.reopened, m.repriced} {
 			c.WithLabelValues(typ)
 		}
 		for _, state := range lifecycle.States {
@@ -181,8 +225,14 @@ func (m *Metrics) moved(x sequencer.Move) {
 	if x.Retry {
 		m.retries.WithLabelValues(x.Type).Inc()
 	}
+	if x.Reason == lifecycle.ReasonRepricing {
+		m.repriced.WithLabelValues(x.Type).Inc()
+	}
 	if x.Orphaned {
 		m.reopened.WithLabelValues(x.Type).Inc()
+	}
+	if verdict := x.Verdict(); verdict != "" {
+		m.verdicts.WithLabelValues(x.Ledger, verdict).Inc()
 	}
 	from, to := x.From.State(), x.To.State()
 	if from == to {
@@ -209,6 +259,9 @@ func (m *Metrics) settled(x sequencer.Settlement) {
 		}
 	}
 	m.fees.WithLabelValues(x.Sender, outcome).Add(inMina(x.Fee))
+	if x.Quote.Why != "" {
+		m.estimates.WithLabelValues(x.Type, string(x.Quote.Why)).Add(inMina(x.Quote.Fee))
+	}
 }
 
 func (m *Metrics) called(x sequencer.WorkerCall) {
@@ -217,6 +270,10 @@ func (m *Metrics) called(x sequencer.WorkerCall) {
 		outcome = "failed"
 	}
 	m.calls.WithLabelValues(x.Type, x.Call, outcome).Observe(x.Took.Seconds())
+}
+
+func (m *Metrics) posted(x sequencer.Post) {
+	m.posts.WithLabelValues(x.Ledger, x.Answer).Observe(x.Took.Seconds())
 }
 
 // Script is what package queues tells of each run of a script.

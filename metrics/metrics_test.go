@@ -19,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/dispatcher"
+	"mina-sequencer/ledger"
 	"mina-sequencer/metrics"
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
@@ -42,15 +43,20 @@ type bench struct {
 
 func newBench(t *testing.T, client *redis.Client) *bench {
 	t.Helper()
+	return newBenchWith(t, client, nil, mina.NewNode("http://127.0.0.1:1/graphql", mina.NodeOptions{}))
+}
+
+func newBenchWith(t *testing.T, client *redis.Client, ledgers map[string]ledger.Ledger, nodes ...*mina.Node) *bench {
+	t.Helper()
 	b := &bench{T: t, client: client, metrics: metrics.New(metrics.Options{Version: "v1", MinBalance: 1_000_000_000, FeeLimit: 2_500_000_000})}
 	var err error
 	b.store, err = queues.Open(client, queues.Options{Namespace: "test", Observe: b.metrics.Script})
 	b.ok(err)
 	b.pool = senders.New(b.store, client)
-	chain := mina.NewTracker(mina.TrackerOptions{})
+	chain := mina.NewTracker(mina.TrackerOptions{Nodes: nodes})
 	b.metrics.Watch(metrics.Sources{
 		Store: b.store, Senders: b.pool, Chain: chain, Webhooks: webhooks.New(webhooks.Options{Store: b.store}), Types: []string{"MINT"}, Log: slog.New(slog.DiscardHandler),
-		Sequencer: sequencer.New(sequencer.Options{Store: b.store, Senders: b.pool, Chain: chain, Types: new(dispatcher.Registry)}),
+		Sequencer: sequencer.New(sequencer.Options{Store: b.store, Senders: b.pool, Chain: chain, Types: new(dispatcher.Registry), Ledgers: ledgers}),
 	})
 	return b
 }
@@ -126,6 +132,43 @@ func TestShared(t *testing.T) {
 		`sequencer_live 0`, `sequencer_claims 0`, `sequencer_chain_quorum 0`,
 		`sequencer_errors_total{class="settled",type="MINT"} 0`, `sequencer_script_calls_total{script="enqueue"} 3`,
 	)
+}
+
+// TestLedgersShown: batches are shown by their ledger; and where no Mina node is configured,
+// there is no chain that could be out of order.
+func TestLedgersShown(t *testing.T) {
+	t.Parallel()
+	saw, err := ledger.New(ledger.Target{Name: "saw", Protocol: ledger.Sawtooth, URL: "http://127.0.0.1:1"}, ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBenchWith(t, redistest.Mini(t).Client, map[string]ledger.Ledger{"saw": saw})
+	_, err = b.store.Heartbeat(t.Context(), "me", time.Minute, "")
+	b.ok(err)
+	b.ok(b.pool.Configure(t.Context(), map[string]string{"saw/1": "http://s"}))
+	for _, uid := range []string{"a", "b", "c"} {
+		b.ok(b.store.Enqueue(t.Context(), queues.Item{
+			UID: uid, Queue: uid, Type: "SUBMIT_BATCH", Ledger: "saw", BatchID: uid, Data: json.RawMessage(`{}`)}).Err)
+	}
+	_, err = b.store.Bind(t.Context(), queues.BindRequest{Process: "me", Types: []string{"SUBMIT_BATCH"}, Ledger: "saw",
+		Groups: []string{senders.LedgerGroup("saw")}, Most: 9, Grace: time.Minute})
+	b.ok(err)
+	meter := b.metrics.Sequencer()
+	meter.Posted(sequencer.Post{Ledger: "saw", Answer: "busy", Took: 2 * time.Second})
+	meter.Moved(sequencer.Move{Type: "SUBMIT_BATCH", Ledger: "saw", From: lifecycle.PhaseWatching, To: lifecycle.PhaseDone, Lasted: -1, Age: -1})
+	meter.Moved(sequencer.Move{Type: "SUBMIT_BATCH", Ledger: "saw", From: lifecycle.PhaseWaiting, To: lifecycle.PhaseDispatching, Lasted: -1, Age: -1})
+	text := b.scrape()
+	b.want(text,
+		`sequencer_ledger_waiting{ledger="saw"} 2`, `sequencer_ledger_in_flight{ledger="saw"} 1`, `sequencer_ledger_followed{ledger="saw"} 0`,
+		`sequencer_ledger_status_seconds{ledger="saw"} 0`, `sequencer_ledger_post_seconds_sum{answer="busy",ledger="saw"} 2`,
+		`sequencer_ledger_post_seconds_count{answer="accepted",ledger="saw"} 0`, `sequencer_ledger_verdicts_total{ledger="saw",verdict="committed"} 1`,
+		`sequencer_ledger_verdicts_total{ledger="saw",verdict="invalid"} 0`, `sequencer_waiting{type="SUBMIT_BATCH"} 2`,
+	)
+	for _, absent := range []string{"sequencer_chain_", "sequencer_node_", "sequencer_ledger_up"} {
+		if strings.Contains(text, "\n"+absent) {
+			t.Errorf("%s… is shown, and nothing is known of it", absent)
+		}
+	}
 }
 
 func goVersion(t *testing.T) string {

@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,7 +33,11 @@ const scrapeTimeout = 5 * time.Second
 // Watch has what Sources hold shown too. It is called once.
 func (m *Metrics) Watch(s Sources) {
 	m.registry.MustRegister(newScrape(m, s))
-	m.begin(s.Types)
+	var ledgers []sequencer.LedgerStanding
+	if s.Sequencer != nil {
+		ledgers = s.Sequencer.Ledgers()
+	}
+	m.begin(s.Types, ledgers)
 }
 
 // A scrape reads figures that nobody counts.
@@ -49,7 +54,8 @@ type kind struct {
 func newScrape(m *Metrics, sources Sources) *scrape {
 	s := &scrape{Sources: sources, kinds: map[string]kind{}}
 	add := func(common bool, as prometheus.ValueType, name, help string, labels ...string) {
-		name, full := m.note(name, map[bool]string{true: "counter", false: "gauge"}[as == prometheus.CounterValue], help, labels...)
+		kinds := map[prometheus.ValueType]string{prometheus.CounterValue: "counter", prometheus.GaugeValue: "gauge"}
+		name, full := m.note(name, kinds[as], help, labels...)
 		if common {
 			m.figures[len(m.figures)-1].Shared = true
 			full = help + shared
@@ -65,7 +71,9 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	ours("waiting", "Transactions that wait.", "type")
 	ours("ready_queues", "Queues that can be bound, by the type of their first transaction.", "type")
 	ours("bound", "Transactions that have a sender.", "type")
-	ours("oldest_seconds", "Age of the oldest transaction that has a sender, or that is first in one of the 64 queues of its type that are next; 0 if there is none. Paused queues do not count.", "type")
+	ours("oldest_seconds",
+		"Age of the oldest transaction that has a sender, or that is first in one of the 64 queues of its type "+
+			"that are next; 0 if there is none. Paused queues do not count.", "type")
 	ours("queues", "Queues that hold anything.")
 	ours("processes", "Processes that are alive.")
 	ours("events_kept", "Events that can be resumed from.")
@@ -74,12 +82,21 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	ours("sender_balance_mina", "What the sender held when it was last looked at.", "sender")
 	ours("sender_nonce", "The nonce that its next attempt takes.", "sender")
 	ours("sender_fees_today_mina", "What its attempts of this day (UTC) have cost or may still cost.", "sender")
+	ours("pool_size", "Commands in the pool of a node when it was last looked at, where SEQUENCER_FEE is auto.")
+	ours("pool_fee_per_weight_mina", "What others paid then for each unit of weight at the end of so many blocks; 0 where fewer waited.", "blocks")
+	ours("fee_estimate_mina", "What the first attempt of a type would pay now.", "type")
+	ours("type_weight", "What a type weighs, as its workers signed last: 1 and its account updates.", "type")
 	ours("webhook_enabled", "1 if events are sent to the endpoint; reason says why not.", "endpoint", "reason")
 	ours("webhook_behind", "Events of the log that the endpoint has not come to.", "endpoint")
 	ours("webhook_behind_seconds", "Age of the first of them.", "endpoint")
 	ours("webhook_parked", "Events that are tried again later, and those that wait behind them.", "endpoint")
-	ours("webhook_waiting", "Transactions, queues and senders whose events wait until a person asks for a replay.", "endpoint")
+	ours("webhook_waiting",
+		"Transactions, queues and senders whose events wait until a person asks for a replay.", "endpoint")
 	ours("webhook_dropped", "Events that were lost because there was no room to park them.", "endpoint")
+
+	ours("ledger_waiting", "Batches that wait.", "ledger")
+	ours("ledger_in_flight", "Batches that have a slot of the ledger.", "ledger")
+	ours("ledger_oldest_seconds", "Age of the oldest of its batches, as of sequencer_oldest_seconds.", "ledger")
 
 	here("claims", "Transactions that this process drives or watches.")
 	here("claims_bound", "Those of them that have a sender.")
@@ -90,6 +107,11 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	here("chain_quorum", "1 if those are enough.")
 	here("chain_height", "Height of the lowest voting tip.")
 	here("chain_asked_seconds", "Time since the nodes were last asked.")
+	here("ledger_up",
+		"1 if the ledger answers, and turns no batch away. One that was not asked for a minute is asked for the "+
+			"next scrape.", "ledger")
+	here("ledger_followed", "Batches that it is asked about, once per interval for all.", "ledger")
+	here("ledger_status_seconds", "Time since it last answered for them; 0 if there are none.", "ledger")
 	here("node_voting", "1 if the node is synced, near the tip, and of the right network.", "node")
 	here("node_height", "Height of the node's tip.", "node")
 	here("node_lag_blocks", "Blocks that its tip is below the highest that any node has heard of.", "node")
@@ -117,6 +139,13 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 	}
 	s.process(show)
 	s.nodes(show)
+	for _, x := range s.Sequencer.Ledgers() {
+		if !x.Asked.IsZero() {
+			show("ledger_up", truth(x.OK), x.Name)
+		}
+		show("ledger_followed", float64(x.Followed), x.Name)
+		show("ledger_status_seconds", x.Behind.Seconds(), x.Name)
+	}
 }
 
 type shown func(name string, value float64, labels ...string)
@@ -149,36 +178,46 @@ func (s *scrape) store(ctx context.Context, show shown) error {
 	if err != nil {
 		return err
 	}
+	look, types, err := s.Sequencer.Fees(ctx)
+	if err != nil {
+		return err
+	}
+	s.fees(look, types, show)
 	for _, state := range stateNames() {
 		show("transactions", float64(o.States[lifecycle.State(state)]), state)
 	}
 	for typ, load := range o.Types {
-		age := 0.0
-		if !load.Oldest.IsZero() {
-			age = max(0, o.At.Sub(load.Oldest).Seconds())
-		}
 		show("waiting", max(0, float64(load.Waiting)), typ)
 		show("ready_queues", float64(load.Ready), typ)
 		show("bound", float64(load.Bound), typ)
-		show("oldest_seconds", age, typ)
+		show("oldest_seconds", age(o.At, load.Oldest), typ)
+	}
+	for name, load := range o.Ledgers {
+		show("ledger_waiting", max(0, float64(load.Waiting)), name)
+		show("ledger_in_flight", float64(load.Bound), name)
+		show("ledger_oldest_seconds", age(o.At, load.Oldest), name)
 	}
 	show("queues", float64(o.Queues))
 	show("processes", float64(o.Processes))
 	show("events_kept", float64(o.Events))
 	s.senders(all, o.Fees, show)
 	for _, x := range endpoints {
-		age := 0.0
-		if !x.BehindSince.IsZero() {
-			age = max(0, o.At.Sub(x.BehindSince).Seconds())
-		}
 		show("webhook_enabled", truth(x.Disabled == ""), x.ID, x.Disabled)
 		show("webhook_behind", float64(x.Behind), x.ID)
-		show("webhook_behind_seconds", age, x.ID)
+		show("webhook_behind_seconds", age(o.At, x.BehindSince), x.ID)
 		show("webhook_parked", float64(x.Parked), x.ID)
 		show("webhook_waiting", float64(x.Waiting), x.ID)
 		show("webhook_dropped", float64(x.Dropped), x.ID)
 	}
 	return nil
+}
+
+// age is in seconds, 0 of what is not there.
+func age(now, since time.Time) float64 {
+	if since.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(since).Seconds())
 }
 
 func (s *scrape) senders(all []*senders.Sender, fees map[string]uint64, show shown) {
@@ -199,6 +238,26 @@ func (s *scrape) senders(all []*senders.Sender, fees map[string]uint64, show sho
 	}
 }
 
+// fees shows what others pay, for the next ten blocks, and what ours would.
+func (s *scrape) fees(look *lifecycle.Look, types []lifecycle.TypeFee, show shown) {
+	if look != nil {
+		show("pool_size", float64(look.Size))
+		for i := 1; i < lifecycle.MaxFeeTarget; i += 2 { // ranks go by half blocks
+			pays := uint64(0)
+			if i < len(look.Ranks) {
+				pays = look.Ranks[i]
+			}
+			show("pool_fee_per_weight_mina", inMina(pays), strconv.Itoa(i/2+1))
+		}
+	}
+	for _, t := range types {
+		show("fee_estimate_mina", inMina(t.Quote.Fee), t.Type)
+		if t.Weight > 0 {
+			show("type_weight", float64(t.Weight), t.Type)
+		}
+	}
+}
+
 func (s *scrape) process(show shown) {
 	x := s.Sequencer.Standing()
 	show("claims", float64(x.Claims))
@@ -208,6 +267,9 @@ func (s *scrape) process(show shown) {
 }
 
 func (s *scrape) nodes(show shown) {
+	if !s.Chain.Any() {
+		return // there is no chain to be out of touch with
+	}
 	c := s.Chain.Chain()
 	show("chain_watched", float64(s.Chain.Watching()))
 	show("chain_nodes_synced", float64(c.Synced))

@@ -72,6 +72,11 @@ func testBatchBind(f *fixture) {
 	if load := o.Types["SUBMIT_BATCH"]; load.Waiting != 2 || load.Ready != 2 {
 		f.Errorf("the overview has %+v", o.Types)
 	}
+	for _, name := range []string{"saw", "scab"} {
+		if load := o.Ledgers[name]; load.Waiting != 1 || load.Ready != 1 || load.Bound != 0 || load.Oldest.IsZero() {
+			f.Errorf("ledger %s has %+v", name, load)
+		}
+	}
 	f.heartbeat(other, short)
 	for _, ledger := range []string{"saw", "scab"} {
 		bound, err := f.store.Bind(f.ctx, queues.BindRequest{Process: other, Types: []string{"SUBMIT_BATCH"}, Ledger: ledger,

@@ -161,6 +161,23 @@ type attempt struct {
 	SentSlot      uint32            `json:"sentSlot,omitempty"`
 	Started       int64             `json:"started,omitempty"`
 	Ended         int64             `json:"ended,omitempty"`
+	Weight        int               `json:"weight,omitempty"`
+	Quote         *quote            `json:"quote,omitempty"`
+}
+
+type quote struct {
+	Fee       uint64                `json:"fee"`
+	PerWeight uint64                `json:"perWeight,omitempty"`
+	Weight    int                   `json:"weight"`
+	Why       lifecycle.QuoteReason `json:"why"`
+}
+
+// quoteOf is a quote as it is stored, nil for the zero one.
+func quoteOf(q lifecycle.Quote) *quote {
+	if q == (lifecycle.Quote{}) {
+		return nil
+	}
+	return new(quote(q))
 }
 
 // encodeRecord is the record of t.
@@ -182,7 +199,7 @@ func encodeRecord(t *lifecycle.Transaction) string {
 			Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Legacy: a.Legacy, Hash: a.Hash,
 			NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash,
 			Confirmations: a.Confirmations, Error: bounded(a.Error), Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
-			Started: millis(a.StartedAt), Ended: millis(a.EndedAt),
+			Started: millis(a.StartedAt), Ended: millis(a.EndedAt), Weight: a.Weight, Quote: quoteOf(a.Quote),
 		}
 	}
 	b, err := marshal(r)
@@ -216,8 +233,11 @@ func decodeRecord(t *lifecycle.Transaction, text string) error {
 			Number: i + 1, Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Legacy: a.Legacy,
 			Hash: a.Hash, NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash,
 			Confirmations: a.Confirmations, Error: a.Error, Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
-			StartedAt: fromMillis(a.Started), EndedAt: fromMillis(a.Ended),
+			StartedAt: fromMillis(a.Started), EndedAt: fromMillis(a.Ended), Weight: a.Weight,
 		})
+		if a.Quote != nil {
+			t.Attempts[i].Quote = lifecycle.Quote(*a.Quote)
+		}
 	}
 	switch {
 	case r.Done == nil:

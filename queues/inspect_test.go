@@ -65,8 +65,14 @@ func (f *fixture) dump() dump {
 				read[name] = p.HGetAll(f.ctx, k)
 			case "line", "page":
 				read[name] = p.LRange(f.ctx, k, 0, -1)
-			case "back", "past", "ready", "bound", "st", "free", "own", "procs", "due", "queues", "pages", "senders", "landed":
+			case "back", "past", "ready", "bound", "st", "free", "own", "procs", "due", "queues", "pages", "senders", "landed", "spent":
 				read[name] = p.ZRangeWithScores(f.ctx, k, 0, -1)
+			case "market":
+				if name == "market:looks" {
+					read[name] = p.LRange(f.ctx, k, 0, -1)
+				} else {
+					read[name] = p.HGetAll(f.ctx, k)
+				}
 			case "events":
 				read[name] = p.XRange(f.ctx, k, "-", "+")
 			default:
@@ -291,7 +297,7 @@ func (f *fixture) inspect() {
 		delete(d.sets, own)
 	}
 	for name, left := range d.sets {
-		if kind, queue, _ := strings.Cut(name, ":"); kind != "landed" && (kind != "back" || counts[queue] == nil) {
+		if kind, queue, _ := strings.Cut(name, ":"); kind != "landed" && kind != "spent" && (kind != "back" || counts[queue] == nil) {
 			f.Errorf("%s is left over: %v", name, left)
 		}
 	}
@@ -299,7 +305,7 @@ func (f *fixture) inspect() {
 		kind, queue, _ := strings.Cut(name, ":")
 		paused := d.hashes["q:"+queue] != nil // which is all that keeps it: vacant places may be left
 		taken := slices.ContainsFunc(left, func(entry string) bool { return !strings.HasPrefix(entry, "#") })
-		if kind != "line" || counts[queue] == nil && (!paused || taken) {
+		if kind != "market" && (kind != "line" || counts[queue] == nil && (!paused || taken)) {
 			f.Errorf("%s is left over: %v", name, left)
 		}
 	}

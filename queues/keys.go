@@ -52,7 +52,10 @@ import (
 //	senders        zset    all senders, for listing
 //	waiting        hash    how many transactions wait, by type
 //	fees:<day>     hash    nanomina that attempts of that day (since 1970, UTC) cost, by sender; *: of all
+//	spent:<day>    zset    the same by queue
 //	budgets:<day>  hash    the same by budget, "q:<queue>" or "k:<name of an API key>", where there are any
+//	market:looks   list    the last looks at the pool of a node, the latest first: "<ms> <size> <ranks …>"
+//	market:weights hash    what weighs what workers have signed last, by type
 //	free:<group>   zset    free senders by when they were last released
 //	own:<process>  zset    uids that a process has claimed, by when it is to look at them; and
 //	                       those that a person took from it, until it has looked

@@ -288,6 +288,11 @@ func (m *model) compareSenders(d *dump) {
 				}
 			}
 			equal(m.T, "fees beside their sum", all, 0)
+			sum, _ := strconv.ParseFloat(of["*"], 64)
+			for _, cost := range d.sets["spent:"+day] {
+				sum -= cost
+			}
+			equal(m.T, "fees of queues beside their sum", sum, 0)
 		}
 	}
 	for _, f := range m.want.Fees {
@@ -610,6 +615,8 @@ func (m *model) full() bool {
 	if !errors.Is(a.Err, queues.ErrFull) {
 		m.Fatalf("Redis is full: %+v", a)
 	}
+	m.surely = true // an answer that gets lost may be that it is full
+	defer func() { m.surely = false }()
 	return m.change()
 }
 

@@ -82,6 +82,7 @@ type model struct {
 	views  map[string][]view // of each transaction, as it was read: the latest last
 	ops    int
 	begun  bool // the operation has its moment
+	surely bool // no answer gets lost now
 	done   []string
 }
 
@@ -265,7 +266,7 @@ func (m *model) do(skip int, real func(*queues.Store, *senders.Pool) answer, wan
 	defer func() { m.begun = false }()
 	fate := asEver
 	switch n := m.rand.IntN(20); {
-	case skip < 0:
+	case skip < 0, m.surely:
 	case n < 2:
 		fate = twice
 	case n == 2:

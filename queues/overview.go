@@ -13,6 +13,7 @@ type Overview struct {
 	At        time.Time // by the clock of Redis
 	States    map[lifecycle.State]int64
 	Types     map[string]Load // of every type that was ever posted
+	Ledgers   map[string]Load // the same of every ledger
 	Queues    int64
 	Processes int64 // that are alive
 	Events    int64 // kept
@@ -48,11 +49,7 @@ func (s *Store) Overview(ctx context.Context) (Overview, error) {
 		bound := r.strings(r.at(l, 4))
 		for i := 0; i+2 < len(bound); i += 3 {
 			o.States[lifecycle.Phase(bound[i]).State()]++
-			typ, _ := splitKind(bound[i+1])
-			load := o.Types[typ]
-			load.Bound++
-			load.see(r.int(bound[i+2]))
-			o.Types[typ] = load
+			o.add(bound[i+1], Load{Bound: 1, Oldest: fromMillis(r.int(bound[i+2]))})
 		}
 		if r.err != nil || len(bound) < 3*MaxBatch {
 			return o, r.err
@@ -71,15 +68,11 @@ func (r *reply) overview(l []any) Overview {
 			lifecycle.Waiting: n[0], lifecycle.Dispatching: 0, lifecycle.Revision: 0, lifecycle.Retry: 0,
 			lifecycle.Done: n[1], lifecycle.Failed: n[2], lifecycle.Unresolved: n[3],
 		},
-		Types: map[string]Load{}, Queues: n[5], Processes: n[6], Events: n[7], Fees: map[string]uint64{},
+		Types: map[string]Load{}, Ledgers: map[string]Load{}, Queues: n[5], Processes: n[6], Events: n[7], Fees: map[string]uint64{},
 	}
 	types := r.list(r.at(l, 2))
 	for i := 0; i+3 < len(types); i += 4 {
-		typ, _ := splitKind(r.string(types[i]))
-		load := o.Types[typ]
-		load.Waiting, load.Ready = load.Waiting+r.int(types[i+1]), load.Ready+r.int(types[i+2])
-		load.see(r.int(types[i+3]))
-		o.Types[typ] = load
+		o.add(r.string(types[i]), Load{Waiting: r.int(types[i+1]), Ready: r.int(types[i+2]), Oldest: fromMillis(r.int(types[i+3]))})
 	}
 	for sender, nanomina := range r.fields(r.at(l, 3)) {
 		if sender == "*" {
@@ -94,10 +87,20 @@ func (r *reply) overview(l []any) Overview {
 	return o
 }
 
-func (l *Load) see(received int64) {
-	if at := fromMillis(received); received > 0 && (l.Oldest.IsZero() || at.Before(l.Oldest)) {
-		l.Oldest = at
+// add counts a load with its type, and with its ledger if it has one.
+func (o *Overview) add(kind string, more Load) {
+	typ, ledger := splitKind(kind)
+	o.Types[typ] = o.Types[typ].plus(more)
+	if ledger != "" {
+		o.Ledgers[ledger] = o.Ledgers[ledger].plus(more)
 	}
+}
+
+func (l Load) plus(more Load) Load {
+	if l.Oldest.IsZero() || !more.Oldest.IsZero() && more.Oldest.Before(l.Oldest) {
+		l.Oldest = more.Oldest
+	}
+	return Load{l.Waiting + more.Waiting, l.Ready + more.Ready, l.Bound + more.Bound, l.Oldest}
 }
 
 // Flow is how many transactions passed a point of their way within a time.

@@ -8,6 +8,7 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 	"regexp"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +23,8 @@ var sources embed.FS
 type Script struct {
 	name string
 	*redis.Script
+	// full is run where Redis is full, nil for what it may refuse then; see full.lua.
+	full *redis.Script
 	// shared: it takes the arguments of several calls, each headed by how many
 	// they are, and answers each in a list.
 	shared bool
@@ -30,7 +33,11 @@ type Script struct {
 // NewScript composes a script from what body needs of the shared parts, lib.lua,
 // load.lua and sender.lua, and body. Its keys are those of every script; see lib.lua. It
 // goes on when Redis is full; see full.lua.
-func NewScript(name, body string) *Script { return newPlainScript(name, source("full")+body) }
+func NewScript(name, body string) *Script {
+	s := newPlainScript(name, body)
+	s.full = newPlainScript(name, source("full")+body).Script
+	return s
+}
 
 // newSharedScript is for scripts that run for several calls at once.
 func newSharedScript(name, body string) *Script {
@@ -41,24 +48,29 @@ func newSharedScript(name, body string) *Script {
 
 // newPlainScript is for scripts that only read or may be refused for want of memory.
 func newPlainScript(name, body string) *Script {
-	return &Script{name: name, Script: redis.NewScript(needed(source("lib")+source("load")+source("sender"), body) + body)}
+	shared := source("lib") + source("load") + source("sender")
+	return &Script{name: name, Script: redis.NewScript(composed(shared, body))}
 }
 
 // definition is a function of the shared parts, with its comment.
 var definition = regexp.MustCompile(
 	`(?m)^(?:--[^\n]*\n)*local function (\w+)\((?:[^\n]*\bend|[^\n]*\n(?:(?:[ \t][^\n]*)?\n)*end)\n`)
 
-// needed is what a script needs of the shared parts: each function that is made costs
-// Redis time in each run. Functions stand behind those that they call.
-func needed(shared, body string) string {
+// composed is a script with what it needs of the shared parts: each function that is made
+// costs Redis time in each run, and the more the more there is around it that it can name.
+// So what the shared parts keep stands first, their functions in a function of their own,
+// and the script in one within that. Functions stand behind those that they call.
+func composed(shared, body string) string {
+	var functions string
 	all := definition.FindAllStringSubmatchIndex(shared, -1)
 	for _, at := range slices.Backward(all) {
 		name := regexp.MustCompile(`\b` + shared[at[2]:at[3]] + `[(,)]`)
-		if !name.MatchString(shared[at[1]:]) && !name.MatchString(body) {
-			shared = shared[:at[0]] + shared[at[1]:]
+		if name.MatchString(functions) || name.MatchString(body) {
+			functions = shared[at[0]:at[1]] + functions
 		}
+		shared = shared[:at[0]] + shared[at[1]:]
 	}
-	return shared
+	return shared + "return (function()\n" + functions + "return (function()\n" + body + "\nend)()\nend)()\n"
 }
 
 func source(name string) string {
@@ -96,6 +108,8 @@ var (
 	repostScript    = NewScript("repost", source("repost"))
 	logScript       = newPlainScript("log", source("log"))
 	overviewScript  = newPlainScript("overview", source("overview"))
+	marketScript    = NewScript("market", source("market"))
+	spentScript     = newPlainScript("spent", source("spent"))
 )
 
 // ErrUnavailable: Redis did not answer, or cannot take writes now. What was
@@ -194,7 +208,7 @@ func (s *Store) runAll(ctx context.Context, calls []scriptCall) {
 	all := runs(calls)
 	defer s.observe(all, time.Now())
 	if len(all) == 1 {
-		all[0].answer(all[0].script.Run(ctx, s.client, s.keys, all[0].args...).Result())
+		all[0].answer(s.unlessFull(ctx, all[0], all[0].script.Run(ctx, s.client, s.keys, all[0].args...)))
 		return
 	}
 	pipe := s.client.Pipeline()
@@ -204,12 +218,20 @@ func (s *Store) runAll(ctx context.Context, calls []scriptCall) {
 	}
 	_, _ = pipe.Exec(ctx) // each command keeps its own error
 	for i, r := range all {
-		v, err := answers[i].Result()
-		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			v, err = r.script.Run(ctx, s.client, s.keys, r.args...).Result()
+		if redis.HasErrorPrefix(answers[i].Err(), "NOSCRIPT") {
+			answers[i] = r.script.Run(ctx, s.client, s.keys, r.args...)
 		}
-		r.answer(v, err)
+		r.answer(s.unlessFull(ctx, r, answers[i]))
 	}
+}
+
+// unlessFull is what a run answered, or what it answers where Redis is full: nothing has
+// been written then.
+func (s *Store) unlessFull(ctx context.Context, r *run, answer *redis.Cmd) (any, error) {
+	if r.script.full != nil && full(answer.Err()) {
+		answer = r.script.full.Run(ctx, s.client, s.keys, r.args...)
+	}
+	return answer.Result()
 }
 
 // observe tells how long scripts took that shared a round trip.
@@ -280,20 +302,23 @@ func (s *Store) runConfirmed(ctx context.Context, script *Script, args ...any) (
 // runWaiting runs one script and WAIT on one connection to the server that has the
 // namespace: a Cluster's client splits a pipeline by key, and WAIT has none.
 func (s *Store) runWaiting(ctx context.Context, r *run) (*redis.Cmd, error) {
+	script := r.script.Script
 	for again := 3; ; again-- { // to another server, and there it is unknown
 		node, err := s.node(ctx)
 		if err != nil {
 			return nil, err
 		}
 		pipe := node.Pipeline()
-		answer := r.script.EvalSha(ctx, pipe, s.keys, r.args...)
+		answer := script.EvalSha(ctx, pipe, s.keys, r.args...)
 		wait := pipe.Do(ctx, "WAIT", s.Replicas, confirmTimeout.Milliseconds())
 		_, _ = pipe.Exec(ctx) // each command keeps its own error
 		switch err := answer.Err(); {
 		case again > 0 && redis.HasErrorPrefix(err, "NOSCRIPT"):
-			if err := r.script.Load(ctx, node).Err(); err != nil {
+			if err := script.Load(ctx, node).Err(); err != nil {
 				return nil, storeError(r.script.name, err)
 			}
+		case again > 0 && r.script.full != nil && full(err):
+			script = r.script.full
 		case again > 0 && s.moved(ctx, err):
 		default:
 			r.answer(answer.Result())
@@ -309,12 +334,18 @@ func storeError(doing string, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: %w: %w", doing, ErrUnavailable, err)
-	case redis.HasErrorPrefix(err, "OOM"):
+	case full(err):
 		return fmt.Errorf("%s: %w", doing, ErrFull)
 	case isReply(err) && !transient(err):
 		return fmt.Errorf("%s: %w", doing, err) // a fault of the script: never hidden as an outage
 	}
 	return fmt.Errorf("%s: %w: %w", doing, ErrUnavailable, err)
+}
+
+// full reports whether Redis has no memory left. What a script catches and raises again is
+// told with the line behind which it did.
+func full(err error) bool {
+	return redis.HasErrorPrefix(err, "OOM") || isReply(err) && strings.Contains(err.Error(), ": OOM command not allowed ")
 }
 
 func isReply(err error) bool {

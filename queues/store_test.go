@@ -84,6 +84,8 @@ func TestStore(t *testing.T) {
 		"Fees":                 testFees,
 		"FeeLimits":            testFeeLimits,
 		"Budgets":              testBudgets,
+		"Market":               testMarket,
+		"Spent":                testSpent,
 		"RestInWords":          testRestInWords,
 		"Overview":             testOverview,
 		"OverviewOfMany":       testOverviewOfMany,

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests need beside Go: a Redis server, SQLite, Prometheus with promtool,
+# Installs what the tests need beside Go: a Redis server, SQLite, PostgreSQL, Prometheus with promtool,
 # HAProxy, the C compiler of the race detector, and a browser. What is there already is left
 # alone.
 set -euo pipefail
@@ -9,6 +9,7 @@ command -v go >/dev/null || { echo "setup: go is not in PATH: install Go 1.26 or
 packages=()
 command -v redis-server >/dev/null || packages+=(redis-server)
 command -v sqlite3 >/dev/null || packages+=(sqlite3)
+if ! command -v psql >/dev/null || ! { command -v initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb'; } >/dev/null; then packages+=(postgresql); fi
 if ! command -v promtool >/dev/null || ! command -v prometheus >/dev/null; then packages+=(prometheus); fi
 command -v haproxy >/dev/null || [ -x /usr/sbin/haproxy ] || packages+=(haproxy)
 command -v "${CC:-gcc}" >/dev/null || packages+=(gcc libc6-dev)

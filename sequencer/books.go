@@ -30,8 +30,11 @@ type books struct {
 	held   time.Time                      // until when it is left alone
 	why    lifecycle.Error                // for what
 	turned int                            // times in a row that it turned this process away
-	looked time.Time                      // when it last answered for its batches
+	since  time.Time                      // since when there is something in asks
+	asked  time.Time                      // when it was last asked
+	looked time.Time                      // when it last answered
 	lost   error                          // why it did not since, nil if it did
+	wanted bool                           // somebody wants to know whether it answers
 }
 
 func newBooks(ledgers map[string]ledger.Ledger) map[string]*books {
@@ -61,6 +64,9 @@ func (s *Sequencer) batchOf(t *lifecycle.Transaction) lifecycle.Batch {
 // watch has the ledger asked about a batch, and forget ends it.
 func (b *books) watch(uid, batchID string) {
 	b.mu.Lock()
+	if len(b.asks) == 0 {
+		b.since = time.Now()
+	}
 	b.asks[uid] = batchID
 	b.mu.Unlock()
 	notify(b.begin)
@@ -110,9 +116,10 @@ func (b *books) answered(o lifecycle.SubmitOutcome, e lifecycle.Error, p *lifecy
 func (s *Sequencer) followLoop(ctx context.Context, b *books) {
 	for ctx.Err() == nil {
 		b.mu.Lock()
-		asks := maps.Clone(b.asks)
+		asks, wanted := maps.Clone(b.asks), b.wanted
+		b.wanted = false
 		b.mu.Unlock()
-		if len(asks) == 0 {
+		if len(asks) == 0 && !wanted {
 			select {
 			case <-ctx.Done():
 			case <-b.begin:
@@ -120,7 +127,7 @@ func (s *Sequencer) followLoop(ctx context.Context, b *books) {
 			continue
 		}
 		began := time.Now()
-		found, err := b.Statuses(ctx, slices.Collect(maps.Values(asks)))
+		found, err := b.ask(ctx, asks)
 		if err != nil && ctx.Err() == nil {
 			s.Log.Warn("a ledger did not answer for its batches", "ledger", b.name, "err", err)
 		}
@@ -131,6 +138,9 @@ func (s *Sequencer) followLoop(ctx context.Context, b *books) {
 			if o != nil {
 				o.lookAtBatch(b)
 			}
+		}
+		if len(asks) == 0 {
+			continue // what is posted now waits for no interval
 		}
 		select {
 		case <-ctx.Done():
@@ -143,6 +153,7 @@ func (s *Sequencer) followLoop(ctx context.Context, b *books) {
 func (b *books) learn(asks map[string]string, found map[string]ledger.Status, began time.Time, err error) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.asked = began
 	if b.lost = err; err == nil {
 		b.looked = began
 	}
@@ -221,8 +232,10 @@ func (s *Sequencer) submit(ctx context.Context, t *lifecycle.Transaction, e life
 	}
 	began := time.Now()
 	a := b.Submit(ctx, ledger.Bytes(t.Data), t.BatchID)
+	took := time.Since(began)
 	tell(s.Meter.Called, WorkerCall{
-		Type: t.Type, Call: string(e.Kind), Took: time.Since(began), Failed: a.Outcome != ledger.Accepted})
+		Type: t.Type, Call: string(e.Kind), Took: took, Failed: a.Outcome != ledger.Accepted})
+	tell(s.Meter.Posted, Post{Ledger: t.Ledger, Answer: answerName(a), Took: took})
 	told.Outcome, told.Wait = outcomes[a.Outcome], a.Wait
 	if told.Outcome != lifecycle.SubmitAccepted {
 		told.Error = lifecycle.Error{Code: cmp.Or(a.Code, codeless[told.Outcome]), Message: a.Message}

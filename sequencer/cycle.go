@@ -242,7 +242,7 @@ func (s *Sequencer) boundQueues() int {
 // wakes the cycle when it knows more.
 func (s *Sequencer) chainReady(ctx context.Context) bool {
 	c := s.Chain.Chain()
-	if s.outdated(c) {
+	if s.outdated(c) || s.marketUnknown() {
 		if possible, err := s.Store.Bindable(ctx, s.proved, s.groups()); err == nil && possible {
 			s.wanted.Store(true)
 			notify(s.watching)
@@ -328,6 +328,7 @@ func (s *Sequencer) pollLoop(ctx context.Context) {
 		began := time.Now()
 		s.Chain.Poll(ctx)
 		s.looked.Store(int64(time.Since(began)))
+		s.lookAtPool(ctx)
 		s.mu.Lock()
 		for _, o := range s.owners {
 			o.look(s.Policy.Finality)

@@ -150,7 +150,8 @@ func (s *Sequencer) perform(ctx context.Context, t *lifecycle.Transaction, worke
 	return s.ask(ctx, t, worker, e, bytes, on)
 }
 
-// account asks the nodes for nonce and balance of a sender, and notes the balance.
+// account asks the nodes for nonce and balance of a sender, and notes both; the nonce only
+// of one that can pay whatever is planned, for it is not asked for its balance again either.
 func (s *Sequencer) account(ctx context.Context, sender string) lifecycle.Result {
 	account, err := s.Chain.Account(ctx, sender)
 	if err != nil {
@@ -159,6 +160,9 @@ func (s *Sequencer) account(ctx context.Context, sender string) lifecycle.Result
 	if account.Exists {
 		if err := s.Senders.SetBalance(ctx, sender, account.Balance); err != nil && !errors.Is(err, senders.ErrNotFound) {
 			s.Log.Warn("balance not stored", "sender", sender, "err", err)
+		}
+		if account.Balance >= s.Policy.FeeMax {
+			s.sawNonce(sender, account.Nonce)
 		}
 	}
 	return lifecycle.AccountTold{Account: sender, Exists: account.Exists, Nonce: account.Nonce, Balance: account.Balance}
@@ -237,6 +241,10 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 		err = dispatcher.CheckSigned(r.Signed, a.Sender, call.Attempt, mina.DecodeMemo)
 	}
 	answer = dispatcher.AnswerOf(r, err, answer, mina.ValidHash)
+	if answer.Signed != nil {
+		answer.Weight = dispatcher.Weight(answer.Signed)
+		s.weighed(t.Type, answer.Weight)
+	}
 	if e.Kind == lifecycle.Prove {
 		s.shown(ctx, worker, &answer)
 	}

@@ -109,6 +109,7 @@ type world struct {
 	archive  bool // processes have one to ask
 	overlap  map[string]dispatcher.Mode
 	observe  func(before, after *lifecycle.Transaction, s *lifecycle.Step)
+	meter    sequencer.Meter
 }
 
 const slot = 3 * time.Minute // as on Mina before the Mesa fork
@@ -280,6 +281,7 @@ func (w *world) process(l links) *process {
 	p.store, p.pool = w.open(l.redis)
 	p.Sequencer = sequencer.New(sequencer.Options{
 		Store: p.store, Senders: p.pool, Types: p.types, Namespace: "test", Policy: w.policy, Log: w.log, Observe: w.observe,
+		Meter: w.meter,
 		Chain: mina.NewTracker(
 			mina.TrackerOptions{Nodes: nodes, Archive: archive, Depth: max(w.policy.SettleDepth, w.policy.Finality)},
 		),

@@ -14,13 +14,16 @@ type Meter struct {
 	Moved    func(Move)
 	Settled  func(Settlement)
 	Called   func(WorkerCall)
+	Posted   func(Post)       // a batch, to a ledger; Called is told of it too
 	Raised   func(typ string) // the fee of an open attempt
 	TookOver func(transactions int)
+	Looked   func(offers bool) // at the pool of a node: at its size and, with offers, at all of it
 }
 
 // A Move is one stored change of a transaction.
 type Move struct {
 	Type     string
+	Ledger   string           // that a batch is for, else ""
 	Reason   lifecycle.Reason // of the decision, or of what was learnt
 	From, To lifecycle.Phase
 	Failure  string // its class, see [lifecycle.Step.Failure]; "" if it is none
@@ -34,15 +37,23 @@ type Move struct {
 // A Settlement is an attempt that was included in a block, and has cost its fee.
 type Settlement struct {
 	Type, Sender string
-	Fee          uint64 // nanomina
-	Failed       bool   // in that block
+	Fee          uint64          // nanomina
+	Quote        lifecycle.Quote // that it was estimated from
+	Failed       bool            // in that block
 	// Waited is the time since this process first sent what might have landed, Blocks
 	// how many blocks came since, its own included; 0 if another process did.
 	Waited time.Duration
 	Blocks int
 }
 
-// A WorkerCall is a call of a worker: "prove", "resign", "dispatch" or "report".
+// A Post is a batch that was posted to its ledger, and the answer, one of [Answers].
+type Post struct {
+	Ledger, Answer string
+	Took           time.Duration
+}
+
+// A WorkerCall is a call of a worker: "prove", "resign", "dispatch" or "report"; or
+// "submit", of a ledger.
 type WorkerCall struct {
 	Type, Call string
 	Took       time.Duration
@@ -66,7 +77,7 @@ func (s *Sequencer) moved(before, t *lifecycle.Transaction, step *lifecycle.Step
 		s.Observe(before, t, step)
 	}
 	m := Move{
-		Type: t.Type, Reason: step.Reason, From: before.Phase, To: t.Phase, Lasted: -1, Age: -1,
+		Type: t.Type, Ledger: t.Ledger, Reason: step.Reason, From: before.Phase, To: t.Phase, Lasted: -1, Age: -1,
 		Retry: t.Retries > before.Retries, Failure: step.Failure(before), Orphaned: t.Reopened && !before.Reopened,
 	}
 	if !before.ChangedAt.IsZero() && t.Phase != before.Phase {
@@ -104,7 +115,7 @@ func (o *owner) settled(before, t *lifecycle.Transaction) {
 		if !a.Spent() || was || before.Reopened {
 			continue
 		}
-		x := Settlement{Type: t.Type, Sender: a.Sender, Fee: a.Fee, Failed: a.Outcome == lifecycle.FailedIn}
+		x := Settlement{Type: t.Type, Sender: a.Sender, Fee: a.Fee, Quote: a.Quote, Failed: a.Outcome == lifecycle.FailedIn}
 		if !local.FirstSent.IsZero() {
 			x.Waited = time.Since(local.FirstSent)
 		}

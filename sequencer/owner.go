@@ -322,6 +322,9 @@ func (o *owner) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 			s.sawNonce(a.Sender, next)
 		}
 	}
+	if before.Phase.Bound() && !t.Phase.Bound() {
+		s.releasedHere(before.Sender)
+	}
 	if t.Callback != "" && t.Phase.Final() && before.Phase != t.Phase {
 		s.tellSoon(t, o.worker)
 	}
@@ -365,7 +368,7 @@ func (s *Sequencer) view(t *lifecycle.Transaction, g lifecycle.Sighting) lifecyc
 	return lifecycle.View{
 		Txn: t, Policy: s.policyOf(t.Type), Tip: s.tip(), Sighting: g, Now: s.now(), Clock: time.Now(),
 		Jitter: rand.Float64(), Known: known, Replicas: s.Store.Replicas > 0, Draining: s.draining.Load(),
-		Batch: s.batchOf(t),
+		Batch: s.batchOf(t), Market: s.marketOf(t.Type),
 	}
 }
 

@@ -93,6 +93,7 @@ type Sequencer struct {
 	wanted    atomic.Bool   // a bind or a plan waits for news of the chain
 	looked    atomic.Int64  // nanoseconds that the last look at the chain took
 	watching  chan struct{} // wakes the poll loop
+	market    market
 	polled    chan struct{} // closed by the next poll, and for good when the poll loop ends; under mu
 	dead      chan []string // processes whose claims have run out
 	due       chan struct{} // something became due sooner than planned
@@ -105,7 +106,7 @@ type Sequencer struct {
 
 // nonceSeen is how long the chain is not asked again for the nonce of a sender whose
 // command it has just shown, at least.
-const nonceSeen = 5 * time.Second
+const nonceSeen = 30 * time.Second
 
 type seenNonce struct {
 	next uint32
@@ -117,8 +118,17 @@ func (s *Sequencer) sawNonce(sender string, next uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nonces[sender] = seenNonce{next, time.Now()}
-	if p := &s.Policy; p.FeeLimit+p.FeeLimitSender+p.FeeLimitQueue+p.FeeLimitKey == 0 { // else each plan is weighed by itself
-		s.released[sender] = s.nonces[sender]
+}
+
+// releasedHere notes that a sender was released: what is bound to it next can be planned
+// with its bind, if its nonce was seen.
+func (s *Sequencer) releasedHere(sender string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen, ok := s.nonces[sender]
+	// What has a limit, or goes by the market, is weighed by itself.
+	if p := &s.Policy; ok && p.FeeLimit+p.FeeLimitSender+p.FeeLimitQueue+p.FeeLimitKey == 0 && !p.FeeAuto {
+		s.released[sender] = seen
 	}
 }
 

@@ -1,9 +1,11 @@
 package sequencer_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -206,6 +208,39 @@ func TestIdleCosts(t *testing.T) {
 		most := int64(time.Hour/(w.policy.CycleInterval*9/10) + time.Hour/(w.policy.ClaimTTL/5) + 10)
 		if n := p.store.Calls() - scripts; n > most {
 			t.Errorf("%d scripts in an idle hour, %d are enough", n, most)
+		}
+	})
+}
+
+// TestNonceSeenOnce: what a sender's nonce is, and that it can pay, is asked once for what
+// follows at once, and planned with its bind.
+func TestNonceSeenOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1})
+		_, worker := w.worker(1, devworker.Options{})
+		worker.Fail(devworker.Fault{Kind: devworker.Answer, Times: 3, Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
+		var asked atomic.Int64
+		w.web.serve(w, "node0", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if bytes.Contains(body, []byte("account(")) {
+				asked.Add(1)
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			w.net.Node(0).ServeHTTP(rw, r)
+		}))
+		for _, uid := range []string{"a", "b", "c"} {
+			w.post("q", uid)
+		}
+		w.start()
+		w.await("c", lifecycle.Done, time.Hour)
+		if n := asked.Load(); n != 2 { // once for all balances
+			t.Errorf("the node was asked %d times for accounts", n)
+		}
+		for uid, want := range map[string]int64{"a": 3, "b": 2, "c": 2} { // bound, planned, done
+			if got := w.get(uid); got.Revision != want || got.Attempts[0].Nonce != w.get("a").Attempts[0].Nonce {
+				t.Errorf("%s took %d writes, want %d: %+v", uid, got.Revision, want, got.Attempts)
+			}
 		}
 	})
 }

@@ -38,8 +38,7 @@ type checker struct {
 	last    int64
 	phase   map[string]string
 	strayed map[string]bool   // uids whose order is no longer promised: a person stepped in
-	busy    map[string]string // uid by the sender that is bound to it
-	running map[string]string // uid by queue
+	bound   map[string]string // sender by uid, of what has one
 	unknown map[string]bool   // uids whose outcome only a person could settle
 	tried   map[string]bool   // uids of which an attempt was made
 	ended   map[string]ending // by queue, what ran in it last
@@ -61,7 +60,7 @@ func newChecker(s *sim) *checker {
 	return &checker{
 		s: s, memos: memos, lost: map[string]bool{}, accepted: map[string]post{}, owner: map[string]string{},
 		asked: map[string]time.Time{}, phase: map[string]string{}, strayed: map[string]bool{},
-		busy: map[string]string{}, running: map[string]string{}, unknown: map[string]bool{},
+		bound: map[string]string{}, unknown: map[string]bool{},
 		tried: map[string]bool{}, ended: map[string]ending{}, unmarked: map[string]bool{},
 	}
 }
@@ -118,9 +117,8 @@ func (c *checker) forget(since time.Time) {
 	maps.DeleteFunc(c.accepted, func(_ string, p post) bool { return p.at.After(since) })
 	c.forgot, c.forgotAt, c.last = true, time.Now(), 0
 	c.gaps = append(c.gaps, gap{since, c.forgotAt})
-	for _, m := range []map[string]string{c.phase, c.busy, c.running} {
-		clear(m)
-	}
+	clear(c.phase)
+	clear(c.bound)
 	clear(c.ended)
 }
 
@@ -286,8 +284,8 @@ func ways() map[string][]string {
 		"":            {"waiting"},
 		"waiting":     {"dispatching", "failed", "done"},
 		"dispatching": {"sent", "done", "failing", "waiting", "delayed", "unresolved", "watching", "failed"},
-		"sent":        {"watching", "done", "failing", "unresolved"},
-		"watching":    {"done", "failing", "unresolved", "failed"},
+		"sent":        {"watching", "done", "failing", "unresolved", "waiting"},
+		"watching":    {"done", "failing", "unresolved", "failed", "waiting"},
 		"failing":     {"failed", "delayed", "waiting", "watching", "done"},
 		"delayed":     {"dispatching", "waiting", "failed", "watching", "done"},
 		"done":        {"waiting", "unresolved"},
@@ -323,8 +321,11 @@ func (c *checker) events() {
 		if to == "failed" || to == "unresolved" {
 			c.strayed[uid] = true
 		}
-		if e.Code == lifecycle.CodeOutcomeUnknown {
+		switch e.Code {
+		case lifecycle.CodeOutcomeUnknown:
 			c.unknown[uid] = true
+		case lifecycle.CodeOutOfOrder:
+			c.strayed[uid] = true
 		}
 		if c.forgot {
 			// What was forgotten is written back as it is now, not told step by step. Until
@@ -376,6 +377,8 @@ func (c *checker) inTurn(e *queues.Event) {
 		c.ended[queue] = ending{e.ID, "on-failure " + e.ID, e.At}
 	case e.From == lifecycle.PhaseDone && to == "waiting" && c.ended[queue].uid == e.ID:
 		delete(c.ended, queue) // it was not the end, and nobody is to be told so
+	case e.From == lifecycle.PhaseWaiting && to == "dispatching" && c.inFlight(queue, e.ID) > 0:
+		// It is made while the callbacks of those ahead are told.
 	case e.From == lifecycle.PhaseWaiting && to == "dispatching":
 		before := c.ended[queue]
 		delete(c.ended, queue)
@@ -389,21 +392,33 @@ func (c *checker) inTurn(e *queues.Event) {
 	}
 }
 
-// binding follows which sender is bound to which queue.
+// binding follows which sender is bound to which queue: one at a time.
 func (c *checker) binding(n int64, uid, to, sender string) {
-	queue, _, _ := strings.Cut(uid, ".")
-	if slices.Contains(holding, to) {
-		if other := c.running[queue]; other != "" && other != uid {
-			c.fail("event %d: queue %s runs %s beside %s", n, queue, uid, other)
-		}
-		if other := c.busy[sender]; other != "" && other != uid || sender == "" {
-			c.fail("event %d: sender %.8s of %s is bound to %s", n, sender, uid, other)
-		}
-		c.running[queue], c.busy[sender] = uid, uid
+	if !slices.Contains(holding, to) {
+		delete(c.bound, uid)
 		return
 	}
-	if c.running[queue] == uid {
-		delete(c.running, queue)
+	queue, _, _ := strings.Cut(uid, ".")
+	for other, by := range c.bound {
+		of, _, _ := strings.Cut(other, ".")
+		if other != uid && (of == queue) != (by == sender) {
+			c.fail("event %d: %s runs with %.8s, and %s with %.8s", n, uid, sender, other, by)
+		}
 	}
-	maps.DeleteFunc(c.busy, func(_, of string) bool { return of == uid })
+	if c.bound[uid] = sender; sender == "" {
+		c.fail("event %d: %s runs without a sender", n, uid)
+	}
+	if c.s.policy.Width < 2 && c.inFlight(queue, uid) > 0 {
+		c.fail("event %d: queue %s runs %s beside another", n, queue, uid)
+	}
+}
+
+// inFlight counts those of a queue that have a sender, but one.
+func (c *checker) inFlight(queue, but string) (n int) {
+	for uid := range c.bound {
+		if of, _, _ := strings.Cut(uid, "."); of == queue && uid != but {
+			n++
+		}
+	}
+	return n
 }

@@ -30,6 +30,7 @@ type shape struct {
 	trouble time.Duration // how long things go wrong
 	theme   string        // what goes wrong more often than all else
 	forgets bool          // Redis fails over to a replica that lacks the last writes
+	auto    bool          // fees go by the market, in which others trade
 }
 
 const balanceInterval = 5 * time.Minute
@@ -50,6 +51,11 @@ func shapeOf(d dice) (shape, lifecycle.Policy) {
 		BalanceInterval: balanceInterval,
 	}
 	p.Finality = p.SettleDepth + 2
+	if p.Width = 1; *simWidth > 0 {
+		p.Width = *simWidth
+	} else if d.chance(350, "wide", 0) {
+		p.Width = 2 + d.pick(3, "width", 0)
+	}
 	// few is a number up to small, in large worlds up to large.
 	few := func(small, large int, name string) int {
 		if d.chance(60, "large", 0) {
@@ -71,6 +77,9 @@ func shapeOf(d dice) (shape, lifecycle.Policy) {
 		p.MaxRetries = d.pick(2, "retries", 0) // the last try ends while an earlier one is open
 	}
 	s.forgets = *simForget || d.chance(120, "forgets", 0)
+	if s.auto = d.chance(150, "auto", 0); s.auto {
+		p.FeeAuto, p.FeeMin, p.FeeTarget = true, 10_000_000, 1+d.pick(3, "target", 0)
+	}
 	if d.chance(500, "ordered", 0) {
 		s.ordered = true
 		p.Confirmations = 2 + d.pick(p.SettleDepth-1, "confirmations", 0)

@@ -20,6 +20,7 @@ var (
 	simSeed   = flag.Uint64("sim.seed", 0, "the only seed to simulate, with its whole story; 0 for all")
 	simStop   = flag.Bool("sim.stop", false, "stop at the first seed that breaks a promise")
 	simForget = flag.Bool("sim.forgets", false, "let Redis fail over in every world")
+	simWidth  = flag.Int("sim.width", 0, "how many of a queue may be in flight in every world; 0 leaves it to the seed")
 	simLag    = flag.Int("sim.lag", 1, "how many strides of 20 seconds a replica lacks at most that is promoted")
 	simRepeat = flag.Int("sim.repeat", 1, "how often each seed is simulated")
 )

@@ -198,6 +198,7 @@ func (s *sim) disturb() {
 			return past
 		})
 		s.standUp(i)
+		s.trade()
 		if s.fork.on && s.chance(350, "fork grows", i) {
 			// What one node believes may be deep as long as it never becomes the chain.
 			if at := s.net.Node(s.fork.node).State(); s.fork.blocks < s.deepest || at.Height+1 < at.Highest {

@@ -18,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"mina-sequencer/dispatcher"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
@@ -44,7 +45,8 @@ type sim struct {
 	posts   []post
 	story   *story
 	going   []lasting
-	loading bool // Redis answers nothing but that it is loading
+	loading bool   // Redis answers nothing but that it is loading
+	traded  uint32 // slot in which others last came to the market
 	fork    struct {
 		node, blocks int
 		on           bool
@@ -119,11 +121,16 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 	case "pool: ":
 		fill = 0.25
 	}
+	takes := 1 + d.pick(4, "zkapps", 0)
+	if s.auto {
+		takes = lifecycle.BlockTakes
+	}
 	s.world = newWorldWith(t, devnet.Config{
-		Nodes: s.nodes, SlotTime: simSlot, Seed: seed, FillRate: fill,
-		MaxZkapps: 1 + d.pick(4, "zkapps", 0), FailWhen: s.failure,
+		GossipSpread: 5 * time.Second, GossipMemory: 2 * time.Minute,
+		Nodes: s.nodes, SlotTime: simSlot, Seed: seed, FillRate: fill, MaxZkapps: takes, FailWhen: s.failure,
 	}, policy)
 	s.observe = sum.observe
+	s.overlap = map[string]dispatcher.Mode{"MINT": dispatcher.Chained}
 	s.patience = 3 * time.Minute
 	for i := range s.queues {
 		s.queued = append(s.queued, fmt.Sprintf("q%d", i))
@@ -143,8 +150,8 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 		s.slots = append(s.slots, &runner{})
 		s.stand(i)
 	}
-	s.story.tell("%+v, CONFIRMATIONS %d, SETTLE_DEPTH %d, MAX_RETRIES %d", s.shape, policy.Confirmations,
-		policy.SettleDepth, policy.MaxRetries)
+	s.story.tell("%+v, CONFIRMATIONS %d, SETTLE_DEPTH %d, MAX_RETRIES %d, WIDTH %d", s.shape, policy.Confirmations,
+		policy.SettleDepth, policy.MaxRetries, policy.Width)
 	return s
 }
 
@@ -263,6 +270,7 @@ func (s *sim) hire(i int) {
 	c.worker = devworker.New(devworker.Options{
 		Account: c.account, Legacy: c.legacy, NoResign: s.chance(200, "no resign", uint64(i)), Seed: uint64(i),
 		ProveTime: s.between(10*time.Second, 100*time.Second, "prove", uint64(i)), SignTime: time.Second,
+		Updates: func(uid string) int { return 1 + s.pick(6, "updates "+uid, 0) },
 		Send: func(ctx context.Context, command json.RawMessage) (string, error) {
 			hash, err := devnet.Hash(command)
 			if err != nil {

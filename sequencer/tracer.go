@@ -22,7 +22,9 @@ type Tracer struct {
 }
 
 // traced begins what is done for an attempt of t.
-func (s *Sequencer) traced(ctx context.Context, t *lifecycle.Transaction, what string, attempt int) (context.Context, func(error)) {
+func (s *Sequencer) traced(ctx context.Context, t *lifecycle.Transaction, what string, attempt int) (
+	context.Context, func(error),
+) {
 	if t.Trace == "" || s.Tracer.Begin == nil {
 		return ctx, func(error) {}
 	}

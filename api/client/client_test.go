@@ -167,6 +167,9 @@ func callAll(t *testing.T, s *service) {
 		t.Errorf("as wide as any %+v", q)
 	}
 	must(c.Queue(ctx, "q"))(t)
+	if f := must(c.Fees(ctx))(t); f.Pool != nil || f.Spent == nil || !json.Valid(f.Raw) {
+		t.Errorf("fees %+v", f)
+	}
 	if o := must(c.Overview(ctx))(t); !json.Valid(o) || !strings.Contains(string(o), `"oldestAt"`) {
 		t.Errorf("the overview is %s", o)
 	}

@@ -129,7 +129,7 @@ func (c *Client) Ready(ctx context.Context, full bool) (Readiness, error) {
 	return state, decode(raw, &state)
 }
 
-// Overview returns counts, rates, senders and the chain, as the service tells
+// Overview returns counts, rates, senders, chain and ledgers, as the service tells
 // them; the description of the API names the fields.
 func (c *Client) Overview(ctx context.Context) (json.RawMessage, error) {
 	doc, err := ask[json.RawMessage](ctx, c, request{method: http.MethodGet}, "overview")
@@ -137,4 +137,10 @@ func (c *Client) Overview(ctx context.Context) (json.RawMessage, error) {
 		return nil, err
 	}
 	return *doc, nil
+}
+
+// Fees returns what others pay for a place in a block, what each type of ours would pay
+// now, and what was spent in the last days.
+func (c *Client) Fees(ctx context.Context) (*Fees, error) {
+	return ask[Fees](ctx, c, request{method: http.MethodGet}, "fees")
 }

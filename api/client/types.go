@@ -68,6 +68,8 @@ type Attempt struct {
 	Sender        string    `json:"sender"`
 	Nonce         uint32    `json:"nonce"`
 	Fee           uint64    `json:"fee,string"` // in nanomina
+	Weight        int       `json:"weight"`     // 1 + account updates, as it was signed; 0 if it was not
+	Estimate      *Estimate `json:"estimate"`   // that Fee came of; nil where SEQUENCER_FEE is a number
 	ValidUntil    uint32    `json:"validUntil"` // in slots since genesis; 0 for none
 	Hash          string    `json:"hash"`
 	Outcome       string    `json:"outcome"`
@@ -77,6 +79,49 @@ type Attempt struct {
 	Error         *Fault    `json:"error"`
 	StartedAt     time.Time `json:"startedAt"`
 	EndedAt       time.Time `json:"endedAt"`
+}
+
+// An Estimate is what a fee was estimated from, by what others pay.
+type Estimate struct {
+	Fee          uint64 `json:"fee,string"`          // in nanomina
+	FeePerWeight uint64 `json:"feePerWeight,string"` // that others made it pay, 0 for nothing
+	Weight       int    `json:"weight"`              // that it was supposed to have
+	Why          string `json:"why"`                 // POOL, FLOOR, CAP or UNKNOWN
+}
+
+// Fees are what others pay, what ours would pay now, and what was spent.
+type Fees struct {
+	Pool *struct {
+		At       time.Time `json:"at"`
+		Size     int       `json:"size"`     // commands of any kind
+		Capacity int       `json:"capacity"` // zkApp commands that a block takes
+		Ranks    []struct {
+			Blocks       int    `json:"blocks"`
+			FeePerWeight uint64 `json:"feePerWeight,string"` // in nanomina, at their end
+		} `json:"ranks"`
+	} `json:"pool"` // nil where nobody has looked in a day
+	Types []struct {
+		Type         string `json:"type"`
+		Weight       int    `json:"weight"` // 0 if no worker has signed any
+		Fee          uint64 `json:"fee,string"`
+		Why          string `json:"why"`
+		FeePerWeight uint64 `json:"feePerWeight,string"`
+	} `json:"types"`
+	Spent []struct {
+		Day    string `json:"day"`    // 2026-03-01, UTC
+		Sender string `json:"sender"` // or
+		Queue  string `json:"queue"`
+		Fee    uint64 `json:"fee,string"`
+	} `json:"spent"`
+
+	Raw json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON also keeps what it reads in Raw.
+func (f *Fees) UnmarshalJSON(doc []byte) error {
+	type plain Fees
+	f.Raw = bytes.Clone(doc)
+	return json.Unmarshal(doc, (*plain)(f))
 }
 
 // A Fault is why an attempt or a transaction failed.
@@ -207,6 +252,7 @@ type Readiness struct {
 	Store   Part `json:"store"`
 	Chain   Part `json:"chain"`
 	Senders Part `json:"senders"`
+	Ledgers Part `json:"ledgers"`
 }
 
 // A Part is one thing that has to work.

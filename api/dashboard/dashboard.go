@@ -26,7 +26,7 @@ var files embed.FS
 // Patterns are the paths that the handler answers, in the form of a router that
 // knows {name} and *.
 var Patterns = []string{
-	"/", "/queues", "/queues/{name}", "/transactions", "/transactions/{uid}", "/senders",
+	"/", "/queues", "/queues/{name}", "/transactions", "/transactions/{uid}", "/senders", "/fees",
 	"/webhooks", "/webhooks/{id}", "/login", "/assets/*",
 }
 

@@ -24,7 +24,7 @@ func get(h http.Handler, path string, header ...string) *httptest.ResponseRecord
 func TestPages(t *testing.T) {
 	t.Parallel()
 	h := New(`https://explorer.example/"><script>/{hash}`)
-	for _, path := range []string{"/", "/queues", "/queues/a.b", "/transactions", "/transactions/a:b", "/senders", "/webhooks", "/webhooks/a", "/login"} {
+	for _, path := range []string{"/", "/queues", "/queues/a.b", "/transactions", "/transactions/a:b", "/senders", "/fees", "/webhooks", "/webhooks/a", "/login"} {
 		r := get(h, path)
 		if body := r.Body.String(); r.Code != 200 || !strings.Contains(body, `<main id="main"`) || strings.Contains(body, `"><script>/{hash}`) {
 			t.Errorf("%s answered %d %s", path, r.Code, r.Body)

@@ -197,6 +197,11 @@ func quoted(text string) string {
 	return string(b)
 }
 
+func quotedList(texts []string) string {
+	b, _ := json.Marshal(texts)
+	return string(b)
+}
+
 // A stage is a whole service: a Redis of its own, a Mina node, workers, and a
 // process that can be stopped and started again.
 type stage struct {
@@ -214,6 +219,7 @@ type stage struct {
 const (
 	stageAdmin  = "admin-key-for-tests"
 	stageReader = "reader-key-for-tests"
+	stageTenant = "tenant-key-for-tests"
 )
 
 func newStage(t *testing.T, senders int) *stage {
@@ -249,7 +255,7 @@ func newStage(t *testing.T, senders int) *stage {
 		"SEQUENCER_REDIS_URL": "redis://" + s.redis.Addr, "SEQUENCER_MINA_URL": node.URL + "/graphql", "SEQUENCER_SENDERS": strings.Join(pairs, ","),
 		"SEQUENCER_WORKER_TYPES": "CLAIM", "SEQUENCER_MAX_RETRIES": "0", "SEQUENCER_CYCLE_INTERVAL": "200ms", "SEQUENCER_INCLUSION_INTERVAL": "200ms",
 		"SEQUENCER_SETTLE_DEPTH": "2", "SEQUENCER_FINALITY": "2", "SEQUENCER_SHUTDOWN_TIMEOUT": "1s", "SEQUENCER_CLAIM_TTL": "2s",
-		"SEQUENCER_API_KEYS":     "ops:admin:" + stageAdmin + ",eye:read:" + stageReader,
+		"SEQUENCER_API_KEYS":     "ops:admin:" + stageAdmin + ",eye:read:" + stageReader + ",shop:submit@stack-5|shop-:" + stageTenant,
 		"SEQUENCER_EXPLORER_URL": "https://explorer.example/tx/{hash}",
 	}
 	s.start()

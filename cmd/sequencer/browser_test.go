@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +21,7 @@ import (
 
 	"mina-sequencer/api/client"
 	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/ledger/devledger"
 )
 
 // TestBrowser looks at the dashboard as people do.
@@ -28,8 +33,9 @@ func TestBrowser(t *testing.T) {
 		name string
 		run  func(*testing.T, browser, *stage)
 	}{
-		{"pictures", takePictures}, {"login", lookLogin}, {"failed", lookFailed}, {"queue", lookQueue}, {"sender", lookSender}, {"webhook", lookWebhook}, {"phone", lookPhone},
+		{"pictures", takePictures}, {"login", lookLogin}, {"tenant", lookTenant}, {"failed", lookFailed}, {"queue", lookQueue}, {"sender", lookSender}, {"webhook", lookWebhook}, {"phone", lookPhone},
 		{"keyboard", lookKeyboard}, {"redis", loseRedis}, {"server", loseServer},
+		{"ledgers", lookLedgers}, // the last: it adds slots to the senders
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, b, s) })
 	}
@@ -86,6 +92,7 @@ func TestBrowserDemo(t *testing.T) {
 	if len(seen) < 5 || !slices.IsSorted(seen) || seen[len(seen)-1] != 30 {
 		t.Errorf("the number of those done went %v", seen)
 	}
+	p.until("[...document.querySelectorAll('#ledgers tbody tr')].map((r) => r.innerText.includes('Answers') && r.innerText.includes('0 of 2 slots')).join() === 'true,true'")
 	p.click("Senders")
 	p.see("8 senders")
 	p.click("Queues")
@@ -127,6 +134,29 @@ func lookLogin(t *testing.T, b browser, s *stage) {
 	p.see("ops · admin")
 	p.click("Drain ")
 	p.click("Not now")
+	p.healthy()
+}
+
+// lookTenant logs in with a key of some queues: it sees these, and nothing tells of others.
+func lookTenant(t *testing.T, b browser, s *stage) {
+	p := b.open(t, s.base())
+	p.visit("/")
+	p.logIn(stageTenant)
+	p.until("location.pathname === '/queues'")
+	p.see("shop · submit · stack-5… shop-…")
+	p.until("document.querySelectorAll('tbody tr').length === 10 && [...document.querySelectorAll('tbody tr')].every((r) => r.innerText.includes('stack-5'))")
+	if links := told[string](p, "[...document.querySelectorAll('nav[aria-label=Pages] a')].map((a) => a.textContent).join()"); links != "Queues,Transactions,Failed" {
+		t.Errorf("the pages offered are %s", links)
+	}
+	s.post(`{}`, func(string) string { return "shop-1" }, "tenant-1")
+	p.see("shop-1") // by an event of its own
+	p.click("Transactions")
+	p.see("tenant-1")
+	p.click("tenant-1")
+	p.until("location.pathname === '/transactions/tenant-1'")
+	p.visit("/transactions/needle") // of another
+	p.see("There is nothing by this name")
+	p.unsee("unlucky")
 	p.healthy()
 }
 
@@ -212,6 +242,16 @@ func lookSender(t *testing.T, b browser, s *stage) {
 func lookWebhook(t *testing.T, b browser, s *stage) {
 	c, err := client.New(client.Options{URL: s.base(), Key: stageAdmin})
 	if err == nil {
+		_, err = c.PauseQueue(t.Context(), "stack-42", "no events before they are wanted")
+	}
+	for running := "?"; running != ""; {
+		var q struct{ Running *string }
+		s.read("/queues/stack-42", &q)
+		if running = ""; q.Running != nil {
+			running = *q.Running
+		}
+	}
+	if err == nil {
 		_, err = c.AddWebhook(t.Context(), client.NewWebhook{ID: "billing", URL: "https://127.0.0.1/hook?key=hush", Queues: []string{"stack-42"}})
 	}
 	if err != nil {
@@ -227,7 +267,10 @@ func lookWebhook(t *testing.T, b browser, s *stage) {
 	p.see("Disabled by a person")
 	p.click("Enable billing")
 	p.see("Well")
-	if _, err := c.PauseQueue(t.Context(), "stack-42", "an event"); err != nil {
+	if _, err := c.ResumeQueue(t.Context(), "stack-42"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.PauseQueue(t.Context(), "stack-42", "two events"); err != nil {
 		t.Fatal(err)
 	}
 	p.see("Some events are tried again")
@@ -287,7 +330,7 @@ func lookKeyboard(t *testing.T, b browser, s *stage) {
 	p.until("document.querySelector('dialog[open]')")
 	press(kb.Escape)
 	p.until("!document.querySelector('dialog')")
-	for _, path := range []string{"/", "/queues", "/transactions", "/transactions/needle", "/senders", "/webhooks"} {
+	for _, path := range []string{"/", "/queues", "/transactions", "/transactions/needle", "/senders", "/fees", "/webhooks"} {
 		p.visit(path)
 		p.until("document.querySelector('main h1')")
 		nameless := told[[]string](p, `[...document.querySelectorAll('a, button, input, select')]
@@ -389,5 +432,57 @@ func loseServer(t *testing.T, b browser, s *stage) {
 	p.see("after-all")
 	p.unsee("The server does not answer")
 	p.unsee("Not live")
+	p.healthy()
+}
+
+// lookLedgers sees what is in flight and waits at a ledger, and the ledger go away and come
+// back.
+func lookLedgers(t *testing.T, b browser, s *stage) {
+	saw, err := devledger.NewSawtooth(devledger.SawtoothConfig{BlockTime: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(saw.Close)
+	var away atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if away.Load() {
+			http.Error(w, "nobody here", http.StatusServiceUnavailable)
+			return
+		}
+		saw.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	s.stop()
+	s.env["SEQUENCER_LEDGERS"], s.env["SEQUENCER_LEDGER_SLOTS"] = "saw=sawtooth+"+server.URL, "2"
+	s.start()
+	row := func(words ...string) string {
+		return fmt.Sprintf("%s.every((w) => document.querySelector('#ledgers tbody tr')?.innerText.includes(w))", quotedList(words))
+	}
+	p := b.open(t, s.base())
+	p.visit("/")
+	p.logIn(stageAdmin)
+	p.until(row("saw", "Answers", "0 of 2 slots"))
+	signer := devledger.NewSigner(1)
+	for i := range 3 {
+		made := signer.Batch(fmt.Sprint("batch-", i), "set")
+		data, err := json.Marshal(map[string]any{"ledger": "saw", "batchId": made.ID, "batchList": made.List})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.call(http.MethodPost, "/transactions", fmt.Appendf(nil, `{"uid":"batch-%d","queue":"orders-%d","type":"SUBMIT_BATCH","data":%s}`, i, i, data))
+	}
+	p.until(row("2 of 2 slots"))
+	p.until("document.querySelector('#ledgers [data-name=Waiting]').innerText === '1'")
+	p.click("Senders")
+	p.see("saw/1")
+	p.click("Overview")
+	away.Store(true)
+	p.until(row("Away", "503"))
+	p.see("Ledger saw is away")
+	p.unsee("The chain: ")
+	p.picture("ledgers", "wide-light")
+	away.Store(false)
+	p.until(row("Answers"))
+	p.unsee("Ledger saw is away")
 	p.healthy()
 }

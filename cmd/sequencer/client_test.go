@@ -108,6 +108,7 @@ func TestClientCommands(t *testing.T) {
 		`{"queue":"q","type":"","uid":"b","data":null}` + "\n" + `{"queue":"","type":"","uid":"c","data":null}` + "\n"
 	queue := `{"name":"claim-1","state":"BLOCKED","sender":"` + keyA + `","running":"u1","inFlight":["u1","u2"],"width":6,"retries":0,"counts":{"DONE":2,"DISPATCHING":1,"WAITING":5},"paused":true,"reason":"asked to","nextAt":null}`
 	sender := `{"accountId":"` + keyA + `","workerUrl":"http://w:1","state":"FREE","queue":null,"retries":0,"nonce":7,"balance":"99800000001","available":false,"reason":"LOW_BALANCE","until":null}`
+	slot := `{"accountId":"saw/1","workerUrl":"http://10.0.0.8:8008","state":"BLOCKED","queue":"orders","retries":0,"nonce":null,"balance":null,"available":true,"reason":null,"until":null}`
 	show := `uid        u1
 state      DONE
 queue      claim-1
@@ -121,11 +122,37 @@ data       {"x":12345678901234567890123,"s":"\u003c"}
 ATTEMPT  OUTCOME  NONCE  FEE  VALID UNTIL  BLOCK  CONF  HASH  STARTED               ERROR
 1        expired  7      0.1  44                              2026-11-20T10:00:00Z
 `
+	feesShown := `pool          31 commands at 2026-03-01T12:00:00Z; a block takes 12 zkApp commands
+others pay    MINA for each unit of weight: 0.031 at the end of block 1, 0.012 at the end of block 2
+
+TYPE  WEIGHT  FEE          PER WEIGHT   WHY
+MINT  9       0.279000009  0.031000001  POOL
+NEW           0.1
+
+DAY         MINA         SENDER                                                   QUEUE
+2026-03-01  0.279000009  ` + keyA + `
+2026-03-01  0.000000001                                                           plan-p1
+`
+	noFees := `pool          nobody has looked at it: SEQUENCER_FEE is a number, or there was no work
+
+TYPE  WEIGHT  FEE  PER WEIGHT  WHY
+
+nothing was spent in the last seven days
+`
 	for _, tc := range []struct {
 		name, args, stdin string
 		answers           map[string][]fakeAnswer
 		want              outcome
 	}{
+		{
+			"fees", "fees", "", map[string][]fakeAnswer{"GET /fees": ok(`{"pool":{"at":"2026-03-01T12:00:00.000Z","size":31,"capacity":12,"ranks":[{"blocks":1,"feePerWeight":"31000000"},{"blocks":2,"feePerWeight":"12000000"}]},` +
+				`"types":[{"type":"MINT","weight":9,"fee":"279000009","why":"POOL","feePerWeight":"31000001"},{"type":"NEW","weight":null,"fee":"100000000","why":null,"feePerWeight":null}],` +
+				`"spent":[{"day":"2026-03-01","sender":"` + keyA + `","queue":null,"fee":"279000009"},{"day":"2026-03-01","sender":null,"queue":"plan-p1","fee":"1"}]}`)},
+			outcome{0, feesShown, "", []string{"GET /fees"}},
+		},
+		{
+			"no fees", "fees", "", map[string][]fakeAnswer{"GET /fees": ok(`{"pool":null,"types":[],"spent":[]}`)}, outcome{0, noFees, "", []string{"GET /fees"}},
+		},
 		{
 			"post", `post --queue q<1 --type T --uid u1 --data {"a":"<\u00e9>","n":1e400}`, "",
 			map[string][]fakeAnswer{"POST /transactions": {{202, txn("WAITING")}}},
@@ -265,6 +292,17 @@ ATTEMPT  OUTCOME  NONCE  FEE  VALID UNTIL  BLOCK  CONF  HASH  STARTED           
 		},
 		{"sender remove", "sender remove A", "", map[string][]fakeAnswer{"DELETE /senders/A": {{409, `{"code":"SENDER_BOUND"}`}}}, outcome{Code: 4, Stderr: "sequencer: refused (SENDER_BOUND HTTP 409)\n", Asked: []string{"DELETE /senders/A"}}},
 		{"sender drain", "sender drain A", "", map[string][]fakeAnswer{"POST /senders/A/drain": ok("{}")}, outcome{Stdout: "A is taken out of use\n", Asked: []string{"POST /senders/A/drain"}}},
+		{"sender drain a slot", "sender drain saw/1", "", map[string][]fakeAnswer{"POST /senders/saw%2F1/drain": ok("{}")}, outcome{Stdout: "saw/1 is taken out of use\n", Asked: []string{"POST /senders/saw%2F1/drain"}}},
+		{"sender resume a slot", "sender resume saw/1", "", map[string][]fakeAnswer{"POST /senders/saw%2F1/resume": ok("{}")}, outcome{Stdout: "saw/1 is back in use\n", Asked: []string{"POST /senders/saw%2F1/resume"}}},
+		{"sender remove a slot", "sender remove saw/1", "", map[string][]fakeAnswer{"DELETE /senders/saw%2F1": {{204, ""}}}, outcome{Stdout: "saw/1 is removed\n", Asked: []string{"DELETE /senders/saw%2F1"}}},
+		{
+			"sender show a slot", "sender show saw/1", "", map[string][]fakeAnswer{"GET /senders/saw%2F1": ok(slot)},
+			outcome{Stdout: "account       saw/1\nworker        http://10.0.0.8:8008\nstate         BLOCKED\nqueue         orders\nretries       0\navailable     true\n", Asked: []string{"GET /senders/saw%2F1"}},
+		},
+		{
+			"sender list of slots", "sender list", "", map[string][]fakeAnswer{"GET /senders": ok(`{"items":[` + slot + `],"nextCursor":null}`)},
+			outcome{Stdout: "ACCOUNT  STATE    QUEUE   NONCE  BALANCE  REASON  UNTIL  WORKER\nsaw/1    BLOCKED  orders                                 http://10.0.0.8:8008\n", Asked: []string{"GET /senders"}},
+		},
 		{"sender resume forbidden", "sender resume A", "", map[string][]fakeAnswer{"POST /senders/A/resume": {{403, `{"code":"FORBIDDEN","title":"No"}`}}}, outcome{Code: 5, Stderr: "sequencer: No (FORBIDDEN HTTP 403)\n  → this key's scope does not allow it\n", Asked: []string{"POST /senders/A/resume"}}},
 		{"store down", "queue list", "", map[string][]fakeAnswer{"GET /queues": {{503, `{"code":"STORE_UNAVAILABLE","title":"Redis is away"}`}}}, outcome{Code: 6, Stderr: "sequencer: Redis is away (STORE_UNAVAILABLE HTTP 503)\n", Asked: []string{"GET /queues"}}},
 		{"proxy in between", "queue list --json", "", map[string][]fakeAnswer{"GET /queues": {{502, "<html>"}}}, outcome{Code: 6, Stderr: "sequencer: Bad Gateway (HTTP 502)\n", Asked: []string{"GET /queues"}}},

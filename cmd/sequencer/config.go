@@ -112,15 +112,17 @@ type depthConfig struct {
 }
 
 type feeConfig struct {
-	First       minaFee `env:"SEQUENCER_FEE,default=0.1" wants:"MINA, from 0.000000001 to SEQUENCER_FEE_MAX" means:"The first attempt's fee, in MINA"`
-	Bump        factor  `env:"SEQUENCER_FEE_BUMP,default=1.5" wants:"a decimal number above 1 and at most 100" means:"Factor of each retry and each bump"`
-	Max         minaFee `env:"SEQUENCER_FEE_MAX,default=5" wants:"MINA, at least SEQUENCER_FEE" means:"The most a fee may become, in MINA"`
-	LimitSender minaFee `env:"SEQUENCER_FEE_LIMIT_SENDER,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE_MAX" means:"The most that the attempts of one sender may cost in a day (UTC), in MINA"`
-	Limit       minaFee `env:"SEQUENCER_FEE_LIMIT,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE_MAX" means:"The same for all senders together"`
-	LimitQueue  minaFee `env:"SEQUENCER_FEE_LIMIT_QUEUE,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE_MAX" means:"The same for the transactions of one queue: then it waits for the next day, and its sender is free"`
-	LimitKey    minaFee `env:"SEQUENCER_FEE_LIMIT_KEY,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE_MAX" means:"The same for what is posted with the API keys of one name"`
-	BumpAfter   int     `env:"SEQUENCER_BUMP_AFTER,default=5" min:"1" max:"100000" wants:"a number of slots from 1 to 100000" means:"Slots in a pool before the fee is raised"`
-	ValidSlots  int     `env:"SEQUENCER_VALID_SLOTS,default=40" min:"1" max:"100000" wants:"a number of slots from 1 to 100000" means:"Slots that an attempt stays valid, beside the time its dispatch may take"`
+	First       firstFee `env:"SEQUENCER_FEE,default=0.1" wants:"MINA, from 0.000000001 to SEQUENCER_FEE_MAX, or auto" means:"The first attempt's fee, in MINA; auto: by what others pay, see fees.md"`
+	Min         minaFee  `env:"SEQUENCER_FEE_MIN,default=0.01" wants:"MINA, above 0 and with SEQUENCER_FEE=auto at most SEQUENCER_FEE_MAX" means:"The least that auto pays, in MINA"`
+	Target      int      `env:"SEQUENCER_FEE_TARGET,default=2" min:"1" max:"20" wants:"a number of blocks from 1 to 20" means:"Blocks within which auto wants a transaction included"`
+	Bump        factor   `env:"SEQUENCER_FEE_BUMP,default=1.5" wants:"a decimal number above 1 and at most 100" means:"Factor of each retry and each bump"`
+	Max         minaFee  `env:"SEQUENCER_FEE_MAX,default=5" wants:"MINA, at least SEQUENCER_FEE" means:"The most a fee may become, in MINA"`
+	LimitSender minaFee  `env:"SEQUENCER_FEE_LIMIT_SENDER,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE_MAX" means:"The most that the attempts of one sender may cost in a day (UTC), in MINA"`
+	Limit       minaFee  `env:"SEQUENCER_FEE_LIMIT,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE_MAX" means:"The same for all senders together"`
+	LimitQueue  minaFee  `env:"SEQUENCER_FEE_LIMIT_QUEUE,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE_MAX" means:"The same for the transactions of one queue: then it waits for the next day, and its sender is free"`
+	LimitKey    minaFee  `env:"SEQUENCER_FEE_LIMIT_KEY,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE_MAX" means:"The same for what is posted with the API keys of one name"`
+	BumpAfter   int      `env:"SEQUENCER_BUMP_AFTER,default=5" min:"1" max:"100000" wants:"a number of slots from 1 to 100000" means:"Slots in a pool before the fee is raised"`
+	ValidSlots  int      `env:"SEQUENCER_VALID_SLOTS,default=40" min:"1" max:"100000" wants:"a number of slots from 1 to 100000" means:"Slots that an attempt stays valid, beside the time its dispatch may take"`
 }
 
 type claimConfig struct {

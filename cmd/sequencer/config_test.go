@@ -84,6 +84,8 @@ SEQUENCER_CONFIRMATIONS=1
 SEQUENCER_SETTLE_DEPTH=15
 SEQUENCER_FINALITY=15
 SEQUENCER_FEE=0.1
+SEQUENCER_FEE_MIN=0.01
+SEQUENCER_FEE_TARGET=2
 SEQUENCER_FEE_BUMP=1.5
 SEQUENCER_FEE_MAX=5
 SEQUENCER_FEE_LIMIT_SENDER=0
@@ -142,7 +144,7 @@ func TestLoadConfigValues(t *testing.T) {
 	if diff := cmp.Diff(overlapModes{"MY_TYPE": dispatcher.Commuting, "SEND_CLAIM_VOTE": dispatcher.Alone}, cfg.Types.Overlap); diff != "" {
 		t.Error(diff)
 	}
-	if cfg.Fee.First != 1 || cfg.Fee.Max != 5_000_000_000 || cfg.HTTP.BodyLimit != 2048 || cfg.Keep.Retention != 90*time.Minute ||
+	if cfg.Fee.First.minaFee != 1 || cfg.Fee.Max != 5_000_000_000 || cfg.HTTP.BodyLimit != 2048 || cfg.Keep.Retention != 90*time.Minute ||
 		cfg.Mina.quorum() != 2 || cfg.Mina.URLs[0] != "http://a:3085/graphql" || cfg.Fee.Bump.String() != "1.000000001" || cfg.Log.Level != slog.LevelDebug {
 		t.Errorf("got\n%s", cfg)
 	}
@@ -205,6 +207,8 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_FEE":                {"much", "-1", "0", "1e3", "0.0000000001", "5.1", "99999999999999"},
 		"SEQUENCER_FEE_BUMP":           {"1", "0.9", "-2", "101", "1e1", "1/2", ".", "NaN", strings.Repeat("9", 21)},
 		"SEQUENCER_FEE_MAX":            {"x", "0"},
+		"SEQUENCER_FEE_MIN":            {"x", "-1", "0", "5.1 SEQUENCER_FEE=auto"},
+		"SEQUENCER_FEE_TARGET":         {"x", "0", "21"},
 		"SEQUENCER_FEE_LIMIT_SENDER":   {"x", "-1", "4.9", "0.09 SEQUENCER_FEE_MAX=0.1"},
 		"SEQUENCER_FEE_LIMIT":          {"x", "-1", "4.9"},
 		"SEQUENCER_FEE_LIMIT_QUEUE":    {"x", "-1", "4.9"},

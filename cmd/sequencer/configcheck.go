@@ -114,9 +114,14 @@ func (c config) check(need needs, bad func(reason, name string, against ...strin
 	if c.Fee.Max == 0 {
 		bad("is 0, which no node accepts", "SEQUENCER_FEE_MAX")
 	}
-	if c.Fee.First == 0 {
+	if c.Fee.Min == 0 {
+		bad("is 0, which no node accepts", "SEQUENCER_FEE_MIN")
+	} else if c.Fee.First.auto && c.Fee.Min > c.Fee.Max {
+		bad("is more than SEQUENCER_FEE_MAX="+c.Fee.Max.String(), "SEQUENCER_FEE_MIN", "SEQUENCER_FEE_MAX")
+	}
+	if c.Fee.First.minaFee == 0 {
 		bad("is 0, which no node accepts", "SEQUENCER_FEE")
-	} else if c.Fee.First > c.Fee.Max {
+	} else if c.Fee.first() > c.Fee.Max {
 		bad("is more than SEQUENCER_FEE_MAX="+c.Fee.Max.String(), "SEQUENCER_FEE", "SEQUENCER_FEE_MAX")
 	}
 	for name, limit := range map[string]minaFee{"SEQUENCER_FEE_LIMIT_SENDER": c.Fee.LimitSender, "SEQUENCER_FEE_LIMIT": c.Fee.Limit,

@@ -42,7 +42,8 @@ func (l ledgerList) names() []string {
 
 func (c ledgersConfig) check(bad func(reason, name string, against ...string)) {
 	if _, err := ledger.ParseAuth(c.Auth, c.Targets); err != nil {
-		bad("is wrong: "+strings.TrimPrefix(err.Error(), "SEQUENCER_LEDGER_AUTH, "), "SEQUENCER_LEDGER_AUTH", "SEQUENCER_LEDGERS")
+		bad("is wrong: "+strings.TrimPrefix(err.Error(), "SEQUENCER_LEDGER_AUTH, "),
+			"SEQUENCER_LEDGER_AUTH", "SEQUENCER_LEDGERS")
 	}
 }
 
@@ -52,7 +53,8 @@ func (c typesConfig) onlyBatches() bool {
 }
 
 func (c typesConfig) forMina() bool {
-	return len(c.Types) == 0 || slices.ContainsFunc(c.Types, func(typ string) bool { return typ != dispatcher.SubmitBatchType })
+	return len(c.Types) == 0 ||
+		slices.ContainsFunc(c.Types, func(typ string) bool { return typ != dispatcher.SubmitBatchType })
 }
 
 // ledgerAuth is what the ledgers are shown of us. It may be called concurrently.

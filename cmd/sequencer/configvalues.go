@@ -54,6 +54,38 @@ func (f *minaFee) EnvDecode(text string) error {
 
 func (f minaFee) String() string { return lifecycle.FormatMina(uint64(f)) }
 
+// firstFee is a fee, or auto: by what others pay. Where nobody knows that, auto pays what
+// the setting is by default.
+type firstFee struct {
+	minaFee
+	auto bool
+}
+
+// EnvDecode reads auto, or a fee.
+func (f *firstFee) EnvDecode(text string) error {
+	f.auto = text == "auto"
+	if f.auto {
+		f.minaFee = lifecycle.NanoPerMina / 10
+		return nil
+	}
+	return f.minaFee.EnvDecode(text)
+}
+
+func (f firstFee) String() string {
+	if f.auto {
+		return "auto"
+	}
+	return f.minaFee.String()
+}
+
+// first is the fee that is paid where nobody knows what others pay.
+func (f *feeConfig) first() minaFee {
+	if f.First.auto {
+		return min(max(f.First.minaFee, f.Min), f.Max)
+	}
+	return f.First.minaFee
+}
+
 // factor multiplies fees. It is kept as the exact fraction it was written as.
 type factor struct{ rat *big.Rat }
 

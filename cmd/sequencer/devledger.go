@@ -41,8 +41,10 @@ wrong with real ones; more can be ordered under /control/.`,
 	flags.StringVar(&f.splinterAddr, "splinter-addr", "127.0.0.1:8080", "address of the Splinter node")
 	flags.BoolVar(&f.insecure, "insecure", false, "listen also where others may control the ledgers")
 	flags.DurationVar(&f.blockTime, "block-time", devledger.DefaultBlockTime, "time between blocks of Sawtooth")
-	flags.DurationVar(&f.proposalTime, "proposal-time", devledger.DefaultProposalTime, "length of a proposal of Scabbard")
-	flags.StringSliceVar(&f.services, "service", []string{devledger.DefaultService}, "Scabbard services, circuit::service")
+	flags.DurationVar(&f.proposalTime, "proposal-time", devledger.DefaultProposalTime,
+		"length of a proposal of Scabbard")
+	flags.StringSliceVar(&f.services, "service", []string{devledger.DefaultService},
+		"Scabbard services, circuit::service")
 	flags.Uint64Var(&f.dice.Seed, "seed", 1, "seed of the dice that decide what goes wrong")
 	flags.Float64Var(&f.dice.Trouble, "trouble", 0, "share of the calls that are lost, late, refused or badly answered")
 	flags.Float64Var(&f.dice.Fates, "fates", 0, "share of the batches that are refused, or never get a verdict")

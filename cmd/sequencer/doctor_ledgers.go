@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
 	"mina-sequencer/ledger"
+	"mina-sequencer/queues"
 )
 
 // ledgers asks each ledger what became of a batch that nobody has posted.
@@ -26,8 +30,9 @@ func (d *doctor) ledgers(ctx context.Context) {
 			held, turnedAway := errors.AsType[*ledger.HeldError](err)
 			switch {
 			case turnedAway:
-				d.problem("LEDGER", name, held.Message, "see to its address in SEQUENCER_LEDGERS and to SEQUENCER_LEDGER_AUTH; "+
-					"its queues are held until then")
+				d.problem("LEDGER", name, held.Message,
+					"see to its address in SEQUENCER_LEDGERS and to SEQUENCER_LEDGER_AUTH; "+
+						"its queues are held until then")
 			case err != nil:
 				d.problem("LEDGER", name, err.Error(), "see to the ledger; its queues are held until then")
 			default:
@@ -36,4 +41,20 @@ func (d *doctor) ledgers(ctx context.Context) {
 		})
 	}
 	looks.Wait()
+}
+
+// unservedLedgers finds batches for ledgers that this configuration does not name.
+func (d *doctor) unservedLedgers(ctx context.Context, store *queues.Store) {
+	o, err := store.Overview(ctx)
+	if err != nil {
+		d.problem("REDIS_AWAY", "ledgers", err.Error(), "see that Redis runs")
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Ledgers)) {
+		n := o.Ledgers[name].Waiting + o.Ledgers[name].Bound
+		if n > 0 && !slices.Contains(d.cfg.Ledgers.Targets.names(), name) {
+			d.warn("LEDGER_UNSERVED", name, fmt.Sprintf("%d batches are for it, and no setting here names it", n),
+				"name it in SEQUENCER_LEDGERS, unless another process does; or cancel them")
+		}
+	}
 }

@@ -43,7 +43,7 @@ func (d *doctor) redis(ctx context.Context) []senderEntry {
 	for _, f := range faults {
 		d.problem(f.Code, where, f.Found, f.Remedy)
 	}
-	switch err := store.Ping(ctx); {
+	switch err = store.Ping(ctx); {
 	case errors.Is(err, queues.ErrFull):
 		d.problem("REDIS_MEMORY", where, "it is full and takes no writes", "raise maxmemory, shorten SEQUENCER_RETENTION, or delete what ended badly")
 	case err != nil:
@@ -52,7 +52,12 @@ func (d *doctor) redis(ctx context.Context) []senderEntry {
 		d.ok("REDIS", where, "takes writes, keeps them on disk, and evicts nothing")
 	}
 	d.redisClock(ctx, client, where)
-	return d.stored(ctx, senders.New(store, client))
+	known := d.stored(ctx, senders.New(store, client))
+	if err == nil { // a script that may write is run by no replica
+		d.unservedLedgers(ctx, store)
+		d.webhooks(ctx, store)
+	}
+	return known
 }
 
 func (d *doctor) redisClock(ctx context.Context, client redis.UniversalClient, where string) {

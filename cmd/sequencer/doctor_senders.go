@@ -151,7 +151,7 @@ func (d *doctor) account(ctx context.Context, chain *chainLook, account string) 
 		return // it has been said that nothing can be known
 	}
 	a, err := chain.tracker.Account(ctx, account)
-	least, most := uint64(max(d.cfg.Fee.First, d.cfg.Senders.MinBalance)), uint64(d.cfg.Fee.Max)
+	least, most := uint64(max(d.cfg.Fee.first(), d.cfg.Senders.MinBalance)), uint64(d.cfg.Fee.Max)
 	switch {
 	case errors.Is(err, mina.ErrDisagree):
 		d.warn("ACCOUNT", account, err.Error(), "the nodes are a block apart, or one is on a fork: call the doctor again")

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +28,7 @@ import (
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/webhooks"
 )
 
 // A clinic is a set-up in which all is well, to be broken.
@@ -157,19 +159,11 @@ func TestDoctor(t *testing.T) {
 		}, nil, []string{"problem REDIS_AWAY"}},
 		{"too few replicas", func(c *clinic) { c.env["SEQUENCER_REDIS_WAIT"] = "1" }, nil, []string{"problem REDIS_REPLICAS"}},
 		{"a stored sender that stands still", func(c *clinic) {
-			client := redis.NewClient(&redis.Options{Addr: good.Addr})
-			defer client.Close()
-			store, err := queues.Open(client, queues.Options{Namespace: c.env["SEQUENCER_NAMESPACE"]})
-			if err != nil {
-				c.Fatal(err)
-			}
-			pool := senders.New(store, client)
-			if err := pool.Register(c.Context(), devnet.Key(2), "http://127.0.0.1:1"); err != nil {
-				c.Fatal(err)
-			}
-			if err := pool.Stop(c.Context(), devnet.Key(2), lifecycle.StoppedNonce, "somebody else signs"); err != nil {
-				c.Fatal(err)
-			}
+			c.onStore(good.Addr, func(store *queues.Store, client *redis.Client) error {
+				pool := senders.New(store, client)
+				return errors.Join(pool.Register(c.Context(), devnet.Key(2), "http://127.0.0.1:1"),
+					pool.Stop(c.Context(), devnet.Key(2), lifecycle.StoppedNonce, "somebody else signs"))
+			})
 		}, nil, []string{"problem WORKER_AWAY", "warning SENDER_OUT"}},
 		{"one node", nil, func(c *clinic) { c.env["SEQUENCER_MINA_URL"], _, _ = strings.Cut(c.env["SEQUENCER_MINA_URL"], ",") }, []string{"warning ONE_NODE"}},
 		{"a node is away", nil, func(c *clinic) { c.faults(devnet.Faults{Status: 503}) }, []string{"problem NODE_AWAY", "problem NO_QUORUM"}},
@@ -218,6 +212,23 @@ func TestDoctor(t *testing.T) {
 		{"a ledger turns us away", func(c *clinic) {
 			c.env["SEQUENCER_LEDGERS"] = "saw=sawtooth+" + c.serve(http.NotFoundHandler())
 		}, nil, []string{"problem LEDGER"}},
+		{"batches for a ledger that nobody names", func(c *clinic) {
+			c.onStore(good.Addr, func(store *queues.Store, _ *redis.Client) error {
+				return store.Enqueue(c.Context(), queues.Item{
+					UID: "b", Queue: "q", Type: "SUBMIT_BATCH", Ledger: "old", BatchID: "1", Data: json.RawMessage(`{}`)}).Err
+			})
+		}, nil, []string{"warning LEDGER_UNSERVED"}},
+		{"an endpoint that can be reached", func(c *clinic) { c.endpoint(c.serve(http.NotFoundHandler())) }, nil, nil},
+		{"an endpoint that cannot", func(c *clinic) { c.endpoint("http://127.0.0.1:1") }, nil, []string{"problem WEBHOOK"}},
+		{"an endpoint where none may be", func(c *clinic) {
+			c.endpoint("https://" + strings.TrimPrefix(c.serve(http.NotFoundHandler()), "http://"))
+			c.env["SEQUENCER_WEBHOOKS_PRIVATE"] = ""
+		}, nil, []string{"problem WEBHOOK"}},
+		{"an endpoint that was taken out of its file", func(c *clinic) { c.stored(good.Addr, webhooks.Unconfigured, false) }, nil,
+			[]string{"problem WEBHOOK_DISABLED"}},
+		{"an endpoint that a person has disabled", func(c *clinic) { c.stored(good.Addr, webhooks.ByPerson, false) }, nil, nil},
+		{"an endpoint whose events wait", func(c *clinic) { c.stored(good.Addr, "", true) }, nil,
+			[]string{"problem CLOCK_NODE", "problem CLOCK_REDIS", "warning WEBHOOK_BEHIND"}},
 		{"no senders", func(c *clinic) { c.env["SEQUENCER_SENDERS"] = "" }, nil, []string{"problem NO_SENDERS"}},
 		{"a worker is away", func(c *clinic) { c.env["SEQUENCER_SENDERS"] = devnet.Key(1) + "=http://127.0.0.1:1" }, nil, []string{"problem WORKER_AWAY"}},
 		{"a worker of another account", func(c *clinic) { c.worker.Account = devnet.Key(9) }, nil, []string{"problem WRONG_ACCOUNT"}},
@@ -263,6 +274,55 @@ func TestDoctor(t *testing.T) {
 
 func slotAndO1js(slot time.Duration, version string) func(*clinic) {
 	return func(c *clinic) { c.config.SlotTime, c.worker.O1js = slot, version }
+}
+
+// onStore does something with the store of a clinic.
+func (c *clinic) onStore(addr string, do func(*queues.Store, *redis.Client) error) {
+	c.Helper()
+	client := redis.NewClient(&redis.Options{Addr: addr})
+	defer client.Close()
+	store, err := queues.Open(client, queues.Options{Namespace: c.env["SEQUENCER_NAMESPACE"]})
+	if err == nil {
+		err = do(store, client)
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+const clinicSecret = "whsec_" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+
+// endpoint names an endpoint in a file.
+func (c *clinic) endpoint(url string) {
+	c.Helper()
+	path := filepath.Join(c.TempDir(), "webhooks.json")
+	if err := os.WriteFile(path, fmt.Appendf(nil, `[{"id":"e","url":%q,"secret":%q}]`, url, clinicSecret), 0o600); err != nil {
+		c.Fatal(err)
+	}
+	c.env["SEQUENCER_WEBHOOKS_FILE"], c.env["SEQUENCER_WEBHOOKS_PRIVATE"] = path, "127.0.0.0/8"
+}
+
+// stored has an endpoint in the store, disabled for a reason or with an event for it.
+func (c *clinic) stored(addr, disabled string, event bool) {
+	c.Helper()
+	local := netip.MustParsePrefix("127.0.0.0/8")
+	c.env["SEQUENCER_WEBHOOKS_PRIVATE"] = local.String()
+	e := webhooks.Definition{ID: "e", URL: c.serve(http.NotFoundHandler()), Secret: clinicSecret}
+	c.onStore(addr, func(store *queues.Store, _ *redis.Client) error {
+		hooks := webhooks.New(webhooks.Options{Store: store, Private: []netip.Prefix{local}})
+		switch disabled {
+		case webhooks.Unconfigured:
+			return errors.Join(hooks.Configure(c.Context(), []webhooks.Definition{e}), hooks.Configure(c.Context(), nil))
+		case webhooks.ByPerson:
+			_, err := hooks.Add(c.Context(), e)
+			return errors.Join(err, hooks.Disable(c.Context(), e.ID))
+		}
+		_, err := hooks.Add(c.Context(), e)
+		return errors.Join(err, store.Enqueue(c.Context(), queues.Item{UID: "t", Queue: "q", Type: "T", Data: json.RawMessage(`{}`)}).Err)
+	})
+	if event {
+		c.now = lateEvents + time.Minute
+	}
 }
 
 // redisWith gives the clinic a Redis of its own.
@@ -337,7 +397,7 @@ func TestDoctorDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"doctor.go", "doctor_redis.go", "doctor_chain.go", "doctor_senders.go", "../../queues/check.go"} {
+	for _, name := range []string{"doctor.go", "doctor_redis.go", "doctor_chain.go", "doctor_senders.go", "doctor_ledgers.go", "doctor_webhooks.go", "../../queues/check.go"} {
 		code, err := os.ReadFile(filepath.FromSlash(name))
 		if err != nil {
 			t.Fatal(err)

@@ -106,7 +106,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		cmd.GroupID = "service"
 		root.AddCommand(cmd)
 	}
-	for _, cmd := range []*cobra.Command{newPostCommand(a), newTxnCommand(a), newQueueCommand(a), newSenderCommand(a), newWebhookCommand(a), newWatchCommand(a)} {
+	for _, cmd := range []*cobra.Command{newPostCommand(a), newTxnCommand(a), newQueueCommand(a), newSenderCommand(a), newFeesCommand(a), newWebhookCommand(a), newWatchCommand(a)} {
 		cmd.GroupID = "client"
 		root.AddCommand(cmd)
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // A ledgerRig is a rig without a Mina node: a Redis, and two simulated ledgers in this
@@ -312,6 +314,16 @@ func batchesKilled(t *testing.T, bin binaries) {
 			t.Errorf("%s is %s: %+v", p.uid, shown.State, shown.Error)
 		}
 	}
+	r.onceInOrder(strayed)
+	r.audit()
+	t.Logf("%d batches, %d refused by the ledger, %d times a person said that one is not there; %d kills in %v, over after %v",
+		len(r.posted), invalid, len(strayed), moments, killed.Round(time.Second), time.Since(began).Round(time.Second))
+}
+
+// onceInOrder: what was posted took effect once, by the ledgers' own count, and in the order
+// of its queue but for what a person had posted again.
+func (r *ledgerRig) onceInOrder(strayed map[string]bool) {
+	r.Helper()
 	effects, last := r.effects(), map[string]int{}
 	for _, p := range r.posted {
 		e := effects[r.ids[p.uid]]
@@ -320,19 +332,88 @@ func batchesKilled(t *testing.T, bin binaries) {
 			want = 0
 		}
 		if e.times != want {
-			t.Errorf("%s took effect %d times, not %d", p.uid, e.times, want)
+			r.Errorf("%s took effect %d times, not %d", p.uid, e.times, want)
 		}
 		if want == 0 || strayed[p.uid] {
 			continue
 		}
 		if before, some := last[p.queue]; some && e.place < before {
-			t.Errorf("%s took effect before an earlier one of its queue", p.uid)
+			r.Errorf("%s took effect before an earlier one of its queue", p.uid)
 		}
 		last[p.queue] = e.place
 	}
-	r.audit()
-	t.Logf("%d batches, %d refused by the ledger, %d times a person said that one is not there; %d kills in %v, over after %v",
-		len(r.posted), invalid, len(strayed), moments, killed.Round(time.Second), time.Since(began).Round(time.Second))
+}
+
+// batchesDrained: a process is told to end while its ledgers are slow, busy, or never
+// answer. It ends in its time and gives its claims up; the next one brings each batch to its
+// end, once and in order.
+func batchesDrained(t *testing.T, bin binaries) {
+	for _, tc := range []struct {
+		name, timeout string
+		slow          devledger.Fault
+	}{
+		{"answered-in-time", "30s", devledger.Fault{Wait: time.Second}},
+		{"never-answered", "1s", devledger.Fault{Answer: devledger.Hang}},
+	} {
+		// Claims outlive the test: only what was given up is taken over.
+		r := newLedgerRig(t, bin, tc.name, map[string]string{"SEQUENCER_CLAIM_TTL": "5m", "SEQUENCER_LEDGER_TIMEOUT": "1m"})
+		var mu sync.Mutex
+		hanging, busy := 0, map[string]bool{}
+		plan := func(c devledger.Call) *devledger.Fault {
+			mu.Lock()
+			defer mu.Unlock()
+			if c.On != devledger.Post {
+				return nil
+			}
+			h := fnv.New64a()
+			fmt.Fprint(h, c.Batches)
+			switch dice := h.Sum64() % 4; {
+			case dice < 2:
+				hanging++
+				return &tc.slow
+			case dice == 2 && !busy[c.Batches[0]]:
+				busy[c.Batches[0]] = true
+				return &devledger.Fault{Drop: true, Status: http.StatusTooManyRequests}
+			}
+			return nil
+		}
+		ledgers := []devledger.Ledger{r.sawtooth, r.splinter}
+		for _, l := range ledgers {
+			l.SetPlan(plan)
+		}
+		s := r.serve(tc.name, map[string]string{"SEQUENCER_SHUTDOWN_TIMEOUT": tc.timeout})
+		r.ok(r.postAll([]string{"saw", "scab"}, 16, 4, func() string { return s.api }))
+		r.eventually(patience, "posts are under way", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return hanging >= 4
+		})
+		s.signal(syscall.SIGTERM)
+		if code := r.exitCodeOf(s.program); code != exitOK {
+			t.Errorf("%s: drained with exit code %d", tc.name, code)
+		}
+		for _, l := range ledgers {
+			l.SetPlan(nil)
+			l.Heal()
+		}
+		left := 0
+		for _, p := range r.posted {
+			if r.get(p.uid).State() == lifecycle.Waiting {
+				left++
+			}
+		}
+		next := r.serve("after "+tc.name, nil)
+		for _, p := range r.posted {
+			shown := r.ended(next, p.uid)
+			if want := map[bool]string{true: "UNRESOLVED", false: "DONE"}[r.refused[p.uid]]; shown.State != want {
+				t.Errorf("%s: %s is %s: %+v", tc.name, p.uid, shown.State, shown.Error)
+			}
+		}
+		r.onceInOrder(nil)
+		r.audit()
+		t.Logf("%s: %d posts without an answer yet when the signal came; %d of %d batches left to the next process",
+			tc.name, hanging, left, len(r.posted))
+	}
 }
 
 // settled waits for the end of a batch. Where nobody knows what became of it a person looks

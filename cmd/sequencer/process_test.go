@@ -35,6 +35,7 @@ func TestProcesses(t *testing.T) {
 		"NodeHangs":           nodeHangs,
 		"Batches":             batches,
 		"BatchesKilled":       batchesKilled,
+		"BatchesDrained":      batchesDrained,
 		"RollingRestart":      rollingRestart,
 		"KeysRotated":         keysRotated,
 		"Traced":              traced,

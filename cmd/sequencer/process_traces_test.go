@@ -4,20 +4,27 @@ package main
 
 import (
 	"encoding/hex"
+	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
+	resource "go.opentelemetry.io/proto/otlp/resource/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"mina-sequencer/mina/devnet"
@@ -30,7 +37,7 @@ func traced(t *testing.T, bin binaries) {
 	r := newRig(t, bin, "traced", nil)
 	told := newCollector(t)
 	r.worker(1)
-	asked := r.before(1)
+	asked := r.before(1, told)
 	s := r.serve("serve", map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": told.url, "OTEL_BSP_SCHEDULE_DELAY": "50", "OTEL_SERVICE_NAME": "shop",
 	})
@@ -41,9 +48,13 @@ func traced(t *testing.T, bin binaries) {
 		r.ok(err)
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Traceparent", "00-"+trace+"-"+parent+"-"+flags)
+		began := time.Now()
 		resp, err := http.DefaultClient.Do(req)
 		r.ok(err)
 		r.ok(resp.Body.Close())
+		if flags == "01" {
+			told.beside("client", "POST /transactions", trace, "", parent, began)
+		}
 		if resp.StatusCode != http.StatusAccepted {
 			t.Fatalf("posting %s: %s", uid, resp.Status)
 		}
@@ -101,11 +112,12 @@ func traced(t *testing.T, bin binaries) {
 			t.Errorf("the log does not name the trace %s", id)
 		}
 	}
+	told.keep()
 }
 
 // before puts a proxy before the nth account's worker, and tells what traces it was asked
 // within.
-func (r *rig) before(n uint64) (asked func() []string) {
+func (r *rig) before(n uint64, told *collected) (asked func() []string) {
 	r.Helper()
 	to, err := url.Parse(r.urls[n])
 	r.ok(err)
@@ -117,6 +129,9 @@ func (r *rig) before(n uint64) (asked func() []string) {
 			mu.Lock()
 			parents = append(parents, parent)
 			mu.Unlock()
+			defer func(began time.Time) {
+				told.beside("worker", q.Method+" "+q.URL.Path, parent[3:35], parent[36:52], fmt.Sprintf("%016x", rand.Uint64()), began)
+			}(time.Now())
 		}
 		proxy.ServeHTTP(w, q)
 	}))
@@ -135,6 +150,47 @@ type collected struct {
 	url   string
 	mu    sync.Mutex
 	spans []*otlp.Span
+	ours  []*otlp.ResourceSpans // of the service
+	other []*otlp.ResourceSpans // of its client and its worker, in this test
+}
+
+var tracesTo = flag.String("traces", "", "file to write the spans of a trace to, for scripts/tracepicture")
+
+// beside notes a span of who is no part of the service: its client, or its worker.
+func (c *collected) beside(service, name, trace, parent, id string, began time.Time) {
+	raw := func(text string) []byte {
+		b, err := hex.DecodeString(text)
+		if err != nil {
+			c.Error(err)
+		}
+		return b
+	}
+	of := &common.KeyValue{Key: "service.name", Value: &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: service}}}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.other = append(c.other, &otlp.ResourceSpans{
+		Resource: &resource.Resource{Attributes: []*common.KeyValue{of}},
+		ScopeSpans: []*otlp.ScopeSpans{{Spans: []*otlp.Span{{
+			TraceId: raw(trace), SpanId: raw(id), ParentSpanId: raw(parent), Name: name, Kind: otlp.Span_SPAN_KIND_CLIENT,
+			StartTimeUnixNano: uint64(began.UnixNano()), EndTimeUnixNano: uint64(time.Now().UnixNano()),
+		}}}},
+	})
+}
+
+// keep writes all that was told to where the flag says.
+func (c *collected) keep() {
+	if *tracesTo == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	doc, err := protojson.Marshal(&collector.ExportTraceServiceRequest{ResourceSpans: append(c.other, c.ours...)})
+	if err == nil {
+		err = os.WriteFile(*tracesTo, doc, 0o644)
+	}
+	if err != nil {
+		c.Error(err)
+	}
 }
 
 func newCollector(t *testing.T) *collected {
@@ -150,6 +206,7 @@ func newCollector(t *testing.T) *collected {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		c.ours = append(c.ours, told.ResourceSpans...)
 		for _, of := range told.ResourceSpans {
 			if !strings.Contains(of.Resource.String(), `"shop"`) {
 				t.Errorf("told of %s", of.Resource)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -50,7 +51,7 @@ type service struct {
 func newService(cfg config, client redis.UniversalClient, followed *traces.Traces, log *slog.Logger) (*service, error) {
 	version, commit := buildVersion()
 	figures := metrics.New(metrics.Options{
-		Version: version, Commit: commit, MinBalance: uint64(max(cfg.Senders.MinBalance, cfg.Fee.First)),
+		Version: version, Commit: commit, MinBalance: uint64(max(cfg.Senders.MinBalance, cfg.Fee.first())),
 		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
 		FeeLimitQueue: uint64(cfg.Fee.LimitQueue), FeeLimitKey: uint64(cfg.Fee.LimitKey),
 	})
@@ -117,7 +118,7 @@ func newService(cfg config, client redis.UniversalClient, followed *traces.Trace
 		Store: store, Senders: s.senders, Types: types, Control: s.sequencer, Webhooks: s.webhooks,
 		ValidKey: validKey, Ready: s.ready, Keys: s.keys, Meter: figures.API(), Tracer: followed.API(), Metrics: figures.Handler(),
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins,
-		Chain: s.chainShown, Explorer: string(cfg.HTTP.Explorer),
+		Chain: s.chainShown, Ledgers: s.ledgersShown, Fees: s.sequencer.Fees, Explorer: string(cfg.HTTP.Explorer),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
 		Budgets: cfg.Fee.LimitKey > 0, Width: cfg.Types.Width,
 	})
@@ -166,7 +167,8 @@ func policy(cfg config) lifecycle.Policy {
 		DispatchTimeout: cfg.Cycle.DispatchTimeout, CallbackWait: cfg.Cycle.CallbackWait,
 		MaxRetries: cfg.Retry.Max, RetryDelay: cfg.Retry.Delay, RetryDelayMax: cfg.Retry.DelayMax,
 		Confirmations: cfg.Depth.Confirmations, SettleDepth: cfg.Depth.Settle, Finality: cfg.Depth.Finality,
-		Fee: uint64(cfg.Fee.First), FeeMax: uint64(cfg.Fee.Max), FeeBump: cfg.Fee.Bump.Float(),
+		Fee: uint64(cfg.Fee.first()), FeeMax: uint64(cfg.Fee.Max), FeeBump: cfg.Fee.Bump.Float(),
+		FeeAuto: cfg.Fee.First.auto, FeeMin: uint64(cfg.Fee.Min), FeeTarget: cfg.Fee.Target,
 		BumpAfter: uint32(cfg.Fee.BumpAfter), ValidSlots: uint32(cfg.Fee.ValidSlots),
 		ClaimTTL: cfg.Claim.TTL, ClaimLimit: cfg.Claim.Limit, Retention: cfg.Keep.Retention, RetentionFailed: cfg.Keep.RetentionFailed,
 		ShutdownTimeout: cfg.HTTP.ShutdownTimeout, LedgerPatience: cfg.Ledgers.Patience,
@@ -180,7 +182,7 @@ func policy(cfg config) lifecycle.Policy {
 // ready says how the parts are. Only the store decides whether the process
 // serves; the chain and the senders can come back while posts are accepted.
 func (s *service) ready(ctx context.Context) api.Readiness {
-	r := api.Readiness{Store: api.Part{OK: true}, Chain: api.Part{OK: true}, Senders: api.Part{OK: true}}
+	r := api.Readiness{Store: api.Part{OK: true}, Chain: api.Part{OK: true}, Senders: api.Part{OK: true}, Ledgers: s.ledgersReady()}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if err := s.store.Ping(ctx); err != nil {
@@ -216,9 +218,12 @@ func (s *service) ready(ctx context.Context) api.Readiness {
 
 // chainShown is the chain as the overview shows it. While nothing is under way
 // nobody else asks the nodes; then they are asked once a minute.
-func (s *service) chainShown(ctx context.Context) api.Chain {
+func (s *service) chainShown(ctx context.Context) *api.Chain {
+	if !s.chain.Any() {
+		return nil
+	}
 	c := s.chain.Chain()
-	if s.chain.Any() && (c.At.IsZero() || time.Since(c.At) > time.Minute) {
+	if c.At.IsZero() || time.Since(c.At) > time.Minute {
 		c = s.chain.Poll(ctx)
 	}
 	shown := api.Chain{
@@ -231,7 +236,38 @@ func (s *service) chainShown(ctx context.Context) api.Chain {
 	case len(c.Lost) > 0:
 		shown.Detail = errors.Join(c.Lost...).Error()
 	}
+	return &shown
+}
+
+// ledgersShown are the ledgers as the overview shows them. None is waited for.
+func (s *service) ledgersShown() []api.Ledger {
+	var shown []api.Ledger
+	for _, x := range s.sequencer.Ledgers() {
+		shown = append(shown, api.Ledger{Name: x.Name, Asked: x.Asked, OK: x.OK, Detail: x.Detail})
+	}
 	return shown
+}
+
+func (s *service) ledgersReady() api.Part {
+	all := s.sequencer.Ledgers()
+	if len(all) == 0 {
+		return api.Part{OK: true, Detail: "no ledger is configured"}
+	}
+	var away []string
+	asked := 0
+	for _, x := range all {
+		switch {
+		case x.Asked.IsZero():
+			continue
+		case !x.OK:
+			away = append(away, x.Name+": "+x.Detail)
+		}
+		asked++
+	}
+	if len(away) > 0 {
+		return api.Part{Detail: strings.Join(away, "; ")}
+	}
+	return api.Part{OK: true, Detail: fmt.Sprintf("%d of %d asked, and all of these answer", asked, len(all))}
 }
 
 // start checks the store and brings the configured senders into the pool.

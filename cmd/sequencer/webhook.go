@@ -24,7 +24,9 @@ func webhookState(w *client.Webhook) span {
 }
 
 func newWebhookCommand(a *app) *cobra.Command {
-	all := clientCommand(a, &cobra.Command{Use: "list", Short: "List the endpoints that are told every event", Args: cobra.NoArgs},
+	all := clientCommand(a, &cobra.Command{
+		Use: "list", Short: "List the endpoints that are told every event", Args: cobra.NoArgs,
+	},
 		func(cmd *cobra.Command, s *session, _ []string) error {
 			return list(s, new(listing), heads("ID", "STATE", "BEHIND", "PARKED", "WAITING", "DROPPED", "URL"),
 				func(client.Cut) (*client.Page[client.Webhook], error) { return s.Webhooks(cmd.Context()) },
@@ -37,7 +39,8 @@ func newWebhookCommand(a *app) *cobra.Command {
 		})
 	group := newGroup("webhook", "Tell others what happens", all, newWebhookAddCommand(a))
 	named := []*cobra.Command{
-		webhookShow(a), webhookDeliveries(a), webhookParked(a), webhookPing(a), webhookRotate(a), webhookReplay(a), webhookDiscard(a),
+		webhookShow(a), webhookDeliveries(a), webhookParked(a),
+		webhookPing(a), webhookRotate(a), webhookReplay(a), webhookDiscard(a),
 		webhookAct(a, "enable", "Tell an endpoint again, from where it was", "is told again",
 			func(ctx context.Context, s *session, id string) (*client.Webhook, error) {
 				return s.EnableWebhook(ctx, id)
@@ -46,7 +49,9 @@ func newWebhookCommand(a *app) *cobra.Command {
 			func(ctx context.Context, s *session, id string) (*client.Webhook, error) {
 				return s.DisableWebhook(ctx, id)
 			}),
-		clientCommand(a, &cobra.Command{Use: "remove ID", Short: "Forget an endpoint and what is parked of it", Args: cobra.ExactArgs(1)},
+		clientCommand(a, &cobra.Command{
+			Use: "remove ID", Short: "Forget an endpoint and what is parked of it", Args: cobra.ExactArgs(1),
+		},
 			func(cmd *cobra.Command, s *session, args []string) error {
 				if err := s.RemoveWebhook(cmd.Context(), args[0]); err != nil {
 					return err
@@ -100,10 +105,13 @@ func webhookShow(a *app) *cobra.Command {
 			for _, x := range w.States {
 				states = append(states, string(x))
 			}
-			return s.print(facts("id", w.ID, "url", w.URL, "state", webhookState(w).text, "since", timeText(w.DisabledAt), "source", w.Source,
-				"types", strings.Join(w.Types, ", "), "queues", strings.Join(w.Queues, ", "), "states", strings.Join(states, ", "),
+			return s.print(facts("id", w.ID, "url", w.URL, "state", webhookState(w).text,
+				"since", timeText(w.DisabledAt), "source", w.Source,
+				"types", strings.Join(w.Types, ", "), "queues", strings.Join(w.Queues, ", "),
+				"states", strings.Join(states, ", "),
 				"behind", fmt.Sprint(w.Behind), "behind since", timeText(w.BehindSince), "parked", fmt.Sprint(w.Parked),
-				"waiting", fmt.Sprint(w.Waiting), "dropped", fmt.Sprint(w.Dropped), "rests until", timeText(w.RestsUntil))...)
+				"waiting", fmt.Sprint(w.Waiting), "dropped", fmt.Sprint(w.Dropped),
+				"rests until", timeText(w.RestsUntil))...)
 		})
 }
 
@@ -119,14 +127,19 @@ func deliveryText(d *client.Delivery) span {
 
 func webhookDeliveries(a *app) *cobra.Command {
 	limit := 0
-	cmd := clientCommand(a, &cobra.Command{Use: "deliveries ID", Short: "List the last tries, the latest first", Args: cobra.ExactArgs(1)},
+	cmd := clientCommand(a, &cobra.Command{
+		Use: "deliveries ID", Short: "List the last tries, the latest first", Args: cobra.ExactArgs(1),
+	},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			return list(s, new(listing), heads("AT", "EVENT", "TRY", "ANSWER", "MS"),
 				func(client.Cut) (*client.Page[client.Delivery], error) {
 					return s.Deliveries(cmd.Context(), args[0], limit)
 				},
 				func(d *client.Delivery) line {
-					return line{{timeText(d.At), dim}, {d.Event, plain}, {fmt.Sprint(d.Try), plain}, deliveryText(d), {fmt.Sprint(d.TookMs), plain}}
+					return line{
+						{timeText(d.At), dim}, {d.Event, plain}, {fmt.Sprint(d.Try), plain}, deliveryText(d),
+						{fmt.Sprint(d.TookMs), plain},
+					}
 				})
 		})
 	cmd.Flags().IntVar(&limit, "limit", 0, "the most, up to 200")
@@ -135,7 +148,9 @@ func webhookDeliveries(a *app) *cobra.Command {
 
 func webhookParked(a *app) *cobra.Command {
 	var l listing
-	cmd := clientCommand(a, &cobra.Command{Use: "parked ID", Short: "List what waits for another try", Args: cobra.ExactArgs(1)},
+	cmd := clientCommand(a, &cobra.Command{
+		Use: "parked ID", Short: "List what waits for another try", Args: cobra.ExactArgs(1),
+	},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			return list(s, &l, heads("LANE", "EVENTS", "FIRST", "AT", "TRIES", "NEXT AT"),
 				func(cut client.Cut) (*client.Page[client.Parked], error) {
@@ -143,7 +158,8 @@ func webhookParked(a *app) *cobra.Command {
 				},
 				func(p *client.Parked) line {
 					return line{
-						{p.Lane, plain}, {fmt.Sprint(p.Events), plain}, {p.First, plain}, {timeText(p.At), dim}, {fmt.Sprint(p.Tries), plain},
+						{p.Lane, plain}, {fmt.Sprint(p.Events), plain}, {p.First, plain}, {timeText(p.At), dim},
+						{fmt.Sprint(p.Tries), plain},
 						{cmp.Or(timeText(p.NextAt), "on replay"), dim},
 					}
 				})
@@ -168,13 +184,16 @@ func webhookPing(a *app) *cobra.Command {
 
 func webhookRotate(a *app) *cobra.Command {
 	secret := ""
-	cmd := clientCommand(a, &cobra.Command{Use: "rotate ID", Short: "Give an endpoint another secret; both sign for a day", Args: cobra.ExactArgs(1)},
+	cmd := clientCommand(a, &cobra.Command{
+		Use: "rotate ID", Short: "Give an endpoint another secret; both sign for a day", Args: cobra.ExactArgs(1),
+	},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			w, err := s.RotateWebhook(cmd.Context(), args[0], secret)
 			if err != nil {
 				return err
 			}
-			return s.answer(w.Raw, "what "+clean(args[0])+" gets is signed with both for a day; the new secret, shown only here:\n"+w.Secret)
+			return s.answer(w.Raw, "what "+clean(args[0])+" gets is signed with both for a day; "+
+				"the new secret, shown only here:\n"+w.Secret)
 		})
 	cmd.Flags().StringVar(&secret, "secret", "", "whsec_… to sign with, instead of a new one")
 	return cmd
@@ -182,7 +201,9 @@ func webhookRotate(a *app) *cobra.Command {
 
 func webhookReplay(a *app) *cobra.Command {
 	after := ""
-	cmd := clientCommand(a, &cobra.Command{Use: "replay ID", Short: "Try at once what is parked", Args: cobra.ExactArgs(1)},
+	cmd := clientCommand(a, &cobra.Command{
+		Use: "replay ID", Short: "Try at once what is parked", Args: cobra.ExactArgs(1),
+	},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			w, err := s.ReplayWebhook(cmd.Context(), args[0], after)
 			if err != nil {
@@ -197,7 +218,8 @@ func webhookReplay(a *app) *cobra.Command {
 func webhookDiscard(a *app) *cobra.Command {
 	everything := false
 	cmd := clientCommand(a, &cobra.Command{
-		Use: "discard ID [LANE]", Short: "Forget what is parked in a lane", Args: cobra.RangeArgs(1, 2), Example: examples("webhook discard billing t:vote-17"),
+		Use: "discard ID [LANE]", Short: "Forget what is parked in a lane", Args: cobra.RangeArgs(1, 2),
+		Example: examples("webhook discard billing t:vote-17"),
 	}, func(cmd *cobra.Command, s *session, args []string) error {
 		lane := ""
 		if len(args) == 2 {
@@ -215,7 +237,9 @@ func webhookDiscard(a *app) *cobra.Command {
 	return cmd
 }
 
-func webhookAct(a *app, verb, short, done string, act func(context.Context, *session, string) (*client.Webhook, error)) *cobra.Command {
+func webhookAct(
+	a *app, verb, short, done string, act func(context.Context, *session, string) (*client.Webhook, error),
+) *cobra.Command {
 	return clientCommand(a, &cobra.Command{Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			w, err := act(cmd.Context(), s, args[0])

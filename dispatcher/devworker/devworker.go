@@ -55,6 +55,8 @@ type Options struct {
 	// Payer reads what the chain shows of the payer, to be held against what is ahead of an
 	// attempt: see [Chain]. Without it, what is ahead is taken as the caller says.
 	Payer func(ctx context.Context, account string) (Chain, error)
+	// Updates is how many account updates a transaction has, at least; nil: one.
+	Updates func(uid string) int
 
 	ProveTime, SignTime time.Duration
 

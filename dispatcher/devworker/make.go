@@ -228,6 +228,11 @@ func (w *Worker) updates(rq *request) ([]json.RawMessage, answer) {
 			Set:     map[int]string{0: NextState(first, rq.UID)},
 		}}
 	}
+	if w.o.Updates != nil {
+		for len(plan.Updates) < w.o.Updates(rq.UID) {
+			plan.Updates = append(plan.Updates, devnet.Update{Account: w.o.Account})
+		}
+	}
 	if !pause(rq.life.ctx, w.o.ProveTime) {
 		return nil, answer{}
 	}

@@ -231,7 +231,8 @@ func (b *Batch) checkSignatures() error {
 // Only Sawtooth looks for ids that are there twice.
 func (b *Batch) checkStructure(twice bool) error {
 	if len(b.TransactionIDs) != len(b.Transactions) {
-		return fmt.Errorf("the header names %d transactions, the batch has %d", len(b.TransactionIDs), len(b.Transactions))
+		return fmt.Errorf("the header names %d transactions, the batch has %d",
+			len(b.TransactionIDs), len(b.Transactions))
 	}
 	seen := map[string]bool{}
 	for i, id := range b.TransactionIDs {

@@ -106,7 +106,8 @@ func (r *record) messages() []any {
 		for _, b := range r.why.Data {
 			data = append(data, int(b))
 		}
-		out = append(out, map[string]any{"transaction_id": r.why.id, "error_message": r.why.Message, "error_data": data})
+		out = append(out, map[string]any{
+			"transaction_id": r.why.id, "error_message": r.why.Message, "error_data": data})
 	}
 	return out
 }

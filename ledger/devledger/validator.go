@@ -267,7 +267,8 @@ func (v *validator) effects() []Effect {
 	out := []Effect{}
 	for i, b := range v.blocks {
 		for _, batch := range b.batches {
-			out = append(out, Effect{Batch: batch.ID, Transactions: batch.TransactionIDs, Block: i + 1, Times: 1, At: b.at})
+			out = append(out, Effect{Batch: batch.ID, Transactions: batch.TransactionIDs, Block: i + 1, Times: 1,
+				At: b.at})
 		}
 	}
 	return out

@@ -111,14 +111,18 @@ func (x *Traces) Sequencer() sequencer.Tracer {
 }
 
 // begin begins the span of something that is done for an attempt.
-func (x *Traces) begin(ctx context.Context, t *lifecycle.Transaction, what string, attempt int) (context.Context, func(error)) {
-	ctx, span := x.follow.Start(within(ctx, t.TraceParent()), what, trace.WithSpanKind(trace.SpanKindClient), about(t, attempt))
+func (x *Traces) begin(ctx context.Context, t *lifecycle.Transaction, what string, attempt int) (
+	context.Context, func(error),
+) {
+	ctx, span := x.follow.Start(within(ctx, t.TraceParent()), what,
+		trace.WithSpanKind(trace.SpanKindClient), about(t, attempt))
 	return ctx, func(err error) { finish(span, err) }
 }
 
 // passed tells of what is over and began at a time.
 func (x *Traces) passed(t *lifecycle.Transaction, what string, attempt int, since time.Time, err error) {
-	_, span := x.follow.Start(within(context.Background(), t.TraceParent()), what, about(t, attempt), trace.WithTimestamp(since))
+	_, span := x.follow.Start(within(context.Background(), t.TraceParent()), what,
+		about(t, attempt), trace.WithTimestamp(since))
 	finish(span, err)
 }
 
@@ -127,16 +131,16 @@ func (x *Traces) passed(t *lifecycle.Transaction, what string, attempt int, sinc
 func (x *Traces) retried(t *lifecycle.Transaction) {
 	own := trace.SpanContextFromContext(within(context.Background(), t.TraceParent()))
 	first := trace.SpanContextFromContext(within(context.Background(), t.Trace))
-	_, span := x.follow.Start(context.WithValue(context.Background(), givenKey{}, own), "retry", about(t, len(t.Attempts)),
-		trace.WithNewRoot(), trace.WithLinks(trace.Link{SpanContext: first}),
+	_, span := x.follow.Start(context.WithValue(context.Background(), givenKey{}, own), "retry",
+		about(t, len(t.Attempts)), trace.WithNewRoot(), trace.WithLinks(trace.Link{SpanContext: first}),
 		trace.WithAttributes(attribute.Int("sequencer.retry", t.Retries)))
 	span.End()
 }
 
 func about(t *lifecycle.Transaction, attempt int) trace.SpanStartEventOption {
 	return trace.WithAttributes(attribute.String("sequencer.uid", t.UID), attribute.String("sequencer.queue", t.Queue),
-		attribute.String("sequencer.type", t.Type), attribute.String("sequencer.sender", t.Sender), attribute.Int("sequencer.attempt", attempt),
-		attribute.String("sequencer.state", string(t.State())))
+		attribute.String("sequencer.type", t.Type), attribute.String("sequencer.sender", t.Sender),
+		attribute.Int("sequencer.attempt", attempt), attribute.String("sequencer.state", string(t.State())))
 }
 
 func finish(span trace.Span, err error) {

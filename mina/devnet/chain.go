@@ -48,12 +48,13 @@ type branch struct {
 	genesis func(key string) *account
 	known   map[string]*block // every block that was ever on the best path, by hash
 	pool    pool
+	heard   map[string]time.Time // when gossip of a command first came, by hash
 }
 
 func newBranch(first *block, genesis func(string) *account) branch {
 	return branch{
 		chain: []*block{first}, ledger: make(map[string]*account), genesis: genesis,
-		known: map[string]*block{first.hash: first}, pool: newPool(),
+		known: map[string]*block{first.hash: first}, pool: newPool(), heard: make(map[string]time.Time),
 	}
 }
 
@@ -130,7 +131,12 @@ type rules struct {
 }
 
 // fill puts the pool's commands into a new block on the tip: descending fee
-// per weight unit, each payer's in nonce order.
+// per weight unit, each payer's in nonce order, so that a command ranks no higher
+// than any that its payer has before it.
+//
+// As in Mina a block has two passes: all fee payers, and payments as a whole, then
+// all account updates. Whether a command is included depends on the first alone:
+// behind one whose updates fail, its payer's others are included, and pay.
 func (b *branch) fill(next *block, r rules) {
 	v := &view{below: b.account, changed: make(map[string]*account)}
 	at := moment{slot: next.slot, height: next.height, creationFee: r.creationFee}
@@ -142,6 +148,7 @@ func (b *branch) fill(next *block, r rules) {
 	}
 	slices.SortFunc(heads, worstFirst)
 	zkapps := 0
+	var planted [][]string // reasons to fail, of each command
 	for len(heads) > 0 {
 		c := heads[len(heads)-1]
 		heads = heads[:len(heads)-1]
@@ -152,26 +159,34 @@ func (b *branch) fill(next *block, r rules) {
 		done := included{command: c}
 		reasons := r.failures(c.Command)
 		switch {
-		case c.Kind == KindPayment && len(reasons) > 0:
-			done.reason = reasons[0]
-		case c.Kind == KindPayment:
-			done.reason = v.pay(c, at)
-		case len(reasons) > 0:
-			all := make([][]string, len(c.updates))
-			all[0] = reasons
-			done.failures = display(all)
-		default:
-			done.failures = v.apply(c, at)
-		}
-		if c.Kind == KindZkapp {
+		case c.Kind == KindZkapp:
 			zkapps++
+		case len(reasons) > 0:
+			done.reason = reasons[0]
+		default:
+			done.reason = v.pay(c, at)
 		}
-		next.commands = append(next.commands, done)
+		next.commands, planted = append(next.commands, done), append(planted, reasons)
 		queue := b.pool.queues[c.Payer]
 		if i := int(c.Nonce-queue[0].Nonce) + 1; i < len(queue) {
 			place, _ := slices.BinarySearchFunc(heads, queue[i], worstFirst)
 			heads = slices.Insert(heads, place, queue[i])
 		}
 	}
+	for i := range next.commands {
+		if c := &next.commands[i]; c.Kind == KindZkapp {
+			c.failures = v.second(c.command, planted[i], at)
+		}
+	}
 	next.changes = v.changes()
+}
+
+// second executes a zkApp command's updates, unless it is to fail for the given reasons.
+func (v *view) second(c *command, planted []string, at moment) []Failure {
+	if len(planted) == 0 {
+		return v.apply(c, at)
+	}
+	all := make([][]string, len(c.updates))
+	all[0] = planted
+	return display(all)
 }

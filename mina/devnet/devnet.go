@@ -74,6 +74,15 @@ type Config struct {
 	MaxZkapps   int
 	StateFields int       // app state fields of an account; default 8
 	Genesis     time.Time // the start of slot 0; default: now
+	// GossipSpread is how much later than another a command may come to a peer, for peers
+	// verify several at a time: of what a node tells within this, any order may come, and one
+	// that comes before its payer's command with the nonce before it is dropped there. 0: in order.
+	// Commands of one payer that clients send five seconds apart come in order on mainnet.
+	GossipSpread time.Duration
+	// GossipMemory is how long a node that has heard of a command, or told of it, takes the
+	// same bytes for a repetition: it neither looks at them nor tells them. libp2p's default
+	// is two minutes. 0: not at all.
+	GossipMemory time.Duration
 	// BlockOnSend makes a block at once for every command accepted. Such blocks
 	// share the slot of the clock, so many of them do not make commands expire.
 	BlockOnSend bool
@@ -97,7 +106,10 @@ type Network struct {
 	seen map[string]*command // every command ever accepted, by hash
 	rng  *rand.Rand
 	slot uint32 // the highest slot reached, by the clock or by hand
-	fail []failOrder
+
+	order *rand.Rand      // of gossip
+	keyed map[string]bool // accounts that some command gives a verification key
+	fail  []failOrder
 
 	archive ArchiveFaults
 }
@@ -157,6 +169,7 @@ func New(c Config) (*Network, error) {
 	n := &Network{
 		config: c, core: newBranch(first, lookup), mux: http.NewServeMux(),
 		seen: make(map[string]*command), rng: rand.New(rand.NewPCG(c.Seed, 0x6d696e61)),
+		order: rand.New(rand.NewPCG(c.Seed, 0x676f73)), keyed: make(map[string]bool),
 	}
 	archive, err := n.archiveHandler()
 	if err != nil {

@@ -31,13 +31,25 @@ func (n *Network) clock() time.Time {
 	return now
 }
 
+// told is a command that a node tells its peers of.
+type told struct {
+	*command
+	at time.Time
+}
+
+// tell puts a command into the outbox, unless the node's peers would take it for a
+// repetition.
+func (d *Node) tell(c *command, now time.Time) {
+	if d.network.hears(&d.branch, c, now) {
+		d.outbox = append(d.outbox, told{c, now})
+	}
+}
+
 // broadcast tells the peers of a command that a client sent, and begins anew
 // to tell them again.
 func (d *Node) broadcast(c *command) {
-	if !slices.Contains(d.outbox, c) {
-		d.outbox = append(d.outbox, c)
-	}
 	now := d.network.clock()
+	d.tell(c, now)
 	o := &ownCommand{c, now, now.Add(rebroadcastEvery)}
 	if d.own == nil {
 		d.own = map[*command]*ownCommand{}
@@ -59,8 +71,8 @@ func (d *Node) rebroadcast() {
 		case now.Sub(o.sent) > rebroadcastFor:
 			delete(d.own, o.command)
 			continue
-		case d.pool.byHash[o.Hash] != nil && !slices.Contains(d.outbox, o.command):
-			d.outbox = append(d.outbox, o.command)
+		case d.pool.byHash[o.Hash] != nil:
+			d.tell(o.command, now)
 		}
 		o.next = now.Add(rebroadcastEvery)
 		d.turns = append(d.turns, o)
@@ -93,14 +105,11 @@ func (b *branch) includes(c *command) bool {
 func (n *Network) gossip() {
 	for _, from := range n.nodes {
 		from.rebroadcast()
-		for _, c := range from.outbox {
-			if !from.reachable() {
-				break
-			}
-			n.core.receive(c, n.now(), n.config.PoolSize)
+		if from.reachable() {
+			n.deliver(&n.core, from.outbox)
 			for _, to := range n.nodes {
 				if to != from && to.reachable() {
-					to.receive(c, n.now(), n.config.PoolSize)
+					n.deliver(&to.branch, from.outbox)
 				}
 			}
 		}
@@ -108,9 +117,68 @@ func (n *Network) gossip() {
 	}
 }
 
-// receive admits a command of another node, or ignores it.
-func (b *branch) receive(c *command, slot uint32, size int) {
-	if b.pool.add(c, b.account(c.Payer), slot) == accepted {
-		b.pool.shrink(size)
+// deliver brings what one node tells to another, in the order in which it gets through
+// there. What does not fit the pool then is dropped, and no refusal goes back.
+func (n *Network) deliver(to *branch, sent []told) {
+	sent = slices.Clone(sent)
+	if spread := int64(n.config.GossipSpread); spread > 0 && len(sent) > 1 {
+		for i := range sent {
+			sent[i].at = sent[i].at.Add(time.Duration(n.order.Int64N(spread)))
+		}
+		slices.SortStableFunc(sent, func(a, b told) int { return a.at.Compare(b.at) })
 	}
+	for _, c := range sent {
+		if n.hears(to, c.command, c.at) && n.lacks(to, c.command) == "" &&
+			to.pool.add(c.command, to.account(c.Payer), n.now()) == accepted {
+			to.pool.shrink(n.config.PoolSize)
+		}
+	}
+}
+
+// hears says whether a command is news, and remembers it.
+func (n *Network) hears(b *branch, c *command, at time.Time) bool {
+	memory := n.config.GossipMemory
+	if memory <= 0 {
+		return true
+	}
+	if first, known := b.heard[c.Hash]; known && at.Sub(first) < memory {
+		return false
+	}
+	if len(b.heard) > 2*n.config.PoolSize {
+		maps.DeleteFunc(b.heard, func(_ string, first time.Time) bool { return at.Sub(first) >= memory })
+	}
+	b.heard[c.Hash] = at
+	return true
+}
+
+// lacks returns the account of an update that is proved for a verification key which this
+// view of the network does not have, "" if there is none. Accounts that no command ever
+// gives a key need none: their proofs are never looked at.
+func (n *Network) lacks(b *branch, c *command) string {
+	for i := range c.updates {
+		u := &c.updates[i]
+		if !u.isProved || !n.keyed[u.key] {
+			continue
+		}
+		a := b.account(u.key)
+		has := a != nil && a.zkapp != nil && a.zkapp.keyHash != ""
+		if !has && !givesKey(c.updates[:i], u.key) && !b.givesKey(u.key) {
+			return u.key
+		}
+	}
+	return ""
+}
+
+// givesKey says whether a pooled command will give the account a verification key.
+func (b *branch) givesKey(key string) bool {
+	for _, c := range b.pool.byHash {
+		if givesKey(c.updates, key) {
+			return true
+		}
+	}
+	return false
+}
+
+func givesKey(updates []update, key string) bool {
+	return slices.ContainsFunc(updates, func(u update) bool { return u.key == key && u.givesKey() })
 }

@@ -140,6 +140,12 @@ func (u *update) read(in *updateInput) error {
 	return err
 }
 
+// givesKey says whether the update sets a verification key.
+func (u *update) givesKey() bool {
+	_, is := u.in.Body.Update.field("verificationKey", "data").(string)
+	return is
+}
+
 func (s *span) read(v any) (err error) {
 	m, ok := v.(map[string]any)
 	if !ok {

@@ -91,7 +91,7 @@ type Node struct {
 	branch
 	faults  Faults
 	healed  chan struct{}            // closed when Hang ends; nil without
-	outbox  []*command               // to be gossiped
+	outbox  []told                   // to be gossiped
 	own     map[*command]*ownCommand // sent here, and told to the peers again
 	turns   []*ownCommand            // those, by when that is
 	highest uint32                   // the greatest height heard of
@@ -194,7 +194,7 @@ func (d *Node) Drop(hash string) bool {
 }
 
 func (d *Node) drop(hash string) bool {
-	d.outbox = slices.DeleteFunc(d.outbox, func(c *command) bool { return c.Hash == hash })
+	d.outbox = slices.DeleteFunc(d.outbox, func(t told) bool { return t.Hash == hash })
 	found := d.pool.drop(hash)
 	d.disown()
 	return found
@@ -272,6 +272,9 @@ func (d *Node) admit(c *command) error {
 			return fmt.Errorf("Could not decode app state of more than %d fields", n.config.StateFields) //nolint:staticcheck // the daemon's text
 		}
 	}
+	if key := n.lacks(&d.branch, c); key != "" {
+		return poolError(fmt.Sprintf(`(invalid "No verification key found for proved account update" (account_id %s))`, key))
+	}
 	known := d.pool.byHash[c.Hash]
 	if reason := d.pool.add(c, d.account(c.Payer), n.now()); reason != accepted {
 		return poolError(fmt.Sprintf("[%q]", reason))
@@ -292,6 +295,11 @@ func (d *Node) admit(c *command) error {
 		c.first = before.first
 	}
 	n.seen[c.Hash] = c
+	for i := range c.updates {
+		if u := &c.updates[i]; u.givesKey() {
+			n.keyed[u.key] = true
+		}
+	}
 	d.broadcast(c)
 	if n.config.BlockOnSend {
 		n.gossip()

@@ -7,52 +7,63 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // An offer waits for a block.
 type offer struct {
+	lifecycle.Offer
 	perWeight float64
 	until     uint32
 }
 
-// A bidder is somebody of ours who wants a command in: what is offered for each unit of its
-// weight, by what the pool showed, the best first, and after how many raises.
+// A bidder is somebody of ours who wants a command in: what is paid for one of a weight, by
+// what the pool showed, and after how many raises; last is what it has paid until then.
 type bidder struct {
 	name string
-	bid  func(looks [][]offer, weight float64, raises int, last float64) float64
+	bid  func(looks []lifecycle.Look, now time.Time, weight, raises int, last uint64) uint64
 }
 
 const (
-	feeMin, feeMax = 0.01e9, 5e9
-	blockTakes     = devnet.DefaultMaxZkapps
-	target         = 2 // blocks
-	raiseAfter     = 5 // slots
+	blockTakes = devnet.DefaultMaxZkapps
+	target     = 2 // blocks
+	raiseAfter = 5 // slots
+	slotTime   = 90 * time.Second
 )
+
+// policy is that of a service as it is configured without a word on fees, but for auto.
+func policy(first uint64) *lifecycle.Policy {
+	return &lifecycle.Policy{Fee: first, FeeMin: 10_000_000, FeeMax: 5_000_000_000, FeeBump: 1.5, FeeTarget: target}
+}
 
 // constant is a fee that knows no weight, half as much again with each raise.
 func constant(mina float64) bidder {
-	return bidder{fmt.Sprint(mina), func(_ [][]offer, weight float64, raises int, last float64) float64 {
+	p := policy(uint64(mina * 1e9))
+	return bidder{fmt.Sprint(mina), func(_ []lifecycle.Look, _ time.Time, _, raises int, last uint64) uint64 {
 		if raises == 0 {
-			return mina * 1e9 / weight
+			return p.Fee
 		}
-		return min(1.5*last, feeMax/weight)
+		return p.Raised(last)
 	}}
 }
 
-// byPool goes by the last looks at the pool, for each look at the place that the next block
-// ends with: it outbids whoever stood there in any of them, within floor and cap. One look
-// alone shows too little: what pays most is gone with each block.
-func byPool(memory int) bidder {
-	return bidder{"auto", func(looks [][]offer, weight float64, _ int, last float64) float64 {
-		want := feeMin / weight
-		for _, pool := range looks[max(0, len(looks)-memory):] {
-			if len(pool) >= blockTakes {
-				want = max(want, 1.01*pool[blockTakes-1].perWeight)
-			}
+// byMarket pays what the service does with SEQUENCER_FEE=auto, by its own estimator.
+func byMarket() bidder {
+	p := policy(100_000_000)
+	p.FeeAuto = true
+	return bidder{"auto", func(looks []lifecycle.Look, now time.Time, weight, raises int, last uint64) uint64 {
+		m := lifecycle.Market{Looks: looks, Weight: weight}
+		q := m.Quote(p, now, slotTime, weight, p.FeeMax)
+		switch {
+		case raises == 0:
+			return q.Fee
+		case q.Pays(last):
+			return last
 		}
-		return min(max(want, last), feeMax/weight)
+		return p.Outbid(&q, last, p.FeeMax)
 	}}
 }
 
@@ -76,18 +87,18 @@ func (r *result) within(n int) float64 {
 // nobody's place: each is in a block that holds fewer than it takes of those who pay more.
 func day(m *devnet.Market, bidders []bidder, updates []int) map[string]*result {
 	type ours struct {
-		to        *result
-		b         bidder
-		weight    float64
-		perWeight float64
-		sent      uint32
-		blocks    int
-		raises    int
+		to     *result
+		b      bidder
+		weight int
+		fee    uint64
+		sent   uint32
+		blocks int
+		raises int
 	}
 	results := map[string]*result{}
 	fill := rand.New(rand.NewPCG(m.Seed, 99))
 	var pool, before []offer
-	var looks [][]offer
+	var looks []lifecycle.Look // the latest first
 	var waiting []*ours
 	for slot := range uint32(960 + 200) {
 		// A look in the middle of the slot shows half of what comes in it.
@@ -97,14 +108,20 @@ func day(m *devnet.Market, bidders []bidder, updates []int) map[string]*result {
 			if until == 0 {
 				until = 1 << 30
 			}
-			pool = append(pool, offer{float64(p.Fee) / float64(1+len(p.Updates)), until})
+			weight := 1 + len(p.Updates)
+			pool = append(pool, offer{lifecycle.Offer{Fee: p.Fee, Weight: weight}, float64(p.Fee) / float64(weight), until})
 			if i%2 == 0 {
 				half = append(half, pool[len(pool)-1])
 			}
 		}
-		look := append(slices.Clone(before), half...)
-		slices.SortFunc(look, func(a, b offer) int { return int(b.perWeight) - int(a.perWeight) })
-		looks = append(looks[max(0, len(looks)-60):], look)
+		now := time.Unix(0, 0).Add(time.Duration(slot) * slotTime)
+		var offers []lifecycle.Offer
+		if waiting := append(slices.Clone(before), half...); len(waiting) > blockTakes {
+			for _, o := range waiting {
+				offers = append(offers, o.Offer)
+			}
+		}
+		looks = slices.Insert(looks, 0, lifecycle.NewLook(now, len(before)+len(half), offers))
 		for _, b := range bidders {
 			for _, n := range updates {
 				key := fmt.Sprint(b.name, " ", n)
@@ -112,16 +129,15 @@ func day(m *devnet.Market, bidders []bidder, updates []int) map[string]*result {
 					results[key] = &result{}
 				}
 				if slot < 960 {
-					weight := float64(1 + n)
-					waiting = append(waiting, &ours{to: results[key], b: b, weight: weight, sent: slot,
-						perWeight: b.bid(looks, weight, 0, 0)})
+					waiting = append(waiting, &ours{to: results[key], b: b, weight: 1 + n, sent: slot,
+						fee: b.bid(looks, now, 1+n, 0, 0)})
 				}
 			}
 		}
 		for _, o := range waiting {
 			if since := slot - o.sent; since > 0 && since%raiseAfter == 0 {
 				o.raises++
-				o.perWeight = o.b.bid(looks, o.weight, o.raises, o.perWeight)
+				o.fee = o.b.bid(looks, now, o.weight, o.raises, o.fee)
 			}
 		}
 		pool = slices.DeleteFunc(pool, func(x offer) bool { return x.until <= slot })
@@ -136,11 +152,11 @@ func day(m *devnet.Market, bidders []bidder, updates []int) map[string]*result {
 		}
 		waiting = slices.DeleteFunc(waiting, func(o *ours) bool {
 			o.blocks++
-			if o.perWeight <= least {
+			if float64(o.fee)/float64(o.weight) <= least {
 				return false
 			}
 			o.to.blocks = append(o.to.blocks, o.blocks)
-			o.to.spent += o.perWeight * o.weight / 1e9
+			o.to.spent += float64(o.fee) / 1e9
 			return true
 		})
 		pool = pool[min(blockTakes, len(pool)):]
@@ -152,12 +168,12 @@ func day(m *devnet.Market, bidders []bidder, updates []int) map[string]*result {
 	return results
 }
 
-// TestPrices shows what a fee by the pool buys beside constants, on markets that were fixed
-// before. The rows that say so are those on which it is within its target for nine of ten,
+// TestPrices shows what the service's fee by the market buys beside constants, on markets
+// that were fixed before it was written. The rows that say so are those on which it is within its target for nine of ten,
 // at less than the cheapest constant that does as well.
 func TestPrices(t *testing.T) {
 	t.Parallel()
-	bidders := []bidder{byPool(12), constant(0.1), constant(0.5), constant(2)}
+	bidders := []bidder{byMarket(), constant(0.1), constant(0.5), constant(2)}
 	updates := []int{2, 8, 16}
 	better := map[string]int{}
 	for _, m := range devnet.Markets() {

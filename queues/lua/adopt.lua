@@ -1,6 +1,7 @@
 -- adopt gives a transaction back what Redis has forgotten of it: that it was bound
 -- to a sender, and its attempts. It is bound to that sender again, in its queue, for
--- the calling process to go on with.
+-- the calling process to go on with; so are those of its queue that have something out by
+-- that sender, too: they were in flight together.
 --
 -- ARGV[1]  uid, ARGV[2] sender, ARGV[3] incarnation of the calling process
 -- ARGV[4]  how many of its attempts are open, ARGV[5] signed bytes, or ""
@@ -16,9 +17,14 @@ local t = txn(uid)
 if not seq or t.revision ~= tonumber(ARGV[6]) or t.phase ~= 'waiting' and not BOUND[t.phase] then return { 'stale' } end
 
 local q, carries = que(queue), call('HGET', s, 'queue') or ''
-local function first(list) return string.match(list, '^[^,]+') end
-local by = q.run ~= '' and q.run ~= uid and first(q.run) or carries ~= '' and first(que(carries).run)
-if by == uid then return { 'stale' } end
+local by
+local others = without(q.run, uid)
+for other in string.gmatch(others, '[^,]+') do
+  local o = txn(other)
+  if not by and (o.sender ~= sender or (tonumber(o.open) or 0) == 0) then by = other end
+end
+if not by and carries ~= '' and carries ~= queue then by = string.match(que(carries).run, '^[^,]+') end
+if t.phase ~= 'waiting' and t.sender == sender then return { 'stale' } end
 if by then
   -- Until that one has ended nothing may run in its place: not this one on another
   -- sender, nor another one on this.
@@ -33,8 +39,15 @@ if t.phase ~= 'waiting' then
   waits(typ, 1)
   came(q, uid, seq)
   event('t', uid, t.sender, t.phase, 'waiting', '', 'RESTORED')
-  call('HSET', P .. 's:' .. t.sender, 'queue', '')
+  set(t.sender, 'queue', '')
   offer(t.sender)
+end
+for other in string.gmatch(others, '[^,]+') do
+  local o = txn(other)
+  if owner(o) then drop('own:' .. owner(o), other) end
+  claim(o, me)
+  o.revision = o.revision + 1
+  write(o)
 end
 if call('HEXISTS', s, 'group') == 0 then
   -- It was registered, which is forgotten too: a person says what it is to do.
@@ -46,9 +59,14 @@ for i = 8, #ARGV, 2 do
   if call('EXISTS', P .. 's:' .. ARGV[i]) == 1 then raise(ARGV[i], ARGV[i + 1]) end
 end
 drop('free:' .. call('HGET', s, 'group'), sender)
-call('HSET', s, 'queue', queue)
+set(sender, 'queue', queue)
 
-q.hold, q.holder, q.waiting, q.run, q.sender = '', '', q.waiting - 1, uid, sender
+local run, placed = '', false -- in order of their sequence
+for other in string.gmatch(others, '[^,]+') do
+  if not placed and tonumber((header(other))) > tonumber(seq) then run, placed = with(run, uid), true end
+  run = with(run, other)
+end
+q.hold, q.holder, q.waiting, q.run, q.sender = '', '', q.waiting - 1, placed and run or with(run, uid), sender
 left(q, uid, seq)
 waits(typ, -1)
 if ARGV[5] ~= '' then strings['b:' .. uid] = ARGV[5] end

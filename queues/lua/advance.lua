@@ -38,12 +38,12 @@
 --   expires ms         when what waits again expires
 --   unresolved n       how many UNRESOLVED in a row pause the queue or, over several
 --                      queues, rest the sender
--- Answer, for each: {"ok", "1" if a bind may have become possible, now, what is stored, facts},
---   {"stale"}, {"fenced"}, {"unsettled"}, {"overtaken"}, {"followed"}, {"gone"}, {"error", text}: what
+-- Answer, for each: {"ok", "1" if a bind may have become possible, now, the words that are
+--   stored, facts}, {"stale"}, {"fenced"}, {"unsettled"}, {"overtaken"}, {"followed"}, {"gone"}, {"error", text}: what
 --   went wrong with it, or {"costly", "sender", "all" or a budget: whose limit, the fees of the day
 --   so far, milliseconds until the day is over}
--- Cost: about five commands, and from one (a bound phase to a bound phase) to eight
---   (a landing) for each
+-- Cost: about five commands, three more for a landing, and from one (a bound phase to a
+--   bound phase) to four (a landing) for each
 
 local WORDS = {
   confirm = 0, ['in-order'] = 0, limits = 2, keep = 0, claim = 1, tell = 3, told = 0, hold = 1, rest = 4, next = 1, least = 2,
@@ -70,7 +70,7 @@ local function refused(t, said, revision, claim, cost, queue)
     for _, at in ipairs(said.budget) do
       budgets[#budgets + 1], budgets[#budgets + 2] = ARGV[at + 1], tonumber(ARGV[at + 2])
     end
-    local whose, spent = charge(t, t.sender, tonumber(cost), most, all, budgets)
+    local whose, spent = charge(t, t.sender, queue, tonumber(cost), most, all, budgets)
     if whose then return { 'costly', whose, string.format('%.0f', spent), DAY - now % DAY } end
   end
 end
@@ -84,8 +84,8 @@ local function streak(q, sender, limit)
     q.paused, q.till = reason, ''
     if was == '' then event('q', q.name, sender, '', '', '', 'PAUSED') end
   end
-  local n = tonumber(call('HGET', P .. 's:' .. sender, 'streak') or '') or 0
-  call('HSET', P .. 's:' .. sender, 'streak', n + 1)
+  local n = tonumber(about(sender).streak) or 0
+  set(sender, 'streak', n + 1)
   if n + 1 >= limit and q.streak < limit then rest(sender, -1, 'RESTED') end
 end
 
@@ -102,7 +102,7 @@ end
 -- bound.
 local function pay(t, said, bound)
   local s = P .. 's:' .. t.sender
-  if said.next and (bound or call('EXISTS', s) == 1) then call('HSET', s, 'next', ARGV[said.next + 1]) end
+  if said.next and (bound or call('EXISTS', s) == 1) then set(t.sender, 'next', ARGV[said.next + 1]) end
   for _, i in ipairs(said.least) do
     local account = ARGV[i + 1]
     if account == t.sender and bound or call('EXISTS', P .. 's:' .. account) == 1 then raise(account, ARGV[i + 2]) end
@@ -150,11 +150,10 @@ local function passes(t, q, typ, seq, from, to, limit)
   q.run = without(q.run, t.uid)
   if q.run == '' then q.sender = '' end
   if t.sender == '' then return end
-  local fields = {}
-  if to == 'done' then fields = { 'streak', '' } end
-  if q.run == '' then fields[#fields + 1], fields[#fields + 2] = 'queue', '' end
-  if #fields > 0 then call('HSET', P .. 's:' .. t.sender, unpack(fields)) end
-  if q.run == '' then offer(t.sender) end
+  if to == 'done' then set(t.sender, 'streak', '') end
+  if q.run ~= '' then return end
+  set(t.sender, 'queue', '')
+  offer(t.sender)
 end
 
 -- narrows has fewer of a queue in flight after one has broken, and more again after each
@@ -200,7 +199,7 @@ local function advance(o, n)
   end
   local t = txn(uid)
   if t.fresh and call('EXISTS', P .. 't:' .. uid) == 0 then return { 'gone' } end
-  if t.operation == op then return { 'ok', 1, now, write(t), facts(t) } end
+  if t.operation == op then return { 'ok', 1, now, (select(2, write(t))), facts(t) } end
   local why = refused(t, said, revision, claim, cost, queue)
   if why then return why end
   local from = t.phase
@@ -245,9 +244,9 @@ local function advance(o, n)
   if q then place(q) end
   local possible = woken
   woken = possible or before
-  return { 'ok', possible and 1 or 0, now, write(t), facts(t) }
+  return { 'ok', possible and 1 or 0, now, (select(2, write(t))), facts(t) }
 end
 
-local answers = each(advance)
+local answers = each(advance, function(o) return not BOUND[ARGV[o + 8]] end)
 flush()
 return answers

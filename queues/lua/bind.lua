@@ -14,17 +14,34 @@
 --          at once if nothing else is stored by now
 -- Answer:  {"1" if more is left to another run, for the payloads are large, {queue's
 --          transaction as in get, sender, url, next nonce or "", width or ""} …}
--- Cost:    about fourteen commands, and nine for each pair
+-- Cost:    about sixteen commands, and seven for each pair
 local incarnation, most, grace, fee = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local ntypes = tonumber(ARGV[7])
 local groups = 8 + ntypes + tonumber(ARGV[8])
 local answer, bytes = { 0 }, 0
-if not lives(incarnation) or not settled() then return answer end
-local claims, claimed
+local on, claims = unpack(call('MGET', P .. 'is:server', P .. 'n:claim'))
+if not lives(incarnation) or not settled(on) then return answer end
+claims = tonumber(claims or '0')
 
--- The first of each set, read a few at a time; at: the one that is next.
+-- The first of each set, read a few at a time, of queues no more than there are senders
+-- for; at: the one that is next.
 local PAGE = math.min(most, 16)
-local fronts = {}
+local fronts, free = {}, 0
+local function read(set, page)
+  local front = call('ZRANGE', P .. set, 0, page - 1, 'WITHSCORES')
+  front.at, front.over = 1, 2 * page
+  fronts[set] = front
+  return front
+end
+
+-- peek reads the records of queues that are next, at once.
+local function peek(front)
+  local names, keys = {}, {}
+  for i = 1, #front, 2 do
+    if not queues[front[i]] then names[#names + 1], keys[#keys + 1] = front[i], P .. 'q:' .. front[i] end
+  end
+  for i, text in ipairs(#keys > 0 and call('MGET', unpack(keys)) or {}) do found[names[i]] = text end
+end
 
 -- least returns the member with the lowest score in the sets called prefix and one
 -- of the names ARGV[from] to ARGV[to], and that name; nil if all are empty.
@@ -33,11 +50,15 @@ local function least(prefix, from, to)
   for i = from, to do
     local set = prefix .. ARGV[i]
     local front = fronts[set]
-    if not front or front.at > 2 * PAGE then
+    if not front or front.at > front.over then
       if front then flush() end -- what is taken leaves the set before more is read
-      front = call('ZRANGE', P .. set, 0, PAGE - 1, 'WITHSCORES')
-      front.at = 1
-      fronts[set] = front
+      if prefix == 'free:' then
+        front = read(set, PAGE)
+        free = free + #front / 2
+      else
+        front = read(set, math.min(PAGE, free))
+        peek(front)
+      end
     end
     local score = tonumber(front[front.at + 1])
     if score and (not lowest or score < lowest) then member, lowest, name = front[front.at], score, ARGV[i] end
@@ -80,31 +101,30 @@ local function pair(q, typ, sender, group)
   else
     left(q, uid, seq)
   end
-  claims = claims or tonumber(call('GET', P .. 'n:claim') or '0')
-  claimed = (claimed or claims) + 1
+  claims = claims + 1
+  strings['n:claim'] = claims
   take('free:' .. group)
   take('ready:' .. typ)
   q.waiting, q.run, q.sender = q.waiting - 1, uid, sender
   q.ready, q.first, q.since, q.hold, q.holder = '', '', '', '', ''
   note(q)
   waits(typ, -1)
-  local s = P .. 's:' .. sender
-  local about = call('HMGET', s, 'url', 'next')
-  call('HSET', s, 'queue', q.name)
+  local s = about(sender)
+  set(sender, 'queue', q.name)
   if t.fresh then
     put('past:' .. q.name, seq, uid)
-    if about[2] and begins .. expires .. dearest .. by == '' and known(sender) == about[2] then
-      charge(t, sender, fee, 0, 0, {})
-      t.record = ARGV[5] .. '"' .. sender .. '","nonce":' .. about[2] .. ARGV[6]
+    if s.next ~= '' and begins .. expires .. dearest .. by == '' and known(sender) == s.next then
+      charge(t, sender, q.name, fee, 0, 0, {})
+      t.record = ARGV[5] .. '"' .. sender .. '","nonce":' .. s.next .. ARGV[6]
     end
   end
   t.revision, t.phase, t.since, t.sender, t.due = t.revision + 1, 'dispatching', stamp, sender, ''
-  t.claim = incarnation .. ':' .. claimed
+  t.claim = incarnation .. ':' .. claims
   put('bound', seq, uid)
   put('own:' .. incarnation, now + grace, uid)
   event('t', uid, sender, 'waiting', 'dispatching', '', '')
   bytes = bytes + #v[1]
-  answer[#answer + 1] = { { uid, v[1], write(t), facts(t) }, sender, about[1] or '', about[2] or '', q.width }
+  answer[#answer + 1] = { { uid, v[1], write(t), facts(t) }, sender, s.url, s.next, q.width }
   return true
 end
 
@@ -131,7 +151,6 @@ end
 
 -- What is bound is stored even if something is wrong with the one after it.
 local ok, err = pcall(pairUp)
-if claimed then call('SET', P .. 'n:claim', claimed) end
 woken = false -- what is bound is ready no more
 flush()
 if not ok then error(err) end

@@ -40,7 +40,8 @@ local answer, fresh, lines = { now, 0 }, {}, {}
 for i = 3, #ARGV, 6 do
   local uid, chosen, typ, name, payload, more = unpack(ARGV, i, i + 5)
   local key = batchKey(typ, batchOf(more))
-  local q = queues[name] or asked(name, known['q:' .. name])
+  found[name] = known['q:' .. name]
+  local q = que(name)
   local result
   if known['t:' .. uid] then
     result = 0

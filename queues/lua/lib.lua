@@ -28,7 +28,7 @@ local DAY = 86400000 -- milliseconds
 local moments = 0
 local function moment()
   moments = moments + 1
-  return string.format('%.0f', micros + moments - 1)
+  return string.format('%d', micros + moments - 1)
 end
 
 -- server names the history that this Redis writes, by its replication id: another one
@@ -41,10 +41,11 @@ local function server()
 end
 
 -- settled answers whether this is the Redis on which the namespace was last
--- reconciled. On any other nothing is bound, and nothing may leave a process.
+-- reconciled, on, if that was read already. On any other nothing is bound, and nothing
+-- may leave a process.
 local reconciled
-local function settled()
-  if reconciled == nil then reconciled = call('GET', P .. 'is:server') == server() end
+local function settled(on)
+  if reconciled == nil then reconciled = (on or call('GET', P .. 'is:server')) == server() end
   return reconciled
 end
 
@@ -83,9 +84,20 @@ local function drop(index, member) put(index, false, member) end
 
 local strings = {} -- what is stored under keys; false deletes
 
+local changed = {} -- senders, see sender.lua
+
+-- count adds to a number in a hash, counted is what that comes to.
+local counts = {}
+local function count(key, field, n)
+  counts[key] = counts[key] or {}
+  counts[key][field] = (counts[key][field] or 0) + n
+end
+local function counted(key, field)
+  return tonumber(call('HGET', P .. key, field) or '0') + (counts[key] and counts[key][field] or 0)
+end
+
 -- waits counts n more transactions of a type among those that wait.
-local waiting = {}
-local function waits(typ, n) waiting[typ] = (waiting[typ] or 0) + n end
+local function waits(typ, n) count('waiting', typ, n) end
 
 -- event appends to the log, as one field: fewer bytes, and half the work of eight.
 -- Redis counts the entries. See events.go. kind: t(ransaction), q(ueue), s(ender).
@@ -131,19 +143,19 @@ end
 -- What is stored of a transaction: a line of words that scripts read or write, in this
 -- order, empty for none, and behind it the record, which they do not read. fresh is one
 -- that has not changed since it was posted. codec.go has the same words.
-local WORD = '([^ ]*) '
-local TXN = '^' .. string.rep(WORD, 12) .. '([^ \n]*)\n(.*)$'
+local TXN = '^([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) '
+  .. '([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ \n]*)\n()'
 local txns = {}
 
 local function parse(uid, text)
-  local revision, operation, claim, phase, sender, since, due, open, callback, tries, overtaken, fees, facts, record =
+  local revision, operation, claim, phase, sender, since, due, open, callback, tries, overtaken, fees, facts, at =
     string.match(text or '0   waiting    0     \n', TXN)
   if not revision then error('the state of ' .. uid .. ' is damaged') end
   -- Made at once: Lua is slow at tables that grow.
   local t = {
     uid = uid, fresh = not text, revision = tonumber(revision), operation = operation, claim = claim, phase = phase,
     sender = sender, since = since, due = due, open = open, callback = callback, tries = tries, overtaken = overtaken,
-    fees = fees, facts = facts, record = record,
+    fees = fees, facts = facts, text = text or '', at = at, record = false,
   }
   txns[uid] = t
   return t
@@ -157,13 +169,15 @@ local function whole(uid)
   return ok and t or nil
 end
 
--- write has a transaction stored, and returns it as text.
+-- write has a transaction stored, with the record that it had unless it is given another
+-- one, and returns it as text, and its words.
 local function write(t)
-  local text = t.revision .. ' ' .. t.operation .. ' ' .. t.claim .. ' ' .. t.phase .. ' ' .. t.sender .. ' ' ..
+  local words = t.revision .. ' ' .. t.operation .. ' ' .. t.claim .. ' ' .. t.phase .. ' ' .. t.sender .. ' ' ..
     t.since .. ' ' .. t.due .. ' ' .. t.open .. ' ' .. t.callback .. ' ' .. t.tries .. ' ' .. t.overtaken .. ' ' ..
-    t.fees .. ' ' .. t.facts .. '\n' .. t.record
+    t.fees .. ' ' .. t.facts .. '\n'
+  local text = words .. (t.record or string.sub(t.text, t.at))
   strings['x:' .. t.uid] = text
-  return text
+  return text, words
 end
 
 -- owner is the process that has claimed a transaction, nil if none has.
@@ -187,16 +201,17 @@ end
 
 -- A queue's record: words in this order, empty for none, and behind them why it is
 -- paused. queue.go has the same words.
-local QUEUE = '^' .. string.rep(WORD, 16) .. '([^ \n]*)\n(.*)$'
+local QUEUE = '^([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) '
+  .. '([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ \n]*)\n(.*)'
 local queues = {}
 
 local function asked(name, text)
   local waiting_, done, failed, unresolved, back, popped, run, sender, hold, holder, set, first, since, streak, till,
     width, narrow, paused = string.match(text or '0 0 0 0 0 0           \n', QUEUE)
   if not waiting_ then error('the record of queue ' .. name .. ' is damaged') end
-  local q = {
-    name = name, there = text and true, waiting = tonumber(waiting_), done = tonumber(done), failed = tonumber(failed),
-    unresolved = tonumber(unresolved), back = tonumber(back), popped = tonumber(popped), run = run, sender = sender,
+  local q = { -- what is not compared stays a text: Redis is slow at making words of numbers
+    name = name, there = text and true, waiting = tonumber(waiting_), done = done, failed = failed,
+    unresolved = unresolved, back = tonumber(back), popped = tonumber(popped), run = run, sender = sender,
     hold = hold, holder = holder, ready = set, first = first, since = since, streak = streak, till = till,
     width = width, narrow = narrow, paused = paused,
   }
@@ -204,7 +219,14 @@ local function asked(name, text)
   return q
 end
 
-local function que(name) return queues[name] or asked(name, call('GET', P .. 'q:' .. name)) end
+-- found are the records of queues that were read along with something else, false for none.
+local found = {}
+local function que(name)
+  if queues[name] then return queues[name] end
+  local text = found[name]
+  if text == nil then text = call('GET', P .. 'q:' .. name) end
+  return asked(name, text)
+end
 
 local function note(q)
   strings['q:' .. q.name] = q.waiting .. ' ' .. q.done .. ' ' .. q.failed .. ' ' .. q.unresolved .. ' ' ..
@@ -278,6 +300,7 @@ local function head(q)
     if not uid then return nil end
     local seq, _, typ, _, begins = header(uid)
     if seq then
+      if not txns[uid] and call('EXISTS', P .. 'x:' .. uid) == 0 then return uid, typ, begins end
       local t = whole(uid)
       if not t then return damaged(q, uid) end
       if t.phase == 'waiting' then return uid, typ, begins end
@@ -333,15 +356,27 @@ local function flush()
   for index, members in pairs(indexes) do
     local stand, leave = {}, {}
     for member, score in pairs(members) do
-      if score then stand[#stand + 1], stand[#stand + 2] = score, member else leave[#leave + 1] = member end
+      if score then
+        stand[#stand + 1], stand[#stand + 2] = type(score) == 'number' and string.format('%d', score) or score, member
+      else
+        leave[#leave + 1] = member
+      end
     end
     if #stand > 0 then call('ZADD', P .. index, unpack(stand)) end
     if #leave > 0 then call('ZREM', P .. index, unpack(leave)) end
   end
-  for typ, n in pairs(waiting) do
-    if n ~= 0 then call('HINCRBY', P .. 'waiting', typ, n) end
+  for sender, s in pairs(changed) do
+    call('HSET', P .. 's:' .. sender, 'queue', s.queue, 'next', s.next, 'streak', s.streak)
   end
-  strings, indexes, waiting = {}, {}, {}
+  for key, fields in pairs(counts) do
+    for field, n in pairs(fields) do
+      -- Eight days from the first of a name on, what a day has cost is kept.
+      if n ~= 0 and call('HINCRBY', P .. key, field, string.format('%d', n)) == n and key ~= 'waiting' then
+        call('PEXPIRE', P .. key, 8 * DAY)
+      end
+    end
+  end
+  strings, indexes, changed, counts = {}, {}, {}, {}
   -- The calling process knows by the answer of its script.
   if woken and call('ZCARD', P .. 'procs') > 1 then call('PUBLISH', P .. 'wake', '') end
 end

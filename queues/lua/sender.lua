@@ -1,11 +1,31 @@
 -- Shared by the scripts that change senders, put behind lib.lua. Empty fields of a
 -- sender are none.
 
+-- about is what changes of a sender are made by, read once; group is false of one that is
+-- not registered.
+local accounts = {}
+local function about(sender)
+  if accounts[sender] then return accounts[sender] end
+  local v = call('HMGET', P .. 's:' .. sender, 'group', 'queue', 'reason', 'next', 'streak', 'url')
+  local s = {
+    group = v[1], queue = v[2] or '', reason = v[3] or '', next = v[4] or '', streak = v[5] or '', url = v[6] or '',
+  }
+  accounts[sender] = s
+  return s
+end
+
+-- set has queue, next or streak of a sender stored.
+local function set(sender, field, value)
+  local s = about(sender)
+  if s[field] == value then return end
+  s[field], changed[sender] = value, s
+end
+
 -- offer puts a sender among the free ones if nothing speaks against it.
 local function offer(sender)
-  local v = call('HMGET', P .. 's:' .. sender, 'group', 'queue', 'reason')
-  if not v[1] or (v[2] or '') ~= '' or (v[3] or '') ~= '' then return end
-  put('free:' .. v[1], moment(), sender)
+  local s = about(sender)
+  if not s.group or s.queue ~= '' or s.reason ~= '' then return end
+  put('free:' .. s.group, moment(), sender)
   wake()
 end
 
@@ -44,6 +64,7 @@ local function lift(sender, gone)
   end
   call('HSET', s, 'reason', shown or '', 'until', shown and until_ > 0 and until_ or '',
     'detail', shown and detail or '')
+  if accounts[sender] then accounts[sender].reason = shown or '' end
   if soonest then put('due', soonest, 's:' .. sender) else drop('due', 's:' .. sender) end
   return lifted
 end
@@ -68,45 +89,41 @@ end
 
 -- raise stores the least that the next nonce of an account is.
 local function raise(account, least)
-  local known = tonumber(call('HGET', P .. 's:' .. account, 'next') or '')
-  if not known or known < tonumber(least) then call('HSET', P .. 's:' .. account, 'next', least) end
+  local next = tonumber(about(account).next)
+  if not next or next < tonumber(least) then set(account, 'next', least) end
 end
 
 -- charge counts what the attempts of a transaction cost with the fees of the day,
--- by sender and, as '*', of all; what was counted today and is not spent after all is taken back. Where a
+-- by sender, by queue and, as '*', of all; what was counted today and is not spent after all is taken back. Where a
 -- limit would be passed nothing is counted, and it answers which, and what the day
 -- has cost so far. budgets are those that it is counted with besides: names, and the
 -- most that each may come to, 0 for no limit.
-local function charge(t, sender, cost, most, all, budgets)
+local function charge(t, sender, queue, cost, most, all, budgets)
   local today = math.floor(now / DAY)
-  local was, day, counted = string.match(t.fees, '^(%d+):(%d+):(%d+)$')
-  counted = day and tonumber(day) == today and tonumber(counted) or 0
-  local more = math.max(cost - tonumber(was or '0'), -counted)
-  local key = P .. 'fees:' .. today
-  if more > 0 and most > 0 then
-    local spent = tonumber(call('HGET', key, sender) or '0')
-    if spent + more > most then return 'sender', spent end
+  local was, day, before = string.match(t.fees, '^(%d+):(%d+):(%d+)$')
+  before = day and tonumber(day) == today and tonumber(before) or 0
+  local more = math.max(cost - tonumber(was or '0'), -before)
+  local fees, ours = 'fees:' .. today, 'budgets:' .. today
+  -- over answers what the day has cost, if that and more would pass a limit.
+  local function over(key, field, limit)
+    if more <= 0 or limit <= 0 then return nil end
+    local spent = counted(key, field)
+    return spent + more > limit and spent
   end
-  if more > 0 and all > 0 then
-    local spent = tonumber(call('HGET', key, '*') or '0')
-    if spent + more > all then return 'all', spent end
-  end
-  local ours = P .. 'budgets:' .. today
+  local spent = over(fees, sender, most)
+  if spent then return 'sender', spent end
+  spent = over(fees, '*', all)
+  if spent then return 'all', spent end
   for i = 1, #budgets, 2 do
-    if more > 0 and budgets[i + 1] > 0 then
-      local spent = tonumber(call('HGET', ours, budgets[i]) or '0')
-      if spent + more > budgets[i + 1] then return budgets[i], spent end
-    end
+    spent = over(ours, budgets[i], budgets[i + 1])
+    if spent then return budgets[i], spent end
   end
-  for i = 1, #budgets, 2 do
-    if more ~= 0 and call('HINCRBY', ours, budgets[i], string.format('%.0f', more)) == more then
-      call('PEXPIRE', ours, 2 * DAY)
-    end
-  end
+  for i = 1, #budgets, 2 do count(ours, budgets[i], more) end
+  count(fees, '*', more)
+  count(fees, sender, more)
   if more ~= 0 then
-    local counts = string.format('%.0f', more)
-    call('HINCRBY', key, '*', counts)
-    if call('HINCRBY', key, sender, counts) == more then call('PEXPIRE', key, 2 * DAY) end -- the first of this sender
+    local spent, counts = P .. 'spent:' .. today, string.format('%d', more)
+    if tonumber(call('ZINCRBY', spent, counts, queue)) == more then call('PEXPIRE', spent, 8 * DAY) end
   end
-  t.fees = string.format('%.0f:%d:%.0f', cost, today, counted + more)
+  t.fees = string.format('%d:%d:%d', cost, today, before + more)
 end

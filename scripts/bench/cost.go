@@ -15,20 +15,15 @@ import (
 // Redis' main thread. What the service asks in as long an idle time is taken off.
 func (b *bench) cost(ctx context.Context) ([]row, error) {
 	const queues = 4 * senderCount
-	at, err := b.startRole(ctx, roleWorld)
+	at, err := b.chain(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s, err := b.startService(ctx, "http://"+at+"/graphql", "SEQUENCER_SENDERS="+senderSetting(at, senderCount),
+	_, load, err := b.serve(ctx, queues, "SEQUENCER_SENDERS="+senderSetting(at, senderCount),
 		"SEQUENCER_INCLUSION_INTERVAL=20ms", "SEQUENCER_BUMP_AFTER=10000", "SEQUENCER_VALID_SLOTS=100000")
 	if err != nil {
 		return nil, err
 	}
-	load, err := newLoader(ctx, s.addr, queues)
-	if err != nil {
-		return nil, err
-	}
-	defer load.close()
 	done := 0
 	live := func(count int) error {
 		if err := load.send(count); err != nil {

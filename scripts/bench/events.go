@@ -59,10 +59,6 @@ func (f *followers) close() {
 // follow the events, each those of one queue or each all of them, against the
 // same without clients; and what memory a client takes meanwhile.
 func (b *bench) followed(ctx context.Context) ([]row, error) {
-	node, err := b.startRole(ctx, roleWorld)
-	if err != nil {
-		return nil, err
-	}
 	var rows []row
 	for _, kind := range []struct {
 		name  string
@@ -72,15 +68,10 @@ func (b *bench) followed(ctx context.Context) ([]row, error) {
 		{"each of one queue", func(i int) string { return "?queue=" + queueName(i%queueCount) }, 0.6},
 		{"each of everything", func(int) string { return "" }, 0.1},
 	} {
-		s, err := b.startService(ctx, "http://"+node+"/graphql")
+		s, load, err := b.serve(ctx, queueCount)
 		if err != nil {
 			return nil, err
 		}
-		load, err := newLoader(ctx, s.addr, queueCount)
-		if err != nil {
-			return nil, err
-		}
-		defer load.close()
 		if _, err := load.rate(b.scale.window); err != nil {
 			return nil, err
 		}

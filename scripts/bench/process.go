@@ -31,6 +31,7 @@ type bench struct {
 	redis   *redis.Client
 	addr    string // of Redis
 	ends    []func() error
+	world   string // of the figure: its chain and workers, "" if they are not started
 	pid     int    // of the process started last
 	built   string // the service's program
 }
@@ -44,6 +45,7 @@ const (
 // endAll ends what the figure started, the last first.
 func (b *bench) endAll() error {
 	var errs []error
+	b.world = ""
 	for len(b.ends) > 0 {
 		end := b.ends[len(b.ends)-1]
 		b.ends = b.ends[:len(b.ends)-1]
@@ -210,14 +212,38 @@ type service struct {
 	pid   int
 }
 
-// startService starts the service on this figure's Redis. Settings go beside,
+// chain is the address of the figure's chain and workers.
+func (b *bench) chain(ctx context.Context) (_ string, err error) {
+	if b.world == "" {
+		b.world, err = b.startRole(ctx, roleWorld)
+	}
+	return b.world, err
+}
+
+// serve starts the service as startService does, and connects those who post to it.
+func (b *bench) serve(ctx context.Context, queues int, settings ...string) (*service, *loader, error) {
+	s, err := b.startService(ctx, settings...)
+	if err != nil {
+		return nil, nil, err
+	}
+	load, err := newLoader(ctx, s.addr, queues)
+	if err == nil {
+		b.ends = append(b.ends, func() error { load.close(); return nil })
+	}
+	return s, load, err
+}
+
+// startService starts the service on this figure's Redis and chain. Settings go beside,
 // and win over, the address, the store and the node.
-func (b *bench) startService(ctx context.Context, node string, settings ...string) (*service, error) {
+func (b *bench) startService(ctx context.Context, settings ...string) (*service, error) {
 	if err := b.build(ctx); err != nil {
 		return nil, err
 	}
+	node, err := b.chain(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var s service
-	var err error
 	if s.addr, err = freeAddr(); err == nil {
 		s.pprof, err = freeAddr()
 	}
@@ -225,7 +251,7 @@ func (b *bench) startService(ctx context.Context, node string, settings ...strin
 		return nil, err
 	}
 	env := append([]string{
-		"SEQUENCER_ADDR=" + s.addr, "SEQUENCER_REDIS_URL=redis://" + b.addr, "SEQUENCER_MINA_URL=" + node,
+		"SEQUENCER_ADDR=" + s.addr, "SEQUENCER_REDIS_URL=redis://" + b.addr, "SEQUENCER_MINA_URL=http://" + node + "/graphql",
 		"SEQUENCER_LOG_LEVEL=warn", "BENCH_PPROF=" + s.pprof,
 	}, settings...)
 	ended, said, err := b.start("sequencer", env, nil, b.built, "serve")

@@ -24,23 +24,14 @@ func (p pair) row(name, limit string, least float64) row {
 // its write, against the same requests to the bare handler. No sender is there,
 // so that nothing else is done meanwhile.
 func (b *bench) posts(ctx context.Context) ([]row, error) {
-	node, err := b.startRole(ctx, roleWorld)
-	if err != nil {
-		return nil, err
-	}
 	plain, err := b.startRole(ctx, roleBare)
 	if err != nil {
 		return nil, err
 	}
-	s, err := b.startService(ctx, "http://"+node+"/graphql")
+	s, ours, err := b.serve(ctx, queueCount)
 	if err != nil {
 		return nil, err
 	}
-	ours, err := newLoader(ctx, s.addr, queueCount)
-	if err != nil {
-		return nil, err
-	}
-	defer ours.close()
 	limit, err := newLoader(ctx, plain, queueCount)
 	if err != nil {
 		return nil, err
@@ -60,11 +51,7 @@ func (b *bench) posts(ctx context.Context) ([]row, error) {
 // other, against raw writes in pipelines.
 func (b *bench) batches(ctx context.Context) ([]row, error) {
 	const items = 10_000
-	node, err := b.startRole(ctx, roleWorld)
-	if err != nil {
-		return nil, err
-	}
-	s, err := b.startService(ctx, "http://"+node+"/graphql")
+	s, err := b.startService(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -117,20 +104,15 @@ func (b *bench) batches(ctx context.Context) ([]row, error) {
 // connections. All of it runs at once: posts, dispatches, blocks, callbacks.
 func (b *bench) cycles(ctx context.Context) ([]row, error) {
 	const queues = 4 * senderCount
-	at, err := b.startRole(ctx, roleWorld)
+	at, err := b.chain(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s, err := b.startService(ctx, "http://"+at+"/graphql", "SEQUENCER_SENDERS="+senderSetting(at, senderCount),
+	s, load, err := b.serve(ctx, queues, "SEQUENCER_SENDERS="+senderSetting(at, senderCount),
 		"SEQUENCER_INCLUSION_INTERVAL="+inclusionInterval, "SEQUENCER_BUMP_AFTER=10000", "SEQUENCER_VALID_SLOTS=100000")
 	if err != nil {
 		return nil, err
 	}
-	load, err := newLoader(ctx, s.addr, queues)
-	if err != nil {
-		return nil, err
-	}
-	defer load.close()
 	writer, err := b.newRaw(ctx, queueCount)
 	if err != nil {
 		return nil, err

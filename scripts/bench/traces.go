@@ -14,32 +14,20 @@ func collector() http.Handler {
 	})
 }
 
-// traced is figure 9: posts as of figure 1, with a collector for every post, and for one
+// traced is figure 10: posts as of figure 1, with a collector for every post, and for one
 // in a hundred, against the same without.
 func (b *bench) traced(ctx context.Context) ([]row, error) {
-	node, err := b.startRole(ctx, roleWorld)
-	if err != nil {
-		return nil, err
-	}
 	at, err := b.startRole(ctx, roleCollector)
 	if err != nil {
 		return nil, err
 	}
-	loader := func(settings ...string) (*loader, error) {
-		s, err := b.startService(ctx, "http://"+node+"/graphql", settings...)
-		if err != nil {
-			return nil, err
-		}
-		return newLoader(ctx, s.addr, queueCount)
-	}
-	off, err := loader()
+	_, off, err := b.serve(ctx, queueCount)
 	if err != nil {
 		return nil, err
 	}
-	defer off.close()
 	var rows []row
 	for _, of := range []struct{ name, share string }{{"every post", "1"}, {"one in a hundred", "0.01"}} {
-		on, err := loader("OTEL_EXPORTER_OTLP_ENDPOINT=http://"+at, "OTEL_TRACES_SAMPLER=parentbased_traceidratio",
+		_, on, err := b.serve(ctx, queueCount, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+at, "OTEL_TRACES_SAMPLER=parentbased_traceidratio",
 			"OTEL_TRACES_SAMPLER_ARG="+of.share)
 		if err != nil {
 			return nil, err
@@ -47,11 +35,10 @@ func (b *bench) traced(ctx context.Context) ([]row, error) {
 		p, err := alternate(ctx, b.scale.rounds,
 			func() (float64, error) { return on.rate(b.scale.window) },
 			func() (float64, error) { return off.rate(b.scale.window) })
-		on.close()
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, p.row("9 POST/s, "+of.name+" traced", "without traces", 0.5))
+		rows = append(rows, p.row("10 POST/s, "+of.name+" traced", "without traces", 0.5))
 	}
 	return rows, nil
 }

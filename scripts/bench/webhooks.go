@@ -13,23 +13,14 @@ import (
 // the same without. The endpoint is the bare handler, which answers at once. How many it
 // was told while the last posts came stands beside it.
 func (b *bench) webhooks(ctx context.Context) ([]row, error) {
-	node, err := b.startRole(ctx, roleWorld)
-	if err != nil {
-		return nil, err
-	}
 	plain, err := b.startRole(ctx, roleBare)
 	if err != nil {
 		return nil, err
 	}
-	s, err := b.startService(ctx, "http://"+node+"/graphql", "SEQUENCER_WEBHOOKS_PRIVATE=127.0.0.1/32")
+	s, load, err := b.serve(ctx, queueCount, "SEQUENCER_WEBHOOKS_PRIVATE=127.0.0.1/32")
 	if err != nil {
 		return nil, err
 	}
-	load, err := newLoader(ctx, s.addr, queueCount)
-	if err != nil {
-		return nil, err
-	}
-	defer load.close()
 	endpoint := "http://" + s.addr + "/api/v1/webhooks"
 	add := fmt.Sprintf(`{"id":"bench","url":"http://%s%s"}`, plain, path)
 	told, behind := 0.0, int64(0)

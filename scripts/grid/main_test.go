@@ -30,13 +30,14 @@ func TestRows(t *testing.T) {
 	if _, err := exec.LookPath("sqlite3"); err != nil {
 		t.Fatal("sqlite3 is needed: scripts/setup.sh installs it")
 	}
-	databases := map[string]string{"SQLite": filepath.Join(t.TempDir(), "grid.sqlite")}
-	if url := os.Getenv("GRID_TEST_POSTGRES"); url != "" {
-		databases["PostgreSQL"] = url
-	}
-	for name, place := range databases {
-		t.Run(name, func(t *testing.T) { moves(t, place) })
-	}
+	t.Run("SQLite", func(t *testing.T) { moves(t, filepath.Join(t.TempDir(), "grid.sqlite")) })
+	t.Run("PostgreSQL", func(t *testing.T) {
+		place := os.Getenv("GRID_TEST_POSTGRES")
+		if place == "" {
+			place = startPostgres(t)
+		}
+		moves(t, place)
+	})
 }
 
 func moves(t *testing.T, place string) {

@@ -3,6 +3,7 @@ package explorer
 import (
 	"errors"
 	"mina-sequencer/sequencer/lifecycle"
+	"slices"
 )
 
 // begin starts an effect. What the store or the nodes are asked is answered at once,
@@ -24,7 +25,12 @@ func (s *State) begin(p, t int, h *held) {
 		u.call = call
 		s.answer(u, lifecycle.ChainTold{})
 	case lifecycle.AskAccount:
-		s.answer(h, s.accountAsKnown(txn.Sender))
+		told := s.accountAsKnown(txn.Sender)
+		s.answer(h, told)
+		if told.Exists && told.Balance >= s.policy.FeeMax {
+			proc.seen = slices.Clone(proc.seen)
+			proc.seen[senderOf(txn.Sender)] = int16(told.Nonce)
+		}
 	case lifecycle.AskLanded:
 		nonce, any := s.store.HighestLanded(txn.Sender)
 		s.answer(h, lifecycle.LandedTold{Nonce: nonce, Any: any})
@@ -235,6 +241,9 @@ func (s *State) endOf(p, t int, h *held, w way) lifecycle.Result {
 	case answered:
 		c := h.about
 		a.Signed = []byte(c.hash())
+		if s.world.Market {
+			a.Weight = signedWeight
+		}
 		if !s.world.Hashless {
 			a.Hash = c.hash()
 		}

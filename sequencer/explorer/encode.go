@@ -141,7 +141,7 @@ func (e *encoder) record(r *Record) {
 		e.hash(f.NodeHash)
 	}
 	e.byte('|')
-	if e.s.world.FeeLimit > 0 {
+	if e.s.world.FeeLimit+e.s.world.Allowance > 0 {
 		e.int(int(r.Cost))
 		e.int(int(r.Counted.Cost))
 		e.bits(r.Counted.Day == e.s.now.Unix()/86400)
@@ -186,6 +186,11 @@ func (e *encoder) attempt(t *lifecycle.Transaction, a *lifecycle.Attempt) {
 		a.Error != nil && a.Error.Code == lifecycle.CodeNonceIgnored)
 	if e.s.world.Raise {
 		e.slot(max(a.Slot, a.SentSlot))
+	}
+	if e.s.world.Market {
+		e.int(a.Weight)
+		e.int(a.Quote.Weight)
+		e.bits(a.Error != nil && a.Error.Code == lifecycle.CodeRepriced)
 	}
 }
 
@@ -253,6 +258,11 @@ func (e *encoder) queues(s *Store) {
 				e.int(senderOf(l.Account))
 				e.int(int(l.Nonce))
 			}
+		}
+	}
+	if e.s.world.Allowance > 0 {
+		for i := range s.Queues {
+			e.int(int(s.Budgets[BudgetOf{s.Queues[i].Name, e.s.now.Unix() / 86400}]))
 		}
 	}
 	if e.s.world.FeeLimit > 0 {

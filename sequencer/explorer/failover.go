@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -317,9 +318,11 @@ func (s *State) compare(p int, nodes []int, name string) bool {
 		from = 0 // the next nonce may have been raised since by what is restored
 	}
 	used, ledger := s.shown(nodes, uint8(senderOf(name)), from)
-	var running *lifecycle.Transaction
+	var running []*lifecycle.Transaction
 	if a.Queue != "" {
-		running = s.store.Read(s.store.queue(a.Queue).Run[0])
+		for _, uid := range s.store.queue(a.Queue).Run {
+			running = append(running, s.store.Read(uid))
+		}
 	}
 	if lifecycle.Legacy(running, name) {
 		return true
@@ -369,16 +372,19 @@ func (s *State) shown(nodes []int, sender uint8, from uint32) (used []lifecycle.
 }
 
 // Adopt binds a transaction to the sender of its open attempt, as after has it, for a
-// process to go on with. It returns the uid of what has that sender or the queue, and
-// stores nothing then.
+// process to go on with; so are those of its queue that have something out by that sender,
+// too. It returns the uid of what else has that sender or the queue, and stores nothing then.
 func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, sender string,
 	bytes *lifecycle.BytesRead) (by string) {
 	q, own := s.queue(before.Queue), s.Sender(sender)
-	switch {
-	case len(q.Run) > 0 && q.Run[0] != before.UID:
-		s.Unsettled = true
-		return q.Run[0]
-	case own.Queue != "":
+	others := without(q.Run, before.UID)
+	for _, uid := range others { // with which it may be in flight
+		if o := s.Record(uid).Txn; o.Sender != sender || !o.Open() {
+			s.Unsettled = true
+			return uid
+		}
+	}
+	if own.Queue != "" && own.Queue != q.Name {
 		s.Unsettled = true
 		return s.queue(own.Queue).Run[0]
 	}
@@ -399,7 +405,15 @@ func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, send
 			other.Known, other.Next = true, least
 		}
 	}
-	q.Run, q.Hold, q.Holder, own.Queue = []string{t.UID}, time.Time{}, nil, q.Name
+	for _, uid := range others {
+		o := s.Record(uid).Txn.Clone()
+		o.Claim, o.Revision = s.token(process), o.Revision+1
+		s.Record(uid).Txn = o
+	}
+	q.Run, q.Hold, q.Holder, own.Queue = append(others, t.UID), time.Time{}, nil, q.Name
+	slices.SortFunc(q.Run, func(x, y string) int {
+		return cmp.Compare(s.Record(x).Txn.Sequence, s.Record(y).Txn.Sequence)
+	})
 	s.writes++
 	s.log(Event{Kind: "t", ID: t.UID, Sender: sender, From: string(lifecycle.PhaseWaiting), To: string(t.Phase),
 		Code: "ADOPTED"})

@@ -285,7 +285,8 @@ func (s *State) bind(p int, lost bool) bool {
 	}
 	var plans []Plan
 	for i, seen := range proc.seen {
-		if seen >= 0 && proc.tip.Fresh && proc.tip.Quorum {
+		weighed := s.world.Market || s.world.FeeLimit+s.world.Allowance > 0 // each plan by itself
+		if seen >= 0 && proc.tip.Fresh && proc.tip.Quorum && !weighed {
 			plans = append(plans, Plan{Sender: account(i), Nonce: uint32(seen), Fee: s.policy.Fee,
 				ValidUntil: s.policy.LastSlot(proc.tip), Slot: proc.tip.TipSlot})
 		}

@@ -169,7 +169,7 @@ func (s *State) write(p, t int, h *held, a *lifecycle.Action, way int) bool {
 	before := h.drive.Txn()
 	s.mayStore(p, before, a.Step.Txn, &a.Step)
 	txn, denied, err := s.store.Advance(&Change{Before: before, After: a.Step.Txn, Aside: a.Step.Aside, Moves: a.Moves,
-		Limit: s.policy.FeeLimit})
+		Limit: s.policy.FeeLimit, Budgets: s.world.allowances(before.Queue)})
 	switch {
 	case errors.Is(err, ErrUnsettled):
 		s.tell("%s is refused to store %s: %v", proc.id, uid(t), err)

@@ -24,11 +24,15 @@ type World struct {
 	// Retries, Confirmations, Settle and Finality are as configured; 0 for 0, 1, 2, 2.
 	Retries, Confirmations, Settle, Finality int
 	Raise                                    bool // a pooled attempt may pay more
+	// Market: fees go by it, and workers sign what weighs more than was supposed.
+	Market bool
 	// Slow: anything may happen between a question to the store or the nodes and the
 	// write that rests on its answer. Else they are one move.
 	Slow     bool
 	FeeLimit uint64
-	Budget   Budget
+	// Allowance is the budget of fees of each queue, in a day; 0 for none.
+	Allowance uint64
+	Budget    Budget
 	// Patient commands may be included one slot longer.
 	Patient bool
 	// Forgets is how many of the last writes a failover may forget, of those after the
@@ -135,7 +139,29 @@ func (w *World) policy() *lifecycle.Policy {
 	if w.Patient {
 		p.ValidSlots++
 	}
+	if w.Market {
+		p.FeeAuto, p.FeeMin, p.FeeTarget, p.FeeMax = true, 1, 1, 2
+	}
 	return p
+}
+
+// What each unit of weight costs is 1, and what everything is supposed to weigh; signed, it
+// weighs signedWeight.
+const signedWeight = 2
+
+func (w *World) market(now time.Time) (m lifecycle.Market) {
+	if w.Market {
+		m = lifecycle.Market{Looks: []lifecycle.Look{{At: now, Ranks: []uint64{0}}}, Weight: 1}
+	}
+	return m
+}
+
+// allowances are what an attempt of a queue is counted with.
+func (w *World) allowances(queue string) []Allowance {
+	if w.Allowance == 0 {
+		return nil
+	}
+	return []Allowance{{Name: queue, Most: w.Allowance}}
 }
 
 // A process that runs the decisions.
@@ -311,7 +337,8 @@ func (s *State) voters() (nodes []int, quorum bool) {
 func (s *State) view(p, t int) lifecycle.View {
 	proc := &s.procs[p]
 	v := lifecycle.View{Policy: s.policy, Tip: proc.tip, Now: s.now, Clock: s.now, Known: true,
-		Replicas: s.world.Replicas, Draining: proc.draining, Batch: s.batchOf(p, t)}
+		Replicas: s.world.Replicas, Draining: proc.draining, Batch: s.batchOf(p, t),
+		Market: s.world.market(s.now)}
 	v.Sighting = lifecycle.Sighting{Fate: lifecycle.FateUnknown}
 	h := proc.held[t]
 	if h != nil && h.watching {

@@ -121,7 +121,10 @@ func (w *walk) kindly(e Effect) Result {
 	a := w.answerTo(e)
 	a.Hash = w.hash()
 	if e.Kind != Dispatch {
-		a.Signed = []byte("bytes")
+		a.Signed, a.Weight = []byte("bytes"), 5
+		if w.market != nil {
+			a.Weight = pick(w.market, 2, 5, 17)
+		}
 	}
 	return a
 }

@@ -69,10 +69,15 @@ func batchRows() []row {
 	resent := func(n int, ago time.Duration) change {
 		return knows(func(l *Local) { l.Resent, l.SentAt = n, clock.Add(-ago) })
 	}
-	busy := submitTold(SubmitBusy, true)
-	busy.Wait = time.Minute
+	asks := func(wait time.Duration) SubmitTold {
+		busy := submitTold(SubmitBusy, true)
+		busy.Wait = wait
+		return busy
+	}
+	busy := asks(time.Minute)
 	return []row{
 		{"before a byte leaves", []sample{
+			{"it waits in its queue", batch(PhaseWaiting), decides(sawtooth), "waiting"},
 			{"the mark is stored", batch(PhaseDispatching), decides(sawtooth),
 				"planning; DISPATCHING, BLOCKED; 1 signed open 0@0; confirm"},
 			{"then it is posted", marked(), decides(sawtooth, unsent), "submitting; submit 1"},
@@ -104,6 +109,9 @@ func batchRows() []row {
 			{"posted again", batch(PhaseWatching, post(Unknown), wrong("E")),
 				learns(submitTold(SubmitAccepted, false), sawtooth), "answered; REVISION, WAITING_INCLUSION; 1 sent open 0@0"},
 			{"not of what another one posted", marked(), learns(submitTold(SubmitAccepted, true), sawtooth), "unchanged"},
+			{"not of an attempt that is over", batch(PhaseWatching, post(Unknown, over), post(Sent)),
+				learns(submitTold(SubmitAccepted, false), sawtooth), "unchanged"},
+			{"nor of none", batch(PhaseDispatching), learns(submitTold(SubmitAccepted, true), sawtooth), "unchanged"},
 		}},
 		{"PENDING, Valid", []sample{
 			{"not asked since", batch(PhaseSent, post(Sent)), decides(sawtooth), "sent"},
@@ -112,6 +120,8 @@ func batchRows() []row {
 			{"noted", batch(PhaseSent, post(Sent)), decides(sawtooth, stands(BatchPending)),
 				"sent; REVISION, WAITING_INCLUSION; 1 pooled open 0@0"},
 			{"stays", batch(PhaseWatching, post(Pooled)), decides(sawtooth, stands(BatchPending)), "pool; look in 59m0s"},
+			{"to the last moment of PATIENCE", batch(PhaseWatching, post(Pooled, begun(time.Hour-1))),
+				decides(sawtooth, stands(BatchPending)), "pool; look in 1ns"},
 			{"past PATIENCE", batch(PhaseWatching, post(Pooled, begun(time.Hour+2*time.Second))),
 				decides(sawtooth, stands(BatchPending)),
 				"ambiguous; UNRESOLVED, FREE; 1 unknown open 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
@@ -139,6 +149,8 @@ func batchRows() []row {
 				decides(sawtooth, stands(BatchInvalid)), "invalid; UNRESOLVED, FREE; 1 failed open 0@0; error INVALID"},
 			{"watched for PATIENCE", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid), endedAgo(59*time.Minute)),
 				decides(sawtooth, stands(BatchInvalid)), "ended; look in 1m0s"},
+			{"to its last moment", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid), endedAgo(time.Hour-1)),
+				decides(sawtooth, stands(BatchInvalid)), "ended; look in 1ns"},
 			{"asked once more", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid), endedAgo(time.Hour)),
 				decides(sawtooth, stands(BatchInvalid)), "sent; look in 5m0s"},
 			{"it is there again", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid), endedAgo(2*time.Hour)),
@@ -177,6 +189,9 @@ func batchRows() []row {
 				knows(func(l *Local) { l.SubmitAt = clock.Add(time.Second) })), "submitting; look in 1s"},
 			{"a bounded number of times", marked(), learns(submitTold(SubmitBusy, true), sawtooth, unsent,
 				knows(func(l *Local) { l.Submits = maxSubmits - 1 })),
+				"deferred; WAITING, FREE; 1 refused over 0@0; deferred 1; error E; rest RESTED 30s; hold queue 30s"},
+			{"the longest wait", marked(), learns(asks(16*time.Second), sawtooth, unsent), "submitting"},
+			{"a longer one", marked(), learns(asks(17*time.Second), sawtooth, unsent),
 				"deferred; WAITING, FREE; 1 refused over 0@0; deferred 1; error E; rest RESTED 30s; hold queue 30s"},
 			{"a long wait", marked(), learns(busy, sawtooth, unsent),
 				"deferred; WAITING, FREE; 1 refused over 0@0; deferred 1; error E; rest RESTED 1m0s; hold queue 1m0s"},
@@ -539,6 +554,12 @@ func batchesTold() []telling {
 			"It may have been posted, and ledger saw does not know it. It is not posted again. " +
 				"No further attempt is made: a cancel was asked for.\n" +
 				"LEDGER 10:59, then WATCH 10:00\nunknown, nowhere: not known to the ledger, and may still be"},
+		{"given up by a person", scene(batch(PhaseFailing, post(Expired, over)), saw),
+			"It is not in its ledger, as a person said; whether there is another try is being decided.\n" +
+				"NOTHING, then WEIGH 10:00\nexpired, unknown: given up, as a person said"},
+		{"to be tried again", scene(batch(PhaseDelayed, post(Expired, over)), saw),
+			"Its last try failed. No retry used.\nRETRY_DELAY, then RETRY\n" +
+				"expired, unknown: given up, as a person said"},
 		{"committed", scene(batch(PhaseDone, post(Included, over), landedBy(1), final), saw),
 			"Ledger saw has committed it.\nNOTHING, then REMOVE 09:59\nincluded, block: committed"},
 		{"invalid", scene(batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid)), saw),
@@ -570,6 +591,23 @@ func TestMark(t *testing.T) {
 			s.Txn.Last().Outcome != Signed {
 			t.Errorf("%s: %s, %+v", name, s.Reason, s.Txn)
 		}
+	}
+}
+
+// TestBusyLedger: one that is too busy is asked again after growing pauses, and no more than
+// a few times.
+func TestBusyLedger(t *testing.T) {
+	t.Parallel()
+	v := view(batch(PhaseDispatching, post(Signed)), sawtooth, unsent)
+	for n := range maxSubmits - 1 {
+		s := Learn(v, submitTold(SubmitBusy, true))
+		if pause := s.Local.SubmitAt.Sub(v.Clock); s.Txn != nil || pause != time.Second<<n || s.Local.Busy.Code != "E" {
+			t.Fatalf("after %d times: %s, asked again after %v", n+1, s.Reason, pause)
+		}
+		v.Local = s.Local
+	}
+	if s := Learn(v, submitTold(SubmitBusy, true)); s.Reason != ReasonDeferred {
+		t.Errorf("after %d times: %s", maxSubmits, s.Reason)
 	}
 }
 

@@ -284,11 +284,11 @@ func TestRaisedInTime(t *testing.T) {
 	t.Parallel()
 	v := view(txn(PhaseWatching, try(Sent), expires(time.Hour)), sees(FatePooled, 0))
 	v.Local.Resent = 2
-	if s := v.raise(); s.Txn != nil || s.Reason != ReasonPool || s.Local.Resent != 0 {
+	if s := v.raise(false); s.Txn != nil || s.Reason != ReasonPool || s.Local.Resent != 0 {
 		t.Errorf("%s, %+v", s.Reason, s.Txn)
 	}
 	tells(v)
-	if s := v.raise(); s.Txn == nil || s.Reason != ReasonRaising {
+	if s := v.raise(false); s.Txn == nil || s.Reason != ReasonRaising {
 		t.Errorf("%s, %+v", s.Reason, s.Txn)
 	}
 }

@@ -122,7 +122,7 @@ func (v *View) dispatching() Step {
 		s.Local.Marked, s.Local.Confirmed = a.Number, a.Number
 		return s
 	}
-	return v.do(Effect{Kind: Prove, Number: last.Number}, ReasonProving)
+	return v.make(last)
 }
 
 // take makes a planned attempt this process's to ask for. One that was planned with its

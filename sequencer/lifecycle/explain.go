@@ -293,6 +293,9 @@ func (s *Scene) pooled() said {
 		next = Next{Action: StepWatch, At: s.Now.Add(s.Policy.InclusionInterval)}
 	case s.atCap():
 		next = Next{Action: StepSendAgain}
+	case s.pays():
+		next = Next{Action: StepSendAgain}
+		return s.landing("In "+pools(g)+", waiting for a block. It pays what the market asks for.", pools(g), next)
 	}
 	return s.landing("In "+pools(g)+", waiting for a block.", pools(g), next)
 }

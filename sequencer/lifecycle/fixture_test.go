@@ -248,6 +248,9 @@ func aside(v *View, s *Step, say func(string, ...any)) {
 	if a.Bytes != nil {
 		say("keep bytes of %d", a.Bytes.Number)
 	}
+	if a.Broke {
+		say("narrower")
+	}
 	if m.Confirm {
 		say("confirm")
 	}

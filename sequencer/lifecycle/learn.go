@@ -70,6 +70,11 @@ func (v *View) answered(r Answer) Step {
 	default:
 		return v.wait(ReasonUnchanged)
 	}
+	if r.Call.Kind == Resign && (r.Fault == FaultNoCall || r.Fault == FaultError || r.Fault == FaultHopeless) {
+		s := v.wait(ReasonProving)
+		s.Local.NoResign = true
+		return s
+	}
 	switch r.Fault {
 	case NoFault:
 		return v.made(r)
@@ -144,6 +149,12 @@ func (v *View) signed(r Answer) Step {
 	if v.behind() && !v.Txn.Open() && v.Train.broken() {
 		return v.yields(nil) // what it was made on will not come
 	}
+	if s, again := v.reprice(r); again {
+		return s
+	}
+	if was := v.repriced(v.Txn.Last()); was != nil && r.Call.Kind == Resign && r.Data == nil {
+		r.Data = was.Data // it is the same proof
+	}
 	u := v.with(func(t *Transaction) {
 		sign(t.Last(), r)
 		t.Deferred = 0
@@ -158,7 +169,7 @@ func (v *View) signed(r Answer) Step {
 }
 
 func sign(a *Attempt, r Answer) {
-	a.Outcome, a.Data, a.Hash = Signed, r.Data, r.Hash
+	a.Outcome, a.Data, a.Hash, a.Weight = Signed, r.Data, r.Hash, r.Weight
 }
 
 // sign keeps the bytes, of which this process knows that nobody has them.
@@ -306,10 +317,11 @@ func (v *View) denied(d Denied) Step {
 		s := v.wait(ReasonConfirming)
 		s.Local.Confirmed = 0
 		return s
-	case d.Why == Costly && t.Phase == PhaseDispatching:
+	case d.Why == Costly && t.Phase == PhaseDispatching && !v.mayReprice():
 		return v.costly(d)
 	case d.Why == Costly:
-		// What is open goes on waiting at the fee that it has.
+		// What is open goes on waiting at the fee that it has, and what was to be signed
+		// again is sent at that.
 		s := v.wait(ReasonPool)
 		s.Local.Costly = v.Clock.Add(min(d.Left, stopRest))
 		return s

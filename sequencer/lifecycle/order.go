@@ -53,7 +53,7 @@ func Ask(v *View, o Order) (Step, error) {
 		}
 		s.Aside.ForgetNonce, s.Aside.DropBytes = t.Ledger == "", t.Ledger == ""
 	}
-	if t.Phase.Bound() && !s.Txn.Phase.Bound() && s.Txn.Landed == 0 && len(v.Train.Behind) > 0 {
+	if s.Txn != nil && t.Phase.Bound() && !s.Txn.Phase.Bound() && s.Txn.Landed == 0 && len(v.Train.Behind) > 0 {
 		return refuse(ErrFollowed)
 	}
 	s.Aside.Person = true

@@ -19,8 +19,9 @@ func (v *View) plan() Step {
 	if !known {
 		return v.noChain("no node says when its slots begin, and it has a deadline")
 	}
+	fee, quote := v.fee()
 	a := Attempt{
-		Number: len(t.Attempts) + 1, Sender: t.Sender, Fee: v.fee(), Outcome: Prepared,
+		Number: len(t.Attempts) + 1, Sender: t.Sender, Fee: fee, Quote: quote, Outcome: Prepared,
 		ValidUntil: last, Slot: v.Tip.TipSlot, StartedAt: v.Now,
 	}
 	follows := false
@@ -119,9 +120,17 @@ func (v *View) nonce(fee uint64) (uint32, Step, bool) {
 	return account.Nonce, Step{}, true
 }
 
-// fee raises the one of the last attempt by the factor, up to the cap. A person's retry
+// fee is that of the next attempt, and what it was estimated from.
+func (v *View) fee() (uint64, Quote) {
+	if v.Policy.FeeAuto {
+		return v.bid()
+	}
+	return v.ladder(), Quote{}
+}
+
+// ladder raises the fee of the last attempt by the factor, up to the cap. A person's retry
 // with nothing open begins anew.
-func (v *View) fee() uint64 {
+func (v *View) ladder() uint64 {
 	t, last := v.Txn, v.Txn.Last()
 	switch {
 	case last == nil, t.Retries == 0 && !t.Open():

@@ -53,7 +53,7 @@ func TestPlannedFee(t *testing.T) {
 		"of more than were kept, the last pays": {txn(PhaseDispatching, try(Expired, over, fee(300)), try(Expired, over),
 			retried(2)), 150},
 	} {
-		if got := view(c.in).fee(); got != c.want {
+		if got, _ := view(c.in).fee(); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
@@ -95,7 +95,8 @@ func TestNonce(t *testing.T) {
 			"NONCE_BEHIND"},
 	} {
 		v := view(txn(PhaseDispatching), c.given...)
-		got, s, known := v.nonce(v.fee())
+		fee, _ := v.fee()
+		got, s, known := v.nonce(fee)
 		said := told(v, s)
 		if s.Txn != nil {
 			said = s.Txn.Error.Code

@@ -18,18 +18,23 @@ type Policy struct {
 	SettleDepth       int
 	Finality          int
 	Fee, FeeMax       uint64
-	FeeBump           float64
-	BumpAfter         uint32 // slots in the pool
-	ValidSlots        uint32
-	Width             int           // the most of one queue in flight and in no block; 1 for one at a time
-	SendGap           time.Duration // between what is sent of one sender, so that peers get it in order
-	UnresolvedLimit   int
-	ClaimTTL          time.Duration
-	ClaimLimit        int // bound queues, 0 for no limit
-	Retention         time.Duration
-	RetentionFailed   time.Duration // of FAILED and UNRESOLVED; 0 is for ever
-	BalanceInterval   time.Duration // between two looks at the senders' accounts; 0 looks at none
-	MinBalance        uint64        // what a sender must hold to be used, nanomina; Fee at least
+	// FeeAuto has fees go by the market: so that a command is in one of FeeTarget blocks,
+	// for FeeMin at least. Fee is then what is paid where nobody knows the market.
+	FeeAuto         bool
+	FeeMin          uint64
+	FeeTarget       int
+	FeeBump         float64
+	BumpAfter       uint32 // slots in the pool
+	ValidSlots      uint32
+	Width           int           // the most of one queue in flight and in no block; 1 for one at a time
+	SendGap         time.Duration // between what is sent of one sender, so that peers get it in order
+	UnresolvedLimit int
+	ClaimTTL        time.Duration
+	ClaimLimit      int // bound queues, 0 for no limit
+	Retention       time.Duration
+	RetentionFailed time.Duration // of FAILED and UNRESOLVED; 0 is for ever
+	BalanceInterval time.Duration // between two looks at the senders' accounts; 0 looks at none
+	MinBalance      uint64        // what a sender must hold to be used, nanomina; Fee at least
 	// The most that attempts may cost in a day (UTC), by sender and for all
 	// together, in nanomina; 0 for no limit.
 	FeeLimitSender, FeeLimit uint64

@@ -327,20 +327,20 @@ func TestEffects(t *testing.T) {
 		"orphaned: it stands still": {done(), done(orphan), nil, Moves{Keep: true, Remove: Never}},
 		"final: it cannot fall":     {done(), done(final), nil, Moves{Falls: payer, Remove: kept}},
 		"final before":              {done(final), done(final), nil, Moves{Remove: Never}},
-		"without a block":           {txn(PhaseDispatching), txn(PhaseDone, final), nil, Moves{Remove: kept}},
-		"what failed is kept":       {txn(PhaseFailing), txn(PhaseFailed), nil, Moves{Remove: Never}},
+		"without a block":           {txn(PhaseDispatching), txn(PhaseDone, final), nil, Moves{Last: true, Remove: kept}},
+		"what failed is kept":       {txn(PhaseFailing), txn(PhaseFailed), nil, Moves{Last: true, Remove: Never}},
 		"reopened": {done(orphan), txn(PhaseWaiting, try(Expired, block)), nil,
 			Moves{Attempt: 1, Falls: payer, Remove: Never}},
 		"its block is gone, and it may land again": {
 			done(), gone(PhaseUnresolved), nil, Moves{Attempt: 1, Confirm: false, Keep: true, Remove: Never}},
 		"and does not": {gone(PhaseUnresolved), txn(PhaseUnresolved, try(Expired, block, legacy)), nil,
 			Moves{Attempt: 1, Falls: payer, Remove: Never}},
-		"never in a block": {watching, txn(PhaseUnresolved, try(Sent)), nil, Moves{Keep: true, Remove: Never}},
+		"never in a block": {watching, txn(PhaseUnresolved, try(Sent)), nil, Moves{Keep: true, Last: true, Remove: Never}},
 		"in another phase it stands for nothing": {
 			gone(PhaseWatching), gone(PhaseWatching), with, Moves{Remove: Never}},
-		"DONE without a block: nothing stands": {watching, txn(PhaseDone, try(Sent)), with, Moves{Remove: Never}},
+		"DONE without a block: nothing stands": {watching, txn(PhaseDone, try(Sent)), with, Moves{Last: true, Remove: Never}},
 		"the end is told once": {txn(PhaseFailing), txn(PhaseFailed, toTell), nil,
-			Moves{Tell: OnFailure, Remove: Never}},
+			Moves{Tell: OnFailure, Last: true, Remove: Never}},
 		"and not again": {txn(PhaseFailed, toTell), txn(PhaseFailed, toTell), nil, Moves{Remove: Never}},
 		"a plan opens nothing": {txn(PhaseDispatching), txn(PhaseDispatching, try(Prepared)), nil,
 			Moves{Attempt: 1, Remove: Never}},
@@ -563,10 +563,10 @@ func TestRemember(t *testing.T) {
 func TestStranger(t *testing.T) {
 	t.Parallel()
 	use := func(nonce uint32, uid string) Use { return Use{UID: uid, Command: Command{Nonce: nonce, Hash: "5J"}} }
-	running := tried(tryAt("S", 4, Sent))
+	running := []*Transaction{tried(tryAt("S", 4, Sent))}
 	for name, c := range map[string]struct {
 		ledger  uint32
-		running *Transaction
+		running []*Transaction
 		used    []Use
 		nonce   uint32
 		hash    string
@@ -830,14 +830,14 @@ func TestLegacyOut(t *testing.T) {
 		t    *Transaction
 		want bool
 	}{
-		"none":        {nil, false},
+		"nothing":     {new(Transaction), false},
 		"open":        {tried(legacyOf(tryAt("S", 3, Sent))), true},
 		"another's":   {tried(legacyOf(tryAt("R", 3, Sent))), false},
 		"over":        {tried(ended(legacyOf(tryAt("S", 3, Expired)))), false},
 		"two-phase":   {tried(tryAt("S", 3, Sent)), false},
 		"open behind": {tried(ended(tryAt("S", 2, Expired)), legacyOf(tryAt("S", 3, Sent))), true},
 	} {
-		if got := Legacy(c.t, "S"); got != c.want {
+		if got := Legacy([]*Transaction{new(Transaction), c.t}, "S"); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

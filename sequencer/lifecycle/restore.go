@@ -241,14 +241,14 @@ type Use struct {
 }
 
 // Stranger looks for the first nonce of a sender, from next up to the ledger's, that none
-// of ours has used; hash is that of a command there, "" if none is shown. running is the
-// transaction that is bound to it, nil if there is none.
-func Stranger(account string, next, ledger uint32, running *Transaction,
+// of ours has used; hash is that of a command there, "" if none is shown. running is what
+// is bound to it.
+func Stranger(account string, next, ledger uint32, running []*Transaction,
 	used []Use) (nonce uint32, hash string, found bool) {
 	ours := map[uint32]bool{}
-	if running != nil {
-		for i := range running.Attempts {
-			a := &running.Attempts[i]
+	for _, t := range running {
+		for i := range t.Attempts {
+			a := &t.Attempts[i]
 			ours[a.Nonce] = ours[a.Nonce] || a.Sender == account
 		}
 	}
@@ -269,10 +269,12 @@ func Stranger(account string, next, ledger uint32, running *Transaction,
 	return nonce, "", nonce < ledger
 }
 
-// Legacy reports whether a legacy worker of t may have sent something with an account:
-// whatever the nodes show of that one is taken for it.
-func Legacy(t *Transaction, account string) bool {
-	return t != nil && slices.ContainsFunc(t.Attempts, func(a Attempt) bool {
-		return a.Sender == account && a.Legacy && a.Open()
+// Legacy reports whether a legacy worker of what runs may have sent something with an
+// account: whatever the nodes show of that one is taken for it.
+func Legacy(running []*Transaction, account string) bool {
+	return slices.ContainsFunc(running, func(t *Transaction) bool {
+		return slices.ContainsFunc(t.Attempts, func(a Attempt) bool {
+			return a.Sender == account && a.Legacy && a.Open()
+		})
 	})
 }

@@ -68,6 +68,7 @@ type Answer struct {
 	Done   json.RawMessage // it ended without a block
 	Data   json.RawMessage
 	Signed []byte // checked to be what was asked for
+	Weight int    // of Signed: 1 + account updates
 	Error  *Error
 	// RetryAfter is when a busy worker is to be asked again.
 	RetryAfter time.Duration

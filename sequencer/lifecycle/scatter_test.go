@@ -83,6 +83,10 @@ func scattered(r *rand.Rand) *View {
 		&AccountTold{Exists: true, Nonce: 1<<32 - 1, Balance: 1 << 60})
 	a.Landed = pick(r, nil, &LandedTold{}, &LandedTold{Nonce: 1<<32 - 1, Any: true})
 	a.Bytes = pick(r, nil, &BytesRead{}, &BytesRead{Number: n, Command: []byte("bytes")})
+	if r.IntN(3) == 0 {
+		v.Policy.FeeAuto, v.Policy.FeeMin, v.Policy.FeeTarget = true, 30, pick(r, 0, 2, 1<<40)
+		v.Market = marketAt(r, now)
+	}
 	return v
 }
 
@@ -94,6 +98,7 @@ func scatteredTxn(r *rand.Rand) *Transaction {
 	for range r.IntN(4) {
 		try(pick(r, outcomes...), fee(pick[uint64](r, 0, 100, 300, 1<<63)))(t)
 		a := t.Last()
+		a.Quote = pick(r, Quote{}, Quote{Fee: 100, Weight: 5, Why: QuotePool})
 		if a.Legacy = r.IntN(4) == 0; a.Legacy {
 			legacy(a)
 		}
@@ -160,6 +165,6 @@ func anyResult(r *rand.Rand, v *View) Result {
 	}
 	a.Hash, a.Signed = pick(r, "", "5Jnews"), pick(r, nil, []byte("bytes"))
 	a.Done, a.Data = pick(r, nil, []byte("{}")), pick(r, nil, []byte(fmt.Sprint(n)))
-	a.RetryAfter = pick(r, 0, minutes(10), 1<<62)
+	a.RetryAfter, a.Weight = pick(r, 0, minutes(10), 1<<62), pick(r, 0, 9, 1<<40)
 	return a
 }

@@ -43,6 +43,9 @@ func (s *Scene) attempts() []Seen {
 		default:
 			v.Detail = "sent, and may land"
 		}
+		if q := a.Quote.said(); q != "" {
+			v.Detail = strings.TrimPrefix(v.Detail+"; "+q, "; ")
+		}
 		if a.Error != nil {
 			v.Detail = strings.TrimPrefix(v.Detail+": "+short(a.Error.Error()), ": ")
 		}

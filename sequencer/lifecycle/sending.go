@@ -61,7 +61,7 @@ func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
 			return v.raiseRefused(a, e, before)
 		}
 		if r.Refusal.Cheap && v.mayRaise() && !t.Last().Pending() {
-			return v.raise() // it will not do at this fee: the next rung of the ladder
+			return v.raise(true) // it will not do at this fee: the next rung of the ladder
 		}
 		return v.wait(ReasonSent)
 	}

@@ -154,6 +154,7 @@ const (
 	CodeNoChain        = "CHAIN_UNAVAILABLE"
 	CodeUnknownType    = "UNKNOWN_TYPE"
 	CodeOvertaken      = "OVERTAKEN"
+	CodeRepriced       = "REPRICED" // of an attempt that was signed again before it left
 	CodeLost           = "LOST"
 	CodeMismatch       = "WORKER_MISMATCH"
 	CodeNotRaised      = "NOT_RAISED"
@@ -175,6 +176,7 @@ const (
 	ReasonDraining     Reason = "draining"   // the process ends, the next one goes on
 	ReasonDeferred     Reason = "deferred"   // goes back before a worker took it on
 	ReasonProving      Reason = "proving"    // with its worker
+	ReasonRepricing    Reason = "repricing"  // it weighs other than supposed, and is signed again
 	ReasonLost         Reason = "lost"       // the answer got lost
 	ReasonAnswered     Reason = "answered"   // what its worker answered is stored
 	ReasonConfirming   Reason = "confirming" // the replicas have to confirm what is stored

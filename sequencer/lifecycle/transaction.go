@@ -187,6 +187,8 @@ type Attempt struct {
 	Sender     string
 	Nonce      uint32
 	Fee        uint64 // nanomina
+	Quote      Quote  // that Fee was estimated from; zero where it goes by no market
+	Weight     int    // 1 + account updates, as it was signed; 0 if it was not
 	ValidUntil uint32 // last slot since genesis in which it can be included
 	Legacy     bool   // the worker sends by itself
 	Hash       string // as the worker computed it

@@ -10,8 +10,9 @@ type View struct {
 	Tip      Tip
 	Sighting Sighting // of what WatchOf names, by the last look at the chain
 	Local    Local
-	Train    Train // what else of its queue is in flight on its sender
-	Batch    Batch // of what is for a ledger
+	Train    Train  // what else of its queue is in flight on its sender
+	Batch    Batch  // of what is for a ledger
+	Market   Market // where fees go by it
 	// Now is the time by the clock of Redis, which due times are given in; Clock that of
 	// this process, which local facts and the looks at the chain are given in.
 	Now, Clock time.Time

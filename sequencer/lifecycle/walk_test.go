@@ -13,6 +13,7 @@ import (
 type walk struct {
 	r      *rand.Rand
 	when   *rand.Rand // of deadlines
+	market *rand.Rand // of what others pay
 	drive  *Drive
 	stored *Transaction
 	view   View // without the record; Local is the drive's
@@ -35,6 +36,10 @@ func newWalk(seed uint64, c *checker) *walk {
 	p := testPolicy()
 	w := &walk{r: r, when: rand.New(rand.NewPCG(seed, 2)), view: *view(txn(PhaseWaiting)), check: c}
 	w.view.Policy, w.view.Replicas, w.view.Local = p, w.one(2), Local{}
+	w.market = rand.New(rand.NewPCG(seed, 3))
+	if w.market.IntN(3) == 0 {
+		p.FeeAuto, p.FeeMin, p.FeeTarget = true, 30, 2
+	}
 	w.begin()
 	return w
 }
@@ -79,6 +84,9 @@ func (w *walk) step() {
 	case ToStop:
 	case ToSleep:
 		w.happen()
+	}
+	if w.view.Policy.FeeAuto && w.market.IntN(4) == 0 {
+		w.view.Market = marketAt(w.market, w.view.Now)
 	}
 	// What is rare is helped along: a crash between storing and sending, and a look at
 	// the chain while the next try is prepared and an earlier one is open.
@@ -258,6 +266,16 @@ func (w *walk) crash() {
 	w.stored = w.stored.Clone()
 	w.stored.Claim = fmt.Sprint("me:", w.claims)
 	w.own(Local{ReadAt: w.view.Clock})
+}
+
+// marketAt is any that may be known: of types, too, that weigh otherwise by now.
+func marketAt(r *rand.Rand, now time.Time) Market {
+	m := Market{Weight: pick(r, 0, 2, 5)}
+	for at := now; r.IntN(4) > 0 && len(m.Looks) < 3; at = at.Add(-minutes(20)) {
+		price := pick[uint64](r, 0, 5, 40, 1<<60)
+		m.Looks = append(m.Looks, Look{At: at, Size: 30, Ranks: []uint64{2 * price, price}[:r.IntN(3)]})
+	}
+	return m
 }
 
 // look is a look at the chain, which may show anything.

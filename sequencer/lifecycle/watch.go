@@ -170,11 +170,14 @@ func (v *View) pooled() Step {
 	next := v.Local.SentAt.Add(v.resendEvery())
 	if v.mayRaise() {
 		lingers := v.lingersAt()
-		if v.outranked() {
+		switch {
+		case v.outranked():
 			lingers = v.Local.Costly
+		case v.pays(): // until the market asks for more
+			lingers = v.Clock.Add(LookEvery(v.Tip.SlotTime))
 		}
 		if !lingers.After(v.Clock) {
-			return v.raise()
+			return v.raise(false)
 		}
 		if lingers.Before(next) {
 			next = lingers
@@ -276,31 +279,29 @@ func inQuestion(t *Transaction) *Attempt {
 }
 
 // raise plans another attempt at the same nonce that pays more. Only one of them can
-// land.
-func (v *View) raise() Step {
+// land. refused: no node takes it at what it pays, whatever the market says.
+func (v *View) raise(refused bool) Step {
 	best := v.Txn.FirstOpen()
-	highest := best.Fee
-	for i := range v.Txn.Attempts {
-		if a := &v.Txn.Attempts[i]; a.Open() {
-			highest = max(highest, a.Fee)
-		}
+	quote := v.quote(v.weight())
+	fee := v.Policy.Outbid(&quote, v.Txn.highest(), v.feeMax())
+	if refused {
+		fee = max(fee, min(v.Policy.Raised(v.Txn.highest()), v.feeMax()))
 	}
 	last, known := v.lastSlot()
 	if !known {
 		return v.pool(v.wait(ReasonPool))
 	}
-	fee := v.Policy.Raised(highest)
 	if p := v.Train.last(); p != nil && !p.landed() {
 		_, until, _ := v.follows()
 		last = min(last, until)
-		if v.outranked() {
-			fee = p.fee()
+		if v.outranked() { // it goes along
+			fee = min(max(fee, p.fee()), v.feeMax())
 		}
 	}
 	s := v.to(v.Txn.Phase, ReasonRaising)
 	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
 		Number: len(s.Txn.Attempts) + 1, Sender: best.Sender, Nonce: best.Nonce,
-		Fee: min(max(fee, highest+1), v.feeMax()), ValidUntil: last, Slot: v.Tip.TipSlot,
+		Fee: fee, Quote: quote, ValidUntil: last, Slot: v.Tip.TipSlot,
 		Outcome: Prepared, StartedAt: v.Now,
 	})
 	s.Local.Asked = Asked{}

@@ -146,22 +146,22 @@ func (r *Recovery) attribute(ctx context.Context, account string, shown mina.Use
 	return r.stopStrange(ctx, account, nonce, hash)
 }
 
-// running is the transaction of a queue that is bound, nil if there is none.
-func (r *Recovery) running(ctx context.Context, queue string) (*lifecycle.Transaction, error) {
+// running is what runs of a queue.
+func (r *Recovery) running(ctx context.Context, queue string) (all []*lifecycle.Transaction, err error) {
 	if queue == "" {
 		return nil, nil
 	}
-	q, err := r.Store.Queue(ctx, queue)
-	if err == nil && q.Running != "" {
-		var t *lifecycle.Transaction
-		if t, err = r.Store.Get(ctx, q.Running); err == nil {
-			return t, nil
+	uids, _, err := r.Store.InFlight(ctx, queue)
+	for _, uid := range uids {
+		t, err := r.Store.Get(ctx, uid)
+		switch {
+		case err == nil:
+			all = append(all, t)
+		case !errors.Is(err, queues.ErrNotFound):
+			return nil, err
 		}
 	}
-	if errors.Is(err, queues.ErrNotFound) {
-		return nil, nil
-	}
-	return nil, err
+	return all, err
 }
 
 // slotOf is a slot before which the command cannot have been included.

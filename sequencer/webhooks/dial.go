@@ -1,11 +1,13 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"syscall"
 )
 
@@ -74,4 +76,22 @@ func (g *guard) control(ctx context.Context, _, address string, _ syscall.RawCon
 
 func (g *guard) dialer() *net.Dialer {
 	return &net.Dialer{Timeout: dialTimeout, ControlContext: g.control}
+}
+
+// Reach says why no connection can be made to an address, nil if one can. Nothing is sent.
+func Reach(ctx context.Context, address string, private []netip.Prefix) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return errors.New("its address cannot be read")
+	}
+	ctx = context.WithValue(ctx, plainKey{}, u.Scheme == "http")
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	port := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	at := net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))
+	conn, err := newTransport(private).NewClientConn(ctx, u.Scheme, at)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
 }

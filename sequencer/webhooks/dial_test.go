@@ -3,6 +3,7 @@ package webhooks
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -57,6 +58,31 @@ func TestRefused(t *testing.T) {
 	}
 	if n := met.n.Load(); n != 0 {
 		t.Errorf("%d connections were made", n)
+	}
+}
+
+// TestReach: what may not be sent to is not reached either, and where there is something
+// nothing is sent.
+func TestReach(t *testing.T) {
+	t.Parallel()
+	met := listen(t)
+	private := parse("127.0.0.0/8")
+	for _, tc := range []struct {
+		url           string
+		private       []netip.Prefix
+		want, refused bool
+	}{
+		{"http://127.0.0.1:" + met.port + "/hook", private, true, false},
+		{"http://127.0.0.1:" + met.port + "/hook", nil, false, true},
+		{"https://127.0.0.1:" + met.port + "/hook", private, false, false}, // it speaks no TLS
+		{"http://1.1.1.1/", private, false, true},                          // public, without TLS
+		{"http://127.0.0.1:1/", private, false, false},
+		{"http://%", private, false, false},
+	} {
+		err := Reach(t.Context(), tc.url, tc.private)
+		if (err == nil) != tc.want || errors.Is(err, errAddress) != tc.refused {
+			t.Errorf("%s with %v: %v", tc.url, tc.private, err)
+		}
 	}
 }
 

@@ -134,7 +134,8 @@ func (d *Definition) check(private bool) error {
 	if secretKey(d.Secret) == nil {
 		wrong("secret", "must be whsec_ and 24 to 64 bytes in base64")
 	}
-	if len(d.Types) > mostNames || slices.ContainsFunc(d.Types, func(t string) bool { return !typePattern.MatchString(t) }) {
+	odd := func(typ string) bool { return !typePattern.MatchString(typ) }
+	if len(d.Types) > mostNames || slices.ContainsFunc(d.Types, odd) {
 		wrong("types", "must be a list of at most 100 names of types")
 	}
 	if len(d.Queues) > mostNames || slices.ContainsFunc(d.Queues, func(q string) bool {

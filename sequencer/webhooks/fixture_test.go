@@ -217,6 +217,15 @@ func (f *fixture) add(s *Service, r *receiver, d Definition) {
 	f.ok(err)
 }
 
+// endpoint runs webhooks with one endpoint, which gets what happens from now on.
+func (f *fixture) endpoint(change func(*Options), d Definition) (s *Service, r *receiver, stop func()) {
+	f.Helper()
+	r = f.receiver()
+	s, stop = f.service(r, change)
+	f.add(s, r, d)
+	return s, r, stop
+}
+
 func (f *fixture) status(s *Service) *Status {
 	f.Helper()
 	x, err := s.Get(f.ctx, "e")

@@ -128,12 +128,13 @@ func (s *Service) Ping(ctx context.Context, id string) (Delivery, error) {
 		return Delivery{}, err
 	}
 	now := time.Now().UTC()
-	event := queues.Entry{Event: queues.Event{Number: now.UnixMilli(), At: now, Kind: queues.OfTransaction, Code: "PING"}}
+	event := queues.Entry{Event: queues.Event{
+		Number: now.UnixMilli(), At: now, Kind: queues.OfTransaction, Code: "PING"}}
 	body := s.Render.Transaction(s.Render.Event("ping", &event), nil)
 	a := s.client.send(ctx, &x.Endpoint, "ping-"+itoa(event.Number), body)
 	return Delivery{
-		Event: "ping-" + itoa(event.Number), At: now, Try: 1, Delivered: judge(a).delivered, Status: a.Status, Failure: a.Failure,
-		Took: a.Took.Milliseconds(),
+		Event: "ping-" + itoa(event.Number), At: now, Try: 1, Delivered: judge(a).delivered,
+		Status: a.Status, Failure: a.Failure, Took: a.Took.Milliseconds(),
 	}, nil
 }
 

@@ -165,7 +165,8 @@ func (o *owner) fill(ctx context.Context) error {
 		return errLost // the numbers tell another story
 	}
 	if p.First > o.read+1 && p.Last > o.read {
-		o.Log.Error("events have left the log before a webhook endpoint had them", "endpoint", o.ID, "events", p.First-1-o.read)
+		o.Log.Error("events have left the log before a webhook endpoint had them",
+			"endpoint", o.ID, "events", p.First-1-o.read)
 	}
 	o.more = false
 	for i := range p.Entries {
@@ -426,7 +427,10 @@ func outcome(v verdict) string {
 
 // line is a try as it is stored.
 func (o *owner) line(r *result) string {
-	d := Delivery{Event: r.id, At: time.Now().UTC().Truncate(time.Millisecond), Status: r.Status, Failure: r.Failure, Took: r.Took.Milliseconds()}
+	d := Delivery{
+		Event: r.id, At: time.Now().UTC().Truncate(time.Millisecond), Status: r.Status, Failure: r.Failure,
+		Took: r.Took.Milliseconds(),
+	}
 	if d.Try = 1; r.parked != nil {
 		d.Try = r.parked.tries
 	}

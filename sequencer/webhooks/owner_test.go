@@ -29,9 +29,7 @@ func fails(uid string, code int, headers ...string) func(*http.Request, string) 
 func TestDelivers(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		f.post("q", "before")
-		r := f.receiver()
-		s, _ := f.service(r, nil)
-		f.add(s, r, Definition{})
+		s, r, _ := f.endpoint(nil, Definition{})
 		f.post("q", "a", "b")
 		f.to("a", lifecycle.PhaseFailed)
 		f.ok(f.queues.Pause(f.ctx, "q", "why"))
@@ -48,9 +46,7 @@ func TestDelivers(t *testing.T) {
 // TestOrder: what fails holds up later events of its transaction, and nothing else.
 func TestOrder(t *testing.T) {
 	bubble(t, func(f *fixture) {
-		r := f.receiver()
-		s, _ := f.service(r, nil)
-		f.add(s, r, Definition{})
+		s, r, _ := f.endpoint(nil, Definition{})
 		r.answers(fails("a", 500))
 		f.post("q", "a", "b")
 		f.to("a", lifecycle.PhaseFailed)
@@ -87,9 +83,7 @@ func TestOrder(t *testing.T) {
 // TestScheduleUsedUp: after the last try an event waits for a person.
 func TestScheduleUsedUp(t *testing.T) {
 	bubble(t, func(f *fixture) {
-		r := f.receiver()
-		s, _ := f.service(r, nil)
-		f.add(s, r, Definition{})
+		s, r, _ := f.endpoint(nil, Definition{})
 		var tries atomic.Int64
 		r.answers(func(_ *http.Request, uid string) (*reply, error) {
 			if uid != "a" {
@@ -129,9 +123,7 @@ func TestScheduleUsedUp(t *testing.T) {
 // where another process takes over.
 func TestSlowedDown(t *testing.T) {
 	bubble(t, func(f *fixture) {
-		r := f.receiver()
-		s, stop := f.service(r, nil)
-		f.add(s, r, Definition{})
+		s, r, stop := f.endpoint(nil, Definition{})
 		r.answers(fails("", 429, "Retry-After", "600"))
 		f.post("q", "a", "b")
 		passes(time.Minute)
@@ -151,9 +143,7 @@ func TestSlowedDown(t *testing.T) {
 // TestGone: 410 disables the endpoint. What happened meanwhile it gets when it is enabled.
 func TestGone(t *testing.T) {
 	bubble(t, func(f *fixture) {
-		r := f.receiver()
-		s, _ := f.service(r, nil)
-		f.add(s, r, Definition{})
+		s, r, _ := f.endpoint(nil, Definition{})
 		r.answers(fails("", 410))
 		f.post("q", "a")
 		passes(time.Minute)
@@ -173,9 +163,7 @@ func TestGone(t *testing.T) {
 // TestDown: an endpoint that is down takes few events, and the log keeps the others.
 func TestDown(t *testing.T) {
 	bubble(t, func(f *fixture) {
-		r := f.receiver()
-		s, _ := f.service(r, nil)
-		f.add(s, r, Definition{})
+		s, r, _ := f.endpoint(nil, Definition{})
 		r.answers(func(*http.Request, string) (*reply, error) { return nil, context.DeadlineExceeded })
 		for i := range 600 {
 			f.post("q", fmt.Sprint("t", i))
@@ -201,9 +189,7 @@ func TestDown(t *testing.T) {
 // where there is no room it is dropped, and counted. The log keeps it until then.
 func TestOlderThanTheLog(t *testing.T) {
 	bubble(t, func(f *fixture) {
-		r := f.receiver()
-		s, _ := f.service(r, func(o *Options) { o.MostParked, o.Keep = 3, time.Hour })
-		f.add(s, r, Definition{})
+		s, r, _ := f.endpoint(func(o *Options) { o.MostParked, o.Keep = 3, time.Hour }, Definition{})
 		f.ok(s.Disable(f.ctx, "e"))
 		f.post("q", "a", "b", "c", "d")
 		f.to("a", lifecycle.PhaseFailed)
@@ -253,9 +239,7 @@ func TestTakeOver(t *testing.T) {
 
 func TestRewind(t *testing.T) {
 	bubble(t, func(f *fixture) {
-		r := f.receiver()
-		s, _ := f.service(r, nil)
-		f.add(s, r, Definition{})
+		s, r, _ := f.endpoint(nil, Definition{})
 		f.post("q", "a", "b", "c")
 		passes(5 * time.Second)
 		r.taken()
@@ -277,9 +261,7 @@ func TestRewind(t *testing.T) {
 
 func TestDiscard(t *testing.T) {
 	bubble(t, func(f *fixture) {
-		r := f.receiver()
-		s, _ := f.service(r, nil)
-		f.add(s, r, Definition{})
+		s, r, _ := f.endpoint(nil, Definition{})
 		r.answers(fails("", 500))
 		f.post("q", "a", "b")
 		passes(30 * time.Second)
@@ -312,9 +294,7 @@ func TestDiscard(t *testing.T) {
 // TestRotation: for a day both secrets sign; TestSignature checks how.
 func TestRotation(t *testing.T) {
 	bubble(t, func(f *fixture) {
-		r := f.receiver()
-		s, stop := f.service(r, nil)
-		f.add(s, r, Definition{})
+		s, r, stop := f.endpoint(nil, Definition{})
 		fresh, err := s.Rotate(f.ctx, "e", "")
 		f.ok(err)
 		f.post("q", "a")
@@ -345,9 +325,7 @@ func TestRotation(t *testing.T) {
 
 func TestFilters(t *testing.T) {
 	bubble(t, func(f *fixture) {
-		r := f.receiver()
-		s, _ := f.service(r, nil)
-		f.add(s, r, Definition{Types: []string{"MINT"}, Queues: []string{"one", "tenant-*"}, States: []lifecycle.State{lifecycle.Failed}})
+		_, r, _ := f.endpoint(nil, Definition{Types: []string{"MINT"}, Queues: []string{"one", "tenant-*"}, States: []lifecycle.State{lifecycle.Failed}})
 		f.post("one", "a")
 		f.post("other", "b")
 		f.post("tenant-7", "c")
@@ -364,9 +342,7 @@ func TestFilters(t *testing.T) {
 // is settled, and what the log then holds is told under its new epoch.
 func TestFailover(t *testing.T) {
 	bubble(t, func(f *fixture) {
-		r := f.receiver()
-		s, _ := f.service(r, nil)
-		f.add(s, r, Definition{})
+		s, r, _ := f.endpoint(nil, Definition{})
 		f.post("q", "a")
 		passes(5 * time.Second)
 		old := f.server.Snapshot()
@@ -434,9 +410,7 @@ func TestDefined(t *testing.T) {
 // when the first of them fails.
 func TestOrderInOneRead(t *testing.T) {
 	bubble(t, func(f *fixture) {
-		r := f.receiver()
-		s, _ := f.service(r, nil)
-		f.add(s, r, Definition{})
+		s, r, _ := f.endpoint(nil, Definition{})
 		f.ok(s.Disable(f.ctx, "e"))
 		f.post("q", "a", "b")
 		for range 3 {
@@ -468,9 +442,7 @@ func TestOrderInOneRead(t *testing.T) {
 // TestRedirect: of none is the address asked that it leads to.
 func TestRedirect(t *testing.T) {
 	bubble(t, func(f *fixture) {
-		r := f.receiver()
-		s, _ := f.service(r, nil)
-		f.add(s, r, Definition{})
+		s, r, _ := f.endpoint(nil, Definition{})
 		for _, code := range []int{301, 302, 303, 307, 308} {
 			var asked atomic.Int64
 			r.answers(func(*http.Request, string) (*reply, error) {

@@ -90,7 +90,9 @@ func (o *owner) parkedOf(ctx context.Context, x *item, now time.Time) (*parked, 
 	if err != nil {
 		return nil, err
 	}
-	p := &parked{lane: x.lane, number: x.Number, tries: x.tries, fixed: fixed, id: o.eventID(x.Number), at: x.At, body: body}
+	p := &parked{
+		lane: x.lane, number: x.Number, tries: x.tries, fixed: fixed, id: o.eventID(x.Number), at: x.At, body: body,
+	}
 	if x.tries > 0 {
 		p.delay = max(0, x.delay-now.Sub(x.failed))
 	}

@@ -65,14 +65,19 @@ func signature(secrets []Secret, id string, at time.Time, body []byte) string {
 type client struct{ http http.Client }
 
 func newClient(private []netip.Prefix) *client {
-	g := &guard{private}
 	return &client{http.Client{
-		Transport: &http.Transport{ // no proxy: it would connect where the guard does not see it
-			DialContext: g.dialer().DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTimeout,
-			MaxIdleConnsPerHost: sendsAtOnce, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 16 << 10,
-		},
+		Transport:     newTransport(private),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
+}
+
+// newTransport has no proxy, which would connect where the guard does not see it.
+func newTransport(private []netip.Prefix) *http.Transport {
+	g := &guard{private}
+	return &http.Transport{
+		DialContext: g.dialer().DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTimeout,
+		MaxIdleConnsPerHost: sendsAtOnce, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 16 << 10,
+	}
 }
 
 // send makes one request. What is answered is read no further than to its headers.
@@ -98,7 +103,8 @@ func (c *client) send(ctx context.Context, e *Endpoint, id string, body []byte) 
 	defer func() { _ = answer.Body.Close() }()
 	_, _ = io.CopyN(io.Discard, answer.Body, mostDrained)
 	return Answer{
-		Status: answer.StatusCode, RetryAfter: retryAfter(answer.Header.Get("Retry-After"), began), Took: time.Since(began),
+		Status: answer.StatusCode, RetryAfter: retryAfter(answer.Header.Get("Retry-After"), began),
+		Took: time.Since(began),
 	}
 }
 

@@ -239,7 +239,9 @@ const wasDelivered = time.Duration(-2)
 
 // tried stores what came of a try of a parked event, and when it is tried again. left is
 // how many are parked in its lane. Error: errLost.
-func (s store) tried(ctx context.Context, h held, p *parked, again, rest time.Duration, told string) (left int, _ error) {
+func (s store) tried(
+	ctx context.Context, h held, p *parked, again, rest time.Duration, told string,
+) (left int, _ error) {
 	v, err := s.Run(ctx, triedScript, h.id, h.fence, p.lane, p.number, inMillis(again), p.tries, inMillis(rest), told)
 	if err != nil {
 		return 0, err
@@ -307,7 +309,8 @@ func (s store) show(ctx context.Context, id string) ([]*Status, error) {
 			return nil, err
 		}
 		x := &Status{
-			Endpoint: *e, Behind: max(0, last-number(l[1])), rev: number(l[3]), Parked: number(l[5]), ParkedBytes: number(l[6]),
+			Endpoint: *e, Behind: max(0, last-number(l[1])), rev: number(l[3]),
+			Parked: number(l[5]), ParkedBytes: number(l[6]),
 			Lanes: number(l[7]), Waiting: number(l[8]), Dropped: number(l[9]), Holder: text(l[10]),
 		}
 		if rest := millis(l[4]); rest > 0 {

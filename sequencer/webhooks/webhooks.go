@@ -139,7 +139,8 @@ func New(o Options) *Service {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Service{
-		Options: o, store: store{o.Store}, client: newClient(o.Private), kick: make(chan struct{}, 1), owners: map[string]*running{},
+		Options: o, store: store{o.Store}, client: newClient(o.Private),
+		kick: make(chan struct{}, 1), owners: map[string]*running{},
 	}
 }
 

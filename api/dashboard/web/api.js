@@ -16,7 +16,10 @@ export class Problem extends Error {
   get storeDown() { return this.code === 'STORE_UNAVAILABLE'; }
 }
 
-export const session = { required: false, name: null, scope: null };
+export const session = { required: false, name: null, scope: null, queues: null };
+
+/** Whether the key is limited to some queues: then nothing tells it of all. */
+export const limited = () => session.queues !== null;
 
 const scopes = ['read', 'submit', 'admin'];
 
@@ -43,7 +46,7 @@ async function request(method, path, body) {
     problem = { code: 'OFFLINE', title: 'Something else answers', detail: `Status ${response.status} from what stands before the server.` };
   }
   if (response.status === 401 && path !== '/session') {
-    session.scope = session.name = null;
+    session.scope = session.name = session.queues = null;
     dispatchEvent(new Event('loggedout'));
   }
   throw new Problem(response.status, problem);

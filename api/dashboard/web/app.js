@@ -1,9 +1,10 @@
 // The frame around the pages: navigation, what is live, what is down, who is logged in.
 
-import { follow, get, logOut, readSession, session } from './api.js';
+import { follow, get, limited, logOut, readSession, session } from './api.js';
 import { failed, tell } from './actions.js';
 import { h, show } from './dom.js';
 import { count, setClock, time } from './format.js';
+import * as fees from './pages/fees.js';
 import * as login from './pages/login.js';
 import * as overview from './pages/overview.js';
 import * as queue from './pages/queue.js';
@@ -15,12 +16,12 @@ import * as webhooks from './pages/webhooks.js';
 
 const routes = [
   [/^\/$/, overview], [/^\/queues$/, queues], [/^\/queues\/([^/]+)$/, queue], [/^\/transactions$/, transactions],
-  [/^\/transactions\/([^/]+)$/, transaction], [/^\/senders$/, senders], [/^\/webhooks(?:\/([^/]+))?$/, webhooks], [/^\/login$/, login],
+  [/^\/transactions\/([^/]+)$/, transaction], [/^\/senders$/, senders], [/^\/fees$/, fees], [/^\/webhooks(?:\/([^/]+))?$/, webhooks], [/^\/login$/, login],
 ];
 const calm = 5000; // between two looks at what no event tells of: balances, the chain
 const hasty = 1500; // while something is down
 const gather = 400; // events that come together make one look; a page that reads much takes longer
-const strained = 4000; // between two looks while the key has used up its rate
+const patient = 4000; // between two looks while the key has used up its rate
 
 const header = document.getElementById('header');
 const banner = document.getElementById('banner');
@@ -43,6 +44,7 @@ async function enter() {
   if (session.scope === null && path !== '/login') {
     return go('/login?to=' + encodeURIComponent(path + location.search), true);
   }
+  if (limited() && path === '/') return go('/queues', true); // the overview is of all
   const [module, args] = match(path);
   const same = page?.module === module && module.keep; // only the filters have changed
   const number = ++opened;
@@ -65,7 +67,7 @@ function match(path) {
   return [overview, []];
 }
 
-let reading = false, wanted = false, limited = false;
+let reading = false, wanted = false, strained = false;
 
 /** Reads anew what the page shows. Calls that come meanwhile make one more. */
 async function refresh() {
@@ -88,18 +90,18 @@ async function read() {
   const { number, view } = page;
   if (document.hidden || session.scope === null && page.module !== login) return;
   try {
-    if (session.scope !== null) {
+    if (session.scope !== null && !limited()) {
       state.overview = await get('/overview');
       setClock(state.overview.at);
     }
     await view.load?.();
     state.down = page.problem = null;
-    limited = false;
+    strained = false;
     state.seen = new Date().toISOString();
   } catch (problem) {
     if (number !== opened) return;
     if (problem.offline || problem.storeDown) state.down = problem;
-    else if (problem.status === 429) limited = true;
+    else if (problem.status === 429) strained = true;
     else if (problem.status !== 401) page.problem = problem;
   }
   if (number === opened) render();
@@ -126,18 +128,19 @@ function frame() {
   show(header,
     h('a', { href: '/', class: 'brand' }, h('img', { src: '/assets/icon.svg', alt: '', width: 24, height: 24 }), 'Sequencer'),
     session.scope !== null && h('nav', { 'aria-label': 'Pages' },
-      link('/', 'Overview', path === '/'),
+      !limited() && link('/', 'Overview', path === '/'),
       link('/queues', 'Queues', path.startsWith('/queues')),
       link('/transactions', 'Transactions', path.startsWith('/transactions') && !troubled),
       link('/transactions?state=' + (counts?.FAILED || !counts?.UNRESOLVED ? 'FAILED' : 'UNRESOLVED'), 'Failed', troubled,
         bad > 0 && h('span', { class: 'badge' }, count(bad))),
-      link('/senders', 'Senders', path === '/senders'),
-      link('/webhooks', 'Webhooks', path.startsWith('/webhooks'))),
+      !limited() && link('/senders', 'Senders', path === '/senders'),
+      !limited() && link('/fees', 'Fees', path === '/fees'),
+      !limited() && link('/webhooks', 'Webhooks', path.startsWith('/webhooks'))),
     h('div', { class: 'tools' },
       session.scope !== null && h('span', { class: 'live' + (state.live && !state.down ? ' on' : ''), id: 'live' }, state.live && !state.down ? 'Live' : 'Not live'),
       h('button', { type: 'button', class: 'quiet', onclick: switchTheme, 'aria-label': 'Switch between light and dark' }, dark() ? '☀' : '☾'),
       session.scope !== null && h('a', { href: '/docs', class: 'who muted' }, 'API'),
-      session.required && session.scope !== null && h('span', { class: 'who muted' }, session.name + ' · ' + session.scope),
+      session.required && session.scope !== null && h('span', { class: 'who muted' }, [session.name, session.scope, session.queues?.map((q) => q + '…').join(' ')].filter(Boolean).join(' · ')),
       session.required && session.scope !== null && h('button', { type: 'button', class: 'quiet', onclick: leave }, 'Log out')));
   show(banner, state.down && h('div', { class: 'down' },
     h('strong', null, state.down.offline ? 'The server does not answer.' : 'Redis does not answer.'), ' ',
@@ -168,7 +171,7 @@ let soon = null;
 function listen() {
   unfollow?.();
   if (session.scope === null) return;
-  const look = () => { soon ??= setTimeout(() => { soon = null; refresh(); }, limited ? strained : page?.module.pace ?? gather); };
+  const look = () => { soon ??= setTimeout(() => { soon = null; refresh(); }, strained ? patient : page?.module.pace ?? gather); };
   unfollow = follow({
     onEvent(kind, event) {
       if (page.view.onEvent?.(kind, event) !== false) look();

@@ -9,6 +9,7 @@ const errors = [
   [/^NONCE_IGNORED$/, 'Its worker used another nonce than it was given.'],
   [/^NONCE_BEHIND$|^CHAIN_UNAVAILABLE$/, 'The nodes lag behind, or too few of them are synced.'],
   [/^OVERTAKEN$/, 'An earlier transaction of its queue came back while it was proved.'],
+  [/^REPRICED$/, 'It weighs other than was supposed, so it was signed again for another fee, and never left.'],
   [/^NOT_RAISED$/, 'Its fee could not be raised; the earlier attempt goes on waiting.'],
   [/^WORKER_UNAVAILABLE$|^502$/, 'Its worker, or what the worker needs, could not be reached.'],
   [/^WORKER_MISMATCH$/, 'Its worker signed something else than it was asked for.'],
@@ -57,6 +58,14 @@ export function outcome(attempt) {
   if (attempt.outcome === 'prepared' && attempt.error) return ['FAILED', 'Its worker could not make it'];
   return outcomes[attempt.outcome] ?? ['WAITING', attempt.outcome];
 }
+
+const estimates = {
+  POOL: 'what others pay', FLOOR: 'others pay less than the least fee', CAP: 'others pay more than the highest fee',
+  UNKNOWN: 'no node has told lately what others pay',
+};
+
+/** Why a fee was estimated as it was. */
+export const estimated = (code) => estimates[code] ?? 'SEQUENCER_FEE is a number';
 
 const actions = {
   BIND: 'A free sender is bound to its queue', ASK_WORKER: 'Its worker is asked to prove and sign', SEND: 'It is given to the nodes',

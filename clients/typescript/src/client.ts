@@ -12,6 +12,7 @@ import type {
   Parked,
   Queue,
   Resolution,
+  Fees,
   Sender,
   Transaction,
   TransactionFilter,
@@ -213,6 +214,11 @@ export class Sequencer {
     return read(
       await this.api.POST('/api/v1/senders/{accountId}/resume', { params: path({ accountId }), parseAs: 'text' }),
     );
+  }
+
+  /** What others pay for a place in a block, what each type would pay now, and what was spent in the last days. */
+  async fees(): Promise<Fees> {
+    return read(await this.api.GET('/api/v1/fees', { parseAs: 'text' }));
   }
 
   /** The endpoints that are told every event. */

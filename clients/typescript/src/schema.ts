@@ -1,7 +1,27 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// a2176968d0f4ce8cde449d274a306ef34cde884c56e70332ba7d081fc0285f47
+// 6449c256320626d53ff0abf7398b32e771a6d3b8b869af11478a7e290f821224
 
 export interface paths {
+    "/api/v1/fees": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What others pay, what ours would pay, and what was spent
+         * @description The pool is looked at only where SEQUENCER_FEE is auto: once a slot and at most once a minute, by one process for all, and only while there is work.
+         */
+        get: operations["getFees"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/overview": {
         parameters: {
             query?: never;
@@ -883,6 +903,8 @@ export interface components {
          *       "sender": "B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS",
          *       "nonce": 12,
          *       "fee": "100000000",
+         *       "weight": 9,
+         *       "estimate": null,
          *       "validUntil": 5123,
          *       "hash": "5JuSRViCY1GbnnpExLhoYLkD96vwnA97ZrbE2UFTFzBk9SPLsAyE",
          *       "outcome": "pooled",
@@ -901,6 +923,9 @@ export interface components {
             /** @description null of a batch for a ledger, as is the fee. */
             nonce: number | null;
             fee: components["schemas"]["Nanomina"] | null;
+            /** @description As it was signed. */
+            weight: components["schemas"]["Weight"];
+            estimate: components["schemas"]["Estimate"];
             /** @description The last slot since genesis in which a block may take it. */
             validUntil: number | null;
             hash: components["schemas"]["Hash"];
@@ -1092,6 +1117,9 @@ export interface components {
             sender: components["schemas"]["Text"];
             nonce: number | null;
             fee: components["schemas"]["Nanomina"] | null;
+            /** @description As it was signed. */
+            weight: components["schemas"]["Weight"];
+            estimate: components["schemas"]["Estimate"];
             hash: components["schemas"]["Hash"];
             outcome: components["schemas"]["Outcome"];
             /** @description It may still land. */
@@ -1274,6 +1302,7 @@ export interface components {
             store: components["schemas"]["Part"];
             chain: components["schemas"]["Part"];
             senders: components["schemas"]["Part"];
+            ledgers: components["schemas"]["Part"];
         };
         Part: {
             ok: boolean;
@@ -1304,6 +1333,109 @@ export interface components {
                 /** @description A path, such as data.strategy.requiredVotes. */
                 field: string;
                 message: string;
+            }[];
+        };
+        /** @description One, and one more for each account update: pools rank commands by fee for each unit of it. null where no worker has signed any. */
+        Weight: number | null;
+        /**
+         * @description POOL: what others pay; FLOOR: they pay less than SEQUENCER_FEE_MIN; CAP: they pay more than SEQUENCER_FEE_MAX, or than its maxFee; UNKNOWN: no node has told lately what they pay.
+         * @enum {unknown}
+         */
+        EstimateReason: "POOL" | "FLOOR" | "CAP" | "UNKNOWN";
+        /**
+         * @description What a fee was estimated from; null where SEQUENCER_FEE is a number. A fee that replaces another, or that follows one that expired, may be higher.
+         * @example {
+         *       "fee": "279000009",
+         *       "feePerWeight": "31000001",
+         *       "weight": 9,
+         *       "why": "POOL"
+         *     }
+         */
+        Estimate: {
+            fee: components["schemas"]["Nanomina"];
+            /** @description What others made it pay for each unit of weight, nanomina; null if nothing. */
+            feePerWeight: components["schemas"]["Nanomina"] | null;
+            /** @description That it was supposed to have. */
+            weight: number;
+            why: components["schemas"]["EstimateReason"];
+        } | null;
+        /**
+         * @example {
+         *       "pool": {
+         *         "at": "2026-03-01T12:00:00.000Z",
+         *         "size": 31,
+         *         "capacity": 12,
+         *         "ranks": [
+         *           {
+         *             "blocks": 1,
+         *             "feePerWeight": "31000000"
+         *           },
+         *           {
+         *             "blocks": 2,
+         *             "feePerWeight": "12000000"
+         *           }
+         *         ]
+         *       },
+         *       "types": [
+         *         {
+         *           "type": "SEND_CLAIM_VOTE",
+         *           "weight": 9,
+         *           "fee": "279000009",
+         *           "why": "POOL",
+         *           "feePerWeight": "31000001"
+         *         }
+         *       ],
+         *       "spent": [
+         *         {
+         *           "day": "2026-03-01",
+         *           "sender": "B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS",
+         *           "queue": null,
+         *           "fee": "279000009"
+         *         },
+         *         {
+         *           "day": "2026-03-01",
+         *           "sender": null,
+         *           "queue": "plan-p1",
+         *           "fee": "279000009"
+         *         }
+         *       ]
+         *     }
+         */
+        Fees: {
+            /** @description The last look at the pool of a node; null if there was none in a day, as where SEQUENCER_FEE is a number. */
+            pool: {
+                at: components["schemas"]["Time"];
+                /** @description Commands of any kind. */
+                size: number;
+                /** @description zkApp commands that a block takes. */
+                capacity: number;
+                /** @description What others pay at the end of the next blocks, if nobody came any more; empty where all that waits fits into one. */
+                ranks: {
+                    blocks: number;
+                    feePerWeight: components["schemas"]["Nanomina"];
+                }[];
+            } | null;
+            /** @description What the first attempt of each type would pay now. */
+            types: {
+                type: components["schemas"]["TypeName"];
+                /** @description As its workers signed last. */
+                weight: components["schemas"]["Weight"];
+                fee: components["schemas"]["Nanomina"];
+                /** @description null where SEQUENCER_FEE is a number. */
+                why: components["schemas"]["EstimateReason"] | null;
+                feePerWeight: components["schemas"]["Nanomina"] | null;
+            }[];
+            /** @description What attempts that were begun on the last seven days cost, or may still cost, the latest day first: by sender, and by the hundred queues of each day that cost most. */
+            spent: {
+                /**
+                 * Format: date
+                 * @description UTC.
+                 */
+                day: string;
+                sender: components["schemas"]["Text"];
+                /** @description One of the two is null. */
+                queue: components["schemas"]["Text"];
+                fee: components["schemas"]["Nanomina"];
             }[];
         };
         /**
@@ -1346,7 +1478,20 @@ export interface components {
          *         "network": "mina:mainnet",
          *         "at": "2026-03-01T11:59:58.000Z",
          *         "detail": null
-         *       }
+         *       },
+         *       "ledgers": [
+         *         {
+         *           "name": "orders",
+         *           "ok": true,
+         *           "waiting": 3,
+         *           "inFlight": 8,
+         *           "slots": 8,
+         *           "slotsOut": 0,
+         *           "oldestAt": "2026-03-01T11:59:40.000Z",
+         *           "at": "2026-03-01T11:59:58.000Z",
+         *           "detail": null
+         *         }
+         *       ]
          *     }
          */
         Overview: {
@@ -1385,6 +1530,7 @@ export interface components {
                     [key: string]: number;
                 };
             };
+            /** @description null without a Mina node. */
             chain: {
                 /** @description A quorum of nodes is synced. */
                 ok: boolean;
@@ -1403,17 +1549,46 @@ export interface components {
                 /** @description Why it is not ok, or why a node has no vote. */
                 detail: components["schemas"]["Text"];
             } | null;
+            /** @description Ledgers that take batches: those of this process, and those with slots or batches. */
+            ledgers: {
+                name: string;
+                /** @description It answers this process, and turns no batch away; null: this process has not asked it yet, or does not know it. */
+                ok: boolean | null;
+                /** @description Batches. */
+                waiting: number;
+                /** @description Batches that have a slot. */
+                inFlight: number;
+                slots: number;
+                /** @description Slots that are out of use. */
+                slotsOut: number;
+                /** @description As above, of its batches. */
+                oldestAt: components["schemas"]["Time"];
+                /** @description When this process asked it last. */
+                at: components["schemas"]["Time"];
+                /** @description Why it is not ok. */
+                detail: components["schemas"]["Text"];
+            }[];
         };
         /**
          * @example {
          *       "required": true,
          *       "name": "ops",
-         *       "scope": "admin"
+         *       "scope": "admin",
+         *       "queues": null
+         *     }
+         * @example {
+         *       "required": true,
+         *       "name": "shop",
+         *       "scope": "submit",
+         *       "queues": [
+         *         "shop-"
+         *       ]
          *     }
          * @example {
          *       "required": true,
          *       "name": null,
-         *       "scope": null
+         *       "scope": null,
+         *       "queues": null
          *     }
          */
         Session: {
@@ -1423,6 +1598,8 @@ export interface components {
             name: components["schemas"]["Text"];
             /** @enum {unknown} */
             scope: "read" | "submit" | "admin" | null;
+            /** @description How the names of the queues begin that the key is limited to; null: it is not. */
+            queues: string[] | null;
         };
         Login: {
             /** @description One of the keys configured. */
@@ -2120,6 +2297,32 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    getFees: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The fees as they are known now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Fees"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getOverview: {
         parameters: {
             query?: never;
@@ -2616,7 +2819,7 @@ export interface operations {
     getReadiness: {
         parameters: {
             query?: {
-                /** @description Ask also whether chain and senders are ready; not if it is false. */
+                /** @description Ask also whether chain, senders and ledgers are ready; not if it is false. */
                 full?: string;
             };
             header?: never;

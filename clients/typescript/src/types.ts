@@ -8,6 +8,7 @@ export type State = Schemas['State'];
 export type Explanation = Schemas['Explanation'];
 export type Queue = Schemas['Queue'];
 export type Sender = Schemas['Sender'];
+export type Fees = Schemas['Fees'];
 export type Webhook = Schemas['Webhook'];
 export type WebhookWithSecret = Schemas['WebhookWithSecret'];
 export type NewWebhook = Schemas['NewWebhook'];

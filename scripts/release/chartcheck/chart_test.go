@@ -202,6 +202,12 @@ func TestRefused(t *testing.T) {
 		"it is secret": func(v map[string]any) {
 			v["settings"].(map[string]any)["SEQUENCER_API_KEYS"] = "a:admin:b"
 		},
+		"settings.SEQUENCER_LEDGER_AUTH: it is secret": func(v map[string]any) {
+			v["settings"].(map[string]any)["SEQUENCER_LEDGER_AUTH"] = "saw=Bearer a"
+		},
+		"webhooks.keyName": func(v map[string]any) {
+			v["settings"].(map[string]any)["SEQUENCER_WEBHOOKS_FILE"] = "/etc/webhooks.json"
+		},
 		"replicas": func(v map[string]any) { v["replicas"] = 0 },
 		"accounts": func(v map[string]any) { v["workers"] = map[string]any{"accounts": []any{"B62"}} },
 		"keySecret": func(v map[string]any) {
@@ -222,6 +228,18 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestLedgersAlone: who hands batches to ledgers, and nothing else, needs no Mina node.
+func TestLedgersAlone(t *testing.T) {
+	t.Parallel()
+	with := values(t, "testdata/minimal.values.yaml")
+	with["settings"] = map[string]any{"SEQUENCER_TYPES": "SUBMIT_BATCH", "SEQUENCER_LEDGERS": "saw=sawtooth+http://saw:8008"}
+	rendered, err := render(t, with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkObjects(t, decode(t, rendered))
 }
 
 // TestDocs renders the values that docs/production.md shows.

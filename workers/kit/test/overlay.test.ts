@@ -4,6 +4,7 @@ import {
   Account,
   AccountUpdate,
   AccountUpdateForest,
+  Bool,
   Field,
   method,
   Mina,
@@ -116,6 +117,11 @@ class Log extends Counter {
   reducer = Reducer({ actionType: Field });
   override events = { logged: Field };
 
+  /** Sets all of the state by a proof. */
+  @method override async init() {
+    super.init();
+  }
+
   @method async log(value: Field) {
     this.reducer.dispatch(value);
     this.reducer.dispatch(value.add(1));
@@ -149,6 +155,10 @@ test('a token, its accounts and what moves between them as children', async () =
   });
   await run.add([holder], () => token.transfer(one, two, UInt64.from(1)));
   await run.add([other], () => token.burn(two, UInt64.from(100)));
+  await run.add([], async () => {
+    AccountUpdate.fundNewAccount(world.payer);
+    await token.mint(PrivateKey.random().toPublicKey(), UInt64.from(5)); // never signs anything
+  });
   run.check();
   assert.equal(run.overlay.account(two, token.deriveTokenId())?.balance.toString(), '201');
 });
@@ -162,8 +172,13 @@ test('a contract that is deployed, proves its state, emits and dispatches', asyn
     await log.deploy();
   });
   await run.add([], () => log.add(Field(4)));
+  assert.equal(local.getAccount(log.address).zkapp!.provedState.toBoolean(), true);
   for (const value of [7, 8]) await run.add([], () => log.log(Field(value)));
+  await run.add([key], async () => AccountUpdate.createSigned(log.address).account.tokenSymbol.set('LOG'));
   run.check();
+  const [now, before] = run.overlay.account(log.address)!.zkapp!.actionState as [Field, Field];
+  assert.equal(now.toString(), local.getAccount(log.address).zkapp!.actionState[0]!.toString());
+  assert.throws(() => before.toString(), /earlier action states of B62.* is not known/);
   const lists = run.overlay.actions(log.address);
   assert.deepEqual(
     lists.map(({ actions }) => actions),
@@ -228,11 +243,11 @@ const timing = (pick: (below: number) => number) => ({
   vestingIncrement: UInt64.from(pick(7)),
 });
 
+const someKeys = () => Array.from({ length: 4 }, () => PrivateKey.random());
+
 /** A few random commands, all of which take effect. */
-async function randomRun(pick: (below: number) => number): Promise<Run> {
+async function randomRun(pick: (below: number) => number, keys = someKeys()): Promise<Run> {
   const run = new Run();
-  const keys = Array.from({ length: 4 }, () => PrivateKey.random());
-  const made = new Set<number>();
   for (let n = 1 + pick(5); n >= 0; n--) {
     const chosen = [pick(4), pick(4)];
     await run.add(
@@ -243,13 +258,15 @@ async function randomRun(pick: (below: number) => number): Promise<Run> {
           const isNew = !local.hasAccount(key);
           const pays = AccountUpdate.createSigned(world.payer);
           const amount = UInt64.from(10_000 + pick(1000));
-          if (isNew) pays.balance.subInPlace(UInt64.from(CREATION_FEE));
-          pays.send({ to: key, amount });
+          // Paid for by what it gets, or by the payer.
+          const implicit = isNew && pick(2) === 0;
+          if (isNew && !implicit) pays.balance.subInPlace(UInt64.from(CREATION_FEE));
+          const receiver = pays.send({ to: key, amount: implicit ? amount.add(UInt64.from(CREATION_FEE)) : amount });
+          receiver.body.implicitAccountCreationFee = Bool(implicit);
           anything(pick, keys[i]!, !isNew && local.getAccount(key).timing.isTimed.toBoolean());
         }
       },
     );
-    chosen.forEach((i) => made.add(i));
   }
   return run;
 }
@@ -258,9 +275,12 @@ test('random commands', async (t) => {
   const seeds = Number(process.env.OVERLAY_SEEDS ?? 12);
   let commands = 0;
   for (let seed = 1; seed <= seeds; seed++) {
-    const run = await randomRun(random(seed));
-    commands += run.commands.length;
-    await t.test(`seed ${seed}`, () => run.check());
+    const [pick, keys] = [random(seed), someKeys()];
+    for (const accounts of ['new', 'known']) {
+      const run = await randomRun(pick, keys);
+      commands += run.commands.length;
+      await t.test(`seed ${seed}, ${accounts} accounts`, () => run.check());
+    }
   }
   t.diagnostic(`${commands} commands, ${untold} values that nobody can know`);
 });

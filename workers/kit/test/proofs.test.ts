@@ -60,6 +60,22 @@ test('a proof is kept where only the signature is made anew', async (t) => {
   await world.land(again.body.signed!);
   assert.equal(world.count(), 4n);
 
+  await t.test('and what is made on pending commands has proofs that are valid', async () => {
+    const ahead: { uid: string; nonce: number; hash: string; signed: string }[] = [];
+    const { nonce } = world.attempt();
+    for (const uid of ['train-1', 'train-2']) {
+      const body = { ...call(world, uid, world.attempt({ nonce: nonce + ahead.length })), ahead };
+      const { body: made, text } = await served.post('/prove/ADD', body);
+      assert.equal(made.error, null, text);
+      ahead.push({ uid, nonce: nonce + ahead.length, hash: made.hash, signed: made.signed! });
+    }
+    const [one, two] = ahead.map(({ signed }) => signed) as [string, string];
+    await world.land(one);
+    await assert.rejects(world.land(tamper(two)), /Invalid proof for account update/);
+    await world.land(two);
+    assert.equal(world.count(), 12n);
+  });
+
   await t.test('and a proof that fails says why', async () => {
     let building = false;
     Counter.onAdd = () => {

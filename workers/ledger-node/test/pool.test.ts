@@ -38,6 +38,18 @@ describe('the pool takes', () => {
       after: ['alice-5-12', 'alice-6-10'],
     },
     {
+      name: 'a replacement in the middle, and keeps what is before and behind it',
+      before: [command(5), command(6), command(7)],
+      arrival: command(6, 12),
+      after: ['alice-5-10', 'alice-6-12', 'alice-7-10'],
+    },
+    {
+      name: 'a replacement in the middle, and drops all from the first that no longer fits',
+      before: [command(5), command(6), command(7, 30), command(8, 3)],
+      arrival: command(6, 65),
+      after: ['alice-5-10', 'alice-6-65'],
+    },
+    {
       name: 'a replacement that pays for the successor it drops',
       before: [command(5, 20), command(6, 50)],
       arrival: command(5, 71),

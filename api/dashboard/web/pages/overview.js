@@ -31,6 +31,7 @@ export function open({ state }) {
       attention(state.overview),
       flow(state.overview),
       facts(state.overview),
+      ledgers(state.overview.ledgers),
       h('div', { class: 'columns' },
         h('section', { class: 'card' }, h('h2', null, 'Running now'), runningTable(running)),
         h('section', { class: 'card' }, h('h2', null, 'Just now'), feed(events))),
@@ -56,6 +57,9 @@ function attention(o) {
   }
   if (o.counts.WAITING && !o.senders.free && !o.senders.bound) lines.push(h('li', null, mark('OUT'), 'Nothing moves: no sender is free or at work.'));
   if (o.chain && !o.chain.ok) lines.push(h('li', null, mark('OUT'), 'The chain: ', o.chain.detail ?? 'no quorum of synced nodes', '. Nothing new is bound meanwhile.'));
+  for (const l of o.ledgers) {
+    if (l.ok === false) lines.push(h('li', { key: 'ledger-' + l.name }, mark('OUT'), 'Ledger ', l.name, ' is away: ', l.detail, '. Its batches wait for it.'));
+  }
   return lines.length > 0 && h('section', { class: 'card attention', key: 'attention', 'aria-label': 'Worth a look' }, h('ul', null, lines));
 }
 
@@ -108,6 +112,21 @@ function facts(o) {
         c.slot && c.slot > c.tipSlot + 1 ? ` · tip ${plural(c.slot - c.tipSlot, 'slot')} behind` : '']),
     fact('Pace', [rate(r.done, r.seconds)[0], h('small', null, ' done', rate(r.done, r.seconds)[1])],
       `${count(r.accepted)} accepted, ${count(r.retried)} retried, ${count(r.failed)} failed in ${span(r.seconds * 1000)}`));
+}
+
+/** The ledgers that take batches. Whether one answers is the word of the process that was asked. */
+function ledgers(all) {
+  return all.length > 0 && h('section', { class: 'card', key: 'ledgers', id: 'ledgers' }, h('h2', null, 'Ledgers'),
+    table(['Ledger', '*State', '#In flight', '#Waiting', '#Oldest', '#Asked'], all.map((l) => [
+      l.name, l.name, standing(l), [count(l.inFlight), h('small', { class: 'muted' }, ' of ', plural(l.slots, 'slot'), l.slotsOut > 0 && `, ${l.slotsOut} out of use`)],
+      count(l.waiting), age(l.oldestAt), l.at ? [age(l.at), ' ago'] : 'never',
+    ]), ''));
+}
+
+function standing(l) {
+  if (l.ok === null) return h('span', { class: 'health muted' }, 'Not asked by this process');
+  if (l.ok) return h('span', { class: 'health s-DONE' }, mark('DONE'), ' Answers');
+  return [h('span', { class: 'health s-FAILED' }, mark('FAILED'), ' Away'), h('small', { class: 'muted block' }, l.detail)];
 }
 
 const segments = (n, kind) => Array.from({ length: Math.min(n, 40) }, () => h('span', { class: kind }));

@@ -4,7 +4,7 @@ import { can, Exact, get, post } from '../api.js';
 import { act, ask } from '../actions.js';
 import { h } from '../dom.js';
 import { age, brief, chip, count, hash, mark, mina, queueLink, time, until } from '../format.js';
-import { action, meaning, outcome } from '../words.js';
+import { action, estimated, meaning, outcome } from '../words.js';
 
 export const title = ([uid]) => uid;
 
@@ -90,7 +90,8 @@ function attempt(a, seen) {
   return h('li', { key: 'attempt' + a.number, class: 's-' + state }, mark(state), h('div', null,
     h('p', null, h('strong', null, 'Attempt ', String(a.number)), ' ', text, seen?.open && h('span', { class: 'tag' }, 'may still land')),
     h('dl', { class: 'pairs' },
-      row('Hash', hash(a.hash)), row('Fee', mina(a.fee)), row('Nonce', String(a.nonce ?? '–')), row('Sender', brief(a.sender, 18)),
+      row('Hash', hash(a.hash)), row('Fee', mina(a.fee)),
+      row('Estimate', a.estimate && [mina(a.estimate.fee), ': ', estimated(a.estimate.why)]), row('Weight', a.weight), row('Nonce', String(a.nonce ?? '–')), row('Sender', brief(a.sender, 18)),
       row('Block', a.blockHeight && [count(a.blockHeight), a.confirmations > 0 && ` · ${a.confirmations} deep`]), row('Valid until', a.validUntil && `slot ${count(a.validUntil)}`),
       row('From', [time(a.startedAt), a.endedAt && [' to ', time(a.endedAt)]]),
       seen && seen.open && row('Seen', seen.detail)),

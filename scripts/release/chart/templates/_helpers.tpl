@@ -39,16 +39,19 @@ capabilities: {drop: [ALL]}
 {{/* The environment of serve, and of doctor. */}}
 {{- define "sequencer.env" -}}
 {{- $secret := required "secret: name the Secret with SEQUENCER_REDIS_URL and SEQUENCER_API_KEYS" .Values.secret -}}
-{{- range $name, $optional := dict "SEQUENCER_REDIS_URL" false "SEQUENCER_WORKER_TOKEN" true }}
+{{- range $name, $optional := dict "SEQUENCER_REDIS_URL" false "SEQUENCER_WORKER_TOKEN" true "SEQUENCER_LEDGER_AUTH" true }}
 - name: {{ $name }}
   valueFrom: {secretKeyRef: {name: {{ $secret }}, key: {{ $name }}{{ if $optional }}, optional: true{{ end }}}}
 {{- end }}
 - {name: SEQUENCER_API_KEYS_FILE, value: /run/secrets/sequencer/api-keys}
+{{- if .Values.webhooks.keyName }}
+- {name: SEQUENCER_WEBHOOKS_FILE, value: /run/secrets/sequencer/webhooks.json}
+{{- end }}
 - name: GOMEMLIMIT
   valueFrom: {resourceFieldRef: {resource: limits.memory}}
 {{- end }}
 
-{{/* The keys of the API as a file, which is read again when the Secret changes. */}}
+{{/* The keys of the API and the webhooks' endpoints as files, read again when the Secret changes. */}}
 {{- define "sequencer.keys" -}}
-{name: keys, secret: {secretName: {{ .Values.secret }}, defaultMode: 0440, items: [{key: SEQUENCER_API_KEYS, path: api-keys}]}}
+{name: keys, secret: {secretName: {{ .Values.secret }}, defaultMode: 0440, items: [{key: SEQUENCER_API_KEYS, path: api-keys}{{ with .Values.webhooks.keyName }}, {key: {{ . }}, path: webhooks.json}{{ end }}]}}
 {{- end }}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mina-sequencer/api/client"
+)
+
+func newFeesCommand(a *app) *cobra.Command {
+	return clientCommand(a, &cobra.Command{
+		Use: "fees", Short: "Show what others pay, what ours would pay, and what was spent", Args: cobra.NoArgs,
+	}, func(cmd *cobra.Command, s *session, _ []string) error {
+		f, err := s.Fees(cmd.Context())
+		if err != nil {
+			return err
+		}
+		if s.asJSON {
+			return s.raw(f.Raw)
+		}
+		return s.print(feeLines(f)...)
+	})
+}
+
+func feeLines(f *client.Fees) []line {
+	lines := facts("pool", "nobody has looked at it: SEQUENCER_FEE is a number, or there was no work")
+	if p := f.Pool; p != nil {
+		lines = facts("pool", fmt.Sprintf("%d commands at %s; a block takes %d zkApp commands", p.Size, timeText(p.At), p.Capacity))
+		var ranks []string
+		for _, r := range p.Ranks {
+			ranks = append(ranks, fmt.Sprintf("%s at the end of block %d", minaFee(r.FeePerWeight), r.Blocks))
+		}
+		pays := "nothing that counts: all that waits fits into a block"
+		if len(ranks) > 0 {
+			pays = "MINA for each unit of weight: " + strings.Join(ranks, ", ")
+		}
+		lines = append(lines, facts("others pay", pays)...)
+	}
+	rows := []line{heads("TYPE", "WEIGHT", "FEE", "PER WEIGHT", "WHY")}
+	for _, t := range f.Types {
+		rows = append(rows, line{{t.Type, plain}, {numberText(t.Weight), plain}, {minaFee(t.Fee).String(), plain},
+			{maxFeeText(t.FeePerWeight), plain}, {t.Why, plain}})
+	}
+	lines = append(append(lines, line{}), table(rows)...)
+	rows = []line{heads("DAY", "MINA", "SENDER", "QUEUE")}
+	for _, x := range f.Spent {
+		rows = append(rows, line{{x.Day, plain}, {minaFee(x.Fee).String(), plain}, {x.Sender, plain}, {shorten(x.Queue, 40), plain}})
+	}
+	if len(rows) == 1 {
+		return append(lines, line{}, line{{"nothing was spent in the last seven days", dim}})
+	}
+	return append(append(lines, line{}), table(rows)...)
+}

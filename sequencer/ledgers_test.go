@@ -1,0 +1,112 @@
+package sequencer
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/ledger"
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// An askedLedger counts what it is asked, and answers nothing or an error.
+type askedLedger struct {
+	ledger.Ledger
+	asked []int // how many ids
+	err   error
+}
+
+func (l *askedLedger) Statuses(_ context.Context, ids []string) (map[string]ledger.Status, error) {
+	l.asked = append(l.asked, len(ids))
+	return nil, l.err
+}
+
+// TestLedgersStand: what is said of a ledger follows from what it answers. It is asked at the
+// pace of its batches, and without any once a minute, if somebody wants to know.
+func TestLedgersStand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := new(askedLedger)
+		policy := lifecycle.Policy{InclusionInterval: 10 * time.Second, CycleInterval: time.Second}
+		s := New(Options{Types: new(dispatcher.Registry), Ledgers: map[string]ledger.Ledger{"saw": l}, Policy: policy})
+		b := s.books["saw"]
+		go s.followLoop(t.Context(), b)
+		step := func(what string, after time.Duration, want LedgerStanding, asked ...int) {
+			t.Helper()
+			<-time.After(after)
+			s.Ledgers()
+			synctest.Wait()
+			got := s.Ledgers()[0]
+			if want.Name = "saw"; want.Asked.IsZero() {
+				got.Asked = time.Time{} // when, the calls tell
+			}
+			if diff := cmp.Diff([]LedgerStanding{want}, []LedgerStanding{got}); diff != "" {
+				t.Errorf("%s: %s", what, diff)
+			}
+			if diff := cmp.Diff(asked, l.asked); diff != "" {
+				t.Errorf("%s: asked %s", what, diff)
+			}
+			l.asked = nil
+		}
+		if got := s.Ledgers()[0]; got.OK || !got.Asked.IsZero() {
+			t.Errorf("before it was asked: %+v", got)
+		}
+		step("at once", 0, LedgerStanding{OK: true}, 1)
+		step("a moment later", 59*time.Second, LedgerStanding{OK: true})
+		l.err = errors.New("it is away")
+		step("a minute later", time.Second, LedgerStanding{Detail: "it is away"}, 1)
+		b.watch("u1", "b1")
+		b.watch("u2", "b2")
+		step("with batches", time.Second, LedgerStanding{Detail: "it is away", Followed: 2, Behind: time.Second}, 2)
+		step("with batches, away", 25*time.Second, LedgerStanding{Detail: "it is away", Followed: 2, Behind: 26 * time.Second}, 2, 2)
+		l.err = nil
+		step("with batches, there", 6*time.Second, LedgerStanding{OK: true, Followed: 2, Behind: 2 * time.Second}, 2)
+		b.forget("u1")
+		b.forget("u2")
+		b.answered(lifecycle.SubmitHeld, lifecycle.Error{Message: "401"}, &policy)
+		step("turned away", 0, LedgerStanding{Detail: "401"})
+		b.answered(lifecycle.SubmitAccepted, lifecycle.Error{}, &policy)
+		step("let in", 0, LedgerStanding{OK: true})
+		b.answered(lifecycle.SubmitHeld, lifecycle.Error{Message: "401"}, &policy)
+		step("turned away long ago", time.Hour, LedgerStanding{OK: true}, 1)
+	})
+}
+
+// TestAnswerNames: each answer to a post has a name, and each is one of those that are shown
+// from the start; so have the ends of batches.
+func TestAnswerNames(t *testing.T) {
+	t.Parallel()
+	for i, a := range []ledger.Answer{
+		{Outcome: ledger.Accepted}, {Outcome: ledger.NotProcessed}, {Outcome: ledger.Rejected},
+		{Outcome: ledger.Held, Why: ledger.WrongAuth}, {Outcome: ledger.Held, Why: ledger.WrongAddress},
+		{Outcome: ledger.Held, Why: ledger.WrongProtocol}, {Outcome: ledger.NotWritten}, {Outcome: ledger.MayBeProcessed},
+	} {
+		if got := answerName(a); got != Answers[i] {
+			t.Errorf("%+v is %q", a, got)
+		}
+	}
+	for i, m := range []Move{
+		{To: lifecycle.PhaseDone},
+		{To: lifecycle.PhaseUnresolved, Reason: lifecycle.ReasonInvalid},
+		{To: lifecycle.PhaseUnresolved, Reason: lifecycle.ReasonAnswered},
+		{To: lifecycle.PhaseUnresolved, Reason: lifecycle.ReasonAmbiguous},
+	} {
+		if m.From = lifecycle.PhaseWatching; m.Verdict() != "" {
+			t.Errorf("%+v is no batch", m)
+		}
+		if m.Ledger = "saw"; m.Verdict() != Verdicts[i] {
+			t.Errorf("%+v is %q", m, m.Verdict())
+		}
+		if m.From = m.To; m.Verdict() != "" {
+			t.Errorf("%+v is no end", m)
+		}
+	}
+	if m := (Move{Ledger: "saw", From: lifecycle.PhaseWaiting, To: lifecycle.PhaseFailed}); m.Verdict() != "" {
+		t.Error("cancelling is no verdict")
+	}
+}

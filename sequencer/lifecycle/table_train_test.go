@@ -1,0 +1,239 @@
+package lifecycle
+
+import (
+	"testing"
+	"time"
+)
+
+// ahead puts members before the transaction of a view, behind puts them after it.
+func ahead(all ...Member) change {
+	return func(v *View) { v.Train.Ahead = append(v.Train.Ahead, all...) }
+}
+
+func behindIt(all ...Member) change {
+	return func(v *View) { v.Train.Behind = append(v.Train.Behind, all...) }
+}
+
+// member is one at a nonce, as all nodes show it; it was sent half a minute ago.
+func member(n uint32, f Fate, parts ...part) Member {
+	t := txn(PhaseWatching, append([]part{try(Sent, at(n))}, parts...)...)
+	return Member{Txn: t, Sighting: Sighting{Fate: f, Agreed: true, Depth: 1}, SentAt: clock.Add(-30 * time.Second)}
+}
+
+// unmade is one that its worker has.
+func unmade(n uint32) Member {
+	return Member{Txn: txn(PhaseDispatching, try(Prepared, at(n)))}
+}
+
+// ofTrains are the reasons that only those in a train have.
+var ofTrains = map[Reason]bool{ReasonBehind: true, ReasonBroken: true}
+
+// trainRows are of what has others of its queue in flight around it.
+func trainRows() []row {
+	return []row{
+		trainPlans(), trainAnswers(), trainSends(), trainSettles(), trainLands(), trainRaises(),
+		{"a person, while others are behind", []sample{
+			{"cancels what waits for its next try: remembered", txn(PhaseDelayed, try(Expired, over)),
+				orders(Order{What: OrderCancel}, behindIt(member(8, FatePooled))),
+				"ordered; RETRY, DELAY; 1 expired over 7@100; cancel asked"},
+			{"says that it is dead, which ends it: refused", txn(PhaseWatching, try(Sent), ending(PhaseFailed)),
+				orders(Order{What: OrderDead}, behindIt(member(8, FatePooled))),
+				"transaction u is REVISION: others of its queue were made on it and are in flight"},
+		}},
+	}
+}
+
+func trainPlans() row {
+	fresh := txn(PhaseDispatching)
+	return row{"planned behind others", []sample{
+		{"at the nonce that follows, whatever the sender's next is", fresh,
+			decides(asked(good()), ahead(member(11, FatePooled), member(12, FateAbsent))),
+			"planning; DISPATCHING, BLOCKED; 1 prepared planned 13@100"},
+		{"what went back already waits to be the first", txn(PhaseDispatching, deferrals(1)),
+			decides(asked(good()), ahead(member(11, FatePooled))), "behind"},
+		{"one ahead failed: back, not counted", fresh, decides(asked(good()), ahead(member(11, FateFailed))),
+			"broken; WAITING, FREE; deferred 1"},
+		{"one ahead is to be made anew", fresh, decides(asked(good()), ahead(unmade(11))), "broken; WAITING, FREE; deferred 1"},
+		{"and so while its worker has it", txn(PhaseDispatching, try(Prepared)),
+			decides(asked(good()), ahead(member(6, FateExpired))),
+			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1"},
+		{"those ahead are not known yet", fresh, decides(asked(good()), func(v *View) { v.Train.Unseen = true }), "behind"},
+		{"asked while others were ahead: asked anew", fresh,
+			decides(asked(good()), knows(func(l *Local) { l.Asked.Behind = true })), "planning; ask-sender"},
+		{"nothing anew while one is behind", txn(PhaseDispatching, try(FailedIn, over)),
+			decides(asked(good()), holds(8, 100), behindIt(member(8, FatePooled))), "broken"},
+		{"nor while one behind is with its worker", txn(PhaseDispatching, try(FailedIn, over)),
+			decides(asked(good()), holds(8, 100), behindIt(unmade(8))), "broken"},
+	}}
+}
+
+func trainAnswers() row {
+	proving := txn(PhaseDispatching, try(Prepared))
+	first := ahead(member(6, FatePooled))
+	return row{"the worker of one behind others answers", []sample{
+		{"signed, and those ahead are in order", proving, learns(signed(Prove, 1), first),
+			"answered; REVISION, INCLUSION; 1 signed open 7@100; keep bytes of 1; confirm"},
+		{"signed, and one ahead has failed", proving, learns(signed(Prove, 1), ahead(member(6, FateFailed))),
+			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1"},
+		{"an error is not its own", proving, learns(fault(answer(Prove, 1), FaultError, "E"), first),
+			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error E"},
+		{"nor is one that no retry can mend", proving, learns(fault(answer(Prove, 1), FaultHopeless, "E"), first),
+			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error E"},
+		{"nothing to send: as far as those ahead land", proving, learns(finished(1), first),
+			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1"},
+		{"busy: it alone waits", proving, learns(fault(answer(Prove, 1), FaultBusy, "B"), first),
+			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error B"},
+		{"lost for the last time", txn(PhaseDispatching, try(Prepared), losses(2)),
+			learns(fault(answer(Prove, 1), FaultLost, "L"), first),
+			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error L"},
+		{"refused by every node", txn(PhaseSent, try(Signed)),
+			learns(SendTold{Call: freshly(Send, 1), Slot: 301, Refusal: refused("R", Refusal{})}, first, unseen),
+			"broken; WAITING, FREE; 1 refused over 7@100; deferred 1; error R"},
+	}}
+}
+
+func trainSends() row {
+	bytes := knows(func(l *Local) {
+		l.SentAt, l.Asked.Bytes = time.Time{}, &BytesRead{Number: 1, Command: []byte("bytes")}
+	})
+	unsent := knows(func(l *Local) { l.SentAt, l.Unsent = time.Time{}, 1 })
+	gap := func(v *View) { v.Policy.SendGap = time.Minute }
+	sent := txn(PhaseSent, try(Signed))
+	dropped := knows(func(l *Local) {
+		l.SentAt = clock.Add(-time.Hour)
+		l.Asked.Bytes = &BytesRead{Number: 1, Command: []byte("bytes")}
+	})
+	return row{"sent in the order of nonces", []sample{
+		{"after the one before", sent, decides(unsent, ahead(member(6, FateAbsent))), "sending; send 1"},
+		{"and not at once", sent, decides(unsent, gap, ahead(member(6, FatePooled))), "behind; look in 30s"},
+		{"at once if that is in a block", sent, decides(unsent, gap, ahead(member(6, FateIncluded))), "sending; send 1"},
+		{"not at all if that has failed", sent, decides(unsent, ahead(member(6, FateFailed))), "behind"},
+		{"nor while it is not known", sent, decides(unsent, func(v *View) { v.Train.Unseen = true }), "behind"},
+		{"after a take-over not before that is seen, or sent again", sent,
+			decides(bytes, ahead(Member{Txn: txn(PhaseSent, try(Sent, at(6)))})), "behind"},
+		{"dropped: after the one before, which was sent again", txn(PhaseWatching, try(Sent)),
+			decides(dropped, sees(FateAbsent, 0), ahead(member(6, FateAbsent))), "resending; send 1"},
+		{"dropped, and that is not sent again yet", txn(PhaseWatching, try(Sent)),
+			decides(dropped, sees(FateAbsent, 0), ahead(Member{Txn: txn(PhaseWatching, try(Sent, at(6))),
+				Sighting: Sighting{Fate: FateAbsent}, SentAt: clock.Add(-2 * time.Hour)})), "behind"},
+		{"cancelled, and one behind needs its nonce", txn(PhaseWatching, try(Sent), cancelling),
+			decides(dropped, sees(FateAbsent, 0), behindIt(member(8, FateAbsent))), "resending; send 1"},
+		{"cancelled, and none does", txn(PhaseWatching, try(Sent), cancelling),
+			decides(dropped, sees(FateAbsent, 0), behindIt(unmade(8))), "absent"},
+		{"in some pools: sent again", txn(PhaseWatching, try(Sent)),
+			decides(knows(func(l *Local) {
+				l.SentAt, l.Asked.Bytes = clock.Add(-TrainResend), &BytesRead{Number: 1, Command: []byte("bytes")}
+			}), sees(FatePooled, 0, func(g *Sighting) { g.Agreed = false }), behindIt(member(8, FatePooled))),
+			"resending; send 1"},
+	}}
+}
+
+func trainSettles() row {
+	watched := txn(PhaseWatching, try(Sent))
+	hard := func(g *Sighting) { g.Failure = Failure{Code: "F", Permanent: true} }
+	return row{"failed, displaced or expired, SETTLE_DEPTH deep", []sample{
+		{"the first: as always, and the queue is narrower", watched,
+			decides(sees(FateFailed, 5), behindIt(member(8, FateFailed))),
+			"settled; RETRY, RETRY; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8; narrower"},
+		{"the first, for good: when none is behind any more", watched,
+			decides(sees(FateFailed, 5, hard), behindIt(member(8, FateFailed))), "broken"},
+		{"behind one that failed: back, not counted", watched,
+			decides(sees(FateFailed, 5), ahead(member(6, FateFailed))),
+			"settled; WAITING, FREE; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8"},
+		{"so also where no retry could mend it", watched,
+			decides(sees(FateFailed, 5, hard), ahead(member(6, FateFailed))),
+			"settled; WAITING, FREE; 1 failed over 7@100; error F; drop bytes; B62a from nonce 8"},
+		{"when none is behind it", watched,
+			decides(sees(FateFailed, 5), ahead(member(6, FateFailed)), behindIt(member(8, FateFailed))), "broken"},
+		{"behind one that landed: when that is DONE", watched,
+			decides(sees(FateFailed, 5), ahead(member(6, FateIncluded))), "behind"},
+		{"expired, and those ahead may still land: back", watched,
+			decides(sees(FateExpired, 5), ahead(member(6, FatePooled))),
+			"settled; WAITING, FREE; 1 expired over 7@100; error EXPIRED; drop bytes; B62a from nonce 7"},
+		{"cancelled: it ends", txn(PhaseWatching, try(Sent), cancelling),
+			decides(sees(FateExpired, 5), ahead(member(6, FatePooled))),
+			"cancelled; FAILED, FREE; 1 expired over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
+				"B62a from nonce 7; tell on-failure"},
+	}}
+}
+
+func trainLands() row {
+	watched := txn(PhaseWatching, try(Sent))
+	return row{"landed among others", []sample{
+		{"the first", watched, decides(sees(FateIncluded, 2), behindIt(member(8, FateIncluded))),
+			"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
+		{"when those ahead are DONE", watched, decides(sees(FateIncluded, 2), ahead(member(6, FateIncluded))), "behind"},
+		{"one ahead failed: out of order", watched, decides(sees(FateIncluded, 2), ahead(member(6, FateFailed))),
+			"landed; DONE, FREE; 1 included over 7@100; landed 1; event OUT_OF_ORDER; B62a from nonce 8; narrower; " +
+				"tell on-success"},
+		{"what became of one ahead nobody can tell: it is not waited for", watched,
+			decides(sees(FateIncluded, 2), ahead(func() Member {
+				m := member(6, FateUnknown)
+				m.Sighting.Passed = true
+				return m
+			}())),
+			"landed; DONE, FREE; 1 included over 7@100; landed 1; event OUT_OF_ORDER; B62a from nonce 8; narrower; " +
+				"tell on-success"},
+	}}
+}
+
+func trainRaises() row {
+	old := func(v *View) {
+		v.Local.SentAt = clock.Add(-time.Hour)
+		v.Tip.TipSlot, v.Tip.Slot = 320, 320
+	}
+	watched := txn(PhaseWatching, try(Sent))
+	dear := member(6, FatePooled)
+	dear.Txn.Attempts[0].Fee = 140
+	raising := txn(PhaseWatching, try(Sent), try(Prepared, fee(150)))
+	mute := knows(func(l *Local) { l.Asked.Bytes, l.NoResign = &BytesRead{Number: 1, Command: []byte("b")}, true })
+	return row{"lingering in the pool among others", []sample{
+		{"the first in no block", watched, decides(sees(FatePooled, 0), old, ahead(member(6, FateIncluded))),
+			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@150"},
+		{"one ahead lingers, too", watched, decides(sees(FatePooled, 0), old, ahead(member(6, FatePooled))),
+			"resending; ask-bytes"},
+		{"one ahead was raised: to its fee, at once", watched, decides(sees(FatePooled, 0), ahead(dear)),
+			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@140"},
+		{"not proved again under those behind", raising,
+			decides(sees(FatePooled, 0), mute, behindIt(member(8, FatePooled))),
+			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared over 7@150"},
+		{"but where none is behind", raising, decides(sees(FatePooled, 0), mute), "raising; prove 2"},
+	}}
+}
+
+// TestJoins: what may be put behind a train, and when.
+func TestJoins(t *testing.T) {
+	t.Parallel()
+	p, tip := testPolicy(), view(txn(PhaseWatching)).Tip
+	accepted := Member{Txn: txn(PhaseSent, try(Signed)), Accepted: true}
+	for name, c := range map[string]struct {
+		members []Member
+		width   int
+		tip     func(*Tip)
+		want    bool
+	}{
+		"behind one in a pool":              {[]Member{member(7, FatePooled)}, 2, nil, true},
+		"behind one that a node took":       {[]Member{accepted}, 2, nil, true},
+		"nobody knows whether it was taken": {[]Member{{Txn: txn(PhaseSent, try(Signed))}}, 2, nil, false},
+		"nothing is in flight":              {nil, 2, nil, false},
+		"as many as may be":                 {[]Member{member(7, FatePooled), member(8, FatePooled)}, 2, nil, false},
+		"those in a block do not count":     {[]Member{member(7, FateIncluded), member(8, FatePooled)}, 2, nil, true},
+		"one has failed":                    {[]Member{member(7, FateFailed), member(8, FatePooled)}, 9, nil, false},
+		"one is to be made anew":            {[]Member{unmade(7)}, 9, nil, false},
+		"the last makes no other try":       {[]Member{member(7, FatePooled, ending(PhaseFailed))}, 9, nil, false},
+		"a legacy worker's":                 {[]Member{{Txn: txn(PhaseWatching, try(Sent, legacy))}}, 9, nil, false},
+		"the chain was looked at long ago":  {[]Member{member(7, FatePooled)}, 2, func(t *Tip) { t.Fresh = false }, false},
+		"too few nodes answer":              {[]Member{member(7, FatePooled)}, 2, func(t *Tip) { t.Quorum = false }, false},
+		"half of its time is left":          {[]Member{member(7, FatePooled)}, 2, func(t *Tip) { t.Slot = 324 }, true},
+		"less than half of its time is left": {
+			[]Member{member(7, FatePooled)}, 2, func(t *Tip) { t.Slot = 325 }, false},
+	} {
+		now := tip
+		if c.tip != nil {
+			c.tip(&now)
+		}
+		if got := p.Joins(c.members, c.width, now); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package sequencer_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// A bazaar is a world in which others trade, and whose processes go by what they pay.
+type bazaar struct {
+	*world
+	asked         atomic.Int64 // requests of processes to the node
+	sizes, offers atomic.Int64 // looks at the pool
+	mu            sync.Mutex
+	weighs        map[string]int // account updates, by uid
+}
+
+// at is what others pay for each unit of weight, about.
+const at = 30_000_000
+
+func newBazaar(t *testing.T, arrivals float64) *bazaar {
+	p := testPolicy()
+	p.FeeAuto, p.FeeMin, p.FeeTarget = true, 10_000_000, 2
+	b := &bazaar{weighs: map[string]int{}}
+	b.world = newWorldWith(t, devnet.Config{Nodes: 1, Seed: 4, SlotTime: 90 * time.Second, FillRate: 0.75}, p)
+	b.worker(1, devworker.Options{
+		ProveTime: 20 * time.Second, Updates: func(uid string) int {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return max(b.weighs[uid], 1)
+		},
+	})
+	m := &devnet.Market{
+		Seed: 7, Arrivals: func(uint32) float64 { return arrivals }, Stays: 40,
+		Pays: func(r *rand.Rand, _ uint32) float64 { return at * (0.9 + 0.2*r.Float64()) },
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			if err := b.net.Trade(m); err != nil {
+				t.Error(err)
+			}
+			until(ctx, 90*time.Second)
+		}
+	}()
+	t.Cleanup(func() { stop(); <-ended })
+	return b
+}
+
+// open starts a process whose requests to the node are counted.
+func (b *bazaar) open() *process {
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if addr == "node0:80" {
+			b.asked.Add(1)
+		}
+		return b.web.dial(ctx, network, addr)
+	}
+	b.meter = sequencer.Meter{Looked: func(offers bool) {
+		b.sizes.Add(1)
+		if offers {
+			b.offers.Add(1)
+		}
+	}}
+	return b.launch(links{dial: dial, redis: b.redis.NewClient(), ended: func(error) {}})
+}
+
+// weighing says how many account updates a transaction will have, and posts it.
+func (b *bazaar) weighing(updates int, queue, uid string) {
+	b.mu.Lock()
+	b.weighs[uid] = updates
+	b.mu.Unlock()
+	b.post(queue, uid)
+}
+
+// TestMarket: where others fill the blocks, a transaction pays what they made it pay for what
+// it weighs: signed again, before it leaves, where that is other than its type did.
+func TestMarket(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBazaar(t, 16)
+		until(b.ctx, 30*time.Minute) // the pool fills
+		b.open()
+		b.weighing(8, "q", "first")
+		x := b.await("first", lifecycle.Done, 3*time.Hour)
+		// Nobody had signed its type: it was supposed to weigh 8, and weighs 9.
+		paid := func(x *lifecycle.Transaction, n, weight int) {
+			t.Helper()
+			a := x.Attempt(n)
+			if a == nil || a.Weight != weight || a.Quote.Weight != weight || a.Quote.Why != lifecycle.QuotePool ||
+				a.Fee != a.Quote.Fee || a.Fee < uint64(weight)*at*9/10 || a.Fee > uint64(weight)*at*5/4 {
+				t.Errorf("%s, attempt %d: %+v", x.UID, n, x.Attempts)
+			}
+		}
+		paid(x, 2, 9)
+		b.weighing(8, "q", "same")
+		paid(b.await("same", lifecycle.Done, 3*time.Hour), 1, 9)
+		b.weighing(16, "q", "heavier")
+		x = b.await("heavier", lifecycle.Done, 3*time.Hour)
+		paid(x, 2, 17)
+		if was := x.Attempts[0]; was.Error == nil || was.Error.Code != lifecycle.CodeRepriced || was.Hash != "" || was.Weight != 17 {
+			t.Errorf("never left: %+v", was)
+		}
+		b.weighing(1, "q", "lighter")
+		paid(b.await("lighter", lifecycle.Done, 3*time.Hour), 2, 2)
+		calls := b.workers[devnet.Key(1)].Calls()
+		if calls[devworker.Prove] != 4 || calls[devworker.Resign] != 3 {
+			t.Errorf("4 proofs, of which 3 were signed again: %v", calls)
+		}
+		if e := b.effects("first", "same", "heavier", "lighter"); len(e) != 4 {
+			t.Errorf("took effect: %v", e)
+		}
+	})
+}
+
+// TestMarketCosts: the node is asked for the size of its pool once a slot at most, and for
+// the pool only where more waits than a block takes, however many processes there are.
+func TestMarketCosts(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		arrivals float64
+		busy     bool
+	}{"quiet": {2, false}, "busy": {16, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBazaar(t, c.arrivals)
+				until(b.ctx, 30*time.Minute)
+				b.open()
+				b.open()
+				const minutes = 120
+				for i := range 60 {
+					b.post("q", fmt.Sprint("t", i)) // more than there is time for
+				}
+				until(b.ctx, minutes*time.Minute)
+				asked, sizes, offers := b.asked.Load(), b.sizes.Load(), b.offers.Load()
+				t.Logf("requests to the node in a minute: %.2f, of them %.2f for the size of the pool, %.2f for all of it",
+					float64(asked)/minutes, float64(sizes)/minutes, float64(offers)/minutes)
+				if most := int64(minutes/1.5) + 2; sizes > most || sizes < most/2 {
+					t.Errorf("the size of the pool was asked for %d times in %d minutes", sizes, minutes)
+				}
+				if c.busy && offers < sizes*9/10 || !c.busy && offers > sizes/10 {
+					t.Errorf("%d of %d looks went on to all of the pool", offers, sizes)
+				}
+				x := b.await("t0", lifecycle.Done, time.Second)
+				if why := x.Attempts[0].Quote.Why; why == lifecycle.QuotePool != c.busy {
+					t.Errorf("paid %d for %q", x.Attempts[0].Fee, why)
+				}
+			})
+		})
+	}
+}
+
+// TestMarketUnknown: where no node says what waits, a fee is what it would be by default, and
+// rises by the factor.
+func TestMarketUnknown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBazaar(t, 0)
+		node := b.net.Node(0)
+		b.web.serve(t, "node0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if strings.Contains(string(body), "transactionPoolSize") {
+				http.Error(w, "unknown field", http.StatusBadRequest)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			node.ServeHTTP(w, r)
+		}))
+		b.open()
+		b.post("q", "t")
+		x := b.await("t", lifecycle.Done, 3*time.Hour)
+		if a := x.Attempts[0]; a.Fee != b.policy.Fee || a.Quote.Why != lifecycle.QuoteUnknown {
+			t.Errorf("%+v", a)
+		}
+	})
+}
