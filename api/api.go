@@ -84,6 +84,8 @@ type Options struct {
 	Rate queues.Rate
 	// Budgets: what is posted with a key is counted with the budget of its name.
 	Budgets bool
+	// Width is how many of a queue may be in flight where nobody has set it, default 1.
+	Width int
 	// Origins are those of other sites whose pages may use the API, by a key.
 	Origins []string
 	// BodyLimit is the most bytes of one transaction, default 1 MiB;
@@ -238,6 +240,7 @@ func New(o Options) http.Handler {
 		r.Delete(base+"/transactions/{uid}", a.timed(a.remove))
 		r.Post(base+"/queues/{name}/pause", a.timed(a.pauseQueue))
 		r.Post(base+"/queues/{name}/resume", a.timed(a.resumeQueue))
+		r.Post(base+"/queues/{name}/width", a.timed(a.widenQueue))
 		r.Post(base+"/senders", a.timed(a.addSender))
 		r.Delete(base+"/senders/{accountId}", a.timed(a.removeSender))
 		r.Post(base+"/senders/{accountId}/drain", a.timed(a.drainSender))

@@ -147,6 +147,7 @@ func setupOn(t testing.TB, client *redis.Client, namespace string, change ...fun
 	}
 	s := &service{TB: t, store: store, senders: senders.New(store, client), control: &control{store: store}, log: new(record)}
 	o := Options{
+		Width: 3,
 		Store: store, Senders: s.senders, Types: types, Control: s.control, BodyLimit: 2048, BatchLimit: 64 << 10, BatchItems: 1200,
 		ValidKey: func(key string) error {
 			if !strings.HasPrefix(key, "B62") || len(key) > 60 {

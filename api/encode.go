@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"strconv"
@@ -46,6 +47,18 @@ func (o *object) optional(name, v string) {
 		return
 	}
 	o.b = appendString(o.b, v)
+}
+
+func (o *object) texts(name string, vs []string) {
+	o.name(name)
+	o.b = append(o.b, '[')
+	for i, v := range vs {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		o.b = appendString(o.b, v)
+	}
+	o.b = append(o.b, ']')
 }
 
 func (o *object) number(name string, v int64) {
@@ -294,13 +307,15 @@ func appendExplanation(b []byte, e *lifecycle.Explanation) []byte {
 	return o.b
 }
 
-func appendQueue(b []byte, q *queues.Queue) []byte {
+func (a *api) appendQueue(b []byte, q *queues.Queue) []byte {
 	o := object{b}
 	o.open()
 	o.text("name", q.Name)
 	o.text("state", string(q.State()))
 	o.optional("sender", q.Sender)
 	o.optional("running", q.Running)
+	o.texts("inFlight", q.InFlight)
+	o.number("width", int64(cmp.Or(q.Width, a.Width, 1)))
 	o.number("retries", int64(q.Retries))
 	o.name("counts")
 	o.open()

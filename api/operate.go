@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -43,7 +44,7 @@ func (a *api) listQueues(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return send(w, http.StatusOK, appendPage(nil, qs, sealCursor("queues", next), appendQueue))
+	return send(w, http.StatusOK, appendPage(nil, qs, sealCursor("queues", next), a.appendQueue))
 }
 
 func (a *api) getQueue(w http.ResponseWriter, r *http.Request) error {
@@ -61,7 +62,7 @@ func (a *api) getQueue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return send(w, http.StatusOK, appendQueue(nil, q))
+	return send(w, http.StatusOK, a.appendQueue(nil, q))
 }
 
 // mostReason is how long the reason for a pause may be, in characters.
@@ -105,8 +106,36 @@ func (a *api) resumeQueue(w http.ResponseWriter, r *http.Request) error {
 	return a.sendQueue(w, r, name)
 }
 
+// widenQueue says how many of a queue may be in flight and in no block.
+func (a *api) widenQueue(w http.ResponseWriter, r *http.Request) error {
+	name, err := queueOf(r)
+	if err != nil {
+		return err
+	}
+	f, err := a.object(w, r, false, "width")
+	if err != nil {
+		return err
+	}
+	width := 0
+	switch value := f.value("width"); {
+	case value == nil:
+		f.wrong("width", "must be given: a number from 1 to 24, or null for SEQUENCER_WIDTH")
+	case !isNull(value):
+		if width, err = strconv.Atoi(string(value)); err != nil || width < 1 || width > lifecycle.MostWidth {
+			f.wrong("width", "must be a number from 1 to 24, or null for SEQUENCER_WIDTH")
+		}
+	}
+	if len(f.Errors) > 0 {
+		return invalid(f.Errors...)
+	}
+	if err := a.Store.SetWidth(r.Context(), name, width); err != nil {
+		return err
+	}
+	return a.sendQueue(w, r, name)
+}
+
 // sendQueue answers with a queue that was there a moment ago. Its record may
-// have ended: a queue is forgotten when it is empty and nothing pauses it.
+// have ended: a queue is forgotten when it is empty, not paused, and of no width of its own.
 func (a *api) sendQueue(w http.ResponseWriter, r *http.Request, name string) error {
 	q, err := a.Store.Queue(r.Context(), name)
 	if errors.Is(err, queues.ErrNotFound) {
@@ -118,7 +147,7 @@ func (a *api) sendQueue(w http.ResponseWriter, r *http.Request, name string) err
 	if err != nil {
 		return err
 	}
-	return send(w, http.StatusOK, appendQueue(nil, q))
+	return send(w, http.StatusOK, a.appendQueue(nil, q))
 }
 
 func (a *api) senderOf(r *http.Request) (string, error) {

@@ -51,7 +51,7 @@ func TestQueues(t *testing.T) {
 		received[q] = s.ask("POST", "/transactions", `{"queue":"`+q+`","type":"ANY","data":{}}`).want(202).read()["receivedAt"]
 	}
 	wantB := map[string]any{
-		"name": "b:1", "state": "FREE", "sender": nil, "running": nil, "retries": json.Number("0"),
+		"name": "b:1", "state": "FREE", "sender": nil, "running": nil, "inFlight": []any{}, "width": json.Number("3"), "retries": json.Number("0"),
 		"counts": map[string]any{
 			"WAITING": json.Number("1"), "DISPATCHING": json.Number("0"), "REVISION": json.Number("0"), "RETRY": json.Number("0"),
 			"DONE": json.Number("0"), "FAILED": json.Number("0"), "UNRESOLVED": json.Number("0"),
@@ -102,6 +102,27 @@ func TestQueues(t *testing.T) {
 		s.ask("POST", "/queues/c/pause", body).wantProblem(422, "INVALID_DATA")
 	}
 	s.ask("POST", "/queues/c/pause", `[]`).wantProblem(400, "BAD_REQUEST")
+}
+
+// TestQueueWidth: a person's word comes before the service's, and takes it back with null.
+func TestQueueWidth(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.ask("POST", "/transactions", `{"queue":"a","type":"ANY","data":{}}`).want(202)
+	width := func(r reply) any { return r.want(200).read()["width"] }
+	got := []any{
+		width(s.ask("GET", "/queues/a", "")), width(s.ask("POST", "/queues/a/width", `{"width":24}`)),
+		s.ask("GET", "/queues", "").want(200).read()["items"].([]any)[0].(map[string]any)["width"],
+		width(s.ask("POST", "/queues/a/width", `{"width":null}`)), width(s.ask("GET", "/queues/a", "")),
+	}
+	if diff := cmp.Diff([]any{json.Number("3"), json.Number("24"), json.Number("24"), json.Number("3"), json.Number("3")}, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, body := range []string{`{}`, `{"width":0}`, `{"width":25}`, `{"width":1.5}`, `{"width":"6"}`, `{"width":1,"x":1}`} {
+		s.ask("POST", "/queues/a/width", body).wantProblem(422, "INVALID_DATA")
+	}
+	s.ask("POST", "/queues/a/width", "").wantProblem(400, "BAD_REQUEST")
+	s.ask("POST", "/queues/none/width", `{"width":2}`).wantProblem(404, "NOT_FOUND")
 }
 
 // A queue ends with its last transaction, unless it is paused.

@@ -229,7 +229,7 @@ func (a *audit) transaction(r *reply, uid string, l []any) Record {
 		switch {
 		case t.Claim == "":
 			bad("CLAIM", "it is %s, and no process has it", t.State())
-		case more["run"] != uid:
+		case !slices.Contains(list(more["run"]), uid):
 			bad("QUEUE_RUN", "it is %s, and its queue runs %s", t.State(), cmp.Or(more["run"], "nothing"))
 		case more["with"] != t.Sender || more["registered"] == "1" && more["bound"] != t.Queue:
 			bad("SENDER_BOUND", "it has sender %s, its queue %q, and that sender is bound to %q",

@@ -46,7 +46,7 @@ type Change struct {
 	// Budgets are those that its cost is counted with besides, and the most that each may
 	// come to; they refuse it as Limits do.
 	Budgets []Budget
-	// Width is how many of a queue may be in flight as configured.
+	// Width is how many of a queue may be in flight where nobody has set it.
 	Width int
 	// Limits refuses the change with a *FeeLimitError if it costs more than they
 	// leave of the day.
@@ -162,9 +162,9 @@ func (s *Store) arguments(c *Change) []any {
 		say("last")
 	}
 	switch {
-	case c.Broke && c.Width > 1:
+	case c.Broke:
 		say("broke", c.Width)
-	case c.Clean && c.Width > 1:
+	case c.Clean:
 		say("clean", c.Width)
 	}
 	if c.Limits != (FeeLimits{}) {

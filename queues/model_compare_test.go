@@ -150,7 +150,7 @@ func (m *model) compareBeside(d *dump, r *explorer.Record) {
 type queueState struct {
 	Run, Sender, Holder, Paused string
 	Hold, Till                  time.Time
-	Streak                      string
+	Streak, Width               string
 }
 
 func (m *model) compareQueues(d *dump) {
@@ -158,7 +158,7 @@ func (m *model) compareQueues(d *dump) {
 	got, want := map[string]queueState{}, map[string]queueState{}
 	for name := range d.sets["queues"] {
 		q := d.hashes["q:"+name]
-		s := queueState{Run: q["run"], Sender: q["sender"], Paused: q["paused"], Streak: q["streak"], Till: fromScore(q["till"])}
+		s := queueState{Run: q["run"], Sender: q["sender"], Paused: q["paused"], Streak: q["streak"], Width: q["width"], Till: fromScore(q["till"])}
 		if hold := fromScore(q["hold"]); hold.After(m.now) {
 			s.Hold, s.Holder = hold, q["holder"]
 		}
@@ -169,6 +169,9 @@ func (m *model) compareQueues(d *dump) {
 		s := queueState{Run: strings.Join(q.Run, ","), Paused: q.Paused, Till: q.Till}
 		if q.Streak > 0 {
 			s.Streak = fmt.Sprint(q.Streak)
+		}
+		if q.Width > 0 {
+			s.Width = fmt.Sprint(q.Width)
 		}
 		if q.Hold.After(m.now) {
 			s.Hold, s.Holder = q.Hold, strings.Join(q.Holder, ",")
@@ -427,7 +430,7 @@ func (m *model) readPlaces() {
 	for i := range m.want.Queues {
 		q := &m.want.Queues[i]
 		want := &queues.Queue{
-			Name: q.Name, Phase: lifecycle.PhaseWaiting, InFlight: q.Run, Paused: q.Paused, PausedUntil: q.Till,
+			Name: q.Name, Phase: lifecycle.PhaseWaiting, InFlight: q.Run, Paused: q.Paused, PausedUntil: q.Till, Width: q.Width,
 			Counts: map[lifecycle.State]int64{},
 		}
 		for _, s := range lifecycle.States {

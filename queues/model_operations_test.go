@@ -1,6 +1,7 @@
 package queues_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -305,7 +306,7 @@ func (m *model) joinOne() bool {
 		}
 		return answer{Text: b.Sender + " " + b.URL, Txns: []*lifecycle.Transaction{b.Transaction}}
 	}, func() answer {
-		if j.Out >= j.Width || j.Behind != q.Run[len(q.Run)-1] {
+		if j.Out >= cmp.Or(q.Width, j.Width) || j.Behind != q.Run[len(q.Run)-1] {
 			return says("ok")
 		}
 		t := m.want.Join(j.Process, q.Name, j.Types, j.Groups)
@@ -427,6 +428,31 @@ func (m *model) pause() bool {
 		if !until.IsZero() {
 			m.due["p:"+name] = until
 		}
+		m.held(name, false)
+		return says("ok")
+	})
+	return true
+}
+
+// width says how many of a queue may be in flight.
+func (m *model) width() bool {
+	name, n := fmt.Sprint("q", m.rand.IntN(4)), m.rand.IntN(4)
+	if i := slices.IndexFunc(m.want.Queues, func(q explorer.Queue) bool { return q.Width > 0 }); i >= 0 && m.draw(2) {
+		name, n = m.want.Queues[i].Name, 0
+	}
+	m.note("%s %d", name, n)
+	m.do(0, func(s *queues.Store, _ *poolOf) answer {
+		return m.said(nil, s.SetWidth(m.ctx, name, n))
+	}, func() answer {
+		q := m.queueOf(name)
+		if q == nil {
+			return says("gone")
+		}
+		if len(q.Run) > 0 {
+			last := q.Run[len(q.Run)-1]
+			m.look(explorer.Owner(m.want.Record(last).Txn.Claim), last)
+		}
+		m.want.Widen(name, n)
 		m.held(name, false)
 		return says("ok")
 	})

@@ -3,6 +3,7 @@ package queues_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -197,6 +198,69 @@ func testPauseEmpty(f *fixture) {
 	f.ok(f.store.Resume(f.ctx, "q"))
 	if _, err := f.store.Queue(f.ctx, "q"); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("a resumed queue without transactions: %v", err)
+	}
+}
+
+// testWidth: what a person has set decides how many may be in flight, and less after what
+// broke, until as many have landed. The process that drives the queue hears of it.
+func testWidth(f *fixture) {
+	f.register("S")
+	f.post("q", "t1", "t2", "t3", "t4", "t5")
+	f.bound("t1 S")
+	sent := made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent})
+	f.to("t1", lifecycle.PhaseWatching, sent)
+	joins := func(out int, want string) {
+		f.Helper()
+		run := f.queue("q").InFlight
+		b, err := f.store.Join(f.ctx, queues.JoinRequest{
+			Process: me, Queue: "q", Behind: run[len(run)-1], Out: out, Width: 2, Types: []string{vote},
+		})
+		f.ok(err)
+		got := ""
+		if b != nil {
+			got = b.Transaction.UID
+			f.to(got, lifecycle.PhaseWatching, sent)
+		}
+		equal(f.T, fmt.Sprint("joins with ", out, " in no block"), got, want)
+	}
+	width := func(n int) {
+		f.Helper()
+		f.ok(f.store.SetWidth(f.ctx, "q", n))
+		equal(f.T, "to look at", f.tick().Due, f.queue("q").InFlight[len(f.queue("q").InFlight)-1:])
+	}
+	joins(1, "t2")
+	joins(2, "")
+	width(1)
+	joins(1, "")
+	width(4)
+	joins(3, "t3")
+	joins(4, "")
+	breaks := func(c *queues.Change) { c.Broke, c.Width = true, 2 }
+	lands := func(c *queues.Change) { c.Clean, c.Width = true, 2 }
+	f.to("t1", lifecycle.PhaseFailing, breaks)
+	equal(f.T, "after a break", f.queue("q").Narrow, 2)
+	f.to("t1", lifecycle.PhaseWatching)
+	joins(2, "")
+	f.to("t1", lifecycle.PhaseDone, lands, final)
+	equal(f.T, "after a landing", f.queue("q").Narrow, 3)
+	joins(2, "t4")
+	joins(3, "")
+	f.to("t2", lifecycle.PhaseDone, lands, final)
+	equal(f.T, "after another one", f.queue("q").Narrow, 0)
+	f.to("t3", lifecycle.PhaseFailing, breaks)
+	width(0)
+	equal(f.T, "as configured", []int{f.queue("q").Width, f.queue("q").Narrow}, []int{0, 0})
+	if err := f.store.SetWidth(f.ctx, "none", 2); !errors.Is(err, queues.ErrNotFound) {
+		f.Errorf("a queue that is not there: %v", err)
+	}
+	f.post("p", "u")
+	f.to("u", lifecycle.PhaseFailed, person)
+	f.ok(f.store.SetWidth(f.ctx, "p", 2))
+	f.ok(f.store.Remove(f.ctx, "u"))
+	equal(f.T, "it outlives its transactions", f.queue("p").Width, 2)
+	f.ok(f.store.SetWidth(f.ctx, "p", 0))
+	if _, err := f.store.Queue(f.ctx, "p"); !errors.Is(err, queues.ErrNotFound) {
+		f.Errorf("a queue without transactions, of which nothing is said: %v", err)
 	}
 }
 

@@ -155,7 +155,6 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 	return out, nil
 }
 
-// queueWords are the words of a queue's record, as lib.lua names them.
 // list reads a word that is a list of uids.
 func list(word string) []string {
 	if word == "" {
@@ -164,6 +163,7 @@ func list(word string) []string {
 	return strings.Split(word, ",")
 }
 
+// queueWords are the words of a queue's record, as lib.lua names them.
 var queueWords = strings.Fields(
 	"waiting done failed unresolved back popped run sender hold holder ready first since streak till width narrow")
 
@@ -226,13 +226,32 @@ func (s *Store) PauseUntil(ctx context.Context, name, reason string, until time.
 	if err != nil {
 		return err
 	}
-	r := reply{name: "pause"}
+	return s.said("pause", name, v)
+}
+
+// said is what a script answers that a person has say something of a queue.
+func (s *Store) said(script, queue string, v any) error {
+	r := reply{name: script}
 	l := r.list(v)
 	if r.string(r.at(l, 0)) == "gone" {
-		return fmt.Errorf("queue %s: %w", name, ErrNotFound)
+		return fmt.Errorf("queue %s: %w", queue, ErrNotFound)
 	}
 	s.signal(r.int(r.at(l, 1)))
 	return r.err
+}
+
+// SetWidth says how many of a queue may be in flight and in no block, 0 for as many as is
+// configured; whoever drives it hears of it. Errors: ErrNotFound, ErrUnavailable.
+func (s *Store) SetWidth(ctx context.Context, name string, width int) error {
+	word := ""
+	if width > 0 {
+		word = strconv.Itoa(width)
+	}
+	v, err := s.Run(ctx, widthScript, name, word)
+	if err != nil {
+		return err
+	}
+	return s.said("width", name, v)
 }
 
 // ErrNotFinal: the transaction might still land, or its block still go.

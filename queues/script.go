@@ -96,6 +96,7 @@ var (
 	removeScript    = NewScript("remove", source("removal")+source("remove"))
 	calledScript    = newSharedScript("called", source("called"))
 	pauseScript     = NewScript("pause", source("removal")+source("pause"))
+	widthScript     = NewScript("width", source("removal")+source("width"))
 	lineScript      = newPlainScript("line", source("line"))
 	oldestScript    = newPlainScript("oldest", source("oldest"))
 	postponeScript  = NewScript("postpone", source("postpone"))

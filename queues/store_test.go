@@ -55,6 +55,7 @@ func TestStore(t *testing.T) {
 		"Reopened":             testReopened,
 		"Pause":                testPause,
 		"PauseEmpty":           testPauseEmpty,
+		"Width":                testWidth,
 		"EventLog":             testEventLog,
 		"EventsRead":           testEventsRead,
 		"Wake":                 testWake,

@@ -30,6 +30,11 @@ type shown struct {
 func (s *Sequencer) lists(queue string, uids []string, width int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.list(queue, uids, width)
+}
+
+// list is lists under mu.
+func (s *Sequencer) list(queue string, uids []string, width int) {
 	if len(uids) == 0 {
 		delete(s.trains, queue)
 		return
@@ -76,20 +81,22 @@ func (s *Sequencer) tellTrain(t *train, but string) {
 	}
 }
 
-// relist reads what runs of the queue of t, unless t is known to be of it.
+// relist reads how wide the queue of t is, and what runs of it unless t is known to.
 func (s *Sequencer) relist(ctx context.Context, t *lifecycle.Transaction) error {
-	s.mu.Lock()
-	known := s.trains[t.Queue]
-	there := known != nil && slices.Contains(known.uids, t.UID)
-	s.mu.Unlock()
-	if there || !t.Phase.Bound() {
+	if !t.Phase.Bound() {
 		return nil
 	}
 	uids, width, err := s.Store.InFlight(ctx, t.Queue)
-	if err == nil {
-		s.lists(t.Queue, uids, width)
+	if err != nil {
+		return err
 	}
-	return err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.trains[t.Queue]; known != nil && slices.Contains(known.uids, t.UID) {
+		uids = known.uids // which has one more by now, perhaps
+	}
+	s.list(t.Queue, uids, width)
+	return nil
 }
 
 // show lets the others of the train see what is known of it now, and has them look if that

@@ -34,6 +34,35 @@ func (w *world) postAll(queue string, n int) (uids []string) {
 	return uids
 }
 
+// TestTrainWidened: what a person says of a queue's width holds for the train that is under
+// way, also where no other may have one.
+func TestTrainWidened(t *testing.T) {
+	trains(t, 1, devnet.Config{}, func(w *world) {
+		w.worker(1, devworker.Options{ProveTime: 20 * time.Second})
+		w.start()
+		uids := w.postAll("q", 12)
+		most := func() (n int) {
+			for range 360 {
+				time.Sleep(time.Second)
+				uids, _, err := w.store.InFlight(w.ctx, "q")
+				w.ok(err)
+				n = max(n, len(uids))
+			}
+			return n
+		}
+		alone := most()
+		w.ok(w.store.SetWidth(w.ctx, "q", 2))
+		some := most()
+		w.ok(w.store.SetWidth(w.ctx, "q", 4))
+		if many := most(); alone != 1 || some < 2 || many <= some {
+			t.Errorf("in flight at most %d, %d and %d", alone, some, many)
+		}
+		for _, uid := range uids {
+			w.await(uid, lifecycle.Done, 3*time.Hour)
+		}
+	})
+}
+
 // TestTrain: with width, the transactions of a queue share blocks, in their order; with
 // none each has its own.
 func TestTrain(t *testing.T) {

@@ -160,6 +160,12 @@ func callAll(t *testing.T, s *service) {
 		t.Errorf("paused %+v", q)
 	}
 	must(c.ResumeQueue(ctx, "q"))(t)
+	if q := must(c.WidenQueue(ctx, "q", 6))(t); q.Width != 6 || q.InFlight == nil {
+		t.Errorf("wider %+v", q)
+	}
+	if q := must(c.WidenQueue(ctx, "q", 0))(t); q.Width != 1 {
+		t.Errorf("as wide as any %+v", q)
+	}
 	must(c.Queue(ctx, "q"))(t)
 	if f := must(c.Fees(ctx))(t); f.Pool != nil || f.Spent == nil || !json.Valid(f.Raw) {
 		t.Errorf("fees %+v", f)

@@ -54,6 +54,16 @@ func (c *Client) ResumeQueue(ctx context.Context, name string) (*Queue, error) {
 	return ask[Queue](ctx, c, request{method: http.MethodPost}, "queues", name, "resume")
 }
 
+// WidenQueue says how many transactions of a queue may be in flight and in no block, from 1
+// to 24; 0 for as many as the service is configured with.
+func (c *Client) WidenQueue(ctx context.Context, name string, width int) (*Queue, error) {
+	body := []byte(`{"width":null}`)
+	if width != 0 {
+		body = fmt.Appendf(nil, `{"width":%d}`, width)
+	}
+	return ask[Queue](ctx, c, request{method: http.MethodPost, body: body}, "queues", name, "width")
+}
+
 // Senders lists the senders. Code: BadCursor.
 func (c *Client) Senders(ctx context.Context, cut Cut) (*Page[Sender], error) {
 	return ask[Page[Sender]](ctx, c, request{method: http.MethodGet, query: cut.query(url.Values{})}, "senders")

@@ -174,10 +174,14 @@ func (e *Explanation) UnmarshalJSON(doc []byte) error {
 
 // A Queue is a line of transactions. Absent values are zero.
 type Queue struct {
-	Name    string        `json:"name"`
-	State   string        `json:"state"`
-	Sender  string        `json:"sender"`
-	Running string        `json:"running"` // the uid
+	Name    string `json:"name"`
+	State   string `json:"state"`
+	Sender  string `json:"sender"`
+	Running string `json:"running"` // the uid
+	// InFlight are the uids of all that are under way, in order; Running is the first of them.
+	InFlight []string `json:"inFlight"`
+	// Width is how many of them may be in no block yet.
+	Width   int           `json:"width"`
 	Retries int           `json:"retries"`
 	Counts  map[State]int `json:"counts"`
 	Paused  bool          `json:"paused"`

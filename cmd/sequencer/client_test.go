@@ -106,7 +106,7 @@ func TestClientCommands(t *testing.T) {
 	batch := `{"queue":"q","type":"T","data":{"n":1e400},"uid":"a"}` + "\n\n" + `{"queue":"q","uid":"b"}` + "\n" + `{"uuid":"b"}` + "\n" + `{"uid":"c"}` + "\n"
 	const batchAsked = `POST /transactions/batch {"queue":"q","type":"T","uid":"a","data":{"n":1e400}}` + "\n" +
 		`{"queue":"q","type":"","uid":"b","data":null}` + "\n" + `{"queue":"","type":"","uid":"c","data":null}` + "\n"
-	queue := `{"name":"claim-1","state":"BLOCKED","sender":"` + keyA + `","running":"u1","retries":0,"counts":{"DONE":2,"DISPATCHING":1,"WAITING":5},"paused":true,"reason":"asked to","nextAt":null}`
+	queue := `{"name":"claim-1","state":"BLOCKED","sender":"` + keyA + `","running":"u1","inFlight":["u1","u2"],"width":6,"retries":0,"counts":{"DONE":2,"DISPATCHING":1,"WAITING":5},"paused":true,"reason":"asked to","nextAt":null}`
 	sender := `{"accountId":"` + keyA + `","workerUrl":"http://w:1","state":"FREE","queue":null,"retries":0,"nonce":7,"balance":"99800000001","available":false,"reason":"LOW_BALANCE","until":null}`
 	slot := `{"accountId":"saw/1","workerUrl":"http://10.0.0.8:8008","state":"BLOCKED","queue":"orders","retries":0,"nonce":null,"balance":null,"available":true,"reason":null,"until":null}`
 	show := `uid        u1
@@ -260,14 +260,23 @@ nothing was spent in the last seven days
 		{"txn resolve wrong", "txn resolve u1", "", nil, outcome{Code: 2, Stderr: "sequencer: --outcome is landed or dead\nSee 'sequencer txn resolve --help'.\n"}},
 		{
 			"queue list", "queue list", "", map[string][]fakeAnswer{"GET /queues": ok(`{"items":[` + queue + `],"nextCursor":"n"}`)},
-			outcome{Stdout: "QUEUE    STATE             TRANSACTIONS                      RUNNING  SENDER        RETRIES  NEXT AT\nclaim-1  BLOCKED (paused)  5 waiting, 1 dispatching, 2 done  u1       B62qiy32…Xgg  0\nmore: --cursor n (or --all)\n", Asked: []string{"GET /queues"}},
+			outcome{Stdout: "QUEUE    STATE             TRANSACTIONS                      RUNNING  SENDER        RETRIES  NEXT AT\nclaim-1  BLOCKED (paused)  5 waiting, 1 dispatching, 2 done  u1 +1    B62qiy32…Xgg  0\nmore: --cursor n (or --all)\n", Asked: []string{"GET /queues"}},
 		},
 		{"queue none", "queue list", "", map[string][]fakeAnswer{"GET /queues": ok(`{"items":[],"nextCursor":null}`)}, outcome{Stdout: "none\n", Asked: []string{"GET /queues"}}},
 		{
 			"queue show", "queue show claim-1", "", map[string][]fakeAnswer{"GET /queues/claim-1": ok(queue)},
-			outcome{Stdout: "queue         claim-1\nstate         BLOCKED (paused)\ntransactions  5 waiting, 1 dispatching, 2 done\nrunning       u1\nsender        " + keyA + "\nretries       0\nreason        asked to\n", Asked: []string{"GET /queues/claim-1"}},
+			outcome{Stdout: "queue         claim-1\nstate         BLOCKED (paused)\ntransactions  5 waiting, 1 dispatching, 2 done\nrunning       u1 u2\nwidth         6\nsender        " + keyA + "\nretries       0\nreason        asked to\n", Asked: []string{"GET /queues/claim-1"}},
 		},
 		{"queue pause", "queue pause claim-1", "", map[string][]fakeAnswer{"POST /queues/claim-1/pause": ok("{}")}, outcome{Stdout: "claim-1 is paused\n", Asked: []string{"POST /queues/claim-1/pause"}}},
+		{
+			"queue width", "queue width claim-1 6", "", map[string][]fakeAnswer{"POST /queues/claim-1/width": ok(`{"width":6}`)},
+			outcome{Stdout: "claim-1 has up to 6 in flight\n", Asked: []string{`POST /queues/claim-1/width {"width":6}`}},
+		},
+		{
+			"queue width default", "queue width claim-1 default", "", map[string][]fakeAnswer{"POST /queues/claim-1/width": ok(`{"width":1}`)},
+			outcome{Stdout: "claim-1 has up to 1 in flight\n", Asked: []string{`POST /queues/claim-1/width {"width":null}`}},
+		},
+		{"queue width wrong", "queue width claim-1 six", "", nil, outcome{Code: 2, Stderr: "sequencer: the width of a queue is a number from 1 to 24, or default\nSee 'sequencer queue width --help'.\n"}},
 		{"queue resume json", "queue resume claim-1 --json", "", map[string][]fakeAnswer{"POST /queues/claim-1/resume": ok("{ }")}, outcome{Stdout: "{ }\n", Asked: []string{"POST /queues/claim-1/resume"}}},
 		{
 			"sender list", "sender list", "", map[string][]fakeAnswer{"GET /senders": ok(`{"items":[` + sender + `],"nextCursor":null}`)},

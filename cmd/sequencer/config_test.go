@@ -71,6 +71,7 @@ SEQUENCER_STATE_DIR=
 SEQUENCER_TYPES=
 SEQUENCER_WORKER_TYPES=
 SEQUENCER_OVERLAP=
+SEQUENCER_WIDTH=1
 SEQUENCER_CYCLE_INTERVAL=5s
 SEQUENCER_INCLUSION_INTERVAL=10s
 SEQUENCER_DISPATCH_TIMEOUT=10m0s
@@ -191,6 +192,7 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_TYPES":              {"send_claim_vote", "NO_SUCH", "SEND_CLAIM_VOTE,SEND_CLAIM_VOTE"},
 		"SEQUENCER_WORKER_TYPES":       {"my-type", "A,A", "SEND_CLAIM_VOTE", strings.Repeat("A", 65)},
 		"SEQUENCER_OVERLAP":            {"SEND_CLAIM_VOTE", "SEND_CLAIM_VOTE=width", "NO_SUCH=chained", "SEND_CLAIM_VOTE=alone,SEND_CLAIM_VOTE=alone"},
+		"SEQUENCER_WIDTH":              append(counts, "0", "25"),
 		"SEQUENCER_CYCLE_INTERVAL":     append(durations, "0s"),
 		"SEQUENCER_INCLUSION_INTERVAL": append(durations, "0s"),
 		"SEQUENCER_DISPATCH_TIMEOUT":   append(durations, "0s"),

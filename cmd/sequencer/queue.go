@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,14 @@ func queueState(q *client.Queue) span {
 	return span{q.State, stateStyle(q.State)}
 }
 
+// runningText is the first of what is in flight, and how many are behind it.
+func runningText(q *client.Queue) string {
+	if n := len(q.InFlight) - 1; n > 0 {
+		return fmt.Sprintf("%s +%d", shorten(q.Running, 28), n)
+	}
+	return shorten(q.Running, 28)
+}
+
 func newQueueCommand(a *app) *cobra.Command {
 	var l listing
 	all := clientCommand(a, &cobra.Command{Use: "list", Short: "List queues", Args: cobra.NoArgs},
@@ -37,7 +46,7 @@ func newQueueCommand(a *app) *cobra.Command {
 				func(cut client.Cut) (*client.Page[client.Queue], error) { return s.Queues(cmd.Context(), cut) },
 				func(q *client.Queue) line {
 					return line{
-						{q.Name, plain}, queueState(q), {countText(q.Counts), plain}, {shorten(q.Running, 28), plain},
+						{q.Name, plain}, queueState(q), {countText(q.Counts), plain}, {runningText(q), plain},
 						{shorten(q.Sender, 12), plain}, {fmt.Sprint(q.Retries), plain}, {timeText(q.NextAt), dim},
 					}
 				})
@@ -52,8 +61,8 @@ func newQueueCommand(a *app) *cobra.Command {
 			if s.asJSON {
 				return s.raw(q.Raw)
 			}
-			return s.print(facts("queue", q.Name, "state", queueState(q).text, "transactions", countText(q.Counts), "running", q.Running,
-				"sender", q.Sender, "retries", fmt.Sprint(q.Retries), "reason", q.Reason, "paused until", timeText(q.PausedUntil),
+			return s.print(facts("queue", q.Name, "state", queueState(q).text, "transactions", countText(q.Counts), "running", strings.Join(q.InFlight, " "),
+				"width", fmt.Sprint(q.Width), "sender", q.Sender, "retries", fmt.Sprint(q.Retries), "reason", q.Reason, "paused until", timeText(q.PausedUntil),
 				"next at", timeText(q.NextAt))...)
 		})
 	reason, until := "", ""
@@ -75,7 +84,37 @@ func newQueueCommand(a *app) *cobra.Command {
 	for _, cmd := range []*cobra.Command{show, halt, resume} {
 		cmd.ValidArgsFunction = completeFirst(completeQueues(a))
 	}
-	return newGroup("queue", "Look at queues, pause and resume them", all, show, halt, resume)
+	return newGroup("queue", "Look at queues, pause, resume and widen them", all, show, halt, resume, newQueueWidthCommand(a))
+}
+
+// asConfigured is the width of a queue that is none of its own.
+const asConfigured = "default"
+
+func newQueueWidthCommand(a *app) *cobra.Command {
+	cmd := clientCommand(a, &cobra.Command{
+		Use: "width QUEUE N|" + asConfigured, Short: "Set how many of a queue may be in flight and in no block", Args: cobra.ExactArgs(2),
+	}, func(cmd *cobra.Command, s *session, args []string) error {
+		width, err := strconv.Atoi(args[1])
+		switch {
+		case args[1] == asConfigured:
+			width = 0
+		case err != nil || width < 1:
+			return usagef("the width of a queue is a number from 1 to 24, or %s", asConfigured)
+		}
+		q, err := s.WidenQueue(cmd.Context(), args[0], width)
+		if err != nil {
+			return err
+		}
+		return s.answer(q.Raw, fmt.Sprintf("%s has up to %d in flight", clean(args[0]), q.Width))
+	})
+	cmd.Example = examples("queue width claim-1 6", "queue width claim-1 "+asConfigured)
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) == 1 {
+			return []cobra.Completion{asConfigured}, cobra.ShellCompDirectiveNoFileComp
+		}
+		return completeFirst(completeQueues(a))(cmd, args, typed)
+	}
+	return cmd
 }
 
 func newQueueActCommand(a *app, verb, short, done string, act func(*session, context.Context, string) (*client.Queue, error)) *cobra.Command {

@@ -120,7 +120,7 @@ func newService(cfg config, client redis.UniversalClient, followed *traces.Trace
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins,
 		Chain: s.chainShown, Ledgers: s.ledgersShown, Fees: s.sequencer.Fees, Explorer: string(cfg.HTTP.Explorer),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
-		Budgets: cfg.Fee.LimitKey > 0,
+		Budgets: cfg.Fee.LimitKey > 0, Width: cfg.Types.Width,
 	})
 	return s, nil
 }
@@ -175,6 +175,7 @@ func policy(cfg config) lifecycle.Policy {
 		BalanceInterval: cfg.Senders.BalanceInterval, MinBalance: uint64(cfg.Senders.MinBalance),
 		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
 		FeeLimitQueue: uint64(cfg.Fee.LimitQueue), FeeLimitKey: uint64(cfg.Fee.LimitKey),
+		Width: cfg.Types.Width,
 	}
 }
 

@@ -15,8 +15,8 @@
 --   confirm            refuse unless settled, see lib.lua
 --   in-order           refuse if an earlier one of its queue has come back to wait
 --   last               refuse while others of its queue run behind it
---   broke n, clean n   the width of its queue, of n as it is configured, is halved for now;
---                      is one more again
+--   broke n, clean n   the width of its queue, which is n where nobody has set it, is halved
+--                      for now; is one more again
 --   limits n n         the most that the fees of the day may come to, for its sender and
 --                      for all, 0 for no limit
 --   budget name n      a budget that the fees are counted with, and the most that those of
@@ -161,7 +161,7 @@ end
 local function narrows(q, said)
   local configured = said.broke or said.clean
   if not configured then return end
-  local width = tonumber(ARGV[configured + 1])
+  local width = tonumber(q.width) or tonumber(ARGV[configured + 1])
   local n = math.min(tonumber(q.narrow) or width, width)
   n = said.broke and math.max(1, math.floor(n / 2)) or n + 1
   q.narrow = n < width and n or ''
@@ -206,7 +206,7 @@ local function advance(o, n)
   local moved = from ~= to
   -- Between bound phases nothing moves but the transaction.
   local leaves = moved and not (BOUND[from] and BOUND[to])
-  local q = (leaves or said.tell or said.hold) and que(queue)
+  local q = (leaves or said.tell or said.hold or said.broke) and que(queue)
 
   t.revision, t.operation, t.phase, t.open = t.revision + 1, op, to, open
   due = tonumber(due)

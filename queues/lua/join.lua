@@ -15,7 +15,8 @@ local q = que(queue)
 if q.run == '' or last(q.run) ~= behind or q.waiting == 0 or q.paused ~= '' or not lives(me) or not settled() then
   return {}
 end
-local limit = math.min(tonumber(q.width) or width, tonumber(q.narrow) or width)
+width = tonumber(q.width) or width
+local limit = math.min(width, tonumber(q.narrow) or width)
 if out >= limit or holds(q) and q.holder == '' then return {} end
 local before = txn(behind)
 local sent = before.phase == 'sent' or before.phase == 'watching'

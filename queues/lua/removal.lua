@@ -1,8 +1,11 @@
 -- Shared by the scripts that remove transactions, put behind lib.lua.
 
--- finish drops a queue's record with its last transaction; else it is stored.
+-- finish drops a queue's record with its last transaction, unless a person has said
+-- something of it; else it is stored.
 local function finish(q)
-  if q.waiting + q.done + q.failed + q.unresolved > 0 or q.run ~= '' or q.paused ~= '' then return place(q) end
+  if q.waiting + q.done + q.failed + q.unresolved > 0 or q.run ~= '' or q.paused ~= '' or q.width ~= '' then
+    return place(q)
+  end
   for _, kind in ipairs({ 'q:', 'line:', 'back:', 'past:' }) do strings[kind .. q.name] = false end
   indexes['past:' .. q.name] = nil
   drop('queues', q.name)

@@ -53,6 +53,18 @@ func (s *Store) Pause(queue, why string, until time.Time) bool {
 	return true
 }
 
+// Widen says how many of a queue may be in flight, 0 for as many as is configured; false if
+// there is no such queue.
+func (s *Store) Widen(queue string, width int) bool {
+	i := slices.IndexFunc(s.Queues, func(q Queue) bool { return q.Name == queue })
+	if i < 0 {
+		return false
+	}
+	s.Queues[i].Width = width
+	s.finish(&s.Queues[i])
+	return true
+}
+
 // PauseOver ends a pause, if its time is over.
 func (s *Store) PauseOver(q *Queue) {
 	if !q.Till.IsZero() && !q.Till.After(s.Now) {
@@ -83,9 +95,9 @@ func (s *Store) Forget(t *lifecycle.Transaction) {
 	s.finish(q)
 }
 
-// finish forgets a queue with its last transaction, unless it is paused.
+// finish forgets a queue with its last transaction, unless a person has said something of it.
 func (s *Store) finish(q *Queue) {
-	if q.Paused == "" && !slices.ContainsFunc(s.Records, func(r Record) bool { return r.Txn.Queue == q.Name }) {
+	if q.Paused == "" && q.Width == 0 && !slices.ContainsFunc(s.Records, func(r Record) bool { return r.Txn.Queue == q.Name }) {
 		s.Queues = slices.DeleteFunc(s.Queues, func(o Queue) bool { return o.Name == q.Name })
 		return
 	}

@@ -64,6 +64,7 @@ type Queue struct {
 	Till   time.Time // when the pause ends by itself; zero if it does not
 	// Begins is when the next may be bound, where that is all that it waits for.
 	Begins time.Time
+	Width  int   // how many may be in flight as a person has set it, 0 if nobody has
 	Streak int   // UNRESOLVED in a row
 	turn   int64 // since when it waits for its turn, 0 while it cannot be bound
 }

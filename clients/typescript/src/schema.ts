@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 5878d65d7efc1fc977da203d90f74406e41d6e2f6bcd7b32350af433419470de
+// 6449c256320626d53ff0abf7398b32e771a6d3b8b869af11478a7e290f821224
 
 export interface paths {
     "/api/v1/fees": {
@@ -147,6 +147,32 @@ export interface paths {
         put?: never;
         /** Resume a queue */
         post: operations["resumeQueue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{name}/width": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The queue's name.
+                 * @example plan-p1
+                 */
+                name: components["parameters"]["queueName"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set the width of a queue
+         * @description From 2 on several transactions of it are in flight at successive nonces of its sender, and share blocks. A wider queue takes more at once; in one that is made narrower, what is in flight stays.
+         */
+        post: operations["widenQueue"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1116,6 +1142,8 @@ export interface components {
          *       "state": "FREE",
          *       "sender": null,
          *       "running": null,
+         *       "inFlight": [],
+         *       "width": 6,
          *       "retries": 0,
          *       "counts": {
          *         "WAITING": 2,
@@ -1140,6 +1168,10 @@ export interface components {
             sender: components["schemas"]["Text"];
             /** @description The uid of the transaction under way. */
             running: components["schemas"]["Text"];
+            /** @description The uids of all that are under way, in order; `running` is the first of them, and `state` is its. */
+            inFlight: components["schemas"]["Uid"][];
+            /** @description How many of it may be in flight and in no block: what a person has set, else SEQUENCER_WIDTH. */
+            width: number;
             retries: number;
             /** @description How many transactions it has of each state. */
             counts: {
@@ -1176,6 +1208,15 @@ export interface components {
             reason?: string | null;
             /** @description When it resumes by itself; else somebody has to resume it. */
             until?: components["schemas"]["Time"];
+        };
+        /**
+         * @example {
+         *       "width": 6
+         *     }
+         */
+        Width: {
+            /** @description How many of the queue may be in flight and in no block; null for SEQUENCER_WIDTH. */
+            width: number | null;
         };
         /**
          * @example {
@@ -2490,6 +2531,38 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    widenQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The queue's name.
+                 * @example plan-p1
+                 */
+                name: components["parameters"]["queueName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Width"];
+            };
+        };
+        responses: {
+            200: components["responses"]["Queue"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             500: components["responses"]["Failed"];
             503: components["responses"]["Unavailable"];

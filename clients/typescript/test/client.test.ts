@@ -147,6 +147,8 @@ test('a queue is paused, listed, cancelled and resumed', async () => {
   await post(uids[0]!);
   await sequencer.settled(uids[0]!);
   assert.equal((await sequencer.pauseQueue(queue, 'a test')).reason, 'a test');
+  assert.equal((await sequencer.widenQueue(queue, 6)).width, 6);
+  assert.equal((await sequencer.widenQueue(queue, null)).width, 1);
   await post(uids[1]!);
   await post(uids[2]!);
   assert.equal((await sequencer.explain(uids[1]!)).waitingFor.code, 'PAUSED');
