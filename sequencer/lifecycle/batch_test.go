@@ -650,6 +650,11 @@ func TestSubmitted(t *testing.T) {
 	if s = Learn(v, submitTold(SubmitAccepted, true)); !s.Txn.SubmittedAt.Equal(now.Add(-time.Hour)) {
 		t.Errorf("submitted at %v for the second time", s.Txn.SubmittedAt)
 	}
+	v = view(batch(PhaseWatching, post(Sent)), sawtooth)
+	v.Local.SentAt, v.Local.Resent = clock.Add(-time.Minute), 2
+	if s = Learn(v, submitTold(SubmitUnknown, false)); s.Local.SentAt != clock || s.Local.Resent != 3 {
+		t.Errorf("posted again, and the next pause is as of before: %+v", s.Local)
+	}
 	done := view(batch(PhaseDone, post(Included, over), landedBy(1), final), sawtooth, stands(BatchPending))
 	if s = Decide(done); s.Txn != nil || s.Reason != ReasonFinal || s.Do.Kind != "" {
 		t.Errorf("what is DONE: %+v", s)
