@@ -377,9 +377,9 @@ func TestRaiseByMarket(t *testing.T) {
 func TestQuoteInWords(t *testing.T) {
 	t.Parallel()
 	for why, want := range map[QuoteReason]string{
-		QuotePool:    "sent, and may land; the market asked for 0.00000003 MINA for each unit of weight, 3 of them",
-		QuoteFloor:   "sent, and may land; the market asked for less than the least fee",
-		QuoteCap:     "sent, and may land; the market asked for 0.00000003 MINA for each unit of weight, 3 of them, " +
+		QuotePool:  "sent, and may land; the market asked for 0.00000003 MINA for each unit of weight, 3 of them",
+		QuoteFloor: "sent, and may land; the market asked for less than the least fee",
+		QuoteCap: "sent, and may land; the market asked for 0.00000003 MINA for each unit of weight, 3 of them, " +
 			"which is more than it may pay",
 		QuoteUnknown: "sent, and may land; no node had told lately what others pay", "": "sent, and may land",
 	} {
