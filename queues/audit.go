@@ -180,6 +180,7 @@ func (a *audit) take(kind string, v any) (names int, err error) {
 			}
 		case "q":
 			a.queue(name, r.string(r.at(l, 1)), r.fields(r.at(l, 2)))
+			a.train(&r, name, r.list(r.at(l, 3)))
 		case "s":
 			a.sender(name, r.fields(r.at(l, 1)), r.fields(r.at(l, 2)))
 		case "m":
@@ -296,6 +297,41 @@ func (a *audit) queue(name, text string, more map[string]string) {
 		bad("READY", "%s could run, which is of %s; it stands ready for %q at %q, with %q",
 			more["first"], more["type"], q["ready"], more["score"], q["first"])
 	}
+}
+
+// train holds what is in flight of a queue, where that is several, against being one train.
+// A record that cannot be read is found by itself.
+func (a *audit) train(r *reply, queue string, run []any) {
+	var last, open *lifecycle.Transaction // the one before, and the last that may land
+	apart := 0
+	for _, member := range run {
+		is := stored{r.string(r.at(r.list(member), 1)), r.string(r.at(r.list(member), 2)), nil}
+		t, err := is.decode(r.string(r.at(r.list(member), 0)))
+		if err != nil {
+			return
+		}
+		bad := func(format string, args ...any) {
+			a.found = append(a.found, Finding{Check: "TRAIN", Queue: queue, Sender: t.Sender, kind: "q", name: queue,
+				Detail: t.UID + " is in flight " + fmt.Sprintf(format, args...)})
+		}
+		apart++
+		switch {
+		case !t.Phase.Bound() || t.Queue != queue:
+			bad("as %s of queue %s", t.State(), t.Queue)
+		case last != nil && (t.Sender != last.Sender || ownerOf(t) != ownerOf(last) || t.Sequence < last.Sequence):
+			bad("with %s, by %q, behind %s, with %s, by %q", t.Sender, ownerOf(t), last.UID, last.Sender, ownerOf(last))
+		case open != nil && t.Open() && int(t.FirstOpen().Nonce)-int(open.FirstOpen().Nonce) != apart:
+			bad("at nonce %d, %d places behind %s at nonce %d", t.FirstOpen().Nonce, apart, open.UID, open.FirstOpen().Nonce)
+		}
+		if last = t; t.Open() {
+			open, apart = t, 0
+		}
+	}
+}
+
+// ownerOf is the process that has claimed t, "" if none has.
+func ownerOf(t *lifecycle.Transaction) string {
+	return t.Claim[:max(0, strings.LastIndexByte(t.Claim, ':'))]
 }
 
 // number is a score as a float; Redis writes large ones in several ways.

@@ -56,17 +56,24 @@ func (f *fixture) word(key string, at int, word string) {
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	world := func(f *fixture) {
-		f.register("S1", "S2", "S3", "S4")
+		f.register("S1", "S2", "S3", "S4", "S5")
 		f.post("run", "run1", "run2")
 		f.post("done", "done1")
 		f.post("wait", "wait1")
 		f.post("paused", "paused1")
 		f.ok(f.store.Pause(f.ctx, "paused", "by a test"))
-		f.bound("run1 S1", "done1 S2", "wait1 S3")
+		f.post("train", "train1", "train2", "train3")
+		f.bound("run1 S1", "done1 S2", "wait1 S3", "train1 S4")
 		f.to("done1", lifecycle.PhaseDone, final)
 		f.to("wait1", lifecycle.PhaseWaiting, rest(time.Hour, lifecycle.Rested))
 		f.ok(f.pool.Drain(f.ctx, "S2"))
-		f.ok(f.pool.Drain(f.ctx, "S4"))
+		f.ok(f.pool.Drain(f.ctx, "S5"))
+		for n, uid := range []string{"train1", "train2", "train3"} {
+			sent := lifecycle.Attempt{Number: 1, Sender: "S4", Nonce: uint32(n), Outcome: lifecycle.Sent}
+			f.to(uid, lifecycle.PhaseWatching, made(sent))
+			_, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "train", Behind: uid, Width: 9, Types: []string{vote}})
+			f.ok(err)
+		}
 	}
 	damages := []struct {
 		name   string
@@ -83,12 +90,22 @@ func TestAudit(t *testing.T) {
 		{"TwoBound", func(f *fixture, k func(string) string) {
 			f.client.Set(f.ctx, k("x:paused1"), "1  "+me+":9 watching S1   0     \n", 0)
 		}, []string{"QUEUE_RUN paused1 paused "}},
+		{"TrainOfTwoSenders", func(f *fixture, k func(string) string) { f.word("x:train2", 4, "S5") },
+			[]string{"TRAIN  train S5", "SENDER_BOUND train2 train "}},
+		{"TrainOfTwoProcesses", func(f *fixture, k func(string) string) { f.word("x:train3", 2, other+":7") },
+			[]string{"TRAIN  train S4"}},
+		{"TrainWithAGap", func(f *fixture, k func(string) string) { f.word("q:train", 6, "train1,train3") },
+			[]string{"TRAIN  train S4", "QUEUE_RUN train2 train "}},
+		{"TrainOutOfOrder", func(f *fixture, k func(string) string) { f.word("q:train", 6, "train2,train1,train3") },
+			[]string{"TRAIN  train S4"}},
+		{"TrainWithWhatWaits", func(f *fixture, k func(string) string) { f.word("q:train", 6, "train1,train2,train3,wait1") },
+			[]string{"TRAIN  train S3"}},
 		{"SenderBoundTwice", func(f *fixture, k func(string) string) { f.word("q:wait", 7, "S1") },
 			[]string{"SENDER_BOUND  wait S1"}},
 		{"SenderKept", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("s:S2"), "queue", "done") },
 			[]string{"SENDER_BOUND  done S2"}},
-		{"SenderLeaked", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("s:S4"), "reason", "") },
-			[]string{"SENDER_FREE   S4"}},
+		{"SenderLeaked", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("s:S5"), "reason", "") },
+			[]string{"SENDER_FREE   S5"}},
 		{"BoundAndFree", func(f *fixture, k func(string) string) {
 			f.client.ZAdd(f.ctx, k("free:shared"), z(1, "S1"))
 		}, []string{"SENDER_FREE  run S1", "STRAY   S1"}},

@@ -1,6 +1,7 @@
 package sequencer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -31,6 +32,9 @@ func (s *Sequencer) Explain(ctx context.Context, uid string) (lifecycle.Explanat
 	}
 	if t.Ledger == "" {
 		scene.Sighting, scene.Asked = s.sight(ctx, t)
+		if err := s.lookAlong(ctx, &scene); err != nil {
+			return lifecycle.Explanation{}, err
+		}
 	}
 	scene.Tip, scene.Now, scene.Clock = s.tip(), s.now(), time.Now()
 	return lifecycle.Explain(&scene), nil
@@ -52,6 +56,8 @@ func (s *Sequencer) lookAround(ctx context.Context, scene *lifecycle.Scene) (err
 	switch {
 	case err == nil:
 		scene.Paused, scene.PausedUntil = q.Paused, q.PausedUntil
+		width := cmp.Or(q.Width, s.Policy.Width)
+		scene.Width = min(width, cmp.Or(q.Narrow, width))
 	case !errors.Is(err, queues.ErrNotFound):
 		return err
 	}
@@ -69,6 +75,35 @@ func (s *Sequencer) lookAround(ctx context.Context, scene *lifecycle.Scene) (err
 	for _, p := range pool {
 		scene.Pool = append(scene.Pool, lifecycle.Candidate{
 			AccountID: p.AccountID, Queue: p.Queue, Reason: p.Reason, Detail: p.Detail, Until: p.Until})
+	}
+	return err
+}
+
+// lookAlong adds what of its queue is in flight along with a transaction, or before it, as
+// it is stored, and as this process sees it on the chain.
+func (s *Sequencer) lookAlong(ctx context.Context, scene *lifecycle.Scene) error {
+	t := scene.Txn
+	if t.Phase.Final() {
+		return nil
+	}
+	uids, _, err := s.Store.InFlight(ctx, t.Queue)
+	if err != nil || len(uids) == 0 {
+		return err
+	}
+	others, err := s.Store.GetMany(ctx, uids)
+	train := &scene.Train
+	for _, other := range others {
+		m := lifecycle.Member{Txn: other, Sighting: s.Chain.Sighting(other.UID)}
+		switch {
+		case other.UID == t.UID || !other.Phase.Bound():
+		case other.Sequence < t.Sequence:
+			train.Ahead = append(train.Ahead, m)
+		default:
+			train.Behind = append(train.Behind, m)
+		}
+	}
+	if n := len(train.Ahead); n > 0 {
+		scene.Barrier = !slices.Contains(s.chained, t.Type) || !slices.Contains(s.chained, train.Ahead[n-1].Txn.Type)
 	}
 	return err
 }

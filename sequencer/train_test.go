@@ -2,6 +2,7 @@ package sequencer_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,6 +33,40 @@ func (w *world) postAll(queue string, n int) (uids []string) {
 		w.post(queue, uids[i])
 	}
 	return uids
+}
+
+// TestTrainSeen: of a train under way an audit finds nothing wrong, and every member of it
+// tells what is ahead.
+func TestTrainSeen(t *testing.T) {
+	trains(t, 3, devnet.Config{}, func(w *world) {
+		w.worker(1, devworker.Options{ProveTime: 20 * time.Second})
+		w.policy.Confirmations = 6 // so that several stand in blocks that are not deep enough
+		p := w.start()
+		uids := w.postAll("q", 9)
+		told := map[lifecycle.WaitCode]bool{}
+		most := 0
+		for w.get(uids[8]).State() != lifecycle.Done {
+			if got := w.audit(false); len(got) > 0 {
+				t.Fatalf("a live train: %q", got)
+			}
+			run, _, err := w.store.InFlight(w.ctx, "q")
+			w.ok(err)
+			most = max(most, len(run))
+			for i, uid := range uids {
+				e, err := p.Explain(w.ctx, uid)
+				w.ok(err)
+				if at := slices.Index(run, uid); at > 0 || at < 0 && i > 0 && slices.Index(run, uids[i-1]) == 2 {
+					told[e.Wait.Code] = true
+				}
+			}
+			<-time.After(31 * time.Second)
+		}
+		for _, code := range []lifecycle.WaitCode{lifecycle.WaitBehind, lifecycle.WaitWorker, lifecycle.WaitBlock} {
+			if !told[code] {
+				t.Errorf("of up to %d in flight, nothing waits for %s, but for %v", most, code, told)
+			}
+		}
+	})
 }
 
 // TestTrainWidened: what a person says of a queue's width holds for the train that is under

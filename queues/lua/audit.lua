@@ -73,13 +73,21 @@ function audits.q(name)
   local run, typ, runs = safe(txn, head), nil, nil
   if first then typ = select(3, header(first)) end
   if q.run ~= '' then runs = select(4, header(head)) end
+  local train = {} -- where several run: each as {uid, the first line of what was posted, what is stored}
+  if q.run ~= head then
+    for uid in string.gmatch(q.run, '[^,]+') do
+      looked = looked + 1
+      local posted = string.match(call('GETRANGE', P .. 't:' .. uid, 0, 511), '^[^\n]*\n') or ''
+      train[#train + 1] = { uid, posted, call('GET', P .. 'x:' .. uid) or '' }
+    end
+  end
   return { name, call('GET', P .. 'q:' .. name) or '', {
     'listed', score('queues', name), 'phase', q.run ~= '' and run.phase or '', 'by', run.sender, 'runs', runs or '',
     'bound', sender(q.sender, 'queue'), 'registered', exists('s:' .. q.sender), 'first', first or '', 'type', typ or '',
     'score', score('ready:' .. q.ready, name), 'due', score('due', 'q:' .. name), 'ordered', ordered,
     'short', short and 1 or 0, 'waiting', counts.waiting, 'done', counts.done, 'failed', counts.failed,
     'unresolved', counts.unresolved, 'back', back, 'now', now,
-  } }
+  }, train }
 end
 
 function audits.s(name)

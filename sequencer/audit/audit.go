@@ -89,7 +89,17 @@ type landing struct {
 	uid      string
 	sequence int64
 	in       *effect
-	started  []time.Time // of the attempts
+	attempts []lifecycle.Attempt
+}
+
+// broke reports whether l landed behind an earlier one of its queue that was in flight and
+// failed in a block.
+func (l *landing) broke(earlier *landing) bool {
+	began := l.attempts[0].StartedAt
+	return slices.ContainsFunc(earlier.attempts, func(a lifecycle.Attempt) bool {
+		return a.Outcome == lifecycle.FailedIn && a.Sender == l.in.Payer && a.Nonce < l.in.Nonce &&
+			a.StartedAt.Before(began) && began.Before(a.EndedAt)
+	})
 }
 
 func (a *Audit) pass(ctx context.Context, known map[string]mina.Block, before *pass) (pass, error) {
@@ -183,10 +193,7 @@ func (p *pass) transaction(r queues.Record) {
 			len(effects), effects[0].Hash, effects[0].block.Height, effects[1].Hash, effects[1].block.Height)
 	}
 	if len(effects) > 0 {
-		l := landing{uid: t.UID, sequence: t.Sequence, in: effects[0]}
-		for _, a := range t.Attempts {
-			l.started = append(l.started, a.StartedAt)
-		}
+		l := landing{uid: t.UID, sequence: t.Sequence, in: effects[0], attempts: t.Attempts}
 		p.landed[t.Queue] = append(p.landed[t.Queue], l)
 	}
 	p.end(t, effects)
@@ -301,7 +308,8 @@ func (p *pass) pools() error {
 
 // order holds the order on the chain against that of acceptance. Who had an
 // attempt before its successor had one was first: it ended, or its block went,
-// and a person or a reorganisation brought it back later.
+// and a person or a reorganisation brought it back later; unless the successor was in
+// flight behind it, and took effect although it failed.
 func (p *pass) order() {
 	for queue, line := range p.landed {
 		slices.SortFunc(line, func(x, y landing) int { return cmp.Compare(x.sequence, y.sequence) })
@@ -310,8 +318,9 @@ func (p *pass) order() {
 			if earlier.in.compare(later.in) <= 0 {
 				continue
 			}
-			wasFirst := len(earlier.started) > 0 && len(later.started) > 0 && earlier.started[0].Before(later.started[0])
-			if !wasFirst {
+			wasFirst := len(earlier.attempts) > 0 && len(later.attempts) > 0 &&
+				earlier.attempts[0].StartedAt.Before(later.attempts[0].StartedAt)
+			if !wasFirst || later.broke(&earlier) {
 				p.bad("ORDER", earlier.uid, queue, "",
 					"it was accepted before %s, and took effect after it: in block %d and block %d",
 					later.uid, earlier.in.block.Height, later.in.block.Height)
@@ -342,7 +351,9 @@ func (p *pass) nonces() error {
 			}
 		}
 		for _, s := range page {
-			p.nonce(s, onChain[s.AccountID])
+			if err := p.nonce(s, onChain[s.AccountID]); err != nil {
+				return err
+			}
 		}
 		if cursor = next; cursor == "" {
 			return nil
@@ -350,14 +361,18 @@ func (p *pass) nonces() error {
 	}
 }
 
-func (p *pass) nonce(s *senders.Sender, account mina.Account) {
+func (p *pass) nonce(s *senders.Sender, account mina.Account) error {
 	// A sender that was stopped waits for a person, who knows.
 	if s.Nonce == nil || s.Reason == lifecycle.StoppedNonce || s.Reason == lifecycle.OutcomeUnknown {
-		return
+		return nil
 	}
 	most := *s.Nonce
 	if s.Queue != "" {
-		most++ // of the attempt under way
+		under, _, err := p.Store.InFlight(p.ctx, s.Queue)
+		if err != nil {
+			return err
+		}
+		most += uint32(max(1, len(under))) // of the attempts under way
 	}
 	switch {
 	case !account.Exists:
@@ -369,6 +384,7 @@ func (p *pass) nonce(s *senders.Sender, account mina.Account) {
 		p.bad("NONCE", "", s.Queue, s.AccountID,
 			"its next nonce is %d, on the chain it is %d: what was sent before is gone", *s.Nonce, account.Nonce)
 	}
+	return nil
 }
 
 // Meanings say, for each check, which promise is at stake and what to do.
@@ -384,7 +400,7 @@ func Meanings() map[string]string {
 		"ATTEMPT_LOST": "it can neither be sent again nor be found: wait until its validUntil " +
 			"has passed, then resolve it as dead",
 		"ORDER": "order is broken, unless the earlier one was cancelled before its " +
-			"first attempt and retried by a person",
+			"first attempt and retried by a person, or failed in flight and did not matter to what was behind it (OUT_OF_ORDER)",
 		"DEADLINE": "it took effect after its deadline: tell the owner of the zkApp, and look at what " +
 			"its worker signed",
 		"NONCE": "the next attempt of this sender will not fit: stop whatever else uses " +
@@ -395,6 +411,7 @@ func Meanings() map[string]string {
 		"LINE":         layout + "it may never come to its turn, or come out of order",
 		"CLAIM":        layout + "no process will go on with it",
 		"QUEUE_RUN":    layout + "the queue stands still, or runs two at a time",
+		"TRAIN":        layout + "what is in flight of a queue is not one train: one sender, one process, successive nonces",
 		"SENDER_BOUND": layout + "a sender is kept for nothing, or serves two queues",
 		"SENDER_FREE":  layout + "a sender is never bound again, or bound although it must not be; drain and resume it",
 		"OPEN_COUNT":   layout + "it may be deleted too early or never",

@@ -37,7 +37,7 @@ type said struct {
 // Explain puts the reason of the next step into words. It is a pure function: it asks
 // nobody, and decides nothing.
 func Explain(s *Scene) Explanation {
-	d := s.inTime(s.say())
+	d := s.inTime(s.amongOthers(s.say()))
 	return Explanation{
 		State: s.Txn.State(), Since: s.Txn.ChangedAt, Summary: d.summary, Wait: d.wait, Next: d.next, Attempts: s.attempts(),
 	}
@@ -71,7 +71,7 @@ func (s *Scene) waiting() said {
 	bound := s.First != nil && s.First.Phase.Bound()
 	place := s.Place.Ahead + 1
 	if bound {
-		place++
+		place += max(1, len(s.Train.Ahead))
 	}
 	if s.First == nil {
 		return s.head("First in its queue")

@@ -68,7 +68,7 @@ func TestExplain(t *testing.T) {
 	codes := map[WaitCode]bool{}
 	for _, all := range [][]telling{
 		waitingTold(), dispatchingTold(), pooledTold(), deepTold(), passedTold(), retryTold(), endTold(),
-		rareWaitsTold(), rareSentTold(), rareEndsTold(), deadlineTold(), batchesTold(),
+		rareWaitsTold(), rareSentTold(), rareEndsTold(), deadlineTold(), batchesTold(), trainTold(),
 	} {
 		for _, c := range all {
 			e := Explain(c.in)
@@ -504,5 +504,78 @@ func TestWords(t *testing.T) {
 		if got := short(text); got != want {
 			t.Errorf("%q is cut to %q", text, got)
 		}
+	}
+}
+
+// trainTold is said of what has others of its queue in flight with it, or before it.
+func trainTold() []telling {
+	named := func(uid string, m Member) Member {
+		m.Txn.UID = uid
+		return m
+	}
+	with := func(change func(*View), more ...func(*Scene)) func(*Scene) {
+		return func(s *Scene) {
+			change(&s.View)
+			for _, m := range more {
+				m(s)
+			}
+		}
+	}
+	next := func(width int, last Member, more ...func(*Scene)) *Scene {
+		first := named("one", member(7, FateIncluded))
+		all := append([]func(*Scene){behind(0, first.Txn), with(ahead(first, named("two", last)))}, more...)
+		s := scene(txn(PhaseWaiting), all...)
+		s.Width = width
+		return s
+	}
+	after := ahead(named("one", member(5, FateIncluded)), named("two", member(6, FatePooled)))
+	failed := ahead(named("one", member(5, FateFailed)), named("two", member(6, FatePooled)))
+	const joins = "Next of its queue; it joins those in flight when a node has taken the last of them (two), " +
+		"unless another queue waits for a sender.\nBEHIND, then BIND"
+	const aheadOfIt = " 2 of its queue are in flight ahead of it; "
+	return []telling{
+		{"joins", next(2, member(8, FatePooled)), joins},
+		{"joins what is made", next(2, unmade(8)), joins},
+		{"one at a time", next(1, member(8, FatePooled)),
+			"Third in its queue; the first (one) waits for a block.\nQUEUE_HEAD, then BIND"},
+		{"as many as may be", next(2, member(8, FatePooled), with(ahead(named("three", member(9, FatePooled))))),
+			"Next of its queue; as many as may be (2) are in flight and in no block.\nBEHIND, then BIND"},
+		{"alone", next(2, member(8, FatePooled), func(s *Scene) { s.Barrier = true }),
+			"Next of its queue; it or the one before it (two) goes alone, so it waits for all in flight.\nBARRIER, then BIND"},
+		{"nothing joins what broke", next(2, member(8, FateFailed)),
+			"Next of its queue; one in flight (two) will not come as it was to, and nothing joins.\nBROKEN, then BIND"},
+		{"paused amid", next(2, member(8, FatePooled), func(s *Scene) { s.Paused = "maintenance" }),
+			"Next of its queue; the queue is paused (maintenance), and nothing joins those in flight.\nHELD, then BIND"},
+		{"held amid", next(2, member(8, FatePooled), func(s *Scene) { s.Place.Hold = now.Add(minutes(2)) }),
+			"Next of its queue; the queue is left alone for a while, and nothing joins those in flight.\nHELD 10:02, then BIND"},
+		{"not yet, amid", next(2, member(8, FatePooled), func(s *Scene) { s.Txn.NotBefore = now.Add(minutes(2)) }),
+			"It is not to be dispatched before 2026-11-20T10:02:00Z.\nNOT_BEFORE 10:02, then BIND 10:02"},
+		{"with its worker", scene(txn(PhaseDispatching, try(Prepared)), with(after)),
+			"The worker of B62a is proving and signing attempt 1." + aheadOfIt +
+				"the first in no block is two.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
+		{"to be sent", scene(txn(PhaseSent, try(Signed)), with(after)),
+			"Attempt 1 is signed and being sent to the Mina nodes." + aheadOfIt +
+				"the first in no block is two.\nBEHIND, then SEND 10:00\nsigned, unknown: sent, and may land"},
+		{"in a block", scene(txn(PhaseWatching, try(Sent)), shown(FateIncluded, 1), with(after)),
+			"In block 199, 1 of 2 blocks deep." + aheadOfIt + "the first in no block is two.\n" +
+				"CONFIRMATIONS, then FINISH\nsent, block: succeeded in block 199, 1 deep"},
+		{"deep enough, and those ahead are not", scene(txn(PhaseWatching, try(Sent)), shown(FateIncluded, 2), with(after)),
+			"In block 199, 2 of 2 blocks deep." + aheadOfIt + "the first in no block is two.\n" +
+				"BEHIND, then FINISH\nsent, block: succeeded in block 199, 2 deep"},
+		{"what it was made on failed", scene(txn(PhaseWatching, try(Sent)), shown(FatePooled, 0), with(failed)),
+			"In the pool of every synced node, waiting for a block. What is ahead of it (one) will not come as it was to: " +
+				"the chain settles what becomes of it.\nBROKEN 12:15, then WATCH\nsent, pool: in the pool of every synced node"},
+		{"and it is not made yet", scene(txn(PhaseDispatching), with(failed)),
+			"What is ahead of it (one) will not come as it was to: it goes back to its place, and is made anew.\n" +
+				"BROKEN, then BIND"},
+		{"it failed itself", scene(txn(PhaseFailing, try(FailedIn, over)), with(behindIt(member(8, FatePooled)))),
+			"Its last try failed; whether there is another one is being decided. Made on it were the 1 behind it: " +
+				"nothing is tried before none of them can land.\n" +
+				"BROKEN, then WEIGH 10:00\nfailed, block: failed in block 0, 0 deep when last stored"},
+		{"asked again", scene(txn(PhaseDispatching, deferrals(1)), with(after)),
+			"It went back to its place once; it is made again when the 2 ahead of it are in a block.\nHELD, then ASK_WORKER"},
+		{"the head", scene(txn(PhaseWatching, try(Sent)), shown(FatePooled, 0), with(behindIt(member(8, FatePooled)))),
+			"In the pool of every synced node, waiting for a block.\nBLOCK 12:15, then RAISE_FEE 10:09\n" +
+				"sent, pool: in the pool of every synced node"},
 	}
 }

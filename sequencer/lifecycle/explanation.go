@@ -27,6 +27,10 @@ type WaitCode string
 // All that a transaction can wait for.
 const (
 	WaitQueueHead     WaitCode = "QUEUE_HEAD"    // others of its queue stand before it
+	WaitBehind        WaitCode = "BEHIND"        // those of its queue that are in flight ahead of it come first
+	WaitBarrier       WaitCode = "BARRIER"       // it, or the one before it, goes alone
+	WaitBroken        WaitCode = "BROKEN"        // what it, or those behind it, were made on will not come
+	WaitHeld          WaitCode = "HELD"          // nothing joins those in flight: paused, left alone, or it went back once
 	WaitPaused        WaitCode = "PAUSED"        // its queue is paused
 	WaitNotBefore     WaitCode = "NOT_BEFORE"    // the first of its queue is not to be dispatched yet
 	WaitBudget        WaitCode = "FEE_LIMIT"     // a budget of fees, of its queue or of who posted it

@@ -12,6 +12,11 @@ type Scene struct {
 	Place       Place        // in the queue, of what waits
 	First       *Transaction // the one that Place names, where it is another
 	Pool        []Candidate  // senders that could be bound, or some of them
+	// Width is how many of its queue may be in flight now, and in no block; Barrier: it, or
+	// the last of those that are, goes alone. Of what waits, View.Train is all that is in
+	// flight, as Ahead.
+	Width   int
+	Barrier bool
 	// Dispatched: this process dispatches its type.
 	Dispatched bool
 	// Asked: Sighting is what the chain says; else only what is stored is known.

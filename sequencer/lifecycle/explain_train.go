@@ -1,0 +1,100 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+)
+
+// amongOthers speaks of those of its queue that are in flight along with it, or before it.
+func (s *Scene) amongOthers(d said) said {
+	switch t := s.Txn; {
+	case s.Train.alone():
+		return d
+	case t.Phase == PhaseWaiting:
+		return s.joining(d)
+	case t.Phase.Bound():
+		return s.member(d)
+	}
+	return d
+}
+
+// joining says why what is next of its queue is not in flight behind the others yet.
+func (s *Scene) joining(d said) said {
+	last := s.Train.last()
+	if s.Width < 2 || s.Place.Ahead > 0 || last == nil {
+		return d
+	}
+	out := 0
+	for i := range s.Train.Ahead {
+		if !s.Train.Ahead[i].landed() {
+			out++
+		}
+	}
+	wait := func(code WaitCode, format string, args ...any) said {
+		detail := fmt.Sprintf("%d in flight ahead, %d of them in no block", len(s.Train.Ahead), out)
+		return said{"Next of its queue; " + fmt.Sprintf(format, args...), Wait{Code: code, Detail: detail}, d.next}
+	}
+	switch {
+	case s.Paused != "":
+		return wait(WaitHeld, "the queue is paused (%s), and nothing joins those in flight.", short(s.Paused))
+	case s.Place.Holder == "" && s.Place.Hold.After(s.Now):
+		held := wait(WaitHeld, "the queue is left alone for a while, and nothing joins those in flight.")
+		held.wait.Until = s.Place.Hold
+		return held
+	case s.notBefore().After(s.Now):
+		return s.unbound()
+	case slices.ContainsFunc(s.Train.Ahead, lost):
+		return wait(WaitBroken, "one in flight (%s) will not come as it was to, and nothing joins.",
+			s.Train.Ahead[slices.IndexFunc(s.Train.Ahead, lost)].Txn.UID)
+	case s.Barrier:
+		return wait(WaitBarrier, "it or the one before it (%s) goes alone, so it waits for all in flight.", last.Txn.UID)
+	case out >= s.Width:
+		return wait(WaitBehind, "as many as may be (%d) are in flight and in no block.", s.Width)
+	}
+	return wait(WaitBehind, "it joins those in flight when a node has taken the last of them (%s), "+
+		"unless another queue waits for a sender.", last.Txn.UID)
+}
+
+// member says what is ahead of, and behind, what is in flight itself.
+func (s *Scene) member(d said) said {
+	t := s.Txn
+	first := "" // ahead in no block
+	if i := slices.IndexFunc(s.Train.Ahead, func(m Member) bool { return !m.landed() }); i >= 0 {
+		first = s.Train.Ahead[i].Txn.UID
+	}
+	failed := t.Phase == PhaseFailing || t.Phase == PhaseDelayed || t.Phase == PhaseDispatching && !t.Open()
+	turn := d.wait.Code == WaitSending || s.Sighting.Fate == FateIncluded && s.Sighting.Depth >= s.Policy.Confirmations
+	switch ahead, behind := len(s.Train.Ahead), len(s.Train.Behind); {
+	case s.Train.broken() && t.Open():
+		d.summary += fmt.Sprintf(" What is ahead of it (%s) will not come as it was to: the chain settles what becomes of it.",
+			s.brokenAhead())
+		d.wait.Code, d.next = WaitBroken, Next{Action: StepWatch}
+	case s.Train.broken():
+		return said{fmt.Sprintf("What is ahead of it (%s) will not come as it was to: "+
+			"it goes back to its place, and is made anew.", s.brokenAhead()), Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepBind}}
+	case failed && s.Train.holds():
+		d.summary += fmt.Sprintf(" Made on it were the %d behind it: nothing is tried before none of them can land.", behind)
+		d.wait = Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d behind", behind)}
+	case failed && ahead > 0 && t.Deferred > 0 && (t.Last() == nil || !t.Last().Pending()):
+		again := "It went back to its place once; it is made again when the %d ahead of it are in a block."
+		return said{fmt.Sprintf(again, ahead), Wait{Code: WaitHeld, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepAskWorker}}
+	case first != "":
+		d.summary += fmt.Sprintf(" %d of its queue are in flight ahead of it; the first in no block is %s.", ahead, first)
+		if turn {
+			d.wait.Code = WaitBehind
+		}
+	}
+	return d
+}
+
+// lost reports whether an attempt of m has come to nothing, so that there is to be another.
+func lost(m Member) bool {
+	return !m.inOrder() && m.Txn.Phase != PhaseDispatching || m.Txn.Phase == PhaseDispatching && m.Txn.Last() != nil &&
+		!m.Txn.Last().Pending()
+}
+
+// brokenAhead is the first ahead that is not, or will not be, what was built on.
+func (s *Scene) brokenAhead() string {
+	i := slices.IndexFunc(s.Train.Ahead, func(m Member) bool { return !m.inOrder() })
+	return s.Train.Ahead[i].Txn.UID
+}
