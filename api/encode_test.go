@@ -54,6 +54,8 @@ type shownAttempt struct {
 	Sender        *string           `json:"sender"`
 	Nonce         *uint32           `json:"nonce"`
 	Fee           *uint64           `json:"fee,string"`
+	Weight        *int              `json:"weight"`
+	Estimate      *shownEstimate    `json:"estimate"`
 	ValidUntil    *uint32           `json:"validUntil"`
 	Hash          *string           `json:"hash"`
 	Outcome       lifecycle.Outcome `json:"outcome"`
@@ -63,6 +65,20 @@ type shownAttempt struct {
 	Error         *shownError       `json:"error"`
 	StartedAt     *shownTime        `json:"startedAt"`
 	EndedAt       *shownTime        `json:"endedAt"`
+}
+
+type shownEstimate struct {
+	Fee          uint64                `json:"fee,string"`
+	FeePerWeight *uint64               `json:"feePerWeight,string"`
+	Weight       int                   `json:"weight"`
+	Why          lifecycle.QuoteReason `json:"why"`
+}
+
+func showEstimate(q lifecycle.Quote) *shownEstimate {
+	if q.Why == "" {
+		return nil
+	}
+	return &shownEstimate{q.Fee, unlessZero(q.PerWeight), q.Weight, q.Why}
 }
 
 type shownTime time.Time
@@ -101,7 +117,7 @@ func show(t *lifecycle.Transaction) shown {
 			nonce, fee = nil, nil // a slot of a ledger
 		}
 		s.Attempts = append(s.Attempts, shownAttempt{
-			a.Number, unlessZero(a.Sender), nonce, fee, unlessZero(a.ValidUntil), unlessZero(a.KnownHash()), a.Outcome, unlessZero(a.Height),
+			a.Number, unlessZero(a.Sender), nonce, fee, unlessZero(a.Weight), showEstimate(a.Quote), unlessZero(a.ValidUntil), unlessZero(a.KnownHash()), a.Outcome, unlessZero(a.Height),
 			unlessZero(a.StateHash), a.Confirmations, showError(a.Error), showTime(a.StartedAt), showTime(a.EndedAt),
 		})
 	}
@@ -155,6 +171,10 @@ func random(r *rand.Rand, text string) *lifecycle.Transaction {
 			Number: i + 1, Sender: maybe(text), Nonce: r.Uint32(), Fee: r.Uint64(), ValidUntil: r.Uint32N(2) * r.Uint32(),
 			Hash: maybe(text), NodeHash: maybe("5J" + text), Outcome: lifecycle.Outcome(text), Height: r.Uint32N(2) * r.Uint32(),
 			StateHash: maybe(text), Confirmations: r.IntN(20), Error: fault(), StartedAt: at(), EndedAt: at(),
+			Weight: r.IntN(2) * r.IntN(100),
+		}
+		if r.IntN(2) == 0 {
+			a.Quote = lifecycle.Quote{Fee: r.Uint64(), PerWeight: r.Uint64N(2) * r.Uint64(), Weight: 1 + r.IntN(20), Why: lifecycle.QuotePool}
 		}
 		if r.IntN(2) == 0 {
 			a.Data = json.RawMessage(`{"answered":-0}`)

@@ -63,7 +63,9 @@ func (n *Node) Offers(ctx context.Context, ours func(payer string) bool) ([]life
 // Offers asks one node after the other that had a vote at the last poll, until one
 // answers: how many commands lie in its pool and, if they are more than a block takes,
 // what others offer. ErrNoQuorum: none answers.
-func (t *Tracker) Offers(ctx context.Context, ours func(payer string) bool) (size int, offers []lifecycle.Offer, err error) {
+func (t *Tracker) Offers(
+	ctx context.Context, ours func(payer string) bool,
+) (size int, offers []lifecycle.Offer, err error) {
 	var failed []error
 	for i, state := range t.Nodes() {
 		if !state.Voting {

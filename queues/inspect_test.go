@@ -65,7 +65,8 @@ func (f *fixture) dump() dump {
 				read[name] = p.HGetAll(f.ctx, k)
 			case "line", "page":
 				read[name] = p.LRange(f.ctx, k, 0, -1)
-			case "back", "past", "ready", "bound", "st", "free", "own", "procs", "due", "queues", "pages", "senders", "landed", "spent":
+			case "back", "past", "ready", "bound", "st", "free", "own", "procs", "due", "queues", "pages", "senders", "landed",
+				"spent":
 				read[name] = p.ZRangeWithScores(f.ctx, k, 0, -1)
 			case "market":
 				if name == "market:looks" {
@@ -297,7 +298,8 @@ func (f *fixture) inspect() {
 		delete(d.sets, own)
 	}
 	for name, left := range d.sets {
-		if kind, queue, _ := strings.Cut(name, ":"); kind != "landed" && kind != "spent" && (kind != "back" || counts[queue] == nil) {
+		kind, queue, _ := strings.Cut(name, ":")
+		if kind != "landed" && kind != "spent" && (kind != "back" || counts[queue] == nil) {
 			f.Errorf("%s is left over: %v", name, left)
 		}
 	}

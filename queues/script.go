@@ -18,7 +18,7 @@ import (
 //go:embed lua/*.lua
 var sources embed.FS
 
-// A Script is one atomic step in Redis. The functions of lib.lua stand before
+// A Script is one atomic step in Redis. The functions of lib.lua stand around
 // it, so that scripts share code instead of copying it.
 type Script struct {
 	name string

@@ -259,15 +259,16 @@ func (b *scriptBook) name(call []byte) ([]string, bool) {
 	}
 }
 
-// learn names a script by the file that it ends with.
+// learn names a script by the file that it ends with, in the functions that stand around it.
 func (b *scriptBook) learn(text []byte) bool {
+	body := bytes.TrimRight(text, "end)(\n")
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	files, _ := filepath.Glob("../*/*.lua")
 	more, _ := filepath.Glob("../*/lua/*.lua")
 	for _, file := range append(files, more...) {
 		end, err := os.ReadFile(file)
-		if err != nil || !bytes.HasSuffix(text, end) {
+		if err != nil || !bytes.HasSuffix(body, bytes.TrimRight(end, "end)(\n")) {
 			continue
 		}
 		if b.names == nil {

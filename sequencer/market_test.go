@@ -114,7 +114,8 @@ func TestMarket(t *testing.T) {
 		b.weighing(16, "q", "heavier")
 		x = b.await("heavier", lifecycle.Done, 3*time.Hour)
 		paid(x, 2, 17)
-		if was := x.Attempts[0]; was.Error == nil || was.Error.Code != lifecycle.CodeRepriced || was.Hash != "" || was.Weight != 17 {
+		if was := x.Attempts[0]; was.Error == nil || was.Error.Code != lifecycle.CodeRepriced || was.Hash != "" ||
+			was.Weight != 17 {
 			t.Errorf("never left: %+v", was)
 		}
 		b.weighing(1, "q", "lighter")

@@ -356,6 +356,7 @@ func takePictures(t *testing.T, b browser, s *stage) {
 		{"failed", "/transactions?state=FAILED", "document.querySelectorAll('.groups li').length === 1"},
 		{"transaction", "/transactions/needle", "document.querySelector('.timeline .error')"},
 		{"senders", "/senders", "document.querySelectorAll('tbody tr').length === 2"},
+		{"fees", "/fees", "document.querySelectorAll('section.card').length === 4"},
 	}
 	p.visit("/login")
 	p.until("document.querySelector('#key')")

@@ -27,7 +27,8 @@ func newFeesCommand(a *app) *cobra.Command {
 func feeLines(f *client.Fees) []line {
 	lines := facts("pool", "nobody has looked at it: SEQUENCER_FEE is a number, or there was no work")
 	if p := f.Pool; p != nil {
-		lines = facts("pool", fmt.Sprintf("%d commands at %s; a block takes %d zkApp commands", p.Size, timeText(p.At), p.Capacity))
+		lines = facts("pool", fmt.Sprintf("%d commands at %s; a block takes %d zkApp commands", p.Size, timeText(p.At),
+			p.Capacity))
 		var ranks []string
 		for _, r := range p.Ranks {
 			ranks = append(ranks, fmt.Sprintf("%s at the end of block %d", minaFee(r.FeePerWeight), r.Blocks))
@@ -46,7 +47,8 @@ func feeLines(f *client.Fees) []line {
 	lines = append(append(lines, line{}), table(rows)...)
 	rows = []line{heads("DAY", "MINA", "SENDER", "QUEUE")}
 	for _, x := range f.Spent {
-		rows = append(rows, line{{x.Day, plain}, {minaFee(x.Fee).String(), plain}, {x.Sender, plain}, {shorten(x.Queue, 40), plain}})
+		rows = append(rows, line{{x.Day, plain}, {minaFee(x.Fee).String(), plain}, {x.Sender, plain}, {shorten(x.Queue, 40),
+			plain}})
 	}
 	if len(rows) == 1 {
 		return append(lines, line{}, line{{"nothing was spent in the last seven days", dim}})

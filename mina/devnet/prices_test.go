@@ -169,8 +169,8 @@ func day(m *devnet.Market, bidders []bidder, updates []int) map[string]*result {
 }
 
 // TestPrices shows what the service's fee by the market buys beside constants, on markets
-// that were fixed before it was written. The rows that say so are those on which it is within its target for nine of ten,
-// at less than the cheapest constant that does as well.
+// that were fixed before it was written. On those that are named it is within its target for
+// nine of ten, at less than the cheapest constant that does as well.
 func TestPrices(t *testing.T) {
 	t.Parallel()
 	bidders := []bidder{byMarket(), constant(0.1), constant(0.5), constant(2)}

@@ -157,6 +157,9 @@ func batchRows() []row {
 				decides(sawtooth, stands(BatchPending)), "sent; look in 5m0s"},
 			{"and no longer", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid), endedAgo(2*time.Hour)),
 				decides(sawtooth, stands(BatchInvalid)), "settled; UNRESOLVED, FREE; 1 failed over 0@0; error INVALID"},
+			{"read anew now and then", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid), endedAgo(time.Minute)),
+				decides(sawtooth, stands(BatchInvalid), knows(func(l *Local) { l.ReadAt = clock.Add(-recheck) })),
+				"ended; ask-record"},
 			{"nothing to watch", batch(PhaseUnresolved, post(FailedIn, over), wrong(CodeInvalid)), decides(sawtooth), "ended"},
 		}},
 		{"UNKNOWN, Sawtooth", []sample{
@@ -229,6 +232,8 @@ func batchRows() []row {
 				"ordered; DONE, FREE; 1 included over 0@0; landed 1; event LATE"},
 			{"says that it is not", batch(PhaseUnresolved, post(Unknown)), orders(Order{What: OrderDead}, scabbard),
 				"ordered; UNRESOLVED, FREE; 1 expired over 0@0"},
+			{"has said that it is not: is there another try?", batch(PhaseFailing, post(Expired, over)), decides(sawtooth),
+				"weighing; ask-sender"},
 			{"says so while it is waited for", batch(PhaseWatching, post(Unknown)), orders(Order{What: OrderDead}, scabbard),
 				"ordered; RETRY, RETRY; 1 expired over 0@0"},
 		}},
@@ -520,6 +525,7 @@ func batchesTold() []telling {
 		}
 	}
 	unknown, saw := stands(BatchUnknown), at(sawtooth)
+	lost := func(a *Attempt) { a.Error = oops(CodeLost) }
 	return []telling{
 		{"held", scene(batch(PhaseWaiting, wrong(CodeNoLedger)), saw,
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
@@ -529,6 +535,8 @@ func batchesTold() []telling {
 			"First in its queue; a sender is free and is bound to it now.\nNOTHING, then BIND 10:00"},
 		{"behind", scene(batch(PhaseWaiting), saw, behind(0, batch(PhaseWatching, post(Sent)))),
 			"Second in its queue; the one before (one) waits for its ledger's verdict.\nQUEUE_HEAD, then BIND"},
+		{"behind one that is posted", scene(batch(PhaseWaiting), saw, behind(0, batch(PhaseDispatching, post(Signed)))),
+			"Second in its queue; the one before (one) is with its ledger.\nQUEUE_HEAD, then BIND"},
 		{"bound", scene(batch(PhaseDispatching), saw),
 			"Its slot is bound; it is being prepared for ledger saw.\nNOTHING, then SUBMIT 10:00"},
 		{"bound, and cancelled", scene(batch(PhaseDispatching, cancelling), saw),
@@ -550,6 +558,13 @@ func batchesTold() []telling {
 		{"unknown to Sawtooth", scene(batch(PhaseWatching, post(Sent)), at(sawtooth, unknown)),
 			"It was posted, and ledger saw does not know it; if that stays so it is posted again, a few times.\n" +
 				"LEDGER 10:59, then SEND_AGAIN 10:00\nsent, nowhere: not known to the ledger, and may still be"},
+		{"unknown to Sawtooth, and cancelled", scene(batch(PhaseWatching, post(Sent), cancelling), at(sawtooth, unknown)),
+			"It may have been posted, and ledger saw does not know it. It is not posted again. " +
+				"No further attempt is made: a cancel was asked for.\n" +
+				"LEDGER 10:59, then WATCH 10:00\nsent, nowhere: not known to the ledger, and may still be"},
+		{"unknown to Scabbard, its answer lost", scene(batch(PhaseWatching, post(Unknown, lost)), at(scabbard, unknown)),
+			"It may have been posted, and ledger saw does not know it. It is not posted again.\nLEDGER 10:59, then WATCH 10:00\n" +
+				"unknown, nowhere: not known to the ledger, and may still be: LOST: because"},
 		{"unknown to Scabbard", scene(batch(PhaseWatching, post(Unknown), cancelling), at(scabbard, unknown)),
 			"It may have been posted, and ledger saw does not know it. It is not posted again. " +
 				"No further attempt is made: a cancel was asked for.\n" +
@@ -621,6 +636,10 @@ func TestSubmitted(t *testing.T) {
 		s.Local.Resent != 0 {
 		t.Errorf("%+v, %+v", s.Txn, s.Local)
 	}
+	v.Local.SentAt = time.Time{}
+	if s = Learn(v, submitTold(SubmitUnknown, true)); s.Txn.Last().Outcome != Unknown || s.Local.SentAt != clock {
+		t.Errorf("a status from before the post would count: %+v, %+v", s.Txn, s.Local)
+	}
 	v = view(batch(PhaseDispatching, post(Signed)), sawtooth, stands(BatchUnknown))
 	v.Local.SentAt, v.Local.Resent = clock, 3
 	if s = Decide(v); s.Txn == nil || s.Txn.Last().Outcome != Unknown || !s.Local.SentAt.IsZero() || s.Local.Resent != 0 {
@@ -630,6 +649,11 @@ func TestSubmitted(t *testing.T) {
 		sawtooth, stands(BatchUnknown), unsent)
 	if s = Learn(v, submitTold(SubmitAccepted, true)); !s.Txn.SubmittedAt.Equal(now.Add(-time.Hour)) {
 		t.Errorf("submitted at %v for the second time", s.Txn.SubmittedAt)
+	}
+	v = view(batch(PhaseWatching, post(Sent)), sawtooth)
+	v.Local.SentAt, v.Local.Resent = clock.Add(-time.Minute), 2
+	if s = Learn(v, submitTold(SubmitUnknown, false)); s.Local.SentAt != clock || s.Local.Resent != 3 {
+		t.Errorf("posted again, and the next pause is as of before: %+v", s.Local)
 	}
 	done := view(batch(PhaseDone, post(Included, over), landedBy(1), final), sawtooth, stands(BatchPending))
 	if s = Decide(done); s.Txn != nil || s.Reason != ReasonFinal || s.Do.Kind != "" {
@@ -671,6 +695,10 @@ func TestBatchEdges(t *testing.T) {
 	}
 	if earlier(now, clock) != now || earlier(clock, now) != now {
 		t.Error("the later one is the earlier")
+	}
+	v = view(batch(PhaseWatching, post(Pooled)), sawtooth, stands(BatchCommitted))
+	if s := Decide(v); s.Txn == nil || !s.Txn.FinalAt.Equal(now) {
+		t.Errorf("committed, and not final: %+v", s.Txn)
 	}
 	v = view(batch(PhaseUnresolved, post(Unknown)))
 	v.Batch.Idempotent = true

@@ -57,7 +57,8 @@ func TestPrice(t *testing.T) {
 	t.Parallel()
 	rising := &Market{}
 	for n := range 14 {
-		rising.Looks = append(rising.Looks, Look{At: now.Add(-time.Duration(n) * time.Minute), Ranks: []uint64{0, uint64(1000 * n)}})
+		rising.Looks = append(rising.Looks, Look{At: now.Add(-time.Duration(n) * time.Minute), Ranks: []uint64{0,
+			uint64(1000 * n)}})
 	}
 	for name, c := range map[string]struct {
 		market *Market
@@ -66,14 +67,15 @@ func TestPrice(t *testing.T) {
 		want   uint64
 		known  bool
 	}{
-		"nobody looked":       {&Market{}, time.Minute, 2, 0, false},
-		"in a block":          {others(900, 800, 700)(0), time.Minute, 1, 910, true},
-		"in two":              {others(900, 800, 700)(0), time.Minute, 2, 809, true},
-		"in three":            {others(900, 800, 700)(0), time.Minute, 3, 708, true},
-		"fewer wait":          {others(900, 800, 700)(0), time.Minute, 4, 0, true},
-		"in none":             {others(900, 800)(0), time.Minute, 0, 910, true},
-		"in many":             {others(make([]uint64, 30)...)(0), time.Minute, 30, 1, true},
-		"the dearest of all":  {&Market{Looks: append(others(0, 10)(0).Looks, others(0, 500)(3).Looks...)}, time.Minute, 2, 506, true},
+		"nobody looked": {&Market{}, time.Minute, 2, 0, false},
+		"in a block":    {others(900, 800, 700)(0), time.Minute, 1, 910, true},
+		"in two":        {others(900, 800, 700)(0), time.Minute, 2, 809, true},
+		"in three":      {others(900, 800, 700)(0), time.Minute, 3, 708, true},
+		"fewer wait":    {others(900, 800, 700)(0), time.Minute, 4, 0, true},
+		"in none":       {others(900, 800)(0), time.Minute, 0, 910, true},
+		"in many":       {others(make([]uint64, 30)...)(0), time.Minute, 30, 1, true},
+		"the dearest of all": {&Market{Looks: append(others(0, 10)(0).Looks, others(0, 500)(3).Looks...)}, time.Minute, 2,
+			506, true},
 		"as old as may be":    {others(0, 800)(13), time.Minute, 2, 809, true},
 		"too old":             {others(0, 800)(14), time.Minute, 2, 0, false},
 		"of slots of minutes": {others(0, 800)(39), 3 * time.Minute, 2, 809, true},
@@ -111,13 +113,15 @@ func TestQuote(t *testing.T) {
 		"nobody knows":         {&Market{}, 3, 300, Quote{100, 0, 3, QuoteUnknown}},
 		"nor may it pay that":  {&Market{}, 3, 70, Quote{70, 0, 3, QuoteUnknown}},
 		"weighs nothing":       {others(0, 59)(0), 0, 300, Quote{60, 60, 1, QuotePool}},
-		"dear beyond numbers":  {others(0, math.MaxUint64)(0), 1 << 40, math.MaxUint64, Quote{300, math.MaxUint64, 1 << 40, QuoteCap}},
+		"dear beyond numbers": {others(0, math.MaxUint64)(0), 1 << 40, math.MaxUint64, Quote{300, math.MaxUint64, 1 << 40,
+			QuoteCap}},
 	} {
 		if got := c.market.Quote(p, now, time.Minute, c.weight, c.most); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
-	for fee, want := range map[uint64]string{0: "misplaced", 89: "misplaced", 90: "pays", 112: "pays", 113: "misplaced pays"} {
+	for fee, want := range map[uint64]string{0: "misplaced", 89: "misplaced", 90: "pays", 112: "pays",
+		113: "misplaced pays"} {
 		q, got := Quote{Fee: 90, Why: QuotePool}, ""
 		if q.misplaces(fee) {
 			got = "misplaced"
@@ -163,21 +167,26 @@ func TestBid(t *testing.T) {
 		want uint64
 		why  QuoteReason
 	}{
-		"the first":                   {txn(PhaseDispatching), auto(3), 90, QuotePool},
-		"of a type that is new":       {txn(PhaseDispatching), auto(0), 240, QuotePool},
-		"of one that may pay less":    {txn(PhaseDispatching, func(t *Transaction) { t.MaxFee = 80 }), auto(3), 80, QuoteCap},
-		"nobody knows":                {txn(PhaseDispatching), unknown, 100, QuoteUnknown},
-		"a retry, nobody knows":       {txn(PhaseDispatching, try(Expired, over), retried(1)), unknown, 150, QuoteUnknown},
-		"failed in a block":           {txn(PhaseDispatching, try(FailedIn, over, fee(200)), retried(1)), auto(3), 90, QuotePool},
-		"expired":                     {txn(PhaseDispatching, try(Expired, over), retried(1)), auto(3), 150, QuotePool},
-		"expired, and others pay":     {txn(PhaseDispatching, try(Expired, over, fee(20)), retried(1)), auto(3), 90, QuotePool},
-		"something open":              {txn(PhaseDispatching, try(Unknown)), auto(3), 102, QuotePool},
-		"open, and others pay":        {txn(PhaseDispatching, try(Unknown, fee(60))), auto(3), 90, QuotePool},
-		"open, nobody knows":          {txn(PhaseDispatching, try(Unknown)), unknown, 150, QuoteUnknown},
-		"at the cap":                  {txn(PhaseDispatching, try(Unknown, fee(299))), auto(3), 300, QuotePool},
-		"by what was signed":          {txn(PhaseDispatching, try(Refused, over, weighing(2)), retried(1)), auto(3), 60, QuotePool},
-		"no worker took the last on":  {txn(PhaseDispatching, try(Prepared, over, fee(200)), retried(1), deferrals(1)), auto(3), 90, QuotePool},
-		"of what was signed at first": {txn(PhaseDispatching, try(Refused, over, weighing(2)), try(Prepared, over), retried(1)), auto(3), 60, QuotePool},
+		"the first":                {txn(PhaseDispatching), auto(3), 90, QuotePool},
+		"of a type that is new":    {txn(PhaseDispatching), auto(0), 240, QuotePool},
+		"of one that may pay less": {txn(PhaseDispatching, func(t *Transaction) { t.MaxFee = 80 }), auto(3), 80, QuoteCap},
+		"nobody knows":             {txn(PhaseDispatching), unknown, 100, QuoteUnknown},
+		"a retry, nobody knows":    {txn(PhaseDispatching, try(Expired, over), retried(1)), unknown, 150, QuoteUnknown},
+		"failed in a block": {txn(PhaseDispatching, try(FailedIn, over, fee(200)), retried(1)), auto(3), 90,
+			QuotePool},
+		"expired": {txn(PhaseDispatching, try(Expired, over), retried(1)), auto(3), 150, QuotePool},
+		"expired, and others pay": {txn(PhaseDispatching, try(Expired, over, fee(20)), retried(1)), auto(3), 90,
+			QuotePool},
+		"something open":       {txn(PhaseDispatching, try(Unknown)), auto(3), 102, QuotePool},
+		"open, and others pay": {txn(PhaseDispatching, try(Unknown, fee(60))), auto(3), 90, QuotePool},
+		"open, nobody knows":   {txn(PhaseDispatching, try(Unknown)), unknown, 150, QuoteUnknown},
+		"at the cap":           {txn(PhaseDispatching, try(Unknown, fee(299))), auto(3), 300, QuotePool},
+		"by what was signed": {txn(PhaseDispatching, try(Refused, over, weighing(2)), retried(1)), auto(3), 60,
+			QuotePool},
+		"no worker took the last on": {txn(PhaseDispatching, try(Prepared, over, fee(200)), retried(1), deferrals(1)),
+			auto(3), 90, QuotePool},
+		"of what was signed at first": {txn(PhaseDispatching, try(Refused, over, weighing(2)), try(Prepared, over),
+			retried(1)), auto(3), 60, QuotePool},
 	} {
 		got, quote := view(c.in, c.by).fee()
 		if got != c.want || quote.Why != c.why {
@@ -201,7 +210,8 @@ func TestReprice(t *testing.T) {
 	made.Signed, made.Hash, made.Data = []byte("bytes"), "5J1", []byte(`{"a":1}`)
 	// 90 were planned for a weight of 3.
 	plan := func(parts ...part) *Transaction {
-		return txn(PhaseDispatching, append([]part{try(Prepared, fee(90), supposed(3)), losses(1), deferrals(1)}, parts...)...)
+		return txn(PhaseDispatching, append([]part{try(Prepared, fee(90), supposed(3)), losses(1), deferrals(1)},
+			parts...)...)
 	}
 	const again = "repricing; DISPATCHING, BLOCKED; 1 prepared over 7@90; 2 prepared planned 7@%d; keep bytes of 1"
 	sent := "answered; REVISION, INCLUSION; 1 signed open 7@90; keep bytes of 1; confirm"
@@ -236,7 +246,8 @@ func TestReprice(t *testing.T) {
 	v := view(plan(), auto(3))
 	s := Learn(v, r)
 	was, is := s.Txn.Attempts[0], s.Txn.Attempts[1]
-	if was.Weight != 5 || string(was.Data) != `{"a":1}` || was.EndedAt != now || was.Error.Code != CodeRepriced || was.Hash != "" ||
+	if was.Weight != 5 || string(was.Data) != `{"a":1}` || was.EndedAt != now || was.Error.Code != CodeRepriced ||
+		was.Hash != "" ||
 		is.Quote != (Quote{150, 30, 5, QuotePool}) || is.Slot != 300 || is.ValidUntil == 0 || is.StartedAt != now {
 		t.Errorf("signed again: %+v\n%+v", was, is)
 	}
@@ -275,7 +286,8 @@ func TestRepriceTooCostly(t *testing.T) {
 func TestResigned(t *testing.T) {
 	t.Parallel()
 	again := func(parts ...part) *Transaction {
-		parts = append([]part{try(Prepared, over, fee(90), supposed(3), weighing(5), failedBy(CodeRepriced), answering(`{"a":1}`)),
+		parts = append([]part{try(Prepared, over, fee(90), supposed(3), weighing(5), failedBy(CodeRepriced),
+			answering(`{"a":1}`)),
 			try(Prepared, fee(150), supposed(5))}, parts...)
 		return txn(PhaseDispatching, parts...)
 	}
@@ -292,9 +304,11 @@ func TestResigned(t *testing.T) {
 		"the bytes are not known": {again(), nil, "proving; ask-bytes"},
 		"they are":                {again(), []change{bytesOf(1)}, "proving; resign 2"},
 		"of another":              {again(), []change{bytesOf(2)}, "proving; prove 2"},
-		"they are lost":           {again(), []change{knows(func(l *Local) { l.Asked.Bytes = &BytesRead{} })}, "proving; prove 2"},
-		"its worker cannot":       {again(), []change{bytesOf(1), knows(func(l *Local) { l.NoResign = true })}, "proving; prove 2"},
-		"another nonce":           {other, []change{bytesOf(1)}, "proving; prove 2"},
+		"they are lost": {again(), []change{knows(func(l *Local) { l.Asked.Bytes = &BytesRead{} })},
+			"proving; prove 2"},
+		"its worker cannot": {again(), []change{bytesOf(1), knows(func(l *Local) { l.NoResign = true })},
+			"proving; prove 2"},
+		"another nonce": {other, []change{bytesOf(1)}, "proving; prove 2"},
 	} {
 		v := view(c.in, append(c.by, auto(3))...)
 		if got := told(v, Decide(v)); got != c.want {
@@ -333,8 +347,9 @@ func TestRaiseByMarket(t *testing.T) {
 		by   change
 		want string
 	}{
-		"pays enough":       {90, auto(8), left},
-		"pays too little":   {89, auto(8), "raising; REVISION, WAITING_INCLUSION; 1 pooled open 7@89; 2 prepared planned 7@90"},
+		"pays enough": {90, auto(8), left},
+		"pays too little": {89, auto(8),
+			"raising; REVISION, WAITING_INCLUSION; 1 pooled open 7@89; 2 prepared planned 7@90"},
 		"as much as it may": {300, auto(8, Look{At: now, Ranks: []uint64{0, 1000}}), "pool; look in 10m0s"},
 		"little by little": {298, auto(8, Look{At: now, Ranks: []uint64{0, 99}}),
 			"raising; REVISION, WAITING_INCLUSION; 1 pooled open 7@298; 2 prepared planned 7@300"},
@@ -362,8 +377,10 @@ func TestRaiseByMarket(t *testing.T) {
 func TestQuoteInWords(t *testing.T) {
 	t.Parallel()
 	for why, want := range map[QuoteReason]string{
-		QuotePool: "sent, and may land; the market asked for 0.00000003 MINA for each unit of weight, 3 of them", QuoteFloor: "sent, and may land; the market asked for less than the least fee",
-		QuoteCap:     "sent, and may land; the market asked for 0.00000003 MINA for each unit of weight, 3 of them, which is more than it may pay",
+		QuotePool:  "sent, and may land; the market asked for 0.00000003 MINA for each unit of weight, 3 of them",
+		QuoteFloor: "sent, and may land; the market asked for less than the least fee",
+		QuoteCap: "sent, and may land; the market asked for 0.00000003 MINA for each unit of weight, 3 of them, " +
+			"which is more than it may pay",
 		QuoteUnknown: "sent, and may land; no node had told lately what others pay", "": "sent, and may land",
 	} {
 		in := txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Quote = Quote{90, 30, 3, why} }))

@@ -295,7 +295,7 @@ func (v *View) raise(refused bool) Step {
 		_, until, _ := v.follows()
 		last = min(last, until)
 		if v.outranked() { // it goes along
-			fee = min(max(fee, p.fee()), v.feeMax())
+			fee = min(p.fee(), v.feeMax())
 		}
 	}
 	s := v.to(v.Txn.Phase, ReasonRaising)

@@ -120,6 +120,7 @@ export class Network {
       Mina.setActiveInstance(this.instance!);
       // o1js remembers the payer's account as the last transaction saw it.
       addCachedAccount(cover.payer);
+      this.instance!.getAccount(payer); // stale for the next one, as all that was read
     }
   }
 
@@ -194,7 +195,10 @@ export class Network {
       return instance.hasAccount(key, tokenId) ? instance.getAccount(key, tokenId) : undefined;
     }
     const { account, error } = await fetchAccount({ publicKey: key, tokenId: tokenId ?? TokenId.default });
-    if (account) return account;
+    if (account) {
+      this.seen.push(account);
+      return account;
+    }
     if (error?.statusCode === 404) return undefined;
     throw unavailable(`the node did not answer for the account ${key.toBase58()}`, error?.statusText);
   }

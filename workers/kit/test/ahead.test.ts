@@ -349,6 +349,11 @@ test('on a node: what it does not show yet is asked for again later', async (t) 
   node.tip = () => `3N${Math.min(++tips, 8)}`;
   assert.equal((await prove(1, ahead)).status, 200);
 
+  node.broken = true; // o1js would go on with what it has cached
+  for (const list of [ahead, []]) assert.equal((await prove(1, list)).body.error?.code, '502');
+  node.broken = false;
+  assert.equal((await prove(1)).body.error, null);
+
   node.chainless = true;
   const { body } = await prove(1, ahead);
   assert.deepEqual([body.error?.code, body.on], ['502', first.hash]);

@@ -118,6 +118,7 @@ class Log extends Counter {
   override events = { logged: Field };
 
   /** Sets all of the state by a proof. */
+  // eslint-disable-next-line @typescript-eslint/no-misused-promises -- o1js awaits it
   @method override async init() {
     super.init();
   }

@@ -1,9 +1,23 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { TxnResult } from '@mina-sequencer/worker-kit';
+import { Mina } from 'o1js';
 import { ClaimVoting } from '../src/claim-voting.js';
 import { VotingBatches } from '../src/voting-batches.js';
-import { ballot, batch, claimUid, close, land, nonce, open, prove, send, type Ahead } from './calls.js';
+import {
+  ballot,
+  batch,
+  claimUid,
+  close,
+  land,
+  nonce,
+  open,
+  payerKey,
+  prove,
+  send,
+  skipNonce,
+  type Ahead,
+} from './calls.js';
 import { keys } from './local.js';
 
 before(open);
@@ -84,5 +98,37 @@ describe('in flight behind others', () => {
       received: closed.received.get().toString(),
       shares: closed.sharesRoot.get().toString(),
     };
+  }
+});
+
+// Why these types settle at depth 1 (dispatcher.Settler): of two attempts that were built on
+// different states, at different nonces, at most one takes effect, whichever comes first.
+describe('two attempts of one transaction', () => {
+  const [claim, planUid] = [claimUid(9), 'twice'];
+  const create = { claimUid: claim, strategy: { requiredVotes: 9, requiredPositives: 1 } };
+  const cases: [type: string, data: object, other: [type: string, data: object]][] = [
+    ['CREATE_CLAIM_VOTING_ACCOUNT', create, ['CREATE_CLAIM_VOTING_ACCOUNT', { ...create, claimUid: claimUid(10) }]],
+    ['SEND_CLAIM_VOTE', ballot(claim, 0, 1), ['SEND_CLAIM_VOTE', ballot(claim, 1, 1)]],
+    [
+      'CREATE_VOTING_BATCHES_ACCOUNT',
+      { planUid, communityUid: 'gardeners' },
+      ['CREATE_VOTING_BATCHES_ACCOUNT', { planUid: 'other', communityUid: 'gardeners' }],
+    ],
+    ['RECEIVE_VOTES_BATCH', batch(0, 'north', planUid), ['RECEIVE_VOTES_BATCH', batch(1, 'north', planUid)]],
+    ['COMMIT_ALL_VOTING_BATCHES', { planUid }, ['RECEIVE_VOTES_BATCH', batch(2, 'north', planUid)]],
+  ];
+  for (const [type, data, [otherType, otherData]] of cases) {
+    test(`${type}: the second fails in the block`, async () => {
+      const [uid, at] = [`twice-${type}`, nonce];
+      const first = await prove(type, data, { uid });
+      const other = await prove(otherType, otherData, { uid: `other-${type}` });
+      const ahead = [{ uid: `other-${type}`, nonce: at, hash: other.hash, signed: other.signed! }];
+      const second = await prove(type, data, { uid, number: 2, ahead });
+      assert.deepEqual([first.error, other.error, second.error], [null, null, null]);
+      await send(first.signed!);
+      await assert.rejects(send(second.signed!), /precondition_unsatisfied|'Impossible'/);
+      // o1js's own checks keep some from the ledger; else it has spent its nonce.
+      if (Mina.getAccount(payerKey()).nonce.toBigint() > BigInt(nonce)) skipNonce();
+    });
   }
 });

@@ -78,6 +78,8 @@ export async function prove(type: string, data: object | string, call: Call = {}
   return (await response.json()) as TxnResult;
 }
 
+export const payerKey = (): PublicKey => payer;
+
 /** Has the next call take the nonce after the next. */
 export function skipNonce(): void {
   nonce++;
