@@ -100,6 +100,8 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 
 	here("claims", "Transactions that this process drives or watches.")
 	here("claims_bound", "Those of them that have a sender.")
+	here("trains", "Queues of which this process has several in flight.")
+	here("train_longest", "The most that it has in flight of one queue, those in blocks that are not deep enough among them.")
 	here("live", "1 if the claims are surely this process's, and it may call workers and send.")
 	here("recovering",
 		"1 while nothing is bound or sent, because Redis may have forgotten something or this process has just begun.")
@@ -263,6 +265,8 @@ func (s *scrape) process(show shown) {
 	x := s.Sequencer.Standing()
 	show("claims", float64(x.Claims))
 	show("claims_bound", float64(x.Bound))
+	show("trains", float64(x.Trains))
+	show("train_longest", float64(x.Longest))
 	show("live", truth(x.Live))
 	show("recovering", truth(x.Recovering != ""))
 }

@@ -135,15 +135,28 @@ func (o *owner) settled(before, t *lifecycle.Transaction) {
 type Standing struct {
 	Claims     int  // transactions that it drives or watches
 	Bound      int  // those of them that have a sender
+	Trains     int  // queues of which it has several in flight
+	Longest    int  // the most that it has in flight of one queue
 	Live       bool // it may call workers and send
 	Recovering string
 }
 
 // Standing says how this process stands.
 func (s *Sequencer) Standing() Standing {
-	x := Standing{Bound: s.boundQueues(), Live: s.live(), Recovering: s.Recovering()}
+	x := Standing{Live: s.live(), Recovering: s.Recovering()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.Claims = len(s.owners)
+	for _, o := range s.owners {
+		if o.bound.Load() {
+			x.Bound++
+		}
+	}
+	for _, t := range s.trains {
+		if len(t.uids) > 1 {
+			x.Trains++
+		}
+		x.Longest = max(x.Longest, len(t.uids))
+	}
 	return x
 }

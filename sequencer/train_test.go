@@ -44,7 +44,7 @@ func TestTrainSeen(t *testing.T) {
 		p := w.start()
 		uids := w.postAll("q", 9)
 		told := map[lifecycle.WaitCode]bool{}
-		most := 0
+		most, trains := 0, 0
 		for w.get(uids[8]).State() != lifecycle.Done {
 			if got := w.audit(false); len(got) > 0 {
 				t.Fatalf("a live train: %q", got)
@@ -52,6 +52,10 @@ func TestTrainSeen(t *testing.T) {
 			run, _, err := w.store.InFlight(w.ctx, "q")
 			w.ok(err)
 			most = max(most, len(run))
+			if x := p.Standing(); x.Bound < x.Longest || x.Trains > 1 || x.Trains == 1 && x.Longest < 2 {
+				t.Errorf("%d in flight, and the process stands so: %+v", len(run), x)
+			}
+			trains = max(trains, p.Standing().Trains)
 			for i, uid := range uids {
 				e, err := p.Explain(w.ctx, uid)
 				w.ok(err)
@@ -60,6 +64,9 @@ func TestTrainSeen(t *testing.T) {
 				}
 			}
 			<-time.After(31 * time.Second)
+		}
+		if trains != 1 {
+			t.Errorf("%d queues with several in flight", trains)
 		}
 		for _, code := range []lifecycle.WaitCode{lifecycle.WaitBehind, lifecycle.WaitWorker, lifecycle.WaitBlock} {
 			if !told[code] {

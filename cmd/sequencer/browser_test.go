@@ -202,10 +202,17 @@ func lookQueue(t *testing.T, b browser, s *stage) {
 	p.enter("#answer", "new contract")
 	p.click("Pause")
 	p.see("Paused: new contract")
-	var q struct{ Reason string }
+	p.click("Width of stack-97")
+	p.enter("#answer", "6")
+	p.click("Set")
+	p.see("The width of stack-97 is set")
+	var q struct {
+		Reason string
+		Width  int
+	}
 	s.read("/queues/stack-97", &q)
-	if q.Reason != "new contract" {
-		t.Errorf("the queue is paused for %q", q.Reason)
+	if q.Reason != "new contract" || q.Width != 6 {
+		t.Errorf("the queue is paused for %q, with width %d", q.Reason, q.Width)
 	}
 	p.click("Queues")
 	p.visit("/queues?search=stack-9&state=PAUSED")

@@ -23,10 +23,22 @@ export function pauseOrResume(q, refresh) {
   }, 'Pause');
 }
 
+/** Asks how many of a queue may be in flight, and says so. */
+function widen(q, refresh) {
+  return h('button', {
+    type: 'button', 'aria-label': `Width of ${q.name}`, onclick: async () => {
+      const answer = await ask({ title: `How many of ${q.name} may be in flight?`, text: 'So many may be on their way and in no block: 1 to 24, or nothing for as many as the service is set to. If one fails in a block, those behind it fail too, and each pays its fee.', input: `Width, now ${q.width}`, action: 'Set' });
+      if (answer === null) return;
+      const width = answer.trim() === '' ? null : Number(answer);
+      await act('width ' + q.name, async () => { await post('/queues/' + encodeURIComponent(q.name) + '/width', { width }); await refresh(); }, `The width of ${q.name} is set.`);
+    },
+  }, 'Width');
+}
+
 const most = 50;
 
 export function open({ args: [name], refresh }) {
-  let q = null, running = null, waiting = [], past = [];
+  let q = null, running = [], waiting = [], past = [];
   return {
     ready: () => q !== null,
     onEvent: (kind, e) => e.queue === name,
@@ -36,7 +48,8 @@ export function open({ args: [name], refresh }) {
         list('/transactions', { queue: name, state: 'WAITING' }, most),
         get('/transactions', { queue: name, order: 'newest', limit: 2 * most }),
       ]);
-      running = found.running ? await get('/transactions/' + encodeURIComponent(found.running)).catch((p) => { if (p.status !== 404) throw p; return null; }) : null;
+      const flying = await Promise.all(found.inFlight.map((uid) => get('/transactions/' + encodeURIComponent(uid)).catch((p) => { if (p.status !== 404) throw p; return null; })));
+      running = flying.filter((t) => t !== null);
       q = found;
       waiting = line.items;
       const ended = recent.items.filter((t) => ['DONE', 'FAILED', 'UNRESOLVED'].includes(t.state));
@@ -45,14 +58,15 @@ export function open({ args: [name], refresh }) {
     },
     render: () => [
       h('p', { class: 'crumb' }, h('a', { href: '/queues' }, 'Queues')),
-      h('div', { class: 'head' }, h('h1', { class: 'mono' }, name), chip(q.paused ? 'PAUSED' : q.state), h('span', { class: 'buttons' }, can('admin') && pauseOrResume(q, refresh))),
+      h('div', { class: 'head' }, h('h1', { class: 'mono' }, name), chip(q.paused ? 'PAUSED' : q.state), h('span', { class: 'buttons' }, can('admin') && [widen(q, refresh), pauseOrResume(q, refresh)])),
       q.paused && h('p', { class: 'lead' }, 'Paused: ', q.reason, q.pausedUntil && [', until ', time(q.pausedUntil)]),
       h('dl', { class: 'figures' },
         figure('Waiting', count(q.counts.WAITING)), figure('Oldest', age(q.oldestWaitingAt)), figure('Done', count(q.counts.DONE)),
-        figure('Failed', count(q.counts.FAILED)), figure('Unresolved', count(q.counts.UNRESOLVED)), figure('Sender', brief(q.sender, 16)),
+        figure('Failed', count(q.counts.FAILED)), figure('Unresolved', count(q.counts.UNRESOLVED)), figure('Sender', brief(q.sender, 16)), figure('Width', String(q.width)),
         q.nextAt && figure('Next', until(q.nextAt))),
       h('section', { class: 'card' }, h('h2', null, 'Its line'), line(past, running, waiting, q)),
-      h('section', { class: 'card' }, h('h2', null, 'Running and waiting'), rows([...(running && !past.some((t) => t.uid === running.uid) ? [running] : []), ...waiting], 'Nothing waits here.'),
+      running.length > 1 && h('section', { class: 'card' }, h('h2', null, 'In flight, in their order'), train(running)),
+      h('section', { class: 'card' }, h('h2', null, 'Running and waiting'), rows([...running.filter((r) => !past.some((t) => t.uid === r.uid)), ...waiting], 'Nothing waits here.'),
         q.counts.WAITING > waiting.length && h('p', { class: 'muted' }, `And ${count(q.counts.WAITING - waiting.length)} more behind them.`)),
       h('section', { class: 'card' }, h('h2', null, 'Ended, the newest first'), rows(past.slice(0, most), 'Nothing has ended here.'),
         h('p', null, h('a', { href: '/transactions?queue=' + encodeURIComponent(name) }, 'All of its transactions'))),
@@ -65,12 +79,21 @@ const figure = (name, value) => h('div', null, h('dt', null, name), h('dd', null
 /** The queue as a row: what is over to the left, what runs, what waits to the right. */
 function line(past, running, waiting, q) {
   const car = (t, kind) => h('a', { key: t.uid, class: `car s-${t.state} ${kind}`, href: '/transactions/' + encodeURIComponent(t.uid), title: `${t.uid}: ${word(t.state)}`, 'aria-label': `${t.uid}: ${word(t.state)}` }, mark(t.state));
-  const over = past.slice(0, 12).reverse().filter((t) => t.uid !== running?.uid);
+  const over = past.slice(0, 12).reverse().filter((t) => !running.some((r) => r.uid === t.uid));
   const more = q.counts.WAITING - Math.min(waiting.length, 20);
-  if (over.length + waiting.length === 0 && !running) return h('p', { class: 'muted' }, 'Empty.');
+  if (over.length + waiting.length + running.length === 0) return h('p', { class: 'muted' }, 'Empty.');
   return h('div', { class: 'line' },
-    over.map((t) => car(t, 'over')), running && car(running, 'running'), waiting.slice(0, 20).map((t) => car(t, 'waits')),
+    over.map((t) => car(t, 'over')), running.map((t) => car(t, 'running')), waiting.slice(0, 20).map((t) => car(t, 'waits')),
     more > 0 && h('span', { class: 'muted' }, '+', count(more)));
+}
+
+/** What is in flight: each is made on what those ahead of it leave, and lands after them. */
+function train(ts) {
+  return table(['#Place', 'Transaction', 'State', '#Nonce', 'Ahead', '#Block'], ts.map((t, i) => {
+    const attempt = t.attempts.at(-1);
+    return [t.uid, String(i + 1), txnLink(t.uid), chip(t.state), attempt ? String(attempt.nonce) : '–',
+      i === 0 ? 'the first' : txnLink(ts[i - 1].uid), attempt?.blockHeight ? count(attempt.blockHeight) : '–'];
+  }), 'Nothing is in flight.');
 }
 
 function rows(ts, none) {
