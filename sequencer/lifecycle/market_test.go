@@ -55,6 +55,10 @@ func others(ranks ...uint64) func(ago ...int) *Market {
 // the last twelve looks that is not too old.
 func TestPrice(t *testing.T) {
 	t.Parallel()
+	var many []uint64 // 30 and downward, of which the twentieth is 11
+	for n := range uint64(30) {
+		many = append(many, 30-n)
+	}
 	rising := &Market{}
 	for n := range 14 {
 		rising.Looks = append(rising.Looks, Look{At: now.Add(-time.Duration(n) * time.Minute), Ranks: []uint64{0,
@@ -73,7 +77,7 @@ func TestPrice(t *testing.T) {
 		"in three":      {others(900, 800, 700)(0), time.Minute, 3, 708, true},
 		"fewer wait":    {others(900, 800, 700)(0), time.Minute, 4, 0, true},
 		"in none":       {others(900, 800)(0), time.Minute, 0, 910, true},
-		"in many":       {others(make([]uint64, 30)...)(0), time.Minute, 30, 1, true},
+		"in many":       {others(many...)(0), time.Minute, 30, 12, true},
 		"the dearest of all": {&Market{Looks: append(others(0, 10)(0).Looks, others(0, 500)(3).Looks...)}, time.Minute, 2,
 			506, true},
 		"as old as may be":    {others(0, 800)(13), time.Minute, 2, 809, true},
@@ -183,6 +187,8 @@ func TestBid(t *testing.T) {
 		"at the cap":           {txn(PhaseDispatching, try(Unknown, fee(299))), auto(3), 300, QuotePool},
 		"by what was signed": {txn(PhaseDispatching, try(Refused, over, weighing(2)), retried(1)), auto(3), 60,
 			QuotePool},
+		"signed, and weighs least": {txn(PhaseDispatching, try(Refused, over, weighing(1)), retried(1)),
+			auto(3), 50, QuoteFloor},
 		"no worker took the last on": {txn(PhaseDispatching, try(Prepared, over, fee(200)), retried(1), deferrals(1)),
 			auto(3), 90, QuotePool},
 		"of what was signed at first": {txn(PhaseDispatching, try(Refused, over, weighing(2)), try(Prepared, over),
@@ -227,9 +233,13 @@ func TestReprice(t *testing.T) {
 		"at the same place":       {plan(), 1, []change{auto(3, Look{At: now})}, fmt.Sprintf(again, 50)},
 		"a little dearer":         {plan(), 4, []change{auto(3, Look{At: now, Ranks: []uint64{0, 17}})}, sent},
 		"not signed, as it seems": {plan(), 0, []change{auto(3)}, sent},
-		"by no market":            {plan(), 5, nil, sent},
-		"nobody knows":            {plan(), 5, []change{auto(3, Look{At: now.Add(-24 * time.Hour)})}, sent},
-		"the process ends":        {plan(), 5, []change{auto(3), func(v *View) { v.Draining = true }}, sent},
+		"planned by no market":    {txn(PhaseDispatching, try(Prepared, fee(90))), 5, []change{auto(3)}, sent},
+		"supposed to weigh least": {
+			txn(PhaseDispatching, try(Prepared, fee(90), supposed(1))), 5, []change{auto(3)}, fmt.Sprintf(again, 150),
+		},
+		"by no market":     {plan(), 5, nil, sent},
+		"nobody knows":     {plan(), 5, []change{auto(3, Look{At: now.Add(-24 * time.Hour)})}, sent},
+		"the process ends": {plan(), 5, []change{auto(3), func(v *View) { v.Draining = true }}, sent},
 		"no node says when": {plan(func(t *Transaction) { t.ExpiresAt = now.Add(time.Hour) }), 5,
 			[]change{auto(3)}, sent},
 	} {
@@ -243,7 +253,7 @@ func TestReprice(t *testing.T) {
 	}
 	r := made
 	r.Weight = 5
-	v := view(plan(), auto(3))
+	v := view(plan(), auto(3), knows(func(l *Local) { l.NoResign = true })) // of an earlier attempt
 	s := Learn(v, r)
 	was, is := s.Txn.Attempts[0], s.Txn.Attempts[1]
 	if was.Weight != 5 || string(was.Data) != `{"a":1}` || was.EndedAt != now || was.Error.Code != CodeRepriced ||
@@ -251,7 +261,12 @@ func TestReprice(t *testing.T) {
 		is.Quote != (Quote{150, 30, 5, QuotePool}) || is.Slot != 300 || is.ValidUntil == 0 || is.StartedAt != now {
 		t.Errorf("signed again: %+v\n%+v", was, is)
 	}
-	if s.Local.Taken != 2 || s.Local.Asked.Bytes.Number != 1 || s.Txn.Losses+s.Txn.Deferred != 0 || s.Txn.Cost() != 150 {
+	const words = "it weighs 5 and was supposed to weigh 3: 0.00000009 MINA would put it at a wrong place, " +
+		"so it is signed again for 0.00000015"
+	if was.Error.Message != words {
+		t.Errorf("in words: %s", was.Error.Message)
+	}
+	if s.Local.NoResign || s.Local.Taken != 2 || s.Local.Asked.Bytes.Number != 1 || s.Txn.Losses+s.Txn.Deferred != 0 || s.Txn.Cost() != 150 {
 		t.Errorf("it knows %+v of %+v", s.Local, s.Txn)
 	}
 }
@@ -360,6 +375,10 @@ func TestRaiseByMarket(t *testing.T) {
 		if got := told(v, Decide(v)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
+	}
+	// A raise by no market was estimated from none.
+	if s := Decide(view(waits(100), sees(FatePooled, 0), long)); s.Txn == nil || s.Txn.Last().Quote != (Quote{}) {
+		t.Errorf("raised by no market: %+v", s.Txn)
 	}
 	// A node that refuses the fee knows better than any look.
 	v := view(waits(100), sees(FateAbsent, 0), auto(8))
