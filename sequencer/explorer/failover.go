@@ -378,6 +378,7 @@ func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, send
 	bytes *lifecycle.BytesRead) (by string) {
 	q, own := s.queue(before.Queue), s.Sender(sender)
 	others := without(q.Run, before.UID)
+	run := slices.Concat(others, []string{before.UID})
 	for _, uid := range others { // with which it may be in flight
 		if o := s.Record(uid).Txn; o.Sender != sender || !o.Open() {
 			s.Unsettled = true
@@ -410,8 +411,8 @@ func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, send
 		o.Claim, o.Revision = s.token(process), o.Revision+1
 		s.Record(uid).Txn = o
 	}
-	q.Run, q.Hold, q.Holder, own.Queue = append(others, t.UID), time.Time{}, nil, q.Name
-	slices.SortFunc(q.Run, func(x, y string) int {
+	q.Run, q.Hold, q.Holder, own.Queue = run, time.Time{}, nil, q.Name
+	slices.SortFunc(run, func(x, y string) int {
 		return cmp.Compare(s.Record(x).Txn.Sequence, s.Record(y).Txn.Sequence)
 	})
 	s.writes++

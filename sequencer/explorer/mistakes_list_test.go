@@ -74,7 +74,7 @@ func mistakesInTime() []mistake {
 func mistakesOfTrains() []mistake {
 	return []mistake{
 		{"made anew while others are behind", "train, broken", decisions + "plan.go",
-			"	} else if len(v.Train.Behind) > 0 {", "	} else if false {"},
+			"	case len(v.Train.Behind) > 0:\n		return v.wait(ReasonBroken)", "	case false:"},
 		{"built on what will not come", "train, broken", decisions + "train.go",
 			"	if t.Unseen || t.broken() || ", "	if t.Unseen || "},
 		{"a sender freed with the first of several", "train", "change.go",

@@ -302,7 +302,7 @@ func (s *State) checkBonds() string {
 			if open == nil || t.Ledger != "" { // a slot serves others while one is looked for
 				continue
 			}
-			if u.Phase.Bound() && u.Sender == open.Sender && !(train && t.Phase.Bound()) {
+			if u.Phase.Bound() && u.Sender == open.Sender && (!train || !t.Phase.Bound()) {
 				return "the sender of the open attempt of " + t.UID + " is bound to " + u.UID
 			}
 			other := u.FirstOpen()

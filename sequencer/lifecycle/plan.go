@@ -25,19 +25,20 @@ func (v *View) plan() Step {
 		ValidUntil: last, Slot: v.Tip.TipSlot, StartedAt: v.Now,
 	}
 	follows := false
-	if open := t.FirstOpen(); open != nil {
+	switch open := t.FirstOpen(); {
+	case open != nil:
 		a.Nonce = open.Nonce // exclusive: at most one of them can land
-	} else if len(v.Train.Behind) > 0 {
+	case len(v.Train.Behind) > 0:
 		return v.wait(ReasonBroken)
-	} else if v.behind() && t.Deferred > 0 {
+	case v.behind() && t.Deferred > 0:
 		return v.wait(ReasonBehind) // it went back already, and is asked again as the first
-	} else if v.behind() {
+	case v.behind():
 		nonce, until, inOrder := v.follows()
 		if !inOrder {
 			return v.yields(nil)
 		}
 		follows, a.Nonce, a.ValidUntil = true, nonce, min(a.ValidUntil, until)
-	} else {
+	default:
 		nonce, s, known := v.nonce(a.Fee)
 		if !known {
 			return s
