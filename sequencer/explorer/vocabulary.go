@@ -8,7 +8,7 @@ import (
 // them against its source.
 func (c *Coverage) entries() (all []entry) {
 	for _, r := range []lc.Reason{lc.ReasonWaiting, lc.ReasonBound, lc.ReasonPlanning, lc.ReasonDraining,
-		lc.ReasonDeferred, lc.ReasonProving, lc.ReasonLost, lc.ReasonAnswered,
+		lc.ReasonDeferred, lc.ReasonProving, lc.ReasonRepricing, lc.ReasonLost, lc.ReasonAnswered,
 		lc.ReasonConfirming, lc.ReasonSending, lc.ReasonSent, lc.ReasonPool, lc.ReasonAbsent, lc.ReasonResending,
 		lc.ReasonRaising, lc.ReasonBlock,
 		lc.ReasonFailedIn, lc.ReasonDisplaced, lc.ReasonExpired, lc.ReasonPassed, lc.ReasonUnclear, lc.ReasonLanded,
