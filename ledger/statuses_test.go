@@ -145,14 +145,15 @@ func TestBelief(t *testing.T) {
 			"none":             {answers(protocol), 0, "did not answer for " + idOf(0)},
 			"another":          {answers(protocol, entry(0), entry(2)), 0, "which was not asked"},
 			"one too many":     {answers(protocol, entry(0), entry(1), entry(2)), 0, "which was not asked"},
-			"one twice":        {answers(protocol, entry(0), entry(1), entry(0)), 0, "the ledger answered for \"" + idOf(0) + "\" twice"},
-			"endless":          {answers(protocol, entry(0), entry(1), entry(0), "7"), 0, "twice"},
-			"null":             {answers(protocol, entry(0), "null"), 0, "which was not asked"},
-			"cut off":          {answers(protocol, entry(0), entry(1))[:200], 0, "is no JSON"},
-			"empty":            {"", 0, "is no JSON"},
-			"more after it":    {answers(protocol, entry(0), entry(1)) + "{}", 0, "is no JSON"},
-			"no array":         {strings.Replace(answers(protocol), "[]", "{}", 1), 0, "no JSON array"},
-			"too long":         {answers(protocol, entry(0), entry(1)) + strings.Repeat(" ", 8<<20), 0, "too long"},
+			"one twice": {answers(protocol, entry(0), entry(1), entry(0)), 0,
+				"the ledger answered for \"" + idOf(0) + "\" twice"},
+			"endless":       {answers(protocol, entry(0), entry(1), entry(0), "7"), 0, "twice"},
+			"null":          {answers(protocol, entry(0), "null"), 0, "which was not asked"},
+			"cut off":       {answers(protocol, entry(0), entry(1))[:200], 0, "is no JSON"},
+			"empty":         {"", 0, "is no JSON"},
+			"more after it": {answers(protocol, entry(0), entry(1)) + "{}", 0, "is no JSON"},
+			"no array":      {strings.Replace(answers(protocol), "[]", "{}", 1), 0, "no JSON array"},
+			"too long":      {answers(protocol, entry(0), entry(1)) + strings.Repeat(" ", 8<<20), 0, "too long"},
 		} {
 			s, at := serve(t, func(w http.ResponseWriter, _ seen) { _, _ = io.WriteString(w, tt.answer) })
 			got, err := newLedger(t, protocol, at, ledger.Options{}).Statuses(t.Context(), []string{idOf(1), idOf(0)})

@@ -106,7 +106,8 @@ func New(o Options) *Metrics {
 		of  string
 		fee uint64
 	}{{"sender", o.FeeLimitSender}, {"all", o.FeeLimit}, {"queue", o.FeeLimitQueue}, {"key", o.FeeLimitKey}} {
-		m.one("fee_limit_mina", "The most that attempts may cost in a day, 0 for no limit.", "of", limit.of).Set(inMina(limit.fee))
+		m.one("fee_limit_mina",
+			"The most that attempts may cost in a day, 0 for no limit.", "of", limit.of).Set(inMina(limit.fee))
 	}
 	return m
 }

@@ -103,7 +103,8 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	here("trains", "Queues of which this process has several in flight.")
 	here("train_longest", "The most that it has in flight of one queue, those in blocks that are not deep enough among them.")
 	here("live", "1 if the claims are surely this process's, and it may call workers and send.")
-	here("recovering", "1 while nothing is bound or sent, because Redis may have forgotten something or this process has just begun.")
+	here("recovering",
+		"1 while nothing is bound or sent, because Redis may have forgotten something or this process has just begun.")
 	here("chain_watched", "Transactions whose attempts are looked for on the chain.")
 	here("chain_nodes_synced", "Nodes with a vote.")
 	here("chain_quorum", "1 if those are enough.")

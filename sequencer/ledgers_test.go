@@ -63,7 +63,8 @@ func TestLedgersStand(t *testing.T) {
 		b.watch("u1", "b1")
 		b.watch("u2", "b2")
 		step("with batches", time.Second, LedgerStanding{Detail: "it is away", Followed: 2, Behind: time.Second}, 2)
-		step("with batches, away", 25*time.Second, LedgerStanding{Detail: "it is away", Followed: 2, Behind: 26 * time.Second}, 2, 2)
+		step("with batches, away", 25*time.Second,
+			LedgerStanding{Detail: "it is away", Followed: 2, Behind: 26 * time.Second}, 2, 2)
 		l.err = nil
 		step("with batches, there", 6*time.Second, LedgerStanding{OK: true, Followed: 2, Behind: 2 * time.Second}, 2)
 		b.forget("u1")

@@ -130,7 +130,8 @@ func (r *rig) before(n uint64, told *collected) (asked func() []string) {
 			parents = append(parents, parent)
 			mu.Unlock()
 			defer func(began time.Time) {
-				told.beside("worker", q.Method+" "+q.URL.Path, parent[3:35], parent[36:52], fmt.Sprintf("%016x", rand.Uint64()), began)
+				told.beside("worker", q.Method+" "+q.URL.Path, parent[3:35], parent[36:52],
+					fmt.Sprintf("%016x", rand.Uint64()), began)
 			}(time.Now())
 		}
 		proxy.ServeHTTP(w, q)
@@ -165,7 +166,8 @@ func (c *collected) beside(service, name, trace, parent, id string, began time.T
 		}
 		return b
 	}
-	of := &common.KeyValue{Key: "service.name", Value: &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: service}}}
+	named := &common.AnyValue_StringValue{StringValue: service}
+	of := &common.KeyValue{Key: "service.name", Value: &common.AnyValue{Value: named}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.other = append(c.other, &otlp.ResourceSpans{

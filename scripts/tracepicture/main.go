@@ -113,7 +113,9 @@ func read(from io.Reader) ([]span, error) {
 
 // inOrder puts each span behind its parent, and the earlier one first.
 func inOrder(all []span) []span {
-	slices.SortStableFunc(all, func(a, b span) int { return cmp.Or(cmp.Compare(a.Begin, b.Begin), cmp.Compare(b.End, a.End)) })
+	slices.SortStableFunc(all, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.Begin, b.Begin), cmp.Compare(b.End, a.End))
+	})
 	known := map[string]bool{}
 	for _, s := range all {
 		known[s.ID] = true
@@ -154,7 +156,8 @@ func draw(spans []span) string {
 	for i, s := range spans {
 		if i > 0 && s.Trace != spans[i-1].Trace {
 			y += gap
-			fmt.Fprintf(&bars, `<path d="M12 %.1fH%d" stroke="#cbd5e0" stroke-dasharray="3 3"/>`+"\n", y-gap/2, left+width+right-12)
+			fmt.Fprintf(&bars, `<path d="M12 %.1fH%d" stroke="#cbd5e0" stroke-dasharray="3 3"/>`+"\n",
+				y-gap/2, left+width+right-12)
 		}
 		if !slices.Contains(services, s.service) {
 			services = append(services, s.service)
@@ -184,7 +187,8 @@ func draw(spans []span) string {
 // frame puts a scale and the names of the services around the bars.
 func frame(bars string, services []string, whole time.Duration, y float64) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %.0f" font-family="sans-serif" font-size="13">`+"\n",
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %.0f" `+
+		`font-family="sans-serif" font-size="13">`+"\n",
 		left+width+right, y+foot)
 	out.WriteString(`<style>text{fill:#1a202c}.q{fill:#4a5568;font-size:12px}</style>` + "\n")
 	out.WriteString(`<rect width="100%" height="100%" fill="#fff"/>` + "\n")
@@ -196,7 +200,8 @@ func frame(bars string, services []string, whole time.Duration, y float64) strin
 	}
 	out.WriteString(bars)
 	for i, s := range services {
-		fmt.Fprintf(&out, `<rect x="%d" y="%.1f" width="10" height="10" fill="%s"/><text x="%d" y="%.1f" class="q">%s</text>`+"\n",
+		fmt.Fprintf(&out, `<rect x="%d" y="%.1f" width="10" height="10" fill="%s"/>`+
+			`<text x="%d" y="%.1f" class="q">%s</text>`+"\n",
 			12+76*i, y+11, colours[i%len(colours)], 26+76*i, y+20, html.EscapeString(s))
 	}
 	out.WriteString("</svg>\n")

@@ -7,7 +7,7 @@ const decisions = "../lifecycle/"
 // mistakes are the known ones. The first have the names that they have in the
 // simulation's list, where they are planted in the whole service.
 func mistakes() []mistake {
-	return slices.Concat(knownMistakes(), knownMistakesToo(), mistakesInTime(), mistakesOfAKind(), mistakesOfFailovers(),
+	return slices.Concat(knownMistakes(), knownMistakesToo(), mistakesInTime(), mistakesOfAKind(), mistakesOfFailovers(), mistakesOfTrains(),
 		mistakesOfLedgers())
 }
 
@@ -38,7 +38,7 @@ func knownMistakes() []mistake {
 			"	s := v.to(PhaseDelayed, ReasonDelay)\n", "	s := v.to(PhaseWaiting, ReasonDelay)\n"},
 		{"a cancelled transaction FAILED while an attempt is open", "cancel while something is open",
 			decisions + "order.go",
-			"		if !v.Txn.Open() {\n			return v.cancelled()",
+			"		if !v.Txn.Open() && len(v.Train.Behind) == 0 {\n			return v.cancelled()",
 			"		if true {\n			return v.cancelled()"},
 		{"a legacy worker asked again after a lost answer", "legacy", decisions + "decide.go",
 			"	if v.Local.Marked != a.Number {\n		return v.lose(", "	if false {\n		return v.lose("},
@@ -70,6 +70,26 @@ func mistakesInTime() []mistake {
 	}
 }
 
+// mistakesOfTrains are about several of one queue in flight.
+func mistakesOfTrains() []mistake {
+	return []mistake{
+		{"made anew while others are behind", "train, broken", decisions + "plan.go",
+			"	} else if len(v.Train.Behind) > 0 {", "	} else if false {"},
+		{"built on what will not come", "train, broken", decisions + "train.go",
+			"	if t.Unseen || t.broken() || ", "	if t.Unseen || "},
+		{"a sender freed with the first of several", "train", "change.go",
+			"	if own != nil && len(q.Run) == 0 {", "	if own != nil {"},
+		{"a nonce below an open one left free", "train, an error", decisions + "train.go",
+			"	return following(a.Nonce), until, a.Nonce < following(a.Nonce)\n",
+			"	return following(a.Nonce) + 1, until, true\n"},
+		{"what comes after its predecessor sent before", "train, dropped", decisions + "train.go",
+			"	return last.taken() && tip.Fresh", "	return tip.Fresh"},
+		{"done before the one ahead", "train", decisions + "train.go",
+			"			return v.wait(ReasonBehind)\n		}\n		if len(v.Train.Ahead) > 0 {",
+			"		}\n		if len(v.Train.Ahead) > 0 {"},
+	}
+}
+
 func knownMistakesToo() []mistake {
 	return []mistake{
 		{"an orphaned DONE forgotten", "reorganisation", decisions + "watch.go",
@@ -86,8 +106,8 @@ func knownMistakesToo() []mistake {
 		{"attempt numbers that begin anew", "retry after expiry", decisions + "plan.go",
 			"Number: len(t.Attempts) + 1, Sender: t.Sender,", "Number: 1, Sender: t.Sender,"},
 		{"the next of a queue before the callback", "two in a queue", "change.go",
-			"		q.Hold, q.Holder = s.Now.Add(s.CallbackWait), t.UID\n",
-			"		q.Hold, q.Holder = s.Now, t.UID\n"},
+			"		q.Hold, q.Holder = s.Now.Add(s.CallbackWait),",
+			"		q.Hold, q.Holder = s.Now,"},
 		{"what comes back to its queue put at the end of it", "two senders", "store.go",
 			"head == nil || t.Sequence < head.Sequence", "head == nil || !t.ChangedAt.After(head.ChangedAt)"},
 		{"a sender released and not offered again", "nothing goes wrong", "change.go", "		own.Queue = \"\"\n", ""},

@@ -130,27 +130,26 @@ func worldsOfMore() []*World {
 // worldsOfTrains have several of one queue in flight.
 func worldsOfTrains() []*World {
 	return []*World{
-		{Name: "train", Width: 2, Queues: []int{2}, Height: 2},
-		{Name: "train, a crash", Width: 2, Queues: []int{2}, Height: 1, Budget: Budget{Crash: 1}},
-		{Name: "train, broken", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{FailIn: 1}},
+		{Name: "train", Width: 2, Queues: []int{2}, Height: 1},
 		{Name: "train, an error", Width: 2, Queues: []int{2}, Height: 1, Budget: Budget{WorkerErr: 1}},
-		{Name: "train, refused", Width: 2, Queues: []int{2}, Height: 1, Budget: Budget{Refuse: 1}},
-		{Name: "train, dropped", Width: 2, Queues: []int{2}, Height: 1, Budget: Budget{Vanish: 1}},
-		{Name: "train, cancelled", Width: 2, Queues: []int{2}, Height: 1, Budget: Budget{Cancel: 1}},
-		{Name: "train, reorganised", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{Reorg: 1}},
-		{Name: "train, busy", Width: 2, Queues: []int{2}, Height: 1, Budget: Budget{Busy: 1}},
-		{Name: "train, raised", Width: 2, Queues: []int{2}, Raise: true, Height: 1},
-		{Name: "train, a stranger", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{Outsider: 1}},
-		{Name: "train, two processes", Width: 2, Queues: []int{2}, Procs: 2, Height: 1},
-		{Name: "train, told to end", Width: 2, Queues: []int{2}, Height: 1, Budget: Budget{Stop: 1}},
-		{Name: "train fails over", Width: 2, Queues: []int{2}, Height: 1, Forgets: 1, Lags: lifecycle.PhaseWatching,
-			Budget: Budget{Forget: 1}},
 	}
 }
 
 // worldsOfLongTrains are larger than CI walks.
 func worldsOfLongTrains() []*World {
 	return []*World{
+		{Name: "train, a crash", Width: 2, Queues: []int{2}, Height: 1, Budget: Budget{Crash: 1}},
+		{Name: "train, broken", Width: 2, Queues: []int{2}, Retries: 1, Height: 4, Budget: Budget{FailIn: 1}},
+		{Name: "train, refused", Width: 2, Queues: []int{2}, Retries: 1, Height: 2, Budget: Budget{Refuse: 1}},
+		{Name: "train, dropped", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{Vanish: 1}},
+		{Name: "train, cancelled", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{Cancel: 1}},
+		{Name: "train, reorganised", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{Reorg: 1}},
+		{Name: "train, busy", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{Busy: 1}},
+		{Name: "train, raised", Width: 2, Queues: []int{2}, Raise: true, Height: 1},
+		{Name: "train, a stranger", Width: 2, Queues: []int{2}, Retries: 1, Height: 3, Budget: Budget{Outsider: 1}},
+		{Name: "train, told to end", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{Stop: 1}},
+		{Name: "train fails over", Width: 2, Queues: []int{2}, Height: 1, Forgets: 3, Lags: lifecycle.PhaseWatching,
+			Budget: Budget{Forget: 1}},
 		{Name: "train, another queue", Width: 2, Queues: []int{2, 1}, Height: 2},
 		{Name: "train, for good", Width: 2, Queues: []int{2}, Height: 3, Budget: Budget{Hopeless: 1, Finished: 1}},
 		{Name: "train, lost sending", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{LostSend: 1}},

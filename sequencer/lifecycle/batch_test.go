@@ -563,8 +563,8 @@ func batchesTold() []telling {
 				"No further attempt is made: a cancel was asked for.\n" +
 				"LEDGER 10:59, then WATCH 10:00\nsent, nowhere: not known to the ledger, and may still be"},
 		{"unknown to Scabbard, its answer lost", scene(batch(PhaseWatching, post(Unknown, lost)), at(scabbard, unknown)),
-			"It may have been posted, and ledger saw does not know it. It is not posted again.\nLEDGER 10:59, then WATCH 10:00\n" +
-				"unknown, nowhere: not known to the ledger, and may still be: LOST: because"},
+			"It may have been posted, and ledger saw does not know it. It is not posted again.\n" +
+				"LEDGER 10:59, then WATCH 10:00\nunknown, nowhere: not known to the ledger, and may still be: LOST: because"},
 		{"unknown to Scabbard", scene(batch(PhaseWatching, post(Unknown), cancelling), at(scabbard, unknown)),
 			"It may have been posted, and ledger saw does not know it. It is not posted again. " +
 				"No further attempt is made: a cancel was asked for.\n" +

@@ -70,7 +70,7 @@ const attempt = {
       items: {
         type: 'object',
         required: ['number', 'hash', 'nonce', 'fee'],
-        properties: { number: count, hash, nonce: uint32, fee },
+        properties: { number: count, hash: { ...hash, minLength: 0 }, nonce: uint32, fee }, // lost ones have none
       },
     },
     base: { type: 'string', minLength: 1, maxLength: 128 },

@@ -44,6 +44,15 @@ test('a bad request is refused with the field that is wrong', async (t) => {
   assert.equal((await served.get('/prove/ADD')).status, 404);
 });
 
+test('an attempt before it may have got no hash', async (t) => {
+  const served = await serve(world, { ADD: add }, { store: await folder(t) });
+  t.after(() => served.worker.close());
+  const { nonce, fee } = world.attempt();
+  const attempt = world.attempt({ number: 2, previous: [{ number: 1, hash: '', nonce, fee }] });
+  const answer = await served.post('/prove/ADD', call(world, 'lost', attempt));
+  assert.equal(answer.body.error, null, answer.text);
+});
+
 test('an unknown type is an error in 200, for 404 would mean a legacy worker', async (t) => {
   const served = await serve(world, { ADD: add }, { store: await folder(t) });
   t.after(() => served.worker.close());
