@@ -207,7 +207,11 @@ func testWidth(f *fixture) {
 	f.register("S")
 	f.post("q", "t1", "t2", "t3", "t4", "t5")
 	f.bound("t1 S")
-	sent := made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent})
+	next := uint32(0)
+	sent := func(c *queues.Change) {
+		made(lifecycle.Attempt{Number: 1, Sender: "S", Nonce: next, Outcome: lifecycle.Sent})(c)
+		next++
+	}
 	f.to("t1", lifecycle.PhaseWatching, sent)
 	joins := func(out int, want string) {
 		f.Helper()
