@@ -8,7 +8,6 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 	"regexp"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,8 +22,6 @@ var sources embed.FS
 type Script struct {
 	name string
 	*redis.Script
-	// full is run where Redis is full, nil for what it may refuse then; see full.lua.
-	full *redis.Script
 	// shared: it takes the arguments of several calls, each headed by how many
 	// they are, and answers each in a list.
 	shared bool
@@ -33,11 +30,7 @@ type Script struct {
 // NewScript composes a script from what body needs of the shared parts, lib.lua,
 // load.lua and sender.lua, and body. Its keys are those of every script; see lib.lua. It
 // goes on when Redis is full; see full.lua.
-func NewScript(name, body string) *Script {
-	s := newPlainScript(name, body)
-	s.full = newPlainScript(name, source("full")+body).Script
-	return s
-}
+func NewScript(name, body string) *Script { return newPlainScript(name, source("full")+body) }
 
 // newSharedScript is for scripts that run for several calls at once.
 func newSharedScript(name, body string) *Script {
@@ -208,7 +201,7 @@ func (s *Store) runAll(ctx context.Context, calls []scriptCall) {
 	all := runs(calls)
 	defer s.observe(all, time.Now())
 	if len(all) == 1 {
-		all[0].answer(s.unlessFull(ctx, all[0], all[0].script.Run(ctx, s.client, s.keys, all[0].args...)))
+		all[0].answer(all[0].script.Run(ctx, s.client, s.keys, all[0].args...).Result())
 		return
 	}
 	pipe := s.client.Pipeline()
@@ -218,20 +211,12 @@ func (s *Store) runAll(ctx context.Context, calls []scriptCall) {
 	}
 	_, _ = pipe.Exec(ctx) // each command keeps its own error
 	for i, r := range all {
-		if redis.HasErrorPrefix(answers[i].Err(), "NOSCRIPT") {
-			answers[i] = r.script.Run(ctx, s.client, s.keys, r.args...)
+		v, err := answers[i].Result()
+		if redis.HasErrorPrefix(err, "NOSCRIPT") {
+			v, err = r.script.Run(ctx, s.client, s.keys, r.args...).Result()
 		}
-		r.answer(s.unlessFull(ctx, r, answers[i]))
+		r.answer(v, err)
 	}
-}
-
-// unlessFull is what a run answered, or what it answers where Redis is full: nothing has
-// been written then.
-func (s *Store) unlessFull(ctx context.Context, r *run, answer *redis.Cmd) (any, error) {
-	if r.script.full != nil && full(answer.Err()) {
-		answer = r.script.full.Run(ctx, s.client, s.keys, r.args...)
-	}
-	return answer.Result()
 }
 
 // observe tells how long scripts took that shared a round trip.
@@ -302,23 +287,20 @@ func (s *Store) runConfirmed(ctx context.Context, script *Script, args ...any) (
 // runWaiting runs one script and WAIT on one connection to the server that has the
 // namespace: a Cluster's client splits a pipeline by key, and WAIT has none.
 func (s *Store) runWaiting(ctx context.Context, r *run) (*redis.Cmd, error) {
-	script := r.script.Script
 	for again := 3; ; again-- { // to another server, and there it is unknown
 		node, err := s.node(ctx)
 		if err != nil {
 			return nil, err
 		}
 		pipe := node.Pipeline()
-		answer := script.EvalSha(ctx, pipe, s.keys, r.args...)
+		answer := r.script.EvalSha(ctx, pipe, s.keys, r.args...)
 		wait := pipe.Do(ctx, "WAIT", s.Replicas, confirmTimeout.Milliseconds())
 		_, _ = pipe.Exec(ctx) // each command keeps its own error
 		switch err := answer.Err(); {
 		case again > 0 && redis.HasErrorPrefix(err, "NOSCRIPT"):
-			if err := script.Load(ctx, node).Err(); err != nil {
+			if err := r.script.Load(ctx, node).Err(); err != nil {
 				return nil, storeError(r.script.name, err)
 			}
-		case again > 0 && r.script.full != nil && full(err):
-			script = r.script.full
 		case again > 0 && s.moved(ctx, err):
 		default:
 			r.answer(answer.Result())
@@ -334,18 +316,12 @@ func storeError(doing string, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: %w: %w", doing, ErrUnavailable, err)
-	case full(err):
+	case redis.HasErrorPrefix(err, "OOM"):
 		return fmt.Errorf("%s: %w", doing, ErrFull)
 	case isReply(err) && !transient(err):
 		return fmt.Errorf("%s: %w", doing, err) // a fault of the script: never hidden as an outage
 	}
 	return fmt.Errorf("%s: %w: %w", doing, ErrUnavailable, err)
-}
-
-// full reports whether Redis has no memory left. What a script catches and raises again is
-// told with the line behind which it did.
-func full(err error) bool {
-	return redis.HasErrorPrefix(err, "OOM") || isReply(err) && strings.Contains(err.Error(), ": OOM command not allowed ")
 }
 
 func isReply(err error) bool {

@@ -14,14 +14,13 @@
 --          at once if nothing else is stored by now
 -- Answer:  {"1" if more is left to another run, for the payloads are large, {queue's
 --          transaction as in get, sender, url, next nonce or "", width or ""} …}
--- Cost:    about sixteen commands, and seven for each pair
+-- Cost:    about seventeen commands, and seven for each pair
 local incarnation, most, grace, fee = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local ntypes = tonumber(ARGV[7])
 local groups = 8 + ntypes + tonumber(ARGV[8])
 local answer, bytes = { 0 }, 0
-local on, claims = unpack(call('MGET', P .. 'is:server', P .. 'n:claim'))
-if not lives(incarnation) or not settled(on) then return answer end
-claims = tonumber(claims or '0')
+if not lives(incarnation) or not settled() then return answer end
+local claims = tonumber(call('GET', P .. 'n:claim') or '0')
 
 -- The first of each set, read a few at a time, of queues no more than there are senders
 -- for; at: the one that is next.

@@ -41,11 +41,10 @@ local function server()
 end
 
 -- settled answers whether this is the Redis on which the namespace was last
--- reconciled, on, if that was read already. On any other nothing is bound, and nothing
--- may leave a process.
+-- reconciled. On any other nothing is bound, and nothing may leave a process.
 local reconciled
-local function settled(on)
-  if reconciled == nil then reconciled = (on or call('GET', P .. 'is:server')) == server() end
+local function settled()
+  if reconciled == nil then reconciled = call('GET', P .. 'is:server') == server() end
   return reconciled
 end
 

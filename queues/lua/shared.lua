@@ -3,8 +3,8 @@
 
 -- each does one(o, n) for every call, whose n arguments stand behind ARGV[o], and
 -- answers with what that answered, or {"error", text}: what goes wrong with one
--- call, unless the memory is full, is not the others' concern. The transactions are read
--- at once, and those of their queues that queued(o) says will be asked for.
+-- call is not the others' concern. The transactions are read at once, and those of their
+-- queues that queued(o) says will be asked for.
 local function each(one, queued)
   local answers, uids, keys, names, o = {}, {}, {}, {}, 1
   while o <= #ARGV do
@@ -22,11 +22,7 @@ local function each(one, queued)
       if not txns[uid] then parse(uid, states[i]) end
       return one(o, n)
     end)
-    if not ok then
-      local text = type(answer) == 'table' and answer.err or tostring(answer)
-      if string.find(text, '^OOM') then error(answer) end -- before anything is written: see full.lua
-      answer = { 'error', text }
-    end
+    if not ok then answer = { 'error', type(answer) == 'table' and answer.err or tostring(answer) } end
     answers[#answers + 1] = answer
     o = o + n + 1
   end
