@@ -574,6 +574,8 @@ func trainTold() []telling {
 				"BROKEN, then WEIGH 10:00\nfailed, block: failed in block 0, 0 deep when last stored"},
 		{"asked again", scene(txn(PhaseDispatching, deferrals(1)), with(after)),
 			"It went back to its place once; it is made again when the 2 ahead of it are in a block.\nHELD, then ASK_WORKER"},
+		{"the first again, and one behind goes back", scene(txn(PhaseDispatching, deferrals(1)), with(behindIt(unmade(8)))),
+			"Its sender is bound; attempt 1 is being planned.\nNOTHING, then ASK_WORKER 10:00"},
 		{"the head", scene(txn(PhaseWatching, try(Sent)), shown(FatePooled, 0), with(behindIt(member(8, FatePooled)))),
 			"In the pool of every synced node, waiting for a block.\nBLOCK 12:15, then RAISE_FEE 10:09\n" +
 				"sent, pool: in the pool of every synced node"},

@@ -58,6 +58,8 @@ func trainPlans() row {
 			decides(asked(good()), ahead(member(6, FateExpired))),
 			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1"},
 		{"those ahead are not known yet", fresh, decides(asked(good()), func(v *View) { v.Train.Unseen = true }), "behind"},
+		{"nor asked for while they are not", txn(PhaseDispatching, try(Prepared)),
+			decides(func(v *View) { v.Train.Unseen = true }), "behind"},
 		{"asked while others were ahead: asked anew", fresh,
 			decides(asked(good()), knows(func(l *Local) { l.Asked.Behind = true })), "planning; ask-sender"},
 		{"nothing anew while one is behind", txn(PhaseDispatching, try(FailedIn, over)),
@@ -197,6 +199,13 @@ func trainRaises() row {
 		{"not proved again under those behind", raising,
 			decides(sees(FatePooled, 0), mute, behindIt(member(8, FatePooled))),
 			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared over 7@150"},
+		{"nor without bytes to sign again", raising,
+			decides(sees(FatePooled, 0), knows(func(l *Local) { l.Asked.Bytes = &BytesRead{} }), behindIt(member(8, FatePooled))),
+			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared over 7@150"},
+		{"but signed again", raising,
+			decides(sees(FatePooled, 0), knows(func(l *Local) { l.Asked.Bytes = &BytesRead{1, []byte("b")} }),
+				behindIt(member(8, FatePooled))),
+			"raising; resign 2"},
 		{"but where none is behind", raising, decides(sees(FatePooled, 0), mute), "raising; prove 2"},
 	}}
 }
