@@ -3,6 +3,7 @@ package sequencer
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,11 +18,28 @@ import (
 // An askedLedger counts what it is asked, and answers nothing or an error.
 type askedLedger struct {
 	ledger.Ledger
+	mu    sync.Mutex
 	asked []int // how many ids
 	err   error
 }
 
+// took is what it was asked since.
+func (l *askedLedger) took() (asked []int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	asked, l.asked = l.asked, nil
+	return asked
+}
+
+func (l *askedLedger) answers(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.err = err
+}
+
 func (l *askedLedger) Statuses(_ context.Context, ids []string) (map[string]ledger.Status, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.asked = append(l.asked, len(ids))
 	return nil, l.err
 }
@@ -48,24 +66,23 @@ func TestLedgersStand(t *testing.T) {
 			if diff := cmp.Diff([]LedgerStanding{want}, []LedgerStanding{got}); diff != "" {
 				t.Errorf("%s: %s", what, diff)
 			}
-			if diff := cmp.Diff(asked, l.asked); diff != "" {
+			if diff := cmp.Diff(asked, l.took()); diff != "" {
 				t.Errorf("%s: asked %s", what, diff)
 			}
-			l.asked = nil
 		}
 		if got := s.Ledgers()[0]; got.OK || !got.Asked.IsZero() {
 			t.Errorf("before it was asked: %+v", got)
 		}
 		step("at once", 0, LedgerStanding{OK: true}, 1)
 		step("a moment later", 59*time.Second, LedgerStanding{OK: true})
-		l.err = errors.New("it is away")
+		l.answers(errors.New("it is away"))
 		step("a minute later", time.Second, LedgerStanding{Detail: "it is away"}, 1)
 		b.watch("u1", "b1")
 		b.watch("u2", "b2")
 		step("with batches", time.Second, LedgerStanding{Detail: "it is away", Followed: 2, Behind: time.Second}, 2)
 		step("with batches, away", 25*time.Second,
 			LedgerStanding{Detail: "it is away", Followed: 2, Behind: 26 * time.Second}, 2, 2)
-		l.err = nil
+		l.answers(nil)
 		step("with batches, there", 6*time.Second, LedgerStanding{OK: true, Followed: 2, Behind: 2 * time.Second}, 2)
 		b.forget("u1")
 		b.forget("u2")
