@@ -26,7 +26,7 @@ func (e *encoder) process(p int) {
 			continue
 		}
 		e.held(t, h)
-		if e.s.world.Width > 1 {
+		if e.s.world.trains() && len(proc.held) > 1 {
 			e.after(proc, h)
 		}
 	}

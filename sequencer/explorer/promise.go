@@ -295,7 +295,7 @@ func (s *State) checkBonds() string {
 			if k == i {
 				continue
 			}
-			train := s.world.Width > 1 && t.Queue == u.Queue && t.Sender == u.Sender && Owner(t.Claim) == Owner(u.Claim)
+			train := s.world.trains() && t.Queue == u.Queue && t.Sender == u.Sender && Owner(t.Claim) == Owner(u.Claim)
 			if t.Phase.Bound() && u.Phase.Bound() && (t.Queue == u.Queue || t.Sender == u.Sender) && !train {
 				return t.UID + " and " + u.UID + " are bound to one sender, or of one queue"
 			}

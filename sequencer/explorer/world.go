@@ -96,6 +96,10 @@ const (
 	typ    = "T"
 )
 
+// trains reports whether several of a queue may be in flight: with width, or put back
+// together by what was found after a failover.
+func (w *World) trains() bool { return w.Width > 1 || w.Forgets > 0 }
+
 func (w *World) depths() (confirmations, settle, finality int) {
 	confirmations, settle, finality = max(w.Confirmations, 1), w.Settle, w.Finality
 	if settle == 0 {
@@ -344,7 +348,7 @@ func (s *State) view(p, t int) lifecycle.View {
 	if h != nil && h.watching {
 		v.Sighting = h.sighting
 	}
-	if h != nil && s.world.Width > 1 {
+	if h != nil && s.world.trains() {
 		v.Train = s.train(p, h.drive.Txn())
 	}
 	return v
