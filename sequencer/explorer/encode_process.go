@@ -111,7 +111,7 @@ func (e *encoder) local(l *lifecycle.Local) {
 		e.slot(l.Said.Slot)
 	}
 	a := &l.Asked
-	e.bits(a.Sender != nil, a.Overtaken, a.Retries != nil, a.Account != nil, a.Landed != nil, a.Bytes != nil, a.Behind)
+	e.bits(a.Sender != nil, a.Overtaken, a.Retries != nil, a.Account != nil, a.Landed != nil, a.Bytes != nil, a.Among)
 	if a.Sender != nil {
 		e.sender(a.Sender)
 	}

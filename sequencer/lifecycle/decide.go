@@ -150,7 +150,7 @@ func BoundHere(s *Sender) Local { return Local{Taken: takenWithBind, Asked: Aske
 // JoinedHere is the same of what was bound behind others.
 func JoinedHere(s *Sender) Local {
 	l := BoundHere(s)
-	l.Asked.Behind = true
+	l.Asked.Among = true
 	return l
 }
 

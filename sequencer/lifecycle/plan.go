@@ -64,8 +64,12 @@ func (v *View) unfit() (Step, bool) {
 		return v.wait(ReasonDraining), true
 	case !v.Known:
 		return v.unknownType(), true
-	case s == nil, v.Local.Asked.Behind && !v.behind():
+	case s == nil:
 		return v.ask(AskSender, ReasonPlanning), true
+	case v.Local.Asked.Among && v.Train.alone():
+		again := v.ask(AskSender, ReasonPlanning)
+		again.Local.Asked = Asked{}
+		return again, true
 	case s.Gone:
 		return v.deferred(deferral{Error{Code: CodeUnavailable, Message: "the sender is no longer registered"},
 			Rested, v.Policy.RetryDelay, "", 0}), true

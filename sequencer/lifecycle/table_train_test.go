@@ -60,8 +60,8 @@ func trainPlans() row {
 		{"those ahead are not known yet", fresh, decides(asked(good()), func(v *View) { v.Train.Unseen = true }), "behind"},
 		{"nor asked for while they are not", txn(PhaseDispatching, try(Prepared)),
 			decides(func(v *View) { v.Train.Unseen = true }), "behind"},
-		{"asked while others were ahead: asked anew", fresh,
-			decides(asked(good()), knows(func(l *Local) { l.Asked.Behind = true })), "planning; ask-sender"},
+		{"asked while others were in flight: asked anew", fresh,
+			decides(asked(good()), holds(9, 100), knows(func(l *Local) { l.Asked.Among = true })), "planning; ask-sender"},
 		{"nothing anew while one is behind", txn(PhaseDispatching, try(FailedIn, over)),
 			decides(asked(good()), holds(8, 100), behindIt(member(8, FatePooled))), "broken"},
 		{"nor while one behind is with its worker", txn(PhaseDispatching, try(FailedIn, over)),
@@ -244,5 +244,30 @@ func TestJoins(t *testing.T) {
 		if got := p.Joins(c.members, c.width, now); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// TestAskedAmong: what is known of a sender among others in flight is not what it is after
+// them.
+func TestAskedAmong(t *testing.T) {
+	t.Parallel()
+	told := SenderTold{Sender: *good()}
+	for name, c := range map[string]struct {
+		around change
+		want   bool
+	}{
+		"alone":           {func(*View) {}, false},
+		"others ahead":    {ahead(member(6, FatePooled)), true},
+		"others behind":   {behindIt(member(8, FatePooled)), true},
+		"some are unseen": {func(v *View) { v.Train.Unseen = true }, true},
+	} {
+		if s := Learn(view(txn(PhaseDispatching), c.around), told); s.Local.Asked.Among != c.want {
+			t.Errorf("%s: %v", name, s.Local.Asked.Among)
+		}
+	}
+	v := view(txn(PhaseDispatching), asked(good()), holds(9, 100), landedAt(3))
+	v.Local.Asked.Among = true
+	if s := Decide(v); s.Local.Asked != (Asked{}) {
+		t.Errorf("asked anew, and it keeps %+v", s.Local.Asked)
 	}
 }

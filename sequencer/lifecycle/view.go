@@ -100,7 +100,7 @@ type Said struct {
 type Asked struct {
 	Sender    *Sender
 	Overtaken bool // as of Sender: an earlier one of the queue waits again
-	Behind    bool // as of Sender: others were ahead, who have used nonces since
+	Among     bool // as of Sender: others of its queue were in flight, and may have used nonces since
 	Retries   *int // after the first try
 	Account   *AccountTold
 	Landed    *LandedTold
