@@ -85,7 +85,7 @@ func TestTrainWidened(t *testing.T) {
 		uids := w.postAll("q", 12)
 		most := func() (n int) {
 			for range 360 {
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				uids, _, err := w.store.InFlight(w.ctx, "q")
 				w.ok(err)
 				n = max(n, len(uids))

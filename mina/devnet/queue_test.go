@@ -187,7 +187,7 @@ func TestGossipOrder(t *testing.T) {
 			})
 			for nonce := range uint32(6) {
 				mustSend(t, n.Node(0), plan(0, 5+nonce))
-				time.Sleep(apart)
+				<-time.After(apart)
 			}
 			n.Step()
 			own, peer = len(n.Node(0).Pooled()), len(n.Node(1).Pooled())
@@ -247,7 +247,7 @@ func TestGossipMemory(t *testing.T) {
 				}
 				n.Node(2).ClearPool()
 				isolate(t, n.Node(2), false)
-				time.Sleep(tt.after)
+				<-time.After(tt.after)
 				mustSend(t, n.Node(tt.node), plan(0, 5))
 				n.Step()
 				if got := slices.Contains(n.Node(2).Pooled(), hash); got != tt.want {
