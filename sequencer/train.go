@@ -129,19 +129,7 @@ func (s *Sequencer) around(o *owner) (t lifecycle.Train) {
 	if train == nil || len(train.uids) < 2 {
 		return t
 	}
-	at := slices.Index(train.uids, o.uid)
-	for i, uid := range train.uids {
-		switch m, seen := s.member(uid); {
-		case at < 0 || i == at:
-		case !seen:
-			t.Unseen = true
-		case i < at:
-			t.Ahead = append(t.Ahead, m)
-		default:
-			t.Behind = append(t.Behind, m)
-		}
-	}
-	return t
+	return lifecycle.TrainOf(train.uids, o.uid, s.member)
 }
 
 // member is what is known of one of a train; false if that is nothing, or not up to date.

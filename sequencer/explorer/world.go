@@ -355,24 +355,10 @@ func (s *State) view(p, t int) lifecycle.View {
 }
 
 // train is what process p knows of those around a transaction.
-func (s *State) train(p int, txn *lifecycle.Transaction) (t lifecycle.Train) {
-	run := s.store.queue(txn.Queue).Run
-	at := slices.Index(run, txn.UID)
-	if at < 0 {
-		return t
-	}
-	for i, uid := range run {
-		switch m, seen := s.member(p, uid); {
-		case i == at:
-		case !seen:
-			t.Unseen = true
-		case i < at:
-			t.Ahead = append(t.Ahead, m)
-		default:
-			t.Behind = append(t.Behind, m)
-		}
-	}
-	return t
+func (s *State) train(p int, txn *lifecycle.Transaction) lifecycle.Train {
+	return lifecycle.TrainOf(s.store.queue(txn.Queue).Run, txn.UID, func(uid string) (lifecycle.Member, bool) {
+		return s.member(p, uid)
+	})
 }
 
 // member is what process p knows of one of a train; false if that is out of date.

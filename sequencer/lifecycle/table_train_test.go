@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -269,5 +270,30 @@ func TestAskedAmong(t *testing.T) {
 	v.Local.Asked.Among = true
 	if s := Decide(v); s.Local.Asked != (Asked{}) {
 		t.Errorf("asked anew, and it keeps %+v", s.Local.Asked)
+	}
+}
+
+// TestTrainOf: those around one of a train, in order; and that some are not known.
+func TestTrainOf(t *testing.T) {
+	t.Parallel()
+	known := func(uid string) (Member, bool) { return Member{Txn: &Transaction{UID: uid}}, uid != "?" }
+	uids := func(all []Member) (names string) {
+		for _, m := range all {
+			names += m.Txn.UID
+		}
+		return names
+	}
+	for _, c := range []struct {
+		run, uid, ahead, behind string
+		unseen                  bool
+	}{
+		{"abcd", "c", "ab", "d", false}, {"abcd", "a", "", "bcd", false}, {"abcd", "d", "abc", "", false},
+		{"a?c", "c", "a", "", true}, {"ab?", "a", "", "b", true}, {"a", "a", "", "", false}, {"ab", "x", "", "", false},
+		{"a?", "x", "", "", false},
+	} {
+		got := TrainOf(strings.Split(c.run, ""), c.uid, known)
+		if uids(got.Ahead) != c.ahead || uids(got.Behind) != c.behind || got.Unseen != c.unseen {
+			t.Errorf("%s of %s: ahead %q, behind %q, unseen %v", c.uid, c.run, uids(got.Ahead), uids(got.Behind), got.Unseen)
+		}
 	}
 }

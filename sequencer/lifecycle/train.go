@@ -37,6 +37,27 @@ func MemberOf(t *Transaction, g Sighting, l *Local) Member {
 	return Member{Txn: t, Sighting: g, SentAt: l.SentAt, Accepted: a != nil && a.Open() && l.Said.Outcome == Sent}
 }
 
+// TrainOf is the train around the transaction uid of those that run of its queue, in order;
+// member tells what is known of one, and false where that is nothing or out of date.
+func TrainOf(run []string, uid string, member func(uid string) (Member, bool)) (t Train) {
+	at := slices.Index(run, uid)
+	if at < 0 {
+		return t
+	}
+	see := func(uids []string) (all []Member) {
+		for _, other := range uids {
+			if m, seen := member(other); seen {
+				all = append(all, m)
+			} else {
+				t.Unseen = true
+			}
+		}
+		return all
+	}
+	t.Ahead, t.Behind = see(run[:at]), see(run[at+1:])
+	return t
+}
+
 // inOrder reports whether m may still land at its nonce and nothing says that it will not.
 func (m *Member) inOrder() bool {
 	switch m.Sighting.Fate {
