@@ -29,6 +29,9 @@ const marketGrace = 2 * time.Second
 // offersLimit is how long the nodes may take to show a pool.
 const offersLimit = 10 * time.Second
 
+// marketPause is between two looks at what another process is to find out.
+const marketPause = 200 * time.Millisecond
+
 // lookAtPool has what the processes know of the market read, and the pool looked at in the
 // turn of this process, where fees go by it and it is time.
 func (s *Sequencer) lookAtPool(ctx context.Context) {
@@ -68,14 +71,25 @@ func (s *Sequencer) lookAtPool(ctx context.Context) {
 }
 
 // marketUnknown reports whether fees go by the market, and nobody here has asked for long
-// what it is: as in a process that has just begun, or had nothing to do.
+// what it is, as in a process that has just begun or had nothing to do; or whether the first
+// answer is still waited for.
 func (s *Sequencer) marketUnknown() bool {
 	if !s.Policy.FeeAuto {
 		return false
 	}
-	s.market.mu.Lock()
-	defer s.market.mu.Unlock()
-	return time.Since(s.market.asked) > 2*lifecycle.LookEvery(s.Chain.Chain().SlotTime)
+	m := &s.market
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	since := time.Since(m.asked)
+	return since > 2*lifecycle.LookEvery(s.Chain.Chain().SlotTime) ||
+		m.ending != nil && since < marketGrace && !s.priceKnown(m.looks)
+}
+
+// priceKnown reports whether the looks still say what others pay.
+func (s *Sequencer) priceKnown(looks []lifecycle.Look) bool {
+	m := lifecycle.Market{Looks: looks}
+	_, known := m.Price(s.now(), s.Chain.Chain().SlotTime, s.Policy.FeeTarget)
+	return known
 }
 
 // shareMarket reads what all processes know, and adds to it.
@@ -89,6 +103,7 @@ func (s *Sequencer) shareMarket(ctx context.Context, every time.Duration) {
 	}
 	s.market.learn(known)
 	if !mine {
+		s.awaitLook(ctx, known)
 		return
 	}
 	look, err := s.lookAtOffers(ctx)
@@ -101,6 +116,25 @@ func (s *Sequencer) shareMarket(ctx context.Context, every time.Duration) {
 		return
 	}
 	s.market.learn(known)
+}
+
+// awaitLook reads what all processes know until it says what others pay: where it did not,
+// the process whose turn it is may just be asking the nodes.
+func (s *Sequencer) awaitLook(ctx context.Context, known queues.Market) {
+	ctx, cancel := context.WithTimeout(ctx, offersLimit)
+	defer cancel()
+	for !s.priceKnown(known.Looks) {
+		select {
+		case <-time.After(marketPause):
+		case <-ctx.Done():
+			return
+		}
+		var err error
+		if known, _, err = s.Store.Market(ctx, queues.MarketNews{}); err != nil {
+			return // the next look tells of it
+		}
+		s.market.learn(known)
+	}
 }
 
 // lookAtOffers asks a node what others pay.

@@ -37,7 +37,8 @@ func newBazaar(t *testing.T, arrivals float64) *bazaar {
 	p := testPolicy()
 	p.FeeAuto, p.FeeMin, p.FeeTarget = true, 10_000_000, 2
 	b := &bazaar{weighs: map[string]int{}}
-	b.world = newWorldWith(t, devnet.Config{Nodes: 1, Seed: 4, SlotTime: 90 * time.Second, FillRate: 0.75}, p)
+	// Each slot has its block: where several in a row had none, a fee is raised for the delay.
+	b.world = newWorldWith(t, devnet.Config{Nodes: 1, Seed: 4, SlotTime: 90 * time.Second, FillRate: 1}, p)
 	b.worker(1, devworker.Options{
 		ProveTime: 20 * time.Second, Updates: func(uid string) int {
 			b.mu.Lock()
