@@ -150,12 +150,16 @@ type walker struct {
 	every int
 	next  []reached
 	buf   []byte
+	spare *State // what came to nothing, for the next
 }
 
 func (w *walker) from(r *reached) {
 	r.state.Moves(func(m Move) {
 		r.state.met = w.met[w.index]
-		c := r.state.Apply(m)
+		if w.spare == nil {
+			w.spare = &State{}
+		}
+		c := r.state.Apply(m, w.spare)
 		if c == nil {
 			return
 		}
@@ -164,6 +168,7 @@ func (w *walker) from(r *reached) {
 		if !w.known[key[0]%shards].add(key) && c.refuse == "" {
 			return
 		}
+		w.spare = nil
 		id := uint32(len(w.places[w.index]))<<1 | uint32(w.index)
 		w.places[w.index] = append(w.places[w.index], place{r.id, m})
 		if why := c.Check(); why != "" {

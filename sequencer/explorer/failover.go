@@ -100,7 +100,7 @@ func (s *State) failOver() bool {
 			procs = append(procs, Proc{ID: o.ID, Lapsed: true}) // that its claims were taken over is forgotten
 		}
 	}
-	s.store, s.replica = *s.replica, nil
+	s.store, s.replica = s.replica.Clone(), nil
 	s.store.Now, s.store.Procs, s.store.Unsettled = s.now, procs, true
 	s.store.claims += 1000 // the counter may have forgotten tokens that are still held
 	for p := range s.procs {

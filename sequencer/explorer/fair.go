@@ -14,7 +14,7 @@ const (
 // Fair goes on from a state with nothing going wrong any more, everybody taking turns,
 // until all has ended; it says what has not. known tells of a state that ends.
 func (s *State) Fair(known func(*State) bool) string {
-	c := s.clone()
+	c := s.clone(nil)
 	c.story, c.met = s.story, nil
 	c.budget = [faults]int8{}
 	c.away, c.broke, c.fair, c.replica = false, false, true, nil
@@ -37,7 +37,7 @@ func (s *State) Fair(known func(*State) bool) string {
 
 // try has a move happen if it can.
 func (s *State) try(m Move) bool {
-	c := s.Apply(m)
+	c := s.Apply(m, nil)
 	if c == nil {
 		return false
 	}

@@ -200,9 +200,10 @@ func (s *State) movesOfBlock(k, depth uint8, visit func(Move)) {
 	}
 }
 
-// Apply has a move happen to a copy; nil if it cannot, or changes nothing.
-func (s *State) Apply(m Move) *State {
-	c := s.clone()
+// Apply has a move happen to a copy, in what another state has left or nil; nil if it
+// cannot, or changes nothing.
+func (s *State) Apply(m Move, left *State) *State {
+	c := s.clone(left)
 	if !c.apply(m) || c.tooFar() {
 		return nil
 	}

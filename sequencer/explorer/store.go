@@ -136,10 +136,16 @@ var (
 // Clone is a copy that goes its own way.
 func (s *Store) Clone() Store {
 	c := *s
-	c.Records, c.Queues = slices.Clone(s.Records), slices.Clone(s.Queues)
-	c.Senders, c.Procs = slices.Clone(s.Senders), slices.Clone(s.Procs)
-	c.Landed, c.Fees, c.Log = slices.Clip(s.Landed), slices.Clone(s.Fees), slices.Clip(s.Log)
+	s.cloneInto(&c, &Store{})
 	return c
+}
+
+// cloneInto gives a copy lists of its own, in what another store has left.
+func (s *Store) cloneInto(c, left *Store) {
+	c.Records, c.Queues = append(left.Records[:0], s.Records...), append(left.Queues[:0], s.Queues...)
+	c.Senders, c.Procs = append(left.Senders[:0], s.Senders...), append(left.Procs[:0], s.Procs...)
+	c.Fees = append(left.Fees[:0], s.Fees...)
+	c.Landed, c.Log = slices.Clip(s.Landed), slices.Clip(s.Log)
 }
 
 // Record finds what is stored under a uid, nil if nothing is.

@@ -286,13 +286,18 @@ var (
 )
 
 // clone is a copy that goes its own way. What is held is copied when it is touched.
-func (s *State) clone() *State {
+// clone copies into what another state has left, or nil.
+func (s *State) clone(left *State) *State {
+	if left == nil {
+		left = &State{}
+	}
 	c := *s
-	c.store = s.store.Clone()
-	c.net, c.errand = slices.Clone(s.net), slices.Clone(s.errand)
-	c.procs = slices.Clone(s.procs)
-	c.past = slices.Clone(s.past)
-	return &c
+	s.store.cloneInto(&c.store, &left.store)
+	c.net, c.errand = append(left.net[:0], s.net...), append(left.errand[:0], s.errand...)
+	c.procs = append(left.procs[:0], s.procs...)
+	c.past = append(left.past[:0], s.past...)
+	*left = c
+	return left
 }
 
 // hold is what a process holds of a transaction, for it to be altered.
