@@ -121,7 +121,8 @@ func (e *encoder) claim(c string) {
 	}
 	slot := int(c[1] - '0')
 	if slot >= len(e.s.procs) || e.s.procs[slot].id != Owner(c) {
-		e.byte(9)
+		former := e.s.store.proc(Owner(c))
+		e.bits(true, true, true, former != nil && former.Lapsed)
 		return
 	}
 	e.int(1 + e.order[slot])
@@ -184,7 +185,7 @@ func (e *encoder) attempt(t *lifecycle.Transaction, a *lifecycle.Attempt) {
 	e.bits(a.Legacy, a.EndedAt.IsZero(), a.NodeHash == a.Hash, a.StateHash == "", a.Legacy &&
 		e.s.now.Sub(a.StartedAt) < recent,
 		a.Error != nil && a.Error.Code == lifecycle.CodeNonceIgnored)
-	if e.s.world.Raise {
+	if p := e.s.policy; p.FeeMax > p.Fee { // it may be raised some time after it was planned and sent
 		e.slot(max(a.Slot, a.SentSlot))
 	}
 	if e.s.world.Market {
@@ -300,7 +301,7 @@ func (e *encoder) chains() {
 	}
 	for i := range s.net {
 		w := &s.net[i]
-		if w.cmd.until > 0 && int(w.cmd.until)+far < tip {
+		if w.cmd.until > 0 && int(w.cmd.until)+far <= tip {
 			continue // it can land nowhere
 		}
 		e.command(w.cmd)

@@ -15,7 +15,11 @@ func (e *encoder) process(p int) {
 		return
 	}
 	e.recovery(&proc.recovery)
-	e.slot(proc.tip.TipSlot)
+	if n := proc.tip.TipSlot; n == 0 {
+		e.byte(127)
+	} else { // what is planned on it may be past already
+		e.int(max(int(n)-e.s.chain[0].tip(), -e.far()-3))
+	}
 	for _, n := range proc.seen {
 		e.int(int(n))
 	}
@@ -56,7 +60,7 @@ func (e *encoder) held(t int, h *held) {
 	}
 	e.effect(h.call)
 	e.effect(h.stopped)
-	e.bits(h.call.Claim == txn.Claim, h.stopped.Claim == txn.Claim)
+	e.bits(h.call.Claim == txn.Claim, h.stopped.Claim == txn.Claim, h.drive.Call() == h.call)
 	if h.call.Leaves() {
 		e.command(h.about)
 	}
@@ -65,7 +69,9 @@ func (e *encoder) held(t int, h *held) {
 	}
 	l := h.drive.Local()
 	e.local(&l)
-	e.bits(h.drive.Bytes(lifecycle.Effect{Kind: lifecycle.Send, Number: l.Unsent, Fresh: true}) != nil)
+	for _, n := range []int{l.Unsent, len(txn.Attempts), len(txn.Attempts) + 1} {
+		e.bits(h.drive.Bytes(lifecycle.Effect{Kind: lifecycle.Send, Number: n, Fresh: true}) != nil)
+	}
 	for _, r := range h.drive.Results() {
 		e.result(r)
 	}
@@ -73,6 +79,9 @@ func (e *encoder) held(t int, h *held) {
 	if txn.Ledger != "" {
 		e.bits(h.seen.At.IsZero(), h.seen.At.After(l.SentAt), l.SubmitAt.After(e.s.now), txn.DoneAt.IsZero(),
 			e.s.now.Sub(txn.DoneAt) < recent, e.s.now.Sub(h.seen.At) < recent)
+		if a := txn.Last(); a != nil {
+			e.bits(h.seen.At.Sub(a.StartedAt) >= recent) // its patience was over then
+		}
 		e.text(string(h.seen.State)[:min(1, len(h.seen.State))])
 		e.int(l.Submits)
 		e.int(l.Resent)
@@ -101,6 +110,7 @@ func (e *encoder) local(l *lifecycle.Local) {
 	e.int(l.Marked)
 	e.int(l.Unsent)
 	e.int(l.Confirmed)
+	e.int(min(l.Resent, 3))
 	e.bits(l.Legacy, l.NoResign, e.tip.At.After(l.SentAt), l.Costly.After(e.s.now), e.s.now.Sub(l.ReadAt) < recent)
 	e.age(l.SentAt)
 	e.age(l.LostAt)

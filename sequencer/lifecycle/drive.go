@@ -48,6 +48,9 @@ func (d *Drive) Bytes(e Effect) []byte {
 	return nil
 }
 
+// Call is the effect under way; of no kind if none is.
+func (d *Drive) Call() Effect { return d.call }
+
 // Results are those that are not stored yet.
 func (d *Drive) Results() []Result { return d.results }
 
