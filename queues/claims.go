@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"mina-sequencer/sequencer/lifecycle"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -153,7 +154,7 @@ func (s *Store) Callbacks(ctx context.Context, queue string) ([]string, error) {
 	if err != nil || !fromMillis(e.int(m["hold"])).After(time.Now()) {
 		return nil, err
 	}
-	return list(m["holder"]), e.err
+	return slices.DeleteFunc(list(m["holder"]), func(w string) bool { return w[0] == '!' }), e.err
 }
 
 // words reads the record of a queue; there are none where it is gone.

@@ -113,12 +113,12 @@ func (m *model) moved(was, t *lifecycle.Transaction, d *drawn) {
 	}
 	switch {
 	case c.Tell != "":
-		m.due[queue], m.due[callback] = m.now.Add(callbackWait), m.now.Add(lease)
+		m.due[queue], m.due[callback] = m.queueOf(t.Queue).Hold, m.now.Add(lease)
 	case c.Before.Callback != "" && c.After.Callback == "":
 		delete(m.due, callback)
 	}
 	if c.Hold > 0 {
-		m.due[queue] = m.now.Add(c.Hold)
+		m.due[queue] = m.queueOf(t.Queue).Hold
 	}
 	if t.Phase == lifecycle.PhaseWaiting && !t.ExpiresAt.IsZero() {
 		m.due["d:"+t.UID] = t.ExpiresAt

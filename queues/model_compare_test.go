@@ -149,7 +149,7 @@ func (m *model) compareBeside(d *dump, r *explorer.Record) {
 
 type queueState struct {
 	Run, Sender, Holder, Paused string
-	Hold, Till                  time.Time
+	Hold, Alone, Till           time.Time
 	Streak, Width               string
 }
 
@@ -161,6 +161,10 @@ func (m *model) compareQueues(d *dump) {
 		s := queueState{Run: q["run"], Sender: q["sender"], Paused: q["paused"], Streak: q["streak"], Width: q["width"], Till: fromScore(q["till"])}
 		if hold := fromScore(q["hold"]); hold.After(m.now) {
 			s.Hold, s.Holder = hold, q["holder"]
+			if mark, alone := strings.CutPrefix(q["holder"], "!"); alone {
+				mark, s.Holder, _ = strings.Cut(mark, ",")
+				s.Alone = fromScore(mark)
+			}
 		}
 		got[name] = s
 	}
@@ -174,7 +178,7 @@ func (m *model) compareQueues(d *dump) {
 			s.Width = fmt.Sprint(q.Width)
 		}
 		if q.Hold.After(m.now) {
-			s.Hold, s.Holder = q.Hold, strings.Join(q.Holder, ",")
+			s.Hold, s.Alone, s.Holder = q.Hold, q.Alone, strings.Join(q.Holder, ",")
 		}
 		if len(q.Run) > 0 {
 			s.Sender = m.want.Record(q.Run[0]).Txn.Sender

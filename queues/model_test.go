@@ -482,7 +482,9 @@ func (m *model) forget(t *lifecycle.Transaction) {
 
 // held ends that the clock looks at a queue that waits no more, or is gone.
 func (m *model) held(queue string, waited bool) {
-	if q := m.queueOf(queue); q == nil || waited && len(q.Holder) == 0 {
+	if q := m.queueOf(queue); q != nil && waited && len(q.Holder) == 0 && !q.Hold.IsZero() {
+		m.due["q:"+queue] = q.Hold // it is left alone for a while
+	} else if q == nil || waited && len(q.Holder) == 0 {
 		delete(m.due, "q:"+queue)
 		if q == nil {
 			delete(m.due, "p:"+queue)

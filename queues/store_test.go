@@ -41,6 +41,7 @@ func TestStore(t *testing.T) {
 		"AdvanceResult":        testAdvanceResult,
 		"AttemptDropped":       testAttemptDropped,
 		"LeftAlone":            testLeftAlone,
+		"ToldAndLeftAlone":     testToldAndLeftAlone,
 		"Grace":                testGrace,
 		"OwnerIsToLook":        testOwnerIsToLook,
 		"BindDamaged":          testBindDamaged,

@@ -204,6 +204,52 @@ func testLeftAlone(f *fixture) {
 	f.bound() // held all the same
 }
 
+// testToldAndLeftAlone: a queue of which one waits to be told of, and another is left alone,
+// waits for both.
+func testToldAndLeftAlone(f *fixture) {
+	hold := func(c *queues.Change) { c.Hold = long }
+	join := func(queue, behind string) *queues.Bound {
+		f.Helper()
+		b, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: queue, Behind: behind, Width: 3, Types: []string{vote}})
+		f.ok(err)
+		return b
+	}
+	waits := func(queue string, awaited ...string) {
+		f.Helper()
+		uids, err := f.store.Callbacks(f.ctx, queue)
+		f.ok(err)
+		if !slices.Equal(uids, awaited) || f.queue(queue).NextAt.IsZero() {
+			f.Errorf("it waits for %q until %v, want %q", uids, f.queue(queue).NextAt, awaited)
+		}
+		f.bound()
+	}
+	f.register("S1", "S2")
+	for _, queue := range []string{"told-first", "left-first"} {
+		a, b := queue+".a", queue+".b"
+		f.post(queue, a, b)
+		f.bind(1)
+		sent := lifecycle.Attempt{Number: 1, Sender: f.get(a).Sender, Outcome: lifecycle.Sent}
+		f.to(a, lifecycle.PhaseWatching, made(sent))
+		if join(queue, a) == nil {
+			f.Fatal("nothing joins")
+		}
+		if queue == "told-first" {
+			f.to(a, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
+			f.to(b, lifecycle.PhaseWaiting, hold)
+		} else {
+			f.to(b, lifecycle.PhaseWaiting, hold)
+			if join(queue, a) != nil {
+				f.Error("it joins, and is to be left alone")
+			}
+			f.to(a, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
+		}
+		waits(queue, a)
+		_, err := f.store.Called(f.ctx, f.get(a), lifecycle.OnSuccess, queues.Never)
+		f.ok(err)
+		waits(queue)
+	}
+}
+
 func testRemoveGuards(f *fixture) {
 	f.register("S")
 	f.post("q", "a")

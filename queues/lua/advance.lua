@@ -169,20 +169,21 @@ end
 
 -- plans plans what is to be done at a time.
 local function plans(t, q, said)
-  local tell, hold, remove = said.tell, said.hold, said.remove
+  local tell, remove = said.tell, said.remove
   if tell then
     t.callback, t.tries = ARGV[tell + 1], '0'
-    if not holds(q) then q.holder = '' end
-    q.hold, q.holder = now + ARGV[tell + 2], with(without(q.holder, t.uid), t.uid)
-    put('due', q.hold, 'q:' .. q.name)
+    hold(q, now + ARGV[tell + 2])
+    q.holder = with(without(q.holder, t.uid), t.uid)
     put('due', now + ARGV[tell + 3], 'c:' .. t.uid)
   elseif said.told then
     t.callback, t.tries = '', ''
     drop('due', 'c:' .. t.uid)
   end
-  if hold then
-    q.hold, q.holder = now + ARGV[hold + 1], ''
-    put('due', q.hold, 'q:' .. q.name)
+  if said.hold then
+    local till = now + ARGV[said.hold + 1]
+    hold(q, till)
+    local rest = string.gsub(q.holder, '^!%d+,?', '')
+    q.holder = string.format('!%.0f', till) .. (rest ~= '' and ',' .. rest or '')
   end
   if said.expires then put('due', ARGV[said.expires + 1], 'd:' .. t.uid) end
   if remove then put('due', now + ARGV[remove + 1], 'x:' .. t.uid) end

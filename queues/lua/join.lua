@@ -17,7 +17,7 @@ if q.run == '' or last(q.run) ~= behind or q.waiting == 0 or q.paused ~= '' or n
 end
 width = tonumber(q.width) or width
 local limit = math.min(width, tonumber(q.narrow) or width)
-if out >= limit or holds(q) and q.holder == '' then return {} end
+if out >= limit or alone(q) then return {} end
 local before = txn(behind)
 local sent = before.phase == 'sent' or before.phase == 'watching'
 if not sent or (tonumber(before.open) or 0) == 0 or owner(before) ~= me then return {} end

@@ -254,11 +254,29 @@ end
 -- awaits reports whether a queue waits for the callback of a transaction.
 local function awaits(q, uid) return holds(q) and has(q.holder, uid) end
 
--- answered ends that. It reports whether the queue waits for nothing else.
+-- Before them may stand until when the queue is left alone, behind a mark that no uid has.
+local function alone(q)
+  local till = string.match(q.holder, '^!(%d+)')
+  return till and tonumber(till) > now
+end
+
+-- hold has a queue wait until a time, and not shorter than it does.
+local function hold(q, till)
+  if not holds(q) then q.hold, q.holder = '', '' end
+  q.hold = string.format('%.0f', math.max(tonumber(q.hold) or 0, till))
+  put('due', q.hold, 'q:' .. q.name)
+end
+
+-- answered ends that it waits for a callback. It reports whether it waits for nothing else.
 local function answered(q, uid)
   if not awaits(q, uid) then return false end
   q.holder = without(q.holder, uid)
-  if q.holder == '' then q.hold = '' end
+  if q.holder == '' then
+    q.hold = ''
+  elseif string.find(q.holder, '^!%d+$') then
+    q.hold = string.sub(q.holder, 2)
+    put('due', q.hold, 'q:' .. q.name)
+  end
   return q.hold == ''
 end
 

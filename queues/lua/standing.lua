@@ -21,4 +21,4 @@ for _, uid in ipairs(call('LRANGE', P .. 'line:' .. queue, 0, math.min(low, 500)
     first = uid
   end
 end
-return { ahead + low - dead, first or '', held and string.match(q.holder, '^[^,]*') or '', held and q.hold or 0 }
+return { ahead + low - dead, first or '', held and string.match(q.holder, '^!%d+,([^,]*)') or held and string.match(q.holder, '^([^,!][^,]*)') or '', held and q.hold or 0 }

@@ -212,15 +212,14 @@ func (s *Store) hold(was, t *lifecycle.Transaction, c *Change) {
 	switch {
 	case c.Moves.Tell != "":
 		t.Callback, t.CallbackTries = c.Moves.Tell, 0
-		if !q.Hold.After(s.Now) {
-			q.Holder = nil
-		}
-		q.Hold, q.Holder = s.Now.Add(s.CallbackWait), append(without(q.Holder, t.UID), t.UID)
+		q.hold(s.Now, s.Now.Add(s.CallbackWait))
+		q.Holder = append(without(q.Holder, t.UID), t.UID)
 	case c.Before.Callback != "" && c.After.Callback == "":
 		t.Callback, t.CallbackTries = "", 0 // nothing is to be told any more
 	}
 	if c.Aside.Hold > 0 {
-		q.Hold, q.Holder = s.Now.Add(c.Aside.Hold), nil
+		q.Alone = s.Now.Add(c.Aside.Hold)
+		q.hold(s.Now, q.Alone)
 	}
 	if was.Phase != t.Phase || c.Moves.Tell != "" || c.Aside.Hold > 0 {
 		s.place(q)

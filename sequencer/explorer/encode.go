@@ -225,7 +225,7 @@ func (e *encoder) queues(s *Store) {
 			}
 			e.byte('|')
 		}
-		e.bits(q.Hold.After(e.s.now), q.Paused != "")
+		e.bits(q.Hold.After(e.s.now), q.Alone.After(e.s.now), q.Paused != "")
 		rank := 0
 		for k := range s.Queues {
 			if s.Queues[k].turn < q.turn {

@@ -12,7 +12,7 @@ import (
 func (s *Store) place(q *Queue) {
 	q.Begins = time.Time{}
 	if !q.Hold.After(s.Now) {
-		q.Hold, q.Holder = time.Time{}, nil
+		q.Hold, q.Alone, q.Holder = time.Time{}, time.Time{}, nil
 	}
 	can := len(q.Run) == 0 && q.Paused == "" && !q.Hold.After(s.Now)
 	if head := s.Head(q.Name); can {

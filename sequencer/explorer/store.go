@@ -59,6 +59,7 @@ type Queue struct {
 	Name   string
 	Run    []string  // uids that are bound, in order; never altered in place
 	Hold   time.Time // until when it is not bound
+	Alone  time.Time // until when nothing joins, either
 	Holder []string  // uids whose callbacks it waits for, in order; never altered in place
 	Paused string    // why, "" if it is not
 	Till   time.Time // when the pause ends by itself; zero if it does not
@@ -268,7 +269,7 @@ func (s *Store) Bind(process string, types, groups []string, plans []Plan) *life
 	}
 	r.Txn = t
 	s.writes++
-	q.Run, q.Hold, q.Holder, q.turn = []string{t.UID}, time.Time{}, nil, 0
+	q.Run, q.Hold, q.Alone, q.Holder, q.turn = []string{t.UID}, time.Time{}, time.Time{}, nil, 0
 	sender.Queue = q.Name
 	s.log(Event{Kind: "t", ID: t.UID, Sender: t.Sender, From: string(lifecycle.PhaseWaiting), To: string(t.Phase)})
 	return t
@@ -284,7 +285,7 @@ func (s *Store) Join(process, queue string, types, groups []string) *lifecycle.T
 	}
 	last := s.Record(q.Run[len(q.Run)-1]).Txn
 	sent := last.Phase == lifecycle.PhaseSent || last.Phase == lifecycle.PhaseWatching
-	left := q.Hold.After(s.Now) && len(q.Holder) == 0
+	left := q.Alone.After(s.Now)
 	if !sent || !last.Open() || Owner(last.Claim) != process || head.Sequence < last.Sequence || left ||
 		head.NotBefore.After(s.Now) || types != nil && !slices.Contains(types, head.Type) {
 		return nil
@@ -405,7 +406,17 @@ func (s *Store) Awaits(q *Queue, uid string) bool {
 // answered ends that a queue waits for a callback.
 func (s *Store) answered(q *Queue, uid string) {
 	if q.Holder = without(q.Holder, uid); len(q.Holder) == 0 {
+		q.Hold, q.Holder = q.Alone, nil
+	}
+}
+
+// hold has a queue wait until a time, and not shorter than it does.
+func (q *Queue) hold(now, till time.Time) {
+	if !q.Hold.After(now) {
 		q.Hold, q.Holder = time.Time{}, nil
+	}
+	if till.After(q.Hold) {
+		q.Hold = till
 	}
 }
 

@@ -14,7 +14,7 @@ import { Sequencer } from './sequencer.js';
 const WORKERS = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 const SEQUENCER = join(WORKERS, '../bin/sequencer');
 
-/** Seconds between two blocks. */
+/** Seconds between two blocks, where a test says nothing else. */
 const SLOT = 2;
 /** How deep a failure must stand before the transaction is proved again. */
 const SETTLE_DEPTH = 3;
@@ -93,18 +93,26 @@ export class World {
   readonly #token = randomBytes(16).toString('hex');
   readonly #keys = new Keys(Buffer.from(this.#secret, 'utf8'));
 
-  /** Whatever the programs write goes into the folder. */
-  constructor(folder: string, proofs: boolean) {
+  readonly #slot: number;
+  readonly #electors: PrivateKey[];
+
+  /** Whatever the programs write goes into the folder. A slot is in seconds. */
+  constructor(folder: string, proofs: boolean, { slot = SLOT, electors = electorKeys } = {}) {
     this.#folder = folder;
     this.#proofs = proofs ? 'on' : 'off';
+    this.#slot = slot;
+    this.#electors = electors;
   }
 
   /** Starts everything, with a worker for each funded account. */
-  async start(workers: number): Promise<void> {
+  async start(workers: number, env = {}): Promise<void> {
     await this.startChain(workers);
     // One after the other, so that the second finds the first one's compiled contracts.
     for (const account of await this.ledger.accounts()) await this.startWorker(account);
-    await this.startSequencer(this.workers.map(({ accountId, gate }) => [accountId, gate.url]));
+    await this.startSequencer(
+      this.workers.map(({ accountId, gate }) => [accountId, gate.url]),
+      env,
+    );
   }
 
   /** Starts Redis and a Mina node with so many funded accounts. */
@@ -112,7 +120,7 @@ export class World {
     this.#redis = await freePort();
     const [node] = await Promise.all([this.#startNode(accounts), this.#startRedis(this.#redis)]);
     this.ledger = new Ledger(node, this.#keys);
-    const electors = electorKeys.map((key) => key.toPublicKey().toBase58());
+    const electors = this.#electors.map((key) => key.toPublicKey().toBase58());
     await writeFile(join(this.#folder, 'electors.json'), JSON.stringify(electors));
   }
 
@@ -159,7 +167,7 @@ export class World {
   }
 
   async #startNode(accounts: number): Promise<string> {
-    const args = ['--port', '0', '--block-time', `${SLOT}s`, '--proofs', this.#proofs, '--accounts', `${accounts}`];
+    const args = ['--port', '0', '--block-time', `${this.#slot}s`, '--proofs', this.#proofs, '--accounts', `${accounts}`];
     const program = join(WORKERS, 'ledger-node/dist/src/bin.js');
     const { ready } = await this.#start(
       'node',
