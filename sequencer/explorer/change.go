@@ -218,8 +218,8 @@ func (s *Store) hold(was, t *lifecycle.Transaction, c *Change) {
 		t.Callback, t.CallbackTries = "", 0 // nothing is to be told any more
 	}
 	if c.Aside.Hold > 0 {
+		q.hold(s.Now, s.Now.Add(c.Aside.Hold))
 		q.Alone = s.Now.Add(c.Aside.Hold)
-		q.hold(s.Now, q.Alone)
 	}
 	if was.Phase != t.Phase || c.Moves.Tell != "" || c.Aside.Hold > 0 {
 		s.place(q)

@@ -413,7 +413,7 @@ func (s *Store) answered(q *Queue, uid string) {
 // hold has a queue wait until a time, and not shorter than it does.
 func (q *Queue) hold(now, till time.Time) {
 	if !q.Hold.After(now) {
-		q.Hold, q.Holder = time.Time{}, nil
+		q.Hold, q.Alone, q.Holder = time.Time{}, time.Time{}, nil
 	}
 	if till.After(q.Hold) {
 		q.Hold = till

@@ -18,7 +18,7 @@ export interface Attempt {
   nonce: number;
   fee: string;
   hash: string | null;
-  height: number | null;
+  blockHeight: number | null;
   outcome: string;
   error: { code: string; message: string; exception: string | null } | null;
 }

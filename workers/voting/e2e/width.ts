@@ -66,7 +66,7 @@ async function heightsOf(posts: Post[]): Promise<number[]> {
   for (const { uid } of posts) attempts.push(landed(await world.sequencer.done(uid)));
   for (const [i, { nonce }] of attempts.entries())
     if (i > 0) assert.ok(nonce > attempts[i - 1]!.nonce, `${posts[i]!.uid} landed before the one ahead of it`);
-  return attempts.map(({ height }) => height!);
+  return attempts.map(({ blockHeight }) => blockHeight!);
 }
 
 /** Creates what a queue is about, and has so many of the queue in flight. */
