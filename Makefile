@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-workers batches simulate explore mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci
+.PHONY: help build test test-workers batches simulate explore mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
 .PHONY: client lint screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
@@ -63,6 +63,9 @@ e2e-proofs: ## The same with real proofs, which takes many minutes
 
 e2e-proofs-ci: setup build workers/node_modules ## One round of all voting types with real proofs, in minutes
 	cd workers && npm run build && npm run e2e:proofs -w voting
+
+e2e-width: setup build workers/node_modules ## Count the blocks that 48 votes of a claim take, of width 12 and 1
+	cd workers && npm run width -w voting
 
 .PHONY: e2e-run
 e2e-run: setup build workers/node_modules
