@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 var (
 	kills     = flag.Int("kills", 12, "how many processes are killed at random moments")
 	killsSeed = flag.Uint64("kills.seed", 1, "decides on those moments")
+	killsIn   = flag.Int("kills.width", 3, "how many of a queue are in flight meanwhile")
 )
 
 // killedAtRandom: two sequencers under load are killed with -9 at random moments
@@ -28,7 +30,9 @@ var (
 func killedAtRandom(t *testing.T, bin binaries) {
 	began := time.Now()
 	rng := rand.New(rand.NewPCG(*killsSeed, 0))
-	r := newRig(t, bin, "random", map[string]string{"SEQUENCER_CONFIRMATIONS": "3"})
+	r := newRig(t, bin, "random", map[string]string{
+		"SEQUENCER_CONFIRMATIONS": "3", "SEQUENCER_WIDTH": strconv.Itoa(*killsIn), "SEQUENCER_OVERLAP": "MINT=chained",
+	})
 	for n := range uint64(5) {
 		r.worker(n+1, "--prove-time", "120ms")
 	}

@@ -67,6 +67,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout 
 		Legacy: *legacy, ProveTime: *proveTime, Token: token, Seed: *seed,
 		Network: "mina:testnet", Exit: func() { os.Exit(1) },
 	}
+	o.Payer = devworker.PayerFrom(*node, nil)
 	if *legacy {
 		o.Send = mina.NewNode(*node, mina.NodeOptions{}).Send
 	}
