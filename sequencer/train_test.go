@@ -1,6 +1,7 @@
 package sequencer_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -124,6 +125,51 @@ func TestTrain(t *testing.T) {
 					t.Errorf("they landed in blocks %v", heights)
 				}
 				if got := w.effects(uids...); fmt.Sprint(got) != fmt.Sprint(uids) {
+					t.Errorf("took effect in the order %v", got)
+				}
+			})
+		})
+	}
+}
+
+// TestTrainBroken: where one of four in flight fails in its block, those behind it, which are
+// made on what it was to leave, fail too, and each pays its fee once. Then all take effect,
+// once and in their order.
+func TestTrainBroken(t *testing.T) {
+	for k := range 4 {
+		t.Run(fmt.Sprint("member=", k), func(t *testing.T) {
+			var broken string // the hash that is to fail, as soon as it is known
+			memo := lifecycle.Memo("test", fmt.Sprintf("q-%02d", k))
+			trains(t, 4, devnet.Config{
+				FundAll: true, SlotTime: time.Minute, FillRate: 1, FailWhen: func(c devnet.Command) []string {
+					if c.Memo != memo || broken != "" && broken != c.Hash {
+						return nil
+					}
+					broken = c.Hash
+					return []string{"Account_app_state_1_precondition_unsatisfied"}
+				},
+			}, func(w *world) {
+				w.worker(1, devworker.Options{
+					ProveTime: 2 * time.Second, State: func(_ context.Context, account string) ([]string, error) {
+						a, _ := w.net.Account(account)
+						return a.State, nil
+					},
+				})
+				w.start()
+				uids := w.postAll("q", 7)
+				fees := 0
+				for _, uid := range uids {
+					x := w.await(uid, lifecycle.Done, 6*time.Hour)
+					for i := range x.Attempts {
+						if x.Attempts[i].Outcome == lifecycle.FailedIn {
+							fees++
+						}
+					}
+				}
+				if want := 4 - k; fees != want {
+					t.Errorf("%d fees are lost, want %d", fees, want)
+				}
+				if got := w.effects(uids...); !slices.Equal(got, uids) {
 					t.Errorf("took effect in the order %v", got)
 				}
 			})
