@@ -162,6 +162,8 @@ func (s *Store) arguments(c *Change) []any {
 		say("last")
 	}
 	switch {
+	case c.Broke && c.Code == lifecycle.CodeOutOfOrder:
+		say("single", c.Width)
 	case c.Broke:
 		say("broke", c.Width)
 	case c.Clean:

@@ -254,6 +254,11 @@ func testWidth(f *fixture) {
 	f.to("t3", lifecycle.PhaseFailing, breaks)
 	width(0)
 	equal(f.T, "as configured", []int{f.queue("q").Width, f.queue("q").Narrow}, []int{0, 0})
+	width(8)
+	f.to("t3", lifecycle.PhaseDone, final, func(c *queues.Change) {
+		c.Broke, c.Width, c.Code = true, 2, lifecycle.CodeOutOfOrder
+	})
+	equal(f.T, "out of order", f.queue("q").Narrow, 1)
 	if err := f.store.SetWidth(f.ctx, "none", 2); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("a queue that is not there: %v", err)
 	}

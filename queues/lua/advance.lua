@@ -15,8 +15,9 @@
 --   confirm            refuse unless settled, see lib.lua
 --   in-order           refuse if an earlier one of its queue has come back to wait
 --   last               refuse while others of its queue run behind it
---   broke n, clean n   the width of its queue, which is n where nobody has set it, is halved
---                      for now; is one more again
+--   broke n, single n, clean n
+--                      the width of its queue, which is n where nobody has set it, is halved
+--                      for now; is one for now; is one more again
 --   limits n n         the most that the fees of the day may come to, for its sender and
 --                      for all, 0 for no limit
 --   budget name n      a budget that the fees are counted with, and the most that those of
@@ -48,7 +49,7 @@
 local WORDS = {
   confirm = 0, ['in-order'] = 0, limits = 2, keep = 0, claim = 1, tell = 3, told = 0, hold = 1, rest = 4, next = 1, least = 2,
   bytes = 1, stands = 2, falls = 1, remove = 1, expires = 1, unresolved = 1,
-  budget = 2, last = 0, broke = 1, clean = 1,
+  budget = 2, last = 0, broke = 1, single = 1, clean = 1,
 }
 
 -- refused says why a change is not made, nil if it is.
@@ -159,11 +160,11 @@ end
 -- narrows has fewer of a queue in flight after one has broken, and more again after each
 -- that landed.
 local function narrows(q, said)
-  local configured = said.broke or said.clean
+  local configured = said.broke or said.single or said.clean
   if not configured then return end
   local width = tonumber(q.width) or tonumber(ARGV[configured + 1])
   local n = math.min(tonumber(q.narrow) or width, width)
-  n = said.broke and math.max(1, math.floor(n / 2)) or n + 1
+  n = said.single and 1 or said.broke and math.max(1, math.floor(n / 2)) or n + 1
   q.narrow = n < width and n or ''
 end
 
