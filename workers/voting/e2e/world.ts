@@ -167,7 +167,16 @@ export class World {
   }
 
   async #startNode(accounts: number): Promise<string> {
-    const args = ['--port', '0', '--block-time', `${this.#slot}s`, '--proofs', this.#proofs, '--accounts', `${accounts}`];
+    const args = [
+      '--port',
+      '0',
+      '--block-time',
+      `${this.#slot}s`,
+      '--proofs',
+      this.#proofs,
+      '--accounts',
+      `${accounts}`,
+    ];
     const program = join(WORKERS, 'ledger-node/dist/src/bin.js');
     const { ready } = await this.#start(
       'node',
