@@ -143,11 +143,14 @@ func (s *Store) Clone() Store {
 
 // cloneInto gives a copy lists of its own, in what another store has left.
 func (s *Store) cloneInto(c, left *Store) {
-	c.Records, c.Queues = append(left.Records[:0], s.Records...), append(left.Queues[:0], s.Queues...)
-	c.Senders, c.Procs = append(left.Senders[:0], s.Senders...), append(left.Procs[:0], s.Procs...)
-	c.Fees = append(left.Fees[:0], s.Fees...)
+	c.Records, c.Queues = into(left.Records, s.Records), into(left.Queues, s.Queues)
+	c.Senders, c.Procs = into(left.Senders, s.Senders), into(left.Procs, s.Procs)
+	c.Fees = into(left.Fees, s.Fees)
 	c.Landed, c.Log = slices.Clip(s.Landed), slices.Clip(s.Log)
 }
+
+// into copies a list into what another has left.
+func into[E any](left, list []E) []E { return append(left[:0], list...) }
 
 // Record finds what is stored under a uid, nil if nothing is.
 func (s *Store) Record(uid string) *Record {

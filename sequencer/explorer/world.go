@@ -293,9 +293,9 @@ func (s *State) clone(left *State) *State {
 	}
 	c := *s
 	s.store.cloneInto(&c.store, &left.store)
-	c.net, c.errand = append(left.net[:0], s.net...), append(left.errand[:0], s.errand...)
-	c.procs = append(left.procs[:0], s.procs...)
-	c.past = append(left.past[:0], s.past...)
+	c.net, c.errand = into(left.net, s.net), into(left.errand, s.errand)
+	c.procs = into(left.procs, s.procs)
+	c.past = into(left.past, s.past)
 	*left = c
 	return left
 }
