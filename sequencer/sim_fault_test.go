@@ -92,9 +92,11 @@ func (d dice) between(low, high time.Duration, name string, i uint64) time.Durat
 // An injector decides what befalls each call, and counts it.
 type injector struct {
 	dice
-	rate  map[boundary]int // calls in 1000 that something befalls
-	send  int              // the same for those that send a transaction, once more
-	trace func(format string, args ...any)
+	rate    map[boundary]int // calls in 1000 that something befalls
+	send    int              // the same for those that send a transaction, once more
+	trace   func(format string, args ...any)
+	instant time.Time // of the last call
+	abrupt  int       // calls at that instant
 	// endless ends the whole run.
 	endless func(why string)
 
@@ -141,8 +143,12 @@ func (in *injector) count(b boundary, what string) {
 	in.hits[b][what]++
 }
 
-// endless is a number of calls over one boundary that no world needs.
-const endless = 200_000
+// endless is a number of calls over one boundary that no world needs, and abrupt one that no
+// instant does.
+const (
+	endless = 200_000
+	abrupt  = 5_000
+)
 
 // befalls draws for the next call of a lane: a caller, the one called, and whose
 // turn it is.
@@ -152,9 +158,13 @@ func (in *injector) befalls(b boundary, lane string) (what string, n uint64) {
 	lane = string(b) + lane
 	in.calls[lane]++
 	n = in.calls[lane]
-	if in.total[b]++; in.total[b] == endless {
+	if now := time.Now(); now != in.instant {
+		in.instant, in.abrupt = now, 0
+	}
+	in.total[b]++
+	if in.abrupt++; in.abrupt == abrupt || in.total[b] == endless {
 		// Its clock may stand still: there is no other way to end this world.
-		in.endless(fmt.Sprintf("%d calls %s: a loop without an end", endless, b))
+		in.endless(fmt.Sprintf("%d calls at once, %d %s: a loop without an end", in.abrupt, in.total[b], b))
 	}
 	switch {
 	case in.off:

@@ -189,6 +189,8 @@ func trainRaises() row {
 	dear := member(6, FatePooled)
 	dear.Txn.Attempts[0].Fee = 140
 	raising := txn(PhaseWatching, try(Sent), try(Prepared, fee(150)))
+	left := txn(PhaseWatching, try(Sent), try(Prepared, fee(140)))
+	left.Attempts[1].Error, left.Attempts[1].EndedAt = &Error{Code: CodeNotRaised}, clock
 	mute := knows(func(l *Local) { l.Asked.Bytes, l.NoResign = &BytesRead{Number: 1, Command: []byte("b")}, true })
 	return row{"lingering in the pool among others", []sample{
 		{"the first in no block", watched, decides(sees(FatePooled, 0), old, ahead(member(6, FateIncluded))),
@@ -197,6 +199,10 @@ func trainRaises() row {
 			"resending; ask-bytes"},
 		{"one ahead was raised: to its fee, at once", watched, decides(sees(FatePooled, 0), ahead(dear)),
 			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@140"},
+		{"where it was not, once in a while", left, decides(sees(FatePooled, 0), ahead(dear)),
+			"pool; look in 3m0s"},
+		{"and then again", left, decides(sees(FatePooled, 0), old, ahead(dear)), "raising; REVISION, WAITING_INCLUSION; " +
+			"1 sent open 7@100; 2 prepared over 7@140; 3 prepared planned 7@140"},
 		{"not proved again under those behind", raising,
 			decides(sees(FatePooled, 0), mute, behindIt(member(8, FatePooled))),
 			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared over 7@150"},

@@ -227,6 +227,9 @@ func (a *Attempt) Pending() bool {
 	return a.Outcome == Prepared && a.EndedAt.IsZero() && !a.Legacy
 }
 
+// notRaised reports whether a was to pay more, and was not made.
+func (a *Attempt) notRaised() bool { return a.Error != nil && a.Error.Code == CodeNotRaised }
+
 // Is reports whether a command with this hash is a.
 func (a *Attempt) Is(hash string) bool {
 	return hash != "" && (a.Hash == hash || a.NodeHash == hash)

@@ -171,6 +171,7 @@ func (v *View) pooled() Step {
 	if v.mayRaise() {
 		lingers := v.lingersAt()
 		switch {
+		case v.outranked() && t.Last().notRaised(): // nor is it asked for again at once
 		case v.outranked():
 			lingers = v.Local.Costly
 		case v.pays(): // until the market asks for more
