@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"mina-sequencer/dispatcher"
@@ -330,12 +331,16 @@ func (s *Sequencer) pollLoop(ctx context.Context) {
 		s.looked.Store(int64(time.Since(began)))
 		s.lookAtPool(ctx)
 		s.mu.Lock()
-		for _, o := range s.owners {
-			o.look(s.Policy.Finality)
+		news := map[string]bool{}
+		for uid, o := range s.owners {
+			news[uid] = o.look(s.Policy.Finality)
 		}
 		close(s.polled)
 		s.polled = make(chan struct{})
 		for queue, t := range s.trains {
+			if len(t.uids) > 1 && slices.ContainsFunc(t.uids, func(uid string) bool { return news[uid] }) {
+				s.tellTrain(t, "") // what is made on it looks, too
+			}
 			s.joinSoon(queue, t)
 		}
 		s.mu.Unlock()

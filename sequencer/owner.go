@@ -346,20 +346,21 @@ func (o *owner) watch() {
 	notify(o.s.watching)
 }
 
-// look tells of what the last look at the chain shows, if that is news.
-func (o *owner) look(finality int) {
+// look tells of what the last look at the chain shows, and reports whether that is news.
+func (o *owner) look(finality int) (news bool) {
 	if o.books != nil {
-		return
+		return false
 	}
 	g := o.s.Chain.Sighting(o.uid)
 	o.mu.Lock()
-	news := g != o.seen || o.first
+	news = g != o.seen || o.first
 	o.seen = g
 	o.mu.Unlock()
 	if news {
 		final := !o.bound.Load() && g.Fate == lifecycle.FateIncluded && g.Depth >= finality
 		o.leave(word{unhurried: final})
 	}
+	return news
 }
 
 // view is what this process knows around a transaction.

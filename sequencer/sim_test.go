@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -57,6 +58,11 @@ func init() {
 	}
 }
 
+// brokeOnce are seeds that broke in most of their runs, in trains: callbacks of those that
+// landed were not waited for; a fee was raised without a pause; nobody looked when those ahead
+// expired; one stood twice in its train; a nonce of one that had gone was taken for a stranger's.
+var brokeOnce = []uint64{60000112, 61002917, 62002374, 62007584, 62009497}
+
 // simulateAll runs the seeds that the flags name, as many at a time as there are
 // processors.
 func simulateAll(t *testing.T, sum *tally) {
@@ -65,11 +71,14 @@ func simulateAll(t *testing.T, sum *tally) {
 		debug.SetGCPercent(400)
 		debug.SetMemoryLimit(3 << 30)
 	}
-	first, last := *simFirst, *simFirst+uint64(*simSeeds)-1
-	if *simSeed != 0 {
-		first, last = *simSeed, *simSeed
+	seeds := []uint64{*simSeed}
+	if *simSeed == 0 {
+		seeds = slices.Clone(brokeOnce)
+		for i := range uint64(*simSeeds) {
+			seeds = append(seeds, *simFirst+i)
+		}
 	}
-	for seed := first; seed <= last; seed++ {
+	for _, seed := range seeds {
 		for try := range *simRepeat {
 			t.Run(fmt.Sprintf("seed=%d/%d", seed, try+1), func(t *testing.T) {
 				t.Parallel()

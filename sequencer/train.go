@@ -211,15 +211,28 @@ func (s *Sequencer) join(ctx context.Context, queue string) (joined bool) {
 		s.joined(queue)
 		return false
 	}
-	s.mu.Lock()
-	t.uids = append(slices.Clone(t.uids), b.Transaction.UID)
-	s.mu.Unlock()
+	s.addLast(queue, t, b.Transaction.UID)
 	sender := s.known(b.Sender, nil)
 	o := s.newOwner(b.Transaction, lifecycle.JoinedHere(&sender))
 	o.worker = dispatcher.Worker{AccountID: b.Sender, URL: b.URL}
 	s.boundHere(b.Transaction)
 	s.own(o)
 	return true
+}
+
+// addLast notes what was put behind t, which may have come to its end meanwhile, or have been
+// read anew.
+func (s *Sequencer) addLast(queue string, t *train, uid string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.trains[queue]; now != nil {
+		t = now
+	} else {
+		s.trains[queue], t.uids = t, nil
+	}
+	if !slices.Contains(t.uids, uid) {
+		t.uids = append(slices.Clone(t.uids), uid)
+	}
 }
 
 // joined ends that one is being put behind the train of a queue.

@@ -10,7 +10,7 @@ func Learn(v *View, r Result) Step {
 	asked := &s.Local.Asked
 	switch r := r.(type) {
 	case SenderTold:
-		asked.Sender, asked.Overtaken, asked.Among = &r.Sender, r.Overtaken, !v.Train.alone()
+		asked.Sender, asked.Overtaken, asked.Among = &r.Sender, r.Overtaken, asked.Among || !v.Train.alone()
 	case HealthTold:
 		return v.healthTold(r)
 	case RetriesTold:

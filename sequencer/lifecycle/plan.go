@@ -30,7 +30,7 @@ func (v *View) plan() Step {
 		a.Nonce = open.Nonce // exclusive: at most one of them can land
 	case len(v.Train.Behind) > 0:
 		return v.wait(ReasonBroken)
-	case v.behind() && t.Deferred > 0:
+	case v.behind() && t.Deferred > 0 && !v.Train.broken():
 		return v.wait(ReasonBehind) // it went back already, and is asked again as the first
 	case v.behind():
 		nonce, until, inOrder := v.follows()
@@ -65,7 +65,9 @@ func (v *View) unfit() (Step, bool) {
 	case !v.Known:
 		return v.unknownType(), true
 	case s == nil:
-		return v.ask(AskSender, ReasonPlanning), true
+		asks := v.ask(AskSender, ReasonPlanning)
+		asks.Local.Asked.Among = v.Local.Asked.Among || !v.Train.alone()
+		return asks, true
 	case v.Local.Asked.Among && v.Train.alone():
 		again := v.ask(AskSender, ReasonPlanning)
 		again.Local.Asked = Asked{}

@@ -50,6 +50,9 @@ func trainPlans() row {
 		{"at the nonce that follows, whatever the sender's next is", fresh,
 			decides(asked(good()), ahead(member(11, FatePooled), member(12, FateAbsent))),
 			"planning; DISPATCHING, BLOCKED; 1 prepared planned 13@100"},
+		{"what went back already, and nothing comes of what is ahead", txn(PhaseDispatching, deferrals(1)),
+			decides(asked(good()), knows(func(l *Local) { l.Taken = takenWithBind }), ahead(member(6, FateExpired))),
+			"broken; WAITING, FREE; deferred 2"},
 		{"what went back already waits to be the first", txn(PhaseDispatching, deferrals(1)),
 			decides(asked(good()), ahead(member(11, FatePooled))), "behind"},
 		{"one ahead failed: back, not counted", fresh, decides(asked(good()), ahead(member(11, FateFailed))),
@@ -271,6 +274,15 @@ func TestAskedAmong(t *testing.T) {
 		if s := Learn(view(txn(PhaseDispatching), c.around), told); s.Local.Asked.Among != c.want {
 			t.Errorf("%s: %v", name, s.Local.Asked.Among)
 		}
+	}
+	asks := Decide(view(txn(PhaseDispatching), ahead(member(6, FatePooled)), knows(func(l *Local) { l.Taken = takenWithBind })))
+	if !asks.Local.Asked.Among {
+		t.Errorf("asked among others: %+v", asks)
+	}
+	since := view(txn(PhaseDispatching)) // they have gone since, and the answer is of then
+	since.Local = asks.Local
+	if s := Learn(since, told); !s.Local.Asked.Among {
+		t.Error("what was asked among others is believed after them")
 	}
 	v := view(txn(PhaseDispatching), asked(good()), holds(9, 100), landedAt(3))
 	v.Local.Asked.Among = true
