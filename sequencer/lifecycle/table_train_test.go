@@ -191,6 +191,8 @@ func trainRaises() row {
 	watched := txn(PhaseWatching, try(Sent))
 	dear := member(6, FatePooled)
 	dear.Txn.Attempts[0].Fee = 140
+	dearer := member(5, FatePooled)
+	dearer.Txn.Attempts[0].Fee = 145
 	raising := txn(PhaseWatching, try(Sent), try(Prepared, fee(150)))
 	left := txn(PhaseWatching, try(Sent), try(Prepared, fee(140)))
 	left.Attempts[1].Error, left.Attempts[1].EndedAt = &Error{Code: CodeNotRaised}, clock
@@ -201,6 +203,12 @@ func trainRaises() row {
 		{"one ahead lingers, too", watched, decides(sees(FatePooled, 0), old, ahead(member(6, FatePooled))),
 			"resending; ask-bytes"},
 		{"one ahead was raised: to its fee, at once", watched, decides(sees(FatePooled, 0), ahead(dear)),
+			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@140"},
+		{"not before all ahead are", watched, decides(sees(FatePooled, 0), ahead(dear, member(6, FatePooled))),
+			"pool; look in 29m0s"},
+		{"to what the lowest pays", watched, decides(sees(FatePooled, 0), ahead(dearer, dear)),
+			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@140"},
+		{"those in a block do not count", watched, decides(sees(FatePooled, 0), ahead(member(5, FateIncluded), dear)),
 			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@140"},
 		{"where it was not, once in a while", left, decides(sees(FatePooled, 0), ahead(dear)),
 			"pool; look in 3m0s"},

@@ -240,12 +240,21 @@ func (v *View) resendEvery() time.Duration {
 	return ResendEvery
 }
 
-// outranked reports whether one ahead, in no block, pays more by now: of a payer's commands
-// each ranks by the lowest fee up to it, so this one goes along.
+// outranked reports whether all ahead, in no block, pay more by now: of a payer's commands each
+// ranks by the lowest fee up to it, so this one goes along.
 func (v *View) outranked() bool {
-	var mine Member
-	mine.Txn = v.Txn
-	return slices.ContainsFunc(v.Train.Ahead, func(m Member) bool { return !m.landed() && m.fee() > mine.fee() })
+	mine := Member{Txn: v.Txn}
+	return v.rankAhead() > mine.fee()
+}
+
+// rankAhead is the lowest fee of those ahead that are in no block, 0 if none is.
+func (v *View) rankAhead() (lowest uint64) {
+	for i := range v.Train.Ahead {
+		if m := &v.Train.Ahead[i]; !m.landed() && (lowest == 0 || m.fee() < lowest) {
+			lowest = m.fee()
+		}
+	}
+	return lowest
 }
 
 // heads reports whether no other is ahead of it in no block: it is the first to linger.

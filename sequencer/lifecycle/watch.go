@@ -296,7 +296,7 @@ func (v *View) raise(refused bool) Step {
 		_, until, _ := v.follows()
 		last = min(last, until)
 		if v.outranked() { // it goes along
-			fee = min(p.fee(), v.feeMax())
+			fee = min(v.rankAhead(), v.feeMax())
 		}
 	}
 	s := v.to(v.Txn.Phase, ReasonRaising)
