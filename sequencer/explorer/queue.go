@@ -103,3 +103,30 @@ func (s *Store) finish(q *Queue) {
 	}
 	s.place(q)
 }
+
+// Awaits reports whether a queue waits for the callback of a transaction.
+func (s *Store) Awaits(q *Queue, uid string) bool {
+	return q.Hold.After(s.Now) && slices.Contains(q.Holder, uid)
+}
+
+// answered ends that a queue waits for a callback.
+func (s *Store) answered(q *Queue, uid string) {
+	if q.Holder = without(q.Holder, uid); len(q.Holder) == 0 {
+		q.Hold, q.Holder = q.Alone, nil
+	}
+}
+
+// hold has a queue wait until a time, and not shorter than it does.
+func (q *Queue) hold(now, till time.Time) {
+	if !q.Hold.After(now) {
+		q.Hold, q.Alone, q.Holder = time.Time{}, time.Time{}, nil
+	}
+	if till.After(q.Hold) {
+		q.Hold = till
+	}
+}
+
+// without is a list that lacks a uid.
+func without(list []string, uid string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(o string) bool { return o == uid })
+}
