@@ -313,6 +313,7 @@ func (s *Sequencer) freshChain(ctx context.Context) {
 // and lets every owner see the answer.
 func (s *Sequencer) pollLoop(ctx context.Context) {
 	defer func() {
+		s.draining.Store(true) // first, or who waits for a look asks for the next one without an end
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		close(s.polled)

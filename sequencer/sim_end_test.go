@@ -131,15 +131,16 @@ func (c *checker) end(t *txnDoc, es []devnet.Effect) {
 	}
 }
 
-// order: within a queue, effects follow acceptance. A transaction that ended
-// badly and came back by a person's hand has lost its place.
+// order: within a queue, effects follow acceptance, as far as the log has told them done. A
+// transaction that ended badly and came back by a person's hand has lost its place; so has
+// one that the log tells to be out of order, for what was before it in its train has failed.
 func (c *checker) order(order []string) {
 	before := map[string]post{}
 	for _, uid := range order {
 		c.mu.Lock()
 		a, known := c.accepted[uid]
 		c.mu.Unlock()
-		if c.strayed[uid] || !known {
+		if c.strayed[uid] || !known || c.phase[uid] != "done" {
 			continue
 		}
 		if b := before[a.queue]; cmp.Less(a.sequence, b.sequence) {

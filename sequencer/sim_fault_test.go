@@ -95,8 +95,8 @@ type injector struct {
 	rate    map[boundary]int // calls in 1000 that something befalls
 	send    int              // the same for those that send a transaction, once more
 	trace   func(format string, args ...any)
-	instant time.Time // of the last call
-	abrupt  int       // calls at that instant
+	instant time.Time // of the last call or step
+	abrupt  int       // calls and steps at that instant
 	// endless ends the whole run.
 	endless func(why string)
 
@@ -143,8 +143,8 @@ func (in *injector) count(b boundary, what string) {
 	in.hits[b][what]++
 }
 
-// endless is a number of calls over one boundary that no world needs, and abrupt one that no
-// instant does.
+// endless is a number of calls over one boundary that no world needs, and abrupt one of calls
+// and steps that no instant does.
 const (
 	endless = 200_000
 	abrupt  = 5_000
@@ -158,14 +158,10 @@ func (in *injector) befalls(b boundary, lane string) (what string, n uint64) {
 	lane = string(b) + lane
 	in.calls[lane]++
 	n = in.calls[lane]
-	if now := time.Now(); now != in.instant {
-		in.instant, in.abrupt = now, 0
+	if in.total[b]++; in.total[b] == endless {
+		in.endless(fmt.Sprintf("%d calls %s: a loop without an end", in.total[b], b))
 	}
-	in.total[b]++
-	if in.abrupt++; in.abrupt == abrupt || in.total[b] == endless {
-		// Its clock may stand still: there is no other way to end this world.
-		in.endless(fmt.Sprintf("%d calls at once, %d %s: a loop without an end", in.abrupt, in.total[b], b))
-	}
+	in.atOnce()
 	switch {
 	case in.off:
 		return "", n
@@ -180,6 +176,23 @@ func (in *injector) befalls(b boundary, lane string) (what string, n uint64) {
 	in.count(b, what)
 	in.trace("%s  call %d: %s", lane, n, what)
 	return what, n
+}
+
+// step notes that a process changes a record or begins an effect.
+func (in *injector) step() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.atOnce()
+}
+
+func (in *injector) atOnce() {
+	if now := time.Now(); now != in.instant {
+		in.instant, in.abrupt = now, 0
+	}
+	if in.abrupt++; in.abrupt == abrupt {
+		// Its clock stands still: there is no other way to end this world.
+		in.endless(fmt.Sprintf("%d calls and steps at once: a loop without an end", in.abrupt))
+	}
 }
 
 // sending draws once more for a call that sends a transaction: there are few of

@@ -129,7 +129,10 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 		GossipSpread: 5 * time.Second, GossipMemory: 2 * time.Minute,
 		Nodes: s.nodes, SlotTime: simSlot, Seed: seed, FillRate: fill, MaxZkapps: takes, FailWhen: s.failure,
 	}, policy)
-	s.observe = sum.observe
+	s.observe = func(before, after *lifecycle.Transaction, step *lifecycle.Step) {
+		s.in.step()
+		sum.observe(before, after, step)
+	}
 	s.overlap = map[string]dispatcher.Mode{"MINT": dispatcher.Chained}
 	s.patience = 3 * time.Minute
 	for i := range s.queues {
