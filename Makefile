@@ -30,7 +30,7 @@ simulate: ## Simulate the service against SEEDS seeds of faults, default 2000
 	cd sequencer && go test -run '^TestSimulation$$' -timeout 24h -sim.seeds=$(SEEDS) -sim.first=$(FIRST)
 
 explore: ## Explore larger worlds of the decisions, up to STATES states of each
-	go test ./sequencer/explorer -run '^TestWorlds$$' -timeout 24h -v -wide -bound $(STATES)
+	go test ./sequencer/explorer -run '^TestWorlds$$' -timeout 24h -v -wide -batch 2000 -bound $(STATES)
 
 mutants: setup ## Make every small mistake in turn, and see that a test notices it
 	nice go run ./scripts/mutants

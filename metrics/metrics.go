@@ -41,7 +41,7 @@ type Metrics struct {
 	retries, errors, raises, reopened    *prometheus.CounterVec
 	fees, scriptCalls, answers, takeover *prometheus.CounterVec
 	followers                            prometheus.Gauge
-	looks, estimates, repriced           *prometheus.CounterVec
+	looks, estimates, repriced, landed   *prometheus.CounterVec
 	webhooks                             *prometheus.CounterVec
 	webhookCalls, posts                  *prometheus.HistogramVec
 	verdicts                             *prometheus.CounterVec
@@ -61,6 +61,9 @@ func New(o Options) *Metrics {
 		"Time from sending to a block deep enough, where one process did both.", long, "type")
 	m.blocks = m.histogram("inclusion_blocks",
 		"How many blocks that took, its own included.", []float64{1, 2, 3, 4, 5, 7, 10, 15, 25, 50}, "type")
+	m.landed = m.counter("landed_total",
+		"Transactions that this process saw in a block, by whether the one before them of their queue was in the same "+
+			"(beside: yes or no). All of them by those with no is how many of a queue share a block.", "type", "beside")
 	m.calls = m.histogram("worker_call_seconds",
 		"Calls of workers: prove, resign, dispatch (legacy) and report (callbacks); and submit, of ledgers. "+
 			"Outcome is ok or failed.", long, "type", "call", "outcome")
@@ -252,6 +255,7 @@ func (m *Metrics) settled(x sequencer.Settlement) {
 	if x.Failed {
 		outcome = "failed"
 	} else {
+		m.landed.WithLabelValues(x.Type, map[bool]string{true: "yes", false: "no"}[x.Beside]).Inc()
 		if x.Waited > 0 {
 			m.inclusion.WithLabelValues(x.Type).Observe(x.Waited.Seconds())
 		}

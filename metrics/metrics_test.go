@@ -211,6 +211,7 @@ func TestHooks(t *testing.T) {
 	meter.Moved(sequencer.Move{Type: "MINT", Orphaned: true, From: lifecycle.PhaseDone, To: lifecycle.PhaseDone, Lasted: -1, Age: time.Hour})
 	meter.Settled(sequencer.Settlement{Type: "MINT", Sender: "B62a", Fee: 150_000_000, Waited: 40 * time.Second, Blocks: 2})
 	meter.Settled(sequencer.Settlement{Type: "MINT", Sender: "B62a", Fee: 100_000_000, Waited: time.Hour, Failed: true})
+	meter.Settled(sequencer.Settlement{Type: "VOTE", Sender: "B62b", Beside: true})
 	meter.Called(sequencer.WorkerCall{Type: "MINT", Call: "prove", Took: 2 * time.Second})
 	meter.Called(sequencer.WorkerCall{Type: "MINT", Call: "prove", Took: time.Second, Failed: true})
 	meter.Raised("MINT")
@@ -228,6 +229,7 @@ func TestHooks(t *testing.T) {
 		`sequencer_transaction_seconds_sum{state="DONE",type="MINT"} 90`, `sequencer_transaction_seconds_count{state="FAILED",type="MINT"} 0`,
 		`sequencer_retries_total{type="MINT"} 1`, `sequencer_errors_total{class="error",type="MINT"} 1`, `sequencer_reopened_total{type="MINT"} 1`,
 		`sequencer_fees_paid_mina_total{outcome="landed",sender="B62a"} 0.15`, `sequencer_fees_paid_mina_total{outcome="failed",sender="B62a"} 0.1`,
+		`sequencer_landed_total{beside="no",type="MINT"} 1`, `sequencer_landed_total{beside="yes",type="VOTE"} 1`,
 		`sequencer_inclusion_seconds_sum{type="MINT"} 40`, `sequencer_inclusion_blocks_sum{type="MINT"} 2`,
 		`sequencer_worker_call_seconds_sum{call="prove",outcome="ok",type="MINT"} 2`, `sequencer_worker_call_seconds_sum{call="prove",outcome="failed",type="MINT"} 1`,
 		`sequencer_fee_raises_total{type="MINT"} 1`, `sequencer_takeovers_total 3`, `sequencer_event_clients 1`,

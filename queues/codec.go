@@ -162,6 +162,7 @@ type attempt struct {
 	Started       int64             `json:"started,omitempty"`
 	Ended         int64             `json:"ended,omitempty"`
 	Weight        int               `json:"weight,omitempty"`
+	Alone         bool              `json:"alone,omitempty"`
 	Quote         *quote            `json:"quote,omitempty"`
 }
 
@@ -199,7 +200,7 @@ func encodeRecord(t *lifecycle.Transaction) string {
 			Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Legacy: a.Legacy, Hash: a.Hash,
 			NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash,
 			Confirmations: a.Confirmations, Error: bounded(a.Error), Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
-			Started: millis(a.StartedAt), Ended: millis(a.EndedAt), Weight: a.Weight, Quote: quoteOf(a.Quote),
+			Started: millis(a.StartedAt), Ended: millis(a.EndedAt), Weight: a.Weight, Alone: a.Alone, Quote: quoteOf(a.Quote),
 		}
 	}
 	b, err := marshal(r)
@@ -234,6 +235,7 @@ func decodeRecord(t *lifecycle.Transaction, text string) error {
 			Hash: a.Hash, NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash,
 			Confirmations: a.Confirmations, Error: a.Error, Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
 			StartedAt: fromMillis(a.Started), EndedAt: fromMillis(a.Ended), Weight: a.Weight,
+			Alone: a.Alone,
 		})
 		if a.Quote != nil {
 			t.Attempts[i].Quote = lifecycle.Quote(*a.Quote)

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mina-sequencer/dispatcher"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
@@ -20,7 +21,10 @@ import (
 // says that nobody else changes what is stored.
 func (w *world) audit(still bool) []string {
 	w.Helper()
-	a := audit.Audit{Store: w.store, Senders: w.pool, Nodes: []*mina.Node{w.node(0)}, Namespace: "test", Policy: w.policy}
+	a := audit.Audit{
+		Store: w.store, Senders: w.pool, Nodes: []*mina.Node{w.node(0)}, Namespace: "test", Policy: w.policy,
+		Overlap: func(typ string) dispatcher.Mode { return w.overlap[typ] },
+	}
 	before := w.redis.Server.Dump()
 	r, err := a.Run(w.ctx)
 	w.ok(err)

@@ -244,6 +244,7 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 	if answer.Signed != nil {
 		answer.Weight = dispatcher.Weight(answer.Signed)
 		s.weighed(t.Type, answer.Weight)
+		answer.Alone = s.barrier(t, a.Sender, on, answer.Signed)
 	}
 	if e.Kind == lifecycle.Prove {
 		s.shown(ctx, worker, &answer)

@@ -103,8 +103,9 @@ func (s *Sequencer) lookAlong(ctx context.Context, scene *lifecycle.Scene) error
 		}
 	}
 	if n := len(train.Ahead); n > 0 {
-		scene.Barrier = !slices.Contains(s.chained, t.Type) || !slices.Contains(s.chained, train.Ahead[n-1].Txn.Type)
+		scene.Barrier = !slices.Contains(s.alongWith(train.Ahead[n-1].Txn.Type), t.Type)
 	}
+	train.Commuting = s.commutes(t, train)
 	return err
 }
 

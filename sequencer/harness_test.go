@@ -194,12 +194,21 @@ func (w *world) worker(n uint64, o devworker.Options) (string, *devworker.Worker
 	if o.Legacy && o.Send == nil {
 		o.Send = w.node(0).Send
 	}
+	if o.State == nil && w.overlap["MINT"] == dispatcher.Chained {
+		o.State = w.state
+	}
 	worker := devworker.New(o)
 	host := fmt.Sprintf("worker%d", n)
 	w.web.serve(w, host, worker)
 	w.workers[o.Account] = worker
 	w.ok(w.pool.Register(w.ctx, o.Account, "http://"+host))
 	return o.Account, worker
+}
+
+// state is the app state of an account, which workers of what is chained build upon.
+func (w *world) state(_ context.Context, account string) ([]string, error) {
+	a, _ := w.net.Account(account)
+	return a.State, nil
 }
 
 // A process is one running sequencer.

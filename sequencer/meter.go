@@ -40,6 +40,7 @@ type Settlement struct {
 	Fee          uint64          // nanomina
 	Quote        lifecycle.Quote // that it was estimated from
 	Failed       bool            // in that block
+	Beside       bool            // the one before it of its queue is in that block, too
 	// Waited is the time since this process first sent what might have landed, Blocks
 	// how many blocks came since, its own included; 0 if another process did.
 	Waited time.Duration
@@ -116,6 +117,9 @@ func (o *owner) settled(before, t *lifecycle.Transaction) {
 			continue
 		}
 		x := Settlement{Type: t.Type, Sender: a.Sender, Fee: a.Fee, Quote: a.Quote, Failed: a.Outcome == lifecycle.FailedIn}
+		if !x.Failed {
+			x.Beside = o.s.beside(t.Queue, a.Height)
+		}
 		if !local.FirstSent.IsZero() {
 			x.Waited = time.Since(local.FirstSent)
 		}

@@ -308,6 +308,7 @@ func (o *owner) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 	s := o.s
 	s.recovery.Stored(t, step.Aside.Bytes)
 	o.bound.Store(t.Phase.Bound())
+	o.settled(before, t) // before those behind it may be
 	if before.Phase.Bound() && !t.Phase.Bound() {
 		s.unlists(t.Queue, t.UID)
 	}
@@ -316,7 +317,6 @@ func (o *owner) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 	if before.Phase != t.Phase {
 		s.Log.Info("transaction", about(t, "code", step.Aside.Code, "reason", string(step.Reason))...)
 	}
-	o.settled(before, t)
 	if a := t.Attempt(t.Landed); a != nil && before.Phase.Bound() && t.Phase == lifecycle.PhaseDone {
 		if next, ok := step.Aside.Least[a.Sender]; ok {
 			s.sawNonce(a.Sender, next)

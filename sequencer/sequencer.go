@@ -69,9 +69,11 @@ type Sequencer struct {
 	work     crew // owners, effects and callbacks
 	recovery *recovery.Recovery
 
-	proved  []string          // types of Dispatch that are for Mina
-	chained []string          // of them, those of which several of a queue may be in flight
-	books   map[string]*books // of Ledgers, by name
+	proved []string // types of Dispatch that are for Mina
+	// together are those of them of which several of a queue may be in flight, by their mode:
+	// what goes in another way waits for all of them.
+	together map[dispatcher.Mode][]string
+	books    map[string]*books // of Ledgers, by name
 
 	mu     sync.Mutex
 	owners map[string]*owner // by uid: what this process holds the claim of
@@ -147,13 +149,14 @@ func New(o Options) *Sequencer {
 		provers: make(map[string]string), down: make(map[string]int),
 		watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1),
 		due: make(chan struct{}, 1), unhurried: make(chan struct{}, unhurried), books: newBooks(o.Ledgers),
+		together: map[dispatcher.Mode][]string{},
 	}
 	s.proved = slices.DeleteFunc(slices.Clone(o.Dispatch), func(typ string) bool {
 		return typ == dispatcher.SubmitBatchType
 	})
 	for _, typ := range s.proved {
-		if o.Types.Overlap(typ) != dispatcher.Alone {
-			s.chained = append(s.chained, typ)
+		if mode := o.Types.Overlap(typ); mode != dispatcher.Alone {
+			s.together[mode] = append(s.together[mode], typ)
 		}
 	}
 	s.Policy.Width, s.Policy.SendGap = max(s.Policy.Width, 1), cmp.Or(s.Policy.SendGap, sendGap)

@@ -177,7 +177,7 @@ func (c *checker) always() {
 			c.fail("%s took effect %d times: %s", uid, len(es), describe(es))
 		}
 	}
-	if c.s.ordered && !c.forgot { // sequences are given anew where the last ones were forgotten
+	if c.s.ordered && !c.s.commuting && !c.forgot { // sequences are given anew where the last ones were forgotten
 		c.order(order)
 	}
 	c.events()
@@ -326,6 +326,9 @@ func (c *checker) events() {
 			c.unknown[uid] = true
 		case lifecycle.CodeOutOfOrder:
 			c.strayed[uid] = true
+			if c.s.commuting {
+				c.fail("event %d: %s is told to be out of order, where there is none", n, uid)
+			}
 		}
 		if c.forgot {
 			// What was forgotten is written back as it is now, not told step by step. Until

@@ -31,6 +31,8 @@ type shape struct {
 	theme   string        // what goes wrong more often than all else
 	forgets bool          // Redis fails over to a replica that lacks the last writes
 	auto    bool          // fees go by the market, in which others trade
+	// commuting: what is in flight together requires nothing of each other, and has no order.
+	commuting bool
 }
 
 const balanceInterval = 5 * time.Minute
@@ -80,6 +82,7 @@ func shapeOf(d dice) (shape, lifecycle.Policy) {
 	if s.auto = d.chance(150, "auto", 0); s.auto {
 		p.FeeAuto, p.FeeMin, p.FeeTarget = true, 10_000_000, 1+d.pick(3, "target", 0)
 	}
+	s.commuting = p.Width > 1 && d.chance(250, "commuting", 0)
 	if d.chance(500, "ordered", 0) {
 		s.ordered = true
 		p.Confirmations = 2 + d.pick(p.SettleDepth-1, "confirmations", 0)

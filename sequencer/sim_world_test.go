@@ -134,6 +134,9 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 		sum.observe(before, after, step)
 	}
 	s.overlap = map[string]dispatcher.Mode{"MINT": dispatcher.Chained}
+	if s.commuting {
+		s.overlap["MINT"] = dispatcher.Commuting
+	}
 	s.patience = 3 * time.Minute
 	for i := range s.queues {
 		s.queued = append(s.queued, fmt.Sprintf("q%d", i))
@@ -270,8 +273,12 @@ func (s *sim) hire(i int) {
 		nodes[n] = s.nodeBy(n,
 			func(ctx context.Context, _, addr string) (net.Conn, error) { return s.call(c.host, addr)(ctx) })
 	}
+	var state func(context.Context, string) ([]string, error)
+	if s.policy.Width > 1 && !s.commuting {
+		state = s.state
+	}
 	c.worker = devworker.New(devworker.Options{
-		Account: c.account, Legacy: c.legacy, NoResign: s.chance(200, "no resign", uint64(i)), Seed: uint64(i),
+		State: state, Account: c.account, Legacy: c.legacy, NoResign: s.chance(200, "no resign", uint64(i)), Seed: uint64(i),
 		ProveTime: s.between(10*time.Second, 100*time.Second, "prove", uint64(i)), SignTime: time.Second,
 		Updates: func(uid string) int { return 1 + s.pick(6, "updates "+uid, 0) },
 		Send: func(ctx context.Context, command json.RawMessage) (string, error) {

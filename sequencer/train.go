@@ -17,6 +17,7 @@ import (
 type train struct {
 	uids    []string // in order
 	width   int      // the most that may be in no block
+	height  uint32   // of the block of what landed last of it
 	joining bool
 }
 
@@ -48,6 +49,17 @@ func (s *Sequencer) list(queue string, uids []string, width int) {
 	if width > 1 {
 		s.widened.Store(true)
 	}
+}
+
+// beside notes in which block the next of a train landed, and reports whether the one before it
+// did.
+func (s *Sequencer) beside(queue string, height uint32) (is bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.trains[queue]; t != nil {
+		is, t.height = t.height == height, height
+	}
+	return is
 }
 
 // unlists takes out what does not run any more, or is driven by another process, and tells
@@ -129,7 +141,15 @@ func (s *Sequencer) around(o *owner) (t lifecycle.Train) {
 	if train == nil || len(train.uids) < 2 {
 		return t
 	}
-	return lifecycle.TrainOf(train.uids, o.uid, s.member)
+	t = lifecycle.TrainOf(train.uids, o.uid, s.member)
+	t.Commuting = s.commutes(o.drive.Txn(), &t)
+	return t
+}
+
+// commutes reports whether all around a transaction, and it, require nothing of each other.
+func (s *Sequencer) commutes(txn *lifecycle.Transaction, t *lifecycle.Train) bool {
+	needs := func(m lifecycle.Member) bool { return s.Types.Overlap(m.Txn.Type) != dispatcher.Commuting }
+	return !needs(lifecycle.Member{Txn: txn}) && !slices.ContainsFunc(t.Ahead, needs) && !slices.ContainsFunc(t.Behind, needs)
 }
 
 // member is what is known of one of a train; false if that is nothing, or not up to date.
@@ -146,10 +166,10 @@ func (s *Sequencer) member(uid string) (lifecycle.Member, bool) {
 
 // joinSoon has the next of a queue put behind a train, if that may be. It is called under mu.
 func (s *Sequencer) joinSoon(queue string, t *train) {
-	if t.joining || t.width < 2 || len(s.chained) == 0 || s.draining.Load() {
+	if t.joining || t.width < 2 || len(s.together) == 0 || s.draining.Load() {
 		return
 	}
-	if _, may := s.joins(t); !may {
+	if _, types := s.joins(t); types == nil {
 		return
 	}
 	t.joining = s.work.Go(func(ctx context.Context) {
@@ -159,14 +179,14 @@ func (s *Sequencer) joinSoon(queue string, t *train) {
 	})
 }
 
-// joins reports whether one more may be put behind a train, and how many of it are in no
-// block. It is called under mu.
-func (s *Sequencer) joins(t *train) (out int, may bool) {
+// joins tells of what types one more may be put behind a train, nil for of none, and how many
+// of it are in no block. It is called under mu.
+func (s *Sequencer) joins(t *train) (out int, types []string) {
 	members := make([]lifecycle.Member, 0, len(t.uids))
 	for _, uid := range t.uids {
 		m, seen := s.member(uid)
 		if !seen {
-			return 0, false
+			return 0, nil
 		}
 		if m.Sighting.Fate != lifecycle.FateIncluded {
 			out++
@@ -174,10 +194,21 @@ func (s *Sequencer) joins(t *train) (out int, may bool) {
 		members = append(members, m)
 	}
 	if s.Health != nil && !s.greeted[members[0].Txn.Sender].ahead {
-		return 0, false
+		return 0, nil
 	}
-	typ := members[len(members)-1].Txn.Type
-	return out, slices.Contains(s.chained, typ) && s.Policy.Joins(members, t.width, s.tip())
+	if !s.Policy.Joins(members, t.width, s.tip()) {
+		return 0, nil
+	}
+	return out, s.alongWith(members[len(members)-1].Txn.Type)
+}
+
+// alongWith are the types that may be in flight behind one, nil for none.
+func (s *Sequencer) alongWith(typ string) []string {
+	types := s.together[s.Types.Overlap(typ)]
+	if !slices.Contains(types, typ) { // nothing of this process's
+		return nil
+	}
+	return types
 }
 
 // join puts the next of a queue behind what runs of it, and reports whether it did.
@@ -185,24 +216,24 @@ func (s *Sequencer) join(ctx context.Context, queue string) (joined bool) {
 	s.mu.Lock()
 	t := s.trains[queue]
 	var out int
-	may := false
+	var types []string
 	if t != nil {
-		if out, may = s.joins(t); !may {
+		if out, types = s.joins(t); types == nil {
 			t.joining = false
 		}
 	}
 	var behind string
-	if may {
+	if types != nil {
 		behind = t.uids[len(t.uids)-1]
 	}
 	s.mu.Unlock()
-	if !may || !s.live() {
+	if types == nil || !s.live() {
 		s.joined(queue)
 		return false
 	}
 	b, err := s.Store.Join(ctx, queues.JoinRequest{
 		Process: s.process, Queue: queue, Behind: behind, Out: out, Width: s.Policy.Width,
-		Types: s.chained, All: s.proved, Groups: s.groups(),
+		Types: types, All: s.proved, Groups: s.groups(),
 	})
 	if err != nil {
 		s.Log.Warn("joining failed", "queue", queue, "err", err)
@@ -290,9 +321,33 @@ func (o *owner) aheadOf(ctx context.Context, train *lifecycle.Train, e lifecycle
 	return a, nil
 }
 
+// barrier says why a signed command of t may not be in flight beside others, "" if it may.
+func (s *Sequencer) barrier(t *lifecycle.Transaction, payer string, on *ahead, signed json.RawMessage) string {
+	mode := s.Types.Overlap(t.Type)
+	if mode == dispatcher.Alone || !s.wide() {
+		return ""
+	}
+	var before json.RawMessage
+	if on != nil {
+		before = on.list[len(on.list)-1].Signed
+	}
+	reason, err := dispatcher.Barrier(mode, payer, before, signed)
+	if err != nil {
+		reason = "cannot be read: " + err.Error()
+	}
+	if reason != "" && on != nil {
+		s.Log.Warn("made behind another of its queue in flight in vain; its type should go alone",
+			"txn", t.UID, "type", t.Type, "mode", mode, "why", reason)
+	}
+	return reason
+}
+
+// wide reports whether several of a queue may be in flight, or may have been.
+func (s *Sequencer) wide() bool { return s.Policy.Width > 1 || s.widened.Load() }
+
 // callbacksBefore reports whether those of others of its queue are to be answered first.
 func (s *Sequencer) callbacksBefore(ctx context.Context, t *lifecycle.Transaction) bool {
-	if s.Policy.Width < 2 && !s.widened.Load() {
+	if !s.wide() {
 		return false
 	}
 	order, err := s.Store.Callbacks(ctx, t.Queue)
@@ -301,7 +356,7 @@ func (s *Sequencer) callbacksBefore(ctx context.Context, t *lifecycle.Transactio
 
 // tellNext tells the callback that the queue waits for now.
 func (s *Sequencer) tellNext(ctx context.Context, queue string) {
-	if s.Policy.Width < 2 && !s.widened.Load() {
+	if !s.wide() {
 		return
 	}
 	if order, err := s.Store.Callbacks(ctx, queue); err == nil && len(order) > 0 {

@@ -1,7 +1,6 @@
 package sequencer_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -11,6 +10,8 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
+	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -113,6 +114,12 @@ func TestTrain(t *testing.T) {
 		t.Run(fmt.Sprint("width=", width), func(t *testing.T) {
 			trains(t, width, devnet.Config{}, func(w *world) {
 				w.worker(1, devworker.Options{ProveTime: 20 * time.Second})
+				beside := 0
+				w.meter.Settled = func(x sequencer.Settlement) { // of one process, one at a time
+					if x.Beside {
+						beside++
+					}
+				}
 				w.start()
 				uids := w.postAll("q", 8)
 				var heights []uint32
@@ -126,6 +133,81 @@ func TestTrain(t *testing.T) {
 				}
 				if got := w.effects(uids...); fmt.Sprint(got) != fmt.Sprint(uids) {
 					t.Errorf("took effect in the order %v", got)
+				}
+				if want := len(uids) - len(slices.Compact(heights)); beside != want {
+					t.Errorf("%d landed beside another, want %d", beside, want)
+				}
+			})
+		})
+	}
+}
+
+// TestTrainBarrier: what turns out to require nothing of the one before it, although its type says
+// so, is not sent along with it: it goes back, no try counted, and is made as the first.
+func TestTrainBarrier(t *testing.T) {
+	trains(t, 4, devnet.Config{}, func(w *world) {
+		w.overlap = nil
+		w.worker(1, devworker.Options{ProveTime: 20 * time.Second}) // which reads no state
+		w.overlap = map[string]dispatcher.Mode{"MINT": dispatcher.Chained}
+		w.start()
+		uids := w.postAll("q", 4)
+		var heights []uint32
+		told := 0
+		for _, uid := range uids {
+			x := w.await(uid, lifecycle.Done, 3*time.Hour)
+			heights = append(heights, x.Attempt(x.Landed).Height)
+			for i, a := range x.Attempts {
+				if a.Error != nil && a.Error.Code == lifecycle.CodeAlone {
+					told++
+				}
+				if i < len(x.Attempts)-1 && a.Outcome != lifecycle.Prepared || x.Retries > 0 {
+					t.Errorf("%s: %d retries of %+v", uid, x.Retries, x.Attempts)
+				}
+			}
+		}
+		if !slices.IsSorted(heights) || len(slices.Compact(heights)) != len(uids) || told == 0 {
+			t.Errorf("landed in blocks %v, and %d were told why", heights, told)
+		}
+	})
+}
+
+// TestTrainCommutes: where one of four fails that require nothing of each other, its fee is the
+// only one lost, those behind it are as they would have been, and nobody says otherwise.
+func TestTrainCommutes(t *testing.T) {
+	for k := range 4 {
+		t.Run(fmt.Sprint("member=", k), func(t *testing.T) {
+			var failed string // the hash, as soon as it is known
+			memo := lifecycle.Memo("test", fmt.Sprintf("q-%02d", k))
+			trains(t, 4, devnet.Config{
+				FundAll: true, SlotTime: time.Minute, FillRate: 1, FailWhen: func(c devnet.Command) []string {
+					if c.Memo != memo || failed != "" && failed != c.Hash {
+						return nil
+					}
+					failed = c.Hash
+					return []string{"Overflow"}
+				},
+			}, func(w *world) {
+				w.overlap["MINT"] = dispatcher.Commuting
+				w.worker(1, devworker.Options{ProveTime: 2 * time.Second})
+				w.start()
+				uids := w.postAll("q", 7)
+				for i, uid := range uids {
+					x := w.await(uid, lifecycle.Done, 6*time.Hour)
+					lost := slices.IndexFunc(x.Attempts, func(a lifecycle.Attempt) bool { return a.Outcome == lifecycle.FailedIn })
+					if (lost >= 0) != (i == k) || (x.Retries > 0) != (i == k) {
+						t.Errorf("%s: %d retries of %+v", uid, x.Retries, x.Attempts)
+					}
+				}
+				if got := w.effects(uids...); len(got) != len(uids) || k < 3 && slices.Equal(got, uids) {
+					t.Errorf("took effect in the order %v", got)
+				}
+				es, err := w.store.Events(w.ctx, 0, 10_000)
+				w.ok(err)
+				if slices.ContainsFunc(es, func(e queues.Event) bool { return e.Code == lifecycle.CodeOutOfOrder }) {
+					t.Error("told to be out of order")
+				}
+				if found := w.audit(false); len(found) > 0 {
+					t.Errorf("an audit says %q", found)
 				}
 			})
 		})
@@ -149,12 +231,7 @@ func TestTrainBroken(t *testing.T) {
 					return []string{"Account_app_state_1_precondition_unsatisfied"}
 				},
 			}, func(w *world) {
-				w.worker(1, devworker.Options{
-					ProveTime: 2 * time.Second, State: func(_ context.Context, account string) ([]string, error) {
-						a, _ := w.net.Account(account)
-						return a.State, nil
-					},
-				})
+				w.worker(1, devworker.Options{ProveTime: 2 * time.Second})
 				w.start()
 				uids := w.postAll("q", 7)
 				fees := 0

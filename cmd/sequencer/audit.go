@@ -69,8 +69,13 @@ func runAudit(ctx context.Context, a *app, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	types, err := newRegistry(nil, cfg)
+	if err != nil {
+		return err
+	}
 	auditor := audit.Audit{
-		Store: store, Senders: senders.New(store, client), Nodes: nodes, Ledgers: ledgers, Namespace: cfg.Redis.Namespace, Policy: policy(cfg),
+		Store: store, Senders: senders.New(store, client), Nodes: nodes, Ledgers: ledgers, Overlap: types.Overlap,
+		Namespace: cfg.Redis.Namespace, Policy: policy(cfg),
 	}
 	report, err := auditor.Run(ctx)
 	switch {

@@ -97,7 +97,7 @@ func TestLinesOfRequests(t *testing.T) {
 	if err := m.Set("{t}:t:odd", "what no build has written"); err != nil {
 		t.Fatal(err)
 	}
-	types, err := newRegistry(nil, nil, nil)
+	types, err := newRegistry(nil, config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,12 +72,9 @@ func newService(cfg config, client redis.UniversalClient, followed *traces.Trace
 		Trace: traces.Parent,
 		Local: dispatcher.LocalWorkers{Find: children.Find, Hung: children.Hung, Token: cfg.Senders.WorkerToken},
 	})
-	types, err := newRegistry(workers, cfg.Types.WorkerTypes, cfg.Ledgers.Targets.names())
+	types, err := newRegistry(workers, cfg)
 	if err != nil {
 		return nil, err
-	}
-	if err := types.SetOverlap(cfg.Types.Overlap); err != nil {
-		return nil, fmt.Errorf("SEQUENCER_OVERLAP: %w", err)
 	}
 	ledgers, auth, err := cfg.Ledgers.open()
 	if err != nil {
@@ -137,24 +134,27 @@ func validKey(key string) error {
 }
 
 // newRegistry knows the built-in types and those that the configuration names.
-func newRegistry(workers *dispatcher.Client, further, ledgers []string) (*dispatcher.Registry, error) {
+func newRegistry(workers *dispatcher.Client, cfg config) (*dispatcher.Registry, error) {
 	types := new(dispatcher.Registry)
-	if err := types.Register(dispatcher.SubmitBatch(ledgers)); err != nil {
+	if err := types.Register(dispatcher.SubmitBatch(cfg.Ledgers.Targets.names())); err != nil {
 		return nil, err
 	}
 	if err := types.Register(dispatcher.VotingTypes(workers, dispatcher.NewRules(validKey))...); err != nil {
 		return nil, err
 	}
-	for _, name := range further {
+	for _, name := range cfg.Types.WorkerTypes {
 		if err := types.Register(dispatcher.NewRemote(workers, name, nil)); err != nil {
 			return nil, fmt.Errorf("SEQUENCER_WORKER_TYPES: %w", err)
 		}
+	}
+	if err := types.SetOverlap(cfg.Types.Overlap); err != nil {
+		return nil, fmt.Errorf("SEQUENCER_OVERLAP: %w", err)
 	}
 	return types, nil
 }
 
 func builtinTypes() []string {
-	types, err := newRegistry(nil, nil, nil)
+	types, err := newRegistry(nil, config{})
 	if err != nil {
 		panic(err) // the names are fixed
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"mina-sequencer/dispatcher"
 	"mina-sequencer/ledger"
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
@@ -25,6 +26,7 @@ type Audit struct {
 	Senders   *senders.Pool
 	Nodes     []*mina.Node // none where there are only ledgers
 	Ledgers   map[string]ledger.Ledger
+	Overlap   func(typ string) dispatcher.Mode // nil: all alone
 	Namespace string
 	Policy    lifecycle.Policy // Confirmations, SettleDepth and InclusionInterval count
 	// Pause is the time after which what looked wrong is looked at again, for
@@ -88,6 +90,7 @@ type pass struct {
 type landing struct {
 	uid      string
 	sequence int64
+	typ      string
 	in       *effect
 	attempts []lifecycle.Attempt
 }
@@ -193,7 +196,7 @@ func (p *pass) transaction(r queues.Record) {
 			len(effects), effects[0].Hash, effects[0].block.Height, effects[1].Hash, effects[1].block.Height)
 	}
 	if len(effects) > 0 {
-		l := landing{uid: t.UID, sequence: t.Sequence, in: effects[0], attempts: t.Attempts}
+		l := landing{uid: t.UID, sequence: t.Sequence, typ: t.Type, in: effects[0], attempts: t.Attempts}
 		p.landed[t.Queue] = append(p.landed[t.Queue], l)
 	}
 	p.end(t, effects)
@@ -309,13 +312,13 @@ func (p *pass) pools() error {
 // order holds the order on the chain against that of acceptance. Who had an
 // attempt before its successor had one was first: it ended, or its block went,
 // and a person or a reorganisation brought it back later; unless the successor was in
-// flight behind it, and took effect although it failed.
+// flight behind it, and took effect although it failed. Commuting ones have no order.
 func (p *pass) order() {
 	for queue, line := range p.landed {
 		slices.SortFunc(line, func(x, y landing) int { return cmp.Compare(x.sequence, y.sequence) })
 		for i := 1; i < len(line); i++ {
 			earlier, later := line[i-1], line[i]
-			if earlier.in.compare(later.in) <= 0 {
+			if earlier.in.compare(later.in) <= 0 || p.commute(earlier.typ, later.typ) {
 				continue
 			}
 			wasFirst := len(earlier.attempts) > 0 && len(later.attempts) > 0 &&
@@ -327,6 +330,12 @@ func (p *pass) order() {
 			}
 		}
 	}
+}
+
+func (p *pass) commute(types ...string) bool {
+	return !slices.ContainsFunc(types, func(typ string) bool {
+		return p.Overlap == nil || p.Overlap(typ) != dispatcher.Commuting
+	})
 }
 
 // nonces holds the next nonce of each sender against the chain's.

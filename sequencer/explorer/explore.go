@@ -11,7 +11,7 @@ import (
 type Report struct {
 	World    *World
 	States   int
-	Depth    int  // of the longest shortest way
+	Depth    int  // of the longest shortest way; in batches, how many there were
 	Complete bool // no state was left out
 	Broken   string
 	Story    string // how it came to be broken, from the first state on
@@ -79,9 +79,13 @@ type Options struct {
 	Bound int // the most states that are looked at; 0 for all
 	// FairEvery is of how many states one is followed to its end; 0 for none, 1 for all.
 	FairEvery int
+	// Batch is how many states are gone on from before those that they lead to; 0 for all of a
+	// depth, so that the first broken promise has a shortest story. Memory goes with it.
+	Batch int
 }
 
-// Explore walks all states of a world, breadth first, until one breaks a promise.
+// Explore walks all states of a world until one breaks a promise, breadth first unless in
+// batches.
 func Explore(w *World, o Options) *Report {
 	start := time.Now()
 	x := &walk{world: w, at: ^uint32(0)}
@@ -102,7 +106,11 @@ func Explore(w *World, o Options) *Report {
 			r.Complete = false
 			break
 		}
-		frontier = x.level(frontier, o)
+		rest := 0
+		if o.Batch > 0 {
+			rest = max(0, len(frontier)-o.Batch)
+		}
+		frontier = append(frontier[:rest], x.level(frontier[rest:], o)...)
 		r.Depth++
 	}
 	r.States, r.Took, r.Broken = x.states(), time.Since(start), x.broken

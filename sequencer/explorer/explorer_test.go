@@ -11,6 +11,7 @@ import (
 var (
 	only  = flag.String("world", "", "explore the worlds whose name contains this alone")
 	bound = flag.Int("bound", 0, "the most states of each world, 0 for all")
+	batch = flag.Int("batch", 0, "how many states are gone on from at once, for worlds too large for memory; 0 walks breadth first")
 	first = flag.Bool("first", false, "stop at the first broken promise")
 	every = flag.Int("fair", 16, "follow one of so many states to its end")
 	wide  = flag.Bool("wide", false, "one more of each fault, and higher chains")
@@ -40,7 +41,7 @@ func TestWorlds(t *testing.T) {
 		if !strings.Contains(w.Name, *only) {
 			continue
 		}
-		r := Explore(w, Options{FairEvery: *every, Bound: *bound})
+		r := Explore(w, Options{FairEvery: *every, Bound: *bound, Batch: *batch})
 		t.Log(r)
 		if r.Broken != "" {
 			t.Error(r.Story)

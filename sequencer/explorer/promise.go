@@ -185,7 +185,7 @@ func (s *State) checkChain(c chain) string {
 	}
 	var seen [8]bool
 	confirmations, _, _ := s.world.depths()
-	ordered := s.world.Budget[Reorg] == 0 || confirmations > 1
+	ordered := !s.world.Commuting && (s.world.Budget[Reorg] == 0 || confirmations > 1)
 	for i := range c.blocks {
 		b := &c.blocks[i]
 		if !b.full || b.cmd.txn < 0 || b.fate != succeeded {

@@ -9,16 +9,18 @@ import (
 
 // A World is the bounds of what is explored.
 type World struct {
-	Name     string
-	Procs    int // 1 or 2
-	Senders  int // or slots of the ledger
-	Ledger   ledgerKind
-	Queues   []int // transactions of each
-	Nodes    int   // 1, or 2 of which both are needed
-	Width    int   // the most of a queue in flight, 0 for one
-	Legacy   bool  // the workers send by themselves
-	Hashless bool  // the workers tell no hash
-	Replicas bool  // what is stored has to be confirmed
+	Name    string
+	Procs   int // 1 or 2
+	Senders int // or slots of the ledger
+	Ledger  ledgerKind
+	Queues  []int // transactions of each
+	Nodes   int   // 1, or 2 of which both are needed
+	Width   int   // the most of a queue in flight, 0 for one
+	// Commuting: those in flight together require nothing of each other, and have no order.
+	Commuting bool
+	Legacy    bool // the workers send by themselves
+	Hashless  bool // the workers tell no hash
+	Replicas  bool // what is stored has to be confirmed
 	// Alone: one node of two is enough.
 	Alone bool
 	// Retries, Confirmations, Settle and Finality are as configured; 0 for 0, 1, 2, 2.
@@ -361,9 +363,11 @@ func (s *State) view(p, t int) lifecycle.View {
 
 // train is what process p knows of those around a transaction.
 func (s *State) train(p int, txn *lifecycle.Transaction) lifecycle.Train {
-	return lifecycle.TrainOf(s.store.queue(txn.Queue).Run, txn.UID, func(uid string) (lifecycle.Member, bool) {
+	t := lifecycle.TrainOf(s.store.queue(txn.Queue).Run, txn.UID, func(uid string) (lifecycle.Member, bool) {
 		return s.member(p, uid)
 	})
+	t.Commuting = s.world.Commuting
+	return t
 }
 
 // member is what process p knows of one of a train; false if that is out of date.

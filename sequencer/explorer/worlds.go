@@ -140,6 +140,8 @@ func worldsOfLongTrains() []*World {
 	return []*World{
 		{Name: "train, a crash", Width: 2, Queues: []int{2}, Height: 1, Budget: Budget{Crash: 1}},
 		{Name: "train, broken", Width: 2, Queues: []int{2}, Retries: 1, Height: 4, Budget: Budget{FailIn: 1}},
+		{Name: "train, commuting", Width: 2, Commuting: true, Queues: []int{2}, Retries: 1, Height: 4,
+			Budget: Budget{FailIn: 1}},
 		{Name: "train, refused", Width: 2, Queues: []int{2}, Retries: 1, Height: 2, Budget: Budget{Refuse: 1}},
 		{Name: "train, dropped", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{Vanish: 1}},
 		{Name: "train, cancelled", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{Cancel: 1}},

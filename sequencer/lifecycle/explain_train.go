@@ -26,7 +26,7 @@ func (s *Scene) joining(d said) said {
 	}
 	out := 0
 	for i := range s.Train.Ahead {
-		if !s.Train.Ahead[i].landed() {
+		if s.Train.waits(&s.Train.Ahead[i]) {
 			out++
 		}
 	}
@@ -59,7 +59,7 @@ func (s *Scene) joining(d said) said {
 func (s *Scene) member(d said) said {
 	t := s.Txn
 	first := "" // ahead in no block
-	if i := slices.IndexFunc(s.Train.Ahead, func(m Member) bool { return !m.landed() }); i >= 0 {
+	if i := slices.IndexFunc(s.Train.Ahead, func(m Member) bool { return s.Train.waits(&m) }); i >= 0 {
 		first = s.Train.Ahead[i].Txn.UID
 	}
 	failed := t.Phase == PhaseFailing || t.Phase == PhaseDelayed || t.Phase == PhaseDispatching && !t.Open()
@@ -73,7 +73,11 @@ func (s *Scene) member(d said) said {
 		return said{fmt.Sprintf("What is ahead of it (%s) will not come as it was to: "+
 			"it goes back to its place, and is made anew.", s.brokenAhead()), Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepBind}}
 	case failed && s.Train.holds():
-		d.summary += fmt.Sprintf(" Made on it were the %d behind it: nothing is tried before none of them can land.", behind)
+		why := " Made on it were the %d behind it: nothing is tried before none of them can land."
+		if s.Train.Commuting {
+			why = " It is tried again when the %d behind it, which do not need it, have landed or cannot land."
+		}
+		d.summary += fmt.Sprintf(why, behind)
 		d.wait = Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d behind", behind)}
 	case failed && ahead > 0 && t.Deferred > 0 && (t.Last() == nil || !t.Last().Pending()):
 		again := "It went back to its place once; it is made again when the %d ahead of it are in a block."
@@ -95,6 +99,6 @@ func lost(m Member) bool {
 
 // brokenAhead is the first ahead that is not, or will not be, what was built on.
 func (s *Scene) brokenAhead() string {
-	i := slices.IndexFunc(s.Train.Ahead, func(m Member) bool { return !m.inOrder() })
+	i := slices.IndexFunc(s.Train.Ahead, func(m Member) bool { return !s.Train.stands(&m) })
 	return s.Train.Ahead[i].Txn.UID
 }

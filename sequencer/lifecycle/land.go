@@ -141,7 +141,7 @@ func (v *View) over() Step {
 	switch {
 	case !t.Phase.Bound():
 		s = u.to(t.Phase, ReasonSettled)
-	case v.behind() && !v.stops():
+	case v.behind() && !v.Train.Commuting && !v.stops():
 		s = u.back(ReasonSettled)
 	case rejected && t.Ending != PhaseDone:
 		// One archive's word allows no new attempt: a person's retry does.
@@ -149,7 +149,7 @@ func (v *View) over() Step {
 	default:
 		s = u.closed(ReasonSettled)
 	}
-	s.Aside.DropBytes, s.Aside.Broke = true, len(v.Train.Behind) > 0
+	s.Aside.DropBytes, s.Aside.Broke = true, len(v.Train.Behind) > 0 && !v.Train.Commuting
 	if g.Fate == FateFailed {
 		nonce = g.Nonce // a legacy worker's may be another than planned
 	}

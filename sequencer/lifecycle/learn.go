@@ -149,6 +149,10 @@ func (v *View) signed(r Answer) Step {
 	if v.behind() && !v.Txn.Open() && v.Train.broken() {
 		return v.yields(nil) // what it was made on will not come
 	}
+	if v.behind() && !v.Txn.Open() && r.Alone != "" {
+		return v.yields(&Error{Code: CodeAlone, Message: "made behind others of its queue in flight, it " + r.Alone +
+			"; it is made anew when they have landed, and its type should go alone"})
+	}
 	if s, again := v.reprice(r); again {
 		return s
 	}
@@ -169,7 +173,7 @@ func (v *View) signed(r Answer) Step {
 }
 
 func sign(a *Attempt, r Answer) {
-	a.Outcome, a.Data, a.Hash, a.Weight = Signed, r.Data, r.Hash, r.Weight
+	a.Outcome, a.Data, a.Hash, a.Weight, a.Alone = Signed, r.Data, r.Hash, r.Weight, r.Alone != ""
 }
 
 // sign keeps the bytes, of which this process knows that nobody has them.

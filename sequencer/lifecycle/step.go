@@ -157,6 +157,7 @@ const (
 	CodeRepriced       = "REPRICED" // of an attempt that was signed again before it left
 	CodeLost           = "LOST"
 	CodeMismatch       = "WORKER_MISMATCH"
+	CodeAlone          = "NOT_TOGETHER"
 	CodeNotRaised      = "NOT_RAISED"
 	CodeExpired        = "EXPIRED"
 	CodeNonceTaken     = "NONCE_TAKEN"

@@ -21,6 +21,14 @@ func member(n uint32, f Fate, parts ...part) Member {
 	return Member{Txn: t, Sighting: Sighting{Fate: f, Agreed: true, Depth: 1}, SentAt: clock.Add(-30 * time.Second)}
 }
 
+// lonely is an answer with what may not go along with others.
+func lonely(a Answer) Answer {
+	a.Alone = "creates the account B"
+	return a
+}
+
+func alone(a *Attempt) { a.Alone = true }
+
 // unmade is one that its worker has.
 func unmade(n uint32) Member {
 	return Member{Txn: txn(PhaseDispatching, try(Prepared, at(n)))}
@@ -32,7 +40,7 @@ var ofTrains = map[Reason]bool{ReasonBehind: true, ReasonBroken: true}
 // trainRows are of what has others of its queue in flight around it.
 func trainRows() []row {
 	return []row{
-		trainPlans(), trainAnswers(), trainSends(), trainSettles(), trainLands(), trainRaises(),
+		trainPlans(), trainAnswers(), trainSends(), trainSettles(), trainLands(), trainRaises(), trainCommutes(),
 		{"a person, while others are behind", []sample{
 			{"cancels what waits for its next try: remembered", txn(PhaseDelayed, try(Expired, over)),
 				orders(Order{What: OrderCancel}, behindIt(member(8, FatePooled))),
@@ -81,6 +89,13 @@ func trainAnswers() row {
 			"answered; REVISION, INCLUSION; 1 signed open 7@100; keep bytes of 1; confirm"},
 		{"signed, and one ahead has failed", proving, learns(signed(Prove, 1), ahead(member(6, FateFailed))),
 			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1"},
+		{"signed, and not fit to go along with them", proving, learns(lonely(signed(Prove, 1)), first),
+			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error NOT_TOGETHER"},
+		{"which does not matter if it is the first", proving, learns(lonely(signed(Prove, 1))),
+			"answered; REVISION, INCLUSION; 1 signed open 7@100; keep bytes of 1; confirm"},
+		{"nor of a raise: its proof is the same", txn(PhaseWatching, try(Sent), try(Prepared)),
+			learns(lonely(signed(Resign, 2)), first, sees(FatePooled, 0)),
+			"answered; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 signed open 7@100; keep bytes of 2; confirm"},
 		{"an error is not its own", proving, learns(fault(answer(Prove, 1), FaultError, "E"), first),
 			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error E"},
 		{"nor is one that no retry can mend", proving, learns(fault(answer(Prove, 1), FaultHopeless, "E"), first),
@@ -228,6 +243,41 @@ func trainRaises() row {
 	}}
 }
 
+// trainCommutes: what failed in a block has used a nonce, and nothing else. The same rows of what
+// is chained stand above.
+func trainCommutes() row {
+	together := func(v *View) { v.Train.Commuting = true }
+	watched, sent := txn(PhaseWatching, try(Sent)), txn(PhaseSent, try(Signed))
+	unsent := knows(func(l *Local) { l.SentAt, l.Unsent = time.Time{}, 1 })
+	old := func(v *View) {
+		v.Local.SentAt = clock.Add(-time.Hour)
+		v.Tip.TipSlot, v.Tip.Slot = 320, 320
+	}
+	return row{"commuting, and one failed in a block", []sample{
+		{"planned behind it", txn(PhaseDispatching), decides(asked(good()), together, ahead(member(11, FateFailed))),
+			"planning; DISPATCHING, BLOCKED; 1 prepared planned 12@100"},
+		{"not if what is ahead has no nonce in any block", txn(PhaseDispatching),
+			decides(asked(good()), together, ahead(member(11, FateExpired))), "broken; WAITING, FREE; deferred 1"},
+		{"nor once it is to be tried again", txn(PhaseDispatching),
+			decides(asked(good()), together, ahead(Member{Txn: txn(PhaseDelayed, try(FailedIn, at(11), over))})),
+			"broken; WAITING, FREE; deferred 1"},
+		{"made behind it", txn(PhaseDispatching, try(Prepared)), learns(signed(Prove, 1), together, ahead(member(6, FateFailed))),
+			"answered; REVISION, INCLUSION; 1 signed open 7@100; keep bytes of 1; confirm"},
+		{"sent behind it, at once", sent, decides(unsent, together, ahead(member(6, FateFailed))), "sending; send 1"},
+		{"raised as the first in no block", watched, decides(sees(FatePooled, 0), old, together, ahead(member(6, FateFailed))),
+			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@150"},
+		{"landed behind it: in its order", watched, decides(sees(FateIncluded, 2), together, ahead(member(6, FateFailed))),
+			"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
+		{"it is tried again, and the queue is as wide", watched, decides(sees(FateFailed, 5), together, behindIt(member(8, FateIncluded))),
+			"settled; RETRY, RETRY; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8"},
+		{"when none is behind it", txn(PhaseDispatching, try(FailedIn, over)),
+			decides(asked(good()), holds(8, 100), together, behindIt(member(8, FatePooled))), "broken"},
+		{"so is another, which failed for itself", watched,
+			decides(sees(FateFailed, 5), together, ahead(Member{Txn: txn(PhaseDelayed, try(FailedIn, at(6), over))})),
+			"settled; RETRY, RETRY; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8"},
+	}}
+}
+
 // TestJoins: what may be put behind a train, and when.
 func TestJoins(t *testing.T) {
 	t.Parallel()
@@ -247,6 +297,7 @@ func TestJoins(t *testing.T) {
 		"those in a block do not count":     {[]Member{member(7, FateIncluded), member(8, FatePooled)}, 2, nil, true},
 		"one has failed":                    {[]Member{member(7, FateFailed), member(8, FatePooled)}, 9, nil, false},
 		"one is to be made anew":            {[]Member{unmade(7)}, 9, nil, false},
+		"one may have none beside it":       {[]Member{{Txn: txn(PhaseWatching, try(Sent, alone))}}, 9, nil, false},
 		"the last makes no other try":       {[]Member{member(7, FatePooled, ending(PhaseFailed))}, 9, nil, false},
 		"a legacy worker's":                 {[]Member{{Txn: txn(PhaseWatching, try(Sent, legacy))}}, 9, nil, false},
 		"the chain was looked at long ago":  {[]Member{member(7, FatePooled)}, 2, func(t *Tip) { t.Fresh = false }, false},

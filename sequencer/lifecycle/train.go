@@ -18,6 +18,9 @@ type Train struct {
 	Ahead, Behind []Member // in the order of the queue
 	// Unseen: there are members that this process does not drive yet.
 	Unseen bool
+	// Commuting: none of them requires what another makes. A failure in a block then uses a
+	// nonce and breaks nothing, and they may take effect in any order.
+	Commuting bool
 }
 
 // A Member is another transaction of a train, as the same process knows it.
@@ -81,6 +84,14 @@ func (m *Member) taken() bool {
 // landed reports whether m succeeded in a block, if not deep enough to be DONE.
 func (m *Member) landed() bool { return m.Sighting.Fate == FateIncluded }
 
+// goesAlone reports whether what was signed of m may have nothing of its queue beside it.
+func (m *Member) goesAlone() bool {
+	return slices.ContainsFunc(m.Txn.Attempts, func(a Attempt) bool { return a.Open() && a.Alone })
+}
+
+// failed reports whether m failed in a block, which is not settled yet.
+func (m *Member) failed() bool { return m.Sighting.Fate == FateFailed && m.Txn.Open() }
+
 // fee is the most that m pays.
 func (m *Member) fee() (most uint64) {
 	for i := range m.Txn.Attempts {
@@ -101,8 +112,14 @@ func (t *Train) last() *Member {
 
 // broken reports whether a member ahead is not, or will not be, what was built on.
 func (t *Train) broken() bool {
-	return slices.ContainsFunc(t.Ahead, func(m Member) bool { return !m.inOrder() })
+	return slices.ContainsFunc(t.Ahead, func(m Member) bool { return !t.stands(&m) })
 }
+
+// stands reports whether what is behind m may go on.
+func (t *Train) stands(m *Member) bool { return m.inOrder() || t.Commuting && m.failed() }
+
+// waits reports whether m is in no block that counts for those behind it.
+func (t *Train) waits(m *Member) bool { return !m.landed() && !(t.Commuting && m.failed()) }
 
 // holds reports whether something behind may still land: then its own bytes have to.
 func (t *Train) holds() bool {
@@ -113,14 +130,14 @@ func (t *Train) holds() bool {
 func (t *Train) alone() bool { return len(t.Ahead)+len(t.Behind) == 0 && !t.Unseen }
 
 // Joins reports whether one more may be put behind the members of a train, all of them:
-// each is in order, the last has been taken by a node, and fewer than width are in no
+// each is in order and may have others beside it, the last has been taken by a node, and fewer than width are in no
 // block. What joins is valid no longer than the last, so that one must have half of its
 // time left.
 func (p *Policy) Joins(members []Member, width int, tip Tip) bool {
 	waiting := 0
 	for i := range members {
 		m := &members[i]
-		if !m.inOrder() || m.Txn.Ending != "" {
+		if !m.inOrder() || m.Txn.Ending != "" || m.goesAlone() {
 			return false
 		}
 		if !m.landed() {
@@ -186,7 +203,7 @@ func (v *View) inTurn(s Step) Step {
 		if slices.ContainsFunc(v.Train.Ahead, func(m Member) bool { return m.inOrder() && !m.Sighting.Passed }) {
 			return v.wait(ReasonBehind)
 		}
-		if len(v.Train.Ahead) > 0 {
+		if len(v.Train.Ahead) > 0 && !v.Train.Commuting {
 			s.Aside.Broke = true
 			if s.Aside.Code == "" {
 				s.Aside.Code = CodeOutOfOrder
@@ -206,7 +223,7 @@ func (v *View) clear() (at time.Time, ok bool) {
 	switch {
 	case v.Train.Unseen:
 		return time.Time{}, false
-	case p == nil, p.landed():
+	case p == nil, !v.Train.waits(p):
 		return time.Time{}, true
 	case v.Train.broken():
 		return time.Time{}, false
@@ -250,7 +267,7 @@ func (v *View) outranked() bool {
 // rankAhead is the lowest fee of those ahead that are in no block, 0 if none is.
 func (v *View) rankAhead() (lowest uint64) {
 	for i := range v.Train.Ahead {
-		if m := &v.Train.Ahead[i]; !m.landed() && (lowest == 0 || m.fee() < lowest) {
+		if m := &v.Train.Ahead[i]; v.Train.waits(m) && (lowest == 0 || m.fee() < lowest) {
 			lowest = m.fee()
 		}
 	}
@@ -259,5 +276,5 @@ func (v *View) rankAhead() (lowest uint64) {
 
 // heads reports whether no other is ahead of it in no block: it is the first to linger.
 func (v *View) heads() bool {
-	return !v.Train.Unseen && !slices.ContainsFunc(v.Train.Ahead, func(m Member) bool { return !m.landed() })
+	return !v.Train.Unseen && !slices.ContainsFunc(v.Train.Ahead, func(m Member) bool { return v.Train.waits(&m) })
 }

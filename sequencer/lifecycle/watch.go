@@ -292,7 +292,7 @@ func (v *View) raise(refused bool) Step {
 	if !known {
 		return v.pool(v.wait(ReasonPool))
 	}
-	if p := v.Train.last(); p != nil && !p.landed() {
+	if p := v.Train.last(); p != nil && v.Train.waits(p) {
 		_, until, _ := v.follows()
 		last = min(last, until)
 		if v.outranked() { // it goes along

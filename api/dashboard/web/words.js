@@ -13,6 +13,7 @@ const errors = [
   [/^NOT_RAISED$/, 'Its fee could not be raised; the earlier attempt goes on waiting.'],
   [/^WORKER_UNAVAILABLE$|^502$/, 'Its worker, or what the worker needs, could not be reached.'],
   [/^WORKER_MISMATCH$/, 'Its worker signed something else than it was asked for.'],
+  [/^NOT_TOGETHER$/, 'It may not be in flight along with others of its queue, so it is made again as the first of them.'],
   [/^500$/, 'Its worker says that no retry can mend this.'],
   [/app_state_\d+_precondition_unsatisfied/i, 'The state of the contract was no longer what the proof was made for.'],
   [/nonce_precondition_unsatisfied/i, 'The nonce of an account was no longer what the proof was made for.'],
