@@ -85,8 +85,8 @@ func mistakesOfTrains() []mistake {
 		{"what comes after its predecessor sent before", "train, dropped", decisions + "train.go",
 			"	return last.taken() && tip.Fresh", "	return tip.Fresh"},
 		{"done before the one ahead", "train", decisions + "train.go",
-			"			return v.wait(ReasonBehind)\n		}\n		if len(v.Train.Ahead) > 0 {",
-			"		}\n		if len(v.Train.Ahead) > 0 {"},
+			"			return v.wait(ReasonBehind)\n		}\n		if len(v.Train.Ahead) > 0 &&",
+			"		}\n		if len(v.Train.Ahead) > 0 &&"},
 	}
 }
 
