@@ -80,7 +80,7 @@ func found(t *testing.T, m mistake) {
 	}
 	args := []string{"-test.run", "^TestWorlds$", "-test.v", "-first", "-fair", "4", "-world", m.world}
 	if !slices.ContainsFunc(Worlds(), func(w *World) bool { return strings.Contains(w.Name, m.world) }) {
-		args = append(args, "-wide") // no world of CI is large enough
+		args = append(args, "-wide", "-batch", "2000") // no world of CI is large enough
 	}
 	out, err := exec.CommandContext(t.Context(), binary, args...).CombinedOutput()
 	broken := regexp.MustCompile(`world ([^\n]*): ([^\n]*)\n`).FindStringSubmatch(string(out))

@@ -265,7 +265,10 @@ func (s *State) onWire(c command, known bool) {
 		return
 	}
 	w := &s.net[at]
-	w.known, w.pool = true, 3
+	if w.known = true; c.until > 0 && s.chain[0].tip() >= int(c.until) {
+		return // expired: no node takes it, nor gives up another for it
+	}
+	w.pool = 3
 	for i := range s.net {
 		o := &s.net[i]
 		if i == at || o.cmd.sender != c.sender || o.cmd.nonce != c.nonce {

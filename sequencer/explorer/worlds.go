@@ -67,6 +67,7 @@ func worldsOfOne() []*World {
 		{Name: "failed in a block", Retries: 1, Height: 3, Budget: Budget{FailIn: 1, Reorg: 1}},
 		{Name: "reorganised twice", Patient: true, Height: 4, Budget: Budget{Reorg: 2, FailIn: 1}},
 		{Name: "refused after a crash", Retries: 1, Height: 2, Budget: Budget{Crash: 1, Refuse: 1}},
+		{Name: "refused, and the one before it runs out", Retries: 1, Height: 4, Budget: Budget{Refuse: 1}},
 		{Name: "no try left while something is open", Height: 3, Budget: Budget{Crash: 1, Refuse: 1}},
 		{Name: "busy while something is open", Retries: 1, Height: 2, Budget: Budget{Crash: 1, Refuse: 1, Busy: 1}},
 		{Name: "cancel while something is open", Retries: 1, Height: 1, Budget: Budget{Crash: 1, Refuse: 1, Cancel: 1}},

@@ -149,7 +149,10 @@ func TestWatchOf(t *testing.T) {
 			watch(298, 344, "5J2")},
 		"final":                          {txn(PhaseDone, try(Included, block), landedBy(1), final), nil},
 		"waits again, and was DONE once": {txn(PhaseDispatching, try(Unknown), final), watch(298, 344, "5J1")},
-		"a legacy worker's":              {txn(PhaseSent, try(Unknown, legacy, unhashed)), sends(watch(298, 0), false)},
+		"refused, and an open one has its nonce": {txn(PhaseDelayed, try(Unknown), try(Refused, over, func(a *Attempt) { a.ValidUntil = 350 })),
+			watch(298, 350, "5J1", "5J2")},
+		"refused, and none has": {txn(PhaseDelayed, try(Refused, over)), nil},
+		"a legacy worker's":     {txn(PhaseSent, try(Unknown, legacy, unhashed)), sends(watch(298, 0), false)},
 		"beside one of a legacy worker": {txn(PhaseSent, try(Unknown, legacy), try(Sent, slot(300))),
 			sends(watch(298, 0, "5J1", "5J2"), false)},
 		"a legacy worker's, in a block": {txn(PhaseDone, try(Included, block, legacy), landedBy(1)),
@@ -184,7 +187,10 @@ func TestWatchOfAny(t *testing.T) {
 		for i := range txn.Attempts {
 			a := &txn.Attempts[i]
 			left := a.Outcome != Prepared && a.Outcome != Refused
-			if !a.Open() && (landed == nil || a.Sender != landed.Sender || a.Nonce != landed.Nonce || !left) {
+			beside := a.Outcome == Refused && slices.ContainsFunc(txn.Attempts, func(o Attempt) bool {
+				return o.Open() && o.Sender == a.Sender && o.Nonce == a.Nonce
+			})
+			if !a.Open() && !beside && (landed == nil || a.Sender != landed.Sender || a.Nonce != landed.Nonce || !left) {
 				continue
 			}
 			some = true

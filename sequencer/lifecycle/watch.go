@@ -19,15 +19,16 @@ func Memo(namespace, uid string) string {
 }
 
 // WatchOf is what the chain is to be asked about t: the attempts that share the nonce
-// still in question, those that are open or, once one has landed, that one. It reports
-// false if there is nothing.
+// still in question, those that are open or, once one has landed, that one. What was given
+// up as refused because an open one keeps its nonce is among them: should a node have it all
+// the same, it may land for longer than that one. It reports false if there is nothing.
 func WatchOf(t *Transaction, memo string) (w Watch, found bool) {
 	w.Memo = memo
 	landed := t.Attempt(t.Landed)
 	unseen := false
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
-		if !a.Open() && a != landed && !sharesNonce(a, landed) {
+		if !a.Open() && a != landed && !sharesNonce(a, landed) && !t.keeps(a) {
 			continue
 		}
 		if !found {
@@ -53,6 +54,13 @@ func WatchOf(t *Transaction, memo string) (w Watch, found bool) {
 		w.Found = t.Landed > 0 || !unseen
 	}
 	return w, found
+}
+
+// keeps reports whether a was refused, and something open has its nonce.
+func (t *Transaction) keeps(a *Attempt) bool {
+	return a.Outcome == Refused && slices.ContainsFunc(t.Attempts, func(o Attempt) bool {
+		return o.Open() && o.Sender == a.Sender && o.Nonce == a.Nonce
+	})
 }
 
 func sharesNonce(a, b *Attempt) bool {
