@@ -236,7 +236,7 @@ func TestDriveOrder(t *testing.T) {
 }
 
 // TestDriveRead: what a process knows holds under its claim, and what it has asked for
-// in the phase that asked.
+// for the record that asked.
 func TestDriveRead(t *testing.T) {
 	t.Parallel()
 	knowing := Local{Taken: 1, Unsent: 1, Asked: Asked{Sender: good()}}
@@ -257,9 +257,13 @@ func TestDriveRead(t *testing.T) {
 	}
 	unasked := same
 	unasked.Asked = Asked{}
-	if l, b := read(func(t *Transaction) { t.Revision++; t.Phase = PhaseWatching }); !reflect.DeepEqual(l, unasked) ||
-		b == nil {
-		t.Errorf("in another phase: %+v, %q", l, b)
+	for name, edit := range map[string]func(*Transaction){
+		"in another phase":                 func(t *Transaction) { t.Revision++; t.Phase = PhaseWatching },
+		"in the same one, changed by some": func(t *Transaction) { t.Revision++ },
+	} {
+		if l, b := read(edit); !reflect.DeepEqual(l, unasked) || b == nil {
+			t.Errorf("%s: %+v, %q", name, l, b)
+		}
 	}
 	for name, edit := range map[string]func(*Transaction){
 		"under another claim":          func(t *Transaction) { t.Claim = "other:2" },
