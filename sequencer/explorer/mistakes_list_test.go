@@ -75,8 +75,8 @@ func mistakesOfTrains() []mistake {
 	return []mistake{
 		{"made anew while others are behind", "train, broken", decisions + "plan.go",
 			"	case len(v.Train.Behind) > 0:\n		return v.wait(ReasonBroken)", "	case false:"},
-		{"built on what will not come", "train, broken", decisions + "train.go",
-			"	if t.Unseen || t.broken() || ", "	if t.Unseen || "},
+		{"built on what will not come", "train, dropped", decisions + "train.go",
+			"	case FateFailed, FateDisplaced, FateExpired:\n", "	case FateFailed, FateDisplaced:\n"},
 		{"a sender freed with the first of several", "train", "change.go",
 			"	if own != nil && len(q.Run) == 0 {", "	if own != nil {"},
 		{"a nonce below an open one left free", "train, an error", decisions + "train.go",
