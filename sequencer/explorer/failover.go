@@ -49,8 +49,12 @@ func (s *State) lacks(p, t int, txn *lifecycle.Transaction) bool {
 	return s.world.Forgets > 0 && lifecycle.Lacks(txn, s.procs[p].txns[t])
 }
 
-// forgets has processes forget what nobody of them drives: time has passed since.
+// forgets has processes forget what nobody of them drives: time has passed since, with a
+// store that lacks nothing.
 func (s *State) forgets() {
+	if s.store.Unsettled {
+		return
+	}
 	for p := range s.procs {
 		r := &s.procs[p].recovery
 		r.txns, r.known = slices.Clone(r.txns), slices.Clone(r.known)
@@ -182,11 +186,17 @@ func (s *State) settle() {
 	}
 }
 
+// expired reports whether a command ran out as deep as settles that.
+func (s *State) expired(c command) bool {
+	_, settle, _ := s.world.depths()
+	return c.until > 0 && s.chain[0].tip()-settle >= int(c.until)
+}
+
 // mayBeUnknown: what is out when the store is settled is stored, unless no replica was
 // asked to confirm it, the process that knew it is gone or asleep, and no node shows it.
 func (s *State) mayBeUnknown(c command, shown bool) {
 	switch {
-	case s.knows(c):
+	case s.knows(c), s.expired(c):
 	case shown, s.world.Replicas, s.world.Budget[Crash]+s.world.Budget[Lapse] == 0:
 		s.refuse = c.String() + " is out, and the store is settled without it"
 	default:

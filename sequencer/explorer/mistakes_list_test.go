@@ -79,14 +79,8 @@ func mistakesOfTrains() []mistake {
 			"	case FateFailed, FateDisplaced, FateExpired:\n", "	case FateFailed, FateDisplaced:\n"},
 		{"a sender freed with the first of several", "train", "change.go",
 			"	if own != nil && len(q.Run) == 0 {", "	if own != nil {"},
-		{"a nonce below an open one left free", "train, an error", decisions + "train.go",
-			"	return following(a.Nonce), until, a.Nonce < following(a.Nonce)\n",
-			"	return following(a.Nonce) + 1, until, true\n"},
 		{"what comes after its predecessor sent before", "train, dropped", decisions + "train.go",
 			"	return last.taken() && tip.Fresh", "	return tip.Fresh"},
-		{"done before the one ahead", "train", decisions + "train.go",
-			"			return v.wait(ReasonBehind)\n		}\n		if len(v.Train.Ahead) > 0 &&",
-			"		}\n		if len(v.Train.Ahead) > 0 &&"},
 	}
 }
 
