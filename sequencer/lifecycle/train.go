@@ -119,7 +119,7 @@ func (t *Train) broken() bool {
 func (t *Train) stands(m *Member) bool { return m.inOrder() || t.Commuting && m.failed() }
 
 // waits reports whether m is in no block that counts for those behind it.
-func (t *Train) waits(m *Member) bool { return !m.landed() && !(t.Commuting && m.failed()) }
+func (t *Train) waits(m *Member) bool { return !m.landed() && (!t.Commuting || !m.failed()) }
 
 // holds reports whether something behind may still land: then its own bytes have to.
 func (t *Train) holds() bool {
