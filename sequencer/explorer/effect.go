@@ -210,6 +210,11 @@ func (s *State) end(p, t int, late bool, w way) bool {
 		s.met.result(r)
 	}
 	if late {
+		if sent, is := r.(lifecycle.SendTold); is && sent.Refusal != nil {
+			// A refusal counts with a look at the chain after it, which a stopped call does not take.
+			sent.Refusal, sent.Lost = nil, true
+			r = sent
+		}
 		h.drive.Add(call, r)
 		return true
 	}
