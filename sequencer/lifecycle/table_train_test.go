@@ -204,10 +204,10 @@ func trainRaises() row {
 		v.Tip.TipSlot, v.Tip.Slot = 320, 320
 	}
 	watched := txn(PhaseWatching, try(Sent))
-	dear := member(6, FatePooled)
-	dear.Txn.Attempts[0].Fee = 140
-	dearer := member(5, FatePooled)
-	dearer.Txn.Attempts[0].Fee = 145
+	raised := func(n uint32, to uint64) Member { return member(n, FatePooled, try(Sent, at(n), fee(to))) }
+	dear, dearer := raised(6, 140), raised(5, 145)
+	began := member(6, FatePooled)
+	began.Txn.Attempts[0].Fee = 140
 	raising := txn(PhaseWatching, try(Sent), try(Prepared, fee(150)))
 	left := txn(PhaseWatching, try(Sent), try(Prepared, fee(140)))
 	left.Attempts[1].Error, left.Attempts[1].EndedAt = &Error{Code: CodeNotRaised}, clock
@@ -219,6 +219,9 @@ func trainRaises() row {
 			"resending; ask-bytes"},
 		{"one ahead was raised: to its fee, at once", watched, decides(sees(FatePooled, 0), ahead(dear)),
 			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@140"},
+		{"not by what was dear from the start", watched, decides(sees(FatePooled, 0), ahead(began)), "pool; look in 29m0s"},
+		{"nor by that behind one that was raised", watched, decides(sees(FatePooled, 0), ahead(dearer, began)),
+			"pool; look in 29m0s"},
 		{"not before all ahead are", watched, decides(sees(FatePooled, 0), ahead(dear, member(6, FatePooled))),
 			"pool; look in 29m0s"},
 		{"to what the lowest pays", watched, decides(sees(FatePooled, 0), ahead(dearer, dear)),

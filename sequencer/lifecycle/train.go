@@ -102,6 +102,12 @@ func (m *Member) fee() (most uint64) {
 	return most
 }
 
+// raised reports whether m pays more than it once did at its nonce.
+func (m *Member) raised() bool {
+	first := m.Txn.FirstOpen()
+	return first != nil && first.Fee < m.fee()
+}
+
 // last is the one directly ahead, nil if none is.
 func (t *Train) last() *Member {
 	if len(t.Ahead) == 0 {
@@ -257,17 +263,22 @@ func (v *View) resendEvery() time.Duration {
 	return ResendEvery
 }
 
-// outranked reports whether all ahead, in no block, pay more by now: of a payer's commands each
+// outranked reports whether all ahead, in no block, were raised, and pay more by now: of a payer's commands each
 // ranks by the lowest fee up to it, so this one goes along.
 func (v *View) outranked() bool {
 	mine := Member{Txn: v.Txn}
 	return v.rankAhead() > mine.fee()
 }
 
-// rankAhead is the lowest fee of those ahead that are in no block, 0 if none is.
+// rankAhead is the lowest fee of those ahead that are in no block, 0 if none is or one has not
+// been raised: what was dear from the start takes nobody along.
 func (v *View) rankAhead() (lowest uint64) {
 	for i := range v.Train.Ahead {
-		if m := &v.Train.Ahead[i]; v.Train.waits(m) && (lowest == 0 || m.fee() < lowest) {
+		switch m := &v.Train.Ahead[i]; {
+		case !v.Train.waits(m):
+		case !m.raised():
+			return 0
+		case lowest == 0, m.fee() < lowest:
 			lowest = m.fee()
 		}
 	}
