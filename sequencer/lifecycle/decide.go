@@ -56,7 +56,15 @@ func (v *View) waitUntil(at time.Time, why Reason) Step {
 // do has an effect done.
 func (v *View) do(e Effect, why Reason) Step { return Step{Local: v.Local, Do: e, Reason: why} }
 
-func (v *View) ask(k Kind, why Reason) Step { return v.do(Effect{Kind: k}, why) }
+// ask begins a question. What is asked about a sender while others of its queue are in flight
+// may be answered when they have used their nonces.
+func (v *View) ask(k Kind, why Reason) Step {
+	s := v.do(Effect{Kind: k}, why)
+	if k == AskSender && !v.Train.alone() {
+		s.Local.Asked.Among = true
+	}
+	return s
+}
 
 // with is v with its record changed, for what follows to be decided on.
 func (v *View) with(change func(t *Transaction)) *View {

@@ -65,9 +65,7 @@ func (v *View) unfit() (Step, bool) {
 	case !v.Known:
 		return v.unknownType(), true
 	case s == nil:
-		asks := v.ask(AskSender, ReasonPlanning)
-		asks.Local.Asked.Among = v.Local.Asked.Among || !v.Train.alone()
-		return asks, true
+		return v.ask(AskSender, ReasonPlanning), true
 	case v.Local.Asked.Among && v.Train.alone():
 		again := v.ask(AskSender, ReasonPlanning)
 		again.Local.Asked = Asked{}

@@ -337,9 +337,15 @@ func TestAskedAmong(t *testing.T) {
 			t.Errorf("%s: %v", name, s.Local.Asked.Among)
 		}
 	}
-	asks := Decide(view(txn(PhaseDispatching), ahead(member(6, FatePooled)), knows(func(l *Local) { l.Taken = takenWithBind })))
-	if !asks.Local.Asked.Among {
-		t.Errorf("asked among others: %+v", asks)
+	var asks Step
+	for name, of := range map[string]*Transaction{
+		"failed": txn(PhaseFailing, try(FailedIn, over)), "tried again": txn(PhaseDelayed, try(FailedIn, over)),
+		"planned": txn(PhaseDispatching),
+	} {
+		asks = Decide(view(of, behindIt(member(8, FatePooled)), knows(func(l *Local) { l.Taken = takenWithBind })))
+		if asks.Do.Kind != AskSender || !asks.Local.Asked.Among {
+			t.Errorf("%s, asked among others: %+v", name, asks)
+		}
 	}
 	since := view(txn(PhaseDispatching)) // they have gone since, and the answer is of then
 	since.Local = asks.Local
