@@ -136,9 +136,9 @@ func (t *Train) holds() bool {
 func (t *Train) alone() bool { return len(t.Ahead)+len(t.Behind) == 0 && !t.Unseen }
 
 // Joins reports whether one more may be put behind the members of a train, all of them:
-// each is in order and may have others beside it, the last has been taken by a node, and fewer than width are in no
-// block. What joins is valid no longer than the last, so that one must have half of its
-// time left.
+// each is in order and may have others beside it, the last has been taken by a node, and
+// fewer than width are in no block. What joins is valid no longer than the last, so that one
+// must have half of its time left.
 func (p *Policy) Joins(members []Member, width int, tip Tip) bool {
 	waiting := 0
 	for i := range members {
