@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -140,12 +141,23 @@ func (c *checker) whose(command devnet.Command) string {
 func (c *checker) effects() (byUID map[string][]devnet.Effect, order []string) {
 	byUID = map[string][]devnet.Effect{}
 	for _, e := range c.s.net.Effects() {
-		if uid := c.whose(e.Command); e.OK && uid != "" {
+		uid := c.whose(e.Command)
+		if uid != "" {
+			c.ends(uid, &e.Command)
+		}
+		if e.OK && uid != "" {
 			byUID[uid] = append(byUID[uid], e)
 			order = append(order, uid)
 		}
 	}
 	return byUID, order
+}
+
+// ends: what does not come from a legacy worker has a last slot.
+func (c *checker) ends(uid string, x *devnet.Command) {
+	if x.ValidUntil == math.MaxUint32 && (!c.s.legacy || x.Payer != c.s.staff[0].account) {
+		c.fail("%s could land for ever, as %.8s", uid, x.Hash)
+	}
 }
 
 // pooled is what nodes that others listen to hold of a transaction and can still land.

@@ -232,6 +232,11 @@ func (s *State) failedBefore(c chain, txn, other int8) bool {
 // checkTxn: a transaction has its place, and its end is true.
 func (s *State) checkTxn(i int) string {
 	t := s.store.Records[i].Txn
+	for n := range t.Attempts {
+		if a := &t.Attempts[n]; a.ValidUntil == 0 && !a.Legacy && !a.Pending() && a.Outcome != lifecycle.Prepared && t.Ledger == "" {
+			return "an attempt that could land for ever"
+		}
+	}
 	switch {
 	case t.Phase.Bound():
 		q := s.store.queue(t.Queue)

@@ -35,9 +35,13 @@ func (t *Tip) slotAt(clock time.Time) uint32 {
 	return upTo(t.Slot, uint32(min(int64(clock.Sub(t.At)/t.SlotTime), math.MaxUint32)))
 }
 
-// lastSlot is the validUntil of an attempt that is planned now.
+// lastSlot is the validUntil of an attempt that is planned now: never zero, which is without an
+// end, and none of a train stays in a pool for longer than what is before it.
 func (v *View) lastSlot() (slot uint32, known bool) {
 	slot = v.Policy.LastSlot(v.Tip)
+	if p := v.Train.last(); p != nil && v.Train.waits(p) && p.Txn.Open() {
+		slot = min(slot, p.until())
+	}
 	if v.Txn.ExpiresAt.IsZero() {
 		return slot, true
 	}

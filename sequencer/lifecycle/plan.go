@@ -33,11 +33,11 @@ func (v *View) plan() Step {
 	case v.behind() && t.Deferred > 0 && !v.Train.broken():
 		return v.wait(ReasonBehind) // it went back already, and is asked again as the first
 	case v.behind():
-		nonce, until, inOrder := v.follows()
+		nonce, inOrder := v.follows()
 		if !inOrder {
 			return v.yields(nil)
 		}
-		follows, a.Nonce, a.ValidUntil = true, nonce, min(a.ValidUntil, until)
+		follows, a.Nonce = true, nonce
 	default:
 		nonce, s, known := v.nonce(a.Fee)
 		if !known {

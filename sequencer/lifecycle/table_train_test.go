@@ -319,6 +319,42 @@ func TestJoins(t *testing.T) {
 	}
 }
 
+// TestNoneOutlivesTheOneAhead: whatever is planned in a train ends, and no later than what it
+// comes after, also where nobody knows whether a node has that.
+func TestNoneOutlivesTheOneAhead(t *testing.T) {
+	t.Parallel()
+	lingers := func(v *View) {
+		v.Local.SentAt = clock.Add(-time.Hour)
+		v.Tip.TipSlot, v.Tip.Slot = 320, 320
+	}
+	until := func(n uint32) func(*Attempt) { return func(a *Attempt) { a.ValidUntil = n } }
+	raised := Member{Txn: txn(PhaseSent, try(Signed, at(6), until(330)), try(Signed, at(6), fee(150), until(332)))}
+	failed := Member{Txn: txn(PhaseDelayed, try(FailedIn, at(6), over))}
+	for name, c := range map[string]struct {
+		v    *View
+		most uint32
+	}{
+		"planned": {view(txn(PhaseDispatching), asked(good()), ahead(member(6, FatePooled))), 344},
+		"planned again at its nonce": {view(txn(PhaseDispatching, try(Unknown, until(299))), asked(good()), sees(FateAbsent, 0),
+			ahead(Member{Txn: txn(PhaseSent, try(Sent, at(6), until(330)))})), 330},
+		"raised along with one that nobody may have": {view(txn(PhaseWatching, try(Sent)), sees(FatePooled, 0), ahead(raised)), 332},
+		"raised as the first in no block": {view(txn(PhaseWatching, try(Sent)), sees(FatePooled, 0), lingers,
+			ahead(member(6, FateIncluded))), 1 << 30},
+		"behind one that has failed": {view(txn(PhaseWatching, try(Sent)), sees(FatePooled, 0), lingers, ahead(failed)), 1 << 30},
+	} {
+		s := Decide(c.v)
+		if s.Txn == nil || len(s.Txn.Attempts) == len(c.v.Txn.Attempts) {
+			if name != "behind one that has failed" {
+				t.Errorf("%s: nothing is planned: %s", name, s.Reason)
+			}
+			continue
+		}
+		if last := s.Txn.Last().ValidUntil; last == 0 || last > c.most {
+			t.Errorf("%s: until %d, at most %d", name, last, c.most)
+		}
+	}
+}
+
 // TestAskedAmong: what is known of a sender among others in flight is not what it is after
 // them.
 func TestAskedAmong(t *testing.T) {

@@ -108,6 +108,16 @@ func (m *Member) raised() bool {
 	return first != nil && first.Fee < m.fee()
 }
 
+// until is the last slot in which m can be included.
+func (m *Member) until() (last uint32) {
+	for i := range m.Txn.Attempts {
+		if a := &m.Txn.Attempts[i]; a.Open() {
+			last = max(last, a.ValidUntil)
+		}
+	}
+	return last
+}
+
 // last is the one directly ahead, nil if none is.
 func (t *Train) last() *Member {
 	if len(t.Ahead) == 0 {
@@ -158,20 +168,15 @@ func (p *Policy) Joins(members []Member, width int, tip Tip) bool {
 		last.Txn.FirstOpen().ValidUntil >= upTo(max(tip.TipSlot, tip.Slot), p.ValidSlots/2)
 }
 
-// follows is the nonce, and the last slot, of what is planned behind others; false if those
-// are not in order any more.
-func (v *View) follows() (nonce, until uint32, ok bool) {
+// follows is the nonce of what is planned behind others; false if those are not in order any
+// more.
+func (v *View) follows() (nonce uint32, ok bool) {
 	t := &v.Train
 	if t.Unseen || t.broken() || !t.last().taken() {
-		return 0, 0, false
+		return 0, false
 	}
 	a := t.last().Txn.FirstOpen()
-	for i := range t.last().Txn.Attempts {
-		if b := &t.last().Txn.Attempts[i]; b.Open() {
-			until = max(until, b.ValidUntil)
-		}
-	}
-	return following(a.Nonce), until, a.Nonce < following(a.Nonce)
+	return following(a.Nonce), a.Nonce < following(a.Nonce)
 }
 
 // yields lets what has nothing open go back to its place without a try counted, for it was

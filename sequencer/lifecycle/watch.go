@@ -300,12 +300,8 @@ func (v *View) raise(refused bool) Step {
 	if !known {
 		return v.pool(v.wait(ReasonPool))
 	}
-	if p := v.Train.last(); p != nil && v.Train.waits(p) {
-		_, until, _ := v.follows()
-		last = min(last, until)
-		if v.outranked() { // it goes along
-			fee = min(v.rankAhead(), v.feeMax())
-		}
+	if v.outranked() { // it goes along
+		fee = min(v.rankAhead(), v.feeMax())
 	}
 	s := v.to(v.Txn.Phase, ReasonRaising)
 	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
