@@ -114,8 +114,12 @@ func (s *sim) attend(ts []*txnDoc) (busy bool) {
 	}
 	for _, w := range s.staff {
 		var at senderDoc
-		if _, ok := s.ask("GET", "/senders/"+w.account, nil, &at); ok && at.Until == "" &&
-			s.waitsForPerson(w.account, at.Reason) {
+		_, ok := s.ask("GET", "/senders/"+w.account, nil, &at)
+		switch until, err := time.Parse(time.RFC3339, at.Until); {
+		case !ok:
+		case err == nil:
+			busy = busy || !until.After(time.Now()) // this reason is over, and may hide another
+		case s.waitsForPerson(w.account, at.Reason):
 			busy = true
 			s.ask("POST", "/senders/"+w.account+"/resume", nil, nil)
 		}

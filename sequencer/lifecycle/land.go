@@ -133,7 +133,7 @@ func (v *View) over() Step {
 		}
 		t.Error = cause
 	})
-	if v.Train.Unseen || len(v.Train.Ahead) > 0 && !v.Train.broken() && g.Fate != FateExpired {
+	if v.Train.Unseen || len(v.Train.Ahead) > 0 && v.Train.inOrder() && g.Fate != FateExpired {
 		return v.wait(ReasonBehind) // theirs were spent before its own
 	}
 	var s Step
@@ -141,7 +141,7 @@ func (v *View) over() Step {
 	switch {
 	case !t.Phase.Bound():
 		s = u.to(t.Phase, ReasonSettled)
-	case v.behind() && !v.Train.Commuting && !v.stops():
+	case v.behind() && !v.stops():
 		s = u.back(ReasonSettled)
 	case rejected && t.Ending != PhaseDone:
 		// One archive's word allows no new attempt: a person's retry does.

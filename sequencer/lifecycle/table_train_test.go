@@ -250,6 +250,7 @@ func trainRaises() row {
 // is chained stand above.
 func trainCommutes() row {
 	together := func(v *View) { v.Train.Commuting = true }
+	hard := func(g *Sighting) { g.Failure = Failure{Code: "F", Permanent: true} }
 	watched, sent := txn(PhaseWatching, try(Sent)), txn(PhaseSent, try(Signed))
 	unsent := knows(func(l *Local) { l.SentAt, l.Unsent = time.Time{}, 1 })
 	old := func(v *View) {
@@ -275,9 +276,15 @@ func trainCommutes() row {
 			"settled; RETRY, RETRY; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8"},
 		{"when none is behind it", txn(PhaseDispatching, try(FailedIn, over)),
 			decides(asked(good()), holds(8, 100), together, behindIt(member(8, FatePooled))), "broken"},
-		{"so is another, which failed for itself", watched,
-			decides(sees(FateFailed, 5), together, ahead(Member{Txn: txn(PhaseDelayed, try(FailedIn, at(6), over))})),
-			"settled; RETRY, RETRY; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8"},
+		{"it ends when none is behind it", watched, decides(sees(FateFailed, 5, hard), together, behindIt(member(8, FateFailed))),
+			"broken"},
+		{"so another that failed behind it does not wait for its end, and goes back", watched,
+			decides(sees(FateFailed, 5), together, ahead(member(6, FateFailed))),
+			"settled; WAITING, FREE; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8"},
+		{"or ends itself", txn(PhaseWatching, try(Sent), cancelling),
+			decides(sees(FateFailed, 5), together, ahead(member(6, FateFailed))),
+			"cancelled; FAILED, FREE; 1 failed over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
+				"B62a from nonce 8; tell on-failure"},
 	}}
 }
 

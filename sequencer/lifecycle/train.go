@@ -131,6 +131,11 @@ func (t *Train) broken() bool {
 	return slices.ContainsFunc(t.Ahead, func(m Member) bool { return !t.stands(&m) })
 }
 
+// inOrder reports whether all ahead may still land.
+func (t *Train) inOrder() bool {
+	return !slices.ContainsFunc(t.Ahead, func(m Member) bool { return !m.inOrder() })
+}
+
 // stands reports whether what is behind m may go on.
 func (t *Train) stands(m *Member) bool { return m.inOrder() || t.Commuting && m.failed() }
 
