@@ -296,7 +296,7 @@ func ways() map[string][]string {
 		"":            {"waiting"},
 		"waiting":     {"dispatching", "failed", "done"},
 		"dispatching": {"sent", "done", "failing", "waiting", "delayed", "unresolved", "watching", "failed"},
-		"sent":        {"watching", "done", "failing", "unresolved", "waiting"},
+		"sent":        {"watching", "done", "failing", "unresolved", "waiting", "failed"},
 		"watching":    {"done", "failing", "unresolved", "failed", "waiting"},
 		"failing":     {"failed", "delayed", "waiting", "watching", "done"},
 		"delayed":     {"dispatching", "waiting", "failed", "watching", "done"},

@@ -24,8 +24,8 @@ func (v *View) plan() Step {
 		Number: len(t.Attempts) + 1, Sender: t.Sender, Fee: fee, Quote: quote, Outcome: Prepared,
 		ValidUntil: last, Slot: v.Tip.TipSlot, StartedAt: v.Now,
 	}
-	follows := false
-	switch open := t.FirstOpen(); {
+	follows, open := false, t.FirstOpen()
+	switch {
 	case open != nil:
 		a.Nonce = open.Nonce // exclusive: at most one of them can land
 	case len(v.Train.Behind) > 0:
@@ -48,7 +48,9 @@ func (v *View) plan() Step {
 	s := v.to(PhaseDispatching, ReasonPlanning)
 	s.Txn.Attempts = append(s.Txn.Attempts, a)
 	s.Local.Taken, s.Local.Marked, s.Local.Legacy, s.Local.NoResign = a.Number, 0, false, false
-	if next := v.Local.Asked.Sender.Next; !follows && (next == nil || *next != a.Nonce) {
+	// What has its nonce already takes none back from those that were planned behind it.
+	next := v.Local.Asked.Sender.Next
+	if !follows && (next == nil || *next < a.Nonce || *next > a.Nonce && open == nil) {
 		s.Aside.NextNonce = &a.Nonce
 	}
 	s.Local.Asked = Asked{Sender: v.Local.Asked.Sender}

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"math"
+	"reflect"
 	"testing"
 	"time"
 )
@@ -105,9 +106,17 @@ func TestNonce(t *testing.T) {
 			t.Errorf("%s: %d %t, %s; want %d, %q", name, got, known, said, c.want, c.instead)
 		}
 	}
-	open := view(txn(PhaseDispatching, try(Unknown)), sender(n(9), nil))
-	if s := Decide(open); s.Txn == nil || s.Txn.Last().Nonce != nonce || *s.Aside.NextNonce != nonce {
-		t.Errorf("while an attempt is open: %s", told(open, s))
+	for name, c := range map[string]struct{ next, want *uint32 }{
+		"others were planned behind it": {n(9), nil},
+		"as it should be":               {n(nonce), nil},
+		"ours is behind":                {n(nonce - 1), n(nonce)},
+		"ours is not known":             {nil, n(nonce)},
+	} {
+		open := view(txn(PhaseDispatching, try(Unknown)), sender(c.next, nil))
+		s := Decide(open)
+		if s.Txn == nil || s.Txn.Last().Nonce != nonce || !reflect.DeepEqual(s.Aside.NextNonce, c.want) {
+			t.Errorf("while an attempt is open, %s: %s", name, told(open, s))
+		}
 	}
 }
 

@@ -184,6 +184,11 @@ func trainLands() row {
 		{"the first", watched, decides(sees(FateIncluded, 2), behindIt(member(8, FateIncluded))),
 			"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
 		{"when those ahead are DONE", watched, decides(sees(FateIncluded, 2), ahead(member(6, FateIncluded))), "behind"},
+		{"nor before one ahead that landed while it was to be tried again", watched,
+			decides(sees(FateIncluded, 2), ahead(Member{Txn: txn(PhaseFailing, try(Unknown, at(6))),
+				Sighting: Sighting{Fate: FateIncluded, Agreed: true, Depth: 2}})), "behind"},
+		{"nor while nobody has looked for that one", watched,
+			decides(sees(FateIncluded, 2), ahead(Member{Txn: txn(PhaseFailing, try(Unknown, at(6)))})), "behind"},
 		{"one ahead failed: out of order", watched, decides(sees(FateIncluded, 2), ahead(member(6, FateFailed))),
 			"landed; DONE, FREE; 1 included over 7@100; landed 1; event OUT_OF_ORDER; B62a from nonce 8; narrower; " +
 				"tell on-success"},

@@ -61,13 +61,18 @@ func TrainOf(run []string, uid string, member func(uid string) (Member, bool)) (
 	return t
 }
 
-// inOrder reports whether m may still land at its nonce and nothing says that it will not.
-func (m *Member) inOrder() bool {
+// mayLand reports whether m has landed, or may, and nothing says that it has not and will not.
+func (m *Member) mayLand() bool {
 	switch m.Sighting.Fate {
 	case FateFailed, FateDisplaced, FateExpired:
 		return false
 	}
-	return m.Txn.Open() && !m.Txn.Legacy() && (m.Txn.Phase == PhaseSent || m.Txn.Phase == PhaseWatching)
+	return m.Txn.Open()
+}
+
+// inOrder reports whether m may land at its nonce, and no other attempt is to be made.
+func (m *Member) inOrder() bool {
+	return m.mayLand() && !m.Txn.Legacy() && (m.Txn.Phase == PhaseSent || m.Txn.Phase == PhaseWatching)
 }
 
 // taken reports whether a node has, or had, the bytes of m.
@@ -216,7 +221,7 @@ func (v *View) inTurn(s Step) Step {
 	case v.Train.Unseen:
 		return v.wait(ReasonBehind)
 	case s.Txn.Phase == PhaseDone && s.Txn.Landed > 0:
-		if slices.ContainsFunc(v.Train.Ahead, func(m Member) bool { return m.inOrder() && !m.Sighting.Passed }) {
+		if slices.ContainsFunc(v.Train.Ahead, func(m Member) bool { return m.mayLand() && !m.Sighting.Passed }) {
 			return v.wait(ReasonBehind)
 		}
 		if len(v.Train.Ahead) > 0 && !v.Train.Commuting {
