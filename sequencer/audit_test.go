@@ -23,7 +23,7 @@ func (w *world) audit(still bool) []string {
 	w.Helper()
 	a := audit.Audit{
 		Store: w.store, Senders: w.pool, Nodes: []*mina.Node{w.node(0)}, Namespace: "test", Policy: w.policy,
-		Overlap: func(typ string) dispatcher.Mode { return w.overlap[typ] },
+		Commutes: func(typ string) bool { return w.overlap[typ] == dispatcher.Commuting },
 	}
 	before := w.redis.Server.Dump()
 	r, err := a.Run(w.ctx)

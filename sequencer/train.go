@@ -337,7 +337,7 @@ func (s *Sequencer) barrier(t *lifecycle.Transaction, payer string, on *ahead, s
 	}
 	if reason != "" && on != nil {
 		s.Log.Warn("made behind another of its queue in flight in vain; its type should go alone",
-			"txn", t.UID, "type", t.Type, "mode", mode, "why", reason)
+			about(t, "mode", mode.String(), "why", reason)...)
 	}
 	return reason
 }

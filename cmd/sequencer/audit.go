@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mina-sequencer/dispatcher"
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
@@ -74,8 +75,9 @@ func runAudit(ctx context.Context, a *app, asJSON bool) error {
 		return err
 	}
 	auditor := audit.Audit{
-		Store: store, Senders: senders.New(store, client), Nodes: nodes, Ledgers: ledgers, Overlap: types.Overlap,
+		Store: store, Senders: senders.New(store, client), Nodes: nodes, Ledgers: ledgers,
 		Namespace: cfg.Redis.Namespace, Policy: policy(cfg),
+		Commutes: func(typ string) bool { return types.Overlap(typ) == dispatcher.Commuting },
 	}
 	report, err := auditor.Run(ctx)
 	switch {

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"mina-sequencer/dispatcher"
 	"mina-sequencer/ledger"
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
@@ -26,7 +25,7 @@ type Audit struct {
 	Senders   *senders.Pool
 	Nodes     []*mina.Node // none where there are only ledgers
 	Ledgers   map[string]ledger.Ledger
-	Overlap   func(typ string) dispatcher.Mode // nil: all alone
+	Commutes  func(typ string) bool // of a type, which then promises no order; nil: none
 	Namespace string
 	Policy    lifecycle.Policy // Confirmations, SettleDepth and InclusionInterval count
 	// Pause is the time after which what looked wrong is looked at again, for
@@ -334,7 +333,7 @@ func (p *pass) order() {
 
 func (p *pass) commute(types ...string) bool {
 	return !slices.ContainsFunc(types, func(typ string) bool {
-		return p.Overlap == nil || p.Overlap(typ) != dispatcher.Commuting
+		return p.Commutes == nil || !p.Commutes(typ)
 	})
 }
 
