@@ -222,9 +222,10 @@ func (l *luaReader) simple() {
 
 // function reads from the parameters on.
 func (l *luaReader) function() {
-	for l.take("("); !l.skip(")"); {
+	for l.take("("); !l.is(")", luaEnd); {
 		l.i++
 	}
+	l.take(")")
 	l.block(false)
 	l.take("end")
 }

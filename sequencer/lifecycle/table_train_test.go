@@ -183,6 +183,10 @@ func trainLands() row {
 	return row{"landed among others", []sample{
 		{"the first", watched, decides(sees(FateIncluded, 2), behindIt(member(8, FateIncluded))),
 			"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
+		{"while those around it are not known", watched,
+			decides(sees(FateIncluded, 2), func(v *View) { v.Train.Unseen = true }), "behind"},
+		{"it needs no block after all, and others may be in one", txn(PhaseWatching, try(Sent), ending(PhaseDone)),
+			decides(sees(FateFailed, 5), behindIt(member(8, FatePooled))), "broken"},
 		{"when those ahead are DONE", watched, decides(sees(FateIncluded, 2), ahead(member(6, FateIncluded))), "behind"},
 		{"nor before one ahead that landed while it was to be tried again", watched,
 			decides(sees(FateIncluded, 2), ahead(Member{Txn: txn(PhaseFailing, try(Unknown, at(6))),
