@@ -93,8 +93,8 @@ type work struct {
 }
 
 func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
-	// After all else is closed: go-redis looks for that once a second.
-	t.Cleanup(func() { until(context.Background(), time.Minute) })
+	// After all else is closed: go-redis looks for that once a second, and a worker may prove on.
+	t.Cleanup(func() { until(context.Background(), 3*time.Minute) })
 	d := dice(seed)
 	s := &sim{dice: d, began: time.Now(), story: &story{began: time.Now()}}
 	var policy lifecycle.Policy
