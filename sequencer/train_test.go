@@ -171,6 +171,39 @@ func TestTrainBarrier(t *testing.T) {
 	})
 }
 
+// TestTrainModes: what goes together in one way waits for all that goes in another, and those of
+// one way are in flight together.
+func TestTrainModes(t *testing.T) {
+	trains(t, 4, devnet.Config{}, func(w *world) {
+		w.overlap["ONCE"] = dispatcher.Commuting
+		w.worker(1, devworker.Options{ProveTime: 20 * time.Second})
+		w.start()
+		var uids []string
+		for i, typ := range []string{"MINT", "MINT", "ONCE", "ONCE", "MINT", "ONCE"} {
+			uids = append(uids, fmt.Sprintf("%s-%d", typ, i))
+			w.postType(typ, "q", uids[i])
+		}
+		most := 0
+		for range 3600 {
+			run, _, err := w.store.InFlight(w.ctx, "q")
+			w.ok(err)
+			most = max(most, len(run))
+			for _, uid := range run {
+				if uid[:4] != run[0][:4] {
+					w.Fatalf("in flight together: %v", run)
+				}
+			}
+			<-time.After(time.Second)
+		}
+		for _, uid := range uids {
+			w.await(uid, lifecycle.Done, 3*time.Hour)
+		}
+		if most < 2 {
+			t.Errorf("at most %d in flight", most)
+		}
+	})
+}
+
 // TestTrainCommutes: where one of four fails that require nothing of each other, its fee is the
 // only one lost, those behind it are as they would have been, and nobody says otherwise.
 func TestTrainCommutes(t *testing.T) {
