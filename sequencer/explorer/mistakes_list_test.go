@@ -193,7 +193,7 @@ func mistakesOfFailovers() []mistake {
 			"	u.DueAt = time.Time{}\n	return u, bytes\n", "	u.DueAt, bytes = time.Time{}, nil\n	return u, bytes\n"},
 		{"what has something out sent back to its queue", "fails over, two queues, one sender", restore,
 			"if !t.Phase.Bound() || t.Open() {\n		return nil", "if !t.Phase.Bound() {\n		return nil"},
-		{"a place that is taken not waited for", "fails over, two queues, one sender", "failover.go",
+		{"a place that is taken not waited for", "fails over, two queues, one sender", "restore.go",
 			"			s.restores(\"waited for\")\n			return false\n", "			s.restores(\"waited for\")\n			return true\n"},
 		{"the chain not asked after a failover", "fails over, all die along", "failover.go",
 			"		if !s.reconcile(p) {\n			return s.store.writes > writes\n		}\n		s.tell(\"%s settles", "		s.tell(\"%s settles"},
