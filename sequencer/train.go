@@ -324,7 +324,7 @@ func (o *owner) aheadOf(ctx context.Context, train *lifecycle.Train, e lifecycle
 // barrier says why a signed command of t may not be in flight beside others, "" if it may.
 func (s *Sequencer) barrier(t *lifecycle.Transaction, payer string, on *ahead, signed json.RawMessage) string {
 	mode := s.Types.Overlap(t.Type)
-	if mode == dispatcher.Alone || !s.wide() {
+	if mode == dispatcher.Alone {
 		return ""
 	}
 	var before json.RawMessage
