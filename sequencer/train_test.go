@@ -204,22 +204,25 @@ func TestTrainModes(t *testing.T) {
 	})
 }
 
+// failingOnce is a chain with a full block a minute, in which the first command of the kth of a
+// queue fails.
+func failingOnce(k int, reason string) devnet.Config {
+	hash, memo := "", lifecycle.Memo("test", fmt.Sprintf("q-%02d", k))
+	return devnet.Config{SlotTime: time.Minute, FillRate: 1, FailWhen: func(c devnet.Command) []string {
+		if c.Memo != memo || hash != "" && hash != c.Hash {
+			return nil
+		}
+		hash = c.Hash
+		return []string{reason}
+	}}
+}
+
 // TestTrainCommutes: where one of four fails that require nothing of each other, its fee is the
 // only one lost, those behind it are as they would have been, and nobody says otherwise.
 func TestTrainCommutes(t *testing.T) {
 	for k := range 4 {
 		t.Run(fmt.Sprint("member=", k), func(t *testing.T) {
-			var failed string // the hash, as soon as it is known
-			memo := lifecycle.Memo("test", fmt.Sprintf("q-%02d", k))
-			trains(t, 4, devnet.Config{
-				FundAll: true, SlotTime: time.Minute, FillRate: 1, FailWhen: func(c devnet.Command) []string {
-					if c.Memo != memo || failed != "" && failed != c.Hash {
-						return nil
-					}
-					failed = c.Hash
-					return []string{"Overflow"}
-				},
-			}, func(w *world) {
+			trains(t, 4, failingOnce(k, "Overflow"), func(w *world) {
 				w.overlap["MINT"] = dispatcher.Commuting
 				w.worker(1, devworker.Options{ProveTime: 2 * time.Second})
 				w.start()
@@ -256,17 +259,7 @@ func TestTrainCommutes(t *testing.T) {
 func TestTrainBroken(t *testing.T) {
 	for k := range 4 {
 		t.Run(fmt.Sprint("member=", k), func(t *testing.T) {
-			var broken string // the hash that is to fail, as soon as it is known
-			memo := lifecycle.Memo("test", fmt.Sprintf("q-%02d", k))
-			trains(t, 4, devnet.Config{
-				FundAll: true, SlotTime: time.Minute, FillRate: 1, FailWhen: func(c devnet.Command) []string {
-					if c.Memo != memo || broken != "" && broken != c.Hash {
-						return nil
-					}
-					broken = c.Hash
-					return []string{"Account_app_state_1_precondition_unsatisfied"}
-				},
-			}, func(w *world) {
+			trains(t, 4, failingOnce(k, "Account_app_state_1_precondition_unsatisfied"), func(w *world) {
 				w.worker(1, devworker.Options{ProveTime: 2 * time.Second})
 				w.start()
 				uids := w.postAll("q", 7)
