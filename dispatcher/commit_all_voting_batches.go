@@ -9,5 +9,5 @@ type commitAllVotingBatches struct {
 // post it as COMMIT_ALL_BATCHES. It requires the root of shares that the one before it makes.
 func CommitAllVotingBatches(client *Client, rules *Rules) *Remote {
 	return NewRemote(client, "COMMIT_ALL_VOTING_BATCHES", Payload[commitAllVotingBatches](rules)).
-		AlsoPostedAs("COMMIT_ALL_BATCHES").Together(Chained)
+		AlsoPostedAs("COMMIT_ALL_BATCHES").Together(Chained).SettledAt(1)
 }

@@ -14,5 +14,5 @@ type createClaimVotingAccount struct {
 // the account that counts the votes on one claim, and so comes first in the
 // claim's queue.
 func CreateClaimVotingAccount(client *Client, rules *Rules) *Remote {
-	return NewRemote(client, "CREATE_CLAIM_VOTING_ACCOUNT", Payload[createClaimVotingAccount](rules))
+	return NewRemote(client, "CREATE_CLAIM_VOTING_ACCOUNT", Payload[createClaimVotingAccount](rules)).SettledAt(1)
 }

@@ -8,5 +8,5 @@ type createVotingBatchesAccount struct {
 // CreateVotingBatchesAccount is the type CREATE_VOTING_BATCHES_ACCOUNT: it
 // deploys the account that collects a plan's batches of votes.
 func CreateVotingBatchesAccount(client *Client, rules *Rules) *Remote {
-	return NewRemote(client, "CREATE_VOTING_BATCHES_ACCOUNT", Payload[createVotingBatchesAccount](rules))
+	return NewRemote(client, "CREATE_VOTING_BATCHES_ACCOUNT", Payload[createVotingBatchesAccount](rules)).SettledAt(1)
 }

@@ -64,11 +64,12 @@ type Dispatcher interface {
 }
 
 // A Settler is a [Dispatcher] whose transactions cannot take effect twice even
-// if two of them land, because of a state precondition or a nullifier. A failed
-// attempt of it may be settled sooner than SEQUENCER_SETTLE_DEPTH says.
+// if two of them land, because what they require of the chain never comes back
+// once one has: a nullifier, an account that is new. What failed in a block is
+// tried again sooner than SEQUENCER_SETTLE_DEPTH says. It ends no sooner.
 type Settler interface {
-	// SettleDepth is how many blocks deep what ended an attempt must stand before
-	// another one may use a new nonce, at least 1. More than the configured depth,
+	// SettleDepth is how many blocks deep a failure in a block must stand before
+	// another attempt may use a new nonce, at least 1. The configured depth or more,
 	// or 0, means that depth. It never changes.
 	SettleDepth() int
 }

@@ -70,7 +70,8 @@ func TestOverlap(t *testing.T) {
 // silent is a type without a word of its own on overlap.
 type silent struct{ dispatcher.Dispatcher }
 
-// What creates an account is in flight alone; all others of a voting round chain.
+// What creates an account is in flight alone; all others of a voting round chain. All settle
+// at depth 1: workers/voting/test/ahead.test.ts tries why they may.
 func TestVotingOverlap(t *testing.T) {
 	t.Parallel()
 	types := new(dispatcher.Registry)
@@ -80,6 +81,10 @@ func TestVotingOverlap(t *testing.T) {
 	got := map[string]string{}
 	for _, name := range types.Types() {
 		got[name] = types.Overlap(name).String()
+		d, _ := types.Lookup(name)
+		if depth := d.(dispatcher.Settler).SettleDepth(); depth != 1 {
+			t.Errorf("%s settles at depth %d", name, depth)
+		}
 	}
 	want := map[string]string{
 		"CREATE_CLAIM_VOTING_ACCOUNT": "alone", "CREATE_VOTING_BATCHES_ACCOUNT": "alone",

@@ -12,7 +12,9 @@ import (
 	"github.com/go-playground/validator/v10"
 )
 
-// VotingTypes returns the five types of a voting round.
+// VotingTypes returns the five types of a voting round. They settle at depth 1, for no value
+// that one of them requires comes back once it has taken effect: an account is new once,
+// nullifiers and shares are never taken out of their trees, and a plan is open once.
 func VotingTypes(client *Client, rules *Rules) []Dispatcher {
 	return []Dispatcher{
 		CreateClaimVotingAccount(client, rules),

@@ -19,5 +19,5 @@ type receiveVotesBatch struct {
 // that one elector has signed. The signature itself is the worker's to check. Each requires
 // the root of shares that the one before it makes.
 func ReceiveVotesBatch(client *Client, rules *Rules) *Remote {
-	return NewRemote(client, "RECEIVE_VOTES_BATCH", Payload[receiveVotesBatch](rules)).Together(Chained)
+	return NewRemote(client, "RECEIVE_VOTES_BATCH", Payload[receiveVotesBatch](rules)).Together(Chained).SettledAt(1)
 }

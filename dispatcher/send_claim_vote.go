@@ -15,5 +15,5 @@ type sendClaimVote struct {
 // the one at index in its batch, to a claim's account. Each requires the root of nullifiers
 // that the one before it makes.
 func SendClaimVote(client *Client, rules *Rules) *Remote {
-	return NewRemote(client, "SEND_CLAIM_VOTE", Payload[sendClaimVote](rules)).Together(Chained)
+	return NewRemote(client, "SEND_CLAIM_VOTE", Payload[sendClaimVote](rules)).Together(Chained).SettledAt(1)
 }

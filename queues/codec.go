@@ -163,6 +163,7 @@ type attempt struct {
 	Ended         int64             `json:"ended,omitempty"`
 	Weight        int               `json:"weight,omitempty"`
 	Alone         bool              `json:"alone,omitempty"`
+	Shallow       bool              `json:"shallow,omitempty"`
 	Quote         *quote            `json:"quote,omitempty"`
 }
 
@@ -200,7 +201,8 @@ func encodeRecord(t *lifecycle.Transaction) string {
 			Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Legacy: a.Legacy, Hash: a.Hash,
 			NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash,
 			Confirmations: a.Confirmations, Error: bounded(a.Error), Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
-			Started: millis(a.StartedAt), Ended: millis(a.EndedAt), Weight: a.Weight, Alone: a.Alone, Quote: quoteOf(a.Quote),
+			Started: millis(a.StartedAt), Ended: millis(a.EndedAt), Weight: a.Weight, Alone: a.Alone, Shallow: a.Shallow,
+			Quote: quoteOf(a.Quote),
 		}
 	}
 	b, err := marshal(r)
@@ -235,7 +237,7 @@ func decodeRecord(t *lifecycle.Transaction, text string) error {
 			Hash: a.Hash, NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash,
 			Confirmations: a.Confirmations, Error: a.Error, Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
 			StartedAt: fromMillis(a.Started), EndedAt: fromMillis(a.Ended), Weight: a.Weight,
-			Alone: a.Alone,
+			Alone: a.Alone, Shallow: a.Shallow,
 		})
 		if a.Quote != nil {
 			t.Attempts[i].Quote = lifecycle.Quote(*a.Quote)

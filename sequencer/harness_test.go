@@ -108,6 +108,7 @@ type world struct {
 	ctx      context.Context
 	archive  bool // processes have one to ask
 	overlap  map[string]dispatcher.Mode
+	again    int // the depth at which MINT is tried again, 0 for SETTLE_DEPTH
 	observe  func(before, after *lifecycle.Transaction, s *lifecycle.Step)
 	meter    sequencer.Meter
 }
@@ -275,7 +276,7 @@ func (w *world) process(l links) *process {
 			Find: func(account string) (string, time.Duration, bool) { url, ok := l.local[account]; return url, 0, ok },
 		}},
 	)
-	w.ok(p.types.Register(dispatcher.NewRemote(client, "MINT", nil), dispatcher.NewRemote(client, "BURN", nil),
+	w.ok(p.types.Register(dispatcher.NewRemote(client, "MINT", nil).SettledAt(w.again), dispatcher.NewRemote(client, "BURN", nil),
 		dispatcher.NewRemote(client, "ONCE", nil).SettledAt(2)))
 	w.ok(p.types.SetOverlap(w.overlap))
 	var nodes []*mina.Node

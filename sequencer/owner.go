@@ -373,18 +373,18 @@ func (s *Sequencer) view(t *lifecycle.Transaction, g lifecycle.Sighting) lifecyc
 	}
 }
 
-// policyOf is the policy with the settle depth of a type.
+// policyOf is the policy with the depth at which a type is tried again.
 func (s *Sequencer) policyOf(typ string) *lifecycle.Policy {
 	d, ok := s.Types.Lookup(typ)
 	if !ok {
 		return &s.Policy
 	}
 	settler, ok := d.(dispatcher.Settler)
-	if !ok || settler.SettleDepth() <= 0 || settler.SettleDepth() >= s.Policy.SettleDepth {
+	if !ok || settler.SettleDepth() <= 0 {
 		return &s.Policy
 	}
 	p := s.Policy
-	p.SettleDepth = settler.SettleDepth()
+	p.RetryDepth = settler.SettleDepth()
 	return &p
 }
 

@@ -48,6 +48,38 @@ func TestSettleDepthOfType(t *testing.T) {
 	}
 }
 
+// TestTriedEarlyAndBack: what failed is tried again at once, and then a reorganisation lets
+// the first attempt land after all. It is DONE by that one, and the second, which cannot take
+// effect any more, is no failure of its own.
+func TestTriedEarlyAndBack(t *testing.T) {
+	t.Parallel()
+	for name, landed := range map[string]bool{"before the second landed": false, "after": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorldWith(t, devnet.Config{FillRate: 1}, patientPolicy())
+				w.worker(1, devworker.Options{State: w.state})
+				w.start()
+				w.net.FailNext("", 1, "Account_app_state_0_precondition_unsatisfied")
+				w.postType("ONCE", "q", "a")
+				w.awaitTxn("a", "tried again", 3*time.Hour, func(t *lifecycle.Transaction) bool {
+					return len(t.Attempts) == 2 && t.Attempts[1].Open() && (!landed || len(w.effects("a")) == 1)
+				})
+				first := w.get("a").Attempts[0]
+				w.ok(w.net.Reorg(devnet.Reorg{Depth: int(w.net.Node(0).State().Height-first.Height) + 1}))
+				done := w.awaitTxn("a", "DONE for good", 12*time.Hour, func(t *lifecycle.Transaction) bool {
+					return !t.FinalAt.IsZero()
+				})
+				if done.Landed != 1 || len(w.effects("a")) != 1 {
+					t.Errorf("%+v, effects %v", done, w.effects("a"))
+				}
+				w.postType("ONCE", "q", "b")
+				w.await("b", lifecycle.Done, 3*time.Hour)
+			})
+		})
+	}
+}
+
 // TestFinishedWhileOpen: a worker finishes a transaction without a block while
 // an earlier attempt of it may land. It holds its sender until that is settled.
 func TestFinishedWhileOpen(t *testing.T) {

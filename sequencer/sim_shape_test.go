@@ -33,6 +33,9 @@ type shape struct {
 	auto    bool          // fees go by the market, in which others trade
 	// commuting: what is in flight together requires nothing of each other, and has no order.
 	commuting bool
+	// early is how deep a failure in a block is tried again, 0 for SETTLE_DEPTH: of such a
+	// type no second landing has an effect.
+	early int
 }
 
 const balanceInterval = 5 * time.Minute
@@ -83,6 +86,9 @@ func shapeOf(d dice) (shape, lifecycle.Policy) {
 		p.FeeAuto, p.FeeMin, p.FeeTarget = true, 10_000_000, 1+d.pick(3, "target", 0)
 	}
 	s.commuting = p.Width > 1 && d.chance(250, "commuting", 0)
+	if !s.commuting && d.chance(300, "early", 0) {
+		s.early = 1 + d.pick(2, "early", 0)
+	}
 	if d.chance(500, "ordered", 0) {
 		s.ordered = true
 		p.Confirmations = 2 + d.pick(p.SettleDepth-1, "confirmations", 0)

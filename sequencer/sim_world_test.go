@@ -137,7 +137,7 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 	if s.commuting {
 		s.overlap["MINT"] = dispatcher.Commuting
 	}
-	s.patience = 3 * time.Minute
+	s.patience, s.again = 3*time.Minute, s.early
 	for i := range s.queues {
 		s.queued = append(s.queued, fmt.Sprintf("q%d", i))
 	}
@@ -274,7 +274,7 @@ func (s *sim) hire(i int) {
 			func(ctx context.Context, _, addr string) (net.Conn, error) { return s.call(c.host, addr)(ctx) })
 	}
 	var state func(context.Context, string) ([]string, error)
-	if s.policy.Width > 1 && !s.commuting {
+	if (s.policy.Width > 1 || s.early > 0) && !s.commuting {
 		state = s.state
 	}
 	c.worker = devworker.New(devworker.Options{

@@ -282,3 +282,47 @@ func TestTrainBroken(t *testing.T) {
 		})
 	}
 }
+
+// TestTrainTriedEarly: of a type that is tried again one block deep, a train that broke is made
+// anew in its places, long before the failures have settled: in order, once, and at one more
+// fee for each that failed.
+func TestTrainTriedEarly(t *testing.T) {
+	for k := range 4 {
+		t.Run(fmt.Sprint("member=", k), func(t *testing.T) {
+			trains(t, 4, failingOnce(k, "Account_app_state_1_precondition_unsatisfied"), func(w *world) {
+				w.again = 1
+				w.worker(1, devworker.Options{ProveTime: 2 * time.Second})
+				w.start()
+				uids := w.postAll("q", 7)
+				fees, failed := 0, uint32(0)
+				for _, uid := range uids {
+					x := w.await(uid, lifecycle.Done, 6*time.Hour)
+					for i := range x.Attempts {
+						if a := &x.Attempts[i]; a.Outcome == lifecycle.FailedIn {
+							fees++
+							failed = max(failed, a.Height)
+							if a.Confirmations >= w.policy.SettleDepth {
+								t.Errorf("%s was tried again %d blocks deep", uid, a.Confirmations)
+							}
+						}
+					}
+					if retries := len(x.Attempts) - 1; retries > 1 || x.Retries > 1 || x.Retries == 1 && uid != uids[k] {
+						t.Errorf("%s: %d retries of %+v", uid, x.Retries, x.Attempts)
+					}
+				}
+				if want := 4 - k; fees != want {
+					t.Errorf("%d fees are lost, want %d", fees, want)
+				}
+				if first := w.get(uids[k]); first.Attempt(first.Landed).Height > failed+uint32(w.policy.SettleDepth) {
+					t.Errorf("failed in block %d, landed in %d", failed, first.Attempt(first.Landed).Height)
+				}
+				if got := w.effects(uids...); !slices.Equal(got, uids) {
+					t.Errorf("took effect in the order %v", got)
+				}
+				if found := w.audit(false); len(found) > 0 {
+					t.Errorf("an audit says %q", found)
+				}
+			})
+		})
+	}
+}

@@ -78,6 +78,11 @@ func (c chain) takes(cmd command) bool {
 	return cmd.nonce == c.next(cmd.sender) && (cmd.until == 0 || c.tip()+1 <= int(cmd.until))
 }
 
+// effect reports whether a transaction has taken effect in c.
+func (c chain) effect(txn int8) bool {
+	return slices.ContainsFunc(c.blocks, func(b block) bool { return b.full && b.cmd.txn == txn && b.fate == succeeded })
+}
+
 func (c chain) stateHash(height int) string {
 	return fmt.Sprintf("%d.%d", height, c.blocks[height-1].fork)
 }

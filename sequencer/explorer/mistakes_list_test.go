@@ -7,7 +7,7 @@ const decisions = "../lifecycle/"
 // mistakes are the known ones. The first have the names that they have in the
 // simulation's list, where they are planted in the whole service.
 func mistakes() []mistake {
-	return slices.Concat(knownMistakes(), knownMistakesToo(), mistakesInTime(), mistakesOfAKind(), mistakesOfFailovers(), mistakesOfTrains(),
+	return slices.Concat(knownMistakes(), knownMistakesToo(), mistakesTriedEarly(), mistakesInTime(), mistakesOfAKind(), mistakesOfFailovers(), mistakesOfTrains(),
 		mistakesOfLedgers())
 }
 
@@ -38,7 +38,7 @@ func knownMistakes() []mistake {
 			"	s := v.to(PhaseDelayed, ReasonDelay)\n", "	s := v.to(PhaseWaiting, ReasonDelay)\n"},
 		{"a cancelled transaction FAILED while an attempt is open", "cancel while something is open",
 			decisions + "order.go",
-			"		if !v.Txn.Open() && len(v.Train.Behind) == 0 {\n			return v.cancelled()",
+			"		if !v.Txn.Open() && v.Txn.shallow() == nil && len(v.Train.Behind) == 0 {\n			return v.cancelled()",
 			"		if true {\n			return v.cancelled()"},
 		{"a legacy worker asked again after a lost answer", "legacy", decisions + "decide.go",
 			"	if v.Local.Marked != a.Number {\n		return v.lose(", "	if false {\n		return v.lose("},
@@ -49,6 +49,17 @@ func knownMistakes() []mistake {
 				"	case was.Revision != c.Before.Revision:\n		return nil, nil, ErrStale\n", ""},
 		{"work goes on under claims that may have run out", "two processes, one sleeps", decisions + "drive.go",
 			"	case (s.Do.Leaves() || s.Do.Kind == Confirm) && !live:\n", "	case false:\n"},
+	}
+}
+
+// mistakesTriedEarly are of types that are tried again before a failure has settled.
+func mistakesTriedEarly() []mistake {
+	return []mistake{
+		{"FAILED while what failed early may land", "tried early, and in vain", decisions + "decide.go",
+			"v.inTurn(v.lookBack(v.next()))", "v.inTurn(v.next())"},
+		{"what failed early forgotten", "tried early", decisions + "land.go", "a.Shallow = !settled", "a.Shallow = false"},
+		{"what failed early not looked for once another is gone", "tried early", decisions + "watch.go",
+			"		case t.shallow() != nil:\n			return v.turnBack()\n", ""},
 	}
 }
 
@@ -74,7 +85,7 @@ func mistakesInTime() []mistake {
 func mistakesOfTrains() []mistake {
 	return []mistake{
 		{"made anew while others are behind", "train, broken", decisions + "plan.go",
-			"	case len(v.Train.Behind) > 0:\n		return v.wait(ReasonBroken)", "	case false:"},
+			"	case v.Train.trails():\n		return v.wait(ReasonBroken)", "	case false:"},
 		{"built on what will not come", "train, dropped", decisions + "train.go",
 			"	case FateFailed, FateDisplaced, FateExpired:\n", "	case FateFailed, FateDisplaced:\n"},
 		{"a sender freed with the first of several", "train", "change.go",
@@ -131,8 +142,8 @@ func mistakesOfAKind() []mistake {
 			"	if v.Txn.Open() && v.settled() {",
 			"	if g := &v.Sighting; v.Txn.Open() && g.Agreed && g.Depth > 0 && g.Fate != FateIncluded {"},
 		{"the depth ignored of what is reopened", "reorganised twice", decisions + "watch.go",
-			"	t, g := v.Txn, &v.Sighting\n	if v.settled() {\n		if g.Archived {",
-			"	t, g := v.Txn, &v.Sighting\n	if g.Agreed && g.Depth > 0 && g.Fate != FateIncluded {\n		if g.Archived {"},
+			"	t, g := v.Txn, &v.Sighting\n	if v.settled() {\n		switch {",
+			"	t, g := v.Txn, &v.Sighting\n	if g.Agreed && g.Depth > 0 && g.Fate != FateIncluded {\n		switch {"},
 		{"one node believed that it is final", "two nodes, reorganised", decisions + "watch.go",
 			"		if g.Agreed && g.Depth >= v.Policy.Finality {", "		if g.Fate == FateIncluded {"},
 		{"one node believed that it has failed", "two nodes, failed", decisions + "watch.go",
@@ -188,11 +199,11 @@ func mistakesOfFailovers() []mistake {
 		{"a plan taken for what became of it", "fails over, two senders", restore,
 			"a.is(k) && !a.planned()", "a.is(k)"},
 		{"what landed not remembered", "fails over, reorganised", restore,
-			"return a.Open() || a == t.standing() }", "return a.Open() }"},
+			"return a.Open() || a.Shallow || a == t.standing() }", "return a.Open() || a.Shallow }"},
 		{"the bytes of what was forgotten not put back", "fails over, all live", restore,
 			"	u.DueAt = time.Time{}\n	return u, bytes\n", "	u.DueAt, bytes = time.Time{}, nil\n	return u, bytes\n"},
 		{"what has something out sent back to its queue", "fails over, two queues, one sender", restore,
-			"if !t.Phase.Bound() || t.Open() {\n		return nil", "if !t.Phase.Bound() {\n		return nil"},
+			"if !t.Phase.Bound() || t.Open() || t.shallow() != nil {\n		return nil", "if !t.Phase.Bound() {\n		return nil"},
 		{"a place that is taken not waited for", "fails over, two queues, one sender", "restore.go",
 			"			s.restores(\"waited for\")\n			return false\n", "			s.restores(\"waited for\")\n			return true\n"},
 		{"the chain not asked after a failover", "fails over, all die along", "failover.go",

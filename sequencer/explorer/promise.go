@@ -133,7 +133,7 @@ func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 	if a := s.store.Sender(t.Sender); t.Ledger == "" && before.Phase.Bound() && !t.Phase.Bound() && t.Open() && a != nil && a.Free() {
 		s.refuse = "its sender is released while an attempt is open"
 	}
-	if !before.Open() && t.Open() && t.Phase.Bound() && s.store.Record(t.UID).Overtaken {
+	if !before.Open() && t.Open() && !t.FirstOpen().Shallow && t.Phase.Bound() && s.store.Record(t.UID).Overtaken {
 		s.refuse = "it may leave, although an earlier one of its queue waits again"
 	}
 	if s.met != nil {
@@ -237,6 +237,9 @@ func (s *State) checkTxn(i int) string {
 			return "an attempt that could land for ever"
 		}
 	}
+	if !t.Phase.Bound() && t.Phase != lifecycle.PhaseDone && !s.past[i].unknown && shallow(t) != nil {
+		return "it has left its sender, and what failed of it may land yet"
+	}
 	switch {
 	case t.Phase.Bound():
 		q := s.store.queue(t.Queue)
@@ -262,7 +265,7 @@ func (s *State) checkTxn(i int) string {
 			}
 		}
 		if b := s.effectOf(int8(i)); t.Phase == lifecycle.PhaseDone && b != nil && t.Landed > 0 && !t.Reopened &&
-			!b.cmd.isOf(t.Attempt(t.Landed)) {
+			shallow(t) == nil && !b.cmd.isOf(t.Attempt(t.Landed)) {
 			return "DONE by another attempt than the one that took effect"
 		}
 		if t.Phase == lifecycle.PhaseDone && t.Landed > 0 && !t.FinalAt.IsZero() && s.effectOf(int8(i)) == nil {
@@ -270,6 +273,12 @@ func (s *State) checkTxn(i int) string {
 		}
 	}
 	return checkAttempts(t)
+}
+
+// shallow is an attempt that has failed less deep than settles it.
+func shallow(t *lifecycle.Transaction) *lifecycle.Attempt {
+	at := slices.IndexFunc(t.Attempts, func(a lifecycle.Attempt) bool { return a.Shallow && !a.EndedAt.IsZero() })
+	return t.Attempt(at + 1)
 }
 
 // checkAttempts: what is open, or is to be, has one sender and one nonce.
@@ -313,6 +322,9 @@ func (s *State) checkBonds() string {
 			other := u.FirstOpen()
 			if other == nil && u.Phase == lifecycle.PhaseDone && u.Reopened {
 				other = u.Attempt(u.Landed) // and may land again
+			}
+			if other == nil {
+				other = shallow(u)
 			}
 			if other != nil && other.Sender == open.Sender && other.Nonce == open.Nonce {
 				return t.UID + " and " + u.UID + " have open attempts with one nonce"

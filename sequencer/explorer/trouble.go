@@ -41,6 +41,9 @@ func (s *State) extend(m Move) bool {
 			return false
 		}
 		b.full, b.cmd, b.fate = true, w.cmd, m.b
+		if s.world.Early > 0 && m.b == succeeded && c.effect(w.cmd.txn) {
+			b.fate = failedMendable // what it requires never comes back
+		}
 	}
 	if b.full {
 		what = b.cmd.String() + []string{"", ", which fails there", ", which fails there for good"}[b.fate]

@@ -25,7 +25,10 @@ type World struct {
 	Alone bool
 	// Retries, Confirmations, Settle and Finality are as configured; 0 for 0, 1, 2, 2.
 	Retries, Confirmations, Settle, Finality int
-	Raise                                    bool // a pooled attempt may pay more
+	// Early is the depth at which what failed in a block is tried again, and goes with a type
+	// of which a second landing has no effect; 0 for Settle and no such type.
+	Early int
+	Raise bool // a pooled attempt may pay more
 	// Market: fees go by it, and workers sign what weighs more than was supposed.
 	Market bool
 	// Slow: anything may happen between a question to the store or the nodes and the
@@ -135,7 +138,7 @@ func (w *World) policy() *lifecycle.Policy {
 		CycleInterval: time.Second, InclusionInterval: time.Second, DispatchTimeout: time.Second,
 		CallbackWait: time.Minute,
 		MaxRetries:   w.Retries, RetryDelay: time.Minute, RetryDelayMax: time.Minute,
-		Confirmations: confirmations, SettleDepth: settle, Finality: finality,
+		Confirmations: confirmations, SettleDepth: settle, Finality: finality, RetryDepth: w.Early,
 		Fee: 1, FeeMax: 2, FeeBump: 2, BumpAfter: 1, ValidSlots: 1, ClaimTTL: time.Minute, Retention: time.Hour,
 		FeeLimit: w.FeeLimit, LedgerPatience: time.Hour, Width: max(w.Width, 1),
 	}

@@ -15,7 +15,7 @@ func Decide(v *View) Step {
 	if a := v.landed(); a != nil {
 		return v.inTurn(v.land(a))
 	}
-	s := v.inTurn(v.next())
+	s := v.inTurn(v.lookBack(v.next()))
 	if s.Txn == nil && !v.Txn.ExpiresAt.IsZero() && !v.expired() {
 		if at := v.expiry(); s.Look.IsZero() || at.Before(s.Look) {
 			s.Look = at
@@ -60,7 +60,7 @@ func (v *View) do(e Effect, why Reason) Step { return Step{Local: v.Local, Do: e
 // may be answered when they have used their nonces.
 func (v *View) ask(k Kind, why Reason) Step {
 	s := v.do(Effect{Kind: k}, why)
-	if k == AskSender && !v.Train.alone() {
+	if k == AskSender && v.Train.moves() {
 		s.Local.Asked.Among = true
 	}
 	return s
@@ -93,6 +93,8 @@ func (v *View) dispatching() Step {
 	case v.expired() && !v.dispatchUnderWay():
 		return v.outstays()
 	case v.Train.Unseen && !t.Open():
+		return v.wait(ReasonBehind)
+	case v.staysBehind():
 		return v.wait(ReasonBehind)
 	case v.behind() && !t.Open() && v.Train.broken():
 		return v.yields(nil)

@@ -272,7 +272,7 @@ func (s *Scene) watching() said {
 
 // settling speaks of what counts once it is deep enough.
 func (s *Scene) settling(what string) said {
-	g, deep := &s.Sighting, s.Policy.SettleDepth
+	g, deep := &s.Sighting, s.endDepth()
 	next := Next{Action: StepRetry}
 	if s.last() || g.Fate == FateFailed && g.Failure.Permanent {
 		next.Action = StepEnd

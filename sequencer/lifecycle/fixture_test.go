@@ -189,6 +189,9 @@ func shape(a *Attempt) string {
 	case a.Pending():
 		is = "planned"
 	}
+	if a.Shallow {
+		is = "shallow " + is
+	}
 	by := ""
 	if a.Legacy {
 		by = "legacy "

@@ -120,13 +120,14 @@ func (v *View) noteStrayed() Step {
 // over: nothing that is open can land any more.
 func (v *View) over() Step {
 	t, g := v.Txn, &v.Sighting
-	cause := deathCause(g)
+	cause, settled := deathCause(g), v.settled()
 	nonce, failed := t.FirstOpen().Nonce, attemptOf(t, g).Number
 	u := v.with(func(t *Transaction) {
 		for i := range t.Attempts {
 			switch a := &t.Attempts[i]; {
 			case a.Open():
 				v.close(a, a.Number == failed, cause)
+				a.Shallow = !settled
 			case a.Pending():
 				a.EndedAt = v.Now
 			}
@@ -141,6 +142,10 @@ func (v *View) over() Step {
 	switch {
 	case !t.Phase.Bound():
 		s = u.to(t.Phase, ReasonSettled)
+	case settled && u.Txn.shallow() != nil:
+		s = u.opened(u.to(PhaseWatching, ReasonSettled)) // which may have landed since
+	case !settled && v.behind():
+		s = u.staying()
 	case v.behind() && !v.stops():
 		s = u.back(ReasonSettled)
 	case rejected && t.Ending != PhaseDone:
@@ -149,7 +154,7 @@ func (v *View) over() Step {
 	default:
 		s = u.closed(ReasonSettled)
 	}
-	s.Aside.DropBytes, s.Aside.Broke = true, len(v.Train.Behind) > 0 && !v.Train.Commuting
+	s.Aside.DropBytes, s.Aside.Broke = settled, len(v.Train.Behind) > 0 && !v.Train.Commuting
 	if g.Fate == FateFailed {
 		nonce = g.Nonce // a legacy worker's may be another than planned
 	}
@@ -282,6 +287,7 @@ func (v *View) finalise() Step {
 		}
 		a.Confirmations = g.Depth
 		t.FinalAt = v.Now
+		t.deepen()
 	})
 	s := u.to(PhaseDone, ReasonFinal)
 	s.Aside.Code, s.Aside.DropBytes = CodeFinal, true

@@ -5,12 +5,14 @@ import "time"
 // Learn says what a result makes of what is stored, and of what this process knows. It
 // is a pure function. A result that is learnt twice, or that comes too late, changes
 // nothing.
-func Learn(v *View, r Result) Step {
+func Learn(v *View, r Result) Step { return v.lookBack(v.learn(r)) }
+
+func (v *View) learn(r Result) Step {
 	s := v.wait(ReasonUnchanged)
 	asked := &s.Local.Asked
 	switch r := r.(type) {
 	case SenderTold:
-		asked.Sender, asked.Overtaken, asked.Among = &r.Sender, r.Overtaken, asked.Among || !v.Train.alone()
+		asked.Sender, asked.Overtaken, asked.Among = &r.Sender, r.Overtaken, asked.Among || v.Train.moves()
 	case HealthTold:
 		return v.healthTold(r)
 	case RetriesTold:
@@ -168,7 +170,7 @@ func (v *View) signed(r Answer) Step {
 	})
 	s := u.to(PhaseSent, ReasonAnswered)
 	s.sign(r)
-	s.Local.SentAt, s.Local.Resent, s.Local.Asked = time.Time{}, 0, Asked{}
+	s.Local.SentAt, s.Local.Resent = time.Time{}, 0
 	return s
 }
 
@@ -180,7 +182,7 @@ func sign(a *Attempt, r Answer) {
 func (s *Step) sign(r Answer) {
 	s.Aside.Bytes = &BytesRead{Number: r.Call.Number, Command: r.Signed}
 	s.Local.Unsent, s.Local.Confirmed = r.Call.Number, r.Call.Number
-	s.Local.Said = Said{}
+	s.Local.Said, s.Local.Asked = Said{}, Asked{}
 }
 
 // dispatched: a legacy worker has sent it.

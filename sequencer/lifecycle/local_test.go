@@ -156,7 +156,7 @@ func localOfAnswers() []sample {
 		{"no call to prove: not raised", raised(), learns(noCall(Prove, 2), worldly),
 			"raising: asked nothing"},
 		{"signed again", raised(), learns(signed(Resign, 2), worldly),
-			"answered: Unsent 2, Confirmed 2, said nothing"},
+			"answered: Unsent 2, Confirmed 2, said nothing, asked nothing"},
 		{"the right worker", txn(PhaseDispatching), learns(HealthTold{}, worldly),
 			"planning: nothing"},
 		{"finished: nothing is said of it", planned, learns(finished(1), worldly),

@@ -65,7 +65,7 @@ func Ask(v *View, o Order) (Step, error) {
 func (v *View) cancel() Step {
 	switch v.Txn.Phase {
 	case PhaseWaiting, PhaseFailing, PhaseDelayed:
-		if !v.Txn.Open() && len(v.Train.Behind) == 0 {
+		if !v.Txn.Open() && v.Txn.shallow() == nil && len(v.Train.Behind) == 0 {
 			return v.cancelled()
 		}
 	}
@@ -89,6 +89,7 @@ func (v *View) ordered(hash string) Step {
 				b.Outcome, b.EndedAt = Replaced, v.Now
 			}
 		}
+		t.deepen()
 		t.Landed = a.Number
 		t.Done = fmt.Appendf(nil, `{"blockHeight":null,"stateHash":null,"hash":%q}`, hash)
 	}).end(PhaseDone, ReasonOrdered)
@@ -110,6 +111,7 @@ func (v *View) dead() Step {
 				a.EndedAt = v.Now
 			}
 		}
+		t.deepen()
 	})
 	if u.Txn.Phase == PhaseUnresolved {
 		return u.to(PhaseUnresolved, ReasonOrdered)

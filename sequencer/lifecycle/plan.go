@@ -28,10 +28,14 @@ func (v *View) plan() Step {
 	switch {
 	case open != nil:
 		a.Nonce = open.Nonce // exclusive: at most one of them can land
-	case len(v.Train.Behind) > 0:
+	case v.Train.trails():
 		return v.wait(ReasonBroken)
-	case v.behind() && t.Deferred > 0 && !v.Train.broken():
+	case v.staysBehind():
+		return v.wait(ReasonBehind)
+	case v.behind() && t.Deferred > 0 && t.shallow() == nil && v.Train.inOrder():
 		return v.wait(ReasonBehind) // it went back already, and is asked again as the first
+	case v.behind() && t.Deferred > 0 && t.shallow() == nil:
+		return v.yields(nil) // one of those ahead has failed, and waits until nothing is behind it
 	case v.behind():
 		nonce, inOrder := v.follows()
 		if !inOrder {
@@ -68,7 +72,7 @@ func (v *View) unfit() (Step, bool) {
 		return v.unknownType(), true
 	case s == nil:
 		return v.ask(AskSender, ReasonPlanning), true
-	case v.Local.Asked.Among && v.Train.alone():
+	case v.Local.Asked.Among && !v.Train.moves():
 		again := v.ask(AskSender, ReasonPlanning)
 		again.Local.Asked = Asked{}
 		return again, true
@@ -109,6 +113,8 @@ func (v *View) nonce(fee uint64) (uint32, Step, bool) {
 		return 0, v.deferred(deferral{Error{Code: string(StoppedNonce), Message: fmt.Sprintf(
 			"the account's nonce on the chain is %d, ours is %d: somebody else uses it", account.Nonce, *next)},
 			StoppedNonce, Never, "", 0}), false
+	case v.reappeared(account.Nonce):
+		return 0, v.behindOurs(account.Nonce, "may land yet"), false
 	case next != nil && account.Nonce == *next:
 		return account.Nonce, Step{}, true
 	}
@@ -120,11 +126,16 @@ func (v *View) nonce(fee uint64) (uint32, Step, bool) {
 	case asked.Landed == nil:
 		return 0, v.ask(AskLanded, ReasonPlanning), false
 	case asked.Landed.Any && asked.Landed.Nonce >= account.Nonce:
-		return 0, v.deferred(deferral{Error{Code: CodeNonceBehind, Message: fmt.Sprintf(
-			"the chain is at nonce %d, and one of ours landed with %d", account.Nonce, asked.Landed.Nonce)},
-			Rested, v.Policy.InclusionInterval, "", 0}), false
+		return 0, v.behindOurs(account.Nonce, fmt.Sprintf("landed with %d", asked.Landed.Nonce)), false
 	}
 	return account.Nonce, Step{}, true
+}
+
+// behindOurs: the chain is at the nonce of one of ours, or below it.
+func (v *View) behindOurs(chain uint32, what string) Step {
+	return v.deferred(deferral{Error{Code: CodeNonceBehind,
+		Message: fmt.Sprintf("the chain is at nonce %d, and one of ours %s", chain, what)},
+		Rested, v.Policy.InclusionInterval, "", 0})
 }
 
 // fee is that of the next attempt, and what it was estimated from.

@@ -16,6 +16,7 @@ type Policy struct {
 	RetryDelayMax     time.Duration
 	Confirmations     int
 	SettleDepth       int
+	RetryDepth        int // of the type: how deep a failure in a block is tried again, 0 for SettleDepth
 	Finality          int
 	Fee, FeeMax       uint64
 	// FeeAuto has fees go by the market: so that a command is in one of FeeTarget blocks,

@@ -17,10 +17,10 @@ type Known struct {
 }
 
 // out reports whether an attempt of t may be on the chain, or is and may be orphaned.
-func (t *Transaction) out(a *Attempt) bool { return a.Open() || a == t.standing() }
+func (t *Transaction) out(a *Attempt) bool { return a.Open() || a.Shallow || a == t.standing() }
 
 // Out reports whether something of t may be on the chain, or is and may be orphaned.
-func (t *Transaction) Out() bool { return t.Open() || t.standing() != nil }
+func (t *Transaction) Out() bool { return t.Open() || t.shallow() != nil || t.standing() != nil }
 
 // Remember is what a process remembers of a transaction once it has read or stored t:
 // the latest record with something out, nil if there is none.
@@ -152,7 +152,7 @@ func (t *Transaction) restore(c Attempt, behind int, now time.Time) (number int,
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
 		if a.Open() && (a.Sender != c.Sender || a.Nonce != c.Nonce) {
-			a.Outcome, a.EndedAt = Replaced, now
+			a.Outcome, a.EndedAt, a.Shallow = Replaced, now, a.Sender == c.Sender && t.Phase.Bound()
 		}
 		if a.Pending() {
 			a.EndedAt = now
@@ -196,7 +196,7 @@ func Stays(before, after *Transaction) bool {
 // or its queue by what has been found; nil if something of it is open. Then it was there
 // first, and its end is waited for.
 func MakesRoom(t *Transaction) *Transaction {
-	if !t.Phase.Bound() || t.Open() {
+	if !t.Phase.Bound() || t.Open() || t.shallow() != nil {
 		return nil
 	}
 	u := t.Clone()

@@ -83,6 +83,7 @@ func scattered(r *rand.Rand) *View {
 		&AccountTold{Exists: true, Nonce: 1<<32 - 1, Balance: 1 << 60})
 	a.Landed = pick(r, nil, &LandedTold{}, &LandedTold{Nonce: 1<<32 - 1, Any: true})
 	a.Bytes = pick(r, nil, &BytesRead{}, &BytesRead{Number: n, Command: []byte("bytes")})
+	v.Policy.RetryDepth = pick(r, 0, 0, 2, 7)
 	if r.IntN(3) == 0 {
 		v.Policy.FeeAuto, v.Policy.FeeMin, v.Policy.FeeTarget = true, 30, pick(r, 0, 2, 1<<40)
 		v.Market = marketAt(r, now)
@@ -107,6 +108,7 @@ func scatteredTxn(r *rand.Rand) *Transaction {
 		}
 		if !a.EndedAt.IsZero() {
 			a.Nonce = pick[uint32](r, 6, 7, 8)
+			a.Shallow = a.Outcome == FailedIn && (p.Bound() || p == PhaseDone) && r.IntN(2) == 0
 		}
 	}
 	switch {

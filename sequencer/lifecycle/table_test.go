@@ -56,7 +56,7 @@ func TestTable(t *testing.T) {
 	for _, rows := range [][]row{
 		queueRows(), workerRows(), errorRows(), awayRows(), chainRows(), settledRows(), retryRows(), personRows(), doneRows(),
 		rareDispatchRows(), rareAnswerRows(), rareSentRows(), strayRows(), rareChainRows(), rareRetryRows(), rareDoneRows(),
-		deadlineRows(), batchRows(), trainRows(),
+		deadlineRows(), batchRows(), trainRows(), shallowRows(),
 	} {
 		for _, r := range rows {
 			t.Run(r.name, func(t *testing.T) {

@@ -290,6 +290,8 @@ func trainCommutes() row {
 		{"so another that failed behind it does not wait for its end, and goes back", watched,
 			decides(sees(FateFailed, 5), together, ahead(member(6, FateFailed))),
 			"settled; WAITING, FREE; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8"},
+		{"nor does what was to be made as the first", txn(PhaseDispatching, deferrals(1)),
+			decides(asked(good()), together, ahead(member(6, FateFailed))), "broken; WAITING, FREE; deferred 2"},
 		{"or ends itself", txn(PhaseWatching, try(Sent), cancelling),
 			decides(sees(FateFailed, 5), together, ahead(member(6, FateFailed))),
 			"cancelled; FAILED, FREE; 1 failed over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +

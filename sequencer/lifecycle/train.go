@@ -155,6 +155,10 @@ func (t *Train) holds() bool {
 // alone reports whether nothing else is in flight.
 func (t *Train) alone() bool { return len(t.Ahead)+len(t.Behind) == 0 && !t.Unseen }
 
+// moves reports whether others may use nonces before it does: not those that are tried again
+// behind it, which wait until it is in flight.
+func (t *Train) moves() bool { return len(t.Ahead) > 0 || t.Unseen || t.trails() }
+
 // Joins reports whether one more may be put behind the members of a train, all of them:
 // each is in order and may have others beside it, the last has been taken by a node, and
 // fewer than width are in no block. What joins is valid no longer than the last, so that one

@@ -6,7 +6,7 @@ import "time"
 // not known yet is absent, and may be asked for: a question is an effect like any other.
 type View struct {
 	Txn      *Transaction
-	Policy   *Policy // SettleDepth is that of the type
+	Policy   *Policy // RetryDepth is that of the type
 	Tip      Tip
 	Sighting Sighting // of what WatchOf names, by the last look at the chain
 	Local    Local

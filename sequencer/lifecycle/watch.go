@@ -103,7 +103,7 @@ func (v *View) watching() Step {
 	if !t.Open() {
 		return v.closed(ReasonSettled) // whatever brought it here: there is nothing to wait for
 	}
-	if v.settled() {
+	if v.ends() {
 		return v.over()
 	}
 	last := t.Last()
@@ -369,8 +369,11 @@ func (v *View) done() Step {
 func (v *View) reopened() Step {
 	t, g := v.Txn, &v.Sighting
 	if v.settled() {
-		if g.Archived {
+		switch {
+		case g.Archived:
 			return v.wait(ReasonOrphaned)
+		case t.shallow() != nil:
+			return v.turnBack()
 		}
 		return v.unlandable()
 	}

@@ -1,0 +1,179 @@
+package lifecycle
+
+import "time"
+
+// A type may say that what one of its transactions requires never comes back once that has
+// taken effect (a nullifier, an account that is new). A second landing then has no effect, so
+// what failed in a block is tried again as soon as that stands RetryDepth deep, long before
+// SETTLE_DEPTH. Until it is that deep too the attempt is shallow: a reorganisation may let
+// it land after all.
+//
+// Three rules keep the promises. One nonce of a transaction is shallow at a time. While one
+// is, the transaction leaves its sender by no end but a landing: before any other the
+// shallow attempt is opened again and watched until it has settled, or has landed. And no
+// fresh attempt takes a nonce that is shallow, or one below.
+
+// shallow is an attempt of t that is closed and shallow, nil if there is none. All share its
+// sender and nonce.
+func (t *Transaction) shallow() *Attempt {
+	for i := range t.Attempts {
+		if a := &t.Attempts[i]; a.Shallow && !a.Open() {
+			return a
+		}
+	}
+	return nil
+}
+
+// deepen notes that nothing of t is shallow any more.
+func (t *Transaction) deepen() {
+	for i := range t.Attempts {
+		t.Attempts[i].Shallow = false
+	}
+}
+
+// ends reports whether what ended the attempts stands deep enough to be acted on.
+func (v *View) ends() bool {
+	g := &v.Sighting
+	return v.settled() || g.Fate == FateFailed && g.Agreed && !g.Archived && g.Depth >= v.endDepth()
+}
+
+// endDepth is how deep what ended the attempts has to stand for that.
+func (v *View) endDepth() int {
+	t, g, early := v.Txn, &v.Sighting, v.Policy.RetryDepth
+	open := t.FirstOpen()
+	switch {
+	case early <= 0, early >= v.Policy.SettleDepth, g.Fate != FateFailed, open == nil, t.Legacy():
+	case open.Shallow, t.shallow() != nil, !t.Phase.Bound(), t.Ending != "", v.stops():
+	case v.Train.Commuting && !v.Train.alone(), v.Train.Unseen:
+	case len(v.Train.Ahead) == 0 && g.Failure.Permanent:
+	case len(v.Train.Ahead) > 0 && (v.Train.inOrder() || !v.Train.mends()):
+	default:
+		return early
+	}
+	return v.Policy.SettleDepth
+}
+
+// lookBack holds a transaction with a shallow attempt back from any end but a landing, and
+// has that attempt watched instead; what it was to come to it comes to when that has settled.
+func (v *View) lookBack(s Step) Step {
+	t := s.Txn
+	if t == nil || t.Phase.Bound() || t.shallow() == nil || t.Open() || t.Landed > 0 {
+		return s
+	}
+	u := v.Txn.Clone()
+	u.Attempts, u.Error, u.Deferred = t.Attempts, t.Error, t.Deferred
+	if t.Phase.Final() && !v.stops() {
+		u.Ending, u.Done = t.Phase, t.Done
+	}
+	u.Phase, u.ChangedAt, u.DueAt, u.Losses = PhaseWatching, v.Now, time.Time{}, 0
+	s.Txn = u
+	return v.opened(s)
+}
+
+// opened has what is shallow watched again.
+func (v *View) opened(s Step) Step {
+	at := *s.Txn.shallow()
+	for i := range s.Txn.Attempts {
+		a := &s.Txn.Attempts[i]
+		if a.Shallow && a.Sender == at.Sender && a.Nonce == at.Nonce {
+			a.Outcome, a.EndedAt, a.Error = Sent, time.Time{}, nil
+			a.Height, a.StateHash, a.Confirmations = 0, "", 0
+		}
+	}
+	s.Aside.Code, s.Aside.Hold, s.Aside.DropBytes = "", 0, false
+	s.Local.Taken, s.Local.Marked, s.Local.Unsent, s.Local.Said = 0, 0, 0, Said{}
+	s.Local.SentAt, s.Local.Resent, s.Local.Asked = time.Time{}, 0, Asked{}
+	return s
+}
+
+// turnBack: what it landed by has come to nothing for good, and another attempt, that had
+// failed before, may have landed since in its place.
+func (v *View) turnBack() Step {
+	g := &v.Sighting
+	failed := attemptOf(v.Txn, g).Number
+	at := *v.Txn.shallow()
+	s := v.with(func(t *Transaction) {
+		for i := range t.Attempts {
+			if a := &t.Attempts[i]; a.EndedAt.IsZero() || a.Number == t.Landed {
+				a.Outcome, a.EndedAt = settledOutcome(g, a.Number == failed), v.Now
+			}
+		}
+		t.deepen()
+		t.Landed = at.Number
+		t.Attempt(at.Number).Outcome = Included
+	}).to(PhaseDone, ReasonOrphaned)
+	s.Aside.LandedWith = &at.Nonce
+	s.Local.SentAt, s.Local.Resent = time.Time{}, 0
+	return s
+}
+
+// retries reports whether m failed, and is to be tried again in its place.
+func (m *Member) retries() bool {
+	return m.Txn.shallow() != nil && !m.Txn.Open() && m.Txn.Phase.Bound()
+}
+
+// mends reports whether all ahead may land, or are to be tried again in their places.
+func (t *Train) mends() bool {
+	for i := range t.Ahead {
+		if m := &t.Ahead[i]; !m.inOrder() && !m.retries() {
+			return false
+		}
+	}
+	return !t.Unseen
+}
+
+// trails reports whether something behind has not come to its end yet, or is not to be tried
+// again in its place: nothing is begun ahead of that.
+func (t *Train) trails() bool {
+	for i := range t.Behind {
+		if !t.Behind[i].retries() {
+			return true
+		}
+	}
+	return t.Unseen && len(t.Behind) > 0
+}
+
+// staying keeps what failed behind another in its place, to be tried again behind that.
+func (v *View) staying() Step {
+	s := v.to(PhaseDelayed, ReasonSettled)
+	s.Txn.DueAt = v.Now
+	s.Txn.Deferred++ // no failure of its own
+	return s
+}
+
+// staysBehind reports whether it waits in its place until those ahead are in flight again,
+// and half of them in a block: what has broken once may break again.
+func (v *View) staysBehind() bool {
+	t := v.Txn
+	if len(v.Train.Ahead) == 0 || t.shallow() == nil || t.Open() || t.Last().Pending() || !v.Train.mends() {
+		return false
+	}
+	if _, inOrder := v.follows(); !inOrder {
+		return true
+	}
+	waiting := 0
+	for i := range v.Train.Ahead {
+		if v.Train.waits(&v.Train.Ahead[i]) {
+			waiting++
+		}
+	}
+	return waiting >= max(1, (len(v.Train.Ahead)+len(v.Train.Behind)+1)/2)
+}
+
+// reappeared reports whether an account whose next nonce is this may have what is shallow
+// land, of this transaction or of another in its train.
+func (v *View) reappeared(next uint32) bool {
+	below := func(t *Transaction) bool {
+		a := t.shallow()
+		return a != nil && a.Sender == v.Txn.Sender && next <= a.Nonce
+	}
+	if below(v.Txn) {
+		return true
+	}
+	for i := range v.Train.Behind {
+		if below(v.Train.Behind[i].Txn) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,125 @@
+package lifecycle
+
+func shallow(a *Attempt) { over(a); a.Shallow = true }
+
+// again is one that failed in a block and is to be tried again in its place.
+func again(p Phase, n uint32) Member {
+	return Member{Txn: txn(p, try(FailedIn, at(n), shallow))}
+}
+
+// shallowRows are of types whose second landing has no effect: what failed in a block is
+// tried again long before that has settled. SETTLE_DEPTH is 5, the type's depth 1.
+func shallowRows() []row {
+	early := func(v *View) {
+		p := *v.Policy
+		p.RetryDepth = 1
+		v.Policy = &p
+	}
+	hard := func(g *Sighting) { g.Failure = Failure{Code: "F", Permanent: true} }
+	of := func(hash string) func(*Sighting) { return func(g *Sighting) { g.Hash = hash } }
+	watched := func(parts ...part) *Transaction { return txn(PhaseWatching, append([]part{try(Sent)}, parts...)...) }
+	failed := func(p Phase, parts ...part) *Transaction {
+		return txn(p, append([]part{try(FailedIn, shallow)}, parts...)...)
+	}
+	second := func(p Phase, parts ...part) *Transaction {
+		return failed(p, append([]part{try(Sent, at(8))}, parts...)...)
+	}
+	used := func(v *View) { v.Local.Asked.Retries = new(0) }
+	next := func(a Answer) Answer { a.Nonce = 8; return a }
+	const opened = "REVISION, WAITING_INCLUSION; 1 sent shallow open 7@100"
+	return []row{
+		{"failed in a block, of a type that is tried again early", []sample{
+			{"tried again, and its bytes are kept", watched(), decides(early, sees(FateFailed, 1)),
+				"settled; RETRY, RETRY; 1 failed shallow over 7@100; error ; B62a from nonce 8"},
+			{"raised before: both", watched(try(Sent, fee(150))), decides(early, sees(FateFailed, 1)),
+				"settled; RETRY, RETRY; 1 replaced shallow over 7@100; 2 failed shallow over 7@150; error ; B62a from nonce 8"},
+			{"not by one node's word", watched(), decides(early, sees(FateFailed, 4, func(g *Sighting) { g.Agreed = false })),
+				"failed-in"},
+			{"nor by an archive's", watched(), decides(early, sees(FateFailed, 4, func(g *Sighting) { g.Archived = true })),
+				"failed-in"},
+			{"for good: not before it has settled", watched(), decides(early, sees(FateFailed, 4, hard)), "failed-in"},
+			{"cancelled: nor", watched(cancelling), decides(early, sees(FateFailed, 4)), "failed-in"},
+			{"no try left: nor", watched(ending(PhaseFailed)), decides(early, sees(FateFailed, 4)), "failed-in"},
+			{"a second time: nor", second(PhaseWatching), decides(early, sees(FateFailed, 4)), "failed-in"},
+			{"watched again: nor", txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Shallow = true })),
+				decides(early, sees(FateFailed, 4)), "failed-in"},
+			{"of a worker that sends by itself: nor", txn(PhaseWatching, try(Sent, legacy)), decides(early, sees(FateFailed, 4)),
+				"failed-in"},
+			{"expired: nor", watched(), decides(early, sees(FateExpired, 4)), "expired"},
+			{"settled at once", watched(), decides(early, sees(FateFailed, 5)),
+				"settled; RETRY, RETRY; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8"},
+			{"of another type", watched(), decides(sees(FateFailed, 4)), "failed-in"},
+		}},
+		{"a shallow attempt, and no other is to be made", []sample{
+			{"no try left: watched again", failed(PhaseFailing), decides(early, asked(good()), used), "used-up; " + opened +
+				"; to end FAILED; confirm"},
+			{"unusable sender", failed(PhaseFailing), decides(early, asked(&Sender{Unusable: true})), "back; " + opened + "; confirm"},
+			{"cancelled", failed(PhaseFailing), orders(Order{What: OrderCancel}, early),
+				"ordered; RETRY, RETRY; 1 failed shallow over 7@100; cancel asked"},
+			{"and so watched", failed(PhaseDelayed, cancelling), decides(early), "cancelled; " + opened + "; cancel asked; error CANCELLED; confirm"},
+			{"the worker errs for good", failed(PhaseDispatching, try(Prepared, at(8))),
+				learns(fault(next(answer(Prove, 2)), FaultHopeless, "500"), early),
+				"answered; " + opened + "; 2 prepared over 8@100; to end UNRESOLVED; error 500; confirm"},
+			{"the worker has finished it", failed(PhaseDispatching, try(Prepared, at(8))), learns(next(finished(2)), early),
+				"answered; " + opened + "; 2 prepared over 8@100; to end DONE; confirm"},
+			{"the worker is away", failed(PhaseDispatching, try(Prepared, at(8))),
+				learns(fault(next(answer(Prove, 2)), FaultUnreached, CodeUnavailable), early),
+				"deferred; " + opened + "; deferred 1; error WORKER_UNAVAILABLE; rest RESTED 30s; confirm"},
+			{"failed, and settled: its end", txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Shallow = true }), ending(PhaseFailed)),
+				decides(early, sees(FateFailed, 5)),
+				"settled; FAILED, FREE; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8; tell on-failure"},
+			{"landed after all", txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Shallow = true }), ending(PhaseFailed)),
+				decides(early, sees(FateIncluded, 2)),
+				"landed; DONE, FREE; 1 included shallow over 7@100; landed 1; B62a from nonce 8; tell on-success"},
+		}},
+		{"a shallow attempt, and another", []sample{
+			{"planned at the next nonce", failed(PhaseDispatching), decides(early, asked(&Sender{Account: payer, Next: new(uint32(8)),
+				Greeted: true}), holds(8, 100)), "planning; DISPATCHING, BLOCKED; 1 failed shallow over 7@100; 2 prepared planned 8@100"},
+			{"not if the chain has unspent what failed", failed(PhaseDispatching),
+				decides(early, asked(&Sender{Account: payer, Next: new(uint32(8)), Greeted: true}), holds(7, 100), landedAt(3)),
+				"deferred; " + opened + "; deferred 1; error NONCE_BEHIND; rest RESTED 10s; confirm"},
+			{"nor what failed behind it", txn(PhaseDispatching),
+				decides(early, asked(&Sender{Account: payer, Next: new(uint32(8)), Greeted: true}), holds(7, 100), landedAt(3),
+					behindIt(again(PhaseDispatching, 7))),
+				"broken"},
+			{"landed: final when that is", second(PhaseWatching), decides(early, sees(FateIncluded, 2, of("5J2"))),
+				"landed; DONE, FREE; 1 failed shallow over 7@100; 2 included over 8@100; landed 2; B62a from nonce 8; " +
+					"tell on-success"},
+			{"final", second(PhaseDone, landedBy(2)), decides(early, sees(FateIncluded, 8, of("5J2"))),
+				"final; DONE, FREE; 1 failed over 7@100; 2 sent open 8@100; landed 2; event FINAL; drop bytes"},
+			{"failed, too, and settled: the first is watched before", second(PhaseWatching), decides(early, sees(FateFailed, 5, of("5J2"))),
+				"settled; " + opened + "; 2 failed over 8@100; error ; drop bytes; B62a from nonce 8; confirm"},
+			{"orphaned, and gone for good: the first may have landed", second(PhaseDone, landedBy(2), func(t *Transaction) { t.Reopened = true }),
+				decides(early, sees(FateFailed, 5, of("5J2"))), "orphaned; DONE, FREE; 1 included over 7@100; 2 failed over 8@100; " +
+					"landed 1; reopened"},
+		}},
+		{"in a train, and one failed early", []sample{
+			{"the first waits for those behind it", failed(PhaseDispatching), decides(early, asked(good()), behindIt(member(8, FateFailed))),
+				"broken"},
+			{"until they are to be tried again, too", failed(PhaseDispatching),
+				decides(early, asked(&Sender{Account: payer, Next: new(uint32(9)), Greeted: true}), holds(9, 100),
+					behindIt(again(PhaseDispatching, 8))),
+				"planning; DISPATCHING, BLOCKED; 1 failed shallow over 7@100; 2 prepared planned 9@100"},
+			{"and asks for its sender anew then", failed(PhaseDispatching), decides(early, asked(good()),
+				knows(func(l *Local) { l.Asked.Among = true }), behindIt(again(PhaseDispatching, 8))), "planning; ask-sender"},
+			{"behind one that is tried again: in its place, not counted", watched(),
+				decides(early, sees(FateFailed, 1, hard), ahead(again(PhaseFailing, 6))),
+				"settled; RETRY, DELAY; 1 failed shallow over 7@100; deferred 1; error F; due in 0s; B62a from nonce 8"},
+			{"behind one that has failed, and is not: waits", watched(), decides(early, sees(FateFailed, 1), ahead(member(6, FateFailed))),
+				"failed-in"},
+			{"behind one that may land: waits", watched(), decides(early, sees(FateFailed, 1), ahead(member(6, FatePooled))), "failed-in"},
+			{"commuting: waits", watched(), decides(early, sees(FateFailed, 1), ahead(member(6, FatePooled)),
+				func(v *View) { v.Train.Commuting = true }), "failed-in"},
+			{"waits in its place for those ahead", failed(PhaseDispatching), decides(early, asked(good()), ahead(again(PhaseDelayed, 6))),
+				"behind"},
+			{"planned when they are in flight, and half of them in a block", failed(PhaseDispatching),
+				decides(early, asked(good()), ahead(member(9, FateIncluded), member(10, FatePooled)), behindIt(again(PhaseDispatching, 8))),
+				"planning; DISPATCHING, BLOCKED; 1 failed shallow over 7@100; 2 prepared planned 11@100"},
+			{"not before", failed(PhaseDispatching),
+				decides(early, asked(good()), ahead(member(9, FatePooled), member(10, FatePooled)), behindIt(again(PhaseDispatching, 8))),
+				"behind"},
+			{"watched again where one ahead will not be", failed(PhaseDispatching), decides(early, asked(good()), ahead(member(6, FateFailed))),
+				"broken; " + opened + "; deferred 1; confirm"},
+		}},
+	}
+}
