@@ -297,7 +297,7 @@ func ways() map[string][]string {
 		"waiting":     {"dispatching", "failed", "done"},
 		"dispatching": {"sent", "done", "failing", "waiting", "delayed", "unresolved", "watching", "failed"},
 		"sent":        {"watching", "done", "failing", "unresolved", "waiting", "failed"},
-		"watching":    {"done", "failing", "unresolved", "failed", "waiting"},
+		"watching":    {"done", "failing", "unresolved", "failed", "waiting", "delayed"},
 		"failing":     {"failed", "delayed", "waiting", "watching", "done"},
 		"delayed":     {"dispatching", "waiting", "failed", "watching", "done"},
 		"done":        {"waiting", "unresolved"},

@@ -36,10 +36,11 @@ func (t *Tip) slotAt(clock time.Time) uint32 {
 }
 
 // lastSlot is the validUntil of an attempt that is planned now: never zero, which is without an
-// end, and none of a train stays in a pool for longer than what is before it.
+// end, and none of a train stays in a pool for longer than what is before it, which waits for
+// its end. What is in a block counts, too, unless its time is nearly over.
 func (v *View) lastSlot() (slot uint32, known bool) {
 	slot = v.Policy.LastSlot(v.Tip)
-	if p := v.Train.last(); p != nil && v.Train.waits(p) && p.Txn.Open() {
+	if p := v.Train.last(); p != nil && p.Txn.Open() && (v.Train.waits(p) || p.until() >= v.Policy.halfway(v.Tip)) {
 		slot = min(slot, p.until())
 	}
 	if v.Txn.ExpiresAt.IsZero() {

@@ -356,6 +356,8 @@ func TestNoneOutlivesTheOneAhead(t *testing.T) {
 		"planned again at its nonce": {view(txn(PhaseDispatching, try(Unknown, until(299))), asked(good()), sees(FateAbsent, 0),
 			ahead(Member{Txn: txn(PhaseSent, try(Sent, at(6), until(330)))})), 330},
 		"raised along with one that nobody may have": {view(txn(PhaseWatching, try(Sent)), sees(FatePooled, 0), ahead(raised)), 332},
+		"planned behind one in a block": {view(txn(PhaseDispatching), asked(good()),
+			ahead(Member{Txn: txn(PhaseWatching, try(Sent, at(6), until(330))), Sighting: Sighting{Fate: FateIncluded, Agreed: true, Depth: 1}})), 330},
 		"raised as the first in no block": {view(txn(PhaseWatching, try(Sent)), sees(FatePooled, 0), lingers,
 			ahead(member(6, FateIncluded))), 1 << 30},
 		"behind one that has failed": {view(txn(PhaseWatching, try(Sent)), sees(FatePooled, 0), lingers, ahead(failed)), 1 << 30},

@@ -178,9 +178,11 @@ func (p *Policy) Joins(members []Member, width int, tip Tip) bool {
 		return false
 	}
 	last := &members[len(members)-1]
-	return last.taken() && tip.Fresh && tip.Quorum &&
-		last.Txn.FirstOpen().ValidUntil >= upTo(max(tip.TipSlot, tip.Slot), p.ValidSlots/2)
+	return last.taken() && tip.Fresh && tip.Quorum && last.Txn.FirstOpen().ValidUntil >= p.halfway(tip)
 }
+
+// halfway is the slot in which what is sent now has half of its time left.
+func (p *Policy) halfway(tip Tip) uint32 { return upTo(max(tip.TipSlot, tip.Slot), p.ValidSlots/2) }
 
 // follows is the nonce of what is planned behind others; false if those are not in order any
 // more.

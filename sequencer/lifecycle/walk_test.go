@@ -40,6 +40,9 @@ func newWalk(seed uint64, c *checker) *walk {
 	if w.market.IntN(3) == 0 {
 		p.FeeAuto, p.FeeMin, p.FeeTarget = true, 30, 2
 	}
+	if seed%2 == 1 {
+		p.RetryDepth = 2
+	}
 	w.begin()
 	return w
 }
