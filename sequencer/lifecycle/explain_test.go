@@ -572,6 +572,10 @@ func trainTold() []telling {
 			"Its last try failed; whether there is another one is being decided. Made on it were the 1 behind it: " +
 				"nothing is tried before none of them can land.\n" +
 				"BROKEN, then WEIGH 10:00\nfailed, block: failed in block 0, 0 deep when last stored"},
+		{"it failed with one ahead, and keeps its place", scene(txn(PhaseDispatching, try(FailedIn, shallow), deferrals(1)),
+			with(ahead(again(PhaseDelayed, 6)))),
+			"It failed because one ahead of it had. It keeps its place, and is made anew when those ahead are in flight again " +
+				"and half of them in a block.\nBROKEN, then ASK_WORKER\nfailed, block: failed in block 0, 0 deep when last stored"},
 		{"asked again", scene(txn(PhaseDispatching, deferrals(1)), with(after)),
 			"It went back to its place once; it is made again when the 2 ahead of it are in a block.\nHELD, then ASK_WORKER"},
 		{"the first again, and one behind goes back", scene(txn(PhaseDispatching, deferrals(1)), with(behindIt(unmade(8)))),

@@ -65,6 +65,10 @@ func (s *Scene) member(d said) said {
 	failed := t.Phase == PhaseFailing || t.Phase == PhaseDelayed || t.Phase == PhaseDispatching && !t.Open()
 	turn := d.wait.Code == WaitSending || s.Sighting.Fate == FateIncluded && s.Sighting.Depth >= s.Policy.Confirmations
 	switch ahead, behind := len(s.Train.Ahead), len(s.Train.Behind); {
+	case s.staysBehind():
+		return said{"It failed because one ahead of it had. It keeps its place, and is made anew when those ahead are in " +
+			"flight again and half of them in a block.",
+			Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepAskWorker}}
 	case s.Train.broken() && t.Open():
 		d.summary += fmt.Sprintf(" What is ahead of it (%s) will not come as it was to: the chain settles what becomes of it.",
 			s.brokenAhead())
