@@ -289,6 +289,17 @@ func describe(es []devnet.Effect) string {
 	return strings.Join(out, "; ")
 }
 
+// reconciled reports whether the Redis that answers now is the one that was last compared
+// with the chain.
+func (s *sim) reconciled() bool {
+	keys, err := s.redis.Client.Keys(s.ctx, "*is:server").Result()
+	if err != nil || len(keys) != 1 {
+		return false
+	}
+	info, err := s.redis.Client.InfoMap(s.ctx, "replication").Result()
+	return err == nil && s.redis.Client.Get(s.ctx, keys[0]).Val() == info["Replication"]["master_replid"]
+}
+
 // ways are the arrows of the state table: DONE can be reached from wherever an
 // attempt was open.
 func ways() map[string][]string {
@@ -361,7 +372,11 @@ func (c *checker) events() {
 		c.inTurn(&e)
 		c.binding(n, uid, to, e.Sender)
 	}
-	// What was released without having landed must be nowhere.
+	// What was released without having landed must be nowhere. While Redis is not reconciled
+	// nothing is bound, and no sender serves another.
+	if c.forgot && !c.s.reconciled() {
+		return
+	}
 	for uid, phase := range c.phase {
 		if phase == "waiting" || phase == "failed" || phase == "unresolved" && !c.unknown[uid] {
 			for _, x := range c.pooled(uid) {
