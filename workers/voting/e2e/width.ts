@@ -86,9 +86,14 @@ async function round(n: number, width: number): Promise<object> {
   const [first, last] = [Math.min(...heights), Math.max(...heights)];
   const inBlock = Array.from({ length: last - first + 1 }, (_, i) => heights.filter((h) => h === first + i).length);
   const seconds = votes.reduce((sum, { uid }) => sum + (proving.get(uid) ?? 0), 0) / 1000;
+  // The first block and the last are of slots that were not all theirs.
+  const full = inBlock.slice(1, -1);
+  const mean = full.reduce((sum, n) => sum + n, 0) / Math.max(full.length, 1);
+  const limit = Math.min(width, 12, SLOT / (seconds / VOTES));
   console.log(
     `width ${width}, slots of ${SLOT} s: ${VOTES} votes in ${inBlock.length} blocks (${inBlock.join(' ')}),`,
-    `${seconds.toFixed(0)} s of work for all, ${(SLOT / (seconds / VOTES)).toFixed(1)} in a slot`,
+    `${seconds.toFixed(0)} s of work for all, at most ${limit.toFixed(2)} in a slot;`,
+    `between the first and the last ${mean.toFixed(2)} in each, ${(mean / limit).toFixed(2)} of that`,
   );
   await create('CREATE_VOTING_BATCHES_ACCOUNT', `plan-${planUid}`, { planUid, communityUid: 'gardeners' }, width);
   const plan = await heightsOf(sharesOf(planUid));
