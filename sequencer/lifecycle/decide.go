@@ -261,6 +261,11 @@ func (v *View) failing() Step {
 		return v.usedUp()
 	case !t.Open() && (unusable || asked.Overtaken):
 		return v.back(ReasonBack)
+	case !t.Open() && v.behind(): // a commuting one, and those ahead wait until none is behind them
+		s := v.back(ReasonRetry)
+		s.Txn.Retries++
+		s.Txn.RetriedAt = v.Now
+		return s
 	}
 	s := v.to(PhaseDelayed, ReasonDelay)
 	s.Txn.DueAt = v.Now.Add(v.Policy.retryDelay(t.Retries, v.Jitter))

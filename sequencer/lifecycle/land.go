@@ -146,7 +146,7 @@ func (v *View) over() Step {
 		s = u.opened(u.to(PhaseWatching, ReasonSettled)) // which may have landed since
 	case !settled && v.behind():
 		s = u.staying()
-	case v.behind() && !v.stops():
+	case v.behind() && !v.stops() && !v.Train.Commuting:
 		s = u.back(ReasonSettled)
 	case rejected && t.Ending != PhaseDone:
 		// One archive's word allows no new attempt: a person's retry does.

@@ -79,11 +79,12 @@ type Command struct {
 	Slot       uint32 // it can have been included in none before
 }
 
-// KnownBy is what a command says of its transaction.
+// KnownBy is what a command says of its transaction. Nobody here knows what it does, so
+// nothing joins behind it.
 func KnownBy(c Command, now time.Time) Known {
 	return Known{Attempts: []Attempt{{
 		Sender: c.Payer, Nonce: c.Nonce, Fee: c.Fee, ValidUntil: c.ValidUntil, NodeHash: c.Hash, Slot: c.Slot,
-		Outcome: Signed, StartedAt: now,
+		Outcome: Signed, StartedAt: now, Alone: true,
 	}}}
 }
 
