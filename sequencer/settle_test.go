@@ -58,7 +58,7 @@ func TestTriedEarlyAndBack(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorldWith(t, devnet.Config{FillRate: 1}, patientPolicy())
-				w.worker(1, devworker.Options{State: w.state})
+				w.worker(1, devworker.Options{Once: true})
 				w.start()
 				w.net.FailNext("", 1, "Account_app_state_0_precondition_unsatisfied")
 				w.postType("ONCE", "q", "a")

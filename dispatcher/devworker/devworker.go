@@ -52,6 +52,9 @@ type Options struct {
 	// Such accounts must exist on the chain. Without it, transactions have one
 	// update that changes nothing.
 	State func(ctx context.Context, account string) ([]string, error)
+	// Once has every transaction demand that it has not taken effect yet, of an account of its
+	// own, whatever the chain showed when it was proved: a nullifier.
+	Once bool
 	// Payer reads what the chain shows of the payer, to be held against what is ahead of an
 	// attempt: see [Chain]. Without it, what is ahead is taken as the caller says.
 	Payer func(ctx context.Context, account string) (Chain, error)

@@ -228,6 +228,11 @@ func (w *Worker) updates(rq *request) ([]json.RawMessage, answer) {
 			Set:     map[int]string{0: NextState(first, rq.UID)},
 		}}
 	}
+	if w.o.Once {
+		plan.Updates = append(plan.Updates, devnet.Update{
+			Account: ZkApp(rq.UID), Expect: map[int]string{0: "0"}, Set: map[int]string{0: "1"},
+		})
+	}
 	if w.o.Updates != nil {
 		for len(plan.Updates) < w.o.Updates(rq.UID) {
 			plan.Updates = append(plan.Updates, devnet.Update{Account: w.o.Account})
