@@ -265,7 +265,7 @@ func (s *State) checkTxn(i int) string {
 			}
 		}
 		if b := s.effectOf(int8(i)); t.Phase == lifecycle.PhaseDone && b != nil && t.Landed > 0 && !t.Reopened &&
-			shallow(t) == nil && !b.cmd.isOf(t.Attempt(t.Landed)) {
+			(s.world.Budget[Reorg] == 0 || !t.FinalAt.IsZero()) && !b.cmd.isOf(t.Attempt(t.Landed)) {
 			return "DONE by another attempt than the one that took effect"
 		}
 		if t.Phase == lifecycle.PhaseDone && t.Landed > 0 && !t.FinalAt.IsZero() && s.effectOf(int8(i)) == nil {

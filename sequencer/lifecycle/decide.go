@@ -15,6 +15,9 @@ func Decide(v *View) Step {
 	if a := v.landed(); a != nil {
 		return v.inTurn(v.land(a))
 	}
+	if s, found := v.resurfaced(); found {
+		return s
+	}
 	s := v.inTurn(v.lookBack(v.next()))
 	if s.Txn == nil && !v.Txn.ExpiresAt.IsZero() && !v.expired() {
 		if at := v.expiry(); s.Look.IsZero() || at.Before(s.Look) {

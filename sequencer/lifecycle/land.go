@@ -13,7 +13,8 @@ func (v *View) landed() *Attempt {
 		return nil
 	}
 	switch {
-	case t.Phase == PhaseWaiting, t.Phase == PhaseDone && !t.Reopened, t.Phase != PhaseDone && !t.Open(), v.strayed():
+	case t.Phase == PhaseWaiting, t.Phase == PhaseDone && !t.Reopened, v.strayed(),
+		t.Phase != PhaseDone && !t.Open() && t.shallow() == nil:
 		return nil
 	case v.dispatchUnderWay():
 		return nil // what its worker has still to say belongs to the landing
@@ -61,7 +62,7 @@ func (v *View) land(in *Attempt) Step {
 		s.Aside.Least = map[string]uint32{t.Sender: following(g.Nonce)}
 	}
 	s.Aside.LandedWith, s.Aside.Clean = new(g.Nonce), t.Phase.Bound()
-	s.Local.SentAt, s.Local.Resent = time.Time{}, 0
+	s.Local.SentAt, s.Local.Resent, s.Local.Asked = time.Time{}, 0, Asked{}
 	return s
 }
 
@@ -142,19 +143,17 @@ func (v *View) over() Step {
 	switch {
 	case !t.Phase.Bound():
 		s = u.to(t.Phase, ReasonSettled)
-	case settled && u.Txn.shallow() != nil:
-		s = u.opened(u.to(PhaseWatching, ReasonSettled)) // which may have landed since
 	case !settled && v.behind():
-		s = u.staying()
+		s = u.staying(0)
 	case v.behind() && !v.stops() && !v.Train.Commuting:
 		s = u.back(ReasonSettled)
-	case rejected && t.Ending != PhaseDone:
+	case rejected && t.Ending != PhaseDone && t.Ending != PhaseWaiting:
 		// One archive's word allows no new attempt: a person's retry does.
 		s = u.end(PhaseUnresolved, ReasonSettled)
 	default:
 		s = u.closed(ReasonSettled)
 	}
-	s.Aside.DropBytes, s.Aside.Broke = settled, len(v.Train.Behind) > 0 && !v.Train.Commuting
+	s.Aside.DropBytes, s.Aside.Broke = settled, len(v.Train.Behind) > 0 && !v.behind() && !v.Train.Commuting
 	if g.Fate == FateFailed {
 		nonce = g.Nonce // a legacy worker's may be another than planned
 	}

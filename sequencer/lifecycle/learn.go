@@ -170,7 +170,7 @@ func (v *View) signed(r Answer) Step {
 	})
 	s := u.to(PhaseSent, ReasonAnswered)
 	s.sign(r)
-	s.Local.SentAt, s.Local.Resent = time.Time{}, 0
+	s.Local.SentAt, s.Local.Resent, s.Local.Asked = time.Time{}, 0, Asked{}
 	return s
 }
 
@@ -182,7 +182,7 @@ func sign(a *Attempt, r Answer) {
 func (s *Step) sign(r Answer) {
 	s.Aside.Bytes = &BytesRead{Number: r.Call.Number, Command: r.Signed}
 	s.Local.Unsent, s.Local.Confirmed = r.Call.Number, r.Call.Number
-	s.Local.Said, s.Local.Asked = Said{}, Asked{}
+	s.Local.Said = Said{}
 }
 
 // dispatched: a legacy worker has sent it.

@@ -156,7 +156,7 @@ func localOfAnswers() []sample {
 		{"no call to prove: not raised", raised(), learns(noCall(Prove, 2), worldly),
 			"raising: asked nothing"},
 		{"signed again", raised(), learns(signed(Resign, 2), worldly),
-			"answered: Unsent 2, Confirmed 2, said nothing, asked nothing"},
+			"answered: Unsent 2, Confirmed 2, said nothing"},
 		{"the right worker", txn(PhaseDispatching), learns(HealthTold{}, worldly),
 			"planning: nothing"},
 		{"finished: nothing is said of it", planned, learns(finished(1), worldly),
@@ -248,7 +248,7 @@ func localOfTheChain() []sample {
 func localOfEnds() []sample {
 	return []sample{
 		{"landed", txn(PhaseWatching, try(Sent)), decides(worldly, sees(FateIncluded, 2)),
-			"landed: said nothing, SentAt never, Resent 0"},
+			"landed: said nothing, SentAt never, Resent 0, asked nothing"},
 		{"expired", txn(PhaseWatching, try(Sent)), decides(worldly, sees(FateExpired, 5)),
 			"settled: SentAt never, Resent 0, FirstSent never, FirstHeight 0, asked nothing"},
 		{"not landed after all", txn(PhaseDone, try(Included, block), landedBy(1), orphan),

@@ -41,7 +41,7 @@ func Ask(v *View, o Order) (Step, error) {
 			return Step{}, fmt.Errorf("transaction %s is %s and has no attempt of unknown outcome: %w",
 				t.UID, t.State(), ErrNotRetryable)
 		}
-		s = v.dead()
+		s = v.lookBack(v.dead())
 		switch {
 		case o.What == OrderLanded && t.Ledger != "":
 			s = v.committed(ReasonOrdered)
@@ -111,7 +111,6 @@ func (v *View) dead() Step {
 				a.EndedAt = v.Now
 			}
 		}
-		t.deepen()
 	})
 	if u.Txn.Phase == PhaseUnresolved {
 		return u.to(PhaseUnresolved, ReasonOrdered)
@@ -124,10 +123,14 @@ func (v *View) closed(why Reason) Step {
 	switch {
 	case v.Txn.Ending != PhaseDone && v.Txn.Ending != PhaseUnresolved && !v.Txn.CancelRequested && v.expired():
 		return v.overdue()
-	case v.Txn.Ending != "":
+	case v.Txn.Ending != "" && v.Txn.Ending != PhaseWaiting:
 		return v.end(v.Txn.Ending, why)
 	case v.Txn.CancelRequested:
 		return v.cancelled()
+	case v.Txn.Ending != "":
+		s := v.back(why)
+		s.Txn.Ending = ""
+		return s
 	}
 	return v.to(PhaseFailing, why)
 }

@@ -208,7 +208,7 @@ func (v *View) deferred(d deferral) Step {
 		return s
 	}
 	var s Step
-	if u.Txn.Open() {
+	if u.Txn.Open() || u.Txn.shallow() != nil {
 		s = u.to(PhaseDelayed, ReasonDeferred)
 		s.Txn.DueAt = v.Now.Add(max(d.Rest, d.Hold))
 	} else {

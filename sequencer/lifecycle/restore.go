@@ -58,11 +58,12 @@ func (t *Transaction) has(k *Attempt) bool {
 func (a *Attempt) planned() bool { return a.Outcome == Prepared && !a.Legacy }
 
 // KnownOf is what a remembered record knows. What it landed by, final or not, is open
-// again: the chain tells once more what became of it.
+// again, and so is what is shallow where nothing else is: the chain tells once more what
+// became of it.
 func KnownOf(t *Transaction, bytes *BytesRead) Known {
 	k := Known{Attempts: slices.Clone(t.Attempts), Bytes: bytes}
 	for i := range k.Attempts {
-		if a := &k.Attempts[i]; a.Number == t.Landed {
+		if a := &k.Attempts[i]; a.Number == t.Landed || a.Shallow && t.Landed == 0 && !t.Open() {
 			a.Outcome, a.EndedAt = Sent, time.Time{}
 		}
 	}
@@ -197,11 +198,12 @@ func Stays(before, after *Transaction) bool {
 // or its queue by what has been found; nil if something of it is open. Then it was there
 // first, and its end is waited for.
 func MakesRoom(t *Transaction) *Transaction {
-	if !t.Phase.Bound() || t.Open() || t.shallow() != nil {
+	if !t.Phase.Bound() || t.Open() {
 		return nil
 	}
 	u := t.Clone()
 	u.Phase, u.DueAt = PhaseWaiting, time.Time{}
+	u.deepen()
 	return u
 }
 

@@ -8,10 +8,10 @@ import "time"
 // SETTLE_DEPTH. Until it is that deep too the attempt is shallow: a reorganisation may let
 // it land after all.
 //
-// Three rules keep the promises. One nonce of a transaction is shallow at a time. While one
-// is, the transaction leaves its sender by no end but a landing: before any other the
-// shallow attempt is opened again and watched until it has settled, or has landed. And no
-// fresh attempt takes a nonce that is shallow, or one below.
+// Three rules keep the promises. One nonce of a transaction is shallow at a time, and watched
+// while nothing else is open. While one is, the transaction leaves its sender by no end but a
+// landing: before any other the shallow attempt is opened again until it has settled, or has
+// landed. And no fresh attempt takes a nonce that is shallow, or one below.
 
 // shallow is an attempt of t that is closed and shallow, nil if there is none. All share its
 // sender and nonce.
@@ -62,12 +62,35 @@ func (v *View) lookBack(s Step) Step {
 	}
 	u := v.Txn.Clone()
 	u.Attempts, u.Error, u.Deferred = t.Attempts, t.Error, t.Deferred
-	if t.Phase.Final() && !v.stops() {
+	switch {
+	case t.Phase == PhaseDone:
 		u.Ending, u.Done = t.Phase, t.Done
+	case !v.stops():
+		u.Ending = t.Phase
 	}
-	u.Phase, u.ChangedAt, u.DueAt, u.Losses = PhaseWatching, v.Now, time.Time{}, 0
+	if u.Phase != PhaseWatching {
+		u.Phase, u.ChangedAt, u.DueAt, u.Losses = PhaseWatching, v.Now, time.Time{}, 0
+	}
 	s.Txn = u
 	return v.opened(s)
+}
+
+// resurfaced follows what is shallow while nothing else is open: once it has settled it is
+// shallow no longer, and where its block is gone it is open again.
+func (v *View) resurfaced() (Step, bool) {
+	t, g := v.Txn, &v.Sighting
+	switch {
+	case t.shallow() == nil || t.Open() || !t.Phase.Bound() || !g.Agreed:
+		return Step{}, false
+	case g.Fate == FateFailed && v.settled():
+		s := v.with((*Transaction).deepen).to(t.Phase, ReasonSettled)
+		s.Aside.DropBytes = t.Last().Shallow // else they are, or will be, of another
+		return s, true
+	case g.Fate == FateAbsent || g.Fate == FatePooled || g.Fate == FateExpired:
+		u := v.with(dropPlan(v.Now))
+		return u.opened(u.to(PhaseWatching, ReasonOrphaned)), true
+	}
+	return Step{}, false
 }
 
 // opened has what is shallow watched again.
@@ -134,10 +157,10 @@ func (t *Train) trails() bool {
 }
 
 // staying keeps what failed behind another in its place, to be tried again behind that.
-func (v *View) staying() Step {
+func (v *View) staying(pause time.Duration) Step {
 	s := v.to(PhaseDelayed, ReasonSettled)
-	s.Txn.DueAt = v.Now
-	s.Txn.Deferred++ // no failure of its own
+	s.Txn.DueAt = v.Now.Add(pause)
+	s.Txn.Deferred = max(s.Txn.Deferred, 1) // no failure of its own
 	return s
 }
 

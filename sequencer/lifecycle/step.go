@@ -64,7 +64,9 @@ func (s *Step) Failure(before *Transaction) string {
 	case ReasonNonceIgnored:
 		return "nonce-ignored"
 	case ReasonSettled:
-		return "settled"
+		if before.Open() || s.Txn.Phase != before.Phase { // else it had failed before
+			return "settled"
+		}
 	case ReasonAnswered:
 		switch {
 		case s.Txn.Phase == PhaseFailing:

@@ -67,7 +67,7 @@ func (m *Member) mayLand() bool {
 	case FateFailed, FateDisplaced, FateExpired:
 		return false
 	}
-	return m.Txn.Open()
+	return m.Txn.Open() || m.Txn.shallow() != nil
 }
 
 // inOrder reports whether m may land at its nonce, and no other attempt is to be made.
@@ -174,11 +174,28 @@ func (p *Policy) Joins(members []Member, width int, tip Tip) bool {
 			waiting++
 		}
 	}
-	if len(members) == 0 || waiting >= width {
+	if len(members) == 0 || waiting >= width || !rise(members) {
 		return false
 	}
 	last := &members[len(members)-1]
 	return last.taken() && tip.Fresh && tip.Quorum && last.Txn.FirstOpen().ValidUntil >= p.halfway(tip)
+}
+
+// rise reports whether the nonces of what is open of members rise in the order of the queue:
+// what is watched again may stand below those that were made anew ahead of it.
+func rise(members []Member) bool {
+	var before *Attempt
+	for i := range members {
+		a := members[i].Txn.FirstOpen()
+		if a == nil {
+			continue
+		}
+		if before != nil && a.Nonce <= before.Nonce {
+			return false
+		}
+		before = a
+	}
+	return true
 }
 
 // halfway is the slot in which what is sent now has half of its time left.
@@ -188,7 +205,7 @@ func (p *Policy) halfway(tip Tip) uint32 { return upTo(max(tip.TipSlot, tip.Slot
 // more.
 func (v *View) follows() (nonce uint32, ok bool) {
 	t := &v.Train
-	if t.Unseen || t.broken() || !t.last().taken() {
+	if t.Unseen || t.broken() || !t.last().taken() || !rise(t.Ahead) {
 		return 0, false
 	}
 	a := t.last().Txn.FirstOpen()
@@ -208,8 +225,11 @@ func (v *View) yields(e *Error) Step {
 		}
 		t.Deferred++
 	})
-	if u.stops() {
+	switch {
+	case u.stops():
 		return u.stopped()
+	case u.Txn.shallow() != nil && v.Train.mends():
+		return u.staying(v.Policy.RetryDelay)
 	}
 	return u.back(ReasonBroken)
 }

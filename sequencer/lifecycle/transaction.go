@@ -38,8 +38,8 @@ type Transaction struct {
 	// Losses counts how often the dispatch under way lost its process, its
 	// worker or its answer.
 	Losses int
-	// Ending is the final phase that the transaction takes as soon as its last
-	// open attempt is dead, "" while it may still be tried again.
+	// Ending is the phase that the transaction takes as soon as its last open attempt
+	// is dead, final or WAITING, "" while it may be tried again where it is.
 	Ending          Phase
 	CancelRequested bool
 	Reopened        bool

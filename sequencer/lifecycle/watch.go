@@ -19,16 +19,18 @@ func Memo(namespace, uid string) string {
 }
 
 // WatchOf is what the chain is to be asked about t: the attempts that share the nonce
-// still in question, those that are open or, once one has landed, that one. What was given
-// up as refused because an open one keeps its nonce is among them: should a node have it all
-// the same, it may land for longer than that one. It reports false if there is nothing.
+// still in question, those that are open or, once one has landed, that one, or else what is
+// shallow. What was given up as refused because an open one keeps its nonce is among them:
+// should a node have it all the same, it may land for longer than that one. It reports false
+// if there is nothing.
 func WatchOf(t *Transaction, memo string) (w Watch, found bool) {
 	w.Memo = memo
 	landed := t.Attempt(t.Landed)
+	last := landed == nil && !t.Open() // nothing else is in question but what is shallow
 	unseen := false
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
-		if !a.Open() && a != landed && !sharesNonce(a, landed) && !t.keeps(a) {
+		if !a.Open() && a != landed && !sharesNonce(a, landed) && !t.keeps(a) && !(last && a.Shallow) {
 			continue
 		}
 		if !found {

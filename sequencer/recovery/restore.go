@@ -16,6 +16,7 @@ func (r *Recovery) writeBack(ctx context.Context, server string) (missing bool, 
 	if missing, err = r.store.Misses(ctx); err != nil {
 		return false, err
 	}
+	var waits error
 	for _, m := range r.all() {
 		t, err := r.Store.Get(ctx, m.last.UID)
 		switch {
@@ -30,10 +31,16 @@ func (r *Recovery) writeBack(ctx context.Context, server string) (missing bool, 
 			continue
 		}
 		lacked, err := r.place(ctx, m.out.UID, m.out, lifecycle.KnownOf(m.out, m.bytes))
-		if err != nil {
+		switch {
+		case errors.Is(err, errTaken): // what is known of the other may end it
+			waits = fmt.Errorf("writing back %s: %w", m.out.UID, err)
+		case err != nil:
 			return false, fmt.Errorf("writing back %s: %w", m.out.UID, err)
 		}
 		missing = missing || lacked
+	}
+	if waits != nil {
+		return false, waits
 	}
 	if missing {
 		return true, r.store.Missed(ctx, server)
