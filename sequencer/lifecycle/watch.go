@@ -30,7 +30,7 @@ func WatchOf(t *Transaction, memo string) (w Watch, found bool) {
 	unseen := false
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
-		if !a.Open() && a != landed && !sharesNonce(a, landed) && !t.keeps(a) && !(last && a.Shallow) {
+		if !a.Open() && a != landed && !sharesNonce(a, landed) && !t.keeps(a) && (!last || !a.Shallow) {
 			continue
 		}
 		if !found {
