@@ -97,9 +97,7 @@ func (v *View) dispatching() Step {
 		return v.outstays()
 	case v.Train.Unseen && !t.Open():
 		return v.wait(ReasonBehind)
-	case v.staysBehind():
-		return v.wait(ReasonBehind)
-	case v.behind() && !t.Open() && v.Train.broken():
+	case v.behind() && !t.Open() && v.Train.broken() && !v.staysBehind():
 		return v.yields(nil)
 	}
 	if last == nil || !last.EndedAt.IsZero() || last.Outcome == Unknown {

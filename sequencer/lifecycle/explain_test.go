@@ -553,6 +553,16 @@ func trainTold() []telling {
 		{"with its worker", scene(txn(PhaseDispatching, try(Prepared)), with(after)),
 			"The worker of B62a is proving and signing attempt 1." + aheadOfIt +
 				"the first in no block is two.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
+		{"with its worker once more", scene(txn(PhaseDispatching, try(Prepared), deferrals(1)), with(after)),
+			"The worker of B62a is proving and signing attempt 1." + aheadOfIt +
+				"the first in no block is two.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
+		{"with its worker, behind one in no block", scene(txn(PhaseDispatching, try(Prepared)), with(ahead(named("one", member(6, FatePooled))))),
+			"The worker of B62a is proving and signing attempt 1. 1 of its queue are in flight ahead of it; " +
+				"the first in no block is one.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
+		{"with its worker, while something is open, and one behind it", scene(txn(PhaseDispatching, try(Unknown), try(Prepared)),
+			with(behindIt(member(8, FatePooled)))),
+			"The worker of B62a is proving and signing attempt 2.\nWORKER 10:04, then SEND\nunknown, unknown: sent, and may land\n" +
+				"prepared, nowhere: its worker has it"},
 		{"to be sent", scene(txn(PhaseSent, try(Signed)), with(after)),
 			"Attempt 1 is signed and being sent to the Mina nodes." + aheadOfIt +
 				"the first in no block is two.\nBEHIND, then SEND 10:00\nsigned, unknown: sent, and may land"},

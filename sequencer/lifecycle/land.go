@@ -41,6 +41,9 @@ func (v *View) land(in *Attempt) Step {
 			case a.Pending():
 				a.EndedAt = v.Now
 			}
+			if a := &t.Attempts[i]; a.Sender == in.Sender && a.Nonce == in.Nonce {
+				a.Shallow = false
+			}
 		}
 		t.Landed, t.Reopened, t.Done = in.Number, false, doneIn(g)
 	})

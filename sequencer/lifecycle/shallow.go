@@ -1,6 +1,9 @@
 package lifecycle
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A type may say that what one of its transactions requires never comes back once that has
 // taken effect (a nullifier, an account that is new). A second landing then has no effect, so
@@ -42,13 +45,12 @@ func (v *View) endDepth() int {
 	t, g, early := v.Txn, &v.Sighting, v.Policy.RetryDepth
 	open := t.FirstOpen()
 	switch {
-	case early <= 0, early >= v.Policy.SettleDepth, g.Fate != FateFailed, open == nil, t.Legacy():
+	case early <= 0, g.Fate != FateFailed, open == nil, t.Legacy():
 	case open.Shallow, t.shallow() != nil, !t.Phase.Bound(), t.Ending != "", v.stops():
-	case v.Train.Commuting && !v.Train.alone(), v.Train.Unseen:
-	case len(v.Train.Ahead) == 0 && g.Failure.Permanent:
-	case len(v.Train.Ahead) > 0 && (v.Train.inOrder() || !v.Train.mends()):
+	case v.Train.Commuting && !v.Train.alone():
+	case !v.behind() && g.Failure.Permanent, v.behind() && (v.Train.inOrder() || !v.Train.mends()):
 	default:
-		return early
+		return min(early, v.Policy.SettleDepth)
 	}
 	return v.Policy.SettleDepth
 }
@@ -57,7 +59,7 @@ func (v *View) endDepth() int {
 // has that attempt watched instead; what it was to come to it comes to when that has settled.
 func (v *View) lookBack(s Step) Step {
 	t := s.Txn
-	if t == nil || t.Phase.Bound() || t.shallow() == nil || t.Open() || t.Landed > 0 {
+	if t == nil || t.Phase.Bound() || t.shallow() == nil || t.Open() || t.Attempt(t.Landed) != nil {
 		return s
 	}
 	u := v.Txn.Clone()
@@ -79,10 +81,11 @@ func (v *View) lookBack(s Step) Step {
 // shallow no longer, and where its block is gone it is open again.
 func (v *View) resurfaced() (Step, bool) {
 	t, g := v.Txn, &v.Sighting
-	switch {
-	case t.shallow() == nil || t.Open() || !t.Phase.Bound() || !g.Agreed:
+	if t.shallow() == nil || t.Open() || !t.Phase.Bound() || !g.Agreed {
 		return Step{}, false
-	case g.Fate == FateFailed && v.settled():
+	}
+	switch {
+	case v.settled() && g.Fate == FateFailed:
 		s := v.with((*Transaction).deepen).to(t.Phase, ReasonSettled)
 		s.Aside.DropBytes = t.Last().Shallow // else they are, or will be, of another
 		return s, true
@@ -137,23 +140,13 @@ func (m *Member) retries() bool {
 
 // mends reports whether all ahead may land, or are to be tried again in their places.
 func (t *Train) mends() bool {
-	for i := range t.Ahead {
-		if m := &t.Ahead[i]; !m.inOrder() && !m.retries() {
-			return false
-		}
-	}
-	return !t.Unseen
+	return !t.Unseen && !slices.ContainsFunc(t.Ahead, func(m Member) bool { return !m.inOrder() && !m.retries() })
 }
 
 // trails reports whether something behind has not come to its end yet, or is not to be tried
 // again in its place: nothing is begun ahead of that.
 func (t *Train) trails() bool {
-	for i := range t.Behind {
-		if !t.Behind[i].retries() {
-			return true
-		}
-	}
-	return t.Unseen && len(t.Behind) > 0
+	return slices.ContainsFunc(t.Behind, func(m Member) bool { return !m.retries() })
 }
 
 // staying keeps what failed behind another in its place, to be tried again behind that.

@@ -1,5 +1,11 @@
 package lifecycle
 
+import (
+	"reflect"
+	"testing"
+	"time"
+)
+
 func shallow(a *Attempt) { over(a); a.Shallow = true }
 
 // again is one that failed in a block and is to be tried again in its place.
@@ -85,7 +91,7 @@ func shallowRows() []row {
 				"ordered; " + opened + "; 2 expired over 8@100; to end FAILED; drop bytes; ask nonce; confirm"},
 			{"landed after all", txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Shallow = true }), ending(PhaseFailed)),
 				decides(early, sees(FateIncluded, 2)),
-				"landed; DONE, FREE; 1 included shallow over 7@100; landed 1; B62a from nonce 8; tell on-success"},
+				"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
 		}},
 		{"a shallow attempt, and another", []sample{
 			{"planned at the next nonce", failed(PhaseDispatching), decides(early, asked(&Sender{Account: payer, Next: new(uint32(8)),
@@ -103,9 +109,17 @@ func shallowRows() []row {
 			{"settled meanwhile", failed(PhaseDelayed), decides(early, sees(FateFailed, 5)),
 				"settled; RETRY, DELAY; 1 failed over 7@100; drop bytes"},
 			{"landed meanwhile", failed(PhaseDispatching, try(Prepared, at(8))), decides(early, sees(FateIncluded, 2, of("5J1"))),
-				"landed; DONE, FREE; 1 included shallow over 7@100; 2 prepared over 8@100; landed 1; B62a from nonce 8; tell on-success"},
+				"landed; DONE, FREE; 1 included over 7@100; 2 prepared over 8@100; landed 1; B62a from nonce 8; tell on-success"},
 			{"its block gone: open again", failed(PhaseDispatching, try(Prepared, at(8))), decides(early, sees(FateAbsent, 0)),
 				"orphaned; " + opened + "; 2 prepared over 8@100; confirm"},
+			{"its time over, and its nonce unspent: open again", failed(PhaseDelayed), decides(early, sees(FateExpired, 5)),
+				"orphaned; " + opened + "; confirm"},
+			{"not by one node's word", failed(PhaseDelayed, due(time.Hour)),
+				decides(early, sees(FateAbsent, 0, func(g *Sighting) { g.Agreed = false })), "delay; look in 1h0m0s"},
+			{"nor while the nodes do not say", failed(PhaseDelayed, due(time.Hour)), decides(early), "delay; look in 1h0m0s"},
+			{"nor while it is as it was", failed(PhaseDelayed, due(time.Hour)), decides(early, sees(FateFailed, 4)), "delay; look in 1h0m0s"},
+			{"nor when another has spent its nonce", failed(PhaseDelayed, due(time.Hour)), decides(early, sees(FateDisplaced, 5)),
+				"delay; look in 1h0m0s"},
 			{"not while another is open", second(PhaseWatching), decides(early, sees(FatePooled, 0)), "pool; look in 3m0s"},
 			{"final", second(PhaseDone, landedBy(2)), decides(early, sees(FateIncluded, 8, of("5J2"))),
 				"final; DONE, FREE; 1 failed over 7@100; 2 sent open 8@100; landed 2; event FINAL; drop bytes"},
@@ -117,6 +131,8 @@ func shallowRows() []row {
 		}},
 		{"in a train, and one failed early", []sample{
 			{"the first waits for those behind it", failed(PhaseDispatching), decides(early, asked(good()), behindIt(member(8, FateFailed))),
+				"broken"},
+			{"and for one that was planned behind it", failed(PhaseDispatching), decides(early, asked(good()), behindIt(unmade(8))),
 				"broken"},
 			{"until they are to be tried again, too", failed(PhaseDispatching),
 				decides(early, asked(&Sender{Account: payer, Next: new(uint32(9)), Greeted: true}), holds(9, 100),
@@ -130,13 +146,31 @@ func shallowRows() []row {
 			{"behind one that has failed, and is not: waits", watched(), decides(early, sees(FateFailed, 1), ahead(member(6, FateFailed))),
 				"failed-in"},
 			{"behind one that may land: waits", watched(), decides(early, sees(FateFailed, 1), ahead(member(6, FatePooled))), "failed-in"},
+			{"alone of a commuting type", watched(), decides(early, sees(FateFailed, 1), func(v *View) { v.Train.Commuting = true }),
+				"settled; RETRY, RETRY; 1 failed shallow over 7@100; error ; B62a from nonce 8"},
+			{"one ahead is not seen yet: waits", watched(), decides(early, sees(FateFailed, 1), ahead(again(PhaseFailing, 6)),
+				func(v *View) { v.Train.Unseen = true }), "failed-in"},
 			{"commuting: waits", watched(), decides(early, sees(FateFailed, 1), ahead(member(6, FatePooled)),
 				func(v *View) { v.Train.Commuting = true }), "failed-in"},
 			{"waits in its place for those ahead", failed(PhaseDispatching), decides(early, asked(good()), ahead(again(PhaseDelayed, 6))),
 				"behind"},
+			{"however few of a longer train that is", failed(PhaseDispatching),
+				decides(early, asked(good()), ahead(again(PhaseDelayed, 6)), behindIt(again(PhaseDispatching, 8), again(PhaseDispatching, 9))),
+				"behind"},
 			{"planned when they are in flight, and half of them in a block", failed(PhaseDispatching),
 				decides(early, asked(good()), ahead(member(9, FateIncluded), member(10, FatePooled)), behindIt(again(PhaseDispatching, 8))),
 				"planning; DISPATCHING, BLOCKED; 1 failed shallow over 7@100; 2 prepared planned 11@100"},
+			{"of three, when the first is in a block", failed(PhaseDispatching),
+				decides(early, asked(good()), ahead(member(9, FatePooled)), behindIt(again(PhaseDispatching, 8))), "behind"},
+			{"of four, when one is in none", failed(PhaseDispatching),
+				decides(early, asked(good()), ahead(member(9, FatePooled)), behindIt(again(PhaseDispatching, 8), again(PhaseDispatching, 8))),
+				"planning; DISPATCHING, BLOCKED; 1 failed shallow over 7@100; 2 prepared planned 10@100"},
+			{"of two, when the other is in a block", failed(PhaseDispatching), decides(early, asked(good()), ahead(member(9, FatePooled))),
+				"behind"},
+			{"not when one behind has not ended", failed(PhaseDispatching),
+				decides(early, asked(good()), ahead(member(9, FateIncluded)), behindIt(member(8, FateFailed))), "broken"},
+			{"nor when one behind is not seen yet", failed(PhaseDispatching),
+				decides(early, asked(good()), behindIt(again(PhaseDispatching, 8)), func(v *View) { v.Train.Unseen = true }), "behind"},
 			{"not before", failed(PhaseDispatching),
 				decides(early, asked(good()), ahead(member(9, FatePooled), member(10, FatePooled)), behindIt(again(PhaseDispatching, 8))),
 				"behind"},
@@ -151,5 +185,48 @@ func shallowRows() []row {
 			{"watched again where one ahead will not be", failed(PhaseDispatching), decides(early, asked(good()), ahead(member(6, FateFailed))),
 				"broken; " + opened + "; deferred 1; to end WAITING; confirm"},
 		}},
+	}
+}
+
+// TestOpened: what is watched again is as if it had been sent by somebody else, a while ago.
+func TestOpened(t *testing.T) {
+	t.Parallel()
+	early := func(v *View) { v.Policy.RetryDepth = 1 }
+	in := func(a *Attempt) { a.Height, a.StateHash, a.Confirmations, a.Error = 190, "3N190", 1, oops("F") }
+	worldly := knows(func(l *Local) {
+		*l = Local{Taken: 2, Marked: 2, Unsent: 2, SentAt: clock, Resent: 3, Said: Said{Number: 2}, Asked: Asked{Overtaken: true}}
+	})
+	v := view(txn(PhaseDelayed, try(FailedIn, shallow, in), try(Prepared, over, at(8)), cancelling), early, worldly)
+	s := Decide(v)
+	if a := s.Txn.Attempts[0]; !a.Open() || a.Height != 0 || a.StateHash != "" || a.Confirmations != 0 || a.Error != nil {
+		t.Errorf("%+v", a)
+	}
+	if !reflect.DeepEqual(s.Local, Local{}) {
+		t.Errorf("known still: %+v", s.Local)
+	}
+	v = view(txn(PhaseDone, try(FailedIn, shallow, in), try(Included, at(8), block), landedBy(2), try(Signed, at(8)),
+		func(t *Transaction) { t.Reopened = true }), early, worldly, sees(FateFailed, 5))
+	s = Decide(v)
+	want := []Outcome{Included, Replaced, FailedIn} // the last is the one in the block
+	for i := range want {
+		if a := &s.Txn.Attempts[i]; a.Outcome != want[i] || a.Shallow || a.EndedAt.IsZero() {
+			t.Errorf("%+v", a)
+		}
+	}
+	if n := s.Aside.LandedWith; s.Txn.Landed != 1 || n == nil || *n != nonce || !s.Local.SentAt.IsZero() || s.Local.Resent != 0 {
+		t.Errorf("landed by %d, %+v", s.Txn.Landed, s)
+	}
+	for name, c := range map[string]struct {
+		t    *Transaction
+		want string
+	}{
+		"failed":           {txn(PhaseWatching, try(Sent)), "settled"},
+		"had failed early": {txn(PhaseDelayed, try(FailedIn, shallow)), ""},
+	} {
+		v := view(c.t, sees(FateFailed, 5))
+		s := Decide(v)
+		if got := s.Failure(c.t); got != c.want {
+			t.Errorf("%s: counted as %q, want %q", name, got, c.want)
+		}
 	}
 }

@@ -326,6 +326,8 @@ func TestJoins(t *testing.T) {
 		"one is to be made anew":            {[]Member{unmade(7)}, 9, nil, false},
 		"one may have none beside it":       {[]Member{{Txn: txn(PhaseWatching, try(Sent, alone))}}, 9, nil, false},
 		"the last makes no other try":       {[]Member{member(7, FatePooled, ending(PhaseFailed))}, 9, nil, false},
+		"two have one nonce":                {[]Member{member(7, FatePooled), member(7, FatePooled)}, 9, nil, false},
+		"the last was not taken yet":        {[]Member{member(7, FatePooled), {Txn: txn(PhaseSent, try(Signed, at(8)))}}, 9, nil, false},
 		"one is watched below another":      {[]Member{member(8, FatePooled), member(7, FatePooled)}, 9, nil, false},
 		"a legacy worker's":                 {[]Member{{Txn: txn(PhaseWatching, try(Sent, legacy))}}, 9, nil, false},
 		"the chain was looked at long ago":  {[]Member{member(7, FatePooled)}, 2, func(t *Tip) { t.Fresh = false }, false},

@@ -181,19 +181,13 @@ func (p *Policy) Joins(members []Member, width int, tip Tip) bool {
 	return last.taken() && tip.Fresh && tip.Quorum && last.Txn.FirstOpen().ValidUntil >= p.halfway(tip)
 }
 
-// rise reports whether the nonces of what is open of members rise in the order of the queue:
+// rise reports whether the nonces of members, one at least and all with something open, rise in the order of the queue:
 // what is watched again may stand below those that were made anew ahead of it.
 func rise(members []Member) bool {
-	var before *Attempt
-	for i := range members {
-		a := members[i].Txn.FirstOpen()
-		if a == nil {
-			continue
-		}
-		if before != nil && a.Nonce <= before.Nonce {
+	for i := range members[1:] {
+		if members[i+1].Txn.FirstOpen().Nonce <= members[i].Txn.FirstOpen().Nonce {
 			return false
 		}
-		before = a
 	}
 	return true
 }
