@@ -278,11 +278,16 @@ func Unended(t *Transaction) *Transaction {
 	return u
 }
 
-// finalise: its block stands so deep that it is watched no longer.
+// finalise: its block stands so deep that it is watched no longer. A reorganisation may
+// have had another attempt at the nonce land in place of the one that did.
 func (v *View) finalise() Step {
-	g := &v.Sighting
+	g, in := &v.Sighting, attemptOf(v.Txn, &v.Sighting).Number
 	u := v.with(func(t *Transaction) {
-		a := t.Attempt(t.Landed)
+		if in != t.Landed {
+			t.Attempt(t.Landed).Outcome = Replaced
+			t.Attempt(in).Outcome, t.Landed = Included, in
+		}
+		a := t.Attempt(in)
 		if a.StateHash != g.StateHash {
 			a.Height, a.StateHash = g.Height, g.StateHash
 			t.Done = doneIn(g)
