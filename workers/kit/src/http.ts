@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify';
+import type { Calls } from './calls.js';
 import { codes, failureOf, NotResignable } from './errors.js';
 import { Joined } from './join.js';
 import { parseJSON, toJSON } from './json.js';
@@ -17,10 +18,12 @@ const requestTimeout = 30_000;
 
 export interface HttpOptions {
   dispatchers: Record<string, Dispatcher>;
+  calls: Calls;
   maker: Maker;
-  line: Line;
+  /** Where transactions are proved. */
+  line: Pick<Line, 'isClosed' | 'runningSeconds' | 'waiting'>;
   token: string;
-  /** What /health tells besides the line and the memory. */
+  /** What /health tells besides the line. */
   describe: () => Record<string, unknown>;
 }
 
@@ -72,23 +75,18 @@ function requireToken(app: FastifyInstance, token: string): void {
   });
 }
 
-function addCalls(app: FastifyInstance, { dispatchers, maker }: HttpOptions): void {
-  const call = <Body extends CallBody>(
-    path: string,
-    schema: object,
-    make: (dispatcher: Dispatcher, body: Body) => Promise<TxnResult>,
-  ) => {
+function addCalls(app: FastifyInstance, { dispatchers, calls }: HttpOptions): void {
+  const call = <Body extends CallBody>(path: string, schema: object, make: (body: Body) => Promise<TxnResult>) => {
     app.post<Typed>(`/${path}/:type`, { schema: { body: schema } }, ({ params, body: checked }) => {
       const body = checked as Body;
-      const dispatcher = find(dispatchers, params.type);
       if (body.txData.type !== params.type) throw badRequest('txData.type is not the type of the path');
       checkNonces(body);
-      return dispatcher ? make(dispatcher, body) : unknownType(params.type, dispatchers);
+      return find(dispatchers, params.type) ? make(body) : unknownType(params.type, dispatchers);
     });
   };
-  call<CallBody>('prove', callSchema, (dispatcher, body) => maker.prove(dispatcher, body));
-  call<CallBody>('dispatch', callSchema, (dispatcher, body) => maker.dispatch(dispatcher, body));
-  call<CallBody & { signed: string }>('resign', resignSchema, (dispatcher, body) => maker.resign(dispatcher, body));
+  call<CallBody>('prove', callSchema, (body) => calls.prove(body));
+  call<CallBody>('dispatch', callSchema, (body) => calls.dispatch(body));
+  call<CallBody & { signed: string }>('resign', resignSchema, (body) => calls.resign(body));
 }
 
 function addCallbacks(app: FastifyInstance, { dispatchers, maker }: HttpOptions): void {
@@ -117,13 +115,7 @@ function addQuestions(app: FastifyInstance, { dispatchers, line, describe }: Htt
     return reply.type('application/json').send(toJSON(retries));
   });
   app.get('/health', (_request, reply) => {
-    const { rss, heapUsed } = process.memoryUsage();
-    return reply.send({
-      ...describe(),
-      memory: { rss, heapUsed },
-      runningSeconds: line.runningSeconds,
-      waiting: line.waiting,
-    });
+    return reply.send({ ...describe(), runningSeconds: line.runningSeconds, waiting: line.waiting });
   });
 }
 

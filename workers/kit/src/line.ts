@@ -11,20 +11,28 @@ export class Busy extends Error {
   }
 }
 
-interface Turn {
-  start(): Promise<void>;
+interface Turn<Place> {
+  start(place: Place): Promise<void>;
   refuse(reason: Busy): void;
 }
 
-/** Work in single file: o1js builds, proves and signs one transaction at a time. */
-export class Line {
-  private readonly turns: Turn[] = [];
-  private running: Promise<void> | undefined;
+/**
+ * Work in its order, one at each place at a time: o1js builds, proves and signs one transaction
+ * at a time. Without places of its own it is a single file.
+ */
+export class Line<Place = undefined> {
+  private readonly turns: Turn<Place>[] = [];
+  private readonly places: Set<Place>;
+  private readonly running = new Map<Place, { begun: number; ended: Promise<void> }>();
   private closed = false;
-  private begun = 0;
   private usualSeconds = 10;
 
-  constructor(private readonly maxWaiting: number) {}
+  constructor(
+    private readonly maxWaiting: number,
+    places: Place[] = [undefined as Place],
+  ) {
+    this.places = new Set(places);
+  }
 
   get waiting(): number {
     return this.turns.length;
@@ -34,20 +42,34 @@ export class Line {
     return this.closed;
   }
 
-  /** How long the running work has been running; null if none is. */
+  /** How long the work that began first has been running; null if none is. */
   get runningSeconds(): number | null {
-    return this.running ? Math.round((Date.now() - this.begun) / 1000) : null;
+    const begun = [...this.running.values()].map((work) => work.begun);
+    return begun.length > 0 ? Math.round((Date.now() - Math.min(...begun)) / 1000) : null;
   }
 
-  /** Runs work when its turn comes. Short work may go `first`. Throws Busy if too much waits. */
-  run<T>(work: () => Promise<T>, { first = false } = {}): Promise<T> {
-    if (this.closed) return Promise.reject(new Busy('the worker is shutting down', 5));
-    if (this.running && this.turns.length >= this.maxWaiting) {
+  /** Gives work to a further place. */
+  add(place: Place): void {
+    this.places.add(place);
+    this.next();
+  }
+
+  /** Gives a place no further work. What waits is refused where no place is left. */
+  remove(place: Place): void {
+    this.places.delete(place);
+    if (this.places.size === 0) this.refuse(nobody());
+  }
+
+  /** Runs work when its turn comes. Short work may go `first`. Throws Busy if too much waits, or there is no place. */
+  run<T>(work: (place: Place) => Promise<T>, { first = false } = {}): Promise<T> {
+    if (this.closed) return Promise.reject(closing());
+    if (this.places.size === 0) return Promise.reject(nobody());
+    if (!this.free() && this.turns.length >= this.maxWaiting) {
       return Promise.reject(new Busy(`${this.turns.length} calls wait already`, this.estimate()));
     }
     return new Promise<T>((resolve, reject) => {
       const begin = AsyncResource.bind(work); // it goes on with its own call, whoever starts it
-      const turn: Turn = { start: () => begin().then(resolve, reject), refuse: reject };
+      const turn: Turn<Place> = { start: (place) => begin(place).then(resolve, reject), refuse: reject };
       if (first) this.turns.unshift(turn);
       else this.turns.push(turn);
       this.next();
@@ -57,23 +79,42 @@ export class Line {
   /** Takes nothing on any more, refuses what waits, and returns when the running work has ended. */
   async close(): Promise<void> {
     this.closed = true;
-    for (const turn of this.turns.splice(0)) turn.refuse(new Busy('the worker is shutting down', 5));
-    await this.running;
+    this.refuse(closing());
+    await Promise.all([...this.running.values()].map((work) => work.ended));
+  }
+
+  private refuse(reason: Busy): void {
+    for (const turn of this.turns.splice(0)) turn.refuse(reason);
   }
 
   private next(): void {
-    if (this.running) return;
-    const turn = this.turns.shift();
-    if (!turn) return;
-    this.begun = Date.now();
-    this.running = turn.start().finally(() => {
-      this.usualSeconds = (this.usualSeconds + (Date.now() - this.begun) / 1000) / 2;
-      this.running = undefined;
-      this.next();
-    });
+    for (let free = this.free(); free && this.turns.length > 0; free = this.free()) {
+      const [place] = free;
+      const begun = Date.now();
+      // Known to be running before it starts, for what it does at once may ask.
+      const work = { begun, ended: Promise.resolve() };
+      this.running.set(place, work);
+      work.ended = this.turns
+        .shift()!
+        .start(place)
+        .finally(() => {
+          this.usualSeconds = (this.usualSeconds + (Date.now() - begun) / 1000) / 2;
+          this.running.delete(place);
+          this.next();
+        });
+    }
+  }
+
+  /** A place where nothing runs; in a list, for a place may be undefined. */
+  private free(): [Place] | undefined {
+    for (const place of this.places) if (!this.running.has(place)) return [place];
+    return undefined;
   }
 
   private estimate(): number {
-    return Math.min(Math.max(Math.ceil(this.usualSeconds), 1), 60);
+    return Math.min(Math.max(Math.ceil(this.usualSeconds / this.places.size), 1), 60);
   }
 }
+
+const closing = () => new Busy('the worker is shutting down', 5);
+const nobody = () => new Busy('no prover is ready', 10);

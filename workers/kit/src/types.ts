@@ -27,7 +27,12 @@ export interface WorkerOptions {
   proofsEnabled?: boolean;
   /** Default: JSON lines on the standard output. */
   log?: Log;
-  /** How many calls wait while one is proved; further ones get 503. Default 8. */
+  /**
+   * How many transactions are proved at a time, 1 to 32. More than one are proved in as many
+   * processes of their own, each of which runs this program again. Default 1, in this process.
+   */
+  provers?: number;
+  /** How many calls wait while as many as can be are proved; further ones get 503. Default 8. */
   maxWaiting?: number;
   /** How many results are kept in the store, the youngest. Default 1000. */
   maxResults?: number;
@@ -36,7 +41,8 @@ export interface WorkerOptions {
 /**
  * How transactions of one type are made. Calls come one at a time, for o1js
  * builds and proves one transaction at a time; only the callbacks may run
- * beside them.
+ * beside them. With several provers each has its own copy of the dispatcher,
+ * and callbacks and signing again have one more.
  */
 export interface Dispatcher {
   /** Compiled once, when the worker starts. */

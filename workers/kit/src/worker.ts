@@ -1,15 +1,18 @@
 import { join } from 'node:path';
+import type { PrivateKey } from 'o1js';
 import type { FastifyInstance } from 'fastify';
 import { sharedCache } from './cache.js';
+import { Calls, type Lines } from './calls.js';
 import { dummyProof } from './dummy.js';
 import { asError, failureOf } from './errors.js';
 import { serve } from './http.js';
 import { Line } from './line.js';
-import { standardLog, type Log } from './log.js';
-import { Maker } from './maker.js';
+import { standardLog, withFields, type Log } from './log.js';
+import { Maker, type Proves } from './maker.js';
 import { Network } from './network.js';
 import { readPayer } from './payer.js';
-import { preferNative } from './prover.js';
+import { preferNative, type Prover } from './prover.js';
+import { Parent, Provers, type Role } from './provers.js';
 import { Results } from './results.js';
 import type { Dispatcher, WorkerOptions } from './types.js';
 import { o1jsVersion } from './version.js';
@@ -20,25 +23,97 @@ export interface Worker {
   readonly accountId: string;
   /**
    * Serves the protocol and returns the URL. From then on SIGTERM and SIGINT
-   * end the process once the running proof is answered; a second one at once.
+   * end the process once the running proofs are answered; a second one at once.
+   * In a process that proves for another one, it serves that one and never returns.
    */
   listen(): Promise<string>;
-  /** Takes nothing on any more, waits for the running proof, and stops serving. */
+  /** Takes nothing on any more, waits for the running proofs, and stops serving. */
   close(): Promise<void>;
 }
 
 /**
  * Reads the payer's key, compiles the contracts and opens the store. Throws
  * where the configuration is wrong or a contract does not compile. It needs no
- * Mina node to be there.
+ * Mina node to be there. With several `provers`, other processes compile and
+ * prove, and this one does neither.
  */
 export async function createWorker(options: WorkerOptions): Promise<Worker> {
+  const parent = Parent.find();
+  if (!parent) return createServer(options);
+  try {
+    return await createProver(options, parent);
+  } catch (error) {
+    return parent.refuse(error);
+  }
+}
+
+async function createServer(options: WorkerOptions): Promise<Worker> {
   const log = options.log ?? standardLog();
+  const { host, port, token } = address(options);
+  const count = options.provers ?? 1;
+  if (!Number.isInteger(count) || count < 1 || count > 32) {
+    throw new Error(`provers: ${String(count)} is no whole number from 1 to 32`);
+  }
+  const several = count > 1;
+  const { payer, network, role, prover } = await setUp(options, log);
+  const store = join(options.store ?? '.worker-store', role.accountId);
+  const results = await Results.open(store, options.maxResults ?? 1000);
+  const maxWaiting = options.maxWaiting ?? 8;
+  const maker = new Maker(options.dispatchers, payer, network, log, !several);
+  const proving = new Line<Proves>(maxWaiting, several ? [] : [maker]);
+  const lines = { proving, signing: several ? new Line(maxWaiting) : proving };
+  let provers: Provers | undefined;
+  if (several) provers = await Provers.start({ provers: count, role, line: proving, maker, log });
+  else await compile(options, network.proofs, prover, log);
+
+  const o1js = o1jsVersion();
+  const describe = () => {
+    const { rss, heapUsed } = process.memoryUsage();
+    const memory = [{ rss, heapUsed }, ...(provers?.memory ?? [])].reduce((sum, each) => ({
+      rss: sum.rss + each.rss,
+      heapUsed: sum.heapUsed + each.heapUsed,
+    }));
+    return {
+      ...role,
+      capabilities: ['prove', 'resign', 'dispatch', 'ahead', ...(several ? ['several'] : [])],
+      network: network.name,
+      o1js,
+      proofs: network.proofs,
+      prover: prover.backend,
+      provers: count,
+      memory,
+    };
+  };
+  const calls = new Calls(maker, lines, results, log);
+  const app = serve({ dispatchers: options.dispatchers, calls, maker, line: proving, token, describe });
+  return new RunningWorker(role.accountId, app, lines, provers, log, { host, port });
+}
+
+/** What a process does that proves for the one that has started it. */
+async function createProver(options: WorkerOptions, parent: Parent): Promise<Worker> {
+  const log = withFields(options.log ?? standardLog(), { process: parent.number });
+  const { payer, network, role, prover } = await setUp(options, log);
+  await compile(options, network.proofs, prover, log);
+  const maker = new Maker(options.dispatchers, payer, network, log);
+  return {
+    accountId: role.accountId,
+    listen: () => parent.serve(role, maker),
+    close: () => Promise.resolve(), // it is for the parent to say when
+  };
+}
+
+interface Means {
+  payer: PrivateKey;
+  network: Network;
+  role: Role;
+  prover: Prover;
+}
+
+/** What each process of a worker needs. */
+async function setUp(options: WorkerOptions, log: Log): Promise<Means> {
   const prover = preferNative();
   const payer = readPayer(options.payer);
-  const accountId = payer.toPublicKey().toBase58();
-  const { host, port, token } = address(options);
-  const types = checkTypes(options.dispatchers);
+  const role = { accountId: payer.toPublicKey().toBase58(), types: checkTypes(options.dispatchers) };
   const network = new Network(options.network, options.proofsEnabled ?? true);
   network.use();
   await network.open().catch((error: unknown) => {
@@ -46,28 +121,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     const { message, exception } = failureOf(error, 'asking the Mina node');
     log.warn({ exception }, message);
   });
-  const results = await Results.open(join(options.store ?? '.worker-store', accountId), options.maxResults ?? 1000);
-  if (network.proofs) {
-    const { backend, reason } = prover;
-    if (backend === 'native') log.info({ prover: backend }, 'proves with native code');
-    else log.warn({ prover: backend, reason }, 'proves without native code, about five times slower');
-  }
-  await compile(options, network.proofs, log);
-
-  const line = new Line(options.maxWaiting ?? 8);
-  const maker = new Maker(payer, network, results, line, log);
-  const o1js = o1jsVersion();
-  const describe = () => ({
-    accountId,
-    types,
-    capabilities: ['prove', 'resign', 'dispatch', 'ahead'],
-    network: network.name,
-    o1js,
-    proofs: network.proofs,
-    prover: prover.backend,
-  });
-  const app = serve({ dispatchers: options.dispatchers, maker, line, token, describe });
-  return new RunningWorker(accountId, app, line, log, { host, port });
+  return { payer, network, role, prover };
 }
 
 class RunningWorker implements Worker {
@@ -76,7 +130,8 @@ class RunningWorker implements Worker {
   constructor(
     readonly accountId: string,
     private readonly app: FastifyInstance,
-    private readonly line: Line,
+    private readonly lines: Lines,
+    private readonly provers: Provers | undefined,
     private readonly log: Log,
     private readonly at: { host: string; port: number },
   ) {}
@@ -90,8 +145,9 @@ class RunningWorker implements Worker {
 
   close(): Promise<void> {
     this.closing ??= (async () => {
-      await this.line.close();
+      await Promise.all([this.lines.proving.close(), this.lines.signing.close()]);
       await this.app.close();
+      await this.provers?.close();
       for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, this.onSignal);
     })();
     return this.closing;
@@ -99,20 +155,27 @@ class RunningWorker implements Worker {
 
   private readonly onSignal = (signal: NodeJS.Signals) => {
     if (this.closing) process.exit(1);
-    this.log.info({ signal, runningSeconds: this.line.runningSeconds }, 'shutting down');
+    this.log.info({ signal, runningSeconds: this.lines.proving.runningSeconds }, 'shutting down');
     // o1js's threads would keep the process alive.
     void this.close().finally(() => process.exit(0));
   };
 }
 
 /** Compiles each contract once. With proofs off there is nothing to compile, but a dummy proof to make. */
-async function compile({ dispatchers, cache }: WorkerOptions, proofsEnabled: boolean, log: Log): Promise<void> {
+async function compile(
+  { dispatchers, cache }: WorkerOptions,
+  proofsEnabled: boolean,
+  { backend, reason }: Prover,
+  log: Log,
+): Promise<void> {
   const contracts = [...new Set(Object.values(dispatchers).flatMap(({ contracts }) => contracts ?? []))];
   if (!proofsEnabled) {
     log.warn({}, 'proofs are off: only networks that do not check them take these transactions');
     if (contracts.length > 0) await dummyProof(cache);
     return;
   }
+  if (backend === 'native') log.info({ prover: backend }, 'proves with native code');
+  else log.warn({ prover: backend, reason }, 'proves without native code, about five times slower');
   for (const [i, contract] of contracts.entries()) {
     const { name } = contract;
     const progress = { contract: name, number: i + 1, of: contracts.length };

@@ -4,6 +4,9 @@ import { Joined } from '../src/join.js';
 import { Busy, Line } from '../src/line.js';
 import { gate } from './world.js';
 
+/** When all that follows from what has happened has been done. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
 test('work runs in single file, in its order, the short ones first', async () => {
   const line = new Line(10);
   const done: string[] = [];
@@ -27,6 +30,64 @@ test('work runs in single file, in its order, the short ones first', async () =>
   await Promise.all(all);
   assert.deepEqual(done, ['a', 'short', 'b', 'c']);
   assert.equal(line.runningSeconds, null);
+});
+
+test('each place has work of its own, and what waits goes to the first that is free', async () => {
+  const line = new Line(10, ['a']);
+  const gates = [gate(), gate(), gate()];
+  const begun: [number, string][] = [];
+  const all = gates.map(({ opened }, i) =>
+    line.run(async (place) => {
+      begun.push([i, place]);
+      await opened;
+    }),
+  );
+  line.add('b');
+  assert.deepEqual(begun.flat(), [0, 'a', 1, 'b']);
+  assert.equal(line.waiting, 1);
+  gates[1]!.open();
+  await settled();
+  assert.deepEqual(begun[2], [2, 'b']);
+  line.remove('b');
+  const last = line.run((place) => Promise.resolve(place));
+  gates[2]!.open();
+  await settled();
+  assert.equal(line.waiting, 1, 'the place is gone');
+  gates[0]!.open();
+  assert.equal(await last, 'a');
+  await Promise.all(all);
+});
+
+test('without a place nothing is taken on, and nothing waits', async () => {
+  const line = new Line<string>(10, []);
+  const work = () => line.run((place) => Promise.resolve(place));
+  await assert.rejects(work(), Busy);
+  line.add('a');
+  const first = gate();
+  const running = line.run(() => first.opened);
+  const waiting = assert.rejects(work(), Busy);
+  line.remove('a');
+  await waiting;
+  first.open();
+  await running;
+  await assert.rejects(work(), Busy);
+});
+
+test('what has been running longest is told of', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'] });
+  const line = new Line(10, ['a', 'b']);
+  const gates = [gate(), gate()];
+  const running = gates.map(({ opened }) => {
+    const work = line.run(() => opened);
+    t.mock.timers.tick(5000);
+    return work;
+  });
+  assert.equal(line.runningSeconds, 10);
+  gates[0]!.open();
+  await settled();
+  assert.equal(line.runningSeconds, 5);
+  gates[1]!.open();
+  await running[1];
 });
 
 test('work that fails holds nobody up', async () => {

@@ -8,6 +8,8 @@ export class Node {
   networkID = 'mina:testnet';
   /** zkApp state by public key; a payer has none. */
   accounts = new Map<string, string[] | null>();
+  /** Verification keys by public key. */
+  keys = new Map<string, { data: string; hash: { toString(): string } }>();
   /** Nonces by public key, 0 if absent. */
   nonces = new Map<string, number>();
   /** Commands in the best chain by their hashes, and whether they failed. */
@@ -47,7 +49,10 @@ export class Node {
     if (publicKey === undefined) return { data: { syncStatus: this.syncStatus, networkID: this.networkID } };
     const zkappState = this.accounts.get(publicKey);
     const nonce = String(this.nonces.get(publicKey) ?? 0);
-    return { data: { account: zkappState === undefined ? null : { ...account(publicKey, zkappState), nonce } } };
+    if (zkappState === undefined) return { data: { account: null } };
+    const key = this.keys.get(publicKey);
+    const verificationKey = key ? { verificationKey: key.data, hash: key.hash.toString() } : null;
+    return { data: { account: { ...account(publicKey, zkappState), nonce, verificationKey } } };
   }
 
   private block(): object {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
-import { Field, getBackendPreference, method, SmartContract } from 'o1js';
+import { AccountUpdate, Field, getBackendPreference, method, Mina, PrivateKey, SmartContract } from 'o1js';
+import * as program from './meeting.js';
+import { Node } from './node.js';
 import { call, Counter, folder, makeWorld, serve } from './world.js';
 
-/** The one test with real proofs. It compiles and proves once, in half a minute or so with native code. */
+/** The first of two tests with real proofs. It compiles and proves once, in half a minute or so with native code. */
 test('a proof is kept where only the signature is made anew', async (t) => {
   const cache = await folder(t);
   const world = await makeWorld({ proofsEnabled: true, cache });
@@ -95,6 +97,60 @@ test('a proof is kept where only the signature is made anew', async (t) => {
     assert.equal(failed.body.error?.code, '20202');
     assert.match(failed.body.error.message, /^proving ADD: the witness is not there any more/);
   });
+});
+
+test('several proofs are made at a time, and signed again for their places', async (t) => {
+  const cache = await folder(t);
+  const world = await makeWorld({ proofsEnabled: true, cache });
+  const key = PrivateKey.random();
+  const counters = [world.counter, new Counter(key.toPublicKey())];
+  const tx = await Mina.transaction({ sender: world.other, fee: 1e8 }, async () => {
+    AccountUpdate.fundNewAccount(world.other);
+    await counters[1]!.deploy();
+  });
+  await tx.prove();
+  await tx.sign([world.other.key, key]).send();
+  const node = new Node();
+  t.after(await node.listen());
+  node.accounts.set(world.payer.toBase58(), null);
+  for (const { address } of counters) {
+    const { appState, verificationKey } = world.local.getAccount(address).zkapp!;
+    node.accounts.set(address.toBase58(), appState.map(String));
+    node.keys.set(address.toBase58(), verificationKey!);
+  }
+
+  const env = { PAYER: world.payer.key.toBase58(), MINA_URL: node.url, CACHE: cache, PROOFS: '1' };
+  const { post, said, meeting, lines } = await program.start(t, env);
+  await said('a prover is ready', 2);
+  const compiling = lines.filter(({ contract }) => contract === 'Counter').map(({ msg, process }) => [msg, process]);
+  assert.deepEqual(compiling, [
+    ['compiling', 1],
+    ['compiled', 1],
+    ['compiling', 2],
+    ['compiled', 2],
+  ]);
+
+  const provisional = world.attempt();
+  const [one, two] = counters.map(({ address }, i) =>
+    program.call('ADD', `held-${i}`, { counter: address.toBase58(), amount: i + 1 }, provisional, world.payer),
+  ) as [ReturnType<typeof program.call>, ReturnType<typeof program.call>];
+  const proving = [post('/prove/ADD', one), post('/prove/ADD', two)];
+  assert.notEqual(await meeting.of('held-0'), await meeting.of('held-1'));
+  meeting.let('held-0', 'held-1');
+  const [first, second] = (await Promise.all(proving)).map(({ body }) => body);
+  assert.deepEqual([first!.error, second!.error], [null, null]);
+  await world.land(first!.signed!);
+  const { hash } = second!;
+  const { nonce, fee } = provisional;
+  const placed = { ...provisional, number: 2, nonce: nonce + 1, previous: [{ number: 1, hash, nonce, fee }] };
+  const again = await post('/resign/ADD', { ...two, attempt: placed, signed: second!.signed });
+  assert.equal(again.body.error, null, again.text);
+  await assert.rejects(world.land(tamper(again.body.signed!)), /Invalid proof for account update/);
+  await world.land(again.body.signed!);
+  assert.deepEqual(
+    counters.map(({ address }) => world.local.getAccount(address).zkapp!.appState[0]!.toBigInt()),
+    [1n, 2n],
+  );
 });
 
 test('a contract that was not compiled is named to the developer', async (t) => {

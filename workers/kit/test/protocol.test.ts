@@ -106,6 +106,7 @@ test('health tells who signs what', async (t) => {
   assert.equal(health.network, 'mina:testnet');
   assert.match(String(health.o1js), /^[23]\.\d+\.\d+/);
   assert.equal(health.prover, getBackendPreference());
+  assert.equal(health.provers, 1);
   assert.ok(health.memory.rss > 0);
   assert.deepEqual([health.runningSeconds, health.waiting], [null, 0]);
 });
