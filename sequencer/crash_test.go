@@ -3,6 +3,7 @@ package sequencer_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mina-sequencer/dispatcher"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
@@ -18,19 +20,22 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 )
 
-// TestCrashPoints takes one life cycle, with workers of both kinds, and kills
-// the process before and after each of its calls to Redis, to the worker and to
-// the node in turn. Another process goes on with what is left. In the end both
-// transactions have taken effect once and in order, and nothing is bound.
+var crashEvery = flag.Int("crash.every", 6, "kill at one of so many calls of a train's life; 1 for all")
+
+// TestCrashPoints takes whole lives, of one at a time with workers of both kinds and of trains
+// in which each member fails in turn, and kills the process before and after each of its calls
+// to Redis, to the worker and to the node. Another process goes on with what is left. In the end
+// all transactions have taken effect once and, but for those that commute, in order, and
+// nothing is bound.
 func TestCrashPoints(t *testing.T) {
 	t.Parallel()
-	for name, legacy := range map[string]bool{"two-phase": false, "legacy": true} {
-		t.Run(name, func(t *testing.T) {
+	for _, l := range crashLives() {
+		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			scripts := new(scriptBook)
-			lived(t, legacy, scripts) // once, for the names of the scripts
-			points := lived(t, legacy, scripts)
-			for _, step := range lifeSteps(legacy) {
+			l.lived(t, scripts) // once, for the names of the scripts
+			points := l.lived(t, scripts)
+			for _, step := range l.steps {
 				if !slices.Contains(points, step) {
 					t.Errorf("no call %q in %q", step, points)
 				}
@@ -38,16 +43,16 @@ func TestCrashPoints(t *testing.T) {
 			var sum crashSum
 			t.Cleanup(func() {
 				t.Logf("%s: %d calls, %d kills before and after them, %d points not met again, %d times OUTCOME_UNKNOWN",
-					name, len(points), sum.kills.Load(), sum.missed.Load(), sum.unknown.Load())
+					l.name, len(points), sum.kills.Load(), sum.missed.Load(), sum.unknown.Load())
 			})
 			for i, p := range points {
-				if raced && i%6 != 0 {
+				if every := l.every(); i%every != 0 {
 					continue
 				}
 				for _, after := range []bool{false, true} {
 					t.Run(fmt.Sprintf("%s,after=%v", p, after), func(t *testing.T) {
 						t.Parallel()
-						synctest.Test(t, func(t *testing.T) { crash(t, legacy, scripts, p, after, &sum) })
+						synctest.Test(t, func(t *testing.T) { l.crash(t, scripts, p, after, &sum) })
 					})
 				}
 			}
@@ -55,9 +60,30 @@ func TestCrashPoints(t *testing.T) {
 	}
 }
 
-// lifeSteps are calls that there is no life without.
-func lifeSteps(legacy bool) []string {
-	s := []string{
+// A crashLife is what happens in a world until all is over, if no process dies.
+type crashLife struct {
+	name  string
+	open  func(*testing.T) *world // all is posted
+	uids  []string
+	steps []string     // calls that there is no such life without
+	mixed bool         // they take effect in any order
+	check func(*world) // that it was this life
+}
+
+// every is of how many points one is taken.
+func (l *crashLife) every() int {
+	n := 1
+	if len(l.uids) > 2 {
+		n = *crashEvery
+	}
+	if raced {
+		n *= 6
+	}
+	return n
+}
+
+func crashLives() []*crashLife {
+	steps := []string{
 		"redis bind 1",
 		"redis advance 1",
 		"redis advance 2",
@@ -69,33 +95,89 @@ func lifeSteps(legacy bool) []string {
 		"worker /on-success/MINT 1",
 		"worker /on-success/MINT 2",
 	}
-	if legacy {
-		return append(s, "worker /dispatch/MINT 1", "worker /dispatch/MINT 2", "worker /dispatch/MINT 3",
-			"worker /dispatch/MINT 4")
+	legacy := append(slices.Clone(steps), "worker /dispatch/MINT 1", "worker /dispatch/MINT 2", "worker /dispatch/MINT 3",
+		"worker /dispatch/MINT 4")
+	steps = append(steps, "node sendZkapp 1", "node sendZkapp 2", "node sendZkapp 3")
+	ab := []string{"a", "b"}
+	lives := []*crashLife{
+		{name: "two-phase", uids: ab, steps: steps, check: crashFees,
+			open: func(t *testing.T) *world { return crashWorld(t, false) }},
+		{name: "legacy", uids: ab, steps: legacy, check: crashFees,
+			open: func(t *testing.T) *world { return crashWorld(t, true) }},
 	}
-	return append(s, "node sendZkapp 1", "node sendZkapp 2", "node sendZkapp 3")
+	train := append(slices.Clone(steps), "redis join 1", "redis join 2", "redis join 3", "worker /prove/MINT 5",
+		"node sendZkapp 5", "worker /on-success/MINT 4")
+	for k := range 3 {
+		lives = append(lives, crashTrain(fmt.Sprintf("train, %d fails", k), dispatcher.Chained, k, 0, train))
+	}
+	resigned := slices.Concat(train, []string{"worker /resign/MINT 1", "worker /resign/MINT 2"})
+	return append(lives, crashTrain("at once, 1 fails", dispatcher.Commuting, 1, 0, resigned),
+		crashTrain("tried early, 1 fails", dispatcher.Chained, 1, 1, train))
+}
+
+// crashTrain has four transactions in a queue, three of which may be in flight: the worker fails
+// to prove the third, and one of them fails in its block, those behind it along with it unless
+// they commute. early is the depth at which they are tried again, 0 for SETTLE_DEPTH.
+func crashTrain(name string, mode dispatcher.Mode, fails int, early uint32, steps []string) *crashLife {
+	l := &crashLife{name: name, steps: steps, mixed: mode == dispatcher.Commuting}
+	for i := range 4 {
+		l.uids = append(l.uids, fmt.Sprintf("claim-%02d", i))
+	}
+	l.open = func(t *testing.T) *world {
+		policy := crashPolicy()
+		policy.Width = 3
+		w := newCrashWorld(t, failingOnce("claim", fails, "Account_app_state_1_precondition_unsatisfied"), policy)
+		w.overlap, w.again = map[string]dispatcher.Mode{"MINT": mode}, int(early)
+		_, worker := w.worker(1, devworker.Options{ProveTime: 20 * time.Second, SignTime: time.Second, Several: true, Capacity: 3})
+		worker.Fail(devworker.Fault{UID: l.uids[2], Kind: devworker.Error, Code: "20202", Message: "proof failed", After: true})
+		w.postAll("claim", len(l.uids))
+		return w
+	}
+	l.check = func(w *world) {
+		lost := 0
+		for _, uid := range l.uids {
+			for _, a := range w.get(uid).Attempts {
+				if a.Outcome == lifecycle.FailedIn {
+					lost++
+				}
+			}
+		}
+		if lost == 0 || l.mixed && lost > 1 {
+			w.Errorf("%d fees were lost", lost)
+		}
+	}
+	return l
 }
 
 type crashSum struct{ kills, missed, unknown atomic.Int64 }
+
+func crashPolicy() lifecycle.Policy {
+	policy := testPolicy()
+	policy.CycleInterval, policy.InclusionInterval, policy.DispatchTimeout = 5*time.Minute, time.Minute, 2*time.Minute
+	policy.RetryDelay, policy.RetryDelayMax, policy.CallbackWait = 30*time.Second, time.Minute, time.Minute
+	policy.SettleDepth, policy.Finality, policy.ClaimTTL = 2, 3, 20*time.Minute
+	return policy
+}
+
+func newCrashWorld(t *testing.T, c devnet.Config, policy lifecycle.Policy) *world {
+	t.Helper()
+	// After all else is closed: go-redis looks for that ten times a second.
+	t.Cleanup(func() { until(context.Background(), time.Minute) })
+	return newWorldWith(t, c, policy)
+}
 
 // crashWorld has two transactions in one queue: the first fails with the worker,
 // then in a block, and then lands.
 func crashWorld(t *testing.T, legacy bool) *world {
 	t.Helper()
-	// After all else is closed: go-redis looks for that ten times a second.
-	t.Cleanup(func() { until(context.Background(), time.Minute) })
-	policy := testPolicy()
-	policy.CycleInterval, policy.InclusionInterval, policy.DispatchTimeout = 5*time.Minute, time.Minute, 2*time.Minute
-	policy.RetryDelay, policy.RetryDelayMax, policy.CallbackWait = 30*time.Second, time.Minute, time.Minute
-	policy.SettleDepth, policy.Finality, policy.ClaimTTL = 2, 3, 20*time.Minute
 	var failed sync.Once
-	w := newWorldWith(
+	w := newCrashWorld(
 		t,
 		devnet.Config{SlotTime: time.Minute, FillRate: 1, FailWhen: func(devnet.Command) (reasons []string) {
 			failed.Do(func() { reasons = []string{"Account_app_state_0_precondition_unsatisfied"} })
 			return reasons
 		}},
-		policy,
+		crashPolicy(),
 	)
 	_, worker := w.worker(1, devworker.Options{ProveTime: 20 * time.Second, SignTime: time.Second, Legacy: legacy})
 	worker.Fail(devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed", After: !legacy})
@@ -104,54 +186,59 @@ func crashWorld(t *testing.T, legacy bool) *world {
 	return w
 }
 
-// lived is the life cycle without a crash. It returns the calls in their order.
-func lived(t *testing.T, legacy bool, scripts *scriptBook) (calls []string) {
+func crashFees(w *world) {
+	a := w.get("a")
+	var fees []uint64
+	for _, x := range a.Attempts {
+		fees = append(fees, x.Fee)
+	}
+	if want := []uint64{100_000_000, 150_000_000, 225_000_000}; !slices.Equal(fees, want) ||
+		a.Retries != 2 || a.Attempts[1].Outcome != lifecycle.FailedIn || a.Attempts[2].Outcome != lifecycle.Included {
+		w.Fatalf("another life: fees %d, %+v", fees, a)
+	}
+}
+
+// lived is the life without a crash. It returns the calls in their order.
+func (l *crashLife) lived(t *testing.T, scripts *scriptBook) (calls []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := crashWorld(t, legacy)
+		w := l.open(t)
 		first := len(scripts.bodies()) == 0
 		f := w.fused(scripts, "", false)
 		if first { // then nobody else may load scripts meanwhile
 			<-time.After(time.Hour)
 		}
-		w.over("a")
-		w.over("b")
-		a := w.get("a")
-		var fees []uint64
-		for _, x := range a.Attempts {
-			fees = append(fees, x.Fee)
+		for _, uid := range l.uids {
+			w.over(uid)
 		}
-		if want := []uint64{100_000_000, 150_000_000, 225_000_000}; !slices.Equal(fees, want) ||
-			a.Retries != 2 || a.Attempts[1].Outcome != lifecycle.FailedIn || a.Attempts[2].Outcome != lifecycle.Included {
-			t.Fatalf("another life: fees %d, %+v", fees, a)
-		}
-		w.livedOnce()
+		l.check(w)
+		l.livedOnce(w)
 		calls = f.seen()
 	})
 	return calls
 }
 
 // crash kills a process at one call and has another go on.
-func crash(t *testing.T, legacy bool, scripts *scriptBook, point string, after bool, sum *crashSum) {
-	w := crashWorld(t, legacy)
+func (l *crashLife) crash(t *testing.T, scripts *scriptBook, point string, after bool, sum *crashSum) {
+	w := l.open(t)
 	f := w.fused(scripts, point, after)
 	inHand := "" // the transaction whose legacy worker is at work when the process dies
 	for until := time.Now().Add(12 * time.Hour); ; {
 		select {
 		case <-f.burnt:
 			sum.kills.Add(1)
-			for _, uid := range []string{"a", "b"} {
+			for _, uid := range l.uids {
 				if x := w.get(uid); x.Phase == lifecycle.PhaseDispatching && x.Last() != nil && x.Last().Legacy &&
 					x.Last().EndedAt.IsZero() {
 					inHand = uid
 				}
 			}
 		case <-time.After(5 * time.Minute):
-			if w.unfinished("a", "b") != "" && time.Now().Before(until) {
+			if w.unfinished(l.uids...) != "" && time.Now().Before(until) {
 				continue
 			}
 			// What comes with the clock may come once less, but no step of a life.
-			if sum.missed.Add(1); slices.Contains(lifeSteps(legacy), point) {
+			if sum.missed.Add(1); slices.Contains(l.steps, point) {
 				t.Errorf("%s has not been met", point)
 			}
 			return
@@ -159,7 +246,7 @@ func crash(t *testing.T, legacy bool, scripts *scriptBook, point string, after b
 		break
 	}
 	next := w.start()
-	for _, uid := range []string{"a", "b"} {
+	for _, uid := range l.uids {
 		if w.settled(uid).State() != lifecycle.Unresolved {
 			continue
 		}
@@ -170,7 +257,7 @@ func crash(t *testing.T, legacy bool, scripts *scriptBook, point string, after b
 		w.resolve(next.Sequencer, uid)
 		w.over(uid)
 	}
-	w.livedOnce()
+	l.livedOnce(w)
 }
 
 // over waits until nothing of a transaction is left to be done.
@@ -231,18 +318,24 @@ func (w *world) resolve(s *sequencer.Sequencer, uid string) {
 	w.ok(w.store.Resume(w.ctx, x.Queue))
 }
 
-// livedOnce: both are done once, in order, told of, and hold nothing any more.
-func (w *world) livedOnce() {
+// livedOnce: all are done once, in order unless they commute, told of, and hold nothing any more.
+func (l *crashLife) livedOnce(w *world) {
 	w.Helper()
-	var effects []string
+	var effects, want []string
 	for _, e := range w.net.Effects() {
 		if e.OK {
 			effects = append(effects, e.Hash)
 		}
 	}
-	a, b := w.get("a"), w.get("b")
-	if !slices.Equal(effects, []string{a.Hash(), b.Hash()}) {
-		w.Errorf("effects %q of a %s and b %s", effects, a.Hash(), b.Hash())
+	for _, uid := range l.uids {
+		want = append(want, w.get(uid).Hash())
+	}
+	if l.mixed {
+		slices.Sort(effects)
+		slices.Sort(want)
+	}
+	if !slices.Equal(effects, want) {
+		w.Errorf("effects %q, want %q", effects, want)
 	}
 	var told []string
 	for _, worker := range w.workers {
@@ -252,7 +345,10 @@ func (w *world) livedOnce() {
 			}
 		}
 	}
-	if !slices.Equal(told, []string{"a", "b"}) {
+	if l.mixed {
+		slices.Sort(told)
+	}
+	if !slices.Equal(told, l.uids) {
 		w.Errorf("told of %q", told)
 	}
 	all, _, err := w.pool.List(w.ctx, 10, "")
