@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-workers batches simulate explore mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
+.PHONY: help build test test-workers batches simulate explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
 .PHONY: client lint screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
@@ -31,6 +31,9 @@ simulate: ## Simulate the service against SEEDS seeds of faults, default 2000
 
 explore: ## Explore larger worlds of the decisions, up to STATES states of each
 	go test ./sequencer/explorer -run '^TestWorlds$$' -timeout 24h -v -wide -batch 2000 -bound $(STATES)
+
+explore-pairs: ## Explore the decisions on two of a queue in flight to the end, a quarter of an hour
+	go test ./sequencer/explorer -run '^TestWorlds$$' -timeout 24h -v -pairs -batch 2000
 
 mutants: setup ## Make every small mistake in turn, and see that a test notices it
 	nice go run ./scripts/mutants

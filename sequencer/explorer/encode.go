@@ -185,6 +185,9 @@ func (e *encoder) attempt(t *lifecycle.Transaction, a *lifecycle.Attempt) {
 	e.bits(a.Legacy, a.EndedAt.IsZero(), a.NodeHash == a.Hash, a.StateHash == "", a.Legacy &&
 		e.s.now.Sub(a.StartedAt) < recent,
 		a.Error != nil && a.Error.Code == lifecycle.CodeNonceIgnored, a.Shallow, a.Alone)
+	if e.s.world.AtOnce > 0 {
+		e.bits(a.Unplaced, a.Error != nil && a.Error.Code == lifecycle.CodeProvedAhead)
+	}
 	if p := e.s.policy; p.FeeMax > p.Fee { // it may be raised some time after it was planned and sent
 		e.slot(max(a.Slot, a.SentSlot))
 	}

@@ -15,6 +15,7 @@ var (
 	first = flag.Bool("first", false, "stop at the first broken promise")
 	every = flag.Int("fair", 16, "follow one of so many states to its end")
 	wide  = flag.Bool("wide", false, "one more of each fault, and higher chains")
+	pairs = flag.Bool("pairs", false, "the worlds of width 2 that end, and are too many for every change")
 )
 
 // unmet are the words that no world of CI meets, and why.
@@ -31,8 +32,11 @@ func TestWorlds(t *testing.T) {
 	debug.SetGCPercent(400) // millions of small states, few of which stay
 	met, states := NewCoverage(), 0
 	worlds := Worlds()
-	if *wide {
+	switch {
+	case *wide:
 		worlds = WiderWorlds()
+	case *pairs:
+		worlds = Pairs()
 	}
 	if raced {
 		worlds = worlds[:1]
@@ -53,7 +57,7 @@ func TestWorlds(t *testing.T) {
 		}
 	}
 	t.Logf("%d states together\n%s", states, met.Table())
-	if *only != "" || *bound > 0 || *wide || raced || t.Failed() {
+	if *only != "" || *bound > 0 || *wide || *pairs || raced || t.Failed() {
 		return
 	}
 	missed := met.Missed()

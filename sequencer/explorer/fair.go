@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"cmp"
 	"slices"
 
 	"mina-sequencer/sequencer/lifecycle"
@@ -29,7 +30,7 @@ func (s *State) Fair(known func(*State) bool) string {
 			return ""
 		}
 		if !c.round() {
-			return "a process goes round in circles"
+			return cmp.Or(c.refuse, "a process goes round in circles")
 		}
 	}
 	return "it does not end"

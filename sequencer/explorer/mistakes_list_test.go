@@ -86,12 +86,19 @@ func mistakesOfTrains() []mistake {
 	return []mistake{
 		{"made anew while others are behind", "train, broken", decisions + "plan.go",
 			"	case v.Train.trails():\n		return v.wait(ReasonBroken)", "	case false:"},
-		{"built on what will not come", "train, dropped", decisions + "train.go",
-			"	case FateFailed, FateDisplaced, FateExpired:\n", "	case FateFailed, FateDisplaced:\n"},
+		{"built on what will not come", "train, broken", decisions + "train.go",
+			"	case FateFailed, FateDisplaced, FateExpired:\n", "	case FateDisplaced, FateExpired:\n"},
 		{"a sender freed with the first of several", "train", "change.go",
 			"	if own != nil && len(q.Run) == 0 {", "	if own != nil {"},
-		{"what comes after its predecessor sent before", "train, dropped", decisions + "train.go",
-			"	return last.taken() && tip.Fresh", "	return tip.Fresh"},
+		{"what comes after its predecessor sent before", "train, refused", decisions + "train.go",
+			"	return m.Accepted || slices", "	return m.Txn.Open() || slices"},
+		{"sent at a nonce that is another's", "train, at once", decisions + "learn.go",
+			"	if unplaced || v.behind() && !v.Txn.Open() && !v.follow(v.Txn.Last().Nonce) {\n", "	if false {\n"},
+		{"one nonce for two that are made", "train, at once, broken", decisions + "shallow.go",
+			"(!t.Commuting || !m.takesNone())", "!t.makes(&m)"},
+		{"the sender's nonce as it was before others used theirs", "train, at once", decisions + "market.go",
+			"Sender: v.Local.Asked.Sender, Among: v.Local.Asked.Among, Bytes", "Sender: v.Local.Asked.Sender, Bytes"},
+		{"held in the middle of a train", "train, at once, errors", decisions + "effects.go", "!aside.Slips", "true"},
 	}
 }
 

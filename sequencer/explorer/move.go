@@ -321,10 +321,10 @@ func (s *State) join(p int, queue string) bool {
 		}
 		members = append(members, m)
 	}
-	if !proc.sure() || proc.draining || !s.policy.Joins(members, s.world.Width, proc.tip) {
+	if !proc.sure() || proc.draining || !s.policy.Joins(members, s.world.Width, max(s.world.AtOnce, 1), proc.tip) {
 		return false
 	}
-	t := s.store.Join(proc.id, queue, nil, nil)
+	t := s.store.Join(proc.id, queue, s.world.AtOnce > 1, nil, nil)
 	if t == nil {
 		return false
 	}

@@ -51,7 +51,7 @@ func (s *State) mayLeave(proc *process, t int, h *held) {
 		s.refuse = "bytes are sent that are not stored"
 	case h.call.Kind == lifecycle.Send && s.due(proc, r.Txn):
 		s.refuse = "bytes are sent after its deadline"
-	case h.call.Kind == lifecycle.Prove && !r.Txn.Open() && !s.stand(r.Txn):
+	case h.call.Kind == lifecycle.Prove && !r.Txn.Open() && !a.Unplaced && !s.stand(r.Txn):
 		s.refuse = "a worker is asked to build on what is not in flight any more"
 	case h.call.Kind == lifecycle.Dispatch && s.world.Deadline > 0:
 		s.refuse = "a worker that sends by itself is asked for what has a deadline"

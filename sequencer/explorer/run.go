@@ -46,9 +46,9 @@ func (s *State) run(p, t, way int) bool {
 }
 
 // oversleeps reports whether time alone would give a drive something to do that sleeps
-// until something happens.
+// until something happens. A sending ends soon, and then is looked at again.
 func (s *State) oversleeps(p, t int, h *held, a *lifecycle.Action) bool {
-	if !a.Look.IsZero() || !s.procs[p].sure() {
+	if !a.Look.IsZero() || !s.procs[p].sure() || h.call.Kind == lifecycle.Send {
 		return false
 	}
 	v := s.view(p, t)

@@ -279,17 +279,18 @@ func (s *Store) Bind(process string, types, groups []string, plans []Plan) *life
 }
 
 // Join binds the next of a queue behind those that run, to their sender, if the last of
-// them has something out and is the process's, and types names the next one's; nil takes
+// them has something out, or may be with its worker as of atOnce, and is the process's, and types names the next one's; nil takes
 // any. While another queue waits for a sender nothing joins. It returns nil if nothing can.
-func (s *Store) Join(process, queue string, types, groups []string) *lifecycle.Transaction {
+func (s *Store) Join(process, queue string, atOnce bool, types, groups []string) *lifecycle.Transaction {
 	q, head := s.queue(queue), s.Head(queue)
 	if s.Unsettled || s.lapsed(process) || len(q.Run) == 0 || head == nil || q.Paused != "" {
 		return nil
 	}
 	last := s.Record(q.Run[len(q.Run)-1]).Txn
-	sent := last.Phase == lifecycle.PhaseSent || last.Phase == lifecycle.PhaseWatching
+	out := last.Open() && (last.Phase == lifecycle.PhaseSent || last.Phase == lifecycle.PhaseWatching)
+	made := atOnce && last.Phase == lifecycle.PhaseDispatching
 	left := q.Alone.After(s.Now)
-	if !sent || !last.Open() || Owner(last.Claim) != process || head.Sequence < last.Sequence || left ||
+	if !out && !made || Owner(last.Claim) != process || head.Sequence < last.Sequence || left ||
 		head.NotBefore.After(s.Now) || types != nil && !slices.Contains(types, head.Type) {
 		return nil
 	}

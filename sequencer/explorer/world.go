@@ -18,6 +18,7 @@ type World struct {
 	Width   int   // the most of a queue in flight, 0 for one
 	// Commuting: those in flight together require nothing of each other, and have no order.
 	Commuting bool
+	AtOnce    int  // how many of those a worker proves at a time, 0 for one
 	Legacy    bool // the workers send by themselves
 	Hashless  bool // the workers tell no hash
 	Replicas  bool // what is stored has to be confirmed

@@ -16,7 +16,7 @@ func Worlds() []*World {
 // some with faults of several kinds.
 func WiderWorlds() []*World {
 	all := filled(slices.Concat(worldsOfMuch(), worldsOfLongTrains()))
-	for _, w := range Worlds() {
+	for _, w := range slices.Concat(Worlds(), Pairs()) {
 		all = append(all, w.Wider())
 	}
 	return all
@@ -83,6 +83,7 @@ func worldsOfOne() []*World {
 		{Name: "raise", Raise: true, Height: 2, Budget: Budget{Refuse: 1, WorkerErr: 1}},
 		{Name: "raise and crash", Raise: true, Height: 2, Budget: Budget{Crash: 1}},
 		{Name: "raise and fee limit", Raise: true, FeeLimit: 1, Height: 2},
+		{Name: "raise, fee limit and crash", Raise: true, FeeLimit: 1, Height: 2, Budget: Budget{Crash: 1}},
 		{Name: "market", Market: true, Height: 2, Budget: Budget{WorkerErr: 1, Crash: 1}},
 		{Name: "market, answers lost", Market: true, Height: 2, Budget: Budget{WorkerLost: 1, Busy: 1}},
 		{Name: "market, told to end", Market: true, Retries: 1, Height: 1, Budget: Budget{Stop: 1, FailIn: 1}},
@@ -132,50 +133,78 @@ func worldsOfMore() []*World {
 
 // worldsOfTrains have several of one queue in flight.
 func worldsOfTrains() []*World {
+	pair := []int{2}
 	return []*World{
-		{Name: "train", Width: 2, Queues: []int{2}, Height: 1},
-		{Name: "train, an error", Width: 2, Queues: []int{2}, Height: 1, Budget: Budget{WorkerErr: 1}},
+		{Name: "train", Width: 2, Queues: pair, Height: 1},
+		{Name: "train, an error", Width: 2, Queues: pair, Height: 1, Budget: Budget{WorkerErr: 1}},
+		{Name: "train, at once", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Height: 1},
+		{Name: "train, a crash", Width: 2, Queues: pair, Height: 1, Budget: Budget{Crash: 1}},
+		{Name: "train, busy", Width: 2, Queues: pair, Height: 1, Budget: Budget{Busy: 1}},
+		{Name: "train, told to end", Width: 2, Queues: pair, Height: 1, Budget: Budget{Stop: 1}},
+		{Name: "train, drained", Width: 2, Queues: pair, Senders: 2, Height: 1, Budget: Budget{Drain: 1}},
+		{Name: "train, lost sending", Width: 2, Queues: pair, Height: 1, Budget: Budget{LostSend: 1}},
+		{Name: "train, another queue", Width: 2, Queues: []int{2, 1}, Height: 1},
 	}
 }
 
-// worldsOfLongTrains are larger than CI walks.
+// Pairs are worlds of width 2 that end within minutes, each alone, and are too many for every
+// change.
+func Pairs() []*World {
+	pair := []int{2}
+	return filled([]*World{
+		{Name: "train, broken", Width: 2, Queues: pair, Retries: 1, Height: 2, Budget: Budget{FailIn: 1}},
+		{Name: "train, commuting", Width: 2, Commuting: true, Queues: pair, Retries: 1, Height: 2, Budget: Budget{FailIn: 1}},
+		{Name: "train, refused", Width: 2, Queues: pair, Retries: 1, Height: 1, Budget: Budget{Refuse: 1}},
+		{Name: "train, dropped", Width: 2, Queues: pair, Height: 1, Budget: Budget{Vanish: 1}},
+		{Name: "train, cancelled", Width: 2, Queues: pair, Height: 1, Budget: Budget{Cancel: 1}},
+		{Name: "train, reorganised", Width: 2, Queues: pair, Height: 1, Budget: Budget{Reorg: 1}},
+		{Name: "train, a stranger", Width: 2, Queues: pair, Retries: 1, Height: 2, Budget: Budget{Outsider: 1}},
+		{Name: "train, for good", Width: 2, Queues: pair, Height: 1, Budget: Budget{Hopeless: 1, Finished: 1}},
+		{Name: "train, lost reply", Width: 2, Queues: pair, Height: 1, Budget: Budget{LostReply: 1}},
+		{Name: "train, raised", Width: 2, Queues: pair, Raise: true, Height: 1},
+		{Name: "train, tried early", Width: 2, Queues: pair, Early: 1, Settle: 2, Finality: 2, Retries: 1, Height: 2,
+			Budget: Budget{FailIn: 1}},
+		{Name: "train fails over, one step", Width: 2, Queues: pair, Height: 1, Forgets: 1, Lags: lifecycle.PhaseWatching,
+			Budget: Budget{Forget: 1}},
+		{Name: "train, at once, a crash", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Height: 1,
+			Budget: Budget{Crash: 1}},
+		{Name: "train, at once, errors", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Retries: 1, Height: 1,
+			Budget: Budget{WorkerErr: 1, Busy: 1}},
+		{Name: "train, at once, for good", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Height: 1,
+			Budget: Budget{Hopeless: 1, Finished: 1, Cancel: 1}},
+		{Name: "train, at once, refused", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Retries: 1, Height: 1,
+			Budget: Budget{Refuse: 1}},
+		{Name: "train, at once, broken", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Retries: 1, Height: 2,
+			Budget: Budget{FailIn: 1}},
+		{Name: "train, at once, drained", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Senders: 2, Retries: 1,
+			Height: 1, Budget: Budget{Drain: 1, WorkerErr: 1}},
+	})
+}
+
+// worldsOfLongTrains are larger than that.
 func worldsOfLongTrains() []*World {
+	pair := []int{2}
 	return []*World{
-		{Name: "train, a crash", Width: 2, Queues: []int{2}, Height: 1, Budget: Budget{Crash: 1}},
-		{Name: "train, broken", Width: 2, Queues: []int{2}, Retries: 1, Height: 4, Budget: Budget{FailIn: 1}},
-		{Name: "train, tried early", Width: 2, Queues: []int{2}, Early: 1, Settle: 3, Finality: 3, Retries: 1, Height: 4,
+		{Name: "train, tried early and reorganised", Width: 2, Queues: pair, Early: 1, Settle: 3, Finality: 3, Retries: 1, Height: 4,
 			Budget: Budget{FailIn: 2, Reorg: 1}},
-		{Name: "train, tried early, cancelled", Width: 2, Queues: []int{2}, Early: 1, Settle: 3, Finality: 3, Retries: 1,
+		{Name: "train, tried early, cancelled", Width: 2, Queues: pair, Early: 1, Settle: 3, Finality: 3, Retries: 1,
 			Height: 4, Budget: Budget{FailIn: 2, Cancel: 1}},
-		{Name: "train, tried early, a crash", Width: 2, Queues: []int{2}, Early: 1, Settle: 3, Finality: 3, Retries: 1,
+		{Name: "train, tried early, a crash", Width: 2, Queues: pair, Early: 1, Settle: 3, Finality: 3, Retries: 1,
 			Height: 3, Budget: Budget{FailIn: 2, Crash: 1}},
-		{Name: "train, tried early, in vain", Width: 2, Queues: []int{2}, Early: 1, Settle: 3, Finality: 3,
+		{Name: "train, tried early, in vain", Width: 2, Queues: pair, Early: 1, Settle: 3, Finality: 3,
 			Height: 4, Budget: Budget{FailIn: 2, Reorg: 1, Busy: 1}},
 		{Name: "train of three, tried early", Width: 3, Queues: []int{3}, Early: 1, Settle: 3, Finality: 3, Retries: 1,
 			Height: 3, Budget: Budget{FailIn: 3, Reorg: 1}},
-		{Name: "train, commuting", Width: 2, Commuting: true, Queues: []int{2}, Retries: 1, Height: 4,
-			Budget: Budget{FailIn: 1}},
-		{Name: "train, refused", Width: 2, Queues: []int{2}, Retries: 1, Height: 2, Budget: Budget{Refuse: 1}},
-		{Name: "train, dropped", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{Vanish: 1}},
-		{Name: "train, cancelled", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{Cancel: 1}},
-		{Name: "train, reorganised", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{Reorg: 1}},
-		{Name: "train, busy", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{Busy: 1}},
-		{Name: "train, raised", Width: 2, Queues: []int{2}, Raise: true, Height: 1},
-		{Name: "train, a stranger", Width: 2, Queues: []int{2}, Retries: 1, Height: 3, Budget: Budget{Outsider: 1}},
-		{Name: "train, told to end", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{Stop: 1}},
-		{Name: "train fails over", Width: 2, Queues: []int{2}, Height: 1, Forgets: 3, Lags: lifecycle.PhaseWatching,
+		{Name: "train, dropped and run out", Width: 2, Queues: pair, Height: 2, Budget: Budget{Vanish: 1}},
+		{Name: "train fails over", Width: 2, Queues: pair, Height: 1, Forgets: 3, Lags: lifecycle.PhaseWatching,
 			Budget: Budget{Forget: 1}},
-		{Name: "train, another queue", Width: 2, Queues: []int{2, 1}, Height: 2},
-		{Name: "train, for good", Width: 2, Queues: []int{2}, Height: 3, Budget: Budget{Hopeless: 1, Finished: 1}},
-		{Name: "train, lost sending", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{LostSend: 1}},
-		{Name: "train, lost reply", Width: 2, Queues: []int{2}, Height: 2, Budget: Budget{LostReply: 1}},
-		{Name: "train, one sleeps", Width: 2, Queues: []int{2}, Procs: 2, Height: 1, Budget: Budget{Lapse: 1}},
-		{Name: "train, drained", Width: 2, Queues: []int{2}, Senders: 2, Height: 2, Budget: Budget{Drain: 1}},
-		{Name: "train fails over, two processes", Width: 2, Queues: []int{2}, Procs: 2, Height: 1, Forgets: 2,
+		{Name: "train, one sleeps", Width: 2, Queues: pair, Procs: 2, Height: 1, Budget: Budget{Lapse: 1}},
+		{Name: "train fails over, two processes", Width: 2, Queues: pair, Procs: 2, Height: 1, Forgets: 2,
 			Lags: lifecycle.PhaseWatching, Budget: Budget{Forget: 1}},
-		{Name: "train fails over, earlier", Width: 2, Queues: []int{2}, Height: 1, Forgets: 6, Lags: lifecycle.PhaseSent,
+		{Name: "train fails over, earlier", Width: 2, Queues: pair, Height: 1, Forgets: 6, Lags: lifecycle.PhaseSent,
 			Budget: Budget{Forget: 1}},
 		{Name: "train of three", Width: 3, Queues: []int{3}, Height: 1},
+		{Name: "train of three, at once", Width: 3, Commuting: true, AtOnce: 2, Queues: []int{3}, Height: 1},
 	}
 }
 
