@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"math"
 	"slices"
 )
 
@@ -29,6 +30,21 @@ const capabilityAhead = "ahead"
 // BuildsAhead says whether the worker builds on the state that commands in flight leave.
 func (h Health) BuildsAhead() bool {
 	return slices.Contains(h.Capabilities, capabilityAhead)
+}
+
+// capabilitySeveral in a worker's health says that it makes several at a time.
+const capabilitySeveral = "several"
+
+// AtOnce is how many the worker makes at a time: what it says, or as many as it is asked for
+// where it says that they are several, and not how many. What is too much it answers with 503.
+func (h Health) AtOnce() int {
+	switch {
+	case !slices.Contains(h.Capabilities, capabilitySeveral):
+		return 1
+	case h.Provers < 1:
+		return math.MaxInt
+	}
+	return h.Provers
 }
 
 type ahead struct {

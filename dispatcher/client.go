@@ -275,6 +275,7 @@ type Health struct {
 	Capabilities []string // such as "prove" and "resign"
 	Network      string   // network id
 	O1js         string   // version of o1js
+	Provers      int      // how many it proves at a time
 }
 
 // Health asks a worker about itself. A worker without such a call, or whose
@@ -303,6 +304,12 @@ func (c *Client) Health(ctx context.Context, worker Worker) (Health, error) {
 	if json.Unmarshal(r.body, &fields) != nil {
 		return Health{}, nil
 	}
+	whole := func(raw json.RawMessage) (n int) {
+		if json.Unmarshal(raw, &n) != nil {
+			return 0
+		}
+		return n
+	}
 	list := func(name string) (l []string) {
 		if json.Unmarshal(fields[name], &l) != nil {
 			return nil
@@ -315,6 +322,7 @@ func (c *Client) Health(ctx context.Context, worker Worker) (Health, error) {
 		Capabilities: list("capabilities"),
 		Network:      text(fields["network"]),
 		O1js:         text(fields["o1js"]),
+		Provers:      whole(fields["provers"]),
 	}
 	if h.AccountID != "" && h.AccountID != worker.AccountID {
 		return h, fmt.Errorf("asking for health: %w: %q", ErrWrongAccount, clip(h.AccountID, 64))

@@ -43,7 +43,7 @@ func (s *Store) Check(ctx context.Context) error {
 }
 
 // layout names how transactions are laid out in keys; see keys.go.
-const layout = "6"
+const layout = "7"
 
 // CheckLayout refuses a namespace that another build has laid out, as Check does.
 // ErrUnavailable if Redis does not answer.

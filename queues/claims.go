@@ -104,6 +104,7 @@ type JoinRequest struct {
 	Behind  string   // uid of the last that runs
 	Out     int      // how many of those that run are in no block
 	Width   int      // the most that may be, where nobody has set another width for the queue
+	AtOnce  bool     // those that run may be with their worker still
 	Types   []string // that may join
 	All     []string // that the process dispatches, and
 	Groups  []string // of senders that it may use: for them a queue may wait
@@ -113,7 +114,7 @@ type JoinRequest struct {
 // the process that drives the last of them. It returns nil where nothing can join: another
 // queue may wait for a sender. Error: ErrUnavailable.
 func (s *Store) Join(ctx context.Context, j JoinRequest) (*Bound, error) {
-	args := []any{j.Process, j.Queue, j.Behind, j.Out, j.Width, len(j.Types), len(j.All), len(j.Groups)}
+	args := []any{j.Process, j.Queue, j.Behind, j.Out, j.Width, j.AtOnce, len(j.Types), len(j.All), len(j.Groups)}
 	for _, names := range [][]string{j.Types, j.All, j.Groups} {
 		for _, name := range names {
 			args = append(args, name)

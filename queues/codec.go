@@ -164,6 +164,7 @@ type attempt struct {
 	Weight        int               `json:"weight,omitempty"`
 	Alone         bool              `json:"alone,omitempty"`
 	Shallow       bool              `json:"shallow,omitempty"`
+	Unplaced      bool              `json:"unplaced,omitempty"`
 	Quote         *quote            `json:"quote,omitempty"`
 }
 
@@ -202,7 +203,7 @@ func encodeRecord(t *lifecycle.Transaction) string {
 			NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash,
 			Confirmations: a.Confirmations, Error: bounded(a.Error), Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
 			Started: millis(a.StartedAt), Ended: millis(a.EndedAt), Weight: a.Weight, Alone: a.Alone, Shallow: a.Shallow,
-			Quote: quoteOf(a.Quote),
+			Unplaced: a.Unplaced, Quote: quoteOf(a.Quote),
 		}
 	}
 	b, err := marshal(r)
@@ -237,7 +238,7 @@ func decodeRecord(t *lifecycle.Transaction, text string) error {
 			Hash: a.Hash, NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash,
 			Confirmations: a.Confirmations, Error: a.Error, Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
 			StartedAt: fromMillis(a.Started), EndedAt: fromMillis(a.Ended), Weight: a.Weight,
-			Alone: a.Alone, Shallow: a.Shallow,
+			Alone: a.Alone, Shallow: a.Shallow, Unplaced: a.Unplaced,
 		})
 		if a.Quote != nil {
 			t.Attempts[i].Quote = lifecycle.Quote(*a.Quote)

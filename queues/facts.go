@@ -42,10 +42,10 @@ func addFacts(t *lifecycle.Transaction, facts map[string]string) {
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
 		if a.Hash == "" {
-			a.Hash = facts[factField(a, "hash")]
+			a.Hash = strings.ToValidUTF8(facts[factField(a, "hash")], "\ufffd") // as a record has it
 		}
 		if a.NodeHash == "" {
-			a.NodeHash = facts[factField(a, "nodeHash")]
+			a.NodeHash = strings.ToValidUTF8(facts[factField(a, "nodeHash")], "\ufffd")
 		}
 		if v := facts[factField(a, "data")]; len(a.Data) == 0 && v != "" {
 			a.Data = json.RawMessage(v)

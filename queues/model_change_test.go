@@ -68,6 +68,7 @@ func (m *model) advance(d *drawn) answer {
 		was, again = r.Txn, r.Op == d.want.Op
 	}
 	t, denied, err := m.want.Advance(&d.want)
+	m.begins() // also of what the next change of the same run takes away again
 	switch {
 	case errors.Is(err, explorer.ErrStale):
 		return says("stale")

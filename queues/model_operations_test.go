@@ -292,13 +292,14 @@ func (m *model) joinOne() bool {
 	q := one(m, running...)
 	j := queues.JoinRequest{
 		Process: one(m, me, other), Queue: q.Name, Behind: q.Run[len(q.Run)-1], Out: m.rand.IntN(3), Width: 2,
-		Types: one(m, []string{vote}, []string{vote, batch}), All: []string{vote, batch},
+		AtOnce: m.draw(3),
+		Types:  one(m, []string{vote}, []string{vote, batch}), All: []string{vote, batch},
 		Groups: []string{senders.Shared, senders.LocalGroup("S0")}[:1+m.rand.IntN(2)],
 	}
 	if m.draw(8) {
 		j.Behind = q.Run[0]
 	}
-	m.note("%s behind %s, %d out", j.Process, j.Behind, j.Out)
+	m.note("%s behind %s, %d out, at once %v", j.Process, j.Behind, j.Out, j.AtOnce)
 	m.do(0, func(s *queues.Store, _ *poolOf) answer {
 		b, err := s.Join(m.ctx, j)
 		if err != nil || b == nil {
@@ -309,7 +310,7 @@ func (m *model) joinOne() bool {
 		if j.Out >= cmp.Or(q.Width, j.Width) || j.Behind != q.Run[len(q.Run)-1] {
 			return says("ok")
 		}
-		t := m.want.Join(j.Process, q.Name, j.Types, j.Groups)
+		t := m.want.Join(j.Process, q.Name, j.AtOnce, j.Types, j.Groups)
 		if t == nil {
 			return says("ok")
 		}

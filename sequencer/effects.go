@@ -277,7 +277,10 @@ func (s *Sequencer) answered(sender string, f lifecycle.Fault) {
 		s.down[sender]++
 		delete(s.greeted, sender)
 	case lifecycle.FaultBusy:
-		delete(s.greeted, sender)
+		if g, known := s.greeted[sender]; known { // asked again, and what it can is known
+			g.at = time.Time{}
+			s.greeted[sender] = g
+		}
 	default:
 		delete(s.down, sender)
 	}

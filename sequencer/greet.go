@@ -19,6 +19,7 @@ const greetAgain = 5 * time.Minute
 type greeting struct {
 	at      time.Time // when it last said that it is the right one
 	ahead   bool      // it builds on what is in flight
+	provers int       // how many it proves at a time
 	strange int       // times in a row that it said it is not
 }
 
@@ -37,7 +38,7 @@ func (s *Sequencer) greet(ctx context.Context, sender string, worker dispatcher.
 	if slices.Contains(health.Capabilities, "prove") {
 		s.makesProofs(ctx, worker)
 	}
-	next := greeting{at: time.Now(), ahead: health.BuildsAhead()}
+	next := greeting{at: time.Now(), ahead: health.BuildsAhead(), provers: health.AtOnce()}
 	if why != "" {
 		next = greeting{strange: g.strange + 1}
 	}

@@ -82,6 +82,19 @@ func (b *bazaar) open() *process {
 	return b.launch(links{dial: dial, redis: b.redis.NewClient(), ended: func(error) {}})
 }
 
+// onLook is called before the node says how much waits in its pool; it does not if that is false.
+func (b *bazaar) onLook(t *testing.T, first func(http.ResponseWriter) bool) {
+	node := b.net.Node(0)
+	b.web.serve(t, "node0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), "transactionPoolSize") && !first(w) {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		node.ServeHTTP(w, r)
+	}))
+}
+
 // weighing says how many account updates a transaction will have, and posts it.
 func (b *bazaar) weighing(updates int, queue, uid string) {
 	b.mu.Lock()
@@ -175,16 +188,10 @@ func TestMarketUnknown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBazaar(t, 0)
-		node := b.net.Node(0)
-		b.web.serve(t, "node0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			body, _ := io.ReadAll(r.Body)
-			if strings.Contains(string(body), "transactionPoolSize") {
-				http.Error(w, "unknown field", http.StatusBadRequest)
-				return
-			}
-			r.Body = io.NopCloser(bytes.NewReader(body))
-			node.ServeHTTP(w, r)
-		}))
+		b.onLook(t, func(w http.ResponseWriter) bool {
+			http.Error(w, "unknown field", http.StatusBadRequest)
+			return false
+		})
 		b.open()
 		b.post("q", "t")
 		x := b.await("t", lifecycle.Done, 3*time.Hour)
@@ -192,4 +199,31 @@ func TestMarketUnknown(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	})
+}
+
+// TestMarketAwaited: what is planned first goes by the pool, also where the node takes its time
+// to show it, whatever has a process bind meanwhile, and whichever process it is that looks.
+func TestMarketAwaited(t *testing.T) {
+	t.Parallel()
+	for idle := time.Duration(0); idle < 6*time.Second; idle += 1500 * time.Millisecond {
+		t.Run(fmt.Sprint("idle=", idle), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBazaar(t, 16)
+				b.onLook(t, func(http.ResponseWriter) bool {
+					time.Sleep(1800 * time.Millisecond)
+					return true
+				})
+				until(b.ctx, 30*time.Minute)
+				b.open()
+				b.open()
+				until(b.ctx, idle)
+				b.post("q", "t")
+				x := b.await("t", lifecycle.Done, 3*time.Hour)
+				if why := x.Attempts[0].Quote.Why; why != lifecycle.QuotePool {
+					t.Errorf("planned for %q", why)
+				}
+			})
+		})
+	}
 }

@@ -293,9 +293,11 @@ func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action
 	case errors.Is(err, queues.ErrUnsettled):
 		o.s.recovery.Suspect()
 		o.drive.Stale()
-	case errors.Is(err, queues.ErrStale), errors.Is(err, queues.ErrFenced), errors.Is(err, queues.ErrNotFound),
-		errors.Is(err, queues.ErrFollowed):
+	case errors.Is(err, queues.ErrStale), errors.Is(err, queues.ErrFenced), errors.Is(err, queues.ErrNotFound):
 		o.drive.Stale()
+	case errors.Is(err, queues.ErrFollowed):
+		o.drive.Stale()
+		pause(ctx, o.tries) // what has joined it is not known here yet
 	default:
 		o.again(ctx, "change not stored", err)
 		o.drive.Stale()

@@ -33,6 +33,7 @@ type shape struct {
 	auto    bool          // fees go by the market, in which others trade
 	// commuting: what is in flight together requires nothing of each other, and has no order.
 	commuting bool
+	atOnce    int // how many of those a worker makes at a time
 	// early is how deep a failure in a block is tried again, 0 for SETTLE_DEPTH: of such a
 	// type no second landing has an effect.
 	early int
@@ -86,6 +87,9 @@ func shapeOf(d dice) (shape, lifecycle.Policy) {
 		p.FeeAuto, p.FeeMin, p.FeeTarget = true, 10_000_000, 1+d.pick(3, "target", 0)
 	}
 	s.commuting = p.Width > 1 && d.chance(250, "commuting", 0)
+	if s.commuting {
+		s.atOnce = 1 + d.pick(4, "at once", 0)
+	}
 	if !s.commuting && d.chance(300, "early", 0) {
 		s.early = 1 + d.pick(2, "early", 0)
 	}

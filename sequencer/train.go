@@ -46,7 +46,7 @@ func (s *Sequencer) list(queue string, uids []string, width int) {
 		s.trains[queue] = t
 	}
 	t.uids, t.width = uids, cmp.Or(width, s.Policy.Width)
-	if width > 1 {
+	if width > 1 || len(uids) > 1 {
 		s.widened.Store(true)
 	}
 }
@@ -138,7 +138,7 @@ func (s *Sequencer) around(o *owner) (t lifecycle.Train) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	train := s.trains[o.drive.Txn().Queue]
-	if train == nil || len(train.uids) < 2 {
+	if train == nil || len(train.uids) < 2 && !s.wide() {
 		return t
 	}
 	t = lifecycle.TrainOf(train.uids, o.uid, s.member)
@@ -169,7 +169,7 @@ func (s *Sequencer) joinSoon(queue string, t *train) {
 	if t.joining || t.width < 2 || len(s.together) == 0 || s.draining.Load() {
 		return
 	}
-	if _, types := s.joins(t); types == nil {
+	if s.joins(t).types == nil {
 		return
 	}
 	t.joining = s.work.Go(func(ctx context.Context) {
@@ -179,27 +179,39 @@ func (s *Sequencer) joinSoon(queue string, t *train) {
 	})
 }
 
-// joins tells of what types one more may be put behind a train, nil for of none, and how many
-// of it are in no block. It is called under mu.
-func (s *Sequencer) joins(t *train) (out int, types []string) {
+// A room is how one more may be put behind a train.
+type room struct {
+	types  []string // of which it may be, nil if none may
+	out    int      // how many of the train are in no block
+	atOnce int      // how many of it may be with their worker at a time
+}
+
+// joins tells how one more may be put behind a train. It is called under mu.
+func (s *Sequencer) joins(t *train) (j room) {
 	members := make([]lifecycle.Member, 0, len(t.uids))
 	for _, uid := range t.uids {
 		m, seen := s.member(uid)
 		if !seen {
-			return 0, nil
+			return room{}
 		}
 		if m.Sighting.Fate != lifecycle.FateIncluded {
-			out++
+			j.out++
 		}
 		members = append(members, m)
 	}
-	if s.Health != nil && !s.greeted[members[0].Txn.Sender].ahead {
-		return 0, nil
+	worker := s.greeted[members[0].Txn.Sender]
+	if s.Health != nil && !worker.ahead {
+		return room{}
 	}
-	if !s.Policy.Joins(members, t.width, s.tip()) {
-		return 0, nil
+	last := members[len(members)-1].Txn.Type
+	j.atOnce = 1
+	if s.Types.Overlap(last) == dispatcher.Commuting {
+		j.atOnce = max(1, worker.provers)
 	}
-	return out, s.alongWith(members[len(members)-1].Txn.Type)
+	if s.Policy.Joins(members, t.width, j.atOnce, s.tip()) {
+		j.types = s.alongWith(last)
+	}
+	return j
 }
 
 // alongWith are the types that may be in flight behind one, nil for none.
@@ -215,25 +227,24 @@ func (s *Sequencer) alongWith(typ string) []string {
 func (s *Sequencer) join(ctx context.Context, queue string) (joined bool) {
 	s.mu.Lock()
 	t := s.trains[queue]
-	var out int
-	var types []string
+	var j room
 	if t != nil {
-		if out, types = s.joins(t); types == nil {
+		if j = s.joins(t); j.types == nil {
 			t.joining = false
 		}
 	}
 	var behind string
-	if types != nil {
+	if j.types != nil {
 		behind = t.uids[len(t.uids)-1]
 	}
 	s.mu.Unlock()
-	if types == nil || !s.live() {
+	if j.types == nil || !s.live() {
 		s.joined(queue)
 		return false
 	}
 	b, err := s.Store.Join(ctx, queues.JoinRequest{
-		Process: s.process, Queue: queue, Behind: behind, Out: out, Width: s.Policy.Width,
-		Types: types, All: s.proved, Groups: s.groups(),
+		Process: s.process, Queue: queue, Behind: behind, Out: j.out, Width: s.Policy.Width,
+		AtOnce: j.atOnce > 1, Types: j.types, All: s.proved, Groups: s.groups(),
 	})
 	if err != nil {
 		s.Log.Warn("joining failed", "queue", queue, "err", err)
@@ -297,10 +308,13 @@ func (o *owner) aheadOf(ctx context.Context, train *lifecycle.Train, e lifecycle
 	case len(train.Ahead) == 0:
 		return nil, nil
 	}
-	a := &ahead{number: e.Number}
+	a, nonce := &ahead{number: e.Number}, o.drive.Txn().Attempt(e.Number).Nonce
 	var commands []json.RawMessage
 	for i := range train.Ahead {
 		t := train.Ahead[i].Txn
+		if out := t.FirstOpen(); train.Commuting && (out == nil || out.Nonce >= nonce) {
+			break // it is, or was, made at the same time
+		}
 		n, signed, err := o.s.Store.Signed(ctx, t.UID)
 		if err != nil {
 			return nil, err
@@ -311,6 +325,9 @@ func (o *owner) aheadOf(ctx context.Context, train *lifecycle.Train, e lifecycle
 		}
 		a.list = append(a.list, dispatcher.Ahead{UID: t.UID, Nonce: attempt.Nonce, Hash: attempt.KnownHash(), Signed: signed})
 		commands = append(commands, signed)
+	}
+	if len(a.list) == 0 {
+		return nil, nil
 	}
 	base, err := dispatcher.Base(commands)
 	if err != nil {

@@ -206,8 +206,8 @@ func TestTrainModes(t *testing.T) {
 
 // failingOnce is a chain with a full block a minute, in which the first command of the kth of a
 // queue fails.
-func failingOnce(k int, reason string) devnet.Config {
-	hash, memo := "", lifecycle.Memo("test", fmt.Sprintf("q-%02d", k))
+func failingOnce(queue string, k int, reason string) devnet.Config {
+	hash, memo := "", lifecycle.Memo("test", fmt.Sprintf("%s-%02d", queue, k))
 	return devnet.Config{SlotTime: time.Minute, FillRate: 1, FailWhen: func(c devnet.Command) []string {
 		if c.Memo != memo || hash != "" && hash != c.Hash {
 			return nil
@@ -222,7 +222,7 @@ func failingOnce(k int, reason string) devnet.Config {
 func TestTrainCommutes(t *testing.T) {
 	for k := range 4 {
 		t.Run(fmt.Sprint("member=", k), func(t *testing.T) {
-			trains(t, 4, failingOnce(k, "Overflow"), func(w *world) {
+			trains(t, 4, failingOnce("q", k, "Overflow"), func(w *world) {
 				w.overlap["MINT"] = dispatcher.Commuting
 				w.worker(1, devworker.Options{ProveTime: 2 * time.Second})
 				w.start()
@@ -259,7 +259,7 @@ func TestTrainCommutes(t *testing.T) {
 func TestTrainBroken(t *testing.T) {
 	for k := range 4 {
 		t.Run(fmt.Sprint("member=", k), func(t *testing.T) {
-			trains(t, 4, failingOnce(k, "Account_app_state_1_precondition_unsatisfied"), func(w *world) {
+			trains(t, 4, failingOnce("q", k, "Account_app_state_1_precondition_unsatisfied"), func(w *world) {
 				w.worker(1, devworker.Options{ProveTime: 2 * time.Second})
 				w.start()
 				uids := w.postAll("q", 7)
@@ -289,7 +289,7 @@ func TestTrainBroken(t *testing.T) {
 func TestTrainTriedEarly(t *testing.T) {
 	for k := range 4 {
 		t.Run(fmt.Sprint("member=", k), func(t *testing.T) {
-			trains(t, 4, failingOnce(k, "Account_app_state_1_precondition_unsatisfied"), func(w *world) {
+			trains(t, 4, failingOnce("q", k, "Account_app_state_1_precondition_unsatisfied"), func(w *world) {
 				w.again = 1
 				w.worker(1, devworker.Options{ProveTime: 2 * time.Second})
 				w.start()
@@ -321,6 +321,74 @@ func TestTrainTriedEarly(t *testing.T) {
 				}
 				if found := w.audit(false); len(found) > 0 {
 					t.Errorf("an audit says %q", found)
+				}
+			})
+		})
+	}
+}
+
+// TestTrainAtOnce: of those that require nothing of each other a worker proves as many at a time
+// as it says. They share blocks, at nonces in the order of the queue, with one proof each.
+func TestTrainAtOnce(t *testing.T) {
+	for _, provers := range []int{1, 3} {
+		t.Run(fmt.Sprint("provers=", provers), func(t *testing.T) {
+			trains(t, 6, devnet.Config{}, func(w *world) {
+				w.overlap["MINT"] = dispatcher.Commuting
+				_, worker := w.worker(1, devworker.Options{ProveTime: 4 * time.Minute, Several: true, Capacity: provers})
+				began := time.Now()
+				w.start()
+				uids := w.postAll("q", 6)
+				var nonces []uint32
+				for _, uid := range uids {
+					x := w.await(uid, lifecycle.Done, 6*time.Hour)
+					nonces = append(nonces, x.Attempt(x.Landed).Nonce)
+					for _, a := range x.Attempts[:len(x.Attempts)-1] {
+						if a.Error == nil || a.Error.Code != lifecycle.CodeProvedAhead || a.Hash != "" || len(x.Attempts) > 2 {
+							t.Errorf("%s: %+v", uid, x.Attempts)
+						}
+					}
+				}
+				took := time.Since(began)
+				if want := time.Duration(6/provers) * 4 * time.Minute; took < want || took > want+15*time.Minute {
+					t.Errorf("six proofs of four minutes took %v", took)
+				}
+				if !slices.IsSorted(nonces) || len(w.net.Effects()) != 6 {
+					t.Errorf("nonces %v, %d effects", nonces, len(w.net.Effects()))
+				}
+				if calls := worker.Calls(); calls[devworker.Prove] != 6 {
+					t.Errorf("six proofs took the calls %v", calls)
+				}
+			})
+		})
+	}
+}
+
+// TestTrainNarrowedWhileUnderWay: a process that has one of a queue at a time drives a train that it
+// takes over to its end, in its order.
+func TestTrainNarrowedWhileUnderWay(t *testing.T) {
+	for _, mode := range []dispatcher.Mode{dispatcher.Chained, dispatcher.Commuting} {
+		t.Run(mode.String(), func(t *testing.T) {
+			trains(t, 4, devnet.Config{}, func(w *world) {
+				w.overlap["MINT"] = mode
+				w.worker(1, devworker.Options{ProveTime: 20 * time.Second, Several: true, Capacity: 3})
+				p := w.start()
+				uids := w.postAll("q", 6)
+				for run := []string(nil); len(run) < 3; {
+					<-time.After(time.Second)
+					var err error
+					run, _, err = w.store.InFlight(w.ctx, "q")
+					w.ok(err)
+				}
+				p.kill()
+				w.policy.Width = 1
+				w.start()
+				var nonces []uint32
+				for _, uid := range uids {
+					x := w.await(uid, lifecycle.Done, 6*time.Hour)
+					nonces = append(nonces, x.Attempt(x.Landed).Nonce)
+				}
+				if !slices.IsSorted(nonces) || len(slices.Compact(nonces)) != len(uids) || len(w.net.Effects()) != len(uids) {
+					t.Errorf("landed with %v", nonces)
 				}
 			})
 		})

@@ -69,6 +69,7 @@ type Options struct {
 	NoResign   bool     // it cannot sign a proof again
 	NoAhead    bool     // it builds on the chain alone, and heeds nothing that is ahead
 	Capacity   int      // proofs at a time, others are told 503; 0: no limit
+	Several    bool     // told by /health, with Capacity
 	Network    string   // told by /health
 	O1js       string   // told by /health; default "simulated"
 	Seed       uint64   // distinguishes the proofs of workers with one account
@@ -346,12 +347,15 @@ func (w *Worker) health(*request) answer {
 	if !w.o.Legacy && !w.o.NoAhead {
 		capabilities = append(capabilities, "ahead")
 	}
+	if w.o.Several {
+		capabilities = append(capabilities, "several")
+	}
 	types := w.o.Types
 	if types == nil {
 		types = []string{}
 	}
 	return answer{body: map[string]any{
 		"accountId": w.o.Account, "types": types, "capabilities": capabilities,
-		"network": w.o.Network, "o1js": cmp.Or(w.o.O1js, "simulated"),
+		"provers": w.o.Capacity, "network": w.o.Network, "o1js": cmp.Or(w.o.O1js, "simulated"),
 	}}
 }

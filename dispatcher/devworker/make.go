@@ -146,7 +146,7 @@ func (l *life) forget(key resultKey) {
 // caller's request, only with the worker's life.
 func (w *Worker) work(rq *request) answer {
 	w.mu.Lock()
-	if w.o.Capacity > 0 && w.busy >= w.o.Capacity {
+	if w.o.Capacity > 0 && w.busy >= w.o.Capacity && rq.Kind == Prove {
 		w.mu.Unlock()
 		return answer{status: http.StatusServiceUnavailable}
 	}

@@ -5,12 +5,13 @@
 -- ARGV[2]  queue  3 the last of those that run, as the caller knows it
 -- ARGV[4]  how many of those that run are in no block yet, as the caller knows it
 -- ARGV[5]  the most that may be, where nobody has said otherwise for the queue
--- ARGV[6]  number of types that may join; 7 of all that the caller dispatches, 8 of groups of
+-- ARGV[6]  1 if those that run may be with their worker still, 0 if the last has to be out
+-- ARGV[7]  number of types that may join; 8 of all that the caller dispatches, 9 of groups of
 --          senders that it may use; then the types that may join, all types, the groups
 -- Answer:  {} if nothing joins; {the transaction as in get, sender, url}
 -- Cost:    some fifteen commands
 local me, queue, behind, out, width = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
-local njoin, ntypes, ngroups = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local njoin, ntypes, ngroups = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 local q = que(queue)
 if q.run == '' or last(q.run) ~= behind or q.waiting == 0 or q.paused ~= '' or not lives(me) or not settled() then
   return {}
@@ -19,13 +20,14 @@ width = tonumber(q.width) or width
 local limit = math.min(width, tonumber(q.narrow) or width)
 if out >= limit or alone(q) then return {} end
 local before = txn(behind)
-local sent = before.phase == 'sent' or before.phase == 'watching'
-if not sent or (tonumber(before.open) or 0) == 0 or owner(before) ~= me then return {} end
+local released = (before.phase == 'sent' or before.phase == 'watching') and (tonumber(before.open) or 0) > 0
+local made = ARGV[6] == '1' and before.phase == 'dispatching'
+if not (released or made) or owner(before) ~= me then return {} end
 
 local uid, typ, begins = head(q)
 note(q) -- how far the line is taken may have changed
 local joins = false
-for i = 9, 8 + njoin do joins = joins or ARGV[i] == typ end
+for i = 10, 9 + njoin do joins = joins or ARGV[i] == typ end
 local v = uid and joins and not later(begins) and call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid)
 local seq = v and v[1] and string.match(v[1], '^%d+')
 if not seq or tonumber(seq) < tonumber((header(behind))) then
@@ -40,7 +42,7 @@ local function some(prefix, from, to)
   end
   return false
 end
-if some('ready:', 9 + njoin, 8 + njoin + ntypes) and not some('free:', 9 + njoin + ntypes, 8 + njoin + ntypes + ngroups) then
+if some('ready:', 10 + njoin, 9 + njoin + ntypes) and not some('free:', 10 + njoin + ntypes, 9 + njoin + ntypes + ngroups) then
   flush()
   return {}
 end

@@ -113,7 +113,9 @@ end
 local MORE = ' ?(%d*) ?(%d*) ?%d* ?([^ \n]*)'
 local HEADER = '^(%d+) (%d+) (%S+) (%S+)' .. MORE .. '[^\n]*\n'
 local function header(uid)
-  return string.match(call('GETRANGE', P .. 't:' .. uid, 0, 511), HEADER)
+  local key = 't:' .. uid
+  if strings[key] == false then return nil end -- removed in this run
+  return string.match(call('GETRANGE', P .. key, 0, 511), HEADER)
 end
 
 -- batchKey is the key that a batch is known by beside its uid, nil if it is none.

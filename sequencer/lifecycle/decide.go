@@ -18,7 +18,7 @@ func Decide(v *View) Step {
 	if s, found := v.resurfaced(); found {
 		return s
 	}
-	s := v.inTurn(v.lookBack(v.next()))
+	s := v.slipping(v.inTurn(v.lookBack(v.next())))
 	if s.Txn == nil && !v.Txn.ExpiresAt.IsZero() && !v.expired() {
 		if at := v.expiry(); s.Look.IsZero() || at.Before(s.Look) {
 			s.Look = at
@@ -97,8 +97,10 @@ func (v *View) dispatching() Step {
 		return v.outstays()
 	case v.Train.Unseen && !t.Open():
 		return v.wait(ReasonBehind)
-	case v.behind() && !t.Open() && v.Train.broken() && !v.staysBehind():
+	case v.behind() && !t.Open() && v.Train.lost() && !v.staysBehind() && !v.proving():
 		return v.yields(nil)
+	case v.behind() && t.Open() && v.Train.lost():
+		return v.outlived()
 	}
 	if last == nil || !last.EndedAt.IsZero() || last.Outcome == Unknown {
 		return v.plan()
@@ -123,6 +125,9 @@ func (v *View) dispatching() Step {
 		return v.take(last)
 	}
 	if v.Local.Legacy {
+		if v.behind() {
+			return v.yields(&Error{Code: CodeUnavailable, Message: "the worker makes no proofs, so nothing may be in flight beside what it sends"})
+		}
 		if !t.ExpiresAt.IsZero() {
 			return v.unkept()
 		}
@@ -171,7 +176,7 @@ func (v *View) superseded(a *Attempt) bool {
 		return false
 	}
 	s := v.Local.Asked.Sender
-	return a.Sender != v.Txn.Sender || s != nil && s.Next != nil && *s.Next > a.Nonce
+	return a.Sender != v.Txn.Sender || !a.Unplaced && s != nil && s.Next != nil && *s.Next > a.Nonce
 }
 
 // dispatchingLegacy: the call is marked, and may have been made.

@@ -32,7 +32,8 @@ type Moves struct {
 func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 	m := Moves{
 		Attempt: touched(before, after), Keep: after.Watched(), Remove: Never,
-		Last: before.Phase.Bound() && !after.Phase.Bound() && (after.Phase != PhaseDone || after.Landed == 0),
+		Last: before.Phase.Bound() && !after.Phase.Bound() && (after.Phase != PhaseDone || after.Landed == 0) &&
+			!aside.Slips,
 	}
 	if opens(before, after) {
 		m.Confirm = after.Phase.Bound() || after.Phase == PhaseDone

@@ -532,10 +532,40 @@ func trainTold() []telling {
 	failed := ahead(named("one", member(5, FateFailed)), named("two", member(6, FatePooled)))
 	const joins = "Next of its queue; it joins those in flight when a node has taken the last of them (two), " +
 		"unless another queue waits for a sender.\nBEHIND, then BIND"
+	made, ready := ahead(named("one", unmade(6))), ahead(named("one", Member{Txn: txn(PhaseDispatching, early(6))}))
 	const aheadOfIt = " 2 of its queue are in flight ahead of it; "
 	return []telling{
 		{"joins", next(2, member(8, FatePooled)), joins},
 		{"joins what is made", next(2, unmade(8)), joins},
+		{"the second that waits", next(2, member(8, FatePooled), func(s *Scene) { s.Place.Ahead = 1 }),
+			"Fourth in its queue; the first (one) waits for a block.\nQUEUE_HEAD, then BIND"},
+		{"joins what has not begun", next(2, Member{Txn: txn(PhaseDispatching)}), joins},
+		{"nothing joins what came back from its worker", next(2, Member{Txn: txn(PhaseDispatching, try(Prepared, over))}),
+			"Next of its queue; one in flight (two) will not come as it was to, and nothing joins.\nBROKEN, then BIND"},
+		{"it failed itself, and those behind it do not need it", scene(txn(PhaseFailing, try(FailedIn, over)), with(atOnce),
+			with(behindIt(member(8, FatePooled)))),
+			"Its last try failed; whether there is another one is being decided. It is tried again when the 1 behind it, which " +
+				"do not need it, have landed or cannot land.\n" +
+				"BROKEN, then WEIGH 10:00\nfailed, block: failed in block 0, 0 deep when last stored"},
+		{"asked again behind one", scene(txn(PhaseDispatching, deferrals(1)), with(ahead(named("one", member(6, FatePooled))))),
+			"It went back to its place once; it is made again when the 1 ahead of it are in a block.\nHELD, then ASK_WORKER"},
+		{"joins what waits for its turn", next(2, Member{Txn: txn(PhaseDispatching, early(8))}), joins},
+		{"joins where nothing has an order", next(2, unmade(8), with(atOnce)),
+			"Next of its queue; it joins those in flight when a node has taken the last of them (two), or their worker, " +
+				"if it makes several at a time, has room for one more, unless another queue waits for a sender.\nBEHIND, then BIND"},
+		{"with its worker along with another", scene(txn(PhaseDispatching, try(Prepared, unplaced)), with(atOnce), with(made)),
+			"The worker of B62a is proving and signing attempt 1. 1 of its queue are in flight ahead of it; " +
+				"the first in no block is one.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
+		{"proved before its turn", scene(txn(PhaseDispatching, early(6)), with(atOnce), with(ready)),
+			"It was proved while one ahead of it was: it is signed at its nonce, and sent, when a node has taken that.\n" +
+				"BEHIND, then ASK_WORKER\nprepared, nowhere: never sent: PROVED_AHEAD: because"},
+		{"proved before its turn, and the first by now", scene(txn(PhaseDispatching, early(6)), with(atOnce)),
+			"Its sender is bound; attempt 2 is being planned.\nNOTHING, then ASK_WORKER 10:00\n" +
+				"prepared, nowhere: never sent: PROVED_AHEAD: because"},
+		{"proved, and one ahead is lost", scene(txn(PhaseDispatching, early(6)), with(atOnce), with(ready), with(
+			ahead(named("two", Member{Txn: txn(PhaseDelayed, try(Prepared, over))})))),
+			"What is ahead of it (two) will not come as it was to: it goes back to its place, with its proof when it has one.\n" +
+				"BROKEN, then BIND\nprepared, nowhere: never sent: PROVED_AHEAD: because"},
 		{"one at a time", next(1, member(8, FatePooled)),
 			"Third in its queue; the first (one) waits for a block.\nQUEUE_HEAD, then BIND"},
 		{"as many as may be", next(2, member(8, FatePooled), with(ahead(named("three", member(9, FatePooled))))),

@@ -8,8 +8,6 @@ import (
 // amongOthers speaks of those of its queue that are in flight along with it, or before it.
 func (s *Scene) amongOthers(d said) said {
 	switch t := s.Txn; {
-	case s.Train.alone():
-		return d
 	case t.Phase == PhaseWaiting:
 		return s.joining(d)
 	case t.Phase.Bound():
@@ -51,8 +49,11 @@ func (s *Scene) joining(d said) said {
 	case out >= s.Width:
 		return wait(WaitBehind, "as many as may be (%d) are in flight and in no block.", s.Width)
 	}
-	return wait(WaitBehind, "it joins those in flight when a node has taken the last of them (%s), "+
-		"unless another queue waits for a sender.", last.Txn.UID)
+	when := "a node has taken the last of them (%s)"
+	if s.Train.Commuting {
+		when += ", or their worker, if it makes several at a time, has room for one more"
+	}
+	return wait(WaitBehind, "it joins those in flight when "+when+", unless another queue waits for a sender.", last.Txn.UID)
 }
 
 // member says what is ahead of, and behind, what is in flight itself.
@@ -73,9 +74,13 @@ func (s *Scene) member(d said) said {
 		d.summary += fmt.Sprintf(" What is ahead of it (%s) will not come as it was to: the chain settles what becomes of it.",
 			s.brokenAhead())
 		d.wait.Code, d.next = WaitBroken, Next{Action: StepWatch}
-	case s.Train.broken():
+	case s.Train.lost():
+		then := "and is made anew"
+		if last := t.Last(); last != nil && last.Unplaced {
+			then = "with its proof when it has one"
+		}
 		return said{fmt.Sprintf("What is ahead of it (%s) will not come as it was to: "+
-			"it goes back to its place, and is made anew.", s.brokenAhead()), Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepBind}}
+			"it goes back to its place, %s.", s.brokenAhead(), then), Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepBind}}
 	case failed && s.Train.holds():
 		why := " Made on it were the %d behind it: nothing is tried before none of them can land."
 		if s.Train.Commuting {
@@ -86,6 +91,9 @@ func (s *Scene) member(d said) said {
 	case failed && ahead > 0 && t.Deferred > 0 && (t.Last() == nil || !t.Last().Pending()):
 		again := "It went back to its place once; it is made again when the %d ahead of it are in a block."
 		return said{fmt.Sprintf(again, ahead), Wait{Code: WaitHeld, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepAskWorker}}
+	case ahead > 0 && t.Last().provedAhead():
+		return said{"It was proved while one ahead of it was: it is signed at its nonce, and sent, when a node has taken that.",
+			Wait{Code: WaitBehind, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepAskWorker}}
 	case first != "":
 		d.summary += fmt.Sprintf(" %d of its queue are in flight ahead of it; the first in no block is %s.", ahead, first)
 		if turn {
@@ -98,11 +106,11 @@ func (s *Scene) member(d said) said {
 // lost reports whether an attempt of m has come to nothing, so that there is to be another.
 func lost(m Member) bool {
 	return !m.inOrder() && m.Txn.Phase != PhaseDispatching || m.Txn.Phase == PhaseDispatching && m.Txn.Last() != nil &&
-		!m.Txn.Last().Pending()
+		!m.Txn.Last().Pending() && !m.Txn.Last().provedAhead()
 }
 
 // brokenAhead is the first ahead that is not, or will not be, what was built on.
 func (s *Scene) brokenAhead() string {
-	i := slices.IndexFunc(s.Train.Ahead, func(m Member) bool { return !s.Train.stands(&m) })
+	i := slices.IndexFunc(s.Train.Ahead, func(m Member) bool { return !s.Train.stands(&m) && (s.Txn.Open() || !s.Train.makes(&m)) })
 	return s.Train.Ahead[i].Txn.UID
 }

@@ -192,6 +192,9 @@ func shape(a *Attempt) string {
 	if a.Shallow {
 		is = "shallow " + is
 	}
+	if a.Unplaced {
+		is = "unplaced " + is
+	}
 	by := ""
 	if a.Legacy {
 		by = "legacy "
@@ -253,6 +256,9 @@ func aside(v *View, s *Step, say func(string, ...any)) {
 	}
 	if a.Broke {
 		say("narrower")
+	}
+	if a.Slips {
+		say("slips")
 	}
 	if m.Confirm {
 		say("confirm")

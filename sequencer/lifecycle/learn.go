@@ -5,7 +5,7 @@ import "time"
 // Learn says what a result makes of what is stored, and of what this process knows. It
 // is a pure function. A result that is learnt twice, or that comes too late, changes
 // nothing.
-func Learn(v *View, r Result) Step { return v.lookBack(v.learn(r)) }
+func Learn(v *View, r Result) Step { return v.slipping(v.lookBack(v.learn(r))) }
 
 func (v *View) learn(r Result) Step {
 	s := v.wait(ReasonUnchanged)
@@ -148,17 +148,21 @@ func (v *View) signed(r Answer) Step {
 	if v.stops() && !v.Txn.Open() {
 		return v.stopped()
 	}
-	if v.behind() && !v.Txn.Open() && v.Train.broken() {
+	unplaced := v.Txn.Last().Unplaced
+	if v.behind() && !v.Txn.Open() && v.Train.lost() && !unplaced {
 		return v.yields(nil) // what it was made on will not come
 	}
 	if v.behind() && !v.Txn.Open() && r.Alone != "" {
 		return v.yields(&Error{Code: CodeAlone, Message: "made behind others of its queue in flight, it " + r.Alone +
 			"; it is made anew when they have landed, and its type should go alone"})
 	}
+	if unplaced || v.behind() && !v.Txn.Open() && !v.follow(v.Txn.Last().Nonce) {
+		return v.provedAhead(r)
+	}
 	if s, again := v.reprice(r); again {
 		return s
 	}
-	if was := v.repriced(v.Txn.Last()); was != nil && r.Call.Kind == Resign && r.Data == nil {
+	if was := v.unsent(v.Txn.Last()); was != nil && r.Call.Kind == Resign && r.Data == nil {
 		r.Data = was.Data // it is the same proof
 	}
 	u := v.with(func(t *Transaction) {

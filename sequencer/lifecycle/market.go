@@ -185,7 +185,7 @@ func (v *View) quote(weight int) Quote {
 // and what has expired paid too little, whatever the market says.
 func (v *View) bid() (uint64, Quote) {
 	q := v.quote(v.weight())
-	last := v.Txn.Last()
+	last := v.Txn.lastBut(CodeProvedAhead)
 	switch {
 	case v.Txn.Open():
 		return v.Policy.Outbid(&q, v.Txn.highest(), v.feeMax()), q
@@ -195,6 +195,16 @@ func (v *View) bid() (uint64, Quote) {
 		return min(max(q.Fee, v.Policy.Raised(last.Fee)), v.feeMax()), q
 	}
 	return q.Fee, q
+}
+
+// lastBut is the latest attempt that did not end with a code, nil if there is none.
+func (t *Transaction) lastBut(code string) *Attempt {
+	for i := len(t.Attempts) - 1; i >= 0; i-- {
+		if a := &t.Attempts[i]; a.Error == nil || a.Error.Code != code {
+			return a
+		}
+	}
+	return nil
 }
 
 // highest is the most that an open attempt pays.
@@ -241,24 +251,31 @@ func (v *View) reprice(r Answer) (Step, bool) {
 	case v.Local.Costly.After(v.Clock):
 		return Step{}, false // it was to be, and would pass a limit
 	case r.Weight <= 0 || a.Quote.Weight <= 0 || r.Weight == a.Quote.Weight, q.Why == "" || q.Why == QuoteUnknown,
-		v.Txn.Open() || v.Draining || !told || v.repriced(a) != nil || !q.misplaces(a.Fee):
+		v.Txn.Open() || v.Draining || !told || v.unsent(a) != nil || !q.misplaces(a.Fee):
 		return Step{}, false
 	}
-	s := v.to(PhaseDispatching, ReasonRepricing)
-	s.Txn.Losses, s.Txn.Deferred = 0, 0
-	was := s.Txn.Last()
-	was.Weight, was.Data, was.EndedAt = r.Weight, r.Data, v.Now
-	was.Error = &Error{Code: CodeRepriced, Message: fmt.Sprintf(
+	s := v.kept(r, ReasonRepricing, &Error{Code: CodeRepriced, Message: fmt.Sprintf(
 		"it weighs %d and was supposed to weigh %d: %s MINA would put it at a wrong place, so it is signed again for %s",
-		r.Weight, a.Quote.Weight, FormatMina(a.Fee), FormatMina(q.Fee))}
+		r.Weight, a.Quote.Weight, FormatMina(a.Fee), FormatMina(q.Fee))})
+	was := s.Txn.Last()
 	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
 		Number: was.Number + 1, Sender: was.Sender, Nonce: was.Nonce, Fee: q.Fee, Quote: q, ValidUntil: last,
 		Slot: v.Tip.TipSlot, Outcome: Prepared, StartedAt: v.Now,
 	})
-	s.Aside.Bytes = &BytesRead{Number: was.Number, Command: r.Signed}
 	s.Local.Taken, s.Local.NoResign = was.Number+1, false
-	s.Local.Asked = Asked{Sender: v.Local.Asked.Sender, Bytes: s.Aside.Bytes}
 	return s, true
+}
+
+// kept ends the attempt that was signed just now and never leaves, and keeps its bytes: the
+// next one takes its proof.
+func (v *View) kept(r Answer, why Reason, e *Error) Step {
+	s := v.to(PhaseDispatching, why)
+	s.Txn.Losses, s.Txn.Deferred = 0, 0
+	was := s.Txn.Last()
+	was.Weight, was.Data, was.EndedAt, was.Error = r.Weight, r.Data, v.Now, e
+	s.Aside.Bytes = &BytesRead{Number: was.Number, Command: r.Signed}
+	s.Local.Asked = Asked{Sender: v.Local.Asked.Sender, Among: v.Local.Asked.Among, Bytes: s.Aside.Bytes}
+	return s
 }
 
 // mayReprice reports whether an attempt is planned that may come to be signed again.
@@ -267,18 +284,20 @@ func (v *View) mayReprice() bool {
 	return v.Policy.FeeAuto && a != nil && a.Pending()
 }
 
-// repriced is the attempt before a, where a is to be signed with the proof of that one.
-func (v *View) repriced(a *Attempt) *Attempt {
+// unsent is the attempt before a, where a is to be signed with the proof of that one.
+func (v *View) unsent(a *Attempt) *Attempt {
 	was := v.Txn.Attempt(a.Number - 1)
-	if was == nil || was.Error == nil || was.Error.Code != CodeRepriced || was.Sender != a.Sender || was.Nonce != a.Nonce {
-		return nil
+	switch {
+	case was == nil || was.Error == nil || was.Sender != a.Sender:
+	case was.provedAhead() && v.Train.Commuting, was.Error.Code == CodeRepriced && was.Nonce == a.Nonce:
+		return was
 	}
-	return was
+	return nil
 }
 
 // make has a planned attempt made: signed again where there is a proof for it, else proved.
 func (v *View) make(a *Attempt) Step {
-	was, bytes := v.repriced(a), v.Local.Asked.Bytes
+	was, bytes := v.unsent(a), v.Local.Asked.Bytes
 	switch {
 	case was == nil || v.Local.NoResign:
 	case bytes == nil:

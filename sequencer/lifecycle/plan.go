@@ -38,10 +38,17 @@ func (v *View) plan() Step {
 		return v.yields(nil) // one of those ahead has failed, and waits until nothing is behind it
 	case v.behind():
 		nonce, inOrder := v.follows()
-		if !inOrder {
+		switch {
+		case inOrder:
+			a.Nonce = nonce
+		case !v.Train.comes():
 			return v.yields(nil)
+		case t.Last().provedAhead():
+			return v.wait(ReasonBehind)
+		default:
+			a.Nonce, a.Unplaced = v.Train.supposed(), true
 		}
-		follows, a.Nonce = true, nonce
+		follows = true
 	default:
 		nonce, s, known := v.nonce(a.Fee)
 		if !known {
@@ -57,7 +64,7 @@ func (v *View) plan() Step {
 	if !follows && (next == nil || *next < a.Nonce || *next > a.Nonce && open == nil) {
 		s.Aside.NextNonce = &a.Nonce
 	}
-	s.Local.Asked = Asked{Sender: v.Local.Asked.Sender}
+	s.Local.Asked = Asked{Sender: v.Local.Asked.Sender, Among: v.Local.Asked.Among}
 	return s
 }
 
@@ -153,7 +160,7 @@ func (v *View) ladder() uint64 {
 	switch {
 	case last == nil, t.Retries == 0 && !t.Open():
 		return min(v.Policy.Fee, v.feeMax())
-	case t.Deferred > 0 && last.Outcome == Prepared && !last.EndedAt.IsZero():
+	case last.provedAhead(), t.Deferred > 0 && last.Outcome == Prepared && !last.EndedAt.IsZero():
 		return last.Fee // no worker has taken that on
 	}
 	return min(v.Policy.Raised(last.Fee), v.feeMax())
@@ -180,13 +187,6 @@ type deferral struct {
 // No retry is used. What no worker has taken on is no attempt; one that got lost on the
 // way before may be known to the worker.
 func (v *View) deferred(d deferral) Step {
-	if v.behind() && !v.Txn.Open() {
-		s := v.yields(&d.Error) // those ahead go on
-		if d.Why != "" && d.Why != Rested {
-			s.Aside.Rest = &Rest{For: d.Rest, Why: d.Why, By: d.By, Detail: d.Error.Message}
-		}
-		return s
-	}
 	u := v.with(func(t *Transaction) {
 		a := t.Last()
 		switch {
@@ -197,6 +197,13 @@ func (v *View) deferred(d deferral) Step {
 			t.Attempts = t.Attempts[:len(t.Attempts)-1]
 		}
 	})
+	if v.behind() && !v.Txn.Open() {
+		s := u.yields(&d.Error) // those ahead go on
+		if d.Why != "" && d.Why != Rested {
+			s.Aside.Rest = &Rest{For: d.Rest, Why: d.Why, By: d.By, Detail: d.Error.Message}
+		}
+		return s
+	}
 	u.Local.Taken, u.Local.Marked, u.Local.Asked = 0, 0, Asked{}
 	var rest *Rest // of a sender that has nothing to do with it none
 	if d.Why != "" {

@@ -146,7 +146,7 @@ func (t *Train) mends() bool {
 // trails reports whether something behind has not come to its end yet, or is not to be tried
 // again in its place: nothing is begun ahead of that.
 func (t *Train) trails() bool {
-	return slices.ContainsFunc(t.Behind, func(m Member) bool { return !m.retries() })
+	return slices.ContainsFunc(t.Behind, func(m Member) bool { return !m.retries() && (!t.Commuting || !m.takesNone()) })
 }
 
 // staying keeps what failed behind another in its place, to be tried again behind that.

@@ -106,6 +106,8 @@ type Aside struct {
 	// Broke: those behind it were made on what failed; Clean: it landed as it was to. Its
 	// queue has fewer in flight for now, or one more again.
 	Broke, Clean bool
+	// Slips: nothing of it has left, so it may leave a train from the middle.
+	Slips bool
 	// Person: the change is made for a person, who holds no claim.
 	Person bool
 	// Process goes on with it if nobody has the claim: an incarnation.
@@ -156,7 +158,8 @@ const (
 	CodeNoChain        = "CHAIN_UNAVAILABLE"
 	CodeUnknownType    = "UNKNOWN_TYPE"
 	CodeOvertaken      = "OVERTAKEN"
-	CodeRepriced       = "REPRICED" // of an attempt that was signed again before it left
+	CodeRepriced       = "REPRICED"     // of an attempt that was signed again before it left
+	CodeProvedAhead    = "PROVED_AHEAD" // the same, for it was proved before its turn
 	CodeLost           = "LOST"
 	CodeMismatch       = "WORKER_MISMATCH"
 	CodeAlone          = "NOT_TOGETHER"

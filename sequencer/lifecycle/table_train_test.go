@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,7 @@ var ofTrains = map[Reason]bool{ReasonBehind: true, ReasonBroken: true}
 func trainRows() []row {
 	return []row{
 		trainPlans(), trainAnswers(), trainSends(), trainSettles(), trainLands(), trainRaises(), trainCommutes(),
+		madeAtOnce(), answeredAtOnce(), leftAtOnce(),
 		{"a person, while others are behind", []sample{
 			{"cancels what waits for its next try: remembered", txn(PhaseDelayed, try(Expired, over)),
 				orders(Order{What: OrderCancel}, behindIt(member(8, FatePooled))),
@@ -58,6 +60,10 @@ func trainPlans() row {
 		{"at the nonce that follows, whatever the sender's next is", fresh,
 			decides(asked(good()), ahead(member(11, FatePooled), member(12, FateAbsent))),
 			"planning; DISPATCHING, BLOCKED; 1 prepared planned 13@100"},
+		{"after the last nonce that there is", fresh, decides(asked(good()), ahead(member(math.MaxUint32, FatePooled))),
+			"broken; WAITING, FREE; deferred 1"},
+		{"behind what is on its way to a node", fresh,
+			decides(asked(good()), ahead(Member{Txn: txn(PhaseSent, try(Signed, at(20)))})), "broken; WAITING, FREE; deferred 1"},
 		{"what went back already, and nothing comes of what is ahead", txn(PhaseDispatching, deferrals(1)),
 			decides(asked(good()), knows(func(l *Local) { l.Taken = takenWithBind }), ahead(member(6, FateExpired))),
 			"broken; WAITING, FREE; deferred 2"},
@@ -69,6 +75,16 @@ func trainPlans() row {
 		{"and so while its worker has it", txn(PhaseDispatching, try(Prepared)),
 			decides(asked(good()), ahead(member(6, FateExpired))),
 			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1"},
+		{"where something of it may be out: watched, and then back", txn(PhaseDispatching, try(Unknown), try(Prepared)),
+			decides(asked(good()), ahead(member(6, FateExpired))),
+			"broken; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; 2 prepared over 7@100; to end WAITING"},
+		{"which is not where all ahead are in order", txn(PhaseDispatching, try(Unknown), try(Prepared)),
+			decides(asked(good()), ahead(member(6, FatePooled))), "proving; prove 2"},
+		{"nor of the first", txn(PhaseDispatching, try(Unknown), try(Prepared)),
+			decides(asked(good()), behindIt(member(8, FatePooled))), "proving; prove 2"},
+		{"a worker that sends by itself is not asked behind others", txn(PhaseDispatching, try(Prepared)),
+			decides(knows(func(l *Local) { l.Legacy = true }), ahead(member(6, FatePooled))),
+			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error WORKER_UNAVAILABLE"},
 		{"those ahead are not known yet", fresh, decides(asked(good()), func(v *View) { v.Train.Unseen = true }), "behind"},
 		{"nor asked for while they are not", txn(PhaseDispatching, try(Prepared)),
 			decides(func(v *View) { v.Train.Unseen = true }), "behind"},
@@ -89,6 +105,9 @@ func trainAnswers() row {
 			"answered; REVISION, INCLUSION; 1 signed open 7@100; keep bytes of 1; confirm"},
 		{"signed, and one ahead has failed", proving, learns(signed(Prove, 1), ahead(member(6, FateFailed))),
 			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1"},
+		{"signed, one ahead has failed, and something of it may be out", txn(PhaseDispatching, try(Unknown), try(Prepared)),
+			learns(signed(Prove, 2), ahead(member(6, FateFailed))),
+			"answered; REVISION, INCLUSION; 1 unknown open 7@100; 2 signed open 7@100; keep bytes of 2; confirm"},
 		{"signed, and not fit to go along with them", proving, learns(lonely(signed(Prove, 1)), first),
 			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error NOT_TOGETHER"},
 		{"which does not matter if it is the first", proving, learns(lonely(signed(Prove, 1))),
@@ -103,7 +122,16 @@ func trainAnswers() row {
 		{"nothing to send: as far as those ahead land", proving, learns(finished(1), first),
 			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1"},
 		{"busy: it alone waits", proving, learns(fault(answer(Prove, 1), FaultBusy, "B"), first),
-			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error B"},
+			"broken; WAITING, FREE; deferred 1; error B"},
+		{"its worker signs for another: its sender is stopped, and those ahead go on", txn(PhaseDispatching, try(Prepared)),
+			learns(HealthTold{Why: WrongAccount, Detail: "D"}, asked(good()), first),
+			"broken; WAITING, FREE; deferred 1; error WRONG_ACCOUNT; rest WRONG_ACCOUNT 1m0s"},
+		{"its queue has used its budget: its sender goes on", txn(PhaseDispatching),
+			learns(Denied{Why: Costly, Budget: "queue q", Left: time.Hour}, asked(good()), first),
+			"broken; WAITING, FREE; deferred 1; error FEE_LIMIT"},
+		{"busy, and cancelled: it ends", txn(PhaseDispatching, try(Prepared), cancelling),
+			learns(fault(answer(Prove, 1), FaultBusy, "B"), first),
+			"cancelled; FAILED, FREE; deferred 1; cancel asked; error CANCELLED; event CANCELLED; drop bytes"},
 		{"lost for the last time", txn(PhaseDispatching, try(Prepared), losses(2)),
 			learns(fault(answer(Prove, 1), FaultLost, "L"), first),
 			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error L"},
@@ -228,6 +256,10 @@ func trainRaises() row {
 			"resending; ask-bytes"},
 		{"one ahead was raised: to its fee, at once", watched, decides(sees(FatePooled, 0), ahead(dear)),
 			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@140"},
+		{"not where it pays that already", txn(PhaseWatching, try(Sent, fee(140))), decides(sees(FatePooled, 0), ahead(dear)),
+			"pool; look in 29m0s"},
+		{"not what pays nothing, by what was dear from the start", txn(PhaseWatching, try(Sent, fee(0))),
+			decides(sees(FatePooled, 0), ahead(began)), "pool; look in 29m0s"},
 		{"not by what was dear from the start", watched, decides(sees(FatePooled, 0), ahead(began)), "pool; look in 29m0s"},
 		{"nor by that behind one that was raised", watched, decides(sees(FatePooled, 0), ahead(dearer, began)),
 			"pool; look in 29m0s"},
@@ -267,13 +299,16 @@ func trainCommutes() row {
 		v.Tip.TipSlot, v.Tip.Slot = 320, 320
 	}
 	return row{"commuting, and one failed in a block", []sample{
-		{"planned behind it", txn(PhaseDispatching), decides(asked(good()), together, ahead(member(11, FateFailed))),
-			"planning; DISPATCHING, BLOCKED; 1 prepared planned 12@100"},
+		{"planned behind another behind it", txn(PhaseDispatching),
+			decides(asked(good()), together, ahead(member(11, FateFailed), member(12, FatePooled))),
+			"planning; DISPATCHING, BLOCKED; 1 prepared planned 13@100"},
+		{"not right behind it: another may have landed in between", txn(PhaseDispatching), decides(asked(good()), together, ahead(member(11, FateFailed))),
+			"broken; WAITING, FREE; deferred 1; slips"},
 		{"not if what is ahead has no nonce in any block", txn(PhaseDispatching),
-			decides(asked(good()), together, ahead(member(11, FateExpired))), "broken; WAITING, FREE; deferred 1"},
+			decides(asked(good()), together, ahead(member(11, FateExpired))), "broken; WAITING, FREE; deferred 1; slips"},
 		{"nor once it is to be tried again", txn(PhaseDispatching),
 			decides(asked(good()), together, ahead(Member{Txn: txn(PhaseDelayed, try(FailedIn, at(11), over))})),
-			"broken; WAITING, FREE; deferred 1"},
+			"broken; WAITING, FREE; deferred 1; slips"},
 		{"made behind it", txn(PhaseDispatching, try(Prepared)), learns(signed(Prove, 1), together, ahead(member(6, FateFailed))),
 			"answered; REVISION, INCLUSION; 1 signed open 7@100; keep bytes of 1; confirm"},
 		{"sent behind it, at once", sent, decides(unsent, together, ahead(member(6, FateFailed))), "sending; send 1"},
@@ -297,7 +332,9 @@ func trainCommutes() row {
 			decides(asked(good()), together, ahead(member(6, FateFailed)), func(v *View) { v.Local.Asked.Retries = new(3) }),
 			"used-up; FAILED, FREE; 1 failed over 7@100; retries 3; drop bytes; tell on-failure"},
 		{"nor does what was to be made as the first", txn(PhaseDispatching, deferrals(1)),
-			decides(asked(good()), together, ahead(member(6, FateFailed))), "broken; WAITING, FREE; deferred 2"},
+			decides(asked(good()), together, ahead(member(6, FateFailed))), "broken; WAITING, FREE; deferred 2; slips"},
+		{"also not behind another behind it", txn(PhaseDispatching, deferrals(1)),
+			decides(asked(good()), together, ahead(member(5, FateFailed), member(6, FatePooled))), "broken; WAITING, FREE; deferred 2; slips"},
 		{"or ends itself", txn(PhaseWatching, try(Sent), cancelling),
 			decides(sees(FateFailed, 5), together, ahead(member(6, FateFailed))),
 			"cancelled; FAILED, FREE; 1 failed over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
@@ -340,7 +377,7 @@ func TestJoins(t *testing.T) {
 		if c.tip != nil {
 			c.tip(&now)
 		}
-		if got := p.Joins(c.members, c.width, now); got != c.want {
+		if got := p.Joins(c.members, c.width, 1, now); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

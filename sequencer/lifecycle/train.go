@@ -10,7 +10,7 @@ import (
 // Mina includes them in that order. Alone, both are empty.
 //
 // Three rules keep the promises. Nothing joins but behind members that a node has taken
-// and that are still in order, so that no nonce below an open one is free. Whose attempts
+// and that are still in order, or that are made beside it (unplaced.go), so that no nonce below an open one is free. Whose attempts
 // have come to nothing begins nothing, and leaves to no end but DONE by a block, while any
 // is behind it: those were made on a state that never came. And what has another ahead of
 // it has no failure of its own: it goes back to its place.
@@ -78,7 +78,7 @@ func (m *Member) inOrder() bool {
 // taken reports whether a node has, or had, the bytes of m.
 func (m *Member) taken() bool {
 	switch m.Sighting.Fate {
-	case FatePooled, FateIncluded:
+	case FatePooled, FateIncluded, FateFailed:
 		return true
 	}
 	return m.Accepted || slices.ContainsFunc(m.Txn.Attempts, func(a Attempt) bool {
@@ -138,7 +138,7 @@ func (t *Train) broken() bool {
 
 // inOrder reports whether all ahead may still land.
 func (t *Train) inOrder() bool {
-	return !slices.ContainsFunc(t.Ahead, func(m Member) bool { return !m.inOrder() })
+	return !slices.ContainsFunc(t.Ahead, func(m Member) bool { return !m.inOrder() && !t.makes(&m) })
 }
 
 // stands reports whether what is behind m may go on.
@@ -162,31 +162,44 @@ func (t *Train) moves() bool { return len(t.Ahead) > 0 || t.Unseen || t.trails()
 // Joins reports whether one more may be put behind the members of a train, all of them:
 // each is in order and may have others beside it, the last has been taken by a node, and
 // fewer than width are in no block. What joins is valid no longer than the last, so that one
-// must have half of its time left.
-func (p *Policy) Joins(members []Member, width int, tip Tip) bool {
-	waiting := 0
+// must have half of its time left. Where atOnce, how many may be with their worker at a time,
+// is more than 1, those that are made need not be taken.
+func (p *Policy) Joins(members []Member, width, atOnce int, tip Tip) bool {
+	waiting, proving := 0, 0
+	var last *Member // that is out
 	for i := range members {
 		m := &members[i]
-		if !m.inOrder() || m.Txn.Ending != "" || m.goesAlone() {
+		switch {
+		case m.Txn.Ending != "" || m.goesAlone():
 			return false
+		case m.inOrder():
+			last = m
+		case atOnce < 2 || !m.making():
+			return false
+		case m.Txn.Last().Pending():
+			proving++
 		}
 		if !m.landed() {
 			waiting++
 		}
 	}
-	if len(members) == 0 || waiting >= width || !rise(members) {
+	if len(members) == 0 || waiting >= width || proving >= atOnce || !rise(members) || !tip.Fresh || !tip.Quorum {
 		return false
 	}
-	last := &members[len(members)-1]
-	return last.taken() && tip.Fresh && tip.Quorum && last.Txn.FirstOpen().ValidUntil >= p.halfway(tip)
+	return last == nil || (last.taken() || atOnce > 1 && last.leaving()) && last.Txn.FirstOpen().ValidUntil >= p.halfway(tip)
 }
 
-// rise reports whether the nonces of members, one at least and all with something open, rise in the order of the queue:
-// what is watched again may stand below those that were made anew ahead of it.
+// rise reports whether the nonces of what is out of members rise in the order of the queue: what is watched
+// again may stand below those that were made anew ahead of it.
 func rise(members []Member) bool {
-	for i := range members[1:] {
-		if members[i+1].Txn.FirstOpen().Nonce <= members[i].Txn.FirstOpen().Nonce {
+	var below *Attempt
+	for i := range members {
+		a := members[i].Txn.FirstOpen()
+		if a != nil && below != nil && a.Nonce <= below.Nonce {
 			return false
+		}
+		if a != nil {
+			below = a
 		}
 	}
 	return true
@@ -195,12 +208,12 @@ func rise(members []Member) bool {
 // halfway is the slot in which what is sent now has half of its time left.
 func (p *Policy) halfway(tip Tip) uint32 { return upTo(max(tip.TipSlot, tip.Slot), p.ValidSlots/2) }
 
-// follows is the nonce of what is planned behind others; false if those are not in order any
-// more.
+// follows is the nonce of what is planned behind others; false if those are not known, or not in
+// order any more, or the last has failed: one behind it may have landed and be gone.
 func (v *View) follows() (nonce uint32, ok bool) {
 	t := &v.Train
-	if t.Unseen || t.broken() || !t.last().taken() || !rise(t.Ahead) {
-		return 0, false
+	if t.Unseen || t.broken() || t.last().failed() || !t.last().taken() || !rise(t.Ahead) {
+		return nonce, false
 	}
 	a := t.last().Txn.FirstOpen()
 	return following(a.Nonce), a.Nonce < following(a.Nonce)
@@ -217,7 +230,9 @@ func (v *View) yields(e *Error) Step {
 		if e != nil {
 			t.Error = e
 		}
-		t.Deferred++
+		if e != nil || !t.Last().provedAhead() {
+			t.Deferred++
+		}
 	})
 	switch {
 	case u.stops():
@@ -226,6 +241,15 @@ func (v *View) yields(e *Error) Step {
 		return u.staying(v.Policy.RetryDelay)
 	}
 	return u.back(ReasonBroken)
+}
+
+// outlived: what it was made on will not come, and something of it is out. That is watched until
+// it has landed or cannot any more; then it goes back to its place.
+func (v *View) outlived() Step {
+	s := v.with(dropPlan(v.Now)).to(PhaseWatching, ReasonBroken)
+	s.Txn.Ending = PhaseWaiting
+	s.Local.Asked = Asked{}
+	return s
 }
 
 // behind reports whether another is ahead, or may be.
@@ -250,7 +274,7 @@ func (v *View) inTurn(s Step) Step {
 				s.Aside.Code = CodeOutOfOrder
 			}
 		}
-	case len(v.Train.Behind) > 0:
+	case len(v.Train.Behind) > 0 && !v.slips(&s):
 		return v.wait(ReasonBroken)
 	}
 	return s
@@ -313,8 +337,10 @@ func (v *View) rankAhead() (lowest uint64) {
 		case !v.Train.waits(m):
 		case !m.raised():
 			return 0
-		case lowest == 0, m.fee() < lowest:
+		case lowest == 0:
 			lowest = m.fee()
+		default:
+			lowest = min(lowest, m.fee())
 		}
 	}
 	return lowest

@@ -191,6 +191,7 @@ type Attempt struct {
 	Weight     int    // 1 + account updates, as it was signed; 0 if it was not
 	Alone      bool   // it may not be in flight beside others of its queue, as it was signed
 	Shallow    bool   // it failed in a block less than SETTLE_DEPTH deep, see shallow.go
+	Unplaced   bool   // Nonce is not its own: what is signed of it never leaves, see unplaced.go
 	ValidUntil uint32 // last slot since genesis in which it can be included
 	Legacy     bool   // the worker sends by itself
 	Hash       string // as the worker computed it

@@ -1,0 +1,352 @@
+package lifecycle
+
+import (
+	"testing"
+	"time"
+)
+
+func unplaced(a *Attempt) { a.Unplaced = true }
+
+// early is what was proved before its turn.
+func early(n uint32) part { return try(Prepared, at(n), over, unplaced, failedBy(CodeProvedAhead)) }
+
+// atOnce is what a commuting transaction and a worker that makes several at a time see.
+func atOnce(v *View) { v.Train.Commuting = true }
+
+func madeAtOnce() row {
+	fresh := txn(PhaseDispatching)
+	untaken := Member{Txn: txn(PhaseSent, try(Signed, at(20)))}
+	ready := txn(PhaseDispatching, early(11))
+	waits := Member{Txn: txn(PhaseDispatching, try(Prepared, at(30), unplaced))}
+	hasProof := Member{Txn: txn(PhaseDispatching, early(30))}
+	asFirst := Member{Txn: txn(PhaseDispatching, deferrals(1))}
+	began := Member{Txn: txn(PhaseDispatching, try(FailedIn, over), deferrals(1), try(Prepared, at(8)))}
+	noneOut := func(m Member) []change {
+		return []change{asked(&Sender{Account: payer, Next: new(uint32(8)), Greeted: true}), holds(8, 100), atOnce, behindIt(m)}
+	}
+	again := txn(PhaseDispatching, try(FailedIn, over))
+	const planned = "planning; DISPATCHING, BLOCKED; 1 failed over 7@100; 2 prepared planned 8@100"
+	return row{"commuting, and made beside others", []sample{
+		{"while the first is: at its nonce, unplaced", fresh, decides(asked(good()), atOnce, ahead(unmade(11))),
+			"planning; DISPATCHING, BLOCKED; 1 prepared unplaced planned 11@100"},
+		{"of the first of several", fresh, decides(asked(good()), atOnce, ahead(unmade(11), unmade(15))),
+			"planning; DISPATCHING, BLOCKED; 1 prepared unplaced planned 11@100"},
+		{"at the one that follows what is out", fresh, decides(asked(good()), atOnce, ahead(member(11, FatePooled), unmade(40))),
+			"planning; DISPATCHING, BLOCKED; 1 prepared unplaced planned 12@100"},
+		{"also where no node has that yet", fresh, decides(asked(good()), atOnce, ahead(untaken)),
+			"planning; DISPATCHING, BLOCKED; 1 prepared unplaced planned 21@100"},
+		{"behind one that waits for its turn", fresh, decides(asked(good()), atOnce, ahead(member(11, FatePooled), hasProof)),
+			"planning; DISPATCHING, BLOCKED; 1 prepared unplaced planned 12@100"},
+		{"not behind what was sent, and nobody knows whether any node has it", fresh,
+			decides(asked(good()), atOnce, ahead(Member{Txn: txn(PhaseWatching, try(Unknown, at(20)))})),
+			"broken; WAITING, FREE; deferred 1; slips"},
+		{"not behind what failed in a block: another may have landed behind that", ready,
+			decides(asked(good()), atOnce, ahead(Member{Txn: txn(PhaseSent, try(Signed, at(20))), Sighting: Sighting{Fate: FateFailed}})),
+			"broken; WAITING, FREE; 1 prepared unplaced over 11@100; slips"},
+		{"not behind one that has not begun", fresh,
+			decides(asked(good()), atOnce, ahead(Member{Txn: txn(PhaseDispatching)})), "broken; WAITING, FREE; deferred 1; slips"},
+		{"nor one that failed at its worker", fresh,
+			decides(asked(good()), atOnce, ahead(Member{Txn: txn(PhaseDelayed, try(Prepared, over))})),
+			"broken; WAITING, FREE; deferred 1; slips"},
+		{"what went back already waits to be the first", txn(PhaseDispatching, deferrals(1)),
+			decides(asked(good()), atOnce, ahead(unmade(11))), "behind"},
+		{"proved: it waits for its turn", ready, decides(asked(good()), atOnce, ahead(unmade(11))), "behind"},
+		{"which has come: at its own nonce, and its fee", ready, decides(asked(good()), atOnce, ahead(member(20, FatePooled))),
+			"planning; DISPATCHING, BLOCKED; 1 prepared unplaced over 11@100; 2 prepared planned 21@100"},
+		{"also where none is ahead any more", ready, decides(asked(good()), holds(7, 100), atOnce),
+			"planning; DISPATCHING, BLOCKED; 1 prepared unplaced over 11@100; 2 prepared planned 7@100"},
+		{"with its proof", txn(PhaseDispatching, early(11), try(Prepared, at(21))), decides(atOnce,
+			knows(func(l *Local) { l.Asked.Bytes = &BytesRead{Number: 1, Command: []byte("bytes")} }), ahead(member(20, FatePooled))),
+			"proving; resign 2"},
+		{"not where what goes together has changed", txn(PhaseDispatching, early(7), try(Prepared)), decides(), "proving; prove 2"},
+		{"its fee would pass a limit: as the first, with its proof", ready,
+			learns(Denied{Why: Costly, Spent: 5, Left: time.Hour}, asked(good()), atOnce, ahead(member(20, FatePooled))),
+			"broken; WAITING, FREE; 1 prepared unplaced over 11@100; deferred 1; error FEE_LIMIT; slips"},
+		{"its worker is busy: the same", txn(PhaseDispatching, early(11), try(Prepared, at(21))), learns(func() Answer {
+			a := fault(answer(Resign, 2), FaultBusy, "B")
+			a.Nonce = 21
+			return a
+		}(), asked(good()), atOnce, ahead(member(20, FatePooled))),
+			"broken; WAITING, FREE; 1 prepared unplaced over 11@100; deferred 1; error B; slips"},
+		{"not with that of another sender's", txn(PhaseDispatching, try(Prepared, by("B62b"), over, unplaced,
+			failedBy(CodeProvedAhead)), try(Prepared)), decides(atOnce), "proving; prove 2"},
+		{"one ahead is lost: back, with its proof", ready,
+			decides(asked(good()), atOnce, ahead(Member{Txn: txn(PhaseDelayed, try(Prepared, over))})),
+			"broken; WAITING, FREE; 1 prepared unplaced over 11@100; slips"},
+		{"while its worker has it, it goes on", txn(PhaseDispatching, try(Prepared, unplaced)),
+			decides(atOnce, ahead(Member{Txn: txn(PhaseDelayed, try(Prepared, over))})), "proving; prove 1"},
+		{"not what nobody has begun", txn(PhaseDispatching, try(Prepared, unplaced)),
+			decides(atOnce, knows(func(l *Local) { l.Taken = 0 }), ahead(Member{Txn: txn(PhaseDelayed, try(Prepared, over))})),
+			"broken; WAITING, FREE; 1 prepared unplaced over 7@100; deferred 1; slips"},
+		{"nor what has its nonce", txn(PhaseDispatching, try(Prepared)),
+			decides(atOnce, ahead(Member{Txn: txn(PhaseDelayed, try(Prepared, over))})),
+			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; slips"},
+		{"its nonce is not its own: it is not superseded", txn(PhaseDispatching, try(Prepared, unplaced, at(3))),
+			decides(asked(good()), atOnce), "proving; prove 1"},
+		{"begun beside what waits for its nonce", again, decides(noneOut(waits)...), planned},
+		{"or has its proof", again, decides(noneOut(hasProof)...), planned},
+		{"or waits to be the first", again, decides(noneOut(asFirst)...), planned},
+		{"not beside what has a nonce of its own", again, decides(noneOut(began)...), "broken"},
+		{"nor what has not begun", again, decides(noneOut(Member{Txn: txn(PhaseDispatching)})...), "broken"},
+		{"nor what is to be tried again", again,
+			decides(noneOut(Member{Txn: txn(PhaseDelayed, try(FailedIn, over), deferrals(1))})...), "broken"},
+		{"nor what may be out", again,
+			decides(noneOut(Member{Txn: txn(PhaseDispatching, try(Unknown), deferrals(1))})...), "broken"},
+		{"nor what is in a pool", again, decides(noneOut(member(9, FatePooled))...), "broken"},
+		{"nor where nothing commutes", again,
+			decides(asked(good()), holds(8, 100), behindIt(waits)), "broken"},
+	}}
+}
+
+func answeredAtOnce() row {
+	proving := txn(PhaseDispatching, try(Prepared, unplaced), losses(1))
+
+	return row{"unplaced, and its worker answers", []sample{
+		{"signed: kept until its turn", proving, learns(signed(Prove, 1), atOnce, ahead(unmade(6))),
+			"answered; DISPATCHING, BLOCKED; 1 prepared unplaced over 7@100; keep bytes of 1"},
+		{"also where one ahead is lost", proving, learns(signed(Prove, 1), atOnce, ahead(member(6, FateExpired))),
+			"answered; DISPATCHING, BLOCKED; 1 prepared unplaced over 7@100; keep bytes of 1"},
+		{"or none is ahead any more", proving, learns(signed(Prove, 1), atOnce),
+			"answered; DISPATCHING, BLOCKED; 1 prepared unplaced over 7@100; keep bytes of 1"},
+		{"with a nonce that does not follow any more: kept, too", txn(PhaseDispatching, try(Prepared)),
+			learns(signed(Prove, 1), atOnce, ahead(member(7, FatePooled))),
+			"answered; DISPATCHING, BLOCKED; 1 prepared over 7@100; keep bytes of 1"},
+		{"or nobody knows what is ahead: the same", txn(PhaseDispatching, try(Prepared)),
+			learns(signed(Prove, 1), atOnce, func(v *View) { v.Train.Unseen = true }),
+			"answered; DISPATCHING, BLOCKED; 1 prepared over 7@100; keep bytes of 1"},
+		{"where that cannot be told, and each needs the one before it", txn(PhaseDispatching, try(Prepared)),
+			learns(signed(Prove, 1), func(v *View) { v.Train.Unseen = true }),
+			"answered; REVISION, INCLUSION; 1 signed open 7@100; keep bytes of 1; confirm"},
+		{"not where each needs the one before it", txn(PhaseDispatching, try(Prepared)),
+			learns(signed(Prove, 1), ahead(member(7, FatePooled))),
+			"answered; REVISION, INCLUSION; 1 signed open 7@100; keep bytes of 1; confirm"},
+		{"nor of what is raised", txn(PhaseDispatching, try(Unknown), try(Prepared)),
+			learns(signed(Prove, 2), atOnce, ahead(member(7, FatePooled))),
+			"answered; REVISION, INCLUSION; 1 unknown open 7@100; 2 signed open 7@100; keep bytes of 2; confirm"},
+		{"not fit to go along with others", proving, learns(lonely(signed(Prove, 1)), atOnce, ahead(unmade(6))),
+			"broken; WAITING, FREE; 1 prepared unplaced over 7@100; deferred 1; error NOT_TOGETHER; slips"},
+		{"cancelled meanwhile", txn(PhaseDispatching, try(Prepared, unplaced), cancelling),
+			learns(signed(Prove, 1), atOnce, ahead(unmade(6))),
+			"cancelled; FAILED, FREE; 1 prepared unplaced over 7@100; cancel asked; error CANCELLED; event CANCELLED; " +
+				"drop bytes; slips; tell on-failure"},
+	}}
+}
+
+// leftAtOnce: what has not left needs none to follow it, and leaves from the middle.
+func leftAtOnce() row {
+	proving := txn(PhaseDispatching, try(Prepared))
+	first, waits := ahead(member(6, FatePooled)), behindIt(Member{Txn: txn(PhaseDispatching, try(Prepared, at(8), unplaced))})
+	e := fault(answer(Prove, 1), FaultHopeless, "E")
+	refusal := SendTold{Call: freshly(Send, 1), Slot: 301, Refusal: refused("R", Refusal{Permanent: true})}
+	return row{"commuting, and leaves while others are behind", []sample{
+		{"an error behind others", proving, learns(e, atOnce, first, waits),
+			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error E; slips"},
+		{"of the first", proving, learns(e, atOnce, waits),
+			"answered; UNRESOLVED, FREE; 1 prepared over 7@100; error E; drop bytes; slips; tell on-failure"},
+		{"refused by every node", txn(PhaseSent, try(Signed)), learns(refusal, atOnce, waits, unseen),
+			"answered; UNRESOLVED, FREE; 1 refused over 7@100; error R; drop bytes; slips; tell on-failure"},
+		{"cancelled", txn(PhaseDispatching, try(Prepared), cancelling), decides(atOnce, waits),
+			"cancelled; FAILED, FREE; 1 prepared over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
+				"slips; tell on-failure"},
+		{"not where one behind is out", txn(PhaseDispatching, try(Prepared), cancelling),
+			decides(atOnce, behindIt(member(8, FatePooled))), "broken"},
+		{"nor where each needs the one before it", txn(PhaseDispatching, try(Prepared), cancelling), decides(waits), "broken"},
+		{"nor after a block", txn(PhaseWatching, try(Sent), cancelling),
+			decides(atOnce, sees(FateFailed, 5), waits), "broken"},
+	}}
+}
+
+// TestProvedAhead: what was proved before its turn tells why it was not sent, and what is known
+// of it goes with its proof.
+func TestProvedAhead(t *testing.T) {
+	t.Parallel()
+	r := signed(Prove, 1)
+	r.Weight, r.Data = 5, []byte(`{"a":1}`)
+	v := view(txn(PhaseDispatching, try(Prepared, unplaced), losses(2), deferrals(1)), atOnce, ahead(unmade(6)),
+		asked(good()), knows(func(l *Local) { l.Asked.Among = true }))
+	s := Learn(v, r)
+	a := s.Txn.Last()
+	if a.Error == nil || a.Error.Code != CodeProvedAhead || a.Weight != 5 || string(a.Data) != `{"a":1}` || a.EndedAt != now ||
+		a.Hash != "" || s.Txn.Losses+s.Txn.Deferred != 0 || s.Txn.Error != nil || s.Txn.Open() {
+		t.Errorf("kept: %+v of %+v", a, s.Txn)
+	}
+	if !s.Local.Asked.Among || s.Local.Asked.Sender == nil || s.Local.Asked.Bytes.Number != 1 {
+		t.Errorf("it knows %+v", s.Local.Asked)
+	}
+	again := view(s.Txn, atOnce, knows(func(l *Local) { *l = s.Local }), ahead(member(6, FatePooled)))
+	p := Decide(again)
+	if got := p.Txn.Last(); got.Unplaced || got.Nonce != nonce || !p.Local.Asked.Among {
+		t.Errorf("planned: %+v, knowing %+v", got, p.Local.Asked)
+	}
+	r = signed(Prove, 2)
+	v = view(p.Txn, atOnce, ahead(member(6, FatePooled)))
+	if got := Learn(v, r).Txn.Last(); got.Data != nil || got.Outcome != Signed {
+		t.Errorf("proved again: %+v", got)
+	}
+	r = signed(Resign, 2)
+	if got := Learn(v, r).Txn.Last(); string(got.Data) != `{"a":1}` || got.Outcome != Signed {
+		t.Errorf("signed again: %+v", got)
+	}
+}
+
+// TestJoinsAtOnce: how many may be with their worker at a time.
+func TestJoinsAtOnce(t *testing.T) {
+	t.Parallel()
+	p, tip := testPolicy(), view(txn(PhaseWatching)).Tip
+	proved := Member{Txn: txn(PhaseDispatching, early(8))}
+	for name, c := range map[string]struct {
+		members []Member
+		atOnce  int
+		tip     func(*Tip)
+		want    bool
+	}{
+		"one is made":                           {[]Member{unmade(7)}, 2, nil, true},
+		"one at a time":                         {[]Member{unmade(7)}, 1, nil, false},
+		"as many as it makes":                   {[]Member{unmade(7), unmade(7)}, 2, nil, false},
+		"one more":                              {[]Member{unmade(7), unmade(7)}, 3, nil, true},
+		"what has its proof is not made":        {[]Member{unmade(7), proved}, 2, nil, true},
+		"behind what was not taken yet":         {[]Member{{Txn: txn(PhaseSent, try(Signed))}}, 2, nil, true},
+		"nobody knows whether any node has it":  {[]Member{{Txn: txn(PhaseWatching, try(Unknown))}}, 2, nil, false},
+		"one has not begun":                     {[]Member{{Txn: txn(PhaseDispatching)}}, 2, nil, false},
+		"one waits for its next try":            {[]Member{{Txn: txn(PhaseDelayed, try(Prepared, over))}}, 2, nil, false},
+		"one is to end":                         {[]Member{{Txn: txn(PhaseDispatching, try(Prepared), ending(PhaseFailed))}}, 2, nil, false},
+		"one was begun anew, with one open":     {[]Member{{Txn: txn(PhaseDispatching, try(Unknown), try(Prepared))}}, 2, nil, false},
+		"the last that is out, and one is made": {[]Member{member(7, FatePooled), unmade(8)}, 2, nil, true},
+		"that has less than half of its time": {[]Member{member(7, FatePooled), unmade(8)}, 2,
+			func(t *Tip) { t.Slot = 325 }, false},
+		"none is out, and time means nothing": {[]Member{unmade(8)}, 2, func(t *Tip) { t.Slot = 325 }, true},
+		"the chain was looked at long ago":    {[]Member{unmade(8)}, 2, func(t *Tip) { t.Fresh = false }, false},
+		"as many as may be in no block":       {[]Member{unmade(7), unmade(7), unmade(7)}, 9, nil, false},
+		"two that are out have one nonce":     {[]Member{member(7, FatePooled), unmade(7), member(7, FatePooled)}, 9, nil, false},
+	} {
+		now := tip
+		if c.tip != nil {
+			c.tip(&now)
+		}
+		if got := p.Joins(c.members, 3, c.atOnce, now); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestYieldsSayWhy: an attempt that ended because its transaction went back says why, and one that
+// has said so already says that.
+func TestYieldsSayWhy(t *testing.T) {
+	t.Parallel()
+	e := fault(answer(Prove, 1), FaultError, "E")
+	if a := Learn(view(txn(PhaseDispatching, try(Prepared)), ahead(member(6, FatePooled))), e).Txn.Last(); a.Error == nil || a.Error.Code != "E" {
+		t.Errorf("made behind others: %+v", a)
+	}
+	busy := fault(answer(Prove, 1), FaultBusy, "B")
+	if a := Learn(view(txn(PhaseDispatching, try(Prepared), losses(1)), ahead(member(6, FatePooled))), busy).Txn.Last(); a.Error == nil || a.Error.Code != "B" {
+		t.Errorf("its worker is busy, and may have it: %+v", a)
+	}
+	back := Decide(view(txn(PhaseDispatching, early(6)), asked(good()), atOnce, ahead(member(5, FateExpired))))
+	if a := back.Txn.Last(); back.Txn.Phase != PhaseWaiting || a.Error.Code != CodeProvedAhead {
+		t.Errorf("proved before its turn: %+v of %+v", a, back.Txn)
+	}
+}
+
+// TestMemberOf: a member was taken by a node if that was answered of what is open.
+func TestMemberOf(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in   *Transaction
+		said Said
+		want bool
+	}{
+		"a node took it":           {txn(PhaseSent, try(Signed)), Said{Number: 1, Outcome: Sent}, true},
+		"no answer":                {txn(PhaseSent, try(Signed)), Said{}, false},
+		"nobody knows":             {txn(PhaseSent, try(Signed)), Said{Number: 1, Outcome: Unknown}, false},
+		"one that is over":         {txn(PhaseSent, try(Signed, over)), Said{Number: 1, Outcome: Sent}, false},
+		"no attempt of the number": {txn(PhaseSent, try(Signed)), Said{Number: 2, Outcome: Sent}, false},
+	} {
+		m := MemberOf(c.in, Sighting{Fate: FateAbsent}, &Local{Said: c.said, SentAt: clock})
+		if m.Accepted != c.want || m.Txn != c.in || m.Sighting.Fate != FateAbsent || m.SentAt != clock {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+}
+
+// TestLeastMaxFee: the smallest fee that may be asked for is one.
+func TestLeastMaxFee(t *testing.T) {
+	t.Parallel()
+	v := view(txn(PhaseDispatching, func(t *Transaction) { t.MaxFee = 1 }))
+	if got := v.feeMax(); got != 1 {
+		t.Error(got)
+	}
+}
+
+// TestTrainDetail: what waits to join is told how many are in flight, and how many of them in no block.
+func TestTrainDetail(t *testing.T) {
+	t.Parallel()
+	s := Scene{View: *view(txn(PhaseWaiting), ahead(member(5, FateIncluded), member(6, FatePooled))), Width: 9}
+	s.Place.Ahead = 0
+	if got := s.joining(said{}).wait.Detail; got != "2 in flight ahead, 1 of them in no block" {
+		t.Error(got)
+	}
+}
+
+// TestSignedAlone: what may have nothing beside it is known by what was signed.
+func TestSignedAlone(t *testing.T) {
+	t.Parallel()
+	for _, alone := range []bool{false, true} {
+		r := signed(Prove, 1)
+		if alone {
+			r = lonely(r)
+		}
+		if got := Learn(view(txn(PhaseDispatching, try(Prepared))), r).Txn.Last(); got.Alone != alone || got.Outcome != Signed {
+			t.Errorf("alone %v: %+v", alone, got)
+		}
+	}
+	if l := JoinedHere(good()); !l.Asked.Among || l.Taken != takenWithBind || l.Asked.Sender == nil {
+		t.Errorf("joined: %+v", l)
+	}
+	if l := BoundHere(good()); l.Asked.Among {
+		t.Errorf("bound: %+v", l)
+	}
+}
+
+// TestBackAsRetry: what failed behind others goes back with a retry used, and the time of that.
+func TestBackAsRetry(t *testing.T) {
+	t.Parallel()
+	v := view(txn(PhaseFailing, try(FailedIn, over)), asked(good()), atOnce, ahead(member(6, FateFailed)))
+	v.Local.Asked.Retries = new(3)
+	if got := Decide(v).Txn; got.Retries != 1 || got.RetriedAt != now || got.Phase != PhaseWaiting {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestNeverSent: the bytes of what was proved before its turn are not sent in place of others at
+// its nonce.
+func TestNeverSent(t *testing.T) {
+	t.Parallel()
+	kept := knows(func(l *Local) {
+		l.SentAt, l.Asked.Bytes = time.Time{}, &BytesRead{Number: 1, Command: []byte("bytes")}
+	})
+	v := view(txn(PhaseSent, early(7), try(Sent)), kept)
+	if got := told(v, Decide(v)); got != "absent; look in 10s" {
+		t.Error(got)
+	}
+	v = view(txn(PhaseSent, try(Sent)), kept)
+	if got := told(v, Decide(v)); got != "resending; send 1" {
+		t.Error(got)
+	}
+}
+
+// TestBidPastEarly: what was proved before its turn does not hide that an attempt ran out.
+func TestBidPastEarly(t *testing.T) {
+	t.Parallel()
+	for name, parts := range map[string][]part{
+		"planned at once":        {try(Expired, over, fee(100))},
+		"proved before its turn": {try(Expired, over, fee(100)), try(Prepared, over, unplaced, fee(150), failedBy(CodeProvedAhead))},
+	} {
+		v := view(txn(PhaseDispatching, parts...), auto(3), atOnce)
+		if got, _ := v.bid(); got != 150 {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+	if a := txn(PhaseDispatching, early(7)).lastBut(CodeProvedAhead); a != nil {
+		t.Errorf("nothing else: %+v", a)
+	}
+}

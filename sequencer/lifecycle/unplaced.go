@@ -1,0 +1,98 @@
+package lifecycle
+
+import "slices"
+
+// Commuting ones may be proved at the same time, for none is made on what another leaves. Which
+// nonce one gets is known when the one ahead of it is out. Until then it is unplaced: it is
+// proved at the nonce that the first of those that are made has, what is signed of it is kept
+// and never leaves, and when its turn comes it is signed again, at a nonce of its own, with
+// the proof that it has. So the rule that no nonce below an open one is free holds for them
+// as for all, and one that fails before it is out costs those behind it nothing.
+
+// provedAhead reports whether a was proved before its turn, and the next attempt takes its proof.
+func (a *Attempt) provedAhead() bool {
+	return a != nil && a.Error != nil && a.Error.Code == CodeProvedAhead
+}
+
+// making reports whether m is with its worker, or waits for its turn with a proof.
+func (m *Member) making() bool {
+	last := m.Txn.Last()
+	return m.Txn.Phase == PhaseDispatching && !m.Txn.Open() && last != nil && (last.Pending() || last.provedAhead())
+}
+
+// takesNone reports whether m takes no nonce as long as another is ahead of it that is not out:
+// it is unplaced, or waits to be the first.
+func (m *Member) takesNone() bool {
+	t, last := m.Txn, m.Txn.Last()
+	if t.Phase != PhaseDispatching || t.Open() {
+		return false
+	}
+	if last != nil && (last.Pending() || last.provedAhead()) {
+		return last.Unplaced
+	}
+	return t.Deferred > 0
+}
+
+// makes reports whether m, of those that may be made at the same time, is being made.
+func (t *Train) makes(m *Member) bool { return t.Commuting && m.making() }
+
+// leaving reports whether the bytes of m are being given to the nodes, and none has them yet.
+func (m *Member) leaving() bool { return m.Txn.Phase == PhaseSent && m.Txn.Open() && !m.taken() }
+
+// comes reports whether one of those ahead is still to be out: what is unplaced waits for that,
+// where none of them is lost.
+func (t *Train) comes() bool {
+	return t.Commuting && slices.ContainsFunc(t.Ahead, func(m Member) bool { return m.making() || m.leaving() })
+}
+
+// lost reports whether a member ahead neither is nor will be what was built on.
+func (t *Train) lost() bool {
+	return slices.ContainsFunc(t.Ahead, func(m Member) bool { return !t.stands(&m) && !t.makes(&m) })
+}
+
+// supposed is the nonce that what is unplaced is proved at: the one that follows what is out.
+func (t *Train) supposed() uint32 {
+	for _, m := range slices.Backward(t.Ahead) {
+		if a := m.Txn.FirstOpen(); a != nil {
+			return following(a.Nonce)
+		}
+	}
+	return t.Ahead[0].Txn.Last().Nonce // which is made; see lost
+}
+
+// proving reports whether something unplaced is with its worker: what it makes is of use
+// whatever becomes of those ahead.
+func (v *View) proving() bool {
+	last := v.Txn.Last()
+	return last != nil && last.Unplaced && last.Pending() && v.Local.Taken == last.Number
+}
+
+// follow reports whether a nonce is the next of what is ahead: what was planned on that may be
+// different by now.
+func (v *View) follow(nonce uint32) bool {
+	if t := &v.Train; !t.Commuting || !t.Unseen && t.last().failed() {
+		return true // of what failed its nonce is used, and so are those of what has landed since
+	}
+	next, inOrder := v.follows()
+	return inOrder && next == nonce
+}
+
+// provedAhead keeps the proof until its turn.
+func (v *View) provedAhead(r Answer) Step {
+	return v.kept(r, ReasonAnswered, &Error{Code: CodeProvedAhead,
+		Message: "proved while another ahead of it was; it is signed again with this proof when its nonce is known"})
+}
+
+// slips reports whether what s lets leave may do so from the middle of its train: no node has
+// taken any of it, so those behind it are unplaced, and take its nonce. What has just joined
+// need not be known here.
+func (v *View) slips(s *Step) bool {
+	return v.Train.Commuting && (v.Txn.Phase == PhaseDispatching || v.Txn.Phase == PhaseSent) && !s.Txn.Open() &&
+		!v.Train.holds()
+}
+
+// slipping notes of what leaves a train that it slips.
+func (v *View) slipping(s Step) Step {
+	s.Aside.Slips = s.Txn != nil && !s.Txn.Phase.Bound() && v.slips(&s)
+	return s
+}
