@@ -251,6 +251,10 @@ func (s *Sequencer) join(ctx context.Context, queue string) (joined bool) {
 	}
 	if err != nil || b == nil {
 		s.joined(queue)
+		if j.atOnce > 1 { // what is proved is not watched: the next look at the chain asks again
+			s.wanted.Store(true)
+			notify(s.watching)
+		}
 		return false
 	}
 	s.addLast(queue, t, b.Transaction.UID)
@@ -290,6 +294,7 @@ func (s *Sequencer) joined(queue string) {
 // They stay what they were as long as the attempt is the same.
 type ahead struct {
 	number int
+	at     int64 // when that was planned: one that nobody took on has its number given anew
 	list   []dispatcher.Ahead
 	base   string
 }
@@ -300,19 +305,21 @@ var errGone = errors.New("the bytes of what is in flight ahead are not stored")
 // aheadOf reads what is in flight ahead of the attempt that an effect has a worker make; nil
 // if nothing is.
 func (o *owner) aheadOf(ctx context.Context, train *lifecycle.Train, e lifecycle.Effect) (*ahead, error) {
-	switch {
-	case e.Kind != lifecycle.Prove && e.Kind != lifecycle.Resign:
+	if e.Kind != lifecycle.Prove && e.Kind != lifecycle.Resign {
 		return nil, nil
-	case o.ahead != nil && o.ahead.number == e.Number:
+	}
+	of := o.drive.Txn().Attempt(e.Number)
+	a := &ahead{number: e.Number, at: of.StartedAt.UnixMilli()}
+	switch {
+	case o.ahead != nil && o.ahead.number == a.number && o.ahead.at == a.at:
 		return o.ahead, nil
 	case len(train.Ahead) == 0:
 		return nil, nil
 	}
-	a, nonce := &ahead{number: e.Number}, o.drive.Txn().Attempt(e.Number).Nonce
 	var commands []json.RawMessage
 	for i := range train.Ahead {
 		t := train.Ahead[i].Txn
-		if out := t.FirstOpen(); train.Commuting && (out == nil || out.Nonce >= nonce) {
+		if out := t.FirstOpen(); train.Commuting && (out == nil || out.Nonce >= of.Nonce) {
 			break // it is, or was, made at the same time
 		}
 		n, signed, err := o.s.Store.Signed(ctx, t.UID)

@@ -327,6 +327,33 @@ func TestTrainTriedEarly(t *testing.T) {
 	}
 }
 
+// TestTrainAskedAnew: what no worker had time for is asked again under its number, made on what is
+// ahead of it then.
+func TestTrainAskedAnew(t *testing.T) {
+	trains(t, 4, failingOnce("q", 0, "Account_app_state_1_precondition_unsatisfied"), func(w *world) {
+		w.again, w.policy.RetryDelay = 1, 10*time.Minute
+		w.policy.Confirmations, w.policy.SettleDepth, w.policy.Finality = 3, 40, 41
+		_, worker := w.worker(1, devworker.Options{ProveTime: 2 * time.Second})
+		var ahead []int
+		worker.Script(func(c devworker.Call) *devworker.Fault {
+			if c.Kind != devworker.Prove || c.UID != "q-03" || c.Attempt != 2 {
+				return nil
+			}
+			if ahead = append(ahead, c.Ahead); len(ahead) > 1 {
+				return nil
+			}
+			return &devworker.Fault{Kind: devworker.Busy}
+		})
+		w.start()
+		for _, uid := range w.postAll("q", 4) {
+			w.await(uid, lifecycle.Done, 6*time.Hour)
+		}
+		if len(ahead) != 2 || ahead[0] == 0 || ahead[1] != 0 {
+			t.Errorf("asked with %v ahead", ahead)
+		}
+	})
+}
+
 // TestTrainAtOnce: of those that require nothing of each other a worker proves as many at a time
 // as it says. They share blocks, at nonces in the order of the queue, with one proof each.
 func TestTrainAtOnce(t *testing.T) {
@@ -361,6 +388,24 @@ func TestTrainAtOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTrainAtOnceLater: what is posted while another is proved, and nothing is watched, is proved
+// beside it.
+func TestTrainAtOnceLater(t *testing.T) {
+	trains(t, 3, devnet.Config{}, func(w *world) {
+		w.overlap["MINT"] = dispatcher.Commuting
+		w.worker(1, devworker.Options{ProveTime: 9 * time.Minute, Several: true, Capacity: 3})
+		w.start()
+		for i := range 3 {
+			w.post("q", fmt.Sprint("late-", i))
+			<-time.After(2 * time.Minute)
+			if run, _, err := w.store.InFlight(w.ctx, "q"); err != nil || len(run) != i+1 {
+				t.Errorf("of %d posted so far %v are in flight, %v", i+1, run, err)
+			}
+		}
+		w.await("late-2", lifecycle.Done, 12*time.Hour)
+	})
 }
 
 // TestTrainNarrowedWhileUnderWay: a process that has one of a queue at a time drives a train that it

@@ -185,13 +185,13 @@ type deferral struct {
 
 // deferred lets it go back to its queue, or wait for what is open, and the sender rest.
 // No retry is used. What no worker has taken on is no attempt; one that got lost on the
-// way before may be known to the worker.
+// way before, or that another process planned, may be known to the worker.
 func (v *View) deferred(d deferral) Step {
 	u := v.with(func(t *Transaction) {
 		a := t.Last()
 		switch {
 		case a == nil || a.Outcome != Prepared || !a.EndedAt.IsZero():
-		case a.Legacy || t.Losses > 0:
+		case a.Legacy || t.Losses > 0 || v.Local.Taken == 0:
 			a.Error, a.EndedAt = &d.Error, v.Now
 		default:
 			t.Attempts = t.Attempts[:len(t.Attempts)-1]

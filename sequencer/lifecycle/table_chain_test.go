@@ -44,6 +44,9 @@ func awayRows() []row {
 		{"DISPATCHING: deferred, for the sender or the chain alone", []sample{
 			{"no quorum", unplanned(), decides(asked(good()), func(v *View) { v.Tip.Quorum = false }),
 				"deferred; WAITING, FREE; deferred 1; error CHAIN_UNAVAILABLE; rest RESTED 10s"},
+			{"the same, planned by a process that is gone: its worker may know it", txn(PhaseDispatching, try(Prepared)),
+				decides(asked(good()), knows(func(l *Local) { l.Taken = 0 }), func(v *View) { v.Tip.Quorum = false }),
+				"deferred; WAITING, FREE; 1 prepared over 7@100; deferred 1; error CHAIN_UNAVAILABLE; rest RESTED 10s"},
 			{"the account cannot be asked for", unplanned(),
 				decides(asked(good()), account(AccountTold{Lost: "timeout"})),
 				"deferred; WAITING, FREE; deferred 1; error CHAIN_UNAVAILABLE; rest RESTED 10s"},

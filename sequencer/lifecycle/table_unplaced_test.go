@@ -21,6 +21,8 @@ func madeAtOnce() row {
 	hasProof := Member{Txn: txn(PhaseDispatching, early(30))}
 	asFirst := Member{Txn: txn(PhaseDispatching, deferrals(1))}
 	began := Member{Txn: txn(PhaseDispatching, try(FailedIn, over), deferrals(1), try(Prepared, at(8)))}
+	barring := member(20, FatePooled)
+	barring.Txn.Attempts[0].Alone = true
 	noneOut := func(m Member) []change {
 		return []change{asked(&Sender{Account: payer, Next: new(uint32(8)), Greeted: true}), holds(8, 100), atOnce, behindIt(m)}
 	}
@@ -48,6 +50,12 @@ func madeAtOnce() row {
 		{"nor one that failed at its worker", fresh,
 			decides(asked(good()), atOnce, ahead(Member{Txn: txn(PhaseDelayed, try(Prepared, over))})),
 			"broken; WAITING, FREE; deferred 1; slips"},
+		{"nor what may have nothing beside it", fresh, decides(asked(good()), atOnce, ahead(barring)),
+			"broken; WAITING, FREE; deferred 1; slips"},
+		{"nor anywhere behind it", fresh, decides(asked(good()), atOnce, ahead(barring, unmade(21))),
+			"broken; WAITING, FREE; deferred 1; slips"},
+		{"proved behind it: back, with its proof", ready, decides(asked(good()), atOnce, ahead(barring)),
+			"broken; WAITING, FREE; 1 prepared unplaced over 11@100; slips"},
 		{"what went back already waits to be the first", txn(PhaseDispatching, deferrals(1)),
 			decides(asked(good()), atOnce, ahead(unmade(11))), "behind"},
 		{"proved: it waits for its turn", ready, decides(asked(good()), atOnce, ahead(unmade(11))), "behind"},

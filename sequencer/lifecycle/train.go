@@ -94,6 +94,12 @@ func (m *Member) goesAlone() bool {
 	return slices.ContainsFunc(m.Txn.Attempts, func(a Attempt) bool { return a.Open() && a.Alone })
 }
 
+// barred reports whether one ahead may have nothing beside it: what has a nonce behind it goes on,
+// and nothing takes one.
+func (t *Train) barred() bool {
+	return slices.ContainsFunc(t.Ahead, func(m Member) bool { return m.goesAlone() })
+}
+
 // failed reports whether m failed in a block, which is not settled yet.
 func (m *Member) failed() bool { return m.Sighting.Fate == FateFailed && m.Txn.Open() }
 
@@ -212,7 +218,7 @@ func (p *Policy) halfway(tip Tip) uint32 { return upTo(max(tip.TipSlot, tip.Slot
 // order any more, or the last has failed: one behind it may have landed and be gone.
 func (v *View) follows() (nonce uint32, ok bool) {
 	t := &v.Train
-	if t.Unseen || t.broken() || t.last().failed() || !t.last().taken() || !rise(t.Ahead) {
+	if t.Unseen || t.broken() || t.barred() || t.last().failed() || !t.last().taken() || !rise(t.Ahead) {
 		return nonce, false
 	}
 	a := t.last().Txn.FirstOpen()

@@ -11,8 +11,11 @@ export interface Log {
  * Writes each line before it returns: a process that is killed loses none, and what several
  * processes say stands in the order in which it was so.
  */
-export const standardLog = (): Log =>
-  pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ dest: 1, sync: true }));
+export function standardLog(): Log {
+  const output = pino.destination({ dest: 1, sync: true });
+  output.on('error', () => undefined); // a full disk costs lines, and no proof
+  return pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, output);
+}
 
 /** A log that adds fields to every line. */
 export function withFields(log: Log, fields: object): Log {

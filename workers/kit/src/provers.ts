@@ -18,6 +18,8 @@ const shortestRest = 1000;
 const longestRest = 60_000;
 /** A prover that has lived so long begins with the shortest rest again. */
 const goodLife = 60_000;
+/** How often the log says that a prover is not ready yet. */
+const slowStart = 10 * 60_000;
 /** How long an idle prover may take to end. */
 const endTimeout = 2000;
 
@@ -132,7 +134,9 @@ export class Provers {
       try {
         prover = new ProverProcess(number, this.options);
         this.running.set(number, prover);
-        await prover.ready;
+        const { pid } = prover;
+        const slow = setInterval(() => log.warn({ process: number, pid }, 'a prover is not ready yet'), slowStart);
+        await prover.ready.finally(() => clearInterval(slow));
         readyAt = Date.now();
         log.info({ process: number, pid: prover.pid }, 'a prover is ready');
         started();

@@ -11,6 +11,18 @@ import { folder, gate } from './world.js';
 export const payer = PrivateKey.random();
 export const other = PrivateKey.random();
 
+const groups = new Set<number>();
+const endGroup = (pid: number) => {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // they are gone
+  }
+};
+// Not to leave anything behind where the test itself is ended.
+process.on('exit', () => groups.forEach(endGroup));
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => process.exit(1));
+
 /** Where the processes of several.ts tell what they come to. What begins with `held` waits there for its turn. */
 class Meeting {
   readonly came: { what: string; pid: number }[] = [];
@@ -107,14 +119,12 @@ export async function spawned(t: TestContext, env: Record<string, string>) {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
+  groups.add(child.pid!);
   const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
   t.after(async () => {
-    try {
-      process.kill(-child.pid!, 'SIGKILL');
-    } catch {
-      // they are gone
-    }
+    endGroup(child.pid!);
     await closed;
+    groups.delete(child.pid!);
   });
   return { meeting, store, child, closed };
 }
