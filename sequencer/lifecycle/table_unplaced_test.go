@@ -19,6 +19,7 @@ func madeAtOnce() row {
 	ready := txn(PhaseDispatching, early(11))
 	waits := Member{Txn: txn(PhaseDispatching, try(Prepared, at(30), unplaced))}
 	hasProof := Member{Txn: txn(PhaseDispatching, early(30))}
+	hadNonce := Member{Txn: txn(PhaseDispatching, try(Prepared, at(30), over, failedBy(CodeProvedAhead)), deferrals(1))}
 	asFirst := Member{Txn: txn(PhaseDispatching, deferrals(1))}
 	began := Member{Txn: txn(PhaseDispatching, try(FailedIn, over), deferrals(1), try(Prepared, at(8)))}
 	barring := member(20, FatePooled)
@@ -93,6 +94,7 @@ func madeAtOnce() row {
 			decides(asked(good()), atOnce), "proving; prove 1"},
 		{"begun beside what waits for its nonce", again, decides(noneOut(waits)...), planned},
 		{"or has its proof", again, decides(noneOut(hasProof)...), planned},
+		{"also one of a nonce that it had", again, decides(noneOut(hadNonce)...), planned},
 		{"or waits to be the first", again, decides(noneOut(asFirst)...), planned},
 		{"not beside what has a nonce of its own", again, decides(noneOut(began)...), "broken"},
 		{"nor what has not begun", again, decides(noneOut(Member{Txn: txn(PhaseDispatching)})...), "broken"},

@@ -21,16 +21,16 @@ func (m *Member) making() bool {
 }
 
 // takesNone reports whether m takes no nonce as long as another is ahead of it that is not out:
-// it is unplaced, or waits to be the first.
+// it is unplaced, waits for its turn with a proof, or waits to be the first.
 func (m *Member) takesNone() bool {
 	t, last := m.Txn, m.Txn.Last()
 	if t.Phase != PhaseDispatching || t.Open() {
 		return false
 	}
-	if last != nil && (last.Pending() || last.provedAhead()) {
+	if last != nil && last.Pending() {
 		return last.Unplaced
 	}
-	return t.Deferred > 0
+	return last.provedAhead() || t.Deferred > 0
 }
 
 // makes reports whether m, of those that may be made at the same time, is being made.
