@@ -145,6 +145,9 @@ func (o *owner) act(ctx context.Context, live bool) bool {
 	}
 	v := o.s.view(o.drive.Txn(), o.s.Chain.Sighting(o.uid))
 	v.Train = o.s.around(o)
+	o.mu.Lock()
+	o.seen, o.stands = v.Sighting, v.Batch.Seen.State // whatever differs at the next look is news
+	o.mu.Unlock()
 	switch a := o.drive.Next(v, live); a.Do {
 	case lifecycle.ToRead:
 		return o.read(ctx)

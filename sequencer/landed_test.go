@@ -1,0 +1,82 @@
+package sequencer_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// TestLandedWhileStored: what the chain shows while it is being stored that a node has taken it
+// is acted on, without another block, also where the node's hash is the first that is known.
+func TestLandedWhileStored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorldWith(t, devnet.Config{BlockOnSend: true, SlotTime: 24 * time.Hour}, testPolicy())
+		worker := devworker.New(devworker.Options{Account: devnet.Key(1), ProveTime: time.Minute})
+		hash := regexp.MustCompile(`"hash":"[^"]*"`)
+		w.web.serve(w, "hashless", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			made := httptest.NewRecorder()
+			worker.ServeHTTP(made, r)
+			rw.Header().Set("Content-Type", made.Header().Get("Content-Type"))
+			rw.WriteHeader(made.Code)
+			_, _ = rw.Write(bytes.TrimSpace(hash.ReplaceAll(made.Body.Bytes(), []byte(`"hash":""`))))
+		}))
+		w.ok(w.pool.Register(w.ctx, devnet.Key(1), "http://hashless"))
+		client := w.redis.NewClient()
+		slow := &slowOnce{word: "nodeHash", by: 3 * testPolicy().InclusionInterval / 2}
+		client.AddHook(slow)
+		w.launch(links{dial: w.web.dial, redis: client, ended: func(error) {}})
+		w.post("q", "a")
+		w.await("a", lifecycle.Done, time.Hour)
+		if slow.once.Do(func() { t.Error("nothing was slow") }); w.get("a").Attempts[0].Hash != "" {
+			t.Error("its worker told a hash")
+		}
+	})
+}
+
+// slowOnce answers late, once, to the first command with a word in its arguments.
+type slowOnce struct {
+	word string
+	by   time.Duration
+	once sync.Once
+}
+
+func (s *slowOnce) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s *slowOnce) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		s.look(cmd)
+		return err
+	}
+}
+
+func (s *slowOnce) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		for _, cmd := range cmds {
+			s.look(cmd)
+		}
+		return err
+	}
+}
+
+func (s *slowOnce) look(cmd redis.Cmder) {
+	if strings.Contains(fmt.Sprint(cmd.Args()...), s.word) {
+		s.once.Do(func() { <-time.After(s.by) })
+	}
+}
