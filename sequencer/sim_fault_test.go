@@ -218,6 +218,7 @@ type host struct {
 	die  func()
 	dead atomic.Bool
 
+	dying sync.Mutex // held while it dies
 	mu    sync.Mutex
 	gate  chan struct{} // closed when a stop is over; nil while running
 	conns map[*brittle]bool
@@ -231,7 +232,12 @@ func newHost(name string, in *injector, die func()) *host {
 
 // crash ends h in the middle of what it does. What cannot die loses a connection.
 func (h *host) crash() {
-	if h.die == nil || h.dead.Swap(true) {
+	if h.die == nil || h.dead.Load() {
+		return
+	}
+	h.dying.Lock()
+	defer h.dying.Unlock()
+	if h.dead.Swap(true) {
 		return
 	}
 	h.mu.Lock()
@@ -245,8 +251,10 @@ func (h *host) crash() {
 	h.die()
 }
 
-// revive brings h back after a crash.
+// revive brings h back after a crash, which is over then.
 func (h *host) revive() {
+	h.dying.Lock()
+	defer h.dying.Unlock()
 	h.mu.Lock()
 	h.conns = map[*brittle]bool{}
 	h.mu.Unlock()

@@ -19,6 +19,16 @@ func (s *sim) healing() time.Duration {
 	return max(6*time.Hour, time.Duration(longest)*45*time.Minute)
 }
 
+// reviveStaff brings all workers back that are dead.
+func (s *sim) reviveStaff() {
+	for _, w := range s.staff {
+		if w.dead.Load() {
+			w.revive()
+			w.worker.Restart()
+		}
+	}
+}
+
 // heal ends all faults, and waits until everything is final. Where a person is
 // asked, it answers truly.
 func (s *sim) heal() {
@@ -33,12 +43,7 @@ func (s *sim) heal() {
 		r.resume()
 	}
 	s.standAll()
-	for _, w := range s.staff {
-		if w.dead.Load() {
-			w.worker.Restart()
-			w.revive()
-		}
-	}
+	s.reviveStaff()
 	posted := make(chan struct{})
 	go func() { s.clients.Wait(); close(posted) }()
 	for waiting := true; waiting; {
@@ -51,6 +56,7 @@ func (s *sim) heal() {
 	}
 	for end := time.Now().Add(s.healing()); time.Now().Before(end); until(s.ctx, 2*time.Minute) {
 		s.standAll()
+		s.reviveStaff() // one may die of a call that went wrong before, and ends late
 		s.check.always()
 		again := s.postAgain()
 		settled, ts := s.check.settled()

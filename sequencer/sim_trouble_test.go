@@ -380,8 +380,8 @@ func (s *sim) standUp(i uint64) {
 		case w.dead.Load() && now.After(w.back):
 			w.back = time.Time{}
 			s.story.tell("%s is back", w.name)
-			w.worker.Restart()
 			w.revive()
+			w.worker.Restart()
 		}
 	}
 }
