@@ -211,7 +211,7 @@ func TestMarketAwaited(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBazaar(t, 16)
 				b.onLook(t, func(http.ResponseWriter) bool {
-					time.Sleep(1800 * time.Millisecond)
+					<-time.After(1800 * time.Millisecond)
 					return true
 				})
 				until(b.ctx, 30*time.Minute)
