@@ -137,15 +137,30 @@ func (s *Store) Join(ctx context.Context, j JoinRequest) (*Bound, error) {
 	return &Bound{Transaction: t, Sender: r.string(r.at(l, 1)), URL: r.string(r.at(l, 2))}, r.err
 }
 
-// InFlight are the uids of what runs of a queue, in order, and how many may be in flight
-// as a person has set it, 0 for not. Error: ErrUnavailable.
-func (s *Store) InFlight(ctx context.Context, queue string) (uids []string, width int, err error) {
+// InFlight is what runs of a queue.
+type InFlight struct {
+	UIDs  []string // in order
+	Width int      // how many may be, as a person has set it, 0 for not
+	// Held: the queue is paused, or its sender out of use for more than a rest: nothing joins.
+	Held bool
+}
+
+// InFlight reads what runs of a queue. Error: ErrUnavailable.
+func (s *Store) InFlight(ctx context.Context, queue string) (f InFlight, err error) {
 	m, e, err := s.words(ctx, queue)
 	if err != nil {
-		return nil, 0, err
+		return f, err
 	}
-	uids, width = list(m["run"]), int(e.int(m["width"]))
-	return uids, width, e.err
+	f = InFlight{UIDs: list(m["run"]), Width: int(e.int(m["width"])), Held: m["paused"] != ""}
+	if m["sender"] == "" || f.Held || e.err != nil {
+		return f, e.err
+	}
+	why, err := s.client.HGet(ctx, s.key("s:"+m["sender"]), "reason").Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return f, storeError("reading a sender", err)
+	}
+	f.Held = why != "" && why != string(lifecycle.Rested)
+	return f, nil
 }
 
 // Callbacks are the uids whose callbacks a queue waits for, in the order in which they are

@@ -449,10 +449,7 @@ func (m *model) width() bool {
 		if q == nil {
 			return says("gone")
 		}
-		if len(q.Run) > 0 {
-			last := q.Run[len(q.Run)-1]
-			m.look(explorer.Owner(m.want.Record(last).Txn.Claim), last)
-		}
+		m.heed(q)
 		m.want.Widen(name, n)
 		m.held(name, false)
 		return says("ok")

@@ -274,6 +274,7 @@ func (m *model) do(skip int, real func(*queues.Store, *senders.Pool) answer, wan
 	case n == 3:
 		fate = never
 	}
+	want = m.heeding(want)
 	queuesBefore, sendersBefore := m.want.Turns()
 	s := m.open(m.options)
 	m.reply.fate, m.reply.skip = fate, skip
@@ -439,6 +440,47 @@ func (m *model) look(process, uid string) {
 	if process != "" {
 		m.owe(process, uid, m.now)
 		m.looked = append(m.looked, uid)
+	}
+}
+
+// heed has whoever drives what runs of a queue look.
+func (m *model) heed(q *explorer.Queue) {
+	for _, uid := range q.Run {
+		if process := explorer.Owner(m.want.Record(uid).Txn.Claim); process != "" {
+			m.look(process, uid)
+			return
+		}
+	}
+}
+
+// heeding adds to an operation that who drives what runs is told where it is held up, or no
+// longer: by a pause of its queue, or by what keeps its sender out of use.
+func (m *model) heeding(want func() answer) func() answer {
+	type hold struct{ paused, kept bool }
+	holds := func() map[string]hold {
+		all := map[string]hold{}
+		for _, q := range m.want.Queues {
+			if len(q.Run) == 0 {
+				continue
+			}
+			sender := m.want.Sender(m.want.Record(q.Run[0]).Txn.Sender)
+			why, kept := explorer.Reason{}, false
+			if sender != nil {
+				why, kept = sender.Shown()
+			}
+			all[q.Name] = hold{q.Paused != "", kept && why.Why != lifecycle.Rested}
+		}
+		return all
+	}
+	return func() answer {
+		before := holds()
+		a := want()
+		for name, now := range holds() {
+			if was, ran := before[name]; ran && was != now {
+				m.heed(m.queueOf(name))
+			}
+		}
+		return a
 	}
 }
 

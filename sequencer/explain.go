@@ -86,11 +86,11 @@ func (s *Sequencer) lookAlong(ctx context.Context, scene *lifecycle.Scene) error
 	if t.Phase.Final() {
 		return nil
 	}
-	uids, _, err := s.Store.InFlight(ctx, t.Queue)
-	if err != nil || len(uids) == 0 {
+	run, err := s.Store.InFlight(ctx, t.Queue)
+	if err != nil || len(run.UIDs) == 0 {
 		return err
 	}
-	others, err := s.Store.GetMany(ctx, uids)
+	others, err := s.Store.GetMany(ctx, run.UIDs)
 	train := &scene.Train
 	for _, other := range others {
 		m := lifecycle.Member{Txn: other, Sighting: s.Chain.Sighting(other.UID)}

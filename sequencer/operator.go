@@ -52,8 +52,8 @@ func (s *Sequencer) followers(ctx context.Context, t *lifecycle.Transaction) (tr
 	if !t.Phase.Bound() || t.Ledger != "" {
 		return train, nil
 	}
-	uids, _, err := s.Store.InFlight(ctx, t.Queue)
-	for _, uid := range uids[min(len(uids), slices.Index(uids, t.UID)+1):] {
+	run, err := s.Store.InFlight(ctx, t.Queue)
+	for _, uid := range run.UIDs[min(len(run.UIDs), slices.Index(run.UIDs, t.UID)+1):] {
 		other, err := s.Store.Get(ctx, uid)
 		if err != nil {
 			return train, err

@@ -228,6 +228,7 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	}
 	s.cycleLoop(ctx)
 	s.draining.Store(true)
+	s.endTrains()
 	s.wakeBatches()
 	loops.Wait()
 

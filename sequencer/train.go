@@ -18,6 +18,7 @@ type train struct {
 	uids    []string // in order
 	width   int      // the most that may be in no block
 	height  uint32   // of the block of what landed last of it
+	held    bool     // its queue is paused, or its sender out of use
 	joining bool
 }
 
@@ -93,22 +94,38 @@ func (s *Sequencer) tellTrain(t *train, but string) {
 	}
 }
 
-// relist reads how wide the queue of t is, and what runs of it unless t is known to.
+// relist reads how wide the queue of t is, whether anything may join what runs of it, and what
+// that is unless t is known to.
 func (s *Sequencer) relist(ctx context.Context, t *lifecycle.Transaction) error {
 	if !t.Phase.Bound() {
 		return nil
 	}
-	uids, width, err := s.Store.InFlight(ctx, t.Queue)
+	run, err := s.Store.InFlight(ctx, t.Queue)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.trains[t.Queue]; known != nil && slices.Contains(known.uids, t.UID) {
-		uids = known.uids // which has one more by now, perhaps
+		run.UIDs = known.uids // which has one more by now, perhaps
 	}
-	s.list(t.Queue, uids, width)
+	s.list(t.Queue, run.UIDs, run.Width)
+	if known := s.trains[t.Queue]; known != nil && known.held != run.Held {
+		known.held = run.Held
+		s.tellTrain(known, "")
+	}
 	return nil
+}
+
+// endTrains has what is behind others, and not out yet, go back while there is time for that.
+func (s *Sequencer) endTrains() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.trains {
+		if len(t.uids) > 1 {
+			s.tellTrain(t, t.uids[0])
+		}
+	}
 }
 
 // show lets the others of the train see what is known of it now, and has them look if that
@@ -142,7 +159,7 @@ func (s *Sequencer) around(o *owner) (t lifecycle.Train) {
 		return t
 	}
 	t = lifecycle.TrainOf(train.uids, o.uid, s.member)
-	t.Commuting = s.commutes(o.drive.Txn(), &t)
+	t.Commuting, t.Held = s.commutes(o.drive.Txn(), &t), train.held || s.draining.Load()
 	return t
 }
 
@@ -166,7 +183,7 @@ func (s *Sequencer) member(uid string) (lifecycle.Member, bool) {
 
 // joinSoon has the next of a queue put behind a train, if that may be. It is called under mu.
 func (s *Sequencer) joinSoon(queue string, t *train) {
-	if t.joining || t.width < 2 || len(s.together) == 0 || s.draining.Load() {
+	if t.joining || t.width < 2 || t.held || len(s.together) == 0 || s.draining.Load() {
 		return
 	}
 	if s.joins(t).types == nil {
@@ -321,6 +338,10 @@ func (o *owner) aheadOf(ctx context.Context, train *lifecycle.Train, e lifecycle
 		t := train.Ahead[i].Txn
 		if out := t.FirstOpen(); train.Commuting && (out == nil || out.Nonce >= of.Nonce) {
 			break // it is, or was, made at the same time
+		}
+		if train.Ahead[i].Failed() {
+			a.list, commands = nil, nil // it has no effect, and those before it have their blocks
+			continue
 		}
 		n, signed, err := o.s.Store.Signed(ctx, t.UID)
 		if err != nil {

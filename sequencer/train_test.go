@@ -37,6 +37,14 @@ func (w *world) postAll(queue string, n int) (uids []string) {
 	return uids
 }
 
+// inFlight is what runs of a queue, in order.
+func (w *world) inFlight(queue string) []string {
+	w.Helper()
+	run, err := w.store.InFlight(w.ctx, queue)
+	w.ok(err)
+	return run.UIDs
+}
+
 // TestTrainSeen: of a train under way an audit finds nothing wrong, and every member of it
 // tells what is ahead.
 func TestTrainSeen(t *testing.T) {
@@ -51,8 +59,7 @@ func TestTrainSeen(t *testing.T) {
 			if got := w.audit(false); len(got) > 0 {
 				t.Fatalf("a live train: %q", got)
 			}
-			run, _, err := w.store.InFlight(w.ctx, "q")
-			w.ok(err)
+			run := w.inFlight("q")
 			most = max(most, len(run))
 			if x := p.Standing(); x.Bound < x.Longest || x.Trains > 1 || x.Trains == 1 && x.Longest < 2 {
 				t.Errorf("%d in flight, and the process stands so: %+v", len(run), x)
@@ -78,6 +85,78 @@ func TestTrainSeen(t *testing.T) {
 	})
 }
 
+// TestTrainHeld: where nothing may join, what is behind others and not out goes back with no try
+// counted, and what is out finishes. Then all go on.
+func TestTrainHeld(t *testing.T) {
+	const account = 1
+	for how, hold := range map[string]func(w *world, p *process, sender string) (resume func()){
+		"paused": func(w *world, _ *process, _ string) func() {
+			w.ok(w.store.Pause(w.ctx, "q", "to see"))
+			return func() { w.ok(w.store.Resume(w.ctx, "q")) }
+		},
+		"drained": func(w *world, _ *process, sender string) func() {
+			w.ok(w.pool.Drain(w.ctx, sender))
+			return func() { w.ok(w.pool.Resume(w.ctx, sender)) }
+		},
+		"told to end": func(w *world, p *process, _ string) func() {
+			p.stop()
+			return func() { w.start() }
+		},
+	} {
+		for _, mode := range []dispatcher.Mode{dispatcher.Chained, dispatcher.Commuting} {
+			t.Run(how+", "+mode.String(), func(t *testing.T) {
+				trains(t, 4, devnet.Config{}, func(w *world) {
+					w.overlap["MINT"] = mode
+					sender, _ := w.worker(account, devworker.Options{ProveTime: 50 * time.Second})
+					p := w.start()
+					uids := w.postAll("q", 7)
+					made := func() string { // behind what is out
+						run := w.inFlight("q")
+						last := w.get(run[max(0, len(run)-1)])
+						if len(run) < 3 || last.Open() || last.Phase != lifecycle.PhaseDispatching {
+							return ""
+						}
+						return last.UID
+					}
+					for len(w.inFlight("q")) == 0 || made() == "" {
+						<-time.After(time.Second)
+					}
+					back, out := made(), w.inFlight("q")
+					out = out[:len(out)-1]
+					resume := hold(w, p, sender)
+					<-time.After(2 * time.Second)
+					x := w.get(back)
+					if x.State() != lifecycle.Waiting || x.Retries+x.Deferred > 0 || x.Error != nil {
+						t.Errorf("%s, which its worker had, is %s, %d tries, deferred %d, %v", back, x.State(), x.Retries, x.Deferred, x.Error)
+					}
+					if how != "told to end" {
+						for range 3600 {
+							for _, uid := range w.inFlight("q") {
+								if !slices.Contains(out, uid) {
+									t.Fatalf("%s joins what is held", uid)
+								}
+							}
+							<-time.After(time.Second)
+						}
+						for _, uid := range out {
+							w.await(uid, lifecycle.Done, time.Hour)
+						}
+					}
+					resume()
+					var nonces []uint32
+					for _, uid := range uids {
+						x := w.await(uid, lifecycle.Done, 6*time.Hour)
+						nonces = append(nonces, x.Attempt(x.Landed).Nonce)
+					}
+					if !slices.IsSorted(nonces) || len(w.net.Effects()) != len(uids) {
+						t.Errorf("landed with %v", nonces)
+					}
+				})
+			})
+		}
+	}
+}
+
 // TestTrainWidened: what a person says of a queue's width holds for the train that is under
 // way, also where no other may have one.
 func TestTrainWidened(t *testing.T) {
@@ -88,9 +167,7 @@ func TestTrainWidened(t *testing.T) {
 		most := func() (n int) {
 			for range 360 {
 				<-time.After(time.Second)
-				uids, _, err := w.store.InFlight(w.ctx, "q")
-				w.ok(err)
-				n = max(n, len(uids))
+				n = max(n, len(w.inFlight("q")))
 			}
 			return n
 		}
@@ -185,8 +262,7 @@ func TestTrainModes(t *testing.T) {
 		}
 		most := 0
 		for range 3600 {
-			run, _, err := w.store.InFlight(w.ctx, "q")
-			w.ok(err)
+			run := w.inFlight("q")
 			most = max(most, len(run))
 			for _, uid := range run {
 				if uid[:4] != run[0][:4] {
@@ -390,6 +466,39 @@ func TestTrainAtOnce(t *testing.T) {
 	}
 }
 
+// TestTrainAheadOfFailed: one failed in a block, and what was behind it has landed and is gone: the
+// next is made on what leads up to its nonce, with the proof that it has.
+func TestTrainAheadOfFailed(t *testing.T) {
+	trains(t, 6, failingOnce("q", 0, "Account_app_state_1_precondition_unsatisfied"), func(w *world) {
+		w.overlap["MINT"] = dispatcher.Commuting
+		w.policy.Confirmations, w.policy.SettleDepth, w.policy.Finality = 1, 20, 21
+		_, worker := w.worker(1, devworker.Options{ProveTime: 4 * time.Minute, Several: true, Capacity: 6})
+		var calls []string
+		worker.Script(func(c devworker.Call) *devworker.Fault {
+			if c.UID == "last" {
+				calls = append(calls, fmt.Sprint(c.Kind, " on ", c.Ahead))
+			}
+			return nil
+		})
+		w.start()
+		uids := w.postAll("q", 2)
+		for _, more := range []struct {
+			after time.Duration
+			uid   string
+		}{{58 * time.Second, "out"}, {24 * time.Second, "last"}} { // when those two are in a block
+			<-time.After(more.after)
+			w.post("q", more.uid)
+			uids = append(uids, more.uid)
+		}
+		for _, uid := range uids {
+			w.await(uid, lifecycle.Done, 6*time.Hour)
+		}
+		if want := []string{"prove on 0", "resign on 1"}; len(calls) < 2 || !slices.Equal(calls[:2], want) || slices.Contains(calls[2:], "prove on 0") {
+			t.Errorf("the last was asked for by %q", calls)
+		}
+	})
+}
+
 // TestTrainAtOnceLater: what is posted while another is proved, and nothing is watched, is proved
 // beside it.
 func TestTrainAtOnceLater(t *testing.T) {
@@ -400,8 +509,8 @@ func TestTrainAtOnceLater(t *testing.T) {
 		for i := range 3 {
 			w.post("q", fmt.Sprint("late-", i))
 			<-time.After(2 * time.Minute)
-			if run, _, err := w.store.InFlight(w.ctx, "q"); err != nil || len(run) != i+1 {
-				t.Errorf("of %d posted so far %v are in flight, %v", i+1, run, err)
+			if run := w.inFlight("q"); len(run) != i+1 {
+				t.Errorf("of %d posted so far %v are in flight", i+1, run)
 			}
 		}
 		w.await("late-2", lifecycle.Done, 12*time.Hour)
@@ -420,9 +529,7 @@ func TestTrainNarrowedWhileUnderWay(t *testing.T) {
 				uids := w.postAll("q", 6)
 				for run := []string(nil); len(run) < 3; {
 					<-time.After(time.Second)
-					var err error
-					run, _, err = w.store.InFlight(w.ctx, "q")
-					w.ok(err)
+					run = w.inFlight("q")
 				}
 				p.kill()
 				w.policy.Width = 1

@@ -83,7 +83,10 @@ local function streak(q, sender, limit)
   if q.streak >= limit and (q.paused == '' or q.till ~= '') then
     local was = q.paused
     q.paused, q.till = reason, ''
-    if was == '' then event('q', q.name, sender, '', '', '', 'PAUSED') end
+    if was == '' then
+      event('q', q.name, sender, '', '', '', 'PAUSED')
+      heed(q)
+    end
   end
   local n = tonumber(about(sender).streak) or 0
   set(sender, 'streak', n + 1)

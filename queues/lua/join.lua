@@ -1,5 +1,6 @@
 -- join binds the next of a queue behind those of it that run, to their sender, for the
--- process that drives them. While a queue waits for a sender, and none is free, nothing joins.
+-- process that drives them. While a queue waits for a sender, and none is free, nothing
+-- joins; nor on a sender that is out of use.
 --
 -- ARGV[1]  incarnation of the calling process
 -- ARGV[2]  queue  3 the last of those that run, as the caller knows it
@@ -16,6 +17,8 @@ local q = que(queue)
 if q.run == '' or last(q.run) ~= behind or q.waiting == 0 or q.paused ~= '' or not lives(me) or not settled() then
   return {}
 end
+local sender = call('HMGET', P .. 's:' .. q.sender, 'url', 'reason')
+if (sender[2] or '') ~= '' then return {} end
 width = tonumber(q.width) or width
 local limit = math.min(width, tonumber(q.narrow) or width)
 if out >= limit or alone(q) then return {} end
@@ -64,4 +67,4 @@ put('bound', seq, uid)
 event('t', uid, q.sender, 'waiting', 'dispatching', '', '')
 local text = write(t)
 flush()
-return { { uid, v[1], text, facts(t) }, q.sender, call('HGET', P .. 's:' .. q.sender, 'url') or '' }
+return { { uid, v[1], text, facts(t) }, q.sender, sender[1] or '' }

@@ -253,6 +253,14 @@ local function without(list, uid)
   return kept
 end
 
+-- heed has whoever drives what runs of a queue look at what holds for all of it.
+local function heed(q)
+  for uid in string.gmatch(q.run, '[^,]+') do
+    local t = whole(uid)
+    if t and BOUND[t.phase] and owner(t) then return look(t) end
+  end
+end
+
 -- awaits reports whether a queue waits for the callback of a transaction.
 local function awaits(q, uid) return holds(q) and has(q.holder, uid) end
 

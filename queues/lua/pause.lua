@@ -15,6 +15,7 @@ if paused and ARGV[2] == '' then
 elseif not paused and ARGV[2] ~= '' then
   event('q', q.name, '', '', '', '', 'PAUSED')
 end
+if paused ~= (q.paused ~= '') then heed(q) end
 finish(q)
 flush()
 return { 'ok', woken and 1 or 0 }

@@ -36,17 +36,26 @@ local RANK = {
   LOW_BALANCE = 5, DRAINING = 6, RESTED = 7,
 }
 
+-- keeps reports whether a reason keeps a sender out of use for more than a rest.
+local function keeps(reason) return reason and reason ~= '' and reason ~= 'RESTED' or false end
+
 -- lift takes back the reasons of a sender for which gone(field, ends) is true,
 -- shows the gravest of the others, and has the clock end the next of them. It
--- answers whether any was taken back. ends is 0 for what no clock ends.
+-- answers whether any was taken back. ends is 0 for what no clock ends. What runs on it is
+-- told where that makes a difference.
 local function lift(sender, gone)
   local s = P .. 's:' .. sender
   local fields, lifted = call('HGETALL', s), false
   if #fields == 0 then return false end
   local shown, until_, detail, soonest
+  local was, queue = '', ''
   for i = 1, #fields, 2 do
     local reason = string.match(fields[i], '^why:([A-Z_]+)')
-    if reason then
+    if fields[i] == 'reason' then
+      was = fields[i + 1]
+    elseif fields[i] == 'queue' then
+      queue = fields[i + 1]
+    elseif reason then
       local ends, words = string.match(fields[i + 1], '^(%d+) ?(.*)')
       ends = tonumber(ends)
       if gone(fields[i], ends) then
@@ -66,6 +75,7 @@ local function lift(sender, gone)
     'detail', shown and detail or '')
   if accounts[sender] then accounts[sender].reason = shown or '' end
   if soonest then put('due', soonest, 's:' .. sender) else drop('due', 's:' .. sender) end
+  if queue ~= '' and keeps(was) ~= keeps(shown) then heed(que(queue)) end
   return lifted
 end
 

@@ -47,6 +47,7 @@ for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'due', '-inf', now, 'LIMIT', 
     if q.till ~= '' and not later(q.till) then
       q.paused, q.till, q.streak = '', '', ''
       event('q', name, '', '', '', '', 'RESUMED')
+      heed(q)
       finish(q)
     elseif q.till ~= '' then
       put('due', q.till, member)

@@ -7,7 +7,7 @@
 local q = que(ARGV[1])
 if not q.there then return { 'gone' } end
 q.width, q.narrow = ARGV[2], ''
-if q.run ~= '' then look(txn(last(q.run))) end
+heed(q)
 finish(q)
 flush()
 return { 'ok', woken and 1 or 0 }

@@ -376,11 +376,11 @@ func (p *pass) nonce(s *senders.Sender, account mina.Account) error {
 	}
 	most := *s.Nonce
 	if s.Queue != "" {
-		under, _, err := p.Store.InFlight(p.ctx, s.Queue)
+		under, err := p.Store.InFlight(p.ctx, s.Queue)
 		if err != nil {
 			return err
 		}
-		most += uint32(max(1, len(under))) // of the attempts under way
+		most += uint32(max(1, len(under.UIDs))) // of the attempts under way
 	}
 	switch {
 	case !account.Exists:

@@ -146,6 +146,9 @@ func (s *State) persons() {
 			}
 		}
 	}
+	for q := range s.store.Queues {
+		s.try(Move{kind: mUnpause, a: uint8(q)})
+	}
 	for t := range s.past {
 		txn := s.store.Records[t].Txn
 		if txn.Phase == lifecycle.PhaseUnresolved && txn.Open() {

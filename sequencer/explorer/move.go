@@ -42,6 +42,8 @@ const (
 	mRecover
 	mLedger
 	mJoin
+	mPause
+	mUnpause
 )
 
 // Moves are all that may happen, and some that cannot: Apply tells.
@@ -69,6 +71,14 @@ func (s *State) Moves(visit func(Move)) {
 		}
 		if len(s.store.Senders[i].Reasons) > 0 {
 			visit(Move{kind: mResume, a: uint8(i)})
+		}
+	}
+	for q := range s.store.Queues {
+		switch {
+		case s.store.Queues[q].Paused != "":
+			visit(Move{kind: mUnpause, a: uint8(q)})
+		case s.budget[Pause] > 0:
+			visit(Move{kind: mPause, a: uint8(q)})
 		}
 	}
 	if s.away || s.budget[Away] > 0 {

@@ -294,6 +294,9 @@ func (s *Store) Join(process, queue string, atOnce bool, types, groups []string)
 		head.NotBefore.After(s.Now) || types != nil && !slices.Contains(types, head.Type) {
 		return nil
 	}
+	if sender := s.Sender(last.Sender); sender != nil && len(sender.Reasons) > 0 {
+		return nil
+	}
 	waits := slices.ContainsFunc(s.Queues, func(o Queue) bool { return o.turn > 0 })
 	free := slices.ContainsFunc(s.Senders, func(a Sender) bool {
 		return a.Free() && (groups == nil || slices.Contains(groups, a.Group))
@@ -311,6 +314,13 @@ func (s *Store) Join(process, queue string, atOnce bool, types, groups []string)
 	q.Run = slices.Concat(q.Run, []string{t.UID})
 	s.log(Event{Kind: "t", ID: t.UID, Sender: t.Sender, From: string(lifecycle.PhaseWaiting), To: string(t.Phase)})
 	return t
+}
+
+// held reports whether nothing may join what runs along with t.
+func (s *Store) held(t *lifecycle.Transaction) bool {
+	sender := s.Sender(t.Sender)
+	return s.queue(t.Queue).Paused != "" || sender != nil && slices.ContainsFunc(sender.Reasons,
+		func(r Reason) bool { return r.Why != lifecycle.Rested })
 }
 
 func (s *Store) token(process string) string {

@@ -3,6 +3,7 @@ package explorer
 import (
 	"slices"
 	"strconv"
+	"time"
 
 	"mina-sequencer/sequencer/lifecycle"
 )
@@ -119,6 +120,16 @@ func (s *State) trouble(m Move, p int) bool {
 			s.tell("a person drains %s", account(p))
 			s.store.Rest(account(p), lifecycle.Rest{For: lifecycle.Never, Why: lifecycle.Draining})
 			return true
+		}
+	case mPause:
+		if s.spend(Pause) {
+			s.tell("a person pauses %s", s.store.Queues[p].Name)
+			return s.store.Pause(s.store.Queues[p].Name, "a person said so", time.Time{})
+		}
+	case mUnpause:
+		if s.store.Queues[p].Paused != "" {
+			s.tell("a person has %s go on", s.store.Queues[p].Name)
+			return s.store.Pause(s.store.Queues[p].Name, "", time.Time{})
 		}
 	case mResume:
 		if a := s.store.Sender(account(p)); slices.ContainsFunc(a.Reasons,

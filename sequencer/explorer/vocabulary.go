@@ -16,7 +16,7 @@ func (c *Coverage) entries() (all []entry) {
 		lc.ReasonNonceIgnored, lc.ReasonWeighing, lc.ReasonDelay, lc.ReasonRetry, lc.ReasonBack, lc.ReasonCancelled,
 		lc.ReasonUsedUp, lc.ReasonOverdue, lc.ReasonFinality,
 		lc.ReasonFinal, lc.ReasonOrphaned, lc.ReasonEnded, lc.ReasonOrdered, lc.ReasonUnchanged,
-		lc.ReasonLooking, lc.ReasonSubmitting, lc.ReasonInvalid, lc.ReasonBehind, lc.ReasonBroken} {
+		lc.ReasonLooking, lc.ReasonSubmitting, lc.ReasonInvalid, lc.ReasonBehind, lc.ReasonBroken, lc.ReasonHeld} {
 		all = append(all, entry{"reason", string(r), c.Reasons[r]})
 	}
 	for _, k := range []lc.Kind{lc.AskSender, lc.AskHealth, lc.AskRetries, lc.AskChain, lc.AskAccount, lc.AskLanded,

@@ -75,6 +75,7 @@ const (
 	Retry                   // a person has one tried again
 	Resolve                 // a person settles what nobody knows
 	Drain                   // a person takes a sender out of use
+	Pause                   // a person pauses a queue
 	Stop                    // a process is told to end
 	Away                    // a node does not answer for a while
 	Stray                   // a legacy worker uses another nonce
@@ -87,7 +88,7 @@ const (
 
 var faultNames = [faults]string{"crash", "lapse", "lost-reply", "reorg", "worker-error", "hopeless", "worker-lost",
 	"busy",
-	"finished", "lost-send", "refuse", "fail-in", "outsider", "vanish", "cancel", "retry", "resolve", "drain", "stop",
+	"finished", "lost-send", "refuse", "fail-in", "outsider", "vanish", "cancel", "retry", "resolve", "drain", "pause", "stop",
 	"away", "stray", "wrong-key", "broke", "unheard", "forget"}
 
 func (f Fault) String() string { return faultNames[f] }
@@ -370,7 +371,7 @@ func (s *State) train(p int, txn *lifecycle.Transaction) lifecycle.Train {
 	t := lifecycle.TrainOf(s.store.queue(txn.Queue).Run, txn.UID, func(uid string) (lifecycle.Member, bool) {
 		return s.member(p, uid)
 	})
-	t.Commuting = s.world.Commuting
+	t.Commuting, t.Held = s.world.Commuting, s.procs[p].draining || s.store.held(txn)
 	return t
 }
 

@@ -142,6 +142,7 @@ func worldsOfTrains() []*World {
 		{Name: "train, busy", Width: 2, Queues: pair, Height: 1, Budget: Budget{Busy: 1}},
 		{Name: "train, told to end", Width: 2, Queues: pair, Height: 1, Budget: Budget{Stop: 1}},
 		{Name: "train, drained", Width: 2, Queues: pair, Senders: 2, Height: 1, Budget: Budget{Drain: 1}},
+		{Name: "train, paused", Width: 2, Queues: pair, Height: 1, Budget: Budget{Pause: 1}},
 		{Name: "train, lost sending", Width: 2, Queues: pair, Height: 1, Budget: Budget{LostSend: 1}},
 		{Name: "train, another queue", Width: 2, Queues: []int{2, 1}, Height: 1},
 	}
@@ -176,6 +177,8 @@ func Pairs() []*World {
 			Budget: Budget{Refuse: 1}},
 		{Name: "train, at once, broken", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Retries: 1, Height: 2,
 			Budget: Budget{FailIn: 1}},
+		{Name: "train, at once, paused", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Retries: 1, Height: 1,
+			Budget: Budget{Pause: 1, WorkerErr: 1}},
 		{Name: "train, at once, drained", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Senders: 2, Retries: 1,
 			Height: 1, Budget: Budget{Drain: 1, WorkerErr: 1}},
 	})

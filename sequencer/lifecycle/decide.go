@@ -99,6 +99,8 @@ func (v *View) dispatching() Step {
 		return v.wait(ReasonBehind)
 	case v.behind() && !t.Open() && v.Train.lost() && !v.staysBehind() && !v.proving():
 		return v.yields(nil)
+	case v.behind() && !t.Open() && v.Train.Held && !v.staysBehind() && !v.proving():
+		return v.withheld()
 	case v.behind() && t.Open() && v.Train.lost():
 		return v.outlived()
 	}

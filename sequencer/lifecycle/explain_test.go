@@ -576,6 +576,8 @@ func trainTold() []telling {
 			"Next of its queue; one in flight (two) will not come as it was to, and nothing joins.\nBROKEN, then BIND"},
 		{"paused amid", next(2, member(8, FatePooled), func(s *Scene) { s.Paused = "maintenance" }),
 			"Next of its queue; the queue is paused (maintenance), and nothing joins those in flight.\nHELD, then BIND"},
+		{"on a sender that is drained", next(2, member(8, FatePooled), pool(Candidate{AccountID: payer, Queue: "q", Reason: Draining})),
+			"Next of its queue; the sender of those in flight is out of use, and nothing joins them. B62a is DRAINING.\nHELD, then BIND"},
 		{"held amid", next(2, member(8, FatePooled), func(s *Scene) { s.Place.Hold = now.Add(minutes(2)) }),
 			"Next of its queue; the queue is left alone for a while, and nothing joins those in flight.\nHELD 10:02, then BIND"},
 		{"not yet, amid", next(2, member(8, FatePooled), func(s *Scene) { s.Txn.NotBefore = now.Add(minutes(2)) }),

@@ -35,6 +35,8 @@ func (s *Scene) joining(d said) said {
 	switch {
 	case s.Paused != "":
 		return wait(WaitHeld, "the queue is paused (%s), and nothing joins those in flight.", short(s.Paused))
+	case s.outOfUse(last.Txn.Sender) != "":
+		return wait(WaitHeld, "the sender of those in flight is out of use, and nothing joins them.%s", s.outOfUse(last.Txn.Sender))
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now):
 		held := wait(WaitHeld, "the queue is left alone for a while, and nothing joins those in flight.")
 		held.wait.Until = s.Place.Hold
@@ -54,6 +56,15 @@ func (s *Scene) joining(d said) said {
 		when += ", or their worker, if it makes several at a time, has room for one more"
 	}
 	return wait(WaitBehind, "it joins those in flight when "+when+", unless another queue waits for a sender.", last.Txn.UID)
+}
+
+// outOfUse says why a sender is, "" if it is in use.
+func (s *Scene) outOfUse(account string) string {
+	i := slices.IndexFunc(s.Pool, func(c Candidate) bool { return c.AccountID == account })
+	if i < 0 || s.Pool[i].Reason == "" {
+		return ""
+	}
+	return outOfUse(&s.Pool[i])
 }
 
 // member says what is ahead of, and behind, what is in flight itself.

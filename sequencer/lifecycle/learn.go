@@ -5,7 +5,7 @@ import "time"
 // Learn says what a result makes of what is stored, and of what this process knows. It
 // is a pure function. A result that is learnt twice, or that comes too late, changes
 // nothing.
-func Learn(v *View, r Result) Step { return v.slipping(v.lookBack(v.learn(r))) }
+func Learn(v *View, r Result) Step { return v.slipping(v.stay(v.lookBack(v.learn(r)))) }
 
 func (v *View) learn(r Result) Step {
 	s := v.wait(ReasonUnchanged)

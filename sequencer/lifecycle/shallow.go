@@ -62,7 +62,12 @@ func (v *View) lookBack(s Step) Step {
 	if t == nil || t.Phase.Bound() || t.shallow() == nil || t.Open() || t.Attempt(t.Landed) != nil {
 		return s
 	}
-	u := v.Txn.Clone()
+	return v.opened(v.detained(s))
+}
+
+// detained has what would leave its sender be watched instead, with the end that it is to come to.
+func (v *View) detained(s Step) Step {
+	t, u := s.Txn, v.Txn.Clone()
 	u.Attempts, u.Error, u.Deferred = t.Attempts, t.Error, t.Deferred
 	switch {
 	case t.Phase == PhaseDone:
@@ -73,8 +78,8 @@ func (v *View) lookBack(s Step) Step {
 	if u.Phase != PhaseWatching {
 		u.Phase, u.ChangedAt, u.DueAt, u.Losses = PhaseWatching, v.Now, time.Time{}, 0
 	}
-	s.Txn = u
-	return v.opened(s)
+	s.Txn, s.Aside.Code, s.Aside.Hold, s.Local.Asked = u, "", 0, Asked{}
+	return s
 }
 
 // resurfaced follows what is shallow while nothing else is open: once it has settled it is
@@ -106,7 +111,7 @@ func (v *View) opened(s Step) Step {
 			a.Height, a.StateHash, a.Confirmations = 0, "", 0
 		}
 	}
-	s.Aside.Code, s.Aside.Hold, s.Aside.DropBytes = "", 0, false
+	s.Aside.DropBytes = false
 	s.Local.Taken, s.Local.Marked, s.Local.Unsent, s.Local.Said = 0, 0, 0, Said{}
 	s.Local.SentAt, s.Local.Resent, s.Local.Asked = time.Time{}, 0, Asked{}
 	return s

@@ -211,6 +211,7 @@ const (
 	ReasonBack         Reason = "back"       // goes back to its queue
 	ReasonBehind       Reason = "behind"     // those ahead of it in flight come first
 	ReasonBroken       Reason = "broken"     // what it, or those behind it, were made on will not come
+	ReasonHeld         Reason = "held"       // nothing may join those ahead of it now
 	ReasonCancelled    Reason = "cancelled"  // ends because a person took it back
 	ReasonOverdue      Reason = "overdue"    // ends because its deadline has come
 	ReasonUsedUp       Reason = "used-up"    // ends because no try is left

@@ -36,12 +36,12 @@ func unmade(n uint32) Member {
 }
 
 // ofTrains are the reasons that only those in a train have.
-var ofTrains = map[Reason]bool{ReasonBehind: true, ReasonBroken: true}
+var ofTrains = map[Reason]bool{ReasonBehind: true, ReasonBroken: true, ReasonHeld: true}
 
 // trainRows are of what has others of its queue in flight around it.
 func trainRows() []row {
 	return []row{
-		trainPlans(), trainAnswers(), trainSends(), trainSettles(), trainLands(), trainRaises(), trainCommutes(),
+		trainPlans(), trainHeld(), trainAnswers(), trainStays(), trainSends(), trainSettles(), trainLands(), trainRaises(), trainCommutes(),
 		madeAtOnce(), answeredAtOnce(), leftAtOnce(),
 		{"a person, while others are behind", []sample{
 			{"cancels what waits for its next try: remembered", txn(PhaseDelayed, try(Expired, over)),
@@ -97,6 +97,34 @@ func trainPlans() row {
 	}}
 }
 
+func trainHeld() row {
+	held := func(v *View) { v.Train.Held = true }
+	fresh, made := txn(PhaseDispatching), txn(PhaseDispatching, try(Prepared))
+	first := ahead(member(6, FatePooled))
+	early := txn(PhaseDispatching, early(11))
+	return row{"nothing may join: paused, drained, or told to end", []sample{
+		{"what is not planned: back, as if it had not joined", fresh, decides(asked(good()), held, first), "held; WAITING, FREE"},
+		{"what its worker has", made, decides(held, first), "held; WAITING, FREE; 1 prepared over 7@100"},
+		{"which would leave anyway", made, decides(held, ahead(member(6, FateExpired))),
+			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1"},
+		{"what is cancelled ends", txn(PhaseDispatching, try(Prepared), cancelling), decides(held, first),
+			"cancelled; FAILED, FREE; 1 prepared over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; tell on-failure"},
+		{"what is signed goes on", txn(PhaseSent, try(Signed)), decides(held, first, knows(func(l *Local) { l.Unsent = 1 })), "sending; send 1"},
+		{"and what was signed just now", made, learns(signed(Prove, 1), held, first),
+			"answered; REVISION, INCLUSION; 1 signed open 7@100; keep bytes of 1; confirm"},
+		{"what may be out goes on", txn(PhaseDispatching, try(Unknown), try(Prepared)), decides(asked(good()), held, first), "proving; prove 2"},
+		{"the first goes on", made, decides(held), "proving; prove 1"},
+		{"also with others behind it", made, decides(held, behindIt(member(8, FatePooled))), "proving; prove 1"},
+		{"what waits for its turn with a proof", early, decides(asked(good()), held, atOnce, ahead(unmade(11))),
+			"held; WAITING, FREE; 1 prepared unplaced over 11@100; slips"},
+		{"what is unplaced, when its worker has made it", txn(PhaseDispatching, try(Prepared, unplaced)),
+			decides(held, atOnce, ahead(unmade(11))), "proving; prove 1"},
+		{"what is to be tried again in its place: there, until what it failed by has settled",
+			txn(PhaseDispatching, try(FailedIn, over, shallow), try(Prepared, at(9))),
+			decides(held, first), "settled; RETRY, DELAY; 1 failed shallow over 7@100; 2 prepared over 9@100; deferred 1; due in 1m0s"},
+	}}
+}
+
 func trainAnswers() row {
 	proving := txn(PhaseDispatching, try(Prepared))
 	first := ahead(member(6, FatePooled))
@@ -138,6 +166,26 @@ func trainAnswers() row {
 		{"refused by every node", txn(PhaseSent, try(Signed)),
 			learns(SendTold{Call: freshly(Send, 1), Slot: 301, Refusal: refused("R", Refusal{})}, first, unseen),
 			"broken; WAITING, FREE; 1 refused over 7@100; deferred 1; error R"},
+	}}
+}
+
+func trainStays() row {
+	made := txn(PhaseDispatching, try(Prepared))
+	follows := behindIt(again(PhaseDispatching, 5))
+	return row{"the first would leave, and another waits in its place behind it", []sample{
+		{"its worker ends it for good: when none is behind", made, learns(fault(answer(Prove, 1), FaultHopeless, "E"), follows),
+			"answered; REVISION, WAITING_INCLUSION; 1 prepared over 7@100; to end UNRESOLVED; error E; drop bytes"},
+		{"as it does then", txn(PhaseWatching, try(Prepared, over), ending(PhaseUnresolved)), decides(),
+			"settled; UNRESOLVED, FREE; 1 prepared over 7@100; drop bytes; tell on-failure"},
+		{"and not before", txn(PhaseWatching, try(Prepared, over), ending(PhaseUnresolved)), decides(follows), "broken"},
+		{"its worker has nothing to send", made, learns(finished(1), follows),
+			"answered; REVISION, WAITING_INCLUSION; 1 prepared over 7@100; to end DONE; drop bytes"},
+		{"its worker is busy: back, when none is behind", made, learns(fault(answer(Prove, 1), FaultBusy, "B"), follows),
+			"deferred; REVISION, WAITING_INCLUSION; deferred 1; to end WAITING; error B; rest RESTED 1s"},
+		{"it is cancelled meanwhile", txn(PhaseWatching, try(Prepared, over), ending(PhaseWaiting), cancelling), decides(),
+			"cancelled; FAILED, FREE; 1 prepared over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; tell on-failure"},
+		{"a retry may mend it: it stays as it does alone", made, learns(fault(answer(Prove, 1), FaultError, "E"), follows),
+			"answered; RETRY, RETRY; 1 prepared over 7@100; error E"},
 	}}
 }
 

@@ -18,6 +18,8 @@ type Train struct {
 	Ahead, Behind []Member // in the order of the queue
 	// Unseen: there are members that this process does not drive yet.
 	Unseen bool
+	// Held: nothing joins, for the queue is paused, the sender out of use, or the process to end.
+	Held bool
 	// Commuting: none of them requires what another makes. A failure in a block then uses a
 	// nonce and breaks nothing, and they may take effect in any order.
 	Commuting bool
@@ -100,8 +102,8 @@ func (t *Train) barred() bool {
 	return slices.ContainsFunc(t.Ahead, func(m Member) bool { return m.goesAlone() })
 }
 
-// failed reports whether m failed in a block, which is not settled yet.
-func (m *Member) failed() bool { return m.Sighting.Fate == FateFailed && m.Txn.Open() }
+// Failed reports whether m failed in a block, which is not settled yet.
+func (m *Member) Failed() bool { return m.Sighting.Fate == FateFailed && m.Txn.Open() }
 
 // fee is the most that m pays.
 func (m *Member) fee() (most uint64) {
@@ -148,10 +150,10 @@ func (t *Train) inOrder() bool {
 }
 
 // stands reports whether what is behind m may go on.
-func (t *Train) stands(m *Member) bool { return m.inOrder() || t.Commuting && m.failed() }
+func (t *Train) stands(m *Member) bool { return m.inOrder() || t.Commuting && m.Failed() }
 
 // waits reports whether m is in no block that counts for those behind it.
-func (t *Train) waits(m *Member) bool { return !m.landed() && (!t.Commuting || !m.failed()) }
+func (t *Train) waits(m *Member) bool { return !m.landed() && (!t.Commuting || !m.Failed()) }
 
 // holds reports whether something behind may still land: then its own bytes have to.
 func (t *Train) holds() bool {
@@ -218,7 +220,7 @@ func (p *Policy) halfway(tip Tip) uint32 { return upTo(max(tip.TipSlot, tip.Slot
 // order any more, or the last has failed: one behind it may have landed and be gone.
 func (v *View) follows() (nonce uint32, ok bool) {
 	t := &v.Train
-	if t.Unseen || t.broken() || t.barred() || t.last().failed() || !t.last().taken() || !rise(t.Ahead) {
+	if t.Unseen || t.broken() || t.barred() || t.last().Failed() || !t.last().taken() || !rise(t.Ahead) {
 		return nonce, false
 	}
 	a := t.last().Txn.FirstOpen()
@@ -240,13 +242,21 @@ func (v *View) yields(e *Error) Step {
 			t.Deferred++
 		}
 	})
+	return u.parts(ReasonBroken)
+}
+
+// withheld lets what is not out go back to its place, as if it had not joined.
+func (v *View) withheld() Step { return v.with(dropPlan(v.Now)).parts(ReasonHeld) }
+
+// parts has what is behind others, and has nothing open, wait in its queue, or in its place.
+func (v *View) parts(why Reason) Step {
 	switch {
-	case u.stops():
-		return u.stopped()
-	case u.Txn.shallow() != nil && v.Train.mends():
-		return u.staying(v.Policy.RetryDelay)
+	case v.stops():
+		return v.stopped()
+	case v.Txn.shallow() != nil && v.Train.mends():
+		return v.staying(v.Policy.RetryDelay)
 	}
-	return u.back(ReasonBroken)
+	return v.back(why)
 }
 
 // outlived: what it was made on will not come, and something of it is out. That is watched until
@@ -284,6 +294,15 @@ func (v *View) inTurn(s Step) Step {
 		return v.wait(ReasonBroken)
 	}
 	return s
+}
+
+// stay keeps what a result would have leave a train while others are behind it: it leaves when
+// none is.
+func (v *View) stay(s Step) Step {
+	if s.Txn == nil || !v.Txn.Phase.Bound() || s.Txn.Phase.Bound() || len(v.Train.Behind) == 0 || v.slips(&s) {
+		return s
+	}
+	return v.detained(s)
 }
 
 // clear says when the bytes of v may be given to the nodes, by Clock, for those ahead:

@@ -70,7 +70,7 @@ func (v *View) proving() bool {
 // follow reports whether a nonce is the next of what is ahead: what was planned on that may be
 // different by now.
 func (v *View) follow(nonce uint32) bool {
-	if t := &v.Train; !t.Commuting || !t.Unseen && t.last().failed() {
+	if t := &v.Train; !t.Commuting || !t.Unseen && t.last().Failed() {
 		return true // of what failed its nonce is used, and so are those of what has landed since
 	}
 	next, inOrder := v.follows()

@@ -151,8 +151,8 @@ func (r *Recovery) running(ctx context.Context, queue string) (all []*lifecycle.
 	if queue == "" {
 		return nil, nil
 	}
-	uids, _, err := r.Store.InFlight(ctx, queue)
-	for _, uid := range uids {
+	run, err := r.Store.InFlight(ctx, queue)
+	for _, uid := range run.UIDs {
 		t, err := r.Store.Get(ctx, uid)
 		switch {
 		case err == nil:
