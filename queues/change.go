@@ -145,7 +145,8 @@ func (s *Store) arguments(c *Change) []any {
 		}
 	}
 	args := []any{
-		t.UID, t.Queue, kindOf(t.Type, t.Ledger), t.Sequence, t.Revision, claim, rand.Text()[:13], string(c.After.Phase), inMillis(c.due()),
+		t.UID, t.Queue, kindOf(t.Type, t.Ledger), t.Sequence, t.Revision, claim, rand.Text()[:13],
+		string(c.After.Phase), inMillis(c.due()),
 		c.Code, c.Attempt, open, c.After.Cost(), encodeRecord(c.After),
 	}
 	if c.Attempt == 0 {

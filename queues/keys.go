@@ -32,10 +32,11 @@ import (
 //	                       wait came back; popped: sequence up to which the line is taken;
 //	                       run: uids that are bound, in order, with commas between them, sender: to
 //	                       which; hold: until when it waits, holder: uids whose callbacks it waits
-//	                       for, and first, behind a !, until when it is left alone; ready: the ready set it is in, first: with which head, since: from
-//	                       when on; streak: UNRESOLVED in a row; till: when its pause ends; width:
-//	                       how many may be in flight as a person has set it, narrow: as it is now
-//	                       that some have broken; and on a line of its own why it is paused
+//	                       for, and first, behind a !, until when it is left alone; ready: the
+//	                       ready set it is in, first: with which head, since: from when on; streak:
+//	                       UNRESOLVED in a row; till: when its pause ends; width: how many may be
+//	                       in flight as a person has set it, narrow: as it is now that some have
+//	                       broken; and on a line of its own why it is paused
 //	queues         zset    all queue names, for listing
 //	ready:<type>   zset    queues that can be bound and whose head has this type, by when they became
 //	                       ready or their last transaction ended, in microseconds

@@ -68,11 +68,13 @@ func (r *reply) overview(l []any) Overview {
 			lifecycle.Waiting: n[0], lifecycle.Dispatching: 0, lifecycle.Revision: 0, lifecycle.Retry: 0,
 			lifecycle.Done: n[1], lifecycle.Failed: n[2], lifecycle.Unresolved: n[3],
 		},
-		Types: map[string]Load{}, Ledgers: map[string]Load{}, Queues: n[5], Processes: n[6], Events: n[7], Fees: map[string]uint64{},
+		Types: map[string]Load{}, Ledgers: map[string]Load{}, Queues: n[5], Processes: n[6], Events: n[7],
+		Fees: map[string]uint64{},
 	}
 	types := r.list(r.at(l, 2))
 	for i := 0; i+3 < len(types); i += 4 {
-		o.add(r.string(types[i]), Load{Waiting: r.int(types[i+1]), Ready: r.int(types[i+2]), Oldest: fromMillis(r.int(types[i+3]))})
+		o.add(r.string(types[i]), Load{Waiting: r.int(types[i+1]), Ready: r.int(types[i+2]),
+			Oldest: fromMillis(r.int(types[i+3]))})
 	}
 	for sender, nanomina := range r.fields(r.at(l, 3)) {
 		if sender == "*" {

@@ -166,7 +166,8 @@ func (s *Sequencer) around(o *owner) (t lifecycle.Train) {
 // commutes reports whether all around a transaction, and it, require nothing of each other.
 func (s *Sequencer) commutes(txn *lifecycle.Transaction, t *lifecycle.Train) bool {
 	needs := func(m lifecycle.Member) bool { return s.Types.Overlap(m.Txn.Type) != dispatcher.Commuting }
-	return !needs(lifecycle.Member{Txn: txn}) && !slices.ContainsFunc(t.Ahead, needs) && !slices.ContainsFunc(t.Behind, needs)
+	return !needs(lifecycle.Member{Txn: txn}) && !slices.ContainsFunc(t.Ahead, needs) &&
+		!slices.ContainsFunc(t.Behind, needs)
 }
 
 // member is what is known of one of a train; false if that is nothing, or not up to date.

@@ -411,7 +411,8 @@ func (s *State) callback(t int) bool {
 func (s *State) tick() bool {
 	for p := range s.procs {
 		for _, h := range s.procs[p].held {
-			if h != nil && (h.call.Kind == lifecycle.Dispatch || h.call.Kind == lifecycle.Submit || h.stopped.Kind == lifecycle.Submit) {
+			if h != nil && (h.call.Kind == lifecycle.Dispatch || h.call.Kind == lifecycle.Submit ||
+				h.stopped.Kind == lifecycle.Submit) {
 				return false // it ends in time
 			}
 		}

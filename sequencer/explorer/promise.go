@@ -130,7 +130,8 @@ func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 			}
 		}
 	}
-	if a := s.store.Sender(t.Sender); t.Ledger == "" && before.Phase.Bound() && !t.Phase.Bound() && t.Open() && a != nil && a.Free() {
+	if a := s.store.Sender(t.Sender); t.Ledger == "" && before.Phase.Bound() && !t.Phase.Bound() && t.Open() &&
+		a != nil && a.Free() {
 		s.refuse = "its sender is released while an attempt is open"
 	}
 	if !before.Open() && t.Open() && !t.FirstOpen().Shallow && t.Phase.Bound() && s.store.Record(t.UID).Overtaken {
@@ -233,7 +234,8 @@ func (s *State) failedBefore(c chain, txn, other int8) bool {
 func (s *State) checkTxn(i int) string {
 	t := s.store.Records[i].Txn
 	for n := range t.Attempts {
-		if a := &t.Attempts[n]; a.ValidUntil == 0 && !a.Legacy && !a.Pending() && a.Outcome != lifecycle.Prepared && t.Ledger == "" {
+		if a := &t.Attempts[n]; a.ValidUntil == 0 && !a.Legacy && !a.Pending() &&
+			a.Outcome != lifecycle.Prepared && t.Ledger == "" {
 			return "an attempt that could land for ever"
 		}
 	}
@@ -333,7 +335,8 @@ func (s *State) checkBonds() string {
 	}
 	for i := range s.store.Senders {
 		a := &s.store.Senders[i]
-		if run := s.store.queue(a.Queue).Run; a.Queue != "" && (len(run) == 0 || s.store.Record(run[0]).Txn.Sender != a.Account) {
+		if run := s.store.queue(a.Queue).Run; a.Queue != "" && (len(run) == 0 ||
+			s.store.Record(run[0]).Txn.Sender != a.Account) {
 			return a.Account + " is bound to a queue that does not know it"
 		}
 		for _, r := range a.Reasons {

@@ -97,7 +97,8 @@ func (s *Store) Forget(t *lifecycle.Transaction) {
 
 // finish forgets a queue with its last transaction, unless a person has said something of it.
 func (s *Store) finish(q *Queue) {
-	if q.Paused == "" && q.Width == 0 && !slices.ContainsFunc(s.Records, func(r Record) bool { return r.Txn.Queue == q.Name }) {
+	of := func(r Record) bool { return r.Txn.Queue == q.Name }
+	if q.Paused == "" && q.Width == 0 && !slices.ContainsFunc(s.Records, of) {
 		s.Queues = slices.DeleteFunc(s.Queues, func(o Queue) bool { return o.Name == q.Name })
 		return
 	}

@@ -89,7 +89,8 @@ func (s *State) putBack(p int, before, after *lifecycle.Transaction, bytes *life
 }
 
 // restores are the ways in which place may go.
-var restores = []string{"nothing lacked", "in its place", "not the end", "bound again", "waited for", "room made", "passed"}
+var restores = []string{"nothing lacked", "in its place", "not the end", "bound again", "waited for", "room made",
+	"passed"}
 
 func (s *State) restores(how string) {
 	if s.met != nil {

@@ -88,7 +88,8 @@ const (
 
 var faultNames = [faults]string{"crash", "lapse", "lost-reply", "reorg", "worker-error", "hopeless", "worker-lost",
 	"busy",
-	"finished", "lost-send", "refuse", "fail-in", "outsider", "vanish", "cancel", "retry", "resolve", "drain", "pause", "stop",
+	"finished", "lost-send", "refuse", "fail-in", "outsider", "vanish", "cancel", "retry", "resolve", "drain",
+	"pause", "stop",
 	"away", "stray", "wrong-key", "broke", "unheard", "forget"}
 
 func (f Fault) String() string { return faultNames[f] }

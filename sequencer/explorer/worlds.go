@@ -142,7 +142,6 @@ func worldsOfTrains() []*World {
 		{Name: "train, busy", Width: 2, Queues: pair, Height: 1, Budget: Budget{Busy: 1}},
 		{Name: "train, told to end", Width: 2, Queues: pair, Height: 1, Budget: Budget{Stop: 1}},
 		{Name: "train, drained", Width: 2, Queues: pair, Senders: 2, Height: 1, Budget: Budget{Drain: 1}},
-		{Name: "train, paused", Width: 2, Queues: pair, Height: 1, Budget: Budget{Pause: 1}},
 		{Name: "train, lost sending", Width: 2, Queues: pair, Height: 1, Budget: Budget{LostSend: 1}},
 		{Name: "train, another queue", Width: 2, Queues: []int{2, 1}, Height: 1},
 	}
@@ -155,6 +154,7 @@ func Pairs() []*World {
 	return filled([]*World{
 		{Name: "train, broken", Width: 2, Queues: pair, Retries: 1, Height: 2, Budget: Budget{FailIn: 1}},
 		{Name: "train, commuting", Width: 2, Commuting: true, Queues: pair, Retries: 1, Height: 2, Budget: Budget{FailIn: 1}},
+		{Name: "train, paused", Width: 2, Queues: pair, Height: 1, Budget: Budget{Pause: 1}},
 		{Name: "train, refused", Width: 2, Queues: pair, Retries: 1, Height: 1, Budget: Budget{Refuse: 1}},
 		{Name: "train, dropped", Width: 2, Queues: pair, Height: 1, Budget: Budget{Vanish: 1}},
 		{Name: "train, cancelled", Width: 2, Queues: pair, Height: 1, Budget: Budget{Cancel: 1}},
@@ -177,8 +177,8 @@ func Pairs() []*World {
 			Budget: Budget{Refuse: 1}},
 		{Name: "train, at once, broken", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Retries: 1, Height: 2,
 			Budget: Budget{FailIn: 1}},
-		{Name: "train, at once, paused", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Retries: 1, Height: 1,
-			Budget: Budget{Pause: 1, WorkerErr: 1}},
+		{Name: "train, at once, paused", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Height: 1,
+			Budget: Budget{Pause: 1}},
 		{Name: "train, at once, drained", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Senders: 2, Retries: 1,
 			Height: 1, Budget: Budget{Drain: 1, WorkerErr: 1}},
 	})
@@ -188,8 +188,8 @@ func Pairs() []*World {
 func worldsOfLongTrains() []*World {
 	pair := []int{2}
 	return []*World{
-		{Name: "train, tried early and reorganised", Width: 2, Queues: pair, Early: 1, Settle: 3, Finality: 3, Retries: 1, Height: 4,
-			Budget: Budget{FailIn: 2, Reorg: 1}},
+		{Name: "train, tried early and reorganised", Width: 2, Queues: pair, Early: 1, Settle: 3, Finality: 3, Retries: 1,
+			Height: 4, Budget: Budget{FailIn: 2, Reorg: 1}},
 		{Name: "train, tried early, cancelled", Width: 2, Queues: pair, Early: 1, Settle: 3, Finality: 3, Retries: 1,
 			Height: 4, Budget: Budget{FailIn: 2, Cancel: 1}},
 		{Name: "train, tried early, a crash", Width: 2, Queues: pair, Early: 1, Settle: 3, Finality: 3, Retries: 1,
@@ -261,8 +261,8 @@ func worldsOfMuch() []*World {
 			Queues: two, Budget: Budget{FailIn: 1, Reorg: 1, Drain: 1}},
 		{Name: "tried early, fails over", Early: 1, Settle: 3, Finality: 3, Retries: 1, Height: 3, Forgets: 3,
 			Budget: Budget{FailIn: 1, Forget: 1}},
-		{Name: "tried early, two fail over on one sender", Early: 1, Settle: 3, Finality: 3, Retries: 1, Height: 3, Forgets: 5,
-			Queues: two, Budget: Budget{FailIn: 1, Forget: 1}},
+		{Name: "tried early, two fail over on one sender", Early: 1, Settle: 3, Finality: 3, Retries: 1, Height: 3,
+			Forgets: 5, Queues: two, Budget: Budget{FailIn: 1, Forget: 1}},
 		{Name: "tried early, finished", Early: 1, Settle: 3, Finality: 3, Retries: 1, Height: 4,
 			Budget: Budget{FailIn: 1, Reorg: 1, Finished: 1, Busy: 1}},
 		{Name: "two processes, a crash and a sleep", Procs: 2, Height: 2, Budget: Budget{Lapse: 1, Crash: 1}},

@@ -128,7 +128,8 @@ func (v *View) dispatching() Step {
 	}
 	if v.Local.Legacy {
 		if v.behind() {
-			return v.yields(&Error{Code: CodeUnavailable, Message: "the worker makes no proofs, so nothing may be in flight beside what it sends"})
+			return v.yields(&Error{Code: CodeUnavailable, Message: "the worker makes no proofs, " +
+				"so nothing may be in flight beside what it sends"})
 		}
 		if !t.ExpiresAt.IsZero() {
 			return v.unkept()

@@ -36,7 +36,8 @@ func (s *Scene) joining(d said) said {
 	case s.Paused != "":
 		return wait(WaitHeld, "the queue is paused (%s), and nothing joins those in flight.", short(s.Paused))
 	case s.outOfUse(last.Txn.Sender) != "":
-		return wait(WaitHeld, "the sender of those in flight is out of use, and nothing joins them.%s", s.outOfUse(last.Txn.Sender))
+		return wait(WaitHeld, "the sender of those in flight is out of use, and nothing joins them.%s",
+			s.outOfUse(last.Txn.Sender))
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now):
 		held := wait(WaitHeld, "the queue is left alone for a while, and nothing joins those in flight.")
 		held.wait.Until = s.Place.Hold
@@ -55,7 +56,8 @@ func (s *Scene) joining(d said) said {
 	if s.Train.Commuting {
 		when += ", or their worker, if it makes several at a time, has room for one more"
 	}
-	return wait(WaitBehind, "it joins those in flight when "+when+", unless another queue waits for a sender.", last.Txn.UID)
+	return wait(WaitBehind, "it joins those in flight when "+when+", unless another queue waits for a sender.",
+		last.Txn.UID)
 }
 
 // outOfUse says why a sender is, "" if it is in use.
@@ -82,7 +84,8 @@ func (s *Scene) member(d said) said {
 			"flight again and half of them in a block.",
 			Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepAskWorker}}
 	case s.Train.broken() && t.Open():
-		d.summary += fmt.Sprintf(" What is ahead of it (%s) will not come as it was to: the chain settles what becomes of it.",
+		d.summary += fmt.Sprintf(" What is ahead of it (%s) will not come as it was to: "+
+			"the chain settles what becomes of it.",
 			s.brokenAhead())
 		d.wait.Code, d.next = WaitBroken, Next{Action: StepWatch}
 	case s.Train.lost():
@@ -91,7 +94,8 @@ func (s *Scene) member(d said) said {
 			then = "with its proof when it has one"
 		}
 		return said{fmt.Sprintf("What is ahead of it (%s) will not come as it was to: "+
-			"it goes back to its place, %s.", s.brokenAhead(), then), Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepBind}}
+			"it goes back to its place, %s.", s.brokenAhead(), then),
+			Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepBind}}
 	case failed && s.Train.holds():
 		why := " Made on it were the %d behind it: nothing is tried before none of them can land."
 		if s.Train.Commuting {
@@ -101,9 +105,11 @@ func (s *Scene) member(d said) said {
 		d.wait = Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d behind", behind)}
 	case failed && ahead > 0 && t.Deferred > 0 && (t.Last() == nil || !t.Last().Pending()):
 		again := "It went back to its place once; it is made again when the %d ahead of it are in a block."
-		return said{fmt.Sprintf(again, ahead), Wait{Code: WaitHeld, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepAskWorker}}
+		return said{fmt.Sprintf(again, ahead),
+			Wait{Code: WaitHeld, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepAskWorker}}
 	case ahead > 0 && t.Last().provedAhead():
-		return said{"It was proved while one ahead of it was: it is signed at its nonce, and sent, when a node has taken that.",
+		return said{"It was proved while one ahead of it was: it is signed at its nonce, and sent, " +
+			"when a node has taken that.",
 			Wait{Code: WaitBehind, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepAskWorker}}
 	case first != "":
 		d.summary += fmt.Sprintf(" %d of its queue are in flight ahead of it; the first in no block is %s.", ahead, first)
@@ -122,6 +128,8 @@ func lost(m Member) bool {
 
 // brokenAhead is the first ahead that is not, or will not be, what was built on.
 func (s *Scene) brokenAhead() string {
-	i := slices.IndexFunc(s.Train.Ahead, func(m Member) bool { return !s.Train.stands(&m) && (s.Txn.Open() || !s.Train.makes(&m)) })
+	i := slices.IndexFunc(s.Train.Ahead, func(m Member) bool {
+		return !s.Train.stands(&m) && (s.Txn.Open() || !s.Train.makes(&m))
+	})
 	return s.Train.Ahead[i].Txn.UID
 }

@@ -10,10 +10,10 @@ import (
 // Mina includes them in that order. Alone, both are empty.
 //
 // Three rules keep the promises. Nothing joins but behind members that a node has taken
-// and that are still in order, or that are made beside it (unplaced.go), so that no nonce below an open one is free. Whose attempts
-// have come to nothing begins nothing, and leaves to no end but DONE by a block, while any
-// is behind it: those were made on a state that never came. And what has another ahead of
-// it has no failure of its own: it goes back to its place.
+// and that are still in order, or that are made beside it (unplaced.go), so that no nonce below
+// an open one is free. Whose attempts have come to nothing begins nothing, and leaves to no end
+// but DONE by a block, while any is behind it: those were made on a state that never came. And
+// what has another ahead of it has no failure of its own: it goes back to its place.
 type Train struct {
 	Ahead, Behind []Member // in the order of the queue
 	// Unseen: there are members that this process does not drive yet.
@@ -194,7 +194,8 @@ func (p *Policy) Joins(members []Member, width, atOnce int, tip Tip) bool {
 	if len(members) == 0 || waiting >= width || proving >= atOnce || !rise(members) || !tip.Fresh || !tip.Quorum {
 		return false
 	}
-	return last == nil || (last.taken() || atOnce > 1 && last.leaving()) && last.Txn.FirstOpen().ValidUntil >= p.halfway(tip)
+	return last == nil ||
+		(last.taken() || atOnce > 1 && last.leaving()) && last.Txn.FirstOpen().ValidUntil >= p.halfway(tip)
 }
 
 // rise reports whether the nonces of what is out of members rise in the order of the queue: what is watched

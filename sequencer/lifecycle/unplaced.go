@@ -42,7 +42,8 @@ func (m *Member) leaving() bool { return m.Txn.Phase == PhaseSent && m.Txn.Open(
 // comes reports whether one of those ahead is still to be out: what is unplaced waits for that,
 // where none of them is lost, or may have nothing beside it.
 func (t *Train) comes() bool {
-	return t.Commuting && !t.barred() && slices.ContainsFunc(t.Ahead, func(m Member) bool { return m.making() || m.leaving() })
+	return t.Commuting && !t.barred() &&
+		slices.ContainsFunc(t.Ahead, func(m Member) bool { return m.making() || m.leaving() })
 }
 
 // lost reports whether a member ahead neither is nor will be what was built on.

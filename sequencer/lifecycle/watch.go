@@ -254,7 +254,8 @@ func (v *View) resend() Step {
 		return v.ask(AskBytes, ReasonResending)
 	}
 	a, stands := t.Attempt(bytes.Number), inQuestion(t)
-	if bytes.Command == nil || a == nil || stands == nil || a.Outcome == Prepared || a.Sender != stands.Sender || a.Nonce != stands.Nonce {
+	if bytes.Command == nil || a == nil || stands == nil || a.Outcome == Prepared || a.Sender != stands.Sender ||
+		a.Nonce != stands.Nonce {
 		return v.noBytes() // or left over from another nonce, or of what never left
 	}
 	if a.Outcome == Refused {
