@@ -82,7 +82,8 @@ import (
 //	lane:<id>:<lane> list  parked events of a transaction (t:<uid>), queue (q:) or sender (s:), in
 //	                       order: "<number> <tries> <length> <event> <ms>\n<body>"
 //	sent:<id>      list    its last deliveries as JSON, the latest first
-//	wake           channel "": a bind may have become possible; a uid: its owner is to look at it
+//	wake           channel "": a bind may have become possible; a uid: its owner is to look at it; a
+//	                       queue behind a !: whoever drives what runs of it is to read it
 //
 // Other packages name keys only through these functions.
 

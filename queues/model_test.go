@@ -445,9 +445,10 @@ func (m *model) look(process, uid string) {
 
 // heed has whoever drives what runs of a queue look.
 func (m *model) heed(q *explorer.Queue) {
-	for _, uid := range q.Run {
+	for _, uid := range slices.Backward(q.Run) {
 		if process := explorer.Owner(m.want.Record(uid).Txn.Claim); process != "" {
-			m.look(process, uid)
+			m.owe(process, uid, m.now)
+			m.looked = append(m.looked, "!"+q.Name)
 			return
 		}
 	}

@@ -230,7 +230,7 @@ func testWidth(f *fixture) {
 	width := func(n int) {
 		f.Helper()
 		f.ok(f.store.SetWidth(f.ctx, "q", n))
-		equal(f.T, "to look at", f.tick().Due, f.queue("q").InFlight[:1])
+		equal(f.T, "to look at", f.tick().Due, f.queue("q").InFlight[len(f.queue("q").InFlight)-1:])
 	}
 	joins(1, "t2")
 	joins(2, "")

@@ -3,9 +3,9 @@
 // change is one Lua script that compares what it was decided on with what is
 // there.
 //
-// A queue is a strict line: at most one of its transactions is bound to a
-// sender, and the next one is bound only after that one has ended. Queues that
-// can be bound stand in a ready set, senders that are free in a free set, and
+// A queue is a strict line: one of its transactions is bound to a sender, and the
+// next one only after that one has ended or, with width, behind it to the same
+// sender ([Store.Join]). Queues that can be bound stand in a ready set, senders that are free in a free set, and
 // Bind takes the first of each; nothing walks over queues that cannot run.
 //
 // State is fenced, facts are not. The state of a bound transaction is changed
@@ -21,11 +21,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"mina-sequencer/sequencer/lifecycle"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // Options describe a namespace on a Redis.
@@ -50,7 +52,10 @@ type Options struct {
 	// and that was changed for a person, or of which a fact was recorded, here or by
 	// another process: its owner is to look at it. It must not block. nil tells nobody.
 	Changed func(uid string)
-	Log     *slog.Logger
+	// Heed is told in the same way the name of a queue of which something runs, when it is
+	// paused, resumed or made wider, or its sender is taken out of use or back.
+	Heed func(queue string)
+	Log  *slog.Logger
 }
 
 // A Store is one namespace on one Redis.
@@ -162,14 +167,17 @@ func (s *Store) listen(ctx context.Context) {
 	}
 }
 
-// hear takes what was published: "" that a bind may have become possible, else the
-// uid of a transaction.
-func (s *Store) hear(uid string) {
+// hear takes what was published: "" that a bind may have become possible, a queue behind a !,
+// else the uid of a transaction.
+func (s *Store) hear(what string) {
+	queue, is := strings.CutPrefix(what, "!")
 	switch {
-	case uid == "":
+	case what == "":
 		s.signal(1)
-	case s.Changed != nil:
-		s.Changed(uid)
+	case is && s.Heed != nil:
+		s.Heed(queue)
+	case !is && s.Changed != nil:
+		s.Changed(what)
 	}
 }
 

@@ -228,12 +228,11 @@ func (s *Sequencer) drop(o *owner) bool {
 // read gets the record as it is stored, waiting as long as Redis is away.
 func (o *owner) read(ctx context.Context) bool {
 	t, err := o.s.Store.Get(ctx, o.uid)
+	if err == nil {
+		err = o.s.relist(ctx, t)
+	}
 	switch {
 	case err == nil && o.s.owns(t):
-		if err := o.s.relist(ctx, t); err != nil {
-			o.again(ctx, "transaction not read", err)
-			return true
-		}
 		if o.s.recovery.Lacks(t) {
 			o.drive.Stale() // and not until the store is settled: others may wait for its end
 			o.again(ctx, "Redis has forgotten what is out", nil)

@@ -214,7 +214,7 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	defer stop()
 	s.work.open(work)
 
-	s.Store.Changed = s.changed
+	s.Store.Changed, s.Store.Heed = s.changed, s.heed
 	// The first heartbeat comes before the first bind, the last when all have ended.
 	alive, die := context.WithCancel(work)
 	s.heartbeat(alive)

@@ -19,6 +19,7 @@ type train struct {
 	width   int      // the most that may be in no block
 	height  uint32   // of the block of what landed last of it
 	held    bool     // its queue is paused, or its sender out of use
+	read    int      // the number of the latest reading that was taken over; see relist
 	joining bool
 }
 
@@ -33,6 +34,7 @@ func (s *Sequencer) lists(queue string, uids []string, width int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.list(queue, uids, width)
+	s.trains[queue].held = false
 }
 
 // list is lists under mu.
@@ -95,9 +97,14 @@ func (s *Sequencer) tellTrain(t *train, but string) {
 }
 
 // relist reads how wide the queue of t is, whether anything may join what runs of it, and what
-// that is unless t is known to.
+// that is unless t is known to. Of several readings the one that began last counts.
 func (s *Sequencer) relist(ctx context.Context, t *lifecycle.Transaction) error {
-	if !t.Phase.Bound() {
+	s.mu.Lock()
+	s.asked++
+	n, driven := s.asked, t.Phase.Bound() && s.owns(t)
+	known := s.trains[t.Queue]
+	s.mu.Unlock()
+	if !driven && known == nil {
 		return nil
 	}
 	run, err := s.Store.InFlight(ctx, t.Queue)
@@ -106,15 +113,41 @@ func (s *Sequencer) relist(ctx context.Context, t *lifecycle.Transaction) error 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known := s.trains[t.Queue]; known != nil && slices.Contains(known.uids, t.UID) {
+	known = s.trains[t.Queue]
+	switch {
+	case known == nil && !driven:
+		return nil
+	case known != nil && (!driven || slices.Contains(known.uids, t.UID)):
+		if known.read > n {
+			return nil
+		}
 		run.UIDs = known.uids // which has one more by now, perhaps
 	}
 	s.list(t.Queue, run.UIDs, run.Width)
-	if known := s.trains[t.Queue]; known != nil && known.held != run.Held {
+	if known = s.trains[t.Queue]; known == nil {
+		return nil
+	}
+	if known.read = n; known.held != run.Held {
 		known.held = run.Held
 		s.tellTrain(known, "")
 	}
 	return nil
+}
+
+// heed has what holds for all that runs of a queue read anew, by whichever of it is here.
+func (s *Sequencer) heed(queue string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.trains[queue]
+	if t == nil {
+		return
+	}
+	for _, uid := range t.uids {
+		if o := s.owners[uid]; o != nil {
+			o.leave(word{changed: true})
+			return
+		}
+	}
 }
 
 // endTrains has what is behind others, and not out yet, go back while there is time for that.

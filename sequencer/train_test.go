@@ -157,6 +157,39 @@ func TestTrainHeld(t *testing.T) {
 	}
 }
 
+// TestTrainHeldAsOneLeaves: what runs hears of a pause also where the one that was told leaves.
+func TestTrainHeldAsOneLeaves(t *testing.T) {
+	trains(t, 4, devnet.Config{}, func(w *world) {
+		w.overlap["MINT"] = dispatcher.Commuting
+		_, worker := w.worker(1, devworker.Options{ProveTime: 50 * time.Second, Several: true, Capacity: 3})
+		worker.Script(func(c devworker.Call) *devworker.Fault {
+			if c.UID != "q-02" || c.Attempt != 1 {
+				return nil
+			}
+			w.ok(w.store.Pause(w.ctx, "q", "to see"))
+			return &devworker.Fault{Kind: devworker.Error, Code: "E"}
+		})
+		w.start()
+		uids := w.postAll("q", 3)
+		w.await(uids[0], lifecycle.Done, time.Hour)
+		for _, uid := range uids[1:] {
+			if x := w.get(uid); x.State() != lifecycle.Waiting || x.SubmittedAt != (time.Time{}) {
+				t.Errorf("%s is %s, and was sent at %v", uid, x.State(), x.SubmittedAt)
+			}
+		}
+		if proofs := worker.Calls()[devworker.Prove]; proofs != 3 {
+			t.Errorf("%d proofs were asked for", proofs)
+		}
+		w.ok(w.store.Resume(w.ctx, "q"))
+		for _, uid := range uids {
+			w.await(uid, lifecycle.Done, 6*time.Hour)
+		}
+		if calls := worker.Calls(); calls[devworker.Prove] != 4 {
+			t.Errorf("all took the calls %v", calls)
+		}
+	})
+}
+
 // TestTrainWidened: what a person says of a queue's width holds for the train that is under
 // way, also where no other may have one.
 func TestTrainWidened(t *testing.T) {

@@ -253,12 +253,17 @@ local function without(list, uid)
   return kept
 end
 
--- heed has whoever drives what runs of a queue look at what holds for all of it.
+-- heed has whoever drives what runs of a queue look at what holds for all of it: whom they hear
+-- of it by is theirs to say, for any of those may leave meanwhile; who does not hear finds the last.
 local function heed(q)
+  local those
   for uid in string.gmatch(q.run, '[^,]+') do
     local t = whole(uid)
-    if t and BOUND[t.phase] and owner(t) then return look(t) end
+    if t and BOUND[t.phase] and owner(t) then those = t end
   end
+  if not those then return end
+  put('own:' .. owner(those), now, those.uid)
+  call('PUBLISH', P .. 'wake', '!' .. q.name)
 end
 
 -- awaits reports whether a queue waits for the callback of a transaction.
@@ -308,6 +313,7 @@ local function damaged(q, uid)
   if q.paused ~= '' then return nil end
   q.paused = 'what is stored of ' .. uid .. ' cannot be read'
   event('q', q.name, '', '', '', '', 'PAUSED')
+  heed(q)
   return nil
 end
 

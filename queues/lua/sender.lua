@@ -75,7 +75,7 @@ local function lift(sender, gone)
     'detail', shown and detail or '')
   if accounts[sender] then accounts[sender].reason = shown or '' end
   if soonest then put('due', soonest, 's:' .. sender) else drop('due', 's:' .. sender) end
-  if queue ~= '' and keeps(was) ~= keeps(shown) then heed(que(queue)) end
+  if queue ~= '' and keeps(was) ~= keeps(shown) then pcall(function() heed(que(queue)) end) end
   return lifted
 end
 

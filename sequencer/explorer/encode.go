@@ -185,8 +185,10 @@ func (e *encoder) attempt(t *lifecycle.Transaction, a *lifecycle.Attempt) {
 	e.bits(a.Legacy, a.EndedAt.IsZero(), a.NodeHash == a.Hash, a.StateHash == "", a.Legacy &&
 		e.s.now.Sub(a.StartedAt) < recent,
 		a.Error != nil && a.Error.Code == lifecycle.CodeNonceIgnored, a.Shallow, a.Alone)
-	if e.s.world.AtOnce > 0 {
-		e.bits(a.Unplaced, a.Error != nil && a.Error.Code == lifecycle.CodeProvedAhead)
+	dropped := a.Outcome == lifecycle.Prepared && !a.EndedAt.IsZero() && a.Error == nil
+	if e.s.world.trains() {
+		e.bits(a.Unplaced, dropped, a.Error != nil && a.Error.Code == lifecycle.CodeProvedAhead,
+			a.Error != nil && a.Error.Code == lifecycle.CodeHeld)
 	}
 	if p := e.s.policy; p.FeeMax > p.Fee { // it may be raised some time after it was planned and sent
 		e.slot(max(a.Slot, a.SentSlot))
@@ -194,7 +196,7 @@ func (e *encoder) attempt(t *lifecycle.Transaction, a *lifecycle.Attempt) {
 	if e.s.world.Market {
 		e.int(a.Weight)
 		e.int(a.Quote.Weight)
-		e.bits(a.Error != nil && a.Error.Code == lifecycle.CodeRepriced)
+		e.bits(dropped, a.Error != nil && a.Error.Code == lifecycle.CodeRepriced)
 	}
 }
 

@@ -92,6 +92,7 @@ func worldsOfOne() []*World {
 		{Name: "outsider", Retries: 1, Height: 4, Budget: Budget{Outsider: 1}},
 		{Name: "persons", Retries: 1, Height: 2, Budget: Budget{Cancel: 1, WorkerErr: 1, Retry: 1}},
 		{Name: "cancel on the way", Height: 2, Budget: Budget{Cancel: 1, Busy: 1, Crash: 1}},
+		{Name: "paused", Queues: []int{2}, Height: 1, Budget: Budget{Pause: 1}},
 		{Name: "drained", Retries: 1, Height: 2, Budget: Budget{Drain: 1, WorkerErr: 1}},
 		{Name: "told to end", Retries: 1, Height: 2, Budget: Budget{Stop: 1, WorkerErr: 1}},
 		{Name: "no money", Height: 4, Budget: Budget{Broke: 1, Refuse: 1}},

@@ -122,6 +122,11 @@ func dropPlan(now time.Time) func(t *Transaction) {
 	}
 }
 
+// droppedPlan reports whether a ended so.
+func (a *Attempt) droppedPlan() bool {
+	return a != nil && a.Outcome == Prepared && !a.EndedAt.IsZero() && a.Error == nil
+}
+
 // notBefore is when the first of the queue may be dispatched.
 func (s *Scene) notBefore() time.Time {
 	if s.First != nil && s.First.Phase == PhaseWaiting {

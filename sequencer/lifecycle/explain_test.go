@@ -566,6 +566,10 @@ func trainTold() []telling {
 			ahead(named("two", Member{Txn: txn(PhaseDelayed, try(Prepared, over))})))),
 			"What is ahead of it (two) will not come as it was to: it goes back to its place, with its proof when it has one.\n" +
 				"BROKEN, then BIND\nprepared, nowhere: never sent: PROVED_AHEAD: because"},
+		{"over, and others are behind it", scene(txn(PhaseWatching, try(Prepared, over, failedBy("E")), ending(PhaseUnresolved)),
+			with(behindIt(again(PhaseDispatching, 5)))),
+			"Nothing of it is out, and it leaves its sender when the 1 behind it have gone back.\nBROKEN, then WATCH\n" +
+				"prepared, nowhere: never sent: E: because"},
 		{"one at a time", next(1, member(8, FatePooled)),
 			"Third in its queue; the first (one) waits for a block.\nQUEUE_HEAD, then BIND"},
 		{"as many as may be", next(2, member(8, FatePooled), with(ahead(named("three", member(9, FatePooled))))),

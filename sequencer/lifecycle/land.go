@@ -96,7 +96,7 @@ func doneIn(g *Sighting) []byte {
 // worker was given, and nobody has noted that yet.
 func (v *View) strayed() bool {
 	t, g, a := v.Txn, &v.Sighting, v.Txn.Last()
-	if t.Phase != PhaseSent && t.Phase != PhaseWatching || !a.Legacy || !a.Open() {
+	if t.Phase != PhaseSent && t.Phase != PhaseWatching || a == nil || !a.Legacy || !a.Open() {
 		return false
 	}
 	seen := g.Fate == FatePooled || g.Fate == FateIncluded || g.Fate == FateFailed

@@ -185,7 +185,7 @@ func (v *View) quote(weight int) Quote {
 // and what has expired paid too little, whatever the market says.
 func (v *View) bid() (uint64, Quote) {
 	q := v.quote(v.weight())
-	last := v.Txn.lastBut(CodeProvedAhead)
+	last := v.Txn.lastBut(CodeProvedAhead, CodeHeld)
 	switch {
 	case v.Txn.Open():
 		return v.Policy.Outbid(&q, v.Txn.highest(), v.feeMax()), q
@@ -197,10 +197,10 @@ func (v *View) bid() (uint64, Quote) {
 	return q.Fee, q
 }
 
-// lastBut is the latest attempt that did not end with a code, nil if there is none.
-func (t *Transaction) lastBut(code string) *Attempt {
+// lastBut is the latest attempt that did not end with one of some codes, nil if there is none.
+func (t *Transaction) lastBut(codes ...string) *Attempt {
 	for i := len(t.Attempts) - 1; i >= 0; i-- {
-		if a := &t.Attempts[i]; a.Error == nil || a.Error.Code != code {
+		if a := &t.Attempts[i]; a.Error == nil || !slices.Contains(codes, a.Error.Code) {
 			return a
 		}
 	}
@@ -287,6 +287,9 @@ func (v *View) mayReprice() bool {
 // unsent is the attempt before a, where a is to be signed with the proof of that one.
 func (v *View) unsent(a *Attempt) *Attempt {
 	was := v.Txn.Attempt(a.Number - 1)
+	for was.droppedPlan() || was.withheld() {
+		was = v.Txn.Attempt(was.Number - 1)
+	}
 	switch {
 	case was == nil || was.Error == nil || was.Sender != a.Sender:
 	case was.provedAhead() && v.Train.Commuting, was.Error.Code == CodeRepriced && was.Nonce == a.Nonce:

@@ -160,6 +160,7 @@ const (
 	CodeOvertaken      = "OVERTAKEN"
 	CodeRepriced       = "REPRICED"     // of an attempt that was signed again before it left
 	CodeProvedAhead    = "PROVED_AHEAD" // the same, for it was proved before its turn
+	CodeHeld           = "HELD"         // of an attempt that was taken back, for nothing joined any more
 	CodeLost           = "LOST"
 	CodeMismatch       = "WORKER_MISMATCH"
 	CodeAlone          = "NOT_TOGETHER"

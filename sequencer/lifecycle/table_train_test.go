@@ -121,7 +121,11 @@ func trainHeld() row {
 			decides(held, atOnce, ahead(unmade(11))), "proving; prove 1"},
 		{"what is to be tried again in its place: there, until what it failed by has settled",
 			txn(PhaseDispatching, try(FailedIn, over, shallow), try(Prepared, at(9))),
-			decides(held, first), "settled; RETRY, DELAY; 1 failed shallow over 7@100; 2 prepared over 9@100; deferred 1; due in 1m0s"},
+			decides(held, first), "held; DISPATCHING, BLOCKED; 1 failed shallow over 7@100; 2 prepared over 9@100"},
+		{"where it waits", txn(PhaseDispatching, try(FailedIn, over, shallow), deferrals(1)),
+			decides(asked(good()), held, ahead(member(11, FateIncluded))), "held"},
+		{"and goes back if those ahead do not come", txn(PhaseDispatching, try(FailedIn, over), deferrals(1)),
+			decides(asked(good()), held, ahead(member(11, FateIncluded))), "held; WAITING, FREE; 1 failed over 7@100; deferred 1"},
 	}}
 }
 
@@ -184,6 +188,11 @@ func trainStays() row {
 			"deferred; REVISION, WAITING_INCLUSION; deferred 1; to end WAITING; error B; rest RESTED 1s"},
 		{"it is cancelled meanwhile", txn(PhaseWatching, try(Prepared, over), ending(PhaseWaiting), cancelling), decides(),
 			"cancelled; FAILED, FREE; 1 prepared over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; tell on-failure"},
+		{"which is when it goes back", txn(PhaseWatching, ending(PhaseWaiting), deferrals(1)), decides(), "settled; WAITING, FREE; deferred 1"},
+		{"and not before", txn(PhaseWatching, ending(PhaseWaiting), deferrals(1)), decides(follows), "broken"},
+		{"those behind it are not known yet: the same", made, learns(fault(answer(Prove, 1), FaultHopeless, "E"),
+			func(v *View) { v.Train.Unseen = true }),
+			"broken; REVISION, WAITING_INCLUSION; 1 prepared over 7@100; deferred 1; to end WAITING; error E"},
 		{"a retry may mend it: it stays as it does alone", made, learns(fault(answer(Prove, 1), FaultError, "E"), follows),
 			"answered; RETRY, RETRY; 1 prepared over 7@100; error E"},
 	}}

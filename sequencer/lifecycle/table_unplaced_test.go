@@ -67,6 +67,12 @@ func madeAtOnce() row {
 		{"with its proof", txn(PhaseDispatching, early(11), try(Prepared, at(21))), decides(atOnce,
 			knows(func(l *Local) { l.Asked.Bytes = &BytesRead{Number: 1, Command: []byte("bytes")} }), ahead(member(20, FatePooled))),
 			"proving; resign 2"},
+		{"also where its nonce was taken back once", txn(PhaseDispatching, early(11), try(Prepared, at(21), over, failedBy(CodeHeld)),
+			try(Prepared, at(30), over), try(Prepared, at(31))), decides(atOnce,
+			knows(func(l *Local) {
+				l.Taken, l.Asked.Bytes = 4, &BytesRead{Number: 1, Command: []byte("bytes")}
+			}), ahead(member(30, FatePooled))),
+			"proving; resign 4"},
 		{"not where what goes together has changed", txn(PhaseDispatching, early(7), try(Prepared)), decides(), "proving; prove 2"},
 		{"its fee would pass a limit: as the first, with its proof", ready,
 			learns(Denied{Why: Costly, Spent: 5, Left: time.Hour}, asked(good()), atOnce, ahead(member(20, FatePooled))),

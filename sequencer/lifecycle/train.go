@@ -243,22 +243,37 @@ func (v *View) yields(e *Error) Step {
 			t.Deferred++
 		}
 	})
-	return u.parts(ReasonBroken)
-}
-
-// withheld lets what is not out go back to its place, as if it had not joined.
-func (v *View) withheld() Step { return v.with(dropPlan(v.Now)).parts(ReasonHeld) }
-
-// parts has what is behind others, and has nothing open, wait in its queue, or in its place.
-func (v *View) parts(why Reason) Step {
 	switch {
-	case v.stops():
-		return v.stopped()
-	case v.Txn.shallow() != nil && v.Train.mends():
-		return v.staying(v.Policy.RetryDelay)
+	case u.stops():
+		return u.stopped()
+	case u.Txn.shallow() != nil && v.Train.mends():
+		return u.staying(v.Policy.RetryDelay)
 	}
-	return v.back(why)
+	return u.back(ReasonBroken)
 }
+
+// withheld lets what is not out go back to its place, as if it had not joined. What is to be tried
+// again in its place waits there.
+func (v *View) withheld() Step {
+	last := v.Txn.Last()
+	planned := last != nil && last.Pending()
+	u := v.with(func(t *Transaction) {
+		if a := t.Last(); planned {
+			a.EndedAt, a.Error = v.Now, &Error{Code: CodeHeld, Message: "taken back before it was out: nothing may be " +
+				"in flight behind others now"}
+		}
+	})
+	switch stays := v.Txn.shallow() != nil && v.Train.mends(); {
+	case !stays:
+		return u.back(ReasonHeld)
+	case planned:
+		return u.to(u.Txn.Phase, ReasonHeld)
+	}
+	return v.wait(ReasonHeld)
+}
+
+// withheld reports whether a was taken back while its worker had it.
+func (a *Attempt) withheld() bool { return a != nil && a.Error != nil && a.Error.Code == CodeHeld }
 
 // outlived: what it was made on will not come, and something of it is out. That is watched until
 // it has landed or cannot any more; then it goes back to its place.
@@ -300,7 +315,8 @@ func (v *View) inTurn(s Step) Step {
 // stay keeps what a result would have leave a train while others are behind it: it leaves when
 // none is.
 func (v *View) stay(s Step) Step {
-	if s.Txn == nil || !v.Txn.Phase.Bound() || s.Txn.Phase.Bound() || len(v.Train.Behind) == 0 || v.slips(&s) {
+	followed := len(v.Train.Behind) > 0 || v.Train.Unseen
+	if s.Txn == nil || !v.Txn.Phase.Bound() || s.Txn.Phase.Bound() || !followed || v.slips(&s) {
 		return s
 	}
 	return v.detained(s)
