@@ -5,8 +5,9 @@
 //
 // A queue is a strict line: one of its transactions is bound to a sender, and the
 // next one only after that one has ended or, with width, behind it to the same
-// sender ([Store.Join]). Queues that can be bound stand in a ready set, senders that are free in a free set, and
-// Bind takes the first of each; nothing walks over queues that cannot run.
+// sender ([Store.Join]). Queues that can be bound stand in a ready set, senders
+// that are free in a free set, and Bind takes the first of each; nothing walks
+// over queues that cannot run.
 //
 // State is fenced, facts are not. The state of a bound transaction is changed
 // only by the process that holds its claim ([Store.Advance]); what is learnt of

@@ -253,8 +253,8 @@ local function without(list, uid)
   return kept
 end
 
--- heed has whoever drives what runs of a queue look at what holds for all of it: whom they hear
--- of it by is theirs to say, for any of those may leave meanwhile; who does not hear finds the last.
+-- heed has whoever drives what runs of a queue read what holds for all of it. The queue is told,
+-- for any that runs may leave meanwhile; the last is marked, for whoever does not hear it.
 local function heed(q)
   local those
   for uid in string.gmatch(q.run, '[^,]+') do
