@@ -18,7 +18,7 @@ func (o *owner) call(ctx context.Context, v *lifecycle.View, e lifecycle.Effect)
 	t := o.drive.Txn()
 	switch e.Kind {
 	case lifecycle.AskSender:
-		o.answered(ctx, e, func() (lifecycle.Result, error) { return o.askSender(ctx, t) })
+		o.answered(ctx, e, func() (lifecycle.Result, error) { return o.askSender(ctx, t, e) })
 	case lifecycle.AskLanded:
 		o.answered(ctx, e, func() (lifecycle.Result, error) {
 			nonce, any, err := o.s.Store.HighestLanded(ctx, t.Sender)
@@ -55,8 +55,8 @@ func (o *owner) answered(ctx context.Context, e lifecycle.Effect, ask func() (li
 }
 
 // askSender reads the sender of t, and where its worker is.
-func (o *owner) askSender(ctx context.Context, t *lifecycle.Transaction) (lifecycle.Result, error) {
-	told := lifecycle.SenderTold{Sender: lifecycle.Sender{Account: t.Sender}}
+func (o *owner) askSender(ctx context.Context, t *lifecycle.Transaction, e lifecycle.Effect) (lifecycle.Result, error) {
+	told := lifecycle.SenderTold{Call: e, Sender: lifecycle.Sender{Account: t.Sender}}
 	p, err := o.s.Senders.Get(ctx, t.Sender)
 	switch {
 	case errors.Is(err, senders.ErrNotFound):

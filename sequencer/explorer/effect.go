@@ -12,7 +12,7 @@ func (s *State) begin(p, t int, h *held) {
 	proc, txn := &s.procs[p], h.drive.Txn()
 	switch h.call.Kind {
 	case lifecycle.AskSender:
-		s.answer(h, lifecycle.SenderTold{Sender: s.senderAsKnown(p, txn.Sender),
+		s.answer(h, lifecycle.SenderTold{Call: h.call, Sender: s.senderAsKnown(p, txn.Sender),
 			Overtaken: s.store.Record(uid(t)).Overtaken})
 	case lifecycle.AskHealth:
 		return // answered by a move

@@ -102,7 +102,7 @@ func (e *encoder) effect(x lifecycle.Effect) {
 	}
 	e.text(string(x.Kind))
 	e.int(x.Number)
-	e.bits(x.Fresh)
+	e.bits(x.Fresh, x.Among)
 }
 
 func (e *encoder) local(l *lifecycle.Local) {
@@ -151,7 +151,7 @@ func (e *encoder) result(r lifecycle.Result) {
 	case lifecycle.SenderTold:
 		e.byte('s')
 		e.sender(&r.Sender)
-		e.bits(r.Overtaken)
+		e.bits(r.Overtaken, r.Call.Among)
 	case lifecycle.HealthTold:
 		e.byte('h')
 		e.text(string(r.Why))

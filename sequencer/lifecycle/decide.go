@@ -62,11 +62,7 @@ func (v *View) do(e Effect, why Reason) Step { return Step{Local: v.Local, Do: e
 // ask begins a question. What is asked about a sender while others of its queue are in flight
 // may be answered when they have used their nonces.
 func (v *View) ask(k Kind, why Reason) Step {
-	s := v.do(Effect{Kind: k}, why)
-	if k == AskSender && v.Train.moves() {
-		s.Local.Asked.Among = true
-	}
-	return s
+	return v.do(Effect{Kind: k, Among: k == AskSender && v.Train.moves()}, why)
 }
 
 // with is v with its record changed, for what follows to be decided on.

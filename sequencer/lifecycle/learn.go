@@ -12,7 +12,7 @@ func (v *View) learn(r Result) Step {
 	asked := &s.Local.Asked
 	switch r := r.(type) {
 	case SenderTold:
-		asked.Sender, asked.Overtaken, asked.Among = &r.Sender, r.Overtaken, asked.Among || v.Train.moves()
+		asked.Sender, asked.Overtaken, asked.Among = &r.Sender, r.Overtaken, r.Call.Among || v.Train.moves()
 	case HealthTold:
 		return v.healthTold(r)
 	case RetriesTold:

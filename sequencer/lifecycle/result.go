@@ -13,6 +13,7 @@ type Result interface{ result() }
 
 // SenderTold answers AskSender.
 type SenderTold struct {
+	Call      Effect
 	Sender    Sender
 	Overtaken bool // an earlier transaction of the queue waits again
 }

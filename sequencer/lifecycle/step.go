@@ -44,6 +44,8 @@ type Effect struct {
 	Number int // of the attempt
 	// Fresh: its bytes have surely been given to nobody before.
 	Fresh bool
+	// Among: others of its queue are in flight as it is begun, and may use nonces meanwhile.
+	Among bool
 	// Claim is the one under which it was begun; Drive sets it.
 	Claim string
 }

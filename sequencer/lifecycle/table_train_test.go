@@ -502,13 +502,13 @@ func TestAskedAmong(t *testing.T) {
 		"planned": txn(PhaseDispatching),
 	} {
 		asks = Decide(view(of, behindIt(member(8, FatePooled)), knows(func(l *Local) { l.Taken = takenWithBind })))
-		if asks.Do.Kind != AskSender || !asks.Local.Asked.Among {
+		if asks.Do.Kind != AskSender || !asks.Do.Among {
 			t.Errorf("%s, asked among others: %+v", name, asks)
 		}
 	}
-	since := view(txn(PhaseDispatching)) // they have gone since, and the answer is of then
-	since.Local = asks.Local
-	if s := Learn(since, told); !s.Local.Asked.Among {
+	// They have gone since, and the answer is of then; whatever else was forgotten meanwhile.
+	told.Call = asks.Do
+	if s := Learn(view(txn(PhaseDispatching)), told); !s.Local.Asked.Among {
 		t.Error("what was asked among others is believed after them")
 	}
 	v := view(txn(PhaseDispatching), asked(good()), holds(9, 100), landedAt(3))
