@@ -164,19 +164,30 @@ func (d *Drive) Stale() { d.stale = true }
 // IsStale reports whether the record is to be read before anything else.
 func (d *Drive) IsStale() bool { return d.stale }
 
-// Read: t is the record as it is stored now, under a claim of this process.
+// Read: t is the record as it is stored now, under a claim of this process. What was asked is
+// asked anew, for what has it read may have changed all else too: a store that has forgotten
+// answers of a time that is over.
 func (d *Drive) Read(t *Transaction, at time.Time) {
-	switch {
-	case t.Claim != d.txn.Claim, t.Revision < d.txn.Revision, t.Revision == d.txn.Revision && touched(d.txn, t) > 0:
+	gone := asking
+	if t.Claim != d.txn.Claim || t.Revision < d.txn.Revision || t.Revision == d.txn.Revision && touched(d.txn, t) > 0 {
 		// Somebody else had it meanwhile, and may have done what was still to be done here;
 		// or the store has forgotten what all this goes with.
 		d.local, d.bytes = Local{}, nil
-		d.results = slices.DeleteFunc(slices.Clone(d.results), func(r Result) bool { return !lasting(r) })
-	case t.Phase != d.txn.Phase, t.Revision != d.txn.Revision:
-		d.local.Asked = Asked{}
+		gone = func(r Result) bool { return !lasting(r) }
 	}
+	d.local.Asked = Asked{}
+	d.results = slices.DeleteFunc(slices.Clone(d.results), gone)
 	d.txn, d.stale = t, false
 	d.local.ReadAt = at
+}
+
+// asking reports whether r answers a question, and so is of the record that asked.
+func asking(r Result) bool {
+	switch r.(type) {
+	case SenderTold, HealthTold, RetriesTold, AccountTold, LandedTold, BytesRead, ChainTold:
+		return true
+	}
+	return false
 }
 
 // lasting reports whether r tells of an attempt, which it names, and so is true under any

@@ -250,14 +250,10 @@ func TestDriveRead(t *testing.T) {
 		d.Read(after, clock)
 		return d.Local(), d.Bytes(freshly(Send, 1))
 	}
-	same := knowing
-	same.ReadAt = clock
-	if l, b := read(func(*Transaction) {}); !reflect.DeepEqual(l, same) || b == nil {
-		t.Errorf("the same: %+v, %q", l, b)
-	}
-	unasked := same
-	unasked.Asked = Asked{}
+	unasked := knowing
+	unasked.Asked, unasked.ReadAt = Asked{}, clock
 	for name, edit := range map[string]func(*Transaction){
+		"the same":                         func(*Transaction) {},
 		"in another phase":                 func(t *Transaction) { t.Revision++; t.Phase = PhaseWatching },
 		"in the same one, changed by some": func(t *Transaction) { t.Revision++ },
 	} {
@@ -273,6 +269,26 @@ func TestDriveRead(t *testing.T) {
 		if l, b := read(edit); !reflect.DeepEqual(l, Local{ReadAt: clock}) || b != nil {
 			t.Errorf("%s: %+v, %q", name, l, b)
 		}
+	}
+}
+
+// TestDriveReadAsks: what was asked before a record is read answers for nothing after it; what
+// else is to be learnt stays.
+func TestDriveReadAsks(t *testing.T) {
+	t.Parallel()
+	d := driving(t, txn(PhaseDispatching, try(Prepared)))
+	stays := []Result{Denied{Why: Unconfirmed}, SubmitTold{}, ConfirmTold{1}, dispatched(1), SendTold{Call: calling(Send, 1)}}
+	for _, r := range []Result{
+		SenderTold{Sender: *good()}, HealthTold{}, RetriesTold{}, AccountTold{Exists: true}, LandedTold{}, BytesRead{}, ChainTold{},
+	} {
+		d.hears(r)
+	}
+	for _, r := range stays {
+		d.hears(r)
+	}
+	d.Read(d.Txn(), clock)
+	if got := d.Results(); !reflect.DeepEqual(got, stays) {
+		t.Errorf("to be learnt are %v", got)
 	}
 }
 
