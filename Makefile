@@ -18,7 +18,7 @@ build: ## Build bin/sequencer
 test: setup ## Run all tests, with all the set-up they need
 	go vet ./...
 	go test -race -shuffle=on -timeout 25m ./...
-	go test -shuffle=on -timeout 25m ./sequencer ./sequencer/explorer # all worlds and crash points
+	go test -shuffle=on -timeout 25m ./sequencer ./sequencer/explorer ./sequencer/lifecycle # all of it
 
 test-workers: ## Run everything that tests the o1js side, end to end too, proofs off
 	scripts/test-workers.sh

@@ -189,10 +189,12 @@ func (c *checker) change(v *View, s *Step) {
 		opens = opens || a.Attempts[i].Open() && (i >= len(b.Attempts) || !b.Attempts[i].Open())
 	}
 	m := Effects(b, a, &s.Aside, v.Policy)
-	if leaves := opens && (a.Phase.Bound() || a.Phase == PhaseDone); m.Confirm != leaves {
-		c.wrong(v, s, "confirmed %t, may leave %t", m.Confirm, leaves)
+	leaves := opens && (a.Phase.Bound() || a.Phase == PhaseDone)
+	stops := s.Aside.Rest != nil && s.Aside.Rest.For == Never
+	if m.Confirm != (leaves || stops) {
+		c.wrong(v, s, "confirmed %t, may leave %t, stops its sender %t", m.Confirm, leaves, stops)
 	}
-	if m.InOrder != (m.Confirm && a.Phase.Bound() && !b.Open() && !a.FirstOpen().Shallow) {
+	if m.InOrder != (leaves && a.Phase.Bound() && !b.Open() && !a.FirstOpen().Shallow) {
 		c.wrong(v, s, "the order of the queue is looked at: %t", m.InOrder)
 	}
 	if m.Keep != a.Watched() {
@@ -419,7 +421,13 @@ func badWords(e *Explanation) string {
 // them together have to show is looked for only if there are as many as that.
 var walks = flag.Uint64("walks", manyWalks, "follow so many lives, and ten times as many scattered records")
 
-const manyWalks, length = 4000, 80
+const manyWalks, length = 6000, 80
+
+func init() {
+	if raced {
+		*walks = 200
+	}
+}
 
 // TestWalks follows many lives, and sees that every step keeps to the rules; then what
 // all of them have shown.

@@ -57,7 +57,7 @@ func awayRows() []row {
 				"deferred; WAITING, FREE; deferred 1; error Insufficient_funds; rest LOW_BALANCE 10m0s"},
 			{"the account was used by somebody else", unplanned(),
 				decides(asked(good()), holds(8, 100)),
-				"deferred; WAITING, FREE; deferred 1; error STOPPED_NONCE; stop sender STOPPED_NONCE"},
+				"deferred; WAITING, FREE; deferred 1; error STOPPED_NONCE; stop sender STOPPED_NONCE; confirm"},
 			{"the chain is behind one of ours that landed", unplanned(),
 				decides(asked(good()), holds(6, 100), landedAt(6)),
 				"deferred; WAITING, FREE; deferred 1; error NONCE_BEHIND; rest RESTED 10s"},
@@ -127,7 +127,7 @@ func chainRows() []row {
 			{"legacy, for long: a person", txn(PhaseWatching, try(Unknown, legacy, worked)),
 				decides(sees(FateAbsent, 0)),
 				"ambiguous; UNRESOLVED, FREE; 1 legacy unknown open 7@100; error OUTCOME_UNKNOWN; " +
-					"event OUTCOME_UNKNOWN; stop sender OUTCOME_UNKNOWN; tell on-failure"},
+					"event OUTCOME_UNKNOWN; stop sender OUTCOME_UNKNOWN; confirm; tell on-failure"},
 			{"legacy, for long, by one node's word: waits", txn(PhaseWatching, try(Unknown, legacy, worked)),
 				decides(sees(FateAbsent, 0, func(g *Sighting) { g.Agreed = false })), "absent; look in 0s"},
 		}},
@@ -210,7 +210,7 @@ func settledRows() []row {
 			{"expired, not deep enough", txn(PhaseWatching, try(Sent)), decides(sees(FateExpired, 4)), "expired"},
 			{"spent by another: its sender is stopped", txn(PhaseWatching, try(Sent)), decides(sees(FateDisplaced, 5)),
 				"settled; RETRY, RETRY; 1 replaced over 7@100; error NONCE_TAKEN; stop sender STOPPED_NONCE; " +
-					"drop bytes; B62a from nonce 8"},
+					"drop bytes; B62a from nonce 8; confirm"},
 			{"spent by another, not deep enough", txn(PhaseWatching, try(Sent)), decides(sees(FateDisplaced, 4)),
 				"displaced"},
 			{"spent in a block that no node holds", txn(PhaseWatching, try(Sent)),
