@@ -23,6 +23,11 @@ func (e *encoder) process(p int) {
 	for _, n := range proc.seen {
 		e.int(int(n))
 	}
+	if e.s.world.trains() {
+		for q, known := range proc.runs {
+			e.run(known, "q"+digit(q))
+		}
+	}
 	e.tip = proc.tip
 	for t, h := range proc.held {
 		if h == nil {
@@ -33,6 +38,19 @@ func (e *encoder) process(p int) {
 		if e.s.world.trains() && len(proc.held) > 1 {
 			e.after(proc, h)
 		}
+	}
+}
+
+// run writes what a process knows to run of a queue, where the store has it otherwise.
+func (e *encoder) run(known []string, queue string) {
+	at := slices.IndexFunc(e.s.store.Queues, func(q Queue) bool { return q.Name == queue })
+	if at >= 0 && slices.Equal(known, e.s.store.Queues[at].Run) {
+		e.byte('=')
+		return
+	}
+	e.byte('!')
+	for _, uid := range known {
+		e.int(txnOf(uid))
 	}
 }
 

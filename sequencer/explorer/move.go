@@ -316,30 +316,8 @@ func (s *State) bind(p int, lost bool) bool {
 		s.tell("  and does not learn of it")
 		return true
 	}
+	s.list(p, t.Queue, []string{t.UID})
 	s.drives(p, t, lifecycle.BoundHere)
-	return true
-}
-
-// join binds the next of a queue behind those that run.
-func (s *State) join(p int, queue string) bool {
-	proc := &s.procs[p]
-	var members []lifecycle.Member
-	for _, uid := range s.store.queue(queue).Run {
-		m, seen := s.member(p, uid)
-		if !seen {
-			return false
-		}
-		members = append(members, m)
-	}
-	if !proc.sure() || proc.draining || !s.policy.Joins(members, s.world.Width, max(s.world.AtOnce, 1), proc.tip) {
-		return false
-	}
-	t := s.store.Join(proc.id, queue, s.world.AtOnce > 1, nil, nil)
-	if t == nil {
-		return false
-	}
-	s.tell("%s puts %s behind %s", proc.id, t.UID, members[len(members)-1].Txn.UID)
-	s.drives(p, t, lifecycle.JoinedHere)
 	return true
 }
 
@@ -368,6 +346,7 @@ func (s *State) pickUp(p, t int) bool {
 		return false
 	}
 	s.tell("%s finds its claim of %s", s.procs[p].id, txn.UID)
+	s.relist(p, txn)
 	h := &held{drive: lifecycle.NewDrive(txn, lifecycle.Local{})}
 	if s.lacks(p, t, txn) {
 		h.drive.Stale()

@@ -335,9 +335,11 @@ func (s *State) checkBonds() string {
 	}
 	for i := range s.store.Senders {
 		a := &s.store.Senders[i]
-		if run := s.store.queue(a.Queue).Run; a.Queue != "" && (len(run) == 0 ||
-			s.store.Record(run[0]).Txn.Sender != a.Account) {
-			return a.Account + " is bound to a queue that does not know it"
+		if a.Queue != "" {
+			run := s.store.queue(a.Queue).Run
+			if len(run) == 0 || s.store.Record(run[0]).Txn.Sender != a.Account {
+				return a.Account + " is bound to a queue that does not know it"
+			}
 		}
 		for _, r := range a.Reasons {
 			if r.Why == lifecycle.StoppedNonce && !s.anyUnknown() && s.world.Budget[Outsider] == 0 &&

@@ -132,10 +132,12 @@ func (s *State) drop(p, t int, h *held) {
 		}
 	}
 	s.put(p, t, nil)
+	s.unlist(p, txn)
 }
 
 func (s *State) read(p, t int, h *held) {
 	now := s.store.Read(uid(t))
+	s.relist(p, now)
 	if Owner(now.Claim) != s.procs[p].id {
 		s.drop(p, t, h)
 		return
@@ -147,6 +149,9 @@ func (s *State) read(p, t int, h *held) {
 	}
 	h.drive.Read(now, s.now)
 	h.stale = false
+	if !now.Phase.Bound() {
+		s.unlist(p, now)
+	}
 	s.rewatch(h)
 	s.remembers(p, t, now, nil)
 }
@@ -205,6 +210,9 @@ func (s *State) write(p, t int, h *held, a *lifecycle.Action, way int) bool {
 		s.tell("  and the replicas do not confirm it")
 	}
 	h.drive.Stored(txn, way == notConfirmed)
+	if before.Phase.Bound() && !txn.Phase.Bound() {
+		s.unlist(p, txn)
+	}
 	s.rewatch(h)
 	s.remembers(p, t, txn, a.Step.Aside.Bytes)
 	return true

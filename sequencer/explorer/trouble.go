@@ -157,7 +157,8 @@ func (s *State) trouble(m Move, p int) bool {
 func (s *State) start(p int) bool {
 	old := &s.procs[p]
 	fresh := process{id: "p" + digit(p) + "." + strconv.Itoa(old.run+1), run: old.run + 1, alive: true, live: true,
-		seen: make([]int16, len(old.seen)), held: make([]*held, len(old.held)), recovery: s.newRecovery()}
+		seen: make([]int16, len(old.seen)), held: make([]*held, len(old.held)), runs: make([][]string, len(old.runs)),
+		recovery: s.newRecovery()}
 	for i := range fresh.seen {
 		fresh.seen[i] = -1
 	}
@@ -212,8 +213,8 @@ func (s *State) crash(p int) bool {
 	if s.store.proc(proc.id) != nil {
 		s.store.Lapse(proc.id)
 	}
-	s.procs[p] = process{id: proc.id, run: proc.run, seen: make([]int16, len(proc.seen)), held: make([]*held,
-		len(proc.held)), recovery: s.newRecovery()}
+	s.procs[p] = process{id: proc.id, run: proc.run, seen: make([]int16, len(proc.seen)),
+		held: make([]*held, len(proc.held)), runs: make([][]string, len(proc.runs)), recovery: s.newRecovery()}
 	return true
 }
 

@@ -184,8 +184,9 @@ type process struct {
 	live     bool // its claims are surely its own
 	draining bool
 	tip      lifecycle.Tip
-	seen     []int16 // next nonce of a sender, as just shown by a landing; -1 if not
-	held     []*held // by transaction
+	seen     []int16    // next nonce of a sender, as just shown by a landing; -1 if not
+	held     []*held    // by transaction
+	runs     [][]string // what runs of each queue, as it knows that
 	recovery
 }
 
@@ -264,7 +265,7 @@ func NewState(w *World) *State {
 	s.enqueueBatches()
 	for i := range w.Procs {
 		p := process{id: "p" + digit(i) + ".0", alive: true, live: true, seen: make([]int16, w.Senders),
-			held:     make([]*held, n),
+			held: make([]*held, n), runs: make([][]string, len(w.Queues)),
 			recovery: recovery{back: true, known: make([]lifecycle.Known, n), txns: make([]*lifecycle.Transaction, n)}}
 		for k := range p.seen {
 			p.seen[k] = -1
@@ -365,28 +366,6 @@ func (s *State) view(p, t int) lifecycle.View {
 		v.Train = s.train(p, h.drive.Txn())
 	}
 	return v
-}
-
-// train is what process p knows of those around a transaction.
-func (s *State) train(p int, txn *lifecycle.Transaction) lifecycle.Train {
-	t := lifecycle.TrainOf(s.store.queue(txn.Queue).Run, txn.UID, func(uid string) (lifecycle.Member, bool) {
-		return s.member(p, uid)
-	})
-	t.Commuting, t.Held = s.world.Commuting, s.procs[p].draining || s.store.held(txn)
-	return t
-}
-
-// member is what process p knows of one of a train; false if that is out of date.
-func (s *State) member(p int, uid string) (lifecycle.Member, bool) {
-	h := s.procs[p].held[txnOf(uid)]
-	if h == nil || h.stale {
-		return lifecycle.Member{}, false
-	}
-	l, g := h.drive.Local(), lifecycle.Sighting{Fate: lifecycle.FateUnknown}
-	if h.watching {
-		g = h.sighting
-	}
-	return lifecycle.MemberOf(h.drive.Txn(), g, &l), true
 }
 
 // poll has a process look at the chain: all that it watches, by all nodes.

@@ -168,6 +168,8 @@ func Pairs() []*World {
 			Budget: Budget{FailIn: 1}},
 		{Name: "train fails over, one step", Width: 2, Queues: pair, Height: 1, Forgets: 1, Lags: lifecycle.PhaseWatching,
 			Budget: Budget{Forget: 1}},
+		{Name: "train fails over, greeted", Width: 2, Queues: pair, Height: 1, Forgets: 1, Lags: lifecycle.PhaseWatching,
+			Budget: Budget{Forget: 1, WrongKey: 1}},
 		{Name: "train, at once, a crash", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Height: 1,
 			Budget: Budget{Crash: 1}},
 		{Name: "train, at once, errors", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Retries: 1, Height: 1,
