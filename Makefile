@@ -68,7 +68,7 @@ e2e-proofs-ci: setup build workers/node_modules ## One round of all voting types
 	cd workers && npm run build && npm run e2e:proofs -w voting
 
 e2e-width: setup build workers/node_modules ## Count the blocks that 48 votes of a claim take, of width 12 and 1
-	cd workers && npm run width -w voting
+	cd workers && npm run build && npm run width -w voting
 
 .PHONY: e2e-run
 e2e-run: setup build workers/node_modules
