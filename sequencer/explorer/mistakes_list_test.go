@@ -127,7 +127,7 @@ func knownMistakesToo() []mistake {
 		{"what comes back to its queue put at the end of it", "two senders", "store.go",
 			"head == nil || t.Sequence < head.Sequence", "head == nil || !t.ChangedAt.After(head.ChangedAt)"},
 		{"a sender released and not offered again", "nothing goes wrong", "change.go", "		own.Queue = \"\"\n", ""},
-		{"the claims of the dead left to them", "crash", "store.go", "t.Claim != \"\" && Owner(t.Claim) == dead",
+		{"the claims of the dead left to them", "crash", "claims.go", "t.Claim != \"\" && Owner(t.Claim) == dead",
 			"false"},
 		{"a delay without an end", "retry after expiry", decisions + "decide.go",
 			"	s.Txn.DueAt = v.Now.Add(v.Policy.retryDelay(t.Retries, v.Jitter))\n",
