@@ -19,7 +19,8 @@ type train struct {
 	width   int      // the most that may be in no block
 	height  uint32   // of the block of what landed last of it
 	held    bool     // its queue is paused, or its sender out of use
-	read    int      // the number of the latest reading that was taken over; see relist
+	changes int      // of uids by what was done here; see relist
+	read    int      // the number of the latest reading that was taken over
 	joining bool
 }
 
@@ -34,7 +35,9 @@ func (s *Sequencer) lists(queue string, uids []string, width int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.list(queue, uids, width)
-	s.trains[queue].held = false
+	t := s.trains[queue]
+	t.held = false
+	t.changes++
 }
 
 // list is lists under mu.
@@ -80,6 +83,7 @@ func (s *Sequencer) unlist(queue, uid string) {
 		return
 	}
 	t.uids = slices.DeleteFunc(slices.Clone(t.uids), func(o string) bool { return o == uid })
+	t.changes++
 	if len(t.uids) == 0 {
 		delete(s.trains, queue)
 		return
@@ -96,42 +100,56 @@ func (s *Sequencer) tellTrain(t *train, but string) {
 	}
 }
 
-// relist reads how wide the queue of t is, whether anything may join what runs of it, and what
-// that is unless t is known to. Of several readings the one that began last counts.
+// relist reads how wide the queue of t is, whether anything may join what runs of it and, if t
+// does, what that is: a store that has forgotten, or was put right since, may have it otherwise.
+// Of several readings the one that began last counts. What was bound, joined or ended here
+// meanwhile is not undone: then it is read once more.
 func (s *Sequencer) relist(ctx context.Context, t *lifecycle.Transaction) error {
-	s.mu.Lock()
-	s.asked++
-	n, driven := s.asked, t.Phase.Bound() && s.owns(t)
-	known := s.trains[t.Queue]
-	s.mu.Unlock()
-	if !driven && known == nil {
-		return nil
-	}
-	run, err := s.Store.InFlight(ctx, t.Queue)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known = s.trains[t.Queue]
-	switch {
-	case known == nil && !driven:
-		return nil
-	case known != nil && (!driven || slices.Contains(known.uids, t.UID)):
-		if known.read > n {
+	for {
+		s.mu.Lock()
+		s.asked++
+		n, driven := s.asked, t.Phase.Bound() && s.owns(t)
+		known, changes := s.trains[t.Queue], 0
+		if known != nil {
+			changes = known.changes
+		}
+		s.mu.Unlock()
+		if !driven && known == nil {
 			return nil
 		}
-		run.UIDs = known.uids // which has one more by now, perhaps
+		run, err := s.Store.InFlight(ctx, t.Queue)
+		if err != nil {
+			return err
+		}
+		s.mu.Lock()
+		now := s.trains[t.Queue]
+		latest := now == nil || now.read < n
+		same := now == known && (now == nil || now.changes == changes)
+		if latest && same {
+			s.relisted(t.Queue, run, n, driven)
+		}
+		s.mu.Unlock()
+		if !latest || same {
+			return nil
+		}
 	}
-	s.list(t.Queue, run.UIDs, run.Width)
-	if known = s.trains[t.Queue]; known == nil {
-		return nil
+}
+
+// relisted takes over the n-th reading of what runs of a queue; driven, that of which transactions,
+// too. It is called under mu.
+func (s *Sequencer) relisted(queue string, run queues.InFlight, n int, driven bool) {
+	if !driven {
+		run.UIDs = s.trains[queue].uids
 	}
-	if known.read = n; known.held != run.Held {
-		known.held = run.Held
-		s.tellTrain(known, "")
+	s.list(queue, run.UIDs, run.Width)
+	t := s.trains[queue]
+	if t == nil {
+		return
 	}
-	return nil
+	if t.read = n; t.held != run.Held {
+		t.held = run.Held
+		s.tellTrain(t, "")
+	}
 }
 
 // heed has what holds for all that runs of a queue read anew, by whichever of it is here.
@@ -327,6 +345,7 @@ func (s *Sequencer) addLast(queue string, t *train, uid string) {
 	} else {
 		s.trains[queue], t.uids = t, nil
 	}
+	t.changes++
 	if !slices.Contains(t.uids, uid) {
 		t.uids = append(slices.Clone(t.uids), uid)
 	}

@@ -326,7 +326,7 @@ func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, send
 		o.Claim, o.Revision = s.token(process), o.Revision+1
 		s.Record(uid).Txn = o
 	}
-	q.Run, q.Hold, q.Alone, q.Holder, own.Queue = run, time.Time{}, time.Time{}, nil, q.Name
+	q.Run, q.Hold, q.Alone, q.Holder, q.turn, own.Queue = run, time.Time{}, time.Time{}, nil, 0, q.Name
 	slices.SortFunc(run, func(x, y string) int {
 		return cmp.Compare(s.Record(x).Txn.Sequence, s.Record(y).Txn.Sequence)
 	})

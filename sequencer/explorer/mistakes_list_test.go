@@ -99,7 +99,7 @@ func mistakesOfTrains() []mistake {
 		{"the sender's nonce as it was before others used theirs", "train, at once", decisions + "market.go",
 			"Sender: v.Local.Asked.Sender, Among: v.Local.Asked.Among, Bytes", "Sender: v.Local.Asked.Sender, Bytes"},
 		{"a sender stopped by a store that has forgotten", "train fails over, one step", decisions + "effects.go",
-			"		Confirm: aside.Rest != nil && aside.Rest.For == Never,\n", ""},
+			"		Confirm: aside.Rest != nil && aside.Rest.Why == StoppedNonce && !before.Open(),\n", ""},
 		{"what a store has answered that has forgotten", "train fails over, greeted", decisions + "drive.go",
 			"	d.local.Asked = Asked{}\n", ""},
 		{"held in the middle of a train", "train, at once, errors", decisions + "effects.go", "!aside.Slips", "true"},

@@ -17,14 +17,11 @@ func (s *State) list(p int, queue string, uids []string) {
 	proc.runs[queueOf(queue)] = uids
 }
 
-// relist reads what runs of the queue of a record just read, unless that is known.
+// relist reads what runs of the queue of a record just read, if that does.
 func (s *State) relist(p int, t *lifecycle.Transaction) {
-	known := s.procs[p].runs[queueOf(t.Queue)]
-	driven := t.Phase.Bound() && Owner(t.Claim) == s.procs[p].id
-	if !driven || slices.Contains(known, t.UID) {
-		return
+	if t.Phase.Bound() && Owner(t.Claim) == s.procs[p].id {
+		s.list(p, t.Queue, s.store.queue(t.Queue).Run)
 	}
-	s.list(p, t.Queue, s.store.queue(t.Queue).Run)
 }
 
 // unlist takes out what does not run any more, or is not driven here.

@@ -11,10 +11,11 @@ type Moves struct {
 	Attempt int // that the event names, 0 for none
 	// Keep holds on to the claim although no sender is bound.
 	Keep bool
-	// Confirm: by this write something may leave the process, or a sender is out of use until
-	// a person comes, by what the store knows of its nonces. It is refused while the namespace
-	// is not settled, and waits for the replicas. InOrder refuses what leaves, too, if an
-	// earlier transaction of the queue waits again.
+	// Confirm: by this write something may leave the process, or a sender is stopped for its
+	// next nonce, which is the store's word. It is refused while the namespace is not settled,
+	// and waits for the replicas. What is open is judged by its own nonce, and the namespace
+	// may wait for its end. InOrder refuses what leaves, too, if an earlier transaction of the
+	// queue waits again.
 	Confirm, InOrder bool
 	// Last: it is refused while others are in flight behind it.
 	Last bool
@@ -35,7 +36,7 @@ func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 		Attempt: touched(before, after), Keep: after.Watched(), Remove: Never,
 		Last: before.Phase.Bound() && !after.Phase.Bound() && (after.Phase != PhaseDone || after.Landed == 0) &&
 			!aside.Slips,
-		Confirm: aside.Rest != nil && aside.Rest.For == Never,
+		Confirm: aside.Rest != nil && aside.Rest.Why == StoppedNonce && !before.Open(),
 	}
 	if opens(before, after) {
 		m.Confirm = m.Confirm || after.Phase.Bound() || after.Phase == PhaseDone

@@ -190,7 +190,7 @@ func (c *checker) change(v *View, s *Step) {
 	}
 	m := Effects(b, a, &s.Aside, v.Policy)
 	leaves := opens && (a.Phase.Bound() || a.Phase == PhaseDone)
-	stops := s.Aside.Rest != nil && s.Aside.Rest.For == Never
+	stops := s.Aside.Rest != nil && s.Aside.Rest.Why == StoppedNonce && !b.Open()
 	if m.Confirm != (leaves || stops) {
 		c.wrong(v, s, "confirmed %t, may leave %t, stops its sender %t", m.Confirm, leaves, stops)
 	}

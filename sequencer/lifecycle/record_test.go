@@ -356,9 +356,12 @@ func TestEffects(t *testing.T) {
 			Moves{Attempt: 2, Confirm: true, Remove: Never}},
 		"open again, while DONE": {done(orphan, try(Refused, over)), done(orphan, try(Signed)), nil,
 			Moves{Attempt: 2, Keep: true, Confirm: true, Remove: Never}},
-		"its sender is stopped": {watching, watching, &Aside{Rest: &Rest{For: Never}}, Moves{Confirm: true, Remove: Never}},
-		"and rests for a while": {watching, watching, &Aside{Rest: &Rest{For: 1}}, Moves{Remove: Never}},
-		"found while it waits":  {txn(PhaseWaiting), txn(PhaseWaiting, try(Signed)), nil, Moves{Attempt: 1, Remove: Never}},
+		"its sender is stopped": {txn(PhaseDispatching), txn(PhaseWaiting), &Aside{Rest: &Rest{Why: StoppedNonce}},
+			Moves{Confirm: true, Last: true, Remove: Never}},
+		"and rests for a while": {txn(PhaseDispatching), txn(PhaseWaiting), &Aside{Rest: &Rest{Why: LowBalance}},
+			Moves{Last: true, Remove: Never}},
+		"it is stopped by what is open": {watching, watching, &Aside{Rest: &Rest{Why: StoppedNonce}}, Moves{Remove: Never}},
+		"found while it waits":          {txn(PhaseWaiting), txn(PhaseWaiting, try(Signed)), nil, Moves{Attempt: 1, Remove: Never}},
 	} {
 		if c.aside == nil {
 			c.aside = &Aside{}

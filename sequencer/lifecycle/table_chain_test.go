@@ -127,7 +127,7 @@ func chainRows() []row {
 			{"legacy, for long: a person", txn(PhaseWatching, try(Unknown, legacy, worked)),
 				decides(sees(FateAbsent, 0)),
 				"ambiguous; UNRESOLVED, FREE; 1 legacy unknown open 7@100; error OUTCOME_UNKNOWN; " +
-					"event OUTCOME_UNKNOWN; stop sender OUTCOME_UNKNOWN; confirm; tell on-failure"},
+					"event OUTCOME_UNKNOWN; stop sender OUTCOME_UNKNOWN; tell on-failure"},
 			{"legacy, for long, by one node's word: waits", txn(PhaseWatching, try(Unknown, legacy, worked)),
 				decides(sees(FateAbsent, 0, func(g *Sighting) { g.Agreed = false })), "absent; look in 0s"},
 		}},
@@ -210,7 +210,7 @@ func settledRows() []row {
 			{"expired, not deep enough", txn(PhaseWatching, try(Sent)), decides(sees(FateExpired, 4)), "expired"},
 			{"spent by another: its sender is stopped", txn(PhaseWatching, try(Sent)), decides(sees(FateDisplaced, 5)),
 				"settled; RETRY, RETRY; 1 replaced over 7@100; error NONCE_TAKEN; stop sender STOPPED_NONCE; " +
-					"drop bytes; B62a from nonce 8; confirm"},
+					"drop bytes; B62a from nonce 8"},
 			{"spent by another, not deep enough", txn(PhaseWatching, try(Sent)), decides(sees(FateDisplaced, 4)),
 				"displaced"},
 			{"spent in a block that no node holds", txn(PhaseWatching, try(Sent)),

@@ -176,7 +176,7 @@ func doneRows() []row {
 				"orphaned; look in 19m0s"},
 			{"legacy, lost for long: a person", sent(orphan), decides(sees(FateAbsent, 0), lost(time.Hour)),
 				"ambiguous; UNRESOLVED, FREE; 1 legacy unknown open 7@100; error OUTCOME_UNKNOWN; " +
-					"event OUTCOME_UNKNOWN; stop sender OUTCOME_UNKNOWN; confirm; tell on-failure"},
+					"event OUTCOME_UNKNOWN; stop sender OUTCOME_UNKNOWN; tell on-failure"},
 		}},
 	}
 }
