@@ -273,3 +273,36 @@ func TestStrangeNonce(t *testing.T) {
 		}
 	})
 }
+
+// TestFailoverForgetsAnEnd: one that is out waits for the place of the one before it, of which
+// Redis has forgotten that it is DONE. Its process has that read again, and nothing else waits
+// for longer than for a failover.
+func TestFailoverForgetsAnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, devnet.Config{FillRate: 1, Nodes: 2})
+		for n := range uint64(3) {
+			w.worker(n, devworker.Options{ProveTime: time.Minute})
+		}
+		w.post("claim", "a")
+		w.post("claim", "b")
+		p := w.start()
+		replica := w.watchFor("a", w.redis.Snapshot(), func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Done })
+		w.awaitTxn("b", "open", time.Hour, func(t *lifecycle.Transaction) bool { return t.Open() })
+		at := time.Now()
+		w.redis.FailOver(replica)
+		for p.Recovering() == "" {
+			if <-time.After(100 * time.Millisecond); time.Since(at) > time.Minute {
+				t.Fatal("the failover is not noticed")
+			}
+		}
+		for p.Recovering() != "" && time.Since(at) < time.Hour {
+			<-time.After(time.Second)
+		}
+		if shut := time.Since(at); shut > 2*time.Minute {
+			t.Errorf("nothing is bound or sent for %v", shut)
+		}
+		for _, uid := range []string{"a", "b"} {
+			w.awaitTxn(uid, "done", time.Hour, func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Done })
+		}
+	})
+}

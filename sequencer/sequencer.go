@@ -168,13 +168,11 @@ func New(o Options) *Sequencer {
 	return s
 }
 
-// resume has all owners go on.
+// resume has all owners go on, from what is stored by now: others, and the chain, have put back
+// what they know since this process did.
 func (s *Sequencer) resume() {
-	s.mu.Lock()
-	s.tellAll(word{})
-	s.mu.Unlock()
+	s.reread()
 	s.Store.Signal()
-	notify(s.due)
 }
 
 // reread has all owners read their records anew.
@@ -320,7 +318,7 @@ func (s *Sequencer) heartbeat(ctx context.Context) {
 		s.calm = began.Add(s.Policy.ClaimTTL)
 		return
 	}
-	lapsed := began.Sub(s.renewed) >= s.Policy.ClaimTTL*2/3
+	lapsed := time.Since(s.renewed) >= s.Policy.ClaimTTL*2/3 // and who looked meanwhile has done nothing
 	outage := !s.renewed.IsZero() && began.Sub(s.renewed) > s.Policy.ClaimTTL
 	first := s.renewed.IsZero()
 	if began.After(s.renewed) {

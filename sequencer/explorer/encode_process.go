@@ -52,6 +52,7 @@ func (e *encoder) run(known []string, queue string) {
 	for _, uid := range known {
 		e.int(txnOf(uid))
 	}
+	e.byte('|')
 }
 
 // after writes which of the others had their bytes given to the nodes before h.

@@ -1,6 +1,9 @@
 package lifecycle
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // maxLosses is how often the same attempt is asked for when the answer got lost; the
 // last loss is an error like any other.
@@ -173,6 +176,9 @@ func JoinedHere(s *Sender) Local {
 func (v *View) superseded(a *Attempt) bool {
 	if v.Txn.Open() {
 		return false
+	}
+	if !a.Unplaced && slices.ContainsFunc(v.Train.Behind, func(m Member) bool { return m.holds(a.Nonce) }) {
+		return true
 	}
 	s := v.Local.Asked.Sender
 	return a.Sender != v.Txn.Sender || !a.Unplaced && s != nil && s.Next != nil && *s.Next > a.Nonce

@@ -14,6 +14,7 @@ type Drive struct {
 	local   Local
 	results []Result   // not stored yet, oldest first
 	call    Effect     // under way
+	begun   int        // counts the effects
 	step    Step       // that Next wanted stored last
 	learned int        // it comes of this one of results, the first being 1
 	stale   bool       // the record is to be read
@@ -111,7 +112,7 @@ func (d *Drive) Next(v View, live bool) Action {
 	}
 	d.local = s.Local
 	if s.Do.Kind != "" {
-		s.Do.Claim = d.txn.Claim
+		s.Do.Claim, s.Do.Begun = d.txn.Claim, d.call.Begun
 	}
 	switch {
 	case s.Do == d.call:
@@ -122,6 +123,8 @@ func (d *Drive) Next(v View, live bool) Action {
 	case (s.Do.Leaves() || s.Do.Kind == Confirm) && !live:
 		return Action{Do: ToSleep, Step: s}
 	}
+	d.begun++
+	s.Do.Begun = d.begun
 	d.call = s.Do
 	return Action{Do: ToCall, Call: s.Do, Step: s}
 }
@@ -165,8 +168,8 @@ func (d *Drive) Stale() { d.stale = true }
 func (d *Drive) IsStale() bool { return d.stale }
 
 // Read: t is the record as it is stored now, under a claim of this process. What was asked is
-// asked anew, for what has it read may have changed all else too: a store that has forgotten
-// answers of a time that is over.
+// asked anew: whatever calls for a reading may have changed all else, too, and a store that has
+// forgotten answers of a time that is over. Signed bytes stay true, and may be kept nowhere else.
 func (d *Drive) Read(t *Transaction, at time.Time) {
 	gone := asking
 	if t.Claim != d.txn.Claim || t.Revision < d.txn.Revision || t.Revision == d.txn.Revision && touched(d.txn, t) > 0 {
@@ -175,7 +178,10 @@ func (d *Drive) Read(t *Transaction, at time.Time) {
 		d.local, d.bytes = Local{}, nil
 		gone = func(r Result) bool { return !lasting(r) }
 	}
-	d.local.Asked = Asked{}
+	bytes := d.local.Asked.Bytes
+	if d.local.Asked = (Asked{}); bytes != nil && bytes.Command != nil {
+		d.local.Asked.Bytes = bytes
+	}
 	d.results = slices.DeleteFunc(slices.Clone(d.results), gone)
 	d.txn, d.stale = t, false
 	d.local.ReadAt = at
@@ -200,12 +206,14 @@ func lasting(r Result) bool {
 	return false
 }
 
-// Add tells what came of an effect, or something else that happened; e is zero then.
+// Add tells what came of an effect, or something else that happened; e is zero then. A question
+// that was stopped is answered by nothing that is true.
 func (d *Drive) Add(e Effect, r Result) {
-	if e == d.call {
+	current := e == d.call
+	if current {
 		d.call = Effect{}
 	}
-	if r != nil && (e.Claim == d.txn.Claim || lasting(r)) {
+	if r != nil && (e.Claim == d.txn.Claim || lasting(r)) && (current || !asking(r)) {
 		d.results = append(d.results, r)
 	}
 	if e.Kind == Send && d.bytes != nil && d.bytes.Number == e.Number {

@@ -214,9 +214,9 @@ func TestDriveUnconfirmed(t *testing.T) {
 	d := driving(t, txn(PhaseDispatching, try(Prepared)), func(v *View) { v.Replicas = true })
 	d.hears(signed(Prove, 1))
 	a := d.wants(ToStore, true)
-	d.hears(RetriesTold{})
+	d.hears(SubmitTold{})
 	d.Stored(a.Step.Txn, true)
-	if got := d.Results(); !reflect.DeepEqual(got, []Result{Denied{Why: Unconfirmed}, RetriesTold{}}) {
+	if got := d.Results(); !reflect.DeepEqual(got, []Result{Denied{Why: Unconfirmed}, SubmitTold{}}) {
 		t.Errorf("to be learnt: %v", got)
 	}
 	e := d.calls(Confirm)
@@ -278,17 +278,53 @@ func TestDriveReadAsks(t *testing.T) {
 	t.Parallel()
 	d := driving(t, txn(PhaseDispatching, try(Prepared)))
 	stays := []Result{Denied{Why: Unconfirmed}, SubmitTold{}, ConfirmTold{1}, dispatched(1), SendTold{Call: calling(Send, 1)}}
-	for _, r := range []Result{
+	d.results = append([]Result{
 		SenderTold{Sender: *good()}, HealthTold{}, RetriesTold{}, AccountTold{Exists: true}, LandedTold{}, BytesRead{}, ChainTold{},
-	} {
-		d.hears(r)
-	}
-	for _, r := range stays {
-		d.hears(r)
-	}
+	}, stays...)
 	d.Read(d.Txn(), clock)
 	if got := d.Results(); !reflect.DeepEqual(got, stays) {
 		t.Errorf("to be learnt are %v", got)
+	}
+}
+
+// TestDriveReadBytes: the bytes of the attempt before a raise, which are kept nowhere else,
+// outlive a reading; that none are stored does not.
+func TestDriveReadBytes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ known, want *BytesRead }{
+		"some": {&BytesRead{Number: 1, Command: []byte("old")}, &BytesRead{Number: 1, Command: []byte("old")}},
+		"none": {&BytesRead{}, nil}, "not asked": {nil, nil},
+	} {
+		d := driving(t, txn(PhaseWatching, try(Sent), try(Prepared)))
+		d.local.Asked = Asked{Bytes: c.known}
+		if d.Read(d.Txn(), clock); !reflect.DeepEqual(d.Local().Asked, Asked{Bytes: c.want}) {
+			t.Errorf("%s: known is %+v", name, d.Local().Asked)
+		}
+	}
+}
+
+// TestDriveStopped: what a question answers that was stopped is not believed, and does not
+// end the same question asked anew; what a worker answers always counts.
+func TestDriveStopped(t *testing.T) {
+	t.Parallel()
+	d := driving(t, txn(PhaseFailing, try(Refused, over)))
+	d.Add(d.calls(AskSender), SenderTold{Sender: *good()})
+	first := d.calls(AskRetries)
+	d.Read(d.Txn(), clock)
+	d.wants(ToStop, true)
+	d.Add(d.calls(AskSender), SenderTold{Sender: *good()})
+	again := d.calls(AskRetries)
+	d.Add(first, RetriesTold{Known: true, Limit: 0})
+	if d.Call() != again || len(d.Results()) > 0 {
+		t.Errorf("under way is %+v, to be learnt are %v", d.Call(), d.Results())
+	}
+	d.Add(again, RetriesTold{Known: true, Limit: 7})
+	if a := d.stores(ReasonDelay); a.Step.Txn.Phase != PhaseDelayed {
+		t.Errorf("it is %s", a.Step.Txn.Phase)
+	}
+	d.Add(first, answer(Prove, 1))
+	if len(d.Results()) != 1 {
+		t.Error("a worker's answer to what was stopped is lost")
 	}
 }
 
@@ -309,11 +345,12 @@ func TestDriveOtherClaim(t *testing.T) {
 	if got := d.Results(); !reflect.DeepEqual(got, of) {
 		t.Errorf("to be learnt are %v", got)
 	}
-	if e := d.calls(AskSender); e.Claim != taken.Claim || before.Claim == e.Claim {
+	e := d.calls(AskSender)
+	if e.Claim != taken.Claim || before.Claim == e.Claim {
 		t.Errorf("asked under %q, and before under %q", e.Claim, before.Claim)
 	}
-	d.hears(about)
-	d.wants(ToSleep, true)
+	d.Add(e, about)
+	d.calls(AskSender)
 	if d.Local().Asked.Account == nil {
 		t.Error("what was asked under this claim is not learnt")
 	}

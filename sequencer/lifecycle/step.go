@@ -46,8 +46,10 @@ type Effect struct {
 	Fresh bool
 	// Among: others of its queue are in flight as it is begun, and may use nonces meanwhile.
 	Among bool
-	// Claim is the one under which it was begun; Drive sets it.
+	// Claim is the one under which it was begun, and Begun tells it from others that ask for the
+	// same; Drive sets both.
 	Claim string
+	Begun int
 }
 
 // Failures are the classes that [Step.Failure] knows.

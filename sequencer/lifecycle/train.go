@@ -121,6 +121,12 @@ func (m *Member) raised() bool {
 	return first != nil && first.Fee < m.fee()
 }
 
+// holds reports whether something of m is open at a nonce.
+func (m *Member) holds(nonce uint32) bool {
+	open := m.Txn.FirstOpen()
+	return open != nil && open.Nonce == nonce
+}
+
 // until is the last slot in which m can be included.
 func (m *Member) until() (last uint32) {
 	for i := range m.Txn.Attempts {

@@ -100,7 +100,7 @@ type Said struct {
 type Asked struct {
 	Sender    *Sender
 	Overtaken bool // as of Sender: an earlier one of the queue waits again
-	Among     bool // as or since Sender was asked about, others of its queue were in flight, and may have used nonces
+	Among     bool // as Sender was asked about, or told, others of its queue were in flight, and may have used nonces
 	Retries   *int // after the first try
 	Account   *AccountTold
 	Landed    *LandedTold

@@ -5,7 +5,9 @@
 package recovery
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -234,11 +236,15 @@ func (r *Recovery) writtenBack(ctx context.Context, s queues.Stage) bool {
 		return true
 	}
 	missing, err := r.writeBack(ctx, s.Server)
-	if err == nil {
-		// What this process was done with, and Redis has forgotten that, is its own again.
-		err = r.store.Regain(ctx, r.Process, r.Driven)
+	if err == nil || errors.Is(err, errTaken) {
+		// What this process was done with, and Redis has forgotten that, is its own again: its
+		// end may be what another one waits for.
+		err = cmp.Or(r.store.Regain(ctx, r.Process, r.Driven), err)
 	}
 	if err != nil {
+		if errors.Is(err, errTaken) {
+			r.Reread()
+		}
 		r.Log.Warn("what Redis may have forgotten is not written back yet", "err", err)
 		return false
 	}
