@@ -63,9 +63,10 @@ func init() {
 // expired; one stood twice in its train; a nonce of one that had gone was taken for a stranger's
 // (three times); an attempt had no end; two that had failed waited for each other, and one that
 // was to be the first for one that had failed (twice); one outlived the one before it; a store that had
-// forgotten was believed about a nonce.
+// forgotten was believed about a nonce. And one without: what was out waited twenty minutes for the
+// place of one that a store had forgotten to be DONE.
 var brokeOnce = []uint64{60000112, 61002917, 62002374, 62007584, 62009497, 67002841, 68003397, 69001615, 70002351,
-	73011239, 73013686, 75003110, 98632056}
+	73011239, 73013686, 75003110, 98632056, 400000176}
 
 // simulateAll runs the seeds that the flags name, as many at a time as there are
 // processors.
