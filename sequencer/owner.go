@@ -50,6 +50,7 @@ type word struct {
 	result  lifecycle.Result
 	txn     *lifecycle.Transaction // that result tells of
 	changed bool
+	anew    bool // and what the store was asked is to be asked anew
 	// unhurried: nobody waits for what follows.
 	unhurried bool
 }
@@ -116,7 +117,10 @@ func (o *owner) run(ctx context.Context) {
 			return
 		}
 		for _, w := range words {
-			if w.changed {
+			switch {
+			case w.anew:
+				o.drive.Anew()
+			case w.changed:
 				o.drive.Stale()
 			}
 			if a, is := w.result.(lifecycle.Answer); is && a.Fault != lifecycle.NoFault {

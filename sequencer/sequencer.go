@@ -175,10 +175,10 @@ func (s *Sequencer) resume() {
 	s.Store.Signal()
 }
 
-// reread has all owners read their records anew.
+// reread has all owners read their records anew, and ask anew what they have asked.
 func (s *Sequencer) reread() {
 	s.mu.Lock()
-	s.tellAll(word{changed: true})
+	s.tellAll(word{changed: true, anew: true})
 	s.mu.Unlock()
 	notify(s.due)
 }

@@ -69,7 +69,7 @@ func (e *encoder) held(t int, h *held) {
 	txn := h.drive.Txn()
 	same := stored.Txn == txn
 	newest := stored.Txn.Revision == txn.Revision
-	e.bits(same, newest, stored.Txn.Claim == txn.Claim, h.gone, h.stale, h.watching, h.knowsAnother())
+	e.bits(same, newest, stored.Txn.Claim == txn.Claim, h.gone, h.stale, h.watching, h.knowsAnother(), h.anew)
 	switch {
 	case same:
 	case h.stale:

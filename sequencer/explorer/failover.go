@@ -135,7 +135,11 @@ func (s *State) recover(p int) bool {
 		return false
 	case !proc.back:
 		proc.shut = true
-		return s.writeBack(p) || s.store.writes > writes
+		if !s.writeBack(p) {
+			return s.store.writes > writes
+		}
+		s.reread(p)
+		return true
 	case s.store.Unsettled:
 		for i := range s.procs {
 			if o := &s.procs[i]; o.alive && o.live && !o.back {
@@ -155,9 +159,21 @@ func (s *State) recover(p int) bool {
 		}
 		s.tell("%s goes on", proc.id)
 		proc.shut = false
+		s.reread(p)
 		return true
 	}
 	return false
+}
+
+// reread has a process read all that it drives, and ask anew.
+func (s *State) reread(p int) {
+	for t, h := range s.procs[p].held {
+		if h != nil {
+			h = s.hold(p, t)
+			h.drive.Anew()
+			h.stale, h.anew = true, true
+		}
+	}
 }
 
 // settle: what the store knows is again what the processes and the chain know. What else

@@ -101,7 +101,7 @@ func mistakesOfTrains() []mistake {
 		{"a sender stopped by a store that has forgotten", "train fails over, one step", decisions + "effects.go",
 			"		Confirm: aside.Rest != nil && aside.Rest.Why == StoppedNonce && !before.Open(),\n", ""},
 		{"what a store has answered that has forgotten", "train fails over, greeted", decisions + "drive.go",
-			"	if d.local.Asked = (Asked{}); bytes", "	if bytes"},
+			"	case d.anew, t.Phase", "	case t.Phase"},
 		{"held in the middle of a train", "train, at once, errors", decisions + "effects.go", "!aside.Slips", "true"},
 	}
 }

@@ -148,7 +148,7 @@ func (s *State) read(p, t int, h *held) {
 		return
 	}
 	h.drive.Read(now, s.now)
-	h.stale = false
+	h.stale, h.anew = false, false
 	if !now.Phase.Bound() {
 		s.unlist(p, now)
 	}

@@ -199,6 +199,7 @@ type held struct {
 	late     command          // the same of what was stopped
 	gone     bool             // a legacy worker has sent
 	stale    bool
+	anew     bool // and what was asked is to be asked anew
 	watching bool
 	watch    lifecycle.Watch
 	sighting lifecycle.Sighting

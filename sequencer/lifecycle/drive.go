@@ -18,6 +18,7 @@ type Drive struct {
 	step    Step       // that Next wanted stored last
 	learned int        // it comes of this one of results, the first being 1
 	stale   bool       // the record is to be read
+	anew    bool       // and what was asked is to be asked anew
 	bytes   *BytesRead // signed here, and not sent yet
 }
 
@@ -164,26 +165,30 @@ func (d *Drive) Denied(why Denied) {
 // is read.
 func (d *Drive) Stale() { d.stale = true }
 
+// Anew is Stale, and the store may have answered of a time that is over: it had forgotten
+// something, or was put right since. What was asked is asked anew, too.
+func (d *Drive) Anew() { d.stale, d.anew = true, true }
+
 // IsStale reports whether the record is to be read before anything else.
 func (d *Drive) IsStale() bool { return d.stale }
 
-// Read: t is the record as it is stored now, under a claim of this process. What was asked is
-// asked anew: whatever calls for a reading may have changed all else, too, and a store that has
-// forgotten answers of a time that is over. Signed bytes stay true, and may be kept nowhere else.
+// Read: t is the record as it is stored now, under a claim of this process. Signed bytes stay
+// true with it, and may be kept nowhere else.
 func (d *Drive) Read(t *Transaction, at time.Time) {
-	gone := asking
-	if t.Claim != d.txn.Claim || t.Revision < d.txn.Revision || t.Revision == d.txn.Revision && touched(d.txn, t) > 0 {
+	switch {
+	case t.Claim != d.txn.Claim, t.Revision < d.txn.Revision, t.Revision == d.txn.Revision && touched(d.txn, t) > 0:
 		// Somebody else had it meanwhile, and may have done what was still to be done here;
 		// or the store has forgotten what all this goes with.
 		d.local, d.bytes = Local{}, nil
-		gone = func(r Result) bool { return !lasting(r) }
+		d.results = slices.DeleteFunc(slices.Clone(d.results), func(r Result) bool { return !lasting(r) })
+	case d.anew, t.Phase != d.txn.Phase, t.Revision != d.txn.Revision:
+		bytes := d.local.Asked.Bytes
+		if d.local.Asked = (Asked{}); bytes != nil && bytes.Command != nil {
+			d.local.Asked.Bytes = bytes
+		}
+		d.results = slices.DeleteFunc(slices.Clone(d.results), asking)
 	}
-	bytes := d.local.Asked.Bytes
-	if d.local.Asked = (Asked{}); bytes != nil && bytes.Command != nil {
-		d.local.Asked.Bytes = bytes
-	}
-	d.results = slices.DeleteFunc(slices.Clone(d.results), gone)
-	d.txn, d.stale = t, false
+	d.txn, d.stale, d.anew = t, false, false
 	d.local.ReadAt = at
 }
 

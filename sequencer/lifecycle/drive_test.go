@@ -250,10 +250,14 @@ func TestDriveRead(t *testing.T) {
 		d.Read(after, clock)
 		return d.Local(), d.Bytes(freshly(Send, 1))
 	}
-	unasked := knowing
-	unasked.Asked, unasked.ReadAt = Asked{}, clock
+	same := knowing
+	same.ReadAt = clock
+	if l, b := read(func(*Transaction) {}); !reflect.DeepEqual(l, same) || b == nil {
+		t.Errorf("the same: %+v, %q", l, b)
+	}
+	unasked := same
+	unasked.Asked = Asked{}
 	for name, edit := range map[string]func(*Transaction){
-		"the same":                         func(*Transaction) {},
 		"in another phase":                 func(t *Transaction) { t.Revision++; t.Phase = PhaseWatching },
 		"in the same one, changed by some": func(t *Transaction) { t.Revision++ },
 	} {
@@ -272,8 +276,8 @@ func TestDriveRead(t *testing.T) {
 	}
 }
 
-// TestDriveReadAsks: what was asked before a record is read answers for nothing after it; what
-// else is to be learnt stays.
+// TestDriveReadAsks: what a store was asked that may have forgotten answers for nothing after it
+// was put right; what else is to be learnt stays.
 func TestDriveReadAsks(t *testing.T) {
 	t.Parallel()
 	d := driving(t, txn(PhaseDispatching, try(Prepared)))
@@ -281,9 +285,19 @@ func TestDriveReadAsks(t *testing.T) {
 	d.results = append([]Result{
 		SenderTold{Sender: *good()}, HealthTold{}, RetriesTold{}, AccountTold{Exists: true}, LandedTold{}, BytesRead{}, ChainTold{},
 	}, stays...)
-	d.Read(d.Txn(), clock)
-	if got := d.Results(); !reflect.DeepEqual(got, stays) {
-		t.Errorf("to be learnt are %v", got)
+	all := d.results
+	d.local.Asked = Asked{Sender: good()}
+	d.Stale()
+	if d.Read(d.Txn(), clock); len(d.Results()) != len(all) || d.Local().Asked.Sender == nil {
+		t.Errorf("read once more, it knows %+v, and to be learnt are %v", d.Local().Asked, d.Results())
+	}
+	d.Anew()
+	if d.Read(d.Txn(), clock); !reflect.DeepEqual(d.Results(), stays) || d.Local().Asked != (Asked{}) || d.IsStale() {
+		t.Errorf("asked anew, it knows %+v, and to be learnt are %v", d.Local().Asked, d.Results())
+	}
+	d.local.Asked = Asked{Sender: good()}
+	if d.Read(d.Txn(), clock); d.Local().Asked.Sender == nil {
+		t.Error("asked anew each time")
 	}
 }
 
@@ -297,6 +311,7 @@ func TestDriveReadBytes(t *testing.T) {
 	} {
 		d := driving(t, txn(PhaseWatching, try(Sent), try(Prepared)))
 		d.local.Asked = Asked{Bytes: c.known}
+		d.Anew()
 		if d.Read(d.Txn(), clock); !reflect.DeepEqual(d.Local().Asked, Asked{Bytes: c.want}) {
 			t.Errorf("%s: known is %+v", name, d.Local().Asked)
 		}
@@ -310,6 +325,7 @@ func TestDriveStopped(t *testing.T) {
 	d := driving(t, txn(PhaseFailing, try(Refused, over)))
 	d.Add(d.calls(AskSender), SenderTold{Sender: *good()})
 	first := d.calls(AskRetries)
+	d.Anew()
 	d.Read(d.Txn(), clock)
 	d.wants(ToStop, true)
 	d.Add(d.calls(AskSender), SenderTold{Sender: *good()})
