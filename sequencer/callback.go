@@ -116,3 +116,22 @@ func (s *Sequencer) anyWorker(ctx context.Context, account string) (dispatcher.W
 	}
 	return dispatcher.Worker{AccountID: other.AccountID, URL: other.WorkerURL}, nil
 }
+
+// callbacksBefore reports whether those of others of its queue are to be answered first.
+func (s *Sequencer) callbacksBefore(ctx context.Context, t *lifecycle.Transaction) bool {
+	if !s.wide() {
+		return false
+	}
+	order, err := s.Store.Callbacks(ctx, t.Queue)
+	return err == nil && slices.Contains(order, t.UID) && order[0] != t.UID
+}
+
+// tellNext tells the callback that the queue waits for now.
+func (s *Sequencer) tellNext(ctx context.Context, queue string) {
+	if !s.wide() {
+		return
+	}
+	if order, err := s.Store.Callbacks(ctx, queue); err == nil && len(order) > 0 {
+		s.work.Go(func(ctx context.Context) { s.tellStored(ctx, order[0]) })
+	}
+}
