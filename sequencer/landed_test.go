@@ -48,11 +48,13 @@ func TestLandedWhileStored(t *testing.T) {
 	})
 }
 
-// slowOnce answers late, once, to the first command with a word in its arguments.
+// slowOnce answers late, once, to the first command with a word in its arguments, from when
+// it is armed on if it is to be.
 type slowOnce struct {
-	word string
-	by   time.Duration
-	once sync.Once
+	word  string
+	by    time.Duration
+	armed func() bool
+	once  sync.Once
 }
 
 func (s *slowOnce) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -76,7 +78,7 @@ func (s *slowOnce) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 }
 
 func (s *slowOnce) look(cmd redis.Cmder) {
-	if strings.Contains(fmt.Sprint(cmd.Args()...), s.word) {
+	if strings.Contains(fmt.Sprint(cmd.Args()...), s.word) && (s.armed == nil || s.armed()) {
 		s.once.Do(func() { <-time.After(s.by) })
 	}
 }

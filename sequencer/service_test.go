@@ -427,3 +427,31 @@ func TestTwoOfAQueueForgotten(t *testing.T) {
 		}
 	})
 }
+
+// TestLateHeartbeat: a proof that ends while it is not sure whose the claim is waits until that is
+// known, and no longer.
+func TestLateHeartbeat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		policy := testPolicy()
+		policy.ClaimTTL = 61003 * time.Millisecond
+		w := newWorldWith(t, devnet.Config{}, policy)
+		w.worker(1, devworker.Options{ProveTime: 45 * time.Second})
+		var posted atomic.Bool
+		slow := &slowOnce{word: "61003", by: 50 * time.Second, armed: posted.Load}
+		client := w.redis.NewClient()
+		client.AddHook(slow)
+		w.launch(links{dial: w.web.dial, redis: client, ended: func(error) {}})
+		w.post("q", "first")
+		w.await("first", lifecycle.Done, time.Hour)
+		w.post("q", "a")
+		w.awaitTxn("a", "with its worker", time.Minute, func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Dispatching })
+		began := time.Now()
+		posted.Store(true)
+		w.awaitTxn("a", "out", 2*time.Hour, (*lifecycle.Transaction).Open)
+		took := time.Since(began)
+		if took < 49*time.Second || took > 64*time.Second {
+			t.Errorf("out after %v", took)
+		}
+	})
+}
