@@ -27,6 +27,8 @@ var (
 	// ErrOvertaken: an earlier transaction of the queue was reopened and waits
 	// again: this one has to go back behind it.
 	ErrOvertaken = errors.New("an earlier transaction of its queue waits again")
+	// ErrUsed: the nonce that follows those ahead has been used.
+	ErrUsed = errors.New("the next nonce of its sender is above the one that follows")
 )
 
 // Never is the due time of a phase that no clock ends.
@@ -54,7 +56,7 @@ type Change struct {
 }
 
 // Advance stores a change, and returns the record as it is stored. Errors: ErrStale,
-// ErrFenced, ErrUnsettled, ErrOvertaken, *FeeLimitError, ErrNotFound, ErrUnavailable,
+// ErrFenced, ErrUnsettled, ErrOvertaken, ErrFollowed, ErrUsed, *FeeLimitError, ErrNotFound, ErrUnavailable,
 // ErrFull. With ErrUnconfirmed it is stored, and returned.
 func (s *Store) Advance(ctx context.Context, c *Change) (*lifecycle.Transaction, error) {
 	t := c.Before
@@ -80,6 +82,8 @@ func (s *Store) Advance(ctx context.Context, c *Change) (*lifecycle.Transaction,
 		return nil, fmt.Errorf("%s: %w", t.UID, ErrOvertaken)
 	case "followed":
 		return nil, fmt.Errorf("%s: %w", t.UID, ErrFollowed)
+	case "used":
+		return nil, fmt.Errorf("%s: %w", t.UID, ErrUsed)
 	case "costly":
 		spent, left := r.int(r.at(l, 2)), r.int(r.at(l, 3))
 		return nil, cmp.Or[error](r.err, &FeeLimitError{
@@ -205,6 +209,9 @@ func (s *Store) aside(c *Change, say func(word string, words ...any)) {
 		say("next", "")
 	case c.NextNonce != nil:
 		say("next", *c.NextNonce)
+	}
+	if c.Follows != nil {
+		say("follows", *c.Follows)
 	}
 	for account, n := range c.Least {
 		say("least", account, n)

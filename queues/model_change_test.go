@@ -48,7 +48,7 @@ func (m *model) said(t *lifecycle.Transaction, err error) answer {
 	}
 	for e, text := range map[error]string{
 		queues.ErrStale: "stale", queues.ErrFenced: "fenced", queues.ErrUnsettled: "unsettled",
-		queues.ErrOvertaken: "overtaken", queues.ErrFollowed: "followed",
+		queues.ErrOvertaken: "overtaken", queues.ErrFollowed: "followed", queues.ErrUsed: "used",
 		queues.ErrNotFound: "gone", queues.ErrNotFinal: "busy", queues.ErrUnavailable: unavailable.Text,
 		senders.ErrExists: "exists", senders.ErrBound: "busy",
 	} {
@@ -82,6 +82,8 @@ func (m *model) advance(d *drawn) answer {
 		return says("gone")
 	case denied != nil && denied.Why == lifecycle.Overtaken:
 		return says("overtaken")
+	case denied != nil && denied.Why == lifecycle.Used:
+		return says("used")
 	case denied != nil:
 		a := says("costly: all %v %s, spent %d", denied.Everybody, denied.Budget, int64(denied.Spent))
 		a.At = m.now.Add(denied.Left)
@@ -328,6 +330,9 @@ func (m *model) drawAside(c *queues.Change, t *lifecycle.Transaction) {
 		a.ForgetNonce = m.draw(2)
 	case 2:
 		a.Least = map[string]uint32{m.account(): nonce, "S9": nonce + 1}
+	}
+	if m.draw(6) {
+		a.Follows = new(uint32(m.rand.IntN(6)))
 	}
 	a.LandedWith = &nonce
 	switch m.rand.IntN(6) {

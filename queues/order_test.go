@@ -273,6 +273,27 @@ func testWidth(f *fixture) {
 	}
 }
 
+// testFollows wants nothing planned behind others at a nonce below the sender's next: one that is
+// gone has used it.
+func testFollows(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b")
+	f.bound("a S")
+	planned := func(n uint32) func(*queues.Change) { return func(c *queues.Change) { c.Follows = &n } }
+	f.to("a", lifecycle.PhaseDispatching, planned(0)) // the sender's next is not known
+	f.to("a", lifecycle.PhaseDispatching, nextNonce(10))
+	f.to("a", lifecycle.PhaseDispatching, planned(10))
+	t := f.get("a")
+	for _, n := range []uint32{9, 0} {
+		if err := f.advance(t, lifecycle.PhaseSent, planned(n)); !errors.Is(err, queues.ErrUsed) {
+			f.Errorf("at %d: %v", n, err)
+		}
+	}
+	equal(f.T, "revision", f.get("a").Revision, t.Revision)
+	f.to("a", lifecycle.PhaseDispatching, planned(11))
+	f.to("a", lifecycle.PhaseDispatching, planned(100)) // and not as text
+}
+
 // testOvertaken wants nothing to leave of what was bound before an earlier one of
 // its queue was reopened; a person's retry of an earlier one overtakes nothing.
 func testOvertaken(f *fixture) {

@@ -57,6 +57,7 @@ func TestStore(t *testing.T) {
 		"Pause":                testPause,
 		"PauseEmpty":           testPauseEmpty,
 		"Width":                testWidth,
+		"Follows":              testFollows,
 		"EventLog":             testEventLog,
 		"EventsRead":           testEventsRead,
 		"Wake":                 testWake,

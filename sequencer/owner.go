@@ -296,6 +296,8 @@ func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action
 		o.drive.Denied(d)
 	case errors.Is(err, queues.ErrOvertaken):
 		o.drive.Denied(lifecycle.Denied{Why: lifecycle.Overtaken})
+	case errors.Is(err, queues.ErrUsed):
+		o.drive.Denied(lifecycle.Denied{Why: lifecycle.Used})
 	case errors.Is(err, queues.ErrUnsettled):
 		o.s.recovery.Suspect()
 		o.drive.Stale()

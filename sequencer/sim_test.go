@@ -66,7 +66,7 @@ func init() {
 // forgotten was believed about a nonce. And one without: what was out waited twenty minutes for the
 // place of one that a store had forgotten to be DONE.
 var brokeOnce = []uint64{60000112, 61002917, 62002374, 62007584, 62009497, 67002841, 68003397, 69001615, 70002351,
-	73011239, 73013686, 75003110, 98632056, 400000176}
+	73011239, 73013686, 75003110, 98632056, 400000176, 500012275}
 
 // simulateAll runs the seeds that the flags name, as many at a time as there are
 // processors.

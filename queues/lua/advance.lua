@@ -30,6 +30,7 @@
 --   hold ms            leave the queue alone
 --   rest ms why by in  rest the sender, -1 until resumed; why; who gives the reason, ""
 --                      for nobody; in words
+--   follows n          refuse if the next nonce of the sender is above it
 --   next n             the next nonce of the sender, "" to have it asked for
 --   least account n    the least that the next nonce of an account is; any number of times
 --   bytes b            signed bytes; "" drops them
@@ -40,8 +41,8 @@
 --   unresolved n       how many UNRESOLVED in a row pause the queue or, over several
 --                      queues, rest the sender
 -- Answer, for each: {"ok", "1" if a bind may have become possible, now, the words that are
---   stored, facts}, {"stale"}, {"fenced"}, {"unsettled"}, {"overtaken"}, {"followed"}, {"gone"}, {"error", text}: what
---   went wrong with it, or {"costly", "sender", "all" or a budget: whose limit, the fees of the day
+--   stored, facts}, {"stale"}, {"fenced"}, {"unsettled"}, {"overtaken"}, {"followed"}, {"used"},
+--   {"gone"}, {"error", text}: what went wrong with it, or {"costly", "sender", "all" or a budget: whose limit, the fees of the day
 --   so far, milliseconds until the day is over}
 -- Cost: about five commands, three more for a landing, and from one (a bound phase to a
 --   bound phase) to four (a landing) for each
@@ -49,7 +50,7 @@
 local WORDS = {
   confirm = 0, ['in-order'] = 0, limits = 2, keep = 0, claim = 1, tell = 3, told = 0, hold = 1, rest = 4, next = 1, least = 2,
   bytes = 1, stands = 2, falls = 1, remove = 1, expires = 1, unresolved = 1,
-  budget = 2, last = 0, broke = 1, single = 1, clean = 1,
+  budget = 2, last = 0, follows = 1, broke = 1, single = 1, clean = 1,
 }
 
 -- refused says why a change is not made, nil if it is.
@@ -64,6 +65,7 @@ local function refused(t, said, revision, claim, cost, queue)
     local run = que(queue).run
     if has(run, t.uid) and last(run) ~= t.uid then return { 'followed' } end
   end
+  if said.follows and (tonumber(about(t.sender).next) or 0) > tonumber(ARGV[said.follows + 1]) then return { 'used' } end
   if cost ~= (string.match(t.fees, '^%d+') or '0') then
     local i = said.limits
     local most, all = tonumber(i and ARGV[i + 1] or 0), tonumber(i and ARGV[i + 2] or 0)

@@ -50,6 +50,8 @@ func (s *Store) Advance(c *Change) (*lifecycle.Transaction, *lifecycle.Denied, e
 		return nil, nil, ErrFollowed
 	case c.Moves.InOrder && r.Overtaken:
 		return nil, &lifecycle.Denied{Why: lifecycle.Overtaken}, nil
+	case c.Aside.Follows != nil && s.above(was.Sender, *c.Aside.Follows):
+		return nil, &lifecycle.Denied{Why: lifecycle.Used}, nil
 	}
 	if cost := c.After.Cost(); cost != r.Cost {
 		if d := s.charge(r, c.After, cost, c.LimitSender, c.Limit, c.Budgets); d != nil {
@@ -84,6 +86,12 @@ func (s *Store) Advance(c *Change) (*lifecycle.Transaction, *lifecycle.Denied, e
 	}
 	s.hold(was, t, c)
 	return merged(r), nil, nil
+}
+
+// above reports whether the next nonce of a sender is above n.
+func (s *Store) above(account string, n uint32) bool {
+	own := s.Sender(account)
+	return own != nil && own.Known && own.Next > n
 }
 
 func (s *Store) bytes(r *Record, a *lifecycle.Aside) {

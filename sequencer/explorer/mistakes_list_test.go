@@ -102,6 +102,8 @@ func mistakesOfTrains() []mistake {
 			"		Confirm: aside.Rest != nil && aside.Rest.Why == StoppedNonce && !before.Open(),\n", ""},
 		{"what a store has answered that has forgotten", "train fails over, greeted", decisions + "drive.go",
 			"	case d.anew, t.Phase", "	case t.Phase"},
+		{"a nonce that one which is gone has used", "train, commuting and reorganised", "change.go",
+			"	return own != nil && own.Known && own.Next > n\n", "	return own != nil && own.Next > n+9\n"},
 		{"held in the middle of a train", "train, at once, errors", decisions + "effects.go", "!aside.Slips", "true"},
 	}
 }

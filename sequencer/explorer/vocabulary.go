@@ -29,7 +29,7 @@ func (c *Coverage) entries() (all []entry) {
 		string(lc.FaultBusy), string(lc.FaultUnreached), string(lc.FaultOutOfOrder)} {
 		all = append(all, entry{"answer", f, c.answersOf(f)})
 	}
-	for _, d := range []lc.Denial{lc.Overtaken, lc.Costly, lc.Unconfirmed} {
+	for _, d := range []lc.Denial{lc.Overtaken, lc.Costly, lc.Used, lc.Unconfirmed} {
 		all = append(all, entry{"denial", string(d), c.Denials[d]})
 	}
 	for _, o := range []lc.OrderKind{lc.OrderCancel, lc.OrderRetry, lc.OrderLanded, lc.OrderDead, lc.OrderExpire} {

@@ -201,6 +201,8 @@ func worldsOfLongTrains() []*World {
 			Height: 4, Budget: Budget{FailIn: 2, Reorg: 1, Busy: 1}},
 		{Name: "train of three, tried early", Width: 3, Queues: []int{3}, Early: 1, Settle: 3, Finality: 3, Retries: 1,
 			Height: 3, Budget: Budget{FailIn: 3, Reorg: 1}},
+		{Name: "train, commuting and reorganised", Width: 2, Commuting: true, Queues: []int{3}, Retries: 1, Height: 2,
+			Budget: Budget{FailIn: 1, Reorg: 1}},
 		{Name: "train, dropped and run out", Width: 2, Queues: pair, Height: 2, Budget: Budget{Vanish: 1}},
 		{Name: "train fails over", Width: 2, Queues: pair, Height: 1, Forgets: 3, Lags: lifecycle.PhaseWatching,
 			Budget: Budget{Forget: 1}},

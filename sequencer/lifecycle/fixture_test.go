@@ -248,6 +248,9 @@ func aside(v *View, s *Step, say func(string, ...any)) {
 	for account, least := range a.Least {
 		say("%s from nonce %d", account, least)
 	}
+	if n := s.Aside.Follows; n != nil {
+		say("unless %d is used", *n)
+	}
 	if a.ForgetNonce {
 		say("ask nonce")
 	}

@@ -335,6 +335,10 @@ func (v *View) denied(d Denied) Step {
 		s := v.wait(ReasonPool)
 		s.Local.Costly = v.Clock.Add(min(d.Left, stopRest))
 		return s
+	case d.Why == Used:
+		s := v.wait(ReasonPlanning)
+		s.Local.Asked = Asked{}
+		return s
 	case d.Why == Overtaken && t.Phase == PhaseDispatching && !t.Open():
 		// What it was built on is gone. Nothing of it has left.
 		e := &Error{Code: CodeOvertaken, Message: "an earlier transaction of its queue waits again"}

@@ -110,6 +110,8 @@ func localOfPlans() []sample {
 		{"marked for a legacy worker", txn(PhaseDispatching, try(Prepared)),
 			decides(worldly, knows(func(l *Local) { l.Taken = 1 })), "proving: Marked 1, Confirmed 1"},
 		{"superseded: asked anew", txn(PhaseDispatching, try(Prepared, at(6))), decides(worldly), "planning: asked nothing"},
+		{"the nonce that follows is used: asked anew", txn(PhaseDispatching), learns(Denied{Why: Used}, worldly),
+			"planning: asked nothing"},
 		{"deferred, something open", txn(PhaseDispatching, try(Unknown)), learns(costly, worldly),
 			"deferred: Taken 0, Marked 0, asked nothing"},
 		{"deferred, back in its queue: all is forgotten", txn(PhaseDispatching), learns(costly, worldly),

@@ -36,6 +36,8 @@ func (v *View) plan() Step {
 		return v.wait(ReasonBehind) // it went back already, and is asked again as the first
 	case v.behind() && t.Deferred > 0 && t.shallow() == nil:
 		return v.yields(nil) // one of those ahead has failed, and waits until nothing is behind it
+	case v.behind() && v.used():
+		return v.wait(ReasonBehind)
 	case v.behind():
 		nonce, inOrder := v.follows()
 		switch {
@@ -59,6 +61,9 @@ func (v *View) plan() Step {
 	s := v.to(PhaseDispatching, ReasonPlanning)
 	s.Txn.Attempts = append(s.Txn.Attempts, a)
 	s.Local.Taken, s.Local.Marked, s.Local.Legacy, s.Local.NoResign = a.Number, 0, false, false
+	if follows && !a.Unplaced {
+		s.Aside.Follows = &a.Nonce
+	}
 	// What has its nonce already takes none back from those that were planned behind it.
 	next := v.Local.Asked.Sender.Next
 	if !follows && (next == nil || *next < a.Nonce || *next > a.Nonce && open == nil) {

@@ -144,6 +144,7 @@ type Denial string
 const (
 	Overtaken   Denial = "overtaken"   // an earlier one of the queue waits again
 	Costly      Denial = "costly"      // a fee limit would be passed
+	Used        Denial = "used"        // the next nonce of the sender is above the one that follows
 	Unconfirmed Denial = "unconfirmed" // stored, and not confirmed by the replicas
 )
 

@@ -100,6 +100,9 @@ type Aside struct {
 	// NextNonce is the next one of the sender; ForgetNonce has the chain asked for it.
 	NextNonce   *uint32
 	ForgetNonce bool
+	// Follows is the nonce that is taken behind others. The change is refused where the next of
+	// the sender is above it: one that has left the train from behind them has used it.
+	Follows *uint32
 	// Least are the least that the next nonces of accounts are from now on.
 	Least map[string]uint32
 	// LandedWith is the nonce that what landed has used.

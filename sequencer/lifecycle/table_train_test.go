@@ -59,7 +59,16 @@ func trainPlans() row {
 	return row{"planned behind others", []sample{
 		{"at the nonce that follows, whatever the sender's next is", fresh,
 			decides(asked(good()), ahead(member(11, FatePooled), member(12, FateAbsent))),
-			"planning; DISPATCHING, BLOCKED; 1 prepared planned 13@100"},
+			"planning; DISPATCHING, BLOCKED; 1 prepared planned 13@100; unless 13 is used"},
+		{"which one has used that has landed behind those ahead, and is gone", fresh,
+			decides(asked(&Sender{Account: payer, Next: new(uint32(13)), Greeted: true}), ahead(member(11, FatePooled))),
+			"behind"},
+		{"and which is free all the same", fresh,
+			decides(asked(&Sender{Account: payer, Next: new(uint32(12)), Greeted: true}), ahead(member(11, FatePooled))),
+			"planning; DISPATCHING, BLOCKED; 1 prepared planned 12@100; unless 12 is used"},
+		{"as the store says: the sender is asked anew", fresh, learns(Denied{Why: Used}, knows(func(l *Local) {
+			l.Asked = Asked{Sender: good()}
+		}), ahead(member(11, FatePooled))), "planning"},
 		{"after the last nonce that there is", fresh, decides(asked(good()), ahead(member(math.MaxUint32, FatePooled))),
 			"broken; WAITING, FREE; deferred 1"},
 		{"behind what is on its way to a node", fresh,
@@ -362,7 +371,7 @@ func trainCommutes() row {
 	return row{"commuting, and one failed in a block", []sample{
 		{"planned behind another behind it", txn(PhaseDispatching),
 			decides(asked(good()), together, ahead(member(11, FateFailed), member(12, FatePooled))),
-			"planning; DISPATCHING, BLOCKED; 1 prepared planned 13@100"},
+			"planning; DISPATCHING, BLOCKED; 1 prepared planned 13@100; unless 13 is used"},
 		{"not right behind it: another may have landed in between", txn(PhaseDispatching), decides(asked(good()), together, ahead(member(11, FateFailed))),
 			"broken; WAITING, FREE; deferred 1; slips"},
 		{"not if what is ahead has no nonce in any block", txn(PhaseDispatching),

@@ -61,7 +61,7 @@ func madeAtOnce() row {
 			decides(asked(good()), atOnce, ahead(unmade(11))), "behind"},
 		{"proved: it waits for its turn", ready, decides(asked(good()), atOnce, ahead(unmade(11))), "behind"},
 		{"which has come: at its own nonce, and its fee", ready, decides(asked(good()), atOnce, ahead(member(20, FatePooled))),
-			"planning; DISPATCHING, BLOCKED; 1 prepared unplaced over 11@100; 2 prepared planned 21@100"},
+			"planning; DISPATCHING, BLOCKED; 1 prepared unplaced over 11@100; 2 prepared planned 21@100; unless 21 is used"},
 		{"also where none is ahead any more", ready, decides(asked(good()), holds(7, 100), atOnce),
 			"planning; DISPATCHING, BLOCKED; 1 prepared unplaced over 11@100; 2 prepared planned 7@100"},
 		{"with its proof", txn(PhaseDispatching, early(11), try(Prepared, at(21))), decides(atOnce,

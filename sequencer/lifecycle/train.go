@@ -234,6 +234,14 @@ func (v *View) follows() (nonce uint32, ok bool) {
 	return following(a.Nonce), a.Nonce < following(a.Nonce)
 }
 
+// used reports whether the nonce that follows has been used: one that had landed behind the last is
+// gone, and a reorganisation had the last, which had failed, wait again.
+func (v *View) used() bool {
+	nonce, ok := v.follows()
+	s := v.Local.Asked.Sender
+	return ok && s.Next != nil && *s.Next > nonce
+}
+
 // yields lets what has nothing open go back to its place without a try counted, for it was
 // made on what others were to leave. It is asked again as the first of those in flight.
 func (v *View) yields(e *Error) Step {
