@@ -117,13 +117,13 @@ func (s *Sequencer) anyWorker(ctx context.Context, account string) (dispatcher.W
 	return dispatcher.Worker{AccountID: other.AccountID, URL: other.WorkerURL}, nil
 }
 
-// callbacksBefore reports whether those of others of its queue are to be answered first.
+// callbacksBefore reports whether that of another of its queue is to be answered first.
 func (s *Sequencer) callbacksBefore(ctx context.Context, t *lifecycle.Transaction) bool {
 	if !s.wide() {
 		return false
 	}
 	order, err := s.Store.Callbacks(ctx, t.Queue)
-	return err == nil && slices.Contains(order, t.UID) && order[0] != t.UID
+	return err == nil && slices.Contains(order, t.UID) && s.nextCallback(ctx, order, t.UID) != t.UID
 }
 
 // tellNext tells the callback that the queue waits for now.
@@ -132,6 +132,19 @@ func (s *Sequencer) tellNext(ctx context.Context, queue string) {
 		return
 	}
 	if order, err := s.Store.Callbacks(ctx, queue); err == nil && len(order) > 0 {
-		s.work.Go(func(ctx context.Context) { s.tellStored(ctx, order[0]) })
+		next := s.nextCallback(ctx, order, order[len(order)-1])
+		s.work.Go(func(ctx context.Context) { s.tellStored(ctx, next) })
 	}
+}
+
+// nextCallback is the first of order, up to uid, that is still waited for: each as long as it
+// would be if it were the only one.
+func (s *Sequencer) nextCallback(ctx context.Context, order []string, uid string) string {
+	for _, other := range order[:slices.Index(order, uid)] {
+		t, err := s.Store.Get(ctx, other)
+		if err == nil && s.now().Before(t.DoneAt.Add(s.Policy.CallbackWait)) {
+			return other
+		}
+	}
+	return uid
 }

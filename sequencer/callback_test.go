@@ -153,3 +153,43 @@ func TestCallbackWait(t *testing.T) {
 		})
 	}
 }
+
+// TestCallbackOfATrain: a callback that is never answered holds up those behind it for as long as
+// it would hold up a queue of which one is in flight.
+func TestCallbackOfATrain(t *testing.T) {
+	trains(t, 3, devnet.Config{FillRate: 1}, func(w *world) {
+		w.policy.CallbackWait = 5 * time.Minute
+		_, worker := w.worker(1, devworker.Options{ProveTime: time.Second})
+		var mu sync.Mutex
+		told := map[string]time.Time{}
+		w.web.serve(w, "worker1", &ear{next: worker, answer: func(path, uid string, _ int) string {
+			if !strings.Contains(path, "on-success") {
+				return ""
+			}
+			if uid == "q-00" {
+				return `{"success":false}`
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if told[uid].IsZero() {
+				told[uid] = time.Now()
+			}
+			return ""
+		}})
+		w.start()
+		uids := w.postAll("q", 24)
+		w.await(uids[23], lifecycle.Done, 24*time.Hour)
+		<-time.After(w.policy.CallbackWait + 2*time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
+		for i, uid := range uids[1:] {
+			late := told[uid].Sub(w.get(uid).DoneAt)
+			if told[uid].IsZero() || late > w.policy.CallbackWait+2*time.Minute {
+				t.Errorf("%s is told after %v", uid, late)
+			}
+			if i > 0 && told[uid].Before(told[uids[i]]) {
+				t.Errorf("%s is told before %s", uid, uids[i])
+			}
+		}
+	})
+}

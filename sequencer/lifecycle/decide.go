@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -150,12 +151,25 @@ func (v *View) take(last *Attempt) Step {
 	if s, unfit := v.unfit(); unfit {
 		return s
 	}
+	if v.lapsed(last) {
+		s := v.to(PhaseDispatching, ReasonPlanning)
+		a := s.Txn.Last()
+		a.EndedAt = v.Now
+		a.Error = &Error{Code: CodeExpired, Message: fmt.Sprintf("planned up to slot %d, and not made by then", a.ValidUntil)}
+		s.Local.Asked = Asked{}
+		return s
+	}
 	if t.Losses == 0 && v.Local.Taken == takenWithBind {
 		s := v.do(Effect{Kind: Prove, Number: last.Number}, ReasonProving)
 		s.Local.Taken = last.Number
 		return s
 	}
 	return v.lose(&Error{Code: CodeLost, Message: "the process that waited for the worker is gone"}, "")
+}
+
+// lapsed reports whether what was planned can land no more, whoever makes it.
+func (v *View) lapsed(a *Attempt) bool {
+	return a.ValidUntil > 0 && max(v.Tip.TipSlot, v.Tip.Slot) >= a.ValidUntil
 }
 
 // takenWithBind stands in Local.Taken while what was just bound here was asked of
@@ -316,6 +330,8 @@ func (v *View) delayed() Step {
 	switch {
 	case v.stops() && !t.Open():
 		return v.stopped()
+	case t.Open() && v.settled():
+		return v.over() // its worker may be away for longer than what is open can land
 	case v.expired():
 		return v.outstays()
 	}

@@ -116,7 +116,8 @@ func (d *Drive) Next(v View, live bool) Action {
 		s.Do.Claim, s.Do.Begun = d.txn.Claim, d.call.Begun
 	}
 	switch {
-	case s.Do == d.call:
+	case s.Do == d.call, s.Do == Effect{} && v.Train.Unseen:
+		// While others of its train are not known nothing begins, and nothing ends that is under way.
 		return Action{Do: ToSleep, Look: s.Look, Step: s}
 	case d.call != Effect{}:
 		d.call = Effect{}

@@ -318,6 +318,29 @@ func TestDriveReadBytes(t *testing.T) {
 	}
 }
 
+// TestDriveUnseen: a moment in which others of a train are not known ends nothing that is under
+// way: a proof, or a raise.
+func TestDriveUnseen(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		r    *Transaction
+		call Kind
+	}{
+		"a proof": {txn(PhaseDispatching, try(Prepared)), Prove},
+		"a raise": {txn(PhaseWatching, try(Sent), try(Prepared, fee(150))), Resign},
+	} {
+		d := driving(t, c.r, asked(good()), sees(FatePooled, 0), knows(func(l *Local) { l.Asked.Bytes = &BytesRead{1, []byte("b")} }))
+		e := d.calls(c.call)
+		d.v.Train.Unseen = true
+		d.wants(ToSleep, true)
+		if d.Call() != e {
+			t.Errorf("%s: under way is %+v", name, d.Call())
+		}
+		d.v.Train.Unseen = false
+		d.wants(ToSleep, true)
+	}
+}
+
 // TestDriveStopped: what a question answers that was stopped is not believed, and does not
 // end the same question asked anew; what a worker answers always counts.
 func TestDriveStopped(t *testing.T) {

@@ -77,15 +77,16 @@ func due(in time.Duration) part    { return func(t *Transaction) { t.DueAt = now
 func wrong(code string) part {
 	return func(t *Transaction) { t.Error = &Error{Code: code, Message: "because"} }
 }
-func cancelling(t *Transaction)    { t.CancelRequested = true }
-func orphan(t *Transaction)        { t.Reopened = true }
-func final(t *Transaction)         { t.FinalAt = now.Add(-time.Minute) }
-func oops(code string) *Error      { return &Error{Code: code, Message: "because"} }
-func calling(k Kind, n int) Effect { return Effect{Kind: k, Number: n} }
-func good() *Sender                { return &Sender{Account: payer, Next: new(uint32(nonce)), Greeted: true} }
-func freshly(k Kind, n int) Effect { return Effect{Kind: k, Number: n, Fresh: true} }
-func minutes(n int) time.Duration  { return time.Duration(n) * time.Minute }
-func answer(k Kind, n int) Answer  { return Answer{Call: calling(k, n), Sender: payer, Nonce: nonce} }
+func cancelling(t *Transaction)        { t.CancelRequested = true }
+func orphan(t *Transaction)            { t.Reopened = true }
+func final(t *Transaction)             { t.FinalAt = now.Add(-time.Minute) }
+func oops(code string) *Error          { return &Error{Code: code, Message: "because"} }
+func calling(k Kind, n int) Effect     { return Effect{Kind: k, Number: n} }
+func good() *Sender                    { return &Sender{Account: payer, Next: new(uint32(nonce)), Greeted: true} }
+func until(slot uint32) func(*Attempt) { return func(a *Attempt) { a.ValidUntil = slot } }
+func freshly(k Kind, n int) Effect     { return Effect{Kind: k, Number: n, Fresh: true} }
+func minutes(n int) time.Duration      { return time.Duration(n) * time.Minute }
+func answer(k Kind, n int) Answer      { return Answer{Call: calling(k, n), Sender: payer, Nonce: nonce} }
 func fault(a Answer, f Fault, code string) Answer {
 	a.Fault, a.Error = f, oops(code)
 	return a

@@ -165,7 +165,7 @@ func (v *View) ladder() uint64 {
 	switch {
 	case last == nil, t.Retries == 0 && !t.Open():
 		return min(v.Policy.Fee, v.feeMax())
-	case last.provedAhead(), last.withheld(), t.Deferred > 0 && last.Outcome == Prepared && !last.EndedAt.IsZero():
+	case last.provedAhead(), last.withheld(), last.lapsed(), t.Deferred > 0 && last.Outcome == Prepared && !last.EndedAt.IsZero():
 		return last.Fee // no worker has taken that on
 	}
 	return min(v.Policy.Raised(last.Fee), v.feeMax())
@@ -259,7 +259,7 @@ func (v *View) broke(code, why string) Step {
 // unknownType: taken over from a process that knows the type; back, for one that does.
 func (v *View) unknownType() Step {
 	return v.deferred(deferral{Error{Code: CodeUnknownType,
-		Message: "this process does not dispatch " + v.Txn.Type}, Rested, time.Second, "", 0})
+		Message: "this process does not dispatch " + v.Txn.Type}, Rested, v.Policy.grown(time.Second, v.Txn.Deferred), "", 0})
 }
 
 // costly: the plan would pass a fee limit; its sender, or its queue where that or whoever

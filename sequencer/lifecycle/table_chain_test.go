@@ -74,6 +74,8 @@ func awayRows() []row {
 				"deferred; WAITING, FREE; deferred 1; error WORKER_UNAVAILABLE; rest RESTED 1m0s"},
 			{"its type is not known here", unplanned(), decides(func(v *View) { v.Known = false }),
 				"deferred; WAITING, FREE; deferred 1; error UNKNOWN_TYPE; rest RESTED 1s"},
+			{"nor the next time, later", txn(PhaseDispatching, try(Unknown), deferrals(3)), decides(func(v *View) { v.Known = false }),
+				"deferred; RETRY, DELAY; 1 unknown open 7@100; deferred 4; error UNKNOWN_TYPE; due in 8s; rest RESTED 8s"},
 			{"its fee is not raised for what no worker took on",
 				txn(PhaseDispatching, try(Prepared, over, fee(150)), retried(1), deferrals(1)),
 				decides(asked(good()), holds(7, 150)),

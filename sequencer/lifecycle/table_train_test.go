@@ -318,6 +318,7 @@ func trainRaises() row {
 	raising := txn(PhaseWatching, try(Sent), try(Prepared, fee(150)))
 	left := txn(PhaseWatching, try(Sent), try(Prepared, fee(140)))
 	left.Attempts[1].Error, left.Attempts[1].EndedAt = &Error{Code: CodeNotRaised}, clock
+	turned := txn(PhaseWatching, try(Sent), try(Refused, over, fee(140)))
 	mute := knows(func(l *Local) { l.Asked.Bytes, l.NoResign = &BytesRead{Number: 1, Command: []byte("b")}, true })
 	return row{"lingering in the pool among others", []sample{
 		{"the first in no block", watched, decides(sees(FatePooled, 0), old, ahead(member(6, FateIncluded))),
@@ -341,6 +342,8 @@ func trainRaises() row {
 			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@140"},
 		{"where it was not, once in a while", left, decides(sees(FatePooled, 0), ahead(dear)),
 			"pool; look in 3m0s"},
+		{"nor at once where every node refused it", turned, decides(sees(FatePooled, 0), ahead(dear)), "pool; look in 3m0s"},
+		{"not while those ahead are not known", raising, decides(sees(FatePooled, 0), func(v *View) { v.Train.Unseen = true }), "behind"},
 		{"and then again", left, decides(sees(FatePooled, 0), old, ahead(dear)), "raising; REVISION, WAITING_INCLUSION; " +
 			"1 sent open 7@100; 2 prepared over 7@140; 3 prepared planned 7@140"},
 		{"not proved again under those behind", raising,
@@ -461,7 +464,6 @@ func TestNoneOutlivesTheOneAhead(t *testing.T) {
 		v.Local.SentAt = clock.Add(-time.Hour)
 		v.Tip.TipSlot, v.Tip.Slot = 320, 320
 	}
-	until := func(n uint32) func(*Attempt) { return func(a *Attempt) { a.ValidUntil = n } }
 	raised := Member{Txn: txn(PhaseSent, try(Signed, at(6), until(330)), try(Signed, at(6), fee(150), until(332)))}
 	failed := Member{Txn: txn(PhaseDelayed, try(FailedIn, at(6), over))}
 	for name, c := range map[string]struct {

@@ -230,8 +230,10 @@ func (a *Attempt) Pending() bool {
 	return a.Outcome == Prepared && a.EndedAt.IsZero() && !a.Legacy
 }
 
-// notRaised reports whether a was to pay more, and was not made.
-func (a *Attempt) notRaised() bool { return a.Error != nil && a.Error.Code == CodeNotRaised }
+// lapsed reports whether a was planned, and could not land any more before a worker made it.
+func (a *Attempt) lapsed() bool {
+	return a.Outcome == Prepared && a.Error != nil && a.Error.Code == CodeExpired
+}
 
 // Is reports whether a command with this hash is a.
 func (a *Attempt) Is(hash string) bool {

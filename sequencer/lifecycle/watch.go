@@ -181,7 +181,7 @@ func (v *View) pooled() Step {
 	if v.mayRaise() {
 		lingers := v.lingersAt()
 		switch {
-		case v.outranked() && t.Last().notRaised(): // nor is it asked for again at once
+		case v.outranked() && !t.Last().Open(): // a raise came to nothing, and is not tried again at once
 		case v.outranked():
 			lingers = v.Local.Costly
 		case v.pays(): // until the market asks for more
@@ -320,6 +320,9 @@ func (v *View) raise(refused bool) Step {
 func (v *View) raising(a *Attempt) Step {
 	if v.Draining {
 		return v.wait(ReasonDraining)
+	}
+	if v.Train.Unseen {
+		return v.wait(ReasonBehind)
 	}
 	if !v.mayRaise() {
 		return v.notRaised(&Error{Code: CodeNotRaised, Message: "no further attempt is made"})
