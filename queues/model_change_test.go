@@ -92,6 +92,7 @@ func (m *model) advance(d *drawn) answer {
 	if !again {
 		m.moved(was, t, d)
 	}
+	m.heeds() // before the next change of the same run, too
 	return answer{Text: "ok", Txns: []*lifecycle.Transaction{m.whole(t)}}
 }
 

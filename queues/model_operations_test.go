@@ -307,6 +307,7 @@ func (m *model) joinOne() bool {
 		}
 		return answer{Text: b.Sender + " " + b.URL, Txns: []*lifecycle.Transaction{b.Transaction}}
 	}, func() answer {
+		q := m.queueOf(j.Queue)
 		if j.Out >= cmp.Or(q.Width, j.Width) || j.Behind != q.Run[len(q.Run)-1] {
 			return says("ok")
 		}
@@ -445,12 +446,9 @@ func (m *model) width() bool {
 	m.do(0, func(s *queues.Store, _ *poolOf) answer {
 		return m.said(nil, s.SetWidth(m.ctx, name, n))
 	}, func() answer {
-		q := m.queueOf(name)
-		if q == nil {
+		if !m.want.Widen(name, n) {
 			return says("gone")
 		}
-		m.heed(q)
-		m.want.Widen(name, n)
 		m.held(name, false)
 		return says("ok")
 	})

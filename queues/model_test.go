@@ -210,7 +210,7 @@ type reply struct {
 
 const (
 	asEver = ""
-	twice  = "twice" // the first answer is lost, and the client repeats it
+	twice  = "twice" // the first answer is lost, and the client repeats it, a moment later
 	lost   = "lost"
 	never  = "never" // it did not arrive
 )
@@ -229,6 +229,7 @@ func (r *reply) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		case redis.HasErrorPrefix(err, "NOSCRIPT"):
 			r.fate, r.skip = fate, 0
 		case fate == twice:
+			<-time.After(moment)
 			return next(ctx, cmd)
 		case fate == lost:
 			cmd.SetErr(io.EOF)
@@ -274,7 +275,12 @@ func (m *model) do(skip int, real func(*queues.Store, *senders.Pool) answer, wan
 	case n == 3:
 		fate = never
 	}
-	want = m.heeding(want)
+	run := func() answer {
+		a := want()
+		m.begins()
+		m.heeds()
+		return a
+	}
 	queuesBefore, sendersBefore := m.want.Turns()
 	s := m.open(m.options)
 	m.reply.fate, m.reply.skip = fate, skip
@@ -288,14 +294,15 @@ func (m *model) do(skip int, real func(*queues.Store, *senders.Pool) answer, wan
 	expected := unavailable
 	switch fate {
 	case asEver:
-		expected = want()
+		expected = run()
 	case twice:
-		want()
-		expected = want()
+		run()
+		m.now = m.clock()
+		m.want.Now = m.now
+		expected = run()
 	case lost:
-		want()
+		run()
 	}
-	m.begins()
 	m.adopt(expected.Txns, got.Txns)
 	m.same("the answer", got, expected)
 	ready, free := m.want.Turns()
@@ -316,9 +323,13 @@ func (m *model) do(skip int, real func(*queues.Store, *senders.Pool) answer, wan
 
 var unavailable = answer{Text: "unavailable"}
 
+// moment is between two runs of scripts: often the same millisecond, and never the same
+// microsecond.
+const moment = 50 * time.Microsecond
+
 // begin lets a moment pass.
 func (m *model) begin() {
-	step := 50 * time.Microsecond // often the same millisecond, and never the same microsecond
+	step := moment
 	if m.draw(3) {
 		step = time.Millisecond
 	}
@@ -443,45 +454,22 @@ func (m *model) look(process, uid string) {
 	}
 }
 
-// heed has whoever drives what runs of a queue look.
-func (m *model) heed(q *explorer.Queue) {
-	for _, uid := range slices.Backward(q.Run) {
-		if process := explorer.Owner(m.want.Record(uid).Txn.Claim); process != "" {
-			m.owe(process, uid, m.now)
-			m.looked = append(m.looked, "!"+q.Name)
-			return
+// heeds has whoever drives what runs of the queues that were told look.
+func (m *model) heeds() {
+	told := m.want.Told
+	m.want.Told = nil
+	for _, name := range told {
+		q := m.queueOf(name)
+		if q == nil {
+			continue
 		}
-	}
-}
-
-// heeding adds to an operation that who drives what runs is told where it is held up, or no
-// longer: by a pause of its queue, or by what keeps its sender out of use.
-func (m *model) heeding(want func() answer) func() answer {
-	type hold struct{ paused, kept bool }
-	holds := func() map[string]hold {
-		all := map[string]hold{}
-		for _, q := range m.want.Queues {
-			if len(q.Run) == 0 {
-				continue
-			}
-			sender := m.want.Sender(m.want.Record(q.Run[0]).Txn.Sender)
-			why, kept := explorer.Reason{}, false
-			if sender != nil {
-				why, kept = sender.Shown()
-			}
-			all[q.Name] = hold{q.Paused != "", kept && why.Why != lifecycle.Rested}
-		}
-		return all
-	}
-	return func() answer {
-		before := holds()
-		a := want()
-		for name, now := range holds() {
-			if was, ran := before[name]; ran && was != now {
-				m.heed(m.queueOf(name))
+		for _, uid := range slices.Backward(q.Run) {
+			if process := explorer.Owner(m.want.Record(uid).Txn.Claim); process != "" {
+				m.owe(process, uid, m.now)
+				m.looked = append(m.looked, "!"+name)
+				break
 			}
 		}
-		return a
 	}
 }
 
@@ -614,6 +602,7 @@ func (m *model) ticked(p string, most int, grace time.Duration) answer {
 	}
 	m.rests()
 	m.begins()
+	m.heeds()
 	m.trim()
 	var next time.Time
 	for _, set := range []map[string]time.Time{m.own[p], m.due} {

@@ -54,7 +54,8 @@ type Options struct {
 	// another process: its owner is to look at it. It must not block. nil tells nobody.
 	Changed func(uid string)
 	// Heed is told in the same way the name of a queue of which something runs, when it is
-	// paused, resumed or made wider, or its sender is taken out of use or back.
+	// paused, resumed or made wider, or its sender is taken out of use or back; "", for every queue,
+	// when something may have been missed.
 	Heed func(queue string)
 	Log  *slog.Logger
 }
@@ -156,8 +157,11 @@ func (s *Store) listen(ctx context.Context) {
 			return
 		case err == nil:
 			silent = 0
-			if m, is := heard.(*redis.Message); is {
+			switch m := heard.(type) {
+			case *redis.Message:
 				s.hear(m.Payload)
+			case *redis.Subscription:
+				s.hear("!") // what was published meanwhile is lost
 			}
 		case is && timeout.Timeout():
 			silent++
@@ -168,8 +172,8 @@ func (s *Store) listen(ctx context.Context) {
 	}
 }
 
-// hear takes what was published: "" that a bind may have become possible, a queue behind a !,
-// else the uid of a transaction.
+// hear takes what was published: "" that a bind may have become possible, a queue behind a ! or
+// no queue for all of them, else the uid of a transaction.
 func (s *Store) hear(what string) {
 	queue, is := strings.CutPrefix(what, "!")
 	switch {

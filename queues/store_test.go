@@ -56,6 +56,7 @@ func TestStore(t *testing.T) {
 		"Reopened":             testReopened,
 		"Pause":                testPause,
 		"PauseEmpty":           testPauseEmpty,
+		"ListensAnew":          testListensAnew,
 		"Width":                testWidth,
 		"Follows":              testFollows,
 		"EventLog":             testEventLog,
@@ -271,6 +272,21 @@ func testWake(f *fixture) {
 	})
 	cancel()
 	<-ended
+}
+
+// testListensAnew: with each subscription what holds for all queues is to be read anew, for what
+// was published before it is lost.
+func testListensAnew(f *fixture) {
+	for range 2 {
+		heard := make(chan string, 9)
+		s := f.open(queues.Options{Namespace: f.store.Namespace, Heed: func(queue string) { heard <- queue }})
+		ctx, cancel := context.WithCancel(f.ctx)
+		ended := make(chan struct{})
+		go func() { s.Listen(ctx); close(ended) }()
+		equal(f.T, "heard", <-heard, "")
+		cancel()
+		<-ended
+	}
 }
 
 func testErrorsByName(f *fixture) {

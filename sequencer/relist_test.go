@@ -161,3 +161,27 @@ func TestRelistWidth(t *testing.T) {
 	}
 	l.runs("a", "b")
 }
+
+// TestHeed: one of those that run of a queue reads what holds for it, whichever is here; where
+// something may have been missed, of each queue.
+func TestHeed(t *testing.T) {
+	t.Parallel()
+	for queue, want := range map[string][]string{"q": {"b"}, "r": {"d"}, "": {"b", "d"}, "x": nil} {
+		s := &Sequencer{trains: map[string]*train{"q": {uids: []string{"a", "b", "c"}}, "r": {uids: []string{"d"}}},
+			owners: map[string]*owner{}}
+		for _, uid := range []string{"b", "c", "d", "e"} {
+			s.owners[uid] = &owner{s: s, uid: uid, running: true}
+		}
+		s.heed(queue)
+		var got []string
+		for uid, o := range s.owners {
+			if slices.Equal(o.words, []word{{changed: true}}) {
+				got = append(got, uid)
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("of queue %q: %q reads", queue, got)
+		}
+	}
+}

@@ -150,18 +150,18 @@ func (s *Sequencer) relisted(queue string, run queues.InFlight, n int, driven bo
 	}
 }
 
-// heed has what holds for all that runs of a queue read anew, by whichever of it is here.
+// heed has what holds for all that runs of a queue read anew, by whichever of it is here; "" is
+// every queue.
 func (s *Sequencer) heed(queue string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.trains[queue]
-	if t == nil {
-		return
+	those := s.trains
+	if t := s.trains[queue]; queue != "" {
+		those = map[string]*train{queue: cmp.Or(t, &train{})}
 	}
-	for _, uid := range t.uids {
-		if o := s.owners[uid]; o != nil {
-			o.leave(word{changed: true})
-			return
+	for _, t := range those {
+		if i := slices.IndexFunc(t.uids, func(uid string) bool { return s.owners[uid] != nil }); i >= 0 {
+			s.owners[t.uids[i]].leave(word{changed: true})
 		}
 	}
 }

@@ -206,6 +206,7 @@ func (s *Store) streak(q *Queue, own *Sender) {
 		q.Paused = fmt.Sprint(s.UnresolvedLimit, " transactions in a row ended UNRESOLVED")
 		if was == "" {
 			s.log(Event{Kind: "q", ID: q.Name, Sender: own.Account, Code: "PAUSED"})
+			s.heed(q)
 		}
 	}
 	own.Streak++

@@ -104,8 +104,7 @@ func (s *Store) Join(process, queue string, atOnce bool, types, groups []string)
 // held reports whether nothing may join what runs along with t.
 func (s *Store) held(t *lifecycle.Transaction) bool {
 	sender := s.Sender(t.Sender)
-	return s.queue(t.Queue).Paused != "" || sender != nil && slices.ContainsFunc(sender.Reasons,
-		func(r Reason) bool { return r.Why != lifecycle.Rested })
+	return s.queue(t.Queue).Paused != "" || sender != nil && sender.kept()
 }
 
 func (s *Store) token(process string) string {

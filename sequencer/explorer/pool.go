@@ -10,6 +10,11 @@ import (
 // Free reports whether a sender can be bound.
 func (a *Sender) Free() bool { return !a.Gone && a.Queue == "" && len(a.Reasons) == 0 }
 
+// kept reports whether a sender is out of use for more than a rest.
+func (a *Sender) kept() bool {
+	return slices.ContainsFunc(a.Reasons, func(r Reason) bool { return r.Why != lifecycle.Rested })
+}
+
 // Register adds a sender, free and with no nonce known unless it was one before.
 func (s *Store) Register(account, group string) {
 	a := s.Sender(account)
@@ -73,7 +78,16 @@ func (s *Store) Rest(account string, rest lifecycle.Rest) {
 	case rest.For < 0 || !reasons[at].Until.IsZero():
 		reasons[at] = r
 	}
-	a.Reasons = reasons
+	s.keep(a, reasons)
+}
+
+// keep stores what keeps a sender out of use. What runs on it is told where that makes a
+// difference.
+func (s *Store) keep(a *Sender, reasons []Reason) {
+	was := a.kept()
+	if a.Reasons = reasons; was != a.kept() && a.Queue != "" {
+		s.heed(s.queue(a.Queue))
+	}
 }
 
 // Resume has a person put a sender back into use; what is unknown has to be settled
@@ -106,7 +120,7 @@ func (s *Store) Lift(account, code string, gone func(Reason) bool) {
 func (s *Store) lift(a *Sender, code string, gone func(Reason) bool) {
 	kept := slices.DeleteFunc(slices.Clone(a.Reasons), gone)
 	lifted := len(kept) < len(a.Reasons)
-	a.Reasons = kept
+	s.keep(a, kept)
 	if !lifted {
 		return
 	}

@@ -42,6 +42,9 @@ func (s *Store) Pause(queue, why string, until time.Time) bool {
 	if why == "" {
 		q.Till = time.Time{}
 	}
+	if (was == "") != (why == "") {
+		s.heed(q)
+	}
 	switch {
 	case was != "" && why == "":
 		q.Streak = 0
@@ -53,6 +56,13 @@ func (s *Store) Pause(queue, why string, until time.Time) bool {
 	return true
 }
 
+// heed has whoever drives what runs of a queue read what holds for all of it.
+func (s *Store) heed(q *Queue) {
+	if s.KeepLog {
+		s.Told = append(s.Told, q.Name)
+	}
+}
+
 // Widen says how many of a queue may be in flight, 0 for as many as is configured; false if
 // there is no such queue.
 func (s *Store) Widen(queue string, width int) bool {
@@ -61,6 +71,7 @@ func (s *Store) Widen(queue string, width int) bool {
 		return false
 	}
 	s.Queues[i].Width = width
+	s.heed(&s.Queues[i])
 	s.finish(&s.Queues[i])
 	return true
 }

@@ -21,6 +21,9 @@ type Store struct {
 	Budgets map[BudgetOf]int64 // what was counted with them; never altered in place
 	Log     []Event            // kept where KeepLog says so
 	KeepLog bool
+	// Told are queues whose drivers were told that something holds for all that runs, or no
+	// longer. It is kept where KeepLog says so, until somebody empties it.
+	Told []string
 	// Unsettled: it has forgotten something, and nobody has put that right yet.
 	Unsettled bool
 	// UnresolvedLimit is how many UNRESOLVED in a row pause a queue; 0 for no limit.
@@ -144,7 +147,7 @@ func (s *Store) cloneInto(c, left *Store) {
 	c.Records, c.Queues = into(left.Records, s.Records), into(left.Queues, s.Queues)
 	c.Senders, c.Procs = into(left.Senders, s.Senders), into(left.Procs, s.Procs)
 	c.Fees = into(left.Fees, s.Fees)
-	c.Landed, c.Log = slices.Clip(s.Landed), slices.Clip(s.Log)
+	c.Landed, c.Log, c.Told = slices.Clip(s.Landed), slices.Clip(s.Log), slices.Clip(s.Told)
 }
 
 // into copies a list into what another has left.
