@@ -273,6 +273,24 @@ func testWidth(f *fixture) {
 	}
 }
 
+// testStreakTells: where a queue is paused by what ended UNRESOLVED, what still runs of it is told.
+func testStreakTells(f *fixture) {
+	s := f.open(queues.Options{Namespace: f.store.Namespace, UnresolvedLimit: 1})
+	f.register("S")
+	f.post("q", "a", "b")
+	f.bound("a S")
+	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
+	b, err := s.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Out: 1, Width: 2, Types: []string{vote}})
+	f.ok(err)
+	f.to("b", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 1, Outcome: lifecycle.Sent}))
+	equal(f.T, "joined", b.Transaction.UID, "b")
+	f.tick()
+	equal(f.T, "to look at", f.tick().Due, nil)
+	_, err = s.Advance(f.ctx, change(f.get("a"), lifecycle.PhaseUnresolved))
+	f.ok(err)
+	equal(f.T, "to look at", f.tick().Due, []string{"b"})
+}
+
 // testFollows wants nothing planned behind others at a nonce below the sender's next: one that is
 // gone has used it.
 func testFollows(f *fixture) {

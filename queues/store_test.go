@@ -57,6 +57,7 @@ func TestStore(t *testing.T) {
 		"Pause":                testPause,
 		"PauseEmpty":           testPauseEmpty,
 		"ListensAnew":          testListensAnew,
+		"StreakTells":          testStreakTells,
 		"Width":                testWidth,
 		"Follows":              testFollows,
 		"EventLog":             testEventLog,
