@@ -331,7 +331,7 @@ func (v *View) delayed() Step {
 	case v.stops() && !t.Open():
 		return v.stopped()
 	case t.Open() && v.settled():
-		return v.over() // its worker may be away for longer than what is open can land
+		return v.to(PhaseWatching, ReasonSettled) // its worker may be away for longer than what is open can land
 	case v.expired():
 		return v.outstays()
 	}

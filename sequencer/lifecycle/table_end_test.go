@@ -62,7 +62,7 @@ func retryRows() []row {
 				"planning; DISPATCHING, BLOCKED; 1 expired over 7@100; 2 prepared planned 7@150; retries 1"},
 			{"what is open has settled, however long its worker is away", txn(PhaseDelayed, try(Unknown), deferrals(9), due(time.Minute)),
 				decides(sees(FateExpired, 5)),
-				"settled; RETRY, RETRY; 1 expired over 7@100; deferred 9; error EXPIRED; drop bytes; B62a from nonce 7"},
+				"settled; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; deferred 9"},
 			{"not before that", txn(PhaseDelayed, try(Unknown), due(time.Minute)), decides(sees(FateExpired, 4)),
 				"delay; look in 1m0s"},
 			{"cancelled, something open", txn(PhaseDelayed, try(Unknown), cancelling), decides(asked(good())),
