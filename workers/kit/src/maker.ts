@@ -117,9 +117,12 @@ export class Maker implements Proves {
     const dispatcher = this.dispatchers[txn.type]!;
     const lap = stopwatch();
     let said: Dispatched = {};
-    const tx = await build(payer, attempt, async () => {
-      said = (await dispatcher.dispatch(txn, context)) ?? {};
-    });
+    const tx = await this.network.building((before) =>
+      build(payer, attempt, async () => {
+        await before();
+        said = (await dispatcher.dispatch(txn, context)) ?? {};
+      }),
+    );
     const data = said.data ?? null;
     if (said.done && Object.keys(said.done).length > 0) return { hash: '', done: said.done, error: null, data };
     check(txn.type, payer, tx.transaction);

@@ -1,17 +1,9 @@
-import {
-  addCachedAccount,
-  fetchAccount,
-  Mina,
-  PublicKey,
-  TokenId,
-  type Account,
-  type Field,
-  type NetworkId,
-} from 'o1js';
+import { Account, addCachedAccount, fetchAccount, Mina, PublicKey, TokenId, type Field, type NetworkId } from 'o1js';
 import { type Cover, covered, type Pending } from './ahead.js';
 import { asError, Failure, unavailable } from './errors.js';
 import { Busy } from './line.js';
 import { idOf, Overlay } from './overlay.js';
+import { isLooking, Reads } from './reads.js';
 
 /** One of o1js's Mina instances, such as a LocalBlockchain. */
 export type MinaInstance = Parameters<typeof Mina.setActiveInstance>[0];
@@ -47,8 +39,7 @@ interface Block {
 export class Network {
   private readonly urls: string[];
   private readonly proofsEnabled: boolean;
-  private accounts = new WeakSet<object>();
-  private seen: object[] = [];
+  private readonly reads = new Reads();
   private networkId: string;
   private instance: MinaInstance | undefined; // in use, as it is without what is pending
   private url = ''; // of the node in use
@@ -82,11 +73,10 @@ export class Network {
 
   /**
    * Makes a synced node of the right network o1js's own, for one transaction.
-   * What was read for earlier ones counts as stale from here on.
+   * What was read for earlier ones does not count from here on.
    */
   async open(): Promise<void> {
-    for (const account of this.seen) this.accounts.add(account);
-    this.seen = [];
+    this.reads.begin();
     this.use('instance' in this.option ? undefined : await this.synced());
   }
 
@@ -96,14 +86,37 @@ export class Network {
     else if (url !== undefined) {
       const { archive, networkId } = this.option;
       const node = Mina.Network({ mina: url, ...(archive && { archive }), ...(networkId && { networkId }) });
-      this.instance = {
-        ...node,
-        proofsEnabled: this.proofsEnabled,
-        getAccount: (publicKey, tokenId) => this.fresh(publicKey, node.getAccount(publicKey, tokenId)),
-      };
+      this.instance = this.reading(node);
       this.url = url;
     }
     if (this.instance) Mina.setActiveInstance(this.instance);
+  }
+
+  /** A node of which a transaction uses only what was read for it. Outside of one it is o1js's own. */
+  private reading(node: MinaInstance): MinaInstance {
+    const account = (publicKey: PublicKey, tokenId = TokenId.default) =>
+      this.reads.take(accountKey(publicKey, tokenId), () => this.readAccount(publicKey, tokenId));
+    return {
+      ...node,
+      proofsEnabled: this.proofsEnabled,
+      // o1js asks it for a signer's nonce, and would neither mark the account to be fetched nor see its age.
+      hasAccount: (publicKey, tokenId) => {
+        if (!Mina.currentTransaction()) return node.hasAccount(publicKey, tokenId);
+        return publicKey.isConstant() && account(publicKey, tokenId) !== undefined;
+      },
+      getAccount: (publicKey, tokenId) => {
+        if (!Mina.currentTransaction()) return node.getAccount(publicKey, tokenId);
+        const found = account(publicKey, tokenId);
+        if (found) return { ...found }; // o1js sets the payer's nonce in it
+        if (isLooking()) return { ...Account.empty(), publicKey };
+        throw new Error(`getAccount: Could not find ${accountKey(publicKey, tokenId)}`);
+      },
+    };
+  }
+
+  /** Has make build a transaction of what the network says now. It awaits `before` in each run of the dispatch. */
+  building<T>(make: (before: () => Promise<void>) => Promise<T>): Promise<T> {
+    return this.reads.building(make);
   }
 
   /**
@@ -120,7 +133,6 @@ export class Network {
       Mina.setActiveInstance(this.instance!);
       // o1js remembers the payer's account as the last transaction saw it.
       addCachedAccount(cover.payer);
-      this.instance!.getAccount(payer); // stale for the next one, as all that was read
     }
   }
 
@@ -194,28 +206,16 @@ export class Network {
       const { instance } = this.option;
       return instance.hasAccount(key, tokenId) ? instance.getAccount(key, tokenId) : undefined;
     }
-    const { account, error } = await fetchAccount({ publicKey: key, tokenId: tokenId ?? TokenId.default });
-    if (account) {
-      this.seen.push(account);
-      return account;
-    }
-    if (error?.statusCode === 404) return undefined;
-    throw unavailable(`the node did not answer for the account ${key.toBase58()}`, error?.statusText);
+    const account = await this.readAccount(key, tokenId);
+    this.reads.note(accountKey(key, tokenId), account);
+    return account;
   }
 
-  /**
-   * o1js goes on with what it has cached when a node does not answer. An account
-   * that an earlier transaction has used already has not been read again.
-   */
-  private fresh(publicKey: PublicKey, account: Account): Account {
-    if (this.accounts.has(account)) {
-      if (Mina.currentTransaction()?.fetchMode === 'cached') {
-        throw unavailable(`the node did not answer for the account ${publicKey.toBase58()}`);
-      }
-    } else {
-      this.seen.push(account);
-    }
-    return account;
+  private async readAccount(publicKey: PublicKey, tokenId = TokenId.default): Promise<Account | undefined> {
+    const { account, error } = await fetchAccount({ publicKey, tokenId });
+    if (account) return account;
+    if (error?.statusCode === 404) return undefined;
+    throw unavailable(`the node did not answer for the account ${publicKey.toBase58()}`, error?.statusText);
   }
 
   /** The first node that is fit to build on. */
@@ -248,6 +248,12 @@ export class Network {
       );
     }
   }
+}
+
+/** As an account is named in messages, too. */
+function accountKey(publicKey: PublicKey, tokenId = TokenId.default): string {
+  const name = `account for public key ${publicKey.toBase58()}`;
+  return tokenId.equals(TokenId.default).toBoolean() ? name : `${name} with the tokenId ${TokenId.toBase58(tokenId)}`;
 }
 
 async function askStatus(url: string): Promise<{ syncStatus: string; networkID: string }> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { Field, PrivateKey } from 'o1js';
+import { AccountUpdate, Field, Mina, PrivateKey, type PublicKey } from 'o1js';
 import type { Attempt, Dispatcher, NetworkOption } from '../src/index.js';
-import { createWorker } from '../src/index.js';
+import { createWorker, Unresolvable } from '../src/index.js';
 import { collect, Counter, folder } from './world.js';
 import { Node } from './node.js';
 
@@ -54,6 +54,7 @@ async function startWorker(t: TestContext, network: NetworkOption, dispatcher: D
     return (await response.json()) as {
       hash: string;
       signed?: string;
+      done?: unknown;
       error: { code: string; message: string; exception: string } | null;
     };
   };
@@ -103,6 +104,81 @@ test('a dispatcher reads accounts by itself', async (t) => {
   assert.deepEqual(seen.slice(-2), ['5', undefined]);
   node.broken = true;
   assert.equal((await prove()).error?.code, '502');
+});
+
+/** What a signed transaction asks of the nonce of the account that its first update is of. */
+function nonceOf(signed: string | undefined): string {
+  const command = JSON.parse(signed!) as {
+    accountUpdates: { body: { preconditions: { account: { nonce: { lower: string; upper: string } } } } }[];
+  };
+  const { lower, upper } = command.accountUpdates[0]!.body.preconditions.account.nonce;
+  assert.equal(lower, upper);
+  return lower;
+}
+
+test('a signer other than the payer has the nonce that the node says now', async (t) => {
+  const node = await startNode(t);
+  const key = PrivateKey.random();
+  const signer = key.toPublicKey();
+  const prove = await startWorker(
+    t,
+    { graphql: node.url },
+    { dispatch: async () => void AccountUpdate.createSigned(signer), signers: () => [key] },
+  );
+  const made = async () => {
+    const { error, signed } = await prove();
+    assert.equal(error, null);
+    return nonceOf(signed);
+  };
+  node.accounts.set(signer.toBase58(), null);
+  for (const nonce of [7, 8]) {
+    node.nonces.set(signer.toBase58(), nonce);
+    assert.equal(await made(), String(nonce));
+  }
+  node.accounts.delete(signer.toBase58()); // its creation is orphaned
+  assert.equal(await made(), '0');
+  node.broken = true;
+  assert.equal((await prove()).error?.code, '502');
+  node.broken = false;
+  node.accounts.set(signer.toBase58(), null);
+  assert.equal(await made(), '8');
+});
+
+test('what a dispatch reads may depend on what it has read', async (t) => {
+  const node = await startNode(t);
+  const chosen = [PrivateKey.random(), PrivateKey.random()].map((key) => key.toPublicKey());
+  const first = (key: PublicKey) => Mina.getAccount(key).zkapp?.appState[0]?.toString();
+  const prove = await startWorker(
+    t,
+    { graphql: node.url },
+    {
+      dispatch: async () => {
+        const state = first(address);
+        if (state === undefined) throw new Unresolvable('there is no counter');
+        return { done: { state: first(chosen[Number(state) - 5]!) } };
+      },
+    },
+  );
+  for (const [i, key] of chosen.entries()) {
+    const state = (value: number) => [String(value), ...Array.from({ length: 7 }, () => '0')];
+    node.accounts.set(key.toBase58(), state(70 + i));
+    node.accounts.set(address.toBase58(), state(5 + i));
+    const { error, done } = await prove();
+    assert.equal(error, null);
+    assert.deepEqual(done, { state: String(70 + i) });
+  }
+});
+
+test('a dispatch that never comes to the same is told so', async (t) => {
+  const node = await startNode(t);
+  const prove = await startWorker(
+    t,
+    { graphql: node.url },
+    { dispatch: async () => void Mina.getAccount(PrivateKey.random().toPublicKey()) },
+  );
+  const { error } = await prove();
+  assert.equal(error?.code, '20202');
+  assert.match(error.message, /have each run come to the same result/);
 });
 
 test('the first node that is synced is taken, and only that one', async (t) => {
