@@ -37,7 +37,10 @@ export class Maker implements Proves {
     const payer = this.payer.toPublicKey();
     const pending = body.ahead?.length ? await Pending.read(body.ahead, payer.toBase58()) : undefined;
     await this.network.open();
-    if (!pending) return this.proveUpon(body);
+    if (!pending) {
+      await this.network.checkReached(payer, body.attempt.nonce);
+      return this.proveUpon(body);
+    }
     return this.network.covering(pending, payer, body.attempt.nonce, (cover) => this.proveUpon(body, cover));
   }
 

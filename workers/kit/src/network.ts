@@ -114,6 +114,22 @@ export class Network {
     };
   }
 
+  /**
+   * Throws Busy where the node is behind what the sequencer knows: without anything ahead of it
+   * a command has the nonce that the ledger has come to. What is proved on an older state fails
+   * in its block, at the price of its fee.
+   */
+  async checkReached(payer: PublicKey, nonce: number): Promise<void> {
+    if ('instance' in this.option) return;
+    const account = await this.fetchAccount(payer);
+    if (account && Number(account.nonce) < nonce) {
+      throw new Busy(
+        `the node shows the payer at nonce ${account.nonce.toString()}, and this command has ${nonce} with nothing ahead of it: the node is behind`,
+        retrySoon,
+      );
+    }
+  }
+
   /** Has make build a transaction of what the network says now. It awaits `before` in each run of the dispatch. */
   building<T>(make: (before: () => Promise<void>) => Promise<T>): Promise<T> {
     return this.reads.building(make);

@@ -325,6 +325,17 @@ test('on a node: pending, and landed', async (t) => {
   assert.equal(precondition((await prove(1)).body), '6');
 });
 
+test('on a node: one that is behind the nonce of what is the first is asked again later', async (t) => {
+  const { node, prove } = await onNode(t);
+  node.nonces.set(payerKey, 3);
+  const { status, after, body } = await prove(4);
+  assert.deepEqual([status, after], [503, '5']);
+  assert.match(body.message ?? '', /shows the payer at nonce 3, and this command has 4 .*: the node is behind/);
+  node.nonces.set(payerKey, 4);
+  assert.equal((await prove(4)).body.error, null);
+  assert.equal((await prove(3)).body.error, null); // a raise, while the first of its attempts lands
+});
+
 test('on a node: what it does not show yet is asked for again later', async (t) => {
   const { node, prove, first, ahead } = await onNode(t);
   const later = async (message: RegExp, nonce = 1, list = ahead) => {
@@ -352,7 +363,7 @@ test('on a node: what it does not show yet is asked for again later', async (t) 
   node.broken = true; // o1js would go on with what it has cached
   for (const list of [ahead, []]) assert.equal((await prove(1, list)).body.error?.code, '502');
   node.broken = false;
-  assert.equal((await prove(1)).body.error, null);
+  assert.equal((await prove(0)).body.error, null);
 
   node.chainless = true;
   const { body } = await prove(1, ahead);
