@@ -1,4 +1,14 @@
-import { Account, addCachedAccount, fetchAccount, Mina, PublicKey, TokenId, type Field, type NetworkId } from 'o1js';
+import {
+  Account,
+  addCachedAccount,
+  fetchAccount,
+  fetchLastBlock,
+  Mina,
+  PublicKey,
+  TokenId,
+  type Field,
+  type NetworkId,
+} from 'o1js';
 import { type Cover, covered, type Pending } from './ahead.js';
 import { asError, Failure, unavailable } from './errors.js';
 import { Busy } from './line.js';
@@ -25,6 +35,9 @@ const depths = [20, 290];
 
 /** When to ask again where the node does not show yet what the sequencer knows. */
 const retrySoon = 5;
+
+type Range = NonNullable<Parameters<MinaInstance['getActions']>[1]>;
+type Actions = ReturnType<MinaInstance['getActions']>;
 
 interface Tip {
   stateHash: string;
@@ -94,24 +107,64 @@ export class Network {
 
   /** A node of which a transaction uses only what was read for it. Outside of one it is o1js's own. */
   private reading(node: MinaInstance): MinaInstance {
-    const account = (publicKey: PublicKey, tokenId = TokenId.default) =>
-      this.reads.take(accountKey(publicKey, tokenId), () => this.readAccount(publicKey, tokenId));
+    const isOutside = () => !Mina.currentTransaction();
+    // The names are taken at once: a key that is a variable of a circuit has no value later.
+    const account = (publicKey: PublicKey, tokenId = TokenId.default) => {
+      const [key, token] = [publicKey.toBase58(), TokenId.toBase58(tokenId)];
+      return this.reads.take(accountName(key, token), () => this.readAccount(key, token));
+    };
+    const state = () => this.reads.take('the last block', () => this.readState()) ?? node.getNetworkState();
     return {
       ...node,
       proofsEnabled: this.proofsEnabled,
       // o1js asks it for a signer's nonce, and would neither mark the account to be fetched nor see its age.
       hasAccount: (publicKey, tokenId) => {
-        if (!Mina.currentTransaction()) return node.hasAccount(publicKey, tokenId);
-        return publicKey.isConstant() && account(publicKey, tokenId) !== undefined;
+        if (isOutside()) return node.hasAccount(publicKey, tokenId);
+        return isKnown(publicKey) && account(publicKey, tokenId) !== undefined;
       },
       getAccount: (publicKey, tokenId) => {
-        if (!Mina.currentTransaction()) return node.getAccount(publicKey, tokenId);
+        if (isOutside()) return node.getAccount(publicKey, tokenId);
         const found = account(publicKey, tokenId);
         if (found) return { ...found }; // o1js sets the payer's nonce in it
         if (isLooking()) return { ...Account.empty(), publicKey };
-        throw new Error(`getAccount: Could not find ${accountKey(publicKey, tokenId)}`);
+        const name = accountName(publicKey.toBase58(), TokenId.toBase58(tokenId ?? TokenId.default));
+        throw new Error(`getAccount: Could not find ${name}`);
+      },
+      getNetworkState: () => (isOutside() ? node.getNetworkState() : state()),
+      currentSlot: () => (isOutside() ? node.currentSlot() : state().globalSlotSinceGenesis),
+      getActions: (publicKey, states, tokenId = TokenId.default) => {
+        if (isOutside()) return node.getActions(publicKey, states, tokenId);
+        this.checkArchive();
+        const range = {
+          ...(states?.fromActionState && { fromActionState: states.fromActionState.toConstant() }),
+          ...(states?.endActionState && { endActionState: states.endActionState.toConstant() }),
+        };
+        const [key, token] = [publicKey.toBase58(), TokenId.toBase58(tokenId)];
+        const ends = [range.fromActionState, range.endActionState].map((end) => end?.toString() ?? '');
+        // The range is part of the name: o1js would take what it has of another one.
+        const name = `the actions of ${accountName(key, token)} from ${ends.join(' to ')}`;
+        return this.reads.take(name, () => this.readActions(node, key, token, range)) ?? [];
+      },
+      fetchActions: async (...asked) => {
+        this.checkArchive();
+        return node.fetchActions(...asked);
+      },
+      fetchEvents: async (...asked) => {
+        this.checkArchive();
+        return node.fetchEvents(...asked);
       },
     };
+  }
+
+  private checkArchive(): void {
+    if ('graphql' in this.option && [this.option.archive ?? []].flat().length === 0) {
+      throw unavailable('the transaction reads events or actions, and this worker has no archive: set network.archive');
+    }
+  }
+
+  /** Has make build a transaction of what the network says now. It awaits `before` in each run of the dispatch. */
+  building<T>(make: (before: () => Promise<void>) => Promise<T>): Promise<T> {
+    return this.reads.building(make);
   }
 
   /**
@@ -128,11 +181,6 @@ export class Network {
         retrySoon,
       );
     }
-  }
-
-  /** Has make build a transaction of what the network says now. It awaits `before` in each run of the dispatch. */
-  building<T>(make: (before: () => Promise<void>) => Promise<T>): Promise<T> {
-    return this.reads.building(make);
   }
 
   /**
@@ -222,16 +270,34 @@ export class Network {
       const { instance } = this.option;
       return instance.hasAccount(key, tokenId) ? instance.getAccount(key, tokenId) : undefined;
     }
-    const account = await this.readAccount(key, tokenId);
-    this.reads.note(accountKey(key, tokenId), account);
+    const [name, token] = [key.toBase58(), TokenId.toBase58(tokenId ?? TokenId.default)];
+    const account = await this.readAccount(name, token);
+    this.reads.note(accountName(name, token), account);
     return account;
   }
 
-  private async readAccount(publicKey: PublicKey, tokenId = TokenId.default): Promise<Account | undefined> {
+  private async readAccount(publicKey: string, tokenId: string): Promise<Account | undefined> {
     const { account, error } = await fetchAccount({ publicKey, tokenId });
     if (account) return account;
     if (error?.statusCode === 404) return undefined;
-    throw unavailable(`the node did not answer for the account ${publicKey.toBase58()}`, error?.statusText);
+    throw unavailable(`the node did not answer for the account ${publicKey}`, error?.statusText);
+  }
+
+  private async readState(): Promise<ReturnType<MinaInstance['getNetworkState']>> {
+    return fetchLastBlock(this.url).catch((error: unknown) => {
+      throw unavailable('the node did not answer for its last block', asError(error).message);
+    });
+  }
+
+  private async readActions(node: MinaInstance, publicKey: string, tokenId: string, range: Range): Promise<Actions> {
+    const silent = `the archive did not answer for the actions of ${publicKey}`;
+    const found = await node
+      .fetchActions(PublicKey.fromBase58(publicKey), range, TokenId.fromBase58(tokenId))
+      .catch((error: unknown) => {
+        throw unavailable(silent, asError(error).message); // what it says may not fit together
+      });
+    if ('error' in found) throw unavailable(silent, found.error.statusText);
+    return found;
   }
 
   /** The first node that is fit to build on. */
@@ -267,9 +333,19 @@ export class Network {
 }
 
 /** As an account is named in messages, too. */
-function accountKey(publicKey: PublicKey, tokenId = TokenId.default): string {
-  const name = `account for public key ${publicKey.toBase58()}`;
-  return tokenId.equals(TokenId.default).toBoolean() ? name : `${name} with the tokenId ${TokenId.toBase58(tokenId)}`;
+function accountName(publicKey: string, tokenId: string): string {
+  const name = `account for public key ${publicKey}`;
+  return tokenId === TokenId.toBase58(TokenId.default) ? name : `${name} with the tokenId ${tokenId}`;
+}
+
+/** A variable of a circuit has a value only for its prover. */
+function isKnown(publicKey: PublicKey): boolean {
+  try {
+    publicKey.toBase58();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function askStatus(url: string): Promise<{ syncStatus: string; networkID: string }> {

@@ -4,7 +4,7 @@ import { AccountUpdate, Field, Mina, PrivateKey, type PublicKey } from 'o1js';
 import type { Attempt, Dispatcher, NetworkOption } from '../src/index.js';
 import { createWorker, Unresolvable } from '../src/index.js';
 import { collect, Counter, folder } from './world.js';
-import { Node } from './node.js';
+import { actionState, Node } from './node.js';
 
 const payer = PrivateKey.random();
 const payerKey = payer.toPublicKey().toBase58();
@@ -167,6 +167,90 @@ test('what a dispatch reads may depend on what it has read', async (t) => {
     assert.equal(error, null);
     assert.deepEqual(done, { state: String(70 + i) });
   }
+});
+
+/** Reads the actions since the state that the counter holds, or nothing. */
+function listener() {
+  const listens = { now: true };
+  const dispatcher: Dispatcher = {
+    dispatch: async () => {
+      if (!listens.now) return { done: { heard: 'nothing' } };
+      const fromActionState = Mina.getAccount(address).zkapp?.appState[0] ?? Field(0);
+      const found = Mina.getActions(address, { fromActionState });
+      return { done: { heard: found.flatMap(({ actions }) => actions.flat()).join() } };
+    },
+  };
+  return { listens, dispatcher };
+}
+
+test('actions are those from where the contract has come to, as the archive has them now', async (t) => {
+  const node = await startNode(t);
+  const { listens, dispatcher } = listener();
+  const prove = await startWorker(t, { graphql: node.url, archive: node.url }, dispatcher);
+  const key = address.toBase58();
+  const one = actionState(AccountUpdate.Actions.emptyActionState(), '1');
+  node.actions.set(key, ['1', '2', '3']);
+  for (const [from, heard] of [
+    [one, '2,3'],
+    [actionState(one, '2'), '3'],
+  ] as const) {
+    node.accounts.set(key, [from.toString(), '0', '0', '0', '0', '0', '0', '0']);
+    const { error, done } = await prove();
+    assert.equal(error, null);
+    assert.deepEqual(done, { heard });
+  }
+  const troubles: [Partial<Node>, RegExp][] = [
+    [{ silentOn: 'actions(' }, /Internal Server Error|does not exist/],
+    [{ actionsOff: 1n }, /Failed to derive correct actions hash/],
+  ];
+  for (const [trouble, exception] of troubles) {
+    const { silentOn, actionsOff } = node;
+    Object.assign(node, trouble);
+    const { error } = await prove();
+    assert.equal(error?.code, '502');
+    assert.match(error.message, /the archive did not answer for the actions of B62/);
+    assert.match(error.exception, exception);
+    listens.now = false;
+    assert.deepEqual((await prove()).done, { heard: 'nothing' }, 'it stands in the way of nothing else');
+    listens.now = true;
+    Object.assign(node, { silentOn, actionsOff });
+    assert.deepEqual((await prove()).done, { heard: '3' });
+  }
+});
+
+test('without an archive actions and events are refused, and nothing else', async (t) => {
+  const node = await startNode(t);
+  const { listens, dispatcher } = listener();
+  const prove = await startWorker(t, { graphql: node.url }, dispatcher);
+  const { error } = await prove();
+  assert.equal(error?.code, '502');
+  assert.match(error.message, /this worker has no archive: set network\.archive/);
+  listens.now = false;
+  assert.equal((await prove()).error, null);
+});
+
+test('the state of the network is what the node says now', async (t) => {
+  const node = await startNode(t);
+  const slots: Dispatcher = {
+    dispatch: async () => ({
+      done: { slots: [Mina.getNetworkState().globalSlotSinceGenesis, Mina.currentSlot()].map(String) },
+    }),
+  };
+  const prove = await startWorker(t, { graphql: node.url }, slots);
+  const slotsAt = async (slot: number) => {
+    node.slot = slot;
+    const { error, done } = await prove();
+    assert.equal(error, null);
+    assert.deepEqual(done, { slots: [String(slot), String(slot)] });
+  };
+  await slotsAt(11);
+  await slotsAt(12);
+  node.silentOn = 'snarkedLedgerHash';
+  const { error } = await prove();
+  assert.equal(error?.code, '502');
+  assert.match(error.message, /did not answer for its last block/);
+  node.silentOn = 'nothing';
+  await slotsAt(13);
 });
 
 test('a dispatch that never comes to the same is told so', async (t) => {
