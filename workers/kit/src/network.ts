@@ -279,7 +279,8 @@ export class Network {
   private async readAccount(publicKey: string, tokenId: string): Promise<Account | undefined> {
     const { account, error } = await fetchAccount({ publicKey, tokenId });
     if (account) return account;
-    if (error?.statusCode === 404) return undefined;
+    // o1js's own words for a node's answer without it. A gateway says 404, too.
+    if (error?.statusCode === 404 && error.statusText.startsWith('fetchAccount: ')) return undefined;
     throw unavailable(`the node did not answer for the account ${publicKey}`, error?.statusText);
   }
 

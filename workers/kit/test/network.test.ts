@@ -106,6 +106,19 @@ test('a dispatcher reads accounts by itself', async (t) => {
   assert.equal((await prove()).error?.code, '502');
 });
 
+test("what is no node's answer says nothing of whether an account is there", async (t) => {
+  const node = await startNode(t, { silence: 404 });
+  const seen: unknown[] = [];
+  const dispatch: Dispatcher['dispatch'] = async (_txn, { fetchAccount }) => {
+    seen.push(await fetchAccount(address));
+    return { done: { yes: true } };
+  };
+  const prove = await startWorker(t, { graphql: node.url }, { dispatch });
+  node.broken = true;
+  const { error } = await prove();
+  assert.deepEqual([error?.code, error?.exception, seen], ['502', 'Not Found', []]);
+});
+
 /** What a signed transaction asks of the nonce of the account that its first update is of. */
 function nonceOf(signed: string | undefined): string {
   const command = JSON.parse(signed!) as {

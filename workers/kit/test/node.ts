@@ -16,10 +16,11 @@ export class Node {
   landed = new Map<string, boolean>();
   /** The tip's state hash; called for each question. */
   tip = () => '3Ntip';
-  /** Answers account queries with HTTP 500. */
+  /** Answers account queries with `silence`. */
   broken = false;
-  /** Answers questions that contain it with HTTP 500. */
+  /** Answers questions that contain it with `silence`. */
   silentOn = 'nothing';
+  silence = 500;
   /** The slot of the tip. */
   slot = 11;
   /** What an archive has of actions, by account: single fields, one for each account update. */
@@ -40,7 +41,7 @@ export class Node {
         const { query } = JSON.parse(text) as { query: string };
         this.asked.push(query);
         const failing = (this.broken && query.includes('account(')) || query.includes(this.silentOn);
-        response.writeHead(failing ? 500 : 200, { 'Content-Type': 'application/json', Connection: 'close' });
+        response.writeHead(failing ? this.silence : 200, { 'Content-Type': 'application/json', Connection: 'close' });
         response.end(failing ? '' : JSON.stringify(this.answer(query)));
       });
     });
