@@ -10,7 +10,7 @@ import {
   type NetworkId,
 } from 'o1js';
 import { type Cover, covered, type Pending } from './ahead.js';
-import { asError, Failure, unavailable } from './errors.js';
+import { asError, Failure, nameByHost, unavailable } from './errors.js';
 import { Busy } from './line.js';
 import { idOf, Overlay } from './overlay.js';
 import { isLooking, Reads } from './reads.js';
@@ -386,4 +386,5 @@ function checkURL(url: string): void {
   }
   if (parsed.username || parsed.password)
     throw new Error(`network: the URL of ${parsed.host} must not hold a user or password`);
+  nameByHost(url);
 }

@@ -326,6 +326,49 @@ test("no node at all is the network's fault, and no secret of its URL is told", 
   assert.equal(JSON.stringify(error).includes('hush'), false);
 });
 
+test('o1js tells whole URLs, and nothing that is answered or logged does', async (t) => {
+  const node = await startNode(t);
+  const [daemon, archive] = [`${node.url}?key=hush`, 'http://127.0.0.1:1/hush/more'];
+  const absent = PrivateKey.random().toPublicKey();
+  const lines: string[] = [];
+  const worker = await createWorker({
+    payer,
+    network: { graphql: daemon, archive: [archive, 'http://127.0.0.1:1/hush'] },
+    dispatchers: {
+      ADD: {
+        dispatch: () => {
+          throw new Error(`no answer from ${daemon}`, { cause: new Error(archive) });
+        },
+        onSuccess: () => void Mina.getAccount(absent),
+      },
+    },
+    port: 0,
+    proofsEnabled: false,
+    store: await folder(t),
+    log: collect(lines),
+  });
+  const url = await worker.listen();
+  t.after(() => worker.close());
+  const post = async (path: string, body: object) => {
+    const response = await fetch(`${url}/${path}/ADD`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        txData: { uid: 'net', type: 'ADD', data: {} },
+        sender: { accountId: payerKey, queue: 'q', retries: 0 },
+        ...body,
+      }),
+    });
+    return response.text();
+  };
+  const attempt = { number: 1, nonce: 0, fee: '100000000', validUntil: null, memo: 'm', previous: [] };
+  for (const text of [await post('prove', { attempt }), await post('on-success', { result: { hash: '5J' } })]) {
+    assert.match(text, new RegExp(new URL(node.url).host));
+    assert.equal(text.includes('hush'), false, text);
+  }
+  assert.equal(lines.join().includes('hush'), false);
+});
+
 test("a refusal is handed on in the node's own words", async (t) => {
   const node = await startNode(t);
   const call = await startWorker(t, { graphql: node.url }, add);
