@@ -220,7 +220,13 @@ export class Network {
       if ((await this.tip()).hash !== tip.hash) continue;
       const left = pending.commands.slice(passed.length).map(({ zkapp }) => zkapp);
       const fee = this.instance!.getNetworkConstants().accountCreationFee.toBigInt();
-      return { pending, overlay: new Overlay(accounts, left, fee), height: tip.height + 1, payer: account };
+      return {
+        pending,
+        passed: new Set(passed.map(({ hash }) => hash)),
+        overlay: new Overlay(accounts, left, fee),
+        height: tip.height + 1,
+        payer: account,
+      };
     }
     throw new Busy('the chain moves on while it is read', retrySoon);
   }
