@@ -82,11 +82,11 @@ export class Calls {
     }
   }
 
-  /** What the dispatch of the attempt that was proved has returned as data. */
-  private async dataOf({ txData, attempt }: CallBody): Promise<TxnResult['data']> {
+  /** What the dispatch has returned that has made these bytes: the youngest attempt may be another proof. */
+  private async dataOf({ txData, attempt, signed }: CallBody): Promise<TxnResult['data']> {
     for (const { number } of [...attempt.previous].reverse()) {
       const result = await this.results.get(txData.uid, number);
-      if (result) return result.data;
+      if (result?.signed === signed) return result!.data;
     }
     return null;
   }
