@@ -55,6 +55,7 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
     throw new Error(`provers: ${String(count)} is no whole number from 1 to 32`);
   }
   const several = count > 1;
+  const callbackSeconds = seconds('callbackSeconds', options.callbackSeconds ?? 300);
   const { payer, network, role, prover } = await setUp(options, log);
   const store = join(options.store ?? '.worker-store', role.accountId);
   const results = await Results.open(store, options.maxResults ?? 1000);
@@ -85,7 +86,8 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
     };
   };
   const calls = new Calls(maker, lines, results, log);
-  const app = serve({ dispatchers: options.dispatchers, calls, maker, line: proving, token, describe });
+  const { dispatchers } = options;
+  const app = serve({ dispatchers, calls, maker, line: proving, token, callbackSeconds, describe });
   return new RunningWorker(role.accountId, app, lines, provers, log, { host, port });
 }
 
@@ -203,6 +205,12 @@ function checkTypes(dispatchers: Record<string, Dispatcher>): string[] {
     }
   }
   return types;
+}
+
+/** A timer cannot wait for longer than 24 days. */
+function seconds(name: string, value: number): number {
+  if (value > 0 && value <= 2_000_000) return value;
+  throw new Error(`${name}: ${value} is no number of seconds above 0, and at most 2000000`);
 }
 
 /** A worker signs with a key, so it is not offered to a network without a token. */
