@@ -16,7 +16,7 @@ export interface PendingCommand {
 
 /** How many commands are remembered: the same ones come with each call. */
 const mostRead = 100;
-const read = new Map<string, ZkappCommand>(); // by what was signed
+const read = new Map<string, { zkapp: ZkappCommand; hash: string }>(); // by what was signed, with its hash
 
 /** The commands in flight before one attempt, in the order of their nonces. */
 export class Pending {
@@ -66,28 +66,34 @@ function of(zkapp: ZkappCommand, publicKey: PublicKey | string, tokenId = TokenI
 
 /** What this o1js would not write as it is, it has not understood: of another era of Mina, say. */
 async function readCommand(signed: string, hash: string): Promise<ZkappCommand> {
-  const known = read.get(signed);
-  if (known) return known;
+  const known = read.get(signed) ?? (await parseCommand(signed, hash));
+  // Not only the first time: what a transaction is built on is told by the hash that was given.
+  if (known.hash !== hash) throw new Retry(`the pending command ${hash} has the hash ${known.hash}`);
+  read.set(signed, known);
+  if (read.size > mostRead) read.delete(read.keys().next().value!);
+  return known.zkapp;
+}
+
+async function parseCommand(signed: string, name: string): Promise<{ zkapp: ZkappCommand; hash: string }> {
   let zkapp: ZkappCommand;
   let again: unknown;
-  let computed: string;
+  let hash: string;
   try {
     zkapp = JSON.parse(signed) as ZkappCommand;
     again = JSON.parse(Transaction.fromJSON(signed).toJSON());
-    computed = await Transaction.hash(signed);
+    hash = await Transaction.hash(signed);
   } catch {
-    throw new Retry(`the pending command ${hash} cannot be read`);
+    throw new Retry(`the pending command ${name} cannot be read`);
   }
-  if (!isDeepStrictEqual(zkapp, again)) throw new Retry(`the pending command ${hash} holds what o1js does not know`);
-  if (computed !== hash) throw new Retry(`the pending command ${hash} has the hash ${computed}`);
-  read.set(signed, zkapp);
-  if (read.size > mostRead) read.delete(read.keys().next().value!);
-  return zkapp;
+  if (!isDeepStrictEqual(zkapp, again)) throw new Retry(`the pending command ${name} holds what o1js does not know`);
+  return { zkapp, hash };
 }
 
 /** What is laid over a network. */
 export interface Cover {
   pending: Pending;
+  /** Hashes of what the ledger has passed: it stands in blocks. */
+  passed: ReadonlySet<string>;
   /** Of what the ledger has not passed. */
   overlay: Overlay;
   /** The first height that a pending command can have. */
@@ -131,21 +137,28 @@ export function covered(instance: MinaInstance, cover: Cover): MinaInstance {
 type Events = Awaited<ReturnType<MinaInstance['fetchEvents']>>;
 type Filter = Parameters<MinaInstance['fetchEvents']>[2];
 
-/** An archive may have some of what is pending, by now. */
+/**
+ * What the ledger has passed stays as the archive has it, with its height. An archive may be
+ * ahead of the node and have some of the rest, or behind it and lack some of what is passed.
+ */
 function withEvents(
   found: Events,
-  { pending, height }: Cover,
+  { pending, passed, height }: Cover,
   key: PublicKey,
   tokenId?: Field,
   filter?: Filter,
 ): Events {
-  const hashes = new Set(pending.commands.map(({ hash }) => hash));
+  if (filter?.to && Number(filter.to) <= height) return found;
   const hashOf = (info: unknown) => (info as { hash?: string }).hash ?? '';
+  const ahead = new Set(pending.commands.map(({ hash }) => hash).filter((hash) => !passed.has(hash)));
   const others = found
-    .map((block) => ({ ...block, events: block.events.filter((each) => !hashes.has(hashOf(each.transactionInfo))) }))
+    .map((block) => ({ ...block, events: block.events.filter((each) => !ahead.has(hashOf(each.transactionInfo))) }))
     .filter((block, i) => block.events.length > 0 || found[i]!.events.length === 0);
-  if (filter?.to && Number(filter.to) <= height) return others;
+  const shown = new Set(others.flatMap(({ events }) => events.map((each) => hashOf(each.transactionInfo))));
+  // Whether a later start leaves out what is passed, or the archive lacks it, cannot be told.
+  const isLacking = (hash: string) => !shown.has(hash) && Number(filter?.from ?? 0) === 0;
   const added = pending.commands.flatMap(({ hash, zkapp }) => {
+    if (passed.has(hash) && !isLacking(hash)) return [];
     const transactionInfo = { hash, memo: zkapp.memo, status: 'pending' };
     const events = of(zkapp, key, tokenId).flatMap(({ body }) => body.events);
     if (events.length === 0) return [];

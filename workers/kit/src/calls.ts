@@ -30,15 +30,15 @@ export class Calls {
 
   /** Builds, proves and signs. Throws Busy, Conflict. */
   async prove(body: CallBody): Promise<TxnResult> {
-    const work = (prover: Proves) => this.maker.attempt(body, () => prover.prove(body));
-    return upon(body, await this.once(body, () => this.lines.proving.run(work)));
+    const work = () => this.lines.proving.run((prover) => prover.prove(body));
+    return upon(body, await this.once(body, () => this.maker.attempt(body, work)));
   }
 
   /** Signs bytes again that this worker has signed. Throws Busy, Conflict, NotResignable. */
   async resign(body: CallBody & { signed: string }): Promise<TxnResult> {
-    const work = () =>
-      this.maker.attempt(body, async () => ({ ...(await this.maker.resign(body)), data: await this.dataOf(body) }));
-    return upon(body, await this.once(body, () => this.lines.signing.run(work, { first: true })));
+    const sign = async () => ({ ...(await this.maker.resign(body)), data: await this.dataOf(body) });
+    const work = () => this.lines.signing.run(sign, { first: true });
+    return upon(body, await this.once(body, () => this.maker.attempt(body, work)));
   }
 
   /** Proves, and sends. Throws Busy, Conflict. */
@@ -82,11 +82,11 @@ export class Calls {
     }
   }
 
-  /** What the dispatch of the attempt that was proved has returned as data. */
-  private async dataOf({ txData, attempt }: CallBody): Promise<TxnResult['data']> {
+  /** What the dispatch has returned that has made these bytes: the youngest attempt may be another proof. */
+  private async dataOf({ txData, attempt, signed }: CallBody): Promise<TxnResult['data']> {
     for (const { number } of [...attempt.previous].reverse()) {
       const result = await this.results.get(txData.uid, number);
-      if (result) return result.data;
+      if (result?.signed === signed) return result!.data;
     }
     return null;
   }

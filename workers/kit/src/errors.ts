@@ -48,15 +48,35 @@ export class NotResignable extends Error {
 export const unavailable = (message: string, exception?: string) =>
   new Failure(codes.unavailable, message, exception ?? null);
 
+/** Hosts by the URLs that no error may tell in full: a path may hold an access key. */
+const hosts = new Map<string, string>();
+
+/** Has errors name a node or archive by its host alone. */
+export function nameByHost(url: string): void {
+  const { host, href } = new URL(url);
+  for (const text of [url, href]) hosts.set(text, host);
+}
+
+function withoutURLs(text: string): string {
+  // The longest first: one may begin with another.
+  const urls = [...hosts.keys()].sort((a, b) => b.length - a.length);
+  return urls.reduce((rest, url) => rest.replaceAll(url, hosts.get(url)!), text);
+}
+
 /** The one place where whatever was thrown gets its code. */
 export function failureOf(thrown: unknown, doing: string): TxnError {
+  const { code, message, exception } = coded(thrown, doing);
+  return { code, message: withoutURLs(message), exception: exception && withoutURLs(exception) };
+}
+
+function coded(thrown: unknown, doing: string): TxnError {
   if (thrown instanceof Failure) {
     return { code: thrown.code, message: thrown.message, exception: thrown.exception };
   }
   const error = asError(thrown);
   const code = error instanceof Unresolvable ? codes.unresolvable : codes.notSent;
   const deliberate = error instanceof Unresolvable || error instanceof Retry;
-  const message = firstParagraph(error.message) || error.name;
+  const message = firstParagraph(withoutURLs(error.message)) || error.name;
   return {
     code,
     message: deliberate ? message : `${doing}: ${message}`,

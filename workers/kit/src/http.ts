@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Calls } from './calls.js';
-import { codes, failureOf, NotResignable } from './errors.js';
+import { codes, failureOf, NotResignable, Retry } from './errors.js';
 import { Joined } from './join.js';
 import { parseJSON, toJSON } from './json.js';
 import { Busy, type Line } from './line.js';
@@ -9,6 +9,7 @@ import { txnOf, type Maker } from './maker.js';
 import { callSchema, outcomeSchema, resignSchema, type CallBody, type OutcomeBody } from './protocol.js';
 import { Conflict } from './results.js';
 import { within } from './trace.js';
+import { endsWithin } from './within.js';
 import type { Dispatcher, Outcome, TxnResult } from './types.js';
 
 /** The longest request in bytes: a transaction of the most account updates, proved, its payload, and what is ahead. */
@@ -23,6 +24,8 @@ export interface HttpOptions {
   /** Where transactions are proved. */
   line: Pick<Line, 'isClosed' | 'runningSeconds' | 'waiting'>;
   token: string;
+  /** How long a callback may take. */
+  callbackSeconds: number;
   /** What /health tells besides the line. */
   describe: () => Record<string, unknown>;
 }
@@ -89,14 +92,20 @@ function addCalls(app: FastifyInstance, { dispatchers, calls }: HttpOptions): vo
   call<CallBody & { signed: string }>('resign', resignSchema, (body) => calls.resign(body));
 }
 
-function addCallbacks(app: FastifyInstance, { dispatchers, maker }: HttpOptions): void {
+function addCallbacks(app: FastifyInstance, { dispatchers, maker, callbackSeconds }: HttpOptions): void {
   const told = new Joined<void>();
   const callback = (path: string, name: 'onSuccess' | 'onFailure') => {
     app.post<Typed<OutcomeBody>>(`/${path}/:type`, { schema: { body: outcomeSchema } }, async ({ params, body }) => {
       const dispatcher = find(dispatchers, params.type);
       if (!dispatcher) throw Object.assign(new Error(`this worker does not make ${params.type}`), { statusCode: 404 });
-      await told.do(`${name} ${body.txData.uid}`, async () => {
-        await dispatcher[name]?.(txnOf(body), outcomeOf(body), maker.context(body));
+      // One that never ends would have all later ones join it.
+      const late = () =>
+        new Retry(
+          `${name} of ${params.type} has not ended after ${callbackSeconds} s, and runs afresh when it is told again: have it give up by itself, or set callbackSeconds`,
+        );
+      await told.do(`${name} ${body.txData.uid}`, () => {
+        const work = async () => dispatcher[name]?.(txnOf(body), outcomeOf(body), maker.context(body));
+        return endsWithin<void>(callbackSeconds, work(), late);
       });
       return { success: true };
     });

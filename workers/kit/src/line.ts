@@ -13,7 +13,14 @@ export class Busy extends Error {
 
 interface Turn<Place> {
   start(place: Place): Promise<void>;
-  refuse(reason: Busy): void;
+  refuse(reason: Error): void;
+}
+
+/** How long work may take. Nothing can end it, so its place is not free before it has ended by itself. */
+export interface Limit {
+  seconds: number;
+  /** What it is answered with then. */
+  late(): Error;
 }
 
 /**
@@ -24,12 +31,14 @@ export class Line<Place = undefined> {
   private readonly turns: Turn<Place>[] = [];
   private readonly places: Set<Place>;
   private readonly running = new Map<Place, { begun: number; ended: Promise<void> }>();
+  private readonly hanging = new Set<Place>();
   private closed = false;
   private usualSeconds = 10;
 
   constructor(
     private readonly maxWaiting: number,
     places: Place[] = [undefined as Place],
+    private readonly limit?: Limit,
   ) {
     this.places = new Set(places);
   }
@@ -64,6 +73,7 @@ export class Line<Place = undefined> {
   run<T>(work: (place: Place) => Promise<T>, { first = false } = {}): Promise<T> {
     if (this.closed) return Promise.reject(closing());
     if (this.places.size === 0) return Promise.reject(nobody());
+    if (this.hangs) return Promise.reject(heldUp());
     if (!this.free() && this.turns.length >= this.maxWaiting) {
       return Promise.reject(new Busy(`${this.turns.length} calls wait already`, this.estimate()));
     }
@@ -76,7 +86,7 @@ export class Line<Place = undefined> {
     });
   }
 
-  /** Takes nothing on any more, refuses what waits, and returns when the running work has ended. */
+  /** Takes nothing on any more, refuses what waits, and returns when the running work has ended, but for what hangs. */
   async close(): Promise<void> {
     this.closed = true;
     this.refuse(closing());
@@ -91,18 +101,32 @@ export class Line<Place = undefined> {
     for (let free = this.free(); free && this.turns.length > 0; free = this.free()) {
       const [place] = free;
       const begun = Date.now();
+      const turn = this.turns.shift()!;
+      let over = () => {};
       // Known to be running before it starts, for what it does at once may ask.
-      const work = { begun, ended: Promise.resolve() };
-      this.running.set(place, work);
-      work.ended = this.turns
-        .shift()!
-        .start(place)
-        .finally(() => {
-          this.usualSeconds = (this.usualSeconds + (Date.now() - begun) / 1000) / 2;
-          this.running.delete(place);
-          this.next();
-        });
+      this.running.set(place, { begun, ended: new Promise((resolve) => (over = resolve)) });
+      const timer = this.limit && setTimeout(() => this.hang(place, turn, over), this.limit.seconds * 1000);
+      void turn.start(place).finally(() => {
+        clearTimeout(timer);
+        this.usualSeconds = (this.usualSeconds + (Date.now() - begun) / 1000) / 2;
+        this.running.delete(place);
+        this.hanging.delete(place);
+        over();
+        this.next();
+      });
     }
+  }
+
+  private hang(place: Place, turn: Turn<Place>, over: () => void): void {
+    this.hanging.add(place);
+    turn.refuse(this.limit!.late());
+    over();
+    if (this.hangs) this.refuse(heldUp());
+  }
+
+  /** Whether no place will come free by what is known. */
+  private get hangs(): boolean {
+    return this.places.size > 0 && [...this.places].every((place) => this.hanging.has(place));
   }
 
   /** A place where nothing runs; in a list, for a place may be undefined. */
@@ -118,3 +142,7 @@ export class Line<Place = undefined> {
 
 const closing = () => new Busy('the worker is shutting down', 5);
 const nobody = () => new Busy('no prover is ready', 10);
+const heldUp = () => new Busy('the worker is held up by a call that does not end: restart it', 60);
+
+/** The beginning of what is said of work that takes too long. */
+export const overdue = (seconds: number) => `it is not made after ${seconds} s`;

@@ -37,7 +37,10 @@ export class Maker implements Proves {
     const payer = this.payer.toPublicKey();
     const pending = body.ahead?.length ? await Pending.read(body.ahead, payer.toBase58()) : undefined;
     await this.network.open();
-    if (!pending) return this.proveUpon(body);
+    if (!pending) {
+      await this.network.checkReached(payer, body.attempt.nonce);
+      return this.proveUpon(body);
+    }
     return this.network.covering(pending, payer, body.attempt.nonce, (cover) => this.proveUpon(body, cover));
   }
 
@@ -117,9 +120,12 @@ export class Maker implements Proves {
     const dispatcher = this.dispatchers[txn.type]!;
     const lap = stopwatch();
     let said: Dispatched = {};
-    const tx = await build(payer, attempt, async () => {
-      said = (await dispatcher.dispatch(txn, context)) ?? {};
-    });
+    const tx = await this.network.building((before) =>
+      build(payer, attempt, async () => {
+        await before();
+        said = (await dispatcher.dispatch(txn, context)) ?? {};
+      }),
+    );
     const data = said.data ?? null;
     if (said.done && Object.keys(said.done).length > 0) return { hash: '', done: said.done, error: null, data };
     check(txn.type, payer, tx.transaction);

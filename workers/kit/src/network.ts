@@ -1,17 +1,19 @@
 import {
+  Account,
   addCachedAccount,
   fetchAccount,
+  fetchLastBlock,
   Mina,
   PublicKey,
   TokenId,
-  type Account,
   type Field,
   type NetworkId,
 } from 'o1js';
 import { type Cover, covered, type Pending } from './ahead.js';
-import { asError, Failure, unavailable } from './errors.js';
+import { asError, Failure, nameByHost, unavailable } from './errors.js';
 import { Busy } from './line.js';
 import { idOf, Overlay } from './overlay.js';
+import { isLooking, Reads } from './reads.js';
 
 /** One of o1js's Mina instances, such as a LocalBlockchain. */
 export type MinaInstance = Parameters<typeof Mina.setActiveInstance>[0];
@@ -34,6 +36,9 @@ const depths = [20, 290];
 /** When to ask again where the node does not show yet what the sequencer knows. */
 const retrySoon = 5;
 
+type Range = NonNullable<Parameters<MinaInstance['getActions']>[1]>;
+type Actions = ReturnType<MinaInstance['getActions']>;
+
 interface Tip {
   stateHash: string;
   protocolState: { consensusState: { blockHeight: string } };
@@ -47,8 +52,7 @@ interface Block {
 export class Network {
   private readonly urls: string[];
   private readonly proofsEnabled: boolean;
-  private accounts = new WeakSet<object>();
-  private seen: object[] = [];
+  private readonly reads = new Reads();
   private networkId: string;
   private instance: MinaInstance | undefined; // in use, as it is without what is pending
   private url = ''; // of the node in use
@@ -82,11 +86,10 @@ export class Network {
 
   /**
    * Makes a synced node of the right network o1js's own, for one transaction.
-   * What was read for earlier ones counts as stale from here on.
+   * What was read for earlier ones does not count from here on.
    */
   async open(): Promise<void> {
-    for (const account of this.seen) this.accounts.add(account);
-    this.seen = [];
+    this.reads.begin();
     this.use('instance' in this.option ? undefined : await this.synced());
   }
 
@@ -96,14 +99,88 @@ export class Network {
     else if (url !== undefined) {
       const { archive, networkId } = this.option;
       const node = Mina.Network({ mina: url, ...(archive && { archive }), ...(networkId && { networkId }) });
-      this.instance = {
-        ...node,
-        proofsEnabled: this.proofsEnabled,
-        getAccount: (publicKey, tokenId) => this.fresh(publicKey, node.getAccount(publicKey, tokenId)),
-      };
+      this.instance = this.reading(node);
       this.url = url;
     }
     if (this.instance) Mina.setActiveInstance(this.instance);
+  }
+
+  /** A node of which a transaction uses only what was read for it. Outside of one it is o1js's own. */
+  private reading(node: MinaInstance): MinaInstance {
+    const isOutside = () => !Mina.currentTransaction();
+    // The names are taken at once: a key that is a variable of a circuit has no value later.
+    const account = (publicKey: PublicKey, tokenId = TokenId.default) => {
+      const [key, token] = [publicKey.toBase58(), TokenId.toBase58(tokenId)];
+      return this.reads.take(accountName(key, token), () => this.readAccount(key, token));
+    };
+    const state = () => this.reads.take('the last block', () => this.readState()) ?? node.getNetworkState();
+    return {
+      ...node,
+      proofsEnabled: this.proofsEnabled,
+      // o1js asks it for a signer's nonce, and would neither mark the account to be fetched nor see its age.
+      hasAccount: (publicKey, tokenId) => {
+        if (isOutside()) return node.hasAccount(publicKey, tokenId);
+        return isKnown(publicKey) && account(publicKey, tokenId) !== undefined;
+      },
+      getAccount: (publicKey, tokenId) => {
+        if (isOutside()) return node.getAccount(publicKey, tokenId);
+        const found = account(publicKey, tokenId);
+        if (found) return { ...found }; // o1js sets the payer's nonce in it
+        if (isLooking()) return { ...Account.empty(), publicKey };
+        const name = accountName(publicKey.toBase58(), TokenId.toBase58(tokenId ?? TokenId.default));
+        throw new Error(`getAccount: Could not find ${name}`);
+      },
+      getNetworkState: () => (isOutside() ? node.getNetworkState() : state()),
+      currentSlot: () => (isOutside() ? node.currentSlot() : state().globalSlotSinceGenesis),
+      getActions: (publicKey, states, tokenId = TokenId.default) => {
+        if (isOutside()) return node.getActions(publicKey, states, tokenId);
+        this.checkArchive();
+        const range = {
+          ...(states?.fromActionState && { fromActionState: states.fromActionState.toConstant() }),
+          ...(states?.endActionState && { endActionState: states.endActionState.toConstant() }),
+        };
+        const [key, token] = [publicKey.toBase58(), TokenId.toBase58(tokenId)];
+        const ends = [range.fromActionState, range.endActionState].map((end) => end?.toString() ?? '');
+        // The range is part of the name: o1js would take what it has of another one.
+        const name = `the actions of ${accountName(key, token)} from ${ends.join(' to ')}`;
+        return this.reads.take(name, () => this.readActions(node, key, token, range)) ?? [];
+      },
+      fetchActions: async (...asked) => {
+        this.checkArchive();
+        return node.fetchActions(...asked);
+      },
+      fetchEvents: async (...asked) => {
+        this.checkArchive();
+        return node.fetchEvents(...asked);
+      },
+    };
+  }
+
+  private checkArchive(): void {
+    if ('graphql' in this.option && [this.option.archive ?? []].flat().length === 0) {
+      throw unavailable('the transaction reads events or actions, and this worker has no archive: set network.archive');
+    }
+  }
+
+  /** Has make build a transaction of what the network says now. It awaits `before` in each run of the dispatch. */
+  building<T>(make: (before: () => Promise<void>) => Promise<T>): Promise<T> {
+    return this.reads.building(make);
+  }
+
+  /**
+   * Throws Busy where the node is behind what the sequencer knows: without anything ahead of it
+   * a command has the nonce that the ledger has come to. What is proved on an older state fails
+   * in its block, at the price of its fee.
+   */
+  async checkReached(payer: PublicKey, nonce: number): Promise<void> {
+    if ('instance' in this.option) return;
+    const account = await this.fetchAccount(payer);
+    if (account && Number(account.nonce) < nonce) {
+      throw new Busy(
+        `the node shows the payer at nonce ${account.nonce.toString()}, and this command has ${nonce} with nothing ahead of it: the node is behind`,
+        retrySoon,
+      );
+    }
   }
 
   /**
@@ -120,7 +197,6 @@ export class Network {
       Mina.setActiveInstance(this.instance!);
       // o1js remembers the payer's account as the last transaction saw it.
       addCachedAccount(cover.payer);
-      this.instance!.getAccount(payer); // stale for the next one, as all that was read
     }
   }
 
@@ -144,7 +220,13 @@ export class Network {
       if ((await this.tip()).hash !== tip.hash) continue;
       const left = pending.commands.slice(passed.length).map(({ zkapp }) => zkapp);
       const fee = this.instance!.getNetworkConstants().accountCreationFee.toBigInt();
-      return { pending, overlay: new Overlay(accounts, left, fee), height: tip.height + 1, payer: account };
+      return {
+        pending,
+        passed: new Set(passed.map(({ hash }) => hash)),
+        overlay: new Overlay(accounts, left, fee),
+        height: tip.height + 1,
+        payer: account,
+      };
     }
     throw new Busy('the chain moves on while it is read', retrySoon);
   }
@@ -194,28 +276,35 @@ export class Network {
       const { instance } = this.option;
       return instance.hasAccount(key, tokenId) ? instance.getAccount(key, tokenId) : undefined;
     }
-    const { account, error } = await fetchAccount({ publicKey: key, tokenId: tokenId ?? TokenId.default });
-    if (account) {
-      this.seen.push(account);
-      return account;
-    }
-    if (error?.statusCode === 404) return undefined;
-    throw unavailable(`the node did not answer for the account ${key.toBase58()}`, error?.statusText);
+    const [name, token] = [key.toBase58(), TokenId.toBase58(tokenId ?? TokenId.default)];
+    const account = await this.readAccount(name, token);
+    this.reads.note(accountName(name, token), account);
+    return account;
   }
 
-  /**
-   * o1js goes on with what it has cached when a node does not answer. An account
-   * that an earlier transaction has used already has not been read again.
-   */
-  private fresh(publicKey: PublicKey, account: Account): Account {
-    if (this.accounts.has(account)) {
-      if (Mina.currentTransaction()?.fetchMode === 'cached') {
-        throw unavailable(`the node did not answer for the account ${publicKey.toBase58()}`);
-      }
-    } else {
-      this.seen.push(account);
-    }
-    return account;
+  private async readAccount(publicKey: string, tokenId: string): Promise<Account | undefined> {
+    const { account, error } = await fetchAccount({ publicKey, tokenId });
+    if (account) return account;
+    // o1js's own words for a node's answer without it. A gateway says 404, too.
+    if (error?.statusCode === 404 && error.statusText.startsWith('fetchAccount: ')) return undefined;
+    throw unavailable(`the node did not answer for the account ${publicKey}`, error?.statusText);
+  }
+
+  private async readState(): Promise<ReturnType<MinaInstance['getNetworkState']>> {
+    return fetchLastBlock(this.url).catch((error: unknown) => {
+      throw unavailable('the node did not answer for its last block', asError(error).message);
+    });
+  }
+
+  private async readActions(node: MinaInstance, publicKey: string, tokenId: string, range: Range): Promise<Actions> {
+    const silent = `the archive did not answer for the actions of ${publicKey}`;
+    const found = await node
+      .fetchActions(PublicKey.fromBase58(publicKey), range, TokenId.fromBase58(tokenId))
+      .catch((error: unknown) => {
+        throw unavailable(silent, asError(error).message); // what it says may not fit together
+      });
+    if ('error' in found) throw unavailable(silent, found.error.statusText);
+    return found;
   }
 
   /** The first node that is fit to build on. */
@@ -247,6 +336,22 @@ export class Network {
         `the node is of the network ${networkID}, and this worker signs for ${nameOf(ours)}: correct network.networkId or network.graphql`,
       );
     }
+  }
+}
+
+/** As an account is named in messages, too. */
+function accountName(publicKey: string, tokenId: string): string {
+  const name = `account for public key ${publicKey}`;
+  return tokenId === TokenId.toBase58(TokenId.default) ? name : `${name} with the tokenId ${tokenId}`;
+}
+
+/** A variable of a circuit has a value only for its prover. */
+function isKnown(publicKey: PublicKey): boolean {
+  try {
+    publicKey.toBase58();
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -287,4 +392,5 @@ function checkURL(url: string): void {
   }
   if (parsed.username || parsed.password)
     throw new Error(`network: the URL of ${parsed.host} must not hold a user or password`);
+  nameByHost(url);
 }

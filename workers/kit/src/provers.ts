@@ -4,7 +4,7 @@ import { Worker as Thread } from 'node:worker_threads';
 import { PrivateKey } from 'o1js';
 import { asError, codes, Failure } from './errors.js';
 import { parseJSON, toJSON } from './json.js';
-import { Busy, type Line } from './line.js';
+import { Busy, overdue, type Line } from './line.js';
 import type { Log } from './log.js';
 import type { Maker, Proves } from './maker.js';
 import type { CallBody } from './protocol.js';
@@ -62,6 +62,8 @@ export interface ProversOptions {
   line: Line<Proves>;
   maker: Maker;
   log: Log;
+  /** How long a prover may be at work on one transaction. */
+  callSeconds: number;
 }
 
 /**
@@ -165,6 +167,7 @@ class ProverProcess implements Proves {
   private readonly child: ChildProcess;
   private call: { uid: string; resolve(result: TxnResult): void; reject(error: Error): void } | undefined;
   private isReady = false;
+  private isLate = false;
   private hasEnded = false;
 
   constructor(
@@ -213,11 +216,15 @@ class ProverProcess implements Proves {
   prove(body: CallBody): Promise<TxnResult> {
     const { uid } = body.txData;
     const signers = toBase58(this.options.maker.remembered(uid));
-    return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      this.isLate = true;
+      this.kill();
+    }, this.options.callSeconds * 1000);
+    return new Promise<TxnResult>((resolve, reject) => {
       this.call = { uid, resolve, reject };
       const workerKit: Message = { ask: { body: toJSON(body), signers, trace: currentTrace() } };
       this.child.send({ workerKit }, (error) => error && this.kill());
-    });
+    }).finally(() => clearTimeout(timer));
   }
 
   /** Ends it, at once unless it is idle. */
@@ -239,7 +246,9 @@ class ProverProcess implements Proves {
     this.hasEnded = true;
     this.memory = { rss: 0, heapUsed: 0 };
     if (this.isReady) this.options.line.remove(this);
-    const message = `the prover of this transaction ended ${how}, perhaps for want of memory`;
+    const message = this.isLate
+      ? `${overdue(this.options.callSeconds)}, so its prover was ended: have dispatch give up by itself, or set callSeconds`
+      : `the prover of this transaction ended ${how}, perhaps for want of memory`;
     // A retry counts: a transaction that no prover survives would end them for ever.
     this.call?.reject(new Failure(codes.notSent, message));
     return how;

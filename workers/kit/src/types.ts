@@ -34,6 +34,14 @@ export interface WorkerOptions {
   provers?: number;
   /** How many calls wait while as many as can be are proved; further ones get 503. Default 8. */
   maxWaiting?: number;
+  /**
+   * How many seconds a transaction may be in the making; then it is answered with an error. Of
+   * several provers the one at work is ended; a single one is held up until it is restarted, and
+   * says so. Default 1800.
+   */
+  callSeconds?: number;
+  /** How many seconds a callback may take; then it is answered with an error, and runs afresh when it is told again. Default 300. */
+  callbackSeconds?: number;
   /** How many results are kept in the store, the youngest. Default 1000. */
   maxResults?: number;
 }

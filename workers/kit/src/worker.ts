@@ -4,9 +4,9 @@ import type { FastifyInstance } from 'fastify';
 import { sharedCache } from './cache.js';
 import { Calls, type Lines } from './calls.js';
 import { dummyProof } from './dummy.js';
-import { asError, failureOf } from './errors.js';
+import { asError, codes, Failure, failureOf } from './errors.js';
 import { serve } from './http.js';
-import { Line } from './line.js';
+import { Line, overdue } from './line.js';
 import { standardLog, withFields, type Log } from './log.js';
 import { Maker, type Proves } from './maker.js';
 import { Network } from './network.js';
@@ -55,15 +55,25 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
     throw new Error(`provers: ${String(count)} is no whole number from 1 to 32`);
   }
   const several = count > 1;
+  const callSeconds = seconds('callSeconds', options.callSeconds ?? 1800);
+  const callbackSeconds = seconds('callbackSeconds', options.callbackSeconds ?? 300);
   const { payer, network, role, prover } = await setUp(options, log);
   const store = join(options.store ?? '.worker-store', role.accountId);
   const results = await Results.open(store, options.maxResults ?? 1000);
   const maxWaiting = options.maxWaiting ?? 8;
   const maker = new Maker(options.dispatchers, payer, network, log, !several);
-  const proving = new Line<Proves>(maxWaiting, several ? [] : [maker]);
-  const lines = { proving, signing: several ? new Line(maxWaiting) : proving };
+  const limit = {
+    seconds: callSeconds,
+    late: () =>
+      new Failure(
+        codes.notSent,
+        `${overdue(callSeconds)}, and nothing else can be made before: restart the worker, and have dispatch and signers give up by themselves, or set callSeconds`,
+      ),
+  };
+  const proving = several ? new Line<Proves>(maxWaiting, []) : new Line<Proves>(maxWaiting, [maker], limit);
+  const lines = { proving, signing: several ? new Line(maxWaiting, undefined, limit) : proving };
   let provers: Provers | undefined;
-  if (several) provers = await Provers.start({ provers: count, role, line: proving, maker, log });
+  if (several) provers = await Provers.start({ provers: count, role, line: proving, maker, log, callSeconds });
   else await compile(options, network.proofs, prover, log);
 
   const o1js = o1jsVersion();
@@ -85,7 +95,8 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
     };
   };
   const calls = new Calls(maker, lines, results, log);
-  const app = serve({ dispatchers: options.dispatchers, calls, maker, line: proving, token, describe });
+  const { dispatchers } = options;
+  const app = serve({ dispatchers, calls, maker, line: proving, token, callbackSeconds, describe });
   return new RunningWorker(role.accountId, app, lines, provers, log, { host, port });
 }
 
@@ -203,6 +214,12 @@ function checkTypes(dispatchers: Record<string, Dispatcher>): string[] {
     }
   }
   return types;
+}
+
+/** A timer cannot wait for longer than 24 days. */
+function seconds(name: string, value: number): number {
+  if (value > 0 && value <= 2_000_000) return value;
+  throw new Error(`${name}: ${value} is no number of seconds above 0, and at most 2000000`);
 }
 
 /** A worker signs with a key, so it is not offered to a network without a token. */

@@ -1,23 +1,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { AccountUpdate, Field, Mina, Permissions, PrivateKey, Reducer, Transaction } from 'o1js';
-import { createWorker, type Context, type Dispatcher, type TxnResult } from '../src/index.js';
-import { Node } from './node.js';
-import { call, collect, Counter, folder, makeWorld, serve, type World } from './world.js';
-
-interface Ahead {
-  uid: string;
-  nonce: number;
-  hash: string;
-  signed: string;
-}
-
-const pending = (uid: string, nonce: number, { hash, signed }: TxnResult): Ahead => ({
-  uid,
-  nonce,
-  hash,
-  signed: signed!,
-});
+import { AccountUpdate, Field, Mina, Permissions, PrivateKey, Reducer, Transaction, UInt32 } from 'o1js';
+import { covered, Pending, type Cover } from '../src/ahead.js';
+import type { Context, Dispatcher } from '../src/index.js';
+import { call, Counter, folder, makeWorld, pending, serve, type Ahead, type World } from './world.js';
 
 const world = await makeWorld();
 const add: Dispatcher = { dispatch: ({ data }) => world.counter.add(Field((data.amount as number) ?? 1)) };
@@ -122,6 +108,7 @@ test('what does not lead up to the attempt, or cannot be read, is refused', asyn
     accountUpdates: { body: { update: { appState: unknown[]; more?: number } } }[];
   }
   const rehashed = async (spoiled: Ahead) => ({ ...spoiled, hash: await Transaction.hash(spoiled.signed) });
+  assert.equal((await ask('ADD', 'read-2', {}, [one])).body.error, null); // it has been read before
   const contents: [string, Ahead, RegExp][] = [
     ['no JSON', { ...one, signed: '{{' }, /cannot be read/],
     ['no command', { ...one, signed: '{}' }, /cannot be read/],
@@ -244,6 +231,50 @@ test('events and actions of what is pending are given too', async (t) => {
   });
 });
 
+test('events of what is in blocks stay as the archive has them', async (t) => {
+  const key = PrivateKey.random();
+  const shout: Dispatcher = {
+    dispatch: async ({ data }) => {
+      const update = AccountUpdate.createSigned(key.toPublicKey());
+      update.body.events = AccountUpdate.Events.pushEvent(update.body.events, [Field(data.value as number)]);
+    },
+    signers: () => [key],
+  };
+  const { ahead, join } = await trainOn(t, world, { SHOUT: shout });
+  await join('SHOUT', 'shout-1', { value: 1 });
+  await join('SHOUT', 'shout-2', { value: 2 });
+  const [one, two] = ahead as [Ahead, Ahead];
+  const block = (height: number, ...events: [string, string][]) => ({
+    events: events.map(([hash, value]) => ({ data: [value], transactionInfo: { hash, memo: '', status: 'applied' } })),
+    blockHeight: UInt32.from(height),
+    blockHash: `3N${height}`,
+    parentBlockHash: '',
+    globalSlot: UInt32.from(height),
+    chainStatus: 'canonical',
+  });
+  const cover = {
+    pending: await Pending.read(ahead, world.payer.toBase58()),
+    passed: new Set([one.hash]),
+    height: 20,
+  } as unknown as Cover;
+  const events = async (archive: ReturnType<typeof block>[], filter?: { from?: number; to?: number }) => {
+    const instance = covered({ ...world.local, fetchEvents: async () => archive }, cover);
+    const range = Object.fromEntries(Object.entries(filter ?? {}).map(([end, at]) => [end, UInt32.from(at)]));
+    const found = await instance.fetchEvents(key.toPublicKey(), undefined, range);
+    return found.flatMap((each) =>
+      each.events.map(({ data }) => `${data.join()} ${each.chainStatus} ${each.blockHeight.toString()}`),
+    );
+  };
+  const passed = block(18, ['5Jother', '0'], [one.hash, '1']);
+  const whole = ['0 canonical 18', '1 canonical 18', '2 pending 20'];
+  assert.deepEqual(await events([passed]), whole);
+  assert.deepEqual(await events([passed, block(20, [two.hash, '2'])]), whole, 'an archive ahead of the node');
+  assert.deepEqual(await events([passed], { from: 15, to: 25 }), whole);
+  assert.deepEqual(await events([passed], { to: 19 }), whole.slice(0, 2), 'it ends before what is pending');
+  assert.deepEqual(await events([]), ['1 pending 20', '2 pending 20'], 'an archive behind the node');
+  assert.deepEqual(await events([], { from: 19 }), ['2 pending 20']);
+});
+
 test('callbacks see the chain, and nothing pending', async (t) => {
   let seen: Context | undefined;
   const dispatcher = {
@@ -257,112 +288,3 @@ test('callbacks see the chain, and nothing pending', async (t) => {
   assert.deepEqual([seen!.pendingEvents(world.payer), seen!.pendingActions(world.payer)], [[], []]);
   assert.equal((await seen!.fetchAccount(world.payer))?.nonce.toString(), String(world.attempt().nonce));
 });
-
-const payer = PrivateKey.random();
-const payerKey = payer.toPublicKey().toBase58();
-const address = PrivateKey.random().toPublicKey();
-
-/** A worker on a daemon that knows the payer and a counter that stands at 5, and one transaction of it. */
-async function onNode(t: TestContext) {
-  const node = new Node();
-  node.accounts.set(payerKey, null);
-  node.accounts.set(address.toBase58(), ['5', '0', '0', '0', '0', '0', '0', '0']);
-  t.after(await node.listen());
-  const counter = new Counter(address);
-  const worker = await createWorker({
-    payer,
-    network: { graphql: node.url },
-    dispatchers: { ADD: { dispatch: () => counter.add(Field(1)) } },
-    port: 0,
-    proofsEnabled: false,
-    store: await folder(t),
-    log: collect([]),
-  });
-  const url = await worker.listen();
-  t.after(() => worker.close());
-  let number = 0;
-  const prove = async (nonce: number, ahead: Ahead[] = []) => {
-    const response = await fetch(`${url}/prove/ADD`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({
-        txData: { uid: 'net', type: 'ADD', data: {} },
-        sender: { accountId: payerKey, queue: 'q', retries: 0 },
-        attempt: { number: ++number, nonce, fee: '100000000', validUntil: null, memo: 'm', previous: [] },
-        ahead,
-      }),
-    });
-    const body = (await response.json()) as TxnResult & { message?: string };
-    return { status: response.status, after: response.headers.get('Retry-After'), body };
-  };
-  const first = (await prove(0)).body;
-  assert.equal(first.error, null);
-  return { node, prove, first, ahead: [pending('one', 0, first)] };
-}
-
-/** The state that a signed transaction asks for. */
-function precondition({ signed, error }: TxnResult): string | null {
-  assert.equal(error, null);
-  const command = JSON.parse(signed!) as {
-    accountUpdates: { body: { preconditions: { account: { state: (string | null)[] } } } }[];
-  };
-  return command.accountUpdates[0]!.body.preconditions.account.state[0]!;
-}
-
-test('on a node: pending, and landed', async (t) => {
-  const { node, prove, first, ahead } = await onNode(t);
-  assert.equal(precondition(first), '5');
-  const second = (await prove(1, ahead)).body;
-  assert.equal(precondition(second), '6');
-  const both = [...ahead, pending('two', 1, second)];
-  assert.equal(precondition((await prove(2, both)).body), '7');
-
-  node.nonces.set(payerKey, 1);
-  node.accounts.set(address.toBase58(), ['6', '0', '0', '0', '0', '0', '0', '0']);
-  node.landed.set(first.hash, false);
-  assert.equal(precondition((await prove(2, both)).body), '7');
-  assert.equal(precondition((await prove(1, ahead)).body), '6');
-  assert.equal(precondition((await prove(1)).body), '6');
-});
-
-test('on a node: what it does not show yet is asked for again later', async (t) => {
-  const { node, prove, first, ahead } = await onNode(t);
-  const later = async (message: RegExp, nonce = 1, list = ahead) => {
-    const { status, after, body } = await prove(nonce, list);
-    assert.deepEqual([status, after], [503, '5']);
-    assert.match(body.message ?? '', message);
-  };
-  await later(/the ledger is at nonce 0, and what is pending begins at 3/, 4, [await renonced(ahead[0]!, 3)]);
-  node.nonces.set(payerKey, 1);
-  await later(new RegExp(`has passed ${first.hash}, which stands in no block`));
-  node.landed.set(first.hash, true);
-  await later(new RegExp(`${first.hash} before this one has failed in a block`));
-  node.landed.set(first.hash, false);
-  assert.equal((await prove(1, ahead)).status, 200);
-  node.nonces.set(payerKey, 2);
-  await later(/the ledger is at nonce 2/);
-  node.nonces.set(payerKey, 0);
-  let tips = 0;
-  node.tip = () => `3N${++tips}`;
-  await later(/the chain moves on while it is read/);
-  assert.equal(tips, 6, 'two questions for the tip at each of three tries');
-  node.tip = () => `3N${Math.min(++tips, 8)}`;
-  assert.equal((await prove(1, ahead)).status, 200);
-
-  node.broken = true; // o1js would go on with what it has cached
-  for (const list of [ahead, []]) assert.equal((await prove(1, list)).body.error?.code, '502');
-  node.broken = false;
-  assert.equal((await prove(1)).body.error, null);
-
-  node.chainless = true;
-  const { body } = await prove(1, ahead);
-  assert.deepEqual([body.error?.code, body.on], ['502', first.hash]);
-});
-
-/** The same command at another nonce; nobody checks its signature. */
-async function renonced(one: Ahead, nonce: number): Promise<Ahead> {
-  const command = JSON.parse(one.signed) as { feePayer: { body: { nonce: string } } };
-  command.feePayer.body.nonce = String(nonce);
-  const signed = JSON.stringify(command);
-  return { ...one, nonce, signed, hash: await Transaction.hash(signed) };
-}

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { Field, PrivateKey } from 'o1js';
+import { AccountUpdate, Field, Mina, PrivateKey, type PublicKey } from 'o1js';
 import type { Attempt, Dispatcher, NetworkOption } from '../src/index.js';
-import { createWorker } from '../src/index.js';
+import { createWorker, Unresolvable } from '../src/index.js';
 import { collect, Counter, folder } from './world.js';
-import { Node } from './node.js';
+import { actionState, Node } from './node.js';
 
 const payer = PrivateKey.random();
 const payerKey = payer.toPublicKey().toBase58();
@@ -54,6 +54,7 @@ async function startWorker(t: TestContext, network: NetworkOption, dispatcher: D
     return (await response.json()) as {
       hash: string;
       signed?: string;
+      done?: unknown;
       error: { code: string; message: string; exception: string } | null;
     };
   };
@@ -105,6 +106,178 @@ test('a dispatcher reads accounts by itself', async (t) => {
   assert.equal((await prove()).error?.code, '502');
 });
 
+test("what is no node's answer says nothing of whether an account is there", async (t) => {
+  const node = await startNode(t, { silence: 404 });
+  const seen: unknown[] = [];
+  const dispatch: Dispatcher['dispatch'] = async (_txn, { fetchAccount }) => {
+    seen.push(await fetchAccount(address));
+    return { done: { yes: true } };
+  };
+  const prove = await startWorker(t, { graphql: node.url }, { dispatch });
+  node.broken = true;
+  const { error } = await prove();
+  assert.deepEqual([error?.code, error?.exception, seen], ['502', 'Not Found', []]);
+});
+
+/** What a signed transaction asks of the nonce of the account that its first update is of. */
+function nonceOf(signed: string | undefined): string {
+  const command = JSON.parse(signed!) as {
+    accountUpdates: { body: { preconditions: { account: { nonce: { lower: string; upper: string } } } } }[];
+  };
+  const { lower, upper } = command.accountUpdates[0]!.body.preconditions.account.nonce;
+  assert.equal(lower, upper);
+  return lower;
+}
+
+test('a signer other than the payer has the nonce that the node says now', async (t) => {
+  const node = await startNode(t);
+  const key = PrivateKey.random();
+  const signer = key.toPublicKey();
+  const prove = await startWorker(
+    t,
+    { graphql: node.url },
+    { dispatch: async () => void AccountUpdate.createSigned(signer), signers: () => [key] },
+  );
+  const made = async () => {
+    const { error, signed } = await prove();
+    assert.equal(error, null);
+    return nonceOf(signed);
+  };
+  node.accounts.set(signer.toBase58(), null);
+  for (const nonce of [7, 8]) {
+    node.nonces.set(signer.toBase58(), nonce);
+    assert.equal(await made(), String(nonce));
+  }
+  node.accounts.delete(signer.toBase58()); // its creation is orphaned
+  assert.equal(await made(), '0');
+  node.broken = true;
+  assert.equal((await prove()).error?.code, '502');
+  node.broken = false;
+  node.accounts.set(signer.toBase58(), null);
+  assert.equal(await made(), '8');
+});
+
+test('what a dispatch reads may depend on what it has read', async (t) => {
+  const node = await startNode(t);
+  const chosen = [PrivateKey.random(), PrivateKey.random()].map((key) => key.toPublicKey());
+  const first = (key: PublicKey) => Mina.getAccount(key).zkapp?.appState[0]?.toString();
+  const prove = await startWorker(
+    t,
+    { graphql: node.url },
+    {
+      dispatch: async () => {
+        const state = first(address);
+        if (state === undefined) throw new Unresolvable('there is no counter');
+        return { done: { state: first(chosen[Number(state) - 5]!) } };
+      },
+    },
+  );
+  for (const [i, key] of chosen.entries()) {
+    const state = (value: number) => [String(value), ...Array.from({ length: 7 }, () => '0')];
+    node.accounts.set(key.toBase58(), state(70 + i));
+    node.accounts.set(address.toBase58(), state(5 + i));
+    const { error, done } = await prove();
+    assert.equal(error, null);
+    assert.deepEqual(done, { state: String(70 + i) });
+  }
+});
+
+/** Reads the actions since the state that the counter holds, or nothing. */
+function listener() {
+  const listens = { now: true };
+  const dispatcher: Dispatcher = {
+    dispatch: async () => {
+      if (!listens.now) return { done: { heard: 'nothing' } };
+      const fromActionState = Mina.getAccount(address).zkapp?.appState[0] ?? Field(0);
+      const found = Mina.getActions(address, { fromActionState });
+      return { done: { heard: found.flatMap(({ actions }) => actions.flat()).join() } };
+    },
+  };
+  return { listens, dispatcher };
+}
+
+test('actions are those from where the contract has come to, as the archive has them now', async (t) => {
+  const node = await startNode(t);
+  const { listens, dispatcher } = listener();
+  const prove = await startWorker(t, { graphql: node.url, archive: node.url }, dispatcher);
+  const key = address.toBase58();
+  const one = actionState(AccountUpdate.Actions.emptyActionState(), '1');
+  node.actions.set(key, ['1', '2', '3']);
+  for (const [from, heard] of [
+    [one, '2,3'],
+    [actionState(one, '2'), '3'],
+  ] as const) {
+    node.accounts.set(key, [from.toString(), '0', '0', '0', '0', '0', '0', '0']);
+    const { error, done } = await prove();
+    assert.equal(error, null);
+    assert.deepEqual(done, { heard });
+  }
+  const troubles: [Partial<Node>, RegExp][] = [
+    [{ silentOn: 'actions(' }, /Internal Server Error|does not exist/],
+    [{ actionsOff: 1n }, /Failed to derive correct actions hash/],
+  ];
+  for (const [trouble, exception] of troubles) {
+    const { silentOn, actionsOff } = node;
+    Object.assign(node, trouble);
+    const { error } = await prove();
+    assert.equal(error?.code, '502');
+    assert.match(error.message, /the archive did not answer for the actions of B62/);
+    assert.match(error.exception, exception);
+    listens.now = false;
+    assert.deepEqual((await prove()).done, { heard: 'nothing' }, 'it stands in the way of nothing else');
+    listens.now = true;
+    Object.assign(node, { silentOn, actionsOff });
+    assert.deepEqual((await prove()).done, { heard: '3' });
+  }
+});
+
+test('without an archive actions and events are refused, and nothing else', async (t) => {
+  const node = await startNode(t);
+  const { listens, dispatcher } = listener();
+  const prove = await startWorker(t, { graphql: node.url }, dispatcher);
+  const { error } = await prove();
+  assert.equal(error?.code, '502');
+  assert.match(error.message, /this worker has no archive: set network\.archive/);
+  listens.now = false;
+  assert.equal((await prove()).error, null);
+});
+
+test('the state of the network is what the node says now', async (t) => {
+  const node = await startNode(t);
+  const slots: Dispatcher = {
+    dispatch: async () => ({
+      done: { slots: [Mina.getNetworkState().globalSlotSinceGenesis, Mina.currentSlot()].map(String) },
+    }),
+  };
+  const prove = await startWorker(t, { graphql: node.url }, slots);
+  const slotsAt = async (slot: number) => {
+    node.slot = slot;
+    const { error, done } = await prove();
+    assert.equal(error, null);
+    assert.deepEqual(done, { slots: [String(slot), String(slot)] });
+  };
+  await slotsAt(11);
+  await slotsAt(12);
+  node.silentOn = 'snarkedLedgerHash';
+  const { error } = await prove();
+  assert.equal(error?.code, '502');
+  assert.match(error.message, /did not answer for its last block/);
+  node.silentOn = 'nothing';
+  await slotsAt(13);
+});
+
+test('a dispatch that never comes to the same is told so', async (t) => {
+  const node = await startNode(t);
+  const prove = await startWorker(
+    t,
+    { graphql: node.url },
+    { dispatch: async () => void Mina.getAccount(PrivateKey.random().toPublicKey()) },
+  );
+  const { error } = await prove();
+  assert.equal(error?.code, '20202');
+  assert.match(error.message, /have each run come to the same result/);
+});
+
 test('the first node that is synced is taken, and only that one', async (t) => {
   const [behind, good, spare] = [
     await startNode(t, { syncStatus: 'BOOTSTRAP' }),
@@ -151,6 +324,49 @@ test("no node at all is the network's fault, and no secret of its URL is told", 
   assert.equal(error?.code, '502');
   assert.match(error.exception, /127\.0\.0\.1:1/);
   assert.equal(JSON.stringify(error).includes('hush'), false);
+});
+
+test('o1js tells whole URLs, and nothing that is answered or logged does', async (t) => {
+  const node = await startNode(t);
+  const [daemon, archive] = [`${node.url}?key=hush`, 'http://127.0.0.1:1/hush/more'];
+  const absent = PrivateKey.random().toPublicKey();
+  const lines: string[] = [];
+  const worker = await createWorker({
+    payer,
+    network: { graphql: daemon, archive: [archive, 'http://127.0.0.1:1/hush'] },
+    dispatchers: {
+      ADD: {
+        dispatch: () => {
+          throw new Error(`no answer from ${daemon}`, { cause: new Error(archive) });
+        },
+        onSuccess: () => void Mina.getAccount(absent),
+      },
+    },
+    port: 0,
+    proofsEnabled: false,
+    store: await folder(t),
+    log: collect(lines),
+  });
+  const url = await worker.listen();
+  t.after(() => worker.close());
+  const post = async (path: string, body: object) => {
+    const response = await fetch(`${url}/${path}/ADD`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        txData: { uid: 'net', type: 'ADD', data: {} },
+        sender: { accountId: payerKey, queue: 'q', retries: 0 },
+        ...body,
+      }),
+    });
+    return response.text();
+  };
+  const attempt = { number: 1, nonce: 0, fee: '100000000', validUntil: null, memo: 'm', previous: [] };
+  for (const text of [await post('prove', { attempt }), await post('on-success', { result: { hash: '5J' } })]) {
+    assert.match(text, new RegExp(new URL(node.url).host));
+    assert.equal(text.includes('hush'), false, text);
+  }
+  assert.equal(lines.join().includes('hush'), false);
 });
 
 test("a refusal is handed on in the node's own words", async (t) => {

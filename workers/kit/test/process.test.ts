@@ -90,6 +90,10 @@ test('a worker whose configuration is wrong does not start', async (t) => {
     [{ dispatchers: { 'A/B': good.dispatchers.ADD } }, /^dispatchers: "A\/B" is no type/],
     [{ dispatchers: { ADD: { ...good.dispatchers.ADD, maxRetries: -1 } } }, /^dispatchers\.ADD\.maxRetries: -1/],
     [{ port: 70000 }, /^port: /],
+    ...[0, -1, NaN, 1e9].map((callbackSeconds): [object, RegExp] => [
+      { callbackSeconds },
+      /^callbackSeconds: .* above 0/,
+    ]),
     ...[0, 33, 1.5, '2', NaN].map((provers): [object, RegExp] => [{ provers }, /^provers: .* from 1 to 32$/]),
     [{ host: '0.0.0.0' }, /^host: .* set token/],
     [

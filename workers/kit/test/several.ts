@@ -71,6 +71,7 @@ const worker = await createWorker({
   dispatchers,
   provers: Number(process.env.PROVERS),
   maxWaiting: 1,
+  ...(process.env.CALL_SECONDS && { callSeconds: Number(process.env.CALL_SECONDS) }),
   cache: process.env.CACHE,
   proofsEnabled: Boolean(process.env.PROOFS),
 });

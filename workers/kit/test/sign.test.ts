@@ -158,6 +158,35 @@ test('a resigned transaction carries the data of the one that was proved', async
   assert.deepEqual(again.body.data, { amount: 9 });
 });
 
+test('it is the data of its own bytes, where several attempts were proved', async (t) => {
+  let said = 0;
+  const counting: Dispatcher = {
+    dispatch: async (txn, context) => {
+      await add.dispatch(txn, context);
+      return { data: { attempt: context.attempt!.number, said: ++said } };
+    },
+  };
+  const served = await serve(world, { ADD: counting }, { store: await folder(t) });
+  t.after(() => served.worker.close());
+  const attempt = (number: number) => {
+    const { nonce, ...rest } = world.attempt({ number, fee: String(number) });
+    const previous = Array.from({ length: number - 1 }, (_, i) => ({ number: i + 1, hash: '', nonce, fee: '1' }));
+    return { ...rest, nonce, previous };
+  };
+  const prove = async (number: number) =>
+    (await served.post('/prove/ADD', call(world, 'twice', attempt(number), { amount: number }))).body;
+  const resign = async (number: number, signed: string) =>
+    (await served.post('/resign/ADD', { ...call(world, 'twice', attempt(number)), signed })).body;
+  const [first, second] = [await prove(1), await prove(2)];
+  assert.notDeepEqual(first.data, second.data);
+  const third = await resign(3, first.signed!);
+  assert.deepEqual(third.data, first.data);
+  assert.deepEqual((await resign(4, second.signed!)).data, second.data);
+  assert.deepEqual((await resign(5, third.signed!)).data, first.data, 'also of what was signed again');
+  const elsewhere = await served.post('/prove/ADD', call(world, 'other', attempt(1), { amount: 3 }));
+  assert.equal((await resign(6, elsewhere.body.signed!)).data, null);
+});
+
 test('only what this worker signed is signed again', async (t) => {
   const served = await serve(world, { ADD: add }, { store: await folder(t) });
   t.after(() => served.worker.close());

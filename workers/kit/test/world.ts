@@ -160,6 +160,21 @@ export function collect(lines: string[]): Log {
   return { info: write, warn: write, error: write };
 }
 
+/** A command as it is named to what is made behind it. */
+export interface Ahead {
+  uid: string;
+  nonce: number;
+  hash: string;
+  signed: string;
+}
+
+export const pending = (uid: string, nonce: number, { hash, signed }: TxnResult): Ahead => ({
+  uid,
+  nonce,
+  hash,
+  signed: signed!,
+});
+
 /** The body of a call of the world's payer. */
 export function call(world: World, uid: string, attempt: Attempt, data: object = {}, type = 'ADD') {
   return {
