@@ -19,6 +19,7 @@ test: setup ## Run all tests, with all the set-up they need
 	go vet ./...
 	go test -race -shuffle=on -timeout 25m ./...
 	go test -shuffle=on -timeout 25m ./sequencer ./sequencer/explorer ./sequencer/lifecycle # all of it
+	cd queues && go test -run '^TestModel$$/^miniredis$$' -model.seeds=150
 
 test-workers: ## Run everything that tests the o1js side, end to end too, proofs off
 	scripts/test-workers.sh
