@@ -109,9 +109,9 @@ export class Network {
   private reading(node: MinaInstance): MinaInstance {
     const isOutside = () => !Mina.currentTransaction();
     // The names are taken at once: a key that is a variable of a circuit has no value later.
-    const account = (publicKey: PublicKey, tokenId = TokenId.default) => {
+    const account = (publicKey: PublicKey, tokenId = TokenId.default, needed = true) => {
       const [key, token] = [publicKey.toBase58(), TokenId.toBase58(tokenId)];
-      return this.reads.take(accountName(key, token), () => this.readAccount(key, token));
+      return this.reads.take(accountName(key, token), () => this.readAccount(key, token), { needed });
     };
     const state = () => this.reads.take('the last block', () => this.readState()) ?? node.getNetworkState();
     return {
@@ -120,7 +120,7 @@ export class Network {
       // o1js asks it for a signer's nonce, and would neither mark the account to be fetched nor see its age.
       hasAccount: (publicKey, tokenId) => {
         if (isOutside()) return node.hasAccount(publicKey, tokenId);
-        return isKnown(publicKey) && account(publicKey, tokenId) !== undefined;
+        return isKnown(publicKey) && account(publicKey, tokenId, false) !== undefined;
       },
       getAccount: (publicKey, tokenId) => {
         if (isOutside()) return node.getAccount(publicKey, tokenId);

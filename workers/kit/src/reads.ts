@@ -3,6 +3,8 @@ import { Retry } from './errors.js';
 
 /** How often a transaction is built anew because what it reads depends on what it has read. */
 const mostPasses = 5;
+/** After how many of them a key that no run before has asked for is taken for one that each run makes anew. */
+const steadyAfter = 2;
 /** How many values of earlier transactions are remembered. */
 const mostRemembered = 1000;
 
@@ -17,6 +19,7 @@ export class Reads {
   private answers = new Map<string, Answer>();
   private wanted = new Map<string, () => Promise<unknown>>();
   private readonly earlier = new Map<string, unknown>();
+  private pass = 1;
 
   /** For the next transaction nothing has been read. */
   begin(): void {
@@ -31,7 +34,7 @@ export class Reads {
    */
   async building<T>(make: (before: () => Promise<void>) => Promise<T>): Promise<T> {
     const before = () => this.catchUp();
-    for (let pass = 1; ; pass++) {
+    for (this.pass = 1; ; this.pass++) {
       try {
         const made = await make(before);
         if (this.wanted.size === 0) return made;
@@ -39,18 +42,21 @@ export class Reads {
         // What a dispatch makes of values that nobody has read yet says nothing.
         if (this.wanted.size === 0) throw error;
       }
-      if (pass === mostPasses) throw unsteady([...this.wanted.keys()].join(', '));
+      if (this.pass === mostPasses) throw unsteady([...this.wanted.keys()].join(', '));
     }
   }
 
   /**
    * The value of this transaction, inside of one. While o1js only looks for what is to be
-   * fetched it is that of an earlier transaction, or undefined. `ask` is what reads it.
+   * fetched it is that of an earlier transaction, or undefined. `ask` is what reads it. Of what
+   * need not be there nothing is known where each run asks for another one: it was made in that
+   * run, as a new account's key may be.
    */
-  take<T>(key: string, ask: () => Promise<T>): T | undefined {
+  take<T>(key: string, ask: () => Promise<T>, { needed = true } = {}): T | undefined {
     const answer = this.answers.get(key);
     if (answer && 'error' in answer) throw answer.error;
     if (answer) return answer.value as T;
+    if (!needed && !isLooking() && this.pass > steadyAfter) return undefined;
     this.wanted.set(key, ask);
     if (!isLooking()) throw unsteady(key);
     return this.earlier.get(key) as T | undefined;

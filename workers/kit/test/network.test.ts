@@ -278,6 +278,18 @@ test('a dispatch that never comes to the same is told so', async (t) => {
   assert.match(error.message, /have each run come to the same result/);
 });
 
+test('a key that each run of a dispatch makes anew is that of no account', async (t) => {
+  const node = await startNode(t);
+  const prove = await startWorker(
+    t,
+    { graphql: node.url },
+    { dispatch: async () => ({ done: { there: Mina.hasAccount(PrivateKey.random().toPublicKey()) } }) },
+  );
+  const { error, done } = await prove();
+  assert.equal(error, null);
+  assert.deepEqual(done, { there: false });
+});
+
 test('the first node that is synced is taken, and only that one', async (t) => {
   const [behind, good, spare] = [
     await startNode(t, { syncStatus: 'BOOTSTRAP' }),
