@@ -214,6 +214,13 @@ func testQueues(f *fixture) {
 		page, _, err := f.store.QueuesNamed(f.ctx, prefix, nil, 100, "")
 		f.ok(err)
 		equal(f.T, "named "+prefix, len(page), want)
+		count := 0
+		for cursor, next := "", "."; next != ""; cursor = next {
+			page, next, err = f.store.QueuesNamed(f.ctx, prefix, nil, 3, cursor)
+			f.ok(err)
+			count += len(page)
+		}
+		equal(f.T, "named "+prefix+", in pages", count, want)
 	}
 	if _, _, err := f.store.QueuesNamed(f.ctx, "r", nil, 9, "q0001"); !errors.Is(err, queues.ErrBadCursor) {
 		f.Errorf("the cursor of another search: %v", err)

@@ -58,6 +58,7 @@ func TestStore(t *testing.T) {
 		"PauseEmpty":           testPauseEmpty,
 		"ListensAnew":          testListensAnew,
 		"StreakTells":          testStreakTells,
+		"Unknown":              testUnknown,
 		"Width":                testWidth,
 		"Follows":              testFollows,
 		"EventLog":             testEventLog,

@@ -64,6 +64,28 @@ func testRest(f *fixture) {
 	}
 }
 
+// testUnknown: what became of one is known; of another, whose uid begins with the same, it is not.
+func testUnknown(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "ab")
+	f.bound("a S")
+	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
+	_, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2, Types: []string{vote}})
+	f.ok(err)
+	ended := record(func(t *lifecycle.Transaction) {
+		for i := range t.Attempts {
+			t.Attempts[i].EndedAt = time.Now()
+		}
+	})
+	unknown := rest(queues.Never, lifecycle.OutcomeUnknown)
+	f.to("a", lifecycle.PhaseUnresolved, unknown, ended)
+	f.to("ab", lifecycle.PhaseUnresolved, unknown)
+	f.to("a", lifecycle.PhaseFailed, person)
+	equal(f.T, "after one", f.sender("S").Reason, lifecycle.OutcomeUnknown)
+	f.to("ab", lifecycle.PhaseFailed, person)
+	equal(f.T, "after both", f.sender("S").Reason, "")
+}
+
 func testHold(f *fixture) {
 	f.register("S1", "S2")
 	f.post("q", "a", "b")
