@@ -367,6 +367,8 @@ func testAdoptElsewhere(f *fixture) {
 	}
 	f.inspect()
 	f.audited()
+	f.post("r", "b")
+	f.bound("b S1") // which it has left
 }
 
 // testRepost: Redis has forgotten that it was accepted.
