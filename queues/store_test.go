@@ -285,7 +285,12 @@ func testListensAnew(f *fixture) {
 		ctx, cancel := context.WithCancel(f.ctx)
 		ended := make(chan struct{})
 		go func() { s.Listen(ctx); close(ended) }()
-		equal(f.T, "heard", <-heard, "")
+		select {
+		case queue := <-heard:
+			equal(f.T, "heard", queue, "")
+		case <-time.After(10 * time.Second):
+			f.Error("nothing is read anew")
+		}
 		cancel()
 		<-ended
 	}
