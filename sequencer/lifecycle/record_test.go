@@ -550,6 +550,8 @@ func TestRemember(t *testing.T) {
 	landed.Phase, landed.Landed = PhaseDone, 1
 	final := landed.Clone()
 	final.FinalAt = restoredAt
+	asked, answered := tried(tryAt("S", 3, Prepared)), tried(ended(tryAt("S", 3, Refused)))
+	asked.Attempts[0].Legacy, answered.Attempts[0].Legacy = true, true
 	for name, c := range map[string]struct{ known, read, want *Transaction }{
 		"nothing out":         {nil, plan, nil},
 		"out":                 {nil, out, out},
@@ -558,6 +560,9 @@ func TestRemember(t *testing.T) {
 		"over":                {out, over, nil},
 		"landed":              {out, landed, landed},
 		"for good":            {landed, final, nil},
+		"answered":            {asked, answered, answered},
+		"answer forgotten":    {answered, asked, answered},
+		"question forgotten":  {asked, plan, asked},
 	} {
 		if got := Remember(c.known, c.read); got != c.want {
 			t.Errorf("%s: %+v", name, got)
@@ -854,9 +859,14 @@ func TestLegacyOut(t *testing.T) {
 	}
 }
 
-// TestLacks: only what is out, or landed and may be orphaned, can be lacked.
+// TestLacks: what is out can be lacked, what landed and may be orphaned, and what a worker
+// that sends by itself has answered.
 func TestLacks(t *testing.T) {
 	t.Parallel()
+	asked, answered := tried(tryAt("S", 3, Prepared)), tried(ended(tryAt("S", 3, Refused)))
+	asked.Attempts[0].Legacy, answered.Attempts[0].Legacy = true, true
+	unknown, failed := tried(tryAt("S", 3, Unknown)), tried(ended(tryAt("S", 3, Prepared)))
+	unknown.Attempts[0].Legacy, failed.Attempts[0].Legacy = true, true
 	landed := tried(ended(tryAt("S", 3, Included)))
 	landed.Phase, landed.Landed = PhaseDone, 1
 	for name, c := range map[string]struct {
@@ -869,6 +879,13 @@ func TestLacks(t *testing.T) {
 		"what is over":        {tried(tryAt("S", 3, Sent)), tried(ended(tryAt("S", 2, Expired)), tryAt("S", 3, Sent)), false},
 		"a plan in its place": {tried(tryAt("S", 3, Prepared)), tried(tryAt("S", 3, Sent)), true},
 		"it is there":         {tried(tryAt("S", 3, Pooled)), tried(tryAt("S", 3, Sent)), false},
+		"an answer":           {asked, answered, true},
+		"an error":            {asked, failed, true},
+		"an error is there":   {failed, failed, false},
+		"a question":          {tried(tryAt("S", 3, Prepared)), asked, true},
+		"an answer is there":  {answered, answered, false},
+		"an answer is late":   {answered, asked, false},
+		"it was given up":     {unknown, answered, false},
 	} {
 		if got := Lacks(c.stored, c.known); got != c.want {
 			t.Errorf("%s: %v", name, got)

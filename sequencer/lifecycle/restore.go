@@ -35,23 +35,30 @@ func Remember(known, t *Transaction) *Transaction {
 	return t
 }
 
-// Lacks reports whether t lacks something that is out by a record that is remembered:
-// Redis has forgotten to have changed it.
+// Lacks reports whether t lacks something that is out by a record that is remembered, or
+// what a worker that sends by itself has answered: Redis has forgotten to have changed it.
 func Lacks(t, known *Transaction) bool {
 	if known == nil {
 		return false
 	}
 	for i := range known.Attempts {
-		if k := &known.Attempts[i]; known.out(k) && !t.has(k) {
+		if k := &known.Attempts[i]; (known.out(k) || k.Legacy) && !t.has(k) {
 			return true
 		}
 	}
 	return false
 }
 
-// has reports whether t has an attempt, and not as a plan alone.
+// has reports whether t has an attempt, and as far as k: not as a plan alone, nor without
+// its worker's answer.
 func (t *Transaction) has(k *Attempt) bool {
-	return slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.is(k) && !a.planned() })
+	return slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.is(k) && !a.planned() && !a.precedes(k) })
+}
+
+// precedes reports whether a is k as it was before its worker answered: none goes back to that.
+func (a *Attempt) precedes(k *Attempt) bool {
+	return a.Outcome == Prepared &&
+		(k.Outcome != Prepared || k.Legacy && (!a.Legacy || a.EndedAt.IsZero() && !k.EndedAt.IsZero()))
 }
 
 // planned reports whether a is, or was, no more than a plan.
@@ -139,7 +146,7 @@ func (t *Transaction) restore(c Attempt, behind int, now time.Time) (number int,
 		unknown := a.KnownHash() == ""
 		c.Number, c.Hash, c.NodeHash = a.Number, cmp.Or(a.Hash, c.Hash), cmp.Or(a.NodeHash, c.NodeHash)
 		switch {
-		case a.Outcome == Prepared && (c.Outcome != Prepared || c.Legacy && !a.Legacy), a.Open() && !c.EndedAt.IsZero():
+		case a.precedes(&c), a.Open() && !c.EndedAt.IsZero():
 			*a = c
 			return a.Number, true
 		case !unknown || c.KnownHash() == "":
