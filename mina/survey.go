@@ -2,6 +2,7 @@ package mina
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -31,9 +32,10 @@ type Use struct {
 
 // Survey asks every synced node for the pool and the chain of the payers: one
 // question of each kind per 200 payers and node, and blocks only where a nonce has
-// been used that is not accounted for. The answer holds what any of them shows.
-// Errors: ErrNoQuorum, ErrBase58Check, an *Error of class Transport if a synced
-// node fails to answer.
+// been used that is not accounted for. The answer holds what any of them shows. A node
+// that failed three of these in a row is done without, where the others are a quorum.
+// Errors: ErrNoQuorum, ErrBase58Check, an *Error of class Transport if a node that is not
+// done without fails to answer.
 func (t *Tracker) Survey(ctx context.Context, wanted []Wanted) (map[string]Used, error) {
 	select {
 	case t.polling <- struct{}{}:
@@ -52,6 +54,11 @@ func (t *Tracker) Survey(ctx context.Context, wanted []Wanted) (map[string]Used,
 	}
 	return found, nil
 }
+
+// the mostUnheard-th survey in a row that a node fails does without it; the ones before do not: what it
+// alone shows may be ours. One that answers no such question for longer is like one that is
+// not synced.
+const mostUnheard = 3
 
 func (t *Tracker) survey(ctx context.Context, wanted []Wanted, found map[string]Used) error {
 	payers := make([]string, len(wanted))
@@ -72,16 +79,28 @@ func (t *Tracker) survey(ctx context.Context, wanted []Wanted, found map[string]
 		})
 	}
 	wg.Wait()
+	var failed []error
+	heard, waits := 0, false
 	for i, v := range t.voted {
-		if errs[i] != nil {
-			return errs[i]
-		}
 		used := map[string]uint32{}
 		for _, w := range wanted {
 			used[w.Payer] = accounts[i][w.Payer].Nonce
 		}
-		if err := t.readDown(ctx, v, wanted, used); err != nil {
+		err := errs[i]
+		if err == nil {
+			err = t.readDown(ctx, v, wanted, used)
+		}
+		switch {
+		case err == nil:
+			v.unheard = 0
+			heard++
+		case ctx.Err() != nil, errors.Is(err, ErrBase58Check):
 			return err
+		default:
+			v.unheard++
+			waits = waits || v.unheard < mostUnheard
+			failed = append(failed, err)
+			continue
 		}
 		for _, w := range wanted {
 			u := found[w.Payer]
@@ -94,6 +113,9 @@ func (t *Tracker) survey(ctx context.Context, wanted []Wanted, found map[string]
 			}
 			found[w.Payer] = u
 		}
+	}
+	if waits || heard < t.quorum {
+		return errors.Join(failed...)
 	}
 	return nil
 }

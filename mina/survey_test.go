@@ -96,7 +96,7 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// TestSurveyFails: no node may be missed that has a vote.
+// TestSurveyFails: no node may be missed that has a vote, but one that answers no survey.
 func TestSurveyFails(t *testing.T) {
 	t.Parallel()
 	wanted := []Wanted{{Payer: keyA, From: 7}}
@@ -106,14 +106,36 @@ func TestSurveyFails(t *testing.T) {
 		t.Errorf("without a quorum: %v", err)
 	}
 	n = newNet(t, 3, chainOf(10))
-	n.nodes[1].during = func(field string) {
-		if field == "account" || field == "pooledZkappCommands" {
-			n.nodes[1].status = 503
+	fails := func(i int) func(string) {
+		return func(field string) {
+			n.nodes[i].status = 0
+			if field == "account" || field == "pooledZkappCommands" {
+				n.nodes[i].status = 503
+			}
 		}
 	}
-	if _, err := n.Survey(t.Context(), wanted); err == nil {
-		t.Error("a node with a vote did not answer, and nobody minds")
+	survey := func(wants bool) {
+		t.Helper()
+		if used, err := n.Survey(t.Context(), wanted); (err == nil) != wants || wants && used[keyA].Next != 7 {
+			t.Errorf("survey: %+v, %v", used, err)
+		}
 	}
+	n.nodes[1].during = fails(1)
+	survey(false)
+	survey(false)
+	n.nodes[1].during, n.nodes[1].status = nil, 0
+	survey(true)
+	n.nodes[1].during = fails(1)
+	survey(false)
+	survey(false)
+	survey(true)
+	survey(true) // and is not waited for again while it fails
+	n.nodes[2].during = fails(2)
+	for range 5 {
+		survey(false) // nobody is left who would be a quorum
+	}
+	n.nodes[1].during, n.nodes[1].status = nil, 0
+	survey(true)
 	many := slices.Repeat([]Wanted{{Payer: keyB, From: 0}}, 2*chunk+1)
 	n = newNet(t, 1, chainOf(10))
 	if _, err := n.Survey(t.Context(), many); err != nil {
