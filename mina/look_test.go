@@ -117,6 +117,23 @@ func TestSlowNode(t *testing.T) {
 	})
 }
 
+// TestLookOfThePollBefore: where a slow node is needed for a quorum, what it was asked before
+// the poll began is not enough.
+func TestLookOfThePollBefore(t *testing.T) {
+	slowly(t, func(n *net) {
+		n.poll()
+		n.nodes[2].do(func() { n.nodes[2].delay = 10 * time.Second })
+		n.poll() // and its look goes on
+		<-time.After(4 * time.Second)
+		n.nodes[1].do(func() { n.nodes[1].status = 500 })
+		time.AfterFunc(7*time.Second, func() { n.nodes[2].do(func() { n.nodes[2].sync = "BOOTSTRAP" }) })
+		n.takes((10*time.Second-leastGrace-4*time.Second)+10*time.Second, "a poll", n.poll)
+		if c := n.Chain(); c.Quorum || c.Synced != 1 {
+			n.Errorf("a node that has no vote by now is one of a quorum: %+v", c)
+		}
+	})
+}
+
 // TestSendGoesOn: the first that takes it is enough, and the others get it; a refusal
 // takes all of them.
 func TestSendGoesOn(t *testing.T) {
