@@ -90,19 +90,21 @@ func TestLateForSettling(t *testing.T) {
 func TestThereAndBack(t *testing.T) {
 	t.Parallel()
 	first, second := queues.Stage{Server: "first", Settled: true}, queues.Stage{Server: "second"}
-	r := begun(t)
-	r.home = "first"
-	for i, c := range []struct {
-		stage queues.Stage
-		want  string
-	}{{first, ""}, {first, ""}, {second, shutForgotten}, {first, shutForgotten}, {first, shutForgotten}} {
-		if got := r.judge(c.stage); got != c.want {
-			t.Errorf("heartbeat %d: %q, want %q", i+1, got, c.want)
+	for _, joined := range []string{"", "first"} { // who waited for it with the first knows no more
+		r := begun(t)
+		r.home, r.joined = "first", joined
+		for i, c := range []struct {
+			stage queues.Stage
+			want  string
+		}{{first, ""}, {first, ""}, {second, shutForgotten}, {first, shutForgotten}, {first, shutForgotten}} {
+			if got := r.judge(c.stage); got != c.want {
+				t.Errorf("joined %q, heartbeat %d: %q, want %q", joined, i+1, got, c.want)
+			}
 		}
-	}
-	r.stage = first
-	if r.WrittenBack() != "" || !r.reconciled(first) || r.judge(first) != "" {
-		t.Errorf("reconciled once more: %q", r.Shut())
+		r.stage = first
+		if r.WrittenBack() != "" || !r.reconciled(first) || r.judge(first) != "" {
+			t.Errorf("reconciled once more: %q", r.Shut())
+		}
 	}
 }
 
