@@ -311,6 +311,41 @@ func TestRefusedRaise(t *testing.T) {
 	})
 }
 
+// TestResignChecked: what a worker signs for a raise is looked at like its first: what is not
+// what was asked for is not sent.
+func TestResignChecked(t *testing.T) {
+	t.Parallel()
+	for _, field := range []string{devworker.WrongNonce, devworker.WrongFee, devworker.WrongPayer, devworker.WrongMemo} {
+		t.Run(field, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				policy := patientPolicy()
+				policy.ValidSlots = 200
+				w := newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1}, policy)
+				account, worker := w.worker(1, devworker.Options{})
+				w.start()
+				flood(w, 1000, 20, 1_000_000_000) // a block each, before it
+				<-time.After(2 * slot)
+				worker.Fail(devworker.Fault{On: devworker.Resign, Kind: devworker.Wrong, Field: field, Times: -1})
+				w.post("q", "a")
+				raised := w.awaitTxn("a", "a raise", 6*time.Hour, func(t *lifecycle.Transaction) bool {
+					return len(t.Attempts) == 2 && t.Attempts[1].Error != nil
+				}).Attempts[1]
+				if raised.Outcome != lifecycle.Prepared || !strings.Contains(raised.Error.Message, "signed") {
+					t.Errorf("the raise: %s, %+v", raised.Outcome, raised.Error)
+				}
+				sent := w.await("a", lifecycle.Done, 12*time.Hour).Attempts[0]
+				if sent.Outcome != lifecycle.Included || sent.Sender != account {
+					t.Errorf("the first attempt: %+v", sent)
+				}
+				if got := w.effects("a"); len(got) != 1 {
+					t.Errorf("effects: %v", got)
+				}
+			})
+		})
+	}
+}
+
 // TestLeftOverBytes: bytes of an attempt of another sender, as a failover may leave
 // behind, are not sent beside those that are open.
 func TestLeftOverBytes(t *testing.T) {
