@@ -48,20 +48,43 @@ const (
 	failedForGood
 )
 
-// A block holds one command at most. Its slot is its height.
+// A block is an empty one, or a command in one: those of a height make the block of it. Its
+// slot is its height.
 type block struct {
-	fork uint8 // counts the reorganisations before it: its state hash
-	full bool
-	fate uint8
-	cmd  command
+	height uint8
+	fork   uint8 // counts the reorganisations before it: with the height its state hash
+	full   bool
+	fate   uint8
+	cmd    command
 }
 
-// A chain is the best chain of a node; blocks are never altered in place.
+// A chain is the best chain of a node, in order; blocks are never altered in place.
 type chain struct{ blocks []block }
 
-func (c chain) tip() int { return len(c.blocks) }
+func (c chain) tip() int {
+	if len(c.blocks) == 0 {
+		return 0
+	}
+	return int(c.blocks[len(c.blocks)-1].height)
+}
 
-func (c chain) with(b block) chain { return chain{append(slices.Clip(c.blocks), b)} }
+// with is c with one more block.
+func (c chain) with(b block) chain {
+	b.height = uint8(c.tip() + 1)
+	return c.beside(b)
+}
+
+// beside is c with one more command in its last block.
+func (c chain) beside(b block) chain { return chain{append(slices.Clip(c.blocks), b)} }
+
+// upTo is c without the blocks above a height.
+func (c chain) upTo(height int) chain {
+	n := len(c.blocks)
+	for n > 0 && int(c.blocks[n-1].height) > height {
+		n--
+	}
+	return chain{c.blocks[:n]}
+}
 
 // next is the nonce of an account by the ledger of the tip.
 func (c chain) next(sender uint8) uint8 {
@@ -73,9 +96,10 @@ func (c chain) next(sender uint8) uint8 {
 	return 0
 }
 
-// takes reports whether the next block of c may hold a command.
-func (c chain) takes(cmd command) bool {
-	return cmd.nonce == c.next(cmd.sender) && (cmd.until == 0 || c.tip()+1 <= int(cmd.until))
+// takes reports whether a block on c, or the last one of it, may hold a command; slot is
+// that of the block.
+func (c chain) takes(cmd command, slot int) bool {
+	return cmd.nonce == c.next(cmd.sender) && (cmd.until == 0 || slot <= int(cmd.until))
 }
 
 // effect reports whether a transaction has taken effect in c.
@@ -84,7 +108,8 @@ func (c chain) effect(txn int8) bool {
 }
 
 func (c chain) stateHash(height int) string {
-	return fmt.Sprintf("%d.%d", height, c.blocks[height-1].fork)
+	up := c.upTo(height).blocks
+	return fmt.Sprintf("%d.%d", height, up[len(up)-1].fork)
 }
 
 // A wire is bytes that have left a process or a worker: known to block producers, and
@@ -114,7 +139,7 @@ func (s *State) judge(node int, w *lifecycle.Watch) verdict {
 	d := verdict{fate: lifecycle.FateAbsent, tip: c.tip(), next: c.next(payer)}
 	if at := c.find(payer, w); at >= 0 {
 		b := &c.blocks[at]
-		d.cmd, d.full, d.failed, d.height, d.in = b.cmd, true, b.fate, at+1, c.stateHash(at+1)
+		d.cmd, d.full, d.failed, d.height, d.in = b.cmd, true, b.fate, int(b.height), c.stateHash(int(b.height))
 		switch {
 		case !w.Legacy && !slices.Contains(w.Hashes, b.cmd.hash()) && (b.cmd.txn == stranger ||
 			w.Memo != uid(int(b.cmd.txn))):

@@ -294,7 +294,7 @@ func (e *encoder) chains() {
 			if b := &c.blocks[i]; b.full {
 				e.command(b.cmd)
 				e.byte(b.fate)
-				e.int(min(far, c.tip()-i))
+				e.int(min(far, c.tip()-int(b.height)+1))
 			}
 		}
 		e.byte('|')

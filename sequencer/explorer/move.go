@@ -48,6 +48,10 @@ const (
 
 // Moves are all that may happen, and some that cannot: Apply tells.
 func (s *State) Moves(visit func(Move)) {
+	if m, due := s.prompt(); due {
+		visit(m)
+		return
+	}
 	for p := range s.procs {
 		s.movesOf(uint8(p), visit)
 	}
@@ -93,6 +97,19 @@ func (s *State) Moves(visit func(Move)) {
 	if s.broke || s.budget[Broke] > 0 {
 		visit(Move{kind: mBroke})
 	}
+}
+
+// prompt is what a process does at once, in a world where nothing happens before that.
+func (s *State) prompt() (Move, bool) {
+	for p := range s.procs {
+		for t := range s.past {
+			m := Move{kind: mRun, a: uint8(p), b: uint8(t)}
+			if s.world.Prompt && s.procs[p].alive && s.Apply(m, nil) != nil {
+				return m, true
+			}
+		}
+	}
+	return Move{}, false
 }
 
 func (s *State) movesOf(p uint8, visit func(Move)) {
@@ -196,11 +213,21 @@ func (s *State) movesOfChain(visit func(Move)) {
 // movesOfBlock are what the next block, or the first of a rival, may hold.
 func (s *State) movesOfBlock(k, depth uint8, visit func(Move)) {
 	visit(Move{kind: k, c: depth})
-	for i := range s.net {
-		visit(Move{kind: k, a: 1 + uint8(i), c: depth})
-		if s.budget[FailIn] > 0 {
-			visit(Move{kind: k, a: 1 + uint8(i), b: failedMendable, c: depth})
-			visit(Move{kind: k, a: 1 + uint8(i), b: failedForGood, c: depth})
+	fates := []uint8{succeeded, failedMendable, failedForGood}
+	if s.budget[FailIn] == 0 {
+		fates = fates[:1]
+	}
+	for i := range uint8(len(s.net)) {
+		for _, fate := range fates {
+			visit(Move{kind: k, a: 1 + i, b: fate, c: depth})
+			if s.world.PerBlock < 2 {
+				continue
+			}
+			for j := range uint8(len(s.net)) {
+				for _, second := range fates {
+					visit(Move{kind: k, a: 1 + i, b: fate | second<<fateAt | (1+j)<<secondAt, c: depth})
+				}
+			}
 		}
 	}
 	for i := range s.store.Senders {

@@ -14,7 +14,7 @@ func (s *State) remember() {
 		b := &c.blocks[i]
 		if b.full && b.cmd.txn >= 0 && b.fate == succeeded {
 			p := &s.past[b.cmd.txn]
-			p.deep = max(p.deep, uint8(min(c.tip()-i, 9)))
+			p.deep = max(p.deep, uint8(min(c.tip()-int(b.height)+1, 9)))
 		}
 	}
 }
@@ -195,7 +195,7 @@ func (s *State) checkChain(c chain) string {
 		if s.past[b.cmd.txn].unknown {
 			continue
 		}
-		if s.world.Deadline > 0 && i+1 > start+s.world.Deadline {
+		if s.world.Deadline > 0 && int(b.height) > start+s.world.Deadline {
 			return uid(int(b.cmd.txn)) + " took effect after its deadline"
 		}
 		if seen[b.cmd.txn] {

@@ -79,7 +79,7 @@ func (s *State) String() string {
 		fmt.Fprintf(&b, "the chain of node %d:\n", n+1)
 		for i := range s.chain[n].blocks {
 			if bl := &s.chain[n].blocks[i]; bl.full {
-				fmt.Fprintf(&b, "  block %d: %s, %s\n", i+1, bl.cmd, []string{"succeeded", "failed",
+				fmt.Fprintf(&b, "  block %d: %s, %s\n", bl.height, bl.cmd, []string{"succeeded", "failed",
 					"failed for good"}[bl.fate])
 			}
 		}

@@ -12,7 +12,7 @@ var orders = []lifecycle.OrderKind{lifecycle.OrderCancel, lifecycle.OrderRetry, 
 	lifecycle.OrderDead, lifecycle.OrderExpire}
 
 // extend adds a block to the chain, or has a rival of its last blocks win, which is
-// longer by one. The block, or the rival's first, holds what the move says.
+// longer by one. The block, or the rival's first, holds what the move says: one command, or two.
 func (s *State) extend(m Move) bool {
 	c, fork := s.chain[0], s.forks
 	if s.world.Nodes > 1 && c.tip() > s.chain[1].tip() {
@@ -22,34 +22,29 @@ func (s *State) extend(m Move) bool {
 		if c.tip() < start+int(m.c) || !s.spend(Reorg) {
 			return false
 		}
-		c, fork = chain{c.blocks[:c.tip()-int(m.c)]}, fork+1
+		c, fork = c.upTo(c.tip()-int(m.c)), fork+1
 	}
 	if s.world.Height > 0 && !s.fair && c.tip() >= start+s.world.Height {
 		return false
 	}
-	b := block{fork: fork}
-	what := "nothing of ours"
+	b, taken := block{fork: fork}, true
 	switch {
 	case m.a >= 100:
 		sender := m.a - 100
 		b.full, b.cmd = true, command{txn: stranger, sender: sender, nonce: c.next(sender)}
-		if !s.spend(Outsider) {
-			return false
-		}
+		taken = s.spend(Outsider)
 	case m.a > 0:
-		w := s.net[m.a-1]
-		if !w.known || !c.takes(w.cmd) || m.b != succeeded && !s.spend(FailIn) {
-			return false
-		}
-		b.full, b.cmd, b.fate = true, w.cmd, m.b
-		if s.world.Early > 0 && m.b == succeeded && c.effect(w.cmd.txn) {
-			b.fate = failedMendable // what it requires never comes back
-		}
+		b, taken = s.included(c, int(m.a-1), fork, m.b&fateBits, c.tip()+1)
 	}
-	if b.full {
-		what = b.cmd.String() + []string{"", ", which fails there", ", which fails there for good"}[b.fate]
-	}
+	what := b.what()
 	c = c.with(b)
+	if second := m.b >> secondAt; taken && second > 0 {
+		b, taken = s.included(c, int(second-1), fork, m.b>>fateAt&fateBits, c.tip())
+		c, what = c.beside(b), what+", and "+b.what()
+	}
+	if !taken {
+		return false
+	}
 	if m.kind == mReorg {
 		s.tell("the chain reorganises, %d deep: block %d holds %s; as many that are empty follow", m.c, c.tip(), what)
 		for range m.c {
@@ -61,6 +56,35 @@ func (s *State) extend(m Move) bool {
 	s.chain[0], s.forks = c, fork
 	s.remember()
 	return true
+}
+
+// What a block holds besides its first command is in a move's b: from the lowest bit the fate
+// of the first, that of the second, and the second, counted from 1.
+const (
+	fateBits = 3
+	fateAt   = 2
+	secondAt = 4
+)
+
+// included is a command on a wire as a block on c, or the last one of it, holds it; false if
+// it cannot.
+func (s *State) included(c chain, i int, fork, fate uint8, slot int) (block, bool) {
+	w := s.net[i]
+	if !w.known || !c.takes(w.cmd, slot) || fate != succeeded && !s.spend(FailIn) {
+		return block{}, false
+	}
+	if s.world.Early > 0 && fate == succeeded && c.effect(w.cmd.txn) {
+		fate = failedMendable // what it requires never comes back
+	}
+	return block{height: uint8(slot), fork: fork, full: true, fate: fate, cmd: w.cmd}, true
+}
+
+// what tells what a block holds.
+func (b block) what() string {
+	if !b.full {
+		return "nothing of ours"
+	}
+	return b.cmd.String() + []string{"", ", which fails there", ", which fails there for good"}[b.fate]
 }
 
 // sync has the second node catch up.
@@ -285,8 +309,7 @@ func (s *State) effectOf(t int8) *block {
 // chain or in a rival that may yet win. left: of what has left the processes alone.
 func (s *State) mayLand(t int8, left bool) bool {
 	_, settle, _ := s.world.depths()
-	c := s.chain[0]
-	c.blocks = c.blocks[:max(0, c.tip()-settle+1)]
+	c := s.chain[0].upTo(s.chain[0].tip() - settle + 1)
 	for i := range s.net {
 		w := &s.net[i]
 		if w.cmd.txn == t && w.cmd.nonce >= c.next(w.cmd.sender) && (w.cmd.until == 0 || c.tip() < int(w.cmd.until)) {

@@ -34,7 +34,10 @@ type World struct {
 	Market bool
 	// Slow: anything may happen between a question to the store or the nodes and the
 	// write that rests on its answer. Else they are one move.
-	Slow     bool
+	Slow bool
+	// Prompt: a process does what it has to do before anything else happens. What it asks for
+	// ends at any time. It is a part of a world that is too large without.
+	Prompt   bool
 	FeeLimit uint64
 	// Allowance is the budget of fees of each queue, in a day; 0 for none.
 	Allowance uint64
@@ -48,6 +51,8 @@ type World struct {
 	// Deadline is the last slot of each transaction, counted from the first tip, 0 for none;
 	// by the clock it comes after one tick.
 	Deadline int
+	// PerBlock is how many commands of ours a block holds at most, 1 or 2; 0 for 1.
+	PerBlock int
 	// Height is how many blocks are made before the fair schedule, 0 for no bound.
 	Height int
 }
