@@ -55,9 +55,8 @@ func (t *Tracker) Survey(ctx context.Context, wanted []Wanted) (map[string]Used,
 	return found, nil
 }
 
-// the mostUnheard-th survey in a row that a node fails does without it; the ones before do not: what it
-// alone shows may be ours. One that answers no such question for longer is like one that is
-// not synced.
+// mostUnheard is the survey in a row that a node fails which does without it. Those before do
+// not, for what it alone shows may be ours; then it is like one that is not synced.
 const mostUnheard = 3
 
 func (t *Tracker) survey(ctx context.Context, wanted []Wanted, found map[string]Used) error {
