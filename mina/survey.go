@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Wanted names an account of which commands are wanted.
@@ -33,7 +34,7 @@ type Use struct {
 // Survey asks every synced node for the pool and the chain of the payers: one
 // question of each kind per 200 payers and node, and blocks only where a nonce has
 // been used that is not accounted for. The answer holds what any of them shows. A node
-// that failed three of these in a row is done without, where the others are a quorum.
+// that has failed these for a minute is done without, where the others are a quorum.
 // Errors: ErrNoQuorum, ErrBase58Check, an *Error of class Transport if a node that is not
 // done without fails to answer.
 func (t *Tracker) Survey(ctx context.Context, wanted []Wanted) (map[string]Used, error) {
@@ -55,9 +56,23 @@ func (t *Tracker) Survey(ctx context.Context, wanted []Wanted) (map[string]Used,
 	return found, nil
 }
 
-// mostUnheard is the survey in a row that a node fails which does without it. Those before do
-// not, for what it alone shows may be ours; then it is like one that is not synced.
-const mostUnheard = 3
+// A node that fails surveys for as long as unheardFor is done without by those after that; until
+// then none is, for what it alone shows may be ours. One that has failed none for forgiven starts
+// anew.
+const (
+	unheardFor = time.Minute
+	forgiven   = 10 * time.Minute
+)
+
+// unheard notes that a node has failed a survey, and reports whether that has to be made again.
+func (v *view) unheard() (waits bool) {
+	now := time.Now()
+	if now.Sub(v.failedLast) > forgiven {
+		v.failedFirst = now
+	}
+	v.failedLast = now
+	return now.Sub(v.failedFirst) < unheardFor
+}
 
 func (t *Tracker) survey(ctx context.Context, wanted []Wanted, found map[string]Used) error {
 	payers := make([]string, len(wanted))
@@ -91,15 +106,12 @@ func (t *Tracker) survey(ctx context.Context, wanted []Wanted, found map[string]
 		}
 		switch {
 		case err == nil:
-			v.unheard = 0
 			heard++
 		case ctx.Err() != nil, errors.Is(err, ErrBase58Check):
 			return err
 		default:
-			v.unheard++
-			waits = waits || v.unheard < mostUnheard
+			waits = v.unheard() || waits
 			failed = append(failed, err)
-			continue
 		}
 		for _, w := range wanted {
 			u := found[w.Payer]

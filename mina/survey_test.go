@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -96,7 +97,52 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// TestSurveyFails: no node may be missed that has a vote, but one that answers no survey.
+// TestSurveyWithout: no node may be missed that has a vote, but one that has failed surveys for a
+// minute, be it those of some senders alone.
+func TestSurveyWithout(t *testing.T) {
+	slowly(t, func(n *net) {
+		fails := func(i int, some bool) {
+			n.nodes[i].do(func() {
+				n.nodes[i].status = 0
+				if n.nodes[i].during = nil; some {
+					n.nodes[i].during = func(field string) {
+						if n.nodes[i].status = 0; field == "account" || field == "pooledZkappCommands" {
+							n.nodes[i].status = 503
+						}
+					}
+				}
+			})
+		}
+		survey := func(what string, wants bool) {
+			n.Helper()
+			used, err := n.Survey(n.Context(), []Wanted{{Payer: keyA, From: 7}})
+			if (err == nil) != wants || wants && used[keyA].Next != 7 {
+				n.Errorf("%s: %+v, %v", what, used, err)
+			}
+			<-time.After(20 * time.Second)
+		}
+		for range 2 {
+			fails(1, false)
+			survey("the first senders", true) // which is nothing to those that follow
+			fails(1, true)
+			survey("a node fails", false)
+		}
+		survey("for a minute", true)
+		survey("and then", true)
+		fails(2, true)
+		for range 5 {
+			survey("no quorum is left", false)
+		}
+		fails(1, false)
+		survey("the other is there again", true)
+		fails(2, false)
+		<-time.After(forgiven)
+		fails(1, true)
+		survey("a node fails long after", false)
+	})
+}
+
+// TestSurveyFails: without a quorum there is none. Questions are as large as they may be.
 func TestSurveyFails(t *testing.T) {
 	t.Parallel()
 	wanted := []Wanted{{Payer: keyA, From: 7}}
@@ -105,37 +151,6 @@ func TestSurveyFails(t *testing.T) {
 	if _, err := n.Survey(t.Context(), wanted); !errors.Is(err, ErrNoQuorum) {
 		t.Errorf("without a quorum: %v", err)
 	}
-	n = newNet(t, 3, chainOf(10))
-	fails := func(i int) func(string) {
-		return func(field string) {
-			n.nodes[i].status = 0
-			if field == "account" || field == "pooledZkappCommands" {
-				n.nodes[i].status = 503
-			}
-		}
-	}
-	survey := func(wants bool) {
-		t.Helper()
-		if used, err := n.Survey(t.Context(), wanted); (err == nil) != wants || wants && used[keyA].Next != 7 {
-			t.Errorf("survey: %+v, %v", used, err)
-		}
-	}
-	n.nodes[1].during = fails(1)
-	survey(false)
-	survey(false)
-	n.nodes[1].during, n.nodes[1].status = nil, 0
-	survey(true)
-	n.nodes[1].during = fails(1)
-	survey(false)
-	survey(false)
-	survey(true)
-	survey(true) // and is not waited for again while it fails
-	n.nodes[2].during = fails(2)
-	for range 5 {
-		survey(false) // nobody is left who would be a quorum
-	}
-	n.nodes[1].during, n.nodes[1].status = nil, 0
-	survey(true)
 	many := slices.Repeat([]Wanted{{Payer: keyB, From: 0}}, 2*chunk+1)
 	n = newNet(t, 1, chainOf(10))
 	if _, err := n.Survey(t.Context(), many); err != nil {

@@ -18,7 +18,7 @@
 //   - Failed, Displaced, Expired, Absent, Passed, which may lead to another attempt, and
 //     Survey take every node that has a vote. Of one that is late its last word counts,
 //     as old as a look may take, which is two calls. PollAll waits for its next. A node that
-//     looks well and answers no question of a survey is done without after three.
+//     looks well and fails surveys for a minute is done without.
 //   - A node keeps its vote while it is being asked. One that let a call time out has
 //     none until a look at it has succeeded.
 //

@@ -37,8 +37,8 @@ type view struct {
 	said  said       // by the last one that has ended
 	lost  error      // why the node has no vote, nil if it has one
 	late  atomic.Bool
-	// unheard counts the questions of surveys that failed in a row.
-	unheard int
+	// When it first, and last, failed a survey; zero if it did not.
+	failedFirst, failedLast time.Time
 
 	failed error         // the look that has ended, nil if it did not
 	took   time.Duration // that

@@ -56,10 +56,14 @@ func (r Recovery) Missed(ctx context.Context, server string) error {
 }
 
 // Repost gives back a transaction that Redis has forgotten to have accepted: t is it as it
-// was. It waits, and the namespace is settled no longer. Error: ErrUnavailable.
+// was. It waits, and the namespace is settled no longer. Errors: ErrNotFound (it was removed
+// in order, and that is not forgotten), ErrUnavailable.
 func (r Recovery) Repost(ctx context.Context, t *lifecycle.Transaction) error {
-	_, err := r.store.Run(ctx, repostScript, t.UID, kindOf(t.Type, t.Ledger), t.Queue, t.Sequence,
+	v, err := r.store.Run(ctx, repostScript, t.UID, kindOf(t.Type, t.Ledger), t.Queue, t.Sequence,
 		millis(t.ReceivedAt), string(t.Data), postedWith(&t.Terms, t.BatchID, t.Trace, t.PostedBy))
+	if err == nil && v == "gone" {
+		return fmt.Errorf("transaction %s was removed: %w", t.UID, ErrNotFound)
+	}
 	return err
 }
 

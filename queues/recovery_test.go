@@ -397,6 +397,16 @@ func testRepost(f *fixture) {
 	f.inspect()
 	f.settle(me)
 	equal(f.T, "all of them", f.list(queues.Filter{}, 1), []string{"x", "y", "a"})
+	f.to("x", lifecycle.PhaseFailed, person)
+	x := f.get("x")
+	f.ok(f.store.Remove(f.ctx, "x"))
+	if err := f.recovery().Repost(f.ctx, x); !errors.Is(err, queues.ErrNotFound) {
+		f.Errorf("what was removed: %v", err)
+	}
+	f.inspect()
+	if p := f.pulse(me, long, ""); !p.Settled {
+		f.Errorf("what was removed is missed: %+v", p)
+	}
 }
 
 func testAdoptForgottenSender(f *fixture) {

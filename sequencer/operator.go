@@ -12,12 +12,16 @@ import (
 )
 
 // order applies what a person asks for to what is stored now, and anew if that has
-// changed meanwhile.
+// changed meanwhile. What lacks something that this process knows to be out is left as it is
+// until that is written back: ErrUnavailable.
 func (s *Sequencer) order(ctx context.Context, uid string, order lifecycle.Order) (*lifecycle.Transaction, error) {
 	for {
 		t, err := s.Store.Get(ctx, uid)
 		if err != nil {
 			return nil, err
+		}
+		if s.recovery.Lacks(t) {
+			return nil, fmt.Errorf("Redis has forgotten what is out of %s, which is being put back: %w", uid, queues.ErrUnavailable)
 		}
 		v := s.view(t, lifecycle.Sighting{})
 		if v.Train, err = s.followers(ctx, t); err != nil {

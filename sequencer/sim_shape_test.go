@@ -86,6 +86,9 @@ func shapeOf(d dice) (shape, lifecycle.Policy) {
 	if s.auto = d.chance(150, "auto", 0); s.auto {
 		p.FeeAuto, p.FeeMin, p.FeeTarget = true, 10_000_000, 1+d.pick(3, "target", 0)
 	}
+	if d.chance(200, "capped", 0) {
+		p.FeeMax = p.Fee // so that one attempt may be like another
+	}
 	s.commuting = p.Width > 1 && d.chance(250, "commuting", 0)
 	if s.commuting {
 		s.atOnce = 1 + d.pick(4, "at once", 0)

@@ -5,9 +5,11 @@
 -- ARGV[1]  uid, ARGV[2] type, ARGV[3] queue
 -- ARGV[4]  its sequence, ARGV[5] milliseconds when it was received, ARGV[6] data
 -- ARGV[7]  how its first line ends, as enqueue has it
+-- Answer:  "gone" if it was removed in order, which is not forgotten; else nothing
 -- Cost:    some ten commands
 local uid, typ, queue = ARGV[1], ARGV[2], ARGV[3]
 if header(uid) then return end
+if call('EXISTS', P .. 'gone:' .. uid) == 1 then return 'gone' end
 local q = que(queue)
 local seq = string.format('%.0f', math.max(tonumber(ARGV[4]), tonumber(call('GET', P .. 'n:seq') or '0') + 1))
 call('SET', P .. 't:' .. uid, seq .. ' ' .. ARGV[5] .. ' ' .. typ .. ' ' .. queue .. ARGV[7] .. '\n' .. ARGV[6])

@@ -466,6 +466,12 @@ func legacyOf(a Attempt) Attempt {
 	return a
 }
 
+// from is an attempt that was planned so many milliseconds after the first.
+func from(ms int64, a Attempt, hash string) Attempt {
+	a.StartedAt, a.Hash = time.UnixMilli(ms).UTC(), hash
+	return a
+}
+
 // TestRestored: what is stored gets the attempts back that it lacks, and nothing older
 // than what it has.
 func TestRestored(t *testing.T) {
@@ -476,11 +482,23 @@ func TestRestored(t *testing.T) {
 		a.Outcome, a.EndedAt = Replaced, restoredAt
 		return a
 	}
+	came := hashed(func() Attempt { a := tryAt("S", 3, Signed); a.StartedAt, a.Alone = restoredAt, true; return a }(), "5J")
+	refused, later := from(1, ended(tryAt("S", 3, Refused)), "5K"), from(2, tryAt("S", 3, Sent), "5L")
+	foundAgain := from(1, ended(tryAt("S", 3, Refused)), "5J")
 	for name, c := range map[string]struct {
 		stored *Transaction
 		known  Known
 		want   []Attempt // nil: it lacks nothing
 	}{
+		"one that is alike was refused":    {tried(refused), remembers(refused, later), []Attempt{refused, later}},
+		"its refusal is known":             {tried(refused), remembers(from(1, tryAt("S", 3, Sent), "5K")), nil},
+		"its refusal is forgotten":         {tried(from(1, tryAt("S", 3, Sent), "5K")), remembers(refused), []Attempt{refused}},
+		"one alike was refused since":      {tried(later), remembers(refused), []Attempt{later, refused}},
+		"refused, and another one is out":  {tried(tryAt("R", 8, Sent)), remembers(refused), []Attempt{tryAt("R", 8, Sent), refused}},
+		"found, and one alike was refused": {tried(refused), found, []Attempt{refused, came}},
+		"found, though it was refused": {tried(foundAgain), found,
+			[]Attempt{hashed(from(1, tryAt("S", 3, Signed), "5J"), "5J")}},
+		"found, though it was refused, and another is out": {tried(foundAgain, tryAt("R", 8, Sent)), found, nil},
 		"all of it": {tried(), remembers(tryAt("S", 3, Sent)), []Attempt{tryAt("S", 3, Sent)}},
 		"nothing":   {tried(tryAt("S", 3, Pooled)), remembers(tryAt("S", 3, Sent)), nil},
 		"what a plan became": {tried(tryAt("S", 3, Prepared)), remembers(tryAt("S", 3, Signed)),
@@ -500,15 +518,15 @@ func TestRestored(t *testing.T) {
 			hashed(tryAt("S", 3, Signed), "5J")),
 			remembers(ended(tryAt("S", 3, Prepared)), hashed(tryAt("S", 3, Signed), "5J")), nil},
 		"found": {tried(), found,
-			[]Attempt{hashed(func() Attempt { a := tryAt("S", 3, Signed); a.StartedAt, a.Alone = restoredAt, true; return a }(), "5J")}},
+			[]Attempt{came}},
 		"found, and known":  {tried(hashed(tryAt("S", 3, Sent), "5J")), found, nil},
 		"found, by no hash": {tried(tryAt("S", 3, Sent)), found, []Attempt{hashed(tryAt("S", 3, Sent), "5J")}},
 		"found, and newer": {tried(tryAt("R", 8, Sent)), found,
 			[]Attempt{replaced(tryAt("R", 8, Sent)),
-				hashed(func() Attempt { a := tryAt("S", 3, Signed); a.StartedAt, a.Alone = restoredAt, true; return a }(), "5J")}},
+				came}},
 		"found, at another nonce": {tried(tryAt("S", 2, Sent)), found,
 			[]Attempt{func() Attempt { a := replaced(tryAt("S", 2, Sent)); a.Shallow = true; return a }(), // it may land yet
-				hashed(func() Attempt { a := tryAt("S", 3, Signed); a.StartedAt, a.Alone = restoredAt, true; return a }(), "5J")}},
+				came}},
 		"a legacy call": {tried(tryAt("S", 3, Prepared)), remembers(legacyOf(tryAt("S", 3, Prepared))),
 			[]Attempt{legacyOf(tryAt("S", 3, Prepared))}},
 		"a legacy answer": {tried(legacyOf(tryAt("S", 3, Prepared))), remembers(legacyOf(tryAt("S", 4, Sent))),
@@ -865,6 +883,8 @@ func TestLacks(t *testing.T) {
 	t.Parallel()
 	asked, answered := tried(tryAt("S", 3, Prepared)), tried(ended(tryAt("S", 3, Refused)))
 	asked.Attempts[0].Legacy, answered.Attempts[0].Legacy = true, true
+	committed := tried(ended(tryAt("saw/1", 0, Included)))
+	committed.Ledger, committed.Landed, committed.Phase, committed.FinalAt = "saw", 1, PhaseDone, restoredAt
 	unknown, failed := tried(tryAt("S", 3, Unknown)), tried(ended(tryAt("S", 3, Prepared)))
 	unknown.Attempts[0].Legacy, failed.Attempts[0].Legacy = true, true
 	landed := tried(ended(tryAt("S", 3, Included)))
@@ -886,6 +906,11 @@ func TestLacks(t *testing.T) {
 		"an answer is there":  {answered, answered, false},
 		"an answer is late":   {answered, asked, false},
 		"it was given up":     {unknown, answered, false},
+		"one alike was refused": {tried(from(1, ended(tryAt("S", 3, Refused)), "")),
+			tried(from(1, ended(tryAt("S", 3, Refused)), ""), from(2, tryAt("S", 3, Sent), "")), true},
+		"a second question": {tried(from(1, failed.Attempts[0], "")),
+			tried(from(1, failed.Attempts[0], ""), from(2, asked.Attempts[0], "")), true},
+		"a ledger's answer": {tried(), committed, true},
 	} {
 		if got := Lacks(c.stored, c.known); got != c.want {
 			t.Errorf("%s: %v", name, got)

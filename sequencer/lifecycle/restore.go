@@ -36,13 +36,15 @@ func Remember(known, t *Transaction) *Transaction {
 }
 
 // Lacks reports whether t lacks something that is out by a record that is remembered, or
-// what a worker that sends by itself has answered: Redis has forgotten to have changed it.
+// what a worker that sends by itself, or a ledger, has answered: Redis has forgotten to have
+// changed it.
 func Lacks(t, known *Transaction) bool {
 	if known == nil {
 		return false
 	}
 	for i := range known.Attempts {
-		if k := &known.Attempts[i]; (known.out(k) || k.Legacy) && !t.has(k) {
+		k := &known.Attempts[i]
+		if (known.out(k) || k.Legacy || known.Ledger != "" && k.Number == known.Landed) && !t.has(k) {
 			return true
 		}
 	}
@@ -96,11 +98,21 @@ func KnownBy(c Command, now time.Time) Known {
 	}}}
 }
 
+// nothing reports whether nothing came of a: its nonce may be another one's since, which is alike.
+func (a *Attempt) nothing() bool {
+	return !a.EndedAt.IsZero() && (a.Outcome == Refused || a.Outcome == Prepared)
+}
+
 // is reports whether a, as it is stored, is what is known as k: a command that was found
-// has no number, and a legacy worker may take another nonce than was planned.
+// has no number, and a legacy worker may take another nonce than was planned. One of which
+// nothing came is told from others by when it was planned, and from what is found by its hash.
 func (a *Attempt) is(k *Attempt) bool {
 	found := k.Number == 0
 	switch {
+	case found && a.nothing() && !a.Legacy:
+		return k.NodeHash != "" && a.Is(k.NodeHash)
+	case !found && (a.nothing() || k.nothing()) && a.StartedAt.UnixMilli() != k.StartedAt.UnixMilli():
+		return false
 	case a.Sender != k.Sender || a.Fee != k.Fee || a.Legacy != k.Legacy && !found && !a.Pending():
 		return false
 	case a.Nonce != k.Nonce && (!a.Legacy || !k.Legacy || a.Number != k.Number):
@@ -138,6 +150,7 @@ func (t *Transaction) restore(c Attempt, behind int, now time.Time) (number int,
 	if c.planned() && !c.Pending() {
 		return behind, false // it came to nothing, and is not the one that was made after it
 	}
+	found := c.Number == 0
 	for i := behind; i < len(t.Attempts); i++ {
 		a := &t.Attempts[i]
 		if !a.is(&c) || a.planned() && !a.Pending() {
@@ -148,6 +161,9 @@ func (t *Transaction) restore(c Attempt, behind int, now time.Time) (number int,
 		switch {
 		case a.precedes(&c), a.Open() && !c.EndedAt.IsZero():
 			*a = c
+			return a.Number, true
+		case found && a.Outcome == Refused && !t.Open(): // and is out all the same
+			a.Outcome, a.NodeHash, a.Error, a.EndedAt = c.Outcome, c.NodeHash, nil, time.Time{}
 			return a.Number, true
 		case !unknown || c.KnownHash() == "":
 			return a.Number, false
@@ -160,7 +176,7 @@ func (t *Transaction) restore(c Attempt, behind int, now time.Time) (number int,
 	}
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
-		if a.Open() && (a.Sender != c.Sender || a.Nonce != c.Nonce) {
+		if !c.nothing() && a.Open() && (a.Sender != c.Sender || a.Nonce != c.Nonce) {
 			a.Outcome, a.EndedAt, a.Shallow = Replaced, now, a.Sender == c.Sender && t.Phase.Bound()
 		}
 		if a.Pending() {

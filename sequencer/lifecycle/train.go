@@ -43,7 +43,9 @@ func MemberOf(t *Transaction, g Sighting, l *Local) Member {
 }
 
 // TrainOf is the train around the transaction uid of those that run of its queue, in order;
-// member tells what is known of one, and false where that is nothing or out of date.
+// member tells what is known of one, and false where that is nothing or out of date. So it is
+// where one that runs is over by what is known: the list is the one of before, or the end is
+// forgotten.
 func TrainOf(run []string, uid string, member func(uid string) (Member, bool)) (t Train) {
 	at := slices.Index(run, uid)
 	if at < 0 {
@@ -51,7 +53,7 @@ func TrainOf(run []string, uid string, member func(uid string) (Member, bool)) (
 	}
 	see := func(uids []string) (all []Member) {
 		for _, other := range uids {
-			if m, seen := member(other); seen {
+			if m, seen := member(other); seen && m.Txn.Phase.Bound() {
 				all = append(all, m)
 			} else {
 				t.Unseen = true
@@ -72,9 +74,19 @@ func (m *Member) mayLand() bool {
 	return m.Txn.Open() || m.Txn.shallow() != nil
 }
 
-// inOrder reports whether m may land at its nonce, and no other attempt is to be made.
+// inOrder reports whether m may land at its nonce, and no other attempt is to be made. What a
+// failover forgot is put back as dispatching, and sent by its last attempt.
 func (m *Member) inOrder() bool {
-	return m.mayLand() && !m.Txn.Legacy() && (m.Txn.Phase == PhaseSent || m.Txn.Phase == PhaseWatching)
+	if !m.mayLand() || m.Txn.Legacy() {
+		return false
+	}
+	switch last := m.Txn.Last(); m.Txn.Phase {
+	case PhaseSent, PhaseWatching:
+		return true
+	case PhaseDispatching:
+		return last.Outcome != Prepared && last.EndedAt.IsZero()
+	}
+	return false
 }
 
 // taken reports whether a node has, or had, the bytes of m.

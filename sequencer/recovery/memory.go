@@ -61,6 +61,14 @@ func (m *memory) Stored(t *lifecycle.Transaction, bytes *lifecycle.BytesRead) {
 	m.txns[t.UID] = now
 }
 
+// removed has what a person has removed remembered no more.
+func (m *memory) removed(uid string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.size -= m.txns[uid].len()
+	delete(m.txns, uid)
+}
+
 func (m *memory) lacks(t *lifecycle.Transaction) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

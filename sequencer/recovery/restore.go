@@ -21,7 +21,7 @@ func (r *Recovery) writeBack(ctx context.Context, server string) (missing bool, 
 		t, err := r.Store.Get(ctx, m.last.UID)
 		switch {
 		case errors.Is(err, queues.ErrNotFound):
-			missing = missing || m.out != nil || !m.last.Phase.Final() // else it was removed in order
+			missing = missing || m.out == nil && !m.last.Phase.Final() // else place tells, or it was removed in order
 		case err != nil:
 			return false, err
 		default:
@@ -61,7 +61,12 @@ func (r *Recovery) place(ctx context.Context, uid string, posted *lifecycle.Tran
 		before, err := r.Store.Get(ctx, uid)
 		switch {
 		case errors.Is(err, queues.ErrNotFound) && posted != nil:
-			if err := r.store.Repost(ctx, posted); err != nil {
+			err := r.store.Repost(ctx, posted)
+			if errors.Is(err, queues.ErrNotFound) { // a person has removed it
+				r.removed(uid)
+				return lacked, nil
+			}
+			if err != nil {
 				return lacked, err
 			}
 			lacked = true

@@ -1,0 +1,282 @@
+package sequencer_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/ledger"
+	"mina-sequencer/mina"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
+	"mina-sequencer/senders"
+	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// soon looks often, for what passes quickly.
+func (w *world) soon(uid string, until func(*lifecycle.Transaction) bool) *lifecycle.Transaction {
+	w.Helper()
+	for range 72000 {
+		if t := w.get(uid); until(t) {
+			return t
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+	w.Fatalf("%+v", w.get(uid))
+	return nil
+}
+
+// alike is a world in which a second attempt is made that has the nonce, the fee and the last
+// slot of the first, which every node has refused: the fee is at its most.
+func alike(t *testing.T, after time.Duration, test func(w *world, p *process)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		policy := testPolicy()
+		policy.FeeMax, policy.RetryDelay, policy.RetryDelayMax = policy.Fee, 10*time.Second, 10*time.Second
+		w := newWorldWith(t, devnet.Config{FillRate: 1, Nodes: 2}, policy)
+		w.worker(1, devworker.Options{ProveTime: 2 * time.Second})
+		for i := range 2 {
+			w.ok(w.net.Node(i).SetFaults(devnet.Faults{Refuse: `(invalid (Invalid_proof))`, RefuseNext: 1}))
+		}
+		p := w.start()
+		<-time.After(2*slot - after)
+		w.post("q", "a")
+		test(w, p)
+		<-time.After(time.Minute)
+		w.worker(2, devworker.Options{ProveTime: 2 * time.Second}) // which a third attempt would have
+		<-time.After(4 * time.Hour)
+		got := w.get("a")
+		if n := len(w.net.Effects()); n != 1 || got.State() != lifecycle.Done {
+			t.Errorf("%s, %d effects, by %+v", got.State(), n, got.Attempts)
+		}
+	})
+}
+
+// TestAlikeForgotten: Redis forgets an attempt that is like one of which nothing came, and the
+// process that knew it dies. What the nodes show is not taken for the refused one.
+func TestAlikeForgotten(t *testing.T) {
+	t.Parallel()
+	for at := time.Duration(0); at < 3*time.Second; at += time.Second {
+		t.Run(at.String(), func(t *testing.T) {
+			alike(t, 35*time.Second, func(w *world, p *process) {
+				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseDelayed })
+				w.web.unplug("worker1", true) // its worker is away for a moment
+				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWaiting })
+				w.web.unplug("worker1", false)
+				before := w.redis.Snapshot()
+				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Open() && x.Last().Outcome != lifecycle.Prepared })
+				<-time.After(at)
+				p.kill()
+				w.redis.FailOver(before)
+				w.start()
+			})
+		})
+	}
+}
+
+// TestAlikeRemembered: the same of a process that lives. What it reads first, whenever that is,
+// does not take the place of what it knows.
+func TestAlikeRemembered(t *testing.T) {
+	t.Parallel()
+	for at := time.Duration(0); at < 5*time.Second; at += 500 * time.Millisecond {
+		t.Run(at.String(), func(t *testing.T) {
+			alike(t, 30*time.Second, func(w *world, _ *process) {
+				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseDelayed })
+				before := w.redis.Snapshot()
+				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseDone })
+				<-time.After(at)
+				w.redis.FailOver(before)
+			})
+		})
+	}
+}
+
+// A lateLedger cannot be reached at first. Then it takes all that is posted, as often as it is,
+// tells nothing of that, and has it a minute later.
+type lateLedger struct {
+	mu        sync.Mutex
+	posts, at int // at: how many it has executed
+}
+
+func (l *lateLedger) Idempotent() bool { return false }
+
+func (l *lateLedger) Submit(context.Context, []byte, string) ledger.Answer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.posts++; l.posts == 1 {
+		return ledger.Answer{Outcome: ledger.NotWritten, Message: "not reached"}
+	}
+	time.AfterFunc(time.Minute, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.at++
+	})
+	return ledger.Answer{Outcome: ledger.MayBeProcessed, Message: "gateway timeout"}
+}
+
+func (l *lateLedger) Statuses(_ context.Context, ids []string) (map[string]ledger.Status, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := map[string]ledger.Status{}
+	for _, id := range ids {
+		if all[id] = (ledger.Status{State: ledger.Unknown}); l.at > 0 {
+			all[id] = ledger.Status{State: ledger.Committed}
+		}
+	}
+	return all, nil
+}
+
+// TestBatchForgotten: Redis forgets that a batch was posted for the second time, on the slot on
+// which it was not reached at first. The process that knows has it put back, and not posted again.
+func TestBatchForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		policy := testPolicy()
+		policy.LedgerPatience = 10 * time.Minute
+		w := newWorldWith(t, devnet.Config{FillRate: 1}, policy)
+		l, types := new(lateLedger), new(dispatcher.Registry)
+		w.ok(types.Register(dispatcher.SubmitBatch([]string{"sc"})))
+		w.ok(w.pool.Configure(w.ctx, map[string]string{senders.SlotName("sc", 1): "http://sc"}))
+		store, pool := w.open(w.redis.NewClient())
+		s := sequencer.New(sequencer.Options{
+			Store: store, Senders: pool, Types: types, Namespace: "test", Policy: w.policy, Log: w.log,
+			Ledgers: map[string]ledger.Ledger{"sc": l},
+			Chain:   mina.NewTracker(mina.TrackerOptions{Nodes: []*mina.Node{w.node(0)}, Depth: 8}),
+		})
+		ctx, stop := context.WithCancel(context.Background())
+		var running sync.WaitGroup
+		running.Go(func() { _ = s.Run(ctx) })
+		defer running.Wait()
+		defer stop()
+		w.ok(w.store.Enqueue(w.ctx, queues.Item{UID: "a", Queue: "q", Type: dispatcher.SubmitBatchType, Ledger: "sc", BatchID: "b1",
+			Data: json.RawMessage(`{"ledger":"sc","batchList":"AAAA"}`)}).Err)
+		w.soon("a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) == 1 && x.Phase == lifecycle.PhaseWaiting })
+		before := w.redis.Snapshot()
+		w.soon("a", func(x *lifecycle.Transaction) bool {
+			return x.Phase == lifecycle.PhaseWatching || x.Phase == lifecycle.PhaseSent
+		})
+		w.redis.FailOver(before)
+		<-time.After(10 * time.Minute)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if got := w.get("a").State(); l.at != 1 || l.posts != 2 || got != lifecycle.Done {
+			t.Errorf("posted %d times, executed %d times, %s", l.posts, l.at, got)
+		}
+	})
+}
+
+// TestRemovedStaysRemoved: what has ended, and was removed by a person, is not done again because
+// Redis restarts, which forgets nothing.
+func TestRemovedStaysRemoved(t *testing.T) {
+	t.Parallel()
+	for name, ends := range map[string]func(w *world, p *process){
+		"a call of a legacy worker failed": func(w *world, _ *process) {
+			w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`, RefuseNext: 1}))
+			w.post("q", "a")
+			w.await("a", lifecycle.Failed, time.Hour)
+		},
+		"declared dead": func(w *world, p *process) {
+			w.post("q", "a")
+			w.soon("a", func(x *lifecycle.Transaction) bool { return x.Open() })
+			w.ok(w.net.Node(0).SetFaults(devnet.Faults{Sync: "BOOTSTRAP"}))
+			w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWatching })
+			_, _, err := p.Cancel(w.ctx, "a")
+			w.ok(err)
+			_, err = p.Resolve(w.ctx, "a", false, "")
+			w.ok(err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trains(t, 1, devnet.Config{FillRate: 1}, func(w *world) {
+				w.worker(1, devworker.Options{ProveTime: 5 * time.Second, Legacy: name != "declared dead", MaxRetries: new(int)})
+				ends(w, w.start())
+				<-time.After(5 * time.Second)
+				w.ok(w.store.Remove(w.ctx, "a"))
+				w.net.Drop("")
+				w.redis.Restart()
+				<-time.After(20 * time.Second)
+				w.ok(w.net.Node(0).SetFaults(devnet.Faults{}))
+				<-time.After(time.Hour)
+				if x, err := w.store.Get(w.ctx, "a"); err == nil {
+					t.Errorf("it is %s, by %+v", x.State(), x.Attempts)
+				}
+			})
+		})
+	}
+}
+
+// TestCancelForgotten: what is out is not said to be cancelled for good by a process that knows it,
+// though Redis has forgotten it.
+func TestCancelForgotten(t *testing.T) {
+	trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *world) {
+		w.worker(1, devworker.Options{ProveTime: 5 * time.Second})
+		p := w.start()
+		<-time.After(slot + 5*time.Second)
+		w.post("q", "a")
+		before := w.redis.Snapshot()
+		w.await("a", lifecycle.Revision, time.Minute)
+		w.redis.FailOver(before)
+		if _, pending, err := p.Cancel(w.ctx, "a"); !errors.Is(err, queues.ErrUnavailable) && !pending {
+			w.Errorf("cancelled: %t, %v", pending, err)
+		}
+		w.await("a", lifecycle.Done, time.Hour)
+	})
+}
+
+// TestTrainPutBack: a train of which all was forgotten is put back, and none of it breaks by that.
+func TestTrainPutBack(t *testing.T) {
+	trains(t, 4, devnet.Config{FillRate: 1, Nodes: 2}, func(w *world) {
+		w.worker(1, devworker.Options{ProveTime: 5 * time.Second})
+		w.start()
+		<-time.After(slot + 5*time.Second)
+		uids := w.postAll("q", 4)
+		before := w.redis.Snapshot()
+		for _, uid := range uids {
+			w.soon(uid, func(x *lifecycle.Transaction) bool { return x.State() == lifecycle.Revision })
+		}
+		w.redis.FailOver(before)
+		<-time.After(25 * time.Second)
+		for _, uid := range uids {
+			if x := w.get(uid); x.Ending != "" || !x.Open() || len(x.Attempts) != 1 {
+				w.Errorf("%s: %s, to end as %q, by %+v", uid, x.State(), x.Ending, x.Attempts)
+			}
+		}
+		w.once(uids...)
+	})
+}
+
+// TestEndOfFirstForgotten: Redis forgets that the first of a train is DONE. The proof of the one
+// behind it is not thrown away.
+func TestEndOfFirstForgotten(t *testing.T) {
+	t.Parallel()
+	for at := time.Duration(0); at < 3*time.Second; at += time.Second {
+		t.Run(at.String(), func(t *testing.T) {
+			trains(t, 4, devnet.Config{FillRate: 1, Nodes: 2}, func(w *world) {
+				_, worker := w.worker(1, devworker.Options{ProveTime: 100 * time.Second})
+				w.start()
+				uids := w.postAll("q", 2)
+				var before redistest.Snapshot
+				w.soon(uids[0], func(x *lifecycle.Transaction) bool {
+					if x.State() == lifecycle.Revision {
+						before = w.redis.Snapshot()
+					}
+					return x.State() == lifecycle.Done
+				})
+				<-time.After(at)
+				w.redis.FailOver(before)
+				w.once(uids...)
+				if n := worker.Calls()["prove"]; n != 2 {
+					t.Errorf("%d proofs for two", n)
+				}
+			})
+		})
+	}
+}
