@@ -21,7 +21,7 @@ func (s *Sequencer) order(ctx context.Context, uid string, order lifecycle.Order
 			return nil, err
 		}
 		if s.recovery.Lacks(t) {
-			return nil, fmt.Errorf("Redis has forgotten what is out of %s, which is being put back: %w", uid, queues.ErrUnavailable)
+			return nil, fmt.Errorf("%w: what is out of %s was forgotten, and is being put back", queues.ErrUnavailable, uid)
 		}
 		v := s.view(t, lifecycle.Sighting{})
 		if v.Train, err = s.followers(ctx, t); err != nil {
