@@ -25,7 +25,7 @@ import (
 )
 
 // Control decides on what a person asks for. Its methods return queues.ErrNotFound,
-// queues.ErrUnavailable, or the refusal that each names.
+// queues.ErrUnavailable, queues.ErrUnsettled, or the refusal that each names.
 type Control interface {
 	// Retry gives a transaction fresh retries. Errors: queues.ErrNotRetryable,
 	// queues.ErrMightStillLand.

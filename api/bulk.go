@@ -166,7 +166,7 @@ func (a *api) stepBulk(ctx context.Context, b *bulk, ts []*lifecycle.Transaction
 			b.done++
 		case errors.Is(err, queues.ErrNotFound):
 			continue // removed meanwhile
-		case errors.Is(err, queues.ErrUnavailable), errors.Is(err, queues.ErrFull):
+		case errors.Is(err, queues.ErrUnavailable), errors.Is(err, queues.ErrUnsettled), errors.Is(err, queues.ErrFull):
 			failure = err
 			continue
 		default:

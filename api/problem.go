@@ -142,6 +142,11 @@ func problemOf(err error) *problem {
 			Status: http.StatusInsufficientStorage, Code: codeStoreFull, Title: "The store is full",
 			Detail: "Redis has no memory left for new transactions; those accepted go on. Send it again, with the same uid, when some are removed.", After: time.Minute, cause: err,
 		}
+	case errors.Is(err, queues.ErrUnsettled):
+		return &problem{
+			Status: http.StatusServiceUnavailable, Code: codeUnavailable, Title: "The store is being reconciled",
+			Detail: "Redis was restarted or failed over, and what it may have forgotten is being put back. Nothing was done. Send it again.", After: 2 * time.Second, cause: err,
+		}
 	case errors.Is(err, queues.ErrUnavailable), errors.Is(err, queues.ErrUnconfirmed):
 		return &problem{
 			Status: http.StatusServiceUnavailable, Code: codeUnavailable, Title: "The store does not answer",

@@ -47,18 +47,23 @@ func (t *Tracker) Survey(ctx context.Context, wanted []Wanted) (map[string]Used,
 	if c := t.poll(ctx, true); !c.Quorum {
 		return nil, fmt.Errorf("looking for commands: %w", c.Err)
 	}
-	found := make(map[string]Used, len(wanted))
+	found, began := make(map[string]Used, len(wanted)), time.Now()
 	for part := range slices.Chunk(wanted, chunk) {
 		if err := t.survey(ctx, part, found); err != nil {
 			return nil, fmt.Errorf("looking for commands: %w", err)
+		}
+	}
+	for _, v := range t.voted {
+		if v.failedLast.Before(began) {
+			v.failedFirst, v.failedLast = time.Time{}, time.Time{}
 		}
 	}
 	return found, nil
 }
 
 // A node that fails surveys for as long as unheardFor is done without by those after that; until
-// then none is, for what it alone shows may be ours. One that has failed none for forgiven starts
-// anew.
+// then none is, for what it alone shows may be ours. One that has answered all of a survey, or
+// failed none for as long as forgiven, starts anew.
 const (
 	unheardFor = time.Minute
 	forgiven   = 10 * time.Minute

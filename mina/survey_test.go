@@ -98,7 +98,7 @@ func TestSurvey(t *testing.T) {
 }
 
 // TestSurveyWithout: no node may be missed that has a vote, but one that has failed surveys for a
-// minute, be it those of some senders alone.
+// minute, and answered none.
 func TestSurveyWithout(t *testing.T) {
 	slowly(t, func(n *net) {
 		fails := func(i int, some bool) {
@@ -121,10 +121,8 @@ func TestSurveyWithout(t *testing.T) {
 			}
 			<-time.After(20 * time.Second)
 		}
-		for range 2 {
-			fails(1, false)
-			survey("the first senders", true) // which is nothing to those that follow
-			fails(1, true)
+		fails(1, true)
+		for range 3 {
 			survey("a node fails", false)
 		}
 		survey("for a minute", true)
@@ -136,8 +134,16 @@ func TestSurveyWithout(t *testing.T) {
 		fails(1, false)
 		survey("the other is there again", true)
 		fails(2, false)
-		<-time.After(forgiven)
+		survey("both are", true)
+		for range 3 {
+			fails(1, true)
+			survey("a node fails now and then", false)
+			fails(1, false)
+			survey("and answers in between", true)
+		}
 		fails(1, true)
+		survey("a node fails", false)
+		<-time.After(forgiven)
 		survey("a node fails long after", false)
 	})
 }

@@ -1,23 +1,16 @@
 package sequencer_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"mina-sequencer/dispatcher"
 	"mina-sequencer/dispatcher/devworker"
-	"mina-sequencer/ledger"
-	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/senders"
-	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -99,80 +92,6 @@ func TestAlikeRemembered(t *testing.T) {
 	}
 }
 
-// A lateLedger cannot be reached at first. Then it takes all that is posted, as often as it is,
-// tells nothing of that, and has it a minute later.
-type lateLedger struct {
-	mu        sync.Mutex
-	posts, at int // at: how many it has executed
-}
-
-func (l *lateLedger) Idempotent() bool { return false }
-
-func (l *lateLedger) Submit(context.Context, []byte, string) ledger.Answer {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.posts++; l.posts == 1 {
-		return ledger.Answer{Outcome: ledger.NotWritten, Message: "not reached"}
-	}
-	time.AfterFunc(time.Minute, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.at++
-	})
-	return ledger.Answer{Outcome: ledger.MayBeProcessed, Message: "gateway timeout"}
-}
-
-func (l *lateLedger) Statuses(_ context.Context, ids []string) (map[string]ledger.Status, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := map[string]ledger.Status{}
-	for _, id := range ids {
-		if all[id] = (ledger.Status{State: ledger.Unknown}); l.at > 0 {
-			all[id] = ledger.Status{State: ledger.Committed}
-		}
-	}
-	return all, nil
-}
-
-// TestBatchForgotten: Redis forgets that a batch was posted for the second time, on the slot on
-// which it was not reached at first. The process that knows has it put back, and not posted again.
-func TestBatchForgotten(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		policy := testPolicy()
-		policy.LedgerPatience = 10 * time.Minute
-		w := newWorldWith(t, devnet.Config{FillRate: 1}, policy)
-		l, types := new(lateLedger), new(dispatcher.Registry)
-		w.ok(types.Register(dispatcher.SubmitBatch([]string{"sc"})))
-		w.ok(w.pool.Configure(w.ctx, map[string]string{senders.SlotName("sc", 1): "http://sc"}))
-		store, pool := w.open(w.redis.NewClient())
-		s := sequencer.New(sequencer.Options{
-			Store: store, Senders: pool, Types: types, Namespace: "test", Policy: w.policy, Log: w.log,
-			Ledgers: map[string]ledger.Ledger{"sc": l},
-			Chain:   mina.NewTracker(mina.TrackerOptions{Nodes: []*mina.Node{w.node(0)}, Depth: 8}),
-		})
-		ctx, stop := context.WithCancel(context.Background())
-		var running sync.WaitGroup
-		running.Go(func() { _ = s.Run(ctx) })
-		defer running.Wait()
-		defer stop()
-		w.ok(w.store.Enqueue(w.ctx, queues.Item{UID: "a", Queue: "q", Type: dispatcher.SubmitBatchType, Ledger: "sc", BatchID: "b1",
-			Data: json.RawMessage(`{"ledger":"sc","batchList":"AAAA"}`)}).Err)
-		w.soon("a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) == 1 && x.Phase == lifecycle.PhaseWaiting })
-		before := w.redis.Snapshot()
-		w.soon("a", func(x *lifecycle.Transaction) bool {
-			return x.Phase == lifecycle.PhaseWatching || x.Phase == lifecycle.PhaseSent
-		})
-		w.redis.FailOver(before)
-		<-time.After(10 * time.Minute)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if got := w.get("a").State(); l.at != 1 || l.posts != 2 || got != lifecycle.Done {
-			t.Errorf("posted %d times, executed %d times, %s", l.posts, l.at, got)
-		}
-	})
-}
-
 // TestRemovedStaysRemoved: what has ended, and was removed by a person, is not done again because
 // Redis restarts, which forgets nothing.
 func TestRemovedStaysRemoved(t *testing.T) {
@@ -213,22 +132,80 @@ func TestRemovedStaysRemoved(t *testing.T) {
 	}
 }
 
-// TestCancelForgotten: what is out is not said to be cancelled for good by a process that knows it,
-// though Redis has forgotten it.
+// TestDeadAlike: a person said that the first attempt is dead, which no node had answered. The second
+// is like it; Redis forgets that, and the process that knew it dies.
+func TestDeadAlike(t *testing.T) {
+	t.Parallel()
+	for at := time.Duration(0); at < 4*time.Second; at += time.Second {
+		t.Run(at.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				policy := testPolicy()
+				policy.FeeMax, policy.RetryDelay, policy.RetryDelayMax = policy.Fee, 10*time.Second, 10*time.Second
+				w := newWorldWith(t, devnet.Config{FillRate: 1, Nodes: 2}, policy)
+				w.worker(1, devworker.Options{ProveTime: 2 * time.Second})
+				p := w.start()
+				<-time.After(slot + 5*time.Second)
+				both := func(f devnet.Faults) {
+					for i := range 2 {
+						w.ok(w.net.Node(i).SetFaults(f))
+					}
+				}
+				both(devnet.Faults{LoseRequests: 1000})
+				item := queues.Item{UID: "a", Queue: "q", Type: "MINT", Data: json.RawMessage(`{"n":1}`)}
+				item.ExpiresAt = time.Now().Add(90 * time.Minute) // which both are bounded by
+				w.ok(w.store.Enqueue(w.ctx, item).Err)
+				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWatching })
+				_, err := p.Resolve(w.ctx, "a", false, "")
+				w.ok(err)
+				both(devnet.Faults{})
+				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseDelayed })
+				w.web.unplug("worker1", true) // its worker is away for a moment
+				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWaiting })
+				w.web.unplug("worker1", false)
+				before := w.redis.Snapshot()
+				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Open() && x.Last().Outcome != lifecycle.Prepared })
+				<-time.After(at)
+				p.kill()
+				w.redis.FailOver(before)
+				w.web.unplug("worker1", true)
+				w.worker(2, devworker.Options{ProveTime: 2 * time.Second})
+				w.start()
+				<-time.After(4 * time.Hour)
+				got := w.get("a")
+				if n := len(w.net.Effects()); n != 1 || got.State() != lifecycle.Done {
+					t.Errorf("%s, %d effects, by %+v", got.State(), n, got.Attempts)
+				}
+			})
+		})
+	}
+}
+
+// TestCancelForgotten: what is out is not said to be cancelled for good, though Redis has forgotten
+// it, neither by the process that knows it nor by another one.
 func TestCancelForgotten(t *testing.T) {
-	trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *world) {
-		w.worker(1, devworker.Options{ProveTime: 5 * time.Second})
-		p := w.start()
-		<-time.After(slot + 5*time.Second)
-		w.post("q", "a")
-		before := w.redis.Snapshot()
-		w.await("a", lifecycle.Revision, time.Minute)
-		w.redis.FailOver(before)
-		if _, pending, err := p.Cancel(w.ctx, "a"); !errors.Is(err, queues.ErrUnavailable) && !pending {
-			w.Errorf("cancelled: %t, %v", pending, err)
-		}
-		w.await("a", lifecycle.Done, time.Hour)
-	})
+	t.Parallel()
+	for name, other := range map[string]bool{"itself": false, "another": true} {
+		t.Run(name, func(t *testing.T) {
+			trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *world) {
+				w.worker(1, devworker.Options{ProveTime: 5 * time.Second})
+				p := w.start()
+				<-time.After(slot + 5*time.Second)
+				w.post("q", "a")
+				before := w.redis.Snapshot()
+				w.await("a", lifecycle.Revision, time.Minute)
+				if other {
+					p = w.start()
+					<-time.After(2 * time.Second)
+				}
+				w.redis.FailOver(before)
+				if _, pending, err := p.Cancel(w.ctx, "a"); !errors.Is(err, queues.ErrUnsettled) {
+					w.Errorf("cancelled: %t, %v", pending, err)
+				}
+				w.await("a", lifecycle.Done, time.Hour)
+			})
+		})
+	}
 }
 
 // TestTrainPutBack: a train of which all was forgotten is put back, and none of it breaks by that.

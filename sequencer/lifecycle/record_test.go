@@ -496,6 +496,10 @@ func TestRestored(t *testing.T) {
 		"one alike was refused since":      {tried(later), remembers(refused), []Attempt{later, refused}},
 		"refused, and another one is out":  {tried(tryAt("R", 8, Sent)), remembers(refused), []Attempt{tryAt("R", 8, Sent), refused}},
 		"found, and one alike was refused": {tried(refused), found, []Attempt{refused, came}},
+		"one that is alike was declared dead": {tried(from(1, ended(tryAt("S", 3, Expired)), "5K")),
+			remembers(from(1, ended(tryAt("S", 3, Expired)), "5K"), later), []Attempt{from(1, ended(tryAt("S", 3, Expired)), "5K"), later}},
+		"found, and one alike was declared dead": {tried(from(1, ended(tryAt("S", 3, Expired)), "5K")), found,
+			[]Attempt{from(1, ended(tryAt("S", 3, Expired)), "5K"), came}},
 		"found, though it was refused": {tried(foundAgain), found,
 			[]Attempt{hashed(from(1, tryAt("S", 3, Signed), "5J"), "5J")}},
 		"found, though it was refused, and another is out": {tried(foundAgain, tryAt("R", 8, Sent)), found, nil},
@@ -543,6 +547,37 @@ func TestRestored(t *testing.T) {
 				t.Errorf("attempts %+v, want %+v", got.Attempts, tried(c.want...).Attempts)
 			}
 		})
+	}
+}
+
+// TestRestoredBatch: attempts of a batch are all alike, and told apart by when they were made. One
+// that has the number of another and was made later has taken its place.
+func TestRestoredBatch(t *testing.T) {
+	t.Parallel()
+	batch := func(attempts ...Attempt) *Transaction {
+		b := tried(attempts...)
+		b.Ledger, b.BatchID = "saw", "b1"
+		return b
+	}
+	first, second := from(1, tryAt("saw/1", 0, FailedIn), "b1"), from(2, tryAt("saw/1", 0, Sent), "b1")
+	first.EndedAt = restoredAt
+	for name, c := range map[string]struct {
+		stored, known *Transaction
+		lacks         bool
+	}{
+		"another one has ended":       {batch(first), batch(first, second), true},
+		"it is there":                 {batch(first, second), batch(first, second), false},
+		"its end is there":            {batch(from(2, ended(tryAt("saw/1", 0, Refused)), "b1")), batch(second), false},
+		"its number is another's":     {batch(from(3, tryAt("saw/1", 0, Signed), "b1")), batch(second), false},
+		"an older one has its number": {batch(from(1, ended(tryAt("saw/1", 0, Refused)), "b1")), batch(second), true},
+	} {
+		after, _ := Restored(c.stored, KnownOf(c.known, nil), restoredAt)
+		if Lacks(c.stored, c.known) != c.lacks || (after != nil) != c.lacks {
+			t.Errorf("%s: lacks %t, restored as %+v", name, Lacks(c.stored, c.known), after)
+		}
+		if after != nil && !after.Open() {
+			t.Errorf("%s: restored, and nothing is open: %+v", name, after.Attempts)
+		}
 	}
 }
 

@@ -54,7 +54,23 @@ func Lacks(t, known *Transaction) bool {
 // has reports whether t has an attempt, and as far as k: not as a plan alone, nor without
 // its worker's answer.
 func (t *Transaction) has(k *Attempt) bool {
-	return slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.is(k) && !a.planned() && !a.precedes(k) })
+	return t.anew(k) ||
+		slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return t.same(&a, k) && !a.planned() && !a.precedes(k) })
+}
+
+// same reports whether an attempt of t is what is known as k. Those of a batch are all alike, and
+// told apart by when they were made.
+func (t *Transaction) same(a, k *Attempt) bool {
+	if t.Ledger != "" {
+		return a.StartedAt.UnixMilli() == k.StartedAt.UnixMilli()
+	}
+	return a.is(k)
+}
+
+// anew reports whether the number of k, of a batch, was given anew since: nothing came of k.
+func (t *Transaction) anew(k *Attempt) bool {
+	a := t.Attempt(k.Number)
+	return t.Ledger != "" && a != nil && a.StartedAt.UnixMilli() > k.StartedAt.UnixMilli()
 }
 
 // precedes reports whether a is k as it was before its worker answered: none goes back to that.
@@ -100,7 +116,11 @@ func KnownBy(c Command, now time.Time) Known {
 
 // nothing reports whether nothing came of a: its nonce may be another one's since, which is alike.
 func (a *Attempt) nothing() bool {
-	return !a.EndedAt.IsZero() && (a.Outcome == Refused || a.Outcome == Prepared)
+	switch a.Outcome {
+	case Prepared, Refused, Expired: // or a person said so
+		return !a.EndedAt.IsZero()
+	}
+	return false
 }
 
 // is reports whether a, as it is stored, is what is known as k: a command that was found
@@ -147,13 +167,13 @@ func Restored(t *Transaction, k Known, now time.Time) (*Transaction, *BytesRead)
 // restore gives t an attempt, behind the one with a number, and reports the number that
 // it has, and whether that, or what is known of it, is news.
 func (t *Transaction) restore(c Attempt, behind int, now time.Time) (number int, news bool) {
-	if c.planned() && !c.Pending() {
+	if c.planned() && !c.Pending() || t.anew(&c) {
 		return behind, false // it came to nothing, and is not the one that was made after it
 	}
 	found := c.Number == 0
 	for i := behind; i < len(t.Attempts); i++ {
 		a := &t.Attempts[i]
-		if !a.is(&c) || a.planned() && !a.Pending() {
+		if !t.same(a, &c) || a.planned() && !a.Pending() {
 			continue
 		}
 		unknown := a.KnownHash() == ""
@@ -162,7 +182,7 @@ func (t *Transaction) restore(c Attempt, behind int, now time.Time) (number int,
 		case a.precedes(&c), a.Open() && !c.EndedAt.IsZero():
 			*a = c
 			return a.Number, true
-		case found && a.Outcome == Refused && !t.Open(): // and is out all the same
+		case found && a.nothing() && !a.Legacy && !t.Open(): // and is out all the same
 			a.Outcome, a.NodeHash, a.Error, a.EndedAt = c.Outcome, c.NodeHash, nil, time.Time{}
 			return a.Number, true
 		case !unknown || c.KnownHash() == "":

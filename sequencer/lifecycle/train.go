@@ -84,7 +84,7 @@ func (m *Member) inOrder() bool {
 	case PhaseSent, PhaseWatching:
 		return true
 	case PhaseDispatching:
-		return last.Outcome != Prepared && last.EndedAt.IsZero()
+		return last.EndedAt.IsZero() && last.Outcome != Prepared && last.Outcome != Unknown
 	}
 	return false
 }

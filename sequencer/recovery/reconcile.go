@@ -16,45 +16,9 @@ import (
 // used is stopped. forgotten: Redis may have forgotten anything, so all blocks are read;
 // else only those with nonces above the next ones that are known.
 func (r *Recovery) reconcile(ctx context.Context, forgotten bool) error {
-	const some = 200
-	for cursor := ""; ; {
-		page, next, err := r.Senders.List(ctx, some, cursor)
-		if err != nil {
-			return err
-		}
-		var names []string
-		for _, p := range page {
-			names = append(names, p.AccountID)
-		}
-		if err := r.compare(ctx, names, forgotten); err != nil {
-			return err
-		}
-		if cursor = next; cursor == "" {
-			return nil
-		}
-	}
-}
-
-// compare does this for a few senders: one question to the nodes for all of them.
-func (r *Recovery) compare(ctx context.Context, accounts []string, forgotten bool) error {
-	wanted := make([]mina.Wanted, 0, len(accounts))
-	for _, a := range accounts {
-		if senders.LedgerOf(a) != "" {
-			continue // no chain shows what a slot has sent: its ledger is asked before it posts
-		}
-		sender, err := r.Senders.Get(ctx, a)
-		switch {
-		case errors.Is(err, senders.ErrNotFound):
-		case err != nil:
-			return err
-		case forgotten:
-			wanted = append(wanted, mina.Wanted{Payer: a, Whole: true})
-		case sender.Nonce != nil:
-			wanted = append(wanted, mina.Wanted{Payer: a, From: *sender.Nonce})
-		}
-	}
-	if len(wanted) == 0 || !forgotten && !r.Chain.Any() { // or it can use none of them
-		return nil
+	wanted, err := r.wanted(ctx, forgotten)
+	if err != nil || len(wanted) == 0 || !forgotten && !r.Chain.Any() { // or it can use none of them
+		return err
 	}
 	shown, err := r.Chain.Survey(ctx, wanted)
 	if err != nil {
@@ -69,6 +33,30 @@ func (r *Recovery) compare(ctx context.Context, accounts []string, forgotten boo
 		doubts = append(doubts, r.attribute(ctx, w.Payer, shown[w.Payer], owners))
 	}
 	return errors.Join(doubts...)
+}
+
+// wanted is what the nodes are asked about all senders.
+func (r *Recovery) wanted(ctx context.Context, forgotten bool) (all []mina.Wanted, err error) {
+	const some = 200
+	for cursor := ""; ; {
+		page, next, err := r.Senders.List(ctx, some, cursor)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range page {
+			switch {
+			case senders.LedgerOf(p.AccountID) != "":
+				// No chain shows what a slot has sent: its ledger is asked before it posts.
+			case forgotten:
+				all = append(all, mina.Wanted{Payer: p.AccountID, Whole: true})
+			case p.Nonce != nil:
+				all = append(all, mina.Wanted{Payer: p.AccountID, From: *p.Nonce})
+			}
+		}
+		if cursor = next; cursor == "" {
+			return all, nil
+		}
+	}
 }
 
 // named finds the transactions that commands name in their memos: a uid by memo.

@@ -1,0 +1,247 @@
+package sequencer_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/ledger"
+	"mina-sequencer/mina"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
+	"mina-sequencer/senders"
+	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// A strictLedger executes a batch as often as it gets it, and tells nothing of a post but what
+// answer says; where that is MayBeProcessed it may have it a minute later.
+type strictLedger struct {
+	mu sync.Mutex
+	// posts counts those that were made, executed those that took effect.
+	posts, executed int
+	answer          func(post int) (o ledger.Outcome, arrives bool)
+}
+
+func (l *strictLedger) Idempotent() bool { return false }
+
+func (l *strictLedger) Submit(context.Context, []byte, string) ledger.Answer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.posts++
+	o, arrives := l.answer(l.posts)
+	if arrives {
+		time.AfterFunc(time.Minute, func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.executed++
+		})
+	}
+	return ledger.Answer{Outcome: o, Message: "as the test has it"}
+}
+
+func (l *strictLedger) Statuses(_ context.Context, ids []string) (map[string]ledger.Status, error) {
+	time.Sleep(200 * time.Millisecond)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := map[string]ledger.Status{}
+	for _, id := range ids {
+		if all[id] = (ledger.Status{State: ledger.Unknown}); l.executed > 0 {
+			all[id] = ledger.Status{State: ledger.Committed}
+		}
+	}
+	return all, nil
+}
+
+// batches is a world with one ledger, and one slot on it.
+func batches(t *testing.T, test func(w *world)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		policy := testPolicy()
+		policy.LedgerPatience = 10 * time.Minute
+		w := newWorldWith(t, devnet.Config{FillRate: 1}, policy)
+		w.ok(w.pool.Configure(w.ctx, map[string]string{senders.SlotName("sc", 1): "http://sc"}))
+		test(w)
+	})
+}
+
+// ledgerProcess is one that sees a ledger as l.
+func (w *world) ledgerProcess(client *redis.Client, l ledger.Ledger) *sequencer.Sequencer {
+	types := new(dispatcher.Registry)
+	w.ok(types.Register(dispatcher.SubmitBatch([]string{"sc"})))
+	store, pool := w.open(client)
+	s := sequencer.New(sequencer.Options{
+		Store: store, Senders: pool, Types: types, Namespace: "test", Policy: w.policy, Log: w.log,
+		Ledgers: map[string]ledger.Ledger{"sc": l},
+		Chain:   mina.NewTracker(mina.TrackerOptions{Nodes: []*mina.Node{w.node(0)}, Depth: 8}),
+	})
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = s.Run(ctx) })
+	w.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+	return s
+}
+
+func (w *world) postBatch(uid string) {
+	w.Helper()
+	w.ok(w.store.Enqueue(w.ctx, queues.Item{UID: uid, Queue: "q", Type: dispatcher.SubmitBatchType, Ledger: "sc",
+		BatchID: "b-" + uid, Data: json.RawMessage(`{"ledger":"sc","batchList":"AAAA"}`)}).Err)
+}
+
+// TestBatchForgotten: Redis forgets that a batch was posted for the second time, on the slot on
+// which it was not reached at first. The process that knows has it put back, and not posted again.
+func TestBatchForgotten(t *testing.T) {
+	batches(t, func(w *world) {
+		l := &strictLedger{answer: func(post int) (ledger.Outcome, bool) {
+			if post == 1 {
+				return ledger.NotWritten, false
+			}
+			return ledger.MayBeProcessed, true
+		}}
+		w.ledgerProcess(w.redis.NewClient(), l)
+		w.postBatch("a")
+		w.soon("a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) == 1 && x.Phase == lifecycle.PhaseWaiting })
+		before := w.redis.Snapshot()
+		w.soon("a", func(x *lifecycle.Transaction) bool {
+			return x.Phase == lifecycle.PhaseWatching || x.Phase == lifecycle.PhaseSent
+		})
+		w.redis.FailOver(before)
+		<-time.After(10 * time.Minute)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if got := w.get("a").State(); l.executed != 1 || l.posts != 2 || got != lifecycle.Done {
+			w.Errorf("posted %d times, executed %d times, %s", l.posts, l.executed, got)
+		}
+	})
+}
+
+// TestBatchRetriedForgotten: the same of one that a person has declared dead, and had tried again.
+func TestBatchRetriedForgotten(t *testing.T) {
+	t.Parallel()
+	for at := time.Duration(0); at <= 12*time.Second; at += 2 * time.Second {
+		t.Run(at.String(), func(t *testing.T) {
+			batches(t, func(w *world) {
+				l := &strictLedger{answer: func(post int) (ledger.Outcome, bool) { return ledger.MayBeProcessed, post > 1 }}
+				s := w.ledgerProcess(w.redis.NewClient(), l)
+				w.postBatch("a")
+				w.await("a", lifecycle.Unresolved, time.Hour)
+				_, err := s.Resolve(w.ctx, "a", false, "")
+				w.ok(err)
+				_, err = s.Retry(w.ctx, "a")
+				w.ok(err)
+				var before redistest.Snapshot
+				w.shortly("a", func(x *lifecycle.Transaction) bool {
+					if x.Phase == lifecycle.PhaseDispatching && len(x.Attempts) == 1 {
+						before = w.redis.Snapshot()
+					}
+					return len(x.Attempts) == 2 && (x.Phase == lifecycle.PhaseSent || x.Phase == lifecycle.PhaseWatching)
+				})
+				<-time.After(at)
+				w.redis.FailOver(before)
+				<-time.After(15 * time.Minute)
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				if got := w.get("a").State(); l.executed != 1 || l.posts != 2 || got != lifecycle.Done {
+					w.Errorf("posted %d times, executed %d times, %s", l.posts, l.executed, got)
+				}
+			})
+		})
+	}
+}
+
+// shortly looks more often than soon.
+func (w *world) shortly(uid string, until func(*lifecycle.Transaction) bool) {
+	w.Helper()
+	for range 72000 {
+		if until(w.get(uid)) {
+			return
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	w.Fatalf("%+v", w.get(uid))
+}
+
+// A frail hook loses the replies of Redis, or has nothing reach it.
+type frail struct{ lose, down atomic.Bool }
+
+func (f *frail) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (f *frail) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := errors.New("i/o timeout")
+		if !f.down.Load() {
+			if e := next(ctx, cmd); !f.lose.Load() {
+				return e
+			}
+		}
+		cmd.SetErr(err)
+		return err
+	}
+}
+
+func (f *frail) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := errors.New("i/o timeout")
+		if !f.down.Load() {
+			if e := next(ctx, cmds); !f.lose.Load() {
+				return e
+			}
+		}
+		for _, c := range cmds {
+			c.SetErr(err)
+		}
+		return err
+	}
+}
+
+// TestBatchNumberAnew: the reply to the write that puts a batch off is lost, and another process has
+// it next, whose attempt has the number of the first. That one is nothing that Redis has forgotten.
+func TestBatchNumberAnew(t *testing.T) {
+	batches(t, func(w *world) {
+		f, up := new(frail), new(atomic.Bool)
+		var once sync.Once
+		answers := func(breaks func()) func(int) (ledger.Outcome, bool) {
+			return func(int) (ledger.Outcome, bool) {
+				if up.Load() {
+					return ledger.Accepted, true
+				}
+				once.Do(breaks)
+				return ledger.NotWritten, false
+			}
+		}
+		first := &strictLedger{answer: answers(func() {
+			f.lose.Store(true)
+			time.AfterFunc(300*time.Millisecond, func() {
+				f.down.Store(true)
+				f.lose.Store(false)
+			})
+			time.AfterFunc(8*time.Second, func() { f.down.Store(false) })
+		})}
+		client := w.redis.NewClient()
+		client.AddHook(f)
+		w.ledgerProcess(client, first)
+		<-time.After(time.Second)
+		w.postBatch("a")
+		w.soon("a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) == 1 && x.Phase == lifecycle.PhaseWaiting })
+		second := &strictLedger{answer: answers(func() {})}
+		w.ledgerProcess(w.redis.NewClient(), second)
+		<-time.After(3 * time.Minute)
+		up.Store(true)
+		<-time.After(20 * time.Minute)
+		if got := w.get("a"); got.State() != lifecycle.Done || len(got.Attempts) != 1 {
+			w.Errorf("%s, %v, by %+v", got.State(), got.Error, got.Attempts)
+		}
+	})
+}

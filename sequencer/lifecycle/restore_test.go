@@ -1,0 +1,89 @@
+package lifecycle
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// anyRecord is a transaction with up to three attempts of any kind, in the order in which they were
+// planned: of two senders, at two nonces, most of them alike.
+func anyRecord(r *rand.Rand, ledger bool) *Transaction {
+	outcomes := []Outcome{Prepared, Signed, Sent, Unknown, Refused, Expired, Replaced, FailedIn}
+	phases := []Phase{PhaseDispatching, PhaseWaiting, PhaseFailed, PhaseWatching, PhaseDone}
+	t, at := &Transaction{UID: "a", Queue: "q", Phase: phases[r.IntN(len(phases))], Sender: "S"}, int64(1)
+	if ledger {
+		t.Ledger = "sc"
+	}
+	for range r.IntN(4) {
+		at += int64(r.IntN(2)) + 1
+		a := Attempt{Number: len(t.Attempts) + 1, Sender: []string{"S", "R"}[r.IntN(2)], Outcome: outcomes[r.IntN(len(outcomes))],
+			StartedAt: time.UnixMilli(at).UTC()}
+		switch {
+		case ledger:
+			a.Hash = "b1"
+			if a.Outcome == Prepared {
+				a.Outcome = Signed
+			}
+		default:
+			a.Nonce, a.Fee, a.ValidUntil, a.NodeHash = uint32(3+r.IntN(2)), 1, 9, []string{"", "5J", "5K"}[r.IntN(3)]
+			if r.IntN(4) == 0 {
+				a.Legacy, a.ValidUntil = true, 0
+			}
+		}
+		switch a.Outcome {
+		case Refused, Expired, Replaced, FailedIn:
+			a.EndedAt = restoredAt
+		case Prepared:
+			if r.IntN(2) == 0 {
+				a.EndedAt = restoredAt
+			}
+		}
+		t.Attempts = append(t.Attempts, a)
+	}
+	return t
+}
+
+// TestRestoredEnds: whatever is stored and known, what is put back is put back once, and then
+// nothing is lacked: who lacks something waits until it is put back.
+func TestRestoredEnds(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // no secret
+	for range 100_000 {
+		ledger := r.IntN(4) == 0
+		stored, memory := anyRecord(r, ledger), anyRecord(r, ledger)
+		known := KnownOf(memory, nil)
+		if !ledger && r.IntN(4) == 0 {
+			memory = nil
+			known = KnownBy(Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J"}, restoredAt)
+		}
+		got, times := stored, 0
+		for after := stored; after != nil && times < 8; times++ {
+			if after, _ = Restored(got, known, restoredAt); after != nil {
+				got = after
+			}
+		}
+		if times == 8 || Lacks(got, memory) {
+			t.Fatalf("after %d times it lacks %t\nstored %+v\nknown  %+v\nnow    %+v",
+				times, Lacks(got, memory), stored.Attempts, known.Attempts, got.Attempts)
+		}
+	}
+}
+
+// TestInOrder: what is put back as dispatching stands for what was built on it, unless another
+// attempt is to be made. What is bound no more is not known to those around it.
+func TestInOrder(t *testing.T) {
+	t.Parallel()
+	for o, want := range map[Outcome]bool{Prepared: false, Unknown: false, Signed: true, Sent: true, Pooled: true} {
+		m := Member{Txn: tried(tryAt("S", 3, o))}
+		if m.inOrder() != want {
+			t.Errorf("%s: in order %t", o, !want)
+		}
+	}
+	over := tried(ended(tryAt("S", 3, Included)))
+	over.Phase = PhaseDone
+	train := TrainOf([]string{"a", "b"}, "b", func(string) (Member, bool) { return Member{Txn: over}, true })
+	if !train.Unseen || len(train.Ahead) > 0 {
+		t.Errorf("one that is DONE runs: %+v", train)
+	}
+}
