@@ -210,7 +210,7 @@ func mistakesOfFailovers() []mistake {
 		{"what is out forgotten with the store", "fails over, all live", restore,
 			"if (known.out(k) || k.Legacy", "if (k.Legacy"},
 		{"a plan taken for what became of it", "fails over, two senders", restore,
-			"a.is(k) && !a.planned()", "a.is(k)"},
+			"t.same(&a, k) && !a.precedes(k)", "t.same(&a, k)"},
 		{"what landed not remembered", "fails over, reorganised", restore,
 			"return a.Open() || a.Shallow || a == t.standing() }", "return a.Open() || a.Shallow }"},
 		{"the bytes of what was forgotten not put back", "fails over, all live", restore,

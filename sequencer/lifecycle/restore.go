@@ -55,7 +55,7 @@ func Lacks(t, known *Transaction) bool {
 // its worker's answer.
 func (t *Transaction) has(k *Attempt) bool {
 	return t.anew(k) ||
-		slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return t.same(&a, k) && !a.planned() && !a.precedes(k) })
+		slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return t.same(&a, k) && !a.precedes(k) })
 }
 
 // same reports whether an attempt of t is what is known as k. Those of a batch are all alike, and
