@@ -48,7 +48,7 @@ func anyRecord(r *rand.Rand, ledger bool) *Transaction {
 // nothing is lacked: who lacks something waits until it is put back.
 func TestRestoredEnds(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // no secret
+	r := rand.New(rand.NewPCG(1, 2))
 	for range 100_000 {
 		ledger := r.IntN(4) == 0
 		stored, memory := anyRecord(r, ledger), anyRecord(r, ledger)
