@@ -48,8 +48,6 @@ type Change struct {
 	// Budgets are those that its cost is counted with besides, and the most that each may
 	// come to; they refuse it as Limits do.
 	Budgets []Budget
-	// Settled: refused with ErrUnsettled while Redis may have forgotten something.
-	Settled bool
 	// Width is how many of a queue may be in flight where nobody has set it.
 	Width int
 	// Limits refuses the change with a *FeeLimitError if it costs more than they
@@ -159,7 +157,7 @@ func (s *Store) arguments(c *Change) []any {
 		args[10] = ""
 	}
 	say := func(word string, words ...any) { args = append(append(args, word), words...) }
-	if c.Confirm || c.Settled {
+	if c.Confirm {
 		say("confirm")
 	}
 	if c.InOrder {

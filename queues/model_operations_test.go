@@ -472,10 +472,7 @@ func (m *model) remove() bool {
 		}
 		t := r.Txn
 		waited := m.want.Awaits(m.queueOf(t.Queue), uid)
-		switch err := m.want.Remove(uid); {
-		case errors.Is(err, explorer.ErrUnsettled):
-			return says("unsettled")
-		case err != nil:
+		if err := m.want.Remove(uid); err != nil {
 			return says("busy")
 		}
 		m.forget(t)

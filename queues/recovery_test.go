@@ -407,13 +407,6 @@ func testRepost(f *fixture) {
 	if p := f.pulse(me, long, ""); !p.Settled {
 		f.Errorf("what was removed is missed: %+v", p)
 	}
-	f.to("y", lifecycle.PhaseFailed, person)
-	f.failOver(f.snapshot())
-	if err := f.store.Remove(f.ctx, "y"); !errors.Is(err, queues.ErrUnsettled) {
-		f.Errorf("what a process may know to be out is removed: %v", err)
-	}
-	f.settle(me)
-	f.ok(f.store.Remove(f.ctx, "y"))
 }
 
 func testAdoptForgottenSender(f *fixture) {

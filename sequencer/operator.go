@@ -13,8 +13,7 @@ import (
 
 // order applies what a person asks for to what is stored now, and anew if that has
 // changed meanwhile. What lacks something that this process knows to be out is left as it is
-// until that is written back, and nothing is ended while Redis may have forgotten that it is out:
-// ErrUnsettled.
+// until that is written back: ErrUnsettled.
 func (s *Sequencer) order(ctx context.Context, uid string, order lifecycle.Order) (*lifecycle.Transaction, error) {
 	for {
 		t, err := s.Store.Get(ctx, uid)
@@ -35,7 +34,6 @@ func (s *Sequencer) order(ctx context.Context, uid string, order lifecycle.Order
 		_, err = s.Store.Advance(ctx, &queues.Change{
 			Before: t, After: step.Txn, Aside: step.Aside, Now: v.Now, Wait: s.Policy.CallbackWait, Lease: callbackLease,
 			Moves: lifecycle.Effects(t, step.Txn, &step.Aside, &s.Policy), Budgets: s.budgets(t, step.Txn),
-			Settled: step.Txn.Phase.Final() && !t.Phase.Final(), // another process may know that it is out
 		})
 		if errors.Is(err, queues.ErrStale) || errors.Is(err, queues.ErrFollowed) {
 			continue

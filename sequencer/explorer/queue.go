@@ -93,9 +93,6 @@ func (s *Store) Remove(uid string) error {
 	if !t.Phase.Final() || t.Phase == lifecycle.PhaseDone && t.Claim != "" || t.Open() {
 		return ErrBusy
 	}
-	if s.Unsettled {
-		return ErrUnsettled
-	}
 	s.Forget(t)
 	return nil
 }
