@@ -581,6 +581,19 @@ func TestRestoredBatch(t *testing.T) {
 	}
 }
 
+// TestRestoredBatchEnd: that it has ended is put back as any other's end.
+func TestRestoredBatchEnd(t *testing.T) {
+	t.Parallel()
+	out := tried(from(2, tryAt("saw/1", 0, Sent), "b1"))
+	out.Ledger, out.BatchID = "saw", "b1"
+	over := out.Clone()
+	over.Attempts[0] = ended(from(2, tryAt("saw/1", 0, Expired), "b1"))
+	over.Attempts[0].Number = 1
+	if after, _ := Restored(out, KnownOf(over, nil), restoredAt); after == nil || after.Open() {
+		t.Errorf("restored as %+v", after)
+	}
+}
+
 // TestRestoredBytes: they go with their attempt, whatever number that has by now.
 func TestRestoredBytes(t *testing.T) {
 	t.Parallel()

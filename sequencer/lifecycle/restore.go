@@ -183,8 +183,7 @@ func (t *Transaction) restore(c Attempt, behind int, now time.Time) (number int,
 			*a = c
 			return a.Number, true
 		case found && a.nothing() && !a.Legacy && !t.Open(): // and is out all the same
-			a.Outcome, a.NodeHash, a.Error, a.EndedAt = c.Outcome, c.NodeHash, nil, time.Time{}
-			return a.Number, true
+			a.Outcome, a.Error, a.EndedAt = c.Outcome, nil, time.Time{}
 		case !unknown || c.KnownHash() == "":
 			return a.Number, false
 		}
