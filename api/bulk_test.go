@@ -177,31 +177,37 @@ func TestBulkInSteps(t *testing.T) {
 // TestBulkStoreFails: what was done is told, and the cursor repeats what was not.
 func TestBulkStoreFails(t *testing.T) {
 	t.Parallel()
-	s, d := setupBulk(t)
-	items := make([]queues.Item, queues.MaxBatch)
-	for batch := range 3 {
-		for i := range items {
-			items[i] = queues.Item{UID: fmt.Sprint("u", batch, "-", i), Queue: fmt.Sprint("q", batch), Type: "ANY", Data: []byte("{}")}
-		}
-		s.store.EnqueueBatch(t.Context(), items)
-	}
-	away := func(uid string) error {
-		if strings.HasPrefix(uid, "u1-") {
-			return fmt.Errorf("advance: %w", queues.ErrUnavailable)
-		}
-		return nil
-	}
-	d.fails = away
-	got := s.ask("POST", "/transactions/cancel", `{"filter":{"state":"WAITING"}}`).want(200).read()
-	if got["done"] != json.Number(fmt.Sprint(mostPage)) || got["nextCursor"] == nil {
-		t.Fatalf("answered %v", got)
-	}
-	next := fmt.Sprintf(`{"filter":{"state":"WAITING"},"cursor":%q}`, got["nextCursor"])
-	s.ask("POST", "/transactions/cancel", next).wantProblem(503, "STORE_UNAVAILABLE")
-	d.fails = nil
-	got = s.ask("POST", "/transactions/cancel", next).want(200).read()
-	if got["done"] != json.Number(fmt.Sprint(2*mostPage)) || got["nextCursor"] != nil {
-		t.Errorf("answered %v", got)
+	for _, err := range []error{queues.ErrUnavailable, queues.ErrUnsettled} {
+		t.Run(err.Error(), func(t *testing.T) {
+			t.Parallel()
+			s, d := setupBulk(t)
+			items := make([]queues.Item, queues.MaxBatch)
+			for batch := range 3 {
+				for i := range items {
+					items[i] = queues.Item{UID: fmt.Sprint("u", batch, "-", i), Queue: fmt.Sprint("q", batch), Type: "ANY", Data: []byte("{}")}
+				}
+				s.store.EnqueueBatch(t.Context(), items)
+			}
+			away := func(uid string) error {
+				if strings.HasPrefix(uid, "u1-") {
+					return fmt.Errorf("advance: %w", err)
+				}
+				return nil
+			}
+			d.fails = away
+			got := s.ask("POST", "/transactions/cancel", `{"filter":{"state":"WAITING"}}`).want(200).read()
+			if got["done"] != json.Number(fmt.Sprint(mostPage)) || got["nextCursor"] == nil {
+				t.Fatalf("answered %v", got)
+			}
+			next := fmt.Sprintf(`{"filter":{"state":"WAITING"},"cursor":%q}`, got["nextCursor"])
+			s.ask("POST", "/transactions/cancel", next).wantProblem(503, "STORE_UNAVAILABLE")
+			d.fails = nil
+			got = s.ask("POST", "/transactions/cancel", next).want(200).read()
+			if got["done"] != json.Number(fmt.Sprint(2*mostPage)) || got["nextCursor"] != nil {
+				t.Errorf("answered %v", got)
+			}
+
+		})
 	}
 }
 

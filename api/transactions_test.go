@@ -319,6 +319,7 @@ func TestTransactionActions(t *testing.T) {
 		{"retry", "", lifecycle.ErrMightStillLand, false, 409, "MIGHT_STILL_LAND", "retry u"},
 		{"retry", "", fmt.Errorf("u: %w", queues.ErrNotFound), false, 404, "NOT_FOUND", "retry u"},
 		{"retry", "", queues.ErrStale, false, 503, "STORE_UNAVAILABLE", "retry u"},
+		{"cancel", "", queues.ErrUnsettled, false, 503, "STORE_UNAVAILABLE", "cancel u"},
 		{"retry", "", errors.New("bug"), false, 500, "STORE_UNAVAILABLE", "retry u"},
 		{"cancel", "", nil, false, 200, "", "cancel u"},
 		{"cancel", "", nil, true, 202, "", "cancel u"},

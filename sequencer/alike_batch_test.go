@@ -50,7 +50,7 @@ func (l *strictLedger) Submit(context.Context, []byte, string) ledger.Answer {
 }
 
 func (l *strictLedger) Statuses(_ context.Context, ids []string) (map[string]ledger.Status, error) {
-	time.Sleep(200 * time.Millisecond)
+	<-time.After(200 * time.Millisecond)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := map[string]ledger.Status{}
@@ -100,6 +100,16 @@ func (w *world) postBatch(uid string) {
 		BatchID: "b-" + uid, Data: json.RawMessage(`{"ledger":"sc","batchList":"AAAA"}`)}).Err)
 }
 
+// doneOnce: a is DONE, was posted twice, and is executed once.
+func (w *world) doneOnce(l *strictLedger) {
+	w.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if got := w.get("a").State(); l.executed != 1 || l.posts != 2 || got != lifecycle.Done {
+		w.Errorf("posted %d times, executed %d times, %s", l.posts, l.executed, got)
+	}
+}
+
 // TestBatchForgotten: Redis forgets that a batch was posted for the second time, on the slot on
 // which it was not reached at first. The process that knows has it put back, and not posted again.
 func TestBatchForgotten(t *testing.T) {
@@ -119,11 +129,7 @@ func TestBatchForgotten(t *testing.T) {
 		})
 		w.redis.FailOver(before)
 		<-time.After(10 * time.Minute)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if got := w.get("a").State(); l.executed != 1 || l.posts != 2 || got != lifecycle.Done {
-			w.Errorf("posted %d times, executed %d times, %s", l.posts, l.executed, got)
-		}
+		w.doneOnce(l)
 	})
 }
 
@@ -151,11 +157,7 @@ func TestBatchRetriedForgotten(t *testing.T) {
 				<-time.After(at)
 				w.redis.FailOver(before)
 				<-time.After(15 * time.Minute)
-				l.mu.Lock()
-				defer l.mu.Unlock()
-				if got := w.get("a").State(); l.executed != 1 || l.posts != 2 || got != lifecycle.Done {
-					w.Errorf("posted %d times, executed %d times, %s", l.posts, l.executed, got)
-				}
+				w.doneOnce(l)
 			})
 		})
 	}

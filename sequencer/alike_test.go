@@ -27,24 +27,18 @@ func (w *world) soon(uid string, until func(*lifecycle.Transaction) bool) *lifec
 	return nil
 }
 
-// alike is a world in which a second attempt is made that has the nonce, the fee and the last
-// slot of the first, which every node has refused: the fee is at its most.
-func alike(t *testing.T, after time.Duration, test func(w *world, p *process)) {
+// alike is a world in which the second attempt of a has the nonce, the fee and the last slot of
+// the first, of which nothing came: the fee is at its most. A third one would have another sender.
+func alike(t *testing.T, test func(w *world, p *process)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		policy := testPolicy()
 		policy.FeeMax, policy.RetryDelay, policy.RetryDelayMax = policy.Fee, 10*time.Second, 10*time.Second
 		w := newWorldWith(t, devnet.Config{FillRate: 1, Nodes: 2}, policy)
 		w.worker(1, devworker.Options{ProveTime: 2 * time.Second})
-		for i := range 2 {
-			w.ok(w.net.Node(i).SetFaults(devnet.Faults{Refuse: `(invalid (Invalid_proof))`, RefuseNext: 1}))
-		}
-		p := w.start()
-		<-time.After(2*slot - after)
-		w.post("q", "a")
-		test(w, p)
+		test(w, w.start())
 		<-time.After(time.Minute)
-		w.worker(2, devworker.Options{ProveTime: 2 * time.Second}) // which a third attempt would have
+		w.worker(2, devworker.Options{ProveTime: 2 * time.Second})
 		<-time.After(4 * time.Hour)
 		got := w.get("a")
 		if n := len(w.net.Effects()); n != 1 || got.State() != lifecycle.Done {
@@ -53,19 +47,54 @@ func alike(t *testing.T, after time.Duration, test func(w *world, p *process)) {
 	})
 }
 
-// TestAlikeForgotten: Redis forgets an attempt that is like one of which nothing came, and the
+// faulty has both nodes behave so.
+func (w *world) faulty(f devnet.Faults) {
+	w.Helper()
+	for i := range 2 {
+		w.ok(w.net.Node(i).SetFaults(f))
+	}
+}
+
+// refusedAt posts a so long before a block, to nodes that refuse it once.
+func (w *world) refusedAt(before time.Duration) {
+	w.Helper()
+	w.faulty(devnet.Faults{Refuse: `(invalid (Invalid_proof))`, RefuseNext: 1})
+	<-time.After(2*slot - before)
+	w.post("q", "a")
+	w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseDelayed })
+}
+
+// putBack has a go back to its queue, for its worker is away for a moment, and tells what Redis
+// holds then.
+func (w *world) putBack() (before redistest.Snapshot) {
+	w.Helper()
+	w.web.unplug("worker1", true)
+	w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWaiting })
+	w.web.unplug("worker1", false)
+	return w.redis.Snapshot()
+}
+
+// second waits until the second attempt of a is like the first, and as far as until says.
+func (w *world) second(until func(*lifecycle.Transaction) bool) {
+	w.Helper()
+	got := w.soon("a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) == 2 && until(x) }).Attempts
+	if x, y := got[0], got[1]; x.Sender != y.Sender || x.Nonce != y.Nonce || x.Fee != y.Fee || x.ValidUntil != y.ValidUntil {
+		w.Fatalf("they are not alike: %+v", got)
+	}
+}
+
+func isOut(t *lifecycle.Transaction) bool { return t.Open() && t.Last().Outcome != lifecycle.Prepared }
+
+// TestAlikeForgotten: Redis forgets an attempt that is like one which all nodes had refused, and the
 // process that knew it dies. What the nodes show is not taken for the refused one.
 func TestAlikeForgotten(t *testing.T) {
 	t.Parallel()
 	for at := time.Duration(0); at < 3*time.Second; at += time.Second {
 		t.Run(at.String(), func(t *testing.T) {
-			alike(t, 35*time.Second, func(w *world, p *process) {
-				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseDelayed })
-				w.web.unplug("worker1", true) // its worker is away for a moment
-				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWaiting })
-				w.web.unplug("worker1", false)
-				before := w.redis.Snapshot()
-				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Open() && x.Last().Outcome != lifecycle.Prepared })
+			alike(t, func(w *world, p *process) {
+				w.refusedAt(35 * time.Second)
+				before := w.putBack()
+				w.second(isOut)
 				<-time.After(at)
 				p.kill()
 				w.redis.FailOver(before)
@@ -81,12 +110,41 @@ func TestAlikeRemembered(t *testing.T) {
 	t.Parallel()
 	for at := time.Duration(0); at < 5*time.Second; at += 500 * time.Millisecond {
 		t.Run(at.String(), func(t *testing.T) {
-			alike(t, 30*time.Second, func(w *world, _ *process) {
-				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseDelayed })
+			alike(t, func(w *world, _ *process) {
+				w.refusedAt(30 * time.Second)
 				before := w.redis.Snapshot()
-				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseDone })
+				w.second(func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseDone })
 				<-time.After(at)
 				w.redis.FailOver(before)
+			})
+		})
+	}
+}
+
+// TestDeadAlike: a person said that the first attempt is dead, which no node had answered. The second
+// is like it; Redis forgets that, and the process that knew it dies.
+func TestDeadAlike(t *testing.T) {
+	t.Parallel()
+	for at := time.Duration(0); at < 4*time.Second; at += time.Second {
+		t.Run(at.String(), func(t *testing.T) {
+			alike(t, func(w *world, p *process) {
+				<-time.After(slot + 5*time.Second)
+				w.faulty(devnet.Faults{LoseRequests: 1000})
+				item := queues.Item{UID: "a", Queue: "q", Type: "MINT", Data: json.RawMessage(`{"n":1}`)}
+				item.ExpiresAt = time.Now().Add(90 * time.Minute) // which both are bounded by
+				w.ok(w.store.Enqueue(w.ctx, item).Err)
+				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWatching })
+				_, err := p.Resolve(w.ctx, "a", false, "")
+				w.ok(err)
+				w.faulty(devnet.Faults{})
+				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseDelayed })
+				before := w.putBack()
+				w.second(isOut)
+				<-time.After(at)
+				p.kill()
+				w.redis.FailOver(before)
+				w.web.unplug("worker1", true)
+				w.start()
 			})
 		})
 	}
@@ -119,7 +177,8 @@ func TestRemovedStaysRemoved(t *testing.T) {
 				ends(w, w.start())
 				<-time.After(5 * time.Second)
 				w.ok(w.store.Remove(w.ctx, "a"))
-				w.net.Drop("")
+				epoch, err := w.epoch()
+				w.ok(err)
 				w.redis.Restart()
 				<-time.After(20 * time.Second)
 				w.ok(w.net.Node(0).SetFaults(devnet.Faults{}))
@@ -127,54 +186,8 @@ func TestRemovedStaysRemoved(t *testing.T) {
 				if x, err := w.store.Get(w.ctx, "a"); err == nil {
 					t.Errorf("it is %s, by %+v", x.State(), x.Attempts)
 				}
-			})
-		})
-	}
-}
-
-// TestDeadAlike: a person said that the first attempt is dead, which no node had answered. The second
-// is like it; Redis forgets that, and the process that knew it dies.
-func TestDeadAlike(t *testing.T) {
-	t.Parallel()
-	for at := time.Duration(0); at < 4*time.Second; at += time.Second {
-		t.Run(at.String(), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				policy := testPolicy()
-				policy.FeeMax, policy.RetryDelay, policy.RetryDelayMax = policy.Fee, 10*time.Second, 10*time.Second
-				w := newWorldWith(t, devnet.Config{FillRate: 1, Nodes: 2}, policy)
-				w.worker(1, devworker.Options{ProveTime: 2 * time.Second})
-				p := w.start()
-				<-time.After(slot + 5*time.Second)
-				both := func(f devnet.Faults) {
-					for i := range 2 {
-						w.ok(w.net.Node(i).SetFaults(f))
-					}
-				}
-				both(devnet.Faults{LoseRequests: 1000})
-				item := queues.Item{UID: "a", Queue: "q", Type: "MINT", Data: json.RawMessage(`{"n":1}`)}
-				item.ExpiresAt = time.Now().Add(90 * time.Minute) // which both are bounded by
-				w.ok(w.store.Enqueue(w.ctx, item).Err)
-				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWatching })
-				_, err := p.Resolve(w.ctx, "a", false, "")
-				w.ok(err)
-				both(devnet.Faults{})
-				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseDelayed })
-				w.web.unplug("worker1", true) // its worker is away for a moment
-				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWaiting })
-				w.web.unplug("worker1", false)
-				before := w.redis.Snapshot()
-				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Open() && x.Last().Outcome != lifecycle.Prepared })
-				<-time.After(at)
-				p.kill()
-				w.redis.FailOver(before)
-				w.web.unplug("worker1", true)
-				w.worker(2, devworker.Options{ProveTime: 2 * time.Second})
-				w.start()
-				<-time.After(4 * time.Hour)
-				got := w.get("a")
-				if n := len(w.net.Effects()); n != 1 || got.State() != lifecycle.Done {
-					t.Errorf("%s, %d effects, by %+v", got.State(), n, got.Attempts)
+				if after, err := w.epoch(); err != nil || after != epoch {
+					t.Errorf("nothing was forgotten, and the epoch is %s after %s, %v", after, epoch, err)
 				}
 			})
 		})

@@ -48,9 +48,11 @@ const (
 
 // Moves are all that may happen, and some that cannot: Apply tells.
 func (s *State) Moves(visit func(Move)) {
-	if m, due := s.prompt(); due {
-		visit(m)
-		return
+	if s.world.Prompt {
+		if m, due := s.prompt(); due {
+			visit(m)
+			return
+		}
 	}
 	for p := range s.procs {
 		s.movesOf(uint8(p), visit)
@@ -99,12 +101,12 @@ func (s *State) Moves(visit func(Move)) {
 	}
 }
 
-// prompt is what a process does at once, in a world where nothing happens before that.
+// prompt is what a process has to do; false if none has anything.
 func (s *State) prompt() (Move, bool) {
 	for p := range s.procs {
 		for t := range s.past {
 			m := Move{kind: mRun, a: uint8(p), b: uint8(t)}
-			if s.world.Prompt && s.procs[p].alive && s.Apply(m, nil) != nil {
+			if s.procs[p].alive && s.Apply(m, nil) != nil {
 				return m, true
 			}
 		}

@@ -114,14 +114,19 @@ func KnownBy(c Command, now time.Time) Known {
 	}}}
 }
 
-// nothing reports whether nothing came of a: its nonce may be another one's since, which is alike.
-func (a *Attempt) nothing() bool {
+// cameToNothing reports whether a has ended with its nonce unspent, by what is known or a person said:
+// the next attempt takes the same one, and may be like it in all else, too.
+func (a *Attempt) cameToNothing() bool {
 	switch a.Outcome {
-	case Prepared, Refused, Expired: // or a person said so
+	case Prepared, Refused, Expired:
 		return !a.EndedAt.IsZero()
 	}
 	return false
 }
+
+// comes reports whether what was found is in a block, or may get into one: pools keep for a while
+// what has run out.
+func (a *Attempt) comes() bool { return a.ValidUntil == 0 || a.Slot <= a.ValidUntil }
 
 // is reports whether a, as it is stored, is what is known as k: a command that was found
 // has no number, and a legacy worker may take another nonce than was planned. One of which
@@ -129,9 +134,9 @@ func (a *Attempt) nothing() bool {
 func (a *Attempt) is(k *Attempt) bool {
 	found := k.Number == 0
 	switch {
-	case found && a.nothing() && !a.Legacy:
+	case found && a.cameToNothing() && !a.Legacy:
 		return k.NodeHash != "" && a.Is(k.NodeHash)
-	case !found && (a.nothing() || k.nothing()) && a.StartedAt.UnixMilli() != k.StartedAt.UnixMilli():
+	case !found && (a.cameToNothing() || k.cameToNothing()) && a.StartedAt.UnixMilli() != k.StartedAt.UnixMilli():
 		return false
 	case a.Sender != k.Sender || a.Fee != k.Fee || a.Legacy != k.Legacy && !found && !a.Pending():
 		return false
@@ -182,7 +187,7 @@ func (t *Transaction) restore(c Attempt, behind int, now time.Time) (number int,
 		case a.precedes(&c), a.Open() && !c.EndedAt.IsZero():
 			*a = c
 			return a.Number, true
-		case found && a.nothing() && !a.Legacy && !t.Open(): // and is out all the same
+		case found && a.cameToNothing() && !a.Legacy && !t.Open() && c.comes(): // it is out all the same
 			a.Outcome, a.Error, a.EndedAt = c.Outcome, nil, time.Time{}
 		case !unknown || c.KnownHash() == "":
 			return a.Number, false
@@ -195,7 +200,7 @@ func (t *Transaction) restore(c Attempt, behind int, now time.Time) (number int,
 	}
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
-		if !c.nothing() && a.Open() && (a.Sender != c.Sender || a.Nonce != c.Nonce) {
+		if !c.cameToNothing() && a.Open() && (a.Sender != c.Sender || a.Nonce != c.Nonce) {
 			a.Outcome, a.EndedAt, a.Shallow = Replaced, now, a.Sender == c.Sender && t.Phase.Bound()
 		}
 		if a.Pending() {
