@@ -84,6 +84,8 @@ func found(t *testing.T, m mistake) {
 	case slices.ContainsFunc(Worlds(), named):
 	case slices.ContainsFunc(Pairs(), named):
 		args = append(args, "-pairs", "-batch", "2000")
+	case slices.ContainsFunc(WiderWorlds(), func(w *World) bool { return named(w) && w.Prompt }):
+		args = append(args, "-wide") // breadth first, as far as memory reaches
 	default:
 		args = append(args, "-wide", "-batch", "2000") // no world that ends is large enough
 	}

@@ -103,10 +103,12 @@ func (s *State) Moves(visit func(Move)) {
 
 // prompt is what a process has to do; false if none has anything.
 func (s *State) prompt() (Move, bool) {
+	asked := *s
+	asked.met, asked.story = nil, nil // it is not what happens
 	for p := range s.procs {
 		for t := range s.past {
 			m := Move{kind: mRun, a: uint8(p), b: uint8(t)}
-			if s.procs[p].alive && s.Apply(m, nil) != nil {
+			if s.procs[p].alive && asked.Apply(m, nil) != nil {
 				return m, true
 			}
 		}
