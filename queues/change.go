@@ -160,6 +160,9 @@ func (s *Store) arguments(c *Change) []any {
 	if c.Confirm {
 		say("confirm")
 	}
+	if c.Ends {
+		say("ends")
+	}
 	if c.InOrder {
 		say("in-order")
 	}

@@ -472,7 +472,10 @@ func (m *model) remove() bool {
 		}
 		t := r.Txn
 		waited := m.want.Awaits(m.queueOf(t.Queue), uid)
-		if err := m.want.Remove(uid); err != nil {
+		switch err := m.want.Remove(uid); {
+		case errors.Is(err, explorer.ErrUnsettled):
+			return says("unsettled")
+		case err != nil:
 			return says("busy")
 		}
 		m.forget(t)

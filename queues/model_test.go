@@ -596,6 +596,8 @@ func (m *model) ticked(p string, most int, grace time.Duration) answer {
 			m.want.HoldOver(m.queueOf(name))
 		case kind == "s":
 			m.want.RestOver(m.want.Sender(name))
+		case kind == "x" && r != nil && m.want.Unsettled:
+			m.due[member] = m.now.Add(lease)
 		case kind == "x" && r != nil && r.Txn.Phase.Final():
 			m.remove1(r.Txn)
 		}

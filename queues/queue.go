@@ -258,7 +258,7 @@ func (s *Store) SetWidth(ctx context.Context, name string, width int) error {
 var ErrNotFinal = fmt.Errorf("the transaction is not final")
 
 // Remove forgets a transaction that is FAILED, UNRESOLVED, or DONE past
-// finality, and has nothing open. Errors: ErrNotFound, ErrNotFinal, ErrUnavailable.
+// finality, and has nothing open. Errors: ErrNotFound, ErrNotFinal, ErrUnsettled, ErrUnavailable.
 func (s *Store) Remove(ctx context.Context, uid string) error {
 	v, err := s.Run(ctx, removeScript, uid, inMillis(s.Retention))
 	if err != nil {
@@ -272,6 +272,8 @@ func (s *Store) Remove(ctx context.Context, uid string) error {
 		return fmt.Errorf("transaction %s: %w", uid, ErrNotFound)
 	case "busy":
 		return fmt.Errorf("transaction %s: %w", uid, ErrNotFinal)
+	case "unsettled":
+		return fmt.Errorf("transaction %s: %w", uid, ErrUnsettled)
 	default:
 		r.fail("a verdict", verdict)
 	}

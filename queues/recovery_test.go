@@ -25,6 +25,7 @@ func TestRecovery(t *testing.T) {
 		"AdoptTaken":            testAdoptTaken,
 		"AdoptByForgotten":      testAdoptByForgotten,
 		"AdoptStale":            testAdoptStale,
+		"NoEndBeforeSettled":    testNoEndBeforeSettled,
 		"AdoptElsewhere":        testAdoptElsewhere,
 		"Repost":                testRepost,
 		"AdoptForgottenSender":  testAdoptForgottenSender,
@@ -129,6 +130,34 @@ func testNothingBeforeSettled(f *fixture) {
 	}
 	f.bound("b S2")
 	f.sign("a", "5Ja")
+}
+
+func testNoEndBeforeSettled(f *fixture) {
+	f.post("q1", "a")
+	f.post("q2", "b")
+	f.post("q3", "c")
+	cancelled := func(uid string) error { return f.advance(f.get(uid), lifecycle.PhaseFailed, person, effects) }
+	f.ok(f.client.Del(f.ctx, f.key("is:server")).Err())
+	f.ok(cancelled("a")) // where nothing was ever bound nothing can be forgotten
+	f.to("c", lifecycle.PhaseFailed, person, removed(time.Millisecond))
+	<-time.After(5 * time.Millisecond)
+	f.failOver(f.snapshot())
+	if err := cancelled("b"); !errors.Is(err, queues.ErrUnsettled) {
+		f.Errorf("ended: %v", err)
+	}
+	if err := f.store.Remove(f.ctx, "a"); !errors.Is(err, queues.ErrUnsettled) {
+		f.Errorf("removed: %v", err)
+	}
+	f.tick()
+	equal(f.T, "what is there", f.list(queues.Filter{}, 10), []string{"a", "b", "c"})
+	f.settle(me)
+	f.ok(cancelled("b"))
+	f.ok(f.store.Remove(f.ctx, "a"))
+	k, err := f.store.Tick(f.ctx, queues.TickRequest{Process: me, Most: 100, Lease: time.Minute})
+	f.ok(err)
+	if k.Next < 0 || k.Next > time.Minute {
+		f.Errorf("c is looked at again after %s", k.Next)
+	}
 }
 
 func testRestartForgetsNothing(f *fixture) {

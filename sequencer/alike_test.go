@@ -194,22 +194,30 @@ func TestRemovedStaysRemoved(t *testing.T) {
 	}
 }
 
-// TestCancelForgotten: what is out is not said to be cancelled for good by a process that knows it,
-// though Redis has forgotten it.
+// TestCancelForgotten: what is out is not said to be cancelled for good though Redis has forgotten
+// it, neither by the process that knows it nor by another one, and nor is it removed.
 func TestCancelForgotten(t *testing.T) {
-	trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *world) {
-		w.worker(1, devworker.Options{ProveTime: 5 * time.Second})
-		p := w.start()
-		<-time.After(slot + 5*time.Second)
-		w.post("q", "a")
-		before := w.redis.Snapshot()
-		w.await("a", lifecycle.Revision, time.Minute)
-		w.redis.FailOver(before)
-		if _, pending, err := p.Cancel(w.ctx, "a"); !errors.Is(err, queues.ErrUnsettled) {
-			w.Errorf("cancelled: %t, %v", pending, err)
-		}
-		w.await("a", lifecycle.Done, time.Hour)
-	})
+	for _, by := range []string{"who knows it", "another"} {
+		t.Run(by, func(t *testing.T) {
+			trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *world) {
+				w.worker(1, devworker.Options{ProveTime: 5 * time.Second})
+				p := w.start()
+				<-time.After(slot + 5*time.Second)
+				w.post("q", "a")
+				before := w.redis.Snapshot()
+				w.await("a", lifecycle.Revision, time.Minute)
+				if by == "another" {
+					p = w.start()
+					<-time.After(5 * time.Second)
+				}
+				w.redis.FailOver(before)
+				if _, pending, err := p.Cancel(w.ctx, "a"); !errors.Is(err, queues.ErrUnsettled) {
+					w.Errorf("cancelled: %t, %v", pending, err)
+				}
+				w.await("a", lifecycle.Done, time.Hour)
+			})
+		})
+	}
 }
 
 // TestTrainPutBack: a train of which all was forgotten is put back, and none of it breaks by that.

@@ -48,6 +48,10 @@ local function settled()
   return reconciled
 end
 
+-- doubted answers whether this Redis may have forgotten something: the namespace was
+-- reconciled once, and on this one not yet. Then no end is believed, and nothing removed.
+local function doubted() return not settled() and call('EXISTS', P .. 'is:server') == 1 end
+
 -- epoch is that of the event log.
 local function epoch() return call('GET', P .. 'is:epoch') or '0' end
 

@@ -1,13 +1,15 @@
 -- remove deletes a transaction that is final, or DONE past finality.
 --
 -- ARGV[1]  uid, ARGV[2] milliseconds that its key is known
--- Answer:  "ok", "gone", or "busy" if it is not final or still watched
+-- Answer:  "ok", "gone", "busy" if it is not final or still watched, or "unsettled" if
+--          Redis may have forgotten what became of it since
 -- Cost:    about twelve commands; of what stands in a line more, by the logarithm of its
 --          length, and some two hundred where most of it is vacant
 if call('EXISTS', P .. 't:' .. ARGV[1]) == 0 then return 'gone' end
 local t = txn(ARGV[1])
 local watched = t.phase == 'done' and t.claim ~= '' or tonumber(t.open) > 0
 if not INDEX[t.phase] or BOUND[t.phase] or watched then return 'busy' end
+if doubted() then return 'unsettled' end
 remove(ARGV[1], ARGV[2])
 flush()
 return 'ok'

@@ -56,7 +56,7 @@ for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'due', '-inf', now, 'LIMIT', 
     event('s', name, name, '', '', '', 'RESTED_OVER')
     offer(name)
   elseif kind == 'x' and whole(name) then
-    remove(name, ARGV[4])
+    if doubted() then put('due', now + ARGV[3], member) else remove(name, ARGV[4]) end
   end
 end
 flush()

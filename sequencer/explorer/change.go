@@ -46,6 +46,8 @@ func (s *Store) Advance(c *Change) (*lifecycle.Transaction, *lifecycle.Denied, e
 		return nil, nil, ErrStale
 	case c.Moves.Confirm && s.Unsettled:
 		return nil, nil, ErrUnsettled
+	case c.Moves.Ends && s.Unsettled:
+		return nil, nil, ErrUnsettled
 	case c.Moves.Last && s.followed(was):
 		return nil, nil, ErrFollowed
 	case c.Moves.InOrder && r.Overtaken:

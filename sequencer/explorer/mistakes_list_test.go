@@ -225,6 +225,8 @@ func mistakesOfFailovers() []mistake {
 			"	if s.store.Unsettled {\n		from = 0", "	if false {\n		from = 0"},
 		{"bytes that leave although the store is not settled", "fails over, all die along", "change.go",
 			"	case c.Moves.Confirm && s.Unsettled:\n		return nil, nil, ErrUnsettled\n", ""},
+		{"an end told by a store that has forgotten", "fails over, cancelled", decisions + "effects.go",
+			"		Ends:    aside.Person && after.Phase == PhaseFailed &&", "		Ends:    false && aside.Person &&"},
 		{"bytes that leave although no replica has confirmed them", "fails over, confirmed", "run.go",
 			"	h.drive.Stored(txn, way == notConfirmed)\n", "	h.drive.Stored(txn, false)\n"},
 		{"a stranger's command taken for ours", "fails over, a stranger", "failover.go",

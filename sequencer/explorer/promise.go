@@ -122,6 +122,9 @@ func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 			if !past.cancelled && t.Retries < s.policy.MaxRetries {
 				s.refuse = "FAILED, and retries were left"
 			}
+			if s.store.Unsettled && !before.Open() && !past.unknown && t.Ledger == "" && s.took(t) {
+				s.refuse = "FAILED, by a store that has forgotten what is out"
+			}
 		case lifecycle.PhaseUnresolved:
 			past.ended = true
 		case lifecycle.PhaseDone:
@@ -140,6 +143,12 @@ func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 	if s.met != nil {
 		s.met.change(s, before, t, step)
 	}
+}
+
+// took reports whether t took effect, or may by what has left the processes.
+func (s *State) took(t *lifecycle.Transaction) bool {
+	i := int8(txnOf(t.UID))
+	return s.effectOf(i) != nil || s.mayLand(i, true)
 }
 
 // Check looks for a promise that is broken in a state; "" if all hold.

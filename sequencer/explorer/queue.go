@@ -83,7 +83,7 @@ func (s *Store) PauseOver(q *Queue) {
 	}
 }
 
-// Remove forgets what is final and can land no more.
+// Remove forgets what is final and can land no more. Errors: ErrGone, ErrBusy, ErrUnsettled.
 func (s *Store) Remove(uid string) error {
 	r := s.Record(uid)
 	if r == nil {
@@ -92,6 +92,9 @@ func (s *Store) Remove(uid string) error {
 	t := r.Txn
 	if !t.Phase.Final() || t.Phase == lifecycle.PhaseDone && t.Claim != "" || t.Open() {
 		return ErrBusy
+	}
+	if s.Unsettled {
+		return ErrUnsettled
 	}
 	s.Forget(t)
 	return nil

@@ -243,6 +243,8 @@ func worldsOfFailovers() []*World {
 			Budget: Budget{Forget: 1, FailIn: 1}},
 		{Name: "fails over, market", Market: true, Height: 1, Forgets: 1, Budget: Budget{Forget: 1}},
 		{Name: "fails over, a deadline", Deadline: 2, Height: 2, Forgets: 2, Budget: Budget{Forget: 1}},
+		{Name: "fails over, cancelled", Height: 1, Finality: 1, Forgets: 3, Lags: lifecycle.PhaseWaiting,
+			Budget: Budget{Forget: 1, Cancel: 1}},
 		{Name: "fails over, a stranger", Height: 1, Forgets: 1, Lags: lifecycle.PhaseDispatching,
 			Budget: Budget{Forget: 1, Outsider: 1}},
 	}

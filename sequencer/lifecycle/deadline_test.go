@@ -106,7 +106,7 @@ func deadlineRows() []row {
 				decides(tells, sees(FateIncluded, 2)),
 				"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
 			{"while it waits", txn(PhaseWaiting, expires(-time.Second)), orders(Order{What: OrderExpire}),
-				"overdue; FAILED, FREE" + ends},
+				"overdue; FAILED, FREE" + ends + "; ends"},
 			{"not before", txn(PhaseWaiting, expires(minutes(30))), orders(Order{What: OrderExpire}),
 				"transaction u is WAITING: its deadline has not come while it waits"},
 			{"not tried again", txn(PhaseFailed, try(Expired, over), expires(-time.Second)), orders(Order{What: OrderRetry}),

@@ -17,6 +17,10 @@ type Moves struct {
 	// may wait for its end. InOrder refuses what leaves, too, if an earlier transaction of the
 	// queue waits again.
 	Confirm, InOrder bool
+	// Ends: whoever does not drive t says that nothing comes of it. It is refused where the
+	// store may have forgotten what is out. Who drives t knows that, and the namespace may wait
+	// for the end.
+	Ends bool
 	// Last: it is refused while others are in flight behind it.
 	Last bool
 	// Tell is a callback that became due; the queue waits CallbackWait for its answer.
@@ -37,6 +41,7 @@ func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 		Last: before.Phase.Bound() && !after.Phase.Bound() && (after.Phase != PhaseDone || after.Landed == 0) &&
 			!aside.Slips,
 		Confirm: aside.Rest != nil && aside.Rest.Why == StoppedNonce && !before.Open(),
+		Ends:    aside.Person && after.Phase == PhaseFailed && before.Phase != PhaseFailed,
 	}
 	if opens(before, after) {
 		m.Confirm = m.Confirm || after.Phase.Bound() || after.Phase == PhaseDone

@@ -267,6 +267,9 @@ func aside(v *View, s *Step, say func(string, ...any)) {
 	if m.Confirm {
 		say("confirm")
 	}
+	if m.Ends {
+		say("ends")
+	}
 	if m.Tell != "" {
 		say("tell %s", m.Tell)
 	}

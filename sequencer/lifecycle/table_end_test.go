@@ -82,9 +82,9 @@ func personRows() []row {
 		mayLand = "transaction u is UNRESOLVED: an attempt might still land"
 		nothing = "transaction u is REVISION and has no attempt of unknown outcome: " +
 			"the transaction cannot be retried in its state"
-		untried  = "cancelled; FAILED, FREE; cancel asked; error CANCELLED; event CANCELLED; drop bytes"
+		untried  = "cancelled; FAILED, FREE; cancel asked; error CANCELLED; event CANCELLED; drop bytes; ends"
 		wasTried = "cancelled; FAILED, FREE; 1 prepared over 7@100; error CANCELLED; event CANCELLED; " +
-			"drop bytes; tell on-failure"
+			"drop bytes; ends; tell on-failure"
 	)
 	return []row{
 		{"WAITING, or RETRY with nothing open: cancelled", []sample{
@@ -126,11 +126,11 @@ func personRows() []row {
 			{"dead while watching", txn(PhaseWatching, try(Sent)), orders(Order{What: OrderDead}),
 				"ordered; RETRY, RETRY; 1 expired over 7@100; drop bytes; ask nonce"},
 			{"dead, to end", txn(PhaseWatching, try(Sent), ending(PhaseFailed)), orders(Order{What: OrderDead}),
-				"ordered; FAILED, FREE; 1 expired over 7@100; drop bytes; ask nonce; tell on-failure"},
+				"ordered; FAILED, FREE; 1 expired over 7@100; drop bytes; ask nonce; ends; tell on-failure"},
 			{"dead, cancelled", txn(PhaseWatching, try(Sent), try(Prepared), cancelling),
 				orders(Order{What: OrderDead}),
 				"cancelled; FAILED, FREE; 1 expired over 7@100; 2 prepared over 7@100; cancel asked; " +
-					"error CANCELLED; event CANCELLED; drop bytes; ask nonce; tell on-failure"},
+					"error CANCELLED; event CANCELLED; drop bytes; ask nonce; ends; tell on-failure"},
 			{"nothing unknown: refused", txn(PhaseWatching, try(Expired, over)),
 				orders(Order{What: OrderDead}), nothing},
 		}},
