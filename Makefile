@@ -33,7 +33,7 @@ simulate: ## Simulate the service against SEEDS seeds of faults, default 2000
 explore: ## Explore larger worlds of the decisions, up to STATES states of each
 	go test ./sequencer/explorer -run '^TestWorlds$$' -timeout 24h -v -wide -batch 2000 -bound $(STATES)
 
-explore-pairs: ## Explore the decisions on two of a queue in flight to the end, a quarter of an hour
+explore-pairs: ## Explore the decisions on two of a queue in flight, or on two processes, to the end, a quarter of an hour
 	go test ./sequencer/explorer -run '^TestWorlds$$' -timeout 24h -v -pairs -batch 2000
 
 mutants: setup ## Make every small mistake in turn, and see that a test notices it

@@ -318,8 +318,8 @@ func (a *audit) train(r *reply, queue string, run []any) {
 		switch {
 		case !t.Phase.Bound() || t.Queue != queue:
 			bad("as %s of queue %s", t.State(), t.Queue)
-		case last != nil && (t.Sender != last.Sender || ownerOf(t) != ownerOf(last) || t.Sequence < last.Sequence):
-			bad("with %s, by %q, behind %s, with %s, by %q", t.Sender, ownerOf(t), last.UID, last.Sender, ownerOf(last))
+		case last != nil && (t.Sender != last.Sender || t.Owner() != last.Owner() || t.Sequence < last.Sequence):
+			bad("with %s, by %q, behind %s, with %s, by %q", t.Sender, t.Owner(), last.UID, last.Sender, last.Owner())
 		case open != nil && t.Open() && int(t.FirstOpen().Nonce)-int(open.FirstOpen().Nonce) != apart:
 			bad("at nonce %d, %d places behind %s at nonce %d", t.FirstOpen().Nonce, apart, open.UID, open.FirstOpen().Nonce)
 		}
@@ -327,11 +327,6 @@ func (a *audit) train(r *reply, queue string, run []any) {
 			open, apart = t, 0
 		}
 	}
-}
-
-// ownerOf is the process that has claimed t, "" if none has.
-func ownerOf(t *lifecycle.Transaction) string {
-	return t.Claim[:max(0, strings.LastIndexByte(t.Claim, ':'))]
 }
 
 // number is a score as a float; Redis writes large ones in several ways.

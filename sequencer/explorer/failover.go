@@ -36,7 +36,7 @@ func (s *State) remembers(p, t int, txn *lifecycle.Transaction, bytes *lifecycle
 	}
 	r := &s.procs[p].recovery
 	r.txns, r.known = slices.Clone(r.txns), slices.Clone(r.known)
-	switch r.txns[t] = lifecycle.Remember(r.txns[t], txn); {
+	switch r.txns[t] = lifecycle.Remember(s.procs[p].id, r.txns[t], txn); {
 	case r.txns[t] == nil:
 		r.known[t] = lifecycle.Known{}
 	case r.txns[t] == txn && bytes != nil:
@@ -46,10 +46,10 @@ func (s *State) remembers(p, t int, txn *lifecycle.Transaction, bytes *lifecycle
 
 // lacks reports whether a record lacks what a process knows to be out.
 func (s *State) lacks(p, t int, txn *lifecycle.Transaction) bool {
-	return s.world.Forgets > 0 && lifecycle.Lacks(txn, s.procs[p].txns[t])
+	return s.world.Forgets > 0 && lifecycle.Lacks(s.procs[p].id, txn, s.procs[p].txns[t])
 }
 
-// forgets has processes forget what nobody of them drives: time has passed since, with a
+// forgets has processes that work forget what they do not drive: time has passed since, with a
 // store that lacks nothing.
 func (s *State) forgets() {
 	if s.store.Unsettled {
@@ -57,6 +57,9 @@ func (s *State) forgets() {
 	}
 	for p := range s.procs {
 		r := &s.procs[p].recovery
+		if r.shut || !r.back {
+			continue
+		}
 		r.txns, r.known = slices.Clone(r.txns), slices.Clone(r.known)
 		for t, h := range s.procs[p].held {
 			if h == nil {
@@ -220,10 +223,10 @@ func (s *State) mayBeUnknown(c command, shown bool) {
 	}
 }
 
-// knows reports whether a command is one of the attempts that are stored.
+// knows reports whether a command is one of the attempts that are stored, and of no plan.
 func (s *State) knows(c command) bool {
 	return slices.ContainsFunc(s.store.Records[c.txn].Txn.Attempts, func(a lifecycle.Attempt) bool {
-		return !a.Pending() && senderOf(a.Sender) == int(c.sender) && (a.Nonce == uint32(c.nonce) || a.Legacy)
+		return (a.Outcome != lifecycle.Prepared || a.Legacy) && senderOf(a.Sender) == int(c.sender) && (a.Nonce == uint32(c.nonce) || a.Legacy)
 	})
 }
 

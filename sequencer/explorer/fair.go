@@ -94,6 +94,9 @@ func (s *State) round() bool {
 			s.try(Move{kind: mOrder, a: uint8(t), b: uint8(slices.Index(orders, lifecycle.OrderExpire))})
 		}
 	}
+	if s.refuse = cmp.Or(s.refuse, s.checkStops()); s.refuse != "" {
+		return false
+	}
 	s.persons()
 	if s.ledgerGoesOn(); s.world.Ledger == noLedger {
 		s.build()

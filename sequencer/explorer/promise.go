@@ -41,14 +41,20 @@ func (s *State) mayLeave(proc *process, t int, h *held) {
 	r := s.store.Record(uid(t))
 	a := r.Txn.Attempt(h.call.Number)
 	switch {
+	case s.past[t].unknown && Owner(r.Txn.Claim) != proc.id:
+		// What nobody could know was found, and put back by another process.
 	case !proc.live || Owner(r.Txn.Claim) != proc.id:
 		s.refuse = fmt.Sprintf("%s leaves %s without a claim", h.call.Kind, proc.id)
 	case a == nil:
 		s.refuse = fmt.Sprintf("%s of an attempt that is not stored", h.call.Kind)
 	case h.call.Kind == lifecycle.Send && !a.Open() && a.Number != r.Txn.Landed && !sharesLanded(r.Txn, a):
 		s.refuse = "bytes are sent of an attempt that is not stored as open"
+	case h.call.Kind == lifecycle.Send && r.Bytes == nil && s.world.Forgets > 0 && s.world.Budget[Lapse] > 0:
+		// The attempt was put back by another process, which did not know the bytes.
 	case h.call.Kind == lifecycle.Send && (r.Bytes == nil || !slices.Equal(r.Bytes.Command, h.drive.Bytes(h.call))):
 		s.refuse = "bytes are sent that are not stored"
+	case h.call.Kind == lifecycle.Send && s.world.Early == 0 && s.beside(t, a):
+		s.refuse = "bytes are sent, and others of it may land at another nonce"
 	case h.call.Kind == lifecycle.Send && s.due(proc, r.Txn):
 		s.refuse = "bytes are sent after its deadline"
 	case h.call.Kind == lifecycle.Prove && !r.Txn.Open() && !a.Unplaced && !s.stand(r.Txn):
@@ -65,6 +71,32 @@ func (s *State) mayLeave(proc *process, t int, h *held) {
 	if h.call.Kind == lifecycle.Dispatch {
 		s.past[t].asked |= 1 << h.call.Number
 	}
+}
+
+// beside reports whether another attempt of a transaction that is known has landed or may, at
+// another nonce, while no node has seen a.
+func (s *State) beside(t int, a *lifecycle.Attempt) (found bool) {
+	see := func(c command) {
+		same := senderOf(a.Sender) == int(c.sender) && a.Nonce == uint32(c.nonce)
+		found = found || int(c.txn) == t && !same && slices.ContainsFunc(s.store.Records[t].Txn.Attempts,
+			func(o lifecycle.Attempt) bool { return o.Outcome != lifecycle.Prepared && c.isOf(&o) })
+	}
+	c := s.chain[0]
+	for i := range s.net {
+		w := &s.net[i]
+		if int(w.cmd.txn) == t && w.cmd.isOf(a) {
+			return false
+		}
+		if w.cmd.nonce >= c.next(w.cmd.sender) && !s.expired(w.cmd) {
+			see(w.cmd)
+		}
+	}
+	for i := range c.blocks {
+		if b := &c.blocks[i]; b.full && b.fate == succeeded {
+			see(b.cmd)
+		}
+	}
+	return found
 }
 
 // due reports whether the deadline of a transaction has come, by the clock or by what a
@@ -350,11 +382,19 @@ func (s *State) checkBonds() string {
 				return a.Account + " is bound to a queue that does not know it"
 			}
 		}
-		for _, r := range a.Reasons {
-			if r.Why == lifecycle.StoppedNonce && !s.anyUnknown() && s.world.Budget[Outsider] == 0 &&
-				s.world.Budget[Stray] == 0 {
-				return a.Account + " is stopped for its nonce, and nobody else used it"
-			}
+	}
+	return s.checkStops()
+}
+
+// checkStops: no sender is stopped for what nobody else did.
+func (s *State) checkStops() string {
+	if s.anyUnknown() || s.world.Budget[Outsider] > 0 || s.world.Budget[Stray] > 0 {
+		return ""
+	}
+	for i := range s.store.Senders {
+		a := &s.store.Senders[i]
+		if slices.ContainsFunc(a.Reasons, func(r Reason) bool { return r.Why == lifecycle.StoppedNonce }) {
+			return a.Account + " is stopped for its nonce, and nobody else used it"
 		}
 	}
 	return ""

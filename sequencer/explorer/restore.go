@@ -9,7 +9,7 @@ func (s *State) writeBack(p int) bool {
 	all := true
 	for t, known := range proc.txns {
 		if known != nil {
-			all = s.place(p, t, lifecycle.KnownOf(known, proc.known[t].Bytes)) && all
+			all = s.place(p, t, lifecycle.KnownOf(proc.id, known, proc.known[t].Bytes)) && all
 		}
 	}
 	if proc = &s.procs[p]; !all {
@@ -53,7 +53,7 @@ func (s *State) place(p, t int, known lifecycle.Known) bool {
 			return true
 		}
 		other := s.store.Read(by)
-		if back := lifecycle.MakesRoom(other); back != nil {
+		if back := lifecycle.MakesRoom(other, s.now); back != nil {
 			s.restores("room made")
 			s.putBack(p, other, back, nil)
 			continue
@@ -61,6 +61,11 @@ func (s *State) place(p, t int, known lifecycle.Known) bool {
 		done := lifecycle.Passed(after, other, s.now)
 		if done == nil {
 			s.restores("waited for")
+			for _, uid := range s.store.queue(other.Queue).Run { // who waits for none of these
+				if t := s.store.Read(uid); lifecycle.MakesRoom(t, s.now) != nil {
+					s.putBack(p, t, lifecycle.MakesRoom(t, s.now), nil)
+				}
+			}
 			return false
 		}
 		s.restores("passed")

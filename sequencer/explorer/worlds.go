@@ -148,8 +148,8 @@ func worldsOfTrains() []*World {
 	}
 }
 
-// Pairs are worlds of width 2 that end within minutes, each alone, and are too many for every
-// change.
+// Pairs are worlds of width 2, and of two processes, that end within minutes, each alone, and are
+// too many for every change.
 func Pairs() []*World {
 	pair := []int{2}
 	return filled([]*World{
@@ -184,6 +184,12 @@ func Pairs() []*World {
 			Budget: Budget{Pause: 1}},
 		{Name: "train, at once, drained", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Senders: 2, Retries: 1,
 			Height: 1, Budget: Budget{Drain: 1, WorkerErr: 1}},
+		{Name: "fails over, refused at any time", Queues: []int{1, 1}, Height: 1, Finality: 1, Forgets: 3,
+			Lags: lifecycle.PhaseSent, Budget: Budget{Forget: 1, Refuse: 1}},
+		{Name: "fails over, one sleeps", Procs: 2, Senders: 2, Prompt: true, Height: 1, Finality: 1, Forgets: 1,
+			Lags: lifecycle.PhaseDispatching, Budget: Budget{Forget: 1, Lapse: 1, Busy: 1}},
+		{Name: "fails over, one sleeps, cancelled", Procs: 2, Prompt: true, Height: 1, Finality: 1, Forgets: 2,
+			Lags: lifecycle.PhaseDispatching, Budget: Budget{Forget: 1, Lapse: 1, Cancel: 1}},
 	})
 }
 
@@ -245,6 +251,8 @@ func worldsOfFailovers() []*World {
 		{Name: "fails over, a deadline", Deadline: 2, Height: 2, Forgets: 2, Budget: Budget{Forget: 1}},
 		{Name: "fails over, cancelled", Height: 1, Finality: 1, Forgets: 3, Lags: lifecycle.PhaseWaiting,
 			Budget: Budget{Forget: 1, Cancel: 1}},
+		{Name: "fails over, refused", Queues: []int{1, 1}, Prompt: true, Height: 1, Finality: 1, Forgets: 3,
+			Lags: lifecycle.PhaseSent, Budget: Budget{Forget: 1, Refuse: 1}},
 		{Name: "fails over, a stranger", Height: 1, Forgets: 1, Lags: lifecycle.PhaseDispatching,
 			Budget: Budget{Forget: 1, Outsider: 1}},
 	}

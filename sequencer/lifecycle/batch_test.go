@@ -91,7 +91,7 @@ func batchRows() []row {
 			{"it has executed it", batch(PhaseDispatching), decides(scabbard, stands(BatchCommitted)),
 				"landed; DONE, FREE; 1 included over 0@0; landed 1"},
 			{"cancelled", batch(PhaseDispatching, cancelling), decides(sawtooth),
-				"cancelled; FAILED, FREE; cancel asked; error CANCELLED; event CANCELLED"},
+				"cancelled; FAILED, FREE; cancel asked; error CANCELLED; event CANCELLED; ends"},
 			{"the process ends", batch(PhaseDispatching), decides(sawtooth, func(v *View) { v.Draining = true }), "draining"},
 			{"another process's ledger", batch(PhaseDispatching), decides(),
 				"deferred; WAITING, FREE; deferred 1; error UNKNOWN_TYPE; rest RESTED 1s; hold queue 1s"},

@@ -40,7 +40,8 @@ func (c *checker) inTime(v *View, s *Step) {
 // deadlineRows are of what has a deadline.
 func deadlineRows() []row {
 	rich := holds(nonce, 200)
-	const ends = "; error EXPIRED; event EXPIRED; drop bytes"
+	const expired = "; error EXPIRED; event EXPIRED; drop bytes"
+	const ends = expired + "; ends"
 	return []row{
 		{"not planned once the last slot has come", []sample{
 			{"planned while there is time", txn(PhaseDispatching, expires(minutes(30))), decides(asked(good()), rich, tells),
@@ -77,7 +78,7 @@ func deadlineRows() []row {
 				"overdue; FAILED, FREE; 1 prepared over 7@100" + ends + "; tell on-failure"},
 			{"one that sends by itself is not asked", txn(PhaseDispatching, try(Prepared), expires(minutes(30))),
 				decides(tells, knows(func(l *Local) { l.Legacy = true })),
-				"answered; UNRESOLVED, FREE; 1 prepared over 7@100; error DEADLINE_UNKEPT; drop bytes; tell on-failure"},
+				"answered; UNRESOLVED, FREE; 1 prepared over 7@100; error DEADLINE_UNKEPT; drop bytes; ends; tell on-failure"},
 		}},
 		{"not released once the last slot has come", []sample{
 			{"signed, and given to nobody", txn(PhaseSent, try(Signed), expires(minutes(3))),
@@ -98,15 +99,15 @@ func deadlineRows() []row {
 		{"FAILED once nothing is open", []sample{
 			{"expired on the chain", txn(PhaseWatching, try(Sent), expires(minutes(3))),
 				decides(tells, sees(FateExpired, 5)),
-				"overdue; FAILED, FREE; 1 expired over 7@100" + ends + "; B62a from nonce 7; tell on-failure"},
+				"overdue; FAILED, FREE; 1 expired over 7@100" + expired + "; B62a from nonce 7; tell on-failure"},
 			{"failed in a block", txn(PhaseWatching, try(Sent), expires(minutes(3))),
 				decides(tells, sees(FateFailed, 5)),
-				"overdue; FAILED, FREE; 1 failed over 7@100" + ends + "; B62a from nonce 8; tell on-failure"},
+				"overdue; FAILED, FREE; 1 failed over 7@100" + expired + "; B62a from nonce 8; tell on-failure"},
 			{"landed, whatever the clock says", txn(PhaseWatching, try(Sent), expires(-time.Hour)),
 				decides(tells, sees(FateIncluded, 2)),
 				"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
 			{"while it waits", txn(PhaseWaiting, expires(-time.Second)), orders(Order{What: OrderExpire}),
-				"overdue; FAILED, FREE" + ends + "; ends"},
+				"overdue; FAILED, FREE" + ends},
 			{"not before", txn(PhaseWaiting, expires(minutes(30))), orders(Order{What: OrderExpire}),
 				"transaction u is WAITING: its deadline has not come while it waits"},
 			{"not tried again", txn(PhaseFailed, try(Expired, over), expires(-time.Second)), orders(Order{What: OrderRetry}),

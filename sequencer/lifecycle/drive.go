@@ -80,7 +80,7 @@ const (
 
 // Next says what is to be done now. v is what is known around the record; live, that
 // the claim is surely still this process's, and the store the one that it knows: until
-// then nothing leaves, and nothing is stored that is to leave.
+// then nothing leaves, and nothing is stored that is to leave or that says that nothing has.
 func (d *Drive) Next(v View, live bool) Action {
 	if d.stale {
 		return Action{Do: ToRead}
@@ -95,7 +95,7 @@ func (d *Drive) Next(v View, live bool) Action {
 			continue
 		}
 		next++
-		if a := d.store(s, next, v.Policy); live || !a.Moves.Confirm {
+		if a := d.store(s, next, v.Policy); live || !a.Moves.sure() {
 			return a
 		}
 		// This one waits; others may wait for what the chain makes of the rest.
@@ -106,7 +106,7 @@ func (d *Drive) Next(v View, live bool) Action {
 	v.Local = d.local
 	s := Decide(&v)
 	if s.Txn != nil {
-		if a := d.store(s, 0, v.Policy); live || !a.Moves.Confirm {
+		if a := d.store(s, 0, v.Policy); live || !a.Moves.sure() {
 			return a
 		}
 		return Action{Do: ToSleep, Step: s}

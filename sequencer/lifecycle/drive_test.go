@@ -155,7 +155,7 @@ func TestDriveStale(t *testing.T) {
 }
 
 // TestDriveUnsettled: while the store may have forgotten something, nothing is stored that
-// is to leave. What the chain makes of the rest is stored: others may wait for that.
+// is to leave, or that says that nothing has. What the chain makes of the rest is stored: others may wait for that.
 func TestDriveUnsettled(t *testing.T) {
 	t.Parallel()
 	d := driving(t, txn(PhaseDispatching, try(Prepared)))
@@ -169,6 +169,12 @@ func TestDriveUnsettled(t *testing.T) {
 		t.Errorf("to be learnt: %v", d.Results())
 	}
 	d.stores(ReasonAnswered)
+
+	d = driving(t, txn(PhaseDelayed, try(Refused, over), cancelling))
+	if a := d.wants(ToSleep, false); a.Step.Reason != ReasonCancelled {
+		t.Errorf("sleeps because of %s", a.Step.Reason)
+	}
+	d.stores(ReasonCancelled)
 
 	d = driving(t, txn(PhaseWatching, try(Sent), try(Prepared, fee(150))))
 	d.hears(signed(Resign, 2))

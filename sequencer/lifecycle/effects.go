@@ -17,9 +17,9 @@ type Moves struct {
 	// may wait for its end. InOrder refuses what leaves, too, if an earlier transaction of the
 	// queue waits again.
 	Confirm, InOrder bool
-	// Ends: whoever does not drive t says that nothing comes of it. It is refused where the
-	// store may have forgotten what is out. Who drives t knows that, and the namespace may wait
-	// for the end.
+	// Ends: nothing comes of t, by somebody who does not drive it or by what the store holds
+	// alone. It is refused where that may have forgotten what is out. What is open is judged by
+	// the chain, and the namespace may wait for its end.
 	Ends bool
 	// Last: it is refused while others are in flight behind it.
 	Last bool
@@ -34,6 +34,9 @@ type Moves struct {
 	Remove time.Duration
 }
 
+// sure reports whether who drives t waits until the store is surely the one that it knows.
+func (m *Moves) sure() bool { return m.Confirm || m.Ends }
+
 // Effects says what else moves when before becomes after.
 func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 	m := Moves{
@@ -41,7 +44,8 @@ func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 		Last: before.Phase.Bound() && !after.Phase.Bound() && (after.Phase != PhaseDone || after.Landed == 0) &&
 			!aside.Slips,
 		Confirm: aside.Rest != nil && aside.Rest.Why == StoppedNonce && !before.Open(),
-		Ends:    aside.Person && after.Phase == PhaseFailed && before.Phase != PhaseFailed,
+		Ends: after.Phase != before.Phase &&
+			(aside.Person && after.Phase == PhaseFailed || !before.Open() && after.inVain()),
 	}
 	if opens(before, after) {
 		m.Confirm = m.Confirm || after.Phase.Bound() || after.Phase == PhaseDone

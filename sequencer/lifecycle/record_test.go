@@ -334,7 +334,7 @@ func TestEffects(t *testing.T) {
 		"final: it cannot fall":     {done(), done(final), nil, Moves{Falls: payer, Remove: kept}},
 		"final before":              {done(final), done(final), nil, Moves{Remove: Never}},
 		"without a block":           {txn(PhaseDispatching), txn(PhaseDone, final), nil, Moves{Last: true, Remove: kept}},
-		"what failed is kept":       {txn(PhaseFailing), txn(PhaseFailed), nil, Moves{Last: true, Remove: Never}},
+		"what failed is kept":       {txn(PhaseFailing), txn(PhaseFailed), nil, Moves{Last: true, Ends: true, Remove: Never}},
 		"reopened": {done(orphan), txn(PhaseWaiting, try(Expired, block)), nil,
 			Moves{Attempt: 1, Falls: payer, Remove: Never}},
 		"its block is gone, and it may land again": {
@@ -346,8 +346,11 @@ func TestEffects(t *testing.T) {
 			gone(PhaseWatching), gone(PhaseWatching), with, Moves{Remove: Never}},
 		"DONE without a block: nothing stands": {watching, txn(PhaseDone, try(Sent)), with, Moves{Last: true, Remove: Never}},
 		"the end is told once": {txn(PhaseFailing), txn(PhaseFailed, toTell), nil,
-			Moves{Tell: OnFailure, Last: true, Remove: Never}},
+			Moves{Tell: OnFailure, Last: true, Ends: true, Remove: Never}},
 		"and not again": {txn(PhaseFailed, toTell), txn(PhaseFailed, toTell), nil, Moves{Remove: Never}},
+		"by the store alone": {txn(PhaseFailing, try(Refused, over)), txn(PhaseFailed, try(Refused, over)), nil,
+			Moves{Last: true, Ends: true, Remove: Never}},
+		"told before": {txn(PhaseFailed), txn(PhaseFailed, toTell), nil, Moves{Tell: OnFailure, Remove: Never}},
 		"what was out ends": {watching, txn(PhaseFailed, try(Expired, block)), nil,
 			Moves{Attempt: 1, Last: true, Remove: Never}},
 		"a person says so": {gone(PhaseUnresolved), txn(PhaseFailed, try(Expired, block, legacy)), &Aside{Person: true},
@@ -460,6 +463,17 @@ func ended(a Attempt) Attempt {
 	return a
 }
 
+func drivenBy(process string, t *Transaction) *Transaction {
+	t.Claim = process + ":1"
+	return t
+}
+
+func landedAs(a Attempt) *Transaction {
+	t := tried(a)
+	t.Phase, t.Landed = PhaseDone, 1
+	return t
+}
+
 func hashed(a Attempt, hash string) Attempt {
 	a.NodeHash = hash
 	return a
@@ -481,7 +495,11 @@ func from(ms int64, a Attempt, hash string) Attempt {
 func TestRestored(t *testing.T) {
 	t.Parallel()
 	found := KnownBy(Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J"}, restoredAt)
-	remembers := func(attempts ...Attempt) Known { return KnownOf(tried(attempts...), nil) }
+	remembers := func(attempts ...Attempt) Known {
+		t := tried(attempts...)
+		t.Revision = 7
+		return KnownOf("p", t, nil)
+	}
 	replaced := func(a Attempt) Attempt {
 		a.Outcome, a.EndedAt = Replaced, restoredAt
 		return a
@@ -494,9 +512,16 @@ func TestRestored(t *testing.T) {
 		known  Known
 		want   []Attempt // nil: it lacks nothing
 	}{
-		"one that is alike was refused":    {tried(refused), remembers(refused, later), []Attempt{refused, later}},
-		"its refusal is known":             {tried(refused), remembers(from(1, tryAt("S", 3, Sent), "5K")), nil},
-		"its refusal is forgotten":         {tried(from(1, tryAt("S", 3, Sent), "5K")), remembers(refused), []Attempt{refused}},
+		"one that is alike was refused": {tried(refused), remembers(refused, later), []Attempt{refused, later}},
+		"its refusal is known":          {tried(refused), remembers(from(1, tryAt("S", 3, Sent), "5K")), nil},
+		"its refusal is forgotten":      {drivenBy("p", tried(from(1, tryAt("S", 3, Sent), "5K"))), remembers(refused), []Attempt{refused}},
+		"its refusal is forgotten, and another has had it since": {drivenBy("r", tried(from(1, tryAt("S", 3, Sent), "5K"))),
+			remembers(refused), nil},
+		"it was open once more since": {func() *Transaction {
+			t := drivenBy("p", tried(from(1, tryAt("S", 3, Sent), "5K")))
+			t.Revision = 7
+			return t
+		}(), remembers(refused), nil},
 		"one alike was refused since":      {tried(later), remembers(refused), []Attempt{later, refused}},
 		"refused, and another one is out":  {tried(tryAt("R", 8, Sent)), remembers(refused), []Attempt{tryAt("R", 8, Sent), refused}},
 		"found, and one alike was refused": {tried(refused), found, []Attempt{refused, came}},
@@ -509,6 +534,20 @@ func TestRestored(t *testing.T) {
 		"found in a pool long after its last slot": {tried(from(1, ended(tryAt("S", 3, Expired)), "5J")),
 			KnownBy(Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J", Slot: 10}, restoredAt), nil},
 		"found, though it was refused, and another is out": {tried(foundAgain, tryAt("R", 8, Sent)), found, nil},
+		"it has gone on": {tried(from(2, tryAt("R", 8, Sent), "")), remembers(from(1, tryAt("S", 3, Sent), "")), nil},
+		"it has landed since": {landedAs(from(2, ended(tryAt("R", 8, Included)), "5L")), remembers(from(1, tryAt("S", 3, Sent), "")),
+			nil},
+		"it has gone on at its nonce": {tried(from(2, hashed(tryAt("S", 3, Sent), "5L"), "")),
+			remembers(from(1, hashed(tryAt("S", 3, Sent), "5K"), "")),
+			[]Attempt{from(2, hashed(tryAt("S", 3, Sent), "5L"), ""), from(1, hashed(tryAt("S", 3, Sent), "5K"), "")}},
+		"what it went on with is over": {tried(from(2, ended(tryAt("R", 8, Refused)), "5L")),
+			remembers(from(1, tryAt("S", 3, Sent), "5K")),
+			[]Attempt{from(2, ended(tryAt("R", 8, Refused)), "5L"), from(1, tryAt("S", 3, Sent), "5K")}},
+		"it went on from there": {tried(from(1, tryAt("S", 3, Sent), "5K")),
+			remembers(from(1, ended(tryAt("S", 3, Expired)), "5K"), from(2, tryAt("R", 8, Sent), "5L")),
+			[]Attempt{from(1, ended(tryAt("S", 3, Expired)), "5K"), from(2, tryAt("R", 8, Sent), "5L")}},
+		"found, and it has gone on": {tried(from(restoredAt.UnixMilli()+1, tryAt("R", 8, Sent), "")), found,
+			[]Attempt{replaced(from(restoredAt.UnixMilli()+1, tryAt("R", 8, Sent), "")), came}},
 		"all of it": {tried(), remembers(tryAt("S", 3, Sent)), []Attempt{tryAt("S", 3, Sent)}},
 		"nothing":   {tried(tryAt("S", 3, Pooled)), remembers(tryAt("S", 3, Sent)), nil},
 		"what a plan became": {tried(tryAt("S", 3, Prepared)), remembers(tryAt("S", 3, Signed)),
@@ -575,9 +614,9 @@ func TestRestoredBatch(t *testing.T) {
 		"its number is another's":     {batch(from(3, tryAt("saw/1", 0, Signed), "b1")), batch(second), false},
 		"an older one has its number": {batch(from(1, ended(tryAt("saw/1", 0, Refused)), "b1")), batch(second), true},
 	} {
-		after, _ := Restored(c.stored, KnownOf(c.known, nil), restoredAt)
-		if Lacks(c.stored, c.known) != c.lacks || (after != nil) != c.lacks {
-			t.Errorf("%s: lacks %t, restored as %+v", name, Lacks(c.stored, c.known), after)
+		after, _ := Restored(c.stored, KnownOf("p", c.known, nil), restoredAt)
+		if Lacks("p", c.stored, c.known) != c.lacks || (after != nil) != c.lacks {
+			t.Errorf("%s: lacks %t, restored as %+v", name, Lacks("p", c.stored, c.known), after)
 		}
 		if after != nil && !after.Open() {
 			t.Errorf("%s: restored, and nothing is open: %+v", name, after.Attempts)
@@ -593,7 +632,7 @@ func TestRestoredBatchEnd(t *testing.T) {
 	over := out.Clone()
 	over.Attempts[0] = ended(from(2, tryAt("saw/1", 0, Expired), "b1"))
 	over.Attempts[0].Number = 1
-	if after, _ := Restored(out, KnownOf(over, nil), restoredAt); after == nil || after.Open() {
+	if after, _ := Restored(out, KnownOf("p", over, nil), restoredAt); after == nil || after.Open() {
 		t.Errorf("restored as %+v", after)
 	}
 }
@@ -601,7 +640,7 @@ func TestRestoredBatchEnd(t *testing.T) {
 // TestRestoredBytes: they go with their attempt, whatever number that has by now.
 func TestRestoredBytes(t *testing.T) {
 	t.Parallel()
-	known := KnownOf(tried(tryAt("S", 3, Signed)), &BytesRead{Number: 1, Command: []byte("signed")})
+	known := KnownOf("p", tried(tryAt("S", 3, Signed)), &BytesRead{Number: 1, Command: []byte("signed")})
 	_, bytes := Restored(tried(tryAt("S", 4, Prepared)), known, restoredAt)
 	if bytes == nil || bytes.Number != 2 {
 		t.Errorf("bytes: %+v", bytes)
@@ -611,35 +650,36 @@ func TestRestoredBytes(t *testing.T) {
 	}
 }
 
-// TestRemember: the latest with something out, until a record that has it, too, has
-// nothing out any more.
+// TestRemember: the latest with something out, until the chain has shown the end of that.
 func TestRemember(t *testing.T) {
 	t.Parallel()
 	out, plan, over := tried(tryAt("S", 3, Sent)), tried(tryAt("S", 3, Prepared)), tried(ended(tryAt("S", 3, Expired)))
 	landed := tried(ended(tryAt("S", 3, Included)))
 	landed.Phase, landed.Landed = PhaseDone, 1
+	failed := tried(ended(tryAt("S", 3, FailedIn)))
 	final := landed.Clone()
 	final.FinalAt = restoredAt
 	asked, answered := tried(tryAt("S", 3, Prepared)), tried(ended(tryAt("S", 3, Refused)))
 	asked.Attempts[0].Legacy, answered.Attempts[0].Legacy = true, true
 	for name, c := range map[string]struct{ known, read, want *Transaction }{
-		"nothing out":         {nil, plan, nil},
-		"out":                 {nil, out, out},
-		"forgotten":           {out, plan, out},
-		"forgotten, and back": {out, tried(ended(tryAt("S", 3, Prepared))), out},
-		"over":                {out, over, nil},
-		"landed":              {out, landed, landed},
-		"for good":            {landed, final, nil},
-		"answered":            {asked, answered, answered},
-		"answer forgotten":    {answered, asked, answered},
-		"question forgotten":  {asked, plan, asked},
+		"nothing out":             {nil, plan, nil},
+		"out":                     {nil, out, out},
+		"forgotten":               {out, plan, out},
+		"forgotten, and back":     {out, tried(ended(tryAt("S", 3, Prepared))), out},
+		"over":                    {out, failed, nil},
+		"over, by nobody's block": {out, over, over},
+		"landed":                  {out, landed, landed},
+		"for good":                {landed, final, nil},
+		"answered":                {asked, answered, answered},
+		"answer forgotten":        {answered, asked, answered},
+		"question forgotten":      {asked, plan, asked},
 	} {
-		if got := Remember(c.known, c.read); got != c.want {
+		if got := Remember("p", c.known, c.read); got != c.want {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	for _, l := range []*Transaction{landed, final} {
-		if k := KnownOf(l, nil); !k.Attempts[0].Open() || l.Attempts[0].Open() {
+		if k := KnownOf("p", l, nil); !k.Attempts[0].Open() || l.Attempts[0].Open() {
 			t.Errorf("what landed is not asked for again: %+v", k)
 		}
 	}
@@ -677,12 +717,13 @@ func TestStranger(t *testing.T) {
 // TestMakesRoom: only what has nothing out goes back to its queue.
 func TestMakesRoom(t *testing.T) {
 	t.Parallel()
-	if back := MakesRoom(tried(tryAt("S", 3, Prepared))); back == nil || back.Phase != PhaseWaiting {
+	back := MakesRoom(tried(tryAt("S", 3, Prepared)), restoredAt)
+	if back == nil || back.Phase != PhaseWaiting || back.Last().Pending() { // at a nonce that may be another's by then
 		t.Errorf("it stays: %+v", back)
 	}
 	waits := tried()
 	waits.Phase = PhaseWaiting
-	if MakesRoom(tried(tryAt("S", 3, Sent))) != nil || MakesRoom(waits) != nil {
+	if MakesRoom(tried(tryAt("S", 3, Sent)), restoredAt) != nil || MakesRoom(waits, restoredAt) != nil {
 		t.Error("it goes back, and has something out, or is in nobody's place")
 	}
 }
@@ -716,7 +757,7 @@ func TestRestoredOnce(t *testing.T) {
 			over(of.Last())
 			try(pick(r, outcomes...))(of)
 		}
-		known := KnownOf(of, nil)
+		known := KnownOf("p", of, nil)
 		after, _ := Restored(stored, known, restoredAt)
 		if after == nil {
 			continue
@@ -880,7 +921,7 @@ func TestRestoredHashes(t *testing.T) {
 	plan.Hash = "5Jstored"
 	known := hashed(tryAt("S", 3, Sent), "5Jnode")
 	known.Hash = "5Jknown"
-	got, _ := Restored(tried(ended(tryAt("R", 1, Expired)), plan), KnownOf(tried(known), nil), restoredAt)
+	got, _ := Restored(tried(ended(tryAt("R", 1, Expired)), plan), KnownOf("p", tried(known), nil), restoredAt)
 	if a := got.Last(); a.Number != 2 || a.Hash != "5Jstored" || a.NodeHash != "5Jnode" || a.Outcome != Sent {
 		t.Errorf("restored %+v", a)
 	}
@@ -941,30 +982,38 @@ func TestLacks(t *testing.T) {
 	unknown.Attempts[0].Legacy, failed.Attempts[0].Legacy = true, true
 	landed := tried(ended(tryAt("S", 3, Included)))
 	landed.Phase, landed.Landed = PhaseDone, 1
+	refused := tried(ended(tryAt("S", 3, Refused)))
+	refused.Revision = 7
 	for name, c := range map[string]struct {
 		stored, known *Transaction
 		want          bool
 	}{
-		"nothing is known":    {tried(), nil, false},
-		"what is out":         {tried(), tried(tryAt("S", 3, Sent)), true},
-		"what has landed":     {tried(), landed, true},
-		"what is over":        {tried(tryAt("S", 3, Sent)), tried(ended(tryAt("S", 2, Expired)), tryAt("S", 3, Sent)), false},
-		"a plan in its place": {tried(tryAt("S", 3, Prepared)), tried(tryAt("S", 3, Sent)), true},
-		"it is there":         {tried(tryAt("S", 3, Pooled)), tried(tryAt("S", 3, Sent)), false},
-		"an answer":           {asked, answered, true},
-		"an error":            {asked, failed, true},
-		"an error is there":   {failed, failed, false},
-		"a question":          {tried(tryAt("S", 3, Prepared)), asked, true},
-		"an answer is there":  {answered, answered, false},
-		"an answer is late":   {answered, asked, false},
-		"it was given up":     {unknown, answered, false},
+		"nothing is known":                     {tried(), nil, false},
+		"what is out":                          {tried(), tried(tryAt("S", 3, Sent)), true},
+		"what has landed":                      {tried(), landed, true},
+		"a refusal":                            {drivenBy("p", tried(tryAt("S", 3, Sent))), refused, true},
+		"a refusal, and another has had it":    {drivenBy("r", tried(tryAt("S", 3, Sent))), refused, false},
+		"a refusal is there":                   {drivenBy("p", tried(ended(tryAt("S", 3, Refused)))), refused, false},
+		"a refusal, and it was made once more": {drivenBy("p", tried(tryAt("S", 3, Prepared))), refused, false},
+		"it has gone on":                       {tried(from(2, tryAt("R", 8, Sent), "")), tried(from(1, tryAt("S", 3, Signed), "")), false},
+		"it goes on with a plan":               {tried(from(2, tryAt("R", 8, Prepared), "")), tried(from(1, tryAt("S", 3, Signed), "")), true},
+		"what is over":                         {tried(tryAt("S", 3, Sent)), tried(ended(tryAt("S", 2, Expired)), tryAt("S", 3, Sent)), false},
+		"a plan in its place":                  {tried(tryAt("S", 3, Prepared)), tried(tryAt("S", 3, Sent)), true},
+		"it is there":                          {tried(tryAt("S", 3, Pooled)), tried(tryAt("S", 3, Sent)), false},
+		"an answer":                            {asked, answered, true},
+		"an error":                             {asked, failed, true},
+		"an error is there":                    {failed, failed, false},
+		"a question":                           {tried(tryAt("S", 3, Prepared)), asked, true},
+		"an answer is there":                   {answered, answered, false},
+		"an answer is late":                    {answered, asked, false},
+		"it was given up":                      {unknown, answered, false},
 		"one alike was refused": {tried(from(1, ended(tryAt("S", 3, Refused)), "")),
 			tried(from(1, ended(tryAt("S", 3, Refused)), ""), from(2, tryAt("S", 3, Sent), "")), true},
 		"a second question": {tried(from(1, failed.Attempts[0], "")),
 			tried(from(1, failed.Attempts[0], ""), from(2, asked.Attempts[0], "")), true},
 		"a ledger's answer": {tried(), committed, true},
 	} {
-		if got := Lacks(c.stored, c.known); got != c.want {
+		if got := Lacks("p", c.stored, c.known); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -14,6 +14,9 @@ import (
 type Known struct {
 	Attempts []Attempt // in order
 	Bytes    *BytesRead
+	// Process is the one that remembers a record of this Revision; "" of what was found.
+	Process  string
+	Revision int64
 }
 
 // out reports whether an attempt of t may be on the chain, or is and may be orphaned.
@@ -23,32 +26,44 @@ func (t *Transaction) out(a *Attempt) bool { return a.Open() || a.Shallow || a =
 func (t *Transaction) Out() bool { return t.Open() || t.shallow() != nil || t.standing() != nil }
 
 // Remember is what a process remembers of a transaction once it has read or stored t:
-// the latest record with something out, nil if there is none.
-func Remember(known, t *Transaction) *Transaction {
+// the latest record with something out, or that says what no chain shows: that nothing came of
+// what was out, or what a worker that sends by itself, or a ledger, has answered. It is nil if
+// there is none.
+func Remember(process string, known, t *Transaction) *Transaction {
 	switch {
-	case Lacks(t, known):
+	case Lacks(process, t, known):
 		return known
 	case !t.Out() && (t.Ledger == "" || t.Landed == 0) &&
-		!slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.Legacy }):
-		return nil // but what a worker that sends by itself, or a ledger, has answered nobody else can tell
+		!slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.Legacy || a.cameToNothing() && !a.planned() }):
+		return nil
 	}
 	return t
 }
 
-// Lacks reports whether t lacks something that is out by a record that is remembered, or
-// what a worker that sends by itself, or a ledger, has answered: Redis has forgotten to have
-// changed it.
-func Lacks(t, known *Transaction) bool {
+// Lacks reports whether t lacks something of what Remember has a process remember: Redis has
+// forgotten to have changed it.
+func Lacks(process string, t, known *Transaction) bool {
 	if known == nil {
 		return false
 	}
 	for i := range known.Attempts {
 		k := &known.Attempts[i]
-		if (known.out(k) || k.Legacy || known.Ledger != "" && k.Number == known.Landed) && !t.has(k) {
+		if k.cameToNothing() && t.believes(process, known.Revision) &&
+			slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.Open() && t.same(&a, k) }) {
+			return true
+		}
+		if (known.out(k) || k.Legacy || known.Ledger != "" && k.Number == known.Landed) && !t.has(k) &&
+			!t.goneOn(k, known.Attempts) {
 			return true
 		}
 	}
 	return false
+}
+
+// believes reports whether what a process knows to have come to nothing, as of a revision, is so:
+// nobody has had t since, and given that to the nodes once more.
+func (t *Transaction) believes(process string, revision int64) bool {
+	return t.Revision < revision && t.Owner() == process
 }
 
 // has reports whether t has an attempt, and as far as k: not as a plan alone, nor without
@@ -73,6 +88,20 @@ func (t *Transaction) anew(k *Attempt) bool {
 	return t.Ledger != "" && a != nil && a.StartedAt.UnixMilli() > k.StartedAt.UnixMilli()
 }
 
+// goneOn reports whether t has gone on without k: another attempt of it, at another nonce, that
+// may land or has landed, was planned after k by somebody who could not know k. Should k be given
+// to the nodes now, or that one be left, both may take effect: k is forgotten for good. Not so
+// what has been in a block, or is found: the nodes have that.
+func (t *Transaction) goneOn(k *Attempt, known []Attempt) bool {
+	if t.Ledger != "" || k.Number == 0 || k.StateHash != "" {
+		return false
+	}
+	return slices.ContainsFunc(t.Attempts, func(a Attempt) bool {
+		return (t.out(&a) || a.Number == t.Landed) && (a.Sender != k.Sender || a.Nonce != k.Nonce) &&
+			a.StartedAt.After(k.StartedAt) && !slices.ContainsFunc(known, func(k Attempt) bool { return t.same(&a, &k) })
+	})
+}
+
 // precedes reports whether a is k as it was before its worker answered: none goes back to that.
 func (a *Attempt) precedes(k *Attempt) bool {
 	return a.Outcome == Prepared &&
@@ -85,8 +114,8 @@ func (a *Attempt) planned() bool { return a.Outcome == Prepared && !a.Legacy }
 // KnownOf is what a remembered record knows. What it landed by, final or not, is open
 // again, and so is what is shallow where nothing else is: the chain tells once more what
 // became of it.
-func KnownOf(t *Transaction, bytes *BytesRead) Known {
-	k := Known{Attempts: slices.Clone(t.Attempts), Bytes: bytes}
+func KnownOf(process string, t *Transaction, bytes *BytesRead) Known {
+	k := Known{Attempts: slices.Clone(t.Attempts), Bytes: bytes, Process: process, Revision: t.Revision}
 	for i := range k.Attempts {
 		if a := &k.Attempts[i]; a.Number == t.Landed || a.Shallow && t.Landed == 0 && !t.Open() {
 			a.Outcome, a.EndedAt = Sent, time.Time{}
@@ -156,7 +185,10 @@ func Restored(t *Transaction, k Known, now time.Time) (*Transaction, *BytesRead)
 	bytes := k.Bytes
 	for i := range k.Attempts {
 		var news bool
-		at, news = u.restore(k.Attempts[i], at, now)
+		if t.goneOn(&k.Attempts[i], k.Attempts) {
+			continue
+		}
+		at, news = u.restore(k.Attempts[i], at, t.believes(k.Process, k.Revision), now)
 		lacks = lacks || news
 		if k.Bytes != nil && k.Bytes.Number == i+1 && at != i+1 {
 			bytes = &BytesRead{Number: at, Command: k.Bytes.Command}
@@ -170,8 +202,8 @@ func Restored(t *Transaction, k Known, now time.Time) (*Transaction, *BytesRead)
 }
 
 // restore gives t an attempt, behind the one with a number, and reports the number that
-// it has, and whether that, or what is known of it, is news.
-func (t *Transaction) restore(c Attempt, behind int, now time.Time) (number int, news bool) {
+// it has, and whether that, or what is known of it, is news. believed: that it was refused is so.
+func (t *Transaction) restore(c Attempt, behind int, believed bool, now time.Time) (number int, news bool) {
 	if c.planned() && !c.Pending() || t.anew(&c) {
 		return behind, false // it came to nothing, and is not the one that was made after it
 	}
@@ -184,7 +216,7 @@ func (t *Transaction) restore(c Attempt, behind int, now time.Time) (number int,
 		unknown := a.KnownHash() == ""
 		c.Number, c.Hash, c.NodeHash = a.Number, cmp.Or(a.Hash, c.Hash), cmp.Or(a.NodeHash, c.NodeHash)
 		switch {
-		case a.precedes(&c), a.Open() && !c.EndedAt.IsZero():
+		case a.precedes(&c), a.Open() && !c.EndedAt.IsZero() && (believed || c.Outcome != Refused):
 			*a = c
 			return a.Number, true
 		case found && a.cameToNothing() && !a.Legacy && !t.Open() && c.comes(): // it is out all the same
@@ -244,13 +276,14 @@ func Stays(before, after *Transaction) bool {
 // MakesRoom is a transaction that goes back to its queue, for another one has its sender
 // or its queue by what has been found; nil if something of it is open. Then it was there
 // first, and its end is waited for.
-func MakesRoom(t *Transaction) *Transaction {
+func MakesRoom(t *Transaction, now time.Time) *Transaction {
 	if !t.Phase.Bound() || t.Open() {
 		return nil
 	}
 	u := t.Clone()
 	u.Phase, u.DueAt = PhaseWaiting, time.Time{}
 	u.deepen()
+	dropPlan(now)(u)
 	return u
 }
 

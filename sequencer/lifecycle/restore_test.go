@@ -52,7 +52,7 @@ func TestRestoredEnds(t *testing.T) {
 	for range 100_000 {
 		ledger := r.IntN(4) == 0
 		stored, memory := anyRecord(r, ledger), anyRecord(r, ledger)
-		known := KnownOf(memory, nil)
+		known := KnownOf("p", memory, nil)
 		if !ledger && r.IntN(4) == 0 {
 			memory = nil
 			known = KnownBy(Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J"}, restoredAt)
@@ -63,9 +63,9 @@ func TestRestoredEnds(t *testing.T) {
 				got = after
 			}
 		}
-		if times == 8 || Lacks(got, memory) {
+		if times == 8 || Lacks("p", got, memory) {
 			t.Fatalf("after %d times it lacks %t\nstored %+v\nknown  %+v\nnow    %+v",
-				times, Lacks(got, memory), stored.Attempts, known.Attempts, got.Attempts)
+				times, Lacks("p", got, memory), stored.Attempts, known.Attempts, got.Attempts)
 		}
 	}
 }

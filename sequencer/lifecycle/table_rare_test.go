@@ -57,7 +57,7 @@ func rareDispatchRows() []row {
 			{"overtaken, cancelled meanwhile: ends", txn(PhaseDispatching, try(Prepared), cancelling),
 				learns(Denied{Why: Overtaken}),
 				"cancelled; FAILED, FREE; 1 prepared over 7@100; " +
-					"cancel asked; error CANCELLED; event CANCELLED; drop bytes; tell on-failure"},
+					"cancel asked; error CANCELLED; event CANCELLED; drop bytes; ends; tell on-failure"},
 			{"overtaken, something open: goes on", txn(PhaseDispatching, try(Unknown), try(Prepared)),
 				learns(Denied{Why: Overtaken}),
 				"unchanged"},
@@ -279,10 +279,10 @@ func rareRetryRows() []row {
 		{"RETRY: cancelled, nothing open", []sample{
 			{"before it is weighed", tried(PhaseFailing, cancelling), decides(asked(good()), limit(3)),
 				"cancelled; FAILED, FREE; 1 prepared over 7@100; " +
-					"cancel asked; error CANCELLED; event CANCELLED; drop bytes; tell on-failure"},
+					"cancel asked; error CANCELLED; event CANCELLED; drop bytes; ends; tell on-failure"},
 			{"while it waits", tried(PhaseDelayed, cancelling, due(time.Hour)), decides(),
 				"cancelled; FAILED, FREE; 1 prepared over 7@100; " +
-					"cancel asked; error CANCELLED; event CANCELLED; drop bytes; tell on-failure"},
+					"cancel asked; error CANCELLED; event CANCELLED; drop bytes; ends; tell on-failure"},
 		}},
 		{"RETRY: time", []sample{
 			{"it was put off before", tried(PhaseFailing, deferrals(2)), decides(asked(good()), limit(3)),

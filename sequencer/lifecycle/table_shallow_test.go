@@ -236,19 +236,19 @@ func TestOpened(t *testing.T) {
 func TestShallowAndForgotten(t *testing.T) {
 	t.Parallel()
 	failed := txn(PhaseDelayed, try(FailedIn, shallow))
-	if got, _ := Restored(txn(PhaseWaiting), KnownOf(failed, nil), now); got == nil || !got.Open() || Stays(txn(PhaseWaiting), got) {
+	if got, _ := Restored(txn(PhaseWaiting), KnownOf("p", failed, nil), now); got == nil || !got.Open() || Stays(txn(PhaseWaiting), got) {
 		t.Errorf("put back as %+v", got)
 	}
-	if k := KnownOf(txn(PhaseSent, try(FailedIn, shallow), try(Signed, at(8))), nil); k.Attempts[0].Open() || !k.Attempts[1].Open() {
+	if k := KnownOf("p", txn(PhaseSent, try(FailedIn, shallow), try(Signed, at(8))), nil); k.Attempts[0].Open() || !k.Attempts[1].Open() {
 		t.Errorf("beside one that is open: %+v", k.Attempts)
 	}
-	if k := KnownOf(txn(PhaseDone, try(FailedIn, shallow), try(Included, at(8), block), landedBy(2)), nil); k.Attempts[0].Open() {
+	if k := KnownOf("p", txn(PhaseDone, try(FailedIn, shallow), try(Included, at(8), block), landedBy(2)), nil); k.Attempts[0].Open() {
 		t.Errorf("beside one that landed: %+v", k.Attempts)
 	}
-	if back := MakesRoom(failed); back == nil || back.Phase != PhaseWaiting || back.shallow() != nil {
+	if back := MakesRoom(failed, now); back == nil || back.Phase != PhaseWaiting || back.shallow() != nil {
 		t.Errorf("made room as %+v", back)
 	}
-	if !failed.Out() || !Lacks(txn(PhaseWaiting), failed) {
+	if !failed.Out() || !Lacks("p", txn(PhaseWaiting), failed) {
 		t.Error("what is shallow is not taken for out")
 	}
 }

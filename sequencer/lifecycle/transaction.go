@@ -120,6 +120,9 @@ func (t *Transaction) Watched() bool {
 	return false
 }
 
+// Owner is the process that has claimed t, "" if none has.
+func (t *Transaction) Owner() string { return t.Claim[:max(0, strings.LastIndexByte(t.Claim, ':'))] }
+
 // State is t's state.
 func (t *Transaction) State() State { return t.Phase.State() }
 

@@ -13,6 +13,8 @@ import (
 // A memory is what this process has stored or read of the transactions that it drives, or
 // drove a moment ago. Redis may forget it in a failover.
 type memory struct {
+	process string // whose it is
+
 	mu   sync.Mutex
 	txns map[string]remembered // by uid
 	size int                   // of the bytes
@@ -28,7 +30,7 @@ type departure struct {
 
 type remembered struct {
 	last  *lifecycle.Transaction // as stored or read last
-	out   *lifecycle.Transaction // the latest with something out, nil if nothing is
+	out   *lifecycle.Transaction // see lifecycle.Remember
 	bytes *lifecycle.BytesRead   // of out, nil if they are not known
 	left  time.Time              // when this process let the claim go; zero while it has it
 }
@@ -47,7 +49,7 @@ func (m *memory) Stored(t *lifecycle.Transaction, bytes *lifecycle.BytesRead) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	was := m.txns[t.UID]
-	now := remembered{last: t, out: lifecycle.Remember(was.out, t), bytes: was.bytes}
+	now := remembered{last: t, out: lifecycle.Remember(m.process, was.out, t), bytes: was.bytes}
 	switch {
 	case now.out == nil:
 		now.bytes = nil
@@ -72,7 +74,7 @@ func (m *memory) removed(uid string) {
 func (m *memory) lacks(t *lifecycle.Transaction) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return lifecycle.Lacks(t, m.txns[t.UID].out)
+	return lifecycle.Lacks(m.process, t, m.txns[t.UID].out)
 }
 
 func (r remembered) len() int {

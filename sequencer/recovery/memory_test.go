@@ -26,7 +26,7 @@ func TestMemory(t *testing.T) {
 			t.Errorf("remembered: %+v", all)
 		}
 		over := out.Clone()
-		over.Attempts[0].Outcome, over.Attempts[0].EndedAt = lifecycle.Expired, time.Now()
+		over.Attempts[0].Outcome, over.Attempts[0].EndedAt = lifecycle.FailedIn, time.Now()
 		m.Stored(over, nil)
 		if all := m.all(); len(all) != 1 || all[0].out != nil || all[0].bytes != nil || m.size != 0 {
 			t.Errorf("remembered: %+v, %d bytes", all, m.size)

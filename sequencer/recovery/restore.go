@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func (r *Recovery) writeBack(ctx context.Context, server string) (missing bool, 
 		if m.out == nil {
 			continue
 		}
-		lacked, err := r.place(ctx, m.out.UID, m.out, lifecycle.KnownOf(m.out, m.bytes))
+		lacked, err := r.place(ctx, m.out.UID, m.out, lifecycle.KnownOf(r.Process, m.out, m.bytes))
 		switch {
 		case errors.Is(err, errTaken): // what is known of the other may end it
 			waits = fmt.Errorf("writing back %s: %w", m.out.UID, err)
@@ -111,13 +112,19 @@ func (r *Recovery) makeRoom(ctx context.Context, uid string, before, after *life
 	if err != nil {
 		return err
 	}
-	if back := lifecycle.MakesRoom(other); back != nil {
+	if back := lifecycle.MakesRoom(other, r.Now()); back != nil {
 		return r.restore(ctx, other, back, nil)
 	}
 	if done := lifecycle.Passed(after, other, r.Now()); done != nil {
 		return r.restore(ctx, before, done, bytes)
 	}
-	return fmt.Errorf("%s: %w", uid, errTaken)
+	running, err := r.running(ctx, other.Queue)
+	for _, t := range running { // the one that is waited for waits for none of these
+		if back := lifecycle.MakesRoom(t, r.Now()); back != nil && err == nil {
+			err = r.restore(ctx, t, back, nil)
+		}
+	}
+	return cmp.Or(err, fmt.Errorf("%s: %w", uid, errTaken))
 }
 
 // restore stores a record without a claim to it.
