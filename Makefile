@@ -28,7 +28,7 @@ batches: build ## Post what Sawtooth's own SDK makes to the simulated ledgers
 	cd scripts/sawtooth-batches && npm ci && npm test
 
 simulate: ## Simulate the service against SEEDS seeds of faults, default 2000
-	cd sequencer && go test -run '^TestSimulation$$' -timeout 24h -sim.seeds=$(SEEDS) -sim.first=$(FIRST)
+	cd sequencer && GOGC=400 go test -run '^TestSimulation$$' -timeout 24h -sim.seeds=$(SEEDS) -sim.first=$(FIRST)
 
 explore: ## Explore larger worlds of the decisions, up to STATES states of each
 	go test ./sequencer/explorer -run '^TestWorlds$$' -timeout 24h -v -wide -batch 2000 -bound $(STATES)

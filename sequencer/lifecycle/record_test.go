@@ -531,6 +531,10 @@ func TestRestored(t *testing.T) {
 			[]Attempt{from(1, ended(tryAt("S", 3, Expired)), "5K"), came}},
 		"found, though it was refused": {tried(foundAgain), found,
 			[]Attempt{hashed(from(1, tryAt("S", 3, Signed), "5J"), "5J")}},
+		"found in its last slot, though it was refused": {tried(foundAgain),
+			KnownBy(Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J", Slot: 9}, restoredAt),
+			[]Attempt{hashed(from(1, tryAt("S", 3, Signed), "5J"), "5J")}},
+		"found before, and known": {tried(came), remembers(from(1, tryAt("S", 3, Sent), "5J")), nil},
 		"found in a pool long after its last slot": {tried(from(1, ended(tryAt("S", 3, Expired)), "5J")),
 			KnownBy(Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J", Slot: 10}, restoredAt), nil},
 		"found, though it was refused, and another is out": {tried(foundAgain, tryAt("R", 8, Sent)), found, nil},
@@ -657,6 +661,8 @@ func TestRemember(t *testing.T) {
 	landed := tried(ended(tryAt("S", 3, Included)))
 	landed.Phase, landed.Landed = PhaseDone, 1
 	failed := tried(ended(tryAt("S", 3, FailedIn)))
+	committed := tried(ended(tryAt("saw/1", 0, Included)))
+	committed.Ledger, committed.Landed, committed.Phase, committed.FinalAt = "saw", 1, PhaseDone, restoredAt
 	final := landed.Clone()
 	final.FinalAt = restoredAt
 	asked, answered := tried(tryAt("S", 3, Prepared)), tried(ended(tryAt("S", 3, Refused)))
@@ -667,6 +673,7 @@ func TestRemember(t *testing.T) {
 		"forgotten":               {out, plan, out},
 		"forgotten, and back":     {out, tried(ended(tryAt("S", 3, Prepared))), out},
 		"over":                    {out, failed, nil},
+		"a ledger's answer":       {nil, committed, committed},
 		"over, by nobody's block": {out, over, over},
 		"landed":                  {out, landed, landed},
 		"for good":                {landed, final, nil},
@@ -698,14 +705,16 @@ func TestStranger(t *testing.T) {
 		hash    string
 		found   bool
 	}{
-		"nothing used":                {3, nil, nil, 3, "", false},
-		"ours":                        {4, nil, []Use{use(3, "a")}, 4, "", false},
-		"shown nowhere":               {4, nil, nil, 3, "", true},
-		"a stranger's":                {4, nil, []Use{use(3, "")}, 3, "5J", true},
-		"a stranger's in a pool":      {3, nil, []Use{use(3, "")}, 3, "5J", true},
-		"far above":                   {3, nil, []Use{use(5, "")}, 3, "", false},
-		"of what runs":                {5, running, []Use{use(3, "a"), use(4, "")}, 5, "", false},
-		"beside ours with that nonce": {4, nil, []Use{use(3, ""), use(3, "a")}, 4, "", false},
+		"nothing used":                         {3, nil, nil, 3, "", false},
+		"ours":                                 {4, nil, []Use{use(3, "a")}, 4, "", false},
+		"shown nowhere":                        {4, nil, nil, 3, "", true},
+		"a stranger's":                         {4, nil, []Use{use(3, "")}, 3, "5J", true},
+		"a stranger's in a pool":               {3, nil, []Use{use(3, "")}, 3, "5J", true},
+		"far above":                            {3, nil, []Use{use(5, "")}, 3, "", false},
+		"at a nonce of another account, twice": {4, []*Transaction{tried(tryAt("R", 3, Sent), tryAt("R", 3, Sent))}, nil, 3, "", true},
+		"at a nonce of another account":        {4, []*Transaction{tried(tryAt("R", 3, Sent))}, nil, 3, "", true},
+		"of what runs":                         {5, running, []Use{use(3, "a"), use(4, "")}, 5, "", false},
+		"beside ours with that nonce":          {4, nil, []Use{use(3, ""), use(3, "a")}, 4, "", false},
 	} {
 		nonce, hash, found := Stranger("S", 3, c.ledger, c.running, c.used)
 		if nonce != c.nonce || hash != c.hash || found != c.found {
@@ -781,7 +790,7 @@ func TestPassed(t *testing.T) {
 	found := func(queue string, sequence int64, nonce uint32) *Transaction {
 		u := tried(hashed(tryAt("S", nonce-1, Signed), "5Ja"), tryAt("R", 8, Prepared),
 			hashed(tryAt("S", nonce, Sent), "5Jb"))
-		u.Queue, u.Sequence = queue, sequence
+		u.Queue, u.Sequence, u.Ending = queue, sequence, PhaseFailed
 		u.Attempts[0].Outcome, u.Attempts[0].EndedAt = Replaced, restoredAt
 		u.Attempts[2].StateHash, u.Attempts[2].Height = "3N", 7
 		u.Attempts = append(u.Attempts, hashed(tryAt("S", nonce, Sent), "5Jc"))
@@ -812,7 +821,7 @@ func TestPassed(t *testing.T) {
 		}
 		in := done.Attempt(3)
 		if done.Phase != PhaseDone || !done.Reopened || done.Landed != 3 || done.Open() || in.Outcome != Included ||
-			in.StateHash != "" || done.Attempts[1].EndedAt.IsZero() || done.Attempts[1].Outcome != Prepared ||
+			in.StateHash != "" || in.Height != 0 || in.Confirmations != 0 || done.Ending != "" || done.Attempts[1].EndedAt.IsZero() || done.Attempts[1].Outcome != Prepared ||
 			done.Attempts[3].Outcome != Replaced || done.Callback != "" || !done.Watched() {
 			t.Errorf("%s: %+v", name, done)
 		}
@@ -982,31 +991,37 @@ func TestLacks(t *testing.T) {
 	unknown.Attempts[0].Legacy, failed.Attempts[0].Legacy = true, true
 	landed := tried(ended(tryAt("S", 3, Included)))
 	landed.Phase, landed.Landed = PhaseDone, 1
+	final := landed.Clone()
+	final.FinalAt = restoredAt
 	refused := tried(ended(tryAt("S", 3, Refused)))
 	refused.Revision = 7
 	for name, c := range map[string]struct {
 		stored, known *Transaction
 		want          bool
 	}{
-		"nothing is known":                     {tried(), nil, false},
-		"what is out":                          {tried(), tried(tryAt("S", 3, Sent)), true},
-		"what has landed":                      {tried(), landed, true},
-		"a refusal":                            {drivenBy("p", tried(tryAt("S", 3, Sent))), refused, true},
-		"a refusal, and another has had it":    {drivenBy("r", tried(tryAt("S", 3, Sent))), refused, false},
-		"a refusal is there":                   {drivenBy("p", tried(ended(tryAt("S", 3, Refused)))), refused, false},
-		"a refusal, and it was made once more": {drivenBy("p", tried(tryAt("S", 3, Prepared))), refused, false},
-		"it has gone on":                       {tried(from(2, tryAt("R", 8, Sent), "")), tried(from(1, tryAt("S", 3, Signed), "")), false},
-		"it goes on with a plan":               {tried(from(2, tryAt("R", 8, Prepared), "")), tried(from(1, tryAt("S", 3, Signed), "")), true},
-		"what is over":                         {tried(tryAt("S", 3, Sent)), tried(ended(tryAt("S", 2, Expired)), tryAt("S", 3, Sent)), false},
-		"a plan in its place":                  {tried(tryAt("S", 3, Prepared)), tried(tryAt("S", 3, Sent)), true},
-		"it is there":                          {tried(tryAt("S", 3, Pooled)), tried(tryAt("S", 3, Sent)), false},
-		"an answer":                            {asked, answered, true},
-		"an error":                             {asked, failed, true},
-		"an error is there":                    {failed, failed, false},
-		"a question":                           {tried(tryAt("S", 3, Prepared)), asked, true},
-		"an answer is there":                   {answered, answered, false},
-		"an answer is late":                    {answered, asked, false},
-		"it was given up":                      {unknown, answered, false},
+		"nothing is known":                             {tried(), nil, false},
+		"what is out":                                  {tried(), tried(tryAt("S", 3, Sent)), true},
+		"what has landed":                              {tried(), landed, true},
+		"a refusal":                                    {drivenBy("p", tried(tryAt("S", 3, Sent))), refused, true},
+		"a refusal, and another has had it":            {drivenBy("r", tried(tryAt("S", 3, Sent))), refused, false},
+		"a refusal is there":                           {drivenBy("p", tried(ended(tryAt("S", 3, Refused)))), refused, false},
+		"a refusal, and it was made once more":         {drivenBy("p", tried(tryAt("S", 3, Prepared))), refused, false},
+		"it has gone on":                               {tried(from(2, tryAt("R", 8, Sent), "")), tried(from(1, tryAt("S", 3, Signed), "")), false},
+		"it has gone on with the same sender":          {tried(from(2, tryAt("S", 8, Sent), "")), tried(from(1, tryAt("S", 3, Signed), "")), false},
+		"it has gone on with the nonce of another one": {tried(from(2, tryAt("R", 3, Sent), "")), tried(from(1, tryAt("S", 3, Signed), "")), false},
+		"it goes on with its nonce":                    {tried(from(2, hashed(tryAt("S", 3, Sent), "5K"), "")), tried(from(1, hashed(tryAt("S", 3, Signed), "5J"), "")), true},
+		"what is final":                                {tried(), final, false},
+		"it goes on with a plan":                       {tried(from(2, tryAt("R", 8, Prepared), "")), tried(from(1, tryAt("S", 3, Signed), "")), true},
+		"what is over":                                 {tried(tryAt("S", 3, Sent)), tried(ended(tryAt("S", 2, Expired)), tryAt("S", 3, Sent)), false},
+		"a plan in its place":                          {tried(tryAt("S", 3, Prepared)), tried(tryAt("S", 3, Sent)), true},
+		"it is there":                                  {tried(tryAt("S", 3, Pooled)), tried(tryAt("S", 3, Sent)), false},
+		"an answer":                                    {asked, answered, true},
+		"an error":                                     {asked, failed, true},
+		"an error is there":                            {failed, failed, false},
+		"a question":                                   {tried(tryAt("S", 3, Prepared)), asked, true},
+		"an answer is there":                           {answered, answered, false},
+		"an answer is late":                            {answered, asked, false},
+		"it was given up":                              {unknown, answered, false},
 		"one alike was refused": {tried(from(1, ended(tryAt("S", 3, Refused)), "")),
 			tried(from(1, ended(tryAt("S", 3, Refused)), ""), from(2, tryAt("S", 3, Sent), "")), true},
 		"a second question": {tried(from(1, failed.Attempts[0], "")),
