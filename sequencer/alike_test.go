@@ -1,16 +1,11 @@
 package sequencer_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"net"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
@@ -269,68 +264,6 @@ func TestEndOfFirstForgotten(t *testing.T) {
 				w.once(uids...)
 				if n := worker.Calls()["prove"]; n != 2 {
 					t.Errorf("%d proofs for two", n)
-				}
-			})
-		})
-	}
-}
-
-// A severed client reaches no Redis while it is cut off.
-type severed struct{ off atomic.Bool }
-
-func (s *severed) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (s *severed) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if s.off.Load() {
-			return net.ErrClosed
-		}
-		return next(ctx, cmd)
-	}
-}
-
-func (s *severed) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if s.off.Load() {
-			return net.ErrClosed
-		}
-		return next(ctx, cmds)
-	}
-}
-
-// TestGoneOn: a process is cut off with what it signed, and Redis forgets that. Another one makes it
-// with another sender. What the first still knows is not given to the nodes beside that.
-func TestGoneOn(t *testing.T) {
-	for name, until := range map[string]func(*lifecycle.Transaction) bool{
-		"out": isOut, "done": func(x *lifecycle.Transaction) bool { return x.State() == lifecycle.Done },
-		"final": func(x *lifecycle.Transaction) bool { return !x.FinalAt.IsZero() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *world) {
-				w.worker(1, devworker.Options{ProveTime: 5 * time.Second})
-				client, cut := w.redis.NewClient(), &severed{}
-				client.AddHook(cut)
-				p := w.launch(links{dial: w.web.dial, redis: client, ended: func(error) {}})
-				<-time.After(slot + 5*time.Second)
-				w.post("q", "a")
-				w.soon("a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) > 0 })
-				before := w.redis.Snapshot()
-				w.faulty(devnet.Faults{LoseRequests: 1000})
-				w.soon("a", isOut)
-				p.cut.Store(true)
-				cut.off.Store(true)
-				w.redis.FailOver(before)
-				w.faulty(devnet.Faults{})
-				w.web.unplug("worker1", true)
-				w.worker(2, devworker.Options{ProveTime: 5 * time.Second})
-				w.start()
-				w.soon("a", until)
-				w.web.unplug("worker1", false)
-				p.cut.Store(false)
-				cut.off.Store(false)
-				w.once("a")
-				if n := len(w.net.Effects()); n != 1 {
-					t.Errorf("%d effects, by %+v", n, w.get("a").Attempts)
 				}
 			})
 		})

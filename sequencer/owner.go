@@ -255,6 +255,9 @@ func (o *owner) read(ctx context.Context) bool {
 		o.watch()
 		return true
 	case err == nil, errors.Is(err, queues.ErrNotFound):
+		if err == nil {
+			o.s.recovery.Stored(t, nil) // who ended it, or has it by now, may have said what came of it
+		}
 		return !o.end(ctx)
 	}
 	o.again(ctx, "transaction not read", err)

@@ -204,7 +204,7 @@ func mistakesOfFailovers() []mistake {
 	const restore = decisions + "restore.go"
 	return []mistake{
 		{"what is out remembered by no process", "fails over, all live", restore,
-			"	}\n	return t\n}\n\n// Lacks", "	}\n	return nil\n}\n\n// Lacks"},
+			"	}\n	return t\n}\n\n// Reposts", "	}\n	return nil\n}\n\n// Reposts"},
 		{"what was final written back as an end", "fails over, legacy", restore,
 			"a.Number == t.Landed || a.Shallow", "a.Number == t.Landed && t.FinalAt.IsZero() || a.Shallow"},
 		{"what is out forgotten with the store", "fails over, all live", restore,
@@ -214,7 +214,7 @@ func mistakesOfFailovers() []mistake {
 		{"what landed not remembered", "fails over, reorganised", restore,
 			"return a.Open() || a.Shallow || a == t.standing() }", "return a.Open() || a.Shallow }"},
 		{"the bytes of what was forgotten not put back", "fails over, all live", restore,
-			"	u.DueAt = time.Time{}\n	return u, bytes\n", "	u.DueAt, bytes = time.Time{}, nil\n	return u, bytes\n"},
+			"	return u, bytes\n", "	return u, nil\n"},
 		{"what has something out sent back to its queue", "fails over, two queues, one sender", restore,
 			"if !t.Phase.Bound() || t.Open() {\n		return nil", "if !t.Phase.Bound() {\n		return nil"},
 		{"a place that is taken not waited for", "fails over, two queues, one sender", "restore.go",
@@ -230,7 +230,7 @@ func mistakesOfFailovers() []mistake {
 		{"an end told by who has forgotten that another drove it", "fails over, one sleeps, cancelled", decisions + "effects.go",
 			" || !before.Open() && after.inVain())", ")"},
 		{"what came to nothing remembered by no process", "fails over, refused", restore,
-			" || a.cameToNothing() && !a.planned() })", " })"},
+			"return a.cameToNothing() && !a.planned() }", "return false }"},
 		{"what is gone on without put back", "fails over, one sleeps", restore,
 			"			a.StartedAt.After(k.StartedAt) &&", "			false &&"},
 		{"bytes that leave although no replica has confirmed them", "fails over, confirmed", "run.go",

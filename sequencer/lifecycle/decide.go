@@ -93,6 +93,10 @@ func (v *View) dispatching() Step {
 	switch {
 	case v.stops() && !t.Open():
 		return v.stopped()
+	case t.Ending == PhaseFailing && !t.Open():
+		s := v.with(dropPlan(v.Now)).to(PhaseFailing, ReasonBack)
+		s.Txn.Ending = ""
+		return s
 	case v.expired() && !v.dispatchUnderWay():
 		return v.outstays()
 	case v.Train.Unseen && !t.Open():

@@ -468,6 +468,13 @@ func drivenBy(process string, t *Transaction) *Transaction {
 	return t
 }
 
+// drivenTo has ended so many milliseconds after the first attempt was planned, with none.
+func drivenTo(p Phase, ms int64) *Transaction {
+	t := tried()
+	t.Phase, t.DoneAt = p, time.UnixMilli(ms).UTC()
+	return t
+}
+
 func landedAs(a Attempt) *Transaction {
 	t := tried(a)
 	t.Phase, t.Landed = PhaseDone, 1
@@ -654,6 +661,24 @@ func TestRestoredBytes(t *testing.T) {
 	}
 }
 
+// TestRestoredBytesOfNone: bytes of what is not put back are not taken for those of another one.
+func TestRestoredBytesOfNone(t *testing.T) {
+	t.Parallel()
+	shallow, kept := from(1, ended(tryAt("S", 3, FailedIn)), "5K"), from(2, ended(tryAt("S", 9, Prepared)), "")
+	shallow.Shallow, shallow.StateHash = true, "3N"
+	kept.Unplaced, kept.Error = true, &Error{Code: CodeProvedAhead}
+	for name, c := range map[string]struct{ stored, known *Transaction }{
+		"it has gone on": {tried(from(3, tryAt("S", 3, Sent), "5L")),
+			tried(from(1, ended(tryAt("S", 3, Refused)), "5K"), from(2, tryAt("R", 8, Signed), "5M"))},
+		"a plan with a proof": {tried(), tried(shallow, kept)},
+	} {
+		after, bytes := Restored(c.stored, KnownOf("p", c.known, &BytesRead{Number: 2, Command: []byte("bytes")}), restoredAt)
+		if after == nil || bytes != nil {
+			t.Errorf("%s: %+v, as %+v", name, bytes, after)
+		}
+	}
+}
+
 // TestRemember: the latest with something out, until the chain has shown the end of that.
 func TestRemember(t *testing.T) {
 	t.Parallel()
@@ -734,6 +759,49 @@ func TestMakesRoom(t *testing.T) {
 	waits.Phase = PhaseWaiting
 	if MakesRoom(tried(tryAt("S", 3, Sent)), restoredAt) != nil || MakesRoom(waits, restoredAt) != nil {
 		t.Error("it goes back, and has something out, or is in nobody's place")
+	}
+}
+
+// TestMakesRoomUnweighed: what made room before it was weighed whether it is tried again is not planned
+// as if it were.
+func TestMakesRoomUnweighed(t *testing.T) {
+	t.Parallel()
+	for phase, want := range map[Phase]Phase{PhaseSent: PhaseFailing, PhaseWatching: PhaseFailing, PhaseFailing: PhaseFailing,
+		PhaseDelayed: "", PhaseDispatching: ""} {
+		u := tried(ended(tryAt("S", 3, FailedIn)))
+		u.Phase, u.Ending = phase, PhaseDone
+		if back := MakesRoom(u, restoredAt); back.Ending != want {
+			t.Errorf("%s: to end as %q", phase, back.Ending)
+		}
+	}
+	outlived := tried(ended(tryAt("S", 3, Expired)))
+	outlived.Phase, outlived.Ending = PhaseWatching, PhaseWaiting
+	if back := MakesRoom(outlived, restoredAt); back.Ending != "" {
+		t.Errorf("what goes back anyway is to end as %q", back.Ending)
+	}
+	again := tried(ended(tryAt("S", 3, FailedIn)))
+	again.Ending = PhaseFailing
+	if after, _ := Restored(again, KnownOf("p", tried(ended(tryAt("S", 3, FailedIn)), tryAt("S", 4, Sent)), nil), restoredAt); after.Ending != "" {
+		t.Errorf("with something out it is to end as %q", after.Ending)
+	}
+}
+
+// TestReposts: what has ended in vain may be forgotten with its end.
+func TestReposts(t *testing.T) {
+	t.Parallel()
+	legacy, batch := tried(ended(tryAt("S", 3, Refused))), tried(ended(tryAt("saw/1", 0, Included)))
+	legacy.Attempts[0].Legacy = true
+	batch.Ledger, batch.Landed = "saw", 1
+	for name, c := range map[string]struct {
+		known *Transaction
+		want  bool
+	}{
+		"out": {tried(tryAt("S", 3, Sent)), true}, "refused": {tried(ended(tryAt("S", 3, Refused))), false},
+		"a worker's answer": {legacy, true}, "a ledger's answer": {batch, true},
+	} {
+		if got := Reposts(c.known); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 
@@ -1011,17 +1079,25 @@ func TestLacks(t *testing.T) {
 		"it has gone on with the nonce of another one": {tried(from(2, tryAt("R", 3, Sent), "")), tried(from(1, tryAt("S", 3, Signed), "")), false},
 		"it goes on with its nonce":                    {tried(from(2, hashed(tryAt("S", 3, Sent), "5K"), "")), tried(from(1, hashed(tryAt("S", 3, Signed), "5J"), "")), true},
 		"what is final":                                {tried(), final, false},
-		"it goes on with a plan":                       {tried(from(2, tryAt("R", 8, Prepared), "")), tried(from(1, tryAt("S", 3, Signed), "")), true},
-		"what is over":                                 {tried(tryAt("S", 3, Sent)), tried(ended(tryAt("S", 2, Expired)), tryAt("S", 3, Sent)), false},
-		"a plan in its place":                          {tried(tryAt("S", 3, Prepared)), tried(tryAt("S", 3, Sent)), true},
-		"it is there":                                  {tried(tryAt("S", 3, Pooled)), tried(tryAt("S", 3, Sent)), false},
-		"an answer":                                    {asked, answered, true},
-		"an error":                                     {asked, failed, true},
-		"an error is there":                            {failed, failed, false},
-		"a question":                                   {tried(tryAt("S", 3, Prepared)), asked, true},
-		"an answer is there":                           {answered, answered, false},
-		"an answer is late":                            {answered, asked, false},
-		"it was given up":                              {unknown, answered, false},
+		"an end was told since":                        {drivenTo(PhaseFailed, 7), tried(from(1, tryAt("S", 3, Signed), "")), false},
+		"an end was told before":                       {drivenTo(PhaseFailed, 1), tried(from(1, tryAt("S", 3, Signed), "")), true},
+		"a call of a legacy worker":                    {tried(from(2, tryAt("R", 8, Sent), "")), tried(from(1, legacyOf(tryAt("S", 3, Prepared)), "")), true},
+		"a plan that ended": {drivenBy("p", tried(tryAt("S", 3, Signed))), func() *Transaction {
+			t := tried(ended(tryAt("S", 3, Prepared)))
+			t.Revision = 7
+			return t
+		}(), false},
+		"it goes on with a plan": {tried(from(2, tryAt("R", 8, Prepared), "")), tried(from(1, tryAt("S", 3, Signed), "")), true},
+		"what is over":           {tried(tryAt("S", 3, Sent)), tried(ended(tryAt("S", 2, Expired)), tryAt("S", 3, Sent)), false},
+		"a plan in its place":    {tried(tryAt("S", 3, Prepared)), tried(tryAt("S", 3, Sent)), true},
+		"it is there":            {tried(tryAt("S", 3, Pooled)), tried(tryAt("S", 3, Sent)), false},
+		"an answer":              {asked, answered, true},
+		"an error":               {asked, failed, true},
+		"an error is there":      {failed, failed, false},
+		"a question":             {tried(tryAt("S", 3, Prepared)), asked, true},
+		"an answer is there":     {answered, answered, false},
+		"an answer is late":      {answered, asked, false},
+		"it was given up":        {unknown, answered, false},
 		"one alike was refused": {tried(from(1, ended(tryAt("S", 3, Refused)), "")),
 			tried(from(1, ended(tryAt("S", 3, Refused)), ""), from(2, tryAt("S", 3, Sent), "")), true},
 		"a second question": {tried(from(1, failed.Attempts[0], "")),

@@ -33,11 +33,18 @@ func Remember(process string, known, t *Transaction) *Transaction {
 	switch {
 	case Lacks(process, t, known):
 		return known
-	case !t.Out() && (t.Ledger == "" || t.Landed == 0) &&
-		!slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.Legacy || a.cameToNothing() && !a.planned() }):
+	case !Reposts(t) && !slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.cameToNothing() && !a.planned() }):
 		return nil
 	}
 	return t
+}
+
+// Reposts reports whether a record that is remembered is put back even where the store has none:
+// it has something out, or nobody but who was answered knows what became of it. Whatever else was
+// accepted and is forgotten may have ended, too.
+func Reposts(t *Transaction) bool {
+	return t.Out() || t.Ledger != "" && t.Landed > 0 ||
+		slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.Legacy })
 }
 
 // Lacks reports whether t lacks something of what Remember has a process remember: Redis has
@@ -48,7 +55,7 @@ func Lacks(process string, t, known *Transaction) bool {
 	}
 	for i := range known.Attempts {
 		k := &known.Attempts[i]
-		if k.cameToNothing() && t.believes(process, known.Revision) &&
+		if k.cameToNothing() && !k.planned() && t.believes(process, known.Revision) &&
 			slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.Open() && t.same(&a, k) }) {
 			return true
 		}
@@ -89,12 +96,16 @@ func (t *Transaction) anew(k *Attempt) bool {
 }
 
 // goneOn reports whether t has gone on without k: another attempt of it, at another nonce, that
-// may land or has landed, was planned after k by somebody who could not know k. Should k be given
-// to the nodes now, or that one be left, both may take effect: k is forgotten for good. Not so
-// what has been in a block, or is found: the nodes have that.
+// may land or has landed, was planned after k by somebody who could not know k; or an end was told
+// since. Should k be given to the nodes now, or that one be left, both may take effect: k is
+// forgotten for good. Not so what has been in a block, or is found, which the nodes have; nor a
+// call of a legacy worker, which sends whatever is stored.
 func (t *Transaction) goneOn(k *Attempt, known []Attempt) bool {
-	if t.Ledger != "" || k.Number == 0 || k.StateHash != "" {
+	if t.Ledger != "" || k.Number == 0 || k.StateHash != "" || k.Legacy {
 		return false
+	}
+	if t.inVain() && t.DoneAt.After(k.StartedAt) && !t.has(k) {
+		return true
 	}
 	return slices.ContainsFunc(t.Attempts, func(a Attempt) bool {
 		return (t.out(&a) || a.Number == t.Landed) && (a.Sender != k.Sender || a.Nonce != k.Nonce) &&
@@ -185,19 +196,25 @@ func Restored(t *Transaction, k Known, now time.Time) (*Transaction, *BytesRead)
 	bytes := k.Bytes
 	for i := range k.Attempts {
 		var news bool
-		if t.goneOn(&k.Attempts[i], k.Attempts) {
-			continue
+		was := at
+		if !t.goneOn(&k.Attempts[i], k.Attempts) {
+			at, news = u.restore(k.Attempts[i], at, t.believes(k.Process, k.Revision), now)
 		}
-		at, news = u.restore(k.Attempts[i], at, t.believes(k.Process, k.Revision), now)
 		lacks = lacks || news
-		if k.Bytes != nil && k.Bytes.Number == i+1 && at != i+1 {
+		switch {
+		case k.Bytes == nil || k.Bytes.Number != i+1:
+		case at == was:
+			bytes = nil // it has no place, and they are of no other
+		default:
 			bytes = &BytesRead{Number: at, Command: k.Bytes.Command}
 		}
 	}
 	if !lacks {
 		return nil, nil
 	}
-	u.DueAt = time.Time{}
+	if u.DueAt = (time.Time{}); u.Ending == PhaseFailing && u.Open() {
+		u.Ending = ""
+	}
 	return u, bytes
 }
 
@@ -275,7 +292,7 @@ func Stays(before, after *Transaction) bool {
 
 // MakesRoom is a transaction that goes back to its queue, for another one has its sender
 // or its queue by what has been found; nil if something of it is open. Then it was there
-// first, and its end is waited for.
+// first, and its end is waited for. Whether it is tried again is weighed when it is bound.
 func MakesRoom(t *Transaction, now time.Time) *Transaction {
 	if !t.Phase.Bound() || t.Open() {
 		return nil
@@ -283,6 +300,12 @@ func MakesRoom(t *Transaction, now time.Time) *Transaction {
 	u := t.Clone()
 	u.Phase, u.DueAt = PhaseWaiting, time.Time{}
 	u.deepen()
+	switch u.Ending = ""; t.Phase {
+	case PhaseSent, PhaseWatching, PhaseFailing:
+		if t.Ending != PhaseWaiting {
+			u.Ending = PhaseFailing
+		}
+	}
 	dropPlan(now)(u)
 	return u
 }

@@ -87,3 +87,17 @@ func TestInOrder(t *testing.T) {
 		t.Errorf("one that is DONE runs: %+v", train)
 	}
 }
+
+// TestWeighedWhenBound: what made room in a recovery before it was weighed is weighed before anything
+// is planned. What is open is judged by the chain.
+func TestWeighedWhenBound(t *testing.T) {
+	t.Parallel()
+	mark := func(t *Transaction) { t.Ending = PhaseFailing }
+	s := Decide(view(txn(PhaseDispatching, try(FailedIn, over), try(Prepared), mark)))
+	if s.Txn == nil || s.Txn.Phase != PhaseFailing || s.Txn.Ending != "" || s.Txn.Last().Pending() {
+		t.Errorf("%+v", s)
+	}
+	if s := Decide(view(txn(PhaseDispatching, try(Sent), mark))); s.Txn != nil && s.Txn.Phase == PhaseFailing {
+		t.Errorf("with something out %+v", s)
+	}
+}

@@ -38,6 +38,7 @@ type Transaction struct {
 	// Losses counts how often the dispatch under way lost its process, its
 	// worker or its answer.
 	Losses int
+	// Ending, FAILING: it is weighed, as soon as it is bound, whether it is tried again. Else
 	// Ending is the phase that the transaction takes as soon as its last open attempt
 	// is dead, final or WAITING, "" while it may be tried again where it is.
 	Ending          Phase

@@ -31,7 +31,11 @@ func (r *Recovery) writeBack(ctx context.Context, server string) (missing bool, 
 		if m.out == nil {
 			continue
 		}
-		lacked, err := r.place(ctx, m.out.UID, m.out, lifecycle.KnownOf(r.Process, m.out, m.bytes))
+		posted := m.out
+		if !lifecycle.Reposts(posted) {
+			posted = nil
+		}
+		lacked, err := r.place(ctx, m.out.UID, posted, lifecycle.KnownOf(r.Process, m.out, m.bytes))
 		switch {
 		case errors.Is(err, errTaken): // what is known of the other may end it
 			waits = fmt.Errorf("writing back %s: %w", m.out.UID, err)
