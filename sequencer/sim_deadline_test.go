@@ -48,7 +48,7 @@ func (c *checker) inTime(uid string, es []devnet.Effect) {
 }
 
 // overdue: what could not land any more was FAILED no later than the chain had settled it,
-// or all faults were over, and a few looks at the chain.
+// what was in flight behind it was over, or all faults were, and a few looks at the chain.
 func (c *checker) overdue(t *txnDoc) {
 	const slack = 10 * time.Minute
 	if t.State != "FAILED" || t.code() != lifecycle.CodeExpired || t.ExpiresAt.IsZero() {
@@ -71,7 +71,31 @@ func (c *checker) overdue(t *txnDoc) {
 	}
 	ended, err := time.Parse(time.RFC3339, t.DoneAt)
 	c.s.ok(err)
+	if over := c.followed(t, at); over.After(at) {
+		at = over
+	}
 	if late := ended.Sub(at); late > slack {
 		c.fail("%s ended %v after it could not land any more", t.UID, late)
 	}
+}
+
+// followed is when what was planned behind a transaction up to a time was over; zero if nothing was.
+func (c *checker) followed(t *txnDoc, up time.Time) (over time.Time) {
+	if len(t.Attempts) == 0 {
+		return over
+	}
+	last := t.Attempts[len(t.Attempts)-1]
+	for i := range c.s.posts {
+		other, err := c.s.store.Get(c.s.ctx, c.s.posts[i].uid)
+		if err != nil || other.Queue != t.Queue || other.UID == t.UID {
+			continue
+		}
+		for _, a := range other.Attempts {
+			behind := a.Sender == last.Sender && a.Nonce > last.Nonce && a.Outcome != lifecycle.Prepared
+			if behind && a.StartedAt.Before(up) && a.EndedAt.After(over) {
+				over = a.EndedAt
+			}
+		}
+	}
+	return over
 }

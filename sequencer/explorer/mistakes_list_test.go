@@ -214,7 +214,7 @@ func mistakesOfFailovers() []mistake {
 		{"what landed not remembered", "fails over, reorganised", restore,
 			"return a.Open() || a.Shallow || a == t.standing() }", "return a.Open() || a.Shallow }"},
 		{"the bytes of what was forgotten not put back", "fails over, all live", restore,
-			"	return u, bytes\n", "	return u, nil\n"},
+			"	return u, bytes\n", "	_ = bytes\n	return u, nil\n"},
 		{"what has something out sent back to its queue", "fails over, two queues, one sender", restore,
 			"if !t.Phase.Bound() || t.Open() {\n		return nil", "if !t.Phase.Bound() {\n		return nil"},
 		{"a place that is taken not waited for", "fails over, two queues, one sender", "restore.go",
