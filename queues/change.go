@@ -160,8 +160,8 @@ func (s *Store) arguments(c *Change) []any {
 	if c.Confirm {
 		say("confirm")
 	}
-	if c.Ends {
-		say("ends")
+	if c.Trusts {
+		say("trusts")
 	}
 	if c.InOrder {
 		say("in-order")

@@ -2,6 +2,7 @@ package sequencer_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/sequencer/lifecycle"
 )
@@ -262,6 +264,37 @@ func TestDeadMakesRoom(t *testing.T) {
 			t.Errorf("two minutes later it waits still: %s", why)
 		}
 		w.once("a")
+	})
+}
+
+// TestRefusedMakesRoom: the same of one that all nodes had refused, with no try left; and persons cancel it
+// through another process, again and again, before the namespace is settled.
+func TestRefusedMakesRoom(t *testing.T) {
+	untried(t, func(w *world, p *process) {
+		w.faulty(devnet.Faults{Refuse: `(invalid (Invalid_proof))`, RefuseNext: 1, DelayMs: 300})
+		w.post("q1", "b")
+		w.soon("b", isOut)
+		before := w.redis.Snapshot()
+		w.soon("b", func(x *lifecycle.Transaction) bool { return x.Phase.Final() })
+		w.faulty(devnet.Faults{})
+		w.post("q2", "a")
+		w.soon("a", isOut)
+		q := w.start()
+		<-time.After(5 * time.Second)
+		w.redis.FailOver(before)
+		for range 5 {
+			if _, _, err := q.Cancel(w.ctx, "b"); !errors.Is(err, queues.ErrUnsettled) {
+				t.Errorf("cancelled before the namespace is settled: %v", err)
+			}
+		}
+		<-time.After(2 * time.Minute)
+		if why := p.Recovering(); why != "" {
+			t.Errorf("two minutes later it waits still: %s", why)
+		}
+		w.once("a")
+		if n := len(w.effects("b")); n > 0 {
+			t.Errorf("FAILED was told, and it took effect %d times", n)
+		}
 	})
 }
 

@@ -13,7 +13,7 @@
 --  12 how many attempts are open  13 what all of them cost, in nanomina  14 the record
 --  then names, each with the words that follow it:
 --   confirm            refuse unless settled, see lib.lua
---   ends               refuse if doubted, see lib.lua
+--   trusts             refuse if doubted, see lib.lua
 --   in-order           refuse if an earlier one of its queue has come back to wait
 --   last               refuse while others of its queue run behind it
 --   broke n, single n, clean n
@@ -49,7 +49,7 @@
 --   bound phase) to four (a landing) for each
 
 local WORDS = {
-  confirm = 0, ends = 0, ['in-order'] = 0, limits = 2, keep = 0, claim = 1, tell = 3, told = 0, hold = 1, rest = 4, next = 1, least = 2,
+  confirm = 0, trusts = 0, ['in-order'] = 0, limits = 2, keep = 0, claim = 1, tell = 3, told = 0, hold = 1, rest = 4, next = 1, least = 2,
   bytes = 1, stands = 2, falls = 1, remove = 1, expires = 1, unresolved = 1,
   budget = 2, last = 0, follows = 1, broke = 1, single = 1, clean = 1,
 }
@@ -60,7 +60,7 @@ local function refused(t, said, revision, claim, cost, queue)
   -- claim is to stop, not to read again.
   if claim ~= '*' and t.claim ~= claim then return { 'fenced' } end
   if t.revision ~= tonumber(revision) then return { 'stale' } end
-  if said.confirm and not settled() or said.ends and doubted() then return { 'unsettled' } end
+  if said.confirm and not settled() or said.trusts and doubted() then return { 'unsettled' } end
   if said['in-order'] and t.overtaken ~= '' then return { 'overtaken' } end
   if said.last then
     local run = que(queue).run

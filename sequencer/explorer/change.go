@@ -46,7 +46,7 @@ func (s *Store) Advance(c *Change) (*lifecycle.Transaction, *lifecycle.Denied, e
 		return nil, nil, ErrStale
 	case c.Moves.Confirm && s.Unsettled:
 		return nil, nil, ErrUnsettled
-	case c.Moves.Ends && s.Unsettled:
+	case c.Moves.Trusts && s.Unsettled:
 		return nil, nil, ErrUnsettled
 	case c.Moves.Last && s.followed(was):
 		return nil, nil, ErrFollowed

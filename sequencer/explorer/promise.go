@@ -148,14 +148,14 @@ func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 		switch t.Phase {
 		case lifecycle.PhaseFailed:
 			past.ended = true
+			if s.store.Unsettled && !before.Open() && !past.unknown && t.Ledger == "" && s.took(t) {
+				s.refuse = "FAILED, by a store that has forgotten what is out"
+			}
 			if t.Error != nil && t.Error.Code == lifecycle.CodeExpired && s.dueForSome(t) {
 				break
 			}
 			if !past.cancelled && t.Retries < s.policy.MaxRetries {
 				s.refuse = "FAILED, and retries were left"
-			}
-			if s.store.Unsettled && !before.Open() && !past.unknown && t.Ledger == "" && s.took(t) {
-				s.refuse = "FAILED, by a store that has forgotten what is out"
 			}
 		case lifecycle.PhaseUnresolved:
 			past.ended = true

@@ -190,6 +190,8 @@ func Pairs() []*World {
 			Lags: lifecycle.PhaseDispatching, Budget: Budget{Forget: 1, Lapse: 1, Busy: 1}},
 		{Name: "fails over, one sleeps, cancelled", Procs: 2, Prompt: true, Height: 1, Finality: 1, Forgets: 2,
 			Lags: lifecycle.PhaseDispatching, Budget: Budget{Forget: 1, Lapse: 1, Cancel: 1}},
+		{Name: "fails over, one sleeps, a deadline", Procs: 2, Prompt: true, Height: 1, Finality: 1, Forgets: 3,
+			Lags: lifecycle.PhaseDispatching, Deadline: 2, Budget: Budget{Forget: 1, Lapse: 1}},
 	})
 }
 

@@ -41,7 +41,7 @@ func (c *checker) inTime(v *View, s *Step) {
 func deadlineRows() []row {
 	rich := holds(nonce, 200)
 	const expired = "; error EXPIRED; event EXPIRED; drop bytes"
-	const ends = expired + "; ends"
+	const ends = expired + "; trusts"
 	return []row{
 		{"not planned once the last slot has come", []sample{
 			{"planned while there is time", txn(PhaseDispatching, expires(minutes(30))), decides(asked(good()), rich, tells),
@@ -78,7 +78,7 @@ func deadlineRows() []row {
 				"overdue; FAILED, FREE; 1 prepared over 7@100" + ends + "; tell on-failure"},
 			{"one that sends by itself is not asked", txn(PhaseDispatching, try(Prepared), expires(minutes(30))),
 				decides(tells, knows(func(l *Local) { l.Legacy = true })),
-				"answered; UNRESOLVED, FREE; 1 prepared over 7@100; error DEADLINE_UNKEPT; drop bytes; ends; tell on-failure"},
+				"answered; UNRESOLVED, FREE; 1 prepared over 7@100; error DEADLINE_UNKEPT; drop bytes; trusts; tell on-failure"},
 		}},
 		{"not released once the last slot has come", []sample{
 			{"signed, and given to nobody", txn(PhaseSent, try(Signed), expires(minutes(3))),

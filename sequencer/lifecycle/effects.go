@@ -17,10 +17,10 @@ type Moves struct {
 	// may wait for its end. InOrder refuses what leaves, too, if an earlier transaction of the
 	// queue waits again.
 	Confirm, InOrder bool
-	// Ends: nothing comes of t, by somebody who does not drive it or by what the store holds
-	// alone. It is refused where that may have forgotten what is out. What is open is judged by
-	// the chain, and the namespace may wait for its end.
-	Ends bool
+	// Trusts: a person says so, or nothing comes of t by what the store holds alone. It is refused
+	// where that may have forgotten what is out. What is open is judged by the chain, and the
+	// namespace may wait for its end.
+	Trusts bool
 	// Last: it is refused while others are in flight behind it.
 	Last bool
 	// Tell is a callback that became due; the queue waits CallbackWait for its answer.
@@ -35,7 +35,7 @@ type Moves struct {
 }
 
 // sure reports whether who drives t waits until the store is surely the one that it knows.
-func (m *Moves) sure() bool { return m.Confirm || m.Ends }
+func (m *Moves) sure() bool { return m.Confirm || m.Trusts }
 
 // Effects says what else moves when before becomes after.
 func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
@@ -44,8 +44,7 @@ func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 		Last: before.Phase.Bound() && !after.Phase.Bound() && (after.Phase != PhaseDone || after.Landed == 0) &&
 			!aside.Slips,
 		Confirm: aside.Rest != nil && aside.Rest.Why == StoppedNonce && !before.Open(),
-		Ends: after.Phase != before.Phase &&
-			(aside.Person && after.Phase == PhaseFailed || !before.Open() && after.inVain()),
+		Trusts:  aside.Person || after.Phase != before.Phase && !before.Open() && after.inVain(),
 	}
 	if opens(before, after) {
 		m.Confirm = m.Confirm || after.Phase.Bound() || after.Phase == PhaseDone

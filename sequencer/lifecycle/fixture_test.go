@@ -267,8 +267,8 @@ func aside(v *View, s *Step, say func(string, ...any)) {
 	if m.Confirm {
 		say("confirm")
 	}
-	if m.Ends {
-		say("ends")
+	if m.Trusts {
+		say("trusts")
 	}
 	if m.Tell != "" {
 		say("tell %s", m.Tell)

@@ -39,7 +39,7 @@ func awayRows() []row {
 				"deferred; WAITING, FREE; 1 legacy prepared over 7@100; deferred 1; error WORKER_UNAVAILABLE; " +
 					"rest RESTED 30s; hold queue 30s"},
 			{"cancelled meanwhile: ends", txn(PhaseDispatching, try(Prepared), cancelling), learns(away),
-				"cancelled; FAILED, FREE; cancel asked; error CANCELLED; event CANCELLED; rest RESTED 30s; drop bytes; ends"},
+				"cancelled; FAILED, FREE; cancel asked; error CANCELLED; event CANCELLED; rest RESTED 30s; drop bytes; trusts"},
 		}},
 		{"DISPATCHING: deferred, for the sender or the chain alone", []sample{
 			{"no quorum", unplanned(), decides(asked(good()), func(v *View) { v.Tip.Quorum = false }),

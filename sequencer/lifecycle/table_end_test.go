@@ -15,14 +15,14 @@ func retryRows() []row {
 			{"its sender and worker are asked first", tried(retried(3)), decides(), "weighing; ask-sender"},
 			{"how many retries", tried(retried(3)), decides(asked(good())), "weighing; ask-retries"},
 			{"nothing open", tried(retried(3)), decides(asked(good()), limit(3)),
-				"used-up; FAILED, FREE; 1 prepared over 7@100; retries 3; error 400; drop bytes; ends; tell on-failure"},
+				"used-up; FAILED, FREE; 1 prepared over 7@100; retries 3; error 400; drop bytes; trusts; tell on-failure"},
 			{"something open", txn(PhaseFailing, try(Unknown), retried(3), wrong("400")),
 				decides(asked(good()), limit(3)),
 				"used-up; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; retries 3; to end FAILED; error 400"},
 			{"cancelled, something open", txn(PhaseFailing, try(Unknown), cancelling), decides(asked(good()), limit(3)),
 				"used-up; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; to end FAILED; cancel asked"},
 			{"a worker that wants none", tried(), decides(asked(good()), limit(0)),
-				"used-up; FAILED, FREE; 1 prepared over 7@100; error 400; drop bytes; ends; tell on-failure"},
+				"used-up; FAILED, FREE; 1 prepared over 7@100; error 400; drop bytes; trusts; tell on-failure"},
 		}},
 		{"RETRY, RETRY: retries left", []sample{
 			{"first", tried(), decides(asked(good()), limit(3)),
@@ -45,7 +45,7 @@ func retryRows() []row {
 				learns(Denied{Why: Overtaken}),
 				"back; WAITING, FREE; 1 prepared over 7@100; retries 1; error OVERTAKEN"},
 			{"used up comes first", tried(retried(3)), decides(drained),
-				"used-up; FAILED, FREE; 1 prepared over 7@100; retries 3; error 400; drop bytes; ends; tell on-failure"},
+				"used-up; FAILED, FREE; 1 prepared over 7@100; retries 3; error 400; drop bytes; trusts; tell on-failure"},
 		}},
 		{"RETRY, DELAY: delay over", []sample{
 			{"not yet", txn(PhaseDelayed, try(Prepared, over), due(time.Minute)), decides(), "delay; look in 1m0s"},
@@ -82,9 +82,9 @@ func personRows() []row {
 		mayLand = "transaction u is UNRESOLVED: an attempt might still land"
 		nothing = "transaction u is REVISION and has no attempt of unknown outcome: " +
 			"the transaction cannot be retried in its state"
-		untried  = "cancelled; FAILED, FREE; cancel asked; error CANCELLED; event CANCELLED; drop bytes; ends"
+		untried  = "cancelled; FAILED, FREE; cancel asked; error CANCELLED; event CANCELLED; drop bytes; trusts"
 		wasTried = "cancelled; FAILED, FREE; 1 prepared over 7@100; error CANCELLED; event CANCELLED; " +
-			"drop bytes; ends; tell on-failure"
+			"drop bytes; trusts; tell on-failure"
 	)
 	return []row{
 		{"WAITING, or RETRY with nothing open: cancelled", []sample{
@@ -93,16 +93,16 @@ func personRows() []row {
 			{"in RETRY", txn(PhaseFailing, try(Prepared, over)), orders(Order{What: OrderCancel}), wasTried},
 			{"in DELAY", txn(PhaseDelayed, try(Prepared, over)), orders(Order{What: OrderCancel}), wasTried},
 			{"something open: no further attempt", txn(PhaseDelayed, try(Unknown)), orders(Order{What: OrderCancel}),
-				"ordered; RETRY, DELAY; 1 unknown open 7@100; cancel asked"},
+				"ordered; RETRY, DELAY; 1 unknown open 7@100; cancel asked; trusts"},
 			{"while watching: no further attempt", txn(PhaseWatching, try(Sent)), orders(Order{What: OrderCancel}),
-				"ordered; REVISION, WAITING_INCLUSION; 1 sent open 7@100; cancel asked"},
+				"ordered; REVISION, WAITING_INCLUSION; 1 sent open 7@100; cancel asked; trusts"},
 			{"final: refused", txn(PhaseDone, try(Included, block), landedBy(1)),
 				orders(Order{What: OrderCancel}), settled},
 		}},
 		{"FAILED, UNRESOLVED: retried, or seen to have succeeded", []sample{
 			{"retried: fresh retries", txn(PhaseFailed, try(Expired, over), retried(3), wrong("400"), cancelling),
 				orders(Order{What: OrderRetry}),
-				"ordered; WAITING, FREE; 1 expired over 7@100"},
+				"ordered; WAITING, FREE; 1 expired over 7@100; trusts"},
 			{"from the first fee on", txn(PhaseDispatching, try(Expired, over, fee(300))),
 				decides(asked(good()), holds(7, 100)),
 				"planning; DISPATCHING, BLOCKED; 1 expired over 7@300; 2 prepared planned 7@100"},
@@ -120,17 +120,17 @@ func personRows() []row {
 		{"resolve: a person settles what is unknown", []sample{
 			{"landed", stuck(), orders(Order{What: OrderLanded, Hash: "5Jby"}),
 				"ordered; DONE, FREE; 1 legacy included over 7@100; landed 1; event LATE; drop bytes; " +
-					"ask nonce; tell on-success"},
+					"ask nonce; trusts; tell on-success"},
 			{"dead", stuck(), orders(Order{What: OrderDead}),
-				"ordered; UNRESOLVED, FREE; 1 legacy expired over 7@100; error OUTCOME_UNKNOWN; drop bytes; ask nonce"},
+				"ordered; UNRESOLVED, FREE; 1 legacy expired over 7@100; error OUTCOME_UNKNOWN; drop bytes; ask nonce; trusts"},
 			{"dead while watching", txn(PhaseWatching, try(Sent)), orders(Order{What: OrderDead}),
-				"ordered; RETRY, RETRY; 1 expired over 7@100; drop bytes; ask nonce"},
+				"ordered; RETRY, RETRY; 1 expired over 7@100; drop bytes; ask nonce; trusts"},
 			{"dead, to end", txn(PhaseWatching, try(Sent), ending(PhaseFailed)), orders(Order{What: OrderDead}),
-				"ordered; FAILED, FREE; 1 expired over 7@100; drop bytes; ask nonce; ends; tell on-failure"},
+				"ordered; FAILED, FREE; 1 expired over 7@100; drop bytes; ask nonce; trusts; tell on-failure"},
 			{"dead, cancelled", txn(PhaseWatching, try(Sent), try(Prepared), cancelling),
 				orders(Order{What: OrderDead}),
 				"cancelled; FAILED, FREE; 1 expired over 7@100; 2 prepared over 7@100; cancel asked; " +
-					"error CANCELLED; event CANCELLED; drop bytes; ask nonce; ends; tell on-failure"},
+					"error CANCELLED; event CANCELLED; drop bytes; ask nonce; trusts; tell on-failure"},
 			{"nothing unknown: refused", txn(PhaseWatching, try(Expired, over)),
 				orders(Order{What: OrderDead}), nothing},
 		}},

@@ -57,7 +57,7 @@ func rareDispatchRows() []row {
 			{"overtaken, cancelled meanwhile: ends", txn(PhaseDispatching, try(Prepared), cancelling),
 				learns(Denied{Why: Overtaken}),
 				"cancelled; FAILED, FREE; 1 prepared over 7@100; " +
-					"cancel asked; error CANCELLED; event CANCELLED; drop bytes; ends; tell on-failure"},
+					"cancel asked; error CANCELLED; event CANCELLED; drop bytes; trusts; tell on-failure"},
 			{"overtaken, something open: goes on", txn(PhaseDispatching, try(Unknown), try(Prepared)),
 				learns(Denied{Why: Overtaken}),
 				"unchanged"},
@@ -279,10 +279,10 @@ func rareRetryRows() []row {
 		{"RETRY: cancelled, nothing open", []sample{
 			{"before it is weighed", tried(PhaseFailing, cancelling), decides(asked(good()), limit(3)),
 				"cancelled; FAILED, FREE; 1 prepared over 7@100; " +
-					"cancel asked; error CANCELLED; event CANCELLED; drop bytes; ends; tell on-failure"},
+					"cancel asked; error CANCELLED; event CANCELLED; drop bytes; trusts; tell on-failure"},
 			{"while it waits", tried(PhaseDelayed, cancelling, due(time.Hour)), decides(),
 				"cancelled; FAILED, FREE; 1 prepared over 7@100; " +
-					"cancel asked; error CANCELLED; event CANCELLED; drop bytes; ends; tell on-failure"},
+					"cancel asked; error CANCELLED; event CANCELLED; drop bytes; trusts; tell on-failure"},
 		}},
 		{"RETRY: time", []sample{
 			{"it was put off before", tried(PhaseFailing, deferrals(2)), decides(asked(good()), limit(3)),
@@ -297,15 +297,15 @@ func rareRetryRows() []row {
 		{"resolve: several attempts", []sample{
 			{"landed, one of two", txn(PhaseUnresolved, try(Unknown, legacy), try(Unknown, legacy)), landed,
 				"ordered; DONE, FREE; 1 legacy included over 7@100; " +
-					"2 legacy replaced over 7@100; landed 1; event LATE; drop bytes; ask nonce; tell on-success"},
+					"2 legacy replaced over 7@100; landed 1; event LATE; drop bytes; ask nonce; trusts; tell on-success"},
 			{"landed, and one was over", txn(PhaseUnresolved, try(Expired, over), try(Unknown)),
 				orders(Order{What: OrderLanded, Hash: "5J2"}),
 				"ordered; DONE, FREE; 1 expired over 7@100; " +
-					"2 included over 7@100; landed 2; event LATE; drop bytes; ask nonce; tell on-success"},
+					"2 included over 7@100; landed 2; event LATE; drop bytes; ask nonce; trusts; tell on-success"},
 			{"dead, and a raise was planned", txn(PhaseWatching, try(Sent), try(Prepared)), dead,
-				"ordered; RETRY, RETRY; 1 expired over 7@100; 2 prepared over 7@100; drop bytes; ask nonce"},
+				"ordered; RETRY, RETRY; 1 expired over 7@100; 2 prepared over 7@100; drop bytes; ask nonce; trusts"},
 			{"dead, and one was over", txn(PhaseWatching, try(Refused, over), try(Sent)), dead,
-				"ordered; RETRY, RETRY; 1 refused over 7@100; 2 expired over 7@100; drop bytes; ask nonce"},
+				"ordered; RETRY, RETRY; 1 refused over 7@100; 2 expired over 7@100; drop bytes; ask nonce; trusts"},
 		}},
 	}
 }

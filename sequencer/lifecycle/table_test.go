@@ -271,12 +271,12 @@ func errorRows() []row {
 		{"DISPATCHING, nothing open: cancelled", []sample{
 			{"ends at once", cancelled, decides(),
 				"cancelled; FAILED, FREE; 1 prepared over 7@100; cancel asked; error CANCELLED; " +
-					"event CANCELLED; drop bytes; ends; tell on-failure"},
+					"event CANCELLED; drop bytes; trusts; tell on-failure"},
 			{"what the worker signed is not sent", cancelled, learns(signed(Prove, 1)),
 				"cancelled; FAILED, FREE; 1 prepared over 7@100; cancel asked; error CANCELLED; " +
-					"event CANCELLED; drop bytes; ends; tell on-failure"},
+					"event CANCELLED; drop bytes; trusts; tell on-failure"},
 			{"asked while the worker has it", txn(PhaseDispatching, try(Prepared)), orders(Order{What: OrderCancel}),
-				"ordered; DISPATCHING, BLOCKED; 1 prepared planned 7@100; cancel asked"},
+				"ordered; DISPATCHING, BLOCKED; 1 prepared planned 7@100; cancel asked; trusts"},
 			{"with something open the worker goes on", txn(PhaseDispatching, try(Unknown), try(Prepared, fee(150)), cancelling),
 				decides(),
 				"proving; prove 2"},
@@ -301,7 +301,7 @@ func errorRows() []row {
 		{"DISPATCHING: unresolvable", []sample{
 			{"nothing open", txn(PhaseDispatching, try(Prepared)),
 				learns(fault(answer(Prove, 1), FaultHopeless, "500")),
-				"answered; UNRESOLVED, FREE; 1 prepared over 7@100; error 500; drop bytes; ends; tell on-failure"},
+				"answered; UNRESOLVED, FREE; 1 prepared over 7@100; error 500; drop bytes; trusts; tell on-failure"},
 			{"something open", txn(PhaseDispatching, try(Unknown), try(Prepared)),
 				learns(fault(answer(Prove, 2), FaultHopeless, "500")),
 				"answered; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; 2 prepared over 7@100; " +

@@ -144,7 +144,7 @@ func answeredAtOnce() row {
 		{"cancelled meanwhile", txn(PhaseDispatching, try(Prepared, unplaced), cancelling),
 			learns(signed(Prove, 1), atOnce, ahead(unmade(6))),
 			"cancelled; FAILED, FREE; 1 prepared unplaced over 7@100; cancel asked; error CANCELLED; event CANCELLED; " +
-				"drop bytes; slips; ends; tell on-failure"},
+				"drop bytes; slips; trusts; tell on-failure"},
 	}}
 }
 
@@ -158,12 +158,12 @@ func leftAtOnce() row {
 		{"an error behind others", proving, learns(e, atOnce, first, waits),
 			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error E; slips"},
 		{"of the first", proving, learns(e, atOnce, waits),
-			"answered; UNRESOLVED, FREE; 1 prepared over 7@100; error E; drop bytes; slips; ends; tell on-failure"},
+			"answered; UNRESOLVED, FREE; 1 prepared over 7@100; error E; drop bytes; slips; trusts; tell on-failure"},
 		{"refused by every node", txn(PhaseSent, try(Signed)), learns(refusal, atOnce, waits, unseen),
 			"answered; UNRESOLVED, FREE; 1 refused over 7@100; error R; drop bytes; slips; tell on-failure"},
 		{"cancelled", txn(PhaseDispatching, try(Prepared), cancelling), decides(atOnce, waits),
 			"cancelled; FAILED, FREE; 1 prepared over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
-				"slips; ends; tell on-failure"},
+				"slips; trusts; tell on-failure"},
 		{"not where one behind is out", txn(PhaseDispatching, try(Prepared), cancelling),
 			decides(atOnce, behindIt(member(8, FatePooled))), "broken"},
 		{"nor where each needs the one before it", txn(PhaseDispatching, try(Prepared), cancelling), decides(waits), "broken"},
