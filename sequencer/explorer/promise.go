@@ -148,7 +148,7 @@ func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 		switch t.Phase {
 		case lifecycle.PhaseFailed:
 			past.ended = true
-			if s.store.Unsettled && !before.Open() && !past.unknown && t.Ledger == "" && s.took(t) {
+			if s.store.Unsettled && !past.unknown && t.Ledger == "" && s.took(t) {
 				s.refuse = "FAILED, by a store that has forgotten what is out"
 			}
 			if t.Error != nil && t.Error.Code == lifecycle.CodeExpired && s.dueForSome(t) {

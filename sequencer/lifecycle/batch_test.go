@@ -201,7 +201,7 @@ func batchRows() []row {
 			{"growing", marked(deferrals(2)), learns(busy, sawtooth, unsent),
 				"deferred; WAITING, FREE; 1 refused over 0@0; deferred 3; error E; rest RESTED 2m0s; hold queue 8m0s"},
 			{"cancelled meanwhile", marked(cancelling), posted(SubmitBusy),
-				"cancelled; FAILED, FREE; 1 refused over 0@0; cancel asked; error CANCELLED; event CANCELLED"},
+				"cancelled; FAILED, FREE; 1 refused over 0@0; cancel asked; error CANCELLED; event CANCELLED; trusts"},
 			{"the process ends meanwhile", marked(), decides(sawtooth, unsent, func(v *View) {
 				v.Draining, v.Local.SubmitAt, v.Local.Busy = true, clock.Add(time.Second), *oops("E")
 			}), "deferred; WAITING, FREE; 1 refused over 0@0; deferred 1; error E; rest RESTED 1s; hold queue 1s"},
@@ -211,7 +211,7 @@ func batchRows() []row {
 		}},
 		{"400 with 30, 34, 35; 413; Scabbard's 400", []sample{
 			{"UNRESOLVED with its code", marked(), posted(SubmitRejected),
-				"answered; UNRESOLVED, FREE; 1 refused over 0@0; error E"},
+				"answered; UNRESOLVED, FREE; 1 refused over 0@0; error E; trusts"},
 			{"posted again: the first may be there", batch(PhaseWatching, post(Sent)),
 				learns(submitTold(SubmitRejected, false), sawtooth), "answered; UNRESOLVED, FREE; 1 sent open 0@0; error E"},
 		}},

@@ -99,10 +99,10 @@ func deadlineRows() []row {
 		{"FAILED once nothing is open", []sample{
 			{"expired on the chain", txn(PhaseWatching, try(Sent), expires(minutes(3))),
 				decides(tells, sees(FateExpired, 5)),
-				"overdue; FAILED, FREE; 1 expired over 7@100" + expired + "; B62a from nonce 7; tell on-failure"},
+				"overdue; FAILED, FREE; 1 expired over 7@100" + expired + "; B62a from nonce 7; trusts; tell on-failure"},
 			{"failed in a block", txn(PhaseWatching, try(Sent), expires(minutes(3))),
 				decides(tells, sees(FateFailed, 5)),
-				"overdue; FAILED, FREE; 1 failed over 7@100" + expired + "; B62a from nonce 8; tell on-failure"},
+				"overdue; FAILED, FREE; 1 failed over 7@100" + expired + "; B62a from nonce 8; trusts; tell on-failure"},
 			{"landed, whatever the clock says", txn(PhaseWatching, try(Sent), expires(-time.Hour)),
 				decides(tells, sees(FateIncluded, 2)),
 				"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},

@@ -106,7 +106,12 @@ func (d *Drive) Next(v View, live bool) Action {
 	v.Local = d.local
 	s := Decide(&v)
 	if s.Txn != nil {
-		if a := d.store(s, 0, v.Policy); live || !a.Moves.sure() {
+		a := d.store(s, 0, v.Policy)
+		if !live && a.Moves.Trusts && d.txn.Open() {
+			// The namespace may wait for what is open: that it is over is stored, and its end later.
+			a = d.store(v.detained(s), 0, v.Policy)
+		}
+		if live || !a.Moves.sure() {
 			return a
 		}
 		return Action{Do: ToSleep, Step: s}

@@ -176,6 +176,15 @@ func TestDriveUnsettled(t *testing.T) {
 	}
 	d.stores(ReasonCancelled)
 
+	d = driving(t, txn(PhaseWatching, try(Sent), cancelling), sees(FateExpired, 9))
+	a := d.wants(ToStore, false)
+	if t := a.Step.Txn; t.Phase != PhaseWatching || t.Open() {
+		d.Errorf("what the chain has ended is stored as %s, open %t", t.Phase, t.Open())
+	}
+	d.Stored(a.Step.Txn, false)
+	d.wants(ToSleep, false)
+	d.stores(ReasonCancelled)
+
 	d = driving(t, txn(PhaseWatching, try(Sent), try(Prepared, fee(150))))
 	d.hears(signed(Resign, 2))
 	d.wants(ToStore, true)

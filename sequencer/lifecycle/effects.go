@@ -17,9 +17,8 @@ type Moves struct {
 	// may wait for its end. InOrder refuses what leaves, too, if an earlier transaction of the
 	// queue waits again.
 	Confirm, InOrder bool
-	// Trusts: a person says so, or nothing comes of t by what the store holds alone. It is refused
-	// where that may have forgotten what is out. What is open is judged by the chain, and the
-	// namespace may wait for its end.
+	// Trusts: a person says so, or nothing comes of t. It is refused where the store may have
+	// forgotten what is out.
 	Trusts bool
 	// Last: it is refused while others are in flight behind it.
 	Last bool
@@ -44,7 +43,7 @@ func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 		Last: before.Phase.Bound() && !after.Phase.Bound() && (after.Phase != PhaseDone || after.Landed == 0) &&
 			!aside.Slips,
 		Confirm: aside.Rest != nil && aside.Rest.Why == StoppedNonce && !before.Open(),
-		Trusts:  aside.Person || after.Phase != before.Phase && !before.Open() && after.inVain(),
+		Trusts:  aside.Person || after.Phase != before.Phase && after.inVain(),
 	}
 	if opens(before, after) {
 		m.Confirm = m.Confirm || after.Phase.Bound() || after.Phase == PhaseDone

@@ -166,7 +166,7 @@ func (c *checker) change(v *View, s *Step) {
 		c.wrong(v, s, "the sender is released, and something is open")
 	case a.Phase == PhaseUnresolved && b.Phase != PhaseUnresolved && open && s.Aside.Code != CodeOutcomeUnknown:
 		c.wrong(v, s, "UNRESOLVED, and something is open")
-	case (a.Phase == PhaseSent || a.Phase == PhaseWatching) && !open:
+	case (a.Phase == PhaseSent || a.Phase == PhaseWatching) && !open && a.Ending == "" && !v.with(func(t *Transaction) { *t = *a }).stops():
 		c.wrong(v, s, "waits for a block, and nothing is open")
 	case a.Landed != 0 && (a.Phase != PhaseDone || a.Attempt(a.Landed) == nil || a.Attempt(a.Landed).Outcome != Included):
 		c.wrong(v, s, "landed by an attempt that is not in a block")

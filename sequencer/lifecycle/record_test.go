@@ -352,7 +352,7 @@ func TestEffects(t *testing.T) {
 			Moves{Last: true, Trusts: true, Remove: Never}},
 		"told before": {txn(PhaseFailed), txn(PhaseFailed, toTell), nil, Moves{Tell: OnFailure, Remove: Never}},
 		"what was out ends": {watching, txn(PhaseFailed, try(Expired, block)), nil,
-			Moves{Attempt: 1, Last: true, Remove: Never}},
+			Moves{Attempt: 1, Last: true, Trusts: true, Remove: Never}},
 		"a person says so": {gone(PhaseUnresolved), txn(PhaseFailed, try(Expired, block, legacy)), &Aside{Person: true},
 			Moves{Attempt: 1, Trusts: true, Falls: payer, Remove: Never}},
 		"a plan opens nothing": {txn(PhaseDispatching), txn(PhaseDispatching, try(Prepared)), nil,

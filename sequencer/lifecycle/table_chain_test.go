@@ -181,21 +181,21 @@ func settledRows() []row {
 				"settled; RETRY, RETRY; 1 failed over 7@100; error Precondition; drop bytes; B62a from nonce 8"},
 			{"permanent", txn(PhaseWatching, try(Sent)), decides(sees(FateFailed, 5, permanent)),
 				"settled; UNRESOLVED, FREE; 1 failed over 7@100; error Update_not_permitted; drop bytes; " +
-					"B62a from nonce 8; tell on-failure"},
+					"B62a from nonce 8; trusts; tell on-failure"},
 			{"not deep enough", txn(PhaseWatching, try(Sent)), decides(sees(FateFailed, 4, permanent)), "failed-in"},
 			{"not agreed", txn(PhaseWatching, try(Sent)),
 				decides(sees(FateFailed, 9, func(g *Sighting) { g.Agreed = false })),
 				"failed-in"},
 			{"by the archive's word alone: a person", txn(PhaseWatching, try(Sent)),
 				decides(sees(FateFailed, 9, func(g *Sighting) { g.Archived = true })),
-				"settled; UNRESOLVED, FREE; 1 failed over 7@100; error ; drop bytes; ask nonce; tell on-failure"},
+				"settled; UNRESOLVED, FREE; 1 failed over 7@100; error ; drop bytes; ask nonce; trusts; tell on-failure"},
 			{"finished before", txn(PhaseWatching, try(Unknown), try(Prepared, over), ending(PhaseDone)),
 				decides(sees(FateFailed, 5, mendable, func(g *Sighting) { g.Hash = "5J1" })),
 				"settled; DONE, FREE; 1 failed over 7@100; 2 prepared over 7@100; drop bytes; " +
 					"B62a from nonce 8; tell on-success"},
 			{"cancelled", txn(PhaseWatching, try(Sent), cancelling), decides(sees(FateFailed, 5, mendable)),
 				"cancelled; FAILED, FREE; 1 failed over 7@100; cancel asked; error CANCELLED; event CANCELLED; " +
-					"drop bytes; B62a from nonce 8; tell on-failure"},
+					"drop bytes; B62a from nonce 8; trusts; tell on-failure"},
 			{"with another nonce than its legacy worker was given", txn(PhaseWatching, try(Sent, legacy)),
 				decides(sees(FateFailed, 5, mendable, func(g *Sighting) { g.Nonce = 9 })),
 				"ignored; REVISION, WAITING_INCLUSION; 1 legacy sent open 7@100; error NONCE_IGNORED; " +

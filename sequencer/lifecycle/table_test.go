@@ -187,7 +187,7 @@ func workerRows() []row {
 				"answered; RETRY, RETRY; 1 refused over 7@100; error Invalid_proof"},
 			{"permanent", txn(PhaseSent, try(Signed)),
 				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Bad", Refusal{Permanent: true})}, unseen),
-				"answered; UNRESOLVED, FREE; 1 refused over 7@100; error Bad; drop bytes; tell on-failure"},
+				"answered; UNRESOLVED, FREE; 1 refused over 7@100; error Bad; drop bytes; trusts; tell on-failure"},
 			{"permanent, and an earlier one open", txn(PhaseSent, try(Unknown), try(Signed, fee(150))),
 				learns(SendTold{Call: freshly(Send, 2), Refusal: refused("Bad", Refusal{Permanent: true})}),
 				"answered; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; 2 refused over 7@150; " +
@@ -309,7 +309,7 @@ func errorRows() []row {
 			{"and UNRESOLVED once it is dead", txn(PhaseWatching, try(Unknown), try(Prepared, over), ending(PhaseUnresolved)),
 				decides(sees(FateExpired, 5)),
 				"settled; UNRESOLVED, FREE; 1 expired over 7@100; 2 prepared over 7@100; error EXPIRED; " +
-					"drop bytes; B62a from nonce 7; tell on-failure"},
+					"drop bytes; B62a from nonce 7; trusts; tell on-failure"},
 		}},
 	}
 }

@@ -272,7 +272,7 @@ func trainSettles() row {
 		{"cancelled: it ends", txn(PhaseWatching, try(Sent), cancelling),
 			decides(sees(FateExpired, 5), ahead(member(6, FatePooled))),
 			"cancelled; FAILED, FREE; 1 expired over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
-				"B62a from nonce 7; tell on-failure"},
+				"B62a from nonce 7; trusts; tell on-failure"},
 	}}
 }
 
@@ -411,7 +411,7 @@ func trainCommutes() row {
 		{"or ends itself", txn(PhaseWatching, try(Sent), cancelling),
 			decides(sees(FateFailed, 5), together, ahead(member(6, FateFailed))),
 			"cancelled; FAILED, FREE; 1 failed over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
-				"B62a from nonce 8; tell on-failure"},
+				"B62a from nonce 8; trusts; tell on-failure"},
 	}}
 }
 

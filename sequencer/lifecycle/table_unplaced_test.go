@@ -160,7 +160,7 @@ func leftAtOnce() row {
 		{"of the first", proving, learns(e, atOnce, waits),
 			"answered; UNRESOLVED, FREE; 1 prepared over 7@100; error E; drop bytes; slips; trusts; tell on-failure"},
 		{"refused by every node", txn(PhaseSent, try(Signed)), learns(refusal, atOnce, waits, unseen),
-			"answered; UNRESOLVED, FREE; 1 refused over 7@100; error R; drop bytes; slips; tell on-failure"},
+			"answered; UNRESOLVED, FREE; 1 refused over 7@100; error R; drop bytes; slips; trusts; tell on-failure"},
 		{"cancelled", txn(PhaseDispatching, try(Prepared), cancelling), decides(atOnce, waits),
 			"cancelled; FAILED, FREE; 1 prepared over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
 				"slips; trusts; tell on-failure"},
