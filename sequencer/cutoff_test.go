@@ -63,6 +63,25 @@ func (w *world) effective() (n int) {
 	return n
 }
 
+// signedAndForgotten has a process sign a by worker 1 and be cut off with that, before a node has it:
+// Redis has forgotten it, and the worker is away. cut joins the process to the others again.
+func (w *world) signedAndForgotten() (cut func(off bool)) {
+	w.Helper()
+	w.worker(1, devworker.Options{ProveTime: proving})
+	cut = w.startSevered()
+	<-time.After(cutSlot)
+	w.post("q", "a")
+	w.soon("a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) > 0 })
+	before := w.redis.Snapshot()
+	w.faulty(devnet.Faults{LoseRequests: 1000})
+	w.soon("a", isOut)
+	cut(true)
+	w.redis.FailOver(before)
+	w.faulty(devnet.Faults{})
+	w.web.unplug("worker1", true)
+	return cut
+}
+
 // refuseNext has both nodes refuse the next command for good.
 func (w *world) refuseNext() {
 	w.Helper()
@@ -83,18 +102,7 @@ func TestGoneOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *world) {
-				w.worker(1, devworker.Options{ProveTime: proving})
-				cut := w.startSevered()
-				<-time.After(cutSlot)
-				w.post("q", "a")
-				w.soon("a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) > 0 })
-				before := w.redis.Snapshot()
-				w.faulty(devnet.Faults{LoseRequests: 1000})
-				w.soon("a", isOut)
-				cut(true)
-				w.redis.FailOver(before)
-				w.faulty(devnet.Faults{})
-				w.web.unplug("worker1", true)
+				cut := w.signedAndForgotten()
 				w.worker(2, devworker.Options{ProveTime: proving})
 				w.start()
 				w.soon("a", until)
@@ -175,18 +183,7 @@ func TestGoneOnBesideLegacy(t *testing.T) {
 // signed is not sent when it is back.
 func TestGoneOnToAnEnd(t *testing.T) {
 	trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *world) {
-		w.worker(1, devworker.Options{ProveTime: proving})
-		cut := w.startSevered()
-		<-time.After(cutSlot)
-		w.post("q", "a")
-		w.soon("a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) > 0 })
-		before := w.redis.Snapshot()
-		w.faulty(devnet.Faults{LoseRequests: 1000})
-		w.soon("a", isOut)
-		cut(true)
-		w.redis.FailOver(before)
-		w.faulty(devnet.Faults{})
-		w.web.unplug("worker1", true)
+		cut := w.signedAndForgotten()
 		q := w.start()
 		w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWaiting })
 		<-time.After(30 * time.Second)

@@ -49,12 +49,12 @@ func (s *State) mayLeave(proc *process, t int, h *held) {
 		s.refuse = fmt.Sprintf("%s of an attempt that is not stored", h.call.Kind)
 	case h.call.Kind == lifecycle.Send && !a.Open() && a.Number != r.Txn.Landed && !sharesLanded(r.Txn, a):
 		s.refuse = "bytes are sent of an attempt that is not stored as open"
+	case h.call.Kind == lifecycle.Send && s.world.Early == 0 && s.beside(t, a):
+		s.refuse = "bytes are sent, and others of it may land at another nonce"
 	case h.call.Kind == lifecycle.Send && r.Bytes == nil && s.world.Forgets > 0 && s.world.Budget[Lapse] > 0:
 		// The attempt was put back by another process, which did not know the bytes.
 	case h.call.Kind == lifecycle.Send && (r.Bytes == nil || !slices.Equal(r.Bytes.Command, h.drive.Bytes(h.call))):
 		s.refuse = "bytes are sent that are not stored"
-	case h.call.Kind == lifecycle.Send && s.world.Early == 0 && s.beside(t, a):
-		s.refuse = "bytes are sent, and others of it may land at another nonce"
 	case h.call.Kind == lifecycle.Send && s.due(proc, r.Txn):
 		s.refuse = "bytes are sent after its deadline"
 	case h.call.Kind == lifecycle.Prove && !r.Txn.Open() && !a.Unplaced && !s.stand(r.Txn):
