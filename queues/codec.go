@@ -148,6 +148,7 @@ type attempt struct {
 	Nonce         uint32            `json:"nonce"`
 	Fee           uint64            `json:"fee"`
 	ValidUntil    uint32            `json:"validUntil,omitempty"`
+	Base          string            `json:"base,omitempty"`
 	Legacy        bool              `json:"legacy,omitempty"`
 	Hash          string            `json:"hash,omitempty"`
 	NodeHash      string            `json:"nodeHash,omitempty"`
@@ -199,8 +200,8 @@ func encodeRecord(t *lifecycle.Transaction) string {
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
 		r.Attempts[i] = attempt{
-			Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Legacy: a.Legacy, Hash: a.Hash,
-			NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash,
+			Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Base: a.Base, Legacy: a.Legacy,
+			Hash: a.Hash, NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash,
 			Confirmations: a.Confirmations, Error: bounded(a.Error), Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
 			Started: millis(a.StartedAt), Ended: millis(a.EndedAt), Weight: a.Weight, Alone: a.Alone, Shallow: a.Shallow,
 			Unplaced: a.Unplaced, Quote: quoteOf(a.Quote),
@@ -234,9 +235,9 @@ func decodeRecord(t *lifecycle.Transaction, text string) error {
 	t.DoneAt, t.FinalAt = fromMillis(r.Ended), fromMillis(r.Final)
 	for i, a := range r.Attempts {
 		t.Attempts = append(t.Attempts, lifecycle.Attempt{
-			Number: i + 1, Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Legacy: a.Legacy,
-			Hash: a.Hash, NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash,
-			Confirmations: a.Confirmations, Error: a.Error, Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
+			Number: i + 1, Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Base: a.Base,
+			Legacy: a.Legacy, Hash: a.Hash, NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height,
+			StateHash: a.StateHash, Confirmations: a.Confirmations, Error: a.Error, Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
 			StartedAt: fromMillis(a.Started), EndedAt: fromMillis(a.Ended), Weight: a.Weight,
 			Alone: a.Alone, Shallow: a.Shallow, Unplaced: a.Unplaced,
 		})

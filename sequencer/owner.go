@@ -277,6 +277,11 @@ func (o *owner) again(ctx context.Context, what string, err error) {
 // again, and decided on anew.
 func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action) bool {
 	before := o.drive.Txn()
+	if err := o.founded(ctx, &v.Train, before, a.Step.Txn); err != nil {
+		o.again(ctx, "what is in flight ahead not read", err)
+		o.drive.Stale()
+		return true
+	}
 	c := &queues.Change{
 		Before: before, After: a.Step.Txn, Aside: a.Step.Aside, Moves: a.Moves, Now: v.Now,
 		Wait: o.s.Policy.CallbackWait, Lease: callbackLease, Limits: o.s.feeLimits(before, a.Step.Txn),

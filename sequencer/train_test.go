@@ -579,3 +579,38 @@ func TestTrainNarrowedWhileUnderWay(t *testing.T) {
 		})
 	}
 }
+
+// TestTrainAskedAgain: what is being proved while those ahead of it land is the same question of
+// its worker when the process dies or ends then, so nothing is proved twice and no retry counted.
+func TestTrainAskedAgain(t *testing.T) {
+	killed, told := func(p *process) { p.kill() }, func(p *process) { p.stop() }
+	for name, c := range map[string]struct {
+		inFlight int
+		ends     func(*process)
+	}{"killed": {2, killed}, "killed, others ahead of it": {3, killed}, "told to end": {2, told}} {
+		t.Run(name, func(t *testing.T) {
+			trains(t, c.inFlight, devnet.Config{}, func(w *world) {
+				w.policy.MaxRetries = 0
+				_, worker := w.worker(1, devworker.Options{ProveTime: 8 * time.Minute})
+				w.Cleanup(func() { time.Sleep(20 * time.Minute) }) // what is being proved goes on
+				p := w.start()
+				uids := w.postAll("q", c.inFlight)
+				last := uids[c.inFlight-1]
+				w.awaitTxn(last, "being made upon another", 2*time.Hour, func(x *lifecycle.Transaction) bool {
+					return len(x.Attempts) == 1 && x.Attempts[0].Base != ""
+				})
+				w.await(uids[0], lifecycle.Done, time.Hour)
+				if x := w.get(last); x.Phase != lifecycle.PhaseDispatching {
+					t.Fatalf("it is %s already", x.Phase)
+				}
+				c.ends(p)
+				w.start()
+				x := w.await(last, lifecycle.Done, 3*time.Hour)
+				if x.Retries > 0 || len(x.Attempts) > 1 {
+					t.Errorf("%d retries, %d attempts, %d calls for a proof: %v", x.Retries, len(x.Attempts),
+						worker.Calls()[devworker.Prove], x.Attempts[0].Error)
+				}
+			})
+		})
+	}
+}

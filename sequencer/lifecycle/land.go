@@ -141,6 +141,9 @@ func (v *View) over() Step {
 	if v.Train.Unseen || len(v.Train.Ahead) > 0 && v.Train.inOrder() && g.Fate != FateExpired {
 		return v.wait(ReasonBehind) // theirs were spent before its own
 	}
+	if v.behind() && !v.Train.Commuting && (t.Ending == PhaseDone || t.Ending == PhaseUnresolved) {
+		u.Txn.Ending, u.Txn.Done = "", nil // its worker said so upon what those ahead were to leave
+	}
 	var s Step
 	rejected := g.Fate == FateFailed && (g.Failure.Permanent || g.Archived)
 	switch {

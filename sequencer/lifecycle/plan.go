@@ -65,11 +65,11 @@ func (v *View) plan() Step {
 		s.Aside.Follows = &a.Nonce
 	}
 	// What has its nonce already takes none back from those that were planned behind it.
-	next := v.Local.Asked.Sender.Next
-	if !follows && (next == nil || *next < a.Nonce || *next > a.Nonce && open == nil) {
-		s.Aside.NextNonce = &a.Nonce
+	sender := *v.Local.Asked.Sender
+	if next := sender.Next; !follows && (next == nil || *next < a.Nonce || *next > a.Nonce && open == nil) {
+		s.Aside.NextNonce, sender.Next = &a.Nonce, &a.Nonce
 	}
-	s.Local.Asked = Asked{Sender: v.Local.Asked.Sender, Among: v.Local.Asked.Among}
+	s.Local.Asked = Asked{Sender: &sender, Among: v.Local.Asked.Among}
 	return s
 }
 

@@ -120,6 +120,12 @@ func TestNonce(t *testing.T) {
 			t.Errorf("while an attempt is open, %s: %s", name, told(open, s))
 		}
 	}
+	down := view(txn(PhaseDispatching), sender(n(9), nil), holds(7, 100), none)
+	planned := Decide(down)
+	down.Txn, down.Local = planned.Txn, planned.Local
+	if s := Decide(down); s.Do.Kind != Prove || s.Do.Number != 1 {
+		t.Errorf("planned where the nonce went down: %s", told(down, s))
+	}
 }
 
 // TestLastSlot: it leaves time for the proof, and never wraps round.

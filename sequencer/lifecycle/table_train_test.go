@@ -222,6 +222,12 @@ func trainSends() row {
 		l.SentAt = clock.Add(-time.Hour)
 		l.Asked.Bytes = &BytesRead{Number: 1, Command: []byte("bytes")}
 	})
+	some := func(v *View) {
+		knows(func(l *Local) {
+			l.SentAt, l.Asked.Bytes = clock.Add(-TrainResend), &BytesRead{Number: 1, Command: []byte("bytes")}
+		})(v)
+		sees(FatePooled, 0, func(g *Sighting) { g.Agreed = false })(v)
+	}
 	return row{"sent in the order of nonces", []sample{
 		{"after the one before", sent, decides(unsent, ahead(member(6, FateAbsent))), "sending; send 1"},
 		{"and not at once", sent, decides(unsent, gap, ahead(member(6, FatePooled))), "behind; look in 30s"},
@@ -240,10 +246,11 @@ func trainSends() row {
 		{"cancelled, and none does", txn(PhaseWatching, try(Sent), cancelling),
 			decides(dropped, sees(FateAbsent, 0), behindIt(unmade(8))), "absent"},
 		{"in some pools: sent again", txn(PhaseWatching, try(Sent)),
-			decides(knows(func(l *Local) {
-				l.SentAt, l.Asked.Bytes = clock.Add(-TrainResend), &BytesRead{Number: 1, Command: []byte("bytes")}
-			}), sees(FatePooled, 0, func(g *Sighting) { g.Agreed = false }), behindIt(member(8, FatePooled))),
-			"resending; send 1"},
+			decides(some, behindIt(member(8, FatePooled))), "resending; send 1"},
+		{"in some pools, cancelled, and one behind needs its nonce", txn(PhaseWatching, try(Sent), cancelling),
+			decides(some, behindIt(member(8, FatePooled))), "resending; send 1"},
+		{"in some pools, cancelled, and none does", txn(PhaseWatching, try(Sent), cancelling),
+			decides(some, behindIt(unmade(8))), "pool"},
 	}}
 }
 
@@ -269,6 +276,16 @@ func trainSettles() row {
 		{"expired, and those ahead may still land: back", watched,
 			decides(sees(FateExpired, 5), ahead(member(6, FatePooled))),
 			"settled; WAITING, FREE; 1 expired over 7@100; error EXPIRED; drop bytes; B62a from nonce 7"},
+		{"what its worker said upon those ahead goes with them", txn(PhaseWatching, try(Unknown), ending(PhaseDone)),
+			decides(sees(FateExpired, 5), ahead(member(6, FateExpired))),
+			"settled; WAITING, FREE; 1 expired over 7@100; error EXPIRED; drop bytes; B62a from nonce 7"},
+		{"also that no retry would mend it", txn(PhaseWatching, try(Unknown), ending(PhaseUnresolved)),
+			decides(sees(FateFailed, 5), ahead(member(6, FateFailed))),
+			"settled; WAITING, FREE; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8"},
+		{"and of what is cancelled", txn(PhaseWatching, try(Unknown), ending(PhaseDone), cancelling),
+			decides(sees(FateExpired, 5), ahead(member(6, FateExpired))),
+			"cancelled; FAILED, FREE; 1 expired over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
+				"B62a from nonce 7; trusts; tell on-failure"},
 		{"cancelled: it ends", txn(PhaseWatching, try(Sent), cancelling),
 			decides(sees(FateExpired, 5), ahead(member(6, FatePooled))),
 			"cancelled; FAILED, FREE; 1 expired over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +

@@ -197,6 +197,7 @@ type Attempt struct {
 	Shallow    bool   // it failed in a block less than SETTLE_DEPTH deep, see shallow.go
 	Unplaced   bool   // Nonce is not its own: what is signed of it never leaves, see unplaced.go
 	ValidUntil uint32 // last slot since genesis in which it can be included
+	Base       string // digest of what it is made upon, as its worker is told; "" where that is the chain
 	Legacy     bool   // the worker sends by itself
 	Hash       string // as the worker computed it
 	NodeHash   string // as a node or the chain gave it

@@ -154,10 +154,16 @@ func (v *View) absent() Step {
 		}
 		return v.ambiguous()
 	}
-	if v.expired() || t.CancelRequested && !v.Train.holds() {
-		return v.wait(ReasonAbsent) // not helped along
+	if v.abandoned() {
+		return v.wait(ReasonAbsent)
 	}
 	return v.vanished()
+}
+
+// abandoned reports whether what is open is not helped along any more. What is cancelled is as
+// long as others stand on it.
+func (v *View) abandoned() bool {
+	return v.expired() || v.Txn.CancelRequested && !v.Train.holds()
 }
 
 // vanished sends the same bytes again. The nodes get some time to show what they were
@@ -174,7 +180,7 @@ func (v *View) vanished() Step {
 func (v *View) pooled() Step {
 	t := v.Txn
 	legacy := t.Legacy()
-	if legacy || v.stops() {
+	if legacy || v.abandoned() {
 		return v.pool(v.wait(ReasonPool))
 	}
 	next := v.Local.SentAt.Add(v.resendEvery())

@@ -184,14 +184,19 @@ function pendingActions({ overlay }: Cover, publicKey: PublicKey, states: States
   const { endActionState, ...rest } = states ?? {};
   const from = hashes.indexOf(rest.fromActionState?.toString() ?? '');
   const end = hashes.indexOf(endActionState?.toString() ?? '');
-  const upTo = endActionState ? end + 1 : lists.length;
+  const added = lists.slice(from + 1, endActionState ? end + 1 : lists.length);
   return {
     skip: from >= 0,
     // The network does not know a state that only pending commands reach.
     states: end >= 0 ? rest : states,
-    join: (found: Actions): Actions => [
-      ...found.filter(({ hash }) => !hashes.includes(hash)),
-      ...lists.slice(from + 1, upTo),
-    ],
+    join: (found: Actions): Actions => {
+      const kept = found.filter(({ hash }) => !hashes.includes(hash));
+      const reached = kept.at(-1)?.hash ?? (rest.fromActionState ?? AccountUpdate.Actions.emptyActionState()).toString();
+      // An archive that is not where the node is lacks some of what is between, or has others' in their place.
+      if (from < 0 && added.length > 0 && reached !== added[0]!.before) {
+        throw new Busy(`the archive is not at the action state of the node, for ${publicKey.toBase58()}`, retrySoon);
+      }
+      return [...kept, ...added];
+    },
   };
 }

@@ -1,5 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
 
+/** Seconds after which it is worth while to ask again where a node or an archive is behind. */
+export const retrySoon = 5;
+
 /** Thrown where nothing was taken on: ask again later. */
 export class Busy extends Error {
   override name = 'Busy';

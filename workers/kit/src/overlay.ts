@@ -28,9 +28,10 @@ interface Entry {
   unknown: Set<Unknown>;
 }
 
-/** What one account update has dispatched, and the action state that it leads to. */
+/** What one account update has dispatched, and the action states that it leads from and to. */
 export interface Dispatched {
   actions: string[][];
+  before: string;
   hash: string;
 }
 
@@ -117,10 +118,11 @@ export class Overlay {
       account.votingFor = AccountUpdate.fromJSON(json).body.update.votingFor.value.toString();
     }
     if (body.authorizationKind.isSigned || body.authorizationKind.isProved) entry.unknown.add('receiptChainHash');
+    const before = (account.zkapp ?? emptyZkapp()).actionState[0]!;
     account.zkapp = changed(account.zkapp ?? emptyZkapp(), json);
     if (body.actions.length > 0) {
       entry.unknown.add('actionStates');
-      const dispatched = { actions: body.actions, hash: account.zkapp!.actionState[0]! };
+      const dispatched = { actions: body.actions, before, hash: account.zkapp!.actionState[0]! };
       this.#actions.set(id, [...(this.#actions.get(id) ?? []), dispatched]);
     }
   }
