@@ -206,6 +206,9 @@ func (s *Store) aside(c *Change, say func(word string, words ...any)) {
 	}
 	if r := c.Rest; r != nil {
 		say("rest", inMillis(r.For), string(r.Why), r.By, shorten(r.Detail, mostDetail))
+		if r.Above != nil {
+			say("above", *r.Above)
+		}
 	}
 	switch {
 	case c.ForgetNonce:

@@ -108,6 +108,8 @@ func (m *model) moved(was, t *lifecycle.Transaction, d *drawn) {
 		default:
 			delete(m.own[process], t.UID)
 		}
+	} else if t.Claim != "" {
+		m.owe(explorer.Owner(t.Claim), t.UID, m.now)
 	}
 	if was.Phase != t.Phase && !was.Phase.Bound() {
 		delete(m.due, "x:"+t.UID)
@@ -320,6 +322,9 @@ func (m *model) drawAside(c *queues.Change, t *lifecycle.Transaction) {
 		if a.Rest.Why == lifecycle.StoppedNonce {
 			a.Rest.By = "" // a process says so for all
 		}
+		if m.draw(2) {
+			a.Rest.Above = new(uint32(m.rand.IntN(6)))
+		}
 	}
 	if m.draw(14) {
 		a.Hold = m.hours()
@@ -334,6 +339,9 @@ func (m *model) drawAside(c *queues.Change, t *lifecycle.Transaction) {
 	}
 	if m.draw(6) {
 		a.Follows = new(uint32(m.rand.IntN(6)))
+	}
+	if p := one(m, me, other); m.draw(3) && !m.procs[p].IsZero() {
+		a.Process = p
 	}
 	a.LandedWith = &nonce
 	switch m.rand.IntN(6) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,34 @@ func TestFactsOfLaterRevisions(t *testing.T) {
 		r := reply{name: "record", err: err}
 		if got := r.int(v); got != want || r.err != nil {
 			t.Errorf("a fact found at revision %d of %d: %d, %v; want %d", read, txn.Revision, got, r.err, want)
+		}
+	}
+}
+
+// TestShadowed: no script gives a local the name of a function that it has from the shared parts or
+// makes itself: what calls that function then calls a string.
+func TestShadowed(t *testing.T) {
+	t.Parallel()
+	functions := regexp.MustCompile(`local function (\w+)`)
+	// Also what a line with its names alone goes on with.
+	locals := regexp.MustCompile(`(?m)^\s*local (\w+(?:, *\w+)*)|function(?: \w+)?\(([^)]*)\)|for (\w+(?:, *\w+)*) (?:in|=)`)
+	files, err := sources.ReadDir("lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := source("lib") + source("load") + source("sender") + source("shared") + source("full") + source("removal")
+	for _, f := range files {
+		text := source(strings.TrimSuffix(f.Name(), ".lua"))
+		named := map[string]bool{}
+		for _, m := range functions.FindAllStringSubmatch(shared+text, -1) {
+			named[m[1]] = true
+		}
+		for _, m := range locals.FindAllStringSubmatch(text, -1) {
+			for name := range strings.FieldsFuncSeq(m[1]+","+m[2]+","+m[3], func(r rune) bool { return r == ',' || r == ' ' }) {
+				if calls := regexp.MustCompile(`[^\w.:]` + name + `\(`); name != "function" && named[name] && calls.MatchString(strings.ReplaceAll(text, "function "+name+"(", "")) {
+					t.Errorf("%s: a local is called %s, as a function that it calls", f.Name(), name)
+				}
+			}
 		}
 	}
 }

@@ -44,13 +44,19 @@ func (s *severed) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 // startSevered starts a process that cut severs from all others, and joins to them again.
 func (w *world) startSevered() (cut func(off bool)) {
 	w.Helper()
-	client, s := w.redis.NewClient(), &severed{}
-	client.AddHook(s)
-	p := w.launch(links{dial: w.web.dial, redis: client, ended: func(error) {}})
+	p, redis := w.launchSevered()
 	return func(off bool) {
 		p.cut.Store(off)
-		s.off.Store(off)
+		redis.off.Store(off)
 	}
+}
+
+// launchSevered starts a process, and says what severs it from Redis.
+func (w *world) launchSevered() (p *process, redis *severed) {
+	w.Helper()
+	client, redis := w.redis.NewClient(), &severed{}
+	client.AddHook(redis)
+	return w.launch(links{dial: w.web.dial, redis: client, ended: func(error) {}}), redis
 }
 
 // effective is how many commands took effect, whosoever they are.

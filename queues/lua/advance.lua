@@ -31,6 +31,7 @@
 --   hold ms            leave the queue alone
 --   rest ms why by in  rest the sender, -1 until resumed; why; who gives the reason, ""
 --                      for nobody; in words
+--   above n            and not where the next nonce of the sender was above it
 --   follows n          refuse if the next nonce of the sender is above it
 --   next n             the next nonce of the sender, "" to have it asked for
 --   least account n    the least that the next nonce of an account is; any number of times
@@ -51,14 +52,14 @@
 local WORDS = {
   confirm = 0, trusts = 0, ['in-order'] = 0, limits = 2, keep = 0, claim = 1, tell = 3, told = 0, hold = 1, rest = 4, next = 1, least = 2,
   bytes = 1, stands = 2, falls = 1, remove = 1, expires = 1, unresolved = 1,
-  budget = 2, last = 0, follows = 1, broke = 1, single = 1, clean = 1,
+  budget = 2, last = 0, above = 1, follows = 1, broke = 1, single = 1, clean = 1,
 }
 
 -- refused says why a change is not made, nil if it is.
-local function refused(t, said, revision, claim, cost, queue)
+local function refused(t, said, revision, token, cost, queue)
   -- The claim comes first: a take-over also counts the revision up, and who has lost a
   -- claim is to stop, not to read again.
-  if claim ~= '*' and t.claim ~= claim then return { 'fenced' } end
+  if token ~= '*' and t.claim ~= token then return { 'fenced' } end
   if t.revision ~= tonumber(revision) then return { 'stale' } end
   if said.confirm and not settled() or said.trusts and doubted() then return { 'unsettled' } end
   if said['in-order'] and t.overtaken ~= '' then return { 'overtaken' } end
@@ -109,12 +110,13 @@ end
 -- bound.
 local function pay(t, said, bound)
   local s = P .. 's:' .. t.sender
+  local ours = said.above and (tonumber(about(t.sender).next) or 0) > tonumber(ARGV[said.above + 1])
   if said.next and (bound or call('EXISTS', s) == 1) then set(t.sender, 'next', ARGV[said.next + 1]) end
   for _, i in ipairs(said.least) do
     local account = ARGV[i + 1]
     if account == t.sender and bound or call('EXISTS', P .. 's:' .. account) == 1 then raise(account, ARGV[i + 2]) end
   end
-  if said.rest and t.sender ~= '' then
+  if said.rest and not ours and t.sender ~= '' then
     local ms, why, by, words = unpack(ARGV, said.rest + 1, said.rest + 4)
     rest(t.sender, tonumber(ms), why, why == 'OUTCOME_UNKNOWN' and t.uid or by ~= '' and by, words)
   end
@@ -189,15 +191,15 @@ local function plans(t, q, said)
   if said.hold then
     local till = now + ARGV[said.hold + 1]
     hold(q, till)
-    local rest = string.gsub(q.holder, '^!%d+,?', '')
-    q.holder = string.format('!%.0f', till) .. (rest ~= '' and ',' .. rest or '')
+    local others = string.gsub(q.holder, '^!%d+,?', '')
+    q.holder = string.format('!%.0f', till) .. (others ~= '' and ',' .. others or '')
   end
   if said.expires then put('due', ARGV[said.expires + 1], 'd:' .. t.uid) end
   if remove then put('due', now + ARGV[remove + 1], 'x:' .. t.uid) end
 end
 
 local function advance(o, n)
-  local uid, queue, typ, seq, revision, claim, op, to, due, code, number, open, cost, record =
+  local uid, queue, typ, seq, revision, token, op, to, due, code, number, open, cost, record =
     unpack(ARGV, o + 1, o + 14)
   local said, i = { least = {}, budget = {} }, o + 15
   while i <= o + n do
@@ -208,7 +210,7 @@ local function advance(o, n)
   local t = txn(uid)
   if t.fresh and call('EXISTS', P .. 't:' .. uid) == 0 then return { 'gone' } end
   if t.operation == op then return { 'ok', 1, now, (select(2, write(t))), facts(t) } end
-  local why = refused(t, said, revision, claim, cost, queue)
+  local why = refused(t, said, revision, token, cost, queue)
   if why then return why end
   local from = t.phase
   local moved = from ~= to
@@ -225,7 +227,7 @@ local function advance(o, n)
   local process = owner(t)
   local keeps = BOUND[to] or said.keep
   if process then
-    if claim == '*' then
+    if token == '*' then
       look(t)
     elseif keeps then
       put('own:' .. process, due >= 0 and t.due or '+inf', uid)

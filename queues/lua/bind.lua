@@ -26,10 +26,10 @@ local claims = tonumber(call('GET', P .. 'n:claim') or '0')
 -- for; at: the one that is next.
 local PAGE = math.min(most, 16)
 local fronts, free = {}, 0
-local function read(set, page)
-  local front = call('ZRANGE', P .. set, 0, page - 1, 'WITHSCORES')
+local function read(index, page)
+  local front = call('ZRANGE', P .. index, 0, page - 1, 'WITHSCORES')
   front.at, front.over = 1, 2 * page
-  fronts[set] = front
+  fronts[index] = front
   return front
 end
 
@@ -47,15 +47,15 @@ end
 local function least(prefix, from, to)
   local member, lowest, name
   for i = from, to do
-    local set = prefix .. ARGV[i]
-    local front = fronts[set]
+    local index = prefix .. ARGV[i]
+    local front = fronts[index]
     if not front or front.at > front.over then
-      if front then flush() end -- what is taken leaves the set before more is read
+      if front then flush() end -- what is taken leaves the index before more is read
       if prefix == 'free:' then
-        front = read(set, PAGE)
+        front = read(index, PAGE)
         free = free + #front / 2
       else
-        front = read(set, math.min(PAGE, free))
+        front = read(index, math.min(PAGE, free))
         peek(front)
       end
     end
@@ -65,10 +65,10 @@ local function least(prefix, from, to)
   return member, name
 end
 
--- take has the next of a set leave it.
-local function take(set)
-  drop(set, fronts[set][fronts[set].at])
-  fronts[set].at = fronts[set].at + 2
+-- take has the next of an index leave it.
+local function take(index)
+  drop(index, fronts[index][fronts[index].at])
+  fronts[index].at = fronts[index].at + 2
 end
 
 -- known is the next nonce of a sender as the caller knows it.

@@ -108,6 +108,7 @@ func (s *Store) bytes(r *Record, a *lifecycle.Aside) {
 // sender moves nonces and gives reasons: rested first, so that a release does not offer
 // it.
 func (s *Store) sender(was, t *lifecycle.Transaction, a *lifecycle.Aside) {
+	ours := a.Rest != nil && a.Rest.Above != nil && s.above(t.Sender, *a.Rest.Above)
 	if own := s.Sender(t.Sender); own != nil {
 		switch {
 		case a.ForgetNonce:
@@ -121,7 +122,7 @@ func (s *Store) sender(was, t *lifecycle.Transaction, a *lifecycle.Aside) {
 			other.Known, other.Next = true, least
 		}
 	}
-	if a.Rest != nil {
+	if a.Rest != nil && !ours {
 		rest := *a.Rest
 		if rest.Why == lifecycle.OutcomeUnknown {
 			rest.By = t.UID

@@ -36,10 +36,10 @@ func (s *State) remembers(p, t int, txn *lifecycle.Transaction, bytes *lifecycle
 	}
 	r := &s.procs[p].recovery
 	r.txns, r.known = slices.Clone(r.txns), slices.Clone(r.known)
-	switch r.txns[t] = lifecycle.Remember(s.procs[p].id, r.txns[t], txn); {
-	case r.txns[t] == nil:
-		r.known[t] = lifecycle.Known{}
-	case r.txns[t] == txn && bytes != nil:
+	was := r.txns[t]
+	r.txns[t] = lifecycle.Remember(s.procs[p].id, was, txn)
+	r.known[t].Bytes = lifecycle.BytesOf(was, r.txns[t], r.known[t].Bytes)
+	if r.txns[t] == txn && bytes != nil {
 		r.known[t].Bytes = bytes
 	}
 }

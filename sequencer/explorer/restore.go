@@ -58,7 +58,7 @@ func (s *State) place(p, t int, known lifecycle.Known) bool {
 			s.putBack(p, other, back, nil)
 			continue
 		}
-		done := lifecycle.Passed(after, other, s.now)
+		done := lifecycle.Passed(after, other, known, s.now)
 		if done == nil {
 			s.restores("waited for")
 			for _, uid := range s.store.queue(other.Queue).Run { // who waits for none of these

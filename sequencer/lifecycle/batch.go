@@ -105,6 +105,8 @@ func (v *View) batch() Step {
 func (v *View) submitting() Step {
 	t, b, last := v.Txn, &v.Batch, v.Txn.Last()
 	switch {
+	case v.awaitsEnd():
+		return v.closed(ReasonBack)
 	case !t.Open() && t.CancelRequested:
 		return v.cancelled()
 	case !t.Open() && v.Draining:

@@ -92,6 +92,8 @@ func batchRows() []row {
 				"landed; DONE, FREE; 1 included over 0@0; landed 1"},
 			{"cancelled", batch(PhaseDispatching, cancelling), decides(sawtooth),
 				"cancelled; FAILED, FREE; cancel asked; error CANCELLED; event CANCELLED; trusts"},
+			{"it made room for another after a failover when it was to end", batch(PhaseDispatching, post(FailedIn, over),
+				ending(PhaseUnresolved)), decides(sawtooth), "back; UNRESOLVED, FREE; 1 failed over 0@0; trusts"},
 			{"the process ends", batch(PhaseDispatching), decides(sawtooth, func(v *View) { v.Draining = true }), "draining"},
 			{"another process's ledger", batch(PhaseDispatching), decides(),
 				"deferred; WAITING, FREE; deferred 1; error UNKNOWN_TYPE; rest RESTED 1s; hold queue 1s"},

@@ -87,10 +87,16 @@ func (v *View) to(p Phase, why Reason) Step {
 	return Step{Txn: t, Local: v.Local, Reason: why}
 }
 
+// awaitsEnd reports whether what was just bound made room for another when it was to end: the
+// end that it was to come to it comes to now.
+func (v *View) awaitsEnd() bool { return v.Txn.Ending.Final() && !v.Txn.Open() }
+
 // dispatching: an attempt is to be planned, or is asked of the worker.
 func (v *View) dispatching() Step {
 	t, last := v.Txn, v.Txn.Last()
 	switch {
+	case v.awaitsEnd():
+		return v.with(dropPlan(v.Now)).closed(ReasonBack)
 	case v.stops() && !t.Open():
 		return v.stopped()
 	case t.Ending == PhaseFailing && !t.Open():

@@ -95,7 +95,7 @@ func (d *Drive) Next(v View, live bool) Action {
 			continue
 		}
 		next++
-		if a := d.store(s, next, v.Policy); live || !a.Moves.sure() {
+		if a := d.sure(&v, s, next, live); live || !a.Moves.sure() {
 			return a
 		}
 		// This one waits; others may wait for what the chain makes of the rest.
@@ -106,12 +106,7 @@ func (d *Drive) Next(v View, live bool) Action {
 	v.Local = d.local
 	s := Decide(&v)
 	if s.Txn != nil {
-		a := d.store(s, 0, v.Policy)
-		if !live && a.Moves.Trusts && d.txn.Open() {
-			// The namespace may wait for what is open: that it is over is stored, and its end later.
-			a = d.store(v.detained(s), 0, v.Policy)
-		}
-		if live || !a.Moves.sure() {
+		if a := d.sure(&v, s, 0, live); live || !a.Moves.sure() {
 			return a
 		}
 		return Action{Do: ToSleep, Step: s}
@@ -134,6 +129,21 @@ func (d *Drive) Next(v View, live bool) Action {
 	s.Do.Begun = d.begun
 	d.call = s.Do
 	return Action{Do: ToCall, Call: s.Do, Step: s}
+}
+
+// sure is store, of what may be stored while the store is not surely the one that it knows: the
+// namespace may wait for what is open, so that it is over is stored, and its end, or that what is
+// shallow is watched again, later.
+func (d *Drive) sure(v *View, s Step, learned int, live bool) Action {
+	a := d.store(s, learned, v.Policy)
+	switch {
+	case live || !d.txn.Open():
+	case a.Moves.Trusts:
+		return d.store(v.detained(s), learned, v.Policy)
+	case a.Moves.Confirm:
+		return d.store(v.unopened(s), learned, v.Policy)
+	}
+	return a
 }
 
 func (d *Drive) store(s Step, learned int, p *Policy) Action {

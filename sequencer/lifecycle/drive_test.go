@@ -197,6 +197,45 @@ func TestDriveUnsettled(t *testing.T) {
 	}
 }
 
+// TestDriveOverUnsettled: others may wait for what is open, and the store for them. That it is over is
+// stored, whoever says so; what follows of it waits until the store is settled.
+func TestDriveOverUnsettled(t *testing.T) {
+	t.Parallel()
+	early := func(a *Attempt) { a.Shallow = true }
+	unsent := knows(func(l *Local) { l.Unsent, l.Confirmed = 1, 1 })
+	for name, c := range map[string]struct {
+		txn    *Transaction
+		around []change
+		told   Result
+		then   Reason
+	}{
+		"refused for good": {txn(PhaseSent, try(Signed)), []change{sees(FateAbsent, 5), unsent},
+			SendTold{Call: freshly(Send, 1), Refusal: refused("Overflow", Refusal{Permanent: true})}, ReasonSettled},
+		"a batch that is rejected": {batch(PhaseDispatching, post(Signed)), []change{scabbard, unsent, stands(BatchUnknown)},
+			submitTold(SubmitRejected, true), ReasonSettled},
+		"something of it is shallow": {txn(PhaseWatching, try(FailedIn, block, at(6), early), try(Sent), cancelling),
+			[]change{sees(FateFailed, 5)}, nil, ReasonCancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := driving(t, c.txn, c.around...)
+			if c.told != nil {
+				d.hears(c.told)
+			}
+			a := d.wants(ToStore, false)
+			if a.Step.Txn.Open() || a.Moves.sure() {
+				t.Fatalf("stores %s, %+v", told(&d.v, a.Step), a.Moves)
+			}
+			if was := c.txn.shallow(); was != nil && a.Step.Txn.shallow() == nil {
+				t.Error("what is shallow is forgotten")
+			}
+			d.Stored(a.Step.Txn, false)
+			d.v.Sighting = Sighting{} // nobody has looked since
+			d.wants(ToSleep, false)
+			d.stores(c.then)
+		})
+	}
+}
+
 // TestDriveDenied: a refusal is learnt before what came after the change was made.
 func TestDriveDenied(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ type Moves struct {
 	// may wait for its end. InOrder refuses what leaves, too, if an earlier transaction of the
 	// queue waits again.
 	Confirm, InOrder bool
-	// Trusts: a person says so, or nothing comes of t. It is refused where the store may have
+	// Trusts: a person says so, or t ends by no block. It is refused where the store may have
 	// forgotten what is out.
 	Trusts bool
 	// Last: it is refused while others are in flight behind it.
@@ -43,7 +43,7 @@ func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 		Last: before.Phase.Bound() && !after.Phase.Bound() && (after.Phase != PhaseDone || after.Landed == 0) &&
 			!aside.Slips,
 		Confirm: aside.Rest != nil && aside.Rest.Why == StoppedNonce && !before.Open(),
-		Trusts:  aside.Person || after.Phase != before.Phase && after.inVain(),
+		Trusts:  aside.Person || after.Phase != before.Phase && after.endedByNoBlock(),
 	}
 	if opens(before, after) {
 		m.Confirm = m.Confirm || after.Phase.Bound() || after.Phase == PhaseDone
@@ -70,6 +70,11 @@ func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 // inVain reports whether t has ended without effect, and nothing of it can land any more.
 func (t *Transaction) inVain() bool {
 	return (t.Phase == PhaseFailed || t.Phase == PhaseUnresolved) && !t.Open()
+}
+
+// endedByNoBlock reports whether t has ended, and by nothing that a chain or a ledger shows.
+func (t *Transaction) endedByNoBlock() bool {
+	return t.inVain() || t.Phase == PhaseDone && t.Landed == 0
 }
 
 // standing is the attempt by which t is DONE and may yet be orphaned, or that was in a

@@ -234,6 +234,9 @@ func aside(v *View, s *Step, say func(string, ...any)) {
 	}
 	if a.Rest != nil && a.Rest.For == Never {
 		say("stop sender %s", a.Rest.Why)
+		if a.Rest.Above != nil {
+			say("unless its next nonce is above %d", *a.Rest.Above)
+		}
 	} else if a.Rest != nil {
 		say("rest %s %v", a.Rest.Why, a.Rest.For)
 	}

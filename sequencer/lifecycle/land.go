@@ -195,8 +195,13 @@ func (v *View) spend(s *Step, nonce uint32) {
 	case g.Archived, waited && g.Fate == FateFailed: // much may have happened since
 		s.Aside.ForgetNonce = true
 	case g.Fate == FateDisplaced:
-		// Somebody else signs for the account: no nonce of it can be trusted.
+		// Somebody else signs for the account: no nonce of it can be trusted. But what a failover had
+		// forgotten, and was put back, may have lost its nonce to one of ours. Of a train those behind
+		// have gone on from it.
 		s.Aside.Rest = &Rest{For: Never, Why: StoppedNonce}
+		if v.Train.alone() {
+			s.Aside.Rest.Above = &nonce
+		}
 		s.Aside.Least = map[string]uint32{t.Sender: following(nonce)}
 	case g.Fate == FateFailed:
 		s.Aside.Least = map[string]uint32{t.Sender: following(nonce)}

@@ -333,7 +333,7 @@ func TestEffects(t *testing.T) {
 		"orphaned: it stands still": {done(), done(orphan), nil, Moves{Keep: true, Remove: Never}},
 		"final: it cannot fall":     {done(), done(final), nil, Moves{Falls: payer, Remove: kept}},
 		"final before":              {done(final), done(final), nil, Moves{Remove: Never}},
-		"without a block":           {txn(PhaseDispatching), txn(PhaseDone, final), nil, Moves{Last: true, Remove: kept}},
+		"without a block":           {txn(PhaseDispatching), txn(PhaseDone, final), nil, Moves{Last: true, Trusts: true, Remove: kept}},
 		"what failed is kept":       {txn(PhaseFailing), txn(PhaseFailed), nil, Moves{Last: true, Trusts: true, Remove: Never}},
 		"reopened": {done(orphan), txn(PhaseWaiting, try(Expired, block)), nil,
 			Moves{Attempt: 1, Falls: payer, Remove: Never}},
@@ -344,7 +344,8 @@ func TestEffects(t *testing.T) {
 		"never in a block": {watching, txn(PhaseUnresolved, try(Sent)), nil, Moves{Keep: true, Last: true, Remove: Never}},
 		"in another phase it stands for nothing": {
 			gone(PhaseWatching), gone(PhaseWatching), with, Moves{Remove: Never}},
-		"DONE without a block: nothing stands": {watching, txn(PhaseDone, try(Sent)), with, Moves{Last: true, Remove: Never}},
+		"DONE without a block: nothing stands": {watching, txn(PhaseDone, try(Sent)), with,
+			Moves{Last: true, Trusts: true, Remove: Never}},
 		"the end is told once": {txn(PhaseFailing), txn(PhaseFailed, toTell), nil,
 			Moves{Tell: OnFailure, Last: true, Trusts: true, Remove: Never}},
 		"and not again": {txn(PhaseFailed, toTell), txn(PhaseFailed, toTell), nil, Moves{Remove: Never}},
@@ -556,7 +557,12 @@ func TestRestored(t *testing.T) {
 			[]Attempt{from(2, ended(tryAt("R", 8, Refused)), "5L"), from(1, tryAt("S", 3, Sent), "5K")}},
 		"it went on from there": {tried(from(1, tryAt("S", 3, Sent), "5K")),
 			remembers(from(1, ended(tryAt("S", 3, Expired)), "5K"), from(2, tryAt("R", 8, Sent), "5L")),
-			[]Attempt{from(1, ended(tryAt("S", 3, Expired)), "5K"), from(2, tryAt("R", 8, Sent), "5L")}},
+			[]Attempt{replaced(from(1, tryAt("S", 3, Sent), "5K")), from(2, tryAt("R", 8, Sent), "5L")}},
+		"it failed there": {tried(from(1, tryAt("S", 3, Sent), "5K")),
+			remembers(from(1, ended(tryAt("S", 3, FailedIn)), "5K"), from(2, tryAt("R", 8, Sent), "5L")),
+			[]Attempt{from(1, ended(tryAt("S", 3, FailedIn)), "5K"), from(2, tryAt("R", 8, Sent), "5L")}},
+		"planned before it went on elsewhere": {tried(from(2, tryAt("R", 8, Sent), "5L")),
+			remembers(from(3, tryAt("S", 3, Sent), "5K")), nil},
 		"found, and it has gone on": {tried(from(restoredAt.UnixMilli()+1, tryAt("R", 8, Sent), "")), found,
 			[]Attempt{replaced(from(restoredAt.UnixMilli()+1, tryAt("R", 8, Sent), "")), came}},
 		"all of it": {tried(), remembers(tryAt("S", 3, Sent)), []Attempt{tryAt("S", 3, Sent)}},
@@ -635,7 +641,7 @@ func TestRestoredBatch(t *testing.T) {
 	}
 }
 
-// TestRestoredBatchEnd: that it has ended is put back as any other's end.
+// TestRestoredBatchEnd: that it has ended is put back as any other's end, if nobody else had it since.
 func TestRestoredBatchEnd(t *testing.T) {
 	t.Parallel()
 	out := tried(from(2, tryAt("saw/1", 0, Sent), "b1"))
@@ -643,6 +649,10 @@ func TestRestoredBatchEnd(t *testing.T) {
 	over := out.Clone()
 	over.Attempts[0] = ended(from(2, tryAt("saw/1", 0, Expired), "b1"))
 	over.Attempts[0].Number = 1
+	if after, _ := Restored(out, KnownOf("p", over, nil), restoredAt); after != nil {
+		t.Errorf("another one may have posted it since, and it is restored as %+v", after)
+	}
+	out.Claim, over.Revision = "p:1", out.Revision+1
 	if after, _ := Restored(out, KnownOf("p", over, nil), restoredAt); after == nil || after.Open() {
 		t.Errorf("restored as %+v", after)
 	}
@@ -769,15 +779,18 @@ func TestMakesRoomUnweighed(t *testing.T) {
 	for phase, want := range map[Phase]Phase{PhaseSent: PhaseFailing, PhaseWatching: PhaseFailing, PhaseFailing: PhaseFailing,
 		PhaseDelayed: "", PhaseDispatching: ""} {
 		u := tried(ended(tryAt("S", 3, FailedIn)))
-		u.Phase, u.Ending = phase, PhaseDone
+		u.Phase = phase
 		if back := MakesRoom(u, restoredAt); back.Ending != want {
 			t.Errorf("%s: to end as %q", phase, back.Ending)
 		}
 	}
-	outlived := tried(ended(tryAt("S", 3, Expired)))
-	outlived.Phase, outlived.Ending = PhaseWatching, PhaseWaiting
-	if back := MakesRoom(outlived, restoredAt); back.Ending != "" {
-		t.Errorf("what goes back anyway is to end as %q", back.Ending)
+	for was, want := range map[Phase]Phase{PhaseWaiting: "", PhaseFailing: PhaseFailing, PhaseDone: PhaseDone,
+		PhaseFailed: PhaseFailed, PhaseUnresolved: PhaseUnresolved} {
+		u := tried(ended(tryAt("S", 3, Expired)))
+		u.Phase, u.Ending = PhaseWatching, was
+		if back := MakesRoom(u, restoredAt); back.Ending != want {
+			t.Errorf("what was to end as %q is to end as %q", was, back.Ending)
+		}
 	}
 	again := tried(ended(tryAt("S", 3, FailedIn)))
 	again.Ending = PhaseFailing
@@ -880,7 +893,7 @@ func TestPassed(t *testing.T) {
 		"its sender, a raise": {"p", 9, 5, false},
 	} {
 		after := found(c.queue, c.sequence, c.nonce)
-		done := Passed(after, other, restoredAt)
+		done := Passed(after, other, Known{}, restoredAt)
 		if (done != nil) != c.passed {
 			t.Errorf("%s: %+v", name, done)
 		}
@@ -899,8 +912,17 @@ func TestPassed(t *testing.T) {
 	}
 	paid := other.Clone()
 	paid.Attempts[0].Sender = "R"
-	if Passed(found("p", 9, 4), paid, restoredAt) != nil {
+	if Passed(found("p", 9, 4), paid, Known{}, restoredAt) != nil {
 		t.Error("a nonce of another account was compared")
+	}
+	remembered := KnownOf("p", found("p", 9, 4), nil)
+	if Passed(found("p", 9, 4), other, remembered, restoredAt) == nil {
+		t.Error("what was in a block waits")
+	}
+	unseen := found("p", 9, 4)
+	unseen.Attempts[2].StateHash = ""
+	if Passed(unseen, other, remembered, restoredAt) != nil {
+		t.Error("what no chain has shown is DONE")
 	}
 }
 

@@ -96,21 +96,34 @@ func (t *Transaction) anew(k *Attempt) bool {
 }
 
 // goneOn reports whether t has gone on without k: another attempt of it, at another nonce, that
-// may land or has landed, was planned after k by somebody who could not know k; or an end was told
-// since. Should k be given to the nodes now, or that one be left, both may take effect: k is
-// forgotten for good. Not so what has been in a block, or is found, which the nodes have; nor a
+// may land or has landed, was made by somebody who could not know k, and is not known to who knows
+// k; or an end was told since. Should k be given to the nodes now, or that one be left, both may
+// take effect: k is forgotten for good. Not so what has been in a block, or is found, which the nodes have; nor a
 // call of a legacy worker, which sends whatever is stored.
 func (t *Transaction) goneOn(k *Attempt, known []Attempt) bool {
 	if t.Ledger != "" || k.Number == 0 || k.StateHash != "" || k.Legacy {
 		return false
 	}
-	if t.inVain() && t.DoneAt.After(k.StartedAt) && !t.has(k) {
+	if t.endedByNoBlock() && t.DoneAt.After(k.StartedAt) && !t.has(k) {
 		return true
 	}
 	return slices.ContainsFunc(t.Attempts, func(a Attempt) bool {
 		return (t.out(&a) || a.Number == t.Landed) && (a.Sender != k.Sender || a.Nonce != k.Nonce) &&
-			a.StartedAt.After(k.StartedAt) && !slices.ContainsFunc(known, func(k Attempt) bool { return t.same(&a, &k) })
+			(a.StartedAt.After(k.StartedAt) || !k.cameToNothing()) &&
+			!slices.ContainsFunc(known, func(k Attempt) bool { return t.same(&a, &k) })
 	})
+}
+
+// BytesOf is what stays of the bytes of what was remembered as known, now that it is t: under their
+// number another process may have made another attempt.
+func BytesOf(known, t *Transaction, bytes *BytesRead) *BytesRead {
+	if bytes == nil || known == nil || t == nil {
+		return nil
+	}
+	if k, a := known.Attempt(bytes.Number), t.Attempt(bytes.Number); k == nil || a == nil || !t.same(a, k) {
+		return nil
+	}
+	return bytes
 }
 
 // precedes reports whether a is k as it was before its worker answered: none goes back to that.
@@ -219,7 +232,8 @@ func Restored(t *Transaction, k Known, now time.Time) (*Transaction, *BytesRead)
 }
 
 // restore gives t an attempt, behind the one with a number, and reports the number that
-// it has, and whether that, or what is known of it, is news. believed: that it was refused is so.
+// it has, and whether that, or what is known of it, is news. believed: that it came to nothing is
+// so; what has run out the chain tells once more.
 func (t *Transaction) restore(c Attempt, behind int, believed bool, now time.Time) (number int, news bool) {
 	if c.planned() && !c.Pending() || t.anew(&c) {
 		return behind, false // it came to nothing, and is not the one that was made after it
@@ -233,7 +247,7 @@ func (t *Transaction) restore(c Attempt, behind int, believed bool, now time.Tim
 		unknown := a.KnownHash() == ""
 		c.Number, c.Hash, c.NodeHash = a.Number, cmp.Or(a.Hash, c.Hash), cmp.Or(a.NodeHash, c.NodeHash)
 		switch {
-		case a.precedes(&c), a.Open() && !c.EndedAt.IsZero() && (believed || c.Outcome != Refused):
+		case a.precedes(&c), a.Open() && !c.EndedAt.IsZero() && (believed || !c.cameToNothing()):
 			*a = c
 			return a.Number, true
 		case found && a.cameToNothing() && !a.Legacy && !t.Open() && c.comes(): // it is out all the same
@@ -292,7 +306,8 @@ func Stays(before, after *Transaction) bool {
 
 // MakesRoom is a transaction that goes back to its queue, for another one has its sender
 // or its queue by what has been found; nil if something of it is open. Then it was there
-// first, and its end is waited for. Whether it is tried again is weighed when it is bound.
+// first, and its end is waited for. An end that it was to come to it comes to when it is bound;
+// whether it is tried again otherwise is weighed then.
 func MakesRoom(t *Transaction, now time.Time) *Transaction {
 	if !t.Phase.Bound() || t.Open() {
 		return nil
@@ -300,11 +315,11 @@ func MakesRoom(t *Transaction, now time.Time) *Transaction {
 	u := t.Clone()
 	u.Phase, u.DueAt = PhaseWaiting, time.Time{}
 	u.deepen()
-	switch u.Ending = ""; t.Phase {
-	case PhaseSent, PhaseWatching, PhaseFailing:
-		if t.Ending != PhaseWaiting {
-			u.Ending = PhaseFailing
-		}
+	switch {
+	case t.Ending == PhaseWaiting:
+		u.Ending = ""
+	case t.Ending == "" && t.Phase != PhaseDispatching && t.Phase != PhaseDelayed:
+		u.Ending = PhaseFailing
 	}
 	dropPlan(now)(u)
 	return u
@@ -313,9 +328,13 @@ func MakesRoom(t *Transaction, now time.Time) *Transaction {
 // Passed is before with what was found of it, if other, which has its sender or its queue
 // and something out itself, came after it: nothing is begun there before what went before
 // was DONE. So it is DONE by what was found, and looked for on the chain like all that has
-// been orphaned. It is nil if other came first: then the end of that is waited for.
-func Passed(after, other *Transaction, now time.Time) *Transaction {
+// been orphaned. It is nil if other came first: then the end of that is waited for; and if known is
+// only remembered, and was in no block: its nonce may have been another's.
+func Passed(after, other *Transaction, known Known, now time.Time) *Transaction {
 	a := after.FirstOpen()
+	if known.Process != "" && a.StateHash == "" {
+		return nil
+	}
 	later := other.Queue == after.Queue && other.Sequence > after.Sequence
 	if o := other.FirstOpen(); other.Queue != after.Queue {
 		later = o != nil && o.Sender == a.Sender && o.Nonce > a.Nonce

@@ -117,6 +117,17 @@ func (v *View) opened(s Step) Step {
 	return s
 }
 
+// unopened is what opened has made, with what is shallow as it was.
+func (v *View) unopened(s Step) Step {
+	s.Txn = s.Txn.Clone()
+	for i := range v.Txn.Attempts {
+		if a := &v.Txn.Attempts[i]; a.Shallow && !a.Open() {
+			s.Txn.Attempts[i] = *a
+		}
+	}
+	return s
+}
+
 // turnBack: what it landed by has come to nothing for good, and another attempt, that had
 // failed before, may have landed since in its place.
 func (v *View) turnBack() Step {

@@ -127,6 +127,9 @@ type Rest struct {
 	Why    SenderReason
 	By     string // a rest by somebody does not end what another gives; "" for nobody
 	Detail string // in words
+	// Above is of a nonce that another command has spent: where the next one of the sender was above
+	// that before, it was one of ours, and the sender does not rest.
+	Above *uint32
 }
 
 // Never is a time that no clock brings.

@@ -192,7 +192,7 @@ func settledRows() []row {
 			{"finished before", txn(PhaseWatching, try(Unknown), try(Prepared, over), ending(PhaseDone)),
 				decides(sees(FateFailed, 5, mendable, func(g *Sighting) { g.Hash = "5J1" })),
 				"settled; DONE, FREE; 1 failed over 7@100; 2 prepared over 7@100; drop bytes; " +
-					"B62a from nonce 8; tell on-success"},
+					"B62a from nonce 8; trusts; tell on-success"},
 			{"cancelled", txn(PhaseWatching, try(Sent), cancelling), decides(sees(FateFailed, 5, mendable)),
 				"cancelled; FAILED, FREE; 1 failed over 7@100; cancel asked; error CANCELLED; event CANCELLED; " +
 					"drop bytes; B62a from nonce 8; trusts; tell on-failure"},
@@ -212,7 +212,11 @@ func settledRows() []row {
 			{"expired, not deep enough", txn(PhaseWatching, try(Sent)), decides(sees(FateExpired, 4)), "expired"},
 			{"spent by another: its sender is stopped", txn(PhaseWatching, try(Sent)), decides(sees(FateDisplaced, 5)),
 				"settled; RETRY, RETRY; 1 replaced over 7@100; error NONCE_TAKEN; stop sender STOPPED_NONCE; " +
-					"drop bytes; B62a from nonce 8"},
+					"unless its next nonce is above 7; drop bytes; B62a from nonce 8"},
+			{"of a train: those behind it may have gone on from there", txn(PhaseWatching, try(Sent)),
+				decides(sees(FateDisplaced, 5), behindIt(member(8, FateFailed))),
+				"settled; RETRY, RETRY; 1 replaced over 7@100; error NONCE_TAKEN; stop sender STOPPED_NONCE; " +
+					"drop bytes; B62a from nonce 8; narrower"},
 			{"spent by another, not deep enough", txn(PhaseWatching, try(Sent)), decides(sees(FateDisplaced, 4)),
 				"displaced"},
 			{"spent in a block that no node holds", txn(PhaseWatching, try(Sent)),

@@ -235,7 +235,7 @@ func workerRows() []row {
 		}},
 		{"DISPATCHING: the worker finished it without a block", []sample{
 			{"nothing open", txn(PhaseDispatching, try(Prepared)), learns(finished(1)),
-				"answered; DONE, FREE; 1 prepared over 7@100; drop bytes; tell on-success"},
+				"answered; DONE, FREE; 1 prepared over 7@100; drop bytes; trusts; tell on-success"},
 			{"something open", txn(PhaseDispatching, try(Unknown), try(Prepared, fee(150)), retried(1)),
 				learns(finished(2)),
 				"answered; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; 2 prepared over 7@150; retries 1; " +

@@ -49,11 +49,9 @@ func (m *memory) Stored(t *lifecycle.Transaction, bytes *lifecycle.BytesRead) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	was := m.txns[t.UID]
-	now := remembered{last: t, out: lifecycle.Remember(m.process, was.out, t), bytes: was.bytes}
-	switch {
-	case now.out == nil:
-		now.bytes = nil
-	case now.out == t && bytes != nil && m.size+len(bytes.Command) <= maxRemembered:
+	now := remembered{last: t, out: lifecycle.Remember(m.process, was.out, t)}
+	now.bytes = lifecycle.BytesOf(was.out, now.out, was.bytes)
+	if now.out == t && bytes != nil && m.size+len(bytes.Command) <= maxRemembered {
 		now.bytes = bytes
 	}
 	if was.last != nil && now.out != t && was.last.Revision > t.Revision {

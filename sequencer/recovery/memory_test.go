@@ -35,6 +35,13 @@ func TestMemory(t *testing.T) {
 		if all := m.all(); all[0].bytes != nil {
 			t.Error("more bytes are kept than may be")
 		}
+		m.Stored(out, bytes)
+		elsewhere := out.Clone()
+		elsewhere.Revision, elsewhere.Attempts[0].Sender = 5, "R"
+		m.Stored(elsewhere, nil)
+		if all := m.all(); all[0].out != elsewhere || all[0].bytes != nil || m.size != 0 {
+			t.Errorf("remembered with what another has made: %+v, %d bytes", all, m.size)
+		}
 		m.Left("a")
 		<-time.After(memoryLife)
 		m.tidy()

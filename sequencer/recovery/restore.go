@@ -98,7 +98,7 @@ func (r *Recovery) place(ctx context.Context, uid string, posted *lifecycle.Tran
 		default:
 			err = r.store.Adopt(ctx, r.Process, before, after, bytes)
 			if taken, is := errors.AsType[*queues.TakenError](err); is {
-				err = r.makeRoom(ctx, taken.By, before, after, bytes)
+				err = r.makeRoom(ctx, taken.By, before, after, known, bytes)
 			}
 		}
 		if err != nil && !errors.Is(err, queues.ErrStale) && !errors.Is(err, queues.ErrNotFound) {
@@ -111,7 +111,7 @@ func (r *Recovery) place(ctx context.Context, uid string, posted *lifecycle.Tran
 // makeRoom has what is in the place of another one go back to its queue; or that one does
 // without a place.
 func (r *Recovery) makeRoom(ctx context.Context, uid string, before, after *lifecycle.Transaction,
-	bytes *lifecycle.BytesRead) error {
+	known lifecycle.Known, bytes *lifecycle.BytesRead) error {
 	other, err := r.Store.Get(ctx, uid)
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (r *Recovery) makeRoom(ctx context.Context, uid string, before, after *life
 	if back := lifecycle.MakesRoom(other, r.Now()); back != nil {
 		return r.restore(ctx, other, back, nil)
 	}
-	if done := lifecycle.Passed(after, other, r.Now()); done != nil {
+	if done := lifecycle.Passed(after, other, known, r.Now()); done != nil {
 		return r.restore(ctx, before, done, bytes)
 	}
 	running, err := r.running(ctx, other.Queue)
