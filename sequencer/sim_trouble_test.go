@@ -104,6 +104,7 @@ func troubles() []trouble {
 			return "with all it had", nil
 		}},
 		{"redis: fails over", 3, (*sim).failOver},
+		{"redis: fails over, a process cut off", 1, (*sim).cutOff},
 		{"process: killed", 2, (*sim).kill},
 		{"process: ends", 1, (*sim).end},
 		{"process: stopped for a while", 1, (*sim).pauseProcess},
@@ -296,7 +297,29 @@ func (s *sim) nobodyRefuses() {
 
 // failOver has a replica take the place of Redis that lacks what is written from
 // now until the next stride or, where the flag says so, some strides later.
-func (s *sim) failOver(i uint64, _ time.Duration) (string, func()) {
+func (s *sim) failOver(i uint64, _ time.Duration) (string, func()) { return s.promote(i, func() {}) }
+
+// cutOff stops a process with what it knows when Redis fails over, for so long that the others have settled
+// without it.
+func (s *sim) cutOff(i uint64, d time.Duration) (string, func()) {
+	r := s.slots[s.pick(len(s.slots), "which", i)]
+	if len(s.slots) == 1 || r.dead.Load() || !r.back.IsZero() {
+		return "", nil
+	}
+	what, end := s.promote(i, func() {
+		if !r.dead.Load() && r.back.IsZero() {
+			r.stop()
+			r.back = time.Now().Add(2*s.policy.ClaimTTL + d)
+		}
+	})
+	if what != "" {
+		what = fmt.Sprintf("%s; %s cut off for %v more", what, r.name, d)
+	}
+	return what, end
+}
+
+// promote has Redis fail over to a replica that stands still from now on; before is done at that moment.
+func (s *sim) promote(i uint64, before func()) (string, func()) {
 	if !s.forgets || s.loading {
 		return "", nil
 	}
@@ -307,6 +330,7 @@ func (s *sim) failOver(i uint64, _ time.Duration) (string, func()) {
 	}
 	s.lasts(lag-stride/2, func() {
 		if !s.loading {
+			before()
 			s.check.doubt()
 			s.redis.FailOver(had)
 			s.check.forget(since)
