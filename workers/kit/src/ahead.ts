@@ -1,6 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Account, type Field, type PublicKey, TokenId, Transaction, type Types, UInt32 } from 'o1js';
+import {
+  type Account,
+  AccountUpdate,
+  type Field,
+  type PublicKey,
+  TokenId,
+  Transaction,
+  type Types,
+  UInt32,
+} from 'o1js';
 import { Retry } from './errors.js';
+import { Busy, retrySoon } from './line.js';
 import type { MinaInstance } from './network.js';
 import { type Overlay, touchedBy } from './overlay.js';
 import type { Ahead } from './protocol.js';
@@ -42,7 +52,8 @@ export class Pending {
 
   /** What they emit of an account, oldest first: an event is the fields that it consists of, in decimals. */
   events(publicKey: PublicKey | string, tokenId?: Field): string[][] {
-    return this.updates(publicKey, tokenId).flatMap(({ body }) => body.events);
+    // An account update has its own the other way round.
+    return this.updates(publicKey, tokenId).flatMap(({ body }) => [...body.events].reverse());
   }
 
   /** What they dispatch to an account, oldest first: the actions of each account update that has any. */
@@ -92,8 +103,8 @@ async function parseCommand(signed: string, name: string): Promise<{ zkapp: Zkap
 /** What is laid over a network. */
 export interface Cover {
   pending: Pending;
-  /** Hashes of what the ledger has passed: it stands in blocks. */
-  passed: ReadonlySet<string>;
+  /** What the ledger has passed, by hash, with the heights of the blocks where it stands. */
+  passed: ReadonlyMap<string, number>;
   /** Of what the ledger has not passed. */
   overlay: Overlay;
   /** The first height that a pending command can have. */
@@ -126,6 +137,8 @@ export function covered(instance: MinaInstance, cover: Cover): MinaInstance {
       return actions.join(actions.skip ? [] : instance.getActions(publicKey, actions.states, tokenId));
     },
     async fetchActions(publicKey, states, tokenId, from, to, headers) {
+      if (to !== undefined && to < cover.height)
+        return instance.fetchActions(publicKey, states, tokenId, from, to, headers);
       const actions = pendingActions(cover, publicKey, states, tokenId);
       if (actions.skip) return actions.join([]);
       const found = await instance.fetchActions(publicKey, actions.states, tokenId, from, to, headers);
@@ -148,23 +161,23 @@ function withEvents(
   tokenId?: Field,
   filter?: Filter,
 ): Events {
-  if (filter?.to && Number(filter.to) <= height) return found;
   const hashOf = (info: unknown) => (info as { hash?: string }).hash ?? '';
   const ahead = new Set(pending.commands.map(({ hash }) => hash).filter((hash) => !passed.has(hash)));
   const others = found
     .map((block) => ({ ...block, events: block.events.filter((each) => !ahead.has(hashOf(each.transactionInfo))) }))
     .filter((block, i) => block.events.length > 0 || found[i]!.events.length === 0);
-  const shown = new Set(others.flatMap(({ events }) => events.map((each) => hashOf(each.transactionInfo))));
-  // Whether a later start leaves out what is passed, or the archive lacks it, cannot be told.
-  const isLacking = (hash: string) => !shown.has(hash) && Number(filter?.from ?? 0) === 0;
+  const standing = others.filter(({ chainStatus }) => chainStatus !== 'orphaned');
+  const shown = new Set(standing.flatMap(({ events }) => events.map((each) => hashOf(each.transactionInfo))));
+  const isAsked = (at: number) => at >= Number(filter?.from ?? 0) && (!filter?.to || at < Number(filter.to));
   const added = pending.commands.flatMap(({ hash, zkapp }) => {
-    if (passed.has(hash) && !isLacking(hash)) return [];
+    const at = passed.get(hash);
+    if (shown.has(hash) || !isAsked(at ?? height)) return [];
     const transactionInfo = { hash, memo: zkapp.memo, status: 'pending' };
     const events = of(zkapp, key, tokenId).flatMap(({ body }) => body.events);
     if (events.length === 0) return [];
     return {
       events: events.map((data) => ({ data, transactionInfo })),
-      blockHeight: UInt32.from(height),
+      blockHeight: UInt32.from(at || height),
       blockHash: '',
       parentBlockHash: '',
       globalSlot: UInt32.from(0),
@@ -191,7 +204,8 @@ function pendingActions({ overlay }: Cover, publicKey: PublicKey, states: States
     states: end >= 0 ? rest : states,
     join: (found: Actions): Actions => {
       const kept = found.filter(({ hash }) => !hashes.includes(hash));
-      const reached = kept.at(-1)?.hash ?? (rest.fromActionState ?? AccountUpdate.Actions.emptyActionState()).toString();
+      const reached =
+        kept.at(-1)?.hash ?? (rest.fromActionState ?? AccountUpdate.Actions.emptyActionState()).toString();
       // An archive that is not where the node is lacks some of what is between, or has others' in their place.
       if (from < 0 && added.length > 0 && reached !== added[0]!.before) {
         throw new Busy(`the archive is not at the action state of the node, for ${publicKey.toBase58()}`, retrySoon);

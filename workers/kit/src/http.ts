@@ -103,7 +103,7 @@ function addCallbacks(app: FastifyInstance, { dispatchers, maker, callbackSecond
         new Retry(
           `${name} of ${params.type} has not ended after ${callbackSeconds} s, and runs afresh when it is told again: have it give up by itself, or set callbackSeconds`,
         );
-      await told.do(`${name} ${body.txData.uid}`, () => {
+      await told.do(`${name} ${body.txData.uid} ${toJSON(body.result)}`, () => {
         const work = async () => dispatcher[name]?.(txnOf(body), outcomeOf(body), maker.context(body));
         return endsWithin<void>(callbackSeconds, work(), late);
       });

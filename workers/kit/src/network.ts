@@ -11,7 +11,7 @@ import {
 } from 'o1js';
 import { type Cover, covered, type Pending } from './ahead.js';
 import { asError, Failure, nameByHost, unavailable } from './errors.js';
-import { Busy } from './line.js';
+import { Busy, retrySoon } from './line.js';
 import { idOf, Overlay } from './overlay.js';
 import { isLooking, Reads } from './reads.js';
 
@@ -33,9 +33,6 @@ const blocksTimeout = 60_000;
 /** How many blocks are looked through for commands: first a few, then a daemon's whole frontier. */
 const depths = [20, 290];
 
-/** When to ask again where the node does not show yet what the sequencer knows. */
-const retrySoon = 5;
-
 type Range = NonNullable<Parameters<MinaInstance['getActions']>[1]>;
 type Actions = ReturnType<MinaInstance['getActions']>;
 
@@ -45,6 +42,7 @@ interface Tip {
 }
 
 interface Block {
+  protocolState: { consensusState: { blockHeight: string } };
   transactions: { zkappCommands: { hash: string; failureReason: object[] | null }[] };
 }
 
@@ -216,13 +214,13 @@ export class Network {
         throw new Busy(`the ledger is at nonce ${reached}, and what is pending begins at ${first}`, retrySoon);
       }
       const passed = pending.commands.filter((command) => command.nonce < reached);
-      await this.checkLanded(passed.map(({ hash }) => hash));
+      const landed = await this.landed(passed.map(({ hash }) => hash));
       if ((await this.tip()).hash !== tip.hash) continue;
       const left = pending.commands.slice(passed.length).map(({ zkapp }) => zkapp);
       const fee = this.instance!.getNetworkConstants().accountCreationFee.toBigInt();
       return {
         pending,
-        passed: new Set(passed.map(({ hash }) => hash)),
+        passed: landed,
         overlay: new Overlay(accounts, left, fee),
         height: tip.height + 1,
         payer: account,
@@ -231,20 +229,25 @@ export class Network {
     throw new Busy('the chain moves on while it is read', retrySoon);
   }
 
-  /** A nonce may have been spent by a failure, or by something else. */
-  private async checkLanded(hashes: string[]): Promise<void> {
-    if (hashes.length === 0 || 'instance' in this.option) return;
+  /** The heights at which commands stand. A nonce may have been spent by a failure, or by something else. */
+  private async landed(hashes: string[]): Promise<Map<string, number>> {
+    const heights = new Map<string, number>();
+    if (hashes.length === 0) return heights;
+    if ('instance' in this.option) return new Map(hashes.map((hash) => [hash, 0])); // it has all events itself
     const left = new Set(hashes);
     for (const most of depths) {
-      const query = `{ bestChain(maxLength: ${most}) { transactions { zkappCommands { hash failureReason { index } } } } }`;
-      const blocks = await this.bestChain<Block>(query, blocksTimeout);
-      for (const { hash, failureReason } of blocks.flatMap(({ transactions }) => transactions.zkappCommands)) {
-        if (failureReason?.length && left.has(hash)) {
-          throw new Busy(`the command ${hash} before this one has failed in a block`, retrySoon);
+      const query = `{ bestChain(maxLength: ${most}) { protocolState { consensusState { blockHeight } } transactions { zkappCommands { hash failureReason { index } } } } }`;
+      for (const { protocolState, transactions } of await this.bestChain<Block>(query, blocksTimeout)) {
+        for (const { hash, failureReason } of transactions.zkappCommands) {
+          if (!left.has(hash)) continue;
+          if (failureReason?.length) {
+            throw new Busy(`the command ${hash} before this one has failed in a block`, retrySoon);
+          }
+          left.delete(hash);
+          heights.set(hash, Number(protocolState.consensusState.blockHeight));
         }
-        left.delete(hash);
       }
-      if (left.size === 0) return;
+      if (left.size === 0) return heights;
     }
     throw new Busy(`the ledger has passed ${[...left].join(', ')}, which stands in no block`, retrySoon);
   }

@@ -1,8 +1,21 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { AccountUpdate, Field, Mina, Permissions, PrivateKey, Reducer, Transaction, UInt32 } from 'o1js';
+import {
+  type Account,
+  AccountUpdate,
+  Field,
+  Mina,
+  Permissions,
+  PrivateKey,
+  PublicKey,
+  Reducer,
+  TokenId,
+  Transaction,
+  UInt32,
+} from 'o1js';
 import { covered, Pending, type Cover } from '../src/ahead.js';
 import type { Context, Dispatcher } from '../src/index.js';
+import { idOf, Overlay } from '../src/overlay.js';
 import { call, Counter, folder, makeWorld, pending, serve, type Ahead, type World } from './world.js';
 
 const world = await makeWorld();
@@ -254,7 +267,7 @@ test('events of what is in blocks stay as the archive has them', async (t) => {
   });
   const cover = {
     pending: await Pending.read(ahead, world.payer.toBase58()),
-    passed: new Set([one.hash]),
+    passed: new Map([[one.hash, 18]]),
     height: 20,
   } as unknown as Cover;
   const events = async (archive: ReturnType<typeof block>[], filter?: { from?: number; to?: number }) => {
@@ -271,8 +284,75 @@ test('events of what is in blocks stay as the archive has them', async (t) => {
   assert.deepEqual(await events([passed, block(20, [two.hash, '2'])]), whole, 'an archive ahead of the node');
   assert.deepEqual(await events([passed], { from: 15, to: 25 }), whole);
   assert.deepEqual(await events([passed], { to: 19 }), whole.slice(0, 2), 'it ends before what is pending');
-  assert.deepEqual(await events([]), ['1 pending 20', '2 pending 20'], 'an archive behind the node');
+  assert.deepEqual(await events([]), ['1 pending 18', '2 pending 20'], 'an archive behind the node');
+  assert.deepEqual(await events([], { from: 18 }), ['1 pending 18', '2 pending 20'], 'the same, from a height');
   assert.deepEqual(await events([], { from: 19 }), ['2 pending 20']);
+  assert.deepEqual(await events([], { to: 19 }), ['1 pending 18']);
+  const orphaned = { ...block(17, [one.hash, '1']), chainStatus: 'orphaned' };
+  assert.deepEqual(await events([orphaned]), ['1 orphaned 17', '1 pending 18', '2 pending 20'], 'its block was left');
+});
+
+test('actions are shown without a gap, or not at all', async (t) => {
+  const key = PrivateKey.random();
+  const address = key.toPublicKey();
+  const shout: Dispatcher = {
+    dispatch: async ({ data }) => {
+      const update = AccountUpdate.createSigned(address);
+      const value = Field(data.value as number);
+      update.body.actions = AccountUpdate.Actions.pushEvent(update.body.actions, [value]);
+      for (const each of [value, value.add(10)]) {
+        update.body.events = AccountUpdate.Events.pushEvent(update.body.events, [each]);
+      }
+    },
+    signers: () => [key],
+  };
+  const { ahead, join } = await trainOn(t, world, { SHOUT: shout });
+  await join('SHOUT', 'shout-3', { value: 1 });
+  await join('SHOUT', 'shout-4', { value: 2 });
+  const whole = await Pending.read(ahead, world.payer.toBase58());
+  assert.deepEqual(whole.events(address), [['1'], ['11'], ['2'], ['12']], 'as they were emitted');
+  const { commands, accounts } = whole;
+  const zkapps = commands.map(({ zkapp }) => zkapp);
+  const present = (list: typeof accounts) =>
+    new Map(
+      list.map(({ publicKey, token }): [string, Account | undefined] => {
+        const [of, id] = [PublicKey.fromBase58(publicKey), TokenId.fromBase58(token)];
+        return [idOf(publicKey, token), world.local.hasAccount(of, id) ? world.local.getAccount(of, id) : undefined];
+      }),
+    );
+  const fee = world.local.getNetworkConstants().accountCreationFee.toBigInt();
+  // The first is in a block by now, as the node shows it.
+  const landed = new Overlay(present(accounts), zkapps.slice(0, 1), fee);
+  const now = present(accounts);
+  for (const { publicKey, token } of accounts) {
+    const left = landed.account(PublicKey.fromBase58(publicKey), TokenId.fromBase58(token))!;
+    const zkapp = left.zkapp && {
+      ...left.zkapp,
+      actionState: Array(5).fill(left.zkapp.actionState[0]!),
+      lastActionSlot: UInt32.from(0),
+    };
+    now.set(idOf(publicKey, token), { ...left, receiptChainHash: Field(0), ...(zkapp && { zkapp }) });
+  }
+  const cover = { overlay: new Overlay(now, zkapps.slice(1), fee), height: 20 } as unknown as Cover;
+  const first = landed.actions(address);
+  for (const [archive, shown] of [
+    [first, [[['1']], [['2']]]],
+    [[], undefined],
+    [[...first, { actions: [['9']], hash: '99' }], undefined],
+  ] as const) {
+    const found = archive.map(({ actions, hash }) => ({ actions, hash })) as ReturnType<typeof Mina.getActions>;
+    const instance = covered({ ...world.local, getActions: () => found, fetchActions: async () => found }, cover);
+    const flat = (each: { actions: string[][] }[]) => each.map(({ actions }) => actions);
+    if (!shown) {
+      assert.throws(() => instance.getActions(address), /not at the action state of the node/);
+      await assert.rejects(instance.fetchActions(address), /not at the action state of the node/);
+      continue;
+    }
+    assert.deepEqual(flat(instance.getActions(address)), shown);
+    assert.deepEqual(flat((await instance.fetchActions(address)) as { actions: string[][] }[]), shown);
+  }
+  const earlier = covered({ ...world.local, fetchActions: async () => [] }, cover);
+  assert.deepEqual(await earlier.fetchActions(address, undefined, undefined, 1, 19), [], 'up to a height');
 });
 
 test('callbacks see the chain, and nothing pending', async (t) => {
