@@ -17,15 +17,16 @@ test('a callback that does not end is answered for, and the next one runs afresh
   const served = await serve(world, { ADD: dispatcher }, { store: await folder(t), callbackSeconds: 0.2 });
   t.after(() => served.worker.close());
   const { txData, sender } = call(world, 'told', world.attempt());
-  const tell = () => served.post('/on-success/ADD', { txData, sender, result: { hash: '5J' } });
-  const [first, joined] = await Promise.all([tell(), tell()]);
+  const tell = (hash = '5J') => served.post('/on-success/ADD', { txData, sender, result: { hash } });
+  const [first, joined, other] = await Promise.all([tell(), tell(), tell('5K')]);
+  assert.equal(other.status, 200, 'of another result it is told beside that');
   for (const { status, text } of [first, joined]) {
     assert.equal(status, 500);
     assert.match(text, /onSuccess of ADD has not ended after 0\.2 s, .* set callbackSeconds/);
   }
-  assert.equal(told, 1, 'the second has joined the first');
+  assert.equal(told, 2, 'the second has joined the first');
   assert.equal((await tell()).status, 200);
-  assert.equal(told, 2);
+  assert.equal(told, 3);
 });
 
 test('a transaction that never gets made holds up its worker, which says so', async (t) => {
