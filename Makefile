@@ -18,7 +18,9 @@ build: ## Build bin/sequencer
 test: setup ## Run all tests, with all the set-up they need
 	go vet ./...
 	go test -race -shuffle=on -timeout 25m ./...
-	go test -shuffle=on -timeout 25m ./sequencer ./sequencer/explorer ./sequencer/lifecycle # all of it
+# All of what the race detector gets a part of:
+	go test -shuffle=on -timeout 25m ./sequencer/explorer ./sequencer/lifecycle
+	go test -run '^(TestCrashPoints|TestSimulation|TestDeepReorganisations)$$' -timeout 25m ./sequencer
 	cd queues && go test -run '^TestModel$$/^miniredis$$' -model.seeds=150
 
 test-workers: ## Run everything that tests the o1js side, end to end too, proofs off
