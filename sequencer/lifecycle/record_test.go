@@ -658,6 +658,29 @@ func TestRestoredBatchEnd(t *testing.T) {
 	}
 }
 
+// TestBytesOf: what is remembered keeps its bytes as long as their number is that of the same attempt.
+func TestBytesOf(t *testing.T) {
+	t.Parallel()
+	known := tried(ended(tryAt("S", 2, Refused)), tryAt("S", 3, Signed))
+	bytes := &BytesRead{Number: 2, Command: []byte("signed")}
+	for name, c := range map[string]struct {
+		now  *Transaction
+		kept bool
+	}{
+		"sent":                   {tried(ended(tryAt("S", 2, Refused)), tryAt("S", 3, Sent)), true},
+		"made by another":        {tried(ended(tryAt("S", 2, Refused)), tryAt("R", 8, Signed)), false},
+		"made under a lower one": {tried(tryAt("S", 3, Signed)), false},
+		"nothing is remembered":  {nil, false},
+	} {
+		if got := BytesOf(known, c.now, bytes); (got == bytes) != c.kept || !c.kept && got != nil {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if got := BytesOf(known, known, nil); got != nil {
+		t.Errorf("of none: %+v", got)
+	}
+}
+
 // TestRestoredBytes: they go with their attempt, whatever number that has by now.
 func TestRestoredBytes(t *testing.T) {
 	t.Parallel()

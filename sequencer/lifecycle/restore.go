@@ -117,10 +117,10 @@ func (t *Transaction) goneOn(k *Attempt, known []Attempt) bool {
 // BytesOf is what stays of the bytes of what was remembered as known, now that it is t: under their
 // number another process may have made another attempt.
 func BytesOf(known, t *Transaction, bytes *BytesRead) *BytesRead {
-	if bytes == nil || known == nil || t == nil {
+	if bytes == nil || t == nil {
 		return nil
 	}
-	if k, a := known.Attempt(bytes.Number), t.Attempt(bytes.Number); k == nil || a == nil || !t.same(a, k) {
+	if a := t.Attempt(bytes.Number); a == nil || !t.same(a, known.Attempt(bytes.Number)) {
 		return nil
 	}
 	return bytes
