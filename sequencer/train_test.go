@@ -526,7 +526,9 @@ func TestTrainAheadOfFailed(t *testing.T) {
 		for _, uid := range uids {
 			w.await(uid, lifecycle.Done, 6*time.Hour)
 		}
-		if want := []string{"prove on 0", "resign on 1"}; len(calls) < 2 || !slices.Equal(calls[:2], want) || slices.Contains(calls[2:], "prove on 0") {
+		// What landed behind the one that failed is gone, or about to.
+		signed := len(calls) > 1 && (calls[1] == "resign on 1" || calls[1] == "resign on 2")
+		if !signed || calls[0] != "prove on 0" || slices.Contains(calls[2:], "prove on 0") {
 			t.Errorf("the last was asked for by %q", calls)
 		}
 	})
