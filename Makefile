@@ -20,7 +20,7 @@ test: setup ## Run all tests, with all the set-up they need
 	go test -race -shuffle=on -timeout 25m ./...
 # All of what the race detector gets a part of:
 	go test -shuffle=on -timeout 25m ./sequencer/explorer ./sequencer/lifecycle
-	go test -run '^(TestCrashPoints|TestSimulation|TestDeepReorganisations)$$' -timeout 25m ./sequencer
+	go test -run '^(TestCrashPoints|TestSimulation|TestDeepReorganisations|TestFailOver|TestGoneOn)$$' -timeout 25m ./sequencer
 	cd queues && go test -run '^TestModel$$/^miniredis$$' -model.seeds=150
 
 test-workers: ## Run everything that tests the o1js side, end to end too, proofs off

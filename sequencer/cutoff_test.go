@@ -106,6 +106,9 @@ func TestGoneOn(t *testing.T) {
 		"out": isOut, "done": func(x *lifecycle.Transaction) bool { return x.State() == lifecycle.Done },
 		"final": func(x *lifecycle.Transaction) bool { return !x.FinalAt.IsZero() },
 	} {
+		if raced && name == "final" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *world) {
 				cut := w.signedAndForgotten()

@@ -70,6 +70,7 @@ func (w *world) once(uids ...string) {
 // none, one or all of the processes dying along, at once or later.
 func TestFailOver(t *testing.T) {
 	t.Parallel()
+	cases := 0
 	for _, point := range points {
 		for _, how := range []struct {
 			name             string
@@ -80,6 +81,9 @@ func TestFailOver(t *testing.T) {
 			{"two live", 2, 0, 0}, {"one of two dies", 2, 1, 0}, {"one of two dies, later", 2, 1, 90 * time.Second},
 			{"one dies", 1, 1, 0}, {"one dies, later", 1, 1, 90 * time.Second}, {"two die, later", 2, 2, 4 * time.Minute},
 		} {
+			if cases++; raced && cases%3 != 0 {
+				continue
+			}
 			t.Run("before "+point.before+", "+how.name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {

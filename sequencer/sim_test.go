@@ -54,7 +54,7 @@ func TestSimulation(t *testing.T) {
 
 func init() {
 	if raced {
-		*simSeeds = 10
+		*simSeeds, brokeOnce = 10, nil
 	}
 }
 
