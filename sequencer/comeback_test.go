@@ -183,11 +183,7 @@ func (w *world) takenSince() (cut func(off bool), one string) {
 	w.post("q", "a")
 	w.post("q", "e")
 	before := w.redis.Snapshot()
-	w.faulty(devnet.Faults{LoseRequests: 1000})
-	w.soon("a", isOut)
-	cut(true)
-	w.redis.FailOver(before)
-	w.faulty(devnet.Faults{})
+	w.forgetSigned(cut, before)
 	w.ok(w.store.Pause(w.ctx, "q", "trouble"))
 	return cut, one
 }

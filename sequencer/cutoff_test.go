@@ -79,13 +79,19 @@ func (w *world) signedAndForgotten() (cut func(off bool)) {
 	w.post("q", "a")
 	w.soon("a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) > 0 })
 	before := w.redis.Snapshot()
+	w.forgetSigned(cut, before)
+	w.web.unplug("worker1", true)
+	return cut
+}
+
+// forgetSigned has a signed, a process cut off with that before a node has it, and Redis forget it.
+func (w *world) forgetSigned(cut func(off bool), before redistest.Snapshot) {
+	w.Helper()
 	w.faulty(devnet.Faults{LoseRequests: 1000})
 	w.soon("a", isOut)
 	cut(true)
 	w.redis.FailOver(before)
 	w.faulty(devnet.Faults{})
-	w.web.unplug("worker1", true)
-	return cut
 }
 
 // refuseNext has both nodes refuse the next command for good.

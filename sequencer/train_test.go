@@ -594,7 +594,7 @@ func TestTrainAskedAgain(t *testing.T) {
 			trains(t, c.inFlight, devnet.Config{}, func(w *world) {
 				w.policy.MaxRetries = 0
 				_, worker := w.worker(1, devworker.Options{ProveTime: 8 * time.Minute})
-				w.Cleanup(func() { time.Sleep(20 * time.Minute) }) // what is being proved goes on
+				w.Cleanup(func() { <-time.After(20 * time.Minute) }) // what is being proved goes on
 				p := w.start()
 				uids := w.postAll("q", c.inFlight)
 				last := uids[c.inFlight-1]
