@@ -19,8 +19,8 @@ test: setup ## Run all tests, with all the set-up they need
 	go vet ./...
 	go test -race -shuffle=on -timeout 25m ./...
 # All of what the race detector gets a part of:
-	go test -shuffle=on -timeout 25m ./sequencer/explorer ./sequencer/lifecycle
-	go test -run '^(TestCrashPoints|TestSimulation|TestDeepReorganisations|TestFailOver|TestGoneOn)$$' -timeout 25m ./sequencer
+	go test -shuffle=on -timeout 25m ./sequencer/explorer ./sequencer/lifecycle ./sequencer/simulation
+	go test -run '^(TestCrashPoints|TestFailOver|TestGoneOn)$$' -timeout 25m ./sequencer ./sequencer/recovery
 	cd queues && go test -run '^TestModel$$/^miniredis$$' -model.seeds=150
 
 test-workers: ## Run everything that tests the o1js side, end to end too, proofs off
@@ -30,7 +30,7 @@ batches: build ## Post what Sawtooth's own SDK makes to the simulated ledgers
 	cd scripts/sawtooth-batches && npm ci && npm test
 
 simulate: ## Simulate the service against SEEDS seeds of faults, default 2000
-	cd sequencer && GOGC=400 go test -run '^TestSimulation$$' -timeout 24h -sim.seeds=$(SEEDS) -sim.first=$(FIRST)
+	cd sequencer/simulation && GOGC=400 go test -run '^TestSimulation$$' -timeout 24h -sim.seeds=$(SEEDS) -sim.first=$(FIRST)
 
 explore: ## Explore larger worlds of the decisions, up to STATES states of each
 	go test ./sequencer/explorer -run '^TestWorlds$$' -timeout 24h -v -wide -batch 2000 -bound $(STATES)

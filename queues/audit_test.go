@@ -71,7 +71,8 @@ func TestAudit(t *testing.T) {
 		for n, uid := range []string{"train1", "train2", "train3"} {
 			sent := lifecycle.Attempt{Number: 1, Sender: "S4", Nonce: uint32(n), Outcome: lifecycle.Sent}
 			f.to(uid, lifecycle.PhaseWatching, made(sent))
-			_, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "train", Behind: uid, Width: 9, Types: []string{vote}})
+			_, err := f.store.Join(f.ctx, queues.JoinRequest{
+				Process: me, Queue: "train", Behind: uid, Width: 9, Types: []string{vote}})
 			f.ok(err)
 		}
 	}

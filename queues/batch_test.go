@@ -41,7 +41,8 @@ func testBatchKey(f *fixture) {
 			f.Errorf("%s: %+v", c.name, a)
 		}
 	}
-	together := f.store.EnqueueBatch(f.ctx, []queues.Item{batchItem("five", "q", "saw", "b5"), batchItem("six", "q", "saw", "b5")})
+	together := f.store.EnqueueBatch(f.ctx, []queues.Item{batchItem("five", "q", "saw", "b5"),
+		batchItem("six", "q", "saw", "b5")})
 	if together[0].Err != nil || together[1].Err != nil || together[1].Transaction.UID != "five" {
 		f.Errorf("twice at once: %+v", together)
 	}

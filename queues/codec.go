@@ -237,7 +237,8 @@ func decodeRecord(t *lifecycle.Transaction, text string) error {
 		t.Attempts = append(t.Attempts, lifecycle.Attempt{
 			Number: i + 1, Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Base: a.Base,
 			Legacy: a.Legacy, Hash: a.Hash, NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height,
-			StateHash: a.StateHash, Confirmations: a.Confirmations, Error: a.Error, Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
+			StateHash: a.StateHash, Confirmations: a.Confirmations, Error: a.Error, Data: a.Data,
+			Slot: a.Slot, SentSlot: a.SentSlot,
 			StartedAt: fromMillis(a.Started), EndedAt: fromMillis(a.Ended), Weight: a.Weight,
 			Alone: a.Alone, Shallow: a.Shallow, Unplaced: a.Unplaced,
 		})

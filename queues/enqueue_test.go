@@ -27,7 +27,8 @@ func vote1(uid, queue, data string) queues.Item {
 // testEnqueueTraced: the trace that a post came with stays with its transaction, however
 // long the names in front of it are, and is no part of what was posted.
 func testEnqueueTraced(f *fixture) {
-	const trace, other = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "00-00000000000000000000000000000001-0000000000000001-01"
+	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	const other = "00-00000000000000000000000000000001-0000000000000001-01"
 	queue := strings.Repeat("q", 128)
 	item := vote1("k", queue, `{"a":1}`)
 	item.Trace = trace

@@ -114,7 +114,8 @@ func testBudgets(f *fixture) {
 		f.ok(err)
 		return ""
 	}
-	queue, key := queues.Budget{Name: queues.QueueBudget("q"), Most: 200}, queues.Budget{Name: queues.KeyBudget("k"), Most: 250}
+	queue := queues.Budget{Name: queues.QueueBudget("q"), Most: 200}
+	key := queues.Budget{Name: queues.KeyBudget("k"), Most: 250}
 	equal(f.T, "within", plan("a", 200, queue, key), "")
 	equal(f.T, "dearer", plan("a", 201, queue, key), "q:q 200")
 	equal(f.T, "of the same key", plan("b", 51, key), "k:k 200")

@@ -44,7 +44,8 @@ func (m *model) said(t *lifecycle.Transaction, err error) answer {
 	case err == nil:
 		return answer{Text: "ok", Txns: []*lifecycle.Transaction{t}}
 	case errors.As(err, &costly):
-		return answer{Text: fmt.Sprintf("costly: all %v %s, spent %d", costly.All, costly.Budget, int64(costly.Spent)), At: m.now.Add(costly.Left)}
+		return answer{Text: fmt.Sprintf("costly: all %v %s, spent %d", costly.All, costly.Budget, int64(costly.Spent)),
+			At: m.now.Add(costly.Left)}
 	}
 	for e, text := range map[error]string{
 		queues.ErrStale: "stale", queues.ErrFenced: "fenced", queues.ErrUnsettled: "unsettled",
@@ -354,7 +355,8 @@ func (m *model) drawAside(c *queues.Change, t *lifecycle.Transaction) {
 		c.Limits = queues.FeeLimits{Sender: fee * one[uint64](m, 0, 3, 6), All: fee * one[uint64](m, 0, 4, 9)}
 	}
 	if m.draw(3) {
-		c.Budgets = []queues.Budget{{Name: "q:x", Most: fee * one[uint64](m, 0, 3, 6)}, {Name: "k:y", Most: fee * one[uint64](m, 0, 5)}}
+		c.Budgets = []queues.Budget{{Name: "q:x", Most: fee * one[uint64](m, 0, 3, 6)},
+			{Name: "k:y", Most: fee * one[uint64](m, 0, 5)}}
 		c.Budgets = c.Budgets[m.rand.IntN(2):]
 	}
 }

@@ -158,7 +158,8 @@ func (m *model) compareQueues(d *dump) {
 	got, want := map[string]queueState{}, map[string]queueState{}
 	for name := range d.sets["queues"] {
 		q := d.hashes["q:"+name]
-		s := queueState{Run: q["run"], Sender: q["sender"], Paused: q["paused"], Streak: q["streak"], Width: q["width"], Till: fromScore(q["till"])}
+		s := queueState{Run: q["run"], Sender: q["sender"], Paused: q["paused"], Streak: q["streak"], Width: q["width"],
+			Till: fromScore(q["till"])}
 		if hold := fromScore(q["hold"]); hold.After(m.now) {
 			s.Hold, s.Holder = hold, q["holder"]
 			if mark, alone := strings.CutPrefix(q["holder"], "!"); alone {

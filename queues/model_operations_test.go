@@ -316,7 +316,8 @@ func (m *model) joinOne() bool {
 			return says("ok")
 		}
 		m.owe(j.Process, t.UID, m.now)
-		return answer{Text: t.Sender + " " + m.workers[t.Sender].url, Txns: []*lifecycle.Transaction{m.whole(m.want.Read(t.UID))}}
+		return answer{Text: t.Sender + " " + m.workers[t.Sender].url,
+			Txns: []*lifecycle.Transaction{m.whole(m.want.Read(t.UID))}}
 	})
 	return true
 }

@@ -145,8 +145,9 @@ type operation struct {
 
 func (m *model) operations() []operation {
 	return []operation{
-		{12, "post", m.post}, {18, "bind", m.bindSome}, {10, "join", m.joinOne}, {34, "change", m.change}, {12, "changes", m.changes},
-		{6, "order", m.order}, {8, "facts", m.facts}, {8, "called", m.calledBack}, {7, "tick", m.tickOnce},
+		{12, "post", m.post}, {18, "bind", m.bindSome}, {10, "join", m.joinOne}, {34, "change", m.change},
+		{12, "changes", m.changes}, {6, "order", m.order}, {8, "facts", m.facts}, {8, "called", m.calledBack},
+		{7, "tick", m.tickOnce},
 		{4, "postpone", m.postpone}, {4, "time", m.time}, {3, "heartbeat", m.heartbeatOnce}, {5, "take over", m.takeOver},
 		{6, "pause", m.pause}, {6, "register", m.register}, {2, "configure", m.configure}, {2, "rest", m.rest},
 		{8, "resume", m.resume}, {1, "unregister", m.unregister}, {3, "balance", m.balance}, {5, "remove", m.remove},

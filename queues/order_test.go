@@ -280,7 +280,8 @@ func testStreakTells(f *fixture) {
 	f.post("q", "a", "b")
 	f.bound("a S")
 	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
-	b, err := s.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Out: 1, Width: 2, Types: []string{vote}})
+	b, err := s.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Out: 1, Width: 2,
+		Types: []string{vote}})
 	f.ok(err)
 	f.to("b", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 1, Outcome: lifecycle.Sent}))
 	equal(f.T, "joined", b.Transaction.UID, "b")

@@ -142,7 +142,8 @@ func TestShadowed(t *testing.T) {
 	t.Parallel()
 	functions := regexp.MustCompile(`local function (\w+)`)
 	// Also what a line with its names alone goes on with.
-	locals := regexp.MustCompile(`(?m)^\s*local (\w+(?:, *\w+)*)|function(?: \w+)?\(([^)]*)\)|for (\w+(?:, *\w+)*) (?:in|=)`)
+	locals := regexp.MustCompile(
+		`(?m)^\s*local (\w+(?:, *\w+)*)|function(?: \w+)?\(([^)]*)\)|for (\w+(?:, *\w+)*) (?:in|=)`)
 	files, err := sources.ReadDir("lua")
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +157,8 @@ func TestShadowed(t *testing.T) {
 		}
 		for _, m := range locals.FindAllStringSubmatch(text, -1) {
 			for name := range strings.FieldsFuncSeq(m[1]+","+m[2]+","+m[3], func(r rune) bool { return r == ',' || r == ' ' }) {
-				if calls := regexp.MustCompile(`[^\w.:]` + name + `\(`); name != "function" && named[name] && calls.MatchString(strings.ReplaceAll(text, "function "+name+"(", "")) {
+				if calls := regexp.MustCompile(`[^\w.:]` + name + `\(`); name != "function" && named[name] &&
+					calls.MatchString(strings.ReplaceAll(text, "function "+name+"(", "")) {
 					t.Errorf("%s: a local is called %s, as a function that it calls", f.Name(), name)
 				}
 			}

@@ -70,7 +70,8 @@ func testUnknown(f *fixture) {
 	f.post("q", "a", "ab")
 	f.bound("a S")
 	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
-	_, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2, Types: []string{vote}})
+	_, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2,
+		Types: []string{vote}})
 	f.ok(err)
 	ended := record(func(t *lifecycle.Transaction) {
 		for i := range t.Attempts {
@@ -232,7 +233,8 @@ func testToldAndLeftAlone(f *fixture) {
 	hold := func(c *queues.Change) { c.Hold = long }
 	join := func(queue, behind string) *queues.Bound {
 		f.Helper()
-		b, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: queue, Behind: behind, Width: 3, Types: []string{vote}})
+		b, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: queue, Behind: behind, Width: 3,
+			Types: []string{vote}})
 		f.ok(err)
 		return b
 	}

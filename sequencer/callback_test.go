@@ -17,6 +17,7 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -57,23 +58,23 @@ func (e *ear) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestCallbackData(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		w.policy.MaxRetries = 1
-		_, worker := w.worker(1, devworker.Options{})
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Policy.MaxRetries = 1
+		_, worker := w.Worker(1, devworker.Options{})
 		e := &ear{next: worker, answer: func(path, uid string, nth int) string {
 			if path == "/prove/MINT" && (uid == "fails" || nth == 1) {
 				return `{"error":{"code":"20202","message":"not this time"},"data":{"n":2}}`
 			}
 			return ""
 		}}
-		w.web.serve(w, "worker1", e)
-		w.start()
-		w.post("claim", "lands")
-		w.await("lands", lifecycle.Done, time.Hour)
-		w.post("claim", "fails")
-		w.await("fails", lifecycle.Failed, time.Hour)
+		w.Web.Serve(w, "worker1", e)
+		w.Start()
+		w.Post("claim", "lands")
+		w.Await("lands", lifecycle.Done, time.Hour)
+		w.Post("claim", "fails")
+		w.Await("fails", lifecycle.Failed, time.Hour)
 		for _, uid := range []string{"lands", "fails"} {
-			w.awaitTxn(uid, "told", time.Minute, func(t *lifecycle.Transaction) bool { return t.Callback == "" })
+			w.AwaitTxn(uid, "told", time.Minute, func(t *lifecycle.Transaction) bool { return t.Callback == "" })
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -93,8 +94,8 @@ func TestCallbackForHours(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const inVain = 50
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		_, worker := w.worker(1, devworker.Options{})
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		_, worker := w.Worker(1, devworker.Options{})
 		told := 0
 		e := &ear{next: worker, answer: func(path, _ string, nth int) string {
 			if path != "/on-success/MINT" {
@@ -105,10 +106,10 @@ func TestCallbackForHours(t *testing.T) {
 			}
 			return `{"success":true}`
 		}}
-		w.web.serve(w, "worker1", e)
-		w.start()
-		w.post("claim", "a")
-		w.awaitTxn("a", "told", 6*time.Hour,
+		w.Web.Serve(w, "worker1", e)
+		w.Start()
+		w.Post("claim", "a")
+		w.AwaitTxn("a", "told", 6*time.Hour,
 			func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Done && t.Callback == "" })
 		if told != inVain+1 {
 			t.Errorf("told %d times, want %d", told, inVain+1)
@@ -124,10 +125,10 @@ func TestCallbackWait(t *testing.T) {
 		t.Run(fmt.Sprintf("cancelled %t", cancelled), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, devnet.Config{FillRate: 1})
-				w.policy.CallbackWait = 20 * time.Second
-				_, worker := w.worker(1, devworker.Options{})
-				w.web.serve(w, "worker1", &ear{next: worker, answer: func(path, uid string, _ int) string {
+				w := harness.New(t, devnet.Config{FillRate: 1})
+				w.Policy.CallbackWait = 20 * time.Second
+				_, worker := w.Worker(1, devworker.Options{})
+				w.Web.Serve(w, "worker1", &ear{next: worker, answer: func(path, uid string, _ int) string {
 					switch {
 					case cancelled && uid == "a" && path == "/prove/MINT":
 						return `{"error":{"code":"20202","message":"not this time"}}`
@@ -136,17 +137,17 @@ func TestCallbackWait(t *testing.T) {
 					}
 					return ""
 				}})
-				p := w.start()
-				w.post("q", "a")
-				w.post("q", "b")
+				p := w.Start()
+				w.Post("q", "a")
+				w.Post("q", "b")
 				if cancelled {
-					w.await("a", lifecycle.Retry, time.Hour)
-					_, _, err := p.Cancel(w.ctx, "a")
-					w.ok(err)
+					w.Await("a", lifecycle.Retry, time.Hour)
+					_, _, err := p.Cancel(w.Ctx, "a")
+					w.OK(err)
 				}
-				begun := w.awaitTxn("b", "begun", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 0 })
-				waited := begun.Attempts[0].StartedAt.Sub(w.get("a").DoneAt)
-				if waited < w.policy.CallbackWait || waited > w.policy.CallbackWait+10*time.Second {
+				begun := w.AwaitTxn("b", "begun", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 0 })
+				waited := begun.Attempts[0].StartedAt.Sub(w.Get("a").DoneAt)
+				if waited < w.Policy.CallbackWait || waited > w.Policy.CallbackWait+10*time.Second {
 					t.Errorf("the next one waited for %v", waited)
 				}
 			})
@@ -157,12 +158,12 @@ func TestCallbackWait(t *testing.T) {
 // TestCallbackOfATrain: a callback that is never answered holds up those behind it for as long as
 // it would hold up a queue of which one is in flight.
 func TestCallbackOfATrain(t *testing.T) {
-	trains(t, 3, devnet.Config{FillRate: 1}, func(w *world) {
-		w.policy.CallbackWait = 5 * time.Minute
-		_, worker := w.worker(1, devworker.Options{ProveTime: time.Second})
+	harness.Trains(t, 3, devnet.Config{FillRate: 1}, func(w *harness.World) {
+		w.Policy.CallbackWait = 5 * time.Minute
+		_, worker := w.Worker(1, devworker.Options{ProveTime: time.Second})
 		var mu sync.Mutex
 		told := map[string]time.Time{}
-		w.web.serve(w, "worker1", &ear{next: worker, answer: func(path, uid string, _ int) string {
+		w.Web.Serve(w, "worker1", &ear{next: worker, answer: func(path, uid string, _ int) string {
 			if !strings.Contains(path, "on-success") {
 				return ""
 			}
@@ -176,15 +177,15 @@ func TestCallbackOfATrain(t *testing.T) {
 			}
 			return ""
 		}})
-		w.start()
-		uids := w.postAll("q", 24)
-		w.await(uids[23], lifecycle.Done, 24*time.Hour)
-		<-time.After(w.policy.CallbackWait + 2*time.Minute)
+		w.Start()
+		uids := w.PostAll("q", 24)
+		w.Await(uids[23], lifecycle.Done, 24*time.Hour)
+		<-time.After(w.Policy.CallbackWait + 2*time.Minute)
 		mu.Lock()
 		defer mu.Unlock()
 		for i, uid := range uids[1:] {
-			late := told[uid].Sub(w.get(uid).DoneAt)
-			if told[uid].IsZero() || late > w.policy.CallbackWait+2*time.Minute {
+			late := told[uid].Sub(w.Get(uid).DoneAt)
+			if told[uid].IsZero() || late > w.Policy.CallbackWait+2*time.Minute {
 				t.Errorf("%s is told after %v", uid, late)
 			}
 			if i > 0 && told[uid].Before(told[uids[i]]) {

@@ -12,49 +12,50 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
 // carefulPolicy watches balances.
 func carefulPolicy() lifecycle.Policy {
-	p := testPolicy()
+	p := harness.Policy()
 	p.BalanceInterval, p.MinBalance = time.Minute, 1_000_000_000
 	return p
 }
 
-func (w *world) sender(account string) *senders.Sender {
+func sender(w *harness.World, account string) *senders.Sender {
 	w.Helper()
-	s, err := w.pool.Get(w.ctx, account)
-	w.ok(err)
+	s, err := w.Pool.Get(w.Ctx, account)
+	w.OK(err)
 	return s
 }
 
 // awaitSender waits until a sender is out of use for a reason, "" for in use.
-func (w *world) awaitSender(account string, why lifecycle.SenderReason, limit time.Duration) *senders.Sender {
+func awaitSender(w *harness.World, account string, why lifecycle.SenderReason, limit time.Duration) *senders.Sender {
 	w.Helper()
 	for end := time.Now().Add(limit); time.Now().Before(end); <-time.After(time.Second) {
-		if s := w.sender(account); s.Reason == why {
+		if s := sender(w, account); s.Reason == why {
 			return s
 		}
 	}
-	w.Fatalf("after %v the sender is %+v, not %q", limit, w.sender(account), why)
+	w.Fatalf("after %v the sender is %+v, not %q", limit, sender(w, account), why)
 	return nil
 }
 
 // fund has a rich account pay another one.
-func (w *world) fund(account string, nanomina int64) {
+func fund(w *harness.World, account string, nanomina int64) {
 	w.Helper()
 	const rich = 99
 	payer := devnet.Key(rich)
-	before, _ := w.net.Account(payer)
+	before, _ := w.Net.Account(payer)
 	command, err := devnet.Build(
 		devnet.Plan{Payer: payer, Nonce: before.Nonce, Fee: 1_000_000_000, Updates: []devnet.Update{
 			{Account: payer, BalanceChange: -nanomina}, {Account: account, BalanceChange: nanomina},
 		}},
 	)
-	w.ok(err)
-	_, err = w.node(0).Send(w.ctx, command)
-	w.ok(err)
+	w.OK(err)
+	_, err = w.Node(0).Send(w.Ctx, command)
+	w.OK(err)
 }
 
 // TestLowBalance: a sender that cannot pay for long is given nothing, whether it
@@ -65,28 +66,28 @@ func TestLowBalance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorldWith(t,
+				w := harness.NewWith(t,
 					devnet.Config{FillRate: 1, Nodes: 2, Accounts: map[string]devnet.Account{devnet.Key(1): {Balance: funds}}},
 					carefulPolicy())
-				account, worker := w.worker(1, devworker.Options{})
-				w.start()
-				w.start() // two share the watch
-				s := w.awaitSender(account, lifecycle.LowBalance, time.Minute)
+				account, worker := w.Worker(1, devworker.Options{})
+				w.Start()
+				w.Start() // two share the watch
+				s := awaitSender(w, account, lifecycle.LowBalance, time.Minute)
 				if !s.Until.IsZero() || !strings.Contains(s.Detail, "less than 1: fund it") || s.Balance == nil ||
 					*s.Balance != funds {
 					t.Errorf("the sender: %+v", s)
 				}
-				w.post("q", "a")
+				w.Post("q", "a")
 				<-time.After(time.Hour)
-				if a := w.get("a"); a.State() != lifecycle.Waiting || len(a.Attempts) > 0 || worker.Calls()[devworker.Prove] > 0 {
+				if a := w.Get("a"); a.State() != lifecycle.Waiting || len(a.Attempts) > 0 || worker.Calls()[devworker.Prove] > 0 {
 					t.Fatalf("it is %s with %d attempts, calls %v", a.State(), len(a.Attempts), worker.Calls())
 				}
-				w.fund(account, 5_000_000_000)
-				a := w.await("a", lifecycle.Done, 30*time.Minute)
+				fund(w, account, 5_000_000_000)
+				a := w.Await("a", lifecycle.Done, 30*time.Minute)
 				if a.Retries != 0 || len(a.Attempts) != 1 {
 					t.Errorf("%d retries, %d attempts", a.Retries, len(a.Attempts))
 				}
-				if s := w.awaitSender(account, "", time.Minute); s.Detail != "" {
+				if s := awaitSender(w, account, "", time.Minute); s.Detail != "" {
 					t.Errorf("the sender: %+v", s)
 				}
 			})
@@ -101,28 +102,28 @@ func TestFundedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		policy := carefulPolicy()
 		policy.MinBalance, policy.Fee, policy.BalanceInterval = 0, 2_000_000_000, 7*time.Minute
-		w := newWorldWith(t,
+		w := harness.NewWith(t,
 			devnet.Config{FillRate: 1, Accounts: map[string]devnet.Account{devnet.Key(1): {Balance: 3_000_000_000}}}, policy)
-		account, _ := w.worker(1, devworker.Options{})
-		w.start()
-		w.post("q", "a")
-		w.await("a", lifecycle.Done, 10*time.Minute)
+		account, _ := w.Worker(1, devworker.Options{})
+		w.Start()
+		w.Post("q", "a")
+		w.Await("a", lifecycle.Done, 10*time.Minute)
 		<-time.After(time.Minute) // until the chain is asked for the balance
-		w.post("q", "b")
-		s := w.awaitSender(account, lifecycle.LowBalance, 2*time.Minute)
+		w.Post("q", "b")
+		s := awaitSender(w, account, lifecycle.LowBalance, 2*time.Minute)
 		if s.Until.IsZero() || !strings.Contains(s.Detail, "holds 1 MINA, the fee is 2") {
 			t.Errorf("the sender: %+v", s)
 		}
-		w.fund(account, 5_000_000_000)
-		w.await("b", lifecycle.Done, time.Hour)
+		fund(w, account, 5_000_000_000)
+		w.Await("b", lifecycle.Done, time.Hour)
 	})
 }
 
 // spentOn is what a sender has paid on the chain, by days since the first one.
-func (w *world) spentOn(day int, txns ...string) (nanomina uint64) {
+func spentOn(w *harness.World, day int, txns ...string) (nanomina uint64) {
 	w.Helper()
 	for _, uid := range txns {
-		t := w.get(uid)
+		t := w.Get(uid)
 		if a := t.Attempt(t.Landed); a != nil && int(t.SubmittedAt.Sub(midnight).Hours()/24) == day {
 			nanomina += a.Fee
 		}
@@ -151,23 +152,23 @@ func TestFeeLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				policy := patientPolicy()
+				policy := harness.PatientPolicy()
 				policy.FeeLimitSender, policy.FeeLimit = tc.sender, tc.all
-				w := newWorldWith(t, devnet.Config{FillRate: 1}, policy)
+				w := harness.NewWith(t, devnet.Config{FillRate: 1}, policy)
 				var accounts, uids []string
 				for i := range tc.senders {
-					account, _ := w.worker(uint64(i+1), devworker.Options{})
+					account, _ := w.Worker(uint64(i+1), devworker.Options{})
 					accounts = append(accounts, account)
 				}
-				p := w.start()
-				w.start()
+				p := w.Start()
+				w.Start()
 				for i := range 3 * tc.perDay {
 					uids = append(uids, fmt.Sprint("t", i))
-					w.post(fmt.Sprint("q", i%4), uids[i])
+					w.Post(fmt.Sprint("q", i%4), uids[i])
 				}
 				done := func() (n int) {
 					for _, uid := range uids {
-						if x := w.get(uid); x.State() == lifecycle.Done {
+						if x := w.Get(uid); x.State() == lifecycle.Done {
 							n++
 						} else if x.Retries > 0 {
 							t.Errorf("%s has used a retry", uid)
@@ -184,16 +185,16 @@ func TestFeeLimits(t *testing.T) {
 						break
 					}
 					for _, account := range accounts {
-						s := w.sender(account)
+						s := sender(w, account)
 						if s.Reason != lifecycle.Rested || !s.Until.Equal(midnight.AddDate(0, 0, day+1)) || s.Detail != tc.detail {
 							t.Errorf("the sender on day %d: %+v", day, s)
 						}
 					}
-					p.stop()
-					p = w.start()
+					p.Stop()
+					p = w.Start()
 				}
 				for day := range 3 {
-					if spent := w.spentOn(day, uids...); spent != uint64(tc.perDay)*policy.Fee {
+					if spent := spentOn(w, day, uids...); spent != uint64(tc.perDay)*policy.Fee {
 						t.Errorf("day %d cost %d", day, spent)
 					}
 				}
@@ -207,42 +208,42 @@ func TestFeeLimits(t *testing.T) {
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		policy := patientPolicy()
+		policy := harness.PatientPolicy()
 		policy.FeeLimitQueue, policy.FeeLimitKey = 150_000_000, 150_000_000 // one a day
-		w := newWorldWith(t, devnet.Config{FillRate: 1}, policy)
-		w.worker(1, devworker.Options{})
-		p := w.start()
+		w := harness.NewWith(t, devnet.Config{FillRate: 1}, policy)
+		w.Worker(1, devworker.Options{})
+		p := w.Start()
 		for _, uid := range []string{"a1", "a2", "b1", "c1", "d1"} {
 			item := queues.Item{UID: uid, Queue: uid[:1], Type: "MINT", Data: json.RawMessage(`{"n":1}`)}
 			if uid > "c" {
 				item.By = "two-queues"
 			}
-			w.ok(w.store.Enqueue(w.ctx, item).Err)
+			w.OK(w.Store.Enqueue(w.Ctx, item).Err)
 		}
 		first := []string{"a1", "b1", "c1"}
 		for _, uid := range first {
-			w.await(uid, lifecycle.Done, 6*time.Hour)
+			w.Await(uid, lifecycle.Done, 6*time.Hour)
 		}
 		<-time.After(time.Until(midnight.Add(23 * time.Hour)))
 		for uid, words := range map[string]string{
 			"a2": "queue a may spend 0.15 MINA", "d1": "what is posted with key two-queues may spend 0.15 MINA",
 		} {
-			x := w.get(uid)
-			e, err := p.Explain(w.ctx, uid)
+			x := w.Get(uid)
+			e, err := p.Explain(w.Ctx, uid)
 			if x.Phase != lifecycle.PhaseWaiting || x.Retries > 0 || err != nil || e.Wait.Code != lifecycle.WaitBudget ||
 				!strings.Contains(e.Summary, words) || !e.Wait.Until.Equal(midnight.AddDate(0, 0, 1)) {
 				t.Errorf("%s is %s, and waits for %+v: %s", uid, x.Phase, e.Wait, e.Summary)
 			}
 		}
-		if s := w.sender(devnet.Key(1)); !s.Available() {
+		if s := sender(w, devnet.Key(1)); !s.Available() {
 			t.Errorf("the sender: %+v", s)
 		}
 		for _, uid := range []string{"a2", "d1"} {
-			if x := w.await(uid, lifecycle.Done, 12*time.Hour); x.DoneAt.Before(midnight.AddDate(0, 0, 1)) {
+			if x := w.Await(uid, lifecycle.Done, 12*time.Hour); x.DoneAt.Before(midnight.AddDate(0, 0, 1)) {
 				t.Errorf("%s was done at %v", uid, x.DoneAt)
 			}
 		}
-		p.stop()
+		p.Stop()
 	})
 }
 
@@ -251,20 +252,20 @@ func TestBudgets(t *testing.T) {
 func TestFeeLimitOfRaises(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		policy := testPolicy()
+		policy := harness.Policy()
 		policy.FeeLimitSender = 160_000_000 // 0.1, raised once to 0.15
-		w := newWorldWith(t, devnet.Config{FillRate: 1}, policy)
-		account, _ := w.worker(1, devworker.Options{})
-		<-time.After(2 * slot)
-		flood(w, 1000, 24*14, 10_000_000_000) // 14 blocks
-		w.start()
-		w.post("q", "a")
-		a := w.await("a", lifecycle.Done, 5*time.Hour)
+		w := harness.NewWith(t, devnet.Config{FillRate: 1}, policy)
+		account, _ := w.Worker(1, devworker.Options{})
+		<-time.After(2 * harness.Slot)
+		w.Flood(1000, 24*14, 10_000_000_000) // 14 blocks
+		w.Start()
+		w.Post("q", "a")
+		a := w.Await("a", lifecycle.Done, 5*time.Hour)
 		if len(a.Attempts) != 2 || a.Landed != 2 || a.Last().Fee != 150_000_000 || a.Retries != 0 {
 			t.Fatalf("attempts %+v", a.Attempts)
 		}
-		o, err := w.store.Overview(w.ctx)
-		w.ok(err)
+		o, err := w.Store.Overview(w.Ctx)
+		w.OK(err)
 		if o.Fees[account] != 150_000_000 {
 			t.Errorf("counted: %v", o.Fees)
 		}
@@ -276,15 +277,15 @@ func TestFeeLimitOfRaises(t *testing.T) {
 func TestWorkerDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		account, _ := w.worker(1, devworker.Options{})
-		w.web.unplug("worker1", true)
-		w.start()
-		w.post("q", "a")
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		account, _ := w.Worker(1, devworker.Options{})
+		w.Web.Unplug("worker1", true)
+		w.Start()
+		w.Post("q", "a")
 		rests, longest := map[time.Time]bool{}, time.Duration(0)
 		for range 60 * 60 {
 			<-time.After(time.Second)
-			if s := w.sender(account); s.Reason == lifecycle.Rested {
+			if s := sender(w, account); s.Reason == lifecycle.Rested {
 				if s.Detail == "" {
 					t.Fatalf("it rests and nobody says why: %+v", s)
 				}
@@ -295,14 +296,14 @@ func TestWorkerDown(t *testing.T) {
 		if len(rests) < 8 || len(rests) > 12 || longest < 9*time.Minute || longest > 10*time.Minute {
 			t.Errorf("%d rests in an hour, the longest %v", len(rests), longest)
 		}
-		w.web.unplug("worker1", false)
-		if a := w.await("a", lifecycle.Done, 30*time.Minute); a.Retries != 0 {
+		w.Web.Unplug("worker1", false)
+		if a := w.Await("a", lifecycle.Done, 30*time.Minute); a.Retries != 0 {
 			t.Errorf("%d retries", a.Retries)
 		}
-		w.web.unplug("worker1", true)
+		w.Web.Unplug("worker1", true)
 		<-time.After(10 * time.Minute) // until no connection to it is left
-		w.post("q", "b")
-		if s := w.awaitSender(account, lifecycle.Rested, time.Minute); time.Until(s.Until) > 30*time.Second {
+		w.Post("q", "b")
+		if s := awaitSender(w, account, lifecycle.Rested, time.Minute); time.Until(s.Until) > 30*time.Second {
 			t.Errorf("it was there in between, and rests until %v", s.Until)
 		}
 	})
@@ -328,15 +329,15 @@ func TestWrongEra(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, devnet.Config{FillRate: 1, NetworkID: tc.network, SlotTime: tc.slot})
-				account, worker := w.worker(1, devworker.Options{O1js: tc.o1js})
-				w.start()
-				w.post("q", "a")
+				w := harness.New(t, devnet.Config{FillRate: 1, NetworkID: tc.network, SlotTime: tc.slot})
+				account, worker := w.Worker(1, devworker.Options{O1js: tc.o1js})
+				w.Start()
+				w.Post("q", "a")
 				if !tc.wrong {
-					w.await("a", lifecycle.Done, time.Hour)
+					w.Await("a", lifecycle.Done, time.Hour)
 					return
 				}
-				s := w.awaitSender(account, lifecycle.WrongNetwork, time.Minute)
+				s := awaitSender(w, account, lifecycle.WrongNetwork, time.Minute)
 				if !strings.Contains(s.Detail, tc.o1js) || s.Until.IsZero() || worker.Calls()[devworker.Prove] > 0 {
 					t.Errorf("the sender: %+v, calls %v", s, worker.Calls())
 				}

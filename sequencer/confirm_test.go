@@ -22,6 +22,7 @@ import (
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -83,7 +84,7 @@ func TestUnconfirmedLeavesNothing(t *testing.T) {
 	if err := types.Register(dispatcher.NewRemote(calls, "MINT", nil)); err != nil {
 		t.Fatal(err)
 	}
-	policy := testPolicy()
+	policy := harness.Policy()
 	policy.InclusionInterval, policy.CycleInterval = 200*time.Millisecond, 200*time.Millisecond
 	policy.DispatchTimeout, policy.ValidSlots = time.Minute, 100_000
 	s := sequencer.New(sequencer.Options{
@@ -170,25 +171,25 @@ func (confirming) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 func TestReopenedKeepsItsClaim(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		w.worker(1, devworker.Options{})
-		first := w.start()
-		w.post("q", "a")
-		w.await("a", lifecycle.Done, time.Hour)
-		first.stop()
-		client := w.redis.NewClient()
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Worker(1, devworker.Options{})
+		first := w.Start()
+		w.Post("q", "a")
+		w.Await("a", lifecycle.Done, time.Hour)
+		first.Stop()
+		client := w.Redis.NewClient()
 		client.AddHook(confirming{})
-		p := w.process(links{dial: w.web.dial, redis: client})
-		p.store.Replicas = 1
-		ctx, stop := context.WithCancel(w.ctx)
+		p := w.Process(harness.Links{Dial: w.Web.Dial, Redis: client})
+		p.Store.Replicas = 1
+		ctx, stop := context.WithCancel(w.Ctx)
 		ended := make(chan error)
 		go func() { ended <- p.Run(ctx) }()
-		w.ok(w.net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
-		w.awaitTxn("a", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
-		w.awaitTxn("a", "landed again", time.Hour,
+		w.OK(w.Net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
+		w.AwaitTxn("a", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
+		w.AwaitTxn("a", "landed again", time.Hour,
 			func(t *lifecycle.Transaction) bool { return !t.Reopened && t.Claim != "" })
-		w.awaitTxn("a", "final", 5*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
+		w.AwaitTxn("a", "final", 5*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
 		stop()
-		w.ok(<-ended)
+		w.OK(<-ended)
 	})
 }

@@ -16,6 +16,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"mina-sequencer/sequencer/harness"
 )
 
 // A fuse sees every call that a process makes over a connection, and ends the
@@ -35,7 +37,7 @@ type fuse struct {
 }
 
 // fused starts a process whose calls a fuse sees.
-func (w *world) fused(scripts *scriptBook, target string, after bool) *fuse {
+func fused(w *harness.World, scripts *scriptBook, target string, after bool) *fuse {
 	w.Helper()
 	f := &fuse{
 		target: target,
@@ -45,11 +47,11 @@ func (w *world) fused(scripts *scriptBook, target string, after bool) *fuse {
 		count:  map[string]int{},
 		conns:  map[*fusedConn]bool{},
 	}
-	w.ok(w.redis.Client.ScriptFlush(w.ctx).Err())
+	w.OK(w.Redis.Client.ScriptFlush(w.Ctx).Err())
 	for _, body := range scripts.bodies() {
-		w.ok(w.redis.Client.ScriptLoad(w.ctx, body).Err())
+		w.OK(w.Redis.Client.ScriptLoad(w.Ctx, body).Err())
 	}
-	connect := w.redis.Client.Options().Dialer
+	connect := w.Redis.Client.Options().Dialer
 	client := redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:6379", DisableIdentity: true, DialerRetries: 1,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
@@ -59,14 +61,14 @@ func (w *world) fused(scripts *scriptBook, target string, after bool) *fuse {
 	})
 	w.Cleanup(func() { _ = client.Close() })
 	ready := make(chan struct{})
-	var p *process
-	f.kill = func() { <-ready; p.kill() }
-	p = w.launch(links{
-		dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return f.dial(requestName, func() (net.Conn, error) { return w.web.dial(ctx, network, addr) })
+	var p *harness.Process
+	f.kill = func() { <-ready; p.Kill() }
+	p = w.Launch(harness.Links{
+		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return f.dial(requestName, func() (net.Conn, error) { return w.Web.Dial(ctx, network, addr) })
 		},
-		redis: client,
-		ended: func(error) {}, // dead or not
+		Redis: client,
+		Ended: func(error) {}, // dead or not
 	})
 	close(ready)
 	return f
@@ -88,7 +90,7 @@ func (f *fuse) dial(name func([]byte) (names []string, ok bool), dial func() (ne
 	defer f.mu.Unlock()
 	if f.conns == nil {
 		_ = conn.Close()
-		return nil, errDead
+		return nil, harness.ErrDead
 	}
 	f.conns[c] = true
 	return c, nil
@@ -119,7 +121,7 @@ func (f *fuse) burn() error {
 	if conns != nil {
 		go func() { f.kill(); close(f.burnt) }()
 	}
-	return errDead
+	return harness.ErrDead
 }
 
 // fusedConn is a connection on which a call is written and then its answer read.

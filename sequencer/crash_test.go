@@ -17,6 +17,8 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/harness"
+	"mina-sequencer/sequencer/internal/race"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -63,11 +65,11 @@ func TestCrashPoints(t *testing.T) {
 // A crashLife is what happens in a world until all is over, if no process dies.
 type crashLife struct {
 	name  string
-	open  func(*testing.T) *world // all is posted
+	open  func(*testing.T) *harness.World // all is posted
 	uids  []string
-	steps []string     // calls that there is no such life without
-	mixed bool         // they take effect in any order
-	check func(*world) // that it was this life
+	steps []string             // calls that there is no such life without
+	mixed bool                 // they take effect in any order
+	check func(*harness.World) // that it was this life
 }
 
 // every is of how many points one is taken.
@@ -76,7 +78,7 @@ func (l *crashLife) every() int {
 	if len(l.uids) > 2 {
 		n = *crashEvery
 	}
-	if raced {
+	if race.Enabled {
 		n *= 6
 	}
 	return n
@@ -101,9 +103,9 @@ func crashLives() []*crashLife {
 	ab := []string{"a", "b"}
 	lives := []*crashLife{
 		{name: "two-phase", uids: ab, steps: steps, check: crashFees,
-			open: func(t *testing.T) *world { return crashWorld(t, false) }},
+			open: func(t *testing.T) *harness.World { return crashWorld(t, false) }},
 		{name: "legacy", uids: ab, steps: legacy, check: crashFees,
-			open: func(t *testing.T) *world { return crashWorld(t, true) }},
+			open: func(t *testing.T) *harness.World { return crashWorld(t, true) }},
 	}
 	train := append(slices.Clone(steps), "redis join 1", "redis join 2", "redis join 3", "worker /prove/MINT 5",
 		"node sendZkapp 5", "worker /on-success/MINT 4")
@@ -123,20 +125,22 @@ func crashTrain(name string, mode dispatcher.Mode, fails int, early uint32, step
 	for i := range 4 {
 		l.uids = append(l.uids, fmt.Sprintf("claim-%02d", i))
 	}
-	l.open = func(t *testing.T) *world {
+	l.open = func(t *testing.T) *harness.World {
 		policy := crashPolicy()
 		policy.Width = 3
 		w := newCrashWorld(t, failingOnce("claim", fails, "Account_app_state_1_precondition_unsatisfied"), policy)
-		w.overlap, w.again = map[string]dispatcher.Mode{"MINT": mode}, int(early)
-		_, worker := w.worker(1, devworker.Options{ProveTime: 20 * time.Second, SignTime: time.Second, Several: true, Capacity: 3})
-		worker.Fail(devworker.Fault{UID: l.uids[2], Kind: devworker.Error, Code: "20202", Message: "proof failed", After: true})
-		w.postAll("claim", len(l.uids))
+		w.Overlap, w.Again = map[string]dispatcher.Mode{"MINT": mode}, int(early)
+		_, worker := w.Worker(1, devworker.Options{ProveTime: 20 * time.Second, SignTime: time.Second, Several: true,
+			Capacity: 3})
+		worker.Fail(devworker.Fault{UID: l.uids[2], Kind: devworker.Error, Code: "20202", Message: "proof failed",
+			After: true})
+		w.PostAll("claim", len(l.uids))
 		return w
 	}
-	l.check = func(w *world) {
+	l.check = func(w *harness.World) {
 		lost := 0
 		for _, uid := range l.uids {
-			for _, a := range w.get(uid).Attempts {
+			for _, a := range w.Get(uid).Attempts {
 				if a.Outcome == lifecycle.FailedIn {
 					lost++
 				}
@@ -152,23 +156,23 @@ func crashTrain(name string, mode dispatcher.Mode, fails int, early uint32, step
 type crashSum struct{ kills, missed, unknown atomic.Int64 }
 
 func crashPolicy() lifecycle.Policy {
-	policy := testPolicy()
+	policy := harness.Policy()
 	policy.CycleInterval, policy.InclusionInterval, policy.DispatchTimeout = 5*time.Minute, time.Minute, 2*time.Minute
 	policy.RetryDelay, policy.RetryDelayMax, policy.CallbackWait = 30*time.Second, time.Minute, time.Minute
 	policy.SettleDepth, policy.Finality, policy.ClaimTTL = 2, 3, 20*time.Minute
 	return policy
 }
 
-func newCrashWorld(t *testing.T, c devnet.Config, policy lifecycle.Policy) *world {
+func newCrashWorld(t *testing.T, c devnet.Config, policy lifecycle.Policy) *harness.World {
 	t.Helper()
 	// After all else is closed: go-redis looks for that ten times a second.
-	t.Cleanup(func() { until(context.Background(), time.Minute) })
-	return newWorldWith(t, c, policy)
+	t.Cleanup(func() { harness.Until(context.Background(), time.Minute) })
+	return harness.NewWith(t, c, policy)
 }
 
 // crashWorld has two transactions in one queue: the first fails with the worker,
 // then in a block, and then lands.
-func crashWorld(t *testing.T, legacy bool) *world {
+func crashWorld(t *testing.T, legacy bool) *harness.World {
 	t.Helper()
 	var failed sync.Once
 	w := newCrashWorld(
@@ -179,15 +183,15 @@ func crashWorld(t *testing.T, legacy bool) *world {
 		}},
 		crashPolicy(),
 	)
-	_, worker := w.worker(1, devworker.Options{ProveTime: 20 * time.Second, SignTime: time.Second, Legacy: legacy})
+	_, worker := w.Worker(1, devworker.Options{ProveTime: 20 * time.Second, SignTime: time.Second, Legacy: legacy})
 	worker.Fail(devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed", After: !legacy})
-	w.post("claim", "a")
-	w.post("claim", "b")
+	w.Post("claim", "a")
+	w.Post("claim", "b")
 	return w
 }
 
-func crashFees(w *world) {
-	a := w.get("a")
+func crashFees(w *harness.World) {
+	a := w.Get("a")
 	var fees []uint64
 	for _, x := range a.Attempts {
 		fees = append(fees, x.Fee)
@@ -204,12 +208,12 @@ func (l *crashLife) lived(t *testing.T, scripts *scriptBook) (calls []string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := l.open(t)
 		first := len(scripts.bodies()) == 0
-		f := w.fused(scripts, "", false)
+		f := fused(w, scripts, "", false)
 		if first { // then nobody else may load scripts meanwhile
 			<-time.After(time.Hour)
 		}
 		for _, uid := range l.uids {
-			w.over(uid)
+			awaitOver(w, uid)
 		}
 		l.check(w)
 		l.livedOnce(w)
@@ -221,20 +225,20 @@ func (l *crashLife) lived(t *testing.T, scripts *scriptBook) (calls []string) {
 // crash kills a process at one call and has another go on.
 func (l *crashLife) crash(t *testing.T, scripts *scriptBook, point string, after bool, sum *crashSum) {
 	w := l.open(t)
-	f := w.fused(scripts, point, after)
+	f := fused(w, scripts, point, after)
 	inHand := "" // the transaction whose legacy worker is at work when the process dies
 	for until := time.Now().Add(12 * time.Hour); ; {
 		select {
 		case <-f.burnt:
 			sum.kills.Add(1)
 			for _, uid := range l.uids {
-				if x := w.get(uid); x.Phase == lifecycle.PhaseDispatching && x.Last() != nil && x.Last().Legacy &&
+				if x := w.Get(uid); x.Phase == lifecycle.PhaseDispatching && x.Last() != nil && x.Last().Legacy &&
 					x.Last().EndedAt.IsZero() {
 					inHand = uid
 				}
 			}
 		case <-time.After(5 * time.Minute):
-			if w.unfinished(l.uids...) != "" && time.Now().Before(until) {
+			if unfinished(w, l.uids...) != "" && time.Now().Before(until) {
 				continue
 			}
 			// What comes with the clock may come once less, but no step of a life.
@@ -245,25 +249,25 @@ func (l *crashLife) crash(t *testing.T, scripts *scriptBook, point string, after
 		}
 		break
 	}
-	next := w.start()
+	next := w.Start()
 	for _, uid := range l.uids {
-		if w.settled(uid).State() != lifecycle.Unresolved {
+		if settled(w, uid).State() != lifecycle.Unresolved {
 			continue
 		}
 		sum.unknown.Add(1)
 		if uid != inHand {
 			t.Errorf("%s: outcome unknown, and %q was in the hands of a worker", uid, inHand)
 		}
-		w.resolve(next.Sequencer, uid)
-		w.over(uid)
+		resolve(w, next.Sequencer, uid)
+		awaitOver(w, uid)
 	}
 	l.livedOnce(w)
 }
 
-// over waits until nothing of a transaction is left to be done.
-func (w *world) over(uid string) {
+// awaitOver waits until nothing of a transaction is left to be done.
+func awaitOver(w *harness.World, uid string) {
 	w.Helper()
-	if x := w.settled(uid); !over(x) {
+	if x := settled(w, uid); !over(x) {
 		w.Fatalf("%s is %s: %+v", uid, x.Phase, x.Error)
 	}
 }
@@ -273,23 +277,23 @@ func over(t *lifecycle.Transaction) bool {
 }
 
 // settled waits until a transaction is over, or for a person.
-func (w *world) settled(uid string) *lifecycle.Transaction {
+func settled(w *harness.World, uid string) *lifecycle.Transaction {
 	w.Helper()
 	look := time.NewTicker(5 * time.Minute)
 	defer look.Stop()
 	for range 12 * 12 {
-		if t := w.get(uid); over(t) || t.State() == lifecycle.Unresolved && t.Callback == "" {
+		if t := w.Get(uid); over(t) || t.State() == lifecycle.Unresolved && t.Callback == "" {
 			return t
 		}
 		<-look.C
 	}
-	w.Fatalf("%s is not settled after 12 hours: %+v", uid, w.get(uid))
+	w.Fatalf("%s is not settled after 12 hours: %+v", uid, w.Get(uid))
 	return nil
 }
 
-func (w *world) unfinished(uids ...string) string {
+func unfinished(w *harness.World, uids ...string) string {
 	for _, uid := range uids {
-		if !over(w.get(uid)) {
+		if !over(w.Get(uid)) {
 			return uid
 		}
 	}
@@ -298,37 +302,37 @@ func (w *world) unfinished(uids ...string) string {
 
 // resolve is what a person does of whom the outcome is asked: nothing on the
 // chain tells of it, so the attempt is dead, and is to be made again in its turn.
-func (w *world) resolve(s *sequencer.Sequencer, uid string) {
+func resolve(w *harness.World, s *sequencer.Sequencer, uid string) {
 	w.Helper()
-	x := w.get(uid)
+	x := w.Get(uid)
 	if x.Error == nil || x.Error.Code != lifecycle.CodeOutcomeUnknown {
 		w.Fatalf("%s is unresolved: %+v", uid, x.Error)
 	}
-	for _, hash := range w.net.Seen() {
+	for _, hash := range w.Net.Seen() {
 		known := func(a lifecycle.Attempt) bool { return a.Hash == hash || a.NodeHash == hash }
-		if !slices.ContainsFunc(x.Attempts, known) && !slices.ContainsFunc(w.get("a").Attempts, known) {
+		if !slices.ContainsFunc(x.Attempts, known) && !slices.ContainsFunc(w.Get("a").Attempts, known) {
 			w.Errorf("%s: a node has seen %s, and its outcome is unknown", uid, hash)
 		}
 	}
-	w.ok(w.store.Pause(w.ctx, x.Queue, "a person decides"))
-	_, err := s.Resolve(w.ctx, uid, false, "")
-	w.ok(err)
-	_, err = s.Retry(w.ctx, uid)
-	w.ok(err)
-	w.ok(w.store.Resume(w.ctx, x.Queue))
+	w.OK(w.Store.Pause(w.Ctx, x.Queue, "a person decides"))
+	_, err := s.Resolve(w.Ctx, uid, false, "")
+	w.OK(err)
+	_, err = s.Retry(w.Ctx, uid)
+	w.OK(err)
+	w.OK(w.Store.Resume(w.Ctx, x.Queue))
 }
 
 // livedOnce: all are done once, in order unless they commute, told of, and hold nothing any more.
-func (l *crashLife) livedOnce(w *world) {
+func (l *crashLife) livedOnce(w *harness.World) {
 	w.Helper()
 	var effects, want []string
-	for _, e := range w.net.Effects() {
+	for _, e := range w.Net.Effects() {
 		if e.OK {
 			effects = append(effects, e.Hash)
 		}
 	}
 	for _, uid := range l.uids {
-		want = append(want, w.get(uid).Hash())
+		want = append(want, w.Get(uid).Hash())
 	}
 	if l.mixed {
 		slices.Sort(effects)
@@ -338,7 +342,7 @@ func (l *crashLife) livedOnce(w *world) {
 		w.Errorf("effects %q, want %q", effects, want)
 	}
 	var told []string
-	for _, worker := range w.workers {
+	for _, worker := range w.Workers {
 		for _, call := range worker.Told() {
 			if call.Kind == devworker.OnSuccess && !slices.Contains(told, call.UID) {
 				told = append(told, call.UID)
@@ -351,21 +355,21 @@ func (l *crashLife) livedOnce(w *world) {
 	if !slices.Equal(told, l.uids) {
 		w.Errorf("told of %q", told)
 	}
-	all, _, err := w.pool.List(w.ctx, 10, "")
-	w.ok(err)
+	all, _, err := w.Pool.List(w.Ctx, 10, "")
+	w.OK(err)
 	for _, s := range all {
 		if s.State() != lifecycle.QueueFree || s.Queue != "" || !s.Available() {
 			w.Errorf("its sender: %+v", s)
 		}
 	}
-	switch q, err := w.store.Queue(w.ctx, "claim"); {
+	switch q, err := w.Store.Queue(w.Ctx, "claim"); {
 	case errors.Is(err, queues.ErrNotFound): // its record has ended with its work
 	case err != nil:
 		w.Fatal(err)
 	case q.State() != lifecycle.QueueFree || q.Running != "" || q.Sender != "":
 		w.Errorf("its queue: %+v", q)
 	}
-	if found := w.audit(false); len(found) > 0 {
+	if found := audited(w, false); len(found) > 0 {
 		w.Errorf("audit: %q", found)
 	}
 }

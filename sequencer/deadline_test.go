@@ -10,13 +10,14 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
 // postUntil posts with terms.
-func (w *world) postUntil(queue, uid string, terms lifecycle.Terms) {
+func postUntil(w *harness.World, queue, uid string, terms lifecycle.Terms) {
 	w.Helper()
-	w.ok(w.store.Enqueue(w.ctx, queues.Item{
+	w.OK(w.Store.Enqueue(w.Ctx, queues.Item{
 		UID: uid, Queue: queue, Type: "MINT", Data: json.RawMessage(`{"n":1}`), Terms: terms}).Err)
 }
 
@@ -27,45 +28,45 @@ func within(d time.Duration) lifecycle.Terms { return lifecycle.Terms{ExpiresAt:
 // it is by then, and takes effect in time or never.
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
-	expired := func(w *world, uid string, from, limit time.Duration) *lifecycle.Transaction {
+	expired := func(w *harness.World, uid string, from, limit time.Duration) *lifecycle.Transaction {
 		w.Helper()
 		began := time.Now()
-		x := w.await(uid, lifecycle.Failed, limit)
-		if x.Error.Code != lifecycle.CodeExpired || x.DoneAt.Before(began.Add(from)) || len(w.net.Effects()) > 0 {
-			w.Errorf("%s ended %v after %v, its effects are %v", uid, x.Error, x.DoneAt.Sub(began), w.net.Effects())
+		x := w.Await(uid, lifecycle.Failed, limit)
+		if x.Error.Code != lifecycle.CodeExpired || x.DoneAt.Before(began.Add(from)) || len(w.Net.Effects()) > 0 {
+			w.Errorf("%s ended %v after %v, its effects are %v", uid, x.Error, x.DoneAt.Sub(began), w.Net.Effects())
 		}
-		if s, err := w.pool.Get(w.ctx, devnet.Key(1)); err != nil || s.Queue != "" {
+		if s, err := w.Pool.Get(w.Ctx, devnet.Key(1)); err != nil || s.Queue != "" {
 			w.Errorf("its sender is bound to %q, %v", s.Queue, err)
 		}
 		return x
 	}
-	for name, run := range map[string]func(*world, *process, *devworker.Worker){
-		"while it waits": func(w *world, p *process, _ *devworker.Worker) {
-			w.postUntil("q", "before it", lifecycle.Terms{NotBefore: time.Now().Add(24 * time.Hour)})
-			w.postUntil("q", "u", within(10*time.Minute))
-			if e, err := p.Explain(w.ctx, "u"); err != nil || !strings.Contains(e.Summary, "before its deadline") {
+	for name, run := range map[string]func(*harness.World, *harness.Process, *devworker.Worker){
+		"while it waits": func(w *harness.World, p *harness.Process, _ *devworker.Worker) {
+			postUntil(w, "q", "before it", lifecycle.Terms{NotBefore: time.Now().Add(24 * time.Hour)})
+			postUntil(w, "q", "u", within(10*time.Minute))
+			if e, err := p.Explain(w.Ctx, "u"); err != nil || !strings.Contains(e.Summary, "before its deadline") {
 				w.Errorf("explained as %q, %v", e.Summary, err)
 			}
 			expired(w, "u", 9*time.Minute, 11*time.Minute)
 		},
-		"with its worker": func(w *world, p *process, worker *devworker.Worker) {
-			w.postUntil("q", "u", within(6*time.Minute))
+		"with its worker": func(w *harness.World, p *harness.Process, worker *devworker.Worker) {
+			postUntil(w, "q", "u", within(6*time.Minute))
 			x := expired(w, "u", 3*time.Minute, 7*time.Minute) // in the last slot
 			if len(x.Attempts) != 1 || x.Attempts[0].Outcome != lifecycle.Prepared {
 				w.Errorf("its attempts are %+v", x.Attempts)
 			}
 		},
-		"in the pool": func(w *world, p *process, worker *devworker.Worker) {
-			w.postUntil("q", "u", within(45*time.Minute))
-			w.awaitTxn("u", "pooled", 20*time.Minute, func(t *lifecycle.Transaction) bool {
+		"in the pool": func(w *harness.World, p *harness.Process, worker *devworker.Worker) {
+			postUntil(w, "q", "u", within(45*time.Minute))
+			w.AwaitTxn("u", "pooled", 20*time.Minute, func(t *lifecycle.Transaction) bool {
 				return t.Last() != nil && t.Last().Outcome == lifecycle.Pooled
 			})
 			<-time.After(40 * time.Minute)
-			if x := w.get("u"); !x.Open() || x.Phase != lifecycle.PhaseWatching {
+			if x := w.Get("u"); !x.Open() || x.Phase != lifecycle.PhaseWatching {
 				w.Errorf("no block lies past it, and it is %s", x.Phase)
 			}
-			for range w.policy.SettleDepth + 1 {
-				w.net.MakeBlock()
+			for range w.Policy.SettleDepth + 1 {
+				w.Net.MakeBlock()
 			}
 			expired(w, "u", 0, 2*time.Minute)
 		},
@@ -73,11 +74,11 @@ func TestDeadlines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, devnet.Config{FillRate: 1e-12}) // blocks are made by hand
-				_, worker := w.worker(1, devworker.Options{ProveTime: 9 * time.Minute})
-				p := w.start()
+				w := harness.New(t, devnet.Config{FillRate: 1e-12}) // blocks are made by hand
+				_, worker := w.Worker(1, devworker.Options{ProveTime: 9 * time.Minute})
+				p := w.Start()
 				run(w, p, worker)
-				p.stop()
+				p.Stop()
 				<-time.After(10 * time.Minute) // its worker goes on
 			})
 		})
@@ -89,26 +90,27 @@ func TestDeadlines(t *testing.T) {
 func TestNotBefore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		w.worker(1, devworker.Options{ProveTime: time.Minute})
-		p := w.start()
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Worker(1, devworker.Options{ProveTime: time.Minute})
+		p := w.Start()
 		at, until := time.Now().Add(20*time.Minute), time.Now().Add(30*time.Minute)
-		w.postUntil("q", "a", lifecycle.Terms{NotBefore: at})
-		w.post("q", "b")
-		w.post("r", "c")
-		w.ok(w.store.PauseUntil(w.ctx, "r", "a test", until))
+		postUntil(w, "q", "a", lifecycle.Terms{NotBefore: at})
+		w.Post("q", "b")
+		w.Post("r", "c")
+		w.OK(w.Store.PauseUntil(w.Ctx, "r", "a test", until))
 		began := func(uid string) time.Time {
 			w.Helper()
-			return w.await(uid, lifecycle.Done, time.Hour).Attempts[0].StartedAt
+			return w.Await(uid, lifecycle.Done, time.Hour).Attempts[0].StartedAt
 		}
 		a, b, c := began("a"), began("b"), began("c")
-		if a.Before(at) || a.After(at.Add(time.Minute)) || b.Before(a) || c.Before(until) || c.After(until.Add(10*time.Minute)) {
+		if a.Before(at) || a.After(at.Add(time.Minute)) || b.Before(a) || c.Before(until) ||
+			c.After(until.Add(10*time.Minute)) {
 			w.Errorf("a began %v after its time, b %v after a, c %v after its own", a.Sub(at), b.Sub(a), c.Sub(until))
 		}
-		if q, err := w.store.Queue(w.ctx, "r"); err != nil || q.Paused != "" || !q.PausedUntil.IsZero() {
+		if q, err := w.Store.Queue(w.Ctx, "r"); err != nil || q.Paused != "" || !q.PausedUntil.IsZero() {
 			w.Errorf("the queue is %+v, %v", q, err)
 		}
-		p.stop()
+		p.Stop()
 	})
 }
 
@@ -116,19 +118,19 @@ func TestNotBefore(t *testing.T) {
 func TestDeadlineOfLegacy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		_, worker := w.worker(1, devworker.Options{Legacy: true})
-		p := w.start()
-		w.postUntil("q", "u", within(2*time.Hour))
-		x := w.await("u", lifecycle.Unresolved, 10*time.Minute)
-		if x.Error.Code != lifecycle.CodeNoDeadline || len(w.net.Seen()) > 0 {
-			w.Errorf("it ended %v, and %d commands were sent", x.Error, len(w.net.Seen()))
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		_, worker := w.Worker(1, devworker.Options{Legacy: true})
+		p := w.Start()
+		postUntil(w, "q", "u", within(2*time.Hour))
+		x := w.Await("u", lifecycle.Unresolved, 10*time.Minute)
+		if x.Error.Code != lifecycle.CodeNoDeadline || len(w.Net.Seen()) > 0 {
+			w.Errorf("it ended %v, and %d commands were sent", x.Error, len(w.Net.Seen()))
 		}
 		for _, call := range worker.Told() {
 			if call.Kind != "on-failure" {
 				w.Errorf("its worker was told %+v", call)
 			}
 		}
-		p.stop()
+		p.Stop()
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -30,17 +31,17 @@ func TestWrongWorker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, devnet.Config{FillRate: 1})
+				w := harness.New(t, devnet.Config{FillRate: 1})
 				account, wrong := devnet.Key(1), devworker.New(tc.wrong)
-				w.web.serve(t, "worker1", wrong)
-				w.ok(w.pool.Register(w.ctx, account, "http://worker1"))
-				w.start()
-				w.post("q", "a")
+				w.Web.Serve(t, "worker1", wrong)
+				w.OK(w.Pool.Register(w.Ctx, account, "http://worker1"))
+				w.Start()
+				w.Post("q", "a")
 				rests, longest := map[time.Time]bool{}, time.Duration(0)
 				for range 60 * 12 {
 					<-time.After(5 * time.Second)
-					s, err := w.pool.Get(w.ctx, account)
-					w.ok(err)
+					s, err := w.Pool.Get(w.Ctx, account)
+					w.OK(err)
 					if s.Reason == "" {
 						continue
 					}
@@ -50,7 +51,7 @@ func TestWrongWorker(t *testing.T) {
 					rests[s.Until] = true
 					longest = max(longest, time.Until(s.Until))
 				}
-				a := w.get("a")
+				a := w.Get("a")
 				if a.State() != lifecycle.Waiting || a.Retries != 0 || a.Error == nil || a.Error.Code != string(tc.why) {
 					t.Errorf("meanwhile the transaction is %s with %d retries, error %+v", a.State(), a.Retries, a.Error)
 				}
@@ -60,9 +61,9 @@ func TestWrongWorker(t *testing.T) {
 				if len(rests) < 7 || len(rests) > 12 || longest < 9*time.Minute || longest > 11*time.Minute {
 					t.Errorf("%d rests in an hour, the longest %v", len(rests), longest)
 				}
-				w.web.serve(t, "worker1", devworker.New(tc.right))
-				w.await("a", lifecycle.Done, time.Hour)
-				if s, err := w.pool.Get(w.ctx, account); err != nil || s.Reason != "" || s.Detail != "" {
+				w.Web.Serve(t, "worker1", devworker.New(tc.right))
+				w.Await("a", lifecycle.Done, time.Hour)
+				if s, err := w.Pool.Get(w.Ctx, account); err != nil || s.Reason != "" || s.Detail != "" {
 					t.Errorf("put right, the sender is %+v, %v", s, err)
 				}
 			})
@@ -72,19 +73,19 @@ func TestWrongWorker(t *testing.T) {
 
 // localWorker adds a sender whose worker runs with a process, and returns how
 // such a process reaches it.
-func (w *world) localWorker(n uint64, o devworker.Options) (*devworker.Worker, map[string]string) {
+func localWorker(w *harness.World, n uint64, o devworker.Options) (*devworker.Worker, map[string]string) {
 	w.Helper()
 	o.Account = devnet.Key(n)
 	worker := devworker.New(o)
-	w.web.serve(w, "local", worker)
-	w.ok(w.pool.Configure(w.ctx, map[string]string{o.Account: senders.Local}))
+	w.Web.Serve(w, "local", worker)
+	w.OK(w.Pool.Configure(w.Ctx, map[string]string{o.Account: senders.Local}))
 	return worker, map[string]string{o.Account: "http://local"}
 }
 
 // startLocal starts a process with workers of its own.
-func (w *world) startLocal(local map[string]string) *process {
+func startLocal(w *harness.World, local map[string]string) *harness.Process {
 	w.Helper()
-	return w.launch(links{dial: w.web.dial, redis: w.redis.NewClient(), local: local, ended: func(error) {}})
+	return w.Launch(harness.Links{Dial: w.Web.Dial, Redis: w.Redis.NewClient(), Local: local, Ended: func(error) {}})
 }
 
 // TestLocalWorkerTakenOver: what a process with a local worker leaves behind is
@@ -92,40 +93,40 @@ func (w *world) startLocal(local map[string]string) *process {
 func TestLocalWorkerTakenOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		worker, local := w.localWorker(1, devworker.Options{ProveTime: 2 * time.Minute})
-		w.start()
-		w.post("q", "a")
-		w.post("q", "b")
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		worker, local := localWorker(w, 1, devworker.Options{ProveTime: 2 * time.Minute})
+		w.Start()
+		w.Post("q", "a")
+		w.Post("q", "b")
 		<-time.After(time.Hour)
-		if a := w.get("a"); a.Phase != lifecycle.PhaseWaiting || worker.Calls()[devworker.Prove] > 0 {
+		if a := w.Get("a"); a.Phase != lifecycle.PhaseWaiting || worker.Calls()[devworker.Prove] > 0 {
 			t.Fatalf("bound by a process without the worker: %s, calls %v", a.Phase, worker.Calls())
 		}
 
-		first := w.startLocal(local)
-		w.awaitTxn("a", "proving", time.Minute,
+		first := startLocal(w, local)
+		w.AwaitTxn("a", "proving", time.Minute,
 			func(t *lifecycle.Transaction) bool { return worker.Calls()[devworker.Prove] == 1 })
-		first.kill()
+		first.Kill()
 		worker.Restart() // it died with its parent
-		a := w.await("a", lifecycle.Waiting, time.Minute)
+		a := w.Await("a", lifecycle.Waiting, time.Minute)
 		if len(a.Attempts) != 1 || a.Open() || a.Retries != 0 {
 			t.Errorf("settled, it has %d retries, open %v, attempts %+v", a.Retries, a.Open(), a.Attempts)
 		}
 		<-time.After(time.Hour)
-		if a := w.get("a"); a.Phase != lifecycle.PhaseWaiting || worker.Calls()[devworker.Prove] != 1 {
+		if a := w.Get("a"); a.Phase != lifecycle.PhaseWaiting || worker.Calls()[devworker.Prove] != 1 {
 			t.Fatalf("bound by a process without the worker: %s, calls %v", a.Phase, worker.Calls())
 		}
 
-		second := w.startLocal(local)
-		w.awaitTxn("a", "sent", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
-		second.kill()
-		w.await("a", lifecycle.Done, time.Hour)
-		if b := w.get("b"); b.Phase != lifecycle.PhaseWaiting {
+		second := startLocal(w, local)
+		w.AwaitTxn("a", "sent", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
+		second.Kill()
+		w.Await("a", lifecycle.Done, time.Hour)
+		if b := w.Get("b"); b.Phase != lifecycle.PhaseWaiting {
 			t.Errorf("the next one: %s", b.Phase)
 		}
-		w.startLocal(local)
-		w.await("b", lifecycle.Done, time.Hour)
-		if got := w.effects("a", "b"); len(got) != 2 || got[0] != "a" || got[1] != "b" {
+		startLocal(w, local)
+		w.Await("b", lifecycle.Done, time.Hour)
+		if got := w.Effects("a", "b"); len(got) != 2 || got[0] != "a" || got[1] != "b" {
 			t.Errorf("effects: %v", got)
 		}
 	})

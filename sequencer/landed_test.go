@@ -17,6 +17,7 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -25,24 +26,24 @@ import (
 func TestLandedWhileStored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorldWith(t, devnet.Config{BlockOnSend: true, SlotTime: 24 * time.Hour}, testPolicy())
+		w := harness.NewWith(t, devnet.Config{BlockOnSend: true, SlotTime: 24 * time.Hour}, harness.Policy())
 		worker := devworker.New(devworker.Options{Account: devnet.Key(1), ProveTime: time.Minute})
 		hash := regexp.MustCompile(`"hash":"[^"]*"`)
-		w.web.serve(w, "hashless", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.Web.Serve(w, "hashless", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			made := httptest.NewRecorder()
 			worker.ServeHTTP(made, r)
 			rw.Header().Set("Content-Type", made.Header().Get("Content-Type"))
 			rw.WriteHeader(made.Code)
 			_, _ = rw.Write(bytes.TrimSpace(hash.ReplaceAll(made.Body.Bytes(), []byte(`"hash":""`))))
 		}))
-		w.ok(w.pool.Register(w.ctx, devnet.Key(1), "http://hashless"))
-		client := w.redis.NewClient()
-		slow := &slowOnce{word: "nodeHash", by: 3 * testPolicy().InclusionInterval / 2}
+		w.OK(w.Pool.Register(w.Ctx, devnet.Key(1), "http://hashless"))
+		client := w.Redis.NewClient()
+		slow := &slowOnce{word: "nodeHash", by: 3 * harness.Policy().InclusionInterval / 2}
 		client.AddHook(slow)
-		w.launch(links{dial: w.web.dial, redis: client, ended: func(error) {}})
-		w.post("q", "a")
-		w.await("a", lifecycle.Done, time.Hour)
-		if slow.once.Do(func() { t.Error("nothing was slow") }); w.get("a").Attempts[0].Hash != "" {
+		w.Launch(harness.Links{Dial: w.Web.Dial, Redis: client, Ended: func(error) {}})
+		w.Post("q", "a")
+		w.Await("a", lifecycle.Done, time.Hour)
+		if slow.once.Do(func() { t.Error("nothing was slow") }); w.Get("a").Attempts[0].Hash != "" {
 			t.Error("its worker told a hash")
 		}
 	})

@@ -18,12 +18,13 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
 // A bazaar is a world in which others trade, and whose processes go by what they pay.
 type bazaar struct {
-	*world
+	*harness.World
 	asked         atomic.Int64 // requests of processes to the node
 	sizes, offers atomic.Int64 // looks at the pool
 	mu            sync.Mutex
@@ -34,12 +35,12 @@ type bazaar struct {
 const at = 30_000_000
 
 func newBazaar(t *testing.T, arrivals float64) *bazaar {
-	p := testPolicy()
+	p := harness.Policy()
 	p.FeeAuto, p.FeeMin, p.FeeTarget = true, 10_000_000, 2
 	b := &bazaar{weighs: map[string]int{}}
 	// Each slot has its block: where several in a row had none, a fee is raised for the delay.
-	b.world = newWorldWith(t, devnet.Config{Nodes: 1, Seed: 4, SlotTime: 90 * time.Second, FillRate: 1}, p)
-	b.worker(1, devworker.Options{
+	b.World = harness.NewWith(t, devnet.Config{Nodes: 1, Seed: 4, SlotTime: 90 * time.Second, FillRate: 1}, p)
+	b.Worker(1, devworker.Options{
 		ProveTime: 20 * time.Second, Updates: func(uid string) int {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -55,10 +56,10 @@ func newBazaar(t *testing.T, arrivals float64) *bazaar {
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			if err := b.net.Trade(m); err != nil {
+			if err := b.Net.Trade(m); err != nil {
 				t.Error(err)
 			}
-			until(ctx, 90*time.Second)
+			harness.Until(ctx, 90*time.Second)
 		}
 	}()
 	t.Cleanup(func() { stop(); <-ended })
@@ -66,26 +67,26 @@ func newBazaar(t *testing.T, arrivals float64) *bazaar {
 }
 
 // open starts a process whose requests to the node are counted.
-func (b *bazaar) open() *process {
+func (b *bazaar) open() *harness.Process {
 	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if addr == "node0:80" {
 			b.asked.Add(1)
 		}
-		return b.web.dial(ctx, network, addr)
+		return b.Web.Dial(ctx, network, addr)
 	}
-	b.meter = sequencer.Meter{Looked: func(offers bool) {
+	b.Meter = sequencer.Meter{Looked: func(offers bool) {
 		b.sizes.Add(1)
 		if offers {
 			b.offers.Add(1)
 		}
 	}}
-	return b.launch(links{dial: dial, redis: b.redis.NewClient(), ended: func(error) {}})
+	return b.Launch(harness.Links{Dial: dial, Redis: b.Redis.NewClient(), Ended: func(error) {}})
 }
 
 // onLook is called before the node says how much waits in its pool; it does not if that is false.
 func (b *bazaar) onLook(t *testing.T, first func(http.ResponseWriter) bool) {
-	node := b.net.Node(0)
-	b.web.serve(t, "node0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	node := b.Net.Node(0)
+	b.Web.Serve(t, "node0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if strings.Contains(string(body), "transactionPoolSize") && !first(w) {
 			return
@@ -100,7 +101,7 @@ func (b *bazaar) weighing(updates int, queue, uid string) {
 	b.mu.Lock()
 	b.weighs[uid] = updates
 	b.mu.Unlock()
-	b.post(queue, uid)
+	b.Post(queue, uid)
 }
 
 // TestMarket: where others fill the blocks, a transaction pays what they made it pay for what
@@ -109,10 +110,10 @@ func TestMarket(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBazaar(t, 16)
-		until(b.ctx, 30*time.Minute) // the pool fills
+		harness.Until(b.Ctx, 30*time.Minute) // the pool fills
 		b.open()
 		b.weighing(8, "q", "first")
-		x := b.await("first", lifecycle.Done, 3*time.Hour)
+		x := b.Await("first", lifecycle.Done, 3*time.Hour)
 		// Nobody had signed its type: it was supposed to weigh 8, and weighs 9.
 		paid := func(x *lifecycle.Transaction, n, weight int) {
 			t.Helper()
@@ -124,21 +125,21 @@ func TestMarket(t *testing.T) {
 		}
 		paid(x, 2, 9)
 		b.weighing(8, "q", "same")
-		paid(b.await("same", lifecycle.Done, 3*time.Hour), 1, 9)
+		paid(b.Await("same", lifecycle.Done, 3*time.Hour), 1, 9)
 		b.weighing(16, "q", "heavier")
-		x = b.await("heavier", lifecycle.Done, 3*time.Hour)
+		x = b.Await("heavier", lifecycle.Done, 3*time.Hour)
 		paid(x, 2, 17)
 		if was := x.Attempts[0]; was.Error == nil || was.Error.Code != lifecycle.CodeRepriced || was.Hash != "" ||
 			was.Weight != 17 {
 			t.Errorf("never left: %+v", was)
 		}
 		b.weighing(1, "q", "lighter")
-		paid(b.await("lighter", lifecycle.Done, 3*time.Hour), 2, 2)
-		calls := b.workers[devnet.Key(1)].Calls()
+		paid(b.Await("lighter", lifecycle.Done, 3*time.Hour), 2, 2)
+		calls := b.Workers[devnet.Key(1)].Calls()
 		if calls[devworker.Prove] != 4 || calls[devworker.Resign] != 3 {
 			t.Errorf("4 proofs, of which 3 were signed again: %v", calls)
 		}
-		if e := b.effects("first", "same", "heavier", "lighter"); len(e) != 4 {
+		if e := b.Effects("first", "same", "heavier", "lighter"); len(e) != 4 {
 			t.Errorf("took effect: %v", e)
 		}
 	})
@@ -156,14 +157,14 @@ func TestMarketCosts(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := newBazaar(t, c.arrivals)
-				until(b.ctx, 30*time.Minute)
+				harness.Until(b.Ctx, 30*time.Minute)
 				b.open()
 				b.open()
 				const minutes = 120
 				for i := range 60 {
-					b.post("q", fmt.Sprint("t", i)) // more than there is time for
+					b.Post("q", fmt.Sprint("t", i)) // more than there is time for
 				}
-				until(b.ctx, minutes*time.Minute)
+				harness.Until(b.Ctx, minutes*time.Minute)
 				asked, sizes, offers := b.asked.Load(), b.sizes.Load(), b.offers.Load()
 				t.Logf("requests to the node in a minute: %.2f, of them %.2f for the size of the pool, %.2f for all of it",
 					float64(asked)/minutes, float64(sizes)/minutes, float64(offers)/minutes)
@@ -173,7 +174,7 @@ func TestMarketCosts(t *testing.T) {
 				if c.busy && offers < sizes*9/10 || !c.busy && offers > sizes/10 {
 					t.Errorf("%d of %d looks went on to all of the pool", offers, sizes)
 				}
-				x := b.await("t0", lifecycle.Done, time.Second)
+				x := b.Await("t0", lifecycle.Done, time.Second)
 				if why := x.Attempts[0].Quote.Why; why == lifecycle.QuotePool != c.busy {
 					t.Errorf("paid %d for %q", x.Attempts[0].Fee, why)
 				}
@@ -193,9 +194,9 @@ func TestMarketUnknown(t *testing.T) {
 			return false
 		})
 		b.open()
-		b.post("q", "t")
-		x := b.await("t", lifecycle.Done, 3*time.Hour)
-		if a := x.Attempts[0]; a.Fee != b.policy.Fee || a.Quote.Why != lifecycle.QuoteUnknown {
+		b.Post("q", "t")
+		x := b.Await("t", lifecycle.Done, 3*time.Hour)
+		if a := x.Attempts[0]; a.Fee != b.Policy.Fee || a.Quote.Why != lifecycle.QuoteUnknown {
 			t.Errorf("%+v", a)
 		}
 	})
@@ -214,12 +215,12 @@ func TestMarketAwaited(t *testing.T) {
 					<-time.After(1800 * time.Millisecond)
 					return true
 				})
-				until(b.ctx, 30*time.Minute)
+				harness.Until(b.Ctx, 30*time.Minute)
 				b.open()
 				b.open()
-				until(b.ctx, idle)
-				b.post("q", "t")
-				x := b.await("t", lifecycle.Done, 3*time.Hour)
+				harness.Until(b.Ctx, idle)
+				b.Post("q", "t")
+				x := b.Await("t", lifecycle.Done, 3*time.Hour)
 				if why := x.Attempts[0].Quote.Why; why != lifecycle.QuotePool {
 					t.Errorf("planned for %q", why)
 				}

@@ -11,6 +11,7 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -20,15 +21,15 @@ func TestSlowLooks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const count = 20
-		w := newWorld(t, devnet.Config{FillRate: 1})
+		w := harness.New(t, devnet.Config{FillRate: 1})
 		for n := range uint64(count) {
-			w.worker(n+1, devworker.Options{ProveTime: time.Second})
+			w.Worker(n+1, devworker.Options{ProveTime: time.Second})
 		}
-		w.launch(
-			links{
-				redis: w.redis.NewClient(),
-				ended: func(error) {},
-				dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		w.Launch(
+			harness.Links{
+				Redis: w.Redis.NewClient(),
+				Ended: func(error) {},
+				Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 					if strings.HasPrefix(addr, "node") {
 						select {
 						case <-time.After(12 * time.Second): // each question, and a look has several
@@ -36,19 +37,19 @@ func TestSlowLooks(t *testing.T) {
 							return nil, ctx.Err()
 						}
 					}
-					return w.web.dial(ctx, network, addr)
+					return w.Web.Dial(ctx, network, addr)
 				},
 			},
 		)
-		w.post("q", "first")
-		w.awaitTxn("first", "sent", time.Hour,
+		w.Post("q", "first")
+		w.AwaitTxn("first", "sent", time.Hour,
 			func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
 		<-time.After(3 * time.Minute) // it takes a few looks to see how long they are
 		for i := range count - 1 {
 			uid := fmt.Sprint("t", i)
-			w.post("q"+uid, uid)
-			<-time.After(w.policy.CycleInterval + time.Second)
-			if w.get(uid).Phase == lifecycle.PhaseWaiting {
+			w.Post("q"+uid, uid)
+			<-time.After(w.Policy.CycleInterval + time.Second)
+			if w.Get(uid).Phase == lifecycle.PhaseWaiting {
 				t.Errorf("%s waits although a sender is free", uid)
 			}
 		}
@@ -78,28 +79,28 @@ func TestGatewayWords(t *testing.T) {
 }
 
 func gatewayAnswers(t *testing.T, f devnet.Faults, legacy bool) {
-	w := newWorld(t, devnet.Config{FillRate: 1})
+	w := harness.New(t, devnet.Config{FillRate: 1})
 	var accounts []string
 	for n := range uint64(3) {
-		account, _ := w.worker(n+1, devworker.Options{ProveTime: time.Minute, Legacy: legacy})
+		account, _ := w.Worker(n+1, devworker.Options{ProveTime: time.Minute, Legacy: legacy})
 		accounts = append(accounts, account)
 	}
-	w.ok(w.net.Node(0).SetFaults(f))
-	w.start()
+	w.OK(w.Net.Node(0).SetFaults(f))
+	w.Start()
 	for _, uid := range []string{"a", "b", "c"} {
-		w.post(uid, uid)
+		w.Post(uid, uid)
 	}
 	for _, uid := range []string{"a", "b", "c"} {
-		got := w.await(uid, lifecycle.Done, 3*time.Hour)
+		got := w.Await(uid, lifecycle.Done, 3*time.Hour)
 		if len(got.Attempts) != 1 || got.Retries != 0 {
 			t.Errorf("%s: %+v", uid, got.Attempts)
 		}
 	}
-	if n := len(w.net.Effects()); n != 3 {
+	if n := len(w.Net.Effects()); n != 3 {
 		t.Errorf("%d effects of three", n)
 	}
 	for _, account := range accounts {
-		if p, err := w.pool.Get(w.ctx, account); err != nil || p.Reason != "" {
+		if p, err := w.Pool.Get(w.Ctx, account); err != nil || p.Reason != "" {
 			t.Errorf("sender: %+v, %v", p, err)
 		}
 	}

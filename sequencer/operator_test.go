@@ -18,6 +18,7 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/audit"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -26,36 +27,36 @@ import (
 func TestCancelBeforeTheFirstLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		w.worker(1, devworker.Options{ProveTime: time.Minute})
-		first := w.start() // reconciles the senders
-		w.post("claim", "first")
-		w.await("first", lifecycle.Done, time.Hour)
-		first.stop()
-		w.post("claim", "a")
-		p := w.process(links{dial: w.web.dial, redis: w.redis.NewClient()})
-		_, err := w.store.Heartbeat(w.ctx, p.Process(), w.policy.ClaimTTL, "")
-		w.ok(err)
-		bound, err := w.store.Bind(w.ctx, queues.BindRequest{
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Worker(1, devworker.Options{ProveTime: time.Minute})
+		first := w.Start() // reconciles the senders
+		w.Post("claim", "first")
+		w.Await("first", lifecycle.Done, time.Hour)
+		first.Stop()
+		w.Post("claim", "a")
+		p := w.Process(harness.Links{Dial: w.Web.Dial, Redis: w.Redis.NewClient()})
+		_, err := w.Store.Heartbeat(w.Ctx, p.Process(), w.Policy.ClaimTTL, "")
+		w.OK(err)
+		bound, err := w.Store.Bind(w.Ctx, queues.BindRequest{
 			Process: p.Process(), Types: []string{"MINT"}, Groups: []string{"shared"}, Most: 1, Grace: 5 * time.Second})
-		w.ok(err)
+		w.OK(err)
 		if len(bound) != 1 {
 			t.Fatalf("bound: %+v", bound)
 		}
-		desk := w.process(links{dial: w.web.dial, redis: w.redis.NewClient()})
-		if _, pending, err := desk.Cancel(w.ctx, "a"); err != nil || !pending {
+		desk := w.Process(harness.Links{Dial: w.Web.Dial, Redis: w.Redis.NewClient()})
+		if _, pending, err := desk.Cancel(w.Ctx, "a"); err != nil || !pending {
 			t.Fatalf("cancelled: pending %v, %v", pending, err)
 		}
 
-		ctx, stop := context.WithCancel(w.ctx)
+		ctx, stop := context.WithCancel(w.Ctx)
 		ended := make(chan error)
 		go func() { ended <- p.Run(ctx) }()
-		got := w.awaitTxn("a", "final", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase.Final() })
-		if n := len(w.effects("a")); got.State() == lifecycle.Failed && n != 0 || got.State() == lifecycle.Done && n != 1 {
+		got := w.AwaitTxn("a", "final", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase.Final() })
+		if n := len(w.Effects("a")); got.State() == lifecycle.Failed && n != 0 || got.State() == lifecycle.Done && n != 1 {
 			t.Errorf("%s with %d effects", got.State(), n)
 		}
 		stop()
-		w.ok(<-ended)
+		w.OK(<-ended)
 	})
 }
 
@@ -64,17 +65,17 @@ func TestCancelBeforeTheFirstLook(t *testing.T) {
 func TestCancelledElsewhere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		w.worker(1, devworker.Options{})
-		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: "(invalid (Invalid_proof))"}))
-		p := w.start()
-		w.post("claim", "a")
-		w.await("a", lifecycle.Retry, time.Hour)
-		desk := w.process(links{dial: w.web.dial, redis: w.redis.NewClient()})
-		if _, _, err := desk.Cancel(w.ctx, "a"); err != nil {
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Worker(1, devworker.Options{})
+		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: "(invalid (Invalid_proof))"}))
+		p := w.Start()
+		w.Post("claim", "a")
+		w.Await("a", lifecycle.Retry, time.Hour)
+		desk := w.Process(harness.Links{Dial: w.Web.Dial, Redis: w.Redis.NewClient()})
+		if _, _, err := desk.Cancel(w.Ctx, "a"); err != nil {
 			t.Fatal(err)
 		}
-		w.await("a", lifecycle.Failed, time.Hour)
+		w.Await("a", lifecycle.Failed, time.Hour)
 		<-time.After(time.Minute) // whatever the other does now is over
 		if n := p.Chain.Watching(); n > 0 {
 			t.Errorf("goes on watching %d", n)
@@ -87,21 +88,21 @@ func TestCancelledElsewhere(t *testing.T) {
 func TestResolveBesideANamesake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		w.worker(1, devworker.Options{})
-		w.worker(2, devworker.Options{})
-		p := w.start()
-		w.post("claim", "resolve-1")
-		w.post("other", "b")
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Worker(1, devworker.Options{})
+		w.Worker(2, devworker.Options{})
+		p := w.Start()
+		w.Post("claim", "resolve-1")
+		w.Post("other", "b")
 		for _, uid := range []string{"resolve-1", "b"} {
-			w.awaitTxn(uid, "watched", time.Hour,
+			w.AwaitTxn(uid, "watched", time.Hour,
 				func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
 		}
-		if _, err := p.Resolve(w.ctx, "b", false, ""); !errors.Is(err, lifecycle.ErrContradicted) {
+		if _, err := p.Resolve(w.Ctx, "b", false, ""); !errors.Is(err, lifecycle.ErrContradicted) {
 			t.Errorf("resolved: %v", err)
 		}
-		w.await("b", lifecycle.Done, time.Hour)
-		w.await("resolve-1", lifecycle.Done, time.Hour)
+		w.Await("b", lifecycle.Done, time.Hour)
+		w.Await("resolve-1", lifecycle.Done, time.Hour)
 	})
 }
 
@@ -127,7 +128,8 @@ func TestOperationsPage(t *testing.T) {
 		slices.Sort(all)
 		return slices.Compact(all)
 	}
-	checks := codes(`(?:\bbad\(\s*|Check: |f\.Check, f\.Detail = )"([A-Z_]+)"`, "audit/audit.go", "audit/batches.go", "../queues/audit.go")
+	checks := codes(`(?:\bbad\(\s*|Check: |f\.Check, f\.Detail = )"([A-Z_]+)"`, "audit/audit.go", "audit/batches.go",
+		"../queues/audit.go")
 	if d := cmp.Diff(slices.Sorted(maps.Keys(audit.Meanings())), checks); d != "" {
 		t.Errorf("meanings against checks:\n%s", d)
 	}

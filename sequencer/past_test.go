@@ -8,11 +8,12 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
 // outage is longer than the nodes remember: 400 blocks, of which they hold 290.
-const outage = 400 * slot
+const outage = 400 * harness.Slot
 
 // TestOutage stops the only process while an attempt is on its way, and starts
 // the next one when the nodes no longer hold the block that took it.
@@ -26,25 +27,25 @@ func TestOutage(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		archive bool
-		net     func(*world)         // before it is sent
-		sent    func(*world, string) // when it is, its hash
+		net     func(*harness.World)         // before it is sent
+		sent    func(*harness.World, string) // when it is, its hash
 		want    ending
 		person  bool // has to settle it, and it is tried again then
 	}{
 		"included": {archive: true, want: ending{state: lifecycle.Done, landed: true}},
 		"failed": {
-			archive: true, net: func(w *world) { w.net.FailNext("", 1, "Account_nonce_precondition_unsatisfied") },
+			archive: true, net: func(w *harness.World) { w.Net.FailNext("", 1, "Account_nonce_precondition_unsatisfied") },
 			want: ending{state: lifecycle.Unresolved, code: "Account_nonce_precondition_unsatisfied"}, person: true,
 		},
 		"never included": {
-			sent: func(w *world, hash string) { w.net.Drop(hash) },
+			sent: func(w *harness.World, hash string) { w.Net.Drop(hash) },
 			want: ending{state: lifecycle.Done, landed: true}, // expired, and tried again
 		},
 		"included, and no archive": {want: ending{state: lifecycle.Revision, waits: lifecycle.WaitPerson}, person: true},
 		"a stranger's, with an archive": {
-			archive: true, sent: func(w *world, hash string) {
-				w.net.Drop(hash)
-				stranger(w, devnet.Key(1), 0, 1_000_000_000)
+			archive: true, sent: func(w *harness.World, hash string) {
+				w.Net.Drop(hash)
+				w.Stranger(devnet.Key(1), 0, 1_000_000_000)
 			},
 			want: ending{state: lifecycle.Revision, waits: lifecycle.WaitPerson}, person: true,
 		},
@@ -52,27 +53,27 @@ func TestOutage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorldWith(t, devnet.Config{FillRate: 1}, patientPolicy())
-				w.archive = tt.archive
-				account, _ := w.worker(1, devworker.Options{})
-				p := w.start()
+				w := harness.NewWith(t, devnet.Config{FillRate: 1}, harness.PatientPolicy())
+				w.Archive = tt.archive
+				account, _ := w.Worker(1, devworker.Options{})
+				p := w.Start()
 				if tt.net != nil {
 					tt.net(w)
 				}
-				w.post("claim", "a")
-				before := w.await("a", lifecycle.Revision, time.Hour)
-				p.kill()
+				w.Post("claim", "a")
+				before := w.Await("a", lifecycle.Revision, time.Hour)
+				p.Kill()
 				if tt.sent != nil {
 					tt.sent(w, before.Hash())
 				}
 				<-time.After(outage)
-				took := w.effects("a")
-				p = w.start()
-				got := w.awaitTxn("a", string(tt.want.state), 3*time.Hour, func(t *lifecycle.Transaction) bool {
+				took := w.Effects("a")
+				p = w.Start()
+				got := w.AwaitTxn("a", string(tt.want.state), 3*time.Hour, func(t *lifecycle.Transaction) bool {
 					return t.State() == tt.want.state && t.Claim != before.Claim
 				})
 				if tt.want.landed {
-					e := w.net.Effects()[0]
+					e := w.Net.Effects()[0]
 					if a := got.Attempts[got.Landed-1]; a.Height != e.Height || a.StateHash != e.StateHash || a.KnownHash() != e.Hash {
 						t.Errorf("landed %+v, in fact %+v", a, e)
 					}
@@ -83,8 +84,8 @@ func TestOutage(t *testing.T) {
 				if tt.want.waits != "" {
 					// It stays so, and says why; the sender stays.
 					<-time.After(time.Hour)
-					x, err := p.Explain(w.ctx, "a")
-					if s, _ := w.pool.Get(w.ctx, account); err != nil || x.Wait.Code != tt.want.waits || x.State != tt.want.state ||
+					x, err := p.Explain(w.Ctx, "a")
+					if s, _ := w.Pool.Get(w.Ctx, account); err != nil || x.Wait.Code != tt.want.waits || x.State != tt.want.state ||
 						s.Queue != "claim" {
 						t.Errorf("%+v, %v; sender %+v", x, err, s)
 					}
@@ -92,16 +93,16 @@ func TestOutage(t *testing.T) {
 				if tt.person {
 					landed := len(took) > 0
 					if tt.want.state == lifecycle.Unresolved {
-						_, err := p.Retry(w.ctx, "a")
-						w.ok(err)
-					} else if _, err := p.Resolve(w.ctx, "a", landed, before.Hash()); err != nil {
+						_, err := p.Retry(w.Ctx, "a")
+						w.OK(err)
+					} else if _, err := p.Resolve(w.Ctx, "a", landed, before.Hash()); err != nil {
 						t.Fatal(err)
 					}
 				}
-				w.await("a", lifecycle.Done, 12*time.Hour)
-				w.post("claim", "b")
-				w.await("b", lifecycle.Done, 12*time.Hour)
-				if got := w.effects("a", "b"); len(got) != 2 || got[0] != "a" {
+				w.Await("a", lifecycle.Done, 12*time.Hour)
+				w.Post("claim", "b")
+				w.Await("b", lifecycle.Done, 12*time.Hour)
+				if got := w.Effects("a", "b"); len(got) != 2 || got[0] != "a" {
 					t.Errorf("effects %v", got)
 				}
 			})
@@ -115,22 +116,22 @@ func TestOutageAfterDone(t *testing.T) {
 	t.Parallel()
 	for _, archive := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorldWith(t, devnet.Config{FillRate: 1}, patientPolicy())
-			w.archive = archive
-			w.worker(1, devworker.Options{})
-			p := w.start()
-			w.post("claim", "a")
-			w.await("a", lifecycle.Done, time.Hour)
-			p.kill()
+			w := harness.NewWith(t, devnet.Config{FillRate: 1}, harness.PatientPolicy())
+			w.Archive = archive
+			w.Worker(1, devworker.Options{})
+			p := w.Start()
+			w.Post("claim", "a")
+			w.Await("a", lifecycle.Done, time.Hour)
+			p.Kill()
 			<-time.After(outage)
-			w.start()
+			w.Start()
 			<-time.After(time.Hour)
-			if got := w.get("a"); got.State() != lifecycle.Done || got.Reopened || got.FinalAt.IsZero() == archive {
+			if got := w.Get("a"); got.State() != lifecycle.Done || got.Reopened || got.FinalAt.IsZero() == archive {
 				t.Errorf("archive %v: %+v", archive, got)
 			}
-			w.post("claim", "b")
-			w.await("b", lifecycle.Done, time.Hour)
-			if got := w.effects("a", "b"); len(got) != 2 {
+			w.Post("claim", "b")
+			w.Await("b", lifecycle.Done, time.Hour)
+			if got := w.Effects("a", "b"); len(got) != 2 {
 				t.Errorf("effects %v", got)
 			}
 		})
@@ -142,29 +143,29 @@ func TestOutageAfterDone(t *testing.T) {
 func TestResolveAsksTheArchive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorldWith(t, devnet.Config{FillRate: 1}, patientPolicy())
-		w.worker(1, devworker.Options{})
-		p := w.start()
-		w.post("claim", "a")
-		w.await("a", lifecycle.Revision, time.Hour)
-		p.kill()
-		<-time.After(3000 * slot) // more than one poll's search
-		w.start()                 // it watches, and has no archive
+		w := harness.NewWith(t, devnet.Config{FillRate: 1}, harness.PatientPolicy())
+		w.Worker(1, devworker.Options{})
+		p := w.Start()
+		w.Post("claim", "a")
+		w.Await("a", lifecycle.Revision, time.Hour)
+		p.Kill()
+		<-time.After(3000 * harness.Slot) // more than one poll's search
+		w.Start()                         // it watches, and has no archive
 		<-time.After(time.Hour)
-		if got := w.get("a"); got.State() != lifecycle.Revision {
+		if got := w.Get("a"); got.State() != lifecycle.Revision {
 			t.Fatalf("%+v", got)
 		}
-		w.archive = true
-		other := w.process(links{dial: w.web.dial, redis: w.redis.NewClient()})
-		if _, err := other.Resolve(w.ctx, "a", false, ""); !errors.Is(err, lifecycle.ErrContradicted) {
+		w.Archive = true
+		other := w.Process(harness.Links{Dial: w.Web.Dial, Redis: w.Redis.NewClient()})
+		if _, err := other.Resolve(w.Ctx, "a", false, ""); !errors.Is(err, lifecycle.ErrContradicted) {
 			t.Errorf("dead, says a person: %v", err)
 		}
-		if _, err := other.Resolve(w.ctx, "a", true, w.get("a").Hash()); err != nil {
+		if _, err := other.Resolve(w.Ctx, "a", true, w.Get("a").Hash()); err != nil {
 			t.Errorf("landed, says a person: %v", err)
 		}
 		if n := other.Chain.Watching(); n > 0 {
 			t.Errorf("the process that was asked goes on watching %d", n)
 		}
-		w.await("a", lifecycle.Done, time.Minute)
+		w.Await("a", lifecycle.Done, time.Minute)
 	})
 }

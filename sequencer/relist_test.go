@@ -32,7 +32,8 @@ func newListed(t *testing.T) *listed {
 	l := &listed{T: t, ctx: t.Context()}
 	client := redistest.Mini(t).Client
 	client.AddHook(l)
-	store, err := queues.Open(client, queues.Options{Namespace: "test", Retention: time.Hour, Log: slog.New(slog.DiscardHandler)})
+	store, err := queues.Open(client,
+		queues.Options{Namespace: "test", Retention: time.Hour, Log: slog.New(slog.DiscardHandler)})
 	l.ok(err)
 	l.Sequencer = &Sequencer{
 		Options: Options{Store: store, Policy: lifecycle.Policy{Width: 3}},
@@ -44,7 +45,8 @@ func newListed(t *testing.T) *listed {
 	for _, uid := range []string{"a", "b", "c"} {
 		l.ok(store.Enqueue(l.ctx, queues.Item{UID: uid, Queue: "q", Type: "MINT", Data: json.RawMessage(`{}`)}).Err)
 	}
-	bound, err := store.Bind(l.ctx, queues.BindRequest{Process: l.process, Types: []string{"MINT"}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Hour})
+	bound, err := store.Bind(l.ctx, queues.BindRequest{
+		Process: l.process, Types: []string{"MINT"}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Hour})
 	l.ok(err)
 	if len(bound) != 1 {
 		t.Fatalf("%d bound", len(bound))
@@ -120,10 +122,12 @@ func TestRelist(t *testing.T) {
 		meanwhile func(l *listed)
 		want      []string
 	}{
-		"what was put back ahead":        {"b", nil, []string{"a", "b"}},
-		"one joins meanwhile":            {"b", joins, []string{"a", "b", "c"}},
-		"a later reading is over before": {"b", func(l *listed) { l.behind("b", "c"); l.reads("b") }, []string{"a", "b", "c"}},
-		"one that runs nowhere is read":  {"c", nil, []string{"b"}},
+		"what was put back ahead": {"b", nil, []string{"a", "b"}},
+		"one joins meanwhile":     {"b", joins, []string{"a", "b", "c"}},
+		"a later reading is over before": {
+			"b", func(l *listed) { l.behind("b", "c"); l.reads("b") }, []string{"a", "b", "c"},
+		},
+		"one that runs nowhere is read": {"c", nil, []string{"b"}},
 		"it goes and comes back meanwhile": {"b", func(l *listed) {
 			l.unlists("q", "b")
 			l.lists("q", []string{"b"}, 0)

@@ -12,14 +12,15 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
 // A rowWorld is a service for one scenario: it counts the rows of the state table that
 // its transactions go through.
 type rowWorld struct {
-	*world
-	p       *process
+	*harness.World
+	p       *harness.Process
 	one     string // a sender with a two-phase worker
 	worker1 *devworker.Worker
 	mu      sync.Mutex
@@ -36,14 +37,15 @@ func newRowWorld(t *testing.T) *rowWorld {
 		faults:  map[string][]devworker.Fault{},
 		posted:  map[string][]string{},
 	}
-	r.world = newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 2, Nodes: 1, FailWhen: r.failWhen}, patientPolicy())
-	table := rows()
-	r.observe = func(before, after *lifecycle.Transaction, s *lifecycle.Step) {
+	r.World = harness.NewWith(t, devnet.Config{FillRate: 1, MaxZkapps: 2, Nodes: 1, FailWhen: r.failWhen},
+		harness.PatientPolicy())
+	table := harness.Rows()
+	r.Observe = func(before, after *lifecycle.Transaction, s *lifecycle.Step) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for _, row := range table {
-			if row.hit(before, after, s) {
-				r.hits[row.name]++
+			if row.Hit(before, after, s) {
+				r.hits[row.Name]++
 			}
 		}
 	}
@@ -64,7 +66,7 @@ func (r *rowWorld) failWhen(c devnet.Command) []string {
 
 // add registers a sender whose worker fails as trouble has it.
 func (r *rowWorld) add(n uint64, o devworker.Options) (string, *devworker.Worker) {
-	account, worker := r.worker(n, o)
+	account, worker := r.Worker(n, o)
 	worker.Script(func(c devworker.Call) *devworker.Fault {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -86,11 +88,11 @@ func (r *rowWorld) trouble(uid string, times int, f devworker.Fault) {
 	}
 }
 
-func (r *rowWorld) begin() { r.p = r.start() }
+func (r *rowWorld) begin() { r.p = r.Start() }
 
 func (r *rowWorld) put(queue string, uids ...string) {
 	for _, uid := range uids {
-		r.post(queue, uid)
+		r.Post(queue, uid)
 		r.posted[queue] = append(r.posted[queue], uid)
 	}
 }
@@ -98,22 +100,22 @@ func (r *rowWorld) put(queue string, uids ...string) {
 func (r *rowWorld) done(uids ...string) {
 	r.Helper()
 	for _, uid := range uids {
-		r.await(uid, lifecycle.Done, 48*time.Hour)
+		r.Await(uid, lifecycle.Done, 48*time.Hour)
 	}
 }
 
 func (r *rowWorld) phase(uid string, p lifecycle.Phase) *lifecycle.Transaction {
 	r.Helper()
-	return r.awaitTxn(uid, string(p), 24*time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == p })
+	return r.AwaitTxn(uid, string(p), 24*time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == p })
 }
 
 func (r *rowWorld) retry(uid string) {
 	r.Helper()
-	_, err := r.p.Retry(r.ctx, uid)
-	r.ok(err)
+	_, err := r.p.Retry(r.Ctx, uid)
+	r.OK(err)
 }
 
-func (r *rowWorld) refuse(text string) { r.ok(r.net.Node(0).SetFaults(devnet.Faults{Refuse: text})) }
+func (r *rowWorld) refuse(text string) { r.OK(r.Net.Node(0).SetFaults(devnet.Faults{Refuse: text})) }
 
 var memoryLoss = devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"}
 
@@ -143,11 +145,11 @@ func TestEveryRow(t *testing.T) {
 			})
 		})
 	}
-	for _, row := range rows() {
-		if !met[row.name] {
-			t.Errorf("no scenario for: %s", row.name)
+	for _, row := range harness.Rows() {
+		if !met[row.Name] {
+			t.Errorf("no scenario for: %s", row.Name)
 		}
-		delete(met, row.name)
+		delete(met, row.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(met)) {
 		t.Errorf("no such row: %s", name)
@@ -165,12 +167,12 @@ func (r *rowWorld) check(sc scenario) {
 	}
 	for queue, uids := range r.posted {
 		r.done(uids...)
-		if got := r.effects(uids...); !slices.Equal(got, uids) && !viaLegacy(r.world, uids) {
+		if got := r.Effects(uids...); !slices.Equal(got, uids) && !viaLegacy(r.World, uids) {
 			r.Errorf("queue %s took effect as %v, posted %v", queue, got, uids)
 		}
 	}
-	page, _, err := r.pool.List(context.Background(), 10, "")
-	r.ok(err)
+	page, _, err := r.Pool.List(context.Background(), 10, "")
+	r.OK(err)
 	for _, s := range page {
 		if s.Queue != "" {
 			r.Errorf("sender %s is bound to %s", s.AccountID, s.Queue)
@@ -180,9 +182,9 @@ func (r *rowWorld) check(sc scenario) {
 
 // viaLegacy: some went out through a legacy worker, whose commands carry no memo, or were
 // finished without a block.
-func viaLegacy(w *world, uids []string) bool {
+func viaLegacy(w *harness.World, uids []string) bool {
 	return slices.ContainsFunc(uids, func(uid string) bool {
-		t := w.get(uid)
+		t := w.Get(uid)
 		return t.Landed == 0 || t.Attempts[t.Landed-1].Legacy
 	})
 }
@@ -215,11 +217,11 @@ func workerScenarios() []scenario {
 			r.done("a")
 		}},
 		{"retries used up", []string{"retries used up", "retried by a person"}, func(r *rowWorld) {
-			r.policy.MaxRetries = 1
+			r.Policy.MaxRetries = 1
 			r.trouble("a", 2, memoryLoss)
 			r.begin()
 			r.put("q", "a")
-			r.await("a", lifecycle.Failed, 2*time.Hour)
+			r.Await("a", lifecycle.Failed, 2*time.Hour)
 			r.retry("a")
 			r.done("a")
 		}},
@@ -227,7 +229,7 @@ func workerScenarios() []scenario {
 			r.trouble("a", 1, devworker.Fault{Kind: devworker.Error, Code: "500", Message: "no such claim"})
 			r.begin()
 			r.put("q", "a")
-			r.await("a", lifecycle.Unresolved, time.Hour)
+			r.Await("a", lifecycle.Unresolved, time.Hour)
 			r.retry("a")
 			r.done("a")
 		}},
@@ -236,7 +238,7 @@ func workerScenarios() []scenario {
 			r.begin()
 			r.put("q", "a")
 			r.done("a")
-			if a := r.get("a"); len(a.Attempts) != 1 || a.Retries != 0 {
+			if a := r.Get("a"); len(a.Attempts) != 1 || a.Retries != 0 {
 				r.Errorf("what the worker did not take on is an attempt, or a retry: %+v", a)
 			}
 		}},
@@ -258,9 +260,9 @@ func workerScenarios() []scenario {
 			r.put("q", "a")
 			r.phase("a", lifecycle.PhaseDelayed)
 			two, _ := r.add(2, devworker.Options{})
-			r.ok(r.pool.Drain(r.ctx, r.one))
+			r.OK(r.Pool.Drain(r.Ctx, r.one))
 			r.done("a")
-			if a := r.get("a").Attempts; a[0].Sender != r.one || a[len(a)-1].Sender != two {
+			if a := r.Get("a").Attempts; a[0].Sender != r.one || a[len(a)-1].Sender != two {
 				r.Errorf("attempts %+v", a)
 			}
 		}},
@@ -279,25 +281,25 @@ func blockScenarios() []scenario {
 			r.failing[lifecycle.Memo("test", "a")] = []string{"Update_not_permitted_balance"}
 			r.begin()
 			r.put("q", "a")
-			r.await("a", lifecycle.Unresolved, 5*time.Hour)
+			r.Await("a", lifecycle.Unresolved, 5*time.Hour)
 			r.retry("a")
 			r.done("a")
 		}},
 		{"dropped from the pool", nil, func(r *rowWorld) {
 			r.begin()
 			r.put("q", "a")
-			r.net.Drop(r.await("a", lifecycle.Revision, time.Hour).Hash())
+			r.Net.Drop(r.Await("a", lifecycle.Revision, time.Hour).Hash())
 			r.done("a")
 		}},
 		{"a full chain", []string{"lingering, fee raised"}, func(r *rowWorld) {
 			r.begin()
 			<-time.After(10 * time.Minute) // slot 0 is none
 			r.put("q", "lingers", "capped")
-			flood(r.world, 1000, 50, 300_000_000)
+			r.Flood(1000, 50, 300_000_000)
 			r.done("lingers")
-			flood(r.world, 2000, 150, 10_000_000_000)
+			r.Flood(2000, 150, 10_000_000_000)
 			r.done("capped")
-			if a := r.get("lingers").Attempts; len(a) < 3 {
+			if a := r.Get("lingers").Attempts; len(a) < 3 {
 				r.Errorf("the fee was raised %d times", len(a)-1)
 			}
 		}},
@@ -305,10 +307,10 @@ func blockScenarios() []scenario {
 			r.refuse(`["Overloaded"]`)
 			r.begin()
 			r.put("q", "a")
-			r.awaitTxn("a", "retried", 24*time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 2 })
+			r.AwaitTxn("a", "retried", 24*time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 2 })
 			r.refuse("")
 			r.done("a")
-			if a := r.get("a").Attempts; a[0].Outcome != lifecycle.Expired || a[0].Nonce != a[1].Nonce {
+			if a := r.Get("a").Attempts; a[0].Outcome != lifecycle.Expired || a[0].Nonce != a[1].Nonce {
 				r.Errorf("after expiry: %+v", a)
 			}
 		}},
@@ -316,13 +318,13 @@ func blockScenarios() []scenario {
 			r.worker1.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 5 * time.Minute})
 			r.begin()
 			r.put("q", "a")
-			planned := r.awaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
-			stranger(r.world, r.one, planned.Attempts[0].Nonce, 200_000_000)
+			planned := r.AwaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
+			r.Stranger(r.one, planned.Attempts[0].Nonce, 200_000_000)
 			r.phase("a", lifecycle.PhaseWaiting)
-			if s, err := r.pool.Get(r.ctx, r.one); err != nil || s.Reason != lifecycle.StoppedNonce {
+			if s, err := r.Pool.Get(r.Ctx, r.one); err != nil || s.Reason != lifecycle.StoppedNonce {
 				r.Errorf("sender %+v, %v", s, err)
 			}
-			r.ok(r.pool.Resume(r.ctx, r.one))
+			r.OK(r.Pool.Resume(r.Ctx, r.one))
 			r.done("a")
 		}},
 		{"every node refuses", []string{"refused at its first sending"}, func(r *rowWorld) {
@@ -336,13 +338,13 @@ func blockScenarios() []scenario {
 		{"refused after a crash, then busy", []string{"deferred, open", "delay over, no retry used"}, func(r *rowWorld) {
 			r.crashSigned("a", `Insufficient fee`,
 				func() { r.trouble("a", 1, devworker.Fault{Kind: devworker.Busy, Wait: time.Minute}) })
-			r.awaitTxn("a", "deferred", 24*time.Hour, func(t *lifecycle.Transaction) bool { return t.Deferred > 0 })
+			r.AwaitTxn("a", "deferred", 24*time.Hour, func(t *lifecycle.Transaction) bool { return t.Deferred > 0 })
 			r.refuse("")
 			r.done("a")
 		}},
 		{"refused after a crash, then an error", []string{"error a retry may mend, open"}, func(r *rowWorld) {
 			r.crashSigned("a", `Insufficient fee`, func() { r.trouble("a", 1, memoryLoss) })
-			r.awaitTxn("a", "tried again", 24*time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 1 })
+			r.AwaitTxn("a", "tried again", 24*time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 1 })
 			r.phase("a", lifecycle.PhaseDelayed)
 			r.refuse("")
 			r.done("a")
@@ -351,15 +353,15 @@ func blockScenarios() []scenario {
 			r.crashSigned("a", `Insufficient fee`, func() {
 				r.trouble("a", 1, devworker.Fault{Kind: devworker.Error, Code: "500", Message: "no such claim"})
 			})
-			r.await("a", lifecycle.Unresolved, 24*time.Hour)
+			r.Await("a", lifecycle.Unresolved, 24*time.Hour)
 			r.refuse("")
 			r.retry("a")
 			r.done("a")
 		}},
 		{"refused after a crash, no try left", []string{"retries used up, open"}, func(r *rowWorld) {
-			r.policy.MaxRetries = 0
+			r.Policy.MaxRetries = 0
 			r.crashSigned("a", `(invalid (Invalid_proof))`, func() {})
-			r.await("a", lifecycle.Failed, 24*time.Hour)
+			r.Await("a", lifecycle.Failed, 24*time.Hour)
 			r.refuse("")
 			r.retry("a")
 			r.done("a")
@@ -374,12 +376,12 @@ func (r *rowWorld) crashSigned(uid, refusal string, meanwhile func()) {
 	r.worker1.Fail(devworker.Fault{UID: uid, Kind: devworker.Hang, Wait: time.Minute})
 	r.begin()
 	r.put("q", uid)
-	r.awaitTxn(uid, "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
-	r.ok(r.net.Node(0).SetFaults(devnet.Faults{Hang: true}))
-	r.awaitTxn(uid, "signed", time.Hour, func(t *lifecycle.Transaction) bool {
+	r.AwaitTxn(uid, "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
+	r.OK(r.Net.Node(0).SetFaults(devnet.Faults{Hang: true}))
+	r.AwaitTxn(uid, "signed", time.Hour, func(t *lifecycle.Transaction) bool {
 		return len(t.Attempts) > 0 && t.Attempts[0].Outcome == lifecycle.Signed
 	})
-	r.p.kill()
+	r.p.Kill()
 	meanwhile()
 	r.refuse(refusal)
 	r.begin()
@@ -390,8 +392,8 @@ func personScenarios() []scenario {
 		{"cancelled while waiting", []string{"cancelled while waiting"}, func(r *rowWorld) {
 			r.begin()
 			r.put("q", "a")
-			r.post("q", "b")
-			if got, pending, err := r.p.Cancel(r.ctx, "b"); err != nil || pending || got.State() != lifecycle.Failed {
+			r.Post("q", "b")
+			if got, pending, err := r.p.Cancel(r.Ctx, "b"); err != nil || pending || got.State() != lifecycle.Failed {
 				r.Errorf("cancel while waiting: %v, pending %v, %v", got.State(), pending, err)
 			}
 			r.done("a")
@@ -399,25 +401,25 @@ func personScenarios() []scenario {
 		{"cancelled with its worker", []string{"cancelled with its worker"}, func(r *rowWorld) {
 			r.worker1.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 5 * time.Minute})
 			r.begin()
-			r.post("q", "a")
+			r.Post("q", "a")
 			r.put("q", "b")
-			r.awaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
+			r.AwaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
 			// Its owner may have ended it before the answer is made.
-			if got, pending, err := r.p.Cancel(r.ctx, "a"); err != nil || !pending && got.State() != lifecycle.Failed {
+			if got, pending, err := r.p.Cancel(r.Ctx, "a"); err != nil || !pending && got.State() != lifecycle.Failed {
 				r.Errorf("cancel with its worker: pending %v, %v", pending, err)
 			}
-			r.await("a", lifecycle.Failed, time.Minute)
+			r.Await("a", lifecycle.Failed, time.Minute)
 			r.done("b")
-			if got := r.effects("a"); len(got) > 0 {
+			if got := r.Effects("a"); len(got) > 0 {
 				r.Error("it took effect although it was cancelled in time")
 			}
 		}},
 		{"cancelled in the delay", []string{"cancelled in the delay"}, func(r *rowWorld) {
 			r.trouble("a", 1, memoryLoss)
 			r.begin()
-			r.post("q", "a")
+			r.Post("q", "a")
 			r.phase("a", lifecycle.PhaseDelayed)
-			if _, pending, err := r.p.Cancel(r.ctx, "a"); err != nil || pending {
+			if _, pending, err := r.p.Cancel(r.Ctx, "a"); err != nil || pending {
 				r.Errorf("cancel in the delay: pending %v, %v", pending, err)
 			}
 		}},
@@ -426,10 +428,10 @@ func personScenarios() []scenario {
 			r.begin()
 			r.put("q", "a")
 			r.phase("a", lifecycle.PhaseWatching)
-			if _, pending, err := r.p.Cancel(r.ctx, "a"); err != nil || !pending {
+			if _, pending, err := r.p.Cancel(r.Ctx, "a"); err != nil || !pending {
 				r.Errorf("cancel with an attempt open: pending %v, %v", pending, err)
 			}
-			r.await("a", lifecycle.Failed, 24*time.Hour)
+			r.Await("a", lifecycle.Failed, 24*time.Hour)
 			r.refuse("")
 			r.retry("a")
 			r.done("a")
@@ -441,7 +443,7 @@ func legacyScenarios() []scenario {
 	legacy := func(run func(r *rowWorld, account string, worker *devworker.Worker)) func(*rowWorld) {
 		return func(r *rowWorld) {
 			account, worker := r.add(3, devworker.Options{ProveTime: 30 * time.Second, Legacy: true})
-			r.ok(r.pool.Drain(r.ctx, r.one))
+			r.OK(r.Pool.Drain(r.Ctx, r.one))
 			r.begin()
 			run(r, account, worker)
 		}
@@ -462,15 +464,15 @@ func legacyScenarios() []scenario {
 			legacy(func(r *rowWorld, account string, w *devworker.Worker) {
 				w.Fail(devworker.Fault{UID: "a", Kind: devworker.Cut})
 				r.put("q", "a")
-				r.await("a", lifecycle.Unresolved, 5*time.Hour)
-				if s, _ := r.pool.Get(r.ctx, account); s.Reason != lifecycle.OutcomeUnknown {
+				r.Await("a", lifecycle.Unresolved, 5*time.Hour)
+				if s, _ := r.Pool.Get(r.Ctx, account); s.Reason != lifecycle.OutcomeUnknown {
 					r.Errorf("sender of an unknown outcome: %+v", s)
 				}
-				if _, err := r.p.Retry(r.ctx, "a"); err == nil {
+				if _, err := r.p.Retry(r.Ctx, "a"); err == nil {
 					r.Error("retried although it might still land")
 				}
-				_, err := r.p.Resolve(r.ctx, "a", false, "")
-				r.ok(err)
+				_, err := r.p.Resolve(r.Ctx, "a", false, "")
+				r.OK(err)
 				r.retry("a")
 				r.done("a")
 			}),
@@ -481,8 +483,8 @@ func legacyScenarios() []scenario {
 			legacy(func(r *rowWorld, account string, w *devworker.Worker) {
 				w.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 40 * time.Minute})
 				r.put("q", "a")
-				r.await("a", lifecycle.Unresolved, 5*time.Hour)
-				stranger(r.world, account, r.get("a").Attempts[0].Nonce, 200_000_000)
+				r.Await("a", lifecycle.Unresolved, 5*time.Hour)
+				r.Stranger(account, r.Get("a").Attempts[0].Nonce, 200_000_000)
 				r.done("a")
 			}),
 		},
@@ -495,15 +497,15 @@ func reorgScenarios() []scenario {
 			r.begin()
 			r.put("q", "a")
 			r.done("a")
-			r.ok(r.net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
-			r.awaitTxn("a", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
-			r.awaitTxn("a", "landed again", time.Hour, func(t *lifecycle.Transaction) bool { return !t.Reopened })
+			r.OK(r.Net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
+			r.AwaitTxn("a", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
+			r.AwaitTxn("a", "landed again", time.Hour, func(t *lifecycle.Transaction) bool { return !t.Reopened })
 		}},
 		{"it cannot land any more", []string{"cannot land any more"}, func(r *rowWorld) {
 			r.unlandable(nil)
 		}},
 		{"its successor is overtaken in the delay", []string{"sender gone, or overtaken, in the delay"}, func(r *rowWorld) {
-			r.policy.RetryDelay, r.policy.RetryDelayMax = 2*time.Hour, 2*time.Hour
+			r.Policy.RetryDelay, r.Policy.RetryDelayMax = 2*time.Hour, 2*time.Hour
 			r.unlandable(func() {
 				r.trouble("b", 1, memoryLoss)
 				r.put("q", "b")
@@ -528,19 +530,19 @@ func (r *rowWorld) unlandable(meanwhile func()) {
 	r.Helper()
 	r.begin()
 	r.put("q", "a")
-	lost := r.await("a", lifecycle.Done, time.Hour)
+	lost := r.Await("a", lifecycle.Done, time.Hour)
 	r.add(2, devworker.Options{ProveTime: 30 * time.Second})
-	r.ok(r.pool.Drain(r.ctx, r.one))
+	r.OK(r.Pool.Drain(r.Ctx, r.one))
 	if meanwhile != nil {
 		meanwhile()
 	}
-	r.ok(r.net.Reorg(devnet.Reorg{
-		Depth: int(r.net.Node(0).State().Height-lost.Attempts[0].Height) + 1, Exclude: []string{lost.Hash()}, Empty: true}))
-	r.net.Drop(lost.Hash())
-	stranger(r.world, r.one, lost.Attempts[0].Nonce, 5_000_000_000)
-	for range r.policy.SettleDepth + 1 {
-		r.net.MakeBlock()
+	r.OK(r.Net.Reorg(devnet.Reorg{
+		Depth: int(r.Net.Node(0).State().Height-lost.Attempts[0].Height) + 1, Exclude: []string{lost.Hash()}, Empty: true}))
+	r.Net.Drop(lost.Hash())
+	r.Stranger(r.one, lost.Attempts[0].Nonce, 5_000_000_000)
+	for range r.Policy.SettleDepth + 1 {
+		r.Net.MakeBlock()
 	}
-	r.awaitTxn("a", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.State() != lifecycle.Done })
+	r.AwaitTxn("a", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.State() != lifecycle.Done })
 	r.done("a")
 }

@@ -17,6 +17,7 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues/redistest"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -25,24 +26,24 @@ import (
 func TestHappyWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		account, worker := w.worker(1, devworker.Options{ProveTime: time.Minute})
-		w.start()
-		w.post("claim", "a")
-		done := w.await("a", lifecycle.Done, time.Hour)
-		if got := w.effects("a"); len(got) != 1 {
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		account, worker := w.Worker(1, devworker.Options{ProveTime: time.Minute})
+		w.Start()
+		w.Post("claim", "a")
+		done := w.Await("a", lifecycle.Done, time.Hour)
+		if got := w.Effects("a"); len(got) != 1 {
 			t.Fatalf("effects: %v", got)
 		}
 		a := done.Attempts[0]
-		if len(done.Attempts) != 1 || a.Outcome != lifecycle.Included || a.Sender != account || a.Fee != w.policy.Fee ||
+		if len(done.Attempts) != 1 || a.Outcome != lifecycle.Included || a.Sender != account || a.Fee != w.Policy.Fee ||
 			done.Hash() == "" {
 			t.Errorf("attempt: %+v", a)
 		}
-		w.awaitTxn("a", "told", time.Minute, func(t *lifecycle.Transaction) bool { return t.Callback == "" })
+		w.AwaitTxn("a", "told", time.Minute, func(t *lifecycle.Transaction) bool { return t.Callback == "" })
 		if told := worker.Told(); len(told) != 1 || told[0].Kind != devworker.OnSuccess {
 			t.Errorf("told: %+v", told)
 		}
-		w.awaitTxn("a", "final", 3*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
+		w.AwaitTxn("a", "final", 3*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
 	})
 }
 
@@ -50,19 +51,19 @@ func TestHappyWay(t *testing.T) {
 func TestOrderOverSenders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{})
-		w.worker(1, devworker.Options{ProveTime: time.Minute})
-		w.worker(2, devworker.Options{ProveTime: 2 * time.Minute})
-		w.worker(3, devworker.Options{ProveTime: 30 * time.Second, Legacy: true})
-		w.start()
+		w := harness.New(t, devnet.Config{})
+		w.Worker(1, devworker.Options{ProveTime: time.Minute})
+		w.Worker(2, devworker.Options{ProveTime: 2 * time.Minute})
+		w.Worker(3, devworker.Options{ProveTime: 30 * time.Second, Legacy: true})
+		w.Start()
 		var uids []string
 		for i := range 20 {
 			uid := fmt.Sprintf("t%02d", i)
 			uids = append(uids, uid)
-			w.post(fmt.Sprintf("q%d", i%5), uid)
+			w.Post(fmt.Sprintf("q%d", i%5), uid)
 		}
 		for _, uid := range uids {
-			w.await(uid, lifecycle.Done, 10*time.Hour)
+			w.Await(uid, lifecycle.Done, 10*time.Hour)
 		}
 	})
 }
@@ -71,15 +72,15 @@ func TestOrderOverSenders(t *testing.T) {
 func TestLongProof(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		w.policy.DispatchTimeout = time.Hour
-		w.worker(1, devworker.Options{ProveTime: 30 * time.Minute})
-		w.start()
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Policy.DispatchTimeout = time.Hour
+		w.Worker(1, devworker.Options{ProveTime: 30 * time.Minute})
+		w.Start()
 		for _, uid := range []string{"first", "second"} {
-			w.post("claim", uid)
+			w.Post("claim", uid)
 			// Final: then nothing is watched, and nobody asks the chain during the next proof.
 			final := func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() }
-			if a := w.awaitTxn(uid, "final", 3*time.Hour, final).Attempts; len(a) != 1 {
+			if a := w.AwaitTxn(uid, "final", 3*time.Hour, final).Attempts; len(a) != 1 {
 				t.Errorf("%s: attempts %+v", uid, a)
 			}
 		}
@@ -90,20 +91,20 @@ func TestLongProof(t *testing.T) {
 // two-phase one although something on the way says 404 for a while.
 func TestStrangeAnswers(t *testing.T) {
 	t.Parallel()
-	for name, before := range map[string]func(w *world, account string){
-		"it has made one": func(w *world, _ string) {
-			w.post("other", "first")
-			w.await("first", lifecycle.Done, time.Hour)
+	for name, before := range map[string]func(w *harness.World, account string){
+		"it has made one": func(w *harness.World, _ string) {
+			w.Post("other", "first")
+			w.Await("first", lifecycle.Done, time.Hour)
 		},
-		"it says so": func(*world, string) {},
+		"it says so": func(*harness.World, string) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, devnet.Config{FillRate: 1})
-				account, worker := w.worker(1, devworker.Options{ProveTime: time.Minute})
+				w := harness.New(t, devnet.Config{FillRate: 1})
+				account, worker := w.Worker(1, devworker.Options{ProveTime: time.Minute})
 				var strange, asked, sends atomic.Int32
-				w.web.serve(t, "worker1", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				w.Web.Serve(t, "worker1", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 					switch {
 					case strings.Contains(r.URL.Path, "/dispatch/"):
 						sends.Add(1)
@@ -115,11 +116,11 @@ func TestStrangeAnswers(t *testing.T) {
 					}
 					worker.ServeHTTP(rw, r)
 				}))
-				w.start()
+				w.Start()
 				before(w, account)
 				strange.Store(2)
-				w.post("claim", "a")
-				a := w.await("a", lifecycle.Done, 3*time.Hour)
+				w.Post("claim", "a")
+				a := w.Await("a", lifecycle.Done, 3*time.Hour)
 				if len(a.Attempts) != 1 || a.Attempts[0].Legacy || asked.Load() != 2 || sends.Load() != 0 {
 					t.Errorf("asked %d times in vain, and %d times to send: %+v", asked.Load(), sends.Load(), a.Attempts)
 				}
@@ -132,24 +133,24 @@ func TestStrangeAnswers(t *testing.T) {
 func TestWorkerMoves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		account, worker := w.worker(1, devworker.Options{ProveTime: time.Minute})
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		account, worker := w.Worker(1, devworker.Options{ProveTime: time.Minute})
 		var asked atomic.Int32
-		w.web.serve(t, "worker1", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.Web.Serve(t, "worker1", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			if !strings.Contains(r.URL.Path, "/prove/") {
 				worker.ServeHTTP(rw, r)
 				return
 			}
 			asked.Add(1)
-			until(r.Context(), time.Minute)
+			harness.Until(r.Context(), time.Minute)
 			panic(http.ErrAbortHandler)
 		}))
-		w.web.serve(t, "moved", worker)
-		w.start()
-		w.post("claim", "a")
-		until(t.Context(), 30*time.Second)
-		w.ok(w.pool.Configure(w.ctx, map[string]string{account: "http://moved"}))
-		w.await("a", lifecycle.Done, time.Hour)
+		w.Web.Serve(t, "moved", worker)
+		w.Start()
+		w.Post("claim", "a")
+		harness.Until(t.Context(), 30*time.Second)
+		w.OK(w.Pool.Configure(w.Ctx, map[string]string{account: "http://moved"}))
+		w.Await("a", lifecycle.Done, time.Hour)
 		if n := asked.Load(); n != 1 {
 			t.Errorf("where it was before, it was asked %d times", n)
 		}
@@ -165,17 +166,17 @@ func TestWrongCommand(t *testing.T) {
 		t.Run(field, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, devnet.Config{FillRate: 1})
-				_, worker := w.worker(1, devworker.Options{})
+				w := harness.New(t, devnet.Config{FillRate: 1})
+				_, worker := w.Worker(1, devworker.Options{})
 				worker.Fail(devworker.Fault{Kind: devworker.Wrong, Field: field})
-				w.start()
-				w.post("q", "a")
-				a := w.await("a", lifecycle.Done, time.Hour)
+				w.Start()
+				w.Post("q", "a")
+				a := w.Await("a", lifecycle.Done, time.Hour)
 				if first := a.Attempts[0]; first.Outcome != lifecycle.Prepared || first.Error == nil ||
 					first.Error.Code != lifecycle.CodeMismatch {
 					t.Errorf("the first attempt: %+v", first)
 				}
-				if got := w.effects("a"); len(got) != 1 || a.Landed != 2 || a.Retries != 1 {
+				if got := w.Effects("a"); len(got) != 1 || a.Landed != 2 || a.Retries != 1 {
 					t.Errorf("took effect %q, landed by %d", got, a.Landed)
 				}
 			})
@@ -188,25 +189,25 @@ func TestWrongCommand(t *testing.T) {
 func TestIdleCosts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		w.worker(1, devworker.Options{})
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Worker(1, devworker.Options{})
 		var asked atomic.Int64
-		w.web.serve(w, "node0", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.Web.Serve(w, "node0", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			asked.Add(1)
-			w.net.Node(0).ServeHTTP(rw, r)
+			w.Net.Node(0).ServeHTTP(rw, r)
 		}))
-		p := w.start()
-		w.post("q", "a")
-		w.awaitTxn("a", "final", 3*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
+		p := w.Start()
+		w.Post("q", "a")
+		w.AwaitTxn("a", "final", 3*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
 		<-time.After(time.Minute) // what was asked for before is over
-		before, scripts := asked.Load(), p.store.Calls()
+		before, scripts := asked.Load(), p.Store.Calls()
 		<-time.After(time.Hour)
 		if n := asked.Load() - before; n > 0 {
 			t.Errorf("%d questions to a node in an idle hour", n)
 		}
 		// The cycle's sleep is up to a tenth shorter, and a heartbeat is a fifth of a claim's life.
-		most := int64(time.Hour/(w.policy.CycleInterval*9/10) + time.Hour/(w.policy.ClaimTTL/5) + 10)
-		if n := p.store.Calls() - scripts; n > most {
+		most := int64(time.Hour/(w.Policy.CycleInterval*9/10) + time.Hour/(w.Policy.ClaimTTL/5) + 10)
+		if n := p.Store.Calls() - scripts; n > most {
 			t.Errorf("%d scripts in an idle hour, %d are enough", n, most)
 		}
 	})
@@ -217,28 +218,29 @@ func TestIdleCosts(t *testing.T) {
 func TestNonceSeenOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		_, worker := w.worker(1, devworker.Options{})
-		worker.Fail(devworker.Fault{Kind: devworker.Answer, Times: 3, Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		_, worker := w.Worker(1, devworker.Options{})
+		worker.Fail(devworker.Fault{Kind: devworker.Answer, Times: 3,
+			Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
 		var asked atomic.Int64
-		w.web.serve(w, "node0", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.Web.Serve(w, "node0", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			if bytes.Contains(body, []byte("account(")) {
 				asked.Add(1)
 			}
 			r.Body = io.NopCloser(bytes.NewReader(body))
-			w.net.Node(0).ServeHTTP(rw, r)
+			w.Net.Node(0).ServeHTTP(rw, r)
 		}))
 		for _, uid := range []string{"a", "b", "c"} {
-			w.post("q", uid)
+			w.Post("q", uid)
 		}
-		w.start()
-		w.await("c", lifecycle.Done, time.Hour)
+		w.Start()
+		w.Await("c", lifecycle.Done, time.Hour)
 		if n := asked.Load(); n != 2 { // once for all balances
 			t.Errorf("the node was asked %d times for accounts", n)
 		}
 		for uid, want := range map[string]int64{"a": 3, "b": 2, "c": 2} { // bound, planned, done
-			if got := w.get(uid); got.Revision != want || got.Attempts[0].Nonce != w.get("a").Attempts[0].Nonce {
+			if got := w.Get(uid); got.Revision != want || got.Attempts[0].Nonce != w.Get("a").Attempts[0].Nonce {
 				t.Errorf("%s took %d writes, want %d: %+v", uid, got.Revision, want, got.Attempts)
 			}
 		}
@@ -250,29 +252,29 @@ func TestNonceSeenOnce(t *testing.T) {
 func TestLegacyRepeatsItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		account, _ := w.worker(
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		account, _ := w.Worker(
 			1,
 			devworker.Options{
 				ProveTime: time.Minute,
 				Legacy:    true,
 				Send: func(ctx context.Context, command json.RawMessage) (string, error) {
-					if _, err := w.node(0).Send(ctx, command); err != nil {
+					if _, err := w.Node(0).Send(ctx, command); err != nil {
 						return "", err
 					}
-					until(ctx, 2*slot) // no answer comes, and a block takes it
-					return w.node(0).Send(ctx, command)
+					harness.Until(ctx, 2*harness.Slot) // no answer comes, and a block takes it
+					return w.Node(0).Send(ctx, command)
 				},
 			},
 		)
-		w.start()
+		w.Start()
 		for _, uid := range []string{"a", "b"} {
-			w.post("claim", uid)
-			if got := w.await(uid, lifecycle.Done, time.Hour); len(got.Attempts) != 1 || got.Hash() == "" {
+			w.Post("claim", uid)
+			if got := w.Await(uid, lifecycle.Done, time.Hour); len(got.Attempts) != 1 || got.Hash() == "" {
 				t.Errorf("%s: %+v", uid, got.Attempts)
 			}
 		}
-		if at, err := w.pool.Get(w.ctx, account); err != nil || at.Reason != "" {
+		if at, err := w.Pool.Get(w.Ctx, account); err != nil || at.Reason != "" {
 			t.Errorf("sender: %+v, %v", at, err)
 		}
 	})
@@ -282,12 +284,12 @@ func TestLegacyRepeatsItself(t *testing.T) {
 func TestLegacyRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		w.worker(1, devworker.Options{ProveTime: time.Minute, Legacy: true})
-		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`, RefuseNext: 1}))
-		w.start()
-		w.post("claim", "a")
-		if got := w.await("a", lifecycle.Done, time.Hour); len(got.Attempts) != 2 ||
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Worker(1, devworker.Options{ProveTime: time.Minute, Legacy: true})
+		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`, RefuseNext: 1}))
+		w.Start()
+		w.Post("claim", "a")
+		if got := w.Await("a", lifecycle.Done, time.Hour); len(got.Attempts) != 2 ||
 			got.Attempts[0].Outcome != lifecycle.Refused {
 			t.Errorf("attempts: %+v", got.Attempts)
 		}
@@ -299,30 +301,30 @@ func TestLegacyRefused(t *testing.T) {
 func TestNoNewsWhileOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		w.worker(1, devworker.Options{ProveTime: time.Minute})
-		w.worker(2, devworker.Options{ProveTime: time.Minute})
-		first := w.start()
-		w.post("claim", "a")
-		sender := w.await("a", lifecycle.Dispatching, time.Hour).Sender
-		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Hang: true}))
-		w.awaitTxn("a", "signed", time.Hour,
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Worker(1, devworker.Options{ProveTime: time.Minute})
+		w.Worker(2, devworker.Options{ProveTime: time.Minute})
+		first := w.Start()
+		w.Post("claim", "a")
+		sender := w.Await("a", lifecycle.Dispatching, time.Hour).Sender
+		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Hang: true}))
+		w.AwaitTxn("a", "signed", time.Hour,
 			func(t *lifecycle.Transaction) bool { return t.Attempts[0].Outcome == lifecycle.Signed })
-		first.kill()
-		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: "Insufficient fee"}))
-		w.start()
-		w.await("a", lifecycle.Retry, time.Hour)
-		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Sync: "BOOTSTRAP"}))
+		first.Kill()
+		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: "Insufficient fee"}))
+		w.Start()
+		w.Await("a", lifecycle.Retry, time.Hour)
+		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Sync: "BOOTSTRAP"}))
 		for range 5 {
-			until(w.ctx, time.Minute)
-			if got := w.get("a"); !got.Open() || got.Sender != sender ||
+			harness.Until(w.Ctx, time.Minute)
+			if got := w.Get("a"); !got.Open() || got.Sender != sender ||
 				got.State() != lifecycle.Retry && got.State() != lifecycle.Dispatching {
 				t.Fatalf("%s of %.8s, first of %.8s, attempts %+v", got.Phase, got.Sender, sender, got.Attempts)
 			}
 		}
-		w.ok(w.net.Node(0).SetFaults(devnet.Faults{}))
-		w.await("a", lifecycle.Done, time.Hour)
-		if got := w.effects("a"); len(got) != 1 {
+		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{}))
+		w.Await("a", lifecycle.Done, time.Hour)
+		if got := w.Effects("a"); len(got) != 1 {
 			t.Errorf("effects: %v", got)
 		}
 	})
@@ -333,17 +335,17 @@ func TestNoNewsWhileOpen(t *testing.T) {
 func TestLegacyAnswerForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		w.worker(1, devworker.Options{ProveTime: time.Minute, Legacy: true})
-		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`, RefuseNext: 1}))
-		w.start()
-		w.post("claim", "a")
-		w.awaitTxn("a", "with its worker", time.Hour,
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Worker(1, devworker.Options{ProveTime: time.Minute, Legacy: true})
+		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`, RefuseNext: 1}))
+		w.Start()
+		w.Post("claim", "a")
+		w.AwaitTxn("a", "with its worker", time.Hour,
 			func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 && t.Attempts[0].Legacy })
-		before := w.redis.Snapshot()
-		w.await("a", lifecycle.Retry, time.Hour)
-		w.redis.FailOver(before)
-		if got := w.await("a", lifecycle.Done, 2*time.Hour); len(got.Attempts) != 2 {
+		before := w.Redis.Snapshot()
+		w.Await("a", lifecycle.Retry, time.Hour)
+		w.Redis.FailOver(before)
+		if got := w.Await("a", lifecycle.Done, 2*time.Hour); len(got.Attempts) != 2 {
 			t.Errorf("attempts: %+v", got.Attempts)
 		}
 	})
@@ -354,17 +356,17 @@ func TestLegacyAnswerForgotten(t *testing.T) {
 func TestDeathForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		account, _ := w.worker(1, devworker.Options{ProveTime: time.Minute})
-		w.net.FailNext(account, 1, "Account_app_state_0_precondition_unsatisfied")
-		w.start()
-		w.post("claim", "a")
-		w.await("a", lifecycle.Revision, time.Hour)
-		before := w.redis.Snapshot()
-		w.ok(w.pool.Drain(w.ctx, account))
-		w.await("a", lifecycle.Waiting, 2*time.Hour)
-		w.redis.FailOver(before)
-		if got := w.await("a", lifecycle.Done, 3*time.Hour); len(got.Attempts) != 2 {
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		account, _ := w.Worker(1, devworker.Options{ProveTime: time.Minute})
+		w.Net.FailNext(account, 1, "Account_app_state_0_precondition_unsatisfied")
+		w.Start()
+		w.Post("claim", "a")
+		w.Await("a", lifecycle.Revision, time.Hour)
+		before := w.Redis.Snapshot()
+		w.OK(w.Pool.Drain(w.Ctx, account))
+		w.Await("a", lifecycle.Waiting, 2*time.Hour)
+		w.Redis.FailOver(before)
+		if got := w.Await("a", lifecycle.Done, 3*time.Hour); len(got.Attempts) != 2 {
 			t.Errorf("attempts: %+v", got.Attempts)
 		}
 	})
@@ -376,24 +378,24 @@ func TestLandingForgotten(t *testing.T) {
 	t.Parallel()
 	for _, state := range []lifecycle.State{lifecycle.Waiting, lifecycle.Dispatching, lifecycle.Revision} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, devnet.Config{FillRate: 1})
-			account, _ := w.worker(1, devworker.Options{ProveTime: time.Minute})
-			w.start()
-			w.ok(w.pool.Drain(w.ctx, account))
-			w.post("claim", "a")
+			w := harness.New(t, devnet.Config{FillRate: 1})
+			account, _ := w.Worker(1, devworker.Options{ProveTime: time.Minute})
+			w.Start()
+			w.OK(w.Pool.Drain(w.Ctx, account))
+			w.Post("claim", "a")
 			var before redistest.Snapshot
 			if state == lifecycle.Waiting {
-				before = w.redis.Snapshot()
+				before = w.Redis.Snapshot()
 			}
-			w.ok(w.pool.Resume(w.ctx, account))
+			w.OK(w.Pool.Resume(w.Ctx, account))
 			if state != lifecycle.Waiting {
-				w.await("a", state, time.Hour)
-				before = w.redis.Snapshot()
+				w.Await("a", state, time.Hour)
+				before = w.Redis.Snapshot()
 			}
-			w.awaitTxn("a", "final", 3*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
-			w.redis.FailOver(before)
-			w.await("a", lifecycle.Done, 3*time.Hour)
-			if n := len(w.effects("a")); n != 1 {
+			w.AwaitTxn("a", "final", 3*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
+			w.Redis.FailOver(before)
+			w.Await("a", lifecycle.Done, 3*time.Hour)
+			if n := len(w.Effects("a")); n != 1 {
 				t.Errorf("%s before: %d effects", state, n)
 			}
 		})
@@ -406,23 +408,23 @@ func TestLandingForgotten(t *testing.T) {
 func TestTwoOfAQueueForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		_, worker := w.worker(1, devworker.Options{ProveTime: time.Minute})
-		w.start()
-		w.post("claim", "a")
-		w.post("claim", "b")
-		w.await("a", lifecycle.Revision, time.Hour)
-		before := w.redis.Snapshot()
-		w.await("b", lifecycle.Revision, time.Hour)
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		_, worker := w.Worker(1, devworker.Options{ProveTime: time.Minute})
+		w.Start()
+		w.Post("claim", "a")
+		w.Post("claim", "b")
+		w.Await("a", lifecycle.Revision, time.Hour)
+		before := w.Redis.Snapshot()
+		w.Await("b", lifecycle.Revision, time.Hour)
 		worker.Script(func(call devworker.Call) *devworker.Fault {
 			if call.Kind != devworker.Prove || call.Attempt > 1 {
 				return nil
 			}
 			return &devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"}
 		})
-		w.redis.FailOver(before)
-		got := w.await("b", lifecycle.Done, 3*time.Hour)
-		if effects := w.effects("a", "b"); !slices.Equal(effects, []string{"a", "b"}) || got.Retries > 0 {
+		w.Redis.FailOver(before)
+		got := w.Await("b", lifecycle.Done, 3*time.Hour)
+		if effects := w.Effects("a", "b"); !slices.Equal(effects, []string{"a", "b"}) || got.Retries > 0 {
 			t.Errorf("effects %q, %d retries", effects, got.Retries)
 		}
 	})
@@ -433,22 +435,23 @@ func TestTwoOfAQueueForgotten(t *testing.T) {
 func TestLateHeartbeat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		policy := testPolicy()
+		policy := harness.Policy()
 		policy.ClaimTTL = 61003 * time.Millisecond
-		w := newWorldWith(t, devnet.Config{}, policy)
-		w.worker(1, devworker.Options{ProveTime: 45 * time.Second})
+		w := harness.NewWith(t, devnet.Config{}, policy)
+		w.Worker(1, devworker.Options{ProveTime: 45 * time.Second})
 		var posted atomic.Bool
 		slow := &slowOnce{word: "61003", by: 50 * time.Second, armed: posted.Load}
-		client := w.redis.NewClient()
+		client := w.Redis.NewClient()
 		client.AddHook(slow)
-		w.launch(links{dial: w.web.dial, redis: client, ended: func(error) {}})
-		w.post("q", "first")
-		w.await("first", lifecycle.Done, time.Hour)
-		w.post("q", "a")
-		w.awaitTxn("a", "with its worker", time.Minute, func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Dispatching })
+		w.Launch(harness.Links{Dial: w.Web.Dial, Redis: client, Ended: func(error) {}})
+		w.Post("q", "first")
+		w.Await("first", lifecycle.Done, time.Hour)
+		w.Post("q", "a")
+		w.AwaitTxn("a", "with its worker", time.Minute,
+			func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Dispatching })
 		began := time.Now()
 		posted.Store(true)
-		w.awaitTxn("a", "out", 2*time.Hour, (*lifecycle.Transaction).Open)
+		w.AwaitTxn("a", "out", 2*time.Hour, (*lifecycle.Transaction).Open)
 		took := time.Since(began)
 		if took < 49*time.Second || took > 64*time.Second {
 			t.Errorf("out after %v", took)

@@ -13,6 +13,7 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -24,22 +25,22 @@ func TestSettleDepthOfType(t *testing.T) {
 		t.Run(typ, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorldWith(t, devnet.Config{FillRate: 1}, patientPolicy())
-				w.worker(1, devworker.Options{})
-				p := w.start()
-				w.net.FailNext("", 1, "Account_nonce_precondition_unsatisfied")
-				w.postType(typ, "q", "a")
-				failed := w.awaitTxn("a", "failed once", 3*time.Hour,
+				w := harness.NewWith(t, devnet.Config{FillRate: 1}, harness.PatientPolicy())
+				w.Worker(1, devworker.Options{})
+				p := w.Start()
+				w.Net.FailNext("", 1, "Account_nonce_precondition_unsatisfied")
+				w.PostType(typ, "q", "a")
+				failed := w.AwaitTxn("a", "failed once", 3*time.Hour,
 					func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed })
 				if a := failed.Attempts[0]; a.Outcome != lifecycle.FailedIn || a.Confirmations != depth {
 					t.Errorf("settled %+v, want %d blocks deep", a, depth)
 				}
-				w.await("a", lifecycle.Done, 3*time.Hour)
-				w.net.FailNext("", 1, "Account_nonce_precondition_unsatisfied")
-				w.postType(typ, "q", "b")
-				w.awaitTxn("b", "in a block", time.Hour, func(*lifecycle.Transaction) bool { return len(w.net.Effects()) == 3 })
+				w.Await("a", lifecycle.Done, 3*time.Hour)
+				w.Net.FailNext("", 1, "Account_nonce_precondition_unsatisfied")
+				w.PostType(typ, "q", "b")
+				w.AwaitTxn("b", "in a block", time.Hour, func(*lifecycle.Transaction) bool { return len(w.Net.Effects()) == 3 })
 				<-time.After(time.Minute)
-				x, err := p.Explain(w.ctx, "b")
+				x, err := p.Explain(w.Ctx, "b")
 				if err != nil || !strings.Contains(x.Summary, map[int]string{2: "2 blocks deep", 5: "5 blocks deep"}[depth]) {
 					t.Errorf("%+v, %v", x, err)
 				}
@@ -57,24 +58,24 @@ func TestTriedEarlyAndBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorldWith(t, devnet.Config{FillRate: 1}, patientPolicy())
-				w.worker(1, devworker.Options{Once: true})
-				w.start()
-				w.net.FailNext("", 1, "Account_app_state_0_precondition_unsatisfied")
-				w.postType("ONCE", "q", "a")
-				w.awaitTxn("a", "tried again", 3*time.Hour, func(t *lifecycle.Transaction) bool {
+				w := harness.NewWith(t, devnet.Config{FillRate: 1}, harness.PatientPolicy())
+				w.Worker(1, devworker.Options{Once: true})
+				w.Start()
+				w.Net.FailNext("", 1, "Account_app_state_0_precondition_unsatisfied")
+				w.PostType("ONCE", "q", "a")
+				w.AwaitTxn("a", "tried again", 3*time.Hour, func(t *lifecycle.Transaction) bool {
 					return len(t.Attempts) == 2 && (landed && t.Landed == 2 || !landed && t.Attempts[1].Open())
 				})
-				first := w.get("a").Attempts[0]
-				w.ok(w.net.Reorg(devnet.Reorg{Depth: int(w.net.Node(0).State().Height-first.Height) + 1}))
-				done := w.awaitTxn("a", "DONE for good", 12*time.Hour, func(t *lifecycle.Transaction) bool {
+				first := w.Get("a").Attempts[0]
+				w.OK(w.Net.Reorg(devnet.Reorg{Depth: int(w.Net.Node(0).State().Height-first.Height) + 1}))
+				done := w.AwaitTxn("a", "DONE for good", 12*time.Hour, func(t *lifecycle.Transaction) bool {
 					return !t.FinalAt.IsZero()
 				})
-				if done.Landed != 1 || len(w.effects("a")) != 1 {
-					t.Errorf("%+v, effects %v", done, w.effects("a"))
+				if done.Landed != 1 || len(w.Effects("a")) != 1 {
+					t.Errorf("%+v, effects %v", done, w.Effects("a"))
 				}
-				w.postType("ONCE", "q", "b")
-				w.await("b", lifecycle.Done, 3*time.Hour)
+				w.PostType("ONCE", "q", "b")
+				w.Await("b", lifecycle.Done, 3*time.Hour)
 			})
 		})
 	}
@@ -88,49 +89,49 @@ func TestFinishedWhileOpen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorldWith(t, devnet.Config{FillRate: 1}, patientPolicy())
-				account, worker := w.worker(1, devworker.Options{})
-				node := w.net.Node(0)
-				p := w.start()
+				w := harness.NewWith(t, devnet.Config{FillRate: 1}, harness.PatientPolicy())
+				account, worker := w.Worker(1, devworker.Options{})
+				node := w.Net.Node(0)
+				p := w.Start()
 				// The process dies with the first attempt signed, and the next one is
 				// told by every node that it will not do.
 				worker.Fail(devworker.Fault{Kind: devworker.Hang, Wait: time.Minute})
-				w.post("q", "a")
-				w.awaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
-				w.ok(node.SetFaults(devnet.Faults{Hang: true}))
-				w.awaitTxn("a", "signed", time.Hour, func(t *lifecycle.Transaction) bool { return t.Open() })
-				p.kill()
-				w.ok(node.SetFaults(devnet.Faults{Refuse: "Insufficient fee"}))
+				w.Post("q", "a")
+				w.AwaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
+				w.OK(node.SetFaults(devnet.Faults{Hang: true}))
+				w.AwaitTxn("a", "signed", time.Hour, func(t *lifecycle.Transaction) bool { return t.Open() })
+				p.Kill()
+				w.OK(node.SetFaults(devnet.Faults{Refuse: "Insufficient fee"}))
 				worker.Fail(devworker.Fault{Kind: devworker.Answer, Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
-				p = w.start()
-				got := w.awaitTxn("a", "finished by its worker", 3*time.Hour, func(t *lifecycle.Transaction) bool {
+				p = w.Start()
+				got := w.AwaitTxn("a", "finished by its worker", 3*time.Hour, func(t *lifecycle.Transaction) bool {
 					return len(t.Attempts) == 2 && t.Phase == lifecycle.PhaseWatching
 				})
-				if s, _ := w.pool.Get(w.ctx, account); s.Queue != "q" || got.Ending != lifecycle.PhaseDone ||
+				if s, _ := w.Pool.Get(w.Ctx, account); s.Queue != "q" || got.Ending != lifecycle.PhaseDone ||
 					!got.Attempts[0].Open() {
 					t.Errorf("%+v, sender %+v", got, s)
 				}
-				if x, err := p.Explain(w.ctx, "a"); err != nil || x.Next.Action == lifecycle.StepRetry {
+				if x, err := p.Explain(w.Ctx, "a"); err != nil || x.Next.Action == lifecycle.StepRetry {
 					t.Errorf("%+v, %v", x, err)
 				}
 				if lands {
-					w.ok(node.SetFaults(devnet.Faults{}))
+					w.OK(node.SetFaults(devnet.Faults{}))
 				}
-				got = w.await("a", lifecycle.Done, 24*time.Hour)
+				got = w.Await("a", lifecycle.Done, 24*time.Hour)
 				outcome, effects := lifecycle.Expired, 0
 				if lands {
 					outcome, effects = lifecycle.Included, 1
 				}
-				if a := got.Attempts[0]; a.Outcome != outcome || got.Landed > 0 != lands || len(w.effects("a")) != effects {
+				if a := got.Attempts[0]; a.Outcome != outcome || got.Landed > 0 != lands || len(w.Effects("a")) != effects {
 					t.Errorf("%+v", got)
 				}
 				if !lands && string(got.Done) != `{"account":"B62"}` {
 					t.Errorf("done %s", got.Done)
 				}
-				w.ok(node.SetFaults(devnet.Faults{}))
-				w.post("q", "b")
-				w.await("b", lifecycle.Done, time.Hour)
-				if s, _ := w.pool.Get(w.ctx, account); !s.Available() {
+				w.OK(node.SetFaults(devnet.Faults{}))
+				w.Post("q", "b")
+				w.Await("b", lifecycle.Done, time.Hour)
+				if s, _ := w.Pool.Get(w.Ctx, account); !s.Available() {
 					t.Errorf("sender %+v", s)
 				}
 			})
@@ -148,26 +149,26 @@ func TestNonceIgnored(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex
 				coded := 0
-				w := newWorldWith(t, devnet.Config{FillRate: 1}, patientPolicy())
-				w.observe = func(_, _ *lifecycle.Transaction, s *lifecycle.Step) {
+				w := harness.NewWith(t, devnet.Config{FillRate: 1}, harness.PatientPolicy())
+				w.Observe = func(_, _ *lifecycle.Transaction, s *lifecycle.Step) {
 					mu.Lock()
 					defer mu.Unlock()
 					if s.Reason == lifecycle.ReasonNonceIgnored && s.Aside.Code == lifecycle.CodeNonceIgnored {
 						coded++
 					}
 				}
-				account, worker := w.worker(1, devworker.Options{Legacy: true, ProveTime: time.Minute})
-				p := w.start()
+				account, worker := w.Worker(1, devworker.Options{Legacy: true, ProveTime: time.Minute})
+				p := w.Start()
 				worker.Fail(devworker.Fault{Kind: devworker.Wrong, Field: devworker.WrongNonce})
-				w.post("q", "a")
-				w.awaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
+				w.Post("q", "a")
+				w.AwaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
 				// Without this one no node takes a nonce that is one too high.
-				stranger(w, account, 0, 200_000_000)
+				w.Stranger(account, 0, 200_000_000)
 				if fails {
-					w.net.FailNext("", 2, "Account_nonce_precondition_unsatisfied")
+					w.Net.FailNext("", 2, "Account_nonce_precondition_unsatisfied")
 				}
-				sent := w.await("a", lifecycle.Revision, time.Hour)
-				said := w.awaitTxn("a", "said", time.Hour, func(t *lifecycle.Transaction) bool {
+				sent := w.Await("a", lifecycle.Revision, time.Hour)
+				said := w.AwaitTxn("a", "said", time.Hour, func(t *lifecycle.Transaction) bool {
 					return len(t.Attempts) > 0 && t.Attempts[0].Error != nil
 				})
 				if e := said.Attempts[0].Error; e.Code != "NONCE_IGNORED" ||
@@ -178,22 +179,22 @@ func TestNonceIgnored(t *testing.T) {
 					if said.State() == lifecycle.Revision && (said.Error == nil || said.Error.Code != "NONCE_IGNORED") {
 						t.Errorf("transaction: %+v", said.Error)
 					}
-					w.await("a", lifecycle.Done, time.Hour)
+					w.Await("a", lifecycle.Done, time.Hour)
 				} else {
-					w.awaitTxn("a", "tried again", 3*time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 2 })
+					w.AwaitTxn("a", "tried again", 3*time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 2 })
 				}
-				if x, err := p.Explain(w.ctx, "a"); err != nil || !strings.Contains(x.Attempts[0].Detail, "NONCE_IGNORED") {
+				if x, err := p.Explain(w.Ctx, "a"); err != nil || !strings.Contains(x.Attempts[0].Detail, "NONCE_IGNORED") {
 					t.Errorf("explained as %+v, %v", x, err)
 				}
-				got := w.await("a", lifecycle.Done, 3*time.Hour)
+				got := w.Await("a", lifecycle.Done, 3*time.Hour)
 				if a := got.Attempts[0]; a.Hash != sent.Hash() || a.Error == nil || a.Error.Code != "NONCE_IGNORED" {
 					t.Errorf("in the end: %+v", a)
 				}
 				if fails && got.Attempts[1].Nonce != 2 {
 					t.Errorf("the next attempt has nonce %d, want 2", got.Attempts[1].Nonce)
 				}
-				w.post("q", "b")
-				if b := w.await("b", lifecycle.Done, time.Hour); b.Attempts[0].Nonce != uint32(2+len(got.Attempts)-1) {
+				w.Post("q", "b")
+				if b := w.Await("b", lifecycle.Done, time.Hour); b.Attempts[0].Nonce != uint32(2+len(got.Attempts)-1) {
 					t.Errorf("the next transaction: %+v", b.Attempts)
 				}
 				mu.Lock()
@@ -213,32 +214,32 @@ func TestSentAgainInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var sent []time.Time
-		policy := patientPolicy()
+		policy := harness.PatientPolicy()
 		policy.FeeMax, policy.ValidSlots = policy.Fee, 200
-		w := newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1, Nodes: 2}, policy)
-		w.observe = func(t, _ *lifecycle.Transaction, s *lifecycle.Step) {
+		w := harness.NewWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1, Nodes: 2}, policy)
+		w.Observe = func(t, _ *lifecycle.Transaction, s *lifecycle.Step) {
 			mu.Lock()
 			defer mu.Unlock()
 			if s.Do.Kind == lifecycle.Send {
 				sent = append(sent, time.Now())
 			}
 		}
-		w.worker(1, devworker.Options{})
-		p := w.start()
+		w.Worker(1, devworker.Options{})
+		p := w.Start()
 		// One command a block, and many that pay more.
-		flood(w, 1000, 66, 1_000_000_000)
+		w.Flood(1000, 66, 1_000_000_000)
 		// One node says that it has it, and has not.
-		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Duplicate"]`}))
-		w.post("q", "a")
-		w.await("a", lifecycle.Revision, time.Hour)
+		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: `["Duplicate"]`}))
+		w.Post("q", "a")
+		w.Await("a", lifecycle.Revision, time.Hour)
 		<-time.After(40 * time.Minute)
-		if !slices.Contains(w.net.Node(1).Pooled(), w.get("a").Hash()) {
+		if !slices.Contains(w.Net.Node(1).Pooled(), w.Get("a").Hash()) {
 			t.Error("the other node was not given it")
 		}
-		p.kill()
-		w.start()
-		w.ok(w.net.Node(0).SetFaults(devnet.Faults{}))
-		end := w.await("a", lifecycle.Done, 12*time.Hour)
+		p.Kill()
+		w.Start()
+		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{}))
+		end := w.Await("a", lifecycle.Done, 12*time.Hour)
 		mu.Lock()
 		defer mu.Unlock()
 		last := sent[0]
@@ -248,7 +249,7 @@ func TestSentAgainInTime(t *testing.T) {
 			}
 			last = at
 		}
-		if waited := end.DoneAt.Sub(sent[0]); waited < 3*time.Hour || len(end.Attempts) != 1 || len(w.effects("a")) != 1 {
+		if waited := end.DoneAt.Sub(sent[0]); waited < 3*time.Hour || len(end.Attempts) != 1 || len(w.Effects("a")) != 1 {
 			t.Errorf("waited %v: %+v", waited, end.Attempts)
 		}
 	})
@@ -259,20 +260,20 @@ func TestSentAgainInTime(t *testing.T) {
 func TestStandingNonce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		account, _ := w.worker(1, devworker.Options{})
-		w.start()
-		w.post("q1", "a")
-		landed := w.await("a", lifecycle.Done, time.Hour)
-		depth := int(w.net.Node(0).State().Height-landed.Attempts[0].Height) + 1
-		w.ok(w.net.Reorg(devnet.Reorg{Depth: depth, Empty: true}))
-		w.awaitTxn("a", "orphaned", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
-		w.ok(w.redis.Client.HDel(t.Context(), "{test}:s:"+account, "next").Err()) // as after a person's resolve
-		w.post("q2", "b")
-		if b := w.await("b", lifecycle.Done, time.Hour); b.Attempts[len(b.Attempts)-1].Nonce != 1 {
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		account, _ := w.Worker(1, devworker.Options{})
+		w.Start()
+		w.Post("q1", "a")
+		landed := w.Await("a", lifecycle.Done, time.Hour)
+		depth := int(w.Net.Node(0).State().Height-landed.Attempts[0].Height) + 1
+		w.OK(w.Net.Reorg(devnet.Reorg{Depth: depth, Empty: true}))
+		w.AwaitTxn("a", "orphaned", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
+		w.OK(w.Redis.Client.HDel(t.Context(), "{test}:s:"+account, "next").Err()) // as after a person's resolve
+		w.Post("q2", "b")
+		if b := w.Await("b", lifecycle.Done, time.Hour); b.Attempts[len(b.Attempts)-1].Nonce != 1 {
 			t.Errorf("b: %+v", b.Attempts)
 		}
-		if es := w.effects("a", "b"); !slices.Equal(es, []string{"a", "b"}) {
+		if es := w.Effects("a", "b"); !slices.Equal(es, []string{"a", "b"}) {
 			t.Errorf("took effect: %v", es)
 		}
 	})
@@ -283,29 +284,29 @@ func TestStandingNonce(t *testing.T) {
 func TestRefusedRaise(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		policy := patientPolicy()
+		policy := harness.PatientPolicy()
 		policy.ValidSlots = 200
-		w := newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1}, policy)
-		w.worker(1, devworker.Options{})
-		w.start()
-		flood(w, 1000, 20, 1_000_000_000) // a block each, before it
-		<-time.After(2 * slot)
-		w.post("q", "a")
-		first := w.await("a", lifecycle.Revision, time.Hour).Attempts[0].KnownHash()
-		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `(invalid (Invalid_proof))`}))
-		w.awaitTxn("a", "a raise refused", 2*time.Hour, func(t *lifecycle.Transaction) bool {
+		w := harness.NewWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1}, policy)
+		w.Worker(1, devworker.Options{})
+		w.Start()
+		w.Flood(1000, 20, 1_000_000_000) // a block each, before it
+		<-time.After(2 * harness.Slot)
+		w.Post("q", "a")
+		first := w.Await("a", lifecycle.Revision, time.Hour).Attempts[0].KnownHash()
+		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: `(invalid (Invalid_proof))`}))
+		w.AwaitTxn("a", "a raise refused", 2*time.Hour, func(t *lifecycle.Transaction) bool {
 			return len(t.Attempts) == 2 && t.Attempts[1].Outcome == lifecycle.Refused
 		})
-		w.ok(w.net.Node(0).SetFaults(devnet.Faults{}))
-		if !w.net.Drop(first) {
+		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{}))
+		if !w.Net.Drop(first) {
 			t.Fatal("no node had it")
 		}
-		<-time.After(2 * slot)
-		if !slices.Contains(w.net.Node(0).Pooled(), first) {
+		<-time.After(2 * harness.Slot)
+		if !slices.Contains(w.Net.Node(0).Pooled(), first) {
 			t.Error("what the node took was not sent again")
 		}
-		w.await("a", lifecycle.Done, 6*time.Hour)
-		if len(w.effects("a")) != 1 {
+		w.Await("a", lifecycle.Done, 6*time.Hour)
+		if len(w.Effects("a")) != 1 {
 			t.Error("it took no effect, or several")
 		}
 	})
@@ -319,26 +320,26 @@ func TestResignChecked(t *testing.T) {
 		t.Run(field, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				policy := patientPolicy()
+				policy := harness.PatientPolicy()
 				policy.ValidSlots = 200
-				w := newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1}, policy)
-				account, worker := w.worker(1, devworker.Options{})
-				w.start()
-				flood(w, 1000, 20, 1_000_000_000) // a block each, before it
-				<-time.After(2 * slot)
+				w := harness.NewWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1}, policy)
+				account, worker := w.Worker(1, devworker.Options{})
+				w.Start()
+				w.Flood(1000, 20, 1_000_000_000) // a block each, before it
+				<-time.After(2 * harness.Slot)
 				worker.Fail(devworker.Fault{On: devworker.Resign, Kind: devworker.Wrong, Field: field, Times: -1})
-				w.post("q", "a")
-				raised := w.awaitTxn("a", "a raise", 6*time.Hour, func(t *lifecycle.Transaction) bool {
+				w.Post("q", "a")
+				raised := w.AwaitTxn("a", "a raise", 6*time.Hour, func(t *lifecycle.Transaction) bool {
 					return len(t.Attempts) == 2 && t.Attempts[1].Error != nil
 				}).Attempts[1]
 				if raised.Outcome != lifecycle.Prepared || !strings.Contains(raised.Error.Message, "signed") {
 					t.Errorf("the raise: %s, %+v", raised.Outcome, raised.Error)
 				}
-				sent := w.await("a", lifecycle.Done, 12*time.Hour).Attempts[0]
+				sent := w.Await("a", lifecycle.Done, 12*time.Hour).Attempts[0]
 				if sent.Outcome != lifecycle.Included || sent.Sender != account {
 					t.Errorf("the first attempt: %+v", sent)
 				}
-				if got := w.effects("a"); len(got) != 1 {
+				if got := w.Effects("a"); len(got) != 1 {
 					t.Errorf("effects: %v", got)
 				}
 			})
@@ -351,33 +352,33 @@ func TestResignChecked(t *testing.T) {
 func TestLeftOverBytes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		policy := patientPolicy()
+		policy := harness.PatientPolicy()
 		policy.FeeMax, policy.ValidSlots = policy.Fee+1, 200 // no raise makes new bytes
-		w := newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1}, policy)
-		w.worker(1, devworker.Options{ProveTime: time.Minute})
-		w.worker(2, devworker.Options{ProveTime: time.Minute})
-		w.start()
-		flood(w, 1000, 30, 1_000_000_000) // a block each, before it
-		w.ok(w.net.Node(0).SetFaults(devnet.Faults{Refuse: `["Insufficient_funds"]`, RefuseNext: 1}))
-		w.post("q", "a")
-		first := w.awaitTxn("a", "refused", time.Hour, func(t *lifecycle.Transaction) bool {
+		w := harness.NewWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1}, policy)
+		w.Worker(1, devworker.Options{ProveTime: time.Minute})
+		w.Worker(2, devworker.Options{ProveTime: time.Minute})
+		w.Start()
+		w.Flood(1000, 30, 1_000_000_000) // a block each, before it
+		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: `["Insufficient_funds"]`, RefuseNext: 1}))
+		w.Post("q", "a")
+		first := w.AwaitTxn("a", "refused", time.Hour, func(t *lifecycle.Transaction) bool {
 			return len(t.Attempts) > 0 && t.Attempts[0].Outcome == lifecycle.Refused
 		}).Attempts[0]
-		left, err := w.redis.Client.Get(t.Context(), "{test}:b:a").Bytes()
-		w.ok(err)
-		second := w.await("a", lifecycle.Revision, time.Hour).Attempts[1]
+		left, err := w.Redis.Client.Get(t.Context(), "{test}:b:a").Bytes()
+		w.OK(err)
+		second := w.Await("a", lifecycle.Revision, time.Hour).Attempts[1]
 		if second.Sender == first.Sender {
 			t.Fatal("the same sender")
 		}
-		w.ok(w.redis.Client.Set(t.Context(), "{test}:b:a", left, 0).Err())
-		w.net.Drop(second.KnownHash())
-		<-time.After(2 * slot)
-		for _, x := range w.net.Node(0).Waiting() {
+		w.OK(w.Redis.Client.Set(t.Context(), "{test}:b:a", left, 0).Err())
+		w.Net.Drop(second.KnownHash())
+		<-time.After(2 * harness.Slot)
+		for _, x := range w.Net.Node(0).Waiting() {
 			if x.Payer == first.Sender {
 				t.Error("the left over bytes were sent")
 			}
 		}
-		if got := w.get("a").Attempts[0].Outcome; got != lifecycle.Refused {
+		if got := w.Get("a").Attempts[0].Outcome; got != lifecycle.Refused {
 			t.Errorf("the first attempt is %s", got)
 		}
 	})
@@ -390,24 +391,24 @@ func TestReopenedIsSentAgainInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		sent := 0
-		policy := patientPolicy()
+		policy := harness.PatientPolicy()
 		policy.ValidSlots = 200
-		w := newWorldWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1}, policy)
-		w.observe = func(t, _ *lifecycle.Transaction, s *lifecycle.Step) {
+		w := harness.NewWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1}, policy)
+		w.Observe = func(t, _ *lifecycle.Transaction, s *lifecycle.Step) {
 			mu.Lock()
 			defer mu.Unlock()
 			if t.Phase == lifecycle.PhaseDone && s.Do.Kind == lifecycle.Send {
 				sent++
 			}
 		}
-		w.worker(1, devworker.Options{})
-		w.start()
-		w.post("q", "a")
-		w.await("a", lifecycle.Done, time.Hour)
-		flood(w, 1000, 40, 1_000_000_000)
-		w.ok(w.net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
-		w.awaitTxn("a", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
-		w.awaitTxn("a", "landed again", 12*time.Hour, func(t *lifecycle.Transaction) bool { return !t.Reopened })
+		w.Worker(1, devworker.Options{})
+		w.Start()
+		w.Post("q", "a")
+		w.Await("a", lifecycle.Done, time.Hour)
+		w.Flood(1000, 40, 1_000_000_000)
+		w.OK(w.Net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
+		w.AwaitTxn("a", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
+		w.AwaitTxn("a", "landed again", 12*time.Hour, func(t *lifecycle.Transaction) bool { return !t.Reopened })
 		mu.Lock()
 		defer mu.Unlock()
 		// Two hours in the pool: once at first, and every half an hour.
@@ -422,31 +423,31 @@ func TestReopenedIsSentAgainInTime(t *testing.T) {
 func TestOrphanOfLegacyWorker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		account, _ := w.worker(1, devworker.Options{Legacy: true})
-		p := w.start()
-		w.post("q", "a")
-		landed := w.await("a", lifecycle.Done, time.Hour)
-		depth := int(w.net.Node(0).State().Height-landed.Attempts[0].Height) + 1
-		w.ok(w.net.Reorg(devnet.Reorg{Depth: depth, Exclude: []string{landed.Hash()}, Empty: true}))
-		w.net.ClearPools()
-		stranger(w, account, landed.Attempts[0].Nonce, 5_000_000_000)
-		got := w.await("a", lifecycle.Unresolved, 3*time.Hour)
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		account, _ := w.Worker(1, devworker.Options{Legacy: true})
+		p := w.Start()
+		w.Post("q", "a")
+		landed := w.Await("a", lifecycle.Done, time.Hour)
+		depth := int(w.Net.Node(0).State().Height-landed.Attempts[0].Height) + 1
+		w.OK(w.Net.Reorg(devnet.Reorg{Depth: depth, Exclude: []string{landed.Hash()}, Empty: true}))
+		w.Net.ClearPools()
+		w.Stranger(account, landed.Attempts[0].Nonce, 5_000_000_000)
+		got := w.Await("a", lifecycle.Unresolved, 3*time.Hour)
 		if got.Error == nil || got.Error.Code != lifecycle.CodeOutcomeUnknown || !got.FinalAt.IsZero() {
 			t.Errorf("%+v, %v", got, got.Error)
 		}
 		// It may land again: nothing else may take its nonce before a person has said not.
-		if nonce, any, err := w.store.HighestLanded(t.Context(), account); !any ||
+		if nonce, any, err := w.Store.HighestLanded(t.Context(), account); !any ||
 			nonce != landed.Attempts[0].Nonce || err != nil {
 			t.Errorf("stands with nonce %d %v, %v", nonce, any, err)
 		}
 		<-time.After(time.Hour)
-		if got := w.get("a"); got.State() != lifecycle.Unresolved {
+		if got := w.Get("a"); got.State() != lifecycle.Unresolved {
 			t.Errorf("later %s", got.State())
 		}
 		_, err := p.Resolve(t.Context(), "a", false, "")
-		w.ok(err)
-		if nonce, any, err := w.store.HighestLanded(t.Context(), account); any || err != nil {
+		w.OK(err)
+		if nonce, any, err := w.Store.HighestLanded(t.Context(), account); any || err != nil {
 			t.Errorf("said to be dead, it stands with nonce %d, %v", nonce, err)
 		}
 	})
@@ -457,24 +458,24 @@ func TestOrphanOfLegacyWorker(t *testing.T) {
 func TestFailedLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		account, worker := w.worker(1, devworker.Options{Legacy: true})
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		account, worker := w.Worker(1, devworker.Options{Legacy: true})
 		worker.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 40 * time.Minute})
-		w.start()
-		w.post("q", "a")
-		w.await("a", lifecycle.Unresolved, time.Hour)
-		w.net.FailNext(account, 1, "Invalid_fee_excess")
-		stranger(w, account, w.get("a").Last().Nonce, 200_000_000) // in the worker's name
-		got := w.awaitTxn("a", "settled", 3*time.Hour, func(t *lifecycle.Transaction) bool { return !t.Open() })
+		w.Start()
+		w.Post("q", "a")
+		w.Await("a", lifecycle.Unresolved, time.Hour)
+		w.Net.FailNext(account, 1, "Invalid_fee_excess")
+		w.Stranger(account, w.Get("a").Last().Nonce, 200_000_000) // in the worker's name
+		got := w.AwaitTxn("a", "settled", 3*time.Hour, func(t *lifecycle.Transaction) bool { return !t.Open() })
 		if got.State() != lifecycle.Unresolved || got.Last().Outcome != lifecycle.FailedIn {
 			t.Errorf("%+v", got)
 		}
-		s, err := w.pool.Get(t.Context(), account)
+		s, err := w.Pool.Get(t.Context(), account)
 		if err != nil || !s.Available() || s.Nonce != nil && *s.Nonce <= got.Last().Nonce {
 			t.Errorf("sender %+v, %v", s, err)
 		}
-		w.post("q", "b")
-		w.await("b", lifecycle.Done, 3*time.Hour)
+		w.Post("q", "b")
+		w.Await("b", lifecycle.Done, 3*time.Hour)
 	})
 }
 
@@ -483,29 +484,29 @@ func TestFailedLate(t *testing.T) {
 func TestTakenOverAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		_, worker := w.worker(1, devworker.Options{})
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		_, worker := w.Worker(1, devworker.Options{})
 		worker.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 5 * time.Minute})
-		w.start()
-		w.post("q", "a")
-		got := w.awaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
+		w.Start()
+		w.Post("q", "a")
+		got := w.AwaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
 		process, _, _ := strings.Cut(got.Claim, ":")
 		sent := got.Clone() // as another process would have it
 		sent.Phase = lifecycle.PhaseWatching
 		sent.Last().Outcome, sent.Last().SentSlot = lifecycle.Sent, sent.Last().Slot
 		c := &queues.Change{Before: got, After: sent, Now: time.Now()}
 		c.Person, c.Remove = true, queues.Never
-		_, err := w.store.Advance(t.Context(), c)
-		w.ok(err)
-		client := w.redis.NewClient()
+		_, err := w.Store.Advance(t.Context(), c)
+		w.OK(err)
+		client := w.Redis.NewClient()
 		defer client.Close()
 		record, err := client.Get(t.Context(), "{test}:x:a").Result()
-		w.ok(err)
+		w.OK(err)
 		words := strings.SplitN(record, " ", 4) // the third is the claim, see lib.lua
 		words[2] = process + ":999"
-		w.ok(client.Set(t.Context(), "{test}:x:a", strings.Join(words, " "), 0).Err())
-		w.ok(client.ZAdd(t.Context(), "{test}:own:"+process, redis.Z{Score: 1, Member: "a"}).Err())
-		w.await("a", lifecycle.Done, 24*time.Hour)
+		w.OK(client.Set(t.Context(), "{test}:x:a", strings.Join(words, " "), 0).Err())
+		w.OK(client.ZAdd(t.Context(), "{test}:own:"+process, redis.Z{Score: 1, Member: "a"}).Err())
+		w.Await("a", lifecycle.Done, 24*time.Hour)
 	})
 }
 
@@ -535,55 +536,55 @@ func TestSuccessors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				policy := patientPolicy()
+				policy := harness.PatientPolicy()
 				policy.DispatchTimeout, policy.RetryDelay, policy.RetryDelayMax = 3*time.Hour, 2*time.Hour, 2*time.Hour
 				policy.ValidSlots, policy.BumpAfter = 200, 100
-				w := newWorldWith(t, devnet.Config{FillRate: 1}, policy)
-				one, _ := w.worker(1, devworker.Options{})
-				p := w.start()
-				w.post("q", "first")
-				landed := w.await("first", lifecycle.Done, time.Hour).Attempts[0]
-				two, worker := w.worker(2, devworker.Options{})
-				w.ok(w.pool.Drain(w.ctx, one))
+				w := harness.NewWith(t, devnet.Config{FillRate: 1}, policy)
+				one, _ := w.Worker(1, devworker.Options{})
+				p := w.Start()
+				w.Post("q", "first")
+				landed := w.Await("first", lifecycle.Done, time.Hour).Attempts[0]
+				two, worker := w.Worker(2, devworker.Options{})
+				w.OK(w.Pool.Drain(w.Ctx, one))
 				if tt.trouble != nil {
 					worker.Fail(*tt.trouble)
 				}
 				if name == "waiting" {
-					w.ok(w.store.Pause(w.ctx, "q", "for the reorg"))
+					w.OK(w.Store.Pause(w.Ctx, "q", "for the reorg"))
 				}
-				w.post("q", "next")
-				next := w.awaitTxn("next", name, time.Hour, tt.when)
+				w.Post("q", "next")
+				next := w.AwaitTxn("next", name, time.Hour, tt.when)
 				skip := []string{landed.KnownHash()}
 				if tt.drops {
 					skip = append(skip, next.Hash())
 				}
-				w.ok(w.net.Reorg(devnet.Reorg{Depth: int(w.net.Node(0).State().Height-landed.Height) + 1, Exclude: skip}))
-				w.net.Drop(landed.KnownHash())
-				stranger(w, one, landed.Nonce, 5_000_000_000)
-				w.awaitTxn("first", "back in its queue", 12*time.Hour,
+				w.OK(w.Net.Reorg(devnet.Reorg{Depth: int(w.Net.Node(0).State().Height-landed.Height) + 1, Exclude: skip}))
+				w.Net.Drop(landed.KnownHash())
+				w.Stranger(one, landed.Nonce, 5_000_000_000)
+				w.AwaitTxn("first", "back in its queue", 12*time.Hour,
 					func(t *lifecycle.Transaction) bool { return t.State() != lifecycle.Done })
 				if name == "waiting" {
-					w.ok(w.store.Resume(w.ctx, "q"))
+					w.OK(w.Store.Resume(w.Ctx, "q"))
 				}
-				w.ok(w.pool.Resume(w.ctx, one))
+				w.OK(w.Pool.Resume(w.Ctx, one))
 				for _, uid := range []string{"first", "next"} {
-					w.await(uid, lifecycle.Done, 24*time.Hour)
+					w.Await(uid, lifecycle.Done, 24*time.Hour)
 				}
-				if got := w.effects("first", "next"); !slices.Equal(got, tt.order) {
+				if got := w.Effects("first", "next"); !slices.Equal(got, tt.order) {
 					t.Errorf("took effect as %v, want %v", got, tt.order)
 				}
-				if got := w.get("next"); tt.order[0] == "first" &&
+				if got := w.Get("next"); tt.order[0] == "first" &&
 					(got.Retries > 1 || slices.ContainsFunc(got.Attempts[:len(got.Attempts)-1],
 						func(a lifecycle.Attempt) bool { return a.Outcome != lifecycle.Prepared })) {
 					t.Errorf("next: %d retries, %+v", got.Retries, got.Attempts)
 				}
 				for _, account := range []string{one, two} {
-					if s, err := w.pool.Get(w.ctx, account); err != nil || s.Queue != "" ||
+					if s, err := w.Pool.Get(w.Ctx, account); err != nil || s.Queue != "" ||
 						s.Reason != "" && s.Reason != lifecycle.StoppedNonce {
 						t.Errorf("sender %+v, %v", s, err)
 					}
 				}
-				p.stop()
+				p.Stop()
 			})
 		})
 	}

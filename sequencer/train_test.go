@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"mina-sequencer/dispatcher"
@@ -12,62 +11,33 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
-
-// trains runs a test in a world where so many MINT of a queue may be in flight.
-func trains(t *testing.T, width int, c devnet.Config, test func(w *world)) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		policy := testPolicy()
-		policy.Width = width
-		w := newWorldWith(t, c, policy)
-		w.overlap = map[string]dispatcher.Mode{"MINT": dispatcher.Chained}
-		test(w)
-	})
-}
-
-// postAll posts so many to a queue.
-func (w *world) postAll(queue string, n int) (uids []string) {
-	w.Helper()
-	for i := range n {
-		uids = append(uids, fmt.Sprintf("%s-%02d", queue, i))
-		w.post(queue, uids[i])
-	}
-	return uids
-}
-
-// inFlight is what runs of a queue, in order.
-func (w *world) inFlight(queue string) []string {
-	w.Helper()
-	run, err := w.store.InFlight(w.ctx, queue)
-	w.ok(err)
-	return run.UIDs
-}
 
 // TestTrainSeen: of a train under way an audit finds nothing wrong, and every member of it
 // tells what is ahead.
 func TestTrainSeen(t *testing.T) {
-	trains(t, 3, devnet.Config{}, func(w *world) {
-		w.worker(1, devworker.Options{ProveTime: 20 * time.Second})
-		w.policy.Confirmations = 6 // so that several stand in blocks that are not deep enough
-		p := w.start()
-		uids := w.postAll("q", 9)
+	harness.Trains(t, 3, devnet.Config{}, func(w *harness.World) {
+		w.Worker(1, devworker.Options{ProveTime: 20 * time.Second})
+		w.Policy.Confirmations = 6 // so that several stand in blocks that are not deep enough
+		p := w.Start()
+		uids := w.PostAll("q", 9)
 		told := map[lifecycle.WaitCode]bool{}
 		most, trains := 0, 0
-		for w.get(uids[8]).State() != lifecycle.Done {
-			if got := w.audit(false); len(got) > 0 {
+		for w.Get(uids[8]).State() != lifecycle.Done {
+			if got := audited(w, false); len(got) > 0 {
 				t.Fatalf("a live train: %q", got)
 			}
-			run := w.inFlight("q")
+			run := w.InFlight("q")
 			most = max(most, len(run))
 			if x := p.Standing(); x.Bound < x.Longest || x.Trains > 1 || x.Trains == 1 && x.Longest < 2 {
 				t.Errorf("%d in flight, and the process stands so: %+v", len(run), x)
 			}
 			trains = max(trains, p.Standing().Trains)
 			for i, uid := range uids {
-				e, err := p.Explain(w.ctx, uid)
-				w.ok(err)
+				e, err := p.Explain(w.Ctx, uid)
+				w.OK(err)
 				if at := slices.Index(run, uid); at > 0 || at < 0 && i > 0 && slices.Index(run, uids[i-1]) == 2 {
 					told[e.Wait.Code] = true
 				}
@@ -89,49 +59,50 @@ func TestTrainSeen(t *testing.T) {
 // counted, and what is out finishes. Then all go on.
 func TestTrainHeld(t *testing.T) {
 	const account = 1
-	for how, hold := range map[string]func(w *world, p *process, sender string) (resume func()){
-		"paused": func(w *world, _ *process, _ string) func() {
-			w.ok(w.store.Pause(w.ctx, "q", "to see"))
-			return func() { w.ok(w.store.Resume(w.ctx, "q")) }
+	for how, hold := range map[string]func(w *harness.World, p *harness.Process, sender string) (resume func()){
+		"paused": func(w *harness.World, _ *harness.Process, _ string) func() {
+			w.OK(w.Store.Pause(w.Ctx, "q", "to see"))
+			return func() { w.OK(w.Store.Resume(w.Ctx, "q")) }
 		},
-		"drained": func(w *world, _ *process, sender string) func() {
-			w.ok(w.pool.Drain(w.ctx, sender))
-			return func() { w.ok(w.pool.Resume(w.ctx, sender)) }
+		"drained": func(w *harness.World, _ *harness.Process, sender string) func() {
+			w.OK(w.Pool.Drain(w.Ctx, sender))
+			return func() { w.OK(w.Pool.Resume(w.Ctx, sender)) }
 		},
-		"told to end": func(w *world, p *process, _ string) func() {
-			p.stop()
-			return func() { w.start() }
+		"told to end": func(w *harness.World, p *harness.Process, _ string) func() {
+			p.Stop()
+			return func() { w.Start() }
 		},
 	} {
 		for _, mode := range []dispatcher.Mode{dispatcher.Chained, dispatcher.Commuting} {
 			t.Run(how+", "+mode.String(), func(t *testing.T) {
-				trains(t, 4, devnet.Config{}, func(w *world) {
-					w.overlap["MINT"] = mode
-					sender, _ := w.worker(account, devworker.Options{ProveTime: 50 * time.Second})
-					p := w.start()
-					uids := w.postAll("q", 7)
+				harness.Trains(t, 4, devnet.Config{}, func(w *harness.World) {
+					w.Overlap["MINT"] = mode
+					sender, _ := w.Worker(account, devworker.Options{ProveTime: 50 * time.Second})
+					p := w.Start()
+					uids := w.PostAll("q", 7)
 					made := func() string { // behind what is out
-						run := w.inFlight("q")
-						last := w.get(run[max(0, len(run)-1)])
+						run := w.InFlight("q")
+						last := w.Get(run[max(0, len(run)-1)])
 						if len(run) < 3 || last.Open() || last.Phase != lifecycle.PhaseDispatching {
 							return ""
 						}
 						return last.UID
 					}
-					for len(w.inFlight("q")) == 0 || made() == "" {
+					for len(w.InFlight("q")) == 0 || made() == "" {
 						<-time.After(time.Second)
 					}
-					back, out := made(), w.inFlight("q")
+					back, out := made(), w.InFlight("q")
 					out = out[:len(out)-1]
 					resume := hold(w, p, sender)
 					<-time.After(2 * time.Second)
-					x := w.get(back)
+					x := w.Get(back)
 					if x.State() != lifecycle.Waiting || x.Retries+x.Deferred > 0 || x.Error != nil {
-						t.Errorf("%s, which its worker had, is %s, %d tries, deferred %d, %v", back, x.State(), x.Retries, x.Deferred, x.Error)
+						t.Errorf("%s, which its worker had, is %s, %d tries, deferred %d, %v", back, x.State(), x.Retries,
+							x.Deferred, x.Error)
 					}
 					if how != "told to end" {
 						for range 3600 {
-							for _, uid := range w.inFlight("q") {
+							for _, uid := range w.InFlight("q") {
 								if !slices.Contains(out, uid) {
 									t.Fatalf("%s joins what is held", uid)
 								}
@@ -139,16 +110,16 @@ func TestTrainHeld(t *testing.T) {
 							<-time.After(time.Second)
 						}
 						for _, uid := range out {
-							w.await(uid, lifecycle.Done, time.Hour)
+							w.Await(uid, lifecycle.Done, time.Hour)
 						}
 					}
 					resume()
 					var nonces []uint32
 					for _, uid := range uids {
-						x := w.await(uid, lifecycle.Done, 6*time.Hour)
+						x := w.Await(uid, lifecycle.Done, 6*time.Hour)
 						nonces = append(nonces, x.Attempt(x.Landed).Nonce)
 					}
-					if !slices.IsSorted(nonces) || len(w.net.Effects()) != len(uids) {
+					if !slices.IsSorted(nonces) || len(w.Net.Effects()) != len(uids) {
 						t.Errorf("landed with %v", nonces)
 					}
 				})
@@ -159,30 +130,30 @@ func TestTrainHeld(t *testing.T) {
 
 // TestTrainHeldAsOneLeaves: what runs hears of a pause also where the one that was told leaves.
 func TestTrainHeldAsOneLeaves(t *testing.T) {
-	trains(t, 4, devnet.Config{}, func(w *world) {
-		w.overlap["MINT"] = dispatcher.Commuting
-		_, worker := w.worker(1, devworker.Options{ProveTime: 50 * time.Second, Several: true, Capacity: 3})
+	harness.Trains(t, 4, devnet.Config{}, func(w *harness.World) {
+		w.Overlap["MINT"] = dispatcher.Commuting
+		_, worker := w.Worker(1, devworker.Options{ProveTime: 50 * time.Second, Several: true, Capacity: 3})
 		worker.Script(func(c devworker.Call) *devworker.Fault {
 			if c.UID != "q-02" || c.Attempt != 1 {
 				return nil
 			}
-			w.ok(w.store.Pause(w.ctx, "q", "to see"))
+			w.OK(w.Store.Pause(w.Ctx, "q", "to see"))
 			return &devworker.Fault{Kind: devworker.Error, Code: "E"}
 		})
-		w.start()
-		uids := w.postAll("q", 3)
-		w.await(uids[0], lifecycle.Done, time.Hour)
+		w.Start()
+		uids := w.PostAll("q", 3)
+		w.Await(uids[0], lifecycle.Done, time.Hour)
 		for _, uid := range uids[1:] {
-			if x := w.get(uid); x.State() != lifecycle.Waiting || x.SubmittedAt != (time.Time{}) {
+			if x := w.Get(uid); x.State() != lifecycle.Waiting || x.SubmittedAt != (time.Time{}) {
 				t.Errorf("%s is %s, and was sent at %v", uid, x.State(), x.SubmittedAt)
 			}
 		}
 		if proofs := worker.Calls()[devworker.Prove]; proofs != 3 {
 			t.Errorf("%d proofs were asked for", proofs)
 		}
-		w.ok(w.store.Resume(w.ctx, "q"))
+		w.OK(w.Store.Resume(w.Ctx, "q"))
 		for _, uid := range uids {
-			w.await(uid, lifecycle.Done, 6*time.Hour)
+			w.Await(uid, lifecycle.Done, 6*time.Hour)
 		}
 		if calls := worker.Calls(); calls[devworker.Prove] != 4 {
 			t.Errorf("all took the calls %v", calls)
@@ -193,26 +164,26 @@ func TestTrainHeldAsOneLeaves(t *testing.T) {
 // TestTrainWidened: what a person says of a queue's width holds for the train that is under
 // way, also where no other may have one.
 func TestTrainWidened(t *testing.T) {
-	trains(t, 1, devnet.Config{}, func(w *world) {
-		w.worker(1, devworker.Options{ProveTime: 20 * time.Second})
-		w.start()
-		uids := w.postAll("q", 12)
+	harness.Trains(t, 1, devnet.Config{}, func(w *harness.World) {
+		w.Worker(1, devworker.Options{ProveTime: 20 * time.Second})
+		w.Start()
+		uids := w.PostAll("q", 12)
 		most := func() (n int) {
 			for range 360 {
 				<-time.After(time.Second)
-				n = max(n, len(w.inFlight("q")))
+				n = max(n, len(w.InFlight("q")))
 			}
 			return n
 		}
 		alone := most()
-		w.ok(w.store.SetWidth(w.ctx, "q", 2))
+		w.OK(w.Store.SetWidth(w.Ctx, "q", 2))
 		some := most()
-		w.ok(w.store.SetWidth(w.ctx, "q", 4))
+		w.OK(w.Store.SetWidth(w.Ctx, "q", 4))
 		if many := most(); alone != 1 || some < 2 || many <= some {
 			t.Errorf("in flight at most %d, %d and %d", alone, some, many)
 		}
 		for _, uid := range uids {
-			w.await(uid, lifecycle.Done, 3*time.Hour)
+			w.Await(uid, lifecycle.Done, 3*time.Hour)
 		}
 	})
 }
@@ -222,26 +193,26 @@ func TestTrainWidened(t *testing.T) {
 func TestTrain(t *testing.T) {
 	for _, width := range []int{1, 4} {
 		t.Run(fmt.Sprint("width=", width), func(t *testing.T) {
-			trains(t, width, devnet.Config{}, func(w *world) {
-				w.worker(1, devworker.Options{ProveTime: 20 * time.Second})
+			harness.Trains(t, width, devnet.Config{}, func(w *harness.World) {
+				w.Worker(1, devworker.Options{ProveTime: 20 * time.Second})
 				beside := 0
-				w.meter.Settled = func(x sequencer.Settlement) { // of one process, one at a time
+				w.Meter.Settled = func(x sequencer.Settlement) { // of one process, one at a time
 					if x.Beside {
 						beside++
 					}
 				}
-				w.start()
-				uids := w.postAll("q", 8)
+				w.Start()
+				uids := w.PostAll("q", 8)
 				var heights []uint32
 				for _, uid := range uids {
-					landed := w.await(uid, lifecycle.Done, 3*time.Hour)
+					landed := w.Await(uid, lifecycle.Done, 3*time.Hour)
 					heights = append(heights, landed.Attempt(landed.Landed).Height)
 				}
 				blocks := heights[7] - heights[0] + 1
 				if most := uint32(3); width > 1 && blocks > most || width == 1 && blocks < 8 {
 					t.Errorf("they landed in blocks %v", heights)
 				}
-				if got := w.effects(uids...); fmt.Sprint(got) != fmt.Sprint(uids) {
+				if got := w.Effects(uids...); fmt.Sprint(got) != fmt.Sprint(uids) {
 					t.Errorf("took effect in the order %v", got)
 				}
 				if want := len(uids) - len(slices.Compact(heights)); beside != want {
@@ -255,16 +226,16 @@ func TestTrain(t *testing.T) {
 // TestTrainBarrier: what turns out to require nothing of the one before it, although its type says
 // so, is not sent along with it: it goes back, no try counted, and is made as the first.
 func TestTrainBarrier(t *testing.T) {
-	trains(t, 4, devnet.Config{}, func(w *world) {
-		w.overlap = nil
-		w.worker(1, devworker.Options{ProveTime: 20 * time.Second}) // which reads no state
-		w.overlap = map[string]dispatcher.Mode{"MINT": dispatcher.Chained}
-		w.start()
-		uids := w.postAll("q", 4)
+	harness.Trains(t, 4, devnet.Config{}, func(w *harness.World) {
+		w.Overlap = nil
+		w.Worker(1, devworker.Options{ProveTime: 20 * time.Second}) // which reads no state
+		w.Overlap = map[string]dispatcher.Mode{"MINT": dispatcher.Chained}
+		w.Start()
+		uids := w.PostAll("q", 4)
 		var heights []uint32
 		told := 0
 		for _, uid := range uids {
-			x := w.await(uid, lifecycle.Done, 3*time.Hour)
+			x := w.Await(uid, lifecycle.Done, 3*time.Hour)
 			heights = append(heights, x.Attempt(x.Landed).Height)
 			for i, a := range x.Attempts {
 				if a.Error != nil && a.Error.Code == lifecycle.CodeAlone {
@@ -284,18 +255,18 @@ func TestTrainBarrier(t *testing.T) {
 // TestTrainModes: what goes together in one way waits for all that goes in another, and those of
 // one way are in flight together.
 func TestTrainModes(t *testing.T) {
-	trains(t, 4, devnet.Config{}, func(w *world) {
-		w.overlap["ONCE"] = dispatcher.Commuting
-		w.worker(1, devworker.Options{ProveTime: 20 * time.Second})
-		w.start()
+	harness.Trains(t, 4, devnet.Config{}, func(w *harness.World) {
+		w.Overlap["ONCE"] = dispatcher.Commuting
+		w.Worker(1, devworker.Options{ProveTime: 20 * time.Second})
+		w.Start()
 		var uids []string
 		for i, typ := range []string{"MINT", "MINT", "ONCE", "ONCE", "MINT", "ONCE"} {
 			uids = append(uids, fmt.Sprintf("%s-%d", typ, i))
-			w.postType(typ, "q", uids[i])
+			w.PostType(typ, "q", uids[i])
 		}
 		most := 0
 		for range 3600 {
-			run := w.inFlight("q")
+			run := w.InFlight("q")
 			most = max(most, len(run))
 			for _, uid := range run {
 				if uid[:4] != run[0][:4] {
@@ -305,7 +276,7 @@ func TestTrainModes(t *testing.T) {
 			<-time.After(time.Second)
 		}
 		for _, uid := range uids {
-			w.await(uid, lifecycle.Done, 3*time.Hour)
+			w.Await(uid, lifecycle.Done, 3*time.Hour)
 		}
 		if most < 2 {
 			t.Errorf("at most %d in flight", most)
@@ -331,13 +302,13 @@ func failingOnce(queue string, k int, reason string) devnet.Config {
 func TestTrainCommutes(t *testing.T) {
 	for k := range 4 {
 		t.Run(fmt.Sprint("member=", k), func(t *testing.T) {
-			trains(t, 4, failingOnce("q", k, "Overflow"), func(w *world) {
-				w.overlap["MINT"] = dispatcher.Commuting
-				w.worker(1, devworker.Options{ProveTime: 2 * time.Second})
-				w.start()
-				uids := w.postAll("q", 7)
+			harness.Trains(t, 4, failingOnce("q", k, "Overflow"), func(w *harness.World) {
+				w.Overlap["MINT"] = dispatcher.Commuting
+				w.Worker(1, devworker.Options{ProveTime: 2 * time.Second})
+				w.Start()
+				uids := w.PostAll("q", 7)
 				for i, uid := range uids {
-					x := w.await(uid, lifecycle.Done, 6*time.Hour)
+					x := w.Await(uid, lifecycle.Done, 6*time.Hour)
 					retries := 0
 					if i == k {
 						retries = 1
@@ -346,15 +317,15 @@ func TestTrainCommutes(t *testing.T) {
 						t.Errorf("%s: %d retries of %+v", uid, x.Retries, x.Attempts)
 					}
 				}
-				if got := w.effects(uids...); len(got) != len(uids) || k < 3 && slices.Equal(got, uids) {
+				if got := w.Effects(uids...); len(got) != len(uids) || k < 3 && slices.Equal(got, uids) {
 					t.Errorf("took effect in the order %v", got)
 				}
-				es, err := w.store.Events(w.ctx, 0, 10_000)
-				w.ok(err)
+				es, err := w.Store.Events(w.Ctx, 0, 10_000)
+				w.OK(err)
 				if slices.ContainsFunc(es, func(e queues.Event) bool { return e.Code == lifecycle.CodeOutOfOrder }) {
 					t.Error("told to be out of order")
 				}
-				if found := w.audit(false); len(found) > 0 {
+				if found := audited(w, false); len(found) > 0 {
 					t.Errorf("an audit says %q", found)
 				}
 			})
@@ -368,13 +339,13 @@ func TestTrainCommutes(t *testing.T) {
 func TestTrainBroken(t *testing.T) {
 	for k := range 4 {
 		t.Run(fmt.Sprint("member=", k), func(t *testing.T) {
-			trains(t, 4, failingOnce("q", k, "Account_app_state_1_precondition_unsatisfied"), func(w *world) {
-				w.worker(1, devworker.Options{ProveTime: 2 * time.Second})
-				w.start()
-				uids := w.postAll("q", 7)
+			harness.Trains(t, 4, failingOnce("q", k, "Account_app_state_1_precondition_unsatisfied"), func(w *harness.World) {
+				w.Worker(1, devworker.Options{ProveTime: 2 * time.Second})
+				w.Start()
+				uids := w.PostAll("q", 7)
 				fees := 0
 				for _, uid := range uids {
-					x := w.await(uid, lifecycle.Done, 6*time.Hour)
+					x := w.Await(uid, lifecycle.Done, 6*time.Hour)
 					for i := range x.Attempts {
 						if x.Attempts[i].Outcome == lifecycle.FailedIn {
 							fees++
@@ -384,7 +355,7 @@ func TestTrainBroken(t *testing.T) {
 				if want := 4 - k; fees != want {
 					t.Errorf("%d fees are lost, want %d", fees, want)
 				}
-				if got := w.effects(uids...); !slices.Equal(got, uids) {
+				if got := w.Effects(uids...); !slices.Equal(got, uids) {
 					t.Errorf("took effect in the order %v", got)
 				}
 			})
@@ -398,19 +369,19 @@ func TestTrainBroken(t *testing.T) {
 func TestTrainTriedEarly(t *testing.T) {
 	for k := range 4 {
 		t.Run(fmt.Sprint("member=", k), func(t *testing.T) {
-			trains(t, 4, failingOnce("q", k, "Account_app_state_1_precondition_unsatisfied"), func(w *world) {
-				w.again = 1
-				w.worker(1, devworker.Options{ProveTime: 2 * time.Second})
-				w.start()
-				uids := w.postAll("q", 7)
+			harness.Trains(t, 4, failingOnce("q", k, "Account_app_state_1_precondition_unsatisfied"), func(w *harness.World) {
+				w.Again = 1
+				w.Worker(1, devworker.Options{ProveTime: 2 * time.Second})
+				w.Start()
+				uids := w.PostAll("q", 7)
 				fees, failed := 0, uint32(0)
 				for _, uid := range uids {
-					x := w.await(uid, lifecycle.Done, 6*time.Hour)
+					x := w.Await(uid, lifecycle.Done, 6*time.Hour)
 					for i := range x.Attempts {
 						if a := &x.Attempts[i]; a.Outcome == lifecycle.FailedIn {
 							fees++
 							failed = max(failed, a.Height)
-							if a.Confirmations >= w.policy.SettleDepth {
+							if a.Confirmations >= w.Policy.SettleDepth {
 								t.Errorf("%s was tried again %d blocks deep", uid, a.Confirmations)
 							}
 						}
@@ -422,13 +393,13 @@ func TestTrainTriedEarly(t *testing.T) {
 				if want := 4 - k; fees != want {
 					t.Errorf("%d fees are lost, want %d", fees, want)
 				}
-				if first := w.get(uids[k]); first.Attempt(first.Landed).Height > failed+uint32(w.policy.SettleDepth) {
+				if first := w.Get(uids[k]); first.Attempt(first.Landed).Height > failed+uint32(w.Policy.SettleDepth) {
 					t.Errorf("failed in block %d, landed in %d", failed, first.Attempt(first.Landed).Height)
 				}
-				if got := w.effects(uids...); !slices.Equal(got, uids) {
+				if got := w.Effects(uids...); !slices.Equal(got, uids) {
 					t.Errorf("took effect in the order %v", got)
 				}
-				if found := w.audit(false); len(found) > 0 {
+				if found := audited(w, false); len(found) > 0 {
 					t.Errorf("an audit says %q", found)
 				}
 			})
@@ -439,10 +410,10 @@ func TestTrainTriedEarly(t *testing.T) {
 // TestTrainAskedAnew: what no worker had time for is asked again under its number, made on what is
 // ahead of it then.
 func TestTrainAskedAnew(t *testing.T) {
-	trains(t, 4, failingOnce("q", 0, "Account_app_state_1_precondition_unsatisfied"), func(w *world) {
-		w.again, w.policy.RetryDelay = 1, 10*time.Minute
-		w.policy.Confirmations, w.policy.SettleDepth, w.policy.Finality = 3, 40, 41
-		_, worker := w.worker(1, devworker.Options{ProveTime: 2 * time.Second})
+	harness.Trains(t, 4, failingOnce("q", 0, "Account_app_state_1_precondition_unsatisfied"), func(w *harness.World) {
+		w.Again, w.Policy.RetryDelay = 1, 10*time.Minute
+		w.Policy.Confirmations, w.Policy.SettleDepth, w.Policy.Finality = 3, 40, 41
+		_, worker := w.Worker(1, devworker.Options{ProveTime: 2 * time.Second})
 		var ahead []int
 		worker.Script(func(c devworker.Call) *devworker.Fault {
 			if c.Kind != devworker.Prove || c.UID != "q-03" || c.Attempt != 2 {
@@ -453,9 +424,9 @@ func TestTrainAskedAnew(t *testing.T) {
 			}
 			return &devworker.Fault{Kind: devworker.Busy}
 		})
-		w.start()
-		for _, uid := range w.postAll("q", 4) {
-			w.await(uid, lifecycle.Done, 6*time.Hour)
+		w.Start()
+		for _, uid := range w.PostAll("q", 4) {
+			w.Await(uid, lifecycle.Done, 6*time.Hour)
 		}
 		if len(ahead) != 2 || ahead[0] == 0 || ahead[1] != 0 {
 			t.Errorf("asked with %v ahead", ahead)
@@ -468,15 +439,15 @@ func TestTrainAskedAnew(t *testing.T) {
 func TestTrainAtOnce(t *testing.T) {
 	for _, provers := range []int{1, 3} {
 		t.Run(fmt.Sprint("provers=", provers), func(t *testing.T) {
-			trains(t, 6, devnet.Config{}, func(w *world) {
-				w.overlap["MINT"] = dispatcher.Commuting
-				_, worker := w.worker(1, devworker.Options{ProveTime: 4 * time.Minute, Several: true, Capacity: provers})
+			harness.Trains(t, 6, devnet.Config{}, func(w *harness.World) {
+				w.Overlap["MINT"] = dispatcher.Commuting
+				_, worker := w.Worker(1, devworker.Options{ProveTime: 4 * time.Minute, Several: true, Capacity: provers})
 				began := time.Now()
-				w.start()
-				uids := w.postAll("q", 6)
+				w.Start()
+				uids := w.PostAll("q", 6)
 				var nonces []uint32
 				for _, uid := range uids {
-					x := w.await(uid, lifecycle.Done, 6*time.Hour)
+					x := w.Await(uid, lifecycle.Done, 6*time.Hour)
 					nonces = append(nonces, x.Attempt(x.Landed).Nonce)
 					for _, a := range x.Attempts[:len(x.Attempts)-1] {
 						if a.Error == nil || a.Error.Code != lifecycle.CodeProvedAhead || a.Hash != "" || len(x.Attempts) > 2 {
@@ -488,8 +459,8 @@ func TestTrainAtOnce(t *testing.T) {
 				if want := time.Duration(6/provers) * 4 * time.Minute; took < want || took > want+15*time.Minute {
 					t.Errorf("six proofs of four minutes took %v", took)
 				}
-				if !slices.IsSorted(nonces) || len(w.net.Effects()) != 6 {
-					t.Errorf("nonces %v, %d effects", nonces, len(w.net.Effects()))
+				if !slices.IsSorted(nonces) || len(w.Net.Effects()) != 6 {
+					t.Errorf("nonces %v, %d effects", nonces, len(w.Net.Effects()))
 				}
 				if calls := worker.Calls(); calls[devworker.Prove] != 6 {
 					t.Errorf("six proofs took the calls %v", calls)
@@ -502,10 +473,10 @@ func TestTrainAtOnce(t *testing.T) {
 // TestTrainAheadOfFailed: one failed in a block, and what was behind it has landed and is gone: the
 // next is made on what leads up to its nonce, with the proof that it has.
 func TestTrainAheadOfFailed(t *testing.T) {
-	trains(t, 6, failingOnce("q", 0, "Account_app_state_1_precondition_unsatisfied"), func(w *world) {
-		w.overlap["MINT"] = dispatcher.Commuting
-		w.policy.Confirmations, w.policy.SettleDepth, w.policy.Finality = 1, 20, 21
-		_, worker := w.worker(1, devworker.Options{ProveTime: 4 * time.Minute, Several: true, Capacity: 6})
+	harness.Trains(t, 6, failingOnce("q", 0, "Account_app_state_1_precondition_unsatisfied"), func(w *harness.World) {
+		w.Overlap["MINT"] = dispatcher.Commuting
+		w.Policy.Confirmations, w.Policy.SettleDepth, w.Policy.Finality = 1, 20, 21
+		_, worker := w.Worker(1, devworker.Options{ProveTime: 4 * time.Minute, Several: true, Capacity: 6})
 		var calls []string
 		worker.Script(func(c devworker.Call) *devworker.Fault {
 			if c.UID == "last" {
@@ -513,18 +484,18 @@ func TestTrainAheadOfFailed(t *testing.T) {
 			}
 			return nil
 		})
-		w.start()
-		uids := w.postAll("q", 2)
+		w.Start()
+		uids := w.PostAll("q", 2)
 		for _, more := range []struct {
 			after time.Duration
 			uid   string
 		}{{58 * time.Second, "out"}, {24 * time.Second, "last"}} { // when those two are in a block
 			<-time.After(more.after)
-			w.post("q", more.uid)
+			w.Post("q", more.uid)
 			uids = append(uids, more.uid)
 		}
 		for _, uid := range uids {
-			w.await(uid, lifecycle.Done, 6*time.Hour)
+			w.Await(uid, lifecycle.Done, 6*time.Hour)
 		}
 		// What landed behind the one that failed is gone, or about to.
 		signed := len(calls) > 1 && (calls[1] == "resign on 1" || calls[1] == "resign on 2")
@@ -537,18 +508,18 @@ func TestTrainAheadOfFailed(t *testing.T) {
 // TestTrainAtOnceLater: what is posted while another is proved, and nothing is watched, is proved
 // beside it.
 func TestTrainAtOnceLater(t *testing.T) {
-	trains(t, 3, devnet.Config{}, func(w *world) {
-		w.overlap["MINT"] = dispatcher.Commuting
-		w.worker(1, devworker.Options{ProveTime: 9 * time.Minute, Several: true, Capacity: 3})
-		w.start()
+	harness.Trains(t, 3, devnet.Config{}, func(w *harness.World) {
+		w.Overlap["MINT"] = dispatcher.Commuting
+		w.Worker(1, devworker.Options{ProveTime: 9 * time.Minute, Several: true, Capacity: 3})
+		w.Start()
 		for i := range 3 {
-			w.post("q", fmt.Sprint("late-", i))
+			w.Post("q", fmt.Sprint("late-", i))
 			<-time.After(2 * time.Minute)
-			if run := w.inFlight("q"); len(run) != i+1 {
+			if run := w.InFlight("q"); len(run) != i+1 {
 				t.Errorf("of %d posted so far %v are in flight", i+1, run)
 			}
 		}
-		w.await("late-2", lifecycle.Done, 12*time.Hour)
+		w.Await("late-2", lifecycle.Done, 12*time.Hour)
 	})
 }
 
@@ -557,24 +528,24 @@ func TestTrainAtOnceLater(t *testing.T) {
 func TestTrainNarrowedWhileUnderWay(t *testing.T) {
 	for _, mode := range []dispatcher.Mode{dispatcher.Chained, dispatcher.Commuting} {
 		t.Run(mode.String(), func(t *testing.T) {
-			trains(t, 4, devnet.Config{}, func(w *world) {
-				w.overlap["MINT"] = mode
-				w.worker(1, devworker.Options{ProveTime: 20 * time.Second, Several: true, Capacity: 3})
-				p := w.start()
-				uids := w.postAll("q", 6)
+			harness.Trains(t, 4, devnet.Config{}, func(w *harness.World) {
+				w.Overlap["MINT"] = mode
+				w.Worker(1, devworker.Options{ProveTime: 20 * time.Second, Several: true, Capacity: 3})
+				p := w.Start()
+				uids := w.PostAll("q", 6)
 				for run := []string(nil); len(run) < 3; {
 					<-time.After(time.Second)
-					run = w.inFlight("q")
+					run = w.InFlight("q")
 				}
-				p.kill()
-				w.policy.Width = 1
-				w.start()
+				p.Kill()
+				w.Policy.Width = 1
+				w.Start()
 				var nonces []uint32
 				for _, uid := range uids {
-					x := w.await(uid, lifecycle.Done, 6*time.Hour)
+					x := w.Await(uid, lifecycle.Done, 6*time.Hour)
 					nonces = append(nonces, x.Attempt(x.Landed).Nonce)
 				}
-				if !slices.IsSorted(nonces) || len(slices.Compact(nonces)) != len(uids) || len(w.net.Effects()) != len(uids) {
+				if !slices.IsSorted(nonces) || len(slices.Compact(nonces)) != len(uids) || len(w.Net.Effects()) != len(uids) {
 					t.Errorf("landed with %v", nonces)
 				}
 			})
@@ -585,29 +556,29 @@ func TestTrainNarrowedWhileUnderWay(t *testing.T) {
 // TestTrainAskedAgain: what is being proved while those ahead of it land is the same question of
 // its worker when the process dies or ends then, so nothing is proved twice and no retry counted.
 func TestTrainAskedAgain(t *testing.T) {
-	killed, told := func(p *process) { p.kill() }, func(p *process) { p.stop() }
+	killed, told := func(p *harness.Process) { p.Kill() }, func(p *harness.Process) { p.Stop() }
 	for name, c := range map[string]struct {
 		inFlight int
-		ends     func(*process)
+		ends     func(*harness.Process)
 	}{"killed": {2, killed}, "killed, others ahead of it": {3, killed}, "told to end": {2, told}} {
 		t.Run(name, func(t *testing.T) {
-			trains(t, c.inFlight, devnet.Config{}, func(w *world) {
-				w.policy.MaxRetries = 0
-				_, worker := w.worker(1, devworker.Options{ProveTime: 8 * time.Minute})
+			harness.Trains(t, c.inFlight, devnet.Config{}, func(w *harness.World) {
+				w.Policy.MaxRetries = 0
+				_, worker := w.Worker(1, devworker.Options{ProveTime: 8 * time.Minute})
 				w.Cleanup(func() { <-time.After(20 * time.Minute) }) // what is being proved goes on
-				p := w.start()
-				uids := w.postAll("q", c.inFlight)
+				p := w.Start()
+				uids := w.PostAll("q", c.inFlight)
 				last := uids[c.inFlight-1]
-				w.awaitTxn(last, "being made upon another", 2*time.Hour, func(x *lifecycle.Transaction) bool {
+				w.AwaitTxn(last, "being made upon another", 2*time.Hour, func(x *lifecycle.Transaction) bool {
 					return len(x.Attempts) == 1 && x.Attempts[0].Base != ""
 				})
-				w.await(uids[0], lifecycle.Done, time.Hour)
-				if x := w.get(last); x.Phase != lifecycle.PhaseDispatching {
+				w.Await(uids[0], lifecycle.Done, time.Hour)
+				if x := w.Get(last); x.Phase != lifecycle.PhaseDispatching {
 					t.Fatalf("it is %s already", x.Phase)
 				}
 				c.ends(p)
-				w.start()
-				x := w.await(last, lifecycle.Done, 3*time.Hour)
+				w.Start()
+				x := w.Await(last, lifecycle.Done, 3*time.Hour)
 				if x.Retries > 0 || len(x.Attempts) > 1 {
 					t.Errorf("%d retries, %d attempts, %d calls for a proof: %v", x.Retries, len(x.Attempts),
 						worker.Calls()[devworker.Prove], x.Attempts[0].Error)

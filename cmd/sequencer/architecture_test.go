@@ -13,28 +13,31 @@ const module = "mina-sequencer/"
 // ours says which of our packages a package may import. A package that is not
 // named here needs a line, and a reason for it in docs/architecture.md.
 var ours = map[string][]string{
-	"ledger":               {},
-	"ledger/devledger":     {},
-	"sequencer/lifecycle":  {},
-	"mina":                 {"sequencer/lifecycle"},
-	"mina/devnet":          {"mina", "sequencer/lifecycle"},
-	"queues":               {"sequencer/lifecycle"},
-	"queues/redistest":     {},
-	"senders":              {"queues", "sequencer/lifecycle"},
-	"senders/local":        {},
-	"dispatcher":           {"ledger", "queues", "senders", "sequencer/lifecycle"},
-	"dispatcher/devworker": {"mina", "mina/devnet"},
-	"sequencer":            {"dispatcher", "ledger", "mina", "queues", "senders", "sequencer/lifecycle", "sequencer/recovery"},
-	"sequencer/recovery":   {"mina", "queues", "senders", "sequencer/lifecycle"},
-	"sequencer/webhooks":   {"queues", "sequencer/lifecycle"},
-	"sequencer/explorer":   {"sequencer/lifecycle"},
-	"sequencer/audit":      {"ledger", "mina", "queues", "senders", "sequencer/lifecycle"},
-	"api":                  {"api/dashboard", "dispatcher", "queues", "senders", "sequencer/lifecycle", "sequencer/webhooks"},
-	"api/client":           {},
-	"api/dashboard":        {},
-	"metrics":              {"api", "mina", "queues", "senders", "sequencer", "sequencer/lifecycle", "sequencer/webhooks"},
-	"metrics/traces":       {"api", "sequencer", "sequencer/lifecycle"},
-	"cmd/sequencer":        {"metrics/traces", "api", "api/client", "dispatcher", "dispatcher/devworker", "ledger", "ledger/devledger", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer", "sequencer/audit", "sequencer/lifecycle", "sequencer/webhooks"},
+	"ledger":                  {},
+	"ledger/devledger":        {},
+	"sequencer/lifecycle":     {},
+	"mina":                    {"sequencer/lifecycle"},
+	"mina/devnet":             {"mina", "sequencer/lifecycle"},
+	"queues":                  {"sequencer/lifecycle"},
+	"queues/redistest":        {},
+	"senders":                 {"queues", "sequencer/lifecycle"},
+	"senders/local":           {},
+	"dispatcher":              {"ledger", "queues", "senders", "sequencer/lifecycle"},
+	"dispatcher/devworker":    {"mina", "mina/devnet"},
+	"sequencer":               {"dispatcher", "ledger", "mina", "queues", "senders", "sequencer/lifecycle", "sequencer/recovery"},
+	"sequencer/recovery":      {"mina", "queues", "senders", "sequencer/lifecycle"},
+	"sequencer/webhooks":      {"queues", "sequencer/lifecycle"},
+	"sequencer/explorer":      {"sequencer/lifecycle"},
+	"sequencer/simulation":    {},
+	"sequencer/harness":       {"dispatcher", "dispatcher/devworker", "mina", "mina/devnet", "queues", "queues/redistest", "senders", "sequencer", "sequencer/lifecycle"},
+	"sequencer/internal/race": {},
+	"sequencer/audit":         {"ledger", "mina", "queues", "senders", "sequencer/lifecycle"},
+	"api":                     {"api/dashboard", "dispatcher", "queues", "senders", "sequencer/lifecycle", "sequencer/webhooks"},
+	"api/client":              {},
+	"api/dashboard":           {},
+	"metrics":                 {"api", "mina", "queues", "senders", "sequencer", "sequencer/lifecycle", "sequencer/webhooks"},
+	"metrics/traces":          {"api", "sequencer", "sequencer/lifecycle"},
+	"cmd/sequencer":           {"metrics/traces", "api", "api/client", "dispatcher", "dispatcher/devworker", "ledger", "ledger/devledger", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer", "sequencer/audit", "sequencer/lifecycle", "sequencer/webhooks"},
 }
 
 // theirs says which of our packages may import a module of others; scripts/*
@@ -49,7 +52,7 @@ var theirs = map[string][]string{
 	"github.com/klauspost/compress":                            {"queues"},
 	"github.com/mr-tron/base58":                                {"mina", "mina/devnet"},
 	"github.com/prometheus/client_golang":                      {"metrics"},
-	"github.com/redis/go-redis/v9":                             {"cmd/sequencer", "queues", "queues/redistest", "senders"},
+	"github.com/redis/go-redis/v9":                             {"cmd/sequencer", "queues", "queues/redistest", "senders", "sequencer/harness"},
 	"github.com/rs/cors":                                       {"api"},
 	"github.com/sethvargo/go-envconfig":                        {"cmd/sequencer"},
 	"github.com/spf13/cobra":                                   {"cmd/sequencer"},
@@ -100,7 +103,7 @@ func TestBinary(t *testing.T) {
 	t.Parallel()
 	for _, path := range goList(t, "-deps", module+"cmd/sequencer") {
 		switch {
-		case path == "testing", strings.HasSuffix(path, "/redistest"), strings.HasPrefix(path, module+"scripts/"):
+		case path == "testing", strings.HasSuffix(path, "/redistest"), strings.HasSuffix(path, "/harness"), strings.HasPrefix(path, module+"scripts/"):
 			t.Errorf("the program contains %s", path)
 		}
 	}

@@ -65,7 +65,8 @@ func (s *Store) Bind(process string, types, groups []string, plans []Plan) *life
 
 // Join binds the next of a queue behind those that run, to their sender, if the last of
 // them has something out, or may be with its worker as of atOnce, and is the process's, and
-// types names the next one's; nil takes any. While another queue waits for a sender nothing joins. It returns nil if nothing can.
+// types names the next one's; nil takes any. While another queue waits for a sender nothing
+// joins. It returns nil if nothing can.
 func (s *Store) Join(process, queue string, atOnce bool, types, groups []string) *lifecycle.Transaction {
 	q, head := s.queue(queue), s.Head(queue)
 	if s.Unsettled || s.lapsed(process) || len(q.Run) == 0 || head == nil || q.Paused != "" {

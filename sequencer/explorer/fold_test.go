@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"testing"
+
+	"mina-sequencer/sequencer/internal/race"
 )
 
 // foldedTo is how many states of each world TestFold looks at.
@@ -20,7 +22,7 @@ func notExact(w *World) bool {
 // TestFold: states that are taken for one have the same to come.
 func TestFold(t *testing.T) {
 	worlds := Worlds()
-	if raced {
+	if race.Enabled {
 		worlds = worlds[:1] // nothing of it is shared
 	}
 	for _, w := range worlds {

@@ -7,7 +7,8 @@ const decisions = "../lifecycle/"
 // mistakes are the known ones. The first have the names that they have in the
 // simulation's list, where they are planted in the whole service.
 func mistakes() []mistake {
-	return slices.Concat(knownMistakes(), knownMistakesToo(), mistakesTriedEarly(), mistakesInTime(), mistakesOfAKind(), mistakesOfFailovers(), mistakesOfTrains(),
+	return slices.Concat(knownMistakes(), knownMistakesToo(), mistakesTriedEarly(), mistakesInTime(), mistakesOfAKind(),
+		mistakesOfFailovers(), mistakesOfTrains(),
 		mistakesOfLedgers())
 }
 
@@ -227,7 +228,8 @@ func mistakesOfFailovers() []mistake {
 			"	case c.Moves.Confirm && s.Unsettled:\n		return nil, nil, ErrUnsettled\n", ""},
 		{"an end told by a store that has forgotten", "fails over, cancelled", decisions + "effects.go",
 			"aside.Person || after.Phase != before.Phase && after.endedByNoBlock()", "false"},
-		{"an end told by who has forgotten that another drove it", "fails over, one sleeps, a deadline", decisions + "effects.go",
+		{"an end told by who has forgotten that another drove it", "fails over, one sleeps, a deadline",
+			decisions + "effects.go",
 			" || after.Phase != before.Phase && after.endedByNoBlock(),", ","},
 		{"what came to nothing remembered by no process", "fails over, refused", restore,
 			"return a.cameToNothing() && !a.planned() }", "return false }"},

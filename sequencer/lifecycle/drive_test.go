@@ -335,9 +335,11 @@ func TestDriveRead(t *testing.T) {
 func TestDriveReadAsks(t *testing.T) {
 	t.Parallel()
 	d := driving(t, txn(PhaseDispatching, try(Prepared)))
-	stays := []Result{Denied{Why: Unconfirmed}, SubmitTold{}, ConfirmTold{1}, dispatched(1), SendTold{Call: calling(Send, 1)}}
+	stays := []Result{Denied{Why: Unconfirmed}, SubmitTold{}, ConfirmTold{1}, dispatched(1),
+		SendTold{Call: calling(Send, 1)}}
 	d.results = append([]Result{
-		SenderTold{Sender: *good()}, HealthTold{}, RetriesTold{}, AccountTold{Exists: true}, LandedTold{}, BytesRead{}, ChainTold{},
+		SenderTold{Sender: *good()}, HealthTold{}, RetriesTold{}, AccountTold{Exists: true}, LandedTold{},
+		BytesRead{}, ChainTold{},
 	}, stays...)
 	all := d.results
 	d.local.Asked = Asked{Sender: good()}
@@ -383,7 +385,8 @@ func TestDriveUnseen(t *testing.T) {
 		"a proof": {txn(PhaseDispatching, try(Prepared)), Prove},
 		"a raise": {txn(PhaseWatching, try(Sent), try(Prepared, fee(150))), Resign},
 	} {
-		d := driving(t, c.r, asked(good()), sees(FatePooled, 0), knows(func(l *Local) { l.Asked.Bytes = &BytesRead{1, []byte("b")} }))
+		d := driving(t, c.r, asked(good()), sees(FatePooled, 0),
+			knows(func(l *Local) { l.Asked.Bytes = &BytesRead{1, []byte("b")} }))
 		e := d.calls(c.call)
 		d.v.Train.Unseen = true
 		d.wants(ToSleep, true)

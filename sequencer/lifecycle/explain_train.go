@@ -84,7 +84,8 @@ func (s *Scene) member(d said) said {
 			"flight again and half of them in a block.",
 			Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepAskWorker}}
 	case t.Phase == PhaseWatching && !t.Open():
-		return said{fmt.Sprintf("Nothing of it is out, and it leaves its sender when the %d behind it have gone back.", behind),
+		return said{fmt.Sprintf("Nothing of it is out, and it leaves its sender when the %d behind it have gone back.",
+			behind),
 			Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d behind", behind)}, Next{Action: StepWatch}}
 	case s.Train.broken() && t.Open():
 		d.summary += fmt.Sprintf(" What is ahead of it (%s) will not come as it was to: "+

@@ -165,7 +165,8 @@ func (v *View) ladder() uint64 {
 	switch {
 	case last == nil, t.Retries == 0 && !t.Open():
 		return min(v.Policy.Fee, v.feeMax())
-	case last.provedAhead(), last.withheld(), last.lapsed(), t.Deferred > 0 && last.Outcome == Prepared && !last.EndedAt.IsZero():
+	case last.provedAhead(), last.withheld(), last.lapsed(),
+		t.Deferred > 0 && last.Outcome == Prepared && !last.EndedAt.IsZero():
 		return last.Fee // no worker has taken that on
 	}
 	return min(v.Policy.Raised(last.Fee), v.feeMax())

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mina-sequencer/sequencer/internal/race"
 )
 
 // A checker sees every step, and says what must hold of it. What it has seen makes the
@@ -166,7 +168,8 @@ func (c *checker) change(v *View, s *Step) {
 		c.wrong(v, s, "the sender is released, and something is open")
 	case a.Phase == PhaseUnresolved && b.Phase != PhaseUnresolved && open && s.Aside.Code != CodeOutcomeUnknown:
 		c.wrong(v, s, "UNRESOLVED, and something is open")
-	case (a.Phase == PhaseSent || a.Phase == PhaseWatching) && !open && a.Ending == "" && !v.with(func(t *Transaction) { *t = *a }).stops():
+	case (a.Phase == PhaseSent || a.Phase == PhaseWatching) && !open && a.Ending == "" &&
+		!v.with(func(t *Transaction) { *t = *a }).stops():
 		c.wrong(v, s, "waits for a block, and nothing is open")
 	case a.Landed != 0 && (a.Phase != PhaseDone || a.Attempt(a.Landed) == nil || a.Attempt(a.Landed).Outcome != Included):
 		c.wrong(v, s, "landed by an attempt that is not in a block")
@@ -222,7 +225,8 @@ func (c *checker) numbers(v *View, s *Step) {
 			if o.Sender != n.Sender || o.Nonce != n.Nonce || o.Fee != n.Fee || o.Hash != "" && o.Hash != n.Hash {
 				c.wrong(v, s, "attempt %d was altered", i+1)
 			}
-			again := s.Reason == ReasonAmbiguous && i+1 == b.Landed || s.Reason == ReasonResending && o.Outcome == Refused || o.Shallow
+			again := s.Reason == ReasonAmbiguous && i+1 == b.Landed || s.Reason == ReasonResending && o.Outcome == Refused ||
+				o.Shallow
 			if !o.EndedAt.IsZero() && n.EndedAt.IsZero() && !again {
 				c.wrong(v, s, "attempt %d is open again", i+1)
 			}
@@ -424,7 +428,7 @@ var walks = flag.Uint64("walks", manyWalks, "follow so many lives, and ten times
 const manyWalks, length = 6000, 80
 
 func init() {
-	if raced {
+	if race.Enabled { // nothing here runs beside something else
 		*walks = 200
 	}
 }

@@ -512,7 +512,8 @@ func TestRestored(t *testing.T) {
 		a.Outcome, a.EndedAt = Replaced, restoredAt
 		return a
 	}
-	came := hashed(func() Attempt { a := tryAt("S", 3, Signed); a.StartedAt, a.Alone = restoredAt, true; return a }(), "5J")
+	came := hashed(func() Attempt { a := tryAt("S", 3, Signed); a.StartedAt, a.Alone = restoredAt, true; return a }(),
+		"5J")
 	refused, later := from(1, ended(tryAt("S", 3, Refused)), "5K"), from(2, tryAt("S", 3, Sent), "5L")
 	foundAgain := from(1, ended(tryAt("S", 3, Refused)), "5J")
 	for name, c := range map[string]struct {
@@ -799,7 +800,8 @@ func TestMakesRoom(t *testing.T) {
 // as if it were.
 func TestMakesRoomUnweighed(t *testing.T) {
 	t.Parallel()
-	for phase, want := range map[Phase]Phase{PhaseSent: PhaseFailing, PhaseWatching: PhaseFailing, PhaseFailing: PhaseFailing,
+	for phase, want := range map[Phase]Phase{PhaseSent: PhaseFailing, PhaseWatching: PhaseFailing,
+		PhaseFailing: PhaseFailing,
 		PhaseDelayed: "", PhaseDispatching: ""} {
 		u := tried(ended(tryAt("S", 3, FailedIn)))
 		u.Phase = phase
@@ -817,7 +819,8 @@ func TestMakesRoomUnweighed(t *testing.T) {
 	}
 	again := tried(ended(tryAt("S", 3, FailedIn)))
 	again.Ending = PhaseFailing
-	if after, _ := Restored(again, KnownOf("p", tried(ended(tryAt("S", 3, FailedIn)), tryAt("S", 4, Sent)), nil), restoredAt); after.Ending != "" {
+	known := KnownOf("p", tried(ended(tryAt("S", 3, FailedIn)), tryAt("S", 4, Sent)), nil)
+	if after, _ := Restored(again, known, restoredAt); after.Ending != "" {
 		t.Errorf("with something out it is to end as %q", after.Ending)
 	}
 }
@@ -925,7 +928,8 @@ func TestPassed(t *testing.T) {
 		}
 		in := done.Attempt(3)
 		if done.Phase != PhaseDone || !done.Reopened || done.Landed != 3 || done.Open() || in.Outcome != Included ||
-			in.StateHash != "" || in.Height != 0 || in.Confirmations != 0 || done.Ending != "" || done.Attempts[1].EndedAt.IsZero() || done.Attempts[1].Outcome != Prepared ||
+			in.StateHash != "" || in.Height != 0 || in.Confirmations != 0 || done.Ending != "" ||
+			done.Attempts[1].EndedAt.IsZero() || done.Attempts[1].Outcome != Prepared ||
 			done.Attempts[3].Outcome != Replaced || done.Callback != "" || !done.Watched() {
 			t.Errorf("%s: %+v", name, done)
 		}

@@ -33,7 +33,8 @@ func Remember(process string, known, t *Transaction) *Transaction {
 	switch {
 	case Lacks(process, t, known):
 		return known
-	case !Reposts(t) && !slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.cameToNothing() && !a.planned() }):
+	case !Reposts(t) &&
+		!slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.cameToNothing() && !a.planned() }):
 		return nil
 	}
 	return t

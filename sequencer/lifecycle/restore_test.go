@@ -17,7 +17,8 @@ func anyRecord(r *rand.Rand, ledger bool) *Transaction {
 	}
 	for range r.IntN(4) {
 		at += int64(r.IntN(2)) + 1
-		a := Attempt{Number: len(t.Attempts) + 1, Sender: []string{"S", "R"}[r.IntN(2)], Outcome: outcomes[r.IntN(len(outcomes))],
+		a := Attempt{Number: len(t.Attempts) + 1, Sender: []string{"S", "R"}[r.IntN(2)],
+			Outcome:   outcomes[r.IntN(len(outcomes))],
 			StartedAt: time.UnixMilli(at).UTC()}
 		switch {
 		case ledger:

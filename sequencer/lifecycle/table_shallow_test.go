@@ -194,7 +194,8 @@ func TestOpened(t *testing.T) {
 	early := func(v *View) { v.Policy.RetryDepth = 1 }
 	in := func(a *Attempt) { a.Height, a.StateHash, a.Confirmations, a.Error = 190, "3N190", 1, oops("F") }
 	worldly := knows(func(l *Local) {
-		*l = Local{Taken: 2, Marked: 2, Unsent: 2, SentAt: clock, Resent: 3, Said: Said{Number: 2}, Asked: Asked{Overtaken: true}}
+		*l = Local{Taken: 2, Marked: 2, Unsent: 2, SentAt: clock, Resent: 3, Said: Said{Number: 2},
+			Asked: Asked{Overtaken: true}}
 	})
 	v := view(txn(PhaseDelayed, try(FailedIn, shallow, in), try(Prepared, over, at(8)), cancelling), early, worldly)
 	s := Decide(v)
@@ -213,7 +214,8 @@ func TestOpened(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	}
-	if n := s.Aside.LandedWith; s.Txn.Landed != 1 || n == nil || *n != nonce || !s.Local.SentAt.IsZero() || s.Local.Resent != 0 {
+	if n := s.Aside.LandedWith; s.Txn.Landed != 1 || n == nil || *n != nonce || !s.Local.SentAt.IsZero() ||
+		s.Local.Resent != 0 {
 		t.Errorf("landed by %d, %+v", s.Txn.Landed, s)
 	}
 	for name, c := range map[string]struct {
@@ -236,13 +238,16 @@ func TestOpened(t *testing.T) {
 func TestShallowAndForgotten(t *testing.T) {
 	t.Parallel()
 	failed := txn(PhaseDelayed, try(FailedIn, shallow))
-	if got, _ := Restored(txn(PhaseWaiting), KnownOf("p", failed, nil), now); got == nil || !got.Open() || Stays(txn(PhaseWaiting), got) {
+	if got, _ := Restored(txn(PhaseWaiting), KnownOf("p", failed, nil), now); got == nil || !got.Open() ||
+		Stays(txn(PhaseWaiting), got) {
 		t.Errorf("put back as %+v", got)
 	}
-	if k := KnownOf("p", txn(PhaseSent, try(FailedIn, shallow), try(Signed, at(8))), nil); k.Attempts[0].Open() || !k.Attempts[1].Open() {
+	if k := KnownOf("p", txn(PhaseSent, try(FailedIn, shallow), try(Signed, at(8))), nil); k.Attempts[0].Open() ||
+		!k.Attempts[1].Open() {
 		t.Errorf("beside one that is open: %+v", k.Attempts)
 	}
-	if k := KnownOf("p", txn(PhaseDone, try(FailedIn, shallow), try(Included, at(8), block), landedBy(2)), nil); k.Attempts[0].Open() {
+	done := txn(PhaseDone, try(FailedIn, shallow), try(Included, at(8), block), landedBy(2))
+	if k := KnownOf("p", done, nil); k.Attempts[0].Open() {
 		t.Errorf("beside one that landed: %+v", k.Attempts)
 	}
 	if back := MakesRoom(failed, now); back == nil || back.Phase != PhaseWaiting || back.shallow() != nil {

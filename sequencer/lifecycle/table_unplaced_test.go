@@ -25,7 +25,8 @@ func madeAtOnce() row {
 	barring := member(20, FatePooled)
 	barring.Txn.Attempts[0].Alone = true
 	noneOut := func(m Member) []change {
-		return []change{asked(&Sender{Account: payer, Next: new(uint32(8)), Greeted: true}), holds(8, 100), atOnce, behindIt(m)}
+		return []change{asked(&Sender{Account: payer, Next: new(uint32(8)), Greeted: true}), holds(8, 100), atOnce,
+			behindIt(m)}
 	}
 	again := txn(PhaseDispatching, try(FailedIn, over))
 	const planned = "planning; DISPATCHING, BLOCKED; 1 failed over 7@100; 2 prepared planned 8@100"
@@ -151,7 +152,8 @@ func answeredAtOnce() row {
 // leftAtOnce: what has not left needs none to follow it, and leaves from the middle.
 func leftAtOnce() row {
 	proving := txn(PhaseDispatching, try(Prepared))
-	first, waits := ahead(member(6, FatePooled)), behindIt(Member{Txn: txn(PhaseDispatching, try(Prepared, at(8), unplaced))})
+	first := ahead(member(6, FatePooled))
+	waits := behindIt(Member{Txn: txn(PhaseDispatching, try(Prepared, at(8), unplaced))})
 	e := fault(answer(Prove, 1), FaultHopeless, "E")
 	refusal := SendTold{Call: freshly(Send, 1), Slot: 301, Refusal: refused("R", Refusal{Permanent: true})}
 	return row{"commuting, and leaves while others are behind", []sample{
@@ -182,7 +184,8 @@ func TestProvedAhead(t *testing.T) {
 		asked(good()), knows(func(l *Local) { l.Asked.Among = true }))
 	s := Learn(v, r)
 	a := s.Txn.Last()
-	if a.Error == nil || a.Error.Code != CodeProvedAhead || a.Weight != 5 || string(a.Data) != `{"a":1}` || a.EndedAt != now ||
+	if a.Error == nil || a.Error.Code != CodeProvedAhead || a.Weight != 5 || string(a.Data) != `{"a":1}` ||
+		a.EndedAt != now ||
 		a.Hash != "" || s.Txn.Losses+s.Txn.Deferred != 0 || s.Txn.Error != nil || s.Txn.Open() {
 		t.Errorf("kept: %+v of %+v", a, s.Txn)
 	}
@@ -250,11 +253,13 @@ func TestJoinsAtOnce(t *testing.T) {
 func TestYieldsSayWhy(t *testing.T) {
 	t.Parallel()
 	e := fault(answer(Prove, 1), FaultError, "E")
-	if a := Learn(view(txn(PhaseDispatching, try(Prepared)), ahead(member(6, FatePooled))), e).Txn.Last(); a.Error == nil || a.Error.Code != "E" {
+	behind := view(txn(PhaseDispatching, try(Prepared)), ahead(member(6, FatePooled)))
+	if a := Learn(behind, e).Txn.Last(); a.Error == nil || a.Error.Code != "E" {
 		t.Errorf("made behind others: %+v", a)
 	}
 	busy := fault(answer(Prove, 1), FaultBusy, "B")
-	if a := Learn(view(txn(PhaseDispatching, try(Prepared), losses(1)), ahead(member(6, FatePooled))), busy).Txn.Last(); a.Error == nil || a.Error.Code != "B" {
+	behind = view(txn(PhaseDispatching, try(Prepared), losses(1)), ahead(member(6, FatePooled)))
+	if a := Learn(behind, busy).Txn.Last(); a.Error == nil || a.Error.Code != "B" {
 		t.Errorf("its worker is busy, and may have it: %+v", a)
 	}
 	back := Decide(view(txn(PhaseDispatching, early(6)), asked(good()), atOnce, ahead(member(5, FateExpired))))
@@ -311,7 +316,8 @@ func TestSignedAlone(t *testing.T) {
 		if alone {
 			r = lonely(r)
 		}
-		if got := Learn(view(txn(PhaseDispatching, try(Prepared))), r).Txn.Last(); got.Alone != alone || got.Outcome != Signed {
+		if got := Learn(view(txn(PhaseDispatching, try(Prepared))), r).Txn.Last(); got.Alone != alone ||
+			got.Outcome != Signed {
 			t.Errorf("alone %v: %+v", alone, got)
 		}
 	}

@@ -62,7 +62,8 @@ type Recovery struct {
 // New returns the recovery of a process that has just begun.
 func New(o Options) *Recovery {
 	return &Recovery{
-		Options: o, memory: memory{process: o.Process, txns: map[string]remembered{}}, store: o.Store.Recovery(), shut: shutStarting,
+		Options: o, memory: memory{process: o.Process, txns: map[string]remembered{}},
+		store: o.Store.Recovery(), shut: shutStarting,
 		writing: make(chan struct{}, 1), strange: map[string]uint32{},
 	}
 }

@@ -48,7 +48,8 @@ func TestRefused(t *testing.T) {
 	c := newClient(parse("10.0.0.0/8"))
 	for _, url := range []string{
 		"https://[::ffff:169.254.169.254]/latest/meta-data", "http://169.254.169.254/", "https://[::ffff:a9fe:a9fe]/",
-		"http://127.0.0.1:" + met.port, "https://127.0.0.1:" + met.port, "https://[::ffff:127.0.0.1]:" + met.port, "https://localhost:" + met.port,
+		"http://127.0.0.1:" + met.port, "https://127.0.0.1:" + met.port, "https://[::ffff:127.0.0.1]:" + met.port,
+		"https://localhost:" + met.port,
 		"https://0.0.0.0:" + met.port, "https://2130706433:" + met.port, "https://127.1:" + met.port,
 	} {
 		a := c.send(t.Context(), &Endpoint{URL: url, Secrets: []Secret{{Key: newSecret()}}}, "1-1", nil)
@@ -100,7 +101,8 @@ func TestRebinding(t *testing.T) {
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "udp", dns)
 	}}
-	if first, err := resolver.LookupNetIP(t.Context(), "ip4", "rebind.example."); err != nil || len(first) != 1 || first[0].IsLoopback() {
+	if first, err := resolver.LookupNetIP(t.Context(), "ip4", "rebind.example."); err != nil || len(first) != 1 ||
+		first[0].IsLoopback() {
 		t.Fatalf("the first look: %v, %v", first, err)
 	}
 	c := newClient(nil)

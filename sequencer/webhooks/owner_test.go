@@ -62,7 +62,8 @@ func TestOrder(t *testing.T) {
 		passes(4 * time.Minute)
 		r.wants()
 		passes(2 * time.Minute)
-		if got := r.taken(); !slices.Equal(got, []string{"1 a WAITING WAITING", "3 a FAILED WAITING", "5 a WAITING WAITING"}) {
+		want := []string{"1 a WAITING WAITING", "3 a FAILED WAITING", "5 a WAITING WAITING"}
+		if got := r.taken(); !slices.Equal(got, want) {
 			t.Errorf("delivered %q", got)
 		}
 		if x := f.status(s); x.Parked != 0 || x.ParkedBytes != 0 || x.Lanes != 0 {
@@ -105,7 +106,8 @@ func TestScheduleUsedUp(t *testing.T) {
 		}
 		lanes, err := s.Parked(f.ctx, "e", 0, 10)
 		f.ok(err)
-		if len(lanes) != 1 || lanes[0].Name != "t:a" || lanes[0].Tries != 10 || !lanes[0].NextAt.IsZero() || lanes[0].Events != 1 {
+		if len(lanes) != 1 || lanes[0].Name != "t:a" || lanes[0].Tries != 10 || !lanes[0].NextAt.IsZero() ||
+			lanes[0].Events != 1 {
 			t.Errorf("%+v", lanes)
 		}
 		f.ok(s.Replay(f.ctx, "e"))
@@ -127,7 +129,8 @@ func TestSlowedDown(t *testing.T) {
 		r.answers(fails("", 429, "Retry-After", "600"))
 		f.post("q", "a", "b")
 		passes(time.Minute)
-		if x := f.status(s); x.Parked != 0 || x.Behind != 2 || time.Until(x.RestsUntil) < 8*time.Minute || x.BehindSince.IsZero() {
+		if x := f.status(s); x.Parked != 0 || x.Behind != 2 || time.Until(x.RestsUntil) < 8*time.Minute ||
+			x.BehindSince.IsZero() {
 			t.Errorf("%+v", x)
 		}
 		r.answers(nil)
@@ -325,7 +328,8 @@ func TestRotation(t *testing.T) {
 
 func TestFilters(t *testing.T) {
 	bubble(t, func(f *fixture) {
-		_, r, _ := f.endpoint(nil, Definition{Types: []string{"MINT"}, Queues: []string{"one", "tenant-*"}, States: []lifecycle.State{lifecycle.Failed}})
+		_, r, _ := f.endpoint(nil, Definition{Types: []string{"MINT"}, Queues: []string{"one", "tenant-*"},
+			States: []lifecycle.State{lifecycle.Failed}})
 		f.post("one", "a")
 		f.post("other", "b")
 		f.post("tenant-7", "c")
@@ -433,7 +437,8 @@ func TestOrderInOneRead(t *testing.T) {
 		}
 		passes(10 * time.Second)
 		want := "3 a FAILED,4 a WAITING,5 a FAILED,6 a WAITING,7 a FAILED,8 a WAITING"
-		if got := strings.ReplaceAll(strings.Join(r.taken(), ","), " WAITING,", ","); strings.TrimSuffix(got, " WAITING") != want {
+		got := strings.ReplaceAll(strings.Join(r.taken(), ","), " WAITING,", ",")
+		if strings.TrimSuffix(got, " WAITING") != want {
 			t.Errorf("delivered %s", got)
 		}
 	})

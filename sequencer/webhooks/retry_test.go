@@ -72,7 +72,8 @@ func TestJudge(t *testing.T) {
 func TestPause(t *testing.T) {
 	t.Parallel()
 	for failures, want := range map[int]time.Duration{
-		0: 0, 7: 0, 8: time.Second, 9: 2 * time.Second, 13: 32 * time.Second, 14: time.Minute, 18: time.Minute, 1 << 40: time.Minute,
+		0: 0, 7: 0, 8: time.Second, 9: 2 * time.Second, 13: 32 * time.Second, 14: time.Minute, 18: time.Minute,
+		1 << 40: time.Minute,
 	} {
 		if got := pause(failures); got != want {
 			t.Errorf("after %d failures %v, want %v", failures, got, want)

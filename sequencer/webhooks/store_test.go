@@ -64,7 +64,8 @@ func (f *fixture) epoch() string {
 }
 
 func entry(lane string, number int64, delay time.Duration) *parked {
-	return &parked{lane: lane, number: number, fixed: 2, id: "1-" + itoa(number), at: time.UnixMilli(5000), body: []byte("ab\ncd"), delay: delay}
+	return &parked{lane: lane, number: number, fixed: 2, id: "1-" + itoa(number), at: time.UnixMilli(5000),
+		body: []byte("ab\ncd"), delay: delay}
 }
 
 func testLease(f *fixture) {
@@ -100,7 +101,8 @@ func testPass(f *fixture) {
 	l, err := f.store.load(f.ctx, h)
 	f.ok(err)
 	want := int64(3 * len(p.parked[0].text()))
-	if l.cursor != 9 || l.parked != 3 || l.bytes != want || l.lanes["t:a"] != 2 || l.lanes["t:b"] != 1 || l.rest <= 50*time.Second {
+	if l.cursor != 9 || l.parked != 3 || l.bytes != want || l.lanes["t:a"] != 2 || l.lanes["t:b"] != 1 ||
+		l.rest <= 50*time.Second {
 		f.Errorf("%+v", l)
 	}
 	all, err := f.store.show(f.ctx, "e")
@@ -108,14 +110,16 @@ func testPass(f *fixture) {
 	if x := all[0]; x.Dropped != 2 || x.Lanes != 2 || x.Parked != 3 {
 		f.Errorf("%+v", x)
 	}
-	for _, wrong := range []*passage{{epoch: epoch, from: 8, to: 10}, {epoch: "another", from: 9, to: 10}, {epoch: epoch, from: 0, to: 10}} {
+	for _, wrong := range []*passage{{epoch: epoch, from: 8, to: 10}, {epoch: "another", from: 9, to: 10},
+		{epoch: epoch, from: 0, to: 10}} {
 		if err := f.store.pass(f.ctx, h, wrong); !errors.Is(err, errLost) {
 			f.Errorf("%+v: %v", wrong, err)
 		}
 	}
 	lanes, told, err := f.store.lanes(f.ctx, "e", 0, 10, 10)
 	f.ok(err)
-	if len(lanes) != 2 || lanes[0].Name != "t:b" || lanes[1].Events != 2 || lanes[1].First != "1-8" || strings.Join(told, " ") != "y x" {
+	if len(lanes) != 2 || lanes[0].Name != "t:b" || lanes[1].Events != 2 || lanes[1].First != "1-8" ||
+		strings.Join(told, " ") != "y x" {
 		f.Errorf("%+v %q", lanes, told)
 	}
 }
@@ -129,7 +133,8 @@ func testLanes(f *fixture) {
 		f.Helper()
 		all, next, err := f.store.due(f.ctx, h, 10)
 		f.ok(err)
-		if len(all) != 1 || all[0].number != want || all[0].tries != tries || string(all[0].body) != "ab\ncd" || next < 59*time.Minute {
+		if len(all) != 1 || all[0].number != want || all[0].tries != tries || string(all[0].body) != "ab\ncd" ||
+			next < 59*time.Minute {
 			f.Fatalf("due: %+v, next %v, want %d", all, next, want)
 		}
 		return &all[0]
@@ -160,7 +165,8 @@ func testLanes(f *fixture) {
 
 func testReplay(f *fixture) {
 	h := f.put()
-	f.ok(f.store.pass(f.ctx, h, &passage{epoch: f.epoch(), to: 2, rest: time.Hour, parked: []*parked{entry("t:a", 1, 0), entry("t:b", 2, time.Hour)}}))
+	f.ok(f.store.pass(f.ctx, h, &passage{epoch: f.epoch(), to: 2, rest: time.Hour,
+		parked: []*parked{entry("t:a", 1, 0), entry("t:b", 2, time.Hour)}}))
 	p := entry("t:a", 1, 0)
 	p.tries = 10
 	_, err := f.store.tried(f.ctx, h, p, never, 0, "told")
@@ -173,7 +179,8 @@ func testReplay(f *fixture) {
 	f.ok(f.store.act(f.ctx, "e", "replay"))
 	all, _, err := f.store.due(f.ctx, h, 10)
 	f.ok(err)
-	if x, err = f.store.show(f.ctx, "e"); err != nil || len(all) != 2 || all[0].tries != 0 || x[0].Waiting != 0 || !x[0].RestsUntil.IsZero() {
+	if x, err = f.store.show(f.ctx, "e"); err != nil || len(all) != 2 || all[0].tries != 0 || x[0].Waiting != 0 ||
+		!x[0].RestsUntil.IsZero() {
 		f.Errorf("%+v %+v %v", all, x[0], err)
 	}
 	if want := int64(2 * len(entry("t:a", 1, 0).text())); x[0].ParkedBytes != want {
@@ -285,7 +292,8 @@ func testRewind(f *fixture) {
 			f.Errorf("%v: %v", tt, err)
 		}
 	}
-	if err := f.store.pass(f.ctx, h, &passage{epoch: epoch, from: 4, to: 4, told: []string{"x"}}); !errors.Is(err, errLost) {
+	err := f.store.pass(f.ctx, h, &passage{epoch: epoch, from: 4, to: 4, told: []string{"x"}})
+	if !errors.Is(err, errLost) {
 		f.Errorf("passed by who has not seen it: %v", err)
 	}
 	l, err := f.store.load(f.ctx, f.lease(process)[0])
@@ -312,7 +320,8 @@ func testTold(f *fixture) {
 	if len(lines) != 200 || lines[0] != "tried" || lines[1] != "149" || lines[199] != "101" {
 		f.Errorf("%d lines, %q … %q", len(lines), lines[:2], lines[len(lines)-1])
 	}
-	if all, next, err := f.store.due(f.ctx, h, 10); err != nil || len(all) != 0 || next < 59*time.Minute || next > time.Hour {
+	if all, next, err := f.store.due(f.ctx, h, 10); err != nil || len(all) != 0 || next < 59*time.Minute ||
+		next > time.Hour {
 		f.Errorf("due: %+v, %v, %v", all, next, err)
 	}
 	x, err := f.store.show(f.ctx, "e")
@@ -332,10 +341,12 @@ func testShown(f *fixture) {
 	f.ok(f.store.pass(f.ctx, h, &passage{epoch: epoch, to: 1}))
 	all, err := f.store.show(f.ctx, "")
 	f.ok(err)
-	if len(all) != 2 || all[0].ID != "d" || all[0].Behind != 3 || all[0].Holder != "" || !all[0].BehindSince.Equal(p.Entries[0].At) {
+	if len(all) != 2 || all[0].ID != "d" || all[0].Behind != 3 || all[0].Holder != "" ||
+		!all[0].BehindSince.Equal(p.Entries[0].At) {
 		f.Errorf("%+v", all[0])
 	}
-	if x := all[1]; x.Behind != 2 || x.Holder != process || !x.BehindSince.Equal(p.Entries[1].At) || !x.RestsUntil.IsZero() {
+	if x := all[1]; x.Behind != 2 || x.Holder != process || !x.BehindSince.Equal(p.Entries[1].At) ||
+		!x.RestsUntil.IsZero() {
 		f.Errorf("%+v", x)
 	}
 	f.ok(f.store.pass(f.ctx, h, &passage{epoch: epoch, from: 1, to: 3}))
@@ -393,7 +404,8 @@ func TestSignature(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	good := Definition{ID: "e", URL: "https://example.org/hook?x=1", Secret: newSecret(), Queues: []string{"a", "b*", "*"}, States: []lifecycle.State{lifecycle.Done}}
+	good := Definition{ID: "e", URL: "https://example.org/hook?x=1", Secret: newSecret(),
+		Queues: []string{"a", "b*", "*"}, States: []lifecycle.State{lifecycle.Done}}
 	if err := good.check(false); err != nil {
 		t.Error(err)
 	}
@@ -412,7 +424,8 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	for _, url := range []string{"", "/x", "https://", "https://u:p@example.org", "https://example.org/#a", "ftp://example.org", "https://" + strings.Repeat("a", 2048)} {
+	for _, url := range []string{"", "/x", "https://", "https://u:p@example.org", "https://example.org/#a",
+		"ftp://example.org", "https://" + strings.Repeat("a", 2048)} {
 		if checkURL(url, true) == "" {
 			t.Errorf("%q can be an endpoint", url)
 		}

@@ -1,4 +1,4 @@
-package sequencer_test
+package simulation
 
 import (
 	"cmp"
@@ -119,7 +119,7 @@ func (c *checker) end(t *txnDoc, es []devnet.Effect) {
 		if len(es) != 0 {
 			c.fail("%s is %s (%v), and took effect: %s", t.UID, t.State, t.code(), describe(es))
 		}
-		if t.State == "FAILED" && t.Retries < c.s.policy.MaxRetries && t.code() != lifecycle.CodeCancelled &&
+		if t.State == "FAILED" && t.Retries < c.s.Policy.MaxRetries && t.code() != lifecycle.CodeCancelled &&
 			!t.CancelRequested && (t.code() != lifecycle.CodeExpired || t.ExpiresAt.IsZero()) {
 			c.fail("%s is FAILED (%v) after %d retries", t.UID, t.code(), t.Retries)
 		}

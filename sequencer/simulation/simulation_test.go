@@ -1,7 +1,6 @@
-package sequencer_test
+package simulation
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -12,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"mina-sequencer/sequencer/internal/race"
 )
 
 var (
@@ -25,16 +24,6 @@ var (
 	simLag    = flag.Int("sim.lag", 1, "how many strides of 20 seconds a replica lacks at most that is promoted")
 	simRepeat = flag.Int("sim.repeat", 1, "how often each seed is simulated")
 )
-
-// TestMain keeps go-redis from writing of each connection that a test breaks.
-func TestMain(m *testing.M) {
-	redis.SetLogger(quiet{})
-	m.Run()
-}
-
-type quiet struct{}
-
-func (quiet) Printf(context.Context, string, ...any) {}
 
 // TestSimulation runs the whole service against everything that can go wrong
 // around it, once for every seed, and checks the promises: nothing accepted is
@@ -53,7 +42,7 @@ func TestSimulation(t *testing.T) {
 }
 
 func init() {
-	if raced {
+	if race.Enabled {
 		*simSeeds, brokeOnce = 10, nil
 	}
 }
@@ -121,13 +110,4 @@ func simulate(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 	}
 	s.lasted = time.Since(s.began)
 	return s
-}
-
-func until(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

@@ -1,4 +1,4 @@
-package sequencer_test
+package simulation
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mina-sequencer/sequencer/internal/race"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -122,7 +123,7 @@ func TestDeepReorganisations(t *testing.T) {
 	t.Parallel()
 	sum, lost := newTally("deep reorganisations"), map[string]int{}
 	last := uint64(20)
-	if raced {
+	if race.Enabled {
 		last = 6
 	}
 	for seed := uint64(1); seed <= last; seed++ {

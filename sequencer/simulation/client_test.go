@@ -1,4 +1,4 @@
-package sequencer_test
+package simulation
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	"mina-sequencer/api"
 	"mina-sequencer/mina"
+	"mina-sequencer/sequencer/harness"
 )
 
 // What the HTTP API tells, as far as clients here read it.
@@ -73,9 +74,9 @@ func (a answer) none() bool { return a.status == 0 || a.status == http.StatusSer
 func (a answer) String() string { return fmt.Sprintf("%d %s", a.status, bytes.TrimSpace(a.body)) }
 
 // handler is the HTTP API of a process.
-func (p *process) handler() http.Handler {
+func handler(p *harness.Process) http.Handler {
 	return api.New(api.Options{
-		Store: p.store, Senders: p.pool, Types: p.types, Control: p.Sequencer,
+		Store: p.Store, Senders: p.Pool, Types: p.Types, Control: p.Sequencer,
 		ValidKey: func(key string) error { _, err := mina.ParsePublicKey(key); return err },
 	})
 }
@@ -135,8 +136,8 @@ func request(ctx context.Context, method, url string, body any) (*http.Request, 
 // ask asks an API that is there for the checker alone: nothing befalls the call.
 // It reports whether doc was filled in.
 func (s *sim) ask(method, path string, body, doc any) (answer, bool) {
-	r, err := request(s.ctx, method, "http://desk/api/v1"+path, body)
-	s.ok(err)
+	r, err := request(s.Ctx, method, "http://desk/api/v1"+path, body)
+	s.OK(err)
 	w := httptest.NewRecorder()
 	s.front.ServeHTTP(w, r)
 	a := answer{w.Code, w.Body.Bytes()}
@@ -144,7 +145,7 @@ func (s *sim) ask(method, path string, body, doc any) (answer, bool) {
 		return a, false
 	}
 	if doc != nil {
-		s.ok(json.Unmarshal(a.body, doc))
+		s.OK(json.Unmarshal(a.body, doc))
 	}
 	return a, true
 }
@@ -176,13 +177,13 @@ func (s *sim) client(n int) {
 	for i := n; i < s.txns; i += clients {
 		k := uint64(i)
 		p := s.posts[i]
-		until(s.ctx, s.between(0, s.trouble/3, "pause", k))
+		harness.Until(s.Ctx, s.between(0, s.trouble/3, "pause", k))
 		for tries := 0; ; tries++ {
 			asked := time.Now()
-			got := c.do(s.ctx, "POST", "/transactions", p.body(i))
+			got := c.do(s.Ctx, "POST", "/transactions", p.body(i))
 			if got.ok() {
 				var t txnDoc
-				s.ok(json.Unmarshal(got.body, &t))
+				s.OK(json.Unmarshal(got.body, &t))
 				s.check.promised(i, asked, got.status, &t)
 				if tries > 2 || !s.chance(300, "post again", k+uint64(tries)) {
 					break
@@ -191,13 +192,13 @@ func (s *sim) client(n int) {
 				s.check.fail("posting %s: %v", p.uid, got)
 				break
 			}
-			until(s.ctx, 10*time.Second)
-			if s.ctx.Err() != nil {
+			harness.Until(s.Ctx, 10*time.Second)
+			if s.Ctx.Err() != nil {
 				return
 			}
 		}
 		if s.chance(200, "other body", k) && !s.forgets {
-			if got := c.do(s.ctx, "POST", "/transactions", p.body(-1)); !got.none() && got.status != http.StatusConflict {
+			if got := c.do(s.Ctx, "POST", "/transactions", p.body(-1)); !got.none() && got.status != http.StatusConflict {
 				s.check.fail("%s with another body: %v", p.uid, got)
 			}
 		}

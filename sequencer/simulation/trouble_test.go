@@ -1,4 +1,4 @@
-package sequencer_test
+package simulation
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/harness"
 )
 
 // stride is how often something new can go wrong.
@@ -24,12 +25,12 @@ type trouble struct {
 func faulty(name string, f func(s *sim, i uint64) devnet.Faults) trouble {
 	return trouble{"node: " + name, 1, func(s *sim, i uint64, d time.Duration) (string, func()) {
 		n := s.pick(s.nodes, "node", i)
-		node := s.net.Node(n)
+		node := s.Net.Node(n)
 		if node.Faults() != (devnet.Faults{}) {
 			return "", nil
 		}
-		s.ok(node.SetFaults(f(s, i)))
-		return fmt.Sprintf("node%d for %v", n, d), func() { s.ok(node.SetFaults(devnet.Faults{})) }
+		s.OK(node.SetFaults(f(s, i)))
+		return fmt.Sprintf("node%d for %v", n, d), func() { s.OK(node.SetFaults(devnet.Faults{})) }
 	}}
 }
 
@@ -69,16 +70,16 @@ func troubles() []trouble {
 		{"node: isolated, with a fork of its own", 1, (*sim).isolate},
 		{"chain: reorganised", 3, (*sim).reorganise},
 		{"pool: drops", 2, func(s *sim, i uint64, _ time.Duration) (string, func()) {
-			pooled := s.net.Node(s.pick(s.nodes, "node", i)).Pooled()
+			pooled := s.Net.Node(s.pick(s.nodes, "node", i)).Pooled()
 			if len(pooled) == 0 {
 				return "", nil
 			}
 			hash := pooled[s.pick(len(pooled), "drop", i)]
-			s.net.Drop(hash)
+			s.Net.Drop(hash)
 			return hash, nil
 		}},
 		{"pool: emptied", 1, func(s *sim, _ uint64, _ time.Duration) (string, func()) {
-			s.net.ClearPools()
+			s.Net.ClearPools()
 			return "everywhere", nil
 		}},
 		{"redis: loading", 1, func(s *sim, _ uint64, d time.Duration) (string, func()) {
@@ -86,10 +87,10 @@ func troubles() []trouble {
 				return "", nil
 			}
 			s.loading = true
-			s.redis.SetError("LOADING Redis is loading the dataset in memory")
+			s.Redis.SetError("LOADING Redis is loading the dataset in memory")
 			return fmt.Sprint("for ", d), func() {
 				s.loading = false
-				s.redis.SetError("")
+				s.Redis.SetError("")
 			}
 		}},
 		{"redis: slow", 1, func(s *sim, _ uint64, d time.Duration) (string, func()) {
@@ -100,7 +101,7 @@ func troubles() []trouble {
 			if s.loading {
 				return "", nil
 			}
-			s.redis.Restart()
+			s.Redis.Restart()
 			return "with all it had", nil
 		}},
 		{"redis: fails over", 3, (*sim).failOver},
@@ -114,7 +115,7 @@ func troubles() []trouble {
 			return w.name, nil
 		}},
 		person("drains a sender", 1, func(s *sim, c *caller, i uint64) answer {
-			return c.do(s.ctx, "POST", "/senders/"+s.someone(i).account+"/drain", nil)
+			return c.do(s.Ctx, "POST", "/senders/"+s.someone(i).account+"/drain", nil)
 		}),
 		person("resumes a sender", 2, func(s *sim, c *caller, i uint64) answer {
 			account := s.someone(i).account
@@ -122,19 +123,19 @@ func troubles() []trouble {
 			if _, ok := s.ask("GET", "/senders/"+account, nil, &at); !ok || at.Reason != "DRAINING" {
 				return answer{}
 			}
-			return c.do(s.ctx, "POST", "/senders/"+account+"/resume", nil)
+			return c.do(s.Ctx, "POST", "/senders/"+account+"/resume", nil)
 		}),
 		person("pauses a queue", 1, func(s *sim, c *caller, i uint64) answer {
-			return c.do(s.ctx, "POST", "/queues/"+s.somewhere(i)+"/pause", map[string]string{"reason": "a break"})
+			return c.do(s.Ctx, "POST", "/queues/"+s.somewhere(i)+"/pause", map[string]string{"reason": "a break"})
 		}),
 		person("resumes a queue", 1, func(s *sim, c *caller, i uint64) answer {
-			return c.do(s.ctx, "POST", "/queues/"+s.somewhere(i)+"/resume", nil)
+			return c.do(s.Ctx, "POST", "/queues/"+s.somewhere(i)+"/resume", nil)
 		}),
 		person("retries", 2, func(s *sim, c *caller, i uint64) answer {
-			return c.do(s.ctx, "POST", "/transactions/"+s.something(i)+"/retry", nil)
+			return c.do(s.Ctx, "POST", "/transactions/"+s.something(i)+"/retry", nil)
 		}),
 		person("cancels", 2, func(s *sim, c *caller, i uint64) answer {
-			return c.do(s.ctx, "POST", "/transactions/"+s.something(i)+"/cancel", nil)
+			return c.do(s.Ctx, "POST", "/transactions/"+s.something(i)+"/cancel", nil)
 		}),
 		person("resolves", 1, func(s *sim, c *caller, i uint64) answer {
 			for _, p := range s.posts {
@@ -190,7 +191,7 @@ func (s *sim) disturb() {
 	}
 	over := time.Now().Add(s.trouble)
 	for i := uint64(0); time.Now().Before(over); i++ {
-		until(s.ctx, stride)
+		harness.Until(s.Ctx, stride)
 		s.going = slices.DeleteFunc(s.going, func(l lasting) bool {
 			past := !time.Now().Before(l.ends)
 			if past {
@@ -202,9 +203,9 @@ func (s *sim) disturb() {
 		s.trade()
 		if s.fork.on && s.chance(350, "fork grows", i) {
 			// What one node believes may be deep as long as it never becomes the chain.
-			if at := s.net.Node(s.fork.node).State(); s.fork.blocks < s.deepest || at.Height+1 < at.Highest {
+			if at := s.Net.Node(s.fork.node).State(); s.fork.blocks < s.deepest || at.Height+1 < at.Highest {
 				s.fork.blocks++
-				s.net.Node(s.fork.node).MakeBlock()
+				s.Net.Node(s.fork.node).MakeBlock()
 			}
 		}
 		if i%3 == 0 {
@@ -254,7 +255,7 @@ func (s *sim) gateway(i uint64) devnet.Faults {
 // gateways stand in front of all nodes, and pass on what is sent to some.
 func (s *sim) gateways(i uint64, d time.Duration) (string, func()) {
 	for n := range s.nodes {
-		if s.net.Node(n).Faults() != (devnet.Faults{}) {
+		if s.Net.Node(n).Faults() != (devnet.Faults{}) {
 			return "", nil
 		}
 	}
@@ -264,11 +265,11 @@ func (s *sim) gateways(i uint64, d time.Duration) (string, func()) {
 		if s.chance(400, fmt.Sprintf("not passed on %d", n), i) {
 			f.LoseRequests, f.LoseReplies = f.LoseReplies, 0
 		}
-		s.ok(s.net.Node(n).SetFaults(f))
+		s.OK(s.Net.Node(n).SetFaults(f))
 	}
 	return fmt.Sprint("for ", d), func() {
 		for n := range s.nodes {
-			s.ok(s.net.Node(n).SetFaults(devnet.Faults{}))
+			s.OK(s.Net.Node(n).SetFaults(devnet.Faults{}))
 		}
 	}
 }
@@ -277,20 +278,20 @@ func (s *sim) gateways(i uint64, d time.Duration) (string, func()) {
 func (s *sim) refuse(i uint64) string {
 	word := refusals[s.pick(len(refusals), "refusal", i)]
 	for n := range s.nodes {
-		if s.net.Node(n).Faults() != (devnet.Faults{}) {
+		if s.Net.Node(n).Faults() != (devnet.Faults{}) {
 			return ""
 		}
 	}
 	for n := range s.nodes {
-		s.ok(s.net.Node(n).SetFaults(devnet.Faults{Refuse: word}))
+		s.OK(s.Net.Node(n).SetFaults(devnet.Faults{Refuse: word}))
 	}
 	return word
 }
 
 func (s *sim) nobodyRefuses() {
 	for n := range s.nodes {
-		if f := s.net.Node(n).Faults(); f.Refuse != "" {
-			s.ok(s.net.Node(n).SetFaults(devnet.Faults{}))
+		if f := s.Net.Node(n).Faults(); f.Refuse != "" {
+			s.OK(s.Net.Node(n).SetFaults(devnet.Faults{}))
 		}
 	}
 }
@@ -309,7 +310,7 @@ func (s *sim) cutOff(i uint64, d time.Duration) (string, func()) {
 	what, end := s.promote(i, func() {
 		if !r.dead.Load() && r.back.IsZero() {
 			r.stop()
-			r.back = time.Now().Add(2*s.policy.ClaimTTL + d)
+			r.back = time.Now().Add(2*s.Policy.ClaimTTL + d)
 		}
 	})
 	if what != "" {
@@ -323,7 +324,7 @@ func (s *sim) promote(i uint64, before func()) (string, func()) {
 	if !s.forgets || s.loading {
 		return "", nil
 	}
-	had, since := s.redis.Snapshot(), time.Now()
+	had, since := s.Redis.Snapshot(), time.Now()
 	lag := stride
 	if *simLag > 1 {
 		lag *= time.Duration(1 + s.pick(*simLag, "lag of the replica", i))
@@ -332,7 +333,7 @@ func (s *sim) promote(i uint64, before func()) (string, func()) {
 		if !s.loading {
 			before()
 			s.check.doubt()
-			s.redis.FailOver(had)
+			s.Redis.FailOver(had)
 			s.check.forget(since)
 		}
 	})
@@ -341,30 +342,30 @@ func (s *sim) promote(i uint64, before func()) (string, func()) {
 
 func (s *sim) isolate(i uint64, _ time.Duration) (string, func()) {
 	n := s.pick(s.nodes, "node", i)
-	node := s.net.Node(n)
+	node := s.Net.Node(n)
 	if s.nodes == 1 || s.fork.on || node.Faults() != (devnet.Faults{}) {
 		return "", nil
 	}
-	s.ok(node.SetFaults(devnet.Faults{Isolated: true}))
+	s.OK(node.SetFaults(devnet.Faults{Isolated: true}))
 	s.fork.node, s.fork.blocks, s.fork.on = n, 0, true
 	return fmt.Sprintf("node%d", n), func() {
 		s.fork.on = false
-		s.ok(node.SetFaults(devnet.Faults{}))
+		s.OK(node.SetFaults(devnet.Faults{}))
 	}
 }
 
 func (s *sim) reorganise(i uint64, _ time.Duration) (string, func()) {
 	depth := 1 + s.pick(s.deepest, "depth", i)
-	if s.fork.on || int(s.net.Node(0).State().Highest) <= depth+1 {
+	if s.fork.on || int(s.Net.Node(0).State().Highest) <= depth+1 {
 		return "", nil
 	}
 	r := devnet.Reorg{Depth: depth, Empty: s.chance(400, "empty", i)}
-	for k, e := range s.net.Effects() {
+	for k, e := range s.Net.Effects() {
 		if s.chance(300, fmt.Sprintf("exclude %d", i), uint64(k)) {
 			r.Exclude = append(r.Exclude, e.Hash)
 		}
 	}
-	s.ok(s.net.Reorg(r))
+	s.OK(s.Net.Reorg(r))
 	return fmt.Sprintf("%d deep, empty %v", depth, r.Empty), nil
 }
 
@@ -424,7 +425,7 @@ func (s *sim) end(i uint64, _ time.Duration) (string, func()) {
 	if r.dead.Load() {
 		return "", nil
 	}
-	go r.proc.stop()
+	go r.proc.Stop()
 	return r.name, nil
 }
 
@@ -433,7 +434,7 @@ func (s *sim) pauseProcess(i uint64, _ time.Duration) (string, func()) {
 	if r.dead.Load() || !r.back.IsZero() {
 		return "", nil
 	}
-	d := s.between(s.policy.ClaimTTL*2/3, s.policy.ClaimTTL*17/10, "stop", i)
+	d := s.between(s.Policy.ClaimTTL*2/3, s.Policy.ClaimTTL*17/10, "stop", i)
 	r.stop()
 	r.back = time.Now().Add(d)
 	return fmt.Sprintf("%s for %v", r.name, d), nil

@@ -1,4 +1,4 @@
-package sequencer_test
+package recovery_test
 
 import (
 	"slices"
@@ -8,16 +8,17 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
 // twoNodes runs a test in a world of which nothing is tried twice.
-func twoNodes(t *testing.T, test func(w *world)) {
+func twoNodes(t *testing.T, test func(w *harness.World)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		policy := testPolicy()
+		policy := harness.Policy()
 		policy.MaxRetries = 0
-		test(newWorldWith(t, devnet.Config{FillRate: 1, Nodes: 2}, policy))
+		test(harness.NewWith(t, devnet.Config{FillRate: 1, Nodes: 2}, policy))
 	})
 }
 
@@ -25,10 +26,10 @@ func isDone(x *lifecycle.Transaction) bool  { return x.State() == lifecycle.Done
 func isFinal(x *lifecycle.Transaction) bool { return x.Phase.Final() }
 
 // shut is for how long one of them binds and sends nothing, half a day at most.
-func shut(all ...*process) time.Duration {
+func shut(all ...*harness.Process) time.Duration {
 	begun := time.Now()
 	for time.Since(begun) < 12*time.Hour &&
-		slices.ContainsFunc(all, func(p *process) bool { return p.Recovering() != "" }) {
+		slices.ContainsFunc(all, func(p *harness.Process) bool { return p.Recovering() != "" }) {
 		<-time.After(10 * time.Second)
 	}
 	return time.Since(begun)
@@ -38,18 +39,18 @@ func shut(all ...*process) time.Duration {
 // nothing to send, and DONE is told. What the first still knows has no effect after that.
 func TestDoneWithoutBlock(t *testing.T) {
 	t.Parallel()
-	twoNodes(t, func(w *world) {
-		cut := w.signedAndForgotten()
-		_, second := w.worker(2, devworker.Options{ProveTime: proving})
+	twoNodes(t, func(w *harness.World) {
+		cut := signedAndForgotten(w)
+		_, second := w.Worker(2, devworker.Options{ProveTime: proving})
 		second.Fail(devworker.Fault{On: devworker.Prove, Kind: devworker.Answer, Body: `{"done":{"voted":"already"}}`})
-		w.start()
-		w.soon("a", isDone)
-		w.web.unplug("worker1", false)
+		w.Start()
+		soon(w, "a", isDone)
+		w.Web.Unplug("worker1", false)
 		<-time.After(20 * time.Second)
 		cut(false)
 		<-time.After(2 * time.Hour)
-		if n := w.effective(); n > 0 || !isDone(w.get("a")) {
-			t.Errorf("DONE was told without a block, and it is %s with %d effects", w.get("a").State(), n)
+		if n := effective(w); n > 0 || !isDone(w.Get("a")) {
+			t.Errorf("DONE was told without a block, and it is %s with %d effects", w.Get("a").State(), n)
 		}
 	})
 }
@@ -62,34 +63,34 @@ func TestGoneOnPlannedLater(t *testing.T) {
 		"out": func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWatching }, "done": isDone,
 	} {
 		t.Run(name, func(t *testing.T) {
-			trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *world) {
-				w.worker(1, devworker.Options{ProveTime: proving})
-				cutFirst := w.startSevered()
+			harness.Trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *harness.World) {
+				w.Worker(1, devworker.Options{ProveTime: proving})
+				cutFirst := startSevered(w)
 				<-time.After(cutSlot)
-				w.post("q", "a")
-				before := w.redis.Snapshot()
-				w.faulty(devnet.Faults{LoseRequests: 1000})
-				w.soon("a", isOut)
-				one := w.get("a").Sender
+				w.Post("q", "a")
+				before := w.Redis.Snapshot()
+				faulty(w, devnet.Faults{LoseRequests: 1000})
+				soon(w, "a", isOut)
+				one := w.Get("a").Sender
 				cutFirst(true)
-				w.redis.FailOver(before)
-				w.ok(w.pool.Drain(w.ctx, one))
-				w.worker(2, devworker.Options{ProveTime: proving})
-				w.soon("a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWaiting })
-				before = w.redis.Snapshot()
-				cutSecond := w.startSevered()
-				w.soon("a", isOut)
+				w.Redis.FailOver(before)
+				w.OK(w.Pool.Drain(w.Ctx, one))
+				w.Worker(2, devworker.Options{ProveTime: proving})
+				soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWaiting })
+				before = w.Redis.Snapshot()
+				cutSecond := startSevered(w)
+				soon(w, "a", isOut)
 				cutSecond(true)
-				w.redis.FailOver(before)
-				w.faulty(devnet.Faults{})
-				w.ok(w.pool.Resume(w.ctx, one))
+				w.Redis.FailOver(before)
+				faulty(w, devnet.Faults{})
+				w.OK(w.Pool.Resume(w.Ctx, one))
 				cutFirst(false)
-				w.soon("a", until)
+				soon(w, "a", until)
 				<-time.After(time.Second)
 				cutSecond(false)
 				<-time.After(3 * time.Hour)
-				if n := w.effective(); n != 1 {
-					t.Errorf("%d effects, by %+v", n, w.get("a").Attempts)
+				if n := effective(w); n != 1 {
+					t.Errorf("%d effects, by %+v", n, w.Get("a").Attempts)
 				}
 			})
 		})
@@ -103,38 +104,38 @@ func TestDeadAndSentAgain(t *testing.T) {
 	t.Parallel()
 	for name, retried := range map[string]bool{"told": false, "told, and tried again": true} {
 		t.Run(name, func(t *testing.T) {
-			twoNodes(t, func(w *world) {
-				w.worker(1, devworker.Options{ProveTime: time.Second})
-				p, redis := w.launchSevered()
+			twoNodes(t, func(w *harness.World) {
+				w.Worker(1, devworker.Options{ProveTime: time.Second})
+				p, redis := launchSevered(w)
 				<-time.After(cutSlot)
-				w.faulty(devnet.Faults{LoseRequests: 1000})
-				w.post("q1", "b")
-				w.soon("b", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWatching })
+				faulty(w, devnet.Faults{LoseRequests: 1000})
+				w.Post("q1", "b")
+				soon(w, "b", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWatching })
 				<-time.After(time.Second)
-				before := w.redis.Snapshot()
-				_, err := p.Resolve(w.ctx, "b", false, "")
-				w.ok(err)
-				w.soon("b", isFinal)
+				before := w.Redis.Snapshot()
+				_, err := p.Resolve(w.Ctx, "b", false, "")
+				w.OK(err)
+				soon(w, "b", isFinal)
 				<-time.After(time.Second)
-				p.cut.Store(true)
+				p.Cut.Store(true)
 				redis.off.Store(true)
-				w.redis.FailOver(before)
-				w.faulty(devnet.Faults{})
-				q := w.start()
+				w.Redis.FailOver(before)
+				faulty(w, devnet.Faults{})
+				q := w.Start()
 				<-time.After(40 * time.Second) // it has given b to the nodes
-				w.worker(2, devworker.Options{ProveTime: time.Second})
+				w.Worker(2, devworker.Options{ProveTime: time.Second})
 				redis.off.Store(false)
 				<-time.After(20 * time.Second)
-				if retried && w.get("b").Phase.Final() {
-					_, err := q.Retry(w.ctx, "b")
-					w.ok(err)
+				if retried && w.Get("b").Phase.Final() {
+					_, err := q.Retry(w.Ctx, "b")
+					w.OK(err)
 				}
 				<-time.After(time.Hour)
-				if n := len(w.effects("b")); n > 0 && w.get("b").State() == lifecycle.Failed {
+				if n := len(w.Effects("b")); n > 0 && w.Get("b").State() == lifecycle.Failed {
 					t.Errorf("FAILED is told, and it took effect %d times", n)
 				}
-				p.cut.Store(false)
-				w.once("b")
+				p.Cut.Store(false)
+				w.Once("b")
 			})
 		})
 	}
@@ -145,46 +146,46 @@ func TestDeadAndSentAgain(t *testing.T) {
 // it is over is stored, although the store is not settled.
 func TestRefusedForGoodBeside(t *testing.T) {
 	t.Parallel()
-	twoNodes(t, func(w *world) {
-		w.worker(1, devworker.Options{ProveTime: proving})
-		p, redis := w.launchSevered()
+	twoNodes(t, func(w *harness.World) {
+		w.Worker(1, devworker.Options{ProveTime: proving})
+		p, redis := launchSevered(w)
 		<-time.After(cutSlot)
-		before := w.redis.Snapshot()
-		w.faulty(devnet.Faults{LoseRequests: 1000})
-		w.post("q", "a")
-		w.soon("a", isOut)
-		p.cut.Store(true)
+		before := w.Redis.Snapshot()
+		faulty(w, devnet.Faults{LoseRequests: 1000})
+		w.Post("q", "a")
+		soon(w, "a", isOut)
+		p.Cut.Store(true)
 		redis.off.Store(true)
-		w.redis.FailOver(before)
-		w.faulty(devnet.Faults{})
-		q := w.start()
+		w.Redis.FailOver(before)
+		faulty(w, devnet.Faults{})
+		q := w.Start()
 		<-time.After(time.Minute)
-		w.faulty(devnet.Faults{Refuse: `["Overflow"]`, DelayMs: 5000})
-		w.post("q2", "b")
-		w.soon("b", isOut)
-		p.cut.Store(false)
+		faulty(w, devnet.Faults{Refuse: `["Overflow"]`, DelayMs: 5000})
+		w.Post("q2", "b")
+		soon(w, "b", isOut)
+		p.Cut.Store(false)
 		redis.off.Store(false)
 		<-time.After(time.Minute)
-		w.faulty(devnet.Faults{})
+		faulty(w, devnet.Faults{})
 		if d := shut(p, q); d > 10*time.Minute {
 			t.Errorf("nothing is bound or sent for %v", d)
 		}
-		w.once("a")
+		w.Once("a")
 	})
 }
 
 // takenSince has a process cut off with a of queue q, signed at the first nonce of the only sender, while e of
 // that queue waits. Redis has forgotten that, a person pauses the queue, and c takes effect at that nonce.
-func (w *world) takenSince() (cut func(off bool), one string) {
+func takenSince(w *harness.World) (cut func(off bool), one string) {
 	w.Helper()
-	one, _ = w.worker(1, devworker.Options{ProveTime: proving})
-	cut = w.startSevered()
+	one, _ = w.Worker(1, devworker.Options{ProveTime: proving})
+	cut = startSevered(w)
 	<-time.After(cutSlot)
-	w.post("q", "a")
-	w.post("q", "e")
-	before := w.redis.Snapshot()
-	w.forgetSigned(cut, before)
-	w.ok(w.store.Pause(w.ctx, "q", "trouble"))
+	w.Post("q", "a")
+	w.Post("q", "e")
+	before := w.Redis.Snapshot()
+	forgetSigned(w, cut, before)
+	w.OK(w.Store.Pause(w.Ctx, "q", "trouble"))
 	return cut, one
 }
 
@@ -193,21 +194,21 @@ func (w *world) takenSince() (cut func(off bool), one string) {
 func TestNonceTakenSince(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorldWith(t, devnet.Config{FillRate: 1, Nodes: 2}, testPolicy())
-		cut, one := w.takenSince()
-		w.start()
-		w.post("q2", "c")
-		w.soon("c", isDone)
+		w := harness.NewWith(t, devnet.Config{FillRate: 1, Nodes: 2}, harness.Policy())
+		cut, one := takenSince(w)
+		w.Start()
+		w.Post("q2", "c")
+		soon(w, "c", isDone)
 		cut(false)
 		<-time.After(time.Minute)
-		w.ok(w.store.Resume(w.ctx, "q"))
+		w.OK(w.Store.Resume(w.Ctx, "q"))
 		<-time.After(3 * time.Hour)
-		s, err := w.pool.Get(w.ctx, one)
-		w.ok(err)
+		s, err := w.Pool.Get(w.Ctx, one)
+		w.OK(err)
 		if s.Reason != "" {
 			t.Errorf("the sender is %s: %s", s.Reason, s.Detail)
 		}
-		w.once("a", "c", "e")
+		w.Once("a", "c", "e")
 	})
 }
 
@@ -216,25 +217,25 @@ func TestNonceTakenSince(t *testing.T) {
 func TestPassedOnATakenNonce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorldWith(t, devnet.Config{FillRate: 1, Nodes: 2}, testPolicy())
-		cut, _ := w.takenSince()
-		q := w.start()
-		w.post("q2", "c")
-		w.soon("c", isDone)
-		w.post("q2", "d")
-		w.soon("d", isOut)
+		w := harness.NewWith(t, devnet.Config{FillRate: 1, Nodes: 2}, harness.Policy())
+		cut, _ := takenSince(w)
+		q := w.Start()
+		w.Post("q2", "c")
+		soon(w, "c", isDone)
+		w.Post("q2", "d")
+		soon(w, "d", isOut)
 		<-time.After(5 * time.Second)
 		cut(false)
 		<-time.After(30 * time.Second)
-		if x := w.get("a"); isDone(x) {
+		if x := w.Get("a"); isDone(x) {
 			t.Errorf("a is told to be DONE, by %+v", x.Attempts)
 		}
 		if d := shut(q); d > 20*time.Minute {
 			t.Errorf("nothing is bound or sent for %v", d)
 		}
-		w.ok(w.store.Resume(w.ctx, "q"))
+		w.OK(w.Store.Resume(w.Ctx, "q"))
 		<-time.After(3 * time.Hour)
-		if got, want := w.effects("a", "c", "d", "e"), []string{"c", "d", "a", "e"}; !slices.Equal(got, want) {
+		if got, want := w.Effects("a", "c", "d", "e"), []string{"c", "d", "a", "e"}; !slices.Equal(got, want) {
 			t.Errorf("took effect in the order %v", got)
 		}
 	})

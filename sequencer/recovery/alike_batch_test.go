@@ -1,4 +1,4 @@
-package sequencer_test
+package recovery_test
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -63,26 +64,26 @@ func (l *strictLedger) Statuses(_ context.Context, ids []string) (map[string]led
 }
 
 // batches is a world with one ledger, and one slot on it.
-func batches(t *testing.T, test func(w *world)) {
+func batches(t *testing.T, test func(w *harness.World)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		policy := testPolicy()
+		policy := harness.Policy()
 		policy.LedgerPatience = 10 * time.Minute
-		w := newWorldWith(t, devnet.Config{FillRate: 1}, policy)
-		w.ok(w.pool.Configure(w.ctx, map[string]string{senders.SlotName("sc", 1): "http://sc"}))
+		w := harness.NewWith(t, devnet.Config{FillRate: 1}, policy)
+		w.OK(w.Pool.Configure(w.Ctx, map[string]string{senders.SlotName("sc", 1): "http://sc"}))
 		test(w)
 	})
 }
 
 // ledgerProcess is one that sees a ledger as l.
-func (w *world) ledgerProcess(client *redis.Client, l ledger.Ledger) *sequencer.Sequencer {
+func ledgerProcess(w *harness.World, client *redis.Client, l ledger.Ledger) *sequencer.Sequencer {
 	types := new(dispatcher.Registry)
-	w.ok(types.Register(dispatcher.SubmitBatch([]string{"sc"})))
-	store, pool := w.open(client)
+	w.OK(types.Register(dispatcher.SubmitBatch([]string{"sc"})))
+	store, pool := w.Open(client)
 	s := sequencer.New(sequencer.Options{
-		Store: store, Senders: pool, Types: types, Namespace: "test", Policy: w.policy, Log: w.log,
+		Store: store, Senders: pool, Types: types, Namespace: "test", Policy: w.Policy, Log: w.Logger,
 		Ledgers: map[string]ledger.Ledger{"sc": l},
-		Chain:   mina.NewTracker(mina.TrackerOptions{Nodes: []*mina.Node{w.node(0)}, Depth: 8}),
+		Chain:   mina.NewTracker(mina.TrackerOptions{Nodes: []*mina.Node{w.Node(0)}, Depth: 8}),
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -94,18 +95,18 @@ func (w *world) ledgerProcess(client *redis.Client, l ledger.Ledger) *sequencer.
 	return s
 }
 
-func (w *world) postBatch(uid string) {
+func postBatch(w *harness.World, uid string) {
 	w.Helper()
-	w.ok(w.store.Enqueue(w.ctx, queues.Item{UID: uid, Queue: "q", Type: dispatcher.SubmitBatchType, Ledger: "sc",
+	w.OK(w.Store.Enqueue(w.Ctx, queues.Item{UID: uid, Queue: "q", Type: dispatcher.SubmitBatchType, Ledger: "sc",
 		BatchID: "b-" + uid, Data: json.RawMessage(`{"ledger":"sc","batchList":"AAAA"}`)}).Err)
 }
 
 // doneOnce: a is DONE, was posted twice, and is executed once.
-func (w *world) doneOnce(l *strictLedger) {
+func doneOnce(w *harness.World, l *strictLedger) {
 	w.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if got := w.get("a").State(); l.executed != 1 || l.posts != 2 || got != lifecycle.Done {
+	if got := w.Get("a").State(); l.executed != 1 || l.posts != 2 || got != lifecycle.Done {
 		w.Errorf("posted %d times, executed %d times, %s", l.posts, l.executed, got)
 	}
 }
@@ -113,23 +114,23 @@ func (w *world) doneOnce(l *strictLedger) {
 // TestBatchForgotten: Redis forgets that a batch was posted for the second time, on the slot on
 // which it was not reached at first. The process that knows has it put back, and not posted again.
 func TestBatchForgotten(t *testing.T) {
-	batches(t, func(w *world) {
+	batches(t, func(w *harness.World) {
 		l := &strictLedger{answer: func(post int) (ledger.Outcome, bool) {
 			if post == 1 {
 				return ledger.NotWritten, false
 			}
 			return ledger.MayBeProcessed, true
 		}}
-		w.ledgerProcess(w.redis.NewClient(), l)
-		w.postBatch("a")
-		w.soon("a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) == 1 && x.Phase == lifecycle.PhaseWaiting })
-		before := w.redis.Snapshot()
-		w.soon("a", func(x *lifecycle.Transaction) bool {
+		ledgerProcess(w, w.Redis.NewClient(), l)
+		postBatch(w, "a")
+		soon(w, "a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) == 1 && x.Phase == lifecycle.PhaseWaiting })
+		before := w.Redis.Snapshot()
+		soon(w, "a", func(x *lifecycle.Transaction) bool {
 			return x.Phase == lifecycle.PhaseWatching || x.Phase == lifecycle.PhaseSent
 		})
-		w.redis.FailOver(before)
+		w.Redis.FailOver(before)
 		<-time.After(10 * time.Minute)
-		w.doneOnce(l)
+		doneOnce(w, l)
 	})
 }
 
@@ -138,20 +139,20 @@ func TestBatchRetriedForgotten(t *testing.T) {
 	t.Parallel()
 	for at := 2 * time.Second; at <= 8*time.Second; at += 2 * time.Second {
 		t.Run(at.String(), func(t *testing.T) {
-			batches(t, func(w *world) {
+			batches(t, func(w *harness.World) {
 				l := &strictLedger{answer: func(post int) (ledger.Outcome, bool) { return ledger.MayBeProcessed, post > 1 }}
-				s := w.ledgerProcess(w.redis.NewClient(), l)
-				w.postBatch("a")
-				w.await("a", lifecycle.Unresolved, time.Hour)
-				_, err := s.Resolve(w.ctx, "a", false, "")
-				w.ok(err)
-				_, err = s.Retry(w.ctx, "a")
-				w.ok(err)
+				s := ledgerProcess(w, w.Redis.NewClient(), l)
+				postBatch(w, "a")
+				w.Await("a", lifecycle.Unresolved, time.Hour)
+				_, err := s.Resolve(w.Ctx, "a", false, "")
+				w.OK(err)
+				_, err = s.Retry(w.Ctx, "a")
+				w.OK(err)
 				var before redistest.Snapshot
 				bound := false
-				w.soon("a", func(x *lifecycle.Transaction) bool {
+				soon(w, "a", func(x *lifecycle.Transaction) bool {
 					if x.Phase == lifecycle.PhaseDispatching && len(x.Attempts) == 1 {
-						before, bound = w.redis.Snapshot(), true
+						before, bound = w.Redis.Snapshot(), true
 					}
 					return len(x.Attempts) == 2 && (x.Phase == lifecycle.PhaseSent || x.Phase == lifecycle.PhaseWatching)
 				})
@@ -159,9 +160,9 @@ func TestBatchRetriedForgotten(t *testing.T) {
 					w.Fatal("it was not seen before it was posted again")
 				}
 				<-time.After(at)
-				w.redis.FailOver(before)
+				w.Redis.FailOver(before)
 				<-time.After(15 * time.Minute)
-				w.doneOnce(l)
+				doneOnce(w, l)
 			})
 		})
 	}
@@ -203,7 +204,7 @@ func (f *frail) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 // TestBatchNumberAnew: the reply to the write that puts a batch off is lost, and another process has
 // it next, whose attempt has the number of the first. That one is nothing that Redis has forgotten.
 func TestBatchNumberAnew(t *testing.T) {
-	batches(t, func(w *world) {
+	batches(t, func(w *harness.World) {
 		f, up := new(frail), new(atomic.Bool)
 		var once sync.Once
 		answers := func(breaks func()) func(int) (ledger.Outcome, bool) {
@@ -223,18 +224,18 @@ func TestBatchNumberAnew(t *testing.T) {
 			})
 			time.AfterFunc(8*time.Second, func() { f.down.Store(false) })
 		})}
-		client := w.redis.NewClient()
+		client := w.Redis.NewClient()
 		client.AddHook(f)
-		w.ledgerProcess(client, first)
+		ledgerProcess(w, client, first)
 		<-time.After(time.Second)
-		w.postBatch("a")
-		w.soon("a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) == 1 && x.Phase == lifecycle.PhaseWaiting })
+		postBatch(w, "a")
+		soon(w, "a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) == 1 && x.Phase == lifecycle.PhaseWaiting })
 		second := &strictLedger{answer: answers(func() {})}
-		w.ledgerProcess(w.redis.NewClient(), second)
+		ledgerProcess(w, w.Redis.NewClient(), second)
 		<-time.After(3 * time.Minute)
 		up.Store(true)
 		<-time.After(20 * time.Minute)
-		if got := w.get("a"); got.State() != lifecycle.Done || len(got.Attempts) != 1 {
+		if got := w.Get("a"); got.State() != lifecycle.Done || len(got.Attempts) != 1 {
 			w.Errorf("%s, %v, by %+v", got.State(), got.Error, got.Attempts)
 		}
 	})

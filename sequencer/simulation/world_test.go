@@ -1,4 +1,4 @@
-package sequencer_test
+package simulation
 
 import (
 	"bytes"
@@ -22,18 +22,19 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
 // A sim is one seed's world, in which everything goes wrong for a while.
 type sim struct {
-	*world
+	*harness.World
 	dice
 	shape
 	in      *injector
 	check   *checker
-	desk    *process     // where a person asks for things; it runs nothing
-	front   http.Handler // its API
+	desk    *harness.Process // where a person asks for things; it runs nothing
+	front   http.Handler     // its API
 	began   time.Time
 	healed  time.Time // when all faults were over
 	lasted  time.Duration
@@ -70,7 +71,7 @@ func (y *story) tell(format string, args ...any) {
 // A runner is a place for a process: one at a time, another after its death.
 type runner struct {
 	*host
-	proc  *process
+	proc  *harness.Process
 	lives int
 	back  time.Time // when it stands up again, or goes on after a stop
 }
@@ -94,7 +95,7 @@ type work struct {
 
 func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 	// After all else is closed: go-redis looks for that once a second, and a worker may prove on.
-	t.Cleanup(func() { until(context.Background(), 3*time.Minute) })
+	t.Cleanup(func() { harness.Until(context.Background(), 3*time.Minute) })
 	d := dice(seed)
 	s := &sim{dice: d, began: time.Now(), story: &story{began: time.Now()}}
 	var policy lifecycle.Policy
@@ -125,19 +126,19 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 	if s.auto {
 		takes = lifecycle.BlockTakes
 	}
-	s.world = newWorldWith(t, devnet.Config{
+	s.World = harness.NewWith(t, devnet.Config{
 		GossipSpread: 5 * time.Second, GossipMemory: 2 * time.Minute,
 		Nodes: s.nodes, SlotTime: simSlot, Seed: seed, FillRate: fill, MaxZkapps: takes, FailWhen: s.failure,
 	}, policy)
-	s.observe = func(before, after *lifecycle.Transaction, step *lifecycle.Step) {
+	s.Observe = func(before, after *lifecycle.Transaction, step *lifecycle.Step) {
 		s.in.step()
 		sum.observe(before, after, step)
 	}
-	s.overlap = map[string]dispatcher.Mode{"MINT": dispatcher.Chained}
+	s.Overlap = map[string]dispatcher.Mode{"MINT": dispatcher.Chained}
 	if s.commuting {
-		s.overlap["MINT"] = dispatcher.Commuting
+		s.Overlap["MINT"] = dispatcher.Commuting
 	}
-	s.patience, s.again = 3*time.Minute, s.early
+	s.Patience, s.Again = 3*time.Minute, s.early
 	for i := range s.queues {
 		s.queued = append(s.queued, fmt.Sprintf("q%d", i))
 	}
@@ -149,8 +150,8 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 	for i := range s.senders {
 		s.hire(i)
 	}
-	s.desk = s.process(links{dial: s.web.dial, redis: s.redis.Client})
-	s.front = s.desk.handler()
+	s.desk = s.Process(harness.Links{Dial: s.Web.Dial, Redis: s.Redis.Client})
+	s.front = handler(s.desk)
 	s.faces = make([]atomic.Pointer[host], s.processes)
 	for i := range s.processes {
 		s.slots = append(s.slots, &runner{})
@@ -187,14 +188,14 @@ func (s *sim) failure(c devnet.Command) []string {
 func (s *sim) stand(i int) {
 	r := s.slots[i]
 	r.lives++
-	var p *process
-	h := newHost(fmt.Sprintf("p%d.%d", i, r.lives), s.in, func() { p.kill() })
+	var p *harness.Process
+	h := newHost(fmt.Sprintf("p%d.%d", i, r.lives), s.in, func() { p.Kill() })
 	ready := make(chan struct{})
-	h.die = func() { <-ready; p.kill() }
-	p = s.launch(links{
-		dial:  func(ctx context.Context, _, addr string) (net.Conn, error) { return s.call(h, addr)(ctx) },
-		redis: s.redisFor(h),
-		ended: func(err error) {
+	h.die = func() { <-ready; p.Kill() }
+	p = s.Launch(harness.Links{
+		Dial:  func(ctx context.Context, _, addr string) (net.Conn, error) { return s.call(h, addr)(ctx) },
+		Redis: s.redisFor(h),
+		Ended: func(err error) {
 			if err != nil {
 				s.in.trace("%s did not start: %v", h.name, err)
 			}
@@ -205,7 +206,7 @@ func (s *sim) stand(i int) {
 	close(ready)
 	r.host, r.proc = h, p
 	s.faces[i].Store(h)
-	s.web.serve(s, fmt.Sprintf("api%d", i), h.front(p.handler()))
+	s.Web.Serve(s, fmt.Sprintf("api%d", i), h.front(handler(p)))
 	s.in.trace("%s starts, incarnation %.5s…", h.name, p.Process())
 }
 
@@ -219,7 +220,7 @@ func (s *sim) call(h *host, addr string) func(context.Context) (net.Conn, error)
 		n = numberOf(addr, "api")
 		victim = s.faces[n].Load()
 		if victim.dead.Load() {
-			return func(context.Context) (net.Conn, error) { return nil, errDead }
+			return func(context.Context) (net.Conn, error) { return nil, harness.ErrDead }
 		}
 	case strings.HasPrefix(addr, "node"):
 		b = processToNode
@@ -228,14 +229,14 @@ func (s *sim) call(h *host, addr string) func(context.Context) (net.Conn, error)
 		}
 		// A node that refuses what it would take a moment later has no word.
 		n = numberOf(addr, "node")
-		again = s.net.Node(n).Faults().Refuse == ""
+		again = s.Net.Node(n).Faults().Refuse == ""
 	default:
 		n = numberOf(addr, "worker")
 		again = !s.staff[n].legacy // it would send twice
 	}
 	name, _, _ := strings.Cut(addr, ":")
 	return h.dial(b, name, again, victim,
-		func(ctx context.Context) (net.Conn, error) { return s.web.dial(ctx, "tcp", addr) })
+		func(ctx context.Context) (net.Conn, error) { return s.Web.Dial(ctx, "tcp", addr) })
 }
 
 // numberOf reads the number in the address of one of several of a kind.
@@ -250,7 +251,7 @@ func numberOf(addr, kind string) int {
 
 // redisFor is a host's own way to Redis.
 func (s *sim) redisFor(h *host) *redis.Client {
-	connect := s.redis.Client.Options().Dialer
+	connect := s.Redis.Client.Options().Dialer
 	dial := h.dial(processToRedis, "redis", false, h,
 		func(ctx context.Context) (net.Conn, error) { return connect(ctx, "tcp", "redis") })
 	client := redis.NewClient(&redis.Options{
@@ -270,15 +271,16 @@ func (s *sim) hire(i int) {
 	s.staff = append(s.staff, c)
 	nodes := make([]*mina.Node, s.nodes)
 	for n := range nodes {
-		nodes[n] = s.nodeBy(n,
+		nodes[n] = s.NodeBy(n,
 			func(ctx context.Context, _, addr string) (net.Conn, error) { return s.call(c.host, addr)(ctx) })
 	}
 	var state func(context.Context, string) ([]string, error)
-	if (s.policy.Width > 1 || s.early > 0) && !s.commuting {
-		state = s.state
+	if (s.Policy.Width > 1 || s.early > 0) && !s.commuting {
+		state = s.State
 	}
 	c.worker = devworker.New(devworker.Options{
-		State: state, Once: s.early > 0, Several: s.atOnce > 1, Capacity: s.atOnce, Account: c.account, Legacy: c.legacy, NoResign: s.chance(200, "no resign", uint64(i)), Seed: uint64(i),
+		State: state, Once: s.early > 0, Several: s.atOnce > 1, Capacity: s.atOnce,
+		Account: c.account, Legacy: c.legacy, NoResign: s.chance(200, "no resign", uint64(i)), Seed: uint64(i),
 		ProveTime: s.between(10*time.Second, 100*time.Second, "prove", uint64(i)), SignTime: time.Second,
 		Updates: func(uid string) int { return 1 + s.pick(6, "updates "+uid, 0) },
 		Send: func(ctx context.Context, command json.RawMessage) (string, error) {
@@ -297,9 +299,9 @@ func (s *sim) hire(i int) {
 		handler = c.oneByOne(handler)
 	}
 	host := fmt.Sprintf("worker%d", i)
-	s.web.serve(s, host, handler)
-	s.workers[c.account] = c.worker
-	s.ok(s.pool.Register(s.ctx, c.account, "http://"+host))
+	s.Web.Serve(s, host, handler)
+	s.Workers[c.account] = c.worker
+	s.OK(s.Pool.Register(s.Ctx, c.account, "http://"+host))
 }
 
 // oneByOne remembers for which transaction a legacy worker sends: nothing on the

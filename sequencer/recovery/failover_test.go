@@ -1,4 +1,4 @@
-package sequencer_test
+package recovery_test
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues/redistest"
+	"mina-sequencer/sequencer/harness"
+	"mina-sequencer/sequencer/internal/race"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -29,40 +31,19 @@ var points = []struct {
 
 // watchFor takes snapshots, the first of which is s, until a transaction has
 // reached a point, and returns the last one before it.
-func (w *world) watchFor(uid string, s redistest.Snapshot,
+func watchFor(w *harness.World, uid string, s redistest.Snapshot,
 	reached func(*lifecycle.Transaction) bool) redistest.Snapshot {
 	w.Helper()
 	last := int64(0)
 	for n := 1; ; n++ {
-		t := w.get(uid)
+		t := w.Get(uid)
 		if reached(t) {
 			return s
 		}
 		if t.Revision != last || n%20 == 0 {
-			last, s = t.Revision, w.redis.Snapshot()
+			last, s = t.Revision, w.Redis.Snapshot()
 		}
 		<-time.After(time.Second)
-	}
-}
-
-// once checks that each transaction took effect once, and is DONE with that.
-func (w *world) once(uids ...string) {
-	w.Helper()
-	for _, uid := range uids {
-		w.await(uid, lifecycle.Done, 6*time.Hour)
-		w.awaitTxn(uid, "final", 6*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
-	}
-	for _, uid := range uids {
-		if got := w.effects(uid); len(got) != 1 {
-			w.Errorf("%s took effect %d times", uid, len(got))
-		}
-	}
-	all, _, err := w.pool.List(w.ctx, 100, "")
-	w.ok(err)
-	for _, s := range all {
-		if s.Reason != "" && s.Reason != lifecycle.Rested {
-			w.Errorf("sender %.8s is out of use: %s, %s", s.AccountID, s.Reason, s.Detail)
-		}
 	}
 }
 
@@ -81,35 +62,35 @@ func TestFailOver(t *testing.T) {
 			{"two live", 2, 0, 0}, {"one of two dies", 2, 1, 0}, {"one of two dies, later", 2, 1, 90 * time.Second},
 			{"one dies", 1, 1, 0}, {"one dies, later", 1, 1, 90 * time.Second}, {"two die, later", 2, 2, 4 * time.Minute},
 		} {
-			if cases++; raced && cases%3 != 0 {
+			if cases++; race.Enabled && cases%3 != 0 {
 				continue
 			}
 			t.Run("before "+point.before+", "+how.name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(t, devnet.Config{FillRate: 1, Nodes: 2})
+					w := harness.New(t, devnet.Config{FillRate: 1, Nodes: 2})
 					for n := range uint64(3) {
-						w.worker(n, devworker.Options{ProveTime: time.Minute})
+						w.Worker(n, devworker.Options{ProveTime: time.Minute})
 					}
-					w.post("claim", "a")
-					w.post("claim", "b")
-					replica := w.redis.Snapshot()
-					var processes []*process
+					w.Post("claim", "a")
+					w.Post("claim", "b")
+					replica := w.Redis.Snapshot()
+					var processes []*harness.Process
 					for range how.processes {
-						processes = append(processes, w.start())
+						processes = append(processes, w.Start())
 					}
-					replica = w.watchFor("a", replica, point.reached)
+					replica = watchFor(w, "a", replica, point.reached)
 					<-time.After(how.later)
 					for _, p := range processes[:how.dying] {
-						p.kill()
+						p.Kill()
 					}
-					w.redis.FailOver(replica)
+					w.Redis.FailOver(replica)
 					<-time.After(time.Second)
 					if how.dying == how.processes {
-						w.start()
+						w.Start()
 					}
-					w.post("other", "c")
-					w.once("a", "b", "c")
+					w.Post("other", "c")
+					w.Once("a", "b", "c")
 				})
 			})
 		}
@@ -121,14 +102,14 @@ func TestFailOver(t *testing.T) {
 func TestFinalForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		w.worker(1, devworker.Options{})
-		w.start()
-		w.post("q", "a")
-		replica := w.watchFor("a", w.redis.Snapshot(), func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Worker(1, devworker.Options{})
+		w.Start()
+		w.Post("q", "a")
+		replica := watchFor(w, "a", w.Redis.Snapshot(), func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
 		<-time.After(10 * time.Minute)
-		w.redis.FailOver(replica)
-		w.once("a")
+		w.Redis.FailOver(replica)
+		w.Once("a")
 	})
 }
 
@@ -140,21 +121,21 @@ func TestFailOverFarBack(t *testing.T) {
 		t.Run(late.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, devnet.Config{FillRate: 0.7, Nodes: 2, Seed: 4})
-				w.worker(1, devworker.Options{ProveTime: time.Minute})
-				w.worker(2, devworker.Options{ProveTime: 2 * time.Minute})
-				p := w.start()
+				w := harness.New(t, devnet.Config{FillRate: 0.7, Nodes: 2, Seed: 4})
+				w.Worker(1, devworker.Options{ProveTime: time.Minute})
+				w.Worker(2, devworker.Options{ProveTime: 2 * time.Minute})
+				p := w.Start()
 				var uids []string
 				for i := range 10 {
 					uids = append(uids, fmt.Sprintf("t%d", i))
-					w.post(fmt.Sprintf("q%d", i%3), uids[i])
+					w.Post(fmt.Sprintf("q%d", i%3), uids[i])
 				}
-				replica := w.redis.Snapshot()
+				replica := w.Redis.Snapshot()
 				<-time.After(late)
-				p.kill()
-				w.redis.FailOver(replica)
-				w.start()
-				w.once(uids...)
+				p.Kill()
+				w.Redis.FailOver(replica)
+				w.Start()
+				w.Once(uids...)
 			})
 		})
 	}
@@ -165,35 +146,35 @@ func TestFailOverFarBack(t *testing.T) {
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		_, worker := w.worker(1, devworker.Options{ProveTime: time.Minute})
-		p := w.start()
-		w.start()
-		w.post("claim", "a")
-		w.awaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 0 })
-		epoch, err := w.epoch()
-		w.ok(err)
-		w.redis.Restart()
-		<-time.After(w.policy.ClaimTTL / 2)
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		_, worker := w.Worker(1, devworker.Options{ProveTime: time.Minute})
+		p := w.Start()
+		w.Start()
+		w.Post("claim", "a")
+		w.AwaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 0 })
+		epoch, err := epochOf(w)
+		w.OK(err)
+		w.Redis.Restart()
+		<-time.After(w.Policy.ClaimTTL / 2)
 		if p.Recovering() == "" {
 			t.Error("it goes on before the others were heard")
 		}
-		w.post("other", "b")
-		x, err := p.Explain(w.ctx, "b")
-		w.ok(err)
+		w.Post("other", "b")
+		x, err := p.Explain(w.Ctx, "b")
+		w.OK(err)
 		if x.Wait.Code != lifecycle.WaitRecovery {
 			t.Errorf("explained: %+v", x)
 		}
-		w.once("a", "b")
+		w.Once("a", "b")
 		if p.Recovering() != "" {
 			t.Errorf("recovering: %s", p.Recovering())
 		}
-		after, err := w.epoch()
-		w.ok(err)
+		after, err := epochOf(w)
+		w.OK(err)
 		if after != epoch {
 			t.Errorf("epoch %s, was %s: nothing was forgotten", after, epoch)
 		}
-		if got := len(w.get("a").Attempts); got != 1 {
+		if got := len(w.Get("a").Attempts); got != 1 {
 			t.Errorf("%d attempts of a", got)
 		}
 		if told := worker.Told(); len(told) != 2 {
@@ -202,8 +183,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-func (w *world) epoch() (string, error) {
-	log, err := w.store.ReadLog(w.ctx, 0, 1)
+func epochOf(w *harness.World) (string, error) {
+	log, err := w.Store.ReadLog(w.Ctx, 0, 1)
 	return log.Epoch, err
 }
 
@@ -211,18 +192,18 @@ func (w *world) epoch() (string, error) {
 func TestEpoch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		w.worker(1, devworker.Options{ProveTime: time.Minute})
-		w.start()
-		w.post("claim", "a")
-		replica := w.watchFor("a", redistest.Snapshot{}, points[2].reached)
-		epoch, err := w.epoch()
-		w.ok(err)
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Worker(1, devworker.Options{ProveTime: time.Minute})
+		w.Start()
+		w.Post("claim", "a")
+		replica := watchFor(w, "a", redistest.Snapshot{}, points[2].reached)
+		epoch, err := epochOf(w)
+		w.OK(err)
 		<-time.After(time.Second) // it has been told that this is stored
-		w.redis.FailOver(replica)
-		w.once("a")
-		after, err := w.epoch()
-		w.ok(err)
+		w.Redis.FailOver(replica)
+		w.Once("a")
+		after, err := epochOf(w)
+		w.OK(err)
 		if after == epoch {
 			t.Errorf("epoch %s, as before", after)
 		}
@@ -230,12 +211,12 @@ func TestEpoch(t *testing.T) {
 }
 
 // strange signs a command of an account that no transaction of ours has made.
-func (w *world) strange(account string, nonce uint32) {
+func strange(w *harness.World, account string, nonce uint32) {
 	w.Helper()
 	command, err := devnet.Build(devnet.Plan{Payer: account, Nonce: nonce, Fee: 200_000_000, Memo: "hello"})
-	w.ok(err)
-	_, err = w.node(0).Send(w.ctx, command)
-	w.ok(err)
+	w.OK(err)
+	_, err = w.Node(0).Send(w.Ctx, command)
+	w.OK(err)
 }
 
 // TestStrangeNonce: the sender whose account somebody else has used stops, with a
@@ -243,36 +224,36 @@ func (w *world) strange(account string, nonce uint32) {
 func TestStrangeNonce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1})
-		used, _ := w.worker(1, devworker.Options{ProveTime: time.Minute})
-		w.worker(2, devworker.Options{ProveTime: time.Minute})
-		first := w.start()
-		w.post("q1", "a")
-		w.post("q2", "b")
-		w.once("a", "b")
-		first.stop()
-		w.strange(used, 1)
-		<-time.After(2 * slot)
-		w.start()
-		w.post("q1", "c")
-		w.post("q2", "d")
-		w.await("c", lifecycle.Done, 2*time.Hour)
-		w.await("d", lifecycle.Done, 2*time.Hour)
-		s, err := w.pool.Get(w.ctx, used)
-		w.ok(err)
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		used, _ := w.Worker(1, devworker.Options{ProveTime: time.Minute})
+		w.Worker(2, devworker.Options{ProveTime: time.Minute})
+		first := w.Start()
+		w.Post("q1", "a")
+		w.Post("q2", "b")
+		w.Once("a", "b")
+		first.Stop()
+		strange(w, used, 1)
+		<-time.After(2 * harness.Slot)
+		w.Start()
+		w.Post("q1", "c")
+		w.Post("q2", "d")
+		w.Await("c", lifecycle.Done, 2*time.Hour)
+		w.Await("d", lifecycle.Done, 2*time.Hour)
+		s, err := w.Pool.Get(w.Ctx, used)
+		w.OK(err)
 		if s.Reason != lifecycle.StoppedNonce || s.Detail == "" {
 			t.Errorf("the sender: %+v", s)
 		}
-		if got := w.get("d").Sender; got == used || w.get("c").Sender == used {
+		if got := w.Get("d").Sender; got == used || w.Get("c").Sender == used {
 			t.Errorf("it was bound all the same")
 		}
-		w.ok(w.pool.Resume(w.ctx, used))
+		w.OK(w.Pool.Resume(w.Ctx, used))
 		for i := range 4 {
-			w.post(fmt.Sprintf("r%d", i), fmt.Sprintf("e%d", i))
+			w.Post(fmt.Sprintf("r%d", i), fmt.Sprintf("e%d", i))
 		}
-		w.once("e0", "e1", "e2", "e3")
+		w.Once("e0", "e1", "e2", "e3")
 		if !slices.ContainsFunc([]string{"e0", "e1", "e2", "e3"},
-			func(uid string) bool { return w.get(uid).Sender == used }) {
+			func(uid string) bool { return w.Get(uid).Sender == used }) {
 			t.Error("it was not bound again")
 		}
 	})
@@ -283,17 +264,18 @@ func TestStrangeNonce(t *testing.T) {
 // for longer than for a failover.
 func TestFailoverForgetsAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, devnet.Config{FillRate: 1, Nodes: 2})
+		w := harness.New(t, devnet.Config{FillRate: 1, Nodes: 2})
 		for n := range uint64(3) {
-			w.worker(n, devworker.Options{ProveTime: time.Minute})
+			w.Worker(n, devworker.Options{ProveTime: time.Minute})
 		}
-		w.post("claim", "a")
-		w.post("claim", "b")
-		p := w.start()
-		replica := w.watchFor("a", w.redis.Snapshot(), func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Done })
-		w.awaitTxn("b", "open", time.Hour, func(t *lifecycle.Transaction) bool { return t.Open() })
+		w.Post("claim", "a")
+		w.Post("claim", "b")
+		p := w.Start()
+		replica := watchFor(w, "a", w.Redis.Snapshot(),
+			func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Done })
+		w.AwaitTxn("b", "open", time.Hour, func(t *lifecycle.Transaction) bool { return t.Open() })
 		at := time.Now()
-		w.redis.FailOver(replica)
+		w.Redis.FailOver(replica)
 		for p.Recovering() == "" {
 			if <-time.After(100 * time.Millisecond); time.Since(at) > time.Minute {
 				t.Fatal("the failover is not noticed")
@@ -306,7 +288,7 @@ func TestFailoverForgetsAnEnd(t *testing.T) {
 			t.Errorf("nothing is bound or sent for %v", shut)
 		}
 		for _, uid := range []string{"a", "b"} {
-			w.awaitTxn(uid, "done", time.Hour, func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Done })
+			w.AwaitTxn(uid, "done", time.Hour, func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Done })
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package sequencer_test
+package simulation
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/sequencer/harness"
 )
 
 // dial is a dialer for calls over one boundary. Where again is set, a request
@@ -37,7 +38,7 @@ func (h *host) dial(b boundary, lane string, again bool, victim *host,
 				return nil, errors.New("connection refused")
 			case c.plan == crashBefore:
 				victim.crash()
-				return nil, errDead
+				return nil, harness.ErrDead
 			case c.plan == twice && again:
 				c.dial = dial
 			}
@@ -56,7 +57,7 @@ func (h *host) dial(b boundary, lane string, again bool, victim *host,
 		if h.conns == nil {
 			_ = c.Conn.Close()
 			c.once.Do(func() { close(c.gone) })
-			return nil, errDead
+			return nil, harness.ErrDead
 		}
 		h.conns[c] = true
 		return c, nil
@@ -178,7 +179,7 @@ func (c *brittle) Write(p []byte) (int, error) {
 		return len(p), nil
 	case crashBefore:
 		c.victim.crash()
-		return 0, errDead
+		return 0, harness.ErrDead
 	case lateRequest:
 		if sent.late = c.late(); !c.each {
 			c.wait(sent.late)
@@ -222,7 +223,7 @@ func (c *brittle) Read(p []byte) (int, error) {
 		return 0, io.ErrUnexpectedEOF
 	case crashAfter:
 		c.victim.crash()
-		return 0, errDead
+		return 0, harness.ErrDead
 	case lateReply:
 		c.wait(c.late())
 		c.mu.Lock()

@@ -1,4 +1,4 @@
-package sequencer_test
+package simulation
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -17,7 +18,7 @@ import (
 type tally struct {
 	name     string
 	began    time.Time
-	rows     []row
+	rows     []harness.Row
 	mu       sync.Mutex
 	reached  []int
 	hits     map[boundary]map[string]int
@@ -34,7 +35,7 @@ type tally struct {
 
 func newTally(name string) *tally {
 	y := &tally{
-		name: name, began: time.Now(), rows: rows(), hits: map[boundary]map[string]int{}, ends: map[string]int{},
+		name: name, began: time.Now(), rows: harness.Rows(), hits: map[boundary]map[string]int{}, ends: map[string]int{},
 		calls: map[boundary]uint64{}, printed: time.Now(),
 	}
 	y.reached = make([]int, len(y.rows))
@@ -45,7 +46,7 @@ func (y *tally) observe(before, after *lifecycle.Transaction, s *lifecycle.Step)
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	for i, r := range y.rows {
-		if r.hit(before, after, s) {
+		if r.Hit(before, after, s) {
 			y.reached[i]++
 		}
 	}
@@ -152,7 +153,7 @@ func (y *tally) missing() (all []string) {
 	}
 	for i, r := range y.rows {
 		if y.reached[i] == 0 && y.done >= enoughForRows {
-			all = append(all, "the row "+r.name)
+			all = append(all, "the row "+r.Name)
 		}
 	}
 	for b, faults := range possible() {
@@ -187,7 +188,7 @@ func (y *tally) String() string {
 		fmt.Fprintf(&b, "%9d  calls %s, %.1f a minute\n", y.calls[at], at, float64(y.calls[at])/max(1, y.lasted.Minutes()))
 	}
 	for i, r := range y.rows {
-		fmt.Fprintf(&b, "%9d  row: %s\n", y.reached[i], r.name)
+		fmt.Fprintf(&b, "%9d  row: %s\n", y.reached[i], r.Name)
 	}
 	for _, at := range slices.Sorted(maps.Keys(y.hits)) {
 		for _, what := range slices.Sorted(maps.Keys(y.hits[at])) {

@@ -1,4 +1,4 @@
-package sequencer_test
+package simulation
 
 import (
 	"cmp"
@@ -140,7 +140,7 @@ func (c *checker) whose(command devnet.Command) string {
 // effects are what succeeded on the best chain, by uid, in the order of the chain.
 func (c *checker) effects() (byUID map[string][]devnet.Effect, order []string) {
 	byUID = map[string][]devnet.Effect{}
-	for _, e := range c.s.net.Effects() {
+	for _, e := range c.s.Net.Effects() {
 		uid := c.whose(e.Command)
 		if uid != "" {
 			c.ends(uid, &e.Command)
@@ -162,13 +162,13 @@ func (c *checker) ends(uid string, x *devnet.Command) {
 
 // pooled is what nodes that others listen to hold of a transaction and can still land.
 func (c *checker) pooled(uid string) (commands []devnet.Command) {
-	slot := c.s.net.Slot()
+	slot := c.s.Net.Slot()
 	for n := range c.s.nodes {
-		if c.s.net.Node(n).Faults().Isolated {
+		if c.s.Net.Node(n).Faults().Isolated {
 			continue
 		}
-		for _, x := range c.s.net.Node(n).Waiting() {
-			account, _ := c.s.net.Account(x.Payer)
+		for _, x := range c.s.Net.Node(n).Waiting() {
+			account, _ := c.s.Net.Account(x.Payer)
 			if c.whose(x) == uid && x.Nonce >= account.Nonce && x.ValidUntil >= slot {
 				commands = append(commands, x)
 			}
@@ -229,7 +229,7 @@ func (c *checker) strange(x devnet.Command, t *txnDoc) bool {
 	if c.memos[x.Memo] == "" {
 		return c.nameless(x)
 	}
-	lasts := uint32(c.s.policy.ValidSlots) + uint32((c.s.policy.DispatchTimeout+simSlot-1)/simSlot)
+	lasts := uint32(c.s.Policy.ValidSlots) + uint32((c.s.Policy.DispatchTimeout+simSlot-1)/simSlot)
 	planned := c.s.began.Add(time.Duration(int(x.ValidUntil)-int(lasts)) * simSlot) // at the earliest
 	return slices.ContainsFunc(c.gaps,
 		func(g gap) bool { return !planned.After(g.until) && !t.ReceivedAt.Before(g.until) })
@@ -260,14 +260,14 @@ func (c *checker) nameless(x devnet.Command) bool {
 // mistaken reports whether a hash is that of what a worker sent for another
 // transaction than uid, and nobody can know which.
 func (c *checker) mistaken(hash, uid string) bool {
-	return slices.ContainsFunc(c.s.net.Effects(), func(e devnet.Effect) bool {
+	return slices.ContainsFunc(c.s.Net.Effects(), func(e devnet.Effect) bool {
 		return e.Hash == hash && c.whose(e.Command) != uid && c.nameless(e.Command)
 	})
 }
 
 // forgotten reports whether a command of an account is one that nobody can know.
 func (c *checker) forgotten(account string) bool {
-	for _, e := range c.s.net.Effects() {
+	for _, e := range c.s.Net.Effects() {
 		uid := c.whose(e.Command)
 		if e.Payer != account || uid == "" {
 			continue
@@ -292,12 +292,12 @@ func describe(es []devnet.Effect) string {
 // reconciled reports whether the Redis that answers now is the one that was last compared
 // with the chain.
 func (s *sim) reconciled() bool {
-	keys, err := s.redis.Client.Keys(s.ctx, "*is:server").Result()
+	keys, err := s.Redis.Client.Keys(s.Ctx, "*is:server").Result()
 	if err != nil || len(keys) != 1 {
 		return false
 	}
-	info, err := s.redis.Client.InfoMap(s.ctx, "replication").Result()
-	return err == nil && s.redis.Client.Get(s.ctx, keys[0]).Val() == info["Replication"]["master_replid"]
+	info, err := s.Redis.Client.InfoMap(s.Ctx, "replication").Result()
+	return err == nil && s.Redis.Client.Get(s.Ctx, keys[0]).Val() == info["Replication"]["master_replid"]
 }
 
 // ways are the arrows of the state table: DONE can be reached from wherever an
@@ -324,7 +324,7 @@ var holding = []string{"dispatching", "sent", "watching", "failing", "delayed"}
 // table. Since the log tells every change at its instant, it also tells whether
 // a queue ever ran two, or a sender served two.
 func (c *checker) events() {
-	es, err := c.s.desk.store.Events(c.s.ctx, c.last, 10_000)
+	es, err := c.s.desk.Store.Events(c.s.Ctx, c.last, 10_000)
 	if err != nil {
 		return // Redis is one of the things that fail
 	}
@@ -412,7 +412,7 @@ func (c *checker) inTurn(e *queues.Event) {
 	case e.From == lifecycle.PhaseWaiting && to == "dispatching":
 		before := c.ended[queue]
 		delete(c.ended, queue)
-		if before.uid == "" || before.uid == e.ID || e.At.Sub(before.at) >= c.s.policy.CallbackWait-time.Second {
+		if before.uid == "" || before.uid == e.ID || e.At.Sub(before.at) >= c.s.Policy.CallbackWait-time.Second {
 			return
 		}
 		if at := c.told()[before.told]; at.IsZero() || at.After(e.At.Add(time.Second)) {
@@ -438,7 +438,7 @@ func (c *checker) binding(n int64, uid, to, sender string) {
 	if c.bound[uid] = sender; sender == "" {
 		c.fail("event %d: %s runs without a sender", n, uid)
 	}
-	if c.s.policy.Width < 2 && c.inFlight(queue, uid) > 0 {
+	if c.s.Policy.Width < 2 && c.inFlight(queue, uid) > 0 {
 		c.fail("event %d: queue %s runs %s beside another", n, queue, uid)
 	}
 }

@@ -1,7 +1,6 @@
-package sequencer_test
+package simulation
 
 import (
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -10,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"mina-sequencer/sequencer/harness"
 )
 
 // A boundary is a line between two parts of the service that calls cross.
@@ -224,8 +225,6 @@ type host struct {
 	conns map[*brittle]bool
 }
 
-var errDead = errors.New("this process is dead")
-
 func newHost(name string, in *injector, die func()) *host {
 	return &host{name: name, in: in, die: die, conns: map[*brittle]bool{}}
 }
@@ -298,7 +297,7 @@ func (h *host) running(gone <-chan struct{}) error {
 		}
 	}
 	if h.dead.Load() {
-		return errDead
+		return harness.ErrDead
 	}
 	return nil
 }

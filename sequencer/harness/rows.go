@@ -1,4 +1,4 @@
-package sequencer_test
+package harness
 
 import (
 	"slices"
@@ -6,11 +6,11 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 )
 
-// A row is one line of the state table of the contract, or one case of a line, as it
+// A Row is one line of the state table of the contract, or one case of a line, as it
 // shows in a stored change.
-type row struct {
-	name string
-	hit  func(before, after *lifecycle.Transaction, s *lifecycle.Step) bool
+type Row struct {
+	Name string
+	Hit  func(before, after *lifecycle.Transaction, s *lifecycle.Step) bool
 }
 
 type hit = func(before, after *lifecycle.Transaction, s *lifecycle.Step) bool
@@ -41,8 +41,8 @@ func code(want string) hit {
 	return func(_, _ *lifecycle.Transaction, s *lifecycle.Step) bool { return s.Aside.Code == want }
 }
 
-// rows are the state table of the contract.
-func rows() []row {
+// Rows are the state table of the contract.
+func Rows() []Row {
 	const (
 		waiting, dispatching = lifecycle.PhaseWaiting, lifecycle.PhaseDispatching
 		sent, watching       = lifecycle.PhaseSent, lifecycle.PhaseWatching
@@ -52,7 +52,7 @@ func rows() []row {
 	)
 	held := func(_, _ *lifecycle.Transaction, s *lifecycle.Step) bool { return s.Aside.Hold > 0 }
 	permanent := func(_, a *lifecycle.Transaction, _ *lifecycle.Step) bool { return a.Ending == "" }
-	return []row{
+	return []Row{
 		{"bound", leads(waiting, dispatching, lifecycle.ReasonBound)},
 		{"landed", func(b, a *lifecycle.Transaction, s *lifecycle.Step) bool {
 			return b.Phase.Bound() && a.Phase == done && s.Reason == lifecycle.ReasonLanded

@@ -1,4 +1,4 @@
-package sequencer_test
+package simulation
 
 import (
 	"slices"
@@ -59,18 +59,18 @@ func (c *checker) overdue(t *txnDoc) {
 		at = t.ReceivedAt
 	}
 	deep := 0
-	for _, slot := range c.s.net.Slots() {
+	for _, slot := range c.s.Net.Slots() {
 		if over := c.s.over(slot); !over.Before(t.ExpiresAt) {
-			if deep++; deep == c.s.policy.SettleDepth+1 && over.After(at) {
+			if deep++; deep == c.s.Policy.SettleDepth+1 && over.After(at) {
 				at = over
 			}
 		}
 	}
-	if deep <= c.s.policy.SettleDepth {
+	if deep <= c.s.Policy.SettleDepth {
 		return // that took fewer blocks: it never was open, or something settled it before
 	}
 	ended, err := time.Parse(time.RFC3339, t.DoneAt)
-	c.s.ok(err)
+	c.s.OK(err)
 	if over := c.followed(t, at); over.After(at) {
 		at = over
 	}
@@ -86,7 +86,7 @@ func (c *checker) followed(t *txnDoc, up time.Time) (over time.Time) {
 	}
 	last := t.Attempts[len(t.Attempts)-1]
 	for i := range c.s.posts {
-		other, err := c.s.store.Get(c.s.ctx, c.s.posts[i].uid)
+		other, err := c.s.Store.Get(c.s.Ctx, c.s.posts[i].uid)
 		if err != nil || other.Queue != t.Queue || other.UID == t.UID {
 			continue
 		}

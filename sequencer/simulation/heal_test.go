@@ -1,4 +1,4 @@
-package sequencer_test
+package simulation
 
 import (
 	"net/http"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/harness"
 )
 
 // healing is the time within which everything must be final once all faults are
@@ -35,9 +36,9 @@ func (s *sim) heal() {
 	s.in.heal()
 	s.healed = time.Now()
 	s.story.tell("all faults are over")
-	s.redis.SetError("")
+	s.Redis.SetError("")
 	for n := range s.nodes {
-		s.ok(s.net.Node(n).SetFaults(devnet.Faults{}))
+		s.OK(s.Net.Node(n).SetFaults(devnet.Faults{}))
 	}
 	for _, r := range s.slots {
 		r.resume()
@@ -54,7 +55,7 @@ func (s *sim) heal() {
 			s.standAll() // a client may wait for one that was on its way out
 		}
 	}
-	for end := time.Now().Add(s.healing()); time.Now().Before(end); until(s.ctx, 2*time.Minute) {
+	for end := time.Now().Add(s.healing()); time.Now().Before(end); harness.Until(s.Ctx, 2*time.Minute) {
 		s.standAll()
 		s.reviveStaff() // one may die of a call that went wrong before, and ends late
 		s.check.always()
@@ -164,7 +165,7 @@ func (s *sim) restartsFor(t *txnDoc) (did bool) {
 		return false
 	}
 	for n := range s.nodes {
-		node := s.net.Node(n)
+		node := s.Net.Node(n)
 		if slices.ContainsFunc(node.Waiting(), func(c devnet.Command) bool { return s.check.whose(c) == t.UID }) {
 			s.story.tell("person: restarts node%d, which alone has %s", n, t.UID)
 			node.ClearPool()
@@ -213,7 +214,7 @@ func (s *sim) resolve(c *caller, t *txnDoc) answer {
 	}
 	path := "/transactions/" + t.UID + "/resolve"
 	if c.client != nil {
-		return c.do(s.ctx, "POST", path, body)
+		return c.do(s.Ctx, "POST", path, body)
 	}
 	a, _ := s.ask("POST", path, body, nil)
 	return a
@@ -223,9 +224,9 @@ func (s *sim) resolve(c *caller, t *txnDoc) answer {
 // to do costs nothing.
 func (s *sim) idle() {
 	const rest = 20 * time.Minute
-	until(s.ctx, 7*time.Minute) // what is on its way may end, and what was not heard be told again
+	harness.Until(s.Ctx, 7*time.Minute) // what is on its way may end, and what was not heard be told again
 	before := s.in.made()
-	until(s.ctx, rest)
+	harness.Until(s.Ctx, rest)
 	after := s.in.made()
 	for b, most := range map[boundary]uint64{
 		// A heartbeat each fifth of CLAIM_TTL, a cycle each CYCLE_INTERVAL, and the

@@ -1,4 +1,4 @@
-package sequencer_test
+package simulation
 
 import (
 	"math"
@@ -10,12 +10,12 @@ import (
 // trade has others come to the market, once in a slot: as many as blocks take or more, for
 // a few slots. Nobody comes any more once all faults are over.
 func (s *sim) trade() {
-	slot := s.net.Slot()
+	slot := s.Net.Slot()
 	if !s.auto || slot == s.traded {
 		return
 	}
 	s.traded = slot
-	s.ok(s.net.Trade(&devnet.Market{
+	s.OK(s.Net.Trade(&devnet.Market{
 		Seed: uint64(s.dice), Stays: 4,
 		Arrivals: func(slot uint32) float64 { return float64(6 + s.pick(14, "arrivals", uint64(slot))) },
 		Pays:     func(r *rand.Rand, _ uint32) float64 { return 0.01e9 * math.Exp(r.NormFloat64()) },

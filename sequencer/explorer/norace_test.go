@@ -1,5 +1,0 @@
-//go:build !race
-
-package explorer
-
-const raced = false

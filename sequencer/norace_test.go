@@ -1,5 +1,0 @@
-//go:build !race
-
-package sequencer_test
-
-const raced = false
