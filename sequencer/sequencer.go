@@ -214,11 +214,10 @@ func (s *Sequencer) Run(ctx context.Context) error {
 
 	s.Store.Changed, s.Store.Heed = s.changed, s.heed
 	// The first heartbeat comes before the first bind, the last when all have ended.
-	alive, die := context.WithCancel(work)
-	s.heartbeat(alive)
+	s.heartbeat(work)
 	var heartbeats, loops sync.WaitGroup
-	heartbeats.Go(func() { s.heartbeatLoop(alive) })
-	heartbeats.Go(func() { s.Store.Listen(alive) })
+	heartbeats.Go(func() { s.heartbeatLoop(work) })
+	heartbeats.Go(func() { s.Store.Listen(work) })
 	loops.Go(func() { s.pollLoop(ctx) })
 	loops.Go(func() { s.careLoop(ctx) })
 	for _, b := range s.books {
@@ -234,10 +233,9 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	select {
 	case <-ended:
 	case <-time.After(s.Policy.ShutdownTimeout):
-		stop()
-		<-ended
 	}
-	die()
+	stop() // also what any heartbeat has begun, whoever asked for it
+	<-ended
 	heartbeats.Wait()
 	s.recovery.Wait()
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

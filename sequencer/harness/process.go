@@ -57,7 +57,14 @@ func (w *World) Launch(l Links) *Process {
 	w.Helper()
 	p := w.Process(l)
 	ctx, cancel := context.WithCancel(context.Background())
-	p.Stop = func() { cancel(); <-p.done }
+	p.Stop = func() {
+		cancel()
+		select {
+		case <-p.done:
+		case <-time.After(time.Hour): // nothing would end: the chain goes on for ever
+			panic(w.Name() + ": a process was told to end an hour ago, and has not")
+		}
+	}
 	p.Kill = func() {
 		p.Cut.Store(true)
 		_ = l.Redis.Close()

@@ -292,3 +292,29 @@ func TestFailoverForgetsAnEnd(t *testing.T) {
 		}
 	})
 }
+
+// TestEndsWhileReconciling: a process is told to end while no node answers, and Redis is
+// another one, as it has learnt by what a worker answered. It does not wait for the nodes.
+func TestEndsWhileReconciling(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := harness.New(t, devnet.Config{})
+		_, worker := w.Worker(1, devworker.Options{})
+		worker.Fail(devworker.Fault{Kind: devworker.Hang, After: true})
+		w.Post("q", "a")
+		before := w.Redis.Snapshot()
+		p := w.Start()
+		<-time.After(10 * time.Second) // between two heartbeats
+		if n := worker.Calls()[devworker.Prove]; n != 1 {
+			t.Fatalf("its worker was asked %d times", n)
+		}
+		w.Web.Unplug("node0", true)
+		w.Redis.FailOver(before)
+		worker.Release()
+		<-time.After(3 * time.Minute) // nothing else is under way
+		if p.Recovering() == "" {
+			t.Error("it has not met another Redis")
+		}
+		p.Stop()
+	})
+}
