@@ -158,7 +158,7 @@ type crashSum struct{ kills, missed, unknown atomic.Int64 }
 func crashPolicy() lifecycle.Policy {
 	policy := harness.Policy()
 	policy.CycleInterval, policy.InclusionInterval, policy.DispatchTimeout = 5*time.Minute, time.Minute, 2*time.Minute
-	policy.RetryDelay, policy.RetryDelayMax, policy.CallbackWait = 30*time.Second, time.Minute, time.Minute
+	policy.RetryDelay, policy.RetryDelayMax = 30*time.Second, time.Minute
 	policy.SettleDepth, policy.Finality, policy.ClaimTTL = 2, 3, 20*time.Minute
 	return policy
 }
