@@ -74,14 +74,12 @@ func (s *Sequencer) tick(ctx context.Context) time.Duration {
 // look has claimed transactions that are due looked at: they were taken over, or a
 // person has moved them on, or the answer to their bind was lost.
 func (s *Sequencer) look(ctx context.Context, uids []string) {
+	due := word{changed: true, due: true}
 	var strange []string
 	for _, uid := range uids {
-		if !s.drives(uid) {
+		if !s.leave(uid, due) {
 			strange = append(strange, uid)
-			continue
 		}
-		s.putOff(ctx, uid)
-		s.changed(uid) // what changes from now on makes it due again
 	}
 	ts, err := s.Store.Claimed(ctx, strange)
 	if err != nil {
@@ -95,29 +93,24 @@ func (s *Sequencer) look(ctx context.Context, uids []string) {
 		}
 		if s.owns(t) {
 			s.own(s.newOwner(t, lifecycle.Local{}))
-			s.putOff(ctx, t.UID)
-			s.changed(t.UID) // meanwhile, perhaps
+			s.leave(t.UID, due)
 		}
 	}
 }
 
 // changed tells the owner of a transaction, if this process has it, that somebody else has
 // changed its record.
-func (s *Sequencer) changed(uid string) {
+func (s *Sequencer) changed(uid string) { s.leave(uid, word{changed: true}) }
+
+// leave leaves word to the owner of a transaction, and reports whether this process has it.
+func (s *Sequencer) leave(uid string, w word) bool {
 	s.mu.Lock()
 	o := s.owners[uid]
 	s.mu.Unlock()
 	if o != nil {
-		o.leave(word{changed: true})
+		o.leave(w)
 	}
-}
-
-// putOff has no clock of the store look at what has an owner. If this fails, it is due
-// once more, which is harmless.
-func (s *Sequencer) putOff(ctx context.Context, uid string) {
-	if err := s.Store.Postpone(ctx, s.process, uid, queues.Never); err != nil {
-		s.Log.Warn("a claim is still due", "err", err)
-	}
+	return o != nil
 }
 
 // now is the time by the clock of Redis, which due times are given in.

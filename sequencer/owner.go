@@ -51,6 +51,7 @@ type word struct {
 	txn     *lifecycle.Transaction // that result tells of
 	changed bool
 	anew    bool // and what the store was asked is to be asked anew
+	due     bool // by the clock of the store
 	// unhurried: nobody waits for what follows.
 	unhurried bool
 }
@@ -116,6 +117,9 @@ func (o *owner) run(ctx context.Context) {
 		if !running {
 			return
 		}
+		if slices.ContainsFunc(words, func(w word) bool { return w.due }) {
+			o.putOff(ctx)
+		}
 		for _, w := range words {
 			switch {
 			case w.anew:
@@ -130,6 +134,15 @@ func (o *owner) run(ctx context.Context) {
 		}
 		more = o.act(ctx, live)
 		o.show()
+	}
+}
+
+// putOff has no clock of the store look at what has an owner. The owner does so, and reads the
+// record then: what changes after that makes it due again, also should the owner be gone. If
+// this fails, it is due once more, which is harmless.
+func (o *owner) putOff(ctx context.Context) {
+	if err := o.s.Store.Postpone(ctx, o.s.process, o.uid, queues.Never); err != nil {
+		o.s.Log.Warn("a claim is still due", "err", err)
 	}
 }
 

@@ -189,3 +189,32 @@ func TestHeed(t *testing.T) {
 		}
 	}
 }
+
+// TestDueUntilRead: what is due stays so until its owner is about to read it. One that was just
+// leaving, and did not come to that, leaves it due: another binding of it may be what nobody
+// here has been told of.
+func TestDueUntilRead(t *testing.T) {
+	t.Parallel()
+	l := newListed(t)
+	due := func() []string {
+		k, err := l.Store.Tick(l.ctx, queues.TickRequest{Process: l.process, Most: 10, Lease: time.Minute})
+		l.ok(err)
+		return k.Due
+	}
+	for !slices.Equal(due(), []string{"b"}) {
+		<-time.After(time.Millisecond)
+	}
+	o := &owner{s: l.Sequencer, uid: "b", running: true}
+	l.owners["b"] = o
+	l.look(l.ctx, due())
+	if !slices.Equal(o.words, []word{{changed: true, due: true}}) {
+		t.Errorf("its owner has been told %+v", o.words)
+	}
+	if got := due(); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("due before its owner has read it: %q", got)
+	}
+	o.putOff(l.ctx)
+	if got := due(); len(got) > 0 {
+		t.Errorf("due after that: %q", got)
+	}
+}
