@@ -92,7 +92,7 @@ func (s *Sequencer) look(ctx context.Context, uids []string) {
 			return
 		}
 		if s.owns(t) {
-			s.own(s.newOwner(t, lifecycle.Local{}))
+			s.own(s.newOwner(t, lifecycle.Local{}), nil)
 			s.leave(t.UID, due)
 		}
 	}
@@ -173,11 +173,10 @@ func (s *Sequencer) bindWhile(ctx context.Context, possible func() bool, r queue
 			s.mu.Lock()
 			delete(s.released, b.Sender)
 			s.mu.Unlock()
-			s.lists(b.Transaction.Queue, []string{b.Transaction.UID}, b.Width)
 			o := s.newOwner(b.Transaction, lifecycle.BoundHere(&sender))
 			o.worker = dispatcher.Worker{AccountID: b.Sender, URL: b.URL}
 			s.boundHere(b.Transaction)
-			s.own(o)
+			s.own(o, func() { s.lists(b.Transaction.Queue, []string{b.Transaction.UID}, b.Width) })
 		}
 		if len(bound) < n {
 			return

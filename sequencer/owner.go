@@ -67,11 +67,16 @@ func (s *Sequencer) newOwner(t *lifecycle.Transaction, local lifecycle.Local) *o
 	return o
 }
 
-// own has o drive its transaction from now on. If this process drives it already, that
-// one reads it anew: the claim may be another one.
-func (s *Sequencer) own(o *owner) {
+// own has o drive its transaction from now on, and bound, if it was bound just now, list it
+// with what runs of its queue. If this process drives it already, that one reads it anew: the
+// claim may be another one. It is all done at once: who drove it before may be leaving, and
+// takes it off that list.
+func (s *Sequencer) own(o *owner, bound func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if bound != nil {
+		bound()
+	}
 	if known := s.owners[o.uid]; known != nil {
 		known.leave(word{changed: true})
 		return

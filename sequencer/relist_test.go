@@ -218,3 +218,19 @@ func TestDueUntilRead(t *testing.T) {
 		t.Errorf("due after that: %q", got)
 	}
 }
+
+// TestBoundWhileLeaving: an owner that was just leaving what is bound again stays, for it is to
+// read that, and takes it off no list.
+func TestBoundWhileLeaving(t *testing.T) {
+	t.Parallel()
+	l := newListed(t)
+	l.lists("q", []string{"a", "b"}, 0)
+	leaving := &owner{s: l.Sequencer, uid: "c", running: true}
+	l.owners["c"] = leaving
+	l.behind("b", "c")
+	l.own(&owner{s: l.Sequencer, uid: "c"}, func() { l.addLast("q", l.trains["q"], "c") })
+	if l.drop(leaving) {
+		t.Error("it has left")
+	}
+	l.runs("a", "b", "c")
+}

@@ -28,17 +28,16 @@ type shown struct {
 	stale  bool // it is to be read anew
 }
 
-// lists notes what runs of a queue, and how wide a person has made that, 0 for not.
+// lists notes what was bound of a queue, and how wide a person has made that, 0 for not. It is
+// called under mu.
 func (s *Sequencer) lists(queue string, uids []string, width int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.list(queue, uids, width)
 	t := s.trains[queue]
 	t.held = false
 	t.changes++
 }
 
-// list is lists under mu.
+// list notes what runs of a queue, under mu.
 func (s *Sequencer) list(queue string, uids []string, width int) {
 	if len(uids) == 0 {
 		delete(s.trains, queue)
@@ -324,20 +323,17 @@ func (s *Sequencer) join(ctx context.Context, queue string) (joined bool) {
 		}
 		return false
 	}
-	s.addLast(queue, t, b.Transaction.UID)
 	sender := s.known(b.Sender, nil)
 	o := s.newOwner(b.Transaction, lifecycle.JoinedHere(&sender))
 	o.worker = dispatcher.Worker{AccountID: b.Sender, URL: b.URL}
 	s.boundHere(b.Transaction)
-	s.own(o)
+	s.own(o, func() { s.addLast(queue, t, b.Transaction.UID) })
 	return true
 }
 
 // addLast notes what was put behind t, which may have come to its end meanwhile, or have been
-// read anew.
+// read anew. It is called under mu.
 func (s *Sequencer) addLast(queue string, t *train, uid string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if now := s.trains[queue]; now != nil {
 		t = now
 	} else {
