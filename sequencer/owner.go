@@ -399,31 +399,6 @@ func (o *owner) look(finality int) (news bool) {
 	return news
 }
 
-// view is what this process knows around a transaction.
-func (s *Sequencer) view(t *lifecycle.Transaction, g lifecycle.Sighting) lifecycle.View {
-	_, known := s.Types.Lookup(t.Type)
-	return lifecycle.View{
-		Txn: t, Policy: s.policyOf(t.Type), Tip: s.tip(), Sighting: g, Now: s.now(), Clock: time.Now(),
-		Jitter: rand.Float64(), Known: known, Replicas: s.Store.Replicas > 0, Draining: s.draining.Load(),
-		Batch: s.batchOf(t), Market: s.marketOf(t.Type),
-	}
-}
-
-// policyOf is the policy with the depth at which a type is tried again.
-func (s *Sequencer) policyOf(typ string) *lifecycle.Policy {
-	d, ok := s.Types.Lookup(typ)
-	if !ok {
-		return &s.Policy
-	}
-	settler, ok := d.(dispatcher.Settler)
-	if !ok || settler.SettleDepth() <= 0 {
-		return &s.Policy
-	}
-	p := s.Policy
-	p.RetryDepth = settler.SettleDepth()
-	return &p
-}
-
 // record keeps facts although the claim is lost: they may be what settles it. Where
 // Redis has forgotten the attempt, all that this process knows is written back first:
 // it may not live to see the next heartbeat.
@@ -443,18 +418,6 @@ func (s *Sequencer) record(ctx context.Context, t *lifecycle.Transaction, r life
 		pause(ctx, try)
 	}
 	s.Log.Error("what a worker answered could not be stored", about(t)...)
-}
-
-// about is what a line of the log says of a transaction, under the keys that all such
-// lines have, and more.
-func about(t *lifecycle.Transaction, more ...any) []any {
-	if id := t.TraceID(); id != "" {
-		more = append(more, "trace_id", id)
-	}
-	return append([]any{
-		"txn", t.UID, "queue", t.Queue, "sender", t.Sender, "type", t.Type, "attempt", len(t.Attempts), "hash", t.Hash(),
-		"state", t.State(),
-	}, more...)
 }
 
 // pause waits a little longer for each try, from 50 ms to 5 s.
