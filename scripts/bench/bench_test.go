@@ -113,8 +113,11 @@ func TestProverSignsTheAttempt(t *testing.T) {
 	if err := dispatcher.CheckSigned(result.Signed, sender(0), attempt, mina.DecodeMemo); err != nil {
 		t.Error(err)
 	}
-	if _, err := mina.NewNode(server.URL+"/graphql", mina.NodeOptions{}).Send(t.Context(), json.RawMessage(result.Signed)); err != nil {
+	node := mina.NewNode(server.URL+"/graphql", mina.NodeOptions{})
+	if hash, err := node.Send(t.Context(), json.RawMessage(result.Signed)); err != nil {
 		t.Errorf("the chain refuses it: %v", err)
+	} else if hash != result.Hash {
+		t.Errorf("the node calls it %s, the worker %s", hash, result.Hash)
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, worker.URL+"/on-success/"+kind, strings.NewReader("{}"))
 	if err != nil {
