@@ -60,15 +60,11 @@ func newWorld(c devnet.Config) (*world, error) {
 	return w, nil
 }
 
-// newProver returns a worker that answers at once, with the hash as the kit's workers do: it
+// newProver returns a worker that answers at once, with the hash, as the kit's workers do: it
 // fills a command that was made before. What a proof takes is not what is measured.
 func newProver(account string) (http.HandlerFunc, error) {
 	blank := devnet.Plan{Payer: account, Nonce: 4_111_111_111, Fee: 4_222_222_222_222, ValidUntil: 4_033_333_333, Memo: "memo"}
 	command, err := devnet.Build(blank)
-	if err != nil {
-		return nil, err
-	}
-	quoted, err := json.Marshal(string(command))
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +73,14 @@ func newProver(account string) (http.HandlerFunc, error) {
 		return nil, err
 	}
 	number := func(n uint64) string { return strconv.FormatUint(n, 10) }
+	// The command is cut at its blanks once: what a worker costs is not what is measured.
 	blanks := []string{number(uint64(blank.Nonce)), number(blank.Fee), number(uint64(blank.ValidUntil)), memo}
-	bare, signed := newTemplate(string(command), blanks), newTemplate(string(quoted), blanks)
+	cuts := regexp.MustCompile(strings.Join(blanks, "|"))
+	pieces := cuts.Split(string(command), -1)
+	var order []int // which blank stands behind each piece but the last
+	for _, found := range cuts.FindAllString(string(command), -1) {
+		order = append(order, slices.Index(blanks, found))
+	}
 	return func(rw http.ResponseWriter, r *http.Request) {
 		var ask struct {
 			Attempt struct {
@@ -94,40 +96,20 @@ func newProver(account string) (http.HandlerFunc, error) {
 			http.Error(rw, "what is asked cannot be read", http.StatusBadRequest)
 			return
 		}
-		words := []string{number(uint64(ask.Attempt.Nonce)), number(ask.Attempt.Fee), number(uint64(ask.Attempt.ValidUntil)), encoded}
-		hash, err := devnet.Hash(bare.fill(nil, words))
+		fill := []string{number(uint64(ask.Attempt.Nonce)), number(ask.Attempt.Fee), number(uint64(ask.Attempt.ValidUntil)), encoded}
+		signed := make([]byte, 0, len(command)+100)
+		for i, which := range order {
+			signed = append(append(signed, pieces[i]...), fill[which]...)
+		}
+		signed = append(signed, pieces[len(pieces)-1]...)
+		hash, err := devnet.Hash(signed)
 		if err != nil {
 			http.Error(rw, err.Error(), http.StatusInternalServerError)
 			return
 		}
 		rw.Header().Set("Content-Type", "application/json")
-		out := signed.fill([]byte(`{"hash":"`+hash+`","signed":`), words)
-		_, _ = rw.Write(append(out, '}'))
+		_ = json.NewEncoder(rw).Encode(map[string]string{"signed": string(signed), "hash": hash})
 	}, nil
-}
-
-// A template is a text with blanks. It is cut at them once, for what a worker costs is not
-// what is measured.
-type template struct {
-	pieces []string
-	order  []int // which blank stands behind each piece but the last
-}
-
-func newTemplate(text string, blanks []string) (t template) {
-	cuts := regexp.MustCompile(strings.Join(blanks, "|"))
-	t.pieces = cuts.Split(text, -1)
-	for _, found := range cuts.FindAllString(text, -1) {
-		t.order = append(t.order, slices.Index(blanks, found))
-	}
-	return t
-}
-
-// fill appends the text with its blanks filled.
-func (t *template) fill(to []byte, words []string) []byte {
-	for i, which := range t.order {
-		to = append(append(to, t.pieces[i]...), words[which]...)
-	}
-	return append(to, t.pieces[len(t.pieces)-1]...)
 }
 
 // senderSetting is the value of SEQUENCER_SENDERS for the first workers at addr.
