@@ -328,6 +328,7 @@ func (s *Sequencer) pollLoop(ctx context.Context) {
 		for uid, o := range s.owners {
 			news[uid] = o.look(s.Policy.Finality)
 		}
+		wanted := s.wanted.Swap(false) // before anybody hears of this look: it may ask for the next one
 		close(s.polled)
 		s.polled = make(chan struct{})
 		for queue, t := range s.trains {
@@ -337,7 +338,7 @@ func (s *Sequencer) pollLoop(ctx context.Context) {
 			s.joinSoon(queue, t)
 		}
 		s.mu.Unlock()
-		if s.wanted.Swap(false) {
+		if wanted {
 			s.Store.Signal()
 		}
 		select {

@@ -194,6 +194,7 @@ func TestOlderThanTheLog(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		s, r, _ := f.endpoint(func(o *Options) { o.MostParked, o.Keep = 3, time.Hour }, Definition{})
 		f.ok(s.Disable(f.ctx, "e"))
+		passes(time.Second) // until its owner knows
 		f.post("q", "a", "b", "c", "d")
 		f.to("a", lifecycle.PhaseFailed)
 		passes(55 * time.Minute)
@@ -416,6 +417,7 @@ func TestOrderInOneRead(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		s, r, _ := f.endpoint(nil, Definition{})
 		f.ok(s.Disable(f.ctx, "e"))
+		passes(time.Second) // until its owner knows
 		f.post("q", "a", "b")
 		for range 3 {
 			f.to("a", lifecycle.PhaseFailed)
