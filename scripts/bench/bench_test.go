@@ -33,6 +33,21 @@ func TestPayloadIsAVote(t *testing.T) {
 	}
 }
 
+func TestMonitored(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string][]any{
+		`1795660000.123456 [0 lua] "GET" "{s}:x:a"`:                              {"GET", "{s}:x:a"},
+		`1795660000.123456 [0 lua] "INFO" "replication"`:                         {"INFO", "replication"},
+		`1795660000.123456 [0 127.0.0.1:4] "set" "k" "a \"b\" \\ \x00\xe2\n"`:    {"set", "k", "a \"b\" \\ \x00\xe2\n"},
+		`1795660000.123456 [0 127.0.0.1:4] "evalsha" "1f" "2" "{s}:" "{s}:none"`: nil,
+		`1795660000.123456 [0 127.0.0.1:4] "info" "cpu"`:                         nil,
+	} {
+		if diff := cmp.Diff(want, monitored(line)); diff != "" {
+			t.Errorf("%s: -want +got\n%s", line, diff)
+		}
+	}
+}
+
 func TestMedian(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
