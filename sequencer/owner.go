@@ -305,6 +305,7 @@ func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action
 		Wait: o.s.Policy.CallbackWait, Lease: callbackLease, Limits: o.s.feeLimits(before, a.Step.Txn),
 		Budgets: o.s.budgets(before, a.Step.Txn), Width: o.s.Policy.Width,
 	}
+	o.s.foretell(c)
 	t, err := o.s.Store.Advance(ctx, c)
 	limit, costly := errors.AsType[*queues.FeeLimitError](err)
 	switch {
@@ -352,14 +353,6 @@ func (o *owner) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 	s.moved(before, t, step)
 	if before.Phase != t.Phase {
 		s.Log.Info("transaction", about(t, "code", step.Aside.Code, "reason", string(step.Reason))...)
-	}
-	if a := t.Attempt(t.Landed); a != nil && before.Phase.Bound() && t.Phase == lifecycle.PhaseDone {
-		if next, ok := step.Aside.Least[a.Sender]; ok {
-			s.sawNonce(a.Sender, next)
-		}
-	}
-	if before.Phase.Bound() && !t.Phase.Bound() {
-		s.releasedHere(before.Sender)
 	}
 	if t.Callback != "" && t.Phase.Final() && before.Phase != t.Phase {
 		s.tellSoon(t, o.worker)

@@ -122,15 +122,24 @@ func (s *Sequencer) sawNonce(sender string, next uint32) {
 	s.nonces[sender] = seenNonce{next, time.Now()}
 }
 
-// releasedHere notes that a sender was released: what is bound to it next can be planned
-// with its bind, if its nonce was seen.
-func (s *Sequencer) releasedHere(sender string) {
+// foretell notes what a change says of senders before it is stored: the next bind may come
+// before the answer. What it releases can be planned with that bind, if its nonce was seen.
+func (s *Sequencer) foretell(c *queues.Change) {
+	t := c.After
+	if !c.Before.Phase.Bound() || t.Phase.Bound() {
+		return
+	}
+	if a := t.Attempt(t.Landed); a != nil && t.Phase == lifecycle.PhaseDone {
+		if next, ok := c.Least[a.Sender]; ok {
+			s.sawNonce(a.Sender, next)
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen, ok := s.nonces[sender]
+	seen, ok := s.nonces[c.Before.Sender]
 	// What has a limit, or goes by the market, is weighed by itself.
 	if p := &s.Policy; ok && p.FeeLimit+p.FeeLimitSender+p.FeeLimitQueue+p.FeeLimitKey == 0 && !p.FeeAuto {
-		s.released[sender] = seen
+		s.released[c.Before.Sender] = seen
 	}
 }
 

@@ -71,12 +71,8 @@ local function take(index)
   fronts[index].at = fronts[index].at + 2
 end
 
--- known is the next nonce of a sender as the caller knows it.
-local function known(sender)
-  for i = groups + 1, #ARGV, 2 do
-    if ARGV[i] == sender then return ARGV[i + 1] end
-  end
-end
+local known = {} -- the next nonces of senders as the caller knows them
+for i = groups + 1, #ARGV, 2 do known[ARGV[i]] = ARGV[i + 1] end
 
 local POSTED = '^(%d+) %d+ (%S+) %S+ ?(%d*) ?(%d*) ?(%d*) ?[^ \n]* ?[^ \n]* ?([^ \n]*)'
 
@@ -112,7 +108,7 @@ local function pair(q, typ, sender, group)
   set(sender, 'queue', q.name)
   if t.fresh then
     put('past:' .. q.name, seq, uid)
-    if s.next ~= '' and begins .. expires .. dearest .. by == '' and known(sender) == s.next then
+    if s.next ~= '' and begins .. expires .. dearest .. by == '' and known[sender] == s.next then
       charge(t, sender, q.name, fee, 0, 0, {})
       t.record = ARGV[5] .. '"' .. sender .. '","nonce":' .. s.next .. ARGV[6]
     end

@@ -78,11 +78,13 @@ for i = 3, #ARGV, 6 do
       -- nothing else of the queue waits
       if later(begins) then put('due', begins, 'q:' .. name) else ready(q, uid, typ) end
     end
-    note(q)
   end
   answer[#answer + 1] = result
 end
-for name, uids in pairs(lines) do call('RPUSH', P .. 'line:' .. name, unpack(uids)) end
+for name, uids in pairs(lines) do
+  call('RPUSH', P .. 'line:' .. name, unpack(uids))
+  note(queues[name])
+end
 -- Each page takes what is its at once.
 local i = 1
 while i <= #fresh do

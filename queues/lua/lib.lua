@@ -126,7 +126,7 @@ end
 local function batchKey(typ, batch) return batch ~= '' and 'batch:' .. string.match(typ, '/(.*)$') .. '/' .. batch or nil end
 
 -- batchOf is the id of a batch by how the first line of what was posted ends.
-local function batchOf(more) return (select(3, string.match(more, '^' .. MORE))) end
+local function batchOf(more) return more == '' and '' or select(3, string.match(more, '^' .. MORE)) end
 
 -- What is removed while it stands in a line leaves its place vacant: '#' and its
 -- sequence, which is no uid. A list gives up no entry of its middle at once.
