@@ -214,35 +214,64 @@ func TestIdleCosts(t *testing.T) {
 }
 
 // TestNonceSeenOnce: what a sender's nonce is, and that it can pay, is asked once for what
-// follows at once, and planned with its bind.
+// follows at once, in its queue or in others, and planned with its bind.
 func TestNonceSeenOnce(t *testing.T) {
+	t.Parallel()
+	for name, queues := range map[string][3]string{"one queue": {"q", "q", "q"}, "three": {"q", "r", "s"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { nonceSeenOnce(t, queues) })
+		})
+	}
+}
+
+func nonceSeenOnce(t *testing.T, queues [3]string) {
+	w := harness.New(t, devnet.Config{FillRate: 1})
+	_, worker := w.Worker(1, devworker.Options{ProveTime: time.Second})
+	worker.Fail(devworker.Fault{Kind: devworker.Answer, Times: 3, After: true, // when no bind is under way
+		Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
+	var asked atomic.Int64
+	w.Web.Serve(w, "node0", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bytes.Contains(body, []byte("account(")) {
+			asked.Add(1)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		w.Net.Node(0).ServeHTTP(rw, r)
+	}))
+	for i, uid := range []string{"a", "b", "c"} {
+		w.Post(queues[i], uid)
+	}
+	w.Start()
+	w.Await("c", lifecycle.Done, time.Hour)
+	if n := asked.Load(); n != 2 { // once for all balances
+		t.Errorf("the node was asked %d times for accounts", n)
+	}
+	for uid, want := range map[string]int64{"a": 3, "b": 2, "c": 2} { // bound, planned, done
+		if got := w.Get(uid); got.Revision != want || got.Attempts[0].Nonce != w.Get("a").Attempts[0].Nonce {
+			t.Errorf("%s took %d writes, want %d: %+v", uid, got.Revision, want, got.Attempts)
+		}
+	}
+}
+
+// TestBoundBeforeTheAnswer: what is bound to a sender before this process hears that its release is
+// stored is planned with its bind, too.
+func TestBoundBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1})
-		_, worker := w.Worker(1, devworker.Options{})
-		worker.Fail(devworker.Fault{Kind: devworker.Answer, Times: 3,
+		_, worker := w.Worker(1, devworker.Options{ProveTime: time.Second})
+		worker.Fail(devworker.Fault{Kind: devworker.Answer, Times: 2, After: true,
 			Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
-		var asked atomic.Int64
-		w.Web.Serve(w, "node0", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			body, _ := io.ReadAll(r.Body)
-			if bytes.Contains(body, []byte("account(")) {
-				asked.Add(1)
-			}
-			r.Body = io.NopCloser(bytes.NewReader(body))
-			w.Net.Node(0).ServeHTTP(rw, r)
-		}))
-		for _, uid := range []string{"a", "b", "c"} {
-			w.Post("q", uid)
-		}
-		w.Start()
-		w.Await("c", lifecycle.Done, time.Hour)
-		if n := asked.Load(); n != 2 { // once for all balances
-			t.Errorf("the node was asked %d times for accounts", n)
-		}
-		for uid, want := range map[string]int64{"a": 3, "b": 2, "c": 2} { // bound, planned, done
-			if got := w.Get(uid); got.Revision != want || got.Attempts[0].Nonce != w.Get("a").Attempts[0].Nonce {
-				t.Errorf("%s took %d writes, want %d: %+v", uid, got.Revision, want, got.Attempts)
-			}
+		var answered atomic.Bool
+		client := w.Redis.NewClient()
+		client.AddHook(&slowOnce{word: string(lifecycle.OnSuccess), by: time.Minute, after: func() { answered.Store(true) }})
+		w.Launch(harness.Links{Dial: w.Web.Dial, Redis: client, Ended: func(error) {}})
+		w.Post("q", "a")
+		w.Await("a", lifecycle.Done, time.Hour)
+		w.Post("r", "b")
+		if b := w.Await("b", lifecycle.Done, time.Hour); b.Revision != 2 || answered.Load() {
+			t.Errorf("%d writes, answered: %t", b.Revision, answered.Load())
 		}
 	})
 }
