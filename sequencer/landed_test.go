@@ -80,7 +80,10 @@ func (s *slowOnce) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 }
 
 func (s *slowOnce) look(cmd redis.Cmder) {
-	if strings.Contains(fmt.Sprint(cmd.Args()...), s.word) && (s.armed == nil || s.armed()) && s.used.CompareAndSwap(false, true) {
+	if s.armed != nil && !s.armed() || !strings.Contains(fmt.Sprint(cmd.Args()...), s.word) {
+		return
+	}
+	if s.used.CompareAndSwap(false, true) {
 		<-time.After(s.by)
 		if s.after != nil {
 			s.after()
