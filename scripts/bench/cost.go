@@ -80,7 +80,7 @@ func (b *bench) cost(ctx context.Context) ([]row, error) {
 
 // overhear returns the commands that Redis runs meanwhile: those inside of scripts, and not the
 // scripts, nor what this process asks.
-func (b *bench) overhear(ctx context.Context, during func() error) (heard [][]any, err error) {
+func (b *bench) overhear(ctx context.Context, during func() error) ([][]any, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", b.addr)
 	if err != nil {
@@ -95,12 +95,17 @@ func (b *bench) overhear(ctx context.Context, during func() error) (heard [][]an
 		return nil, err
 	}
 	const last = "that was all"
-	ended := make(chan error, 1)
+	all, failed := make(chan [][]any, 1), make(chan error, 1)
 	go func() {
+		var heard [][]any
 		for {
 			line, err := lines.ReadString('\n')
-			if err != nil || strings.Contains(line, last) {
-				ended <- err
+			if err != nil {
+				failed <- err
+				return
+			}
+			if strings.Contains(line, last) {
+				all <- heard
 				return
 			}
 			if command := monitored(line); command != nil {
@@ -117,8 +122,10 @@ func (b *bench) overhear(ctx context.Context, during func() error) (heard [][]an
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case err := <-ended:
-		return heard, err
+	case err := <-failed:
+		return nil, err
+	case heard := <-all:
+		return heard, nil
 	}
 }
 
@@ -146,7 +153,7 @@ func monitored(line string) (command []any) {
 var runAll = redis.NewScript(`
 local i = 1
 while i < #ARGV do
-  redis.pcall(unpack(ARGV, i + 1, i + ARGV[i]))
+  redis.call(unpack(ARGV, i + 1, i + ARGV[i]))
   i = i + ARGV[i] + 1
 end`)
 
