@@ -305,7 +305,7 @@ func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action
 		Wait: o.s.Policy.CallbackWait, Lease: callbackLease, Limits: o.s.feeLimits(before, a.Step.Txn),
 		Budgets: o.s.budgets(before, a.Step.Txn), Width: o.s.Policy.Width,
 	}
-	o.s.foretell(c)
+	o.s.noteRelease(c)
 	t, err := o.s.Store.Advance(ctx, c)
 	limit, costly := errors.AsType[*queues.FeeLimitError](err)
 	switch {

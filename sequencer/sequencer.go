@@ -122,9 +122,9 @@ func (s *Sequencer) sawNonce(sender string, next uint32) {
 	s.nonces[sender] = seenNonce{next, time.Now()}
 }
 
-// foretell notes what a change says of senders before it is stored: the next bind may come
-// before the answer. What it releases can be planned with that bind, if its nonce was seen.
-func (s *Sequencer) foretell(c *queues.Change) {
+// noteRelease notes, before a change is stored that releases a sender, which nonce is next: the
+// next bind may come before the answer, and is planned with it if the store has the same nonce.
+func (s *Sequencer) noteRelease(c *queues.Change) {
 	t := c.After
 	if !c.Before.Phase.Bound() || t.Phase.Bound() {
 		return
