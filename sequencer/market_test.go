@@ -135,9 +135,20 @@ func TestMarket(t *testing.T) {
 		}
 		b.weighing(1, "q", "lighter")
 		paid(b.Await("lighter", lifecycle.Done, 3*time.Hour), 2, 2)
+		// One proof each. What misses its block may be outbid and raised: that signs again too.
+		resigned := 0
+		for uid, wrong := range map[string]bool{"first": true, "same": false, "heavier": true, "lighter": true} {
+			for i, a := range b.Get(uid).Attempts {
+				repriced := a.Error != nil && a.Error.Code == lifecycle.CodeRepriced
+				if repriced != (wrong && i == 0) || !repriced && a.Quote.Weight != a.Weight {
+					t.Errorf("%s, attempt %d: %+v", uid, i+1, a)
+				}
+			}
+			resigned += len(b.Get(uid).Attempts) - 1
+		}
 		calls := b.Workers[devnet.Key(1)].Calls()
-		if calls[devworker.Prove] != 4 || calls[devworker.Resign] != 3 {
-			t.Errorf("4 proofs, of which 3 were signed again: %v", calls)
+		if calls[devworker.Prove] != 4 || calls[devworker.Resign] != resigned {
+			t.Errorf("4 proofs, and %d signed again: %v", resigned, calls)
 		}
 		if e := b.Effects("first", "same", "heavier", "lighter"); len(e) != 4 {
 			t.Errorf("took effect: %v", e)
