@@ -304,14 +304,18 @@ func (s *Sequencer) join(ctx context.Context, queue string) (joined bool) {
 		behind = t.uids[len(t.uids)-1]
 	}
 	s.mu.Unlock()
-	if j.types == nil || !s.live() {
+	if j.types == nil {
 		s.joined(queue)
 		return false
 	}
-	b, err := s.Store.Join(ctx, queues.JoinRequest{
-		Process: s.process, Queue: queue, Behind: behind, Out: j.out, Width: s.Policy.Width,
-		AtOnce: j.atOnce > 1, Types: j.types, All: s.proved, Groups: s.groups(),
-	})
+	var b *queues.Bound
+	var err error
+	if s.live() {
+		b, err = s.Store.Join(ctx, queues.JoinRequest{
+			Process: s.process, Queue: queue, Behind: behind, Out: j.out, Width: s.Policy.Width,
+			AtOnce: j.atOnce > 1, Types: j.types, All: s.proved, Groups: s.groups(),
+		})
+	}
 	if err != nil {
 		s.Log.Warn("joining failed", "queue", queue, "err", err)
 	}

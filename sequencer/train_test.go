@@ -1,10 +1,15 @@
 package sequencer_test
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/dispatcher/devworker"
@@ -521,6 +526,57 @@ func TestTrainAtOnceLater(t *testing.T) {
 		}
 		w.Await("late-2", lifecycle.Done, 12*time.Hour)
 	})
+}
+
+// TestTrainAtOnceUnheard: what is posted while a process cannot tell that it lives is proved beside
+// others as soon as it can.
+func TestTrainAtOnceUnheard(t *testing.T) {
+	harness.Trains(t, 3, devnet.Config{}, func(w *harness.World) {
+		w.Overlap["MINT"] = dispatcher.Commuting
+		w.Worker(1, devworker.Options{ProveTime: 9 * time.Minute, Several: true, Capacity: 2})
+		client := w.Redis.NewClient()
+		mute := &muted{ttl: fmt.Sprint(w.Policy.ClaimTTL.Milliseconds())}
+		client.AddHook(mute)
+		w.Launch(harness.Links{Dial: w.Web.Dial, Redis: client, Ended: func(error) {}})
+		w.Post("q", "early")
+		<-time.After(time.Minute)
+		mute.on.Store(true)
+		<-time.After(w.Policy.ClaimTTL)
+		w.Post("q", "late")
+		<-time.After(30 * time.Second)
+		if run := w.InFlight("q"); len(run) != 1 {
+			t.Errorf("bound by a process that may be taken for dead: %v", run)
+		}
+		mute.on.Store(false)
+		<-time.After(90 * time.Second)
+		if run := w.InFlight("q"); len(run) != 2 || mute.kept.Load() == 0 {
+			t.Errorf("after %d heartbeats that were kept back %v are in flight", mute.kept.Load(), run)
+		}
+		w.Await("late", lifecycle.Done, 12*time.Hour)
+	})
+}
+
+// A muted client says, while it is on, of no process that it lives.
+type muted struct {
+	ttl  string // that of a heartbeat, in milliseconds
+	on   atomic.Bool
+	kept atomic.Int64
+}
+
+func (m *muted) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (m *muted) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (m *muted) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if m.on.Load() && slices.ContainsFunc(cmd.Args(), func(a any) bool { return fmt.Sprint(a) == m.ttl }) {
+			m.kept.Add(1)
+			return io.ErrUnexpectedEOF
+		}
+		return next(ctx, cmd)
+	}
 }
 
 // TestTrainNarrowedWhileUnderWay: a process that has one of a queue at a time drives a train that it
