@@ -73,7 +73,7 @@ func testAdvanceFields(f *fixture) {
 	f.post("q", "u")
 	t := f.bound("u S")[0].Transaction
 	started := time.UnixMilli(1_700_000_000_123).UTC()
-	a := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 4294967295, Fee: 5_000_000_000, ValidUntil: 9, Slot: 3,
+	a := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 4294967295, Fee: 5_000_000_001, ValidUntil: 9, Slot: 3,
 		Outcome: lifecycle.Prepared, StartedAt: started}
 	f.ok(f.advance(t, lifecycle.PhaseDispatching, made(a), record(func(t *lifecycle.Transaction) {
 		t.Retries, t.Losses, t.Deferred, t.Ending = 2, 1, 3, lifecycle.PhaseFailed

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -46,18 +47,27 @@ type dump struct {
 
 func (f *fixture) dump() dump {
 	f.Helper()
-	keys, err := f.client.Keys(f.ctx, f.key("*")).Result()
+	all, err := f.client.Keys(f.ctx, "*").Result()
 	f.ok(err)
+	var keys []string
+	for _, k := range all {
+		if strings.HasPrefix(k, f.key("")) {
+			keys = append(keys, k)
+		} else if k[0] != '{' {
+			f.Errorf("a key of no namespace: %q", k)
+		}
+	}
 	slices.Sort(keys)
 	d := dump{
 		strings: map[string]string{}, hashes: map[string]map[string]string{},
 		lists: map[string][]string{}, sets: map[string]map[string]float64{},
 	}
-	read := map[string]redis.Cmder{}
+	read, left := map[string]redis.Cmder{}, map[string]*redis.DurationCmd{}
 	clock := f.client.Time(f.ctx)
 	_, err = f.client.Pipelined(f.ctx, func(p redis.Pipeliner) error {
 		for _, k := range keys {
 			name := strings.TrimPrefix(k, f.key(""))
+			left[name] = p.PTTL(f.ctx, k)
 			switch kind, _, _ := strings.Cut(name, ":"); kind {
 			case "t", "x", "q", "b", "batch", "gone", "n", "is", "ping", "turn", "rate":
 				read[name] = p.Get(f.ctx, k)
@@ -131,7 +141,38 @@ func (f *fixture) dump() dump {
 			}
 		}
 	}
+	for name, c := range left {
+		f.inspectEnd(&d, name, c.Val())
+	}
 	return d
+}
+
+// inspectEnd wants the clock to end those keys that the layout says it ends, and no other:
+// what a day has cost, eight days after something was first counted with it.
+func (f *fixture) inspectEnd(d *dump, name string, left time.Duration) {
+	f.Helper()
+	kind, rest, _ := strings.Cut(name, ":")
+	switch uid, batch := d.strings[name]; {
+	case kind == "fees", kind == "spent", kind == "budgets":
+		day, err := strconv.Atoi(rest)
+		f.ok(err)
+		// Time passes between the questions.
+		if in := d.now + float64(left.Milliseconds()) - 86400000*float64(day+8); in < -60000 || in >= 86400000 {
+			f.Errorf("%s ends %s from now, which is not the ninth day", name, left)
+		}
+	case kind == "batch" && batch && uid != "":
+		if left >= 0 {
+			f.Errorf("%s ends %s from now, although %s is there", name, left, uid)
+		}
+	case slices.Contains([]string{"gone", "batch", "turn", "rate", "ping"}, kind), name == "market:looks":
+		if left < 0 {
+			f.Errorf("%s is kept for ever", name)
+		}
+	default:
+		if left >= 0 {
+			f.Errorf("%s ends %s from now", name, left)
+		}
+	}
 }
 
 // txn is what the layout says of a transaction, read without the store's code.
