@@ -241,7 +241,7 @@ func TestBounded(t *testing.T) {
 	server := redistest.Start(t, "save", "")
 	for name, run := range map[string]func(*fixture){
 		"Remove": boundedRemove, "Audit": boundedAudit, "Read": boundedRead, "Page": boundedPage, "Bind": boundedBind,
-		"Fees": boundedFees,
+		"Fees": boundedFees, "Together": boundedTogether,
 	} {
 		// One after the other: the server counts the commands of all.
 		if !t.Run(name, func(t *testing.T) { newFixture(t, server.Client, name).run(run, true) }) {
@@ -347,6 +347,28 @@ func boundedBind(f *fixture) {
 	got := f.commands(func() { equal(f.T, "bound", len(f.bind(n+1)), n) })
 	if got["evalsha"] < n*size/(1<<20+size) {
 		f.Errorf("%d of %d bytes are bound in %d scripts", n, size, got["evalsha"])
+	}
+}
+
+// boundedTogether wants what a script needs of many to be read at once: of the queues that it
+// binds, and of those to which something is posted.
+func boundedTogether(f *fixture) {
+	const n = 40
+	var items []queues.Item
+	for i, uid := range numbered("t", 1, n) {
+		items = append(items, vote1(uid, fmt.Sprint("q", i), `{}`))
+	}
+	post := func() {
+		for _, a := range f.store.EnqueueBatch(f.ctx, items) {
+			f.ok(a.Err)
+		}
+	}
+	if got := f.commands(post); got["get"] > 2 || got["mget"] > 2 {
+		f.Errorf("%d are posted with %v", n, got)
+	}
+	f.register(numbered("S", 1, n)...)
+	if got := f.commands(func() { equal(f.T, "bound", len(f.bind(n)), n) }); got["get"] > 5 || got["mget"] > n+n/10 {
+		f.Errorf("%d are bound with %v", n, got)
 	}
 }
 

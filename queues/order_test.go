@@ -292,6 +292,45 @@ func testStreakTells(f *fixture) {
 	equal(f.T, "to look at", f.tick().Due, []string{"b"})
 }
 
+// testStreakOfWhom: as many in a row as the limit pause the queue where all are of one, and rest
+// the sender where they are of several.
+func testStreakOfWhom(f *fixture) {
+	s := f.open(queues.Options{Namespace: f.store.Namespace, UnresolvedLimit: 3})
+	f.register("S")
+	after := func(queue, uid string, paused bool, reason string) {
+		f.Helper()
+		f.post(queue, uid)
+		f.bound(uid + " S")
+		_, err := s.Advance(f.ctx, change(f.get(uid), lifecycle.PhaseUnresolved))
+		f.ok(err)
+		equal(f.T, uid+": the queue is paused", f.queue(queue).Paused != "", paused)
+		equal(f.T, uid+": the sender", string(f.sender("S").Reason), reason)
+	}
+	after("q", "a", false, "")
+	after("q", "b", false, "")
+	after("q", "c", true, "")
+	f.ok(f.pool.Resume(f.ctx, "S"))
+	after("r", "d", false, "")
+	f.post("p", "e")
+	f.bound("e S")
+	f.to("e", lifecycle.PhaseDone) // neither is in a row any more
+	after("r", "f", false, "")
+	after("p", "g", false, "")
+	after("p", "h", false, string(lifecycle.Rested))
+}
+
+// testPauseWokenEarly: a pause that is looked at before its time goes on until then.
+func testPauseWokenEarly(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	f.ok(f.store.PauseUntil(f.ctx, "q", "for a while", f.now().Add(long)))
+	f.ok(f.client.ZAdd(f.ctx, f.key("due"), z(1, "p:q")).Err())
+	f.tick()
+	f.inspect()
+	equal(f.T, "why", f.queue("q").Paused, "for a while")
+	f.bound()
+}
+
 // testFollows wants nothing planned behind others at a nonce below the sender's next: one that is
 // gone has used it.
 func testFollows(f *fixture) {

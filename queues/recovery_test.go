@@ -23,11 +23,14 @@ func TestRecovery(t *testing.T) {
 		"FormerServer":          testFormerServer,
 		"Adopt":                 testAdopt,
 		"AdoptTaken":            testAdoptTaken,
+		"AdoptTrain":            testAdoptTrain,
+		"AdoptTrainAtTen":       atTen(testAdoptTrain),
 		"AdoptByForgotten":      testAdoptByForgotten,
 		"AdoptStale":            testAdoptStale,
 		"NoEndBeforeSettled":    testNoEndBeforeSettled,
 		"AdoptElsewhere":        testAdoptElsewhere,
 		"Repost":                testRepost,
+		"RepostOnAPage":         testRepostOnAPage,
 		"AdoptForgottenSender":  testAdoptForgottenSender,
 		"Candidates":            testCandidates,
 	})
@@ -366,6 +369,20 @@ func testAdoptTaken(f *fixture) {
 	f.bound("e S1")
 }
 
+// testAdoptTrain: what was in flight together is so again in the order in which it was
+// accepted, whichever of it is found first.
+func testAdoptTrain(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b", "c")
+	nonces := map[string]uint32{"a": 3, "b": 4, "c": 5}
+	for n, uid := range []string{"b", "c", "a"} {
+		f.ok(f.adopt(me, f.get(uid), "S", nonces[uid]))
+		f.inspect()
+		equal(f.T, "in flight", f.queue("q").InFlight, [][]string{{"b"}, {"b", "c"}, {"a", "b", "c"}}[n])
+	}
+	f.audited()
+}
+
 // testAdoptStale: what is final, or has changed, is to be read again.
 func testAdoptStale(f *fixture) {
 	f.register("S1", "S2")
@@ -438,9 +455,29 @@ func testRepost(f *fixture) {
 	}
 }
 
+// testRepostOnAPage: it is listed on the page that its number says, the first of one too.
+func testRepostOnAPage(f *fixture) {
+	empty := f.snapshot()
+	f.ok(f.client.Set(f.ctx, f.key("n:seq"), 511, 0).Err())
+	f.post("q", "a")
+	was := f.get("a")
+	f.failOver(empty)
+	f.ok(f.recovery().Repost(f.ctx, was))
+	f.inspect()
+	equal(f.T, "its number", f.get("a").Sequence, was.Sequence)
+}
+
 func testAdoptForgottenSender(f *fixture) {
 	f.post("q", "a")
 	f.ok(f.adopt(me, f.get("a"), "S1", 3))
+	var told []event
+	for _, e := range f.dump().events {
+		if e.Kind == "s" {
+			e.Number = 0
+			told = append(told, e)
+		}
+	}
+	equal(f.T, "events of senders", told, []event{{Kind: "s", ID: "S1", Sender: "S1", Code: "RESTORED"}})
 	s := f.sender("S1")
 	if s.Queue != "q" || s.Available() || s.Nonce == nil || *s.Nonce != 3 {
 		f.Errorf("sender: %+v", s)

@@ -127,6 +127,9 @@ func TestFactsOfLaterRevisions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if v, err := s.Run(t.Context(), recordScript, "gone", 1, "1 S 1 hash", "5J"); err != nil || v != int64(-1) {
+		t.Errorf("a fact of what was removed: %v, %v", v, err)
+	}
 	for read, want := range map[int64]int64{2: 1, 9: 1, 10: 1, 11: -2, 100: -2} {
 		v, err := s.Run(t.Context(), recordScript, "a", read, fmt.Sprintf("1 S %d hash", read), "5J")
 		r := reply{name: "record", err: err}

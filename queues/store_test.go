@@ -35,6 +35,7 @@ func TestStore(t *testing.T) {
 		"OneRound":             testOneRound,
 		"BindTypesAndGroups":   testBindTypesAndGroups,
 		"BindNothing":          testBindNothing,
+		"BindMany":             testBindMany,
 		"BindPlans":            testBindPlans,
 		"AdvanceGuards":        testAdvanceGuards,
 		"AdvanceFields":        testAdvanceFields,
@@ -56,8 +57,10 @@ func TestStore(t *testing.T) {
 		"Reopened":             testReopened,
 		"Pause":                testPause,
 		"PauseEmpty":           testPauseEmpty,
+		"PauseWokenEarly":      testPauseWokenEarly,
 		"ListensAnew":          testListensAnew,
 		"StreakTells":          testStreakTells,
+		"StreakOfWhom":         testStreakOfWhom,
 		"Unknown":              testUnknown,
 		"Width":                testWidth,
 		"Follows":              testFollows,
@@ -143,6 +146,21 @@ func testOneRound(f *fixture) {
 	}
 	equal(f.T, "order", order,
 		[]string{"l0001", "m0001", "b1", "l0002", "m0002", "l0003", "m0003", "l0004", "l0005", "l0006"})
+}
+
+// testBindMany: more pairs than a script reads of its sets at once are bound in one run, each
+// queue in its turn.
+func testBindMany(f *fixture) {
+	uids := numbered("t", 1, 70)
+	var want []string
+	for _, uid := range uids {
+		sender := "S" + uid
+		<-time.After(time.Microsecond) // senders become free one after the other
+		f.register(sender)
+		f.post("q"+uid, uid)
+		want = append(want, uid+" "+sender)
+	}
+	f.bound(want...)
 }
 
 func testBindTypesAndGroups(f *fixture) {
