@@ -1,12 +1,15 @@
 package queues
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"mina-sequencer/sequencer/lifecycle"
 )
@@ -43,6 +46,41 @@ func fill(v reflect.Value, n *int64) {
 	}
 }
 
+// TestBoundedErrors: what a worker or a node says is stored whole up to 4096 bytes, and of more
+// as many, with a mark.
+func TestBoundedErrors(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]int{0: 0, 4095: 4095, 4096: 4096, 4097: 4096 + len("…"), 9000: 4096 + len("…")} {
+		text := strings.Repeat("x", n)
+		for _, e := range []lifecycle.Error{{Code: text}, {Message: text}, {Exception: text}} {
+			got := bounded(&e)
+			if s := got.Code + got.Message + got.Exception; len(s) != want || strings.HasSuffix(s, "…") != (n > 4096) {
+				t.Errorf("of %d bytes %d are stored: %.20q", n, len(s), s)
+			}
+		}
+	}
+	if got := shorten(strings.Repeat("é", 9), 5); got != "éé…" {
+		t.Errorf("a letter is cut: %q", got)
+	}
+}
+
+// TestStateDamaged: an error says which words of a record are none of ours.
+func TestStateDamaged(t *testing.T) {
+	t.Parallel()
+	for words, want := range map[string]string{
+		"1   nonsense         ": `"nonsense" is no phase`,
+		"1   waiting        ":   `"1   waiting        " are not the words of a state`,
+		"x   waiting         ":  `strconv.ParseInt: parsing "x": invalid syntax`,
+		"1   waiting         ":  "",
+	} {
+		var e numbers
+		e.state(&lifecycle.Transaction{}, words)
+		if got := fmt.Sprint(e.err); got != cmp.Or(want, "<nil>") {
+			t.Errorf("%q: %s, want %s", words, got, want)
+		}
+	}
+}
+
 // TestRecordOfAttempt: all that an attempt is comes back as it was stored.
 func TestRecordOfAttempt(t *testing.T) {
 	t.Parallel()
@@ -53,7 +91,7 @@ func TestRecordOfAttempt(t *testing.T) {
 	if err := decodeRecord(&got, encodeRecord(&lifecycle.Transaction{Attempts: []lifecycle.Attempt{a}})); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]lifecycle.Attempt{a}, got.Attempts); diff != "" {
+	if diff := gocmp.Diff([]lifecycle.Attempt{a}, got.Attempts); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -241,7 +241,7 @@ func TestBounded(t *testing.T) {
 	server := redistest.Start(t, "save", "")
 	for name, run := range map[string]func(*fixture){
 		"Remove": boundedRemove, "Audit": boundedAudit, "Read": boundedRead, "Page": boundedPage, "Bind": boundedBind,
-		"Fees": boundedFees, "Together": boundedTogether,
+		"Fees": boundedFees, "Together": boundedTogether, "Place": boundedPlace,
 	} {
 		// One after the other: the server counts the commands of all.
 		if !t.Run(name, func(t *testing.T) { newFixture(t, server.Client, name).run(run, true) }) {
@@ -369,6 +369,36 @@ func boundedTogether(f *fixture) {
 	f.register(numbered("S", 1, n)...)
 	if got := f.commands(func() { equal(f.T, "bound", len(f.bind(n)), n) }); got["get"] > 5 || got["mget"] > n+n/10 {
 		f.Errorf("%d are bound with %v", n, got)
+	}
+	for _, uid := range []string{"t0001", "t0002"} {
+		t := f.get(uid)
+		ends := func() { f.ok(f.advance(t, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))) }
+		if got := f.commands(ends); got["get"] > 0 {
+			f.Errorf("an end takes %v", got)
+		}
+		if got := f.commands(func() {
+			_, err := f.store.Called(f.ctx, t, lifecycle.OnSuccess, queues.Never)
+			f.ok(err)
+		}); got["get"] > 0 {
+			f.Errorf("an answer to a callback takes %v", got)
+		}
+	}
+}
+
+// boundedPlace wants the place of the last in a line told without walking it.
+func boundedPlace(f *fixture) {
+	const n = 1500
+	uids := numbered("t", 1, n)
+	f.fill("q", uids)
+	var place lifecycle.Place
+	got := f.commands(func() {
+		var err error
+		place, err = f.store.Place(f.ctx, uids[n-1])
+		f.ok(err)
+	})
+	equal(f.T, "its place", place, lifecycle.Place{Ahead: n - 1, First: uids[0]})
+	if got[""] > 560 {
+		f.Errorf("a place takes %v", got)
 	}
 }
 

@@ -309,6 +309,10 @@ func testStreakOfWhom(f *fixture) {
 	after("q", "a", false, "")
 	after("q", "b", false, "")
 	after("q", "c", true, "")
+	events := f.dump().events
+	paused := slices.IndexFunc(events, func(e event) bool { return e.Kind == "q" })
+	equal(f.T, "event", events[paused],
+		event{Number: events[paused].Number, Kind: "q", ID: "q", Sender: "S", Code: "PAUSED"})
 	f.ok(f.pool.Resume(f.ctx, "S"))
 	after("r", "d", false, "")
 	f.post("p", "e")
@@ -329,6 +333,44 @@ func testPauseWokenEarly(f *fixture) {
 	f.inspect()
 	equal(f.T, "why", f.queue("q").Paused, "for a while")
 	f.bound()
+}
+
+// testJoinsBehindWhom: something joins only what is out, and what is with its worker where that is
+// allowed; and only types that may.
+func testJoinsBehindWhom(f *fixture) {
+	attempt := func(o lifecycle.Outcome) func(*queues.Change) {
+		return made(lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 3, Outcome: o})
+	}
+	f.register("S")
+	f.post("q", "a")
+	f.bound("a S")
+	join := func(atOnce bool, types ...string) bool {
+		f.Helper()
+		f.post("q", "b")
+		b, err := f.store.Join(f.ctx, queues.JoinRequest{
+			Process: me, Queue: "q", Behind: "a", Width: 2, AtOnce: atOnce, Types: types, All: []string{batch, vote},
+		})
+		f.ok(err)
+		if b != nil {
+			f.to("b", lifecycle.PhaseWaiting)
+		}
+		f.to("b", lifecycle.PhaseFailed, person)
+		f.ok(f.open(queues.Options{Namespace: f.store.Namespace}).Remove(f.ctx, "b")) // its key is free at once
+		return b != nil
+	}
+	f.to("a", lifecycle.PhaseDispatching, attempt(lifecycle.Signed))
+	for _, phase := range []lifecycle.Phase{lifecycle.PhaseSent, lifecycle.PhaseWatching, lifecycle.PhaseFailing,
+		lifecycle.PhaseDelayed, lifecycle.PhaseDispatching} {
+		f.to("a", phase)
+		out := phase == lifecycle.PhaseSent || phase == lifecycle.PhaseWatching
+		made := phase == lifecycle.PhaseDispatching
+		equal(f.T, fmt.Sprintf("joins what is %s", phase), []bool{join(false, vote), join(true, vote)},
+			[]bool{out, out || made})
+		equal(f.T, fmt.Sprintf("of another type, behind what is %s", phase), join(true, batch), false)
+	}
+	f.to("a", lifecycle.PhaseSent)
+	f.to("a", lifecycle.PhaseSent, fated(1, lifecycle.Refused))
+	equal(f.T, "joins what has nothing out", join(true, vote), false)
 }
 
 // testFollows wants nothing planned behind others at a nonce below the sender's next: one that is

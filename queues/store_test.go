@@ -68,6 +68,8 @@ func TestStore(t *testing.T) {
 		"EventsRead":           testEventsRead,
 		"Wake":                 testWake,
 		"Rest":                 testRest,
+		"GravestReason":        testGravestReason,
+		"JoinsBehindWhom":      testJoinsBehindWhom,
 		"Hold":                 testHold,
 		"Overtaken":            testOvertaken,
 		"HoldAnswered":         testHoldAnswered,

@@ -18,6 +18,25 @@ const (
 	long  = time.Hour
 )
 
+// testGravestReason: of several reasons the gravest is shown, whichever came first.
+func testGravestReason(f *fixture) {
+	ranked := []lifecycle.SenderReason{lifecycle.OutcomeUnknown, lifecycle.StoppedNonce, lifecycle.WrongNetwork,
+		lifecycle.WrongAccount, lifecycle.LowBalance, lifecycle.Draining, lifecycle.Rested}
+	for i, graver := range ranked {
+		for _, other := range ranked[i+1:] {
+			for _, order := range [][]lifecycle.SenderReason{{graver, other}, {other, graver}} {
+				sender := fmt.Sprint(order[0], "-", order[1])
+				f.register(sender)
+				for _, why := range order {
+					f.ok(f.pool.Stop(f.ctx, sender, why, "as "+string(why)))
+				}
+				s := f.sender(sender)
+				equal(f.T, sender, []string{string(s.Reason), s.Detail}, []string{string(graver), "as " + string(graver)})
+			}
+		}
+	}
+}
+
 func testRest(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
