@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"mina-sequencer/ledger"
 )
@@ -115,6 +116,13 @@ var changes = []struct {
 	{"unknown field in a header", func(x *batch) {
 		x.txns[0].extra = [][]byte{varint(8, 7), text(11, "\xff")}
 	}, nil},
+	{"unknown fields of all wire types", func(x *batch) {
+		x.extra = [][]byte{
+			append(protowire.AppendTag(nil, 9, protowire.Fixed32Type), 1, 2, 3, 4),
+			append(protowire.AppendTag(nil, 9, protowire.Fixed64Type), 1, 2, 3, 4, 5, 6, 7, 8),
+			{9<<3 | 3, 1 << 3, 7, 9<<3 | 4}, // a group
+		}
+	}, nil},
 	{"no transactions", func(x *batch) { x.txns = nil }, nil},
 	{"id of a transaction in upper case", func(x *batch) { x.txns[0].upper = true }, nil},
 	{"more than are verified", func(x *batch) {
@@ -123,6 +131,13 @@ var changes = []struct {
 			x.txns[i].payload = []byte(strconv.Itoa(i))
 		}
 		x.txns[299].signs = bob
+	}, nil},
+	{"the first that is not verified", func(x *batch) {
+		x.txns = slices.Repeat(x.txns[:1], 257)
+		for i := range x.txns {
+			x.txns[i].payload = []byte(strconv.Itoa(i))
+		}
+		x.txns[256].signs = bob
 	}, nil},
 	{"the last that is verified", func(x *batch) {
 		x.txns = slices.Repeat(x.txns[:1], 256)
@@ -169,6 +184,12 @@ var changes = []struct {
 		[]string{b + ".transactions[1].header.inputs"}},
 	{"a short transaction", func(x *batch) { x.extra = [][]byte{field(3, nil)} }, []string{b + ".transactions[2]"}},
 	{"a transaction cut off", func(x *batch) { x.txns[0].tail = []byte{0x0a} }, []string{b + ".transactions[0]"}},
+	{"a transaction cut off, with more wrong in it", func(x *batch) {
+		x.txns[0].tail, x.txns[0].batcher = []byte{0x0a}, public(bob)
+	}, []string{b + ".transactions[0]"}},
+	{"a header that cannot be read, with more wrong in it", func(x *batch) {
+		x.txns[0].batcher, x.txns[0].extra = public(bob), [][]byte{text(6, "\xff")}
+	}, []string{b + ".transactions[0].header.nonce"}},
 	{"the header of a transaction cut off", func(x *batch) { x.txns[1].extra = [][]byte{{0x0a}} },
 		[]string{b + ".transactions[1].header"}},
 	{"many faults", func(x *batch) {
@@ -202,6 +223,88 @@ func TestBatch(t *testing.T) {
 				t.Errorf("%s\n%v", diff, faults)
 			}
 		})
+	}
+}
+
+// TestFaults shows what is said of a fault, once, and nothing of what follows from it.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	_, good := newBatch().encode()
+	for _, tt := range []struct {
+		change  func(*batch)
+		id      string // "": that of the batch
+		more    map[string]any
+		field   string
+		message string
+	}{
+		{func(x *batch) { x.extra = [][]byte{text(2, "no")} }, good, nil,
+			b + ".header_signature", "must be 128 hex digits"},
+		{func(x *batch) { x.extra = [][]byte{text(2, good+"0")} }, good, nil,
+			b + ".header_signature", "must be 128 hex digits"},
+		// An r that is no number of the curve's group.
+		{func(x *batch) { x.extra = [][]byte{text(2, strings.Repeat("f", 64)+good[64:])} },
+			strings.Repeat("f", 64) + good[64:], nil, b + ".header_signature",
+			"must be the signer's ECDSA signature (secp256k1, lower s) of the SHA-256 of the header"},
+		{func(x *batch) { x.signs = bob }, "", nil, b + ".header_signature",
+			"must be the signer's ECDSA signature (secp256k1, lower s) of the SHA-256 of the header"},
+		{func(x *batch) { x.highS = true }, "", nil, b + ".header_signature",
+			"must be the signer's ECDSA signature (secp256k1, lower s) of the SHA-256 of the header"},
+		{func(*batch) {}, zero, nil, "data.batchId", "must be the header_signature of the batch"},
+		{func(*batch) {}, good[1:], nil,
+			"data.batchId", "must be 128 lower-case hex digits, the header_signature of the batch"},
+		{func(x *batch) { x.ids = x.transactionIDs()[:1] }, "", nil,
+			b + ".header.transaction_ids", "must be one for each transaction: they are 1, of 2"},
+		{func(x *batch) { x.txns[1] = x.txns[0] }, "", nil,
+			b + ".header.transaction_ids[1]", "must not be there twice"},
+		{func(x *batch) { x.ids = []string{x.transactionIDs()[0], zero + "0"} }, "", nil,
+			b + ".header.transaction_ids[1]", "must be 128 hex digits"},
+		{func(x *batch) { x.key = public(alice) + "0" }, "", nil,
+			b + ".header.signer_public_key", "must be 66 hex digits, a compressed secp256k1 key"},
+		{func(x *batch) { x.extra = [][]byte{varint(2, 1)} }, "", nil,
+			b + ".header_signature", "must have the wire type 2"},
+		{func(x *batch) { x.extra = [][]byte{text(4, "x")} }, "", nil, b + ".trace", "must have the wire type 0"},
+		{func(x *batch) { x.extra = [][]byte{text(4, "x")} }, zero, nil, b + ".trace", "must have the wire type 0"},
+		{func(*batch) {}, "", map[string]any{"trace": true},
+			"data.trace", "must be that of the batch, false, or absent"},
+		{func(x *batch) { x.extra = [][]byte{varint(4, 1)} }, "", map[string]any{"trace": false},
+			"data.trace", "must be that of the batch, true, or absent"},
+		{func(x *batch) { x.extra = [][]byte{field(3, make([]byte, 127))} }, "", nil,
+			b + ".transactions[2]", "must be a transaction; it is too short to be one"},
+		{func(x *batch) {
+			x.extra, x.ids = [][]byte{field(3, make([]byte, 128))}, append(x.transactionIDs(), zero)
+		}, "",
+			nil, b + ".transactions[2]", "must be protobuf: it is cut off or has a malformed field"},
+		{func(*batch) {}, "", map[string]any{"ledger": "a b"},
+			"data.ledger", "must be 1 to 64 of A-Z a-z 0-9 . _ -"},
+		{func(*batch) {}, "", map[string]any{"batchId": ""}, "data.batchId", "must be present, and not empty"},
+		{func(*batch) {}, "", map[string]any{"dataChangeId": 1}, "data.dataChangeId", "must be a string"},
+		{func(*batch) {}, "", map[string]any{"dataChangeId": strings.Repeat("x", 257)},
+			"data.dataChangeId", "must not be longer than 256 bytes"},
+		{func(*batch) {}, "", map[string]any{"trace": 1}, "data.trace", "must be true or false, or absent"},
+		{func(*batch) {}, "", map[string]any{"batchList": "AAA"},
+			"data.batchList", "must be base64 with padding and without line breaks (RFC 4648, section 4)"},
+	} {
+		x := newBatch()
+		tt.change(x)
+		list, id := x.encode()
+		if tt.id != "" {
+			id = tt.id
+		}
+		p, faults := ledger.Parse(data(t, list, id, tt.more), nil)
+		want := []ledger.Fault{{Field: tt.field, Message: tt.message}}
+		if diff := cmp.Diff(want, faults); diff != "" || p.BatchList != nil {
+			t.Errorf("%s: %s", tt.message, diff)
+		}
+	}
+	// Of two batches none is looked at.
+	list, id := newBatch().encode()
+	want := []ledger.Fault{
+		{Field: "data.ledger", Message: "must be one of the configured ledgers: a, b"},
+		{Field: "data.batchList", Message: "must hold exactly one batch; it holds 2"},
+	}
+	_, faults := ledger.Parse(data(t, slices.Concat(list, list), id, nil), []string{"a", "b"})
+	if diff := cmp.Diff(want, faults); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -292,12 +395,44 @@ func TestAnyLedger(t *testing.T) {
 	}
 }
 
+// TestLongest gives the longest list that is decoded, and one longer.
 func TestLongest(t *testing.T) {
 	t.Parallel()
-	list := strings.Repeat("AAAA", ledger.MaxBatchList/3+2)
-	_, faults := ledger.Parse([]byte(`{"ledger": "grid", "batchId": "`+zero+`", "batchList": "`+list+`"}`), nil)
-	if len(faults) != 1 || !strings.HasPrefix(faults[0].Message, "must not be longer than 10485760 bytes") {
-		t.Error(faults)
+	longest := strings.Repeat("A", base64.StdEncoding.EncodedLen(ledger.MaxBatchList)-4) + "AA=="
+	for list, want := range map[string]string{
+		longest:          "must be protobuf: it is cut off or has a malformed field",
+		"AAAA" + longest: "must not be longer than 10485760 bytes, in base64",
+	} {
+		_, faults := ledger.Parse([]byte(`{"ledger": "grid", "batchId": "`+zero+`", "batchList": "`+list+`"}`), nil)
+		if diff := cmp.Diff([]ledger.Fault{{Field: "data.batchList", Message: want}}, faults); diff != "" {
+			t.Errorf("%d bytes: %s", base64.StdEncoding.DecodedLen(len(list))-2, diff)
+		}
+	}
+}
+
+// TestKept shows what is read again of a payload that was taken, and that one
+// which can not have been taken gives nothing.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	list, id := newBatch().encode()
+	for _, tt := range []struct {
+		data       []byte
+		ledger, id string
+		list       []byte
+	}{
+		{data(t, list, id, map[string]any{"trace": false}), "grid", id, list},
+		{[]byte(`{"batchId": "x"}`), "", "x", nil},
+		{[]byte(`{"ledger": "x", "batchId": 7, "batchList": "AA=!"}`), "x", "", nil},
+		{[]byte(`{"ledger": 7, "batchList": [1, 2, "x"]}`), "", "", nil},
+		{[]byte(`[]`), "", "", nil},
+		{[]byte(`{"ledger": "x"`), "", "", nil},
+		{nil, "", "", nil},
+	} {
+		name, batchID := ledger.Names(tt.data)
+		if got := ledger.Bytes(tt.data); name != tt.ledger || batchID != tt.id || !bytes.Equal(got, tt.list) ||
+			(got == nil) != (tt.list == nil) {
+			t.Errorf("%.80s: %q, %q, %d bytes", tt.data, name, batchID, len(got))
+		}
 	}
 }
 

@@ -110,8 +110,10 @@ func TestRequests(t *testing.T) {
 				}
 				w.header.Set("Accept", "application/json")
 				w.header.Set("Authorization", string(secret))
+				w.header.Set("Connection", "close")
 				for _, name := range []string{
 					"Accept", "Authorization", "Content-Type", "SplinterProtocolVersion", "Idempotency-Key",
+					"Connection", "Accept-Encoding",
 				} {
 					if got[i].header.Get(name) != w.header.Get(name) {
 						t.Errorf("%s: %s: %q, want %q", protocol, name, got[i].header.Get(name), w.header.Get(name))
@@ -136,7 +138,11 @@ func TestIdempotent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := nowhere.Submit(t.Context(), nil, anID); got.Outcome != ledger.NotWritten {
+	want := ledger.Answer{
+		Outcome: ledger.NotWritten,
+		Message: "the ledger was not reached, nothing was sent: its address cannot be requested",
+	}
+	if got := nowhere.Submit(t.Context(), nil, anID); got != want {
 		t.Errorf("posted nowhere: %+v", got)
 	}
 }
@@ -213,6 +219,8 @@ var outcomes = []struct {
 	{"", 308, ``, held(ledger.WrongAddress, "308")},
 	{ledger.Sawtooth, 400, errorOf("42"), held(ledger.WrongProtocol, "42")},
 	{ledger.Splinter, 400, wrongVersion, held(ledger.WrongProtocol, "400")},
+	{ledger.Splinter, 400, `{"code": "400", "requested_protocol": 9}`, held(ledger.WrongProtocol, "400")},
+	{ledger.Splinter, 400, `{"code": "400", "splinter_protocol": 1}`, held(ledger.WrongProtocol, "400")},
 }
 
 func maybe(code string) ledger.Answer {
@@ -279,11 +287,106 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// TestMessages shows whole messages: the HTTP status, the ledger's own code where
+// that is another, and its words as far as they have the form it writes them in.
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	const failed = "HTTP 500 Internal Server Error"
+	for _, tt := range []struct {
+		protocol            ledger.Protocol
+		status              int
+		body, code, message string
+	}{
+		{ledger.Sawtooth, 500, errorOf("10"), "10", failed + ", code 10: Title: Text"},
+		{ledger.Sawtooth, 500, errorOf("500"), "500", failed + ": Title: Text"},
+		{ledger.Sawtooth, 500, errorOf("1"), "1", failed + ", code 1: Title: Text"},
+		{ledger.Sawtooth, 500, `{"error": {"code": 10}}`, "10", failed + ", code 10"},
+		{ledger.Sawtooth, 500, `{"error": {"code": 10, "title": "A"}}`, "10", failed + ", code 10: A"},
+		{ledger.Sawtooth, 500, `{"error": {"code": 10, "message": "B"}}`, "10", failed + ", code 10: B"},
+		{ledger.Sawtooth, 500, `{"error": {"message": "B"}}`, "500", failed},
+		{ledger.Sawtooth, 500, errorOf(`"10"`), "500", failed},
+		{ledger.Sawtooth, 299, ``, "299", "HTTP 299"},
+		{ledger.Splinter, 500, `{"code": "500", "message": "B"}`, "500", failed + ": B"},
+		{ledger.Splinter, 500, `{"code": "7", "message": "B"}`, "7", failed + ", code 7: B"},
+		{ledger.Splinter, 500, `{"message": "B"}`, "500", failed + ": B"},
+		{ledger.Splinter, 500, `{"code": "7"}`, "7", failed + ", code 7"},
+		{ledger.Splinter, 500, `{"code": 7, "message": "B"}`, "500", failed},
+		{ledger.Splinter, 500, errorOf("10"), "500", failed},
+		{ledger.Splinter, 500, `B`, "500", failed},
+		{ledger.Splinter, 500, `{"message": "a\nb\u0007c\u001fd\u007fe f"}`, "500", failed + ": a b c d e f"},
+		{ledger.Splinter, 500, `{"code": "` + strings.Repeat("7", 1024) + `"}`, strings.Repeat("7", 1024),
+			(failed + ", code " + strings.Repeat("7", 1024))[:1021-len(answered)] + "…"},
+	} {
+		_, url := serve(t, func(w http.ResponseWriter, _ seen) {
+			w.WriteHeader(tt.status)
+			_, _ = io.WriteString(w, tt.body)
+		})
+		l := newLedger(t, tt.protocol, url, ledger.Options{})
+		want := ledger.Answer{Code: tt.code, Message: answered + tt.message}
+		if got := l.Submit(t.Context(), nil, anID); got != want {
+			t.Errorf("%s %d %s: %+v, want %+v", tt.protocol, tt.status, tt.body, got, want)
+		}
+		_, err := l.Statuses(t.Context(), []string{anID})
+		if err == nil || err.Error() != "asking for 1 statuses: "+want.Message {
+			t.Errorf("%s %d %s: %v, want %s", tt.protocol, tt.status, tt.body, err, want.Message)
+		}
+	}
+}
+
+// answered is how a message begins that tells of an answer.
+const answered = "the ledger answered "
+
+// TestLongestMessage: a message of 1 KiB is whole, a longer one ends in a mark.
+func TestLongestMessage(t *testing.T) {
+	t.Parallel()
+	const begin = answered + "HTTP 500 Internal Server Error: "
+	fill := func(n int) string { return strings.Repeat("x", n-len(begin)) }
+	for said, want := range map[string]string{
+		fill(1023):                    begin + fill(1023),
+		fill(1024):                    begin + fill(1024),
+		fill(1025):                    begin + fill(1021) + "…",
+		fill(1020) + "é" + fill(1020): begin + fill(1020) + "…", // a letter is not cut in two
+	} {
+		_, url := serve(t, func(w http.ResponseWriter, _ seen) {
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = io.WriteString(w, `{"message": "`+said+`"}`)
+		})
+		got := newLedger(t, ledger.Splinter, url, ledger.Options{}).Submit(t.Context(), nil, anID)
+		if got.Message != want {
+			t.Errorf("%d bytes said: %d bytes %s", len(said), len(got.Message), got.Message)
+		}
+	}
+}
+
+// TestHidden has a ledger repeat what it was sent. From eight characters on it is
+// hidden, with or without the scheme before it; less could be a word of the ledger's.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	for secret, want := range map[ledger.Secret]string{
+		"Bearer abcdefgh": "you sent Bearer [secret]",
+		"Bearer abcdefg":  "you sent Bearer abcdefg",
+		"abcdefgh":        "you sent [secret]",
+		"abcdefg":         "you sent abcdefg",
+		"":                "you sent",
+	} {
+		_, url := serve(t, func(w http.ResponseWriter, r seen) {
+			w.WriteHeader(http.StatusInternalServerError)
+			said := strings.TrimSpace("you sent " + r.header.Get("Authorization"))
+			_, _ = io.WriteString(w, `{"message": "`+said+`"}`)
+		})
+		l := newLedger(t, ledger.Splinter, url, ledger.Options{Authorization: func() ledger.Secret { return secret }})
+		if got := l.Submit(t.Context(), nil, anID); !strings.HasSuffix(got.Message, ": "+want) {
+			t.Errorf("%s, want %s", got.Message, want)
+		}
+	}
+}
+
 // TestSilence has ledgers repeat the secret, write long texts and break lines.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	for _, said := range []string{
-		"you sent " + aSecret + " to me", "Cylinder:x.SECRETS.z", "a\\nb\\u0007c\\u007f", strings.Repeat("é", 5000), "x" + strings.Repeat("é", 5000),
+		"you sent " + aSecret + " to me", "Cylinder:x.SECRETS.z", "a\\nb\\u0007c\\u007f",
+		strings.Repeat("é", 5000), "x" + strings.Repeat("é", 5000),
 	} {
 		_, url := serve(t, func(w http.ResponseWriter, _ seen) {
 			w.WriteHeader(http.StatusBadRequest)
@@ -307,7 +410,12 @@ func TestSilence(t *testing.T) {
 		Authorization: func() ledger.Secret { return aSecret + "\n" },
 	})
 	got := l.Submit(t.Context(), nil, anID)
-	if got.Outcome != ledger.NotWritten || strings.Contains(got.Message, "SECRETS") || len(s.requests()) != 0 {
+	want := ledger.Answer{
+		Outcome: ledger.NotWritten,
+		Message: "the ledger was not reached, nothing was sent: " +
+			"the value of SEQUENCER_LEDGER_AUTH for it cannot be a header",
+	}
+	if got != want || len(s.requests()) != 0 {
 		t.Errorf("a secret that is no header: %+v", got)
 	}
 }
@@ -317,8 +425,10 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	for got, want := range map[fmt.Stringer]string{
 		ledger.MayBeProcessed: "MayBeProcessed", ledger.Accepted: "Accepted", ledger.NotProcessed: "NotProcessed",
-		ledger.Rejected: "Rejected", ledger.Held: "Held", ledger.NotWritten: "NotWritten", ledger.Outcome(9): "9",
+		ledger.Rejected: "Rejected", ledger.Held: "Held", ledger.NotWritten: "NotWritten",
+		ledger.Outcome(6): "6", ledger.Outcome(255): "255",
 		ledger.WrongAddress: "WrongAddress", ledger.WrongAuth: "WrongAuth", ledger.WrongProtocol: "WrongProtocol",
+		ledger.Why(0): "", ledger.Why(4): "4",
 	} {
 		if got.String() != want {
 			t.Errorf("%s, want %s", got, want)

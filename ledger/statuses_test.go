@@ -81,6 +81,7 @@ var statuses = []struct {
 	{ledger.Sawtooth, says(ledger.Sawtooth, idOf(1), "INVALID", `[{"id":7},{"id":"t2"},{"extended_data":"!"}]`),
 		ledger.Status{State: ledger.Invalid, Invalid: refused[1:]}},
 	{ledger.Sawtooth, says(ledger.Sawtooth, idOf(1), "INVALID", "7"), ledger.Status{State: ledger.Invalid}},
+	{ledger.Sawtooth, says(ledger.Sawtooth, idOf(1), "INVALID", `{"id":"t1"}`), ledger.Status{State: ledger.Invalid}},
 	{ledger.Sawtooth, `{"id": "` + idOf(1) + `", "status": "INVALID"}`, ledger.Status{State: ledger.Invalid}},
 	{ledger.Sawtooth, says(ledger.Sawtooth, idOf(1), "VALID", "[]"), ledger.Status{}},
 	{ledger.Sawtooth, says(ledger.Sawtooth, idOf(1), "committed", "[]"), ledger.Status{}},
@@ -101,6 +102,8 @@ var statuses = []struct {
 		`[{"transaction_id":7},{"error_data":[256]},{"transaction_id":"t2"}]`),
 		ledger.Status{State: ledger.Invalid, Invalid: refused[1:]}},
 	{ledger.Splinter, says(ledger.Splinter, idOf(1), "Invalid", "null"), ledger.Status{State: ledger.Invalid}},
+	{ledger.Splinter, says(ledger.Splinter, idOf(1), "Invalid", `{"transaction_id":"t1"}`),
+		ledger.Status{State: ledger.Invalid}},
 	{ledger.Splinter, says(ledger.Splinter, idOf(1), "COMMITTED", "[]"), ledger.Status{}},
 	{ledger.Splinter, says(ledger.Splinter, idOf(1), "", "[]"), ledger.Status{}},
 	{ledger.Splinter, `{"id": "` + idOf(1) + `"}`, ledger.Status{}},
@@ -176,7 +179,6 @@ func TestMany(t *testing.T) {
 		ledger.Sawtooth: {2000, 1}, ledger.Splinter: {60, 60, 1},
 	} {
 		pending := map[ledger.Protocol]string{ledger.Sawtooth: "PENDING", ledger.Splinter: "Pending"}[protocol]
-		var sizes []int
 		s, at := serve(t, func(w http.ResponseWriter, r seen) {
 			var entries []string
 			for _, id := range questioned(t, r) {
@@ -201,10 +203,9 @@ func TestMany(t *testing.T) {
 			if len(r.uri) > 8000 {
 				t.Errorf("%s: the request line is %d long", protocol, len(r.uri))
 			}
-			sizes = append(sizes, len(questioned(t, r)))
 		}
-		if !cmp.Equal(sizes, want) {
-			t.Errorf("%s: questions of %v, want %v", protocol, sizes, want)
+		if got := sizes(t, s); !cmp.Equal(got, want) {
+			t.Errorf("%s: questions of %v, want %v", protocol, got, want)
 		}
 		if got, err := l.Statuses(t.Context(), nil); len(got) != 0 || err != nil || len(s.requests()) != len(want) {
 			t.Errorf("%s: asked for nothing: %v, %v", protocol, got, err)
@@ -212,36 +213,172 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// TestTooLong has one batch whose status is longer than any answer may be: all
-// others are known nevertheless.
+// tooLong is what is said of an answer that is.
+const tooLong = "the ledger's answer is too long: more than 8388608 bytes"
+
+// TestLongestAnswer gives the longest answer that is read, and one a byte longer.
+func TestLongestAnswer(t *testing.T) {
+	t.Parallel()
+	for protocol, status := range map[ledger.Protocol]string{ledger.Sawtooth: "PENDING", ledger.Splinter: "Pending"} {
+		answer := answers(protocol, says(protocol, anID, status, "[]"))
+		for length, want := range map[int]string{8 << 20: "", 8<<20 + 1: "asking for 1 statuses: " + tooLong} {
+			_, at := serve(t, func(w http.ResponseWriter, _ seen) {
+				_, _ = io.WriteString(w, answer+strings.Repeat(" ", length-len(answer)))
+			})
+			got, err := newLedger(t, protocol, at, ledger.Options{}).Statuses(t.Context(), []string{anID})
+			if (err == nil) != (want == "") || err != nil && err.Error() != want {
+				t.Errorf("%s, %d bytes: %v, want %q", protocol, length, err, want)
+			}
+			if known := got[anID].State == ledger.Pending; known != (want == "") {
+				t.Errorf("%s, %d bytes: %v", protocol, length, got)
+			}
+		}
+	}
+}
+
+// TestTooLong has batches whose status is longer than any answer may be: all others
+// are known nevertheless, by halving what was asked.
 func TestTooLong(t *testing.T) {
 	t.Parallel()
-	ids := idsOf(0, 60)
-	s, at := serve(t, func(w http.ResponseWriter, r seen) {
-		var entries []string
-		for _, id := range questioned(t, r) {
-			if id == ids[16] {
-				w.Header().Set("Content-Length", "9000000")
-				return
+	for _, tt := range []struct {
+		ids       int
+		long      []int
+		questions []int // how many ids each asks for
+	}{
+		{60, []int{16}, []int{60, 30, 30, 15, 15, 7, 8, 3, 4, 1, 2, 1, 1}},
+		{60, []int{16, 47}, []int{60, 30, 30, 15, 15, 15, 15, 7, 8, 7, 8, 3, 4, 3, 4, 1, 2, 1, 2, 1, 1, 1, 1}},
+		{2000, []int{0}, []int{
+			2000, 1000, 1000, 500, 500, 250, 250, 125, 125, 62, 63, 31, 31, 15, 16, 7, 8, 3, 4, 1, 2,
+		}},
+	} {
+		ids := idsOf(0, tt.ids)
+		s, at := serve(t, func(w http.ResponseWriter, r seen) {
+			var entries []string
+			for _, id := range questioned(t, r) {
+				if slices.ContainsFunc(tt.long, func(n int) bool { return id == ids[n] }) {
+					w.Header().Set("Content-Length", "9000000")
+					return
+				}
+				entries = append(entries, says(ledger.Sawtooth, id, "PENDING", "[]"))
 			}
-			entries = append(entries, says(ledger.Sawtooth, id, "PENDING", "[]"))
+			_, _ = io.WriteString(w, answers(ledger.Sawtooth, entries...))
+		})
+		got, err := newLedger(t, ledger.Sawtooth, at, ledger.Options{}).Statuses(t.Context(), ids)
+		want := strings.Repeat("; asking for 1 statuses: "+tooLong, len(tt.long))[2:]
+		if err == nil || err.Error() != want || len(got) != tt.ids-len(tt.long) {
+			t.Errorf("%v of %d: %d statuses, %v", tt.long, tt.ids, len(got), err)
 		}
-		_, _ = io.WriteString(w, answers(ledger.Sawtooth, entries...))
-	})
-	got, err := newLedger(t, ledger.Sawtooth, at, ledger.Options{}).Statuses(t.Context(), ids)
-	if err == nil || !strings.Contains(err.Error(), "too long") || len(got) != 59 {
-		t.Errorf("%d statuses, %v", len(got), err)
+		if diff := cmp.Diff(tt.questions, sizes(t, s)); diff != "" {
+			t.Errorf("%v of %d: %s", tt.long, tt.ids, diff)
+		}
 	}
-	if n := len(s.requests()); n > 15 {
-		t.Errorf("%d questions", n)
+	// Where every answer is too long it comes to an end: 64 questions more than the one.
+	s, at := serve(t, func(w http.ResponseWriter, _ seen) { w.Header().Set("Content-Length", "9000000") })
+	got, err := newLedger(t, ledger.Sawtooth, at, ledger.Options{}).Statuses(t.Context(), idsOf(0, 2000))
+	if err == nil || len(got) != 0 || len(s.requests()) != 65 {
+		t.Errorf("%v, %v after %d questions", got, err, len(s.requests()))
 	}
-	// Where every answer is too long it comes to an end.
-	s, at = serve(t, func(w http.ResponseWriter, _ seen) { w.Header().Set("Content-Length", "9000000") })
-	if _, err := newLedger(t, ledger.Sawtooth, at, ledger.Options{}).Statuses(t.Context(), idsOf(0, 2000)); err == nil {
-		t.Error("no error")
+}
+
+// sizes are how many ids each question asked for.
+func sizes(t *testing.T, s *recorder) (n []int) {
+	t.Helper()
+	for _, r := range s.requests() {
+		n = append(n, len(questioned(t, r)))
 	}
-	if n := len(s.requests()); n > 70 {
-		t.Errorf("%d questions", n)
+	return n
+}
+
+// TestStatusErrors shows whole errors: what is wrong stands there in the order of
+// the ids, and before it what kept a question from being answered.
+func TestStatusErrors(t *testing.T) {
+	t.Parallel()
+	const none = " is no batch id of 128 lower-case hex digits"
+	ids := func(n ...int) (ids []string) {
+		for _, n := range n {
+			ids = append(ids, idOf(n))
+		}
+		return ids
+	}
+	for _, tt := range []struct {
+		protocol ledger.Protocol
+		ids      []string
+		status   int
+		answer   string
+		want     string
+	}{
+		{ledger.Sawtooth, append(ids(2, 0, 1), "y", "x", "x"), 200,
+			answers(ledger.Sawtooth, says(ledger.Sawtooth, idOf(1), "COMMITTED", "[]")),
+			`asking for statuses: "x"` + none + `; asking for statuses: "y"` + none +
+				"; reading 3 statuses: the ledger did not answer for " + idOf(0) +
+				"; the ledger did not answer for " + idOf(2)},
+		{ledger.Sawtooth, append(ids(1, 2), strings.Repeat("x", 141)), 418, "",
+			"asking for 2 statuses: the ledger answered HTTP 418 I'm a teapot; " +
+				`asking for statuses: "` + strings.Repeat("x", 140) + `"` + none},
+		{ledger.Sawtooth, ids(1, 2), 200, answers(ledger.Sawtooth,
+			says(ledger.Sawtooth, idOf(2), strings.Repeat("x", 41), "[]"),
+			says(ledger.Sawtooth, idOf(1), "VALID", "[]")),
+			"reading 2 statuses: batch " + idOf(1) + `: there is no status "VALID"; batch ` + idOf(2) +
+				`: there is no status "` + strings.Repeat("x", 40) + `"`},
+		{ledger.Splinter, ids(1, 2), 200, answers(ledger.Splinter,
+			says(ledger.Splinter, idOf(2), strings.Repeat("x", 41), "[]"),
+			says(ledger.Splinter, idOf(1), "VALID", "[]")),
+			"reading 2 statuses: batch " + idOf(1) + `: there is no status "VALID"; batch ` + idOf(2) +
+				`: there is no status "` + strings.Repeat("x", 40) + `"`},
+		{ledger.Sawtooth, ids(1), 200, answers(ledger.Sawtooth, says(ledger.Sawtooth, "z", "PENDING", "[]")),
+			`reading 1 statuses: the ledger answered for "z", which was not asked`},
+		{ledger.Sawtooth, ids(1), 200, "[]", "reading 1 statuses: the ledger's answer is no JSON object"},
+		{ledger.Splinter, ids(1), 200, "[", "reading 1 statuses: the ledger's answer is no JSON"},
+		{ledger.Sawtooth, ids(1), 200, `{"data": {"id": 1}}`, "reading 1 statuses: " +
+			"the ledger's answer does not have the form of statuses: it holds no JSON array"},
+		{ledger.Splinter, ids(1), 200, `{"id": 1}`, "reading 1 statuses: " +
+			"the ledger's answer does not have the form of statuses: it holds no JSON array"},
+		// This is no answer to a question, although a post would be accepted by it.
+		{ledger.Sawtooth, ids(1), 202, `{"link": "/batch_statuses?id="}`,
+			"asking for 1 statuses: the ledger answered HTTP 202 Accepted"},
+		{ledger.Splinter, ids(1), 202, `{"link": "/batch_statuses?ids="}`,
+			"asking for 1 statuses: the ledger answered HTTP 202 Accepted"},
+		{ledger.Splinter, ids(1), 404, `{"message": "Service not found"}`,
+			"asking for 1 statuses: the ledger answered HTTP 404 Not Found: Service not found"},
+	} {
+		_, at := serve(t, func(w http.ResponseWriter, _ seen) {
+			w.WriteHeader(tt.status)
+			_, _ = io.WriteString(w, tt.answer)
+		})
+		_, err := newLedger(t, tt.protocol, at, ledger.Options{}).Statuses(t.Context(), tt.ids)
+		if err == nil || err.Error() != tt.want {
+			t.Errorf("%s %s: %v, want %s", tt.protocol, tt.answer, err, tt.want)
+		}
+	}
+}
+
+// TestErrorsBounded names ids that are none until their errors hold 4 KiB, without
+// what joins them: the last that fits is there, one byte more is left out.
+func TestErrorsBounded(t *testing.T) {
+	t.Parallel()
+	l := newLedger(t, ledger.Sawtooth, "http://h", ledger.Options{})
+	said := func(ids ...string) string {
+		_, err := l.Statuses(t.Context(), ids)
+		if err == nil {
+			t.Fatal("no error")
+		}
+		return err.Error()
+	}
+	var ids []string
+	for n := range 19 {
+		ids = append(ids, fmt.Sprintf("%0140d", n))
+	}
+	before, last := said(ids...), said("x")
+	room := 4096 - len(before) - len(last)
+	if room < 0 || room > 139 {
+		t.Fatalf("%d bytes are left", room)
+	}
+	fits := strings.Repeat("x", 1+room)
+	if got := said(append(ids, fits)...); got != before+"; "+said(fits) {
+		t.Errorf("it fits: %s", got)
+	}
+	if got := said(append(ids, fits+"x")...); got != before {
+		t.Errorf("it does not: %s", got)
 	}
 }
 
@@ -274,6 +411,31 @@ func TestLongTexts(t *testing.T) {
 	}
 }
 
+// TestLongestData keeps 8 KiB of what is said of a transaction, and as much of more.
+func TestLongestData(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{8<<10 - 1, 8 << 10, 8<<10 + 1} {
+		given := make([]byte, n)
+		given[min(n, 8<<10)-1] = 7
+		encoded, err := json.Marshal([]any{map[string]any{
+			"id": strings.Repeat("x", 129), "message": strings.Repeat("y", 1024), "extended_data": given,
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, at := serve(t, func(w http.ResponseWriter, _ seen) {
+			_, _ = io.WriteString(w, answers(ledger.Sawtooth, says(ledger.Sawtooth, anID, "INVALID", string(encoded))))
+		})
+		got, err := newLedger(t, ledger.Sawtooth, at, ledger.Options{}).Statuses(t.Context(), []string{anID})
+		want := ledger.Status{State: ledger.Invalid, Invalid: []ledger.InvalidTransaction{{
+			ID: strings.Repeat("x", 128), Message: strings.Repeat("y", 1024), ExtendedData: given[:min(n, 8<<10)],
+		}}}
+		if diff := cmp.Diff(want, got[anID]); diff != "" || err != nil {
+			t.Errorf("%d bytes: %v %s", n, err, diff)
+		}
+	}
+}
+
 // TestStatusRefused answers questions with all that is no answer.
 func TestStatusRefused(t *testing.T) {
 	t.Parallel()
@@ -299,9 +461,11 @@ func TestStatusRefused(t *testing.T) {
 			}
 		}
 	}
+	const unreached = "asking for 1 statuses: the ledger was not reached, nothing was sent: "
 	nobody := newLedger(t, ledger.Sawtooth, "http://127.0.0.1:1", ledger.Options{})
-	if got, err := nobody.Statuses(t.Context(), idsOf(0, 1)); err == nil {
-		t.Errorf("nobody answered %v", got)
+	if got, err := nobody.Statuses(t.Context(), idsOf(0, 1)); len(got) != 0 || err == nil ||
+		!strings.HasPrefix(err.Error(), unreached) {
+		t.Errorf("nobody answered %v, %v", got, err)
 	}
 	var none []string
 	for n := range 1000 {
@@ -311,7 +475,8 @@ func TestStatusRefused(t *testing.T) {
 		t.Errorf("ids that are none: %.200v", err)
 	}
 	// They do not hide that nobody answered.
-	if _, err := nobody.Statuses(t.Context(), append(none, anID)); err == nil || !strings.Contains(err.Error(), "refused") {
+	_, err := nobody.Statuses(t.Context(), append(none, anID))
+	if err == nil || !strings.HasPrefix(err.Error(), unreached) || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("ids that are none, and one: %.200v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,6 +66,8 @@ func TestSockets(t *testing.T) {
 		return strconv.Itoa(n) + "\r\n\r\n" + accepted + strings.Repeat(" ", n-len(accepted))
 	}
 	long := sized(64<<10 + 1)
+	const begin, end = "HTTP/1.1 202 Accepted\r\nX: ", "\r\n\r\n"
+	headed := func(n int) string { return begin + strings.Repeat("x", n-len(begin+end)) + end + accepted }
 	tests := []struct {
 		name  string
 		serve func(net.Conn) // nil: nobody listens
@@ -80,10 +83,14 @@ func TestSockets(t *testing.T) {
 		{"another protocol", answer(switching), ledger.MayBeProcessed},
 		{"header too long", answer("HTTP/1.1 202 Accepted\r\nX: " + strings.Repeat("x", 128<<10) + "\r\n\r\n" + accepted),
 			ledger.MayBeProcessed},
+		{"the longest header", answer(headed(64 << 10)), ledger.Accepted},
+		{"header a byte too long", answer(headed(64<<10 + 1)), ledger.MayBeProcessed},
 		{"body too long", answer(ok + long), ledger.MayBeProcessed},
 		{"the longest body", answer(ok + sized(64<<10)), ledger.Accepted},
 		{"the longest body, of a length not told", answer("HTTP/1.1 202 Accepted\r\n\r\n" +
 			strings.TrimPrefix(sized(64<<10), "65536\r\n\r\n")), ledger.Accepted},
+		{"body of a length not told, too long", answer("HTTP/1.1 202 Accepted\r\n\r\n" +
+			strings.TrimPrefix(long, "65537\r\n\r\n")), ledger.MayBeProcessed},
 		{"429, closed in the body", answer("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 9\r\n\r\n{"),
 			ledger.NotProcessed},
 		{"404, body too long", answer("HTTP/1.1 404 Not Found\r\nContent-Length: " + long), ledger.Held},
@@ -187,6 +194,11 @@ func TestTime(t *testing.T) {
 		{"no answer, caller stops", pipe(""), 0, time.Second, ledger.MayBeProcessed, time.Second},
 		{"half an answer", pipe(half), 0, 0, ledger.MayBeProcessed, 15 * time.Second},
 		{"another protocol", pipe(switching), 0, 0, ledger.MayBeProcessed, 0},
+		{"no time at all", never, 1, 0, ledger.NotWritten, 0},
+		{"an answer, and no end of the connection", pipe("HTTP/1.1 202 Accepted\r\nContent-Length: " +
+			strconv.Itoa(len(accepted)) + "\r\n\r\n" + accepted), 0, 0, ledger.Accepted, 0},
+		{"an answer too long, and no end of it", pipe("HTTP/1.1 202 Accepted\r\n\r\n" +
+			strings.Repeat(" ", 64<<10+1)), 0, 0, ledger.MayBeProcessed, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -210,6 +222,65 @@ func TestTime(t *testing.T) {
 					t.Errorf("after %v, want %v", d, tt.after)
 				}
 			})
+		})
+	}
+}
+
+// A watched is a context that knows what hangs on it.
+type watched struct {
+	context.Context
+	done    chan struct{}
+	hanging atomic.Int32
+}
+
+func (w *watched) Done() <-chan struct{} { return w.done }
+
+// AfterFunc is how package context hangs one context on a foreign one.
+func (w *watched) AfterFunc(func()) (stop func() bool) {
+	w.hanging.Add(1)
+	return func() bool { w.hanging.Add(-1); return true }
+}
+
+// TestLeaves shows that a call leaves nothing with the context of its caller, which
+// may live as long as the process.
+func TestLeaves(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{
+		"hello\r\n\r\n", switching, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
+	} {
+		ctx := &watched{Context: t.Context(), done: make(chan struct{})}
+		var hung int32
+		l := newLedger(t, ledger.Sawtooth, "http://ledger", ledger.Options{
+			Dial: func(context.Context, string, string) (net.Conn, error) {
+				hung = ctx.hanging.Load()
+				return pipe(answer)(ctx)
+			},
+		})
+		_ = l.Submit(ctx, nil, anID)
+		if left := ctx.hanging.Load(); hung == 0 || left != 0 {
+			t.Errorf("%q: %d hung on the context, %d were left", answer, hung, left)
+		}
+	}
+}
+
+// TestGivenUp has the caller give up just when the connection is there, which is
+// closed nevertheless. Whether the request was begun by then is a matter of luck.
+func TestGivenUp(t *testing.T) {
+	t.Parallel()
+	for range 32 {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			ours, theirs := net.Pipe()
+			l := newLedger(t, ledger.Sawtooth, "http://ledger", ledger.Options{
+				Dial: func(context.Context, string, string) (net.Conn, error) {
+					cancel()
+					return ours, nil
+				},
+			})
+			if got := l.Submit(ctx, []byte("batch"), anID); got.Outcome == ledger.Accepted || got.Code != "" {
+				t.Errorf("%+v", got)
+			}
+			_, _ = io.Copy(io.Discard, theirs) // until it is closed
 		})
 	}
 }
