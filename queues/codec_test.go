@@ -62,6 +62,9 @@ func TestBoundedErrors(t *testing.T) {
 	if got := shorten(strings.Repeat("é", 9), 5); got != "éé…" {
 		t.Errorf("a letter is cut: %q", got)
 	}
+	if got := shorten("éé", 4); got != "éé" {
+		t.Errorf("nothing is too long: %q", got)
+	}
 }
 
 // TestStateDamaged: an error says which words of a record are none of ours.

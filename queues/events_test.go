@@ -133,6 +133,10 @@ func TestEventsKeep(t *testing.T) {
 		if p := log(); p.First != events || p.Last != events {
 			f.Errorf("events %d to %d are kept", p.First, p.Last)
 		}
+		f.tick() // the last one stays
+		if p := log(); p.First != events || p.Last != events {
+			f.Errorf("events %d to %d are kept", p.First, p.Last)
+		}
 		f.store = f.open(queues.Options{Namespace: f.store.Namespace, EventsKeep: time.Hour})
 		f.post("q", "a", "b")
 		f.tick()

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -94,6 +96,31 @@ func testFeeLimits(f *fixture) {
 	equal(f.T, "counted", f.fees(), map[string]uint64{"S1": 150, "S2": 50})
 	f.to("a", lifecycle.PhaseSent) // what is under way goes on
 	f.to("a", lifecycle.PhaseWatching)
+}
+
+// TestFeesOfAnotherDay: what a day has cost is no limit to the next one, and what costs no more than
+// it did before passes none, whatever the limit is by then.
+func TestFeesOfAnotherDay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, redistest.Mini(t).Client, "seq")
+		f.register("S1", "S2")
+		f.post("q", "a")
+		f.post("r", "b")
+		f.bound("a S1", "b S2")
+		f.ok(f.planFor("a", 100, queues.FeeLimits{Sender: 100, All: 100}))
+		<-time.After(25 * time.Hour)
+		f.heartbeat(me, time.Hour)
+		f.ok(f.planFor("b", 90, queues.FeeLimits{Sender: 100, All: 100}))
+		equal(t, "of today", f.fees(), map[string]uint64{"S2": 90})
+		a := f.get("a")
+		f.ok(f.advance(a, a.Phase, fated(1, lifecycle.Refused), func(c *queues.Change) {
+			c.Limits = queues.FeeLimits{Sender: 10, All: 10}
+			c.Budgets = []queues.Budget{{Name: queues.QueueBudget("q"), Most: 1}}
+		}))
+		equal(t, "of today", f.fees(), map[string]uint64{"S2": 90})
+		f.inspect()
+	})
 }
 
 // testBudgets wants what an attempt costs counted with each of its budgets, and refused

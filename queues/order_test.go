@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -142,6 +143,12 @@ func testReopened(f *fixture) {
 		record(func(t *lifecycle.Transaction) { *t = *lifecycle.Unended(t); t.Reopened = true }), withCode("REOPENED"))
 	f.bound() // its successor runs
 	f.to("b", lifecycle.PhaseWaiting)
+	f.to("c", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 0, long), person)
+	f.to("c", lifecycle.PhaseWaiting,
+		record(func(t *lifecycle.Transaction) { *t = *lifecycle.Unended(t); t.Reopened = true }))
+	if _, told := f.dump().sets["due"]["c:c"]; told {
+		f.Error("it is no end, and yet to be told")
+	}
 	for _, uid := range []string{"a", "b", "c"} {
 		f.bound(uid + " S")
 		f.to(uid, lifecycle.PhaseDone)
@@ -236,6 +243,8 @@ func testWidth(f *fixture) {
 	joins(2, "")
 	width(1)
 	joins(1, "")
+	width(2)
+	joins(2, "")
 	width(4)
 	joins(3, "t3")
 	joins(4, "")
@@ -259,6 +268,8 @@ func testWidth(f *fixture) {
 		c.Broke, c.Width, c.Code = true, 2, lifecycle.CodeOutOfOrder
 	})
 	equal(f.T, "out of order", f.queue("q").Narrow, 1)
+	f.to("t4", lifecycle.PhaseFailing, breaks)
+	equal(f.T, "one stays", f.queue("q").Narrow, 1)
 	if err := f.store.SetWidth(f.ctx, "none", 2); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("a queue that is not there: %v", err)
 	}
@@ -348,7 +359,7 @@ func testJoinsBehindWhom(f *fixture) {
 		f.Helper()
 		f.post("q", "b")
 		b, err := f.store.Join(f.ctx, queues.JoinRequest{
-			Process: me, Queue: "q", Behind: "a", Width: 2, AtOnce: atOnce, Types: types, All: []string{batch, vote},
+			Process: me, Queue: "q", Behind: "a", Width: 2, AtOnce: atOnce, Types: types, All: []string{vote, batch},
 		})
 		f.ok(err)
 		if b != nil {
@@ -371,6 +382,46 @@ func testJoinsBehindWhom(f *fixture) {
 	f.to("a", lifecycle.PhaseSent)
 	f.to("a", lifecycle.PhaseSent, fated(1, lifecycle.Refused))
 	equal(f.T, "joins what has nothing out", join(true, vote), false)
+}
+
+// testJoinsAgain: what was the last to be taken from the line and has come back joins from there, and
+// nothing else leaves the line for it.
+func testJoinsAgain(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b", "c")
+	f.bound("a S")
+	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
+	for range 2 {
+		b, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2,
+			Types: []string{vote}})
+		f.ok(err)
+		equal(f.T, "joined", b.Transaction.UID, "b")
+		f.inspect()
+		f.to("b", lifecycle.PhaseWaiting)
+	}
+	equal(f.T, "in line", f.client.LRange(f.ctx, f.key("line:q"), 0, -1).Val(), []string{"c"})
+}
+
+// testJoinsNot: while another queue waits for a sender and none is free nothing joins.
+func testJoinsNot(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b")
+	f.bound("a S")
+	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
+	join := func() string {
+		f.Helper()
+		b, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2,
+			Types: []string{vote}, All: []string{batch, vote}, Groups: []string{"local", senders.Shared}})
+		f.ok(err)
+		if b == nil {
+			return ""
+		}
+		return b.Transaction.UID
+	}
+	f.post("p", "c")
+	equal(f.T, "joins while p waits", join(), "")
+	f.register("S2")
+	equal(f.T, "joins where a sender is free", join(), "b")
 }
 
 // testFollows wants nothing planned behind others at a nonce below the sender's next: one that is

@@ -1,6 +1,7 @@
 package queues_test
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ func TestRecovery(t *testing.T) {
 		"AdoptTrainAtTen":       atTen(testAdoptTrain),
 		"AdoptByForgotten":      testAdoptByForgotten,
 		"AdoptStale":            testAdoptStale,
+		"AdoptWithoutBytes":     testAdoptWithoutBytes,
 		"NoEndBeforeSettled":    testNoEndBeforeSettled,
 		"AdoptElsewhere":        testAdoptElsewhere,
 		"Repost":                testRepost,
@@ -174,6 +176,10 @@ func testRestartForgetsNothing(f *fixture) {
 	was := f.get("a")
 	f.failOver(f.snapshot())
 	f.misses(false)
+	// Which server it is tells the id that its replicas know it by.
+	_, id, _ := strings.Cut(f.client.Info(f.ctx, "replication").Val(), "master_replid:")
+	id, _, _ = strings.Cut(id, "\r\n")
+	equal(f.T, "the server", f.pulse(me, long, "").Server, cmp.Or(id, "none"))
 	f.settle(me)
 	equal(f.T, "the transaction", f.get("a"), was)
 	equal(f.T, "the epoch", f.epoch(), before)
@@ -224,9 +230,13 @@ func testMissedByWhoSawIt(f *fixture) {
 	before := f.snapshot()
 	f.post("q", "b")
 	f.failOver(before)
+	epoch := f.epoch()
 	f.misses(true)
 	f.misses(false)
 	f.settle(me)
+	if f.epoch() == epoch {
+		f.Error("the epoch is the same, although something is missing")
+	}
 	f.ok(f.store.Pause(f.ctx, "q", "a break"))
 	_, err := f.store.Events(f.ctx, 0, 100)
 	f.ok(err)
@@ -383,6 +393,18 @@ func testAdoptTrain(f *fixture) {
 	f.audited()
 }
 
+// testAdoptWithoutBytes: what of an attempt nobody has the bytes is adopted all the same.
+func testAdoptWithoutBytes(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	before := f.get("a")
+	c := lifecycle.Command{Payer: "S", Nonce: 3, Hash: "5Ja"}
+	after, _ := lifecycle.Restored(before, lifecycle.KnownBy(c, time.UnixMilli(5000).UTC()), time.UnixMilli(6000).UTC())
+	f.ok(f.recovery().Adopt(f.ctx, me, before, after, nil))
+	_, there := f.dump().strings["b:a"]
+	equal(f.T, "bytes are stored", there, false)
+}
+
 // testAdoptStale: what is final, or has changed, is to be read again.
 func testAdoptStale(f *fixture) {
 	f.register("S1", "S2")
@@ -479,6 +501,7 @@ func testAdoptForgottenSender(f *fixture) {
 	}
 	equal(f.T, "events of senders", told, []event{{Kind: "s", ID: "S1", Sender: "S1", Code: "RESTORED"}})
 	s := f.sender("S1")
+	equal(f.T, "where it is from", string(s.Source), "api")
 	if s.Queue != "q" || s.Available() || s.Nonce == nil || *s.Nonce != 3 {
 		f.Errorf("sender: %+v", s)
 	}

@@ -37,6 +37,29 @@ func testGravestReason(f *fixture) {
 	}
 }
 
+// testStoppedNonce: where a sender has stopped at its nonce, whoever resumes it or registers it
+// anew has the chain asked for the next one.
+func testStoppedNonce(f *fixture) {
+	f.register("S")
+	for n, again := range []func(){
+		func() { f.ok(f.pool.Resume(f.ctx, "S")) },
+		func() { f.ok(f.pool.Remove(f.ctx, "S")); f.register("S") },
+	} {
+		uid := fmt.Sprint("t", n)
+		f.post("q", uid)
+		f.bound(uid + " S")
+		f.to(uid, lifecycle.PhaseFailed, nextNonce(7), rest(queues.Never, lifecycle.StoppedNonce))
+		if s := f.sender("S"); s.Nonce == nil || *s.Nonce != 7 {
+			f.Errorf("stopped: %+v", s)
+		}
+		again()
+		if s := f.sender("S"); s.Nonce != nil || !s.Available() {
+			f.Errorf("again in use: %+v", s)
+		}
+		f.inspect()
+	}
+}
+
 func testRest(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
