@@ -399,6 +399,9 @@ func testBindDamaged(f *fixture) {
 		}
 	}
 	mendB := damage("b", "damaged")
+	if _, err := f.store.Get(f.ctx, "b"); err == nil || !strings.Contains(err.Error(), ": record of b is damaged: ") {
+		f.Errorf("a damaged record: %v", err)
+	}
 	f.bound("a S1", "c S2", "d S3")
 	paused("lost", "b")
 

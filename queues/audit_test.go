@@ -1,6 +1,7 @@
 package queues_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -76,11 +77,12 @@ func TestAudit(t *testing.T) {
 			f.ok(err)
 		}
 	}
-	damages := []struct {
+	type damageOf struct {
 		name   string
 		damage func(f *fixture, key func(string) string)
 		want   []string
-	}{
+	}
+	damages := []damageOf{
 		{"clean", func(*fixture, func(string) string) {}, nil},
 		{"StateIndexLost", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("st:DONE"), "done1") },
 			[]string{"STATE_INDEX done1 done "}},
@@ -105,6 +107,8 @@ func TestAudit(t *testing.T) {
 			[]string{"SENDER_BOUND  wait S1"}},
 		{"SenderKept", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("s:S2"), "queue", "done") },
 			[]string{"SENDER_BOUND  done S2"}},
+		{"SenderOfNothing", func(f *fixture, k func(string) string) { f.word("x:run1", 3, "done") },
+			[]string{"SENDER_BOUND  run S1", "QUEUE_RUN  run S1"}},
 		{"SenderLeaked", func(f *fixture, k func(string) string) { f.client.HSet(f.ctx, k("s:S5"), "reason", "") },
 			[]string{"SENDER_FREE   S5"}},
 		{"BoundAndFree", func(f *fixture, k func(string) string) {
@@ -137,6 +141,24 @@ func TestAudit(t *testing.T) {
 			f.client.ZRem(f.ctx, k("queues"), "done")
 			f.client.ZRem(f.ctx, k("senders"), "S2")
 		}, []string{"LISTED  done ", "LISTED   S2"}},
+	}
+	for _, key := range []string{"st:DONE", "bound", "past:done", "back:done", "own:" + me, "free:shared", "queues", "senders",
+		"ready:" + vote, "page:0", "line:ghost", "x:ghost", "b:ghost"} {
+		kind, _, _ := strings.Cut(key, ":")
+		want := map[string]string{
+			"past": "LEFTOVER ghost done ", "back": "LEFTOVER ghost done ", "free": "LEFTOVER   ghost", "senders": "LEFTOVER   ghost",
+			"queues": "LEFTOVER  ghost ", "ready": "LEFTOVER  ghost ", "line": "LEFTOVER  ghost ",
+		}[kind]
+		damages = append(damages, damageOf{"Ghost-" + strings.ReplaceAll(key, ":", "-"), func(f *fixture, k func(string) string) {
+			switch kind {
+			case "page", "line":
+				f.client.RPush(f.ctx, k(key), "ghost")
+			case "x", "b":
+				f.client.Set(f.ctx, k(key), "1   failed         \n{}", 0)
+			default:
+				f.client.ZAdd(f.ctx, k(key), z(1, "ghost"))
+			}
+		}, []string{cmp.Or(want, "LEFTOVER ghost  ")}})
 	}
 	cases := map[string]func(*fixture){}
 	for _, d := range damages {

@@ -69,4 +69,6 @@ func testSpent(f *fixture) {
 	f.ok(f.planFor("a", 150, queues.FeeLimits{}))
 	f.to("b", lifecycle.PhaseDelayed, fated(1, lifecycle.Refused))
 	equal(f.T, "raised, and given back", spent(), "S1 150; qa 150; ")
+	f.ok(f.planFor("b", 1, queues.FeeLimits{}))
+	equal(f.T, "the least there is", spent(), "S1 150; S2 1; qa 150; qb 1; ")
 }

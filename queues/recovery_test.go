@@ -505,7 +505,13 @@ func testAdoptForgottenSender(f *fixture) {
 	if s.Queue != "q" || s.Available() || s.Nonce == nil || *s.Nonce != 3 {
 		f.Errorf("sender: %+v", s)
 	}
-	f.register("S1") // a person says what it is
+	f.ok(f.pool.Rest(f.ctx, "S1", time.Millisecond, lifecycle.Rested, ""))
+	f.eventually("the rest is over", func() bool {
+		f.tick()
+		return f.dump().hashes["s:S1"]["why:RESTED"] == ""
+	})
+	equal(f.T, "out of use until a person says what it is", f.sender("S1").Reason, lifecycle.Draining)
+	f.register("S1")
 	f.to("a", lifecycle.PhaseDone, final)
 	f.post("q", "b")
 	f.bound("b S1")

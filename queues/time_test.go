@@ -200,6 +200,8 @@ func testDue(f *fixture) {
 	}
 	f.eventually("the delay is over", func() bool { return slices.Equal(f.tick().Due, []string{"a"}) })
 	equal(f.T, "due until something is done", f.tick().Due, []string{"a"})
+	f.ok(f.store.Postpone(f.ctx, me, "a", 0))
+	equal(f.T, "due at once", f.tick().Due, []string{"a"})
 	f.ok(f.store.Postpone(f.ctx, me, "a", long))
 	f.ok(f.store.Postpone(f.ctx, other, "b", 0)) // not its own
 	if k := f.tick(); len(k.Due) != 0 || k.Next < 59*time.Minute {
