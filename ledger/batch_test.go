@@ -169,6 +169,8 @@ var changes = []struct {
 	{"an id too few", func(x *batch) { x.ids = x.transactionIDs()[:1] }, []string{b + ".header.transaction_ids"}},
 	{"an id that is none", func(x *batch) { x.ids = []string{x.transactionIDs()[0], zero + "0"} },
 		[]string{b + ".header.transaction_ids[1]"}},
+	{"ids that are none beside one", func(x *batch) { x.ids = []string{zero + "0", x.transactionIDs()[0], ""} },
+		[]string{b + ".header.transaction_ids[0]", b + ".header.transaction_ids[2]"}},
 	{"a transaction twice", func(x *batch) { x.txns[1] = x.txns[0] }, []string{b + ".header.transaction_ids[1]"}},
 	{"for another batcher", func(x *batch) { x.txns[1].batcher = public(bob) },
 		[]string{b + ".transactions[1].header.batcher_public_key"}},
@@ -442,10 +444,15 @@ func TestHostile(t *testing.T) {
 	_, id := newBatch().encode()
 	fill := func(part []byte, n int) []byte { return bytes.Repeat(part, n/len(part)) }
 	const n = 128 << 10
+	ids := text(1, public(alice))
+	for i := range n / 262 {
+		ids = append(ids, text(2, idOf(i))...)
+	}
 	for name, list := range map[string][]byte{
 		"batches":          fill(field(1, nil), n),
 		"empty txns":       field(1, fill(field(3, nil), n)),
 		"txns":             field(1, fill(field(3, make([]byte, 128)), n)),
+		"txns with ids":    field(1, slices.Concat(text(2, id), field(1, ids), fill(field(3, make([]byte, 128)), n/2))),
 		"signatures":       field(1, fill(text(2, id), n)),
 		"headers":          field(1, slices.Concat(text(2, id), field(1, fill(text(1, public(alice)), n-200)))),
 		"empty ids":        field(1, slices.Concat(text(2, id), field(1, fill(text(2, ""), n-200)))),
