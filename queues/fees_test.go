@@ -88,6 +88,12 @@ func testFeeLimits(f *fixture) {
 		equal(f.T, "what is stored of "+uid, f.get(uid), before)
 	}
 	refused("a", 151, false, 0)
+	refused("a", 151, false, 0)
+	limits = queues.FeeLimits{Sender: 1, All: 1}
+	refused("a", 2, false, 0)
+	limits.Sender = 0
+	refused("a", 2, true, 0)
+	limits = queues.FeeLimits{Sender: 150, All: 200}
 	f.ok(f.planFor("a", 150, limits))
 	refused("a", 151, false, 150)
 	f.ok(f.planFor("a", 150, limits)) // at the same nonce for the same fee

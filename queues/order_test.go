@@ -133,6 +133,20 @@ func testCancelledInNumbers(f *fixture) {
 	})
 }
 
+// testPlaceOfMany: of those cancelled in a long line the first 501 places are looked at.
+func testPlaceOfMany(f *fixture) {
+	uids := numbered("u", 0, 600)
+	f.fill("q", uids)
+	for _, i := range []int{3, 500, 501} {
+		f.to(uids[i], lifecycle.PhaseFailed, person)
+	}
+	for at, want := range map[int]int{2: 2, 4: 3, 499: 498, 502: 500, 600: 598} {
+		got, err := f.store.Place(f.ctx, uids[at])
+		f.ok(err)
+		equal(f.T, "place of "+uids[at], got, lifecycle.Place{Ahead: want, First: uids[0]})
+	}
+}
+
 func testReopened(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c")

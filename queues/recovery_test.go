@@ -437,6 +437,13 @@ func testAdoptElsewhere(f *fixture) {
 	f.audited()
 	f.post("r", "b")
 	f.bound("b S1") // which it has left
+	// Another process has it, by another sender.
+	f.heartbeat(other, long)
+	f.register("S3")
+	f.post("p", "c")
+	equal(f.T, "bound", f.bindAs(other, 1)[0].Transaction.UID, "c")
+	f.register("S4")
+	f.ok(f.adopt(me, f.get("c"), "S4", 9))
 }
 
 // testRepost: Redis has forgotten that it was accepted.

@@ -54,6 +54,7 @@ func TestStore(t *testing.T) {
 		"CancelAndRetryInLine": testCancelAndRetryInLine,
 		"CancelAndRetryLate":   testCancelAndRetryLate,
 		"CancelledInNumbers":   testCancelledInNumbers,
+		"PlaceOfMany":          testPlaceOfMany,
 		"Reopened":             testReopened,
 		"Pause":                testPause,
 		"PauseEmpty":           testPauseEmpty,
@@ -73,6 +74,9 @@ func TestStore(t *testing.T) {
 		"JoinsAgain":           testJoinsAgain,
 		"JoinsNot":             testJoinsNot,
 		"StoppedNonce":         testStoppedNonce,
+		"DrainTells":           testDrainTells,
+		"RestOfNobody":         testRestOfNobody,
+		"NextOfAnotherType":    testNextOfAnotherType,
 		"Hold":                 testHold,
 		"Overtaken":            testOvertaken,
 		"HoldAnswered":         testHoldAnswered,
@@ -166,6 +170,16 @@ func testBindMany(f *fixture) {
 		want = append(want, uid+" "+sender)
 	}
 	f.bound(want...)
+}
+
+// testNextOfAnotherType: a queue stands in the ready set of the type that is next, and in no other.
+func testNextOfAnotherType(f *fixture) {
+	f.post("q", "a")
+	f.ok(f.store.Enqueue(f.ctx, queues.Item{UID: "b", Queue: "q", Type: batch, Data: json.RawMessage(`{}`)}).Err)
+	f.to("a", lifecycle.PhaseFailed, person)
+	f.inspect()
+	f.to("a", lifecycle.PhaseWaiting, person)
+	f.inspect()
 }
 
 func testBindTypesAndGroups(f *fixture) {

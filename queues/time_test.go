@@ -60,6 +60,44 @@ func testStoppedNonce(f *fixture) {
 	}
 }
 
+// testDrainTells: what runs on a sender is told where that comes out of use, or back, until somebody
+// says otherwise, and not for a rest.
+func testDrainTells(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	f.bound("a S")
+	look := func(what string, want ...string) {
+		f.Helper()
+		k, err := f.store.Tick(f.ctx, queues.TickRequest{Process: me, Most: 9, Grace: queues.Never})
+		f.ok(err)
+		equal(f.T, "to look at: "+what, k.Due, want)
+	}
+	f.to("a", lifecycle.PhaseWatching, due(long), nextNonce(7))
+	look("nothing")
+	f.ok(f.pool.Rest(f.ctx, "S", long, lifecycle.Rested, ""))
+	look("a rest")
+	f.ok(f.pool.Drain(f.ctx, "S"))
+	look("a drain", "a")
+	f.ok(f.pool.Stop(f.ctx, "S", lifecycle.LowBalance, ""))
+	look("out of use already")
+	f.ok(f.pool.Resume(f.ctx, "S"))
+	look("back in use", "a")
+}
+
+// testRestOfNobody: a sender that was removed meanwhile is not made again by a rest.
+func testRestOfNobody(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	f.bound("a S")
+	f.to("a", lifecycle.PhaseDone, keep, due(long))
+	f.ok(f.pool.Remove(f.ctx, "S"))
+	f.to("a", lifecycle.PhaseWaiting, rest(long, lifecycle.Rested),
+		record(func(t *lifecycle.Transaction) { *t = *lifecycle.Unended(t); t.Reopened = true }))
+	if s := f.dump().hashes["s:S"]; s != nil {
+		f.Errorf("it is there again: %v", s)
+	}
+}
+
 func testRest(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
@@ -82,6 +120,9 @@ func testRest(f *fixture) {
 		f.Errorf("the tick before said %v", next)
 	}
 	f.bound("a S")
+	f.ok(f.pool.Rest(f.ctx, "S", 0, lifecycle.Rested, ""))
+	f.tick()
+	equal(f.T, "a rest of no time", f.sender("S").Reason, "")
 	// A rest by the clock does not end a drain, before or after it.
 	f.ok(f.pool.Drain(f.ctx, "S"))
 	f.to("a", lifecycle.PhaseWaiting, rest(time.Millisecond, lifecycle.Rested))
