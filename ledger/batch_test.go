@@ -400,9 +400,11 @@ func TestAnyLedger(t *testing.T) {
 // TestLongest gives the longest list that is decoded, and one longer.
 func TestLongest(t *testing.T) {
 	t.Parallel()
-	longest := strings.Repeat("A", base64.StdEncoding.EncodedLen(ledger.MaxBatchList)-4) + "AA=="
+	most := strings.Repeat("A", base64.StdEncoding.EncodedLen(ledger.MaxBatchList)-4)
+	longest := most + "AA=="
 	for list, want := range map[string]string{
 		longest:          "must be protobuf: it is cut off or has a malformed field",
+		most + "AAA=":    "must not be longer than 10485760 bytes, in base64",
 		"AAAA" + longest: "must not be longer than 10485760 bytes, in base64",
 	} {
 		_, faults := ledger.Parse([]byte(`{"ledger": "grid", "batchId": "`+zero+`", "batchList": "`+list+`"}`), nil)

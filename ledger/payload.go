@@ -90,7 +90,7 @@ func Names(data []byte) (ledger, batchID string) {
 	return ledger, batchID
 }
 
-// Bytes returns the BatchList of a payload that Parse has found usable, nil of any other.
+// Bytes returns the BatchList of a payload that Parse has found usable.
 func Bytes(data []byte) []byte {
 	var given map[string]json.RawMessage
 	var list []byte
@@ -137,14 +137,14 @@ func (c *checker) optional(given map[string]json.RawMessage, field string) strin
 
 // decode returns the bytes of a BatchList, nil if it has none.
 func (c *checker) decode(text string) []byte {
-	if len(text) > base64.StdEncoding.EncodedLen(MaxBatchList) {
-		c.add("data.batchList", fmt.Sprintf("must not be longer than %d bytes, in base64", MaxBatchList))
-		return nil
-	}
 	list, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || strings.ContainsAny(text, "\r\n") {
+	switch {
+	case len(list) > MaxBatchList:
+		c.add("data.batchList", fmt.Sprintf("must not be longer than %d bytes, in base64", MaxBatchList))
+	case err != nil || strings.ContainsAny(text, "\r\n"):
 		c.add("data.batchList", "must be base64 with padding and without line breaks (RFC 4648, section 4)")
-		return nil
+	default:
+		return list
 	}
-	return list
+	return nil
 }

@@ -118,14 +118,15 @@ func parseAddress(text string) (kind Protocol, address, problem string) {
 	if port := u.Port(); port == "" || u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
 		u.Host = strings.TrimSuffix(strings.TrimSuffix(u.Host, port), ":")
 	} else if !isPort(port) {
-		return "", "", "the port must be a number from 1 to 65535"
+		return "", "", "the port must be a number from 1 to 65535, without zeros before it"
 	}
 	return kind, u.String(), ""
 }
 
+// isPort reports whether s is a port, in the one form that it has: no zero comes first.
 func isPort(s string) bool {
-	n, err := strconv.ParseUint(s, 10, 16)
-	return err == nil && n > 0
+	_, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && s[0] != '0'
 }
 
 // isServicePath reports whether p ends in /scabbard/{circuit}/{service}.

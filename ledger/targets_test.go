@@ -88,6 +88,8 @@ func TestParseTargetsRefused(t *testing.T) {
 		"g=sawtooth+http://h:x":                       "after sawtooth+ must come",
 		"g=sawtooth+http://h:0":                       "the port must be",
 		"g=sawtooth+http://h:65536":                   "the port must be",
+		"g=sawtooth+http://h:080":                     "the port must be",
+		"g=sawtooth+http://h:08008":                   "the port must be",
 		"g=sawtooth+http://u:SECRETS@h":               "put the Authorization header into SEQUENCER_LEDGER_AUTH",
 		"g=sawtooth+http://h/?key=SECRETS":            "must not hold ?",
 		"g=sawtooth+http://h/#a":                      "must not hold ?",
