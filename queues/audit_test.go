@@ -130,6 +130,11 @@ func TestAudit(t *testing.T) {
 		{"Count", func(f *fixture, k func(string) string) { f.word("q:run", 0, "4") }, []string{"COUNT  run S1"}},
 		{"Line", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("back:wait"), "wait1") },
 			[]string{"LINE wait1 wait ", "COUNT  wait "}},
+		{"LineOutOfOrder", func(f *fixture, k func(string) string) {
+			f.post("long", "long1", "long2", "long3")
+			f.client.LSet(f.ctx, k("line:long"), 1, "long3")
+			f.client.LSet(f.ctx, k("line:long"), 2, "long2")
+		}, []string{"LINE  long "}},
 		{"OpenCount", func(f *fixture, k func(string) string) { f.word("x:done1", 7, "1") },
 			[]string{"OPEN_COUNT done1 done "}},
 		{"Callback", func(f *fixture, k func(string) string) { f.word("x:done1", 8, "on-success") },

@@ -433,9 +433,33 @@ func testJoinsNot(f *fixture) {
 		return b.Transaction.UID
 	}
 	f.post("p", "c")
+	f.post("q", "d")
+	f.to("b", lifecycle.PhaseFailed, person) // which is passed on the way
 	equal(f.T, "joins while p waits", join(), "")
+	f.inspect()
 	f.register("S2")
-	equal(f.T, "joins where a sender is free", join(), "b")
+	f.ok(f.pool.Drain(f.ctx, "S"))
+	equal(f.T, "joins on a sender that is out of use", join(), "")
+	f.ok(f.pool.Resume(f.ctx, "S"))
+	equal(f.T, "joins where a sender is free", join(), "d")
+}
+
+// testJoinsDamaged: where the next of a queue cannot be read the queue is paused, and whoever
+// drives what runs of it is told.
+func testJoinsDamaged(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b")
+	f.bound("a S")
+	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
+	f.ok(f.client.Set(f.ctx, f.key("x:b"), "damaged", 0).Err())
+	b, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2, Types: []string{vote}})
+	f.ok(err)
+	if b != nil || f.queue("q").Paused == "" {
+		f.Errorf("joins: %+v, to %+v", b, f.queue("q"))
+	}
+	equal(f.T, "to look at", f.tick().Due, []string{"a"})
+	f.ok(f.client.Del(f.ctx, f.key("x:b")).Err())
+	f.ok(f.store.Resume(f.ctx, "q"))
 }
 
 // testFollows wants nothing planned behind others at a nonce below the sender's next: one that is

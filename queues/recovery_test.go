@@ -368,6 +368,7 @@ func testAdoptTaken(f *fixture) {
 		f.audited()
 	}
 	taken("b", "S3", "a") // its queue runs a
+	taken("b", "S1", "a") // which has nothing out: they were not in flight together
 	f.to("a", lifecycle.PhaseDone, final)
 	taken("b", "S3", "d") // its sender carries d
 	f.to("c", lifecycle.PhaseDone, final)
@@ -386,7 +387,12 @@ func testAdoptTrain(f *fixture) {
 	f.post("q", "a", "b", "c")
 	nonces := map[string]uint32{"a": 3, "b": 4, "c": 5}
 	for n, uid := range []string{"b", "c", "a"} {
+		before := f.get("b")
 		f.ok(f.adopt(me, f.get(uid), "S", nonces[uid]))
+		// Whoever has read it before reads it anew.
+		if b := f.get("b"); b.Revision != before.Revision+1 || b.Claim == before.Claim {
+			f.Errorf("b was %+v, and is %+v", before, b)
+		}
 		f.inspect()
 		equal(f.T, "in flight", f.queue("q").InFlight, [][]string{{"b"}, {"b", "c"}, {"a", "b", "c"}}[n])
 	}
@@ -416,6 +422,11 @@ func testAdoptStale(f *fixture) {
 			f.Errorf("adopted: %v", err)
 		}
 	}
+	for _, before := range []*lifecycle.Transaction{was, {UID: "none", Queue: "q", Type: vote}} {
+		if err := f.adopt(me, before, "S2", 3); !errors.Is(err, queues.ErrStale) {
+			f.Errorf("adopted: %v", err)
+		}
+	}
 	f.to("a", lifecycle.PhaseFailed)
 	if err := f.adopt(me, f.get("a"), "S1", 3); !errors.Is(err, queues.ErrStale) {
 		f.Errorf("adopted: %v", err)
@@ -433,6 +444,10 @@ func testAdoptElsewhere(f *fixture) {
 	if a := f.get("a"); a.Sender != "S2" || f.sender("S1").Queue != "" || f.sender("S2").Queue != "q" {
 		f.Errorf("adopted: %+v", a)
 	}
+	events := f.dump().events
+	e := events[len(events)-2]
+	equal(f.T, "event", e, event{Number: e.Number, Kind: "t", ID: "a", Sender: "S1", From: "dispatching", To: "waiting",
+		Code: "RESTORED"})
 	f.inspect()
 	f.audited()
 	f.post("r", "b")

@@ -73,6 +73,7 @@ func TestStore(t *testing.T) {
 		"JoinsBehindWhom":      testJoinsBehindWhom,
 		"JoinsAgain":           testJoinsAgain,
 		"JoinsNot":             testJoinsNot,
+		"JoinsDamaged":         testJoinsDamaged,
 		"StoppedNonce":         testStoppedNonce,
 		"DrainTells":           testDrainTells,
 		"RestOfNobody":         testRestOfNobody,
