@@ -2,6 +2,7 @@ package queues_test
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -171,6 +172,17 @@ func TestAudit(t *testing.T) {
 			world(f)
 			d.damage(f, f.key)
 			f.audited(d.want...)
+		}
+	}
+	cases["TrainOrderSaid"] = func(f *fixture) {
+		world(f)
+		f.word("q:train", 6, "train2,train1,train3")
+		found, err := f.store.Audit(f.ctx, nil)
+		f.ok(err)
+		if !slices.ContainsFunc(found, func(x queues.Finding) bool {
+			return strings.HasPrefix(x.Detail, "train1 is in flight with S4, by \""+me+"\", behind train2, ")
+		}) {
+			f.Errorf("it is not said who is behind whom: %+v", found)
 		}
 	}
 	onBackends(t, cases, false)
