@@ -15,7 +15,9 @@ import (
 // once for the process that holds it, which is told so.
 func testOwnerIsToLook(f *fixture) {
 	changed := make(chan string, 1000)
-	s := f.open(queues.Options{Namespace: f.store.Namespace, Changed: func(uid string) { changed <- uid }})
+	heeded := make(chan string, 1000)
+	s := f.open(queues.Options{Namespace: f.store.Namespace, Changed: func(uid string) { changed <- uid },
+		Heed: func(queue string) { heeded <- queue }})
 	ctx, cancel := context.WithCancel(f.ctx)
 	ended := make(chan struct{})
 	go func() { s.Listen(ctx); close(ended) }()
@@ -51,6 +53,15 @@ func testOwnerIsToLook(f *fixture) {
 		f.Errorf("what is planned is forgotten: %+v", a)
 	}
 	looked("changed for a person", "a")
+	looked("once")
+	f.ok(f.store.SetWidth(f.ctx, "q", 2))
+	select {
+	case queue := <-heeded:
+		equal(f.T, "of which queue it is heard", queue, "q")
+	case <-time.After(long):
+		f.Error("nobody hears that the width is another one")
+	}
+	looked("said of the queue", "a")
 	looked("once")
 	f.to("b", lifecycle.PhaseDispatching, made(lifecycle.Attempt{Number: 1, Sender: "S2", Outcome: lifecycle.Prepared}))
 	f.ok(f.store.Record(f.ctx, "b", &lifecycle.Attempt{Number: 1, Sender: "S2"}, queues.Facts{Hash: "late"}))

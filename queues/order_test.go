@@ -409,8 +409,14 @@ func testJoinsAgain(f *fixture) {
 		b, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2,
 			Types: []string{vote}})
 		f.ok(err)
-		equal(f.T, "joined", b.Transaction.UID, "b")
+		equal(f.T, "joined", []string{b.Transaction.UID, b.Sender, b.URL}, []string{"b", "S", "http://S"})
 		f.inspect()
+		behind, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 9,
+			Types: []string{vote}})
+		f.ok(err)
+		if behind != nil {
+			f.Errorf("joins behind the last but one: %+v", behind)
+		}
 		f.to("b", lifecycle.PhaseWaiting)
 	}
 	equal(f.T, "in line", f.client.LRange(f.ctx, f.key("line:q"), 0, -1).Val(), []string{"c"})

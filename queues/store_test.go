@@ -76,6 +76,7 @@ func TestStore(t *testing.T) {
 		"JoinsDamaged":         testJoinsDamaged,
 		"StoppedNonce":         testStoppedNonce,
 		"DrainTells":           testDrainTells,
+		"RemovedAndExpired":    testRemovedAndExpired,
 		"RestOfNobody":         testRestOfNobody,
 		"NextOfAnotherType":    testNextOfAnotherType,
 		"Hold":                 testHold,

@@ -343,7 +343,7 @@ func testToldAndLeftAlone(f *fixture) {
 			f.Fatal("nothing joins")
 		}
 		if queue == "told-first" {
-			f.to(a, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
+			f.to(a, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 2*long, long))
 			f.to(b, lifecycle.PhaseWaiting, hold)
 		} else {
 			f.to(b, lifecycle.PhaseWaiting, hold)
@@ -356,7 +356,25 @@ func testToldAndLeftAlone(f *fixture) {
 		_, err := f.store.Called(f.ctx, f.get(a), lifecycle.OnSuccess, queues.Never)
 		f.ok(err)
 		waits(queue)
+		d := f.dump()
+		if at := d.sets["due"]["q:"+queue]; at < d.now || at > d.now+float64(long.Milliseconds()) {
+			f.Errorf("%s goes on in %v ms, and is left alone for %v", queue, at-d.now, long)
+		}
 	}
+}
+
+// testRemovedAndExpired: what is removed in the run in which its deadline comes is not told to
+// have expired.
+func testRemovedAndExpired(f *fixture) {
+	item := vote1("a", "q", `{"n":1}`)
+	item.ExpiresAt = f.now().Add(short)
+	f.ok(f.store.Enqueue(f.ctx, item).Err)
+	f.to("a", lifecycle.PhaseFailed, person, removed(time.Millisecond))
+	<-time.After(2 * short)
+	k := f.tick()
+	equal(f.T, "expired", k.Expired, []string{})
+	_, err := f.store.Get(f.ctx, "a")
+	equal(f.T, "removed", errors.Is(err, queues.ErrNotFound), true)
 }
 
 func testRemoveGuards(f *fixture) {
