@@ -64,8 +64,8 @@ func testSpent(f *fixture) {
 	}
 	equal(f.T, "nothing", spent(), "")
 	f.ok(f.planFor("a", 100, queues.FeeLimits{}))
-	f.ok(f.planFor("b", 10_000_000_001, queues.FeeLimits{}))
-	equal(f.T, "planned", spent(), "S1 100; S2 10000000001; qb 10000000001; qa 100; ")
+	f.ok(f.planFor("b", 1_234_567_890_123_457, queues.FeeLimits{}))
+	equal(f.T, "planned", spent(), "S1 100; S2 1234567890123457; qb 1234567890123457; qa 100; ")
 	f.ok(f.planFor("a", 150, queues.FeeLimits{}))
 	f.to("b", lifecycle.PhaseDelayed, fated(1, lifecycle.Refused))
 	equal(f.T, "raised, and given back", spent(), "S1 150; qa 150; ")

@@ -447,6 +447,9 @@ func testJoinsNot(f *fixture) {
 	f.ok(f.pool.Drain(f.ctx, "S"))
 	equal(f.T, "joins on a sender that is out of use", join(), "")
 	f.ok(f.pool.Resume(f.ctx, "S"))
+	f.ok(f.store.Pause(f.ctx, "q", "by a test"))
+	equal(f.T, "joins while it is paused", join(), "")
+	f.ok(f.store.Resume(f.ctx, "q"))
 	equal(f.T, "joins where a sender is free", join(), "d")
 }
 

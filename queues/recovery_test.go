@@ -330,6 +330,10 @@ func testAdopt(f *fixture) {
 	f.ok(err)
 	equal(f.T, "bytes", string(signed), "signed")
 	equal(f.T, "of attempt", number, 1)
+	events := f.dump().events
+	e := events[len(events)-1]
+	equal(f.T, "event", e, event{Number: e.Number, Kind: "t", ID: "a", Sender: "S", From: "waiting", To: "dispatching",
+		Code: "ADOPTED"})
 	f.inspect()
 	f.bound() // the queue runs a
 	f.to("a", lifecycle.PhaseDone, final)

@@ -76,6 +76,8 @@ func TestStore(t *testing.T) {
 		"JoinsDamaged":         testJoinsDamaged,
 		"StoppedNonce":         testStoppedNonce,
 		"DrainTells":           testDrainTells,
+		"HoldStays":            testHoldStays,
+		"RestsAtOnce":          testRestsAtOnce,
 		"RemovedAndExpired":    testRemovedAndExpired,
 		"RestOfNobody":         testRestOfNobody,
 		"NextOfAnotherType":    testNextOfAnotherType,

@@ -98,6 +98,26 @@ func testRestOfNobody(f *fixture) {
 	}
 }
 
+// testRestsAtOnce: of several reasons each ends at its own time, and none of those that a person is
+// to end ends by the clock.
+func testRestsAtOnce(f *fixture) {
+	f.register("S")
+	for _, order := range [][]time.Duration{{long, 2 * long}, {2 * long, long}} {
+		f.ok(f.pool.Rest(f.ctx, "S", order[0], lifecycle.Rested, ""))
+		f.ok(f.pool.Rest(f.ctx, "S", order[1], lifecycle.LowBalance, ""))
+		d := f.dump()
+		if at := d.sets["due"]["s:S"]; at < d.now || at > d.now+float64(long.Milliseconds()) {
+			f.Errorf("the first of %v ends in %v ms", order, at-d.now)
+		}
+		f.ok(f.pool.Resume(f.ctx, "S"))
+	}
+	f.ok(f.pool.Stop(f.ctx, "S", lifecycle.Rested, "by a test"))
+	f.ok(f.pool.Rest(f.ctx, "S", time.Millisecond, lifecycle.Rested, ""))
+	if s := f.sender("S"); !s.Until.IsZero() || s.Detail != "by a test" {
+		f.Errorf("it is to be resumed: %+v", s)
+	}
+}
+
 func testRest(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
@@ -184,6 +204,19 @@ func testHold(f *fixture) {
 	f.eventually("the hold is over", func() bool { f.tick(); return len(f.bind(1)) == 1 })
 	equal(f.T, "running", f.queue("q").Running, "b")
 	equal(f.T, "the callback is still to be told", f.get("a").Callback, lifecycle.OnSuccess)
+}
+
+// testHoldStays: a queue goes on when what it waits for is over, whatever else of it is removed.
+func testHoldStays(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b", "c")
+	f.bound("a S")
+	f.to("a", lifecycle.PhaseFailed)
+	f.bound("b S")
+	f.to("b", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, short, long))
+	f.ok(f.store.Remove(f.ctx, "a"))
+	f.bound()
+	f.eventually("the hold is over", func() bool { f.tick(); return len(f.bind(1)) == 1 })
 }
 
 func testHoldAnswered(f *fixture) {
