@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -423,7 +422,11 @@ func testJoinsAgain(f *fixture) {
 }
 
 // testJoinsNot: while another queue waits for a sender and none is free nothing joins.
-func testJoinsNot(f *fixture) {
+func testJoinsNot(groups ...string) func(*fixture) {
+	return func(f *fixture) { joinsNot(f, groups) }
+}
+
+func joinsNot(f *fixture, groups []string) {
 	f.register("S")
 	f.post("q", "a", "b")
 	f.bound("a S")
@@ -431,7 +434,7 @@ func testJoinsNot(f *fixture) {
 	join := func() string {
 		f.Helper()
 		b, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2,
-			Types: []string{vote}, All: []string{batch, vote}, Groups: []string{"local", senders.Shared}})
+			Types: []string{vote}, All: []string{batch, vote, "OTHER"}, Groups: groups})
 		f.ok(err)
 		if b == nil {
 			return ""
@@ -441,6 +444,15 @@ func testJoinsNot(f *fixture) {
 	f.post("p", "c")
 	f.post("q", "d")
 	f.to("b", lifecycle.PhaseFailed, person) // which is passed on the way
+	other, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2,
+		Types: []string{batch}})
+	f.ok(err)
+	if other != nil {
+		f.Errorf("joins, and is of another type: %+v", other)
+	}
+	f.inspect()
+	f.post("q", "e")
+	f.to("d", lifecycle.PhaseFailed, person)
 	equal(f.T, "joins while p waits", join(), "")
 	f.inspect()
 	f.register("S2")
@@ -450,7 +462,7 @@ func testJoinsNot(f *fixture) {
 	f.ok(f.store.Pause(f.ctx, "q", "by a test"))
 	equal(f.T, "joins while it is paused", join(), "")
 	f.ok(f.store.Resume(f.ctx, "q"))
-	equal(f.T, "joins where a sender is free", join(), "d")
+	equal(f.T, "joins where a sender is free", join(), "e")
 }
 
 // testJoinsDamaged: where the next of a queue cannot be read the queue is paused, and whoever

@@ -527,7 +527,10 @@ func testAdoptForgottenSender(f *fixture) {
 	}
 	equal(f.T, "events of senders", told, []event{{Kind: "s", ID: "S1", Sender: "S1", Code: "RESTORED"}})
 	s := f.sender("S1")
-	equal(f.T, "where it is from", string(s.Source), "api")
+	equal(f.T, "what is known of it", f.dump().hashes["s:S1"], map[string]string{
+		"url": "", "source": "api", "group": "shared", "queue": "q", "next": "3", "streak": "",
+		"reason": "DRAINING", "why:DRAINING:forgotten": "0",
+	})
 	if s.Queue != "q" || s.Available() || s.Nonce == nil || *s.Nonce != 3 {
 		f.Errorf("sender: %+v", s)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
+	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -72,7 +73,9 @@ func TestStore(t *testing.T) {
 		"GravestReason":        testGravestReason,
 		"JoinsBehindWhom":      testJoinsBehindWhom,
 		"JoinsAgain":           testJoinsAgain,
-		"JoinsNot":             testJoinsNot,
+		"JoinsNot":             testJoinsNot(senders.Shared, "local"),
+		"JoinsNotOfLastGroup":  testJoinsNot("local", senders.Shared),
+		"HoldAnew":             testHoldAnew,
 		"JoinsDamaged":         testJoinsDamaged,
 		"StoppedNonce":         testStoppedNonce,
 		"DrainTells":           testDrainTells,

@@ -93,9 +93,19 @@ func testRestOfNobody(f *fixture) {
 	f.ok(f.pool.Remove(f.ctx, "S"))
 	f.to("a", lifecycle.PhaseWaiting, rest(long, lifecycle.Rested),
 		record(func(t *lifecycle.Transaction) { *t = *lifecycle.Unended(t); t.Reopened = true }))
-	if s := f.dump().hashes["s:S"]; s != nil {
+	f.to("a", lifecycle.PhaseFailed, person)
+	f.post("p", "b")
+	f.register("S")
+	f.bound("b S")
+	f.to("b", lifecycle.PhaseUnresolved)
+	f.ok(f.pool.Remove(f.ctx, "S"))
+	events := len(f.dump().events)
+	f.to("b", lifecycle.PhaseFailed, person)
+	d := f.dump()
+	if s := d.hashes["s:S"]; s != nil {
 		f.Errorf("it is there again: %v", s)
 	}
+	equal(f.T, "events", len(d.events), events+1)
 }
 
 // testRestsAtOnce: of several reasons each ends at its own time, and none of those that a person is
@@ -217,6 +227,23 @@ func testHoldStays(f *fixture) {
 	f.ok(f.store.Remove(f.ctx, "a"))
 	f.bound()
 	f.eventually("the hold is over", func() bool { f.tick(); return len(f.bind(1)) == 1 })
+}
+
+// testHoldAnew: what a queue has waited for in vain it does not wait for again along with another
+// one.
+func testHoldAnew(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b")
+	f.bound("a S")
+	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
+	_, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2, Types: []string{vote}})
+	f.ok(err)
+	f.to("a", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, time.Millisecond, long))
+	<-time.After(5 * time.Millisecond)
+	f.to("b", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
+	awaited, err := f.store.Callbacks(f.ctx, "q")
+	f.ok(err)
+	equal(f.T, "waits for", awaited, []string{"b"})
 }
 
 func testHoldAnswered(f *fixture) {
