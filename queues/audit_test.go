@@ -123,6 +123,10 @@ func TestAudit(t *testing.T) {
 			f.word("q:paused", 10, vote)
 			f.client.ZAdd(f.ctx, k("ready:"+vote), z(1, "paused"))
 		}, []string{"READY  paused "}},
+		{"ReadyAndEmpty", func(f *fixture, k func(string) string) {
+			f.word("q:done", 10, vote)
+			f.client.ZAdd(f.ctx, k("ready:"+vote), z(1, "done"))
+		}, []string{"READY  done "}},
 		{"ReadyOfNobody", func(f *fixture, k func(string) string) { f.client.ZAdd(f.ctx, k("ready:"+vote), z(9, "ghost")) },
 			[]string{"LEFTOVER  ghost "}},
 		{"ClaimOfTheDead", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("procs"), me) },
