@@ -178,6 +178,21 @@ func TestAudit(t *testing.T) {
 			f.audited(d.want...)
 		}
 	}
+	cases["Mended"] = func(f *fixture) {
+		world(f)
+		ghosts := []string{f.key("x:ghost"), f.key("line:ghost"), f.key("bound")}
+		f.client.Set(f.ctx, ghosts[0], "1   failed         \n{}", 0)
+		f.client.RPush(f.ctx, ghosts[1], "ghost")
+		f.client.ZAdd(f.ctx, ghosts[2], z(1, "ghost"))
+		found, err := f.store.Audit(f.ctx, nil)
+		f.ok(err)
+		equal(f.T, "found", len(found), 3)
+		f.client.Del(f.ctx, ghosts[:2]...)
+		f.client.ZRem(f.ctx, ghosts[2], "ghost")
+		again, err := f.store.Reaudit(f.ctx, found, nil)
+		f.ok(err)
+		equal(f.T, "found when it is gone", again, nil)
+	}
 	cases["TrainOrderSaid"] = func(f *fixture) {
 		world(f)
 		f.word("q:train", 6, "train2,train1,train3")

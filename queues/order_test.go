@@ -422,11 +422,7 @@ func testJoinsAgain(f *fixture) {
 }
 
 // testJoinsNot: while another queue waits for a sender and none is free nothing joins.
-func testJoinsNot(groups ...string) func(*fixture) {
-	return func(f *fixture) { joinsNot(f, groups) }
-}
-
-func joinsNot(f *fixture, groups []string) {
+func testJoinsNot(f *fixture, types, groups []string) {
 	f.register("S")
 	f.post("q", "a", "b")
 	f.bound("a S")
@@ -434,7 +430,7 @@ func joinsNot(f *fixture, groups []string) {
 	join := func() string {
 		f.Helper()
 		b, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2,
-			Types: []string{vote}, All: []string{batch, vote, "OTHER"}, Groups: groups})
+			Types: []string{vote}, All: types, Groups: groups})
 		f.ok(err)
 		if b == nil {
 			return ""
