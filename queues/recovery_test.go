@@ -317,8 +317,12 @@ func (f *fixture) adopt(process string, before *lifecycle.Transaction, sender st
 func testAdopt(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b")
+	<-time.After(2 * time.Millisecond)
 	f.ok(f.adopt(me, f.get("a"), "S", 3))
 	a := f.get("a")
+	if !a.ChangedAt.After(a.ReceivedAt) {
+		f.Errorf("received at %v, changed at %v", a.ReceivedAt, a.ChangedAt)
+	}
 	if a.Phase != lifecycle.PhaseDispatching || a.Sender != "S" || !strings.HasPrefix(a.Claim, me+":") ||
 		a.Last().NodeHash != "5Ja" {
 		f.Errorf("adopted: %+v", a)
@@ -389,10 +393,11 @@ func testAdoptTaken(f *fixture) {
 func testAdoptTrain(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c")
+	f.heartbeat(other, long)
 	nonces := map[string]uint32{"a": 3, "b": 4, "c": 5}
 	for n, uid := range []string{"b", "c", "a"} {
 		before := f.get("b")
-		f.ok(f.adopt(me, f.get(uid), "S", nonces[uid]))
+		f.ok(f.adopt([]string{other, me, other}[n], f.get(uid), "S", nonces[uid]))
 		// Whoever has read it before reads it anew.
 		if b := f.get("b"); b.Revision != before.Revision+1 || b.Claim == before.Claim {
 			f.Errorf("b was %+v, and is %+v", before, b)

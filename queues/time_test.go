@@ -120,7 +120,26 @@ func testRestsAtOnce(f *fixture) {
 			f.Errorf("the first of %v ends in %v ms", order, at-d.now)
 		}
 		f.ok(f.pool.Resume(f.ctx, "S"))
+		if at, is := f.dump().sets["due"]["s:S"]; is {
+			f.Errorf("resumed, and yet something of it is due at %v", at)
+		}
 	}
+	// One reason, given by two: what no clock ends is what is shown.
+	for i, d := range []time.Duration{queues.Never, long} {
+		sender, uid := fmt.Sprint("both", i), fmt.Sprint("t", i)
+		f.ok(f.pool.Drain(f.ctx, "S"))
+		f.register(sender)
+		f.post("q"+uid, uid)
+		f.bound(uid + " " + sender)
+		f.to(uid, lifecycle.PhaseFailed, func(c *queues.Change) {
+			c.Rest = &lifecycle.Rest{For: d, Why: lifecycle.Rested, By: "fees"}
+		})
+		f.ok(f.pool.Rest(f.ctx, sender, []time.Duration{long, queues.Never}[i], lifecycle.Rested, ""))
+		if s := f.sender(sender); s.Reason != lifecycle.Rested || !s.Until.IsZero() {
+			f.Errorf("%d: %+v", i, s)
+		}
+	}
+	f.ok(f.pool.Resume(f.ctx, "S"))
 	f.ok(f.pool.Stop(f.ctx, "S", lifecycle.Rested, "by a test"))
 	f.ok(f.pool.Rest(f.ctx, "S", time.Millisecond, lifecycle.Rested, ""))
 	if s := f.sender("S"); !s.Until.IsZero() || s.Detail != "by a test" {
