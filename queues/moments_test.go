@@ -13,6 +13,11 @@ import (
 // TestMoments: what is to be at a time is so from that millisecond on, and not before.
 func TestMoments(t *testing.T) {
 	t.Parallel()
+	t.Run("miniredis", testMoments) // whose clock is the test's
+}
+
+func testMoments(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		// what is to happen an hour from now, and whether it has
 		prepare func(*fixture)

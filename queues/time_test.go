@@ -487,7 +487,9 @@ func testRemoveGuards(f *fixture) {
 func testNothingLeft(f *fixture) {
 	f.register("S1", "S2")
 	for i := range 6 {
-		f.post(fmt.Sprint("q", i%2), fmt.Sprint("t", i))
+		item := vote1(fmt.Sprint("t", i), fmt.Sprint("q", i%2), `{"n":1}`)
+		item.ExpiresAt = f.now().Add(2 * long)
+		f.ok(f.store.Enqueue(f.ctx, item).Err)
 	}
 	f.to("t2", lifecycle.PhaseFailed, person) // in the line
 	f.ok(f.store.Pause(f.ctx, "q1", "x"))
@@ -501,7 +503,7 @@ func testNothingLeft(f *fixture) {
 		}
 		for _, b := range f.bind(9) {
 			f.to(b.Transaction.UID, lifecycle.PhaseDone, keep, due(long), tell(lifecycle.OnSuccess, 0, 0))
-			f.to(b.Transaction.UID, lifecycle.PhaseDone, final)
+			f.to(b.Transaction.UID, lifecycle.PhaseDone, final, removed(long))
 		}
 		f.tick()
 	}
