@@ -253,6 +253,22 @@ func testBindPlans(f *fixture) {
 	if b := bind("b", map[string]uint32{"S": 8}); len(b.Attempts) != 0 {
 		f.Errorf("planned although it had been bound before: %+v", b.Attempts)
 	}
+	f.to("b", lifecycle.PhaseDone, final)
+	// Its terms are not known where the plan is made.
+	for name, with := range map[string]func(*queues.Item){
+		"begins":  func(i *queues.Item) { i.NotBefore = time.UnixMilli(1) },
+		"expires": func(i *queues.Item) { i.ExpiresAt = f.now().Add(long) },
+		"max-fee": func(i *queues.Item) { i.MaxFee = 99 },
+		"key":     func(i *queues.Item) { i.By = "k" },
+	} {
+		item := vote1(name, "terms", `{}`)
+		with(&item)
+		f.ok(f.store.Enqueue(f.ctx, item).Err)
+		if b := bind(name, map[string]uint32{"S": 8}); len(b.Attempts) != 0 {
+			f.Errorf("planned without its terms: %+v", b.Attempts)
+		}
+		f.to(name, lifecycle.PhaseDone, final)
+	}
 }
 
 // firstPlan stores the plan of a first attempt.

@@ -133,7 +133,9 @@ func TestEventsKeep(t *testing.T) {
 		if p := log(); p.First != events || p.Last != events {
 			f.Errorf("events %d to %d are kept", p.First, p.Last)
 		}
-		f.tick() // the last one stays
+		if next := f.tick().Next; next == 0 { // the last one stays
+			f.Error("the next tick is at once, and nothing is to be dropped")
+		}
 		if p := log(); p.First != events || p.Last != events {
 			f.Errorf("events %d to %d are kept", p.First, p.Last)
 		}

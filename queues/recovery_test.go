@@ -222,6 +222,18 @@ func testOneTurnAtATime(f *fixture) {
 	if f.epoch() == epoch {
 		f.Error("the epoch is the same, although a process is gone")
 	}
+	// Those that wait for it hear that it is settled.
+	told := f.client.Subscribe(f.ctx, f.key("wake"))
+	defer told.Close()
+	_, err = told.Receive(f.ctx)
+	f.ok(err)
+	f.failOver(f.snapshot())
+	f.settle(me)
+	f.eventually("it is told", func() bool {
+		m, err := told.ReceiveMessage(f.ctx)
+		f.ok(err)
+		return m.Payload == ""
+	})
 }
 
 // testMissedByWhoSawIt: who has seen an event, or a 202, knows that it is gone.
@@ -518,6 +530,9 @@ func testRepostOnAPage(f *fixture) {
 	f.ok(f.recovery().Repost(f.ctx, was))
 	f.inspect()
 	equal(f.T, "its number", f.get("a").Sequence, was.Sequence)
+	events := f.dump().events
+	e := events[len(events)-1]
+	equal(f.T, "event", e, event{Number: e.Number, Kind: "t", ID: "a", To: "waiting", Code: "RESTORED"})
 }
 
 func testAdoptForgottenSender(f *fixture) {

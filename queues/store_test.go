@@ -83,6 +83,8 @@ func TestStore(t *testing.T) {
 		"JoinsDamaged":        testJoinsDamaged,
 		"StoppedNonce":        testStoppedNonce,
 		"DrainTells":          testDrainTells,
+		"ExpiredAgain":        testExpiredAgain,
+		"RegisteredAgain":     testRegisteredAgain,
 		"HoldStays":           testHoldStays,
 		"RestsAtOnce":         testRestsAtOnce,
 		"RemovedAndExpired":   testRemovedAndExpired,
@@ -191,6 +193,17 @@ func testNextOfAnotherType(f *fixture) {
 	f.inspect()
 	f.to("a", lifecycle.PhaseWaiting, person)
 	f.inspect()
+}
+
+// testRegisteredAgain: a sender that is told again what it is keeps its place among the free ones.
+func testRegisteredAgain(f *fixture) {
+	for _, account := range []string{"S1", "S2"} {
+		<-time.After(time.Microsecond)
+		f.register(account)
+	}
+	f.ok(f.pool.Configure(f.ctx, map[string]string{"S1": "http://S1"}))
+	f.post("q", "a")
+	f.bound("a S1")
 }
 
 func testBindTypesAndGroups(f *fixture) {
@@ -308,6 +321,10 @@ func testWake(f *fixture) {
 	f.to("a", lifecycle.PhaseDone)
 	if !woken(f.store) {
 		f.Error("a free sender wakes")
+	}
+	f.tick()
+	if woken(f.store) {
+		f.Error("a tick that finds nothing does not wake")
 	}
 	// Another process hears of it, once there is one.
 	f.heartbeat(other, time.Hour)

@@ -265,6 +265,23 @@ func testHoldAnew(f *fixture) {
 	equal(f.T, "waits for", awaited, []string{"b"})
 }
 
+// testExpiredAgain: whoever has been told that a deadline has come has a while to end what waits;
+// then it is told to the next one that asks.
+func testExpiredAgain(f *fixture) {
+	item := vote1("a", "q", `{"n":1}`)
+	item.ExpiresAt = f.now().Add(short)
+	f.ok(f.store.Enqueue(f.ctx, item).Err)
+	expired := func() []string {
+		k, err := f.store.Tick(f.ctx, queues.TickRequest{Process: me, Most: 9, Lease: short})
+		f.ok(err)
+		return k.Expired
+	}
+	for range 2 {
+		f.eventually("its deadline comes", func() bool { return slices.Equal(expired(), []string{"a"}) })
+		equal(f.T, "told to one at a time", expired(), []string{})
+	}
+}
+
 func testHoldAnswered(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c")
@@ -358,6 +375,9 @@ func testRetention(f *fixture) {
 		f.Errorf("the queue outlived its last transaction: %v", err)
 	}
 	equal(f.T, "tombstone", f.dump().strings["gone:a"], vote+" q")
+	if left := f.client.PTTL(f.ctx, f.key("gone:a")).Val(); left > time.Hour || left < 50*time.Minute {
+		f.Errorf("its key is known for %v", left)
+	}
 }
 
 // testLeftAlone: a queue is left alone for a while, and nobody's callback is waited for.
@@ -448,10 +468,11 @@ func testRemovedAndExpired(f *fixture) {
 	item := vote1("a", "q", `{"n":1}`)
 	item.ExpiresAt = f.now().Add(short)
 	f.ok(f.store.Enqueue(f.ctx, item).Err)
-	f.to("a", lifecycle.PhaseFailed, person, removed(time.Millisecond))
+	f.to("a", lifecycle.PhaseFailed, person, removed(time.Millisecond), tell(lifecycle.OnFailure, 0, short))
 	<-time.After(2 * short)
 	k := f.tick()
 	equal(f.T, "expired", k.Expired, []string{})
+	equal(f.T, "to be told", k.Callbacks, []string{})
 	_, err := f.store.Get(f.ctx, "a")
 	equal(f.T, "removed", errors.Is(err, queues.ErrNotFound), true)
 }
