@@ -112,6 +112,38 @@ func testGrace(f *fixture) {
 	tick(queues.Never)
 }
 
+// testTakeOverOfTrain: what runs of a queue is taken over together, however few are to be taken, and
+// nothing else of that queue.
+func testTakeOverOfTrain(f *fixture) {
+	f.register("S1", "S2")
+	f.post("q", "ended", "a", "b", "c")
+	f.heartbeat(other, long)
+	equal(f.T, "bound", len(f.bindAs(other, 1)), 1)
+	f.to("ended", lifecycle.PhaseDone, keep)
+	equal(f.T, "bound", len(f.bindAs(other, 1)), 1)
+	for n, uid := range []string{"a", "b", "c"} {
+		f.to(uid, lifecycle.PhaseWatching, made(lifecycle.Attempt{
+			Number: 1, Sender: f.get(uid).Sender, Nonce: uint32(n), Outcome: lifecycle.Sent}))
+		_, err := f.store.Join(f.ctx, queues.JoinRequest{Process: other, Queue: "q", Behind: uid, Width: 9,
+			Types: []string{vote}})
+		f.ok(err)
+	}
+	f.to("ended", lifecycle.PhaseDone, keep, due(-1)) // is looked at last
+	f.ok(f.store.Postpone(f.ctx, other, "c", 0))
+	f.ok(f.store.Leave(f.ctx, other))
+	first, err := f.store.TakeOver(f.ctx, me, other, 1)
+	f.ok(err)
+	second, err := f.store.TakeOver(f.ctx, me, other, 1)
+	f.ok(err)
+	if len(first) == 1 { // that with the earlier moment comes first
+		first, second = second, first
+	}
+	slices.Sort(first)
+	equal(f.T, "together", first, []string{"a", "b", "c"})
+	equal(f.T, "by itself", second, []string{"ended"})
+	f.to("ended", lifecycle.PhaseDone, final)
+}
+
 func testTakeOver(f *fixture) {
 	f.register("S1", "S2", "S3")
 	f.post("q1", "a")

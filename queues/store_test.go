@@ -95,6 +95,7 @@ func TestStore(t *testing.T) {
 		"HoldAnswered":        testHoldAnswered,
 		"CallbackAgain":       testCallbackAgain,
 		"Due":                 testDue,
+		"TakeOverOfTrain":     testTakeOverOfTrain,
 		"TakeOver":            testTakeOver,
 		"Leave":               testLeave,
 		"Retention":           testRetention,
