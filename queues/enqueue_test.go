@@ -166,6 +166,19 @@ func testEnqueueTogether(f *fixture) {
 	}
 }
 
+// testEnqueueLimitOfOne: a limit of one is one.
+func testEnqueueLimitOfOne(f *fixture) {
+	one := f.open(queues.Options{Namespace: f.store.Namespace, MaxWaiting: 1})
+	f.ok(one.Enqueue(f.ctx, vote1("a", "q", `{}`)).Err)
+	if a := one.Enqueue(f.ctx, vote1("b", "q", `{}`)); !errors.Is(a.Err, queues.ErrTooManyWaiting) {
+		f.Errorf("the second: %+v", a)
+	}
+	one = f.open(queues.Options{Namespace: f.store.Namespace, MaxWaitingInAll: 1})
+	if a := one.Enqueue(f.ctx, vote1("b", "p", `{}`)); !errors.Is(a.Err, queues.ErrTooManyInAll) {
+		f.Errorf("the second in all: %+v", a)
+	}
+}
+
 func testEnqueueLimit(f *fixture) {
 	f.store = f.open(queues.Options{Namespace: f.store.Namespace, MaxWaiting: 2})
 	f.register("S")

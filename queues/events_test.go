@@ -139,10 +139,23 @@ func TestEventsKeep(t *testing.T) {
 		if p := log(); p.First != events || p.Last != events {
 			f.Errorf("events %d to %d are kept", p.First, p.Last)
 		}
+		f.ok(f.client.ZAdd(f.ctx, f.key("hooks"), z(events+1, "last"), z(events-1, "first")).Err())
+		f.post("p", "c", "d")
+		f.tick()
+		if p := log(); p.First != events || p.Last != events+2 {
+			f.Errorf("events %d to %d are kept, and an endpoint has come to %d", p.First, p.Last, events-1)
+		}
+		f.ok(f.client.Del(f.ctx, f.key("hooks")).Err())
+		f.to("c", lifecycle.PhaseFailed, person)
+		<-time.After(2 * time.Millisecond)
+		f.tick()
+		if p := log(); p.First != events+1 || p.Last != events+3 {
+			f.Errorf("events %d to %d are kept, and nobody waits for them", p.First, p.Last)
+		}
 		f.store = f.open(queues.Options{Namespace: f.store.Namespace, EventsKeep: time.Hour})
 		f.post("q", "a", "b")
 		f.tick()
-		if p := log(); p.First != events+1 || p.Last != events+2 {
+		if p := log(); p.First != events+1 || p.Last != events+5 {
 			f.Errorf("events %d to %d are kept, two are new", p.First, p.Last)
 		}
 	}}, false) // the log does not begin with what it holds

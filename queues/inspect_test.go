@@ -296,6 +296,11 @@ func (f *fixture) inspect() {
 		lines[name] = ts
 		// Both parts together are the waiting ones, each in its order.
 		got := slices.SortedFunc(maps.Keys(d.sets["back:"+name]), func(a, b string) int { return bySequence(all[a], all[b]) })
+		for _, uid := range got {
+			if d.strings["x:"+uid] == "" {
+				f.Errorf("%s stands among those that came back, and has not changed", uid)
+			}
+		}
 		for _, uid := range d.lists["line:"+name] {
 			if all[uid].phase == "waiting" {
 				got = append(got, uid)

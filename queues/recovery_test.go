@@ -33,6 +33,7 @@ func TestRecovery(t *testing.T) {
 		"AdoptElsewhere":        testAdoptElsewhere,
 		"Repost":                testRepost,
 		"RepostOnAPage":         testRepostOnAPage,
+		"RepostBatch":           testRepostBatch,
 		"AdoptForgottenSender":  testAdoptForgottenSender,
 		"Candidates":            testCandidates,
 	})
@@ -533,6 +534,22 @@ func testRepostOnAPage(f *fixture) {
 	events := f.dump().events
 	e := events[len(events)-1]
 	equal(f.T, "event", e, event{Number: e.Number, Kind: "t", ID: "a", To: "waiting", Code: "RESTORED"})
+}
+
+// testRepostBatch: the ledger's id of a batch is known again with it.
+func testRepostBatch(f *fixture) {
+	empty := f.snapshot()
+	item := batchItem("one", "q", "saw", "b1")
+	f.ok(f.store.Enqueue(f.ctx, item).Err)
+	was := f.get("one")
+	f.failOver(empty)
+	f.ok(f.recovery().Repost(f.ctx, was))
+	f.inspect()
+	f.settle(me)
+	item.UID = "two"
+	a := f.store.Enqueue(f.ctx, item)
+	f.ok(a.Err)
+	equal(f.T, "known by", a.Transaction.UID, "one")
 }
 
 func testAdoptForgottenSender(f *fixture) {

@@ -83,6 +83,9 @@ func TestStore(t *testing.T) {
 		"JoinsDamaged":        testJoinsDamaged,
 		"StoppedNonce":        testStoppedNonce,
 		"DrainTells":          testDrainTells,
+		"Soonest":             testSoonest,
+		"RemovedByNoClock":    testRemovedByNoClock,
+		"EnqueueLimitOfOne":   testEnqueueLimitOfOne,
 		"ExpiredAgain":        testExpiredAgain,
 		"RegisteredAgain":     testRegisteredAgain,
 		"HoldStays":           testHoldStays,
@@ -327,8 +330,19 @@ func testWake(f *fixture) {
 	if woken(f.store) {
 		f.Error("a tick that finds nothing does not wake")
 	}
-	// Another process hears of it, once there is one.
+	// Another process hears of it, once there is one; not of what is bound already.
 	f.heartbeat(other, time.Hour)
+	told := f.client.Subscribe(f.ctx, f.key("wake"))
+	_, err := told.Receive(f.ctx)
+	f.ok(err)
+	f.bound("b S")
+	f.ok(f.client.Publish(f.ctx, f.key("wake"), "mark").Err())
+	m, err := told.ReceiveMessage(f.ctx)
+	f.ok(err)
+	equal(f.T, "told when something is bound", m.Payload, "mark")
+	f.ok(told.Close())
+	f.to("b", lifecycle.PhaseDone)
+	f.post("q", "c")
 	listener := f.open(queues.Options{Namespace: f.store.Namespace})
 	ctx, cancel := context.WithCancel(f.ctx)
 	ended := make(chan struct{})

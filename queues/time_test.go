@@ -468,13 +468,49 @@ func testRemovedAndExpired(f *fixture) {
 	item := vote1("a", "q", `{"n":1}`)
 	item.ExpiresAt = f.now().Add(short)
 	f.ok(f.store.Enqueue(f.ctx, item).Err)
-	f.to("a", lifecycle.PhaseFailed, person, removed(time.Millisecond), tell(lifecycle.OnFailure, 0, short))
+	f.to("a", lifecycle.PhaseFailed, person, removed(time.Millisecond), tell(lifecycle.OnFailure, short, short))
 	<-time.After(2 * short)
 	k := f.tick()
 	equal(f.T, "expired", k.Expired, []string{})
 	equal(f.T, "to be told", k.Callbacks, []string{})
 	_, err := f.store.Get(f.ctx, "a")
 	equal(f.T, "removed", errors.Is(err, queues.ErrNotFound), true)
+	_, err = f.store.Queue(f.ctx, "q")
+	equal(f.T, "and its queue", errors.Is(err, queues.ErrNotFound), true)
+}
+
+// testSoonest: a tick says when the next thing is due, of its own and of all.
+func testSoonest(f *fixture) {
+	f.register("S1", "S2")
+	f.post("q", "a")
+	f.bound("a S1")
+	for own, others := range map[time.Duration]time.Duration{long: 2 * long, 3 * long: long} {
+		f.to("a", lifecycle.PhaseDelayed, due(own))
+		f.ok(f.pool.Rest(f.ctx, "S2", others, lifecycle.Rested, ""))
+		if next := f.tick().Next; next > long || next < long/2 {
+			f.Errorf("one is due in %v, the other in %v: the next tick is in %v", own, others, next)
+		}
+		f.ok(f.pool.Resume(f.ctx, "S2"))
+	}
+}
+
+// testRemovedByNoClock: what is not at its end is not removed, whatever the clock was told.
+func testRemovedByNoClock(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	stays := func(when string) {
+		f.Helper()
+		f.ok(f.client.ZAdd(f.ctx, f.key("due"), z(1, "x:a")).Err())
+		f.tick()
+		equal(f.T, when, f.get("a").UID, "a")
+	}
+	stays("waiting")
+	f.bound("a S")
+	for _, phase := range []lifecycle.Phase{lifecycle.PhaseDispatching, lifecycle.PhaseSent, lifecycle.PhaseWatching,
+		lifecycle.PhaseFailing, lifecycle.PhaseDelayed} {
+		f.to("a", phase)
+		stays(string(phase))
+	}
 }
 
 func testRemoveGuards(f *fixture) {
