@@ -238,7 +238,7 @@ func testBindPlans(f *fixture) {
 		f.Errorf("planned at a nonce that is not the next: %+v", b.Attempts)
 	}
 	f.to("b", lifecycle.PhaseWaiting)
-	c := bind("c", map[string]uint32{"S": 8, "T": 1})
+	c := bind("c", map[string]uint32{"S": 8, "T": 1, "U": 2, "V": 3, "W": 4, "X": 5})
 	c.Attempts[0].StartedAt = time.Time{}
 	equal(f.T, "planned", c.Attempts, []lifecycle.Attempt{{Number: 1, Sender: "S", Nonce: 8, Fee: 100, ValidUntil: 9,
 		Slot: 5, Outcome: lifecycle.Prepared}})
@@ -386,6 +386,17 @@ func TestBindLooksAgain(t *testing.T) {
 			f.bound(c.want...)
 			line := f.client.LRange(f.ctx, f.key("line:q"), 0, -1).Val()
 			equal(f.T, "the line", line, map[string][]string{"[a S]": {"b"}}[fmt.Sprint(c.want)])
+			equal(f.T, "ready of the other type", f.client.ZCard(f.ctx, f.key("ready:"+batch)).Val(), 0)
+		}
+	}
+	cases["DamagedLine"] = func(f *fixture) {
+		f.register("S")
+		f.post("q", "a")
+		f.ok(f.client.Set(f.ctx, f.key("line:q"), "no list", 0).Err())
+		_, err := f.store.Bind(f.ctx, queues.BindRequest{Process: me, Types: []string{vote},
+			Groups: []string{senders.Shared}, Most: 1, Grace: time.Minute})
+		if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
+			f.Errorf("bound from what is no line: %v", err)
 		}
 	}
 	cases["DamagedQueue"] = func(f *fixture) {

@@ -161,8 +161,8 @@ func (f *fixture) inspectEnd(d *dump, name string, left time.Duration) {
 			f.Errorf("%s ends %s from now, which is not the ninth day", name, left)
 		}
 	case kind == "batch" && batch && uid != "":
-		if left >= 0 {
-			f.Errorf("%s ends %s from now, although %s is there", name, left, uid)
+		if _, there := d.strings["t:"+uid]; left >= 0 || !there {
+			f.Errorf("%s ends %s from now (-1ns: never), and that %s is there is %t", name, left, uid, there)
 		}
 	case slices.Contains([]string{"gone", "batch", "turn", "rate", "ping"}, kind), name == "market:looks":
 		if left < 0 {

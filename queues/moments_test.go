@@ -71,7 +71,7 @@ func testMoments(t *testing.T) {
 				f.post("q", "a")
 				f.ok(f.store.PauseUntil(f.ctx, "q", "for an hour", time.Now().Add(hour)))
 			},
-			func(f *fixture) bool { f.tick(); return f.queue("q").Paused == "" },
+			func(f *fixture) bool { f.tick(); return len(f.bind(1)) == 1 },
 		},
 		"Rest": {
 			func(f *fixture) { f.ok(f.pool.Rest(f.ctx, "S", hour, lifecycle.Rested, "")) },

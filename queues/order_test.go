@@ -316,6 +316,22 @@ func testStreakTells(f *fixture) {
 	equal(f.T, "to look at", f.tick().Due, []string{"b"})
 }
 
+// testPauseEnds: where a pause is over the log says so, and whoever drives what runs is told.
+func testPauseEnds(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b")
+	f.bound("a S")
+	f.to("a", lifecycle.PhaseWatching)
+	f.ok(f.store.PauseUntil(f.ctx, "q", "for a moment", f.now().Add(short)))
+	equal(f.T, "to look at", f.tick().Due, []string{"a"})
+	f.ok(f.store.Postpone(f.ctx, me, "a", queues.Never))
+	f.eventually("the pause is over", func() bool { f.tick(); return f.queue("q").Paused == "" })
+	events := f.dump().events
+	e := events[len(events)-1]
+	equal(f.T, "event", e, event{Number: e.Number, Kind: "q", ID: "q", Code: "RESUMED"})
+	equal(f.T, "to look at", f.tick().Due, []string{"a"})
+}
+
 // testStreakOfWhom: as many in a row as the limit pause the queue where all are of one, and rest
 // the sender where they are of several.
 func testStreakOfWhom(f *fixture) {

@@ -531,9 +531,12 @@ func testRepostOnAPage(f *fixture) {
 	f.ok(f.recovery().Repost(f.ctx, was))
 	f.inspect()
 	equal(f.T, "its number", f.get("a").Sequence, was.Sequence)
+	equal(f.T, "what it is", []string{f.get("a").Type, f.get("a").Queue}, []string{vote, "q"})
 	events := f.dump().events
 	e := events[len(events)-1]
 	equal(f.T, "event", e, event{Number: e.Number, Kind: "t", ID: "a", To: "waiting", Code: "RESTORED"})
+	f.post("q", "b")
+	equal(f.T, "the next number", f.get("b").Sequence, was.Sequence+1)
 }
 
 // testRepostBatch: the ledger's id of a batch is known again with it.
