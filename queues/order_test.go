@@ -319,16 +319,16 @@ func testStreakTells(f *fixture) {
 // testPauseEnds: where a pause is over the log says so, and whoever drives what runs is told.
 func testPauseEnds(f *fixture) {
 	f.register("S")
-	f.post("q", "a", "b")
+	f.post("votes", "a", "b")
 	f.bound("a S")
 	f.to("a", lifecycle.PhaseWatching)
-	f.ok(f.store.PauseUntil(f.ctx, "q", "for a moment", f.now().Add(short)))
+	f.ok(f.store.PauseUntil(f.ctx, "votes", "for a moment", f.now().Add(short)))
 	equal(f.T, "to look at", f.tick().Due, []string{"a"})
 	f.ok(f.store.Postpone(f.ctx, me, "a", queues.Never))
-	f.eventually("the pause is over", func() bool { f.tick(); return f.queue("q").Paused == "" })
+	f.eventually("the pause is over", func() bool { f.tick(); return f.queue("votes").Paused == "" })
 	events := f.dump().events
 	e := events[len(events)-1]
-	equal(f.T, "event", e, event{Number: e.Number, Kind: "q", ID: "q", Code: "RESUMED"})
+	equal(f.T, "event", e, event{Number: e.Number, Kind: "q", ID: "votes", Code: "RESUMED"})
 	equal(f.T, "to look at", f.tick().Due, []string{"a"})
 }
 
@@ -346,13 +346,13 @@ func testStreakOfWhom(f *fixture) {
 		equal(f.T, uid+": the queue is paused", f.queue(queue).Paused != "", paused)
 		equal(f.T, uid+": the sender", string(f.sender("S").Reason), reason)
 	}
-	after("q", "a", false, "")
-	after("q", "b", false, "")
-	after("q", "c", true, "")
+	after("votes", "a", false, "")
+	after("votes", "b", false, "")
+	after("votes", "c", true, "")
 	events := f.dump().events
 	paused := slices.IndexFunc(events, func(e event) bool { return e.Kind == "q" })
 	equal(f.T, "event", events[paused],
-		event{Number: events[paused].Number, Kind: "q", ID: "q", Sender: "S", Code: "PAUSED"})
+		event{Number: events[paused].Number, Kind: "q", ID: "votes", Sender: "S", Code: "PAUSED"})
 	f.ok(f.pool.Resume(f.ctx, "S"))
 	after("r", "d", false, "")
 	f.post("p", "e")
@@ -500,6 +500,23 @@ func testJoinsDamaged(f *fixture) {
 	equal(f.T, "to look at", f.tick().Due, []string{"a"})
 	f.ok(f.client.Del(f.ctx, f.key("x:b")).Err())
 	f.ok(f.store.Resume(f.ctx, "q"))
+}
+
+// testFollowed: a train is left from its end.
+func testFollowed(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b")
+	f.bound("a S")
+	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
+	_, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2, Types: []string{vote}})
+	f.ok(err)
+	last := func(c *queues.Change) { c.Last = true }
+	a := f.get("a")
+	if err := f.advance(a, lifecycle.PhaseWaiting, last); !errors.Is(err, queues.ErrFollowed) {
+		f.Errorf("with another one behind it: %v", err)
+	}
+	f.to("b", lifecycle.PhaseWaiting, last)
+	f.to("a", lifecycle.PhaseWaiting, last)
 }
 
 // testFollows wants nothing planned behind others at a nonce below the sender's next: one that is

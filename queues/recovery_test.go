@@ -546,8 +546,10 @@ func testRepostBatch(f *fixture) {
 	f.ok(f.store.Enqueue(f.ctx, item).Err)
 	was := f.get("one")
 	f.failOver(empty)
+	f.settle(me)
 	f.ok(f.recovery().Repost(f.ctx, was))
 	f.inspect()
+	equal(f.T, "settled, and what it has out is not stored", f.pulse(me, long, "").Settled, false)
 	f.settle(me)
 	item.UID = "two"
 	a := f.store.Enqueue(f.ctx, item)

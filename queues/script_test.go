@@ -84,6 +84,41 @@ func TestSharedRun(t *testing.T) {
 	}
 }
 
+// TestWords: of what a change says beside the record, that which stands behind a word is heard
+// whatever that word is.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	words := map[string][]any{
+		"confirm": nil, "trusts": nil, "in-order": nil, "last": nil, "broke": {2}, "single": {2}, "clean": {2},
+		"limits": {0, 0}, "budget": {"q:q", 0}, "keep": nil, "claim": {"P"}, "tell": {"on-failure", 1, 1}, "told": nil,
+		"rest": {1, "RESTED", "", ""}, "above": {9}, "follows": {9}, "next": {7}, "least": {"S", 1}, "bytes": {"x"},
+		"stands": {"S", 1}, "falls": {"S"}, "remove": {1}, "expires": {1}, "unresolved": {3},
+	}
+	t.Run("miniredis", func(t *testing.T) {
+		s, err := Open(redistest.Mini(t).Client, Options{Namespace: "words", Retention: time.Hour})
+		if err == nil {
+			_, err = s.Heartbeat(t.Context(), "P", time.Hour, "")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for word, with := range words {
+			a := s.Enqueue(t.Context(), Item{Queue: word, Type: "T", Data: json.RawMessage(`{}`)})
+			if a.Err != nil {
+				t.Fatal(a.Err)
+			}
+			args := append(append(s.arguments(failed(a.Transaction)), word), with...)
+			if _, err := s.Run(t.Context(), advanceScript, append(args, "hold", 3_600_000)...); err != nil {
+				t.Fatal(word, err)
+			}
+			q, err := s.Queue(t.Context(), word)
+			if err != nil || time.Until(q.NextAt) < 50*time.Minute {
+				t.Errorf("behind %s %v it is not heard that the queue is held: %+v, %v", word, with, q, err)
+			}
+		}
+	})
+}
+
 // failed is a person's change of what waits.
 func failed(t *lifecycle.Transaction) *Change {
 	c := &Change{Before: t, After: t.Clone()}

@@ -217,6 +217,17 @@ func testUnknown(f *fixture) {
 	equal(f.T, "after one", f.sender("S").Reason, lifecycle.OutcomeUnknown)
 	f.to("ab", lifecycle.PhaseFailed, person)
 	equal(f.T, "after both", f.sender("S").Reason, "")
+	var told []event
+	for _, e := range f.dump().events {
+		if e.Kind == "s" {
+			e.Number = 0
+			told = append(told, e)
+		}
+	}
+	equal(f.T, "events of senders", told[1:], []event{ // the first is that it is registered
+		{Kind: "s", ID: "S", Sender: "S", Code: "OUTCOME_UNKNOWN"}, {Kind: "s", ID: "S", Sender: "S", Code: "OUTCOME_UNKNOWN"},
+		{Kind: "s", ID: "S", Sender: "S", Code: "RESUMED"}, {Kind: "s", ID: "S", Sender: "S", Code: "RESUMED"},
+	})
 }
 
 func testHold(f *fixture) {
@@ -514,6 +525,52 @@ func testRemovedByNoClock(f *fixture) {
 		lifecycle.PhaseFailing, lifecycle.PhaseDelayed} {
 		f.to("a", phase)
 		stays(string(phase))
+	}
+	// And what has ended is by nothing but the end of its time.
+	f.to("a", lifecycle.PhaseDone, final)
+	f.ok(f.client.ZAdd(f.ctx, f.key("due"), z(1, "c:a"), z(1, "d:a"), z(1, "s:a"), z(1, "q:a"), z(1, "p:a")).Err())
+	f.tick()
+	equal(f.T, "done", f.get("a").UID, "a")
+}
+
+// testRestAbove: where the next nonce of a sender was above that which another command has spent,
+// that was one of ours, and the sender does not rest.
+func testRestAbove(f *fixture) {
+	for name, c := range map[string]struct {
+		next  func(*queues.Change)
+		rests bool
+	}{
+		"unknown": {func(*queues.Change) {}, true},
+		"below":   {nextNonce(9), true},
+		"at-it":   {nextNonce(10), true},
+		"above":   {nextNonce(11), false},
+		"far":     {nextNonce(100), false}, // and not as text
+	} {
+		sender := "S-" + name
+		f.register(sender)
+		f.post("q-"+name, name)
+		f.bound(name + " " + sender)
+		f.to(name, lifecycle.PhaseDispatching, c.next)
+		f.to(name, lifecycle.PhaseFailed, func(c *queues.Change) {
+			c.Rest = &lifecycle.Rest{For: queues.Never, Why: lifecycle.StoppedNonce, Above: new(uint32(10))}
+		})
+		equal(f.T, name, f.sender(sender).Reason == lifecycle.StoppedNonce, c.rests)
+		f.ok(f.pool.Drain(f.ctx, sender))
+	}
+}
+
+// testLeast: the least that a next nonce is holds of accounts that are known, and makes none known.
+func testLeast(f *fixture) {
+	f.register("S", "T")
+	f.post("q", "a")
+	f.bound("a S")
+	f.to("a", lifecycle.PhaseWatching, func(c *queues.Change) {
+		c.Least = map[string]uint32{"S": 3, "T": 5, "U": 7}
+	})
+	equal(f.T, "of the sender", *f.sender("S").Nonce, 3)
+	equal(f.T, "of another one", *f.sender("T").Nonce, 5)
+	if s := f.dump().hashes["s:U"]; s != nil {
+		f.Errorf("of what is no sender: %v", s)
 	}
 }
 
