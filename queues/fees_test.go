@@ -100,6 +100,9 @@ func testFeeLimits(f *fixture) {
 	refused("b", 51, true, 150)
 	f.ok(f.planFor("b", 50, limits))
 	equal(f.T, "counted", f.fees(), map[string]uint64{"S1": 150, "S2": 50})
+	limits = queues.FeeLimits{Sender: 1_234_567_890_123_459}
+	f.ok(f.planFor("b", 1_234_567_890_123_457, limits))
+	refused("b", 1_234_567_890_123_460, false, 1_234_567_890_123_457)
 	f.to("a", lifecycle.PhaseSent) // what is under way goes on
 	f.to("a", lifecycle.PhaseWatching)
 }

@@ -156,11 +156,16 @@ func testReopened(f *fixture) {
 		record(func(t *lifecycle.Transaction) { *t = *lifecycle.Unended(t); t.Reopened = true }), withCode("REOPENED"))
 	f.bound() // its successor runs
 	f.to("b", lifecycle.PhaseWaiting)
-	f.to("c", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 0, long), person)
+	f.to("c", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long), person)
 	f.to("c", lifecycle.PhaseWaiting,
 		record(func(t *lifecycle.Transaction) { *t = *lifecycle.Unended(t); t.Reopened = true }))
 	if _, told := f.dump().sets["due"]["c:c"]; told {
 		f.Error("it is no end, and yet to be told")
+	}
+	awaited, err := f.store.Callbacks(f.ctx, "q")
+	f.ok(err)
+	if len(awaited) > 0 || !f.queue("q").NextAt.IsZero() {
+		f.Errorf("the queue waits for %v", awaited)
 	}
 	for _, uid := range []string{"a", "b", "c"} {
 		f.bound(uid + " S")
@@ -361,6 +366,13 @@ func testStreakOfWhom(f *fixture) {
 	after("r", "f", false, "")
 	after("p", "g", false, "")
 	after("p", "h", false, string(lifecycle.Rested))
+	f.ok(f.pool.Resume(f.ctx, "S"))
+	after("x", "i", false, "")
+	f.post("x", "j")
+	f.bound("j S")
+	f.to("j", lifecycle.PhaseDone)
+	after("x", "k", false, "")
+	after("x", "l", false, "")
 }
 
 // testPauseWokenEarly: a pause that is looked at before its time goes on until then.

@@ -91,7 +91,8 @@ func testRestOfNobody(f *fixture) {
 	f.bound("a S")
 	f.to("a", lifecycle.PhaseDone, keep, due(long))
 	f.ok(f.pool.Remove(f.ctx, "S"))
-	f.to("a", lifecycle.PhaseWaiting, rest(long, lifecycle.Rested),
+	f.to("a", lifecycle.PhaseWaiting, rest(long, lifecycle.Rested), nextNonce(9),
+		func(c *queues.Change) { c.Least = map[string]uint32{"S": 4} },
 		record(func(t *lifecycle.Transaction) { *t = *lifecycle.Unended(t); t.Reopened = true }))
 	f.to("a", lifecycle.PhaseFailed, person)
 	f.post("p", "b")
@@ -211,12 +212,13 @@ func testUnknown(f *fixture) {
 		}
 	})
 	unknown := rest(queues.Never, lifecycle.OutcomeUnknown)
+	f.ok(f.pool.Stop(f.ctx, "S", lifecycle.LowBalance, "")) // which is another matter
 	f.to("a", lifecycle.PhaseUnresolved, unknown, ended)
 	f.to("ab", lifecycle.PhaseUnresolved, unknown)
 	f.to("a", lifecycle.PhaseFailed, person)
 	equal(f.T, "after one", f.sender("S").Reason, lifecycle.OutcomeUnknown)
 	f.to("ab", lifecycle.PhaseFailed, person)
-	equal(f.T, "after both", f.sender("S").Reason, "")
+	equal(f.T, "after both", f.sender("S").Reason, lifecycle.LowBalance)
 	var told []event
 	for _, e := range f.dump().events {
 		if e.Kind == "s" {
@@ -224,7 +226,7 @@ func testUnknown(f *fixture) {
 			told = append(told, e)
 		}
 	}
-	equal(f.T, "events of senders", told[1:], []event{ // the first is that it is registered
+	equal(f.T, "events of senders", told[2:], []event{ // the first are that it is registered, and stopped
 		{Kind: "s", ID: "S", Sender: "S", Code: "OUTCOME_UNKNOWN"}, {Kind: "s", ID: "S", Sender: "S", Code: "OUTCOME_UNKNOWN"},
 		{Kind: "s", ID: "S", Sender: "S", Code: "RESUMED"}, {Kind: "s", ID: "S", Sender: "S", Code: "RESUMED"},
 	})
@@ -287,6 +289,11 @@ func testExpiredAgain(f *fixture) {
 		f.ok(err)
 		return k.Expired
 	}
+	f.register("S")
+	f.bound("a S")
+	f.ok(f.client.ZRem(f.ctx, f.key("due"), "d:a").Err())
+	f.to("a", lifecycle.PhaseWaiting)
+	equal(f.T, "its deadline", f.dump().sets["due"]["d:a"], float64(item.ExpiresAt.UnixMilli()))
 	for range 2 {
 		f.eventually("its deadline comes", func() bool { return slices.Equal(expired(), []string{"a"}) })
 		equal(f.T, "told to one at a time", expired(), []string{})
