@@ -291,6 +291,11 @@ func testWidth(f *fixture) {
 	if err := f.store.SetWidth(f.ctx, "none", 2); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("a queue that is not there: %v", err)
 	}
+	f.register("S2")
+	f.post("unset", "v")
+	f.bound("v S2")
+	f.to("v", lifecycle.PhaseFailing, func(c *queues.Change) { c.Broke, c.Width = true, 6 })
+	equal(f.T, "of the configured width", f.queue("unset").Narrow, 3)
 	f.post("p", "u")
 	f.to("u", lifecycle.PhaseFailed, person)
 	f.ok(f.store.SetWidth(f.ctx, "p", 2))
@@ -373,6 +378,15 @@ func testStreakOfWhom(f *fixture) {
 	f.to("j", lifecycle.PhaseDone)
 	after("x", "k", false, "")
 	after("x", "l", false, "")
+	// A pause that ends by itself becomes one that does not.
+	f.post("x", "m")
+	f.bound("m S")
+	f.ok(f.store.PauseUntil(f.ctx, "x", "for a while", f.now().Add(long)))
+	_, err := s.Advance(f.ctx, change(f.get("m"), lifecycle.PhaseUnresolved))
+	f.ok(err)
+	if q := f.queue("x"); !q.PausedUntil.IsZero() || q.Paused != "3 transactions in a row ended UNRESOLVED" {
+		f.Errorf("paused until %v: %s", q.PausedUntil, q.Paused)
+	}
 }
 
 // testPauseWokenEarly: a pause that is looked at before its time goes on until then.

@@ -545,13 +545,14 @@ func testRemovedByNoClock(f *fixture) {
 func testRestAbove(f *fixture) {
 	for name, c := range map[string]struct {
 		next  func(*queues.Change)
+		spent uint32
 		rests bool
 	}{
-		"unknown": {func(*queues.Change) {}, true},
-		"below":   {nextNonce(9), true},
-		"at-it":   {nextNonce(10), true},
-		"above":   {nextNonce(11), false},
-		"far":     {nextNonce(100), false}, // and not as text
+		"unknown": {func(*queues.Change) {}, 0, true},
+		"below":   {nextNonce(9), 10, true},
+		"at-it":   {nextNonce(10), 10, true},
+		"above":   {nextNonce(11), 10, false},
+		"far":     {nextNonce(100), 11, false}, // and not as text
 	} {
 		sender := "S-" + name
 		f.register(sender)
@@ -559,7 +560,7 @@ func testRestAbove(f *fixture) {
 		f.bound(name + " " + sender)
 		f.to(name, lifecycle.PhaseDispatching, c.next)
 		f.to(name, lifecycle.PhaseFailed, func(c *queues.Change) {
-			c.Rest = &lifecycle.Rest{For: queues.Never, Why: lifecycle.StoppedNonce, Above: new(uint32(10))}
+			c.Rest = &lifecycle.Rest{For: queues.Never, Why: lifecycle.StoppedNonce, Above: &c.spent}
 		})
 		equal(f.T, name, f.sender(sender).Reason == lifecycle.StoppedNonce, c.rests)
 		f.ok(f.pool.Drain(f.ctx, sender))
