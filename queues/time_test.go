@@ -559,8 +559,8 @@ func testRestAbove(f *fixture) {
 		f.post("q-"+name, name)
 		f.bound(name + " " + sender)
 		f.to(name, lifecycle.PhaseDispatching, c.next)
-		f.to(name, lifecycle.PhaseFailed, func(c *queues.Change) {
-			c.Rest = &lifecycle.Rest{For: queues.Never, Why: lifecycle.StoppedNonce, Above: &c.spent}
+		f.to(name, lifecycle.PhaseFailed, func(change *queues.Change) {
+			change.Rest = &lifecycle.Rest{For: queues.Never, Why: lifecycle.StoppedNonce, Above: &c.spent}
 		})
 		equal(f.T, name, f.sender(sender).Reason == lifecycle.StoppedNonce, c.rests)
 		f.ok(f.pool.Drain(f.ctx, sender))
