@@ -387,6 +387,7 @@ func testStreakOfWhom(f *fixture) {
 	if q := f.queue("x"); !q.PausedUntil.IsZero() || q.Paused != "3 transactions in a row ended UNRESOLVED" {
 		f.Errorf("paused until %v: %s", q.PausedUntil, q.Paused)
 	}
+	f.ok(f.store.Resume(f.ctx, "x"))
 }
 
 // testPauseWokenEarly: a pause that is looked at before its time goes on until then.
