@@ -332,13 +332,21 @@ func testPauseEnds(f *fixture) {
 	f.post("votes", "a", "b")
 	f.bound("a S")
 	f.to("a", lifecycle.PhaseWatching)
+	told := func(code string) {
+		f.Helper()
+		events := f.dump().events
+		e := events[len(events)-1]
+		equal(f.T, "event", e, event{Number: e.Number, Kind: "q", ID: "votes", Code: code})
+	}
+	f.ok(f.store.Pause(f.ctx, "votes", "by a test"))
+	told("PAUSED")
+	f.ok(f.store.Resume(f.ctx, "votes"))
+	told("RESUMED")
 	f.ok(f.store.PauseUntil(f.ctx, "votes", "for a moment", f.now().Add(short)))
 	equal(f.T, "to look at", f.tick().Due, []string{"a"})
 	f.ok(f.store.Postpone(f.ctx, me, "a", queues.Never))
 	f.eventually("the pause is over", func() bool { f.tick(); return f.queue("votes").Paused == "" })
-	events := f.dump().events
-	e := events[len(events)-1]
-	equal(f.T, "event", e, event{Number: e.Number, Kind: "q", ID: "votes", Code: "RESUMED"})
+	told("RESUMED")
 	equal(f.T, "to look at", f.tick().Due, []string{"a"})
 }
 
