@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -129,6 +130,16 @@ func TestFeesOfAnotherDay(t *testing.T) {
 		}))
 		equal(t, "of today", f.fees(), map[string]uint64{"S2": 90})
 		f.inspect()
+		// For seven days it is known what the first of them has cost.
+		spent := func() int {
+			of, err := f.store.Spent(f.ctx)
+			f.ok(err)
+			return len(slices.DeleteFunc(of, func(s queues.Spent) bool { return s.Sender != "S1" }))
+		}
+		<-time.After(5 * 24 * time.Hour)
+		equal(t, "known on the seventh day", spent(), 1)
+		<-time.After(24 * time.Hour)
+		equal(t, "known on the eighth", spent(), 0)
 	})
 }
 
@@ -186,6 +197,19 @@ func testRestInWords(f *fixture) {
 	if s := f.sender("S1"); !s.Available() || s.Detail != "" {
 		f.Errorf("resumed: %+v", s)
 	}
+}
+
+// testOldestOfType: of those that can be bound the one that was received first is told, whichever
+// queue has its turn first.
+func testOldestOfType(f *fixture) {
+	f.post("q", "a", "b")
+	<-time.After(2 * time.Millisecond)
+	f.post("r", "c")
+	equal(f.T, "oldest", f.overview().Types[vote].Oldest, f.get("a").ReceivedAt)
+	f.ok(f.store.Pause(f.ctx, "q", "x"))
+	equal(f.T, "of what is not paused", f.overview().Types[vote].Oldest, f.get("c").ReceivedAt)
+	f.ok(f.store.Resume(f.ctx, "q")) // its turn comes after that of r
+	equal(f.T, "oldest", f.overview().Types[vote].Oldest, f.get("a").ReceivedAt)
 }
 
 func testOverview(f *fixture) {

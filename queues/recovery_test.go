@@ -203,6 +203,9 @@ func testOneTurnAtATime(f *fixture) {
 	if p := f.pulse(other, long, back); p.Turn {
 		f.Error("two processes have the turn")
 	}
+	if f.pulse(me, short, back); f.pulse(other, short, back).Turn {
+		f.Error("two processes have the turn")
+	}
 	if done, err := f.recovery().Settle(f.ctx, other, back); done || err != nil {
 		f.Errorf("settled by who has not the turn: %v", err)
 	}
@@ -305,6 +308,13 @@ func testFormerServer(f *fixture) {
 		if done, err := f.recovery().Settle(f.ctx, me, "former"); done || err != nil {
 			f.Errorf("%s: settled, %v", name, err)
 		}
+	}
+	f.ok(f.client.Del(f.ctx, recovery).Err())
+	f.ok(f.client.HSet(f.ctx, recovery, "run", "former", "since", 1, "back:"+me, 1).Err())
+	f.pulse(me, short, "former")
+	<-time.After(2 * short)
+	if p := f.pulse(me, short, "former"); p.Turn {
+		f.Errorf("written back to another Redis, long ago: %+v", p)
 	}
 	f.ok(f.client.HSet(f.ctx, recovery, "run", run, "since", 1).Err())
 	if p := f.pulse(me, long, run); !p.Turn {

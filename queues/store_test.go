@@ -83,6 +83,7 @@ func TestStore(t *testing.T) {
 		"JoinsDamaged":        testJoinsDamaged,
 		"StoppedNonce":        testStoppedNonce,
 		"DrainTells":          testDrainTells,
+		"OldestOfType":         testOldestOfType,
 		"Followed":            testFollowed,
 		"RestAbove":           testRestAbove,
 		"Least":               testLeast,
@@ -335,19 +336,38 @@ func testWake(f *fixture) {
 	if woken(f.store) {
 		f.Error("a tick that finds nothing does not wake")
 	}
+	// Whoever does one of these hears of it.
+	f.bound("b S")
+	f.post("q", "c")
+	f.to("b", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
+	for _, does := range []func(){
+		func() { _, err := f.store.Called(f.ctx, f.get("b"), lifecycle.OnSuccess, queues.Never); f.ok(err) },
+		func() { f.ok(f.store.Pause(f.ctx, "q", "x")); woken(f.store); f.ok(f.store.Resume(f.ctx, "q")) },
+		func() {
+			f.ok(f.store.PauseUntil(f.ctx, "q", "x", f.now().Add(time.Millisecond)))
+			woken(f.store)
+			<-time.After(5 * time.Millisecond)
+			f.tick()
+		},
+	} {
+		woken(f.store)
+		if does(); !woken(f.store) {
+			f.Error("a queue that goes on wakes")
+		}
+	}
 	// Another process hears of it, once there is one; not of what is bound already.
 	f.heartbeat(other, time.Hour)
 	told := f.client.Subscribe(f.ctx, f.key("wake"))
 	_, err := told.Receive(f.ctx)
 	f.ok(err)
-	f.bound("b S")
+	f.bound("c S")
 	f.ok(f.client.Publish(f.ctx, f.key("wake"), "mark").Err())
 	m, err := told.ReceiveMessage(f.ctx)
 	f.ok(err)
 	equal(f.T, "told when something is bound", m.Payload, "mark")
 	f.ok(told.Close())
-	f.to("b", lifecycle.PhaseDone)
-	f.post("q", "c")
+	f.to("c", lifecycle.PhaseDone)
+	f.post("q", "d")
 	listener := f.open(queues.Options{Namespace: f.store.Namespace})
 	ctx, cancel := context.WithCancel(f.ctx)
 	ended := make(chan struct{})

@@ -447,6 +447,9 @@ func testToldAndLeftAlone(f *fixture) {
 		if !slices.Equal(uids, awaited) || f.queue(queue).NextAt.IsZero() {
 			f.Errorf("it waits for %q until %v, want %q", uids, f.queue(queue).NextAt, awaited)
 		}
+		place, err := f.store.Place(f.ctx, queue+".b")
+		f.ok(err)
+		equal(f.T, "for what it waits", place.Holder, strings.Join(awaited, ""))
 		f.bound()
 	}
 	f.register("S1", "S2")
