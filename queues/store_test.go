@@ -83,7 +83,7 @@ func TestStore(t *testing.T) {
 		"JoinsDamaged":        testJoinsDamaged,
 		"StoppedNonce":        testStoppedNonce,
 		"DrainTells":          testDrainTells,
-		"OldestOfType":         testOldestOfType,
+		"OldestOfType":        testOldestOfType,
 		"Followed":            testFollowed,
 		"RestAbove":           testRestAbove,
 		"Least":               testLeast,
