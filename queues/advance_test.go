@@ -402,7 +402,8 @@ func TestBindLooksAgain(t *testing.T) {
 	cases["DamagedQueue"] = func(f *fixture) {
 		f.post("q", "a")
 		f.ok(f.client.Set(f.ctx, f.key("q:q"), "damaged", 0).Err())
-		if err := f.store.Pause(f.ctx, "q", "x"); err == nil || !strings.Contains(err.Error(), "the record of queue q is damaged") {
+		err := f.store.Pause(f.ctx, "q", "x")
+		if err == nil || !strings.Contains(err.Error(), "the record of queue q is damaged") {
 			f.Errorf("a damaged queue: %v", err)
 		}
 	}

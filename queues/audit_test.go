@@ -152,14 +152,16 @@ func TestAudit(t *testing.T) {
 			f.client.ZRem(f.ctx, k("senders"), "S2")
 		}, []string{"LISTED  done ", "LISTED   S2"}},
 	}
-	for _, key := range []string{"st:DONE", "bound", "past:done", "back:done", "own:" + me, "free:shared", "queues", "senders",
-		"ready:" + vote, "page:0", "line:ghost", "x:ghost", "b:ghost"} {
+	for _, key := range []string{"st:DONE", "bound", "past:done", "back:done", "own:" + me, "free:shared", "queues",
+		"senders", "ready:" + vote, "page:0", "line:ghost", "x:ghost", "b:ghost"} {
 		kind, _, _ := strings.Cut(key, ":")
 		want := map[string]string{
-			"past": "LEFTOVER ghost done ", "back": "LEFTOVER ghost done ", "free": "LEFTOVER   ghost", "senders": "LEFTOVER   ghost",
+			"past": "LEFTOVER ghost done ", "back": "LEFTOVER ghost done ",
+			"free": "LEFTOVER   ghost", "senders": "LEFTOVER   ghost",
 			"queues": "LEFTOVER  ghost ", "ready": "LEFTOVER  ghost ", "line": "LEFTOVER  ghost ",
 		}[kind]
-		damages = append(damages, damageOf{"Ghost-" + strings.ReplaceAll(key, ":", "-"), func(f *fixture, k func(string) string) {
+		name := "Ghost-" + strings.ReplaceAll(key, ":", "-")
+		damages = append(damages, damageOf{name, func(f *fixture, k func(string) string) {
 			switch kind {
 			case "page", "line":
 				f.client.RPush(f.ctx, k(key), "ghost")

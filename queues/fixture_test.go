@@ -182,6 +182,16 @@ func (f *fixture) bound(want ...string) []queues.Bound {
 	return got
 }
 
+// join has the next of a queue join behind another one, nil if it does not.
+func (f *fixture) join(queue, behind string) *queues.Bound {
+	f.Helper()
+	b, err := f.store.Join(f.ctx, queues.JoinRequest{
+		Process: me, Queue: queue, Behind: behind, Width: 2, Types: []string{vote},
+	})
+	f.ok(err)
+	return b
+}
+
 func (f *fixture) advance(t *lifecycle.Transaction, to lifecycle.Phase, options ...func(*queues.Change)) error {
 	f.Helper()
 	stored, err := f.store.Advance(f.ctx, change(t, to, options...))

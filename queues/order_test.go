@@ -456,9 +456,7 @@ func testJoinsAgain(f *fixture) {
 	f.bound("a S")
 	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
 	for range 2 {
-		b, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2,
-			Types: []string{vote}})
-		f.ok(err)
+		b := f.join("q", "a")
 		equal(f.T, "joined", []string{b.Transaction.UID, b.Sender, b.URL}, []string{"b", "S", "http://S"})
 		f.inspect()
 		behind, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 9,
@@ -527,8 +525,7 @@ func testJoinsDamaged(f *fixture) {
 	f.bound("a S")
 	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
 	f.ok(f.client.Set(f.ctx, f.key("x:b"), "damaged", 0).Err())
-	b, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2, Types: []string{vote}})
-	f.ok(err)
+	b := f.join("q", "a")
 	if b != nil || f.queue("q").Paused == "" {
 		f.Errorf("joins: %+v, to %+v", b, f.queue("q"))
 	}
@@ -543,8 +540,7 @@ func testFollowed(f *fixture) {
 	f.post("q", "a", "b")
 	f.bound("a S")
 	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
-	_, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2, Types: []string{vote}})
-	f.ok(err)
+	f.join("q", "a")
 	last := func(c *queues.Change) { c.Last = true }
 	a := f.get("a")
 	if err := f.advance(a, lifecycle.PhaseWaiting, last); !errors.Is(err, queues.ErrFollowed) {

@@ -203,9 +203,7 @@ func testUnknown(f *fixture) {
 	f.post("q", "a", "ab")
 	f.bound("a S")
 	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
-	_, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2,
-		Types: []string{vote}})
-	f.ok(err)
+	f.join("q", "a")
 	ended := record(func(t *lifecycle.Transaction) {
 		for i := range t.Attempts {
 			t.Attempts[i].EndedAt = time.Now()
@@ -219,6 +217,7 @@ func testUnknown(f *fixture) {
 	equal(f.T, "after one", f.sender("S").Reason, lifecycle.OutcomeUnknown)
 	f.to("ab", lifecycle.PhaseFailed, person)
 	equal(f.T, "after both", f.sender("S").Reason, lifecycle.LowBalance)
+	of := func(code string) event { return event{Kind: "s", ID: "S", Sender: "S", Code: code} }
 	var told []event
 	for _, e := range f.dump().events {
 		if e.Kind == "s" {
@@ -227,8 +226,7 @@ func testUnknown(f *fixture) {
 		}
 	}
 	equal(f.T, "events of senders", told[2:], []event{ // the first are that it is registered, and stopped
-		{Kind: "s", ID: "S", Sender: "S", Code: "OUTCOME_UNKNOWN"}, {Kind: "s", ID: "S", Sender: "S", Code: "OUTCOME_UNKNOWN"},
-		{Kind: "s", ID: "S", Sender: "S", Code: "RESUMED"}, {Kind: "s", ID: "S", Sender: "S", Code: "RESUMED"},
+		of("OUTCOME_UNKNOWN"), of("OUTCOME_UNKNOWN"), of("RESUMED"), of("RESUMED"),
 	})
 }
 
@@ -268,8 +266,7 @@ func testHoldAnew(f *fixture) {
 	f.post("q", "a", "b")
 	f.bound("a S")
 	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
-	_, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2, Types: []string{vote}})
-	f.ok(err)
+	f.join("q", "a")
 	f.to("a", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, time.Millisecond, long))
 	<-time.After(5 * time.Millisecond)
 	f.to("b", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
