@@ -399,6 +399,13 @@ func TestBindLooksAgain(t *testing.T) {
 			f.Errorf("bound from what is no line: %v", err)
 		}
 	}
+	cases["DamagedPosted"] = func(f *fixture) {
+		f.post("q", "a")
+		f.ok(f.client.Set(f.ctx, f.key("t:a"), "1 2 T q", 0).Err())
+		if _, err := f.store.Get(f.ctx, "a"); err == nil || !strings.Contains(err.Error(), "record of a is damaged") {
+			f.Errorf("what was posted without a payload: %v", err)
+		}
+	}
 	cases["DamagedQueue"] = func(f *fixture) {
 		f.post("q", "a")
 		f.ok(f.client.Set(f.ctx, f.key("q:q"), "damaged", 0).Err())

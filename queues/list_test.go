@@ -473,6 +473,9 @@ func testRemovedInLine(f *fixture) {
 		f.to(then[0], lifecycle.PhaseFailed)
 		f.bound(then[1] + " S")
 	}
+	qs, _, err = f.store.Queues(f.ctx, 1, "")
+	f.ok(err)
+	equal(f.T, "oldest of none", qs[0].OldestWaiting, time.Time{})
 }
 
 // testLineIsHandedOn wants a line that nothing is taken from to stay as long as what waits

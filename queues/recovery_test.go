@@ -253,6 +253,12 @@ func testMissedByWhoSawIt(f *fixture) {
 	if f.epoch() == epoch {
 		f.Error("the epoch is the same, although something is missing")
 	}
+	epoch = f.epoch()
+	<-time.After(2 * time.Millisecond)
+	f.ok(f.recovery().Missed(f.ctx, f.pulse(me, long, "").Server))
+	if f.epoch() == epoch {
+		f.Error("the epoch is the same, although somebody misses something after all")
+	}
 	f.ok(f.store.Pause(f.ctx, "q", "a break"))
 	_, err := f.store.Events(f.ctx, 0, 100)
 	f.ok(err)
