@@ -84,6 +84,15 @@ func TestStateDamaged(t *testing.T) {
 	}
 }
 
+// TestWordsMissing: what has not as many words as it is to have is told as that.
+func TestWordsMissing(t *testing.T) {
+	t.Parallel()
+	var e numbers
+	if e.words("1 2 3", 8); fmt.Sprint(e.err) != `"1 2 3" has not 8 words` {
+		t.Errorf("three words: %v", e.err)
+	}
+}
+
 // TestRecordOfAttempt: all that an attempt is comes back as it was stored.
 func TestRecordOfAttempt(t *testing.T) {
 	t.Parallel()

@@ -408,6 +408,8 @@ func testPauseWokenEarly(f *fixture) {
 	f.inspect()
 	equal(f.T, "why", f.queue("q").Paused, "for a while")
 	f.bound()
+	f.ok(f.store.Resume(f.ctx, "q"))
+	equal(f.T, "due", f.dump().sets["due"], nil)
 }
 
 // testJoinsBehindWhom: something joins only what is out, and what is with its worker where that is
