@@ -406,6 +406,16 @@ func TestBindLooksAgain(t *testing.T) {
 			f.Errorf("what was posted without a payload: %v", err)
 		}
 	}
+	cases["DamagedIndex"] = func(f *fixture) {
+		f.register("S")
+		f.post("q", "a")
+		f.bound("a S")
+		f.ok(f.client.Set(f.ctx, f.key("landed:S"), "no set", 0).Err())
+		err := f.advance(f.get("a"), lifecycle.PhaseDone, func(c *queues.Change) { c.Stands, c.Nonce = "S", 3 })
+		if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
+			f.Errorf("stored where there is no set: %v", err)
+		}
+	}
 	cases["DamagedQueue"] = func(f *fixture) {
 		f.post("q", "a")
 		f.ok(f.client.Set(f.ctx, f.key("q:q"), "damaged", 0).Err())

@@ -93,6 +93,28 @@ func TestWordsMissing(t *testing.T) {
 	}
 }
 
+// TestRecordOfResult: the result is stored where the block of what landed does not tell it, none at
+// all too.
+func TestRecordOfResult(t *testing.T) {
+	t.Parallel()
+	block := json.RawMessage(`{"blockHeight":7,"stateHash":"3N"}`)
+	for result, stored := range map[string]bool{"": true, string(block): false, `{"n":1}`: true} {
+		txn := lifecycle.Transaction{Landed: 1, Attempts: []lifecycle.Attempt{{Number: 1, Height: 7, StateHash: "3N"}}}
+		if result != "" {
+			txn.Done = json.RawMessage(result)
+		}
+		text := encodeRecord(&txn)
+		var got lifecycle.Transaction
+		if err := decodeRecord(&got, text); err != nil || string(got.Done) != result {
+			t.Errorf("%q came back as %q, %v", result, got.Done, err)
+		}
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(text), &fields); err != nil || (fields["done"] != nil) != stored {
+			t.Errorf("%q is stored as %s", result, text)
+		}
+	}
+}
+
 // TestRecordOfAttempt: all that an attempt is comes back as it was stored.
 func TestRecordOfAttempt(t *testing.T) {
 	t.Parallel()

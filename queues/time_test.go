@@ -447,6 +447,7 @@ func testToldAndLeftAlone(f *fixture) {
 		place, err := f.store.Place(f.ctx, queue+".b")
 		f.ok(err)
 		equal(f.T, "for what it waits", place.Holder, strings.Join(awaited, ""))
+		equal(f.T, "until when", place.Hold, f.queue(queue).NextAt)
 		f.bound()
 	}
 	f.register("S1", "S2")
