@@ -88,8 +88,8 @@ func TestStateDamaged(t *testing.T) {
 func TestWordsMissing(t *testing.T) {
 	t.Parallel()
 	var e numbers
-	if e.words("1 2 3", 8); fmt.Sprint(e.err) != `"1 2 3" has not 8 words` {
-		t.Errorf("three words: %v", e.err)
+	if w := e.words("1 2 3", 8); fmt.Sprint(e.err) != `"1 2 3" has not 8 words` || len(w) != 8 {
+		t.Errorf("three words: %v, %q", e.err, w)
 	}
 }
 
@@ -121,11 +121,12 @@ func TestRecordOfAttempt(t *testing.T) {
 	var a lifecycle.Attempt
 	fill(reflect.ValueOf(&a).Elem(), new(int64))
 	a.Number = 1
+	all := []lifecycle.Attempt{a, {Number: 2, Sender: "S", Outcome: lifecycle.Prepared}}
 	var got lifecycle.Transaction
-	if err := decodeRecord(&got, encodeRecord(&lifecycle.Transaction{Attempts: []lifecycle.Attempt{a}})); err != nil {
+	if err := decodeRecord(&got, encodeRecord(&lifecycle.Transaction{Attempts: all})); err != nil {
 		t.Fatal(err)
 	}
-	if diff := gocmp.Diff([]lifecycle.Attempt{a}, got.Attempts); diff != "" {
+	if diff := gocmp.Diff(all, got.Attempts); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -162,6 +162,9 @@ func TestFactsOfLaterRevisions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if v, err := s.Run(t.Context(), recordScript, "a", 0, "9 S 9 hash", "5J"); err != nil || v != int64(1) {
+		t.Errorf("a fact of what has not changed: %v, %v", v, err)
+	}
 	if v, err := s.Run(t.Context(), recordScript, "gone", 1, "1 S 1 hash", "5J"); err != nil || v != int64(-1) {
 		t.Errorf("a fact of what was removed: %v, %v", v, err)
 	}
