@@ -355,8 +355,6 @@ func testAdvanceResult(f *fixture) {
 	}
 }
 
-// testBindDamaged: one that cannot be read has its queue paused, and holds up nothing
-// else, wherever it stands.
 // TestBindLooksAgain: what a queue's record says of its head is not believed, but compared with
 // the head; where it is not so the queue is placed anew, and nothing else is bound.
 func TestBindLooksAgain(t *testing.T) {
@@ -427,6 +425,8 @@ func TestBindLooksAgain(t *testing.T) {
 	onBackends(t, cases, false)
 }
 
+// testBindDamaged: one that cannot be read has its queue paused, and holds up nothing
+// else, wherever it stands.
 func testBindDamaged(f *fixture) {
 	f.register("S1", "S2", "S3")
 	f.post("first", "a")
