@@ -456,14 +456,7 @@ func testBindDamaged(f *fixture) {
 	}
 	f.bound("a S1", "c S2", "d S3")
 	paused("lost", "b")
-	var told []event
-	for _, e := range f.dump().events {
-		if e.Code == "PAUSED" {
-			e.Number = 0
-			told = append(told, e)
-		}
-	}
-	equal(f.T, "events", told, []event{{Kind: "q", ID: "lost", Code: "PAUSED"}})
+	equal(f.T, "events", f.told("q"), []event{{Kind: "q", ID: "lost", Code: "PAUSED"}})
 
 	mendE := damage("e", "damaged") // next in its line when d ends
 	f.to("d", lifecycle.PhaseDone)

@@ -192,6 +192,16 @@ func (f *fixture) join(queue, behind string) *queues.Bound {
 	return b
 }
 
+// together has a be on its way by S, of a queue q of two, and b join it.
+func (f *fixture) together(a, b string) {
+	f.Helper()
+	f.register("S")
+	f.post("q", a, b)
+	f.bound(a + " S")
+	f.to(a, lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
+	equal(f.T, "joined", f.join("q", a).Transaction.UID, b)
+}
+
 func (f *fixture) advance(t *lifecycle.Transaction, to lifecycle.Phase, options ...func(*queues.Change)) error {
 	f.Helper()
 	stored, err := f.store.Advance(f.ctx, change(t, to, options...))

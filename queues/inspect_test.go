@@ -147,6 +147,17 @@ func (f *fixture) dump() dump {
 	return d
 }
 
+// told are the events of a kind so far, without their numbers.
+func (f *fixture) told(kind string) (all []event) {
+	f.Helper()
+	for _, e := range f.dump().events {
+		if e.Number = 0; e.Kind == kind {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
 // inspectEnd wants the clock to end those keys that the layout says it ends, and no other:
 // what a day has cost, eight days after something was first counted with it.
 func (f *fixture) inspectEnd(d *dump, name string, left time.Duration) {

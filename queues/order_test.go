@@ -334,9 +334,8 @@ func testPauseEnds(f *fixture) {
 	f.to("a", lifecycle.PhaseWatching)
 	told := func(code string) {
 		f.Helper()
-		events := f.dump().events
-		e := events[len(events)-1]
-		equal(f.T, "event", e, event{Number: e.Number, Kind: "q", ID: "votes", Code: code})
+		told := f.told("q")
+		equal(f.T, "event", told[len(told)-1], event{Kind: "q", ID: "votes", Code: code})
 	}
 	f.ok(f.store.Pause(f.ctx, "votes", "by a test"))
 	told("PAUSED")
@@ -367,10 +366,7 @@ func testStreakOfWhom(f *fixture) {
 	after("votes", "a", false, "")
 	after("votes", "b", false, "")
 	after("votes", "c", true, "")
-	events := f.dump().events
-	paused := slices.IndexFunc(events, func(e event) bool { return e.Kind == "q" })
-	equal(f.T, "event", events[paused],
-		event{Number: events[paused].Number, Kind: "q", ID: "votes", Sender: "S", Code: "PAUSED"})
+	equal(f.T, "events", f.told("q"), []event{{Kind: "q", ID: "votes", Sender: "S", Code: "PAUSED"}})
 	f.ok(f.pool.Resume(f.ctx, "S"))
 	after("r", "d", false, "")
 	f.post("p", "e")
@@ -538,11 +534,7 @@ func testJoinsDamaged(f *fixture) {
 
 // testFollowed: a train is left from its end.
 func testFollowed(f *fixture) {
-	f.register("S")
-	f.post("q", "a", "b")
-	f.bound("a S")
-	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
-	f.join("q", "a")
+	f.together("a", "b")
 	last := func(c *queues.Change) { c.Last = true }
 	a := f.get("a")
 	if err := f.advance(a, lifecycle.PhaseWaiting, last); !errors.Is(err, queues.ErrFollowed) {

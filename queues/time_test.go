@@ -199,11 +199,7 @@ func testRest(f *fixture) {
 
 // testUnknown: what became of one is known; of another, whose uid begins with the same, it is not.
 func testUnknown(f *fixture) {
-	f.register("S")
-	f.post("q", "a", "ab")
-	f.bound("a S")
-	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
-	f.join("q", "a")
+	f.together("a", "ab")
 	ended := record(func(t *lifecycle.Transaction) {
 		for i := range t.Attempts {
 			t.Attempts[i].EndedAt = time.Now()
@@ -218,14 +214,7 @@ func testUnknown(f *fixture) {
 	f.to("ab", lifecycle.PhaseFailed, person)
 	equal(f.T, "after both", f.sender("S").Reason, lifecycle.LowBalance)
 	of := func(code string) event { return event{Kind: "s", ID: "S", Sender: "S", Code: code} }
-	var told []event
-	for _, e := range f.dump().events {
-		if e.Kind == "s" {
-			e.Number = 0
-			told = append(told, e)
-		}
-	}
-	equal(f.T, "events of senders", told[2:], []event{ // the first are that it is registered, and stopped
+	equal(f.T, "events of senders", f.told("s")[2:], []event{ // the first are that it is registered, and stopped
 		of("OUTCOME_UNKNOWN"), of("OUTCOME_UNKNOWN"), of("RESUMED"), of("RESUMED"),
 	})
 }
@@ -262,11 +251,7 @@ func testHoldStays(f *fixture) {
 // testHoldAnew: what a queue has waited for in vain it does not wait for again along with another
 // one.
 func testHoldAnew(f *fixture) {
-	f.register("S")
-	f.post("q", "a", "b")
-	f.bound("a S")
-	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
-	f.join("q", "a")
+	f.together("a", "b")
 	f.to("a", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, time.Millisecond, long))
 	<-time.After(5 * time.Millisecond)
 	f.to("b", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
