@@ -453,7 +453,7 @@ func testJoinsAgain(f *fixture) {
 	f.post("q", "a", "b", "c")
 	f.bound("a S")
 	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
-	for range 2 {
+	for retries := range 2 {
 		b := f.join("q", "a")
 		equal(f.T, "joined", []string{b.Transaction.UID, b.Sender, b.URL}, []string{"b", "S", "http://S"})
 		f.inspect()
@@ -463,7 +463,8 @@ func testJoinsAgain(f *fixture) {
 		if behind != nil {
 			f.Errorf("joins behind the last but one: %+v", behind)
 		}
-		f.to("b", lifecycle.PhaseWaiting)
+		equal(f.T, "how often it was tried before", f.get("b").Retries, retries)
+		f.to("b", lifecycle.PhaseWaiting, record(func(t *lifecycle.Transaction) { t.Retries++ }))
 	}
 	equal(f.T, "in line", f.client.LRange(f.ctx, f.key("line:q"), 0, -1).Val(), []string{"c"})
 }
@@ -498,6 +499,7 @@ func testJoinsNot(f *fixture, types, groups []string) {
 	f.to("d", lifecycle.PhaseFailed, person)
 	equal(f.T, "joins while p waits", join(), "")
 	f.inspect()
+	f.to("d", lifecycle.PhaseWaiting, person) // behind which the line is by now
 	f.register("S2")
 	f.ok(f.pool.Drain(f.ctx, "S"))
 	equal(f.T, "joins on a sender that is out of use", join(), "")
@@ -512,7 +514,7 @@ func testJoinsNot(f *fixture, types, groups []string) {
 	f.ok(f.store.Pause(f.ctx, "q", "by a test"))
 	equal(f.T, "joins while it is paused", join(), "")
 	f.ok(f.store.Resume(f.ctx, "q"))
-	equal(f.T, "joins where a sender is free", join(), "e")
+	equal(f.T, "joins where a sender is free", join(), "d")
 }
 
 // testJoinsDamaged: where the next of a queue cannot be read the queue is paused, and whoever

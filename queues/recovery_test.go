@@ -27,6 +27,7 @@ func TestRecovery(t *testing.T) {
 		"AdoptTrain":            testAdoptTrain,
 		"AdoptTrainAtTen":       atTen(testAdoptTrain),
 		"AdoptByForgotten":      testAdoptByForgotten,
+		"AdoptOfTwo":            testAdoptOfTwo,
 		"AdoptStale":            testAdoptStale,
 		"AdoptWithoutBytes":     testAdoptWithoutBytes,
 		"NoEndBeforeSettled":    testNoEndBeforeSettled,
@@ -434,6 +435,20 @@ func testAdoptTrain(f *fixture) {
 		equal(f.T, "in flight", f.queue("q").InFlight, [][]string{{"b"}, {"b", "c"}, {"a", "b", "c"}}[n])
 	}
 	f.audited()
+}
+
+// testAdoptOfTwo: what another sender has spent on it before is known of that one again.
+func testAdoptOfTwo(f *fixture) {
+	f.register("S", "S2")
+	f.post("q", "a")
+	before := f.get("a")
+	after := before.Clone()
+	after.Attempts = []lifecycle.Attempt{
+		{Number: 1, Sender: "S2", Nonce: 5, Outcome: lifecycle.FailedIn, EndedAt: time.UnixMilli(5000).UTC()},
+		{Number: 2, Sender: "S", Nonce: 3, Outcome: lifecycle.Sent},
+	}
+	f.ok(f.recovery().Adopt(f.ctx, me, before, after, nil))
+	equal(f.T, "next nonces", []uint32{*f.sender("S").Nonce, *f.sender("S2").Nonce}, []uint32{3, 6})
 }
 
 // testAdoptWithoutBytes: what of an attempt nobody has the bytes is adopted all the same.

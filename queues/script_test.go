@@ -91,6 +91,7 @@ func TestWords(t *testing.T) {
 	words := map[string][]any{
 		"confirm": nil, "trusts": nil, "in-order": nil, "last": nil, "broke": {2}, "single": {2}, "clean": {2},
 		"limits": {0, 0}, "budget": {"q:q", 0}, "keep": nil, "claim": {"P"}, "tell": {"on-failure", 1, 1}, "told": nil,
+		"hold": {1},
 		"rest": {1, "RESTED", "", ""}, "above": {9}, "follows": {9}, "next": {7}, "least": {"S", 1}, "bytes": {"x"},
 		"stands": {"S", 1}, "falls": {"S"}, "remove": {1}, "expires": {1}, "unresolved": {3},
 	}
@@ -116,6 +117,50 @@ func TestWords(t *testing.T) {
 				t.Errorf("behind %s %v it is not heard that the queue is held: %+v, %v", word, with, q, err)
 			}
 		}
+	})
+}
+
+// TestWakeOfSeveral: of changes that share a run one that makes a bind possible is told to the
+// others, whichever comes behind it.
+func TestWakeOfSeveral(t *testing.T) {
+	t.Parallel()
+	t.Run("miniredis", func(t *testing.T) {
+		client := redistest.Mini(t).Client
+		ctx := t.Context()
+		ok := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := Open(client, Options{Namespace: "several", Retention: time.Hour})
+		ok(err)
+		for _, process := range []string{"P", "Q"} {
+			_, err := s.Heartbeat(ctx, process, time.Hour, "")
+			ok(err)
+		}
+		post := func(queue string) *lifecycle.Transaction {
+			a := s.Enqueue(ctx, Item{Queue: queue, Type: "T", Data: json.RawMessage(`{}`)})
+			ok(a.Err)
+			return a.Transaction
+		}
+		first, paused := post("q"), post("paused")
+		post("q") // is the head when the first has failed
+		ok(s.Pause(ctx, "paused", "by a test"))
+		told := client.Subscribe(ctx, s.key("wake"))
+		_, err = told.Receive(ctx)
+		ok(err)
+		heard := told.Channel()
+		var calls []scriptCall
+		for _, txn := range []*lifecycle.Transaction{first, paused} {
+			calls = append(calls, scriptCall{advanceScript, s.arguments(failed(txn)), make(chan scriptAnswer, 1)})
+		}
+		s.runAll(ctx, calls)
+		ok(client.Publish(ctx, s.key("wake"), "mark").Err())
+		if m := <-heard; m.Payload != "" {
+			t.Errorf("told: %q", m.Payload)
+		}
+		ok(told.Close())
 	})
 }
 
