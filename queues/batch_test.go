@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
@@ -59,6 +60,7 @@ func testBatchKey(f *fixture) {
 	_, err := f.store.Advance(f.ctx, &c)
 	f.ok(err)
 	f.ok(f.store.Remove(f.ctx, "one"))
+	<-time.After(5 * time.Millisecond)
 	if a := f.store.Enqueue(f.ctx, batchItem("seven", "q", "saw", "b1")); !errors.Is(a.Err, queues.ErrKeyGone) {
 		f.Errorf("after its removal: %+v", a)
 	}

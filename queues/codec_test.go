@@ -74,6 +74,7 @@ func TestStateDamaged(t *testing.T) {
 		"1   nonsense         ": `"nonsense" is no phase`,
 		"1   waiting        ":   `"1   waiting        " are not the words of a state`,
 		"x   waiting         ":  `strconv.ParseInt: parsing "x": invalid syntax`,
+		"1   waiting        x ": `strconv.ParseUint: parsing "x": invalid syntax`,
 		"1   waiting         ":  "",
 	} {
 		var e numbers

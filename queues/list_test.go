@@ -506,6 +506,7 @@ func testLineIsHandedOn(f *fixture) {
 		f.Errorf("%d wait, and the line holds %d", len(want), n)
 	}
 	equal(f.T, "the queue", f.list(queues.Filter{Queue: "q", State: lifecycle.Waiting}, 7), want)
+	f.inspect()
 	for i, uid := range want[:len(want)-1] { // the last stands behind many places that are vacant
 		p, err := f.store.Place(f.ctx, uid)
 		f.ok(err)

@@ -44,6 +44,19 @@ func testMarket(f *fixture) {
 	equal(f.T, "what types weigh", fmt.Sprint(m.Weights), "map[A:9 B:17]")
 }
 
+// testSpentOfMany: of a day the hundred queues that cost most are told.
+func testSpentOfMany(f *fixture) {
+	day := f.key(fmt.Sprint("spent:", f.now().Unix()/86400))
+	for i, queue := range numbered("q", 1, 101) {
+		f.ok(f.client.ZAdd(f.ctx, day, z(float64(i+1), queue)).Err())
+	}
+	f.ok(f.client.ExpireAt(f.ctx, day, f.now().Add(8*24*time.Hour)).Err())
+	of, err := f.store.Spent(f.ctx)
+	f.ok(err)
+	equal(f.T, "queues", len(of), 100)
+	equal(f.T, "the one that cost most", of[0].Queue, "q0101")
+}
+
 // testSpent: what a day has cost is told by sender and by queue.
 func testSpent(f *fixture) {
 	f.register("S1", "S2")

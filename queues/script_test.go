@@ -120,6 +120,29 @@ func TestWords(t *testing.T) {
 	})
 }
 
+// TestRepeatedWakes: whoever makes a change once more, for its answer got lost, is told again that a
+// bind may be possible.
+func TestRepeatedWakes(t *testing.T) {
+	t.Parallel()
+	t.Run("miniredis", func(t *testing.T) {
+		s, err := Open(redistest.Mini(t).Client, Options{Namespace: "again", Retention: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := s.Enqueue(t.Context(), Item{Queue: "q", Type: "T", Data: json.RawMessage(`{}`)})
+		if b := s.Enqueue(t.Context(), Item{Queue: "q", Type: "T", Data: json.RawMessage(`{}`)}); a.Err != nil || b.Err != nil {
+			t.Fatal(a.Err, b.Err)
+		}
+		args := s.arguments(failed(a.Transaction))
+		for range 2 {
+			v, err := s.Run(t.Context(), advanceScript, args...)
+			if l, _ := v.([]any); err != nil || len(l) < 2 || l[0] != "ok" || l[1] != int64(1) {
+				t.Errorf("answered %v, %v", v, err)
+			}
+		}
+	})
+}
+
 // TestWakeOfSeveral: of changes that share a run one that makes a bind possible is told to the
 // others, whichever comes behind it.
 func TestWakeOfSeveral(t *testing.T) {
@@ -200,15 +223,15 @@ func TestFactsOfLaterRevisions(t *testing.T) {
 		t.Fatal(err)
 	}
 	txn := s.Enqueue(t.Context(), Item{UID: "a", Queue: "q", Type: "T", Data: json.RawMessage(`{}`)}).Transaction
+	if v, err := s.Run(t.Context(), recordScript, "a", 0, "9 S 9 hash", "5J"); err != nil || v != int64(1) {
+		t.Errorf("a fact of what has not changed: %v, %v", v, err)
+	}
 	for txn.Revision < 10 {
 		c := failed(txn)
 		c.Person = true
 		if txn, err = s.Advance(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if v, err := s.Run(t.Context(), recordScript, "a", 0, "9 S 9 hash", "5J"); err != nil || v != int64(1) {
-		t.Errorf("a fact of what has not changed: %v, %v", v, err)
 	}
 	if v, err := s.Run(t.Context(), recordScript, "gone", 1, "1 S 1 hash", "5J"); err != nil || v != int64(-1) {
 		t.Errorf("a fact of what was removed: %v, %v", v, err)

@@ -83,6 +83,7 @@ func TestStore(t *testing.T) {
 		"JoinsDamaged":        testJoinsDamaged,
 		"StoppedNonce":        testStoppedNonce,
 		"DrainTells":          testDrainTells,
+		"SpentOfMany":         testSpentOfMany,
 		"OldestOfType":        testOldestOfType,
 		"Followed":            testFollowed,
 		"RestAbove":           testRestAbove,
