@@ -129,8 +129,9 @@ func TestRepeatedWakes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := s.Enqueue(t.Context(), Item{Queue: "q", Type: "T", Data: json.RawMessage(`{}`)})
-		if b := s.Enqueue(t.Context(), Item{Queue: "q", Type: "T", Data: json.RawMessage(`{}`)}); a.Err != nil || b.Err != nil {
+		item := Item{Queue: "q", Type: "T", Data: json.RawMessage(`{}`)}
+		a, b := s.Enqueue(t.Context(), item), s.Enqueue(t.Context(), item)
+		if a.Err != nil || b.Err != nil {
 			t.Fatal(a.Err, b.Err)
 		}
 		args := s.arguments(failed(a.Transaction))
