@@ -367,7 +367,7 @@ func boundedBind(f *fixture) {
 	f.large(n, size, n)
 	f.register(numbered("S", 1, n+1)...)
 	got := f.commands(func() { equal(f.T, "bound", len(f.bind(n+1)), n) })
-	if got["evalsha"] < n*size/(1<<20+size) {
+	if got["evalsha"] < n/(1<<20/size+1) {
 		f.Errorf("%d of %d bytes are bound in %d scripts", n, size, got["evalsha"])
 	}
 }

@@ -212,6 +212,7 @@ func testRegisteredAgain(f *fixture) {
 		<-time.After(time.Microsecond)
 		f.register(account)
 	}
+	<-time.After(time.Microsecond)
 	f.ok(f.pool.Configure(f.ctx, map[string]string{"S1": "http://S1"}))
 	f.post("q", "a")
 	f.bound("a S1")
