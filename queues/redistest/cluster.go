@@ -15,8 +15,8 @@ import (
 )
 
 // A Cluster is a real Redis Cluster of three masters, which share the slots, and a
-// replica of each, on loopback ports. A master that does not answer for a second is
-// failed over. Its methods are for one goroutine.
+// replica of each, on loopback ports. A master is failed over when a test says so. Its
+// methods are for one goroutine.
 type Cluster struct {
 	// Nodes are its servers. The first three began as masters; who is one now may have changed.
 	Nodes []*Server
@@ -27,6 +27,11 @@ type Cluster struct {
 const (
 	masters = 3
 	slots   = 16384
+
+	// A server that is only slow, on a machine that has much else to do, is not to be
+	// judged dead: it would go on taking writes for a moment, and they would be lost.
+	patient   = time.Minute
+	impatient = time.Second // once a test has failed one
 )
 
 // StartCluster starts one, with directives as Start takes them, and waits until it works.
@@ -41,7 +46,7 @@ func StartCluster(tb testing.TB, directives ...string) *Cluster {
 		}
 		buses[i] = bus
 		c.Nodes = append(c.Nodes, Start(tb, append([]string{
-			"cluster-enabled yes", "cluster-port " + bus, "cluster-node-timeout 1000",
+			"cluster-enabled yes", "cluster-port " + bus, fmt.Sprint("cluster-node-timeout ", patient.Milliseconds()),
 			"cluster-replica-validity-factor 0", "cluster-migration-barrier 9", "repl-diskless-sync-delay 0",
 		}, directives...)...))
 	}
@@ -149,6 +154,24 @@ func (c *Cluster) Master(key string) *Server {
 	return nil
 }
 
+// Succeed waits until the master of a key, which a test has failed, has a successor.
+func (c *Cluster) Succeed(key string, master *Server) {
+	c.tb.Helper()
+	c.patience(impatient)
+	c.until("another node is master", func() bool { m := c.Master(key); return m != nil && m != master })
+	c.patience(patient)
+}
+
+// patience is how long a node may be silent before the others judge it dead.
+func (c *Cluster) patience(d time.Duration) {
+	c.tb.Helper()
+	for _, n := range c.Nodes {
+		if n.answers() {
+			c.do(n, "CONFIG", "SET", "cluster-node-timeout", d.Milliseconds())
+		}
+	}
+}
+
 // Other is a master that does not serve a key.
 func (c *Cluster) Other(key string) *Server {
 	c.tb.Helper()
@@ -164,9 +187,14 @@ func (c *Cluster) Other(key string) *Server {
 
 func (c *Cluster) do(n *Server, args ...any) any {
 	c.tb.Helper()
+	return do(c.tb, n, args...)
+}
+
+func do(tb testing.TB, n *Server, args ...any) any {
+	tb.Helper()
 	v, err := n.Client.Do(context.Background(), args...).Result()
 	if err != nil {
-		c.tb.Fatalf("%v on %s: %v", args, n.Addr, err)
+		tb.Fatalf("%v on %s: %v", args, n.Addr, err)
 	}
 	return v
 }

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"net"
 	"testing"
+	"time"
 )
 
 // MasterName is what the Sentinels call the master that they watch.
 const MasterName = "main"
 
-// Watched is a real master with two replicas, and three real Sentinels that make one
-// of these the master when it does not answer for a second. Its methods are for one goroutine.
+// Watched is a real master with two replicas, and three real Sentinels that make one of
+// these the master when a test says so. Its methods are for one goroutine.
 type Watched struct {
 	// Nodes are the servers. The first began as master; who is one now may have changed.
 	Nodes []*Server
@@ -39,8 +40,9 @@ func StartWatched(tb testing.TB) *Watched {
 	w.Replicated()
 	for range 3 {
 		w.sentinels = append(w.sentinels, Start(tb, "sentinel monitor "+MasterName+" "+host+" "+port+" 2",
-			"sentinel down-after-milliseconds "+MasterName+" 1000", "sentinel failover-timeout "+MasterName+" 3000"))
+			"sentinel failover-timeout "+MasterName+" 3000"))
 	}
+	w.patience(patient)
 	until(tb, "the Sentinels know each other and the replicas", func() bool {
 		for _, s := range w.sentinels {
 			known := s.sentinel()
@@ -76,6 +78,22 @@ func (w *Watched) Master() *Server {
 		return master != nil
 	})
 	return master
+}
+
+// Succeed waits until a master that a test has failed has a successor.
+func (w *Watched) Succeed(master *Server) {
+	w.tb.Helper()
+	w.patience(impatient)
+	until(w.tb, "the Sentinels make another one master", func() bool { return w.Master() != master })
+	w.patience(patient)
+}
+
+// patience is how long a server may be silent before the Sentinels judge it dead.
+func (w *Watched) patience(d time.Duration) {
+	w.tb.Helper()
+	for _, s := range w.sentinels {
+		do(w.tb, s, "SENTINEL", "SET", MasterName, "down-after-milliseconds", d.Milliseconds())
+	}
 }
 
 // Replicated waits until all servers are there, and the replicas have all that the
