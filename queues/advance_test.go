@@ -387,6 +387,14 @@ func TestBindLooksAgain(t *testing.T) {
 			equal(f.T, "ready of the other type", f.client.ZCard(f.ctx, f.key("ready:"+batch)).Val(), 0)
 		}
 	}
+	cases["PausedStandsReady"] = func(f *fixture) {
+		f.register("S")
+		f.post("q", "a")
+		f.ok(f.store.Pause(f.ctx, "q", "x"))
+		f.ok(f.client.ZAdd(f.ctx, f.key("ready:"+vote), z(1, "q")).Err())
+		f.bound()
+		equal(f.T, "ready", f.client.ZCard(f.ctx, f.key("ready:"+vote)).Val(), 0)
+	}
 	cases["DamagedLine"] = func(f *fixture) {
 		f.register("S")
 		f.post("q", "a")

@@ -69,6 +69,7 @@ func TestStore(t *testing.T) {
 		"EventLog":             testEventLog,
 		"EventsRead":           testEventsRead,
 		"Wake":                 testWake,
+		"UnawaitedCallback":    testUnawaitedCallback,
 		"Rest":                 testRest,
 		"GravestReason":        testGravestReason,
 		"JoinsBehindWhom":      testJoinsBehindWhom,
@@ -306,15 +307,31 @@ func testEventLog(f *fixture) {
 	})
 }
 
-func testWake(f *fixture) {
-	woken := func(s *queues.Store) bool {
-		select {
-		case <-s.Wake():
-			return true
-		default:
-			return false
-		}
+// woken reports whether a store has been told that a bind may have become possible.
+func woken(s *queues.Store) bool {
+	select {
+	case <-s.Wake():
+		return true
+	default:
+		return false
 	}
+}
+
+// testUnawaitedCallback: the answer to a callback that no queue waits for wakes nobody.
+func testUnawaitedCallback(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b")
+	f.bound("a S")
+	f.to("a", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 0, long))
+	woken(f.store)
+	_, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, queues.Never)
+	f.ok(err)
+	if woken(f.store) {
+		f.Error("somebody is woken")
+	}
+}
+
+func testWake(f *fixture) {
 	f.register("S")
 	woken(f.store)
 	f.post("q", "a")

@@ -543,6 +543,8 @@ func batchesTold() []telling {
 			"Its slot is bound; it is being prepared for ledger saw.\nNOTHING, then SUBMIT 10:00"},
 		{"bound, and cancelled", scene(batch(PhaseDispatching, cancelling), saw),
 			"A cancel was asked for, and nothing of it has been posted: it ends now.\nNOTHING, then END 10:00"},
+		{"bound, in recovery", scene(batch(PhaseDispatching), saw, func(s *Scene) { s.Shut = "Redis has forgotten" }),
+			"Its slot is bound, and nothing is posted now: Redis has forgotten.\nRECOVERY, then SUBMIT"},
 		{"bound, another's ledger", scene(batch(PhaseDispatching)),
 			"This process does not know ledger saw; one that does has to run.\nPROCESS, then SUBMIT"},
 		{"asked first", scene(batch(PhaseDispatching), at(scabbard)),
@@ -577,6 +579,8 @@ func batchesTold() []telling {
 		{"to be tried again", scene(batch(PhaseDelayed, post(Expired, over)), saw),
 			"Its last try failed. No retry used.\nRETRY_DELAY, then RETRY\n" +
 				"expired, unknown: given up, as a person said"},
+		{"failed", scene(batch(PhaseFailed, wrong(CodeOutcomeUnknown)), saw),
+			"It ended (because).\nNOTHING, then NONE"},
 		{"committed", scene(batch(PhaseDone, post(Included, over), landedBy(1), final), saw),
 			"Ledger saw has committed it.\nNOTHING, then REMOVE 09:59\nincluded, block: committed"},
 		{"invalid", scene(batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid)), saw),

@@ -1,7 +1,9 @@
 package lifecycle
 
 import (
+	"encoding/json"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 )
@@ -67,6 +69,26 @@ func TestRestoredEnds(t *testing.T) {
 		if times == 8 || Lacks("p", got, memory) {
 			t.Fatalf("after %d times it lacks %t\nstored %+v\nknown  %+v\nnow    %+v",
 				times, Lacks("p", got, memory), stored.Attempts, known.Attempts, got.Attempts)
+		}
+	}
+}
+
+// TestUnended: what Redis has forgotten the end of waits again, as before any end, and the
+// memory of it is as it was.
+func TestUnended(t *testing.T) {
+	t.Parallel()
+	for _, phase := range []Phase{PhaseFailed, PhaseUnresolved, PhaseDone} {
+		stored := tried(ended(tryAt("S", 3, Included)))
+		stored.Phase, stored.Landed, stored.Ending, stored.CancelRequested = phase, 1, PhaseFailed, true
+		stored.Error, stored.Reopened, stored.Deferred = oops(CodeOutcomeUnknown), true, 2
+		stored.DoneAt, stored.FinalAt, stored.Done = now, now, json.RawMessage("{}")
+		before, want := stored.Clone(), tried(ended(tryAt("S", 3, Included)))
+		want.Phase = PhaseWaiting
+		if got := Unended(stored); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v", phase, got)
+		}
+		if !reflect.DeepEqual(stored, before) {
+			t.Errorf("%s is changed itself: %+v", phase, stored)
 		}
 	}
 }
