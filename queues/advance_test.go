@@ -412,6 +412,25 @@ func TestBindLooksAgain(t *testing.T) {
 			f.Errorf("what was posted without a payload: %v", err)
 		}
 	}
+	cases["DamagedTerms"] = func(f *fixture) {
+		f.post("q", "a")
+		posted := f.client.Get(f.ctx, f.key("t:a")).Val()
+		first, data, _ := strings.Cut(posted, "\n")
+		f.ok(f.client.Set(f.ctx, f.key("t:a"), first+" 5\n"+data, 0).Err())
+		if _, err := f.store.Get(f.ctx, "a"); err == nil || !strings.Contains(err.Error(), "end the first line") {
+			f.Errorf("what was posted with a word too many: %v", err)
+		}
+	}
+	cases["NoJSON"] = func(f *fixture) {
+		f.register("S")
+		f.post("q", "a")
+		f.bound("a S")
+		_, err := f.store.Advance(f.ctx, change(f.get("a"), lifecycle.PhaseSent,
+			made(lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 3, Data: json.RawMessage("{")})))
+		if _, read := f.store.Get(f.ctx, "a"); err == nil && read == nil {
+			f.Error("what cannot be stored is not there, and nobody is told")
+		}
+	}
 	cases["DamagedIndex"] = func(f *fixture) {
 		f.register("S")
 		f.post("q", "a")

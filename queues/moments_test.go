@@ -104,6 +104,14 @@ func testMoments(t *testing.T) {
 			func(f *fixture) { f.heartbeat(other, hour) },
 			func(f *fixture) bool { return len(f.heartbeat(me, 9*hour)) == 1 },
 		},
+		"DeadInRecovery": {
+			func(f *fixture) { f.heartbeat(other, hour/2); f.forgets(); f.writtenBack() },
+			func(f *fixture) bool { return len(f.writtenBack().Dead) == 1 },
+		},
+		"TurnInRecovery": {
+			func(f *fixture) { f.forgets(); f.writtenBack() },
+			func(f *fixture) bool { return f.writtenBack().Turn },
+		},
 		"DeadBindsNothing": {
 			func(f *fixture) { f.post("q", "a"); f.heartbeat(other, hour) },
 			func(f *fixture) bool {
@@ -133,4 +141,20 @@ func testMoments(t *testing.T) {
 			})
 		})
 	}
+}
+
+// forgets has the namespace be another Redis's, as after a failover.
+func (f *fixture) forgets() {
+	f.Helper()
+	f.ok(f.client.Set(f.ctx, f.key("is:server"), "another", 0).Err())
+}
+
+// writtenBack is the heartbeat of a process that knows nothing that Redis has forgotten.
+func (f *fixture) writtenBack() queues.Pulse {
+	f.Helper()
+	p, err := f.store.Heartbeat(f.ctx, me, hour, "")
+	f.ok(err)
+	p, err = f.store.Heartbeat(f.ctx, me, hour, p.Server)
+	f.ok(err)
+	return p
 }

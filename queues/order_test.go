@@ -392,6 +392,12 @@ func testStreakOfWhom(f *fixture) {
 		f.Errorf("paused until %v: %s", q.PausedUntil, q.Paused)
 	}
 	f.ok(f.store.Resume(f.ctx, "x"))
+	// Who resumes a queue has it begin anew.
+	f.ok(f.store.Resume(f.ctx, "votes"))
+	f.ok(f.pool.Resume(f.ctx, "S"))
+	after("votes", "n", false, "")
+	after("votes", "o", false, "")
+	after("votes", "p", true, "")
 }
 
 // testPauseWokenEarly: a pause that is looked at before its time goes on until then.

@@ -86,6 +86,20 @@ func TestPace(t *testing.T) {
 	})
 }
 
+// TestSlowPace: what was let through is known until the next may come, to the millisecond.
+func TestSlowPace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, redistest.Mini(t).Client, "seq")
+		rate := queues.Rate{PerSecond: 0.1, Burst: 1}
+		equal(t, "at once", atOnce(f, queues.NewSpender(f.store, rate), 3), 1)
+		<-time.After(10*time.Second - 2*time.Millisecond)
+		equal(t, "a moment before", atOnce(f, queues.NewSpender(f.store, rate), 3), 0)
+		<-time.After(3 * time.Millisecond)
+		equal(t, "in time", atOnce(f, queues.NewSpender(f.store, rate), 3), 1)
+	})
+}
+
 // A name that makes many requests asks Redis for the fewer of them, gets most of
 // that it may have, and never more, from several processes together.
 func TestRateInAdvance(t *testing.T) {
