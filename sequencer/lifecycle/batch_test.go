@@ -609,8 +609,8 @@ func TestMark(t *testing.T) {
 	} {
 		s := Decide(view(batch(PhaseDispatching, post(Refused, over), deferrals(c.deferred)), sawtooth, stands(BatchUnknown)))
 		if s.Reason != ReasonPlanning || len(s.Txn.Attempts) != c.attempts || s.Txn.Last().Number != c.attempts ||
-			s.Txn.Last().Outcome != Signed {
-			t.Errorf("%s: %s, %+v", name, s.Reason, s.Txn)
+			s.Txn.Last().Outcome != Signed || s.Local.Unsent != c.attempts || s.Local.Confirmed != c.attempts {
+			t.Errorf("%s: %s, %+v, %+v", name, s.Reason, s.Txn, s.Local)
 		}
 	}
 }
@@ -660,6 +660,20 @@ func TestSubmitted(t *testing.T) {
 	v.Local.SentAt, v.Local.Resent = clock.Add(-time.Minute), 2
 	if s = Learn(v, submitTold(SubmitUnknown, false)); s.Local.SentAt != clock || s.Local.Resent != 3 {
 		t.Errorf("posted again, and the next pause is as of before: %+v", s.Local)
+	}
+	v = view(batch(PhaseWatching, post(Unknown)), sawtooth)
+	v.Local.Resent = 2
+	if s = Learn(v, submitTold(SubmitAccepted, false)); s.Txn.Last().Outcome != Sent || s.Local.SentAt != clock ||
+		s.Local.Resent != 3 {
+		t.Errorf("taken when posted again: %+v, %+v", s.Txn, s.Local)
+	}
+	v = view(batch(PhaseDispatching, post(Signed)), sawtooth, unsent)
+	if s = Learn(v, submitTold(SubmitAccepted, true)); s.Local.SentAt != clock {
+		t.Errorf("taken, and a status from before would count: %+v", s.Local)
+	}
+	v = view(batch(PhaseWatching, post(Pooled)), sawtooth, stands(BatchCommitted), unsent)
+	if s = Decide(v); s.Txn.Phase != PhaseDone || s.Local.Unsent != 0 {
+		t.Errorf("committed, and still to be posted: %+v, %+v", s.Txn, s.Local)
 	}
 	done := view(batch(PhaseDone, post(Included, over), landedBy(1), final), sawtooth, stands(BatchPending))
 	if s = Decide(done); s.Txn != nil || s.Reason != ReasonFinal || s.Do.Kind != "" {

@@ -110,6 +110,10 @@ func deadlineRows() []row {
 				"overdue; FAILED, FREE" + ends},
 			{"not before", txn(PhaseWaiting, expires(minutes(30))), orders(Order{What: OrderExpire}),
 				"transaction u is WAITING: its deadline has not come while it waits"},
+			{"not while an attempt of it may land", txn(PhaseWaiting, try(Unknown), expires(-time.Second)),
+				orders(Order{What: OrderExpire}), "transaction u is WAITING: its deadline has not come while it waits"},
+			{"not once it is bound", txn(PhaseDispatching, expires(-time.Second)), orders(Order{What: OrderExpire}),
+				"transaction u is DISPATCHING: its deadline has not come while it waits"},
 			{"not tried again", txn(PhaseFailed, try(Expired, over), expires(-time.Second)), orders(Order{What: OrderRetry}),
 				"transaction u is FAILED: the transaction cannot be retried in its state"},
 		}},
@@ -132,7 +136,7 @@ func TestLastBefore(t *testing.T) {
 		}
 	}
 	for _, tip := range []Tip{{SlotTime: time.Minute}, {Zero: now}} {
-		if _, known := tip.LastBefore(now); known {
+		if slot, known := tip.LastBefore(now); known || slot != 0 {
 			t.Errorf("%+v says when slots begin", tip)
 		}
 	}
@@ -188,6 +192,8 @@ func deadlineTold() []telling {
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; it would cost too much today (because); the queue waits for the next day.\n" +
 				"FEE_LIMIT 10:02, then BIND 10:02"},
+		{"a budget was used up, and is the next day's", scene(txn(PhaseWaiting, wrong(CodeFeeLimit)), head),
+			"First in its queue; no sender is registered.\nFREE_SENDER, then BIND"},
 		{"waits, with a deadline", scene(txn(PhaseWaiting, expires(minutes(30))), head, tells),
 			"First in its queue; no sender is registered. It lands before its deadline, 2026-11-20T10:30:00Z, " +
 				"which is slot 310, or never.\nFREE_SENDER, then BIND"},
@@ -204,6 +210,8 @@ func deadlineTold() []telling {
 		{"with its worker, and it has come", scene(txn(PhaseDispatching, try(Prepared), expires(minutes(2))), tells),
 			"Its deadline has come, and nothing of it has been sent: it ends now." +
 				"\nNOTHING, then END 10:00\nprepared, nowhere: its worker has it"},
+		{"over, for another reason", scene(txn(PhaseFailed, expires(-minutes(1)), wrong("E"))),
+			"All tries are used up (because).\nNOTHING, then NONE"},
 		{"over", scene(txn(PhaseFailed, expires(-minutes(1)), func(t *Transaction) {
 			t.Error = &Error{Code: CodeExpired, Message: "its deadline, then, came before it took effect"}
 		})), "Its deadline, then, came before it took effect.\nNOTHING, then NONE"},

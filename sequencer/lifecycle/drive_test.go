@@ -347,7 +347,9 @@ func TestDriveReadAsks(t *testing.T) {
 	if d.Read(d.Txn(), clock); len(d.Results()) != len(all) || d.Local().Asked.Sender == nil {
 		t.Errorf("read once more, it knows %+v, and to be learnt are %v", d.Local().Asked, d.Results())
 	}
-	d.Anew()
+	if d.Anew(); !d.IsStale() {
+		t.Error("nothing is to be read")
+	}
 	if d.Read(d.Txn(), clock); !reflect.DeepEqual(d.Results(), stays) || d.Local().Asked != (Asked{}) || d.IsStale() {
 		t.Errorf("asked anew, it knows %+v, and to be learnt are %v", d.Local().Asked, d.Results())
 	}

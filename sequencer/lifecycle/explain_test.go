@@ -457,6 +457,7 @@ func TestDetails(t *testing.T) {
 		"asked in vain":    {scene(txn(PhaseDispatching, try(Prepared), losses(2))), "asked twice in vain", false},
 		"asked once":       {scene(txn(PhaseDispatching, try(Prepared), losses(1))), "asked once in vain", false},
 		"not asked before": {scene(txn(PhaseDispatching, try(Prepared))), "", false},
+		"in a ledger":      {scene(batch(PhaseDone, post(Included, over), landedBy(1), final)), "", true},
 		"in a block":       {scene(sent(), shown(FateIncluded, 1)), "1 of 2 blocks deep", true},
 		"in one's block":   {scene(sent(), shown(FateIncluded, 1, disagreed)), "the nodes do not all say so yet", false},
 		"in all pools":     {scene(sent(), shown(FatePooled, 0)), "the pool of every synced node", true},

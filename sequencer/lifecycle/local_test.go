@@ -107,6 +107,8 @@ func localOfPlans() []sample {
 			decides(worldly, knows(func(l *Local) { l.Taken = takenWithBind })), "proving: Taken 1"},
 		{"taken over, and its loss counted", txn(PhaseDispatching, try(Prepared)),
 			decides(worldly), "lost: Taken 1"},
+		{"planned up to a slot that has passed: asked anew", txn(PhaseDispatching, try(Prepared, until(300))),
+			decides(worldly), "planning: asked nothing"},
 		{"marked for a legacy worker", txn(PhaseDispatching, try(Prepared)),
 			decides(worldly, knows(func(l *Local) { l.Taken = 1 })), "proving: Marked 1, Confirmed 1"},
 		{"superseded: asked anew", txn(PhaseDispatching, try(Prepared, at(6))), decides(worldly), "planning: asked nothing"},
@@ -202,6 +204,12 @@ func localOfSendings() []sample {
 			return r
 		}(), worldly),
 			"raising: SentAt 0s, Resent 5, asked nothing"},
+		{"refused, sent again, and one more is to be sent", sent, learns(func() SendTold {
+			r := says(Refusal{Permanent: true})
+			r.Call.Fresh = false
+			return r
+		}(), worldly, knows(func(l *Local) { l.Unsent = 1 })),
+			"answered: said nothing, SentAt 0s, Resent 5, asked nothing"},
 		{"of an attempt that is no more", txn(PhaseWatching, try(Expired, over), try(Sent)), learns(took, worldly),
 			"sent: Unsent 0, SentAt 0s, asked Sender Overtaken Retries Account Landed"},
 		{"the first look", sent, decides(worldly, sees(FatePooled, 0)),

@@ -62,6 +62,19 @@ func TestPlannedFee(t *testing.T) {
 	}
 }
 
+// TestPlannedTooLate: what was planned for a time that is over is told so, for it has cost nothing.
+func TestPlannedTooLate(t *testing.T) {
+	t.Parallel()
+	s := Decide(view(txn(PhaseDispatching, try(Prepared, until(300))), asked(good()),
+		knows(func(l *Local) { l.Taken = 0 })))
+	if s.Txn == nil {
+		t.Fatalf("%+v", s)
+	}
+	if a := s.Txn.Last(); a.EndedAt.IsZero() || a.Error == nil || a.Error.Code != CodeExpired || !a.lapsed() {
+		t.Errorf("%+v", a)
+	}
+}
+
 // TestNonce: every way to a nonce, and every way to none.
 func TestNonce(t *testing.T) {
 	t.Parallel()

@@ -147,6 +147,11 @@ func TestWatchOf(t *testing.T) {
 			watch(298, 344, "5J2")},
 		"not of another sender": {txn(PhaseDone, try(Replaced, over, other, slot(280)), try(Included, block), landedBy(2)),
 			watch(298, 344, "5J2")},
+		"failed in a shallow block": {txn(PhaseDispatching, try(FailedIn, shallow), try(Prepared)), watch(298, 344, "5J1")},
+		"landed, and shallow elsewhere": {txn(PhaseDone, try(FailedIn, shallow, at(6), slot(280)), try(Included, block),
+			landedBy(2)), watch(298, 344, "5J2")},
+		"open, and shallow elsewhere": {txn(PhaseWatching, try(FailedIn, shallow, at(6), slot(280)), try(Sent)),
+			watch(298, 344, "5J2")},
 		"final":                          {txn(PhaseDone, try(Included, block), landedBy(1), final), nil},
 		"waits again, and was DONE once": {txn(PhaseDispatching, try(Unknown), final), watch(298, 344, "5J1")},
 		"refused, and an open one has its nonce": {txn(PhaseDelayed, try(Unknown), try(Refused, over, func(a *Attempt) { a.ValidUntil = 350 })),
@@ -831,12 +836,14 @@ func TestReposts(t *testing.T) {
 	legacy, batch := tried(ended(tryAt("S", 3, Refused))), tried(ended(tryAt("saw/1", 0, Included)))
 	legacy.Attempts[0].Legacy = true
 	batch.Ledger, batch.Landed = "saw", 1
+	rejected := tried(ended(tryAt("saw/1", 0, Refused)))
+	rejected.Ledger = "saw"
 	for name, c := range map[string]struct {
 		known *Transaction
 		want  bool
 	}{
 		"out": {tried(tryAt("S", 3, Sent)), true}, "refused": {tried(ended(tryAt("S", 3, Refused))), false},
-		"a worker's answer": {legacy, true}, "a ledger's answer": {batch, true},
+		"a worker's answer": {legacy, true}, "a ledger's answer": {batch, true}, "rejected": {rejected, false},
 	} {
 		if got := Reposts(c.known); got != c.want {
 			t.Errorf("%s: %v", name, got)
@@ -1131,6 +1138,9 @@ func TestLacks(t *testing.T) {
 		"an end was told since":                        {drivenTo(PhaseFailed, 7), tried(from(1, tryAt("S", 3, Signed), "")), false},
 		"an end was told before":                       {drivenTo(PhaseFailed, 1), tried(from(1, tryAt("S", 3, Signed), "")), true},
 		"a call of a legacy worker":                    {tried(from(2, tryAt("R", 8, Sent), "")), tried(from(1, legacyOf(tryAt("S", 3, Prepared)), "")), true},
+		"planned here, and a legacy worker sent it": {
+			tried(ended(tryAt("S", 2, Expired)), from(2, legacyOf(tryAt("S", 8, Sent)), "")),
+			tried(from(1, tryAt("S", 3, Signed), ""), from(2, tryAt("S", 8, Prepared), "")), false},
 		"a plan that ended": {drivenBy("p", tried(tryAt("S", 3, Signed))), func() *Transaction {
 			t := tried(ended(tryAt("S", 3, Prepared)))
 			t.Revision = 7

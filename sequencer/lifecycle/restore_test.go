@@ -93,6 +93,46 @@ func TestUnended(t *testing.T) {
 	}
 }
 
+// TestAwaited: a sender waits for what nobody knows the outcome of, and for nothing else.
+func TestAwaited(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in   *Transaction
+		want bool
+	}{
+		"its outcome is unknown":       {txn(PhaseUnresolved, try(Unknown), wrong(CodeOutcomeUnknown)), true},
+		"another error":                {txn(PhaseUnresolved, try(Unknown), wrong(CodeLost)), false},
+		"no error":                     {txn(PhaseUnresolved, try(Unknown)), false},
+		"unknown, and tried once more": {txn(PhaseWatching, try(Unknown), wrong(CodeOutcomeUnknown)), false},
+	} {
+		if awaited(c.in) != c.want {
+			t.Errorf("%s: %t", name, !c.want)
+		}
+	}
+}
+
+// TestRestoredEnding: what was to be weighed is to be weighed no more once something of it is out,
+// and only then.
+func TestRestoredEnding(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ending Phase
+		known  Attempt
+		want   Phase
+	}{
+		"something is out":          {PhaseFailing, from(1, tryAt("S", 3, Sent), "5J"), ""},
+		"nothing is":                {PhaseFailing, from(1, ended(tryAt("S", 3, FailedIn)), "5J"), PhaseFailing},
+		"something is, another end": {PhaseFailed, from(1, tryAt("S", 3, Sent), "5J"), PhaseFailed},
+	} {
+		stored, memory := tried(), tried(c.known)
+		stored.Ending = c.ending
+		got, _ := Restored(stored, KnownOf("p", memory, nil), restoredAt)
+		if got == nil || got.Ending != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // TestInOrder: what is put back as dispatching stands for what was built on it, unless another
 // attempt is to be made. What is bound no more is not known to those around it.
 func TestInOrder(t *testing.T) {
