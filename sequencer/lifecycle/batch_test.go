@@ -667,6 +667,12 @@ func TestSubmitted(t *testing.T) {
 		s.Local.Resent != 3 {
 		t.Errorf("taken when posted again: %+v, %+v", s.Txn, s.Local)
 	}
+	if s = Learn(v, submitTold(SubmitUnknown, false)); s.Txn != nil {
+		t.Errorf("nobody knows, posted again: %+v", s.Txn)
+	}
+	if s = Learn(view(batch(PhaseWatching, post(Pooled)), sawtooth), submitTold(SubmitAccepted, false)); s.Txn != nil {
+		t.Errorf("taken, and known to be there: %+v", s.Txn)
+	}
 	v = view(batch(PhaseDispatching, post(Signed)), sawtooth, unsent)
 	if s = Learn(v, submitTold(SubmitAccepted, true)); s.Local.SentAt != clock {
 		t.Errorf("taken, and a status from before would count: %+v", s.Local)

@@ -174,6 +174,31 @@ func TestPlannedInTime(t *testing.T) {
 	}
 }
 
+// TestOutlastsNone: what is planned outlasts none that is in no block, and none in a block that has
+// long to go.
+func TestOutlastsNone(t *testing.T) {
+	t.Parallel()
+	v := view(txn(PhaseDispatching))
+	own := v.Policy.LastSlot(v.Tip)
+	half := v.Policy.halfway(v.Tip)
+	for name, c := range map[string]struct {
+		fate  Fate
+		until uint32
+		want  uint32
+	}{
+		"in a pool, nearly over":  {FatePooled, half - 1, half - 1},
+		"in a pool":               {FatePooled, half, half},
+		"in a pool, for longer":   {FatePooled, own + 9, own},
+		"in a block":              {FateIncluded, half, half},
+		"in a block, nearly over": {FateIncluded, half - 1, own},
+	} {
+		v.Train = Train{Ahead: []Member{{Txn: txn(PhaseWatching, try(Sent, until(c.until))), Sighting: Sighting{Fate: c.fate, Depth: 1, Agreed: true}}}}
+		if got, known := v.lastSlot(); got != c.want || !known {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
 // deadlineTold are scenes of what has terms.
 func deadlineTold() []telling {
 	tells := func(s *Scene) { tells(&s.View) }

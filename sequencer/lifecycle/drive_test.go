@@ -136,6 +136,10 @@ func TestDriveStops(t *testing.T) {
 	d.hears(ConfirmTold{1}) // something else: the call goes on
 	d.wants(ToSleep, true)
 	d.Add(resign, nil) // it ended without a word
+	d.Add(Effect{Kind: Confirm, Claim: "another:1"}, ConfirmTold{1})
+	if len(d.Results()) > 0 {
+		t.Errorf("to be learnt are %v", d.Results())
+	}
 	d.calls(Resign)
 }
 
@@ -170,9 +174,13 @@ func TestDriveUnsettled(t *testing.T) {
 	}
 	d.stores(ReasonAnswered)
 
-	d = driving(t, txn(PhaseDelayed, try(Refused, over), cancelling))
+	d = driving(t, txn(PhaseDelayed, try(Refused, over), cancelling), knows(func(l *Local) { l.Resent = 3 }))
+	before := d.Local()
 	if a := d.wants(ToSleep, false); a.Step.Reason != ReasonCancelled {
 		t.Errorf("sleeps because of %s", a.Step.Reason)
+	}
+	if !reflect.DeepEqual(d.Local(), before) {
+		t.Errorf("what is not stored is known: %+v", d.Local())
 	}
 	d.stores(ReasonCancelled)
 

@@ -75,6 +75,39 @@ func TestPlannedTooLate(t *testing.T) {
 	}
 }
 
+// TestLapsed: only what has a last slot can be too late.
+func TestLapsed(t *testing.T) {
+	t.Parallel()
+	v := view(txn(PhaseDispatching))
+	for until, want := range map[uint32]bool{0: false, 1: true, 301: true, 302: false} {
+		if got := v.lapsed(&Attempt{ValidUntil: until}); got != want {
+			t.Errorf("valid until %d: lapsed %t", until, got)
+		}
+	}
+}
+
+// TestYields: what comes back from a train says by its attempt why.
+func TestYields(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in   *Transaction
+		want string
+	}{
+		"planned":              {txn(PhaseDispatching, try(Prepared)), "E"},
+		"it has its error":     {txn(PhaseDispatching, try(Prepared, over, failedBy("F"))), "F"},
+		"a worker may send it": {txn(PhaseDispatching, try(Prepared, legacy)), ""},
+		"it was sent":          {txn(PhaseDispatching, try(Refused, over)), ""},
+	} {
+		s, got := view(c.in).yields(oops("E")), ""
+		if e := s.Txn.Last().Error; e != nil {
+			got = e.Code
+		}
+		if got != c.want || s.Txn.Error.Code != "E" {
+			t.Errorf("%s: %q, %+v", name, got, s.Txn.Error)
+		}
+	}
+}
+
 // TestNonce: every way to a nonce, and every way to none.
 func TestNonce(t *testing.T) {
 	t.Parallel()

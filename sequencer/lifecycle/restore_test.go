@@ -143,6 +143,10 @@ func TestInOrder(t *testing.T) {
 			t.Errorf("%s: in order %t", o, !want)
 		}
 	}
+	anew := Member{Txn: tried(tryAt("S", 3, Sent), ended(tryAt("S", 3, Refused)))}
+	if anew.inOrder() {
+		t.Error("in order, and another attempt is to be made")
+	}
 	over := tried(ended(tryAt("S", 3, Included)))
 	over.Phase = PhaseDone
 	train := TrainOf([]string{"a", "b"}, "b", func(string) (Member, bool) { return Member{Txn: over}, true })
