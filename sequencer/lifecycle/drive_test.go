@@ -174,15 +174,17 @@ func TestDriveUnsettled(t *testing.T) {
 	}
 	d.stores(ReasonAnswered)
 
-	d = driving(t, txn(PhaseDelayed, try(Refused, over), cancelling), knows(func(l *Local) { l.Resent = 3 }))
-	before := d.Local()
+	d = driving(t, txn(PhaseDelayed, try(Refused, over), cancelling))
 	if a := d.wants(ToSleep, false); a.Step.Reason != ReasonCancelled {
 		t.Errorf("sleeps because of %s", a.Step.Reason)
 	}
-	if !reflect.DeepEqual(d.Local(), before) {
-		t.Errorf("what is not stored is known: %+v", d.Local())
-	}
 	d.stores(ReasonCancelled)
+
+	d = driving(t, batch(PhaseDispatching), sawtooth, stands(BatchUnknown))
+	if a := d.wants(ToSleep, false); a.Step.Local.Unsent != 1 || d.Local().Unsent != 0 {
+		t.Errorf("what is not stored yet is to be posted: %+v", d.Local())
+	}
+	d.stores(ReasonPlanning)
 
 	d = driving(t, txn(PhaseWatching, try(Sent), cancelling), sees(FateExpired, 9))
 	a := d.wants(ToStore, false)

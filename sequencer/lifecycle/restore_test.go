@@ -133,6 +133,15 @@ func TestRestoredEnding(t *testing.T) {
 	}
 }
 
+// TestOrderedLanding: a person has the last word, on what is shallow too.
+func TestOrderedLanding(t *testing.T) {
+	t.Parallel()
+	v := view(txn(PhaseUnresolved, try(FailedIn, shallow), try(Unknown), wrong(CodeOutcomeUnknown)))
+	if s := v.ordered("5J2"); s.Txn.Landed != 2 || s.Txn.shallow() != nil || s.Txn.Out() {
+		t.Errorf("%+v", s.Txn)
+	}
+}
+
 // TestInOrder: what is put back as dispatching stands for what was built on it, unless another
 // attempt is to be made. What is bound no more is not known to those around it.
 func TestInOrder(t *testing.T) {
