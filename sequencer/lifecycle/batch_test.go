@@ -607,11 +607,23 @@ func TestMark(t *testing.T) {
 		"put off":  {1, 1},
 		"and over": {2, 1},
 	} {
-		s := Decide(view(batch(PhaseDispatching, post(Refused, over), deferrals(c.deferred)), sawtooth, stands(BatchUnknown)))
+		s := Decide(view(batch(PhaseDispatching, post(Refused, over), deferrals(c.deferred)), sawtooth, stands(BatchUnknown),
+			knows(func(l *Local) { l.Submits, l.SubmitAt = 3, clock })))
 		if s.Reason != ReasonPlanning || len(s.Txn.Attempts) != c.attempts || s.Txn.Last().Number != c.attempts ||
-			s.Txn.Last().Outcome != Signed || s.Local.Unsent != c.attempts || s.Local.Confirmed != c.attempts {
+			s.Txn.Last().Outcome != Signed || s.Local.Unsent != c.attempts || s.Local.Confirmed != c.attempts ||
+			s.Local.Submits != 0 || !s.Local.SubmitAt.IsZero() {
 			t.Errorf("%s: %s, %+v, %+v", name, s.Reason, s.Txn, s.Local)
 		}
+	}
+}
+
+// TestMarkThere: what a ledger has that takes no batch twice is not posted, and needs no replica's
+// word.
+func TestMarkThere(t *testing.T) {
+	t.Parallel()
+	s := Decide(view(batch(PhaseDispatching), scabbard, stands(BatchPending)))
+	if s.Txn == nil || s.Txn.Phase != PhaseSent || s.Local.Unsent != 0 || s.Local.Confirmed != 1 {
+		t.Errorf("%+v, %+v", s.Txn, s.Local)
 	}
 }
 

@@ -445,8 +445,8 @@ func TestDriveOtherClaim(t *testing.T) {
 	taken.Claim = "me:2"
 	d := driving(t, txn(PhaseDispatching))
 	before := d.calls(AskSender)
+	d.Add(before, about)
 	d.Add(before, of[0])
-	d.hears(about)
 	d.Read(taken, clock)
 	d.Add(before, about)
 	d.Add(before, of[1])

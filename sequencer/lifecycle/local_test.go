@@ -210,6 +210,12 @@ func localOfSendings() []sample {
 			return r
 		}(), worldly, knows(func(l *Local) { l.Unsent = 1 })),
 			"answered: said nothing, SentAt 0s, Resent 5, asked nothing"},
+		{"refused, and another process had it meanwhile", sent,
+			func(t *Transaction) (*View, Step) {
+				v := view(t, worldly, knows(func(l *Local) { l.Unsent = 0 }))
+				return v, Learn(v, says(Refusal{Permanent: true}))
+			},
+			"answered: said nothing, SentAt 0s, Resent 5, asked nothing"},
 		{"of an attempt that is no more", txn(PhaseWatching, try(Expired, over), try(Sent)), learns(took, worldly),
 			"sent: Unsent 0, SentAt 0s, asked Sender Overtaken Retries Account Landed"},
 		{"the first look", sent, decides(worldly, sees(FatePooled, 0)),

@@ -142,6 +142,48 @@ func TestOrderedLanding(t *testing.T) {
 	}
 }
 
+// TestComes: what was found may land as long as its time lasts, or for ever.
+func TestComes(t *testing.T) {
+	t.Parallel()
+	for a, want := range map[[2]uint32]bool{{0, 5}: true, {1, 5}: false, {9, 9}: true, {9, 10}: false} {
+		if got := (&Attempt{ValidUntil: a[0], Slot: a[1]}).comes(); got != want {
+			t.Errorf("valid until %d, in slot %d: %t", a[0], a[1], got)
+		}
+	}
+}
+
+// TestClean: only what lands while it is bound ends a row of failures.
+func TestClean(t *testing.T) {
+	t.Parallel()
+	for phase, want := range map[Phase]bool{
+		PhaseWatching: true, PhaseSent: true, PhaseUnresolved: false, PhaseFailed: false,
+	} {
+		if s := Decide(view(txn(phase, try(Sent)), sees(FateIncluded, 5))); s.Txn.Phase != PhaseDone || s.Aside.Clean != want {
+			t.Errorf("%s: %s, clean %t", phase, s.Txn.Phase, s.Aside.Clean)
+		}
+	}
+}
+
+// TestResends: only bytes that are kept, of an attempt that is still in question, are sent again.
+func TestResends(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		bytes *BytesRead
+		want  Kind
+	}{
+		"not asked for yet":             {nil, AskBytes},
+		"kept":                          {&BytesRead{Number: 1, Command: []byte("b")}, Send},
+		"none are kept":                 {&BytesRead{}, ""},
+		"none are kept of it":           {&BytesRead{Number: 1}, ""},
+		"of an attempt that is no more": {&BytesRead{Number: 2, Command: []byte("b")}, ""},
+	} {
+		v := view(txn(PhaseWatching, try(Sent)), knows(func(l *Local) { l.Asked.Bytes = c.bytes }))
+		if s := v.resend(); s.Do.Kind != c.want {
+			t.Errorf("%s: %+v", name, s.Do)
+		}
+	}
+}
+
 // TestInOrder: what is put back as dispatching stands for what was built on it, unless another
 // attempt is to be made. What is bound no more is not known to those around it.
 func TestInOrder(t *testing.T) {
