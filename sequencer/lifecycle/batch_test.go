@@ -731,6 +731,11 @@ func TestBatchEdges(t *testing.T) {
 	if s := v.putOff(*oops("E"), time.Second); s.Txn.Phase != PhaseFailed || s.Local.Unsent+s.Local.Confirmed != 0 {
 		t.Errorf("put off and cancelled: %+v, %+v", s.Txn.Phase, s.Local)
 	}
+	delayed := batch(PhaseDelayed, post(Expired, over))
+	delayed.DueAt = now.Add(time.Minute)
+	if s := Decide(view(delayed, sawtooth)); s.Txn != nil || s.Reason != ReasonDelay || !s.Look.Equal(clock.Add(time.Minute)) {
+		t.Errorf("to be tried again in a minute: %+v", s)
+	}
 	if earlier(now, clock) != now || earlier(clock, now) != now {
 		t.Error("the later one is the earlier")
 	}

@@ -135,6 +135,9 @@ func TestLastBefore(t *testing.T) {
 			t.Errorf("%v after slot 0 began: slot %d, want %d", c.at, got, c.want)
 		}
 	}
+	if slot, known := (&Tip{Zero: now, SlotTime: 1}).LastBefore(now.Add(9)); slot != 8 || !known {
+		t.Errorf("of short slots it is %d, %t", slot, known)
+	}
 	for _, tip := range []Tip{{SlotTime: time.Minute}, {Zero: now}} {
 		if slot, known := tip.LastBefore(now); known || slot != 0 {
 			t.Errorf("%+v says when slots begin", tip)

@@ -332,6 +332,7 @@ func TestDriveRead(t *testing.T) {
 	for name, edit := range map[string]func(*Transaction){
 		"under another claim":          func(t *Transaction) { t.Claim = "other:2" },
 		"as it was before":             func(t *Transaction) { t.Revision-- },
+		"with more, by the same count": func(t *Transaction) { try(Prepared)(t) },
 		"otherwise, by the same count": func(t *Transaction) { t.Phase, t.Attempts[0].Outcome = PhaseDispatching, Prepared },
 	} {
 		if l, b := read(edit); !reflect.DeepEqual(l, Local{ReadAt: clock}) || b != nil {

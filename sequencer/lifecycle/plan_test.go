@@ -108,6 +108,57 @@ func TestYields(t *testing.T) {
 	}
 }
 
+// TestAmong: only what is asked about a sender depends on what else its queue has in flight.
+func TestAmong(t *testing.T) {
+	t.Parallel()
+	v := view(txn(PhaseDispatching))
+	for kind, want := range map[Kind]bool{AskSender: true, AskAccount: false} {
+		v.Train = Train{Ahead: []Member{{Txn: txn(PhaseWatching, try(Sent))}}}
+		if s := v.ask(kind, ReasonPlanning); s.Do.Among != want {
+			t.Errorf("%s behind another: among %t", kind, s.Do.Among)
+		}
+		v.Train = Train{}
+		if s := v.ask(kind, ReasonPlanning); s.Do.Among {
+			t.Errorf("%s alone: among others", kind)
+		}
+	}
+}
+
+// TestUnsent: the proof that is signed again is of the latest attempt that was made, past plans
+// that were dropped.
+func TestUnsent(t *testing.T) {
+	t.Parallel()
+	ahead := func(a *Attempt) { over(a); a.Error = oops(CodeProvedAhead) }
+	for name, c := range map[string]struct {
+		in   *Transaction
+		want int
+	}{
+		"directly":           {txn(PhaseDispatching, try(Prepared, ahead), try(Prepared)), 1},
+		"past a plan":        {txn(PhaseDispatching, try(Prepared, ahead), try(Prepared, over), try(Prepared)), 1},
+		"past two":           {txn(PhaseDispatching, try(Prepared, ahead), try(Prepared, over), try(Prepared, over), try(Prepared)), 1},
+		"not past a failure": {txn(PhaseDispatching, try(Prepared, ahead), try(Prepared, over, failedBy("E")), try(Prepared)), 0},
+	} {
+		v, got := view(c.in), 0
+		v.Train.Commuting = true
+		if a := v.unsent(c.in.Last()); a != nil {
+			got = a.Number
+		}
+		if got != c.want {
+			t.Errorf("%s: attempt %d", name, got)
+		}
+	}
+}
+
+// TestOutlived: what goes on to be watched is asked about anew.
+func TestOutlived(t *testing.T) {
+	t.Parallel()
+	s := view(txn(PhaseDispatching, try(Sent), try(Prepared)), worldly).outlived()
+	if s.Txn.Phase != PhaseWatching || s.Txn.Ending != PhaseWaiting || s.Local.Asked != (Asked{}) ||
+		s.Txn.Last().Pending() {
+		t.Errorf("%+v, %+v", s.Txn, s.Local)
+	}
+}
+
 // TestNonce: every way to a nonce, and every way to none.
 func TestNonce(t *testing.T) {
 	t.Parallel()

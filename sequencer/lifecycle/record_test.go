@@ -1058,6 +1058,12 @@ func TestRestoredHashes(t *testing.T) {
 	if a := got.Last(); a.Number != 2 || a.Hash != "5Jstored" || a.NodeHash != "5Jnode" || a.Outcome != Sent {
 		t.Errorf("restored %+v", a)
 	}
+	known = hashed(ended(tryAt("S", 3, Included)), "5Jknown")
+	known.Hash = "5Jstored" // by which it is the one that is stored
+	got, _ = Restored(tried(hashed(tryAt("S", 3, Sent), "5Jstored")), KnownOf("p", tried(known), nil), restoredAt)
+	if a := got.Last(); a.NodeHash != "5Jstored" || a.Outcome != Included {
+		t.Errorf("restored %+v", a)
+	}
 }
 
 // TestStays: a record is restored where it is unless it has something out elsewhere.
