@@ -45,7 +45,7 @@ func (m *model) said(t *lifecycle.Transaction, err error) answer {
 		return answer{Text: "ok", Txns: []*lifecycle.Transaction{t}}
 	case errors.As(err, &costly):
 		return answer{Text: fmt.Sprintf("costly: all %v %s, spent %d", costly.All, costly.Budget, int64(costly.Spent)),
-			At: m.now.Add(costly.Left)}
+			At: m.clock().Add(costly.Left)} // twice asked, it is of the second time
 	}
 	for e, text := range map[error]string{
 		queues.ErrStale: "stale", queues.ErrFenced: "fenced", queues.ErrUnsettled: "unsettled",

@@ -285,19 +285,40 @@ func (m *model) heartbeats(p string, skip int) {
 
 // joinOne puts the next of a queue behind what runs of it.
 func (m *model) joinOne() bool {
-	running := slices.DeleteFunc(slices.Clone(m.want.Queues), func(q explorer.Queue) bool { return len(q.Run) == 0 })
-	if len(running) == 0 {
+	request := func(q explorer.Queue) queues.JoinRequest {
+		last := m.want.Record(q.Run[len(q.Run)-1]).Txn
+		return queues.JoinRequest{
+			Process: explorer.Owner(last.Claim), Queue: q.Name, Behind: last.UID, Out: m.rand.IntN(3) / 2, Width: 2,
+			AtOnce: last.Phase == lifecycle.PhaseDispatching,
+			Types:  one(m, []string{vote, batch}, []string{batch, vote}, []string{vote}), All: []string{vote, batch},
+			Groups: []string{senders.Shared, senders.LocalGroup("S0")}[:1+m.rand.IntN(2)],
+		}
+	}
+	var all, joins []queues.JoinRequest
+	for _, q := range m.want.Queues {
+		if len(q.Run) > 0 {
+			j, other := request(q), m.want.Clone()
+			if all = append(all, j); other.Join(j.Process, j.Queue, j.AtOnce, j.Types, j.Groups) != nil {
+				joins = append(joins, j)
+			}
+		}
+	}
+	if len(joins) > 0 && !m.draw(4) {
+		all = joins
+	}
+	if len(all) == 0 {
 		return false
 	}
-	q := one(m, running...)
-	j := queues.JoinRequest{
-		Process: one(m, me, other), Queue: q.Name, Behind: q.Run[len(q.Run)-1], Out: m.rand.IntN(3), Width: 2,
-		AtOnce: m.draw(3),
-		Types:  one(m, []string{vote}, []string{vote, batch}), All: []string{vote, batch},
-		Groups: []string{senders.Shared, senders.LocalGroup("S0")}[:1+m.rand.IntN(2)],
-	}
-	if m.draw(8) {
-		j.Behind = q.Run[0]
+	j := one(m, all...)
+	switch m.rand.IntN(16) {
+	case 0:
+		j.Process = one(m, me, other)
+	case 1:
+		j.Behind = m.queueOf(j.Queue).Run[0]
+	case 2:
+		j.Out = m.rand.IntN(4)
+	case 3:
+		j.AtOnce = !j.AtOnce
 	}
 	m.note("%s behind %s, %d out, at once %v", j.Process, j.Behind, j.Out, j.AtOnce)
 	m.do(0, func(s *queues.Store, _ *poolOf) answer {

@@ -145,7 +145,7 @@ type operation struct {
 
 func (m *model) operations() []operation {
 	return []operation{
-		{12, "post", m.post}, {18, "bind", m.bindSome}, {10, "join", m.joinOne}, {34, "change", m.change},
+		{12, "post", m.post}, {18, "bind", m.bindSome}, {16, "join", m.joinOne}, {34, "change", m.change},
 		{12, "changes", m.changes}, {6, "order", m.order}, {8, "facts", m.facts}, {8, "called", m.calledBack},
 		{7, "tick", m.tickOnce},
 		{4, "postpone", m.postpone}, {4, "time", m.time}, {3, "heartbeat", m.heartbeatOnce}, {5, "take over", m.takeOver},
