@@ -62,6 +62,8 @@ type fixture struct {
 	client *redis.Client
 	store  *queues.Store
 	pool   *senders.Pool
+
+	scattered bool // nonces are drawn, so that no train is in order
 }
 
 func newFixture(t *testing.T, client *redis.Client, namespace string) *fixture {

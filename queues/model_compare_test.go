@@ -492,7 +492,9 @@ func (m *model) readPlace(t *lifecycle.Transaction, q *explorer.Queue, first str
 	if t.Phase.Bound() {
 		overtaken, err := m.store.Overtaken(m.ctx, t)
 		m.ok(err)
-		equal(m.T, t.UID+" is overtaken", overtaken, before > 0)
+		if !m.restored[t.UID] { // else those before it may never have been bound
+			equal(m.T, t.UID+" is overtaken", overtaken, before > 0)
+		}
 	}
 }
 

@@ -628,8 +628,10 @@ func (m *model) settle() bool {
 	if !m.want.Unsettled {
 		return false
 	}
-	m.ok(m.client.HSet(m.ctx, m.key("recovery"), "since", 0).Err()) // long ago
 	s := m.open(m.options)
+	_, err := s.Heartbeat(m.ctx, me, ttl, "") // with which it begins, if it has not
+	m.ok(err)
+	m.ok(m.client.HSet(m.ctx, m.key("recovery"), "since", 0).Err()) // long ago
 	var server, turn string
 	for _, p := range []string{me, other, me} {
 		pulse, err := s.Heartbeat(m.ctx, p, ttl, "")
@@ -652,6 +654,77 @@ func (m *model) settle() bool {
 	m.heard(false)
 	m.leaving = false
 	return true
+}
+
+// adoptOne gives a transaction back an attempt that is forgotten, by any sender, whether its place
+// is free or not.
+func (m *model) adoptOne() bool {
+	v, any := m.latest(func(t *lifecycle.Transaction) bool {
+		r := m.want.Record(t.UID) // what another sender paid for would be paid back to this one
+		return t.Phase == lifecycle.PhaseWaiting && !t.Open() && r.Cost == 0 || t.Phase.Final() && m.draw(9)
+	})
+	accounts := m.accounts()
+	if !any || len(accounts) == 0 {
+		return false
+	}
+	account, process := one(m, accounts...), one(m, m.alive()...)
+	if q := m.queueOf(v.want.Queue); q != nil && len(q.Run) > 0 && !m.draw(4) {
+		account = m.want.Record(q.Run[0]).Txn.Sender // the one with which it was in flight
+	}
+	if a := m.want.Sender(account); a == nil || a.Gone || !m.lives(process) {
+		return false
+	}
+	number := len(v.want.Attempts) + 1
+	a := lifecycle.Attempt{
+		Number: number, Sender: account, Nonce: uint32(m.rand.IntN(9)), Fee: fee, ValidUntil: 30, Slot: 10,
+		Outcome: one(m, lifecycle.Signed, lifecycle.Sent), StartedAt: m.clock(),
+	}
+	out := func(t *lifecycle.Transaction) *lifecycle.Transaction {
+		t = t.Clone()
+		for i := range t.Attempts {
+			if o := &t.Attempts[i]; o.EndedAt.IsZero() {
+				o.Outcome, o.EndedAt = lifecycle.Replaced, a.StartedAt
+			}
+		}
+		t.Attempts = append(t.Attempts, a)
+		return t
+	}
+	var bytes *lifecycle.BytesRead
+	if m.draw(2) {
+		bytes = &lifecycle.BytesRead{Number: number, Command: []byte("adopted")}
+	}
+	m.note("%s by %s for %s", v.want.UID, account, process)
+	m.leaving = true
+	defer func() { m.leaving = false }()
+	m.do(0, func(s *queues.Store, _ *poolOf) answer {
+		err := s.Recovery().Adopt(m.ctx, process, v.real, out(v.real), bytes)
+		if taken := new(queues.TakenError); errors.As(err, &taken) {
+			return says("taken by %s", taken.By)
+		}
+		return m.said(nil, err)
+	}, func() answer { return m.adopted(process, v.want, out(v.want), account, bytes) })
+	return true
+}
+
+func (m *model) adopted(process string, before, after *lifecycle.Transaction, account string,
+	bytes *lifecycle.BytesRead) answer {
+	t, q := m.want.Read(before.UID), m.queueOf(before.Queue)
+	if t == nil || t.Revision != before.Revision || t.Phase != lifecycle.PhaseWaiting {
+		return says("stale")
+	}
+	run := slices.Clone(q.Run)
+	if by := m.want.Adopt(process, before, after, account, bytes); by != "" {
+		return says("taken by %s", by)
+	}
+	for _, uid := range run { // they are driven together
+		for p := range m.own {
+			delete(m.own[p], uid)
+		}
+		m.owe(process, uid, m.now)
+	}
+	m.owe(process, t.UID, m.now)
+	m.restored[t.UID] = true
+	return says("ok")
 }
 
 // The operations on senders.

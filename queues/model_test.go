@@ -83,7 +83,9 @@ type model struct {
 	ops    int
 	begun  bool // the operation has its moment
 	surely bool // no answer gets lost now
-	done   []string
+	// restored: an attempt of it was given back, at any nonce and out of turn.
+	restored map[string]bool
+	done     []string
 }
 
 // saved is an older state of both.
@@ -117,6 +119,7 @@ func newModel(f *fixture, seed int, exact bool) *model {
 	m.want = explorer.Store{KeepLog: true, UnresolvedLimit: m.options.UnresolvedLimit, CallbackWait: callbackWait}
 	m.want.Renew(me)
 	m.want.Sequence = int64(500 + m.rand.IntN(15)) // some are of one page, some of the next
+	m.scattered, m.restored = true, map[string]bool{}
 	f.ok(f.client.Set(f.ctx, f.key("n:seq"), m.want.Sequence, 0).Err())
 	sub := f.client.Subscribe(f.ctx, f.key("wake"))
 	f.Cleanup(func() { _ = sub.Close() })
@@ -151,7 +154,7 @@ func (m *model) operations() []operation {
 		{4, "postpone", m.postpone}, {4, "time", m.time}, {3, "heartbeat", m.heartbeatOnce}, {5, "take over", m.takeOver},
 		{6, "pause", m.pause}, {6, "register", m.register}, {2, "configure", m.configure}, {2, "rest", m.rest},
 		{8, "resume", m.resume}, {1, "unregister", m.unregister}, {3, "balance", m.balance}, {5, "remove", m.remove},
-		{2, "save", m.save}, {1, "fail over", m.failOver}, {4, "settle", m.settle}, {4, "read", m.read}, {2, "full", m.full},
+		{2, "save", m.save}, {1, "fail over", m.failOver}, {8, "adopt", m.adoptOne}, {4, "settle", m.settle}, {4, "read", m.read}, {2, "full", m.full},
 		{1, "rate", m.rate}, {3, "width", m.width},
 	}
 }
