@@ -26,10 +26,7 @@ type poolOf = senders.Pool
 func (m *model) post() bool {
 	var items []queues.Item
 	for range one(m, 1, 1, 2, 4) {
-		items = append(items, queues.Item{
-			UID: fmt.Sprint("t", m.rand.IntN(30)), Queue: fmt.Sprint("q", m.rand.IntN(4)), Type: one(m, vote, batch),
-			Data: json.RawMessage(fmt.Sprintf(`{"n":%d}`, m.rand.IntN(2))), Terms: m.terms(), By: one(m, "", "", "", "a-key"),
-		})
+		items = append(items, m.item())
 	}
 	skip := 0
 	if m.draw(6) { // a repeat could not be told from another one
@@ -71,6 +68,14 @@ func (m *model) post() bool {
 		return out
 	})
 	return true
+}
+
+// item is one of not too many, with not too much that tells them apart.
+func (m *model) item() queues.Item {
+	return queues.Item{
+		UID: fmt.Sprint("t", m.rand.IntN(30)), Queue: fmt.Sprint("q", m.rand.IntN(4)), Type: one(m, vote, batch),
+		Data: json.RawMessage(fmt.Sprintf(`{"n":%d}`, m.rand.IntN(2))), Terms: m.terms(), By: one(m, "", "", "", "a-key"),
+	}
 }
 
 // terms are mostly none.
@@ -610,6 +615,7 @@ func (m *model) failOver() bool {
 	}
 	m.saved.snapshot.Load(m.T, m.client)
 	m.ok(m.client.Set(m.ctx, m.key("is:server"), "former", 0).Err())
+	m.ok(m.client.Del(m.ctx, m.key("recovery")).Err()) // it was of the former one
 	m.want.FailOver(&m.saved.want)
 	m.beside, m.saved = m.saved.beside, nil
 	for uid, g := range m.gone {
@@ -725,6 +731,44 @@ func (m *model) adopted(process string, before, after *lifecycle.Transaction, ac
 	m.owe(process, t.UID, m.now)
 	m.restored[t.UID] = true
 	return says("ok")
+}
+
+// repost gives back what is forgotten to have been accepted, or is there, or was removed.
+func (m *model) repost() bool {
+	item := m.item()
+	t := &lifecycle.Transaction{
+		UID: item.UID, Queue: item.Queue, Type: item.Type, Data: item.Data, Terms: item.Terms, PostedBy: item.By,
+		Sequence: max(1, m.want.Sequence+int64(m.rand.IntN(4))-1), ReceivedAt: m.clock().Add(-m.hours()),
+	}
+	head, q := m.want.Head(t.Queue), m.queueOf(t.Queue)
+	if head != nil && (!head.NotBefore.IsZero() || !q.Hold.IsZero() || !q.Alone.IsZero()) {
+		return false // the clock may be about to look at the queue, and the explorer's store leaves that to it
+	}
+	m.note("%s", t.UID)
+	m.waits = true
+	defer func() { m.waits = false }()
+	m.do(0, func(s *queues.Store, _ *poolOf) answer {
+		return m.said(nil, s.Recovery().Repost(m.ctx, t))
+	}, func() answer {
+		if m.want.Read(t.UID) != nil {
+			return says("ok")
+		}
+		if _, gone := m.gone[t.UID]; gone {
+			return says("gone")
+		}
+		m.posted[t.UID] = string(t.Data)
+		if !t.ExpiresAt.IsZero() {
+			m.due["d:"+t.UID] = t.ExpiresAt
+		}
+		m.want.Sequence = max(t.Sequence, m.want.Sequence+1) - 1
+		m.want.Enqueue(t.UID, t.Queue, t.Type, t.Terms, t.PostedBy)
+		r := m.want.Record(t.UID)
+		r.Txn.ReceivedAt, r.Txn.ChangedAt = t.ReceivedAt, t.ReceivedAt
+		m.want.Log[len(m.want.Log)-1].Code = "RESTORED"
+		m.want.Unsettled = true
+		return says("ok")
+	})
+	return true
 }
 
 // The operations on senders.
