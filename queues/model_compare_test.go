@@ -396,7 +396,38 @@ func (m *model) read() bool {
 	m.readOverview()
 	m.readLog()
 	m.readSenders()
+	m.readSpent()
 	return true
+}
+
+// readSpent compares what senders have cost, and by the index what queues have.
+func (m *model) readSpent() {
+	m.Helper()
+	got, want := map[string]uint64{}, map[string]uint64{}
+	all, err := m.store.Spent(m.ctx)
+	m.ok(err)
+	today := int64(m.now.Sub(time.Unix(0, 0)) / (24 * hour))
+	kept := func(day int64) bool { return day > today-7 && day <= today && !m.old(fmt.Sprint(day)) }
+	for _, s := range all {
+		if day := s.Day.Unix() / 86400; kept(day) {
+			got[fmt.Sprint(day, " ", s.Sender, "/", s.Queue)] = s.Fee
+		}
+	}
+	for _, f := range m.want.Fees {
+		if f.Cost > 0 && kept(f.Day) {
+			want[fmt.Sprint(f.Day, " ", f.Sender, "/")] = uint64(f.Cost)
+		}
+	}
+	for name, set := range m.dump().sets {
+		day, is := strings.CutPrefix(name, "spent:")
+		n, _ := strconv.ParseInt(day, 10, 64)
+		for queue, cost := range set {
+			if is && cost > 0 && kept(n) {
+				want[fmt.Sprint(n, " /", queue)] = uint64(cost)
+			}
+		}
+	}
+	equal(m.T, "what was spent", got, want)
 }
 
 // some are the transactions of the explorer's store that fit, in order of acceptance.

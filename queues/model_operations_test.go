@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -767,6 +768,49 @@ func (m *model) repost() bool {
 		m.want.Log[len(m.want.Log)-1].Code = "RESTORED"
 		m.want.Unsettled = true
 		return says("ok")
+	})
+	return true
+}
+
+// lookAtMarket asks what is known of it, for the turn to look or not, and tells what was seen.
+func (m *model) lookAtMarket() bool {
+	news := queues.MarketNews{Turn: m.hours(), Weights: map[string]int{}}
+	if m.draw(2) {
+		news.Look = &lifecycle.Look{Size: m.rand.IntN(9), Ranks: []uint64{fee, uint64(m.rand.IntN(9))}[:1+m.rand.IntN(2)]}
+	}
+	if m.draw(2) {
+		news.Weights[one(m, vote, batch)] = 1 + m.rand.IntN(9)
+	}
+	told := func(mine bool, looks []lifecycle.Look, weights map[string]int) answer {
+		a := says("%v %v", mine, weights)
+		for i := range looks {
+			a.Text += fmt.Sprintf("; %d of %d", looks[i].Ranks, looks[i].Size)
+			a.At = looks[0].At
+		}
+		return a
+	}
+	m.do(0, func(s *queues.Store, _ *poolOf) answer {
+		got, mine, err := s.Market(m.ctx, news)
+		if err != nil {
+			return m.said(nil, err)
+		}
+		return told(mine, got.Looks, got.Weights)
+	}, func() answer {
+		k := &m.market
+		mine := news.Turn > 0 && !k.turn.After(m.now)
+		if mine {
+			k.turn = m.now.Add(news.Turn)
+		}
+		if !k.until.After(m.now) {
+			k.looks = nil
+		}
+		if news.Look != nil {
+			seen := lifecycle.Look{At: m.now, Size: news.Look.Size, Ranks: news.Look.Ranks}
+			k.looks = slices.Concat([]lifecycle.Look{seen}, k.looks)[:min(len(k.looks)+1, lifecycle.MarketLooks)]
+			k.until = m.now.Add(24 * hour)
+		}
+		maps.Copy(k.weights, news.Weights)
+		return told(mine, k.looks, k.weights)
 	})
 	return true
 }

@@ -155,7 +155,7 @@ func (m *model) operations() []operation {
 		{6, "pause", m.pause}, {6, "register", m.register}, {2, "configure", m.configure}, {2, "rest", m.rest},
 		{8, "resume", m.resume}, {1, "unregister", m.unregister}, {3, "balance", m.balance}, {5, "remove", m.remove},
 		{2, "save", m.save}, {1, "fail over", m.failOver}, {8, "adopt", m.adoptOne},
-		{3, "repost", m.repost}, {4, "settle", m.settle}, {4, "read", m.read}, {2, "full", m.full},
+		{3, "repost", m.repost}, {2, "market", m.lookAtMarket}, {4, "settle", m.settle}, {4, "read", m.read}, {2, "full", m.full},
 		{1, "rate", m.rate}, {3, "width", m.width},
 	}
 }
@@ -412,6 +412,7 @@ type beside struct {
 	workers    map[string]worker
 	used       map[string]int64 // microseconds up to which a rate is used up
 	trimmed    int              // events that are kept no longer
+	market     market
 	// Of the operation under way.
 	looked  []string // whose owners are told to look
 	leaving bool     // somebody is woken although nothing can be bound
@@ -423,12 +424,21 @@ type goneKey struct {
 	until      time.Time
 }
 
+// market is what is known of it: the looks, the latest first, until when, and who has the turn
+// until when.
+type market struct {
+	looks       []lifecycle.Look
+	until, turn time.Time
+	weights     map[string]int
+}
+
 type worker struct{ url, source, by, balance string }
 
 func newBeside() beside {
 	return beside{
 		own: map[string]map[string]time.Time{}, due: map[string]time.Time{}, procs: map[string]time.Time{},
 		gone: map[string]goneKey{}, posted: map[string]string{}, workers: map[string]worker{}, used: map[string]int64{},
+		market: market{weights: map[string]int{}},
 	}
 }
 
@@ -441,6 +451,7 @@ func (b *beside) clone() beside {
 	c.due, c.procs, c.gone = maps.Clone(b.due), maps.Clone(b.procs), maps.Clone(b.gone)
 	c.posted, c.workers = maps.Clone(b.posted), maps.Clone(b.workers)
 	c.used = maps.Clone(b.used)
+	c.market.weights = maps.Clone(b.market.weights)
 	return c
 }
 
