@@ -9,6 +9,12 @@ KILLS ?= 200
 WEBHOOKS ?= 100000
 STATES ?= 2000000
 
+# Hours and days of simulated time, of which the race detector would make minutes each.
+LONG = ^(TestCallbackForHours|TestLongProof|TestSentAgainInTime|TestTakenOverAgain|TestTrainSeen)$$
+LONG := $(LONG)|^(TestUnconfirmedLeavesNothing|TestGoneOnBeside|TestGoneOnBesideLegacy|TestGoneOnToAnEnd)$$
+LONG := $(LONG)|^(TestDeadAndSentAgain|TestDoneWithoutBlock|TestNonceTakenSince|TestPassedOnATakenNonce)$$
+LONG := $(LONG)|^(TestUsedUpMakesRoom)$$
+
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-18s %s\n", $$1, $$2 }'
 
@@ -17,10 +23,10 @@ build: ## Build bin/sequencer
 
 test: setup ## Run all tests, with all the set-up they need
 	go vet ./...
-	go test -race -shuffle=on -timeout 25m ./...
-# All of what the race detector gets a part of:
+	go test -race -shuffle=on -timeout 25m -skip '$(LONG)' ./...
+# All of what the race detector gets a part of, or nothing:
 	go test -shuffle=on -timeout 25m ./sequencer/explorer ./sequencer/lifecycle ./sequencer/simulation
-	go test -run '^(TestCrashPoints|TestFailOver|TestGoneOn)$$' -timeout 25m ./sequencer ./sequencer/recovery
+	go test -run '^(TestCrashPoints|TestFailOver|TestGoneOn)$$|$(LONG)' -timeout 25m ./sequencer ./sequencer/recovery
 	cd queues && go test -run '^TestModel$$/^miniredis$$' -model.seeds=150
 
 test-workers: ## Run everything that tests the o1js side, end to end too, proofs off
