@@ -79,7 +79,7 @@ func (l *crashLife) every() int {
 		n = *crashEvery
 	}
 	if race.Enabled {
-		n *= 6
+		n *= 12
 	}
 	return n
 }
