@@ -155,7 +155,8 @@ func (m *model) operations() []operation {
 		{6, "pause", m.pause}, {6, "register", m.register}, {2, "configure", m.configure}, {2, "rest", m.rest},
 		{8, "resume", m.resume}, {1, "unregister", m.unregister}, {3, "balance", m.balance}, {5, "remove", m.remove},
 		{2, "save", m.save}, {1, "fail over", m.failOver}, {8, "adopt", m.adoptOne},
-		{3, "repost", m.repost}, {2, "market", m.lookAtMarket}, {4, "settle", m.settle}, {4, "read", m.read}, {2, "full", m.full},
+		{3, "repost", m.repost}, {2, "market", m.lookAtMarket},
+		{4, "settle", m.settle}, {4, "read", m.read}, {2, "full", m.full},
 		{1, "rate", m.rate}, {3, "width", m.width},
 	}
 }

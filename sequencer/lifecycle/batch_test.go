@@ -733,7 +733,8 @@ func TestBatchEdges(t *testing.T) {
 	}
 	delayed := batch(PhaseDelayed, post(Expired, over))
 	delayed.DueAt = now.Add(time.Minute)
-	if s := Decide(view(delayed, sawtooth)); s.Txn != nil || s.Reason != ReasonDelay || !s.Look.Equal(clock.Add(time.Minute)) {
+	s := Decide(view(delayed, sawtooth))
+	if s.Txn != nil || s.Reason != ReasonDelay || !s.Look.Equal(clock.Add(time.Minute)) {
 		t.Errorf("to be tried again in a minute: %+v", s)
 	}
 	if earlier(now, clock) != now || earlier(clock, now) != now {

@@ -195,7 +195,9 @@ func TestOutlastsNone(t *testing.T) {
 		"in a block":              {FateIncluded, half, half},
 		"in a block, nearly over": {FateIncluded, half - 1, own},
 	} {
-		v.Train = Train{Ahead: []Member{{Txn: txn(PhaseWatching, try(Sent, until(c.until))), Sighting: Sighting{Fate: c.fate, Depth: 1, Agreed: true}}}}
+		ahead := Member{Txn: txn(PhaseWatching, try(Sent, until(c.until)))}
+		ahead.Sighting = Sighting{Fate: c.fate, Depth: 1, Agreed: true}
+		v.Train = Train{Ahead: []Member{ahead}}
 		if got, known := v.lastSlot(); got != c.want || !known {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}

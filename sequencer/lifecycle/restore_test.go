@@ -158,7 +158,8 @@ func TestClean(t *testing.T) {
 	for phase, want := range map[Phase]bool{
 		PhaseWatching: true, PhaseSent: true, PhaseUnresolved: false, PhaseFailed: false,
 	} {
-		if s := Decide(view(txn(phase, try(Sent)), sees(FateIncluded, 5))); s.Txn.Phase != PhaseDone || s.Aside.Clean != want {
+		s := Decide(view(txn(phase, try(Sent)), sees(FateIncluded, 5)))
+		if s.Txn.Phase != PhaseDone || s.Aside.Clean != want {
 			t.Errorf("%s: %s, clean %t", phase, s.Txn.Phase, s.Aside.Clean)
 		}
 	}
