@@ -312,8 +312,9 @@ func (m *model) do(skip int, real func(*queues.Store, *senders.Pool) answer, wan
 	m.adopt(expected.Txns, got.Txns)
 	m.same("the answer", got, expected)
 	ready, free := m.want.Turns()
-	possible := !m.waits && slices.ContainsFunc(ready, func(q string) bool { return !slices.Contains(queuesBefore, q) }) ||
-		!m.waits && slices.ContainsFunc(free, func(a string) bool { return !slices.Contains(sendersBefore, a) })
+	possible := !m.waits && (slices.ContainsFunc(ready,
+		func(q string) bool { return !slices.Contains(queuesBefore, q) }) ||
+		slices.ContainsFunc(free, func(a string) bool { return !slices.Contains(sendersBefore, a) }))
 	select {
 	case <-s.Wake():
 		if len(ready) == 0 && len(free) == 0 && fate == asEver && !m.leaving {
