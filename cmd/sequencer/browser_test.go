@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -58,23 +58,13 @@ func fill(s *stage) {
 func TestBrowserDemo(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	out, stop, ended := startDemo(t, "--addr", "127.0.0.1:0", "--slot", "300ms")
+	select {
+	case <-out.seen("Dashboard"): // the first line, before anything is posted
+	case code := <-ended:
+		t.Fatalf("the demo ended with %d\n%s", code, out)
 	}
-	addr := l.Addr().String()
-	_ = l.Close() // a free port, for the demo
-	out, stop, ended := startDemo(t, "--addr", addr, "--slot", "300ms")
-	p := b.open(t, "http://"+addr)
-	for end := time.Now().Add(browserPatience); ; <-time.After(20 * time.Millisecond) {
-		err := reach(t.Context(), p.base+"/healthz")
-		if err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the demo does not serve: %v\n%s", err, out)
-		}
-	}
+	p := b.open(t, regexp.MustCompile(`http://[^/\s]+`).FindString(out.String()))
 	p.visit("/")
 	p.until("document.querySelector('#stage-DONE')")
 	p.until(`(() => {

@@ -90,6 +90,11 @@ func (r *demoRound) show(ctx context.Context, once bool) error {
 	defer func() { _ = r.screen.Close() }()
 	limit, cancel := context.WithTimeout(ctx, demoLimit)
 	defer cancel()
+	if !r.screen.live { // the board has the address above it
+		if err := r.screen.Print(r.dashboard()); err != nil {
+			return err
+		}
+	}
 	err := r.play(limit)
 	switch {
 	case ctx.Err() != nil:

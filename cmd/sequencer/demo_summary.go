@@ -76,6 +76,11 @@ func (r *demoRound) mishaps() []line {
 	return lines
 }
 
+// dashboard says where the demo can be watched from its first transaction on.
+func (r *demoRound) dashboard() line {
+	return line{{"Dashboard     ", dim}, {r.s.URL + "/", bold}}
+}
+
 // advice names what to try while the demo keeps serving.
 func (r *demoRound) advice() []line {
 	api := r.s.URL + "/api/v1"
@@ -97,7 +102,7 @@ func (r *demoRound) advice() []line {
 	} {
 		lines = append(lines, line{{"  " + command, cyan}})
 	}
-	return append(lines, line{}, line{{"Dashboard     ", dim}, {r.s.URL + "/", bold}}, line{{"API reference ", dim}, {r.s.URL + "/docs", plain}},
+	return append(lines, line{}, r.dashboard(), line{{"API reference ", dim}, {r.s.URL + "/docs", plain}},
 		line{{"Mina GraphQL  ", dim}, {r.world.nodes[0], plain}},
 		line{{"namespace     ", dim}, {r.namespace, plain}}, line{},
 		line{{"Serving until Ctrl-C; changes are shown here.", bold}})

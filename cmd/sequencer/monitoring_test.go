@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/queues/redistest"
 )
 
 // TestMonitoring has a Prometheus scrape a demo and asks it all that the dashboard
@@ -132,7 +132,7 @@ scrape_configs: [{job_name: sequencer, static_configs: [{targets: [%q]}]}]
 		t.Fatal(err)
 	}
 	for try := 0; ; try++ {
-		address := freePort(t)
+		address := redistest.FreeAddr(t, 1)
 		cmd := exec.CommandContext(t.Context(), binary, "--config.file="+filepath.Join(dir, "prometheus.yml"),
 			"--storage.tsdb.path="+filepath.Join(dir, fmt.Sprint("data", try)), "--web.listen-address="+address, "--log.level=error")
 		ended := make(chan struct{})
@@ -156,17 +156,6 @@ scrape_configs: [{job_name: sequencer, static_configs: [{targets: [%q]}]}]
 			return p
 		}
 	}
-}
-
-// freePort is an address that nobody had a moment ago.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func (p *prometheus) ready() bool {

@@ -4,13 +4,12 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"regexp"
-	"strconv"
 	"testing"
 	"time"
 
+	"mina-sequencer/queues/redistest"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -19,7 +18,7 @@ import (
 // go test ./cmd/sequencer -run TestProcesses/NodeHangs -v
 func nodeHangs(t *testing.T, bin binaries) {
 	r := newRig(t, bin, "hangs", map[string]string{"SEQUENCER_MINA_TIMEOUT": "5s"})
-	chain := r.run("three nodes", bin.sequencer, nil, "devnet", "--addr", "127.0.0.1:"+freePorts(t, 3), "--nodes", "3",
+	chain := r.run("three nodes", bin.sequencer, nil, "devnet", "--addr", redistest.FreeAddr(t, 3), "--nodes", "3",
 		"--slot", "500ms", "--fill", "1", "--k", "20000")
 	urls := r.await(chain, regexp.MustCompile(`GraphQL   (\S+)`))
 	r.env["SEQUENCER_MINA_URL"] = urls
@@ -73,29 +72,4 @@ func (r *rig) at(node, what, body string) {
 	r.node = node
 	r.control(what, body)
 	r.node = before
-}
-
-// freePorts finds the first of so many free ports in a row.
-func freePorts(t *testing.T, n int) string {
-	t.Helper()
-	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		_ = l.Close()
-		free := true
-		for i := range n {
-			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+i))
-			if free = free && err == nil; err == nil {
-				_ = l.Close()
-			}
-		}
-		if free {
-			return strconv.Itoa(port)
-		}
-	}
-	t.Fatal("no free ports")
-	return ""
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -22,6 +21,7 @@ import (
 	"time"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/queues/redistest"
 )
 
 // rollingRestart: two replicas behind a proxy that asks for /readyz and tries nothing
@@ -116,7 +116,7 @@ func (r *rig) haproxy(replicas ...string) *proxied {
 	if err != nil {
 		binary = "/usr/sbin/haproxy"
 	}
-	p := &proxied{rig: r, url: "http://" + r.free(), stats: r.free()}
+	p := &proxied{rig: r, url: "http://" + redistest.FreeAddr(r, 1), stats: redistest.FreeAddr(r, 1)}
 	var text strings.Builder
 	fmt.Fprintf(&text, `global
     maxconn 4096
@@ -148,15 +148,6 @@ backend replicas
 	r.ok(os.WriteFile(file, []byte(text.String()), 0o600))
 	r.run("haproxy", binary, nil, "-db", "-f", file)
 	return p
-}
-
-// free is an address that nobody listens on.
-func (r *rig) free() string {
-	r.Helper()
-	l, err := (&net.ListenConfig{}).Listen(r.Context(), "tcp", "127.0.0.1:0")
-	r.ok(err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // awaitUp waits until the proxy sends to a replica.

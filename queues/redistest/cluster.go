@@ -40,7 +40,7 @@ func StartCluster(tb testing.TB, directives ...string) *Cluster {
 	c := &Cluster{tb: tb}
 	buses := make([]string, 2*masters)
 	for i := range buses {
-		_, bus, err := net.SplitHostPort(freeAddr(tb))
+		_, bus, err := net.SplitHostPort(FreeAddr(tb, 1))
 		if err != nil {
 			tb.Fatal(err)
 		}

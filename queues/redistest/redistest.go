@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -69,7 +70,7 @@ func Start(tb testing.TB, directives ...string) *Server {
 	tb.Cleanup(s.Kill)
 	// Another process may take the port between the look and the start.
 	for range 5 {
-		s.Addr = freeAddr(tb)
+		s.Addr = FreeAddr(tb, 1)
 		if err = s.start(); err == nil {
 			break
 		}
@@ -289,14 +290,32 @@ func (p *process) answers(addr string) error {
 	}
 }
 
-func freeAddr(tb testing.TB) string {
+// FreeAddr returns the first of n addresses in a row that nobody listens on: below the ports
+// that systems give to whoever asks for any (from 32768 on Linux, from 49152 elsewhere), so
+// that no server or connection of another test takes one before its server has started, or
+// while that is stopped.
+func FreeAddr(tb testing.TB, n int) string {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatalf("looking for a free port: %v", err)
+	const lowest, highest = 20000, 32000
+	for range 1000 {
+		port := lowest + rand.IntN(highest-lowest)
+		if allFree(port, n) {
+			return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		}
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	tb.Fatal("no free ports")
+	return ""
+}
+
+func allFree(port, n int) bool {
+	for i := range n {
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port+i)))
+		if err != nil {
+			return false
+		}
+		_ = l.Close()
+	}
+	return true
 }
 
 // output keeps the beginning of what the server says, for a failing test.
