@@ -5,13 +5,14 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"mina-sequencer/sequencer/lifecycle"
 	"regexp"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 //go:embed lua/*.lua
@@ -45,26 +46,39 @@ func newPlainScript(name, body string) *Script {
 	return &Script{name: name, Script: redis.NewScript(composed(shared, body))}
 }
 
-// definition is a function of the shared parts, with its comment.
+// definition is a function of the shared parts, or one value.
 var definition = regexp.MustCompile(
-	`(?m)^(?:--[^\n]*\n)*local function (\w+)\((?:[^\n]*\bend|[^\n]*\n(?:(?:[ \t][^\n]*)?\n)*end)\n`)
+	`(?m)^local function (\w+)\((?:[^\n]*\bend|[^\n]*\n(?:[ \t][^\n]*\n)*end)\n|` +
+		`^local (\w+)(?: = [^\n]*\n(?:[ \t][^\n]*\n)*(?:}\n)?|\n)`)
 
-// composed is a script with what it needs of the shared parts: each function that is made
-// costs Redis time in each run, and the more the more there is around it that it can name.
-// So what the shared parts keep stands first, their functions in a function of their own,
-// and the script in one within that. Functions stand behind those that they call.
+// composed is a script with what it needs of the shared parts: each function and each value
+// that is made costs Redis time in each run, and the more the more there is around it that it
+// can name. So the values stand first, the functions in a function of their own, and the
+// script in one within that. Each stands behind those that it names.
 func composed(shared, body string) string {
-	var functions string
-	all := definition.FindAllStringSubmatchIndex(shared, -1)
-	for _, at := range slices.Backward(all) {
-		name := regexp.MustCompile(`\b` + shared[at[2]:at[3]] + `[(,)]`)
-		if name.MatchString(functions) || name.MatchString(body) {
-			functions = shared[at[0]:at[1]] + functions
-		}
-		shared = shared[:at[0]] + shared[at[1]:]
+	shared, body = remarks.ReplaceAllString(shared, ""), remarks.ReplaceAllString(body, "")
+	var values, functions string
+	needs := func(name string) bool {
+		named := regexp.MustCompile(`\b` + name)
+		return named.MatchString(values) || named.MatchString(functions) || named.MatchString(body)
 	}
-	return shared + "return (function()\n" + functions + "return (function()\n" + body + "\nend)()\nend)()\n"
+	if rest := definition.ReplaceAllString(shared, ""); rest != "" {
+		panic("a shared part of the scripts is no function and no value: " + rest) // embedded at build time
+	}
+	all := definition.FindAllStringSubmatch(shared, -1)
+	for _, d := range slices.Backward(all) {
+		switch function, value := d[1], d[2]; {
+		case value != "" && needs(value+`\b`):
+			values = d[0] + values
+		case function != "" && needs(function+`[(,)]`):
+			functions = d[0] + functions
+		}
+	}
+	return values + "return (function()\n" + functions + "return (function()\n" + body + "\nend)()\nend)()\n"
 }
+
+// remarks are lines that say why.
+var remarks = regexp.MustCompile(`(?m)^[ \t]*(?:--[^\n]*)?\n`)
 
 func source(name string) string {
 	b, err := sources.ReadFile("lua/" + name + ".lua")

@@ -17,83 +17,105 @@ local first = call('INCRBY', P .. 'n:seq', count) - count -- refused if the memo
 local seq = first
 
 -- What is there already, read at once.
-local keys, known = {}, {}
-local function ask(key)
-  if not key or known[key] ~= nil then return end
-  known[key] = false
-  keys[#keys + 1] = key
-end
+local keys, batches, n = {}, {}, 0
 for i = 3, #ARGV, 6 do
-  ask('t:' .. ARGV[i])
-  ask('q:' .. ARGV[i + 3])
-  ask(ARGV[i + 1] == '1' and 'gone:' .. ARGV[i])
-  ask(batchKey(ARGV[i + 2], batchOf(ARGV[i + 5])))
+  local uid, chosen, typ, name, _, more = unpack(ARGV, i, i + 5)
+  keys[n + 1], keys[n + 2] = P .. 't:' .. uid, P .. 'q:' .. name
+  n = n + 2
+  if chosen == '1' then
+    n = n + 1
+    keys[n] = P .. 'gone:' .. uid
+  end
+  local batch = batchKey(typ, batchOf(more))
+  if batch then
+    n = n + 1
+    keys[n], batches[i] = P .. batch, batch
+  end
 end
-for i, key in ipairs(keys) do keys[i] = P .. key end
-for i, value in ipairs(call('MGET', unpack(keys))) do
-  known[string.sub(keys[i], #P + 1)] = value
+local values = call('MGET', unpack(keys))
+
+-- Of a queue in which something waits already, the rest of the record stays as it is: it is
+-- not parsed.
+local lines = {}
+local function line(name, text)
+  local waiting = string.match(text, '^%d+') or error('the record of queue ' .. name .. ' is damaged')
+  local l = { waiting = tonumber(waiting), rest = string.sub(text, #waiting + 1) }
+  lines[name] = l
+  return l
 end
 
 local total = 0
 for _, n in ipairs(most > 0 and call('HVALS', P .. 'waiting') or {}) do total = total + tonumber(n) end
-local answer, fresh, lines = { now, 0 }, {}, {}
+local answer, fresh = { now, 0 }, {}
+n = 0
 for i = 3, #ARGV, 6 do
   local uid, chosen, typ, name, payload, more = unpack(ARGV, i, i + 5)
-  local key = batchKey(typ, batchOf(more))
-  found[name] = known['q:' .. name]
-  local q = que(name)
+  local key, batch, gone, former = 't:' .. uid, batches[i], false, false
+  local there, text = values[n + 1] or strings[key], values[n + 2]
+  n = n + 2
+  if chosen == '1' then
+    n = n + 1
+    gone = values[n]
+  end
+  if batch then
+    n = n + 1
+    former = strings[batch] or values[n] -- '': of a batch that is gone
+  end
+  local l = lines[name] or line(name, text or EMPTY)
   local result
-  if known['t:' .. uid] then
+  if there then
     result = 0
-  elseif key and known[key] and known[key] ~= '' then
-    result = known[key]
-  elseif most > 0 and total + #fresh >= most then
+  elseif former and former ~= '' then
+    result = former
+  elseif most > 0 and total + seq - first >= most then
     result = -3
-  elseif limit > 0 and q.waiting >= limit then
+  elseif limit > 0 and l.waiting >= limit then
     result = -2
-  elseif chosen == '1' and known['gone:' .. uid] or key and known[key] then
+  elseif gone or former then
     result = -1
   else
     seq = seq + 1
     result = seq
-    known['t:' .. uid] = true
-    strings['t:' .. uid] = seq .. ' ' .. stamp .. ' ' .. typ .. ' ' .. name .. more .. '\n' .. payload
+    strings[key] = seq .. ' ' .. stamp .. ' ' .. typ .. ' ' .. name .. more .. '\n' .. payload
+    if batch then strings[batch] = uid end
     local begins, expires = string.match(more, '^ (%d*) (%d*)')
     if expires and expires ~= '' then put('due', expires, 'd:' .. uid) end
-    if key then
-      known[key] = uid
-      strings[key] = uid
-    end
-    fresh[#fresh + 1] = uid
-    lines[name] = lines[name] or {}
-    lines[name][#lines[name] + 1] = uid
+    fresh[seq - first] = uid
+    l[#l + 1] = uid
     waits(typ, 1)
     call('XADD', P .. 'events', '0-*', 'e', stamp .. ' ' .. uid)
-    if not q.there then
-      q.there = true
-      put('queues', 0, name)
-    end
-    q.waiting = q.waiting + 1
-    if q.waiting == 1 and q.run == '' and q.paused == '' and not holds(q) then
-      -- nothing else of the queue waits
-      if later(begins) then put('due', begins, 'q:' .. name) else ready(q, uid, typ) end
+    l.waiting = l.waiting + 1
+    if l.waiting == 1 then -- nothing else of the queue waits
+      found[name] = text
+      local q = que(name)
+      if not text then put('queues', 0, name) end
+      if q.run == '' and q.paused == '' and not holds(q) then
+        if later(begins) then put('due', begins, 'q:' .. name) else ready(q, uid, typ) end
+      end
     end
   end
   answer[#answer + 1] = result
 end
-for name, uids in pairs(lines) do
-  call('RPUSH', P .. 'line:' .. name, unpack(uids))
-  note(queues[name])
+for name, l in pairs(lines) do
+  if l[1] then
+    call('RPUSH', P .. 'line:' .. name, unpack(l))
+    if queues[name] then
+      queues[name].waiting = l.waiting
+      note(queues[name])
+    else
+      strings['q:' .. name] = l.waiting .. l.rest
+    end
+  end
 end
 -- Each page takes what is its at once.
 local i = 1
 while i <= #fresh do
   local page = math.floor((first + i) / 512)
-  local last = math.min(#fresh, page * 512 + 511 - first)
-  if call('RPUSH', P .. 'page:' .. page, unpack(fresh, i, last)) == last - i + 1 then
+  local ends = math.min(#fresh, page * 512 + 511 - first)
+  if call('RPUSH', P .. 'page:' .. page, unpack(fresh, i, ends)) == ends - i + 1 then
     put('pages', page, page)
   end
-  i = last + 1
+  i = ends + 1
 end
 if #fresh < count then call('SET', P .. 'n:seq', seq) end
 flush()

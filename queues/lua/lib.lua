@@ -11,7 +11,8 @@
 -- What a script changes of transactions, queues and indexes is gathered, and written
 -- by flush with few commands, however many of them there are.
 
-local P, call = KEYS[1], redis.call
+local P = KEYS[1]
+local call = redis.call
 
 -- Milliseconds and microseconds since 1970 by the clock of Redis: processes may
 -- disagree about the time, so none of them is asked.
@@ -148,8 +149,7 @@ end
 -- What is stored of a transaction: a line of words that scripts read or write, in this
 -- order, empty for none, and behind it the record, which they do not read. fresh is one
 -- that has not changed since it was posted. codec.go has the same words.
-local TXN = '^([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) '
-  .. '([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ \n]*)\n()'
+local TXN = '^(%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*)\n()'
 local txns = {}
 
 local function parse(uid, text)
@@ -206,13 +206,13 @@ end
 
 -- A queue's record: words in this order, empty for none, and behind them why it is
 -- paused. queue.go has the same words.
-local QUEUE = '^([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) '
-  .. '([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ ]*) ([^ \n]*)\n(.*)'
+local QUEUE = '^(%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*)\n(.*)'
+local EMPTY = '0 0 0 0 0 0           \n' -- of a queue that is not there
 local queues = {}
 
 local function asked(name, text)
   local waiting_, done, failed, unresolved, back, popped, run, sender, hold, holder, set, first, since, streak, till,
-    width, narrow, paused = string.match(text or '0 0 0 0 0 0           \n', QUEUE)
+    width, narrow, paused = string.match(text or EMPTY, QUEUE)
   if not waiting_ then error('the record of queue ' .. name .. ' is damaged') end
   local q = { -- what is not compared stays a text: Redis is slow at making words of numbers
     name = name, there = text and true, waiting = tonumber(waiting_), done = done, failed = failed,
