@@ -298,7 +298,7 @@ func FreeAddr(tb testing.TB, n int) string {
 	tb.Helper()
 	const lowest, highest = 20000, 32000
 	for range 1000 {
-		port := lowest + rand.IntN(highest-lowest)
+		port := lowest + rand.IntN(highest-lowest) //nolint:gosec // keeps tests apart, no secret
 		if allFree(port, n) {
 			return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		}

@@ -28,6 +28,9 @@ func (s *State) apply(m Move) bool {
 	case mHear:
 		return s.hear(p, int(m.b))
 	case mPoll:
+		if !s.polls(p) {
+			return false
+		}
 		s.tell("%s looks at the chain", s.procs[p].id)
 		s.poll(p)
 		return true

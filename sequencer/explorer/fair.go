@@ -71,6 +71,7 @@ func (s *State) round() bool {
 			s.try(Move{kind: mRecover, a: at})
 		}
 		s.try(Move{kind: mTakeOver, a: at})
+		s.try(Move{kind: mPoll, a: at}) // as before a bind
 		s.try(Move{kind: mBind, a: at})
 		for t := range s.past {
 			s.try(Move{kind: mPickUp, a: at, b: uint8(t)})
@@ -84,7 +85,6 @@ func (s *State) round() bool {
 				s.try(Move{kind: mJoin, a: at, b: uint8(q)})
 			}
 		}
-		s.try(Move{kind: mPoll, a: at})
 	}
 	for t := range s.past {
 		s.try(Move{kind: mCallback, a: uint8(t)})

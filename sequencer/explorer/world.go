@@ -374,6 +374,15 @@ func (s *State) view(p, t int) lifecycle.View {
 	return v
 }
 
+// polls reports whether a process looks at the chain by itself: something of what it drives is
+// in question there, or something waits that could be bound. Whatever else waits for a look has
+// to ask for one.
+func (s *State) polls(p int) bool {
+	watches := slices.ContainsFunc(s.procs[p].held, func(h *held) bool { return h != nil && h.watching })
+	queues, senders := s.store.Turns()
+	return s.world.Ledger != noLedger || watches || len(queues) > 0 && len(senders) > 0
+}
+
 // poll has a process look at the chain: all that it watches, by all nodes.
 func (s *State) poll(p int) {
 	nodes, quorum := s.voters()

@@ -225,13 +225,16 @@ func (v *View) sent() Step {
 	if v.strayed() {
 		return v.noteStrayed()
 	}
+	if !t.Open() {
+		return v.closed(ReasonSettled) // by what Redis had forgotten: nothing is to be sent
+	}
 	if v.expired() && !t.Legacy() {
 		s := v.unfresh().to(PhaseWatching, ReasonOverdue) // and nothing leaves
 		s.noteSaid()
 		return s
 	}
 	switch {
-	case t.Open() && v.settled():
+	case v.settled():
 		// There is nothing to be sent any more.
 	case v.Local.fresh(last):
 		return v.inTrain(func() Step { return v.sendFresh(last) })

@@ -108,6 +108,15 @@ func chainRows() []row {
 			{"found again after a failover: sent on", txn(PhaseDispatching, try(Signed)), decides(),
 				"sent; REVISION, INCLUSION; 1 signed open 7@100"},
 		}},
+		{"REVISION: Redis had forgotten that the nodes refused it, and its process knows", []sample{
+			{"nothing is sent, nothing looked for", txn(PhaseSent, try(Refused, over)), decides(),
+				"settled; RETRY, RETRY; 1 refused over 7@100"},
+			{"cancelled: ends", txn(PhaseSent, try(Refused, over), cancelling), decides(),
+				"cancelled; FAILED, FREE; 1 refused over 7@100; cancel asked; error CANCELLED; " +
+					"event CANCELLED; drop bytes; trusts; tell on-failure"},
+			{"it was to be UNRESOLVED: is", txn(PhaseSent, try(Refused, over), ending(PhaseUnresolved)), decides(),
+				"settled; UNRESOLVED, FREE; 1 refused over 7@100; drop bytes; trusts; tell on-failure"},
+		}},
 		{"REVISION, WAITING_INCLUSION: in no pool and no block", []sample{
 			{"the same bytes again, no retry", txn(PhaseWatching, try(Sent)), decides(sees(FateAbsent, 0), kept),
 				"resending; send 1"},
