@@ -40,10 +40,11 @@ func newSharedScript(name, body string) *Script {
 	return s
 }
 
-// newPlainScript is for scripts that only read or may be refused for want of memory.
+// newPlainScript is for scripts that only read or may be refused for want of memory. Their
+// first line is their name, for whoever meets one in Redis.
 func newPlainScript(name, body string) *Script {
 	shared := source("lib") + source("load") + source("sender")
-	return &Script{name: name, Script: redis.NewScript(composed(shared, body))}
+	return &Script{name: name, Script: redis.NewScript("-- " + name + "\n" + composed(shared, body))}
 }
 
 // definition is a function of the shared parts, or one value.

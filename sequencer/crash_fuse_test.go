@@ -7,8 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -237,7 +235,8 @@ func (b *scriptBook) name(call []byte) ([]string, bool) {
 	if text := byText.FindSubmatch(call); text != nil {
 		length, err := strconv.Atoi(string(text[1]))
 		if rest := call[len(text[0]):]; err == nil && len(rest) >= length {
-			return nil, b.learn(rest[:length])
+			b.learn(rest[:length])
+			return nil, true
 		}
 		return nil, false
 	}
@@ -261,25 +260,15 @@ func (b *scriptBook) name(call []byte) ([]string, bool) {
 	}
 }
 
-// learn names a script by the file that it ends with, in the functions that stand around it.
-func (b *scriptBook) learn(text []byte) bool {
-	body := bytes.TrimRight(text, "end)(\n")
+// learn names a script as its first line does.
+func (b *scriptBook) learn(text []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	files, _ := filepath.Glob("../*/*.lua")
-	more, _ := filepath.Glob("../*/lua/*.lua")
-	for _, file := range append(files, more...) {
-		end, err := os.ReadFile(file)
-		if err != nil || !bytes.HasSuffix(body, bytes.TrimRight(end, "end)(\n")) {
-			continue
-		}
-		if b.names == nil {
-			b.names = map[string]string{}
-		}
-		sum := sha1.Sum(text)
-		b.names[hex.EncodeToString(sum[:])] = strings.TrimSuffix(filepath.Base(file), ".lua")
-		b.texts = append(b.texts, string(text))
-		break
+	line, _, _ := strings.Cut(string(text), "\n")
+	if b.names == nil {
+		b.names = map[string]string{}
 	}
-	return true
+	sum := sha1.Sum(text)
+	b.names[hex.EncodeToString(sum[:])] = strings.TrimPrefix(line, "-- ")
+	b.texts = append(b.texts, string(text))
 }
