@@ -203,7 +203,7 @@ func (d *daemon) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 				b, found := d.orphans[hash]
 				for _, on := range d.blocks {
 					if on.StateHash == hash {
-						b, found = on, true
+						b, found = on, int(d.blocks[len(d.blocks)-1].Height)-int(on.Height) <= d.k
 					}
 				}
 				if !found {

@@ -174,11 +174,19 @@ func (t *Tracker) readDown(ctx context.Context, v *view, wanted []Wanted, used m
 		if _, err := v.askChain(ctx, need); err != nil {
 			return err
 		}
-		for _, l := range slices.Backward(v.links) {
-			if !missing() {
-				return nil
+		for n := 1; missing(); n = min(2*n, batch) { // no more than twice as many as it takes
+			unread := v.unread(whole)
+			if len(unread) == 0 {
+				break
 			}
-			if err := t.read(ctx, v, l); err != nil {
+			unread = unread[:min(n, len(unread))]
+			err := t.read(ctx, v, unread)
+			if err == nil {
+				continue
+			}
+			// Mina: a node lets go of its oldest block at each new one. What it has let go of
+			// while the others were read is not asked for again.
+			if _, moved := v.askChain(ctx, need); moved != nil || v.holds(unread[len(unread)-1]) {
 				return err
 			}
 		}
@@ -186,25 +194,30 @@ func (t *Tracker) readDown(ctx context.Context, v *view, wanted []Wanted, used m
 	return nil
 }
 
-// read makes a block's commands known to a view, from another one that has read
-// it if there is any.
-func (t *Tracker) read(ctx context.Context, v *view, l *link) error {
-	if l.known {
-		return nil
-	}
-	for _, o := range t.views {
-		if o.busy || o == v {
+// read makes the commands of blocks known to a view, from other ones that have read them
+// where there are any.
+func (t *Tracker) read(ctx context.Context, v *view, links []*link) error {
+	var rest []*link
+	for _, l := range links {
+		k := t.readBefore(v, l.StateHash)
+		if k == nil {
+			rest = append(rest, l)
 			continue
 		}
-		if k := o.read[l.StateHash]; k != nil {
-			return v.learn(l, Block{Header: k.Header, Commands: slices.Clone(k.commands)})
+		if err := v.learn(l, Block{Header: k.Header, Commands: slices.Clone(k.commands)}); err != nil {
+			return err
 		}
 	}
-	block, err := v.node.Block(ctx, l.StateHash)
-	if err != nil {
-		return err
+	return v.ask(ctx, rest)
+}
+
+func (t *Tracker) readBefore(v *view, hash string) *link {
+	for _, o := range t.views {
+		if k := o.read[hash]; k != nil && !o.busy && o != v {
+			return k
+		}
 	}
-	return v.learn(l, block)
+	return nil
 }
 
 // learn takes in the commands of a block of the best chain.

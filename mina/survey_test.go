@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // TestSurvey: what any synced node shows of a payer is found, by as few questions
@@ -34,7 +36,7 @@ func TestSurvey(t *testing.T) {
 	}{
 		{"nothing is new", Wanted{Payer: keyA, From: 9}, nil, nil, 9, 0},
 		{"one nonce", Wanted{Payer: keyA, From: 8}, nil, []found{{"eight", 8, false, 134}}, 9, 3},
-		{"two nonces", Wanted{Payer: keyA, From: 7}, nil, []found{{"seven", 7, false, 131}, {"eight", 8, false, 134}}, 9, 6},
+		{"two nonces", Wanted{Payer: keyA, From: 7}, nil, []found{{"seven", 7, false, 131}, {"eight", 8, false, 134}}, 9, 7},
 		{"no nonce is known", Wanted{Payer: keyA, Whole: true}, nil, []found{{"seven", 7, false, 131}, {"eight", 8, false, 134}}, 9, 36},
 		{"never used", Wanted{Payer: keyB, Whole: true}, nil, nil, 0, 0},
 		{"not in the chain", Wanted{Payer: keyA, From: 6}, nil, []found{{"seven", 7, false, 131}, {"eight", 8, false, 134}}, 9, 36},
@@ -92,6 +94,69 @@ func TestSurvey(t *testing.T) {
 			}
 			if blocks != tt.blocks {
 				t.Errorf("%d blocks read, want %d", blocks, tt.blocks)
+			}
+		})
+	}
+}
+
+// TestSurveyMoves: a node lets go of old blocks while it is asked for them, one at each new
+// one. All that it still has are read, and none is asked for that it has not: neither what
+// it lets go of meanwhile, nor what it had let go of before anybody asked.
+func TestSurveyMoves(t *testing.T) {
+	t.Parallel()
+	const k = 60
+	ours := Command{Hash: hashOf("eight"), Payer: keyA, Nonce: 8, Fee: 5, Memo: memoOf(t, "ours")}
+	const deep = 20 // ours, when it is surveyed
+	for _, tt := range []struct {
+		name   string
+		before int // new blocks after the node was known, and before it was surveyed
+		moves  int // new blocks at each question for some
+		wanted int // whose commands are read
+	}{
+		{"it stands", 0, 0, k + 1},
+		{"a block at each question", 0, 1, k - 3},
+		{"three at each", 0, 3, k - 18},
+		{"what is known begins below what it has", 90, 0, k + 1},
+		{"both", 90, 1, k - 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			n := newNet(t, 1, chainOf(80))
+			d := n.nodes[0]
+			d.k, d.accounts[keyA] = k, 9
+			if tt.before > 0 {
+				n.Watch("old", lifecycle.Watch{Payer: keyB, Since: d.blocks[70].Slot})
+			}
+			for range tt.before {
+				n.Poll(t.Context())
+				d.blocks = extend(d.blocks, 1, "")
+			}
+			d.blocks = extend(grow(d.blocks, "", ours), deep-1, "")
+			d.do(func() {
+				d.during = func(field string) {
+					if field == "block" {
+						d.blocks = extend(d.blocks, tt.moves, "")
+					}
+				}
+			})
+			all, err := n.Survey(t.Context(), []Wanted{{Payer: keyA, Whole: true}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := all[keyA].Commands; len(got) != 1 || got[0].Hash != ours.Hash {
+				t.Errorf("found %+v", got)
+			}
+			read := 0
+			for _, l := range n.views[0].links {
+				if l.known && n.views[0].holds(l) {
+					read++
+				}
+			}
+			if read < tt.wanted {
+				t.Errorf("%d blocks of those that the node holds are read, want %d", read, tt.wanted)
+			}
+			if c := n.Poll(t.Context()); !c.Quorum {
+				t.Errorf("afterwards: %v", c.Err)
 			}
 		})
 	}

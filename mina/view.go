@@ -286,26 +286,45 @@ func (v *view) adopt(headers []Header) (reorged bool) {
 
 // askBlocks reads the commands of the blocks from slot need on.
 func (v *view) askBlocks(ctx context.Context, need uint32) error {
-	var unread []*link
-	var hashes []string
+	for part := range slices.Chunk(v.unread(need), batch) {
+		if err := v.ask(ctx, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unread are the links from slot need on whose commands are not known and can be asked
+// for, from the tip down. What the node has let go of by its last status stays unread for
+// good: the history ends above it, as that of a node which never had it.
+func (v *view) unread(need uint32) (links []*link) {
 	for _, l := range slices.Backward(v.links) {
-		if l.Slot < need {
+		if l.Slot < need || !v.holds(l) {
 			break
 		}
 		if !l.known {
-			unread, hashes = append(unread, l), append(hashes, l.StateHash)
+			links = append(links, l)
 		}
 	}
-	for part := range slices.Chunk(hashes, batch) {
-		blocks, err := v.node.Blocks(ctx, part...)
-		if err != nil {
+	return links
+}
+
+// holds reports whether the node has a block of its best chain within its frontier.
+func (v *view) holds(l *link) bool { return int(v.tip().Height)-int(l.Height) < v.frontier() }
+
+// ask reads the commands of blocks by one question.
+func (v *view) ask(ctx context.Context, links []*link) error {
+	hashes := make([]string, len(links))
+	for i, l := range links {
+		hashes[i] = l.StateHash
+	}
+	blocks, err := v.node.Blocks(ctx, hashes...)
+	if err != nil {
+		return err
+	}
+	for i, block := range blocks {
+		if err := v.learn(links[i], block); err != nil {
 			return err
-		}
-		for _, block := range blocks {
-			if err := v.learn(unread[0], block); err != nil {
-				return err
-			}
-			unread = unread[1:]
 		}
 	}
 	return nil

@@ -98,6 +98,30 @@ func TestBoundedMemory(t *testing.T) {
 	}
 }
 
+// TestLetGo: a node that lets go of a block before it is asked for it, one at each question,
+// has its vote back a few looks later: none is asked for again of which that is known.
+func TestLetGo(t *testing.T) {
+	t.Parallel()
+	n := newNet(t, 1, chainOf(40))
+	d := n.nodes[0]
+	d.k = 30
+	d.during = func(field string) {
+		if field == "block" {
+			d.blocks = extend(d.blocks, 1, "")
+		}
+	}
+	n.Watch("old", lifecycle.Watch{Payer: keyB, Since: 1})
+	looks := 1
+	for ; !n.Poll(t.Context()).Quorum && looks < 10; looks++ {
+	}
+	if looks < 2 || looks > 3 {
+		t.Errorf("it took %d looks", looks)
+	}
+	if s := n.Sighting("old"); s.Fate == lifecycle.FateUnknown {
+		t.Errorf("%+v", s)
+	}
+}
+
 // TestFalseBlock: a block that is not the one of the chain costs the vote.
 func TestFalseBlock(t *testing.T) {
 	t.Parallel()

@@ -291,7 +291,7 @@ func (s *stage) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	service, err := newService(cfg, client, nil, slog.New(slog.DiscardHandler))
+	service, err := newService(cfg, client, nil, slog.New(slog.NewTextHandler(s.t.Output(), nil)))
 	if err != nil {
 		s.t.Fatal(err)
 	}
