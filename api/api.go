@@ -70,6 +70,8 @@ type Options struct {
 	Ready func(context.Context) Readiness
 	// Chain says what the nodes say; nil, or what returns nil, leaves it out of the overview.
 	Chain func(context.Context) *Chain
+	// Recovering says why this process binds and sends nothing; "" if it does, and nil too.
+	Recovering func() string
 	// Ledgers says how the ledgers stand that this process hands batches to; nil are none.
 	Ledgers func() []Ledger
 	// Fees says what others pay, and what each type would pay now; nil leaves it out.

@@ -90,11 +90,15 @@ func (a *api) readOverview(ctx context.Context) ([]byte, error) {
 	if a.Ledgers != nil {
 		ledgers = a.Ledgers()
 	}
-	return appendOverview(nil, &v, &flow, pool, chain, ledgers), nil
+	recovering := ""
+	if a.Recovering != nil {
+		recovering = a.Recovering()
+	}
+	return appendOverview(nil, &v, &flow, pool, recovering, chain, ledgers), nil
 }
 
 func appendOverview(
-	b []byte, v *queues.Overview, f *queues.Flow, pool []*senders.Sender, c *Chain, ledgers []Ledger,
+	b []byte, v *queues.Overview, f *queues.Flow, pool []*senders.Sender, recovering string, c *Chain, ledgers []Ledger,
 ) []byte {
 	o := object{b}
 	o.open()
@@ -116,6 +120,7 @@ func appendOverview(
 	o.number("failed", f.Failed)
 	o.close()
 	o.pool(pool)
+	o.optional("recovering", recovering)
 	o.name("chain")
 	if c == nil {
 		o.null()

@@ -40,7 +40,7 @@ func TestOverview(t *testing.T) {
 		v := s.ask("GET", "/overview", "").want(200).read()
 		want := fmt.Sprintf(`{"counts":{"WAITING":3,"DISPATCHING":1,"REVISION":0,"RETRY":0,"DONE":1,"FAILED":0,"UNRESOLVED":0},"queues":4,`+
 			`"oldestAt":%q,"rates":{"seconds":65,"accepted":5,"done":1,"retried":0,"failed":0},`+
-			`"senders":{"free":1,"bound":1,"out":1,"reasons":{"DRAINING":1}},`+
+			`"senders":{"free":1,"bound":1,"out":1,"reasons":{"DRAINING":1}},"recovering":null,`+
 			`"chain":{"ok":true,"synced":2,"nodes":3,"height":7,"tipSlot":70,"slot":71,"slotMillis":180000,"network":"mina:testnet","at":null,"detail":"one lags"},"ledgers":[]}`,
 			oldest.ReceivedAt.Format("2006-01-02T15:04:05.000Z07:00"))
 		delete(v, "at")
@@ -72,6 +72,7 @@ func TestOverviewOfLedgers(t *testing.T) {
 		at := time.Now().UTC()
 		s := setup(t, func(o *Options) {
 			o.Chain = func(context.Context) *Chain { return nil }
+			o.Recovering = func() string { return "it looks at its senders" }
 			o.Ledgers = func() []Ledger {
 				return []Ledger{{Name: "saw", Asked: at, OK: true}, {Name: "away", Asked: at, Detail: "it is away"}, {Name: "new"}}
 			}
@@ -101,8 +102,8 @@ func TestOverviewOfLedgers(t *testing.T) {
 		if got, wanted := fmt.Sprint(v["ledgers"]), fmt.Sprint(decodeNumbers(t, []byte(want))["all"]); got != wanted {
 			t.Errorf("the ledgers are\n%s, want\n%s", got, wanted)
 		}
-		if v["chain"] != nil {
-			t.Errorf("without a node there is a chain: %v", v["chain"])
+		if v["chain"] != nil || v["recovering"] != "it looks at its senders" {
+			t.Errorf("without a node there is a chain: %v; it is recovering: %v", v["chain"], v["recovering"])
 		}
 	})
 }

@@ -1,7 +1,9 @@
 package mina_test
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -126,6 +128,47 @@ func TestArchiveBlocks(t *testing.T) {
 	if _, err := s.archive.Blocks(t.Context(), 1, 20_000); err == nil || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("too many: %v", err)
 	}
+}
+
+// TestPastGap: what happened while nodes told which blocks there are and not what is in them,
+// for longer than they remember, is looked for in the archive; they have their votes back.
+func TestPastGap(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		s.slots(2)
+		mute := false
+		gateway := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil || mute && strings.Contains(string(body), "block(stateHash") {
+				http.Error(w, "too much", http.StatusTooManyRequests)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			s.net.Node(0).ServeHTTP(w, r)
+		})
+		node := mina.NewNode("http://node/graphql", mina.NodeOptions{Client: &http.Client{Transport: served{gateway}}})
+		k := mina.NewTracker(mina.TrackerOptions{Nodes: []*mina.Node{node}, Depth: 5, Archive: s.archive})
+		w := lifecycle.Watch{Payer: devnet.Key(payer), Hashes: []string{s.send(ours(0))}, ValidUntil: 30, Since: 1}
+		k.Watch("a", w)
+		k.Poll(t.Context())
+		mute = true
+		for range 40 {
+			s.slots(1)
+			if c := k.Poll(t.Context()); c.Quorum {
+				t.Fatal("a node that tells no block has a vote")
+			}
+		}
+		mute = false
+		for range 5 {
+			if c := k.Poll(t.Context()); !c.Quorum {
+				t.Errorf("then: %v", c.Err)
+			}
+		}
+		if got := k.Sighting("a"); got.Fate != lifecycle.FateIncluded || !got.Archived || got.Hash != w.Hashes[0] {
+			t.Errorf("%+v", got)
+		}
+	})
 }
 
 // TestPastNonce: what the archive tells is of the nonce that was watched.

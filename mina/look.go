@@ -30,7 +30,7 @@ type said struct {
 	failed      error // why the look was none; errUnasked before the first one
 	status      Status
 	asOf        time.Time // of the status
-	tip, oldest Header
+	tip, oldest Header    // oldest: below it nothing is known, or not all
 	slot        uint32    // the current one by the clock
 	zero        time.Time // when slot 0 would have begun; zero if it does not tell
 	reorgs      uint64
@@ -62,7 +62,7 @@ func (t *Tracker) collect(v *view) {
 		failed: v.failed, status: v.status, asOf: v.asOf, tip: v.tip(), reorgs: v.reorgs, orphaned: v.orphaned,
 	}
 	if len(v.links) > 0 {
-		v.said.oldest, v.said.slot, v.said.zero = v.links[0].Header, v.slot(), v.status.Zero(v.tip())
+		v.said.oldest, v.said.slot, v.said.zero = v.floor().Header, v.slot(), v.status.Zero(v.tip())
 	}
 	if v.failed != nil {
 		return // whatever was read stays

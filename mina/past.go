@@ -17,8 +17,8 @@ const (
 	archiveAgain = 10 * time.Minute
 )
 
-// A past is a search of the archive, from the oldest block that the nodes hold
-// downwards. It goes on from poll to poll, so that no poll takes long.
+// A past is a search of the archive, from the oldest block that the nodes have told,
+// down to which they have told all, and then downwards. It goes on from poll to poll, so that no poll takes long.
 type past struct {
 	wanted []*watched
 	lowest uint32            // the height at which it ends

@@ -375,16 +375,22 @@ func (v *view) prune(need uint32) {
 	}
 }
 
-func (v *view) coverFrom() uint32 {
+// floor is the block that all that was read without a gap stands on: the highest one that
+// was not, or the oldest known.
+func (v *view) floor() *link {
 	for _, l := range slices.Backward(v.links) {
 		if !l.known {
-			return l.Slot + 1
+			return l
 		}
 	}
-	if v.links[0].Height <= 1 {
-		return 0 // nothing was before the genesis block
+	return v.links[0]
+}
+
+func (v *view) coverFrom() uint32 {
+	if l := v.floor(); !l.known || l.Height > 1 {
+		return l.Slot + 1
 	}
-	return v.links[0].Slot + 1
+	return 0 // nothing was before the genesis block
 }
 
 // askLedger asks for the nonces of the payers whose watches are open. A nonce

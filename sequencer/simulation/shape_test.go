@@ -38,6 +38,8 @@ type shape struct {
 	// early is how deep a failure in a block is tried again, 0 for SETTLE_DEPTH: of such a
 	// type no second landing has an effect.
 	early int
+	// frontier is how many blocks a node holds, and an archive has the rest; 0 is Mina's k.
+	frontier int
 }
 
 const balanceInterval = 5 * time.Minute
@@ -96,6 +98,9 @@ func shapeOf(d dice) (shape, lifecycle.Policy) {
 	}
 	if !s.commuting && d.chance(300, "early", 0) {
 		s.early = 1 + d.pick(2, "early", 0)
+	}
+	if d.chance(400, "short", 0) {
+		s.frontier = 10 + d.pick(10, "frontier", 0)
 	}
 	if d.chance(500, "ordered", 0) {
 		s.ordered = true

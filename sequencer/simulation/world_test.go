@@ -128,8 +128,9 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 	}
 	s.World = harness.NewWith(t, devnet.Config{
 		GossipSpread: 5 * time.Second, GossipMemory: 2 * time.Minute,
-		Nodes: s.nodes, SlotTime: simSlot, Seed: seed, FillRate: fill, MaxZkapps: takes, FailWhen: s.failure,
+		Nodes: s.nodes, SlotTime: simSlot, Seed: seed, FillRate: fill, MaxZkapps: takes, FailWhen: s.failure, K: s.frontier,
 	}, policy)
+	s.Archive = s.frontier > 0 // what nodes let go of, it tells
 	s.Observe = func(before, after *lifecycle.Transaction, step *lifecycle.Step) {
 		s.in.step()
 		sum.observe(before, after, step)

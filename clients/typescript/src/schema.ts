@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// ad8ed760354c01a4adeee1a742091b6c8a355cb652e6b3c476bd317a2e980e0c
+// 252339a8b1a0492382f05812e02304fa59cc35fe7ffc65032865175442542060
 
 export interface paths {
     "/api/v1/fees": {
@@ -1467,6 +1467,7 @@ export interface components {
          *           "DRAINING": 1
          *         }
          *       },
+         *       "recovering": null,
          *       "chain": {
          *         "ok": true,
          *         "synced": 2,
@@ -1530,6 +1531,8 @@ export interface components {
                     [key: string]: number;
                 };
             };
+            /** @description Why this process binds and sends nothing, after its start or a restart or failover of Redis; null: it does. */
+            recovering: components["schemas"]["Text"];
             /** @description null without a Mina node. */
             chain: {
                 /** @description A quorum of nodes is synced. */

@@ -56,6 +56,7 @@ function attention(o) {
     lines.push(h('li', null, mark('OUT'), h('a', { href: '/senders' }, plural(n, 'sender')), ' out of use. ', why(reason), '.'));
   }
   if (o.counts.WAITING && !o.senders.free && !o.senders.bound) lines.push(h('li', null, mark('OUT'), 'Nothing moves: no sender is free or at work.'));
+  if (o.recovering) lines.push(h('li', null, mark('OUT'), 'Nothing is bound or sent: ', o.recovering, '.'));
   if (o.chain && !o.chain.ok) lines.push(h('li', null, mark('OUT'), 'The chain: ', o.chain.detail ?? 'no quorum of synced nodes', '. Nothing new is bound meanwhile.'));
   for (const l of o.ledgers) {
     if (l.ok === false) lines.push(h('li', { key: 'ledger-' + l.name }, mark('OUT'), 'Ledger ', l.name, ' is away: ', l.detail, '. Its batches wait for it.'));
