@@ -27,14 +27,14 @@ var ErrLate = errors.New("the node has not answered in time")
 // A said is what a node had told when its last look ended: all that may be known of a
 // node whose next look is under way.
 type said struct {
-	failed      error // why the look was none; errUnasked before the first one
-	status      Status
-	asOf        time.Time // of the status
-	tip, oldest Header    // oldest: below it nothing is known, or not all
-	slot        uint32    // the current one by the clock
-	zero        time.Time // when slot 0 would have begun; zero if it does not tell
-	reorgs      uint64
-	orphaned    uint64
+	failed     error // why the look was none; errUnasked before the first one
+	status     Status
+	asOf       time.Time // of the status
+	tip, floor Header    // floor: below it not all is known
+	slot       uint32    // the current one by the clock
+	zero       time.Time // when slot 0 would have begun; zero if it does not tell
+	reorgs     uint64
+	orphaned   uint64
 }
 
 var errUnasked = fmt.Errorf("it has told nothing yet: %w", ErrLate)
@@ -62,7 +62,7 @@ func (t *Tracker) collect(v *view) {
 		failed: v.failed, status: v.status, asOf: v.asOf, tip: v.tip(), reorgs: v.reorgs, orphaned: v.orphaned,
 	}
 	if len(v.links) > 0 {
-		v.said.oldest, v.said.slot, v.said.zero = v.floor().Header, v.slot(), v.status.Zero(v.tip())
+		v.said.floor, v.said.slot, v.said.zero = v.floor().Header, v.slot(), v.status.Zero(v.tip())
 	}
 	if v.failed != nil {
 		return // whatever was read stays

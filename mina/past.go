@@ -17,8 +17,8 @@ const (
 	archiveAgain = 10 * time.Minute
 )
 
-// A past is a search of the archive, from the oldest block that the nodes have told,
-// down to which they have told all, and then downwards. It goes on from poll to poll, so that no poll takes long.
+// A past is a search of the archive, from the highest block of which some node has not told
+// the commands, or no older one, downwards. It goes on from poll to poll, so that no poll takes long.
 type past struct {
 	wanted []*watched
 	lowest uint32            // the height at which it ends
@@ -64,10 +64,10 @@ func newPast(watches []*watched, voters []*view) *past {
 	}
 	var top Header
 	for _, v := range voters {
-		oldest := v.said.oldest
-		p.known[oldest.Height] = oldest.StateHash
-		if oldest.Height >= top.Height {
-			top = oldest
+		floor := v.said.floor
+		p.known[floor.Height] = floor.StateHash
+		if floor.Height >= top.Height {
+			top = floor
 		}
 	}
 	p.next, p.hash = top.Height, top.StateHash

@@ -1,6 +1,7 @@
 package mina
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -171,7 +172,7 @@ func (t *Tracker) readDown(ctx context.Context, v *view, wanted []Wanted, used m
 	}
 	whole := uint32(0)
 	for _, need := range []uint32{v.tip().Slot, whole} {
-		if _, err := v.askChain(ctx, need); err != nil {
+		if err := v.askDown(ctx, need); err != nil {
 			return err
 		}
 		for n := 1; missing(); n = min(2*n, batch) { // no more than twice as many as it takes
@@ -186,12 +187,22 @@ func (t *Tracker) readDown(ctx context.Context, v *view, wanted []Wanted, used m
 			}
 			// Mina: a node lets go of its oldest block at each new one. What it has let go of
 			// while the others were read is not asked for again.
-			if _, moved := v.askChain(ctx, need); moved != nil || v.holds(unread[len(unread)-1]) {
-				return err
+			if moved := v.askDown(ctx, need); moved != nil || v.holds(unread[len(unread)-1]) {
+				return cmp.Or(moved, err)
 			}
 		}
 	}
 	return nil
+}
+
+// askDown is askChain for who has asked for the pool before: what falls out of a block may
+// go back there.
+func (v *view) askDown(ctx context.Context, need uint32) error {
+	reorged, err := v.askChain(ctx, need)
+	if err == nil && reorged {
+		return v.node.silent("its chain was reorganised while it was read")
+	}
+	return err
 }
 
 // read makes the commands of blocks known to a view, from other ones that have read them
@@ -213,7 +224,10 @@ func (t *Tracker) read(ctx context.Context, v *view, links []*link) error {
 
 func (t *Tracker) readBefore(v *view, hash string) *link {
 	for _, o := range t.views {
-		if k := o.read[hash]; k != nil && !o.busy && o != v {
+		if o.busy || o == v {
+			continue
+		}
+		if k := o.read[hash]; k != nil {
 			return k
 		}
 	}

@@ -162,6 +162,52 @@ func TestSurveyMoves(t *testing.T) {
 	}
 }
 
+// TestSurveyReorg: what falls out of a block after the pool was asked has gone back there. It
+// is looked for again.
+func TestSurveyReorg(t *testing.T) {
+	t.Parallel()
+	base := chainOf(40)
+	n := newNet(t, 1, grow(base, "", commandA(t)))
+	d := n.nodes[0]
+	d.accounts[keyA] = 8
+	d.do(func() {
+		d.during = func(field string) {
+			if field == "account" {
+				d.blocks, d.pool, d.accounts[keyA], d.during = extend(base, 2, "r"), []Command{commandA(t)}, 7, nil
+			}
+		}
+	})
+	wanted := []Wanted{{Payer: keyA, Whole: true}}
+	if all, err := n.Survey(t.Context(), wanted); class(err) != Transport {
+		t.Errorf("it was in no block and no pool: %+v, %v", all, err)
+	}
+	all, err := n.Survey(t.Context(), wanted)
+	if err != nil || len(all[keyA].Commands) != 1 || !all[keyA].Commands[0].Pooled {
+		t.Errorf("then: %+v, %v", all, err)
+	}
+}
+
+// TestSurveyBeside: a survey leaves a node alone that is still being asked: what was read of
+// it is being written. The race detector has to see it.
+func TestSurveyBeside(t *testing.T) {
+	t.Parallel()
+	n := newNet(t, 3, chainOf(280))
+	late := n.nodes[2]
+	for _, d := range n.nodes {
+		d.accounts[keyA] = 9
+	}
+	late.status = 503
+	n.Watch("half", lifecycle.Watch{Payer: keyB, Since: late.blocks[150].Slot})
+	n.Poll(t.Context())
+	late.do(func() { late.status = 0 })
+	n.views[2].late.Store(true)
+	if _, err := n.Survey(t.Context(), []Wanted{{Payer: keyA, Whole: true}}); err != nil {
+		t.Error(err)
+	}
+	for n.Poll(t.Context()).Synced < 3 { // the last look has ended
+	}
+}
+
 // TestSurveyWithout: no node may be missed that has a vote, but one that has failed surveys for a
 // minute, and answered none.
 func TestSurveyWithout(t *testing.T) {

@@ -21,7 +21,9 @@ const (
 	// ledgerLife is how long an account's nonce is carried on by the payer's own
 	// commands. Mina: an account update of somebody else can raise it as well.
 	ledgerLife = time.Minute
-	// maxFrontier bounds what a node's k makes us ask for. Mina: k is 290.
+	// usualK is taken where a node does not tell its k. Mina: k is 290.
+	usualK = 290
+	// maxFrontier bounds what a node's k makes us ask for.
 	maxFrontier = 2000
 )
 
@@ -223,7 +225,9 @@ func (v *view) bound(headers []Header, count int) {
 
 // frontier is the number of blocks that the node holds. Mina: the last k and the
 // one they stand on.
-func (v *view) frontier() int { return max(int(min(v.status.K, maxFrontier))+1, window) }
+func (v *view) frontier() int {
+	return max(int(min(cmp.Or(v.status.K, usualK), maxFrontier))+1, window)
+}
 
 // at is the position in links of the block of that height; it may lie outside.
 func (v *view) at(height uint32) int { return int(int64(height) - int64(v.links[0].Height)) }
@@ -284,7 +288,7 @@ func (v *view) adopt(headers []Header) (reorged bool) {
 	return true
 }
 
-// askBlocks reads the commands of the blocks from slot need on.
+// askBlocks reads the commands of the blocks from slot need on that the node still holds.
 func (v *view) askBlocks(ctx context.Context, need uint32) error {
 	for part := range slices.Chunk(v.unread(need), batch) {
 		if err := v.ask(ctx, part); err != nil {
@@ -309,7 +313,8 @@ func (v *view) unread(need uint32) (links []*link) {
 	return links
 }
 
-// holds reports whether the node has a block of its best chain within its frontier.
+// holds reports whether, by its last status, the node still has a block of its best chain;
+// one that was begun anew may have fewer.
 func (v *view) holds(l *link) bool { return int(v.tip().Height)-int(l.Height) < v.frontier() }
 
 // ask reads the commands of blocks by one question.

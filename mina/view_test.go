@@ -98,6 +98,23 @@ func TestBoundedMemory(t *testing.T) {
 	}
 }
 
+// TestFrontier: a node holds k blocks and the one they stand on, if it says a sane k.
+func TestFrontier(t *testing.T) {
+	t.Parallel()
+	for k, want := range map[uint32]int{0: 291, 1: window, 30: 31, 290: 291, 1 << 31: maxFrontier + 1} {
+		v := &view{status: Status{K: k}}
+		if got := v.frontier(); got != want {
+			t.Errorf("k %d: %d blocks, want %d", k, got, want)
+		}
+	}
+	v := &view{status: Status{K: 30}, links: []*link{{Header: Header{Height: 1000}}}}
+	for height, want := range map[uint32]bool{1000: true, 970: true, 969: false, 1: false} {
+		if got := v.holds(&link{Header: Header{Height: height}}); got != want {
+			t.Errorf("block %d below 1000: %v", height, got)
+		}
+	}
+}
+
 // TestLetGo: a node that lets go of a block before it is asked for it, one at each question,
 // has its vote back a few looks later: none is asked for again of which that is known.
 func TestLetGo(t *testing.T) {

@@ -1,7 +1,9 @@
 package sequencer_test
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -89,6 +91,33 @@ func TestAuditClean(t *testing.T) {
 		p.Stop()
 		if got := audited(w, true); len(got) > 0 {
 			t.Errorf("at rest: %q", got)
+		}
+	})
+}
+
+// TestAuditMoves: a node lets go of its oldest blocks while they are read.
+func TestAuditMoves(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := harness.New(t, devnet.Config{FillRate: 1, K: 20})
+		for range 30 {
+			w.Net.MakeBlock()
+		}
+		moves := 3
+		node := w.NodeBy(0, func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if moves--; moves >= 0 {
+				w.Net.MakeBlock() // before each of the first questions
+			}
+			return w.Web.Dial(ctx, network, addr)
+		})
+		status, err := w.Node(0).Status(w.Ctx)
+		w.OK(err)
+		tip := status.Height
+		a := audit.Audit{Store: w.Store, Senders: w.Pool, Nodes: []*mina.Node{node}, Namespace: "test", Policy: w.Policy}
+		r, err := a.Run(w.Ctx)
+		w.OK(err)
+		if r.From != tip+3-20 || r.To != tip+2 {
+			t.Errorf("read from %d to %d, and the tip was %d", r.From, r.To, tip)
 		}
 	})
 }

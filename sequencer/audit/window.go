@@ -67,10 +67,14 @@ func readWindow(ctx context.Context, nodes []*mina.Node, known map[string]mina.B
 		return nil, err
 	}
 	w.first, w.tip = headers[0], headers[len(headers)-1]
-	for _, h := range headers {
+	for i, h := range headers {
 		block, ok := known[h.StateHash]
 		if !ok {
 			if block, err = w.node.Block(ctx, h.StateHash); err != nil {
+				if i+1 < len(headers) && w.letGo(ctx, h) {
+					w.first = headers[i+1]
+					continue
+				}
 				return nil, err
 			}
 			known[h.StateHash] = block
@@ -85,6 +89,13 @@ func readWindow(ctx context.Context, nodes []*mina.Node, known map[string]mina.B
 		}
 	}
 	return w, nil
+}
+
+// letGo reports whether the node holds a block no more. Mina: it lets go of its oldest at
+// each new one.
+func (w *window) letGo(ctx context.Context, h mina.Header) bool {
+	status, err := w.node.Status(ctx)
+	return err == nil && status.Synced() && int64(status.Height)-int64(h.Height) > int64(status.K)
 }
 
 // holds reports whether a block of that height would be in the window.

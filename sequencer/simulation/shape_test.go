@@ -38,7 +38,7 @@ type shape struct {
 	// early is how deep a failure in a block is tried again, 0 for SETTLE_DEPTH: of such a
 	// type no second landing has an effect.
 	early int
-	// frontier is how many blocks a node holds, and an archive has the rest; 0 is Mina's k.
+	// frontier is how many blocks a node holds below its tip, and an archive has the rest; 0 is Mina's k.
 	frontier int
 }
 
