@@ -135,10 +135,11 @@ func (s *sim) attend(ts []*txnDoc) (busy bool) {
 		if s.restartsFor(t) {
 			busy = true
 		}
-		if t.State != "UNRESOLVED" && t.State != "FAILED" {
+		unseen := s.unseen(t)
+		if t.State != "UNRESOLVED" && t.State != "FAILED" && !unseen {
 			continue
 		}
-		if t.State == "UNRESOLVED" && s.unsettled(t.UID) {
+		if unseen || t.State == "UNRESOLVED" && s.unsettled(t.UID) {
 			busy = true
 			s.story.tell("person: resolves %s: %v", t.UID, s.resolve(c, t).status)
 		} else if s.chance(500, "second chance "+t.UID, uint64(t.Retries+len(t.Attempts))) && t.code() != "CANCELLED" {
@@ -148,6 +149,22 @@ func (s *sim) attend(ts []*txnDoc) (busy bool) {
 		}
 	}
 	return busy
+}
+
+// unseen reports whether a person is asked what became of what a worker sent by itself, in a
+// block that no node holds any more: the process that waited for the worker died, so that
+// nobody knows its hash, and the archive cannot show it.
+func (s *sim) unseen(t *txnDoc) bool {
+	if s.frontier == 0 || t.State != "REVISION" {
+		return false
+	}
+	var x struct {
+		WaitingFor, Next struct{ Code, Action string }
+		Attempts         []attemptDoc
+	}
+	s.ask("GET", "/transactions/"+t.UID+"/explain", nil, &x)
+	return x.WaitingFor.Code == "PERSON" && x.Next.Action == "RESOLVE" &&
+		slices.ContainsFunc(x.Attempts, func(a attemptDoc) bool { return a.Open && a.Hash == "" })
 }
 
 // restartsFor does what a person is asked to where a node keeps to itself what a
