@@ -9,11 +9,17 @@ KILLS ?= 200
 WEBHOOKS ?= 100000
 STATES ?= 2000000
 
-# Hours and days of simulated time, of which the race detector would make minutes each.
-LONG = ^(TestCallbackForHours|TestLongProof|TestSentAgainInTime|TestTakenOverAgain|TestTrainSeen)$$
-LONG := $(LONG)|^(TestUnconfirmedLeavesNothing|TestGoneOnBeside|TestGoneOnBesideLegacy|TestGoneOnToAnEnd)$$
-LONG := $(LONG)|^(TestDeadAndSentAgain|TestDoneWithoutBlock|TestNonceTakenSince|TestPassedOnATakenNonce)$$
-LONG := $(LONG)|^(TestUsedUpMakesRoom)$$
+# Hours and days of simulated time, large numbers in miniredis, and what one goroutine does
+# by itself: the race detector would make minutes of each, and has nothing to see there that
+# the other tests do not show it.
+LONG = ^(TestCallbackForHours|TestFeeLimitOfRaises|TestFeeLimits|TestLongProof|TestLowBalance|TestMarketCosts)$$
+LONG := $(LONG)|^(TestSentAgainInTime|TestTakenOverAgain|TestTrainSeen|TestUnconfirmedLeavesNothing)$$
+LONG := $(LONG)|^(TestAlikeForgotten|TestAlikeRemembered|TestDeadAlike|TestDeadAndSentAgain|TestDoneWithoutBlock)$$
+LONG := $(LONG)|^(TestEndOfFirstForgotten|TestFailOverFarBack|TestGoneOnBeside|TestGoneOnBesideLegacy)$$
+LONG := $(LONG)|^(TestGoneOnPlannedLater|TestGoneOnToAnEnd|TestNonceTakenSince|TestPassedOnATakenNonce)$$
+LONG := $(LONG)|^(TestStrangeNonce|TestUsedUpMakesRoom|TestDeepReorganisations|TestPrices|TestModel)$$
+LONG := $(LONG)|^TestStore$$/^miniredis$$/^(ListDuringDeletions|ListManyPassed|ListPages|ListQueue)$$
+LONG := $(LONG)|^TestStore$$/^miniredis$$/^(CancelledInNumbers|LineIsHandedOn|OverviewOfMany)$$
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-18s %s\n", $$1, $$2 }'
@@ -22,11 +28,11 @@ build: ## Build bin/sequencer
 	go build -trimpath -o bin/sequencer ./cmd/sequencer
 
 test: setup ## Run all tests, with all the set-up they need
-	go vet ./...
 	go test -race -shuffle=on -timeout 25m -skip '$(LONG)' ./...
 # All of what the race detector gets a part of, or nothing:
 	go test -shuffle=on -timeout 25m ./sequencer/explorer ./sequencer/lifecycle ./sequencer/simulation
-	go test -run '^(TestCrashPoints|TestFailOver|TestGoneOn)$$|$(LONG)' -timeout 25m ./sequencer ./sequencer/recovery
+	go test -shuffle=on -timeout 25m -run '^(TestCrashPoints|TestFailOver|TestGoneOn)$$|$(LONG)' \
+		./sequencer ./sequencer/recovery ./mina/devnet ./queues
 	cd queues && go test -run '^TestModel$$/^miniredis$$' -model.seeds=150
 
 test-workers: ## Run everything that tests the o1js side, end to end too, proofs off

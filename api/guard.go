@@ -1,22 +1,27 @@
 package api
 
 import (
+	"maps"
 	"net/http"
 	"time"
 
 	"github.com/rs/cors"
 )
 
-// secure keeps browsers from guessing at what they are answered, keeping it, or
-// showing it inside of another page. A page says itself what it may load.
+// guarded keep browsers from guessing at what they are answered, keeping it, or showing it
+// inside of another page. A page says itself what it may load.
+var guarded = http.Header{
+	"X-Content-Type-Options":       {"nosniff"},
+	"Cache-Control":                {"no-store"},
+	"Referrer-Policy":              {"no-referrer"},
+	"Content-Security-Policy":      {"default-src 'none'; frame-ancestors 'none'"},
+	"Cross-Origin-Resource-Policy": {"same-origin"},
+}
+
+// secure has every answer guarded.
 func secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Cache-Control", "no-store")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		maps.Copy(w.Header(), guarded)
 		next.ServeHTTP(w, r)
 	})
 }

@@ -25,9 +25,9 @@ func VotingTypes(client *Client, rules *Rules) []Dispatcher {
 	}
 }
 
-// CheckObject takes any JSON object as a payload.
+// CheckObject takes any JSON object as a payload, which is valid JSON.
 func CheckObject(data json.RawMessage) []FieldError {
-	if !isObject(data) {
+	if !opens(data) {
 		return []FieldError{{Field: "data", Message: "must be a JSON object"}}
 	}
 	return nil
