@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -187,6 +188,10 @@ func (d *daemon) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 				s["blockchainLength"], s["stateHash"], s["globalSlotSinceGenesisBestTip"] = tip.Height, tip.StateHash, tip.Slot
 			}
 		case "bestChain":
+			if *ask.Variables.Max > math.MaxInt32 {
+				fail("Argument `maxLength` of type `Int` expected", true)
+				break
+			}
 			if d.sync != "SYNCED" {
 				fail("Could not obtain best chain from transition frontier", true)
 				break

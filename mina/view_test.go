@@ -23,7 +23,7 @@ func TestPollCost(t *testing.T) {
 	}
 	poll("nothing watched", map[string]int{"daemonStatus": 1, "bestChain": 1})
 	poll("no new block", map[string]int{"daemonStatus": 1, "bestChain": 1})
-	for i := range 500 {
+	for i := range 2*chunk + 1 {
 		w := watchA()
 		w.Hashes, w.Nonce, w.Since, w.ValidUntil = []string{hashOf(fmt.Sprint(i))}, uint32(7+i), 1381, 0
 		n.Watch(fmt.Sprint(i), w)
@@ -52,7 +52,7 @@ func TestPollCost(t *testing.T) {
 	poll("a payer let go", map[string]int{"daemonStatus": 1, "bestChain": 1, "pooledZkappCommands": 3})
 	n.Watch("old", lifecycle.Watch{Payer: keyB, Since: 1381})
 	poll("its nonce is still known", map[string]int{"daemonStatus": 1, "bestChain": 1, "pooledZkappCommands": 3})
-	for i := range 500 {
+	for i := range 2*chunk + 1 {
 		n.Forget(fmt.Sprint(i))
 	}
 	n.Forget("old")
@@ -292,4 +292,216 @@ func TestNoticedAnew(t *testing.T) {
 	d.do(func() { d.blocks = extend(d.blocks, 2, "r") })
 	displaced.Depth, displaced.Height, displaced.StateHash, displaced.TipSlot = 2, 130, "3N-130r", 1031
 	n.see("a", displaced)
+}
+
+// viewOf is a view of one chain, all of whose blocks are read.
+func viewOf(blocks []Block) *view {
+	v := &view{node: &Node{name: "node"}, read: map[string]*link{}, landed: map[string][]landed{}, status: Status{K: 290}}
+	v.adopt(headersOf(blocks))
+	for i, l := range v.links {
+		if err := v.learn(l, blocks[i]); err != nil {
+			panic(err)
+		}
+	}
+	return v
+}
+
+func headersOf(blocks []Block) []Header {
+	headers := make([]Header, len(blocks))
+	for i, b := range blocks {
+		headers[i] = b.Header
+	}
+	return headers
+}
+
+// TestAdopt: what a node answers continues the chain known, or replaces its upper end, or
+// all of it; of that nothing is lost that is still so, and nothing kept that is not.
+func TestAdopt(t *testing.T) {
+	t.Parallel()
+	chain := chainOf(30)                 // 101 to 130
+	rival := extend(chain[:15], 20, "r") // 101 to 115, 116r to 135r
+	deep := extend(chain[:5], 30, "q")   // 101 to 105, 106q to 135q
+	for _, tt := range []struct {
+		name        string
+		known, told []Block
+		joins       bool
+		first       string
+		length      int
+		orphaned    uint64
+	}{
+		{"the first", nil, chain[10:20], true, "3N-111", 10, 0},
+		{"continued", chain[:10], chain[10:20], true, "3N-101", 20, 0},
+		{"continued from one block", chain[9:10], chain[10:20], true, "3N-110", 11, 0},
+		{"overlapping", chain[:10], chain[5:12], true, "3N-101", 12, 0},
+		{"the same", chain[5:10], chain[5:10], true, "3N-106", 5, 0},
+		{"a gap", chain[:10], chain[11:20], false, "3N-112", 9, 0},
+		{"another chain above", chain[:16], rival[16:20], false, "3N-117r", 4, 0},
+		{"another upper end", chain[:20], rival[15:22], true, "3N-101", 22, 5},
+		{"another upper end, overlapping", chain[:20], rival[12:22], true, "3N-101", 22, 5},
+		{"from below", chain[10:20], chain[5:22], true, "3N-106", 17, 0},
+		{"from below, as far as the first that is known", chain[10:20], chain[5:11], true, "3N-106", 6, 9},
+		{"from below, not so far", chain[10:20], chain[5:10], false, "3N-106", 5, 10},
+		{"another one from below", chain[10:20], deep[8:25], false, "3N-109q", 17, 10},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			v := viewOf(tt.known)
+			if got := v.joins(headersOf(tt.told)); got != tt.joins {
+				t.Errorf("joins: %v", got)
+			}
+			v.moved = false
+			reorged := v.adopt(headersOf(tt.told))
+			if v.links[0].StateHash != tt.first || len(v.links) != tt.length || v.tip() != tt.told[len(tt.told)-1].Header {
+				t.Errorf("%s to %s, %d blocks", v.links[0].StateHash, v.tip().StateHash, len(v.links))
+			}
+			if !v.moved || reorged != (tt.orphaned > 0) || v.orphaned != tt.orphaned || (v.reorgs == 1) != reorged {
+				t.Errorf("moved %v, reorganised %v %d, %d orphaned", v.moved, reorged, v.reorgs, v.orphaned)
+			}
+			for i, l := range v.links {
+				if i > 0 && !v.links[i-1].leadsTo(l.Header) {
+					t.Errorf("%s does not lead to %s", v.links[i-1].StateHash, l.StateHash)
+				}
+				if known := v.read[l.StateHash] != nil; l.known != known {
+					t.Errorf("%s: read %v, known %v", l.StateHash, known, l.known)
+				}
+			}
+		})
+	}
+}
+
+// TestLanded: the commands of the chain are known by payer and nonce, and no others: not
+// those of blocks that are orphaned, or let go of; those of one that comes back are again.
+func TestLanded(t *testing.T) {
+	t.Parallel()
+	of := func(payer string, nonce uint32) Command {
+		return Command{Hash: hashOf(fmt.Sprint(payer, nonce)), Payer: payer, Nonce: nonce}
+	}
+	chain := grow(chainOf(10), "", of(keyA, 8), of(keyA, 7), of(keyB, 1))
+	chain = extend(grow(chain, "", of(keyA, 9)), 2, "")
+	check := func(v *view, what string, payer string, want ...uint32) {
+		t.Helper()
+		var got []uint32
+		for _, x := range v.landed[payer] {
+			got = append(got, x.Nonce)
+			if v.at(x.in.Height) < 0 || v.links[v.at(x.in.Height)] != x.in {
+				t.Errorf("%s: nonce %d is in %s", what, x.Nonce, x.in.StateHash)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	v := viewOf(chain)
+	check(v, "all", keyA, 7, 8, 9)
+	check(v, "all", keyB, 1)
+	v.adopt(headersOf(extend(chain[:11], 4, "r")))
+	check(v, "one block orphaned", keyA, 7, 8)
+	v.adopt(headersOf(extend(chain[:10], 6, "q")))
+	check(v, "both", keyA)
+	if len(v.landed) != 0 {
+		t.Errorf("of nobody: %v", v.landed)
+	}
+	v.adopt(headersOf(chain))
+	check(v, "back again", keyA, 7, 8, 9)
+	v = viewOf(extend(chain, 30, ""))
+	v.keep = 5
+	v.prune(chain[11].Slot + 1)
+	check(v, "the first let go of", keyA, 9)
+	if v.links[0].StateHash != chain[11].StateHash || v.whole || len(v.landed) != 1 {
+		t.Errorf("from %s on: %v", v.links[0].StateHash, v.landed)
+	}
+	for hash, l := range v.read {
+		if l.Height < v.links[0].Height {
+			t.Errorf("%s is kept", hash)
+		}
+	}
+}
+
+// TestCover: from which slot on a view has read every block.
+func TestCover(t *testing.T) {
+	t.Parallel()
+	genesis := chainOf(3)
+	for i := range genesis {
+		genesis[i].Height, genesis[i].Slot = uint32(1+i), uint32(i)
+	}
+	for _, tt := range []struct {
+		name   string
+		blocks []Block
+		unread int // of them, -1 for none
+		want   uint32
+	}{
+		{"all that are known", chainOf(10), -1, 1002},
+		{"but for one", chainOf(10), 4, 1006},
+		{"but for the last", chainOf(10), 9, 1011},
+		{"from the genesis block on", genesis, -1, 0},
+		{"from the one after it", genesis[1:], -1, 2},
+		{"but for the genesis block", genesis, 0, 1},
+	} {
+		v := viewOf(tt.blocks)
+		if tt.unread >= 0 {
+			v.links[tt.unread].known = false
+		}
+		if got := v.coverFrom(); got != tt.want {
+			t.Errorf("%s: from slot %d on, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestPoolAfterReorg: what fell out of a block may have gone back to the pool: a node that
+// does not tell has no vote, and is not taken for one that has it nowhere.
+func TestPoolAfterReorg(t *testing.T) {
+	t.Parallel()
+	base := chainOf(10)
+	n := newNet(t, 1, grow(base, "", commandA(t)))
+	n.Watch("a", watchA())
+	n.Poll(t.Context())
+	d := n.nodes[0]
+	d.do(func() {
+		d.blocks, d.pool = extend(base, 2, "r"), []Command{commandA(t)}
+		d.during = func(field string) {
+			if field == "bestChain" {
+				d.status, d.during = 0, func(string) { d.status = 503 }
+			}
+		}
+	})
+	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateUnknown})
+	d.do(func() { d.status, d.during = 0, nil })
+	n.see("a", lifecycle.Sighting{Fate: lifecycle.FatePooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: 1012, AccountNext: 7})
+}
+
+// TestHistoryUnanswered: a node that does not tell its older blocks has no vote.
+func TestHistoryUnanswered(t *testing.T) {
+	t.Parallel()
+	n := newNet(t, 1, chainOf(40))
+	d := n.nodes[0]
+	d.during = func(field string) {
+		if field == "bestChain" && d.calls[field] == 2 {
+			d.status = 503
+		}
+	}
+	n.Watch("a", watchA())
+	if c := n.Poll(t.Context()); c.Quorum {
+		t.Errorf("%+v", c)
+	}
+	d.do(func() { d.status = 0 })
+	if c := n.Poll(t.Context()); !c.Quorum {
+		t.Error(c.Err)
+	}
+}
+
+// TestBackAndForth: where a chain gives way to one that was read before, a settled sighting
+// is made anew.
+func TestBackAndForth(t *testing.T) {
+	t.Parallel()
+	base := chainOf(10)
+	one := extend(grow(base, "", commandA(t)), 3, "")
+	other := extend(grow(base, "r", commandA(t)), 3, "r")
+	n := newNet(t, 1, one)
+	n.Watch("a", watchA())
+	for _, chain := range [][]Block{one, other, one, other} {
+		n.nodes[0].set(chain)
+		n.see("a", lifecycle.Sighting{
+			Fate: lifecycle.FateIncluded, Agreed: true, Depth: 4, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: chain[10].StateHash, TipSlot: 1014,
+		})
+	}
 }

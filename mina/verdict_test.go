@@ -1,0 +1,162 @@
+package mina
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// TestMerge holds the word of up to three nodes, of every kind, late or not, against what the
+// package promises of a sighting, told here anew.
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	inA, inB := Header{StateHash: "A", Height: 101}, Header{StateHash: "B", Height: 102}
+	a, b := &Command{Hash: "a", Nonce: 7}, &Command{Hash: "b", Nonce: 7}
+	failed := &Command{Hash: "f", Nonce: 7, Failed: true, Failures: []Failure{{1, []string{"Predicate"}}}}
+	kinds := []verdict{
+		{fate: lifecycle.FateUnknown},
+		{fate: lifecycle.FateUnknown, passed: true},
+		{fate: lifecycle.FateIncluded, command: a, in: inA},
+		{fate: lifecycle.FateIncluded, command: a, in: inB},
+		{fate: lifecycle.FateIncluded, command: b, in: inA},
+		{fate: lifecycle.FateFailed, command: failed, in: inA},
+		{fate: lifecycle.FateDisplaced, command: b, in: inA},
+		{fate: lifecycle.FateDisplaced, in: inA},
+		{fate: lifecycle.FateDisplaced, in: inB},
+		{fate: lifecycle.FateExpired, in: inA},
+		{fate: lifecycle.FateExpired, in: inB},
+		{fate: lifecycle.FateAbsent},
+		{fate: lifecycle.FatePooled, command: a},
+		{fate: lifecycle.FatePooled, command: b},
+	}
+	var all []verdict
+	for _, d := range kinds {
+		late := d
+		late.late = true
+		all = append(all, d, late)
+	}
+	check := func(words ...verdict) {
+		words = slices.Clone(words)
+		for i := range words {
+			// The first has the highest tip, the second the lowest, the third what is between.
+			words[i].tip = Header{Height: 110 - []uint32{0, 2, 1}[i], Slot: 1010 - []uint32{0, 4, 2}[i]}
+			words[i].next = []uint32{8, 7, 9}[i]
+		}
+		for _, quorum := range []bool{false, true} {
+			if quorum && !slices.ContainsFunc(words, func(d verdict) bool { return !d.late }) {
+				continue // those of a quorum are prompt
+			}
+			if diff := cmp.Diff(sighted(words, quorum), merge(slices.Clone(words), quorum)); diff != "" {
+				t.Fatalf("quorum %v, %s (-want +got):\n%s", quorum, told(words), diff)
+			}
+		}
+	}
+	check()
+	for _, x := range all {
+		check(x)
+		for _, y := range all {
+			check(x, y)
+			for _, z := range all {
+				check(x, y, z)
+			}
+		}
+	}
+}
+
+// sighted is what the package comment promises of the words of nodes.
+func sighted(words []verdict, quorum bool) (s lifecycle.Sighting) {
+	with := func(fates ...lifecycle.Fate) func(verdict) bool {
+		return func(d verdict) bool { return slices.Contains(fates, d.fate) }
+	}
+	every := func(words []verdict, f func(verdict) bool) bool {
+		return !slices.ContainsFunc(words, func(d verdict) bool { return !f(d) })
+	}
+	some := func(f func(verdict) bool) *verdict {
+		if i := slices.IndexFunc(words, f); i >= 0 {
+			return &words[i]
+		}
+		return nil
+	}
+	s.Fate = lifecycle.FateUnknown
+	if len(words) == 0 {
+		return s
+	}
+	if quorum && every(words, func(d verdict) bool { return d.passed }) {
+		s.Passed = true
+		return s
+	}
+	prompt := slices.DeleteFunc(slices.Clone(words), func(d verdict) bool { return d.late })
+	if quorum && every(prompt, with(lifecycle.FateIncluded)) {
+		quiet := with(lifecycle.FateUnknown, lifecycle.FateAbsent, lifecycle.FatePooled)
+		words = slices.DeleteFunc(slices.Clone(words), func(d verdict) bool { return d.late && quiet(d) })
+	}
+	agree := func(x verdict) func(verdict) bool {
+		switch x.fate {
+		case lifecycle.FateAbsent, lifecycle.FateExpired: // what has expired is absent
+			return with(lifecycle.FateAbsent, lifecycle.FateExpired)
+		case lifecycle.FatePooled:
+			return with(lifecycle.FatePooled)
+		default:
+			return func(d verdict) bool {
+				alike := d.fate == x.fate && (d.command == nil) == (x.command == nil)
+				if alike && d.command == nil { // nobody knows the block that did it
+					return d.fate == lifecycle.FateDisplaced
+				}
+				return alike && d.in == x.in && d.command.Hash == x.command.Hash
+			}
+		}
+	}
+	var counted []verdict
+	var lead verdict
+	if quorum && every(words, agree(words[0])) {
+		s.Agreed, lead, counted = true, words[0], words
+		if !every(words, with(lead.fate)) {
+			lead = verdict{fate: lifecycle.FateAbsent}
+		}
+		if with(lifecycle.FateIncluded, lifecycle.FateFailed, lifecycle.FateDisplaced, lifecycle.FateExpired)(lead) {
+			s.Depth = math.MaxInt
+			for _, d := range words {
+				if depth := int(d.tip.Height) - int(d.in.Height) + 1; depth < s.Depth {
+					s.Depth, lead.in = depth, d.in
+				}
+			}
+		} else {
+			lead.in = Header{}
+		}
+	} else {
+		var first *verdict
+		for _, fate := range []lifecycle.Fate{lifecycle.FatePooled, lifecycle.FateFailed, lifecycle.FateIncluded} {
+			if d := some(with(fate)); d != nil {
+				first = d
+			}
+		}
+		if first == nil {
+			return s
+		}
+		lead = *first
+		counted = slices.DeleteFunc(slices.Clone(words), func(d verdict) bool { return d.fate != lead.fate })
+	}
+	s.Fate, s.Height, s.StateHash, s.TipSlot = lead.fate, lead.in.Height, lead.in.StateHash, math.MaxUint32
+	if lead.command != nil {
+		s.Hash, s.Nonce, s.Failure = lead.command.Hash, lead.command.Nonce, lead.command.failure()
+	}
+	for _, d := range counted {
+		s.TipSlot = min(s.TipSlot, d.tip.Slot)
+		if s.Agreed && with(lifecycle.FateAbsent, lifecycle.FatePooled, lifecycle.FateExpired)(lead) {
+			s.AccountNext = max(s.AccountNext, d.next)
+		}
+	}
+	return s
+}
+
+func told(words []verdict) (text string) {
+	for _, d := range words {
+		text += fmt.Sprintf("[%v command %v in %s late %v passed %v] ", d.fate, d.command, d.in.StateHash, d.late, d.passed)
+	}
+	return text
+}
