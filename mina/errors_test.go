@@ -169,6 +169,14 @@ func TestErrorText(t *testing.T) {
 	if len(e.Message) > 510 || !utf8.ValidString(e.Message) {
 		t.Errorf("message of %d bytes", len(e.Message))
 	}
+	for n, want := range map[int]int{1: 1, 500: 500, 501: 500 + len("…"), 2000: 500 + len("…")} {
+		if got := shorten(strings.Repeat("x", n)); len(got) != want || !strings.HasPrefix(got, strings.Repeat("x", min(n, 500))) {
+			t.Errorf("%d bytes of %d, want %d", len(got), n, want)
+		}
+	}
+	if e := ClassifySend("one", "two"); e.Message != "one; two" {
+		t.Errorf("told %q", e.Message)
+	}
 	e = &Error{Class: Renonce, Code: "Invalid_nonce", Message: "words", Node: "a:1"}
 	if got, want := e.Error(), "a:1: Invalid_nonce (renonce): words"; got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"mina-sequencer/sequencer/lifecycle"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // slowly runs a test over three nodes in simulated time, and lets end what still goes on.
@@ -112,6 +115,9 @@ func TestSlowNode(t *testing.T) {
 		n.nodes[2].do(func() { n.nodes[2].delay = 0 })
 		<-time.After(time.Minute)
 		n.poll()
+		if c := n.Chain(); c.Synced != 3 {
+			n.Errorf("a node whose look has ended meanwhile is asked anew: %+v", c)
+		}
 		n.nodes[2].do(func() { n.nodes[2].delay = leastGrace / 2 })
 		n.takes(leastGrace/2, "a poll when it is quick again", n.poll)
 	})
@@ -201,4 +207,152 @@ func TestAccountGoesOn(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestGrace: others are waited for three times as long again as enough have taken, within limits.
+func TestGrace(t *testing.T) {
+	t.Parallel()
+	tr := NewTracker(TrackerOptions{})
+	for took, want := range map[time.Duration]time.Duration{
+		0: leastGrace, 50 * time.Millisecond: leastGrace, 100 * time.Millisecond: 300 * time.Millisecond,
+		time.Second: mostGrace, time.Minute: mostGrace,
+	} {
+		if got := tr.grace(took); got != want {
+			t.Errorf("%v after %v, want %v", got, took, want)
+		}
+	}
+}
+
+// TestGraceBeginsOnce: the moment for the others begins with the quorum, and not anew with
+// each that answers in it.
+func TestGraceBeginsOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNet(t, 5, chainOf(10))
+		n.least = leastGrace
+		n.nodes[3].delay, n.nodes[4].hang = 100*time.Millisecond, true // two questions: 200 ms
+		n.takes(leastGrace, "a poll", n.poll)
+		if c := n.Chain(); c.Synced != 4 {
+			t.Errorf("%+v", c)
+		}
+		<-time.After(time.Minute)
+	})
+}
+
+// TestPollerGoes: who polls may go, at once; a node that is being asked is asked to the end,
+// and has told what it says then.
+func TestPollerGoes(t *testing.T) {
+	slowly(t, func(n *net) {
+		n.Watch("a", watchA())
+		n.nodes[2].do(func() { n.nodes[2].delay = time.Second })
+		ctx, cancel := context.WithTimeout(n.Context(), 100*time.Millisecond)
+		defer cancel()
+		n.takes(100*time.Millisecond, "a poll of all, of somebody who goes", func() { n.PollAll(ctx) })
+		<-time.After(time.Minute)
+		n.nodes[2].do(func() { n.nodes[2].hang = true })
+		n.poll()
+		c := n.Chain()
+		if n.views[2].lost != nil || len(c.Lost) != 1 || !errors.Is(c.Lost[0], ErrLate) {
+			n.Errorf("of the node that was slow: %v, %v", n.views[2].lost, c.Lost)
+		}
+	})
+}
+
+// TestOnePoll: one poll or survey is under way at a time; who waits for that may go.
+func TestOnePoll(t *testing.T) {
+	t.Parallel()
+	n := newNet(t, 1, chainOf(10))
+	n.Poll(t.Context())
+	known := n.Chain()
+	n.polling <- struct{}{}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if c := n.Poll(ctx); c.At != known.At {
+		t.Errorf("%+v", c)
+	}
+	if _, err := n.Survey(ctx, []Wanted{{Payer: keyA}}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if len(n.polling) != 1 {
+		t.Error("who went has ended the poll of somebody else")
+	}
+}
+
+// TestElect: who has a vote, to the last block and second, and what an operator is told of
+// the others.
+func TestElect(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	told := func(height, slot uint32, behind time.Duration) said {
+		return said{
+			tip: Header{Height: height, Slot: slot}, slot: 1000, asOf: now.Add(-behind),
+			status: Status{SlotTime: 90 * time.Second, NetworkID: "mina:testnet"},
+		}
+	}
+	fast := told(500, 1000, 0)
+	fast.tip.Slot, fast.status.SlotTime = 990, time.Second
+	older := fast
+	older.tip.Slot = 989
+	for _, tt := range []struct {
+		name   string
+		maxAge time.Duration
+		words  []said
+		want   []string // "" for a vote
+	}{
+		{"as far behind as may be", 0, []said{told(500, 1000, 0), told(497, 997, 0), told(496, 996, 0)},
+			[]string{"", "", "node: tip 496 is behind 500"}},
+		{"told long before", 0, []said{told(500, 1000, 0), told(496, 996, 90*time.Second), told(495, 995, 90*time.Second)},
+			[]string{"", "", "node: tip 495 is behind 500"}},
+		{"as old as may be", 0, []said{told(500, 1000, 0), told(500, 980, 0), told(500, 979, 0)},
+			[]string{"", "", "node: tip is 31m30s old"}},
+		{"as old as is allowed", 3 * time.Minute, []said{told(500, 998, 0), told(500, 997, 0)}, []string{"", "node: tip is 4m30s old"}},
+		{"slots of a second", 0, []said{fast, older}, []string{"", ""}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tr := NewTracker(TrackerOptions{MaxTipAge: tt.maxAge})
+			for _, s := range tt.words {
+				tr.views = append(tr.views, &view{node: &Node{name: "node"}, said: s})
+			}
+			voters := tr.elect()
+			for i, v := range tr.views {
+				got := ""
+				if v.lost != nil {
+					got = v.lost.Error()
+				}
+				if got != tt.want[i] || slices.Contains(voters, v) != (got == "") {
+					t.Errorf("node %d: %q, want %q", i, got, tt.want[i])
+				}
+			}
+		})
+	}
+}
+
+// TestStates: what an operator is shown of each node; those of one host are told apart.
+func TestStates(t *testing.T) {
+	t.Parallel()
+	tr := NewTracker(TrackerOptions{})
+	at := time.Now()
+	for i, name := range []string{"a:1", "b:1", "a:1", "a:1"} {
+		v := &view{node: &Node{name: name}}
+		if i != 1 {
+			v.said = said{
+				tip: Header{Height: uint32(i + 1), Slot: 100}, slot: uint32(100 + i), asOf: at, reorgs: uint64(i), orphaned: uint64(2 * i),
+				status: Status{SlotTime: time.Minute, Highest: 9},
+			}
+		}
+		tr.views = append(tr.views, v)
+	}
+	want := []NodeState{
+		{Name: "a:1", Voting: true, Height: 1, Lag: 8, At: at},
+		{Name: "b:1"},
+		{Name: "a:1#2", Height: 3, Lag: 6, TipAge: 2 * time.Minute, At: at, Reorgs: 2, Orphaned: 4},
+		{Name: "a:1#3", Voting: true, Height: 4, Lag: 5, TipAge: 3 * time.Minute, At: at, Reorgs: 3, Orphaned: 6},
+	}
+	if diff := cmp.Diff(want, tr.states([]*view{tr.views[0], tr.views[3]})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if tr.Any() || !NewTracker(TrackerOptions{Nodes: []*Node{{}}}).Any() {
+		t.Error("there are nodes, or none")
+	}
 }

@@ -35,6 +35,7 @@ func TestSurvey(t *testing.T) {
 		blocks int // read from all nodes together
 	}{
 		{"nothing is new", Wanted{Payer: keyA, From: 9}, nil, nil, 9, 0},
+		{"more is known than the ledger has", Wanted{Payer: keyA, From: 10}, nil, nil, 9, 0},
 		{"one nonce", Wanted{Payer: keyA, From: 8}, nil, []found{{"eight", 8, false, 134}}, 9, 3},
 		{"two nonces", Wanted{Payer: keyA, From: 7}, nil, []found{{"seven", 7, false, 131}, {"eight", 8, false, 134}}, 9, 7},
 		{"no nonce is known", Wanted{Payer: keyA, Whole: true}, nil, []found{{"seven", 7, false, 131}, {"eight", 8, false, 134}}, 9, 36},
@@ -275,5 +276,24 @@ func TestSurveyFails(t *testing.T) {
 	}
 	if got := n.nodes[0].calls["pooledZkappCommands"]; got != 3 {
 		t.Errorf("%d questions for the pools of %d payers", got, len(many))
+	}
+}
+
+// TestLearn: a block is that of the chain by all that is known of it, or none.
+func TestLearn(t *testing.T) {
+	t.Parallel()
+	block := chainOf(3)[1]
+	for name, change := range map[string]func(b *Block){
+		"the same": nil, "of another height": func(b *Block) { b.Height++ }, "in another slot": func(b *Block) { b.Slot++ },
+		"behind another one": func(b *Block) { b.PreviousStateHash = "3N-100" },
+	} {
+		v := &view{node: &Node{name: "node"}, read: map[string]*link{}, landed: map[string][]landed{}}
+		l, told := &link{Header: block.Header}, block
+		if change != nil {
+			change(&told)
+		}
+		if err := v.learn(l, told); (err == nil) != (change == nil) || l.known != (change == nil) || len(v.read) > 0 != (change == nil) {
+			t.Errorf("%s: %v, known %v", name, err, l.known)
+		}
 	}
 }

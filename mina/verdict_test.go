@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -159,4 +160,127 @@ func told(words []verdict) (text string) {
 		text += fmt.Sprintf("[%v command %v in %s late %v passed %v] ", d.fate, d.command, d.in.StateHash, d.late, d.passed)
 	}
 	return text
+}
+
+// TestFindPooled: by a hash that is known before any other, whatever its nonce; a legacy
+// worker's first one from the nonce on, unless one is known to be it.
+func TestFindPooled(t *testing.T) {
+	t.Parallel()
+	of := func(label string, nonce uint32) Command {
+		return Command{Hash: hashOf(label), Payer: keyA, Nonce: nonce}
+	}
+	pool := []Command{of("five", 5), of("seven", 7), of("eight", 8)}
+	for _, tt := range []struct {
+		name  string
+		watch lifecycle.Watch
+		want  string
+	}{
+		{"by the nonce", lifecycle.Watch{Nonce: 7, Legacy: true}, "seven"},
+		{"above the nonce", lifecycle.Watch{Nonce: 6, Legacy: true}, "seven"},
+		{"by a hash below the nonce", lifecycle.Watch{Nonce: 7, Legacy: true, Hashes: []string{hashOf("five")}}, "five"},
+		{"by a hash above it", lifecycle.Watch{Nonce: 5, Legacy: true, Hashes: []string{hashOf("eight")}}, "eight"},
+		{"none so high", lifecycle.Watch{Nonce: 9, Legacy: true}, ""},
+		{"found, and gone", lifecycle.Watch{Nonce: 7, Legacy: true, Found: true, Hashes: []string{hashOf("x")}}, ""},
+		{"found", lifecycle.Watch{Nonce: 7, Legacy: true, Found: true, Hashes: []string{hashOf("x"), hashOf("five")}}, "five"},
+		{"signed here", lifecycle.Watch{Nonce: 7, Hashes: []string{hashOf("x"), hashOf("seven")}}, "seven"},
+		{"signed here, at another nonce", lifecycle.Watch{Nonce: 7, Hashes: []string{hashOf("eight")}}, ""},
+	} {
+		tt.watch.Payer = keyA
+		v := &view{pooledBy: map[string][]Command{keyA: pool}, pooled: map[string]Command{}}
+		for _, c := range pool {
+			v.pooled[c.Hash] = c
+		}
+		got := ""
+		if c := v.findPooled(newWatched(tt.watch)); c != nil {
+			got = c.Hash
+		}
+		if want := tt.want; want != "" && got != hashOf(want) || want == "" && got != "" {
+			t.Errorf("%s: %q, want %s", tt.name, got, want)
+		}
+	}
+	other := lifecycle.Watch{Payer: keyB, Nonce: 7, Hashes: []string{hashOf("seven")}}
+	if c := (&view{pooled: map[string]Command{hashOf("seven"): pool[1]}}).findPooled(newWatched(other)); c != nil {
+		t.Errorf("of another payer: %+v", c)
+	}
+}
+
+// TestAhead: a ledger of a later block says nothing where no block that is read has passed the nonce.
+func TestAhead(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		at     time.Time
+		nonces []uint32
+		want   bool
+	}{
+		{"of the tip", time.Unix(1, 0), nil, false},
+		{"of a later block, and nothing is read", time.Time{}, nil, true},
+		{"what is read is below", time.Time{}, []uint32{5, 6}, true},
+		{"some of it is not", time.Time{}, []uint32{5, 9}, false},
+		{"one at the nonce", time.Time{}, []uint32{7}, false},
+	} {
+		v := &view{ledger: map[string]accountReport{keyA: {next: 9, at: tt.at}}, landed: map[string][]landed{}}
+		for _, nonce := range tt.nonces {
+			v.landed[keyA] = append(v.landed[keyA], landed{&Command{Nonce: nonce}, &link{}})
+		}
+		if got := v.ahead(&watched{Watch: lifecycle.Watch{Payer: keyA, Nonce: 7}}); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+// TestKnows: what the archive tells without a nonce is ours by its hash, or by a memo that we gave it.
+func TestKnows(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, hash, ours, memo string
+		want                   bool
+	}{
+		{"by its hash", "a", "ours", memoOf(t, "other"), true},
+		{"by its memo", "x", "ours", memoOf(t, "ours"), true},
+		{"neither", "x", "ours", memoOf(t, "other"), false},
+		{"we gave it none", "x", "", memoOf(t, ""), false},
+		{"its memo cannot be read", "x", "", "nonsense", false},
+	} {
+		w := &lifecycle.Watch{Hashes: []string{hashOf("a")}, Memo: tt.ours}
+		if got := knows(w, &Command{Hash: hashOf(tt.hash), Memo: tt.memo}); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+// TestTell: what the archive told is as deep as it is by the node that is the furthest behind.
+func TestTell(t *testing.T) {
+	t.Parallel()
+	a := &archived{Command{Hash: "a", Failed: true, Failures: []Failure{{1, []string{"Predicate"}}}}, Header{Height: 100, StateHash: "A"}}
+	for _, heights := range [][]uint32{{110, 112, 111}, {112, 110, 111}, {112, 111, 110}, {110}} {
+		var voters []*view
+		for _, h := range heights {
+			voters = append(voters, &view{said: said{tip: Header{Height: h}}})
+		}
+		want := lifecycle.Sighting{
+			Fate: lifecycle.FateFailed, Agreed: true, Archived: true, Hash: "a", Nonce: 7, Height: 100, StateHash: "A", Depth: 11,
+			Failure: a.command.failure(), TipSlot: 5,
+		}
+		if diff := cmp.Diff(want, a.tell(lifecycle.Sighting{Passed: true, TipSlot: 5}, 7, voters)); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", heights, diff)
+		}
+	}
+	a.command.Failed = false
+	if s := a.tell(lifecycle.Sighting{}, 7, nil); s.Fate != lifecycle.FateIncluded || s.Failure != (lifecycle.Failure{}) {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestWatchIsCopied: who watches may use the list of hashes for something else.
+func TestWatchIsCopied(t *testing.T) {
+	t.Parallel()
+	n := newNet(t, 1, grow(chainOf(10), "", commandA(t)))
+	w := watchA()
+	w.Memo = "not told"
+	n.Watch("a", w)
+	w.Hashes[0] = hashOf("x")
+	if n.Poll(t.Context()); n.Sighting("a").Fate != lifecycle.FateIncluded {
+		t.Errorf("%+v", n.Sighting("a"))
+	}
 }
