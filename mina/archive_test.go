@@ -283,28 +283,28 @@ func TestPastInSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		hash := s.send(ours(0))
-		s.slots(2500)
+		s.slots(2023)
 		k := s.tracker(s.archive)
 		k.Watch("x", lifecycle.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}, Since: 0})
 		polls := 0
 		for ; !k.Sighting("x").Agreed && polls < 10; polls++ {
 			k.Poll(t.Context())
 		}
-		// 2481 blocks are 13 questions, five of them in a poll.
-		if polls != 3 || s.asked != 13 {
+		// 2004 blocks are 11 questions, five of them in a poll.
+		if polls != 3 || s.asked != 11 {
 			t.Errorf("%d polls, %d questions: %+v, %v", polls, s.asked, k.Sighting("x"), k.Chain().Archive)
 		}
 		// Another one, in vain at first.
-		k.Watch("y", lifecycle.Watch{Payer: devnet.Key(payer), Memo: "nobody's", Since: 2400})
+		k.Watch("y", lifecycle.Watch{Payer: devnet.Key(payer), Memo: "nobody's", Since: 1950})
 		for range 9 {
 			k.Poll(t.Context())
 		}
-		if g := k.Sighting("y"); !g.Sought || s.asked != 14 {
+		if g := k.Sighting("y"); !g.Sought || s.asked != 12 {
 			t.Errorf("%d questions: %+v", s.asked, g)
 		}
 		<-time.After(10 * time.Minute)
 		k.Poll(t.Context())
-		if s.asked != 15 {
+		if s.asked != 13 {
 			t.Errorf("%d questions: not searched again", s.asked)
 		}
 	})

@@ -229,49 +229,6 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestKnows: what the archive tells without a nonce is ours by its hash, or by a memo that we gave it.
-func TestKnows(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name, hash, ours, memo string
-		want                   bool
-	}{
-		{"by its hash", "a", "ours", memoOf(t, "other"), true},
-		{"by its memo", "x", "ours", memoOf(t, "ours"), true},
-		{"neither", "x", "ours", memoOf(t, "other"), false},
-		{"we gave it none", "x", "", memoOf(t, ""), false},
-		{"its memo cannot be read", "x", "", "nonsense", false},
-	} {
-		w := &lifecycle.Watch{Hashes: []string{hashOf("a")}, Memo: tt.ours}
-		if got := knows(w, &Command{Hash: hashOf(tt.hash), Memo: tt.memo}); got != tt.want {
-			t.Errorf("%s: %v", tt.name, got)
-		}
-	}
-}
-
-// TestTell: what the archive told is as deep as it is by the node that is the furthest behind.
-func TestTell(t *testing.T) {
-	t.Parallel()
-	a := &archived{Command{Hash: "a", Failed: true, Failures: []Failure{{1, []string{"Predicate"}}}}, Header{Height: 100, StateHash: "A"}}
-	for _, heights := range [][]uint32{{110, 112, 111}, {112, 110, 111}, {112, 111, 110}, {110}} {
-		var voters []*view
-		for _, h := range heights {
-			voters = append(voters, &view{said: said{tip: Header{Height: h}}})
-		}
-		want := lifecycle.Sighting{
-			Fate: lifecycle.FateFailed, Agreed: true, Archived: true, Hash: "a", Nonce: 7, Height: 100, StateHash: "A", Depth: 11,
-			Failure: a.command.failure(), TipSlot: 5,
-		}
-		if diff := cmp.Diff(want, a.tell(lifecycle.Sighting{Passed: true, TipSlot: 5}, 7, voters)); diff != "" {
-			t.Errorf("%v (-want +got):\n%s", heights, diff)
-		}
-	}
-	a.command.Failed = false
-	if s := a.tell(lifecycle.Sighting{}, 7, nil); s.Fate != lifecycle.FateIncluded || s.Failure != (lifecycle.Failure{}) {
-		t.Errorf("%+v", s)
-	}
-}
-
 // TestWatchIsCopied: who watches may use the list of hashes for something else.
 func TestWatchIsCopied(t *testing.T) {
 	t.Parallel()
