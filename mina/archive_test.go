@@ -351,6 +351,16 @@ func TestArchiveNotBelieved(t *testing.T) {
 				t.Errorf("%s, and then well: %+v, %v", name, g, k.Chain().Archive)
 			}
 		}
+		// That there is none is told for as long as it is wanted.
+		without := s.tracker(nil)
+		without.Watch("x", lifecycle.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}})
+		if without.Poll(t.Context()); !errors.Is(without.Chain().Archive, mina.ErrNoArchive) {
+			t.Error(without.Chain().Archive)
+		}
+		without.Forget("x")
+		if without.Poll(t.Context()); without.Chain().Archive != nil {
+			t.Error(without.Chain().Archive)
+		}
 		// Too few nodes: what the archive says alone is nothing.
 		for i := range 2 {
 			if err := s.net.Node(i).SetFaults(devnet.Faults{Status: 503}); err != nil {

@@ -59,6 +59,8 @@ func TestHangingNode(t *testing.T) {
 		c := n.Chain()
 		if c.Synced != 2 || !c.Quorum || c.TipSlot != 1011 || len(c.Lost) != 1 || !errors.Is(c.Lost[0], ErrLate) {
 			n.Errorf("chain %+v", c)
+		} else if want := "node-2:3085: has not answered for 250ms"; c.Lost[0].Error() != want {
+			n.Errorf("%q, want %q", c.Lost[0], want)
 		}
 		for _, d := range n.nodes[:2] {
 			d.set(extend(grow(chainOf(10), "r", Command{Hash: hashOf("x"), Payer: keyA, Nonce: 7, Payment: true}), 2, "r"))
@@ -286,10 +288,13 @@ func TestElect(t *testing.T) {
 			status: Status{SlotTime: 90 * time.Second, NetworkID: "mina:testnet"},
 		}
 	}
-	fast := told(500, 1000, 0)
-	fast.tip.Slot, fast.status.SlotTime = 990, time.Second
-	older := fast
-	older.tip.Slot = 989
+	fast := func(slot uint32, length time.Duration) said {
+		s := told(500, slot, 0)
+		s.status.SlotTime = length
+		return s
+	}
+	other := told(500, 1000, 0)
+	other.status.NetworkID = "mina:other"
 	for _, tt := range []struct {
 		name   string
 		maxAge time.Duration
@@ -303,7 +308,11 @@ func TestElect(t *testing.T) {
 		{"as old as may be", 0, []said{told(500, 1000, 0), told(500, 980, 0), told(500, 979, 0)},
 			[]string{"", "", "node: tip is 31m30s old"}},
 		{"as old as is allowed", 3 * time.Minute, []said{told(500, 998, 0), told(500, 997, 0)}, []string{"", "node: tip is 4m30s old"}},
-		{"slots of a second", 0, []said{fast, older}, []string{"", ""}},
+		{"short slots", 0, []said{fast(900, 100*time.Millisecond), fast(899, 100*time.Millisecond)},
+			[]string{"", "node: tip is 10.1s old"}},
+		{"slots of no length", 0, []said{fast(1000, 0), fast(1, 0)}, []string{"", ""}},
+		{"another network", 0, []said{told(500, 1000, 0), other},
+			[]string{"", `node: is of network "mina:other", not "mina:testnet"`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -59,6 +59,7 @@ func TestSighting(t *testing.T) {
 		{"legacy by an old hash", func(w *lifecycle.Watch) { w.Legacy, w.Since = true, 1012 }, func(c *Command) { c.Nonce = 5 }, 0, lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1011, AccountNext: 7}},
 		{"legacy by an old hash, of the tip", func(w *lifecycle.Watch) { w.Legacy, w.Since = true, 1011 }, func(c *Command) { c.Nonce = 6 }, 0, lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1011, AccountNext: 7}},
 		{"legacy by hash, in a rival of the tip", func(w *lifecycle.Watch) { w.Legacy, w.Since = true, 1011 }, func(*Command) {}, 0, lifecycle.Sighting{Fate: lifecycle.FateIncluded, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 7, TipSlot: 1011}},
+		{"legacy, found, in a rival of the tip", func(w *lifecycle.Watch) { w.Legacy, w.Found, w.Since = true, true, 1011 }, func(*Command) {}, 0, lifecycle.Sighting{Fate: lifecycle.FateIncluded, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 7, TipSlot: 1011}},
 		{"legacy, found, and gone", func(w *lifecycle.Watch) { w.Legacy, w.Found = true, true }, memo("ours"), 0, lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1011, AccountNext: 8}},
 		{"legacy, found by hash", func(w *lifecycle.Watch) { w.Legacy, w.Found = true, true }, func(c *Command) { c.Nonce = 9 }, 0, lifecycle.Sighting{Fate: lifecycle.FateIncluded, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 9, TipSlot: 1011}},
 		{"legacy and a payment", func(w *lifecycle.Watch) { w.Legacy = true }, func(c *Command) { c.Payment = true }, 0, lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1011, AccountNext: 8}},
@@ -184,7 +185,7 @@ func TestLedgerRead(t *testing.T) {
 		// Blocks that no watch needed were not read, and may hold a command.
 		n.nodes[0].set(extend(grow(d.blocks, "", Command{Hash: hashOf("u"), Payer: keyA, Nonce: 20}), 3, ""))
 		d.accounts[keyA] = 21
-		w.Since = 1016
+		w.Since = 1015 // all but the one right above the ledger that was asked
 		n.Watch("a", w)
 		n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1017, AccountNext: 21})
 	})
@@ -206,4 +207,9 @@ func TestLedgerOfTip(t *testing.T) {
 	d.accounts[keyA] = 8
 	d.set(extend(base, 6, "r"))
 	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1016, AccountNext: 8})
+	d.accounts[keyA] = 7
+	d.set(extend(base, 5, "r")) // its last block is gone, and none in its place yet
+	n.see("a", lifecycle.Sighting{
+		Fate: lifecycle.FateExpired, Agreed: true, Depth: 1, Height: 115, StateHash: "3N-115r", TipSlot: 1015, AccountNext: 7,
+	})
 }

@@ -269,6 +269,10 @@ func TestSurveyFails(t *testing.T) {
 	if _, err := n.Survey(t.Context(), wanted); !errors.Is(err, ErrNoQuorum) {
 		t.Errorf("without a quorum: %v", err)
 	}
+	n = newNet(t, 1, chainOf(10))
+	if _, err := n.Survey(t.Context(), []Wanted{{Payer: "nobody"}}); !errors.Is(err, ErrBase58Check) {
+		t.Errorf("what is no key: %v", err)
+	}
 	many := slices.Repeat([]Wanted{{Payer: keyB, From: 0}}, 2*chunk+1)
 	n = newNet(t, 1, chainOf(10))
 	if _, err := n.Survey(t.Context(), many); err != nil {

@@ -159,7 +159,8 @@ func TestVotes(t *testing.T) {
 				n.nodes[1].do(func() { tt.change(n.nodes[1]) })
 				n.see("a", lifecycle.Sighting{Fate: lifecycle.FateIncluded, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1011})
 				c = n.Chain()
-				if c.Synced != 1 || c.Quorum || !errors.Is(c.Err, ErrNoQuorum) || !strings.Contains(c.Err.Error(), tt.reason) {
+				if c.Synced != 1 || c.Quorum || !errors.Is(c.Err, ErrNoQuorum) || !strings.Contains(c.Err.Error(), tt.reason) ||
+					!strings.Contains(c.Err.Error(), "1 of 3, want 2") {
 					t.Errorf("chain %+v", c)
 				}
 				// None at all: what was known of the network stays.

@@ -469,23 +469,55 @@ func TestPoolAfterReorg(t *testing.T) {
 	n.see("a", lifecycle.Sighting{Fate: lifecycle.FatePooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: 1012, AccountNext: 7})
 }
 
-// TestHistoryUnanswered: a node that does not tell its older blocks has no vote.
+// TestHistoryUnanswered: a node that does not tell its older blocks, or those since it was
+// asked last, has no vote until it does.
 func TestHistoryUnanswered(t *testing.T) {
 	t.Parallel()
 	n := newNet(t, 1, chainOf(40))
 	d := n.nodes[0]
-	d.during = func(field string) {
-		if field == "bestChain" && d.calls[field] == 2 {
-			d.status = 503
-		}
-	}
 	n.Watch("a", watchA())
-	if c := n.Poll(t.Context()); c.Quorum {
+	for _, what := range []string{"older ones", "newer ones"} {
+		d.do(func() {
+			clear(d.calls)
+			d.during = func(field string) {
+				if field == "bestChain" && d.calls[field] == 2 {
+					d.status = 503
+				}
+			}
+		})
+		if c := n.Poll(t.Context()); c.Quorum {
+			t.Errorf("%s: %+v", what, c)
+		}
+		d.do(func() { d.status, d.during = 0, nil })
+		if c := n.Poll(t.Context()); !c.Quorum {
+			t.Errorf("%s: %v", what, c.Err)
+		}
+		d.set(extend(d.blocks, 2*window, ""))
+	}
+}
+
+// TestOneBlock: a network that has just begun has one.
+func TestOneBlock(t *testing.T) {
+	t.Parallel()
+	n := newNet(t, 1, chainOf(1))
+	if c := n.Poll(t.Context()); !c.Quorum || c.Slot != 1001 {
 		t.Errorf("%+v", c)
 	}
-	d.do(func() { d.status = 0 })
-	if c := n.Poll(t.Context()); !c.Quorum {
-		t.Error(c.Err)
+}
+
+// TestManyPayers: questions name each payer once, and no more of them than they may.
+func TestManyPayers(t *testing.T) {
+	t.Parallel()
+	n := newNet(t, 1, chainOf(10))
+	for i := range chunk + 1 {
+		payer := EncodeCheck(VersionPublicKey, fmt.Appendf(nil, "%035d", i))
+		for _, nonce := range []uint32{7, 8} {
+			n.Watch(fmt.Sprint(i, nonce), lifecycle.Watch{Payer: payer, Nonce: nonce, Since: 1005, Legacy: true})
+		}
+	}
+	n.Poll(t.Context())
+	if d := n.nodes[0]; d.calls["pooledZkappCommands"] != 2 || d.calls["account"] != 2 {
+		t.Errorf("%v", d.calls)
 	}
 }
 
