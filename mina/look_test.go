@@ -238,6 +238,27 @@ func TestGraceBeginsOnce(t *testing.T) {
 	})
 }
 
+// TestLateStays: a node that takes longer than the others are waited for is late, and is not
+// waited for again before it is quick.
+func TestLateStays(t *testing.T) {
+	slowly(t, func(n *net) {
+		n.poll()
+		n.nodes[2].do(func() { n.nodes[2].delay = 500 * time.Millisecond })
+		n.takes(leastGrace, "the first poll", n.poll)
+		<-time.After(time.Minute)
+		n.takes(0, "the second", n.poll)
+		<-time.After(time.Minute)
+		// What is watched only now it has not been asked for: it says nothing of it.
+		n.nodes[2].do(func() { n.nodes[2].hang = true })
+		n.poll()
+		n.Watch("a", watchA())
+		n.poll()
+		if s := n.Sighting("a"); s.Agreed || s.Fate != lifecycle.FateUnknown {
+			n.Errorf("%+v", s)
+		}
+	})
+}
+
 // TestPollerGoes: who polls may go, at once; a node that is being asked is asked to the end,
 // and has told what it says then.
 func TestPollerGoes(t *testing.T) {

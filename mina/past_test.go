@@ -18,6 +18,7 @@ import (
 type annals struct {
 	fork  uint32      // below it what it tells is of another chain; 0 for none
 	asked [][2]uint32 // from, and up to and including
+	holds map[uint32][]Command
 }
 
 func (a *annals) name(height uint32) string {
@@ -47,8 +48,12 @@ func (a *annals) RoundTrip(r *http.Request) (*http.Response, error) {
 		if h == a.fork {
 			parent = fmt.Sprint("block-", h-1)
 		}
+		zkapps := []map[string]any{}
+		for _, c := range a.holds[h] {
+			zkapps = append(zkapps, map[string]any{"hash": c.Hash, "feePayer": c.Payer, "memo": c.Memo, "status": "applied"})
+		}
 		blocks = append(blocks, map[string]any{
-			"blockHeight": h, "stateHash": a.name(h), "parentHash": parent, "transactions": map[string]any{"zkappCommands": []any{}},
+			"blockHeight": h, "stateHash": a.name(h), "parentHash": parent, "transactions": map[string]any{"zkappCommands": zkapps},
 		})
 	}
 	rec := httptest.NewRecorder()
@@ -108,6 +113,35 @@ func TestPastReads(t *testing.T) {
 	w.soughtAt = time.Now()
 	if newPast([]*watched{w}, []*view{floor(9, "x")}) != nil {
 		t.Error("it was searched just now")
+	}
+}
+
+// TestPastFinds: each watch gets what is its own, the latest of it, and nothing of another payer.
+func TestPastFinds(t *testing.T) {
+	t.Parallel()
+	of := func(payer, label, memo string) Command {
+		return Command{Hash: hashOf(label), Payer: payer, Memo: memoOf(t, memo)}
+	}
+	source := &annals{holds: map[uint32][]Command{
+		95: {of(keyB, "b", "theirs")}, 90: {of(keyA, "a", "ours"), of(keyB, "x", "ours")}, 85: {of(keyA, "earlier", "ours")},
+	}}
+	a := newWatched(lifecycle.Watch{Payer: keyA, Memo: "ours"})
+	b := newWatched(lifecycle.Watch{Payer: keyB, Hashes: []string{hashOf("b")}, Memo: "not told"})
+	none := newWatched(lifecycle.Watch{Payer: offX2, Memo: "ours"})
+	all := []*watched{none, a, b}
+	for _, w := range all {
+		w.sighting.Passed = true
+	}
+	p := newPast(all, []*view{{said: said{floor: Header{Height: 100, Slot: 5000, StateHash: "block-100"}}}})
+	archive := NewArchive("http://archive", NodeOptions{Client: &http.Client{Transport: source}})
+	if done, err := p.read(t.Context(), archive); !done || err != nil {
+		t.Fatal(done, err)
+	}
+	if none.archived != nil || a.archived == nil || b.archived == nil {
+		t.Fatalf("%+v, %+v, %+v", none.archived, a.archived, b.archived)
+	}
+	if a.archived.command.Hash != hashOf("a") || a.archived.in.Height != 90 || b.archived.command.Hash != hashOf("b") || b.archived.in.Height != 95 {
+		t.Errorf("%+v, %+v", a.archived, b.archived)
 	}
 }
 

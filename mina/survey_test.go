@@ -39,6 +39,11 @@ func TestSurvey(t *testing.T) {
 		{"one nonce", Wanted{Payer: keyA, From: 8}, nil, []found{{"eight", 8, false, 134}}, 9, 3},
 		{"two nonces", Wanted{Payer: keyA, From: 7}, nil, []found{{"seven", 7, false, 131}, {"eight", 8, false, 134}}, 9, 7},
 		{"no nonce is known", Wanted{Payer: keyA, Whole: true}, nil, []found{{"seven", 7, false, 131}, {"eight", 8, false, 134}}, 9, 36},
+		{"no nonce is known, and the ledger has one", Wanted{Payer: keyA, Whole: true}, func(nodes []*daemon) {
+			for _, d := range nodes {
+				d.accounts[keyA] = 1
+			}
+		}, []found{{"seven", 7, false, 131}, {"eight", 8, false, 134}}, 1, 36},
 		{"never used", Wanted{Payer: keyB, Whole: true}, nil, nil, 0, 0},
 		{"not in the chain", Wanted{Payer: keyA, From: 6}, nil, []found{{"seven", 7, false, 131}, {"eight", 8, false, 134}}, 9, 36},
 		{"pool of one node", Wanted{Payer: keyA, From: 9}, func(nodes []*daemon) {
@@ -46,6 +51,10 @@ func TestSurvey(t *testing.T) {
 		}, []found{{"nine", 9, true, 0}, {"ten", 10, true, 0}}, 9, 0},
 		{"in the pool of one, in a block of the other", Wanted{Payer: keyA, From: 8}, func(nodes []*daemon) {
 			nodes[0].pool = []Command{of("eight", 8)}
+		}, []found{{"eight", 8, false, 134}}, 9, 3},
+		{"in the pool of one that is behind, in a block of the others", Wanted{Payer: keyA, From: 8}, func(nodes []*daemon) {
+			nodes[0].set(with[:33])
+			nodes[0].accounts[keyA], nodes[0].pool = 8, []Command{of("eight", 8)}
 		}, []found{{"eight", 8, false, 134}}, 9, 3},
 		{"one node is behind", Wanted{Payer: keyA, From: 8}, func(nodes []*daemon) {
 			nodes[0].set(with[:33])
@@ -95,6 +104,10 @@ func TestSurvey(t *testing.T) {
 			}
 			if blocks != tt.blocks {
 				t.Errorf("%d blocks read, want %d", blocks, tt.blocks)
+			}
+			// Of the ten that are known 1, 2, 4 and 3; of those below 1, 2, 4, 8, 10 and 1.
+			if questions := n.nodes[0].calls["block"]; blocks == 36 && questions != 10 {
+				t.Errorf("%d questions for %d blocks", questions, blocks)
 			}
 		})
 	}
@@ -260,6 +273,21 @@ func TestSurveyWithout(t *testing.T) {
 	})
 }
 
+// TestSurveySlow: a slow node is waited for: what it alone shows may be ours.
+func TestSurveySlow(t *testing.T) {
+	slowly(t, func(n *net) {
+		n.poll()
+		c := commandA(t)
+		n.nodes[2].do(func() { n.nodes[2].delay, n.nodes[2].pool = time.Second, []Command{c} })
+		n.takes(3*time.Second, "a survey", func() { // a question for the chain, two for the payer
+			all, err := n.Survey(n.Context(), []Wanted{{Payer: keyA, From: 7}})
+			if err != nil || len(all[keyA].Commands) != 1 || !all[keyA].Commands[0].Pooled {
+				n.Errorf("%+v, %v", all, err)
+			}
+		})
+	})
+}
+
 // TestSurveyFails: without a quorum there is none. Questions are as large as they may be.
 func TestSurveyFails(t *testing.T) {
 	t.Parallel()
@@ -272,6 +300,17 @@ func TestSurveyFails(t *testing.T) {
 	n = newNet(t, 1, chainOf(10))
 	if _, err := n.Survey(t.Context(), []Wanted{{Payer: "nobody"}}); !errors.Is(err, ErrBase58Check) {
 		t.Errorf("what is no key: %v", err)
+	} else if !n.views[0].failedLast.IsZero() {
+		t.Error("that is not the node's failure")
+	}
+	n = newNet(t, 1, chainOf(10))
+	n.nodes[0].during = func(field string) {
+		if n.nodes[0].status = 0; field == "block" {
+			n.nodes[0].status = 503
+		}
+	}
+	if _, err := n.Survey(t.Context(), []Wanted{{Payer: keyA, Whole: true}}); class(err) != Transport {
+		t.Errorf("a node that tells no block: %v", err)
 	}
 	many := slices.Repeat([]Wanted{{Payer: keyB, From: 0}}, 2*chunk+1)
 	n = newNet(t, 1, chainOf(10))

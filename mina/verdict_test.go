@@ -229,6 +229,46 @@ func TestAhead(t *testing.T) {
 	}
 }
 
+// TestSpent: a nonce that no block read has is displaced from the block on behind the one at
+// which that was noticed, where that is still on the chain; not by a ledger that runs ahead.
+func TestSpent(t *testing.T) {
+	t.Parallel()
+	chain := chainOf(10)
+	at := func(i int, fork string) Header {
+		h := chain[i].Header
+		h.StateHash += fork
+		return h
+	}
+	above := Header{Height: 111, StateHash: "3N-111"}
+	for _, tt := range []struct {
+		name    string
+		noticed Header
+		ahead   bool
+		from    string // the block that it is displaced from, "" for none
+		then    Header // what is noted
+	}{
+		{"noticed now", Header{}, false, "", at(9, "")},
+		{"noticed before", at(4, ""), false, "3N-106", at(4, "")},
+		{"noticed at the oldest block", at(0, ""), false, "3N-102", at(0, "")},
+		{"noticed at the tip", at(9, ""), false, "", at(9, "")},
+		{"at one that is orphaned", at(4, "r"), false, "", at(9, "")},
+		{"at one that is let go of", Header{Height: 100, StateHash: "3N-100"}, false, "", at(9, "")},
+		{"at one above the tip", above, false, "", at(9, "")},
+		{"of a ledger that is ahead", at(4, ""), true, "", Header{}},
+	} {
+		v := viewOf(chain)
+		v.ledger = map[string]accountReport{keyA: {next: 8, in: v.tip(), at: time.Unix(1, 0)}}
+		if tt.ahead {
+			v.ledger[keyA] = accountReport{next: 8, in: v.tip()}
+		}
+		w := newWatched(lifecycle.Watch{Payer: keyA, Nonce: 7})
+		in, fate := v.spent(w, tt.noticed)
+		if in.StateHash != tt.from || (fate == lifecycle.FateDisplaced) != (tt.from != "") || w.noticed[v] != tt.then {
+			t.Errorf("%s: %v from %q, noticed at %q", tt.name, fate, in.StateHash, w.noticed[v].StateHash)
+		}
+	}
+}
+
 // TestWatchIsCopied: who watches may use the list of hashes for something else.
 func TestWatchIsCopied(t *testing.T) {
 	t.Parallel()

@@ -458,15 +458,65 @@ func TestPoolAfterReorg(t *testing.T) {
 	d := n.nodes[0]
 	d.do(func() {
 		d.blocks, d.pool = extend(base, 2, "r"), []Command{commandA(t)}
+		clear(d.calls)
 		d.during = func(field string) {
-			if field == "bestChain" {
-				d.status, d.during = 0, func(string) { d.status = 503 }
+			if d.status = 0; field == "pooledZkappCommands" && d.calls["bestChain"] > 0 {
+				d.status = 503
 			}
 		}
 	})
 	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateUnknown})
 	d.do(func() { d.status, d.during = 0, nil })
 	n.see("a", lifecycle.Sighting{Fate: lifecycle.FatePooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: 1012, AccountNext: 7})
+}
+
+// TestPoolAfterDeepReorg: the pool is asked for again after any reorganisation: one that is
+// deeper than the first question shows, and one that is seen while older blocks are asked for.
+func TestPoolAfterDeepReorg(t *testing.T) {
+	t.Parallel()
+	base := chainOf(30)
+	for name, older := range map[string]bool{"deep": false, "beside older blocks": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fork := 5
+			if older {
+				fork = 28
+			}
+			n := newNet(t, 1, extend(grow(base[:fork], "", commandA(t)), 29-fork, ""))
+			d := n.nodes[0]
+			w := watchA()
+			if w.ValidUntil = 0; older {
+				w.Since = 1027
+			}
+			n.Watch("a", w)
+			n.Poll(t.Context())
+			if s := n.Sighting("a"); s.Fate != lifecycle.FateIncluded {
+				t.Fatalf("%+v", s)
+			}
+			if older {
+				n.Watch("old", lifecycle.Watch{Payer: keyB, Since: 1003})
+			}
+			d.do(func() {
+				d.blocks = extend(base[:fork], 30-fork+1, "r")
+				d.during = func(field string) {
+					if field == "bestChain" {
+						d.pool = []Command{commandA(t)}
+					}
+				}
+			})
+			n.see("a", lifecycle.Sighting{Fate: lifecycle.FatePooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: 1031, AccountNext: 7})
+		})
+	}
+}
+
+// TestPruneNothing: what has nothing to let go of still knows that there is nothing older.
+func TestPruneNothing(t *testing.T) {
+	t.Parallel()
+	v := viewOf(chainOf(10))
+	v.keep, v.whole = 10, true
+	if v.prune(2000); len(v.links) != 10 || !v.whole {
+		t.Errorf("%d links, whole %v", len(v.links), v.whole)
+	}
 }
 
 // TestHistoryUnanswered: a node that does not tell its older blocks, or those since it was
