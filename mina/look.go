@@ -76,7 +76,7 @@ func (t *Tracker) collect(v *view) {
 		}
 		w.words[v] = v.judge(w)
 	}
-	t.changed = t.changed || v.moved
+	t.changed, v.moved = t.changed || v.moved, false
 }
 
 // lookAll has every node asked, and waits for as many as are enough: those that are

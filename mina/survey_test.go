@@ -340,3 +340,30 @@ func TestLearn(t *testing.T) {
 		}
 	}
 }
+
+// TestSurveyMovesChain: what a survey has seen move is judged anew by the next poll.
+func TestSurveyMovesChain(t *testing.T) {
+	t.Parallel()
+	base := chainOf(10)
+	one, other := extend(grow(base, "", commandA(t)), 3, ""), extend(grow(base, "r", commandA(t)), 3, "r")
+	n := newNet(t, 1, other)
+	d := n.nodes[0]
+	d.accounts[keyB] = 1
+	n.Watch("a", watchA())
+	n.Poll(t.Context())
+	d.set(one)
+	n.Poll(t.Context())
+	d.do(func() {
+		d.during = func(field string) {
+			if field == "account" {
+				d.blocks, d.during = other, nil
+			}
+		}
+	})
+	if _, err := n.Survey(t.Context(), []Wanted{{Payer: keyB, Whole: true}}); class(err) != Transport {
+		t.Errorf("its chain was reorganised: %v", err)
+	}
+	n.see("a", lifecycle.Sighting{
+		Fate: lifecycle.FateIncluded, Agreed: true, Depth: 4, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111r", TipSlot: 1014,
+	})
+}

@@ -55,7 +55,7 @@ type view struct {
 	pooled   map[string]Command       // the watched hashes that are in the pool
 	pooledBy map[string][]Command     // the commands of legacy payers that are in the pool
 	ledger   map[string]accountReport // of payers with an open watch, and that had one
-	moved    bool                     // the last look changed links or read
+	moved    bool                     // links or read have changed since a look was taken in
 	reorgs   uint64                   // times that blocks were orphaned
 	orphaned uint64                   // those blocks
 }
@@ -97,7 +97,6 @@ func (v *view) tip() Header {
 func (v *view) poll(ctx context.Context, watches []*watched) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*v.node.timeout)
 	defer cancel()
-	v.moved = false
 	need := uint32(math.MaxUint32)
 	for _, w := range watches {
 		need = min(need, w.Since)

@@ -587,3 +587,37 @@ func TestBackAndForth(t *testing.T) {
 		})
 	}
 }
+
+// TestMovedUnheard: what moved in a look that failed has moved for the next one, too. Here a
+// node leaves the chain of the others, for blocks that it has told before.
+func TestMovedUnheard(t *testing.T) {
+	t.Parallel()
+	base := chainOf(10)
+	one, other := extend(grow(base, "", commandA(t)), 3, ""), extend(grow(base, "r", commandA(t)), 3, "r")
+	n := newNet(t, 3, base)
+	n.Watch("a", watchA())
+	n.Watch("b", lifecycle.Watch{Payer: keyB, Hashes: []string{hashOf("b")}, Since: 1005}) // for which there is something to ask
+	for _, chain := range [][]Block{other, one} {
+		n.Poll(t.Context())
+		for _, d := range n.nodes {
+			d.set(chain)
+		}
+	}
+	in := lifecycle.Sighting{
+		Fate: lifecycle.FateIncluded, Agreed: true, Depth: 4, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1014,
+	}
+	n.see("a", in)
+	d := n.nodes[2]
+	d.set(other)
+	d.do(func() {
+		d.during = func(field string) {
+			if field == "bestChain" { // and what comes behind it is not answered
+				d.during = func(string) { d.status = 503 }
+			}
+		}
+	})
+	n.see("a", in) // by the two others
+	d.do(func() { d.status, d.during = 0, nil })
+	in.Agreed, in.Depth = false, 0
+	n.see("a", in)
+}
