@@ -1,6 +1,8 @@
 package mina
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -105,6 +107,31 @@ func TestClassifySeveral(t *testing.T) {
 			t.Errorf("%q: %v, want %s", tt.messages, e, tt.class)
 		}
 	}
+	// Of two that are as grave the first is named.
+	const dear, spent = `Couldn't send zkApp command: ["Insufficient_replace_fee"]`, `Couldn't send zkApp command: ["Insufficient_fee","Insufficient_replace_fee"]`
+	for want, messages := range map[string][]string{
+		"Insufficient_fee": {spent}, "Insufficient_replace_fee": {dear, cheap},
+	} {
+		if e := ClassifySend(messages...); e.Code != want {
+			t.Errorf("%q: %v, want %s", messages, e, want)
+		}
+	}
+	classes := []Class{Permanent, Operator, Reprove, Renonce, RaiseFee, Resend, Transport}
+	if !slices.IsSortedFunc(classes, func(a, b Class) int { return cmp.Or(b.gravity()-a.gravity(), 1) }) {
+		t.Error("they are not in order, gravest first")
+	}
+}
+
+// TestIsToken: what a node says is a code only if it is one short word.
+func TestIsToken(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]bool{
+		"": false, "Predicate": true, "two words": false, "Über": false, strings.Repeat("x", 80): true, strings.Repeat("x", 81): false,
+	} {
+		if got := isToken(word); got != want {
+			t.Errorf("%q: %v", word, got)
+		}
+	}
 }
 
 func TestClassifyFailures(t *testing.T) {
@@ -173,6 +200,9 @@ func TestErrorText(t *testing.T) {
 		if got := shorten(strings.Repeat("x", n)); len(got) != want || !strings.HasPrefix(got, strings.Repeat("x", min(n, 500))) {
 			t.Errorf("%d bytes of %d, want %d", len(got), n, want)
 		}
+	}
+	if got := shorten("a\xffb"); !utf8.ValidString(got) {
+		t.Errorf("%q", got)
 	}
 	if e := ClassifySend("one", "two"); e.Message != "one; two" {
 		t.Errorf("told %q", e.Message)

@@ -130,6 +130,35 @@ func TestMemo(t *testing.T) {
 	}
 }
 
+// TestDecodeCheck: what is of another kind or length is told as what it is.
+func TestDecodeCheck(t *testing.T) {
+	t.Parallel()
+	payload := []byte("a payload of 24 bytes...")
+	good := EncodeCheck(0x1a, payload)
+	if got, err := DecodeCheck(0x1a, len(payload), good); err != nil || string(got) != string(payload) {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, tt := range []struct {
+		text, want string
+	}{
+		{EncodeCheck(0x1b, payload), "version 0x1b instead of 0x1a"},
+		{EncodeCheck(0x1a, payload[1:]), "28 bytes instead of 29"},
+		{good[:10] + "0" + good[11:], "base58"},
+		{good[:10] + "z" + good[11:], "wrong checksum"},
+		{strings.Repeat("1", 42), "42 characters are too many"},
+		{strings.Repeat("1", 41), "41 bytes instead of 29"},
+	} {
+		if got, err := DecodeCheck(0x1a, len(payload), tt.text); !errors.Is(err, ErrBase58Check) || !strings.Contains(err.Error(), tt.want) || got != nil {
+			t.Errorf("%s: %q, %v, want %s", tt.text, got, err, tt.want)
+		}
+	}
+	// No text of this length is too long, whatever is in it.
+	highest := EncodeCheck(0xff, []byte(strings.Repeat("\xff", len(payload))))
+	if _, err := DecodeCheck(0xff, len(payload), highest); err != nil {
+		t.Errorf("%d characters: %v", len(highest), err)
+	}
+}
+
 func TestAmounts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]uint64{
@@ -144,7 +173,7 @@ func TestAmounts(t *testing.T) {
 		"", ".", "1.", ".5", "-1", "+1", "1e9", "0.0000000001", "1,5", " 1", "1 ", "1.2.3", "0x1", "١",
 		"18446744073.709551616", strings.Repeat("9", 100),
 	} {
-		if got, err := FeeFromMina(text); !errors.Is(err, ErrAmount) {
+		if got, err := FeeFromMina(text); !errors.Is(err, ErrAmount) || got != 0 {
 			t.Errorf("FeeFromMina(%q) = %d, %v", text, got, err)
 		}
 	}

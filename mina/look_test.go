@@ -3,8 +3,10 @@ package mina
 import (
 	"context"
 	"errors"
+	"fmt"
 	"mina-sequencer/sequencer/lifecycle"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -381,5 +383,78 @@ func TestStates(t *testing.T) {
 	}
 	if tr.Any() || !NewTracker(TrackerOptions{Nodes: []*Node{{}}}).Any() {
 		t.Error("there are nodes, or none")
+	}
+}
+
+// TestClockSlot: the slot by the clock, and when slot 0 would have begun, of what a node tells.
+func TestClockSlot(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	tip := Header{Slot: 1010, Epoch: 2, EpochSlot: 10} // slot 0 of the fork is slot 800
+	at := func(ago time.Duration) Status {
+		return Status{Genesis: now.Add(-ago), SlotTime: time.Minute, SlotsPerEpoch: 100}
+	}
+	with := func(s Status, change func(s *Status)) Status {
+		change(&s)
+		return s
+	}
+	for _, tt := range []struct {
+		name   string
+		status Status
+		tip    Header
+		slot   uint32
+		zero   time.Time
+	}{
+		{"told", at(time.Hour), tip, 860, now.Add(-time.Hour - 800*time.Minute)},
+		{"the fork begins now", at(0), tip, 800, now.Add(-800 * time.Minute)},
+		{"it is still to come", at(-time.Minute), tip, 0, now.Add(time.Minute - 800*time.Minute)},
+		{"the first fork", at(time.Hour), Header{Slot: 210, Epoch: 2, EpochSlot: 10}, 60, now.Add(-time.Hour)},
+		{"the tip is below its place", at(time.Hour), Header{Slot: 209, Epoch: 2, EpochSlot: 10}, 60, time.Time{}},
+		{"no genesis time", with(at(0), func(s *Status) { s.Genesis = time.Time{} }), tip, 0, time.Time{}},
+		{"no slot length", with(at(time.Hour), func(s *Status) { s.SlotTime = 0 }), tip, 0, time.Time{}},
+		{"no epochs", with(at(time.Hour), func(s *Status) { s.SlotsPerEpoch = 0 }), tip, 1060, time.Time{}},
+		{"epochs of one slot", with(at(time.Hour), func(s *Status) { s.SlotsPerEpoch = 1 }), Header{Slot: 812, Epoch: 12}, 860, now.Add(-time.Hour - 800*time.Minute)},
+	} {
+		v := &view{status: tt.status, asOf: now, links: []*link{{Header: tt.tip}}}
+		if got := v.clockSlot(); got != tt.slot {
+			t.Errorf("%s: slot %d, want %d", tt.name, got, tt.slot)
+		}
+		if got := tt.status.Zero(tt.tip); !got.Equal(tt.zero) {
+			t.Errorf("%s: slot 0 began at %v, want %v", tt.name, got, tt.zero)
+		}
+	}
+}
+
+// TestOffersTold: what a node does not tell is no size and no offer; nodes without a vote are
+// not asked, and the pool only where more lies in it than a block takes.
+func TestOffersTold(t *testing.T) {
+	t.Parallel()
+	const some = `{"data":{"daemonStatus":{"metrics":{"transactionPoolSize":"%d"}},"pooledZkappCommands":%s}}`
+	for _, tt := range []struct {
+		name, raw string
+		size      int
+		offers    bool
+		fails     bool
+	}{
+		{"as many as a block takes", fmt.Sprintf(some, lifecycle.BlockTakes, "null"), lifecycle.BlockTakes, false, false},
+		{"one more", fmt.Sprintf(some, lifecycle.BlockTakes+1, "[]"), lifecycle.BlockTakes + 1, true, false},
+		{"one more, and no pool", fmt.Sprintf(some, lifecycle.BlockTakes+1, "null"), 0, false, true},
+		{"no status", `{"data":{"daemonStatus":null}}`, 0, false, true},
+		{"no metrics", `{"data":{"daemonStatus":{"metrics":null}}}`, 0, false, true},
+	} {
+		n := newNet(t, 3, chainOf(10))
+		n.nodes[0].sync = "BOOTSTRAP"
+		n.Poll(t.Context())
+		n.nodes[0].do(func() { n.nodes[0].raw = fmt.Sprintf(some, 1, "null") })
+		for _, d := range n.nodes[1:] {
+			d.do(func() { d.raw = tt.raw })
+		}
+		size, offers, err := n.Offers(t.Context(), func(string) bool { return false })
+		if size != tt.size || (offers != nil) != tt.offers || (err != nil) != tt.fails {
+			t.Errorf("%s: %d, %v, %v", tt.name, size, offers, err)
+		}
+		if tt.fails && (!errors.Is(err, ErrNoQuorum) || !strings.Contains(err.Error(), "not in the answer")) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
 	}
 }
