@@ -117,7 +117,7 @@ func TestClassifySeveral(t *testing.T) {
 		}
 	}
 	classes := []Class{Permanent, Operator, Reprove, Renonce, RaiseFee, Resend, Transport}
-	if !slices.IsSortedFunc(classes, func(a, b Class) int { return cmp.Or(b.gravity()-a.gravity(), 1) }) {
+	if !slices.IsSortedFunc(classes, func(a, b Class) int { return cmp.Or(b.gravity()-a.gravity(), -1) }) {
 		t.Error("they are not in order, gravest first")
 	}
 }

@@ -240,6 +240,20 @@ func TestGraceBeginsOnce(t *testing.T) {
 	})
 }
 
+// TestLongLook: a look takes no longer than two calls may.
+func TestLongLook(t *testing.T) {
+	slowly(t, func(n *net) {
+		n.Watch("a", watchA())
+		for _, d := range n.nodes {
+			d.delay = defaultTimeout * 9 / 10
+		}
+		n.takes(2*defaultTimeout, "a poll", n.poll)
+		if c := n.Chain(); c.Quorum {
+			n.Errorf("%+v", c)
+		}
+	})
+}
+
 // TestLateStays: a node that takes longer than the others are waited for is late, and is not
 // waited for again before it is quick.
 func TestLateStays(t *testing.T) {
@@ -452,6 +466,9 @@ func TestOffersTold(t *testing.T) {
 		size, offers, err := n.Offers(t.Context(), func(string) bool { return false })
 		if size != tt.size || (offers != nil) != tt.offers || (err != nil) != tt.fails {
 			t.Errorf("%s: %d, %v, %v", tt.name, size, offers, err)
+		}
+		if size, err := n.Tracker.nodes[1].PoolSize(t.Context()); err != nil && size != 0 {
+			t.Errorf("%s: %d beside %v", tt.name, size, err)
 		}
 		if tt.fails && (!errors.Is(err, ErrNoQuorum) || !strings.Contains(err.Error(), "not in the answer")) {
 			t.Errorf("%s: %v", tt.name, err)

@@ -117,6 +117,22 @@ func TestNodesDiffer(t *testing.T) {
 	}
 }
 
+func TestNewTracker(t *testing.T) {
+	t.Parallel()
+	nodes := []*Node{{}, {}, {}, {}}
+	for _, tt := range []struct{ quorum, depth, wantQuorum, wantKeep int }{
+		{0, 15, 3, 15 + window}, {-1, 0, 3, window}, {1, -1, 1, window}, {4, 1, 4, 1 + window},
+	} {
+		tr := NewTracker(TrackerOptions{Nodes: nodes, Quorum: tt.quorum, Depth: tt.depth})
+		if tr.quorum != tt.wantQuorum || tr.views[3].keep != tt.wantKeep || tr.patience != mostGrace || tr.least != leastGrace {
+			t.Errorf("%+v: %d of them, %d blocks, %v, %v", tt, tr.quorum, tr.views[3].keep, tr.patience, tr.least)
+		}
+		if c := tr.Chain(); c.Quorum || !errors.Is(c.Err, ErrNoQuorum) {
+			t.Errorf("before it has asked: %+v", c)
+		}
+	}
+}
+
 func TestVotes(t *testing.T) {
 	t.Parallel()
 	base := chainOf(10)
@@ -125,7 +141,7 @@ func TestVotes(t *testing.T) {
 		change func(d *daemon)
 		reason string
 	}{
-		{"bootstrapping", func(d *daemon) { d.sync = "BOOTSTRAP" }, "BOOTSTRAP"},
+		{"bootstrapping", func(d *daemon) { d.sync = "BOOTSTRAP" }, ":3085: BOOTSTRAP: node is not synced"},
 		{"catching up", func(d *daemon) { d.sync = "CATCHUP" }, "CATCHUP"},
 		{"gateway error", func(d *daemon) { d.status = 503 }, "503"},
 		{"nonsense", func(d *daemon) { d.raw = "<html>" }, "reading the answer"},

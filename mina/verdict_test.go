@@ -269,6 +269,18 @@ func TestSpent(t *testing.T) {
 	}
 }
 
+// TestExpiredLongAgo: the first block behind the last slot is what decides, or the oldest that is known.
+func TestExpiredLongAgo(t *testing.T) {
+	t.Parallel()
+	for until, want := range map[uint32]string{0: "", 1: "3N-101", 1000: "3N-101", 1001: "3N-102", 1009: "3N-110", 1010: ""} {
+		v := viewOf(chainOf(10))
+		d := v.judge(newWatched(lifecycle.Watch{Payer: keyA, Nonce: 7, ValidUntil: until}))
+		if (d.fate == lifecycle.FateExpired) != (want != "") || d.in.StateHash != want {
+			t.Errorf("until %d: %v from %q on, want %q", until, d.fate, d.in.StateHash, want)
+		}
+	}
+}
+
 // TestWatchIsCopied: who watches may use the list of hashes for something else.
 func TestWatchIsCopied(t *testing.T) {
 	t.Parallel()

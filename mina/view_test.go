@@ -517,6 +517,10 @@ func TestPruneNothing(t *testing.T) {
 	if v.prune(2000); len(v.links) != 10 || !v.whole {
 		t.Errorf("%d links, whole %v", len(v.links), v.whole)
 	}
+	v.keep = 9
+	if v.prune(2000); len(v.links) != 9 || v.whole {
+		t.Errorf("%d links, whole %v", len(v.links), v.whole)
+	}
 }
 
 // TestHistoryUnanswered: a node that does not tell its older blocks, or those since it was
