@@ -310,6 +310,41 @@ func TestPastInSteps(t *testing.T) {
 	})
 }
 
+// TestPastWithoutQuorum: what the archive tells when too few nodes are left is nothing.
+func TestPastWithoutQuorum(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		hash := s.send(ours(0))
+		s.slots(2023)
+		k := s.tracker(s.archive)
+		k.Watch("x", lifecycle.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}, Since: 0})
+		k.Poll(t.Context())
+		k.Poll(t.Context())
+		if c := k.Chain(); !c.Searching || !c.Quorum {
+			t.Fatalf("%+v", c)
+		}
+		for i := range 2 {
+			if err := s.net.Node(i).SetFaults(devnet.Faults{Status: 503}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		k.Poll(t.Context())
+		if g, c := k.Sighting("x"), k.Chain(); c.Searching || c.Quorum || g.Agreed || g.Archived {
+			t.Errorf("%+v, %+v", g, c)
+		}
+		for i := range 2 {
+			if err := s.net.Node(i).SetFaults(devnet.Faults{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		k.Poll(t.Context())
+		if g := k.Sighting("x"); !g.Agreed || !g.Archived || g.Hash != hash {
+			t.Errorf("%+v", g)
+		}
+	})
+}
+
 // TestArchiveNotBelieved: an archive that is not that of the nodes' chain, or
 // cannot be asked, settles nothing; when it can, it does.
 func TestArchiveNotBelieved(t *testing.T) {

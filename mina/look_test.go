@@ -262,8 +262,15 @@ func TestLateStays(t *testing.T) {
 		n.nodes[2].do(func() { n.nodes[2].delay = 500 * time.Millisecond })
 		n.takes(leastGrace, "the first poll", n.poll)
 		<-time.After(time.Minute)
+		asked := 0
+		n.nodes[2].do(func() { asked = n.nodes[2].calls["daemonStatus"] })
 		n.takes(0, "the second", n.poll)
 		<-time.After(time.Minute)
+		n.nodes[2].do(func() {
+			if got := n.nodes[2].calls["daemonStatus"]; got != asked+1 {
+				n.Errorf("it was asked %d times in the second, want once", got-asked)
+			}
+		})
 		// What is watched only now it has not been asked for: it says nothing of it.
 		n.nodes[2].do(func() { n.nodes[2].hang = true })
 		n.poll()
@@ -273,6 +280,46 @@ func TestLateStays(t *testing.T) {
 			n.Errorf("%+v", s)
 		}
 	})
+}
+
+// TestMomentWithoutQuorum: where too few have a vote the others get one moment, and not one more
+// with each that answers in it.
+func TestMomentWithoutQuorum(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNet(t, 5, chainOf(10))
+		n.least = leastGrace
+		for _, d := range n.nodes {
+			d.hang = true
+		}
+		n.poll()
+		for i, delay := range []time.Duration{0, 200 * time.Millisecond} {
+			n.nodes[i].do(func() { n.nodes[i].hang, n.nodes[i].delay = false, delay })
+		}
+		n.takes(leastGrace, "a poll", n.poll)
+		if c := n.Chain(); c.Quorum || c.Synced != 2 {
+			t.Errorf("%+v", c)
+		}
+		<-time.After(time.Minute)
+	})
+}
+
+// TestChanged: one node that has moved is enough for settled sightings to be made anew.
+func TestChanged(t *testing.T) {
+	t.Parallel()
+	for _, moved := range [][]bool{{false, false}, {true, false}, {false, true}, {false, true, false}, {true, false, false}} {
+		tr, want := NewTracker(TrackerOptions{}), false
+		for _, m := range moved {
+			v := viewOf(chainOf(3))
+			v.moved, want = m, want || m
+			if tr.collect(v); v.moved {
+				t.Error("it has been taken in")
+			}
+		}
+		if tr.changed != want {
+			t.Errorf("%v: %v", moved, tr.changed)
+		}
+	}
 }
 
 // TestPollerGoes: who polls may go, at once; a node that is being asked is asked to the end,
