@@ -286,7 +286,11 @@ func TestPastInSteps(t *testing.T) {
 		s.slots(2023)
 		k := s.tracker(s.archive)
 		k.Watch("x", lifecycle.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}, Since: 0})
-		polls := 0
+		k.Poll(t.Context())
+		if s.asked != 5 {
+			t.Errorf("%d questions in the first poll", s.asked)
+		}
+		polls := 1
 		for ; !k.Sighting("x").Agreed && polls < 10; polls++ {
 			k.Poll(t.Context())
 		}

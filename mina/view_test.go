@@ -565,7 +565,7 @@ func TestManyPayers(t *testing.T) {
 	n := newNet(t, 1, chainOf(10))
 	for i := range chunk + 1 {
 		payer := EncodeCheck(VersionPublicKey, fmt.Appendf(nil, "%035d", i))
-		for _, nonce := range []uint32{7, 8} {
+		for _, nonce := range []uint32{7, 8, 9, 10} {
 			n.Watch(fmt.Sprint(i, nonce), lifecycle.Watch{Payer: payer, Nonce: nonce, Since: 1005, Legacy: true})
 		}
 	}
