@@ -8,8 +8,9 @@ import (
 	"github.com/rs/cors"
 )
 
-// guarded keep browsers from guessing at what they are answered, keeping it, or showing it
-// inside of another page. A page says itself what it may load.
+// guarded are the headers that keep browsers from guessing at what they are answered, keeping
+// it, or showing it inside of another page. A page says itself what it may load. All answers
+// share their values: they may be set anew, and not be added to.
 var guarded = http.Header{
 	"X-Content-Type-Options":       {"nosniff"},
 	"Cache-Control":                {"no-store"},

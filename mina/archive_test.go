@@ -276,25 +276,32 @@ func TestPast(t *testing.T) {
 	}
 }
 
+// searching is a tracker that has begun a search of the archive, by one poll of some that it
+// takes: 2004 blocks are 11 questions, five of them in a poll. The command of the watch "x",
+// whose hash is returned, is in the oldest.
+func searching(t *testing.T) (s *scene, k *mina.Tracker, hash string) {
+	t.Helper()
+	s = newScene(t)
+	hash = s.send(ours(0))
+	s.slots(2023)
+	k = s.tracker(s.archive)
+	k.Watch("x", lifecycle.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}, Since: 0})
+	if k.Poll(t.Context()); s.asked != 5 {
+		t.Errorf("%d questions in the first poll", s.asked)
+	}
+	return s, k, hash
+}
+
 // TestPastInSteps: a long search goes on from poll to poll, and again some time
 // after it was in vain.
 func TestPastInSteps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newScene(t)
-		hash := s.send(ours(0))
-		s.slots(2023)
-		k := s.tracker(s.archive)
-		k.Watch("x", lifecycle.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}, Since: 0})
-		k.Poll(t.Context())
-		if s.asked != 5 {
-			t.Errorf("%d questions in the first poll", s.asked)
-		}
+		s, k, _ := searching(t)
 		polls := 1
 		for ; !k.Sighting("x").Agreed && polls < 10; polls++ {
 			k.Poll(t.Context())
 		}
-		// 2004 blocks are 11 questions, five of them in a poll.
 		if polls != 3 || s.asked != 11 {
 			t.Errorf("%d polls, %d questions: %+v, %v", polls, s.asked, k.Sighting("x"), k.Chain().Archive)
 		}
@@ -318,12 +325,7 @@ func TestPastInSteps(t *testing.T) {
 func TestPastWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newScene(t)
-		hash := s.send(ours(0))
-		s.slots(2023)
-		k := s.tracker(s.archive)
-		k.Watch("x", lifecycle.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}, Since: 0})
-		k.Poll(t.Context())
+		s, k, hash := searching(t)
 		k.Poll(t.Context())
 		if c := k.Chain(); !c.Searching || !c.Quorum {
 			t.Fatalf("%+v", c)
