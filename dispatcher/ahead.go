@@ -65,9 +65,6 @@ func aheadOf(list []Ahead) []ahead {
 // FitsAhead says whether a worker may be given all of list. What does not fit has to wait
 // until some of it has landed.
 func FitsAhead(list []Ahead) bool {
-	if len(list) == 0 {
-		return true
-	}
 	body, err := encode(aheadOf(list))
 	return err == nil && len(body)-1 <= MaxAhead // without the line's end
 }
@@ -84,7 +81,7 @@ func (c Call) on() string {
 // ahead it is provisional in any case.
 func builtOn(call Call, result Result) error {
 	if want := call.on(); result.On != want {
-		return mismatch(fmt.Sprintf("on is %q, want %q", clip(result.On, 80), want))
+		return mismatch(fmt.Sprintf("on is %q, want %q", excerpt(result.On), want))
 	}
 	return nil
 }

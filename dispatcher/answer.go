@@ -20,7 +20,7 @@ func AnswerOf(r Result, err error, a lifecycle.Answer, validHash func(string) bo
 	switch {
 	case err == nil && legacy && a.Hash == "" && r.Done == nil:
 		a.Fault = lifecycle.FaultSent
-		a.Error = &lifecycle.Error{Code: CodeMismatch, Message: "the worker's hash is not one of Mina: " + clip(r.Hash, 80)}
+		a.Error = &lifecycle.Error{Code: CodeMismatch, Message: "the worker's hash is not one of Mina: " + excerpt(r.Hash)}
 	case err == nil:
 		a.Done, a.Data, a.Signed = r.Done, r.Data, r.Signed
 	case errors.Is(err, ErrLegacy):

@@ -120,25 +120,29 @@ func (c *Client) SetToken(token string) {
 	c.token.Store(&token)
 }
 
-// find fills in where a worker is that has no URL of its own. Its error is an
-// UnreachedError or a BusyError.
-func (c *Client) find(worker Worker) (Worker, error) {
+// A place is where a worker takes calls now, and what it is shown there.
+type place struct {
+	url, token string
+	local      bool // of this process
+}
+
+// find says where a worker is. Its error is an UnreachedError or a BusyError.
+func (c *Client) find(worker Worker) (place, error) {
 	if worker.URL != senders.Local {
-		return worker, nil
+		return place{url: worker.URL, token: *c.token.Load()}, nil
 	}
 	elsewhere := &UnreachedError{errors.New("the worker runs with another process")}
 	if c.local.Find == nil {
-		return worker, elsewhere
+		return place{}, elsewhere
 	}
 	at, wait, ok := c.local.Find(worker.AccountID)
 	switch {
 	case !ok:
-		return worker, elsewhere
+		return place{}, elsewhere
 	case at == "":
-		return worker, &BusyError{RetryAfter: min(wait, MaxRetryAfter)}
+		return place{}, &BusyError{RetryAfter: min(wait, MaxRetryAfter)}
 	}
-	worker.URL = at
-	return worker, nil
+	return place{url: at, token: c.local.Token, local: true}, nil
 }
 
 // A reply is a complete HTTP answer.
@@ -148,18 +152,22 @@ type reply struct {
 	body   []byte
 }
 
-// do makes one HTTP request of {worker.URL}/{path…}; body nil means GET. Its
-// error is an UnreachedError, a LostError or, from find, a BusyError.
-func (c *Client) do(ctx context.Context, worker Worker, body []byte, limit int64, path ...string) (*reply, error) {
-	token := *c.token.Load()
-	if worker.URL == senders.Local {
-		token = c.local.Token
-	}
-	worker, err := c.find(worker)
+// do makes one quick request of a worker. Its error is an UnreachedError, a LostError or,
+// from find, a BusyError.
+func (c *Client) do(ctx context.Context, worker Worker, body []byte, path ...string) (*reply, error) {
+	at, err := c.find(worker)
 	if err != nil {
 		return nil, err
 	}
-	u, err := url.Parse(worker.URL)
+	ctx, cancel := context.WithTimeout(ctx, quickTimeout)
+	defer cancel()
+	return c.ask(ctx, at, body, quickLimit, path...)
+}
+
+// ask makes one HTTP request of {at.url}/{path…}; body nil means GET. Its error is an
+// UnreachedError or a LostError.
+func (c *Client) ask(ctx context.Context, at place, body []byte, limit int64, path ...string) (*reply, error) {
+	u, err := url.Parse(at.url)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, &UnreachedError{errors.New("the worker's URL is not an http or https URL")}
 	}
@@ -178,8 +186,8 @@ func (c *Client) do(ctx context.Context, worker Worker, body []byte, limit int64
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
+	if at.token != "" {
+		req.Header.Set("Authorization", "Bearer "+at.token)
 	}
 	if c.trace != nil {
 		if parent := c.trace(ctx); parent != "" {
@@ -285,9 +293,7 @@ type Health struct {
 // (the Health is returned beside it), UnreachedError, BusyError, LostError, or
 // WorkerError for any other HTTP status.
 func (c *Client) Health(ctx context.Context, worker Worker) (Health, error) {
-	ctx, cancel := context.WithTimeout(ctx, quickTimeout)
-	defer cancel()
-	r, err := c.do(ctx, worker, nil, quickLimit, "health")
+	r, err := c.do(ctx, worker, nil, "health")
 	if err != nil {
 		return Health{}, fmt.Errorf("asking for health: %w", err)
 	}
@@ -301,9 +307,7 @@ func (c *Client) Health(ctx context.Context, worker Worker) (Health, error) {
 		return Health{}, fmt.Errorf("asking for health: %w", r.refused())
 	}
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(r.body, &fields) != nil {
-		return Health{}, nil
-	}
+	_ = json.Unmarshal(r.body, &fields) // what is no object has none
 	whole := func(raw json.RawMessage) (n int) {
 		if json.Unmarshal(raw, &n) != nil {
 			return 0
@@ -325,7 +329,7 @@ func (c *Client) Health(ctx context.Context, worker Worker) (Health, error) {
 		Provers:      whole(fields["provers"]),
 	}
 	if h.AccountID != "" && h.AccountID != worker.AccountID {
-		return h, fmt.Errorf("asking for health: %w: %q", ErrWrongAccount, clip(h.AccountID, 64))
+		return h, fmt.Errorf("asking for health: %w: %q", ErrWrongAccount, excerpt(h.AccountID))
 	}
 	return h, nil
 }

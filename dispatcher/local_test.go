@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -97,5 +98,41 @@ func answerUnlessResign(c net.Conn) {
 		if r.URL.Path != "/resign/MINT" {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n{\"hash\":\"5J\"}")
 		}
+	}
+}
+
+// TestTokens: a worker of this process is shown the token that it was started with by every
+// call, whatever others are shown by then.
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	w := &worker{status: 200, body: `{"hash":"5J","signed":"{}"}`}
+	server := httptest.NewServer(w)
+	t.Cleanup(server.Close)
+	client := dispatcher.NewClient(dispatcher.ClientOptions{Token: "first", Local: dispatcher.LocalWorkers{
+		Find:  func(string) (string, time.Duration, bool) { return server.URL, 0, true },
+		Token: "first",
+	}})
+	client.SetToken(" next\n")
+	mint := dispatcher.NewRemote(client, "MINT", nil)
+	for url, want := range map[string]string{senders.Local: "Bearer first", server.URL: "Bearer next"} {
+		at := dispatcher.Worker{AccountID: key, URL: url}
+		for name, call := range map[string]func() error{
+			"prove":    func() error { _, err := mint.Prove(t.Context(), at, newCall()); return err },
+			"resign":   func() error { _, err := mint.Resign(t.Context(), at, newCall(), []byte("{}")); return err },
+			"dispatch": func() error { _, err := mint.Dispatch(t.Context(), at, newCall()); return err },
+			"report":   func() error { return mint.Report(t.Context(), at, true, dispatcher.Outcome{}) },
+			"health":   func() error { _, err := client.Health(t.Context(), at); return err },
+			"retries":  func() error { mint.MaxRetries(t.Context(), at); return nil },
+		} {
+			if err := call(); err != nil {
+				t.Errorf("%s at %q: %v", name, url, err)
+			}
+			if got := w.requests[len(w.requests)-1].header.Get("Authorization"); got != want {
+				t.Errorf("%s at %q is shown %q, want %q", name, url, got, want)
+			}
+		}
+	}
+	if len(w.requests) != 12 {
+		t.Errorf("%d requests", len(w.requests))
 	}
 }

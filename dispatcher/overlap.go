@@ -54,9 +54,9 @@ func ParseOverlap(text string) (map[string]Mode, error) {
 		_, twice := out[name]
 		switch {
 		case !ValidType(name):
-			return nil, fmt.Errorf("%q cannot be the name of a type", clip(name, 80))
+			return nil, fmt.Errorf("%q cannot be the name of a type", excerpt(name))
 		case mode < 0:
-			return nil, fmt.Errorf("%s is %q, want one of %s", name, clip(word, 80), strings.Join(modes, ", "))
+			return nil, fmt.Errorf("%s is %q, want one of %s", name, excerpt(word), strings.Join(modes, ", "))
 		case twice:
 			return nil, fmt.Errorf("%s is named twice", name)
 		}

@@ -129,10 +129,10 @@ func (r *Remote) make(ctx context.Context, worker Worker, path string, call Call
 	if err != nil {
 		return Result{}, err
 	}
-	re, err := r.client.do(ctx, at, body, r.client.limit, path, r.name)
+	re, err := r.client.ask(ctx, at, body, r.client.limit, path, r.name)
 	if err != nil {
-		if at != worker && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			r.client.local.Hung(at.AccountID, at.URL)
+		if at.local && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			r.client.local.Hung(worker.AccountID, at.url)
 		}
 		return Result{}, err
 	}
@@ -181,9 +181,7 @@ func (r *Remote) Report(ctx context.Context, worker Worker, success bool, outcom
 	if err != nil {
 		return fmt.Errorf("reporting %s: %w", path, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, quickTimeout)
-	defer cancel()
-	re, err := r.client.do(ctx, worker, body, quickLimit, path, r.name)
+	re, err := r.client.do(ctx, worker, body, path, r.name)
 	if err != nil {
 		return fmt.Errorf("reporting %s: %w", path, err)
 	}
@@ -203,9 +201,7 @@ func (r *Remote) Report(ctx context.Context, worker Worker, success bool, outcom
 // MaxRetries implements [Dispatcher]; only a whole number up to 1,000,000
 // counts as an answer.
 func (r *Remote) MaxRetries(ctx context.Context, worker Worker) (n int, ok bool) {
-	ctx, cancel := context.WithTimeout(ctx, quickTimeout)
-	defer cancel()
-	re, err := r.client.do(ctx, worker, nil, quickLimit, "max-retries", r.name)
+	re, err := r.client.do(ctx, worker, nil, "max-retries", r.name)
 	if err != nil || re.status != http.StatusOK {
 		return 0, false
 	}

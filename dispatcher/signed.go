@@ -43,7 +43,7 @@ func CheckSigned(signed json.RawMessage, payer string, want Attempt, decodeMemo 
 		{"validUntil", validUntil},
 	} {
 		if got := string(body[f.name]); got != f.want {
-			return wrong("feePayer.body."+f.name, "is "+clip(got, 80)+", want "+f.want)
+			return wrong("feePayer.body."+f.name, "is "+excerpt(got)+", want "+f.want)
 		}
 	}
 	var encoded string
@@ -55,7 +55,7 @@ func CheckSigned(signed json.RawMessage, payer string, want Attempt, decodeMemo 
 		return wrong("memo", "cannot be decoded: "+err.Error())
 	}
 	if memo != want.Memo {
-		return wrong("memo", "is "+quote(clip(memo, 80))+", want "+quote(want.Memo))
+		return wrong("memo", "is "+quote(excerpt(memo))+", want "+quote(want.Memo))
 	}
 	updates := command["accountUpdates"]
 	if len(updates) == 0 || updates[0] != '[' || updates[SkipSpace(updates, 1)] == ']' {
@@ -113,7 +113,7 @@ func object(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	fields := make(map[string]json.RawMessage, 8)
 	for name, value := range Members(raw) {
 		if _, twice := fields[name]; twice {
-			return nil, fmt.Errorf("has %q twice", clip(name, 80))
+			return nil, fmt.Errorf("has %q twice", excerpt(name))
 		}
 		fields[name] = value
 	}

@@ -34,13 +34,11 @@ func skipValue(doc []byte, i int) int {
 		case '{', '[':
 			depth++
 			i++
-			continue
 		case '}', ']':
 			depth--
 			i++
 		case ' ', '\t', '\n', '\r', ',', ':':
 			i++
-			continue
 		default:
 			for i < len(doc) && strings.IndexByte(" \t\r\n,]}", doc[i]) < 0 {
 				i++

@@ -229,6 +229,9 @@ func clip(s string, n int) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
+// excerpt is what an error shows of a worker's or a person's text.
+func excerpt(s string) string { return clip(s, 80) }
+
 // isObject says whether raw is one JSON object.
 func isObject(raw []byte) bool { return opens(raw) && json.Valid(raw) }
 
@@ -238,10 +241,9 @@ func opens(raw []byte) bool {
 	return i < len(raw) && raw[i] == '{'
 }
 
-// isEmpty says whether valid JSON holds nothing, by what JavaScript programs
+// isEmpty says whether a JSON value holds nothing, by what JavaScript programs
 // send for it.
 func isEmpty(raw json.RawMessage) bool {
-	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
 		return true
 	}
