@@ -2,6 +2,7 @@ package dispatcher_test
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 
@@ -90,7 +91,12 @@ func TestOn(t *testing.T) {
 			}
 		})
 	}
-	at, remote := (&worker{status: 200, body: `{"hash":"5J","on":"5J8","signed":"{}"}`}).start(t, dispatcher.ClientOptions{})
+	long := strings.Repeat("5", 81)
+	at, remote := (&worker{status: 200, body: `{"hash":"5J","on":"` + long + `","signed":"{}"}`}).start(t, dispatcher.ClientOptions{})
+	if _, err := remote.Prove(t.Context(), at, trainCall()); !strings.Contains(err.Error(), `on is "`+long[1:]+`", want "5J9"`) {
+		t.Errorf("on another: %v", err)
+	}
+	at, remote = (&worker{status: 200, body: `{"hash":"5J","on":"5J8","signed":"{}"}`}).start(t, dispatcher.ClientOptions{})
 	r, err := remote.Resign(t.Context(), at, trainCall(), []byte(`{}`))
 	if got := summary(r, err); got != "hash=5J, signed={}, "+mismatch {
 		t.Errorf("signed again: %s", got)
@@ -131,6 +137,27 @@ func TestBuildsAhead(t *testing.T) {
 	}
 	if (dispatcher.Health{Capabilities: []string{"prove", "resign"}, Types: []string{"ahead"}}).BuildsAhead() {
 		t.Error("not named, and seen")
+	}
+}
+
+func TestAtOnce(t *testing.T) {
+	t.Parallel()
+	several := []string{"prove", "several"}
+	for want, h := range map[int]dispatcher.Health{
+		1:           {Capabilities: []string{"prove"}, Provers: 7},
+		3:           {Capabilities: several, Provers: 3},
+		2:           {Capabilities: several, Provers: 2},
+		math.MaxInt: {Capabilities: several},
+	} {
+		if got := h.AtOnce(); got != want {
+			t.Errorf("%+v makes %d at once, want %d", h, got, want)
+		}
+	}
+	if got := (dispatcher.Health{Capabilities: several, Provers: 1}).AtOnce(); got != 1 {
+		t.Errorf("one prover makes %d at once", got)
+	}
+	if got := (dispatcher.Health{Capabilities: several, Provers: -1}).AtOnce(); got != math.MaxInt {
+		t.Errorf("less than no prover makes %d at once", got)
 	}
 }
 
@@ -191,12 +218,18 @@ func TestBase(t *testing.T) {
 
 func TestBaseOfNone(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []string{
-		``, `null`, `[]`, `{}`, `{"accountUpdates":{}}`, `{"accountUpdates":[7]}`, `{"accountUpdates":[{}]}`,
-		`{"accountUpdates":[{"body":null}]}`, `{"accountUpdates":[{"body":[]}]}`, `{"accountUpdates":[`,
-		`{"accountUpdates":[],"accountUpdates":[]}`, `{"accountUpdates":[{"body":{},"body":{}}]}`,
+	const none, noBody = "there is no zkappCommand", "account update 0: body is not an object"
+	for bad, want := range map[string]string{
+		``: none, `null`: none, `[]`: none, `{}`: none, `{"accountUpdates":{}}`: none, `{"accountUpdates":[`: none,
+		`{"accountUpdates":[7]}`:                          "account update 0: is not an object",
+		`{"accountUpdates":[{}]}`:                         noBody,
+		`{"accountUpdates":[{"body":null}]}`:              noBody,
+		`{"accountUpdates":[{"body":{}},{"body":[]}]}`:    "account update 1: body is not an object",
+		`{"accountUpdates":[],"accountUpdates":[]}`:       `has "accountUpdates" twice`,
+		`{"accountUpdates":[{"body":{}},{"a":1,"a":{}}]}`: `account update 1: has "a" twice`,
 	} {
-		if base, err := dispatcher.Base([]json.RawMessage{commandOf("1"), json.RawMessage(bad)}); err == nil || base != "" || !strings.Contains(err.Error(), "command 1: ") {
+		base, err := dispatcher.Base([]json.RawMessage{commandOf("1"), json.RawMessage(bad)})
+		if err == nil || base != "" || err.Error() != "command 1: "+want {
 			t.Errorf("%s: %q, %v", bad, base, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -63,6 +64,46 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestNotReported: why a callback was not taken, in words and by its kind.
+func TestNotReported(t *testing.T) {
+	t.Parallel()
+	w := &worker{status: 503, header: map[string]string{"Retry-After": "7"}}
+	at, remote := w.start(t, dispatcher.ClientOptions{})
+	outcome := dispatcher.Outcome{Txn: newCall().Txn}
+	err := remote.Report(t.Context(), at, true, outcome)
+	if busy, is := errors.AsType[*dispatcher.BusyError](err); !is || busy.RetryAfter != 7*time.Second || err.Error() != "reporting on-success: worker busy for 7s" {
+		t.Errorf("busy: %v", err)
+	}
+	w.status = 500
+	if err := remote.Report(t.Context(), at, false, outcome); err == nil || err.Error() != "reporting on-failure: worker error 500: the worker answered HTTP 500 Internal Server Error" {
+		t.Errorf("failed: %v", err)
+	}
+	w.status, w.body = 200, `{"success":false}`
+	if err := remote.Report(t.Context(), at, false, outcome); err == nil || err.Error() != "reporting on-failure: the worker answered success: false" {
+		t.Errorf("not taken: %v", err)
+	}
+	at.URL = "ftp://w"
+	if err := remote.Report(t.Context(), at, true, outcome); err == nil || err.Error() != "reporting on-success: worker not reached: the worker's URL is not an http or https URL" {
+		t.Errorf("not reached: %v", err)
+	}
+	outcome.Data = json.RawMessage(`{`)
+	if err := remote.Report(t.Context(), at, true, outcome); err == nil || !strings.HasPrefix(err.Error(), "reporting on-success: json: ") || len(w.requests) != 3 {
+		t.Errorf("not encoded: %v, %d requests", err, len(w.requests))
+	}
+}
+
+// TestQuickAnswers: 64 KiB of a quick answer are taken, and not a byte more.
+func TestQuickAnswers(t *testing.T) {
+	t.Parallel()
+	for more, want := range map[int]string{0: "answered", 1: "lost"} {
+		w := &worker{status: 200, body: strings.Repeat("x", 64<<10+more)}
+		at, remote := w.start(t, dispatcher.ClientOptions{})
+		if err := remote.Report(t.Context(), at, true, dispatcher.Outcome{}); kind(err) != want {
+			t.Errorf("%d bytes above 64 KiB: %s", more, kind(err))
+		}
+	}
+}
+
 func TestMaxRetries(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -88,7 +129,7 @@ func TestMaxRetries(t *testing.T) {
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	full := `{"accountId":"` + key + `","types":["MINT"],"capabilities":["prove"],"network":"mina:testnet","o1js":"2.13.0","more":1}`
+	full := `{"accountId":"` + key + `","types":["MINT"],"capabilities":["prove"],"network":"mina:testnet","o1js":"2.13.0","provers":3,"more":1}`
 	tests := []struct {
 		name   string
 		status int
@@ -96,10 +137,12 @@ func TestHealth(t *testing.T) {
 		want   dispatcher.Health
 		err    error // nil, or one to be found by errors.Is or of the same type
 	}{
-		{"full", 200, full, dispatcher.Health{AccountID: key, Types: []string{"MINT"}, Capabilities: []string{"prove"}, Network: "mina:testnet", O1js: "2.13.0"}, nil},
+		{"full", 200, full, dispatcher.Health{AccountID: key, Types: []string{"MINT"}, Capabilities: []string{"prove"}, Network: "mina:testnet", O1js: "2.13.0", Provers: 3}, nil},
 		{"none", 404, ``, dispatcher.Health{}, nil},
 		{"text", 200, `OK`, dispatcher.Health{}, nil},
-		{"odd types", 200, `{"types":"MINT","capabilities":[1],"network":null}`, dispatcher.Health{}, nil},
+		{"cut short", 200, `{"accountId":"B62other","types":`, dispatcher.Health{}, nil},
+		{"a part of a prover", 200, `{"provers":1.5}`, dispatcher.Health{}, nil},
+		{"odd types", 200, `{"types":"MINT","capabilities":[1],"network":null,"provers":"3"}`, dispatcher.Health{}, nil},
 		{"another account", 200, `{"accountId":"B62other"}`, dispatcher.Health{AccountID: "B62other"}, dispatcher.ErrWrongAccount},
 		{"account is no text", 200, `{"accountId":5}`, dispatcher.Health{AccountID: "5"}, dispatcher.ErrWrongAccount},
 		{"sick", 500, ``, dispatcher.Health{}, &dispatcher.WorkerError{}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -21,8 +22,12 @@ func TestRegistry(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, name := range []string{"", "mint", "1MINT", "_MINT", "MINT-1", "MINT/..", "MINT\n", strings.Repeat("M", 65), "SEND_CLAIM_VOTE", "NEW"} {
-		if err := r.Register(dispatcher.Func{Name: "NEW"}, dispatcher.Func{Name: name}); err == nil {
-			t.Errorf("%q: registered", name)
+		want := fmt.Sprintf("type %q: want 1 to 64 of A-Z, 0-9 and _, the first a letter", name)
+		if dispatcher.ValidType(name) {
+			want = "type " + name + " is registered twice"
+		}
+		if err := r.Register(dispatcher.Func{Name: "NEW"}, dispatcher.Func{Name: name}); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", name, err, want)
 		}
 	}
 	if diff := cmp.Diff(want, r.Types()); diff != "" {
@@ -97,8 +102,8 @@ func TestFunc(t *testing.T) {
 		if err := f.Report(ctx, at, true, dispatcher.Outcome{}); err != nil {
 			t.Error(err)
 		}
-		if _, ok := f.MaxRetries(ctx, at); ok {
-			t.Error("has an opinion")
+		if n, ok := f.MaxRetries(ctx, at); n != 0 || ok {
+			t.Errorf("has an opinion: %d", n)
 		}
 		if f.Check(json.RawMessage(`{}`)) != nil || f.Check(json.RawMessage(`[]`)) == nil {
 			t.Error("takes something else than objects")

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,6 +39,8 @@ func TestLocalWorkers(t *testing.T) {
 						return url, 0, true
 					case "starts":
 						return "", 3 * time.Second, true
+					case "fails":
+						return "", time.Hour, true
 					}
 					return "", 0, false
 				},
@@ -55,8 +58,15 @@ func TestLocalWorkers(t *testing.T) {
 		if busy, ok := errors.AsType[*dispatcher.BusyError](dispatch("starts")); !ok || busy.RetryAfter != 3*time.Second {
 			t.Errorf("while it starts: %v", busy)
 		}
-		if err := dispatch("elsewhere"); kind(err) != "unreached" {
+		if busy, ok := errors.AsType[*dispatcher.BusyError](dispatch("fails")); !ok || busy.RetryAfter != dispatcher.MaxRetryAfter {
+			t.Errorf("while it does not start: %v", busy)
+		}
+		if err := dispatch("elsewhere"); kind(err) != "unreached" || !strings.Contains(err.Error(), "another process") {
 			t.Errorf("with another process: %v", err)
+		}
+		_, err := client.Health(t.Context(), dispatcher.Worker{AccountID: "starts", URL: senders.Local})
+		if busy, ok := errors.AsType[*dispatcher.BusyError](err); !ok || busy.RetryAfter != 3*time.Second {
+			t.Errorf("the health of what starts: %v", err)
 		}
 		none := dispatcher.NewClient(dispatcher.ClientOptions{})
 		if _, err := none.Health(t.Context(), dispatcher.Worker{AccountID: "runs", URL: senders.Local}); kind(err) != "unreached" {

@@ -22,13 +22,15 @@ func TestParseOverlap(t *testing.T) {
 	for text, names := range map[string]string{
 		"A": `""`, "A=": `""`, "A=Chained": `"Chained"`, "A=chained=alone": `"chained=alone"`, "=chained": `""`,
 		"a=chained": `"a"`, "A=chained,A=chained": "A is named twice", "A=chained;B=alone": `"chained;B=alone"`,
-		"A=Mode(1)": `"Mode(1)"`,
+		"A=Mode(1)":                        `"Mode(1)"`,
+		strings.Repeat("a", 81) + "=alone": `"` + strings.Repeat("a", 80) + `"`,
+		"A=" + strings.Repeat("b", 81):     `A is "` + strings.Repeat("b", 80) + `", want one of alone, chained, commuting`,
 	} {
 		if _, err := dispatcher.ParseOverlap(text); err == nil || !strings.Contains(err.Error(), names) {
 			t.Errorf("%s: %v, want %s named", text, err, names)
 		}
 	}
-	if got := dispatcher.Mode(7).String() + dispatcher.Mode(-1).String(); got != "Mode(7)Mode(-1)" {
+	if got := dispatcher.Mode(3).String() + dispatcher.Mode(-1).String(); got != "Mode(3)Mode(-1)" {
 		t.Error(got)
 	}
 }
@@ -57,8 +59,8 @@ func TestOverlap(t *testing.T) {
 	check(map[string]string{
 		"SAYS": "chained", "SAID": "chained", "SILENT": "alone", "FUNC": "commuting", "NOT_ASKED": "alone", "UNKNOWN": "alone",
 	})
-	if err := types.SetOverlap(map[string]dispatcher.Mode{"SAYS": dispatcher.Alone, "UNKNOWN": dispatcher.Chained}); err == nil {
-		t.Error("an unknown type is known")
+	if err := types.SetOverlap(map[string]dispatcher.Mode{"SAYS": dispatcher.Alone, "UNKNOWN": dispatcher.Chained}); err == nil || err.Error() != "type UNKNOWN is not known" {
+		t.Errorf("of an unknown type: %v", err)
 	}
 	check(map[string]string{"SAYS": "chained"})
 	if err := types.SetOverlap(map[string]dispatcher.Mode{"SAYS": dispatcher.Alone, "NOT_ASKED": dispatcher.Chained}); err != nil {

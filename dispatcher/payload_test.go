@@ -53,6 +53,9 @@ func TestPayloads(t *testing.T) {
 		{"account, beyond uint64", "CREATE_CLAIM_VOTING_ACCOUNT", account(`{"requiredVotes":28948022309329048855892746252171976963363056481941560715954676764349967630336,"requiredPositives":28948022309329048855892746252171976963363056481941560715954676764349967630336}`), nil},
 		{"account, beyond uint64, too many", "CREATE_CLAIM_VOTING_ACCOUNT", account(`{"requiredVotes":28948022309329048855892746252171976963363056481941560715954676764349967630336,"requiredPositives":28948022309329048855892746252171976963363056481941560715954676764349967630337}`), []string{"strategy.requiredPositives"}},
 		{"account, too many positives", "CREATE_CLAIM_VOTING_ACCOUNT", account(`{"requiredVotes":9,"requiredPositives":10}`), []string{"strategy.requiredPositives"}},
+		{"account, tens", "CREATE_CLAIM_VOTING_ACCOUNT", account(`{"requiredVotes":10,"requiredPositives":10}`), nil},
+		{"account, votes a text", "CREATE_CLAIM_VOTING_ACCOUNT", account(`{"requiredVotes":"3","requiredPositives":12345}`), []string{"strategy.requiredVotes"}},
+		{"account, white space around", "CREATE_CLAIM_VOTING_ACCOUNT", "\r\n\t " + account(`{"requiredVotes":1,"requiredPositives":1}`), nil},
 		{"account, no votes", "CREATE_CLAIM_VOTING_ACCOUNT", account(`{"requiredVotes":0,"requiredPositives":0}`), []string{"strategy.requiredVotes"}},
 		{"account, all bad", "CREATE_CLAIM_VOTING_ACCOUNT", `{"claimUid":7,"strategy":{"requiredVotes":"3","requiredPositives":-1}}`, []string{"claimUid", "strategy.requiredVotes", "strategy.requiredPositives"}},
 		{"account, strategy no object", "CREATE_CLAIM_VOTING_ACCOUNT", account(`[]`), []string{"strategy"}},
@@ -88,6 +91,8 @@ func TestPayloads(t *testing.T) {
 
 		{"batch", "RECEIVE_VOTES_BATCH", batch(`{"publicKey":"B","data":["d"],"signature":{"field":"1","scalar":"2"}}`), nil},
 		{"batch, numbers", "RECEIVE_VOTES_BATCH", batch(`{"publicKey":"B","data":[1],"signature":{"field":21791658148574718546142603343401336590593293460733582696645378503479229577364,"scalar":"2"}}`), nil},
+		{"batch, negative", "RECEIVE_VOTES_BATCH", batch(`{"publicKey":"B","data":[1],"signature":{"field":-21,"scalar":"2"}}`), nil},
+		{"batch, a fraction", "RECEIVE_VOTES_BATCH", batch(`{"publicKey":"B","data":[1],"signature":{"field":-2.1,"scalar":"2"}}`), []string{"signedData.signature.field"}},
 		{"batch, data as a text", "RECEIVE_VOTES_BATCH", batch(`{"publicKey":"B","data":" [{\"claimUid\":\"c\"}]\n","signature":{"field":"1","scalar":"2"}}`), nil},
 		{"batch, a text that is no JSON", "RECEIVE_VOTES_BATCH", batch(`{"publicKey":"B","data":"[1","signature":{"field":"1","scalar":"2"}}`), []string{"signedData.data"}},
 		{"batch, a text of an object", "RECEIVE_VOTES_BATCH", batch(`{"publicKey":"B","data":"{}","signature":{"field":"1","scalar":"2"}}`), []string{"signedData.data"}},
@@ -140,6 +145,69 @@ func TestPayloadMessages(t *testing.T) {
 	}
 }
 
+// TestPayloadWants: each rule has its words.
+func TestPayloadWants(t *testing.T) {
+	t.Parallel()
+	type all struct {
+		UID     string          `json:"uid" validate:"uid"`
+		Text    string          `json:"text" validate:"text"`
+		Hex     string          `json:"hex" validate:"hex32"`
+		Key     string          `json:"key" validate:"key"`
+		Vote    json.RawMessage `json:"vote" validate:"vote"`
+		Count   json.RawMessage `json:"count" validate:"count=2"`
+		Element json.RawMessage `json:"element" validate:"element"`
+		List    json.RawMessage `json:"list" validate:"list"`
+	}
+	want := []dispatcher.FieldError{
+		{Field: "data.uid", Message: "must be a string of 1 to 64 characters"},
+		{Field: "data.text", Message: "must be a string that is not empty"},
+		{Field: "data.hex", Message: "must be a string of 32 hexadecimal digits"},
+		{Field: "data.key", Message: "must be a public key (B62…)"},
+		{Field: "data.vote", Message: `must be 1, -1 or 0, as a number or as "1", "+1", "-1" or "0"`},
+		{Field: "data.count", Message: "must be an integer, 2 or more"},
+		{Field: "data.element", Message: "must be an integer or a string that is not empty"},
+		{Field: "data.list", Message: "must be an array, or a string that holds one in JSON"},
+	}
+	got := dispatcher.Payload[all](newRules())(json.RawMessage(`{"count":1}`))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestPayloadAny: a type without a check takes any object, and no more.
+func TestPayloadAny(t *testing.T) {
+	t.Parallel()
+	any := dispatcher.NewRemote(dispatcher.NewClient(dispatcher.ClientOptions{}), "MINT", nil)
+	if any.Check(json.RawMessage(` {"a":1}`)) != nil || any.Check(json.RawMessage(`[]`)) == nil {
+		t.Error("takes something else than objects")
+	}
+}
+
+// TestSubmitBatch: of the ledgers that are named, none where none is.
+func TestSubmitBatch(t *testing.T) {
+	t.Parallel()
+	data := json.RawMessage(`{"ledger":"grid","batchId":"` + strings.Repeat("ab", 64) + `","batchList":""}`)
+	for _, tt := range []struct {
+		ledgers []string
+		want    bool
+	}{{[]string{"other", "grid"}, true}, {[]string{"other"}, false}, {[]string{}, false}, {nil, false}} {
+		known := true
+		for _, e := range dispatcher.SubmitBatch(tt.ledgers).Check(data) {
+			known = known && e.Field != "data.ledger"
+		}
+		if known != tt.want {
+			t.Errorf("of %q the ledger is known: %t", tt.ledgers, known)
+		}
+	}
+	got := dispatcher.SubmitBatch(nil).Check(json.RawMessage(`{"batchId":"` + strings.Repeat("ab", 64) + `"}`))
+	if len(got) == 0 || got[0].Field != "data.ledger" || got[0].Message == "" {
+		t.Errorf("without a ledger: %+v", got)
+	}
+	if name, id := dispatcher.SubmitBatch(nil).(dispatcher.ForLedger).Batch(data); name != "grid" || id != strings.Repeat("ab", 64) {
+		t.Errorf("it is batch %s of %s", id, name)
+	}
+}
+
 func TestPayloadNoObject(t *testing.T) {
 	t.Parallel()
 	types := votingTypes(t)
@@ -160,7 +228,11 @@ func TestPayloadOfOwnType(t *testing.T) {
 		Name  string `json:"name" validate:"required,max=3"`
 		Count *int   `json:"count" validate:"omitempty,min=1"`
 		Note  string `json:"note"`
+		Tags  []int  `json:"tags" validate:"max=1"`
+		Away  string `json:"-" validate:"max=1"`
+		away  string
 	}
+	_ = mint{}.away // which no JSON can set
 	check := dispatcher.Payload[mint](newRules())
 	tests := []struct {
 		data string
@@ -170,6 +242,9 @@ func TestPayloadOfOwnType(t *testing.T) {
 		{`{"name":"abcd","count":0}`, []dispatcher.FieldError{{Field: "data.name", Message: "must satisfy max=3"}, {Field: "data.count", Message: "must satisfy min=1"}}},
 		{`{"name":5,"note":[]}`, []dispatcher.FieldError{{Field: "data.name", Message: "must be a JSON string"}, {Field: "data.note", Message: "must be a JSON string"}}},
 		{`{}`, []dispatcher.FieldError{{Field: "data.name", Message: "must be present"}}},
+		{`{"name":"a","":"bc","-":"bc","Away":"bc","away":"bc"}`, nil},
+		{`{"name":"a","tags":[1,2]}`, []dispatcher.FieldError{{Field: "data.tags", Message: "must satisfy max=1"}}},
+		{`{"name":"a","tags":[1,2,"x"]}`, []dispatcher.FieldError{{Field: "data.tags", Message: "must be a JSON slice"}}},
 	}
 	for _, tt := range tests {
 		if diff := cmp.Diff(tt.want, check(json.RawMessage(tt.data))); diff != "" {

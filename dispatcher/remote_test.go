@@ -2,6 +2,7 @@ package dispatcher_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -146,11 +147,21 @@ func TestAnswers(t *testing.T) {
 		{"20203 refused by one, lost by another", "dispatch", 200, `{"error":{"code":20203,"message":"m","exception":[` + nonce + `,` + refusal("504", "Timeout") + `]}}`, "retryable 20203"},
 		{"20203 in a gateway's words", "dispatch", 200, `{"error":{"code":20203,"message":"m","exception":` + refusal("200", "upstream timeout") + `}}`, "retryable 20203"},
 		{"20203 refused by one, and a gateway's words", "dispatch", 200, `{"error":{"code":20203,"message":"m","exception":[` + nonce + `,` + refusal("200", "upstream timeout") + `]}}`, "retryable 20203"},
+		{"20203 a refusal that is no answer of a node", "dispatch", 200, `{"error":{"code":20203,"message":"m","exception":` + refusal("502", `Couldn't send zkApp command: ["Invalid_nonce"]`) + `}}`, "retryable 20203"},
 		{"20203 refused by two", "dispatch", 200, `{"error":{"code":20203,"message":"m","exception":[` + nonce + `,` + refusal("200", `Couldn't send zkApp command: Insufficient fee`) + `]}}`, "retryable 20203, nothing sent by a refusal"},
 		{"20203 refused, in HTTP 500", "dispatch", 500, `{"error":{"code":20203,"message":"m","exception":` + nonce + `}}`, "retryable 20203"},
 		{"500 in HTTP 500", "dispatch", 500, `{"error":{"code":500,"message":"m"}}`, "unresolvable 500"},
 		{"no such route", "dispatch", 404, `{"message":"Route not found","error":"Not Found","statusCode":404}`, "retryable 404"},
 		{"HTTP 409", "dispatch", 409, ``, "retryable 409"},
+		{"HTTP 302", "dispatch", 302, ``, "unavailable 302"},
+		{"HTTP 499", "dispatch", 499, ``, "retryable 499"},
+		{"signed is no command beside a hash", "dispatch", 200, `{"hash":"5J","signed":"nonsense"}`, "hash=5J, retryable WORKER_MISMATCH"},
+		{"data empty", "dispatch", 200, `{"hash":"5J","data":[]}`, "hash=5J"},
+		{"data with a space", "dispatch", 200, `{"hash":"5J","data":{ }}`, "hash=5J"},
+		{"data no text", "dispatch", 200, `{"hash":"5J","data":""}`, "hash=5J"},
+		{"data a quote", "dispatch", 200, `{"hash":"5J","data":"x"}`, `hash=5J, data="x"`},
+		{"data 0", "dispatch", 200, `{"hash":"5J","data":0}`, "hash=5J, data=0"},
+		{"error no text", "dispatch", 200, `{"hash":"5J","error":""}`, "hash=5J"},
 
 		{"legacy", "prove", 404, `not found`, "legacy"},
 		{"legacy with an error", "prove", 404, `{"code":500,"message":"m"}`, "legacy"},
@@ -158,6 +169,10 @@ func TestAnswers(t *testing.T) {
 		{"legacy resign", "resign", 404, ``, "legacy"},
 		{"HTTP 500 with an error", "prove", 500, `{"error":{"code":20202,"message":"m"}}`, "retryable 20202, nothing sent"},
 		{"HTTP 400 without", "prove", 400, `bad`, "retryable 400, nothing sent"},
+		{"HTTP 302 of a worker that proves", "prove", 302, ``, "unavailable 302, nothing sent"},
+		{"HTTP 403", "prove", 403, ``, "unavailable 403, nothing sent"},
+		{"HTTP 402", "prove", 402, ``, "retryable 402, nothing sent"},
+		{"conflict by its code alone", "prove", 200, `{"error":{"code":"ATTEMPT_CONFLICT","message":"m"}}`, "conflict ATTEMPT_CONFLICT, nothing sent"},
 		{"HTTP 401", "prove", 401, ``, "unavailable 401, nothing sent"},
 		{"conflict", "prove", 409, `{"error":{"code":"ATTEMPT_CONFLICT","message":"m"}}`, "conflict ATTEMPT_CONFLICT, nothing sent"},
 		{"conflict, bare", "resign", 409, ``, "conflict ATTEMPT_CONFLICT, nothing sent"},
@@ -226,6 +241,7 @@ func TestRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	call.Attempt.ValidUntil, call.Attempt.Previous = 0, nil
+	call.ExpiresAt = time.Date(2026, 3, 1, 13, 0, 0, 0, time.FixedZone("", 3600))
 	if _, err := remote.Prove(t.Context(), at, call); err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +249,7 @@ func TestRequest(t *testing.T) {
 	txn := `{"txData":{"uid":"u1","type":"MINT","data":` + kept + `},"sender":{"accountId":"` + key + `","queue":"q","retries":1},"attempt":{"number":2,"nonce":12,"fee":"100000000","validUntil":`
 	want := []string{
 		txn + `5123,"memo":"m","previous":[{"number":1,"hash":"5Jx","nonce":12,"fee":"18446744073709551615"}]},"signed":"{\"x\":\"<\"}"}` + "\n",
-		txn + `null,"memo":"m","previous":[]}}` + "\n",
+		strings.Replace(txn, kept+"}", kept+`,"expiresAt":"2026-03-01T12:00:00Z"}`, 1) + `null,"memo":"m","previous":[]}}` + "\n",
 	}
 	for i, r := range w.requests {
 		if diff := cmp.Diff(want[i], r.body); diff != "" {
@@ -334,6 +350,63 @@ func TestLongError(t *testing.T) {
 	}
 	if len(e.Code) != 64 || len(e.Message) != 2<<10 || len(e.Exception) != 16<<10 {
 		t.Errorf("kept %d, %d, %d bytes", len(e.Code), len(e.Message), len(e.Exception))
+	}
+	w.body = strings.ReplaceAll(w.body, "é", "ee")
+	_, err = remote.Prove(t.Context(), at, newCall())
+	if errors.As(err, &e); len(e.Code) != 64 || len(e.Message) != 2<<10 || len(e.Exception) != 16<<10 {
+		t.Errorf("of ASCII kept %d, %d, %d bytes", len(e.Code), len(e.Message), len(e.Exception))
+	}
+	w.body = `{"error":"` + strings.Repeat("e", 3<<10) + `"}`
+	_, err = remote.Prove(t.Context(), at, newCall())
+	if n := strings.Count(err.Error(), "eee"); n != (2<<10)/3 {
+		t.Errorf("of an error that is a text %d are kept: %v", 3*n, err)
+	}
+}
+
+// TestLongestAnswer: 8 MiB are taken where nothing else is said, and not a byte more.
+func TestLongestAnswer(t *testing.T) {
+	t.Parallel()
+	const frame = len(`{"hash":"5J","data":""}`)
+	for more, want := range map[int]string{0: "answered", 1: "lost"} {
+		w := &worker{status: 200, body: `{"hash":"5J","data":"` + strings.Repeat("x", 8<<20-frame+more) + `"}`}
+		at, remote := w.start(t, dispatcher.ClientOptions{})
+		if _, err := remote.Dispatch(t.Context(), at, newCall()); kind(err) != want {
+			t.Errorf("%d bytes above 8 MiB: %s", more, kind(err))
+		}
+	}
+}
+
+// TestErrorTexts: what persons read of a call says what was asked, and what came of it.
+func TestErrorTexts(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]string{
+		&dispatcher.BusyError{}:                               "worker busy",
+		&dispatcher.BusyError{RetryAfter: time.Second}:        "worker busy for 1s",
+		&dispatcher.WorkerError{Code: "7", Message: "sick"}:   "worker error 7: sick",
+		&dispatcher.LostError{Err: errors.New("cut")}:         "worker's answer lost: cut",
+		&dispatcher.UnreachedError{Err: errors.New("no URL")}: "worker not reached: no URL",
+	} {
+		if err.Error() != want {
+			t.Errorf("%T says %q, want %q", err, err, want)
+		}
+	}
+}
+
+// TestTrace: a call carries the trace that it belongs to, if there is one.
+func TestTrace(t *testing.T) {
+	t.Parallel()
+	for _, parent := range []string{"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", ""} {
+		w := &worker{status: 200, body: `{"hash":"5J"}`}
+		at, remote := w.start(t, dispatcher.ClientOptions{Trace: func(context.Context) string { return parent }})
+		if _, err := remote.Dispatch(t.Context(), at, newCall()); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Join(w.requests[0].header["Traceparent"], "|"); got != parent {
+			t.Errorf("%q is told as %q", parent, got)
+		}
+		if _, has := w.requests[0].header["Traceparent"]; has != (parent != "") {
+			t.Errorf("of %q there is a header: %t", parent, has)
+		}
 	}
 }
 

@@ -53,6 +53,11 @@ func TestCheckSigned(t *testing.T) {
 		{"update null", `{"body": {"publicKey": "B62other", "incrementNonce": true}, "authorization": {"proof": "AA", "signature": null}}`, `null`, "accountUpdates[0]"},
 		{"updates elsewhere", `"accountUpdates"`, `"updates"`, "accountUpdates"},
 		{"updates twice", `"memo"`, `"accountUpdates": [], "memo"`, "the command"},
+		{"no fee payer", `"feePayer"`, `"payer"`, "feePayer"},
+		{"no body", `{"body": {"publicKey": "` + key + `", "fee"`, `{"bodies": {"publicKey": "` + key + `", "fee"`, "feePayer.body"},
+		{"update without a body", `{"body": {"publicKey": "B62other"`, `{"bodies": {"publicKey": "B62other"`, "accountUpdates[0].body"},
+		{"update with no key", `"publicKey": "B62other", `, `"publicKey": null, `, "accountUpdates[0].body.publicKey"},
+		{"update with a number for a key", `"publicKey": "B62other", `, `"publicKey": 7, `, "accountUpdates[0].body.publicKey"},
 		{"fee payer null", `{"body": {"publicKey": "` + key + `", "fee": "100000000", "validUntil": "5123", "nonce": "12"}, "authorization": "7mX"}`, `null`, "feePayer"},
 		{"truncated", `"memo:m"}`, `"memo:m"`, "the command"},
 	}
@@ -82,6 +87,29 @@ func TestCheckSigned(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	for _, tt := range []struct{ old, new, want string }{
+		{`"memo:m"`, `7`, "memo is not a string"},
+		{`memo:m`, `m`, "memo cannot be decoded: not a memo"},
+		{`memo:m`, `memo:` + strings.Repeat("n", 81), `memo is "` + strings.Repeat("n", 80) + `", want "m"`},
+		{`"nonce": "12"`, `"nonce": "13", "nonce": "12"`, `feePayer.body has "nonce" twice`},
+		{`"nonce": "12"`, `"` + strings.Repeat("n", 81) + `": 1, "` + strings.Repeat("n", 81) + `": 2`, `feePayer.body has "` + strings.Repeat("n", 80) + `" twice`},
+	} {
+		err := dispatcher.CheckSigned(json.RawMessage(strings.Replace(signedCommand, tt.old, tt.new, 1)), key, newCall().Attempt, decodeMemo)
+		if err == nil || !strings.HasSuffix(err.Error(), ": "+tt.want) {
+			t.Errorf("%v, want %s", err, tt.want)
+		}
+	}
+	t.Run("no memo", func(t *testing.T) {
+		t.Parallel()
+		attempt := newCall().Attempt
+		attempt.Memo = ""
+		for memo, good := range map[string]bool{`"memo:"`: true, `"m"`: false, `7`: false, `null`: false} {
+			err := dispatcher.CheckSigned(json.RawMessage(strings.Replace(signedCommand, `"memo:m"`, memo, 1)), key, attempt, decodeMemo)
+			if (err == nil) != good {
+				t.Errorf("%s: %v", memo, err)
+			}
+		}
+	})
 	t.Run("no limit", func(t *testing.T) {
 		t.Parallel()
 		attempt := newCall().Attempt
@@ -90,6 +118,17 @@ func TestCheckSigned(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+func TestWeight(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]int{
+		" " + signedCommand: 3, `{"accountUpdates":[{}]}`: 2, `{"accountUpdates":[]}`: 1, `[]`: 0,
+	} {
+		if got := dispatcher.Weight(json.RawMessage(command)); got != want {
+			t.Errorf("%s weighs %d, want %d", command, got, want)
+		}
+	}
 }
 
 // FuzzCheckSigned: whatever passes is, also for a lenient reader, what was

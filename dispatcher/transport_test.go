@@ -126,6 +126,21 @@ func TestTime(t *testing.T) {
 			return ours, nil
 		}
 	}
+	slow := func(wait time.Duration, dial func(context.Context) (net.Conn, error)) func(context.Context) (net.Conn, error) {
+		return func(ctx context.Context) (net.Conn, error) {
+			select {
+			case <-time.After(wait):
+				return dial(ctx)
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+	}
+	mute := func(context.Context) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go func() { _, _ = io.Copy(io.Discard, theirs) }()
+		return ours, nil
+	}
 	silent := pipe(func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 	tests := []struct {
 		name   string
@@ -147,6 +162,14 @@ func TestTime(t *testing.T) {
 			<-time.After(4 * time.Minute) // the worker proves
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n{\"hash\":\"5J\"}")
 		}), 0, dispatch, "answered", 4 * time.Minute},
+		{"prove, no connection", never, 0, func(ctx context.Context, r *dispatcher.Remote) error {
+			_, err := r.Prove(ctx, dispatcher.Worker{URL: "http://w"}, newCall())
+			return err
+		}, "unreached", 10 * time.Second},
+		{"dispatch, a slow connection that never speaks TLS", slow(6*time.Second, mute), 0, func(ctx context.Context, r *dispatcher.Remote) error {
+			_, err := r.Dispatch(ctx, dispatcher.Worker{URL: "https://w"}, newCall())
+			return err
+		}, "unreached", 10 * time.Second},
 		{"report, no answer", silent, 0, func(ctx context.Context, r *dispatcher.Remote) error {
 			return r.Report(ctx, dispatcher.Worker{URL: "http://w"}, true, dispatcher.Outcome{})
 		}, "lost", 30 * time.Second},
@@ -184,4 +207,26 @@ func TestTime(t *testing.T) {
 func dispatch(ctx context.Context, r *dispatcher.Remote) error {
 	_, err := r.Dispatch(ctx, dispatcher.Worker{URL: "http://w"}, newCall())
 	return err
+}
+
+// TestStandardTimeout: a call has ten minutes where nothing else is said.
+func TestStandardTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		closed := make(chan struct{})
+		client := dispatcher.NewClient(dispatcher.ClientOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			go func() {
+				_, _ = io.Copy(io.Discard, theirs)
+				close(closed)
+			}()
+			return ours, nil
+		}})
+		start := time.Now()
+		err := dispatch(t.Context(), dispatcher.NewRemote(client, "MINT", nil))
+		if d := time.Since(start); kind(err) != "lost" || d != 10*time.Minute {
+			t.Errorf("%v after %v", err, d)
+		}
+		<-closed // its connection does not stay
+	})
 }
