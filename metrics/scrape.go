@@ -167,15 +167,11 @@ func (s *scrape) store(ctx context.Context, show shown) error {
 		return err
 	}
 	var all []*senders.Sender
-	for cursor := ""; ; {
-		page, next, err := s.Senders.List(ctx, queues.MaxBatch, cursor)
+	for p, err := range s.Senders.All(ctx) {
 		if err != nil {
 			return err
 		}
-		all = append(all, page...)
-		if cursor = next; cursor == "" {
-			break
-		}
+		all = append(all, p)
 	}
 	endpoints, err := s.Webhooks.List(ctx)
 	if err != nil {

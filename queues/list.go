@@ -171,9 +171,15 @@ func (s *Store) walkSet(key string, back bool) walk {
 	}
 }
 
+// Which of a line are read; "" is all.
+const (
+	unchanged = "unchanged" // since they were posted
+	waiting   = "waiting"   // that wait, or cannot be read
+)
+
 func (s *Store) walkLine(ctx context.Context, list string, after int64, most int,
-	unchanged, back bool) ([]entry, int64, int, error) {
-	v, err := s.Run(ctx, lineScript, list, after, most, unchanged, back)
+	which string, back bool) ([]entry, int64, int, error) {
+	v, err := s.Run(ctx, lineScript, list, after, most, which, back)
 	if err != nil {
 		return nil, 0, 0, err
 	}
@@ -199,7 +205,7 @@ func (s *Store) walkQueue(queue string, back bool) walk {
 	}
 	return func(ctx context.Context, after int64, most int) ([]entry, int64, int, error) {
 		// The line first: what leaves it meanwhile is found among the past.
-		line, lineLast, looked, err := s.walkLine(ctx, "line:"+queue, after, most, true, back)
+		line, lineLast, looked, err := s.walkLine(ctx, "line:"+queue, after, most, unchanged, back)
 		if err != nil {
 			return nil, 0, 0, err
 		}
@@ -240,7 +246,7 @@ func (s *Store) walkPages(ctx context.Context, after int64, most int) ([]entry, 
 		if number, err = strconv.ParseInt(pages[0], 10, 64); err != nil {
 			return nil, 0, 0, fmt.Errorf("page %q: %w", pages[0], err)
 		}
-		entries, last, n, err := s.walkLine(ctx, "page:"+pages[0], after, most, false, false)
+		entries, last, n, err := s.walkLine(ctx, "page:"+pages[0], after, most, "", false)
 		if n > 0 || err != nil {
 			return entries, last, n, err
 		}
@@ -261,7 +267,7 @@ func (s *Store) walkPagesBack(ctx context.Context, before int64, most int) ([]en
 		if number, err = strconv.ParseInt(pages[0], 10, 64); err != nil {
 			return nil, 0, 0, fmt.Errorf("page %q: %w", pages[0], err)
 		}
-		entries, last, n, err := s.walkLine(ctx, "page:"+pages[0], before, most, false, true)
+		entries, last, n, err := s.walkLine(ctx, "page:"+pages[0], before, most, "", true)
 		if n > 0 || err != nil {
 			return entries, last, n, err
 		}

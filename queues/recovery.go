@@ -163,12 +163,14 @@ func (r Recovery) Candidates(ctx context.Context, see func(uids []string) (more 
 		if err != nil {
 			return err
 		}
-		uids, err := s.heads(ctx, qs)
-		if err != nil {
-			return err
-		}
-		if !see(uids) {
-			return nil
+		for _, q := range qs {
+			uids, err := s.heads(ctx, q.Name)
+			if err != nil {
+				return err
+			}
+			if !see(uids) {
+				return nil
+			}
 		}
 		if cursor = next; cursor == "" {
 			break
@@ -186,26 +188,26 @@ func (r Recovery) Candidates(ctx context.Context, see func(uids []string) (more 
 	return nil
 }
 
-// heads returns the first of each queue.
-func (s *Store) heads(ctx context.Context, qs []*Queue) ([]string, error) {
-	pipe := s.client.Pipeline()
-	type list interface{ Val() []string }
-	var lists []list
-	for _, q := range qs {
-		lists = append(lists, pipe.ZRange(ctx, s.key("back:"+q.Name), 0, candidateDepth-1),
-			pipe.LRange(ctx, s.key("line:"+q.Name), 0, candidateDepth-1))
+// heads returns the first of a queue that wait: those that came back to it, and those that
+// never left its line, in which those that were cancelled or removed may stand before them.
+func (s *Store) heads(ctx context.Context, queue string) ([]string, error) {
+	uids, err := s.client.ZRange(ctx, s.key("back:"+queue), 0, candidateDepth-1).Result()
+	if err != nil {
+		return nil, storeError("reading a queue", err)
 	}
-	if len(lists) == 0 {
-		return nil, nil
+	for after := int64(0); len(uids) < candidateDepth; {
+		entries, last, looked, err := s.walkLine(ctx, "line:"+queue, after, MaxBatch, waiting, false)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			uids = append(uids, e.uid)
+		}
+		if after = last; looked == 0 {
+			break
+		}
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, storeError("reading queues", err)
-	}
-	var uids []string
-	for _, l := range lists {
-		uids = append(uids, l.Val()...)
-	}
-	return uids, nil
+	return uids[:min(len(uids), candidateDepth)], nil
 }
 
 // Misses looks for the last transaction that this process accepted, and the last event

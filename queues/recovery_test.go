@@ -3,6 +3,7 @@ package queues_test
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -633,4 +634,27 @@ func testCandidates(f *fixture) {
 		}
 	}
 	equal(f.T, "one is enough", seen(1), []string{"a"})
+
+	// What was cancelled or removed stands in the line until it comes to the front.
+	for i := range 3 * 64 {
+		uid := fmt.Sprint("x", i)
+		f.post("q1", uid)
+		f.to(uid, lifecycle.PhaseFailed, person)
+		if i%2 == 0 {
+			f.ok(f.store.Remove(f.ctx, uid))
+		}
+	}
+	var behind []string
+	for i := range 70 {
+		behind = append(behind, fmt.Sprint("y", i))
+	}
+	f.post("q1", behind...)
+	f.to("y1", lifecycle.PhaseFailed, person)
+	f.to("y1", lifecycle.PhaseWaiting, person)
+	var parts [][]string
+	f.ok(f.recovery().Candidates(f.ctx, func(some []string) bool {
+		parts = append(parts, some)
+		return len(parts) < 2
+	}))
+	equal(f.T, "the first 64 that wait", parts[1], append([]string{"b"}, behind[:63]...))
 }

@@ -13,6 +13,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -305,6 +306,28 @@ func (p *Pool) List(ctx context.Context, limit int, cursor string) ([]*Sender, s
 		next = accounts[limit-1]
 	}
 	return ss, next, nil
+}
+
+// All yields every sender in order of their accounts, a page at a time. What is yielded with
+// an error is nil, and the last. Error: queues.ErrUnavailable.
+func (p *Pool) All(ctx context.Context) iter.Seq2[*Sender, error] {
+	return func(yield func(*Sender, error) bool) {
+		for cursor := ""; ; {
+			page, next, err := p.List(ctx, queues.MaxBatch, cursor)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, s := range page {
+				if !yield(s, nil) {
+					return
+				}
+			}
+			if cursor = next; cursor == "" {
+				return
+			}
+		}
+	}
 }
 
 // readQueues adds what the queues tell of the senders that are bound to them.

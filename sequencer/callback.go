@@ -102,17 +102,20 @@ func (s *Sequencer) anyWorker(ctx context.Context, account string) (dispatcher.W
 	if err == nil || !errors.Is(err, senders.ErrNotFound) {
 		return dispatcher.Worker{AccountID: account, URL: url}, err
 	}
-	page, _, err := s.Senders.List(ctx, 100, "")
-	if err != nil {
-		return dispatcher.Worker{}, err
+	var other *senders.Sender
+	for p, err := range s.Senders.All(ctx) {
+		switch {
+		case err != nil:
+			return dispatcher.Worker{}, err
+		case senders.LedgerOf(p.AccountID) != "": // a slot has no worker
+		case p.WorkerURL != senders.Local: // which every process can reach
+			return dispatcher.Worker{AccountID: p.AccountID, URL: p.WorkerURL}, nil
+		case other == nil:
+			other = p
+		}
 	}
-	if len(page) == 0 {
+	if other == nil {
 		return dispatcher.Worker{}, errors.New("no sender is registered whose worker could be told")
-	}
-	other := page[0]
-	// Better one that every process can reach.
-	if i := slices.IndexFunc(page, func(s *senders.Sender) bool { return s.WorkerURL != senders.Local }); i >= 0 {
-		other = page[i]
 	}
 	return dispatcher.Worker{AccountID: other.AccountID, URL: other.WorkerURL}, nil
 }

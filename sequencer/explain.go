@@ -47,7 +47,6 @@ func (s *Sequencer) dispatches(t *lifecycle.Transaction) bool {
 
 // lookAround adds what a waiting transaction depends on.
 func (s *Sequencer) lookAround(ctx context.Context, scene *lifecycle.Scene) (err error) {
-	const most = 100 // senders to look at
 	t := scene.Txn
 	if scene.Place, err = s.Store.Place(ctx, t.UID); err != nil {
 		return err
@@ -66,17 +65,16 @@ func (s *Sequencer) lookAround(ctx context.Context, scene *lifecycle.Scene) (err
 			return err
 		}
 	}
-	from := ""
-	if t.Ledger != "" {
-		from = senders.SlotName(t.Ledger, 0)
+	for p, err := range s.Senders.All(ctx) {
+		if err != nil {
+			return err
+		}
+		if senders.LedgerOf(p.AccountID) == t.Ledger {
+			scene.Pool = append(scene.Pool, lifecycle.Candidate{
+				AccountID: p.AccountID, Queue: p.Queue, Reason: p.Reason, Detail: p.Detail, Until: p.Until})
+		}
 	}
-	pool, _, err := s.Senders.List(ctx, most, from)
-	pool = slices.DeleteFunc(pool, func(p *senders.Sender) bool { return senders.LedgerOf(p.AccountID) != t.Ledger })
-	for _, p := range pool {
-		scene.Pool = append(scene.Pool, lifecycle.Candidate{
-			AccountID: p.AccountID, Queue: p.Queue, Reason: p.Reason, Detail: p.Detail, Until: p.Until})
-	}
-	return err
+	return nil
 }
 
 // lookAlong adds what of its queue is in flight along with a transaction, or before it, as

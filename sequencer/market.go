@@ -140,17 +140,11 @@ func (s *Sequencer) awaitLook(ctx context.Context, known queues.Market) {
 // lookAtOffers asks a node what others pay.
 func (s *Sequencer) lookAtOffers(ctx context.Context) (lifecycle.Look, error) {
 	ours := map[string]bool{}
-	for cursor := ""; ; {
-		page, next, err := s.Senders.List(ctx, queues.MaxBatch, cursor)
+	for p, err := range s.Senders.All(ctx) {
 		if err != nil {
 			return lifecycle.Look{}, err
 		}
-		for _, p := range page {
-			ours[p.AccountID] = true
-		}
-		if cursor = next; cursor == "" {
-			break
-		}
+		ours[p.AccountID] = true
 	}
 	ctx, cancel := context.WithTimeout(ctx, offersLimit)
 	defer cancel()

@@ -90,23 +90,17 @@ func (d *doctor) clock(check, where string, told, before, after time.Time, preci
 // stored returns the senders of the store, and says which are out of use.
 func (d *doctor) stored(ctx context.Context, pool *senders.Pool) []senderEntry {
 	var known []senderEntry
-	for cursor := ""; ; {
-		page, next, err := pool.List(ctx, 500, cursor)
+	for s, err := range pool.All(ctx) {
 		if err != nil {
 			d.problem("REDIS_AWAY", "senders", err.Error(), "see that Redis runs")
 			return known
 		}
-		for _, s := range page {
-			if senders.LedgerOf(s.AccountID) == "" { // a slot has no worker
-				known = append(known, senderEntry{AccountID: s.AccountID, WorkerURL: s.WorkerURL})
-			}
-			if !s.Available() && s.Queue == "" {
-				d.warn("SENDER_OUT", s.AccountID, "is out of use: "+string(s.Reason)+suffix(", ", s.Detail), "see docs/operations.md, then 'sequencer sender resume'")
-			}
+		if senders.LedgerOf(s.AccountID) == "" { // a slot has no worker
+			known = append(known, senderEntry{AccountID: s.AccountID, WorkerURL: s.WorkerURL})
 		}
-		if next == "" {
-			return known
+		if !s.Available() && s.Queue == "" {
+			d.warn("SENDER_OUT", s.AccountID, "is out of use: "+string(s.Reason)+suffix(", ", s.Detail), "see docs/operations.md, then 'sequencer sender resume'")
 		}
-		cursor = next
 	}
+	return known
 }

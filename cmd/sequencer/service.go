@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -203,15 +202,19 @@ func (s *service) ready(ctx context.Context) api.Readiness {
 			r.Chain.Detail += ": " + c.Err.Error()
 		}
 	}
-	page, _, err := s.senders.List(ctx, 500, "")
-	available := len(slices.DeleteFunc(page, func(x *senders.Sender) bool { return !x.Available() }))
-	switch {
-	case err != nil:
-		r.Senders = api.Part{Detail: err.Error()}
-	case available == 0:
+	available := 0
+	for x, err := range s.senders.All(ctx) {
+		switch {
+		case err != nil:
+			r.Senders = api.Part{Detail: err.Error()}
+			return r
+		case x.Available():
+			available++
+		}
+	}
+	r.Senders.Detail = fmt.Sprintf("%d available", available)
+	if available == 0 {
 		r.Senders = api.Part{Detail: "no sender is available"}
-	default:
-		r.Senders.Detail = fmt.Sprintf("%d available", available)
 	}
 	return r
 }

@@ -3,8 +3,8 @@
 --
 -- ARGV[1]  "line:<queue>" or "page:<n>"
 -- ARGV[2]  sequence to begin behind, ARGV[3] how many entries to look at
--- ARGV[4]  "1" to pass over those that have changed since they were posted:
---          in a line, they are also among the past
+-- ARGV[4]  "unchanged" to pass over those that have changed since they were posted, which
+--          are also among the past; "waiting" to pass over those that do not wait
 -- ARGV[5]  "1" to go back
 -- Answer: {entries looked at, sequence of the last of them, uid, sequence, …}
 local key, behind, most, back = P .. ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[5] == '1'
@@ -22,7 +22,8 @@ for _, uid in ipairs(uids) do
   answer[2] = seq
   if vacant(uid) then
     -- It is looked at, and there is none.
-  elseif ARGV[4] ~= '1' or call('EXISTS', P .. 'x:' .. uid) == 0 then
+  elseif ARGV[4] == '' or call('EXISTS', P .. 'x:' .. uid) == 0 or
+    ARGV[4] == 'waiting' and (whole(uid) or { phase = 'waiting' }).phase == 'waiting' then
     answer[#answer + 1] = uid
     answer[#answer + 1] = seq
   end

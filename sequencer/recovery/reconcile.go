@@ -37,26 +37,19 @@ func (r *Recovery) reconcile(ctx context.Context, forgotten bool) error {
 
 // wanted is what the nodes are asked about all senders.
 func (r *Recovery) wanted(ctx context.Context, forgotten bool) (all []mina.Wanted, err error) {
-	const some = 200
-	for cursor := ""; ; {
-		page, next, err := r.Senders.List(ctx, some, cursor)
-		if err != nil {
+	for p, err := range r.Senders.All(ctx) {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		for _, p := range page {
-			switch {
-			case senders.LedgerOf(p.AccountID) != "":
-				// No chain shows what a slot has sent: its ledger is asked before it posts.
-			case forgotten:
-				all = append(all, mina.Wanted{Payer: p.AccountID, Whole: true})
-			case p.Nonce != nil:
-				all = append(all, mina.Wanted{Payer: p.AccountID, From: *p.Nonce})
-			}
-		}
-		if cursor = next; cursor == "" {
-			return all, nil
+		case senders.LedgerOf(p.AccountID) != "":
+			// No chain shows what a slot has sent: its ledger is asked before it posts.
+		case forgotten:
+			all = append(all, mina.Wanted{Payer: p.AccountID, Whole: true})
+		case p.Nonce != nil:
+			all = append(all, mina.Wanted{Payer: p.AccountID, From: *p.Nonce})
 		}
 	}
+	return all, nil
 }
 
 // named finds the transactions that commands name in their memos: a uid by memo.

@@ -318,7 +318,9 @@ func (o *owner) learn(ctx context.Context, r result) error {
 	now := time.Now()
 	o.flights--
 	if r.Failure == unread {
-		o.rests = now.Add(leastRest)
+		if at := now.Add(leastRest); at.After(o.rests) {
+			o.rests = at
+		}
 		o.backToLine(&r)
 		return nil
 	}
@@ -385,10 +387,11 @@ func (o *owner) learnParked(ctx context.Context, r *result, v verdict) error {
 			o.Log.Warn("a webhook event was tried for the last time", "endpoint", o.ID, "event", p.id)
 		}
 	}
-	_, err := o.store.tried(ctx, o.held, p, again, v.rest, o.line(r))
+	left, err := o.store.tried(ctx, o.held, p, again, v.rest, o.line(r))
 	if err != nil {
 		return err
 	}
+	o.bytes = left
 	delete(o.trying, p.lane)
 	if v.delivered {
 		o.parked--

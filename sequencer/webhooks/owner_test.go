@@ -213,6 +213,32 @@ func TestOlderThanTheLog(t *testing.T) {
 	})
 }
 
+// TestRoom: what is parked and delivered leaves its room to others, for as long as the
+// endpoint has one owner.
+func TestRoom(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		s, r, _ := f.endpoint(func(o *Options) { o.MostBytes = 500 }, Definition{})
+		failed := map[string]bool{}
+		r.answers(func(_ *http.Request, uid string) (*reply, error) {
+			if first := !failed[uid]; first {
+				failed[uid] = true
+				return status(500), nil
+			}
+			return nil, nil
+		})
+		var want []string
+		for i := range 20 {
+			f.post("q", fmt.Sprint("u", i))
+			passes(time.Minute)
+			want = append(want, fmt.Sprintf("%d u%d WAITING WAITING", i+1, i))
+		}
+		r.wants(want...)
+		if x := f.status(s); x.Parked != 0 || x.ParkedBytes != 0 || x.Behind != 0 || x.Dropped != 0 {
+			t.Errorf("%+v", x)
+		}
+	})
+}
+
 // TestTakeOver: a process that is gone leaves what it has not passed to the next one, and
 // what it still writes is refused.
 func TestTakeOver(t *testing.T) {

@@ -237,16 +237,16 @@ func (s store) due(ctx context.Context, h held, most int) (out []parked, next ti
 
 const wasDelivered = time.Duration(-2)
 
-// tried stores what came of a try of a parked event, and when it is tried again. left is
-// how many are parked in its lane. Error: errLost.
+// tried stores what came of a try of a parked event, and when it is tried again. left are
+// the bytes that are parked in all lanes. Error: errLost.
 func (s store) tried(
 	ctx context.Context, h held, p *parked, again, rest time.Duration, told string,
-) (left int, _ error) {
+) (left int64, _ error) {
 	v, err := s.Run(ctx, triedScript, h.id, h.fence, p.lane, p.number, inMillis(again), p.tries, inMillis(rest), told)
 	if err != nil {
 		return 0, err
 	}
-	if left = int(number(v)); left < 0 {
+	if left = number(v); left < 0 {
 		return 0, errLost
 	}
 	return left, nil

@@ -5,7 +5,7 @@
 -- ARGV[5]  milliseconds until it is tried again, -1 for not before a person asks, -2 if
 --          it was delivered
 -- ARGV[6]  how often it was tried, ARGV[7] milliseconds to rest, ARGV[8] the try as JSON
--- Answer:  how many are left in the lane, -1 if the lease is another's
+-- Answer:  the bytes that are parked in all lanes, -1 if the lease is another's
 -- Cost:    some ten commands
 if not held(ARGV[2]) then return -1 end
 local list, name = lane(ARGV[3]), ARGV[3]
@@ -27,4 +27,4 @@ if entry and string.match(entry, '^%d+') == ARGV[4] then
   told(8, 8)
 end
 rest(ARGV[7])
-return call('LLEN', list)
+return tonumber(call('HGET', H, 'bytes') or 0)
