@@ -45,6 +45,13 @@ func (r Recovery) Settle(ctx context.Context, process, server string) (bool, err
 	return a.int(v) == 1, a.err
 }
 
+// Yield passes the turn on: the process that has it cannot compare the senders with the chain
+// now, and is given it again when another one that lives has had it. Error: ErrUnavailable.
+func (r Recovery) Yield(ctx context.Context, process string) error {
+	_, err := r.store.Run(ctx, yieldScript, process)
+	return err
+}
+
 // Missed notes that the Redis named has forgotten something: the event log tells another
 // story from here on, under another epoch. Error: ErrUnavailable.
 func (r Recovery) Missed(ctx context.Context, server string) error {

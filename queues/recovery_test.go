@@ -214,6 +214,18 @@ func testOneTurnAtATime(f *fixture) {
 	if !f.pulse(me, short, back).Turn {
 		f.Error("the turn was lost")
 	}
+	f.ok(f.recovery().Yield(f.ctx, other)) // who does not have it passes nothing on
+	if !f.pulse(me, short, back).Turn {
+		f.Error("another one passed the turn on")
+	}
+	f.ok(f.recovery().Yield(f.ctx, me))
+	if f.pulse(me, short, back).Turn || !f.pulse(other, short, back).Turn || f.pulse(me, short, back).Turn {
+		f.Error("what was passed on is not another's")
+	}
+	f.ok(f.recovery().Yield(f.ctx, other))
+	if f.pulse(other, short, back).Turn || !f.pulse(me, short, back).Turn {
+		f.Error("the turn does not come back")
+	}
 	f.eventually("the turn passes on", func() bool { return f.pulse(other, short, back).Turn })
 	if done, err := f.recovery().Settle(f.ctx, other, "another"); done || err != nil {
 		f.Errorf("settled on another server: %v", err)

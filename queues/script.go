@@ -111,6 +111,7 @@ var (
 	standingScript  = newPlainScript("standing", source("standing"))
 	auditScript     = newPlainScript("audit", source("audit"))
 	settleScript    = NewScript("settle", source("settle"))
+	yieldScript     = NewScript("yield", source("yield"))
 	missScript      = NewScript("miss", source("miss"))
 	adoptScript     = NewScript("adopt", source("adopt"))
 	repostScript    = NewScript("repost", source("repost"))

@@ -28,12 +28,13 @@ elseif known ~= run then
   end
   if back == run then call('HSET', r, 'back:' .. me, 1) end
   local all = alone or now >= tonumber(call('HGET', r, 'since')) + ttl
-  for _, p in ipairs(all and call('ZRANGEBYSCORE', P .. 'procs', '(' .. now, '+inf') or {}) do
-    all = all and call('HEXISTS', r, 'back:' .. p) == 1
-  end
+  local live = all and call('ZRANGEBYSCORE', P .. 'procs', '(' .. now, '+inf') or {}
+  for _, p in ipairs(live) do all = all and call('HEXISTS', r, 'back:' .. p) == 1 end
   if all then
-    local v = call('HMGET', r, 'by', 'till')
-    if not v[1] or v[1] == me or tonumber(v[2]) <= now then
+    local v = call('HMGET', r, 'by', 'till', 'passed')
+    -- Who has passed the turn on is given it again when another one has had it.
+    local mine = v[3] ~= me or #live < 2
+    if v[1] == me or mine and (not v[1] or tonumber(v[2]) <= now) then
       call('HSET', r, 'by', me, 'till', now + ttl)
       stage = 'turn'
     end

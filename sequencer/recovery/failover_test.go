@@ -1,8 +1,13 @@
 package recovery_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,6 +100,43 @@ func TestFailOver(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestTurnPassesOn: a process that cannot compare the senders with the chain, for it reaches
+// no node any more, leaves that to another one, whichever of them has the turn first.
+func TestTurnPassesOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := harness.New(t, devnet.Config{FillRate: 1, Nodes: 2})
+		w.Worker(1, devworker.Options{})
+		var blind atomic.Bool
+		dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if blind.Load() && strings.HasPrefix(addr, "node") {
+				return nil, errors.New("no route to the node")
+			}
+			return w.Web.Dial(ctx, network, addr)
+		}
+		w.Launch(harness.Links{Dial: dial, Redis: w.Redis.NewClient(), Ended: func(error) {}})
+		<-time.After(time.Minute)
+		p := w.Start()
+		<-time.After(time.Minute)
+		blind.Store(true)
+		for i := range 4 {
+			w.Redis.Restart()
+			uid := fmt.Sprint("t", i)
+			w.Post("q", uid)
+			w.Await(uid, lifecycle.Done, 15*time.Minute)
+			if i == 1 { // who sees the chain began later, and now earlier
+				p.Stop()
+				blind.Store(false)
+				w.Redis.Restart()
+				<-time.After(5 * time.Minute)
+				p = w.Start()
+				<-time.After(time.Minute)
+				blind.Store(true)
+			}
+		}
+	})
 }
 
 // TestFinalForgotten: what a process was done with, and remembers no more, is its own

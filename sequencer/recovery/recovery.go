@@ -175,8 +175,8 @@ func (r *Recovery) recoverAll(ctx context.Context, s queues.Stage) {
 }
 
 // recover does what is to be done before this process may work. It reports true if the
-// chain could not be asked, or is to be asked once more; all else is tried again after a
-// later heartbeat.
+// chain could not be asked, or is to be asked once more, where nobody else can do it; all
+// else is tried again after a later heartbeat.
 func (r *Recovery) recover(ctx context.Context, s queues.Stage) (again bool) {
 	if !r.writtenBack(ctx, s) || !s.Settled && !s.Turn {
 		return false
@@ -193,7 +193,10 @@ func (r *Recovery) recover(ctx context.Context, s queues.Stage) (again bool) {
 		if ctx.Err() == nil {
 			r.Log.Warn("nothing is bound or sent before the senders are compared with the chain", "err", err)
 		}
-		return true
+		if s.Turn {
+			_ = r.store.Yield(ctx, r.Process) // else it passes on when this process ends
+		}
+		return !s.Turn
 	}
 	if s.Turn {
 		if done, err := r.store.Settle(ctx, r.Process, s.Server); err != nil || !done {
