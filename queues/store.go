@@ -18,6 +18,7 @@
 package queues
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -231,11 +232,14 @@ func (s *Store) getSome(ctx context.Context, uids []string) (ts []*lifecycle.Tra
 	return ts, n, err
 }
 
-// Claimed is GetMany for what a process has claimed: the queue of what cannot be read
-// is paused.
-func (s *Store) Claimed(ctx context.Context, uids []string) ([]*lifecycle.Transaction, error) {
+// Claimed is GetMany for what a process has claimed and is due: the queue of what cannot be
+// read is paused, and it is due no more.
+func (s *Store) Claimed(ctx context.Context, process string, uids []string) ([]*lifecycle.Transaction, error) {
 	ts, broken, err := s.read(ctx, uids)
 	s.setAside(ctx, broken)
+	for _, d := range broken {
+		err = cmp.Or(err, s.Postpone(ctx, process, d.uid, Never))
+	}
 	return ts, err
 }
 

@@ -81,7 +81,7 @@ func (s *Sequencer) look(ctx context.Context, uids []string) {
 			strange = append(strange, uid)
 		}
 	}
-	ts, err := s.Store.Claimed(ctx, strange)
+	ts, err := s.Store.Claimed(ctx, s.process, strange)
 	if err != nil {
 		s.Log.Warn("reading due transactions failed", "err", err)
 		return

@@ -139,6 +139,46 @@ func TestTurnPassesOn(t *testing.T) {
 	})
 }
 
+// TestDamaged: what is bound and cannot be read keeps its sender and holds its queue, and
+// nothing else: neither a process that starts nor one whose Redis was restarted waits for it.
+func TestDamaged(t *testing.T) {
+	t.Parallel()
+	for _, how := range []struct{ name, text string }{{"all of it", "damaged"}, {"its record", "\n{"}} {
+		t.Run(how.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := harness.New(t, devnet.Config{FillRate: 1})
+				w.Worker(1, devworker.Options{ProveTime: 2 * time.Minute})
+				p := w.Start()
+				w.Post("q", "a1")
+				w.Await("a1", lifecycle.Done, time.Hour)
+				w.Post("q", "a2")
+				w.Await("a2", lifecycle.Dispatching, time.Hour)
+				w.Worker(2, devworker.Options{})
+				p.Kill()
+
+				client := w.Redis.NewClient()
+				key := "{test}:x:a2"
+				words, _, _ := strings.Cut(client.Get(w.Ctx, key).Val(), "\n")
+				if words == "" {
+					t.Fatal("there is no such key")
+				}
+				text := how.text
+				if strings.HasPrefix(text, "\n") {
+					text = words + text
+				}
+				w.OK(client.Set(w.Ctx, key, text, 0).Err())
+				w.Start()
+				w.Post("other", "b1")
+				w.Await("b1", lifecycle.Done, time.Hour)
+				w.Redis.Restart()
+				w.Post("other", "b2")
+				w.Await("b2", lifecycle.Done, time.Hour)
+			})
+		})
+	}
+}
+
 // TestFinalForgotten: what a process was done with, and remembers no more, is its own
 // again after a failover, and ends once more.
 func TestFinalForgotten(t *testing.T) {

@@ -99,8 +99,12 @@ func (r *Recovery) attribute(ctx context.Context, account string, shown mina.Use
 		return err
 	}
 	running, err := r.running(ctx, sender.Queue)
-	if err != nil || lifecycle.Legacy(running, account) {
+	unread := errors.Is(err, queues.ErrDamaged) // what is its own is not known then
+	if err != nil && !unread || lifecycle.Legacy(running, account) {
 		return err
+	}
+	if unread {
+		r.Log.Error("a sender is not compared with the chain", "sender", account, "err", err)
 	}
 	var used []lifecycle.Use
 	for _, c := range shown.Commands {
@@ -116,7 +120,8 @@ func (r *Recovery) attribute(ctx context.Context, account string, shown mina.Use
 			used = append(used, u)
 		}
 	}
-	if sender.Nonce == nil || sender.Reason == lifecycle.StoppedNonce || sender.Reason == lifecycle.OutcomeUnknown {
+	if unread || sender.Nonce == nil ||
+		sender.Reason == lifecycle.StoppedNonce || sender.Reason == lifecycle.OutcomeUnknown {
 		return nil
 	}
 	nonce, hash, found := lifecycle.Stranger(account, *sender.Nonce, shown.Next, running, used)

@@ -23,6 +23,7 @@ func (r *Recovery) writeBack(ctx context.Context, server string) (missing bool, 
 		switch {
 		case errors.Is(err, queues.ErrNotFound):
 			missing = missing || m.out == nil && !m.last.Phase.Final() // else place tells, or it was removed in order
+		case errors.Is(err, queues.ErrDamaged): // place passes over it
 		case err != nil:
 			return false, err
 		default:
@@ -58,8 +59,9 @@ func (r *Recovery) writeBack(ctx context.Context, server string) (missing bool, 
 var errTaken = errors.New("waits for its place, where another one is not over yet")
 
 // place stores what is known of a transaction, and reports whether it lacked anything.
-// posted is it as it was accepted, nil if nobody knows. Errors: errTaken, ErrStale (it has
-// changed again and again), ErrUnavailable.
+// posted is it as it was accepted, nil if nobody knows. What cannot be read stays as it is:
+// nothing of it is made again. Errors: errTaken, ErrStale (it has changed again and again),
+// ErrDamaged (another one is in its place, and cannot be read), ErrUnavailable.
 func (r *Recovery) place(ctx context.Context, uid string, posted *lifecycle.Transaction,
 	known lifecycle.Known) (lacked bool, err error) {
 	for range 7 { // what it was, its end, its queue and its sender may each be in the way
@@ -76,7 +78,7 @@ func (r *Recovery) place(ctx context.Context, uid string, posted *lifecycle.Tran
 			}
 			lacked = true
 			continue
-		case errors.Is(err, queues.ErrNotFound):
+		case errors.Is(err, queues.ErrNotFound), errors.Is(err, queues.ErrDamaged): // that one is set aside
 			return lacked, nil
 		case err != nil:
 			return lacked, err
