@@ -76,7 +76,7 @@ func because(err error, causes []error) error {
 	return err
 }
 
-// Account asks all nodes for an account. It returns the answer on which all
+// Account asks all nodes for an account that are not of another network. It returns the answer on which all
 // synced nodes that are not late agree about the nonce, a quorum of them, with the
 // lowest balance and the highest inferred nonce of any, and ErrNoQuorum or ErrDisagree
 // otherwise. An account
@@ -86,7 +86,7 @@ func (t *Tracker) Account(ctx context.Context, publicKey string) (Account, error
 	var merged Account
 	var failed []error
 	synced := 0
-	for _, a := range askMost(ctx, t, t.views, max(t.quorum, 1), func(ctx context.Context, n *Node) (Account, error) {
+	for _, a := range askMost(ctx, t, t.ours(), max(t.quorum, 1), func(ctx context.Context, n *Node) (Account, error) {
 		return n.Account(ctx, publicKey)
 	}) {
 		switch {
@@ -159,27 +159,55 @@ func (a Account) with(o Account) Account {
 	return a
 }
 
-// Network returns the network id that all reachable nodes have that are not late, at
-// least one of them. ErrNoQuorum: none answers; ErrDisagree: they are of different networks.
+// Network returns the network id of which a quorum of the nodes are; no others have a vote
+// from then on. ErrNoQuorum: too few answer; ErrDisagree: they are of different networks, and
+// no quorum, or more than one, is of one of them.
 func (t *Tracker) Network(ctx context.Context) (string, error) {
-	var id string
 	var failed []error
+	var ids []string
 	for i, a := range askMost(ctx, t, t.views, t.quorum, func(ctx context.Context, n *Node) (Status, error) { return n.Status(ctx) }) {
 		switch {
 		case a.err != nil:
 			failed = append(failed, a.err)
 		case a.value.NetworkID == "":
 			failed = append(failed, t.nodes[i].silent("no network id"))
-		case id == "":
-			id = a.value.NetworkID
-		case a.value.NetworkID != id:
-			return "", fmt.Errorf("asking for the network: %.40q and %.40q: %w", id, a.value.NetworkID, ErrDisagree)
+		default:
+			ids = append(ids, a.value.NetworkID)
 		}
 	}
-	if id == "" {
-		return "", because(fmt.Errorf("asking for the network: %w", ErrNoQuorum), failed)
+	if id := t.settleNetwork(ids); id != "" {
+		return id, nil
 	}
-	return id, nil
+	slices.Sort(ids)
+	why := ErrNoQuorum
+	if ids = slices.Compact(ids); len(ids) > 1 {
+		why = ErrDisagree
+	}
+	return "", because(fmt.Errorf("asking for the network: %.200q: %w", ids, why), failed)
+}
+
+// settleNetwork returns the only id of which a quorum of the nodes are, "" if there is none,
+// and takes it for that of the network if none is known yet.
+func (t *Tracker) settleNetwork(ids []string) (id string) {
+	count := map[string]int{}
+	for _, id := range ids {
+		count[id]++
+	}
+	for of, n := range count {
+		switch {
+		case n < max(t.quorum, 1):
+		case id != "":
+			return ""
+		default:
+			id = of
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.network == "" {
+		t.network = id
+	}
+	return id
 }
 
 // Send gives a signed zkApp command to every node at once. The first acceptance is

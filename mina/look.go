@@ -1,6 +1,7 @@
 package mina
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,18 +158,33 @@ func (t *Tracker) fresh(voters []*view) (n int) {
 	return n
 }
 
+// votesOn is the network whose nodes have a vote: the one that is known, or a quorum is of,
+// or else the first node that has answered.
+func (t *Tracker) votesOn() string {
+	t.mu.Lock()
+	known := t.network
+	t.mu.Unlock()
+	var ids []string
+	for _, v := range t.views {
+		if v.said.failed == nil {
+			ids = append(ids, v.said.status.NetworkID)
+		}
+	}
+	if known != "" || len(ids) == 0 {
+		return known
+	}
+	return cmp.Or(t.settleNetwork(ids), ids[0])
+}
+
 // elect returns the views that have a vote, and notes at the others why they have none.
 // A node that is being asked keeps its vote until that has failed.
 func (t *Tracker) elect() []*view {
 	var voters []*view
-	highest, newest, network := uint32(0), time.Time{}, t.network
+	highest, newest, network := uint32(0), time.Time{}, t.votesOn()
 	for _, v := range t.views {
 		s := &v.said
 		if v.lost = s.failed; v.lost != nil {
 			continue
-		}
-		if network == "" {
-			network = s.status.NetworkID
 		}
 		oldest := t.maxTipAge
 		if oldest <= 0 {

@@ -1,6 +1,7 @@
 package mina
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -21,6 +22,8 @@ type NodeState struct {
 	// Reorgs counts how often blocks left its best chain since this process began,
 	// Orphaned those blocks.
 	Reorgs, Orphaned uint64
+
+	Foreign bool // of another network than a quorum
 }
 
 // Any reports whether there are nodes at all.
@@ -34,6 +37,18 @@ func (t *Tracker) Nodes() []NodeState {
 	return slices.Clone(t.nodesAt)
 }
 
+// ours are the views of nodes that are not known to be of another network.
+func (t *Tracker) ours() (all []*view) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, v := range t.views {
+		if i >= len(t.nodesAt) || !t.nodesAt[i].Foreign {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
 // states is for the running Poll.
 func (t *Tracker) states(voters []*view) []NodeState {
 	highest := uint32(0)
@@ -45,7 +60,7 @@ func (t *Tracker) states(voters []*view) []NodeState {
 	for i, v := range t.views {
 		s := NodeState{
 			Name: v.node.name, Voting: slices.Contains(voters, v), Height: v.said.tip.Height, At: v.said.asOf,
-			Reorgs: v.said.reorgs, Orphaned: v.said.orphaned,
+			Reorgs: v.said.reorgs, Orphaned: v.said.orphaned, Foreign: errors.Is(v.lost, ErrOtherNetwork),
 		}
 		if names[s.Name]++; names[s.Name] > 1 {
 			s.Name += fmt.Sprint("#", names[s.Name])

@@ -96,7 +96,6 @@ type Tracker struct {
 	changed    bool          // a look has found something new since
 	least      time.Duration // the shortest grace
 	patience   time.Duration // what a look may take that is not late
-	network    string        // the first network id seen
 	past       *past         // the search of the archive under way
 	archiveErr error
 
@@ -104,6 +103,7 @@ type Tracker struct {
 	watches map[string]*watched
 	seen    Chain
 	nodesAt []NodeState
+	network string // the id of which a quorum of the nodes were first; "" before
 }
 
 type watched struct {
@@ -236,9 +236,6 @@ func (t *Tracker) poll(ctx context.Context, all bool) Chain {
 		v.fresh = false
 	}
 	voters := t.lookAll(ctx, watches, all)
-	if i := slices.IndexFunc(t.views, func(v *view) bool { return v.said.failed == nil }); i >= 0 && t.network == "" {
-		t.network = t.views[i].said.status.NetworkID
-	}
 	prompt := slices.DeleteFunc(slices.Clone(voters), func(v *view) bool { return !v.fresh })
 	quorum := len(prompt) >= t.quorum
 	changed := t.changed || !slices.Equal(prompt, t.voted)

@@ -401,6 +401,59 @@ func TestAccountAndNetwork(t *testing.T) {
 	}
 }
 
+// TestForeignNode: a node of another network has no vote and is not asked for accounts, also
+// where it stands first; the network is the one that a quorum of the nodes are of.
+func TestForeignNode(t *testing.T) {
+	t.Parallel()
+	n := newNet(t, 3, chainOf(3))
+	ctx := t.Context()
+	n.nodes[0].network = "mina:mainnet"
+	n.nodes[0].accounts[keyA] = 99
+	if _, err := n.Account(ctx, keyA); !errors.Is(err, ErrDisagree) {
+		t.Errorf("before it is known for what it is: %v", err)
+	}
+	c := n.Poll(ctx)
+	if !c.Quorum || c.Synced != 2 || c.NetworkID != "mina:testnet" || len(c.Lost) != 1 || !errors.Is(c.Lost[0], ErrOtherNetwork) {
+		t.Errorf("%+v", c)
+	}
+	if a, err := n.Account(ctx, keyA); err != nil || a.Nonce != 7 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if id, err := n.Network(ctx); id != "mina:testnet" || err != nil {
+		t.Errorf("%q, %v", id, err)
+	}
+	n.nodes[0].network = "mina:testnet"
+	n.nodes[0].accounts[keyA] = 7
+	if c := n.Poll(ctx); c.Synced != 3 {
+		t.Errorf("when it has come back: %+v", c)
+	}
+}
+
+// TestNetworkOfOne: where one node is enough, two networks are none; and what one was of
+// stays the network, whoever answers later.
+func TestNetworkOfOne(t *testing.T) {
+	t.Parallel()
+	n := newNet(t, 2, chainOf(3))
+	ctx := t.Context()
+	n.quorum = 1
+	n.nodes[1].network = "mina:mainnet"
+	if id, err := n.Network(ctx); id != "" || !errors.Is(err, ErrDisagree) ||
+		!strings.Contains(err.Error(), `["mina:mainnet" "mina:testnet"]`) {
+		t.Errorf("%q, %v", id, err)
+	}
+	n.nodes[1].status = 500
+	if id, err := n.Network(ctx); id != "mina:testnet" || err != nil {
+		t.Errorf("%q, %v", id, err)
+	}
+	n.nodes[0].status, n.nodes[1].status = 500, 0
+	if c := n.Poll(ctx); c.Quorum || c.Synced != 0 || c.NetworkID != "mina:testnet" {
+		t.Errorf("%+v", c)
+	}
+	if id, err := n.Network(ctx); id != "mina:mainnet" || err != nil {
+		t.Errorf("of who answers now: %q, %v", id, err)
+	}
+}
+
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	n := newNet(t, 2, chainOf(10))

@@ -345,3 +345,18 @@ func TestWrongEra(t *testing.T) {
 		})
 	}
 }
+
+// TestForeignNode: one node of another network among three keeps nobody from starting.
+func TestForeignNode(t *testing.T) {
+	t.Parallel()
+	for i := range 3 {
+		synctest.Test(t, func(t *testing.T) {
+			w := harness.New(t, devnet.Config{FillRate: 1, Nodes: 3})
+			w.OK(w.Net.Node(i).SetFaults(devnet.Faults{NetworkID: "mainnet"}))
+			w.Worker(1, devworker.Options{})
+			w.Start()
+			w.Post("q", "a")
+			w.Await("a", lifecycle.Done, 20*time.Minute)
+		})
+	}
+}

@@ -247,12 +247,11 @@ func (s *Sequencer) chainReady(ctx context.Context) bool {
 		return false
 	}
 	if s.network == "" {
-		if err := s.sameNetwork(ctx); err != nil || s.network == "" {
+		if err := s.sameNetwork(ctx); err != nil {
 			s.Log.Error("nothing is dispatched", "err", err)
-			return false
 		}
 	}
-	return true
+	return s.network != ""
 }
 
 // outdated reports whether c is too old to plan an attempt on: two looks at the

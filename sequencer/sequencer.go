@@ -259,15 +259,15 @@ func (s *Sequencer) Run(ctx context.Context) error {
 // namespace was used with before.
 var ErrOtherNetwork = errors.New("the Mina nodes are of another network than this namespace was used with")
 
-// sameNetwork compares the network of the nodes with the one that the namespace
-// is for. Where no node answers it is asked again before the first bind.
+// sameNetwork compares the network of the nodes with the one that the namespace is for.
+// Where no quorum of them is of one, it is asked again before the first bind.
 func (s *Sequencer) sameNetwork(ctx context.Context) error {
 	if s.network != "" || len(s.proved) == 0 {
 		return nil
 	}
 	network, err := s.Chain.Network(ctx)
 	if err != nil {
-		s.Log.Warn("no Mina node says what network it is of; nothing is dispatched until one does", "err", err)
+		s.Log.Warn("nothing is dispatched before it is known what network the Mina nodes are of", "err", err)
 		return nil
 	}
 	before, err := s.Store.Remember(ctx, "network", network)
