@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"mime"
 	"net/http"
 	"time"
@@ -176,11 +175,7 @@ func (p *part) store(ctx context.Context, store *queues.Store, before *part) {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 		p.results = store.EnqueueBatch(ctx, p.items)
-		for _, r := range p.results {
-			if errors.Is(r.Err, queues.ErrUnavailable) || errors.Is(r.Err, queues.ErrFull) {
-				p.failure = r.Err
-			}
-		}
+		p.failure = queues.Outage(p.results)
 	}()
 }
 

@@ -76,7 +76,8 @@ func (s *Store) Enqueue(ctx context.Context, item Item) Accepted {
 }
 
 // EnqueueBatch accepts items in order, each for itself, and answers in the
-// same order.
+// same order. Behind what the store has not taken for want of an answer or of memory none
+// is tried: it would overtake that.
 func (s *Store) EnqueueBatch(ctx context.Context, items []Item) []Accepted {
 	out := make([]Accepted, 0, len(items))
 	for len(items) > 0 {
@@ -85,10 +86,27 @@ func (s *Store) EnqueueBatch(ctx context.Context, items []Item) []Accepted {
 			size += len(items[n].Data)
 			n++
 		}
-		out = append(out, s.enqueue(ctx, items[:n])...)
-		items = items[n:]
+		some := s.enqueue(ctx, items[:n])
+		out, items = append(out, some...), items[n:]
+		if err := Outage(some); err != nil {
+			for range items {
+				out = append(out, Accepted{Err: err})
+			}
+			break
+		}
 	}
 	return out
+}
+
+// Outage returns why the store has not taken one of those, an ErrUnavailable or ErrFull; nil
+// if it has answered for each.
+func Outage(all []Accepted) error {
+	for _, a := range all {
+		if errors.Is(a.Err, ErrUnavailable) || errors.Is(a.Err, ErrFull) {
+			return a.Err
+		}
+	}
+	return nil
 }
 
 func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {

@@ -335,6 +335,51 @@ func TestEnqueueAbandoned(t *testing.T) {
 	})
 }
 
+// failing has the first scripts not reach Redis.
+type failing struct{ left atomic.Int32 }
+
+func (h *failing) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (h *failing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+func (h *failing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if strings.HasPrefix(cmd.Name(), "eval") && h.left.Add(-1) >= 0 {
+			err := errors.New("READONLY: no more than a replica")
+			cmd.SetErr(err)
+			return err
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// TestEnqueueInOrder: what stands behind what was not taken overtakes nothing, however
+// large a batch is; sent once more, all of it comes in order.
+func TestEnqueueInOrder(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, redistest.Mini(t).Client, "seq")
+	o := *f.client.Options()
+	client := redis.NewClient(&o)
+	t.Cleanup(func() { _ = client.Close() })
+	fails := new(failing)
+	client.AddHook(fails)
+	store, err := queues.Open(client, f.store.Options)
+	f.ok(err)
+	large := `{"d":"` + strings.Repeat("x", 600<<10) + `"}`
+	items := []queues.Item{vote1("a", "q", large), vote1("b", "q", large), vote1("c", "q", large), vote1("d", "q", `{}`)}
+	fails.left.Store(1)
+	for i, a := range store.EnqueueBatch(f.ctx, items) {
+		if !errors.Is(a.Err, queues.ErrUnavailable) {
+			t.Errorf("%s: %+v", items[i].UID, a)
+		}
+	}
+	for i, a := range store.EnqueueBatch(f.ctx, items) {
+		if a.Err != nil || a.Existed || a.Transaction.Sequence != int64(i+1) {
+			t.Errorf("%s: %+v", items[i].UID, a)
+		}
+	}
+}
+
 // TestFull fills a Redis up: nothing more is accepted, and what was accepted
 // goes on to its end.
 func TestFull(t *testing.T) {
