@@ -211,15 +211,19 @@ func (o *owner) end(ctx context.Context) bool {
 		o.drive.Stale()
 		return false
 	}
-	if o.stop != nil {
+	if o.stop != nil && o.drive.Call().Kind != lifecycle.Dispatch { // whose answer nobody else gets
 		o.stop()
 	}
 	if o.timer != nil {
 		o.timer.Stop()
 	}
+	last, _ := o.take(false) // what has come since
 	for _, r := range o.drive.Results() {
-		if a, is := r.(lifecycle.Answer); is {
-			o.s.record(ctx, o.drive.Txn(), a)
+		last = append(last, word{txn: o.drive.Txn(), result: r})
+	}
+	for _, w := range last {
+		if a, is := w.result.(lifecycle.Answer); is {
+			o.s.record(ctx, w.txn, a)
 		}
 	}
 	return true

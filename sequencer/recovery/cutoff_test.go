@@ -340,3 +340,31 @@ func TestRefusedAndForgotten(t *testing.T) {
 		})
 	}
 }
+
+// TestLateAnswer: what a worker that sends by itself answers to a process that has lost its
+// claim meanwhile is kept, data and all, whatever the process that drives it found by itself.
+func TestLateAnswer(t *testing.T) {
+	t.Parallel()
+	for _, back := range []time.Duration{40 * time.Second, 90 * time.Second, 4 * time.Minute} {
+		t.Run(back.String(), func(t *testing.T) {
+			t.Parallel()
+			twoNodes(t, func(w *harness.World) {
+				w.Worker(1, devworker.Options{ProveTime: 2 * time.Minute, Legacy: true})
+				_, redis := launchSevered(w)
+				w.Post("q", "a")
+				w.Await("a", lifecycle.Dispatching, time.Minute)
+				w.Start()
+				<-time.After(10 * time.Second)
+				redis.off.Store(true)
+				<-time.After(back)
+				redis.off.Store(false)
+				w.Await("a", lifecycle.Done, time.Hour)
+				a := w.AwaitTxn("a", "with what its worker answered", time.Hour,
+					func(t *lifecycle.Transaction) bool { return t.Attempts[0].Data != nil })
+				if n := effective(w); a.Hash() == "" || len(a.Attempts) != 1 || n != 1 {
+					t.Errorf("%d took effect: %+v", n, a.Attempts)
+				}
+			})
+		})
+	}
+}
