@@ -3,6 +3,7 @@ package queues_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -20,7 +21,9 @@ func batchItem(uid, queue, ledger, id string) queues.Item {
 // taken over by who has it.
 func TestBatches(t *testing.T) {
 	t.Parallel()
-	backends(t, map[string]func(*fixture){"Key": testBatchKey, "Bind": testBatchBind})
+	backends(t, map[string]func(*fixture){
+		"Key": testBatchKey, "Bind": testBatchBind, "TakeOverBehindBatches": testTakeOverBehindBatches,
+	})
 }
 
 func testBatchKey(f *fixture) {
@@ -98,4 +101,29 @@ func testBatchBind(f *fixture) {
 		f.ok(err)
 		equal(f.T, "taken", taken, c.want)
 	}
+}
+
+// testTakeOverBehindBatches: batches for ledgers that a process does not have hide nothing
+// that it may take over, however many they are.
+func testTakeOverBehindBatches(f *fixture) {
+	slots := map[string]string{}
+	for i := range 25 {
+		slots[fmt.Sprint("saw/", i)] = "http://s"
+		f.ok(f.store.Enqueue(f.ctx, batchItem(fmt.Sprint("b", i), fmt.Sprint("q", i), "saw", fmt.Sprint("b", i))).Err)
+	}
+	f.ok(f.pool.Configure(f.ctx, slots))
+	f.register("S")
+	f.post("q", "a")
+	f.heartbeat(other, short)
+	bound, err := f.store.Bind(f.ctx, queues.BindRequest{Process: other, Types: []string{"SUBMIT_BATCH"}, Ledger: "saw",
+		Groups: []string{"ledger:saw"}, Most: 25})
+	f.ok(err)
+	equal(f.T, "bound", len(bound)+len(f.bindAs(other, 1)), 26)
+	f.eventually("it is dead", func() bool { return slices.Equal(f.heartbeat(me, long), []string{other}) })
+	taken, err := f.store.TakeOver(f.ctx, me, other, 1)
+	f.ok(err)
+	equal(f.T, "taken", taken, []string{"a"})
+	taken, err = f.store.TakeOver(f.ctx, me, other, 30, "saw")
+	f.ok(err)
+	equal(f.T, "batches taken", len(taken), 25)
 }

@@ -164,10 +164,11 @@ func (s *Store) InFlight(ctx context.Context, queue string) (f InFlight, err err
 }
 
 // Callbacks are the uids whose callbacks a queue waits for, in the order in which they are
-// to be told; none once that has taken too long. Error: ErrUnavailable.
-func (s *Store) Callbacks(ctx context.Context, queue string) ([]string, error) {
+// to be told; none once that has taken too long, by now, the time of Redis.
+// Error: ErrUnavailable.
+func (s *Store) Callbacks(ctx context.Context, queue string, now time.Time) ([]string, error) {
 	m, e, err := s.words(ctx, queue)
-	if err != nil || !fromMillis(e.int(m["hold"])).After(time.Now()) {
+	if err != nil || !fromMillis(e.int(m["hold"])).After(now) {
 		return nil, err
 	}
 	return slices.DeleteFunc(list(m["holder"]), func(w string) bool { return w[0] == '!' }), e.err

@@ -162,7 +162,7 @@ func testReopened(f *fixture) {
 	if _, told := f.dump().sets["due"]["c:c"]; told {
 		f.Error("it is no end, and yet to be told")
 	}
-	awaited, err := f.store.Callbacks(f.ctx, "q")
+	awaited, err := f.store.Callbacks(f.ctx, "q", f.now())
 	f.ok(err)
 	if len(awaited) > 0 || !f.queue("q").NextAt.IsZero() {
 		f.Errorf("the queue waits for %v", awaited)

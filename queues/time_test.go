@@ -255,9 +255,12 @@ func testHoldAnew(f *fixture) {
 	f.to("a", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, time.Millisecond, long))
 	<-time.After(5 * time.Millisecond)
 	f.to("b", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
-	awaited, err := f.store.Callbacks(f.ctx, "q")
+	awaited, err := f.store.Callbacks(f.ctx, "q", f.now())
 	f.ok(err)
 	equal(f.T, "waits for", awaited, []string{"b"})
+	awaited, err = f.store.Callbacks(f.ctx, "q", f.now().Add(2*long))
+	f.ok(err)
+	equal(f.T, "waits for, once that has taken too long", len(awaited), 0)
 }
 
 // testExpiredAgain: whoever has been told that a deadline has come has a while to end what waits;
@@ -424,7 +427,7 @@ func testToldAndLeftAlone(f *fixture) {
 	}
 	waits := func(queue string, awaited ...string) {
 		f.Helper()
-		uids, err := f.store.Callbacks(f.ctx, queue)
+		uids, err := f.store.Callbacks(f.ctx, queue, f.now())
 		f.ok(err)
 		if !slices.Equal(uids, awaited) || f.queue(queue).NextAt.IsZero() {
 			f.Errorf("it waits for %q until %v, want %q", uids, f.queue(queue).NextAt, awaited)

@@ -125,7 +125,7 @@ func (s *Sequencer) callbacksBefore(ctx context.Context, t *lifecycle.Transactio
 	if !s.wide() {
 		return false
 	}
-	order, err := s.Store.Callbacks(ctx, t.Queue)
+	order, err := s.Store.Callbacks(ctx, t.Queue, s.now())
 	return err == nil && slices.Contains(order, t.UID) && s.nextCallback(ctx, order, t.UID) != t.UID
 }
 
@@ -134,7 +134,7 @@ func (s *Sequencer) tellNext(ctx context.Context, queue string) {
 	if !s.wide() {
 		return
 	}
-	if order, err := s.Store.Callbacks(ctx, queue); err == nil && len(order) > 0 {
+	if order, err := s.Store.Callbacks(ctx, queue, s.now()); err == nil && len(order) > 0 {
 		next := s.nextCallback(ctx, order, order[len(order)-1])
 		s.work.Go(func(ctx context.Context) { s.tellStored(ctx, next) })
 	}

@@ -4,7 +4,7 @@
 -- ARGV[3]  the most to take, then the ledgers that the caller has: batches for others are
 --          left to who has theirs. What runs of one queue is taken together, and may be more
 -- Answer:  uids taken; they are due at once
--- Cost:    about nine commands, and two for each
+-- Cost:    about nine commands, two for each, and one for each that is another's
 local me, dead = ARGV[1], ARGV[2]
 local ends = call('ZSCORE', P .. 'procs', dead)
 if not ends or tonumber(ends) > now or not lives(me) then return {} end
@@ -20,16 +20,21 @@ local function add(uid)
   if not seen[uid] then all[#all + 1] = uid end
   seen[uid] = true
 end
-for _, uid in ipairs(call('ZRANGE', P .. 'own:' .. dead, 0, 10 * most - 1)) do
-  if #all < most and not foreign(uid) then
-    local queue = select(4, header(uid))
-    local run = queue and que(queue).run or ''
-    add(uid)
-    if has(run, uid) then
-      for other in string.gmatch(run, '[^,]+') do add(other) end
+local from, step, some = 0, 10 * most
+repeat
+  some = call('ZRANGE', P .. 'own:' .. dead, from, from + step - 1)
+  from = from + step
+  for _, uid in ipairs(some) do
+    if #all < most and not foreign(uid) then
+      local queue = select(4, header(uid))
+      local run = queue and que(queue).run or ''
+      add(uid)
+      if has(run, uid) then
+        for other in string.gmatch(run, '[^,]+') do add(other) end
+      end
     end
   end
-end
+until #some < step or #all >= most
 local claims = #all > 0 and call('INCRBY', P .. 'n:claim', #all) - #all
 for i, uid in ipairs(all) do
   local t = whole(uid)
