@@ -116,7 +116,7 @@ func TestLimitedKeys(t *testing.T) {
 }
 
 // TestLimitedEvents: of what happens, too, a key sees only what is in its queues; and a
-// stream ends with the key that it was opened by.
+// stream ends with the key that it was opened by, or when that is for other queues.
 func TestLimitedEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestLimitedEvents(t *testing.T) {
 			web.key = key
 			return web.follow("", "")
 		}
-		one, two, all := follow("one"), follow("two"), follow("ops")
+		one, two, all, wall := follow("one"), follow("two"), follow("ops"), follow("wall")
 		for _, queue := range []string{"a-1", "c-1", "b-1"} {
 			name, value := bearerOf("ops")
 			s.ask("POST", "/transactions", `{"queue":"`+queue+`","type":"ANY","data":{}}`, name, value).want(202)
@@ -135,18 +135,24 @@ func TestLimitedEvents(t *testing.T) {
 		if err := s.store.Pause(t.Context(), "c-1", "x"); err != nil { // an event of a queue
 			t.Fatal(err)
 		}
-		for f, want := range map[*follower][]string{one: {"a-1", "b-1"}, two: {"c-1", "c-1"}, all: {"a-1", "c-1", "b-1", "c-1"}} {
+		for f, want := range map[*follower][]string{one: {"a-1", "b-1"}, two: {"c-1", "c-1"}, wall: {"c-1", "c-1"}, all: {"a-1", "c-1", "b-1", "c-1"}} {
 			for i, e := range f.events(len(want)) {
 				if !strings.Contains(e.Data, `"queue":"`+want[i]+`"`) {
 					t.Errorf("event %d is %s, want one of %s", i, e.Data, want[i])
 				}
 			}
 		}
-		keys.Replace([]Key{{"one", Submit, "one", queues.Prefixes{"a-"}}})
+		keys.Replace([]Key{{"one", Submit, "one", queues.Prefixes{"a-"}}, {"wall", Submit, "wall", queues.Prefixes{"c-"}}})
 		began := time.Now()
-		if last := two.end(); last.Retry == "" || time.Since(began) > 2*heartbeat {
-			t.Errorf("after %s it ends with %+v", time.Since(began), last)
+		for _, f := range []*follower{one, two, all} {
+			if last := f.end(); last.Retry == "" || time.Since(began) > 2*heartbeat {
+				t.Errorf("after %s it ends with %+v", time.Since(began), last)
+			}
 		}
-		all.end()
+		for range 2 { // what sees what it saw goes on
+			if beat, err := wall.frame(); err != nil || beat.Retry != "" {
+				t.Errorf("the one that may stay hears %+v, %v", beat, err)
+			}
+		}
 	})
 }
