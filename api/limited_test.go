@@ -105,6 +105,11 @@ func TestLimitedKeys(t *testing.T) {
 			t.Errorf("%s %s: %d", method, path, got.Code)
 		}
 	}
+	for key, want := range map[string]string{"one": "explain within [b- a-] u-a-1", "ops": "explain within [] u-a-1"} {
+		if ask(key, "GET", "/transactions/u-a-1/explain", "").want(200); s.control.asked != want {
+			t.Errorf("for %s it is %q, want %q", key, s.control.asked, want)
+		}
+	}
 	ask("two", "GET", "/queues/a-1", "").wantProblem(404, "NOT_FOUND")
 	ask("one", "GET", "/queues/a-1", "").want(200)
 	for _, path := range []string{"/senders", "/senders/B62x", "/overview", "/fees", "/webhooks", "/webhooks/e", "/webhooks/e/parked", "/webhooks/e/deliveries"} {
