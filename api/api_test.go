@@ -61,8 +61,8 @@ func (c *control) Resolve(ctx context.Context, uid string, landed bool, hash str
 	return c.answer(ctx, fmt.Sprintf("resolve %t %q", landed, hash), uid)
 }
 
-func (c *control) Explain(ctx context.Context, uid string) (lifecycle.Explanation, error) {
-	t, err := c.answer(ctx, "explain", uid)
+func (c *control) Explain(ctx context.Context, uid string, within ...string) (lifecycle.Explanation, error) {
+	t, err := c.answer(ctx, fmt.Sprint("explain within ", within), uid)
 	if err != nil {
 		return lifecycle.Explanation{}, err
 	}

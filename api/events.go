@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,7 +40,10 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	filter.limit = callerOf(w).within
-	s := &stream{feed: a.feed, filter: filter, granted: func() bool { return a.grants(r) }, w: w, control: http.NewResponseController(w), at: p.Last, known: -1}
+	s := &stream{
+		feed: a.feed, filter: filter, granted: func() bool { return a.grants(r, filter.limit) },
+		w: w, control: http.NewResponseController(w), at: p.Last, known: -1,
+	}
 	if id != nil {
 		if err := id.in(p); err != nil {
 			return err
@@ -58,9 +62,10 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// grants reports whether who asks may still read.
-func (a *api) grants(r *http.Request) bool {
-	return a.Keys.open() || a.Keys.identify(r).scope >= Read
+// grants reports whether who asks may still read, and just what the limit lets through.
+func (a *api) grants(r *http.Request, limit queues.Prefixes) bool {
+	who := a.Keys.identify(r)
+	return a.Keys.open() || who.scope >= Read && slices.Equal(who.within, limit)
 }
 
 // An eventFilter chooses events; "" lets everything through, and so does no limit.

@@ -42,6 +42,10 @@ func shared(origins []string) func(http.Handler) http.Handler {
 	}).Handler
 }
 
+// ownPages tells what programs and pages of this service send from what would change
+// something here for a page of another site, configured or not.
+var ownPages = http.NewCrossOriginProtection()
+
 // sameSite keeps the pages of other sites from changing anything in a browser
 // that has a session here.
 func sameSite(origins []string) func(http.Handler) http.Handler {

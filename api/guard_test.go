@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,6 +80,38 @@ func TestOtherSites(t *testing.T) {
 		guarded.ask("POST", "/transactions", post, "Cookie", cookie, "Sec-Fetch-Site", site).wantProblem(403, "FORBIDDEN")
 	}
 	guarded.ask("POST", "/transactions", post, "Cookie", cookie, "Origin", evil).wantProblem(403, "FORBIDDEN")
+}
+
+// TestCookiesOfOtherSites: a page of a site that is configured acts with a key. The cookie that
+// its browser sends, for it may be of the same site, is of no use to it.
+func TestCookiesOfOtherSites(t *testing.T) {
+	t.Parallel()
+	const good, self = "https://app.example.com", "http://example.com" // where a test asks
+	keys := NewKeyring([]Key{{"a", Admin, "admin", nil}})
+	s := setup(t, func(o *Options) { o.Keys, o.Origins = keys, []string{good} })
+	cookie := []string{"Cookie", SessionCookie + "=" + keys.Session("admin", time.Now().Add(time.Hour))}
+	key := []string{"Authorization", "Bearer admin"}
+	for i, test := range []struct {
+		by     []string
+		header []string
+		status int
+	}{
+		{cookie, []string{"Origin", good, "Sec-Fetch-Site", "same-site"}, 401},
+		{cookie, []string{"Origin", good, "Sec-Fetch-Site", "cross-site"}, 401},
+		{cookie, []string{"Origin", good}, 401},
+		{cookie, []string{"Origin", "https://evil.example.com"}, 403},
+		{cookie, []string{"Sec-Fetch-Site", "same-site"}, 403},
+		{cookie, []string{"Origin", self, "Sec-Fetch-Site", "same-origin"}, 202},
+		{cookie, []string{"Origin", self}, 202},
+		{cookie, []string{"Sec-Fetch-Site", "none"}, 202},
+		{cookie, nil, 202},
+		{key, []string{"Origin", good, "Sec-Fetch-Site", "same-site"}, 202},
+		{slices.Concat(key, cookie), []string{"Origin", good, "Sec-Fetch-Site", "cross-site"}, 202},
+	} {
+		queue := fmt.Sprint("q", i)
+		s.ask("POST", "/transactions", `{"queue":"`+queue+`","type":"ANY","data":{}}`, slices.Concat(test.by, test.header)...).want(test.status)
+		s.ask("GET", "/queues/"+queue, "", key...).want(map[bool]int{true: 200, false: 404}[test.status == 202])
+	}
 }
 
 // Keys of a name share one rate at all processes; another name has its own.

@@ -117,7 +117,8 @@ func (l *lock) session(until string) string {
 	return until + "." + base64.RawURLEncoding.EncodeToString(mark[:])
 }
 
-// identify returns who makes a request, by its Bearer token or else its session.
+// identify returns who makes a request, by its Bearer token or else its session. Browsers
+// send the cookie for pages of other hosts of this site, too: it changes nothing for them.
 func (ring *Keyring) identify(r *http.Request) (who caller) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		kind, token, _ := strings.Cut(header, " ")
@@ -127,7 +128,7 @@ func (ring *Keyring) identify(r *http.Request) (who caller) {
 		return ring.find(token)
 	}
 	cookie, err := r.Cookie(SessionCookie)
-	if err != nil {
+	if err != nil || ownPages.Check(r) != nil {
 		return caller{}
 	}
 	until, _, _ := strings.Cut(cookie.Value, ".")

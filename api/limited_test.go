@@ -105,6 +105,11 @@ func TestLimitedKeys(t *testing.T) {
 			t.Errorf("%s %s: %d", method, path, got.Code)
 		}
 	}
+	for key, want := range map[string]string{"one": "explain within [b- a-] u-a-1", "ops": "explain within [] u-a-1"} {
+		if ask(key, "GET", "/transactions/u-a-1/explain", "").want(200); s.control.asked != want {
+			t.Errorf("for %s it is %q, want %q", key, s.control.asked, want)
+		}
+	}
 	ask("two", "GET", "/queues/a-1", "").wantProblem(404, "NOT_FOUND")
 	ask("one", "GET", "/queues/a-1", "").want(200)
 	for _, path := range []string{"/senders", "/senders/B62x", "/overview", "/fees", "/webhooks", "/webhooks/e", "/webhooks/e/parked", "/webhooks/e/deliveries"} {
@@ -116,7 +121,7 @@ func TestLimitedKeys(t *testing.T) {
 }
 
 // TestLimitedEvents: of what happens, too, a key sees only what is in its queues; and a
-// stream ends with the key that it was opened by.
+// stream ends with the key that it was opened by, or when that is for other queues.
 func TestLimitedEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -127,7 +132,7 @@ func TestLimitedEvents(t *testing.T) {
 			web.key = key
 			return web.follow("", "")
 		}
-		one, two, all := follow("one"), follow("two"), follow("ops")
+		one, two, all, wall := follow("one"), follow("two"), follow("ops"), follow("wall")
 		for _, queue := range []string{"a-1", "c-1", "b-1"} {
 			name, value := bearerOf("ops")
 			s.ask("POST", "/transactions", `{"queue":"`+queue+`","type":"ANY","data":{}}`, name, value).want(202)
@@ -135,18 +140,24 @@ func TestLimitedEvents(t *testing.T) {
 		if err := s.store.Pause(t.Context(), "c-1", "x"); err != nil { // an event of a queue
 			t.Fatal(err)
 		}
-		for f, want := range map[*follower][]string{one: {"a-1", "b-1"}, two: {"c-1", "c-1"}, all: {"a-1", "c-1", "b-1", "c-1"}} {
+		for f, want := range map[*follower][]string{one: {"a-1", "b-1"}, two: {"c-1", "c-1"}, wall: {"c-1", "c-1"}, all: {"a-1", "c-1", "b-1", "c-1"}} {
 			for i, e := range f.events(len(want)) {
 				if !strings.Contains(e.Data, `"queue":"`+want[i]+`"`) {
 					t.Errorf("event %d is %s, want one of %s", i, e.Data, want[i])
 				}
 			}
 		}
-		keys.Replace([]Key{{"one", Submit, "one", queues.Prefixes{"a-"}}})
+		keys.Replace([]Key{{"one", Submit, "one", queues.Prefixes{"a-"}}, {"wall", Submit, "wall", queues.Prefixes{"c-"}}})
 		began := time.Now()
-		if last := two.end(); last.Retry == "" || time.Since(began) > 2*heartbeat {
-			t.Errorf("after %s it ends with %+v", time.Since(began), last)
+		for _, f := range []*follower{one, two, all} {
+			if last := f.end(); last.Retry == "" || time.Since(began) > 2*heartbeat {
+				t.Errorf("after %s it ends with %+v", time.Since(began), last)
+			}
 		}
-		all.end()
+		for range 2 { // what sees what it saw goes on
+			if beat, err := wall.frame(); err != nil || beat.Retry != "" {
+				t.Errorf("the one that may stay hears %+v, %v", beat, err)
+			}
+		}
 	})
 }

@@ -29,7 +29,7 @@ type stream struct {
 	tail    *tail
 	epoch   string
 	filter  eventFilter
-	granted func() bool // the key that it was opened with is still one
+	granted func() bool // the key that it was opened with still lets see the same
 	w       http.ResponseWriter
 	control *http.ResponseController
 	at      int64 // all up to here is sent, or not for this client
@@ -84,7 +84,7 @@ func (s *stream) run(ctx context.Context) error {
 		if time.Since(s.checked) >= heartbeat {
 			s.checked = time.Now()
 			if !s.granted() {
-				return s.part("the key is none any more", time.Second)
+				return s.part("the key is none any more, or for other queues: come again from here", time.Second)
 			}
 		}
 		if err == nil && time.Since(s.wrote) >= heartbeat {

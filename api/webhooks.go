@@ -4,13 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
 
 	"mina-sequencer/dispatcher"
-	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/webhooks"
 )
@@ -174,21 +172,11 @@ func (a *api) webhookParked(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	skip := 0
-	if cursor != "" {
-		if skip, err = strconv.Atoi(cursor); err != nil || skip < 0 {
-			return queues.ErrBadCursor
-		}
-	}
-	all, err := a.Webhooks.Parked(r.Context(), chi.URLParam(r, "id"), skip, limit)
+	all, next, err := a.Webhooks.Parked(r.Context(), chi.URLParam(r, "id"), limit, cursor)
 	if err != nil {
 		return err
 	}
-	next := ""
-	if len(all) == limit {
-		next = sealCursor("parked", strconv.Itoa(skip+limit))
-	}
-	return send(w, http.StatusOK, appendPage(nil, all, next, appendLane))
+	return send(w, http.StatusOK, appendPage(nil, all, sealCursor("parked", next), appendLane))
 }
 
 // discardParked forgets what is parked of one transaction, queue or sender, or all of it.

@@ -181,8 +181,8 @@ func (s *Scene) senderless() said {
 		}
 	}
 	detail := fmt.Sprintf("%d bound to other queues, %d out of use", busy, out)
-	if busy > 0 {
-		back, why = time.Time{}, "" // one of those may come back sooner
+	if busy > 0 || s.Limited {
+		back, why = time.Time{}, "" // one of those that are busy may come back sooner
 	}
 	text := "No sender is free: " + detail + "." + why
 	if busy+out == 0 {

@@ -53,6 +53,7 @@ func looked(s *Scene)                  { s.Asked = true }
 func disagreed(g *Sighting)            { g.Agreed = false }
 func passedBlock(s *Scene)             { s.Asked, s.Sighting = true, Sighting{Fate: FateUnknown, Passed: true} }
 func noArchive(s *Scene)               { s.Tip.NoArchive = true }
+func limited(s *Scene)                 { s.Limited = true }
 func pool(c ...Candidate) func(*Scene) { return func(s *Scene) { s.Pool = c } }
 
 // A telling is a scene and what is said of it.
@@ -129,6 +130,11 @@ func waitingTold() []telling {
 		{"all rest", scene(waits(), head, pool(rested, drained)),
 			"First in its queue; no sender is free: 0 bound to other queues, 2 out of use. " +
 				"B62r is RESTED: its worker is down.\nFREE_SENDER 10:04, then BIND"},
+		{"all rest, for who is limited", scene(waits(), head, pool(rested, drained), limited),
+			"First in its queue; no sender is free: 0 bound to other queues, 2 out of use.\nFREE_SENDER, then BIND"},
+		{"behind one that is not bound, for who is limited", scene(waits(), behind(1, waits()), pool(rested), limited),
+			"Second in its queue; the one before (one) is not bound yet: " +
+				"no sender is free: 0 bound to other queues, 1 out of use.\nQUEUE_HEAD, then BIND"},
 		{"no sender", scene(waits(), head), "First in its queue; no sender is registered.\nFREE_SENDER, then BIND"},
 		{"about to", scene(waits(), head, pool(Candidate{})),
 			"First in its queue; a sender is free and is bound to it now.\nNOTHING, then BIND 10:00"},
@@ -583,6 +589,9 @@ func trainTold() []telling {
 			"Next of its queue; the queue is paused (maintenance), and nothing joins those in flight.\nHELD, then BIND"},
 		{"on a sender that is drained", next(2, member(8, FatePooled), pool(Candidate{AccountID: payer, Queue: "q", Reason: Draining})),
 			"Next of its queue; the sender of those in flight is out of use, and nothing joins them. B62a is DRAINING.\nHELD, then BIND"},
+		{"on a sender that is drained, for who is limited", next(2, member(8, FatePooled), limited,
+			pool(Candidate{AccountID: payer, Queue: "q", Reason: Draining})),
+			"Next of its queue; the sender of those in flight is out of use, and nothing joins them.\nHELD, then BIND"},
 		{"held amid", next(2, member(8, FatePooled), func(s *Scene) { s.Place.Hold = now.Add(minutes(2)) }),
 			"Next of its queue; the queue is left alone for a while, and nothing joins those in flight.\nHELD 10:02, then BIND"},
 		{"not yet, amid", next(2, member(8, FatePooled), func(s *Scene) { s.Txn.NotBefore = now.Add(minutes(2)) }),

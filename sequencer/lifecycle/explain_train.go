@@ -36,8 +36,11 @@ func (s *Scene) joining(d said) said {
 	case s.Paused != "":
 		return wait(WaitHeld, "the queue is paused (%s), and nothing joins those in flight.", short(s.Paused))
 	case s.outOfUse(last.Txn.Sender) != "":
-		return wait(WaitHeld, "the sender of those in flight is out of use, and nothing joins them.%s",
-			s.outOfUse(last.Txn.Sender))
+		why := s.outOfUse(last.Txn.Sender)
+		if s.Limited {
+			why = ""
+		}
+		return wait(WaitHeld, "the sender of those in flight is out of use, and nothing joins them.%s", why)
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now):
 		held := wait(WaitHeld, "the queue is left alone for a while, and nothing joins those in flight.")
 		held.wait.Until = s.Place.Hold

@@ -22,6 +22,8 @@ type Scene struct {
 	// Asked: Sighting is what the chain says; else only what is stored is known.
 	Asked bool
 	Shut  string // why the process asked binds, asks and sends nothing; "" if it does
+	// Limited: whoever asks sees some queues only, and of senders is told how many they are.
+	Limited bool
 }
 
 // A Place is a transaction's place in its queue.

@@ -157,17 +157,21 @@ func (s *Service) Discard(ctx context.Context, id, lane string) error {
 	return s.store.act(ctx, id, "discard", lane)
 }
 
-// Parked lists lanes with parked events, by when they are tried. Errors: ErrNotFound,
-// queues.ErrUnavailable.
-func (s *Service) Parked(ctx context.Context, id string, skip, most int) ([]Lane, error) {
-	lanes, _, err := s.store.lanes(ctx, id, skip, most, 0)
-	return lanes, err
+// Parked lists lanes with parked events, by when they are tried, and returns the cursor of
+// the next page, "" if there is none. One that is tried meanwhile may come twice; only a
+// replay may leave some out. Errors: ErrNotFound, queues.ErrBadCursor, queues.ErrUnavailable.
+func (s *Service) Parked(ctx context.Context, id string, most int, cursor string) ([]Lane, string, error) {
+	lanes, _, err := s.store.lanes(ctx, id, cursor, most, 0)
+	if err != nil || len(lanes) < most {
+		return lanes, "", err
+	}
+	return lanes, lanes[most-1].cursor(), nil
 }
 
 // Deliveries lists the last tries, the latest first. Errors: ErrNotFound,
 // queues.ErrUnavailable.
 func (s *Service) Deliveries(ctx context.Context, id string, most int) ([]Delivery, error) {
-	_, lines, err := s.store.lanes(ctx, id, 0, 0, most)
+	_, lines, err := s.store.lanes(ctx, id, "", 0, most)
 	out := make([]Delivery, len(lines))
 	for i, l := range lines {
 		out[i] = decodeDelivery(l)

@@ -104,7 +104,7 @@ func TestScheduleUsedUp(t *testing.T) {
 		if x := f.status(s); tries.Load() != 3 || x.Waiting != 1 {
 			t.Errorf("%d tries, %+v", tries.Load(), x)
 		}
-		lanes, err := s.Parked(f.ctx, "e", 0, 10)
+		lanes, _, err := s.Parked(f.ctx, "e", 10, "")
 		f.ok(err)
 		if len(lanes) != 1 || lanes[0].Name != "t:a" || lanes[0].Tries != 10 || !lanes[0].NextAt.IsZero() ||
 			lanes[0].Events != 1 {

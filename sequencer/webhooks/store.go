@@ -327,9 +327,13 @@ func (s store) show(ctx context.Context, id string) ([]*Status, error) {
 	return out, nil
 }
 
-// lanes lists what is parked, and the last deliveries.
-func (s store) lanes(ctx context.Context, id string, skip, most, deliveries int) ([]Lane, []string, error) {
-	l, err := s.words(ctx, parkedScript, id, skip, most, deliveries)
+// lanes lists what is parked behind a cursor, "" for the first, and the last deliveries.
+func (s store) lanes(ctx context.Context, id, cursor string, most, deliveries int) ([]Lane, []string, error) {
+	due, lane, _ := strings.Cut(cursor, "~")
+	if _, err := strconv.ParseUint(due, 10, 64); cursor != "" && (due != "inf" && err != nil || lane == "") {
+		return nil, nil, fmt.Errorf("what is parked behind %q: %w", cursor, queues.ErrBadCursor)
+	}
+	l, err := s.words(ctx, parkedScript, id, due, lane, most, deliveries)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -20,6 +20,7 @@ func TestScripts(t *testing.T) {
 	cases := map[string]func(*fixture){
 		"Lease": testLease, "Pass": testPass, "Lanes": testLanes, "Replay": testReplay, "Fence": testFence, "Put": testPut,
 		"LogIsKept": testLogIsKept, "Rewind": testRewind, "Told": testTold, "Shown": testShown, "ManyLanes": testManyLanes,
+		"ParkedPages": testParkedPages,
 	}
 	t.Run("miniredis", func(t *testing.T) {
 		t.Parallel()
@@ -116,7 +117,7 @@ func testPass(f *fixture) {
 			f.Errorf("%+v: %v", wrong, err)
 		}
 	}
-	lanes, told, err := f.store.lanes(f.ctx, "e", 0, 10, 10)
+	lanes, told, err := f.store.lanes(f.ctx, "e", "", 10, 10)
 	f.ok(err)
 	if len(lanes) != 2 || lanes[0].Name != "t:b" || lanes[1].Events != 2 || lanes[1].First != "1-8" ||
 		strings.Join(told, " ") != "y x" {
@@ -161,6 +162,43 @@ func testLanes(f *fixture) {
 	f.ok(err)
 	if l.parked != 1 || l.bytes != int64(len(entry("t:b", 10, 0).text())) || len(l.lanes) != 1 {
 		f.Errorf("%+v", l)
+	}
+}
+
+// testParkedPages: what is tried, delivered or discarded between two pages hides nothing else.
+func testParkedPages(f *fixture) {
+	h, pages := f.put(), &Service{store: f.store}
+	f.ok(f.store.pass(f.ctx, h, &passage{epoch: f.epoch(), to: 1, parked: []*parked{
+		entry("t:a", 1, time.Hour), entry("t:b", 1, 2*time.Hour), entry("t:c", 1, 2*time.Hour),
+		entry("t:d", 1, never), entry("t:e", 1, never), entry("t:f", 1, never),
+	}}))
+	page := func(cursor, want string) string {
+		f.Helper()
+		lanes, next, err := pages.Parked(f.ctx, "e", 2, cursor)
+		f.ok(err)
+		var names []string
+		for _, l := range lanes {
+			names = append(names, l.Name[2:])
+		}
+		if got := strings.Join(names, ""); got != want {
+			f.Errorf("behind %q: %s, want %s", cursor, got, want)
+		}
+		return next
+	}
+	second := page("", "ab")
+	_, err := f.store.tried(f.ctx, h, entry("t:a", 1, 0), wasDelivered, 0, "")
+	f.ok(err)
+	third := page(second, "cd")
+	page(third, "ef")
+	f.ok(f.store.act(f.ctx, "e", "discard", "t:d"))
+	page(page(third, "ef"), "")
+	_, err = f.store.tried(f.ctx, f.lease(process)[0], entry("t:b", 1, 0), 3*time.Hour, 0, "")
+	f.ok(err)
+	page(page(second, "cb"), "ef")
+	for _, bad := range []string{"2", "x~t:a", "-1~t:a", "1~", "inf"} {
+		if _, _, err := pages.Parked(f.ctx, "e", 2, bad); !errors.Is(err, queues.ErrBadCursor) {
+			f.Errorf("behind %q: %v", bad, err)
+		}
 	}
 }
 
@@ -316,8 +354,11 @@ func testTold(f *fixture) {
 	f.ok(f.store.pass(f.ctx, h, &passage{epoch: epoch, from: 1, to: 2, told: told}))
 	_, err := f.store.tried(f.ctx, h, entry("t:a", 1, 0), time.Hour, time.Minute, "tried")
 	f.ok(err)
-	_, lines, err := f.store.lanes(f.ctx, "e", 0, 0, 1000)
+	lanes, lines, err := f.store.lanes(f.ctx, "e", "", 0, 1000)
 	f.ok(err)
+	if len(lanes) != 0 {
+		f.Errorf("beside deliveries there is %+v", lanes)
+	}
 	if len(lines) != 200 || lines[0] != "tried" || lines[1] != "149" || lines[199] != "101" {
 		f.Errorf("%d lines, %q … %q", len(lines), lines[:2], lines[len(lines)-1])
 	}

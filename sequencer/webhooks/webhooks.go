@@ -85,6 +85,15 @@ type Lane struct {
 	NextAt time.Time // zero if a person has to ask for it
 }
 
+// cursor is where a list goes on behind l.
+func (l *Lane) cursor() string {
+	due := "inf"
+	if !l.NextAt.IsZero() {
+		due = itoa(l.NextAt.UnixMilli())
+	}
+	return due + "~" + l.Name
+}
+
 // A Delivery is one try.
 type Delivery struct {
 	Event     string    `json:"event"`

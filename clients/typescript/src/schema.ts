@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 252339a8b1a0492382f05812e02304fa59cc35fe7ffc65032865175442542060
+// 756b24b6fc9f06f6888111e7da3a9ac24e7806394b9f19a9c5d206c1670b5547
 
 export interface paths {
     "/api/v1/fees": {
@@ -502,7 +502,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Say what it waits for and what happens next */
+        /**
+         * Say what it waits for and what happens next
+         * @description A key that is limited to some queues is told of senders how many are bound and out of use, and neither which nor why.
+         */
         get: operations["explainTransaction"];
         put?: never;
         post?: never;

@@ -1,0 +1,41 @@
+package sequencer_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/harness"
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// TestExplainLimited: who sees some queues only does not learn from what waits there which
+// senders there are, nor what the attempts of others have left at them.
+func TestExplainLimited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		account, _ := w.Worker(1, devworker.Options{})
+		desk := w.Process(harness.Links{Dial: w.Web.Dial, Redis: w.Redis.NewClient()})
+		const why = "it has 2 MINA, and the claim of another asks for 3"
+		w.OK(w.Pool.Rest(w.Ctx, account, time.Hour, lifecycle.LowBalance, why))
+		w.Post("shop-1", "a")
+		w.Post("shop-1", "b")
+		for _, uid := range []string{"a", "b"} {
+			all, err := desk.Explain(w.Ctx, uid)
+			w.OK(err)
+			if !strings.Contains(all.Summary, account+" is LOW_BALANCE: "+why) {
+				t.Errorf("who sees all is told of %s: %+v", uid, all)
+			}
+			some, err := desk.Explain(w.Ctx, uid, "shop-")
+			w.OK(err)
+			if !strings.HasSuffix(some.Summary, "o sender is free: 0 bound to other queues, 1 out of use.") ||
+				some.Wait.Code != all.Wait.Code || some.Wait.Detail != all.Wait.Detail || !some.Wait.Until.IsZero() {
+				t.Errorf("who sees some is told of %s: %+v", uid, some)
+			}
+		}
+	})
+}
