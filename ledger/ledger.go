@@ -26,8 +26,10 @@ type Ledger interface {
 	Submit(ctx context.Context, batchList []byte, id string) Answer
 	// Statuses asks what became of batches, any number of them, named twice or
 	// not. What it has learnt it returns, also beside an error; an id that is
-	// missing from the map was not answered. It is a *[HeldError] if the ledger
-	// turns this caller away, whatever is asked.
+	// missing from the map was not answered. Where a question for some of them
+	// fails the others are still asked for, until what has failed took four
+	// timeouts; unless the ledger is not reached, is busy, or turns this caller
+	// away, whatever is asked, which is a *[HeldError].
 	Statuses(ctx context.Context, ids []string) (map[string]Status, error)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 )
 
 const (
@@ -16,6 +17,9 @@ const (
 	// maxSplits is how many further questions one call of Statuses may take to get
 	// around answers that are too long. Halving 2,000 ids down to one takes 22.
 	maxSplits = 64
+	// maxLost is how many timeouts the questions of one call that fail may take
+	// together.
+	maxLost = 4
 )
 
 // Statuses implements Ledger.
@@ -31,9 +35,11 @@ func (c *client) Statuses(ctx context.Context, ids []string) (map[string]Status,
 	})
 	parts := slices.Collect(slices.Chunk(asked, c.dialect.most()))
 	splits := 0
-	for len(parts) > 0 {
+	var lost time.Duration
+	for len(parts) > 0 && lost < maxLost*c.timeout {
 		part := parts[0]
 		parts = parts[1:]
+		began := time.Now()
 		body, err := c.ask(ctx, part)
 		if errors.Is(err, errTooLong) && len(part) > 1 && splits < maxSplits {
 			parts = append(parts, part[:len(part)/2], part[len(part)/2:])
@@ -42,16 +48,29 @@ func (c *client) Statuses(ctx context.Context, ids []string) (map[string]Status,
 		}
 		if err != nil {
 			wrong = also(fmt.Errorf("asking for %d statuses: %w", len(part), err), wrong)
-			if errors.Is(err, errTooLong) {
-				continue
+			if ctx.Err() != nil || ofAll(err) {
+				break
 			}
-			break // the others would fare no better
+			lost += time.Since(began) // it may be for these ids only
+			continue
 		}
 		if err := c.learn(found, part, body); err != nil {
 			wrong = also(wrong, fmt.Errorf("reading %d statuses: %w", len(part), err))
 		}
 	}
 	return found, wrong
+}
+
+// A busyError says that a ledger wants to be left alone.
+type busyError string
+
+func (e busyError) Error() string { return string(e) }
+
+// ofAll reports whether other questions would fare no better than the one that failed.
+func ofAll(err error) bool {
+	_, held := errors.AsType[*HeldError](err)
+	_, busy := errors.AsType[busyError](err)
+	return held || busy || errors.Is(err, errNotWritten)
 }
 
 // ask returns the body of the answer to one question.
@@ -61,11 +80,14 @@ func (c *client) ask(ctx context.Context, ids []string) ([]byte, error) {
 		return nil, err
 	}
 	if r.status != http.StatusOK {
-		a := c.verdict(*r, "")
-		if a.Outcome == Held {
+		switch a := c.verdict(*r, ""); a.Outcome {
+		case Held:
 			return nil, &HeldError{Why: a.Why, Message: a.Message}
+		case NotProcessed:
+			return nil, busyError(a.Message)
+		default:
+			return nil, errors.New(a.Message)
 		}
-		return nil, errors.New(a.Message)
 	}
 	return r.body, err
 }

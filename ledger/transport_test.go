@@ -3,11 +3,13 @@ package ledger_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -224,6 +226,73 @@ func TestTime(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTimeOfStatuses: questions that are not answered take no longer all together than a
+// few of them, and one that nobody can be asked is the last.
+func TestTimeOfStatuses(t *testing.T) {
+	t.Parallel()
+	ids := idsOf(0, 60*20)
+	for _, tt := range []struct {
+		name   string
+		silent int // so many of the first ids are in questions that get no answer; -1: nobody is there
+		cancel time.Duration
+		asked  int
+		known  int
+		after  time.Duration
+	}{
+		{"all answered", 0, 0, 20, 1200, 0},
+		{"one silent", 60, 0, 20, 1140, 15 * time.Second},
+		{"three silent", 180, 0, 20, 1020, 45 * time.Second},
+		{"all silent", 1200, 0, 4, 0, time.Minute},
+		{"all silent, caller stops", 1200, 20 * time.Second, 2, 0, 20 * time.Second},
+		{"nobody there", -1, 0, 1, 0, 7500 * time.Millisecond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				asked := 0
+				l := newLedger(t, ledger.Splinter, "http://ledger", ledger.Options{
+					Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+						if asked++; tt.silent < 0 {
+							return never(ctx)
+						}
+						ours, theirs := net.Pipe()
+						go answerPending(theirs, ids[tt.silent:])
+						return ours, nil
+					},
+				})
+				ctx := t.Context()
+				if tt.cancel > 0 {
+					c, cancel := context.WithTimeout(ctx, tt.cancel)
+					defer cancel()
+					ctx = c
+				}
+				start := time.Now()
+				got, err := l.Statuses(ctx, ids)
+				if asked != tt.asked || len(got) != tt.known || (err == nil) != (tt.silent == 0) {
+					t.Errorf("%d questions, %d statuses: %v", asked, len(got), err)
+				}
+				if d := time.Since(start); d != tt.after {
+					t.Errorf("after %v, want %v", d, tt.after)
+				}
+			})
+		})
+	}
+}
+
+// answerPending answers one question about ids that it knows, and is silent about others.
+func answerPending(c net.Conn, known []string) {
+	defer c.Close()
+	r, err := http.ReadRequest(bufio.NewReader(c))
+	if err != nil {
+		return
+	}
+	if asked := strings.Split(r.URL.Query().Get("ids"), ","); slices.Contains(known, asked[0]) {
+		text := pendingAll(asked)
+		_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+	}
+	_, _ = io.Copy(io.Discard, c)
 }
 
 // A watched is a context that knows what hangs on it.

@@ -3,9 +3,11 @@
 // starts it again when it has died or hangs, and leaves none behind.
 //
 // A worker is started as the leader of a process group, which is ended as a
-// whole. On Linux the kernel ends the worker with this process, however that
-// ends; what outlives it all the same, such as a program that the worker
-// started, is found by the next process that uses the same folder of records.
+// whole. On Linux what it has started outside of that is known by a mark and
+// ended, too, before the next start; and the kernel ends the worker with this
+// process, however that ends. What outlives it all the same, such as a program
+// that the worker started, is found by the next process that uses the same
+// folder of records.
 package local
 
 import (

@@ -50,8 +50,9 @@ func actWorker() {
 	if does == "die" {
 		os.Exit(3)
 	}
-	if does == "family" {
+	if does == "family" || does == "detached" {
 		child := exec.CommandContext(context.Background(), os.Args[0])
+		child.SysProcAttr = &syscall.SysProcAttr{Setsid: does == "detached"}
 		child.Env = append(os.Environ(), role+"=stubborn")
 		out, err := child.StdoutPipe()
 		if err == nil {

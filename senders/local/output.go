@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,8 +17,7 @@ import (
 )
 
 const (
-	// maxLine is how many bytes of a line are logged. Twice as many are looked
-	// at, so that no secret is cut in two and stays.
+	// maxLine is how many bytes of a line are logged.
 	maxLine = 2 << 10
 	// maxRate is how many lines per second are logged of one stream.
 	maxRate = 100
@@ -27,6 +27,7 @@ const (
 type output struct {
 	log     *slog.Logger
 	secrets *strings.Replacer
+	longest int // bytes of a secret
 	streams []stream
 	parts   sync.WaitGroup
 }
@@ -40,8 +41,9 @@ type stream struct {
 // newOutput gives cmd its standard output and error. They are pipes of our own:
 // so the end of a process is seen although what it started holds them open.
 func newOutput(cmd *exec.Cmd, log *slog.Logger, secrets []string) (*output, error) {
-	o := &output{log: log, secrets: hide(secrets), streams: []stream{
+	o := &output{log: log, streams: []stream{
 		{name: "stdout", level: slog.LevelInfo}, {name: "stderr", level: slog.LevelWarn}}}
+	o.secrets, o.longest = hide(secrets)
 	for i := range o.streams {
 		var err error
 		if o.streams[i].r, o.streams[i].w, err = os.Pipe(); err != nil {
@@ -81,7 +83,7 @@ func (o *output) close() {
 // pass logs a stream until it ends. It always reads on: a process whose output
 // nobody takes would stand still.
 func (o *output) pass(s stream) {
-	in := bufio.NewReaderSize(s.r, 2*maxLine)
+	in := bufio.NewReaderSize(s.r, 2*maxLine+o.longest)
 	var second time.Time
 	lines, dropped := 0, 0
 	tell := func() {
@@ -100,7 +102,7 @@ func (o *output) pass(s stream) {
 			}
 			if lines++; lines > maxRate {
 				dropped++
-			} else if text := o.clean(line); text != "" {
+			} else if text := o.clean(line, !errors.Is(err, bufio.ErrBufferFull)); text != "" {
 				o.log.Log(context.Background(), s.level, "worker: "+text, "stream", s.name) //nolint:sloglint // its own words
 			}
 		}
@@ -113,31 +115,46 @@ func (o *output) pass(s stream) {
 	}
 }
 
-// clean is what is logged of a line.
-func (o *output) clean(line []byte) string {
-	text := o.secrets.Replace(strings.ToValidUTF8(string(bytes.TrimRight(line, "\r\n")), "\uFFFD"))
-	if len(text) > maxLine {
-		text = strings.ToValidUTF8(text[:maxLine], "") + "…"
+// clean is what is logged of a line; whole says that it is not cut. A secret may
+// begin in the end of one that is.
+func (o *output) clean(line []byte, whole bool) string {
+	text := o.secrets.Replace(string(bytes.TrimRight(line, "\r\n")))
+	if !whole {
+		text = text[:max(0, len(text)-o.longest)]
 	}
-	return text
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if whole && len(text) <= maxLine {
+		return text
+	}
+	return strings.ToValidUTF8(text[:min(len(text), maxLine)], "") + "…"
 }
 
-// hide replaces secrets, each line of one by itself. What is very short is no
-// secret, and would be found everywhere.
-func hide(secrets []string) *strings.Replacer {
+// hide replaces secrets, each line of one by itself, and returns how long the
+// longest is. What is very short is no secret, and would be found everywhere.
+func hide(secrets []string) (replacer *strings.Replacer, longest int) {
 	const shortest = 6
-	var lines []string
+	var all []string
 	for _, s := range secrets {
 		for line := range strings.Lines(s) {
 			if line = strings.TrimSpace(line); len(line) >= shortest {
-				lines = append(lines, line)
+				all = append(all, line, inJSON(line, true), inJSON(line, false))
 			}
 		}
 	}
-	slices.SortFunc(lines, func(a, b string) int { return len(b) - len(a) })
+	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
-	for _, line := range lines {
-		pairs = append(pairs, line, "***")
+	for _, one := range all {
+		pairs = append(pairs, one, "***")
+		longest = max(longest, len(one))
 	}
-	return strings.NewReplacer(pairs...)
+	return strings.NewReplacer(pairs...), longest
+}
+
+// inJSON is how a text stands in JSON, where some escape also what HTML minds.
+func inJSON(text string, html bool) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(html)
+	_ = e.Encode(text) // a text always can be
+	return b.String()[1 : b.Len()-len("\"\n")]
 }

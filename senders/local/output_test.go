@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +27,12 @@ func TestOutput(t *testing.T) {
 		"secrets":         {"key EKabc123, short 42, line two: of a PEM\n", []string{"key ***, short 42, line two: ***"}},
 		"secret at a cut": {strings.Repeat("x", maxLine-3) + "EKabc123\n", []string{strings.Repeat("x", maxLine-3) + "***"}},
 		"longer first":    {"EKabc123456\n", []string{"***"}},
-		"nothing":         {"", nil},
+		"long secret": {strings.Repeat("x", maxLine-3) + longSecret + "\n",
+			[]string{strings.Repeat("x", maxLine-3) + "***"}},
+		"in JSON":       {`{"k":"pa\"ss\\wo<r>d"}` + "\n", []string{`{"k":"***"}`}},
+		"in JSON of Go": {`{"k":"pa\"ss\\wo\u003cr\u003ed"}` + "\n", []string{`{"k":"***"}`}},
+		"lines in JSON": {`{"k":"of a PEM\nand \"more\""}` + "\n", []string{`{"k":"***\n***"}`}},
+		"nothing":       {"", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -47,10 +53,36 @@ func TestOutput(t *testing.T) {
 	}
 }
 
+// TestSecretsOverTheCut: however a long line of secrets is cut, no part of one is
+// logged.
+func TestSecretsOverTheCut(t *testing.T) {
+	t.Parallel()
+	for _, secret := range []string{"EKabc123", `pa\"ss\\wo<r>d`, longSecret} {
+		var log logged
+		for shift := range len("EKabc123") {
+			line := strings.Repeat("-", shift) + strings.Repeat(secret, 4*maxLine/len(secret)+2) + "\n"
+			pour(t, slog.New(slog.NewTextHandler(&log, nil)), line)
+		}
+		logged := regexp.MustCompile(`msg="worker: -*(.*?)" stream`).FindAllStringSubmatch(log.String(), -1)
+		if len(logged) != len("EKabc123") {
+			t.Fatalf("%d lines logged: %.300s", len(logged), log.String())
+		}
+		for _, one := range logged {
+			if strings.Trim(one[1], "*…") != "" {
+				t.Errorf("of %.20s it logged %q", secret, one[1])
+			}
+		}
+	}
+}
+
+// longSecret is longer than all that is logged of a line.
+var longSecret = strings.Repeat("Az09", maxLine) + "!"
+
 // pour passes a text through as if a process had printed it.
 func pour(t *testing.T, log *slog.Logger, printed string) {
 	t.Helper()
-	o, err := newOutput(new(exec.Cmd), log, []string{"EKabc123", "EKabc123456", "42", "of a PEM\nand more", ""})
+	o, err := newOutput(new(exec.Cmd), log, []string{"EKabc123", "EKabc123456", "42", "of a PEM\nand \"more\"", "",
+		`pa"ss\wo<r>d`, longSecret})
 	if err != nil {
 		t.Fatal(err)
 	}

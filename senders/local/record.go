@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -143,13 +144,15 @@ func (r record) end(ctx context.Context, log *slog.Logger) error {
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	told := false
+	var left []identity
 	for end := time.Now().Add(limit); ; {
-		left := leftOf(r)
+		// What dies loses its mark before it is gone.
+		left = append(slices.DeleteFunc(left, func(i identity) bool { return !i.alive() }), leftOf(r)...)
 		if len(left) == 0 {
 			return nil
 		}
 		if !told {
-			log.Warn("ending a worker that a killed process has left over",
+			log.Warn("ending what is left over of a worker",
 				"sender", r.Account, "pid", r.Worker.PID, "processes", len(left))
 			told = true
 		}
@@ -158,11 +161,13 @@ func (r record) end(ctx context.Context, log *slog.Logger) error {
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
 		case <-again.C:
 		}
-		if time.Now().After(end) {
-			return fmt.Errorf("the worker of %s, process %d, is left over and does not end", r.Account, left[0].PID)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case time.Now().After(end):
+			return fmt.Errorf("process %d is left over of the worker of %s and does not end", left[0].PID, r.Account)
 		}
 	}
 }

@@ -14,10 +14,10 @@ import (
 )
 
 // bystander is a process that only the end of the test may end.
-func bystander(t *testing.T) identity {
+func bystander(t *testing.T, env ...string) identity {
 	t.Helper()
 	cmd := exec.CommandContext(context.Background(), os.Args[0])
-	cmd.Env = append(os.Environ(), role+"=stubborn")
+	cmd.Env = append(append(os.Environ(), role+"=stubborn"), env...)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

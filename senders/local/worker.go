@@ -23,8 +23,9 @@ import (
 // worker is one sender's worker through all its processes.
 type worker struct {
 	Command
-	of  *Workers
-	log *slog.Logger
+	of   *Workers
+	log  *slog.Logger
+	last record // of the last process, until nothing of it is left; for run alone
 
 	mu    sync.Mutex
 	state State
@@ -75,6 +76,9 @@ func (w *worker) live(ctx context.Context) (served time.Duration, err error) {
 	if ctx.Err() != nil {
 		return 0, ctx.Err()
 	}
+	if err := w.clear(ctx); err != nil {
+		return 0, err
+	}
 	port, err := freePort(ctx)
 	if err != nil {
 		return 0, err
@@ -105,12 +109,28 @@ func (w *worker) live(ctx context.Context) (served time.Duration, err error) {
 	w.set(State{})
 	p.terminate(w.grace(context.Cause(ctx)))
 	parts.Wait()
+	if err := w.clear(context.WithoutCancel(ctx)); err != nil {
+		w.log.Error("a worker has left something over", "err", err)
+	}
 	p.output.close()
-	w.of.records.remove(w.Account)
 	if !since.IsZero() {
 		served = time.Since(since)
 	}
 	return served, context.Cause(ctx)
+}
+
+// clear ends what is left of the last process outside of its group, and only then
+// forgets it.
+func (w *worker) clear(ctx context.Context) error {
+	if w.last.Mark == "" {
+		return nil
+	}
+	if err := w.last.end(ctx, w.of.o.Log); err != nil {
+		return err
+	}
+	w.of.records.remove(w.Account)
+	w.last = record{}
+	return nil
 }
 
 // grace is how long a process may take to end by itself: none where it hangs,
@@ -231,6 +251,7 @@ func (w *worker) start(port int) (*process, error) {
 		return nil, fmt.Errorf("not started: %w", err)
 	}
 	p.pid = cmd.Process.Pid
+	w.last = record{Account: w.Account, Mark: mark, Worker: identity{PID: p.pid}}
 	if err := w.of.records.note(w.Account, mark, p.pid); err != nil {
 		w.log.Warn("worker not recorded: if this process is killed, the next one may not find it", "err", err)
 	}

@@ -86,24 +86,6 @@ type pass struct {
 	queueOf  map[string]string    // of those
 }
 
-type landing struct {
-	uid      string
-	sequence int64
-	typ      string
-	in       *effect
-	attempts []lifecycle.Attempt
-}
-
-// broke reports whether l landed behind an earlier one of its queue that was in flight and
-// failed in a block.
-func (l *landing) broke(earlier *landing) bool {
-	began := l.attempts[0].StartedAt
-	return slices.ContainsFunc(earlier.attempts, func(a lifecycle.Attempt) bool {
-		return a.Outcome == lifecycle.FailedIn && a.Sender == l.in.Payer && a.Nonce < l.in.Nonce &&
-			a.StartedAt.Before(began) && began.Before(a.EndedAt)
-	})
-}
-
 func (a *Audit) pass(ctx context.Context, known map[string]mina.Block, before *pass) (pass, error) {
 	p := pass{
 		Audit: a, ctx: ctx, uids: map[string]bool{}, landed: map[string][]landing{},
@@ -144,11 +126,14 @@ func (a *Audit) pass(ctx context.Context, known map[string]mina.Block, before *p
 // everything of the queue that is in the window.
 func (p *pass) again() []queues.Finding {
 	all := slices.Clone(p.report.Findings)
+	doubted := map[string]bool{}
 	for _, f := range p.report.Findings {
-		if f.Check == "ORDER" {
-			for _, l := range p.landed[f.Queue] {
-				all = append(all, queues.Finding{UID: l.uid})
-			}
+		if f.Check != "ORDER" || doubted[f.Queue] {
+			continue
+		}
+		doubted[f.Queue] = true
+		for _, l := range p.landed[f.Queue] {
+			all = append(all, queues.Finding{UID: l.uid})
 		}
 	}
 	return all
@@ -306,35 +291,6 @@ func (p *pass) pools() error {
 		}
 	}
 	return nil
-}
-
-// order holds the order on the chain against that of acceptance. Who had an
-// attempt before its successor had one was first: it ended, or its block went,
-// and a person or a reorganisation brought it back later; unless the successor was in
-// flight behind it, and took effect although it failed. Commuting ones have no order.
-func (p *pass) order() {
-	for queue, line := range p.landed {
-		slices.SortFunc(line, func(x, y landing) int { return cmp.Compare(x.sequence, y.sequence) })
-		for i := 1; i < len(line); i++ {
-			earlier, later := line[i-1], line[i]
-			if earlier.in.compare(later.in) <= 0 || p.commute(earlier.typ, later.typ) {
-				continue
-			}
-			wasFirst := len(earlier.attempts) > 0 && len(later.attempts) > 0 &&
-				earlier.attempts[0].StartedAt.Before(later.attempts[0].StartedAt)
-			if !wasFirst || later.broke(&earlier) {
-				p.bad("ORDER", earlier.uid, queue, "",
-					"it was accepted before %s, and took effect after it: in block %d and block %d",
-					later.uid, earlier.in.block.Height, later.in.block.Height)
-			}
-		}
-	}
-}
-
-func (p *pass) commute(types ...string) bool {
-	return !slices.ContainsFunc(types, func(typ string) bool {
-		return p.Commutes == nil || !p.Commutes(typ)
-	})
 }
 
 // nonces holds the next nonce of each sender against the chain's.
