@@ -228,6 +228,7 @@ type Pulse struct {
 // Heartbeat renews all claims of a process for ttl. back is what its recovery says.
 // Error: ErrUnavailable.
 func (s *Store) Heartbeat(ctx context.Context, process string, ttl time.Duration, back string) (Pulse, error) {
+	marked := s.marks.place()
 	v, err := s.runAlone(ctx, heartbeatScript, process, inMillis(ttl), back)
 	if err != nil {
 		return Pulse{}, err
@@ -241,6 +242,9 @@ func (s *Store) Heartbeat(ctx context.Context, process string, ttl time.Duration
 	}
 	if len(l) > 4 {
 		p.Dead = r.strings(l[4:])
+	}
+	if r.err == nil && p.Settled {
+		s.marks.sure(p.Server, marked)
 	}
 	return p, r.err
 }

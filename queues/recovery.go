@@ -2,9 +2,7 @@ package queues
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 
 	"mina-sequencer/sequencer/lifecycle"
 
@@ -57,7 +55,7 @@ func (r Recovery) Yield(ctx context.Context, process string) error {
 func (r Recovery) Missed(ctx context.Context, server string) error {
 	_, err := r.store.Run(ctx, missScript, server)
 	if err == nil {
-		r.store.marks.restart()
+		r.store.marks.restart(server)
 	}
 	return err
 }
@@ -215,79 +213,4 @@ func (s *Store) heads(ctx context.Context, queue string) ([]string, error) {
 		}
 	}
 	return uids[:min(len(uids), candidateDepth)], nil
-}
-
-// Misses looks for the last transaction that this process accepted, and the last event
-// that it showed. What is written in one order is forgotten in the other: if these are
-// there, so is all before. Error: ErrUnavailable.
-func (r Recovery) Misses(ctx context.Context) (bool, error) {
-	s := r.store
-	accepted, shown := s.marks.last()
-	if accepted.uid != "" {
-		t, err := s.Get(ctx, accepted.uid)
-		switch {
-		case errors.Is(err, ErrNotFound):
-			// It may have been removed in order; then its key is known.
-			n, err := s.client.Exists(ctx, s.key("gone:"+accepted.uid)).Result()
-			if err != nil {
-				return false, storeError("looking for a key", err)
-			}
-			if n == 0 {
-				return true, nil
-			}
-		case err != nil:
-			return false, err
-		case t.Sequence != accepted.sequence:
-			return true, nil
-		}
-	}
-	if shown.Number == 0 {
-		return false, nil
-	}
-	es, err := s.Events(ctx, shown.Number-1, 1)
-	if err != nil {
-		return false, err
-	}
-	return len(es) == 0 || es[0].Number == shown.Number && es[0] != shown, nil
-}
-
-// marks are the last that this process has accepted and shown.
-type marks struct {
-	mu       sync.Mutex
-	accepted accepted
-	shown    Event
-}
-
-type accepted struct {
-	uid      string
-	sequence int64
-}
-
-func (m *marks) accept(uid string, sequence int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if sequence > m.accepted.sequence {
-		m.accepted = accepted{uid, sequence}
-	}
-}
-
-func (m *marks) show(e Event) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if e.Number > m.shown.Number {
-		m.shown = e
-	}
-}
-
-// restart begins to count anew, from what Redis knows now.
-func (m *marks) restart() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.accepted, m.shown = accepted{}, Event{}
-}
-
-func (m *marks) last() (accepted, Event) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.accepted, m.shown
 }

@@ -21,6 +21,7 @@ func TestRecovery(t *testing.T) {
 		"RestartForgetsNothing": testRestartForgetsNothing,
 		"OneTurnAtATime":        testOneTurnAtATime,
 		"MissedByWhoSawIt":      testMissedByWhoSawIt,
+		"MissedBehindLater":     testMissedBehindLater,
 		"FreshTokens":           testFreshTokens,
 		"FormerServer":          testFormerServer,
 		"Adopt":                 testAdopt,
@@ -88,11 +89,12 @@ func (f *fixture) settle(process string) {
 // misses is what a process says of the last that it accepted and showed.
 func (f *fixture) misses(want bool) {
 	f.Helper()
-	missing, err := f.recovery().Misses(f.ctx)
+	server := f.pulse(me, long, "").Server
+	missing, err := f.recovery().Misses(f.ctx, server)
 	f.ok(err)
 	equal(f.T, "something was missing", missing, want)
 	if missing {
-		f.ok(f.recovery().Missed(f.ctx, f.pulse(me, long, "").Server))
+		f.ok(f.recovery().Missed(f.ctx, server))
 	}
 }
 
@@ -285,6 +287,43 @@ func testMissedByWhoSawIt(f *fixture) {
 	f.to("d", lifecycle.PhaseFailed, person)
 	f.ok(f.store.Remove(f.ctx, "d"))
 	f.failOver(f.snapshot())
+	f.misses(false)
+	f.settle(me)
+}
+
+// testMissedBehindLater: what is gone is missed also where more was accepted and shown before
+// the process knew that its Redis is another one.
+func testMissedBehindLater(f *fixture) {
+	f.heartbeat(me, long)
+	show := func() {
+		_, err := f.store.ReadLog(f.ctx, 0, 100)
+		f.ok(err)
+	}
+	f.post("q", "a")
+	before := f.snapshot()
+	f.post("q", "b")
+	f.failOver(before)
+	f.post("q", "c", "d")
+	f.misses(true)
+	f.settle(me)
+
+	f.post("q", "e")
+	show()
+	before = f.snapshot()
+	f.ok(f.store.Pause(f.ctx, "q", "a break"))
+	show()
+	f.failOver(before)
+	f.post("p", "f", "g") // which have the numbers of events that are gone
+	show()
+	f.misses(true)
+	f.settle(me)
+
+	// Of what was marked before a heartbeat the last is enough.
+	f.post("q", "h", "i")
+	f.heartbeat(me, long)
+	f.post("q", "j")
+	f.failOver(f.snapshot())
+	f.post("q", "k", "l")
 	f.misses(false)
 	f.settle(me)
 }

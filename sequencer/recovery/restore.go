@@ -14,7 +14,7 @@ import (
 // Redis knows is never overwritten by something older. Calling it again is harmless. It
 // reports whether anything is missing, of what this process has stored, accepted or shown last.
 func (r *Recovery) writeBack(ctx context.Context, server string) (missing bool, err error) {
-	if missing, err = r.store.Misses(ctx); err != nil {
+	if missing, err = r.store.Misses(ctx, server); err != nil {
 		return false, err
 	}
 	var waits error
