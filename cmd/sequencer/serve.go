@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -85,7 +86,7 @@ func serve(ctx context.Context, a *app) error {
 // lives as long as the process.
 func connect(cfg config) (client redis.UniversalClient, disconnect func(), err error) {
 	if options := cfg.Redis.URL.Options(); options != nil {
-		options.ClientName = "sequencer"
+		options.ClientName = cmp.Or(options.ClientName, "sequencer")
 		client = queues.NewClient(options)
 		return client, func() { _ = client.Close() }, nil
 	}
