@@ -37,6 +37,7 @@ func serve(ctx context.Context, a *app) error {
 		return err
 	}
 	log := newLogger(a.stderr, cfg.Log)
+	redis.SetLogger(redisLog{log})
 	if _, set := a.env["GOGC"]; !set {
 		// The heap of a sequencer is small: with the default it would be
 		// collected many times a second under load.
