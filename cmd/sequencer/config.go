@@ -191,9 +191,11 @@ func loadConfig(ctx context.Context, env map[string]string, need needs) (config,
 		}
 	}
 	warnings := cfg.check(need, func(reason, name string, against ...string) {
-		// What is wrong only beside another bad value may be right.
+		// What is wrong only beside another bad value may be right; so may be a value whose
+		// file cannot be read.
 		for _, other := range append(against, name) {
-			if _, seen := bad[other]; seen {
+			_, seen := bad[other]
+			if _, unread := bad[other+fileSuffix]; seen || unread {
 				return
 			}
 		}
