@@ -147,3 +147,23 @@ func TestRedisNames(t *testing.T) {
 		}
 	}
 }
+
+// TestRedisClientName: connections are named as the address says, or after the program.
+func TestRedisClientName(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for query, want := range map[string]string{"": "sequencer", "?client_name=shop": "shop"} {
+		var cfg config
+		if err := cfg.Redis.URL.EnvDecode("redis://" + server.Addr + query); err != nil {
+			t.Fatal(err)
+		}
+		client, disconnect, err := connect(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := client.ClientGetName(t.Context()).Result(); err != nil || got != want {
+			t.Errorf("%q: named %q, %v", query, got, err)
+		}
+		disconnect()
+	}
+}
