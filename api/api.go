@@ -67,8 +67,8 @@ type Options struct {
 	ValidKey func(string) error
 	// Webhooks are the endpoints that are told what happens.
 	Webhooks *webhooks.Service
-	// Ready says what works; nil asks the store alone.
-	Ready func(context.Context) Readiness
+	// Ready says what works, where all is asked for by asking; nil asks the store alone.
+	Ready func(ctx context.Context, all bool) Readiness
 	// Chain says what the nodes say; nil, or what returns nil, leaves it out of the overview.
 	Chain func(context.Context) *Chain
 	// Recovering says why this process binds and sends nothing; "" if it does, and nil too.
@@ -168,7 +168,7 @@ func New(o Options) http.Handler {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Ready == nil {
-		o.Ready = func(ctx context.Context) Readiness {
+		o.Ready = func(ctx context.Context, _ bool) Readiness {
 			return Readiness{Store: Part{OK: o.Store.Ping(ctx) == nil}}
 		}
 	}

@@ -287,7 +287,7 @@ func TestRouter(t *testing.T) {
 
 func TestPanic(t *testing.T) {
 	t.Parallel()
-	s := setup(t, func(o *Options) { o.Ready = func(context.Context) Readiness { panic("secret") } })
+	s := setup(t, func(o *Options) { o.Ready = func(context.Context, bool) Readiness { panic("secret") } })
 	r := s.serve(httptest.NewRequest("GET", "/readyz", nil))
 	r.wantProblem(500, "STORE_UNAVAILABLE")
 	if strings.Contains(r.Body.String(), "secret") {

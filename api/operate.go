@@ -270,14 +270,14 @@ func (a *api) ready(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	full := q.Has("full") && q.Get("full") != "false"
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
 	ends := Part{Detail: "this process ends: ask another one"}
 	state := Readiness{Store: ends, Chain: ends, Senders: ends, Ledgers: ends}
 	if !leaving(ctx) {
-		state = a.Ready(ctx)
+		state = a.Ready(ctx, full)
 	}
-	full := q.Has("full") && q.Get("full") != "false"
 	answer := struct {
 		Ready bool `json:"ready"`
 		Readiness

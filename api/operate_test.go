@@ -29,7 +29,14 @@ func TestReady(t *testing.T) {
 		{"/readyz?full=true", Readiness{yes, yes, yes, no}, 503},
 		{"/readyz?ful", Readiness{yes, yes, no, yes}, 400},
 	} {
-		s := setup(t, func(o *Options) { o.Ready = func(context.Context) Readiness { return test.state } })
+		s := setup(t, func(o *Options) {
+			o.Ready = func(_ context.Context, all bool) Readiness {
+				if want := strings.Contains(test.path, "?full") && !strings.Contains(test.path, "false"); all != want {
+					t.Errorf("%s: all is asked: %v", test.path, all)
+				}
+				return test.state
+			}
+		})
 		r := s.serve(httptest.NewRequest("GET", test.path, nil)).want(test.status)
 		if test.status == 400 {
 			continue

@@ -17,7 +17,9 @@ import (
 // config is everything that can be set from the environment. The tags of a
 // field are its whole story: env names the variable and its default, min and
 // max bound it, wants says what is accepted, means explains it, shown replaces
-// a default that is computed, and secret keeps the value out of every message.
+// a default that is computed, and secret keeps the value out of every message, or where it
+// says refused out of that which refuses it: an address may hold a password or a key, and
+// only one that was read can be shown without.
 type config struct {
 	HTTP    httpConfig
 	Redis   redisConfig
@@ -41,10 +43,10 @@ type httpConfig struct {
 	APIKeys         apiKeys       `env:"SEQUENCER_API_KEYS" secret:"true" wants:"name:scope:key,… with scope submit, read or admin, and @prefix|prefix behind submit or read for some queues" means:"Who may do what: read sees everything, submit also posts and cancels, admin does all"`
 	APIKeysFile     string        `env:"SEQUENCER_API_KEYS_FILE" wants:"a file of at most 1MiB with the value of SEQUENCER_API_KEYS, which is not set itself" means:"The same from a file, one key a line or as above; it is read again when it changes"`
 	RateLimit       int           `env:"SEQUENCER_RATE_LIMIT,default=0" min:"0" max:"1000000" wants:"a number from 0 (no limit) to 1000000" means:"Requests per second that the keys of one name may make, at all processes together, after a pause up to ten seconds' worth at once; each transaction of a batch is one"`
-	CORSOrigins     originList    `env:"SEQUENCER_CORS_ORIGINS" wants:"http:// or https:// origins without a path, comma-separated" means:"Sites whose pages may use the API with a key; pages of others may not"`
+	CORSOrigins     originList    `env:"SEQUENCER_CORS_ORIGINS" secret:"refused" wants:"http:// or https:// origins without a path, comma-separated" means:"Sites whose pages may use the API with a key; pages of others may not"`
 	TLSCert         string        `env:"SEQUENCER_TLS_CERT" wants:"a PEM file with the certificate of SEQUENCER_TLS_KEY and those that vouch for it" means:"Serve HTTPS; the file is read again when it changes"`
 	TLSKey          string        `env:"SEQUENCER_TLS_KEY" wants:"a PEM file with the private key of SEQUENCER_TLS_CERT" means:"See SEQUENCER_TLS_CERT"`
-	Explorer        explorerURL   `env:"SEQUENCER_EXPLORER_URL" wants:"an http:// or https:// address with {hash} in it" means:"A block explorer's address of a transaction, linked by the dashboard"`
+	Explorer        explorerURL   `env:"SEQUENCER_EXPLORER_URL" secret:"refused" wants:"an http:// or https:// address with {hash} in it" means:"A block explorer's address of a transaction, linked by the dashboard"`
 	BodyLimit       byteSize      `env:"SEQUENCER_BODY_LIMIT,default=1MiB" min:"1KiB" max:"64MiB" wants:"a size from 1KiB to 64MiB" means:"The largest single transaction"`
 	BatchLimit      byteSize      `env:"SEQUENCER_BATCH_LIMIT,default=32MiB" min:"1KiB" max:"1GiB" wants:"a size from 1KiB to 1GiB" means:"The largest batch"`
 	ShutdownDelay   time.Duration `env:"SEQUENCER_SHUTDOWN_DELAY,default=0s" min:"0s" max:"1h" wants:"a duration from 0s to 1h" means:"How long connections are still served after the first signal, while /readyz answers 503 and proxies learn of it"`
@@ -59,14 +61,14 @@ type redisConfig struct {
 }
 
 type minaConfig struct {
-	URLs       urlList       `env:"SEQUENCER_MINA_URL" shown:"required by serve, unless SEQUENCER_TYPES is SUBMIT_BATCH" wants:"http:// or https:// GraphQL addresses, comma-separated" means:"The Mina nodes"`
+	URLs       urlList       `env:"SEQUENCER_MINA_URL" secret:"refused" shown:"required by serve, unless SEQUENCER_TYPES is SUBMIT_BATCH" wants:"http:// or https:// GraphQL addresses, comma-separated" means:"The Mina nodes"`
 	Quorum     int           `env:"SEQUENCER_MINA_QUORUM,default=0" shown:"a majority" min:"0" max:"64" wants:"a number from 1 to the number of nodes" means:"Synced nodes that must agree before a nonce is given up or a transaction ends"`
 	Timeout    time.Duration `env:"SEQUENCER_MINA_TIMEOUT,default=30s" min:"10ms" max:"10m" wants:"a duration from 10ms to 10m" means:"The longest one call to a node may take"`
-	ArchiveURL urlList       `env:"SEQUENCER_ARCHIVE_URL" wants:"one http:// or https:// address" means:"An Archive-Node-API, asked for what the nodes no longer hold"`
+	ArchiveURL urlList       `env:"SEQUENCER_ARCHIVE_URL" secret:"refused" wants:"one http:// or https:// address" means:"An Archive-Node-API, asked for what the nodes no longer hold"`
 }
 
 type ledgersConfig struct {
-	Targets  ledgerList    `env:"SEQUENCER_LEDGERS" wants:"name=sawtooth+http://host:8008,name=splinter+http://host:8080/scabbard/{circuit}/{service},…" means:"Ledgers that take batches (SUBMIT_BATCH), each by a name"`
+	Targets  ledgerList    `env:"SEQUENCER_LEDGERS" secret:"refused" wants:"name=sawtooth+http://host:8008,name=splinter+http://host:8080/scabbard/{circuit}/{service},…" means:"Ledgers that take batches (SUBMIT_BATCH), each by a name"`
 	Slots    int           `env:"SEQUENCER_LEDGER_SLOTS,default=8" min:"1" max:"1024" wants:"a number from 1 to 1024" means:"Submissions in flight per ledger; as senders they are named {ledger}/{n}"`
 	Timeout  time.Duration `env:"SEQUENCER_LEDGER_TIMEOUT,default=15s" min:"10ms" max:"10m" wants:"a duration from 10ms to 10m" means:"The longest one call to a ledger may take"`
 	Patience time.Duration `env:"SEQUENCER_LEDGER_PATIENCE,default=1h" min:"1s" max:"8760h" wants:"a duration from 1s to 8760h" means:"How long a batch may be PENDING, Valid or UNKNOWN before a person is asked"`
@@ -75,7 +77,7 @@ type ledgersConfig struct {
 }
 
 type sendersConfig struct {
-	List            senderList    `env:"SEQUENCER_SENDERS" wants:"accountId=workerUrl,… where accountId is a B62… public key" means:"Fee payers, each with its worker"`
+	List            senderList    `env:"SEQUENCER_SENDERS" secret:"refused" wants:"accountId=workerUrl,… where accountId is a B62… public key" means:"Fee payers, each with its worker"`
 	File            senderFile    `env:"SEQUENCER_SENDERS_FILE" wants:"a JSON file of at most 1MiB: [{\"accountId\",\"workerUrl\"},…], or {\"accountId\",\"command\":[…],\"env\":{…}} for a worker that this process runs" means:"The same from a file; see below for workers that are commands"`
 	WorkerToken     string        `env:"SEQUENCER_WORKER_TOKEN" secret:"true" wants:"printable ASCII without spaces" means:"Bearer token that workers are shown"`
 	WorkerTokenFile string        `env:"SEQUENCER_WORKER_TOKEN_FILE" wants:"a file of at most 1MiB with the value of SEQUENCER_WORKER_TOKEN, which is not set itself" means:"The same from a file; it is read again when it changes"`
@@ -189,9 +191,11 @@ func loadConfig(ctx context.Context, env map[string]string, need needs) (config,
 		}
 	}
 	warnings := cfg.check(need, func(reason, name string, against ...string) {
-		// What is wrong only beside another bad value may be right.
+		// What is wrong only beside another bad value may be right; so may be a value whose
+		// file cannot be read.
 		for _, other := range append(against, name) {
-			if _, seen := bad[other]; seen {
+			_, seen := bad[other]
+			if _, unread := bad[other+fileSuffix]; seen || unread {
 				return
 			}
 		}
@@ -214,7 +218,7 @@ func loadConfig(ctx context.Context, env map[string]string, need needs) (config,
 		switch value := env[v.name]; {
 		case value == "":
 			p.value = v.fallback
-		case v.secret:
+		case v.secret, v.masked:
 			p.value = masked
 		default:
 			p.value = value
@@ -263,7 +267,7 @@ func reasonOf(err error) string {
 type variable struct {
 	name, fallback, shown, wants, means string
 	min, max                            string
-	secret                              bool
+	secret, masked                      bool // masked: where it is refused
 	value                               reflect.Value
 }
 
@@ -279,7 +283,7 @@ func variables(cfg *config) []variable {
 				name: name, fallback: fallback, shown: fallback,
 				wants: field.Tag.Get("wants"), means: field.Tag.Get("means"),
 				min: field.Tag.Get("min"), max: field.Tag.Get("max"),
-				secret: field.Tag.Get("secret") == "true", value: value,
+				secret: field.Tag.Get("secret") == "true", masked: field.Tag.Get("secret") == "refused", value: value,
 			}
 			if shown := field.Tag.Get("shown"); shown != "" {
 				v.shown = shown

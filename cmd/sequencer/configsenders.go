@@ -62,7 +62,10 @@ func (l *senderList) addLocal(account string) error {
 // check refuses what is no account, or is there already.
 func (l *senderList) check(account string) error {
 	if _, err := mina.ParsePublicKey(account); err != nil {
-		return refusal("holds the accountId " + shorten(strconv.Quote(account), 70) + ", which is no public key")
+		if !isName(account, 70) { // it may be the address, which is not for others to see
+			return refusal("holds an accountId that is no public key")
+		}
+		return refusal("holds the accountId " + account + ", which is no public key")
 	}
 	if slices.ContainsFunc(*l, func(s senderEntry) bool { return s.AccountID == account }) {
 		return refusal("names the sender " + account + " twice")

@@ -136,15 +136,12 @@ func (l *urlList) EnvDecode(text string) error {
 	return nil
 }
 
-// String hides passwords and query values, which may be keys.
+// String shows hosts alone: the rest of an address may hold a key.
 func (l urlList) String() string {
 	shown := make([]string, len(l))
 	for i, item := range l {
 		if u, err := url.Parse(item); err == nil {
-			if u.RawQuery != "" {
-				u.RawQuery = masked
-			}
-			shown[i] = u.Redacted()
+			shown[i] = u.Host
 		}
 	}
 	return strings.Join(shown, ",")

@@ -31,6 +31,9 @@ func (d *doctor) senders(ctx context.Context, stored []senderEntry, chain *chain
 			all = append(all, s)
 		}
 	}
+	if len(all) == 0 && d.cfg.Types.onlyBatches() {
+		return // nobody has to pay
+	}
 	if len(all) == 0 {
 		d.problem("NO_SENDERS", "SEQUENCER_SENDERS", "there is no sender: what is posted waits for ever",
 			"set SEQUENCER_SENDERS or SEQUENCER_SENDERS_FILE, or call 'sequencer sender add'")

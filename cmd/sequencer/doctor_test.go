@@ -97,6 +97,17 @@ func (c *clinic) serve(h http.Handler) string {
 	return s.URL
 }
 
+// ledger starts one, and returns its address.
+func (c *clinic) ledger() string {
+	c.Helper()
+	ledger, err := devledger.NewSawtooth(devledger.SawtoothConfig{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(ledger.Close)
+	return c.serve(ledger)
+}
+
 func (c *clinic) faults(f devnet.Faults) {
 	c.Helper()
 	if err := c.network.Node(1).SetFaults(f); err != nil {
@@ -198,13 +209,12 @@ func TestDoctor(t *testing.T) {
 		{"a node's clock is wrong", func(c *clinic) { c.date = time.Now().Add(time.Hour).UTC().Format(http.TimeFormat) }, nil, []string{"problem CLOCK_NODE"}},
 		{"this machine's clock is wrong", func(c *clinic) { c.now = -time.Hour }, nil, []string{"problem CLOCK_NODE", "problem CLOCK_REDIS"}},
 		{"ledgers alone", func(c *clinic) {
-			ledger, err := devledger.NewSawtooth(devledger.SawtoothConfig{})
-			if err != nil {
-				c.Fatal(err)
-			}
-			c.Cleanup(ledger.Close)
 			c.env["SEQUENCER_TYPES"], c.env["SEQUENCER_MINA_URL"], c.env["SEQUENCER_SENDERS"] = "SUBMIT_BATCH", "", ""
-			c.env["SEQUENCER_LEDGERS"] = "saw=sawtooth+" + c.serve(ledger)
+			c.env["SEQUENCER_LEDGERS"] = "saw=sawtooth+" + c.ledger()
+		}, nil, nil},
+		{"ledgers alone, and nodes", func(c *clinic) {
+			c.env["SEQUENCER_TYPES"], c.env["SEQUENCER_SENDERS"] = "SUBMIT_BATCH", ""
+			c.env["SEQUENCER_LEDGERS"] = "saw=sawtooth+" + c.ledger()
 		}, nil, nil},
 		{"a ledger is away", func(c *clinic) {
 			c.env["SEQUENCER_LEDGERS"] = "saw=sawtooth+http://127.0.0.1:1"

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -21,6 +22,15 @@ func newLogger(w io.Writer, c logConfig) *slog.Logger {
 		return slog.New(newCalmHandler(slog.NewTextHandler(w, options)))
 	}
 	return slog.New(newCalmHandler(slog.NewJSONHandler(w, options)))
+}
+
+// redisLog takes what the client of Redis says by itself, which is plain text and goes to
+// stderr where nobody takes it.
+type redisLog struct{ *slog.Logger }
+
+// Printf is what the client calls.
+func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
+	l.WarnContext(ctx, "redis client", "err", fmt.Sprintf(format, v...))
 }
 
 // origin is what a line says of where it comes from: of the request that it is written

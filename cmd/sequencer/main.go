@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
@@ -49,6 +51,7 @@ func main() {
 	if firstProcess() {
 		os.Exit(runBehind())
 	}
+	redis.SetLogger(redisLog{slog.New(slog.DiscardHandler)}) // a command has its own words; serve has a log
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

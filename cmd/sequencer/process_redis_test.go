@@ -3,10 +3,12 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -206,4 +208,34 @@ func replicaPromoted(t *testing.T, bin binaries) {
 	r.allDone()
 	r.outlived([]*program{first.program, second.program})
 	r.audit()
+}
+
+// redisAway: what the client of Redis says by itself is a line of the log as any other, and
+// commands that have none keep it to themselves.
+func redisAway(t *testing.T, bin binaries) {
+	for command, logs := range map[string]bool{"serve": true, "doctor": false, "audit": false} {
+		cmd := exec.CommandContext(t.Context(), bin.sequencer, command)
+		cmd.Env = []string{
+			"SEQUENCER_ADDR=127.0.0.1:0", "SEQUENCER_REDIS_URL=redis://127.0.0.1:1", "SEQUENCER_MINA_URL=http://127.0.0.1:1",
+			"SEQUENCER_STATE_DIR=" + t.TempDir(), "SEQUENCER_LOG_FORMAT=json",
+		}
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		if err := cmd.Run(); err == nil {
+			t.Errorf("%s ended well", command)
+		}
+		told := 0
+		for line := range strings.Lines(stderr.String()) {
+			var entry struct{ Level, Msg, Err string }
+			switch err := json.Unmarshal([]byte(line), &entry); {
+			case err == nil && entry.Level == "WARN" && entry.Msg == "redis client" && strings.Contains(entry.Err, "refused"):
+				told++
+			case err != nil && !strings.HasPrefix(line, "sequencer: "): // the error of the command
+				t.Errorf("%s says %s", command, line)
+			}
+		}
+		if logs != (told > 0) {
+			t.Errorf("%s logs %d line(s) of the client:\n%s", command, told, &stderr)
+		}
+	}
 }

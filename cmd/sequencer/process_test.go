@@ -27,6 +27,7 @@ func TestProcesses(t *testing.T) {
 		"TakenOver":           takenOver,
 		"LegacyWorkerDies":    legacyWorkerDies,
 		"Drained":             drained,
+		"RedisAway":           redisAway,
 		"RedisKilledAlways":   redisKilled("always"),
 		"RedisKilledEverysec": redisKilled("everysec"),
 		"PowerLost":           powerLost,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,8 @@ import (
 //
 // Options are those of go-redis (pool_size, read_timeout, …). User, password
 // and options are those of the first address and hold for all; a comma inside
-// a password is written %2C.
+// a password is written %2C. Sentinels that want a password of their own have
+// it by sentinel_username and sentinel_password.
 type redisURL struct {
 	text    string
 	options *redis.UniversalOptions
@@ -37,8 +39,17 @@ func (r *redisURL) EnvDecode(text string) error {
 	if err != nil {
 		return refusal("has options that cannot be read")
 	}
-	master := values.Get("master_name")
-	values.Del("master_name")
+	options := new(redis.UniversalOptions)
+	for name, place := range map[string]*string{
+		"master_name": &options.MasterName, "sentinel_username": &options.SentinelUsername,
+		"sentinel_password": &options.SentinelPassword,
+	} {
+		*place = values.Get(name)
+		values.Del(name)
+	}
+	if options.MasterName == "" && options.SentinelUsername+options.SentinelPassword != "" {
+		return refusal("gives Sentinels a user or password, and no master_name")
+	}
 	base, rest := addresses[0], addresses[1:]
 	if len(values) > 0 {
 		base += "?" + values.Encode()
@@ -47,17 +58,14 @@ func (r *redisURL) EnvDecode(text string) error {
 	if err != nil {
 		return refusal("is no redis://, rediss:// or unix:// address with known options")
 	}
-	options := &redis.UniversalOptions{
-		Addrs: []string{one.Addr}, MasterName: master, IsClusterMode: len(rest) > 0 && master == "",
-		Username: one.Username, Password: one.Password, DB: one.DB, Protocol: one.Protocol,
-		ClientName: one.ClientName, TLSConfig: one.TLSConfig,
-		MaxRetries: one.MaxRetries, MinRetryBackoff: one.MinRetryBackoff, MaxRetryBackoff: one.MaxRetryBackoff,
-		DialTimeout: one.DialTimeout, ReadTimeout: one.ReadTimeout, WriteTimeout: one.WriteTimeout,
-		PoolFIFO: one.PoolFIFO, PoolSize: one.PoolSize, PoolTimeout: one.PoolTimeout,
-		MinIdleConns: one.MinIdleConns, MaxIdleConns: one.MaxIdleConns, MaxActiveConns: one.MaxActiveConns,
-		ConnMaxIdleTime: one.ConnMaxIdleTime, ConnMaxLifetime: one.ConnMaxLifetime,
+	if !keep(options, one) {
+		return refusal("has an option that cannot be used here")
 	}
-	if one.Network == "unix" && (len(rest) > 0 || master != "") {
+	options.Addrs, options.IsClusterMode = []string{one.Addr}, len(rest) > 0 && options.MasterName == ""
+	if options.TLSConfig != nil {
+		options.TLSConfig.ServerName = "" // each server has to show the name that it is dialled by
+	}
+	if one.Network == "unix" && (len(rest) > 0 || options.MasterName != "") {
 		return refusal("gives a unix socket and further addresses or a master")
 	}
 	scheme, _, _ := strings.Cut(base, "://")
@@ -76,6 +84,23 @@ func (r *redisURL) EnvDecode(text string) error {
 	return nil
 }
 
+// keep copies all that an address has set but where it leads to, and reports whether there
+// is a place for it.
+func keep(options *redis.UniversalOptions, one *redis.Options) bool {
+	places := reflect.ValueOf(options).Elem()
+	for field, value := range reflect.ValueOf(one).Elem().Fields() {
+		if value.IsZero() || field.Name == "Network" || field.Name == "Addr" {
+			continue
+		}
+		place := places.FieldByName(field.Name)
+		if !place.CanSet() {
+			return false
+		}
+		place.Set(value)
+	}
+	return true
+}
+
 // Options are the connection options, nil for the embedded Redis. The caller
 // may change them.
 func (r redisURL) Options() *redis.UniversalOptions {
@@ -83,7 +108,7 @@ func (r redisURL) Options() *redis.UniversalOptions {
 		return nil
 	}
 	options := *r.options
-	options.Addrs = slices.Clone(options.Addrs)
+	options.Addrs, options.TLSConfig = slices.Clone(options.Addrs), options.TLSConfig.Clone()
 	return &options
 }
 

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -88,5 +91,63 @@ func TestSecretsReadAgain(t *testing.T) {
 	}
 	if !slices.Equal(taken, []string{"new", "new", "better"}) || strings.Count(log.String(), "level=WARN") != 2 {
 		t.Errorf("taken %q, log:\n%s", taken, &log)
+	}
+}
+
+func TestConfigHidesSecrets(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{
+		"SEQUENCER_REDIS_URL": "rediss://user:hush@h:6380/2?pool_size=7", "SEQUENCER_API_KEYS": "ci:admin:hush-hush-hush-hush",
+		"SEQUENCER_WORKER_TOKEN": "hush", "SEQUENCER_MINA_URL": "https://u:hush@node:1/v1/hush/graphql?apikey=hush",
+		"SEQUENCER_ARCHIVE_URL": "https://archive/hush",
+	}
+	cfg, _, err := loadConfig(t.Context(), env, known())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("configuration", "config", cfg)
+	for _, text := range []string{cfg.String(), log.String(), fmt.Sprint(cfg), fmt.Sprintf("%v", cfg.Redis.URL)} {
+		if strings.Contains(text, "hush") {
+			t.Errorf("a secret shows: %s", text)
+		}
+	}
+	for _, want := range []string{"REDIS_URL=rediss://h:6380/2", "WORKER_TOKEN=***", "MINA_URL=node:1", "ARCHIVE_URL=archive"} {
+		if !strings.Contains(cfg.String(), "SEQUENCER_"+want+"\n") {
+			t.Errorf("no %s in\n%s", want, cfg)
+		}
+	}
+	if !json.Valid(log.Bytes()) || !strings.Contains(log.String(), `"namespace":"seq"`) {
+		t.Errorf("got %s", log.String())
+	}
+	// The same secrets next to mistakes.
+	for name, value := range env {
+		refused(t, name, value+" \x00,hush://hush")
+	}
+}
+
+// TestConfigHidesRefusedAddresses: what may hold a password is not told where it is refused,
+// be it for the password.
+func TestConfigHidesRefusedAddresses(t *testing.T) {
+	t.Parallel()
+	for name, value := range map[string]string{
+		"MINA_URL": "ftp://u:hush@node", "ARCHIVE_URL": "https://a/hush,https://b/hush",
+		"SENDERS": keyA + "=http://u:hush@w", "LEDGERS": "a=sawtooth+http://u:hush@h",
+		"EXPLORER_URL": "https://u:hush@x/{hash}", "CORS_ORIGINS": "https://u:hush@app.example",
+	} {
+		refused(t, "SEQUENCER_"+name, value)
+	}
+	refused(t, "SEQUENCER_SENDERS", "http://u:hush@w="+keyA) // the wrong way round
+}
+
+// refused fails where a setting is taken, or a hush of it is told.
+func refused(t *testing.T, name, value string) {
+	t.Helper()
+	env := map[string]string{name: value}
+	_, _, err := loadConfig(t.Context(), env, known())
+	d := &doctor{env: env}
+	d.settings(t.Context())
+	if text := fmt.Sprint(err, d.found); err == nil || !strings.Contains(text, name) || strings.Contains(text, "hush") {
+		t.Errorf("%s: %s", name, text)
 	}
 }

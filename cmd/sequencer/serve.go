@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -36,6 +37,7 @@ func serve(ctx context.Context, a *app) error {
 		return err
 	}
 	log := newLogger(a.stderr, cfg.Log)
+	redis.SetLogger(redisLog{log})
 	if _, set := a.env["GOGC"]; !set {
 		// The heap of a sequencer is small: with the default it would be
 		// collected many times a second under load.
@@ -85,7 +87,7 @@ func serve(ctx context.Context, a *app) error {
 // lives as long as the process.
 func connect(cfg config) (client redis.UniversalClient, disconnect func(), err error) {
 	if options := cfg.Redis.URL.Options(); options != nil {
-		options.ClientName = "sequencer"
+		options.ClientName = cmp.Or(options.ClientName, "sequencer")
 		client = queues.NewClient(options)
 		return client, func() { _ = client.Close() }, nil
 	}

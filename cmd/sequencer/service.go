@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -178,47 +177,6 @@ func policy(cfg config) lifecycle.Policy {
 	}
 }
 
-// ready says how the parts are. Only the store decides whether the process
-// serves; the chain and the senders can come back while posts are accepted.
-func (s *service) ready(ctx context.Context) api.Readiness {
-	r := api.Readiness{Store: api.Part{OK: true}, Chain: api.Part{OK: true}, Senders: api.Part{OK: true}, Ledgers: s.ledgersReady()}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	if err := s.store.Ping(ctx); err != nil {
-		r.Store = api.Part{Detail: err.Error()}
-	} else if why := s.sequencer.Recovering(); why != "" {
-		r.Store.Detail = "nothing is bound or sent: " + why
-	}
-	c := s.chain.Chain()
-	if s.chain.Any() && (c.At.IsZero() || time.Since(c.At) > time.Minute) {
-		c = s.chain.Poll(ctx)
-	}
-	r.Chain.Detail = fmt.Sprintf("%d synced node(s), height %d, slot %d", c.Synced, c.Height, c.TipSlot)
-	if !s.chain.Any() {
-		r.Chain.Detail = "no Mina node is configured"
-	} else if !c.Quorum {
-		r.Chain = api.Part{Detail: "no quorum of synced Mina nodes"}
-		if c.Err != nil {
-			r.Chain.Detail += ": " + c.Err.Error()
-		}
-	}
-	available := 0
-	for x, err := range s.senders.All(ctx) {
-		switch {
-		case err != nil:
-			r.Senders = api.Part{Detail: err.Error()}
-			return r
-		case x.Available():
-			available++
-		}
-	}
-	r.Senders.Detail = fmt.Sprintf("%d available", available)
-	if available == 0 {
-		r.Senders = api.Part{Detail: "no sender is available"}
-	}
-	return r
-}
-
 // chainShown is the chain as the overview shows it. While nothing is under way
 // nobody else asks the nodes; then they are asked once a minute.
 func (s *service) chainShown(ctx context.Context) *api.Chain {
@@ -249,28 +207,6 @@ func (s *service) ledgersShown() []api.Ledger {
 		shown = append(shown, api.Ledger{Name: x.Name, Asked: x.Asked, OK: x.OK, Detail: x.Detail})
 	}
 	return shown
-}
-
-func (s *service) ledgersReady() api.Part {
-	all := s.sequencer.Ledgers()
-	if len(all) == 0 {
-		return api.Part{OK: true, Detail: "no ledger is configured"}
-	}
-	var away []string
-	asked := 0
-	for _, x := range all {
-		switch {
-		case x.Asked.IsZero():
-			continue
-		case !x.OK:
-			away = append(away, x.Name+": "+x.Detail)
-		}
-		asked++
-	}
-	if len(away) > 0 {
-		return api.Part{Detail: strings.Join(away, "; ")}
-	}
-	return api.Part{OK: true, Detail: fmt.Sprintf("%d of %d asked, and all of these answer", asked, len(all))}
 }
 
 // start checks the store and brings the configured senders into the pool.

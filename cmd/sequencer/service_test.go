@@ -1,7 +1,6 @@
 package main
 
 import (
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -17,7 +16,7 @@ import (
 // so that none can stand in another's place.
 func TestWiring(t *testing.T) {
 	t.Parallel()
-	cfg, _, err := loadConfig(t.Context(), map[string]string{
+	s := wired(t, map[string]string{
 		"SEQUENCER_CYCLE_INTERVAL": "1s", "SEQUENCER_INCLUSION_INTERVAL": "2s", "SEQUENCER_DISPATCH_TIMEOUT": "3s",
 		"SEQUENCER_CALLBACK_WAIT": "4s", "SEQUENCER_MAX_RETRIES": "5", "SEQUENCER_RETRY_DELAY": "6s",
 		"SEQUENCER_RETRY_DELAY_MAX": "7s", "SEQUENCER_UNRESOLVED_LIMIT": "8", "SEQUENCER_CONFIRMATIONS": "9",
@@ -30,19 +29,7 @@ func TestWiring(t *testing.T) {
 		"SEQUENCER_SHUTDOWN_TIMEOUT": "27s", "SEQUENCER_BODY_LIMIT": "28KiB", "SEQUENCER_BATCH_LIMIT": "30KiB",
 		"SEQUENCER_RETENTION_FAILED": "31s", "SEQUENCER_LEDGER_PATIENCE": "32s", "SEQUENCER_WIDTH": "24",
 		"SEQUENCER_NAMESPACE": "ns", "SEQUENCER_MINA_URL": "http://127.0.0.1:1/graphql", "SEQUENCER_STATE_DIR": t.TempDir(),
-	}, needs{Mina: true, Types: builtinTypes()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, disconnect, err := connect(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(disconnect)
-	s, err := newService(cfg, client, nil, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})
 	want := lifecycle.Policy{
 		CycleInterval: time.Second, InclusionInterval: 2 * time.Second, DispatchTimeout: 3 * time.Second,
 		CallbackWait: 4 * time.Second, MaxRetries: 5, RetryDelay: 6 * time.Second, RetryDelayMax: 7 * time.Second,

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"mina-sequencer/api"
+	"mina-sequencer/mina"
+)
+
+const (
+	// readyTime is what all but the store may take of the answer: a probe gives up after
+	// three seconds, and the word of the store alone is what it asks for.
+	readyTime = 2 * time.Second
+	// chainOld is when the nodes are asked for readiness although nothing is under way.
+	chainOld = time.Minute
+)
+
+// ready says how the parts are. Only the store decides whether the process
+// serves; the chain and the senders can come back while posts are accepted. The
+// nodes are asked only for full: else the chain is told as it was last seen.
+func (s *service) ready(ctx context.Context, full bool) api.Readiness {
+	r := api.Readiness{Store: api.Part{OK: true}, Ledgers: s.ledgersReady()}
+	rest, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	polled := make(chan struct{})
+	if full {
+		go s.pollOld(context.WithoutCancel(ctx), polled)
+	} else {
+		close(polled)
+	}
+	if err := s.store.Ping(ctx); err != nil {
+		r.Store = api.Part{Detail: err.Error()}
+	} else if why := s.sequencer.Recovering(); why != "" {
+		r.Store.Detail = "nothing is bound or sent: " + why
+	}
+	r.Senders = s.sendersReady(rest)
+	select {
+	case <-polled:
+	case <-rest.Done():
+	}
+	r.Chain = s.chainReady(s.chain.Chain(), full)
+	return r
+}
+
+// pollOld asks the nodes if nobody has for a while. It does not end with whoever waits for
+// it: a poll that is cut short leaves a node that is slow without a vote, for all.
+func (s *service) pollOld(ctx context.Context, polled chan<- struct{}) {
+	defer close(polled)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if s.chain.Any() && time.Since(s.chain.Chain().At) > chainOld {
+		s.chain.Poll(ctx)
+	}
+}
+
+// chainReady judges what was last seen; asked says that it must not be old.
+func (s *service) chainReady(c mina.Chain, asked bool) api.Part {
+	switch {
+	case !s.chain.Any():
+		return api.Part{OK: true, Detail: "no Mina node is configured"}
+	case c.At.IsZero(), asked && time.Since(c.At) > chainOld:
+		return api.Part{Detail: "the Mina nodes have not answered yet"}
+	case c.Quorum:
+		return api.Part{OK: true, Detail: fmt.Sprintf("%d synced node(s), height %d, slot %d", c.Synced, c.Height, c.TipSlot)}
+	case c.Err != nil:
+		return api.Part{Detail: "no quorum of synced Mina nodes: " + c.Err.Error()}
+	default:
+		return api.Part{Detail: "no quorum of synced Mina nodes"}
+	}
+}
+
+func (s *service) sendersReady(ctx context.Context) api.Part {
+	available := 0
+	for x, err := range s.senders.All(ctx) {
+		switch {
+		case err != nil:
+			return api.Part{Detail: err.Error()}
+		case x.Available():
+			available++
+		}
+	}
+	if available == 0 {
+		return api.Part{Detail: "no sender is available"}
+	}
+	return api.Part{OK: true, Detail: fmt.Sprintf("%d available", available)}
+}
+
+func (s *service) ledgersReady() api.Part {
+	all := s.sequencer.Ledgers()
+	if len(all) == 0 {
+		return api.Part{OK: true, Detail: "no ledger is configured"}
+	}
+	var away []string
+	asked := 0
+	for _, x := range all {
+		switch {
+		case x.Asked.IsZero():
+			continue
+		case !x.OK:
+			away = append(away, x.Name+": "+x.Detail)
+		}
+		asked++
+	}
+	if len(away) > 0 {
+		return api.Part{Detail: strings.Join(away, "; ")}
+	}
+	return api.Part{OK: true, Detail: fmt.Sprintf("%d of %d asked, and all of these answer", asked, len(all))}
+}
