@@ -36,9 +36,9 @@ type Control interface {
 	// Resolve settles an attempt of unknown outcome; hash may be "". Error:
 	// queues.ErrContradicted.
 	Resolve(ctx context.Context, uid string, landed bool, hash string) (*lifecycle.Transaction, error)
-	// Explain says where a transaction stands and what happens next, to who sees only queues
-	// whose names begin with one of within, all without any.
-	Explain(ctx context.Context, uid string, within ...string) (lifecycle.Explanation, error)
+	// Explain says where a transaction stands and what happens next; of senders only how many
+	// they are, where whoever asks sees some queues only.
+	Explain(ctx context.Context, uid string, limited bool) (lifecycle.Explanation, error)
 }
 
 // Readiness says what works. What it holds is shown without a key.

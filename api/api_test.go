@@ -61,8 +61,8 @@ func (c *control) Resolve(ctx context.Context, uid string, landed bool, hash str
 	return c.answer(ctx, fmt.Sprintf("resolve %t %q", landed, hash), uid)
 }
 
-func (c *control) Explain(ctx context.Context, uid string, within ...string) (lifecycle.Explanation, error) {
-	t, err := c.answer(ctx, fmt.Sprint("explain within ", within), uid)
+func (c *control) Explain(ctx context.Context, uid string, limited bool) (lifecycle.Explanation, error) {
+	t, err := c.answer(ctx, fmt.Sprintf("explain, limited %t:", limited), uid)
 	if err != nil {
 		return lifecycle.Explanation{}, err
 	}

@@ -105,7 +105,7 @@ func TestLimitedKeys(t *testing.T) {
 			t.Errorf("%s %s: %d", method, path, got.Code)
 		}
 	}
-	for key, want := range map[string]string{"one": "explain within [b- a-] u-a-1", "ops": "explain within [] u-a-1"} {
+	for key, want := range map[string]string{"one": "explain, limited true: u-a-1", "ops": "explain, limited false: u-a-1"} {
 		if ask(key, "GET", "/transactions/u-a-1/explain", "").want(200); s.control.asked != want {
 			t.Errorf("for %s it is %q, want %q", key, s.control.asked, want)
 		}

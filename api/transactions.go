@@ -136,7 +136,7 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) error {
 	if err := a.mayTouch(r.Context(), callerOf(w), uid); err != nil {
 		return err
 	}
-	e, err := a.Control.Explain(r.Context(), uid, callerOf(w).within...)
+	e, err := a.Control.Explain(r.Context(), uid, len(callerOf(w).within) > 0)
 	if err != nil {
 		return err
 	}

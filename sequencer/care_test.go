@@ -229,7 +229,7 @@ func TestBudgets(t *testing.T) {
 			"a2": "queue a may spend 0.15 MINA", "d1": "what is posted with key two-queues may spend 0.15 MINA",
 		} {
 			x := w.Get(uid)
-			e, err := p.Explain(w.Ctx, uid)
+			e, err := p.Explain(w.Ctx, uid, false)
 			if x.Phase != lifecycle.PhaseWaiting || x.Retries > 0 || err != nil || e.Wait.Code != lifecycle.WaitBudget ||
 				!strings.Contains(e.Summary, words) || !e.Wait.Until.Equal(midnight.AddDate(0, 0, 1)) {
 				t.Errorf("%s is %s, and waits for %+v: %s", uid, x.Phase, e.Wait, e.Summary)

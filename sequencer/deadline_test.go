@@ -44,7 +44,7 @@ func TestDeadlines(t *testing.T) {
 		"while it waits": func(w *harness.World, p *harness.Process, _ *devworker.Worker) {
 			postUntil(w, "q", "before it", lifecycle.Terms{NotBefore: time.Now().Add(24 * time.Hour)})
 			postUntil(w, "q", "u", within(10*time.Minute))
-			if e, err := p.Explain(w.Ctx, "u"); err != nil || !strings.Contains(e.Summary, "before its deadline") {
+			if e, err := p.Explain(w.Ctx, "u", false); err != nil || !strings.Contains(e.Summary, "before its deadline") {
 				w.Errorf("explained as %q, %v", e.Summary, err)
 			}
 			expired(w, "u", 9*time.Minute, 11*time.Minute)

@@ -15,16 +15,15 @@ import (
 // Explain says where a transaction stands and what happens next. Any process can
 // answer: what this one does not watch itself it asks the chain for, at most
 // once a second for all who ask, and answers from what is stored where the nodes
-// are too slow. Whoever asks sees queues whose names begin with one of within, all without
-// any: only who sees all is told which senders are out of use, and why. Errors:
-// queues.ErrNotFound, queues.ErrUnavailable.
-func (s *Sequencer) Explain(ctx context.Context, uid string, within ...string) (lifecycle.Explanation, error) {
+// are too slow. limited: whoever asks sees some queues only, and is not told which senders
+// are out of use, and why. Errors: queues.ErrNotFound, queues.ErrUnavailable.
+func (s *Sequencer) Explain(ctx context.Context, uid string, limited bool) (lifecycle.Explanation, error) {
 	t, err := s.Store.Get(ctx, uid)
 	if err != nil {
 		return lifecycle.Explanation{}, err
 	}
 	scene := lifecycle.Scene{
-		View: s.view(t, lifecycle.Sighting{}), Dispatched: s.dispatches(t), Limited: len(within) > 0,
+		View: s.view(t, lifecycle.Sighting{}), Dispatched: s.dispatches(t), Limited: limited,
 	}
 	if s.work.begun() { // one that does not run dispatches nothing, and others may
 		scene.Shut = s.Recovering()

@@ -25,12 +25,12 @@ func TestExplainLimited(t *testing.T) {
 		w.Post("shop-1", "a")
 		w.Post("shop-1", "b")
 		for _, uid := range []string{"a", "b"} {
-			all, err := desk.Explain(w.Ctx, uid)
+			all, err := desk.Explain(w.Ctx, uid, false)
 			w.OK(err)
 			if !strings.Contains(all.Summary, account+" is LOW_BALANCE: "+why) {
 				t.Errorf("who sees all is told of %s: %+v", uid, all)
 			}
-			some, err := desk.Explain(w.Ctx, uid, "shop-")
+			some, err := desk.Explain(w.Ctx, uid, true)
 			w.OK(err)
 			if !strings.HasSuffix(some.Summary, "o sender is free: 0 bound to other queues, 1 out of use.") ||
 				some.Wait.Code != all.Wait.Code || some.Wait.Detail != all.Wait.Detail || !some.Wait.Until.IsZero() {

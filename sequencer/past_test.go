@@ -84,7 +84,7 @@ func TestOutage(t *testing.T) {
 				if tt.want.waits != "" {
 					// It stays so, and says why; the sender stays.
 					<-time.After(time.Hour)
-					x, err := p.Explain(w.Ctx, "a")
+					x, err := p.Explain(w.Ctx, "a", false)
 					if s, _ := w.Pool.Get(w.Ctx, account); err != nil || x.Wait.Code != tt.want.waits || x.State != tt.want.state ||
 						s.Queue != "claim" {
 						t.Errorf("%+v, %v; sender %+v", x, err, s)

@@ -40,7 +40,7 @@ func TestSettleDepthOfType(t *testing.T) {
 				w.PostType(typ, "q", "b")
 				w.AwaitTxn("b", "in a block", time.Hour, func(*lifecycle.Transaction) bool { return len(w.Net.Effects()) == 3 })
 				<-time.After(time.Minute)
-				x, err := p.Explain(w.Ctx, "b")
+				x, err := p.Explain(w.Ctx, "b", false)
 				if err != nil || !strings.Contains(x.Summary, map[int]string{2: "2 blocks deep", 5: "5 blocks deep"}[depth]) {
 					t.Errorf("%+v, %v", x, err)
 				}
@@ -111,7 +111,7 @@ func TestFinishedWhileOpen(t *testing.T) {
 					!got.Attempts[0].Open() {
 					t.Errorf("%+v, sender %+v", got, s)
 				}
-				if x, err := p.Explain(w.Ctx, "a"); err != nil || x.Next.Action == lifecycle.StepRetry {
+				if x, err := p.Explain(w.Ctx, "a", false); err != nil || x.Next.Action == lifecycle.StepRetry {
 					t.Errorf("%+v, %v", x, err)
 				}
 				if lands {
@@ -183,7 +183,7 @@ func TestNonceIgnored(t *testing.T) {
 				} else {
 					w.AwaitTxn("a", "tried again", 3*time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 2 })
 				}
-				if x, err := p.Explain(w.Ctx, "a"); err != nil || !strings.Contains(x.Attempts[0].Detail, "NONCE_IGNORED") {
+				if x, err := p.Explain(w.Ctx, "a", false); err != nil || !strings.Contains(x.Attempts[0].Detail, "NONCE_IGNORED") {
 					t.Errorf("explained as %+v, %v", x, err)
 				}
 				got := w.Await("a", lifecycle.Done, 3*time.Hour)

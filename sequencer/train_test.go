@@ -41,7 +41,7 @@ func TestTrainSeen(t *testing.T) {
 			}
 			trains = max(trains, p.Standing().Trains)
 			for i, uid := range uids {
-				e, err := p.Explain(w.Ctx, uid)
+				e, err := p.Explain(w.Ctx, uid, false)
 				w.OK(err)
 				if at := slices.Index(run, uid); at > 0 || at < 0 && i > 0 && slices.Index(run, uids[i-1]) == 2 {
 					told[e.Wait.Code] = true

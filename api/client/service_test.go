@@ -49,7 +49,7 @@ func (c control) Resolve(ctx context.Context, uid string, _ bool, _ string) (*li
 	return c.store.Get(ctx, uid)
 }
 
-func (c control) Explain(ctx context.Context, uid string, _ ...string) (lifecycle.Explanation, error) {
+func (c control) Explain(ctx context.Context, uid string, _ bool) (lifecycle.Explanation, error) {
 	t, err := c.store.Get(ctx, uid)
 	if err != nil {
 		return lifecycle.Explanation{}, err

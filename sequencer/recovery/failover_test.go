@@ -242,7 +242,7 @@ func TestRestart(t *testing.T) {
 			t.Error("it goes on before the others were heard")
 		}
 		w.Post("other", "b")
-		x, err := p.Explain(w.Ctx, "b")
+		x, err := p.Explain(w.Ctx, "b", false)
 		w.OK(err)
 		if x.Wait.Code != lifecycle.WaitRecovery {
 			t.Errorf("explained: %+v", x)
