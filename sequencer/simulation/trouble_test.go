@@ -65,6 +65,7 @@ func troubles() []trouble {
 		faulty("refuses", func(s *sim, i uint64) devnet.Faults {
 			return devnet.Faults{Refuse: refusals[s.pick(len(refusals), "refusal", i)]}
 		}),
+		faulty("is of another network", func(*sim, uint64) devnet.Faults { return devnet.Faults{NetworkID: "mainnet"} }),
 		{"node: all refuse", 1,
 			func(s *sim, i uint64, d time.Duration) (string, func()) { return s.refuse(i), s.nobodyRefuses }},
 		{"node: isolated, with a fork of its own", 1, (*sim).isolate},
