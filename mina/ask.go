@@ -76,7 +76,7 @@ func because(err error, causes []error) error {
 	return err
 }
 
-// Account asks all nodes for an account that are not of another network. It returns the answer on which all
+// Account asks all nodes for an account that did not stand aside at the last poll. It returns the answer on which all
 // synced nodes that are not late agree about the nonce, a quorum of them, with the
 // lowest balance and the highest inferred nonce of any, and ErrNoQuorum or ErrDisagree
 // otherwise. An account
@@ -86,7 +86,7 @@ func (t *Tracker) Account(ctx context.Context, publicKey string) (Account, error
 	var merged Account
 	var failed []error
 	synced := 0
-	for _, a := range askMost(ctx, t, t.ours(), max(t.quorum, 1), func(ctx context.Context, n *Node) (Account, error) {
+	for _, a := range askMost(ctx, t, t.heeded(), max(t.quorum, 1), func(ctx context.Context, n *Node) (Account, error) {
 		return n.Account(ctx, publicKey)
 	}) {
 		switch {

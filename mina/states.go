@@ -23,7 +23,9 @@ type NodeState struct {
 	// Orphaned those blocks.
 	Reorgs, Orphaned uint64
 
-	Foreign bool // of another network than a quorum
+	// Aside: it answers as if all were well, and has no vote: it is of another network than a
+	// quorum, behind the others, or its tip is old.
+	Aside bool
 }
 
 // Any reports whether there are nodes at all.
@@ -37,12 +39,12 @@ func (t *Tracker) Nodes() []NodeState {
 	return slices.Clone(t.nodesAt)
 }
 
-// ours are the views of nodes that are not known to be of another network.
-func (t *Tracker) ours() (all []*view) {
+// heeded are the views of all nodes but those that stood aside at the last poll.
+func (t *Tracker) heeded() (all []*view) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, v := range t.views {
-		if i >= len(t.nodesAt) || !t.nodesAt[i].Foreign {
+		if i >= len(t.nodesAt) || !t.nodesAt[i].Aside {
 			all = append(all, v)
 		}
 	}
@@ -60,7 +62,7 @@ func (t *Tracker) states(voters []*view) []NodeState {
 	for i, v := range t.views {
 		s := NodeState{
 			Name: v.node.name, Voting: slices.Contains(voters, v), Height: v.said.tip.Height, At: v.said.asOf,
-			Reorgs: v.said.reorgs, Orphaned: v.said.orphaned, Foreign: errors.Is(v.lost, ErrOtherNetwork),
+			Reorgs: v.said.reorgs, Orphaned: v.said.orphaned, Aside: errors.Is(v.lost, ErrOtherNetwork) || errors.Is(v.lost, ErrOldTip) || errors.Is(v.lost, ErrBehind),
 		}
 		if names[s.Name]++; names[s.Name] > 1 {
 			s.Name += fmt.Sprint("#", names[s.Name])

@@ -429,6 +429,26 @@ func TestForeignNode(t *testing.T) {
 	}
 }
 
+// TestStuckNode: one that is synced and hangs on an old tip has no vote, and is not asked for
+// accounts either.
+func TestStuckNode(t *testing.T) {
+	t.Parallel()
+	n := newNet(t, 3, chainOf(10))
+	ctx := t.Context()
+	n.nodes[2].do(func() { n.nodes[2].blocks = n.nodes[2].blocks[:6] })
+	n.nodes[2].accounts[keyA] = 6
+	if c := n.Poll(ctx); c.Synced != 2 || len(c.Lost) != 1 || !errors.Is(c.Lost[0], ErrBehind) {
+		t.Errorf("%+v", c)
+	}
+	if a, err := n.Account(ctx, keyA); err != nil || a.Nonce != 7 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	n.nodes[1].accounts[keyA] = 6
+	if _, err := n.Account(ctx, keyA); !errors.Is(err, ErrDisagree) {
+		t.Errorf("with one that has a vote: %v", err)
+	}
+}
+
 // TestNetworkOfOne: where one node is enough, two networks are none; and what one was of
 // stays the network, whoever answers later.
 func TestNetworkOfOne(t *testing.T) {

@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
@@ -23,6 +26,7 @@ func TestBatches(t *testing.T) {
 	t.Parallel()
 	backends(t, map[string]func(*fixture){
 		"Key": testBatchKey, "Bind": testBatchBind, "TakeOverBehindBatches": testTakeOverBehindBatches,
+		"DeadAreAllNamed": testDeadAreAllNamed,
 	})
 }
 
@@ -126,4 +130,29 @@ func testTakeOverBehindBatches(f *fixture) {
 	taken, err = f.store.TakeOver(f.ctx, me, other, 30, "saw")
 	f.ok(err)
 	equal(f.T, "batches taken", len(taken), 25)
+}
+
+// testDeadAreAllNamed: those who died with what nobody else can take over hide no other who
+// died, however many they are.
+func testDeadAreAllNamed(f *fixture) {
+	f.ok(f.store.Enqueue(f.ctx, batchItem("b", "q", "saw", "b")).Err)
+	var all []string
+	for i := range 40 {
+		all = append(all, fmt.Sprintf("dead-%02d", i))
+		f.heartbeat(all[i], time.Millisecond)
+		f.ok(f.client.ZAdd(f.ctx, f.key("own:"+all[i]), redis.Z{Member: "b"}).Err())
+	}
+	named := map[string]bool{}
+	f.eventually("all have been named", func() bool {
+		for _, dead := range f.heartbeat(me, long) {
+			named[dead] = true
+			taken, err := f.store.TakeOver(f.ctx, me, dead, 5)
+			f.ok(err)
+			equal(f.T, "taken", len(taken), 0)
+		}
+		return slices.Equal(slices.Sorted(maps.Keys(named)), all)
+	})
+	for _, dead := range all {
+		f.ok(f.client.Del(f.ctx, f.key("own:"+dead)).Err())
+	}
 }

@@ -518,3 +518,23 @@ func testLineIsHandedOn(f *fixture) {
 		f.to(uid, lifecycle.PhaseFailed, removed(time.Hour))
 	}
 }
+
+// testHandedOnOnce: however many are removed in one run, a front of the line is handed on once,
+// for the script has to write all that it gathers.
+func testHandedOnOnce(f *fixture) {
+	live, dead := numbered("l", 1, 100), numbered("d", 1, 900)
+	f.fill("q", live)
+	f.fill("q", dead)
+	f.ok(f.store.Pause(f.ctx, "q", "by a test"))
+	for _, uid := range dead[:850] {
+		f.to(uid, lifecycle.PhaseFailed, person)
+	}
+	for _, uid := range dead[850:] {
+		f.to(uid, lifecycle.PhaseFailed, person, removed(time.Millisecond))
+	}
+	<-time.After(5 * time.Millisecond)
+	f.tick()
+	equal(f.T, "entries of the line", f.client.LLen(f.ctx, f.key("line:q")).Val(), 1000-64)
+	f.inspect()
+	equal(f.T, "the queue", f.list(queues.Filter{Queue: "q", State: lifecycle.Waiting}, 500), live)
+}

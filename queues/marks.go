@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -41,8 +42,8 @@ func (s *Store) misses(ctx context.Context, part []mark) (bool, error) {
 		posted, gone := pipe.GetRange(ctx, s.key("t:"+m.uid), 0, 31), pipe.Exists(ctx, s.key("gone:"+m.uid))
 		looks = append(looks, func() bool {
 			sequence, _, there := strings.Cut(posted.Val(), " ")
-			if !there { // it may have been removed in order; then its key is known
-				return gone.Val() == 0
+			if !there { // it may have been removed in order; then its key is known, for so long
+				return gone.Val() == 0 && time.Since(m.at) < s.Retention
 			}
 			return sequence != strconv.FormatInt(m.sequence, 10)
 		})
@@ -71,6 +72,7 @@ type mark struct {
 	place    int64 // among all marks
 	uid      string
 	sequence int64
+	at       time.Time // when it was accepted
 	shown    Event
 }
 
@@ -90,7 +92,7 @@ func (m *marks) accept(uid string, sequence int64) {
 	defer m.mu.Unlock()
 	if sequence > m.last.sequence {
 		m.last.sequence = sequence
-		m.add(mark{uid: uid, sequence: sequence})
+		m.add(mark{uid: uid, sequence: sequence, at: time.Now()})
 	}
 }
 

@@ -326,6 +326,16 @@ func testMissedBehindLater(f *fixture) {
 	f.post("q", "k", "l")
 	f.misses(false)
 	f.settle(me)
+
+	// What was accepted long ago may have been removed in order, and its key be forgotten, too.
+	before = f.snapshot()
+	f.post("q", "m")
+	f.failOver(before)
+	<-time.After(2 * time.Millisecond)
+	f.store.Retention = time.Millisecond
+	f.misses(false)
+	f.store.Retention = time.Hour
+	f.misses(true)
 }
 
 // testFreshTokens: the counter of the claims may have gone back.

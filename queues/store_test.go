@@ -111,6 +111,7 @@ func TestStore(t *testing.T) {
 		"Retention":           testRetention,
 		"RemovedInLine":       testRemovedInLine,
 		"LineIsHandedOn":      testLineIsHandedOn,
+		"HandedOnOnce":        testHandedOnOnce,
 		"RemovedInLineAtTen":  atTen(testRemovedInLine),
 		"RemoveGuards":        testRemoveGuards,
 		"NothingLeft":         testNothingLeft,

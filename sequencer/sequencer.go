@@ -171,11 +171,15 @@ func New(o Options) *Sequencer {
 	s.Policy.Width, s.Policy.SendGap = max(s.Policy.Width, 1), cmp.Or(s.Policy.SendGap, sendGap)
 	s.recovery = recovery.New(recovery.Options{
 		Store: o.Store, Senders: o.Senders, Chain: o.Chain, Process: s.process, Namespace: o.Namespace,
-		Interval: o.Policy.InclusionInterval, Log: o.Log, Now: s.now,
+		Interval: o.Policy.InclusionInterval, Back: reach(max(o.Policy.SettleDepth, o.Policy.Finality)),
+		Log: o.Log, Now: s.now,
 		Open: s.resume, Reread: s.reread, Driven: s.drives, Heartbeat: s.heartbeat,
 	})
 	return s
 }
+
+// reach is how many slots so many blocks may take: Mina fills two of three or more.
+func reach(blocks int) uint32 { return uint32(3*blocks + 10) }
 
 // resume has all owners go on, from what is stored by now: others, and the chain, have put back
 // what they know since this process did.

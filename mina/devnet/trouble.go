@@ -14,6 +14,10 @@ type Reorg struct {
 	// dropped since: each takes its nonce before anything else can.
 	Include []string `json:"include"`
 	Empty   bool     `json:"empty"` // rival blocks take no commands
+	// Sooner has each rival block stand a slot before the one that it takes the place of,
+	// where that slot is free. Mina: rivals of neighbouring slots are ordinary, for a block
+	// takes longer than a slot to be made and told of.
+	Sooner bool `json:"sooner"`
 }
 
 // Reorg abandons the last blocks of the best chain for a rival chain that is
@@ -43,9 +47,13 @@ func (n *Network) Reorg(r Reorg) error {
 	}
 	skip := func(hash string) bool { return r.Empty || slices.Contains(r.Exclude, hash) }
 	for _, abandoned := range old[fork+1:] {
-		n.produce(&n.core, abandoned.slot, func(hash string) bool {
+		slot := abandoned.slot
+		if r.Sooner && slot-1 > n.core.tip().slot {
+			slot--
+		}
+		n.produce(&n.core, slot, func(hash string) bool {
 			// A rival's producer knew what was there in its slot, and no more.
-			return skip(hash) || n.seen[hash].first > abandoned.slot && !slices.Contains(r.Include, hash)
+			return skip(hash) || n.seen[hash].first > slot && !slices.Contains(r.Include, hash)
 		})
 	}
 	n.produce(&n.core, max(n.now(), n.core.tip().slot+1), skip)

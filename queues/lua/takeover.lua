@@ -47,5 +47,9 @@ for i, uid in ipairs(all) do
   end
 end
 flush()
-if call('ZCARD', P .. 'own:' .. dead) == 0 then call('ZREM', P .. 'procs', dead) end
+if call('ZCARD', P .. 'own:' .. dead) == 0 then
+  call('ZREM', P .. 'procs', dead)
+elseif #taken == 0 then
+  call('ZADD', P .. 'procs', now, dead) -- all others who are dead are named before it
+end
 return taken

@@ -279,6 +279,13 @@ func TestPauses(t *testing.T) {
 			t.Errorf("pause %d: %v", n, d)
 		}
 	}
+	p.RetryDelay = 0
+	for n, want := range []time.Duration{1: 2 * time.Second, 5: 32 * time.Second, 20: minutes(10)} {
+		if got := p.Pause(n); want > 0 && got != want {
+			t.Errorf("pause %d where a retry is made at once: %v, want %v", n, got, want)
+		}
+	}
+	p.RetryDelay = minutes(1)
 	if least, longest := p.retryDelay(0, 0), p.retryDelay(0, 1); least != 54*time.Second || longest != 66*time.Second {
 		t.Errorf("jitter from %v to %v", least, longest)
 	}

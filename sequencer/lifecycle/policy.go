@@ -62,9 +62,10 @@ func (p *Policy) retryDelay(retries int, jitter float64) time.Duration {
 }
 
 // Pause is how long something is left alone after it was not there n times in a row
-// before, from half a minute on.
+// before, from half a minute on, or what retries are put off for where that is shorter, but
+// no less than a second.
 func (p *Policy) Pause(n int) time.Duration {
-	return p.grown(min(p.RetryDelay, 30*time.Second), n)
+	return p.grown(max(min(p.RetryDelay, 30*time.Second), time.Second), n)
 }
 
 // grown doubles d n times, up to the longest delay between retries.

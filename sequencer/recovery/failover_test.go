@@ -223,6 +223,33 @@ func TestFailOverFarBack(t *testing.T) {
 	}
 }
 
+// TestFoundInAnother: what recovery has found in a block may stand in an earlier one of a fork
+// that the chain goes over to: it is found there, too, and not made again.
+func TestFoundInAnother(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := harness.New(t, devnet.Config{FillRate: 0.3, Seed: seed})
+				w.Worker(1, devworker.Options{})
+				replica := w.Redis.Snapshot()
+				p := w.Start()
+				w.Post("q", "a")
+				w.Await("a", lifecycle.Done, 2*time.Hour)
+				p.Kill()
+				w.Redis.FailOver(replica)
+				w.Post("q", "a")
+				w.Start()
+				w.Await("a", lifecycle.Done, 10*time.Minute)
+				w.OK(w.Net.Reorg(devnet.Reorg{Depth: 1, Sooner: true}))
+				<-time.After(6 * time.Hour)
+				w.Once("a")
+			})
+		})
+	}
+}
+
 // TestRestart: a Redis that restarts and forgets nothing stops the work for as
 // long as the others need to say so, and nothing is done twice.
 func TestRestart(t *testing.T) {

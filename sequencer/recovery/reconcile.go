@@ -150,14 +150,14 @@ func (r *Recovery) running(ctx context.Context, queue string) (all []*lifecycle.
 	return all, err
 }
 
-// slotOf is a slot before which the command cannot have been included.
+// slotOf is a slot before which the command cannot have been included, in no block that may
+// yet become one of the chain: it may be in another than the nodes have shown.
 func (r *Recovery) slotOf(c mina.Use) uint32 {
-	if !c.Pooled {
-		return c.Block.Slot
-	}
-	const before = 10 // slots; it may be in a block that the node asked has not seen
 	slot := r.Chain.Chain().TipSlot
-	return slot - min(slot, before)
+	if !c.Pooled {
+		slot = c.Block.Slot
+	}
+	return slot - min(slot, r.Back)
 }
 
 func (r *Recovery) familiar(account string) {

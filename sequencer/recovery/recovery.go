@@ -26,6 +26,7 @@ type Options struct {
 	Process   string // the incarnation of this process
 	Namespace string
 	Interval  time.Duration // between two looks at the chain
+	Back      uint32        // how many slots back the chain may still change
 	Log       *slog.Logger
 	Now       func() time.Time // by the clock of Redis
 	// Open lets work go on. Reread has every owner read its transaction anew. Driven

@@ -360,7 +360,7 @@ func (s *sim) reorganise(i uint64, _ time.Duration) (string, func()) {
 	if s.fork.on || int(s.Net.Node(0).State().Highest) <= depth+1 {
 		return "", nil
 	}
-	r := devnet.Reorg{Depth: depth, Empty: s.chance(400, "empty", i)}
+	r := devnet.Reorg{Depth: depth, Empty: s.chance(400, "empty", i), Sooner: s.chance(400, "sooner", i)}
 	for k, e := range s.Net.Effects() {
 		if s.chance(300, fmt.Sprintf("exclude %d", i), uint64(k)) {
 			r.Exclude = append(r.Exclude, e.Hash)

@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -20,7 +21,7 @@ func TestScripts(t *testing.T) {
 	cases := map[string]func(*fixture){
 		"Lease": testLease, "Pass": testPass, "Lanes": testLanes, "Replay": testReplay, "Fence": testFence, "Put": testPut,
 		"LogIsKept": testLogIsKept, "Rewind": testRewind, "Told": testTold, "Shown": testShown, "ManyLanes": testManyLanes,
-		"ParkedPages": testParkedPages,
+		"ParkedPages": testParkedPages, "MadeAnew": testMadeAnew,
 	}
 	t.Run("miniredis", func(t *testing.T) {
 		t.Parallel()
@@ -71,24 +72,40 @@ func entry(lane string, number int64, delay time.Duration) *parked {
 
 func testLease(f *fixture) {
 	h := f.put()
-	if !strings.HasPrefix(h.fence, process+":1:") || len(f.lease("other")) != 0 {
+	if !strings.HasPrefix(h.fence, process+":") || len(f.lease("other")) != 0 {
 		f.Errorf("%+v is not held alone", h)
 	}
+	token := number(strings.Split(h.fence, ":")[1])
+	fence := func(who string, more int64) string { return fmt.Sprintf("%s:%d:1", who, token+more) }
 	if again := f.lease(process); len(again) != 1 || again[0] != h {
 		f.Errorf("renewed: %+v, was %+v", again, h)
 	}
 	_, err := f.store.lease(f.ctx, process, 0)
 	f.ok(err)
-	if next := f.lease("other"); len(next) != 1 || next[0].fence != "other:2:1" {
+	if next := f.lease("other"); len(next) != 1 || next[0].fence != fence("other", 1) {
 		f.Errorf("given up: %+v", next)
 	}
 	f.ok(f.client.HSet(f.ctx, "{"+f.queues.Namespace+"}:hook:e", "until", 1).Err())
-	if next := f.lease(process); len(next) != 1 || next[0].fence != process+":3:1" {
+	if next := f.lease(process); len(next) != 1 || next[0].fence != fence(process, 2) {
 		f.Errorf("run out: %+v", next)
 	}
 	f.ok(f.client.Set(f.ctx, "{"+f.queues.Namespace+"}:is:server", "another", 0).Err())
 	if all := f.lease(process); len(all) != 0 {
 		f.Errorf("not settled: %+v", all)
+	}
+}
+
+// testMadeAnew: who held an endpoint that was deleted holds none that has its id since.
+func testMadeAnew(f *fixture) {
+	h := f.put()
+	f.ok(f.store.act(f.ctx, "e", "remove"))
+	<-time.After(5 * time.Millisecond)
+	anew := f.put()
+	if anew.fence == h.fence {
+		f.Errorf("%s is held by the fence of the one before", anew.fence)
+	}
+	if err := f.store.pass(f.ctx, h, &passage{epoch: f.epoch(), to: 1}); !errors.Is(err, errLost) {
+		f.Errorf("passed by who held the one before: %v", err)
 	}
 }
 

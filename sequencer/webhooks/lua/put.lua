@@ -10,7 +10,8 @@ if not rev then
   if call('ZCARD', HOOKS) >= tonumber(ARGV[4]) then return 'many' end
   local newest = call('XREVRANGE', P .. 'events', '+', '-', 'COUNT', 1)[1]
   call('ZADD', HOOKS, newest and string.sub(newest[1], 3) or '0', id)
-  call('HSET', H, 'what', ARGV[3], 'rev', '1', 'token', '0')
+  -- Its first fence is none that one of the same id had before.
+  call('HSET', H, 'what', ARGV[3], 'rev', '1', 'token', string.format('%.0f', now))
   return 'ok'
 end
 if ARGV[2] == '0' then return 'exists' end
