@@ -89,12 +89,12 @@ func (e *Error) Error() string {
 
 // Codes of our own, where Mina gives a text only or nothing at all.
 const (
-	CodeNoAnswer       = "No_answer"       // Transport: nothing usable came back
-	CodeGateway        = "Gateway"         // Transport: words that are not Mina's, and may be a gateway's
-	CodeEvicted        = "Evicted"         // RaiseFee: the pool is full and the fee too low
-	CodeMalformed      = "Malformed"       // Permanent: the node cannot read the command
-	CodeUnknownRefusal = "Unknown_refusal" // Reprove: a refusal in words that we do not know
-	CodeUnknownFailure = "Unknown_failure" // Reprove: a failure without a reason that we can name
+	CodeNoAnswer       = "No_answer"           // Transport: nothing usable came back
+	CodeGateway        = "Gateway"             // Transport: words that are not Mina's, and may be a gateway's
+	CodeEvicted        = lifecycle.CodeEvicted // RaiseFee: the pool is full and the fee too low
+	CodeMalformed      = "Malformed"           // Permanent: the node cannot read the command
+	CodeUnknownRefusal = "Unknown_refusal"     // Reprove: a refusal in words that we do not know
+	CodeUnknownFailure = "Unknown_failure"     // Reprove: a failure without a reason that we can name
 )
 
 // ClassifySend reads the messages with which sendZkapp or sendPayment was answered.
@@ -182,11 +182,12 @@ func bareRefusal(message string) (Class, string) {
 // poolReason is the transaction pool's vocabulary, a JSON array of one word
 // each, with the words of the networks before Berkeley.
 func poolReason(code string) (Class, bool) {
+	if lifecycle.TooCheap(code) {
+		return RaiseFee, true
+	}
 	switch code {
 	case "Invalid_nonce", "Expired":
 		return Renonce, true
-	case "Insufficient_replace_fee", "Insufficient_fee":
-		return RaiseFee, true
 	case "Insufficient_funds", "Fee_payer_account_not_found", "Fee_payer_not_permitted_to_send",
 		"After_slot_tx_end", "Sender_account_does_not_exist", "Invalid_signature":
 		return Operator, true

@@ -181,8 +181,22 @@ func (v *View) quote(weight int) Quote {
 	return v.Market.Quote(v.Policy, v.Now, v.Tip.SlotTime, weight, v.feeMax())
 }
 
-// bid is the fee of an attempt by the market. What replaces another pays more than that,
-// and what has expired paid too little, whatever the market says.
+// CodeEvicted is the word for a command that a full pool let go at once, for its fee: the node
+// has none.
+const CodeEvicted = "Evicted"
+
+// TooCheap reports whether a node refuses a command by this code for its fee.
+func TooCheap(code string) bool {
+	return code == CodeEvicted || code == "Insufficient_fee" || code == "Insufficient_replace_fee"
+}
+
+// paidTooLittle reports whether a has shown that its fee is too low.
+func (a *Attempt) paidTooLittle() bool {
+	return a.Outcome == Expired || a.Outcome == Refused && a.Error != nil && TooCheap(a.Error.Code)
+}
+
+// bid is the fee of an attempt by the market. What replaces another pays more than that, and
+// so does what follows one that paid too little, whatever the market says.
 func (v *View) bid() (uint64, Quote) {
 	q := v.quote(v.weight())
 	last := v.Txn.lastBut(CodeProvedAhead, CodeHeld)
@@ -191,7 +205,7 @@ func (v *View) bid() (uint64, Quote) {
 		return v.Policy.Outbid(&q, v.Txn.highest(), v.feeMax()), q
 	case q.Why == QuoteUnknown:
 		return v.ladder(), q
-	case last != nil && last.Outcome == Expired:
+	case last != nil && last.paidTooLittle():
 		return min(max(q.Fee, v.Policy.Raised(last.Fee)), v.feeMax()), q
 	}
 	return q.Fee, q

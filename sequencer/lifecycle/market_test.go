@@ -164,6 +164,9 @@ func supposed(n int) func(*Attempt) {
 // TestBid: every way to a fee by the market.
 func TestBid(t *testing.T) {
 	t.Parallel()
+	ended := func(how Outcome, code string) *Transaction {
+		return txn(PhaseDispatching, try(how, over, func(a *Attempt) { a.Error = &Error{Code: code} }), retried(1))
+	}
 	unknown := auto(3, Look{At: now.Add(-time.Hour * 24)})
 	for name, c := range map[string]struct {
 		in   *Transaction
@@ -181,10 +184,14 @@ func TestBid(t *testing.T) {
 		"expired": {txn(PhaseDispatching, try(Expired, over), retried(1)), auto(3), 150, QuotePool},
 		"expired, and others pay": {txn(PhaseDispatching, try(Expired, over, fee(20)), retried(1)), auto(3), 90,
 			QuotePool},
-		"something open":       {txn(PhaseDispatching, try(Unknown)), auto(3), 102, QuotePool},
-		"open, and others pay": {txn(PhaseDispatching, try(Unknown, fee(60))), auto(3), 90, QuotePool},
-		"open, nobody knows":   {txn(PhaseDispatching, try(Unknown)), unknown, 150, QuoteUnknown},
-		"at the cap":           {txn(PhaseDispatching, try(Unknown, fee(299))), auto(3), 300, QuotePool},
+		"refused for its fee":             {ended(Refused, "Insufficient_fee"), auto(3), 150, QuotePool},
+		"evicted":                         {ended(Refused, "Evicted"), auto(3), 150, QuotePool},
+		"refused for its nonce":           {ended(Refused, "Invalid_nonce"), auto(3), 90, QuotePool},
+		"failed, and the word is a fee's": {ended(FailedIn, "Evicted"), auto(3), 90, QuotePool},
+		"something open":                  {txn(PhaseDispatching, try(Unknown)), auto(3), 102, QuotePool},
+		"open, and others pay":            {txn(PhaseDispatching, try(Unknown, fee(60))), auto(3), 90, QuotePool},
+		"open, nobody knows":              {txn(PhaseDispatching, try(Unknown)), unknown, 150, QuoteUnknown},
+		"at the cap":                      {txn(PhaseDispatching, try(Unknown, fee(299))), auto(3), 300, QuotePool},
 		"by what was signed": {txn(PhaseDispatching, try(Refused, over, weighing(2)), retried(1)), auto(3), 60,
 			QuotePool},
 		"signed, and weighs least": {txn(PhaseDispatching, try(Refused, over, weighing(1)), retried(1)),
