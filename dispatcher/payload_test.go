@@ -64,6 +64,8 @@ func TestPayloads(t *testing.T) {
 		{"account, fractions", "CREATE_CLAIM_VOTING_ACCOUNT", account(`{"requiredVotes":1.5,"requiredPositives":1e2}`), []string{"strategy.requiredVotes", "strategy.requiredPositives"}},
 		{"account, short uid", "CREATE_CLAIM_VOTING_ACCOUNT", `{"claimUid":"` + claim[1:] + `","strategy":{"requiredVotes":1,"requiredPositives":0}}`, []string{"claimUid"}},
 		{"account, uid no hex", "CREATE_CLAIM_VOTING_ACCOUNT", `{"claimUid":"g` + claim[1:] + `","strategy":{"requiredVotes":1,"requiredPositives":0}}`, []string{"claimUid"}},
+		{"account, uid with what follows the digits", "CREATE_CLAIM_VOTING_ACCOUNT", `{"claimUid":":` + claim[1:] + `","strategy":{"requiredVotes":1,"requiredPositives":0}}`, []string{"claimUid"}},
+		{"account, uid with what follows the letters", "CREATE_CLAIM_VOTING_ACCOUNT", `{"claimUid":"G` + claim[1:] + `","strategy":{"requiredVotes":1,"requiredPositives":0}}`, []string{"claimUid"}},
 		{"account, name in other case", "CREATE_CLAIM_VOTING_ACCOUNT", `{"claimuid":"` + claim + `","strategy":{"requiredVotes":1,"requiredPositives":0}}`, []string{"claimUid"}},
 		{"account, other case beside it", "CREATE_CLAIM_VOTING_ACCOUNT", `{"claimUid":"` + claim + `","CLAIMUID":5,"strategy":{"requiredVotes":1,"requiredPositives":0}}`, nil},
 
@@ -241,6 +243,7 @@ func TestPayloadOfOwnType(t *testing.T) {
 		{`{"name":"a"}`, nil},
 		{`{"name":"abcd","count":0}`, []dispatcher.FieldError{{Field: "data.name", Message: "must satisfy max=3"}, {Field: "data.count", Message: "must satisfy min=1"}}},
 		{`{"name":5,"note":[]}`, []dispatcher.FieldError{{Field: "data.name", Message: "must be a JSON string"}, {Field: "data.note", Message: "must be a JSON string"}}},
+		{`{"name":5,"tags":"x"}`, []dispatcher.FieldError{{Field: "data.name", Message: "must be a JSON string"}, {Field: "data.tags", Message: "must be a JSON slice"}}},
 		{`{}`, []dispatcher.FieldError{{Field: "data.name", Message: "must be present"}}},
 		{`{"name":"a","":"bc","-":"bc","Away":"bc","away":"bc"}`, nil},
 		{`{"name":"a","tags":[1,2]}`, []dispatcher.FieldError{{Field: "data.tags", Message: "must satisfy max=1"}}},

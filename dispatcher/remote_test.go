@@ -258,6 +258,9 @@ func TestRequest(t *testing.T) {
 		if r.method != "POST" || r.header.Get("Authorization") != "Bearer secret" || r.header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s %v", r.method, r.header)
 		}
+		if r.header.Get("Accept") != "application/json" || r.header.Get("Accept-Encoding") != "" {
+			t.Errorf("asks for %q, encoded as %q", r.header.Get("Accept"), r.header.Get("Accept-Encoding"))
+		}
 		if r.header.Get("Idempotency-Key") != "" || r.header.Get("X-Idempotency-Key") != "" {
 			t.Error("the request asks to be replayed")
 		}
