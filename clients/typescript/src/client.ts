@@ -47,15 +47,22 @@ const final = new Set(['DONE', 'FAILED', 'UNRESOLVED']);
 const longestWait = 60;
 
 /**
- * A client of one sequencer. Reads and posts that may have been lost are sent
- * again; that is harmless, for every post has a uid. What the service refuses is
- * thrown as a SequencerError. All methods may be used at the same time.
+ * A client of one sequencer. Reads, post and postBatch are sent again where they may
+ * have been lost; that is harmless, for these two give every transaction a uid. What
+ * the service refuses is thrown as a SequencerError. All methods may be used at the
+ * same time.
  */
 export class Sequencer {
-  /** The routes themselves, typed, with the same retries. Numbers are exact where parseAs is "text". */
+  /**
+   * The routes themselves, typed. Reads are sent again where they may have been lost,
+   * and of posts those of a transaction with an Idempotency-Key; all other requests
+   * only after 429, which did nothing. Numbers are exact where parseAs is "text".
+   */
   readonly api: Client<paths>;
   private readonly retries: RetryOptions;
   private readonly fetch: (request: Request) => Promise<Response>;
+  /** For what is posted with uids: it may be sent again whatever became of it. */
+  private readonly posting: (request: Request) => Promise<Response>;
   private readonly headers: Record<string, string>;
   private readonly url: string;
 
@@ -64,6 +71,7 @@ export class Sequencer {
     this.retries = { tries: 5, pause: 500, longestPause: 30_000, ...options.retries };
     this.fetch = options.fetch ?? ((request) => fetch(request));
     this.headers = options.key === undefined ? {} : { Authorization: `Bearer ${options.key}` };
+    this.posting = retrying(this.fetch, this.retries, () => true);
     this.api = createClient<paths>({
       baseUrl: this.url,
       headers: this.headers,
@@ -76,7 +84,12 @@ export class Sequencer {
   async post<const T extends string>(transaction: NewTransaction<T>, signal?: AbortSignal): Promise<Transaction> {
     const body = { ...transaction, uid: transaction.uid ?? crypto.randomUUID() };
     return read(
-      await this.api.POST('/api/v1/transactions', { body: body as never, parseAs: 'text', ...within(signal) }),
+      await this.api.POST('/api/v1/transactions', {
+        body: body as never,
+        parseAs: 'text',
+        fetch: this.posting,
+        ...within(signal),
+      }),
     );
   }
 
@@ -90,6 +103,7 @@ export class Sequencer {
       body: lines.join('\n') as never,
       bodySerializer: (text: unknown) => text as string,
       headers: { 'Content-Type': 'application/x-ndjson' },
+      fetch: this.posting,
       parseAs: 'text',
       ...within(signal),
     });

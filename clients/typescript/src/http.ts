@@ -40,30 +40,34 @@ export function backoff(tries: number, o: RetryOptions): number {
 
 /**
  * Whether a request may be sent although it may have been done: reading changes
- * nothing, and a posted transaction carries its uid.
+ * nothing, and what is posted under a key is accepted once. Whether there is a uid
+ * in a body is not looked for: who knows that there is one says so to retrying.
  */
 function repeatable(request: Request): boolean {
-  return request.method === 'GET' || /\/transactions(\/batch)?$/.test(new URL(request.url).pathname);
+  return (
+    request.method === 'GET' ||
+    (new URL(request.url).pathname.endsWith('/transactions') && request.headers.has('Idempotency-Key'))
+  );
 }
 
 /**
  * A fetch that sends a request again where the service asks for patience, or
  * where it may have been lost and may be sent twice.
  */
-export function retrying(fetch: (request: Request) => Promise<Response>, o: RetryOptions) {
+export function retrying(fetch: (request: Request) => Promise<Response>, o: RetryOptions, may = repeatable) {
   return async (request: Request): Promise<Response> => {
     for (let tries = 1; ; tries++) {
       const last = tries >= o.tries;
       let wait = backoff(tries - 1, o);
       try {
         const response = await fetch(last ? request : request.clone());
-        if (last || !passing.has(response.status) || !(response.status === 429 || repeatable(request))) {
+        if (last || !passing.has(response.status) || !(response.status === 429 || may(request))) {
           return response;
         }
         wait = Math.min(retryAfter(response) ?? wait, o.longestPause);
         await response.body?.cancel();
       } catch (error) {
-        if (last || request.signal.aborted || !repeatable(request)) {
+        if (last || request.signal.aborted || !may(request)) {
           throw error;
         }
       }
