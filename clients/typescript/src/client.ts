@@ -1,8 +1,9 @@
 import createClient, { type Client } from 'openapi-fetch';
 import { follow, type EventOptions, type SequencerEvent } from './events.js';
 import { problemOf } from './errors.js';
-import { retrying, type RetryOptions } from './http.js';
+import { retrying, whole, type RetryOptions } from './http.js';
 import { parse, stringify } from './json.js';
+import { asItIs, collecting, posted, written } from './posts.js';
 import type { paths } from './schema.js';
 import type {
   BatchResult,
@@ -38,7 +39,7 @@ interface Page<T> {
 
 /** What openapi-fetch answers where it is asked for the text. */
 interface Answer {
-  data?: string | undefined;
+  data?: unknown;
   error?: unknown;
   response: Response;
 }
@@ -49,8 +50,8 @@ const longestWait = 60;
 /**
  * A client of one sequencer. Reads, post and postBatch are sent again where they may
  * have been lost; that is harmless, for these two give every transaction a uid. What
- * the service refuses is thrown as a SequencerError. All methods may be used at the
- * same time.
+ * the service refuses is thrown as a SequencerError, a post that got no answer as an
+ * UnansweredError. All methods may be used at the same time.
  */
 export class Sequencer {
   /**
@@ -61,8 +62,6 @@ export class Sequencer {
   readonly api: Client<paths>;
   private readonly retries: RetryOptions;
   private readonly fetch: (request: Request) => Promise<Response>;
-  /** For what is posted with uids: it may be sent again whatever became of it. */
-  private readonly posting: (request: Request) => Promise<Response>;
   private readonly headers: Record<string, string>;
   private readonly url: string;
 
@@ -71,7 +70,6 @@ export class Sequencer {
     this.retries = { tries: 5, pause: 500, longestPause: 30_000, ...options.retries };
     this.fetch = options.fetch ?? ((request) => fetch(request));
     this.headers = options.key === undefined ? {} : { Authorization: `Bearer ${options.key}` };
-    this.posting = retrying(this.fetch, this.retries, () => true);
     this.api = createClient<paths>({
       baseUrl: this.url,
       headers: this.headers,
@@ -80,40 +78,56 @@ export class Sequencer {
     });
   }
 
-  /** Posts a transaction. The answer comes when it is stored; from then on it is seen to. */
+  /**
+   * Posts a transaction. The answer comes when it is stored; from then on it is seen
+   * to. Errors tell its uid.
+   */
   async post<const T extends string>(transaction: NewTransaction<T>, signal?: AbortSignal): Promise<Transaction> {
-    const body = { ...transaction, uid: transaction.uid ?? crypto.randomUUID() };
-    return read(
-      await this.api.POST('/api/v1/transactions', {
-        body: body as never,
-        parseAs: 'text',
-        fetch: this.posting,
-        ...within(signal),
-      }),
+    const { uid, text } = written(transaction);
+    return posted([uid], async () =>
+      read(
+        await this.api.POST('/api/v1/transactions', {
+          body: text as never,
+          bodySerializer: asItIs,
+          parseAs: 'text',
+          fetch: retrying(whole(this.fetch), this.retries, () => true),
+          ...within(signal),
+        }),
+      ),
     );
   }
 
-  /** Posts up to 10,000 transactions. Each stands for itself; the results come in order. */
+  /**
+   * Posts up to 10,000 transactions. Each stands for itself; the results come in order.
+   * Where an answer breaks off, what has none yet is posted again: that repeats nothing,
+   * for each has its uid. Errors tell all of these.
+   */
   async postBatch<const T extends string>(
     transactions: Iterable<NewTransaction<T>>,
     signal?: AbortSignal,
   ): Promise<BatchResult[]> {
-    const lines = Array.from(transactions, (t) => stringify({ ...t, uid: t.uid ?? crypto.randomUUID() }));
-    const { data, error, response } = await this.api.POST('/api/v1/transactions/batch', {
-      body: lines.join('\n') as never,
-      bodySerializer: (text: unknown) => text as string,
-      headers: { 'Content-Type': 'application/x-ndjson' },
-      fetch: this.posting,
-      parseAs: 'text',
-      ...within(signal),
-    });
-    if (data === undefined) {
-      throw problemOf(response.status, error);
-    }
-    return String(data)
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => parse(line) as BatchResult);
+    const items = Array.from(transactions, written);
+    const results: BatchResult[] = [];
+    const fetch = collecting(this.fetch, items, results);
+    return posted(
+      items.map(({ uid }) => uid),
+      async () => {
+        do {
+          const rest = items.slice(results.length).map(({ text }) => text);
+          check(
+            await this.api.POST('/api/v1/transactions/batch', {
+              body: rest.join('\n') as never,
+              bodySerializer: asItIs,
+              headers: { 'Content-Type': 'application/x-ndjson' },
+              parseAs: 'stream', // it has been read
+              fetch: retrying(fetch, this.retries, () => true),
+              ...within(signal),
+            }),
+          );
+        } while (results.length < items.length);
+        return results;
+      },
+    );
   }
 
   async transaction(uid: string, signal?: AbortSignal): Promise<Transaction> {
@@ -348,7 +362,7 @@ function check({ error, response }: Answer): void {
 /** The answer with its numbers exact. */
 function read<T>(answer: Answer): T {
   check(answer);
-  return parse(answer.data ?? '') as T;
+  return parse(String(answer.data ?? '')) as T;
 }
 
 async function* pages<T>(

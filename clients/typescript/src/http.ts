@@ -38,6 +38,14 @@ export function backoff(tries: number, o: RetryOptions): number {
   return full * (1 - Math.random() / 2);
 }
 
+/** A fetch that ends with the whole answer, so that one which breaks off can be asked for again. */
+export function whole(fetch: (request: Request) => Promise<Response>) {
+  return async (request: Request): Promise<Response> => {
+    const response = await fetch(request);
+    return response.body === null ? response : new Response(await response.arrayBuffer(), response);
+  };
+}
+
 /**
  * Whether a request may be sent although it may have been done: reading changes
  * nothing, and what is posted under a key is accepted once. Whether there is a uid

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Sequencer } from '../src/index.js';
+import { Sequencer, SequencerError, UnansweredError } from '../src/index.js';
 
 const url = 'http://sequencer.test';
 const retries = { tries: 3, pause: 1, longestPause: 2 };
@@ -47,4 +47,88 @@ test('429 took nothing, so anything is sent again', async () => {
   const { asked, sequencer } = scripted((_, n) => new Response('{}', { status: n < 3 ? 429 : 202 }));
   const { response } = await sequencer.api.POST('/api/v1/transactions', { body });
   assert.deepEqual([response.status, asked.length], [202, 3]);
+});
+
+/** A body that breaks off, or just ends, where the text does. */
+function cut(text: string, how: 'broken' | 'ended'): Response {
+  let sent = false;
+  const stream = new ReadableStream({
+    pull(controller) {
+      if (!sent) {
+        controller.enqueue(new TextEncoder().encode(text));
+      } else if (how === 'broken') {
+        controller.error(new TypeError('terminated'));
+      } else {
+        controller.close();
+      }
+      sent = true;
+    },
+  });
+  return new Response(stream, { status: 200 });
+}
+
+const items = Array.from({ length: 7 }, (_, n) => ({ queue: 'q', type: 'COUNT', data: { n } }));
+
+const uidsOf = async (request: Request) =>
+  (await request.text()).split('\n').map((line) => (JSON.parse(line) as { uid: string }).uid);
+
+for (const how of ['broken', 'ended'] as const) {
+  test(`a batch goes on where its answer ${how === 'broken' ? 'breaks off' : 'ends early'}`, async () => {
+    const accepted: string[] = [];
+    // Everything is accepted, and but two answers and a half arrive each time; now and then nothing.
+    const { asked, sequencer } = scripted(async (request, number) => {
+      const uids = await uidsOf(request);
+      const answer = uids.map((uid, index) => {
+        const status = accepted.includes(uid) ? 200 : 202;
+        return JSON.stringify({ index, status, transaction: { uid, text: 'é' } }) + '\n';
+      });
+      accepted.push(...uids.filter((uid) => !accepted.includes(uid)));
+      return cut(number % 3 === 0 ? '' : answer.slice(0, 2).join('') + (answer[2]?.slice(0, 50) ?? ''), how);
+    });
+    const results = await sequencer.postBatch(items);
+    assert.deepEqual([accepted.length, asked.length], [7, 5]);
+    assert.deepEqual(
+      results.map((r) => [r.index, r.uid, 'transaction' in r && r.transaction.uid]),
+      accepted.map((uid, index) => [index, uid, uid]),
+    );
+  });
+}
+
+/** The uids that an error tells. */
+async function told(what: Promise<unknown>, kind: typeof SequencerError | typeof UnansweredError): Promise<unknown> {
+  const error: unknown = await what.catch((e: unknown) => e);
+  assert.ok(error instanceof kind, String(error));
+  return error.uids;
+}
+
+test('what is thrown tells the uids that were made up', async () => {
+  const stop = new AbortController();
+  const aborting = () => {
+    stop.abort(new Error('enough'));
+    throw stop.signal.reason;
+  };
+  const refusal = () => new Response('{"code":"BAD_REQUEST","title":"No","detail":"so"}', { status: 400 });
+  for (const [kind, answer] of [
+    [SequencerError, refusal],
+    [SequencerError, status(503)],
+    [UnansweredError, lost],
+    [UnansweredError, () => cut('{"index":0', 'broken')],
+    [UnansweredError, () => cut('<html>', 'ended')],
+    [UnansweredError, aborting],
+  ] as const) {
+    const { asked, sequencer } = scripted(answer);
+    const batch = await told(sequencer.postBatch(items, stop.signal), kind);
+    assert.deepEqual(batch, await uidsOf(asked[0]!));
+    asked.length = 0;
+    const one = await told(sequencer.post(items[0]!, stop.signal), kind);
+    assert.deepEqual(one, await uidsOf(asked[0]!));
+  }
+  const { sequencer } = scripted(lost);
+  assert.deepEqual(await told(sequencer.post({ ...items[0]!, uid: 'mine' }), UnansweredError), ['mine']);
+});
+
+test('a post whose answer breaks off is posted again', async () => {
+  const { asked, sequencer } = scripted((_, n) => (n < 3 ? cut('{"uid"', 'broken') : new Response('{"uid":"u"}')));
+  assert.equal((await sequencer.post({ ...items[0]!, uid: 'u' })).uid, 'u');
+  assert.equal(asked.length, 3);
 });
