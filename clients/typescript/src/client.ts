@@ -1,7 +1,7 @@
 import createClient, { type Client } from 'openapi-fetch';
 import { follow, type EventOptions, type SequencerEvent } from './events.js';
 import { problemOf } from './errors.js';
-import { retrying, whole, type RetryOptions } from './http.js';
+import { outage, retrying, whole, type RetryOptions } from './http.js';
 import { parse, stringify } from './json.js';
 import { asItIs, collecting, posted, written } from './posts.js';
 import type { paths } from './schema.js';
@@ -136,19 +136,26 @@ export class Sequencer {
     );
   }
 
-  /** Waits until a transaction is DONE, FAILED or UNRESOLVED. A signal ends the wait, nothing else does. */
+  /**
+   * Waits until a transaction is DONE, FAILED or UNRESOLVED. Once it was found the wait
+   * outlasts networks and services that fail, however long; a signal ends it, and so
+   * does a refusal, such as NOT_FOUND of what was removed.
+   */
   async settled(uid: string, signal?: AbortSignal): Promise<Transaction> {
-    for (;;) {
+    const forever = { ...this.retries, tries: Infinity };
+    for (let fetch = retrying(whole(this.fetch), this.retries); ;) {
       const t = read<Transaction>(
         await this.api.GET('/api/v1/transactions/{uid}', {
           params: { ...path({ uid }), query: { wait: `${longestWait}s` } },
           parseAs: 'text',
+          fetch,
           ...within(signal),
         }),
       );
       if (final.has(t.state)) {
         return t;
       }
+      fetch = retrying(whole(this.fetch), forever, undefined, outage);
     }
   }
 

@@ -1,6 +1,9 @@
 /** What is asked again by itself: the network's trouble, and what says that it will pass. */
 const passing = new Set([429, 502, 503, 504]);
 
+/** As well what may be the service's own trouble, for who waits however long it takes. */
+export const outage = new Set([...passing, 500]);
+
 export interface RetryOptions {
   /** How often a request is sent at most; default 5. */
   tries: number;
@@ -62,14 +65,19 @@ function repeatable(request: Request): boolean {
  * A fetch that sends a request again where the service asks for patience, or
  * where it may have been lost and may be sent twice.
  */
-export function retrying(fetch: (request: Request) => Promise<Response>, o: RetryOptions, may = repeatable) {
+export function retrying(
+  fetch: (request: Request) => Promise<Response>,
+  o: RetryOptions,
+  may = repeatable,
+  passes = passing,
+) {
   return async (request: Request): Promise<Response> => {
     for (let tries = 1; ; tries++) {
       const last = tries >= o.tries;
       let wait = backoff(tries - 1, o);
       try {
         const response = await fetch(last ? request : request.clone());
-        if (last || !passing.has(response.status) || !(response.status === 429 || may(request))) {
+        if (last || !passes.has(response.status) || !(response.status === 429 || may(request))) {
           return response;
         }
         wait = Math.min(retryAfter(response) ?? wait, o.longestPause);

@@ -132,3 +132,35 @@ test('a post whose answer breaks off is posted again', async () => {
   assert.equal((await sequencer.post({ ...items[0]!, uid: 'u' })).uid, 'u');
   assert.equal(asked.length, 3);
 });
+
+const found = (state: string) => () => new Response(JSON.stringify({ uid: 'u', state }));
+
+/** Answers with these, one after the other, and with the last from then on. */
+const inTurn = (answers: (() => Response)[]) => scripted((_, n) => answers[Math.min(n, answers.length) - 1]!());
+
+test('settled outlasts what passes once it has found its transaction', async () => {
+  const patient = () => new Response('{}', { status: 503, headers: { 'Retry-After': '0' } });
+  const trouble = [lost, status(500), status(502), status(503), patient, status(504), status(429), lost, lost];
+  const broken = () => cut('{"uid":"u",', 'broken');
+  const answers = [...trouble, found('WAITING'), ...trouble, broken, found('DONE')];
+  const { asked, sequencer } = inTurn([lost, found('WAITING'), ...answers]);
+  assert.equal((await sequencer.settled('u')).state, 'DONE');
+  assert.equal(asked.length, answers.length + 2);
+});
+
+test('settled ends with its signal, and with what no patience mends', async () => {
+  const stop = new AbortController();
+  const { sequencer } = scripted((_, n) => {
+    if (n === 10) {
+      stop.abort(new Error('enough'));
+      stop.signal.throwIfAborted();
+    }
+    return n === 1 ? found('WAITING')() : lost();
+  });
+  await assert.rejects(sequencer.settled('u', stop.signal), /enough/);
+  const gone = inTurn([found('WAITING'), lost, status(404)]);
+  await assert.rejects(gone.sequencer.settled('u'), SequencerError);
+  const never = inTurn([lost]);
+  await assert.rejects(never.sequencer.settled('u'), /fetch failed/);
+  assert.deepEqual([gone.asked.length, never.asked.length], [3, retries.tries]);
+});
