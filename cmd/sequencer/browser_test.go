@@ -204,6 +204,15 @@ func lookQueue(t *testing.T, b browser, s *stage) {
 	if q.Reason != "new contract" || q.Width != 6 {
 		t.Errorf("the queue is paused for %q, with width %d", q.Reason, q.Width)
 	}
+	for _, typo := range []string{"l", "4x", "1,5"} {
+		p.click("Width of stack-97")
+		p.enter("#answer", typo)
+		p.click("Set")
+		p.see("“" + typo + "” is no width")
+	}
+	if s.read("/queues/stack-97", &q); q.Width != 6 {
+		t.Errorf("the width is %d after what is none", q.Width)
+	}
 	p.click("Queues")
 	p.visit("/queues?search=stack-9&state=PAUSED")
 	p.until("document.querySelectorAll('tbody tr').length === 1")
