@@ -253,7 +253,7 @@ func newStage(t *testing.T, senders int) *stage {
 	})
 	s.env = map[string]string{
 		"SEQUENCER_REDIS_URL": "redis://" + s.redis.Addr, "SEQUENCER_MINA_URL": node.URL + "/graphql", "SEQUENCER_SENDERS": strings.Join(pairs, ","),
-		"SEQUENCER_WORKER_TYPES": "CLAIM", "SEQUENCER_MAX_RETRIES": "0", "SEQUENCER_CYCLE_INTERVAL": "200ms", "SEQUENCER_INCLUSION_INTERVAL": "200ms",
+		"SEQUENCER_WORKER_TYPES": "CLAIM,RARE", "SEQUENCER_MAX_RETRIES": "0", "SEQUENCER_CYCLE_INTERVAL": "200ms", "SEQUENCER_INCLUSION_INTERVAL": "200ms",
 		"SEQUENCER_SETTLE_DEPTH": "2", "SEQUENCER_FINALITY": "2", "SEQUENCER_SHUTDOWN_TIMEOUT": "1s", "SEQUENCER_CLAIM_TTL": "2s",
 		"SEQUENCER_API_KEYS":     "ops:admin:" + stageAdmin + ",eye:read:" + stageReader + ",shop:submit@stack-5|shop-:" + stageTenant,
 		"SEQUENCER_EXPLORER_URL": "https://explorer.example/tx/{hash}",

@@ -33,7 +33,7 @@ func TestBrowser(t *testing.T) {
 		name string
 		run  func(*testing.T, browser, *stage)
 	}{
-		{"pictures", takePictures}, {"login", lookLogin}, {"tenant", lookTenant}, {"failed", lookFailed}, {"queue", lookQueue}, {"sender", lookSender}, {"webhook", lookWebhook}, {"phone", lookPhone},
+		{"pictures", takePictures}, {"login", lookLogin}, {"tenant", lookTenant}, {"failed", lookFailed}, {"rare", lookRare}, {"queue", lookQueue}, {"sender", lookSender}, {"webhook", lookWebhook}, {"phone", lookPhone},
 		{"keyboard", lookKeyboard}, {"redis", loseRedis}, {"server", loseServer},
 		{"ledgers", lookLedgers}, // the last: it adds slots to the senders
 	} {
@@ -41,8 +41,9 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// fill posts ten thousand transactions, one of which fails.
+// fill posts ten thousand transactions, one of which fails, behind one of another type.
 func fill(s *stage) {
+	s.call(http.MethodPost, "/transactions", []byte(`{"uid":"rarity","queue":"odd","type":"RARE","data":{}}`))
 	const data = `{"planUid":"autumn","votes":["1","0","-1"],"amount":12345678901234567890123,"exact":1.10}`
 	s.let("needle", &devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "the prover ran out of memory", Times: -1})
 	s.post(data, func(string) string { return "unlucky" }, "needle")
@@ -181,6 +182,28 @@ func lookFailed(t *testing.T, b browser, s *stage) {
 	p.healthy()
 }
 
+// lookRare looks for what is behind more than one request looks through.
+func lookRare(t *testing.T, b browser, s *stage) {
+	p := b.open(t, s.base())
+	p.visit("/transactions?type=RARE")
+	p.logIn(stageAdmin)
+	p.see("Looked through the newest 10\u202f000 at most.")
+	p.unsee("rarity")
+	p.click("Show more")
+	p.see("rarity")
+	const behind = "performance.getEntriesByType('resource').filter((e) => e.name.includes('/transactions?') && e.name.includes('cursor=')).length"
+	if n := told[int](p, behind); n != 1 {
+		t.Errorf("it has gone on %d times", n)
+	}
+	p.visit("/transactions?type=NEVER")
+	p.see("None of those is like this")
+	p.click("Show more")
+	p.see("No transaction is like this")
+	p.click("Look anew")
+	p.see("None of those is like this")
+	p.healthy()
+}
+
 func lookQueue(t *testing.T, b browser, s *stage) {
 	p := b.open(t, s.base())
 	p.visit("/queues?search=stack-9")
@@ -203,6 +226,15 @@ func lookQueue(t *testing.T, b browser, s *stage) {
 	s.read("/queues/stack-97", &q)
 	if q.Reason != "new contract" || q.Width != 6 {
 		t.Errorf("the queue is paused for %q, with width %d", q.Reason, q.Width)
+	}
+	for _, typo := range []string{"l", "4x", "1,5"} {
+		p.click("Width of stack-97")
+		p.enter("#answer", typo)
+		p.click("Set")
+		p.see("“" + typo + "” is no width")
+	}
+	if s.read("/queues/stack-97", &q); q.Width != 6 {
+		t.Errorf("the width is %d after what is none", q.Width)
 	}
 	p.click("Queues")
 	p.visit("/queues?search=stack-9&state=PAUSED")

@@ -62,17 +62,22 @@ export function query(params) {
   return q.size ? '?' + q : '';
 }
 
-/** Follows a list through its pages until it ends or there are enough. */
-export async function list(path, params, most) {
+/**
+ * Follows a list through its pages until it ends, there are enough, or so many pages
+ * were short: each may have looked at ten thousand that the filter does not choose.
+ */
+export async function list(path, params, most, shorts = 20) {
   const items = [];
-  let cursor = params?.cursor ?? null;
-  for (let pages = 0; pages < 20; pages++) {
-    const page = await get(path, { ...params, cursor, limit: Math.min(500, most - items.length) });
+  let cursor = params?.cursor ?? null, pages = 0;
+  do {
+    const limit = Math.min(500, most - items.length);
+    const page = await get(path, { ...params, cursor, limit });
     items.push(...page.items);
     cursor = page.nextCursor;
-    if (!cursor || items.length >= most) break;
-  }
-  return { items, nextCursor: cursor };
+    pages++;
+    if (page.items.length < limit) shorts--;
+  } while (cursor && items.length < most && shorts > 0);
+  return { items, nextCursor: cursor, pages };
 }
 
 export async function readSession() { Object.assign(session, await request('GET', '/session')); }

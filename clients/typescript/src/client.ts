@@ -1,8 +1,9 @@
 import createClient, { type Client } from 'openapi-fetch';
 import { follow, type EventOptions, type SequencerEvent } from './events.js';
 import { problemOf } from './errors.js';
-import { retrying, type RetryOptions } from './http.js';
+import { outage, retrying, whole, type RetryOptions } from './http.js';
 import { parse, stringify } from './json.js';
+import { asItIs, collecting, posted, written } from './posts.js';
 import type { paths } from './schema.js';
 import type {
   BatchResult,
@@ -38,7 +39,7 @@ interface Page<T> {
 
 /** What openapi-fetch answers where it is asked for the text. */
 interface Answer {
-  data?: string | undefined;
+  data?: unknown;
   error?: unknown;
   response: Response;
 }
@@ -47,12 +48,17 @@ const final = new Set(['DONE', 'FAILED', 'UNRESOLVED']);
 const longestWait = 60;
 
 /**
- * A client of one sequencer. Reads and posts that may have been lost are sent
- * again; that is harmless, for every post has a uid. What the service refuses is
- * thrown as a SequencerError. All methods may be used at the same time.
+ * A client of one sequencer. Reads, post and postBatch are sent again where they may
+ * have been lost; that is harmless, for these two give every transaction a uid. What
+ * the service refuses is thrown as a SequencerError, a post that got no answer as an
+ * UnansweredError. All methods may be used at the same time.
  */
 export class Sequencer {
-  /** The routes themselves, typed, with the same retries. Numbers are exact where parseAs is "text". */
+  /**
+   * The routes themselves, typed. Reads are sent again where they may have been lost,
+   * and of posts those of a transaction with an Idempotency-Key; all other requests
+   * only after 429, which did nothing. Numbers are exact where parseAs is "text".
+   */
   readonly api: Client<paths>;
   private readonly retries: RetryOptions;
   private readonly fetch: (request: Request) => Promise<Response>;
@@ -72,34 +78,56 @@ export class Sequencer {
     });
   }
 
-  /** Posts a transaction. The answer comes when it is stored; from then on it is seen to. */
+  /**
+   * Posts a transaction. The answer comes when it is stored; from then on it is seen
+   * to. Errors tell its uid.
+   */
   async post<const T extends string>(transaction: NewTransaction<T>, signal?: AbortSignal): Promise<Transaction> {
-    const body = { ...transaction, uid: transaction.uid ?? crypto.randomUUID() };
-    return read(
-      await this.api.POST('/api/v1/transactions', { body: body as never, parseAs: 'text', ...within(signal) }),
+    const { uid, text } = written(transaction);
+    return posted([uid], async () =>
+      read(
+        await this.api.POST('/api/v1/transactions', {
+          body: text as never,
+          bodySerializer: asItIs,
+          parseAs: 'text',
+          fetch: retrying(whole(this.fetch), this.retries, () => true),
+          ...within(signal),
+        }),
+      ),
     );
   }
 
-  /** Posts up to 10,000 transactions. Each stands for itself; the results come in order. */
+  /**
+   * Posts up to 10,000 transactions. Each stands for itself; the results come in order.
+   * Where an answer breaks off, what has none yet is posted again: that repeats nothing,
+   * for each has its uid. Errors tell all of these.
+   */
   async postBatch<const T extends string>(
     transactions: Iterable<NewTransaction<T>>,
     signal?: AbortSignal,
   ): Promise<BatchResult[]> {
-    const lines = Array.from(transactions, (t) => stringify({ ...t, uid: t.uid ?? crypto.randomUUID() }));
-    const { data, error, response } = await this.api.POST('/api/v1/transactions/batch', {
-      body: lines.join('\n') as never,
-      bodySerializer: (text: unknown) => text as string,
-      headers: { 'Content-Type': 'application/x-ndjson' },
-      parseAs: 'text',
-      ...within(signal),
-    });
-    if (data === undefined) {
-      throw problemOf(response.status, error);
-    }
-    return String(data)
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => parse(line) as BatchResult);
+    const items = Array.from(transactions, written);
+    const results: BatchResult[] = [];
+    const fetch = collecting(this.fetch, items, results);
+    return posted(
+      items.map(({ uid }) => uid),
+      async () => {
+        do {
+          const rest = items.slice(results.length).map(({ text }) => text);
+          check(
+            await this.api.POST('/api/v1/transactions/batch', {
+              body: rest.join('\n') as never,
+              bodySerializer: asItIs,
+              headers: { 'Content-Type': 'application/x-ndjson' },
+              parseAs: 'stream', // it has been read
+              fetch: retrying(fetch, this.retries, () => true),
+              ...within(signal),
+            }),
+          );
+        } while (results.length < items.length);
+        return results;
+      },
+    );
   }
 
   async transaction(uid: string, signal?: AbortSignal): Promise<Transaction> {
@@ -108,19 +136,26 @@ export class Sequencer {
     );
   }
 
-  /** Waits until a transaction is DONE, FAILED or UNRESOLVED. A signal ends the wait, nothing else does. */
+  /**
+   * Waits until a transaction is DONE, FAILED or UNRESOLVED. Once it was found the wait
+   * outlasts networks and services that fail, however long; a signal ends it, and so
+   * does a refusal, such as NOT_FOUND of what was removed.
+   */
   async settled(uid: string, signal?: AbortSignal): Promise<Transaction> {
-    for (;;) {
+    const forever = { ...this.retries, tries: Infinity };
+    for (let fetch = retrying(whole(this.fetch), this.retries); ;) {
       const t = read<Transaction>(
         await this.api.GET('/api/v1/transactions/{uid}', {
           params: { ...path({ uid }), query: { wait: `${longestWait}s` } },
           parseAs: 'text',
+          fetch,
           ...within(signal),
         }),
       );
       if (final.has(t.state)) {
         return t;
       }
+      fetch = retrying(whole(this.fetch), forever, undefined, outage);
     }
   }
 
@@ -334,7 +369,7 @@ function check({ error, response }: Answer): void {
 /** The answer with its numbers exact. */
 function read<T>(answer: Answer): T {
   check(answer);
-  return parse(answer.data ?? '') as T;
+  return parse(String(answer.data ?? '')) as T;
 }
 
 async function* pages<T>(

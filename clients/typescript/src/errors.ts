@@ -11,6 +11,8 @@ export class SequencerError extends Error {
   readonly status: number;
   /** Every bad field of a body, by its path. */
   readonly errors: readonly FieldError[];
+  /** Of what was to be posted, in order, also those that were made up; else none. */
+  uids: readonly string[] = [];
 
   constructor(problem: Problem) {
     const fields = problem.errors?.map((e) => `${e.field} ${e.message}`).join('; ');
@@ -18,6 +20,22 @@ export class SequencerError extends Error {
     this.code = problem.code;
     this.status = problem.status;
     this.errors = problem.errors ?? [];
+  }
+}
+
+/**
+ * A post ended without an answer, or without one for each item: `cause` says why, a
+ * signal's reason among others. It may have been done. Posting the same again with
+ * these uids posts nothing twice.
+ */
+export class UnansweredError extends Error {
+  override readonly name = 'UnansweredError';
+  /** Of all that was to be posted, in order, also those that were made up. */
+  readonly uids: readonly string[];
+
+  constructor(uids: readonly string[], cause: unknown) {
+    super(`There is no answer: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.uids = uids;
   }
 }
 

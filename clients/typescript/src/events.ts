@@ -1,6 +1,6 @@
 import { problemOf, SequencerError } from './errors.js';
 import { backoff, retryAfter, sleep, type RetryOptions } from './http.js';
-import { parse } from './json.js';
+import { parse, readable } from './json.js';
 import type { components } from './schema.js';
 
 export type SequencerEvent = components['schemas']['Event'] & {
@@ -129,12 +129,4 @@ export async function* follow(
 /** Network trouble passes; what the service refuses, and what is no event, does not. */
 function final(error: unknown): boolean {
   return error instanceof SequencerError || error instanceof SyntaxError;
-}
-
-function readable(text: string): unknown {
-  try {
-    return parse(text);
-  } catch {
-    return undefined;
-  }
 }

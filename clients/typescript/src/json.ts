@@ -28,3 +28,12 @@ export function stringify(value: unknown): string {
   }
   return text;
 }
+
+/** What a text says; undefined if it is no JSON, or is cut off. */
+export function readable(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -17,7 +17,8 @@ export type WebhookDelivery = Schemas['WebhookDelivery'];
 export type WebhookEvent = Schemas['WebhookEvent'];
 export type Parked = Schemas['Parked'];
 export type Resolution = Schemas['Resolution'];
-export type BatchResult = Schemas['BatchResult'];
+/** What came of one item of a batch, by the uid that it was posted with. */
+export type BatchResult = Schemas['BatchResult'] & { uid: string };
 export type TransactionFilter = Omit<
   NonNullable<operations['listTransactions']['parameters']['query']>,
   'limit' | 'cursor'

@@ -136,6 +136,7 @@ test('a batch is answered item by item', async () => {
   );
   const [first, second] = results;
   assert.ok(first && 'transaction' in first && (first.transaction.data as { n: bigint }).n === 2n ** 64n);
+  assert.equal(first.uid, first.transaction.uid);
   assert.ok(second && 'problem' in second && second.problem.code === 'INVALID_DATA');
 });
 

@@ -1,7 +1,7 @@
 // One queue: its line of transactions, in the order in which they take effect.
 
 import { can, get, list, post } from '../api.js';
-import { act, ask } from '../actions.js';
+import { act, ask, tell } from '../actions.js';
 import { h } from '../dom.js';
 import { age, brief, chip, count, mark, time, txnLink, until, word } from '../format.js';
 import { table } from '../table.js';
@@ -29,7 +29,9 @@ function widen(q, refresh) {
     type: 'button', 'aria-label': `Width of ${q.name}`, onclick: async () => {
       const answer = await ask({ title: `How many of ${q.name} may be in flight?`, text: 'So many may be on their way and in no block: 1 to 24, or nothing for as many as the service is set to. If one fails in a block, those behind it fail too, and each pays its fee.', input: `Width, now ${q.width}`, action: 'Set' });
       if (answer === null) return;
-      const width = answer.trim() === '' ? null : Number(answer);
+      const typed = answer.trim();
+      if (!/^\d*$/.test(typed)) return tell(`“${typed}” is no width. Nothing is changed: give a number from 1 to 24, or nothing.`, true);
+      const width = typed === '' ? null : Number(typed);
       await act('width ' + q.name, async () => { await post('/queues/' + encodeURIComponent(q.name) + '/width', { width }); await refresh(); }, `The width of ${q.name} is set.`);
     },
   }, 'Width');

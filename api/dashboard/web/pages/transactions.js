@@ -15,9 +15,13 @@ const spans = [['', 'Any time'], ['15m', 'Last 15 minutes'], ['1h', 'Last hour']
 const page = 50;
 const grouped = 1000; // of the failed ones, how many are read to group them
 
+const look = 10_000; // how many a request looks through at most
+
 export function open({ state, go }) {
-  let items = null, cursor = null, length = page, asked = '';
+  let items = null, cursor = null, length = page, asked = '', params, pages = 0;
+  let further = false, since = null; // who has looked further keeps what was found, as it was then
   const wish = () => new URLSearchParams(location.search);
+  const again = () => go(location.pathname + location.search, true);
   const choose = (name, value) => {
     const q = wish();
     if (value) q.set(name, value);
@@ -30,27 +34,60 @@ export function open({ state, go }) {
     ready: () => items !== null,
     async load() {
       const q = wish();
-      const ended = q.get('state') === 'FAILED' || q.get('state') === 'UNRESOLVED';
-      const params = { order: 'newest', ...times(q) };
-      for (const name of ['state', 'queue', 'type', 'sender']) params[name] = q.get(name);
-      const found = await list('/transactions', params, ended ? Math.max(grouped, length) : length);
-      [items, cursor, asked] = [found.items, found.nextCursor, q.toString()];
+      const ended = overIn(q);
+      if (further && cursor && asked === askedBy(q)) {
+        further = false;
+        const found = await list('/transactions', { ...params, cursor }, ended ? grouped : Math.max(length - items.length, page), 5);
+        [items, cursor, pages] = [[...items, ...found.items], found.nextCursor, pages + found.pages];
+        since ??= new Date().toISOString();
+        return;
+      }
+      further = false;
+      if (since && asked === askedBy(q)) return;
+      const wanted = { order: 'newest', ...times(q) };
+      for (const name of ['state', 'queue', 'type', 'sender']) wanted[name] = q.get(name);
+      const found = await list('/transactions', wanted, ended ? Math.max(grouped, length) : length, 1);
+      [items, cursor, asked, params, pages, since] = [found.items, found.nextCursor, askedBy(q), wanted, found.pages, null];
     },
     render() {
       const q = wish();
-      const ended = q.get('state') === 'FAILED' || q.get('state') === 'UNRESOLVED';
+      const ended = overIn(q);
       const error = q.get('error');
       const shown = ended && error ? items.filter((t) => code(t) === error) : items;
+      const more = () => {
+        further = shown.length < length;
+        length += 2 * page;
+        further ||= since !== null && shown.length < length;
+        again();
+      };
+      const anew = () => {
+        [since, asked, length] = [null, '', page];
+        again();
+      };
       return [
         h('div', { class: 'head' }, h('h1', null, 'Transactions')),
         tabs(q, state.overview?.counts),
         filters(q, choose, go),
         ended && groups(items, cursor, q),
-        h('section', { class: 'card' }, asked === q.toString() || items.length > 0 ? rows(shown.slice(0, length), ended) : h('p', { class: 'muted' }, 'Reading…'),
-          (cursor || shown.length > length) && h('p', null, h('button', { type: 'button', id: 'more', onclick: () => { length += 2 * page; go(location.pathname + location.search, true); } }, 'Show more'))),
+        h('section', { class: 'card' },
+          asked === askedBy(q) || items.length > 0 ? rows(shown.slice(0, length), ended, cursor) : h('p', { class: 'muted' }, 'Reading…'),
+          (since || cursor && shown.length < length) && h('p', { class: 'muted' },
+            cursor ? `Looked through the newest ${count(pages * look)} at most.` : 'Looked through all.', since && [' As it was at ', time(since), '.']),
+          (since || cursor || shown.length > length) && h('p', { class: 'buttons' },
+            (cursor || shown.length > length) && h('button', { type: 'button', id: 'more', onclick: more }, 'Show more'),
+            since && h('button', { type: 'button', onclick: anew }, 'Look anew'))),
       ];
     },
   };
+}
+
+const overIn = (q) => q.get('state') === 'FAILED' || q.get('state') === 'UNRESOLVED';
+
+/** What the server is asked for: by their errors transactions are told apart here. */
+function askedBy(q) {
+  const asked = new URLSearchParams(q);
+  asked.delete('error');
+  return asked.toString();
 }
 
 function tabs(q, counts) {
@@ -120,10 +157,10 @@ function groups(items, cursor, q) {
   cursor && h('p', { class: 'muted' }, `Of the newest ${plural(items.length, 'transaction')}; there are more.`));
 }
 
-function rows(ts, ended) {
+function rows(ts, ended, cursor) {
   return table(['Transaction', 'State', 'Queue', 'Type', ended ? '*Error' : 'Sender', '#Retries', '#Received', '#Age'], ts.map((t) => [
     t.uid, txnLink(t.uid), chip(t.state), queueLink(t.queue, 24), h('small', null, t.type),
     ended ? [h('code', null, code(t)), ' ', h('small', { class: 'muted' }, meaning(t.error) || t.error?.message)] : brief(t.sender, 14),
     String(t.retries), time(t.receivedAt), age(t.receivedAt),
-  ]), 'No transaction is like this.');
+  ]), cursor ? 'None of those is like this.' : 'No transaction is like this.');
 }
