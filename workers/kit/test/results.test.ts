@@ -101,6 +101,11 @@ test('JSON keeps every digit of an integer', () => {
   assert.equal(toJSON(value), text.replace('1e3', '1000'));
 });
 
+test('of a name given twice JSON keeps the last, at any depth', () => {
+  const text = '{"a":{"b":1,"c":[{"d":"x","d":null}],"b":{"e":2,"e":3}},"f":true,"a":7,"g":{"h":1,"h":[2]}}';
+  assert.deepEqual(parseJSON(text), JSON.parse(text));
+});
+
 test('JSON from outside reaches no prototype', () => {
   const value = parseJSON('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}') as Record<
     string,
