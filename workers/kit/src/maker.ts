@@ -75,17 +75,20 @@ export class Maker implements Proves {
     }
   }
 
-  context(body: Pick<CallBody, 'txData' | 'sender'>, attempt?: CallBody['attempt'], cover?: Cover): Context {
+  /** With `making` it reads what the transaction is built on, and else beside whatever is being made. */
+  context(
+    body: Pick<CallBody, 'txData' | 'sender'>,
+    attempt?: CallBody['attempt'],
+    making?: { cover: Cover | undefined },
+  ): Context {
     const { uid, type } = body.txData;
     const trace = currentTrace();
+    const cover = making?.cover;
     return {
       ...(attempt && { attempt }),
       ...(trace && { traceparent: trace }),
       payer: this.payer.toPublicKey(),
-      fetchAccount: async (publicKey, tokenId) => {
-        if (!this.proves) await this.network.open();
-        return this.network.fetchAccount(publicKey, tokenId, cover);
-      },
+      fetchAccount: (publicKey, tokenId) => this.network.fetchAccount(publicKey, tokenId, cover, !making),
       pendingEvents: (publicKey, tokenId) => cover?.pending.events(publicKey, tokenId) ?? [],
       pendingActions: (publicKey, tokenId) => cover?.pending.actions(publicKey, tokenId) ?? [],
       log: withFields(this.log, {
@@ -115,7 +118,7 @@ export class Maker implements Proves {
   private async proveUpon(body: CallBody, cover?: Cover): Promise<TxnResult> {
     const { attempt } = body;
     const txn = txnOf(body);
-    const context = this.context(body, attempt, cover);
+    const context = this.context(body, attempt, { cover });
     const payer = context.payer;
     const dispatcher = this.dispatchers[txn.type]!;
     const lap = stopwatch();

@@ -13,7 +13,7 @@ import { type Cover, covered, type Pending } from './ahead.js';
 import { asError, Failure, nameByHost, unavailable } from './errors.js';
 import { Busy, retrySoon } from './line.js';
 import { idOf, Overlay } from './overlay.js';
-import { isLooking, Reads } from './reads.js';
+import { accountName, isLooking, Reads } from './reads.js';
 
 /** One of o1js's Mina instances, such as a LocalBlockchain. */
 export type MinaInstance = Parameters<typeof Mina.setActiveInstance>[0];
@@ -34,6 +34,7 @@ const blocksTimeout = 60_000;
 const depths = [20, 290];
 
 type Range = NonNullable<Parameters<MinaInstance['getActions']>[1]>;
+type Found = Promise<Account | undefined>;
 type Actions = ReturnType<MinaInstance['getActions']>;
 
 interface Tip {
@@ -271,8 +272,11 @@ export class Network {
     }
   }
 
-  /** Reads an account from the chain, or from what covers it; undefined if it does not exist. */
-  async fetchAccount(publicKey: PublicKey | string, tokenId?: Field, cover?: Cover): Promise<Account | undefined> {
+  /**
+   * Reads an account from the chain, or from what covers it; undefined if it does not exist.
+   * Beside what is being made it asks a node that is synced now, and leaves that as it is.
+   */
+  async fetchAccount(publicKey: PublicKey | string, tokenId?: Field, cover?: Cover, isBeside = false): Found {
     const key = typeof publicKey === 'string' ? PublicKey.fromBase58(publicKey) : publicKey;
     if (cover?.overlay.has(key, tokenId)) return cover.overlay.account(key, tokenId);
     if ('instance' in this.option) {
@@ -280,13 +284,14 @@ export class Network {
       return instance.hasAccount(key, tokenId) ? instance.getAccount(key, tokenId) : undefined;
     }
     const [name, token] = [key.toBase58(), TokenId.toBase58(tokenId ?? TokenId.default)];
+    if (isBeside) return this.readAccount(name, token, await this.synced());
     const account = await this.readAccount(name, token);
     this.reads.note(accountName(name, token), account);
     return account;
   }
 
-  private async readAccount(publicKey: string, tokenId: string): Promise<Account | undefined> {
-    const { account, error } = await fetchAccount({ publicKey, tokenId });
+  private async readAccount(publicKey: string, tokenId: string, url = this.url): Found {
+    const { account, error } = await fetchAccount({ publicKey, tokenId }, url);
     if (account) return account;
     // o1js's own words for a node's answer without it. A gateway says 404, too.
     if (error?.statusCode === 404 && error.statusText.startsWith('fetchAccount: ')) return undefined;
@@ -340,12 +345,6 @@ export class Network {
       );
     }
   }
-}
-
-/** As an account is named in messages, too. */
-function accountName(publicKey: string, tokenId: string): string {
-  const name = `account for public key ${publicKey}`;
-  return tokenId === TokenId.toBase58(TokenId.default) ? name : `${name} with the tokenId ${tokenId}`;
 }
 
 /** A variable of a circuit has a value only for its prover. */

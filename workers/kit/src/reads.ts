@@ -1,4 +1,4 @@
-import { Mina } from 'o1js';
+import { Mina, TokenId } from 'o1js';
 import { Retry } from './errors.js';
 
 /** How often a transaction is built anew because what it reads depends on what it has read. */
@@ -85,6 +85,12 @@ export class Reads {
       }),
     );
   }
+}
+
+/** As an account is named in messages, too. */
+export function accountName(publicKey: string, tokenId: string): string {
+  const name = `account for public key ${publicKey}`;
+  return tokenId === TokenId.toBase58(TokenId.default) ? name : `${name} with the tokenId ${tokenId}`;
 }
 
 /** Whether o1js runs the dispatch only to see what is to be fetched. */

@@ -5,6 +5,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { parseJSON, toJSON } from './json.js';
 import type { Attempt, TxnResult } from './types.js';
 
+/** After how many milliseconds a file that is not whole is one that no process writes any more. */
+const abandonedAfter = 3_600_000;
+
 /** What a call is known by: equal calls get equal results. */
 export interface CallKey {
   uid: string;
@@ -42,10 +45,11 @@ export class Results {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const found: { name: string; at: number }[] = [];
     for (const name of await readdir(folder)) {
-      if (name.endsWith('.tmp')) await unlink(join(folder, name)).catch(() => undefined);
-      if (!name.endsWith('.json')) continue;
-      const { mtimeMs } = await stat(join(folder, name));
-      found.push({ name, at: mtimeMs });
+      const file = await stat(join(folder, name)).catch(() => undefined);
+      if (!file) continue; // another process has just made it whole, or taken it away
+      const isAbandoned = name.endsWith('.tmp') && Date.now() - file.mtimeMs > abandonedAfter;
+      if (isAbandoned) await unlink(join(folder, name)).catch(() => undefined);
+      if (name.endsWith('.json')) found.push({ name, at: file.mtimeMs });
     }
     results.names = found.sort((a, b) => a.at - b.at).map(({ name }) => name);
     await results.trim();
@@ -73,10 +77,13 @@ export class Results {
     try {
       await file.writeFile(toJSON(entry));
       await file.sync();
+      await rename(temporary, join(this.folder, name));
+    } catch (error) {
+      await unlink(temporary).catch(() => undefined); // on a full disk above all
+      throw error;
     } finally {
       await file.close();
     }
-    await rename(temporary, join(this.folder, name));
     await syncFolder(this.folder);
     this.names = [...this.names.filter((known) => known !== name), name];
     await this.trim();

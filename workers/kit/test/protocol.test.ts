@@ -44,6 +44,24 @@ test('a bad request is refused with the field that is wrong', async (t) => {
   assert.equal((await served.get('/prove/ADD')).status, 404);
 });
 
+test('a payload that gives a name twice is read as elsewhere, by the last', async (t) => {
+  const seen: unknown[] = [];
+  const see = async ({ data }: Txn) => void seen.push(data.deep);
+  const dispatch: Dispatcher['dispatch'] = async (txn) => see(txn).then(() => ({ done: { yes: true } }));
+  const served = await serve(world, { ADD: { dispatch, onFailure: see } }, { store: await folder(t) });
+  t.after(() => served.worker.close());
+  const { attempt, ...body } = call(world, 'doubled', world.attempt(), { deep: 'HERE' });
+  for (const [path, more] of [
+    ['/prove/ADD', { attempt }],
+    ['/on-failure/ADD', { result: { error: { code: '1', message: 'no' } } }],
+  ] as const) {
+    const text = JSON.stringify({ ...body, ...more }).replace('"HERE"', '{"a":1,"a":2}');
+    const answer = await served.post(path, text);
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual(seen.at(-1), { a: 2 });
+  }
+});
+
 test('an attempt before it may have got no hash', async (t) => {
   const served = await serve(world, { ADD: add }, { store: await folder(t) });
   t.after(() => served.worker.close());

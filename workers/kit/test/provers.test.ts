@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { PrivateKey } from 'o1js';
 import { call, first, other, payer, spawned, start } from './meeting.js';
 import { Node } from './node.js';
 
@@ -126,18 +127,43 @@ test('a prover that is killed fails its transaction for now, and another takes i
   for (const answer of await Promise.all(answers)) assert.deepEqual(answer.body.done, { met: 1 }, answer.text);
 });
 
-test('callbacks read from the first node that is synced', limit, async (t) => {
-  const nodes = [new Node(), new Node()];
-  for (const node of nodes) {
-    t.after(await node.listen());
-    node.accounts.set(payer.toPublicKey().toBase58(), null);
-  }
-  const { post } = await start(t, { MINA_URL: nodes.map(({ url }) => url).join() });
-  Object.assign(nodes[0]!, { syncStatus: 'CATCHUP', broken: true });
-  const { txData, sender } = call('SIGN', 'sign');
-  const told = await post('/on-success/SIGN', { txData, sender, result: { hash: '5J' } });
-  assert.equal(told.status, 200, told.text);
-});
+for (const provers of ['1', '2']) {
+  test(`callbacks read from the first node that is synced, with provers: ${provers}`, limit, async (t) => {
+    const [first, second] = [new Node(), new Node()];
+    for (const node of [first, second]) {
+      t.after(await node.listen());
+      node.accounts.set(payer.toPublicKey().toBase58(), null);
+    }
+    const counter = PrivateKey.random().toPublicKey().toBase58();
+    const stands = (at: number) => [String(at), ...Array.from({ length: 7 }, () => '0')];
+    first.accounts.set(counter, stands(5));
+    second.accounts.set(counter, stands(6));
+    const { meeting, post } = await start(t, { PROVERS: provers, MINA_URL: `${first.url},${second.url}` });
+    const { attempt, ...made } = call('ADD', 'held', { counter, amount: 1 });
+    const told = () => post('/on-success/ADD', { ...made, result: { hash: '5J' } });
+    const proved = post('/prove/ADD', { ...made, attempt });
+    await meeting.of('held');
+
+    first.syncStatus = 'BOOTSTRAP';
+    assert.equal((await told()).status, 200);
+    meeting.let('held');
+    const { error, signed } = (await proved).body;
+    assert.equal(error, null);
+    const [, builtOn] = /"state":\["(\d+)",/.exec(signed!) ?? [];
+    assert.equal(builtOn, '5', 'the transaction in the making stays where it is');
+
+    first.accounts.delete(counter);
+    assert.equal((await told()).status, 200);
+    first.broken = true;
+    assert.equal((await told()).status, 200);
+    assert.deepEqual(
+      meeting.came.flatMap(({ what }) => (what.startsWith('read') ? [what] : [])),
+      ['read-6', 'read-6', 'read-6'],
+    );
+    second.syncStatus = 'CATCHUP';
+    assert.equal((await told()).status, 500, 'it is told again later');
+  });
+}
 
 test('SIGTERM to all of them lets the running calls be answered, and nobody is left', limit, async (t) => {
   const { child, meeting, post, said, closed } = await start(t);

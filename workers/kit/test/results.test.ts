@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { chmod, mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { parseJSON, toJSON } from '../src/json.js';
 import { Conflict, Results, type CallKey } from '../src/results.js';
 import type { TxnResult } from '../src/types.js';
@@ -71,12 +73,37 @@ test('what a crash or somebody else left behind does no harm', async (t) => {
   const [name] = await readdir(path);
   await writeFile(join(path, name!), '{"uid":"a","attem');
   await writeFile(join(path, 'half.tmp'), '{');
+  await utimes(join(path, 'half.tmp'), 1, 1);
   await writeFile(join(path, 'notes.txt'), 'mine');
   const after = await Results.open(path, 10);
   assert.equal(await after.find(call('a')), undefined);
   await after.keep(call('a'), result('again'));
   assert.equal((await after.find(call('a')))?.hash, 'again');
   assert.deepEqual((await readdir(path)).sort(), [name, 'notes.txt'].sort());
+});
+
+test('a start leaves alone what another process on the same folder is writing', async (t) => {
+  const path = await folder(t);
+  await writeFile(join(path, 'written-now.tmp'), '{');
+  await Results.open(path, 10);
+  assert.deepEqual(await readdir(path), ['written-now.tmp']);
+});
+
+test('a result that there is no room for leaves nothing behind', async (t) => {
+  const path = await folder(t);
+  const program = `
+    const { Results } = await import(process.argv[1]);
+    const results = await Results.open(process.argv[2], 10);
+    const attempt = { number: 1, nonce: 1, fee: '1', validUntil: null, memo: '', previous: [] };
+    const made = { hash: '5J', done: null, error: null, data: null };
+    const keep = (uid, signed) => results.keep({ uid, attempt }, { ...made, signed });
+    await keep('big', 'x'.repeat(1 << 20)).catch(({ code }) => console.log(code));
+    await keep('small', '{}');`;
+  const args = [process.execPath, '--input-type=module', '-e', program, import.meta.resolve('../src/results.js'), path];
+  // A limit on the size of files, in the place of that of a disk.
+  const { stdout } = await promisify(execFile)('sh', ['-c', 'ulimit -f 64; exec "$@"', 'sh', ...args]);
+  assert.equal(stdout, 'EFBIG\n');
+  assert.match((await readdir(path)).join(), /^[^,]+\.json$/);
 });
 
 test('results are readable to their owner alone', async (t) => {
@@ -99,6 +126,11 @@ test('JSON keeps every digit of an integer', () => {
   assert.equal(value.b, -9007199254740993n);
   assert.deepEqual([value.c, value.d, value.e], [1.5, [7, 1000], '9']);
   assert.equal(toJSON(value), text.replace('1e3', '1000'));
+});
+
+test('of a name given twice JSON keeps the last, at any depth', () => {
+  const text = '{"a":{"b":1,"c":[{"d":"x","d":null}],"b":{"e":2,"e":3}},"f":true,"a":7,"g":{"h":1,"h":[2]}}';
+  assert.deepEqual(parseJSON(text), JSON.parse(text));
 });
 
 test('JSON from outside reaches no prototype', () => {

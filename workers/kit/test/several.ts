@@ -61,6 +61,10 @@ const dispatchers: Record<string, Dispatcher> = {
       await meet(uid);
       await new Counter(PublicKey.fromBase58(data.counter as string)).add(Field(data.amount as number));
     },
+    onSuccess: async ({ data }, _outcome, { fetchAccount }) => {
+      const account = await fetchAccount(data.counter as string);
+      await meet(`read-${account?.zkapp?.appState[0]?.toString()}`);
+    },
   },
   ...(process.env.BROKEN && { BROKEN: { contracts: [Broken], dispatch: async () => {} } }),
 };

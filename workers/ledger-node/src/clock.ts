@@ -23,13 +23,18 @@ export class WallClock implements Clock {
 
   used(): void {}
 
-  /** Calls at the beginning of each slot, until stopped; a slot that begins during a call is left out. */
+  /**
+   * Calls at the beginning of each slot, until stopped; a slot that begins during a call is left
+   * out. A call that fails is told, and leaves its slot empty.
+   */
   start(call: () => Promise<void>): void {
     const next = this.#slotTime - ((Date.now() - this.#genesis) % this.#slotTime);
     this.#timer = setTimeout(() => {
-      void call().finally(() => {
-        if (this.#timer) this.start(call);
-      });
+      void call()
+        .catch((error: unknown) => console.error('ledger-node: a slot stays empty:', error))
+        .finally(() => {
+          if (this.#timer) this.start(call);
+        });
     }, next);
   }
 

@@ -1,14 +1,15 @@
 import {
   closeSync,
   existsSync,
+  fstatSync,
   fsyncSync,
+  ftruncateSync,
   mkdirSync,
   openSync,
   readFileSync,
   rmSync,
   truncateSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Recipe } from './chain.js';
@@ -79,10 +80,17 @@ export class Store {
     }
   }
 
+  /** Throws if the line is not on the disk as a whole; then nothing of it is there. */
   append(record: Genesis | BlockRecord): void {
     this.#file ??= openSync(this.#path, 'a');
-    writeSync(this.#file, `${JSON.stringify(record)}\n`);
-    fsyncSync(this.#file);
+    const { size } = fstatSync(this.#file);
+    try {
+      writeFileSync(this.#file, `${JSON.stringify(record)}\n`);
+      fsyncSync(this.#file);
+    } catch (error) {
+      ftruncateSync(this.#file, size); // the next line would go on where this one ends
+      throw error;
+    }
   }
 
   close(): void {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,12 +12,13 @@ import { keyPairs } from '../src/genesis.js';
 
 const BIN = fileURLToPath(new URL('../../bin/ledger-node.js', import.meta.url));
 
-/** Starts the program, and returns what it prints until it is ready. */
-async function run(t: TestContext, args: string[]): Promise<{ child: ChildProcess; output: string }> {
-  const child = spawn(process.execPath, [BIN, '--port', '0', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+/** Starts the program, after what the shell is told `before`, and returns what it prints until it is ready. */
+async function run(t: TestContext, args: string[], before = '', errors: 'inherit' | 'pipe' = 'inherit') {
+  const command = ['-c', `${before} exec "$@"`, 'sh', process.execPath, BIN, '--port', '0', ...args];
+  const child = spawn('sh', command, { stdio: ['ignore', 'pipe', errors] });
   t.after(() => child.kill('SIGKILL'));
   let output = '';
-  for await (const line of createInterface(child.stdout)) {
+  for await (const line of createInterface(child.stdout!)) {
     output += `${line}\n`;
     if (line.startsWith('Ready')) break;
   }
@@ -41,6 +42,30 @@ test('the program prints its addresses and keys, and comes back where it was kil
   second.child.kill('SIGTERM');
   const [code] = (await once(second.child, 'exit')) as [number];
   assert.equal(code, 0);
+});
+
+test('a node whose disk is full goes on without blocks, and keeps those that it has', async (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'ledger-node-'));
+  t.after(() => rmSync(data, { recursive: true }));
+  const args = ['--accounts', '1', '--data', data];
+  // A limit on the size of files, in the place of that of a disk.
+  const full = await run(t, [...args, '--block-time', '100ms'], 'ulimit -f 4;', 'pipe');
+  let empty = 0;
+  for await (const line of createInterface(full.child.stderr!)) {
+    if (line.includes('a slot stays empty: Error: EFBIG') && ++empty === 2) break;
+  }
+  assert.equal(empty, 2, 'it has ended');
+  const [control] = /http:\S+\/control/.exec(full.output)!;
+  const { height } = (await (await fetch(`${control}/pause`, { method: 'POST' })).json()) as { height: number };
+  assert.ok(height > 1);
+  const log = readFileSync(join(data, 'blocks.jsonl'), 'utf8');
+  assert.ok(log.endsWith('\n'));
+  assert.equal(log.split('\n').length - 1, height);
+  full.child.kill('SIGTERM');
+  await once(full.child, 'exit');
+
+  const again = await run(t, [...args, '--block-time', 'manual']);
+  assert.match(again.output, new RegExp(`at height ${height}\\.`));
 });
 
 test('options that are wrong are named, with the remedy', async () => {
