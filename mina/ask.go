@@ -159,8 +159,7 @@ func (a Account) with(o Account) Account {
 	return a
 }
 
-// Network returns the network id of which a quorum of the nodes are; no others have a vote
-// from then on. ErrNoQuorum: too few answer; ErrDisagree: they are of different networks, and
+// Network returns the network id of which a quorum of the nodes are. ErrNoQuorum: too few answer; ErrDisagree: they are of different networks, and
 // no quorum, or more than one, is of one of them.
 func (t *Tracker) Network(ctx context.Context) (string, error) {
 	var failed []error
@@ -175,7 +174,7 @@ func (t *Tracker) Network(ctx context.Context) (string, error) {
 			ids = append(ids, a.value.NetworkID)
 		}
 	}
-	if id := t.settleNetwork(ids); id != "" {
+	if id := t.common(ids); id != "" {
 		return id, nil
 	}
 	slices.Sort(ids)
@@ -186,9 +185,8 @@ func (t *Tracker) Network(ctx context.Context) (string, error) {
 	return "", because(fmt.Errorf("asking for the network: %.200q: %w", ids, why), failed)
 }
 
-// settleNetwork returns the only id of which a quorum of the nodes are, "" if there is none,
-// and takes it for that of the network if none is known yet.
-func (t *Tracker) settleNetwork(ids []string) (id string) {
+// common returns the only id of which a quorum of the nodes are, "" if there is none.
+func (t *Tracker) common(ids []string) (id string) {
 	count := map[string]int{}
 	for _, id := range ids {
 		count[id]++
@@ -202,12 +200,14 @@ func (t *Tracker) settleNetwork(ids []string) (id string) {
 			id = of
 		}
 	}
+	return id
+}
+
+// Belong says of which network the nodes have to be from now on to have a vote.
+func (t *Tracker) Belong(network string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.network == "" {
-		t.network = id
-	}
-	return id
+	t.network = network
 }
 
 // Send gives a signed zkApp command to every node at once. The first acceptance is

@@ -158,9 +158,9 @@ func (t *Tracker) fresh(voters []*view) (n int) {
 	return n
 }
 
-// votesOn is the network whose nodes have a vote: the one that is known, or a quorum is of,
-// or else the first node that has answered.
-func (t *Tracker) votesOn() string {
+// voting is the network whose nodes have a vote: the one that they have to be of or, where
+// that is not known yet, a quorum are of, or else the first node that has answered.
+func (t *Tracker) voting() string {
 	t.mu.Lock()
 	known := t.network
 	t.mu.Unlock()
@@ -173,14 +173,15 @@ func (t *Tracker) votesOn() string {
 	if known != "" || len(ids) == 0 {
 		return known
 	}
-	return cmp.Or(t.settleNetwork(ids), ids[0])
+	return cmp.Or(t.common(ids), ids[0])
 }
 
 // elect returns the views that have a vote, and notes at the others why they have none.
 // A node that is being asked keeps its vote until that has failed.
 func (t *Tracker) elect() []*view {
 	var voters []*view
-	highest, newest, network := uint32(0), time.Time{}, t.votesOn()
+	t.votesOf = t.voting()
+	highest, newest, network := uint32(0), time.Time{}, t.votesOf
 	for _, v := range t.views {
 		s := &v.said
 		if v.lost = s.failed; v.lost != nil {

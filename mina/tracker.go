@@ -96,6 +96,7 @@ type Tracker struct {
 	changed    bool          // a look has found something new since
 	least      time.Duration // the shortest grace
 	patience   time.Duration // what a look may take that is not late
+	votesOf    string        // the network whose nodes had a vote at the last poll
 	past       *past         // the search of the archive under way
 	archiveErr error
 
@@ -103,7 +104,7 @@ type Tracker struct {
 	watches map[string]*watched
 	seen    Chain
 	nodesAt []NodeState
-	network string // the id of which a quorum of the nodes were first; "" before
+	network string // see Belong; "" before
 }
 
 type watched struct {
@@ -287,7 +288,7 @@ func (t *Tracker) judge(watches []*watched, voters []*view, quorum, changed bool
 // any, the network's figures stay those last seen.
 func (t *Tracker) describe(voters []*view) Chain {
 	c := t.seen
-	c.Synced, c.Quorum, c.NetworkID, c.At, c.Err, c.Lost = len(voters), len(voters) >= t.quorum, t.network, time.Now(), nil, nil
+	c.Synced, c.Quorum, c.NetworkID, c.At, c.Err, c.Lost = len(voters), len(voters) >= t.quorum, t.votesOf, time.Now(), nil, nil
 	c.Searching, c.Archive = t.past != nil, t.archiveErr
 	for _, v := range t.views {
 		switch {

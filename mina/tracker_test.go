@@ -155,6 +155,7 @@ func TestVotes(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				n := newNet(t, 3, base)
+				n.Belong("mina:testnet")
 				n.Watch("a", watchA())
 				n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1010, AccountNext: 7})
 				for _, d := range n.nodes {
@@ -449,8 +450,8 @@ func TestStuckNode(t *testing.T) {
 	}
 }
 
-// TestNetworkOfOne: where one node is enough, two networks are none; and what one was of
-// stays the network, whoever answers later.
+// TestNetworkOfOne: where one node is enough, two networks are none; and once it is said of
+// which the nodes have to be, no other has a vote, whoever answers, and whatever was said before.
 func TestNetworkOfOne(t *testing.T) {
 	t.Parallel()
 	n := newNet(t, 2, chainOf(3))
@@ -461,16 +462,20 @@ func TestNetworkOfOne(t *testing.T) {
 		!strings.Contains(err.Error(), `["mina:mainnet" "mina:testnet"]`) {
 		t.Errorf("%q, %v", id, err)
 	}
-	n.nodes[1].status = 500
-	if id, err := n.Network(ctx); id != "mina:testnet" || err != nil {
-		t.Errorf("%q, %v", id, err)
-	}
-	n.nodes[0].status, n.nodes[1].status = 500, 0
-	if c := n.Poll(ctx); c.Quorum || c.Synced != 0 || c.NetworkID != "mina:testnet" {
-		t.Errorf("%+v", c)
+	n.nodes[0].status = 500
+	if c := n.Poll(ctx); c.Synced != 1 || c.NetworkID != "mina:mainnet" {
+		t.Errorf("before it is said: %+v", c)
 	}
 	if id, err := n.Network(ctx); id != "mina:mainnet" || err != nil {
-		t.Errorf("of who answers now: %q, %v", id, err)
+		t.Errorf("%q, %v", id, err)
+	}
+	n.Belong("mina:testnet")
+	if c := n.Poll(ctx); c.Quorum || c.Synced != 0 || c.NetworkID != "mina:testnet" {
+		t.Errorf("of who has no vote: %+v", c)
+	}
+	n.nodes[0].status, n.nodes[1].network = 0, "mina:testnet"
+	if c := n.Poll(ctx); c.Synced != 2 || c.NetworkID != "mina:testnet" {
+		t.Errorf("when all are of it: %+v", c)
 	}
 }
 

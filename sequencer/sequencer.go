@@ -282,6 +282,7 @@ func (s *Sequencer) sameNetwork(ctx context.Context) error {
 		return fmt.Errorf("%w: %s now, %s before; use another SEQUENCER_NAMESPACE or the right nodes",
 			ErrOtherNetwork, network, before)
 	}
+	s.Chain.Belong(network)
 	s.mu.Lock()
 	s.network = network
 	s.mu.Unlock()
