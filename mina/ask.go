@@ -159,8 +159,9 @@ func (a Account) with(o Account) Account {
 	return a
 }
 
-// Network returns the network id of which a quorum of the nodes are. ErrNoQuorum: too few answer; ErrDisagree: they are of different networks, and
-// no quorum, or more than one, is of one of them.
+// Network returns the network id of which a quorum of the nodes are. ErrNoQuorum: too few
+// answer; ErrDisagree: they are of different networks, and no quorum, or more than one, is of
+// one of them.
 func (t *Tracker) Network(ctx context.Context) (string, error) {
 	var failed []error
 	var ids []string
