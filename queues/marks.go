@@ -12,24 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Misses looks, on the Redis named, for what this process has accepted and shown since it was
-// last sure of its Redis. What is written in one order is forgotten in the other: if all of
-// that is there, so is all before. Error: ErrUnavailable.
-func (r Recovery) Misses(ctx context.Context, server string) (bool, error) {
-	s := r.store
-	all, whole := s.marks.all()
-	if !whole {
-		return true, nil
-	}
-	for part := range slices.Chunk(all, MaxBatch) {
-		if missing, err := s.misses(ctx, part); err != nil || missing {
-			return missing, err
-		}
-	}
-	s.marks.found(server)
-	return false, nil
-}
-
+// misses looks for some of the marks.
 func (s *Store) misses(ctx context.Context, part []mark) (bool, error) {
 	pipe := s.client.Pipeline()
 	var looks []func() bool

@@ -3,6 +3,7 @@ package queues
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"mina-sequencer/sequencer/lifecycle"
 
@@ -48,6 +49,24 @@ func (r Recovery) Settle(ctx context.Context, process, server string) (bool, err
 func (r Recovery) Yield(ctx context.Context, process string) error {
 	_, err := r.store.Run(ctx, yieldScript, process)
 	return err
+}
+
+// Misses looks, on the Redis named, for what this process has accepted and shown since it was
+// last sure of its Redis. What is written in one order is forgotten in the other: if all of
+// that is there, so is all before. Error: ErrUnavailable.
+func (r Recovery) Misses(ctx context.Context, server string) (bool, error) {
+	s := r.store
+	all, whole := s.marks.all()
+	if !whole {
+		return true, nil
+	}
+	for part := range slices.Chunk(all, MaxBatch) {
+		if missing, err := s.misses(ctx, part); err != nil || missing {
+			return missing, err
+		}
+	}
+	s.marks.found(server)
+	return false, nil
 }
 
 // Missed notes that the Redis named has forgotten something: the event log tells another
