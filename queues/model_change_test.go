@@ -127,6 +127,9 @@ func (m *model) moved(was, t *lifecycle.Transaction, d *drawn) {
 	if c.Hold > 0 {
 		m.due[queue] = m.queueOf(t.Queue).Hold
 	}
+	if m.queueOf(t.Queue).Till.IsZero() {
+		delete(m.due, "p:"+t.Queue)
+	}
 	if t.Phase == lifecycle.PhaseWaiting && !t.ExpiresAt.IsZero() {
 		m.due["d:"+t.UID] = t.ExpiresAt
 	}

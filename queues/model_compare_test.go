@@ -133,7 +133,7 @@ func (m *model) compareBeside(d *dump, r *explorer.Record) {
 	equal(m.T, "open attempts of "+uid, number(words["open"]), open)
 	equal(m.T, "facts of "+uid, number(words["facts"]), len(facts))
 	equal(m.T, uid+" is overtaken", words["overtaken"] != "", r.Overtaken)
-	if fees := strings.Split(words["fees"], ":"); len(fees) == 3 {
+	if fees := strings.Split(words["fees"], ":"); len(fees) == 3 && fees[1] != "0" {
 		equal(m.T, "day and fees of "+uid, fees[1:], []string{fmt.Sprint(r.Counted.Day), fmt.Sprint(r.Counted.Cost)})
 	} else {
 		equal(m.T, "fees of "+uid, r.Counted, explorer.Spent{})

@@ -429,8 +429,11 @@ func (m *model) taken(heir, dead string, most int) []string {
 		}
 	}
 	m.want.TakeOver(heir, dead, taken...)
-	if len(m.own[dead]) == 0 {
+	switch {
+	case len(m.own[dead]) == 0:
 		delete(m.procs, dead)
+	case len(taken) == 0: // all others who are dead are named before it
+		m.procs[dead] = m.now
 	}
 	return taken
 }

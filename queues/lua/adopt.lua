@@ -70,7 +70,8 @@ q.hold, q.holder, q.waiting, q.run, q.sender = '', '', q.waiting - 1, placed and
 left(q, uid, seq)
 waits(typ, -1)
 if ARGV[5] ~= '' then strings['b:' .. uid] = ARGV[5] end
-t.record, t.revision, t.phase, t.open, t.sender, t.due = ARGV[7], t.revision + 1, 'dispatching', ARGV[4], sender, ''
+carry(t, sender)
+t.record, t.revision, t.phase, t.open, t.due = ARGV[7], t.revision + 1, 'dispatching', ARGV[4], ''
 t.since = stamp
 claim(t, me)
 write(t)

@@ -86,7 +86,7 @@ local function streak(q, sender, limit)
   q.streak = (tonumber(q.streak) or 0) + 1
   if q.streak >= limit and (q.paused == '' or q.till ~= '') then
     local was = q.paused
-    q.paused, q.till = reason, ''
+    halt(q, reason, '')
     if was == '' then
       event('q', q.name, sender, '', '', '', 'PAUSED')
       heed(q)

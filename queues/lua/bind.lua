@@ -106,6 +106,7 @@ local function pair(q, typ, sender, group)
   waits(typ, -1)
   local s = about(sender)
   set(sender, 'queue', q.name)
+  carry(t, sender)
   if t.fresh then
     put('past:' .. q.name, seq, uid)
     if s.next ~= '' and begins .. expires .. dearest .. by == '' and known[sender] == s.next then
@@ -113,7 +114,7 @@ local function pair(q, typ, sender, group)
       t.record = ARGV[5] .. '"' .. sender .. '","nonce":' .. s.next .. ARGV[6]
     end
   end
-  t.revision, t.phase, t.since, t.sender, t.due = t.revision + 1, 'dispatching', stamp, sender, ''
+  t.revision, t.phase, t.since, t.due = t.revision + 1, 'dispatching', stamp, ''
   t.claim = incarnation .. ':' .. claims
   put('bound', seq, uid)
   put('own:' .. incarnation, now + grace, uid)

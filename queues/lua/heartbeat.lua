@@ -23,8 +23,9 @@ elseif known ~= run then
   if call('HGET', r, 'run') ~= run then
     call('DEL', r)
     call('HSET', r, 'run', run, 'since', now)
-    -- The counter may have forgotten tokens that are still held.
-    call('SET', P .. 'n:claim', math.max(now, tonumber(call('GET', P .. 'n:claim') or '0') + 1000000))
+    -- The counter may have forgotten tokens that are still held, and what a recovery before
+    -- had made of it. It goes by the clock, which is faster than tokens are given.
+    call('SET', P .. 'n:claim', math.max(10 * now, tonumber(call('GET', P .. 'n:claim') or '0') + 100))
   end
   if back == run then call('HSET', r, 'back:' .. me, 1) end
   local all = alone or now >= tonumber(call('HGET', r, 'since')) + ttl

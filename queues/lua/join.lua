@@ -61,7 +61,8 @@ q.waiting, q.run = q.waiting - 1, with(q.run, uid)
 note(q)
 waits(typ, -1)
 if t.fresh then put('past:' .. queue, seq, uid) end
-t.revision, t.phase, t.since, t.sender, t.due = t.revision + 1, 'dispatching', stamp, q.sender, ''
+carry(t, q.sender)
+t.revision, t.phase, t.since, t.due = t.revision + 1, 'dispatching', stamp, ''
 claim(t, me)
 put('bound', seq, uid)
 event('t', uid, q.sender, 'waiting', 'dispatching', '', '')

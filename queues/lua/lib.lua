@@ -286,6 +286,13 @@ local function hold(q, till)
   put('due', q.hold, 'q:' .. q.name)
 end
 
+-- halt keeps a queue from binding until a time, or for '' until a person resumes it; for no
+-- reason it has it bind again.
+local function halt(q, reason, till)
+  q.paused, q.till = reason, till
+  if till ~= '' then put('due', till, 'p:' .. q.name) else drop('due', 'p:' .. q.name) end
+end
+
 -- answered ends that it waits for a callback. It reports whether it waits for nothing else.
 local function answered(q, uid)
   if not awaits(q, uid) then return false end

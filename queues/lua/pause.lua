@@ -7,8 +7,7 @@
 local q = que(ARGV[1])
 if not q.there then return { 'gone' } end
 local paused = q.paused ~= ''
-q.paused, q.till = ARGV[2], ARGV[2] ~= '' and ARGV[3] or ''
-if q.till ~= '' then put('due', q.till, 'p:' .. q.name) else drop('due', 'p:' .. q.name) end
+halt(q, ARGV[2], ARGV[2] ~= '' and ARGV[3] or '')
 if paused and ARGV[2] == '' then
   q.streak = ''
   event('q', q.name, '', '', '', '', 'RESUMED')

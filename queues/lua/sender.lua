@@ -103,11 +103,18 @@ local function raise(account, least)
   if not next or next < tonumber(least) then set(account, 'next', least) end
 end
 
+-- carry gives a transaction to a sender. What was counted with that of before stays
+-- with it: the fees of no sender fall below nothing.
+local function carry(t, sender)
+  if t.sender ~= sender then t.fees = string.gsub(t.fees, ':.*', ':0:0') end
+  t.sender = sender
+end
+
 -- charge counts what the attempts of a transaction cost with the fees of the day,
--- by sender, by queue and, as '*', of all; what was counted today and is not spent after all is taken back. Where a
--- limit would be passed nothing is counted, and it answers which, and what the day
--- has cost so far. budgets are those that it is counted with besides: names, and the
--- most that each may come to, 0 for no limit.
+-- by sender, by queue and, as '*', of all; what was counted today with its sender and is not
+-- spent after all is taken back. Where a limit would be passed nothing is counted, and it
+-- answers which, and what the day has cost so far. budgets are those that it is counted
+-- with besides: names, and the most that each may come to, 0 for no limit.
 local function charge(t, sender, queue, cost, most, all, budgets)
   local today = math.floor(now / DAY)
   local was, day, before = string.match(t.fees, '^(%d+):(%d+):(%d+)$')

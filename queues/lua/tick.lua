@@ -45,12 +45,13 @@ for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'due', '-inf', now, 'LIMIT', 
   elseif kind == 'p' then
     local q = que(name)
     if q.till ~= '' and not later(q.till) then
-      q.paused, q.till, q.streak = '', '', ''
+      halt(q, '', '')
+      q.streak = ''
       event('q', name, '', '', '', '', 'RESUMED')
       heed(q)
       finish(q)
     elseif q.till ~= '' then
-      put('due', q.till, member)
+      halt(q, q.paused, q.till)
     end
   elseif kind == 's' and lift(name, function(_, ends) return ends > 0 and ends <= now end) then
     event('s', name, name, '', '', '', 'RESTED_OVER')

@@ -238,8 +238,17 @@ func (s *Store) hold(was, t *lifecycle.Transaction, c *Change) {
 	}
 }
 
+// carry gives a record, which is t now, to a sender. What was counted with that of before
+// stays with it: the fees of no sender fall below nothing.
+func (r *Record) carry(t *lifecycle.Transaction, sender string) {
+	if t.Sender != sender {
+		r.Counted = Spent{}
+	}
+	t.Sender = sender
+}
+
 // charge counts what the attempts of a record cost with the fees of the day; what was
-// counted today and is not spent after all is taken back. Where a limit would be passed
+// counted today with its sender and is not spent after all is taken back. Where a limit would be passed
 // nothing is counted.
 func (s *Store) charge(r *Record, t *lifecycle.Transaction, cost, limitSender, limit uint64,
 	budgets []Allowance) *lifecycle.Denied {

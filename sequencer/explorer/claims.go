@@ -45,8 +45,8 @@ func (s *Store) Bind(process string, types, groups []string, plans []Plan) *life
 	r := s.Record(s.Head(q.Name).UID)
 	t := r.Txn.Clone()
 	t.Revision++
-	t.Phase, t.Sender, t.Claim, t.ChangedAt, t.DueAt = lifecycle.PhaseDispatching, sender.Account, s.token(process),
-		s.Now, time.Time{}
+	r.carry(t, sender.Account)
+	t.Phase, t.Claim, t.ChangedAt, t.DueAt = lifecycle.PhaseDispatching, s.token(process), s.Now, time.Time{}
 	for _, p := range plans {
 		if p.Sender == sender.Account && sender.Known && sender.Next == p.Nonce && r.Txn.Revision == 0 &&
 			t.Terms == (lifecycle.Terms{}) && t.PostedBy == "" {
@@ -93,8 +93,8 @@ func (s *Store) Join(process, queue string, atOnce bool, types, groups []string)
 	r := s.Record(head.UID)
 	t := head.Clone()
 	t.Revision++
-	t.Phase, t.Sender, t.Claim, t.ChangedAt, t.DueAt = lifecycle.PhaseDispatching, last.Sender, s.token(process),
-		s.Now, time.Time{}
+	r.carry(t, last.Sender)
+	t.Phase, t.Claim, t.ChangedAt, t.DueAt = lifecycle.PhaseDispatching, s.token(process), s.Now, time.Time{}
 	r.Txn = t
 	s.writes++
 	q.Run = slices.Concat(q.Run, []string{t.UID})

@@ -330,7 +330,8 @@ func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, send
 	}
 	r := s.Record(before.UID)
 	t := after.Clone()
-	t.Revision, t.Phase, t.Sender, t.Claim = before.Revision+1, lifecycle.PhaseDispatching, sender, s.token(process)
+	r.carry(t, sender)
+	t.Revision, t.Phase, t.Claim = before.Revision+1, lifecycle.PhaseDispatching, s.token(process)
 	t.ChangedAt, t.DueAt = s.Now, time.Time{}
 	r.Txn = t
 	if bytes != nil {
