@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-workers batches simulate explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
+.PHONY: help build test test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
 .PHONY: client lint screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
@@ -8,6 +8,7 @@ FIRST ?= 1
 KILLS ?= 200
 WEBHOOKS ?= 100000
 STATES ?= 2000000
+MODEL ?= 3000
 
 # Hours and days of simulated time, large numbers in miniredis, and what one goroutine does
 # by itself: the race detector would make minutes of each, and has nothing to see there that
@@ -43,6 +44,9 @@ batches: build ## Post what Sawtooth's own SDK makes to the simulated ledgers
 
 simulate: ## Simulate the service against SEEDS seeds of faults, default 2000
 	cd sequencer/simulation && GOGC=400 go test -run '^TestSimulation$$' -timeout 24h -sim.seeds=$(SEEDS) -sim.first=$(FIRST)
+
+model: ## Hold the store against its model, over MODEL seeds of random operations
+	cd queues && go test -run '^TestModel$$/^miniredis$$' -timeout 24h -model.seeds=$(MODEL)
 
 explore: ## Explore larger worlds of the decisions, up to STATES states of each
 	go test ./sequencer/explorer -run '^TestWorlds$$' -timeout 24h -v -wide -batch 2000 -bound $(STATES)

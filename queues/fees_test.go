@@ -70,6 +70,26 @@ func testFees(f *fixture) {
 	equal(f.T, "removed", f.fees(), map[string]uint64{"S1": 100, "S2": 0})
 }
 
+// testFeesOfWhom: what was counted with a sender is taken back from no other, which would
+// have spent less than nothing.
+func testFeesOfWhom(f *fixture) {
+	f.register("S1")
+	f.post("q", "a")
+	f.bound("a S1")
+	f.ok(f.planFor("a", 100, queues.FeeLimits{}))
+	f.to("a", lifecycle.PhaseWaiting, fated(1, lifecycle.FailedIn))
+	f.ok(f.pool.Drain(f.ctx, "S1"))
+	f.register("S2")
+	f.bound("a S2")
+	f.ok(f.planFor("a", 10, queues.FeeLimits{}))
+	equal(f.T, "of both", f.fees(), map[string]uint64{"S1": 100, "S2": 10})
+	// The block with the first is none any more, and it is over.
+	f.to("a", lifecycle.PhaseWatching, fated(1, lifecycle.Expired))
+	equal(f.T, "of the first sender", f.fees()["S1"], 100)
+	f.to("a", lifecycle.PhaseDone, final, fated(2, lifecycle.Included))
+	equal(f.T, "of the second", f.fees()["S2"], 0)
+}
+
 // testFeeLimits wants an attempt refused that would pass a limit, and nothing
 // stored of it.
 func testFeeLimits(f *fixture) {

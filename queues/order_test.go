@@ -391,6 +391,9 @@ func testStreakOfWhom(f *fixture) {
 	if q := f.queue("x"); !q.PausedUntil.IsZero() || q.Paused != "3 transactions in a row ended UNRESOLVED" {
 		f.Errorf("paused until %v: %s", q.PausedUntil, q.Paused)
 	}
+	if _, planned := f.dump().sets["due"]["p:x"]; planned {
+		f.Error("it is looked at when it would have ended")
+	}
 	f.ok(f.store.Resume(f.ctx, "x"))
 	// Who resumes a queue has it begin anew.
 	f.ok(f.store.Resume(f.ctx, "votes"))

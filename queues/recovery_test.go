@@ -20,6 +20,7 @@ func TestRecovery(t *testing.T) {
 		"NothingBeforeSettled":  testNothingBeforeSettled,
 		"RestartForgetsNothing": testRestartForgetsNothing,
 		"OneTurnAtATime":        testOneTurnAtATime,
+		"TokensAnew":            testTokensAnew,
 		"MissedByWhoSawIt":      testMissedByWhoSawIt,
 		"MissedBehindLater":     testMissedBehindLater,
 		"FreshTokens":           testFreshTokens,
@@ -188,6 +189,25 @@ func testRestartForgetsNothing(f *fixture) {
 	f.settle(me)
 	equal(f.T, "the transaction", f.get("a"), was)
 	equal(f.T, "the epoch", f.epoch(), before)
+}
+
+// testTokensAnew: what a failover forgets of the counter is given no second time, also where
+// the recovery before is forgotten with it.
+func testTokensAnew(f *fixture) {
+	f.register("S")
+	f.post("q", "a")
+	f.failOver(f.snapshot())
+	f.settle(me)
+	was, given := f.snapshot(), map[string]bool{}
+	for range 2 {
+		f.failOver(was)
+		f.settle(me)
+		claim := f.bound("a S")[0].Transaction.Claim
+		if given[claim] {
+			f.Errorf("%s is given twice", claim)
+		}
+		given[claim] = true
+	}
 }
 
 func testOneTurnAtATime(f *fixture) {

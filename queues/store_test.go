@@ -124,6 +124,7 @@ func TestStore(t *testing.T) {
 		"Queues":              testQueues,
 		"ErrorsByName":        testErrorsByName,
 		"Fees":                testFees,
+		"FeesOfWhom":          testFeesOfWhom,
 		"FeeLimits":           testFeeLimits,
 		"Budgets":             testBudgets,
 		"Market":              testMarket,
