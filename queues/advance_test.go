@@ -497,6 +497,9 @@ func testBindDamaged(f *fixture) {
 		due := f.tick().Due
 		slices.Sort(due)
 		equal(f.T, "due", strings.Join(due, " "), "a c")
+		if text == "damaged" { // not even the script can read it
+			equal(f.T, "told of once", f.tick().Due, []string{"c"})
+		}
 		ts, err := f.store.Claimed(f.ctx, me, due)
 		f.ok(err)
 		equal(f.T, "due again", f.tick().Due, []string{"c"})
