@@ -34,6 +34,25 @@ func faulty(name string, f func(s *sim, i uint64) devnet.Faults) trouble {
 	}}
 }
 
+// where has a trouble come only where it may.
+func (t trouble) where(may func(*sim) bool) trouble {
+	begin := t.begin
+	t.begin = func(s *sim, i uint64, d time.Duration) (string, func()) {
+		if !may(s) {
+			return "", nil
+		}
+		return begin(s, i, d)
+	}
+	return t
+}
+
+// belongs reports whether it is known of which network the namespace is: whoever gives it its
+// first nodes gives it the right ones, or has to begin with another namespace.
+func (s *sim) belongs() bool {
+	known, err := s.Redis.Client.Keys(s.Ctx, "*is:network").Result()
+	return err == nil && len(known) == 1
+}
+
 // troubles are all of them.
 func troubles() []trouble {
 	return []trouble{
@@ -65,7 +84,8 @@ func troubles() []trouble {
 		faulty("refuses", func(s *sim, i uint64) devnet.Faults {
 			return devnet.Faults{Refuse: refusals[s.pick(len(refusals), "refusal", i)]}
 		}),
-		faulty("is of another network", func(*sim, uint64) devnet.Faults { return devnet.Faults{NetworkID: "mainnet"} }),
+		faulty("is of another network", func(*sim, uint64) devnet.Faults { return devnet.Faults{NetworkID: "mainnet"} }).
+			where((*sim).belongs),
 		{"node: all refuse", 1,
 			func(s *sim, i uint64, d time.Duration) (string, func()) { return s.refuse(i), s.nobodyRefuses }},
 		{"node: isolated, with a fork of its own", 1, (*sim).isolate},
