@@ -57,6 +57,10 @@ func init() {
 var brokeOnce = []uint64{60000112, 61002917, 62002374, 62007584, 62009497, 67002841, 68003397, 69001615, 70002351,
 	73011239, 73013686, 75003110, 98632056, 400000176, 500012275}
 
+// longest is how long a world takes at most, which takes a second: where something is done
+// again and again with no pause, its time stands still. What does so is told then.
+const longest = 3 * time.Minute
+
 // simulateAll runs the seeds that the flags name, as many at a time as there are
 // processors.
 func simulateAll(t *testing.T, sum *tally) {
@@ -79,6 +83,11 @@ func simulateAll(t *testing.T, sum *tally) {
 				if *simStop && sum.stopped() {
 					return
 				}
+				stuck := time.AfterFunc(longest, func() {
+					debug.SetTraceback("all")
+					panic(fmt.Sprintf("time has stood still in the world of seed %d for most of %v", seed, longest))
+				})
+				defer stuck.Stop()
 				var s *sim
 				synctest.Test(t, func(t *testing.T) { s = simulate(t, seed, false, sum) })
 				broken := s.check.problems
