@@ -47,12 +47,16 @@ func (s *sim) heal() {
 	s.reviveStaff()
 	posted := make(chan struct{})
 	go func() { s.clients.Wait(); close(posted) }()
-	for waiting := true; waiting; {
+	for end, waiting := time.Now().Add(s.healing()), true; waiting; {
 		select {
 		case <-posted:
 			waiting = false
 		case <-time.After(stride):
 			s.standAll() // a client may wait for one that was on its way out
+			if time.Now().After(end) {
+				s.check.fail("%v after all faults were over not all is posted", s.healing())
+				return
+			}
 		}
 	}
 	for end := time.Now().Add(s.healing()); time.Now().Before(end); harness.Until(s.Ctx, 2*time.Minute) {
