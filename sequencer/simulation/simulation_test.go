@@ -57,8 +57,8 @@ func init() {
 var brokeOnce = []uint64{60000112, 61002917, 62002374, 62007584, 62009497, 67002841, 68003397, 69001615, 70002351,
 	73011239, 73013686, 75003110, 98632056, 400000176, 500012275}
 
-// longest is how long a world takes at most, which takes a second: where something is done
-// again and again with no pause, its time stands still. What does so is told then.
+// longest is how long a world may take, which takes a second: it has no end, or its time
+// stands still, where something is done again and again with no pause. All stacks tell which.
 const longest = 3 * time.Minute
 
 // simulateAll runs the seeds that the flags name, as many at a time as there are
@@ -85,7 +85,7 @@ func simulateAll(t *testing.T, sum *tally) {
 				}
 				stuck := time.AfterFunc(longest, func() {
 					debug.SetTraceback("all")
-					panic(fmt.Sprintf("time has stood still in the world of seed %d for most of %v", seed, longest))
+					panic(fmt.Sprintf("the world of seed %d has not ended after %v", seed, longest))
 				})
 				defer stuck.Stop()
 				var s *sim
