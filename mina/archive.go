@@ -71,7 +71,11 @@ func (a *Archive) Blocks(ctx context.Context, from, to uint32) ([]Block, error) 
 		}
 		blocks[i].Header = Header{StateHash: b.StateHash, PreviousStateHash: b.ParentHash, Height: uint32(b.Height)}
 		for _, z := range b.Transactions.Zkapps {
-			c := Command{Hash: z.Hash, Payer: z.FeePayer, Fee: uint64(z.Fee), Memo: z.Memo, Failed: z.Status != "applied"}
+			if z.Status != "applied" && z.Status != "failed" { // a guess could have it made twice
+				return nil, fmt.Errorf("asking the archive: %w", a.node.silent(
+					fmt.Sprintf("a command's status is %.32q, which is neither applied nor failed", z.Status)))
+			}
+			c := Command{Hash: z.Hash, Payer: z.FeePayer, Fee: uint64(z.Fee), Memo: z.Memo, Failed: z.Status == "failed"}
 			if z.Failure != nil && c.Failed {
 				c.Failures = []Failure{{Reasons: []string{*z.Failure}}}
 			}

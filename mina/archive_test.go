@@ -3,9 +3,11 @@ package mina_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -128,6 +130,35 @@ func TestArchiveBlocks(t *testing.T) {
 	if _, err := s.archive.Blocks(t.Context(), 1, 20_000); err == nil || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("too many: %v", err)
 	}
+}
+
+// TestArchiveStatus: what an archive says of a command is believed only where it is a word
+// that is known; to guess a failure would have made anew what is on the chain.
+func TestArchiveStatus(t *testing.T) {
+	t.Parallel()
+	for status, failed := range map[string]bool{"applied": false, "failed": true} {
+		blocks, err := saying(t, status).Blocks(t.Context(), 7, 7)
+		if err != nil || len(blocks) != 1 || len(blocks[0].Commands) != 1 || blocks[0].Commands[0].Failed != failed {
+			t.Errorf("%s: %+v, %v", status, blocks, err)
+		}
+	}
+	for _, status := range []string{"", "Applied", "pending"} {
+		_, err := saying(t, status).Blocks(t.Context(), 7, 7)
+		if e, ok := errors.AsType[*mina.Error](err); !ok || e.Class != mina.Transport || !strings.Contains(e.Message, strconv.Quote(status)) {
+			t.Errorf("%q: %v", status, err)
+		}
+	}
+}
+
+// saying is an archive of one block, whose one command has that status.
+func saying(t *testing.T, status string) *mina.Archive {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"data":{"blocks":[{"blockHeight":7,"stateHash":"3NK7","parentHash":"3NK6","transactions":{
+			"zkappCommands":[{"hash":"5J","feePayer":"B62","fee":"1","memo":"","status":%q,"failureReason":null}]}}]}}`, status)
+	}))
+	t.Cleanup(server.Close)
+	return mina.NewArchive(server.URL, mina.NodeOptions{})
 }
 
 // TestPastGap: what happened while nodes told which blocks there are and not what is in them,
