@@ -91,6 +91,9 @@ type Options struct {
 	Width int
 	// Origins are those of other sites whose pages may use the API, by a key.
 	Origins []string
+	// Loopback: only this machine reaches the API. Where nobody needs a key, that is what
+	// guards it, and who asks has to name this machine: localhost, or a loopback address.
+	Loopback bool
 	// BodyLimit is the most bytes of one transaction, default 1 MiB;
 	// BatchLimit of one batch, default 32 MiB; BatchItems the most
 	// transactions of one batch, default 10,000.
@@ -182,7 +185,7 @@ func New(o Options) http.Handler {
 		a.pace = queues.NewSpender(o.Store, o.Rate)
 	}
 	router := chi.NewRouter()
-	router.Use(a.identified, a.watch, secure, shared(o.Origins), sameSite(o.Origins), middleware.GetHead)
+	router.Use(a.identified, a.watch, secure, a.addressed, shared(o.Origins), sameSite(o.Origins), middleware.GetHead)
 	router.NotFound(a.handle(func(http.ResponseWriter, *http.Request) error {
 		return &problem{
 			Status: http.StatusNotFound, Code: codeNotFound, Title: "There is no such route",

@@ -172,12 +172,25 @@ func (f *form) time(name string) time.Time {
 	if !ok {
 		return time.Time{}
 	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil || t.Year() < 1970 || t.Year() > 9999 {
-		f.wrong(name, "must be a time such as 2006-01-02T15:04:05Z")
-		return time.Time{}
+	t, ok := parseTime(text)
+	if !ok {
+		f.wrong(name, timeWanted)
 	}
 	return t
+}
+
+// timeWanted is what parseTime takes.
+const timeWanted = "must be a time such as 2006-01-02T15:04:05Z, after 1970 began and before 10000 does"
+
+// parseTime reads a time, in UTC. It knows none that would be zero milliseconds or fewer, which
+// the store takes for none, or whose year JSON cannot hold.
+func parseTime(text string) (time.Time, bool) {
+	t, err := time.Parse(time.RFC3339, text)
+	t = t.UTC()
+	if err != nil || t.UnixMilli() <= 0 || t.Year() > 9999 {
+		return time.Time{}, false
+	}
+	return t, true
 }
 
 // object reads a small request of the fields named. A body is optional if it

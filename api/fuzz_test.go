@@ -11,6 +11,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+
 	"mina-sequencer/queues"
 )
 
@@ -44,6 +46,32 @@ func FuzzKey(f *testing.F) {
 		}
 		if uid := s.ask("POST", "/transactions", string(body)); (uid.Code == 200) != (header.Code == 202) {
 			t.Errorf("key %q: %d as a header, then %d as a uid", key, header.Code, uid.Code)
+		}
+	})
+}
+
+// FuzzTerms: whatever is accepted can be read again, as it was answered.
+func FuzzTerms(f *testing.F) {
+	for _, terms := range [][3]string{
+		{`"2030-01-01T00:00:00Z"`, `"2031-01-01T00:00:00.123456789+14:00"`, `"18446744073709551615"`},
+		{`"1970-01-01T00:00:00+01:00"`, `null`, `null`},
+		{`null`, `"1970-01-01T00:00:00Z"`, `"1"`},
+		{`null`, `"1970-01-01T00:00:00.0009Z"`, `"1"`},
+		{`"1970-01-01T00:00:00.001Z"`, `"9999-12-31T23:59:59-05:00"`, `null`},
+		{`"0000-01-01T00:00:00Z"`, `"9999-12-31T23:59:59.999999999Z"`, `"0"`},
+	} {
+		f.Add(terms[0], terms[1], terms[2])
+	}
+	s := setup(f, func(o *Options) { o.Log = nil })
+	f.Fuzz(func(t *testing.T, begins, expires, maxFee string) {
+		s.redis.FlushAll()
+		s := s.in(t)
+		r := s.ask("POST", "/transactions", `{"queue":"q","type":"ANY","data":{},"uid":"u","notBefore":`+begins+`,"expiresAt":`+expires+`,"maxFee":`+maxFee+`}`)
+		if r.Code != 202 {
+			return
+		}
+		if diff := cmp.Diff(r.read(), s.ask("GET", "/transactions/u", "").want(200).read()); diff != "" {
+			t.Error(diff)
 		}
 	})
 }

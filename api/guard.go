@@ -2,7 +2,10 @@ package api
 
 import (
 	"maps"
+	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/rs/cors"
@@ -25,6 +28,31 @@ func secure(next http.Handler) http.Handler {
 		maps.Copy(w.Header(), guarded)
 		next.ServeHTTP(w, r)
 	})
+}
+
+// addressed keeps out pages of other sites that have a browser take their own name for this
+// machine's (DNS rebinding): to the browser they are of this service then.
+func (a *api) addressed(next http.Handler) http.Handler {
+	if !a.Loopback {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if name := (&url.URL{Host: r.Host}).Hostname(); name != "" && !Loopback(name) && a.Keys.open() { // a browser tells one
+			(&problem{
+				Status: http.StatusForbidden, Code: codeForbidden, Title: "The request is to a name that is not this machine's",
+				Detail: "Nobody needs a key here, so that only what asks localhost or a loopback address is answered. " +
+					"Ask one of these, or configure SEQUENCER_API_KEYS, or SEQUENCER_INSECURE=true if something else guards it.",
+			}).write(w)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Loopback reports whether only this machine can reach host. An empty host is every interface.
+func Loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
 // shared lets pages of some other sites use the API, with a key and never with

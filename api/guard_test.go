@@ -82,6 +82,36 @@ func TestOtherSites(t *testing.T) {
 	guarded.ask("POST", "/transactions", post, "Cookie", cookie, "Origin", evil).wantProblem(403, "FORBIDDEN")
 }
 
+// TestRebound: where nobody needs a key and only this machine reaches the service, a page whose
+// site's name a browser takes for this machine's reads and changes nothing.
+func TestRebound(t *testing.T) {
+	t.Parallel()
+	ring := NewKeyring(nil)
+	guarded := setup(t, func(o *Options) { o.Keys, o.Loopback = ring, true })
+	insecure := setup(t)
+	asked := func(s *service, method, path, host string, header ...string) reply {
+		r := httptest.NewRequest(method, path, nil)
+		r.Host = host
+		for pair := range slices.Chunk(header, 2) {
+			r.Header.Add(pair[0], pair[1])
+		}
+		return s.serve(r)
+	}
+	for _, host := range []string{"localhost", "localhost:8080", "LOCALHOST", "127.0.0.1:8080", "127.1.2.3", "[::1]", "[::1]:8080", ""} {
+		asked(guarded, "GET", base+"/queues", host).want(200)
+	}
+	evil := []string{"Origin", "http://evil.example:8080"}
+	for _, host := range []string{"evil.example", "evil.example:8080", "10.0.0.1:8080", "[fe80::1]:8080", "localhost.evil.example", "127.0.0.1.evil.example:80"} {
+		asked(guarded, "GET", base+"/queues", host).wantProblem(403, "FORBIDDEN")
+		asked(guarded, "POST", base+"/queues/q/pause", host, evil...).wantProblem(403, "FORBIDDEN")
+		asked(guarded, "GET", "/", host).wantProblem(403, "FORBIDDEN")
+		asked(insecure, "GET", base+"/queues", host).want(200)
+	}
+	ring.Replace([]Key{{"a", Admin, "admin", nil}}) // keys guard it from then on
+	asked(guarded, "GET", base+"/queues", "evil.example").wantProblem(401, "UNAUTHORIZED")
+	asked(guarded, "GET", base+"/queues", "evil.example", "Authorization", "Bearer admin").want(200)
+}
+
 // TestCookiesOfOtherSites: a page of a site that is configured acts with a key. The cookie that
 // its browser sends, for it may be of the same site, is of no use to it.
 func TestCookiesOfOtherSites(t *testing.T) {

@@ -301,9 +301,9 @@ func timeOf(q url.Values, name string) (time.Time, error) {
 	if q.Get(name) == "" {
 		return time.Time{}, nil
 	}
-	t, err := time.Parse(time.RFC3339, q.Get(name))
-	if err != nil || t.Year() < 1970 {
-		return time.Time{}, badRequest("%s must be a time such as 2006-01-02T15:04:05Z.", name)
+	t, ok := parseTime(q.Get(name))
+	if !ok {
+		return time.Time{}, badRequest("%s %s.", name, timeWanted)
 	}
 	return t, nil
 }

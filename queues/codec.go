@@ -11,12 +11,13 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 )
 
-// millis and fromMillis translate times as they are kept in Redis; 0 is none.
+// millis and fromMillis translate times as they are kept in Redis; 0 is none. What is before
+// all times that Redis can hold is the first of them, which is as long past.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
-	return t.UnixMilli()
+	return max(t.UnixMilli(), 1)
 }
 
 func fromMillis(ms int64) time.Time {

@@ -46,6 +46,30 @@ func fill(v reflect.Value, n *int64) {
 	}
 }
 
+// TestTimesOfRecords: no time that a transaction may have makes a record that cannot be read, or
+// stands for none: what is before all times of Redis is the first of them.
+func TestTimesOfRecords(t *testing.T) {
+	t.Parallel()
+	first := time.UnixMilli(1).UTC()
+	for _, test := range []struct{ given, want time.Time }{
+		{time.Time{}, time.Time{}},
+		{time.Unix(0, 0), first},
+		{time.UnixMicro(900), first},
+		{time.Unix(-3600, 0), first},
+		{time.Time{}.Add(1), first},
+		{time.UnixMilli(1), first},
+		{time.UnixMilli(2), time.UnixMilli(2).UTC()},
+		{time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)},
+	} {
+		terms := lifecycle.Terms{NotBefore: test.given, ExpiresAt: test.given, MaxFee: 1}
+		got, err := stored{posted: "7 1 T q" + postedWith(&terms, "", "", "") + "\n{}"}.decode("u")
+		want := lifecycle.Terms{NotBefore: test.want, ExpiresAt: test.want, MaxFee: 1}
+		if err != nil || got.Terms != want {
+			t.Errorf("%s: %+v, %v", test.given, got, err)
+		}
+	}
+}
+
 // TestBoundedErrors: what a worker or a node says is stored whole up to 4096 bytes, and of more
 // as many, with a mark.
 func TestBoundedErrors(t *testing.T) {

@@ -35,9 +35,10 @@ type Result struct {
 }
 
 // PostBatch posts any number of items, in order, and yields what came of each, in
-// order. Each stands alone. Where the service fails on the way, what has no answer
-// yet is posted again; that repeats nothing, for each item has its uid. A last
-// error, with a zero Result, says that the rest has no answer.
+// order. Each stands alone. Where the service fails on the way, or says that it cannot take
+// an item now, what has no answer yet is posted again; that repeats nothing, for each item
+// has its uid. A last error, with a zero Result, says that the rest has no answer: nothing
+// behind an item that may be taken later is posted before it.
 func (c *Client) PostBatch(ctx context.Context, items []Item) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		items = slices.Clone(items)
@@ -46,8 +47,8 @@ func (c *Client) PostBatch(ctx context.Context, items []Item) iter.Seq2[Result, 
 		}
 		b := &batch{c: c, items: items, yield: yield}
 		for tried := 0; b.next < len(items); {
-			before, last := b.next, tried >= c.Retries
-			err := b.post(ctx, last)
+			before := b.next
+			err := b.post(ctx)
 			if b.ended {
 				return
 			}
@@ -57,7 +58,7 @@ func (c *Client) PostBatch(ctx context.Context, items []Item) iter.Seq2[Result, 
 			if err == nil {
 				continue
 			}
-			if ctx.Err() != nil || last || !passing(err, false) && !limited(err) || !c.rest(ctx, err, tried) {
+			if ctx.Err() != nil || tried >= c.Retries || !passing(err, false) && !limited(err) || !c.rest(ctx, err, tried) {
 				yield(Result{}, err)
 				return
 			}
@@ -81,9 +82,9 @@ type batch struct {
 	ended bool // yield wants no more
 }
 
-// post makes one request of the items from next on. It stops at an item that can
-// be posted again in a moment, unless this is the last try.
-func (b *batch) post(ctx context.Context, last bool) error {
+// post makes one request of the items from next on. It stops at an item that may be taken
+// later: behind it no other of its queue may be posted.
+func (b *batch) post(ctx context.Context) error {
 	var body []byte
 	end := b.next
 	for ; end < len(b.items) && end-b.next < batchItems && len(body) < batchBytes; end++ {
@@ -119,10 +120,13 @@ func (b *batch) post(ctx context.Context, last bool) error {
 		if err != nil {
 			return err
 		}
-		if r.Err != nil && r.Err.Temporary() && !last {
+		if r.Err != nil && r.Err.Temporary() {
 			return r.Err
 		}
 		r.Index, r.UID = b.next, b.items[b.next].UID
+		if r.Transaction != nil {
+			r.UID = r.Transaction.UID // that of who posted it first, where that was not by uid
+		}
 		b.next++
 		if !b.yield(r, nil) {
 			b.ended = true

@@ -330,6 +330,7 @@ func TestBatchRepeats(t *testing.T) {
 		items[i] = client.Item{Queue: "q", Type: "T", Data: json.RawMessage("{}"), UID: fmt.Sprint("u", i)}
 	}
 	good := func(i int) string { return fmt.Sprintf(`{"index":%d,"status":202,"transaction":{}}`+"\n", i) }
+	const full = `{"index":%d,"status":429,"problem":{"code":"TOO_MANY_WAITING","title":"x"}}` + "\n"
 	const away = `{"index":%d,"status":503,"problem":{"code":"STORE_UNAVAILABLE","title":"x"}}` + "\n"
 	for _, test := range []struct {
 		name    string
@@ -343,7 +344,8 @@ func TestBatchRepeats(t *testing.T) {
 		{"the store goes away", []string{good(0) + fmt.Sprintf(away, 1) + fmt.Sprintf(away, 2), good(0) + good(1) + good(2) + good(3) + good(4)}, "u0 u1", "012345", false},
 		{"a refusal stands", []string{good(0) + `{"index":1,"status":422,"problem":{"code":"INVALID_DATA"}}` + "\n" + good(2) + good(3) + good(4) + good(5)}, "u0", "0-2345", false},
 		{"it stays away", []string{good(0), "", "", ""}, "u0 u1 u1", "0", true},
-		{"the store stays away", []string{"", "", fmt.Sprintf(away, 0) + fmt.Sprintf(away, 1) + fmt.Sprintf(away, 2) + fmt.Sprintf(away, 3) + fmt.Sprintf(away, 4) + fmt.Sprintf(away, 5)}, "u0 u0 u0", "------", false},
+		{"the store stays away", []string{"", "", fmt.Sprintf(away, 0) + fmt.Sprintf(away, 1) + fmt.Sprintf(away, 2) + fmt.Sprintf(away, 3) + fmt.Sprintf(away, 4) + fmt.Sprintf(away, 5)}, "u0 u0 u0", "", true},
+		{"a queue stays full", []string{good(0) + fmt.Sprintf(full, 1), fmt.Sprintf(full, 0) + good(1), fmt.Sprintf(full, 0) + good(1)}, "u0 u1 u1", "0", true},
 		{"another one's answer", []string{good(3)}, "u0", "", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {

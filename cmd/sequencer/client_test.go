@@ -169,6 +169,11 @@ nothing was spent in the last seven days
 			outcome{Stdout: show, Asked: []string{`POST /transactions {"queue":"q","type":"T","uid":"u1","data":[1]}`, "GET /transactions/u1?wait=0s", "GET /transactions/u1?wait=30s", "GET /transactions/u1?wait=30s"}},
 		},
 		{
+			"post and wait for what is there", "post --queue q --type T --uid mine --wait 1h --data -", `[1]`,
+			map[string][]fakeAnswer{"POST /transactions": {{200, txn("WAITING")}}, "GET /transactions/u1": {{200, txn("DONE")}}},
+			outcome{Stdout: show, Asked: []string{`POST /transactions {"queue":"q","type":"T","uid":"mine","data":[1]}`, "GET /transactions/u1?wait=0s"}},
+		},
+		{
 			"post refused", "post --queue q --type T --uid u1 --data {}", "",
 			map[string][]fakeAnswer{"POST /transactions": {{422, `{"type":"about:blank","title":"Invalid data","detail":"the data is not what T wants","status":422,"code":"INVALID_DATA","errors":[{"field":"data.vote","message":"must be 1, -1 or 0"},{"field":"data.index","message":"is\u001b[2J missing"}]}`}}},
 			outcome{Code: 5, Stderr: "sequencer: the data is not what T wants (INVALID_DATA HTTP 422)\n  data.vote: must be 1, -1 or 0\n  data.index: is?[2J missing\n", Asked: []string{`POST /transactions {"queue":"q","type":"T","uid":"u1","data":{}}`}},

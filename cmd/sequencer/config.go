@@ -39,7 +39,7 @@ type config struct {
 
 type httpConfig struct {
 	Addr            string        `env:"SEQUENCER_ADDR,default=127.0.0.1:8080" wants:"host:port" means:"Listen address. One that is not loopback needs SEQUENCER_API_KEYS or SEQUENCER_INSECURE"`
-	Insecure        bool          `env:"SEQUENCER_INSECURE,default=false" wants:"true or false" means:"Serve a non-loopback address although nobody needs a key"`
+	Insecure        bool          `env:"SEQUENCER_INSECURE,default=false" wants:"true or false" means:"Where nobody needs a key: serve a non-loopback address too, and answer whatever name the service is asked by"`
 	APIKeys         apiKeys       `env:"SEQUENCER_API_KEYS" secret:"true" wants:"name:scope:key,… with scope submit, read or admin, and @prefix|prefix behind submit or read for some queues" means:"Who may do what: read sees everything, submit also posts and cancels, admin does all"`
 	APIKeysFile     string        `env:"SEQUENCER_API_KEYS_FILE" wants:"a file of at most 1MiB with the value of SEQUENCER_API_KEYS, which is not set itself" means:"The same from a file, one key a line or as above; it is read again when it changes"`
 	RateLimit       int           `env:"SEQUENCER_RATE_LIMIT,default=0" min:"0" max:"1000000" wants:"a number from 0 (no limit) to 1000000" means:"Requests per second that the keys of one name may make, at all processes together, after a pause up to ten seconds' worth at once; each transaction of a batch is one"`

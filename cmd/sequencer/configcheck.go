@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mina-sequencer/api"
 	"mina-sequencer/sequencer/webhooks"
 )
 
@@ -21,7 +22,7 @@ func (c config) check(need needs, bad func(reason, name string, against ...strin
 	host, port, err := net.SplitHostPort(c.HTTP.Addr)
 	if _, convErr := strconv.ParseUint(port, 10, 16); err != nil || convErr != nil {
 		bad("is not host:port", "SEQUENCER_ADDR")
-	} else if !isLoopback(host) && len(c.HTTP.APIKeys) == 0 && !c.HTTP.Insecure {
+	} else if !api.Loopback(host) && len(c.HTTP.APIKeys) == 0 && !c.HTTP.Insecure {
 		bad("is not loopback and anybody could use it: set SEQUENCER_API_KEYS, or SEQUENCER_INSECURE=true if something else guards it", "SEQUENCER_ADDR", "SEQUENCER_API_KEYS", "SEQUENCER_INSECURE")
 	}
 	switch {
@@ -134,13 +135,6 @@ func (c config) check(need needs, bad func(reason, name string, against ...strin
 		bad("is out of range: a fee that does not rise is never taken instead of the one before", "SEQUENCER_FEE_BUMP")
 	}
 	return warnings
-}
-
-// isLoopback reports whether only this machine can reach host. An empty host
-// is every interface.
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
 // quorum is how many nodes must agree: what is configured, else a majority.

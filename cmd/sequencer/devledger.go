@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mina-sequencer/api"
 	"mina-sequencer/ledger/devledger"
 )
 
@@ -60,7 +61,7 @@ func (f devledgerFlags) check() error {
 		if err != nil {
 			return usagef("%s wants host:port with a port of at most 65535", one[0])
 		}
-		if !isLoopback(host) && !f.insecure {
+		if !api.Loopback(host) && !f.insecure {
 			return usagef("%s is not loopback: whoever reaches it controls the ledger; --insecure allows it", one[0])
 		}
 	}

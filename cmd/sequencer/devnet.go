@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mina-sequencer/api"
 	"mina-sequencer/mina/devnet"
 )
 
@@ -71,7 +72,7 @@ func runDevnet(ctx context.Context, a *app, f devnetFlags) error {
 	if err != nil {
 		return usagef("--addr wants host:port with a port of at most 65535")
 	}
-	if !isLoopback(host) && !f.insecure {
+	if !api.Loopback(host) && !f.insecure {
 		return usagef("--addr is not loopback: whoever reaches it controls the network; --insecure allows it")
 	}
 	if f.fill <= 0 {

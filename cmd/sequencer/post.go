@@ -122,7 +122,7 @@ func postOne(ctx context.Context, s *session, item client.Item, source string, w
 		return err
 	}
 	if wait > 0 {
-		return s.waitFinal(ctx, item.UID, wait)
+		return s.waitFinal(ctx, posted.UID, wait) // of a batch that was posted before: that one's
 	}
 	if s.asJSON {
 		return s.raw(posted.Raw)

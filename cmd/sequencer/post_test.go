@@ -25,6 +25,7 @@ type counter struct {
 	accepted map[string]int // how often, by uid
 	order    []string
 	fail     func(request, item int) bool // breaks the connection there
+	away     func(request, item int) bool // the store cannot take it
 	requests int
 }
 
@@ -43,6 +44,10 @@ func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Data json.RawMessage
 		}
 		_ = json.Unmarshal(lines.Bytes(), &item)
+		if c.away != nil && c.away(c.requests, i) {
+			fmt.Fprintf(w, `{"index":%d,"status":503,"problem":{"code":"STORE_UNAVAILABLE","title":"x"}}`+"\n", i)
+			continue
+		}
 		status := http.StatusOK
 		if c.accepted[item.UID]++; c.accepted[item.UID] == 1 {
 			status = http.StatusAccepted
@@ -113,6 +118,31 @@ func TestPostResumes(t *testing.T) {
 	}
 	if got = c.post(t, nil, file, "--run", "2"); got.Stdout != fmt.Sprintf("%d accepted  0 already there  0 refused\n", n+2) {
 		t.Errorf("another run: %+v", got)
+	}
+}
+
+// TestPostStopsAtAnOutage: where the store cannot take what a line holds for longer than it is
+// tried, nothing behind it is posted, also if the store is back by then.
+func TestPostStopsAtAnOutage(t *testing.T) {
+	t.Parallel()
+	var lines []string
+	for i := range 2500 {
+		lines = append(lines, lineFor(i))
+	}
+	c := &counter{accepted: map[string]int{}}
+	c.away = func(request, item int) bool { return request == 1 && item > 100 || 1 < request && request < 5 }
+	text := strings.Join(lines, "\n")
+	got := c.post(t, strings.NewReader(text), "-")
+	if got.Code != exitUnavailable || !strings.Contains(got.Stderr, "the same command again repeats nothing") || len(c.order) != 101 {
+		t.Fatalf("%d taken: %+v", len(c.order), got)
+	}
+	if got = c.post(t, strings.NewReader(text), "-"); got.Code != exitOK || len(c.order) != len(lines) {
+		t.Fatalf("%d taken: %+v", len(c.order), got)
+	}
+	for i, data := range c.order {
+		if data != fmt.Sprintf(`{"n":%d}`, i) {
+			t.Fatalf("%s is at place %d", data, i)
+		}
 	}
 }
 

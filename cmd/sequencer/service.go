@@ -112,7 +112,7 @@ func newService(cfg config, client redis.UniversalClient, followed *traces.Trace
 	s.handler = api.New(api.Options{
 		Store: store, Senders: s.senders, Types: types, Control: s.sequencer, Webhooks: s.webhooks,
 		ValidKey: validKey, Ready: s.ready, Keys: s.keys, Meter: figures.API(), Tracer: followed.API(), Metrics: figures.Handler(),
-		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins,
+		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins, Loopback: !cfg.HTTP.Insecure,
 		Recovering: s.sequencer.Recovering, Chain: s.chainShown, Ledgers: s.ledgersShown, Fees: s.sequencer.Fees, Explorer: string(cfg.HTTP.Explorer),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
 		Budgets: cfg.Fee.LimitKey > 0, Width: cfg.Types.Width,

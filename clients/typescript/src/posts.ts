@@ -1,4 +1,5 @@
 import { SequencerError, UnansweredError } from './errors.js';
+import { passing } from './http.js';
 import { readable, stringify } from './json.js';
 import type { BatchResult, NewTransaction } from './types.js';
 
@@ -30,7 +31,8 @@ export async function posted<T>(uids: string[], post: () => Promise<T>): Promise
 
 /**
  * A fetch of a batch's items from the first without a result on. It adds the results
- * that arrive; an answer that brings none is a request that failed.
+ * that arrive, up to an item that may be taken later: behind it no other of its queue may
+ * be posted. An answer that brings none is a request that failed, as its first item did.
  */
 export function collecting(
   fetch: (request: Request) => Promise<Response>,
@@ -50,7 +52,14 @@ export function collecting(
       if (item === undefined || result?.index !== results.length - first) {
         break;
       }
-      results.push({ ...result, index: results.length, uid: item.uid });
+      if ('problem' in result && passing.has(result.status)) {
+        if (results.length === first) {
+          return new Response(stringify(result.problem), { status: result.status });
+        }
+        break;
+      }
+      const uid = 'transaction' in result ? result.transaction.uid : item.uid;
+      results.push({ ...result, index: results.length, uid });
     }
     if (results.length === first) {
       throw broken;

@@ -94,6 +94,38 @@ for (const how of ['broken', 'ended'] as const) {
   });
 }
 
+test('a batch stops at what cannot be taken now, and goes on there', async () => {
+  const accepted: string[] = [];
+  const answers = (few: number, trouble: number) => async (request: Request) => {
+    const uids = await uidsOf(request);
+    accepted.push(...uids.slice(0, few));
+    const lines = uids.map((uid, index) =>
+      JSON.stringify(
+        index < few
+          ? { index, status: 202, transaction: { uid } }
+          : { index, status: trouble, problem: { code: 'X', title: 'No', detail: 'so' } },
+      ),
+    );
+    return new Response(lines.join('\n'));
+  };
+  const turns = [answers(2, 503), answers(0, 503), answers(0, 429), answers(1, 429), answers(9, 0)];
+  const { asked, sequencer } = scripted((request, number) => turns[number - 1]!(request));
+  const results = await sequencer.postBatch(items);
+  assert.deepEqual([accepted.length, asked.length], [7, 5]);
+  assert.deepEqual(
+    results.map((r) => [r.index, r.uid, r.status]),
+    accepted.map((uid, index) => [index, uid, 202]),
+  );
+  const stays = scripted(answers(0, 503));
+  assert.deepEqual(await told(stays.sequencer.postBatch(items), SequencerError), await uidsOf(stays.asked[0]!));
+  assert.equal(stays.asked.length, retries.tries);
+});
+
+test('a result tells the uid of who posted it first', async () => {
+  const { sequencer } = scripted(() => new Response('{"index":0,"status":200,"transaction":{"uid":"first"}}'));
+  assert.deepEqual((await sequencer.postBatch([items[0]!]))[0]?.uid, 'first');
+});
+
 /** The uids that an error tells. */
 async function told(what: Promise<unknown>, kind: typeof SequencerError | typeof UnansweredError): Promise<unknown> {
   const error: unknown = await what.catch((e: unknown) => e);
