@@ -245,9 +245,12 @@ func (a *api) parseItem(doc []byte, header []string) (queues.Item, error) {
 	if known {
 		item.Type = rules.Type() // the name posted may be another one of it
 	}
-	if len(item.Data) == 0 || item.Data[0] != '{' {
+	switch {
+	case len(item.Data) == 0 || item.Data[0] != '{':
 		f.wrong("data", "must be a JSON object")
-	} else if known {
+	case dispatcher.Depth(item.Data) > dispatcher.MaxDepth:
+		f.wrong("data", "must be nested at most "+strconv.Itoa(dispatcher.MaxDepth)+" deep")
+	case known:
 		for _, e := range rules.Check(item.Data) {
 			f.wrong(short(e.Field), e.Message)
 		}
@@ -272,6 +275,9 @@ func (f *form) terms() (t lifecycle.Terms) {
 	t.NotBefore, t.ExpiresAt = f.time("notBefore"), f.time("expiresAt")
 	if !t.NotBefore.IsZero() {
 		t.NotBefore = t.NotBefore.Add(time.Millisecond - 1) // milliseconds are stored: none too early
+		if t.NotBefore.Year() > 9999 {
+			f.wrong("notBefore", timeWanted)
+		}
 	}
 	if !t.ExpiresAt.IsZero() && !t.NotBefore.Before(t.ExpiresAt) {
 		f.wrong("expiresAt", "must be after notBefore")

@@ -140,7 +140,7 @@ func (c *Client) find(worker Worker) (place, error) {
 	case !ok:
 		return place{}, elsewhere
 	case at == "":
-		return place{}, &BusyError{RetryAfter: min(wait, MaxRetryAfter)}
+		return place{}, &BusyError{RetryAfter: min(max(wait, time.Second), MaxRetryAfter)}
 	}
 	return place{url: at, token: c.local.Token, local: true}, nil
 }
@@ -199,6 +199,9 @@ func (c *Client) ask(ctx context.Context, at place, body []byte, limit int64, pa
 		return nil, err
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusSwitchingProtocols { // its body ends with no context
+		return nil, &LostError{errors.New("the worker switched to another protocol")}
+	}
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	if err != nil {
 		return nil, &LostError{fmt.Errorf("reading the answer: %w", err)}
@@ -252,13 +255,16 @@ func (r *reply) busy() *BusyError {
 		return nil
 	}
 	after := r.header.Get("Retry-After")
-	var wait time.Duration
+	if after == "" {
+		return &BusyError{}
+	}
+	wait := time.Second // what it names may be over, or be no time
 	if at, err := http.ParseTime(after); err == nil {
 		wait = time.Until(at)
-	} else if n, err := strconv.ParseUint(after, 10, 64); err == nil {
+	} else if n, err := strconv.ParseUint(after, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 		wait = time.Duration(min(n, uint64(MaxRetryAfter/time.Second))) * time.Second
 	}
-	return &BusyError{RetryAfter: min(max(wait, 0), MaxRetryAfter)}
+	return &BusyError{RetryAfter: min(max(wait, time.Second), MaxRetryAfter)}
 }
 
 // refused describes an answer by its HTTP status alone. Where the worker turns

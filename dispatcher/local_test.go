@@ -39,6 +39,8 @@ func TestLocalWorkers(t *testing.T) {
 						return url, 0, true
 					case "starts":
 						return "", 3 * time.Second, true
+					case "died":
+						return "", 0, true
 					case "fails":
 						return "", time.Hour, true
 					}
@@ -57,6 +59,10 @@ func TestLocalWorkers(t *testing.T) {
 		}
 		if busy, ok := errors.AsType[*dispatcher.BusyError](dispatch("starts")); !ok || busy.RetryAfter != 3*time.Second {
 			t.Errorf("while it starts: %v", busy)
+		}
+		// 0 would be that it has not said when, which a legacy worker's proxy says, too.
+		if busy, ok := errors.AsType[*dispatcher.BusyError](dispatch("died")); !ok || busy.RetryAfter != time.Second {
+			t.Errorf("where it has just died: %v", busy)
 		}
 		if busy, ok := errors.AsType[*dispatcher.BusyError](dispatch("fails")); !ok || busy.RetryAfter != dispatcher.MaxRetryAfter {
 			t.Errorf("while it does not start: %v", busy)

@@ -295,9 +295,9 @@ func TestUnencodableData(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for after, want := range map[string]time.Duration{
-		"7": 7 * time.Second, "0": 0, "-5": 0, "x": 0, "1.5": 0,
-		"86400": dispatcher.MaxRetryAfter, "18446744073709551615": dispatcher.MaxRetryAfter,
-		"Sun, 06 Nov 1994 08:49:37 GMT": 0, "Fri, 31 Dec 9999 23:59:59 GMT": dispatcher.MaxRetryAfter,
+		"": 0, "7": 7 * time.Second, "0": time.Second, "-5": time.Second, "x": time.Second, "1.5": time.Second,
+		"86400": dispatcher.MaxRetryAfter, "18446744073709551616": dispatcher.MaxRetryAfter,
+		"Sun, 06 Nov 1994 08:49:37 GMT": time.Second, "Fri, 31 Dec 9999 23:59:59 GMT": dispatcher.MaxRetryAfter,
 	} {
 		w := &worker{status: 503, header: map[string]string{"Retry-After": after}}
 		at, remote := w.start(t, dispatcher.ClientOptions{})
@@ -305,6 +305,30 @@ func TestRetryAfter(t *testing.T) {
 		busy, ok := errors.AsType[*dispatcher.BusyError](err)
 		if !ok || busy.RetryAfter != want {
 			t.Errorf("Retry-After %q: %v, want %v", after, err, want)
+		}
+	}
+}
+
+// TestSwitchingProtocols: an answer whose body no time-out ends is none.
+func TestSwitchingProtocols(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+	}))
+	t.Cleanup(server.Close)
+	at := dispatcher.Worker{AccountID: key, URL: server.URL}
+	remote := dispatcher.NewRemote(dispatcher.NewClient(dispatcher.ClientOptions{}), "MINT", nil)
+	for name, call := range map[string]func(context.Context, dispatcher.Worker, dispatcher.Call) (dispatcher.Result, error){
+		"prove": remote.Prove, "dispatch": remote.Dispatch,
+	} {
+		if _, err := call(t.Context(), at, newCall()); kind(err) != "lost" || !strings.Contains(err.Error(), "another protocol") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -51,6 +51,31 @@ func skipValue(doc []byte, i int) int {
 	return min(i, len(doc))
 }
 
+// MaxDepth is how deep JSON may be nested that others than who has made it are to read: it
+// stands within other JSON then, and encoding/json reads 10,000 levels.
+const MaxDepth = 1000
+
+// Depth is how deep a valid value is nested, 0 where it is neither an object nor an array.
+func Depth(doc []byte) (deepest int) {
+	depth := 0
+	for i := 0; i < len(doc); i++ {
+		switch doc[i] {
+		case '"':
+			for i++; i < len(doc) && doc[i] != '"'; i++ {
+				if doc[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth++
+			deepest = max(deepest, depth)
+		case '}', ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
 // Members yields the fields of a valid object, in order, duplicates included.
 func Members(doc []byte) func(yield func(name string, value []byte) bool) {
 	return func(yield func(string, []byte) bool) {

@@ -176,6 +176,9 @@ func parseResult(body []byte) (result Result, failed *WorkerError, err error) {
 	if result.Hash == "" && result.Signed == nil && !isEmpty(in.Done) && isObject(in.Done) {
 		result.Done = in.Done
 	}
+	if Depth(in.Data) > MaxDepth || Depth(result.Done) > MaxDepth {
+		return Result{Hash: result.Hash}, mismatch("its data or done is nested more than " + strconv.Itoa(MaxDepth) + " deep"), nil
+	}
 	if !isEmpty(in.Data) {
 		result.Data = in.Data
 	}

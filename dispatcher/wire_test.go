@@ -50,6 +50,25 @@ func FuzzParseResult(f *testing.F) {
 	})
 }
 
+// TestNested: nothing is taken that could not be read where it stands within other JSON.
+func TestNested(t *testing.T) {
+	t.Parallel()
+	nested := func(n int) string { return strings.Repeat(`{"a":[`, n/2) + `"]}\"]}"` + strings.Repeat("]}", n/2) }
+	for doc, want := range map[string]int{"1": 0, `"{[\\\"["`: 0, "{}": 1, `[{"a":[]},[]]`: 3, nested(40): 40} {
+		if got := Depth([]byte(doc)); got != want {
+			t.Errorf("%s is nested %d deep, want %d", doc, got, want)
+		}
+	}
+	for n, want := range map[int]bool{MaxDepth: true, MaxDepth + 2: false, 9998: false} {
+		for name, body := range map[string]string{"data": `{"hash":"5J","data":` + nested(n) + `}`, "done": `{"done":` + nested(n) + `}`} {
+			r, failed, err := parseResult([]byte(body))
+			if err != nil || (failed == nil) != want || want != (r.Data != nil || r.Done != nil) || failed != nil && failed.Code != CodeMismatch {
+				t.Errorf("%s of %d levels: %v, %v", name, n, failed, err)
+			}
+		}
+	}
+}
+
 func TestClip(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -144,6 +144,9 @@ func (n *Node) ask(ctx context.Context, text string, variables map[string]any, d
 		return nil, n.silent(err.Error())
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusSwitchingProtocols { // its body ends with no context
+		return nil, n.silent("HTTP status " + resp.Status)
+	}
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, n.maxAnswer+1))
 	switch {
 	case err != nil:

@@ -275,12 +275,20 @@ func TestNodeHTTP(t *testing.T) {
 		switch r.URL.Path {
 		case "/redirect":
 			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		case "/switch":
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+			_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
 		case "/long":
 			_, _ = io.WriteString(w, `{"data":"`+strings.Repeat("x", 2000)+`"}`)
 		}
 	}))
 	defer srv.Close()
-	for path, want := range map[string]string{"/redirect": "307", "/long": "too long", "/empty": "reading the answer"} {
+	for path, want := range map[string]string{"/redirect": "307", "/switch": "101", "/long": "too long", "/empty": "reading the answer"} {
 		_, err := NewNode(srv.URL+path, NodeOptions{MaxAnswer: 1000}).Status(t.Context())
 		if class(err) != Transport || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)

@@ -262,7 +262,8 @@ func blockOf(t *lifecycle.Transaction) json.RawMessage {
 	if a == nil || a.StateHash == "" {
 		return nil
 	}
-	return fmt.Appendf(nil, `{"blockHeight":%d,"stateHash":%q}`, a.Height, a.StateHash)
+	hash, _ := json.Marshal(a.StateHash)
+	return fmt.Appendf(nil, `{"blockHeight":%d,"stateHash":%s}`, a.Height, hash)
 }
 
 // bounded limits what a worker or a node can make us store.

@@ -70,6 +70,30 @@ func TestTimesOfRecords(t *testing.T) {
 	}
 }
 
+// TestNestedData: what a worker may give with its answer can be read where it is stored.
+func TestNestedData(t *testing.T) {
+	t.Parallel()
+	const depth = 1000 // dispatcher.MaxDepth
+	data := json.RawMessage(strings.Repeat("[", depth) + strings.Repeat("]", depth))
+	was := &lifecycle.Transaction{Attempts: []lifecycle.Attempt{{Number: 1, Data: data}}}
+	got := &lifecycle.Transaction{}
+	err := decodeRecord(got, encodeRecord(was))
+	if err != nil || len(got.Attempts) != 1 || string(got.Attempts[0].Data) != string(data) {
+		t.Errorf("%d attempts, %v", len(got.Attempts), err)
+	}
+}
+
+// TestBlockOf: what a node calls a block is JSON, whatever it is.
+func TestBlockOf(t *testing.T) {
+	t.Parallel()
+	const hash = "3N\x7f\a\"\u2028"
+	landed := &lifecycle.Transaction{Landed: 1, Attempts: []lifecycle.Attempt{{Number: 1, Height: 7, StateHash: hash}}}
+	var got struct{ StateHash string }
+	if err := json.Unmarshal(blockOf(landed), &got); err != nil || got.StateHash != hash {
+		t.Errorf("%s: %v", blockOf(landed), err)
+	}
+}
+
 // TestBoundedErrors: what a worker or a node says is stored whole up to 4096 bytes, and of more
 // as many, with a mark.
 func TestBoundedErrors(t *testing.T) {

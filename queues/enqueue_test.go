@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -57,6 +58,34 @@ func testEnqueueTraced(f *fixture) {
 	f.ok(err)
 	last := p.Entries[len(p.Entries)-1]
 	equal(f.T, "the longest names in the log", last.Type+" "+last.Queue, long.Type+" "+queue)
+}
+
+// testLongestHead: what stands in front of a payload is read whole where each part of it is as
+// long as it may be.
+func testLongestHead(f *fixture) {
+	queue := strings.Repeat("q", 128)
+	item := func(uid string) queues.Item {
+		return queues.Item{
+			UID: uid, Queue: queue, Type: "SUBMIT_BATCH", Ledger: strings.Repeat("l", 64),
+			BatchID: uid + strings.Repeat("b", 127), Data: json.RawMessage(`{}`), By: strings.Repeat("k", 64),
+			Trace: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+			Terms: lifecycle.Terms{
+				NotBefore: f.now(), ExpiresAt: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), MaxFee: math.MaxUint64,
+			},
+		}
+	}
+	var want []string
+	for _, uid := range []string{"a", "b", "c"} {
+		f.ok(f.store.Enqueue(f.ctx, item(uid)).Err)
+		want = append(want, uid)
+	}
+	equal(f.T, "what waits", f.list(queues.Filter{Queue: queue}, 9), want)
+	for i, uid := range want[1:] {
+		p, err := f.store.Place(f.ctx, uid)
+		f.ok(err)
+		equal(f.T, "place of "+uid, p, lifecycle.Place{Ahead: i + 1, First: "a"})
+	}
+	f.inspect()
 }
 
 func testEnqueueTwice(f *fixture) {

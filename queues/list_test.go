@@ -519,22 +519,29 @@ func testLineIsHandedOn(f *fixture) {
 	}
 }
 
-// testHandedOnOnce: however many are removed in one run, a front of the line is handed on once,
-// for the script has to write all that it gathers.
+// testHandedOnOnce: however many are removed in one run, and of however many queues, the front
+// of one line is handed on, for the script has to write all that it gathers.
 func testHandedOnOnce(f *fixture) {
-	live, dead := numbered("l", 1, 100), numbered("d", 1, 900)
-	f.fill("q", live)
-	f.fill("q", dead)
-	f.ok(f.store.Pause(f.ctx, "q", "by a test"))
-	for _, uid := range dead[:850] {
-		f.to(uid, lifecycle.PhaseFailed, person)
-	}
-	for _, uid := range dead[850:] {
-		f.to(uid, lifecycle.PhaseFailed, person, removed(time.Millisecond))
+	live := map[string][]string{}
+	for _, queue := range []string{"q", "r"} {
+		dead := numbered(queue+"d", 1, 900)
+		live[queue] = numbered(queue+"l", 1, 100)
+		f.fill(queue, live[queue])
+		f.fill(queue, dead)
+		f.ok(f.store.Pause(f.ctx, queue, "by a test"))
+		for _, uid := range dead[:870] {
+			f.to(uid, lifecycle.PhaseFailed, person)
+		}
+		for _, uid := range dead[870:] {
+			f.to(uid, lifecycle.PhaseFailed, person, removed(time.Millisecond))
+		}
 	}
 	<-time.After(5 * time.Millisecond)
 	f.tick()
-	equal(f.T, "entries of the line", f.client.LLen(f.ctx, f.key("line:q")).Val(), 1000-64)
+	entries := f.client.LLen(f.ctx, f.key("line:q")).Val() + f.client.LLen(f.ctx, f.key("line:r")).Val()
+	equal(f.T, "entries of the lines", entries, 2000-64)
 	f.inspect()
-	equal(f.T, "the queue", f.list(queues.Filter{Queue: "q", State: lifecycle.Waiting}, 500), live)
+	for queue, uids := range live {
+		equal(f.T, queue, f.list(queues.Filter{Queue: queue, State: lifecycle.Waiting}, 500), uids)
+	}
 }

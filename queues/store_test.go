@@ -112,6 +112,7 @@ func TestStore(t *testing.T) {
 		"RemovedInLine":       testRemovedInLine,
 		"LineIsHandedOn":      testLineIsHandedOn,
 		"HandedOnOnce":        testHandedOnOnce,
+		"LongestHead":         testLongestHead,
 		"RemovedInLineAtTen":  atTen(testRemovedInLine),
 		"RemoveGuards":        testRemoveGuards,
 		"NothingLeft":         testNothingLeft,

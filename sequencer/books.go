@@ -160,10 +160,15 @@ func (b *books) learn(asks map[string]string, found map[string]ledger.Status, be
 	var uids []string
 	for uid, id := range asks {
 		status, said := found[id]
-		if _, wanted := b.asks[uid]; !said || !wanted {
+		seen := b.seen[uid]
+		seen.Asked = began
+		if _, wanted := b.asks[uid]; !wanted {
+			continue
+		} else if !said {
+			b.seen[uid] = seen
 			continue
 		}
-		seen := lifecycle.BatchSeen{At: began, State: stateOf(status.State)}
+		seen = lifecycle.BatchSeen{At: began, Asked: began, State: stateOf(status.State)}
 		if seen.State == lifecycle.BatchInvalid {
 			seen.Refused = refusedBy(status)
 		}

@@ -95,6 +95,28 @@ func TestLedgersStand(t *testing.T) {
 	})
 }
 
+// TestAskedInVain: that a ledger was asked and said nothing of a batch is known, beside what it
+// has said last.
+func TestAskedInVain(t *testing.T) {
+	t.Parallel()
+	b := newBooks(map[string]ledger.Ledger{"saw": new(askedLedger)})["saw"]
+	b.watch("u", "b1")
+	asks, at := map[string]string{"u": "b1", "gone": "b2"}, time.Unix(100, 0)
+	learns := func(said map[string]ledger.Status, told []string, want lifecycle.BatchSeen) {
+		t.Helper()
+		at = at.Add(time.Second)
+		got := b.learn(asks, said, at, errors.New("cut"))
+		if diff := cmp.Diff([]any{told, map[string]lifecycle.BatchSeen{"u": want}}, []any{got, b.seen}); diff != "" {
+			t.Error(diff)
+		}
+	}
+	second := func(n int64) time.Time { return time.Unix(100+n, 0) }
+	pending := map[string]ledger.Status{"b1": {State: ledger.Pending}, "b2": {State: ledger.Pending}}
+	learns(nil, nil, lifecycle.BatchSeen{Asked: second(1)})
+	learns(pending, []string{"u"}, lifecycle.BatchSeen{At: second(2), Asked: second(2), State: lifecycle.BatchPending})
+	learns(nil, nil, lifecycle.BatchSeen{At: second(2), Asked: second(3), State: lifecycle.BatchPending})
+}
+
 // TestAnswerNames: each answer to a post has a name, and each is one of those that are shown
 // from the start; so have the ends of batches.
 func TestAnswerNames(t *testing.T) {

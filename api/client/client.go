@@ -145,6 +145,9 @@ func (c *Client) open(ctx context.Context, r request) (*http.Response, error) {
 		return resp, nil
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusSwitchingProtocols { // its body ends with no context
+		return nil, newError(resp, nil)
+	}
 	raw, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	return nil, newError(resp, raw)
 }

@@ -115,12 +115,13 @@ end
 -- it may be bound, when it expires, and the id of a batch, "" for none; of a batch the type
 -- has its ledger behind it, type/ledger. It returns nil if there is no transaction. The
 -- payload behind the first line is not touched.
+local HEAD = 1024 -- bytes that hold every first line
 local MORE = ' ?(%d*) ?(%d*) ?%d* ?([^ \n]*)'
 local HEADER = '^(%d+) (%d+) (%S+) (%S+)' .. MORE .. '[^\n]*\n'
 local function header(uid)
   local key = 't:' .. uid
   if strings[key] == false then return nil end -- removed in this run
-  return string.match(call('GETRANGE', P .. key, 0, 511), HEADER)
+  return string.match(call('GETRANGE', P .. key, 0, HEAD - 1), HEADER)
 end
 
 -- batchKey is the key that a batch is known by beside its uid, nil if it is none.

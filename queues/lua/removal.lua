@@ -15,16 +15,16 @@ local function finish(q)
 end
 
 -- vacate has what is removed leave its place in the line vacant. Where more than half of a
--- line is of no use any more, its front is handed on to those that came back, once in a run,
--- which would gather more than it can write: so one that nothing is taken from does not grow
--- for ever.
-local SPARE, FRONT = 512, 64
+-- line is of no use any more, its front is handed on to those that came back, of one line in
+-- a run, which would gather more than it can write: so one that nothing is taken from does not
+-- grow for ever.
+local SPARE, FRONT, handed = 512, 64, false
 local function vacate(q, uid, seq)
   local line = P .. 'line:' .. q.name
   local at = preceding(line, seq)
   if call('LINDEX', line, at) == uid then call('LSET', line, at, '#' .. seq) end
-  if q.handed or call('LLEN', line) <= 2 * (q.waiting - q.back) + SPARE then return end
-  q.handed = true
+  if handed or call('LLEN', line) <= 2 * (q.waiting - q.back) + SPARE then return end
+  handed = true
   for _, entry in ipairs(call('LRANGE', line, 0, FRONT - 1)) do
     local behind = sequence(entry)
     if behind then

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -27,7 +28,8 @@ type Batch struct {
 
 // A BatchSeen is what a ledger has last said of a batch.
 type BatchSeen struct {
-	At    time.Time // when it was asked, by Clock; zero if it was not
+	At    time.Time // when it was asked, by Clock; zero if it has never said anything
+	Asked time.Time // when it was last asked, be it in vain
 	State BatchState
 	// Refused goes with BatchInvalid: why.
 	Refused Error
@@ -256,20 +258,19 @@ func (v *View) following() Step {
 	if a == nil {
 		return v.closed(ReasonSettled)
 	}
-	if seen.At.IsZero() || !seen.At.After(v.Local.SentAt) {
-		return v.wait(ReasonSent)
-	}
-	if seen.State == BatchInvalid {
-		return v.unresolved(FailedIn, seen.Refused, ReasonInvalid)
-	}
 	left := a.StartedAt.Add(v.Policy.LedgerPatience).Sub(v.Now)
-	switch {
-	case left > 0:
-	case !seen.At.After(v.Clock.Add(left)):
-		return v.wait(ReasonSent) // it is asked once more
-	default:
-		return v.unresolved(Unknown, Error{Code: CodeOutcomeUnknown, Message: "the ledger says " + string(seen.State) +
+	over, since := v.Clock.Add(left), v.Local.SentAt
+	switch said := seen.At.After(since); {
+	case said && seen.State == BatchInvalid:
+		return v.unresolved(FailedIn, seen.Refused, ReasonInvalid)
+	case left <= 0 && seen.Asked.After(over) && seen.Asked.After(since):
+		return v.unresolved(Unknown, Error{Code: CodeOutcomeUnknown, Message: "the ledger says " +
+			cmp.Or(string(seen.State), "nothing") +
 			" for so long that it may never end: look for it there, and settle it by resolve"}, ReasonAmbiguous)
+	case left <= 0:
+		return v.waitUntil(v.Clock.Add(v.Policy.InclusionInterval), ReasonSent) // it is asked once more
+	case !said:
+		return v.waitUntil(over, ReasonSent)
 	}
 	if o := seenAs(a, seen); t.Phase == PhaseSent || a.Outcome != o {
 		s := v.to(PhaseWatching, ReasonSent)

@@ -40,11 +40,17 @@ func scabbard(v *View) { sawtooth(v); v.Batch.Idempotent = false }
 
 func stands(s BatchState) change {
 	return func(v *View) {
-		v.Batch.Seen = BatchSeen{At: v.Clock.Add(-time.Second), State: s}
+		at := v.Clock.Add(-time.Second)
+		v.Batch.Seen = BatchSeen{At: at, Asked: at, State: s}
 		if s == BatchInvalid {
 			v.Batch.Seen.Refused = Error{Code: CodeInvalid, Message: "no apples", Exception: "[]"}
 		}
 	}
+}
+
+// inVain is asked, so long ago by the process's clock, and nothing was said.
+func inVain(ago time.Duration) change {
+	return func(v *View) { v.Batch.Seen.Asked = v.Clock.Add(-ago) }
 }
 
 func unsent(v *View) { v.Local.Unsent, v.Local.Confirmed = v.Txn.Last().Number, v.Txn.Last().Number }
@@ -116,9 +122,9 @@ func batchRows() []row {
 			{"nor of none", batch(PhaseDispatching), learns(submitTold(SubmitAccepted, true), sawtooth), "unchanged"},
 		}},
 		{"PENDING, Valid", []sample{
-			{"not asked since", batch(PhaseSent, post(Sent)), decides(sawtooth), "sent"},
+			{"not asked since", batch(PhaseSent, post(Sent)), decides(sawtooth), "sent; look in 59m0s"},
 			{"asked before it was posted", batch(PhaseSent, post(Sent)), decides(sawtooth, stands(BatchPending), resent(0, 0)),
-				"sent"},
+				"sent; look in 59m0s"},
 			{"noted", batch(PhaseSent, post(Sent)), decides(sawtooth, stands(BatchPending)),
 				"sent; REVISION, WAITING_INCLUSION; 1 pooled open 0@0"},
 			{"stays", batch(PhaseWatching, post(Pooled)), decides(sawtooth, stands(BatchPending)), "pool; look in 59m0s"},
@@ -128,7 +134,18 @@ func batchRows() []row {
 				decides(sawtooth, stands(BatchPending)),
 				"ambiguous; UNRESOLVED, FREE; 1 unknown open 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
 			{"past PATIENCE, and not asked since", batch(PhaseWatching, post(Pooled, begun(time.Hour))),
-				decides(sawtooth, stands(BatchPending)), "sent"},
+				decides(sawtooth, stands(BatchPending)), "sent; look in 10s"},
+			{"past PATIENCE, and asked in vain since", batch(PhaseWatching, post(Pooled, begun(time.Hour))),
+				decides(sawtooth, stands(BatchPending), inVain(-time.Nanosecond)),
+				"ambiguous; UNRESOLVED, FREE; 1 unknown open 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
+			{"past PATIENCE, and asked in vain before", batch(PhaseWatching, post(Pooled, begun(time.Hour))),
+				decides(sawtooth, stands(BatchPending), inVain(0)), "sent; look in 10s"},
+			{"nothing is said", batch(PhaseSent, post(Sent, begun(time.Hour-1))), decides(sawtooth, inVain(0)),
+				"sent; look in 1ns"},
+			{"nor past PATIENCE", batch(PhaseSent, post(Unknown, begun(time.Hour+time.Second))), decides(scabbard, inVain(0)),
+				"ambiguous; UNRESOLVED, FREE; 1 unknown open 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
+			{"nor asked since it was posted again", batch(PhaseSent, post(Sent, begun(time.Hour+time.Second))),
+				decides(sawtooth, inVain(0), resent(1, 0)), "sent; look in 10s"},
 			{"watched on", batch(PhaseUnresolved, post(Unknown), wrong(CodeOutcomeUnknown)),
 				decides(sawtooth, stands(BatchPending)), "ended; look in 5m0s"},
 		}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -174,6 +175,28 @@ func nameServer(t *testing.T, address func() [4]byte) string {
 		}
 	}()
 	return conn.LocalAddr().String()
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestSwitchingProtocols: a body that no time-out ends is not read.
+func TestSwitchingProtocols(t *testing.T) {
+	t.Parallel()
+	body, never := io.Pipe()
+	t.Cleanup(func() { _ = never.Close() })
+	c := newClient(nil)
+	c.http.Transport = roundTrip(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusSwitchingProtocols, Body: struct {
+			io.Reader
+			io.Closer
+		}{body, io.NopCloser(nil)}}, nil
+	})
+	a := c.send(t.Context(), &Endpoint{URL: "https://example.org", Secrets: []Secret{{Key: newSecret()}}}, "1-1", nil)
+	if a.Status != http.StatusSwitchingProtocols || a.Failure != "" {
+		t.Errorf("%+v", a)
+	}
 }
 
 func TestRetryAfter(t *testing.T) {

@@ -84,7 +84,7 @@ func (s *Service) Remove(ctx context.Context, id string) error {
 
 func (s *Service) disable(ctx context.Context, id, why string) error {
 	return s.change(ctx, id, func(e *Endpoint) error {
-		if e.Disabled == "" {
+		if e.Disabled == "" || why == Unconfigured { // it can be removed then, whatever it was before
 			e.Disabled, e.DisabledAt = why, time.Now().UTC()
 		}
 		return nil
@@ -220,6 +220,20 @@ func (s *Service) Configure(ctx context.Context, all []Definition) error {
 	now, named := time.Now().UTC(), map[string]bool{}
 	for _, d := range all {
 		named[d.ID] = true
+	}
+	stored, err := s.List(ctx)
+	if err != nil {
+		return err
+	}
+	// First what nothing must be sent to any more, and then each by itself: one that cannot be
+	// stored keeps no other from being as the file says.
+	var failed []error
+	for _, x := range stored {
+		if x.Source == ByFile && !named[x.ID] && x.Disabled != Unconfigured {
+			failed = append(failed, s.disable(ctx, x.ID, Unconfigured))
+		}
+	}
+	for _, d := range all {
 		e := &Endpoint{ID: d.ID, Source: ByFile}
 		e.apply(&d, now)
 		err := s.store.put(ctx, e, 0)
@@ -235,16 +249,8 @@ func (s *Service) Configure(ctx context.Context, all []Definition) error {
 				return nil
 			})
 		}
-		if err != nil {
-			return err
-		}
-	}
-	stored, err := s.List(ctx)
-	for _, x := range stored {
-		if x.Source == ByFile && !named[x.ID] {
-			err = errors.Join(err, s.disable(ctx, x.ID, Unconfigured))
-		}
+		failed = append(failed, err)
 	}
 	s.changed()
-	return err
+	return errors.Join(failed...)
 }

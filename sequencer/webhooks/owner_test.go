@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -434,6 +435,46 @@ func TestDefined(t *testing.T) {
 		s.Define(nil)
 		passes(5 * time.Second)
 		f.ok(s.Remove(f.ctx, "e"))
+	})
+}
+
+// TestDefinedInPart: a file of which something cannot be stored has the rest be as it says, above
+// all that nothing more is sent where it names no endpoint any more; which can be removed then,
+// also if it was disabled before.
+func TestDefinedInPart(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		s, _ := f.service(r, nil)
+		named := func(ids ...string) (all []Definition) {
+			for _, id := range ids {
+				all = append(all, Definition{ID: id, URL: "https://example.org/" + id, Secret: r.secret})
+			}
+			return all
+		}
+		disabled := func() map[string]string {
+			stored, err := s.List(f.ctx)
+			f.ok(err)
+			is := map[string]string{}
+			for _, x := range stored {
+				is[x.ID] = string(x.Source) + " " + x.Disabled
+			}
+			return is
+		}
+		_, err := s.Add(f.ctx, named("taken")[0])
+		f.ok(err)
+		f.ok(s.Configure(f.ctx, named("left", "off")))
+		f.ok(s.Disable(f.ctx, "off"))
+		if err := s.Configure(f.ctx, named("taken", "next")); !errors.Is(err, ErrExists) {
+			t.Errorf("configured: %v", err)
+		}
+		want := map[string]string{
+			"taken": "api ", "next": "file ", "left": "file " + Unconfigured, "off": "file " + Unconfigured,
+		}
+		if got := disabled(); !maps.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+		f.ok(s.Remove(f.ctx, "left"))
+		f.ok(s.Remove(f.ctx, "off"))
 	})
 }
 

@@ -101,7 +101,9 @@ func (c *client) send(ctx context.Context, e *Endpoint, id string, body []byte) 
 		return Answer{Failure: failure(err), Took: time.Since(began)}
 	}
 	defer func() { _ = answer.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, answer.Body, mostDrained)
+	if answer.StatusCode != http.StatusSwitchingProtocols { // its body ends with no context
+		_, _ = io.CopyN(io.Discard, answer.Body, mostDrained)
+	}
 	return Answer{
 		Status: answer.StatusCode, RetryAfter: retryAfter(answer.Header.Get("Retry-After"), began),
 		Took: time.Since(began),
