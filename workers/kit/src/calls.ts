@@ -53,6 +53,11 @@ export class Calls {
     });
   }
 
+  /** Waits until what is made is kept and sent. */
+  async idle(): Promise<void> {
+    await Promise.all([this.making.idle(), this.sending.idle()]);
+  }
+
   /** Answers from what is kept or is being made, before it makes anything. Errors are not kept. */
   private async once(body: CallBody, make: () => Promise<TxnResult>): Promise<TxnResult> {
     const call: CallKey = { uid: body.txData.uid, attempt: body.attempt };

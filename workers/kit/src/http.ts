@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Calls } from './calls.js';
-import { codes, failureOf, NotResignable, Retry } from './errors.js';
+import { codes, Failure, failureOf, NotResignable, Retry } from './errors.js';
 import { Joined } from './join.js';
 import { parseJSON, toJSON } from './json.js';
 import { Busy, type Line } from './line.js';
@@ -14,6 +14,8 @@ import type { Dispatcher, Outcome, TxnResult } from './types.js';
 
 /** The longest request in bytes: a transaction of the most account updates, proved, its payload, and what is ahead. */
 const bodyLimit = 16 << 20;
+/** How many transactions' outcomes are remembered: who has told one may have hung up before its callback ended. */
+const mostHeard = 1000;
 /** How long a request may take to arrive. */
 const requestTimeout = 30_000;
 
@@ -94,6 +96,7 @@ function addCalls(app: FastifyInstance, { dispatchers, calls }: HttpOptions): vo
 
 function addCallbacks(app: FastifyInstance, { dispatchers, maker, callbackSeconds }: HttpOptions): void {
   const told = new Joined<void>();
+  const heard = new Map<string, string>(); // the last outcome that was taken in, by uid
   const callback = (path: string, name: 'onSuccess' | 'onFailure') => {
     app.post<Typed<OutcomeBody>>(`/${path}/:type`, { schema: { body: outcomeSchema } }, async ({ params, body }) => {
       const dispatcher = find(dispatchers, params.type);
@@ -103,10 +106,17 @@ function addCallbacks(app: FastifyInstance, { dispatchers, maker, callbackSecond
         new Retry(
           `${name} of ${params.type} has not ended after ${callbackSeconds} s, and runs afresh when it is told again: have it give up by itself, or set callbackSeconds`,
         );
-      await told.do(`${name} ${body.txData.uid} ${toJSON(body.result)}`, () => {
-        const work = async () => dispatcher[name]?.(txnOf(body), outcomeOf(body), maker.context(body));
-        return endsWithin<void>(callbackSeconds, work(), late);
-      });
+      const { uid } = body.txData;
+      const outcome = `${name} ${toJSON(body.result)}`;
+      if (heard.get(uid) !== outcome) {
+        await told.do(`${uid} ${outcome}`, () => {
+          const work = async () => dispatcher[name]?.(txnOf(body), outcomeOf(body), maker.context(body));
+          return endsWithin<void>(callbackSeconds, work().catch(ownFault), late);
+        });
+        heard.delete(uid);
+        heard.set(uid, outcome);
+        if (heard.size > mostHeard) heard.delete(heard.keys().next().value!);
+      }
       return { success: true };
     });
   };
@@ -156,6 +166,13 @@ function find(dispatchers: Record<string, Dispatcher>, type: string): Dispatcher
 
 function outcomeOf({ result }: OutcomeBody): Outcome {
   return { hash: result.hash ?? '', done: result.done ?? null, error: result.error ?? null, data: result.data ?? null };
+}
+
+/** What a callback throws is its own, whatever status and headers it has of somebody else's answer. */
+function ownFault(thrown: unknown): never {
+  if (thrown instanceof Failure) throw thrown;
+  const { message, exception } = failureOf(thrown, 'the callback');
+  throw new Failure(codes.notSent, message, exception);
 }
 
 /** What is ahead leads up to the attempt. */

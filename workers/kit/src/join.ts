@@ -10,4 +10,9 @@ export class Joined<T> {
     this.running.set(key, doing);
     return doing;
   }
+
+  /** Waits for all that is being done. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.running.values());
+  }
 }

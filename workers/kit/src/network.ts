@@ -19,8 +19,9 @@ import { accountName, isLooking, Reads } from './reads.js';
 export type MinaInstance = Parameters<typeof Mina.setActiveInstance>[0];
 
 /**
- * Where transactions are built on and signed for. Of several daemons the first
- * one that is synced is used, for all of a transaction. `networkId` is what
+ * Where transactions are built on and signed for. Of several daemons that are synced
+ * one at the highest block is used, the first of these, for all of a transaction; one that
+ * has just failed, or has been behind, only where no other does. `networkId` is what
  * signatures are made for, default devnet. `instance` is for tests in process.
  */
 export type NetworkOption =
@@ -30,12 +31,16 @@ export type NetworkOption =
 const statusTimeout = 10_000;
 /** How long it may take to give blocks. */
 const blocksTimeout = 60_000;
+/** How long a node that has failed, or is behind, is asked only where no other does, in milliseconds. */
+const restTime = 60_000;
 /** How many blocks are looked through for commands: first a few, then a daemon's whole frontier. */
 const depths = [20, 290];
 
 type Range = NonNullable<Parameters<MinaInstance['getActions']>[1]>;
 type Found = Promise<Account | undefined>;
 type Actions = ReturnType<MinaInstance['getActions']>;
+
+const heightQuery = 'protocolState { consensusState { blockHeight } }';
 
 interface Tip {
   stateHash: string;
@@ -55,6 +60,8 @@ export class Network {
   private networkId: string;
   private instance: MinaInstance | undefined; // in use, as it is without what is pending
   private url = ''; // of the node in use
+  private isProving = false;
+  private readonly resting = new Map<string, number>(); // until when, by URL
 
   constructor(
     private readonly option: NetworkOption,
@@ -106,43 +113,45 @@ export class Network {
 
   /** A node of which a transaction uses only what was read for it. Outside of one it is o1js's own. */
   private reading(node: MinaInstance): MinaInstance {
-    const isOutside = () => !Mina.currentTransaction();
+    // A prover runs what was built once more, with what was read for it: o1js itself has what was read last.
+    const isOutside = (name: () => string) => !Mina.currentTransaction() && !(this.isProving && this.reads.has(name()));
+    const nameOf = (publicKey: PublicKey, tokenId = TokenId.default) =>
+      accountName(publicKey.toBase58(), TokenId.toBase58(tokenId));
+    const lastBlock = 'the last block';
     // The names are taken at once: a key that is a variable of a circuit has no value later.
     const account = (publicKey: PublicKey, tokenId = TokenId.default, needed = true) => {
       const [key, token] = [publicKey.toBase58(), TokenId.toBase58(tokenId)];
       return this.reads.take(accountName(key, token), () => this.readAccount(key, token), { needed });
     };
-    const state = () => this.reads.take('the last block', () => this.readState()) ?? node.getNetworkState();
+    const state = () => this.reads.take(lastBlock, () => this.readState()) ?? node.getNetworkState();
     return {
       ...node,
       proofsEnabled: this.proofsEnabled,
       // o1js asks it for a signer's nonce, and would neither mark the account to be fetched nor see its age.
       hasAccount: (publicKey, tokenId) => {
-        if (isOutside()) return node.hasAccount(publicKey, tokenId);
+        if (isOutside(() => nameOf(publicKey, tokenId))) return node.hasAccount(publicKey, tokenId);
         return isKnown(publicKey) && account(publicKey, tokenId, false) !== undefined;
       },
       getAccount: (publicKey, tokenId) => {
-        if (isOutside()) return node.getAccount(publicKey, tokenId);
+        if (isOutside(() => nameOf(publicKey, tokenId))) return node.getAccount(publicKey, tokenId);
         const found = account(publicKey, tokenId);
         if (found) return { ...found }; // o1js sets the payer's nonce in it
         if (isLooking()) return { ...Account.empty(), publicKey };
-        const name = accountName(publicKey.toBase58(), TokenId.toBase58(tokenId ?? TokenId.default));
-        throw new Error(`getAccount: Could not find ${name}`);
+        throw new Error(`getAccount: Could not find ${nameOf(publicKey, tokenId)}`);
       },
-      getNetworkState: () => (isOutside() ? node.getNetworkState() : state()),
-      currentSlot: () => (isOutside() ? node.currentSlot() : state().globalSlotSinceGenesis),
+      getNetworkState: () => (isOutside(() => lastBlock) ? node.getNetworkState() : state()),
+      currentSlot: () => (isOutside(() => lastBlock) ? node.currentSlot() : state().globalSlotSinceGenesis),
       getActions: (publicKey, states, tokenId = TokenId.default) => {
-        if (isOutside()) return node.getActions(publicKey, states, tokenId);
+        // The range is part of the name: o1js would take what it has of another one.
+        const name = () => `the actions of ${nameOf(publicKey, tokenId)} from ${rangeName(states)}`;
+        if (isOutside(name)) return node.getActions(publicKey, states, tokenId);
         this.checkArchive();
         const range = {
           ...(states?.fromActionState && { fromActionState: states.fromActionState.toConstant() }),
           ...(states?.endActionState && { endActionState: states.endActionState.toConstant() }),
         };
         const [key, token] = [publicKey.toBase58(), TokenId.toBase58(tokenId)];
-        const ends = [range.fromActionState, range.endActionState].map((end) => end?.toString() ?? '');
-        // The range is part of the name: o1js would take what it has of another one.
-        const name = `the actions of ${accountName(key, token)} from ${ends.join(' to ')}`;
-        return this.reads.take(name, () => this.readActions(node, key, token, range)) ?? [];
+        return this.reads.take(name(), () => this.readActions(node, key, token, range)) ?? [];
       },
       fetchActions: async (...asked) => {
         this.checkArchive();
@@ -166,6 +175,16 @@ export class Network {
     return this.reads.building(make);
   }
 
+  /** Has work prove what was built, with what was read for that. */
+  async proving(work: () => Promise<void>): Promise<void> {
+    this.isProving = true;
+    try {
+      await work();
+    } finally {
+      this.isProving = false;
+    }
+  }
+
   /**
    * Throws Busy where the node is behind what the sequencer knows: without anything ahead of it
    * a command has the nonce that the ledger has come to. What is proved on an older state fails
@@ -175,6 +194,7 @@ export class Network {
     if ('instance' in this.option) return;
     const account = await this.fetchAccount(payer);
     if (account && Number(account.nonce) < nonce) {
+      this.rest(this.url);
       throw new Busy(
         `the node shows the payer at nonce ${account.nonce.toString()}, and this command has ${nonce} with nothing ahead of it: the node is behind`,
         retrySoon,
@@ -257,7 +277,7 @@ export class Network {
     if ('instance' in this.option) {
       return { hash: '', height: Number(this.option.instance.getNetworkState().blockchainLength) };
     }
-    const query = '{ bestChain(maxLength: 1) { stateHash protocolState { consensusState { blockHeight } } } }';
+    const query = `{ bestChain(maxLength: 1) { stateHash ${heightQuery} } }`;
     const last = (await this.bestChain<Tip>(query, statusTimeout)).at(-1)!;
     return { hash: last.stateHash, height: Number(last.protocolState.consensusState.blockHeight) };
   }
@@ -268,6 +288,7 @@ export class Network {
       if (bestChain?.length) return bestChain;
       throw new Error('it shows no chain');
     } catch (error) {
+      this.rest(this.url);
       throw unavailable('the node did not answer for its chain', asError(error).message);
     }
   }
@@ -295,11 +316,14 @@ export class Network {
     if (account) return account;
     // o1js's own words for a node's answer without it. A gateway says 404, too.
     if (error?.statusCode === 404 && error.statusText.startsWith('fetchAccount: ')) return undefined;
+    this.rest(url);
     throw unavailable(`the node did not answer for the account ${publicKey}`, error?.statusText);
   }
 
   private async readState(): Promise<ReturnType<MinaInstance['getNetworkState']>> {
-    return fetchLastBlock(this.url).catch((error: unknown) => {
+    const { url } = this;
+    return fetchLastBlock(url).catch((error: unknown) => {
+      this.rest(url);
       throw unavailable('the node did not answer for its last block', asError(error).message);
     });
   }
@@ -315,23 +339,41 @@ export class Network {
     return found;
   }
 
-  /** The first node that is fit to build on. */
+  private rest(url: string): void {
+    this.resting.set(url, Date.now() + restTime);
+  }
+
+  /** The node to build on: what is proved on another one's older state fails in its block. */
   private async synced(): Promise<string> {
-    const reasons: string[] = [];
-    for (const url of this.urls) {
-      const host = new URL(url).host;
-      try {
-        const { syncStatus, networkID } = await askStatus(url);
-        if (syncStatus !== 'SYNCED') throw new Error(`it is ${syncStatus}`);
-        this.checkNetwork(networkID);
-        this.networkId = networkID;
-        return url;
-      } catch (error) {
-        if (error instanceof Failure) throw error;
-        reasons.push(`${host}: ${asError(error).message}`);
+    const isResting = (url: string) => (this.resting.get(url) ?? 0) > Date.now();
+    const [last, first] = [this.urls.filter(isResting), this.urls.filter((url) => !isResting(url))];
+    const failures: { url: string; error: Error }[] = [];
+    for (const urls of [first, last]) {
+      const said = await Promise.all(urls.map((url) => this.askFit(url).catch((error: unknown) => asError(error))));
+      const highest = Math.max(...said.map((each) => (each instanceof Error ? 0 : each.height)));
+      for (const [i, each] of said.entries()) {
+        const url = urls[i]!;
+        if (each instanceof Error) {
+          this.rest(url);
+          failures.push({ url, error: each });
+        } else if (each.height === highest) {
+          this.networkId = each.networkID;
+          return url;
+        }
       }
     }
+    const misfit = failures.find(({ error }) => error instanceof Failure);
+    if (misfit) throw misfit.error;
+    const reasons = failures.map(({ url, error }) => `${new URL(url).host}: ${error.message}`);
     throw unavailable('no Mina node is there to build on', reasons.join('; '));
+  }
+
+  /** Throws where the node is not fit to build on. */
+  private async askFit(url: string): Promise<{ networkID: string; height: number }> {
+    const { syncStatus, networkID, height } = await askStatus(url);
+    if (syncStatus !== 'SYNCED') throw new Error(`it is ${syncStatus}`);
+    this.checkNetwork(networkID);
+    return { networkID, height };
   }
 
   /** Signatures for mainnet and for all else differ, and those of custom networks from each other. */
@@ -357,11 +399,20 @@ function isKnown(publicKey: PublicKey): boolean {
   }
 }
 
-async function askStatus(url: string): Promise<{ syncStatus: string; networkID: string }> {
-  const { syncStatus, networkID } = await ask(url, '{ syncStatus networkID }', statusTimeout);
+async function askStatus(url: string): Promise<{ syncStatus: string; networkID: string; height: number }> {
+  const query = `{ syncStatus networkID bestChain(maxLength: 1) { ${heightQuery} } }`;
+  const { syncStatus, networkID, bestChain } = await ask(url, query, statusTimeout);
   if (typeof syncStatus !== 'string' || typeof networkID !== 'string')
     throw new Error('it does not say whether it is synced');
-  return { syncStatus, networkID };
+  const tip = (bestChain as Pick<Tip, 'protocolState'>[] | null | undefined)?.at(-1);
+  return { syncStatus, networkID, height: Number(tip?.protocolState.consensusState.blockHeight ?? 0) };
+}
+
+/** A range of actions, by its ends. */
+function rangeName(states?: Range): string {
+  return [states?.fromActionState, states?.endActionState]
+    .map((end) => end?.toConstant().toString() ?? '')
+    .join(' to ');
 }
 
 async function ask(url: string, query: string, timeout: number): Promise<Record<string, unknown>> {

@@ -97,7 +97,7 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
   const calls = new Calls(maker, lines, results, log);
   const { dispatchers } = options;
   const app = serve({ dispatchers, calls, maker, line: proving, token, callbackSeconds, describe });
-  return new RunningWorker(role.accountId, app, lines, provers, log, { host, port });
+  return new RunningWorker(role.accountId, app, lines, calls, provers, log, { host, port });
 }
 
 /** What a process does that proves for the one that has started it. */
@@ -142,6 +142,7 @@ class RunningWorker implements Worker {
     readonly accountId: string,
     private readonly app: FastifyInstance,
     private readonly lines: Lines,
+    private readonly calls: Calls,
     private readonly provers: Provers | undefined,
     private readonly log: Log,
     private readonly at: { host: string; port: number },
@@ -157,6 +158,7 @@ class RunningWorker implements Worker {
   close(): Promise<void> {
     this.closing ??= (async () => {
       await Promise.all([this.lines.proving.close(), this.lines.signing.close()]);
+      await this.calls.idle(); // who has asked may be gone, and asks the next process
       await this.app.close();
       await this.provers?.close();
       for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, this.onSignal);

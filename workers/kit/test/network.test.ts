@@ -3,6 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { AccountUpdate, Field, Mina, PrivateKey, type PublicKey } from 'o1js';
 import type { Attempt, Dispatcher, NetworkOption } from '../src/index.js';
 import { createWorker, Unresolvable } from '../src/index.js';
+import { Network } from '../src/network.js';
 import { collect, Counter, folder } from './world.js';
 import { actionState, Node } from './node.js';
 
@@ -33,10 +34,10 @@ async function startWorker(t: TestContext, network: NetworkOption, dispatcher: D
   const url = await worker.listen();
   t.after(() => worker.close());
   let number = 0;
-  return async (path = 'prove') => {
+  return async (path = 'prove', nonce = 0) => {
     const attempt: Attempt = {
       number: ++number,
-      nonce: 0,
+      nonce,
       fee: '100000000',
       validUntil: null,
       memo: 'm',
@@ -290,18 +291,83 @@ test('a key that each run of a dispatch makes anew is that of no account', async
   assert.deepEqual(done, { there: false });
 });
 
-test('the first node that is synced is taken, and only that one', async (t) => {
-  const [behind, good, spare] = [
-    await startNode(t, { syncStatus: 'BOOTSTRAP' }),
+/** Which nodes were asked for more than whether they are fit, by their places; forgets it. */
+function used(...nodes: Node[]): number[] {
+  const places = [...nodes.entries()].filter(([, { asked }]) => asked.some((query) => !query.includes('syncStatus')));
+  nodes.forEach((node) => (node.asked = []));
+  return places.map(([place]) => place);
+}
+
+test('of the nodes that are synced the first at the highest block is taken, and only that one', async (t) => {
+  const [away, behind, good, spare] = [
+    await startNode(t, { syncStatus: 'BOOTSTRAP', height: 900 }),
+    await startNode(t, { height: 6 }),
     await startNode(t),
     await startNode(t),
   ];
-  const prove = await startWorker(t, { graphql: ['http://127.0.0.1:1/', behind.url, good.url, spare.url] }, add);
-  behind.asked = [];
+  const nodes = [away, behind, good, spare];
+  const prove = await startWorker(t, { graphql: ['http://127.0.0.1:1/', ...nodes.map(({ url }) => url)] }, add);
+  used(...nodes);
   assert.equal((await prove()).error, null);
-  assert.equal(behind.asked.length, 1);
-  assert.ok(good.asked.length > 1);
-  assert.equal(spare.asked.length, 0);
+  assert.deepEqual([away.asked.length, used(...nodes)], [0, [2]], 'one that was not fit is not asked for a while');
+  behind.height = 7;
+  assert.equal((await prove()).error, null);
+  assert.deepEqual(used(...nodes), [1]);
+  spare.height = 8;
+  assert.equal((await prove()).error, null);
+  assert.deepEqual(used(...nodes), [3]);
+});
+
+test('a node that does not answer, or is behind the payer, is not asked again at once', async (t) => {
+  for (const trouble of [{ broken: true }, { nonce: 3 }]) {
+    const [first, second] = [await startNode(t), await startNode(t)];
+    const prove = await startWorker(t, { graphql: [first.url, second.url] }, add);
+    second.nonces.set(payerKey, 7);
+    first.nonces.set(payerKey, trouble.nonce ?? 7);
+    first.broken = trouble.broken ?? false;
+    used(first, second);
+    assert.equal((await prove('prove', 7)).signed, undefined);
+    assert.deepEqual(used(first, second), [0]);
+    assert.equal((await prove('prove', 7)).error, null);
+    assert.deepEqual(used(first, second), [1]);
+    second.broken = true; // with no other left the first is asked again
+    await prove('prove', 7);
+    Object.assign(first, { broken: false }).nonces.set(payerKey, 7);
+    used(first, second);
+    assert.equal((await prove('prove', 7)).error, null);
+    assert.deepEqual(used(first, second), [0]);
+  }
+});
+
+test('a prover reads what the transaction was built on, whatever else was read since', async (t) => {
+  const node = await startNode(t);
+  const key = address.toBase58();
+  node.actions.set(key, ['1', '2', '3']);
+  const network = new Network({ graphql: node.url, archive: node.url }, false);
+  await network.open();
+  const range = { fromActionState: actionState(AccountUpdate.Actions.emptyActionState(), '1') };
+  const read = () => ({
+    state: Mina.getAccount(address).zkapp?.appState[0]?.toString(),
+    there: Mina.hasAccount(address),
+    heard: Mina.getActions(address, range).flatMap(({ actions }) => actions.flat().join()),
+    slot: Mina.currentSlot().toString(),
+  });
+  const built: object[] = [];
+  await network.building((before) =>
+    Mina.transaction(async () => {
+      await before();
+      await Mina.fetchActions(address);
+      built.push(read());
+    }),
+  );
+  assert.deepEqual(built.at(-1), { state: '5', there: true, heard: ['2', '3'], slot: '11' });
+  node.accounts.set(key, ['9', '0', '0', '0', '0', '0', '0', '0']);
+  node.slot = 12;
+  await network.fetchAccount(address, undefined, undefined, true); // as a callback does
+  await network.proving(async () => assert.deepEqual(read(), built.at(-1)));
+  assert.equal(Mina.getAccount(address).zkapp?.appState[0]?.toString(), '9');
+  await network.open();
+  await network.proving(async () => assert.equal(Mina.getAccount(address).zkapp?.appState[0]?.toString(), '9'));
 });
 
 const troubles: [string, Partial<Node>, Partial<{ networkId: 'mainnet' | 'devnet' | { custom: string } }>, RegExp][] = [

@@ -21,6 +21,8 @@ export class Node {
   /** Answers questions that contain it with `silence`. */
   silentOn = 'nothing';
   silence = 500;
+  /** The height of the tip. */
+  height = 7;
   /** The slot of the tip. */
   slot = 11;
   /** What an archive has of actions, by account: single fields, one for each account update. */
@@ -56,8 +58,9 @@ export class Node {
       return { errors: [{ message: 'Couldn\'t send zkApp command: ["Invalid_nonce"]' }], data: null };
     if (query.includes('actions(')) return this.answerActions(query);
     if (query.includes('genesisConstants')) return { data: constants };
+    if (query.includes('syncStatus')) return { data: this.status() };
     if (query.includes('bestChain')) return { data: { bestChain: this.chainless ? null : [this.block()] } };
-    if (publicKey === undefined) return { data: { syncStatus: this.syncStatus, networkID: this.networkID } };
+    if (publicKey === undefined) return { data: {} };
     const zkappState = this.accounts.get(publicKey);
     const nonce = String(this.nonces.get(publicKey) ?? 0);
     if (zkappState === undefined) return { data: { account: null } };
@@ -94,6 +97,11 @@ export class Node {
     return found ? { data: { actions } } : { errors: [{ message: 'fromActionState not found' }] };
   }
 
+  private status(): object {
+    const tip = { protocolState: { consensusState: { blockHeight: String(this.height) } } };
+    return { syncStatus: this.syncStatus, networkID: this.networkID, bestChain: this.chainless ? null : [tip] };
+  }
+
   private block(): object {
     const zkappCommands = [...this.landed].map(([hash, failed]) => ({ hash, failureReason: failed ? [{}] : null }));
     return {
@@ -101,7 +109,7 @@ export class Node {
       protocolState: {
         blockchainState: { snarkedLedgerHash: ledgerHash },
         consensusState: {
-          blockHeight: '7',
+          blockHeight: String(this.height),
           slotSinceGenesis: this.slot,
           minWindowDensity: 77,
           totalCurrency: '1',

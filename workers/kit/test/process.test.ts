@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test, type TestContext } from 'node:test';
 import { PrivateKey, SmartContract, method } from 'o1js';
 import { createWorker } from '../src/index.js';
+import { Results } from '../src/results.js';
 import { collect, folder } from './world.js';
 
 const payer = PrivateKey.random();
@@ -13,6 +15,8 @@ const accountId = payer.toPublicKey().toBase58();
 interface Program {
   child: ChildProcess;
   url: string;
+  /** Its working directory. */
+  store: string;
   /** Waits for a line of the output that holds text. */
   line: (text: string) => Promise<string>;
 }
@@ -35,12 +39,13 @@ async function start(t: TestContext): Promise<Program> {
     }
   };
   const { url } = JSON.parse(await line('listening')) as { url: string };
-  return { child, url, line };
+  return { child, url, store, line };
 }
 
-function prove(url: string): Promise<Response> {
+function prove(url: string, signal?: AbortSignal): Promise<Response> {
   return fetch(`${url}/prove/ADD`, {
     method: 'POST',
+    ...(signal && { signal }),
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({
       txData: { uid: 'u', type: 'ADD', data: {} },
@@ -66,6 +71,20 @@ test('SIGTERM lets the running call be answered', async (t) => {
   const { done } = (await (await answer).json()) as { done: object };
   assert.deepEqual(done, { whole: true });
   assert.deepEqual(await ended, [0, null]);
+});
+
+test('SIGTERM lets what is made be kept, though who has asked for it is gone', async (t) => {
+  const { child, url, line, store } = await start(t);
+  const ended = once(child, 'exit');
+  const gone = new AbortController();
+  const answer = prove(url, gone.signal);
+  await line('dispatching');
+  gone.abort();
+  await assert.rejects(answer);
+  child.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null]);
+  const kept = await Results.open(join(store, '.worker-store', accountId), 10);
+  assert.deepEqual((await kept.get('u', 1))?.done, { whole: true });
 });
 
 class Broken extends SmartContract {

@@ -187,6 +187,50 @@ test('callbacks are told how it ended, and called again until they succeed', asy
   assert.equal((await served.post('/on-success/NO', { txData, sender, result })).status, 404);
 });
 
+test('an outcome that was taken in is not told once more, and another one is', async (t) => {
+  const told: string[] = [];
+  const tell =
+    (how: string): Dispatcher['onSuccess'] =>
+    (_txn, { hash }) =>
+      void told.push(`${how} ${hash}`);
+  const dispatcher: Dispatcher = { ...add, onSuccess: tell('success'), onFailure: tell('failure') };
+  const served = await serve(world, { ADD: dispatcher }, { store: await folder(t) });
+  t.after(() => served.worker.close());
+  const { txData, sender } = call(world, 'once', world.attempt());
+  const post = async (path: string, hash: string, uid = 'once') => {
+    const { status } = await served.post(`/${path}/ADD`, { txData: { ...txData, uid }, sender, result: { hash } });
+    assert.equal(status, 200);
+  };
+  await post('on-success', '5J');
+  await post('on-success', '5J');
+  await post('on-success', '5J', 'other');
+  await post('on-failure', '5J');
+  await post('on-success', '5J'); // what was taken back is there again
+  await post('on-success', '5K');
+  await post('on-success', '5K');
+  assert.deepEqual(told, ['success 5J', 'success 5J', 'failure 5J', 'success 5J', 'success 5K']);
+});
+
+test('a callback that hands on an error of somebody else has failed', async (t) => {
+  const thrown = [
+    Object.assign(new Error('cannot parse'), { statusCode: 200 }),
+    Object.assign(new Error('not there'), { statusCode: 404, validation: [] }),
+    Object.assign(new Error('too many'), { statusCode: 429 }),
+    undefined,
+  ];
+  for (const error of thrown) {
+    const onSuccess = () => {
+      throw error;
+    };
+    const served = await serve(world, { ADD: { ...add, onSuccess } }, { store: await folder(t) });
+    t.after(() => served.worker.close());
+    const { txData, sender } = call(world, 'foreign', world.attempt());
+    const { status, text } = await served.post('/on-success/ADD', { txData, sender, result: { hash: '5J' } });
+    assert.equal(status, 500, text);
+    assert.ok(text.includes(error?.message ?? 'undefined'), text);
+  }
+});
+
 test('a dispatcher gets every digit that was posted', async (t) => {
   let seen: unknown;
   const dispatcher: Dispatcher = {
