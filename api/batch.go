@@ -55,6 +55,7 @@ func (a *api) postBatch(w http.ResponseWriter, r *http.Request) error {
 	// While Redis has one part, the part before is answered and the next read.
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	batch := queues.NewBatch(a.Store)
 	var before *part
 	for first := 0; first < len(docs) || before != nil; {
 		var next *part
@@ -66,7 +67,7 @@ func (a *api) postBatch(w http.ResponseWriter, r *http.Request) error {
 			before.wait()
 		}
 		if next != nil {
-			next.store(ctx, a.Store, before)
+			next.store(ctx, batch)
 		}
 		if before != nil {
 			_ = control.SetWriteDeadline(time.Now().Add(callTimeout + graceToWrite))
@@ -136,8 +137,7 @@ type part struct {
 	traced     []func(queues.Accepted) // for each item
 	errs       []error                 // for each of the part's documents; nil where there is an item
 	results    []queues.Accepted
-	failure    error         // of the store; what follows is not tried
-	stored     chan struct{} // closed with results and failure set
+	stored     chan struct{} // closed with results set
 }
 
 // readPart reads the items from first on, as many as one part takes.
@@ -159,23 +159,13 @@ func (a *api) readPart(ctx context.Context, docs [][]byte, first int, who caller
 	return p
 }
 
-// store begins to accept the part, unless the store has failed with the part
-// before: it would overtake what was sent before it.
-func (p *part) store(ctx context.Context, store *queues.Store, before *part) {
-	if before != nil && before.failure != nil {
-		p.failure = before.failure
-		for range p.items {
-			p.results = append(p.results, queues.Accepted{Err: p.failure})
-		}
-		close(p.stored)
-		return
-	}
+// store begins to accept the part, when the part before it is stored.
+func (p *part) store(ctx context.Context, batch *queues.Batch) {
 	go func() {
 		defer close(p.stored)
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
-		p.results = store.EnqueueBatch(ctx, p.items)
-		p.failure = queues.Outage(p.results)
+		p.results = batch.Enqueue(ctx, p.items)
 	}()
 }
 

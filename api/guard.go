@@ -37,7 +37,7 @@ func (a *api) addressed(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if name := (&url.URL{Host: r.Host}).Hostname(); name != "" && !Loopback(name) && a.Keys.open() { // a browser tells one
+		if !atHome(r) && a.Keys.open() {
 			(&problem{
 				Status: http.StatusForbidden, Code: codeForbidden, Title: "The request is to a name that is not this machine's",
 				Detail: "Nobody needs a key here, so that only what asks localhost or a loopback address is answered. " +
@@ -47,6 +47,13 @@ func (a *api) addressed(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// atHome reports whether a request names this machine, or nothing, as no browser does; or asks
+// what anybody may.
+func atHome(r *http.Request) bool {
+	name := (&url.URL{Host: r.Host}).Hostname()
+	return name == "" || Loopback(name) || r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
 }
 
 // Loopback reports whether only this machine can reach host. An empty host is every interface.

@@ -105,6 +105,8 @@ func TestRebound(t *testing.T) {
 		asked(guarded, "GET", base+"/queues", host).wantProblem(403, "FORBIDDEN")
 		asked(guarded, "POST", base+"/queues/q/pause", host, evil...).wantProblem(403, "FORBIDDEN")
 		asked(guarded, "GET", "/", host).wantProblem(403, "FORBIDDEN")
+		asked(guarded, "GET", "/healthz", host).want(200)
+		asked(guarded, "GET", "/readyz", host).want(200)
 		asked(insecure, "GET", base+"/queues", host).want(200)
 	}
 	ring.Replace([]Key{{"a", Admin, "admin", nil}}) // keys guard it from then on

@@ -301,9 +301,9 @@ func timeOf(q url.Values, name string) (time.Time, error) {
 	if q.Get(name) == "" {
 		return time.Time{}, nil
 	}
-	t, ok := parseTime(q.Get(name))
-	if !ok {
-		return time.Time{}, badRequest("%s %s.", name, timeWanted)
+	t, err := time.Parse(time.RFC3339, q.Get(name))
+	if t = t.UTC(); err != nil || t.Year() < 1970 {
+		return time.Time{}, badRequest("%s must be a time such as 2006-01-02T15:04:05Z.", name)
 	}
 	return t, nil
 }

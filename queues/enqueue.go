@@ -75,38 +75,61 @@ func (s *Store) Enqueue(ctx context.Context, item Item) Accepted {
 	return a
 }
 
-// EnqueueBatch accepts items in order, each for itself, and answers in the
-// same order. Behind what the store has not taken for want of an answer or of memory none
-// is tried: it would overtake that.
+// EnqueueBatch accepts items as a [Batch] of its own.
 func (s *Store) EnqueueBatch(ctx context.Context, items []Item) []Accepted {
-	out := make([]Accepted, 0, len(items))
-	for len(items) > 0 {
-		n, size := 0, 0
-		for n < min(len(items), MaxBatch) && (n == 0 || size+len(items[n].Data) <= maxPosted) {
-			size += len(items[n].Data)
-			n++
-		}
-		some := s.enqueue(ctx, items[:n])
-		out, items = append(out, some...), items[n:]
-		if err := Outage(some); err != nil {
-			for range items {
-				out = append(out, Accepted{Err: err})
+	return NewBatch(s).Enqueue(ctx, items)
+}
+
+// A Batch accepts items that are to stay in order, in as many parts as they are given in. Behind
+// what the store could not take for now none of its queue is tried, and where the store failed
+// or takes nothing at all, none: it would overtake that. One call at a time.
+type Batch struct {
+	store  *Store
+	failed error            // why nothing is tried any more
+	full   map[string]error // why nothing of a queue is
+}
+
+// NewBatch begins a batch.
+func NewBatch(s *Store) *Batch { return &Batch{store: s, full: map[string]error{}} }
+
+// Enqueue accepts items in order, each for itself, and answers in the same order.
+func (b *Batch) Enqueue(ctx context.Context, items []Item) []Accepted {
+	out := make([]Accepted, len(items))
+	for next := 0; next < len(items); {
+		var some []Item
+		var places []int
+		for size := 0; next < len(items) && len(some) < MaxBatch; next++ {
+			item := items[next]
+			if out[next].Err = b.refusal(item.Queue); out[next].Err != nil {
+				continue
 			}
+			if size += len(item.Data); len(some) > 0 && size > maxPosted {
+				break
+			}
+			some, places = append(some, item), append(places, next)
+		}
+		if len(some) == 0 {
 			break
+		}
+		for i, a := range b.store.enqueue(ctx, some) {
+			out[places[i]] = a
+			switch {
+			case errors.Is(a.Err, ErrUnavailable), errors.Is(a.Err, ErrFull), errors.Is(a.Err, ErrTooManyInAll):
+				b.failed = a.Err
+			case errors.Is(a.Err, ErrTooManyWaiting):
+				b.full[some[i].Queue] = a.Err
+			}
 		}
 	}
 	return out
 }
 
-// Outage returns why the store has not taken one of those, an ErrUnavailable or ErrFull; nil
-// if it has answered for each.
-func Outage(all []Accepted) error {
-	for _, a := range all {
-		if errors.Is(a.Err, ErrUnavailable) || errors.Is(a.Err, ErrFull) {
-			return a.Err
-		}
+// refusal is why nothing more of a queue is tried, nil if it is.
+func (b *Batch) refusal(queue string) error {
+	if b.failed != nil {
+		return b.failed
 	}
-	return nil
+	return b.full[queue]
 }
 
 func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {

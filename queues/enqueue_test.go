@@ -226,6 +226,38 @@ func testEnqueueLimit(f *fixture) {
 	}
 }
 
+// testEnqueueParts: behind what a queue could not take nothing of it is tried any more in that
+// batch, though it has room by then; of others it is, unless nothing at all is taken.
+func testEnqueueParts(f *fixture) {
+	f.store = f.open(queues.Options{Namespace: f.store.Namespace, MaxWaiting: 2})
+	f.register("S")
+	enqueue := func(b *queues.Batch, uids string, want ...error) { // each by its queue and a letter
+		f.Helper()
+		var items []queues.Item
+		for _, uid := range strings.Fields(uids) {
+			items = append(items, vote1(uid, uid[:1], `{}`))
+		}
+		for i, a := range b.Enqueue(f.ctx, items) {
+			if !errors.Is(a.Err, want[i]) || a.Err == nil != (a.Transaction != nil) {
+				f.Errorf("%s: %v, want %v", items[i].UID, a.Err, want[i])
+			}
+		}
+	}
+	full, all := queues.ErrTooManyWaiting, queues.ErrTooManyInAll
+	first := queues.NewBatch(f.store)
+	enqueue(first, "qa qb qc pd", nil, nil, full, nil)
+	f.bound("qa S")
+	enqueue(first, "qe pf qg", full, nil, full)
+	enqueue(queues.NewBatch(f.store), "qc", nil)
+	f.store.MaxWaitingInAll = 4
+	second := queues.NewBatch(f.store)
+	enqueue(second, "rh", all)
+	f.store.MaxWaitingInAll = 9
+	enqueue(second, "rh si", all, all)
+	enqueue(queues.NewBatch(f.store), "rh si", nil, nil)
+	equal(f.T, "of q", f.list(queues.Filter{Queue: "q"}, 9), []string{"qa", "qb", "qc"})
+}
+
 // What comes back to wait counts, and is never refused.
 func testEnqueueTotal(f *fixture) {
 	f.store = f.open(queues.Options{Namespace: f.store.Namespace, MaxWaitingInAll: 3, MaxWaiting: 2})

@@ -93,6 +93,7 @@ func TestStore(t *testing.T) {
 		"Soonest":             testSoonest,
 		"RemovedByNoClock":    testRemovedByNoClock,
 		"EnqueueLimitOfOne":   testEnqueueLimitOfOne,
+		"EnqueueParts":        testEnqueueParts,
 		"ExpiredAgain":        testExpiredAgain,
 		"RegisteredAgain":     testRegisteredAgain,
 		"HoldStays":           testHoldStays,

@@ -128,7 +128,10 @@ func (s *Sequencer) followLoop(ctx context.Context, b *books) {
 		}
 		began := time.Now()
 		found, err := b.ask(ctx, asks)
-		if err != nil && ctx.Err() == nil {
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
 			s.Log.Warn("a ledger did not answer for its batches", "ledger", b.name, "err", err)
 		}
 		for _, uid := range b.learn(asks, found, began, err) {
@@ -160,15 +163,19 @@ func (b *books) learn(asks map[string]string, found map[string]ledger.Status, be
 	var uids []string
 	for uid, id := range asks {
 		status, said := found[id]
-		seen := b.seen[uid]
-		seen.Asked = began
 		if _, wanted := b.asks[uid]; !wanted {
 			continue
-		} else if !said {
+		}
+		if !said {
+			seen := b.seen[uid]
+			if seen.Asked.Equal(seen.At) {
+				seen.Since = began
+			}
+			seen.Asked = began
 			b.seen[uid] = seen
 			continue
 		}
-		seen = lifecycle.BatchSeen{At: began, Asked: began, State: stateOf(status.State)}
+		seen := lifecycle.BatchSeen{At: began, Since: began, Asked: began, State: stateOf(status.State)}
 		if seen.State == lifecycle.BatchInvalid {
 			seen.Refused = refusedBy(status)
 		}

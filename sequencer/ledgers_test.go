@@ -112,9 +112,14 @@ func TestAskedInVain(t *testing.T) {
 	}
 	second := func(n int64) time.Time { return time.Unix(100+n, 0) }
 	pending := map[string]ledger.Status{"b1": {State: ledger.Pending}, "b2": {State: ledger.Pending}}
-	learns(nil, nil, lifecycle.BatchSeen{Asked: second(1)})
-	learns(pending, []string{"u"}, lifecycle.BatchSeen{At: second(2), Asked: second(2), State: lifecycle.BatchPending})
-	learns(nil, nil, lifecycle.BatchSeen{At: second(2), Asked: second(3), State: lifecycle.BatchPending})
+	learns(nil, nil, lifecycle.BatchSeen{Since: second(1), Asked: second(1)})
+	learns(nil, nil, lifecycle.BatchSeen{Since: second(1), Asked: second(2)})
+	said := lifecycle.BatchSeen{At: second(3), Since: second(3), Asked: second(3), State: lifecycle.BatchPending}
+	learns(pending, []string{"u"}, said)
+	said.Since, said.Asked = second(4), second(4)
+	learns(nil, nil, said)
+	said.Asked = second(5)
+	learns(nil, nil, said)
 }
 
 // TestAnswerNames: each answer to a post has a name, and each is one of those that are shown

@@ -169,7 +169,9 @@ func (d *doctor) nodeClock(ctx context.Context, address, name string) {
 	if err != nil {
 		return
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
+	if resp.StatusCode != http.StatusSwitchingProtocols { // its body ends with no context
+		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
+	}
 	_ = resp.Body.Close()
 	at, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {

@@ -57,7 +57,7 @@ func (s *State) askLedger(p int) {
 			continue
 		}
 		u := *h
-		u.seen = lifecycle.BatchSeen{At: s.now, Asked: s.now, State: s.ledger[t].stands}
+		u.seen = lifecycle.BatchSeen{At: s.now, Since: s.now, Asked: s.now, State: s.ledger[t].stands}
 		if u.seen.State == lifecycle.BatchInvalid {
 			u.seen.Refused = lifecycle.Error{Code: lifecycle.CodeInvalid, Message: "refused"}
 		}

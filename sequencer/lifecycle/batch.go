@@ -28,9 +28,10 @@ type Batch struct {
 
 // A BatchSeen is what a ledger has last said of a batch.
 type BatchSeen struct {
-	At    time.Time // when it was asked, by Clock; zero if it has never said anything
-	Asked time.Time // when it was last asked, be it in vain
-	State BatchState
+	At time.Time // when it was asked, by Clock; zero if it has never said anything
+	// It was asked from Since to Asked in vain, if it has said nothing since then; else both are At.
+	Since, Asked time.Time
+	State        BatchState
 	// Refused goes with BatchInvalid: why.
 	Refused Error
 }
@@ -263,7 +264,7 @@ func (v *View) following() Step {
 	switch said := seen.At.After(since); {
 	case said && seen.State == BatchInvalid:
 		return v.unresolved(FailedIn, seen.Refused, ReasonInvalid)
-	case left <= 0 && seen.Asked.After(over) && seen.Asked.After(since):
+	case left <= 0 && seen.Asked.After(over) && seen.Asked.After(since) && v.told(seen):
 		return v.unresolved(Unknown, Error{Code: CodeOutcomeUnknown, Message: "the ledger says " +
 			cmp.Or(string(seen.State), "nothing") +
 			" for so long that it may never end: look for it there, and settle it by resolve"}, ReasonAmbiguous)
@@ -281,6 +282,12 @@ func (v *View) following() Step {
 		return v.unknownThere(left)
 	}
 	return v.waitUntil(v.Clock.Add(left), ReasonPool)
+}
+
+// told reports whether a ledger has said all that is to be waited for: it has answered, or has
+// been silent for as long as it may leave a batch without a verdict.
+func (v *View) told(seen *BatchSeen) bool {
+	return seen.At.Equal(seen.Asked) || seen.Asked.Sub(seen.Since) >= v.Policy.LedgerPatience
 }
 
 // seenAs is the outcome of an attempt by what the ledger says.

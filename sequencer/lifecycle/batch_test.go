@@ -41,7 +41,7 @@ func scabbard(v *View) { sawtooth(v); v.Batch.Idempotent = false }
 func stands(s BatchState) change {
 	return func(v *View) {
 		at := v.Clock.Add(-time.Second)
-		v.Batch.Seen = BatchSeen{At: at, Asked: at, State: s}
+		v.Batch.Seen = BatchSeen{At: at, Since: at, Asked: at, State: s}
 		if s == BatchInvalid {
 			v.Batch.Seen.Refused = Error{Code: CodeInvalid, Message: "no apples", Exception: "[]"}
 		}
@@ -50,7 +50,10 @@ func stands(s BatchState) change {
 
 // inVain is asked, so long ago by the process's clock, and nothing was said.
 func inVain(ago time.Duration) change {
-	return func(v *View) { v.Batch.Seen.Asked = v.Clock.Add(-ago) }
+	return func(v *View) {
+		v.Batch.Seen.Asked = v.Clock.Add(-ago)
+		v.Batch.Seen.Since = v.Batch.Seen.Asked.Add(-v.Policy.LedgerPatience)
+	}
 }
 
 func unsent(v *View) { v.Local.Unsent, v.Local.Confirmed = v.Txn.Last().Number, v.Txn.Last().Number }
@@ -138,6 +141,10 @@ func batchRows() []row {
 			{"past PATIENCE, and asked in vain since", batch(PhaseWatching, post(Pooled, begun(time.Hour))),
 				decides(sawtooth, stands(BatchPending), inVain(-time.Nanosecond)),
 				"ambiguous; UNRESOLVED, FREE; 1 unknown open 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
+			{"but for a moment", batch(PhaseWatching, post(Pooled, begun(time.Hour))),
+				decides(sawtooth, stands(BatchPending), inVain(-time.Nanosecond), func(v *View) {
+					v.Batch.Seen.Since = v.Batch.Seen.Since.Add(1)
+				}), "sent; look in 10s"},
 			{"past PATIENCE, and asked in vain before", batch(PhaseWatching, post(Pooled, begun(time.Hour))),
 				decides(sawtooth, stands(BatchPending), inVain(0)), "sent; look in 10s"},
 			{"nothing is said", batch(PhaseSent, post(Sent, begun(time.Hour-1))), decides(sawtooth, inVain(0)),

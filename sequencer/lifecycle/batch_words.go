@@ -60,6 +60,8 @@ func (s *Scene) standsThere() said {
 	case !b.Known:
 		return said{"It was posted, and this process does not know ledger " + t.Ledger + ".",
 			Wait{Code: WaitProcess, Detail: "ledger " + t.Ledger}, Next{Action: StepWatch}}
+	case b.Seen.At.IsZero() && !b.Seen.Asked.IsZero():
+		return said{"It was posted, and ledger " + t.Ledger + " does not say what became of it." + s.noMore(), wait, next}
 	case b.Seen.At.IsZero():
 		return said{"It was posted; the process that follows it knows more." + s.noMore(), wait, next}
 	case b.Seen.State != BatchUnknown:
