@@ -14,7 +14,7 @@ import type { Dispatcher, Outcome, TxnResult } from './types.js';
 
 /** The longest request in bytes: a transaction of the most account updates, proved, its payload, and what is ahead. */
 const bodyLimit = 16 << 20;
-/** How many transactions' outcomes are remembered: who has told one may have hung up before its callback ended. */
+/** How many outcomes are remembered of callers who hung up before the callback ended. */
 const mostHeard = 1000;
 /** How long a request may take to arrive. */
 const requestTimeout = 30_000;
@@ -96,29 +96,37 @@ function addCalls(app: FastifyInstance, { dispatchers, calls }: HttpOptions): vo
 
 function addCallbacks(app: FastifyInstance, { dispatchers, maker, callbackSeconds }: HttpOptions): void {
   const told = new Joined<void>();
-  const heard = new Map<string, string>(); // the last outcome that was taken in, by uid
+  const heard = new Map<string, string>(); // outcomes that were taken in when who had told them was gone, by uid
   const callback = (path: string, name: 'onSuccess' | 'onFailure') => {
-    app.post<Typed<OutcomeBody>>(`/${path}/:type`, { schema: { body: outcomeSchema } }, async ({ params, body }) => {
-      const dispatcher = find(dispatchers, params.type);
-      if (!dispatcher) throw Object.assign(new Error(`this worker does not make ${params.type}`), { statusCode: 404 });
-      // One that never ends would have all later ones join it.
-      const late = () =>
-        new Retry(
-          `${name} of ${params.type} has not ended after ${callbackSeconds} s, and runs afresh when it is told again: have it give up by itself, or set callbackSeconds`,
-        );
-      const { uid } = body.txData;
-      const outcome = `${name} ${toJSON(body.result)}`;
-      if (heard.get(uid) !== outcome) {
-        await told.do(`${uid} ${outcome}`, () => {
-          const work = async () => dispatcher[name]?.(txnOf(body), outcomeOf(body), maker.context(body));
-          return endsWithin<void>(callbackSeconds, work().catch(ownFault), late);
-        });
+    app.post<Typed<OutcomeBody>>(
+      `/${path}/:type`,
+      { schema: { body: outcomeSchema } },
+      async ({ params, body }, reply) => {
+        const dispatcher = find(dispatchers, params.type);
+        if (!dispatcher)
+          throw Object.assign(new Error(`this worker does not make ${params.type}`), { statusCode: 404 });
+        // One that never ends would have all later ones join it.
+        const late = () =>
+          new Retry(
+            `${name} of ${params.type} has not ended after ${callbackSeconds} s, and runs afresh when it is told again: have it give up by itself, or set callbackSeconds`,
+          );
+        const { uid } = body.txData;
+        const outcome = `${name} ${toJSON(body.result)}`;
+        const known = heard.get(uid) === outcome;
         heard.delete(uid);
-        heard.set(uid, outcome);
-        if (heard.size > mostHeard) heard.delete(heard.keys().next().value!);
-      }
-      return { success: true };
-    });
+        if (!known) {
+          await told.do(`${uid} ${outcome}`, () => {
+            const work = async () => dispatcher[name]?.(txnOf(body), outcomeOf(body), maker.context(body));
+            return endsWithin<void>(callbackSeconds, work().catch(ownFault), late);
+          });
+          if (reply.raw.destroyed)
+            heard.set(uid, outcome); // it is told once more
+          else heard.delete(uid);
+          if (heard.size > mostHeard) heard.delete(heard.keys().next().value!);
+        }
+        return { success: true };
+      },
+    );
   };
   callback('on-success', 'onSuccess');
   callback('on-failure', 'onFailure');

@@ -19,9 +19,9 @@ import { accountName, isLooking, Reads } from './reads.js';
 export type MinaInstance = Parameters<typeof Mina.setActiveInstance>[0];
 
 /**
- * Where transactions are built on and signed for. Of several daemons that are synced
- * one at the highest block is used, the first of these, for all of a transaction; one that
- * has just failed, or has been behind, only where no other does. `networkId` is what
+ * Where transactions are built on and signed for. Of several daemons that are synced the
+ * first at the highest block is used, for all of a transaction; one that has just failed, or
+ * has been behind, only where the others lack blocks. `networkId` is what
  * signatures are made for, default devnet. `instance` is for tests in process.
  */
 export type NetworkOption =
@@ -29,10 +29,14 @@ export type NetworkOption =
 
 /** How long a node may take to say that it is there. */
 const statusTimeout = 10_000;
+/** How long, where it rests and another does not. */
+const restingTimeout = 1000;
 /** How long it may take to give blocks. */
 const blocksTimeout = 60_000;
-/** How long a node that has failed, or is behind, is asked only where no other does, in milliseconds. */
+/** How long a node that has failed, or is behind, comes behind the others, in milliseconds. */
 const restTime = 60_000;
+/** How many blocks one that does not rest may be behind one that does. */
+const mostBehind = 2;
 /** How many blocks are looked through for commands: first a few, then a daemon's whole frontier. */
 const depths = [20, 290];
 
@@ -41,6 +45,13 @@ type Found = Promise<Account | undefined>;
 type Actions = ReturnType<MinaInstance['getActions']>;
 
 const heightQuery = 'protocolState { consensusState { blockHeight } }';
+
+/** A node that is fit to build on. */
+interface Fit {
+  url: string;
+  networkID: string;
+  height: number;
+}
 
 interface Tip {
   stateHash: string;
@@ -60,7 +71,6 @@ export class Network {
   private networkId: string;
   private instance: MinaInstance | undefined; // in use, as it is without what is pending
   private url = ''; // of the node in use
-  private isProving = false;
   private readonly resting = new Map<string, number>(); // until when, by URL
 
   constructor(
@@ -113,45 +123,43 @@ export class Network {
 
   /** A node of which a transaction uses only what was read for it. Outside of one it is o1js's own. */
   private reading(node: MinaInstance): MinaInstance {
-    // A prover runs what was built once more, with what was read for it: o1js itself has what was read last.
-    const isOutside = (name: () => string) => !Mina.currentTransaction() && !(this.isProving && this.reads.has(name()));
-    const nameOf = (publicKey: PublicKey, tokenId = TokenId.default) =>
-      accountName(publicKey.toBase58(), TokenId.toBase58(tokenId));
-    const lastBlock = 'the last block';
+    const isOutside = () => !Mina.currentTransaction();
     // The names are taken at once: a key that is a variable of a circuit has no value later.
     const account = (publicKey: PublicKey, tokenId = TokenId.default, needed = true) => {
       const [key, token] = [publicKey.toBase58(), TokenId.toBase58(tokenId)];
       return this.reads.take(accountName(key, token), () => this.readAccount(key, token), { needed });
     };
-    const state = () => this.reads.take(lastBlock, () => this.readState()) ?? node.getNetworkState();
+    const state = () => this.reads.take('the last block', () => this.readState()) ?? node.getNetworkState();
     return {
       ...node,
       proofsEnabled: this.proofsEnabled,
       // o1js asks it for a signer's nonce, and would neither mark the account to be fetched nor see its age.
       hasAccount: (publicKey, tokenId) => {
-        if (isOutside(() => nameOf(publicKey, tokenId))) return node.hasAccount(publicKey, tokenId);
+        if (isOutside()) return node.hasAccount(publicKey, tokenId);
         return isKnown(publicKey) && account(publicKey, tokenId, false) !== undefined;
       },
       getAccount: (publicKey, tokenId) => {
-        if (isOutside(() => nameOf(publicKey, tokenId))) return node.getAccount(publicKey, tokenId);
+        if (isOutside()) return node.getAccount(publicKey, tokenId);
         const found = account(publicKey, tokenId);
         if (found) return { ...found }; // o1js sets the payer's nonce in it
         if (isLooking()) return { ...Account.empty(), publicKey };
-        throw new Error(`getAccount: Could not find ${nameOf(publicKey, tokenId)}`);
+        const name = accountName(publicKey.toBase58(), TokenId.toBase58(tokenId ?? TokenId.default));
+        throw new Error(`getAccount: Could not find ${name}`);
       },
-      getNetworkState: () => (isOutside(() => lastBlock) ? node.getNetworkState() : state()),
-      currentSlot: () => (isOutside(() => lastBlock) ? node.currentSlot() : state().globalSlotSinceGenesis),
+      getNetworkState: () => (isOutside() ? node.getNetworkState() : state()),
+      currentSlot: () => (isOutside() ? node.currentSlot() : state().globalSlotSinceGenesis),
       getActions: (publicKey, states, tokenId = TokenId.default) => {
-        // The range is part of the name: o1js would take what it has of another one.
-        const name = () => `the actions of ${nameOf(publicKey, tokenId)} from ${rangeName(states)}`;
-        if (isOutside(name)) return node.getActions(publicKey, states, tokenId);
+        if (isOutside()) return node.getActions(publicKey, states, tokenId);
         this.checkArchive();
         const range = {
           ...(states?.fromActionState && { fromActionState: states.fromActionState.toConstant() }),
           ...(states?.endActionState && { endActionState: states.endActionState.toConstant() }),
         };
         const [key, token] = [publicKey.toBase58(), TokenId.toBase58(tokenId)];
-        return this.reads.take(name(), () => this.readActions(node, key, token, range)) ?? [];
+        const ends = [range.fromActionState, range.endActionState].map((end) => end?.toString() ?? '');
+        // The range is part of the name: o1js would take what it has of another one.
+        const name = `the actions of ${accountName(key, token)} from ${ends.join(' to ')}`;
+        return this.reads.take(name, () => this.readActions(node, key, token, range)) ?? [];
       },
       fetchActions: async (...asked) => {
         this.checkArchive();
@@ -173,16 +181,6 @@ export class Network {
   /** Has make build a transaction of what the network says now. It awaits `before` in each run of the dispatch. */
   building<T>(make: (before: () => Promise<void>) => Promise<T>): Promise<T> {
     return this.reads.building(make);
-  }
-
-  /** Has work prove what was built, with what was read for that. */
-  async proving(work: () => Promise<void>): Promise<void> {
-    this.isProving = true;
-    try {
-      await work();
-    } finally {
-      this.isProving = false;
-    }
   }
 
   /**
@@ -232,6 +230,7 @@ export class Network {
       if (!account) throw unavailable(`the node does not know the account ${payer.toBase58()}`);
       const [first, reached] = [pending.commands[0]!.nonce, Number(account.nonce)];
       if (reached < first || reached > nonce) {
+        this.rest(this.url);
         throw new Busy(`the ledger is at nonce ${reached}, and what is pending begins at ${first}`, retrySoon);
       }
       const passed = pending.commands.filter((command) => command.nonce < reached);
@@ -345,35 +344,35 @@ export class Network {
 
   /** The node to build on: what is proved on another one's older state fails in its block. */
   private async synced(): Promise<string> {
-    const isResting = (url: string) => (this.resting.get(url) ?? 0) > Date.now();
-    const [last, first] = [this.urls.filter(isResting), this.urls.filter((url) => !isResting(url))];
-    const failures: { url: string; error: Error }[] = [];
-    for (const urls of [first, last]) {
-      const said = await Promise.all(urls.map((url) => this.askFit(url).catch((error: unknown) => asError(error))));
-      const highest = Math.max(...said.map((each) => (each instanceof Error ? 0 : each.height)));
-      for (const [i, each] of said.entries()) {
-        const url = urls[i]!;
-        if (each instanceof Error) {
-          this.rest(url);
-          failures.push({ url, error: each });
-        } else if (each.height === highest) {
-          this.networkId = each.networkID;
-          return url;
-        }
-      }
+    const awake = this.urls.filter((url) => (this.resting.get(url) ?? 0) <= Date.now());
+    const timeout = (url: string) => (awake.length === 0 || awake.includes(url) ? statusTimeout : restingTimeout);
+    const ask = (url: string) => this.askFit(url, timeout(url)).catch((error: unknown) => asError(error));
+    const said = await Promise.all(this.urls.map(ask));
+    const fit: Fit[] = [];
+    const failed: { url: string; error: Error }[] = [];
+    for (const [i, each] of said.entries()) {
+      if (each instanceof Error) failed.push({ url: this.urls[i]!, error: each });
+      else fit.push(each);
     }
-    const misfit = failures.find(({ error }) => error instanceof Failure);
+    failed.forEach(({ url }) => this.rest(url));
+    const [most, best] = [highest(fit), highest(fit.filter(({ url }) => awake.includes(url)))];
+    if (most) {
+      const { url, networkID } = best && best.height + mostBehind >= most.height ? best : most;
+      this.networkId = networkID;
+      return url;
+    }
+    const misfit = failed.find(({ error }) => error instanceof Failure);
     if (misfit) throw misfit.error;
-    const reasons = failures.map(({ url, error }) => `${new URL(url).host}: ${error.message}`);
+    const reasons = failed.map(({ url, error }) => `${new URL(url).host}: ${error.message}`);
     throw unavailable('no Mina node is there to build on', reasons.join('; '));
   }
 
   /** Throws where the node is not fit to build on. */
-  private async askFit(url: string): Promise<{ networkID: string; height: number }> {
-    const { syncStatus, networkID, height } = await askStatus(url);
+  private async askFit(url: string, timeout: number): Promise<Fit> {
+    const { syncStatus, networkID, height } = await askStatus(url, timeout);
     if (syncStatus !== 'SYNCED') throw new Error(`it is ${syncStatus}`);
     this.checkNetwork(networkID);
-    return { networkID, height };
+    return { url, networkID, height };
   }
 
   /** Signatures for mainnet and for all else differ, and those of custom networks from each other. */
@@ -399,20 +398,19 @@ function isKnown(publicKey: PublicKey): boolean {
   }
 }
 
-async function askStatus(url: string): Promise<{ syncStatus: string; networkID: string; height: number }> {
+async function askStatus(url: string, timeout: number) {
   const query = `{ syncStatus networkID bestChain(maxLength: 1) { ${heightQuery} } }`;
-  const { syncStatus, networkID, bestChain } = await ask(url, query, statusTimeout);
+  const { syncStatus, networkID, bestChain } = await ask(url, query, timeout);
   if (typeof syncStatus !== 'string' || typeof networkID !== 'string')
     throw new Error('it does not say whether it is synced');
   const tip = (bestChain as Pick<Tip, 'protocolState'>[] | null | undefined)?.at(-1);
   return { syncStatus, networkID, height: Number(tip?.protocolState.consensusState.blockHeight ?? 0) };
 }
 
-/** A range of actions, by its ends. */
-function rangeName(states?: Range): string {
-  return [states?.fromActionState, states?.endActionState]
-    .map((end) => end?.toConstant().toString() ?? '')
-    .join(' to ');
+/** The first at the highest block. */
+function highest(nodes: Fit[]): Fit | undefined {
+  const most = Math.max(...nodes.map(({ height }) => height));
+  return nodes.find(({ height }) => height === most);
 }
 
 async function ask(url: string, query: string, timeout: number): Promise<Record<string, unknown>> {

@@ -62,11 +62,6 @@ export class Reads {
     return this.earlier.get(key) as T | undefined;
   }
 
-  /** Whether the value, or why there is none, was read for this transaction. */
-  has(key: string): boolean {
-    return this.answers.has(key);
-  }
-
   /** Takes in what was read by other means. */
   note(key: string, value: unknown): void {
     this.answers.set(key, { value });

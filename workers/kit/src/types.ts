@@ -160,7 +160,7 @@ export interface Context {
    * Reads an account from the node that this transaction is built on; undefined
    * if it does not exist. Throws if no node answers. Where commands of the queue
    * are in flight before this transaction, it is the account as they leave it.
-   * In callbacks, and to sign again, it is what the first synced node has now.
+   * In callbacks, and to sign again, it is what a synced node has now.
    */
   fetchAccount: (publicKey: PublicKey | string, tokenId?: Field) => Promise<Account | undefined>;
   /**

@@ -187,28 +187,50 @@ test('callbacks are told how it ended, and called again until they succeed', asy
   assert.equal((await served.post('/on-success/NO', { txData, sender, result })).status, 404);
 });
 
-test('an outcome that was taken in is not told once more, and another one is', async (t) => {
+test('an outcome that was taken in when its caller had gone is not told once more', async (t) => {
   const told: string[] = [];
+  let held = gate();
   const tell =
     (how: string): Dispatcher['onSuccess'] =>
-    (_txn, { hash }) =>
-      void told.push(`${how} ${hash}`);
+    async (_txn, { hash }) => {
+      told.push(`${how} ${hash}`);
+      await held.opened;
+    };
   const dispatcher: Dispatcher = { ...add, onSuccess: tell('success'), onFailure: tell('failure') };
   const served = await serve(world, { ADD: dispatcher }, { store: await folder(t) });
   t.after(() => served.worker.close());
-  const { txData, sender } = call(world, 'once', world.attempt());
-  const post = async (path: string, hash: string, uid = 'once') => {
-    const { status } = await served.post(`/${path}/ADD`, { txData: { ...txData, uid }, sender, result: { hash } });
+  const { txData, sender } = call(world, 'gone', world.attempt());
+  const post = async (path: string, hash: string) => {
+    held.open();
+    const { status } = await served.post(`/${path}/ADD`, { txData, sender, result: { hash } });
     assert.equal(status, 200);
   };
+  const hangUp = async (hash: string) => {
+    held = gate();
+    const before = told.length;
+    const gone = new AbortController();
+    const telling = fetch(`${served.url}/on-success/ADD`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ txData, sender, result: { hash } }),
+      signal: gone.signal,
+    });
+    while (told.length === before) await new Promise((resolve) => setImmediate(resolve));
+    gone.abort();
+    await assert.rejects(telling);
+    await served.get('/health'); // by then the worker has heard that nobody waits
+    held.open();
+    await served.get('/health');
+  };
+  await hangUp('5J');
   await post('on-success', '5J');
-  await post('on-success', '5J');
-  await post('on-success', '5J', 'other');
+  assert.deepEqual(told.splice(0), ['success 5J']);
+  await post('on-success', '5J'); // it has ended so once more
+  assert.deepEqual(told.splice(0), ['success 5J']);
+  await hangUp('5J');
   await post('on-failure', '5J');
-  await post('on-success', '5J'); // what was taken back is there again
-  await post('on-success', '5K');
-  await post('on-success', '5K');
-  assert.deepEqual(told, ['success 5J', 'success 5J', 'failure 5J', 'success 5J', 'success 5K']);
+  await post('on-success', '5J');
+  assert.deepEqual(told.splice(0), ['success 5J', 'failure 5J', 'success 5J']);
 });
 
 test('a callback that hands on an error of somebody else has failed', async (t) => {
