@@ -34,31 +34,46 @@ type Result struct {
 	Raw         json.RawMessage
 }
 
-// PostBatch posts any number of items, in order, and yields what came of each, in
-// order. Each stands alone. Where the service fails on the way, or says that it cannot take
-// an item now, what has no answer yet is posted again; that repeats nothing, for each item
-// has its uid. A last error, with a zero Result, says that the rest has no answer: nothing
-// behind an item that may be taken later is posted before it.
+// PostBatch posts items as a [Batch] of its own.
 func (c *Client) PostBatch(ctx context.Context, items []Item) iter.Seq2[Result, error] {
+	return c.NewBatch().Post(ctx, items)
+}
+
+// A Batch posts items that are to stay in order, in as many parts as they are given in. One call
+// at a time.
+type Batch struct {
+	c    *Client
+	full map[string]*Error // why nothing more of a queue is posted
+}
+
+// NewBatch begins a batch.
+func (c *Client) NewBatch() *Batch { return &Batch{c, map[string]*Error{}} }
+
+// Post posts any number of items, in order, and yields what came of each, in order. Where the
+// service fails on the way, or cannot take an item now, what has no answer yet is posted again;
+// that repeats nothing, for each item has its uid. If that does not help, an item that its
+// queue has no room for is refused, with all of the queue behind it (TooManyWaiting); anything
+// else ends it: a last error, with a zero Result, says that the rest has no answer.
+func (b *Batch) Post(ctx context.Context, items []Item) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		items = slices.Clone(items)
 		for i := range items {
 			items[i].UID = cmp.Or(items[i].UID, rand.Text())
 		}
-		b := &batch{c: c, items: items, yield: yield}
-		for tried := 0; b.next < len(items); {
-			before := b.next
-			err := b.post(ctx)
-			if b.ended {
+		p := &posting{Batch: b, items: items, yield: yield}
+		for tried := 0; p.next < len(items); {
+			before, last := p.next, tried >= b.c.Retries
+			err := p.post(ctx, last)
+			if p.ended {
 				return
 			}
-			if b.next > before {
+			if p.next > before {
 				tried = 0
 			}
 			if err == nil {
 				continue
 			}
-			if ctx.Err() != nil || tried >= c.Retries || !passing(err, false) && !limited(err) || !c.rest(ctx, err, tried) {
+			if ctx.Err() != nil || last || !passing(err, false) && !limited(err) || !b.c.rest(ctx, err, tried) {
 				yield(Result{}, err)
 				return
 			}
@@ -74,30 +89,47 @@ func limited(err error) bool {
 	return ok && e.Code == RateLimited && e.RetryAfter <= rateWait
 }
 
-type batch struct {
-	c     *Client
+// A posting is of the items of one call.
+type posting struct {
+	*Batch
 	items []Item
 	next  int // the first item without an answer
 	yield func(Result, error) bool
 	ended bool // yield wants no more
 }
 
-// post makes one request of the items from next on. It stops at an item that may be taken
-// later: behind it no other of its queue may be posted.
-func (b *batch) post(ctx context.Context) error {
+// post makes one request of the items from next on. It stops at one that may be taken later,
+// unless that is for want of room in its queue and this is the last try.
+func (p *posting) post(ctx context.Context, last bool) error {
 	var body []byte
-	end := b.next
-	for ; end < len(b.items) && end-b.next < batchItems && len(body) < batchBytes; end++ {
+	var asked []int
+	end := p.next
+	for ; end < len(p.items) && len(asked) < batchItems && len(body) < batchBytes; end++ {
+		if p.full[p.items[end].Queue] != nil {
+			continue
+		}
 		var err error
-		if body, err = b.items[end].append(body); err != nil {
+		if body, err = p.items[end].append(body); err != nil {
 			return err
 		}
 		body = append(body, '\n')
+		asked = append(asked, end)
 	}
-	ctx, cancel := context.WithTimeout(ctx, b.c.Timeout+batchWait)
+	if len(asked) > 0 {
+		if err := p.ask(ctx, body, asked, last); err != nil || p.ended {
+			return err
+		}
+	}
+	p.refuse(end)
+	return nil
+}
+
+// ask posts the items at these places, and takes in what came of each.
+func (p *posting) ask(ctx context.Context, body []byte, places []int, last bool) error {
+	ctx, cancel := context.WithTimeout(ctx, p.c.Timeout+batchWait)
 	defer cancel()
 	const lines = "application/x-ndjson"
-	resp, err := b.c.open(ctx, request{
+	resp, err := p.c.open(ctx, request{
 		method: http.MethodPost, path: base + "/transactions/batch", body: body,
 		header: map[string]string{"Content-Type": lines, "Accept": lines + ", application/problem+json"},
 	})
@@ -105,10 +137,10 @@ func (b *batch) post(ctx context.Context) error {
 		return err
 	}
 	defer resp.Body.Close()
-	first := b.next
 	answers := bufio.NewScanner(resp.Body)
 	answers.Buffer(make([]byte, 64<<10), maxAnswer)
-	for b.next < end && answers.Scan() {
+	n := 0
+	for n < len(places) && answers.Scan() {
 		line := bytes.TrimSpace(answers.Bytes())
 		if len(line) == 0 {
 			continue
@@ -116,27 +148,48 @@ func (b *batch) post(ctx context.Context) error {
 		if !json.Valid(line) {
 			break // the connection broke within it
 		}
-		r, err := readResult(line, b.next-first)
+		r, err := readResult(line, n)
 		if err != nil {
 			return err
 		}
+		item := p.items[places[n]]
 		if r.Err != nil && r.Err.Temporary() {
-			return r.Err
+			if !last || r.Err.Code != TooManyWaiting {
+				return r.Err
+			}
+			p.full[item.Queue] = r.Err
 		}
-		r.Index, r.UID = b.next, b.items[b.next].UID
+		r.UID = item.UID
 		if r.Transaction != nil {
 			r.UID = r.Transaction.UID // that of who posted it first, where that was not by uid
 		}
-		b.next++
-		if !b.yield(r, nil) {
-			b.ended = true
+		if p.refuse(places[n]); !p.ended {
+			p.tell(r)
+		}
+		if p.ended {
 			return nil
 		}
+		n++
 	}
-	if b.next < end {
-		return &UnreachableError{b.c.URL, fmt.Errorf("the answer ended early: %w", cmp.Or(answers.Err(), errors.New("cut short")))}
+	if n < len(places) {
+		return &UnreachableError{p.c.URL, fmt.Errorf("the answer ended early: %w", cmp.Or(answers.Err(), errors.New("cut short")))}
 	}
 	return nil
+}
+
+// refuse tells of the items from next up to one that nothing more of their queues is posted.
+func (p *posting) refuse(end int) {
+	for p.next < end && !p.ended {
+		item := p.items[p.next]
+		p.tell(Result{UID: item.UID, Err: p.full[item.Queue]})
+	}
+}
+
+// tell yields what came of the next item.
+func (p *posting) tell(r Result) {
+	r.Index = p.next
+	p.next++
+	p.ended = !p.yield(r, nil)
 }
 
 func readResult(line []byte, want int) (Result, error) {

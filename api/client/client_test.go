@@ -345,7 +345,7 @@ func TestBatchRepeats(t *testing.T) {
 		{"a refusal stands", []string{good(0) + `{"index":1,"status":422,"problem":{"code":"INVALID_DATA"}}` + "\n" + good(2) + good(3) + good(4) + good(5)}, "u0", "0-2345", false},
 		{"it stays away", []string{good(0), "", "", ""}, "u0 u1 u1", "0", true},
 		{"the store stays away", []string{"", "", fmt.Sprintf(away, 0) + fmt.Sprintf(away, 1) + fmt.Sprintf(away, 2) + fmt.Sprintf(away, 3) + fmt.Sprintf(away, 4) + fmt.Sprintf(away, 5)}, "u0 u0 u0", "", true},
-		{"a queue stays full", []string{good(0) + fmt.Sprintf(full, 1), fmt.Sprintf(full, 0) + good(1), fmt.Sprintf(full, 0) + good(1)}, "u0 u1 u1", "0", true},
+		{"a queue stays full", []string{good(0) + fmt.Sprintf(full, 1), fmt.Sprintf(full, 0) + good(1), fmt.Sprintf(strings.Repeat(full, 5), 0, 1, 2, 3, 4)}, "u0 u1 u1", "0-----", false},
 		{"another one's answer", []string{good(3)}, "u0", "", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -382,6 +382,57 @@ func TestBatchRepeats(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestBatchOfAFullQueue: what its queue has no room for is refused, with all of that queue behind
+// it, in this part of the batch and in later ones; other queues go on.
+func TestBatchOfAFullQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		c := scripted(t, func(r *http.Request) *http.Response {
+			var out string
+			body, _ := io.ReadAll(r.Body)
+			for i, line := range strings.Split(strings.TrimSpace(string(body)), "\n") {
+				var item struct{ UID, Queue string }
+				_ = json.Unmarshal([]byte(line), &item)
+				asked = append(asked, item.UID)
+				if item.Queue == "full" {
+					out += fmt.Sprintf(`{"index":%d,"status":429,"problem":{"code":"TOO_MANY_WAITING","title":"x"}}`+"\n", i)
+					continue
+				}
+				out += fmt.Sprintf(`{"index":%d,"status":202,"transaction":{"uid":%q}}`+"\n", i, item.UID)
+			}
+			return respond(200, out)
+		}, func(o *client.Options) { o.Retries = 1 })
+		batch := c.NewBatch()
+		post := func(uids string) (got string) {
+			var items []client.Item
+			for _, uid := range strings.Fields(uids) {
+				queue := map[bool]string{true: "full", false: "free"}[uid[0] == 'f']
+				items = append(items, client.Item{Queue: queue, Type: "T", Data: json.RawMessage("{}"), UID: uid})
+			}
+			for r, err := range batch.Post(t.Context(), items) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Err != nil != (items[r.Index].Queue == "full") || r.Err != nil && r.Err.Code != client.TooManyWaiting {
+					t.Errorf("%s: %v", r.UID, r.Err)
+				}
+				got += fmt.Sprint(r.Index, r.UID, " ")
+			}
+			return got
+		}
+		if got := post("a f1 b f2"); got != "0a 1f1 2b 3f2 " {
+			t.Error(got)
+		}
+		if got := post("f3 c f4"); got != "0f3 1c 2f4 " {
+			t.Error(got)
+		}
+		if got := strings.Join(asked, " "); got != "a f1 b f2 f1 b f2 c" {
+			t.Errorf("asked %s", got)
+		}
+	})
 }
 
 // TestBatchRate: a batch waits for its rate, as long as that takes.

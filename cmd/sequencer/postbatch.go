@@ -30,6 +30,7 @@ const (
 // A batchRun posts a file and counts what came of its lines.
 type batchRun struct {
 	s     *session
+	batch *client.Batch
 	run   string
 	same  map[[16]byte]uint32 // lines without a uid so far, by what they hold
 	bar   progress
@@ -61,7 +62,7 @@ func postBatch(ctx context.Context, s *session, source, run string) error {
 		}
 		in = file
 	}
-	b := &batchRun{s: s, run: run, same: map[[16]byte]uint32{}, bar: progress{screen: newScreen(s.app.stderr, s.app.env), total: total}}
+	b := &batchRun{s: s, batch: s.NewBatch(), run: run, same: map[[16]byte]uint32{}, bar: progress{screen: newScreen(s.app.stderr, s.app.env), total: total}}
 	s.OnRetry = func(err error) { b.bar.note = "trying again: " + err.Error(); b.bar.draw(b, true) }
 	failure := b.post(ctx, in)
 	b.bar.close()
@@ -202,7 +203,7 @@ func (b *batchRun) flush(ctx context.Context) error {
 	lines, items := b.lines, b.items
 	b.lines, b.items, b.size = nil, nil, 0
 	answered := 0
-	for r, err := range b.s.PostBatch(ctx, items) {
+	for r, err := range b.batch.Post(ctx, items) {
 		if err != nil {
 			return fmt.Errorf("lines %d to %d: %w", lines[min(answered, len(lines)-1)], lines[len(lines)-1], err)
 		}

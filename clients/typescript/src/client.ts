@@ -99,7 +99,7 @@ export class Sequencer {
 
   /**
    * Posts up to 10,000 transactions. Each stands for itself; the results come in order.
-   * Where an answer breaks off, or something cannot be taken now, what has no answer yet is
+   * Where an answer breaks off, or the store cannot take something, what has no answer yet is
    * posted again: that repeats nothing, for each has its uid. Errors tell all of these.
    */
   async postBatch<const T extends string>(

@@ -1,5 +1,5 @@
 /** What is asked again by itself: the network's trouble, and what says that it will pass. */
-export const passing = new Set([429, 502, 503, 504]);
+const passing = new Set([429, 502, 503, 504]);
 
 /** As well what may be the service's own trouble, for who waits however long it takes. */
 export const outage = new Set([...passing, 500]);

@@ -1,5 +1,4 @@
 import { SequencerError, UnansweredError } from './errors.js';
-import { passing } from './http.js';
 import { readable, stringify } from './json.js';
 import type { BatchResult, NewTransaction } from './types.js';
 
@@ -31,8 +30,8 @@ export async function posted<T>(uids: string[], post: () => Promise<T>): Promise
 
 /**
  * A fetch of a batch's items from the first without a result on. It adds the results
- * that arrive, up to an item that may be taken later: behind it no other of its queue may
- * be posted. An answer that brings none is a request that failed, as its first item did.
+ * that arrive, up to an item that the service could not take: what stands behind it may not
+ * be posted before. An answer that brings none is a request that failed, as its first item did.
  */
 export function collecting(
   fetch: (request: Request) => Promise<Response>,
@@ -52,7 +51,7 @@ export function collecting(
       if (item === undefined || result?.index !== results.length - first) {
         break;
       }
-      if ('problem' in result && passing.has(result.status)) {
+      if ('problem' in result && result.status >= 500) {
         if (results.length === first) {
           return new Response(stringify(result.problem), { status: result.status });
         }

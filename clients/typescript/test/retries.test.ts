@@ -108,7 +108,7 @@ test('a batch stops at what cannot be taken now, and goes on there', async () =>
     );
     return new Response(lines.join('\n'));
   };
-  const turns = [answers(2, 503), answers(0, 503), answers(0, 429), answers(1, 429), answers(9, 0)];
+  const turns = [answers(2, 503), answers(0, 503), answers(0, 503), answers(1, 503), answers(9, 0)];
   const { asked, sequencer } = scripted((request, number) => turns[number - 1]!(request));
   const results = await sequencer.postBatch(items);
   assert.deepEqual([accepted.length, asked.length], [7, 5]);
@@ -116,9 +116,19 @@ test('a batch stops at what cannot be taken now, and goes on there', async () =>
     results.map((r) => [r.index, r.uid, r.status]),
     accepted.map((uid, index) => [index, uid, 202]),
   );
-  const stays = scripted(answers(0, 503));
-  assert.deepEqual(await told(stays.sequencer.postBatch(items), SequencerError), await uidsOf(stays.asked[0]!));
-  assert.equal(stays.asked.length, retries.tries);
+  for (const [status, times] of [
+    [507, 1],
+    [503, retries.tries],
+  ] as const) {
+    const stays = scripted(answers(0, status));
+    assert.deepEqual(await told(stays.sequencer.postBatch(items), SequencerError), await uidsOf(stays.asked[0]!));
+    assert.equal(stays.asked.length, times);
+  }
+  const full = await scripted(answers(3, 429)).sequencer.postBatch(items);
+  assert.deepEqual(
+    full.map(({ status }) => status),
+    [202, 202, 202, 429, 429, 429, 429],
+  );
 });
 
 test('a result tells the uid of who posted it first', async () => {
