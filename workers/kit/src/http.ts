@@ -70,7 +70,16 @@ export function serve(options: HttpOptions): FastifyInstance {
 }
 
 function requireToken(app: FastifyInstance, token: string): void {
-  if (!token) return;
+  if (!token) {
+    // Only this machine gets here, and so does a page that has a browser take its own name for this machine's.
+    app.addHook('onRequest', async (request, reply) => {
+      if (isLoopback(request.headers.host ?? '')) return;
+      await reply
+        .code(403)
+        .send({ message: 'without a token only who asks localhost or a loopback address is answered' });
+    });
+    return;
+  }
   const digest = (text: string) => createHash('sha256').update(text).digest();
   const wanted = digest(`Bearer ${token}`);
   app.addHook('onRequest', async (request, reply) => {
@@ -78,6 +87,12 @@ function requireToken(app: FastifyInstance, token: string): void {
     // Without a code: the sequencer reads it as an error of this worker, not of the transaction.
     await reply.code(401).send({ message: 'the Bearer token is wrong or missing' });
   });
+}
+
+/** Whether a Host names this machine, or nothing, as no browser does. */
+function isLoopback(host: string): boolean {
+  const name = host && URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : host;
+  return name === '' || name === 'localhost' || name === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(name);
 }
 
 function addCalls(app: FastifyInstance, { dispatchers, calls }: HttpOptions): void {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { request } from 'node:http';
 import { test } from 'node:test';
 import { getBackendPreference, Field, PrivateKey } from 'o1js';
 import { Retry, type Context, type Dispatcher, type Outcome, type Txn } from '../src/index.js';
@@ -107,6 +108,33 @@ test('nobody without the token is let in', async (t) => {
   for (const path of ['/health', '/max-retries/ADD', '/nothing']) assert.equal((await served.get(path)).status, 401);
   const answer = await served.post('/prove/ADD', body, { Authorization: 'Bearer hush' });
   assert.equal(answer.body.error, null, answer.text);
+});
+
+test('without a token a worker answers who names its machine alone', async (t) => {
+  const served = await serve(world, { ADD: add }, { store: await folder(t) });
+  t.after(() => served.worker.close());
+  const { port } = new URL(served.url);
+  const asked = (host: string) =>
+    new Promise<number>((resolve, reject) => {
+      const question = request({ port, host: '127.0.0.1', path: '/health', headers: { host } }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode ?? 0);
+      });
+      question.on('error', reject).end();
+    });
+  for (const host of ['localhost', `localhost:${port}`, '127.0.0.1', '127.1.2.3:80', `[::1]:${port}`]) {
+    assert.equal(await asked(host), 200, host);
+  }
+  for (const host of [
+    'evil.example',
+    `evil.example:${port}`,
+    '10.0.0.1',
+    '127.0.0.1.evil.example',
+    '[fe80::1]',
+    'a b',
+  ]) {
+    assert.equal(await asked(host), 403, host);
+  }
 });
 
 test('a worker open to the network needs a token', async (t) => {
