@@ -161,11 +161,10 @@ func (v *View) take(last *Attempt) Step {
 	if s, unfit := v.unfit(); unfit {
 		return s
 	}
-	if v.lapsed(last) {
+	if e := v.outdated(last); e != nil {
 		s := v.to(PhaseDispatching, ReasonPlanning)
 		a := s.Txn.Last()
-		a.EndedAt = v.Now
-		a.Error = &Error{Code: CodeExpired, Message: fmt.Sprintf("planned up to slot %d, and not made by then", a.ValidUntil)}
+		a.EndedAt, a.Error = v.Now, e
 		s.Local.Asked = Asked{}
 		return s
 	}
@@ -175,6 +174,19 @@ func (v *View) take(last *Attempt) Step {
 		return s
 	}
 	return v.lose(&Error{Code: CodeLost, Message: "the process that waited for the worker is gone"}, "")
+}
+
+// outdated is why another attempt is planned in the place of one that nobody has made, nil if none
+// is: it could land no more, or pays more than is allowed by now.
+func (v *View) outdated(a *Attempt) *Error {
+	switch most := v.feeMax(); {
+	case v.lapsed(a):
+		return &Error{Code: CodeExpired, Message: fmt.Sprintf("planned up to slot %d, and not made by then", a.ValidUntil)}
+	case a.Fee > most:
+		return &Error{Code: CodeExpired, Message: fmt.Sprintf("planned for %s MINA, and at most %s are allowed by now",
+			FormatMina(a.Fee), FormatMina(most))}
+	}
+	return nil
 }
 
 // lapsed reports whether what was planned can land no more, whoever makes it.

@@ -152,16 +152,17 @@ func (p *Policy) Outbid(q *Quote, fee, most uint64) uint64 {
 	if q.Why == "" || q.Why == QuoteUnknown {
 		return min(p.Raised(fee), most)
 	}
-	return min(max(q.Fee, upTo64(fee, fee/100+1)), most)
+	return min(max(q.Fee, replacing(fee)), most)
 }
+
+// replacing is the least that replaces a fee at its nonce: a hundredth more.
+func replacing(fee uint64) uint64 { return upTo64(fee, fee/100+1) }
 
 func upTo64(n, more uint64) uint64 { return n + min(more, math.MaxUint64-n) }
 
-// misplaces reports whether a fee stands at another place than the quote would, or pays
+// misplaced reports whether a fee stands at another place than the one that is owed, or pays
 // more by so much that it is worth signing again.
-func (q *Quote) misplaces(fee uint64) bool {
-	return fee < q.Fee || fee-q.Fee > q.Fee/4
-}
+func misplaced(fee, owed uint64) bool { return fee < owed || fee-owed > owed/4 }
 
 // weight is what the transaction weighs as it was signed last or, before that, its type.
 func (v *View) weight() int {
@@ -199,26 +200,43 @@ func (a *Attempt) paidTooLittle() bool {
 // so does what follows one that paid too little, whatever the market says.
 func (v *View) bid() (uint64, Quote) {
 	q := v.quote(v.weight())
-	last := v.Txn.lastBut(CodeProvedAhead, CodeHeld)
 	switch {
 	case v.Txn.Open():
 		return v.Policy.Outbid(&q, v.Txn.highest(), v.feeMax()), q
 	case q.Why == QuoteUnknown:
 		return v.ladder(), q
-	case last != nil && last.paidTooLittle():
-		return min(max(q.Fee, v.Policy.Raised(last.Fee)), v.feeMax()), q
 	}
-	return q.Fee, q
+	return v.owed(&q), q
 }
 
-// lastBut is the latest attempt that did not end with one of some codes, nil if there is none.
-func (t *Transaction) lastBut(codes ...string) *Attempt {
+// owed is the fee that the market asks for, and more where what left last paid too little.
+func (v *View) owed(q *Quote) uint64 {
+	if last := v.Txn.lastOut(); last != nil && last.paidTooLittle() {
+		return min(max(q.Fee, v.Policy.Raised(last.Fee)), v.feeMax())
+	}
+	return q.Fee
+}
+
+// lastOut is the latest attempt that was not over before it was out, nil if there is none.
+func (t *Transaction) lastOut() *Attempt {
 	for i := len(t.Attempts) - 1; i >= 0; i-- {
-		if a := &t.Attempts[i]; a.Error == nil || !slices.Contains(codes, a.Error.Code) {
+		if a := &t.Attempts[i]; a.Outcome != Prepared || a.EndedAt.IsZero() {
 			return a
 		}
 	}
 	return nil
+}
+
+// tried is the most that an attempt pays which is open, or was refused for paying too little, at
+// the nonce that is open.
+func (t *Transaction) tried() uint64 {
+	fee, open := t.highest(), t.FirstOpen()
+	for i := range t.Attempts {
+		if a := &t.Attempts[i]; open != nil && a.Sender == open.Sender && a.Nonce == open.Nonce && a.paidTooLittle() {
+			fee = max(fee, a.Fee)
+		}
+	}
+	return fee
 }
 
 // highest is the most that an open attempt pays.
@@ -260,20 +278,21 @@ func (q *Quote) said() string {
 func (v *View) reprice(r Answer) (Step, bool) {
 	a := v.Txn.Last()
 	q := v.quote(r.Weight)
+	fee := v.owed(&q)
 	last, told := v.lastSlot()
 	switch {
 	case v.Local.Costly.After(v.Clock):
 		return Step{}, false // it was to be, and would pass a limit
 	case r.Weight <= 0 || a.Quote.Weight <= 0 || r.Weight == a.Quote.Weight, q.Why == "" || q.Why == QuoteUnknown,
-		v.Txn.Open() || v.Draining || !told || v.unsent(a) != nil || !q.misplaces(a.Fee):
+		v.Txn.Open() || v.Draining || !told || v.unsent(a) != nil || !misplaced(a.Fee, fee):
 		return Step{}, false
 	}
 	s := v.kept(r, ReasonRepricing, &Error{Code: CodeRepriced, Message: fmt.Sprintf(
 		"it weighs %d and was supposed to weigh %d: %s MINA would put it at a wrong place, so it is signed again for %s",
-		r.Weight, a.Quote.Weight, FormatMina(a.Fee), FormatMina(q.Fee))})
+		r.Weight, a.Quote.Weight, FormatMina(a.Fee), FormatMina(fee))})
 	was := s.Txn.Last()
 	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
-		Number: was.Number + 1, Sender: was.Sender, Nonce: was.Nonce, Fee: q.Fee, Quote: q, ValidUntil: last,
+		Number: was.Number + 1, Sender: was.Sender, Nonce: was.Nonce, Fee: fee, Quote: q, ValidUntil: last,
 		Slot: v.Tip.TipSlot, Outcome: Prepared, StartedAt: v.Now,
 	})
 	s.Local.Taken, s.Local.NoResign = was.Number+1, false
@@ -306,8 +325,9 @@ func (v *View) unsent(a *Attempt) *Attempt {
 	}
 	switch {
 	case was == nil || was.Error == nil || was.Sender != a.Sender:
-	case was.provedAhead() && v.Train.Commuting, was.Error.Code == CodeRepriced && was.Nonce == a.Nonce:
-		return was
+	case was.provedAhead() && v.Train.Commuting,
+		was.Error.Code == CodeRepriced && was.Nonce == a.Nonce && was.Base == a.Base:
+		return was // a proof is good for what it was made upon
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func TestQuote(t *testing.T) {
 	for fee, want := range map[uint64]string{0: "misplaced", 89: "misplaced", 90: "pays", 112: "pays",
 		113: "misplaced pays"} {
 		q, got := Quote{Fee: 90, Why: QuotePool}, ""
-		if q.misplaces(fee) {
+		if misplaced(fee, q.Fee) {
 			got = "misplaced"
 		}
 		if q.Pays(fee) {
@@ -184,14 +184,20 @@ func TestBid(t *testing.T) {
 		"expired": {txn(PhaseDispatching, try(Expired, over), retried(1)), auto(3), 150, QuotePool},
 		"expired, and others pay": {txn(PhaseDispatching, try(Expired, over, fee(20)), retried(1)), auto(3), 90,
 			QuotePool},
+		"failed in a block, nobody knows": {txn(PhaseDispatching, try(FailedIn, over, fee(160)), retried(1)), unknown, 240,
+			QuoteUnknown},
 		"refused for its fee":             {ended(Refused, "Insufficient_fee"), auto(3), 150, QuotePool},
 		"evicted":                         {ended(Refused, "Evicted"), auto(3), 150, QuotePool},
 		"refused for its nonce":           {ended(Refused, "Invalid_nonce"), auto(3), 90, QuotePool},
 		"failed, and the word is a fee's": {ended(FailedIn, "Evicted"), auto(3), 90, QuotePool},
-		"something open":                  {txn(PhaseDispatching, try(Unknown)), auto(3), 102, QuotePool},
-		"open, and others pay":            {txn(PhaseDispatching, try(Unknown, fee(60))), auto(3), 90, QuotePool},
-		"open, nobody knows":              {txn(PhaseDispatching, try(Unknown)), unknown, 150, QuoteUnknown},
-		"at the cap":                      {txn(PhaseDispatching, try(Unknown, fee(299))), auto(3), 300, QuotePool},
+		"expired, and planned since": {txn(PhaseDispatching, try(Expired, over), try(Prepared, over, fee(150)), retried(1),
+			losses(1)), auto(3), 150, QuotePool},
+		"expired, and signed for nothing since": {txn(PhaseDispatching, try(Expired, over),
+			try(Prepared, over, fee(150), failedBy(CodeRepriced)), retried(1)), auto(3), 150, QuotePool},
+		"something open":       {txn(PhaseDispatching, try(Unknown)), auto(3), 102, QuotePool},
+		"open, and others pay": {txn(PhaseDispatching, try(Unknown, fee(60))), auto(3), 90, QuotePool},
+		"open, nobody knows":   {txn(PhaseDispatching, try(Unknown)), unknown, 150, QuoteUnknown},
+		"at the cap":           {txn(PhaseDispatching, try(Unknown, fee(299))), auto(3), 300, QuotePool},
 		"by what was signed": {txn(PhaseDispatching, try(Refused, over, weighing(2)), retried(1)), auto(3), 60,
 			QuotePool},
 		"signed, and weighs least": {txn(PhaseDispatching, try(Refused, over, weighing(1)), retried(1)),
@@ -260,6 +266,12 @@ func TestReprice(t *testing.T) {
 	}
 	r := made
 	r.Weight = 5
+	expired := txn(PhaseDispatching, try(Expired, over, fee(110)), try(Prepared, fee(165), supposed(3)))
+	second := r
+	second.Call.Number = 2
+	if s := Learn(view(expired, auto(3)), second); s.Reason == ReasonRepricing {
+		t.Errorf("what expired is bid for less than half as much again: %s", told(view(expired), s))
+	}
 	v := view(plan(), auto(3), knows(func(l *Local) { l.NoResign = true })) // of an earlier attempt
 	s := Learn(v, r)
 	was, is := s.Txn.Attempts[0], s.Txn.Attempts[1]
@@ -319,6 +331,9 @@ func TestResigned(t *testing.T) {
 	}
 	other := again()
 	other.Attempts[1].Nonce++
+	elsewhere, behind := again(), again()
+	elsewhere.Attempts[0].Base = "base"
+	behind.Attempts[0].Base, behind.Attempts[1].Base = "base", "base"
 	for name, c := range map[string]struct {
 		in   *Transaction
 		by   []change
@@ -331,7 +346,9 @@ func TestResigned(t *testing.T) {
 			"proving; prove 2"},
 		"its worker cannot": {again(), []change{bytesOf(1), knows(func(l *Local) { l.NoResign = true })},
 			"proving; prove 2"},
-		"another nonce": {other, []change{bytesOf(1)}, "proving; prove 2"},
+		"another nonce":    {other, []change{bytesOf(1)}, "proving; prove 2"},
+		"upon other state": {elsewhere, []change{bytesOf(1)}, "proving; prove 2"},
+		"upon the same":    {behind, []change{bytesOf(1)}, "proving; resign 2"},
 	} {
 		v := view(c.in, append(c.by, auto(3))...)
 		if got := told(v, Decide(v)); got != c.want {

@@ -167,7 +167,7 @@ func (v *View) ladder() uint64 {
 		return min(v.Policy.Fee, v.feeMax())
 	case last.provedAhead(), last.withheld(), last.lapsed(),
 		t.Deferred > 0 && last.Outcome == Prepared && !last.EndedAt.IsZero():
-		return last.Fee // no worker has taken that on
+		return min(last.Fee, v.feeMax()) // no worker has taken that on
 	}
 	return min(v.Policy.Raised(last.Fee), v.feeMax())
 }

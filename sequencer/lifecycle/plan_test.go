@@ -48,9 +48,10 @@ func TestPlannedFee(t *testing.T) {
 		"a person's retry":   {txn(PhaseDispatching, try(Expired, over, fee(300))), 100},
 		"no worker took the last on": {txn(PhaseDispatching, try(Prepared, over, fee(150)), retried(1),
 			deferrals(1)), 150},
-		"the worker of the last failed": {txn(PhaseDispatching, try(Prepared, over, fee(150), failedBy("E")), retried(1)), 225},
-		"the last was taken back":       {txn(PhaseDispatching, try(Prepared, over, fee(150), failedBy(CodeHeld)), retried(1)), 150},
-		"the last was dropped":          {txn(PhaseDispatching, try(Prepared, over, fee(150)), retried(1)), 225},
+		"the worker of the last failed":  {txn(PhaseDispatching, try(Prepared, over, fee(150), failedBy("E")), retried(1)), 225},
+		"the last was taken back":        {txn(PhaseDispatching, try(Prepared, over, fee(150), failedBy(CodeHeld)), retried(1)), 150},
+		"none of them above a lower cap": {txn(PhaseDispatching, try(Prepared, over, fee(500), failedBy(CodeHeld)), retried(1)), 300},
+		"the last was dropped":           {txn(PhaseDispatching, try(Prepared, over, fee(150)), retried(1)), 225},
 		"deferred after what was in a block": {txn(PhaseDispatching, try(FailedIn, over, fee(150)), retried(1),
 			deferrals(1)), 225},
 		"of more than were kept, the last pays": {txn(PhaseDispatching, try(Expired, over, fee(300)), try(Expired, over),
@@ -58,6 +59,35 @@ func TestPlannedFee(t *testing.T) {
 	} {
 		if got, _ := view(c.in).fee(); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestPlannedTooDear: what was planned for more than is allowed by now is planned anew, and a raise
+// of it is none.
+func TestPlannedTooDear(t *testing.T) {
+	t.Parallel()
+	anew := knows(func(l *Local) { l.Taken = 0 })
+	for most, want := range map[uint64]string{
+		250: "planning; DISPATCHING, BLOCKED; 1 prepared over 7@250", 251: "proving; prove 1",
+	} {
+		lowered := func(v *View) { v.Policy.FeeMax = most - 1 }
+		in := txn(PhaseDispatching, try(Prepared, fee(250)))
+		s := Decide(view(in, asked(good()), anew, lowered))
+		if s.Txn == nil || s.Txn.Losses > 0 != (most == 251) {
+			t.Errorf("%d: %+v, want %s", most, s, want)
+		}
+		const words = "planned for 0.00000025 MINA, and at most 0.000000249 are allowed by now"
+		a := s.Txn.Attempts[0]
+		if most == 250 && (a.Error == nil || a.Error.Message != words || a.Error.Code != CodeExpired || a.EndedAt.IsZero()) {
+			t.Errorf("%d: ended with %+v", most, a.Error)
+		}
+	}
+	raise := txn(PhaseWatching, try(Sent), try(Prepared, fee(250)))
+	for most, want := range map[uint64]bool{249: false, 250: true} {
+		s := Decide(view(raise, sees(FatePooled, 0), func(v *View) { v.Policy.FeeMax = most }))
+		if goesOn := s.Txn == nil; goesOn != want {
+			t.Errorf("a raise to 250 where %d are allowed: %+v", most, s)
 		}
 	}
 }

@@ -60,7 +60,8 @@ func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
 		if r.Call.Fresh && t.Phase == PhaseWatching && v.nowhere(a) {
 			return v.raiseRefused(a, e, before)
 		}
-		if r.Refusal.Cheap && v.mayRaise() && !t.Last().Pending() && !v.Local.Costly.After(v.Clock) {
+		climbs := v.mayRaise() && t.tried() < v.feeMax() && !v.Local.Costly.After(v.Clock)
+		if r.Refusal.Cheap && climbs && !t.Last().Pending() {
 			return v.raise(true) // it will not do at this fee: the next rung of the ladder
 		}
 		return v.wait(ReasonSent)

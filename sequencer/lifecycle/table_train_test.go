@@ -330,6 +330,8 @@ func trainRaises() row {
 	watched := txn(PhaseWatching, try(Sent))
 	raised := func(n uint32, to uint64) Member { return member(n, FatePooled, try(Sent, at(n), fee(to))) }
 	dear, dearer := raised(6, 140), raised(5, 145)
+	heavy := member(6, FatePooled, try(Sent, at(6), fee(160), weighing(50))) // from 100 on, 3 for each unit
+	heavy.Txn.Attempts[0].Weight = 50
 	began := member(6, FatePooled)
 	began.Txn.Attempts[0].Fee = 140
 	raising := txn(PhaseWatching, try(Sent), try(Prepared, fee(150)))
@@ -357,6 +359,17 @@ func trainRaises() row {
 			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@140"},
 		{"those in a block do not count", watched, decides(sees(FatePooled, 0), ahead(member(5, FateIncluded), dear)),
 			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@140"},
+		{"by its weight: a light one ranks above a heavy one that was raised", txn(PhaseWatching, try(Sent, weighing(2))),
+			decides(sees(FatePooled, 0), ahead(heavy)), "pool; look in 29m0s"},
+		{"and goes along to as much for its weight", txn(PhaseWatching, try(Sent, weighing(50))),
+			decides(sees(FatePooled, 0), ahead(heavy)),
+			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@150"},
+		{"and for a hundredth more at least", txn(PhaseWatching, try(Sent, fee(200), weighing(67))),
+			decides(sees(FatePooled, 0), ahead(heavy)),
+			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@200; 2 prepared planned 7@203"},
+		{"and for no more than it may pay", txn(PhaseWatching, try(Sent, weighing(150))),
+			decides(sees(FatePooled, 0), ahead(heavy)),
+			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@300"},
 		{"where it was not, once in a while", left, decides(sees(FatePooled, 0), ahead(dear)),
 			"pool; look in 3m0s"},
 		{"nor at once where every node refused it", turned, decides(sees(FatePooled, 0), ahead(dear)), "pool; look in 3m0s"},

@@ -368,7 +368,7 @@ func TestBidPastEarly(t *testing.T) {
 			t.Errorf("%s: %d", name, got)
 		}
 	}
-	if a := txn(PhaseDispatching, early(7)).lastBut(CodeProvedAhead); a != nil {
+	if a := txn(PhaseDispatching, early(7)).lastOut(); a != nil {
 		t.Errorf("nothing else: %+v", a)
 	}
 }

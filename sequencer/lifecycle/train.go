@@ -117,11 +117,11 @@ func (t *Train) barred() bool {
 // Failed reports whether m failed in a block, which is not settled yet.
 func (m *Member) Failed() bool { return m.Sighting.Fate == FateFailed && m.Txn.Open() }
 
-// fee is the most that m pays.
-func (m *Member) fee() (most uint64) {
+// rank is the most that m pays for each unit of its weight.
+func (m *Member) rank() (most uint64) {
 	for i := range m.Txn.Attempts {
 		if a := &m.Txn.Attempts[i]; a.Open() {
-			most = max(most, a.Fee)
+			most = max(most, a.Fee/uint64(max(a.Weight, 1)))
 		}
 	}
 	return most
@@ -130,7 +130,7 @@ func (m *Member) fee() (most uint64) {
 // raised reports whether m pays more than it once did at its nonce.
 func (m *Member) raised() bool {
 	first := m.Txn.FirstOpen()
-	return first != nil && first.Fee < m.fee()
+	return first != nil && first.Fee < m.Txn.highest()
 }
 
 // holds reports whether something of m is open at a nonce.
@@ -390,14 +390,22 @@ func (v *View) resendEvery() time.Duration {
 	return ResendEvery
 }
 
-// outranked reports whether all ahead, in no block, were raised, and pay more by now: of a payer's commands each
-// ranks by the lowest fee up to it, so this one goes along.
+// outranked reports whether all ahead, in no block, were raised, and rank higher by now: of a
+// payer's commands each ranks by the lowest fee for its weight up to it (Mina), so this one goes
+// along.
 func (v *View) outranked() bool {
 	mine := Member{Txn: v.Txn}
-	return v.rankAhead() > mine.fee()
+	return v.rankAhead() > mine.rank()
 }
 
-// rankAhead is the lowest fee of those ahead that are in no block, 0 if none is or one has not
+// along is the fee that has it rank as those ahead do, and replaces what it pays.
+func (v *View) along() uint64 {
+	weight, most, paid := uint64(max(v.Txn.FirstOpen().Weight, 1)), v.feeMax(), v.Txn.highest()
+	rank := min(v.rankAhead(), most/weight+1) // what is more than it may pay is cut anyway
+	return min(max(rank*weight, replacing(paid)), most)
+}
+
+// rankAhead is the lowest rank of those ahead that are in no block, 0 if none is or one has not
 // been raised: what was dear from the start takes nobody along.
 func (v *View) rankAhead() (lowest uint64) {
 	for i := range v.Train.Ahead {
@@ -406,9 +414,9 @@ func (v *View) rankAhead() (lowest uint64) {
 		case !m.raised():
 			return 0
 		case lowest == 0:
-			lowest = m.fee()
+			lowest = m.rank()
 		default:
-			lowest = min(lowest, m.fee())
+			lowest = min(lowest, m.rank())
 		}
 	}
 	return lowest

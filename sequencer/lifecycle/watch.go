@@ -303,14 +303,14 @@ func (v *View) raise(refused bool) Step {
 	quote := v.quote(v.weight())
 	fee := v.Policy.Outbid(&quote, v.Txn.highest(), v.feeMax())
 	if refused {
-		fee = max(fee, min(v.Policy.Raised(v.Txn.highest()), v.feeMax()))
+		fee = max(fee, min(v.Policy.Raised(v.Txn.tried()), v.feeMax()))
 	}
 	last, known := v.lastSlot()
 	if !known {
 		return v.pool(v.wait(ReasonPool))
 	}
 	if v.outranked() { // it goes along
-		fee = min(v.rankAhead(), v.feeMax())
+		fee = v.along()
 	}
 	s := v.to(v.Txn.Phase, ReasonRaising)
 	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
@@ -330,7 +330,7 @@ func (v *View) raising(a *Attempt) Step {
 	if v.Train.Unseen {
 		return v.wait(ReasonBehind)
 	}
-	if !v.mayRaise() {
+	if !v.mayRaise() || a.Fee > v.feeMax() {
 		return v.notRaised(&Error{Code: CodeNotRaised, Message: "no further attempt is made"})
 	}
 	bytes := v.Local.Asked.Bytes
