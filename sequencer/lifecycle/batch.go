@@ -118,8 +118,11 @@ func (v *View) submitting() Step {
 		return v.putOff(Error{Code: CodeUnknownType, Message: "this process has no ledger " + t.Ledger}, time.Second)
 	case !t.Open() && v.Clock.Before(b.Held):
 		return v.putOff(b.Why, b.Held.Sub(v.Clock))
+	case !t.Open() && !b.Idempotent && b.Seen.At.IsZero() && !b.Seen.Asked.IsZero():
+		e := Error{Code: CodeNoLedger, Message: "the ledger does not say whether it has it"}
+		return v.putOff(e, v.Policy.InclusionInterval)
 	case !t.Open() && !b.Idempotent && b.Seen.At.IsZero():
-		return v.wait(ReasonLooking)
+		return v.waitUntil(v.Clock.Add(v.Policy.InclusionInterval), ReasonLooking)
 	case !t.Open():
 		return v.mark()
 	case last.Outcome != Signed || v.Local.Unsent != last.Number:
