@@ -485,6 +485,44 @@ func TestFull(t *testing.T) {
 	f.inspect()
 }
 
+// TestFullStart: a process begins on a Redis that is full, takes its turns, and regains what it
+// has claimed: else what is there could not go on, and nothing would make room.
+func TestFullStart(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, redistest.Start(t).Client, "seq")
+	f.ok(f.store.Check(f.ctx))
+	_, err := f.store.Remember(f.ctx, "network", "mainnet")
+	f.ok(err)
+	f.register("S")
+	f.post("q", "a")
+	f.bound("a S")
+	f.ok(f.client.ConfigSet(f.ctx, "maxmemory", "100kb").Err())
+	f.store = f.open(f.store.Options)
+	if err := f.store.Ping(f.ctx); !errors.Is(err, queues.ErrFull) {
+		f.Fatalf("ping of a full store: %v", err)
+	}
+	if err := f.store.Check(f.ctx); err != nil {
+		f.Errorf("check of a full store: %v", err)
+	}
+	if network, err := f.store.Remember(f.ctx, "network", "devnet"); err != nil || network != "mainnet" {
+		f.Errorf("remembered: %q, %v", network, err)
+	}
+	for _, want := range []bool{true, false} {
+		if mine, err := f.store.Turn(f.ctx, "work", time.Hour); err != nil || mine != want {
+			f.Errorf("the turn: %v, %v, want %v", mine, err, want)
+		}
+	}
+	if err := f.store.Recovery().Regain(f.ctx, me, func(string) bool { return false }); err != nil {
+		f.Errorf("regain: %v", err)
+	}
+	equal(f.T, "due", f.tick().Due, []string{"a"})
+	// What is kept for the first time needs room.
+	if _, err := f.store.Remember(f.ctx, "another", "one"); !errors.Is(err, queues.ErrFull) {
+		f.Errorf("remembered anew: %v", err)
+	}
+	f.inspect()
+}
+
 // TestUnconfirmed: where replicas have to confirm a write and none does, the
 // change that lets something leave says so, although it is stored.
 func TestUnconfirmed(t *testing.T) {

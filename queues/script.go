@@ -108,6 +108,8 @@ var (
 	lineScript      = newPlainScript("line", source("line"))
 	oldestScript    = newPlainScript("oldest", source("oldest"))
 	postponeScript  = NewScript("postpone", source("postpone"))
+	turnScript      = NewScript("turn", source("turn"))
+	regainScript    = NewScript("regain", source("regain"))
 	standingScript  = newPlainScript("standing", source("standing"))
 	auditScript     = newPlainScript("audit", source("audit"))
 	settleScript    = NewScript("settle", source("settle"))
