@@ -396,6 +396,57 @@ func TestEnqueueAbandoned(t *testing.T) {
 	})
 }
 
+// TestEnqueueGivenUp: who gives up a post that is on its way in no call waits no longer, and it is
+// never sent. One that is on its way is answered by that call: until then its bytes are read.
+func TestEnqueueGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, redistest.Mini(t).Client, "seq")
+		f.post("q", "known")
+		o := *f.client.Options()
+		client := redis.NewClient(&o)
+		t.Cleanup(func() { _ = client.Close() })
+		g := &gated{gates: []chan struct{}{make(chan struct{}), make(chan struct{})}}
+		client.AddHook(g)
+		store, err := queues.Open(client, f.store.Options)
+		f.ok(err)
+		var all sync.WaitGroup
+		var over atomic.Int64
+		post := func(ctx context.Context, uid string, want error) {
+			all.Go(func() {
+				item := vote1(uid, "q", `{"n":1}`)
+				if a := store.Enqueue(ctx, item); !errors.Is(a.Err, want) || a.Err == nil && a.Transaction.UID != uid {
+					f.Errorf("%s: %+v", uid, a)
+				}
+				copy(item.Data, `{"n":2}`)
+				over.Add(1)
+			})
+			synctest.Wait()
+		}
+		post(f.ctx, "first", nil)
+		ctx, cancel := context.WithCancel(f.ctx)
+		for i := range 20 {
+			post(ctx, fmt.Sprint("given-up-", i), queues.ErrUnavailable)
+		}
+		cancel()
+		synctest.Wait()
+		equal(t, "over", over.Load(), 20)
+
+		ctx, cancel = context.WithCancel(f.ctx)
+		post(ctx, "taken", nil)
+		post(f.ctx, "last", nil)
+		close(g.gates[0])
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		equal(t, "over", over.Load(), 21)
+		close(g.gates[1])
+		all.Wait()
+		equal(t, "accepted", f.list(queues.Filter{Queue: "q"}, 50), []string{"known", "first", "taken", "last"})
+		equal(t, "what was taken", string(f.get("taken").Data), `{"n":1}`)
+	})
+}
+
 // failing has the first scripts not reach Redis.
 type failing struct{ left atomic.Int32 }
 
