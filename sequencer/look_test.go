@@ -29,7 +29,7 @@ func TestDamagedQueue(t *testing.T) {
 			groups = append(groups, senders.LocalGroup(devnet.Key(i)))
 		}
 		w.OK(w.Pool.Configure(w.Ctx, map[string]string{devnet.Key(0): senders.Local, devnet.Key(1): senders.Local}))
-		bound, err := w.Store.Bind(w.Ctx, queues.BindRequest{Process: p.Sequencer.Process(), Types: []string{"MINT"},
+		bound, err := w.Store.Bind(w.Ctx, queues.BindRequest{Process: p.Process(), Types: []string{"MINT"},
 			Groups: groups, Most: 2, Grace: time.Second})
 		w.OK(err)
 		if len(bound) != 2 {
