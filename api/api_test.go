@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -325,6 +326,51 @@ func TestCallTimeout(t *testing.T) {
 		s.ask("POST", "/transactions/u/retry", "").wantProblem(503, "STORE_UNAVAILABLE")
 		if took := time.Since(start); took != callTimeout {
 			t.Errorf("took %s", took)
+		}
+	})
+}
+
+// A hanging hook has no script be answered.
+type hanging struct{ on atomic.Bool }
+
+func (*hanging) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (*hanging) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h *hanging) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if h.on.Load() && cmd.Name() == "evalsha" {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// TestPostTimeout: posts do not pile up while Redis hangs, however many wait for their turn.
+func TestPostTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := miniredis.NewMiniRedis()
+		client := redis.NewClient(&redis.Options{
+			Addr:       "127.0.0.1:6379", // never dialled
+			MaxRetries: -1, Dialer: func(context.Context, string, string) (net.Conn, error) { return m.Dial() },
+		})
+		t.Cleanup(func() { _ = client.Close(); m.Close() })
+		hook := &hanging{}
+		client.AddHook(hook)
+		s := setupOn(t, client, "t", func(o *Options) { o.BodyLimit = 1 << 20 })
+		hook.on.Store(true)
+		body := `{"queue":"q","type":"ANY","data":{"x":"` + strings.Repeat("x", 600<<10) + `"}}` // a call each
+		start := time.Now()
+		var all sync.WaitGroup
+		for range 6 {
+			all.Go(func() { s.ask("POST", "/transactions", body).wantProblem(503, "STORE_UNAVAILABLE") })
+		}
+		all.Wait()
+		if took := time.Since(start); took > 2*callTimeout {
+			t.Errorf("the last took %s", took)
 		}
 	})
 }

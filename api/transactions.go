@@ -18,8 +18,7 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 )
 
-// postTransaction needs no time limit of its own: the store has one for what is
-// posted.
+// postTransaction limits its time from when the body is read, which the server limits.
 func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	if err := checkType(r, "application/json"); err != nil {
 		return err
@@ -40,7 +39,9 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	}
 	item.By = a.budgetOf(callerOf(w))
 	traced := a.accepting(r.Context(), &item)
-	accepted := a.Store.Enqueue(r.Context(), item)
+	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	defer cancel()
+	accepted := a.Store.Enqueue(ctx, item)
 	traced(accepted)
 	if accepted.Err != nil {
 		return accepted.Err

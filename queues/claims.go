@@ -364,13 +364,16 @@ func (s *Store) Bindable(ctx context.Context, types, groups []string) (bool, err
 }
 
 // Remember stores a value under a name if there is none yet, and returns the
-// one that is stored. Error: ErrUnavailable.
+// one that is stored. Only the first time needs room: a Redis that is full would refuse
+// even to find that there is one. Errors: ErrUnavailable, ErrFull.
 func (s *Store) Remember(ctx context.Context, name, value string) (string, error) {
 	key := s.key("is:" + name)
-	if err := s.client.SetNX(ctx, key, value, 0).Err(); err != nil {
-		return "", storeError("remembering "+name, err)
-	}
 	stored, err := s.client.Get(ctx, key).Result()
+	if errors.Is(err, redis.Nil) {
+		if err = s.client.SetNX(ctx, key, value, 0).Err(); err == nil {
+			stored, err = s.client.Get(ctx, key).Result() // another process may have been first
+		}
+	}
 	if err != nil {
 		return "", storeError("remembering "+name, err)
 	}
@@ -380,11 +383,12 @@ func (s *Store) Remember(ctx context.Context, name, value string) (string, error
 // Turn reports whether what has a name is the caller's to do for the next d: one of
 // all processes at a time. Error: ErrUnavailable.
 func (s *Store) Turn(ctx context.Context, name string, d time.Duration) (bool, error) {
-	mine, err := s.client.SetNX(ctx, s.key("turn:"+name), 1, d).Result()
+	v, err := s.Run(ctx, turnScript, name, max(1, inMillis(d)))
 	if err != nil {
-		return false, storeError("taking turns at "+name, err)
+		return false, err
 	}
-	return mine, nil
+	r := reply{name: "turn"}
+	return r.int(v) == 1, r.err
 }
 
 // Overtaken reports whether an earlier transaction of t's queue waits again.

@@ -144,6 +144,23 @@ func testTakeOverOfTrain(f *fixture) {
 	f.to("ended", lifecycle.PhaseDone, final)
 }
 
+// testTakeOverOfDamagedQueue: a queue whose record cannot be read holds up no other claim.
+func testTakeOverOfDamagedQueue(f *fixture) {
+	f.register("S1", "S2")
+	f.post("odd", "a")
+	f.post("even", "b")
+	f.heartbeat(other, long)
+	equal(f.T, "bound", len(f.bindAs(other, 2)), 2)
+	record := f.client.Get(f.ctx, f.key("q:odd")).Val()
+	f.ok(f.client.Set(f.ctx, f.key("q:odd"), "damaged", 0).Err())
+	f.ok(f.store.Leave(f.ctx, other))
+	taken, err := f.store.TakeOver(f.ctx, me, other, 9)
+	f.ok(err)
+	slices.Sort(taken)
+	equal(f.T, "taken", taken, []string{"a", "b"})
+	f.ok(f.client.Set(f.ctx, f.key("q:odd"), record, 0).Err())
+}
+
 func testTakeOver(f *fixture) {
 	f.register("S1", "S2", "S3")
 	f.post("q1", "a")

@@ -63,15 +63,27 @@ var (
 const MaxBatch = 500
 
 // Enqueue accepts one transaction: when it returns without an error, the
-// transaction is stored. Calls that come together share one script call.
+// transaction is stored. Calls that come together share one script call. When ctx ends it gives
+// up what is on its way in no call yet; else it waits for that call, which has an end, too, and
+// reads the payload until then.
 func (s *Store) Enqueue(ctx context.Context, item Item) Accepted {
 	if err := ctx.Err(); err != nil {
 		return Accepted{Err: storeError("enqueue", err)}
 	}
 	p := post{item, s.answers.Get().(chan Accepted)}
 	s.posts.add(ctx, p)
-	a := <-p.done
-	s.answers.Put(p.done) // it has been answered once, and nobody else has it
+	var a Accepted
+	select {
+	case a = <-p.done:
+	case <-ctx.Done():
+		// While Redis is slow, what nobody waits for any more would pile up.
+		if s.posts.drop(func(o post) bool { return o.done == p.done }) {
+			a.Err = storeError("enqueue", ctx.Err())
+		} else {
+			a = <-p.done
+		}
+	}
+	s.answers.Put(p.done) // it has been answered once, or never will be, and nobody else has it
 	return a
 }
 
@@ -371,11 +383,13 @@ func (g *group[T]) add(ctx context.Context, item T) {
 	}
 }
 
-// drop takes back what no call has taken along yet.
-func (g *group[T]) drop(is func(T) bool) {
+// drop takes back what no call has taken along yet, and reports whether there was any.
+func (g *group[T]) drop(is func(T) bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	before := len(g.waiting)
 	g.waiting = slices.DeleteFunc(g.waiting, is)
+	return len(g.waiting) < before
 }
 
 // flush makes one call for what has gathered, and reports whether more has

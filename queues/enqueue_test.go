@@ -396,6 +396,57 @@ func TestEnqueueAbandoned(t *testing.T) {
 	})
 }
 
+// TestEnqueueGivenUp: who gives up a post that is on its way in no call waits no longer, and it is
+// never sent. One that is on its way is answered by that call: until then its bytes are read.
+func TestEnqueueGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, redistest.Mini(t).Client, "seq")
+		f.post("q", "known")
+		o := *f.client.Options()
+		client := redis.NewClient(&o)
+		t.Cleanup(func() { _ = client.Close() })
+		g := &gated{gates: []chan struct{}{make(chan struct{}), make(chan struct{})}}
+		client.AddHook(g)
+		store, err := queues.Open(client, f.store.Options)
+		f.ok(err)
+		var all sync.WaitGroup
+		var over atomic.Int64
+		post := func(ctx context.Context, uid string, want error) {
+			all.Go(func() {
+				item := vote1(uid, "q", `{"n":1}`)
+				if a := store.Enqueue(ctx, item); !errors.Is(a.Err, want) || a.Err == nil && a.Transaction.UID != uid {
+					f.Errorf("%s: %+v", uid, a)
+				}
+				copy(item.Data, `{"n":2}`)
+				over.Add(1)
+			})
+			synctest.Wait()
+		}
+		post(f.ctx, "first", nil)
+		ctx, cancel := context.WithCancel(f.ctx)
+		for i := range 20 {
+			post(ctx, fmt.Sprint("given-up-", i), queues.ErrUnavailable)
+		}
+		cancel()
+		synctest.Wait()
+		equal(t, "over", over.Load(), 20)
+
+		ctx, cancel = context.WithCancel(f.ctx)
+		post(ctx, "taken", nil)
+		post(f.ctx, "last", nil)
+		close(g.gates[0])
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		equal(t, "over", over.Load(), 21)
+		close(g.gates[1])
+		all.Wait()
+		equal(t, "accepted", f.list(queues.Filter{Queue: "q"}, 50), []string{"known", "first", "taken", "last"})
+		equal(t, "what was taken", string(f.get("taken").Data), `{"n":1}`)
+	})
+}
+
 // failing has the first scripts not reach Redis.
 type failing struct{ left atomic.Int32 }
 
@@ -482,6 +533,44 @@ func TestFull(t *testing.T) {
 	f.bound("b S")
 	equal(f.T, "what was accepted is there", len(f.list(queues.Filter{}, 50)), accepted-1+2)
 	f.to("b", lifecycle.PhaseFailed)
+	f.inspect()
+}
+
+// TestFullStart: a process begins on a Redis that is full, takes its turns, and regains what it
+// has claimed: else what is there could not go on, and nothing would make room.
+func TestFullStart(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, redistest.Start(t).Client, "seq")
+	f.ok(f.store.Check(f.ctx))
+	_, err := f.store.Remember(f.ctx, "network", "mainnet")
+	f.ok(err)
+	f.register("S")
+	f.post("q", "a")
+	f.bound("a S")
+	f.ok(f.client.ConfigSet(f.ctx, "maxmemory", "100kb").Err())
+	f.store = f.open(f.store.Options)
+	if err := f.store.Ping(f.ctx); !errors.Is(err, queues.ErrFull) {
+		f.Fatalf("ping of a full store: %v", err)
+	}
+	if err := f.store.Check(f.ctx); err != nil {
+		f.Errorf("check of a full store: %v", err)
+	}
+	if network, err := f.store.Remember(f.ctx, "network", "devnet"); err != nil || network != "mainnet" {
+		f.Errorf("remembered: %q, %v", network, err)
+	}
+	for _, want := range []bool{true, false} {
+		if mine, err := f.store.Turn(f.ctx, "work", time.Hour); err != nil || mine != want {
+			f.Errorf("the turn: %v, %v, want %v", mine, err, want)
+		}
+	}
+	if err := f.store.Recovery().Regain(f.ctx, me, func(string) bool { return false }); err != nil {
+		f.Errorf("regain: %v", err)
+	}
+	equal(f.T, "due", f.tick().Due, []string{"a"})
+	// What is kept for the first time needs room.
+	if _, err := f.store.Remember(f.ctx, "another", "one"); !errors.Is(err, queues.ErrFull) {
+		f.Errorf("remembered anew: %v", err)
+	}
 	f.inspect()
 }
 

@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"mina-sequencer/sequencer/lifecycle"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // After a restart or a failover Redis may have forgotten its last writes. Its history
@@ -149,15 +147,15 @@ func (r Recovery) Regain(ctx context.Context, process string, drives func(uid st
 		if err != nil {
 			return storeError("reading claims", err)
 		}
-		var due []redis.Z
+		due := []any{process}
 		for i := 0; i < len(pairs); i += 2 {
 			if !drives(pairs[i]) {
-				due = append(due, redis.Z{Member: pairs[i]}) // long since
+				due = append(due, pairs[i])
 			}
 		}
-		if len(due) > 0 {
-			if err := r.store.client.ZAddXX(ctx, own, due...).Err(); err != nil {
-				return storeError("making claims due", err)
+		if len(due) > 1 {
+			if _, err := r.store.Run(ctx, regainScript, due...); err != nil {
+				return err
 			}
 		}
 		if cursor = next; cursor == 0 {

@@ -108,6 +108,8 @@ var (
 	lineScript      = newPlainScript("line", source("line"))
 	oldestScript    = newPlainScript("oldest", source("oldest"))
 	postponeScript  = NewScript("postpone", source("postpone"))
+	turnScript      = NewScript("turn", source("turn"))
+	regainScript    = NewScript("regain", source("regain"))
 	standingScript  = newPlainScript("standing", source("standing"))
 	auditScript     = newPlainScript("audit", source("audit"))
 	settleScript    = NewScript("settle", source("settle"))
@@ -273,6 +275,10 @@ func (c scriptCall) answer(v any, err error) {
 // readTimeout of a Cluster, and the 5 s after which go-redis gives up other answers.
 const confirmTimeout = 2 * time.Second
 
+// replicaWaits is how many wait for replicas at a time. Each holds a connection for as long as
+// that takes: where no replica answers, more would leave none to heartbeats and posts.
+const replicaWaits = 4
+
 // runConfirmed runs a script and waits until as many replicas as configured
 // have what it wrote. Redis counts for WAIT what the same connection wrote
 // before, so both go in one pipeline. ErrUnconfirmed if too few answer: the
@@ -280,6 +286,12 @@ const confirmTimeout = 2 * time.Second
 func (s *Store) runConfirmed(ctx context.Context, script *Script, args ...any) (any, error) {
 	if s.Replicas == 0 {
 		return s.Run(ctx, script, args...)
+	}
+	select {
+	case s.waits <- struct{}{}:
+		defer func() { <-s.waits }()
+	case <-ctx.Done():
+		return nil, storeError(script.name, ctx.Err())
 	}
 	s.calls.Add(1)
 	c := scriptCall{script, args, make(chan scriptAnswer, 1)}

@@ -71,6 +71,7 @@ type Store struct {
 	posts   *group[post]
 	answers sync.Pool // channels for the next posts
 	scripts *group[scriptCall]
+	waits   chan struct{} // one for each that waits for replicas
 	calls   counter
 	marks   marks
 }
@@ -87,7 +88,8 @@ func Open(client redis.UniversalClient, o Options) (*Store, error) {
 	if o.EventsKeep == 0 {
 		o.EventsKeep = 24 * time.Hour
 	}
-	s := &Store{client: client, prefix: p, keys: []string{p, p + "is:layout"}, Options: o, wake: make(chan struct{}, 1)}
+	s := &Store{client: client, prefix: p, keys: []string{p, p + "is:layout"}, Options: o, wake: make(chan struct{}, 1),
+		waits: make(chan struct{}, replicaWaits)}
 	s.answers.New = func() any { return make(chan Accepted, 1) }
 	s.posts, s.scripts = newPosts(s), newScripts(s)
 	return s, nil

@@ -107,6 +107,7 @@ func TestStore(t *testing.T) {
 		"CallbackAgain":       testCallbackAgain,
 		"Due":                 testDue,
 		"TakeOverOfTrain":     testTakeOverOfTrain,
+		"TakeOverOfDamaged":   testTakeOverOfDamagedQueue,
 		"TakeOver":            testTakeOver,
 		"Leave":               testLeave,
 		"Retention":           testRetention,

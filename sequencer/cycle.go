@@ -23,6 +23,8 @@ const (
 	// claimGrace is when a bound transaction that its process does not know of,
 	// because the answer to the bind was lost, is looked at.
 	claimGrace = 5 * time.Second
+	// oddQueue is until a due transaction is looked at again whose queue cannot be read.
+	oddQueue = time.Minute
 )
 
 // cycleLoop binds, and looks at what is due, until ctx ends. It sleeps until
@@ -87,11 +89,16 @@ func (s *Sequencer) look(ctx context.Context, uids []string) {
 		return
 	}
 	for _, t := range ts {
-		if err := s.relist(ctx, t); err != nil {
+		switch err := s.relist(ctx, t); {
+		case errors.Is(err, queues.ErrUnavailable):
 			s.Log.Warn("reading due transactions failed", "err", err)
 			return
-		}
-		if s.owns(t) {
+		case err != nil: // what is wrong with one queue is to hold up no other
+			s.Log.Error("the queue of a due transaction cannot be read", about(t, "err", err)...)
+			if err := s.Store.Postpone(ctx, s.process, t.UID, oddQueue); err != nil {
+				s.Log.Warn("a claim is still due", "err", err)
+			}
+		case s.owns(t):
 			s.own(s.newOwner(t, lifecycle.Local{}), nil)
 			s.leave(t.UID, due)
 		}

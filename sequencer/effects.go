@@ -50,7 +50,6 @@ func (o *owner) answered(ctx context.Context, e lifecycle.Effect, ask func() (li
 		o.drive.Add(e, nil)
 		return
 	}
-	o.tries = 0
 	o.drive.Add(e, r)
 }
 

@@ -40,7 +40,9 @@ type owner struct {
 	ahead  *ahead             // what the latest attempt is built upon
 	stop   context.CancelFunc // of the effect under way
 	timer  *time.Timer
-	tries  int // in vain in a row to reach the store
+	// tries are those in a row in which the store did not do its part. What is read ends none
+	// of them: a store that takes no writes, or has no replica, is read without an end.
+	tries int
 }
 
 // A word is what others leave to an owner: that something happened, what came of an
@@ -264,7 +266,6 @@ func (o *owner) read(ctx context.Context) bool {
 			o.again(ctx, "Redis has forgotten what is out", nil)
 			return true
 		}
-		o.tries = 0
 		if t.Sender != o.drive.Txn().Sender {
 			o.worker = dispatcher.Worker{}
 		}
@@ -314,7 +315,9 @@ func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action
 	limit, costly := errors.AsType[*queues.FeeLimitError](err)
 	switch {
 	case err == nil, errors.Is(err, queues.ErrUnconfirmed):
-		o.tries = 0
+		if err == nil {
+			o.tries = 0
+		}
 		o.drive.Stored(t, err != nil)
 		o.stored(before, t, &a.Step)
 		if err != nil {
@@ -336,7 +339,7 @@ func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action
 		o.drive.Stale()
 	case errors.Is(err, queues.ErrFollowed):
 		o.drive.Stale()
-		pause(ctx, o.tries) // what has joined it is not known here yet
+		pause(ctx, 0) // what has joined it is not known here yet
 	default:
 		o.again(ctx, "change not stored", err)
 		o.drive.Stale()

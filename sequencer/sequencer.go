@@ -349,18 +349,19 @@ func (s *Sequencer) heartbeat(ctx context.Context) {
 	if len(p.Dead) == 0 || began.Before(s.calm) || ctx.Err() != nil {
 		return
 	}
-	select {
-	case s.dead <- p.Dead:
-	default: // the last ones are still being taken over
-	}
+	s.gone(p.Dead)
 }
 
 // slice is how many claims are taken over at a time, so that several processes
 // share the work of a dead one.
 const slice = 50
 
+// slicePause is until the next slice: the others come to theirs, and one that is alone has
+// thousands in seconds.
+const slicePause = 200 * time.Millisecond
+
 func (s *Sequencer) takeOver(ctx context.Context, dead []string) {
-	for _, process := range dead {
+	for i, process := range dead {
 		taken, err := s.Store.TakeOver(ctx, s.process, process, slice, slices.Collect(maps.Keys(s.books))...)
 		if err != nil {
 			s.Log.Warn("taking over failed", "process", process, "err", err)
@@ -371,9 +372,29 @@ func (s *Sequencer) takeOver(ctx context.Context, dead []string) {
 			tell(s.Meter.TookOver, len(taken))
 			notify(s.due)
 		}
-		if len(taken) == slice {
-			return // leave some to the others; the next heartbeat goes on
+		if len(taken) >= slice {
+			time.AfterFunc(slicePause, func() { s.goOn(dead[i:]) })
+			return // leave some to the others
 		}
+	}
+}
+
+// goOn passes on who is dead once more, unless that is in doubt by now: then the next heartbeat
+// says whether they are.
+func (s *Sequencer) goOn(dead []string) {
+	live := s.live()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if live && !time.Now().Before(s.calm) {
+		s.gone(dead)
+	}
+}
+
+// gone passes on who is dead, under mu.
+func (s *Sequencer) gone(dead []string) {
+	select {
+	case s.dead <- dead:
+	default: // the last ones are still being taken over
 	}
 }
 
