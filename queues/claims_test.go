@@ -161,6 +161,20 @@ func testTakeOverOfDamagedQueue(f *fixture) {
 	f.ok(f.client.Set(f.ctx, f.key("q:odd"), record, 0).Err())
 }
 
+// testTurn: what has a name is one caller's to do until its time is over, whoever does what has
+// another one.
+func testTurn(f *fixture) {
+	turn := func(name string, d time.Duration) bool {
+		mine, err := f.store.Turn(f.ctx, name, d)
+		f.ok(err)
+		return mine
+	}
+	equal(f.T, "turns", []bool{turn("one", long), turn("one", long), turn("two", short), turn("one", short)},
+		[]bool{true, false, true, false})
+	f.eventually("the turn is over", func() bool { return turn("two", long) })
+	equal(f.T, "the other one's", turn("one", long), false)
+}
+
 func testTakeOver(f *fixture) {
 	f.register("S1", "S2", "S3")
 	f.post("q1", "a")

@@ -107,6 +107,7 @@ func TestStore(t *testing.T) {
 		"CallbackAgain":       testCallbackAgain,
 		"Due":                 testDue,
 		"TakeOverOfTrain":     testTakeOverOfTrain,
+		"Turn":                testTurn,
 		"TakeOverOfDamaged":   testTakeOverOfDamagedQueue,
 		"TakeOver":            testTakeOver,
 		"Leave":               testLeave,
