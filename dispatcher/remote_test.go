@@ -295,7 +295,7 @@ func TestUnencodableData(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for after, want := range map[string]time.Duration{
-		"": 0, "7": 7 * time.Second, "0": time.Second, "-5": time.Second, "x": time.Second, "1.5": time.Second,
+		"": 0, "7": 7 * time.Second, "10": 10 * time.Second, "0": time.Second, "-5": time.Second, "x": time.Second, "1.5": time.Second,
 		"86400": dispatcher.MaxRetryAfter, "18446744073709551616": dispatcher.MaxRetryAfter,
 		"Sun, 06 Nov 1994 08:49:37 GMT": time.Second, "Fri, 31 Dec 9999 23:59:59 GMT": dispatcher.MaxRetryAfter,
 	} {

@@ -524,22 +524,22 @@ func testLineIsHandedOn(f *fixture) {
 func testHandedOnOnce(f *fixture) {
 	live := map[string][]string{}
 	for _, queue := range []string{"q", "r"} {
-		dead := numbered(queue+"d", 1, 900)
+		dead := numbered(queue+"d", 1, 690)
 		live[queue] = numbered(queue+"l", 1, 100)
 		f.fill(queue, live[queue])
 		f.fill(queue, dead)
 		f.ok(f.store.Pause(f.ctx, queue, "by a test"))
-		for _, uid := range dead[:870] {
+		for _, uid := range dead[:660] {
 			f.to(uid, lifecycle.PhaseFailed, person)
 		}
-		for _, uid := range dead[870:] {
+		for _, uid := range dead[660:] {
 			f.to(uid, lifecycle.PhaseFailed, person, removed(time.Millisecond))
 		}
 	}
 	<-time.After(5 * time.Millisecond)
 	f.tick()
 	entries := f.client.LLen(f.ctx, f.key("line:q")).Val() + f.client.LLen(f.ctx, f.key("line:r")).Val()
-	equal(f.T, "entries of the lines", entries, 2000-64)
+	equal(f.T, "entries of the lines", entries, 2*790-64)
 	f.inspect()
 	for queue, uids := range live {
 		equal(f.T, queue, f.list(queues.Filter{Queue: queue, State: lifecycle.Waiting}, 500), uids)

@@ -32,7 +32,6 @@ local function vacate(q, uid, seq)
       local t = not vacant(entry) and (whole(entry) or { phase = 'waiting' })
       if t and t.phase == 'waiting' then came(q, entry, behind) end
       if t and t.fresh then -- those that came back have changed
-        t.fresh = false
         write(t)
         put('past:' .. q.name, behind, entry)
       end

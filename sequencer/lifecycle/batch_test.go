@@ -587,6 +587,9 @@ func batchesTold() []telling {
 		{"not asked", scene(batch(PhaseWatching, post(Sent)), saw),
 			"It was posted; the process that follows it knows more.\nLEDGER 10:59, then WATCH 10:00\n" +
 				"sent, unknown: posted, or being posted"},
+		{"asked in vain", scene(batch(PhaseWatching, post(Sent)), at(sawtooth, inVain(0))),
+			"It was posted, and ledger saw does not say what became of it.\nLEDGER 10:59, then WATCH 10:00\n" +
+				"sent, unknown: posted, or being posted"},
 		{"pending", scene(batch(PhaseWatching, post(Pooled)), at(sawtooth, stands(BatchPending))),
 			"Ledger saw says PENDING.\nLEDGER 10:59, then WATCH 10:00\npooled, pool: the ledger says PENDING"},
 		{"unknown to Sawtooth", scene(batch(PhaseWatching, post(Sent)), at(sawtooth, unknown)),
