@@ -52,7 +52,7 @@ func TestWiring(t *testing.T) {
 	}
 	for path, most := range map[string]int{"/api/v1/transactions": 28 << 10, "/api/v1/transactions/batch": 30 << 10} {
 		for more, want := range map[int]bool{-1: false, 1: true} {
-			r := httptest.NewRequest(http.MethodPost, path, strings.NewReader("["+strings.Repeat(" ", most+more-2)+"]"))
+			r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1"+path, strings.NewReader("["+strings.Repeat(" ", most+more-2)+"]"))
 			r.Header.Set("Content-Type", "application/json")
 			w := httptest.NewRecorder()
 			s.handler.ServeHTTP(w, r)
@@ -60,5 +60,10 @@ func TestWiring(t *testing.T) {
 				t.Errorf("%d bytes to %s: %d %s", most+more, path, w.Code, w.Body)
 			}
 		}
+	}
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://evil.example/api/v1/queues", nil))
+	if w.Code != http.StatusForbidden {
+		t.Errorf("without keys another name is answered: %d %s", w.Code, w.Body)
 	}
 }
