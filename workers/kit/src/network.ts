@@ -10,9 +10,10 @@ import {
   type NetworkId,
 } from 'o1js';
 import { type Cover, covered, type Pending } from './ahead.js';
-import { asError, Failure, nameByHost, unavailable } from './errors.js';
+import { asError, nameByHost, unavailable } from './errors.js';
 import { Busy, retrySoon } from './line.js';
 import { idOf, Overlay } from './overlay.js';
+import { ask, heightQuery, Nodes, statusTimeout } from './nodes.js';
 import { accountName, isLooking, Reads } from './reads.js';
 
 /** One of o1js's Mina instances, such as a LocalBlockchain. */
@@ -27,31 +28,14 @@ export type MinaInstance = Parameters<typeof Mina.setActiveInstance>[0];
 export type NetworkOption =
   { graphql: string | string[]; archive?: string | string[]; networkId?: NetworkId } | { instance: MinaInstance };
 
-/** How long a node may take to say that it is there. */
-const statusTimeout = 10_000;
-/** How long, where it rests and another does not. */
-const restingTimeout = 1000;
 /** How long it may take to give blocks. */
 const blocksTimeout = 60_000;
-/** How long a node that has failed, or is behind, comes behind the others, in milliseconds. */
-const restTime = 60_000;
-/** How many blocks one that does not rest may be behind one that does. */
-const mostBehind = 2;
 /** How many blocks are looked through for commands: first a few, then a daemon's whole frontier. */
 const depths = [20, 290];
 
 type Range = NonNullable<Parameters<MinaInstance['getActions']>[1]>;
 type Found = Promise<Account | undefined>;
 type Actions = ReturnType<MinaInstance['getActions']>;
-
-const heightQuery = 'protocolState { consensusState { blockHeight } }';
-
-/** A node that is fit to build on. */
-interface Fit {
-  url: string;
-  networkID: string;
-  height: number;
-}
 
 interface Tip {
   stateHash: string;
@@ -65,27 +49,27 @@ interface Block {
 
 /** The network as this worker knows it. There is one per process, as o1js has one. */
 export class Network {
-  private readonly urls: string[];
+  private readonly nodes: Nodes | undefined; // none in process
   private readonly proofsEnabled: boolean;
   private readonly reads = new Reads();
   private networkId: string;
   private instance: MinaInstance | undefined; // in use, as it is without what is pending
   private url = ''; // of the node in use
-  private readonly resting = new Map<string, number>(); // until when, by URL
 
   constructor(
     private readonly option: NetworkOption,
     proofsEnabled: boolean,
   ) {
     if ('instance' in option) {
-      this.urls = [];
+      this.nodes = undefined;
       this.proofsEnabled = option.instance.proofsEnabled;
       this.networkId = `mina:${nameOf(option.instance.getNetworkId())}`;
     } else {
-      this.urls = [option.graphql].flat();
-      if (this.urls.length === 0)
+      const urls = [option.graphql].flat();
+      if (urls.length === 0)
         throw new Error('network.graphql: name at least one daemon, such as http://127.0.0.1:3085/graphql');
-      [...this.urls, ...[option.archive ?? []].flat()].forEach(checkURL);
+      [...urls, ...[option.archive ?? []].flat()].forEach(checkURL);
+      this.nodes = new Nodes(urls, (networkID) => this.checkNetwork(networkID));
       this.proofsEnabled = proofsEnabled;
       this.networkId = `mina:${nameOf(option.networkId ?? 'devnet')}`;
     }
@@ -110,7 +94,7 @@ export class Network {
   }
 
   /** Makes a node o1js's own, without asking it anything. Signatures need no more than that. */
-  use(url = this.urls[0]): void {
+  use(url = this.nodes?.urls[0]): void {
     if ('instance' in this.option) this.instance = this.option.instance;
     else if (url !== undefined) {
       const { archive, networkId } = this.option;
@@ -192,7 +176,7 @@ export class Network {
     if ('instance' in this.option) return;
     const account = await this.fetchAccount(payer);
     if (account && Number(account.nonce) < nonce) {
-      this.rest(this.url);
+      this.nodes!.rest(this.url);
       throw new Busy(
         `the node shows the payer at nonce ${account.nonce.toString()}, and this command has ${nonce} with nothing ahead of it: the node is behind`,
         retrySoon,
@@ -230,7 +214,7 @@ export class Network {
       if (!account) throw unavailable(`the node does not know the account ${payer.toBase58()}`);
       const [first, reached] = [pending.commands[0]!.nonce, Number(account.nonce)];
       if (reached < first || reached > nonce) {
-        this.rest(this.url);
+        this.nodes!.rest(this.url);
         throw new Busy(`the ledger is at nonce ${reached}, and what is pending begins at ${first}`, retrySoon);
       }
       const passed = pending.commands.filter((command) => command.nonce < reached);
@@ -287,7 +271,7 @@ export class Network {
       if (bestChain?.length) return bestChain;
       throw new Error('it shows no chain');
     } catch (error) {
-      this.rest(this.url);
+      this.nodes!.rest(this.url);
       throw unavailable('the node did not answer for its chain', asError(error).message);
     }
   }
@@ -315,14 +299,14 @@ export class Network {
     if (account) return account;
     // o1js's own words for a node's answer without it. A gateway says 404, too.
     if (error?.statusCode === 404 && error.statusText.startsWith('fetchAccount: ')) return undefined;
-    this.rest(url);
+    this.nodes!.rest(url);
     throw unavailable(`the node did not answer for the account ${publicKey}`, error?.statusText);
   }
 
   private async readState(): Promise<ReturnType<MinaInstance['getNetworkState']>> {
     const { url } = this;
     return fetchLastBlock(url).catch((error: unknown) => {
-      this.rest(url);
+      this.nodes!.rest(url);
       throw unavailable('the node did not answer for its last block', asError(error).message);
     });
   }
@@ -338,41 +322,11 @@ export class Network {
     return found;
   }
 
-  private rest(url: string): void {
-    this.resting.set(url, Date.now() + restTime);
-  }
-
-  /** The node to build on: what is proved on another one's older state fails in its block. */
+  /** The node to build on. */
   private async synced(): Promise<string> {
-    const awake = this.urls.filter((url) => (this.resting.get(url) ?? 0) <= Date.now());
-    const timeout = (url: string) => (awake.length === 0 || awake.includes(url) ? statusTimeout : restingTimeout);
-    const ask = (url: string) => this.askFit(url, timeout(url)).catch((error: unknown) => asError(error));
-    const said = await Promise.all(this.urls.map(ask));
-    const fit: Fit[] = [];
-    const failed: { url: string; error: Error }[] = [];
-    for (const [i, each] of said.entries()) {
-      if (each instanceof Error) failed.push({ url: this.urls[i]!, error: each });
-      else fit.push(each);
-    }
-    failed.forEach(({ url }) => this.rest(url));
-    const [most, best] = [highest(fit), highest(fit.filter(({ url }) => awake.includes(url)))];
-    if (most) {
-      const { url, networkID } = best && best.height + mostBehind >= most.height ? best : most;
-      this.networkId = networkID;
-      return url;
-    }
-    const misfit = failed.find(({ error }) => error instanceof Failure);
-    if (misfit) throw misfit.error;
-    const reasons = failed.map(({ url, error }) => `${new URL(url).host}: ${error.message}`);
-    throw unavailable('no Mina node is there to build on', reasons.join('; '));
-  }
-
-  /** Throws where the node is not fit to build on. */
-  private async askFit(url: string, timeout: number): Promise<Fit> {
-    const { syncStatus, networkID, height } = await askStatus(url, timeout);
-    if (syncStatus !== 'SYNCED') throw new Error(`it is ${syncStatus}`);
-    this.checkNetwork(networkID);
-    return { url, networkID, height };
+    const { url, networkID } = await this.nodes!.fit();
+    this.networkId = networkID;
+    return url;
   }
 
   /** Signatures for mainnet and for all else differ, and those of custom networks from each other. */
@@ -396,37 +350,6 @@ function isKnown(publicKey: PublicKey): boolean {
   } catch {
     return false;
   }
-}
-
-async function askStatus(url: string, timeout: number) {
-  const query = `{ syncStatus networkID bestChain(maxLength: 1) { ${heightQuery} } }`;
-  const { syncStatus, networkID, bestChain } = await ask(url, query, timeout);
-  if (typeof syncStatus !== 'string' || typeof networkID !== 'string')
-    throw new Error('it does not say whether it is synced');
-  const tip = (bestChain as Pick<Tip, 'protocolState'>[] | null | undefined)?.at(-1);
-  return { syncStatus, networkID, height: Number(tip?.protocolState.consensusState.blockHeight ?? 0) };
-}
-
-/** The first at the highest block. */
-function highest(nodes: Fit[]): Fit | undefined {
-  const most = Math.max(...nodes.map(({ height }) => height));
-  return nodes.find(({ height }) => height === most);
-}
-
-async function ask(url: string, query: string, timeout: number): Promise<Record<string, unknown>> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ query }),
-    redirect: 'error',
-    signal: AbortSignal.timeout(timeout),
-  }).catch((error: Error) => {
-    const cause = error.cause as { code?: string } | undefined;
-    throw new Error(cause?.code ?? error.name);
-  });
-  if (!response.ok) throw new Error(`it answered HTTP ${response.status}`);
-  const answer = (await response.json()) as { data?: Record<string, unknown> | null };
-  return answer.data ?? {};
 }
 
 /** The daemon calls devnet "testnet", as o1js did before. */

@@ -1,64 +1,11 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { AccountUpdate, Field, Mina, PrivateKey, type PublicKey } from 'o1js';
-import type { Attempt, Dispatcher, NetworkOption } from '../src/index.js';
+import type { Dispatcher } from '../src/index.js';
 import { createWorker, Unresolvable } from '../src/index.js';
-import { collect, Counter, folder } from './world.js';
-import { actionState, Node } from './node.js';
-
-const payer = PrivateKey.random();
-const payerKey = payer.toPublicKey().toBase58();
-const address = PrivateKey.random().toPublicKey();
-const counter = new Counter(address);
-
-/** A daemon that knows the payer and a counter that stands at 5. */
-async function startNode(t: TestContext, values: Partial<Node> = {}): Promise<Node> {
-  const node = Object.assign(new Node(), values);
-  node.accounts.set(payerKey, null);
-  node.accounts.set(address.toBase58(), ['5', '0', '0', '0', '0', '0', '0', '0']);
-  t.after(await node.listen());
-  return node;
-}
-
-async function startWorker(t: TestContext, network: NetworkOption, dispatcher: Dispatcher) {
-  const worker = await createWorker({
-    payer,
-    network,
-    dispatchers: { ADD: dispatcher },
-    port: 0,
-    proofsEnabled: false,
-    store: await folder(t),
-    log: collect([]),
-  });
-  const url = await worker.listen();
-  t.after(() => worker.close());
-  let number = 0;
-  return async (path = 'prove', nonce = 0) => {
-    const attempt: Attempt = {
-      number: ++number,
-      nonce,
-      fee: '100000000',
-      validUntil: null,
-      memo: 'm',
-      previous: [],
-    };
-    const response = await fetch(`${url}/${path}/ADD`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({
-        txData: { uid: 'net', type: 'ADD', data: {} },
-        sender: { accountId: payerKey, queue: 'q', retries: 0 },
-        attempt,
-      }),
-    });
-    return (await response.json()) as {
-      hash: string;
-      signed?: string;
-      done?: unknown;
-      error: { code: string; message: string; exception: string } | null;
-    };
-  };
-}
+import { address, counter, payer, payerKey, startNode, startWorker } from './daemons.js';
+import { collect, folder } from './world.js';
+import { actionState, type Node } from './node.js';
 
 /** The state that a signed transaction asks for. */
 function precondition(signed: string | undefined): string | null {
@@ -288,61 +235,6 @@ test('a key that each run of a dispatch makes anew is that of no account', async
   const { error, done } = await prove();
   assert.equal(error, null);
   assert.deepEqual(done, { there: false });
-});
-
-/** Which nodes were asked for more than whether they are fit, by their places; forgets it. */
-function used(...nodes: Node[]): number[] {
-  const places = [...nodes.entries()].filter(([, { asked }]) => asked.some((query) => !query.includes('syncStatus')));
-  nodes.forEach((node) => (node.asked = []));
-  return places.map(([place]) => place);
-}
-
-test('of the nodes that are synced the first at the highest block is taken, and only that one', async (t) => {
-  const [away, behind, good, spare] = [
-    await startNode(t, { syncStatus: 'BOOTSTRAP', height: 900 }),
-    await startNode(t, { height: 6 }),
-    await startNode(t),
-    await startNode(t),
-  ];
-  const nodes = [away, behind, good, spare];
-  const prove = await startWorker(t, { graphql: ['http://127.0.0.1:1/', ...nodes.map(({ url }) => url)] }, add);
-  used(...nodes);
-  assert.equal((await prove()).error, null);
-  assert.deepEqual(used(...nodes), [2]);
-  away.syncStatus = 'SYNCED'; // it rests, and has blocks that the others lack
-  assert.equal((await prove()).error, null);
-  assert.deepEqual(used(...nodes), [0]);
-  away.height = 9; // not many
-  assert.equal((await prove()).error, null);
-  assert.deepEqual(used(...nodes), [2]);
-  away.syncStatus = 'CATCHUP';
-  behind.height = 7;
-  assert.equal((await prove()).error, null);
-  assert.deepEqual(used(...nodes), [1]);
-  spare.height = 8;
-  assert.equal((await prove()).error, null);
-  assert.deepEqual(used(...nodes), [3]);
-});
-
-test('a node that does not answer, or is behind the payer, is not asked again at once', async (t) => {
-  for (const trouble of [{ broken: true }, { nonce: 3 }]) {
-    const [first, second] = [await startNode(t), await startNode(t)];
-    const prove = await startWorker(t, { graphql: [first.url, second.url] }, add);
-    second.nonces.set(payerKey, 7);
-    first.nonces.set(payerKey, trouble.nonce ?? 7);
-    first.broken = trouble.broken ?? false;
-    used(first, second);
-    assert.equal((await prove('prove', 7)).signed, undefined);
-    assert.deepEqual(used(first, second), [0]);
-    assert.equal((await prove('prove', 7)).error, null);
-    assert.deepEqual(used(first, second), [1]);
-    second.broken = true; // with no other left the first is asked again
-    await prove('prove', 7);
-    Object.assign(first, { broken: false }).nonces.set(payerKey, 7);
-    used(first, second);
-    assert.equal((await prove('prove', 7)).error, null);
-    assert.deepEqual(used(first, second), [0]);
-  }
 });
 
 const troubles: [string, Partial<Node>, Partial<{ networkId: 'mainnet' | 'devnet' | { custom: string } }>, RegExp][] = [

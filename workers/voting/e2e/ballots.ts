@@ -19,6 +19,7 @@ const worker = await createWorker({
   network: { graphql: process.env['MINA_URL']!, archive: process.env['ARCHIVE_URL']! },
   proofsEnabled: process.env['PROOFS'] === 'on',
   provers: Number(process.env['PROVERS'] ?? 1),
+  store: process.env['WORKER_STORE']!,
   dispatchers: {
     OPEN_BALLOTS: {
       contracts: [Ballots],

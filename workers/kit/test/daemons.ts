@@ -1,0 +1,60 @@
+import type { TestContext } from 'node:test';
+import { PrivateKey } from 'o1js';
+import type { Attempt, Dispatcher, NetworkOption } from '../src/index.js';
+import { createWorker } from '../src/index.js';
+import { Node } from './node.js';
+import { collect, Counter, folder } from './world.js';
+
+export const payer = PrivateKey.random();
+export const payerKey = payer.toPublicKey().toBase58();
+export const address = PrivateKey.random().toPublicKey();
+export const counter = new Counter(address);
+
+/** A daemon that knows the payer and a counter that stands at 5. */
+export async function startNode(t: TestContext, values: Partial<Node> = {}): Promise<Node> {
+  const node = Object.assign(new Node(), values);
+  node.accounts.set(payerKey, null);
+  node.accounts.set(address.toBase58(), ['5', '0', '0', '0', '0', '0', '0', '0']);
+  t.after(await node.listen());
+  return node;
+}
+
+export async function startWorker(t: TestContext, network: NetworkOption, dispatcher: Dispatcher) {
+  const worker = await createWorker({
+    payer,
+    network,
+    dispatchers: { ADD: dispatcher },
+    port: 0,
+    proofsEnabled: false,
+    store: await folder(t),
+    log: collect([]),
+  });
+  const url = await worker.listen();
+  t.after(() => worker.close());
+  let number = 0;
+  return async (path = 'prove', nonce = 0) => {
+    const attempt: Attempt = {
+      number: ++number,
+      nonce,
+      fee: '100000000',
+      validUntil: null,
+      memo: 'm',
+      previous: [],
+    };
+    const response = await fetch(`${url}/${path}/ADD`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        txData: { uid: 'net', type: 'ADD', data: {} },
+        sender: { accountId: payerKey, queue: 'q', retries: 0 },
+        attempt,
+      }),
+    });
+    return (await response.json()) as {
+      hash: string;
+      signed?: string;
+      done?: unknown;
+      error: { code: string; message: string; exception: string } | null;
+    };
+  };
+}
