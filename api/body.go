@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -182,12 +183,15 @@ func (f *form) time(name string) time.Time {
 // timeWanted is what parseTime takes.
 const timeWanted = "must be a time such as 2006-01-02T15:04:05Z, after 1970 began and before 10000 does"
 
+// strictTime is what RFC 3339 asks for; time.Parse takes more.
+var strictTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
+
 // parseTime reads a time, in UTC. It knows none that would be zero milliseconds or fewer, which
 // the store takes for none, or whose year JSON cannot hold.
 func parseTime(text string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339, text)
 	t = t.UTC()
-	if err != nil || t.UnixMilli() <= 0 || t.Year() > 9999 {
+	if err != nil || !strictTime.MatchString(text) || t.UnixMilli() <= 0 || t.Year() > 9999 {
 		return time.Time{}, false
 	}
 	return t, true

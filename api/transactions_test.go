@@ -227,6 +227,7 @@ func TestPostRefused(t *testing.T) {
 		"a far year":        {"{" + good + `,"expiresAt":"1969-01-01T00:00:00Z"}`, 422, "INVALID_DATA", []string{"expiresAt"}},
 		"the last moment":   {"{" + good + `,"notBefore":"9999-12-31T23:59:59.9995Z"}`, 422, "INVALID_DATA", []string{"notBefore"}},
 		"too deep":          {`{"queue":"q","type":"ANY","data":{"a":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}}`, 422, "INVALID_DATA", []string{"data"}},
+		"an hour of one":    {"{" + good + `,"expiresAt":"2030-01-01T0:00:00Z"}`, 422, "INVALID_DATA", []string{"expiresAt"}},
 		"no time at all":    {"{" + good + `,"notBefore":"1970-01-01T00:00:00Z","expiresAt":"1970-01-01T00:00:00.0009Z"}`, 422, "INVALID_DATA", []string{"notBefore", "expiresAt"}},
 		"negative there":    {"{" + good + `,"notBefore":"1970-01-01T00:00:00+01:00","expiresAt":"1970-01-01T09:00:00+10:00"}`, 422, "INVALID_DATA", []string{"notBefore", "expiresAt"}},
 		"10000 elsewhere":   {"{" + good + `,"expiresAt":"9999-12-31T23:59:59-05:00"}`, 422, "INVALID_DATA", []string{"expiresAt"}},
