@@ -22,7 +22,7 @@ func TestDamagedQueue(t *testing.T) {
 		p := w.Start()
 		w.Post("odd", "a")
 		w.Post("even", "b")
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		// Both are bound to it, and it has not heard the answer: it has no such workers itself.
 		var groups []string
 		for i := range uint64(2) {
@@ -43,7 +43,7 @@ func TestDamagedQueue(t *testing.T) {
 		back := func(t *lifecycle.Transaction) bool { return !t.Phase.Bound() }
 		w.AwaitTxn("b", "back", 10*time.Minute, back)
 		before := p.Store.Calls()
-		time.Sleep(10 * time.Minute)
+		<-time.After(10 * time.Minute)
 		if n := p.Store.Calls() - before; n > 600 {
 			t.Errorf("%d calls of the store in ten minutes", n)
 		}

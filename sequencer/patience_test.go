@@ -99,9 +99,9 @@ func TestPatience(t *testing.T) {
 				go func() { ended <- p.Run(ctx) }()
 				w.Post("q", "a")
 				w.AwaitTxn("a", "bound", time.Minute, func(t *lifecycle.Transaction) bool { return t.Phase.Bound() })
-				time.Sleep(time.Minute)
+				<-time.After(time.Minute)
 				before := tried.Load()
-				time.Sleep(2 * time.Minute)
+				<-time.After(2 * time.Minute)
 				if n := tried.Load() - before; n < 2 || n > 60 {
 					t.Errorf("tried %d times in two minutes", n)
 				}

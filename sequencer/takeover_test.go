@@ -39,11 +39,11 @@ func TestTakeOverOfMany(t *testing.T) {
 			t.Fatalf("%d bound", len(bound))
 		}
 		w.Start()
-		time.Sleep(time.Until(end))
+		<-time.After(time.Until(end))
 		if n := taken.Load(); n > 0 {
 			t.Errorf("%d taken from one that lives", n)
 		}
-		time.Sleep(w.Policy.ClaimTTL/5 + 3*time.Second) // until the next heartbeat, and what that has
+		<-time.After(w.Policy.ClaimTTL/5 + 3*time.Second) // until the next heartbeat, and what that has
 		if n := taken.Load(); n != many {
 			t.Errorf("%d of %d taken over", n, many)
 		}

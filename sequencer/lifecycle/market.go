@@ -217,10 +217,10 @@ func (v *View) owed(q *Quote) uint64 {
 	return q.Fee
 }
 
-// lastOut is the latest attempt that was not over before it was out, nil if there is none.
+// lastOut is the latest attempt that may have been out, nil if there is none.
 func (t *Transaction) lastOut() *Attempt {
 	for i := len(t.Attempts) - 1; i >= 0; i-- {
-		if a := &t.Attempts[i]; a.Outcome != Prepared || a.EndedAt.IsZero() {
+		if a := &t.Attempts[i]; a.Outcome != Prepared {
 			return a
 		}
 	}

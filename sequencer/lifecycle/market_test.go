@@ -266,7 +266,7 @@ func TestReprice(t *testing.T) {
 	}
 	r := made
 	r.Weight = 5
-	expired := txn(PhaseDispatching, try(Expired, over, fee(110)), try(Prepared, fee(165), supposed(3)))
+	expired := txn(PhaseDispatching, try(Expired, over, fee(180)), try(Prepared, fee(270), supposed(3)))
 	second := r
 	second.Call.Number = 2
 	if s := Learn(view(expired, auto(3)), second); s.Reason == ReasonRepricing {
