@@ -61,10 +61,26 @@ func (p Prefixes) ranges(prefix string) []string {
 // QueuesNamed is Queues for those whose names begin with prefix, and lie within some.
 func (s *Store) QueuesNamed(ctx context.Context, prefix string, within Prefixes, limit int,
 	cursor string) ([]*Queue, string, error) {
+	names, next, err := s.queueNames(ctx, prefix, within, limit, cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	qs, err := s.Named(ctx, names)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := s.FindOldest(ctx, qs...); err != nil {
+		return nil, "", err
+	}
+	return qs, next, nil
+}
+
+// queueNames are the names of QueuesNamed: no record is read for them.
+func (s *Store) queueNames(ctx context.Context, prefix string, within Prefixes, limit int,
+	cursor string) (names []string, next string, err error) {
 	if cursor != "" && (!ValidName(cursor) || !strings.HasPrefix(cursor, prefix)) {
 		return nil, "", ErrBadCursor
 	}
-	var names []string
 	for _, begin := range within.ranges(prefix) {
 		if len(names) == limit {
 			break
@@ -83,18 +99,10 @@ func (s *Store) QueuesNamed(ctx context.Context, prefix string, within Prefixes,
 		}
 		names = append(names, more...)
 	}
-	qs, err := s.Named(ctx, names)
-	if err != nil {
-		return nil, "", err
-	}
-	if err := s.FindOldest(ctx, qs...); err != nil {
-		return nil, "", err
-	}
-	next := ""
 	if len(names) == limit {
 		next = names[limit-1]
 	}
-	return qs, next, nil
+	return names, next, nil
 }
 
 // Named returns those queues that there are among names. Error: ErrUnavailable.

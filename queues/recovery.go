@@ -181,12 +181,12 @@ func (r Recovery) Candidates(ctx context.Context, see func(uids []string) (more 
 		return nil
 	}
 	for cursor := ""; ; {
-		qs, next, err := s.Queues(ctx, 100, cursor)
+		names, next, err := s.queueNames(ctx, "", nil, 100, cursor)
 		if err != nil {
 			return err
 		}
-		for _, q := range qs {
-			uids, err := s.heads(ctx, q.Name)
+		for _, name := range names {
+			uids, err := s.heads(ctx, name)
 			if err != nil {
 				return err
 			}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/sequencer/lifecycle"
@@ -738,4 +740,10 @@ func testCandidates(f *fixture) {
 		return len(parts) < 2
 	}))
 	equal(f.T, "the first 64 that wait", parts[1], append([]string{"b"}, behind[:63]...))
+
+	// A queue whose record cannot be read holds up no recovery.
+	whole := seen(100)
+	record := f.client.SetArgs(f.ctx, f.key("q:q1"), "damaged", redis.SetArgs{Get: true}).Val()
+	equal(f.T, "with a damaged queue", seen(100), whole)
+	f.ok(f.client.Set(f.ctx, f.key("q:q1"), record, 0).Err())
 }
