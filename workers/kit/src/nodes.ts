@@ -81,6 +81,9 @@ function highest(nodes: Fit[]): Fit | undefined {
   return nodes.find(({ height }) => height === most);
 }
 
+/** The longest answer of a daemon in bytes, as the sequencer has it. */
+const answerLimit = 64 << 20;
+
 /** Asks a daemon's GraphQL. */
 export async function ask(url: string, query: string, timeout: number): Promise<Record<string, unknown>> {
   const response = await fetch(url, {
@@ -94,6 +97,17 @@ export async function ask(url: string, query: string, timeout: number): Promise<
     throw new Error(cause?.code ?? error.name);
   });
   if (!response.ok) throw new Error(`it answered HTTP ${response.status}`);
-  const answer = (await response.json()) as { data?: Record<string, unknown> | null };
+  const answer = JSON.parse(await textOf(response)) as { data?: Record<string, unknown> | null };
   return answer.data ?? {};
+}
+
+async function textOf({ body }: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
+    length += part.length;
+    if (length > answerLimit) throw new Error(`its answer has more than ${answerLimit} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
 }

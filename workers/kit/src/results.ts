@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { asError, unavailable } from './errors.js';
 import { parseJSON, toJSON } from './json.js';
 import type { Attempt, TxnResult } from './types.js';
 
@@ -56,7 +57,10 @@ export class Results {
     return results;
   }
 
-  /** The result of an equal call, if it is kept. Throws Conflict if the attempt's number has other values. */
+  /**
+   * The result of an equal call, if it is kept. Throws Conflict if the attempt's number has
+   * other values, and a Failure that blames no transaction if the disk does not answer.
+   */
   async find(call: CallKey): Promise<TxnResult | undefined> {
     const entry = await this.read(call.uid, call.attempt.number);
     if (entry && !isDeepStrictEqual(entry.attempt, call.attempt)) throw new Conflict(call);
@@ -95,7 +99,7 @@ export class Results {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       if (error instanceof SyntaxError) return undefined; // not ours, or a bad disk: made anew
-      throw error;
+      throw unavailable('the results that this worker keeps cannot be read', asError(error).message);
     }
   }
 

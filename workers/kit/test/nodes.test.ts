@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { Field } from 'o1js';
 import type { Dispatcher } from '../src/index.js';
+import { ask } from '../src/nodes.js';
 import { counter, payerKey, startNode, startWorker } from './daemons.js';
 import type { Node } from './node.js';
 
@@ -60,4 +64,19 @@ test('a node that does not answer, or is behind the payer, is not asked again at
     assert.equal((await prove('prove', 7)).error, null);
     assert.deepEqual(used(first, second), [0]);
   }
+});
+
+test('an answer without an end is not read to its end', async (t) => {
+  const server = createServer((_request, response) => {
+    const more = () => {
+      while (response.write(Buffer.alloc(1 << 20, ' ')));
+    };
+    response.on('drain', more);
+    more();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  await assert.rejects(ask(`http://127.0.0.1:${port}`, '{ syncStatus }', 60_000), /more than 67108864 bytes/);
 });

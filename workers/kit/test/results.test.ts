@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { codes } from '../src/errors.js';
 import { parseJSON, toJSON } from '../src/json.js';
 import { Conflict, Results, type CallKey } from '../src/results.js';
 import type { TxnResult } from '../src/types.js';
@@ -55,6 +56,16 @@ test('the oldest results go, also those of an earlier process', async (t) => {
   assert.equal((await after.find(call('b')))?.hash, 'b');
   assert.equal((await after.find(call('d')))?.hash, 'd');
   assert.equal((await readdir(path)).length, 3);
+});
+
+test('a disk that cannot be read blames no transaction', async (t) => {
+  const path = await folder(t);
+  const results = await Results.open(path, 10);
+  await results.keep(call('a'), result('a'));
+  const [name] = await readdir(path);
+  await rm(join(path, name!));
+  await mkdir(join(path, name!)); // reading it fails for root, too
+  await assert.rejects(results.find(call('a')), { code: codes.unavailable, message: /cannot be read/ });
 });
 
 test('keeping a result again does not count twice', async (t) => {
