@@ -39,10 +39,10 @@ var errGone = errors.New("the bytes of what is in flight ahead are not stored")
 // founded has what is planned behind others stored with what it is made upon: whoever asks its
 // worker again, after those have landed too, asks the same question.
 func (o *owner) founded(ctx context.Context, train *lifecycle.Train, before, after *lifecycle.Transaction) error {
-	if len(after.Attempts) <= len(before.Attempts) || len(train.Ahead) == 0 {
-		return nil
-	}
 	of := after.Last()
+	if len(after.Attempts) <= len(before.Attempts) || len(train.Ahead) == 0 || of.Base != "" {
+		return nil // nothing is planned anew, or it takes the proof of the one before
+	}
 	a, err := o.inFlight(ctx, train, of)
 	switch {
 	case errors.Is(err, queues.ErrUnavailable):

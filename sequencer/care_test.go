@@ -247,6 +247,53 @@ func TestBudgets(t *testing.T) {
 	})
 }
 
+// TestBudgetOver: a queue that waits for the next day goes on at once when what it waits for is
+// taken back, and when a person resumes it.
+func TestBudgetOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		policy := harness.PatientPolicy()
+		policy.FeeLimitKey = 150_000_000 // one a day
+		w := harness.NewWith(t, devnet.Config{FillRate: 1}, policy)
+		w.Worker(1, devworker.Options{})
+		p := w.Start()
+		post := func(uid, by string) {
+			item := queues.Item{UID: uid, Queue: uid[:1], Type: "MINT", Data: json.RawMessage(`{}`), By: by}
+			w.OK(w.Store.Enqueue(w.Ctx, item).Err)
+		}
+		post("a1", "poor")
+		w.Await("a1", lifecycle.Done, 6*time.Hour)
+		post("b1", "poor")
+		post("b2", "rich")
+		post("c1", "poor")
+		<-time.After(time.Hour)
+		for uid, code := range map[string]lifecycle.WaitCode{
+			"b1": lifecycle.WaitBudget, "b2": lifecycle.WaitQueueHead, "c1": lifecycle.WaitBudget,
+		} {
+			if e, err := p.Explain(w.Ctx, uid, false); err != nil || e.Wait.Code != code {
+				t.Errorf("%s waits for %+v %v", uid, e.Wait, err)
+			}
+		}
+		_, _, err := p.Cancel(w.Ctx, "b1")
+		w.OK(err)
+		today := func(uid string) {
+			if x := w.Await(uid, lifecycle.Done, 6*time.Hour); !x.DoneAt.Before(midnight.AddDate(0, 0, 1)) {
+				t.Errorf("%s was done at %v", uid, x.DoneAt)
+			}
+		}
+		today("b2")
+		p.Stop()
+		w.Policy.FeeLimitKey = 0
+		w.Start()
+		<-time.After(time.Hour)
+		if x := w.Get("c1"); x.Phase != lifecycle.PhaseWaiting {
+			t.Errorf("c1 is %s", x.Phase)
+		}
+		w.OK(w.Store.Resume(w.Ctx, "c"))
+		today("c1")
+	})
+}
+
 // TestFeeLimitOfRaises: a raise counts with the fees of the day. Where it would pass
 // the limit what is open goes on as it is, and is not abandoned.
 func TestFeeLimitOfRaises(t *testing.T) {

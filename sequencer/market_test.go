@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mina-sequencer/dispatcher"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer"
@@ -35,13 +36,17 @@ type bazaar struct {
 const at = 30_000_000
 
 func newBazaar(t *testing.T, arrivals float64) *bazaar {
+	return newBazaarProving(t, arrivals, 20*time.Second)
+}
+
+func newBazaarProving(t *testing.T, arrivals float64, proves time.Duration) *bazaar {
 	p := harness.Policy()
 	p.FeeAuto, p.FeeMin, p.FeeTarget = true, 10_000_000, 2
 	b := &bazaar{weighs: map[string]int{}}
 	// Each slot has its block: where several in a row had none, a fee is raised for the delay.
 	b.World = harness.NewWith(t, devnet.Config{Nodes: 1, Seed: 4, SlotTime: 90 * time.Second, FillRate: 1}, p)
 	b.Worker(1, devworker.Options{
-		ProveTime: 20 * time.Second, Updates: func(uid string) int {
+		ProveTime: proves, Updates: func(uid string) int {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			return max(b.weighs[uid], 1)
@@ -152,6 +157,33 @@ func TestMarket(t *testing.T) {
 		}
 		if e := b.Effects("first", "same", "heavier", "lighter"); len(e) != 4 {
 			t.Errorf("took effect: %v", e)
+		}
+	})
+}
+
+// TestRepricedAfterALanding: what was proved behind another is signed again for its weight with
+// that proof, although the other has landed meanwhile: that changes nothing of what it is made upon.
+func TestRepricedAfterALanding(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBazaarProving(t, 16, 8*time.Minute)
+		b.Policy.Width = 2
+		b.Overlap = map[string]dispatcher.Mode{"MINT": dispatcher.Chained}
+		harness.Until(b.Ctx, 30*time.Minute)
+		b.open()
+		b.weighing(8, "q", "first")
+		b.weighing(16, "q", "second")
+		b.Await("first", lifecycle.Done, 3*time.Hour)
+		if x := b.Get("second"); len(x.Attempts) != 1 || x.Attempts[0].Base == "" || x.Phase != lifecycle.PhaseDispatching {
+			t.Fatalf("it is not being proved behind the first: %+v", x)
+		}
+		x := b.Await("second", lifecycle.Done, 3*time.Hour)
+		was := x.Attempts[0]
+		if was.Error == nil || was.Error.Code != lifecycle.CodeRepriced || x.Attempts[1].Base != was.Base {
+			t.Errorf("signed again upon what it was made upon: %+v", x.Attempts)
+		}
+		if calls := b.Workers[devnet.Key(1)].Calls(); calls[devworker.Prove] != 2 {
+			t.Errorf("one proof each: %v", calls)
 		}
 	})
 }

@@ -130,6 +130,7 @@ local function passes(t, q, typ, seq, from, to, limit)
   if q[to] then q[to] = q[to] + 1 end
   if from == 'waiting' then
     left(q, t.uid, seq)
+    atOnce(q) -- what it was left alone for may be gone with this one
     waits(typ, -1)
   elseif to == 'waiting' then
     came(q, t.uid, seq)

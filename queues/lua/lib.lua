@@ -287,10 +287,19 @@ local function hold(q, till)
   put('due', q.hold, 'q:' .. q.name)
 end
 
+-- atOnce ends that a queue is left alone.
+local function atOnce(q)
+  local others, n = string.gsub(q.holder, '^!%d+,?', '')
+  if n == 0 then return end
+  q.holder = others
+  if others == '' then q.hold = '' end
+end
+
 -- halt keeps a queue from binding until a time, or for '' until a person resumes it; for no
--- reason it has it bind again.
+-- reason it has it bind again, at once.
 local function halt(q, reason, till)
   q.paused, q.till = reason, till
+  if reason == '' then atOnce(q) end
   if till ~= '' then put('due', till, 'p:' .. q.name) else drop('due', 'p:' .. q.name) end
 end
 

@@ -1,4 +1,4 @@
--- pause keeps a queue from binding, or lets it bind again.
+-- pause keeps a queue from binding, or lets it bind again, also one that is left alone for a while.
 --
 -- ARGV[1]  queue, ARGV[2] why it is paused, "" to resume it
 -- ARGV[3]  when it resumes by itself, "" for never

@@ -156,6 +156,9 @@ func (s *Store) move(r *Record, was, t *lifecycle.Transaction) {
 	if t.Phase == lifecycle.PhaseWaiting {
 		r.Overtaken = false
 	}
+	if was.Phase == lifecycle.PhaseWaiting {
+		q.atOnce()
+	}
 	if was.Phase == lifecycle.PhaseDone {
 		t.Callback, t.CallbackTries = "", 0
 		if s.Awaits(q, t.UID) {

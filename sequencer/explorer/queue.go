@@ -41,6 +41,7 @@ func (s *Store) Pause(queue, why string, until time.Time) bool {
 	q.Paused, q.Till = why, until
 	if why == "" {
 		q.Till = time.Time{}
+		q.atOnce()
 	}
 	if (was == "") != (why == "") {
 		s.heed(q)
@@ -138,6 +139,17 @@ func (q *Queue) hold(now, till time.Time) {
 	}
 	if till.After(q.Hold) {
 		q.Hold = till
+	}
+}
+
+// atOnce ends that a queue is left alone.
+func (q *Queue) atOnce() {
+	if q.Alone.IsZero() {
+		return
+	}
+	q.Alone = time.Time{}
+	if len(q.Holder) == 0 {
+		q.Hold = time.Time{}
 	}
 }
 

@@ -118,10 +118,10 @@ func (v *View) submitting() Step {
 		return v.putOff(Error{Code: CodeUnknownType, Message: "this process has no ledger " + t.Ledger}, time.Second)
 	case !t.Open() && v.Clock.Before(b.Held):
 		return v.putOff(b.Why, b.Held.Sub(v.Clock))
-	case !t.Open() && !b.Idempotent && b.Seen.At.IsZero() && !b.Seen.Asked.IsZero():
+	case !t.Open() && !b.Idempotent && b.Seen.Asked.After(b.Seen.At):
 		e := Error{Code: CodeNoLedger, Message: "the ledger does not say whether it has it"}
 		return v.putOff(e, v.Policy.InclusionInterval)
-	case !t.Open() && !b.Idempotent && b.Seen.At.IsZero():
+	case !t.Open() && !b.Idempotent && !v.saidSince(last):
 		return v.waitUntil(v.Clock.Add(v.Policy.InclusionInterval), ReasonLooking)
 	case !t.Open():
 		return v.mark()
@@ -136,6 +136,12 @@ func (v *View) submitting() Step {
 		return v.waitUntil(v.Local.SubmitAt, ReasonSubmitting)
 	}
 	return v.do(Effect{Kind: Submit, Number: last.Number, Fresh: true}, ReasonSubmitting)
+}
+
+// saidSince reports whether the ledger has said anything of it since its last attempt ended.
+func (v *View) saidSince(last *Attempt) bool {
+	at := v.Batch.Seen.At
+	return !at.IsZero() && (last == nil || at.After(v.Clock.Add(last.EndedAt.Sub(v.Now))))
 }
 
 // mark makes the attempt open. What no ledger has taken on is no attempt, so that its

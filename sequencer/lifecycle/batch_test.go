@@ -26,6 +26,8 @@ func post(o Outcome, changes ...func(*Attempt)) part {
 	}
 }
 
+func justOver(a *Attempt) { a.EndedAt = now }
+
 func begun(ago time.Duration) func(*Attempt) {
 	return func(a *Attempt) { a.StartedAt = now.Add(-ago) }
 }
@@ -101,6 +103,14 @@ func batchRows() []row {
 				"answered; REVISION, INCLUSION; 1 unknown open 0@0; error LOST"},
 			{"it does not know it", batch(PhaseDispatching), decides(scabbard, stands(BatchUnknown)),
 				"planning; DISPATCHING, BLOCKED; 1 signed open 0@0; confirm"},
+			{"it did not know it while another attempt was made", batch(PhaseDispatching, post(Unknown, justOver)),
+				decides(scabbard, stands(BatchUnknown)), "looking; look in 10s"},
+			{"and has said nothing since", batch(PhaseDispatching, post(Unknown, over)),
+				decides(scabbard, stands(BatchUnknown), inVain(0)), "deferred; WAITING, FREE; 1 unknown over 0@0; deferred 1; " +
+					"error LEDGER_UNAVAILABLE; rest RESTED 10s; hold queue 10s"},
+			{"nor does since that was over", batch(PhaseDispatching, post(Unknown, over)),
+				decides(scabbard, stands(BatchUnknown)),
+				"planning; DISPATCHING, BLOCKED; 1 unknown over 0@0; 2 signed open 0@0; confirm"},
 			{"it has it", batch(PhaseDispatching), decides(scabbard, stands(BatchPending)),
 				"answered; REVISION, INCLUSION; 1 sent open 0@0; confirm"},
 			{"it has executed it", batch(PhaseDispatching), decides(scabbard, stands(BatchCommitted)),
@@ -559,7 +569,7 @@ func batchesTold() []telling {
 	unknown, saw := stands(BatchUnknown), at(sawtooth)
 	lost := func(a *Attempt) { a.Error = oops(CodeLost) }
 	return []telling{
-		{"held", scene(batch(PhaseWaiting, wrong(CodeNoLedger)), saw,
+		{"held", scene(batch(PhaseWaiting, wrong(CodeNoLedger), deferrals(1)), saw,
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; ledger saw was away or busy (because); the queue is left alone for a while.\n" +
 				"LEDGER 10:02, then BIND 10:02"},

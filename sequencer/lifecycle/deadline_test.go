@@ -218,7 +218,7 @@ func deadlineTold() []telling {
 		{"paused until", scene(txn(PhaseWaiting), head,
 			func(s *Scene) { s.Paused, s.PausedUntil = "a break", now.Add(minutes(3)) }),
 			"First in its queue; the queue is paused: a break.\nPAUSED 10:03, then BIND 10:03"},
-		{"a budget is used up", scene(txn(PhaseWaiting, wrong(CodeFeeLimit)),
+		{"a budget is used up", scene(txn(PhaseWaiting, wrong(CodeFeeLimit), deferrals(1)),
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; it would cost too much today (because); the queue waits for the next day.\n" +
 				"FEE_LIMIT 10:02, then BIND 10:02"},

@@ -125,6 +125,9 @@ func (s *Scene) unbound() said {
 	case s.notBefore().After(s.Now):
 		return said{"It is not to be dispatched before " + stamp(s.notBefore()) + ".",
 			Wait{Code: WaitNotBefore, Until: s.notBefore()}, Next{Action: StepBind, At: s.notBefore()}}
+	case s.Place.Holder == "" && s.Place.Hold.After(s.Now) && s.Txn.Deferred == 0:
+		return said{"The queue is left alone for a while, for one of it could not be dispatched; resuming the queue has it " +
+			"tried at once.", Wait{Code: WaitHeld, Until: s.Place.Hold, Detail: "the queue is held"}, held}
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now) && s.Txn.Error != nil && s.Txn.Error.Code == CodeFeeLimit:
 		return said{"It would cost too much today" + because(s.Txn.Error) + "; the queue waits for the next day.",
 			Wait{Code: WaitBudget, Until: s.Place.Hold, Detail: "a budget of fees"}, held}

@@ -112,7 +112,10 @@ func waitingTold() []telling {
 		{"callback", scene(waits(), func(s *Scene) { s.Place = Place{First: "u", Holder: "one", Hold: now.Add(minutes(2))} }),
 			"First in its queue; the worker has not yet answered the callback of the one before (one).\n" +
 				"CALLBACK 10:02, then BIND 10:02"},
-		{"held", scene(txn(PhaseWaiting, wrong(CodeUnavailable)),
+		{"held for one before", scene(waits(), func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
+			"First in its queue; the queue is left alone for a while, for one of it could not be dispatched; resuming the " +
+				"queue has it tried at once.\nHELD 10:02, then BIND 10:02"},
+		{"held", scene(txn(PhaseWaiting, wrong(CodeUnavailable), deferrals(1)),
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; its worker was away or busy (because); the queue is left alone for a while.\n" +
 				"WORKER 10:02, then BIND 10:02"},

@@ -202,16 +202,17 @@ func (v *View) bid() (uint64, Quote) {
 	q := v.quote(v.weight())
 	switch {
 	case v.Txn.Open():
-		return v.Policy.Outbid(&q, v.Txn.highest(), v.feeMax()), q
+		return v.beyond(v.Policy.Outbid(&q, v.Txn.highest(), v.feeMax()), false), q
 	case q.Why == QuoteUnknown:
 		return v.ladder(), q
 	}
 	return v.owed(&q), q
 }
 
-// owed is the fee that the market asks for, and more where what left last paid too little.
+// owed is the fee that the market asks for, and more where what left last paid too little; a
+// person's retry begins anew.
 func (v *View) owed(q *Quote) uint64 {
-	if last := v.Txn.lastOut(); last != nil && last.paidTooLittle() {
+	if last := v.Txn.lastOut(); last != nil && last.paidTooLittle() && v.Txn.Retries > 0 {
 		return min(max(q.Fee, v.Policy.Raised(last.Fee)), v.feeMax())
 	}
 	return q.Fee
@@ -227,12 +228,26 @@ func (t *Transaction) lastOut() *Attempt {
 	return nil
 }
 
-// tried is the most that an attempt pays which is open, or was refused for paying too little, at
-// the nonce that is open.
-func (t *Transaction) tried() uint64 {
-	fee, open := t.highest(), t.FirstOpen()
+// beyond is a fee in the place of what is open, and the next rung at least of what was refused
+// there as too little; refused: so was the dearest that is open.
+func (v *View) beyond(fee uint64, refused bool) uint64 {
+	if tried := v.Txn.tried(); refused || tried > v.Txn.highest() {
+		fee = max(fee, v.Policy.Raised(tried))
+	}
+	return min(fee, v.feeMax())
+}
+
+// tried is the most that has been offered at the nonce that is open: by what is open, and by
+// what followed the first of these and was refused as too little.
+func (t *Transaction) tried() (fee uint64) {
+	open := t.FirstOpen()
+	if open == nil {
+		return 0
+	}
 	for i := range t.Attempts {
-		if a := &t.Attempts[i]; open != nil && a.Sender == open.Sender && a.Nonce == open.Nonce && a.paidTooLittle() {
+		a := &t.Attempts[i]
+		refused := a.Number > open.Number && a.Sender == open.Sender && a.Nonce == open.Nonce && a.Outcome == Refused
+		if a.Open() || refused && a.paidTooLittle() {
 			fee = max(fee, a.Fee)
 		}
 	}
@@ -293,7 +308,7 @@ func (v *View) reprice(r Answer) (Step, bool) {
 	was := s.Txn.Last()
 	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
 		Number: was.Number + 1, Sender: was.Sender, Nonce: was.Nonce, Fee: fee, Quote: q, ValidUntil: last,
-		Slot: v.Tip.TipSlot, Outcome: Prepared, StartedAt: v.Now,
+		Slot: v.Tip.TipSlot, Base: was.Base, Outcome: Prepared, StartedAt: v.Now,
 	})
 	s.Local.Taken, s.Local.NoResign = was.Number+1, false
 	return s, true

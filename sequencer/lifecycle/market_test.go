@@ -182,6 +182,7 @@ func TestBid(t *testing.T) {
 		"failed in a block": {txn(PhaseDispatching, try(FailedIn, over, fee(200)), retried(1)), auto(3), 90,
 			QuotePool},
 		"expired": {txn(PhaseDispatching, try(Expired, over), retried(1)), auto(3), 150, QuotePool},
+		"expired, and a person has it tried again": {txn(PhaseDispatching, try(Expired, over, fee(200))), auto(3), 90, QuotePool},
 		"expired, and others pay": {txn(PhaseDispatching, try(Expired, over, fee(20)), retried(1)), auto(3), 90,
 			QuotePool},
 		"failed in a block, nobody knows": {txn(PhaseDispatching, try(FailedIn, over, fee(160)), retried(1)), unknown, 240,
@@ -194,7 +195,9 @@ func TestBid(t *testing.T) {
 			losses(1)), auto(3), 150, QuotePool},
 		"expired, and signed for nothing since": {txn(PhaseDispatching, try(Expired, over),
 			try(Prepared, over, fee(150), failedBy(CodeRepriced)), retried(1)), auto(3), 150, QuotePool},
-		"something open":       {txn(PhaseDispatching, try(Unknown)), auto(3), 102, QuotePool},
+		"something open": {txn(PhaseDispatching, try(Unknown)), auto(3), 102, QuotePool},
+		"open, and one refused there for its fee": {txn(PhaseDispatching, try(Unknown), try(Refused, over, fee(180),
+			failedBy("Insufficient_fee")), retried(1)), auto(3), 270, QuotePool},
 		"open, and others pay": {txn(PhaseDispatching, try(Unknown, fee(60))), auto(3), 90, QuotePool},
 		"open, nobody knows":   {txn(PhaseDispatching, try(Unknown)), unknown, 150, QuoteUnknown},
 		"at the cap":           {txn(PhaseDispatching, try(Unknown, fee(299))), auto(3), 300, QuotePool},
@@ -266,7 +269,11 @@ func TestReprice(t *testing.T) {
 	}
 	r := made
 	r.Weight = 5
-	expired := txn(PhaseDispatching, try(Expired, over, fee(180)), try(Prepared, fee(270), supposed(3)))
+	behind := plan(func(t *Transaction) { t.Attempts[0].Base = "digest" })
+	if is := Learn(view(behind, auto(3)), r).Txn.Last(); is.Number != 2 || is.Base != "digest" {
+		t.Errorf("it is signed again upon other than what it was made upon: %+v", is)
+	}
+	expired := txn(PhaseDispatching, try(Expired, over, fee(180)), try(Prepared, fee(270), supposed(3)), retried(1))
 	second := r
 	second.Call.Number = 2
 	if s := Learn(view(expired, auto(3)), second); s.Reason == ReasonRepricing {

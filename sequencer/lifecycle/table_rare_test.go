@@ -166,6 +166,11 @@ func rareSentRows() []row {
 				learns(cheap), "raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 refused over 7@250; 3 prepared planned 7@150"},
 			{"nor what was refused for something else", waits(try(Refused, over, fee(250), failedBy("E"))),
 				learns(cheap), "raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 refused over 7@250; 3 prepared planned 7@150"},
+			{"nor what was tried before it", txn(PhaseWatching, try(Refused, over, fee(250), failedBy(CodeEvicted)), try(Expired, over, fee(300)), try(Sent)),
+				learns(says(calling(Send, 3), Refusal{Cheap: true})), "raising; REVISION, WAITING_INCLUSION; 1 refused over 7@250; 2 expired over 7@300; " +
+					"3 sent open 7@100; 4 prepared planned 7@150"},
+			{"nor what ran out", waits(try(Expired, over, fee(250))), learns(cheap),
+				"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 expired over 7@250; 3 prepared planned 7@150"},
 			{"too cheap, as one was at the cap", waits(try(Refused, over, fee(300), failedBy(CodeEvicted))), learns(cheap), "sent"},
 			{"too cheap, at the cap", txn(PhaseWatching, try(Sent, fee(300))), learns(cheap),
 				"sent"},

@@ -332,6 +332,8 @@ func trainRaises() row {
 	dear, dearer := raised(6, 140), raised(5, 145)
 	heavy := member(6, FatePooled, try(Sent, at(6), fee(160), weighing(50))) // from 100 on, 3 for each unit
 	heavy.Txn.Attempts[0].Weight = 50
+	light := member(7, FatePooled)
+	light.Txn.Attempts[0].Weight = 2 // 50 for each
 	began := member(6, FatePooled)
 	began.Txn.Attempts[0].Fee = 140
 	raising := txn(PhaseWatching, try(Sent), try(Prepared, fee(150)))
@@ -370,6 +372,15 @@ func trainRaises() row {
 		{"and for no more than it may pay", txn(PhaseWatching, try(Sent, weighing(150))),
 			decides(sees(FatePooled, 0), ahead(heavy)),
 			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@300"},
+		{"as heavy as what was made last", txn(PhaseWatching, try(Sent, weighing(50)), try(Sent, fee(150), weighing(60))),
+			decides(sees(FatePooled, 0), ahead(heavy)), "raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; " +
+				"2 sent open 7@150; 3 prepared planned 7@180"},
+		{"behind one that ranks above the raised one from the start", txn(PhaseWatching, try(Sent, weighing(50))),
+			decides(sees(FatePooled, 0), ahead(heavy, light)),
+			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@150"},
+		{"and above that what no node takes there", txn(PhaseWatching, try(Sent), try(Refused, over, fee(140), failedBy(CodeEvicted))),
+			learns(SendTold{Call: calling(Send, 1), Refusal: &Refusal{Cheap: true}}, ahead(dear)), "raising; REVISION, WAITING_INCLUSION; " +
+				"1 sent open 7@100; 2 refused over 7@140; 3 prepared planned 7@210"},
 		{"where it was not, once in a while", left, decides(sees(FatePooled, 0), ahead(dear)),
 			"pool; look in 3m0s"},
 		{"nor at once where every node refused it", turned, decides(sees(FatePooled, 0), ahead(dear)), "pool; look in 3m0s"},

@@ -363,7 +363,7 @@ func TestBidPastEarly(t *testing.T) {
 		"planned at once":        {try(Expired, over, fee(100))},
 		"proved before its turn": {try(Expired, over, fee(100)), try(Prepared, over, unplaced, fee(150), failedBy(CodeProvedAhead))},
 	} {
-		v := view(txn(PhaseDispatching, parts...), auto(3), atOnce)
+		v := view(txn(PhaseDispatching, append(parts, retried(1))...), auto(3), atOnce)
 		if got, _ := v.bid(); got != 150 {
 			t.Errorf("%s: %d", name, got)
 		}

@@ -390,9 +390,9 @@ func (v *View) resendEvery() time.Duration {
 	return ResendEvery
 }
 
-// outranked reports whether all ahead, in no block, were raised, and rank higher by now: of a
-// payer's commands each ranks by the lowest fee for its weight up to it (Mina), so this one goes
-// along.
+// outranked reports whether all ahead, in no block, rank higher, the lowest of them since it was
+// raised: of a payer's commands each ranks by the lowest fee for its weight up to it (Mina), so
+// this one goes along.
 func (v *View) outranked() bool {
 	mine := Member{Txn: v.Txn}
 	return v.rankAhead() > mine.rank()
@@ -400,26 +400,29 @@ func (v *View) outranked() bool {
 
 // along is the fee that has it rank as those ahead do, and replaces what it pays.
 func (v *View) along() uint64 {
-	weight, most, paid := uint64(max(v.Txn.FirstOpen().Weight, 1)), v.feeMax(), v.Txn.highest()
+	weight, most, paid := uint64(1), v.feeMax(), v.Txn.highest()
+	for i := range v.Txn.Attempts {
+		if a := &v.Txn.Attempts[i]; a.Open() {
+			weight = max(weight, uint64(a.Weight)) // made anew it may weigh other than before
+		}
+	}
 	rank := min(v.rankAhead(), most/weight+1) // what is more than it may pay is cut anyway
 	return min(max(rank*weight, replacing(paid)), most)
 }
 
-// rankAhead is the lowest rank of those ahead that are in no block, 0 if none is or one has not
-// been raised: what was dear from the start takes nobody along.
-func (v *View) rankAhead() (lowest uint64) {
+// rankAhead is the lowest rank of those ahead that are in no block, 0 if none is or that one has
+// not been raised: what was dear from the start takes nobody along.
+func (v *View) rankAhead() uint64 {
+	var lowest *Member
 	for i := range v.Train.Ahead {
-		switch m := &v.Train.Ahead[i]; {
-		case !v.Train.waits(m):
-		case !m.raised():
-			return 0
-		case lowest == 0:
-			lowest = m.rank()
-		default:
-			lowest = min(lowest, m.rank())
+		if m := &v.Train.Ahead[i]; v.Train.waits(m) && (lowest == nil || m.rank() < lowest.rank()) {
+			lowest = m
 		}
 	}
-	return lowest
+	if lowest == nil || !lowest.raised() {
+		return 0
+	}
+	return lowest.rank()
 }
 
 // heads reports whether no other is ahead of it in no block: it is the first to linger.

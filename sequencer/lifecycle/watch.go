@@ -302,20 +302,17 @@ func (v *View) raise(refused bool) Step {
 	best := v.Txn.FirstOpen()
 	quote := v.quote(v.weight())
 	fee := v.Policy.Outbid(&quote, v.Txn.highest(), v.feeMax())
-	if refused {
-		fee = max(fee, min(v.Policy.Raised(v.Txn.tried()), v.feeMax()))
+	if v.outranked() { // it goes along
+		fee = v.along()
 	}
 	last, known := v.lastSlot()
 	if !known {
 		return v.pool(v.wait(ReasonPool))
 	}
-	if v.outranked() { // it goes along
-		fee = v.along()
-	}
 	s := v.to(v.Txn.Phase, ReasonRaising)
 	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
 		Number: len(s.Txn.Attempts) + 1, Sender: best.Sender, Nonce: best.Nonce,
-		Fee: fee, Quote: quote, ValidUntil: last, Slot: v.Tip.TipSlot,
+		Fee: v.beyond(fee, refused), Quote: quote, ValidUntil: last, Slot: v.Tip.TipSlot,
 		Outcome: Prepared, StartedAt: v.Now,
 	})
 	s.Local.Asked = Asked{}
