@@ -100,8 +100,9 @@ type posting struct {
 	ended bool // yield wants no more
 }
 
-// post makes one request of the items from next on. It stops at one that may be taken later,
-// unless that is for want of room in its queue and this is the last try.
+// post makes one request of the items from next on. It stops at one that was neither taken nor
+// refused for good, for what stands behind it could overtake it: unless that is for want of room
+// in its queue and this is the last try.
 func (p *posting) post(ctx context.Context, last bool) error {
 	var body []byte
 	var asked []int
@@ -155,7 +156,7 @@ func (p *posting) ask(ctx context.Context, body []byte, places []int, last bool)
 			return err
 		}
 		item := p.items[places[n]]
-		if r.Err != nil && r.Err.Temporary() {
+		if r.Err != nil && (r.Err.Temporary() || r.Err.Status >= 500) {
 			if !last || r.Err.Code != TooManyWaiting {
 				return r.Err
 			}
