@@ -50,10 +50,11 @@ type Batch struct {
 func (c *Client) NewBatch() *Batch { return &Batch{c, map[string]*Error{}} }
 
 // Post posts any number of items, in order, and yields what came of each, in order. Where the
-// service fails on the way, or cannot take an item now, what has no answer yet is posted again;
-// that repeats nothing, for each item has its uid. If that does not help, an item that its
-// queue has no room for is refused, with all of the queue behind it (TooManyWaiting); anything
-// else ends it: a last error, with a zero Result, says that the rest has no answer.
+// service fails on the way, or cannot take an item now, what has no answer yet is posted again,
+// Retries times behind the last answer; that repeats nothing, for each item has its uid. If that
+// does not help, an item that its queue has no room for is refused, with all of the queue behind
+// it (TooManyWaiting); anything else ends it: a last error, with a zero Result, says that the
+// rest has no answer.
 func (b *Batch) Post(ctx context.Context, items []Item) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		items = slices.Clone(items)
@@ -62,8 +63,8 @@ func (b *Batch) Post(ctx context.Context, items []Item) iter.Seq2[Result, error]
 		}
 		p := &posting{Batch: b, items: items, yield: yield}
 		for tried := 0; p.next < len(items); {
-			before, last := p.next, tried >= b.c.Retries
-			err := p.post(ctx, last)
+			before := p.next
+			err := p.post(ctx, tried >= b.c.Retries)
 			if p.ended {
 				return
 			}
@@ -73,7 +74,8 @@ func (b *Batch) Post(ctx context.Context, items []Item) iter.Seq2[Result, error]
 			if err == nil {
 				continue
 			}
-			if ctx.Err() != nil || last || !passing(err, false) && !limited(err) || !b.c.rest(ctx, err, tried) {
+			if ctx.Err() != nil || tried >= b.c.Retries || !passing(err, false) && !limited(err) ||
+				!b.c.rest(ctx, err, tried) {
 				yield(Result{}, err)
 				return
 			}
@@ -98,8 +100,9 @@ type posting struct {
 	ended bool // yield wants no more
 }
 
-// post makes one request of the items from next on. It stops at one that may be taken later,
-// unless that is for want of room in its queue and this is the last try.
+// post makes one request of the items from next on. It stops at one that was neither taken nor
+// refused for good, for what stands behind it could overtake it: unless that is for want of room
+// in its queue and this is the last try.
 func (p *posting) post(ctx context.Context, last bool) error {
 	var body []byte
 	var asked []int
@@ -153,7 +156,7 @@ func (p *posting) ask(ctx context.Context, body []byte, places []int, last bool)
 			return err
 		}
 		item := p.items[places[n]]
-		if r.Err != nil && r.Err.Temporary() {
+		if r.Err != nil && (r.Err.Temporary() || r.Err.Status >= 500) {
 			if !last || r.Err.Code != TooManyWaiting {
 				return r.Err
 			}

@@ -53,6 +53,7 @@ type Endpoint struct {
 	Queues     []string          `json:"queues,omitempty"`
 	States     []lifecycle.State `json:"states,omitempty"`
 	Source     Source            `json:"source"`
+	Unnamed    bool              `json:"unnamed,omitempty"` // the file that defined it names it no longer
 	CreatedAt  time.Time         `json:"createdAt"`
 	Disabled   string            `json:"disabled,omitempty"` // why, "" if it is not
 	DisabledAt time.Time         `json:"disabledAt,omitzero"`
@@ -73,6 +74,13 @@ func (e *Endpoint) rotate(key string, now time.Time) {
 		kept[0].Until = now.Add(overlap)
 	}
 	e.Secrets = append([]Secret{{Key: key}}, kept[:min(len(kept), 2)]...)
+}
+
+// disable keeps the first reason, but for Unconfigured, which is over once the file names it again.
+func (e *Endpoint) disable(why string) {
+	if e.Disabled == "" || e.Disabled == Unconfigured && why != Unconfigured {
+		e.Disabled, e.DisabledAt = why, time.Now().UTC()
+	}
 }
 
 // is reports whether the endpoint is as a definition says.

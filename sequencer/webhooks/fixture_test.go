@@ -233,5 +233,25 @@ func (f *fixture) status(s *Service) *Status {
 	return x
 }
 
+// named are definitions by these ids.
+func (f *fixture) named(r *receiver, ids ...string) (all []Definition) {
+	for _, id := range ids {
+		all = append(all, Definition{ID: id, URL: "https://example.org/" + id, Secret: r.secret})
+	}
+	return all
+}
+
+// reasons are, of each endpoint, its source and why it is disabled.
+func (f *fixture) reasons(s *Service) map[string]string {
+	f.Helper()
+	stored, err := s.List(f.ctx)
+	f.ok(err)
+	is := map[string]string{}
+	for _, x := range stored {
+		is[x.ID] = string(x.Source) + " " + x.Disabled
+	}
+	return is
+}
+
 // passes lets time pass.
 func passes(d time.Duration) { <-time.After(d); synctest.Wait() }

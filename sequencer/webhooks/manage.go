@@ -75,7 +75,7 @@ func (s *Service) Remove(ctx context.Context, id string) error {
 	switch {
 	case err != nil:
 		return err
-	case x.Source == ByFile && x.Disabled != Unconfigured:
+	case x.Source == ByFile && !x.Unnamed:
 		return ErrConfigured
 	}
 	defer s.changed()
@@ -84,9 +84,7 @@ func (s *Service) Remove(ctx context.Context, id string) error {
 
 func (s *Service) disable(ctx context.Context, id, why string) error {
 	return s.change(ctx, id, func(e *Endpoint) error {
-		if e.Disabled == "" || why == Unconfigured { // it can be removed then, whatever it was before
-			e.Disabled, e.DisabledAt = why, time.Now().UTC()
-		}
+		e.disable(why)
 		return nil
 	})
 }
@@ -180,7 +178,8 @@ func (s *Service) Deliveries(ctx context.Context, id string, most int) ([]Delive
 }
 
 // Define has the endpoints of the file be these from now on, as soon as the store takes
-// them. An endpoint that it names no longer is disabled.
+// them. An endpoint that it names no longer is disabled until it is named again; one that was
+// disabled for another reason stays so.
 func (s *Service) Define(all []Definition) {
 	s.mu.Lock()
 	s.defined = append([]Definition{}, all...)
@@ -229,8 +228,12 @@ func (s *Service) Configure(ctx context.Context, all []Definition) error {
 	// stored keeps no other from being as the file says.
 	var failed []error
 	for _, x := range stored {
-		if x.Source == ByFile && !named[x.ID] && x.Disabled != Unconfigured {
-			failed = append(failed, s.disable(ctx, x.ID, Unconfigured))
+		if x.Source == ByFile && !named[x.ID] {
+			failed = append(failed, s.change(ctx, x.ID, func(e *Endpoint) error {
+				e.Unnamed = true
+				e.disable(Unconfigured)
+				return nil
+			}))
 		}
 	}
 	for _, d := range all {
@@ -243,6 +246,7 @@ func (s *Service) Configure(ctx context.Context, all []Definition) error {
 					return fmt.Errorf("endpoint %s: %w", d.ID, ErrExists)
 				}
 				e.apply(&d, now)
+				e.Unnamed = false
 				if e.Disabled == Unconfigured {
 					e.Disabled, e.DisabledAt = "", time.Time{}
 				}

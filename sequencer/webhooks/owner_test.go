@@ -445,36 +445,58 @@ func TestDefinedInPart(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		r := f.receiver()
 		s, _ := f.service(r, nil)
-		named := func(ids ...string) (all []Definition) {
-			for _, id := range ids {
-				all = append(all, Definition{ID: id, URL: "https://example.org/" + id, Secret: r.secret})
-			}
-			return all
-		}
-		disabled := func() map[string]string {
-			stored, err := s.List(f.ctx)
-			f.ok(err)
-			is := map[string]string{}
-			for _, x := range stored {
-				is[x.ID] = string(x.Source) + " " + x.Disabled
-			}
-			return is
-		}
-		_, err := s.Add(f.ctx, named("taken")[0])
+		_, err := s.Add(f.ctx, f.named(r, "taken")[0])
 		f.ok(err)
-		f.ok(s.Configure(f.ctx, named("left", "off")))
+		f.ok(s.Configure(f.ctx, f.named(r, "left", "off")))
 		f.ok(s.Disable(f.ctx, "off"))
-		if err := s.Configure(f.ctx, named("taken", "next")); !errors.Is(err, ErrExists) {
+		if err := s.Configure(f.ctx, f.named(r, "taken", "next")); !errors.Is(err, ErrExists) {
 			t.Errorf("configured: %v", err)
 		}
 		want := map[string]string{
-			"taken": "api ", "next": "file ", "left": "file " + Unconfigured, "off": "file " + Unconfigured,
+			"taken": "api ", "next": "file ", "left": "file " + Unconfigured, "off": "file " + ByPerson,
 		}
-		if got := disabled(); !maps.Equal(got, want) {
+		if got := f.reasons(s); !maps.Equal(got, want) {
 			t.Errorf("%v, want %v", got, want)
 		}
 		f.ok(s.Remove(f.ctx, "left"))
 		f.ok(s.Remove(f.ctx, "off"))
+	})
+}
+
+// TestNamedAgain: that its file names an endpoint no longer hides no other reason why it is disabled,
+// be that older or newer; only what had no other is told again when the file names it again. What
+// may be removed goes by the file alone.
+func TestNamedAgain(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		r := f.receiver()
+		s, _ := f.service(r, nil)
+		all := f.named(r, "before", "gone", "meanwhile", "none")
+		names := func(all []Definition, before, gone, meanwhile, none string) {
+			f.Helper()
+			f.ok(s.Configure(f.ctx, all))
+			want := map[string]string{
+				"before": "file " + before, "gone": "file " + gone, "meanwhile": "file " + meanwhile, "none": "file " + none,
+			}
+			if got := f.reasons(s); !maps.Equal(got, want) {
+				f.Errorf("%v, want %v", got, want)
+			}
+		}
+		names(all, "", "", "", "")
+		f.ok(s.Disable(f.ctx, "before"))
+		f.ok(s.disable(f.ctx, "gone", Gone))
+		names(nil, ByPerson, Gone, Unconfigured, Unconfigured)
+		f.ok(s.Disable(f.ctx, "meanwhile"))
+		names(nil, ByPerson, Gone, ByPerson, Unconfigured)
+		names(all, ByPerson, Gone, ByPerson, "")
+		for _, d := range all {
+			if err := s.Remove(f.ctx, d.ID); !errors.Is(err, ErrConfigured) {
+				f.Errorf("%s is removed: %v", d.ID, err)
+			}
+		}
+		names(nil, ByPerson, Gone, ByPerson, Unconfigured)
+		for _, d := range all {
+			f.ok(s.Remove(f.ctx, d.ID))
+		}
 	})
 }
 

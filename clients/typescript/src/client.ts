@@ -3,7 +3,7 @@ import { follow, type EventOptions, type SequencerEvent } from './events.js';
 import { problemOf } from './errors.js';
 import { outage, retrying, whole, type RetryOptions } from './http.js';
 import { parse, stringify } from './json.js';
-import { asItIs, collecting, posted, written } from './posts.js';
+import { asItIs, Batch, posted, written } from './posts.js';
 import type { paths } from './schema.js';
 import type {
   BatchResult,
@@ -107,13 +107,13 @@ export class Sequencer {
     signal?: AbortSignal,
   ): Promise<BatchResult[]> {
     const items = Array.from(transactions, written);
-    const results: BatchResult[] = [];
-    const fetch = collecting(this.fetch, items, results);
+    const batch = new Batch(items);
+    const fetch = batch.collecting(this.fetch);
     return posted(
       items.map(({ uid }) => uid),
       async () => {
         do {
-          const rest = items.slice(results.length).map(({ text }) => text);
+          const rest = batch.rest().map(({ text }) => text);
           check(
             await this.api.POST('/api/v1/transactions/batch', {
               body: rest.join('\n') as never,
@@ -124,8 +124,8 @@ export class Sequencer {
               ...within(signal),
             }),
           );
-        } while (results.length < items.length);
-        return results;
+        } while (batch.results.length < items.length);
+        return batch.results;
       },
     );
   }

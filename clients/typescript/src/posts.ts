@@ -4,13 +4,14 @@ import type { BatchResult, NewTransaction } from './types.js';
 
 interface Written {
   uid: string;
+  queue: string;
   text: string;
 }
 
 /** A transaction as it is posted, however often: its uid is made up once. */
 export function written<T extends string>(transaction: NewTransaction<T>): Written {
   const uid = transaction.uid ?? crypto.randomUUID();
-  return { uid, text: stringify({ ...transaction, uid }) };
+  return { uid, queue: transaction.queue, text: stringify({ ...transaction, uid }) };
 }
 
 export const asItIs = (text: unknown) => text as string;
@@ -28,43 +29,79 @@ export async function posted<T>(uids: string[], post: () => Promise<T>): Promise
   }
 }
 
-/**
- * A fetch of a batch's items from the first without a result on. It adds the results
- * that arrive, up to an item that the service could not take: what stands behind it may not
- * be posted before. An answer that brings none is a request that failed, as its first item did.
- */
-export function collecting(
-  fetch: (request: Request) => Promise<Response>,
-  items: readonly Written[],
-  results: BatchResult[],
-) {
-  return async (request: Request): Promise<Response> => {
-    const response = await fetch(request);
-    if (!response.ok) {
-      return response;
-    }
-    const first = results.length;
-    const { text, broken } = await received(response);
-    for (const line of text.split('\n').filter((l) => l !== '')) {
-      const result = readable(line) as BatchResult | undefined;
-      const item = items[results.length];
-      if (item === undefined || result?.index !== results.length - first) {
-        break;
+/** A batch under way: it is posted in as many requests as it takes. */
+export class Batch {
+  readonly results: BatchResult[] = [];
+  /** What came of the first item that a queue had no room for. */
+  private readonly full = new Map<string, BatchResult>();
+
+  constructor(private readonly items: readonly Written[]) {}
+
+  /** What the next request posts: no later item of a full queue, which could overtake what was refused. */
+  rest(): Written[] {
+    return this.items.slice(this.results.length).filter(({ queue }) => !this.full.has(queue));
+  }
+
+  /**
+   * A fetch of the rest. It adds the results that arrive, up to an item that the service
+   * could not take: what stands behind it may not be posted before. An answer that brings
+   * none is a request that failed, as its first item did.
+   */
+  collecting(fetch: (request: Request) => Promise<Response>) {
+    return async (request: Request): Promise<Response> => {
+      const response = await fetch(request);
+      if (!response.ok) {
+        return response;
       }
-      if ('problem' in result && result.status >= 500) {
-        if (results.length === first) {
-          return new Response(stringify(result.problem), { status: result.status });
+      const asked = this.rest();
+      const { text, broken } = await received(response);
+      let n = 0;
+      for (const line of text.split('\n').filter((l) => l !== '')) {
+        const result = readable(line) as BatchResult | undefined;
+        const item = asked[n];
+        if (item === undefined || result?.index !== n) {
+          break;
         }
-        break;
+        if ('problem' in result && result.status >= 500) {
+          if (n === 0) {
+            return new Response(stringify(result.problem), { status: result.status });
+          }
+          break;
+        }
+        if (result.status === 429) {
+          this.full.set(item.queue, result);
+        }
+        this.refuse(item);
+        this.add(result, 'transaction' in result ? result.transaction.uid : item.uid);
+        n++;
       }
-      const uid = 'transaction' in result ? result.transaction.uid : item.uid;
-      results.push({ ...result, index: results.length, uid });
+      if (n === 0) {
+        throw broken;
+      }
+      this.refuse();
+      return response;
+    };
+  }
+
+  /** The first item without a result. */
+  private get next(): Written | undefined {
+    return this.items[this.results.length];
+  }
+
+  /** Adds the results of what comes next, up to an item, as long as its queue is full. */
+  private refuse(end?: Written): void {
+    for (let item = this.next; item !== undefined && item !== end; item = this.next) {
+      const refusal = this.full.get(item.queue);
+      if (refusal === undefined) {
+        return;
+      }
+      this.add(refusal, item.uid);
     }
-    if (results.length === first) {
-      throw broken;
-    }
-    return response;
-  };
+  }
+
+  private add(result: BatchResult, uid: string): void {
+    this.results.push({ ...result, index: this.results.length, uid });
+  }
 }
 
 /** An answer as far as it came, and why no more of it did. */

@@ -117,6 +117,7 @@ test('a batch stops at what cannot be taken now, and goes on there', async () =>
     accepted.map((uid, index) => [index, uid, 202]),
   );
   for (const [status, times] of [
+    [500, 1],
     [507, 1],
     [503, retries.tries],
   ] as const) {
@@ -130,6 +131,33 @@ test('a batch stops at what cannot be taken now, and goes on there', async () =>
     [202, 202, 202, 429, 429, 429, 429],
   );
 });
+
+for (const trouble of ['503', 'a broken connection']) {
+  test(`nothing of a batch overtakes what its queue had no room for: ${trouble}`, async () => {
+    const mixed = ['full', 'free', 'full', 'free', 'full'].map((queue, n) => ({ ...items[n]!, queue, uid: `u${n}` }));
+    const line = (index: number, status: number, what: object) => JSON.stringify({ index, status, ...what }) + '\n';
+    const problem = { code: 'TOO_MANY_WAITING', title: 'The queue is full', detail: 'so' };
+    const { asked, sequencer } = scripted(async (request, number) => {
+      if (number === 1) {
+        const rest = trouble === '503' ? line(1, 503, { problem }) : '';
+        return cut(line(0, 429, { problem }) + rest, trouble === '503' ? 'ended' : 'broken');
+      }
+      // There would be room for all now.
+      const uids = await uidsOf(request);
+      return new Response(uids.map((uid, index) => line(index, 202, { transaction: { uid } })).join(''));
+    });
+    const results = await sequencer.postBatch(mixed);
+    assert.deepEqual(await Promise.all(asked.slice(1).map(uidsOf)), [['u1', 'u3']]);
+    assert.deepEqual(
+      results.map((r) => [r.index, r.uid, r.status]),
+      [429, 202, 429, 202, 429].map((status, index) => [index, `u${index}`, status]),
+    );
+    assert.deepEqual(
+      results.flatMap((r) => ('problem' in r ? [r.problem] : [])),
+      [problem, problem, problem],
+    );
+  });
+}
 
 test('a result tells the uid of who posted it first', async () => {
   const { sequencer } = scripted(() => new Response('{"index":0,"status":200,"transaction":{"uid":"first"}}'));
