@@ -411,7 +411,11 @@ func testLeftAlone(f *fixture) {
 	}
 	f.bound()
 	f.to("b", lifecycle.PhaseFailed, person)
-	f.bound() // held all the same
+	f.bound("d S") // the one that it was held for is gone
+	f.to("d", lifecycle.PhaseWaiting, hold(long))
+	f.bound()
+	f.ok(f.store.Resume(f.ctx, "q"))
+	f.bound("d S") // a person has said so
 }
 
 // testToldAndLeftAlone: a queue of which one waits to be told of, and another is left alone,
