@@ -1,10 +1,14 @@
 package queues_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
@@ -34,6 +38,7 @@ func TestDamagedQueue(t *testing.T) {
 			}
 		}
 	}
+	cases["BatchStops"] = testBatchStops
 	backends(t, cases)
 }
 
@@ -221,4 +226,64 @@ func testDamagedShown(f *fixture, damage func() func()) {
 	}
 	equal(f.T, "another one", all[1].Running, "c")
 	mend()
+}
+
+// An answers hook answers the script that accepts, which has many arguments, with one thing.
+type answers struct{ answer any }
+
+func (answers) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (s answers) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, c redis.Cmder) error {
+		if script, is := c.(*redis.Cmd); is && len(c.Args()) > 10 {
+			script.SetVal(s.answer)
+			return nil
+		}
+		return next(ctx, c)
+	}
+}
+func (answers) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// testBatchStops: behind whatever the store could not take nothing of a batch is tried; what is
+// refused for itself alone stops nothing.
+func testBatchStops(f *fixture) {
+	broken := func(answer any) *queues.Store {
+		o := *f.client.Options()
+		client := redis.NewClient(&o)
+		f.Cleanup(func() { _ = client.Close() })
+		client.AddHook(answers{answer})
+		s, err := queues.Open(client, queues.Options{Namespace: f.store.Namespace})
+		f.ok(err)
+		return s
+	}
+	one := []queues.Item{vote1("a", "q", `{}`)}
+	for _, answer := range []any{
+		"no list", []any{int64(1)}, []any{int64(1), int64(0), []any{}},
+		[]any{int64(1), int64(0), int64(-5)},
+	} {
+		s := broken(answer)
+		a := s.Enqueue(f.ctx, one[0])
+		if a.Err == nil || !strings.Contains(a.Err.Error(), "enqueue answered ") {
+			f.Errorf("answered %v: %+v", answer, a)
+		}
+	}
+	f.ok(f.client.Set(f.ctx, f.key("n:seq"), "no number", 0).Err())
+	b := queues.NewBatch(f.store)
+	first := b.Enqueue(f.ctx, one)[0].Err
+	f.ok(f.client.Del(f.ctx, f.key("n:seq")).Err())
+	later := b.Enqueue(f.ctx, []queues.Item{vote1("b", "q", `{}`), vote1("c", "p", `{}`)})
+	if first == nil || fmt.Sprint(later[0].Err, later[1].Err) != fmt.Sprint(first, first) {
+		f.Errorf("behind %v: %+v", first, later)
+	}
+	f.post("q", "known", "gone")
+	f.to("gone", lifecycle.PhaseFailed, person)
+	f.ok(f.store.Remove(f.ctx, "gone"))
+	b = queues.NewBatch(f.store)
+	for uid, want := range map[string]error{"known": queues.ErrKeyReused, "gone": queues.ErrKeyGone} {
+		if a := b.Enqueue(f.ctx, []queues.Item{vote1(uid, "p", `{}`)})[0]; !errors.Is(a.Err, want) {
+			f.Errorf("%s: %v", uid, a.Err)
+		}
+	}
+	f.ok(b.Enqueue(f.ctx, one)[0].Err)
 }

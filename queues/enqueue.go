@@ -127,10 +127,11 @@ func (b *Batch) Enqueue(ctx context.Context, items []Item) []Accepted {
 		for i, a := range b.store.enqueue(ctx, some) {
 			out[places[i]] = a
 			switch {
-			case errors.Is(a.Err, ErrUnavailable), errors.Is(a.Err, ErrFull), errors.Is(a.Err, ErrTooManyInAll):
-				b.failed = a.Err
+			case a.Err == nil, errors.Is(a.Err, ErrKeyReused), errors.Is(a.Err, ErrKeyGone): // it alone, for ever
 			case errors.Is(a.Err, ErrTooManyWaiting), errors.Is(a.Err, ErrDamaged):
 				b.full[some[i].Queue] = a.Err
+			default:
+				b.failed = a.Err
 			}
 		}
 	}
@@ -182,6 +183,8 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 			continue
 		}
 		switch n := r.int(results[i+2]); {
+		case r.err != nil:
+			out[i].Err = r.err
 		case n > 0:
 			out[i].Transaction = fresh(uids[i], n, now, item)
 			last = i
@@ -193,10 +196,13 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 			out[i].Err = ErrTooManyInAll
 		case n == -4:
 			out[i].Err = fmt.Errorf("the record of queue %s is damaged: %w", item.Queue, ErrDamaged)
-		default:
+		case n == 0:
 			out[i] = s.first(ctx, uids[i], item)
 			// A uid made here is there already only if the call was repeated.
 			out[i].Existed = out[i].Existed && item.UID != ""
+		default:
+			r.fail("a sequence, or why there is none,", n)
+			out[i].Err = r.err
 		}
 	}
 	if last >= 0 {
