@@ -3,6 +3,7 @@ package queues
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"mina-sequencer/sequencer/lifecycle"
 	"slices"
@@ -259,6 +260,9 @@ func (a *audit) queue(name, text string, more map[string]string) {
 	}
 	var e numbers
 	q := e.queue(text)
+	if len(more) == 0 {
+		e.keep(errors.New("no script can read it"))
+	}
 	bad := func(check, format string, args ...any) {
 		a.found = append(a.found, Finding{Check: check, Queue: name, Sender: q["sender"],
 			Detail: fmt.Sprintf(format, args...), kind: "q", name: name})

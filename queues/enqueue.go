@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sort"
@@ -42,7 +43,7 @@ type Accepted struct {
 	Transaction *lifecycle.Transaction
 	// Existed: the same item had been accepted before.
 	Existed bool
-	// Err refuses the item: ErrKeyReused, ErrKeyGone, ErrTooManyWaiting,
+	// Err refuses the item: ErrKeyReused, ErrKeyGone, ErrTooManyWaiting, ErrDamaged,
 	// ErrTooManyInAll, ErrFull, ErrUnavailable. Nothing was changed for it, except that
 	// ErrUnavailable leaves open whether it was accepted.
 	Err error
@@ -93,7 +94,7 @@ func (s *Store) EnqueueBatch(ctx context.Context, items []Item) []Accepted {
 }
 
 // A Batch accepts items that are to stay in order, in as many parts as they are given in. Behind
-// what the store could not take for now none of its queue is tried, and where the store failed
+// what its queue could not take for now none of that queue is tried, and where the store failed
 // or takes nothing at all, none: it would overtake that. One call at a time.
 type Batch struct {
 	store  *Store
@@ -126,10 +127,11 @@ func (b *Batch) Enqueue(ctx context.Context, items []Item) []Accepted {
 		for i, a := range b.store.enqueue(ctx, some) {
 			out[places[i]] = a
 			switch {
-			case errors.Is(a.Err, ErrUnavailable), errors.Is(a.Err, ErrFull), errors.Is(a.Err, ErrTooManyInAll):
-				b.failed = a.Err
-			case errors.Is(a.Err, ErrTooManyWaiting):
+			case a.Err == nil, errors.Is(a.Err, ErrKeyReused), errors.Is(a.Err, ErrKeyGone): // it alone, for ever
+			case errors.Is(a.Err, ErrTooManyWaiting), errors.Is(a.Err, ErrDamaged):
 				b.full[some[i].Queue] = a.Err
+			default:
+				b.failed = a.Err
 			}
 		}
 	}
@@ -181,6 +183,8 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 			continue
 		}
 		switch n := r.int(results[i+2]); {
+		case r.err != nil:
+			out[i].Err = r.err
 		case n > 0:
 			out[i].Transaction = fresh(uids[i], n, now, item)
 			last = i
@@ -190,10 +194,15 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 			out[i].Err = ErrTooManyWaiting
 		case n == -3:
 			out[i].Err = ErrTooManyInAll
-		default:
+		case n == -4:
+			out[i].Err = fmt.Errorf("the record of queue %s is damaged: %w", item.Queue, ErrDamaged)
+		case n == 0:
 			out[i] = s.first(ctx, uids[i], item)
 			// A uid made here is there already only if the call was repeated.
 			out[i].Existed = out[i].Existed && item.UID != ""
+		default:
+			r.fail("a sequence, or why there is none,", n)
+			out[i].Err = r.err
 		}
 	}
 	if last >= 0 {

@@ -13,7 +13,7 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 )
 
-// Queue returns one queue. Errors: ErrNotFound, ErrUnavailable.
+// Queue returns one queue. Errors: ErrNotFound, ErrDamaged, ErrUnavailable.
 func (s *Store) Queue(ctx context.Context, name string) (*Queue, error) {
 	qs, err := s.Named(ctx, []string{name})
 	if err != nil {
@@ -21,6 +21,9 @@ func (s *Store) Queue(ctx context.Context, name string) (*Queue, error) {
 	}
 	if len(qs) == 0 {
 		return nil, fmt.Errorf("queue %s: %w", name, ErrNotFound)
+	}
+	if err := qs[0].Damaged; err != nil {
+		return nil, err
 	}
 	return qs[0], nil
 }
@@ -105,7 +108,8 @@ func (s *Store) queueNames(ctx context.Context, prefix string, within Prefixes, 
 	return names, next, nil
 }
 
-// Named returns those queues that there are among names. Error: ErrUnavailable.
+// Named returns those queues that there are among names. Of one whose record is damaged
+// nothing is known: it is shown as paused for that. Error: ErrUnavailable.
 func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -137,8 +141,9 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 				lifecycle.Unresolved: e.int(m["unresolved"]),
 			},
 		}
-		if e.err != nil {
-			return nil, fmt.Errorf("record of queue %s is damaged: %w", name, e.err)
+		if e.err != nil { // it holds up no other
+			err := fmt.Errorf("record of queue %s is damaged: %w: %w", name, ErrDamaged, e.err)
+			q = &Queue{Name: name, Phase: lifecycle.PhaseWaiting, Paused: err.Error(), Damaged: err}
 		}
 		if len(q.InFlight) > 0 {
 			q.Running = q.InFlight[0]
@@ -310,6 +315,8 @@ type Queue struct {
 	// OldestWaiting is when the next of its waiting transactions was received;
 	// zero if none waits, or if it was not looked for: see Store.FindOldest.
 	OldestWaiting time.Time
+	// Damaged is why its record cannot be read, which leaves all else unknown.
+	Damaged error
 }
 
 // State is q's state.

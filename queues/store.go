@@ -195,7 +195,7 @@ func (s *Store) Calls() int64 { return s.calls.Load() }
 // ErrNotFound: there is no such transaction, queue or sender.
 var ErrNotFound = errors.New("not found")
 
-// ErrDamaged: what is stored of a transaction cannot be read.
+// ErrDamaged: what is stored of a transaction, or of a queue, cannot be read.
 var ErrDamaged = errors.New("what is stored cannot be read")
 
 // Get returns a transaction. Errors: ErrNotFound, ErrDamaged, ErrUnavailable.

@@ -46,7 +46,8 @@ function audits.t(name)
 end
 
 function audits.q(name)
-  local q = que(name)
+  local q = sound(name)
+  if not q then return { name, call('GET', P .. 'q:' .. name) or '', {} } end
   local first, live, last, ordered = call('ZRANGE', P .. 'back:' .. name, 0, 0)[1], 0, 0, 1
   local back = call('ZCARD', P .. 'back:' .. name)
   for _, uid in ipairs(call('LRANGE', P .. 'line:' .. name, 0, 499)) do
@@ -116,7 +117,8 @@ function audits.m(name, member)
     local seq = header(member)
     return { name, member, '1', seq and 1 or 0, seq or '' }
   elseif of then
-    return { name, member, score(name, member), exists(of[1] .. member), of[2] and safe(of[2], member) or '' }
+    local ok, says = pcall(of[2] or tostring, member)
+    return { name, member, score(name, member), exists(of[1] .. member), ok and of[2] and says or '' }
   end
   -- What belongs to a transaction, or to a queue.
   local there = exists(name .. ':' .. member)

@@ -135,10 +135,10 @@ local function pairUp()
     if not sender then break end
     local queue, typ = least('ready:', 9, 8 + ntypes)
     if not queue then break end
-    local q = que(queue)
-    if q.ready ~= typ or not pair(q, typ, sender, group) then
+    local q = sound(queue)
+    if not q or q.ready ~= typ or not pair(q, typ, sender, group) then
       drop('ready:' .. typ, queue)
-      place(q) -- look again
+      if q then place(q) end -- look again
       flush()
       fronts = {}
     end

@@ -9,6 +9,7 @@
 --   -1  the uid was that of a transaction that was deleted
 --   -2  the queue is full
 --   -3  too many wait in all
+--   -4  the record of the queue cannot be read
 --   a uid: the batch is known by that one
 -- Cost:    about five commands, and one for each transaction and for each queue
 local limit, most = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -34,12 +35,11 @@ for i = 3, #ARGV, 6 do
 end
 local values = call('MGET', unpack(keys))
 
--- Of a queue in which something waits already, the rest of the record stays as it is: it is
--- not parsed.
+-- Of a queue in which something waits already, the rest of the record stays as it is.
 local lines = {}
 local function line(name, text)
-  local waiting = string.match(text, '^%d+') or error('the record of queue ' .. name .. ' is damaged')
-  local l = { waiting = tonumber(waiting), rest = string.sub(text, #waiting + 1) }
+  local waiting = string.match(text, QUEUE)
+  local l = { waiting = tonumber(waiting), rest = waiting and string.sub(text, #waiting + 1) }
   lines[name] = l
   return l
 end
@@ -69,6 +69,8 @@ for i = 3, #ARGV, 6 do
     result = former
   elseif most > 0 and total + seq - first >= most then
     result = -3
+  elseif not l.waiting then
+    result = -4
   elseif limit > 0 and l.waiting >= limit then
     result = -2
   elseif gone or former then

@@ -207,7 +207,8 @@ end
 
 -- A queue's record: words in this order, empty for none, and behind them why it is
 -- paused. queue.go has the same words.
-local QUEUE = '^(%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*)\n(.*)'
+local QUEUE = '^([%d-]+) ([%d-]+) ([%d-]+) ([%d-]+) ([%d-]+) (%d+) (%S*) (%S*) (%d*) (%S*) ' ..
+  '(%S*) (%S*) (%d*) (%d*) (%d*) (%d*) (%d*)\n(.*)'
 local EMPTY = '0 0 0 0 0 0           \n' -- of a queue that is not there
 local queues = {}
 
@@ -232,6 +233,15 @@ local function que(name)
   local text = found[name]
   if text == nil then text = call('GET', P .. 'q:' .. name) end
   return asked(name, text)
+end
+
+-- sound is que, or nil for a queue whose record cannot be read: it holds up no other. What was
+-- to be done with it, or else its place, is due in a minute, for a person may have mended it.
+local function sound(name, todo)
+  local ok, q = pcall(que, name)
+  if ok then return q end
+  put('due', now + 60000, todo or 'q:' .. name)
+  return nil
 end
 
 local function note(q)

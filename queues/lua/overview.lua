@@ -22,7 +22,8 @@ local counts = call('HGETALL', P .. 'waiting')
 for i = 1, #counts, 2 do
   local set, oldest = P .. 'ready:' .. counts[i], nil
   for _, queue in ipairs(call('ZRANGE', set, 0, 63)) do
-    local received = tonumber((select(2, header(que(queue).first))))
+    local q = sound(queue)
+    local received = q and tonumber((select(2, header(q.first))))
     if received then oldest = math.min(oldest or received, received) end
   end
   local n = #types

@@ -42,11 +42,13 @@ end
 
 -- remove forgets a final transaction. Its key is remembered for keep milliseconds,
 -- with its type and queue, so that the events which name it can still be told. A
--- queue that waited for the callback of this one waits no more: nobody will tell it.
+-- queue that waited for the callback of this one waits no more: nobody will tell it. Where
+-- its record cannot be read nothing is removed yet.
 local function remove(uid, keep)
   local seq, _, typ, queue, _, _, batch = header(uid)
   if not seq then return end
-  local t, q = txn(uid), que(queue)
+  local t, q = txn(uid), sound(queue, 'x:' .. uid)
+  if not q then return end
   local phase = t.phase
   if BOUND[phase] or phase == 'waiting' then return end
   local page = math.floor(tonumber(seq) / 512)

@@ -5,11 +5,13 @@
 --          Redis may have forgotten what became of it since
 -- Cost:    about twelve commands; of what stands in a line more, by the logarithm of its
 --          length, and some two hundred where most of it is vacant
-if call('EXISTS', P .. 't:' .. ARGV[1]) == 0 then return 'gone' end
+local queue = select(4, header(ARGV[1]))
+if not queue then return 'gone' end
 local t = txn(ARGV[1])
 local watched = t.phase == 'done' and t.claim ~= '' or tonumber(t.open) > 0
 if not INDEX[t.phase] or BOUND[t.phase] or watched then return 'busy' end
 if doubted() then return 'unsettled' end
+que(queue) -- or it says that its record is damaged
 remove(ARGV[1], ARGV[2])
 flush()
 return 'ok'

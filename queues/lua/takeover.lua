@@ -27,8 +27,8 @@ repeat
   for _, uid in ipairs(some) do
     if #all < most and not foreign(uid) then
       local queue = select(4, header(uid))
-      local ok, q = pcall(que, queue) -- what is wrong with one queue is to hold up no other
-      local run = queue and ok and q.run or ''
+      local q = queue and sound(queue)
+      local run = q and q.run or ''
       add(uid)
       if has(run, uid) then
         for other in string.gmatch(run, '[^,]+') do add(other) end

@@ -41,10 +41,13 @@ for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'due', '-inf', now, 'LIMIT', 
       put('due', now + ARGV[3], member)
     end
   elseif kind == 'q' then
-    place(que(name))
+    local q = sound(name)
+    if q then place(q) end
   elseif kind == 'p' then
-    local q = que(name)
-    if q.till ~= '' and not later(q.till) then
+    local q = sound(name, member)
+    if not q then
+      -- It is due again.
+    elseif q.till ~= '' and not later(q.till) then
       halt(q, '', '')
       q.streak = ''
       event('q', name, '', '', '', '', 'RESUMED')
