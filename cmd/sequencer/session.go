@@ -115,7 +115,7 @@ func advice(code client.Code) string {
 	case client.NotCancellable, client.NotRetryable:
 		return "see 'sequencer txn show' for its state"
 	case client.MightStillLand:
-		return "an attempt may still come into a block: wait until it is dead, see 'sequencer txn explain'"
+		return "see 'sequencer txn explain': wait, or 'sequencer txn resolve' an attempt whose outcome nobody knows"
 	case client.TooLarge:
 		return "send less at once, or raise the service's SEQUENCER_BODY_LIMIT or SEQUENCER_BATCH_LIMIT"
 	case client.BadCursor:
