@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -99,6 +100,9 @@ func (s *session) told(err error) error {
 		return err
 	}
 	t := &toldError{error: err, advice: advice(e.Code)}
+	if e.Code == "" && e.Status == http.StatusBadRequest && bytes.Contains(e.Raw, []byte("HTTPS")) {
+		t.advice = "the service speaks TLS: does --url or SEQUENCER_URL begin with https://?"
+	}
 	if s.asJSON && e.Code != "" {
 		t.raw = e.Raw
 	}
