@@ -268,7 +268,11 @@ func New(o Options) http.Handler {
 func (a *api) handle(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
-			a.problem(r.Context(), err).write(w)
+			p := a.problem(r.Context(), err)
+			if r.Method == http.MethodGet || r.Method == http.MethodHead {
+				p.toReader()
+			}
+			p.write(w)
 		}
 	}
 }

@@ -243,7 +243,7 @@ func (a *api) parseItem(doc []byte, header []string) (queues.Item, error) {
 	}
 	rules, known := a.Types.Lookup(kind)
 	if hasKind && !known {
-		f.wrong("type", "must be a type that this service knows")
+		f.wrong("type", "must be a type that this service knows; what only a worker knows is named in SEQUENCER_WORKER_TYPES")
 	}
 	item.Type, item.Data = kind, f.value("data")
 	if known {

@@ -120,12 +120,8 @@ func (l *lock) session(until string) string {
 // identify returns who makes a request, by its Bearer token or else its session. Browsers
 // send the cookie for pages of other hosts of this site, too: it changes nothing for them.
 func (ring *Keyring) identify(r *http.Request) (who caller) {
-	if header := r.Header.Get("Authorization"); header != "" {
-		kind, token, _ := strings.Cut(header, " ")
-		if !strings.EqualFold(kind, "Bearer") {
-			return caller{}
-		}
-		return ring.find(token)
+	if r.Header.Get("Authorization") != "" {
+		return ring.find(bearer(r))
 	}
 	cookie, err := r.Cookie(SessionCookie)
 	if err != nil || ownPages.Check(r) != nil {
@@ -142,6 +138,15 @@ func (ring *Keyring) identify(r *http.Request) (who caller) {
 		}
 	}
 	return who
+}
+
+// bearer is the Bearer token of a request, "" without one.
+func bearer(r *http.Request) string {
+	kind, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(kind, "Bearer") {
+		return ""
+	}
+	return token
 }
 
 func sign(key []byte, text string) (mark [sha256.Size]byte) {
@@ -165,10 +170,14 @@ func (ring *Keyring) require(want Scope) func(http.Handler) http.Handler {
 			}
 			switch {
 			case who.scope == 0:
-				(&problem{
+				p := &problem{
 					Status: http.StatusUnauthorized, Code: codeUnauthorized, Title: "A key is needed",
 					Detail: "Send a key that this service knows as Authorization: Bearer.",
-				}).write(w)
+				}
+				if bearer(r) != "" {
+					p = unknownKey()
+				}
+				p.write(w)
 			case who.scope < want:
 				(&problem{
 					Status: http.StatusForbidden, Code: codeForbidden, Title: "The key does not allow this",
@@ -178,6 +187,13 @@ func (ring *Keyring) require(want Scope) func(http.Handler) http.Handler {
 				next.ServeHTTP(w, r)
 			}
 		})
+	}
+}
+
+func unknownKey() *problem {
+	return &problem{
+		Status: http.StatusUnauthorized, Code: codeUnauthorized, Title: "The key is not known here",
+		Detail: "No key of this service is the one given. Check that all of it was entered, and that it was not replaced.",
 	}
 }
 

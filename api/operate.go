@@ -83,6 +83,9 @@ func (a *api) pauseQueue(w http.ResponseWriter, r *http.Request) error {
 		f.wrong("reason", "must be of at most 200 characters")
 	}
 	until := f.time("until")
+	if !until.IsZero() && !until.After(time.Now()) {
+		f.wrong("until", "must be in the future")
+	}
 	if len(f.Errors) > 0 {
 		return invalid(f.Errors...)
 	}

@@ -105,7 +105,7 @@ func TestQueues(t *testing.T) {
 		r := s.ask(method, path, "")
 		r.wantProblem(map[string]int{"NOT_FOUND": 404}[want]+map[bool]int{true: 0, false: 400}[want == "NOT_FOUND"], want)
 	}
-	for _, body := range []string{`{"reason":1}`, `{"why":"x"}`, `{"until":"tomorrow"}`, `{"reason":"` + strings.Repeat("x", 201) + `"}`} {
+	for _, body := range []string{`{"reason":1}`, `{"why":"x"}`, `{"until":"tomorrow"}`, `{"until":"2020-01-01T00:00:00Z"}`, `{"reason":"` + strings.Repeat("x", 201) + `"}`} {
 		s.ask("POST", "/queues/c/pause", body).wantProblem(422, "INVALID_DATA")
 	}
 	s.ask("POST", "/queues/c/pause", `[]`).wantProblem(400, "BAD_REQUEST")

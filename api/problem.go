@@ -98,7 +98,7 @@ func problemOf(err error) *problem {
 		}
 	case errors.Is(err, queues.ErrKeyReused):
 		return conflict(codeKeyReused, "The key belongs to another transaction",
-			"This uid was accepted before with another queue, type or data. Take a new one for new work.")
+			"This uid was accepted before with another queue, type, data, maxFee, notBefore or expiresAt. Take a new one for new work.")
 	case errors.Is(err, queues.ErrKeyGone):
 		return conflict(codeKeyReused, "The key belongs to a transaction that was removed",
 			"This uid was accepted before, and its transaction has been removed since. Take a new one for new work.")
@@ -121,13 +121,7 @@ func problemOf(err error) *problem {
 			"An attempt of the transaction may still get into a block. Wait until it is settled, or resolve it.")
 	case errors.Is(err, queues.ErrNotFinal):
 		return conflict(codeMightStillLand, "It is not over yet",
-			"Only what is FAILED, UNRESOLVED, or DONE past finality, with no open attempt, can be removed. Cancel it or wait.")
-	case errors.Is(err, lifecycle.ErrContradicted):
-		return &problem{
-			Status: http.StatusConflict, Code: codeInvalidData, Title: "The chain contradicts it",
-			Detail: "The chain says otherwise, or there is no unknown attempt. Read the transaction again.",
-			Errors: []dispatcher.FieldError{{Field: "outcome", Message: "must not contradict the chain"}},
-		}
+			"Only what is FAILED, UNRESOLVED, or DONE past finality, with no open attempt, can be removed. Cancel it, wait, or resolve an attempt of unknown outcome.")
 	case errors.Is(err, senders.ErrExists):
 		return conflict(codeSenderExists, "The account is registered with another worker", "Remove the sender first to give it another worker.")
 	case errors.Is(err, senders.ErrBound):
@@ -162,6 +156,51 @@ func problemOf(err error) *problem {
 	return &problem{
 		Status: http.StatusInternalServerError, Code: codeUnavailable, Title: "The service failed",
 		Detail: "The fault is in the service, and is in its log. Send it again later, with the same uid.", cause: err,
+	}
+}
+
+// unretryable is why a transaction that ended, or has not ended yet, is not retried.
+func unretryable(t *lifecycle.Transaction) *problem {
+	p := &problem{
+		Status: http.StatusConflict, Code: codeNotRetryable, Title: "It cannot be retried",
+		Detail: "Only a FAILED or UNRESOLVED transaction can be retried; this one is " + string(t.State()) + ".",
+	}
+	if (t.State() == lifecycle.Failed || t.State() == lifecycle.Unresolved) && !t.ExpiresAt.IsZero() {
+		p.Detail = "Its deadline, expiresAt, is over. Post it anew, under another uid and with a later deadline."
+	}
+	return p
+}
+
+// unresolvable is why an attempt is not settled as a person says, nil where err is of
+// another kind.
+func unresolvable(err error, landed bool) *problem {
+	p := &problem{
+		Status: http.StatusConflict, Code: codeNotRetryable, Title: "There is nothing to resolve",
+		Detail: "It has no attempt of unknown outcome. Read the transaction again.", cause: err,
+	}
+	switch {
+	case errors.Is(err, lifecycle.ErrNotRetryable):
+		return p
+	case !errors.Is(err, lifecycle.ErrContradicted):
+		return nil
+	}
+	p.Code, p.Title = codeInvalidData, "The chain contradicts it"
+	if p.Detail = "The chain says otherwise: " + err.Error() + "."; landed {
+		p.Errors = []dispatcher.FieldError{{Field: "hash", Message: "must be the hash of what landed with success, or the id of the batch"}}
+	} else {
+		p.Errors = []dispatcher.FieldError{{Field: "outcome", Message: "must not contradict the chain"}}
+	}
+	return p
+}
+
+// toReader says what is of use to somebody who only read.
+func (p *problem) toReader() {
+	switch {
+	case p.Code != codeUnavailable:
+	case p.Status == http.StatusInternalServerError:
+		p.Detail = "The fault is in the service, and is in its log. Ask again later."
+	default:
+		p.Detail = "Nothing was read, and nothing changed. Ask again."
 	}
 }
 

@@ -41,10 +41,7 @@ func (a *api) openSession(w http.ResponseWriter, r *http.Request) error {
 	}
 	who := a.Keys.find(key)
 	if who.scope == 0 {
-		return &problem{
-			Status: http.StatusUnauthorized, Code: codeUnauthorized, Title: "The key is not known",
-			Detail: "No key of this service is the one given. Check that all of it was entered.",
-		}
+		return unknownKey()
 	}
 	until := time.Now().Add(sessionLife)
 	http.SetCookie(w, sessionCookie(r, a.Keys.Session(key, until), int(sessionLife/time.Second)))

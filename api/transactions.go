@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -202,6 +203,11 @@ func (a *api) retry(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	t, err := a.Control.Retry(r.Context(), uid)
+	if errors.Is(err, lifecycle.ErrNotRetryable) {
+		if t, lost := a.Store.Get(r.Context(), uid); lost == nil {
+			return unretryable(t)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -250,6 +256,9 @@ func (a *api) resolve(w http.ResponseWriter, r *http.Request) error {
 		return invalid(f.Errors...)
 	}
 	t, err := a.Control.Resolve(r.Context(), uid, outcome == "landed", hash)
+	if p := unresolvable(err, outcome == "landed"); p != nil {
+		return p
+	}
 	if err != nil {
 		return err
 	}

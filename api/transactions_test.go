@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -334,6 +336,7 @@ func TestTransactionActions(t *testing.T) {
 		{"resolve", `{"outcome":"dead"}`, nil, false, 200, "", `resolve false "" u`},
 		{"resolve", `{"outcome":"dead","hash":null}`, nil, false, 200, "", `resolve false "" u`},
 		{"resolve", `{"outcome":"dead"}`, lifecycle.ErrContradicted, false, 409, "INVALID_DATA", `resolve false "" u`},
+		{"resolve", `{"outcome":"dead"}`, lifecycle.ErrNotRetryable, false, 409, "NOT_RETRYABLE", `resolve false "" u`},
 		{"resolve", `{"outcome":"maybe"}`, nil, false, 422, "INVALID_DATA", ""},
 		{"resolve", `{}`, nil, false, 422, "INVALID_DATA", ""},
 		{"resolve", `{"outcome":1}`, nil, false, 422, "INVALID_DATA", ""},
@@ -362,6 +365,52 @@ func TestTransactionActions(t *testing.T) {
 			if got := s.ask(method, path, "").want(200).read()["uid"]; got != uid {
 				t.Errorf("%s %s answered %v", method, path, got)
 			}
+		}
+	}
+}
+
+// TestRefusalsSayWhy: what one code has several causes for is told apart in words.
+func TestRefusalsSayWhy(t *testing.T) {
+	t.Parallel()
+	s := setup(t, func(o *Options) { o.Keys = NewKeyring([]Key{{"a", Admin, "admin", nil}}) })
+	ask := func(method, path, body, key string) reply {
+		return s.ask(method, path, body, "Authorization", key)
+	}
+	if err := s.senders.Register(t.Context(), "B62x", "http://w"); err != nil {
+		t.Fatal(err)
+	}
+	late := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	ask("POST", "/transactions", `{"queue":"q","type":"ANY","data":{},"uid":"u","expiresAt":"`+late+`"}`, "Bearer admin").want(202)
+	*s.control = control{err: lifecycle.ErrNotRetryable, store: s.store}
+	waiting := ask("POST", "/transactions/u/retry", "", "Bearer admin").wantProblem(409, "NOT_RETRYABLE")
+	s.finish(lifecycle.PhaseFailed, func(c *queues.Change) {
+		c.After.Error = &lifecycle.Error{Code: "EXPIRED", Message: "m"}
+		c.After.DoneAt = c.Now
+	})
+	overdue := ask("POST", "/transactions/u/retry", "", "Bearer admin").wantProblem(409, "NOT_RETRYABLE")
+	settled := ask("POST", "/transactions/u/resolve", `{"outcome":"dead"}`, "Bearer admin").wantProblem(409, "NOT_RETRYABLE")
+	s.control.err = fmt.Errorf("no block holds 5Jx: %w", lifecycle.ErrContradicted)
+	landed := ask("POST", "/transactions/u/resolve", `{"outcome":"landed","hash":"5Jx"}`, "Bearer admin").wantProblem(409, "INVALID_DATA")
+	dead := ask("POST", "/transactions/u/resolve", `{"outcome":"dead"}`, "Bearer admin").wantProblem(409, "INVALID_DATA")
+	if got := slices.Concat(fields(landed), fields(dead)); !slices.Equal(got, []string{"hash", "outcome"}) {
+		t.Errorf("the fields at fault are %v", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := httptest.NewRequestWithContext(ctx, "GET", base+"/transactions", nil)
+	r.Header.Set("Authorization", "Bearer admin")
+	for _, one := range []struct {
+		problem map[string]any
+		want    string
+	}{
+		{waiting, "this one is WAITING"}, {overdue, "deadline"}, {settled, "no attempt of unknown outcome"},
+		{landed, "no block holds 5Jx"}, {dead, "chain says otherwise"},
+		{ask("GET", "/queues", "", "Bearer wrong").wantProblem(401, "UNAUTHORIZED"), "not replaced"},
+		{ask("GET", "/queues", "", "Basic admin").wantProblem(401, "UNAUTHORIZED"), "Send a key"},
+		{s.serve(r).wantProblem(503, "STORE_UNAVAILABLE"), "Ask again"},
+	} {
+		if detail := fmt.Sprint(one.problem["detail"]); !strings.Contains(detail, one.want) {
+			t.Errorf("%q does not say %q", detail, one.want)
 		}
 	}
 }

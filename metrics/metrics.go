@@ -100,16 +100,16 @@ func New(o Options) *Metrics {
 	m.verdicts = m.counter("ledger_verdicts_total",
 		"Batches that came to their end, by verdict: committed, invalid (executed and refused), rejected (not "+
 			"taken), silent (none within SEQUENCER_LEDGER_PATIENCE).", "ledger", "verdict")
-	m.followers = m.one("event_clients", "Clients that follow the events here.")
+	m.followers = m.one(partly, "event_clients", "Clients that follow the events here.")
 
-	m.one("build_info", "1, with what this process is made of.",
+	m.one(viewed, "build_info", "1, with what this process is made of.",
 		"version", o.Version, "commit", o.Commit, "go", runtime.Version()).Set(1)
-	m.one("min_balance_mina", "What a sender must hold to be given work.").Set(inMina(o.MinBalance))
+	m.one(viewed, "min_balance_mina", "What a sender must hold to be given work.").Set(inMina(o.MinBalance))
 	for _, limit := range []struct {
 		of  string
 		fee uint64
 	}{{"sender", o.FeeLimitSender}, {"all", o.FeeLimit}, {"queue", o.FeeLimitQueue}, {"key", o.FeeLimitKey}} {
-		m.one("fee_limit_mina",
+		m.one(viewed, "fee_limit_mina",
 			"The most that attempts may cost in a day, 0 for no limit.", "of", limit.of).Set(inMina(limit.fee))
 	}
 	return m
@@ -128,39 +128,49 @@ var (
 type Figure struct {
 	Name, Kind, Help string
 	Labels           []string
-	Shared           bool // the same at every process of the namespace
+	Over             Over
 }
+
+// Over says what the figures of several processes make together.
+type Over string
+
+const (
+	partly Over = "sum"        // each process shows its own part
+	shared Over = "max"        // the same at every process of the namespace
+	viewed Over = "max or min" // a setting of a process, or what it sees
+)
 
 // Figures lists the families of this package; those of the Go runtime and of the
 // process come beside them.
 func (m *Metrics) Figures() []Figure { return slices.Clone(m.figures) }
 
-const (
-	hereOnly = " Of this process: sum them up."
-	shared   = " Shared: the same at every process."
-)
+var overHelp = map[Over]string{
+	partly: " Of this process: sum them up.",
+	shared: " Shared: the same at every process.",
+	viewed: " A setting or a view of this process: take the maximum or minimum.",
+}
 
-func (m *Metrics) note(name, kind, help string, labels ...string) (string, string) {
-	m.figures = append(m.figures, Figure{Name: prefix + name, Kind: kind, Help: help, Labels: labels})
-	return prefix + name, help + hereOnly
+func (m *Metrics) note(over Over, name, kind, help string, labels ...string) (string, string) {
+	m.figures = append(m.figures, Figure{Name: prefix + name, Kind: kind, Help: help, Labels: labels, Over: over})
+	return prefix + name, help + overHelp[over]
 }
 
 func (m *Metrics) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	name, help = m.note(name, "histogram", help, labels...)
+	name, help = m.note(partly, name, "histogram", help, labels...)
 	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 	m.registry.MustRegister(v)
 	return v
 }
 
 func (m *Metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {
-	name, help = m.note(name, "counter", help, labels...)
+	name, help = m.note(partly, name, "counter", help, labels...)
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	m.registry.MustRegister(v)
 	return v
 }
 
 // one is a gauge with fixed labels, given as names and values.
-func (m *Metrics) one(name, help string, pairs ...string) prometheus.Gauge {
+func (m *Metrics) one(over Over, name, help string, pairs ...string) prometheus.Gauge {
 	labels, names := prometheus.Labels{}, []string{}
 	for pair := range slices.Chunk(pairs, 2) {
 		labels[pair[0]] = pair[1]
@@ -169,9 +179,9 @@ func (m *Metrics) one(name, help string, pairs ...string) prometheus.Gauge {
 	if last := len(m.figures) - 1; last >= 0 && m.figures[last].Name == prefix+name {
 		name = prefix + name
 	} else {
-		name, _ = m.note(name, "gauge", help, names...)
+		name, _ = m.note(over, name, "gauge", help, names...)
 	}
-	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help + hereOnly, ConstLabels: labels})
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help + overHelp[over], ConstLabels: labels})
 	m.registry.MustRegister(g)
 	return g
 }

@@ -291,18 +291,14 @@ func TestReference(t *testing.T) {
 	var want strings.Builder
 	want.WriteString(`# Metrics
 
-Written by ` + "`go test ./metrics -update`" + `. ` + "`GET /metrics`" + ` shows them, beside those of the Go runtime (` + "`go_…`) and of the process (`process_…`" + `). A *shared* one is the same at every process of a namespace: take the maximum. Of the others each process shows its own part: take the sum.
+Written by ` + "`go test ./metrics -update`" + `. ` + "`GET /metrics`" + ` shows them, beside those of the Go runtime (` + "`go_…`) and of the process (`process_…`" + `). *Over processes* says what those of one namespace make together: the *sum*, where each shows its own part; the *max*, where all show the same; *max or min*, where it is a setting or what a process sees.
 
-| metric | kind | labels | shared | what it is |
+| metric | kind | labels | over processes | what it is |
 |---|---|---|---|---|
 `)
 	for _, f := range m.Figures() {
 		labels := strings.Join(f.Labels, ", ")
-		common := ""
-		if f.Shared {
-			common = "yes"
-		}
-		fmt.Fprintf(&want, "| `%s` | %s | %s | %s | %s |\n", f.Name, f.Kind, labels, common, f.Help)
+		fmt.Fprintf(&want, "| `%s` | %s | %s | %s | %s |\n", f.Name, f.Kind, labels, f.Over, f.Help)
 	}
 	file := filepath.Join(monitoring, "metrics.md")
 	if *update {

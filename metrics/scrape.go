@@ -53,20 +53,17 @@ type kind struct {
 
 func newScrape(m *Metrics, sources Sources) *scrape {
 	s := &scrape{Sources: sources, kinds: map[string]kind{}}
-	add := func(common bool, as prometheus.ValueType, name, help string, labels ...string) {
+	add := func(over Over, as prometheus.ValueType, name, help string, labels ...string) {
 		kinds := map[prometheus.ValueType]string{prometheus.CounterValue: "counter", prometheus.GaugeValue: "gauge"}
-		name, full := m.note(name, kinds[as], help, labels...)
-		if common {
-			m.figures[len(m.figures)-1].Shared = true
-			full = help + shared
-		}
+		name, full := m.note(over, name, kinds[as], help, labels...)
 		s.kinds[name] = kind{prometheus.NewDesc(name, full, labels, nil), as}
 	}
-	ours := func(name, help string, labels ...string) { add(true, prometheus.GaugeValue, name, help, labels...) }
-	here := func(name, help string, labels ...string) { add(false, prometheus.GaugeValue, name, help, labels...) }
-	sums := func(name, help string, labels ...string) { add(false, prometheus.CounterValue, name, help, labels...) }
+	ours := func(name, help string, labels ...string) { add(shared, prometheus.GaugeValue, name, help, labels...) }
+	here := func(name, help string, labels ...string) { add(partly, prometheus.GaugeValue, name, help, labels...) }
+	seen := func(name, help string, labels ...string) { add(viewed, prometheus.GaugeValue, name, help, labels...) }
+	seenSums := func(name, help string, labels ...string) { add(viewed, prometheus.CounterValue, name, help, labels...) }
 
-	here("store_up", "1 if Redis answered this scrape; else what is shared is missing.")
+	seen("store_up", "1 if Redis answered this scrape; else what is shared is missing.")
 	ours("transactions", "Transactions that are kept, by state.", "state")
 	ours("waiting", "Transactions that wait.", "type")
 	ours("ready_queues", "Queues that can be bound, by the type of their first transaction.", "type")
@@ -101,26 +98,26 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	here("claims", "Transactions that this process drives or watches.")
 	here("claims_bound", "Those of them that have a sender.")
 	here("trains", "Queues of which this process has several in flight.")
-	here("train_longest", "The most that it has in flight of one queue, those in blocks that are not deep enough among them.")
+	seen("train_longest", "The most that it has in flight of one queue, those in blocks that are not deep enough among them.")
 	here("live", "1 if the claims are surely this process's, and it may call workers and send.")
 	here("recovering",
 		"1 while nothing is bound or sent, because Redis may have forgotten something or this process has just begun.")
 	here("chain_watched", "Transactions whose attempts are looked for on the chain.")
-	here("chain_nodes_synced", "Nodes with a vote.")
-	here("chain_quorum", "1 if those are enough.")
-	here("chain_height", "Height of the lowest voting tip.")
-	here("chain_asked_seconds", "Time since the nodes were last asked.")
-	here("ledger_up",
+	seen("chain_nodes_synced", "Nodes with a vote.")
+	seen("chain_quorum", "1 if those are enough.")
+	seen("chain_height", "Height of the lowest voting tip.")
+	seen("chain_asked_seconds", "Time since the nodes were last asked.")
+	seen("ledger_up",
 		"1 if the ledger answers, and turns no batch away. One that was not asked for a minute is asked for the "+
 			"next scrape.", "ledger")
 	here("ledger_followed", "Batches that it is asked about, once per interval for all.", "ledger")
-	here("ledger_status_seconds", "Time since it last answered for them; 0 if there are none.", "ledger")
-	here("node_voting", "1 if the node is synced, near the tip, and of the right network.", "node")
-	here("node_height", "Height of the node's tip.", "node")
-	here("node_lag_blocks", "Blocks that its tip is below the highest that any node has heard of.", "node")
-	here("node_tip_age_seconds", "How far its tip's slot was behind the clock when the node was last asked.", "node")
-	sums("node_reorgs_total", "Times that blocks left the node's best chain.", "node")
-	sums("node_orphaned_blocks_total", "Those blocks.", "node")
+	seen("ledger_status_seconds", "Time since it last answered for them; 0 if there are none.", "ledger")
+	seen("node_voting", "1 if the node is synced, near the tip, and of the right network.", "node")
+	seen("node_height", "Height of the node's tip.", "node")
+	seen("node_lag_blocks", "Blocks that its tip is below the highest that any node has heard of.", "node")
+	seen("node_tip_age_seconds", "How far its tip's slot was behind the clock when the node was last asked.", "node")
+	seenSums("node_reorgs_total", "Times that blocks left the node's best chain.", "node")
+	seenSums("node_orphaned_blocks_total", "Those blocks.", "node")
 	return s
 }
 

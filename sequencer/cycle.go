@@ -96,7 +96,7 @@ func (s *Sequencer) look(ctx context.Context, uids []string) {
 		case err != nil: // what is wrong with one queue is to hold up no other
 			s.Log.Error("the queue of a due transaction cannot be read", about(t, "err", err)...)
 			if err := s.Store.Postpone(ctx, s.process, t.UID, oddQueue); err != nil {
-				s.Log.Warn("a claim is still due", "err", err)
+				s.Log.Warn("a claim is still due", about(t, "err", err)...)
 			}
 		case s.owns(t):
 			s.own(s.newOwner(t, lifecycle.Local{}), nil)

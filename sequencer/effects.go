@@ -179,7 +179,7 @@ func (s *Sequencer) send(ctx context.Context, t *lifecycle.Transaction, e lifecy
 	}
 	told := lifecycle.SendTold{Call: e, Accepted: r.Accepted, Hash: r.Hash, Slot: s.slot()}
 	if !e.Fresh {
-		s.Log.Info("sent again", "attempt", e.Number, "accepted", r.Accepted, "err", r.Err)
+		s.Log.Info("sent again", about(t, "sent", e.Number, "accepted", r.Accepted, "err", r.Err)...)
 	}
 	if r.Accepted || r.Err == nil {
 		return told

@@ -149,7 +149,7 @@ func (o *owner) run(ctx context.Context) {
 // this fails, it is due once more, which is harmless.
 func (o *owner) putOff(ctx context.Context) {
 	if err := o.s.Store.Postpone(ctx, o.s.process, o.uid, queues.Never); err != nil {
-		o.s.Log.Warn("a claim is still due", "err", err)
+		o.s.Log.Warn("a claim is still due", about(o.drive.Txn(), "err", err)...)
 	}
 }
 

@@ -60,7 +60,7 @@ func runAudit(ctx context.Context, a *app, asJSON bool) error {
 		return err
 	}
 	if err := store.CheckLayout(ctx); err != nil && ctx.Err() == nil { // all that is there would look wrong
-		return outcomeError{exitUnavailable, "auditing: " + err.Error()}
+		return outcomeError{exitUnavailable, "auditing: " + namingRedis(cfg, err).Error()}
 	}
 	var nodes []*mina.Node
 	for _, u := range cfg.Mina.URLs {
@@ -85,7 +85,7 @@ func runAudit(ctx context.Context, a *app, asJSON bool) error {
 		return fmt.Errorf("auditing: %w", ctx.Err())
 	case err != nil:
 		// 1 would say that something was found.
-		return outcomeError{exitUnavailable, "auditing: " + err.Error()}
+		return outcomeError{exitUnavailable, "auditing: " + namingRedis(cfg, err).Error()}
 	}
 	meanings := audit.Meanings()
 	found := []finding{}

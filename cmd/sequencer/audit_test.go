@@ -69,6 +69,8 @@ func TestAuditCommand(t *testing.T) {
 	}
 	node.Close()
 	want(exitUnavailable, "", "sequencer: auditing: reading the chain: no Mina node is synced")
+	env["SEQUENCER_REDIS_URL"] = "redis://127.0.0.1:1/7"
+	want(exitUnavailable, "", "sequencer: auditing: SEQUENCER_REDIS_URL, redis://127.0.0.1:1/7, cannot be used: .*; ask 'sequencer doctor'")
 	delete(env, "SEQUENCER_REDIS_URL")
 	want(exitUsage, "", "sequencer: audit reads a live system")
 }

@@ -19,9 +19,10 @@ import (
 // A bulkCommand does something to transactions: to those named, or to all that a
 // filter chooses.
 type bulkCommand struct {
-	verb, done string
-	one        func(s *session, ctx context.Context, uid string) (*client.Transaction, error)
-	all        func(s *session, ctx context.Context, f client.Filter, dry bool) iter.Seq2[*client.Bulk, error]
+	verb string
+	done func(t *client.Transaction) string // what became of one
+	one  func(s *session, ctx context.Context, uid string) (*client.Transaction, error)
+	all  func(s *session, ctx context.Context, f client.Filter, dry bool) iter.Seq2[*client.Bulk, error]
 
 	filter   client.Filter
 	yes, dry bool
@@ -29,7 +30,8 @@ type bulkCommand struct {
 
 func newTxnRetryCommand(a *app) *cobra.Command {
 	return newBulkCommand(a, &bulkCommand{
-		verb: "retry", done: "will be tried again",
+		verb: "retry",
+		done: func(*client.Transaction) string { return "will be tried again" },
 		one: func(s *session, ctx context.Context, uid string) (*client.Transaction, error) {
 			return s.Retry(ctx, uid)
 		},
@@ -48,7 +50,13 @@ still land.`,
 
 func newTxnCancelCommand(a *app) *cobra.Command {
 	return newBulkCommand(a, &bulkCommand{
-		verb: "cancel", done: "is cancelled; an open attempt may still land",
+		verb: "cancel",
+		done: func(t *client.Transaction) string {
+			if t.State == client.Failed {
+				return "is cancelled"
+			}
+			return "gets no further attempt; one that is on its way may still land"
+		},
 		one: func(s *session, ctx context.Context, uid string) (*client.Transaction, error) {
 			return s.Cancel(ctx, uid)
 		},
@@ -76,7 +84,7 @@ func newBulkCommand(a *app, b *bulkCommand, cmd *cobra.Command) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.answer(t.Raw, clean(args[0])+" "+b.done)
+			return s.answer(t.Raw, clean(args[0])+" "+b.done(t))
 		case !chosen:
 			return usagef("name one UID, or choose with --queue, --state, --type or --sender")
 		}

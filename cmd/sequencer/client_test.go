@@ -257,6 +257,22 @@ nothing was spent in the last seven days
 			map[string][]fakeAnswer{"POST /transactions/u1/cancel": {{409, `{"code":"NOT_CANCELLABLE","title":"It is DONE"}`}}},
 			outcome{Code: 4, Stderr: "sequencer: It is DONE (NOT_CANCELLABLE HTTP 409)\n  → see 'sequencer txn show' for its state\n", Asked: []string{"POST /transactions/u1/cancel"}},
 		},
+		{
+			"txn cancel, nothing open", "txn cancel u1", "", map[string][]fakeAnswer{"POST /transactions/u1/cancel": ok(txn("FAILED"))},
+			outcome{Stdout: "u1 is cancelled\n", Asked: []string{"POST /transactions/u1/cancel"}},
+		},
+		{
+			"txn cancel, an attempt open", "txn cancel u1", "", map[string][]fakeAnswer{"POST /transactions/u1/cancel": {{202, txn("REVISION")}}},
+			outcome{Stdout: "u1 gets no further attempt; one that is on its way may still land\n", Asked: []string{"POST /transactions/u1/cancel"}},
+		},
+		{
+			"http to a TLS service", "txn cancel u1", "",
+			map[string][]fakeAnswer{"POST /transactions/u1/cancel": {{400, "Client sent an HTTP request to an HTTPS server.\n"}}},
+			outcome{
+				Code: 5, Stderr: "sequencer: Bad Request (HTTP 400)\n  → the service speaks TLS: does --url or SEQUENCER_URL begin with https://?\n",
+				Asked: []string{"POST /transactions/u1/cancel"},
+			},
+		},
 		{"txn delete", "txn delete u1", "", map[string][]fakeAnswer{"DELETE /transactions/u1": {{204, ""}}}, outcome{Stdout: "u1 is deleted\n", Asked: []string{"DELETE /transactions/u1"}}},
 		{
 			"txn resolve", "txn resolve u1 --outcome landed --hash 5Jx", "", map[string][]fakeAnswer{"POST /transactions/u1/resolve": ok("{}")},

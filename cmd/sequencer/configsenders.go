@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -104,14 +103,12 @@ func (f *senderFile) EnvDecode(text string) error {
 	if len(content) > most {
 		return refusal("is a file of more than 1MiB")
 	}
-	var entries []senderFileEntry
 	if content = bytes.TrimSpace(content); len(content) > 0 && content[0] == '{' {
 		content = slices.Concat([]byte{'['}, content, []byte{']'}) // one sender needs no list
 	}
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&entries); err != nil || decoder.More() {
-		return refusal("is a file that holds no JSON list of senders")
+	entries, err := decodeList[senderFileEntry](content, "senders")
+	if err != nil {
+		return err
 	}
 	for i, e := range entries {
 		if err := f.add(e); err != nil {

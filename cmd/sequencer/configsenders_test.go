@@ -103,3 +103,26 @@ func TestRecordsFolder(t *testing.T) {
 		t.Errorf("by default: %s", got)
 	}
 }
+
+// TestFilesNameEntryAndField: of a file what cannot be used is named, and no value shown.
+func TestFilesNameEntryAndField(t *testing.T) {
+	t.Parallel()
+	const good = `{"accountId":"` + keyA + `","workerUrl":"http://w"}`
+	for _, tc := range []struct{ variable, content, want string }{
+		{"SEQUENCER_SENDERS_FILE", "[" + good + `,{"accountId":"` + keyB + `","worker":"hush"}]`, `has entry 2, which has the field "worker", which is not known`},
+		{"SEQUENCER_SENDERS_FILE", `{"accountId":"` + keyA + `","command":"hush"}`, "has entry 1, which has a field command that is of another kind"},
+		{"SEQUENCER_SENDERS_FILE", "[" + good + `,"hush"]`, "has entry 2, which is no JSON object"},
+		{"SEQUENCER_SENDERS_FILE", "hush", "holds no JSON list of senders"},
+		{"SEQUENCER_WEBHOOKS_FILE", `[{"id":"a","url":"https://x","secrets":"hush"}]`, `has entry 1, which has the field "secrets", which is not known`},
+		{"SEQUENCER_WEBHOOKS_FILE", `{"id":"a"}`, "holds no JSON list of endpoints"},
+	} {
+		file := filepath.Join(t.TempDir(), "list.json")
+		if err := os.WriteFile(file, []byte(tc.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := loadConfig(t.Context(), map[string]string{tc.variable: file}, known())
+		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "hush") {
+			t.Errorf("%s: %v, want %q", tc.content, err, tc.want)
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"math/big"
 	"net/url"
@@ -327,4 +331,33 @@ func (e *explorerURL) EnvDecode(text string) error {
 	}
 	*e = explorerURL(text)
 	return nil
+}
+
+// decodeList reads a file that holds a list in JSON, each entry with the fields of T and no
+// others. No value is shown: some are secret.
+func decodeList[T any](content []byte, what string) ([]T, error) {
+	var written []json.RawMessage
+	if json.Unmarshal(content, &written) != nil {
+		return nil, refusal("is a file that holds no JSON list of " + what)
+	}
+	entries := make([]T, len(written))
+	for i, entry := range written {
+		decoder := json.NewDecoder(bytes.NewReader(entry))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&entries[i]); err != nil {
+			return nil, refusal(fmt.Sprintf("has entry %d, which %s", i+1, misfit(err)))
+		}
+	}
+	return entries, nil
+}
+
+// misfit says why JSON does not fit the fields that it is for.
+func misfit(err error) string {
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return "has the field " + shorten(name, 70) + ", which is not known"
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
+		return "has a field " + shorten(wrong.Field, 70) + " that is of another kind"
+	}
+	return "is no JSON object"
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"net/netip"
 	"os"
 	"strings"
@@ -56,13 +55,8 @@ func (f *webhookFile) EnvDecode(text string) error {
 }
 
 // parseWebhooks reads a list of endpoints.
-func parseWebhooks(text string) (entries []webhooks.Definition, err error) {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if decoder.Decode(&entries) != nil || decoder.More() {
-		return nil, refusal("is a file that holds no JSON list of endpoints")
-	}
-	return entries, nil
+func parseWebhooks(text string) ([]webhooks.Definition, error) {
+	return decodeList[webhooks.Definition]([]byte(text), "endpoints")
 }
 
 func (f webhookFile) String() string { return f.Path }

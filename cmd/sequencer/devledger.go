@@ -39,7 +39,7 @@ wrong with real ones; more can be ordered under /control/.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.sawtoothAddr, "addr", "127.0.0.1:8008", "address of the Sawtooth REST API")
-	flags.StringVar(&f.splinterAddr, "splinter-addr", "127.0.0.1:8080", "address of the Splinter node")
+	flags.StringVar(&f.splinterAddr, "splinter-addr", "127.0.0.1:8085", "address of the Splinter node")
 	flags.BoolVar(&f.insecure, "insecure", false, "listen also where others may control the ledgers")
 	flags.DurationVar(&f.blockTime, "block-time", devledger.DefaultBlockTime, "time between blocks of Sawtooth")
 	flags.DurationVar(&f.proposalTime, "proposal-time", devledger.DefaultProposalTime,
@@ -126,6 +126,6 @@ func (f devledgerFlags) announce(a *app, sawtooth, splinter string) {
 	fmt.Fprintf(a.stdout, `  control   http://%s/control/state
             http://%s/control/state
 use them with
-  SEQUENCER_LEDGERS=%s sequencer serve
+  SEQUENCER_TYPES=SUBMIT_BATCH SEQUENCER_LEDGERS=%s sequencer serve
 `, sawtooth, splinter, ledgers)
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"mina-sequencer/metrics/traces"
 )
 
 // The levels of a diagnosis.
@@ -129,10 +131,14 @@ func (d *doctor) settings(ctx context.Context) bool {
 		return false
 	}
 	d.cfg = cfg
+	_, traced := traces.Wanted(d.env)
+	if traced != nil {
+		d.problem("SETTING", "environment", traced.Error(), "correct it: serve does not start")
+	}
 	if len(cfg.HTTP.APIKeys) == 0 && cfg.HTTP.Insecure {
 		d.warn("OPEN_API", cfg.HTTP.Addr, "SEQUENCER_INSECURE is set and there are no keys: whoever reaches the address can do everything",
 			"set SEQUENCER_API_KEYS, or see that something in front of it asks who is there")
-	} else {
+	} else if traced == nil {
 		d.ok("SETTING", "environment", "every setting can be used")
 	}
 	return true

@@ -41,8 +41,9 @@ const exitHelp = `Exit codes:
      answered with yes
   2  wrong usage, or a bad setting
   3  not found
-  4  conflict: the state does not allow it, or a key was used for something else
-  5  refused: invalid, too large, or not permitted
+  4  conflict: the state does not allow it, a key was used for something else, or
+     some of many that were to be cancelled or retried were refused
+  5  refused: invalid, too large, or not permitted; also some lines of a batch
   6  not reachable, or not able now: try again later
   7  still not final when the wait was over
   130  interrupted`

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -75,7 +76,7 @@ func serve(ctx context.Context, a *app) error {
 	}
 	if err := s.start(ctx); err != nil {
 		_ = l.Close()
-		return err
+		return namingRedis(cfg, err)
 	}
 	log.Info("serving", "addr", l.Addr().String(), "config", cfg)
 	err = s.run(ctx, l)
@@ -101,6 +102,15 @@ func connect(cfg config) (client redis.UniversalClient, disconnect func(), err e
 		_ = client.Close()
 		mini.Close()
 	}, nil
+}
+
+// namingRedis is what a store that cannot be used failed with, with the setting and what to do.
+func namingRedis(cfg config, err error) error {
+	_, reply := errors.AsType[redis.Error](err)
+	if !reply && !errors.Is(err, queues.ErrUnavailable) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("SEQUENCER_REDIS_URL, %s, cannot be used: %w; ask 'sequencer doctor'", cfg.Redis.URL, err)
 }
 
 // follow begins to tell a collector of transactions, if the environment names one; stop

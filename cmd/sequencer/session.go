@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -99,6 +100,9 @@ func (s *session) told(err error) error {
 		return err
 	}
 	t := &toldError{error: err, advice: advice(e.Code)}
+	if e.Code == "" && e.Status == http.StatusBadRequest && bytes.Contains(e.Raw, []byte("HTTPS")) {
+		t.advice = "the service speaks TLS: does --url or SEQUENCER_URL begin with https://?"
+	}
 	if s.asJSON && e.Code != "" {
 		t.raw = e.Raw
 	}
@@ -115,7 +119,7 @@ func advice(code client.Code) string {
 	case client.NotCancellable, client.NotRetryable:
 		return "see 'sequencer txn show' for its state"
 	case client.MightStillLand:
-		return "an attempt may still come into a block: wait until it is dead, see 'sequencer txn explain'"
+		return "see 'sequencer txn explain': wait, or 'sequencer txn resolve' an attempt whose outcome nobody knows"
 	case client.TooLarge:
 		return "send less at once, or raise the service's SEQUENCER_BODY_LIMIT or SEQUENCER_BATCH_LIMIT"
 	case client.BadCursor:

@@ -14,6 +14,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/url"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -42,6 +43,12 @@ func Wanted(env map[string]string) (bool, error) {
 	if env["OTEL_EXPORTER_OTLP_ENDPOINT"] == "" && env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] == "" ||
 		env["OTEL_SDK_DISABLED"] == "true" || env["OTEL_TRACES_EXPORTER"] == "none" {
 		return false, nil
+	}
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
+		at, err := url.Parse(env[name])
+		if env[name] != "" && (err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Hostname() == "") {
+			return false, fmt.Errorf("%s: is no http:// or https:// address", name) // which may hold a password
+		}
 	}
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"} {
 		if value := env[name]; value != "" && value != "http/protobuf" {

@@ -25,6 +25,11 @@ func TestWanted(t *testing.T) {
 		{map[string]string{at: "http://c:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}, true, false},
 		{map[string]string{at: "http://c:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, false, true},
 		{map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, false, false},
+		{map[string]string{at: "zz"}, false, true},
+		{map[string]string{at: "c:4318"}, false, true},
+		{map[string]string{traces: "https://"}, false, true},
+		{map[string]string{at: "grpc://c:4317", traces: "http://c:4318/v1/traces"}, false, true},
+		{map[string]string{at: "zz", "OTEL_SDK_DISABLED": "true"}, false, false},
 	} {
 		if got, err := Wanted(test.env); got != test.want || (err != nil) != test.bad {
 			t.Errorf("%v: %v, %v", test.env, got, err)

@@ -19,9 +19,11 @@ systemctl show --property=ExecMainStatus,NRestarts mina-sequencer
 
 redis-server --port 6379 --save '' --daemonize yes --logfile /run/redis.log
 setsid sequencer devnet --slot 200ms > /run/devnet.log 2>&1 &
+export SEQUENCER_KEY=0123456789abcdef
 cat >> /etc/mina-sequencer/sequencer.env <<END
-SEQUENCER_MINA_URL=http://127.0.0.1:3085/graphql
-SEQUENCER_REDIS_URL=redis://127.0.0.1:6379/0
+SEQUENCER_MINA_URL='http://127.0.0.1:3085/graphql'
+SEQUENCER_REDIS_URL='redis://127.0.0.1:6379/0?dial_timeout=3s&read_timeout=3s'
+SEQUENCER_API_KEYS='shop:read@a-|b-:$SEQUENCER_KEY'
 END
 ready() { until sequencer queue list > /run/queues 2>&1; do sleep 0.2; done; }
 systemctl restart mina-sequencer
@@ -29,7 +31,7 @@ ready; echo "it serves"
 main() { systemctl show --property=MainPID --value mina-sequencer; }
 ps -o user=,args= -p $(main)
 grep -E 'NoNewPrivs|Seccomp:|CapEff' /proc/$(main)/status
-(set -a; . /etc/mina-sequencer/sequencer.env; sequencer doctor) || true
+(set -a; . /etc/mina-sequencer/sequencer.env; printenv SEQUENCER_REDIS_URL SEQUENCER_API_KEYS; sequencer doctor) || true
 
 kill -9 $(main); sleep 1; ready; echo "it serves again"
 systemctl show --property=NRestarts mina-sequencer
@@ -97,12 +99,16 @@ func testService(t *testing.T, r madeRelease) {
 	for _, want := range []string{
 		"not enabled", "ExecMainStatus=2\n", "NRestarts=0\n", // a bad setting is not tried again
 		"it serves\n", "mina-se+ /usr/bin/sequencer serve", "CapEff:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2",
+		"read_timeout=3s\nshop:read@a-|b-:0123456789abcdef\n", // the shell takes the file as systemd does
 		"it serves again\n", "NRestarts=1\n", // what is killed comes back
 		"ActiveState=inactive\n", "Result=success\n", "ExecMainStatus=0\n", // and it ends in order
 	} {
 		if !strings.Contains(string(log), want) {
 			t.Errorf("no %q in\n%s\n%s\n%s", want, log, journal, out)
 		}
+	}
+	if strings.Contains(string(log), "command not found") {
+		t.Errorf("the shell takes a setting for a command:\n%s", log)
 	}
 	_, node, there := strings.Cut(string(log), "/node\n")
 	if there && !(strings.Contains(node, "Node needs more") && strings.Contains(node, "which the example gives")) {

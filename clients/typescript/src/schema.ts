@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 756b24b6fc9f06f6888111e7da3a9ac24e7806394b9f19a9c5d206c1670b5547
+// b8f5e349f92d0e7d84d331a4c40b1168808e8c2044e250829b2f42efa843e8fe
 
 export interface paths {
     "/api/v1/fees": {
@@ -393,7 +393,7 @@ export interface paths {
         put?: never;
         /**
          * Post a transaction
-         * @description Answers when it is stored. With a uid it may be sent again as often as it takes: it is accepted once. The same uid with other queue, type or data (compared as JSON, numbers by their text): 409.
+         * @description Answers when it is stored. With a uid it may be sent again as often as it takes: it is accepted once. The same uid with another queue, type, data (compared as JSON, numbers by their text), maxFee, notBefore or expiresAt: 409.
          */
         post: operations["postTransaction"];
         delete?: never;
@@ -1037,7 +1037,7 @@ export interface components {
              * @enum {unknown}
              */
             outcome: "landed" | "dead";
-            /** @description Of the transaction that landed, if you know it. */
+            /** @description Of the transaction that landed, or the id of the batch. */
             hash?: string | null;
         };
         /**
@@ -3016,7 +3016,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It had been accepted before, under the same uid and with the same queue, type and data. */
+            /** @description It had been accepted before, under the same uid and with the same queue, type, data and terms. */
             200: {
                 headers: {
                     Location: components["headers"]["Location"];
