@@ -471,6 +471,21 @@ func testToldAndLeftAlone(f *fixture) {
 			f.Errorf("%s goes on in %v ms, and is left alone for %v", queue, at-d.now, long)
 		}
 	}
+	// Where a person says that it goes on, it waits for the callback alone.
+	f.post("resumed", "c", "d")
+	f.bind(1)
+	f.to("c", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: f.get("c").Sender, Outcome: lifecycle.Sent}))
+	if join("resumed", "c") == nil {
+		f.Fatal("nothing joins")
+	}
+	f.to("d", lifecycle.PhaseWaiting, hold)
+	f.to("c", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
+	f.ok(f.store.Resume(f.ctx, "resumed"))
+	f.bound()
+	_, err := f.store.Called(f.ctx, f.get("c"), lifecycle.OnSuccess, queues.Never)
+	f.ok(err)
+	f.bind(1)
+	equal(f.T, "what runs", f.queue("resumed").Running, "d")
 }
 
 // testRemovedAndExpired: what is removed in the run in which its deadline comes is not told to

@@ -299,10 +299,8 @@ end
 
 -- atOnce ends that a queue is left alone.
 local function atOnce(q)
-  local others, n = string.gsub(q.holder, '^!%d+,?', '')
-  if n == 0 then return end
-  q.holder = others
-  if others == '' then q.hold = '' end
+  q.holder = string.gsub(q.holder, '^!%d+,?', '')
+  if q.holder == '' then q.hold = '' end
 end
 
 -- halt keeps a queue from binding until a time, or for '' until a person resumes it; for no

@@ -224,6 +224,14 @@ func TestBid(t *testing.T) {
 	}
 }
 
+// TestNothingTried: where nothing is open nothing has been offered there.
+func TestNothingTried(t *testing.T) {
+	t.Parallel()
+	if fee := txn(PhaseFailing, try(Refused, over, failedBy(CodeEvicted))).tried(); fee != 0 {
+		t.Error(fee)
+	}
+}
+
 // TestReprice: what weighs other than it was supposed to is signed again before it leaves,
 // once, and only where its fee puts it at a wrong place.
 func TestReprice(t *testing.T) {

@@ -334,6 +334,8 @@ func trainRaises() row {
 	heavy.Txn.Attempts[0].Weight = 50
 	light := member(7, FatePooled)
 	light.Txn.Attempts[0].Weight = 2 // 50 for each
+	asHigh := member(7, FatePooled)
+	asHigh.Txn.Attempts[0].Weight = 33 // 3 for each
 	began := member(6, FatePooled)
 	began.Txn.Attempts[0].Fee = 140
 	raising := txn(PhaseWatching, try(Sent), try(Prepared, fee(150)))
@@ -377,6 +379,9 @@ func trainRaises() row {
 				"2 sent open 7@150; 3 prepared planned 7@180"},
 		{"behind one that ranks above the raised one from the start", txn(PhaseWatching, try(Sent, weighing(50))),
 			decides(sees(FatePooled, 0), ahead(heavy, light)),
+			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@150"},
+		{"or as high", txn(PhaseWatching, try(Sent, weighing(50))),
+			decides(sees(FatePooled, 0), ahead(heavy, asHigh)),
 			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@150"},
 		{"and above that what no node takes there", txn(PhaseWatching, try(Sent), try(Refused, over, fee(140), failedBy(CodeEvicted))),
 			learns(SendTold{Call: calling(Send, 1), Refusal: &Refusal{Cheap: true}}, ahead(dear)), "raising; REVISION, WAITING_INCLUSION; " +
