@@ -892,17 +892,29 @@ func (m *model) known(account string, does func()) answer {
 func (m *model) rest() bool {
 	account := m.account()
 	rest := lifecycle.Rest{For: one(m, queues.Never, m.hours()), Why: m.reason(), Detail: one(m, "", "in other words")}
-	drain := m.draw(2)
-	if drain {
+	drain, nonce := m.draw(2), uint32(m.rand.IntN(4))
+	for i := range m.want.Records { // which may turn out to be ours
+		if a := m.want.Records[i].Txn.Last(); a != nil && m.draw(2) {
+			account, nonce = a.Sender, a.Nonce
+		}
+	}
+	stop := !drain && m.draw(3)
+	switch {
+	case drain:
 		rest = lifecycle.Rest{For: queues.Never, Why: lifecycle.Draining}
+	case stop:
+		rest = lifecycle.Rest{For: queues.Never, Why: lifecycle.StoppedNonce, By: fmt.Sprint(nonce), Detail: rest.Detail}
 	}
 	if rest.Why == lifecycle.OutcomeUnknown {
 		return false // only by a transaction
 	}
 	m.note("%s %s", account, rest.Why)
 	m.do(0, func(_ *queues.Store, p *poolOf) answer {
-		if drain {
+		switch {
+		case drain:
 			return m.said(nil, p.Drain(m.ctx, account))
+		case stop:
+			return m.said(nil, p.Stop(m.ctx, account, nonce, rest.Detail))
 		}
 		return m.said(nil, p.Rest(m.ctx, account, rest.For, rest.Why, rest.Detail))
 	}, func() answer { return m.known(account, func() { m.want.Rest(account, rest) }) })

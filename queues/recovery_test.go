@@ -41,6 +41,7 @@ func TestRecovery(t *testing.T) {
 		"RepostOnAPage":         testRepostOnAPage,
 		"RepostBatch":           testRepostBatch,
 		"AdoptForgottenSender":  testAdoptForgottenSender,
+		"AdoptFamiliar":         testAdoptFamiliar,
 		"Candidates":            testCandidates,
 	})
 }
@@ -667,6 +668,35 @@ func testRepostBatch(f *fixture) {
 	a := f.store.Enqueue(f.ctx, item)
 	f.ok(a.Err)
 	equal(f.T, "known by", a.Transaction.UID, "one")
+}
+
+// testAdoptFamiliar: a sender that was stopped for a stranger's nonce is in use again when that turns out
+// to be ours, and stays stopped for another one.
+func testAdoptFamiliar(f *fixture) {
+	f.register("S1", "S2")
+	f.post("q1", "a")
+	f.post("q2", "b")
+	for _, sender := range []string{"S1", "S2"} {
+		f.ok(f.pool.Stop(f.ctx, sender, 3, "nonce 3 of the account was used"))
+	}
+	f.ok(f.pool.Rest(f.ctx, "S1", -1, lifecycle.LowBalance, ""))
+	f.ok(f.adopt(me, f.get("a"), "S1", 3))
+	f.ok(f.adopt(me, f.get("b"), "S2", 4))
+	equal(f.T, "out of use", []lifecycle.SenderReason{f.sender("S1").Reason, f.sender("S2").Reason},
+		[]lifecycle.SenderReason{lifecycle.LowBalance, lifecycle.StoppedNonce})
+	told := f.told("s")
+	equal(f.T, "told", told[len(told)-1], event{Kind: "s", ID: "S1", Sender: "S1", Code: "RESUMED"})
+	// So it is where the transaction that has the nonce needs it no more.
+	f.register("S3")
+	f.post("q3", "c")
+	f.ok(f.pool.Stop(f.ctx, "S3", 5, "nonce 5 of the account was used"))
+	f.bound()
+	f.to("b", lifecycle.PhaseSent, func(c *queues.Change) { c.Least = map[string]uint32{"S3": 5} })
+	f.bound("c S3")
+	f.ok(f.pool.Resume(f.ctx, "S2"))
+	if s := f.sender("S2"); s.Reason != "" || s.Nonce != nil {
+		f.Errorf("resumed: %+v", s)
+	}
 }
 
 func testAdoptForgottenSender(f *fixture) {

@@ -28,7 +28,7 @@ func testGravestReason(f *fixture) {
 				sender := fmt.Sprint(order[0], "-", order[1])
 				f.register(sender)
 				for _, why := range order {
-					f.ok(f.pool.Stop(f.ctx, sender, why, "as "+string(why)))
+					f.ok(f.pool.Rest(f.ctx, sender, -1, why, "as "+string(why)))
 				}
 				s := f.sender(sender)
 				equal(f.T, sender, []string{string(s.Reason), s.Detail}, []string{string(graver), "as " + string(graver)})
@@ -78,7 +78,7 @@ func testDrainTells(f *fixture) {
 	look("a rest")
 	f.ok(f.pool.Drain(f.ctx, "S"))
 	look("a drain", "a")
-	f.ok(f.pool.Stop(f.ctx, "S", lifecycle.LowBalance, ""))
+	f.ok(f.pool.Rest(f.ctx, "S", -1, lifecycle.LowBalance, ""))
 	look("out of use already")
 	f.ok(f.pool.Resume(f.ctx, "S"))
 	look("back in use", "a")
@@ -141,7 +141,7 @@ func testRestsAtOnce(f *fixture) {
 		}
 	}
 	f.ok(f.pool.Resume(f.ctx, "S"))
-	f.ok(f.pool.Stop(f.ctx, "S", lifecycle.Rested, "by a test"))
+	f.ok(f.pool.Rest(f.ctx, "S", -1, lifecycle.Rested, "by a test"))
 	f.ok(f.pool.Rest(f.ctx, "S", time.Millisecond, lifecycle.Rested, ""))
 	if s := f.sender("S"); !s.Until.IsZero() || s.Detail != "by a test" {
 		f.Errorf("it is to be resumed: %+v", s)
@@ -206,7 +206,7 @@ func testUnknown(f *fixture) {
 		}
 	})
 	unknown := rest(queues.Never, lifecycle.OutcomeUnknown)
-	f.ok(f.pool.Stop(f.ctx, "S", lifecycle.LowBalance, "")) // which is another matter
+	f.ok(f.pool.Rest(f.ctx, "S", -1, lifecycle.LowBalance, "")) // which is another matter
 	f.to("a", lifecycle.PhaseUnresolved, unknown, ended)
 	f.to("ab", lifecycle.PhaseUnresolved, unknown)
 	f.to("a", lifecycle.PhaseFailed, person)

@@ -227,10 +227,11 @@ func (p *Pool) Rest(ctx context.Context, account string, d time.Duration, why li
 	return p.run(ctx, "rest", account, ms, string(why), "", detail)
 }
 
-// Stop takes a sender out of use until Resume, and says why in words.
+// Stop takes a sender out of use, with StoppedNonce, for a nonce that nobody of ours has used,
+// and says so in words: until Resume, or until a transaction that has it is put back.
 // Errors: ErrNotFound, queues.ErrUnavailable.
-func (p *Pool) Stop(ctx context.Context, account string, why lifecycle.SenderReason, detail string) error {
-	return p.Rest(ctx, account, -1, why, detail)
+func (p *Pool) Stop(ctx context.Context, account string, nonce uint32, detail string) error {
+	return p.run(ctx, "rest", account, -1, string(lifecycle.StoppedNonce), nonce, detail)
 }
 
 // Resume takes a sender back into use, whatever it was taken out for. Only what

@@ -4,10 +4,10 @@
 -- ARGV[2]  account; then for
 --    register, configure  worker's URL, source, group; configure also the process
 --                         that alone may call the worker, or ""
---    rest                 milliseconds, -1 until resumed; reason; "config" if the
---                         next configuration that names it may undo it; then it
---                         is left alone while the process that may call its
---                         worker lives; else ""; why, in words
+--    rest                 milliseconds, -1 until resumed; reason; what may undo it: a
+--                         nonce that turns out to be ours, "config" for the next
+--                         configuration that names it, and then it is left alone while the
+--                         process that may call its worker lives, or ""; why, in words
 --    proves               its worker's URL: the one there makes proofs
 --    balance              nanomina; then why that is too little, in words, or ""
 --                         if it is enough; without it nothing is said
@@ -46,14 +46,18 @@ end
 
 -- What is known of the account outlives its registration: its next nonce, and that
 -- nobody knows what became of an attempt.
-local function unsettled(why) return string.sub(why, 1, 20) == 'why:OUTCOME_UNKNOWN:' end
+local function ended(why)
+  if string.sub(why, 1, 20) == 'why:OUTCOME_UNKNOWN:' then return false end
+  -- Whoever ends that has looked: the chain is asked where its nonces are.
+  if string.sub(why, 1, 17) == 'why:STOPPED_NONCE' then call('HSET', s, 'next', '') end
+  return true
+end
 
 local function remove()
   if field('queue') ~= '' then return 'bound' end
   drop('free:' .. field('group'), account)
   drop('senders', account)
-  if call('HEXISTS', s, 'why:STOPPED_NONCE') == 1 then call('HSET', s, 'next', '') end
-  lift(account, function(why) return not unsettled(why) end)
+  lift(account, ended)
   call('HDEL', s, 'url', 'source', 'group', 'by', 'balance', 'streak', 'proves')
   if field('next') .. field('reason') .. field('astray') == '' then call('DEL', s) end
   event('s', account, account, '', '', '', 'REMOVED')
@@ -84,15 +88,13 @@ elseif not exists then
 elseif op == 'remove' then
   answer = remove()
 elseif op == 'rest' then
-  local config = ARGV[5] == 'config' and 'config'
-  local by = config and field('by')
-  if not by or by == '' or not lives(by) then rest(account, tonumber(ARGV[3]), ARGV[4], config, ARGV[6]) end
+  local process = ARGV[5] == 'config' and field('by') or ''
+  local by = ARGV[5] and ARGV[5] ~= '' and ARGV[5]
+  if process == '' or not lives(process) then rest(account, tonumber(ARGV[3]), ARGV[4], by, ARGV[6]) end
 elseif op == 'resume' then
   call('HSET', s, 'streak', '')
-  -- Whoever resumes it has looked: the chain is asked where its nonces are. What
-  -- became of an attempt is settled by resolve, and by nothing else.
-  if call('HEXISTS', s, 'why:STOPPED_NONCE') == 1 then call('HSET', s, 'next', '') end
-  resumed('RESUMED', function(why) return not unsettled(why) end)
+  -- What became of an attempt is settled by resolve, and by nothing else.
+  resumed('RESUMED', ended)
 elseif op == 'proves' then
   if field('url') == ARGV[3] then call('HSET', s, 'proves', 1) end
 elseif op == 'balance' then

@@ -27,7 +27,6 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/webhooks"
 )
 
@@ -174,7 +173,7 @@ func TestDoctor(t *testing.T) {
 			c.onStore(good.Addr, func(store *queues.Store, client *redis.Client) error {
 				pool := senders.New(store, client)
 				return errors.Join(pool.Register(c.Context(), devnet.Key(2), "http://127.0.0.1:1"),
-					pool.Stop(c.Context(), devnet.Key(2), lifecycle.StoppedNonce, "somebody else signs"))
+					pool.Stop(c.Context(), devnet.Key(2), 7, "somebody else signs"))
 			})
 		}, nil, []string{"problem WORKER_AWAY", "warning SENDER_OUT"}},
 		{"one node", nil, func(c *clinic) { c.env["SEQUENCER_MINA_URL"], _, _ = strings.Cut(c.env["SEQUENCER_MINA_URL"], ",") }, []string{"warning ONE_NODE"}},

@@ -117,11 +117,7 @@ func (s *Store) sender(was, t *lifecycle.Transaction, a *lifecycle.Aside) {
 			own.Known, own.Next = true, *a.NextNonce
 		}
 	}
-	for account, least := range a.Least {
-		if other := s.Sender(account); other != nil && (!other.Known || other.Next < least) {
-			other.Known, other.Next = true, least
-		}
-	}
+	s.raise(a.Least)
 	if a.Rest != nil && !ours {
 		rest := *a.Rest
 		if rest.Why == lifecycle.OutcomeUnknown {

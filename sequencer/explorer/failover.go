@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -271,7 +272,7 @@ func (s *State) compare(p int, nodes []int, name string) bool {
 	nonce, _, found := lifecycle.Stranger(name, a.Next, ledger, running, used)
 	if found && a.Known {
 		s.tell("  a stranger has used nonce %d of %s", nonce, name)
-		s.store.Rest(name, lifecycle.Rest{Why: lifecycle.StoppedNonce, For: lifecycle.Never})
+		s.store.Rest(name, lifecycle.Rest{Why: lifecycle.StoppedNonce, By: fmt.Sprint(nonce), For: lifecycle.Never})
 	}
 	return all
 }
@@ -337,11 +338,7 @@ func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, send
 	if bytes != nil {
 		r.Bytes = bytes
 	}
-	for account, least := range lifecycle.Least(before, after) {
-		if other := s.Sender(account); other != nil && (!other.Known || other.Next < least) {
-			other.Known, other.Next = true, least
-		}
-	}
+	s.raise(lifecycle.Least(before, after))
 	for _, uid := range others {
 		o := s.Record(uid).Txn.Clone()
 		o.Claim, o.Revision = s.token(process), o.Revision+1

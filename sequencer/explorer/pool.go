@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"mina-sequencer/sequencer/lifecycle"
@@ -87,6 +88,23 @@ func (s *Store) keep(a *Sender, reasons []Reason) {
 	was := a.kept()
 	if a.Reasons = reasons; was != a.kept() && a.Queue != "" {
 		s.heed(s.queue(a.Queue))
+	}
+}
+
+// raise notes the least that the next nonces of accounts are, and lifts that one is stopped for
+// that nonce as a stranger's.
+func (s *Store) raise(all map[string]uint32) {
+	for account, least := range all {
+		a := s.Sender(account)
+		if a == nil {
+			continue
+		}
+		if !a.Known || a.Next < least {
+			a.Known, a.Next = true, least
+		}
+		s.lift(a, "RESUMED", func(r Reason) bool {
+			return r.Why == lifecycle.StoppedNonce && r.By == fmt.Sprint(least)
+		})
 	}
 }
 

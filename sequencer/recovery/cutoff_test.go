@@ -196,6 +196,42 @@ func TestGoneOnBesideLegacy(t *testing.T) {
 	})
 }
 
+// TestFamiliarAgain: what a legacy worker has sent names nobody, and the process that knows whose it
+// is was cut off: its sender is stopped for a stranger. When the process is back it is no more.
+func TestFamiliarAgain(t *testing.T) {
+	harness.Trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *harness.World) {
+		account, _ := w.Worker(1, devworker.Options{ProveTime: 5 * time.Second, Legacy: true})
+		cut := startSevered(w)
+		<-time.After(cutSlot)
+		w.Post("q", "x")
+		w.Await("x", lifecycle.Done, time.Hour)
+		w.Post("q", "a")
+		before := w.Redis.Snapshot()
+		soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWatching })
+		cut(true)
+		w.Redis.FailOver(before)
+		w.Start()
+		stopped := func() bool {
+			s, err := w.Pool.Get(w.Ctx, account)
+			w.OK(err)
+			return s.Reason == lifecycle.StoppedNonce
+		}
+		for range 60 {
+			if <-time.After(10 * time.Second); stopped() {
+				break
+			}
+		}
+		if !stopped() {
+			t.Fatal("whoever sent that, it is not stopped")
+		}
+		cut(false)
+		w.Await("a", lifecycle.Done, time.Hour)
+		if n := effective(w); n != 2 || stopped() {
+			t.Errorf("%d effects, and the sender is stopped: %t", n, stopped())
+		}
+	})
+}
+
 // TestGoneOnToAnEnd: the transaction is cancelled for good while the process is cut off. What that had
 // signed is not sent when it is back.
 func TestGoneOnToAnEnd(t *testing.T) {

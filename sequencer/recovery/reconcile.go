@@ -185,7 +185,7 @@ func (r *Recovery) stopStrange(ctx context.Context, account string, nonce uint32
 		detail += ": by " + hash
 	}
 	r.Log.Error("sender stopped: somebody else uses its account", "sender", account, "nonce", nonce, "hash", hash)
-	err := r.Senders.Stop(ctx, account, lifecycle.StoppedNonce, detail)
+	err := r.Senders.Stop(ctx, account, nonce, detail)
 	if errors.Is(err, senders.ErrNotFound) {
 		return nil
 	}
