@@ -474,7 +474,8 @@ func testToldAndLeftAlone(f *fixture) {
 	// Where a person says that it goes on, it waits for the callback alone.
 	f.post("resumed", "c", "d")
 	f.bind(1)
-	f.to("c", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: f.get("c").Sender, Outcome: lifecycle.Sent}))
+	sent := lifecycle.Attempt{Number: 1, Sender: f.get("c").Sender, Outcome: lifecycle.Sent}
+	f.to("c", lifecycle.PhaseWatching, made(sent))
 	if join("resumed", "c") == nil {
 		f.Fatal("nothing joins")
 	}
