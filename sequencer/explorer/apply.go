@@ -31,6 +31,9 @@ func (s *State) apply(m Move) bool {
 		if !s.polls(p) {
 			return false
 		}
+		if m.c == inVain {
+			return s.spend(Silence) && s.askInVain(p)
+		}
 		s.tell("%s looks at the chain", s.procs[p].id)
 		s.poll(p)
 		return true

@@ -97,9 +97,11 @@ func (e *encoder) held(t int, h *held) {
 	e.byte('|')
 	if txn.Ledger != "" {
 		e.bits(h.seen.At.IsZero(), h.seen.At.After(l.SentAt), l.SubmitAt.After(e.s.now), txn.DoneAt.IsZero(),
-			e.s.now.Sub(txn.DoneAt) < recent, e.s.now.Sub(h.seen.At) < recent)
+			e.s.now.Sub(txn.DoneAt) < recent, e.s.now.Sub(h.seen.At) < recent,
+			h.seen.Asked.After(h.seen.At), h.seen.Asked.After(l.SentAt), h.seen.Asked.Sub(h.seen.Since) >= recent)
 		if a := txn.Last(); a != nil {
-			e.bits(h.seen.At.Sub(a.StartedAt) >= recent) // its patience was over then
+			// Its patience was over then, and it was after its end.
+			e.bits(h.seen.At.Sub(a.StartedAt) >= recent, h.seen.Asked.Sub(a.StartedAt) >= recent, h.seen.At.After(a.EndedAt))
 		}
 		e.text(string(h.seen.State)[:min(1, len(h.seen.State))])
 		e.int(l.Submits)

@@ -3,6 +3,7 @@ package explorer
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"mina-sequencer/sequencer/lifecycle"
 )
@@ -66,6 +67,28 @@ func (s *State) askLedger(p int) {
 			s.met.Standings[u.seen.State]++
 		}
 	}
+}
+
+// inVain is the c of a look at a ledger that says nothing.
+const inVain uint8 = 1
+
+// askInVain has a process ask for its batches, and hear nothing of them; false if it has none.
+func (s *State) askInVain(p int) (asked bool) {
+	s.now = s.now.Add(time.Nanosecond)
+	s.store.Now = s.now
+	s.tell("the ledger says nothing to %s", s.procs[p].id)
+	for t, h := range s.procs[p].held {
+		if h == nil || !lifecycle.FollowsBatch(h.drive.Txn()) {
+			continue
+		}
+		u := *h
+		if u.seen.Asked.Equal(u.seen.At) {
+			u.seen.Since = s.now
+		}
+		u.seen.Asked, asked = s.now, true
+		s.put(p, t, &u)
+	}
+	return asked
 }
 
 // posted is that a batch gets to its ledger.
@@ -264,6 +287,7 @@ func worldsOfLedgers() []*World {
 		both("persons", World{Retries: 1, Budget: Budget{LostSend: 1, Cancel: 1, Retry: 1, Resolve: 1, FailIn: 1, Busy: 1}})
 		both("two processes", World{Procs: 2, Budget: Budget{Lapse: 1, LostSend: 1}})
 		both("two of a queue", World{Queues: []int{2}, Budget: Budget{LostSend: 1, FailIn: 1}})
+		both("silence", World{Retries: 1, Budget: Budget{Silence: 3, LostSend: 1, Resolve: 1, Vanish: 1}})
 		both("replicas", World{Replicas: true, Budget: Budget{Unheard: 1, Crash: 1, LostSend: 1}})
 		both("forgets", World{Forgets: 2, Budget: Budget{Forget: 1, LostSend: 1}})
 		if kind == sawtooth { // what a dead process has on its way to Scabbard, no look at that shows

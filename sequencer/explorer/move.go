@@ -126,6 +126,9 @@ func (s *State) movesOf(p uint8, visit func(Move)) {
 		s.movesOfHeld(p, uint8(t), visit)
 	}
 	visit(Move{kind: mPoll, a: p})
+	if s.budget[Silence] > 0 {
+		visit(Move{kind: mPoll, a: p, c: inVain})
+	}
 	if s.world.Forgets > 0 {
 		visit(Move{kind: mRecover, a: p})
 	}

@@ -88,6 +88,7 @@ const (
 	Broke                   // an account holds too little
 	Unheard                 // the replicas do not confirm
 	Forget                  // the store forgets the last writes
+	Silence                 // a ledger says nothing of what it is asked
 	faults
 )
 
@@ -95,7 +96,7 @@ var faultNames = [faults]string{"crash", "lapse", "lost-reply", "reorg", "worker
 	"busy",
 	"finished", "lost-send", "refuse", "fail-in", "outsider", "vanish", "cancel", "retry", "resolve", "drain",
 	"pause", "stop",
-	"away", "stray", "wrong-key", "broke", "unheard", "forget"}
+	"away", "stray", "wrong-key", "broke", "unheard", "forget", "silence"}
 
 func (f Fault) String() string { return faultNames[f] }
 
