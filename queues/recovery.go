@@ -112,9 +112,8 @@ func (r Recovery) Adopt(ctx context.Context, process string, before, after *life
 	if bytes != nil {
 		signed = pack(bytes.Number, bytes.Command)
 	}
-	args := []any{
-		before.UID, after.FirstOpen().Sender, process, open, signed, before.Revision, encodeRecord(after),
-	}
+	first := after.FirstOpen()
+	args := []any{before.UID, first.Sender, process, open, signed, before.Revision, encodeRecord(after), first.Nonce}
 	for account, least := range lifecycle.Least(before, after) {
 		args = append(args, account, least)
 	}
@@ -169,7 +168,8 @@ func (r Recovery) Regain(ctx context.Context, process string, drives func(uid st
 const candidateDepth = 64
 
 // Candidates hands over the uids of transactions of which attempts may have been
-// forgotten: those that run, the first of each queue, and those that ended badly.
+// forgotten: those that run, the first of each queue, those that landed and may be orphaned,
+// and those that ended badly.
 // It stops when see wants no more. Error: ErrUnavailable.
 func (r Recovery) Candidates(ctx context.Context, see func(uids []string) (more bool)) error {
 	s := r.store
@@ -196,6 +196,19 @@ func (r Recovery) Candidates(ctx context.Context, see func(uids []string) (more 
 		}
 		if cursor = next; cursor == "" {
 			break
+		}
+	}
+	senders, err := s.client.ZRange(ctx, s.key("senders"), 0, -1).Result()
+	if err != nil {
+		return storeError("reading the senders", err)
+	}
+	for _, sender := range senders {
+		uids, err := s.client.ZRange(ctx, s.key("landed:"+sender), 0, -1).Result()
+		if err != nil {
+			return storeError("reading what may be orphaned", err)
+		}
+		if !see(uids) {
+			return nil
 		}
 	}
 	for _, state := range []lifecycle.State{lifecycle.Failed, lifecycle.Unresolved} {

@@ -217,6 +217,15 @@ func testUnknown(f *fixture) {
 	equal(f.T, "events of senders", f.told("s")[2:], []event{ // the first are that it is registered, and stopped
 		of("OUTCOME_UNKNOWN"), of("OUTCOME_UNKNOWN"), of("RESUMED"), of("RESUMED"),
 	})
+	// One that is under way again, with something open, is driven: what becomes of it is told.
+	f.register("T")
+	f.post("p", "x")
+	f.bound("x T")
+	sent := lifecycle.Attempt{Number: 1, Sender: "T", Outcome: lifecycle.Sent}
+	f.to("x", lifecycle.PhaseUnresolved, unknown, keep, made(sent))
+	equal(f.T, "while it is unresolved", f.sender("T").Reason, lifecycle.OutcomeUnknown)
+	f.to("x", lifecycle.PhaseWaiting, person)
+	equal(f.T, "when it waits again", f.sender("T").Reason, "")
 }
 
 func testHold(f *fixture) {

@@ -5,7 +5,8 @@
 --
 -- ARGV[1]  uid, ARGV[2] sender, ARGV[3] incarnation of the calling process
 -- ARGV[4]  how many of its attempts are open, ARGV[5] signed bytes, or ""
--- ARGV[6]  revision that the record was made of, ARGV[7] the record
+-- ARGV[6]  revision that the record was made of, ARGV[7] the record, ARGV[8] the nonce that it has
+--          open: who was stopped for that one, as a stranger's, is so no longer
 -- then pairs: an account and the least that its next nonce is
 -- Answer:  {"ok"}; {"stale"} if it is final, has changed or is not there; {"taken", uid} of what
 --          is bound in its place: nothing is stored, and the namespace is settled no longer
@@ -54,8 +55,10 @@ if call('HEXISTS', s, 'group') == 0 then
   call('HSET', s, 'url', '', 'source', 'api', 'group', 'shared', 'reason', 'DRAINING', 'why:DRAINING:forgotten', 0)
   put('senders', 0, sender)
   event('s', sender, sender, '', '', '', 'RESTORED')
+else
+  known(sender, 'why:STOPPED_NONCE:' .. ARGV[8])
 end
-for i = 8, #ARGV, 2 do
+for i = 9, #ARGV, 2 do
   if call('EXISTS', P .. 's:' .. ARGV[i]) == 1 then raise(ARGV[i], ARGV[i + 1]) end
 end
 drop('free:' .. call('HGET', s, 'group'), sender)

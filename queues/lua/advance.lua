@@ -97,15 +97,6 @@ local function streak(q, sender, limit)
   if n + 1 >= limit and q.streak < limit then rest(sender, -1, 'RESTED') end
 end
 
--- known ends that a sender is out of use because nobody knew what became of a
--- transaction.
-local function known(uid, sender)
-  local unknown = 'why:OUTCOME_UNKNOWN:' .. uid
-  if not lift(sender, function(field) return field == unknown end) then return end
-  event('s', sender, sender, '', '', '', 'RESUMED')
-  offer(sender)
-end
-
 -- pay moves what a change says of nonces and rests. Nobody removes a sender that is
 -- bound.
 local function pay(t, said, bound)
@@ -247,7 +238,9 @@ local function advance(o, n)
   local before = woken
   woken = false
   pay(t, said, BOUND[from]) -- first, so that a sender at rest is not offered
-  if from == 'unresolved' and t.sender ~= '' and tonumber(open) == 0 then known(uid, t.sender) end
+  if from == 'unresolved' and t.sender ~= '' and (moved or tonumber(open) == 0) then
+    known(t.sender, 'why:OUTCOME_UNKNOWN:' .. uid) -- what became of it
+  end
   if leaves then passes(t, q, typ, seq, from, to, said.unresolved and ARGV[said.unresolved + 1]) end
   if moved or code ~= '' then event('t', uid, t.sender, from, to, number, code) end
   plans(t, q, said)

@@ -97,17 +97,17 @@ local function rest(sender, ms, reason, by, words)
   if not v[2] then event('s', sender, sender, '', '', '', reason) end
 end
 
--- raise stores the least that the next nonce of an account is. Who was stopped for that one, as
--- a stranger's, is so no longer: something open of ours has it. If not, the next plan finds out.
+-- raise stores the least that the next nonce of an account is.
 local function raise(account, least)
-  local s = about(account)
-  local next = tonumber(s.next)
+  local next = tonumber(about(account).next)
   if not next or next < tonumber(least) then set(account, 'next', least) end
-  local mayBe = s.reason == 'STOPPED_NONCE' or s.reason == 'OUTCOME_UNKNOWN' -- which is graver
-  if mayBe and lift(account, function(why) return why == 'why:STOPPED_NONCE:' .. least end) then
-    event('s', account, account, '', '', '', 'RESUMED')
-    offer(account)
-  end
+end
+
+-- known ends that a sender is out of use for something that is known by now.
+local function known(sender, why)
+  if not lift(sender, function(field) return field == why end) then return end
+  event('s', sender, sender, '', '', '', 'RESUMED')
+  offer(sender)
 end
 
 -- carry gives a transaction to a sender. What was counted with that of before stays

@@ -125,7 +125,8 @@ func (s *Store) sender(was, t *lifecycle.Transaction, a *lifecycle.Aside) {
 		}
 		s.Rest(t.Sender, rest)
 	}
-	if own := s.Sender(t.Sender); own != nil && was.Phase == lifecycle.PhaseUnresolved && !t.Open() {
+	if own := s.Sender(t.Sender); own != nil && was.Phase == lifecycle.PhaseUnresolved &&
+		(t.Phase != was.Phase || !t.Open()) {
 		s.lift(own, "RESUMED", func(r Reason) bool { return r.Why == lifecycle.OutcomeUnknown && r.By == t.UID })
 	}
 }

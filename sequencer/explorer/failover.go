@@ -240,48 +240,57 @@ func (s *State) reconcile(p int) bool {
 		return false
 	}
 	s.tell("%s compares the senders with the chain", s.procs[p].id)
-	all := true
+	var found []lifecycle.Use
+	var all []compared
 	for i := range s.store.Senders {
-		all = s.compare(p, nodes, account(i)) && all
+		c := s.compared(nodes, account(i))
+		all, found = append(all, c), append(found, lifecycle.Named(c.used, c.running, c.Account)...)
 	}
-	return all
+	lifecycle.InOrder(found)
+	waits := map[string]bool{}
+	for _, u := range found {
+		if !waits[u.UID] && !s.place(p, txnOf(u.UID), lifecycle.KnownBy(u.Command, s.now)) {
+			waits[u.UID] = true
+		}
+	}
+	for _, c := range all {
+		nonce, _, found := lifecycle.Stranger(c.Account, c.Next, c.ledger, c.running, c.used)
+		if found && c.Known && !lifecycle.Legacy(c.running, c.Account) {
+			s.tell("  a stranger has used nonce %d of %s", nonce, c.Account)
+			s.store.Rest(c.Account, lifecycle.Rest{Why: lifecycle.StoppedNonce, By: fmt.Sprint(nonce), For: lifecycle.Never})
+		}
+	}
+	return len(waits) == 0
 }
 
-func (s *State) compare(p int, nodes []int, name string) bool {
-	a := *s.store.Sender(name)
-	from := a.Next
+// A compared sender is one as it was before anything found was put back.
+type compared struct {
+	Sender
+	used    []lifecycle.Use
+	ledger  uint32
+	running []*lifecycle.Transaction
+}
+
+func (s *State) compared(nodes []int, name string) compared {
+	c := compared{Sender: *s.store.Sender(name)}
+	from := c.Next
 	if s.store.Unsettled {
 		from = 0 // the next nonce may have been raised since by what is restored
 	}
-	used, ledger := s.shown(nodes, uint8(senderOf(name)), from)
-	var running []*lifecycle.Transaction
-	if a.Queue != "" {
-		for _, uid := range s.store.queue(a.Queue).Run {
-			running = append(running, s.store.Read(uid))
+	c.used, c.ledger = s.shown(nodes, uint8(senderOf(name)), from)
+	if c.Queue != "" {
+		for _, uid := range s.store.queue(c.Queue).Run {
+			c.running = append(c.running, s.store.Read(uid))
 		}
 	}
-	if lifecycle.Legacy(running, name) {
-		return true
-	}
-	all := true
-	for _, u := range used {
-		if u.UID != "" {
-			all = s.place(p, txnOf(u.UID), lifecycle.KnownBy(u.Command, s.now)) && all
-		}
-	}
-	nonce, _, found := lifecycle.Stranger(name, a.Next, ledger, running, used)
-	if found && a.Known {
-		s.tell("  a stranger has used nonce %d of %s", nonce, name)
-		s.store.Rest(name, lifecycle.Rest{Why: lifecycle.StoppedNonce, By: fmt.Sprint(nonce), For: lifecycle.Never})
-	}
-	return all
+	return c
 }
 
 // shown is what any node shows of a sender from a nonce on, and its next by the ledger.
 func (s *State) shown(nodes []int, sender uint8, from uint32) (used []lifecycle.Use, ledger uint32) {
-	add := func(c command) {
+	add := func(c command, height int) {
 		u := lifecycle.Use{Command: lifecycle.Command{Payer: account(int(sender)), Nonce: uint32(c.nonce), Fee: uint64(c.fee),
-			ValidUntil: uint32(c.until), Hash: c.hash()}}
+			ValidUntil: uint32(c.until), Hash: c.hash()}, Height: uint32(height)}
 		if c.txn != stranger {
 			u.UID = uid(int(c.txn))
 		}
@@ -294,12 +303,12 @@ func (s *State) shown(nodes []int, sender uint8, from uint32) (used []lifecycle.
 		ledger = max(ledger, uint32(s.chain[n].next(sender)))
 		for i := range s.chain[n].blocks {
 			if b := &s.chain[n].blocks[i]; b.full {
-				add(b.cmd)
+				add(b.cmd, i+1)
 			}
 		}
 		for i := range s.net {
 			if s.pooled(n, i) {
-				add(s.net[i].cmd)
+				add(s.net[i].cmd, 0)
 			}
 		}
 	}
@@ -339,6 +348,9 @@ func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, send
 		r.Bytes = bytes
 	}
 	s.raise(lifecycle.Least(before, after))
+	s.lift(own, "RESUMED", func(r Reason) bool { // the nonce is no stranger's
+		return r.Why == lifecycle.StoppedNonce && r.By == fmt.Sprint(after.FirstOpen().Nonce)
+	})
 	for _, uid := range others {
 		o := s.Record(uid).Txn.Clone()
 		o.Claim, o.Revision = s.token(process), o.Revision+1

@@ -39,7 +39,8 @@ func knownMistakes() []mistake {
 			"	s := v.to(PhaseDelayed, ReasonDelay)\n", "	s := v.to(PhaseWaiting, ReasonDelay)\n"},
 		{"a cancelled transaction FAILED while an attempt is open", "cancel while something is open",
 			decisions + "order.go",
-			"		if !v.Txn.Open() && v.Txn.shallow() == nil && len(v.Train.Behind) == 0 {\n			return v.cancelled()",
+			"		if !v.Txn.Open() && v.Txn.shallow() == nil && len(v.Train.Behind) == 0 && v.Txn.Ending != PhaseDone {\n" +
+				"			return v.cancelled()",
 			"		if true {\n			return v.cancelled()"},
 		{"a legacy worker asked again after a lost answer", "legacy", decisions + "decide.go",
 			"	if v.Local.Marked != a.Number {\n		return v.lose(", "	if false {\n		return v.lose("},

@@ -2,7 +2,6 @@ package explorer
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"mina-sequencer/sequencer/lifecycle"
@@ -91,20 +90,12 @@ func (s *Store) keep(a *Sender, reasons []Reason) {
 	}
 }
 
-// raise notes the least that the next nonces of accounts are, and lifts that one is stopped for
-// that nonce as a stranger's.
+// raise notes the least that the next nonces of accounts are.
 func (s *Store) raise(all map[string]uint32) {
 	for account, least := range all {
-		a := s.Sender(account)
-		if a == nil {
-			continue
-		}
-		if !a.Known || a.Next < least {
+		if a := s.Sender(account); a != nil && (!a.Known || a.Next < least) {
 			a.Known, a.Next = true, least
 		}
-		s.lift(a, "RESUMED", func(r Reason) bool {
-			return r.Why == lifecycle.StoppedNonce && r.By == fmt.Sprint(least)
-		})
 	}
 }
 

@@ -112,6 +112,8 @@ func deadlineRows() []row {
 				"transaction u is WAITING: its deadline has not come while it waits"},
 			{"not while an attempt of it may land", txn(PhaseWaiting, try(Unknown), expires(-time.Second)),
 				orders(Order{What: OrderExpire}), "transaction u is WAITING: its deadline has not come while it waits"},
+			{"not where its worker was done", txn(PhaseWaiting, expires(-time.Second), ending(PhaseDone)),
+				orders(Order{What: OrderExpire}), "transaction u is WAITING: its deadline has not come while it waits"},
 			{"not once it is bound", txn(PhaseDispatching, expires(-time.Second)), orders(Order{What: OrderExpire}),
 				"transaction u is DISPATCHING: its deadline has not come while it waits"},
 			{"not tried again", txn(PhaseFailed, try(Expired, over), expires(-time.Second)), orders(Order{What: OrderRetry}),

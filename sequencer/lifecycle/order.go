@@ -32,7 +32,7 @@ func Ask(v *View, o Order) (Step, error) {
 			t.Retries = 0
 		}).back(ReasonOrdered)
 	case OrderExpire:
-		if t.Phase != PhaseWaiting || t.Open() || !v.expired() {
+		if t.Phase != PhaseWaiting || t.Open() || !v.expired() || t.Ending == PhaseDone {
 			return Step{}, fmt.Errorf("transaction %s is %s: %w", t.UID, t.State(), ErrNotExpired)
 		}
 		s = v.overdue()
@@ -65,7 +65,7 @@ func Ask(v *View, o Order) (Step, error) {
 func (v *View) cancel() Step {
 	switch v.Txn.Phase {
 	case PhaseWaiting, PhaseFailing, PhaseDelayed:
-		if !v.Txn.Open() && v.Txn.shallow() == nil && len(v.Train.Behind) == 0 {
+		if !v.Txn.Open() && v.Txn.shallow() == nil && len(v.Train.Behind) == 0 && v.Txn.Ending != PhaseDone {
 			return v.cancelled()
 		}
 	}

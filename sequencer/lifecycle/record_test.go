@@ -1035,6 +1035,9 @@ func TestIs(t *testing.T) {
 		"known by our hash":             {sent, local, true},
 		"a legacy one, and none":        {legacyOne, sent, false},
 		"a legacy one that was found":   {legacyOne, numbered(sent, 0), true},
+		"found, and dearer":             {legacyOne, numbered(dearer, 0), true},
+		"another command was found":     {legacyOne, hashed(numbered(dearer, 0), "5Jb"), false},
+		"found, and no hash is known":   {hashed(legacyOne, ""), hashed(numbered(dearer, 0), ""), false},
 		"a legacy one at another nonce": {legacyOne, func() Attempt { a := legacyOne; a.Nonce = 9; return a }(), true},
 		"a plan, and legacy, other nonce": {numbered(tryAt("S", 3, Prepared), 1),
 			numbered(legacyOf(tryAt("S", 9, Sent)), 1), false},
@@ -1044,6 +1047,34 @@ func TestIs(t *testing.T) {
 		if got := c.stored.is(&c.known); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// TestFoundInOrder: what was found is put back as it was made, and not what a running legacy call may be.
+func TestFoundInOrder(t *testing.T) {
+	t.Parallel()
+	use := func(uid string, height, nonce uint32) Use { return Use{Command{Nonce: nonce}, uid, height} }
+	all := []Use{use("pooled", 0, 1), use("later", 9, 1), use("second", 8, 7), use("first", 8, 6), use("", 7, 9)}
+	InOrder(all)
+	legacy := txn(PhaseDispatching, try(Prepared, legacy))
+	legacy.UID = "second"
+	other := txn(PhaseDispatching, try(Sent))
+	other.UID = "first"
+	running := []*Transaction{other, legacy}
+	uids := func(of []Use) (uids string) {
+		for _, u := range of {
+			uids += u.UID + " "
+		}
+		return uids
+	}
+	if got := uids(all); got != " first second later pooled " {
+		t.Errorf("in order: %q", got)
+	}
+	if got := uids(Named(all, running, "B62a")); got != "first later pooled " {
+		t.Errorf("named: %q", got)
+	}
+	if got := uids(Named(all, running, "B62b")); got != "first second later pooled " {
+		t.Errorf("with another account: %q", got)
 	}
 }
 

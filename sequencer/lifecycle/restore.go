@@ -188,6 +188,8 @@ func (a *Attempt) comes() bool { return a.ValidUntil == 0 || a.Slot <= a.ValidUn
 func (a *Attempt) is(k *Attempt) bool {
 	found := k.Number == 0
 	switch {
+	case found && a.Legacy && k.NodeHash != "" && a.Is(k.NodeHash):
+		return true // its worker may have taken another fee, too
 	case found && a.cameToNothing() && !a.Legacy:
 		return k.NodeHash != "" && a.Is(k.NodeHash)
 	case !found && (a.cameToNothing() || k.cameToNothing()) && a.StartedAt.UnixMilli() != k.StartedAt.UnixMilli():
@@ -363,7 +365,16 @@ func Passed(after, other *Transaction, known Known, now time.Time) *Transaction 
 // none that may have made it.
 type Use struct {
 	Command
-	UID string
+	UID    string
+	Height uint32 // of the block that it is in, 0 if it waits in a pool
+}
+
+// InOrder sorts what was found as it was made, for of commands of one transaction at several
+// nonces the last counts: by blocks, and what waits in a pool last.
+func InOrder(all []Use) {
+	slices.SortStableFunc(all, func(a, b Use) int {
+		return cmp.Or(cmp.Compare(a.Height-1, b.Height-1), cmp.Compare(a.Nonce, b.Nonce)) // 0 comes last by that
+	})
 }
 
 // Stranger looks for the first nonce of a sender, from next up to the ledger's, that none
@@ -393,6 +404,18 @@ func Stranger(account string, next, ledger uint32, running []*Transaction,
 		}
 	}
 	return nonce, "", nonce < ledger
+}
+
+// Named are those of what was found with an account that may be put back: of a transaction that runs,
+// and of which a legacy worker may have sent something with it, whatever is shown is taken for that.
+func Named(used []Use, running []*Transaction, account string) (named []Use) {
+	for _, u := range used {
+		its := slices.IndexFunc(running, func(t *Transaction) bool { return t.UID == u.UID })
+		if u.UID != "" && (its < 0 || !Legacy(running[its:its+1], account)) {
+			named = append(named, u)
+		}
+	}
+	return named
 }
 
 // Legacy reports whether a legacy worker of what runs may have sent something with an

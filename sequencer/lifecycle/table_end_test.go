@@ -96,6 +96,8 @@ func personRows() []row {
 				"ordered; RETRY, DELAY; 1 unknown open 7@100; cancel asked; trusts"},
 			{"while watching: no further attempt", txn(PhaseWatching, try(Sent)), orders(Order{What: OrderCancel}),
 				"ordered; REVISION, WAITING_INCLUSION; 1 sent open 7@100; cancel asked; trusts"},
+			{"its worker was done: that is its end", txn(PhaseWaiting, try(Prepared, over), ending(PhaseDone)),
+				orders(Order{What: OrderCancel}), "ordered; WAITING, FREE; 1 prepared over 7@100; to end DONE; cancel asked; trusts"},
 			{"final: refused", txn(PhaseDone, try(Included, block), landedBy(1)),
 				orders(Order{What: OrderCancel}), settled},
 		}},

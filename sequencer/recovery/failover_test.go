@@ -223,6 +223,41 @@ func TestFailOverFarBack(t *testing.T) {
 	}
 }
 
+// TestFoundOfTwo: what one sender sent of a transaction failed in its block, and what another one sent
+// later took effect. Redis comes back as it was before both, and the later one is what counts.
+func TestFoundOfTwo(t *testing.T) {
+	t.Parallel()
+	for first := range uint64(2) {
+		t.Run(fmt.Sprint("sender ", first, " first"), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := harness.New(t, devnet.Config{FillRate: 1, Nodes: 2})
+				fails, _ := w.Worker(1+first, devworker.Options{ProveTime: time.Minute})
+				lands, _ := w.Worker(2-first, devworker.Options{ProveTime: time.Minute})
+				w.OK(w.Pool.Drain(w.Ctx, lands))
+				w.Post("q", "a")
+				before := w.Redis.Snapshot()
+				w.Net.FailNext(fails, 1, "Account_app_state_0_precondition_unsatisfied")
+				p := w.Start()
+				soon(w, "a", isOut)
+				w.OK(w.Pool.Drain(w.Ctx, fails))
+				w.OK(w.Pool.Resume(w.Ctx, lands))
+				if x := w.Await("a", lifecycle.Done, 6*time.Hour); x.Sender != lands {
+					t.Fatalf("landed by %s", x.Sender)
+				}
+				p.Kill()
+				w.Redis.FailOver(before)
+				w.Start()
+				w.Await("a", lifecycle.Done, 6*time.Hour)
+				<-time.After(6 * time.Hour)
+				if n := w.Effects("a"); len(n) != 1 {
+					t.Errorf("%d effects, by %+v", len(n), w.Get("a").Attempts)
+				}
+			})
+		})
+	}
+}
+
 // TestFoundInAnother: what recovery has found in a block may stand in an earlier one of a fork
 // that the chain goes over to: it is found there, too, and not made again.
 func TestFoundInAnother(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
@@ -28,9 +29,30 @@ func (r *Recovery) reconcile(ctx context.Context, forgotten bool) error {
 	if err != nil {
 		return err
 	}
-	var doubts []error
+	var all []standing
+	var found []lifecycle.Use
 	for _, w := range wanted {
-		doubts = append(doubts, r.attribute(ctx, w.Payer, shown[w.Payer], owners))
+		st, err := r.standing(ctx, w.Payer, shown[w.Payer], owners)
+		if err != nil {
+			return err
+		}
+		all = append(all, st)
+		found = append(found, lifecycle.Named(st.used, st.running, w.Payer)...)
+	}
+	var doubts []error
+	waits := map[string]bool{}
+	lifecycle.InOrder(found)
+	for _, u := range found {
+		if waits[u.UID] {
+			continue
+		}
+		if _, err := r.place(ctx, u.UID, nil, lifecycle.KnownBy(u.Command, r.Now())); err != nil {
+			waits[u.UID] = true // what was made of it later waits, too
+			doubts = append(doubts, err)
+		}
+	}
+	for _, st := range all {
+		doubts = append(doubts, r.strangers(ctx, st))
 	}
 	return errors.Join(doubts...)
 }
@@ -87,49 +109,59 @@ func memoOf(c mina.Use) string {
 	return memo
 }
 
-// attribute gives the commands of a sender to the transactions they are of, and stops the
-// sender if there is one that nobody of ours has made. Redis is read after the chain:
-// what was there has been stored before.
-func (r *Recovery) attribute(ctx context.Context, account string, shown mina.Used, owners map[string]string) error {
-	sender, err := r.Senders.Get(ctx, account)
+// A standing is a sender as it was before anything that was found was put back, which raises its
+// next nonce, and what the nodes show of it.
+type standing struct {
+	sender  *senders.Sender // nil if it was removed meanwhile
+	running []*lifecycle.Transaction
+	unread  bool // something of what runs: what is its own is not known then
+	next    uint32
+	used    []lifecycle.Use
+}
+
+// standing reads a sender. Redis is read after the chain: what was there has been stored before.
+func (r *Recovery) standing(ctx context.Context, account string, shown mina.Used,
+	owners map[string]string) (st standing, err error) {
+	st.sender, err = r.Senders.Get(ctx, account)
 	if errors.Is(err, senders.ErrNotFound) {
-		return nil
+		return standing{}, nil
 	}
 	if err != nil {
-		return err
+		return st, err
 	}
-	running, err := r.running(ctx, sender.Queue)
-	unread := errors.Is(err, queues.ErrDamaged) // what is its own is not known then
-	if err != nil && !unread || lifecycle.Legacy(running, account) {
-		return err
-	}
-	if unread {
+	st.running, err = r.running(ctx, st.sender.Queue)
+	if st.unread = errors.Is(err, queues.ErrDamaged); st.unread {
 		r.Log.Error("a sender is not compared with the chain", "sender", account, "err", err)
+	} else if err != nil {
+		return st, err
 	}
-	var used []lifecycle.Use
+	st.next = shown.Next
 	for _, c := range shown.Commands {
 		u := lifecycle.Use{UID: owners[memoOf(c)], Command: lifecycle.Command{
 			Payer: account, Nonce: c.Nonce, Fee: c.Fee, ValidUntil: c.ValidUntil, Hash: c.Hash, Slot: r.slotOf(c),
 		}}
-		if u.UID != "" {
-			if _, err := r.place(ctx, u.UID, nil, lifecycle.KnownBy(u.Command, r.Now())); err != nil {
-				return err
-			}
+		if !c.Pooled {
+			u.Height = c.Block.Height
 		}
-		if sender.Nonce != nil && c.Nonce >= *sender.Nonce {
-			used = append(used, u)
-		}
+		st.used = append(st.used, u)
 	}
-	if unread || sender.Nonce == nil ||
-		sender.Reason == lifecycle.StoppedNonce || sender.Reason == lifecycle.OutcomeUnknown {
+	return st, nil
+}
+
+// strangers stops a sender if the nodes show a command that nobody of ours has made.
+func (r *Recovery) strangers(ctx context.Context, st standing) error {
+	s := st.sender
+	if s == nil || st.unread || s.Nonce == nil || s.Reason == lifecycle.StoppedNonce ||
+		s.Reason == lifecycle.OutcomeUnknown || lifecycle.Legacy(st.running, s.AccountID) {
 		return nil
 	}
-	nonce, hash, found := lifecycle.Stranger(account, *sender.Nonce, shown.Next, running, used)
+	used := slices.DeleteFunc(slices.Clone(st.used), func(u lifecycle.Use) bool { return u.Nonce < *s.Nonce })
+	nonce, hash, found := lifecycle.Stranger(s.AccountID, *s.Nonce, st.next, st.running, used)
 	if !found {
-		r.familiar(account)
+		r.familiar(s.AccountID)
 		return nil
 	}
-	return r.stopStrange(ctx, account, nonce, hash)
+	return r.stopStrange(ctx, s.AccountID, nonce, hash)
 }
 
 // running is what runs of a queue.
