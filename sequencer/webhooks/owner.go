@@ -252,15 +252,19 @@ func (o *owner) first(ctx context.Context, x *item) {
 // unread: the store did not answer, which is no fault of the endpoint.
 const unread = "STORE_UNAVAILABLE"
 
-// body appends to an event the transaction that it is about, null if it is about none or
-// that is gone. found is false in these cases.
+// body appends to an event the transaction that it is about, null if it is about none or that
+// is gone or cannot be read, which no try would mend. found is false in these cases.
 func (o *Service) body(ctx context.Context, event []byte, lane string) (body []byte, found bool, err error) {
 	var t *lifecycle.Transaction
 	if uid, is := cutLane(lane, queues.OfTransaction); is {
 		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 		defer cancel()
 		t, err = o.store.Get(ctx, uid)
-		if errors.Is(err, queues.ErrNotFound) {
+		switch {
+		case errors.Is(err, queues.ErrDamaged):
+			o.Log.Error("a webhook event is told without its transaction, which cannot be read", "err", err)
+			err = nil
+		case errors.Is(err, queues.ErrNotFound):
 			err = nil
 		}
 	}

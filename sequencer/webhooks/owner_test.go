@@ -214,6 +214,29 @@ func TestOlderThanTheLog(t *testing.T) {
 	})
 }
 
+// TestDamaged: what cannot be read of a transaction holds up nothing: its events are told
+// without it, also where they are parked.
+func TestDamaged(t *testing.T) {
+	for name, keep := range map[string]time.Duration{"Sent": 24 * time.Hour, "Parked": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(f *fixture) {
+				s, r, _ := f.endpoint(func(o *Options) { o.Keep = keep }, Definition{})
+				f.ok(s.Disable(f.ctx, "e"))
+				passes(time.Second) // until its owner knows
+				f.post("q", "a", "b")
+				f.ok(f.client.Set(f.ctx, "{seq}:t:a", "damaged", 0).Err())
+				passes(5 * time.Minute)
+				f.ok(s.Enable(f.ctx, "e"))
+				passes(10 * time.Second)
+				r.wants("1 a WAITING null", "2 b WAITING WAITING")
+				if x := f.status(s); x.Parked != 0 || x.Behind != 0 {
+					t.Errorf("%+v", x)
+				}
+			})
+		})
+	}
+}
+
 // TestRoom: what is parked and delivered leaves its room to others, for as long as the
 // endpoint has one owner.
 func TestRoom(t *testing.T) {
