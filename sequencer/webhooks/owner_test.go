@@ -144,6 +144,29 @@ func TestSlowedDown(t *testing.T) {
 	})
 }
 
+// TestReplayEndsRest: who asks for a replay has everything sent, also to an endpoint that has
+// asked for a day of rest.
+func TestReplayEndsRest(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		s, r, _ := f.endpoint(nil, Definition{})
+		r.answers(fails("a", 500))
+		f.post("q", "a")
+		passes(time.Second)
+		r.answers(fails("", 429, "Retry-After", "86400"))
+		f.post("q", "b")
+		passes(time.Minute)
+		r.answers(nil)
+		passes(time.Hour)
+		r.wants()
+		f.ok(s.Replay(f.ctx, "e"))
+		passes(time.Second) // before the leases are looked at anyway
+		r.wants("1 a WAITING WAITING", "2 b WAITING WAITING")
+		if x := f.status(s); x.Parked != 0 || x.Behind != 0 || !x.RestsUntil.IsZero() {
+			t.Errorf("%+v", x)
+		}
+	})
+}
+
 // TestGone: 410 disables the endpoint. What happened meanwhile it gets when it is enabled.
 func TestGone(t *testing.T) {
 	bubble(t, func(f *fixture) {
