@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -78,6 +79,67 @@ func TestOrder(t *testing.T) {
 		}
 		if got := fmt.Sprint(words[:4]); got != "[5 200 true 3 200 true 1 200 true 1 500 false]" || len(words) != 7 {
 			t.Errorf("the log says %v", words)
+		}
+	})
+}
+
+// TestParkedInBacklog: a backlog keeps nothing waiting that is parked and due.
+func TestParkedInBacklog(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		s, r, _ := f.endpoint(nil, Definition{})
+		r.answers(fails("", 500))
+		f.post("q", "bad")
+		passes(time.Second)
+		r.answers(func(*http.Request, string) (*reply, error) { <-time.After(time.Second); return nil, nil })
+		for i := range 200 {
+			f.post("q", fmt.Sprint("t", i))
+		}
+		passes(8 * time.Second)
+		if got := r.taken(); !slices.Contains(got, "1 bad WAITING WAITING") || len(got) > 150 {
+			t.Errorf("delivered %q", got)
+		}
+		passes(time.Minute)
+		if x := f.status(s); x.Parked != 0 || x.Behind != 0 {
+			t.Errorf("%+v", x)
+		}
+	})
+}
+
+// TestBacklogOfParked: many that are parked and hang keep no first try waiting.
+func TestBacklogOfParked(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		s, r, _ := f.endpoint(nil, Definition{})
+		var hang chan struct{}
+		r.answers(func(_ *http.Request, uid string) (*reply, error) {
+			if !strings.HasPrefix(uid, "bad") {
+				return nil, nil
+			}
+			if hang != nil {
+				<-hang
+			}
+			return status(500), nil
+		})
+		for i := range 40 {
+			f.post("q", fmt.Sprint("bad", i))
+			passes(time.Second)
+			f.post("q", fmt.Sprint("good", i)) // it is not down
+			passes(time.Second)
+		}
+		r.taken()
+		hang = make(chan struct{})
+		release := sync.OnceFunc(func() { close(hang) })
+		defer release()
+		f.ok(s.Replay(f.ctx, "e"))
+		passes(6 * time.Second)
+		f.post("q", "fresh")
+		passes(2 * time.Second)
+		r.wants("81 fresh WAITING WAITING")
+		release()
+		passes(time.Second)
+		lanes, _, err := s.Parked(f.ctx, "e", 100, "")
+		f.ok(err)
+		if len(lanes) != 40 || slices.ContainsFunc(lanes, func(l Lane) bool { return l.Tries == 0 }) {
+			t.Errorf("%+v", lanes)
 		}
 	})
 }
