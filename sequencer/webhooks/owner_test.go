@@ -478,6 +478,24 @@ func TestFilters(t *testing.T) {
 	})
 }
 
+// TestFiltersRemoved: type and queue of what was removed are known for as long as the log has its
+// events, also where keys are to be known for less.
+func TestFiltersRemoved(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		s, r, _ := f.endpoint(nil, Definition{Types: []string{"MINT"}, Queues: []string{"one"}})
+		f.ok(s.Disable(f.ctx, "e"))
+		passes(time.Second) // until its owner knows
+		f.post("one", "a")
+		f.post("other", "b")
+		f.to("a", lifecycle.PhaseFailed)
+		f.ok(f.queues.Remove(f.ctx, "a"))
+		passes(5 * time.Hour)
+		f.ok(s.Enable(f.ctx, "e"))
+		passes(10 * time.Second)
+		r.wants("1 a WAITING null", "3 a FAILED null", "4 a  null")
+	})
+}
+
 // TestFailover: on a Redis that may have forgotten something nothing is delivered before it
 // is settled, and what the log then holds is told under its new epoch.
 func TestFailover(t *testing.T) {
