@@ -298,7 +298,7 @@ type TickRequest struct {
 // follows what is due. Error: ErrUnavailable.
 func (s *Store) Tick(ctx context.Context, q TickRequest) (Tick, error) {
 	v, err := s.Run(ctx, tickScript, q.Process, q.Most, inMillis(q.Lease),
-		inMillis(s.Retention), inMillis(s.EventsKeep), inMillis(q.Grace))
+		inMillis(s.known()), inMillis(s.EventsKeep), inMillis(q.Grace))
 	if err != nil {
 		return Tick{}, err
 	}

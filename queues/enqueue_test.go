@@ -123,7 +123,7 @@ func testEnqueueTwice(f *fixture) {
 }
 
 func testEnqueueRemoved(f *fixture) {
-	f.store = f.open(queues.Options{Namespace: f.store.Namespace, Retention: 400 * time.Millisecond})
+	f.store = f.open(queues.Options{Namespace: f.store.Namespace, Retention: 400 * time.Millisecond, EventsKeep: 1})
 	f.post("q", "k")
 	f.to("k", lifecycle.PhaseFailed, person)
 	f.ok(f.store.Remove(f.ctx, "k"))

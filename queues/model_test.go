@@ -527,7 +527,7 @@ func (m *model) forget(t *lifecycle.Transaction) {
 	if t.Claim != "" {
 		delete(m.own[explorer.Owner(t.Claim)], t.UID)
 	}
-	m.gone[t.UID] = goneKey{t.Type, t.Queue, m.now.Add(retention)}
+	m.gone[t.UID] = goneKey{t.Type, t.Queue, m.now.Add(max(retention, eventsKeep))}
 }
 
 // held ends that the clock looks at a queue that waits no more, or is gone.

@@ -273,7 +273,7 @@ var ErrNotFinal = fmt.Errorf("the transaction is not final")
 // Remove forgets a transaction that is FAILED, UNRESOLVED, or DONE past
 // finality, and has nothing open. Errors: ErrNotFound, ErrNotFinal, ErrUnsettled, ErrUnavailable.
 func (s *Store) Remove(ctx context.Context, uid string) error {
-	v, err := s.Run(ctx, removeScript, uid, inMillis(s.Retention))
+	v, err := s.Run(ctx, removeScript, uid, inMillis(s.known()))
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ import (
 // Options describe a namespace on a Redis.
 type Options struct {
 	Namespace  string        // key prefix and hash tag
-	Retention  time.Duration // how long the key of a removed transaction is known
+	Retention  time.Duration // how long the key of a removed transaction is known at least
 	EventsKeep time.Duration // how long events are kept; 0 is a day
 	// MaxWaiting limits the waiting transactions of one queue; 0 is no limit.
 	MaxWaiting int
@@ -94,6 +94,10 @@ func Open(client redis.UniversalClient, o Options) (*Store, error) {
 	s.posts, s.scripts = newPosts(s), newScripts(s)
 	return s, nil
 }
+
+// known is how long the key of a removed transaction is known: also for as long as the log has
+// events of it, whose readers choose by its type and queue.
+func (s *Store) known() time.Duration { return max(s.Retention, s.EventsKeep) }
 
 // Ping asks whether Redis takes writes. Errors: ErrUnavailable, ErrFull.
 func (s *Store) Ping(ctx context.Context) error {

@@ -133,7 +133,7 @@ type claimConfig struct {
 }
 
 type keepConfig struct {
-	Retention       time.Duration `env:"SEQUENCER_RETENTION,default=168h" min:"1s" max:"87600h" wants:"a duration from 1s to 87600h" means:"How long DONE transactions are kept after finality, and keys are known"`
+	Retention       time.Duration `env:"SEQUENCER_RETENTION,default=168h" min:"1s" max:"87600h" wants:"a duration from 1s to 87600h" means:"How long DONE transactions are kept after finality, and keys are known at least"`
 	RetentionFailed time.Duration `env:"SEQUENCER_RETENTION_FAILED,default=0s" shown:"for ever" min:"0s" max:"87600h" wants:"a duration from 1s to 87600h, or 0s for ever" means:"How long FAILED and UNRESOLVED transactions are kept from their end on, once nothing of them can land"`
 	Events          time.Duration `env:"SEQUENCER_EVENTS_KEEP,default=24h" min:"1s" max:"8760h" wants:"a duration from 1s to 8760h" means:"How long the event stream can be resumed"`
 	MaxWaiting      int           `env:"SEQUENCER_MAX_WAITING,default=0" min:"0" max:"100000000" wants:"a number from 0 (no limit) to 100000000" means:"Waiting transactions per queue; more are refused"`

@@ -136,8 +136,10 @@ func (s *Service) Ping(ctx context.Context, id string) (Delivery, error) {
 	}, nil
 }
 
-// Replay has all that is parked tried at once. Errors: ErrNotFound, queues.ErrUnavailable.
+// Replay has all that is parked tried at once, and ends a rest that the endpoint has asked for.
+// Errors: ErrNotFound, queues.ErrUnavailable.
 func (s *Service) Replay(ctx context.Context, id string) error {
+	defer s.changed()
 	return s.store.act(ctx, id, "replay")
 }
 

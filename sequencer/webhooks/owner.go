@@ -13,6 +13,7 @@ import (
 
 const (
 	sendsAtOnce = 16   // to one endpoint
+	againAtOnce = 8    // of them of parked events; the others are left to first tries
 	mostWindow  = 1024 // events that are read ahead of the cursor
 	passEvery   = 100 * time.Millisecond
 	passFull    = 256 // events that are passed without waiting for more
@@ -124,10 +125,10 @@ func (o *owner) step(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 	}
-	o.start(ctx, now)
-	if err := o.retry(ctx, now); err != nil {
+	if err := o.retry(ctx, now); err != nil { // before start, which may take all that is free
 		return 0, err
 	}
+	o.start(ctx, now)
 	if err := o.pass(ctx, now); err != nil {
 		return 0, err
 	}
@@ -140,7 +141,7 @@ func (o *owner) next(now time.Time) time.Duration {
 		return 0
 	}
 	next := dueEvery
-	if o.sends(now) {
+	if o.retries(now) {
 		next = min(next, max(0, o.due.Sub(now)))
 	}
 	times := []time.Time{o.rests, o.failed.Add(pause(o.failures))}
@@ -252,31 +253,38 @@ func (o *owner) first(ctx context.Context, x *item) {
 // unread: the store did not answer, which is no fault of the endpoint.
 const unread = "STORE_UNAVAILABLE"
 
-// body appends to an event the transaction that it is about, null if it is about none or
-// that is gone. found is false in these cases.
+// body appends to an event the transaction that it is about, null if it is about none or that
+// is gone or cannot be read, which no try would mend. found is false in these cases.
 func (o *Service) body(ctx context.Context, event []byte, lane string) (body []byte, found bool, err error) {
 	var t *lifecycle.Transaction
 	if uid, is := cutLane(lane, queues.OfTransaction); is {
 		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 		defer cancel()
 		t, err = o.store.Get(ctx, uid)
-		if errors.Is(err, queues.ErrNotFound) {
+		switch {
+		case errors.Is(err, queues.ErrDamaged):
+			o.Log.Error("a webhook event is told without its transaction, which cannot be read", "err", err)
+			err = nil
+		case errors.Is(err, queues.ErrNotFound):
 			err = nil
 		}
 	}
 	return o.Render.Transaction(event, t), t != nil, err
 }
 
+// retries reports whether a parked event may be sent now.
+func (o *owner) retries(now time.Time) bool { return o.sends(now) && len(o.trying) < againAtOnce }
+
 // retry begins tries of parked events whose time has come.
 func (o *owner) retry(ctx context.Context, now time.Time) error {
-	if now.Before(o.due) || !o.sends(now) {
+	if now.Before(o.due) || !o.retries(now) {
 		return nil
 	}
 	if o.parked == 0 {
 		o.due = now.Add(dueEvery)
 		return nil
 	}
-	all, next, err := o.store.due(ctx, o.held, 2*sendsAtOnce)
+	all, next, err := o.store.due(ctx, o.held, 2*againAtOnce)
 	if err != nil {
 		return err
 	}
@@ -288,7 +296,7 @@ func (o *owner) retry(ctx context.Context, now time.Time) error {
 		if o.trying[p.lane] {
 			continue
 		}
-		if !o.sends(now) {
+		if !o.retries(now) {
 			o.due = now // when one has come back
 			return nil
 		}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -82,6 +83,67 @@ func TestOrder(t *testing.T) {
 	})
 }
 
+// TestParkedInBacklog: a backlog keeps nothing waiting that is parked and due.
+func TestParkedInBacklog(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		s, r, _ := f.endpoint(nil, Definition{})
+		r.answers(fails("", 500))
+		f.post("q", "bad")
+		passes(time.Second)
+		r.answers(func(*http.Request, string) (*reply, error) { <-time.After(time.Second); return nil, nil })
+		for i := range 200 {
+			f.post("q", fmt.Sprint("t", i))
+		}
+		passes(8 * time.Second)
+		if got := r.taken(); !slices.Contains(got, "1 bad WAITING WAITING") || len(got) > 150 {
+			t.Errorf("delivered %q", got)
+		}
+		passes(time.Minute)
+		if x := f.status(s); x.Parked != 0 || x.Behind != 0 {
+			t.Errorf("%+v", x)
+		}
+	})
+}
+
+// TestBacklogOfParked: many that are parked and hang keep no first try waiting.
+func TestBacklogOfParked(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		s, r, _ := f.endpoint(nil, Definition{})
+		var hang chan struct{}
+		r.answers(func(_ *http.Request, uid string) (*reply, error) {
+			if !strings.HasPrefix(uid, "bad") {
+				return nil, nil
+			}
+			if hang != nil {
+				<-hang
+			}
+			return status(500), nil
+		})
+		for i := range 40 {
+			f.post("q", fmt.Sprint("bad", i))
+			passes(time.Second)
+			f.post("q", fmt.Sprint("good", i)) // it is not down
+			passes(time.Second)
+		}
+		r.taken()
+		hang = make(chan struct{})
+		release := sync.OnceFunc(func() { close(hang) })
+		defer release()
+		f.ok(s.Replay(f.ctx, "e"))
+		passes(6 * time.Second)
+		f.post("q", "fresh")
+		passes(2 * time.Second)
+		r.wants("81 fresh WAITING WAITING")
+		release()
+		passes(time.Second)
+		lanes, _, err := s.Parked(f.ctx, "e", 100, "")
+		f.ok(err)
+		if len(lanes) != 40 || slices.ContainsFunc(lanes, func(l Lane) bool { return l.Tries == 0 }) {
+			t.Errorf("%+v", lanes)
+		}
+	})
+}
+
 // TestScheduleUsedUp: after the last try an event waits for a person.
 func TestScheduleUsedUp(t *testing.T) {
 	bubble(t, func(f *fixture) {
@@ -141,6 +203,29 @@ func TestSlowedDown(t *testing.T) {
 		r.wants()
 		passes(2 * time.Minute)
 		r.wants("1 a WAITING WAITING", "2 b WAITING WAITING")
+	})
+}
+
+// TestReplayEndsRest: who asks for a replay has everything sent, also to an endpoint that has
+// asked for a day of rest.
+func TestReplayEndsRest(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		s, r, _ := f.endpoint(nil, Definition{})
+		r.answers(fails("a", 500))
+		f.post("q", "a")
+		passes(time.Second)
+		r.answers(fails("", 429, "Retry-After", "86400"))
+		f.post("q", "b")
+		passes(time.Minute)
+		r.answers(nil)
+		passes(time.Hour)
+		r.wants()
+		f.ok(s.Replay(f.ctx, "e"))
+		passes(time.Second) // before the leases are looked at anyway
+		r.wants("1 a WAITING WAITING", "2 b WAITING WAITING")
+		if x := f.status(s); x.Parked != 0 || x.Behind != 0 || !x.RestsUntil.IsZero() {
+			t.Errorf("%+v", x)
+		}
 	})
 }
 
@@ -212,6 +297,29 @@ func TestOlderThanTheLog(t *testing.T) {
 		// a was removed meanwhile: it is told as it was when it was parked.
 		r.wants("1 a WAITING FAILED", "2 b WAITING WAITING", "3 c WAITING WAITING", "6 a  null")
 	})
+}
+
+// TestDamaged: what cannot be read of a transaction holds up nothing: its events are told
+// without it, also where they are parked.
+func TestDamaged(t *testing.T) {
+	for name, keep := range map[string]time.Duration{"Sent": 24 * time.Hour, "Parked": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(f *fixture) {
+				s, r, _ := f.endpoint(func(o *Options) { o.Keep = keep }, Definition{})
+				f.ok(s.Disable(f.ctx, "e"))
+				passes(time.Second) // until its owner knows
+				f.post("q", "a", "b")
+				f.ok(f.client.Set(f.ctx, "{seq}:t:a", "damaged", 0).Err())
+				passes(5 * time.Minute)
+				f.ok(s.Enable(f.ctx, "e"))
+				passes(10 * time.Second)
+				r.wants("1 a WAITING null", "2 b WAITING WAITING")
+				if x := f.status(s); x.Parked != 0 || x.Behind != 0 {
+					t.Errorf("%+v", x)
+				}
+			})
+		})
+	}
 }
 
 // TestRoom: what is parked and delivered leaves its room to others, for as long as the
@@ -367,6 +475,24 @@ func TestFilters(t *testing.T) {
 		f.ok(f.queues.Pause(f.ctx, "one", "why"))
 		passes(5 * time.Second)
 		r.wants("4 a FAILED FAILED", "6 c FAILED FAILED")
+	})
+}
+
+// TestFiltersRemoved: type and queue of what was removed are known for as long as the log has its
+// events, also where keys are to be known for less.
+func TestFiltersRemoved(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		s, r, _ := f.endpoint(nil, Definition{Types: []string{"MINT"}, Queues: []string{"one"}})
+		f.ok(s.Disable(f.ctx, "e"))
+		passes(time.Second) // until its owner knows
+		f.post("one", "a")
+		f.post("other", "b")
+		f.to("a", lifecycle.PhaseFailed)
+		f.ok(f.queues.Remove(f.ctx, "a"))
+		passes(5 * time.Hour)
+		f.ok(s.Enable(f.ctx, "e"))
+		passes(10 * time.Second)
+		r.wants("1 a WAITING null", "3 a FAILED null", "4 a  null")
 	})
 }
 

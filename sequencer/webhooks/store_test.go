@@ -233,6 +233,11 @@ func testReplay(f *fixture) {
 		f.Errorf("%+v", x[0])
 	}
 	f.ok(f.store.act(f.ctx, "e", "replay"))
+	if _, err := f.store.load(f.ctx, h); !errors.Is(err, errLost) {
+		f.Errorf("the holder goes by the rest that has ended: %v", err)
+	}
+	h = f.lease(process)[0]
+	f.ok(f.store.act(f.ctx, "e", "replay")) // no rest: the holder goes on
 	all, _, err := f.store.due(f.ctx, h, 10)
 	f.ok(err)
 	if x, err = f.store.show(f.ctx, "e"); err != nil || len(all) != 2 || all[0].tries != 0 || x[0].Waiting != 0 ||

@@ -1,5 +1,6 @@
--- act does what a person asks of an endpoint, in steps of 500 lanes. All but replay change
--- its fence, so that its holder reads it anew.
+-- act does what a person asks of an endpoint, in steps of 500 lanes. It changes the fence, so
+-- that its holder reads it anew; replay only to end a rest, for else it would have whatever is
+-- under way sent again.
 --
 -- ARGV[1]  id, ARGV[2] what:
 --    remove   forgets it
@@ -30,8 +31,9 @@ if op == 'replay' then
     call('HINCRBY', H, 'bytes', 1 - #tries)
     call('ZADD', PARK, now, name)
   end
-  call('HDEL', H, 'rest')
-  return #names == STEP and 'more' or 'ok'
+  if #names == STEP then return 'more' end
+  if call('HDEL', H, 'rest') == 1 then call('HINCRBY', H, 'rev', 1) end
+  return 'ok'
 end
 if op == 'rewind' then
   local oldest = call('XRANGE', P .. 'events', '-', '+', 'COUNT', 1)[1]
