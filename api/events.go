@@ -169,8 +169,8 @@ func (id *position) in(p queues.LogPart) error {
 		return gone("The store has lost events since, and counts them anew.")
 	case id.number < p.First-1:
 		return gone(fmt.Sprintf("The log begins with %s-%d.", p.Epoch, p.First))
-	case id.number > p.Last:
-		return badRequest("Last-Event-ID names an event that has not happened: the last one is %s-%d.", p.Epoch, p.Last)
+	case id.number > p.Last: // it was given out all the same: a failover that forgot it keeps the epoch at first
+		return gone(fmt.Sprintf("The log ends with %s-%d: the store has lost events since.", p.Epoch, p.Last))
 	}
 	return nil
 }
