@@ -45,6 +45,9 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 		w: w, control: http.NewResponseController(w), at: p.Last, known: -1,
 	}
 	if id != nil {
+		if p.Doubted { // what has its number by now may be another event
+			return queues.ErrUnsettled
+		}
 		if err := id.in(p); err != nil {
 			return err
 		}
