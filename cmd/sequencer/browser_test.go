@@ -261,7 +261,27 @@ func lookSender(t *testing.T, b browser, s *stage) {
 	p.click("Overview")
 	p.see("Drained: it takes no new work")
 	p.click("Senders")
+	p.see("Drained")
+	offered := func() bool {
+		return told[bool](p, "Boolean(document.querySelector('main button[aria-label^=Resume]'))")
+	}
+	p.lie(`(url, text) => text.replace('"DRAINING"', '"OUTCOME_UNKNOWN"')`)
+	p.see("A person must say what became of")
+	if offered() {
+		t.Error("what only a person can settle is offered to be resumed")
+	}
+	p.lie(`(url, text) => text.replace('"DRAINING","detail":null', '"STOPPED_NONCE","detail":"nonce 12 is used by 5Jstranger"')`)
+	p.see("something else used its account")
 	p.click("Resume " + s.senders[0][:10])
+	p.until("document.querySelector('dialog[open]').innerText.includes('5Jstranger')")
+	p.click("Not now")
+	if s.read("/senders/"+s.senders[0], &sender); sender.Reason != "DRAINING" {
+		t.Errorf("the sender is out of use for %q, and nobody has said yes", sender.Reason)
+	}
+	p.lie(`(url, text) => url.endsWith('/resume') ? '{"available":false,"reason":"OUTCOME_UNKNOWN"}' : text`)
+	p.see("Drained")
+	p.click("Resume " + s.senders[0][:10])
+	p.see("stays out of use. A person must say")
 	p.unsee("Drained")
 	p.healthy()
 }
