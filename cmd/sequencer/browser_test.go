@@ -33,7 +33,7 @@ func TestBrowser(t *testing.T) {
 		name string
 		run  func(*testing.T, browser, *stage)
 	}{
-		{"pictures", takePictures}, {"login", lookLogin}, {"tenant", lookTenant}, {"failed", lookFailed}, {"rare", lookRare}, {"queue", lookQueue}, {"sender", lookSender}, {"webhook", lookWebhook}, {"phone", lookPhone},
+		{"pictures", takePictures}, {"login", lookLogin}, {"tenant", lookTenant}, {"failed", lookFailed}, {"rare", lookRare}, {"queue", lookQueue}, {"sender", lookSender}, {"swap", lookSwap}, {"webhook", lookWebhook}, {"phone", lookPhone},
 		{"keyboard", lookKeyboard}, {"redis", loseRedis}, {"server", loseServer},
 		{"ledgers", lookLedgers}, // the last: it adds slots to the senders
 	} {
@@ -283,6 +283,21 @@ func lookSender(t *testing.T, b browser, s *stage) {
 	p.click("Resume " + s.senders[0][:10])
 	p.see("stays out of use. A person must say")
 	p.unsee("Drained")
+	p.healthy()
+}
+
+// lookSwap looks on while what can be done of a transaction changes: another button is not the
+// one that was there.
+func lookSwap(t *testing.T, b browser, s *stage) {
+	p := b.open(t, s.base())
+	p.visit("/transactions/hay-9898")
+	p.logIn(stageAdmin)
+	p.until("window.before = document.querySelector('#cancel')")
+	s.call(http.MethodPost, "/transactions/hay-9898/cancel", nil)
+	p.until("document.querySelector('#retry')")
+	if told[bool](p, "window.before.isConnected") {
+		t.Error("the button that cancels has become the one that retries")
+	}
 	p.healthy()
 }
 
