@@ -33,7 +33,7 @@ func TestBrowser(t *testing.T) {
 		name string
 		run  func(*testing.T, browser, *stage)
 	}{
-		{"pictures", takePictures}, {"login", lookLogin}, {"tenant", lookTenant}, {"failed", lookFailed}, {"rare", lookRare}, {"queue", lookQueue}, {"sender", lookSender}, {"swap", lookSwap}, {"webhook", lookWebhook}, {"phone", lookPhone},
+		{"pictures", takePictures}, {"login", lookLogin}, {"tenant", lookTenant}, {"failed", lookFailed}, {"rare", lookRare}, {"queue", lookQueue}, {"sender", lookSender}, {"swap", lookSwap}, {"odd", lookOdd}, {"webhook", lookWebhook}, {"phone", lookPhone},
 		{"keyboard", lookKeyboard}, {"redis", loseRedis}, {"server", loseServer},
 		{"ledgers", lookLedgers}, // the last: it adds slots to the senders
 	} {
@@ -299,6 +299,27 @@ func lookSwap(t *testing.T, b browser, s *stage) {
 		t.Error("the button that cancels has become the one that retries")
 	}
 	p.healthy()
+}
+
+// lookOdd sees what is not as pages are made for, and goes on.
+func lookOdd(t *testing.T, b browser, s *stage) {
+	p := b.open(t, s.base())
+	p.visit("/transactions/needle")
+	p.logIn(stageAdmin)
+	p.see("It took effect in block")
+	p.lie(`(url, text) => text.replace(/"done":{[^}]*}/, '"done":{"blockHeight":5,"stateHash":12345678901234567890123}')`)
+	p.until("document.querySelector('main').innerText.includes('block 5 ')")
+	p.lie(`(url, text) => new Response('{"code":"RATE_LIMITED","title":"Slower"}', { status: 429 })`)
+	p.see("Too many requests with this key. What you see is from")
+	p.see("It took effect in block")
+	p.lie(`(url, text) => text`)
+	p.unsee("Too many requests")
+	p.healthy()
+	p.lie(`(url, text) => text.replace('"attempts":[', '"attempts":7,"more":[')`)
+	p.see("This page failed")
+	p.lie(`(url, text) => text`)
+	p.unsee("This page failed")
+	p.see("It took effect in block")
 }
 
 // lookWebhook has an endpoint pinged, disabled and enabled, and what is parked of it
