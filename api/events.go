@@ -45,6 +45,9 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 		w: w, control: http.NewResponseController(w), at: p.Last, known: -1,
 	}
 	if id != nil {
+		if p.Doubted { // what has its number by now may be another event
+			return queues.ErrUnsettled
+		}
 		if err := id.in(p); err != nil {
 			return err
 		}
@@ -169,8 +172,8 @@ func (id *position) in(p queues.LogPart) error {
 		return gone("The store has lost events since, and counts them anew.")
 	case id.number < p.First-1:
 		return gone(fmt.Sprintf("The log begins with %s-%d.", p.Epoch, p.First))
-	case id.number > p.Last:
-		return badRequest("Last-Event-ID names an event that has not happened: the last one is %s-%d.", p.Epoch, p.Last)
+	case id.number > p.Last: // it was given out all the same: a failover that forgot it keeps the epoch at first
+		return gone(fmt.Sprintf("The log ends with %s-%d: the store has lost events since.", p.Epoch, p.Last))
 	}
 	return nil
 }

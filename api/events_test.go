@@ -182,7 +182,7 @@ func TestEventsRefused(t *testing.T) {
 		s.ask("HEAD", "/events", "").want(200)
 		for _, id := range []string{
 			"x", "1", "-1", "1-", epoch, epoch + "01", epoch + "+1", epoch + "-1", epoch + "1 ", epoch + "99999999999999999999",
-			"a" + epoch + "1", strings.Repeat("1", 70) + "-1", epoch + "11",
+			"a" + epoch + "1", strings.Repeat("1", 70) + "-1",
 		} {
 			s.ask("GET", "/events", "", "Last-Event-ID", id).wantProblem(400, "BAD_REQUEST")
 		}
@@ -192,6 +192,8 @@ func TestEventsRefused(t *testing.T) {
 		} {
 			s.ask("GET", "/events?"+query, "").wantProblem(400, "BAD_REQUEST")
 		}
-		s.ask("GET", "/events", "", "Last-Event-ID", "7-1").wantProblem(410, "EVENTS_GONE")
+		for _, id := range []string{"7-1", epoch + "11"} {
+			s.ask("GET", "/events", "", "Last-Event-ID", id).wantProblem(410, "EVENTS_GONE")
+		}
 	})
 }

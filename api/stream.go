@@ -157,6 +157,8 @@ func (s *stream) catchUp(ctx context.Context) (done bool, err error) {
 		return true, nil
 	case err != nil:
 		return true, s.part("the store does not answer: come again from here", 3*time.Second)
+	case p.Doubted: // what comes behind here by now may be another story
+		return true, s.part("the store is being reconciled: come again from here", 3*time.Second)
 	case p.Epoch != s.epoch || p.Last < s.at:
 		return true, s.say("the store has lost events", time.Second)
 	case p.First > s.at+1:

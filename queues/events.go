@@ -86,7 +86,10 @@ func (e *numbers) event(number, line string) Event {
 
 // A LogPart is a part of the event log as it stood at one instant.
 type LogPart struct {
-	Epoch string // see Store.Epoch
+	Epoch string // another one when events were lost
+	// Doubted: Redis may have forgotten some since it had this epoch, and may have given
+	// their numbers to others. When the namespace is settled, the epoch tells.
+	Doubted bool
 	// First and Last are the oldest and the newest number kept; Last is
 	// First - 1 if there is none.
 	First, Last int64
@@ -112,19 +115,19 @@ func (s *Store) ReadLog(ctx context.Context, after int64, limit int) (LogPart, e
 	}
 	r := reply{name: "log"}
 	l := r.strings(v)
-	const head, width = 5, 4
+	const head, width = 6, 4
 	if len(l) < head || (len(l)-head)%width != 0 {
 		r.fail("events", v)
 		return LogPart{}, r.err
 	}
 	var e numbers
-	p := LogPart{Epoch: l[0], First: 1}
-	if l[1] != "" {
-		p.First, p.Last = e.int(l[1]), e.int(l[2])
-		p.Newest = e.event(l[2], l[3])
+	p := LogPart{Epoch: l[0], Doubted: l[1] != "", First: 1}
+	if l[2] != "" {
+		p.First, p.Last = e.int(l[2]), e.int(l[3])
+		p.Newest = e.event(l[3], l[4])
 	}
-	if l[4] != "" {
-		p.Before = e.event(strconv.FormatInt(after, 10), l[4])
+	if l[5] != "" {
+		p.Before = e.event(strconv.FormatInt(after, 10), l[5])
 	}
 	p.Entries = make([]Entry, 0, (len(l)-head)/width)
 	for i := head; i < len(l); i += width {

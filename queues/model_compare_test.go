@@ -607,7 +607,8 @@ func (m *model) readLog() {
 			To:   lifecycle.Phase(w.To), Attempt: w.Attempt, Code: w.Code,
 		}
 	}
-	want := queues.LogPart{Epoch: got.Epoch, First: int64(m.trimmed + 1), Last: int64(len(m.want.Log))}
+	want := queues.LogPart{Epoch: got.Epoch, Doubted: m.want.Unsettled}
+	want.First, want.Last = int64(m.trimmed+1), int64(len(m.want.Log))
 	want.Newest, want.Before = event(len(m.want.Log)), event(max(0, after))
 	for n := max(m.trimmed, after) + 1; n <= len(m.want.Log) && len(want.Entries) < limit; n++ {
 		e := queues.Entry{Event: event(n)}

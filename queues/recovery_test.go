@@ -121,12 +121,20 @@ func (f *fixture) sign(uid, hash string) {
 }
 
 func testNothingBeforeSettled(f *fixture) {
+	doubted := func(want bool) {
+		f.Helper()
+		p, err := f.store.ReadLog(f.ctx, 0, 1)
+		f.ok(err)
+		equal(f.T, "the log is doubted", p.Doubted, want)
+	}
+	doubted(false)
 	f.register("S1", "S2")
 	f.post("q1", "a")
 	f.bound("a S1")
 	f.post("q2", "b")
 	f.plan("a", lifecycle.Attempt{Nonce: 7})
 	f.failOver(f.snapshot())
+	doubted(true)
 	f.bound()
 	err := f.advance(f.get("a"), lifecycle.PhaseDispatching,
 		last(func(a *lifecycle.Attempt) { a.Outcome = lifecycle.Signed }), effects)
@@ -139,6 +147,7 @@ func testNothingBeforeSettled(f *fixture) {
 	}
 	f.bound()
 	f.settle(me)
+	doubted(false)
 	if p := f.pulse(me, long, ""); !p.Settled {
 		f.Errorf("pulse: %+v", p)
 	}

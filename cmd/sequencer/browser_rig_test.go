@@ -173,6 +173,20 @@ func (p *tab) click(name string) {
 	})()`)
 }
 
+// lie has answers of the API changed before the page reads them: change is a function of an
+// address and a text, and gives another text, or a Response.
+func (p *tab) lie(change string) {
+	p.Helper()
+	p.until(`(() => {
+		const real = (window.honest ??= fetch), change = ` + change + `;
+		window.fetch = async (url, options) => {
+			const answer = await real(url, options), said = change(url, await answer.text());
+			return said instanceof Response ? said : new Response(said, { status: answer.status });
+		};
+		return true;
+	})()`)
+}
+
 func (p *tab) enter(selector, text string) {
 	p.Helper()
 	p.do("entering into "+selector, chromedp.SendKeys(selector, text, chromedp.NodeVisible))

@@ -33,7 +33,7 @@ func TestBrowser(t *testing.T) {
 		name string
 		run  func(*testing.T, browser, *stage)
 	}{
-		{"pictures", takePictures}, {"login", lookLogin}, {"tenant", lookTenant}, {"failed", lookFailed}, {"rare", lookRare}, {"queue", lookQueue}, {"sender", lookSender}, {"webhook", lookWebhook}, {"phone", lookPhone},
+		{"pictures", takePictures}, {"login", lookLogin}, {"tenant", lookTenant}, {"failed", lookFailed}, {"rare", lookRare}, {"queue", lookQueue}, {"sender", lookSender}, {"swap", lookSwap}, {"odd", lookOdd}, {"webhook", lookWebhook}, {"phone", lookPhone},
 		{"keyboard", lookKeyboard}, {"redis", loseRedis}, {"server", loseServer},
 		{"ledgers", lookLedgers}, // the last: it adds slots to the senders
 	} {
@@ -261,9 +261,65 @@ func lookSender(t *testing.T, b browser, s *stage) {
 	p.click("Overview")
 	p.see("Drained: it takes no new work")
 	p.click("Senders")
+	p.see("Drained")
+	offered := func() bool {
+		return told[bool](p, "Boolean(document.querySelector('main button[aria-label^=Resume]'))")
+	}
+	p.lie(`(url, text) => text.replace('"DRAINING"', '"OUTCOME_UNKNOWN"')`)
+	p.see("A person must say what became of")
+	if offered() {
+		t.Error("what only a person can settle is offered to be resumed")
+	}
+	p.lie(`(url, text) => text.replace('"DRAINING","detail":null', '"STOPPED_NONCE","detail":"nonce 12 is used by 5Jstranger"')`)
+	p.see("something else used its account")
 	p.click("Resume " + s.senders[0][:10])
+	p.until("document.querySelector('dialog[open]').innerText.includes('5Jstranger')")
+	p.click("Not now")
+	if s.read("/senders/"+s.senders[0], &sender); sender.Reason != "DRAINING" {
+		t.Errorf("the sender is out of use for %q, and nobody has said yes", sender.Reason)
+	}
+	p.lie(`(url, text) => url.endsWith('/resume') ? '{"available":false,"reason":"OUTCOME_UNKNOWN"}' : text`)
+	p.see("Drained")
+	p.click("Resume " + s.senders[0][:10])
+	p.see("stays out of use. A person must say")
 	p.unsee("Drained")
 	p.healthy()
+}
+
+// lookSwap looks on while what can be done of a transaction changes: another button is not the
+// one that was there.
+func lookSwap(t *testing.T, b browser, s *stage) {
+	p := b.open(t, s.base())
+	p.visit("/transactions/hay-9898")
+	p.logIn(stageAdmin)
+	p.until("window.before = document.querySelector('#cancel')")
+	s.call(http.MethodPost, "/transactions/hay-9898/cancel", nil)
+	p.until("document.querySelector('#retry')")
+	if told[bool](p, "window.before.isConnected") {
+		t.Error("the button that cancels has become the one that retries")
+	}
+	p.healthy()
+}
+
+// lookOdd sees what is not as pages are made for, and goes on.
+func lookOdd(t *testing.T, b browser, s *stage) {
+	p := b.open(t, s.base())
+	p.visit("/transactions/needle")
+	p.logIn(stageAdmin)
+	p.see("It took effect in block")
+	p.lie(`(url, text) => text.replace(/"done":{[^}]*}/, '"done":{"blockHeight":5,"stateHash":12345678901234567890123}')`)
+	p.until("document.querySelector('main').innerText.includes('block 5 ')")
+	p.lie(`(url, text) => new Response('{"code":"RATE_LIMITED","title":"Slower"}', { status: 429 })`)
+	p.see("Too many requests with this key. What you see is from")
+	p.see("It took effect in block")
+	p.lie(`(url, text) => text`)
+	p.unsee("Too many requests")
+	p.healthy()
+	p.lie(`(url, text) => text.replace('"attempts":[', '"attempts":7,"more":[')`)
+	p.see("This page failed")
+	p.lie(`(url, text) => text`)
+	p.unsee("This page failed")
+	p.see("It took effect in block")
 }
 
 // lookWebhook has an endpoint pinged, disabled and enabled, and what is parked of it

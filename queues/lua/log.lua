@@ -2,9 +2,10 @@
 -- of the transactions that the events are about.
 --
 -- ARGV[1]  number of the event behind which to read, ARGV[2] the most to read
--- Answer: {epoch, numbers of the oldest and the newest event kept ("" if there
---          is none), the newest, the one behind which was read ("" if it is not
---          kept), then for each event: number, line, type, queue}
+-- Answer: {epoch, "1" if this Redis may have forgotten some, else "", numbers of the
+--          oldest and the newest event kept ("" if there is none), the newest, the one
+--          behind which was read ("" if it is not kept), then for each event: number,
+--          line, type, queue}
 
 local log = P .. 'events'
 local function line(id)
@@ -28,11 +29,12 @@ local function about(text)
 end
 
 local oldest = call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
-if not oldest then return { epoch(), '', '', '', '' } end
+local doubt = doubted() and '1' or ''
+if not oldest then return { epoch(), doubt, '', '', '', '' } end
 -- Numbers have no gaps, and only the oldest are ever dropped.
 local first = string.sub(oldest[1], 3)
 local newest = string.format('%.0f', tonumber(first) + call('XLEN', log) - 1)
-local answer = { epoch(), first, newest, line('0-' .. newest), line('0-' .. ARGV[1]) }
+local answer = { epoch(), doubt, first, newest, line('0-' .. newest), line('0-' .. ARGV[1]) }
 local most = tonumber(ARGV[2])
 for _, e in ipairs(most > 0 and call('XRANGE', log, '(0-' .. ARGV[1], '+', 'COUNT', most) or {}) do
   local text = e[2][2]

@@ -100,21 +100,29 @@ async function read() {
     state.seen = new Date().toISOString();
   } catch (problem) {
     if (number !== opened) return;
-    if (problem.offline || problem.storeDown) state.down = problem;
-    else if (problem.status === 429) strained = true;
-    else if (problem.status !== 401) page.problem = problem;
+    strained = problem.status === 429;
+    state.down = problem.offline || problem.storeDown ? problem : null;
+    if (!strained && !state.down && problem.status !== 401) page.problem = problem;
   }
   if (number === opened) render();
 }
 
-/** Shows what is known. */
+/** Shows what is known. A page that cannot be shown says so, and is read again like any. */
 function render() {
   frame();
-  const { view, problem } = page;
+  const { view } = page;
   const ready = !view.ready || view.ready();
+  let shown = null;
+  try {
+    shown = ready && view.render();
+  } catch (problem) {
+    page.problem = problem;
+    reportError(problem);
+  }
+  const { problem } = page;
   show(main,
     problem && h('section', { class: 'card trouble', key: 'trouble' }, h('h2', null, problem.title ?? 'This page failed'), h('p', null, problem.detail ?? String(problem))),
-    ready && view.render(),
+    shown,
     !ready && !problem && !state.down && h('p', { class: 'muted' }, 'Reading…'));
 }
 
@@ -142,8 +150,8 @@ function frame() {
       session.scope !== null && h('a', { href: '/docs', class: 'who muted' }, 'API'),
       session.required && session.scope !== null && h('span', { class: 'who muted' }, [session.name, session.scope, session.queues?.map((q) => q + '…').join(' ')].filter(Boolean).join(' · ')),
       session.required && session.scope !== null && h('button', { type: 'button', class: 'quiet', onclick: leave }, 'Log out')));
-  show(banner, state.down && h('div', { class: 'down' },
-    h('strong', null, state.down.offline ? 'The server does not answer.' : 'Redis does not answer.'), ' ',
+  show(banner, (state.down || strained) && h('div', { class: 'down' },
+    h('strong', null, !state.down ? 'Too many requests with this key.' : state.down.offline ? 'The server does not answer.' : 'Redis does not answer.'), ' ',
     state.seen ? ['What you see is from ', time(state.seen), '. '] : '', 'It is tried again all the time; this goes away by itself.'));
 }
 
@@ -194,6 +202,7 @@ addEventListener('loggedin', () => {
 addEventListener('loggedout', () => {
   unfollow?.();
   Object.assign(state, { overview: null, live: false, down: null });
+  strained = false;
   if (location.pathname !== '/login') enter();
 });
 

@@ -49,9 +49,10 @@ export function mina(nano) {
   return count(text.slice(0, -9)) + (fraction ? '.' + fraction : '') + ' MINA';
 }
 
-/** A long name, short enough for a table; all of it on hovering. */
-export function brief(text, most = 16) {
-  if (!text || text.length <= most) return text ?? '–';
+/** A long name, short enough for a table; all of it on hovering. A worker's may be no text. */
+export function brief(name, most = 16) {
+  const text = String(name ?? '–');
+  if (text.length <= most) return text;
   return h('span', { title: text }, text.slice(0, most - 5) + '…' + text.slice(-4));
 }
 

@@ -35,8 +35,17 @@ function worker(s) {
 function button(s, refresh) {
   const path = '/senders/' + encodeURIComponent(s.accountId);
   const name = s.accountId.slice(0, 10) + '…' + s.accountId.slice(-4);
+  if (s.reason === 'OUTCOME_UNKNOWN') return null; // which resuming does not end
   if (s.reason) {
-    return h('button', { type: 'button', 'aria-label': `Resume ${name}`, onclick: () => act('sender ' + s.accountId, async () => { await post(path + '/resume'); await refresh(); }, `${name} is back in use.`) }, 'Resume');
+    return h('button', {
+      type: 'button', 'aria-label': `Resume ${name}`, onclick: async () => {
+        if (s.reason === 'STOPPED_NONCE' && await ask({
+          title: `Resume ${name}?`, text: `${s.detail ? s.detail + '. ' : ''}Its next nonce is forgotten, and taken from the chain. See first what has used the account: it must not go on.`, action: 'Resume',
+        }) === null) return;
+        await act('sender ' + s.accountId, async () => { const r = await post(path + '/resume'); await refresh(); return r; },
+          (r) => (r.available ? `${name} is back in use.` : `${name} stays out of use. ${why(r.reason)}.`));
+      },
+    }, 'Resume');
   }
   return h('button', {
     type: 'button', 'aria-label': `Drain ${name}`, onclick: async () => {

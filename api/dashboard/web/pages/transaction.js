@@ -41,15 +41,16 @@ export function open({ args: [uid], refresh }) {
 
 const final = (t) => ['DONE', 'FAILED', 'UNRESOLVED'].includes(t.state);
 
+/** Each has a key: one that asks must not become, under the pointer, one that does not. */
 function buttons(t, path, change) {
   const unknown = t.attempts.findLast((a) => a.outcome === 'unknown');
   return [
     can('admin') && (t.state === 'FAILED' || t.state === 'UNRESOLVED') && h('button', {
-      type: 'button', class: 'primary', id: 'retry', onclick: () => change('retry', () => post(path + '/retry'), 'It waits again, at its old place.'),
+      type: 'button', class: 'primary', id: 'retry', key: 'retry', onclick: () => change('retry', () => post(path + '/retry'), 'It waits again, at its old place.'),
     }, 'Retry'),
-    can('admin') && unknown && h('button', { type: 'button', id: 'resolve', onclick: () => resolve(unknown, path, change) }, 'Resolve'),
+    can('admin') && unknown && h('button', { type: 'button', id: 'resolve', key: 'resolve', onclick: () => resolve(unknown, path, change) }, 'Resolve'),
     can('submit') && !final(t) && !t.cancelRequested && h('button', {
-      type: 'button', class: 'danger', id: 'cancel', onclick: async () => {
+      type: 'button', class: 'danger', id: 'cancel', key: 'cancel', onclick: async () => {
         const yes = await ask({ title: 'Cancel it?', text: 'What waits ends at once. Where an attempt may still land, no further one is made.', action: 'Cancel the transaction', danger: true });
         if (yes !== null) await change('cancel', () => post(path + '/cancel'), (r) => (final(r) ? 'It is cancelled.' : 'No further attempt is made. It ends when the last one has landed or died.'));
       },
