@@ -314,6 +314,7 @@ nothing was spent in the last seven days
 		{"sender remove", "sender remove A", "", map[string][]fakeAnswer{"DELETE /senders/A": {{409, `{"code":"SENDER_BOUND"}`}}}, outcome{Code: 4, Stderr: "sequencer: refused (SENDER_BOUND HTTP 409)\n", Asked: []string{"DELETE /senders/A"}}},
 		{"sender drain", "sender drain A", "", map[string][]fakeAnswer{"POST /senders/A/drain": ok("{}")}, outcome{Stdout: "A is taken out of use\n", Asked: []string{"POST /senders/A/drain"}}},
 		{"sender drain a slot", "sender drain saw/1", "", map[string][]fakeAnswer{"POST /senders/saw%2F1/drain": ok("{}")}, outcome{Stdout: "saw/1 is taken out of use\n", Asked: []string{"POST /senders/saw%2F1/drain"}}},
+		{"sender resume in vain", "sender resume S", "", map[string][]fakeAnswer{"POST /senders/S/resume": ok(`{"reason":"OUTCOME_UNKNOWN"}`)}, outcome{Stdout: "S stays out of use: OUTCOME_UNKNOWN\n", Asked: []string{"POST /senders/S/resume"}}},
 		{"sender resume a slot", "sender resume saw/1", "", map[string][]fakeAnswer{"POST /senders/saw%2F1/resume": ok("{}")}, outcome{Stdout: "saw/1 is back in use\n", Asked: []string{"POST /senders/saw%2F1/resume"}}},
 		{"sender remove a slot", "sender remove saw/1", "", map[string][]fakeAnswer{"DELETE /senders/saw%2F1": {{204, ""}}}, outcome{Stdout: "saw/1 is removed\n", Asked: []string{"DELETE /senders/saw%2F1"}}},
 		{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -57,11 +58,18 @@ func newSenderCommand(a *app) *cobra.Command {
 			}
 			return s.answer(nil, clean(args[0])+" is removed")
 		})
-	drain := newSenderActCommand(a, "drain", "Take a sender out of use; its transaction is finished", "is taken out of use",
+	drain := newSenderActCommand(a, "drain", "Take a sender out of use; its transaction is finished",
+		func(*client.Sender) string { return "is taken out of use" },
 		func(s *session, ctx context.Context, account string) (*client.Sender, error) {
 			return s.DrainSender(ctx, account)
 		})
-	resume := newSenderActCommand(a, "resume", "Take a sender back into use", "is back in use",
+	resume := newSenderActCommand(a, "resume", "Take a sender back into use",
+		func(x *client.Sender) string {
+			if x.Reason == "" {
+				return "is back in use"
+			}
+			return "stays out of use: " + clean(cmp.Or(x.Detail, x.Reason)) // what only resolve settles, say
+		},
 		func(s *session, ctx context.Context, account string) (*client.Sender, error) {
 			return s.ResumeSender(ctx, account)
 		})
@@ -71,14 +79,14 @@ func newSenderCommand(a *app) *cobra.Command {
 	return newGroup("sender", "Look at senders, add and remove them", all, show, add, remove, drain, resume)
 }
 
-func newSenderActCommand(a *app, verb, short, done string, act func(*session, context.Context, string) (*client.Sender, error)) *cobra.Command {
+func newSenderActCommand(a *app, verb, short string, done func(*client.Sender) string, act func(*session, context.Context, string) (*client.Sender, error)) *cobra.Command {
 	return clientCommand(a, &cobra.Command{Use: verb + " ACCOUNT", Short: short, Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			x, err := act(s, cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return s.answer(x.Raw, clean(args[0])+" "+done)
+			return s.answer(x.Raw, clean(args[0])+" "+done(x))
 		})
 }
 
