@@ -1054,7 +1054,7 @@ func TestIs(t *testing.T) {
 func TestFoundInOrder(t *testing.T) {
 	t.Parallel()
 	use := func(uid string, height, nonce uint32) Use { return Use{Command{Nonce: nonce}, uid, height} }
-	all := []Use{use("pooled", 0, 1), use("later", 9, 1), use("second", 8, 7), use("first", 8, 6), use("", 7, 9)}
+	all := []Use{use("pooled", 0, 1), use("later", 9, 1), use("second", 8, 7), use("first", 8, 6), use("", 1, 9)}
 	InOrder(all)
 	legacy := txn(PhaseDispatching, try(Prepared, legacy))
 	legacy.UID = "second"
