@@ -44,8 +44,8 @@ local function register()
   if not call('ZSCORE', P .. 'free:' .. ARGV[5], account) then offer(account) end
 end
 
--- What is known of the account outlives its registration: its next nonce, and that
--- nobody knows what became of an attempt.
+-- ended reports whether a reason ends with a person's word, or with the registration. That nobody
+-- knows what became of an attempt outlives both, as the next nonce does.
 local function ended(why)
   if string.sub(why, 1, 20) == 'why:OUTCOME_UNKNOWN:' then return false end
   -- Whoever ends that has looked: the chain is asked where its nonces are.
