@@ -1,44 +1,17 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { Field, PrivateKey, Transaction } from 'o1js';
-import { createWorker, type TxnResult } from '../src/index.js';
-import { Node } from './node.js';
-import { collect, Counter, folder, pending, type Ahead } from './world.js';
-
-const payer = PrivateKey.random();
-const payerKey = payer.toPublicKey().toBase58();
-const address = PrivateKey.random().toPublicKey();
+import { Field, Transaction } from 'o1js';
+import type { TxnResult } from '../src/index.js';
+import { address, attemptOf, counter, payerKey, startNode, startPosting } from './daemons.js';
+import { pending, type Ahead } from './world.js';
 
 /** A worker on a daemon that knows the payer and a counter that stands at 5, and one transaction of it. */
 async function onNode(t: TestContext) {
-  const node = new Node();
-  node.accounts.set(payerKey, null);
-  node.accounts.set(address.toBase58(), ['5', '0', '0', '0', '0', '0', '0', '0']);
-  t.after(await node.listen());
-  const counter = new Counter(address);
-  const worker = await createWorker({
-    payer,
-    network: { graphql: node.url },
-    dispatchers: { ADD: { dispatch: () => counter.add(Field(1)) } },
-    port: 0,
-    proofsEnabled: false,
-    store: await folder(t),
-    log: collect([]),
-  });
-  const url = await worker.listen();
-  t.after(() => worker.close());
+  const node = await startNode(t);
+  const post = await startPosting(t, { graphql: node.url }, { dispatch: () => counter.add(Field(1)) });
   let number = 0;
   const prove = async (nonce: number, ahead: Ahead[] = []) => {
-    const response = await fetch(`${url}/prove/ADD`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({
-        txData: { uid: 'net', type: 'ADD', data: {} },
-        sender: { accountId: payerKey, queue: 'q', retries: 0 },
-        attempt: { number: ++number, nonce, fee: '100000000', validUntil: null, memo: 'm', previous: [] },
-        ahead,
-      }),
-    });
+    const response = await post('prove', { attempt: attemptOf(++number, nonce), ahead });
     const body = (await response.json()) as TxnResult & { message?: string };
     return { status: response.status, after: response.headers.get('Retry-After'), body };
   };

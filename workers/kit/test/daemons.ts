@@ -19,7 +19,13 @@ export async function startNode(t: TestContext, values: Partial<Node> = {}): Pro
   return node;
 }
 
-export async function startWorker(t: TestContext, network: NetworkOption, dispatcher: Dispatcher) {
+/** A worker with one dispatcher, and what posts a transaction of that type to it. What it logs goes to lines. */
+export async function startPosting(
+  t: TestContext,
+  network: NetworkOption,
+  dispatcher: Dispatcher,
+  lines: string[] = [],
+) {
   const worker = await createWorker({
     payer,
     network,
@@ -27,29 +33,32 @@ export async function startWorker(t: TestContext, network: NetworkOption, dispat
     port: 0,
     proofsEnabled: false,
     store: await folder(t),
-    log: collect([]),
+    log: collect(lines),
   });
   const url = await worker.listen();
   t.after(() => worker.close());
-  let number = 0;
-  return async (path = 'prove', nonce = 0) => {
-    const attempt: Attempt = {
-      number: ++number,
-      nonce,
-      fee: '100000000',
-      validUntil: null,
-      memo: 'm',
-      previous: [],
-    };
-    const response = await fetch(`${url}/${path}/ADD`, {
+  return (path: string, body: object) =>
+    fetch(`${url}/${path}/ADD`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({
         txData: { uid: 'net', type: 'ADD', data: {} },
         sender: { accountId: payerKey, queue: 'q', retries: 0 },
-        attempt,
+        ...body,
       }),
     });
+}
+
+export function attemptOf(number: number, nonce: number): Attempt {
+  return { number, nonce, fee: '100000000', validUntil: null, memo: 'm', previous: [] };
+}
+
+/** A worker, and what asks it for the next attempt. */
+export async function startWorker(t: TestContext, network: NetworkOption, dispatcher: Dispatcher) {
+  const post = await startPosting(t, network, dispatcher);
+  let number = 0;
+  return async (path = 'prove', nonce = 0) => {
+    const response = await post(path, { attempt: attemptOf(++number, nonce) });
     return (await response.json()) as {
       hash: string;
       signed?: string;

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AccountUpdate, Field, Mina, PrivateKey, type PublicKey } from 'o1js';
 import type { Dispatcher } from '../src/index.js';
-import { createWorker, Unresolvable } from '../src/index.js';
-import { address, counter, payer, payerKey, startNode, startWorker } from './daemons.js';
-import { collect, folder } from './world.js';
+import { Unresolvable } from '../src/index.js';
+import { address, attemptOf, counter, startNode, startPosting, startWorker } from './daemons.js';
 import { actionState, type Node } from './node.js';
 
 /** The state that a signed transaction asks for. */
@@ -276,38 +275,17 @@ test('o1js tells whole URLs, and nothing that is answered or logged does', async
   const [daemon, archive] = [`${node.url}?key=hush`, 'http://127.0.0.1:1/hush/more'];
   const absent = PrivateKey.random().toPublicKey();
   const lines: string[] = [];
-  const worker = await createWorker({
-    payer,
-    network: { graphql: daemon, archive: [archive, 'http://127.0.0.1:1/hush'] },
-    dispatchers: {
-      ADD: {
-        dispatch: () => {
-          throw new Error(`no answer from ${daemon}`, { cause: new Error(archive) });
-        },
-        onSuccess: () => void Mina.getAccount(absent),
-      },
+  const dispatcher: Dispatcher = {
+    dispatch: () => {
+      throw new Error(`no answer from ${daemon}`, { cause: new Error(archive) });
     },
-    port: 0,
-    proofsEnabled: false,
-    store: await folder(t),
-    log: collect(lines),
-  });
-  const url = await worker.listen();
-  t.after(() => worker.close());
-  const post = async (path: string, body: object) => {
-    const response = await fetch(`${url}/${path}/ADD`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({
-        txData: { uid: 'net', type: 'ADD', data: {} },
-        sender: { accountId: payerKey, queue: 'q', retries: 0 },
-        ...body,
-      }),
-    });
-    return response.text();
+    onSuccess: () => void Mina.getAccount(absent),
   };
-  const attempt = { number: 1, nonce: 0, fee: '100000000', validUntil: null, memo: 'm', previous: [] };
-  for (const text of [await post('prove', { attempt }), await post('on-success', { result: { hash: '5J' } })]) {
+  const network = { graphql: daemon, archive: [archive, 'http://127.0.0.1:1/hush'] };
+  const post = await startPosting(t, network, dispatcher, lines);
+  const said = async (path: string, body: object) => (await post(path, body)).text();
+  const attempt = attemptOf(1, 0);
+  for (const text of [await said('prove', { attempt }), await said('on-success', { result: { hash: '5J' } })]) {
     assert.match(text, new RegExp(new URL(node.url).host));
     assert.equal(text.includes('hush'), false, text);
   }
