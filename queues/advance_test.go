@@ -457,7 +457,7 @@ func TestBindLooksAgain(t *testing.T) {
 func testBindDamaged(f *fixture) {
 	f.register("S1", "S2", "S3")
 	f.post("first", "a")
-	f.post("lost", "b")
+	f.post("lost", "b", "behind")
 	f.post("last", "c")
 	f.post("line", "d", "e")
 	damage := func(uid, text string) (mend func()) {
@@ -483,6 +483,10 @@ func testBindDamaged(f *fixture) {
 	}
 	f.bound("a S1", "c S2", "d S3")
 	paused("lost", "b")
+	f.ok(f.store.FindOldest(f.ctx, f.queue("lost")))
+	if place, err := f.store.Place(f.ctx, "behind"); err != nil || place.Ahead != 1 || place.First != "b" {
+		f.Errorf("the place behind it: %+v, %v", place, err)
+	}
 	equal(f.T, "events", f.told("q"), []event{{Kind: "q", ID: "lost", Code: "PAUSED"}})
 
 	mendE := damage("e", "damaged") // next in its line when d ends
@@ -497,6 +501,7 @@ func testBindDamaged(f *fixture) {
 		due := f.tick().Due
 		slices.Sort(due)
 		equal(f.T, "due", strings.Join(due, " "), "a c")
+		equal(f.T, "bound", f.overview().Types[vote].Bound, 2)
 		if text == "damaged" { // not even the script can read it
 			equal(f.T, "told of once", f.tick().Due, []string{"c"})
 		}

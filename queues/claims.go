@@ -145,15 +145,18 @@ type InFlight struct {
 	Held bool
 }
 
-// InFlight reads what runs of a queue. Error: ErrUnavailable.
+// InFlight reads what runs of a queue. Errors: ErrDamaged, ErrUnavailable.
 func (s *Store) InFlight(ctx context.Context, queue string) (f InFlight, err error) {
 	m, e, err := s.words(ctx, queue)
 	if err != nil {
 		return f, err
 	}
 	f = InFlight{UIDs: list(m["run"]), Width: int(e.int(m["width"])), Held: m["paused"] != ""}
-	if m["sender"] == "" || f.Held || e.err != nil {
-		return f, e.err
+	if e.err != nil {
+		return f, damagedQueue(queue, e.err)
+	}
+	if m["sender"] == "" || f.Held {
+		return f, nil
 	}
 	why, err := s.client.HGet(ctx, s.key("s:"+m["sender"]), "reason").Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
@@ -165,13 +168,20 @@ func (s *Store) InFlight(ctx context.Context, queue string) (f InFlight, err err
 
 // Callbacks are the uids whose callbacks a queue waits for, in the order in which they are
 // to be told; none once that has taken too long, by now, the time of Redis.
-// Error: ErrUnavailable.
+// Errors: ErrDamaged, ErrUnavailable.
 func (s *Store) Callbacks(ctx context.Context, queue string, now time.Time) ([]string, error) {
 	m, e, err := s.words(ctx, queue)
-	if err != nil || !fromMillis(e.int(m["hold"])).After(now) {
+	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(list(m["holder"]), func(w string) bool { return w[0] == '!' }), e.err
+	holds := fromMillis(e.int(m["hold"])).After(now)
+	if e.err != nil {
+		return nil, damagedQueue(queue, e.err)
+	}
+	if !holds {
+		return nil, nil
+	}
+	return slices.DeleteFunc(list(m["holder"]), func(w string) bool { return w[0] == '!' }), nil
 }
 
 // words reads the record of a queue; there are none where it is gone.
@@ -186,7 +196,7 @@ func (s *Store) words(ctx context.Context, queue string) (map[string]string, *nu
 	}
 	m := e.queue(text)
 	if e.err != nil {
-		return nil, nil, fmt.Errorf("record of queue %s is damaged: %w", queue, e.err)
+		return nil, nil, damagedQueue(queue, e.err)
 	}
 	return m, &e, nil
 }

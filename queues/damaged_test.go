@@ -21,7 +21,7 @@ func TestDamagedQueue(t *testing.T) {
 	cases := map[string]func(*fixture){}
 	for name, c := range map[string]func(*fixture, func() func()){
 		"Ready": testDamagedReady, "Due": testDamagedDue, "Ended": testDamagedEnded, "Enqueue": testDamagedEnqueue,
-		"Shown": testDamagedShown,
+		"Shown": testDamagedShown, "Counted": testDamagedCounted,
 	} {
 		for text, damage := range map[string]func(f *fixture){
 			"NoWords":   func(f *fixture) { f.ok(f.client.Set(f.ctx, f.key("q:odd"), "damaged", 0).Err()) },
@@ -224,8 +224,35 @@ func testDamagedShown(f *fixture, damage func() func()) {
 	} else if !errors.Is(err, queues.ErrDamaged) || !strings.Contains(q.Paused, "queue odd is damaged") {
 		f.Errorf("it is shown as %+v, %v", q, err)
 	}
+	_, running := f.store.InFlight(f.ctx, "odd")
+	_, told := f.store.Callbacks(f.ctx, "odd", f.now())
+	none := f.client.Get(f.ctx, f.key("q:odd")).Val() == "damaged"
+	for what, err := range map[string]error{"what runs": running, "what is told": told} {
+		if (none || err != nil) && !errors.Is(err, queues.ErrDamaged) { // else it may not ask for the word
+			f.Errorf("%s: %v", what, err)
+		}
+	}
 	equal(f.T, "another one", all[1].Running, "c")
 	mend()
+}
+
+// testDamagedCounted: a change that fails for it counts nothing, however often it is tried.
+func testDamagedCounted(f *fixture, damage func() func()) {
+	f.register("S1")
+	f.post("odd", "a")
+	f.bound("a S1")
+	f.ok(f.planFor("a", 100, queues.FeeLimits{}))
+	mend := damage()
+	back := func() error { return f.advance(f.get("a"), lifecycle.PhaseWaiting, fated(1, lifecycle.Refused)) }
+	for range 2 {
+		if err := back(); err == nil {
+			f.Error("it is in its queue again")
+		}
+		equal(f.T, "fees", f.fees(), map[string]uint64{"S1": 100})
+	}
+	mend()
+	f.ok(back())
+	equal(f.T, "fees", f.fees(), map[string]uint64{"S1": 0})
 }
 
 // An answers hook answers the script that accepts, which has many arguments, with one thing.

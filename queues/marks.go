@@ -26,7 +26,7 @@ func (s *Store) misses(ctx context.Context, part []mark) (bool, error) {
 		looks = append(looks, func() bool {
 			sequence, _, there := strings.Cut(posted.Val(), " ")
 			if !there { // it may have been removed in order; then its key is known, for so long
-				return gone.Val() == 0 && time.Since(m.at) < s.Retention
+				return gone.Val() == 0 && time.Since(m.at) < s.known()
 			}
 			return sequence != strconv.FormatInt(m.sequence, 10)
 		})

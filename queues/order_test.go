@@ -176,6 +176,24 @@ func testReopened(f *fixture) {
 	equal(f.T, "done", f.list(queues.Filter{State: lifecycle.Done}, 2), []string{"a", "b", "c"})
 }
 
+// testReopenedBeforeDamaged: what comes back while what runs behind it cannot be read does so once.
+func testReopenedBeforeDamaged(f *fixture) {
+	f.register("S")
+	f.post("q", "a", "b")
+	f.bound("a S")
+	f.to("a", lifecycle.PhaseDone, keep, due(time.Hour))
+	f.bound("b S")
+	back := record(func(t *lifecycle.Transaction) { *t = *lifecycle.Unended(t); t.Reopened = true })
+	for _, key := range []string{"x:b", "t:b"} {
+		whole := f.client.Get(f.ctx, f.key(key)).Val()
+		f.ok(f.client.Set(f.ctx, f.key(key), "damaged", 0).Err())
+		f.to("a", lifecycle.PhaseWaiting, back)
+		equal(f.T, "waiting", f.overview().Types[vote].Waiting, 1)
+		f.ok(f.client.Set(f.ctx, f.key(key), whole, 0).Err())
+		f.to("a", lifecycle.PhaseDone, person, keep, due(time.Hour))
+	}
+}
+
 func testPause(f *fixture) {
 	f.register("S1", "S2")
 	f.post("q", "a", "b")

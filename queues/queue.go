@@ -142,7 +142,7 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 			},
 		}
 		if e.err != nil { // it holds up no other
-			err := fmt.Errorf("record of queue %s is damaged: %w: %w", name, ErrDamaged, e.err)
+			err := damagedQueue(name, e.err)
 			q = &Queue{Name: name, Phase: lifecycle.PhaseWaiting, Paused: err.Error(), Damaged: err}
 		}
 		if len(q.InFlight) > 0 {

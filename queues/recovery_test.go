@@ -364,9 +364,9 @@ func testMissedBehindLater(f *fixture) {
 	f.post("q", "m")
 	f.failOver(before)
 	<-time.After(2 * time.Millisecond)
-	f.store.Retention = time.Millisecond
+	f.store.Retention, f.store.EventsKeep = time.Millisecond, time.Millisecond
 	f.misses(false)
-	f.store.Retention = time.Hour
+	f.store.EventsKeep = time.Hour
 	f.misses(true)
 }
 
@@ -433,7 +433,8 @@ func testFormerServer(f *fixture) {
 func (f *fixture) adopt(process string, before *lifecycle.Transaction, sender string, nonce uint32) error {
 	f.Helper()
 	c := lifecycle.Command{Payer: sender, Nonce: nonce, Hash: "5J" + before.UID}
-	after, _ := lifecycle.Restored(before, lifecycle.KnownBy(c, time.UnixMilli(5000).UTC()), time.UnixMilli(6000).UTC())
+	known := lifecycle.KnownBy(lifecycle.Use{Command: c}, time.UnixMilli(5000).UTC())
+	after, _ := lifecycle.Restored(before, known, time.UnixMilli(6000).UTC())
 	return f.recovery().Adopt(f.ctx, process, before, after,
 		&lifecycle.BytesRead{Number: len(after.Attempts), Command: []byte("signed")})
 }
@@ -551,7 +552,8 @@ func testAdoptWithoutBytes(f *fixture) {
 	f.post("q", "a")
 	before := f.get("a")
 	c := lifecycle.Command{Payer: "S", Nonce: 3, Hash: "5Ja"}
-	after, _ := lifecycle.Restored(before, lifecycle.KnownBy(c, time.UnixMilli(5000).UTC()), time.UnixMilli(6000).UTC())
+	known := lifecycle.KnownBy(lifecycle.Use{Command: c}, time.UnixMilli(5000).UTC())
+	after, _ := lifecycle.Restored(before, known, time.UnixMilli(6000).UTC())
 	f.ok(f.recovery().Adopt(f.ctx, me, before, after, nil))
 	_, there := f.dump().strings["b:a"]
 	equal(f.T, "bytes are stored", there, false)

@@ -202,6 +202,10 @@ var ErrNotFound = errors.New("not found")
 // ErrDamaged: what is stored of a transaction, or of a queue, cannot be read.
 var ErrDamaged = errors.New("what is stored cannot be read")
 
+func damagedQueue(name string, cause error) error {
+	return fmt.Errorf("record of queue %s is damaged: %w: %w", name, ErrDamaged, cause)
+}
+
 // Get returns a transaction. Errors: ErrNotFound, ErrDamaged, ErrUnavailable.
 func (s *Store) Get(ctx context.Context, uid string) (*lifecycle.Transaction, error) {
 	ts, broken, err := s.read(ctx, []string{uid})

@@ -57,6 +57,7 @@ func TestStore(t *testing.T) {
 		"CancelledInNumbers":   testCancelledInNumbers,
 		"PlaceOfMany":          testPlaceOfMany,
 		"Reopened":             testReopened,
+		"ReopenedDamaged":      testReopenedBeforeDamaged,
 		"Pause":                testPause,
 		"PauseEmpty":           testPauseEmpty,
 		"PauseWokenEarly":      testPauseWokenEarly,

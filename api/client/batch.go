@@ -42,8 +42,8 @@ func (c *Client) PostBatch(ctx context.Context, items []Item) iter.Seq2[Result, 
 // A Batch posts items that are to stay in order, in as many parts as they are given in. One call
 // at a time.
 type Batch struct {
-	c    *Client
-	full map[string]*Error // why nothing more of a queue is posted
+	c      *Client
+	closed map[string]*Error // why nothing more of a queue is posted
 }
 
 // NewBatch begins a batch.
@@ -53,8 +53,8 @@ func (c *Client) NewBatch() *Batch { return &Batch{c, map[string]*Error{}} }
 // service fails on the way, or cannot take an item now, what has no answer yet is posted again,
 // Retries times behind the last answer; that repeats nothing, for each item has its uid. If that
 // does not help, an item that its queue has no room for is refused, with all of the queue behind
-// it (TooManyWaiting); anything else ends it: a last error, with a zero Result, says that the
-// rest has no answer.
+// it (TooManyWaiting), as is at once what the service fails with (500: its queue cannot be read);
+// anything else ends it: a last error, with a zero Result, says that the rest has no answer.
 func (b *Batch) Post(ctx context.Context, items []Item) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		items = slices.Clone(items)
@@ -101,14 +101,14 @@ type posting struct {
 }
 
 // post makes one request of the items from next on. It stops at one that was neither taken nor
-// refused for good, for what stands behind it could overtake it: unless that is for want of room
-// in its queue and this is the last try.
+// refused for good, for what stands behind it could overtake it: unless nothing more of its queue
+// is posted, for want of room at the last try, or because the service fails with it.
 func (p *posting) post(ctx context.Context, last bool) error {
 	var body []byte
 	var asked []int
 	end := p.next
 	for ; end < len(p.items) && len(asked) < batchItems && len(body) < batchBytes; end++ {
-		if p.full[p.items[end].Queue] != nil {
+		if p.closed[p.items[end].Queue] != nil {
 			continue
 		}
 		var err error
@@ -157,10 +157,10 @@ func (p *posting) ask(ctx context.Context, body []byte, places []int, last bool)
 		}
 		item := p.items[places[n]]
 		if r.Err != nil && (r.Err.Temporary() || r.Err.Status >= 500) {
-			if !last || r.Err.Code != TooManyWaiting {
+			if r.Err.Temporary() && (!last || r.Err.Code != TooManyWaiting) {
 				return r.Err
 			}
-			p.full[item.Queue] = r.Err
+			p.closed[item.Queue] = r.Err
 		}
 		r.UID = item.UID
 		if r.Transaction != nil {
@@ -184,7 +184,7 @@ func (p *posting) ask(ctx context.Context, body []byte, places []int, last bool)
 func (p *posting) refuse(end int) {
 	for p.next < end && !p.ended {
 		item := p.items[p.next]
-		p.tell(Result{UID: item.UID, Err: p.full[item.Queue]})
+		p.tell(Result{UID: item.UID, Err: p.closed[item.Queue]})
 	}
 }
 

@@ -347,7 +347,8 @@ func TestBatchRepeats(t *testing.T) {
 		{"the store stays away", []string{"", "", fmt.Sprintf(away, 0) + fmt.Sprintf(away, 1) + fmt.Sprintf(away, 2) + fmt.Sprintf(away, 3) + fmt.Sprintf(away, 4) + fmt.Sprintf(away, 5)}, "u0 u0 u0", "", true},
 		{"a queue stays full", []string{good(0) + fmt.Sprintf(full, 1), fmt.Sprintf(full, 0) + good(1), fmt.Sprintf(strings.Repeat(full, 5), 0, 1, 2, 3, 4)}, "u0 u1 u1", "0-----", false},
 		{"a moment's outage behind progress at the last try", []string{"", "", good(0) + good(1), "", good(0) + good(1) + good(2) + good(3)}, "u0 u0 u0 u2 u2", "012345", false},
-		{"it fails at one", []string{good(0) + `{"index":1,"status":500,"problem":{"code":"STORE_UNAVAILABLE"}}` + "\n" + good(2) + good(3) + good(4) + good(5)}, "u0", "0", true},
+		{"it fails at one", []string{good(0) + `{"index":1,"status":500,"problem":{"code":"STORE_UNAVAILABLE"}}` + "\n" + good(2) + good(3) + good(4) + good(5)}, "u0", "0-2345", false},
+		{"it fails at one, and then breaks off", []string{good(0) + `{"index":1,"status":500,"problem":{"code":"STORE_UNAVAILABLE"}}` + "\n"}, "u0", "0-----", false},
 		{"another one's answer", []string{good(3)}, "u0", "", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -56,7 +56,7 @@ local WORDS = {
 }
 
 -- refused says why a change is not made, nil if it is.
-local function refused(t, said, revision, token, cost, queue)
+local function refused(t, said, revision, token, queue)
   -- The claim comes first: a take-over also counts the revision up, and who has lost a
   -- claim is to stop, not to read again.
   if token ~= '*' and t.claim ~= token then return { 'fenced' } end
@@ -68,16 +68,19 @@ local function refused(t, said, revision, token, cost, queue)
     if has(run, t.uid) and last(run) ~= t.uid then return { 'followed' } end
   end
   if said.follows and (tonumber(about(t.sender).next) or 0) > tonumber(ARGV[said.follows + 1]) then return { 'used' } end
-  if cost ~= (string.match(t.fees, '^%d+') or '0') then
-    local i = said.limits
-    local most, all = tonumber(i and ARGV[i + 1] or 0), tonumber(i and ARGV[i + 2] or 0)
-    local budgets = {}
-    for _, at in ipairs(said.budget) do
-      budgets[#budgets + 1], budgets[#budgets + 2] = ARGV[at + 1], tonumber(ARGV[at + 2])
-    end
-    local whose, spent = charge(t, t.sender, queue, tonumber(cost), most, all, budgets)
-    if whose then return { 'costly', whose, string.format('%.0f', spent), DAY - now % DAY } end
+end
+
+-- costly says whose limit a change would pass, nil if it is none's: then it is counted.
+local function costly(t, said, cost, queue)
+  if cost == (string.match(t.fees, '^%d+') or '0') then return nil end
+  local i = said.limits
+  local most, all = tonumber(i and ARGV[i + 1] or 0), tonumber(i and ARGV[i + 2] or 0)
+  local budgets = {}
+  for _, at in ipairs(said.budget) do
+    budgets[#budgets + 1], budgets[#budgets + 2] = ARGV[at + 1], tonumber(ARGV[at + 2])
   end
+  local whose, spent = charge(t, t.sender, queue, tonumber(cost), most, all, budgets)
+  return whose and { 'costly', whose, string.format('%.0f', spent), DAY - now % DAY }
 end
 
 -- streak counts what ended UNRESOLVED in a row, by queue and by sender.
@@ -135,8 +138,8 @@ local function passes(t, q, typ, seq, from, to, limit)
     drop('due', 'c:' .. t.uid)
     answered(q, t.uid)
     for uid in string.gmatch(to == 'waiting' and q.run or '', '[^,]+') do
-      if tonumber((header(uid))) > tonumber(seq) then
-        local run = txn(uid)
+      local run = whole(uid)
+      if run and (tonumber((header(uid))) or 0) > tonumber(seq) then
         run.overtaken = 1
         write(run)
       end
@@ -202,13 +205,16 @@ local function advance(o, n)
   local t = txn(uid)
   if t.fresh and call('EXISTS', P .. 't:' .. uid) == 0 then return { 'gone' } end
   if t.operation == op then return { 'ok', 1, now, (select(2, write(t))), facts(t) } end
-  local why = refused(t, said, revision, token, cost, queue)
+  local why = refused(t, said, revision, token, queue)
   if why then return why end
   local from = t.phase
   local moved = from ~= to
   -- Between bound phases nothing moves but the transaction.
   local leaves = moved and not (BOUND[from] and BOUND[to])
+  -- What cannot be read is found before anything is counted.
   local q = (leaves or said.tell or said.hold or said.broke) and que(queue)
+  why = costly(t, said, cost, queue)
+  if why then return why end
 
   t.revision, t.operation, t.phase, t.open = t.revision + 1, op, to, open
   due = tonumber(due)

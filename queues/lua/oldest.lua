@@ -8,7 +8,7 @@ local answer = {}
 for i, queue in ipairs(ARGV) do
   local uid = call('ZRANGE', P .. 'back:' .. queue, 0, 0)[1]
   for _, other in ipairs(not uid and call('LRANGE', P .. 'line:' .. queue, 0, 9) or {}) do
-    if not vacant(other) and txn(other).phase == 'waiting' then
+    if not vacant(other) and (whole(other) or { phase = 'waiting' }).phase == 'waiting' then
       uid = other
       break
     end

@@ -12,8 +12,8 @@ local from = tonumber(ARGV[1])
 local bound = {}
 for _, uid in ipairs(call('ZRANGE', P .. 'bound', from, from + tonumber(ARGV[2]) - 1)) do
   local _, received, typ = header(uid)
-  local n = #bound
-  bound[n + 1], bound[n + 2], bound[n + 3] = txn(uid).phase, typ or '', received or ''
+  local n, t = #bound, whole(uid) or { phase = 'dispatching' } -- one that cannot be read is bound, too
+  bound[n + 1], bound[n + 2], bound[n + 3] = t.phase, typ or '', received or ''
 end
 if from > 0 then return { now, {}, {}, {}, bound } end
 

@@ -15,7 +15,7 @@ local low = preceding(P .. 'line:' .. queue, tonumber(seq))
 -- counted along.
 local dead = 0
 for _, uid in ipairs(call('LRANGE', P .. 'line:' .. queue, 0, math.min(low, 500))) do
-  if vacant(uid) or txn(uid).phase ~= 'waiting' then
+  if vacant(uid) or (whole(uid) or { phase = 'waiting' }).phase ~= 'waiting' then
     if sequence(uid) < tonumber(seq) then dead = dead + 1 end
   elseif not first then
     first = uid

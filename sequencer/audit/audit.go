@@ -333,6 +333,9 @@ func (p *pass) nonce(s *senders.Sender, account mina.Account) error {
 	most := *s.Nonce
 	if s.Queue != "" {
 		under, err := p.Store.InFlight(p.ctx, s.Queue)
+		if errors.Is(err, queues.ErrDamaged) {
+			return nil // the queue is told of, and what runs of it is not known
+		}
 		if err != nil {
 			return err
 		}

@@ -249,7 +249,7 @@ func (s *State) reconcile(p int) bool {
 	lifecycle.InOrder(found)
 	waits := map[string]bool{}
 	for _, u := range found {
-		if !waits[u.UID] && !s.place(p, txnOf(u.UID), lifecycle.KnownBy(u.Command, s.now)) {
+		if !waits[u.UID] && !s.place(p, txnOf(u.UID), lifecycle.KnownBy(u, s.now)) {
 			waits[u.UID] = true
 		}
 	}

@@ -233,7 +233,7 @@ func aside(v *View, s *Step, say func(string, ...any)) {
 		say("event %s", a.Code)
 	}
 	if a.Rest != nil && a.Rest.For == Never {
-		say("stop sender %s", a.Rest.Why)
+		say("stop sender %s", strings.TrimRight(string(a.Rest.Why)+" "+a.Rest.By, " "))
 		if a.Rest.Above != nil {
 			say("unless its next nonce is above %d", *a.Rest.Above)
 		}

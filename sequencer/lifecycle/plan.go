@@ -124,7 +124,7 @@ func (v *View) nonce(fee uint64) (uint32, Step, bool) {
 	case next != nil && account.Nonce > *next:
 		return 0, v.deferred(deferral{Error{Code: string(StoppedNonce), Message: fmt.Sprintf(
 			"the account's nonce on the chain is %d, ours is %d: somebody else uses it", account.Nonce, *next)},
-			StoppedNonce, Never, "", 0}), false
+			StoppedNonce, Never, fmt.Sprint(*next), 0}), false
 	case v.reappeared(account.Nonce):
 		return 0, v.behindOurs(account.Nonce, "may land yet"), false
 	case next != nil && account.Nonce == *next:

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -507,7 +508,7 @@ func from(ms int64, a Attempt, hash string) Attempt {
 // than what it has.
 func TestRestored(t *testing.T) {
 	t.Parallel()
-	found := KnownBy(Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J"}, restoredAt)
+	found := KnownBy(Use{Command: Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J"}}, restoredAt)
 	remembers := func(attempts ...Attempt) Known {
 		t := tried(attempts...)
 		t.Revision = 7
@@ -521,6 +522,8 @@ func TestRestored(t *testing.T) {
 		"5J")
 	refused, later := from(1, ended(tryAt("S", 3, Refused)), "5K"), from(2, tryAt("S", 3, Sent), "5L")
 	foundAgain := from(1, ended(tryAt("S", 3, Refused)), "5J")
+	foundBefore := func(later ...string) Known { k := found; k.Later = later; return k }
+	landed, busy := legacyOf(from(2, ended(tryAt("S", 4, Included)), "5L")), ended(legacyOf(tryAt("S", 3, Prepared)))
 	for name, c := range map[string]struct {
 		stored *Transaction
 		known  Known
@@ -546,11 +549,11 @@ func TestRestored(t *testing.T) {
 		"found, though it was refused": {tried(foundAgain), found,
 			[]Attempt{hashed(from(1, tryAt("S", 3, Signed), "5J"), "5J")}},
 		"found in its last slot, though it was refused": {tried(foundAgain),
-			KnownBy(Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J", Slot: 9}, restoredAt),
+			KnownBy(Use{Command: Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J", Slot: 9}}, restoredAt),
 			[]Attempt{hashed(from(1, tryAt("S", 3, Signed), "5J"), "5J")}},
 		"found before, and known": {tried(came), remembers(from(1, tryAt("S", 3, Sent), "5J")), nil},
 		"found in a pool long after its last slot": {tried(from(1, ended(tryAt("S", 3, Expired)), "5J")),
-			KnownBy(Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J", Slot: 10}, restoredAt), nil},
+			KnownBy(Use{Command: Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J", Slot: 10}}, restoredAt), nil},
 		"found, though it was refused, and another is out": {tried(foundAgain, tryAt("R", 8, Sent)), found, nil},
 		"it has gone on": {tried(from(2, tryAt("R", 8, Sent), "")), remembers(from(1, tryAt("S", 3, Sent), "")), nil},
 		"it has landed since": {landedAs(from(2, ended(tryAt("R", 8, Included)), "5L")), remembers(from(1, tryAt("S", 3, Sent), "")),
@@ -601,6 +604,18 @@ func TestRestored(t *testing.T) {
 			[]Attempt{legacyOf(tryAt("S", 3, Prepared))}},
 		"a legacy answer": {tried(legacyOf(tryAt("S", 3, Prepared))), remembers(legacyOf(tryAt("S", 4, Sent))),
 			[]Attempt{legacyOf(tryAt("S", 4, Sent))}},
+		"found, and it landed by what was made later":   {landedAs(landed), foundBefore("5K", "5L"), nil},
+		"found, and what it landed by is found no more": {landedAs(landed), foundBefore("5K"), []Attempt{landed, came}},
+		"found, and it landed by that, after a call like it came to nothing": {
+			tried(busy, legacyOf(from(2, ended(tryAt("S", 3, Included)), "5J"))), found, nil},
+		"found, though a legacy call was declared dead": {
+			tried(busy, legacyOf(from(2, ended(tryAt("S", 3, Expired)), "5J"))), found,
+			[]Attempt{busy, legacyOf(hashed(from(2, tryAt("S", 3, Signed), "5J"), "5J"))}},
+		"found, and a legacy call like it was declared dead": {tried(legacyOf(ended(tryAt("S", 3, Expired)))), found,
+			[]Attempt{legacyOf(hashed(tryAt("S", 3, Signed), "5J"))}},
+		"found, and a legacy call with another hash was declared dead": {
+			tried(legacyOf(hashed(ended(tryAt("S", 3, Expired)), "5K"))), found,
+			[]Attempt{legacyOf(hashed(ended(tryAt("S", 3, Expired)), "5K")), came}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -1053,7 +1068,9 @@ func TestIs(t *testing.T) {
 // TestFoundInOrder: what was found is put back as it was made, and not what a running legacy call may be.
 func TestFoundInOrder(t *testing.T) {
 	t.Parallel()
-	use := func(uid string, height, nonce uint32) Use { return Use{Command{Nonce: nonce}, uid, height} }
+	use := func(uid string, height, nonce uint32) Use {
+		return Use{Command: Command{Nonce: nonce}, UID: uid, Height: height}
+	}
 	all := []Use{use("pooled", 0, 1), use("later", 9, 1), use("second", 8, 7), use("first", 8, 6), use("", 1, 9)}
 	InOrder(all)
 	legacy := txn(PhaseDispatching, try(Prepared, legacy))
@@ -1069,6 +1086,16 @@ func TestFoundInOrder(t *testing.T) {
 	}
 	if got := uids(all); got != " first second later pooled " {
 		t.Errorf("in order: %q", got)
+	}
+	again := []Use{use("a", 9, 2), use("a", 0, 2), use("b", 9, 2), use("a", 8, 1)}
+	for i := range again {
+		again[i].Hash = fmt.Sprint("5J", i)
+	}
+	InOrder(again)
+	for i, want := range []string{"5J3 [5J1 5J0]", "5J0 [5J1]", "5J2 []", "5J1 []"} {
+		if got := fmt.Sprint(again[i].Hash, " ", again[i].Later); got != want {
+			t.Errorf("%d in order: %s, want %s", i, got, want)
+		}
 	}
 	if got := uids(Named(all, running, "B62a")); got != "first later pooled " {
 		t.Errorf("named: %q", got)

@@ -17,6 +17,7 @@ type Known struct {
 	// Process is the one that remembers a record of this Revision; "" of what was found.
 	Process  string
 	Revision int64
+	Later    []string // hashes of what was found of it that was made after this
 }
 
 // out reports whether an attempt of t may be on the chain, or is and may be orphaned.
@@ -161,11 +162,12 @@ type Command struct {
 
 // KnownBy is what a command says of its transaction. Nobody here knows what it does, so
 // nothing joins behind it.
-func KnownBy(c Command, now time.Time) Known {
+func KnownBy(u Use, now time.Time) Known {
+	c := &u.Command
 	return Known{Attempts: []Attempt{{
 		Sender: c.Payer, Nonce: c.Nonce, Fee: c.Fee, ValidUntil: c.ValidUntil, NodeHash: c.Hash, Slot: c.Slot,
 		Outcome: Signed, StartedAt: now, Alone: true,
-	}}}
+	}}, Later: u.Later}
 }
 
 // cameToNothing reports whether a has ended with its nonce unspent, by what is known or a person said:
@@ -208,6 +210,9 @@ func (a *Attempt) is(k *Attempt) bool {
 // stored with it; nil if it lacks nothing. A new nonce is only ever taken when all that
 // came before is settled, so an attempt that t lacks settles those at other nonces.
 func Restored(t *Transaction, k Known, now time.Time) (*Transaction, *BytesRead) {
+	if a := t.Attempt(t.Landed); a != nil && slices.ContainsFunc(k.Later, a.Is) {
+		return nil, nil // it landed by what was made after k
+	}
 	u, lacks, at := t.Clone(), false, 0
 	bytes := k.Bytes
 	for i := range k.Attempts {
@@ -241,10 +246,12 @@ func (t *Transaction) restore(c Attempt, behind int, believed bool, now time.Tim
 	if c.planned() && !c.Pending() || t.anew(&c) {
 		return behind, false // it came to nothing, and is not the one that was made after it
 	}
-	found := c.Number == 0
+	found, hash := c.Number == 0, c.NodeHash
+	its := func(a Attempt) bool { return found && hash != "" && a.Is(hash) }
+	alike := !slices.ContainsFunc(t.Attempts[behind:], its) // is what counts where none has its hash
 	for i := behind; i < len(t.Attempts); i++ {
 		a := &t.Attempts[i]
-		if !t.same(a, &c) || a.planned() && !a.Pending() {
+		if !t.same(a, &c) || a.planned() && !a.Pending() || !alike && !its(*a) {
 			continue
 		}
 		unknown := a.KnownHash() == ""
@@ -253,7 +260,7 @@ func (t *Transaction) restore(c Attempt, behind int, believed bool, now time.Tim
 		case a.precedes(&c), a.Open() && !c.EndedAt.IsZero() && (believed || !c.cameToNothing()):
 			*a = c
 			return a.Number, true
-		case found && a.cameToNothing() && !a.Legacy && !t.Open() && c.comes(): // it is out all the same
+		case found && a.cameToNothing() && !t.Open() && c.comes(): // it is out all the same
 			a.Outcome, a.Error, a.EndedAt = c.Outcome, nil, time.Time{}
 		case !unknown || c.KnownHash() == "":
 			return a.Number, false
@@ -366,7 +373,8 @@ func Passed(after, other *Transaction, known Known, now time.Time) *Transaction 
 type Use struct {
 	Command
 	UID    string
-	Height uint32 // of the block that it is in, 0 if it waits in a pool
+	Height uint32   // of the block that it is in, 0 if it waits in a pool
+	Later  []string // hashes of those of its transaction that were made after it, see InOrder
 }
 
 // InOrder sorts what was found as it was made, for of commands of one transaction at several
@@ -375,6 +383,12 @@ func InOrder(all []Use) {
 	slices.SortStableFunc(all, func(a, b Use) int {
 		return cmp.Or(cmp.Compare(a.Height-1, b.Height-1), cmp.Compare(a.Nonce, b.Nonce)) // 0 comes last by that
 	})
+	later := map[string][]string{}
+	for i := range slices.Backward(all) {
+		u := &all[i]
+		u.Later = later[u.UID]
+		later[u.UID] = append(u.Later, u.Hash)
+	}
 }
 
 // Stranger looks for the first nonce of a sender, from next up to the ledger's, that none

@@ -58,7 +58,7 @@ func TestRestoredEnds(t *testing.T) {
 		known := KnownOf("p", memory, nil)
 		if !ledger && r.IntN(4) == 0 {
 			memory = nil
-			known = KnownBy(Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J"}, restoredAt)
+			known = KnownBy(Use{Command: Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J"}}, restoredAt)
 		}
 		got, times := stored, 0
 		for after := stored; after != nil && times < 8; times++ {

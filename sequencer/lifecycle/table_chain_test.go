@@ -57,7 +57,7 @@ func awayRows() []row {
 				"deferred; WAITING, FREE; deferred 1; error Insufficient_funds; rest LOW_BALANCE 10m0s"},
 			{"the account was used by somebody else", unplanned(),
 				decides(asked(good()), holds(8, 100)),
-				"deferred; WAITING, FREE; deferred 1; error STOPPED_NONCE; stop sender STOPPED_NONCE; confirm"},
+				"deferred; WAITING, FREE; deferred 1; error STOPPED_NONCE; stop sender STOPPED_NONCE 7; confirm"},
 			{"the chain is behind one of ours that landed", unplanned(),
 				decides(asked(good()), holds(6, 100), landedAt(6)),
 				"deferred; WAITING, FREE; deferred 1; error NONCE_BEHIND; rest RESTED 10s"},

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -117,11 +118,16 @@ func (t *Train) barred() bool {
 // Failed reports whether m failed in a block, which is not settled yet.
 func (m *Member) Failed() bool { return m.Sighting.Fate == FateFailed && m.Txn.Open() }
 
-// rank is the most that m pays for each unit of its weight.
+// rank is the most that m pays for each unit of its weight. What was found on the chain tells none,
+// and weighs as much as the heaviest other attempt.
 func (m *Member) rank() (most uint64) {
+	heaviest := 1
+	for i := range m.Txn.Attempts {
+		heaviest = max(heaviest, m.Txn.Attempts[i].Weight)
+	}
 	for i := range m.Txn.Attempts {
 		if a := &m.Txn.Attempts[i]; a.Open() {
-			most = max(most, a.Fee/uint64(max(a.Weight, 1)))
+			most = max(most, a.Fee/uint64(cmp.Or(a.Weight, heaviest)))
 		}
 	}
 	return most

@@ -201,7 +201,7 @@ func (w *walk) bind() {
 // found binds it with a command that Redis had forgotten, and the chain had not.
 func (w *walk) found(t *Transaction) {
 	c := Command{Payer: payer, Nonce: nonce + 9, Fee: 170, ValidUntil: 350, Hash: w.hash(), Slot: 299}
-	u, _ := Restored(t, KnownBy(c, w.view.Now), w.view.Now)
+	u, _ := Restored(t, KnownBy(Use{Command: c}, w.view.Now), w.view.Now)
 	if u == nil {
 		w.happen() // it knows this one already
 		return

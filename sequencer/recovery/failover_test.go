@@ -143,7 +143,9 @@ func TestTurnPassesOn(t *testing.T) {
 // nothing else: neither a process that starts nor one whose Redis was restarted waits for it.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
-	for _, how := range []struct{ name, text string }{{"all of it", "damaged"}, {"its record", "\n{"}} {
+	for _, how := range []struct{ name, key, text string }{
+		{"all of it", "x:a2", "damaged"}, {"its record", "x:a2", "\n{"}, {"its queue's", "q:q", "damaged"},
+	} {
 		t.Run(how.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -158,7 +160,7 @@ func TestDamaged(t *testing.T) {
 				p.Kill()
 
 				client := w.Redis.NewClient()
-				key := "{test}:x:a2"
+				key := "{test}:" + how.key
 				words, _, _ := strings.Cut(client.Get(w.Ctx, key).Val(), "\n")
 				if words == "" {
 					t.Fatal("there is no such key")

@@ -46,7 +46,7 @@ func (r *Recovery) reconcile(ctx context.Context, forgotten bool) error {
 		if waits[u.UID] {
 			continue
 		}
-		if _, err := r.place(ctx, u.UID, nil, lifecycle.KnownBy(u.Command, r.Now())); err != nil {
+		if _, err := r.place(ctx, u.UID, nil, lifecycle.KnownBy(u, r.Now())); err != nil {
 			waits[u.UID] = true // what was made of it later waits, too
 			doubts = append(doubts, err)
 		}

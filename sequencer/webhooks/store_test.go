@@ -238,6 +238,8 @@ func testReplay(f *fixture) {
 	}
 	h = f.lease(process)[0]
 	f.ok(f.store.act(f.ctx, "e", "replay")) // no rest: the holder goes on
+	f.ok(f.client.HSet(f.ctx, "{seq}:hook:e", "rest", 1).Err())
+	f.ok(f.store.act(f.ctx, "e", "replay")) // nor one that is over
 	all, _, err := f.store.due(f.ctx, h, 10)
 	f.ok(err)
 	if x, err = f.store.show(f.ctx, "e"); err != nil || len(all) != 2 || all[0].tries != 0 || x[0].Waiting != 0 ||

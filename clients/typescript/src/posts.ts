@@ -32,14 +32,14 @@ export async function posted<T>(uids: string[], post: () => Promise<T>): Promise
 /** A batch under way: it is posted in as many requests as it takes. */
 export class Batch {
   readonly results: BatchResult[] = [];
-  /** What came of the first item that a queue had no room for. */
-  private readonly full = new Map<string, BatchResult>();
+  /** What came of the first item that a queue had no room for, or that the service failed with. */
+  private readonly closed = new Map<string, BatchResult>();
 
   constructor(private readonly items: readonly Written[]) {}
 
-  /** What the next request posts: no later item of a full queue, which could overtake what was refused. */
+  /** What the next request posts: no later item of such a queue, which could overtake what was refused. */
   rest(): Written[] {
-    return this.items.slice(this.results.length).filter(({ queue }) => !this.full.has(queue));
+    return this.items.slice(this.results.length).filter(({ queue }) => !this.closed.has(queue));
   }
 
   /**
@@ -62,14 +62,14 @@ export class Batch {
         if (item === undefined || result?.index !== n) {
           break;
         }
-        if ('problem' in result && result.status >= 500) {
+        if ('problem' in result && result.status > 500) {
           if (n === 0) {
             return new Response(stringify(result.problem), { status: result.status });
           }
           break;
         }
-        if (result.status === 429) {
-          this.full.set(item.queue, result);
+        if (result.status === 429 || result.status === 500) {
+          this.closed.set(item.queue, result);
         }
         this.refuse(item);
         this.add(result, 'transaction' in result ? result.transaction.uid : item.uid);
@@ -88,10 +88,10 @@ export class Batch {
     return this.items[this.results.length];
   }
 
-  /** Adds the results of what comes next, up to an item, as long as its queue is full. */
+  /** Adds the results of what comes next, up to an item, as long as nothing more of its queue is posted. */
   private refuse(end?: Written): void {
     for (let item = this.next; item !== undefined && item !== end; item = this.next) {
-      const refusal = this.full.get(item.queue);
+      const refusal = this.closed.get(item.queue);
       if (refusal === undefined) {
         return;
       }

@@ -117,7 +117,6 @@ test('a batch stops at what cannot be taken now, and goes on there', async () =>
     accepted.map((uid, index) => [index, uid, 202]),
   );
   for (const [status, times] of [
-    [500, 1],
     [507, 1],
     [503, retries.tries],
   ] as const) {
@@ -125,22 +124,28 @@ test('a batch stops at what cannot be taken now, and goes on there', async () =>
     assert.deepEqual(await told(stays.sequencer.postBatch(items), SequencerError), await uidsOf(stays.asked[0]!));
     assert.equal(stays.asked.length, times);
   }
-  const full = await scripted(answers(3, 429)).sequencer.postBatch(items);
-  assert.deepEqual(
-    full.map(({ status }) => status),
-    [202, 202, 202, 429, 429, 429, 429],
-  );
+  for (const refused of [429, 500]) {
+    const results = await scripted(answers(3, refused)).sequencer.postBatch(items);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      [202, 202, 202, refused, refused, refused, refused],
+    );
+  }
 });
 
-for (const trouble of ['503', 'a broken connection']) {
-  test(`nothing of a batch overtakes what its queue had no room for: ${trouble}`, async () => {
+for (const [refused, trouble] of [
+  [429, '503'],
+  [429, 'a broken connection'],
+  [500, '503'],
+] as const) {
+  test(`nothing of a batch overtakes what was refused with ${refused}: ${trouble}`, async () => {
     const mixed = ['full', 'free', 'full', 'free', 'full'].map((queue, n) => ({ ...items[n]!, queue, uid: `u${n}` }));
     const line = (index: number, status: number, what: object) => JSON.stringify({ index, status, ...what }) + '\n';
     const problem = { code: 'TOO_MANY_WAITING', title: 'The queue is full', detail: 'so' };
     const { asked, sequencer } = scripted(async (request, number) => {
       if (number === 1) {
         const rest = trouble === '503' ? line(1, 503, { problem }) : '';
-        return cut(line(0, 429, { problem }) + rest, trouble === '503' ? 'ended' : 'broken');
+        return cut(line(0, refused, { problem }) + rest, trouble === '503' ? 'ended' : 'broken');
       }
       // There would be room for all now.
       const uids = await uidsOf(request);
@@ -150,7 +155,7 @@ for (const trouble of ['503', 'a broken connection']) {
     assert.deepEqual(await Promise.all(asked.slice(1).map(uidsOf)), [['u1', 'u3']]);
     assert.deepEqual(
       results.map((r) => [r.index, r.uid, r.status]),
-      [429, 202, 429, 202, 429].map((status, index) => [index, `u${index}`, status]),
+      [refused, 202, refused, 202, refused].map((status, index) => [index, `u${index}`, status]),
     );
     assert.deepEqual(
       results.flatMap((r) => ('problem' in r ? [r.problem] : [])),

@@ -32,7 +32,8 @@ if op == 'replay' then
     call('ZADD', PARK, now, name)
   end
   if #names == STEP then return 'more' end
-  if call('HDEL', H, 'rest') == 1 then call('HINCRBY', H, 'rev', 1) end
+  if (tonumber(call('HGET', H, 'rest') or '') or 0) > now then call('HINCRBY', H, 'rev', 1) end
+  call('HDEL', H, 'rest')
   return 'ok'
 end
 if op == 'rewind' then
