@@ -539,6 +539,9 @@ func TestRestored(t *testing.T) {
 			t.Revision = 7
 			return t
 		}(), remembers(refused), nil},
+		"one with its hash was refused before it": {tried(from(1, ended(tryAt("S", 3, Refused)), "5K"), from(2, tryAt("S", 3, Sent), "")),
+			remembers(hashed(from(2, tryAt("S", 3, Sent), ""), "5K")),
+			[]Attempt{from(1, ended(tryAt("S", 3, Refused)), "5K"), hashed(from(2, tryAt("S", 3, Sent), ""), "5K")}},
 		"one alike was refused since":      {tried(later), remembers(refused), []Attempt{later, refused}},
 		"refused, and another one is out":  {tried(tryAt("R", 8, Sent)), remembers(refused), []Attempt{tryAt("R", 8, Sent), refused}},
 		"found, and one alike was refused": {tried(refused), found, []Attempt{refused, came}},

@@ -247,7 +247,7 @@ func (t *Transaction) restore(c Attempt, behind int, believed bool, now time.Tim
 		return behind, false // it came to nothing, and is not the one that was made after it
 	}
 	found, hash := c.Number == 0, c.NodeHash
-	its := func(a Attempt) bool { return found && hash != "" && a.Is(hash) }
+	its := func(a Attempt) bool { return found && a.Is(hash) }
 	alike := !slices.ContainsFunc(t.Attempts[behind:], its) // is what counts where none has its hash
 	for i := behind; i < len(t.Attempts); i++ {
 		a := &t.Attempts[i]

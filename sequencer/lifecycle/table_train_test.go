@@ -332,6 +332,8 @@ func trainRaises() row {
 	dear, dearer := raised(6, 140), raised(5, 145)
 	heavy := member(6, FatePooled, try(Sent, at(6), fee(160), weighing(50))) // from 100 on, 3 for each unit
 	heavy.Txn.Attempts[0].Weight = 50
+	lighter := member(6, FatePooled, try(Sent, at(6), fee(160), weighing(40))) // 4 for each
+	lighter.Txn.Attempts[0].Weight = 50
 	foundHeavy := member(6, FatePooled, try(Sent, at(6), fee(160)))
 	foundHeavy.Txn.Attempts[0].Weight = 50
 	light := member(7, FatePooled)
@@ -373,6 +375,9 @@ func trainRaises() row {
 		{"what was found on the chain weighs as much as what was made", txn(PhaseWatching, try(Sent, weighing(50))),
 			decides(sees(FatePooled, 0), ahead(foundHeavy)),
 			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@150"},
+		{"and where that was made anew, as it weighs now", txn(PhaseWatching, try(Sent, weighing(50))),
+			decides(sees(FatePooled, 0), ahead(lighter)),
+			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@200"},
 		{"and for a hundredth more at least", txn(PhaseWatching, try(Sent, fee(200), weighing(67))),
 			decides(sees(FatePooled, 0), ahead(heavy)),
 			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@200; 2 prepared planned 7@203"},
