@@ -137,14 +137,18 @@ func (t *Tracker) survey(ctx context.Context, wanted []Wanted, found map[string]
 	return nil
 }
 
-// add takes a use in, in its place; one in a block stands for the same in a pool.
+// add takes a use in, in its place; one in a block stands for the same in a pool, and has failed if
+// it has in all blocks that have it.
 func (u *Used) add(c Use, w Wanted) {
 	if c.Nonce < w.From && !w.Whole {
 		return
 	}
 	if i := slices.IndexFunc(u.Commands, func(o Use) bool { return o.Hash == c.Hash }); i >= 0 {
-		if u.Commands[i].Pooled {
-			u.Commands[i] = c
+		switch has := &u.Commands[i]; {
+		case has.Pooled:
+			*has = c
+		case !c.Pooled && !c.Failed:
+			has.Failed = false
 		}
 		return
 	}

@@ -842,9 +842,9 @@ func (m *model) register() bool {
 // configure has a configuration name one sender.
 func (m *model) configure() bool {
 	account, url, host := m.account(), one(m, "http://c", senders.Local), one(m, me, other)
-	group, by := senders.Shared, ""
+	group := senders.Shared
 	if url == senders.Local {
-		group, by = senders.LocalGroup(account), host
+		group = senders.LocalGroup(account)
 	}
 	m.note("%s %s", account, url)
 	m.do(-1, func(_ *queues.Store, p *poolOf) answer {
@@ -852,7 +852,11 @@ func (m *model) configure() bool {
 		return m.said(nil, p.Configure(m.ctx, map[string]string{account: url}))
 	}, func() answer {
 		w := m.workers[account]
-		w.url, w.source, w.by = url, string(senders.ByConfiguration), by
+		callers := slices.DeleteFunc(strings.Fields(w.by), func(p string) bool { return p == host || !m.lives(p) })
+		callers = append(callers, host)
+		if w.url, w.source, w.by = url, string(senders.ByConfiguration), ""; url == senders.Local {
+			w.by = strings.Join(callers, " ")
+		}
 		m.workers[account] = w
 		if a := m.want.Sender(account); a == nil || a.Gone {
 			m.want.Register(account, group)
@@ -860,7 +864,8 @@ func (m *model) configure() bool {
 			m.want.Configure(account, group)
 		}
 		for _, a := range m.accounts() {
-			if w := m.workers[a]; w.source == string(senders.ByConfiguration) && a != account && (w.by == "" || !m.lives(w.by)) {
+			if w := m.workers[a]; w.source == string(senders.ByConfiguration) && a != account &&
+				!slices.ContainsFunc(strings.Fields(w.by), m.lives) {
 				m.want.Rest(a, lifecycle.Rest{For: queues.Never, Why: lifecycle.Draining, By: "config"})
 			}
 		}

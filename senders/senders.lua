@@ -18,11 +18,22 @@ local s = P .. 's:' .. account
 local exists = call('HEXISTS', s, 'group') == 1
 local function field(name) return call('HGET', s, name) or '' end
 
--- own notes what a sender is called by, and the process that alone may call its worker.
+-- callers are the living processes that alone may call its worker, with spaces between them.
+local function callers()
+  local alive = {}
+  for process in string.gmatch(field('by'), '%S+') do
+    if lives(process) and process ~= ARGV[6] then alive[#alive + 1] = process end
+  end
+  return alive
+end
+
+-- own notes what a sender is called by, and the processes that alone may call its worker.
 -- What another worker has shown is not known of this one.
 local function own()
   if field('url') ~= ARGV[3] then call('HDEL', s, 'proves') end
-  call('HSET', s, 'url', ARGV[3], 'source', ARGV[4], 'group', ARGV[5], 'by', ARGV[6] or '')
+  local by = (ARGV[6] or '') ~= '' and callers() or {}
+  by[#by + 1] = ARGV[6]
+  call('HSET', s, 'url', ARGV[3], 'source', ARGV[4], 'group', ARGV[5], 'by', table.concat(by, ' '))
 end
 
 local function register()
@@ -88,9 +99,8 @@ elseif not exists then
 elseif op == 'remove' then
   answer = remove()
 elseif op == 'rest' then
-  local process = ARGV[5] == 'config' and field('by') or ''
   local by = ARGV[5] and ARGV[5] ~= '' and ARGV[5]
-  if process == '' or not lives(process) then rest(account, tonumber(ARGV[3]), ARGV[4], by, ARGV[6]) end
+  if by ~= 'config' or #callers() == 0 then rest(account, tonumber(ARGV[3]), ARGV[4], by, ARGV[6]) end
 elseif op == 'resume' then
   call('HSET', s, 'streak', '')
   -- What became of an attempt is settled by resolve, and by nothing else.

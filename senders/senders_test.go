@@ -284,6 +284,21 @@ func testLocalOfOthers(f *fixture) {
 		map[string]lifecycle.SenderReason{"A": lifecycle.Draining, "B": lifecycle.Draining, "C": ""})
 	as("back", map[string]string{"A": senders.Local, "C": senders.Local})
 	f.want("named again", map[string]lifecycle.SenderReason{"A": "", "B": lifecycle.Draining, "C": ""})
+
+	for _, process := range []string{"first", "second"} {
+		_, err := f.store.Heartbeat(f.Context(), process, time.Hour, "")
+		f.ok(err)
+		as(process, map[string]string{"saw/1": "", "C": senders.Local})
+	}
+	for _, step := range []struct {
+		leaves string
+		saw    lifecycle.SenderReason
+	}{{"second", ""}, {"first", lifecycle.Draining}} {
+		f.ok(f.store.Leave(f.Context(), step.leaves))
+		as("third", map[string]string{"C": senders.Local})
+		f.want("after "+step.leaves+" has left", map[string]lifecycle.SenderReason{
+			"A": lifecycle.Draining, "B": lifecycle.Draining, "C": "", "saw/1": step.saw})
+	}
 }
 
 // testAgain: whoever is removed and registered again has the nonce that comes next, and

@@ -31,6 +31,7 @@ func (s *Sequencer) order(ctx context.Context, uid string, order lifecycle.Order
 		if err != nil {
 			return nil, err
 		}
+		step.Aside.Process = s.process // what is watched on has somebody who does
 		_, err = s.Store.Advance(ctx, &queues.Change{
 			Before: t, After: step.Txn, Aside: step.Aside, Now: v.Now, Wait: s.Policy.CallbackWait, Lease: callbackLease,
 			Moves: lifecycle.Effects(t, step.Txn, &step.Aside, &s.Policy), Budgets: s.budgets(t, step.Txn),

@@ -244,12 +244,13 @@ func (s *State) reconcile(p int) bool {
 	var all []compared
 	for i := range s.store.Senders {
 		c := s.compared(nodes, account(i))
-		all, found = append(all, c), append(found, lifecycle.Named(c.used, c.running, c.Account)...)
+		all, found = append(all, c), append(found, c.used...)
 	}
 	lifecycle.InOrder(found)
 	waits := map[string]bool{}
 	for _, u := range found {
-		if !waits[u.UID] && !s.place(p, txnOf(u.UID), lifecycle.KnownBy(u, s.now)) {
+		running := all[senderOf(u.Payer)].running
+		if !waits[u.UID] && u.Named(running) && !s.place(p, txnOf(u.UID), lifecycle.KnownBy(u, s.now)) {
 			waits[u.UID] = true
 		}
 	}
@@ -288,27 +289,31 @@ func (s *State) compared(nodes []int, name string) compared {
 
 // shown is what any node shows of a sender from a nonce on, and its next by the ledger.
 func (s *State) shown(nodes []int, sender uint8, from uint32) (used []lifecycle.Use, ledger uint32) {
-	add := func(c command, height int) {
+	add := func(c command, height int, failed bool) {
 		u := lifecycle.Use{Command: lifecycle.Command{Payer: account(int(sender)), Nonce: uint32(c.nonce), Fee: uint64(c.fee),
-			ValidUntil: uint32(c.until), Hash: c.hash()}, Height: uint32(height)}
+			ValidUntil: uint32(c.until), Hash: c.hash()}, Height: uint32(height), Failed: failed}
 		if c.txn != stranger {
 			u.UID = uid(int(c.txn))
 		}
-		known := slices.ContainsFunc(used, func(o lifecycle.Use) bool { return o.Hash == u.Hash })
-		if c.sender == sender && u.Nonce >= from && !known {
+		switch i := slices.IndexFunc(used, func(o lifecycle.Use) bool { return o.Hash == u.Hash }); {
+		case i < 0 && c.sender == sender && u.Nonce >= from:
 			used = append(used, u)
+		case i >= 0 && used[i].Height == 0:
+			used[i] = u
+		case i >= 0 && height > 0 && !failed:
+			used[i].Failed = false
 		}
 	}
 	for _, n := range nodes {
 		ledger = max(ledger, uint32(s.chain[n].next(sender)))
 		for i := range s.chain[n].blocks {
 			if b := &s.chain[n].blocks[i]; b.full {
-				add(b.cmd, i+1)
+				add(b.cmd, i+1, b.fate != succeeded)
 			}
 		}
 		for i := range s.net {
 			if s.pooled(n, i) {
-				add(s.net[i].cmd, 0)
+				add(s.net[i].cmd, 0, false)
 			}
 		}
 	}

@@ -236,7 +236,9 @@ func (s *State) saysOf(t int, kind lifecycle.OrderKind) bool {
 	switch kind {
 	case lifecycle.OrderLanded:
 		return e.times > 0
-	case lifecycle.OrderDead, lifecycle.OrderRetry:
+	case lifecycle.OrderRetry: // which is refused where a ledger would take it for another one
+		return s.world.Ledger == sawtooth || e.times == 0 && e.late == 0 && e.stands != lifecycle.BatchPending && !s.posts(t)
+	case lifecycle.OrderDead:
 		return e.times == 0 && e.late == 0 && e.stands != lifecycle.BatchPending && !s.posts(t)
 	}
 	return true

@@ -279,6 +279,7 @@ func (s *State) order(t int, kind lifecycle.OrderKind) bool {
 	if err != nil {
 		return false
 	}
+	step.Aside.Process = s.procs[s.anyone()].id
 	txn, denied, err := s.store.Advance(&Change{Before: before, After: step.Txn, Aside: step.Aside,
 		Moves: lifecycle.Effects(before, step.Txn, &step.Aside, s.policy)})
 	if err != nil || denied != nil {
@@ -293,6 +294,11 @@ func (s *State) order(t int, kind lifecycle.OrderKind) bool {
 	s.stored(before, txn, &step)
 	s.tell("a person says %s: %s", kind, changeOf(before, txn, &step))
 	return true
+}
+
+// anyone is a process that a person can reach.
+func (s *State) anyone() int {
+	return max(0, slices.IndexFunc(s.procs, func(p process) bool { return p.alive && p.live }))
 }
 
 // effectOf is the block in which a transaction has taken effect, nil if there is none.

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -112,6 +113,8 @@ func (v *View) submitting() Step {
 		return v.closed(ReasonBack)
 	case !t.Open() && t.CancelRequested:
 		return v.cancelled()
+	case !t.Open() && v.expired():
+		return v.overdue()
 	case !t.Open() && v.Draining:
 		return v.wait(ReasonDraining)
 	case !t.Open() && (!v.Known || !b.Known):
@@ -128,6 +131,8 @@ func (v *View) submitting() Step {
 	case last.Outcome != Signed || v.Local.Unsent != last.Number:
 		// Another process was at it, or this one before Redis forgot: it may be there.
 		return v.submitted(Unknown, &Error{Code: CodeLost, Message: "the process that posted it is gone"})
+	case v.expired():
+		return v.unposted(Error{Code: CodeExpired, Message: "its deadline came before it was posted"}).overdue()
 	case v.Replicas && v.Local.Confirmed != last.Number:
 		return v.do(Effect{Kind: Confirm, Number: last.Number}, ReasonConfirming)
 	case v.Clock.Before(v.Local.SubmitAt) && v.Draining:
@@ -226,6 +231,7 @@ func (v *View) firstTold(r SubmitTold) Step {
 			a := t.Last()
 			a.Outcome, a.Error, a.EndedAt = Refused, &r.Error, v.Now
 			t.Error, t.Deferred = &r.Error, 0
+			t.reopen()
 		})
 		return u.end(PhaseUnresolved, ReasonAnswered)
 	case SubmitHeld:
@@ -245,11 +251,7 @@ func (v *View) firstTold(r SubmitTold) Step {
 // putOff sends it back to its queue, and leaves queue and slot alone: the ledger does not
 // have it, and nothing of it is used up.
 func (v *View) putOff(e Error, least time.Duration) Step {
-	u := v.with(func(t *Transaction) {
-		if a := t.Last(); t.Open() {
-			a.Outcome, a.Error, a.EndedAt = Refused, &e, v.Now
-		}
-	})
+	u := v.unposted(e)
 	u.Local = Local{}
 	if u.Txn.CancelRequested {
 		return u.cancelled()
@@ -260,6 +262,38 @@ func (v *View) putOff(e Error, least time.Duration) Step {
 	s.Aside.Hold = v.Policy.grown(least, v.Txn.Deferred)
 	s.Aside.Rest = &Rest{For: least, Why: Rested, Detail: e.Message}
 	return s
+}
+
+// unposted: the ledger does not have it from its last attempt, if that is open.
+func (v *View) unposted(e Error) *View {
+	return v.with(func(t *Transaction) {
+		if a := t.Last(); t.Open() {
+			a.Outcome, a.Error, a.EndedAt = Refused, &e, v.Now
+		}
+	})
+}
+
+// mayHaveIt ends a batch that its ledger may have all the same: a person's retry ended the attempt by
+// which it has it. It is watched on.
+func (v *View) mayHaveIt(why Reason) (s Step, may bool) {
+	u := v.with(func(t *Transaction) { may = t.Ledger != "" && !t.Open() && t.reopen() })
+	if !may {
+		return s, false
+	}
+	return u.unresolved(u.Txn.FirstOpen().Outcome, Error{Code: CodeOutcomeUnknown, Message: "it was posted before it " +
+		"was retried, and the ledger may have it: look for it there, and settle it by resolve"}, why), true
+}
+
+// reopen opens the last attempt again that may have come to its ledger.
+func (t *Transaction) reopen() bool {
+	for i := range slices.Backward(t.Attempts) {
+		switch a := &t.Attempts[i]; a.Outcome {
+		case Signed, Sent, Pooled, Unknown:
+			a.EndedAt = time.Time{}
+			return true
+		}
+	}
+	return false
 }
 
 // following: the ledger has it, or may have it. What it says of it decides.
@@ -313,7 +347,7 @@ func seenAs(a *Attempt, seen *BatchSeen) Outcome {
 // unknownThere: the ledger does not know it, yet or any more.
 func (v *View) unknownThere(left time.Duration) Step {
 	b := &v.Batch
-	if !b.Idempotent || v.Txn.CancelRequested || v.Local.Resent >= maxReposts {
+	if !b.Idempotent || v.Txn.CancelRequested || v.expired() || v.Local.Resent >= maxReposts {
 		return v.waitUntil(v.Clock.Add(left), ReasonAbsent)
 	}
 	next := v.Local.SentAt.Add(v.Policy.InclusionInterval << v.Local.Resent)

@@ -86,7 +86,41 @@ func batchRows() []row {
 		return busy
 	}
 	busy := asks(time.Minute)
+	late := func(t *Transaction) { t.ExpiresAt = now }
+	second := func(told SubmitTold) SubmitTold { told.Call.Number = 2; return told }
+	retried := batch(PhaseDispatching, post(Sent, over), post(Signed))
 	return []row{
+		{"its ledger may have it from before a retry", []sample{
+			{"cancelled", batch(PhaseDispatching, post(Unknown, over), cancelling), decides(sawtooth),
+				"cancelled; UNRESOLVED, FREE; 1 unknown open 0@0; cancel asked; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
+			{"though not from the last", batch(PhaseDispatching, post(Pooled, over), post(Refused, over), cancelling),
+				decides(sawtooth), "cancelled; UNRESOLVED, FREE; 1 pooled open 0@0; 2 refused over 0@0; cancel asked; " +
+					"error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
+			{"not by what it refused", batch(PhaseDispatching, post(Refused, over), cancelling), decides(sawtooth),
+				"cancelled; FAILED, FREE; 1 refused over 0@0; cancel asked; error CANCELLED; event CANCELLED; trusts"},
+			{"its deadline has come", batch(PhaseDispatching, post(Sent, over), late), decides(sawtooth),
+				"overdue; UNRESOLVED, FREE; 1 sent open 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
+			{"cancelled while the ledger is busy", batch(PhaseDispatching, post(Sent, over), post(Signed), cancelling),
+				learns(second(asks(0)), sawtooth, unsent), "cancelled; UNRESOLVED, FREE; 1 sent open 0@0; 2 refused over 0@0; " +
+					"cancel asked; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
+			{"and refuses it now", retried, learns(second(submitTold(SubmitRejected, true)), sawtooth, unsent),
+				"answered; UNRESOLVED, FREE; 1 sent open 0@0; 2 refused over 0@0; error E"},
+		}},
+		{"its deadline has come", []sample{
+			{"before the mark", batch(PhaseDispatching, late), decides(sawtooth),
+				"overdue; FAILED, FREE; error EXPIRED; event EXPIRED; trusts"},
+			{"before it was posted", marked(late), decides(sawtooth, unsent),
+				"overdue; FAILED, FREE; 1 refused over 0@0; error EXPIRED; event EXPIRED; trusts"},
+			{"while the replicas are asked", marked(late), decides(sawtooth, unsent, knows(func(l *Local) { l.Confirmed = 0 }),
+				func(v *View) { v.Replicas = true }),
+				"overdue; FAILED, FREE; 1 refused over 0@0; error EXPIRED; event EXPIRED; trusts"},
+			{"where another process may have posted it", marked(late), decides(sawtooth),
+				"answered; REVISION, INCLUSION; 1 unknown open 0@0; error LOST"},
+			{"it is not posted again", batch(PhaseWatching, post(Sent), late),
+				decides(sawtooth, stands(BatchUnknown), resent(0, time.Hour)), "absent; look in 59m0s"},
+			{"as it is before that", batch(PhaseWatching, post(Sent), func(t *Transaction) { t.ExpiresAt = now.Add(1) }),
+				decides(sawtooth, stands(BatchUnknown), resent(0, time.Hour)), "resending; submit 1; look in 59m0s"},
+		}},
 		{"before a byte leaves", []sample{
 			{"it waits in its queue", batch(PhaseWaiting), decides(sawtooth), "waiting"},
 			{"the mark is stored", batch(PhaseDispatching), decides(sawtooth),

@@ -88,6 +88,9 @@ func (v *View) stopped() Step {
 
 // overdue: its deadline has come, and nothing is open.
 func (v *View) overdue() Step {
+	if s, may := v.mayHaveIt(ReasonOverdue); may {
+		return s
+	}
 	why := ""
 	if e := v.Txn.Error; e != nil && e.Code != CodeExpired {
 		why = because(e)

@@ -336,6 +336,9 @@ func (v *View) usedUp() Step {
 
 // cancelled: a person took it back, and nothing is open.
 func (v *View) cancelled() Step {
+	if s, may := v.mayHaveIt(ReasonCancelled); may {
+		return s
+	}
 	s := v.with(dropPlan(v.Now)).end(PhaseFailed, ReasonCancelled)
 	s.Aside.Code = CodeCancelled
 	s.Txn.Error = &Error{Code: CodeCancelled, Message: "cancelled before it took effect"}

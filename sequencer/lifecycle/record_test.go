@@ -137,6 +137,8 @@ func TestWatchOf(t *testing.T) {
 		"all that share the nonce": {txn(PhaseWatching, try(Sent, slot(310), named("5Jn")),
 			try(Unknown, slot(290), named("5J1"))),
 			watch(290, 350, "5J1", "5Jn", "5J2")},
+		"one of them may land whenever": {txn(PhaseWatching, try(Sent, func(a *Attempt) { a.ValidUntil = 0 }), try(Unknown)),
+			watch(298, 0, "5J1", "5J2")},
 		"not what was before": {txn(PhaseWatching, try(FailedIn, block, at(6)), try(Sent)), watch(298, 344, "5J2")},
 		"landed, with those that were replaced": {txn(PhaseDone, try(Replaced, over, slot(290)),
 			try(Included, block), landedBy(2)),
@@ -522,7 +524,9 @@ func TestRestored(t *testing.T) {
 		"5J")
 	refused, later := from(1, ended(tryAt("S", 3, Refused)), "5K"), from(2, tryAt("S", 3, Sent), "5L")
 	foundAgain := from(1, ended(tryAt("S", 3, Refused)), "5J")
-	foundBefore := func(later ...string) Known { k := found; k.Later = later; return k }
+	failedBefore := func(later ...string) Known { k := found; k.Failed, k.Later = true, later; return k }
+	beforeThat := found
+	beforeThat.Later = []string{"5L"}
 	landed, busy := legacyOf(from(2, ended(tryAt("S", 4, Included)), "5L")), ended(legacyOf(tryAt("S", 3, Prepared)))
 	for name, c := range map[string]struct {
 		stored *Transaction
@@ -607,8 +611,16 @@ func TestRestored(t *testing.T) {
 			[]Attempt{legacyOf(tryAt("S", 3, Prepared))}},
 		"a legacy answer": {tried(legacyOf(tryAt("S", 3, Prepared))), remembers(legacyOf(tryAt("S", 4, Sent))),
 			[]Attempt{legacyOf(tryAt("S", 4, Sent))}},
-		"found, and it landed by what was made later":   {landedAs(landed), foundBefore("5K", "5L"), nil},
-		"found, and what it landed by is found no more": {landedAs(landed), foundBefore("5K"), []Attempt{landed, came}},
+		"found, and it landed by what was made later":                        {landedAs(landed), failedBefore("5K", "5L"), nil},
+		"found, and it landed by what was made later, and this did not fail": {landedAs(landed), beforeThat, []Attempt{landed, came}},
+		"found, failed before what is out":                                   {tried(from(2, tryAt("R", 8, Sent), "5L")), failedBefore("5L"), nil},
+		"found, failed before what is over": {tried(from(2, ended(tryAt("R", 8, Expired)), "5L")), failedBefore("5L"),
+			[]Attempt{from(2, ended(tryAt("R", 8, Expired)), "5L"), came}},
+		"found, failed, and what is out is found nowhere": {tried(from(2, tryAt("R", 8, Sent), "5L")), failedBefore(),
+			[]Attempt{replaced(from(2, tryAt("R", 8, Sent), "5L")), came}},
+		"found, failed, and another with its nonce is found": {tried(hashed(from(2, tryAt("S", 3, Sent), "5L"), "5L")),
+			failedBefore("5L"), []Attempt{hashed(from(2, tryAt("S", 3, Sent), "5L"), "5L"), came}},
+		"found, and what it landed by is found no more": {landedAs(landed), failedBefore("5K"), []Attempt{landed, came}},
 		"found, and it landed by that, after a call like it came to nothing": {
 			tried(busy, legacyOf(from(2, ended(tryAt("S", 3, Included)), "5J"))), found, nil},
 		"found, though a legacy call was declared dead": {
@@ -1100,10 +1112,18 @@ func TestFoundInOrder(t *testing.T) {
 			t.Errorf("%d in order: %s, want %s", i, got, want)
 		}
 	}
-	if got := uids(Named(all, running, "B62a")); got != "first later pooled " {
+	named := func(account string) (some []Use) {
+		for _, u := range all {
+			if u.Payer = account; u.Named(running) {
+				some = append(some, u)
+			}
+		}
+		return some
+	}
+	if got := uids(named("B62a")); got != "first later pooled " {
 		t.Errorf("named: %q", got)
 	}
-	if got := uids(Named(all, running, "B62b")); got != "first second later pooled " {
+	if got := uids(named("B62b")); got != "first second later pooled " {
 		t.Errorf("with another account: %q", got)
 	}
 }

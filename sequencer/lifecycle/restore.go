@@ -17,7 +17,10 @@ type Known struct {
 	// Process is the one that remembers a record of this Revision; "" of what was found.
 	Process  string
 	Revision int64
-	Later    []string // hashes of what was found of it that was made after this
+	// Failed: it was found, and has failed in a block; Later are the hashes of what was found of its
+	// transaction and made after it.
+	Failed bool
+	Later  []string
 }
 
 // out reports whether an attempt of t may be on the chain, or is and may be orphaned.
@@ -167,7 +170,7 @@ func KnownBy(u Use, now time.Time) Known {
 	return Known{Attempts: []Attempt{{
 		Sender: c.Payer, Nonce: c.Nonce, Fee: c.Fee, ValidUntil: c.ValidUntil, NodeHash: c.Hash, Slot: c.Slot,
 		Outcome: Signed, StartedAt: now, Alone: true,
-	}}, Later: u.Later}
+	}}, Failed: u.Failed, Later: u.Later}
 }
 
 // cameToNothing reports whether a has ended with its nonce unspent, by what is known or a person said:
@@ -210,8 +213,8 @@ func (a *Attempt) is(k *Attempt) bool {
 // stored with it; nil if it lacks nothing. A new nonce is only ever taken when all that
 // came before is settled, so an attempt that t lacks settles those at other nonces.
 func Restored(t *Transaction, k Known, now time.Time) (*Transaction, *BytesRead) {
-	if a := t.Attempt(t.Landed); a != nil && slices.ContainsFunc(k.Later, a.Is) {
-		return nil, nil // it landed by what was made after k
+	if k.Failed && t.goesOn(k) {
+		return nil, nil
 	}
 	u, lacks, at := t.Clone(), false, 0
 	bytes := k.Bytes
@@ -237,6 +240,15 @@ func Restored(t *Transaction, k Known, now time.Time) (*Transaction, *BytesRead)
 		u.Ending = ""
 	}
 	return u, bytes
+}
+
+// goesOn reports whether t has landed by what was made after k, which was found, or has that out.
+func (t *Transaction) goesOn(k Known) bool {
+	c := &k.Attempts[0]
+	return slices.ContainsFunc(t.Attempts, func(a Attempt) bool {
+		return (a.Number == t.Landed || a.Open()) && (a.Sender != c.Sender || a.Nonce != c.Nonce) &&
+			slices.ContainsFunc(k.Later, a.Is)
+	})
 }
 
 // restore gives t an attempt, behind the one with a number, and reports the number that
@@ -374,6 +386,7 @@ type Use struct {
 	Command
 	UID    string
 	Height uint32   // of the block that it is in, 0 if it waits in a pool
+	Failed bool     // there, by all that show it
 	Later  []string // hashes of those of its transaction that were made after it, see InOrder
 }
 
@@ -420,16 +433,11 @@ func Stranger(account string, next, ledger uint32, running []*Transaction,
 	return nonce, "", nonce < ledger
 }
 
-// Named are those of what was found with an account that may be put back: of a transaction that runs,
-// and of which a legacy worker may have sent something with it, whatever is shown is taken for that.
-func Named(used []Use, running []*Transaction, account string) (named []Use) {
-	for _, u := range used {
-		its := slices.IndexFunc(running, func(t *Transaction) bool { return t.UID == u.UID })
-		if u.UID != "" && (its < 0 || !Legacy(running[its:its+1], account)) {
-			named = append(named, u)
-		}
-	}
-	return named
+// Named reports whether what was found may be put back: of a transaction that runs on its sender, and
+// of which a legacy worker may have sent something with that, whatever is shown is taken for that.
+func (u *Use) Named(running []*Transaction) bool {
+	its := slices.IndexFunc(running, func(t *Transaction) bool { return t.UID == u.UID })
+	return u.UID != "" && (its < 0 || !Legacy(running[its:its+1], u.Payer))
 }
 
 // Legacy reports whether a legacy worker of what runs may have sent something with an

@@ -27,7 +27,7 @@ func WatchOf(t *Transaction, memo string) (w Watch, found bool) {
 	w.Memo = memo
 	landed := t.Attempt(t.Landed)
 	last := landed == nil && !t.Open() // nothing else is in question but what is shallow
-	unseen := false
+	unseen, forever := false, false
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
 		if !a.Open() && a != landed && !sharesNonce(a, landed) && !t.keeps(a) && (!last || !a.Shallow) {
@@ -44,14 +44,16 @@ func WatchOf(t *Transaction, memo string) (w Watch, found bool) {
 				w.Hashes = append(w.Hashes, hash)
 			}
 		}
-		w.Legacy = w.Legacy || a.Legacy
+		w.Legacy, forever = w.Legacy || a.Legacy, forever || a.ValidUntil == 0
 		unseen = unseen || a.Legacy && a.StateHash == ""
 	}
 	if t.Phase == PhaseDone && !t.FinalAt.IsZero() {
 		return w, false
 	}
+	if w.Legacy || forever { // who signed by itself may have ignored that
+		w.ValidUntil = 0
+	}
 	if w.Legacy {
-		w.ValidUntil = 0 // it may have ignored that
 		// It has been in a block, if only in one that is gone.
 		w.Found = t.Landed > 0 || !unseen
 	}

@@ -31,19 +31,19 @@ func (r *Recovery) reconcile(ctx context.Context, forgotten bool) error {
 	}
 	var all []standing
 	var found []lifecycle.Use
+	of := map[string]standing{}
 	for _, w := range wanted {
 		st, err := r.standing(ctx, w.Payer, shown[w.Payer], owners)
 		if err != nil {
 			return err
 		}
-		all = append(all, st)
-		found = append(found, lifecycle.Named(st.used, st.running, w.Payer)...)
+		all, found, of[w.Payer] = append(all, st), append(found, st.used...), st
 	}
 	var doubts []error
 	waits := map[string]bool{}
 	lifecycle.InOrder(found)
 	for _, u := range found {
-		if waits[u.UID] {
+		if st := of[u.Payer]; st.unread || waits[u.UID] || !u.Named(st.running) {
 			continue
 		}
 		if _, err := r.place(ctx, u.UID, nil, lifecycle.KnownBy(u, r.Now())); err != nil {
@@ -141,7 +141,7 @@ func (r *Recovery) standing(ctx context.Context, account string, shown mina.Used
 			Payer: account, Nonce: c.Nonce, Fee: c.Fee, ValidUntil: c.ValidUntil, Hash: c.Hash, Slot: r.slotOf(c),
 		}}
 		if !c.Pooled {
-			u.Height = c.Block.Height
+			u.Height, u.Failed = c.Block.Height, c.Failed
 		}
 		st.used = append(st.used, u)
 	}
