@@ -16,8 +16,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -80,7 +82,7 @@ type grid struct {
 	ledgers map[string]string // by service id
 }
 
-// most is how many rows one round takes of each kind.
+// most is how many rows are read at a time.
 const most = 500
 
 func (g *grid) round(ctx context.Context) error {
@@ -91,38 +93,49 @@ func (g *grid) round(ctx context.Context) error {
 }
 
 // post hands over what nobody has submitted, in the order in which it was made. Where one
-// of a service could not be handed over, those after it wait.
+// of a service could not be handed over, those after it wait, and no other service does.
 func (g *grid) post(ctx context.Context) error {
-	rows, err := g.table.query(ctx, fmt.Sprintf(`SELECT header_signature, serialized_batch, data_change_id, service_id
-		FROM batches WHERE NOT submitted AND submission_error IS NULL ORDER BY created, %s LIMIT %d`, g.table.order, most))
-	if err != nil {
-		return err
-	}
 	behind := map[string]bool{}
-	for _, r := range rows {
-		service := r.text("service_id")
-		if behind[service] {
-			continue
+	for {
+		var out strings.Builder
+		for service := range behind {
+			fmt.Fprintf(&out, " AND coalesce(service_id, '') <> %s", literal(service))
 		}
-		id := r.text("header_signature")
-		refused, err := g.postOne(ctx, r)
-		switch {
-		case refused != nil:
-			err = g.table.exec(ctx, fmt.Sprintf("UPDATE batches SET submission_error = %s, submission_error_message = %s "+
-				"WHERE header_signature = %s", quote(refused.Code), quote(refused.Message), quote(id)))
-		case err != nil:
-			fmt.Fprintln(os.Stderr, "grid: not handed over:", err)
-			behind[service] = true
-			continue
-		default:
-			err = g.table.exec(ctx, fmt.Sprintf("UPDATE batches SET submitted = TRUE, dlt_status = 'Unknown', "+
-				"claim_expires = NULL WHERE header_signature = %s", quote(id)))
-		}
+		rows, err := g.table.query(ctx, fmt.Sprintf(`SELECT header_signature, serialized_batch, data_change_id, service_id
+			FROM batches WHERE NOT submitted AND submission_error IS NULL%s ORDER BY created, %s LIMIT %d`,
+			&out, g.table.order, most))
 		if err != nil {
 			return err
 		}
+		for _, r := range rows {
+			if err := g.handOver(ctx, r, behind); err != nil {
+				return err
+			}
+		}
+		if len(rows) < most {
+			return nil
+		}
 	}
-	return nil
+}
+
+// handOver posts one row, unless one of its service before it could not be.
+func (g *grid) handOver(ctx context.Context, r row, behind map[string]bool) error {
+	service, id := r.text("service_id"), r.text("header_signature")
+	if behind[service] {
+		return nil
+	}
+	refused, err := g.postOne(ctx, r)
+	switch {
+	case refused != nil:
+		return g.table.exec(ctx, fmt.Sprintf("UPDATE batches SET submission_error = %s, submission_error_message = %s "+
+			"WHERE header_signature = %s", quote(refused.Code), quote(refused.Message), quote(id)))
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "grid: not handed over:", err)
+		behind[service] = true
+		return ctx.Err()
+	}
+	return g.table.exec(ctx, fmt.Sprintf("UPDATE batches SET submitted = TRUE, dlt_status = 'Unknown', "+
+		"claim_expires = NULL WHERE header_signature = %s", quote(id)))
 }
 
 // postOne posts a batch under its own id: posted again it is the same transaction.
@@ -147,40 +160,57 @@ func (g *grid) postOne(ctx context.Context, r row) (refused *client.Fault, err e
 	_, err = g.client.Post(ctx, client.Item{
 		Queue: cmp.Or(service, "grid"), Type: "SUBMIT_BATCH", Data: doc, UID: r.text("header_signature"),
 	})
-	if problem, is := errors.AsType[*client.Error](err); is && !problem.Temporary() && problem.Status != 401 &&
-		problem.Status != 403 {
+	if problem, is := errors.AsType[*client.Error](err); is && problem.Code != "" && slices.Contains(verdicts, problem.Status) {
 		return &client.Fault{Code: string(problem.Code), Message: problem.Error()}, nil
 	}
 	return nil, err
 }
 
-// follow writes back what has become of what was handed over.
+// verdicts are the statuses by which the sequencer refuses a batch for good. Whatever else is answered,
+// by it or on the way to it, says nothing of the batch.
+var verdicts = []int{http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}
+
+// follow writes back what has become of what was handed over: page by page, so that those of which
+// nothing is news keep no others waiting.
 func (g *grid) follow(ctx context.Context) error {
-	rows, err := g.table.query(ctx, fmt.Sprintf(`SELECT header_signature, dlt_status, submission_error FROM batches
-		WHERE submitted AND (dlt_status IS NULL OR dlt_status NOT IN ('Committed', 'Invalid')) LIMIT %d`, most))
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		id := r.text("header_signature")
-		t, err := g.client.Transaction(ctx, id)
-		if errors.Is(err, client.NotFound) {
-			continue // somebody else has submitted it
-		} else if err != nil {
-			fmt.Fprintln(os.Stderr, "grid: not followed:", err)
-			return nil
-		}
-		status, fault := statusOf(t)
-		if status == r.text("dlt_status") && fault.Code == r.text("submission_error") {
-			continue
-		}
-		if err := g.table.exec(ctx, fmt.Sprintf("UPDATE batches SET dlt_status = %s, submission_error = %s, "+
-			"submission_error_message = %s WHERE header_signature = %s",
-			quote(status), quote(fault.Code), quote(fault.Message), quote(id))); err != nil {
+	for last := ""; ; {
+		rows, err := g.table.query(ctx, fmt.Sprintf(`SELECT header_signature, dlt_status, submission_error FROM batches
+			WHERE submitted AND dlt_status NOT IN ('Committed', 'Invalid') AND header_signature > %s
+			ORDER BY header_signature LIMIT %d`, literal(last), most))
+		if err != nil {
 			return err
 		}
+		for _, r := range rows {
+			last = r.text("header_signature")
+			t, err := g.client.Transaction(ctx, last)
+			switch problem, answered := errors.AsType[*client.Error](err); {
+			case errors.Is(err, client.NotFound): // somebody else has submitted it
+			case answered && !problem.Temporary():
+				fmt.Fprintln(os.Stderr, "grid: not followed:", err)
+			case err != nil:
+				fmt.Fprintln(os.Stderr, "grid: not followed:", err)
+				return ctx.Err()
+			default:
+				if err := g.writeBack(ctx, r, t); err != nil {
+					return err
+				}
+			}
+		}
+		if len(rows) < most {
+			return nil
+		}
 	}
-	return nil
+}
+
+// writeBack stores what has become of a row, if that is news.
+func (g *grid) writeBack(ctx context.Context, r row, t *client.Transaction) error {
+	status, fault := statusOf(t)
+	if status == r.text("dlt_status") && fault.Code == r.text("submission_error") {
+		return nil
+	}
+	return g.table.exec(ctx, fmt.Sprintf("UPDATE batches SET dlt_status = %s, submission_error = %s, "+
+		"submission_error_message = %s WHERE header_signature = %s",
+		quote(status), quote(fault.Code), quote(fault.Message), quote(r.text("header_signature"))))
 }
 
 // statusOf is a transaction in Grid's words.

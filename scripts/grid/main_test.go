@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -169,4 +172,83 @@ func (l *lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
+}
+
+// TestStuck: what cannot be handed over, or of which nothing is news, keeps none of another service
+// waiting; nor is what something on the way answers taken for the sequencer's verdict.
+func TestStuck(t *testing.T) {
+	t.Parallel()
+	place := filepath.Join(t.TempDir(), "grid.sqlite")
+	db := open(place)
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ok(db.exec(t.Context(), schema))
+	// More than are read at a time, of each kind, and then one that matters.
+	ok(db.exec(t.Context(), fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+		INSERT INTO batches (header_signature, signer_public_key, trace, serialized_batch, submitted, dlt_status, service_id)
+		SELECT 'a' || i, 'k', FALSE, 'aa', FALSE, NULL, CASE i %% 2 WHEN 0 THEN 'stuck' ELSE 'unnamed' END FROM n
+		UNION ALL SELECT 'b' || i, 'k', FALSE, 'aa', TRUE, 'Unknown', 'gone' FROM n
+		UNION ALL SELECT 'c' || i, 'k', FALSE, 'aa', TRUE, NULL, 'of another submitter' FROM n
+		UNION ALL SELECT 'd1', 'k', FALSE, 'aa', TRUE, 'Unknown', 'done'
+		UNION ALL SELECT 'e0', 'k', FALSE, 'aa', FALSE, NULL, NULL
+		UNION ALL SELECT 'e1', 'k', FALSE, 'aa', FALSE, NULL, 'free'
+		UNION ALL SELECT 'e2', 'k', FALSE, 'aa', FALSE, NULL, 'refused'`, 2*most)))
+	var mu sync.Mutex
+	posted := map[string]int{}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		var item struct{ UID, Queue string }
+		uid := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+		if r.Method == http.MethodPost {
+			_ = json.NewDecoder(r.Body).Decode(&item)
+			posted[item.Queue]++
+			uid = item.UID
+		}
+		w.Header().Set("Content-Type", "application/problem+json")
+		switch {
+		case item.Queue == "stuck":
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = fmt.Fprint(w, "<h1>no such host</h1>")
+		case item.Queue == "refused":
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			_, _ = fmt.Fprint(w, `{"status":422,"code":"INVALID_DATA","title":"no"}`)
+		case uid[0] == 'c':
+			t.Error("it asks for what another one submitted")
+		case uid == "b7":
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = fmt.Fprint(w, `{"status":500,"code":"STORE_UNAVAILABLE","title":"no"}`)
+		case uid[0] == 'b':
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = fmt.Fprint(w, `{"status":404,"code":"NOT_FOUND","title":"no"}`)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"uid":%q,"state":"DONE"}`, uid)
+		}
+	}))
+	defer web.Close()
+	args := []string{"--db", place, "--once", "--services", "stuck=saw,refused=saw,free=saw"}
+	for range 2 {
+		ok(run(t.Context(), args, func(name string) string { return map[string]string{"SEQUENCER_URL": web.URL}[name] }))
+	}
+	rows, err := db.query(t.Context(), `SELECT service_id, dlt_status, submission_error, count(*) || ' ' || sum(submitted) AS n
+		FROM batches GROUP BY 1, 2, 3 ORDER BY 1`)
+	ok(err)
+	var got []string
+	for _, r := range rows {
+		got = append(got, fmt.Sprint(r.text("service_id"), " ", r.text("dlt_status"), " ", r.text("submission_error"), " ", r.text("n")))
+	}
+	want := []string{"   1 0", "done Committed  1 1", "free Committed  1 1", "gone Unknown  1000 1000", "of another submitter   1000 1000",
+		"refused  INVALID_DATA 1 0", "stuck   500 0", "unnamed   500 0"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the rows are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if posted["stuck"] != 2 || posted["unnamed"] != 0 || posted["free"] != 1 || posted["refused"] != 1 {
+		t.Errorf("posted %v", posted)
+	}
 }

@@ -70,5 +70,10 @@ func quote(text string) string {
 	if text == "" {
 		return "NULL"
 	}
+	return literal(text)
+}
+
+// literal is a text in SQL, also where it is empty.
+func literal(text string) string {
 	return "'" + strings.ReplaceAll(strings.ReplaceAll(text, "\x00", ""), "'", "''") + "'"
 }

@@ -237,13 +237,15 @@ func mistakesOfFailovers() []mistake {
 		{"bytes that leave although no replica has confirmed them", "fails over, confirmed", "run.go",
 			"	h.drive.Stored(txn, way == notConfirmed)\n", "	h.drive.Stored(txn, false)\n"},
 		{"a stranger's command taken for ours", "fails over, a stranger", "failover.go",
-			"		if c.txn != stranger {\n			u.UID = uid(int(c.txn))\n		}\n		known",
-			"		u.UID = uid(int(max(c.txn, 0)))\n		known"},
+			"		if c.txn != stranger {\n			u.UID = uid(int(c.txn))\n		}\n		switch",
+			"		u.UID = uid(int(max(c.txn, 0)))\n		switch"},
 	}
 }
 
 func mistakesOfLedgers() []mistake {
 	return []mistake{
+		{"what is posted before a retry is forgotten by a cancel", "Sawtooth: persons", decisions + "batch.go",
+			"!t.Open() && t.reopen()", "false"},
 		{"a batch posted once more where it is executed again", "Scabbard: losses and crashes", decisions + "batch.go",
 			"	if !b.Idempotent || v.Txn.CancelRequested", "	if v.Txn.CancelRequested"},
 		{"a batch posted once more after a crash", "Scabbard: losses and crashes", decisions + "batch.go",
