@@ -41,13 +41,19 @@ type ledgerRig struct {
 
 func newLedgerRig(t *testing.T, bin binaries, namespace string, env map[string]string) *ledgerRig {
 	t.Helper()
+	return newLedgerRigOf(t, bin, namespace, 50*time.Millisecond, env)
+}
+
+func newLedgerRigOf(t *testing.T, bin binaries, namespace string, blockTime time.Duration,
+	env map[string]string) *ledgerRig {
+	t.Helper()
 	r := &ledgerRig{
 		rig: &rig{T: t, bin: bin, namespace: namespace, redis: redistest.Start(t)}, signer: devledger.NewSigner(1),
 		ids: map[string]string{}, refused: map[string]bool{},
 	}
 	t.Cleanup(r.tellFailure)
 	var err error
-	r.sawtooth, err = devledger.NewSawtooth(devledger.SawtoothConfig{BlockTime: 50 * time.Millisecond})
+	r.sawtooth, err = devledger.NewSawtooth(devledger.SawtoothConfig{BlockTime: blockTime})
 	r.ok(err)
 	t.Cleanup(r.sawtooth.Close)
 	r.splinter, err = devledger.NewSplinter(devledger.SplinterConfig{
@@ -177,6 +183,34 @@ func batches(t *testing.T, bin binaries) {
 	if status := r.call(http.MethodPost, s.api+"/transactions", other, nil); status != http.StatusConflict {
 		t.Errorf("posted again to another queue: %d", status)
 	}
+}
+
+// batchRetriedAndCancelled: a batch that its ledger has had since before a person's retry is not
+// forgotten when a person cancels it.
+func batchRetriedAndCancelled(t *testing.T, bin binaries) {
+	r := newLedgerRigOf(t, bin, "retried", time.Hour, map[string]string{"SEQUENCER_LEDGER_PATIENCE": "1s"})
+	s := r.serve("serve", nil)
+	r.post(s, "saw", "q", "a", "set")
+	if shown := r.ended(s, "a"); shown.State != "UNRESOLVED" || shown.Error.Code != "OUTCOME_UNKNOWN" {
+		t.Fatalf("while it is PENDING: %+v", shown)
+	}
+	var shown shownBatch
+	for _, step := range []struct{ method, path, state string }{
+		{http.MethodPost, "/queues/q/pause", ""},
+		{http.MethodPost, "/transactions/a/retry", "WAITING"},
+		{http.MethodPost, "/transactions/a/cancel", "UNRESOLVED"},
+	} {
+		shown = shownBatch{}
+		if status := r.call(step.method, s.api+step.path, "{}", &shown); status/100 != 2 ||
+			step.state != "" && shown.State != step.state {
+			t.Fatalf("%s: %d, %+v", step.path, status, shown)
+		}
+	}
+	r.sawtooth.MakeBlock()
+	r.eventually(patience, "it is DONE", func() bool {
+		return r.call(http.MethodGet, s.api+"/transactions/a", "", &shown) == http.StatusOK && shown.State == "DONE"
+	})
+	r.audit()
 }
 
 // A batchPlan has an eighth of all calls go wrong, in every way that ledgers are known for,
