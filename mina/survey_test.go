@@ -113,6 +113,36 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
+// TestSurveyTwice: what several nodes show of a command is put together, in whatever order they do.
+func TestSurveyTwice(t *testing.T) {
+	t.Parallel()
+	pooled, failed, fine := Use{Pooled: true}, Use{}, Use{}
+	failed.Failed, failed.Block.Height, fine.Block.Height = true, 7, 8
+	for name, c := range map[string]struct {
+		shown          []Use
+		pooled, failed bool
+		height         uint32
+	}{
+		"in pools":                      {[]Use{pooled, pooled}, true, false, 0},
+		"in a pool and a block":         {[]Use{pooled, failed}, false, true, 7},
+		"in a block and a pool":         {[]Use{failed, pooled}, false, true, 7},
+		"failed in two blocks":          {[]Use{failed, failed}, false, true, 7},
+		"failed in one of two":          {[]Use{failed, fine}, false, false, 7},
+		"failed in the other":           {[]Use{fine, failed}, false, false, 8},
+		"in a pool and in both of them": {[]Use{pooled, failed, fine}, false, false, 7},
+	} {
+		var u Used
+		for _, s := range c.shown {
+			s.Hash = "5J"
+			u.add(s, Wanted{Whole: true})
+		}
+		if len(u.Commands) != 1 || u.Commands[0].Pooled != c.pooled || u.Commands[0].Failed != c.failed ||
+			u.Commands[0].Block.Height != c.height {
+			t.Errorf("%s: %+v", name, u.Commands)
+		}
+	}
+}
+
 // TestSurveyMoves: a node lets go of old blocks while it is asked for them, one at each new
 // one. All that it still has are read, and none is asked for that it has not: neither what
 // it lets go of meanwhile, nor what it had let go of before anybody asked.
