@@ -131,8 +131,6 @@ func (v *View) submitting() Step {
 	case last.Outcome != Signed || v.Local.Unsent != last.Number:
 		// Another process was at it, or this one before Redis forgot: it may be there.
 		return v.submitted(Unknown, &Error{Code: CodeLost, Message: "the process that posted it is gone"})
-	case v.expired():
-		return v.unposted(Error{Code: CodeExpired, Message: "its deadline came before it was posted"}).overdue()
 	case v.Replicas && v.Local.Confirmed != last.Number:
 		return v.do(Effect{Kind: Confirm, Number: last.Number}, ReasonConfirming)
 	case v.Clock.Before(v.Local.SubmitAt) && v.Draining:
@@ -238,7 +236,8 @@ func (v *View) firstTold(r SubmitTold) Step {
 		return v.putOff(r.Error, max(v.Batch.Held.Sub(v.Clock), time.Second))
 	}
 	pause := max(r.Wait, submitPause<<v.Local.Submits)
-	if v.Local.Submits+1 >= maxSubmits || pause > submitPause<<maxSubmits || v.Txn.CancelRequested || v.Draining {
+	late := !v.Txn.ExpiresAt.IsZero() && !v.Now.Add(pause).Before(v.Txn.ExpiresAt)
+	if v.Local.Submits+1 >= maxSubmits || pause > submitPause<<maxSubmits || v.Txn.CancelRequested || v.Draining || late {
 		return v.putOff(r.Error, max(r.Wait, v.Policy.Pause(v.Txn.Deferred)))
 	}
 	s := v.wait(ReasonSubmitting)
@@ -251,7 +250,11 @@ func (v *View) firstTold(r SubmitTold) Step {
 // putOff sends it back to its queue, and leaves queue and slot alone: the ledger does not
 // have it, and nothing of it is used up.
 func (v *View) putOff(e Error, least time.Duration) Step {
-	u := v.unposted(e)
+	u := v.with(func(t *Transaction) {
+		if a := t.Last(); t.Open() {
+			a.Outcome, a.Error, a.EndedAt = Refused, &e, v.Now
+		}
+	})
 	u.Local = Local{}
 	if u.Txn.CancelRequested {
 		return u.cancelled()
@@ -262,15 +265,6 @@ func (v *View) putOff(e Error, least time.Duration) Step {
 	s.Aside.Hold = v.Policy.grown(least, v.Txn.Deferred)
 	s.Aside.Rest = &Rest{For: least, Why: Rested, Detail: e.Message}
 	return s
-}
-
-// unposted: the ledger does not have it from its last attempt, if that is open.
-func (v *View) unposted(e Error) *View {
-	return v.with(func(t *Transaction) {
-		if a := t.Last(); t.Open() {
-			a.Outcome, a.Error, a.EndedAt = Refused, &e, v.Now
-		}
-	})
 }
 
 // mayHaveIt ends a batch that its ledger may have all the same: a person's retry ended the attempt by

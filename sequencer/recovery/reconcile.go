@@ -31,19 +31,19 @@ func (r *Recovery) reconcile(ctx context.Context, forgotten bool) error {
 	}
 	var all []standing
 	var found []lifecycle.Use
-	of := map[string]standing{}
+	runs := map[string][]*lifecycle.Transaction{} // on each
 	for _, w := range wanted {
 		st, err := r.standing(ctx, w.Payer, shown[w.Payer], owners)
 		if err != nil {
 			return err
 		}
-		all, found, of[w.Payer] = append(all, st), append(found, st.used...), st
+		all, found, runs[w.Payer] = append(all, st), append(found, st.used...), st.running
 	}
 	var doubts []error
 	waits := map[string]bool{}
 	lifecycle.InOrder(found)
 	for _, u := range found {
-		if st := of[u.Payer]; st.unread || waits[u.UID] || !u.Named(st.running) {
+		if waits[u.UID] || !u.Named(runs[u.Payer]) {
 			continue
 		}
 		if _, err := r.place(ctx, u.UID, nil, lifecycle.KnownBy(u, r.Now())); err != nil {
