@@ -287,7 +287,8 @@ func worldsOfLedgers() []*World {
 			Budget: Budget{Crash: 1, LostSend: 2, LostReply: 1, Vanish: 1, FailIn: 1}})
 		both("answers", World{Retries: 1, Budget: Budget{LostSend: 1, Busy: 5, Hopeless: 1, FailIn: 1, Stop: 1, Crash: 1}})
 		both("persons", World{Retries: 1, Budget: Budget{LostSend: 1, Cancel: 1, Retry: 1, Resolve: 1, FailIn: 1, Busy: 1}})
-		both("a deadline", World{Deadline: 1, Retries: 1, Budget: Budget{LostSend: 1, Busy: 1, Cancel: 1, Retry: 1, Crash: 1}})
+		both("a deadline", World{Deadline: 1, Retries: 1,
+			Budget: Budget{LostSend: 1, Busy: 1, Cancel: 1, Retry: 1, Crash: 1}})
 		both("two processes", World{Procs: 2, Budget: Budget{Lapse: 1, LostSend: 1}})
 		both("two of a queue", World{Queues: []int{2}, Budget: Budget{LostSend: 1, FailIn: 1}})
 		both("silence", World{Retries: 1, Budget: Budget{Silence: 3, LostSend: 1, Resolve: 1, Vanish: 1}})
