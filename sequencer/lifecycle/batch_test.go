@@ -823,6 +823,13 @@ func TestBatchEdges(t *testing.T) {
 	if s := Decide(v); s.Txn == nil || !s.Txn.FinalAt.Equal(now) {
 		t.Errorf("committed, and not final: %+v", s.Txn)
 	}
+	for name, in := range map[string]*Transaction{
+		"no batch": txn(PhaseDelayed, try(Unknown, over)), "what is open": batch(PhaseWatching, post(Sent)),
+	} {
+		if s, may := view(in, sawtooth).mayHaveIt(ReasonCancelled); may {
+			t.Errorf("%s may be there from before: %+v", name, s.Txn)
+		}
+	}
 	v = view(batch(PhaseUnresolved, post(Unknown)))
 	v.Batch.Idempotent = true
 	if _, err := Ask(v, Order{What: OrderRetry}); err == nil {

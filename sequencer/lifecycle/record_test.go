@@ -1092,7 +1092,7 @@ func TestFoundInOrder(t *testing.T) {
 	legacy.UID = "second"
 	other := txn(PhaseDispatching, try(Sent))
 	other.UID = "first"
-	running := []*Transaction{other, legacy}
+	running := []*Transaction{legacy, other}
 	uids := func(of []Use) (uids string) {
 		for _, u := range of {
 			uids += u.UID + " "
