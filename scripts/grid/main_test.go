@@ -43,15 +43,20 @@ func TestRows(t *testing.T) {
 	})
 }
 
-func moves(t *testing.T, place string) {
-	sawtooth, splinter, url := world(t)
-	db := open(place)
-	ok := func(err error) {
+// must ends the test at an error.
+func must(t *testing.T) func(error) {
+	return func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+func moves(t *testing.T, place string) {
+	sawtooth, splinter, url := world(t)
+	db := open(place)
+	ok := must(t)
 	ok(db.exec(t.Context(), schema))
 	signer := devledger.NewSigner(3)
 	want, ids := map[string]string{}, map[string][]string{}
@@ -180,12 +185,7 @@ func TestStuck(t *testing.T) {
 	t.Parallel()
 	place := filepath.Join(t.TempDir(), "grid.sqlite")
 	db := open(place)
-	ok := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	ok := must(t)
 	ok(db.exec(t.Context(), schema))
 	// More than are read at a time, of each kind, and then one that matters.
 	ok(db.exec(t.Context(), fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
