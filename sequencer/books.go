@@ -245,12 +245,17 @@ func (s *Sequencer) submit(ctx context.Context, t *lifecycle.Transaction, e life
 	began := time.Now()
 	a := b.Submit(ctx, ledger.Bytes(t.Data), t.BatchID)
 	took := time.Since(began)
-	tell(s.Meter.Called, WorkerCall{
-		Type: t.Type, Call: string(e.Kind), Took: took, Failed: a.Outcome != ledger.Accepted})
-	tell(s.Meter.Posted, Post{Ledger: t.Ledger, Answer: answerName(a), Took: took})
 	told.Outcome, told.Wait = outcomes[a.Outcome], a.Wait
-	if told.Outcome != lifecycle.SubmitAccepted {
+	accepted := told.Outcome == lifecycle.SubmitAccepted
+	if !accepted {
 		told.Error = lifecycle.Error{Code: cmp.Or(a.Code, codeless[told.Outcome]), Message: a.Message}
+	}
+	if !accepted && stopped(ctx) {
+		return told
+	}
+	tell(s.Meter.Called, WorkerCall{Type: t.Type, Call: string(e.Kind), Took: took, Failed: !accepted})
+	tell(s.Meter.Posted, Post{Ledger: t.Ledger, Answer: answerName(a), Took: took})
+	if !accepted {
 		s.Log.Info("a ledger did not accept a batch",
 			about(t, "ledger", t.Ledger, "outcome", string(told.Outcome), "err", a.Message)...)
 	}

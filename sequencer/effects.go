@@ -126,6 +126,10 @@ func (o *owner) begin(ctx context.Context, v *lifecycle.View, e lifecycle.Effect
 	})
 }
 
+// stopped reports whether this process has ended a call itself: that it was not answered then says
+// nothing of whom it was for.
+func stopped(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
+
 // perform does an effect that asks a worker or the nodes.
 func (s *Sequencer) perform(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect,
 	bytes []byte, on *ahead) lifecycle.Result {
@@ -233,7 +237,8 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 		r, err = d.Dispatch(calling, worker, call)
 	}
 	called(err)
-	if !errors.Is(err, dispatcher.ErrLegacy) {
+	cut := err != nil && stopped(ctx)
+	if !cut && !errors.Is(err, dispatcher.ErrLegacy) {
 		s.timed(t.Type, string(e.Kind), began, err)
 	}
 	if err == nil && r.Signed != nil && e.Kind != lifecycle.Dispatch {
@@ -248,7 +253,9 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 	if e.Kind == lifecycle.Prove {
 		s.shown(ctx, worker, &answer)
 	}
-	s.answered(a.Sender, answer.Fault)
+	if !cut {
+		s.answered(a.Sender, answer.Fault)
+	}
 	if answer.Refused {
 		s.Chain.PollAll(ctx) // which knows more than the node that refused
 	}

@@ -3,6 +3,8 @@ package sequencer
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -93,6 +95,75 @@ func TestLedgersStand(t *testing.T) {
 		b.answered(lifecycle.SubmitHeld, lifecycle.Error{Message: "401"}, &policy)
 		step("turned away long ago", time.Hour, LedgerStanding{OK: true}, 1)
 	})
+}
+
+// TestStopped: a call that this process has ended itself says nothing of whom it was for. One that
+// came to the end of its time does.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	connecting := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	target := ledger.Target{Name: "saw", Protocol: ledger.Sawtooth, URL: "http://ledger"}
+	l, err := ledger.New(target, ledger.Options{Dial: connecting})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		stop bool
+		want string
+	}{
+		"stopped":  {true, "0 calls, 0 posts, ledger free true, worker away 0, greeted true"},
+		"too late": {false, "2 calls, 1 posts, ledger free false, worker away 1, greeted false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				types := new(dispatcher.Registry)
+				if err := types.Register(unreached{}); err != nil {
+					t.Fatal(err)
+				}
+				calls, posts := 0, 0
+				s := New(Options{Types: types, Ledgers: map[string]ledger.Ledger{"saw": l}, Meter: Meter{
+					Called: func(WorkerCall) { calls++ }, Posted: func(Post) { posts++ }}})
+				s.greeted["S"] = greeting{at: time.Now()}
+				call := func(do func(context.Context)) {
+					ctx, cancel := context.WithCancel(t.Context())
+					if c.stop {
+						time.AfterFunc(time.Second, cancel)
+					}
+					do(ctx)
+					cancel()
+				}
+				batch := &lifecycle.Transaction{Type: dispatcher.SubmitBatchType, Ledger: "saw", Data: []byte(`{}`)}
+				call(func(ctx context.Context) { s.submit(ctx, batch, lifecycle.Effect{Kind: lifecycle.Submit}) })
+				free := s.books["saw"].free()
+				made := &lifecycle.Transaction{Type: "T", Attempts: []lifecycle.Attempt{{Number: 1, Sender: "S"}}}
+				call(func(ctx context.Context) {
+					s.ask(ctx, made, dispatcher.Worker{AccountID: "S", URL: "http://worker"},
+						lifecycle.Effect{Kind: lifecycle.Prove, Number: 1}, nil, nil)
+				})
+				got := fmt.Sprintf("%d calls, %d posts, ledger free %t, worker away %d, greeted %t",
+					calls, posts, free, s.down["S"], s.greeted["S"].fresh())
+				if got != c.want {
+					t.Errorf("%s; want %s", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// An unreached dispatcher's workers are never reached.
+type unreached struct{ dispatcher.Dispatcher }
+
+func (unreached) Type() string { return "T" }
+
+func (unreached) Prove(ctx context.Context, _ dispatcher.Worker, _ dispatcher.Call) (dispatcher.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	<-ctx.Done()
+	return dispatcher.Result{}, &dispatcher.UnreachedError{Err: ctx.Err()}
 }
 
 // TestAskedInVain: that a ledger was asked and said nothing of a batch is known, beside what it

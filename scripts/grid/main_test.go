@@ -54,7 +54,7 @@ func must(t *testing.T) func(error) {
 }
 
 func moves(t *testing.T, place string) {
-	sawtooth, splinter, url := world(t)
+	sawtooth, splinter, url, log := world(t)
 	db := open(place)
 	ok := must(t)
 	ok(db.exec(t.Context(), schema))
@@ -82,8 +82,7 @@ func moves(t *testing.T, place string) {
 	insert("", "cut", "set", "0a05", "")
 	args := []string{"--db", place, "--ledger", "saw", "--services", devledger.DefaultService + "=scab", "--once"}
 	env := func(name string) string { return map[string]string{"SEQUENCER_URL": url}[name] }
-	const most = 200
-	for round := 1; ; round++ {
+	for round, end := 1, time.Now().Add(patience); ; round++ {
 		// It is stopped in the middle of most rounds, later each time.
 		ctx, stop := context.WithTimeout(t.Context(), time.Duration(round)*20*time.Millisecond)
 		_ = run(ctx, args, env)
@@ -101,8 +100,8 @@ func moves(t *testing.T, place string) {
 		if wrong == "" {
 			break
 		}
-		if round == most {
-			t.Fatalf("in the end a row is %s", wrong)
+		if time.Now().After(end) {
+			t.Fatalf("in the end a row is %s; the sequencer has said\n%s", wrong, log)
 		}
 	}
 	for service, effects := range map[string][]devledger.Effect{
@@ -117,8 +116,12 @@ func moves(t *testing.T, place string) {
 	}
 }
 
-// world is two simulated ledgers, and a sequencer for them; its URL is returned.
-func world(t *testing.T) (*devledger.Sawtooth, *devledger.Splinter, string) {
+// patience is far more than the rows take, also where the machine is busy: a ledger that was not reached
+// is left alone for a while.
+const patience = 3 * time.Minute
+
+// world is two simulated ledgers, and a sequencer for them; its URL and its log are returned.
+func world(t *testing.T) (*devledger.Sawtooth, *devledger.Splinter, string, *lines) {
 	t.Helper()
 	sawtooth, err := devledger.NewSawtooth(devledger.SawtoothConfig{BlockTime: 20 * time.Millisecond})
 	if err != nil {
@@ -136,7 +139,7 @@ func world(t *testing.T) (*devledger.Sawtooth, *devledger.Splinter, string) {
 	}
 	cmd := exec.CommandContext(t.Context(), binary, "serve")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SEQUENCER_ADDR=127.0.0.1:0",
-		"SEQUENCER_TYPES=SUBMIT_BATCH", "SEQUENCER_LOG_FORMAT=text", "SEQUENCER_INCLUSION_INTERVAL=50ms",
+		"SEQUENCER_TYPES=SUBMIT_BATCH", "SEQUENCER_LOG_FORMAT=text", "SEQUENCER_INCLUSION_INTERVAL=50ms", "SEQUENCER_RETRY_DELAY=1s",
 		"SEQUENCER_LEDGERS=saw=sawtooth+" + one.URL + ",scab=splinter+" + two.URL + "/scabbard/" +
 			strings.Replace(devledger.DefaultService, "::", "/", 1)}
 	log := &lines{}
@@ -155,11 +158,11 @@ func world(t *testing.T) (*devledger.Sawtooth, *devledger.Splinter, string) {
 	serving := regexp.MustCompile(`msg=serving addr=(\S+)`)
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); <-time.After(10 * time.Millisecond) {
 		if m := serving.FindStringSubmatch(log.String()); m != nil {
-			return sawtooth, splinter, "http://" + m[1]
+			return sawtooth, splinter, "http://" + m[1], log
 		}
 	}
 	t.Fatalf("it does not serve: %s", log.String())
-	return nil, nil, ""
+	return nil, nil, "", nil
 }
 
 type lines struct {
