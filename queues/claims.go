@@ -63,6 +63,9 @@ func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
 	for more := true; more; {
 		args[1] = b.Most - len(out)
 		v, err := s.Run(ctx, bindScript, args...)
+		if err != nil {
+			s.Plan(b.Grace) // it may have bound what nobody takes up
+		}
 		if err != nil && len(out) > 0 {
 			return out, nil // the next bind meets it again
 		} else if err != nil {
@@ -122,6 +125,7 @@ func (s *Store) Join(ctx context.Context, j JoinRequest) (*Bound, error) {
 	}
 	v, err := s.Run(ctx, joinScript, args...)
 	if err != nil {
+		s.Plan(0) // it may have joined
 		return nil, err
 	}
 	r := reply{name: "join"}
@@ -276,11 +280,11 @@ func (s *Store) TakeOver(ctx context.Context, process, dead string, most int,
 		args = append(args, l)
 	}
 	v, err := s.Run(ctx, takeoverScript, args...)
-	if err != nil {
-		return nil, err
+	r := reply{name: "takeover", err: err}
+	if taken = r.strings(v); len(taken) > 0 || r.err != nil {
+		s.Plan(0)
 	}
-	r := reply{name: "takeover"}
-	return r.strings(v), r.err
+	return taken, r.err
 }
 
 // Tick is what there is to do by the clock.
@@ -339,6 +343,9 @@ func (s *Store) Postpone(ctx context.Context, process, uid string, d time.Durati
 func (s *Store) Called(ctx context.Context, t *lifecycle.Transaction, c lifecycle.Callback,
 	again time.Duration) (tries int, err error) {
 	v, err := s.Run(ctx, calledScript, t.UID, t.Queue, string(c), inMillis(again))
+	if again >= 0 {
+		s.Plan(again)
+	}
 	if err != nil {
 		return 0, err
 	}

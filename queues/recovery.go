@@ -118,6 +118,7 @@ func (r Recovery) Adopt(ctx context.Context, process string, before, after *life
 		args = append(args, account, least)
 	}
 	v, err := r.store.Run(ctx, adoptScript, args...)
+	r.store.Plan(0)
 	if err != nil {
 		return err
 	}
@@ -153,7 +154,9 @@ func (r Recovery) Regain(ctx context.Context, process string, drives func(uid st
 			}
 		}
 		if len(due) > 1 {
-			if _, err := r.store.Run(ctx, regainScript, due...); err != nil {
+			_, err := r.store.Run(ctx, regainScript, due...)
+			r.store.Plan(0)
+			if err != nil {
 				return err
 			}
 		}

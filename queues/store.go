@@ -68,6 +68,7 @@ type Store struct {
 	keys   []string // of every script; see lib.lua
 	Options
 	wake    chan struct{}
+	planned chan time.Time
 	posts   *group[post]
 	answers sync.Pool // channels for the next posts
 	scripts *group[scriptCall]
@@ -88,7 +89,7 @@ func Open(client redis.UniversalClient, o Options) (*Store, error) {
 	if o.EventsKeep == 0 {
 		o.EventsKeep = 24 * time.Hour
 	}
-	s := &Store{client: client, prefix: p, keys: []string{p, p + "is:layout"}, Options: o, wake: make(chan struct{}, 1),
+	s := &Store{client: client, prefix: p, keys: []string{p, p + "is:layout"}, Options: o, wake: make(chan struct{}, 1), planned: make(chan time.Time, 1),
 		waits: make(chan struct{}, replicaWaits)}
 	s.answers.New = func() any { return make(chan Accepted, 1) }
 	s.posts, s.scripts = newPosts(s), newScripts(s)
@@ -123,6 +124,26 @@ func (s *Store) signal(possible int64) {
 
 // Signal wakes whoever waits on Wake, as if a bind had become possible.
 func (s *Store) Signal() { s.signal(1) }
+
+// Planned tells when something becomes due, or may, that was planned through this Store since the
+// last Tick, which cannot know of it: the soonest, where it is more. A call whose answer was lost may
+// have been done.
+func (s *Store) Planned() <-chan time.Time { return s.planned }
+
+// Plan has Planned tell that something becomes due in a while.
+func (s *Store) Plan(in time.Duration) {
+	at := time.Now().Add(in + time.Millisecond) // Redis counts whole ones
+	for {
+		select {
+		case s.planned <- at:
+			return
+		case other := <-s.planned:
+			if other.Before(at) {
+				at = other
+			}
+		}
+	}
+}
 
 // listenCheck is how often Listen looks whether its connection still stands. It
 // is no hurry: a wake-up that was missed is found by the next cycle.

@@ -70,6 +70,7 @@ func TestStore(t *testing.T) {
 		"EventLog":             testEventLog,
 		"EventsRead":           testEventsRead,
 		"Wake":                 testWake,
+		"Planned":              testPlanned,
 		"UnawaitedCallback":    testUnawaitedCallback,
 		"Rest":                 testRest,
 		"GravestReason":        testGravestReason,
@@ -405,6 +406,126 @@ func testWake(f *fixture) {
 	})
 	cancel()
 	<-ended
+}
+
+// testPlanned: whoever plans something is told when it is due, of several the soonest; of what is not
+// planned nothing is told.
+func testPlanned(f *fixture) {
+	f.register("S")
+	f.heartbeat(me, time.Hour)
+	plans := func(what string, in time.Duration, does func()) {
+		f.Helper()
+		began := time.Now()
+		does()
+		select {
+		case at := <-f.store.Planned():
+			// Times of the day are compared with two clocks, which tell milliseconds.
+			if least, most := began.Add(in-2*time.Millisecond), time.Now().Add(in+2*time.Millisecond); in < 0 ||
+				at.Before(least) || at.After(most) {
+				f.Errorf("%s: due in %v, not %v", what, time.Until(at), in)
+			}
+		default:
+			if in >= 0 {
+				f.Errorf("%s: nothing is planned", what)
+			}
+		}
+	}
+	posts := func(uid string, before, expires time.Duration) func() {
+		return func() {
+			x := queues.Item{UID: uid, Queue: uid, Type: vote, Data: json.RawMessage(`{"n":1}`)}
+			if before != 0 {
+				x.NotBefore = f.now().Add(before)
+			}
+			if expires != 0 {
+				x.ExpiresAt = f.now().Add(expires)
+			}
+			f.ok(f.store.Enqueue(f.ctx, x).Err)
+		}
+	}
+	const hour = time.Hour
+	to := func(phase lifecycle.Phase, options ...func(*queues.Change)) func() {
+		return func() { f.to("a", phase, options...) }
+	}
+	held := func(d time.Duration) func(*queues.Change) { return func(c *queues.Change) { c.Hold = d } }
+	plans("posted", -1, posts("a", 0, 0))
+	plans("posted for later", 2*hour, posts("later", 2*hour, 0))
+	plans("posted with a time that is over", -1, posts("over", -hour, 0))
+	plans("posted until a time", 3*hour, posts("until", 0, 3*hour))
+	plans("posted for later, until a time", hour, posts("both", hour, 3*hour))
+	for _, queue := range []string{"over", "until"} { // only a and c are to be bound
+		f.ok(f.store.Pause(f.ctx, queue, "x"))
+	}
+	plans("bound", -1, func() { f.bound("a S") })
+	plans("goes on", -1, to(lifecycle.PhaseSent))
+	plans("rests its sender", hour, to(lifecycle.PhaseWatching, rest(hour, lifecycle.Rested)))
+	plans("stops its sender", -1, to(lifecycle.PhaseWatching, rest(-1, lifecycle.StoppedNonce)))
+	plans("holds its queue", hour, to(lifecycle.PhaseWaiting, held(hour)))
+	plans("both", hour, func() {
+		f.store.Plan(3 * hour)
+		f.store.Plan(hour)
+		f.store.Plan(2 * hour)
+	})
+	plans("a pause", 2*hour, func() { f.ok(f.store.PauseUntil(f.ctx, "a", "x", f.now().Add(2*hour))) })
+	plans("resumed", -1, func() { f.ok(f.store.Resume(f.ctx, "a")) })
+	f.ok(f.pool.Resume(f.ctx, "S"))
+	f.bound("a S")
+	plans("a callback", hour, to(lifecycle.PhaseDone, tell(lifecycle.OnSuccess, hour, 2*hour)))
+	called := func(again time.Duration) func() {
+		return func() {
+			_, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, again)
+			f.ok(err)
+		}
+	}
+	plans("a callback again", 2*hour, called(2*hour))
+	plans("no callback again", -1, called(queues.Never))
+	f.post("c", "c")
+	f.bound("c S")
+	plans("what it does not drive", 0, func() {
+		f.ok(f.store.Recovery().Regain(f.ctx, me, func(string) bool { return false }))
+	})
+	plans("what it drives", -1, func() {
+		f.ok(f.store.Recovery().Regain(f.ctx, me, func(string) bool { return true }))
+	})
+	f.ok(f.store.Leave(f.ctx, me))
+	f.heartbeat(other, hour)
+	takes := func() {
+		_, err := f.store.TakeOver(f.ctx, other, me, 9)
+		f.ok(err)
+	}
+	plans("taken over", 0, takes)
+	plans("nothing to take over", -1, takes)
+	plans("given to a process", 0, func() {
+		f.to("c", lifecycle.PhaseUnresolved)
+		f.to("c", lifecycle.PhaseUnresolved, person, keep, func(c *queues.Change) { c.Process = other })
+	})
+	plans("waits until a time", hour, func() {
+		f.to("c", lifecycle.PhaseWaiting, person, func(c *queues.Change) { c.After.ExpiresAt = c.Now.Add(hour) })
+	})
+
+	// What was not answered may have been done.
+	lost, cancel := context.WithCancel(f.ctx)
+	cancel()
+	c := f.get("c")
+	for what, call := range map[string]struct {
+		in   time.Duration
+		does func() error
+	}{
+		"bind":      {hour, func() error { _, err := f.store.Bind(lost, queues.BindRequest{Grace: hour}); return err }},
+		"join":      {0, func() error { _, err := f.store.Join(lost, queues.JoinRequest{}); return err }},
+		"take-over": {0, func() error { _, err := f.store.TakeOver(lost, other, me, 9); return err }},
+		"change": {hour, func() error {
+			_, err := f.store.Advance(lost, change(c, lifecycle.PhaseWaiting, held(hour)))
+			return err
+		}},
+		"pause":    {hour, func() error { return f.store.PauseUntil(lost, "c", "x", f.now().Add(hour)) }},
+		"callback": {hour, func() error { _, err := f.store.Called(lost, c, lifecycle.OnSuccess, hour); return err }},
+	} {
+		plans(what, call.in, func() {
+			if err := call.does(); err == nil {
+				f.Errorf("%s is answered", what)
+			}
+		})
+	}
 }
 
 // testListensAnew: with each subscription what holds for all queues is to be read anew, for what

@@ -47,11 +47,9 @@ func (s *Sequencer) tell(ctx context.Context, t *lifecycle.Transaction, worker d
 	}
 	for try := 0; ctx.Err() == nil && try < 10; try++ {
 		if _, err := s.Store.Called(ctx, t, t.Callback, again); err == nil {
-			if again >= 0 {
-				notify(s.due)
-				return
+			if again < 0 {
+				s.tellNext(ctx, t.Queue)
 			}
-			s.tellNext(ctx, t.Queue)
 			return
 		}
 		pause(ctx, try)

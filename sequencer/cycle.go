@@ -30,6 +30,7 @@ const (
 // cycleLoop binds, and looks at what is due, until ctx ends. It sleeps until
 // something is due, a bind may have become possible, or CycleInterval is over.
 func (s *Sequencer) cycleLoop(ctx context.Context) {
+	next := time.Now()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -37,9 +38,15 @@ func (s *Sequencer) cycleLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
-			timer.Reset(s.tick(ctx))
-		case <-s.due:
-			timer.Reset(s.tick(ctx))
+			sleep := s.tick(ctx)
+			next = time.Now().Add(sleep)
+			timer.Reset(sleep)
+		case at := <-s.Store.Planned():
+			if at.Before(next) {
+				next = at
+				timer.Reset(time.Until(at))
+			}
+			continue
 		case dead := <-s.dead:
 			s.takeOver(ctx, dead)
 		case <-s.Store.Wake():

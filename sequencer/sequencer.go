@@ -98,7 +98,6 @@ type Sequencer struct {
 	market    market
 	polled    chan struct{} // closed by the next poll, and for good when the poll loop ends; under mu
 	dead      chan []string // processes whose claims have run out
-	due       chan struct{} // something became due sooner than planned
 	// For explanations and persons, under mu: how many have asked the chain; the
 	// poll that will answer those who wait, and when the last one began.
 	asked   int
@@ -157,7 +156,7 @@ func New(o Options) *Sequencer {
 		released: make(map[string]seenNonce), greeted: make(map[string]greeting),
 		provers: make(map[string]string), down: make(map[string]int),
 		watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1),
-		due: make(chan struct{}, 1), unhurried: make(chan struct{}, unhurried), books: newBooks(o.Ledgers),
+		unhurried: make(chan struct{}, unhurried), books: newBooks(o.Ledgers),
 		together: map[dispatcher.Mode][]string{},
 	}
 	s.proved = slices.DeleteFunc(slices.Clone(o.Dispatch), func(typ string) bool {
@@ -193,7 +192,7 @@ func (s *Sequencer) reread() {
 	s.mu.Lock()
 	s.tellAll(word{changed: true, anew: true})
 	s.mu.Unlock()
-	notify(s.due)
+	s.Store.Plan(0)
 }
 
 // drives reports whether this process drives a transaction.
@@ -370,7 +369,6 @@ func (s *Sequencer) takeOver(ctx context.Context, dead []string) {
 		if len(taken) > 0 {
 			s.Log.Info("took over transactions of a process that is gone", "process", process, "count", len(taken))
 			tell(s.Meter.TookOver, len(taken))
-			notify(s.due)
 		}
 		if len(taken) >= slice {
 			time.AfterFunc(slicePause, func() { s.goOn(dead[i:]) })

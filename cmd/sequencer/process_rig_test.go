@@ -137,7 +137,8 @@ func newRig(t *testing.T, bin binaries, namespace string, env map[string]string,
 	r.env = map[string]string{
 		"SEQUENCER_ADDR": "127.0.0.1:0", "SEQUENCER_REDIS_URL": "redis://" + r.redis.Addr, "SEQUENCER_NAMESPACE": namespace,
 		"SEQUENCER_MINA_URL": "http://" + r.node + "/graphql", "SEQUENCER_WORKER_TYPES": "MINT", "SEQUENCER_LOG_FORMAT": "text",
-		"SEQUENCER_CYCLE_INTERVAL": "1s", "SEQUENCER_INCLUSION_INTERVAL": "100ms", "SEQUENCER_DISPATCH_TIMEOUT": "3s",
+		// Nothing waits for the end of a cycle: what is posted, freed or over wakes it.
+		"SEQUENCER_CYCLE_INTERVAL": "10m", "SEQUENCER_INCLUSION_INTERVAL": "100ms", "SEQUENCER_DISPATCH_TIMEOUT": "3s",
 		"SEQUENCER_CALLBACK_WAIT": "1s", "SEQUENCER_MAX_RETRIES": "30", "SEQUENCER_RETRY_DELAY": "300ms",
 		"SEQUENCER_RETRY_DELAY_MAX": "500ms", "SEQUENCER_SETTLE_DEPTH": "4", "SEQUENCER_FINALITY": "6",
 		"SEQUENCER_CLAIM_TTL": "1s", "SEQUENCER_MINA_TIMEOUT": "5s", "SEQUENCER_SHUTDOWN_TIMEOUT": "10s",
