@@ -89,7 +89,8 @@ func Open(client redis.UniversalClient, o Options) (*Store, error) {
 	if o.EventsKeep == 0 {
 		o.EventsKeep = 24 * time.Hour
 	}
-	s := &Store{client: client, prefix: p, keys: []string{p, p + "is:layout"}, Options: o, wake: make(chan struct{}, 1), planned: make(chan time.Time, 1),
+	s := &Store{client: client, prefix: p, keys: []string{p, p + "is:layout"}, Options: o,
+		wake: make(chan struct{}, 1), planned: make(chan time.Time, 1),
 		waits: make(chan struct{}, replicaWaits)}
 	s.answers.New = func() any { return make(chan Accepted, 1) }
 	s.posts, s.scripts = newPosts(s), newScripts(s)
