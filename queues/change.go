@@ -108,7 +108,7 @@ func (s *Store) Advance(ctx context.Context, c *Change) (*lifecycle.Transaction,
 
 // plans has this process look at the store when what a change has planned is due.
 func (s *Store) plans(c *Change) {
-	if c.Tell != "" {
+	if c.Tell != "" && c.Wait > 0 {
 		s.Plan(c.Wait)
 	}
 	if c.Hold > 0 {

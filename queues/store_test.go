@@ -494,8 +494,10 @@ func testPlanned(f *fixture) {
 	}
 	plans("taken over", 0, takes)
 	plans("nothing to take over", -1, takes)
+	plans("a callback that nothing waits for", -1, func() {
+		f.to("c", lifecycle.PhaseUnresolved, tell(lifecycle.OnFailure, 0, hour))
+	})
 	plans("given to a process", 0, func() {
-		f.to("c", lifecycle.PhaseUnresolved)
 		f.to("c", lifecycle.PhaseUnresolved, person, keep, func(c *queues.Change) { c.Process = other })
 	})
 	plans("waits until a time", hour, func() {
