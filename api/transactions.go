@@ -126,6 +126,9 @@ func (a *api) await(ctx context.Context, who caller, uid string, wait time.Durat
 		case <-ctx.Done():
 			timer.Stop()
 			return t, nil
+		case <-stoppingOf(ctx):
+			timer.Stop()
+			return t, nil // the server is not to wait for this
 		}
 	}
 }

@@ -54,6 +54,8 @@ func NewNode(address string, o NodeOptions) *Node {
 		n.client.Transport = &http.Transport{
 			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 128, IdleConnTimeout: 30 * time.Second,
 			TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
+			// A request that ends in vain ends no connection of HTTP/2: one that is dead would be used on.
+			HTTP2: &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 10 * time.Second},
 		}
 	}
 	n.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

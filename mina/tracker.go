@@ -237,6 +237,9 @@ func (t *Tracker) poll(ctx context.Context, all bool) Chain {
 		v.fresh = false
 	}
 	voters := t.lookAll(ctx, watches, all)
+	if ctx.Err() != nil {
+		return t.Chain() // that nobody waited for the nodes says nothing of them
+	}
 	prompt := slices.DeleteFunc(slices.Clone(voters), func(v *view) bool { return !v.fresh })
 	quorum := len(prompt) >= t.quorum
 	changed := t.changed || !slices.Equal(prompt, t.voted)

@@ -65,7 +65,9 @@ func (s *Store) Advance(ctx context.Context, c *Change) (*lifecycle.Transaction,
 		run = s.runConfirmed
 	}
 	v, err := run(ctx, advanceScript, s.arguments(c)...)
-	s.plans(c)
+	if c.Process != "" && c.Before.Claim == "" && (c.Keep || c.After.Phase.Bound()) {
+		s.Plan(0) // it is this process's now
+	}
 	if err != nil && !errors.Is(err, ErrUnconfirmed) {
 		return nil, err
 	}
@@ -104,25 +106,6 @@ func (s *Store) Advance(ctx context.Context, c *Change) (*lifecycle.Transaction,
 	}
 	s.signal(r.int(r.at(l, 1)))
 	return stored, err
-}
-
-// plans has this process look at the store when what a change has planned is due.
-func (s *Store) plans(c *Change) {
-	if c.Tell != "" && c.Wait > 0 {
-		s.Plan(c.Wait)
-	}
-	if c.Hold > 0 {
-		s.Plan(c.Hold)
-	}
-	if c.Rest != nil && c.Rest.For >= 0 {
-		s.Plan(c.Rest.For)
-	}
-	if c.Process != "" {
-		s.Plan(0)
-	}
-	if c.After.Phase == lifecycle.PhaseWaiting && !c.After.ExpiresAt.IsZero() {
-		s.Plan(c.After.ExpiresAt.Sub(c.Now))
-	}
 }
 
 // stored is the record as Redis has it now.

@@ -343,9 +343,6 @@ func (s *Store) Postpone(ctx context.Context, process, uid string, d time.Durati
 func (s *Store) Called(ctx context.Context, t *lifecycle.Transaction, c lifecycle.Callback,
 	again time.Duration) (tries int, err error) {
 	v, err := s.Run(ctx, calledScript, t.UID, t.Queue, string(c), inMillis(again))
-	if again >= 0 {
-		s.Plan(again)
-	}
 	if err != nil {
 		return 0, err
 	}

@@ -163,13 +163,6 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 			postedWith(&item.Terms, item.BatchID, item.Trace, item.By))
 	}
 	v, err := s.Run(ctx, enqueueScript, args...)
-	for i := range items {
-		for _, at := range []time.Time{items[i].NotBefore, items[i].ExpiresAt} {
-			if in := time.Until(at); in > 0 {
-				s.Plan(in)
-			}
-		}
-	}
 	r := reply{name: "enqueue", err: err}
 	results := r.list(v)
 	if r.err == nil && len(results) != len(items)+2 {

@@ -661,7 +661,7 @@ func (m *model) settle() bool {
 	}
 	m.want.Unsettled = false
 	m.leaving = true
-	m.heard(false)
+	m.heard(false, m.firstDue())
 	m.leaving = false
 	return true
 }

@@ -288,6 +288,7 @@ func (m *model) do(skip int, real func(*queues.Store, *senders.Pool) answer, wan
 		return a
 	}
 	queuesBefore, sendersBefore := m.want.Turns()
+	soonestBefore := m.firstDue()
 	s := m.open(m.options)
 	m.reply.fate, m.reply.skip = fate, skip
 	got := real(s, senders.New(s, m.client))
@@ -325,7 +326,18 @@ func (m *model) do(skip int, real func(*queues.Store, *senders.Pool) answer, wan
 			m.Fatal("nobody was woken although a bind has become possible")
 		}
 	}
-	m.heard(possible)
+	m.heard(possible, soonestBefore)
+}
+
+// firstDue is when the first of all is due, zero if nothing is.
+func (m *model) firstDue() (at time.Time) {
+	m.rests()
+	for _, due := range m.due {
+		if at.IsZero() || due.Before(at) {
+			at = due
+		}
+	}
+	return at
 }
 
 var unavailable = answer{Text: "unavailable"}
@@ -352,7 +364,7 @@ func (m *model) begin() {
 }
 
 // heard compares what the other processes were told.
-func (m *model) heard(possible bool) {
+func (m *model) heard(possible bool, before time.Time) {
 	m.Helper()
 	m.marks++
 	mark := fmt.Sprint("mark ", m.marks)
@@ -366,6 +378,16 @@ func (m *model) heard(possible bool) {
 	}
 	woken := got[""]
 	delete(got, "")
+	planned := false
+	for said := range got {
+		if strings.HasPrefix(said, "@") {
+			planned = true
+			delete(got, said)
+		}
+	}
+	if now := m.firstDue(); !now.IsZero() && (before.IsZero() || now.Before(before)) && !planned {
+		m.Fatal("nobody was told that something is due before all else")
+	}
 	want := map[string]bool{}
 	for _, uid := range m.looked {
 		want[uid] = true

@@ -236,9 +236,6 @@ func (s *Store) PauseUntil(ctx context.Context, name, reason string, until time.
 		till = strconv.FormatInt(millis(until), 10)
 	}
 	v, err := s.Run(ctx, pauseScript, name, reason, till)
-	if till != "" {
-		s.Plan(time.Until(until))
-	}
 	if err != nil {
 		return err
 	}

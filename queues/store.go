@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -126,9 +127,8 @@ func (s *Store) signal(possible int64) {
 // Signal wakes whoever waits on Wake, as if a bind had become possible.
 func (s *Store) Signal() { s.signal(1) }
 
-// Planned tells when something becomes due, or may, that was planned through this Store since the
-// last Tick, which cannot know of it: the soonest, where it is more. A call whose answer was lost may
-// have been done.
+// Planned tells when something becomes due, or may, of which a Tick made before knows nothing: the
+// soonest, where it is more.
 func (s *Store) Planned() <-chan time.Time { return s.planned }
 
 // Plan has Planned tell that something becomes due in a while.
@@ -191,6 +191,7 @@ func (s *Store) listen(ctx context.Context) {
 				s.hear(m.Payload)
 			case *redis.Subscription:
 				s.hear("!") // what was published meanwhile is lost
+				s.hear("@0")
 			}
 		case is && timeout.Timeout():
 			silent++
@@ -202,12 +203,18 @@ func (s *Store) listen(ctx context.Context) {
 }
 
 // hear takes what was published: "" that a bind may have become possible, a queue behind a ! or
-// no queue for all of them, else the uid of a transaction.
+// no queue for all of them, behind an @ in how many milliseconds something is due, else the uid of
+// a transaction.
 func (s *Store) hear(what string) {
 	queue, is := strings.CutPrefix(what, "!")
+	in, planned := strings.CutPrefix(what, "@")
 	switch {
 	case what == "":
 		s.signal(1)
+	case planned:
+		if ms, err := strconv.ParseInt(in, 10, 64); err == nil {
+			s.Plan(time.Duration(ms) * time.Millisecond)
+		}
 	case is && s.Heed != nil:
 		s.Heed(queue)
 	case !is && s.Changed != nil:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -408,106 +409,124 @@ func testWake(f *fixture) {
 	<-ended
 }
 
-// testPlanned: whoever plans something is told when it is due, of several the soonest; of what is not
-// planned nothing is told.
+// testPlanned: whoever sleeps is told of what becomes due before all that was due by then, also by
+// what others do, and of what may be its own by now.
 func testPlanned(f *fixture) {
 	f.register("S")
 	f.heartbeat(me, time.Hour)
-	plans := func(what string, in time.Duration, does func()) {
+	store := f.open(queues.Options{Namespace: f.store.Namespace})
+	ctx, cancel := context.WithCancel(f.ctx)
+	ended := make(chan struct{})
+	go func() { store.Listen(ctx); close(ended) }()
+	defer func() { cancel(); <-ended }()
+	f.eventually("it listens", func() bool { return plannedBy(store, time.Now().Add(time.Minute)) })
+
+	sub := f.client.Subscribe(f.ctx, f.key("wake"))
+	defer func() { _ = sub.Close() }()
+	_, err := sub.Receive(f.ctx)
+	f.ok(err)
+	told := sub.Channel(redis.WithChannelSize(1000), redis.WithChannelHealthCheckInterval(0))
+	marks := 0
+	// plans compares what all are told to be due in so many hours, -1 for nothing.
+	plans := func(what string, hours int, does func()) {
 		f.Helper()
-		began := time.Now()
 		does()
-		select {
-		case at := <-f.store.Planned():
-			// Times of the day are compared with two clocks, which tell milliseconds.
-			if least, most := began.Add(in-2*time.Millisecond), time.Now().Add(in+2*time.Millisecond); in < 0 ||
-				at.Before(least) || at.After(most) {
-				f.Errorf("%s: due in %v, not %v", what, time.Until(at), in)
+		marks++
+		mark := fmt.Sprint("mark ", marks)
+		f.ok(f.client.Publish(f.ctx, f.key("wake"), mark).Err())
+		got := -1
+		for m := range told {
+			if m.Payload == mark {
+				break
 			}
-		default:
-			if in >= 0 {
-				f.Errorf("%s: nothing is planned", what)
+			if in, is := strings.CutPrefix(m.Payload, "@"); is {
+				ms, err := strconv.Atoi(in)
+				f.ok(err)
+				got = int((time.Duration(ms)*time.Millisecond + time.Minute).Hours())
 			}
 		}
+		equal(f.T, what+": due in hours", got, hours)
+		if got >= 0 {
+			f.eventually("it is heard", func() bool {
+				return plannedBy(store, time.Now().Add(time.Duration(hours)*time.Hour+time.Minute))
+			})
+		}
 	}
-	posts := func(uid string, before, expires time.Duration) func() {
+	posts := func(uid, queue string, before, expires int) func() {
 		return func() {
-			x := queues.Item{UID: uid, Queue: uid, Type: vote, Data: json.RawMessage(`{"n":1}`)}
+			x := queues.Item{UID: uid, Queue: queue, Type: vote, Data: json.RawMessage(`{"n":1}`)}
 			if before != 0 {
-				x.NotBefore = f.now().Add(before)
+				x.NotBefore = f.now().Add(time.Duration(before) * time.Hour)
 			}
 			if expires != 0 {
-				x.ExpiresAt = f.now().Add(expires)
+				x.ExpiresAt = f.now().Add(time.Duration(expires) * time.Hour)
 			}
 			f.ok(f.store.Enqueue(f.ctx, x).Err)
 		}
 	}
+	to := func(uid string, phase lifecycle.Phase, options ...func(*queues.Change)) func() {
+		return func() { f.to(uid, phase, options...) }
+	}
 	const hour = time.Hour
-	to := func(phase lifecycle.Phase, options ...func(*queues.Change)) func() {
-		return func() { f.to("a", phase, options...) }
+	held := func(hours int) func(*queues.Change) {
+		return func(c *queues.Change) { c.Hold = time.Duration(hours) * hour }
 	}
-	held := func(d time.Duration) func(*queues.Change) { return func(c *queues.Change) { c.Hold = d } }
-	plans("posted", -1, posts("a", 0, 0))
-	plans("posted for later", 2*hour, posts("later", 2*hour, 0))
-	plans("posted with a time that is over", -1, posts("over", -hour, 0))
-	plans("posted until a time", 3*hour, posts("until", 0, 3*hour))
-	plans("posted for later, until a time", hour, posts("both", hour, 3*hour))
-	for _, queue := range []string{"over", "until"} { // only a and c are to be bound
-		f.ok(f.store.Pause(f.ctx, queue, "x"))
-	}
+	plans("posted", -1, posts("a", "a", 0, 0))
+	plans("posted until a time", 50, posts("until", "until", 0, 50))
+	f.ok(f.store.Pause(f.ctx, "until", "x"))
+	plans("posted for later", 48, posts("later", "later", 48, 0))
+	plans("posted for later still", -1, posts("later-still", "later-still", 49, 0))
 	plans("bound", -1, func() { f.bound("a S") })
-	plans("goes on", -1, to(lifecycle.PhaseSent))
-	plans("rests its sender", hour, to(lifecycle.PhaseWatching, rest(hour, lifecycle.Rested)))
-	plans("stops its sender", -1, to(lifecycle.PhaseWatching, rest(-1, lifecycle.StoppedNonce)))
-	plans("holds its queue", hour, to(lifecycle.PhaseWaiting, held(hour)))
-	plans("both", hour, func() {
-		f.store.Plan(3 * hour)
-		f.store.Plan(hour)
-		f.store.Plan(2 * hour)
-	})
-	plans("a pause", 2*hour, func() { f.ok(f.store.PauseUntil(f.ctx, "a", "x", f.now().Add(2*hour))) })
-	plans("resumed", -1, func() { f.ok(f.store.Resume(f.ctx, "a")) })
-	f.ok(f.pool.Resume(f.ctx, "S"))
-	f.bound("a S")
-	plans("a callback", hour, to(lifecycle.PhaseDone, tell(lifecycle.OnSuccess, hour, 2*hour)))
+	plans("posted for later, behind what runs", -1, posts("behind", "a", 40, 0))
+	plans("which ends, and it is the first", 40, to("a", lifecycle.PhaseFailed))
+	plans("a pause", 39, func() { f.ok(f.store.PauseUntil(f.ctx, "later", "x", f.now().Add(39*hour))) })
+	plans("a longer pause", -1, func() { f.ok(f.store.PauseUntil(f.ctx, "a", "x", f.now().Add(45*hour))) })
+	f.post("b", "b")
+	f.bound("b S")
+	plans("holds its queue", 30, to("b", lifecycle.PhaseWaiting, held(30)))
+	f.post("c", "c")
+	f.bound("c S")
+	plans("goes on", -1, to("c", lifecycle.PhaseSent))
+	plans("stops its sender", -1, to("c", lifecycle.PhaseWatching, rest(-1, lifecycle.StoppedNonce)))
+	plans("rests its sender", 20, to("c", lifecycle.PhaseWatching, rest(20*hour, lifecycle.Rested)))
+	plans("a callback", 10, to("c", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 10*hour, 12*hour)))
 	called := func(again time.Duration) func() {
 		return func() {
-			_, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, again)
+			_, err := f.store.Called(f.ctx, f.get("c"), lifecycle.OnSuccess, again)
 			f.ok(err)
 		}
 	}
-	plans("a callback again", 2*hour, called(2*hour))
+	plans("a callback again", 5, called(5*hour))
 	plans("no callback again", -1, called(queues.Never))
-	f.post("c", "c")
-	f.bound("c S")
-	plans("what it does not drive", 0, func() {
+
+	// own has whoever does it look at once, or in an hour.
+	own := func(what string, in time.Duration, does func()) {
+		f.Helper()
+		plannedBy(f.store, time.Now())
+		does()
+		if !plannedBy(f.store, time.Now().Add(in+time.Minute)) {
+			f.Errorf("%s: it is not planned", what)
+		}
+	}
+	f.ok(f.pool.Resume(f.ctx, "S"))
+	f.post("d", "d")
+	f.bound("d S")
+	own("what it does not drive", 0, func() {
 		f.ok(f.store.Recovery().Regain(f.ctx, me, func(string) bool { return false }))
-	})
-	plans("what it drives", -1, func() {
-		f.ok(f.store.Recovery().Regain(f.ctx, me, func(string) bool { return true }))
 	})
 	f.ok(f.store.Leave(f.ctx, me))
 	f.heartbeat(other, hour)
-	takes := func() {
+	own("taken over", 0, func() {
 		_, err := f.store.TakeOver(f.ctx, other, me, 9)
 		f.ok(err)
-	}
-	plans("taken over", 0, takes)
-	plans("nothing to take over", -1, takes)
-	plans("a callback that nothing waits for", -1, func() {
-		f.to("c", lifecycle.PhaseUnresolved, tell(lifecycle.OnFailure, 0, hour))
 	})
-	plans("given to a process", 0, func() {
-		f.to("c", lifecycle.PhaseUnresolved, person, keep, func(c *queues.Change) { c.Process = other })
+	f.to("d", lifecycle.PhaseUnresolved)
+	own("given to a process", 0, func() {
+		f.to("d", lifecycle.PhaseUnresolved, person, keep, func(c *queues.Change) { c.Process = other })
 	})
-	plans("waits until a time", hour, func() {
-		f.to("c", lifecycle.PhaseWaiting, person, func(c *queues.Change) { c.After.ExpiresAt = c.Now.Add(hour) })
-	})
-
 	// What was not answered may have been done.
-	lost, cancel := context.WithCancel(f.ctx)
-	cancel()
-	c := f.get("c")
+	lost, end := context.WithCancel(f.ctx)
+	end()
 	for what, call := range map[string]struct {
 		in   time.Duration
 		does func() error
@@ -515,18 +534,28 @@ func testPlanned(f *fixture) {
 		"bind":      {hour, func() error { _, err := f.store.Bind(lost, queues.BindRequest{Grace: hour}); return err }},
 		"join":      {0, func() error { _, err := f.store.Join(lost, queues.JoinRequest{}); return err }},
 		"take-over": {0, func() error { _, err := f.store.TakeOver(lost, other, me, 9); return err }},
-		"change": {hour, func() error {
-			_, err := f.store.Advance(lost, change(c, lifecycle.PhaseWaiting, held(hour)))
-			return err
-		}},
-		"pause":    {hour, func() error { return f.store.PauseUntil(lost, "c", "x", f.now().Add(hour)) }},
-		"callback": {hour, func() error { _, err := f.store.Called(lost, c, lifecycle.OnSuccess, hour); return err }},
 	} {
-		plans(what, call.in, func() {
+		own(what, call.in, func() {
 			if err := call.does(); err == nil {
 				f.Errorf("%s is answered", what)
 			}
 		})
+	}
+	f.store.Plan(3 * hour)
+	f.store.Plan(hour)
+	f.store.Plan(2 * hour)
+	if at := <-f.store.Planned(); time.Until(at) > hour+time.Minute {
+		f.Error("of several it is not the soonest that is told")
+	}
+}
+
+// plannedBy reports whether a store has been told of something that is due by a time.
+func plannedBy(s *queues.Store, by time.Time) bool {
+	select {
+	case at := <-s.Planned():
+		return at.Before(by)
+	default:
+		return false
 	}
 }
 

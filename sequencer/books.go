@@ -250,7 +250,7 @@ func (s *Sequencer) submit(ctx context.Context, t *lifecycle.Transaction, e life
 	if !accepted {
 		told.Error = lifecycle.Error{Code: cmp.Or(a.Code, codeless[told.Outcome]), Message: a.Message}
 	}
-	if !accepted && stopped(ctx) {
+	if stopped(ctx) && (a.Outcome == ledger.NotWritten || a.Outcome == ledger.MayBeProcessed) {
 		return told
 	}
 	tell(s.Meter.Called, WorkerCall{Type: t.Type, Call: string(e.Kind), Took: took, Failed: !accepted})

@@ -245,15 +245,22 @@ func (s *Sequencer) boundQueues() int {
 }
 
 // chainReady reports whether what is known of the chain is fresh enough to plan
-// an attempt on. After an idle time it is not: then the poll loop is asked, and
-// wakes the cycle when it knows more.
+// an attempt on. After an idle time it is not, nor while no quorum answers: then the poll loop is asked,
+// and wakes the cycle when it knows more.
 func (s *Sequencer) chainReady(ctx context.Context) bool {
+	if s.knowsChain(ctx) {
+		return true
+	}
+	if possible, err := s.Store.Bindable(ctx, s.proved, s.groups()); err == nil && possible {
+		s.wanted.Store(true)
+		notify(s.watching)
+	}
+	return false
+}
+
+func (s *Sequencer) knowsChain(ctx context.Context) bool {
 	c := s.Chain.Chain()
 	if s.outdated(c) || s.marketUnknown() {
-		if possible, err := s.Store.Bindable(ctx, s.proved, s.groups()); err == nil && possible {
-			s.wanted.Store(true)
-			notify(s.watching)
-		}
 		return false
 	}
 	if !c.Quorum {

@@ -127,8 +127,14 @@ func (o *owner) begin(ctx context.Context, v *lifecycle.View, e lifecycle.Effect
 }
 
 // stopped reports whether this process has ended a call itself: that it was not answered then says
-// nothing of whom it was for.
+// nothing of whom it was for, nor of what it asked.
 func stopped(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
+
+func unanswered(err error) bool {
+	_, unreached := errors.AsType[*dispatcher.UnreachedError](err)
+	_, lost := errors.AsType[*dispatcher.LostError](err)
+	return unreached || lost
+}
 
 // perform does an effect that asks a worker or the nodes.
 func (s *Sequencer) perform(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect,
@@ -237,8 +243,10 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 		r, err = d.Dispatch(calling, worker, call)
 	}
 	called(err)
-	cut := err != nil && stopped(ctx)
-	if !cut && !errors.Is(err, dispatcher.ErrLegacy) {
+	if stopped(ctx) && unanswered(err) && e.Kind != lifecycle.Dispatch {
+		return nil
+	}
+	if !errors.Is(err, dispatcher.ErrLegacy) {
 		s.timed(t.Type, string(e.Kind), began, err)
 	}
 	if err == nil && r.Signed != nil && e.Kind != lifecycle.Dispatch {
@@ -253,9 +261,7 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 	if e.Kind == lifecycle.Prove {
 		s.shown(ctx, worker, &answer)
 	}
-	if !cut {
-		s.answered(a.Sender, answer.Fault)
-	}
+	s.answered(a.Sender, answer.Fault)
 	if answer.Refused {
 		s.Chain.PollAll(ctx) // which knows more than the node that refused
 	}

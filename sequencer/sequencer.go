@@ -337,7 +337,9 @@ func (s *Sequencer) heartbeat(ctx context.Context) {
 	}
 	if outage {
 		s.calm = began.Add(s.Policy.ClaimTTL)
-		s.Store.Signal()
+	}
+	if outage || lapsed {
+		s.Store.Signal() // nothing was bound meanwhile
 	}
 	if !p.Known && !first {
 		s.Log.Warn("this process was taken for dead; its transactions have passed to others")

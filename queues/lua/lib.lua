@@ -407,6 +407,17 @@ local function place(q)
   if q.there then note(q) end
 end
 
+-- plans tells in how many milliseconds the first is due, if that is new: whoever sleeps knows what
+-- was first before, and looks at all others when that is due.
+local function plans(due)
+  local soonest = math.huge
+  for _, at in pairs(due or {}) do
+    if at then soonest = math.min(soonest, tonumber(at)) end
+  end
+  if soonest == math.huge or tonumber(call('ZRANGE', P .. 'due', 0, 0, 'WITHSCORES')[2]) < soonest then return end
+  call('PUBLISH', P .. 'wake', '@' .. string.format('%d', math.max(0, soonest - now)))
+end
+
 -- flush writes what was gathered.
 local function flush()
   local set, gone = {}, {}
@@ -438,6 +449,7 @@ local function flush()
       end
     end
   end
+  plans(indexes.due)
   strings, indexes, changed, counts = {}, {}, {}, {}
   -- The calling process knows by the answer of its script.
   if woken and call('ZCARD', P .. 'procs') > 1 then call('PUBLISH', P .. 'wake', '') end

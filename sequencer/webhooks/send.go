@@ -77,6 +77,8 @@ func newTransport(private []netip.Prefix) *http.Transport {
 	return &http.Transport{
 		DialContext: g.dialer().DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTimeout,
 		MaxIdleConnsPerHost: sendsAtOnce, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 16 << 10,
+		// A request that ends in vain ends no connection of HTTP/2: one that is dead would be used on.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 10 * time.Second},
 	}
 }
 
