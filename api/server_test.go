@@ -22,6 +22,7 @@ type pipes struct {
 	conns chan net.Conn
 	once  sync.Once
 	done  chan struct{}
+	stop  func(context.Context) error // the server, when what is under way is over
 }
 
 func (p *pipes) Accept() (net.Conn, error) {
@@ -50,6 +51,7 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 func (s *service) listen(t *testing.T) (*pipes, *http.Client) {
 	p := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
 	server := NewServer("127.0.0.1:0", s)
+	p.stop = server.Shutdown
 	var served sync.WaitGroup
 	served.Go(func() {
 		if err := server.Serve(p); !errors.Is(err, http.ErrServerClosed) {
@@ -81,6 +83,26 @@ func get(t *testing.T, c *http.Client, path string) (status int, body string) {
 		t.Fatal(err)
 	}
 	return resp.StatusCode, string(b)
+}
+
+// TestWaitOfOneThatStops: the end of a server waits for no wait.
+func TestWaitOfOneThatStops(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := setup(t)
+		p, client := s.listen(t)
+		s.ask("POST", "/transactions", `{"queue":"q","type":"ANY","data":{},"uid":"u"}`).want(202)
+		began := time.Now()
+		stopped := make(chan error, 1)
+		time.AfterFunc(time.Second, func() { stopped <- p.stop(t.Context()) })
+		status, body := get(t, client, "/transactions/u?wait=60s")
+		if took := time.Since(began); status != 200 || !strings.Contains(body, "WAITING") || took > 2*time.Second {
+			t.Errorf("%d after %v: %s", status, took, body)
+		}
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestWait(t *testing.T) {

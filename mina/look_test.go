@@ -184,6 +184,32 @@ func TestSendGoesOn(t *testing.T) {
 	})
 }
 
+// TestCutLook: that nobody waited for the nodes says nothing of them. The next look takes in what they said.
+func TestCutLook(t *testing.T) {
+	slowly(t, func(n *net) {
+		n.poll()
+		for _, d := range n.nodes {
+			d.do(func() { d.delay = time.Second })
+		}
+		before := n.Chain()
+		for _, look := range []func(context.Context) Chain{n.Poll, n.PollAll} {
+			ctx, cancel := context.WithTimeout(n.Context(), 100*time.Millisecond)
+			n.takes(100*time.Millisecond, "a look that is cut", func() {
+				if got := look(ctx); !got.Quorum || got.At != before.At || len(got.Lost) != 0 {
+					n.Errorf("%+v", got)
+				}
+			})
+			cancel()
+			if got := n.Chain(); !got.Quorum || got.At != before.At {
+				n.Errorf("afterwards: %+v", got)
+			}
+		}
+		if got := n.Poll(n.Context()); !got.Quorum || got.At == before.At {
+			n.Errorf("the next: %+v", got)
+		}
+	})
+}
+
 // TestAccountGoesOn: a quorum is enough for an account and for the network.
 func TestAccountGoesOn(t *testing.T) {
 	slowly(t, func(n *net) {

@@ -63,6 +63,26 @@ func TestSlowLooks(t *testing.T) {
 	})
 }
 
+// TestQuorumBack: the nodes are asked as long as something waits for a quorum of them, and it goes on when
+// there is one again.
+func TestQuorumBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Policy.CycleInterval = time.Hour
+		w.Worker(1, devworker.Options{ProveTime: time.Second})
+		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Status: 503}))
+		w.Start()
+		w.Post("q", "a")
+		<-time.After(10*time.Minute + 7*time.Second) // senders are looked at at each full minute
+		if w.Get("a").Phase != lifecycle.PhaseWaiting {
+			t.Error("it does not wait")
+		}
+		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{}))
+		w.AwaitTxn("a", "bound", 2*w.Policy.InclusionInterval, func(t *lifecycle.Transaction) bool { return t.Phase.Bound() })
+	})
+}
+
 // TestGatewayWords: what a gateway says of a sending is no refusal, whatever the words
 // and the status, before the daemon has got it or after. Nothing takes another sender,
 // nothing lands twice, and nobody has to help.
