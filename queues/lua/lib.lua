@@ -415,7 +415,7 @@ local function plans(due)
     if at then soonest = math.min(soonest, tonumber(at)) end
   end
   if soonest == math.huge or tonumber(call('ZRANGE', P .. 'due', 0, 0, 'WITHSCORES')[2]) < soonest then return end
-  call('PUBLISH', P .. 'wake', '@' .. string.format('%d', math.max(0, soonest - now)))
+  call('PUBLISH', P .. 'wake', '@' .. string.format('%d', soonest - now))
 end
 
 -- flush writes what was gathered.
