@@ -195,16 +195,16 @@ func TestCutLook(t *testing.T) {
 		for _, look := range []func(context.Context) Chain{n.Poll, n.PollAll} {
 			ctx, cancel := context.WithTimeout(n.Context(), 100*time.Millisecond)
 			n.takes(100*time.Millisecond, "a look that is cut", func() {
-				if got := look(ctx); !got.Quorum || got.At != before.At || len(got.Lost) != 0 {
+				if got := look(ctx); !got.Quorum || !got.At.Equal(before.At) || len(got.Lost) != 0 {
 					n.Errorf("%+v", got)
 				}
 			})
 			cancel()
-			if got := n.Chain(); !got.Quorum || got.At != before.At {
+			if got := n.Chain(); !got.Quorum || !got.At.Equal(before.At) {
 				n.Errorf("afterwards: %+v", got)
 			}
 		}
-		if got := n.Poll(n.Context()); !got.Quorum || got.At == before.At {
+		if got := n.Poll(n.Context()); !got.Quorum || got.At.Equal(before.At) {
 			n.Errorf("the next: %+v", got)
 		}
 	})
