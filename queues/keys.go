@@ -83,7 +83,8 @@ import (
 //	                       order: "<number> <tries> <length> <event> <ms>\n<body>"
 //	sent:<id>      list    its last deliveries as JSON, the latest first
 //	wake           channel "": a bind may have become possible; a uid: its owner is to look at it; a
-//	                       queue behind a !: whoever drives what runs of it is to read it
+//	                       queue behind a !: whoever drives what runs of it is to read it; behind
+//	                       an @, in how many milliseconds the first of all is due
 //
 // Other packages name keys only through these functions.
 
