@@ -251,7 +251,7 @@ func (s *Sequencer) submit(ctx context.Context, t *lifecycle.Transaction, e life
 		told.Error = lifecycle.Error{Code: cmp.Or(a.Code, codeless[told.Outcome]), Message: a.Message}
 	}
 	if stopped(ctx) && (a.Outcome == ledger.NotWritten || a.Outcome == ledger.MayBeProcessed) {
-		return told
+		return told // it may have left all the same, and is not to be posted anew as if it had not
 	}
 	tell(s.Meter.Called, WorkerCall{Type: t.Type, Call: string(e.Kind), Took: took, Failed: !accepted})
 	tell(s.Meter.Posted, Post{Ledger: t.Ledger, Answer: answerName(a), Took: took})
