@@ -111,15 +111,21 @@ func TestMaxRetries(t *testing.T) {
 		body   string
 		n      int
 		ok     bool
+		err    string
 	}{
-		{200, `3`, 3, true}, {200, " 0\n", 0, true}, {200, `1000000`, 1000000, true},
-		{200, `1000001`, 0, false}, {200, `-1`, 0, false}, {200, `1.5`, 0, false}, {200, `"3"`, 0, false},
-		{200, `{"maxRetries":3}`, 0, false}, {200, ``, 0, false}, {404, `3`, 0, false}, {503, `3`, 0, false},
+		{200, `3`, 3, true, "answered"}, {200, " 0\n", 0, true, "answered"}, {200, `1000000`, 1000000, true, "answered"},
+		{200, `1000001`, 0, false, "answered"}, {200, `-1`, 0, false, "answered"}, {200, `1.5`, 0, false, "answered"},
+		{200, `"3"`, 0, false, "answered"}, {200, `{"maxRetries":3}`, 0, false, "answered"}, {200, ``, 0, false, "answered"},
+		{404, `3`, 0, false, "answered"}, {500, `3`, 0, false, "answered"}, {501, `3`, 0, false, "answered"}, {201, `3`, 0, false, "answered"},
+		{503, `3`, 0, false, "worker busy"}, {429, `3`, 0, false, "worker busy"},
+		{502, `3`, 0, false, "worker error 502: the worker answered HTTP 502 Bad Gateway"},
+		{504, `3`, 0, false, "worker error 504: the worker answered HTTP 504 Gateway Timeout"},
 	} {
 		w := &worker{status: tt.status, body: tt.body}
 		at, remote := w.start(t, dispatcher.ClientOptions{})
-		if n, ok := remote.MaxRetries(t.Context(), at); n != tt.n || ok != tt.ok {
-			t.Errorf("%d %q: %d, %v", tt.status, tt.body, n, ok)
+		n, ok, err := remote.MaxRetries(t.Context(), at)
+		if n != tt.n || ok != tt.ok || strings.TrimPrefix(kind(err), "asking for retries: ") != tt.err {
+			t.Errorf("%d %q: %d, %v, %v", tt.status, tt.body, n, ok, err)
 		}
 		if r := w.requests[0]; r.method != "GET" || r.path != "/base/max-retries/MINT" || r.body != "" {
 			t.Errorf("request: %+v", r)

@@ -131,7 +131,7 @@ func (c *Client) find(worker Worker) (place, error) {
 	if worker.URL != senders.Local {
 		return place{url: worker.URL, token: *c.token.Load()}, nil
 	}
-	elsewhere := &UnreachedError{errors.New("the worker runs with another process")}
+	elsewhere := &UnreachedError{ErrElsewhere}
 	if c.local.Find == nil {
 		return place{}, elsewhere
 	}

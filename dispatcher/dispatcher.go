@@ -59,8 +59,9 @@ type Dispatcher interface {
 	Report(ctx context.Context, worker Worker, success bool, outcome Outcome) error
 
 	// MaxRetries asks how many retries follow the first try; ok is false if
-	// there is no opinion on that, or no answer.
-	MaxRetries(ctx context.Context, worker Worker) (n int, ok bool)
+	// there is no opinion on that. An error says that nobody has answered: it is
+	// asked again for a while.
+	MaxRetries(ctx context.Context, worker Worker) (n int, ok bool, err error)
 }
 
 // A Settler is a [Dispatcher] whose transactions cannot take effect twice even

@@ -102,8 +102,8 @@ func TestFunc(t *testing.T) {
 		if err := f.Report(ctx, at, true, dispatcher.Outcome{}); err != nil {
 			t.Error(err)
 		}
-		if n, ok := f.MaxRetries(ctx, at); n != 0 || ok {
-			t.Errorf("has an opinion: %d", n)
+		if n, ok, err := f.MaxRetries(ctx, at); n != 0 || ok || err != nil {
+			t.Errorf("has an opinion: %d, %v", n, err)
 		}
 		if f.Check(json.RawMessage(`{}`)) != nil || f.Check(json.RawMessage(`[]`)) == nil {
 			t.Error("takes something else than objects")
@@ -139,8 +139,8 @@ func TestFunc(t *testing.T) {
 		if err := f.Report(ctx, at, false, dispatcher.Outcome{}); !errors.Is(err, failed) {
 			t.Error(err)
 		}
-		if n, ok := f.MaxRetries(ctx, at); n != 7 || !ok {
-			t.Errorf("%d, %v", n, ok)
+		if n, ok, err := f.MaxRetries(ctx, at); n != 7 || !ok || err != nil {
+			t.Errorf("%d, %v, %v", n, ok, err)
 		}
 		if f.Check(nil) == nil {
 			t.Error("not checked")

@@ -15,6 +15,9 @@ var ErrLegacy = errors.New("the worker has no such call")
 // ErrWrongAccount says that a worker holds the key of another sender.
 var ErrWrongAccount = errors.New("the worker serves another account")
 
+// ErrElsewhere says that a worker without a URL runs with another process, if at all.
+var ErrElsewhere = errors.New("the worker runs with another process")
+
 // ErrMismatch says that what a worker signed is not what it was asked for.
 var ErrMismatch = errors.New("the signed transaction is not the one asked for")
 

@@ -75,11 +75,11 @@ func (f Func) Report(ctx context.Context, worker Worker, success bool, outcome O
 }
 
 // MaxRetries implements [Dispatcher].
-func (f Func) MaxRetries(context.Context, Worker) (n int, ok bool) {
+func (f Func) MaxRetries(context.Context, Worker) (n int, ok bool, err error) {
 	if f.Retries == nil {
-		return 0, false
+		return 0, false, nil
 	}
-	return *f.Retries, true
+	return *f.Retries, true, nil
 }
 
 // SettleDepth implements [Settler].

@@ -49,8 +49,8 @@ func FuzzWorkerAnswers(f *testing.F) {
 			r, err := call()
 			answer.check(t, name, r, err)
 		}
-		if n, ok := kind.MaxRetries(t.Context(), worker); n < 0 || ok && answer.status != http.StatusOK {
-			t.Errorf("%+v: %d retries, %v", answer, n, ok)
+		if n, ok, err := kind.MaxRetries(t.Context(), worker); n < 0 || ok && (answer.status != http.StatusOK || err != nil) {
+			t.Errorf("%+v: %d retries, %v, %v", answer, n, ok, err)
 		}
 		if h, err := client.Health(t.Context(), worker); err == nil && h.AccountID != "" && h.AccountID != key {
 			t.Errorf("%+v: health %+v", answer, h)

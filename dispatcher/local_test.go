@@ -138,7 +138,7 @@ func TestTokens(t *testing.T) {
 			"dispatch": func() error { _, err := mint.Dispatch(t.Context(), at, newCall()); return err },
 			"report":   func() error { return mint.Report(t.Context(), at, true, dispatcher.Outcome{}) },
 			"health":   func() error { _, err := client.Health(t.Context(), at); return err },
-			"retries":  func() error { mint.MaxRetries(t.Context(), at); return nil },
+			"retries":  func() error { _, _, err := mint.MaxRetries(t.Context(), at); return err },
 		} {
 			if err := call(); err != nil {
 				t.Errorf("%s at %q: %v", name, url, err)

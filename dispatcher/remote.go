@@ -198,18 +198,24 @@ func (r *Remote) Report(ctx context.Context, worker Worker, success bool, outcom
 	return nil
 }
 
-// MaxRetries implements [Dispatcher]; only a whole number up to 1,000,000
-// counts as an answer.
-func (r *Remote) MaxRetries(ctx context.Context, worker Worker) (n int, ok bool) {
+// MaxRetries implements [Dispatcher]; only a whole number up to 1,000,000 is an
+// opinion. A gateway that has no worker behind it (502, 504) has not answered for it.
+func (r *Remote) MaxRetries(ctx context.Context, worker Worker) (n int, ok bool, err error) {
 	re, err := r.client.do(ctx, worker, nil, "max-retries", r.name)
-	if err != nil || re.status != http.StatusOK {
-		return 0, false
+	if err != nil {
+		return 0, false, fmt.Errorf("asking for retries: %w", err)
+	}
+	if busy := re.busy(); busy != nil {
+		return 0, false, fmt.Errorf("asking for retries: %w", busy)
+	}
+	if re.status == http.StatusBadGateway || re.status == http.StatusGatewayTimeout {
+		return 0, false, fmt.Errorf("asking for retries: %w", re.refused())
 	}
 	n, err = strconv.Atoi(string(bytes.TrimSpace(re.body)))
-	if err != nil || n < 0 || n > 1_000_000 {
-		return 0, false
+	if re.status != http.StatusOK || err != nil || n < 0 || n > 1_000_000 {
+		return 0, false, nil
 	}
-	return n, true
+	return n, true, nil
 }
 
 func wrap(doing string, err error) error {

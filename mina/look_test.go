@@ -7,6 +7,7 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -206,6 +207,51 @@ func TestCutLook(t *testing.T) {
 		}
 		if got := n.Poll(n.Context()); !got.Quorum || got.At.Equal(before.At) {
 			n.Errorf("the next: %+v", got)
+		}
+	})
+}
+
+// TestSharedLook: those who are to be sure of all, and wait for a look to end, share the next one, also
+// when the one who began it goes.
+func TestSharedLook(t *testing.T) {
+	slowly(t, func(n *net) {
+		n.poll()
+		for _, d := range n.nodes {
+			d.do(func() { d.delay = time.Second })
+		}
+		n.takes(0, "a look", func() {
+			ctx, cancel := context.WithCancel(n.Context())
+			go n.Poll(n.Context())
+			synctest.Wait()
+			go n.PollAll(ctx) // who will go
+			synctest.Wait()
+			time.AfterFunc(500*time.Millisecond, cancel)
+		})
+		asked := n.Chain().At
+		seen := make([]Chain, 20)
+		began := time.Now()
+		var all sync.WaitGroup
+		for i := range seen {
+			all.Go(func() { seen[i] = n.PollAll(n.Context()) })
+		}
+		synctest.Wait()
+		n.nodes[0].do(func() { n.nodes[0].status = 500 }) // after all of them have asked
+		all.Wait()
+		for i, c := range seen {
+			if c.Synced != 2 || !c.Quorum || !c.At.After(asked) || c.At != seen[0].At {
+				n.Errorf("%d: %+v", i, c)
+			}
+		}
+		// The look under way, and one more.
+		if took := time.Since(began); took > 10*time.Second {
+			n.Errorf("it took %v", took)
+		}
+		// What has begun may have asked too early.
+		begun := make(chan Chain, 1)
+		go func() { begun <- n.PollAll(n.Context()) }()
+		synctest.Wait()
+		if c, first := n.PollAll(n.Context()), <-begun; !c.At.After(first.At) {
+			n.Errorf("called during another: %+v", c)
 		}
 	})
 }

@@ -105,6 +105,7 @@ type Tracker struct {
 	seen    Chain
 	nodesAt []NodeState
 	network string // see Belong; "" before
+	round   *round // of PollAll, which has not begun; nil if nobody waits for one
 }
 
 type watched struct {
@@ -209,20 +210,67 @@ func (t *Tracker) Chain() Chain {
 // the network looks like afterwards and never an error: an unreachable network is
 // a Chain without Quorum. Where ctx ends before another Poll has, it returns what
 // was known before.
-func (t *Tracker) Poll(ctx context.Context) Chain { return t.pollOnce(ctx, false) }
-
-// PollAll is Poll, and waits for every node that has a vote: what it shows, all of
-// them have said since it was called.
-func (t *Tracker) PollAll(ctx context.Context) Chain { return t.pollOnce(ctx, true) }
-
-func (t *Tracker) pollOnce(ctx context.Context, all bool) Chain {
+func (t *Tracker) Poll(ctx context.Context) Chain {
 	select {
 	case t.polling <- struct{}{}:
 	case <-ctx.Done():
 		return t.Chain()
 	}
 	defer func() { <-t.polling }()
-	return t.poll(ctx, all)
+	return t.poll(ctx, false)
+}
+
+// A round is one look at every node, for all who asked for one before it began.
+type round struct {
+	ended chan struct{}
+	chain Chain
+	whole bool // not cut short by whoever began it
+}
+
+// PollAll is Poll, and waits for every node that has a vote: what it shows, all of
+// them have said since it was called. Calls that wait for the same Poll to end share
+// the next.
+func (t *Tracker) PollAll(ctx context.Context) Chain {
+	for ctx.Err() == nil {
+		t.mu.Lock()
+		r, mine := t.round, t.round == nil
+		if mine {
+			r = &round{ended: make(chan struct{})}
+			t.round = r
+		}
+		t.mu.Unlock()
+		if mine {
+			return t.pollRound(ctx, r)
+		}
+		select {
+		case <-r.ended:
+			if r.whole {
+				return r.chain
+			}
+		case <-ctx.Done():
+		}
+	}
+	return t.Chain()
+}
+
+func (t *Tracker) pollRound(ctx context.Context, r *round) Chain {
+	defer close(r.ended)
+	begun := false
+	select {
+	case t.polling <- struct{}{}:
+		defer func() { <-t.polling }()
+		begun = true
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	t.round = nil // whoever comes now waits for the next one
+	t.mu.Unlock()
+	if !begun {
+		return t.Chain()
+	}
+	r.chain = t.poll(ctx, true)
+	r.whole = ctx.Err() == nil
+	return r.chain
 }
 
 func (t *Tracker) poll(ctx context.Context, all bool) Chain {

@@ -355,6 +355,15 @@ func (s *Store) Called(ctx context.Context, t *lifecycle.Transaction, c lifecycl
 	return int(r.int(r.at(l, 1))), r.err
 }
 
+// PassCallback tells every process that listens to tell a callback if its worker runs there. One
+// that nobody hears is due again when its lease is over. Error: ErrUnavailable.
+func (s *Store) PassCallback(ctx context.Context, uid string) error {
+	if err := s.client.Publish(ctx, s.key("wake"), "~"+uid).Err(); err != nil {
+		return storeError("passing a callback on", err)
+	}
+	return nil
+}
+
 // Bindable reports whether a queue of one of the types is ready and a sender of
 // one of the groups is free. Error: ErrUnavailable.
 func (s *Store) Bindable(ctx context.Context, types, groups []string) (bool, error) {

@@ -59,7 +59,10 @@ type Options struct {
 	// paused, resumed or made wider, or its sender is taken out of use or back; "", for every queue,
 	// when something may have been missed.
 	Heed func(queue string)
-	Log  *slog.Logger
+	// Passed is told in the same way a transaction whose callback is for a worker that runs with a
+	// process, see PassCallback.
+	Passed func(uid string)
+	Log    *slog.Logger
 }
 
 // A Store is one namespace on one Redis.
@@ -203,11 +206,12 @@ func (s *Store) listen(ctx context.Context) {
 }
 
 // hear takes what was published: "" that a bind may have become possible, a queue behind a ! or
-// no queue for all of them, behind an @ in how many milliseconds something is due, else the uid of
-// a transaction.
+// no queue for all of them, behind an @ in how many milliseconds something is due, behind a ~ a
+// transaction whose callback is passed on, else the uid of one that has changed.
 func (s *Store) hear(what string) {
 	queue, is := strings.CutPrefix(what, "!")
 	in, planned := strings.CutPrefix(what, "@")
+	uid, passed := strings.CutPrefix(what, "~")
 	switch {
 	case what == "":
 		s.signal(1)
@@ -217,7 +221,9 @@ func (s *Store) hear(what string) {
 		}
 	case is && s.Heed != nil:
 		s.Heed(queue)
-	case !is && s.Changed != nil:
+	case passed && s.Passed != nil:
+		s.Passed(uid)
+	case !is && !passed && s.Changed != nil:
 		s.Changed(what)
 	}
 }

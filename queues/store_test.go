@@ -397,6 +397,9 @@ func testWake(f *fixture) {
 	f.to("c", lifecycle.PhaseDone)
 	f.post("q", "d")
 	listener := f.open(queues.Options{Namespace: f.store.Namespace})
+	passed := make(chan string, 1)
+	listener.Passed = func(uid string) { passed <- uid }
+	listener.Changed = func(uid string) { f.Error("told to be changed:", uid) }
 	ctx, cancel := context.WithCancel(f.ctx)
 	ended := make(chan struct{})
 	go func() { listener.Listen(ctx); close(ended) }()
@@ -405,6 +408,8 @@ func testWake(f *fixture) {
 		f.ok(f.store.Resume(f.ctx, "q"))
 		return woken(listener)
 	})
+	f.ok(f.store.PassCallback(f.ctx, "c"))
+	equal(f.T, "passed on", <-passed, "c")
 	cancel()
 	<-ended
 }

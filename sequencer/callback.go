@@ -21,27 +21,40 @@ const callbackRetryMax = 5 * time.Minute
 // tellSoon tells a callback in this process, unless it is ending: then another
 // one does when the lease is over.
 func (s *Sequencer) tellSoon(t *lifecycle.Transaction, worker dispatcher.Worker) {
-	s.work.Go(func(ctx context.Context) { s.tell(ctx, t, worker) })
+	s.work.Go(func(ctx context.Context) { s.tell(ctx, t, worker, true) })
+}
+
+// tellPassed tells a callback that another process has found to be for a worker of none of its own.
+func (s *Sequencer) tellPassed(uid string) {
+	s.work.Go(func(ctx context.Context) { s.tellStored(ctx, uid, false) })
 }
 
 // tellStored tells a callback that was left over.
-func (s *Sequencer) tellStored(ctx context.Context, uid string) {
+func (s *Sequencer) tellStored(ctx context.Context, uid string, pass bool) {
 	t, err := s.Store.Get(ctx, uid)
 	if err != nil || t.Callback == "" {
 		return // told already, or told again when the lease is over
 	}
-	s.tell(ctx, t, dispatcher.Worker{})
+	s.tell(ctx, t, dispatcher.Worker{}, pass)
 }
 
 // tell tells a worker how a transaction ended, once; where it does not answer,
 // the store has it told again later. The worker is that of the attempt which
-// decided or, where it is gone, any other.
-func (s *Sequencer) tell(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker) {
+// decided or, where it is gone, any other; one that runs with another process is told there, if pass.
+func (s *Sequencer) tell(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, pass bool) {
 	if s.callbacksBefore(ctx, t) {
 		return // it is told when those are answered, or when the lease is over
 	}
 	again := queues.Never
-	if err := s.report(ctx, t, worker); err != nil {
+	err := s.report(ctx, t, worker)
+	if errors.Is(err, dispatcher.ErrElsewhere) {
+		if pass {
+			err = s.Store.PassCallback(ctx, t.UID)
+			s.Log.Info("callback passed on to the process with the worker", about(t, "callback", t.Callback, "err", err)...)
+		}
+		return // whoever has the worker counts the tries; if nobody has, it is due when the lease is over
+	}
+	if err != nil {
 		again = min(time.Second<<min(t.CallbackTries, 20), callbackRetryMax)
 		s.Log.Warn("callback not answered", about(t, "callback", t.Callback, "tries", t.CallbackTries+1, "err", err)...)
 	}
@@ -134,7 +147,7 @@ func (s *Sequencer) tellNext(ctx context.Context, queue string) {
 	}
 	if order, err := s.Store.Callbacks(ctx, queue, s.now()); err == nil && len(order) > 0 {
 		next := s.nextCallback(ctx, order, order[len(order)-1])
-		s.work.Go(func(ctx context.Context) { s.tellStored(ctx, next) })
+		s.work.Go(func(ctx context.Context) { s.tellStored(ctx, next, true) })
 	}
 }
 

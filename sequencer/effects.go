@@ -143,9 +143,7 @@ func (s *Sequencer) perform(ctx context.Context, t *lifecycle.Transaction, worke
 	case lifecycle.AskHealth:
 		return s.greet(ctx, t.Sender, worker)
 	case lifecycle.AskRetries:
-		d, _ := s.Types.Lookup(t.Type)
-		n, ok := d.MaxRetries(ctx, worker)
-		return lifecycle.RetriesTold{Limit: n, Known: ok}
+		return s.retries(ctx, t, worker)
 	case lifecycle.AskChain:
 		s.freshChain(ctx)
 		return lifecycle.ChainTold{}
@@ -157,6 +155,48 @@ func (s *Sequencer) perform(ctx context.Context, t *lifecycle.Transaction, worke
 		return s.submit(ctx, t, e)
 	}
 	return s.ask(ctx, t, worker, e, bytes, on)
+}
+
+// retries asks how often a worker would have its transaction tried, for as long as any call of it
+// may take: one that is away for a while, as when it is put up anew, has said nothing of that.
+func (s *Sequencer) retries(ctx context.Context, t *lifecycle.Transaction,
+	worker dispatcher.Worker) lifecycle.Result {
+	d, _ := s.Types.Lookup(t.Type)
+	for try := 0; ; try++ {
+		worker, err := s.reachable(ctx, worker, t.Sender)
+		if errors.Is(err, senders.ErrNotFound) {
+			return lifecycle.RetriesTold{}
+		}
+		told := lifecycle.RetriesTold{}
+		if err == nil {
+			told.Limit, told.Known, err = d.MaxRetries(ctx, worker)
+		}
+		switch {
+		case err == nil:
+			return told
+		case stopped(ctx), s.draining.Load(): // another process asks
+			return nil
+		case ctx.Err() != nil:
+			return lifecycle.RetriesTold{}
+		}
+		s.Log.Warn("its worker does not say how often it is to be tried, and is asked again", about(t, "err", err)...)
+		if busy, is := errors.AsType[*dispatcher.BusyError](err); is {
+			rest(ctx, busy.RetryAfter)
+		}
+		pause(ctx, try)
+	}
+}
+
+// reachable is a worker with its address, which is read if it is not known.
+//
+// Errors: senders.ErrNotFound if its sender is no longer registered.
+func (s *Sequencer) reachable(ctx context.Context, worker dispatcher.Worker,
+	account string) (dispatcher.Worker, error) {
+	if worker.URL != "" {
+		return worker, nil
+	}
+	url, err := s.Senders.Worker(ctx, account)
+	return dispatcher.Worker{AccountID: account, URL: url}, err
 }
 
 // account asks the nodes for nonce and balance of a sender, and notes both; the nonce only
@@ -215,24 +255,22 @@ func (s *Sequencer) send(ctx context.Context, t *lifecycle.Transaction, e lifecy
 func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect,
 	signed []byte, on *ahead) lifecycle.Result {
 	a := t.Attempt(e.Number)
-	d, known := s.Types.Lookup(t.Type)
+	d, _ := s.Types.Lookup(t.Type)
 	answer := lifecycle.Answer{Call: e, Sender: a.Sender, Nonce: a.Nonce}
-	if !known || worker.URL == "" {
-		worker.AccountID = a.Sender
-		url, err := s.Senders.Worker(ctx, a.Sender)
-		if err != nil || !known {
-			answer.Fault, answer.Error = lifecycle.FaultUnreached, &lifecycle.Error{
-				Code: lifecycle.CodeUnavailable, Message: "the sender is no longer registered"}
-			return answer
+	worker, err := s.reachable(ctx, worker, a.Sender)
+	if err != nil {
+		answer.Fault = lifecycle.FaultBusy // asked again soon: nothing is known of it
+		answer.Error = &lifecycle.Error{Code: lifecycle.CodeUnavailable, Message: err.Error()}
+		if errors.Is(err, senders.ErrNotFound) {
+			answer.Fault, answer.Error.Message = lifecycle.FaultUnreached, "the sender is no longer registered"
 		}
-		worker.URL = url
+		return answer
 	}
 	call, began := callOf(s.Namespace, t, a), time.Now()
 	if on != nil {
 		call.Ahead, call.Attempt.Base = on.list, on.base
 	}
 	var r dispatcher.Result
-	var err error
 	calling, called := s.traced(ctx, t, string(e.Kind), a.Number)
 	switch e.Kind {
 	case lifecycle.Prove:

@@ -1,6 +1,7 @@
 package sequencer_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -86,6 +87,33 @@ func localWorker(w *harness.World, n uint64, o devworker.Options) (*devworker.Wo
 func startLocal(w *harness.World, local map[string]string) *harness.Process {
 	w.Helper()
 	return w.Launch(harness.Links{Dial: w.Web.Dial, Redis: w.Redis.NewClient(), Local: local, Ended: func(error) {}})
+}
+
+// TestCallbackElsewhere: a callback that a local worker does not answer at first is told again soon,
+// whichever process looks for it meanwhile: its queue does not go on before it was told.
+func TestCallbackElsewhere(t *testing.T) {
+	t.Parallel()
+	for seed := range 5 {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := harness.New(t, devnet.Config{FillRate: 1, Seed: uint64(seed)})
+				worker, local := localWorker(w, 1, devworker.Options{})
+				worker.Fail(devworker.Fault{On: devworker.OnSuccess, Kind: devworker.Busy, Times: 2})
+				startLocal(w, local)
+				for range 7 {
+					w.Start()
+				}
+				w.Post("q", "a")
+				w.Post("q", "b")
+				w.Await("b", lifecycle.Done, time.Hour)
+				// It was refused twice, one and two seconds apart.
+				if d := w.Get("b").Attempts[0].StartedAt.Sub(w.Get("a").DoneAt); d < 3*time.Second || d > 4*time.Second {
+					t.Errorf("the next one was begun %v after it was done; told: %+v", d, worker.Told())
+				}
+			})
+		})
+	}
 }
 
 // TestLocalWorkerTakenOver: what a process with a local worker leaves behind is

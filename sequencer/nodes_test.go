@@ -83,6 +83,29 @@ func TestQuorumBack(t *testing.T) {
 	})
 }
 
+// TestBegunWithoutNodes: a process whose nodes hang when it begins is not taken for dead by the others,
+// and binds when they answer.
+func TestBegunWithoutNodes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Worker(1, devworker.Options{ProveTime: time.Second})
+		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Hang: true}))
+		p, began, client := w.Start(), time.Now(), w.Redis.NewClient()
+		defer func() { _ = client.Close() }()
+		for time.Since(began) < 5*time.Minute {
+			<-time.After(w.Policy.ClaimTTL)
+			until := client.ZScore(w.Ctx, "{test}:procs", p.Process()).Val()
+			if until <= float64(time.Now().UnixMilli()) {
+				t.Fatalf("after %v it is dead", time.Since(began))
+			}
+		}
+		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{}))
+		w.Post("q", "a")
+		w.Await("a", lifecycle.Done, time.Hour)
+	})
+}
+
 // TestGatewayWords: what a gateway says of a sending is no refusal, whatever the words
 // and the status, before the daemon has got it or after. Nothing takes another sender,
 // nothing lands twice, and nobody has to help.

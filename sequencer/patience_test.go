@@ -113,3 +113,69 @@ func TestPatience(t *testing.T) {
 		})
 	}
 }
+
+// TestRetriesAsked: a worker that does not say for now how often it would have its transaction
+// tried is asked again, for as long as a call of it may take; what it says then counts.
+func TestRetriesAsked(t *testing.T) {
+	t.Parallel()
+	opinion := func(n int) devworker.Options { return devworker.Options{MaxRetries: &n} }
+	away := func(kind string, times int) devworker.Fault {
+		return devworker.Fault{On: devworker.MaxRetries, Kind: kind, Times: times}
+	}
+	gateway := devworker.Fault{On: devworker.MaxRetries, Kind: devworker.Answer, Status: 502, Body: "no upstream", Times: 3}
+	for name, tc := range map[string]struct {
+		fault devworker.Fault
+		most  int // calls
+		ends  lifecycle.State
+		do    func(w *harness.World, p *harness.Process)
+	}{
+		"busy":           {away(devworker.Busy, 5), 7, lifecycle.Done, nil},
+		"broken off":     {away(devworker.Cut, 5), 7, lifecycle.Done, nil},
+		"hanging":        {away(devworker.Hang, 2), 4, lifecycle.Done, nil},
+		"a gateway":      {gateway, 5, lifecycle.Done, nil},
+		"never again":    {away(devworker.Cut, -1), 300, lifecycle.Failed, nil},
+		"without one":    {devworker.Fault{On: devworker.MaxRetries, Kind: devworker.Error, Status: 500}, 1, lifecycle.Failed, nil},
+		"left alone":     {devworker.Fault{On: devworker.MaxRetries, Kind: devworker.Busy, Wait: 4 * time.Minute, Times: 2}, 4, lifecycle.Done, nil},
+		"cancelled then": {away(devworker.Hang, -1), 2, lifecycle.Failed, cancelled},
+		"handed over":    {away(devworker.Cut, 20), 30, lifecycle.Done, handedOver},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := harness.New(t, devnet.Config{FillRate: 1})
+				w.Policy.MaxRetries = 0
+				_, worker := w.Worker(1, opinion(1))
+				worker.Fail(devworker.Fault{On: devworker.Prove, Kind: devworker.Error, Code: "20202", Message: "not this time"}, tc.fault)
+				p := w.Start()
+				w.Post("q", "a")
+				if tc.do != nil {
+					w.AwaitTxn("a", "weighed", time.Minute, func(t *lifecycle.Transaction) bool {
+						return t.Phase == lifecycle.PhaseFailing && worker.Calls()[devworker.MaxRetries] > 0
+					})
+					tc.do(w, p)
+				}
+				a := w.AwaitTxn("a", "final", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase.Final() })
+				if n := worker.Calls()[devworker.MaxRetries]; a.State() != tc.ends || n == 0 || n > tc.most {
+					t.Errorf("%s (%+v), asked %d times", a.State(), a.Error, n)
+				}
+			})
+		})
+	}
+}
+
+// cancelled takes back what its worker is asked about: no answer is waited for.
+func cancelled(w *harness.World, p *harness.Process) {
+	_, _, err := p.Cancel(w.Ctx, "a")
+	w.OK(err)
+	w.Await("a", lifecycle.Failed, 5*time.Second)
+}
+
+// handedOver ends a process while the worker is asked: it does not wait for the answer.
+func handedOver(w *harness.World, p *harness.Process) {
+	began := time.Now()
+	p.Stop()
+	if d := time.Since(began); d > 10*time.Second {
+		w.Errorf("ended after %v", d)
+	}
+	w.Start()
+}

@@ -213,10 +213,15 @@ func (s *Sequencer) Process() string { return s.process }
 // returns early only if it cannot start: the network is another one than the
 // namespace was used with.
 func (s *Sequencer) Run(ctx context.Context) error {
-	if err := s.sameNetwork(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil // told to end while it began
-		}
+	// Nodes that hang are asked again later: without a heartbeat others take this process for dead.
+	begin, begun := context.WithTimeout(ctx, s.Policy.ClaimTTL/3)
+	err := s.sameNetwork(begin)
+	late := begin.Err() != nil
+	begun()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil // told to end while it began
+	case err != nil && !late:
 		return err
 	}
 	// What is under way outlives ctx: it ends by itself, or after ShutdownTimeout.
@@ -224,7 +229,7 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	defer stop()
 	s.work.open(work)
 
-	s.Store.Changed, s.Store.Heed = s.changed, s.heed
+	s.Store.Changed, s.Store.Heed, s.Store.Passed = s.changed, s.heed, s.tellPassed
 	// The first heartbeat comes before the first bind, the last when all have ended.
 	s.heartbeat(work)
 	var heartbeats, loops sync.WaitGroup

@@ -231,8 +231,8 @@ func TestCallbacks(t *testing.T) {
 	if diff := cmp.Diff(want, b.Told(), cmpopts.IgnoreFields(devworker.Call{}, "At")); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
-	if n, ok := b.remote.MaxRetries(t.Context(), b.at); n != 7 || !ok {
-		t.Errorf("max retries %d, %v", n, ok)
+	if n, ok, err := b.remote.MaxRetries(t.Context(), b.at); n != 7 || !ok || err != nil {
+		t.Errorf("max retries %d, %v, %v", n, ok, err)
 	}
 	health := dispatcher.Health{AccountID: b.at.AccountID, Types: []string{"MINT"}, Capabilities: []string{"dispatch"}, Network: "mina:testnet", O1js: "simulated"}
 	if h, err := b.client.Health(t.Context(), b.at); err != nil || !cmp.Equal(h, health) {
@@ -243,7 +243,7 @@ func TestCallbacks(t *testing.T) {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 	b = setup(t, devworker.Options{})
-	if _, ok := b.remote.MaxRetries(t.Context(), b.at); ok {
+	if _, ok, err := b.remote.MaxRetries(t.Context(), b.at); ok || err != nil {
 		t.Error("no opinion is one")
 	}
 	if h, err := b.client.Health(t.Context(), b.at); err != nil || !cmp.Equal(h.Capabilities, []string{"prove", "resign", "ahead"}) {

@@ -297,7 +297,10 @@ func (v *View) failing() Step {
 		return v.ask(AskSender, ReasonWeighing)
 	}
 	unusable := asked.Sender.Gone || asked.Sender.Unusable
-	if asked.Retries == nil && !unusable && v.Known {
+	if asked.Retries == nil && !unusable && v.Known && !v.stops() {
+		if v.Draining {
+			return v.wait(ReasonDraining) // the worker may be away for longer than this process is there
+		}
 		return v.ask(AskRetries, ReasonWeighing)
 	}
 	limit := v.Policy.MaxRetries

@@ -57,8 +57,8 @@ func (s *Scene) say() said {
 	case PhaseSent, PhaseWatching:
 		return s.watching()
 	case PhaseFailing:
-		return said{"Its last try failed" + because(t.Error) + "; whether there is another one is being decided.",
-			Wait{Code: WaitNothing}, Next{Action: StepWeigh, At: s.Now}}
+		return said{"Its last try failed" + because(t.Error) + "; its worker is asked whether there is another one.",
+			Wait{Code: WaitWorker}, Next{Action: StepWeigh, At: s.Now}}
 	case PhaseDelayed:
 		return s.delayed()
 	case PhaseDone:

@@ -253,7 +253,7 @@ func retryTold() []telling {
 	failure := func(t *Transaction) { t.Error = &Error{Code: "20202", Message: "proof\nfailed"} }
 	return []telling{
 		{"failing", scene(txn(PhaseFailing, failure)),
-			"Its last try failed (proof failed); whether there is another one is being decided.\nNOTHING, then WEIGH 10:00"},
+			"Its last try failed (proof failed); its worker is asked whether there is another one.\nWORKER, then WEIGH 10:00"},
 		{"delayed", scene(txn(PhaseDelayed, failure, retried(1), due(minutes(3)), try(Prepared, over))),
 			"Its last try failed (proof failed). One retry used.\n" +
 				"RETRY_DELAY 10:03, then RETRY 10:03\nprepared, nowhere: never sent"},
@@ -554,7 +554,7 @@ func trainTold() []telling {
 			"Next of its queue; one in flight (two) will not come as it was to, and nothing joins.\nBROKEN, then BIND"},
 		{"it failed itself, and those behind it do not need it", scene(txn(PhaseFailing, try(FailedIn, over)), with(atOnce),
 			with(behindIt(member(8, FatePooled)))),
-			"Its last try failed; whether there is another one is being decided. It is tried again when the 1 behind it, which " +
+			"Its last try failed; its worker is asked whether there is another one. It is tried again when the 1 behind it, which " +
 				"do not need it, have landed or cannot land.\n" +
 				"BROKEN, then WEIGH 10:00\nfailed, block: failed in block 0, 0 deep when last stored"},
 		{"asked again behind one", scene(txn(PhaseDispatching, deferrals(1)), with(ahead(named("one", member(6, FatePooled))))),
@@ -628,7 +628,7 @@ func trainTold() []telling {
 			"What is ahead of it (one) will not come as it was to: it goes back to its place, and is made anew.\n" +
 				"BROKEN, then BIND"},
 		{"it failed itself", scene(txn(PhaseFailing, try(FailedIn, over)), with(behindIt(member(8, FatePooled)))),
-			"Its last try failed; whether there is another one is being decided. Made on it were the 1 behind it: " +
+			"Its last try failed; its worker is asked whether there is another one. Made on it were the 1 behind it: " +
 				"nothing is tried before none of them can land.\n" +
 				"BROKEN, then WEIGH 10:00\nfailed, block: failed in block 0, 0 deep when last stored"},
 		{"it failed with one ahead, and keeps its place", scene(txn(PhaseDispatching, try(FailedIn, shallow), deferrals(1)),

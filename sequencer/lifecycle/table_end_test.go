@@ -9,11 +9,15 @@ func retryRows() []row {
 	}
 	limit := func(n int) change { return func(v *View) { v.Local.Asked.Retries = &n } }
 	drained := asked(&Sender{Unusable: true})
+	draining := func(v *View) { v.Draining = true }
 	overtaken := func(v *View) { v.Local.Asked.Overtaken = true }
 	return []row{
 		{"RETRY, RETRY: retries used up", []sample{
 			{"its sender and worker are asked first", tried(retried(3)), decides(), "weighing; ask-sender"},
 			{"how many retries", tried(retried(3)), decides(asked(good())), "weighing; ask-retries"},
+			{"not by one that ends", tried(retried(3)), decides(asked(good()), draining), "draining"},
+			{"nor of what a person has taken back", tried(cancelling), decides(asked(good())),
+				"cancelled; FAILED, FREE; 1 prepared over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; trusts; tell on-failure"},
 			{"nothing open", tried(retried(3)), decides(asked(good()), limit(3)),
 				"used-up; FAILED, FREE; 1 prepared over 7@100; retries 3; error 400; drop bytes; trusts; tell on-failure"},
 			{"something open", txn(PhaseFailing, try(Unknown), retried(3), wrong("400")),
