@@ -163,13 +163,13 @@ func (s *Sequencer) retries(ctx context.Context, t *lifecycle.Transaction,
 	worker dispatcher.Worker) lifecycle.Result {
 	d, _ := s.Types.Lookup(t.Type)
 	for try := 0; ; try++ {
-		worker, err := s.reachable(ctx, worker, t.Sender)
+		at, err := s.reachable(ctx, worker, t.Sender)
 		if errors.Is(err, senders.ErrNotFound) {
 			return lifecycle.RetriesTold{}
 		}
 		told := lifecycle.RetriesTold{}
 		if err == nil {
-			told.Limit, told.Known, err = d.MaxRetries(ctx, worker)
+			told.Limit, told.Known, err = d.MaxRetries(ctx, at)
 		}
 		switch {
 		case err == nil:
@@ -183,6 +183,7 @@ func (s *Sequencer) retries(ctx context.Context, t *lifecycle.Transaction,
 		if busy, is := errors.AsType[*dispatcher.BusyError](err); is {
 			rest(ctx, busy.RetryAfter)
 		}
+		worker = dispatcher.Worker{} // it may be somewhere else by now
 		pause(ctx, try)
 	}
 }

@@ -122,7 +122,8 @@ func TestRetriesAsked(t *testing.T) {
 	away := func(kind string, times int) devworker.Fault {
 		return devworker.Fault{On: devworker.MaxRetries, Kind: kind, Times: times}
 	}
-	gateway := devworker.Fault{On: devworker.MaxRetries, Kind: devworker.Answer, Status: 502, Body: "no upstream", Times: 3}
+	gateway, without, left, never := away(devworker.Answer, 3), away(devworker.Error, 1), away(devworker.Busy, 2), -1
+	gateway.Status, without.Status, left.Wait = 502, 500, 4*time.Minute
 	for name, tc := range map[string]struct {
 		fault devworker.Fault
 		most  int // calls
@@ -133,10 +134,11 @@ func TestRetriesAsked(t *testing.T) {
 		"broken off":     {away(devworker.Cut, 5), 7, lifecycle.Done, nil},
 		"hanging":        {away(devworker.Hang, 2), 4, lifecycle.Done, nil},
 		"a gateway":      {gateway, 5, lifecycle.Done, nil},
-		"never again":    {away(devworker.Cut, -1), 300, lifecycle.Failed, nil},
-		"without one":    {devworker.Fault{On: devworker.MaxRetries, Kind: devworker.Error, Status: 500}, 1, lifecycle.Failed, nil},
-		"left alone":     {devworker.Fault{On: devworker.MaxRetries, Kind: devworker.Busy, Wait: 4 * time.Minute, Times: 2}, 4, lifecycle.Done, nil},
-		"cancelled then": {away(devworker.Hang, -1), 2, lifecycle.Failed, cancelled},
+		"never again":    {away(devworker.Cut, never), 300, lifecycle.Failed, nil},
+		"without one":    {without, 1, lifecycle.Failed, nil},
+		"left alone":     {left, 4, lifecycle.Done, nil},
+		"cancelled then": {away(devworker.Hang, never), 2, lifecycle.Failed, cancelled},
+		"moved":          {away(devworker.Cut, never), 40, lifecycle.Done, moves},
 		"handed over":    {away(devworker.Cut, 20), 30, lifecycle.Done, handedOver},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +147,7 @@ func TestRetriesAsked(t *testing.T) {
 				w := harness.New(t, devnet.Config{FillRate: 1})
 				w.Policy.MaxRetries = 0
 				_, worker := w.Worker(1, opinion(1))
-				worker.Fail(devworker.Fault{On: devworker.Prove, Kind: devworker.Error, Code: "20202", Message: "not this time"}, tc.fault)
+				worker.Fail(devworker.Fault{On: devworker.Prove, Kind: devworker.Error, Code: "20202"}, tc.fault)
 				p := w.Start()
 				w.Post("q", "a")
 				if tc.do != nil {
@@ -168,6 +170,12 @@ func cancelled(w *harness.World, p *harness.Process) {
 	_, _, err := p.Cancel(w.Ctx, "a")
 	w.OK(err)
 	w.Await("a", lifecycle.Failed, 5*time.Second)
+}
+
+// moves has the worker be somewhere else, where it answers.
+func moves(w *harness.World, _ *harness.Process) {
+	w.Web.Serve(w, "moved", devworker.New(devworker.Options{Account: devnet.Key(1), MaxRetries: new(1)}))
+	w.OK(w.Pool.Configure(w.Ctx, map[string]string{devnet.Key(1): "http://moved"}))
 }
 
 // handedOver ends a process while the worker is asked: it does not wait for the answer.
