@@ -145,6 +145,13 @@ func (c *Client) find(worker Worker) (place, error) {
 	return place{url: at, token: c.local.Token, local: true}, nil
 }
 
+// Reaches reports whether a worker has a URL, or runs with this process, whether it takes
+// calls now or not.
+func (c *Client) Reaches(worker Worker) bool {
+	_, err := c.find(worker)
+	return !errors.Is(err, ErrElsewhere)
+}
+
 // A reply is a complete HTTP answer.
 type reply struct {
 	status int

@@ -286,18 +286,6 @@ func (s *Sequencer) bindBatches(ctx context.Context) {
 	}
 }
 
-// wakeBatches has the owners of batches look once more: the process is to end, and what
-// waits to be posted would be lost with it.
-func (s *Sequencer) wakeBatches() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, o := range s.owners {
-		if o.books != nil {
-			o.leave(word{})
-		}
-	}
-}
-
 // ledgerContradicts asks the ledger about what a person says of a batch. What it does not
 // know it may have forgotten.
 func (s *Sequencer) ledgerContradicts(ctx context.Context, t *lifecycle.Transaction, landed bool, hash string) error {

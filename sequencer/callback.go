@@ -1,6 +1,7 @@
 package sequencer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -21,39 +22,59 @@ const callbackRetryMax = 5 * time.Minute
 // tellSoon tells a callback in this process, unless it is ending: then another
 // one does when the lease is over.
 func (s *Sequencer) tellSoon(t *lifecycle.Transaction, worker dispatcher.Worker) {
-	s.work.Go(func(ctx context.Context) { s.tell(ctx, t, worker, true) })
-}
-
-// tellPassed tells a callback that another process has found to be for a worker of none of its own.
-func (s *Sequencer) tellPassed(uid string) {
-	s.work.Go(func(ctx context.Context) { s.tellStored(ctx, uid, false) })
+	s.work.Go(func(ctx context.Context) { s.tell(ctx, t, worker) })
 }
 
 // tellStored tells a callback that was left over.
-func (s *Sequencer) tellStored(ctx context.Context, uid string, pass bool) {
+func (s *Sequencer) tellStored(ctx context.Context, uid string) {
 	t, err := s.Store.Get(ctx, uid)
 	if err != nil || t.Callback == "" {
 		return // told already, or told again when the lease is over
 	}
-	s.tell(ctx, t, dispatcher.Worker{}, pass)
+	s.tell(ctx, t, dispatcher.Worker{})
 }
+
+// tellPassed tells a callback that another process has met, if its worker runs with this one. Where
+// it runs with several, one of them tells.
+func (s *Sequencer) tellPassed(uid string) {
+	if s.draining.Load() {
+		return // it may take longer than this process is there
+	}
+	s.work.Go(func(ctx context.Context) {
+		t, err := s.Store.Get(ctx, uid)
+		if err != nil || t.Callback == "" {
+			return
+		}
+		worker, err := s.receiver(ctx, t, dispatcher.Worker{})
+		if err != nil || worker.URL != senders.Local || !s.reaches(worker) {
+			return
+		}
+		if mine, err := s.Store.Turn(ctx, "callback/"+uid, time.Second); err == nil && mine {
+			s.tell(ctx, t, worker)
+		}
+	})
+}
+
+func (s *Sequencer) reaches(w dispatcher.Worker) bool { return s.Reaches == nil || s.Reaches(w) }
 
 // tell tells a worker how a transaction ended, once; where it does not answer,
 // the store has it told again later. The worker is that of the attempt which
-// decided or, where it is gone, any other; one that runs with another process is told there, if pass.
-func (s *Sequencer) tell(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, pass bool) {
+// decided or, where it is gone, any other. One that runs with another process is told
+// there: that counts as no try, and is due again when its lease is over.
+func (s *Sequencer) tell(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker) {
 	if s.callbacksBefore(ctx, t) {
 		return // it is told when those are answered, or when the lease is over
 	}
-	again := queues.Never
-	err := s.report(ctx, t, worker)
-	if errors.Is(err, dispatcher.ErrElsewhere) {
-		if pass {
-			err = s.Store.PassCallback(ctx, t.UID)
-			s.Log.Info("callback passed on to the process with the worker", about(t, "callback", t.Callback, "err", err)...)
-		}
-		return // whoever has the worker counts the tries; if nobody has, it is due when the lease is over
+	worker, err := s.receiver(ctx, t, worker)
+	if err == nil && !s.reaches(worker) {
+		err := s.Store.PassCallback(ctx, t.UID)
+		s.Log.Info("callback is for a worker of another process", about(t, "callback", t.Callback, "err", err)...)
+		return
 	}
+	if err == nil {
+		err = s.report(ctx, t, worker)
+	}
+	again := queues.Never
 	if err != nil {
 		again = min(time.Second<<min(t.CallbackTries, 20), callbackRetryMax)
 		s.Log.Warn("callback not answered", about(t, "callback", t.Callback, "tries", t.CallbackTries+1, "err", err)...)
@@ -69,24 +90,33 @@ func (s *Sequencer) tell(ctx context.Context, t *lifecycle.Transaction, worker d
 	}
 }
 
+// receiver is the worker that a callback is for. One that is known already is not looked for.
+func (s *Sequencer) receiver(ctx context.Context, t *lifecycle.Transaction,
+	known dispatcher.Worker) (dispatcher.Worker, error) {
+	account := t.Sender
+	if a := decisive(t); a != nil {
+		account = a.Sender
+	}
+	if known.URL != "" && known.AccountID == account {
+		return known, nil
+	}
+	return s.anyWorker(ctx, account)
+}
+
+// decisive is the attempt that a callback tells of, nil if there is none.
+func decisive(t *lifecycle.Transaction) *lifecycle.Attempt {
+	return cmp.Or(t.Attempt(t.Landed), t.Last())
+}
+
 func (s *Sequencer) report(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker) error {
 	d, ok := s.Types.Lookup(t.Type)
 	if !ok {
 		return errors.New("no dispatcher for type " + t.Type)
 	}
-	a := t.Attempt(t.Landed)
-	if a == nil {
-		a = t.Last()
-	}
+	a := decisive(t)
 	account := t.Sender
 	if a != nil {
 		account = a.Sender
-	}
-	if worker.URL == "" || worker.AccountID != account {
-		var err error
-		if worker, err = s.anyWorker(ctx, account); err != nil {
-			return err
-		}
 	}
 	out := dispatcher.Outcome{
 		Txn:       dispatcher.Txn{UID: t.UID, Type: t.Type, Data: t.ShownData(), Queue: t.Queue, Retries: t.Retries},
@@ -147,7 +177,7 @@ func (s *Sequencer) tellNext(ctx context.Context, queue string) {
 	}
 	if order, err := s.Store.Callbacks(ctx, queue, s.now()); err == nil && len(order) > 0 {
 		next := s.nextCallback(ctx, order, order[len(order)-1])
-		s.work.Go(func(ctx context.Context) { s.tellStored(ctx, next, true) })
+		s.work.Go(func(ctx context.Context) { s.tellStored(ctx, next) })
 	}
 }
 

@@ -71,7 +71,7 @@ func (s *Sequencer) tick(ctx context.Context) time.Duration {
 		s.work.Go(func(work context.Context) { s.expire(work, uid) })
 	}
 	for _, uid := range t.Callbacks {
-		s.work.Go(func(work context.Context) { s.tellStored(work, uid, true) })
+		s.work.Go(func(work context.Context) { s.tellStored(work, uid) })
 	}
 	if t.Next >= 0 {
 		// What is due and stays due is being worked on: do not spin on it.

@@ -162,22 +162,23 @@ func (s *Sequencer) perform(ctx context.Context, t *lifecycle.Transaction, worke
 func (s *Sequencer) retries(ctx context.Context, t *lifecycle.Transaction,
 	worker dispatcher.Worker) lifecycle.Result {
 	d, _ := s.Types.Lookup(t.Type)
+	asked := false
 	for try := 0; ; try++ {
-		at, err := s.reachable(ctx, worker, t.Sender)
-		if errors.Is(err, senders.ErrNotFound) {
-			return lifecycle.RetriesTold{}
-		}
 		told := lifecycle.RetriesTold{}
+		at, err := s.reachable(ctx, worker, t.Sender)
 		if err == nil {
+			asked = true
 			told.Limit, told.Known, err = d.MaxRetries(ctx, at)
 		}
 		switch {
-		case err == nil:
+		case err == nil, errors.Is(err, senders.ErrNotFound):
 			return told
-		case stopped(ctx), s.draining.Load(): // another process asks
+		case errors.Is(err, dispatcher.ErrElsewhere):
+			return lifecycle.RetriesTold{Elsewhere: true}
+		case stopped(ctx), ctx.Err() != nil && !asked:
 			return nil
 		case ctx.Err() != nil:
-			return lifecycle.RetriesTold{}
+			return told
 		}
 		s.Log.Warn("its worker does not say how often it is to be tried, and is asked again", about(t, "err", err)...)
 		if busy, is := errors.AsType[*dispatcher.BusyError](err); is {

@@ -104,6 +104,7 @@ func TestCallbackElsewhere(t *testing.T) {
 				for range 7 {
 					w.Start()
 				}
+				startLocal(w, local) // either may tell, and one of the two does
 				w.Post("q", "a")
 				w.Post("q", "b")
 				w.Await("b", lifecycle.Done, time.Hour)
@@ -111,9 +112,35 @@ func TestCallbackElsewhere(t *testing.T) {
 				if d := w.Get("b").Attempts[0].StartedAt.Sub(w.Get("a").DoneAt); d < 3*time.Second || d > 4*time.Second {
 					t.Errorf("the next one was begun %v after it was done; told: %+v", d, worker.Told())
 				}
+				if n := worker.Calls()[devworker.OnSuccess]; n < 3 || n > 4 { // and perhaps that of the next one
+					t.Errorf("told %d times", n)
+				}
 			})
 		})
 	}
+}
+
+// TestWeighedElsewhere: whether a local worker would have its transaction tried again is asked by a
+// process that has the worker, not settled by one that has not.
+func TestWeighedElsewhere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Policy.MaxRetries = 0
+		worker, local := localWorker(w, 1, devworker.Options{MaxRetries: new(1)})
+		worker.Fail(devworker.Fault{On: devworker.Prove, Kind: devworker.Error, Code: "20202"},
+			devworker.Fault{On: devworker.MaxRetries, Kind: devworker.Hang})
+		first := startLocal(w, local)
+		w.Post("q", "a")
+		w.AwaitTxn("a", "weighed", time.Minute, func(t *lifecycle.Transaction) bool {
+			return t.Phase == lifecycle.PhaseFailing && worker.Calls()[devworker.MaxRetries] > 0
+		})
+		w.Start()
+		first.Kill()
+		w.Await("a", lifecycle.Waiting, time.Minute)
+		startLocal(w, local)
+		w.Await("a", lifecycle.Done, time.Hour)
+	})
 }
 
 // TestLocalWorkerTakenOver: what a process with a local worker leaves behind is

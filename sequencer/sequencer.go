@@ -45,6 +45,8 @@ type Options struct {
 	// Local lists the accounts whose workers run with this process and take calls
 	// now; nil is none. Their senders are bound by no other process.
 	Local func() []string
+	// Reaches reports whether a worker does not run with another process alone; nil: none does.
+	Reaches func(w dispatcher.Worker) bool
 	// Health asks a worker whom it signs for; nil asks nobody.
 	Health func(ctx context.Context, w dispatcher.Worker) (dispatcher.Health, error)
 	// Observe is told every change of a record once it is stored, and every effect before
@@ -221,7 +223,7 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil // told to end while it began
-	case err != nil && !late:
+	case err != nil && (!late || errors.Is(err, ErrOtherNetwork)):
 		return err
 	}
 	// What is under way outlives ctx: it ends by itself, or after ShutdownTimeout.
@@ -242,8 +244,9 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	}
 	s.cycleLoop(ctx)
 	s.draining.Store(true)
-	s.endTrains()
-	s.wakeBatches()
+	s.mu.Lock()
+	s.tellAll(word{}) // what is not out yet goes back, and what is asked is asked by another process
+	s.mu.Unlock()
 	loops.Wait()
 
 	ended := s.work.close()

@@ -165,17 +165,6 @@ func (s *Sequencer) heed(queue string) {
 	}
 }
 
-// endTrains has what is behind others, and not out yet, go back while there is time for that.
-func (s *Sequencer) endTrains() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.trains {
-		if len(t.uids) > 1 {
-			s.tellTrain(t, t.uids[0])
-		}
-	}
-}
-
 // show lets the others of the train see what is known of it now, and has them look if that
 // is news.
 func (o *owner) show() {

@@ -16,6 +16,9 @@ func (v *View) learn(r Result) Step {
 	case HealthTold:
 		return v.healthTold(r)
 	case RetriesTold:
+		if r.Elsewhere && v.Txn.Phase == PhaseFailing && !v.Txn.Open() {
+			return v.back(ReasonBack)
+		}
 		limit := v.Policy.MaxRetries
 		if r.Known {
 			limit = r.Limit

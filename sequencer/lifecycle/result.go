@@ -27,8 +27,9 @@ type HealthTold struct {
 
 // RetriesTold answers AskRetries.
 type RetriesTold struct {
-	Limit int
-	Known bool // false: the worker has no opinion
+	Limit     int
+	Known     bool // false: the worker has no opinion
+	Elsewhere bool // it runs with another process, which is to ask it
 }
 
 // AccountTold answers AskAccount, by all nodes that have a vote. Lost says why they

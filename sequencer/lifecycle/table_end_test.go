@@ -15,6 +15,10 @@ func retryRows() []row {
 		{"RETRY, RETRY: retries used up", []sample{
 			{"its sender and worker are asked first", tried(retried(3)), decides(), "weighing; ask-sender"},
 			{"how many retries", tried(retried(3)), decides(asked(good())), "weighing; ask-retries"},
+			{"of a worker that runs with another process: that one asks", tried(retried(3)),
+				learns(RetriesTold{Elsewhere: true}), "back; WAITING, FREE; 1 prepared over 7@100; retries 3; error 400"},
+			{"the same, something open: as configured", txn(PhaseFailing, try(Unknown)),
+				learns(RetriesTold{Elsewhere: true}), "unchanged"},
 			{"not by one that ends", tried(retried(3)), decides(asked(good()), draining), "draining"},
 			{"nor of what a person has taken back", tried(cancelling), decides(asked(good())),
 				"cancelled; FAILED, FREE; 1 prepared over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; trusts; tell on-failure"},

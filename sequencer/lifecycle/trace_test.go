@@ -265,8 +265,9 @@ func TestMarked(t *testing.T) {
 // TestRetries: as many as the worker says, else as the operator does.
 func TestRetries(t *testing.T) {
 	t.Parallel()
-	for told, want := range map[RetriesTold]int{{Limit: 5, Known: true}: 5, {Limit: 0, Known: true}: 0, {Limit: 5}: 3} {
-		if s := Learn(view(txn(PhaseFailing)), told); *s.Local.Asked.Retries != want {
+	for told, want := range map[RetriesTold]int{{Limit: 5, Known: true}: 5, {Limit: 0, Known: true}: 0, {Limit: 5}: 3,
+		{Elsewhere: true}: 3} {
+		if s := Learn(view(txn(PhaseFailing, try(Unknown))), told); *s.Local.Asked.Retries != want {
 			t.Errorf("%+v: %d", told, *s.Local.Asked.Retries)
 		}
 	}
