@@ -267,12 +267,10 @@ func (s *Sequencer) knowsChain(ctx context.Context) bool {
 		s.Log.Warn("nothing is dispatched: no quorum of synced Mina nodes", "err", c.Err)
 		return false
 	}
-	if s.network == "" {
-		if err := s.sameNetwork(ctx); err != nil {
-			s.Log.Error("nothing is dispatched", "err", err)
-		}
+	if err := s.sameNetwork(ctx); err != nil {
+		s.Log.Error("nothing is dispatched", "err", err)
 	}
-	return s.network != ""
+	return s.networkKnown()
 }
 
 // outdated reports whether c is too old to plan an attempt on: two looks at the

@@ -3,6 +3,7 @@ package sequencer_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
 )
@@ -104,6 +106,47 @@ func TestBegunWithoutNodes(t *testing.T) {
 		w.Post("q", "a")
 		w.Await("a", lifecycle.Done, time.Hour)
 	})
+}
+
+// TestOtherNetwork: a process whose nodes are of another network than its namespace ends, also if they
+// do not answer when it begins; what their chain shows stops no sender.
+func TestOtherNetwork(t *testing.T) {
+	t.Parallel()
+	for name, hang := range map[string]bool{"at once": false, "late": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := harness.New(t, devnet.Config{FillRate: 1})
+				account, _ := w.Worker(1, devworker.Options{})
+				first, client := w.Start(), w.Redis.NewClient()
+				defer func() { _ = client.Close() }()
+				w.Post("q", "a")
+				w.Await("a", lifecycle.Done, time.Hour)
+				first.Stop()
+				w.Stranger(account, 1, 1_000_000_000)
+				<-time.After(time.Hour)
+				w.OK(client.Set(w.Ctx, "{test}:is:network", "mina:mainnet", 0).Err())
+				w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Hang: hang}))
+				ended := make(chan error, 1)
+				w.Launch(harness.Links{Dial: w.Web.Dial, Redis: w.Redis.NewClient(), Ended: func(err error) { ended <- err }})
+				if hang {
+					<-time.After(2 * time.Minute)
+					w.OK(w.Net.Node(0).SetFaults(devnet.Faults{}))
+				}
+				select {
+				case err := <-ended:
+					if !errors.Is(err, sequencer.ErrOtherNetwork) {
+						t.Errorf("it ends with %v", err)
+					}
+				case <-time.After(10 * time.Minute):
+					t.Error("it does not end")
+				}
+				if p, err := w.Pool.Get(w.Ctx, account); err != nil || p.Reason != "" {
+					t.Errorf("the sender: %+v, %v", p, err)
+				}
+			})
+		})
+	}
 }
 
 // TestGatewayWords: what a gateway says of a sending is no refusal, whatever the words

@@ -69,6 +69,7 @@ type Sequencer struct {
 	process string // random: a restarted process is another one
 
 	work     crew // owners, effects and callbacks
+	quit     context.CancelCauseFunc
 	recovery *recovery.Recovery
 
 	proved []string // types of Dispatch that are for Mina
@@ -174,7 +175,7 @@ func New(o Options) *Sequencer {
 		Store: o.Store, Senders: o.Senders, Chain: o.Chain, Process: s.process, Namespace: o.Namespace,
 		Interval: o.Policy.InclusionInterval, Back: reach(max(o.Policy.SettleDepth, o.Policy.Finality)),
 		Log: o.Log, Now: s.now,
-		Open: s.resume, Reread: s.reread, Driven: s.drives, Heartbeat: s.heartbeat,
+		Open: s.resume, Reread: s.reread, Driven: s.drives, Heartbeat: s.heartbeat, Network: s.sameNetwork,
 	})
 	return s
 }
@@ -212,19 +213,22 @@ func (s *Sequencer) Process() string { return s.process }
 
 // Run drives transactions until ctx ends. Then nothing new is begun, what is
 // under way gets ShutdownTimeout, all claims are given up, and Run returns. It
-// returns early only if it cannot start: the network is another one than the
-// namespace was used with.
+// ends by itself only where the nodes, when they first say it, are of another network
+// than the namespace was used with: ErrOtherNetwork.
 func (s *Sequencer) Run(ctx context.Context) error {
+	ctx, s.quit = context.WithCancelCause(ctx)
+	defer s.quit(nil)
 	// Nodes that hang are asked again later: without a heartbeat others take this process for dead.
 	begin, begun := context.WithTimeout(ctx, s.Policy.ClaimTTL/3)
 	err := s.sameNetwork(begin)
-	late := begin.Err() != nil
 	begun()
 	switch {
+	case errors.Is(err, ErrOtherNetwork):
+		return err
 	case err != nil && ctx.Err() != nil:
 		return nil // told to end while it began
-	case err != nil && (!late || errors.Is(err, ErrOtherNetwork)):
-		return err
+	case err != nil:
+		s.Log.Warn("nothing of Mina's is begun yet", "err", err)
 	}
 	// What is under way outlives ctx: it ends by itself, or after ShutdownTimeout.
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -263,6 +267,9 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	if err := s.Store.Leave(leave, s.process); err != nil {
 		s.Log.Warn("claims not given up; others take them over when they run out", "err", err)
 	}
+	if err := context.Cause(ctx); errors.Is(err, ErrOtherNetwork) {
+		return err
+	}
 	return nil
 }
 
@@ -273,27 +280,34 @@ var ErrOtherNetwork = errors.New("the Mina nodes are of another network than thi
 // sameNetwork compares the network of the nodes with the one that the namespace is for.
 // Where no quorum of them is of one, it is asked again before the first bind.
 func (s *Sequencer) sameNetwork(ctx context.Context) error {
-	if s.network != "" || len(s.proved) == 0 {
+	if s.networkKnown() || len(s.proved) == 0 {
 		return nil
 	}
 	network, err := s.Chain.Network(ctx)
 	if err != nil {
-		s.Log.Warn("nothing is dispatched before it is known what network the Mina nodes are of", "err", err)
-		return nil
+		return fmt.Errorf("it is not known what network the Mina nodes are of: %w", err)
 	}
 	before, err := s.Store.Remember(ctx, "network", network)
 	if err != nil {
 		return err
 	}
 	if before != network {
-		return fmt.Errorf("%w: %s now, %s before; use another SEQUENCER_NAMESPACE or the right nodes",
+		err := fmt.Errorf("%w: %s now, %s before; use another SEQUENCER_NAMESPACE or the right nodes",
 			ErrOtherNetwork, network, before)
+		s.quit(err)
+		return err
 	}
 	s.Chain.Belong(network)
 	s.mu.Lock()
 	s.network = network
 	s.mu.Unlock()
 	return nil
+}
+
+func (s *Sequencer) networkKnown() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.network != ""
 }
 
 // live reports whether the claims are surely still this process's, and Redis the

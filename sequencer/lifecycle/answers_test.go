@@ -18,7 +18,7 @@ func (w *walk) answer(e Effect) Result {
 		return HealthTold{Why: []SenderReason{"", "", WrongAccount, WrongNetwork}[w.r.IntN(4)], Detail: "of another",
 			Wrong: w.r.IntN(4)}
 	case AskRetries:
-		return RetriesTold{Limit: w.r.IntN(5), Known: w.one(2), Elsewhere: w.one(6)}
+		return RetriesTold{Limit: w.r.IntN(5), Known: w.one(2), Elsewhere: w.elsewhere.IntN(8) == 0}
 	case AskAccount:
 		lost := ""
 		if w.one(8) {

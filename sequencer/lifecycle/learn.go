@@ -16,8 +16,10 @@ func (v *View) learn(r Result) Step {
 	case HealthTold:
 		return v.healthTold(r)
 	case RetriesTold:
-		if r.Elsewhere && v.Txn.Phase == PhaseFailing && !v.Txn.Open() {
-			return v.back(ReasonBack)
+		if r.Elsewhere && v.unwatched() && !v.stops() {
+			s := v.back(ReasonBack)
+			s.Txn.Ending = PhaseFailing // it is weighed where it is bound next
+			return s
 		}
 		limit := v.Policy.MaxRetries
 		if r.Known {
@@ -42,6 +44,12 @@ func (v *View) learn(r Result) Step {
 		return v.denied(r)
 	}
 	return s
+}
+
+// unwatched reports whether it is weighed, and the chain and its train have nothing to say of it.
+func (v *View) unwatched() bool {
+	t := v.Txn
+	return t.Phase == PhaseFailing && !t.Open() && t.shallow() == nil && v.Train.alone()
 }
 
 // healthTold: the sender of a wrong worker rests, the longer the more often it is found

@@ -173,7 +173,8 @@ func (c *checker) change(v *View, s *Step) {
 		c.wrong(v, s, "waits for a block, and nothing is open")
 	case a.Landed != 0 && (a.Phase != PhaseDone || a.Attempt(a.Landed) == nil || a.Attempt(a.Landed).Outcome != Included):
 		c.wrong(v, s, "landed by an attempt that is not in a block")
-	case a.Ending != "" && a.Phase != PhaseWatching && a.Phase != b.Phase:
+	case a.Ending != "" && a.Phase != PhaseWatching && a.Phase != b.Phase &&
+		(a.Phase != PhaseWaiting || a.Ending != PhaseFailing || b.Phase != PhaseFailing):
 		c.wrong(v, s, "remembers how to end, and goes on")
 	case a.Reopened && a.Phase != PhaseDone:
 		c.wrong(v, s, "reopened, and not DONE")

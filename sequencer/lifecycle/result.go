@@ -29,7 +29,7 @@ type HealthTold struct {
 type RetriesTold struct {
 	Limit     int
 	Known     bool // false: the worker has no opinion
-	Elsewhere bool // it runs with another process, which is to ask it
+	Elsewhere bool // it runs with another process: whoever binds it next asks its own
 }
 
 // AccountTold answers AskAccount, by all nodes that have a vote. Lost says why they

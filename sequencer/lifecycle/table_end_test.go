@@ -15,8 +15,8 @@ func retryRows() []row {
 		{"RETRY, RETRY: retries used up", []sample{
 			{"its sender and worker are asked first", tried(retried(3)), decides(), "weighing; ask-sender"},
 			{"how many retries", tried(retried(3)), decides(asked(good())), "weighing; ask-retries"},
-			{"of a worker that runs with another process: that one asks", tried(retried(3)),
-				learns(RetriesTold{Elsewhere: true}), "back; WAITING, FREE; 1 prepared over 7@100; retries 3; error 400"},
+			{"its worker runs with another process: weighed where it is bound next", tried(retried(3)),
+				learns(RetriesTold{Elsewhere: true}), "back; WAITING, FREE; 1 prepared over 7@100; retries 3; to end RETRY; error 400"},
 			{"the same, something open: as configured", txn(PhaseFailing, try(Unknown)),
 				learns(RetriesTold{Elsewhere: true}), "unchanged"},
 			{"not by one that ends", tried(retried(3)), decides(asked(good()), draining), "draining"},

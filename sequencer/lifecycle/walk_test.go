@@ -11,16 +11,17 @@ import (
 // nodes and persons answer whatever they can answer, in any order, and processes come
 // and go. What it does not keep to is one chain: every look may show another one.
 type walk struct {
-	r      *rand.Rand
-	when   *rand.Rand // of deadlines
-	market *rand.Rand // of what others pay
-	drive  *Drive
-	stored *Transaction
-	view   View // without the record; Local is the drive's
-	bytes  *BytesRead
-	claims int
-	late   []late
-	check  *checker
+	r         *rand.Rand
+	when      *rand.Rand // of deadlines
+	market    *rand.Rand // of what others pay
+	elsewhere *rand.Rand // of where workers run
+	drive     *Drive
+	stored    *Transaction
+	view      View // without the record; Local is the drive's
+	bytes     *BytesRead
+	claims    int
+	late      []late
+	check     *checker
 }
 
 // A late result comes when it is not waited for any more.
@@ -36,7 +37,7 @@ func newWalk(seed uint64, c *checker) *walk {
 	p := testPolicy()
 	w := &walk{r: r, when: rand.New(rand.NewPCG(seed, 2)), view: *view(txn(PhaseWaiting)), check: c}
 	w.view.Policy, w.view.Replicas, w.view.Local = p, w.one(2), Local{}
-	w.market = rand.New(rand.NewPCG(seed, 3))
+	w.market, w.elsewhere = rand.New(rand.NewPCG(seed, 3)), rand.New(rand.NewPCG(seed, 4))
 	if w.market.IntN(3) == 0 {
 		p.FeeAuto, p.FeeMin, p.FeeTarget = true, 30, 2
 	}

@@ -21,6 +21,9 @@ func (r *Recovery) reconcile(ctx context.Context, forgotten bool) error {
 	if err != nil || len(wanted) == 0 || !forgotten && !r.Chain.Any() { // or it can use none of them
 		return err
 	}
+	if err := r.Network(ctx); err != nil {
+		return err // another one's chain says nothing of these
+	}
 	shown, err := r.Chain.Survey(ctx, wanted)
 	if err != nil {
 		return err

@@ -34,6 +34,8 @@ type Options struct {
 	Open, Reread func()
 	Driven       func(uid string) bool
 	Heartbeat    func(ctx context.Context)
+	// Network says why it is not known that the nodes are of the namespace's network.
+	Network func(ctx context.Context) error
 }
 
 // A Recovery is how far one process is with the Redis that it talks to. All methods may be
