@@ -121,26 +121,35 @@ func TestCallbackElsewhere(t *testing.T) {
 }
 
 // TestWeighedElsewhere: whether a local worker would have its transaction tried again is asked by a
-// process that has the worker, not settled by one that has not.
+// process that has the worker, not settled by one that has not, and before another try is made.
 func TestWeighedElsewhere(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := harness.New(t, devnet.Config{FillRate: 1})
-		w.Policy.MaxRetries = 0
-		worker, local := localWorker(w, 1, devworker.Options{MaxRetries: new(1)})
-		worker.Fail(devworker.Fault{On: devworker.Prove, Kind: devworker.Error, Code: "20202"},
-			devworker.Fault{On: devworker.MaxRetries, Kind: devworker.Hang})
-		first := startLocal(w, local)
-		w.Post("q", "a")
-		w.AwaitTxn("a", "weighed", time.Minute, func(t *lifecycle.Transaction) bool {
-			return t.Phase == lifecycle.PhaseFailing && worker.Calls()[devworker.MaxRetries] > 0
+	for wants, ends := range map[int]lifecycle.State{0: lifecycle.Failed, 1: lifecycle.Done} {
+		t.Run(fmt.Sprint(wants), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := harness.New(t, devnet.Config{FillRate: 1})
+				w.Policy.MaxRetries = 1 - wants
+				worker, local := localWorker(w, 1, devworker.Options{MaxRetries: &wants})
+				worker.Fail(devworker.Fault{On: devworker.Prove, Kind: devworker.Error, Code: "20202"},
+					devworker.Fault{On: devworker.MaxRetries, Kind: devworker.Hang})
+				first := startLocal(w, local)
+				w.Post("q", "a")
+				w.AwaitTxn("a", "weighed", time.Minute, func(t *lifecycle.Transaction) bool {
+					return t.Phase == lifecycle.PhaseFailing && worker.Calls()[devworker.MaxRetries] > 0
+				})
+				w.Start()
+				first.Kill()
+				w.Await("a", lifecycle.Waiting, time.Minute)
+				startLocal(w, local)
+				w.AwaitTxn("a", "final", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase.Final() })
+				a := w.Get("a")
+				if proved := worker.Calls()[devworker.Prove]; a.State() != ends || proved != 1+wants || a.Retries != wants {
+					t.Errorf("%s, proved %d times, %d retries", a.State(), proved, a.Retries)
+				}
+			})
 		})
-		w.Start()
-		first.Kill()
-		w.Await("a", lifecycle.Waiting, time.Minute)
-		startLocal(w, local)
-		w.Await("a", lifecycle.Done, time.Hour)
-	})
+	}
 }
 
 // TestLocalWorkerTakenOver: what a process with a local worker leaves behind is
