@@ -17,6 +17,7 @@ import (
 // Package recovery itself may use all of them.
 var room = map[string][]string{
 	"queues/recovery.go":             {},
+	"sequencer/lifecycle/found.go":   {"sequencer/explorer/failover.go", "sequencer/explorer/restore.go", "sequencer/explorer/world.go"},
 	"sequencer/lifecycle/restore.go": {"sequencer/explorer/failover.go", "sequencer/explorer/restore.go", "sequencer/explorer/world.go"},
 }
 
