@@ -70,6 +70,17 @@ func TestLocalWorkers(t *testing.T) {
 		if err := dispatch("elsewhere"); kind(err) != "unreached" || !strings.Contains(err.Error(), "another process") {
 			t.Errorf("with another process: %v", err)
 		}
+		for at, reached := range map[dispatcher.Worker]bool{
+			{AccountID: "starts", URL: senders.Local}: true, {AccountID: "elsewhere", URL: senders.Local}: false,
+		} {
+			n, ok, err := mint.MaxRetries(t.Context(), at)
+			if n != 0 || ok || err == nil || errors.Is(err, dispatcher.ErrElsewhere) == reached {
+				t.Errorf("the retries of %s: %d, %v, %v", at.AccountID, n, ok, err)
+			}
+			if client.Reaches(at) != reached || !client.Reaches(dispatcher.Worker{AccountID: at.AccountID, URL: url}) {
+				t.Errorf("whether %s is reached", at.AccountID)
+			}
+		}
 		_, err := client.Health(t.Context(), dispatcher.Worker{AccountID: "starts", URL: senders.Local})
 		if busy, ok := errors.AsType[*dispatcher.BusyError](err); !ok || busy.RetryAfter != 3*time.Second {
 			t.Errorf("the health of what starts: %v", err)

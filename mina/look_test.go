@@ -428,6 +428,11 @@ func TestOnePoll(t *testing.T) {
 	if _, err := n.Survey(ctx, []Wanted{{Payer: keyA}}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+	brief, end := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer end()
+	if c := n.PollAll(brief); c.At != known.At || !n.views[0].fresh {
+		t.Errorf("a poll of all, of somebody who goes while another is under way: %+v", c)
+	}
 	if len(n.polling) != 1 {
 		t.Error("who went has ended the poll of somebody else")
 	}
