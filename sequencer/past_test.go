@@ -138,6 +138,42 @@ func TestOutageAfterDone(t *testing.T) {
 	}
 }
 
+// TestUndone: what was DONE when the last process ended, and has failed in another block since, as the
+// archive alone says, is not DONE: a person hears of it, and may retry it.
+func TestUndone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := harness.NewWith(t, devnet.Config{FillRate: 1}, harness.PatientPolicy())
+		w.Archive = true
+		_, worker := w.Worker(1, devworker.Options{})
+		p := w.Start()
+		w.Post("claim", "a")
+		w.Await("a", lifecycle.Done, time.Hour)
+		p.Kill()
+		w.Net.FailNext("", 1, "Account_nonce_precondition_unsatisfied")
+		w.OK(w.Net.Reorg(devnet.Reorg{Depth: 1}))
+		<-time.After(outage)
+		if n := len(w.Effects("a")); n != 0 {
+			t.Fatalf("%d effects", n)
+		}
+		p = w.Start()
+		a := w.Await("a", lifecycle.Unresolved, 3*time.Hour)
+		if a.Error == nil || a.Error.Code != "Account_nonce_precondition_unsatisfied" || a.Landed != 0 || a.Open() {
+			t.Errorf("%+v", a)
+		}
+		<-time.After(time.Minute)
+		if told := worker.Told(); len(told) != 2 || told[1].Kind != devworker.OnFailure {
+			t.Errorf("told: %+v", told)
+		}
+		_, err := p.Retry(w.Ctx, "a")
+		w.OK(err)
+		w.Await("a", lifecycle.Done, 12*time.Hour)
+		if n := len(w.Effects("a")); n != 1 {
+			t.Errorf("%d effects", n)
+		}
+	})
+}
+
 // TestResolveAsksTheArchive: a person cannot call dead what the archive shows,
 // also where the process asked does not watch it; nor does it from then on.
 func TestResolveAsksTheArchive(t *testing.T) {

@@ -271,6 +271,22 @@ func (v *View) unlandable() Step {
 	return s
 }
 
+// undone: what it was DONE by has failed, as the archive alone says. That allows no new attempt: a
+// person's retry does.
+func (v *View) undone() Step {
+	g := &v.Sighting
+	failed, cause := attemptOf(v.Txn, g).Number, deathCause(g)
+	return v.with(func(t *Transaction) {
+		for i := range t.Attempts {
+			if a := &t.Attempts[i]; a.EndedAt.IsZero() || a.Number == t.Landed {
+				v.close(a, a.Number == failed, cause)
+			}
+		}
+		clearEnd(t)
+		t.Error = cause
+	}).end(PhaseUnresolved, ReasonSettled)
+}
+
 // clearEnd takes back that t had ended.
 func clearEnd(t *Transaction) {
 	t.Landed, t.Ending, t.CancelRequested, t.Error, t.Reopened = 0, "", false, nil, false

@@ -361,7 +361,7 @@ func (v *View) done() Step {
 			return v.finalise()
 		}
 	case FateFailed:
-		gone = v.settled() && !g.Archived
+		gone = v.settled()
 	case FateDisplaced, FateExpired:
 		gone = g.Agreed
 	case FateAbsent, FatePooled:
@@ -381,10 +381,10 @@ func (v *View) reopened() Step {
 	t, g := v.Txn, &v.Sighting
 	if v.settled() {
 		switch {
-		case g.Archived:
-			return v.wait(ReasonOrphaned)
 		case t.shallow() != nil:
 			return v.turnBack()
+		case g.Archived:
+			return v.undone()
 		}
 		return v.unlandable()
 	}
