@@ -253,7 +253,7 @@ func (c *checker) nameless(x devnet.Command) bool {
 	at, legacy := c.asked[x.Hash]
 	c.mu.Unlock()
 	return legacy && c.memos[x.Memo] == "" && slices.ContainsFunc(c.gaps, func(g gap) bool {
-		return at.After(g.since) && at.Before(g.until.Add(late))
+		return !at.Before(g.since) && at.Before(g.until.Add(late)) // what is stored at that very moment may be lacking
 	})
 }
 
