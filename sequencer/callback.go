@@ -93,19 +93,19 @@ func (s *Sequencer) tell(ctx context.Context, t *lifecycle.Transaction, worker d
 // receiver is the worker that a callback is for. One that is known already is not looked for.
 func (s *Sequencer) receiver(ctx context.Context, t *lifecycle.Transaction,
 	known dispatcher.Worker) (dispatcher.Worker, error) {
-	account := t.Sender
-	if a := decisive(t); a != nil {
-		account = a.Sender
-	}
+	_, account := decisive(t)
 	if known.URL != "" && known.AccountID == account {
 		return known, nil
 	}
 	return s.anyWorker(ctx, account)
 }
 
-// decisive is the attempt that a callback tells of, nil if there is none.
-func decisive(t *lifecycle.Transaction) *lifecycle.Attempt {
-	return cmp.Or(t.Attempt(t.Landed), t.Last())
+// decisive is the attempt that a callback tells of, nil if there is none, and whose it was.
+func decisive(t *lifecycle.Transaction) (*lifecycle.Attempt, string) {
+	if a := cmp.Or(t.Attempt(t.Landed), t.Last()); a != nil {
+		return a, a.Sender
+	}
+	return nil, t.Sender
 }
 
 func (s *Sequencer) report(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker) error {
@@ -113,11 +113,7 @@ func (s *Sequencer) report(ctx context.Context, t *lifecycle.Transaction, worker
 	if !ok {
 		return errors.New("no dispatcher for type " + t.Type)
 	}
-	a := decisive(t)
-	account := t.Sender
-	if a != nil {
-		account = a.Sender
-	}
+	a, account := decisive(t)
 	out := dispatcher.Outcome{
 		Txn:       dispatcher.Txn{UID: t.UID, Type: t.Type, Data: t.ShownData(), Queue: t.Queue, Retries: t.Retries},
 		AccountID: account,

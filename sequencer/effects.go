@@ -182,7 +182,7 @@ func (s *Sequencer) retries(ctx context.Context, t *lifecycle.Transaction,
 		}
 		s.Log.Warn("its worker does not say how often it is to be tried, and is asked again", about(t, "err", err)...)
 		if busy, is := errors.AsType[*dispatcher.BusyError](err); is {
-			rest(ctx, busy.RetryAfter)
+			sleep(ctx, busy.RetryAfter)
 		}
 		worker = dispatcher.Worker{} // it may be somewhere else by now
 		pause(ctx, try)

@@ -423,10 +423,10 @@ func (s *Sequencer) record(ctx context.Context, t *lifecycle.Transaction, r life
 // pause waits a little longer for each try, from 50 ms to 5 s.
 func pause(ctx context.Context, try int) {
 	d := time.Duration(float64(50*time.Millisecond) * math.Pow(2, float64(min(try, 7))) * (0.5 + rand.Float64()))
-	rest(ctx, min(d, 5*time.Second))
+	sleep(ctx, min(d, 5*time.Second))
 }
 
-func rest(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
