@@ -64,11 +64,12 @@ import (
 //	due            zset    "q:<queue>" "p:<queue>" (end of its pause) "s:<sender>" "c:<uid>" (callback)
 //	                       "d:<uid>" (deadline of what waits) "x:<uid>" (removal), by time
 //	events         stream  the log, 0-<n> for event n; events.go describes its one field
-//	is:<name>      string  what the namespace was first used with: network, layout; server: the run
-//	                       id of the Redis it was last reconciled on; epoch: of the event log
+//	is:<name>      string  what the namespace was first used with: network, layout; server: the
+//	                       replication id it was last reconciled on; epoch: of the event log
 //	recovery       hash    of a reconciliation under way: run, since, lost; by, till: whose turn it
-//	                       is; back:<process>: has written back
+//	                       is; passed: who gave it on; back:<process>: has written back
 //	n:seq n:claim  counters
+//	ping           string  that Redis takes writes
 //	turn:<name>    string  one process does what has the name, for as long as this lasts
 //	rate:<key>     string  microseconds up to which an API key has used its rate up
 //	hooks          zset    webhook endpoints by the number of the event that each has come to: the
@@ -84,7 +85,8 @@ import (
 //	sent:<id>      list    its last deliveries as JSON, the latest first
 //	wake           channel "": a bind may have become possible; a uid: its owner is to look at it; a
 //	                       queue behind a !: whoever drives what runs of it is to read it; behind
-//	                       an @, in how many milliseconds the first of all is due
+//	                       an @, in how many milliseconds the first of all is due; behind a ~, a uid:
+//	                       the process with its worker is to tell it how it ended
 //
 // Other packages name keys only through these functions.
 

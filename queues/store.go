@@ -1,7 +1,7 @@
 // Package queues keeps transactions, and the queues they wait in, in Redis. It
 // is the only owner of the stored state: every key is named here, and every
 // change is one Lua script that compares what it was decided on with what is
-// there.
+// there. Those of package senders, and of webhooks, stand beside them.
 //
 // A queue is a strict line: one of its transactions is bound to a sender, and the
 // next one only after that one has ended or, with width, behind it to the same
@@ -10,9 +10,9 @@
 // over queues that cannot run.
 //
 // State is fenced, facts are not. The state of a bound transaction is changed
-// only by the process that holds its claim ([Store.Advance]); what is learnt of
-// an attempt is added by whoever brings it ([Store.Record]) and never
-// overwritten.
+// only by the process that holds its claim, or for a person, by its revision
+// ([Store.Advance]); what is learnt of an attempt is added by whoever brings it
+// ([Store.Record]) and never overwritten.
 //
 // All methods may be called concurrently.
 package queues

@@ -1,4 +1,4 @@
-// Package sequencer drives transactions from their queue into a block.
+// Package sequencer drives transactions from their queue into a block, or to a ledger.
 //
 // What is to be done is decided in package lifecycle, purely. This package does it: it
 // binds free senders to queues that have work, and gives each transaction that this
@@ -7,7 +7,7 @@
 // record: the next owner goes on, whoever began.
 //
 // The package knows neither Redis nor HTTP; it reaches them through packages queues,
-// senders, dispatcher and mina.
+// senders, dispatcher, mina and ledger.
 package sequencer
 
 import (
@@ -312,7 +312,7 @@ func (s *Sequencer) networkKnown() bool {
 
 // live reports whether the claims are surely still this process's, and Redis the
 // one that it knows. A process that was stopped for long, or cut off from Redis,
-// must not call a worker or send anything: others may have taken over.
+// must have nothing proved or signed, and send nothing: others may have taken over.
 func (s *Sequencer) live() bool {
 	if s.recovery.Shut() != "" {
 		return false

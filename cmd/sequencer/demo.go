@@ -41,8 +41,9 @@ mishaps on the way. When all of it is DONE it checks the simulated ledger, sums
 up, and keeps serving until interrupted.
 
 Settings may be given as for 'serve', SEQUENCER_FEE for one; nodes, senders,
-workers and keys are always the demo's own. With SEQUENCER_REDIS_URL the store
-is that Redis, under a namespace demo-… that no other run uses and that stays.`,
+workers and keys are always the demo's own, and no webhook is sent. With
+SEQUENCER_REDIS_URL the store is that Redis, under a namespace demo-… that no
+other run uses and that stays.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.slot < 20*time.Millisecond || f.slot > 10*time.Second {
@@ -181,25 +182,29 @@ func (w *demoWorld) environment(env map[string]string, f demoFlags) map[string]s
 	for _, s := range w.senders {
 		senders = append(senders, s.AccountID+"="+s.WorkerURL)
 	}
-	maps.Copy(all, map[string]string{
-		"SEQUENCER_ADDR":         f.addr,
-		"SEQUENCER_MINA_URL":     strings.Join(w.nodes, ","),
-		"SEQUENCER_MINA_QUORUM":  "",
-		"SEQUENCER_ARCHIVE_URL":  "",
-		"SEQUENCER_SENDERS":      strings.Join(senders, ","),
-		"SEQUENCER_SENDERS_FILE": "",
-		"SEQUENCER_LEDGERS":      w.ledgersAt,
-		"SEQUENCER_LEDGER_SLOTS": strconv.Itoa(demoSlots),
-		"SEQUENCER_LEDGER_AUTH":  "", "SEQUENCER_LEDGER_AUTH_FILE": "",
-		"SEQUENCER_WORKER_TOKEN": w.token,
-		"SEQUENCER_TYPES":        "",
-		"SEQUENCER_API_KEYS":     "",
-		"SEQUENCER_INSECURE":     "",
-		"SEQUENCER_RATE_LIMIT":   "",
-		"SEQUENCER_TLS_CERT":     "",
-		"SEQUENCER_TLS_KEY":      "",
-		"SEQUENCER_EXPLORER_URL": "",
-		"SEQUENCER_NAMESPACE":    "demo-" + strings.ToLower(rand.Text()[:10]),
-	})
+	own := map[string]string{
+		"SEQUENCER_ADDR":          f.addr,
+		"SEQUENCER_MINA_URL":      strings.Join(w.nodes, ","),
+		"SEQUENCER_MINA_QUORUM":   "",
+		"SEQUENCER_ARCHIVE_URL":   "",
+		"SEQUENCER_SENDERS":       strings.Join(senders, ","),
+		"SEQUENCER_LEDGERS":       w.ledgersAt,
+		"SEQUENCER_LEDGER_SLOTS":  strconv.Itoa(demoSlots),
+		"SEQUENCER_LEDGER_AUTH":   "",
+		"SEQUENCER_WORKER_TOKEN":  w.token,
+		"SEQUENCER_TYPES":         "",
+		"SEQUENCER_API_KEYS":      "",
+		"SEQUENCER_WEBHOOKS_FILE": "",
+		"SEQUENCER_INSECURE":      "",
+		"SEQUENCER_RATE_LIMIT":    "",
+		"SEQUENCER_TLS_CERT":      "",
+		"SEQUENCER_TLS_KEY":       "",
+		"SEQUENCER_EXPLORER_URL":  "",
+		"SEQUENCER_NAMESPACE":     "demo-" + strings.ToLower(rand.Text()[:10]),
+	}
+	for name, value := range own {
+		all[name] = value
+		delete(all, name+fileSuffix)
+	}
 	return all
 }

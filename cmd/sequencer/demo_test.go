@@ -233,6 +233,31 @@ func TestDemoInterrupted(t *testing.T) {
 	}
 }
 
+// TestDemoAlone: no secret that stands in a file of the caller's, and no endpoint of
+// webhooks, comes into the demo.
+func TestDemoAlone(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"SEQUENCER_SENDERS_FILE": file, "SEQUENCER_WEBHOOKS_FILE": file}
+	for _, v := range variables(&config{}) {
+		if v.secret {
+			env[v.name+fileSuffix] = file
+		}
+	}
+	all, bad := withSecrets((&demoWorld{token: "ours"}).environment(env, demoFlags{}))
+	if len(bad) > 0 {
+		t.Errorf("cannot begin: %v", bad)
+	}
+	for name, value := range all {
+		if (value == "theirs" || value == file) && !strings.HasPrefix(name, "SEQUENCER_REDIS_URL") {
+			t.Errorf("%s is the caller's", name)
+		}
+	}
+}
+
 func TestDemoRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -1,5 +1,5 @@
-// Package audit holds the promises against a live system: what is stored against itself
-// and against the chain. It only reads.
+// Package audit holds the promises against a live system: what is stored against itself,
+// the chain, and the ledgers. It only reads.
 package audit
 
 import (
@@ -370,8 +370,8 @@ func Meanings() map[string]string {
 			"first attempt and retried by a person, or failed in flight and did not matter to what was behind it (OUT_OF_ORDER)",
 		"DEADLINE": "it took effect after its deadline: tell the owner of the zkApp, and look at what " +
 			"its worker signed",
-		"NONCE": "the next attempt of this sender will not fit: stop whatever else uses " +
-			"the account, then remove the sender and register it again: the chain is asked for its nonce",
+		"NONCE": "the next attempt of this sender will not fit: stop whatever else uses the account; where " +
+			"the chain is ahead, that attempt stops the sender, and resuming it has the chain asked",
 		"RECORD":       layout + "a record cannot be read",
 		"STATE_INDEX":  layout + "lists by state show it wrongly or not at all",
 		"PAST_INDEX":   layout + "lists of its queue show it wrongly or not at all",

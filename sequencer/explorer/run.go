@@ -187,9 +187,6 @@ func (s *State) write(p, t int, h *held, a *lifecycle.Action, way int) bool {
 		return way == writeDone
 	case denied != nil:
 		s.tell("%s is refused to store %s: %s", proc.id, uid(t), denied.Why)
-		if last := a.Step.Txn.Last(); last != nil {
-			denied.Attempt = *last
-		}
 		h.drive.Denied(*denied)
 		s.denied(denied.Why)
 		return way == writeDone

@@ -11,7 +11,8 @@ import (
 const maxLosses = 3
 
 // Decide says what is to be done next with a transaction that this process holds the
-// claim of. It is a pure function, and the only place that decides.
+// claim of. It is a pure function. What comes of what was done, and what a person says, is
+// decided on in Learn and Ask, and nowhere else.
 func Decide(v *View) Step {
 	if v.Txn.Ledger != "" {
 		return v.batch()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Drive is the loop around the decisions of one transaction: store, look at the
-// claim, do, learn, store. It is the same for a fresh transaction, one that is resumed
+// A Drive is the loop around the decisions of one transaction: store, do,
+// learn, store. It is the same for a fresh transaction, one that is resumed
 // after a crash, and one that was taken over. It does nothing itself: Next says what is
 // to be done, and whoever does it tells what came of it. One goroutine at a time.
 type Drive struct {

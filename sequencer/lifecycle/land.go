@@ -121,7 +121,7 @@ func (v *View) noteStrayed() Step {
 	return s
 }
 
-// over: nothing that is open can land any more.
+// over: what has come of all that is open stands so deep that it is acted on.
 func (v *View) over() Step {
 	t, g := v.Txn, &v.Sighting
 	cause, settled := deathCause(g), v.settled()
@@ -169,7 +169,7 @@ func (v *View) over() Step {
 	return s
 }
 
-// close ends an open attempt by what the chain shows; failed: it is the one in the
+// close ends an attempt by what the chain shows; failed: it is the one in the
 // block.
 func (v *View) close(a *Attempt, failed bool, cause *Error) {
 	g := &v.Sighting

@@ -3,7 +3,7 @@ package lifecycle
 import "fmt"
 
 // Ask says what a person's order makes of a transaction as it is stored. Errors:
-// ErrNotCancellable, ErrNotRetryable, ErrMightStillLand.
+// ErrNotCancellable, ErrNotRetryable, ErrMightStillLand, ErrFollowed, ErrNotExpired.
 func Ask(v *View, o Order) (Step, error) {
 	t := v.Txn
 	refuse := func(why error) (Step, error) {

@@ -11,7 +11,7 @@ type Policy struct {
 	InclusionInterval time.Duration // between two looks at the chain
 	DispatchTimeout   time.Duration // for one worker call
 	CallbackWait      time.Duration // that a queue waits for a callback's answer
-	MaxRetries        int           // after the first try, where the worker has no opinion
+	MaxRetries        int           // after the first try, where the worker says no other
 	RetryDelay        time.Duration // before the first retry; doubled for each further one
 	RetryDelayMax     time.Duration
 	Confirmations     int

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A Result is what came of an effect, of a store's refusal, or of a person's word. It
-// is kept until it is stored, and learnt again from the fresh record if that was stale;
-// so each of them may be learnt twice, and the second time changes nothing.
+// A Result is what came of an effect, or what the store refused. It is kept until it is
+// stored, and learnt again from the fresh record if that was stale; so each of them may be
+// learnt twice, and the second time changes nothing.
 type Result interface{ result() }
 
 // SenderTold answers AskSender.
@@ -28,7 +28,7 @@ type HealthTold struct {
 // RetriesTold answers AskRetries.
 type RetriesTold struct {
 	Limit     int
-	Known     bool // false: the worker has no opinion
+	Known     bool // false: the worker has no opinion, is gone, or has not answered in time
 	Elsewhere bool // it runs with another process: whoever binds it next asks its own
 }
 
@@ -131,7 +131,6 @@ type Refusal struct {
 // Unconfirmed, of one that it took.
 type Denied struct {
 	Why       Denial
-	Attempt   Attempt       // that the change would have made, or opened
 	Everybody bool          // Costly: the limit of all senders together, not of this one
 	Budget    string        // Costly: that of a queue or a key, in words, "" for none
 	Spent     uint64        // Costly: what the day has cost so far, in nanomina
@@ -151,9 +150,8 @@ const (
 
 // An Order is what a person, or a client, asks for.
 type Order struct {
-	What   OrderKind
-	Hash   string // Landed: of the command
-	Height uint32
+	What OrderKind
+	Hash string // Landed: of the command
 }
 
 // OrderKind is what is asked for.
@@ -172,7 +170,8 @@ const (
 var (
 	// ErrNotCancellable: the transaction is final, so nothing is left to cancel.
 	ErrNotCancellable = errors.New("the transaction cannot be cancelled in its state")
-	// ErrNotRetryable: the transaction is neither FAILED nor UNRESOLVED.
+	// ErrNotRetryable: the transaction is neither FAILED nor UNRESOLVED, or its deadline has
+	// come; or nothing of it is open that a person could settle.
 	ErrNotRetryable = errors.New("the transaction cannot be retried in its state")
 	// ErrMightStillLand: an attempt is open, so a new nonce could let the
 	// transaction take effect twice.

@@ -141,7 +141,7 @@ type SenderReason string
 
 // All reasons.
 const (
-	Rested         SenderReason = "RESTED"          // its worker could not be reached, or asked for time
+	Rested         SenderReason = "RESTED"          // for a while: its worker is away or busy, a fee limit …
 	Draining       SenderReason = "DRAINING"        // a person, or the configuration, took it out of use
 	StoppedNonce   SenderReason = "STOPPED_NONCE"   // the account was used by somebody else
 	LowBalance     SenderReason = "LOW_BALANCE"     // it cannot pay its fees

@@ -235,7 +235,8 @@ func (a *Attempt) Pending() bool {
 	return a.Outcome == Prepared && a.EndedAt.IsZero() && !a.Legacy
 }
 
-// lapsed reports whether a was planned, and could not land any more before a worker made it.
+// lapsed reports whether a was planned, and given up before a worker made it: it could not land
+// any more, or paid more than it might by then.
 func (a *Attempt) lapsed() bool {
 	return a.Outcome == Prepared && a.Error != nil && a.Error.Code == CodeExpired
 }

@@ -1,7 +1,8 @@
 // Package recovery does all that is to be done when Redis may have forgotten its last
 // writes: after a restart or a failover, and when a process begins. Until it is done
-// nothing is bound, asked of a worker, or sent. Nothing else knows of it but that: a
-// reason why not.
+// nothing is bound, proved, signed or sent. The shell around the decisions tells it what is
+// stored and what leaves, and asks it why nothing may be done, and what a record lacks;
+// nothing else knows of it.
 package recovery
 
 import (

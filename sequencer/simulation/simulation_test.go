@@ -97,7 +97,7 @@ func simulateAll(t *testing.T, sum *tally) {
 				}
 				if len(broken) > 0 {
 					// Repeated, for goroutines take turns as they like.
-					t.Errorf("go test ./sequencer -run '^TestSimulation$' -sim.seed=%d -sim.repeat=20\n%s", seed,
+					t.Errorf("go test ./sequencer/simulation -run '^TestSimulation$' -sim.seed=%d -sim.repeat=20\n%s", seed,
 						strings.Join(broken, "\n"))
 				}
 			})

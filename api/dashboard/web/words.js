@@ -2,7 +2,7 @@
 
 const errors = [
   [/^CANCELLED$/, 'It was cancelled by request.'],
-  [/^OUTCOME_UNKNOWN$/, 'Its worker may have sent it, and no node shows it. A person has to say what became of it.'],
+  [/^OUTCOME_UNKNOWN$/, 'It may have been sent, and nothing shows what became of it: a person has to say.'],
   [/^EXPIRED$/, 'No block took it before it expired, or its deadline came. A higher fee often helps.'],
   [/^DEADLINE_UNKEPT$/, 'Its worker sends by itself, so that nothing would keep its deadline.'],
   [/^NONCE_TAKEN$/, 'Something else signed for the same account and used its nonce.'],
@@ -70,7 +70,8 @@ export const estimated = (code) => estimates[code] ?? 'SEQUENCER_FEE is a number
 
 const actions = {
   BIND: 'A free sender is bound to its queue', ASK_WORKER: 'Its worker is asked to prove and sign', SEND: 'It is given to the nodes',
-  WATCH: 'The chain is asked again', SEND_AGAIN: 'The same bytes are sent again', RAISE_FEE: 'It is sent again with a higher fee',
+  SUBMIT: 'It is posted to its ledger',
+  WATCH: 'Its chain or ledger is asked again', SEND_AGAIN: 'The same bytes are sent again', RAISE_FEE: 'It is sent again with a higher fee',
   WEIGH: 'It is decided whether to try again', RETRY: 'It is tried again', FINISH: 'It becomes done', END: 'It ends',
   FINAL: 'It is watched no longer', REMOVE: 'Its record is removed', TELL: 'Its worker is told how it ended',
   RESUME: 'Somebody has to resume its queue', DECIDE: 'Somebody may retry or delete it', RESOLVE: 'Somebody has to say what became of it', NONE: '',
