@@ -28,13 +28,13 @@ import (
 // queues.ErrUnavailable, queues.ErrUnsettled, or the refusal of package lifecycle that each names.
 type Control interface {
 	// Retry gives a transaction fresh retries. Errors: ErrNotRetryable,
-	// ErrMightStillLand, ErrFollowed.
+	// ErrMightStillLand.
 	Retry(ctx context.Context, uid string) (*lifecycle.Transaction, error)
 	// Cancel ends a transaction, or with pending promises that no further
 	// attempt is made. Error: ErrNotCancellable.
 	Cancel(ctx context.Context, uid string) (t *lifecycle.Transaction, pending bool, err error)
 	// Resolve settles an attempt of unknown outcome; hash may be "". Errors:
-	// ErrContradicted, ErrNotRetryable.
+	// ErrContradicted, ErrNotRetryable, ErrFollowed.
 	Resolve(ctx context.Context, uid string, landed bool, hash string) (*lifecycle.Transaction, error)
 	// Explain says where a transaction stands and what happens next; of senders only how many
 	// they are, where whoever asks sees some queues only.

@@ -93,7 +93,7 @@ func (s *Sequencer) expire(ctx context.Context, uid string) {
 
 // Resolve settles an attempt whose outcome nobody could find out: it landed,
 // with this hash, or nothing of it will ever land. What the chain contradicts
-// is refused. Errors: lifecycle.ErrContradicted, lifecycle.ErrNotRetryable if nothing
+// is refused. Errors: lifecycle.ErrContradicted, ErrFollowed, or ErrNotRetryable if nothing
 // is open, queues.ErrNotFound, queues.ErrUnavailable.
 func (s *Sequencer) Resolve(ctx context.Context, uid string, landed bool, hash string) (*lifecycle.Transaction, error) {
 	order := lifecycle.Order{What: lifecycle.OrderDead}
