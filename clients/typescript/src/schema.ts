@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// b8f5e349f92d0e7d84d331a4c40b1168808e8c2044e250829b2f42efa843e8fe
+// 40e47f11a703b5c9a9ff998976ff6905328449db6f788baf5ff8883dd0dd2219
 
 export interface paths {
     "/api/v1/fees": {
@@ -3063,7 +3063,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description One line for each item, in order. Each item stands for itself. */
+            /** @description One line for each item, in order. What stands behind an item of the same queue that found no room, or whose queue is damaged, is refused like it; after any other failure of the store nothing more is tried. */
             200: {
                 headers: {
                     [name: string]: unknown;
