@@ -119,6 +119,9 @@ func problemOf(err error) *problem {
 	case errors.Is(err, lifecycle.ErrMightStillLand):
 		return conflict(codeMightStillLand, "An attempt might still land",
 			"An attempt of the transaction may still get into a block. Wait until it is settled, or resolve it.")
+	case errors.Is(err, lifecycle.ErrFollowed):
+		return conflict(codeMightStillLand, "Others that were made on it might still land",
+			"It would leave its queue while others, made on it, are in flight. Wait until they are settled, and send it again.")
 	case errors.Is(err, queues.ErrNotFinal):
 		return conflict(codeMightStillLand, "It is not over yet",
 			"Only what is FAILED, UNRESOLVED, or DONE past finality, with no open attempt, can be removed. Cancel it, wait, or resolve an attempt of unknown outcome.")

@@ -337,6 +337,7 @@ func TestTransactionActions(t *testing.T) {
 		{"resolve", `{"outcome":"dead","hash":null}`, nil, false, 200, "", `resolve false "" u`},
 		{"resolve", `{"outcome":"dead"}`, lifecycle.ErrContradicted, false, 409, "INVALID_DATA", `resolve false "" u`},
 		{"resolve", `{"outcome":"dead"}`, lifecycle.ErrNotRetryable, false, 409, "NOT_RETRYABLE", `resolve false "" u`},
+		{"resolve", `{"outcome":"dead"}`, fmt.Errorf("u: %w", lifecycle.ErrFollowed), false, 409, "MIGHT_STILL_LAND", `resolve false "" u`},
 		{"resolve", `{"outcome":"maybe"}`, nil, false, 422, "INVALID_DATA", ""},
 		{"resolve", `{}`, nil, false, 422, "INVALID_DATA", ""},
 		{"resolve", `{"outcome":1}`, nil, false, 422, "INVALID_DATA", ""},

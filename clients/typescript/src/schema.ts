@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 40e47f11a703b5c9a9ff998976ff6905328449db6f788baf5ff8883dd0dd2219
+// 3718fd2fe07fe478827dc43a2bb9b1b224efdd7c2d6518097b477155e4f661c4
 
 export interface paths {
     "/api/v1/fees": {
@@ -581,7 +581,7 @@ export interface paths {
         put?: never;
         /**
          * Say what became of an attempt
-         * @description Settles an attempt of unknown outcome. Refused where the chain contradicts it.
+         * @description Settles an attempt of unknown outcome. Refused where the chain contradicts it, and as MIGHT_STILL_LAND where it would leave its queue while others, made on it, are in flight.
          */
         post: operations["resolveTransaction"];
         delete?: never;
