@@ -113,8 +113,8 @@ func testAdvanceFields(f *fixture) {
 	if string(got.Done) != `{"blockHeight":77}` || got.Landed != 1 || got.Open() {
 		f.Errorf("done: %+v", got)
 	}
-	f.ok(f.advance(got, lifecycle.PhaseWaiting, func(c *queues.Change) { c.After = lifecycle.Unended(got) },
-		record(func(t *lifecycle.Transaction) { t.Retries, t.Losses, t.Reopened = 0, 0, true })))
+	f.ok(f.advance(got, lifecycle.PhaseWaiting, record(reopened),
+		record(func(t *lifecycle.Transaction) { t.Retries, t.Losses = 0, 0 })))
 	equal(f.T, "told and stored", f.get("u"), got)
 	if got.Done != nil || got.Landed != 0 || !got.DoneAt.IsZero() || !got.FinalAt.IsZero() || got.Ending != "" ||
 		got.Retries != 0 || !got.Reopened {

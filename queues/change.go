@@ -231,10 +231,11 @@ func (s *Store) aside(c *Change, say func(word string, words ...any)) {
 	case c.DropBytes:
 		say("bytes", "")
 	}
+	if c.Falls != "" {
+		say("falls", c.Falls)
+	}
 	if c.Stands != "" {
 		say("stands", c.Stands, c.Nonce)
-	} else if c.Falls != "" {
-		say("falls", c.Falls)
 	}
 	if c.After.Phase == lifecycle.PhaseWaiting && !c.After.ExpiresAt.IsZero() {
 		say("expires", millis(c.After.ExpiresAt))

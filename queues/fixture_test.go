@@ -302,6 +302,12 @@ func last(edit func(a *lifecycle.Attempt)) func(*queues.Change) {
 	return func(c *queues.Change) { c.Attempt = c.After.Last().Number; edit(c.After.Last()) }
 }
 
+// reopened takes back that t had ended.
+func reopened(t *lifecycle.Transaction) {
+	t.Landed, t.Ending, t.CancelRequested, t.Error, t.Deferred = 0, "", false, nil, 0
+	t.DoneAt, t.FinalAt, t.Done, t.Reopened = time.Time{}, time.Time{}, nil, true
+}
+
 // effects adds what follows of the change by the rules of the domain.
 func effects(c *queues.Change) {
 	c.Moves = lifecycle.Effects(c.Before, c.After, &c.Aside, &lifecycle.Policy{Retention: time.Hour})

@@ -671,7 +671,7 @@ func (m *model) settle() bool {
 func (m *model) adoptOne() bool {
 	v, any := m.latest(func(t *lifecycle.Transaction) bool {
 		r := m.want.Record(t.UID) // what another sender paid for would be paid back to this one
-		return t.Phase == lifecycle.PhaseWaiting && !t.Open() && r.Cost == 0 || t.Phase.Final() && m.draw(9)
+		return (t.Phase == lifecycle.PhaseWaiting || t.Phase.Final()) && !t.Open() && r.Cost == 0 || t.Phase.Final() && m.draw(3)
 	})
 	accounts := m.accounts()
 	if !any || len(accounts) == 0 {
@@ -697,6 +697,8 @@ func (m *model) adoptOne() bool {
 			}
 		}
 		t.Attempts = append(t.Attempts, a)
+		reopened(t)
+		t.Reopened = false
 		return t
 	}
 	var bytes *lifecycle.BytesRead
@@ -719,12 +721,22 @@ func (m *model) adoptOne() bool {
 func (m *model) adopted(process string, before, after *lifecycle.Transaction, account string,
 	bytes *lifecycle.BytesRead) answer {
 	t, q := m.want.Read(before.UID), m.queueOf(before.Queue)
-	if t == nil || t.Revision != before.Revision || t.Phase != lifecycle.PhaseWaiting {
+	if t == nil || t.Revision != before.Revision || t.Phase.Bound() && t.Sender == account {
 		return says("stale")
 	}
 	run := slices.Clone(q.Run)
 	if by := m.want.Adopt(process, before, after, account, bytes); by != "" {
 		return says("taken by %s", by)
+	}
+	if t.Phase.Final() {
+		delete(m.due, "x:"+t.UID)
+	}
+	if t.Phase == lifecycle.PhaseDone {
+		delete(m.due, "c:"+t.UID)
+	}
+	if t.Claim != "" {
+		m.look(explorer.Owner(t.Claim), t.UID)
+		delete(m.own[explorer.Owner(t.Claim)], t.UID)
 	}
 	for _, uid := range run { // they are driven together
 		for p := range m.own {

@@ -153,12 +153,12 @@ func testReopened(f *fixture) {
 	f.to("a", lifecycle.PhaseDone, keep, due(time.Hour))
 	f.bound("b S")
 	f.to("a", lifecycle.PhaseWaiting,
-		record(func(t *lifecycle.Transaction) { *t = *lifecycle.Unended(t); t.Reopened = true }), withCode("REOPENED"))
+		record(reopened), withCode("REOPENED"))
 	f.bound() // its successor runs
 	f.to("b", lifecycle.PhaseWaiting)
 	f.to("c", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long), person)
 	f.to("c", lifecycle.PhaseWaiting,
-		record(func(t *lifecycle.Transaction) { *t = *lifecycle.Unended(t); t.Reopened = true }))
+		record(reopened))
 	if _, told := f.dump().sets["due"]["c:c"]; told {
 		f.Error("it is no end, and yet to be told")
 	}
@@ -183,7 +183,7 @@ func testReopenedBeforeDamaged(f *fixture) {
 	f.bound("a S")
 	f.to("a", lifecycle.PhaseDone, keep, due(time.Hour))
 	f.bound("b S")
-	back := record(func(t *lifecycle.Transaction) { *t = *lifecycle.Unended(t); t.Reopened = true })
+	back := record(reopened)
 	for _, key := range []string{"x:b", "t:b"} {
 		whole := f.client.Get(f.ctx, f.key(key)).Val()
 		f.ok(f.client.Set(f.ctx, f.key(key), "damaged", 0).Err())

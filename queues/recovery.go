@@ -97,9 +97,9 @@ type TakenError struct {
 func (e *TakenError) Error() string { return "its place is taken by transaction " + e.By }
 
 // Adopt binds a transaction to the sender of its first open attempt, for process to go on
-// with, and stores it as after has it; before is as it was read. Where its place is taken
-// nothing is stored, and the namespace is settled no longer. Errors: *TakenError, ErrStale
-// (it is final, has changed, or is not there), ErrUnavailable.
+// with, and stores it as after has it; before is as it was read, final or not. Where its place is
+// taken nothing is stored, and the namespace is settled no longer. Errors: *TakenError, ErrStale
+// (it has changed, is bound to that sender, or is not there), ErrUnavailable.
 func (r Recovery) Adopt(ctx context.Context, process string, before, after *lifecycle.Transaction,
 	bytes *lifecycle.BytesRead) error {
 	open := 0
@@ -113,7 +113,12 @@ func (r Recovery) Adopt(ctx context.Context, process string, before, after *life
 		signed = pack(bytes.Number, bytes.Command)
 	}
 	first := after.FirstOpen()
-	args := []any{before.UID, first.Sender, process, open, signed, before.Revision, encodeRecord(after), first.Nonce}
+	stood := "" // whose nonce it stood on
+	if a := before.Attempt(before.Landed); a != nil {
+		stood = a.Sender
+	}
+	args := []any{before.UID, first.Sender, process, open, signed, before.Revision, encodeRecord(after), first.Nonce, stood,
+		string(lifecycle.AdoptedAs(after))}
 	for account, least := range lifecycle.Least(before, after) {
 		args = append(args, account, least)
 	}

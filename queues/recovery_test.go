@@ -34,6 +34,7 @@ func TestRecovery(t *testing.T) {
 		"AdoptByForgotten":      testAdoptByForgotten,
 		"AdoptOfTwo":            testAdoptOfTwo,
 		"AdoptStale":            testAdoptStale,
+		"AdoptFinal":            testAdoptFinal,
 		"AdoptWithoutBytes":     testAdoptWithoutBytes,
 		"NoEndBeforeSettled":    testNoEndBeforeSettled,
 		"AdoptElsewhere":        testAdoptElsewhere,
@@ -559,7 +560,7 @@ func testAdoptWithoutBytes(f *fixture) {
 	equal(f.T, "bytes are stored", there, false)
 }
 
-// testAdoptStale: what is final, or has changed, is to be read again.
+// testAdoptStale: what has changed, or is bound to that sender, is to be read again.
 func testAdoptStale(f *fixture) {
 	f.register("S1", "S2")
 	f.post("q", "a")
@@ -575,11 +576,46 @@ func testAdoptStale(f *fixture) {
 			f.Errorf("adopted: %v", err)
 		}
 	}
-	f.to("a", lifecycle.PhaseFailed)
-	if err := f.adopt(me, f.get("a"), "S1", 3); !errors.Is(err, queues.ErrStale) {
-		f.Errorf("adopted: %v", err)
+	f.inspect()
+}
+
+// testAdoptFinal: how it ended is forgotten with what it has out, in one change: nobody is told that, it is
+// not removed, and neither its place on the chain nor its sender's rest is left.
+func testAdoptFinal(f *fixture) {
+	f.register("S1", "S2")
+	f.post("q", "a", "b", "c")
+	f.bound("a S1")
+	f.to("a", lifecycle.PhaseDone, keep, due(time.Hour), record(func(t *lifecycle.Transaction) {
+		t.Attempts, t.Landed = []lifecycle.Attempt{{Number: 1, Sender: "S1", Nonce: 2, Outcome: lifecycle.Included}}, 1
+	}), tell(lifecycle.OnSuccess, long, long), removed(long), func(c *queues.Change) { c.Stands, c.Nonce = "S1", 2 })
+	f.ok(f.adopt(me, f.get("a"), "S2", 3))
+	told := f.told("t")
+	equal(f.T, "events", told[len(told)-2:], []event{
+		{Kind: "t", ID: "a", Sender: "S1", From: "done", To: "waiting", Code: "RESTORED"},
+		{Kind: "t", ID: "a", Sender: "S2", From: "waiting", To: "dispatching", Code: "ADOPTED"},
+	})
+	a, sets := f.get("a"), f.dump().sets
+	if a.Phase != lifecycle.PhaseDispatching || a.Landed != 0 || a.Callback != "" || !a.DoneAt.IsZero() ||
+		len(sets["landed:S1"])+len(sets["st:DONE"]) > 0 || sets["due"]["c:a"] != 0 || sets["due"]["x:a"] != 0 {
+		f.Errorf("adopted: %+v, beside %v", a, sets)
 	}
 	f.inspect()
+	f.audited()
+	f.bound() // the queue runs a
+	f.to("a", lifecycle.PhaseUnresolved, rest(lifecycle.Never, lifecycle.OutcomeUnknown), record(func(t *lifecycle.Transaction) {
+		t.Attempts[len(t.Attempts)-1].Outcome = lifecycle.Unknown
+	}), keep)
+	f.ok(f.adopt(me, f.get("a"), "S1", 4))
+	equal(f.T, "the sender", []any{f.sender("S2").Reason, f.sender("S2").Queue, f.sender("S1").Queue},
+		[]any{lifecycle.SenderReason(""), "", "q"})
+	f.inspect()
+	f.to("b", lifecycle.PhaseFailed, person) // while it stands in its line
+	f.to("a", lifecycle.PhaseDone, final)
+	f.ok(f.adopt(me, f.get("b"), "S1", 5))
+	f.inspect()
+	f.audited()
+	f.to("b", lifecycle.PhaseDone, final)
+	f.bound("c S2")
 }
 
 // testAdoptElsewhere: that it was released by one sender and bound to another is

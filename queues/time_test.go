@@ -93,7 +93,7 @@ func testRestOfNobody(f *fixture) {
 	f.ok(f.pool.Remove(f.ctx, "S"))
 	f.to("a", lifecycle.PhaseWaiting, rest(long, lifecycle.Rested), nextNonce(9),
 		func(c *queues.Change) { c.Least = map[string]uint32{"S": 4} },
-		record(func(t *lifecycle.Transaction) { *t = *lifecycle.Unended(t); t.Reopened = true }))
+		record(reopened))
 	f.to("a", lifecycle.PhaseFailed, person)
 	f.post("p", "b")
 	f.register("S")

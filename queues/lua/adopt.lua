@@ -1,21 +1,23 @@
 -- adopt gives a transaction back what Redis has forgotten of it: that it was bound
 -- to a sender, and its attempts. It is bound to that sender again, in its queue, for
--- the calling process to go on with; so are those of its queue that have something out by
+-- the calling process to go on with, whatever it was, in one change: by half of one it would wait
+-- with nothing out, and be tried anew; so are those of its queue that have something out by
 -- that sender, too: they were in flight together.
 --
 -- ARGV[1]  uid, ARGV[2] sender, ARGV[3] incarnation of the calling process
 -- ARGV[4]  how many of its attempts are open, ARGV[5] signed bytes, or ""
 -- ARGV[6]  revision that the record was made of, ARGV[7] the record, ARGV[8] the nonce that it has
 --          open: who was stopped for that one, as a stranger's, is so no longer
+-- ARGV[9]  the account with a nonce of which it stood on the chain, or "", ARGV[10] the phase to take
 -- then pairs: an account and the least that its next nonce is
--- Answer:  {"ok"}; {"stale"} if it is final, has changed or is not there; {"taken", uid} of what
---          is bound in its place: nothing is stored, and the namespace is settled no longer
+-- Answer:  {"ok"}; {"stale"} if it has changed, is bound to that sender, or is not there; {"taken", uid}
+--          of what is bound in its place: nothing is stored, and the namespace is settled no longer
 -- Cost:    some thirty commands
 local uid, sender, me = ARGV[1], ARGV[2], ARGV[3]
 local s = P .. 's:' .. sender
 local seq, _, typ, queue = header(uid)
 local t = txn(uid)
-if not seq or t.revision ~= tonumber(ARGV[6]) or t.phase ~= 'waiting' and not BOUND[t.phase] then return { 'stale' } end
+if not seq or t.revision ~= tonumber(ARGV[6]) or BOUND[t.phase] and t.sender == sender then return { 'stale' } end
 
 local q, carries = que(queue), call('HGET', s, 'queue') or ''
 local by
@@ -25,7 +27,6 @@ for other in string.gmatch(others, '[^,]+') do
   if not by and (o.sender ~= sender or (tonumber(o.open) or 0) == 0) then by = other end
 end
 if not by and carries ~= '' and carries ~= queue then by = string.match(que(carries).run, '^[^,]+') end
-if t.phase ~= 'waiting' and t.sender == sender then return { 'stale' } end
 if by then
   -- Until that one has ended nothing may run in its place: not this one on another
   -- sender, nor another one on this.
@@ -34,14 +35,17 @@ if by then
 end
 
 if t.phase ~= 'waiting' then
-  -- That the other one released it is forgotten.
-  if owner(t) then drop('own:' .. owner(t), uid) end
-  q.waiting = q.waiting + 1
-  waits(typ, 1)
-  came(q, uid, seq)
+  -- That the other one released it, or how it ended, is forgotten.
+  local overtaken = BOUND[t.phase] and t.overtaken or ''
+  if owner(t) then
+    look(t)
+    drop('own:' .. owner(t), uid)
+  end
+  if ARGV[9] ~= '' then call('ZREM', P .. 'landed:' .. ARGV[9], uid) end
+  if t.phase == 'unresolved' then known(t.sender, 'why:OUTCOME_UNKNOWN:' .. uid) end
   event('t', uid, t.sender, t.phase, 'waiting', '', 'RESTORED')
-  set(t.sender, 'queue', '')
-  offer(t.sender)
+  passes(t, q, typ, seq, t.phase, 'waiting')
+  t.overtaken = overtaken
 end
 for other in string.gmatch(others, '[^,]+') do
   local o = txn(other)
@@ -58,7 +62,7 @@ if call('HEXISTS', s, 'group') == 0 then
 else
   known(sender, 'why:STOPPED_NONCE:' .. ARGV[8])
 end
-for i = 9, #ARGV, 2 do
+for i = 11, #ARGV, 2 do
   if call('EXISTS', P .. 's:' .. ARGV[i]) == 1 then raise(ARGV[i], ARGV[i + 1]) end
 end
 drop('free:' .. call('HGET', s, 'group'), sender)
@@ -74,13 +78,13 @@ left(q, uid, seq)
 waits(typ, -1)
 if ARGV[5] ~= '' then strings['b:' .. uid] = ARGV[5] end
 carry(t, sender)
-t.record, t.revision, t.phase, t.open, t.due = ARGV[7], t.revision + 1, 'dispatching', ARGV[4], ''
+t.record, t.revision, t.phase, t.open, t.due = ARGV[7], t.revision + 1, ARGV[10], ARGV[4], ''
 t.since = stamp
 claim(t, me)
 write(t)
 put('past:' .. queue, seq, uid)
 put('bound', seq, uid)
-event('t', uid, sender, 'waiting', 'dispatching', '', 'ADOPTED')
+event('t', uid, sender, 'waiting', t.phase, '', 'ADOPTED')
 place(q)
 flush()
 return { 'ok' }

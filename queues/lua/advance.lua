@@ -83,23 +83,6 @@ local function costly(t, said, cost, queue)
   return whose and { 'costly', whose, string.format('%.0f', spent), DAY - now % DAY }
 end
 
--- streak counts what ended UNRESOLVED in a row, by queue and by sender.
-local function streak(q, sender, limit)
-  local reason = limit .. ' transactions in a row ended UNRESOLVED'
-  q.streak = (tonumber(q.streak) or 0) + 1
-  if q.streak >= limit and (q.paused == '' or q.till ~= '') then
-    local was = q.paused
-    halt(q, reason, '')
-    if was == '' then
-      event('q', q.name, sender, '', '', '', 'PAUSED')
-      heed(q)
-    end
-  end
-  local n = tonumber(about(sender).streak) or 0
-  set(sender, 'streak', n + 1)
-  if n + 1 >= limit and q.streak < limit then rest(sender, -1, 'RESTED') end
-end
-
 -- pay moves what a change says of nonces and rests. Nobody removes a sender that is
 -- bound.
 local function pay(t, said, bound)
@@ -114,50 +97,6 @@ local function pay(t, said, bound)
     local ms, why, by, words = unpack(ARGV, said.rest + 1, said.rest + 4)
     rest(t.sender, tonumber(ms), why, why == 'OUTCOME_UNKNOWN' and t.uid or by ~= '' and by, words)
   end
-end
-
--- passes moves the queue and the indexes from a phase to another one.
-local function passes(t, q, typ, seq, from, to, limit)
-  if INDEX[from] and INDEX[from] ~= INDEX[to] then drop(INDEX[from], t.uid) end
-  if INDEX[to] then put(INDEX[to], seq, t.uid) end
-  if q[from] then q[from] = q[from] - 1 end -- counted unless bound
-  if q[to] then q[to] = q[to] + 1 end
-  if from == 'waiting' then
-    left(q, t.uid, seq)
-    atOnce(q) -- what it was left alone for may be gone with this one
-    waits(typ, -1)
-  elseif to == 'waiting' then
-    came(q, t.uid, seq)
-    waits(typ, 1)
-    t.overtaken = ''
-  end
-  if from == 'done' then
-    -- It was not the end: nobody is told so, or waits until somebody is. What runs now
-    -- comes after it.
-    t.callback, t.tries = '', ''
-    drop('due', 'c:' .. t.uid)
-    answered(q, t.uid)
-    for uid in string.gmatch(to == 'waiting' and q.run or '', '[^,]+') do
-      local run = whole(uid)
-      if run and (tonumber((header(uid))) or 0) > tonumber(seq) then
-        run.overtaken = 1
-        write(run)
-      end
-    end
-  end
-  if not BOUND[from] then
-    drop('due', 'x:' .. t.uid)
-    return
-  end
-  if to == 'unresolved' and limit then streak(q, t.sender, tonumber(limit)) end
-  if to == 'done' then q.streak = '' end
-  q.run = without(q.run, t.uid)
-  if q.run == '' then q.sender = '' end
-  if t.sender == '' then return end
-  if to == 'done' then set(t.sender, 'streak', '') end
-  if q.run ~= '' then return end
-  set(t.sender, 'queue', '')
-  offer(t.sender)
 end
 
 -- narrows has fewer of a queue in flight after one has broken, and more again after each

@@ -1,4 +1,4 @@
--- Shared by the scripts that change senders, put behind lib.lua. Empty fields of a
+-- Shared by the scripts that change senders, or the phase of a transaction, put behind lib.lua. Empty fields of a
 -- sender are none.
 
 -- about is what changes of a sender are made by, read once; group is false of one that is
@@ -150,4 +150,65 @@ local function charge(t, sender, queue, cost, most, all, budgets)
     if tonumber(call('ZINCRBY', spent, counts, queue)) == more then call('PEXPIRE', spent, 8 * DAY) end
   end
   t.fees = string.format('%d:%d:%d', cost, today, before + more)
+end
+
+-- streak counts what ended UNRESOLVED in a row, by queue and by sender.
+local function streak(q, sender, limit)
+  local reason = limit .. ' transactions in a row ended UNRESOLVED'
+  q.streak = (tonumber(q.streak) or 0) + 1
+  if q.streak >= limit and (q.paused == '' or q.till ~= '') then
+    local was = q.paused
+    halt(q, reason, '')
+    if was == '' then
+      event('q', q.name, sender, '', '', '', 'PAUSED')
+      heed(q)
+    end
+  end
+  local n = tonumber(about(sender).streak) or 0
+  set(sender, 'streak', n + 1)
+  if n + 1 >= limit and q.streak < limit then rest(sender, -1, 'RESTED') end
+end
+
+-- passes moves the queue and the indexes from a phase to another one.
+local function passes(t, q, typ, seq, from, to, limit)
+  if INDEX[from] and INDEX[from] ~= INDEX[to] then drop(INDEX[from], t.uid) end
+  if INDEX[to] then put(INDEX[to], seq, t.uid) end
+  if q[from] then q[from] = q[from] - 1 end -- counted unless bound
+  if q[to] then q[to] = q[to] + 1 end
+  if from == 'waiting' then
+    left(q, t.uid, seq)
+    atOnce(q) -- what it was left alone for may be gone with this one
+    waits(typ, -1)
+  elseif to == 'waiting' then
+    came(q, t.uid, seq)
+    waits(typ, 1)
+    t.overtaken = ''
+  end
+  if from == 'done' then
+    -- It was not the end: nobody is told so, or waits until somebody is. What runs now
+    -- comes after it.
+    t.callback, t.tries = '', ''
+    drop('due', 'c:' .. t.uid)
+    answered(q, t.uid)
+    for uid in string.gmatch(to == 'waiting' and q.run or '', '[^,]+') do
+      local run = whole(uid)
+      if run and (tonumber((header(uid))) or 0) > tonumber(seq) then
+        run.overtaken = 1
+        write(run)
+      end
+    end
+  end
+  if not BOUND[from] then
+    drop('due', 'x:' .. t.uid)
+    return
+  end
+  if to == 'unresolved' and limit then streak(q, t.sender, tonumber(limit)) end
+  if to == 'done' then q.streak = '' end
+  q.run = without(q.run, t.uid)
+  if q.run == '' then q.sender = '' end
+  if t.sender == '' then return end
+  if to == 'done' then set(t.sender, 'streak', '') end
+  if q.run ~= '' then return end
+  set(t.sender, 'queue', '')
+  offer(t.sender)
 end

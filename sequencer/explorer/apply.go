@@ -152,7 +152,8 @@ func (s *State) pickUp(p, t int) bool {
 	h := &held{drive: lifecycle.NewDrive(txn, lifecycle.Local{})}
 	if s.lacks(p, t, txn) {
 		h.drive.Stale()
-		h.stale, s.procs[p].shut = true, true
+		h.stale = true
+		s.elsewhere(p)
 	}
 	s.put(p, t, h)
 	s.rewatch(h)

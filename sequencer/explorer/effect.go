@@ -201,7 +201,9 @@ func (s *State) end(p, t int, late bool, w way) bool {
 		s.refuse = ""
 		return false
 	}
-	h.gone = u.gone && !late
+	if !late {
+		h.gone = u.gone
+	}
 	if r == nil {
 		return w == sendsNow || w == strays
 	}

@@ -99,6 +99,10 @@ func (e *encoder) state() {
 		e.byte(p.deep)
 		e.byte(p.asked)
 		e.bits(p.cancelled, p.ended, p.untold, p.unknown)
+		if p.unknown {
+			e.command(p.lost[0])
+			e.command(p.lost[1])
+		}
 	}
 	e.ledger()
 	e.bits(s.away, s.broke, s.store.Unsettled, s.world.Deadline > 0 && !s.now.Before(s.world.terms().ExpiresAt))

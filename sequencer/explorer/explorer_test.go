@@ -26,7 +26,7 @@ var unmet = map[string]string{
 	"reason bound":        "a bind is the store's, and no decision",
 	"denial used":         "it takes three of a queue, and a reorganisation of two blocks",
 	"reason unchanged":    "a result that says nothing new makes no step that is seen",
-	"restore not the end": "no world of CI is large enough: what was forgotten ends by what is left of it",
+	"restore not the end": "a process sleeps while another one ends what it has out: one of Pairs",
 	"reason passed":       "the nodes of these worlds hold every block",
 }
 

@@ -50,6 +50,12 @@ func (s *State) lacks(p, t int, txn *lifecycle.Transaction) bool {
 	return s.world.Forgets > 0 && lifecycle.Lacks(s.procs[p].id, txn, s.procs[p].txns[t])
 }
 
+// elsewhere: a process has met a store that it does not know, so it writes back what it knows once more.
+func (s *State) elsewhere(p int) {
+	proc := &s.procs[p]
+	proc.shut, proc.back, proc.joined = true, false, false
+}
+
 // forgets has processes that work forget what they do not drive: time has passed since, with a
 // store that lacks nothing.
 func (s *State) forgets() {
@@ -116,7 +122,14 @@ func (s *State) failOver() bool {
 		s.procs[p].joined = false
 	}
 	for t := range s.past {
-		s.past[t].untold = s.past[t].untold && s.store.Records[t].Txn.Callback != ""
+		past, txn := &s.past[t], s.store.Records[t].Txn
+		past.untold = past.untold && txn.Callback != ""
+		past.asked = 0 // what is forgotten is asked again; what came of that is seen
+		for i := range txn.Attempts {
+			if txn.Attempts[i].Legacy {
+				past.asked |= 1 << txn.Attempts[i].Number
+			}
+		}
 	}
 	return true
 }
@@ -220,8 +233,27 @@ func (s *State) mayBeUnknown(c command, shown bool) {
 	case shown, s.world.Replicas, s.world.Budget[Crash]+s.world.Budget[Lapse] == 0:
 		s.refuse = c.String() + " is out, and the store is settled without it"
 	default:
-		s.past[c.txn].unknown = true
+		s.past[c.txn].lose(c)
 	}
+}
+
+// lose notes what nobody can know: it takes effect beside all that is made since.
+func (p *past) lose(c command) {
+	switch {
+	case p.loses(c):
+	case !p.unknown:
+		p.lost[0] = c
+	default:
+		p.lost[1] = c
+	}
+	p.unknown = true
+}
+
+// loses reports whether a command is that, or takes its place.
+func (p *past) loses(c command) bool {
+	return p.unknown && slices.ContainsFunc(p.lost[:], func(l command) bool {
+		return c.sender == l.sender && c.nonce == l.nonce && l.number > 0
+	})
 }
 
 // knows reports whether a command is one of the attempts that are stored, and of no plan.
@@ -339,14 +371,22 @@ func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, send
 		s.Unsettled = true
 		return s.queue(own.Queue).Run[0]
 	}
-	if before.Phase.Bound() { // to another one: that it was released is forgotten
-		other := s.Sender(before.Sender)
-		other.Queue, other.turn = "", s.turnNow()
-	}
 	r := s.Record(before.UID)
 	t := after.Clone()
+	if was := r.Txn; was.Phase != lifecycle.PhaseWaiting { // that another one released it, or how it ended, is forgotten
+		overtaken := r.Overtaken && was.Phase.Bound()
+		t.Phase = lifecycle.PhaseWaiting
+		s.sender(was, t, &lifecycle.Aside{})
+		if a := was.Attempt(was.Landed); a != nil {
+			s.stands(was, &lifecycle.Moves{Falls: a.Sender})
+		}
+		s.move(r, was, t)
+		r.Overtaken = overtaken
+		s.log(Event{Kind: "t", ID: t.UID, Sender: was.Sender, From: string(was.Phase), To: string(t.Phase),
+			Code: lifecycle.CodeRestored})
+	}
 	r.carry(t, sender)
-	t.Revision, t.Phase, t.Claim = before.Revision+1, lifecycle.PhaseDispatching, s.token(process)
+	t.Revision, t.Phase, t.Claim = before.Revision+1, lifecycle.AdoptedAs(t), s.token(process)
 	t.ChangedAt, t.DueAt = s.Now, time.Time{}
 	r.Txn = t
 	if bytes != nil {

@@ -233,7 +233,11 @@ func (s *State) checkChain(c chain) string {
 		if !b.full || b.cmd.txn < 0 || b.fate != succeeded {
 			continue
 		}
-		if s.past[b.cmd.txn].unknown {
+		if past := &s.past[b.cmd.txn]; past.unknown {
+			if seen[b.cmd.txn] && !past.loses(b.cmd) {
+				return uid(int(b.cmd.txn)) + " has taken effect twice, beside what nobody could know"
+			}
+			seen[b.cmd.txn] = seen[b.cmd.txn] || !past.loses(b.cmd)
 			continue
 		}
 		if s.world.Deadline > 0 && int(b.height) > start+s.world.Deadline {
@@ -276,7 +280,7 @@ func (s *State) checkTxn(i int) string {
 	t := s.store.Records[i].Txn
 	for n := range t.Attempts {
 		if a := &t.Attempts[n]; a.ValidUntil == 0 && !a.Legacy && !a.Pending() &&
-			a.Outcome != lifecycle.Prepared && t.Ledger == "" {
+			a.Outcome != lifecycle.Prepared && t.Ledger == "" && !(s.world.Legacy && a.Alone) { // as it was found
 			return "an attempt that could land for ever"
 		}
 	}

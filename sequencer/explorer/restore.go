@@ -40,16 +40,15 @@ func (s *State) place(p, t int, known lifecycle.Known) bool {
 			s.putBack(p, before, after, bytes)
 			return true
 		}
-		if before.Phase.Final() {
-			s.restores("not the end")
-			s.putBack(p, before, lifecycle.Unended(before), nil)
-			continue
-		}
 		sender := after.FirstOpen().Sender
 		by := s.store.Adopt(s.procs[p].id, before, after, sender, bytes)
 		if by == "" {
 			s.tell("  %s is bound to %s again; %s", uid(t), sender, attemptsOf(after))
-			s.restores("bound again")
+			how := "bound again"
+			if before.Phase.Final() {
+				how = "not the end"
+			}
+			s.restores(how)
 			return true
 		}
 		other := s.store.Read(by)
@@ -79,10 +78,10 @@ func (s *State) putBack(p int, before, after *lifecycle.Transaction, bytes *life
 	aside := lifecycle.Aside{Person: true, Code: lifecycle.CodeRestored, Bytes: bytes,
 		Least: lifecycle.Least(before, after), Process: s.procs[p].id}
 	moves := lifecycle.Moves{Keep: after.Watched(), Remove: lifecycle.Never}
-	if a := before.Attempt(before.Landed); a != nil && after.Landed == 0 {
+	if a := before.Attempt(before.Landed); a != nil && after.Landed != before.Landed {
 		moves.Falls = a.Sender
 	}
-	if a := after.Attempt(after.Landed); a != nil {
+	if a := after.Attempt(after.Landed); a != nil && after.Watched() {
 		moves.Stands, moves.Nonce = a.Sender, a.Nonce
 	}
 	txn, denied, err := s.store.Advance(&Change{Before: before, After: after, Aside: aside, Moves: moves})

@@ -36,7 +36,8 @@ func (s *State) run(p, t, way int) bool {
 			h.call = a.Call
 			s.begin(p, t, h)
 			continue
-		case a.Do != lifecycle.ToStore && way != writeDone:
+		case a.Do != lifecycle.ToStore && way != writeDone,
+			a.Do == lifecycle.ToRead && !s.procs[p].back && s.lacks(p, t, s.store.Read(uid(t))):
 			return false
 		}
 		return s.do(p, t, way, &a)
@@ -143,8 +144,8 @@ func (s *State) read(p, t int, h *held) {
 		return
 	}
 	if s.lacks(p, t, now) {
-		h.drive.Stale() // and not until the store is settled: others may wait for its end
-		s.procs[p].shut = true
+		h.drive.Stale() // and not until that is written back: others may wait for its end
+		s.elsewhere(p)
 		return
 	}
 	h.drive.Read(now, s.now)

@@ -246,10 +246,11 @@ type State struct {
 type past struct {
 	deep      uint8 // the deepest that its effect has stood
 	cancelled bool
-	ended     bool  // it was FAILED or UNRESOLVED
-	asked     uint8 // attempts that a legacy worker was asked for, a bit each
-	untold    bool  // its queue waits until its worker is told
-	unknown   bool  // something of it was out when the store was settled without it
+	ended     bool       // it was FAILED or UNRESOLVED
+	asked     uint8      // attempts that a legacy worker was asked for, a bit each
+	untold    bool       // its queue waits until its worker is told
+	unknown   bool       // something of it was out when the store was settled without it
+	lost      [2]command // that, as far as it is two
 }
 
 var epoch = time.Unix(1_800_000_000, 0).UTC()

@@ -188,6 +188,8 @@ func Pairs() []*World {
 			Lags: lifecycle.PhaseSent, Budget: Budget{Forget: 1, Refuse: 1}},
 		{Name: "fails over, one sleeps", Procs: 2, Senders: 2, Prompt: true, Height: 1, Finality: 1, Forgets: 1,
 			Lags: lifecycle.PhaseDispatching, Budget: Budget{Forget: 1, Lapse: 1, Busy: 1}},
+		{Name: "fails over, legacy, one sleeps", Procs: 2, Senders: 2, Legacy: true, Prompt: true, Height: 1, Finality: 1,
+			Forgets: 1, Lags: lifecycle.PhaseDispatching, Budget: Budget{Forget: 1, Lapse: 1, Busy: 1}},
 		{Name: "fails over, one sleeps, cancelled", Procs: 2, Prompt: true, Height: 1, Finality: 1, Forgets: 2,
 			Lags: lifecycle.PhaseDispatching, Budget: Budget{Forget: 1, Lapse: 1, Cancel: 1}},
 		{Name: "fails over, one sleeps, a deadline", Procs: 2, Prompt: true, Height: 1, Finality: 1, Forgets: 3,

@@ -341,7 +341,7 @@ func seenAs(a *Attempt, seen *BatchSeen) Outcome {
 // unknownThere: the ledger does not know it, yet or any more.
 func (v *View) unknownThere(left time.Duration) Step {
 	b := &v.Batch
-	if !b.Idempotent || v.Txn.CancelRequested || v.expired() || v.Local.Resent >= maxReposts {
+	if !b.Idempotent || v.stops() || v.Txn.Ending != "" || v.Local.Resent >= maxReposts {
 		return v.waitUntil(v.Clock.Add(left), ReasonAbsent)
 	}
 	next := v.Local.SentAt.Add(v.Policy.InclusionInterval << v.Local.Resent)

@@ -294,14 +294,6 @@ func clearEnd(t *Transaction) {
 	t.Deferred = 0
 }
 
-// Unended is t as it waits again, for Redis has forgotten what it ended by.
-func Unended(t *Transaction) *Transaction {
-	u := t.Clone()
-	clearEnd(u)
-	u.Phase = PhaseWaiting
-	return u
-}
-
 // finalise: its block stands so deep that it is watched no longer. A reorganisation may
 // have had another attempt at the nonce land in place of the one that did.
 func (v *View) finalise() Step {

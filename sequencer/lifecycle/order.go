@@ -1,6 +1,9 @@
 package lifecycle
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Ask says what a person's order makes of a transaction as it is stored. Errors:
 // ErrNotCancellable, ErrNotRetryable, ErrMightStillLand, ErrFollowed, ErrNotExpired.
@@ -118,11 +121,21 @@ func (v *View) dead() Step {
 	return u.closed(ReasonOrdered)
 }
 
+// stood is what t was DONE by before another command of it was found, nil if it was not.
+func (t *Transaction) stood() *Attempt {
+	return t.Attempt(1 + slices.IndexFunc(t.Attempts, func(a Attempt) bool { return a.Outcome == Included }))
+}
+
 // closed goes on where nothing is open any more, and nothing has landed.
 func (v *View) closed(why Reason) Step {
 	switch {
 	case v.Txn.Ending != PhaseDone && v.Txn.Ending != PhaseUnresolved && !v.Txn.CancelRequested && v.expired():
 		return v.overdue()
+	case v.Txn.Ending == PhaseDone && v.Txn.stood() != nil:
+		a := v.Txn.stood()
+		s := v.with(func(t *Transaction) { t.Landed, t.Reopened = a.Number, true }).end(PhaseDone, why)
+		s.Aside.LandedWith = &a.Nonce
+		return s
 	case v.Txn.Ending != "" && v.Txn.Ending != PhaseWaiting:
 		return v.end(v.Txn.Ending, why)
 	case v.Txn.CancelRequested:

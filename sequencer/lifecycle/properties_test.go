@@ -315,6 +315,8 @@ func (c *checker) depths(v *View, s *Step) {
 	landed := g.Fate == FateIncluded && g.Agreed && g.Depth >= v.Policy.Confirmations
 	switch {
 	case s.Aside.Person: // has the last word
+	case b.Ending == PhaseDone && a.Reopened && b.Landed == 0 && a.Landed > 0 && b.Attempt(a.Landed).Outcome == Included:
+		// It was DONE by that before, and is looked for again.
 	case a.Landed != 0 && (b.Landed == 0 || b.Reopened && !a.Reopened) && !landed:
 		c.wrong(v, s, "DONE, and not confirmed")
 	case a.Landed != 0 && !a.FinalAt.IsZero() && b.FinalAt.IsZero() && (!landed || g.Depth < v.Policy.Finality):

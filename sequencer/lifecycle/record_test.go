@@ -1224,7 +1224,8 @@ func TestLacks(t *testing.T) {
 		"what is final":                                {tried(), final, false},
 		"an end was told since":                        {drivenTo(PhaseFailed, 7), tried(from(1, tryAt("S", 3, Signed), "")), false},
 		"an end was told before":                       {drivenTo(PhaseFailed, 1), tried(from(1, tryAt("S", 3, Signed), "")), true},
-		"a call of a legacy worker":                    {tried(from(2, tryAt("R", 8, Sent), "")), tried(from(1, legacyOf(tryAt("S", 3, Prepared)), "")), true},
+		"a call of a legacy worker":                    {tried(from(2, tryAt("R", 8, Signed), "")), tried(from(1, legacyOf(tryAt("S", 3, Prepared)), "")), true},
+		"a call, and a node took another one":          {tried(from(2, tryAt("R", 8, Sent), "")), tried(from(1, legacyOf(tryAt("S", 3, Prepared)), "")), false},
 		"planned here, and a legacy worker sent it": {
 			tried(ended(tryAt("S", 2, Expired)), from(2, legacyOf(tryAt("S", 8, Sent)), "")),
 			tried(from(1, tryAt("S", 3, Signed), ""), from(2, tryAt("S", 8, Prepared), "")), false},

@@ -103,17 +103,18 @@ func (t *Transaction) anew(k *Attempt) bool {
 // goneOn reports whether t has gone on without k: another attempt of it, at another nonce, that
 // may land or has landed, was made by somebody who could not know k, and is not known to who knows
 // k; or an end was told since. Should k be given to the nodes now, or that one be left, both may
-// take effect: k is forgotten for good. Not so what has been in a block, or is found, which the nodes have; nor a
-// call of a legacy worker, which sends whatever is stored.
+// take effect: k is forgotten for good. Not so what has been in a block, or is found, which the nodes have. A
+// call of a legacy worker sends whatever is stored: it is forgotten only where the nodes have the other one, too.
 func (t *Transaction) goneOn(k *Attempt, known []Attempt) bool {
-	if t.Ledger != "" || k.Number == 0 || k.StateHash != "" || k.Legacy {
+	if t.Ledger != "" || k.Number == 0 || k.StateHash != "" {
 		return false
 	}
-	if t.endedByNoBlock() && t.DoneAt.After(k.StartedAt) && !t.has(k) {
+	if !k.Legacy && t.endedByNoBlock() && t.DoneAt.After(k.StartedAt) && !t.has(k) {
 		return true
 	}
 	return slices.ContainsFunc(t.Attempts, func(a Attempt) bool {
-		return (t.out(&a) || a.Number == t.Landed) && (a.Sender != k.Sender || a.Nonce != k.Nonce) &&
+		lands := a.Number == t.Landed || t.out(&a) && (!k.Legacy || a.Outcome == Sent || a.Outcome == Pooled)
+		return lands && (a.Sender != k.Sender || a.Nonce != k.Nonce) &&
 			(a.StartedAt.After(k.StartedAt) || !k.cameToNothing()) &&
 			!slices.ContainsFunc(known, func(k Attempt) bool { return t.same(&a, &k) })
 	})
@@ -215,7 +216,29 @@ func Restored(t *Transaction, k Known, now time.Time) (*Transaction, *BytesRead)
 	if u.DueAt = (time.Time{}); u.Ending == PhaseFailing && u.Open() {
 		u.Ending = ""
 	}
+	if t.Phase.Final() && opens(t, u) {
+		u.unend(k.Process == "" && !t.Reopened || t.Landed == 0 && t.DoneAt.After(u.FirstOpen().StartedAt))
+	}
 	return u, bytes
+}
+
+// unend has t go on, which is final and has something out. told: it ended since that was made, so it
+// comes to that end once more if nothing lands, and is not tried anew.
+func (t *Transaction) unend(told bool) {
+	end, done, err := t.Phase, t.Done, t.Error
+	clearEnd(t)
+	if told {
+		t.Ending, t.Done, t.Error = end, done, err
+	}
+}
+
+// AdoptedAs is the phase of what is bound again with something out. What has an end to come to is only
+// watched: no further attempt of it is made.
+func AdoptedAs(t *Transaction) Phase {
+	if t.Ending.Final() {
+		return PhaseWatching
+	}
+	return PhaseDispatching
 }
 
 // goesOn reports whether t has landed by what was made after k, which was found, or has that out.
@@ -242,35 +265,47 @@ func (t *Transaction) restore(c Attempt, behind int, believed bool, now time.Tim
 		if !t.same(a, &c) || a.planned() && !a.Pending() || !alike && !its(*a) {
 			continue
 		}
-		unknown := a.KnownHash() == ""
+		was := *a
 		c.Number, c.Hash, c.NodeHash = a.Number, cmp.Or(a.Hash, c.Hash), cmp.Or(a.NodeHash, c.NodeHash)
 		switch {
 		case a.precedes(&c), a.Open() && !c.EndedAt.IsZero() && (believed || !c.cameToNothing()):
 			*a = c
-			return a.Number, true
 		case found && a.cameToNothing() && !t.Open() && c.comes(): // it is out all the same
 			a.Outcome, a.Error, a.EndedAt = c.Outcome, nil, time.Time{}
-		case !unknown || c.KnownHash() == "":
+			a.Hash, a.NodeHash = c.Hash, c.NodeHash
+		case was.KnownHash() != "" || c.KnownHash() == "":
 			return a.Number, false
+		default:
+			a.Hash, a.NodeHash = c.Hash, c.NodeHash
 		}
-		a.Hash, a.NodeHash = c.Hash, c.NodeHash
+		if a.Open() && (!was.Open() || a.Sender != was.Sender || a.Nonce != was.Nonce) {
+			t.givesWay(a, now)
+		}
 		return a.Number, true
 	}
 	if c.planned() {
 		return behind, false // nothing of it has left
 	}
+	if in := t.Attempt(t.Landed); in != nil && in.Sender == c.Sender && in.Nonce == c.Nonce && c.EndedAt.IsZero() {
+		c.Outcome, c.EndedAt = Replaced, now // and followed with that
+	}
+	c.Number = len(t.Attempts) + 1
+	t.Attempts = append(t.Attempts, c)
+	t.givesWay(t.Last(), now)
+	return c.Number, true
+}
+
+// givesWay ends what is open at another nonce than c, which is put back, and what is planned beside it.
+func (t *Transaction) givesWay(c *Attempt, now time.Time) {
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
 		if !c.cameToNothing() && a.Open() && (a.Sender != c.Sender || a.Nonce != c.Nonce) {
 			a.Outcome, a.EndedAt, a.Shallow = Replaced, now, a.Sender == c.Sender && t.Phase.Bound()
 		}
-		if a.Pending() {
+		if a.Pending() && a != c {
 			a.EndedAt = now
 		}
 	}
-	c.Number = len(t.Attempts) + 1
-	t.Attempts = append(t.Attempts, c)
-	return c.Number, true
 }
 
 // Least are the least that the next nonces of accounts are, by the attempts of after that
@@ -342,6 +377,7 @@ func Passed(after, other *Transaction, known Known, now time.Time) *Transaction 
 	}
 	u := after.Clone()
 	clearEnd(u)
+	u.Callback, u.CallbackTries = "", 0
 	u.Phase, u.DoneAt, u.Landed, u.Reopened = PhaseDone, now, a.Number, true
 	for i := range u.Attempts {
 		if a := &u.Attempts[i]; a.Open() || a.Pending() {

@@ -34,8 +34,11 @@ func anyRecord(r *rand.Rand, ledger bool) *Transaction {
 				a.Legacy, a.ValidUntil = true, 0
 			}
 		}
+		if t.Phase == PhaseDone && t.Landed == 0 && r.IntN(2) == 0 {
+			a.Outcome, t.Landed = Included, a.Number
+		}
 		switch a.Outcome {
-		case Refused, Expired, Replaced, FailedIn:
+		case Refused, Expired, Replaced, FailedIn, Included:
 			a.EndedAt = restoredAt
 		case Prepared:
 			if r.IntN(2) == 0 {
@@ -47,8 +50,24 @@ func anyRecord(r *rand.Rand, ledger bool) *Transaction {
 	return t
 }
 
+// atOneNonce reports whether all that is out or planned has one sender and one nonce.
+func atOneNonce(t *Transaction) bool {
+	var first *Attempt
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		if !a.Open() && !a.Pending() {
+			continue
+		}
+		if first != nil && (first.Sender != a.Sender || first.Nonce != a.Nonce) {
+			return false
+		}
+		first = a
+	}
+	return true
+}
+
 // TestRestoredEnds: whatever is stored and known, what is put back is put back once, and then
-// nothing is lacked: who lacks something waits until it is put back.
+// nothing is lacked: who lacks something waits until it is put back. Nothing is out at two nonces by it.
 func TestRestoredEnds(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -63,6 +82,10 @@ func TestRestoredEnds(t *testing.T) {
 		got, times := stored, 0
 		for after := stored; after != nil && times < 8; times++ {
 			if after, _ = Restored(got, known, restoredAt); after != nil {
+				if atOneNonce(got) && !atOneNonce(after) {
+					t.Fatalf("what is out or planned has two nonces\nstored %+v\nknown  %+v\nnow    %+v",
+						got.Attempts, known.Attempts, after.Attempts)
+				}
 				got = after
 			}
 		}
@@ -73,22 +96,109 @@ func TestRestoredEnds(t *testing.T) {
 	}
 }
 
-// TestUnended: what Redis has forgotten the end of waits again, as before any end, and the
-// memory of it is as it was.
+// TestUnended: what has ended goes on where something of it is out that was forgotten, and comes to its end
+// all the same if it was told since; what has landed stays so. No end is left of it meanwhile.
 func TestUnended(t *testing.T) {
 	t.Parallel()
-	for _, phase := range []Phase{PhaseFailed, PhaseUnresolved, PhaseDone} {
-		stored := tried(ended(tryAt("S", 3, Included)))
-		stored.Phase, stored.Landed, stored.Ending, stored.CancelRequested = phase, 1, PhaseFailed, true
-		stored.Error, stored.Reopened, stored.Deferred = oops(CodeOutcomeUnknown), true, 2
-		stored.DoneAt, stored.FinalAt, stored.Done = now, now, json.RawMessage("{}")
-		before, want := stored.Clone(), tried(ended(tryAt("S", 3, Included)))
-		want.Phase = PhaseWaiting
-		if got := Unended(stored); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %+v", phase, got)
+	told, earlier := time.UnixMilli(500_000).UTC(), time.UnixMilli(400_000).UTC()
+	at := func(a Attempt, when time.Time) Attempt { a.StartedAt = when; return a }
+	call := func(nonce uint32, when time.Time) Attempt {
+		a := at(tryAt("S", nonce, Prepared), when)
+		a.Legacy, a.ValidUntil = true, 0
+		return a
+	}
+	landed := func(a Attempt) *Transaction {
+		t := tried(ended(a))
+		t.Phase, t.Landed = PhaseDone, 1
+		return t
+	}
+	final := func(p Phase, attempts ...Attempt) *Transaction {
+		t := tried(attempts...)
+		t.Phase = p
+		return t
+	}
+	remembered := func(attempts ...Attempt) Known { return KnownOf("p", tried(attempts...), nil) }
+	found := func(nonce uint32) Known {
+		return KnownBy(Use{Command: Command{Payer: "S", Nonce: nonce, Fee: 100, ValidUntil: 29, Hash: "5Jfound"}}, restoredAt)
+	}
+	dead, dearer := ended(at(tryAt("S", 3, Refused), earlier)), at(tryAt("S", 3, Sent), earlier)
+	dearer.Fee++
+	for name, c := range map[string]struct {
+		stored *Transaction
+		known  Known
+		want   string // the outcomes of its attempts, and the end that it comes to; "" if nothing is lacked
+	}{
+		"FAILED, and something out before that": {final(PhaseFailed), remembered(at(tryAt("S", 3, Sent), earlier)), ""},
+		"FAILED, and tried again since":         {final(PhaseFailed), remembered(at(tryAt("S", 3, Sent), told.Add(1))), "sent; "},
+		"FAILED, and a call before that":        {final(PhaseFailed), remembered(call(3, earlier)), "prepared; failed"},
+		"FAILED, and called again since":        {final(PhaseFailed), remembered(call(3, told.Add(1))), "prepared; "},
+		"FAILED, and something is found":        {final(PhaseFailed), found(3), "signed; failed"},
+		"UNRESOLVED, and a call before that":    {final(PhaseUnresolved), remembered(call(3, earlier)), "prepared; unresolved"},
+		"DONE by no block, and a call before that": {
+			final(PhaseDone), remembered(call(3, earlier)), "prepared; done"},
+		"DONE by another's, and something out at another nonce": {
+			landed(at(tryAt("R", 3, Included), told)), remembered(at(tryAt("S", 3, Sent), earlier)), ""},
+		"DONE by another's, and a call at another nonce": {
+			landed(at(tryAt("R", 3, Included), told)), remembered(call(3, earlier)), ""},
+		"DONE by another's, and a later call": {
+			landed(at(tryAt("R", 3, Included), earlier)), remembered(call(3, told)), ""},
+		"DONE by another's at its nonce": {
+			landed(at(tryAt("S", 3, Included), told)), remembered(dearer), "included, replaced; DONE"},
+		"DONE by another's, and something is found at another nonce": {
+			landed(at(tryAt("R", 3, Included), told)), found(3), "included, signed; done"},
+		"DONE by what came to nothing, and tried again since": {
+			landed(at(tryAt("S", 3, Included), earlier)),
+			remembered(ended(at(tryAt("S", 3, FailedIn), earlier)), at(tryAt("S", 4, Sent), told)), "included, sent; "},
+		"FAILED by what was refused, and tried again since": {
+			final(PhaseFailed, dead), remembered(dead, at(tryAt("S", 3, Sent), told.Add(1))), "refused, sent; "},
+	} {
+		stored := c.stored
+		stored.Error, stored.Done, stored.DoneAt = oops(CodeLost), json.RawMessage("{}"), told
+		stored.FinalAt, stored.CancelRequested, stored.Deferred = told, true, 2
+		before := stored.Clone()
+		got, _ := Restored(stored, c.known, restoredAt)
+		said := ""
+		if got != nil {
+			for i := range got.Attempts {
+				said += ", " + string(got.Attempts[i].Outcome)
+			}
+			said = said[2:] + "; "
+			if got.Landed > 0 {
+				said += "DONE"
+			}
+			said += string(got.Ending)
+			ends := got.Landed > 0 || got.Ending != ""
+			if got.Landed == 0 && (!got.DoneAt.IsZero() || !got.FinalAt.IsZero() || got.CancelRequested || got.Reopened ||
+				got.Deferred > 0) || (got.Error != nil) != ends || (got.Done != nil) != ends {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+		if said != c.want {
+			t.Errorf("%s: %q, want %q", name, said, c.want)
 		}
 		if !reflect.DeepEqual(stored, before) {
-			t.Errorf("%s is changed itself: %+v", phase, stored)
+			t.Errorf("%s: what is stored is changed itself: %+v", name, stored)
+		}
+		if got != nil {
+			if again, _ := Restored(got, c.known, restoredAt); again != nil {
+				t.Errorf("%s: it lacks something still: %+v", name, again)
+			}
+		}
+	}
+}
+
+// TestCalledBeside: a call that was forgotten is put back beside what nobody but us has, and not beside
+// what a node took, which lands whatever is stored.
+func TestCalledBeside(t *testing.T) {
+	t.Parallel()
+	call := tryAt("S", 3, Prepared)
+	call.Legacy, call.ValidUntil = true, 0
+	for o, back := range map[Outcome]bool{Signed: true, Sent: false, Pooled: false} {
+		other := tryAt("R", 3, o)
+		other.StartedAt = call.StartedAt.Add(time.Minute)
+		got, _ := Restored(tried(other), KnownOf("p", tried(call), nil), restoredAt)
+		if (got != nil) != back {
+			t.Errorf("beside what is %s: %+v", o, got)
 		}
 	}
 }

@@ -135,6 +135,10 @@ func personRows() []row {
 				"ordered; UNRESOLVED, FREE; 1 legacy expired over 7@100; error OUTCOME_UNKNOWN; drop bytes; ask nonce; trusts"},
 			{"dead while watching", txn(PhaseWatching, try(Sent)), orders(Order{What: OrderDead}),
 				"ordered; RETRY, RETRY; 1 expired over 7@100; drop bytes; ask nonce; trusts"},
+			{"dead, and it was DONE by another before: that is looked for again",
+				txn(PhaseWatching, try(Included, over), try(Sent), ending(PhaseDone)), orders(Order{What: OrderDead}),
+				"ordered; DONE, FREE; 1 included over 7@100; 2 expired over 7@100; landed 1; reopened; drop bytes; ask nonce; " +
+					"trusts; tell on-success"},
 			{"dead, to end", txn(PhaseWatching, try(Sent), ending(PhaseFailed)), orders(Order{What: OrderDead}),
 				"ordered; FAILED, FREE; 1 expired over 7@100; drop bytes; ask nonce; trusts; tell on-failure"},
 			{"dead, cancelled", txn(PhaseWatching, try(Sent), try(Prepared), cancelling),

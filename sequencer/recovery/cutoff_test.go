@@ -2,6 +2,7 @@ package recovery_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"sync/atomic"
@@ -194,6 +195,40 @@ func TestGoneOnBesideLegacy(t *testing.T) {
 			t.Errorf("%d effects, by %+v", n, w.Get("a").Attempts)
 		}
 	})
+}
+
+// TestGoneOnBesideFailedCall: nothing came of that call, and the transaction has landed, or is in a pool, by another
+// worker. It stays so, and is not made once more.
+func TestGoneOnBesideFailedCall(t *testing.T) {
+	for name, until := range map[string]func(*lifecycle.Transaction) bool{
+		"pooled": func(x *lifecycle.Transaction) bool { return x.Open() && x.Last().Outcome == lifecycle.Pooled },
+		"done":   func(x *lifecycle.Transaction) bool { return x.State() == lifecycle.Done },
+	} {
+		t.Run(name, func(t *testing.T) {
+			harness.Trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *harness.World) {
+				w.Worker(1, devworker.Options{ProveTime: 150 * time.Second, Legacy: true,
+					Send: func(context.Context, json.RawMessage) (string, error) { return "", errors.New("it has no node") }})
+				cut := startSevered(w)
+				<-time.After(cutSlot)
+				w.Post("q", "a")
+				before := w.Redis.Snapshot()
+				soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Open() })
+				<-time.After(3 * time.Second)
+				cut(true)
+				w.Redis.FailOver(before)
+				w.Web.Unplug("worker1", true)
+				w.Worker(2, devworker.Options{ProveTime: 5 * time.Second})
+				w.Start()
+				soon(w, "a", until)
+				cut(false)
+				w.Web.Unplug("worker1", false)
+				<-time.After(3 * time.Hour)
+				if n := effective(w); n != 1 || w.Get("a").State() != lifecycle.Done {
+					t.Errorf("%s with %d effects, by %+v", w.Get("a").State(), n, w.Get("a").Attempts)
+				}
+			})
+		})
+	}
 }
 
 // TestFamiliarAgain: what a legacy worker has sent names nobody, and the process that knows whose it

@@ -64,7 +64,7 @@ var errTaken = errors.New("waits for its place, where another one is not over ye
 // ErrDamaged (another one is in its place, and cannot be read), ErrUnavailable.
 func (r *Recovery) place(ctx context.Context, uid string, posted *lifecycle.Transaction,
 	known lifecycle.Known) (lacked bool, err error) {
-	for range 7 { // what it was, its end, its queue and its sender may each be in the way
+	for range 7 { // that it was posted, its queue and its sender may each be in the way
 		before, err := r.Store.Get(ctx, uid)
 		switch {
 		case errors.Is(err, queues.ErrNotFound) && posted != nil:
@@ -92,12 +92,9 @@ func (r *Recovery) place(ctx context.Context, uid string, posted *lifecycle.Tran
 			r.Log.Warn("Redis had forgotten what is out", "txn", uid, "queue", before.Queue, "sender", after.Sender,
 				"type", before.Type, "attempt", len(before.Attempts), "hash", after.Hash(), "state", before.State())
 		}
-		switch {
-		case lifecycle.Stays(before, after):
+		if lifecycle.Stays(before, after) {
 			err = r.restore(ctx, before, after, bytes)
-		case before.Phase.Final():
-			err = r.restore(ctx, before, lifecycle.Unended(before), nil)
-		default:
+		} else {
 			err = r.store.Adopt(ctx, r.Process, before, after, bytes)
 			if taken, is := errors.AsType[*queues.TakenError](err); is {
 				err = r.makeRoom(ctx, taken.By, before, after, known, bytes)
@@ -139,10 +136,10 @@ func (r *Recovery) restore(ctx context.Context, before, after *lifecycle.Transac
 	c := &queues.Change{Before: before, After: after, Now: r.Now()}
 	c.Person, c.Code, c.Bytes, c.Least = true, lifecycle.CodeRestored, bytes, lifecycle.Least(before, after)
 	c.Remove, c.Keep, c.Process = queues.Never, after.Watched(), r.Process
-	if a := before.Attempt(before.Landed); a != nil && after.Landed == 0 {
+	if a := before.Attempt(before.Landed); a != nil && after.Landed != before.Landed {
 		c.Falls = a.Sender
 	}
-	if a := after.Attempt(after.Landed); a != nil {
+	if a := after.Attempt(after.Landed); a != nil && after.Watched() {
 		c.Stands, c.Nonce = a.Sender, a.Nonce
 	}
 	_, err := r.Store.Advance(ctx, c)
