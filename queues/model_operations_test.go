@@ -671,7 +671,8 @@ func (m *model) settle() bool {
 func (m *model) adoptOne() bool {
 	v, any := m.latest(func(t *lifecycle.Transaction) bool {
 		r := m.want.Record(t.UID) // what another sender paid for would be paid back to this one
-		return (t.Phase == lifecycle.PhaseWaiting || t.Phase.Final()) && !t.Open() && r.Cost == 0 || t.Phase.Final() && m.draw(3)
+		loose := t.Phase == lifecycle.PhaseWaiting || t.Phase.Final()
+		return loose && !t.Open() && r.Cost == 0 || t.Phase.Final() && m.draw(3)
 	})
 	accounts := m.accounts()
 	if !any || len(accounts) == 0 {

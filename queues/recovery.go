@@ -117,8 +117,8 @@ func (r Recovery) Adopt(ctx context.Context, process string, before, after *life
 	if a := before.Attempt(before.Landed); a != nil {
 		stood = a.Sender
 	}
-	args := []any{before.UID, first.Sender, process, open, signed, before.Revision, encodeRecord(after), first.Nonce, stood,
-		string(lifecycle.AdoptedAs(after))}
+	args := []any{before.UID, first.Sender, process, open, signed, before.Revision, encodeRecord(after), first.Nonce,
+		stood, string(lifecycle.AdoptedAs(after))}
 	for account, least := range lifecycle.Least(before, after) {
 		args = append(args, account, least)
 	}

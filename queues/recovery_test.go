@@ -602,9 +602,8 @@ func testAdoptFinal(f *fixture) {
 	f.inspect()
 	f.audited()
 	f.bound() // the queue runs a
-	f.to("a", lifecycle.PhaseUnresolved, rest(lifecycle.Never, lifecycle.OutcomeUnknown), record(func(t *lifecycle.Transaction) {
-		t.Attempts[len(t.Attempts)-1].Outcome = lifecycle.Unknown
-	}), keep)
+	f.to("a", lifecycle.PhaseUnresolved, rest(lifecycle.Never, lifecycle.OutcomeUnknown), keep,
+		record(func(t *lifecycle.Transaction) { t.Attempts[len(t.Attempts)-1].Outcome = lifecycle.Unknown }))
 	f.ok(f.adopt(me, f.get("a"), "S1", 4))
 	equal(f.T, "the sender", []any{f.sender("S2").Reason, f.sender("S2").Queue, f.sender("S1").Queue},
 		[]any{lifecycle.SenderReason(""), "", "q"})

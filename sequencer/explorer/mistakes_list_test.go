@@ -234,6 +234,18 @@ func mistakesOfFailovers() []mistake {
 			"return a.cameToNothing() && !a.planned() }", "return false }"},
 		{"what is gone on without put back", "fails over, one sleeps", restore,
 			"			(a.StartedAt.After(k.StartedAt) || !k.cameToNothing()) &&", "			false &&"},
+		{"an end taken back in a change of its own", "fails over, legacy, one sleeps", "restore.go",
+			"		sender := after.FirstOpen().Sender\n", `		sender := after.FirstOpen().Sender
+		if before.Phase.Final() {
+			u := before.Clone()
+			u.Phase, u.Landed, u.DoneAt, u.FinalAt = lifecycle.PhaseWaiting, 0, u.NotBefore, u.NotBefore
+			s.putBack(p, before, u, nil)
+			s.crash(p)
+			return false
+		}
+`},
+		{"a plan left beside what is found", "fails over, legacy, one sleeps", restore,
+			"		if a.Open() && (!was.Open() ||", "		if false && (!was.Open() ||"},
 		{"bytes that leave although no replica has confirmed them", "fails over, confirmed", "run.go",
 			"	h.drive.Stored(txn, way == notConfirmed)\n", "	h.drive.Stored(txn, false)\n"},
 		{"a stranger's command taken for ours", "fails over, a stranger", "failover.go",
@@ -247,7 +259,7 @@ func mistakesOfLedgers() []mistake {
 		{"what is posted before a retry is forgotten by a cancel", "Sawtooth: persons", decisions + "batch.go",
 			"!t.Open() && t.reopen()", "false"},
 		{"a batch posted once more where it is executed again", "Scabbard: losses and crashes", decisions + "batch.go",
-			"	if !b.Idempotent || v.Txn.CancelRequested", "	if v.Txn.CancelRequested"},
+			"	if !b.Idempotent || v.stops()", "	if v.stops()"},
 		{"a batch posted once more after a crash", "Scabbard: losses and crashes", decisions + "batch.go",
 			"	case last.Outcome != Signed || v.Local.Unsent != last.Number:", "	case last.Outcome != Signed:"},
 		{"a batch given up that its ledger has again", "Sawtooth: losses and crashes", decisions + "batch.go",

@@ -280,7 +280,7 @@ func (s *State) checkTxn(i int) string {
 	t := s.store.Records[i].Txn
 	for n := range t.Attempts {
 		if a := &t.Attempts[n]; a.ValidUntil == 0 && !a.Legacy && !a.Pending() &&
-			a.Outcome != lifecycle.Prepared && t.Ledger == "" && !(s.world.Legacy && a.Alone) { // as it was found
+			a.Outcome != lifecycle.Prepared && t.Ledger == "" && (!s.world.Legacy || !a.Alone) { // else as it was found
 			return "an attempt that could land for ever"
 		}
 	}

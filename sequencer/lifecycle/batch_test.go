@@ -253,6 +253,8 @@ func batchRows() []row {
 				decides(sawtooth, held, stands(BatchUnknown), resent(0, time.Minute)), "absent; look in 1m0s"},
 			{"not what was cancelled", batch(PhaseWatching, post(Sent), cancelling),
 				decides(sawtooth, stands(BatchUnknown), resent(0, time.Minute)), "absent; look in 59m0s"},
+			{"nor what has an end to come to", batch(PhaseWatching, post(Sent), ending(PhaseFailed)),
+				decides(sawtooth, stands(BatchUnknown), resent(0, time.Minute)), "absent; look in 59m0s"},
 			{"PENDING no more", batch(PhaseWatching, post(Pooled)), decides(sawtooth, stands(BatchUnknown)),
 				"sent; REVISION, WAITING_INCLUSION; 1 sent open 0@0"},
 			{"no retry is used", batch(PhaseWatching, post(Sent)), learns(submitTold(SubmitUnknown, false), sawtooth),
