@@ -114,7 +114,7 @@ func (r Recovery) Adopt(ctx context.Context, process string, before, after *life
 	}
 	first := after.FirstOpen()
 	stood := "" // whose nonce it stood on
-	if a := before.Attempt(before.Landed); a != nil {
+	if a := before.Standing(); a != nil {
 		stood = a.Sender
 	}
 	args := []any{before.UID, first.Sender, process, open, signed, before.Revision, encodeRecord(after), first.Nonce,

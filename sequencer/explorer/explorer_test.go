@@ -27,6 +27,7 @@ var unmet = map[string]string{
 	"denial used":         "it takes three of a queue, and a reorganisation of two blocks",
 	"reason unchanged":    "a result that says nothing new makes no step that is seen",
 	"restore not the end": "a process sleeps while another one ends what it has out: one of Pairs",
+	"restore kept":        "two queues, and what is found of one that is DONE: larger than those that end",
 	"reason passed":       "the nodes of these worlds hold every block",
 }
 

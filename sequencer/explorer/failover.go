@@ -377,7 +377,7 @@ func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, send
 		overtaken := r.Overtaken && was.Phase.Bound()
 		t.Phase = lifecycle.PhaseWaiting
 		s.sender(was, t, &lifecycle.Aside{})
-		if a := was.Attempt(was.Landed); a != nil {
+		if a := was.Standing(); a != nil {
 			s.stands(was, &lifecycle.Moves{Falls: a.Sender})
 		}
 		s.move(r, was, t)

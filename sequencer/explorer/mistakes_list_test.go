@@ -212,7 +212,7 @@ func mistakesOfFailovers() []mistake {
 		{"a plan taken for what became of it", "fails over, two senders", restore,
 			"t.same(&a, k) && !a.precedes(k)", "t.same(&a, k)"},
 		{"what landed not remembered", "fails over, reorganised", restore,
-			"return a.Open() || a.Shallow || a == t.standing() }", "return a.Open() || a.Shallow }"},
+			"return a.Open() || a.Shallow || a == t.Standing() }", "return a.Open() || a.Shallow }"},
 		{"the bytes of what was forgotten not put back", "fails over, all live", restore,
 			"	return u, bytes\n", "	_ = bytes\n	return u, nil\n"},
 		{"what has something out sent back to its queue", "fails over, two queues, one sender", restore,

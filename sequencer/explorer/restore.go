@@ -57,6 +57,11 @@ func (s *State) place(p, t int, known lifecycle.Known) bool {
 			s.putBack(p, other, back, nil)
 			continue
 		}
+		if kept := lifecycle.Kept(before, after, s.now); kept != nil {
+			s.restores("kept")
+			s.putBack(p, before, kept, nil)
+			continue
+		}
 		done := lifecycle.Passed(after, other, known, s.now)
 		if done == nil {
 			s.restores("waited for")
@@ -78,10 +83,10 @@ func (s *State) putBack(p int, before, after *lifecycle.Transaction, bytes *life
 	aside := lifecycle.Aside{Person: true, Code: lifecycle.CodeRestored, Bytes: bytes,
 		Least: lifecycle.Least(before, after), Process: s.procs[p].id}
 	moves := lifecycle.Moves{Keep: after.Watched(), Remove: lifecycle.Never}
-	if a := before.Attempt(before.Landed); a != nil && after.Landed != before.Landed {
+	if a := before.Standing(); a != nil && after.Landed != before.Landed {
 		moves.Falls = a.Sender
 	}
-	if a := after.Attempt(after.Landed); a != nil && after.Watched() {
+	if a := after.Standing(); a != nil {
 		moves.Stands, moves.Nonce = a.Sender, a.Nonce
 	}
 	txn, denied, err := s.store.Advance(&Change{Before: before, After: after, Aside: aside, Moves: moves})
@@ -94,7 +99,7 @@ func (s *State) putBack(p int, before, after *lifecycle.Transaction, bytes *life
 
 // restores are the ways in which place may go.
 var restores = []string{"nothing lacked", "in its place", "not the end", "bound again", "waited for", "room made",
-	"passed"}
+	"passed", "kept"}
 
 func (s *State) restores(how string) {
 	if s.met != nil {

@@ -52,10 +52,10 @@ func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 	if after.Callback != "" && (after.Phase != before.Phase || before.Callback == "") {
 		m.Tell = after.Callback
 	}
-	if a := before.standing(); a != nil && after.standing() == nil {
+	if a := before.Standing(); a != nil && after.Standing() == nil {
 		m.Falls = a.Sender
 	}
-	if a := after.standing(); a != nil && aside.LandedWith != nil {
+	if a := after.Standing(); a != nil && aside.LandedWith != nil {
 		m.Stands, m.Nonce = a.Sender, *aside.LandedWith
 	}
 	if after.Phase == PhaseDone && !after.FinalAt.IsZero() && before.FinalAt.IsZero() {
@@ -77,9 +77,9 @@ func (t *Transaction) endedByNoBlock() bool {
 	return t.inVain() || t.Phase == PhaseDone && t.Landed == 0
 }
 
-// standing is the attempt by which t is DONE and may yet be orphaned, or that was in a
+// Standing is the attempt by which t is DONE and may yet be orphaned, or that was in a
 // block and may land again, nil if there is none: no other may take its nonce.
-func (t *Transaction) standing() *Attempt {
+func (t *Transaction) Standing() *Attempt {
 	if t.Phase == PhaseDone && t.FinalAt.IsZero() {
 		return t.Attempt(t.Landed)
 	}

@@ -40,6 +40,8 @@ func (v *View) land(in *Attempt) Step {
 				a.Outcome, a.EndedAt = Replaced, v.Now
 			case a.Pending():
 				a.EndedAt = v.Now
+			case a.Outcome == Included: // and was orphaned
+				a.Outcome = Replaced
 			}
 			if a := &t.Attempts[i]; a.Sender == in.Sender && a.Nonce == in.Nonce {
 				a.Shallow = false
@@ -141,7 +143,7 @@ func (v *View) over() Step {
 	if v.Train.Unseen || len(v.Train.Ahead) > 0 && v.Train.inOrder() && g.Fate != FateExpired {
 		return v.wait(ReasonBehind) // theirs were spent before its own
 	}
-	if v.behind() && !v.Train.Commuting && (t.Ending == PhaseDone || t.Ending == PhaseUnresolved) {
+	if v.behind() && !v.Train.Commuting && (t.Ending == PhaseDone && t.stood() == nil || t.Ending == PhaseUnresolved) {
 		u.Txn.Ending, u.Txn.Done = "", nil // its worker said so upon what those ahead were to leave
 	}
 	var s Step
@@ -238,6 +240,15 @@ func settledOutcome(g *Sighting, failed bool) Outcome {
 
 // ambiguous: only a person can find out what became of what a legacy worker sent.
 func (v *View) ambiguous() Step {
+	if v.Txn.Ending == PhaseDone && v.Txn.stood() != nil { // whatever that is, it has landed
+		return v.with(func(t *Transaction) {
+			for i := range t.Attempts {
+				if a := &t.Attempts[i]; a.Open() {
+					a.Outcome, a.EndedAt = Unknown, v.Now
+				}
+			}
+		}).closed(ReasonAmbiguous)
+	}
 	u := v.with(func(t *Transaction) {
 		if a := t.Attempt(t.Landed); a != nil {
 			// Its block is gone: it may land once more, and nobody knows.

@@ -76,10 +76,12 @@ func (v *View) answered(r Answer) Step {
 		a.Outcome != Prepared || !a.EndedAt.IsZero() || a.Legacy != (r.Call.Kind == Dispatch) {
 		return v.late(r)
 	}
-	switch t.Phase {
-	case PhaseWatching:
+	switch {
+	case t.Phase == PhaseWatching && a.Legacy: // put back while it went on, and only watched
+		return v.late(r)
+	case t.Phase == PhaseWatching:
 		return v.raiseAnswered(r)
-	case PhaseDispatching:
+	case t.Phase == PhaseDispatching:
 	default:
 		return v.wait(ReasonUnchanged)
 	}

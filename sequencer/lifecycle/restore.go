@@ -24,10 +24,10 @@ type Known struct {
 }
 
 // out reports whether an attempt of t may be on the chain, or is and may be orphaned.
-func (t *Transaction) out(a *Attempt) bool { return a.Open() || a.Shallow || a == t.standing() }
+func (t *Transaction) out(a *Attempt) bool { return a.Open() || a.Shallow || a == t.Standing() }
 
 // Out reports whether something of t may be on the chain, or is and may be orphaned.
-func (t *Transaction) Out() bool { return t.Open() || t.shallow() != nil || t.standing() != nil }
+func (t *Transaction) Out() bool { return t.Open() || t.shallow() != nil || t.Standing() != nil }
 
 // Remember is what a process remembers of a transaction once it has read or stored t:
 // the latest record with something out, or that says what no chain shows: that nothing came of
@@ -217,15 +217,28 @@ func Restored(t *Transaction, k Known, now time.Time) (*Transaction, *BytesRead)
 		u.Ending = ""
 	}
 	if t.Phase.Final() && opens(t, u) {
-		u.unend(k.Process == "" && !t.Reopened || t.Landed == 0 && t.DoneAt.After(u.FirstOpen().StartedAt))
+		u.unend(t.told(k, u.FirstOpen()))
 	}
 	return u, bytes
 }
 
-// unend has t go on, which is final and has something out. told: it ended since that was made, so it
-// comes to that end once more if nothing lands, and is not tried anew.
+// told reports whether t ended since a, which is put back, was made, or by what is not known to who
+// knows a: then it is not forgotten that its end was another's.
+func (t *Transaction) told(k Known, a *Attempt) bool {
+	in, found := t.Attempt(t.Landed), k.Process == ""
+	if in == nil {
+		return found || t.DoneAt.After(a.StartedAt)
+	}
+	return !t.Reopened && (found || !slices.ContainsFunc(k.Attempts, func(k Attempt) bool { return t.same(in, &k) }))
+}
+
+// unend has t go on, which is final and has something out. told: it comes to its end once more if
+// nothing lands, and is not tried anew.
 func (t *Transaction) unend(told bool) {
 	end, done, err := t.Phase, t.Done, t.Error
+	if in := t.Attempt(t.Landed); in != nil && !told {
+		in.Outcome = Replaced
+	}
 	clearEnd(t)
 	if told {
 		t.Ending, t.Done, t.Error = end, done, err
@@ -355,6 +368,22 @@ func MakesRoom(t *Transaction, now time.Time) *Transaction {
 		u.Ending = PhaseFailing
 	}
 	dropPlan(now)(u)
+	return u
+}
+
+// Kept is before, which is DONE by another attempt than what is put back in after: where that has no
+// place it is not followed, and nothing else is tried. It is nil if before is not DONE so.
+func Kept(before, after *Transaction, now time.Time) *Transaction {
+	if after.Ending != PhaseDone || before.Attempt(before.Landed) == nil {
+		return nil
+	}
+	u := before.Clone()
+	u.Attempts = slices.Clone(after.Attempts)
+	for i := range u.Attempts {
+		if a := &u.Attempts[i]; a.Open() {
+			a.Outcome, a.EndedAt = Replaced, now
+		}
+	}
 	return u
 }
 

@@ -148,7 +148,7 @@ func TestUnended(t *testing.T) {
 			landed(at(tryAt("R", 3, Included), told)), found(3), "included, signed; done"},
 		"DONE by what came to nothing, and tried again since": {
 			landed(at(tryAt("S", 3, Included), earlier)),
-			remembered(ended(at(tryAt("S", 3, FailedIn), earlier)), at(tryAt("S", 4, Sent), told)), "included, sent; "},
+			remembered(ended(at(tryAt("S", 3, FailedIn), earlier)), at(tryAt("S", 4, Sent), told)), "replaced, sent; "},
 		"FAILED by what was refused, and tried again since": {
 			final(PhaseFailed, dead), remembered(dead, at(tryAt("S", 3, Sent), told.Add(1))), "refused, sent; "},
 	} {
@@ -184,6 +184,46 @@ func TestUnended(t *testing.T) {
 				t.Errorf("%s: it lacks something still: %+v", name, again)
 			}
 		}
+	}
+}
+
+// TestCallWatched: what a worker answers to a call that was put back while it went on, and is only watched,
+// ends nothing: its hash is noted.
+func TestCallWatched(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]Answer{
+		"sent": {Hash: "5J"}, "an error": {Fault: FaultError, Error: oops(CodeLost)}, "no call": {Fault: FaultNoCall},
+	} {
+		called := txn(PhaseWatching, try(Prepared), ending(PhaseFailed))
+		called.Last().Legacy = true
+		r.Call, r.Sender, r.Nonce = Effect{Kind: Dispatch, Number: 1}, called.Last().Sender, called.Last().Nonce
+		s := Learn(view(called), r)
+		if got := s.Txn; got != nil && (!got.Open() || got.Phase != PhaseWatching) || (got != nil) != (r.Hash != "") {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
+
+// TestKept: what is DONE stays so where something else of it is found that has no place, and is not
+// followed; what was found stays found.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	done := tried(ended(tryAt("R", 7, Included)))
+	done.Phase, done.Landed, done.DoneAt = PhaseDone, 1, restoredAt
+	known := KnownBy(Use{Command: Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J"}}, restoredAt)
+	after, _ := Restored(done, known, restoredAt)
+	kept := Kept(done, after, restoredAt)
+	if kept == nil || kept.Phase != PhaseDone || kept.Landed != 1 || kept.Open() || kept.Last().NodeHash != "5J" {
+		t.Fatalf("%+v", kept)
+	}
+	if again, _ := Restored(kept, known, restoredAt); again != nil {
+		t.Errorf("lacks it still: %+v", again)
+	}
+	failed := tried()
+	failed.Phase = PhaseFailed
+	after, _ = Restored(failed, known, restoredAt)
+	if kept := Kept(failed, after, restoredAt); kept != nil {
+		t.Errorf("FAILED: %+v", kept)
 	}
 }
 

@@ -118,6 +118,9 @@ func (r *Recovery) makeRoom(ctx context.Context, uid string, before, after *life
 	if back := lifecycle.MakesRoom(other, r.Now()); back != nil {
 		return r.restore(ctx, other, back, nil)
 	}
+	if kept := lifecycle.Kept(before, after, r.Now()); kept != nil {
+		return r.restore(ctx, before, kept, nil)
+	}
 	if done := lifecycle.Passed(after, other, known, r.Now()); done != nil {
 		return r.restore(ctx, before, done, bytes)
 	}
@@ -136,10 +139,10 @@ func (r *Recovery) restore(ctx context.Context, before, after *lifecycle.Transac
 	c := &queues.Change{Before: before, After: after, Now: r.Now()}
 	c.Person, c.Code, c.Bytes, c.Least = true, lifecycle.CodeRestored, bytes, lifecycle.Least(before, after)
 	c.Remove, c.Keep, c.Process = queues.Never, after.Watched(), r.Process
-	if a := before.Attempt(before.Landed); a != nil && after.Landed != before.Landed {
+	if a := before.Standing(); a != nil && after.Landed != before.Landed {
 		c.Falls = a.Sender
 	}
-	if a := after.Attempt(after.Landed); a != nil && after.Watched() {
+	if a := after.Standing(); a != nil {
 		c.Stands, c.Nonce = a.Sender, a.Nonce
 	}
 	_, err := r.Store.Advance(ctx, c)
