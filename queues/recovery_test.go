@@ -592,10 +592,10 @@ func testAdoptFinal(f *fixture) {
 	told := f.told("t")
 	equal(f.T, "events", told[len(told)-2:], []event{
 		{Kind: "t", ID: "a", Sender: "S1", From: "done", To: "waiting", Code: "RESTORED"},
-		{Kind: "t", ID: "a", Sender: "S2", From: "waiting", To: "dispatching", Code: "ADOPTED"},
+		{Kind: "t", ID: "a", Sender: "S2", From: "waiting", To: "watching", Code: "ADOPTED"}, // for it was DONE
 	})
 	a, sets := f.get("a"), f.dump().sets
-	if a.Phase != lifecycle.PhaseDispatching || a.Landed != 0 || a.Callback != "" || !a.DoneAt.IsZero() ||
+	if a.Phase != lifecycle.PhaseWatching || a.Landed != 0 || a.Callback != "" || !a.DoneAt.IsZero() ||
 		len(sets["landed:S1"])+len(sets["st:DONE"]) > 0 || sets["due"]["c:a"] != 0 || sets["due"]["x:a"] != 0 {
 		f.Errorf("adopted: %+v, beside %v", a, sets)
 	}
