@@ -123,6 +123,8 @@ func TestUnended(t *testing.T) {
 	}
 	dead, dearer := ended(at(tryAt("S", 3, Refused), earlier)), at(tryAt("S", 3, Sent), earlier)
 	dearer.Fee++
+	orphaned := at(tryAt("S", 3, Sent), earlier)
+	orphaned.StateHash = "3Ngone"
 	for name, c := range map[string]struct {
 		stored *Transaction
 		known  Known
@@ -142,6 +144,8 @@ func TestUnended(t *testing.T) {
 			landed(at(tryAt("R", 3, Included), told)), remembered(call(3, earlier)), ""},
 		"DONE by another's, and a later call": {
 			landed(at(tryAt("R", 3, Included), earlier)), remembered(call(3, told)), ""},
+		"DONE by another's, and what has been in a block at another nonce": {
+			landed(at(tryAt("R", 3, Included), told)), remembered(orphaned), "included, sent; done"},
 		"DONE by another's at its nonce": {
 			landed(at(tryAt("S", 3, Included), told)), remembered(dearer), "included, replaced; DONE"},
 		"DONE by another's, and something is found at another nonce": {
@@ -219,11 +223,73 @@ func TestKept(t *testing.T) {
 	if again, _ := Restored(kept, known, restoredAt); again != nil {
 		t.Errorf("lacks it still: %+v", again)
 	}
-	failed := tried()
-	failed.Phase = PhaseFailed
-	after, _ = Restored(failed, known, restoredAt)
-	if kept := Kept(failed, after, restoredAt); kept != nil {
-		t.Errorf("FAILED: %+v", kept)
+	for _, phase := range []Phase{PhaseFailed, PhaseDone} { // by no block
+		other := tried()
+		other.Phase = phase
+		after, _ = Restored(other, known, restoredAt)
+		if kept := Kept(other, after, restoredAt); kept != nil {
+			t.Errorf("%s: %+v", phase, kept)
+		}
+	}
+	done.Reopened = true // it may not have landed
+	after, _ = Restored(done, known, restoredAt)
+	if kept := Kept(done, after, restoredAt); kept != nil {
+		t.Errorf("reopened: %+v", kept)
+	}
+}
+
+// TestAdoptedAs: what has an end to come to is watched, and anything else goes on.
+func TestAdoptedAs(t *testing.T) {
+	t.Parallel()
+	for ending, want := range map[Phase]Phase{
+		"": PhaseDispatching, PhaseFailing: PhaseDispatching, PhaseWaiting: PhaseDispatching,
+		PhaseDone: PhaseWatching, PhaseFailed: PhaseWatching, PhaseUnresolved: PhaseWatching,
+	} {
+		if got := AdoptedAs(txn(PhaseFailed, try(Sent), func(t *Transaction) { t.Ending = ending })); got != want {
+			t.Errorf("to end as %q: %s", ending, got)
+		}
+	}
+}
+
+// TestStoodAgain: what is DONE by a block again stands there with the nonce that it has.
+func TestStoodAgain(t *testing.T) {
+	t.Parallel()
+	s := Decide(view(txn(PhaseWatching, try(Included, over, at(9)), try(Sent), ending(PhaseDone)), sees(FateExpired, 9)))
+	if s.Txn == nil || s.Txn.Landed != 1 || !s.Txn.Reopened || s.Aside.LandedWith == nil || *s.Aside.LandedWith != 9 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestRefusalBesideAPlan: that an attempt came to nothing is put back, and what is planned since stays.
+func TestRefusalBesideAPlan(t *testing.T) {
+	t.Parallel()
+	refused := tried(ended(tryAt("S", 3, Refused)))
+	refused.Revision = 7
+	stored := drivenBy("p", tried(tryAt("S", 3, Sent), tryAt("S", 3, Prepared)))
+	got, _ := Restored(stored, KnownOf("p", refused, nil), restoredAt)
+	if got == nil || got.Attempts[0].Outcome != Refused || !got.Attempts[1].Pending() {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestHashOfWhatIsOver: what is found of an attempt that is over ends nothing that is out.
+func TestHashOfWhatIsOver(t *testing.T) {
+	t.Parallel()
+	known := KnownBy(Use{Command: Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J"}}, restoredAt)
+	got, _ := Restored(tried(ended(tryAt("S", 3, Replaced)), tryAt("R", 8, Sent)), known, restoredAt)
+	if got == nil || got.Attempts[0].NodeHash != "5J" || !got.Attempts[1].Open() || len(got.Attempts) != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestPassedTellsNobody: what is DONE by what was found is told when it is seen in a block.
+func TestPassedTellsNobody(t *testing.T) {
+	t.Parallel()
+	after, other := tried(tryAt("S", 3, Sent)), tried(tryAt("S", 4, Sent))
+	after.Callback, after.CallbackTries, after.Sequence, other.Sequence = OnFailure, 2, 1, 2
+	u := Passed(after, other, Known{}, restoredAt)
+	if u == nil || u.Callback != "" || u.CallbackTries != 0 {
+		t.Errorf("%+v", u)
 	}
 }
 
