@@ -260,6 +260,27 @@ func TestStoodAgain(t *testing.T) {
 	}
 }
 
+// TestStoodBeside: what was DONE by a block is DONE by that again where nobody knows what became of a call
+// beside it, and behind others too; and is by another one where that lands.
+func TestStoodBeside(t *testing.T) {
+	t.Parallel()
+	stood := func(open part) *Transaction {
+		return txn(PhaseWatching, try(Included, over, at(9)), open, ending(PhaseDone))
+	}
+	s := view(stood(try(Unknown, legacy))).ambiguous()
+	if s.Txn.Phase != PhaseDone || s.Txn.Landed != 1 || s.Txn.Open() {
+		t.Errorf("nobody knows of the other: %+v", s.Txn)
+	}
+	s = Decide(view(stood(try(Sent)), sees(FateExpired, 9), ahead(member(6, FatePooled))))
+	if s.Txn == nil || s.Txn.Ending != PhaseDone && s.Txn.Landed != 1 {
+		t.Errorf("behind another one: %+v", s.Txn)
+	}
+	s = Decide(view(stood(try(Sent)), sees(FateIncluded, 9)))
+	if s.Txn == nil || s.Txn.Landed != 2 || s.Txn.Attempts[0].Outcome != Replaced {
+		t.Errorf("the other landed: %+v", s.Txn)
+	}
+}
+
 // TestRefusalBesideAPlan: that an attempt came to nothing is put back, and what is planned since stays.
 func TestRefusalBesideAPlan(t *testing.T) {
 	t.Parallel()

@@ -167,19 +167,28 @@ func TestGoneOnBeside(t *testing.T) {
 	})
 }
 
+// calledAndForgotten has a process call worker 1, which sends by itself, for a, and be cut off with that:
+// Redis has forgotten it. cut joins the process to the others again.
+func calledAndForgotten(w *harness.World,
+	send func(context.Context, json.RawMessage) (string, error)) (cut func(off bool)) {
+	w.Helper()
+	w.Worker(1, devworker.Options{ProveTime: 150 * time.Second, Legacy: true, Send: send})
+	cut = startSevered(w)
+	<-time.After(cutSlot)
+	w.Post("q", "a")
+	before := w.Redis.Snapshot()
+	soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Open() })
+	<-time.After(3 * time.Second)
+	cut(true)
+	w.Redis.FailOver(before)
+	return cut
+}
+
 // TestGoneOnBesideLegacy: what the process was cut off with is a call of a worker that sends by itself,
 // and does, whoever drives.
 func TestGoneOnBesideLegacy(t *testing.T) {
 	harness.Trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *harness.World) {
-		w.Worker(1, devworker.Options{ProveTime: 150 * time.Second, Legacy: true})
-		cut := startSevered(w)
-		<-time.After(cutSlot)
-		w.Post("q", "a")
-		before := w.Redis.Snapshot()
-		soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Open() })
-		<-time.After(3 * time.Second)
-		cut(true)
-		w.Redis.FailOver(before)
+		cut := calledAndForgotten(w, nil)
 		faulty(w, devnet.Faults{LoseRequests: 1000})
 		w.Web.Unplug("worker1", true)
 		w.Worker(2, devworker.Options{ProveTime: 5 * time.Second})
@@ -206,16 +215,9 @@ func TestGoneOnBesideFailedCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			harness.Trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *harness.World) {
-				w.Worker(1, devworker.Options{ProveTime: 150 * time.Second, Legacy: true,
-					Send: func(context.Context, json.RawMessage) (string, error) { return "", errors.New("it has no node") }})
-				cut := startSevered(w)
-				<-time.After(cutSlot)
-				w.Post("q", "a")
-				before := w.Redis.Snapshot()
-				soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Open() })
-				<-time.After(3 * time.Second)
-				cut(true)
-				w.Redis.FailOver(before)
+				cut := calledAndForgotten(w, func(context.Context, json.RawMessage) (string, error) {
+					return "", errors.New("it has no node")
+				})
 				w.Web.Unplug("worker1", true)
 				w.Worker(2, devworker.Options{ProveTime: 5 * time.Second})
 				w.Start()
