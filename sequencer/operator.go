@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
@@ -128,9 +129,9 @@ var notIncluded = []lifecycle.Fate{
 // follows t, and this one would go on asking.
 func (s *Sequencer) contradicted(ctx context.Context, t *lifecycle.Transaction, landed bool, hash string) error {
 	w, _ := lifecycle.WatchOf(t, lifecycle.Memo(s.Namespace, t.UID))
+	a := t.FirstOpen()
 	if landed {
 		// Look for that hash, without believing that all of the account is ours.
-		a := t.FirstOpen()
 		w = lifecycle.Watch{
 			Payer:  a.Sender,
 			Nonce:  a.Nonce,
@@ -139,11 +140,7 @@ func (s *Sequencer) contradicted(ctx context.Context, t *lifecycle.Transaction, 
 			Since:  a.Slot,
 		}
 	}
-	id := s.nameFor("resolve")
-	s.Chain.Watch(id, w)
-	defer s.Chain.Forget(id)
-	s.pollThrough(ctx, id)
-	switch g := s.Chain.Sighting(id); {
+	switch g := s.search(ctx, w); {
 	case !landed && (g.Fate == lifecycle.FateIncluded || g.Fate == lifecycle.FatePooled):
 		return fmt.Errorf("%s is %s: %w", g.Hash, g.Fate, lifecycle.ErrContradicted)
 	case !landed:
@@ -152,9 +149,33 @@ func (s *Sequencer) contradicted(ctx context.Context, t *lifecycle.Transaction, 
 	case g.Fate == lifecycle.FateIncluded && g.Hash != hash:
 		return fmt.Errorf("%s is in block %d instead: %w", g.Hash, g.Height, lifecycle.ErrContradicted)
 	case g.Agreed && slices.Contains(notIncluded, g.Fate):
+		// It may have been sent at another nonce: by a worker that ignores what it is given, or in a
+		// call that Redis has forgotten.
+		w.Legacy, w.Found, w.Since = true, true, s.slotOf(t.ReceivedAt, a)
+		if a.Legacy && s.search(ctx, w).Fate == lifecycle.FateIncluded {
+			return nil
+		}
 		return fmt.Errorf("no block holds %s: %w", hash, lifecycle.ErrContradicted)
 	}
 	return nil
+}
+
+// slotOf is the slot of a time before an attempt was planned, or one before that; 0 if slots are not known.
+func (s *Sequencer) slotOf(at time.Time, a *lifecycle.Attempt) uint32 {
+	slot := s.Chain.Chain().SlotTime
+	if slot <= 0 {
+		return 0
+	}
+	return uint32(max(0, int64(a.Slot)-int64(a.StartedAt.Sub(at)/slot)-2))
+}
+
+// search is what all nodes say of w now.
+func (s *Sequencer) search(ctx context.Context, w lifecycle.Watch) lifecycle.Sighting {
+	id := s.nameFor("resolve")
+	s.Chain.Watch(id, w)
+	defer s.Chain.Forget(id)
+	s.pollThrough(ctx, id)
+	return s.Chain.Sighting(id)
 }
 
 // nameFor returns a name to watch something under, which nothing else has: no

@@ -106,6 +106,46 @@ func TestResolveBesideANamesake(t *testing.T) {
 	})
 }
 
+// TestResolveAtAnotherNonce: what a worker sent by itself is taken at a person's word by its hash, whatever
+// nonce it has: Redis may have forgotten the call. What was in a block before the transaction was there is
+// none of it, nor what no block has.
+func TestResolveAtAnotherNonce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		account, worker := w.Worker(1, devworker.Options{Legacy: true})
+		worker.Fail(devworker.Fault{UID: "a", Kind: devworker.Cut})
+		lands := func(nonce uint32) string {
+			w.Stranger(account, nonce, 200_000_000)
+			<-time.After(5 * harness.Slot)
+			all := w.Net.Effects()
+			return all[len(all)-1].Hash
+		}
+		before := lands(0)
+		w.Post("q", "a")
+		its := lands(1)
+		p := w.Start()
+		if got := w.Await("a", lifecycle.Unresolved, 5*time.Hour); got.Attempts[0].Nonce != 2 {
+			t.Fatalf("planned: %+v", got.Attempts)
+		}
+		for _, hash := range []string{before, "5JnoneOfThem"} {
+			if _, err := p.Resolve(w.Ctx, "a", true, hash); !errors.Is(err, lifecycle.ErrContradicted) {
+				t.Errorf("landed by %s: %v", hash, err)
+			}
+		}
+		if _, err := p.Resolve(w.Ctx, "a", true, its); err != nil {
+			t.Error(err)
+		}
+		if got := w.Await("a", lifecycle.Done, time.Minute); got.Hash() != its {
+			t.Errorf("DONE by %s, not %s", got.Hash(), its)
+		}
+		<-time.After(time.Hour)
+		if n := p.Chain.Watching(); n > 0 {
+			t.Errorf("the chain is asked for %d still", n)
+		}
+	})
+}
+
 // TestOperationsPage: every code that an explanation or an audit can answer is
 // on the page for operators.
 func TestOperationsPage(t *testing.T) {

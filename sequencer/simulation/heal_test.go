@@ -228,7 +228,7 @@ func (s *sim) unsettled(uid string) bool {
 func (s *sim) resolve(c *caller, t *txnDoc) answer {
 	body := map[string]string{"outcome": "dead"}
 	byUID, _ := s.check.effects()
-	if es := byUID[t.UID]; len(es) == 1 {
+	if es := byUID[t.UID]; len(es) == 1 && !s.over(es[0].Slot).Before(t.ReceivedAt) { // else it was posted again
 		body = map[string]string{"outcome": "landed", "hash": es[0].Hash}
 	} else if len(s.check.pooled(t.UID)) > 0 {
 		return answer{} // wait and see
