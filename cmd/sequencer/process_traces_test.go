@@ -3,10 +3,9 @@
 package main
 
 import (
-	"encoding/hex"
+	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -19,13 +18,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	common "go.opentelemetry.io/proto/otlp/common/v1"
-	resource "go.opentelemetry.io/proto/otlp/resource/v1"
-	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 
 	"mina-sequencer/mina/devnet"
 )
@@ -75,22 +67,22 @@ func traced(t *testing.T, bin binaries) {
 		t.Errorf("the first try is told as %s", got)
 	}
 	accepted, again := told.named("accepted"), told.named("retry")
-	if hex.EncodeToString(accepted.ParentSpanId) != parent || !slices.Equal(first[1].ParentSpanId, accepted.SpanId) {
+	if accepted.Parent != parent || first[1].Parent != accepted.ID {
 		t.Errorf("the post is not a child of its caller, or the attempt none of the post: %v", first)
 	}
-	if first[1].GetStatus().GetCode() != otlp.Status_STATUS_CODE_ERROR {
+	if first[1].Status.Code != spanFailed {
 		t.Errorf("the worker's error is none: %v", first[1])
 	}
-	if links := again.GetLinks(); len(again.ParentSpanId) > 0 || len(links) != 1 || !slices.Equal(links[0].SpanId, accepted.SpanId) {
+	if links := again.Links; again.Parent != "" || len(links) != 1 || links[0].ID != accepted.ID {
 		t.Errorf("the retry is no linked root: %v", again)
 	}
-	second := told.of(hex.EncodeToString(again.TraceId))
+	second := told.of(again.Trace)
 	// The same bytes are sent once more where a look at the chain has missed them.
 	if got := namesOf(second); strings.ReplaceAll(got, "send send", "send") != "included prove report retry send settled" {
 		t.Errorf("the retry is told as %s", got)
 	}
 	for _, span := range second {
-		if span.Name != "retry" && !slices.Equal(span.ParentSpanId, again.SpanId) {
+		if span.Name != "retry" && span.Parent != again.ID {
 			t.Errorf("%s is no child of the retry", span.Name)
 		}
 	}
@@ -98,17 +90,17 @@ func traced(t *testing.T, bin binaries) {
 		t.Errorf("%d spans are of neither try: %s", len(all)-len(first)-len(second), namesOf(all))
 	}
 	for _, span := range append(first, second...) {
-		t.Logf("%s %-8s %6d ms, %6d ms long", hex.EncodeToString(span.TraceId)[:8], span.Name,
-			(span.StartTimeUnixNano-accepted.StartTimeUnixNano)/1e6, (span.EndTimeUnixNano-span.StartTimeUnixNano)/1e6)
+		t.Logf("%s %-8s %6d ms, %6d ms long", span.Trace[:8], span.Name,
+			(span.Begin-accepted.Begin)/1e6, (span.End-span.Begin)/1e6)
 	}
 	// The worker is told the span of its call.
-	for _, span := range []*otlp.Span{first[1], second[1]} {
-		want := fmt.Sprintf("00-%x-%x-01", span.TraceId, span.SpanId)
+	for _, span := range []toldSpan{first[1], second[1]} {
+		want := fmt.Sprintf("00-%s-%s-01", span.Trace, span.ID)
 		if span.Name != "prove" || !slices.Contains(asked(), want) {
 			t.Errorf("%s: the worker was told %q, not %s", span.Name, asked(), want)
 		}
 	}
-	for _, id := range []string{trace, hex.EncodeToString(again.TraceId)} {
+	for _, id := range []string{trace, again.Trace} {
 		if !strings.Contains(s.out.lines(1<<20), "trace_id="+id) {
 			t.Errorf("the log does not name the trace %s", id)
 		}
@@ -146,38 +138,63 @@ func (r *rig) before(n uint64, told *collected) (asked func() []string) {
 	}
 }
 
-// A collected is a collector of traces.
+// A collected is a collector of traces. It reads OTLP's JSON by its own shapes.
 type collected struct {
 	*testing.T
 	url   string
 	mu    sync.Mutex
-	spans []*otlp.Span
-	ours  []*otlp.ResourceSpans // of the service
-	other []*otlp.ResourceSpans // of its client and its worker, in this test
+	spans []toldSpan
+	ours  []json.RawMessage // resourceSpans of the service
+	other []json.RawMessage // of its client and its worker, in this test
+}
+
+type toldSpan struct {
+	Trace  string `json:"traceId"`
+	ID     string `json:"spanId"`
+	Parent string `json:"parentSpanId,omitempty"`
+	Name   string `json:"name"`
+	Begin  uint64 `json:"startTimeUnixNano,string"`
+	End    uint64 `json:"endTimeUnixNano,string"`
+	Status struct {
+		Code int `json:"code,omitempty"`
+	} `json:"status"`
+	Links []struct {
+		ID string `json:"spanId"`
+	} `json:"links,omitempty"`
+}
+
+const spanFailed = 2 // STATUS_CODE_ERROR of OTLP
+
+type toldSpans struct {
+	Resource   json.RawMessage  `json:"resource"`
+	ScopeSpans []toldScopeSpans `json:"scopeSpans"`
+}
+
+type toldScopeSpans struct {
+	Spans []toldSpan `json:"spans"`
+}
+
+type toldRequest struct {
+	ResourceSpans []json.RawMessage `json:"resourceSpans"`
 }
 
 var tracesTo = flag.String("traces", "", "file to write the spans of a trace to, for scripts/tracepicture")
 
 // beside notes a span of who is no part of the service: its client, or its worker.
 func (c *collected) beside(service, name, trace, parent, id string, began time.Time) {
-	raw := func(text string) []byte {
-		b, err := hex.DecodeString(text)
-		if err != nil {
-			c.Error(err)
-		}
-		return b
-	}
-	named := &common.AnyValue_StringValue{StringValue: service}
-	of := &common.KeyValue{Key: "service.name", Value: &common.AnyValue{Value: named}}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.other = append(c.other, &otlp.ResourceSpans{
-		Resource: &resource.Resource{Attributes: []*common.KeyValue{of}},
-		ScopeSpans: []*otlp.ScopeSpans{{Spans: []*otlp.Span{{
-			TraceId: raw(trace), SpanId: raw(id), ParentSpanId: raw(parent), Name: name, Kind: otlp.Span_SPAN_KIND_CLIENT,
-			StartTimeUnixNano: uint64(began.UnixNano()), EndTimeUnixNano: uint64(time.Now().UnixNano()),
+	told, err := json.Marshal(toldSpans{
+		Resource: json.RawMessage(fmt.Sprintf(`{"attributes":[{"key":"service.name","value":{"stringValue":%q}}]}`, service)),
+		ScopeSpans: []toldScopeSpans{{[]toldSpan{{
+			Trace: trace, ID: id, Parent: parent, Name: name,
+			Begin: uint64(began.UnixNano()), End: uint64(time.Now().UnixNano()),
 		}}}},
 	})
+	if err != nil {
+		c.Error(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.other = append(c.other, told)
 }
 
 // keep writes all that was told to where the flag says.
@@ -187,7 +204,7 @@ func (c *collected) keep() {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	doc, err := protojson.Marshal(&collector.ExportTraceServiceRequest{ResourceSpans: append(c.other, c.ours...)})
+	doc, err := json.Marshal(toldRequest{append(c.other, c.ours...)})
 	if err == nil {
 		err = os.WriteFile(*tracesTo, doc, 0o644)
 	}
@@ -199,46 +216,45 @@ func (c *collected) keep() {
 func newCollector(t *testing.T) *collected {
 	c := &collected{T: t}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		var told collector.ExportTraceServiceRequest
-		if err == nil {
-			err = proto.Unmarshal(body, &told)
-		}
-		if err != nil || r.URL.Path != "/v1/traces" {
-			t.Errorf("%s: %v", r.URL, err)
+		var told toldRequest
+		if err := json.NewDecoder(r.Body).Decode(&told); err != nil || r.URL.Path != "/v1/traces" ||
+			r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s of %s: %v", r.URL, r.Header.Get("Content-Type"), err)
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.ours = append(c.ours, told.ResourceSpans...)
-		for _, of := range told.ResourceSpans {
-			if !strings.Contains(of.Resource.String(), `"shop"`) {
-				t.Errorf("told of %s", of.Resource)
+		for _, raw := range told.ResourceSpans {
+			var of toldSpans
+			if err := json.Unmarshal(raw, &of); err != nil || !strings.Contains(string(of.Resource), `"shop"`) {
+				t.Errorf("told of %s: %v", of.Resource, err)
 			}
 			for _, scope := range of.ScopeSpans {
 				c.spans = append(c.spans, scope.Spans...)
 			}
 		}
-		w.Header().Set("Content-Type", "application/x-protobuf")
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte("{}"))
 	}))
 	t.Cleanup(server.Close)
 	c.url = server.URL
 	return c
 }
 
-func (c *collected) all() []*otlp.Span {
+func (c *collected) all() []toldSpan {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.spans)
 }
 
 // of are the spans of a trace, by name.
-func (c *collected) of(trace string) []*otlp.Span {
-	spans := slices.DeleteFunc(c.all(), func(s *otlp.Span) bool { return hex.EncodeToString(s.TraceId) != trace })
-	slices.SortFunc(spans, func(a, b *otlp.Span) int { return strings.Compare(a.Name, b.Name) })
+func (c *collected) of(trace string) []toldSpan {
+	spans := slices.DeleteFunc(c.all(), func(s toldSpan) bool { return s.Trace != trace })
+	slices.SortFunc(spans, func(a, b toldSpan) int { return strings.Compare(a.Name, b.Name) })
 	return spans
 }
 
-func (c *collected) named(name string) *otlp.Span {
+func (c *collected) named(name string) toldSpan {
 	c.Helper()
 	for _, s := range c.all() {
 		if s.Name == name {
@@ -246,10 +262,10 @@ func (c *collected) named(name string) *otlp.Span {
 		}
 	}
 	c.Fatalf("no span %s among %s", name, namesOf(c.all()))
-	return nil
+	return toldSpan{}
 }
 
-func namesOf(spans []*otlp.Span) string {
+func namesOf(spans []toldSpan) string {
 	var names []string
 	for _, s := range spans {
 		names = append(names, s.Name)

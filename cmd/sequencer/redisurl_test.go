@@ -62,8 +62,8 @@ func TestRedisOptions(t *testing.T) {
 	t.Parallel()
 	const text = "rediss://u:p@h:1/3?protocol=2&client_name=c&max_retries=4&min_retry_backoff=5s&max_retry_backoff=6s" +
 		"&dial_timeout=7s&read_timeout=8s&write_timeout=9s&pool_fifo=true&pool_size=10&pool_timeout=11s&min_idle_conns=12" +
-		"&max_idle_conns=13&max_active_conns=14&max_concurrent_dials=15&pipeline_pool_size=16&pipeline_read_buffer_size=17" +
-		"&pipeline_write_buffer_size=18&conn_max_idle_time=19s&conn_max_lifetime=20s&conn_max_lifetime_jitter=2s&skip_verify=true"
+		"&max_idle_conns=13&max_active_conns=14&max_concurrent_dials=15" +
+		"&conn_max_idle_time=19s&conn_max_lifetime=20s&conn_max_lifetime_jitter=2s&skip_verify=true"
 	var r redisURL
 	if err := r.EnvDecode(text); err != nil {
 		t.Fatal(err)
@@ -77,8 +77,8 @@ func TestRedisOptions(t *testing.T) {
 		MaxRetries: 4, MinRetryBackoff: 5 * time.Second, MaxRetryBackoff: 6 * time.Second,
 		DialTimeout: 7 * time.Second, ReadTimeout: 8 * time.Second, WriteTimeout: 9 * time.Second,
 		PoolFIFO: true, PoolSize: 10, PoolTimeout: 11 * time.Second, MinIdleConns: 12, MaxIdleConns: 13, MaxActiveConns: 14,
-		MaxConcurrentDials: 15, PipelinePoolSize: 16, PipelineReadBufferSize: 17, PipelineWriteBufferSize: 18,
-		ConnMaxIdleTime: 19 * time.Second, ConnMaxLifetime: 20 * time.Second, ConnMaxLifetimeJitter: 2 * time.Second,
+		MaxConcurrentDials: 15,
+		ConnMaxIdleTime:    19 * time.Second, ConnMaxLifetime: 20 * time.Second, ConnMaxLifetimeJitter: 2 * time.Second,
 	}
 	got := *r.Options()
 	got.TLSConfig = tls

@@ -125,8 +125,8 @@ func follow(ctx context.Context, env map[string]string, log *slog.Logger) (follo
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces were not told", "err", err) }))
 	version, _ := buildVersion()
-	if followed, err = traces.New(ctx, version); err != nil {
-		return nil, nil, err
+	if followed, err = traces.New(ctx, env, version); err != nil {
+		return nil, nil, usageError{err}
 	}
 	return followed, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

@@ -19,7 +19,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
@@ -51,19 +50,21 @@ func Wanted(env map[string]string) (bool, error) {
 		}
 	}
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"} {
-		if value := env[name]; value != "" && value != "http/protobuf" {
-			return false, fmt.Errorf("%s=%.40q: only http/protobuf can be spoken", name, value)
+		// A collector that takes protobufs over HTTP takes JSON at the same address.
+		if value := env[name]; value != "" && value != "http/json" && value != "http/protobuf" {
+			return false, fmt.Errorf("%s=%.40q: only OTLP over HTTP can be spoken: set http/json, and the collector's port for HTTP, 4318 as a rule", name, value)
 		}
 	}
 	return true, nil
 }
 
-// New returns traces for the collector that the environment of the process names, by
-// OpenTelemetry's own variables.
-func New(ctx context.Context, version string) (*Traces, error) {
-	exporter, err := otlptracehttp.New(ctx)
+// New returns traces for the collector that env names, by OpenTelemetry's own variables. Of
+// these the SDK reads OTEL_BSP_…, _SAMPLER, _SERVICE_NAME and _RESOURCE_ATTRIBUTES from the
+// environment of the process.
+func New(ctx context.Context, env map[string]string, version string) (*Traces, error) {
+	exporter, err := newExporter(env)
 	if err != nil {
-		return nil, fmt.Errorf("traces: %w", err)
+		return nil, err
 	}
 	return newTraces(ctx, sdk.NewBatchSpanProcessor(exporter), version)
 }

@@ -23,6 +23,7 @@ func TestWanted(t *testing.T) {
 		{map[string]string{at: "http://c:4318", "OTEL_SDK_DISABLED": "true"}, false, false},
 		{map[string]string{at: "http://c:4318", "OTEL_TRACES_EXPORTER": "none"}, false, false},
 		{map[string]string{at: "http://c:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}, true, false},
+		{map[string]string{at: "http://c:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}, true, false},
 		{map[string]string{at: "http://c:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, false, true},
 		{map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, false, false},
 		{map[string]string{at: "zz"}, false, true},
