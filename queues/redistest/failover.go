@@ -3,7 +3,9 @@ package redistest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,11 +114,13 @@ func (e *Embedded) become(s Snapshot) {
 	if err := e.Client.ScriptFlush(ctx).Err(); err != nil { // a new server knows no scripts
 		e.tb.Fatalf("failing over: %v", err)
 	}
+	e.hangUp()
+}
+
+// hangUp breaks every connection, as the end of a server does.
+func (e *Embedded) hangUp() {
 	e.mu.Lock()
-	conns := make([]net.Conn, 0, len(e.conns))
-	for c := range e.conns {
-		conns = append(conns, c)
-	}
+	conns := slices.Collect(maps.Keys(e.conns))
 	e.mu.Unlock()
 	for _, c := range conns {
 		_ = c.Close()
