@@ -31,7 +31,7 @@ build: ## Build bin/sequencer
 test: setup ## Run all tests, with all the set-up they need
 	go test -race -shuffle=on -timeout 25m -skip '$(LONG)' ./...
 # All of what the race detector gets a part of, or nothing:
-	go test -shuffle=on -timeout 25m ./sequencer/explorer ./sequencer/lifecycle ./sequencer/simulation
+	go test -shuffle=on -timeout 25m ./sequencer/test/explorer ./sequencer/lifecycle ./sequencer/test/simulation
 	go test -shuffle=on -timeout 25m -run '^(TestCrashPoints|TestFailOver|TestGoneOn)$$|$(LONG)' \
 		./sequencer ./sequencer/recovery ./mina/devnet ./queues
 	cd queues && go test -run '^TestModel$$/^miniredis$$' -model.seeds=150
@@ -43,16 +43,16 @@ batches: build ## Post what Sawtooth's own SDK makes to the simulated ledgers
 	cd scripts/sawtooth-batches && npm ci && npm test
 
 simulate: ## Simulate the service against SEEDS seeds of faults, default 2000
-	cd sequencer/simulation && GOGC=400 go test -run '^TestSimulation$$' -timeout 24h -sim.seeds=$(SEEDS) -sim.first=$(FIRST)
+	cd sequencer/test/simulation && GOGC=400 go test -run '^TestSimulation$$' -timeout 24h -sim.seeds=$(SEEDS) -sim.first=$(FIRST)
 
 model: ## Hold the store against its model, over MODEL seeds of random operations
 	cd queues && go test -run '^TestModel$$/^miniredis$$' -timeout 24h -model.seeds=$(MODEL)
 
 explore: ## Explore larger worlds of the decisions, up to STATES states of each
-	go test ./sequencer/explorer -run '^TestWorlds$$' -timeout 24h -v -wide -batch 2000 -bound $(STATES)
+	go test ./sequencer/test/explorer -run '^TestWorlds$$' -timeout 24h -v -wide -batch 2000 -bound $(STATES)
 
 explore-pairs: ## Explore the decisions on two of a queue in flight, or on two processes, to the end, a quarter of an hour
-	go test ./sequencer/explorer -run '^TestWorlds$$' -timeout 24h -v -pairs -batch 2000
+	go test ./sequencer/test/explorer -run '^TestWorlds$$' -timeout 24h -v -pairs -batch 2000
 
 mutants: setup ## Make every small mistake in turn, and see that a test notices it
 	nice go run ./scripts/mutants

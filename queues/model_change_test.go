@@ -9,8 +9,8 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/explorer"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/explorer"
 )
 
 // fee is so much that Redis would write two of them with an exponent, if it were let.

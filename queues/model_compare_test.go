@@ -18,8 +18,8 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/explorer"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/explorer"
 )
 
 // same compares, times as exactly as they can be known.

@@ -14,8 +14,8 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/explorer"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/explorer"
 )
 
 // The operations of the model test but changes, each on both stores.

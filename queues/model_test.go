@@ -19,8 +19,8 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/explorer"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/explorer"
 )
 
 var (

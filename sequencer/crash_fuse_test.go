@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"mina-sequencer/sequencer/harness"
+	"mina-sequencer/sequencer/test/harness"
 )
 
 // A fuse sees every call that a process makes over a connection, and ends the

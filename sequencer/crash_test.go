@@ -17,9 +17,9 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer"
-	"mina-sequencer/sequencer/harness"
-	"mina-sequencer/sequencer/internal/race"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 var crashEvery = flag.Int("crash.every", 6, "kill at one of so many calls of a train's life; 1 for all")
@@ -78,7 +78,7 @@ func (l *crashLife) every() int {
 	if len(l.uids) > 2 {
 		n = *crashEvery
 	}
-	if race.Enabled {
+	if lane.Raced {
 		n *= 12
 	}
 	return n

@@ -10,8 +10,8 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/harness"
 )
 
 // TestWrongWorker: a worker of another account or network makes nothing. Its

@@ -18,8 +18,8 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/audit"
-	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/harness"
 )
 
 // TestCancelBeforeTheFirstLook: a process that has bound a transaction, and has

@@ -8,8 +8,8 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/harness"
 )
 
 // outage is longer than the nodes remember: 400 blocks, of which they hold 290.

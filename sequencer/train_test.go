@@ -16,8 +16,8 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer"
-	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/harness"
 )
 
 // TestTrainSeen: of a train under way an audit finds nothing wrong, and every member of it

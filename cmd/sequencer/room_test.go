@@ -17,8 +17,8 @@ import (
 // Package recovery itself may use all of them.
 var room = map[string][]string{
 	"queues/recovery.go":             {},
-	"sequencer/lifecycle/found.go":   {"sequencer/explorer/failover.go", "sequencer/explorer/restore.go", "sequencer/explorer/world.go"},
-	"sequencer/lifecycle/restore.go": {"sequencer/explorer/failover.go", "sequencer/explorer/restore.go", "sequencer/explorer/world.go"},
+	"sequencer/lifecycle/found.go":   {"sequencer/test/explorer/failover.go", "sequencer/test/explorer/restore.go", "sequencer/test/explorer/world.go"},
+	"sequencer/lifecycle/restore.go": {"sequencer/test/explorer/failover.go", "sequencer/test/explorer/restore.go", "sequencer/test/explorer/world.go"},
 }
 
 // seams are the symbols of the room that others pass on or are told by, and by whom.

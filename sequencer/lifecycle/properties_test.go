@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"mina-sequencer/sequencer/internal/race"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // A checker sees every step, and says what must hold of it. What it has seen makes the
@@ -431,7 +431,7 @@ var walks = flag.Uint64("walks", manyWalks, "follow so many lives, and ten times
 const manyWalks, length = 6000, 80
 
 func init() {
-	if race.Enabled { // nothing here runs beside something else
+	if lane.Raced { // nothing here runs beside something else
 		*walks = 200
 	}
 }

@@ -8,8 +8,8 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/harness"
 )
 
 // twoNodes runs a test in a world of which nothing is tried twice.

@@ -16,9 +16,9 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/sequencer/harness"
-	"mina-sequencer/sequencer/internal/race"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // A severed client reaches no Redis while it is cut off.
@@ -115,7 +115,7 @@ func TestGoneOn(t *testing.T) {
 		"out": isOut, "done": func(x *lifecycle.Transaction) bool { return x.State() == lifecycle.Done },
 		"final": func(x *lifecycle.Transaction) bool { return !x.FinalAt.IsZero() },
 	} {
-		if race.Enabled && name == "final" {
+		if lane.Raced && name == "final" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/sequencer/harness"
-	"mina-sequencer/sequencer/internal/race"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // points are where in the life of a transaction the replica stands still that is
@@ -67,7 +67,7 @@ func TestFailOver(t *testing.T) {
 			{"two live", 2, 0, 0}, {"one of two dies", 2, 1, 0}, {"one of two dies, later", 2, 1, 90 * time.Second},
 			{"one dies", 1, 1, 0}, {"one dies, later", 1, 1, 90 * time.Second}, {"two die, later", 2, 2, 4 * time.Minute},
 		} {
-			if cases++; race.Enabled && cases%6 != 0 {
+			if cases++; lane.Raced && cases%6 != 0 {
 				continue
 			}
 			t.Run("before "+point.before+", "+how.name, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"mina-sequencer/sequencer/internal/race"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 var (
@@ -42,7 +42,7 @@ func TestWorlds(t *testing.T) {
 	case *pairs:
 		worlds = Pairs()
 	}
-	if race.Enabled { // one shows all that the walk shares
+	if lane.Raced { // one shows all that the walk shares
 		worlds = worlds[:1]
 	}
 	for _, w := range worlds {
@@ -61,7 +61,7 @@ func TestWorlds(t *testing.T) {
 		}
 	}
 	t.Logf("%d states together\n%s", states, met.Table())
-	if *only != "" || *bound > 0 || *wide || *pairs || race.Enabled || t.Failed() {
+	if *only != "" || *bound > 0 || *wide || *pairs || lane.Raced || t.Failed() {
 		return
 	}
 	missed := met.Missed()

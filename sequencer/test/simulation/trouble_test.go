@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/harness"
+	"mina-sequencer/sequencer/test/harness"
 )
 
 // stride is how often something new can go wrong.

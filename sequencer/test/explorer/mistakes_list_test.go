@@ -2,7 +2,7 @@ package explorer
 
 import "slices"
 
-const decisions = "../lifecycle/"
+const decisions = "../../lifecycle/"
 
 // mistakes are the known ones. The first have the names that they have in the
 // simulation's list, where they are planted in the whole service.

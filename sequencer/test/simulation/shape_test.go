@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mina-sequencer/sequencer/internal/race"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // simSlot is how long a slot lasts in a simulated world.
@@ -128,7 +128,7 @@ func TestDeepReorganisations(t *testing.T) {
 	t.Parallel()
 	sum, lost := newTally("deep reorganisations"), map[string]int{}
 	last := uint64(20)
-	if race.Enabled {
+	if lane.Raced {
 		last = 6
 	}
 	for seed := uint64(1); seed <= last; seed++ {

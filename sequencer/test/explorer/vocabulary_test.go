@@ -23,7 +23,7 @@ func TestVocabulary(t *testing.T) {
 	}
 	ours := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
 	dirs, err := parser.ParseDir( //nolint:staticcheck // one package, without build tags
-		token.NewFileSet(), "../lifecycle", ours, 0)
+		token.NewFileSet(), "../../lifecycle", ours, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

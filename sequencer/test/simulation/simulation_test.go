@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mina-sequencer/sequencer/internal/race"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 var (
@@ -42,7 +42,7 @@ func TestSimulation(t *testing.T) {
 }
 
 func init() {
-	if race.Enabled {
+	if lane.Raced {
 		*simSeeds, brokeOnce = 10, nil
 	}
 }
@@ -97,7 +97,7 @@ func simulateAll(t *testing.T, sum *tally) {
 				}
 				if len(broken) > 0 {
 					// Repeated, for goroutines take turns as they like.
-					t.Errorf("go test ./sequencer/simulation -run '^TestSimulation$' -sim.seed=%d -sim.repeat=20\n%s", seed,
+					t.Errorf("go test ./sequencer/test/simulation -run '^TestSimulation$' -sim.seed=%d -sim.repeat=20\n%s", seed,
 						strings.Join(broken, "\n"))
 				}
 			})

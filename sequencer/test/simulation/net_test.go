@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"mina-sequencer/dispatcher/devworker"
-	"mina-sequencer/sequencer/harness"
+	"mina-sequencer/sequencer/test/harness"
 )
 
 // dial is a dialer for calls over one boundary. Where again is set, a request

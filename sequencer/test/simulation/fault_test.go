@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mina-sequencer/sequencer/harness"
+	"mina-sequencer/sequencer/test/harness"
 )
 
 // A boundary is a line between two parts of the service that calls cross.

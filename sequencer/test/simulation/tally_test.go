@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"mina-sequencer/dispatcher/devworker"
-	"mina-sequencer/sequencer/harness"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/harness"
 )
 
 // A tally is what all seeds together have gone through.

@@ -14,7 +14,7 @@ import (
 
 	"mina-sequencer/api"
 	"mina-sequencer/mina"
-	"mina-sequencer/sequencer/harness"
+	"mina-sequencer/sequencer/test/harness"
 )
 
 // What the HTTP API tells, as far as clients here read it.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"mina-sequencer/sequencer/internal/race"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // foldedTo is how many states of each world TestFold looks at.
@@ -22,7 +22,7 @@ func notExact(w *World) bool {
 // TestFold: states that are taken for one have the same to come.
 func TestFold(t *testing.T) {
 	worlds := Worlds()
-	if race.Enabled {
+	if lane.Raced {
 		worlds = worlds[:1] // nothing of it is shared
 	}
 	for _, w := range worlds {

@@ -1,0 +1,6 @@
+//go:build !race
+
+package lane
+
+// Raced says whether this is built with the race detector.
+const Raced = false
