@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
+.PHONY: help build test test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
 .PHONY: client lint screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
@@ -10,17 +10,8 @@ WEBHOOKS ?= 100000
 STATES ?= 2000000
 MODEL ?= 3000
 
-# Hours and days of simulated time, large numbers in miniredis, and what one goroutine does
-# by itself: the race detector would make minutes of each, and has nothing to see there that
-# the other tests do not show it.
-LONG = ^(TestCallbackForHours|TestFeeLimitOfRaises|TestFeeLimits|TestLongProof|TestLowBalance|TestMarketCosts)$$
-LONG := $(LONG)|^(TestSentAgainInTime|TestTakenOverAgain|TestTrainSeen|TestUnconfirmedLeavesNothing)$$
-LONG := $(LONG)|^(TestAlikeForgotten|TestAlikeRemembered|TestDeadAlike|TestDeadAndSentAgain|TestDoneWithoutBlock)$$
-LONG := $(LONG)|^(TestEndOfFirstForgotten|TestFailOverFarBack|TestGoneOnBeside|TestGoneOnBesideFailedCall)$$
-LONG := $(LONG)|^(TestGoneOnBesideLegacy|TestGoneOnPlannedLater|TestGoneOnToAnEnd|TestNonceTakenSince|TestPassedOnATakenNonce)$$
-LONG := $(LONG)|^(TestStrangeNonce|TestUsedUpMakesRoom|TestDeepReorganisations|TestPrices|TestModel)$$
-LONG := $(LONG)|^TestStore$$/^miniredis$$/^(ListDuringDeletions|ListManyPassed|ListPages|ListQueue)$$
-LONG := $(LONG)|^TestStore$$/^miniredis$$/^(CancelledInNumbers|LineIsHandedOn|OverviewOfMany)$$
+# No test is judged by the clock: this is only for one that hangs for good.
+FOREVER = -timeout 3h
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-18s %s\n", $$1, $$2 }'
@@ -28,13 +19,27 @@ help: ## Show this list
 build: ## Build bin/sequencer
 	go build -trimpath -o bin/sequencer ./cmd/sequencer
 
-test: setup ## Run all tests, with all the set-up they need
-	go test -race -shuffle=on -timeout 25m -skip '$(LONG)' ./...
-# All of what the race detector gets a part of, or nothing:
-	go test -shuffle=on -timeout 25m ./sequencer/test/explorer ./sequencer/lifecycle ./sequencer/test/simulation
-	go test -shuffle=on -timeout 25m -run '^(TestCrashPoints|TestFailOver|TestGoneOn)$$|$(LONG)' \
-		./sequencer ./sequencer/recovery ./mina/devnet ./queues
-	cd queues && go test -run '^TestModel$$/^miniredis$$' -model.seeds=150
+# PKG narrows the tests that follow a change: make test PKG=./sequencer/lifecycle
+PKG ?= ./...
+
+test: setup ## Run the tests that show each promise once, with all the set-up they need: minutes
+	go test -shuffle=on $(FOREVER) $(PKG)
+
+test-all: setup ## Run what make test runs, and what shows it again, with the race detector and without
+	TEST_LANE=all go test -shuffle=on $(FOREVER) $(PKG)
+	$(MAKE) --no-print-directory test-race
+	cd queues && go test $(FOREVER) -run '^TestModel$$/^miniredis$$' -model.seeds=150
+
+test-race: setup ## Run the tests of what runs beside other things under the race detector
+	go test -race -shuffle=on $(FOREVER) $(RACED)
+
+# What has goroutines of its own. What stands above it is the wiring.
+RACED ?= ./api/... ./dispatcher/... ./ledger/... ./metrics/... ./mina/... ./queues ./senders/... ./sequencer ./sequencer/webhooks
+
+nightly: setup ## Run everything: all tests, all worlds and crash points, seeds, kills, mutants, webhooks, a release
+	TEST_LANE=nightly go test -shuffle=on $(FOREVER) ./...
+	TEST_LANE=nightly go test ./sequencer $(FOREVER) -run '^TestCrashPoints$$' -crash.every 1
+	$(MAKE) --no-print-directory test-race model explore-pairs simulate kills webhooks test-workers test-release mutants
 
 test-workers: ## Run everything that tests the o1js side, end to end too, proofs off
 	scripts/test-workers.sh
@@ -66,7 +71,7 @@ kills: setup ## Kill running processes at KILLS random moments, default 200
 	go test ./cmd/sequencer -run TestProcesses/KilledAtRandom -v -timeout 24h -kills=$(KILLS)
 
 webhooks: setup ## Deliver WEBHOOKS events, default 100000, to an endpoint in trouble
-	go test ./cmd/sequencer -run TestWebhookProcesses -v -timeout 2h -webhooks=$(WEBHOOKS)
+	TEST_LANE=all go test ./cmd/sequencer -run TestWebhookProcesses -v -timeout 2h -webhooks=$(WEBHOOKS)
 
 prices: ## Show what fees by the market buy on simulated days, beside constant ones
 	go test ./mina/devnet -run '^TestPrices$$' -v
@@ -105,7 +110,7 @@ lint: ## Run gofmt and the linters of .golangci.yaml, vet and staticcheck among 
 	go tool -modfile=scripts/tools/go.mod golangci-lint run
 
 screenshots: setup ## Take the pictures of the dashboard in docs/dashboard
-	go test ./cmd/sequencer -run '^TestBrowser$$/^pictures$$' -pictures $(CURDIR)/docs/dashboard
+	TEST_LANE=all go test ./cmd/sequencer -run '^TestBrowser$$/^pictures$$' -pictures $(CURDIR)/docs/dashboard
 
 trace-picture: setup ## Draw a trace of a transaction that is tried again into docs/traces
 	go test ./cmd/sequencer -count=1 -run '^TestProcesses$$/^Traced$$' -traces $(CURDIR)/docs/traces/spans.json

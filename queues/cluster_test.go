@@ -17,6 +17,7 @@ import (
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // load posts from several goroutines, each the same again until it is taken.
@@ -168,6 +169,9 @@ func TestCluster(t *testing.T) {
 		{"paused", clusterPaused}, {"restarted", clusterRestarts},
 	} {
 		t.Run(part.name, func(t *testing.T) {
+			if part.name != "killed" && part.name != "confirmed" {
+				lane.All(t, "the client is told of another master, as where the master is killed")
+			}
 			part.run(t, c)
 			c.Works()
 			c.Replicated()
@@ -294,6 +298,9 @@ func TestSentinel(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	part := func(name string, run func(*testing.T, *load, *redistest.Server)) {
 		t.Run(name, func(t *testing.T) {
+			if name != "killed" {
+				lane.All(t, "the client is told of another master, as where the master is killed")
+			}
 			store, err := queues.Open(client, queues.Options{Namespace: name})
 			if err == nil {
 				err = store.Check(t.Context())

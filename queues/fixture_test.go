@@ -15,6 +15,7 @@ import (
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // backends runs each case on an embedded Redis in a bubble of its own, and on a
@@ -28,6 +29,7 @@ func backends(t *testing.T, cases map[string]func(*fixture)) {
 func onBackends(t *testing.T, cases map[string]func(*fixture), whole bool) {
 	t.Helper()
 	t.Run("miniredis", func(t *testing.T) {
+		lane.NoRace(t, "its scripts run in Go, by one goroutine; the real one is beside it")
 		t.Parallel()
 		for name, run := range cases {
 			t.Run(name, func(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/explorer"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 var (
@@ -32,6 +33,7 @@ var (
 // TestModel makes random operations on the store and on the one of the explorer, and
 // compares every answer, and after each operation all that is stored.
 func TestModel(t *testing.T) {
+	lane.NoRace(t, "one goroutine, and scripts in Go")
 	t.Parallel()
 	seeds := make([]int, *modelSeeds)
 	for i := range seeds {

@@ -19,6 +19,7 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // An ear hears what is said to a worker, and may answer in its place.
@@ -91,6 +92,7 @@ func TestCallbackData(t *testing.T) {
 // TestCallbackForHours: a callback that nobody answers is told again and again, however
 // often that was, until somebody does.
 func TestCallbackForHours(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const inVain = 50

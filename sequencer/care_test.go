@@ -14,6 +14,7 @@ import (
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // carefulPolicy watches balances.
@@ -61,6 +62,7 @@ func fund(w *harness.World, account string, nanomina int64) {
 // TestLowBalance: a sender that cannot pay for long is given nothing, whether it
 // holds too little or nothing at all, and is back soon after it was funded.
 func TestLowBalance(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	for name, funds := range map[string]uint64{"too little": 999_999_999, "nothing": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -137,6 +139,7 @@ var midnight = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // TestFeeLimits: what a day may cost is kept, by sender and in all, over restarts
 // and processes; what has to wait begins when the next day does.
 func TestFeeLimits(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		sender, all uint64
@@ -297,6 +300,7 @@ func TestBudgetOver(t *testing.T) {
 // TestFeeLimitOfRaises: a raise counts with the fees of the day. Where it would pass
 // the limit what is open goes on as it is, and is not abandoned.
 func TestFeeLimitOfRaises(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		policy := harness.Policy()

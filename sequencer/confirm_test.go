@@ -24,6 +24,7 @@ import (
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // A waits hook counts how often replicas were waited for in vain.
@@ -49,6 +50,7 @@ func (w *waits) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 // missing: no node sees a byte, and no worker that sends by itself is called. Then
 // the replica comes, and everything takes effect once.
 func TestUnconfirmedLeavesNothing(t *testing.T) {
+	lane.All(t, `the world "replicas" of the explorer`)
 	t.Parallel()
 	server := redistest.Start(t)
 	hook := &waits{}

@@ -78,8 +78,11 @@ func (l *crashLife) every() int {
 	if len(l.uids) > 2 {
 		n = *crashEvery
 	}
-	if lane.Raced {
+	switch {
+	case lane.Raced:
 		n *= 12
+	case lane.Sampled():
+		n *= 3
 	}
 	return n
 }

@@ -21,6 +21,7 @@ import (
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // A bazaar is a world in which others trade, and whose processes go by what they pay.
@@ -191,6 +192,7 @@ func TestRepricedAfterALanding(t *testing.T) {
 // TestMarketCosts: the node is asked for the size of its pool once a slot at most, and for
 // the pool only where more waits than a block takes, however many processes there are.
 func TestMarketCosts(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	for name, c := range map[string]struct {
 		arrivals float64

@@ -19,6 +19,7 @@ import (
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // TestHappyWay: a posted transaction runs through queue, sender, worker and
@@ -70,6 +71,7 @@ func TestOrderOverSenders(t *testing.T) {
 
 // TestLongProof: the time that a proof takes is no time in the pool.
 func TestLongProof(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1})

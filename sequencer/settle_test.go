@@ -15,6 +15,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // TestSettleDepthOfType: a type whose second landing cannot take effect is tried
@@ -210,6 +211,7 @@ func TestNonceIgnored(t *testing.T) {
 // TestSentAgainInTime: what waits in pools at the highest fee is sent again before
 // the nodes stop telling their peers of it, also by another process.
 func TestSentAgainInTime(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -482,6 +484,7 @@ func TestFailedLate(t *testing.T) {
 // TestTakenOverAgain: a process loses a claim, and has it again before the worker
 // that it waits for answers. What others sent meanwhile is watched.
 func TestTakenOverAgain(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1})

@@ -18,11 +18,13 @@ import (
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // TestTrainSeen: of a train under way an audit finds nothing wrong, and every member of it
 // tells what is ahead.
 func TestTrainSeen(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	harness.Trains(t, 3, devnet.Config{}, func(w *harness.World) {
 		w.Worker(1, devworker.Options{ProveTime: 20 * time.Second})
 		w.Policy.Confirmations = 6 // so that several stand in blocks that are not deep enough

@@ -22,10 +22,12 @@ import (
 	"mina-sequencer/api/client"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/ledger/devledger"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // TestBrowser looks at the dashboard as people do.
 func TestBrowser(t *testing.T) {
+	lane.All(t, `TestBrowserDemo is the run in a browser that every change gets`)
 	t.Parallel()
 	b, s := startBrowser(t), newStage(t, 2)
 	fill(s)

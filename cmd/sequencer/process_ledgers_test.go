@@ -25,6 +25,7 @@ import (
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // A ledgerRig is a rig without a Mina node: a Redis, and two simulated ledgers in this
@@ -301,6 +302,7 @@ func (r *ledgerRig) postAll(ledgers []string, queues, each int, api func() strin
 // calls in trouble, and two processes killed with -9 at thirty moments. Each is committed
 // once, in the order of its queue; what nobody can know a person says.
 func batchesKilled(t *testing.T, bin binaries) {
+	lane.All(t, `Batches, and KilledAtRandom`)
 	const queues, each, moments = 20, 30, 30
 	began := time.Now()
 	rng := rand.New(rand.NewPCG(*killsSeed, 9))
@@ -382,6 +384,7 @@ func (r *ledgerRig) onceInOrder(strayed map[string]bool) {
 // answer. It ends in its time and gives its claims up; the next one brings each batch to its
 // end, once and in order.
 func batchesDrained(t *testing.T, bin binaries) {
+	lane.All(t, `Batches, and Drained`)
 	for _, tc := range []struct {
 		name, timeout string
 		slow          devledger.Fault

@@ -11,12 +11,14 @@ import (
 
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // nodeHangs: of three nodes one takes connections and never answers, or answers late.
 // All is done once and in order, and the figures beside each other say what it costs:
 // go test ./cmd/sequencer -run TestProcesses/NodeHangs -v
 func nodeHangs(t *testing.T, bin binaries) {
+	lane.All(t, `TestSilentQuestion and TestNodesDiffer in simulated time`)
 	r := newRig(t, bin, "hangs", map[string]string{"SEQUENCER_MINA_TIMEOUT": "5s"})
 	chain := r.run("three nodes", bin.sequencer, nil, "devnet", "--addr", redistest.FreeAddr(t, 3), "--nodes", "3",
 		"--slot", "500ms", "--fill", "1", "--k", "20000")

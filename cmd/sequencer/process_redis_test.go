@@ -16,6 +16,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // redisKilled: Redis is killed with -9 under load, again and again, and comes
@@ -24,6 +25,9 @@ import (
 // docs/operations.md), so it is killed between two flushes then.
 func redisKilled(appendfsync string) func(*testing.T, binaries) {
 	return func(t *testing.T, bin binaries) {
+		if appendfsync != "always" {
+			lane.All(t, "RedisKilledAlways")
+		}
 		r, l, services := redisUnderLoad(t, bin, "redis-"+appendfsync, "appendfsync "+appendfsync)
 		rng := rand.New(rand.NewPCG(2, 0))
 		for round := range 4 {
@@ -108,6 +112,7 @@ var unhurried = map[string]string{"SEQUENCER_CLAIM_TTL": "10s"}
 // are gone. What was accepted and lost is posted again, under the same key, as a
 // client does who misses it; and all is done once.
 func powerLost(t *testing.T, bin binaries) {
+	lane.All(t, `RedisKilledAlways; a second of writes that is lost is TestFailOver`)
 	r := newRig(t, bin, "power", map[string]string{"SEQUENCER_DISPATCH_TIMEOUT": "10s", "SEQUENCER_CLAIM_TTL": "10s"}, "aof-timestamp-enabled yes")
 	for n := range uint64(6) {
 		r.worker(n+1, "--prove-time", "2500ms")
@@ -156,6 +161,7 @@ func (l *load) postAgain(uid string) {
 // a while before. What was bound, sent and done since is forgotten, and is done
 // once all the same. What was accepted since is lost, and is posted again.
 func replicaPromoted(t *testing.T, bin binaries) {
+	lane.All(t, `TestFailOver in simulated time`)
 	r := newRig(t, bin, "promoted", nil)
 	for n := range uint64(4) {
 		r.worker(n+1, "--prove-time", "50ms")

@@ -22,12 +22,14 @@ import (
 
 	"mina-sequencer/api/client"
 	"mina-sequencer/queues/redistest"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // rollingRestart: two replicas behind a proxy that asks for /readyz and tries nothing
 // twice are restarted one after the other under a load of posts: no request fails, and
 // who follows the events gets each once.
 func rollingRestart(t *testing.T, bin binaries) {
+	lane.All(t, `Drained and TakenOver, each by itself`)
 	r := newRig(t, bin, "rolling", map[string]string{"SEQUENCER_SHUTDOWN_DELAY": "2s"})
 	for n := range uint64(2) {
 		r.worker(n+1, "--prove-time", "50ms")

@@ -16,6 +16,7 @@ import (
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // restored: Redis is backed up under load, by the commands of docs/production.md. Later
@@ -23,6 +24,7 @@ import (
 // what has landed since is found on the chain, and made no second time.
 func restored(kind string) func(*testing.T, binaries) {
 	return func(t *testing.T, bin binaries) {
+		lane.All(t, "a Redis that comes back older is what TestFailOver promotes")
 		r := newRig(t, bin, "restored-"+kind, nil)
 		for n := range uint64(4) {
 			r.worker(n+1, "--prove-time", "300ms")

@@ -14,6 +14,7 @@ import (
 
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // TestProcesses runs the programs as they run in service, a real Redis among
@@ -134,6 +135,7 @@ func legacyMoments() []moment {
 // killedInEveryPhase: killed with -9 in every phase, and started again each
 // time, everything is done once and in order.
 func killedInEveryPhase(t *testing.T, bin binaries) {
+	lane.All(t, `KilledAtRandom and TestCrashPoints kill at these writes, too`)
 	k := &killing{t: t, counts: map[lifecycle.Phase]int{}}
 
 	r := newRig(t, bin, "killed", nil)

@@ -23,6 +23,7 @@ import (
 
 	"mina-sequencer/api/client"
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 var webhookEvents = flag.Int("webhooks", 4000, "events that are delivered to an endpoint in trouble")
@@ -33,6 +34,7 @@ var webhookEvents = flag.Int("webhooks", 4000, "events that are delivered to an 
 // endpoint has written down is held against the event log: of each transaction everything,
 // in order.
 func TestWebhookProcesses(t *testing.T) {
+	lane.All(t, `sequencer/webhooks shows whole lives of endpoints in simulated time`)
 	t.Parallel()
 	bin := build(t)
 	r := newRig(t, bin, "webhooks", map[string]string{

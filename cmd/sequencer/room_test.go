@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/go/packages"
+
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // room are the files whose symbols only recovery may use, and the files that may use them.
@@ -39,6 +41,7 @@ var wiring = []string{"New", "Options", "Recovery", "Shut", "Suspect", "Wait", "
 // it is referred to from elsewhere but those named above, and no script but its own reads
 // what it keeps.
 func TestRecoveryRoom(t *testing.T) {
+	lane.Nightly(t, `the room that recovery takes, beside many queues`)
 	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {

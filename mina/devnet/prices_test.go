@@ -11,6 +11,7 @@ import (
 
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // An offer waits for a block.
@@ -172,6 +173,7 @@ func day(m *devnet.Market, bidders []bidder, updates []int) map[string]*result {
 // that were fixed before it was written. On those that are named it is within its target for
 // nine of ten, at less than the cheapest constant that does as well.
 func TestPrices(t *testing.T) {
+	lane.NoRace(t, "days of a market, by one goroutine")
 	t.Parallel()
 	bidders := []bidder{byMarket(), constant(0.1), constant(0.5), constant(2)}
 	updates := []int{2, 8, 16}

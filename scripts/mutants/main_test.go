@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/sequencer/test/lane"
 )
 
 const judged = "scripts/mutants/testdata/judged"
@@ -71,6 +73,7 @@ func short(results []*result) []string {
 // A good test kills all but what changes nothing, which is listed, and what it does not
 // come to.
 func TestGoodTests(t *testing.T) {
+	lane.All(t, "make mutants-sample, which every change gets, runs the same")
 	t.Parallel()
 	const why = "\n    Of two that are equal either is the greater.\n"
 	equal := keyOf(t, "Greatest", ">")
@@ -117,6 +120,7 @@ func TestGoodTests(t *testing.T) {
 // A weak test lets most survive. Of those that stand as equivalent, one that a test
 // tells from the code is refuted, another is not held against the tests.
 func TestWeakTests(t *testing.T) {
+	lane.All(t, "make mutants-sample, which every change gets, runs the same")
 	t.Parallel()
 	r := judge(t, "TestWeak", "")
 	var weak, equal string

@@ -431,8 +431,11 @@ var walks = flag.Uint64("walks", manyWalks, "follow so many lives, and ten times
 const manyWalks, length = 6000, 80
 
 func init() {
-	if lane.Raced { // nothing here runs beside something else
+	switch {
+	case lane.Raced: // nothing here runs beside something else
 		*walks = 200
+	case lane.Sampled():
+		*walks = 1000
 	}
 }
 

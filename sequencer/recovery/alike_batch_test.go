@@ -21,6 +21,7 @@ import (
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // A strictLedger executes a batch as often as it gets it, and tells nothing of a post but what
@@ -113,6 +114,7 @@ func doneOnce(w *harness.World, l *strictLedger) {
 // TestBatchForgotten: Redis forgets that a batch was posted for the second time, on the slot on
 // which it was not reached at first. The process that knows has it put back, and not posted again.
 func TestBatchForgotten(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	batches(t, func(w *harness.World) {
 		l := &strictLedger{answer: func(post int) (ledger.Outcome, bool) {
 			if post == 1 {
@@ -135,6 +137,7 @@ func TestBatchForgotten(t *testing.T) {
 
 // TestBatchRetriedForgotten: the same of one that a person has declared dead, and had tried again.
 func TestBatchRetriedForgotten(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	for at := 2 * time.Second; at <= 8*time.Second; at += 2 * time.Second {
 		t.Run(at.String(), func(t *testing.T) {
@@ -203,6 +206,7 @@ func (f *frail) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 // TestBatchNumberAnew: the reply to the write that puts a batch off is lost, and another process has
 // it next, whose attempt has the number of the first. That one is nothing that Redis has forgotten.
 func TestBatchNumberAnew(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	batches(t, func(w *harness.World) {
 		f, up := new(frail), new(atomic.Bool)
 		var once sync.Once

@@ -13,6 +13,7 @@ import (
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // soon looks fifty times a second, for what passes quickly, and gives up after an hour.
@@ -90,6 +91,7 @@ func isOut(t *lifecycle.Transaction) bool { return t.Open() && t.Last().Outcome 
 // TestAlikeForgotten: Redis forgets an attempt that is like one which all nodes had refused, and the
 // process that knew it dies. What the nodes show is not taken for the refused one.
 func TestAlikeForgotten(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	for at := time.Duration(0); at < 3*time.Second; at += 2 * time.Second {
 		t.Run(at.String(), func(t *testing.T) {
@@ -109,6 +111,7 @@ func TestAlikeForgotten(t *testing.T) {
 // TestAlikeRemembered: the same of a process that lives. What it reads first, whenever that is,
 // does not take the place of what it knows.
 func TestAlikeRemembered(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	for at := time.Duration(0); at < 2*time.Second; at += 500 * time.Millisecond {
 		t.Run(at.String(), func(t *testing.T) {
@@ -126,6 +129,7 @@ func TestAlikeRemembered(t *testing.T) {
 // TestDeadAlike: a person said that the first attempt is dead, which no node had answered. The second
 // is like it; Redis forgets that, and the process that knew it dies.
 func TestDeadAlike(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	for at := time.Duration(0); at < 4*time.Second; at += 2 * time.Second {
 		t.Run(at.String(), func(t *testing.T) {
@@ -155,6 +159,7 @@ func TestDeadAlike(t *testing.T) {
 // TestRemovedStaysRemoved: what has ended, and was removed by a person, is not done again because
 // Redis restarts, which forgets nothing.
 func TestRemovedStaysRemoved(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	for name, ends := range map[string]func(w *harness.World, p *harness.Process){
 		"a call of a legacy worker failed": func(w *harness.World, _ *harness.Process) {
@@ -199,6 +204,7 @@ func TestRemovedStaysRemoved(t *testing.T) {
 // TestCancelForgotten: what is out is not said to be cancelled for good though Redis has forgotten
 // it, neither by the process that knows it nor by another one, and nor is it removed.
 func TestCancelForgotten(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	for _, by := range []string{"who knows it", "another"} {
 		t.Run(by, func(t *testing.T) {
 			harness.Trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *harness.World) {
@@ -224,6 +230,7 @@ func TestCancelForgotten(t *testing.T) {
 
 // TestTrainPutBack: a train of which all was forgotten is put back, and none of it breaks by that.
 func TestTrainPutBack(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	harness.Trains(t, 4, devnet.Config{FillRate: 1, Nodes: 2}, func(w *harness.World) {
 		w.Worker(1, devworker.Options{ProveTime: 5 * time.Second})
 		w.Start()
@@ -247,6 +254,7 @@ func TestTrainPutBack(t *testing.T) {
 // TestEndOfFirstForgotten: Redis forgets that the first of a train is DONE. The proof of the one
 // behind it is not thrown away.
 func TestEndOfFirstForgotten(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	for at := time.Duration(0); at < 3*time.Second; at += 2 * time.Second {
 		t.Run(at.String(), func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // twoNodes runs a test in a world of which nothing is tried twice.
@@ -38,6 +39,7 @@ func shut(all ...*harness.Process) time.Duration {
 // TestDoneWithoutBlock: a process is cut off with what it signed. The worker of another tells that there is
 // nothing to send, and DONE is told. What the first still knows has no effect after that.
 func TestDoneWithoutBlock(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	twoNodes(t, func(w *harness.World) {
 		cut := signedAndForgotten(w)
@@ -58,6 +60,7 @@ func TestDoneWithoutBlock(t *testing.T) {
 // TestGoneOnPlannedLater: two processes are cut off, each with an attempt that Redis has forgotten. The one
 // that planned first comes back first, and its attempt goes on. That of the other, planned later, does not.
 func TestGoneOnPlannedLater(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	for name, until := range map[string]func(*lifecycle.Transaction) bool{
 		"out": func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWatching }, "done": isDone,
@@ -101,6 +104,7 @@ func TestGoneOnPlannedLater(t *testing.T) {
 // Another one gives b to the nodes once more. The first is back at Redis before it reaches a node: that b is
 // dead is not so any more.
 func TestDeadAndSentAgain(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	for name, retried := range map[string]bool{"told": false, "told, and tried again": true} {
 		t.Run(name, func(t *testing.T) {
@@ -145,6 +149,7 @@ func TestDeadAndSentAgain(t *testing.T) {
 // gives its sender to b. The first is back, and waits for b to end, when all nodes refuse b for good: that
 // it is over is stored, although the store is not settled.
 func TestRefusedForGoodBeside(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	twoNodes(t, func(w *harness.World) {
 		w.Worker(1, devworker.Options{ProveTime: proving})
@@ -192,6 +197,7 @@ func takenSince(w *harness.World) (cut func(off bool), one string) {
 // TestNonceTakenSince: the nonce of what is put back is one that another of ours has used since. Nobody else
 // has used the account, so its sender is not stopped.
 func TestNonceTakenSince(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.NewWith(t, devnet.Config{FillRate: 1, Nodes: 2}, harness.Policy())
@@ -215,6 +221,7 @@ func TestNonceTakenSince(t *testing.T) {
 // TestPassedOnATakenNonce: the same, while d has the sender, at the nonce that follows. Of a it is not told that it
 // is DONE, for c has its nonce, and e does not go before it.
 func TestPassedOnATakenNonce(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.NewWith(t, devnet.Config{FillRate: 1, Nodes: 2}, harness.Policy())

@@ -138,6 +138,7 @@ func TestGoneOn(t *testing.T) {
 // TestGoneOnBeside: the first attempt was refused, the second is what the process was cut off with.
 // The refusal is put back, and the bytes of the second are not taken for those of another one.
 func TestGoneOnBeside(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	harness.Trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *harness.World) {
 		w.Policy.RetryDelay, w.Policy.RetryDelayMax = 5*time.Second, 5*time.Second
 		w.Worker(1, devworker.Options{ProveTime: proving})
@@ -187,6 +188,7 @@ func calledAndForgotten(w *harness.World,
 // TestGoneOnBesideLegacy: what the process was cut off with is a call of a worker that sends by itself,
 // and does, whoever drives.
 func TestGoneOnBesideLegacy(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	harness.Trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *harness.World) {
 		cut := calledAndForgotten(w, nil)
 		faulty(w, devnet.Faults{LoseRequests: 1000})
@@ -209,6 +211,7 @@ func TestGoneOnBesideLegacy(t *testing.T) {
 // TestGoneOnBesideFailedCall: nothing came of that call, and the transaction has landed, or is in a pool, by another
 // worker. It stays so, and is not made once more.
 func TestGoneOnBesideFailedCall(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	for name, until := range map[string]func(*lifecycle.Transaction) bool{
 		"pooled": func(x *lifecycle.Transaction) bool { return x.Open() && x.Last().Outcome == lifecycle.Pooled },
 		"done":   func(x *lifecycle.Transaction) bool { return x.State() == lifecycle.Done },
@@ -236,6 +239,7 @@ func TestGoneOnBesideFailedCall(t *testing.T) {
 // TestFamiliarAgain: what a legacy worker has sent names nobody, and the process that knows whose it
 // is was cut off: its sender is stopped for a stranger. When the process is back it is no more.
 func TestFamiliarAgain(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	harness.Trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *harness.World) {
 		account, _ := w.Worker(1, devworker.Options{ProveTime: 5 * time.Second, Legacy: true})
 		cut := startSevered(w)
@@ -272,6 +276,7 @@ func TestFamiliarAgain(t *testing.T) {
 // TestGoneOnToAnEnd: the transaction is cancelled for good while the process is cut off. What that had
 // signed is not sent when it is back.
 func TestGoneOnToAnEnd(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	harness.Trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *harness.World) {
 		cut := signedAndForgotten(w)
 		q := w.Start()
@@ -306,6 +311,7 @@ func untried(t *testing.T, test func(w *harness.World, p *harness.Process)) {
 // TestUsedUpMakesRoom: Redis forgets that a transaction had failed with no try left, and another one has
 // its sender. It makes room, and is not tried again for that.
 func TestUsedUpMakesRoom(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	untried(t, func(w *harness.World, _ *harness.Process) {
 		w.Net.FailNext("", 1, "Account_nonce_precondition_unsatisfied")
 		w.Post("q1", "b")
@@ -330,6 +336,7 @@ func TestUsedUpMakesRoom(t *testing.T) {
 // TestDeadMakesRoom: a person said that a cancelled one is dead, and its nonce was given on. Redis forgets
 // both, and nobody waits for it, nor is its sender stopped.
 func TestDeadMakesRoom(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	untried(t, func(w *harness.World, p *harness.Process) {
 		faulty(w, devnet.Faults{LoseRequests: 1000})
 		w.Post("q1", "b")
@@ -357,6 +364,7 @@ func TestDeadMakesRoom(t *testing.T) {
 // TestRefusedMakesRoom: the same of one that all nodes had refused, with no try left; and persons cancel it
 // through another process, again and again, before the namespace is settled.
 func TestRefusedMakesRoom(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	untried(t, func(w *harness.World, p *harness.Process) {
 		faulty(w, devnet.Faults{Refuse: `(invalid (Invalid_proof))`, RefuseNext: 1, DelayMs: 300})
 		w.Post("q1", "b")
@@ -388,6 +396,7 @@ func TestRefusedMakesRoom(t *testing.T) {
 // TestRefusedAndForgotten: what all nodes had refused, and was cancelled and perhaps removed, is not posted
 // again by who remembers the refusal, where Redis has forgotten all of it.
 func TestRefusedAndForgotten(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	for name, remove := range map[string]bool{"cancelled": false, "removed": true} {
 		t.Run(name, func(t *testing.T) {
 			harness.Trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *harness.World) {
@@ -417,6 +426,7 @@ func TestRefusedAndForgotten(t *testing.T) {
 // TestLateAnswer: what a worker that sends by itself answers to a process that has lost its
 // claim meanwhile is kept, data and all, whatever the process that drives it found by itself.
 func TestLateAnswer(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	for _, back := range []time.Duration{40 * time.Second, 90 * time.Second, 4 * time.Minute} {
 		t.Run(back.String(), func(t *testing.T) {

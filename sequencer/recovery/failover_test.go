@@ -142,6 +142,7 @@ func TestTurnPassesOn(t *testing.T) {
 // TestDamaged: what is bound and cannot be read keeps its sender and holds its queue, and
 // nothing else: neither a process that starts nor one whose Redis was restarted waits for it.
 func TestDamaged(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	for _, how := range []struct{ name, key, text string }{
 		{"all of it", "x:a2", "damaged"}, {"its record", "x:a2", "\n{"}, {"its queue's", "q:q", "damaged"},
@@ -184,6 +185,7 @@ func TestDamaged(t *testing.T) {
 // TestFinalForgotten: what a process was done with, and remembers no more, is its own
 // again after a failover, and ends once more.
 func TestFinalForgotten(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1})
@@ -200,6 +202,7 @@ func TestFinalForgotten(t *testing.T) {
 // TestFailOverFarBack: Redis comes back as it was when nothing had happened yet:
 // all that has landed since, and what lies in the pool, is found by its memo.
 func TestFailOverFarBack(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	for _, late := range []time.Duration{8 * time.Minute, 20 * time.Minute, time.Hour} {
 		t.Run(late.String(), func(t *testing.T) {
@@ -228,6 +231,7 @@ func TestFailOverFarBack(t *testing.T) {
 // TestFoundOfTwo: what one sender sent of a transaction failed in its block, and what another one sent
 // later took effect. Redis comes back as it was before both, and the later one is what counts.
 func TestFoundOfTwo(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	for first := range uint64(2) {
 		t.Run(fmt.Sprint("sender ", first, " first"), func(t *testing.T) {
@@ -263,6 +267,7 @@ func TestFoundOfTwo(t *testing.T) {
 // TestFoundInAnother: what recovery has found in a block may stand in an earlier one of a fork
 // that the chain goes over to: it is found there, too, and not made again.
 func TestFoundInAnother(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -368,6 +373,7 @@ func strange(w *harness.World, account string, nonce uint32) {
 // TestStrangeNonce: the sender whose account somebody else has used stops, with a
 // reason that names it; the others go on, and a person puts it back.
 func TestStrangeNonce(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1})
@@ -409,6 +415,7 @@ func TestStrangeNonce(t *testing.T) {
 // Redis has forgotten that it is DONE. Its process has that read again, and nothing else waits
 // for longer than for a failover.
 func TestFailoverForgetsAnEnd(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1, Nodes: 2})
 		for n := range uint64(3) {
@@ -442,6 +449,7 @@ func TestFailoverForgetsAnEnd(t *testing.T) {
 // TestEndsWhileReconciling: a process is told to end while no node answers, and Redis is
 // another one, as it has learnt by what a worker answered. It does not wait for the nodes.
 func TestEndsWhileReconciling(t *testing.T) {
+	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{})

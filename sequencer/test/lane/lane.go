@@ -22,7 +22,7 @@ const (
 	nightly
 )
 
-func chosen(tb testing.TB) level {
+func chosen() level {
 	switch name := os.Getenv("TEST_LANE"); name {
 	case "":
 		return quick
@@ -31,8 +31,7 @@ func chosen(tb testing.TB) level {
 	case "nightly":
 		return nightly
 	default:
-		tb.Fatalf("TEST_LANE=%q: wants all or nightly, or nothing", name)
-		return quick
+		panic("TEST_LANE=" + name + ": wants all or nightly, or nothing")
 	}
 }
 
@@ -45,20 +44,14 @@ func Nightly(tb testing.TB, why string) { tb.Helper(); leave(tb, nightly, why) }
 
 func leave(tb testing.TB, to level, why string) {
 	tb.Helper()
-	if chosen(tb) < to {
+	if chosen() < to {
 		tb.Skip("in a later lane: " + why)
 	}
 }
 
-// Part is how many of some a test looks at: quickly of them in make test, or where the race
-// detector slows it; else all of them.
-func Part(tb testing.TB, quickly, of int) int {
-	tb.Helper()
-	if Raced || chosen(tb) == quick {
-		return min(quickly, of)
-	}
-	return of
-}
+// Sampled says that a test of many cases looks at a part of them: in make test, and where
+// the race detector slows it tenfold.
+func Sampled() bool { return Raced || chosen() == quick }
 
 // NoRace leaves out a test that the race detector would make minutes of, and in which it has
 // nothing to see: hours of simulated time, or what one goroutine does by itself.

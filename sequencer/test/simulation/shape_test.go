@@ -125,10 +125,11 @@ var costs = map[string]string{
 // for, and a person's look at a sender whose nonces no longer add up; nothing
 // else. All is final in the end, and no sender is lost.
 func TestDeepReorganisations(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	sum, lost := newTally("deep reorganisations"), map[string]int{}
 	last := uint64(20)
-	if lane.Raced {
+	if lane.Sampled() {
 		last = 6
 	}
 	for seed := uint64(1); seed <= last; seed++ {
