@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
+.PHONY: help build test test-go test-node test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
 .PHONY: client lint screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
@@ -19,11 +19,17 @@ help: ## Show this list
 build: ## Build bin/sequencer
 	go build -trimpath -o bin/sequencer ./cmd/sequencer
 
-# PKG narrows the tests that follow a change: make test PKG=./sequencer/lifecycle
+# PKG narrows what follows a change: make test-go PKG=./sequencer/lifecycle
 PKG ?= ./...
 
-test: setup ## Run the tests that show each promise once, with all the set-up they need: minutes
+test: setup test-go test-node ## Run the tests that show each promise once, with all the set-up they need: minutes
+
+test-go: ## Of these what is in Go, or in the packages PKG alone
 	go test -shuffle=on $(FOREVER) $(PKG)
+
+test-node: workers/node_modules clients/typescript/node_modules ## Of these the TypeScript client and the kit, without proofs
+	cd clients/typescript && npm run check && npm test
+	cd workers && npm run test -w kit
 
 test-all: setup ## Run what make test runs, and what shows it again, with the race detector and without
 	TEST_LANE=all go test -shuffle=on $(FOREVER) $(PKG)
@@ -100,6 +106,10 @@ e2e-run: setup build workers/node_modules
 
 workers/node_modules: workers/package-lock.json
 	cd workers && npm ci
+	@touch $@
+
+clients/typescript/node_modules: clients/typescript/package-lock.json
+	cd clients/typescript && npm ci
 	@touch $@
 
 client: setup ## Check the TypeScript client, and test it against the built program

@@ -5,6 +5,7 @@
 # time; what one of them has written is shown when it has ended.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export TEST_LANE="${TEST_LANE:-all}"
 
 command -v npm >/dev/null || { echo "test-workers: npm is not in PATH: install Node 20 or newer" >&2; exit 1; }
 scripts/setup.sh

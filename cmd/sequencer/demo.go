@@ -54,7 +54,7 @@ other run uses and that stays.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.addr, "addr", cmp.Or(a.env["SEQUENCER_ADDR"], "127.0.0.1:8080"), "listen address; if it is taken, a free port")
-	flags.DurationVar(&f.slot, "slot", 800*time.Millisecond, "length of a slot of the simulated chain, the measure of all waits")
+	flags.DurationVar(&f.slot, "slot", 400*time.Millisecond, "length of a slot of the simulated chain, the measure of all waits")
 	flags.StringVar(&f.log, "log", "", "file to write the service's log to; without it only warnings are shown")
 	flags.BoolVar(&f.once, "once", false, "end when all is DONE, with an error if that does not come about")
 	return cmd
