@@ -239,6 +239,13 @@ func (h *host) crash() {
 	if h.dead.Swap(true) {
 		return
 	}
+	h.hangUp()
+	h.resume()
+	h.die()
+}
+
+// hangUp breaks all connections of h, and lets it have no others.
+func (h *host) hangUp() {
 	h.mu.Lock()
 	conns := h.conns
 	h.conns = nil
@@ -246,8 +253,6 @@ func (h *host) crash() {
 	for c := range conns {
 		_ = c.Close()
 	}
-	h.resume()
-	h.die()
 }
 
 // revive brings h back after a crash, which is over then.

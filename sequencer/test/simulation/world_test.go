@@ -260,7 +260,10 @@ func (s *sim) redisFor(h *host) *redis.Client {
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		Dialer:                   func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
 	})
-	s.Cleanup(func() { _ = client.Close() })
+	s.Cleanup(func() {
+		_ = client.Close()
+		h.hangUp() // a client leaves what failed to begin to the garbage collector
+	})
 	return client
 }
 
