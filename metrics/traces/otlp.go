@@ -324,7 +324,7 @@ func attributes(all []attribute.KeyValue) []otlpAttribute {
 		case attribute.FLOAT64:
 			value["doubleValue"] = a.Value.AsFloat64()
 		default:
-			value["stringValue"] = a.Value.Emit()
+			value["stringValue"] = a.Value.String()
 		}
 		list = append(list, otlpAttribute{string(a.Key), value})
 	}
