@@ -17,6 +17,7 @@ func AnswerOf(r Result, err error, a lifecycle.Answer, validHash func(string) bo
 	var busy *BusyError
 	var unreached *UnreachedError
 	var worker *WorkerError
+	var working *WorkingError
 	switch {
 	case err == nil && legacy && a.Hash == "" && r.Done == nil:
 		a.Fault = lifecycle.FaultSent
@@ -28,6 +29,8 @@ func AnswerOf(r Result, err error, a lifecycle.Answer, validHash func(string) bo
 	case errors.As(err, &busy) && (!legacy || busy.RetryAfter > 0):
 		a.Fault, a.RetryAfter = lifecycle.FaultBusy, busy.RetryAfter
 		a.Error = &lifecycle.Error{Code: lifecycle.CodeUnavailable, Message: err.Error()}
+	case errors.As(err, &working):
+		a.Fault, a.Error = lifecycle.FaultWorking, &lifecycle.Error{Code: lifecycle.CodeLost, Message: err.Error()}
 	case errors.As(err, &unreached):
 		a.Fault, a.Error = lifecycle.FaultUnreached, &lifecycle.Error{Code: lifecycle.CodeUnavailable, Message: err.Error()}
 	case errors.As(err, &worker):

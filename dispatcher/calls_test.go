@@ -28,7 +28,8 @@ func TestReport(t *testing.T) {
 		{"object", 200, `{"hash":"","done":{}}`, true},
 		{"not taken", 200, `{"success": false, "message":"later"}`, false},
 		{"HTTP 400", 400, `{"success":true}`, false},
-		{"HTTP 404", 404, ``, false},
+		{"HTTP 404", 404, ``, true},
+		{"HTTP 501", 501, `no such route`, true},
 		{"HTTP 500", 500, ``, false},
 		{"HTTP 503", 503, ``, false},
 		{"too long", 200, strings.Repeat("x", 65<<10), false},
@@ -118,8 +119,8 @@ func TestMaxRetries(t *testing.T) {
 		{200, `"3"`, 0, false, "answered"}, {200, `{"maxRetries":3}`, 0, false, "answered"}, {200, ``, 0, false, "answered"},
 		{404, `3`, 0, false, "answered"}, {500, `3`, 0, false, "answered"}, {501, `3`, 0, false, "answered"}, {201, `3`, 0, false, "answered"},
 		{503, `3`, 0, false, "worker busy"}, {429, `3`, 0, false, "worker busy"},
-		{502, `3`, 0, false, "worker error 502: the worker answered HTTP 502 Bad Gateway"},
-		{504, `3`, 0, false, "worker error 504: the worker answered HTTP 504 Gateway Timeout"},
+		{502, `3`, 0, false, "worker error 502: the worker answered HTTP 502 Bad Gateway: 3"},
+		{504, `3`, 0, false, "worker error 504: the worker answered HTTP 504 Gateway Timeout: 3"},
 	} {
 		w := &worker{status: tt.status, body: tt.body}
 		at, remote := w.start(t, dispatcher.ClientOptions{})

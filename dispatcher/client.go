@@ -282,11 +282,16 @@ func (r *reply) refused() *WorkerError {
 	if r.status < 400 || r.status == http.StatusUnauthorized || r.status == http.StatusForbidden {
 		kind = Unavailable
 	}
-	return &WorkerError{
-		Code:    strconv.Itoa(r.status),
-		Message: "the worker answered HTTP " + strconv.Itoa(r.status) + " " + http.StatusText(r.status),
-		Kind:    kind,
+	return &WorkerError{Code: strconv.Itoa(r.status), Message: r.said(), Kind: kind}
+}
+
+// said describes an answer that is no TxnResult by its status and its own words.
+func (r *reply) said() string {
+	text := strings.TrimSpace("the worker answered HTTP " + strconv.Itoa(r.status) + " " + http.StatusText(r.status))
+	if own := words(r.body); own != "" {
+		text += ": " + own
 	}
+	return text
 }
 
 // Health is what a worker says of itself; a field it does not give is empty.

@@ -68,6 +68,11 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("worker busy for %v", e.RetryAfter)
 }
 
+// A WorkingError is a repeated call for what the worker is at work on still.
+type WorkingError struct{}
+
+func (*WorkingError) Error() string { return "the worker is at work on it" }
+
 // Kind is what a worker's error asks for.
 type Kind int
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 )
 
 // A Remote is a type whose work is all in its workers, see [Client].
@@ -129,6 +130,7 @@ func (r *Remote) make(ctx context.Context, worker Worker, path string, call Call
 	if err != nil {
 		return Result{}, err
 	}
+	began := time.Now()
 	re, err := r.client.ask(ctx, at, body, r.client.limit, path, r.name)
 	if err != nil {
 		if at.local && errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -140,6 +142,9 @@ func (r *Remote) make(ctx context.Context, worker Worker, path string, call Call
 		return Result{}, busy
 	}
 	legacy := path == "dispatch"
+	if !legacy && re.status == http.StatusAccepted && isWorking(re.body) {
+		return Result{}, pausing(ctx, began)
+	}
 	if !legacy && (re.status == http.StatusNotFound || re.status == http.StatusNotImplemented) {
 		return Result{}, ErrLegacy
 	}
@@ -154,7 +159,7 @@ func (r *Remote) make(ctx context.Context, worker Worker, path string, call Call
 		failed = re.refused()
 		failed.NothingSent = !legacy
 	case re.status != http.StatusOK:
-		return Result{}, &LostError{fmt.Errorf("the worker answered HTTP %d", re.status)}
+		return Result{}, &LostError{errors.New(clip(re.said(), maxMessage))}
 	case err != nil:
 		return Result{}, &LostError{err}
 	}
@@ -167,7 +172,23 @@ func (r *Remote) make(ctx context.Context, worker Worker, path string, call Call
 	return result, failed.clipped()
 }
 
-// Report implements [Dispatcher]: any 2xx but {"success": false} is an answer.
+// workingPause is the least time between two questions for what a worker is at work on.
+const workingPause = 5 * time.Second
+
+// pausing is the [WorkingError] of a call that began at a time, when the pause is over.
+func pausing(ctx context.Context, began time.Time) error {
+	timer := time.NewTimer(workingPause - time.Since(began))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return &LostError{ctx.Err()}
+	case <-timer.C:
+		return &WorkingError{}
+	}
+}
+
+// Report implements [Dispatcher]: any 2xx but {"success": false} is an answer, and so are 404
+// and 501.
 func (r *Remote) Report(ctx context.Context, worker Worker, success bool, outcome Outcome) error {
 	path := "on-failure"
 	if success {
@@ -187,6 +208,9 @@ func (r *Remote) Report(ctx context.Context, worker Worker, success bool, outcom
 	}
 	if busy := re.busy(); busy != nil {
 		return fmt.Errorf("reporting %s: %w", path, busy)
+	}
+	if re.status == http.StatusNotFound || re.status == http.StatusNotImplemented {
+		return nil // it has no such call for this type, and will have none later
 	}
 	if re.status/100 != 2 {
 		return fmt.Errorf("reporting %s: %w", path, re.refused())

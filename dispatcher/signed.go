@@ -102,6 +102,22 @@ func Weight(signed json.RawMessage) int {
 	return weight
 }
 
+// Signers are the public keys of a command that was checked: its payer's, and those of its
+// account updates. payer is "" of what cannot be read.
+func Signers(signed json.RawMessage) (payer string, updates []string) {
+	var command struct {
+		FeePayer       struct{ Body struct{ PublicKey string } }
+		AccountUpdates []struct{ Body struct{ PublicKey string } }
+	}
+	if json.Unmarshal(signed, &command) != nil {
+		return "", nil
+	}
+	for _, u := range command.AccountUpdates {
+		updates = append(updates, u.Body.PublicKey)
+	}
+	return command.FeePayer.Body.PublicKey, updates
+}
+
 func quote(s string) string { return strconv.Quote(s) }
 
 // object splits a JSON object, known to be valid, by its exact names. It refuses

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"html"
 	"regexp"
 	"strconv"
 	"strings"
@@ -211,6 +212,7 @@ const (
 	maxCode      = 64
 	maxMessage   = 2 << 10
 	maxException = 16 << 10
+	maxWords     = 500 // of an answer that is none
 )
 
 // clipped returns e with its texts cut to what is worth keeping.
@@ -230,6 +232,30 @@ func clip(s string, n int) string {
 		s = s[:n]
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// isWorking reports whether an answer says that the worker is at work on what it was asked for.
+func isWorking(body []byte) bool {
+	var in struct{ Working json.RawMessage }
+	return json.Unmarshal(body, &in) == nil && !isEmpty(in.Working)
+}
+
+var markup = regexp.MustCompile(`(?s)<(script|style)[ >].*?</(script|style)>|<[^>]*>`)
+
+// words are what an answer that is no TxnResult says, as text on one line: what a JSON object
+// calls its message or error, else all of it, without the markup of a page.
+func words(body []byte) string {
+	var in struct{ Message, Error json.RawMessage }
+	said := ""
+	if json.Unmarshal(body, &in) == nil {
+		if said = text(in.Message); said == "" {
+			said = text(in.Error)
+		}
+	}
+	if said == "" {
+		said = html.UnescapeString(markup.ReplaceAllString(string(body), " "))
+	}
+	return clip(strings.Join(strings.Fields(said), " "), maxWords)
 }
 
 // excerpt is what an error shows of a worker's or a person's text.

@@ -3,6 +3,8 @@ package sequencer
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"mina-sequencer/dispatcher"
@@ -245,12 +247,30 @@ func (s *Sequencer) send(ctx context.Context, t *lifecycle.Transaction, e lifecy
 	if r.Refused {
 		told.Refusal = &lifecycle.Refusal{
 			Error: *told.Error, Permanent: r.Err.Class == mina.Permanent, Cheap: r.Err.Class == mina.RaiseFee,
-			Seen:     r.Err.Class == mina.Renonce || r.Err.Class == mina.Resend,
-			Operator: r.Err.Class == mina.Operator,
-			Broke:    r.Err.Code == "Insufficient_funds" || r.Err.Code == "Fee_payer_account_not_found",
+			Seen:  r.Err.Class == mina.Renonce || r.Err.Class == mina.Resend,
+			Whose: whose(r.Err, signed),
+			Broke: r.Err.Code == "Insufficient_funds" || r.Err.Code == "Fee_payer_account_not_found",
 		}
 	}
 	return told
+}
+
+// whose is whom a refusal concerns that is not the transaction's. Signatures that do not hold
+// are the payer's only where its key is named and no account update of the command bears it:
+// for a payload can bring one of its own.
+func whose(e *mina.Error, signed []byte) lifecycle.Blame {
+	switch {
+	case e.Class != mina.Operator:
+		return ""
+	case e.Code == "After_slot_tx_end" || e.Code == "Transaction_type_disabled":
+		return lifecycle.BlameNetwork
+	case e.Code == "Invalid_signature":
+		payer, others := dispatcher.Signers(signed)
+		if payer == "" || !strings.Contains(e.Message, payer) || slices.Contains(others, payer) {
+			return ""
+		}
+	}
+	return lifecycle.BlameSender
 }
 
 // ask has a worker make an attempt.
@@ -316,7 +336,12 @@ func (s *Sequencer) shown(ctx context.Context, worker dispatcher.Worker, answer 
 		s.makesProofs(ctx, worker)
 	case answer.Fault == lifecycle.FaultNoCall:
 		p, err := s.Senders.Get(ctx, worker.AccountID)
-		answer.Proves = err != nil || p.Proves // not known: it is asked again
+		if err != nil { // not known: it is asked again
+			answer.Fault = lifecycle.FaultBusy
+			answer.Error = &lifecycle.Error{Code: lifecycle.CodeUnavailable, Message: "what its worker is was not read: " + err.Error()}
+			return
+		}
+		answer.Proves = p.Proves
 	}
 }
 

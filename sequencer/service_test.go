@@ -123,7 +123,8 @@ func TestStrangeAnswers(t *testing.T) {
 				strange.Store(2)
 				w.Post("claim", "a")
 				a := w.Await("a", lifecycle.Done, 3*time.Hour)
-				if len(a.Attempts) != 1 || a.Attempts[0].Legacy || asked.Load() != 2 || sends.Load() != 0 {
+				if len(a.Attempts) != 3 || a.Attempts[0].Legacy || asked.Load() != 2 || sends.Load() != 0 || a.Retries != 2 ||
+					a.Attempts[0].Error.Code != lifecycle.CodeNotServed {
 					t.Errorf("asked %d times in vain, and %d times to send: %+v", asked.Load(), sends.Load(), a.Attempts)
 				}
 			})

@@ -82,7 +82,10 @@ func (v *View) with(change func(t *Transaction)) *View {
 func (v *View) to(p Phase, why Reason) Step {
 	t := v.Txn.Clone()
 	if p != t.Phase {
-		t.ChangedAt, t.DueAt, t.Losses = v.Now, time.Time{}, 0
+		t.ChangedAt, t.DueAt = v.Now, time.Time{}
+	}
+	if p != PhaseDispatching && p != PhaseWaiting && p != PhaseDelayed {
+		t.Losses = 0 // there was an answer, or so many losses that they are one
 	}
 	t.Phase = p
 	return Step{Txn: t, Local: v.Local, Reason: why}
@@ -158,7 +161,6 @@ func (v *View) dispatching() Step {
 // take makes a planned attempt this process's to ask for. One that was planned with its
 // bind, and that nobody can have worked on, is no loss.
 func (v *View) take(last *Attempt) Step {
-	t := v.Txn
 	if s, unfit := v.unfit(); unfit {
 		return s
 	}
@@ -169,7 +171,7 @@ func (v *View) take(last *Attempt) Step {
 		s.Local.Asked = Asked{}
 		return s
 	}
-	if t.Losses == 0 && v.Local.Taken == takenWithBind {
+	if !last.Lost() && v.Local.Taken == takenWithBind {
 		s := v.do(Effect{Kind: Prove, Number: last.Number}, ReasonProving)
 		s.Local.Taken = last.Number
 		return s

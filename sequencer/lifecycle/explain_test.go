@@ -152,7 +152,7 @@ func dispatchingTold() []telling {
 			"Its sender is bound; the attempt is planned when enough Mina nodes are synced.\nNODES, then ASK_WORKER"},
 		{"proving", scene(txn(PhaseDispatching, try(Prepared), losses(1))),
 			"The worker of B62a is proving and signing attempt 1.\n" +
-				"WORKER 10:14, then SEND\nprepared, nowhere: its worker has it"},
+				"WORKER 10:14, then SEND\nprepared, nowhere: its worker has it: LOST: because"},
 		{"legacy", scene(txn(PhaseDispatching, try(Prepared, legacy))),
 			"The worker of B62a proves and sends by itself attempt 1.\n" +
 				"WORKER 10:04, then WATCH\nprepared, unknown: its worker proves and sends by itself"},

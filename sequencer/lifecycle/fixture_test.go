@@ -69,11 +69,21 @@ func at(n uint32) func(*Attempt)   { return func(a *Attempt) { a.Nonce = n } }
 func by(who string) func(*Attempt) { return func(a *Attempt) { a.Sender = who } }
 func fee(n uint64) func(*Attempt)  { return func(a *Attempt) { a.Fee = n } }
 func retried(n int) part           { return func(t *Transaction) { t.Retries = n } }
-func losses(n int) part            { return func(t *Transaction) { t.Losses = n } }
-func deferrals(n int) part         { return func(t *Transaction) { t.Deferred = n } }
-func ending(p Phase) part          { return func(t *Transaction) { t.Ending = p } }
-func landedBy(n int) part          { return func(t *Transaction) { t.Landed = n } }
-func due(in time.Duration) part    { return func(t *Transaction) { t.DueAt = now.Add(in) } }
+
+func begunAgo(d time.Duration) func(*Attempt) { return func(a *Attempt) { a.StartedAt = now.Add(-d) } }
+
+// losses: so many since the last answer, of which the last was of the attempt that is planned.
+func losses(n int) part {
+	return func(t *Transaction) {
+		if t.Losses = n; n > 0 && t.Last() != nil && t.Last().Pending() {
+			t.Last().Error = oops(CodeLost)
+		}
+	}
+}
+func deferrals(n int) part      { return func(t *Transaction) { t.Deferred = n } }
+func ending(p Phase) part       { return func(t *Transaction) { t.Ending = p } }
+func landedBy(n int) part       { return func(t *Transaction) { t.Landed = n } }
+func due(in time.Duration) part { return func(t *Transaction) { t.DueAt = now.Add(in) } }
 func wrong(code string) part {
 	return func(t *Transaction) { t.Error = &Error{Code: code, Message: "because"} }
 }

@@ -85,6 +85,9 @@ func (v *View) answered(r Answer) Step {
 	default:
 		return v.wait(ReasonUnchanged)
 	}
+	if r.Fault == NoFault || r.Fault == FaultError || r.Fault == FaultHopeless {
+		v = v.with(func(t *Transaction) { t.Losses = 0 }) // busy and not reached are no answers
+	}
 	if r.Call.Kind == Resign && (r.Fault == FaultNoCall || r.Fault == FaultError || r.Fault == FaultHopeless) {
 		s := v.wait(ReasonProving)
 		s.Local.NoResign = true
@@ -95,12 +98,16 @@ func (v *View) answered(r Answer) Step {
 		return v.made(r)
 	case FaultNoCall:
 		if r.Proves {
-			return v.away(Error{Code: CodeUnavailable, Message: "the worker makes proofs, and answers now as if it did not: " +
-				"if it is another one, remove its sender and register it again"}, 0)
+			return v.failed(&Error{Code: CodeNotServed, Message: "the worker of sender " + r.Sender +
+				" makes proofs, and none of type " + v.Txn.Type + ": add the type to it, or have another sender's worker serve it"}, false)
 		}
 		s := v.wait(ReasonProving)
 		s.Local.Legacy = true
 		return s
+	case FaultWorking:
+		if v.Now.Before(a.StartedAt.Add(v.Policy.DispatchTimeout)) {
+			return v.wait(ReasonProving)
+		}
 	case FaultBusy:
 		return v.away(*r.Error, max(r.RetryAfter, time.Second))
 	case FaultUnreached, FaultOutOfOrder:
@@ -277,7 +284,7 @@ func (v *View) lose(e *Error, hash string) Step {
 				t.SubmittedAt = v.Now
 			}
 		case last:
-			a.EndedAt = v.Now
+			a.EndedAt, t.Losses = v.Now, 0
 		default:
 			t.Losses++
 		}

@@ -197,7 +197,7 @@ func (v *View) deferred(d deferral) Step {
 		a := t.Last()
 		switch {
 		case a == nil || a.Outcome != Prepared || !a.EndedAt.IsZero():
-		case a.Legacy || t.Losses > 0 || v.Local.Taken == 0:
+		case a.Legacy || a.Lost() || v.Local.Taken == 0:
 			a.Error, a.EndedAt = &d.Error, v.Now
 		default:
 			t.Attempts = t.Attempts[:len(t.Attempts)-1]

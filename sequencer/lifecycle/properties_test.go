@@ -234,7 +234,7 @@ func (c *checker) numbers(v *View, s *Step) {
 		}
 	}
 	if n := len(a.Attempts); n > len(b.Attempts)+1 ||
-		n < len(b.Attempts) && (n < len(b.Attempts)-1 || !b.Last().Pending() || b.Losses > 0) {
+		n < len(b.Attempts) && (n < len(b.Attempts)-1 || !b.Last().Pending() || b.Last().Lost()) {
 		c.wrong(v, s, "%d attempts become %d", len(b.Attempts), n)
 	}
 }
@@ -280,7 +280,8 @@ func (c *checker) stamps(v *View, s *Step) {
 		first("SubmittedAt", b.SubmittedAt, a.SubmittedAt, b.SubmittedAt.IsZero())
 	}
 	switch {
-	case moves && (a.Losses != 0 || !a.DueAt.IsZero() && a.Phase != PhaseDelayed):
+	case moves && (a.Losses != 0 && a.Phase != PhaseWaiting && a.Phase != PhaseDelayed && a.Phase != PhaseDispatching ||
+		!a.DueAt.IsZero() && a.Phase != PhaseDelayed):
 		c.wrong(v, s, "another phase, with %d losses, due at %v", a.Losses, a.DueAt)
 	case moves && a.Phase.Final():
 		first("DoneAt", b.DoneAt, a.DoneAt, true)

@@ -75,8 +75,8 @@ type Answer struct {
 	Error  *Error
 	// RetryAfter is when a busy worker is to be asked again.
 	RetryAfter time.Duration
-	// Proves goes with FaultNoCall: this worker has shown before that it has the call, and
-	// so was not reached.
+	// Proves goes with FaultNoCall: this worker has shown before that it makes proofs, so it is
+	// no legacy worker, and lacks this type.
 	Proves bool
 	// Refused goes with FaultError of a legacy worker: that it has sent nothing is
 	// concluded from a node's refusal, which a node also gives to what it has already.
@@ -93,6 +93,7 @@ const (
 	FaultError      Fault = "error"      // a retry may mend it
 	FaultHopeless   Fault = "hopeless"   // no retry can mend it
 	FaultLost       Fault = "lost"       // it may have done the work
+	FaultWorking    Fault = "working"    // it is at work on that very attempt, which is asked for again
 	FaultSent       Fault = "sent"       // an error of a legacy worker that may have sent
 	FaultNoCall     Fault = "no-call"    // it has no such call: a legacy worker, unless it Proves
 	FaultBusy       Fault = "busy"       // it did not take it on
@@ -123,9 +124,23 @@ type Refusal struct {
 	Seen bool
 	// Cheap: a higher fee would do.
 	Cheap bool
-	// Operator: a person has to act, on the account where Broke says so.
-	Operator, Broke bool
+	// Whose it is beside the transaction's, "" for nobody else's. It says so only where what no
+	// payload can make proves it.
+	Whose Blame
+	Broke bool // Whose is BlameSender: its account holds too little
 }
+
+// Blame is whom a failure concerns that is not the transaction's own: that goes back to its
+// place, no retry is used and no fee is raised.
+type Blame string
+
+const (
+	// BlameSender: its key, its permissions or its balance. It rests, and another one may do
+	// the same transaction.
+	BlameSender Blame = "sender"
+	// BlameNetwork: it takes nothing, from nobody. No sender rests; the queue waits.
+	BlameNetwork Blame = "network"
+)
 
 // Denied is what the store says of a change that it did not take or, where it is
 // Unconfirmed, of one that it took.

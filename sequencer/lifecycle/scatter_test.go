@@ -154,14 +154,14 @@ func anyResult(r *rand.Rand, v *View) Result {
 		if r.IntN(2) == 0 {
 			s.Error = oops("Said")
 			s.Refusal = &Refusal{Error: *s.Error, Permanent: r.IntN(2) == 0, Seen: r.IntN(3) == 0, Cheap: r.IntN(2) == 0,
-				Operator: r.IntN(2) == 0}
+				Whose: pick(r, "", "", BlameSender, BlameNetwork)}
 		}
 		return s
 	}
 	a := Answer{Call: e, Sender: pick(r, payer, "B62b"), Nonce: pick[uint32](r, 6, 7, 8), Refused: r.IntN(2) == 0}
 	a.Proves = r.IntN(2) == 0
 	a.Fault = pick(r, NoFault, NoFault, FaultError, FaultHopeless, FaultLost, FaultSent, FaultNoCall, FaultBusy,
-		FaultUnreached, FaultOutOfOrder, "nonsense")
+		FaultUnreached, FaultOutOfOrder, FaultWorking, "nonsense")
 	if a.Fault != NoFault {
 		a.Error = oops("400")
 	}

@@ -77,15 +77,36 @@ func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
 		}
 	})
 	u.Local.Asked, u.Local.Said = Asked{}, Said{}
-	s := u.erred(r.Refusal.Permanent)
-	if r.Refusal.Operator {
-		why := Rested
-		if r.Refusal.Broke {
-			why = LowBalance
-		}
-		s.Aside.Rest = &Rest{For: stopRest, Why: why, Detail: e.Message}
+	rest := r.Refusal.rest()
+	if r.Refusal.Whose != "" && !u.Txn.Open() {
+		return u.spared(*e, rest)
 	}
+	s := u.erred(r.Refusal.Permanent)
+	s.Aside.Rest = rest
 	return s
+}
+
+// rest is that of the sender, nil if nothing is proved against it.
+func (r *Refusal) rest() *Rest {
+	switch {
+	case r.Whose != BlameSender:
+		return nil
+	case r.Broke:
+		return &Rest{For: stopRest, Why: LowBalance, Detail: r.Message}
+	}
+	return &Rest{For: stopRest, Why: Rested, Detail: r.Message}
+}
+
+// spared puts off what was refused for no fault of its own, and of which nothing is out: a
+// free sender may do it at once, or the queue waits where there is none to rest.
+func (v *View) spared(e Error, rest *Rest) Step {
+	d := deferral{Error: e}
+	if rest != nil {
+		d.Why, d.Rest = rest.Why, rest.For
+	} else {
+		d.Hold = v.Policy.Pause(v.Txn.Deferred)
+	}
+	return v.deferred(d)
 }
 
 // nowhere reports whether a, which every node has refused, may be given up: no node shows

@@ -163,6 +163,7 @@ const (
 	CodeRestored       = "RESTORED" // written back after Redis had forgotten it; from any phase to any
 	CodeFeeLimit       = "FEE_LIMIT"
 	CodeUnavailable    = "WORKER_UNAVAILABLE"
+	CodeNotServed      = "TYPE_NOT_SERVED" // by a worker that proves other types
 	CodeNoLedger       = "LEDGER_UNAVAILABLE"
 	CodeInvalid        = "INVALID"
 	CodeNoChain        = "CHAIN_UNAVAILABLE"

@@ -24,15 +24,15 @@ func awayRows() []row {
 				"deferred; WAITING, FREE; deferred 1; error WORKER_UNAVAILABLE; rest RESTED 20s; hold queue 20s"},
 			{"out of order", planned(), learns(fault(answer(Prove, 1), FaultOutOfOrder, "502")),
 				"deferred; WAITING, FREE; deferred 1; error 502; rest RESTED 30s; hold queue 30s"},
-			{"it knows no such call, and has answered it before: not reached", planned(), learns(strange),
-				"deferred; WAITING, FREE; deferred 1; error WORKER_UNAVAILABLE; rest RESTED 30s; hold queue 30s"},
+			{"it proves other types, and not this one: counted", planned(), learns(strange),
+				"answered; RETRY, RETRY; 1 prepared over 7@100; error TYPE_NOT_SERVED"},
 			{"something open: waits with the same sender", behind(),
 				learns(func() Answer { a := away; a.Call.Number = 2; return a }()),
 				"deferred; RETRY, DELAY; 1 unknown open 7@100; retries 1; deferred 1; error WORKER_UNAVAILABLE; " +
 					"due in 30s; rest RESTED 30s"},
 			{"known to the worker by an earlier loss: the attempt stays, over", txn(PhaseDispatching, try(Prepared), losses(1)),
 				learns(away),
-				"deferred; WAITING, FREE; 1 prepared over 7@100; deferred 1; error WORKER_UNAVAILABLE; " +
+				"deferred; WAITING, FREE; 1 prepared over 7@100; losses 1; deferred 1; error WORKER_UNAVAILABLE; " +
 					"rest RESTED 30s; hold queue 30s"},
 			{"a legacy worker was not reached: not sent", txn(PhaseDispatching, try(Prepared, legacy)),
 				learns(fault(answer(Dispatch, 1), FaultUnreached, CodeUnavailable)),

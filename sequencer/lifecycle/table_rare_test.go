@@ -183,9 +183,6 @@ func rareSentRows() []row {
 				"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 refused over 7@150"},
 			{"and nothing was kept", waits(try(Signed, fee(150))), learns(raise, nothing),
 				"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 refused over 7@150"},
-			{"the operator's: its sender rests", txn(PhaseSent, try(Signed)),
-				learns(says(freshly(Send, 1), Refusal{Operator: true}), unseen),
-				"answered; RETRY, RETRY; 1 refused over 7@100; error Cheap; rest RESTED 10m0s"},
 		}},
 		{"REVISION, INCLUSION: the first look", []sample{
 			{"its worker used another nonce", txn(PhaseSent, try(Sent, legacy)), decides(sees(FateIncluded, 1, other)),

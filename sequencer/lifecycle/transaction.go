@@ -35,7 +35,7 @@ type Transaction struct {
 	// Deferred counts how often in a row it went back before a worker took it on; while
 	// it is not 0 the next dispatch is no retry.
 	Deferred int
-	// Losses counts how often the dispatch under way lost its process, its
+	// Losses counts how often since the last answer a dispatch lost its process, its
 	// worker or its answer.
 	Losses int
 	// Ending, FAILING: it is weighed, as soon as it is bound, whether it is tried again. Else
@@ -234,6 +234,9 @@ func (a *Attempt) Open() bool {
 func (a *Attempt) Pending() bool {
 	return a.Outcome == Prepared && a.EndedAt.IsZero() && !a.Legacy
 }
+
+// Lost reports whether a was asked for, and the answer got lost: its worker may know it.
+func (a *Attempt) Lost() bool { return a.Pending() && a.Error != nil }
 
 // lapsed reports whether a was planned, and given up before a worker made it: it could not land
 // any more, or paid more than it might by then.

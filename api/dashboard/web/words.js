@@ -12,6 +12,8 @@ const errors = [
   [/^REPRICED$/, 'It weighs other than was supposed, so it was signed again for another fee, and never left.'],
   [/^NOT_RAISED$/, 'Its fee could not be raised; the earlier attempt goes on waiting.'],
   [/^WORKER_UNAVAILABLE$|^502$/, 'Its worker, or what the worker needs, could not be reached.'],
+  [/^TYPE_NOT_SERVED$/, 'Its worker proves other types, and not this one.'],
+  [/^LOST$/, 'Its worker died, or its answer was lost on the way: a gateway may wait for less than a proof takes.'],
   [/^WORKER_MISMATCH$/, 'Its worker signed something else than it was asked for.'],
   [/^NOT_TOGETHER$/, 'It may not be in flight along with others of its queue, so it is made again as the first of them.'],
   [/^500$/, 'Its worker says that no retry can mend this.'],

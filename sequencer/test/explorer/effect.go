@@ -356,7 +356,10 @@ func (s *State) endOfSend(h *held, w way) lifecycle.Result {
 		}
 		r.Refusal = &lifecycle.Refusal{Error: lifecycle.Error{Code: "R", Message: "refused"},
 			Permanent: w == refusedForGood,
-			Cheap:     w == refusedCheap, Operator: w == refusedBroke, Broke: w == refusedBroke}
+			Cheap:     w == refusedCheap, Broke: w == refusedBroke}
+		if w == refusedBroke {
+			r.Refusal.Whose = lifecycle.BlameSender
+		}
 	}
 	return r
 }

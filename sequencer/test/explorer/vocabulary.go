@@ -25,7 +25,7 @@ func (c *Coverage) entries() (all []entry) {
 		all = append(all, entry{"effect", string(k), c.Kinds[k]})
 	}
 	for _, f := range []string{string(lc.FaultError), string(lc.FaultHopeless), string(lc.FaultLost),
-		string(lc.FaultSent), string(lc.FaultNoCall),
+		string(lc.FaultSent), string(lc.FaultWorking), string(lc.FaultNoCall),
 		string(lc.FaultBusy), string(lc.FaultUnreached), string(lc.FaultOutOfOrder)} {
 		all = append(all, entry{"answer", f, c.answersOf(f)})
 	}
