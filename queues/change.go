@@ -213,6 +213,9 @@ func (s *Store) aside(c *Change, say func(word string, words ...any)) {
 			say("above", *r.Above)
 		}
 	}
+	if c.Absolved != "" {
+		say("absolve", c.Absolved)
+	}
 	switch {
 	case c.ForgetNonce:
 		say("next", "")

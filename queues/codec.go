@@ -131,6 +131,7 @@ type record struct {
 	Retries   int              `json:"retries,omitempty"`
 	Deferred  int              `json:"deferred,omitempty"`
 	Losses    int              `json:"losses,omitempty"`
+	Doubted   string           `json:"doubted,omitempty"`
 	Ending    lifecycle.Phase  `json:"ending,omitempty"`
 	Cancel    bool             `json:"cancel,omitempty"`
 	Reopened  bool             `json:"reopened,omitempty"`
@@ -188,7 +189,7 @@ func quoteOf(q lifecycle.Quote) *quote {
 // encodeRecord is the record of t.
 func encodeRecord(t *lifecycle.Transaction) string {
 	r := record{
-		Retries: t.Retries, Deferred: t.Deferred, Losses: t.Losses, Ending: t.Ending, Cancel: t.CancelRequested,
+		Retries: t.Retries, Deferred: t.Deferred, Losses: t.Losses, Doubted: t.Doubted, Ending: t.Ending, Cancel: t.CancelRequested,
 		Reopened: t.Reopened, Error: bounded(t.Error), Done: t.Done, Landed: t.Landed,
 		Submitted: millis(t.SubmittedAt), Retried: millis(t.RetriedAt), Ended: millis(t.DoneAt), Final: millis(t.FinalAt),
 		Attempts: make([]attempt, len(t.Attempts)),
@@ -230,7 +231,7 @@ func decodeRecord(t *lifecycle.Transaction, text string) error {
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return err
 	}
-	t.Retries, t.Deferred, t.Losses, t.Ending = r.Retries, r.Deferred, r.Losses, r.Ending
+	t.Retries, t.Deferred, t.Losses, t.Doubted, t.Ending = r.Retries, r.Deferred, r.Losses, r.Doubted, r.Ending
 	t.CancelRequested, t.Reopened, t.Error, t.Landed = r.Cancel, r.Reopened, r.Error, r.Landed
 	t.SubmittedAt, t.RetriedAt = fromMillis(r.Submitted), fromMillis(r.Retried)
 	t.DoneAt, t.FinalAt = fromMillis(r.Ended), fromMillis(r.Final)

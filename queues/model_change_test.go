@@ -320,7 +320,7 @@ func (m *model) drawAside(c *queues.Change, t *lifecycle.Transaction) {
 	a.Code = one(m, "", "", "", "CODE")
 	if m.draw(12) {
 		a.Rest = &lifecycle.Rest{
-			For: one(m, queues.Never, m.hours()), Why: m.reason(), By: one(m, "", "", "somebody"),
+			For: one(m, queues.Never, m.hours()), Why: m.reason(), By: one(m, "", "", "somebody", lifecycle.ByDoubt),
 			Detail: one(m, "", "in words"),
 		}
 		if a.Rest.Why == lifecycle.StoppedNonce {
@@ -329,6 +329,9 @@ func (m *model) drawAside(c *queues.Change, t *lifecycle.Transaction) {
 		if m.draw(2) {
 			a.Rest.Above = new(uint32(m.rand.IntN(6)))
 		}
+	}
+	if m.draw(6) {
+		a.Absolved = m.account()
 	}
 	if m.draw(14) {
 		a.Hold = m.hours()

@@ -367,39 +367,38 @@ func testPauseEnds(f *fixture) {
 	equal(f.T, "to look at", f.tick().Due, []string{"a"})
 }
 
-// testStreakOfWhom: as many in a row as the limit pause the queue where all are of one, and rest
-// the sender where they are of several.
+// testStreakOfWhom: as many in a row as the limit pause the queue where all are of one. What its
+// sender has to do with it is told by the opinion of another one, so it goes on.
 func testStreakOfWhom(f *fixture) {
 	s := f.open(queues.Options{Namespace: f.store.Namespace, UnresolvedLimit: 3})
 	f.register("S")
-	after := func(queue, uid string, paused bool, reason string) {
+	after := func(queue, uid string, paused bool, row int) {
 		f.Helper()
 		f.post(queue, uid)
 		f.bound(uid + " S")
 		_, err := s.Advance(f.ctx, change(f.get(uid), lifecycle.PhaseUnresolved))
 		f.ok(err)
 		equal(f.T, uid+": the queue is paused", f.queue(queue).Paused != "", paused)
-		equal(f.T, uid+": the sender", string(f.sender("S").Reason), reason)
+		equal(f.T, uid+": the sender", []any{f.sender("S").Reason, f.sender("S").Unresolved}, []any{lifecycle.SenderReason(""), row})
 	}
-	after("votes", "a", false, "")
-	after("votes", "b", false, "")
-	after("votes", "c", true, "")
+	after("votes", "a", false, 1)
+	after("votes", "b", false, 2)
+	after("votes", "c", true, 3)
 	equal(f.T, "events", f.told("q"), []event{{Kind: "q", ID: "votes", Sender: "S", Code: "PAUSED"}})
 	f.ok(f.pool.Resume(f.ctx, "S"))
-	after("r", "d", false, "")
+	after("r", "d", false, 1)
 	f.post("p", "e")
 	f.bound("e S")
 	f.to("e", lifecycle.PhaseDone) // neither is in a row any more
-	after("r", "f", false, "")
-	after("p", "g", false, "")
-	after("p", "h", false, string(lifecycle.Rested))
-	f.ok(f.pool.Resume(f.ctx, "S"))
-	after("x", "i", false, "")
+	after("r", "f", false, 1)
+	after("p", "g", false, 2)
+	after("p", "h", false, 3)
+	after("x", "i", false, 4)
 	f.post("x", "j")
 	f.bound("j S")
 	f.to("j", lifecycle.PhaseDone)
-	after("x", "k", false, "")
-	after("x", "l", false, "")
+	after("x", "k", false, 1)
+	after("x", "l", false, 2)
 	// A pause that ends by itself becomes one that does not.
 	f.post("x", "m")
 	f.bound("m S")
@@ -416,9 +415,37 @@ func testStreakOfWhom(f *fixture) {
 	// Who resumes a queue has it begin anew.
 	f.ok(f.store.Resume(f.ctx, "votes"))
 	f.ok(f.pool.Resume(f.ctx, "S"))
-	after("votes", "n", false, "")
-	after("votes", "o", false, "")
-	after("votes", "p", true, "")
+	after("votes", "n", false, 1)
+	after("votes", "o", false, 2)
+	after("votes", "q", true, 3)
+}
+
+// testDoubt: a sender that is doubted rests, and each time counts. What another one says in the
+// same words absolves both, and ends no rest for another reason.
+func testDoubt(f *fixture) {
+	s := f.open(queues.Options{Namespace: f.store.Namespace, UnresolvedLimit: 3})
+	f.register("A", "B")
+	f.post("q", "a")
+	f.bound("a A")
+	doubt := change(f.get("a"), lifecycle.PhaseWaiting, func(c *queues.Change) { c.After.Doubted = "A" })
+	doubt.Rest = &lifecycle.Rest{For: long, Why: lifecycle.Rested, By: lifecycle.ByDoubt, Detail: "it is doubted"}
+	_, err := s.Advance(f.ctx, doubt)
+	f.ok(err)
+	a := f.sender("A")
+	equal(f.T, "the doubted one", []any{a.Reason, a.Detail, a.Unresolved, a.Until.IsZero()},
+		[]any{lifecycle.Rested, "it is doubted", 1, false})
+	equal(f.T, "in the record", f.get("a").Doubted, "A")
+	f.bound("a B")
+	same := change(f.get("a"), lifecycle.PhaseUnresolved)
+	same.Absolved = "A"
+	_, err = s.Advance(f.ctx, same)
+	f.ok(err)
+	for _, of := range []string{"A", "B"} {
+		equal(f.T, of, []any{f.sender(of).Reason, f.sender(of).Unresolved}, []any{lifecycle.SenderReason(""), 0})
+	}
+	f.post("r", "b")
+	f.post("p", "c")
+	f.bound("b B", "c A")
 }
 
 // testPauseWokenEarly: a pause that is looked at before its time goes on until then.

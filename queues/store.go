@@ -43,7 +43,7 @@ type Options struct {
 	// MaxWaitingInAll limits those of all queues together; 0 is no limit.
 	MaxWaitingInAll int
 	// UnresolvedLimit is how many transactions that end UNRESOLVED in a row pause
-	// their queue or, over several queues, rest their sender; 0 is no limit.
+	// their queue; 0 is no limit.
 	UnresolvedLimit int
 	// Replicas must confirm what is written before an attempt leaves; 0 asks none.
 	Replicas int

@@ -65,6 +65,7 @@ func TestStore(t *testing.T) {
 		"ListensAnew":          testListensAnew,
 		"StreakTells":          testStreakTells,
 		"StreakOfWhom":         testStreakOfWhom,
+		"Doubt":                testDoubt,
 		"Unknown":              testUnknown,
 		"Width":                testWidth,
 		"Follows":              testFollows,

@@ -67,45 +67,6 @@ func testUnknownOutcomes(f *fixture) {
 	}
 }
 
-// testUnresolvedInARow: what ends UNRESOLVED again and again pauses its queue or,
-// over several queues, rests the sender.
-func testUnresolvedInARow(f *fixture) {
-	f.store.UnresolvedLimit = 2
-	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
-	end := func(uid, queue string, to lifecycle.Phase) {
-		f.Helper()
-		f.post(uid, queue)
-		b := f.bind(1)
-		if len(b) != 1 {
-			f.Fatalf("%s is not bound: %+v", uid, f.get("S"))
-		}
-		f.to(b[0].Transaction, to)
-	}
-	end("a", "q1", lifecycle.PhaseUnresolved)
-	end("b", "q2", lifecycle.PhaseDone) // the row is broken
-	end("c", "q3", lifecycle.PhaseUnresolved)
-	f.want("one in a row", map[string]lifecycle.SenderReason{"S": ""})
-	end("d", "q4", lifecycle.PhaseUnresolved)
-	f.want("two in a row, over two queues", map[string]lifecycle.SenderReason{"S": lifecycle.Rested})
-	for _, q := range []string{"q3", "q4"} {
-		if got, err := f.store.Queue(f.Context(), q); err != nil || got.Paused != "" {
-			f.Errorf("queue %s: %+v, %v", q, got, err)
-		}
-	}
-	f.post("e", "q5")
-	if s := f.get("S"); !s.Until.IsZero() || len(f.bind(1)) != 0 {
-		f.Errorf("rested until a person resumes it: %+v", s)
-	}
-	f.ok(f.pool.Resume(f.Context(), "S"))
-	f.to(f.bind(1)[0].Transaction, lifecycle.PhaseUnresolved)
-	f.want("the count began anew", map[string]lifecycle.SenderReason{"S": ""})
-	end("f", "q5", lifecycle.PhaseUnresolved)
-	if q, err := f.store.Queue(f.Context(), "q5"); err != nil || q.Paused == "" {
-		f.Errorf("two of one queue pause it: %+v, %v", q, err)
-	}
-	f.want("two of one queue do not speak against the sender", map[string]lifecycle.SenderReason{"S": ""})
-}
-
 // testWatch wants a sender out of use for as long as its account holds too little,
 // and what it could not pay tried again when it is funded.
 func testWatch(f *fixture) {

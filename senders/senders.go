@@ -81,7 +81,9 @@ type Sender struct {
 	Reason    lifecycle.SenderReason // why it is not available, "" if it is
 	Detail    string                 // the same in words, where there are any
 	Proves    bool                   // its worker has shown that it makes proofs
-	Until     time.Time
+	// Unresolved is how many that it carried ended UNRESOLVED in a row.
+	Unresolved int
+	Until      time.Time
 }
 
 // Available reports whether s takes work as soon as it is free.
@@ -375,6 +377,7 @@ func (p *Pool) read(ctx context.Context, accounts []string) ([]*Sender, error) {
 			Phase: lifecycle.PhaseWaiting, Reason: lifecycle.SenderReason(m["reason"]), Detail: m["detail"],
 			Proves: m["proves"] != "",
 		}
+		s.Unresolved, _ = strconv.Atoi(m["streak"])
 		if n, err := strconv.ParseUint(m["next"], 10, 32); err == nil {
 			s.Nonce = new(uint32(n))
 		}

@@ -30,7 +30,6 @@ func TestPool(t *testing.T) {
 		"Register": testRegister, "Configure": testConfigure, "ConfigureLeavesAPersonsWord": testPersonsWord,
 		"Local": testLocal, "LocalOfOthers": testLocalOfOthers, "Bound": testBound, "Again": testAgain,
 		"Proves": testProves, "Rest": testRest, "ReasonsApart": testReasonsApart, "Watch": testWatch,
-		"UnknownOutcomes": testUnknownOutcomes, "UnresolvedInARow": testUnresolvedInARow, "List": testList,
 		"Missing": testMissing,
 	}
 	start := func(t *testing.T, client *redis.Client, namespace string, run func(*fixture)) {

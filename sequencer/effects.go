@@ -262,7 +262,7 @@ func whose(e *mina.Error, signed []byte) lifecycle.Blame {
 	switch {
 	case e.Class != mina.Operator:
 		return ""
-	case e.Code == "After_slot_tx_end" || e.Code == "Transaction_type_disabled":
+	case lifecycle.Stopped(e.Code):
 		return lifecycle.BlameNetwork
 	case e.Code == "Invalid_signature":
 		payer, others := dispatcher.Signers(signed)
@@ -321,6 +321,9 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 	if e.Kind == lifecycle.Prove {
 		s.shown(ctx, worker, &answer)
 	}
+	if answer.Fault == lifecycle.FaultHopeless {
+		answer.Ill, answer.Others = s.ill(ctx, a.Sender)
+	}
 	s.answered(a.Sender, answer.Fault)
 	if answer.Refused {
 		s.Chain.PollAll(ctx) // which knows more than the node that refused
@@ -343,6 +346,25 @@ func (s *Sequencer) shown(ctx context.Context, worker dispatcher.Worker, answer 
 		}
 		answer.Proves = p.Proves
 	}
+}
+
+// ill says how many that a sender carried ended UNRESOLVED in a row, and whether others are in
+// use that may be bound here. Where that cannot be read nothing is held against it.
+func (s *Sequencer) ill(ctx context.Context, account string) (n int, others bool) {
+	own, err := s.Senders.Get(ctx, account)
+	if err != nil || own.Unresolved < s.Policy.UnresolvedLimit {
+		return 0, false
+	}
+	for other, err := range s.Senders.All(ctx) {
+		if err != nil {
+			break
+		}
+		at := dispatcher.Worker{AccountID: other.AccountID, URL: other.WorkerURL}
+		if other.AccountID != account && other.Available() && senders.LedgerOf(other.AccountID) == "" && s.reaches(at) {
+			return own.Unresolved, true
+		}
+	}
+	return own.Unresolved, false
 }
 
 // answered notes whether a sender's worker is there.

@@ -104,7 +104,7 @@ type retryConfig struct {
 	Max             int           `env:"SEQUENCER_MAX_RETRIES,default=3" min:"0" max:"1000" wants:"a number from 0 to 1000" means:"Retries after the first try, where type and worker name none"`
 	Delay           time.Duration `env:"SEQUENCER_RETRY_DELAY,default=1m" min:"0s" max:"24h" wants:"a duration from 0s to SEQUENCER_RETRY_DELAY_MAX" means:"Delay before the first retry; it doubles with each one, with jitter"`
 	DelayMax        time.Duration `env:"SEQUENCER_RETRY_DELAY_MAX,default=10m" min:"0s" max:"24h" wants:"a duration from 0s to 24h" means:"Where that delay stops growing"`
-	UnresolvedLimit int           `env:"SEQUENCER_UNRESOLVED_LIMIT,default=3" min:"1" max:"1000" wants:"a number from 1 to 1000" means:"UNRESOLVED in a row that pause a queue or, over several queues, rest a sender"`
+	UnresolvedLimit int           `env:"SEQUENCER_UNRESOLVED_LIMIT,default=3" min:"1" max:"1000" wants:"a number from 1 to 1000" means:"UNRESOLVED in a row that pause a queue; of a sender, from when on another one is asked, too"`
 }
 
 type depthConfig struct {

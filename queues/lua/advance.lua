@@ -31,6 +31,8 @@
 --   hold ms            leave the queue alone
 --   rest ms why by in  rest the sender, -1 until resumed; why; who gives the reason, ""
 --                      for nobody; in words
+--   absolve account    that one was doubted in vain: its rest and what is counted in a row of it and
+--                      of the sender are over
 --   above n            and not where the next nonce of the sender was above it
 --   follows n          refuse if the next nonce of the sender is above it
 --   next n             the next nonce of the sender, "" to have it asked for
@@ -40,8 +42,7 @@
 --   falls account      of which it stands no longer
 --   remove ms          when the record is removed
 --   expires ms         when what waits again expires
---   unresolved n       how many UNRESOLVED in a row pause the queue or, over several
---                      queues, rest the sender
+--   unresolved n       how many UNRESOLVED in a row pause the queue
 -- Answer, for each: {"ok", "1" if a bind may have become possible, now, the words that are
 --   stored, facts}, {"stale"}, {"fenced"}, {"unsettled"}, {"overtaken"}, {"followed"}, {"used"},
 --   {"gone"}, {"error", text}: what went wrong with it, or {"costly", "sender", "all" or a budget: whose limit, the fees of the day
@@ -50,7 +51,7 @@
 --   bound phase) to four (a landing) for each
 
 local WORDS = {
-  confirm = 0, trusts = 0, ['in-order'] = 0, limits = 2, keep = 0, claim = 1, tell = 3, told = 0, hold = 1, rest = 4, next = 1, least = 2,
+  confirm = 0, trusts = 0, ['in-order'] = 0, limits = 2, keep = 0, claim = 1, tell = 3, told = 0, hold = 1, rest = 4, absolve = 1, next = 1, least = 2,
   bytes = 1, stands = 2, falls = 1, remove = 1, expires = 1, unresolved = 1,
   budget = 2, last = 0, above = 1, follows = 1, broke = 1, single = 1, clean = 1,
 }
@@ -96,6 +97,7 @@ local function pay(t, said, bound)
   if said.rest and not ours and t.sender ~= '' then
     local ms, why, by, words = unpack(ARGV, said.rest + 1, said.rest + 4)
     rest(t.sender, tonumber(ms), why, why == 'OUTCOME_UNKNOWN' and t.uid or by ~= '' and by, words)
+    if by == 'doubt' then set(t.sender, 'streak', (tonumber(about(t.sender).streak) or 0) + 1) end
   end
 end
 
@@ -187,6 +189,12 @@ local function advance(o, n)
     known(t.sender, 'why:OUTCOME_UNKNOWN:' .. uid) -- what became of it
   end
   if leaves then passes(t, q, typ, seq, from, to, said.unresolved and ARGV[said.unresolved + 1]) end
+  if said.absolve then
+    local other = ARGV[said.absolve + 1]
+    set(t.sender, 'streak', '')
+    if about(other).group then set(other, 'streak', '') end
+    known(other, 'why:RESTED:doubt')
+  end
   if moved or code ~= '' then event('t', uid, t.sender, from, to, number, code) end
   plans(t, q, said)
   if q then narrows(q, said) end

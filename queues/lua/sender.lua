@@ -152,7 +152,8 @@ local function charge(t, sender, queue, cost, most, all, budgets)
   t.fees = string.format('%d:%d:%d', cost, today, before + more)
 end
 
--- streak counts what ended UNRESOLVED in a row, by queue and by sender.
+-- streak counts what ended UNRESOLVED in a row, by queue and by sender. Too many pause the queue;
+-- what they say of a sender is told by another one's opinion, see lifecycle.
 local function streak(q, sender, limit)
   local reason = limit .. ' transactions in a row ended UNRESOLVED'
   q.streak = (tonumber(q.streak) or 0) + 1
@@ -164,9 +165,7 @@ local function streak(q, sender, limit)
       heed(q)
     end
   end
-  local n = tonumber(about(sender).streak) or 0
-  set(sender, 'streak', n + 1)
-  if n + 1 >= limit and q.streak < limit then rest(sender, -1, 'RESTED') end
+  set(sender, 'streak', (tonumber(about(sender).streak) or 0) + 1)
 end
 
 -- passes moves the queue and the indexes from a phase to another one.

@@ -74,6 +74,7 @@ func (w *walk) workerTold(e Effect) Result {
 		return a // else neither
 	}
 	a.Error = oops("20202")
+	a.Ill, a.Others = w.r.IntN(5), w.one(2)
 	a.Refused = e.Kind == Dispatch && a.Fault == FaultError && w.one(2)
 	if a.Fault == FaultBusy {
 		a.RetryAfter = 20 * time.Second

@@ -85,7 +85,7 @@ func (v *View) to(p Phase, why Reason) Step {
 		t.ChangedAt, t.DueAt = v.Now, time.Time{}
 	}
 	if p != PhaseDispatching && p != PhaseWaiting && p != PhaseDelayed {
-		t.Losses = 0 // there was an answer, or so many losses that they are one
+		t.Losses, t.Doubted = 0, "" // there was an answer, or so many losses that they are one
 	}
 	t.Phase = p
 	return Step{Txn: t, Local: v.Local, Reason: why}

@@ -131,6 +131,9 @@ func (s *Scene) unbound() said {
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now) && s.Txn.Error != nil && s.Txn.Error.Code == CodeFeeLimit:
 		return said{"It would cost too much today" + because(s.Txn.Error) + "; the queue waits for the next day.",
 			Wait{Code: WaitBudget, Until: s.Place.Hold, Detail: "a budget of fees"}, held}
+	case s.Place.Holder == "" && s.Place.Hold.After(s.Now) && s.Txn.Error != nil && Stopped(s.Txn.Error.Code):
+		return said{"The network takes nothing from anybody" + because(s.Txn.Error) + "; the queue is left alone until it is tried again.",
+			Wait{Code: WaitNodes, Until: s.Place.Hold, Detail: s.Txn.Error.Code}, held}
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now):
 		who, code := s.whoWasAway()
 		return said{who + " was away or busy" + because(s.Txn.Error) + "; the queue is left alone for a while.",
@@ -149,7 +152,12 @@ func (s *Scene) unbound() said {
 	case s.Txn.Ledger == "" && fresh && !s.Tip.Quorum:
 		return said{"Too few Mina nodes are synced to start anything.", s.forNodes(), bind}
 	}
-	return s.senderless()
+	d := s.senderless()
+	if s.Txn.Doubted != "" {
+		d.summary = "The worker of " + s.Txn.Doubted + " calls it hopeless, as too many before it; that of another sender is asked" +
+			because(s.Txn.Error) + ". " + d.summary
+	}
+	return d
 }
 
 // whoWasAway is for whom a queue is left alone.

@@ -119,6 +119,14 @@ func waitingTold() []telling {
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; its worker was away or busy (because); the queue is left alone for a while.\n" +
 				"WORKER 10:02, then BIND 10:02"},
+		{"the network takes nothing", scene(txn(PhaseWaiting, wrong("After_slot_tx_end"), deferrals(1)),
+			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
+			"First in its queue; the network takes nothing from anybody (because); the queue is left alone until it is tried again.\n" +
+				"NODES 10:02, then BIND 10:02"},
+		{"doubted", scene(txn(PhaseWaiting, wrong("500"), deferrals(1), doubts("B62a")), head, pool(rested)),
+			"First in its queue; the worker of B62a calls it hopeless, as too many before it; that of another sender is asked (because). " +
+				"No sender is free: 0 bound to other queues, 1 out of use. B62r is RESTED: its worker is down.\n" +
+				"FREE_SENDER 10:04, then BIND"},
 		{"no process", scene(waits(), head, func(s *Scene) { s.Dispatched = false }),
 			"First in its queue; this process does not dispatch MINT; one that does has to run.\nPROCESS, then BIND"},
 		{"recovery", scene(waits(), head, func(s *Scene) { s.Shut = "Redis has forgotten" }),

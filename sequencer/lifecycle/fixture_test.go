@@ -102,6 +102,14 @@ func fault(a Answer, f Fault, code string) Answer {
 	return a
 }
 
+// ill is the word of a worker that it is hopeless, as it was of so many before.
+func ill(before int, others bool) Answer {
+	a := fault(answer(Prove, 1), FaultHopeless, "500")
+	a.Ill, a.Others = before, others
+	return a
+}
+func doubts(who string) part { return func(t *Transaction) { t.Doubted = who } }
+
 // A scene of a test is changed by these.
 type change func(*View)
 
@@ -222,6 +230,9 @@ func flags(t *Transaction, say func(string, ...any)) {
 			say("%s %d", f.name, f.n)
 		}
 	}
+	if t.Doubted != "" {
+		say("doubts %s", t.Doubted)
+	}
 	if t.Ending != "" {
 		say("to end %s", t.Ending.State())
 	}
@@ -248,7 +259,10 @@ func aside(v *View, s *Step, say func(string, ...any)) {
 			say("unless its next nonce is above %d", *a.Rest.Above)
 		}
 	} else if a.Rest != nil {
-		say("rest %s %v", a.Rest.Why, a.Rest.For)
+		say("%s", strings.TrimRight(fmt.Sprintf("rest %s %v %s", a.Rest.Why, a.Rest.For, a.Rest.By), " "))
+	}
+	if a.Absolved != "" {
+		say("absolve %s", a.Absolved)
 	}
 	if a.Hold > 0 {
 		say("hold queue %v", a.Hold)

@@ -1,6 +1,9 @@
 package lifecycle
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Learn says what a result makes of what is stored, and of what this process knows. It
 // is a pure function. A result that is learnt twice, or that comes too late, changes
@@ -113,7 +116,7 @@ func (v *View) answered(r Answer) Step {
 	case FaultUnreached, FaultOutOfOrder:
 		return v.away(*r.Error, 0)
 	case FaultHopeless:
-		return v.failed(r.Error, true)
+		return v.hopeless(r)
 	case FaultError:
 		if !r.Refused {
 			return v.failed(r.Error, false)
@@ -241,6 +244,29 @@ func (v *View) finished(r Answer) Step {
 		return s
 	}
 	return u.end(PhaseDone, ReasonAnswered)
+}
+
+// hopeless: a worker says that no retry can mend it. Where as many of its sender ended UNRESOLVED
+// in a row as pause a queue, the fault may be the worker's: another sender's worker is asked, and
+// the first rests meanwhile, the longer the more often. If the other one says the same it is the
+// transaction's fault, and nothing is held against either of them.
+func (v *View) hopeless(r Answer) Step {
+	t, limit := v.Txn, v.Policy.UnresolvedLimit
+	s := v.failed(r.Error, true)
+	switch {
+	case s.Txn.Phase != PhaseUnresolved:
+	case t.Doubted != "" && t.Doubted != r.Sender:
+		s.Aside.Absolved = t.Doubted
+	case limit > 0 && r.Ill >= limit && r.Others:
+		u := v.with(func(t *Transaction) {
+			a := t.Last()
+			a.Error, a.EndedAt, t.Doubted = r.Error, v.Now, r.Sender
+		})
+		s = u.deferred(deferral{*r.Error, Rested, v.Policy.Pause(r.Ill - limit), ByDoubt, 0})
+		s.Aside.Rest.Detail = fmt.Sprintf("its worker calls %d transactions in a row hopeless; another sender is asked about %s",
+			r.Ill+1, t.UID)
+	}
+	return s
 }
 
 // failed ends the latest attempt, of which nothing is out, with an error.

@@ -78,6 +78,10 @@ type Answer struct {
 	// Proves goes with FaultNoCall: this worker has shown before that it makes proofs, so it is
 	// no legacy worker, and lacks this type.
 	Proves bool
+	// Ill goes with FaultHopeless: how many that Sender carried ended UNRESOLVED in a row before.
+	// Others: other senders are in use, and may be bound here.
+	Ill    int
+	Others bool
 	// Refused goes with FaultError of a legacy worker: that it has sent nothing is
 	// concluded from a node's refusal, which a node also gives to what it has already.
 	Refused bool
@@ -141,6 +145,11 @@ const (
 	// BlameNetwork: it takes nothing, from nobody. No sender rests; the queue waits.
 	BlameNetwork Blame = "network"
 )
+
+// Stopped reports whether what a node refuses with this code is refused of everybody.
+func Stopped(code string) bool {
+	return code == "After_slot_tx_end" || code == "Transaction_type_disabled"
+}
 
 // Denied is what the store says of a change that it did not take or, where it is
 // Unconfirmed, of one that it took.

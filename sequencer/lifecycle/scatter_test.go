@@ -160,6 +160,7 @@ func anyResult(r *rand.Rand, v *View) Result {
 	}
 	a := Answer{Call: e, Sender: pick(r, payer, "B62b"), Nonce: pick[uint32](r, 6, 7, 8), Refused: r.IntN(2) == 0}
 	a.Proves = r.IntN(2) == 0
+	a.Ill, a.Others = r.IntN(5), r.IntN(2) == 0
 	a.Fault = pick(r, NoFault, NoFault, FaultError, FaultHopeless, FaultLost, FaultSent, FaultNoCall, FaultBusy,
 		FaultUnreached, FaultOutOfOrder, FaultWorking, "nonsense")
 	if a.Fault != NoFault {

@@ -95,6 +95,9 @@ func (e Effect) Leaves() bool {
 type Aside struct {
 	Code string // of the event
 	Rest *Rest
+	// Absolved is a sender at rest ByDoubt: what it was doubted for was not its worker's fault,
+	// nor that of the one that now says the same.
+	Absolved string
 	// Hold keeps the queue from being bound for so long.
 	Hold time.Duration
 	// NextNonce is the next one of the sender; ForgetNonce has the chain asked for it.
@@ -131,6 +134,10 @@ type Rest struct {
 	// that before, it was one of ours, and the sender does not rest.
 	Above *uint32
 }
+
+// ByDoubt gives the rest of a sender of which a second opinion is asked for. Each counts as one
+// more of its row.
+const ByDoubt = "doubt"
 
 // Never is a time that no clock brings.
 const Never time.Duration = -1

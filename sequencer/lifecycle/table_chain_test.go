@@ -62,11 +62,11 @@ func awayRows() []row {
 				decides(asked(good()), holds(6, 100), landedAt(6)),
 				"deferred; WAITING, FREE; deferred 1; error NONCE_BEHIND; rest RESTED 10s"},
 			{"a fee limit", planned(), learns(Denied{Why: Costly, Left: time.Hour}),
-				"deferred; WAITING, FREE; deferred 1; error FEE_LIMIT; rest RESTED 1h0m0s"},
+				"deferred; WAITING, FREE; deferred 1; error FEE_LIMIT; rest RESTED 1h0m0s fees"},
 			{"a fee limit, something open", txn(PhaseDispatching, try(Unknown), retried(1)),
 				learns(Denied{Why: Costly, Left: time.Hour}),
 				"deferred; RETRY, DELAY; 1 unknown open 7@100; retries 1; deferred 1; error FEE_LIMIT; " +
-					"due in 1h0m0s; rest RESTED 1h0m0s"},
+					"due in 1h0m0s; rest RESTED 1h0m0s fees"},
 			{"its worker signs for another account", unplanned(),
 				learns(HealthTold{Why: WrongAccount, Wrong: 1}, asked(good())),
 				"deferred; WAITING, FREE; deferred 1; error WRONG_ACCOUNT; rest WRONG_ACCOUNT 2m0s"},

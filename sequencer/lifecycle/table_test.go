@@ -317,6 +317,23 @@ func errorRows() []row {
 			{"nothing open", txn(PhaseDispatching, try(Prepared)),
 				learns(fault(answer(Prove, 1), FaultHopeless, "500")),
 				"answered; UNRESOLVED, FREE; 1 prepared over 7@100; error 500; drop bytes; trusts; tell on-failure"},
+			{"as its sender's worker says of too many: another one is asked", txn(PhaseDispatching, try(Prepared)),
+				learns(ill(3, true)), "deferred; WAITING, FREE; 1 prepared over 7@100; deferred 1; doubts B62a; error 500; " +
+					"rest RESTED 30s doubt"},
+			{"the longer the more often", txn(PhaseDispatching, try(Prepared)),
+				learns(ill(5, true)), "deferred; WAITING, FREE; 1 prepared over 7@100; deferred 1; doubts B62a; error 500; " +
+					"rest RESTED 2m0s doubt"},
+			{"and asked again before another was free: the same", txn(PhaseDispatching, try(Prepared, over), try(Prepared), doubts(payer)),
+				learns(func() Answer { a := ill(4, true); a.Call.Number = 2; return a }()),
+				"deferred; WAITING, FREE; 1 prepared over 7@100; 2 prepared over 7@100; deferred 1; doubts B62a; error 500; " +
+					"rest RESTED 1m0s doubt"},
+			{"no other one is in use: as it says", txn(PhaseDispatching, try(Prepared)), learns(ill(3, false)),
+				"answered; UNRESOLVED, FREE; 1 prepared over 7@100; error 500; drop bytes; trusts; tell on-failure"},
+			{"the other one says the same: neither is doubted", txn(PhaseDispatching, try(Prepared), doubts("B62b")),
+				learns(ill(3, true)), "answered; UNRESOLVED, FREE; 1 prepared over 7@100; error 500; absolve B62b; " +
+					"drop bytes; trusts; tell on-failure"},
+			{"the other one makes it", txn(PhaseDispatching, try(Prepared), doubts("B62b")), learns(signed(Prove, 1)),
+				"answered; REVISION, INCLUSION; 1 signed open 7@100; keep bytes of 1; confirm"},
 			{"something open", txn(PhaseDispatching, try(Unknown), try(Prepared)),
 				learns(fault(answer(Prove, 2), FaultHopeless, "500")),
 				"answered; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; 2 prepared over 7@100; " +

@@ -38,6 +38,9 @@ type Transaction struct {
 	// Losses counts how often since the last answer a dispatch lost its process, its
 	// worker or its answer.
 	Losses int
+	// Doubted is the sender whose worker calls it hopeless, while that of another one is asked
+	// for its opinion; "" otherwise.
+	Doubted string
 	// Ending, FAILING: it is weighed, as soon as it is bound, whether it is tried again. Else
 	// Ending is the phase that the transaction takes as soon as its last open attempt
 	// is dead, final or WAITING, "" while it may be tried again where it is.

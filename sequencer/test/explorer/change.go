@@ -82,6 +82,9 @@ func (s *Store) Advance(c *Change) (*lifecycle.Transaction, *lifecycle.Denied, e
 	s.sender(was, t, &c.Aside)
 	s.stands(was, &c.Moves)
 	s.move(r, was, t)
+	if c.Aside.Absolved != "" {
+		s.absolve(s.Sender(t.Sender), s.Sender(c.Aside.Absolved))
+	}
 	if was.Phase != t.Phase || c.Aside.Code != "" {
 		s.log(Event{Kind: "t", ID: t.UID, Sender: t.Sender, From: string(was.Phase), To: string(t.Phase),
 			Attempt: c.Moves.Attempt, Code: c.Aside.Code})
@@ -124,10 +127,25 @@ func (s *Store) sender(was, t *lifecycle.Transaction, a *lifecycle.Aside) {
 			rest.By = t.UID
 		}
 		s.Rest(t.Sender, rest)
+		if own := s.Sender(t.Sender); own != nil && rest.By == lifecycle.ByDoubt {
+			own.Streak++
+		}
 	}
 	if own := s.Sender(t.Sender); own != nil && was.Phase == lifecycle.PhaseUnresolved &&
 		(t.Phase != was.Phase || !t.Open()) {
 		s.lift(own, "RESUMED", func(r Reason) bool { return r.Why == lifecycle.OutcomeUnknown && r.By == t.UID })
+	}
+}
+
+// absolve takes back what two senders are doubted for.
+func (s *Store) absolve(own, other *Sender) {
+	for _, a := range []*Sender{own, other} {
+		if a != nil && !a.Gone {
+			a.Streak = 0
+		}
+	}
+	if other != nil {
+		s.lift(other, "RESUMED", func(r Reason) bool { return r.Why == lifecycle.Rested && r.By == lifecycle.ByDoubt })
 	}
 }
 
@@ -213,9 +231,6 @@ func (s *Store) streak(q *Queue, own *Sender) {
 		}
 	}
 	own.Streak++
-	if own.Streak >= s.UnresolvedLimit && q.Streak < s.UnresolvedLimit {
-		s.Rest(own.Account, lifecycle.Rest{For: lifecycle.Never, Why: lifecycle.Rested})
-	}
 }
 
 // hold keeps the queue for a callback, or for a while.

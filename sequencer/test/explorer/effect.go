@@ -244,6 +244,7 @@ func (s *State) endOf(p, t int, h *held, w way) lifecycle.Result {
 	}
 	a := lifecycle.Answer{Call: h.call, Fault: faultOf[w], Sender: account(int(h.about.sender)),
 		Nonce: uint32(h.about.nonce)}
+	s.ill(&a)
 	switch w {
 	case answered:
 		c := h.about
@@ -265,11 +266,27 @@ func (s *State) endOf(p, t int, h *held, w way) lifecycle.Result {
 	return a
 }
 
+// ill says of a worker that calls something hopeless what is counted against its sender.
+func (s *State) ill(a *lifecycle.Answer) {
+	if a.Fault != lifecycle.FaultHopeless {
+		return
+	}
+	for i := range s.store.Senders {
+		switch o := &s.store.Senders[i]; {
+		case o.Account == a.Sender:
+			a.Ill = o.Streak
+		case !o.Gone && len(o.Reasons) == 0:
+			a.Others = true
+		}
+	}
+}
+
 // endOfDispatch: a legacy worker has sent, or has not, or nobody knows.
 func (s *State) endOfDispatch(t int, h *held, w way) lifecycle.Result {
 	c := h.about
 	a := lifecycle.Answer{Call: h.call, Fault: faultOf[w], Refused: w == refusedByNode, Sender: account(int(c.sender)),
 		Nonce: uint32(c.nonce)}
+	s.ill(&a)
 	switch w {
 	case answered, sendsNow, strays:
 		if h.gone && w != answered {

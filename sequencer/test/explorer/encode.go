@@ -159,6 +159,7 @@ func (e *encoder) transaction(t *lifecycle.Transaction) {
 	e.int(senderOf(t.Sender))
 	e.int(t.Retries)
 	e.int(t.Losses)
+	e.int(senderOf(t.Doubted))
 	e.int(t.Landed)
 	e.bits(t.Deferred > 0, t.CancelRequested, t.Reopened, t.Callback != "", t.DueAt.After(e.s.now), t.FinalAt.IsZero(),
 		t.Error != nil && t.Error.Code == lifecycle.CodeOutcomeUnknown)
@@ -254,6 +255,9 @@ func (e *encoder) queues(s *Store) {
 		e.bits(a.Queue != "", a.Known)
 		e.int(int(a.Next))
 		e.int(rank)
+		if e.s.world.Unresolved > 0 {
+			e.int(a.Streak)
+		}
 		for _, r := range a.Reasons {
 			e.text(string(r.Why))
 			e.text(r.By)

@@ -202,7 +202,8 @@ func (e *encoder) result(r lifecycle.Result) {
 		e.text(string(r.Fault))
 		e.hash(r.Hash)
 		e.hash(string(r.Signed))
-		e.bits(r.Done != nil, r.Refused)
+		e.bits(r.Done != nil, r.Refused, r.Others)
+		e.int(r.Ill)
 	case lifecycle.SendTold:
 		e.byte('S')
 		e.effect(r.Call)

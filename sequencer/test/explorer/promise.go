@@ -196,6 +196,11 @@ func (s *State) Check() string {
 			return uid(t) + ": " + why
 		}
 	}
+	for i := range s.store.Senders {
+		if why := checkSender(&s.store.Senders[i]); why != "" {
+			return why
+		}
+	}
 	for n := range max(1, s.world.Nodes) {
 		if why := s.checkChain(s.chain[n]); why != "" {
 			return why
@@ -273,6 +278,16 @@ func (s *State) failedBefore(c chain, txn, other int8) bool {
 		}
 	}
 	return false
+}
+
+// checkSender: no payload, and no worker's word, takes a sender out of use without an end.
+func checkSender(a *Sender) string {
+	for _, r := range a.Reasons {
+		if r.Why == lifecycle.Rested && r.Until.IsZero() {
+			return a.Account + " rests without an end"
+		}
+	}
+	return ""
 }
 
 // checkTxn: a transaction has its place, and its end is true.

@@ -26,6 +26,8 @@ type World struct {
 	Alone bool
 	// Retries, Confirmations, Settle and Finality are as configured; 0 for 0, 1, 2, 2.
 	Retries, Confirmations, Settle, Finality int
+	// Unresolved is how many in a row pause a queue, and have another sender asked; 0 for no limit.
+	Unresolved int
 	// Early is the depth at which what failed in a block is tried again, and goes with a type
 	// of which a second landing has no effect; 0 for Settle and no such type.
 	Early int
@@ -149,7 +151,7 @@ func (w *World) policy() *lifecycle.Policy {
 		MaxRetries:   w.Retries, RetryDelay: time.Minute, RetryDelayMax: time.Minute,
 		Confirmations: confirmations, SettleDepth: settle, Finality: finality, RetryDepth: w.Early,
 		Fee: 1, FeeMax: 2, FeeBump: 2, BumpAfter: 1, ValidSlots: 1, ClaimTTL: time.Minute, Retention: time.Hour,
-		FeeLimit: w.FeeLimit, LedgerPatience: time.Hour, Width: max(w.Width, 1),
+		FeeLimit: w.FeeLimit, UnresolvedLimit: w.Unresolved, LedgerPatience: time.Hour, Width: max(w.Width, 1),
 	}
 	if !w.Raise {
 		p.FeeMax = 1
@@ -258,7 +260,7 @@ var epoch = time.Unix(1_800_000_000, 0).UTC()
 // NewState is the first state of a world.
 func NewState(w *World) *State {
 	s := &State{world: w, policy: w.policy(), now: epoch}
-	s.store = Store{Now: epoch, CallbackWait: s.policy.CallbackWait}
+	s.store = Store{Now: epoch, CallbackWait: s.policy.CallbackWait, UnresolvedLimit: w.Unresolved}
 	for i := range w.Senders {
 		s.store.Register(account(i), "")
 	}

@@ -119,6 +119,8 @@ func worldsOfMore() []*World {
 		{Name: "a budget, and errors", Retries: 1, Raise: true, Allowance: 2, Height: 2,
 			Budget: Budget{WorkerErr: 1, FailIn: 1}},
 		{Name: "two senders", Queues: []int{2}, Senders: 2, Height: 2, Budget: Budget{Busy: 1}},
+		{Name: "two senders, one is doubted", Queues: []int{1, 1}, Senders: 2, Unresolved: 1, Height: 1,
+			Budget: Budget{Hopeless: 3, Busy: 1}},
 		{Name: "two in a queue, a deadline", Queues: []int{2}, Deadline: 3, Height: 4, Budget: Budget{WorkerErr: 1}},
 		{Name: "deadline, two nodes", Nodes: 2, Deadline: 3, Height: 4, Budget: Budget{Away: 1}},
 		{Name: "two nodes", Nodes: 2, Height: 3, Budget: Budget{Away: 1}},
