@@ -288,8 +288,11 @@ func (f *form) terms() (t lifecycle.Terms) {
 	}
 	if text, ok := f.text("maxFee"); ok {
 		fee, err := strconv.ParseUint(text, 10, 64)
-		if err != nil || fee == 0 {
+		switch {
+		case err != nil:
 			f.wrong("maxFee", "must be an amount of nanomina, as a decimal string")
+		case fee < lifecycle.LeastFee:
+			f.wrong("maxFee", "must be at least 1000000: it is in nanomina, and no node takes less than 0.001 MINA; 1 MINA is 1000000000")
 		}
 		t.MaxFee = fee
 	}

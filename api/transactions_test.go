@@ -59,18 +59,18 @@ func TestPostTerms(t *testing.T) {
 	s := setup(t)
 	const first = `{"queue":"q","type":"ANY","data":{},"uid":"u"`
 	post := func(terms string) reply { return s.ask("POST", "/transactions", first+terms+"}") }
-	got := post(`,"notBefore":"2030-01-01T01:00:00.0000001+01:00","expiresAt":"2030-01-02T00:00:00.0019Z","maxFee":"500"`).want(202).read()
+	got := post(`,"notBefore":"2030-01-01T01:00:00.0000001+01:00","expiresAt":"2030-01-02T00:00:00.0019Z","maxFee":"500000000"`).want(202).read()
 	for name, want := range map[string]string{
-		"notBefore": "2030-01-01T00:00:00.001Z", "expiresAt": "2030-01-02T00:00:00.001Z", "maxFee": "500",
+		"notBefore": "2030-01-01T00:00:00.001Z", "expiresAt": "2030-01-02T00:00:00.001Z", "maxFee": "500000000",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %v, want %s: none is to be too early, or too late", name, got[name], want)
 		}
 	}
-	post(`,"maxFee":"500","expiresAt":"2030-01-02T00:00:00.001Z","notBefore":"2030-01-01T00:00:00.001Z"`).want(200)
+	post(`,"maxFee":"500000000","expiresAt":"2030-01-02T00:00:00.001Z","notBefore":"2030-01-01T00:00:00.001Z"`).want(200)
 	for _, other := range []string{
-		``, `,"maxFee":"500","expiresAt":"2030-01-02T00:00:00.001Z"`,
-		`,"maxFee":"501","expiresAt":"2030-01-02T00:00:00.001Z","notBefore":"2030-01-01T00:00:00.001Z"`,
+		``, `,"maxFee":"500000000","expiresAt":"2030-01-02T00:00:00.001Z"`,
+		`,"maxFee":"500000001","expiresAt":"2030-01-02T00:00:00.001Z","notBefore":"2030-01-01T00:00:00.001Z"`,
 	} {
 		post(other).wantProblem(409, "KEY_REUSED")
 	}
@@ -88,7 +88,7 @@ func TestPostBudget(t *testing.T) {
 		post := func(path, body, key string) reply { return s.ask("POST", path, body, "Authorization", "Bearer "+key) }
 		post("/transactions", `{"queue":"q","type":"ANY","data":{},"uid":"a"}`, "one").want(202)
 		post("/transactions", `{"queue":"q","type":"ANY","data":{},"uid":"a"}`, "two").want(200)
-		post("/transactions/batch", `[{"queue":"q","type":"ANY","data":{},"uid":"b","maxFee":"7"}]`, "two").want(200)
+		post("/transactions/batch", `[{"queue":"q","type":"ANY","data":{},"uid":"b","maxFee":"7000000"}]`, "two").want(200)
 		for uid, want := range map[string]string{"a": "ci", "b": "app"} {
 			if !budgets {
 				want = ""
@@ -225,6 +225,7 @@ func TestPostRefused(t *testing.T) {
 		"terms":             {"{" + good + `,"notBefore":"soon","expiresAt":5,"maxFee":"0"}`, 422, "INVALID_DATA", []string{"notBefore", "expiresAt", "maxFee"}},
 		"fee as a number":   {"{" + good + `,"maxFee":5}`, 422, "INVALID_DATA", []string{"maxFee"}},
 		"fee in MINA":       {"{" + good + `,"maxFee":"0.5"}`, 422, "INVALID_DATA", []string{"maxFee"}},
+		"fee below any":     {"{" + good + `,"maxFee":"1"}`, 422, "INVALID_DATA", []string{"maxFee"}},
 		"expires first":     {"{" + good + `,"notBefore":"2030-01-01T00:00:00Z","expiresAt":"2030-01-01T00:00:00Z"}`, 422, "INVALID_DATA", []string{"expiresAt"}},
 		"a far year":        {"{" + good + `,"expiresAt":"1969-01-01T00:00:00Z"}`, 422, "INVALID_DATA", []string{"expiresAt"}},
 		"the last moment":   {"{" + good + `,"notBefore":"9999-12-31T23:59:59.9995Z"}`, 422, "INVALID_DATA", []string{"notBefore"}},

@@ -186,9 +186,12 @@ func (v *View) quote(weight int) Quote {
 // has none.
 const CodeEvicted = "Evicted"
 
+// codeLeastFee: it pays less than a node takes of anybody.
+const codeLeastFee = "Insufficient_fee"
+
 // TooCheap reports whether a node refuses a command by this code for its fee.
 func TooCheap(code string) bool {
-	return code == CodeEvicted || code == "Insufficient_fee" || code == "Insufficient_replace_fee"
+	return code == CodeEvicted || code == codeLeastFee || code == "Insufficient_replace_fee"
 }
 
 // paidTooLittle reports whether a has shown that its fee is too low.

@@ -46,6 +46,9 @@ type Policy struct {
 	LedgerPatience time.Duration
 }
 
+// LeastFee is what a node takes for a command at least, in nanomina. Mina: minimum_user_command_fee.
+const LeastFee = 1_000_000
+
 // Raised is the fee that follows fee: higher by the factor, up to the cap.
 func (p *Policy) Raised(fee uint64) uint64 {
 	raised := math.Ceil(float64(fee) * p.FeeBump)

@@ -82,6 +82,9 @@ func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
 		return u.spared(*e, rest)
 	}
 	s := u.erred(r.Refusal.Permanent)
+	if s.Txn.Phase == PhaseFailing && e.Code == codeLeastFee && a.Fee >= u.feeMax() {
+		s = u.usedUp() // no try pays more, and no node takes less
+	}
 	s.Aside.Rest = rest
 	return s
 }

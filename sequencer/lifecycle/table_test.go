@@ -192,6 +192,12 @@ func workerRows() []row {
 				learns(SendTold{Call: freshly(Send, 2), Refusal: refused("Bad", Refusal{Permanent: true})}),
 				"answered; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; 2 refused over 7@150; " +
 					"to end UNRESOLVED; error Bad"},
+			{"below what nodes take, and it may pay no more: used up", txn(PhaseSent, try(Signed, fee(300))),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Insufficient_fee", Refusal{Cheap: true})}, unseen),
+				"used-up; FAILED, FREE; 1 refused over 7@300; error Insufficient_fee; drop bytes; trusts; tell on-failure"},
+			{"below what nodes take, and it may pay more", txn(PhaseSent, try(Signed, fee(299))),
+				learns(SendTold{Call: freshly(Send, 1), Refusal: refused("Insufficient_fee", Refusal{Cheap: true})}, unseen),
+				"answered; RETRY, RETRY; 1 refused over 7@299; error Insufficient_fee"},
 			{"the account is broke: back, its sender rests", txn(PhaseSent, try(Signed)),
 				learns(SendTold{Call: freshly(Send, 1),
 					Refusal: refused("Insufficient_funds", Refusal{Whose: BlameSender, Broke: true})}, unseen),

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 3718fd2fe07fe478827dc43a2bb9b1b224efdd7c2d6518097b477155e4f661c4
+// f24b1fa6a59cb6177a0ee59ac046b1af9bf7ac9bef13c231429be56beabd4608
 
 export interface paths {
     "/api/v1/fees": {
@@ -839,7 +839,7 @@ export interface components {
         NotBefore: components["schemas"]["Time"];
         /** @description Its deadline, after notBefore: no attempt is valid beyond it, so that the chain itself refuses what comes later. Then it is FAILED, EXPIRED. */
         ExpiresAt: components["schemas"]["Time"];
-        /** @description The most that an attempt of it may pay, above 0. */
+        /** @description The most that an attempt of it may pay: at least 1000000, which is the least that nodes take. */
         MaxFee: components["schemas"]["Nanomina"] | null;
         /** @example plan-p1 */
         QueueName: string;
