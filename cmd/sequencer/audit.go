@@ -115,10 +115,9 @@ func printAudit(a *app, r audit.Report, found []finding, asJSON bool) error {
 	}
 	var lines []line
 	for _, f := range found {
-		lines = append(lines, line{{f.Check, alarm}, {
-			suffix("  txn ", f.UID) + suffix("  queue ", f.Queue) + suffix("  sender ", f.Sender), bold}, {"  " + f.Detail, plain}, {" (" + f.Means + ")", dim}})
+		lines = append(lines, line{alarm.of(f.Check), bold.of(suffix("  txn ", f.UID) + suffix("  queue ", f.Queue) + suffix("  sender ", f.Sender)), plain.of("  " + f.Detail), dim.of(" (" + f.Means + ")")})
 	}
-	lines = append(lines, line{{fmt.Sprintf("%d transactions, %d senders, blocks %d to %d: %s", r.Transactions, r.Senders, r.From, r.To,
-		map[bool]string{true: "all promises hold", false: fmt.Sprintf("%d finding(s)", len(found))}[len(found) == 0]), plain}})
+	lines = append(lines, line{plain.of(fmt.Sprintf("%d transactions, %d senders, blocks %d to %d: %s", r.Transactions, r.Senders, r.From, r.To,
+		map[bool]string{true: "all promises hold", false: fmt.Sprintf("%d finding(s)", len(found))}[len(found) == 0]))})
 	return newScreen(a.stdout, a.env).Print(lines...)
 }

@@ -116,7 +116,7 @@ func (q boardQueue) cells(room int) line {
 	}
 	for i, look := range looks() {
 		if shares[i] > 0 {
-			cells = append(cells, span{strings.Repeat(look.glyph, shares[i]), look.style})
+			cells = append(cells, look.style.of(strings.Repeat(look.glyph, shares[i])))
 		}
 	}
 	return cells
@@ -125,7 +125,7 @@ func (q boardQueue) cells(room int) line {
 // lines draws the board for a terminal of this size; height 0 has no limit.
 func (b board) lines(width, height int) []line {
 	width = min(max(width, 40), 140)
-	rule := line{{strings.Repeat("─", width), dim}}
+	rule := line{dim.of(strings.Repeat("─", width))}
 	queues, senders := b.queueLines(width), b.senderLines()
 	events := b.eventLines()
 	if height > 0 {
@@ -153,24 +153,24 @@ func (b board) lines(width, height int) []line {
 	lines = append(lines, line{}, title("senders", bound, len(b.Senders), "bound"))
 	lines = append(lines, senders...)
 	if len(events) > 0 {
-		lines = append(lines, line{}, line{{"changes", bold}})
+		lines = append(lines, line{}, line{bold.of("changes")})
 		lines = append(lines, events...)
 	}
 	lines = append(lines, rule, b.totalLine(width), legend())
 	if b.Note != "" {
-		lines = append(lines, line{{"! " + b.Note, alarm}})
+		lines = append(lines, line{alarm.of("! " + b.Note)})
 	}
 	return lines
 }
 
 func title(name string, part, whole int, word string) line {
-	return line{{name, bold}, {fmt.Sprintf("  %d of %d %s", part, whole, word), dim}}
+	return line{bold.of(name), dim.of(fmt.Sprintf("  %d of %d %s", part, whole, word))}
 }
 
 func legend() line {
 	var l line
 	for _, look := range slices.Backward(looks()) {
-		l = append(l, span{look.glyph, look.style}, span{" " + look.word + "  ", dim})
+		l = append(l, look.style.of(look.glyph), dim.of(" "+look.word+"  "))
 	}
 	return l
 }
@@ -180,19 +180,19 @@ func fit(lines []line, room int, what string) []line {
 		return lines
 	}
 	rest := fmt.Sprintf("  … and %d more %s", len(lines)-room+1, what)
-	return append(slices.Clone(lines[:room-1]), line{{rest, dim}})
+	return append(slices.Clone(lines[:room-1]), line{dim.of(rest)})
 }
 
 func (b board) headLine(width int) line {
-	left := line{{cmp.Or(b.Title, "sequencer"), bold}}
+	left := line{bold.of(cmp.Or(b.Title, "sequencer"))}
 	if b.Network != "" {
-		left = append(left, span{"  " + b.Network, dim})
+		left = append(left, dim.of("  "+b.Network))
 	}
 	var right line
 	if b.Height > 0 {
-		right = line{{"block ", dim}, {strconv.FormatUint(b.Height, 10), cyan}, {"  slot ", dim}, {strconv.FormatUint(b.Slot, 10), cyan}, {"  ", plain}}
+		right = line{dim.of("block "), cyan.of(strconv.FormatUint(b.Height, 10)), dim.of("  slot "), cyan.of(strconv.FormatUint(b.Slot, 10)), plain.of("  ")}
 	}
-	right = append(right, span{clockText(b.Elapsed), dim})
+	right = append(right, dim.of(clockText(b.Elapsed)))
 	return append(left.to(width-right.width()), right...)
 }
 
@@ -220,22 +220,22 @@ func (b board) queueLines(width int) []line {
 	}
 	var lines []line
 	for _, q := range queues {
-		l := line{{shorten(q.Name, name), plain}}.to(name + 2)
+		l := line{plain.of(shorten(q.Name, name))}.to(name + 2)
 		l = append(l, q.cells(room)...).to(name + 2 + room + 2)
 		state := q.State
 		if q.Paused {
 			state = "PAUSED"
 		}
-		l = append(l, span{state, stateStyle(q.State)}).to(name + room + 4 + 19)
-		l = append(l, span{fmt.Sprintf("%d/%d", q.Counts["DONE"], q.total()), plain}).to(name + room + 4 + 19 + 8)
+		l = append(l, stateStyle(q.State).of(state)).to(name + room + 4 + 19)
+		l = append(l, plain.of(fmt.Sprintf("%d/%d", q.Counts["DONE"], q.total()))).to(name + room + 4 + 19 + 8)
 		if q.Sender != "" {
-			l = append(l, span{shorten(q.Sender, 12), cyan})
+			l = append(l, cyan.of(shorten(q.Sender, 12)))
 		}
 		if q.Retries > 0 {
-			l = append(l, span{fmt.Sprintf("  ↻%d", q.Retries), magenta})
+			l = append(l, magenta.of(fmt.Sprintf("  ↻%d", q.Retries)))
 		}
 		if q.Reason != "" {
-			l = append(l, span{"  " + q.Reason, red})
+			l = append(l, red.of("  "+q.Reason))
 		}
 		lines = append(lines, l)
 	}
@@ -245,21 +245,21 @@ func (b board) queueLines(width int) []line {
 func (b board) senderLines() []line {
 	var lines []line
 	for _, s := range b.Senders {
-		l := line{{shorten(s.AccountID, 12), cyan}}.to(14)
+		l := line{cyan.of(shorten(s.AccountID, 12))}.to(14)
 		switch {
 		case s.Reason != "":
-			l = append(l, span{"▲ " + s.Reason, red})
+			l = append(l, red.of("▲ "+s.Reason))
 		case s.Queue != "":
-			l = append(l, span{"● " + shorten(s.Queue, 22), plain})
+			l = append(l, plain.of("● "+shorten(s.Queue, 22)))
 		default:
-			l = append(l, span{"○ free", dim})
+			l = append(l, dim.of("○ free"))
 		}
 		l = l.to(42)
 		if s.Nonce != "" {
-			l = append(l, span{"nonce " + s.Nonce, dim}).to(56)
+			l = append(l, dim.of("nonce "+s.Nonce)).to(56)
 		}
 		if s.Balance != "" {
-			l = append(l, span{s.Balance + " MINA", dim})
+			l = append(l, dim.of(s.Balance+" MINA"))
 		}
 		lines = append(lines, l)
 	}
@@ -277,16 +277,16 @@ func (b board) eventLines() []line {
 
 // line draws the change as one line, the same for the board and for a log.
 func (e boardEvent) line() line {
-	l := line{{e.At.Format(time.TimeOnly) + "  ", dim}, {shorten(e.Queue, 22), plain}}.to(34)
+	l := line{dim.of(e.At.Format(time.TimeOnly) + "  "), plain.of(shorten(e.Queue, 22))}.to(34)
 	if e.From != "" {
-		l = append(l, span{e.From, stateStyle(e.From)}, span{" → ", dim})
+		l = append(l, stateStyle(e.From).of(e.From), dim.of(" → "))
 	}
-	l = append(l, span{e.To, stateStyle(e.To)}, span{"  " + shorten(e.UID, 18), dim})
+	l = append(l, stateStyle(e.To).of(e.To), dim.of("  "+shorten(e.UID, 18)))
 	if e.Detail != "" {
-		l = append(l, span{"  " + e.Detail, plain})
+		l = append(l, plain.of("  "+e.Detail))
 	}
 	if e.Extra != "" {
-		l = append(l, span{"  " + e.Extra, red})
+		l = append(l, red.of("  "+e.Extra))
 	}
 	return l
 }
@@ -301,10 +301,10 @@ func (b board) totalLine(width int) line {
 		total += q.total()
 	}
 	l := bar(sum["DONE"], total, min(30, width/3), green)
-	l = append(l, span{fmt.Sprintf("  %d of %d done", sum["DONE"], total), bold})
+	l = append(l, bold.of(fmt.Sprintf("  %d of %d done", sum["DONE"], total)))
 	for _, look := range looks()[1:] {
 		if n := sum[look.state]; n > 0 {
-			l = append(l, span{fmt.Sprintf("  %d %s", n, look.word), look.style})
+			l = append(l, look.style.of(fmt.Sprintf("  %d %s", n, look.word)))
 		}
 	}
 	return l

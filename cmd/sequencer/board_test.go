@@ -120,7 +120,7 @@ func TestCells(t *testing.T) {
 
 func TestRender(t *testing.T) {
 	t.Parallel()
-	l := line{{"ab", green}, {"c\x1b[2J\u009b\n\xff", plain}, {"  ", plain}}
+	l := line{green.of("ab"), plain.of("c\x1b[2J\u009b\n\xff"), plain.of("  ")}
 	for _, tc := range []struct {
 		width  int
 		colour bool
@@ -148,10 +148,10 @@ func TestScreen(t *testing.T) {
 	var out bytes.Buffer
 	s := &screen{w: &out, live: true}
 	steps := []func() error{
-		func() error { return s.Draw([]line{{{"one", plain}}, {{"two", plain}}}) },
-		func() error { return s.Draw([]line{{{"three", plain}}}) },
-		func() error { return s.Print(line{{"stays", plain}}) },
-		func() error { return s.Draw([]line{{{"four", plain}}}) },
+		func() error { return s.Draw([]line{{plain.of("one")}, {plain.of("two")}}) },
+		func() error { return s.Draw([]line{{plain.of("three")}}) },
+		func() error { return s.Print(line{plain.of("stays")}) },
+		func() error { return s.Draw([]line{{plain.of("four")}}) },
 		s.Close,
 	}
 	for _, step := range steps {
@@ -168,7 +168,7 @@ func TestScreen(t *testing.T) {
 	}
 	out.Reset()
 	plainScreen := newScreen(&out, nil)
-	_ = plainScreen.Draw([]line{{{"x", red}}})
+	_ = plainScreen.Draw([]line{{red.of("x")}})
 	_ = plainScreen.Close()
 	if out.String() != "x\n" {
 		t.Errorf("no terminal, but %q", out.String())

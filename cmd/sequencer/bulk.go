@@ -151,12 +151,12 @@ func (b *bulkCommand) report(s *session, sum bulkSum, failure error) error {
 			return err
 		}
 	} else {
-		l := line{{fmt.Sprintf("%d match", sum.Matched), bold}}
+		l := line{bold.of(fmt.Sprintf("%d match", sum.Matched))}
 		if !sum.DryRun {
-			l = append(l, span{fmt.Sprintf("  %d done", sum.Done), green}, span{fmt.Sprintf("  %d refused", sum.Refused), plain})
+			l = append(l, green.of(fmt.Sprintf("  %d done", sum.Done)), plain.of(fmt.Sprintf("  %d refused", sum.Refused)))
 		}
 		for _, code := range slices.Sorted(maps.Keys(sum.Refusals)) {
-			l = append(l, span{fmt.Sprintf("  %s %d", code, sum.Refusals[code]), red})
+			l = append(l, red.of(fmt.Sprintf("  %s %d", code, sum.Refusals[code])))
 		}
 		if err := s.print(l); err != nil {
 			return err

@@ -11,12 +11,12 @@ import (
 func (r *demoRound) summary(failure error, once bool) []line {
 	n := r.count()
 	took := time.Since(r.started).Round(100 * time.Millisecond)
-	lines := []line{{}, {{fmt.Sprintf("All DONE in %s", took), style("1;32")}}, {}}
-	ledger := line{{"each one took effect once, in the order of its queue", green}}
+	lines := []line{{}, {style("1;32").of(fmt.Sprintf("All DONE in %s", took))}, {}}
+	ledger := line{green.of("each one took effect once, in the order of its queue")}
 	if failure != nil {
-		lines, ledger = []line{{}, {{fmt.Sprintf("This did not end well, after %s", took), alarm}}}, nil
+		lines, ledger = []line{{}, {alarm.of(fmt.Sprintf("This did not end well, after %s", took))}}, nil
 		for reason := range strings.Lines(failure.Error()) {
-			lines = append(lines, line{{"  " + strings.TrimSpace(reason), red}})
+			lines = append(lines, line{red.of("  " + strings.TrimSpace(reason))})
 		}
 		lines = append(lines, line{})
 	}
@@ -28,23 +28,23 @@ func (r *demoRound) summary(failure error, once bool) []line {
 		name string
 		text line
 	}{
-		{"queues", line{{fmt.Sprintf("%d, over %d senders and %d slots of %d ledgers", n.queues, demoSenders,
-			len(r.board.Senders)-demoSenders, len(r.world.ledgers)), plain}}},
-		{"transactions", line{{fmt.Sprintf("%d, %d of them DONE", len(r.txns), n.done), plain}}},
-		{"blocks", line{{fmt.Sprintf("%d, %d with a transaction of ours", n.blocks, n.ours), plain}}},
-		{"attempts", line{{fmt.Sprint(n.attempts), plain}}},
-		{"retries", line{{fmt.Sprint(n.retries), plain}}},
-		{"failed in a block", line{{fmt.Sprint(n.failed), plain}}},
-		{"fees", line{{minaFee(n.fees).String() + " MINA" + wasted, plain}}},
-		{"time", line{{took.String(), plain}}},
+		{"queues", line{plain.of(fmt.Sprintf("%d, over %d senders and %d slots of %d ledgers", n.queues, demoSenders,
+			len(r.board.Senders)-demoSenders, len(r.world.ledgers)))}},
+		{"transactions", line{plain.of(fmt.Sprintf("%d, %d of them DONE", len(r.txns), n.done))}},
+		{"blocks", line{plain.of(fmt.Sprintf("%d, %d with a transaction of ours", n.blocks, n.ours))}},
+		{"attempts", line{plain.of(fmt.Sprint(n.attempts))}},
+		{"retries", line{plain.of(fmt.Sprint(n.retries))}},
+		{"failed in a block", line{plain.of(fmt.Sprint(n.failed))}},
+		{"fees", line{plain.of(minaFee(n.fees).String() + " MINA" + wasted)}},
+		{"time", line{plain.of(took.String())}},
 		{"ledger", ledger},
 	} {
 		if row.text != nil {
-			lines = append(lines, append(line{{"  " + row.name, dim}}.to(21), row.text...))
+			lines = append(lines, append(line{dim.of("  " + row.name)}.to(21), row.text...))
 		}
 	}
 	if mishaps := r.mishaps(); len(mishaps) > 0 {
-		lines = append(append(lines, line{}, line{{"On the way", bold}}), mishaps...)
+		lines = append(append(lines, line{}, line{bold.of("On the way")}), mishaps...)
 	}
 	lines = append(lines, line{})
 	if once {
@@ -58,7 +58,7 @@ func (r *demoRound) summary(failure error, once bool) []line {
 func (r *demoRound) mishaps() []line {
 	var lines []line
 	for _, t := range r.putOffs {
-		lines = append(lines, append(line{{"  " + t.UID, plain}}.to(21), span{"put off    ", dim}, span{t.Error.Message, magenta}))
+		lines = append(lines, append(line{plain.of("  " + t.UID)}.to(21), dim.of("put off    "), magenta.of(t.Error.Message)))
 	}
 	for _, t := range r.txns {
 		for _, a := range t.Attempts {
@@ -69,7 +69,7 @@ func (r *demoRound) mishaps() []line {
 			if a.Outcome == "failed" {
 				what = fmt.Sprintf("included in block %d, failed there: %s", a.BlockHeight, a.Error.Code)
 			}
-			l := append(line{{"  " + t.UID, plain}}.to(21), span{fmt.Sprintf("attempt %d  ", a.Number), dim}, span{what, magenta})
+			l := append(line{plain.of("  " + t.UID)}.to(21), dim.of(fmt.Sprintf("attempt %d  ", a.Number)), magenta.of(what))
 			lines = append(lines, l)
 		}
 	}
@@ -78,7 +78,7 @@ func (r *demoRound) mishaps() []line {
 
 // dashboard says where the demo can be watched from its first transaction on.
 func (r *demoRound) dashboard() line {
-	return line{{"Dashboard     ", dim}, {r.s.URL + "/", bold}}
+	return line{dim.of("Dashboard     "), bold.of(r.s.URL + "/")}
 }
 
 // advice names what to try while the demo keeps serving.
@@ -90,7 +90,7 @@ func (r *demoRound) advice() []line {
 			shown = t.UID
 		}
 	}
-	lines := []line{{{"Try next, in another terminal", bold}}}
+	lines := []line{{bold.of("Try next, in another terminal")}}
 	for _, command := range []string{
 		"curl -s " + api + "/transactions/" + shown,
 		"curl -s " + api + "/queues",
@@ -100,10 +100,10 @@ func (r *demoRound) advice() []line {
 		"go run ./cmd/sequencer watch --url " + r.s.URL,
 		"curl -s " + r.world.nodes[0] + ` -H 'Content-Type: application/json' -d '{"query":"{bestChain(maxLength:3){stateHash}}"}'`,
 	} {
-		lines = append(lines, line{{"  " + command, cyan}})
+		lines = append(lines, line{cyan.of("  " + command)})
 	}
-	return append(lines, line{}, r.dashboard(), line{{"API reference ", dim}, {r.s.URL + "/docs", plain}},
-		line{{"Mina GraphQL  ", dim}, {r.world.nodes[0], plain}},
-		line{{"namespace     ", dim}, {r.namespace, plain}}, line{},
-		line{{"Serving until Ctrl-C; changes are shown here.", bold}})
+	return append(lines, line{}, r.dashboard(), line{dim.of("API reference "), plain.of(r.s.URL + "/docs")},
+		line{dim.of("Mina GraphQL  "), plain.of(r.world.nodes[0])},
+		line{dim.of("namespace     "), plain.of(r.namespace)}, line{},
+		line{bold.of("Serving until Ctrl-C; changes are shown here.")})
 }

@@ -179,18 +179,18 @@ func (d *doctor) printJSON(a *app, count map[string]int) error {
 }
 
 func (d *doctor) print(a *app, count map[string]int) error {
-	marks := map[string]span{levelOK: {"✓ ", green}, levelWarning: {"! ", yellow}, levelProblem: {"✗ ", alarm}}
+	marks := map[string]span{levelOK: green.of("✓ "), levelWarning: yellow.of("! "), levelProblem: alarm.of("✗ ")}
 	var lines []line
 	for _, f := range d.found {
-		l := append(line{marks[f.Level]}, span{f.Check, bold}).to(22)
-		lines = append(lines, append(l, span{"  " + shorten(f.Subject, 40), cyan}, span{"  " + f.Found, plain}))
+		l := append(line{marks[f.Level]}, bold.of(f.Check)).to(22)
+		lines = append(lines, append(l, cyan.of("  "+shorten(f.Subject, 40)), plain.of("  "+f.Found)))
 		if f.Do != "" {
-			lines = append(lines, append(line{}.to(24), span{"→ " + f.Do, plain}))
+			lines = append(lines, append(line{}.to(24), plain.of("→ "+f.Do)))
 		}
 	}
-	sum := line{{"nothing is wrong", green}}
+	sum := line{green.of("nothing is wrong")}
 	if count[levelProblem]+count[levelWarning] > 0 {
-		sum = line{{fmt.Sprintf("%d problem(s), %d warning(s)", count[levelProblem], count[levelWarning]), bold}}
+		sum = line{bold.of(fmt.Sprintf("%d problem(s), %d warning(s)", count[levelProblem], count[levelWarning]))}
 	}
 	return newScreen(a.stdout, a.env).Print(append(lines, sum)...)
 }

@@ -41,17 +41,16 @@ func feeLines(f *client.Fees) []line {
 	}
 	rows := []line{heads("TYPE", "WEIGHT", "FEE", "PER WEIGHT", "WHY")}
 	for _, t := range f.Types {
-		rows = append(rows, line{{t.Type, plain}, {numberText(t.Weight), plain}, {minaFee(t.Fee).String(), plain},
-			{maxFeeText(t.FeePerWeight), plain}, {t.Why, plain}})
+		rows = append(rows, line{plain.of(t.Type), plain.of(numberText(t.Weight)), plain.of(minaFee(t.Fee).String()),
+			plain.of(maxFeeText(t.FeePerWeight)), plain.of(t.Why)})
 	}
 	lines = append(append(lines, line{}), table(rows)...)
 	rows = []line{heads("DAY", "MINA", "SENDER", "QUEUE")}
 	for _, x := range f.Spent {
-		rows = append(rows, line{{x.Day, plain}, {minaFee(x.Fee).String(), plain}, {x.Sender, plain}, {shorten(x.Queue, 40),
-			plain}})
+		rows = append(rows, line{plain.of(x.Day), plain.of(minaFee(x.Fee).String()), plain.of(x.Sender), plain.of(shorten(x.Queue, 40))})
 	}
 	if len(rows) == 1 {
-		return append(lines, line{}, line{{"nothing was spent in the last seven days", dim}})
+		return append(lines, line{}, line{dim.of("nothing was spent in the last seven days")})
 	}
 	return append(append(lines, line{}), table(rows)...)
 }

@@ -128,7 +128,7 @@ func postOne(ctx context.Context, s *session, item client.Item, source string, w
 		return s.raw(posted.Raw)
 	}
 	state := string(posted.State)
-	return s.print(line{{posted.UID, bold}, {"  " + posted.Queue + "  ", plain}, {state, stateStyle(state)}})
+	return s.print(line{bold.of(posted.UID), plain.of("  " + posted.Queue + "  "), stateStyle(state).of(state)})
 }
 
 // readData reads JSON from the argument itself, from @file or from stdin.

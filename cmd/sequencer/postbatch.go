@@ -262,13 +262,13 @@ func (b *batchRun) report(failure error) error {
 	if b.s.asJSON {
 		return nil
 	}
-	refused := span{fmt.Sprintf("  %d refused", b.refused), plain}
+	refused := plain.of(fmt.Sprintf("  %d refused", b.refused))
 	if b.refused > 0 {
 		refused.style = red
 	}
-	lines := []line{{{fmt.Sprintf("%d accepted", b.accepted), green}, {fmt.Sprintf("  %d already there", b.present), plain}, refused}}
+	lines := []line{{green.of(fmt.Sprintf("%d accepted", b.accepted)), plain.of(fmt.Sprintf("  %d already there", b.present)), refused}}
 	if b.made && b.accepted == 0 && failure == nil {
-		lines = append(lines, line{{"posted before: to post the same work once more, name it with --run", dim}})
+		lines = append(lines, line{dim.of("posted before: to post the same work once more, name it with --run")})
 	}
 	return b.s.print(lines...)
 }
@@ -290,14 +290,14 @@ func (p *progress) draw(b *batchRun, now bool) {
 	var l line
 	if p.total > 0 {
 		width, _ := p.screen.size()
-		l = append(bar(int(p.read>>10), int(max(p.total>>10, 1)), min(40, width/3), green), span{fmt.Sprintf("  %3d%%", min(100, 100*p.read/p.total)), bold})
+		l = append(bar(int(p.read>>10), int(max(p.total>>10, 1)), min(40, width/3), green), bold.of(fmt.Sprintf("  %3d%%", min(100, 100*p.read/p.total))))
 	}
-	l = append(l, span{fmt.Sprintf("  %d posted", b.accepted+b.present), plain})
+	l = append(l, plain.of(fmt.Sprintf("  %d posted", b.accepted+b.present)))
 	if b.refused > 0 {
-		l = append(l, span{fmt.Sprintf("  %d refused", b.refused), red})
+		l = append(l, red.of(fmt.Sprintf("  %d refused", b.refused)))
 	}
 	if p.note != "" {
-		l = append(l, span{"  " + p.note, magenta})
+		l = append(l, magenta.of("  "+p.note))
 		p.note = ""
 	}
 	_ = p.screen.Draw([]line{l}) // it is only to look at

@@ -25,9 +25,9 @@ func countText(counts map[client.State]int) string {
 
 func queueState(q *client.Queue) span {
 	if q.Paused {
-		return span{q.State + " (paused)", magenta}
+		return magenta.of(q.State + " (paused)")
 	}
-	return span{q.State, stateStyle(q.State)}
+	return stateStyle(q.State).of(q.State)
 }
 
 // runningText is the first of what is in flight, and how many are behind it.
@@ -46,8 +46,8 @@ func newQueueCommand(a *app) *cobra.Command {
 				func(cut client.Cut) (*client.Page[client.Queue], error) { return s.Queues(cmd.Context(), cut) },
 				func(q *client.Queue) line {
 					return line{
-						{q.Name, plain}, queueState(q), {countText(q.Counts), plain}, {runningText(q), plain},
-						{shorten(q.Sender, 12), plain}, {fmt.Sprint(q.Retries), plain}, {timeText(q.NextAt), dim},
+						plain.of(q.Name), queueState(q), plain.of(countText(q.Counts)), plain.of(runningText(q)),
+						plain.of(shorten(q.Sender, 12)), plain.of(fmt.Sprint(q.Retries)), dim.of(timeText(q.NextAt)),
 					}
 				})
 		})

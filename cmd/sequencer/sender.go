@@ -18,8 +18,8 @@ func newSenderCommand(a *app) *cobra.Command {
 				func(cut client.Cut) (*client.Page[client.Sender], error) { return s.Senders(cmd.Context(), cut) },
 				func(x *client.Sender) line {
 					return line{
-						{x.AccountID, plain}, {x.State, stateStyle(x.State)}, {shorten(x.Queue, 40), plain}, {nonceText(x.Nonce), plain},
-						{minaText(x.Balance), plain}, {x.Reason, red}, {timeText(x.Until), dim}, {x.WorkerURL, plain},
+						plain.of(x.AccountID), stateStyle(x.State).of(x.State), plain.of(shorten(x.Queue, 40)), plain.of(nonceText(x.Nonce)),
+						plain.of(minaText(x.Balance)), red.of(x.Reason), dim.of(timeText(x.Until)), plain.of(x.WorkerURL),
 					}
 				})
 		})

@@ -231,11 +231,11 @@ func list[T any](s *session, l *listing, head line, read func(client.Cut) (*clie
 
 func (s *session) printList(rows []line, next string) error {
 	if len(rows) == 1 {
-		rows = []line{{{"none", dim}}}
+		rows = []line{{dim.of("none")}}
 	}
 	lines := table(rows)
 	if next != "" {
-		lines = append(lines, line{{"more: --cursor " + next + " (or --all)", dim}})
+		lines = append(lines, line{dim.of("more: --cursor " + next + " (or --all)")})
 	}
 	return s.print(lines...)
 }
@@ -244,7 +244,7 @@ func (s *session) printList(rows []line, next string) error {
 func heads(names ...string) line {
 	var l line
 	for _, name := range names {
-		l = append(l, span{name, dim})
+		l = append(l, dim.of(name))
 	}
 	return l
 }
@@ -254,7 +254,7 @@ func facts(pairs ...string) []line {
 	var lines []line
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			lines = append(lines, append(line{{pairs[i], dim}}.to(14), span{pairs[i+1], plain}))
+			lines = append(lines, append(line{dim.of(pairs[i])}.to(14), plain.of(pairs[i+1])))
 		}
 	}
 	return lines

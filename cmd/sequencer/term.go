@@ -33,6 +33,9 @@ type span struct {
 	style style
 }
 
+// of is text in this style.
+func (s style) of(text string) span { return span{text, s} }
+
 // A line is drawn from left to right and cut at the terminal's edge.
 type line []span
 

@@ -46,9 +46,9 @@ func newTxnListCommand(a *app) *cobra.Command {
 			},
 			func(t *client.Transaction) line {
 				return line{
-					{fmt.Sprint(t.Sequence), plain}, {t.UID, plain}, {shorten(t.Queue, 40), plain}, {t.Type, plain},
-					{string(t.State), stateStyle(string(t.State))}, {fmt.Sprint(t.Retries), plain}, {shorten(t.Sender, 12), plain},
-					{shorten(t.Hash, 12), plain}, {timeText(t.ReceivedAt), dim},
+					plain.of(fmt.Sprint(t.Sequence)), plain.of(t.UID), plain.of(shorten(t.Queue, 40)), plain.of(t.Type),
+					stateStyle(string(t.State)).of(string(t.State)), plain.of(fmt.Sprint(t.Retries)), plain.of(shorten(t.Sender, 12)),
+					plain.of(shorten(t.Hash, 12)), dim.of(timeText(t.ReceivedAt)),
 				}
 			})
 	})
@@ -89,20 +89,20 @@ func (s *session) explain(ctx context.Context, uid string) error {
 	if s.asJSON {
 		return s.raw(e.Raw)
 	}
-	lines := []line{{{string(e.State), stateStyle(string(e.State))}, {suffix("  since ", timeText(e.Since)), dim}}, {{e.Summary, plain}}}
+	lines := []line{{stateStyle(string(e.State)).of(string(e.State)), dim.of(suffix("  since ", timeText(e.Since)))}, {plain.of(e.Summary)}}
 	if w := e.WaitingFor; w.Code != "" {
-		lines = append(lines, line{{"waits for  ", dim}, {w.Code, bold}, {suffix("  until ", timeText(w.Until)) + suffix("  ", w.Detail), plain}})
+		lines = append(lines, line{dim.of("waits for  "), bold.of(w.Code), plain.of(suffix("  until ", timeText(w.Until)) + suffix("  ", w.Detail))})
 	}
 	if e.Next.Action != "" {
-		lines = append(lines, line{{"next       ", dim}, {e.Next.Action, bold}, {suffix("  at ", timeText(e.Next.At)), plain}})
+		lines = append(lines, line{dim.of("next       "), bold.of(e.Next.Action), plain.of(suffix("  at ", timeText(e.Next.At)))})
 	}
 	for _, at := range e.Attempts {
 		open := ""
 		if at.Open {
 			open = "  may still land"
 		}
-		lines = append(lines, line{{"attempt    ", dim}, {fmt.Sprint(at.Number, "  ", at.Outcome), bold},
-			{open + suffix("  ", shorten(at.Hash, 12)) + suffix("  ", at.Detail), plain}})
+		lines = append(lines, line{dim.of("attempt    "), bold.of(fmt.Sprint(at.Number, "  ", at.Outcome)),
+			plain.of(open + suffix("  ", shorten(at.Hash, 12)) + suffix("  ", at.Detail))})
 	}
 	return s.print(lines...)
 }
@@ -119,14 +119,14 @@ func (s *session) showTransaction(t *client.Transaction) error {
 	if s.asJSON {
 		return s.raw(t.Raw)
 	}
-	state := line{{"state", dim}, {string(t.State), stateStyle(string(t.State))}}
+	state := line{dim.of("state"), stateStyle(string(t.State)).of(string(t.State))}
 	if t.Reopened {
-		state = append(state, span{"reopened", magenta})
+		state = append(state, magenta.of("reopened"))
 	}
 	if t.CancelRequested {
-		state = append(state, span{"cancel requested", magenta})
+		state = append(state, magenta.of("cancel requested"))
 	}
-	rows := []line{{{"uid", dim}, {t.UID, bold}}, state}
+	rows := []line{{dim.of("uid"), bold.of(t.UID)}, state}
 	for _, field := range []struct{ name, value string }{
 		{"queue", t.Queue}, {"sequence", fmt.Sprint(t.Sequence)}, {"type", t.Type}, {"sender", t.Sender}, {"hash", t.Hash},
 		{"retries", fmt.Sprint(t.Retries)}, {"error", t.Error.String()}, {"done", compact(t.Done)}, {"received", timeText(t.ReceivedAt)},
@@ -135,14 +135,14 @@ func (s *session) showTransaction(t *client.Transaction) error {
 		{"final at", timeText(t.FinalAt)}, {"data", compact(t.Data)},
 	} {
 		if field.value != "" {
-			rows = append(rows, line{{field.name, dim}, {field.value, plain}})
+			rows = append(rows, line{dim.of(field.name), plain.of(field.value)})
 		}
 	}
 	var lines []line
 	for _, row := range rows {
 		l := line{row[0]}.to(11)
 		for _, s := range row[1:] {
-			l = append(l, s, span{"  ", plain})
+			l = append(l, s, plain.of("  "))
 		}
 		lines = append(lines, l)
 	}
@@ -156,9 +156,9 @@ func attemptTable(attempts []client.Attempt) []line {
 	rows := []line{heads("ATTEMPT", "OUTCOME", "NONCE", "FEE", "VALID UNTIL", "BLOCK", "CONF", "HASH", "STARTED", "ERROR")}
 	for _, at := range attempts {
 		rows = append(rows, line{
-			{fmt.Sprint(at.Number), plain}, {at.Outcome, plain}, {fmt.Sprint(at.Nonce), plain}, {minaText(&at.Fee), plain},
-			{numberText(at.ValidUntil), plain}, {numberText(at.BlockHeight), plain}, {numberText(at.Confirmations), plain},
-			{shorten(at.Hash, 12), plain}, {timeText(at.StartedAt), dim}, {at.Error.String(), red},
+			plain.of(fmt.Sprint(at.Number)), plain.of(at.Outcome), plain.of(fmt.Sprint(at.Nonce)), plain.of(minaText(&at.Fee)),
+			plain.of(numberText(at.ValidUntil)), plain.of(numberText(at.BlockHeight)), plain.of(numberText(at.Confirmations)),
+			plain.of(shorten(at.Hash, 12)), dim.of(timeText(at.StartedAt)), red.of(at.Error.String()),
 		})
 	}
 	return table(rows)

@@ -14,13 +14,13 @@ import (
 func webhookState(w *client.Webhook) span {
 	switch {
 	case !w.Enabled:
-		return span{w.Reason, red}
+		return red.of(w.Reason)
 	case w.Waiting > 0 || w.Dropped > 0:
-		return span{"in trouble", red}
+		return red.of("in trouble")
 	case w.Parked > 0 || !w.RestsUntil.IsZero():
-		return span{"tries again", magenta}
+		return magenta.of("tries again")
 	}
-	return span{"well", plain}
+	return plain.of("well")
 }
 
 func newWebhookCommand(a *app) *cobra.Command {
@@ -32,8 +32,8 @@ func newWebhookCommand(a *app) *cobra.Command {
 				func(client.Cut) (*client.Page[client.Webhook], error) { return s.Webhooks(cmd.Context()) },
 				func(w *client.Webhook) line {
 					return line{
-						{w.ID, plain}, webhookState(w), {fmt.Sprint(w.Behind), plain}, {fmt.Sprint(w.Parked), plain},
-						{fmt.Sprint(w.Waiting), plain}, {fmt.Sprint(w.Dropped), plain}, {w.URL, plain},
+						plain.of(w.ID), webhookState(w), plain.of(fmt.Sprint(w.Behind)), plain.of(fmt.Sprint(w.Parked)),
+						plain.of(fmt.Sprint(w.Waiting)), plain.of(fmt.Sprint(w.Dropped)), plain.of(w.URL),
 					}
 				})
 		})
@@ -117,12 +117,12 @@ func webhookShow(a *app) *cobra.Command {
 
 func deliveryText(d *client.Delivery) span {
 	if d.Delivered {
-		return span{fmt.Sprint(d.Status), plain}
+		return plain.of(fmt.Sprint(d.Status))
 	}
 	if d.Status == 0 {
-		return span{d.Failure, red}
+		return red.of(d.Failure)
 	}
-	return span{fmt.Sprint(d.Status), red}
+	return red.of(fmt.Sprint(d.Status))
 }
 
 func webhookDeliveries(a *app) *cobra.Command {
@@ -137,8 +137,8 @@ func webhookDeliveries(a *app) *cobra.Command {
 				},
 				func(d *client.Delivery) line {
 					return line{
-						{timeText(d.At), dim}, {d.Event, plain}, {fmt.Sprint(d.Try), plain}, deliveryText(d),
-						{fmt.Sprint(d.TookMs), plain},
+						dim.of(timeText(d.At)), plain.of(d.Event), plain.of(fmt.Sprint(d.Try)), deliveryText(d),
+						plain.of(fmt.Sprint(d.TookMs)),
 					}
 				})
 		})
@@ -158,9 +158,9 @@ func webhookParked(a *app) *cobra.Command {
 				},
 				func(p *client.Parked) line {
 					return line{
-						{p.Lane, plain}, {fmt.Sprint(p.Events), plain}, {p.First, plain}, {timeText(p.At), dim},
-						{fmt.Sprint(p.Tries), plain},
-						{cmp.Or(timeText(p.NextAt), "on replay"), dim},
+						plain.of(p.Lane), plain.of(fmt.Sprint(p.Events)), plain.of(p.First), dim.of(timeText(p.At)),
+						plain.of(fmt.Sprint(p.Tries)),
+						dim.of(cmp.Or(timeText(p.NextAt), "on replay")),
 					}
 				})
 		})
