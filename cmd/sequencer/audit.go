@@ -60,7 +60,7 @@ func runAudit(ctx context.Context, a *app, asJSON bool) error {
 		return err
 	}
 	if err := store.CheckLayout(ctx); err != nil && ctx.Err() == nil { // all that is there would look wrong
-		return outcomeError{exitUnavailable, "auditing: " + namingRedis(cfg, err).Error()}
+		return exitWith(exitUnavailable, "auditing: "+namingRedis(cfg, err).Error())
 	}
 	var nodes []*mina.Node
 	for _, u := range cfg.Mina.URLs {
@@ -85,7 +85,7 @@ func runAudit(ctx context.Context, a *app, asJSON bool) error {
 		return fmt.Errorf("auditing: %w", ctx.Err())
 	case err != nil:
 		// 1 would say that something was found.
-		return outcomeError{exitUnavailable, "auditing: " + namingRedis(cfg, err).Error()}
+		return exitWith(exitUnavailable, "auditing: "+namingRedis(cfg, err).Error())
 	}
 	meanings := audit.Meanings()
 	found := []finding{}
@@ -96,7 +96,7 @@ func runAudit(ctx context.Context, a *app, asJSON bool) error {
 		return err
 	}
 	if len(found) > 0 {
-		return outcomeError{exitFailure, fmt.Sprintf("%d finding(s), see docs/operations.md", len(found))}
+		return exitWith(exitFailure, fmt.Sprintf("%d finding(s), see docs/operations.md", len(found)))
 	}
 	return nil
 }
@@ -110,12 +110,12 @@ func printAudit(a *app, r audit.Report, found []finding, asJSON bool) error {
 		if err != nil {
 			return fmt.Errorf("writing the report: %w", err)
 		}
-		_, err = a.stdout.Write(endLine(doc))
-		return err
+		return a.writeDoc(doc)
 	}
 	var lines []line
 	for _, f := range found {
-		lines = append(lines, line{alarm.of(f.Check), bold.of(suffix("  txn ", f.UID) + suffix("  queue ", f.Queue) + suffix("  sender ", f.Sender)), plain.of("  " + f.Detail), dim.of(" (" + f.Means + ")")})
+		about := prefixed("  txn ", f.UID) + prefixed("  queue ", f.Queue) + prefixed("  sender ", f.Sender)
+		lines = append(lines, line{alarm.of(f.Check), bold.of(about), plain.of("  " + f.Detail), dim.of(" (" + f.Means + ")")})
 	}
 	lines = append(lines, line{plain.of(fmt.Sprintf("%d transactions, %d senders, blocks %d to %d: %s", r.Transactions, r.Senders, r.From, r.To,
 		map[bool]string{true: "all promises hold", false: fmt.Sprintf("%d finding(s)", len(found))}[len(found) == 0]))})

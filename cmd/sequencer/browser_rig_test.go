@@ -305,7 +305,7 @@ func (s *stage) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	service, err := newService(cfg, client, nil, slog.New(slog.NewTextHandler(s.t.Output(), nil)))
+	service, err := newService(parts{cfg: cfg, redis: client, log: slog.New(slog.NewTextHandler(s.t.Output(), nil))})
 	if err != nil {
 		s.t.Fatal(err)
 	}

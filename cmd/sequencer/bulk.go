@@ -28,8 +28,8 @@ type bulkCommand struct {
 	yes, dry bool
 }
 
-func newTxnRetryCommand(a *app) *cobra.Command {
-	return newBulkCommand(a, &bulkCommand{
+func newTxnRetryCommand(a *app, types cobra.CompletionFunc) *cobra.Command {
+	return newBulkCommand(a, types, &bulkCommand{
 		verb: "retry",
 		done: func(*client.Transaction) string { return "will be tried again" },
 		one: func(s *session, ctx context.Context, uid string) (*client.Transaction, error) {
@@ -48,8 +48,8 @@ still land.`,
 	})
 }
 
-func newTxnCancelCommand(a *app) *cobra.Command {
-	return newBulkCommand(a, &bulkCommand{
+func newTxnCancelCommand(a *app, types cobra.CompletionFunc) *cobra.Command {
+	return newBulkCommand(a, types, &bulkCommand{
 		verb: "cancel",
 		done: func(t *client.Transaction) string {
 			if t.State == client.Failed {
@@ -73,7 +73,7 @@ What waits behind may start meanwhile: pause the queue first if it must not.`,
 	})
 }
 
-func newBulkCommand(a *app, b *bulkCommand, cmd *cobra.Command) *cobra.Command {
+func newBulkCommand(a *app, types cobra.CompletionFunc, b *bulkCommand, cmd *cobra.Command) *cobra.Command {
 	cmd.Use, cmd.Args = b.verb+" [UID]", cobra.MaximumNArgs(1)
 	clientCommand(a, cmd, func(cmd *cobra.Command, s *session, args []string) error {
 		switch chosen := b.filter != (client.Filter{}); {
@@ -90,7 +90,7 @@ func newBulkCommand(a *app, b *bulkCommand, cmd *cobra.Command) *cobra.Command {
 		}
 		return b.run(cmd.Context(), s)
 	})
-	filterFlags(a, cmd, &b.filter)
+	filterFlags(a, cmd, &b.filter, types)
 	cmd.Flags().BoolVar(&b.yes, "yes", false, "do it without asking")
 	cmd.Flags().BoolVar(&b.dry, "dry-run", false, "count only")
 	return cmd
@@ -112,8 +112,8 @@ func (b *bulkCommand) run(ctx context.Context, s *session) error {
 		if err != nil || b.dry || sum.Matched == 0 {
 			return b.report(s, sum, err)
 		}
-		if !s.app.confirm(fmt.Sprintf("%s %d transaction(s)?", b.verb, sum.Matched)) {
-			return outcomeError{exitFailure, "nothing was done: answer with yes, or give --yes"}
+		if !confirm(s.app, fmt.Sprintf("%s %d transaction(s)?", b.verb, sum.Matched)) {
+			return exitWith(exitFailure, "nothing was done: answer with yes, or give --yes")
 		}
 	}
 	sum, err := b.steps(ctx, s, false)
@@ -166,13 +166,13 @@ func (b *bulkCommand) report(s *session, sum bulkSum, failure error) error {
 	case failure != nil:
 		return failure
 	case sum.Refused > 0:
-		return outcomeError{exitConflict, fmt.Sprintf("%d of %d were refused", sum.Refused, sum.Matched)}
+		return exitWith(exitConflict, fmt.Sprintf("%d of %d were refused", sum.Refused, sum.Matched))
 	}
 	return nil
 }
 
 // confirm asks a person, or whatever is at the other end of the standard input.
-func (a *app) confirm(question string) bool {
+func confirm(a *app, question string) bool {
 	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
 	answer, _ := bufio.NewReader(io.LimitReader(a.stdin, 100)).ReadString('\n')
 	answer = strings.ToLower(strings.TrimSpace(answer))

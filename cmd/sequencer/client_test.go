@@ -76,7 +76,7 @@ func runClient(t *testing.T, answers map[string][]fakeAnswer, stdin string, args
 		env: map[string]string{"SEQUENCER_URL": server.URL + "/", "SEQUENCER_KEY": "the-key"}, stdin: strings.NewReader(stdin),
 		stdout: &stdout, stderr: &stderr, poll: time.Millisecond,
 	}
-	code := a.run(t.Context(), args)
+	code := a.execute(t.Context(), newRootCommand(a), args)
 	api.mu.Lock()
 	defer api.mu.Unlock()
 	return outcome{code, stdout.String(), strings.ReplaceAll(stderr.String(), server.URL, "URL"), api.asked}, api

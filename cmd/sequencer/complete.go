@@ -27,8 +27,8 @@ func completeStates(*cobra.Command, []string, string) ([]cobra.Completion, cobra
 	return states, cobra.ShellCompDirectiveNoFileComp
 }
 
-func completeTypes(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return builtinTypes(), cobra.ShellCompDirectiveNoFileComp
+func completeTypes(types []string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(types, cobra.ShellCompDirectiveNoFileComp)
 }
 
 // completeFirst completes the first argument and no other.

@@ -249,6 +249,9 @@ func (e *configError) Error() string {
 	return b.String()
 }
 
+// ExitCode is that of wrong usage.
+func (e *configError) ExitCode() int { return 2 }
+
 // refusal is an error of our own decoders: safe to show, also for secrets.
 type refusal string
 

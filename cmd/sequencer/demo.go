@@ -89,7 +89,7 @@ func runDemo(ctx context.Context, a *app, f demoFlags) (err error) {
 		return err
 	}
 	defer disconnect()
-	s, err := newService(cfg, client, nil, log)
+	s, err := newService(parts{cfg: cfg, redis: client, version: a.version, commit: a.commit, log: log})
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func runDemo(ctx context.Context, a *app, f demoFlags) (err error) {
 // was to come to its end.
 func interrupted(once bool) error {
 	if once {
-		return outcomeError{exitInterrupted, "stopped before the round was over"}
+		return exitWith(exitInterrupted, "stopped before the round was over")
 	}
 	return nil
 }

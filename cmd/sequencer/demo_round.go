@@ -100,7 +100,7 @@ func (r *demoRound) show(ctx context.Context, once bool) error {
 	case ctx.Err() != nil:
 		return interrupted(once)
 	case err != nil && limit.Err() != nil:
-		err = outcomeError{exitNotFinal, fmt.Sprintf("not all is DONE after %s", demoLimit)}
+		err = exitWith(exitNotFinal, fmt.Sprintf("not all is DONE after %s", demoLimit))
 	case err != nil:
 		return err
 	default:
@@ -305,7 +305,7 @@ func (r *demoRound) verdict() error {
 		}
 	}
 	if len(bad) > 0 {
-		return outcomeError{exitFailure, strings.Join(bad, "\n")}
+		return exitWith(exitFailure, strings.Join(bad, "\n"))
 	}
 	if err := r.world.verify(r.txns); err != nil {
 		return fmt.Errorf("checking the ledger: %w", err)

@@ -82,14 +82,14 @@ func runDevledger(ctx context.Context, a *app, f devledgerFlags) error {
 	}
 	sawtooth, err := devledger.NewSawtooth(devledger.SawtoothConfig{BlockTime: f.blockTime, Plan: f.dice.Plan})
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	defer sawtooth.Close()
 	splinter, err := devledger.NewSplinter(devledger.SplinterConfig{
 		Services: f.services, ProposalTime: f.proposalTime, Plan: f.dice.Plan,
 	})
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	defer splinter.Close()
 	var listeners []net.Listener

@@ -90,7 +90,7 @@ func runDevnet(ctx context.Context, a *app, f devnetFlags) error {
 	}
 	network, err := devnet.New(config)
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	var listeners []net.Listener
 	defer func() {

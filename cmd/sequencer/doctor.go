@@ -118,7 +118,7 @@ func (d *doctor) settings(ctx context.Context) bool {
 	bad, ok := errors.AsType[*configError](err)
 	if ok {
 		for _, p := range bad.problems {
-			d.problem("SETTING", p.name, suffix(shorten(p.value, 80)+" ", p.reason), "it wants "+p.wants)
+			d.problem("SETTING", p.name, prefixed(shorten(p.value, 80)+" ", p.reason), "it wants "+p.wants)
 		}
 	} else if err != nil {
 		d.problem("SETTING", "environment", err.Error(), "correct it")
@@ -162,7 +162,7 @@ func (d *doctor) report(a *app, asJSON, strict bool) error {
 		return err
 	}
 	if bad := count[levelProblem]; bad > 0 || strict && count[levelWarning] > 0 {
-		return outcomeError{exitFailure, fmt.Sprintf("%d problem(s), %d warning(s)", bad, count[levelWarning])}
+		return exitWith(exitFailure, fmt.Sprintf("%d problem(s), %d warning(s)", bad, count[levelWarning]))
 	}
 	return nil
 }
@@ -174,8 +174,7 @@ func (d *doctor) printJSON(a *app, count map[string]int) error {
 	if err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
-	_, err = a.stdout.Write(endLine(doc))
-	return err
+	return a.writeDoc(doc)
 }
 
 func (d *doctor) print(a *app, count map[string]int) error {

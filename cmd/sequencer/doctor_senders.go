@@ -114,7 +114,7 @@ func (d *doctor) worker(ctx context.Context, workers *dispatcher.Client, s sende
 		d.warn("WORKER_LEGACY", s.AccountID, s.WorkerURL+" has no /prove: it sends by itself, so a lost answer may need a person",
 			"serve /prove there: docs/architecture.md says what it buys")
 	default:
-		d.ok("WORKER", s.AccountID, s.WorkerURL+" holds its key, proves and signs"+suffix(", o1js ", health.O1js))
+		d.ok("WORKER", s.AccountID, s.WorkerURL+" holds its key, proves and signs"+prefixed(", o1js ", health.O1js))
 	}
 	version := "v" + health.O1js
 	if chain.SlotTime == mesaSlot && semver.IsValid(version) && semver.Compare(version, safeO1js) < 0 {

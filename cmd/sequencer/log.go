@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"mina-sequencer/api"
 	"mina-sequencer/metrics/traces"
 )
@@ -24,8 +26,10 @@ func newLogger(w io.Writer, c logConfig) *slog.Logger {
 	return slog.New(newCalmHandler(slog.NewJSONHandler(w, options)))
 }
 
-// redisLog takes what the client of Redis says by itself, which is plain text and goes to
-// stderr where nobody takes it.
+// logRedis has log take what the client of Redis says by itself, which is plain text and
+// goes to stderr where nobody takes it.
+func logRedis(log *slog.Logger) { redis.SetLogger(redisLog{log}) }
+
 type redisLog struct{ *slog.Logger }
 
 // Printf is what the client calls.

@@ -21,7 +21,7 @@ import (
 // lineBytes bounds one transaction, however it is given.
 const lineBytes = 64 << 20
 
-func newPostCommand(a *app) *cobra.Command {
+func newPostCommand(a *app, types cobra.CompletionFunc) *cobra.Command {
 	var item client.Item
 	var data, batch, run, notBefore, expires, maxFee string
 	var wait time.Duration
@@ -71,7 +71,7 @@ With --batch and --json there is one object for each line, {"line","uid"} with
 	flags.StringVar(&batch, "batch", "", "file of transactions, one JSON object per line, or - for standard input")
 	flags.StringVar(&run, "run", "", "name of this run, part of the uids that lines without one get")
 	completeFlag(cmd, "queue", completeQueues(a))
-	completeFlag(cmd, "type", completeTypes)
+	completeFlag(cmd, "type", types)
 	return cmd
 }
 

@@ -63,7 +63,7 @@ func (c *counter) post(t *testing.T, stdin io.Reader, args ...string) outcome {
 	defer server.Close()
 	var stdout, stderr bytes.Buffer
 	a := &app{env: map[string]string{"SEQUENCER_URL": server.URL}, stdin: stdin, stdout: &stdout, stderr: &stderr, poll: time.Millisecond, retries: 3}
-	code := a.run(t.Context(), append([]string{"post", "--batch"}, args...))
+	code := a.execute(t.Context(), newRootCommand(a), append([]string{"post", "--batch"}, args...))
 	return outcome{Code: code, Stdout: stdout.String(), Stderr: stderr.String()}
 }
 

@@ -73,7 +73,7 @@ func postBatch(ctx context.Context, s *session, source, run string) error {
 	case failure != nil:
 		return fmt.Errorf("posting the batch: %w; the same command again repeats nothing", failure)
 	case b.refused > 0:
-		return outcomeError{exitRefused, fmt.Sprintf("%d of %d were refused", b.refused, b.accepted+b.present+b.refused)}
+		return exitWith(exitRefused, fmt.Sprintf("%d of %d were refused", b.refused, b.accepted+b.present+b.refused))
 	}
 	return nil
 }
@@ -243,7 +243,7 @@ func (b *batchRun) refuse(number int, uid string, why *client.Error) error {
 		return b.tell(map[string]any{"line": number, "uid": uid, "problem": problem})
 	}
 	b.bar.clear()
-	_, err := fmt.Fprintf(b.s.app.stderr, "line %d: %s\n", number, cleanLines(why.Error()+suffix("\n  → ", advice(why.Code))))
+	_, err := fmt.Fprintf(b.s.app.stderr, "line %d: %s\n", number, cleanLines(why.Error()+prefixed("\n  → ", advice(why.Code))))
 	return err
 }
 

@@ -82,7 +82,7 @@ func wired(t *testing.T, env map[string]string) *service {
 		t.Fatal(err)
 	}
 	t.Cleanup(disconnect)
-	s, err := newService(cfg, client, nil, slog.New(slog.DiscardHandler))
+	s, err := newService(parts{cfg: cfg, redis: client, log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func serve(ctx context.Context, a *app) error {
 		return err
 	}
 	log := newLogger(a.stderr, cfg.Log)
-	redis.SetLogger(redisLog{log})
+	logRedis(log)
 	if _, set := a.env["GOGC"]; !set {
 		// The heap of a sequencer is small: with the default it would be
 		// collected many times a second under load.
@@ -60,12 +60,12 @@ func serve(ctx context.Context, a *app) error {
 	if cfg.Redis.URL.Options() == nil {
 		log.Warn("no SEQUENCER_REDIS_URL: the store is embedded, and all of it is gone when this process ends")
 	}
-	followed, stop, err := follow(ctx, a.env, log)
+	followed, stop, err := follow(ctx, a, log)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	s, err := newService(cfg, client, followed, log)
+	s, err := newService(parts{cfg: cfg, redis: client, traces: followed, version: a.version, commit: a.commit, log: log})
 	if err != nil {
 		return err
 	}
@@ -115,18 +115,17 @@ func namingRedis(cfg config, err error) error {
 
 // follow begins to tell a collector of transactions, if the environment names one; stop
 // tells it the rest.
-func follow(ctx context.Context, env map[string]string, log *slog.Logger) (followed *traces.Traces, stop func(), err error) {
-	wanted, err := traces.Wanted(env)
+func follow(ctx context.Context, a *app, log *slog.Logger) (followed *traces.Traces, stop func(), err error) {
+	wanted, err := traces.Wanted(a.env)
 	if err != nil {
-		return nil, nil, usageError{err}
+		return nil, nil, usage(err)
 	}
 	if !wanted {
 		return nil, func() {}, nil
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces were not told", "err", err) }))
-	version, _ := buildVersion()
-	if followed, err = traces.New(ctx, env, version); err != nil {
-		return nil, nil, usageError{err}
+	if followed, err = traces.New(ctx, a.env, a.version); err != nil {
+		return nil, nil, usage(err)
 	}
 	return followed, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

@@ -44,12 +44,20 @@ type service struct {
 	certificate *certificate
 }
 
-// newService wires a service on a Redis; nothing runs before run. It tells followed, which
-// may be nil, what becomes of transactions.
-func newService(cfg config, client redis.UniversalClient, followed *traces.Traces, log *slog.Logger) (*service, error) {
-	version, commit := buildVersion()
+// parts are what a service is made of.
+type parts struct {
+	cfg             config
+	redis           redis.UniversalClient
+	traces          *traces.Traces // is told what becomes of transactions; may be nil
+	version, commit string         // of the program, for the metrics
+	log             *slog.Logger
+}
+
+// newService wires a service; nothing runs before run.
+func newService(p parts) (*service, error) {
+	cfg, client, followed, log := p.cfg, p.redis, p.traces, p.log
 	figures := metrics.New(metrics.Options{
-		Version: version, Commit: commit, MinBalance: uint64(max(cfg.Senders.MinBalance, cfg.Fee.first())),
+		Version: p.version, Commit: p.commit, MinBalance: uint64(max(cfg.Senders.MinBalance, cfg.Fee.first())),
 		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
 		FeeLimitQueue: uint64(cfg.Fee.LimitQueue), FeeLimitKey: uint64(cfg.Fee.LimitKey),
 	})

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -82,10 +81,13 @@ type toldError struct {
 }
 
 func (e *toldError) Error() string {
-	return e.error.Error() + suffix("\n  → ", e.advice)
+	return e.error.Error() + prefixed("\n  → ", e.advice)
 }
 
 func (e *toldError) Unwrap() error { return e.error }
+
+// Answer is what is printed in the place of the error, nil for the error itself.
+func (e *toldError) Answer() []byte { return e.raw }
 
 // told adds to an error of the client what helps on the command line.
 func (s *session) told(err error) error {
@@ -134,22 +136,6 @@ func advice(code client.Code) string {
 	return ""
 }
 
-// clientExit is the exit code for an error of the client.
-func clientExit(e *client.Error) int {
-	switch s := e.Status; {
-	case e.Temporary():
-		return exitUnavailable
-	case s == 404:
-		return exitNotFound
-	case s == 409, s == 410:
-		return exitConflict
-	case s >= 400 && s < 500:
-		return exitRefused
-	default:
-		return exitFailure
-	}
-}
-
 // answer prints the service's JSON, or says what was done.
 func (s *session) answer(raw []byte, done string) error {
 	if s.asJSON {
@@ -164,15 +150,7 @@ func (s *session) raw(answer []byte) error {
 	if len(answer) == 0 {
 		return nil
 	}
-	_, err := s.app.stdout.Write(endLine(answer))
-	return err
-}
-
-func endLine(b []byte) []byte {
-	if bytes.HasSuffix(b, []byte("\n")) {
-		return b
-	}
-	return append(bytes.Clone(b), '\n')
+	return s.app.writeDoc(answer)
 }
 
 // print writes lines for people.
@@ -282,17 +260,4 @@ func numberText[T int | uint32](n T) string {
 		return ""
 	}
 	return fmt.Sprint(n)
-}
-
-// suffix is prefix and text, or nothing without text.
-func suffix(prefix, text string) string {
-	if text == "" {
-		return ""
-	}
-	return prefix + text
-}
-
-// examples is the text of a help's examples.
-func examples(commands ...string) string {
-	return "  sequencer " + strings.Join(commands, "\n  sequencer ")
 }

@@ -97,6 +97,15 @@ func clean(text string) string {
 	}, text)
 }
 
+// cleanLines makes text safe for a terminal line by line.
+func cleanLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = clean(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
 func firstRunes(text string, n int) string {
 	for i := range text {
 		if n <= 0 {
@@ -243,4 +252,12 @@ func table(rows []line) []line {
 		}
 	}
 	return lines
+}
+
+// prefixed is text behind a prefix, or nothing without text.
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
 }

@@ -12,16 +12,16 @@ import (
 	"mina-sequencer/api/client"
 )
 
-func newTxnCommand(a *app) *cobra.Command {
+func newTxnCommand(a *app, types cobra.CompletionFunc) *cobra.Command {
 	group := newGroup("txn", "Look at transactions and act on them",
-		newTxnListCommand(a), newTxnShowCommand(a), newTxnExplainCommand(a), newTxnWaitCommand(a),
-		newTxnRetryCommand(a), newTxnCancelCommand(a), newTxnResolveCommand(a), newTxnDeleteCommand(a))
+		newTxnListCommand(a, types), newTxnShowCommand(a), newTxnExplainCommand(a), newTxnWaitCommand(a),
+		newTxnRetryCommand(a, types), newTxnCancelCommand(a, types), newTxnResolveCommand(a), newTxnDeleteCommand(a))
 	group.Aliases = []string{"transaction"}
 	return group
 }
 
 // filterFlags gives cmd the flags that choose transactions.
-func filterFlags(a *app, cmd *cobra.Command, f *client.Filter) {
+func filterFlags(a *app, cmd *cobra.Command, f *client.Filter, types cobra.CompletionFunc) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Queue, "queue", "", "only of this queue")
 	flags.StringVar((*string)(&f.State), "state", "", "only in this state")
@@ -29,11 +29,11 @@ func filterFlags(a *app, cmd *cobra.Command, f *client.Filter) {
 	flags.StringVar(&f.Sender, "sender", "", "only of this sender")
 	completeFlag(cmd, "queue", completeQueues(a))
 	completeFlag(cmd, "state", completeStates)
-	completeFlag(cmd, "type", completeTypes)
+	completeFlag(cmd, "type", types)
 	completeFlag(cmd, "sender", completeSenders(a))
 }
 
-func newTxnListCommand(a *app) *cobra.Command {
+func newTxnListCommand(a *app, types cobra.CompletionFunc) *cobra.Command {
 	var f client.Filter
 	var l listing
 	cmd := clientCommand(a, &cobra.Command{
@@ -52,7 +52,7 @@ func newTxnListCommand(a *app) *cobra.Command {
 				}
 			})
 	})
-	filterFlags(a, cmd, &f)
+	filterFlags(a, cmd, &f, types)
 	l.flags(cmd)
 	return cmd
 }
@@ -89,12 +89,12 @@ func (s *session) explain(ctx context.Context, uid string) error {
 	if s.asJSON {
 		return s.raw(e.Raw)
 	}
-	lines := []line{{stateStyle(string(e.State)).of(string(e.State)), dim.of(suffix("  since ", timeText(e.Since)))}, {plain.of(e.Summary)}}
+	lines := []line{{stateStyle(string(e.State)).of(string(e.State)), dim.of(prefixed("  since ", timeText(e.Since)))}, {plain.of(e.Summary)}}
 	if w := e.WaitingFor; w.Code != "" {
-		lines = append(lines, line{dim.of("waits for  "), bold.of(w.Code), plain.of(suffix("  until ", timeText(w.Until)) + suffix("  ", w.Detail))})
+		lines = append(lines, line{dim.of("waits for  "), bold.of(w.Code), plain.of(prefixed("  until ", timeText(w.Until)) + prefixed("  ", w.Detail))})
 	}
 	if e.Next.Action != "" {
-		lines = append(lines, line{dim.of("next       "), bold.of(e.Next.Action), plain.of(suffix("  at ", timeText(e.Next.At)))})
+		lines = append(lines, line{dim.of("next       "), bold.of(e.Next.Action), plain.of(prefixed("  at ", timeText(e.Next.At)))})
 	}
 	for _, at := range e.Attempts {
 		open := ""
@@ -102,7 +102,7 @@ func (s *session) explain(ctx context.Context, uid string) error {
 			open = "  may still land"
 		}
 		lines = append(lines, line{dim.of("attempt    "), bold.of(fmt.Sprint(at.Number, "  ", at.Outcome)),
-			plain.of(open + suffix("  ", shorten(at.Hash, 12)) + suffix("  ", at.Detail))})
+			plain.of(open + prefixed("  ", shorten(at.Hash, 12)) + prefixed("  ", at.Detail))})
 	}
 	return s.print(lines...)
 }
@@ -204,9 +204,9 @@ func (s *session) waitFinal(ctx context.Context, uid string, wait time.Duration)
 	case client.Done:
 		return nil
 	case client.Failed, client.Unresolved:
-		return outcomeError{exitFailure, t.UID + " ended " + string(t.State) + suffix(": ", t.Error.String())}
+		return exitWith(exitFailure, t.UID+" ended "+string(t.State)+prefixed(": ", t.Error.String()))
 	}
-	return outcomeError{exitNotFinal, t.UID + " is still " + string(t.State)}
+	return exitWith(exitNotFinal, t.UID+" is still "+string(t.State))
 }
 
 func newTxnResolveCommand(a *app) *cobra.Command {

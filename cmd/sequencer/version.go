@@ -35,11 +35,10 @@ func newVersionCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print version, Go version and commit", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			v, rev := buildVersion()
 			if asJSON {
-				return json.NewEncoder(a.stdout).Encode(map[string]string{"version": v, "go": runtime.Version(), "commit": rev})
+				return json.NewEncoder(a.stdout).Encode(map[string]string{"version": a.version, "go": runtime.Version(), "commit": a.commit})
 			}
-			_, err := fmt.Fprintf(a.stdout, "sequencer %s\ngo        %s\ncommit    %s\n", v, runtime.Version(), rev)
+			_, err := fmt.Fprintf(a.stdout, "sequencer %s\ngo        %s\ncommit    %s\n", a.version, runtime.Version(), a.commit)
 			return err
 		},
 	}

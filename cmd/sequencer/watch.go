@@ -28,7 +28,7 @@ type watchCommand struct {
 	count  int
 }
 
-func newWatchCommand(a *app) *cobra.Command {
+func newWatchCommand(a *app, types cobra.CompletionFunc) *cobra.Command {
 	w := &watchCommand{}
 	cmd := clientCommand(a, &cobra.Command{
 		Use: "watch", Short: "Watch queues and senders at work",
@@ -52,7 +52,7 @@ for, and no change is missed or shown twice.`,
 	flags.StringVar(&w.from, "from", "", "begin behind the event of this id; one line for each change")
 	flags.IntVar(&w.count, "count", 0, "end after so many changes, one line for each (0: only when interrupted)")
 	completeFlag(cmd, "queue", completeQueues(a))
-	completeFlag(cmd, "type", completeTypes)
+	completeFlag(cmd, "type", types)
 	return cmd
 }
 

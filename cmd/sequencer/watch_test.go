@@ -83,7 +83,7 @@ func TestWatchLines(t *testing.T) {
 		n := &newsroom{streams: streams, from: make(chan string, 10)}
 		var stdout, stderr bytes.Buffer
 		a := &app{env: map[string]string{"SEQUENCER_URL": n.open(t)}, stdout: &stdout, stderr: &stderr, poll: time.Millisecond, retries: 2}
-		if got := a.run(t.Context(), append([]string{"watch", "--count", "5"}, args...)); got != code {
+		if got := a.execute(t.Context(), newRootCommand(a), append([]string{"watch", "--count", "5"}, args...)); got != code {
 			t.Errorf("code %d, %s", got, stderr.String())
 		}
 		close(n.from)
@@ -155,7 +155,8 @@ func TestWatchNeverThere(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	for _, args := range [][]string{{"watch"}, {"watch", "--json"}} {
-		if code := (&app{stdout: &out, stderr: &out, poll: time.Millisecond}).run(t.Context(), append(args, "--url", "http://127.0.0.1:1")); code != exitUnavailable {
+		a := &app{stdout: &out, stderr: &out, poll: time.Millisecond}
+		if code := a.execute(t.Context(), newRootCommand(a), append(args, "--url", "http://127.0.0.1:1")); code != exitUnavailable {
 			t.Errorf("%v: code %d, %s", args, code, out.String())
 		}
 	}

@@ -176,7 +176,7 @@ func webhookPing(a *app) *cobra.Command {
 				return err
 			}
 			if !d.Delivered {
-				return outcomeError{exitFailure, clean(args[0]) + " did not take it: " + deliveryText(d).text}
+				return exitWith(exitFailure, clean(args[0])+" did not take it: "+deliveryText(d).text)
 			}
 			return s.answer(nil, fmt.Sprintf("%s took it, %d, in %d ms", clean(args[0]), d.Status, d.TookMs))
 		})
