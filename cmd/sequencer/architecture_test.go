@@ -37,7 +37,9 @@ var ours = map[string][]string{
 	"api/dashboard":             {},
 	"metrics":                   {"api", "mina", "queues", "senders", "sequencer", "sequencer/lifecycle", "sequencer/webhooks"},
 	"metrics/traces":            {"api", "sequencer", "sequencer/lifecycle"},
-	"cmd/sequencer":             {"metrics/traces", "api", "api/client", "dispatcher", "dispatcher/devworker", "ledger", "ledger/devledger", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer", "sequencer/audit", "sequencer/lifecycle", "sequencer/webhooks"},
+	"cmd/sequencer/command":     {"api/client", "cmd/sequencer/terminal"},
+	"cmd/sequencer/terminal":    {},
+	"cmd/sequencer":             {"cmd/sequencer/command", "cmd/sequencer/terminal", "metrics/traces", "api", "api/client", "dispatcher", "dispatcher/devworker", "ledger", "ledger/devledger", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer", "sequencer/audit", "sequencer/lifecycle", "sequencer/webhooks"},
 }
 
 // theirs says which of our packages may import a module of others; scripts/*
@@ -55,13 +57,13 @@ var theirs = map[string][]string{
 	"github.com/redis/go-redis/v9":                             {"cmd/sequencer", "queues", "queues/redistest", "senders", "sequencer/test/harness"},
 	"github.com/rs/cors":                                       {"api"},
 	"github.com/sethvargo/go-envconfig":                        {"cmd/sequencer"},
-	"github.com/spf13/cobra":                                   {"cmd/sequencer"},
+	"github.com/spf13/cobra":                                   {"cmd/sequencer", "cmd/sequencer/command"},
 	"github.com/standard-webhooks/standard-webhooks/libraries": {},
 	"github.com/yuin/gopher-lua":                               {"queues/redistest"},
 	"go.opentelemetry.io":                                      {"cmd/sequencer", "metrics/traces"},
 	"golang.org/x/crypto":                                      {"mina", "mina/devnet"},
 	"golang.org/x/mod":                                         {"cmd/sequencer"},
-	"golang.org/x/term":                                        {"cmd/sequencer"},
+	"golang.org/x/term":                                        {"cmd/sequencer/terminal"},
 	"golang.org/x/tools":                                       {},
 	"google.golang.org/protobuf":                               {"ledger", "ledger/devledger"},
 }
@@ -115,7 +117,7 @@ func forbidden(name, path string) string {
 	if imported, own := strings.CutPrefix(path, module); own {
 		allowed, known := ours[name]
 		switch {
-		case strings.HasPrefix(imported, "scripts/"), strings.HasPrefix(imported, "cmd/"):
+		case strings.HasPrefix(imported, "scripts/"), strings.HasPrefix(imported, "cmd/") && !partOf(name, imported):
 			return "it is a program"
 		case script:
 			return ""
@@ -144,6 +146,13 @@ func forbidden(name, path string) string {
 	return "the rules do not know the imported module"
 }
 
+// partOf reports whether a package is of the program that another one is of, and not that
+// program itself.
+func partOf(name, imported string) bool {
+	const program = "cmd/sequencer"
+	return strings.HasPrefix(imported, program+"/") && (name == program || strings.HasPrefix(name, program+"/"))
+}
+
 func TestForbidden(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -162,6 +171,11 @@ func TestForbidden(t *testing.T) {
 		{"dispatcher", "github.com/go-chi/chi/v5", true},
 		{"dispatcher", "github.com/spf13/cobra", true},
 		{"cmd/sequencer", module + "queues/redistest", true},
+		{"cmd/sequencer", module + "cmd/sequencer/command", false},
+		{"cmd/sequencer/terminal", module + "cmd/sequencer/command", true},
+		{"cmd/sequencer/command", module + "cmd/sequencer", true},
+		{"queues", module + "cmd/sequencer/command", true},
+		{"scripts/any", module + "cmd/sequencer/command", true},
 		{"scripts/any", module + "queues/redistest", false},
 		{"scripts/any", module + "scripts/other", true},
 		{"new", module + "queues", true},

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
@@ -14,7 +16,7 @@ import (
 	"mina-sequencer/sequencer/audit"
 )
 
-func newAuditCommand(a *app) *cobra.Command {
+func newAuditCommand(a *command.App) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "audit",
@@ -42,13 +44,13 @@ type finding struct {
 	Means  string `json:"means"`
 }
 
-func runAudit(ctx context.Context, a *app, asJSON bool) error {
-	cfg, _, err := loadConfig(ctx, a.env, needs{Mina: true, Types: builtinTypes()})
+func runAudit(ctx context.Context, a *command.App, asJSON bool) error {
+	cfg, _, err := loadConfig(ctx, a.Env, needs{Mina: true, Types: builtinTypes()})
 	if err != nil {
 		return err
 	}
 	if cfg.Redis.URL.Options() == nil {
-		return usagef("audit reads a live system: set SEQUENCER_REDIS_URL to its store")
+		return command.Usagef("audit reads a live system: set SEQUENCER_REDIS_URL to its store")
 	}
 	client, disconnect, err := connect(cfg)
 	if err != nil {
@@ -60,7 +62,7 @@ func runAudit(ctx context.Context, a *app, asJSON bool) error {
 		return err
 	}
 	if err := store.CheckLayout(ctx); err != nil && ctx.Err() == nil { // all that is there would look wrong
-		return exitWith(exitUnavailable, "auditing: "+namingRedis(cfg, err).Error())
+		return command.ExitWith(command.ExitUnavailable, "auditing: "+namingRedis(cfg, err).Error())
 	}
 	var nodes []*mina.Node
 	for _, u := range cfg.Mina.URLs {
@@ -85,7 +87,7 @@ func runAudit(ctx context.Context, a *app, asJSON bool) error {
 		return fmt.Errorf("auditing: %w", ctx.Err())
 	case err != nil:
 		// 1 would say that something was found.
-		return exitWith(exitUnavailable, "auditing: "+namingRedis(cfg, err).Error())
+		return command.ExitWith(command.ExitUnavailable, "auditing: "+namingRedis(cfg, err).Error())
 	}
 	meanings := audit.Meanings()
 	found := []finding{}
@@ -96,12 +98,12 @@ func runAudit(ctx context.Context, a *app, asJSON bool) error {
 		return err
 	}
 	if len(found) > 0 {
-		return exitWith(exitFailure, fmt.Sprintf("%d finding(s), see docs/operations.md", len(found)))
+		return command.ExitWith(command.ExitFailure, fmt.Sprintf("%d finding(s), see docs/operations.md", len(found)))
 	}
 	return nil
 }
 
-func printAudit(a *app, r audit.Report, found []finding, asJSON bool) error {
+func printAudit(a *command.App, r audit.Report, found []finding, asJSON bool) error {
 	if asJSON {
 		doc, err := json.Marshal(map[string]any{
 			"clean": len(found) == 0, "transactions": r.Transactions, "senders": r.Senders,
@@ -110,14 +112,14 @@ func printAudit(a *app, r audit.Report, found []finding, asJSON bool) error {
 		if err != nil {
 			return fmt.Errorf("writing the report: %w", err)
 		}
-		return a.writeDoc(doc)
+		return a.WriteDoc(doc)
 	}
-	var lines []line
+	var lines []terminal.Line
 	for _, f := range found {
-		about := prefixed("  txn ", f.UID) + prefixed("  queue ", f.Queue) + prefixed("  sender ", f.Sender)
-		lines = append(lines, line{alarm.of(f.Check), bold.of(about), plain.of("  " + f.Detail), dim.of(" (" + f.Means + ")")})
+		about := terminal.Prefixed("  txn ", f.UID) + terminal.Prefixed("  queue ", f.Queue) + terminal.Prefixed("  sender ", f.Sender)
+		lines = append(lines, terminal.Line{terminal.Alarm.Of(f.Check), terminal.Bold.Of(about), terminal.Plain.Of("  " + f.Detail), terminal.Dim.Of(" (" + f.Means + ")")})
 	}
-	lines = append(lines, line{plain.of(fmt.Sprintf("%d transactions, %d senders, blocks %d to %d: %s", r.Transactions, r.Senders, r.From, r.To,
+	lines = append(lines, terminal.Line{terminal.Plain.Of(fmt.Sprintf("%d transactions, %d senders, blocks %d to %d: %s", r.Transactions, r.Senders, r.From, r.To,
 		map[bool]string{true: "all promises hold", false: fmt.Sprintf("%d finding(s)", len(found))}[len(found) == 0]))})
-	return newScreen(a.stdout, a.env).Print(lines...)
+	return terminal.NewScreen(a.Stdout, a.Env).Print(lines...)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
+	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
@@ -64,13 +65,13 @@ func TestAuditCommand(t *testing.T) {
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if code, _, _ := audit(ended); code != exitInterrupted {
+	if code, _, _ := audit(ended); code != command.ExitInterrupted {
 		t.Errorf("code %d when interrupted", code)
 	}
 	node.Close()
-	want(exitUnavailable, "", "sequencer: auditing: reading the chain: no Mina node is synced")
+	want(command.ExitUnavailable, "", "sequencer: auditing: reading the chain: no Mina node is synced")
 	env["SEQUENCER_REDIS_URL"] = "redis://127.0.0.1:1/7"
-	want(exitUnavailable, "", "sequencer: auditing: SEQUENCER_REDIS_URL, redis://127.0.0.1:1/7, cannot be used: .*; ask 'sequencer doctor'")
+	want(command.ExitUnavailable, "", "sequencer: auditing: SEQUENCER_REDIS_URL, redis://127.0.0.1:1/7, cannot be used: .*; ask 'sequencer doctor'")
 	delete(env, "SEQUENCER_REDIS_URL")
-	want(exitUsage, "", "sequencer: audit reads a live system")
+	want(command.ExitUsage, "", "sequencer: audit reads a live system")
 }

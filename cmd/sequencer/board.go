@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mina-sequencer/cmd/sequencer/terminal"
 )
 
 // A board is one moment of a running sequencer, for a live view.
@@ -50,40 +52,40 @@ type boardEvent struct {
 // way from right to left: what waits comes last, what is done stands first.
 func looks() []struct {
 	state, glyph, word string
-	style              style
+	style              terminal.Style
 } {
 	return []struct {
 		state, glyph, word string
-		style              style
+		style              terminal.Style
 	}{
-		{"DONE", "■", "done", green},
-		{"FAILED", "✗", "failed", red},
-		{"UNRESOLVED", "!", "unresolved", alarm},
-		{"RETRY", "↻", "retry", magenta},
-		{"REVISION", "◆", "revision", blue},
-		{"DISPATCHING", "▶", "dispatching", yellow},
-		{"WAITING", "·", "waiting", dim},
+		{"DONE", "■", "done", terminal.Green},
+		{"FAILED", "✗", "failed", terminal.Red},
+		{"UNRESOLVED", "!", "unresolved", terminal.Alarm},
+		{"RETRY", "↻", "retry", terminal.Magenta},
+		{"REVISION", "◆", "revision", terminal.Blue},
+		{"DISPATCHING", "▶", "dispatching", terminal.Yellow},
+		{"WAITING", "·", "waiting", terminal.Dim},
 	}
 }
 
 // stateStyle is the colour of a transaction's or queue's state.
-func stateStyle(state string) style {
+func stateStyle(state string) terminal.Style {
 	switch state {
 	case "BLOCKED":
-		return yellow
+		return terminal.Yellow
 	case "INCLUSION", "WAITING_INCLUSION":
-		return blue
+		return terminal.Blue
 	case "DELAY":
-		return magenta
+		return terminal.Magenta
 	case "FREE", "":
-		return dim
+		return terminal.Dim
 	}
 	for _, look := range looks() {
 		if look.state == state {
 			return look.style
 		}
 	}
-	return plain
+	return terminal.Plain
 }
 
 // active reports whether something of the queue is under way.
@@ -99,8 +101,8 @@ func (q boardQueue) total() int {
 
 // cells draws one cell per transaction. Where they do not fit, each state gets
 // its share of the room, and at least one cell.
-func (q boardQueue) cells(room int) line {
-	var cells line
+func (q boardQueue) cells(room int) terminal.Line {
+	var cells terminal.Line
 	total, left := q.total(), room
 	shares := make([]int, len(looks()))
 	for i, look := range looks() {
@@ -116,16 +118,16 @@ func (q boardQueue) cells(room int) line {
 	}
 	for i, look := range looks() {
 		if shares[i] > 0 {
-			cells = append(cells, look.style.of(strings.Repeat(look.glyph, shares[i])))
+			cells = append(cells, look.style.Of(strings.Repeat(look.glyph, shares[i])))
 		}
 	}
 	return cells
 }
 
 // lines draws the board for a terminal of this size; height 0 has no limit.
-func (b board) lines(width, height int) []line {
+func (b board) lines(width, height int) []terminal.Line {
 	width = min(max(width, 40), 140)
-	rule := line{dim.of(strings.Repeat("─", width))}
+	rule := terminal.Line{terminal.Dim.Of(strings.Repeat("─", width))}
 	queues, senders := b.queueLines(width), b.senderLines()
 	events := b.eventLines()
 	if height > 0 {
@@ -136,7 +138,7 @@ func (b board) lines(width, height int) []line {
 		queues = fit(queues, max(3, room-len(senders)-1), "queues")
 		events = events[len(events)-min(len(events), max(1, room-len(senders)-len(queues))):]
 	}
-	lines := []line{b.headLine(width), rule}
+	lines := []terminal.Line{b.headLine(width), rule}
 	busy, bound := 0, 0
 	for _, q := range b.Queues {
 		if q.active() {
@@ -150,50 +152,50 @@ func (b board) lines(width, height int) []line {
 	}
 	lines = append(lines, title("queues", busy, len(b.Queues), "busy"))
 	lines = append(lines, queues...)
-	lines = append(lines, line{}, title("senders", bound, len(b.Senders), "bound"))
+	lines = append(lines, terminal.Line{}, title("senders", bound, len(b.Senders), "bound"))
 	lines = append(lines, senders...)
 	if len(events) > 0 {
-		lines = append(lines, line{}, line{bold.of("changes")})
+		lines = append(lines, terminal.Line{}, terminal.Line{terminal.Bold.Of("changes")})
 		lines = append(lines, events...)
 	}
 	lines = append(lines, rule, b.totalLine(width), legend())
 	if b.Note != "" {
-		lines = append(lines, line{alarm.of("! " + b.Note)})
+		lines = append(lines, terminal.Line{terminal.Alarm.Of("! " + b.Note)})
 	}
 	return lines
 }
 
-func title(name string, part, whole int, word string) line {
-	return line{bold.of(name), dim.of(fmt.Sprintf("  %d of %d %s", part, whole, word))}
+func title(name string, part, whole int, word string) terminal.Line {
+	return terminal.Line{terminal.Bold.Of(name), terminal.Dim.Of(fmt.Sprintf("  %d of %d %s", part, whole, word))}
 }
 
-func legend() line {
-	var l line
+func legend() terminal.Line {
+	var l terminal.Line
 	for _, look := range slices.Backward(looks()) {
-		l = append(l, look.style.of(look.glyph), dim.of(" "+look.word+"  "))
+		l = append(l, look.style.Of(look.glyph), terminal.Dim.Of(" "+look.word+"  "))
 	}
 	return l
 }
 
-func fit(lines []line, room int, what string) []line {
+func fit(lines []terminal.Line, room int, what string) []terminal.Line {
 	if len(lines) <= room {
 		return lines
 	}
 	rest := fmt.Sprintf("  … and %d more %s", len(lines)-room+1, what)
-	return append(slices.Clone(lines[:room-1]), line{dim.of(rest)})
+	return append(slices.Clone(lines[:room-1]), terminal.Line{terminal.Dim.Of(rest)})
 }
 
-func (b board) headLine(width int) line {
-	left := line{bold.of(cmp.Or(b.Title, "sequencer"))}
+func (b board) headLine(width int) terminal.Line {
+	left := terminal.Line{terminal.Bold.Of(cmp.Or(b.Title, "sequencer"))}
 	if b.Network != "" {
-		left = append(left, dim.of("  "+b.Network))
+		left = append(left, terminal.Dim.Of("  "+b.Network))
 	}
-	var right line
+	var right terminal.Line
 	if b.Height > 0 {
-		right = line{dim.of("block "), cyan.of(strconv.FormatUint(b.Height, 10)), dim.of("  slot "), cyan.of(strconv.FormatUint(b.Slot, 10)), plain.of("  ")}
+		right = terminal.Line{terminal.Dim.Of("block "), terminal.Cyan.Of(strconv.FormatUint(b.Height, 10)), terminal.Dim.Of("  slot "), terminal.Cyan.Of(strconv.FormatUint(b.Slot, 10)), terminal.Plain.Of("  ")}
 	}
-	right = append(right, dim.of(clockText(b.Elapsed)))
-	return append(left.to(width-right.width()), right...)
+	right = append(right, terminal.Dim.Of(clockText(b.Elapsed)))
+	return append(left.To(width-right.Width()), right...)
 }
 
 func clockText(d time.Duration) string {
@@ -204,7 +206,7 @@ func clockText(d time.Duration) string {
 	return fmt.Sprintf("%02d:%02d", s/60, s%60)
 }
 
-func (b board) queueLines(width int) []line {
+func (b board) queueLines(width int) []terminal.Line {
 	// A steady order is easier to watch than a sorted one; only where the list
 	// is long do the busy ones come first.
 	queues := slices.Clone(b.Queues)
@@ -218,56 +220,56 @@ func (b board) queueLines(width int) []line {
 	for _, q := range queues {
 		name = max(name, min(22, len(q.Name)))
 	}
-	var lines []line
+	var lines []terminal.Line
 	for _, q := range queues {
-		l := line{plain.of(shorten(q.Name, name))}.to(name + 2)
-		l = append(l, q.cells(room)...).to(name + 2 + room + 2)
+		l := terminal.Line{terminal.Plain.Of(terminal.Shorten(q.Name, name))}.To(name + 2)
+		l = append(l, q.cells(room)...).To(name + 2 + room + 2)
 		state := q.State
 		if q.Paused {
 			state = "PAUSED"
 		}
-		l = append(l, stateStyle(q.State).of(state)).to(name + room + 4 + 19)
-		l = append(l, plain.of(fmt.Sprintf("%d/%d", q.Counts["DONE"], q.total()))).to(name + room + 4 + 19 + 8)
+		l = append(l, stateStyle(q.State).Of(state)).To(name + room + 4 + 19)
+		l = append(l, terminal.Plain.Of(fmt.Sprintf("%d/%d", q.Counts["DONE"], q.total()))).To(name + room + 4 + 19 + 8)
 		if q.Sender != "" {
-			l = append(l, cyan.of(shorten(q.Sender, 12)))
+			l = append(l, terminal.Cyan.Of(terminal.Shorten(q.Sender, 12)))
 		}
 		if q.Retries > 0 {
-			l = append(l, magenta.of(fmt.Sprintf("  ↻%d", q.Retries)))
+			l = append(l, terminal.Magenta.Of(fmt.Sprintf("  ↻%d", q.Retries)))
 		}
 		if q.Reason != "" {
-			l = append(l, red.of("  "+q.Reason))
+			l = append(l, terminal.Red.Of("  "+q.Reason))
 		}
 		lines = append(lines, l)
 	}
 	return lines
 }
 
-func (b board) senderLines() []line {
-	var lines []line
+func (b board) senderLines() []terminal.Line {
+	var lines []terminal.Line
 	for _, s := range b.Senders {
-		l := line{cyan.of(shorten(s.AccountID, 12))}.to(14)
+		l := terminal.Line{terminal.Cyan.Of(terminal.Shorten(s.AccountID, 12))}.To(14)
 		switch {
 		case s.Reason != "":
-			l = append(l, red.of("▲ "+s.Reason))
+			l = append(l, terminal.Red.Of("▲ "+s.Reason))
 		case s.Queue != "":
-			l = append(l, plain.of("● "+shorten(s.Queue, 22)))
+			l = append(l, terminal.Plain.Of("● "+terminal.Shorten(s.Queue, 22)))
 		default:
-			l = append(l, dim.of("○ free"))
+			l = append(l, terminal.Dim.Of("○ free"))
 		}
-		l = l.to(42)
+		l = l.To(42)
 		if s.Nonce != "" {
-			l = append(l, dim.of("nonce "+s.Nonce)).to(56)
+			l = append(l, terminal.Dim.Of("nonce "+s.Nonce)).To(56)
 		}
 		if s.Balance != "" {
-			l = append(l, dim.of(s.Balance+" MINA"))
+			l = append(l, terminal.Dim.Of(s.Balance+" MINA"))
 		}
 		lines = append(lines, l)
 	}
 	return lines
 }
 
-func (b board) eventLines() []line {
-	var lines []line
+func (b board) eventLines() []terminal.Line {
+	var lines []terminal.Line
 	for _, e := range b.Events {
 		e.Detail = "" // the cells show it
 		lines = append(lines, e.line())
@@ -276,22 +278,22 @@ func (b board) eventLines() []line {
 }
 
 // line draws the change as one line, the same for the board and for a log.
-func (e boardEvent) line() line {
-	l := line{dim.of(e.At.Format(time.TimeOnly) + "  "), plain.of(shorten(e.Queue, 22))}.to(34)
+func (e boardEvent) line() terminal.Line {
+	l := terminal.Line{terminal.Dim.Of(e.At.Format(time.TimeOnly) + "  "), terminal.Plain.Of(terminal.Shorten(e.Queue, 22))}.To(34)
 	if e.From != "" {
-		l = append(l, stateStyle(e.From).of(e.From), dim.of(" → "))
+		l = append(l, stateStyle(e.From).Of(e.From), terminal.Dim.Of(" → "))
 	}
-	l = append(l, stateStyle(e.To).of(e.To), dim.of("  "+shorten(e.UID, 18)))
+	l = append(l, stateStyle(e.To).Of(e.To), terminal.Dim.Of("  "+terminal.Shorten(e.UID, 18)))
 	if e.Detail != "" {
-		l = append(l, plain.of("  "+e.Detail))
+		l = append(l, terminal.Plain.Of("  "+e.Detail))
 	}
 	if e.Extra != "" {
-		l = append(l, red.of("  "+e.Extra))
+		l = append(l, terminal.Red.Of("  "+e.Extra))
 	}
 	return l
 }
 
-func (b board) totalLine(width int) line {
+func (b board) totalLine(width int) terminal.Line {
 	sum := map[string]int{}
 	total := 0
 	for _, q := range b.Queues {
@@ -300,11 +302,11 @@ func (b board) totalLine(width int) line {
 		}
 		total += q.total()
 	}
-	l := bar(sum["DONE"], total, min(30, width/3), green)
-	l = append(l, bold.of(fmt.Sprintf("  %d of %d done", sum["DONE"], total)))
+	l := terminal.Bar(sum["DONE"], total, min(30, width/3), terminal.Green)
+	l = append(l, terminal.Bold.Of(fmt.Sprintf("  %d of %d done", sum["DONE"], total)))
 	for _, look := range looks()[1:] {
 		if n := sum[look.state]; n > 0 {
-			l = append(l, look.style.of(fmt.Sprintf("  %d %s", n, look.word)))
+			l = append(l, look.style.Of(fmt.Sprintf("  %d %s", n, look.word)))
 		}
 	}
 	return l

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/cmd/sequencer/terminal"
 )
 
 func testBoard() board {
@@ -32,10 +33,10 @@ func testBoard() board {
 	}
 }
 
-func rendered(lines []line, width int, colour bool) string {
+func rendered(lines []terminal.Line, width int, colour bool) string {
 	var b strings.Builder
 	for _, l := range lines {
-		b.WriteString(l.render(width, colour) + "\n")
+		b.WriteString(l.Render(width, colour) + "\n")
 	}
 	return b.String()
 }
@@ -112,65 +113,8 @@ func TestCells(t *testing.T) {
 		{map[string]int{"DONE": 99, "FAILED": 99, "UNRESOLVED": 99, "RETRY": 1, "WAITING": 99}, 5, "■✗!↻·"},
 		{map[string]int{"SOMETHING_NEW": 3, "DONE": 1}, 10, "■"},
 	} {
-		if got := (boardQueue{Counts: tc.counts}).cells(tc.room).render(0, false); got != tc.want {
+		if got := (boardQueue{Counts: tc.counts}).cells(tc.room).Render(0, false); got != tc.want {
 			t.Errorf("%v in %d: got %q, want %q", tc.counts, tc.room, got, tc.want)
 		}
-	}
-}
-
-func TestRender(t *testing.T) {
-	t.Parallel()
-	l := line{green.of("ab"), plain.of("c\x1b[2J\u009b\n\xff"), plain.of("  ")}
-	for _, tc := range []struct {
-		width  int
-		colour bool
-		want   string
-	}{
-		{0, false, "abc?[2J???"}, {0, true, "\x1b[32mab\x1b[0mc?[2J???  "}, {3, false, "ab…"}, {2, true, "\x1b[32ma\x1b[0m…"}, {1, false, "…"},
-	} {
-		if got := l.render(tc.width, tc.colour); got != tc.want {
-			t.Errorf("width %d, colour %v: %q, want %q", tc.width, tc.colour, got, tc.want)
-		}
-	}
-}
-
-func TestShorten(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{"": "", "abcdefg": "abcdefg", "abcdefgh": "abcd…gh", "äöüäöüäö": "äöüä…äö"} {
-		if got := shorten(text, 7); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestScreen(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	s := &screen{w: &out, live: true}
-	steps := []func() error{
-		func() error { return s.Draw([]line{{plain.of("one")}, {plain.of("two")}}) },
-		func() error { return s.Draw([]line{{plain.of("three")}}) },
-		func() error { return s.Print(line{plain.of("stays")}) },
-		func() error { return s.Draw([]line{{plain.of("four")}}) },
-		s.Close,
-	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := "\x1b[?25lone\x1b[K\ntwo\x1b[K\n\x1b[J" +
-		"\x1b[?25l\x1b[2Athree\x1b[K\n\x1b[J" +
-		"\x1b[1A\x1b[Jstays\n" +
-		"\x1b[?25lfour\x1b[K\n\x1b[J\x1b[?25h"
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Error(diff)
-	}
-	out.Reset()
-	plainScreen := newScreen(&out, nil)
-	_ = plainScreen.Draw([]line{{red.of("x")}})
-	_ = plainScreen.Close()
-	if out.String() != "x\n" {
-		t.Errorf("no terminal, but %q", out.String())
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/ledger/devledger"
 	"mina-sequencer/sequencer/test/lane"
@@ -94,7 +95,7 @@ func TestBrowserDemo(t *testing.T) {
 	p.see("It took effect in block")
 	p.healthy()
 	stop()
-	if code := <-ended; code != exitOK {
+	if code := <-ended; code != command.ExitOK {
 		t.Errorf("the demo ended with %d\n%s", code, out)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/terminal"
 )
 
 // A bulkCommand does something to transactions: to those named, or to all that a
@@ -28,7 +30,7 @@ type bulkCommand struct {
 	yes, dry bool
 }
 
-func newTxnRetryCommand(a *app, types cobra.CompletionFunc) *cobra.Command {
+func newTxnRetryCommand(a *command.App, types cobra.CompletionFunc) *cobra.Command {
 	return newBulkCommand(a, types, &bulkCommand{
 		verb: "retry",
 		done: func(*client.Transaction) string { return "will be tried again" },
@@ -44,11 +46,11 @@ func newTxnRetryCommand(a *app, types cobra.CompletionFunc) *cobra.Command {
 their queues: the one named, or all that the flags choose. These are counted
 first, and done only after a yes. Nothing is retried of which an attempt might
 still land.`,
-		Example: examples("txn retry vote-7", "txn retry --state FAILED --type SEND_CLAIM_VOTE", "txn retry --queue claim-1 --yes"),
+		Example: command.Examples("txn retry vote-7", "txn retry --state FAILED --type SEND_CLAIM_VOTE", "txn retry --queue claim-1 --yes"),
 	})
 }
 
-func newTxnCancelCommand(a *app, types cobra.CompletionFunc) *cobra.Command {
+func newTxnCancelCommand(a *command.App, types cobra.CompletionFunc) *cobra.Command {
 	return newBulkCommand(a, types, &bulkCommand{
 		verb: "cancel",
 		done: func(t *client.Transaction) string {
@@ -69,24 +71,24 @@ func newTxnCancelCommand(a *app, types cobra.CompletionFunc) *cobra.Command {
 choose and that are not final. These are counted first, and done only after a yes.
 An attempt that is on its way may still land, and then its transaction is DONE.
 What waits behind may start meanwhile: pause the queue first if it must not.`,
-		Example: examples("txn cancel vote-7", "txn cancel --queue claim-1 --state WAITING", "txn cancel --type SEND_CLAIM_VOTE --yes --json"),
+		Example: command.Examples("txn cancel vote-7", "txn cancel --queue claim-1 --state WAITING", "txn cancel --type SEND_CLAIM_VOTE --yes --json"),
 	})
 }
 
-func newBulkCommand(a *app, types cobra.CompletionFunc, b *bulkCommand, cmd *cobra.Command) *cobra.Command {
+func newBulkCommand(a *command.App, types cobra.CompletionFunc, b *bulkCommand, cmd *cobra.Command) *cobra.Command {
 	cmd.Use, cmd.Args = b.verb+" [UID]", cobra.MaximumNArgs(1)
 	clientCommand(a, cmd, func(cmd *cobra.Command, s *session, args []string) error {
 		switch chosen := b.filter != (client.Filter{}); {
 		case len(args) == 1 && (chosen || b.yes || b.dry):
-			return usagef("name one UID, or choose with --queue, --state, --type and --sender, not both")
+			return command.Usagef("name one UID, or choose with --queue, --state, --type and --sender, not both")
 		case len(args) == 1:
 			t, err := b.one(s, cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return s.answer(t.Raw, clean(args[0])+" "+b.done(t))
+			return s.answer(t.Raw, terminal.Clean(args[0])+" "+b.done(t))
 		case !chosen:
-			return usagef("name one UID, or choose with --queue, --state, --type or --sender")
+			return command.Usagef("name one UID, or choose with --queue, --state, --type or --sender")
 		}
 		return b.run(cmd.Context(), s)
 	})
@@ -113,7 +115,7 @@ func (b *bulkCommand) run(ctx context.Context, s *session) error {
 			return b.report(s, sum, err)
 		}
 		if !confirm(s.app, fmt.Sprintf("%s %d transaction(s)?", b.verb, sum.Matched)) {
-			return exitWith(exitFailure, "nothing was done: answer with yes, or give --yes")
+			return command.ExitWith(command.ExitFailure, "nothing was done: answer with yes, or give --yes")
 		}
 	}
 	sum, err := b.steps(ctx, s, false)
@@ -151,12 +153,12 @@ func (b *bulkCommand) report(s *session, sum bulkSum, failure error) error {
 			return err
 		}
 	} else {
-		l := line{bold.of(fmt.Sprintf("%d match", sum.Matched))}
+		l := terminal.Line{terminal.Bold.Of(fmt.Sprintf("%d match", sum.Matched))}
 		if !sum.DryRun {
-			l = append(l, green.of(fmt.Sprintf("  %d done", sum.Done)), plain.of(fmt.Sprintf("  %d refused", sum.Refused)))
+			l = append(l, terminal.Green.Of(fmt.Sprintf("  %d done", sum.Done)), terminal.Plain.Of(fmt.Sprintf("  %d refused", sum.Refused)))
 		}
 		for _, code := range slices.Sorted(maps.Keys(sum.Refusals)) {
-			l = append(l, red.of(fmt.Sprintf("  %s %d", code, sum.Refusals[code])))
+			l = append(l, terminal.Red.Of(fmt.Sprintf("  %s %d", code, sum.Refusals[code])))
 		}
 		if err := s.print(l); err != nil {
 			return err
@@ -166,15 +168,15 @@ func (b *bulkCommand) report(s *session, sum bulkSum, failure error) error {
 	case failure != nil:
 		return failure
 	case sum.Refused > 0:
-		return exitWith(exitConflict, fmt.Sprintf("%d of %d were refused", sum.Refused, sum.Matched))
+		return command.ExitWith(command.ExitConflict, fmt.Sprintf("%d of %d were refused", sum.Refused, sum.Matched))
 	}
 	return nil
 }
 
 // confirm asks a person, or whatever is at the other end of the standard input.
-func confirm(a *app, question string) bool {
-	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
-	answer, _ := bufio.NewReader(io.LimitReader(a.stdin, 100)).ReadString('\n')
+func confirm(a *command.App, question string) bool {
+	fmt.Fprintf(a.Stderr, "%s [y/N] ", question)
+	answer, _ := bufio.NewReader(io.LimitReader(a.Stdin, 100)).ReadString('\n')
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	return answer == "y" || answer == "yes"
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/cmd/sequencer/command"
 )
 
 func TestBulkCommands(t *testing.T) {
@@ -63,7 +65,7 @@ func TestBulkCommands(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, args := range [][]string{{"txn", "cancel"}, {"txn", "retry", "--yes"}, {"txn", "cancel", "u1", "--queue", "q"}, {"txn", "retry", "u1", "--yes"}, {"txn", "cancel", "a", "b"}} {
-		if got, _ := runClient(t, nil, "yes\n", args...); got.Code != exitUsage || got.Asked != nil {
+		if got, _ := runClient(t, nil, "yes\n", args...); got.Code != command.ExitUsage || got.Asked != nil {
 			t.Errorf("%v: %+v", args, got)
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/cmd/sequencer/command"
 )
 
 // A fakeAPI answers by "METHOD /path" below /api/v1 with what is scripted, the
@@ -72,11 +74,11 @@ func runClient(t *testing.T, answers map[string][]fakeAnswer, stdin string, args
 	server := httptest.NewServer(api)
 	defer server.Close()
 	var stdout, stderr bytes.Buffer
-	a := &app{
-		env: map[string]string{"SEQUENCER_URL": server.URL + "/", "SEQUENCER_KEY": "the-key"}, stdin: strings.NewReader(stdin),
-		stdout: &stdout, stderr: &stderr, poll: time.Millisecond,
+	a := &command.App{
+		Env: map[string]string{"SEQUENCER_URL": server.URL + "/", "SEQUENCER_KEY": "the-key"}, Stdin: strings.NewReader(stdin),
+		Stdout: &stdout, Stderr: &stderr, Poll: time.Millisecond,
 	}
-	code := a.execute(t.Context(), newRootCommand(a), args)
+	code := a.Execute(t.Context(), newRootCommand(a), args)
 	api.mu.Lock()
 	defer api.mu.Unlock()
 	return outcome{code, stdout.String(), strings.ReplaceAll(stderr.String(), server.URL, "URL"), api.asked}, api
@@ -366,12 +368,12 @@ func TestUnreachable(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	env := map[string]string{"SEQUENCER_URL": url}
 	args := []string{"post", "--queue", "q", "--type", "T", "--data", "{}", "--uid", "u9"}
-	if code := run(t.Context(), args, env, nil, &stdout, &stderr); code != exitUnavailable || !strings.Contains(stderr.String(), "--uid u9 is safe") {
+	if code := run(t.Context(), args, env, nil, &stdout, &stderr); code != command.ExitUnavailable || !strings.Contains(stderr.String(), "--uid u9 is safe") {
 		t.Errorf("code %d, %s", code, stderr.String())
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if code := run(ctx, args, env, nil, &stdout, &stderr); code != exitInterrupted {
+	if code := run(ctx, args, env, nil, &stdout, &stderr); code != command.ExitInterrupted {
 		t.Errorf("code %d after an interrupt", code)
 	}
 }
@@ -384,7 +386,7 @@ func TestNoAnswerInTime(t *testing.T) {
 	defer close(release)
 	var stdout, stderr bytes.Buffer
 	code := run(t.Context(), []string{"queue", "list", "--timeout", "5ms", "--url", server.URL}, nil, nil, &stdout, &stderr)
-	if code != exitUnavailable || !strings.Contains(stderr.String(), "no answer in time") {
+	if code != command.ExitUnavailable || !strings.Contains(stderr.String(), "no answer in time") {
 		t.Errorf("code %d, %s", code, stderr.String())
 	}
 }

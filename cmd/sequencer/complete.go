@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/command"
 )
 
 // completeTime is how long a shell that completes waits for the service.
@@ -41,7 +42,7 @@ func completeFirst(f cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-func completeQueues(a *app) cobra.CompletionFunc {
+func completeQueues(a *command.App) cobra.CompletionFunc {
 	return completeNames(a, func(ctx context.Context, c *client.Client) (names []cobra.Completion) {
 		if p, err := c.Queues(ctx, client.Cut{Limit: 500}); err == nil {
 			for _, q := range p.Items {
@@ -52,7 +53,7 @@ func completeQueues(a *app) cobra.CompletionFunc {
 	})
 }
 
-func completeSenders(a *app) cobra.CompletionFunc {
+func completeSenders(a *command.App) cobra.CompletionFunc {
 	return completeNames(a, func(ctx context.Context, c *client.Client) (names []cobra.Completion) {
 		if p, err := c.Senders(ctx, client.Cut{Limit: 500}); err == nil {
 			for _, s := range p.Items {
@@ -65,11 +66,11 @@ func completeSenders(a *app) cobra.CompletionFunc {
 
 // completeNames completes with what the service knows; a service that does not
 // answer knows nothing.
-func completeNames(a *app, names func(context.Context, *client.Client) []cobra.Completion) cobra.CompletionFunc {
+func completeNames(a *command.App, names func(context.Context, *client.Client) []cobra.Completion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		url, _ := cmd.Flags().GetString("url")
 		key, _ := cmd.Flags().GetString("key")
-		c, err := client.New(client.Options{URL: url, Key: cmp.Or(key, a.env["SEQUENCER_KEY"]), Timeout: completeTime, Retries: -1})
+		c, err := client.New(client.Options{URL: url, Key: cmp.Or(key, a.Env["SEQUENCER_KEY"]), Timeout: completeTime, Retries: -1})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

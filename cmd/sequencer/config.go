@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/sethvargo/go-envconfig"
+
+	"mina-sequencer/cmd/sequencer/terminal"
 )
 
 // config is everything that can be set from the environment. The tags of a
@@ -242,7 +244,7 @@ func (e *configError) Error() string {
 	for _, p := range e.problems {
 		fmt.Fprintf(&b, "\n  %s", p.name)
 		if p.value != "" {
-			fmt.Fprintf(&b, "=%s", shorten(strconv.Quote(p.value), 80))
+			fmt.Fprintf(&b, "=%s", terminal.Shorten(strconv.Quote(p.value), 80))
 		}
 		fmt.Fprintf(&b, " %s; it wants %s", p.reason, p.wants)
 	}
@@ -387,7 +389,7 @@ func unknownVariables(vars []variable, env map[string]string) []string {
 		if distance(name, nearest) <= 4 {
 			hint = ", did you mean " + nearest + "?"
 		}
-		warnings = append(warnings, shorten(name, 80)+" is not a setting"+hint)
+		warnings = append(warnings, terminal.Shorten(name, 80)+" is not a setting"+hint)
 	}
 	slices.Sort(warnings)
 	return warnings

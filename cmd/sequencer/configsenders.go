@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/mina"
 	"mina-sequencer/senders"
 	"mina-sequencer/senders/local"
@@ -144,16 +145,16 @@ func (f *senderFile) add(e senderFileEntry) error {
 		return refusal("holds a command of more than 1000 words, or with a NUL")
 	}
 	if _, err := exec.LookPath(e.Command[0]); err != nil {
-		return refusal("holds the command " + shorten(strconv.Quote(e.Command[0]), 70) + ", which is no program that can be found and run")
+		return refusal("holds the command " + terminal.Shorten(strconv.Quote(e.Command[0]), 70) + ", which is no program that can be found and run")
 	}
 	for name, value := range e.Env {
 		switch {
 		case !isVariable(name):
-			return refusal("holds the env name " + shorten(strconv.Quote(name), 70) + ", which wants letters, digits and _, the first no digit")
+			return refusal("holds the env name " + terminal.Shorten(strconv.Quote(name), 70) + ", which wants letters, digits and _, the first no digit")
 		case name == "PORT", name == "HOST", name == "WORKER_TOKEN", strings.HasPrefix(name, "SEQUENCER_"):
-			return refusal("sets " + shorten(name, 70) + " in its env, which is for the sequencer to set")
+			return refusal("sets " + terminal.Shorten(name, 70) + " in its env, which is for the sequencer to set")
 		case strings.Contains(value, "\x00"):
-			return refusal("holds a NUL in the env value of " + shorten(name, 70))
+			return refusal("holds a NUL in the env value of " + terminal.Shorten(name, 70))
 		}
 	}
 	f.Commands = append(f.Commands, local.Command{Account: e.AccountID, Args: e.Command, Env: e.Env})

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"mina-sequencer/api"
+	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
@@ -354,10 +355,10 @@ func decodeList[T any](content []byte, what string) ([]T, error) {
 // misfit says why JSON does not fit the fields that it is for.
 func misfit(err error) string {
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return "has the field " + shorten(name, 70) + ", which is not known"
+		return "has the field " + terminal.Shorten(name, 70) + ", which is not known"
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-		return "has a field " + shorten(wrong.Field, 70) + " that is of another kind"
+		return "has a field " + terminal.Shorten(wrong.Field, 70) + " that is of another kind"
 	}
 	return "is no JSON object"
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"mina-sequencer/cmd/sequencer/command"
 )
 
 // demoFlags say how the demo runs. Everything it waits for is measured in
@@ -29,7 +31,7 @@ type demoFlags struct {
 // demoLimit is when a round that is still not DONE counts as failed.
 const demoLimit = 3 * time.Minute
 
-func newDemoCommand(a *app) *cobra.Command {
+func newDemoCommand(a *command.App) *cobra.Command {
 	f := demoFlags{}
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -47,13 +49,13 @@ other run uses and that stays.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.slot < 20*time.Millisecond || f.slot > 10*time.Second {
-				return usagef("--slot wants a duration from 20ms to 10s")
+				return command.Usagef("--slot wants a duration from 20ms to 10s")
 			}
 			return runDemo(cmd.Context(), a, f)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.addr, "addr", cmp.Or(a.env["SEQUENCER_ADDR"], "127.0.0.1:8080"), "listen address; if it is taken, a free port")
+	flags.StringVar(&f.addr, "addr", cmp.Or(a.Env["SEQUENCER_ADDR"], "127.0.0.1:8080"), "listen address; if it is taken, a free port")
 	flags.DurationVar(&f.slot, "slot", 400*time.Millisecond, "length of a slot of the simulated chain, the measure of all waits")
 	flags.StringVar(&f.log, "log", "", "file to write the service's log to; without it only warnings are shown")
 	flags.BoolVar(&f.once, "once", false, "end when all is DONE, with an error if that does not come about")
@@ -61,14 +63,14 @@ other run uses and that stays.`,
 }
 
 // runDemo is the demo from its first port to its last.
-func runDemo(ctx context.Context, a *app, f demoFlags) (err error) {
+func runDemo(ctx context.Context, a *command.App, f demoFlags) (err error) {
 	feed := &demoFeed{}
 	world, err := newDemoWorld(ctx, f.slot, feed)
 	if err != nil {
 		return err
 	}
 	defer world.stop()
-	cfg, warnings, err := loadConfig(ctx, world.environment(a.env, f), needs{Mina: true, Types: builtinTypes()})
+	cfg, warnings, err := loadConfig(ctx, world.environment(a.Env, f), needs{Mina: true, Types: builtinTypes()})
 	if err != nil {
 		return err
 	}
@@ -76,7 +78,7 @@ func runDemo(ctx context.Context, a *app, f demoFlags) (err error) {
 	if f.log != "" {
 		file, err := os.OpenFile(f.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {
-			return usagef("--log: %w", err)
+			return command.Usagef("--log: %w", err)
 		}
 		defer func() { _ = file.Close() }()
 		log = slog.New(slog.NewMultiHandler(feed, newLogger(file, cfg.Log).Handler()))
@@ -89,7 +91,7 @@ func runDemo(ctx context.Context, a *app, f demoFlags) (err error) {
 		return err
 	}
 	defer disconnect()
-	s, err := newService(parts{cfg: cfg, redis: client, version: a.version, commit: a.commit, log: log})
+	s, err := newService(parts{cfg: cfg, redis: client, version: a.Version, commit: a.Commit, log: log})
 	if err != nil {
 		return err
 	}
@@ -128,7 +130,7 @@ func runDemo(ctx context.Context, a *app, f demoFlags) (err error) {
 // was to come to its end.
 func interrupted(once bool) error {
 	if once {
-		return exitWith(exitInterrupted, "stopped before the round was over")
+		return command.ExitWith(command.ExitInterrupted, "stopped before the round was over")
 	}
 	return nil
 }
@@ -152,11 +154,11 @@ func listenNear(ctx context.Context, addr string, feed *demoFeed) (net.Listener,
 	return l, nil
 }
 
-func demoClient(a *app, at net.Addr) (*session, error) {
+func demoClient(a *command.App, at net.Addr) (*session, error) {
 	// A key in the environment belongs to another service.
 	own := *a
-	own.env = maps.Clone(a.env)
-	delete(own.env, "SEQUENCER_KEY")
+	own.Env = maps.Clone(a.Env)
+	delete(own.Env, "SEQUENCER_KEY")
 	return (&clientFlags{url: "http://" + at.String(), timeout: 10 * time.Second}).open(&own)
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/mina/devnet"
 )
 
@@ -67,7 +69,7 @@ type demoRound struct {
 	s         *session
 	world     *demoWorld
 	feed      *demoFeed
-	screen    *screen
+	screen    *terminal.Screen
 	namespace string
 	started   time.Time
 	items     []demoItem           // not posted yet
@@ -80,7 +82,7 @@ type demoRound struct {
 func newDemoRound(s *session, world *demoWorld, feed *demoFeed, namespace string) *demoRound {
 	return &demoRound{
 		s: s, world: world, feed: feed, namespace: namespace, started: time.Now(), items: slices.Concat(demoBatches(), votingRound()),
-		screen: newScreen(s.app.stdout, s.app.env),
+		screen: terminal.NewScreen(s.app.Stdout, s.app.Env),
 	}
 }
 
@@ -90,7 +92,7 @@ func (r *demoRound) show(ctx context.Context, once bool) error {
 	defer func() { _ = r.screen.Close() }()
 	limit, cancel := context.WithTimeout(ctx, demoLimit)
 	defer cancel()
-	if !r.screen.live { // the board has the address above it
+	if !r.screen.Live { // the board has the address above it
 		if err := r.screen.Print(r.dashboard()); err != nil {
 			return err
 		}
@@ -100,7 +102,7 @@ func (r *demoRound) show(ctx context.Context, once bool) error {
 	case ctx.Err() != nil:
 		return interrupted(once)
 	case err != nil && limit.Err() != nil:
-		err = exitWith(exitNotFinal, fmt.Sprintf("not all is DONE after %s", demoLimit))
+		err = command.ExitWith(command.ExitNotFinal, fmt.Sprintf("not all is DONE after %s", demoLimit))
 	case err != nil:
 		return err
 	default:
@@ -122,7 +124,7 @@ func (r *demoRound) play(ctx context.Context) error {
 		if err := r.look(ctx); err != nil {
 			return err
 		}
-		if err := r.draw(r.screen.live); err != nil {
+		if err := r.draw(r.screen.Live); err != nil {
 			return err
 		}
 		settled := len(r.txns) >= posted && !slices.ContainsFunc(r.txns, func(t client.Transaction) bool { return !t.State.Final() })
@@ -231,7 +233,7 @@ func changesOf(old, t client.Transaction) []boardEvent {
 		e.From, e.To = from, state
 		switch state {
 		case "DISPATCHING":
-			e.Detail = "by " + shorten(t.Sender, 12)
+			e.Detail = "by " + terminal.Shorten(t.Sender, 12)
 		case "REVISION":
 			last := t.Attempts[len(t.Attempts)-1]
 			e.Detail = fmt.Sprintf("attempt %d, nonce %d, fee %s", last.Number, last.Nonce, minaText(&last.Fee))
@@ -286,10 +288,10 @@ func landed(t client.Transaction) client.Attempt {
 // draw shows the last look: the board in place, or a line for each change.
 func (r *demoRound) draw(live bool) error {
 	if live {
-		width, height := r.screen.size()
+		width, height := r.screen.Size()
 		return r.screen.Draw(r.board.lines(width, height))
 	}
-	var lines []line
+	var lines []terminal.Line
 	for _, e := range r.events {
 		lines = append(lines, e.line())
 	}
@@ -305,7 +307,7 @@ func (r *demoRound) verdict() error {
 		}
 	}
 	if len(bad) > 0 {
-		return exitWith(exitFailure, strings.Join(bad, "\n"))
+		return command.ExitWith(command.ExitFailure, strings.Join(bad, "\n"))
 	}
 	if err := r.world.verify(r.txns); err != nil {
 		return fmt.Errorf("checking the ledger: %w", err)

@@ -4,21 +4,23 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"mina-sequencer/cmd/sequencer/terminal"
 )
 
 // summary says how the round ended, what went wrong on the way and, unless the
 // demo ends here, what to try next.
-func (r *demoRound) summary(failure error, once bool) []line {
+func (r *demoRound) summary(failure error, once bool) []terminal.Line {
 	n := r.count()
 	took := time.Since(r.started).Round(100 * time.Millisecond)
-	lines := []line{{}, {style("1;32").of(fmt.Sprintf("All DONE in %s", took))}, {}}
-	ledger := line{green.of("each one took effect once, in the order of its queue")}
+	lines := []terminal.Line{{}, {terminal.Style("1;32").Of(fmt.Sprintf("All DONE in %s", took))}, {}}
+	ledger := terminal.Line{terminal.Green.Of("each one took effect once, in the order of its queue")}
 	if failure != nil {
-		lines, ledger = []line{{}, {alarm.of(fmt.Sprintf("This did not end well, after %s", took))}}, nil
+		lines, ledger = []terminal.Line{{}, {terminal.Alarm.Of(fmt.Sprintf("This did not end well, after %s", took))}}, nil
 		for reason := range strings.Lines(failure.Error()) {
-			lines = append(lines, line{red.of("  " + strings.TrimSpace(reason))})
+			lines = append(lines, terminal.Line{terminal.Red.Of("  " + strings.TrimSpace(reason))})
 		}
-		lines = append(lines, line{})
+		lines = append(lines, terminal.Line{})
 	}
 	wasted := ""
 	if n.wasted > 0 {
@@ -26,27 +28,27 @@ func (r *demoRound) summary(failure error, once bool) []line {
 	}
 	for _, row := range []struct {
 		name string
-		text line
+		text terminal.Line
 	}{
-		{"queues", line{plain.of(fmt.Sprintf("%d, over %d senders and %d slots of %d ledgers", n.queues, demoSenders,
+		{"queues", terminal.Line{terminal.Plain.Of(fmt.Sprintf("%d, over %d senders and %d slots of %d ledgers", n.queues, demoSenders,
 			len(r.board.Senders)-demoSenders, len(r.world.ledgers)))}},
-		{"transactions", line{plain.of(fmt.Sprintf("%d, %d of them DONE", len(r.txns), n.done))}},
-		{"blocks", line{plain.of(fmt.Sprintf("%d, %d with a transaction of ours", n.blocks, n.ours))}},
-		{"attempts", line{plain.of(fmt.Sprint(n.attempts))}},
-		{"retries", line{plain.of(fmt.Sprint(n.retries))}},
-		{"failed in a block", line{plain.of(fmt.Sprint(n.failed))}},
-		{"fees", line{plain.of(minaFee(n.fees).String() + " MINA" + wasted)}},
-		{"time", line{plain.of(took.String())}},
+		{"transactions", terminal.Line{terminal.Plain.Of(fmt.Sprintf("%d, %d of them DONE", len(r.txns), n.done))}},
+		{"blocks", terminal.Line{terminal.Plain.Of(fmt.Sprintf("%d, %d with a transaction of ours", n.blocks, n.ours))}},
+		{"attempts", terminal.Line{terminal.Plain.Of(fmt.Sprint(n.attempts))}},
+		{"retries", terminal.Line{terminal.Plain.Of(fmt.Sprint(n.retries))}},
+		{"failed in a block", terminal.Line{terminal.Plain.Of(fmt.Sprint(n.failed))}},
+		{"fees", terminal.Line{terminal.Plain.Of(minaFee(n.fees).String() + " MINA" + wasted)}},
+		{"time", terminal.Line{terminal.Plain.Of(took.String())}},
 		{"ledger", ledger},
 	} {
 		if row.text != nil {
-			lines = append(lines, append(line{dim.of("  " + row.name)}.to(21), row.text...))
+			lines = append(lines, append(terminal.Line{terminal.Dim.Of("  " + row.name)}.To(21), row.text...))
 		}
 	}
 	if mishaps := r.mishaps(); len(mishaps) > 0 {
-		lines = append(append(lines, line{}, line{bold.of("On the way")}), mishaps...)
+		lines = append(append(lines, terminal.Line{}, terminal.Line{terminal.Bold.Of("On the way")}), mishaps...)
 	}
-	lines = append(lines, line{})
+	lines = append(lines, terminal.Line{})
 	if once {
 		return lines
 	}
@@ -55,10 +57,10 @@ func (r *demoRound) summary(failure error, once bool) []line {
 
 // mishaps tells of every attempt that did not make it, and of those that could not be
 // made.
-func (r *demoRound) mishaps() []line {
-	var lines []line
+func (r *demoRound) mishaps() []terminal.Line {
+	var lines []terminal.Line
 	for _, t := range r.putOffs {
-		lines = append(lines, append(line{plain.of("  " + t.UID)}.to(21), dim.of("put off    "), magenta.of(t.Error.Message)))
+		lines = append(lines, append(terminal.Line{terminal.Plain.Of("  " + t.UID)}.To(21), terminal.Dim.Of("put off    "), terminal.Magenta.Of(t.Error.Message)))
 	}
 	for _, t := range r.txns {
 		for _, a := range t.Attempts {
@@ -69,7 +71,7 @@ func (r *demoRound) mishaps() []line {
 			if a.Outcome == "failed" {
 				what = fmt.Sprintf("included in block %d, failed there: %s", a.BlockHeight, a.Error.Code)
 			}
-			l := append(line{plain.of("  " + t.UID)}.to(21), dim.of(fmt.Sprintf("attempt %d  ", a.Number)), magenta.of(what))
+			l := append(terminal.Line{terminal.Plain.Of("  " + t.UID)}.To(21), terminal.Dim.Of(fmt.Sprintf("attempt %d  ", a.Number)), terminal.Magenta.Of(what))
 			lines = append(lines, l)
 		}
 	}
@@ -77,12 +79,12 @@ func (r *demoRound) mishaps() []line {
 }
 
 // dashboard says where the demo can be watched from its first transaction on.
-func (r *demoRound) dashboard() line {
-	return line{dim.of("Dashboard     "), bold.of(r.s.URL + "/")}
+func (r *demoRound) dashboard() terminal.Line {
+	return terminal.Line{terminal.Dim.Of("Dashboard     "), terminal.Bold.Of(r.s.URL + "/")}
 }
 
 // advice names what to try while the demo keeps serving.
-func (r *demoRound) advice() []line {
+func (r *demoRound) advice() []terminal.Line {
 	api := r.s.URL + "/api/v1"
 	shown := "commit"
 	for _, t := range r.txns {
@@ -90,8 +92,8 @@ func (r *demoRound) advice() []line {
 			shown = t.UID
 		}
 	}
-	lines := []line{{bold.of("Try next, in another terminal")}}
-	for _, command := range []string{
+	lines := []terminal.Line{{terminal.Bold.Of("Try next, in another terminal")}}
+	for _, try := range []string{
 		"curl -s " + api + "/transactions/" + shown,
 		"curl -s " + api + "/queues",
 		"curl -s " + api + "/senders",
@@ -100,10 +102,10 @@ func (r *demoRound) advice() []line {
 		"go run ./cmd/sequencer watch --url " + r.s.URL,
 		"curl -s " + r.world.nodes[0] + ` -H 'Content-Type: application/json' -d '{"query":"{bestChain(maxLength:3){stateHash}}"}'`,
 	} {
-		lines = append(lines, line{cyan.of("  " + command)})
+		lines = append(lines, terminal.Line{terminal.Cyan.Of("  " + try)})
 	}
-	return append(lines, line{}, r.dashboard(), line{dim.of("API reference "), plain.of(r.s.URL + "/docs")},
-		line{dim.of("Mina GraphQL  "), plain.of(r.world.nodes[0])},
-		line{dim.of("namespace     "), plain.of(r.namespace)}, line{},
-		line{bold.of("Serving until Ctrl-C; changes are shown here.")})
+	return append(lines, terminal.Line{}, r.dashboard(), terminal.Line{terminal.Dim.Of("API reference "), terminal.Plain.Of(r.s.URL + "/docs")},
+		terminal.Line{terminal.Dim.Of("Mina GraphQL  "), terminal.Plain.Of(r.world.nodes[0])},
+		terminal.Line{terminal.Dim.Of("namespace     "), terminal.Plain.Of(r.namespace)}, terminal.Line{},
+		terminal.Line{terminal.Bold.Of("Serving until Ctrl-C; changes are shown here.")})
 }

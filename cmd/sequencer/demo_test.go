@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
@@ -103,7 +104,7 @@ func TestDemoOnce(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
 	out, _, ended := startDemo(t, "--once", "--addr", "127.0.0.1:0", "--log", log)
-	if code := <-ended; code != exitOK {
+	if code := <-ended; code != command.ExitOK {
 		t.Fatalf("code %d\n%s", code, out)
 	}
 	text := out.String()
@@ -140,7 +141,7 @@ func TestDemoFails(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	code := run(t.Context(), []string{"demo", "--slot", "150ms", "--once", "--addr", "127.0.0.1:0"}, map[string]string{"SEQUENCER_MAX_RETRIES": "0"}, nil, &out, &out)
-	if code != exitFailure {
+	if code != command.ExitFailure {
 		t.Errorf("code %d", code)
 	}
 	for _, want := range []string{"did not end well", "is FAILED (20202: ", "is FAILED (Account_app_state_0_precondition_unsatisfied: "} {
@@ -209,14 +210,14 @@ func TestDemoServes(t *testing.T) {
 		t.Fatalf("ended with %d\n%s", code, out)
 	}
 	stop()
-	if code := <-ended; code != exitOK {
+	if code := <-ended; code != command.ExitOK {
 		t.Errorf("code %d after the interrupt\n%s", code, out)
 	}
 }
 
 func TestDemoInterrupted(t *testing.T) {
 	t.Parallel()
-	for args, want := range map[string]int{"--once": exitInterrupted, "--addr=127.0.0.1:0": exitOK} {
+	for args, want := range map[string]int{"--once": command.ExitInterrupted, "--addr=127.0.0.1:0": command.ExitOK} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
 			out, stop, ended := startDemo(t, args, "--addr", "127.0.0.1:0")
@@ -272,7 +273,7 @@ func TestDemoRefuses(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		code := run(t.Context(), append([]string{"demo"}, strings.Fields(tc.args)...), tc.env, nil, &out, &out)
-		if code != exitUsage || !strings.Contains(out.String(), tc.want) {
+		if code != command.ExitUsage || !strings.Contains(out.String(), tc.want) {
 			t.Errorf("%s %v: code %d\n%s", tc.args, tc.env, code, out.String())
 		}
 	}

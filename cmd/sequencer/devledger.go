@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api"
+	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/ledger/devledger"
 )
 
@@ -24,7 +25,7 @@ type devledgerFlags struct {
 	dice                       devledger.Dice
 }
 
-func newDevledgerCommand(a *app) *cobra.Command {
+func newDevledgerCommand(a *command.App) *cobra.Command {
 	var f devledgerFlags
 	cmd := &cobra.Command{
 		Use:   "devledger",
@@ -59,37 +60,37 @@ func (f devledgerFlags) check() error {
 			_, err = strconv.ParseUint(port, 10, 16)
 		}
 		if err != nil {
-			return usagef("%s wants host:port with a port of at most 65535", one[0])
+			return command.Usagef("%s wants host:port with a port of at most 65535", one[0])
 		}
 		if !api.Loopback(host) && !f.insecure {
-			return usagef("%s is not loopback: whoever reaches it controls the ledger; --insecure allows it", one[0])
+			return command.Usagef("%s is not loopback: whoever reaches it controls the ledger; --insecure allows it", one[0])
 		}
 	}
 	if !isShare(f.dice.Trouble) || !isShare(f.dice.Fates) {
-		return usagef("--trouble and --fates want a number from 0 to 1")
+		return command.Usagef("--trouble and --fates want a number from 0 to 1")
 	}
 	if f.blockTime <= 0 || f.proposalTime <= 0 {
-		return usagef("--block-time and --proposal-time want more than 0")
+		return command.Usagef("--block-time and --proposal-time want more than 0")
 	}
 	return nil
 }
 
 func isShare(x float64) bool { return x >= 0 && x <= 1 }
 
-func runDevledger(ctx context.Context, a *app, f devledgerFlags) error {
+func runDevledger(ctx context.Context, a *command.App, f devledgerFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
 	sawtooth, err := devledger.NewSawtooth(devledger.SawtoothConfig{BlockTime: f.blockTime, Plan: f.dice.Plan})
 	if err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
 	defer sawtooth.Close()
 	splinter, err := devledger.NewSplinter(devledger.SplinterConfig{
 		Services: f.services, ProposalTime: f.proposalTime, Plan: f.dice.Plan,
 	})
 	if err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
 	defer splinter.Close()
 	var listeners []net.Listener
@@ -111,8 +112,8 @@ func runDevledger(ctx context.Context, a *app, f devledgerFlags) error {
 }
 
 // announce says where the ledgers are, and what to set.
-func (f devledgerFlags) announce(a *app, sawtooth, splinter string) {
-	fmt.Fprintf(a.stdout, "simulated ledgers, a block every %s\n  Sawtooth  http://%s\n", f.blockTime, sawtooth)
+func (f devledgerFlags) announce(a *command.App, sawtooth, splinter string) {
+	fmt.Fprintf(a.Stdout, "simulated ledgers, a block every %s\n  Sawtooth  http://%s\n", f.blockTime, sawtooth)
 	ledgers := "sawtooth=sawtooth+http://" + sawtooth
 	for i, name := range f.services {
 		number := ""
@@ -120,10 +121,10 @@ func (f devledgerFlags) announce(a *app, sawtooth, splinter string) {
 			number = strconv.Itoa(i + 1)
 		}
 		path := splinter + "/scabbard/" + strings.Replace(name, "::", "/", 1)
-		fmt.Fprintf(a.stdout, "  Scabbard  http://%s\n", path)
+		fmt.Fprintf(a.Stdout, "  Scabbard  http://%s\n", path)
 		ledgers += ",splinter" + number + "=splinter+http://" + path
 	}
-	fmt.Fprintf(a.stdout, `  control   http://%s/control/state
+	fmt.Fprintf(a.Stdout, `  control   http://%s/control/state
             http://%s/control/state
 use them with
   SEQUENCER_TYPES=SUBMIT_BATCH SEQUENCER_LEDGERS=%s sequencer serve

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/ledger/devledger"
 )
 
@@ -29,7 +30,7 @@ func startDevledger(t *testing.T, args ...string) string {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		if c := <-code; c != exitOK {
+		if c := <-code; c != command.ExitOK {
 			t.Errorf("exit code %d: %s", c, stderr.String())
 		}
 	})
@@ -133,7 +134,7 @@ func TestDevledgerRefuses(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		all := append([]string{"devledger", "--addr", "127.0.0.1:0", "--splinter-addr", "127.0.0.1:0"},
 			strings.Fields(args)...)
-		if code := run(t.Context(), all, nil, nil, &stdout, &stderr); code != exitUsage {
+		if code := run(t.Context(), all, nil, nil, &stdout, &stderr); code != command.ExitUsage {
 			t.Errorf("%s: code %d, %s", args, code, stderr.String())
 		}
 	}

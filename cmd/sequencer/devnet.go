@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api"
+	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/mina/devnet"
 )
 
@@ -29,7 +30,7 @@ type devnetFlags struct {
 	fund     minaFee
 }
 
-func newDevnetCommand(a *app) *cobra.Command {
+func newDevnetCommand(a *command.App) *cobra.Command {
 	f := devnetFlags{fund: devnet.DefaultFunds}
 	var fund string
 	cmd := &cobra.Command{
@@ -42,7 +43,7 @@ after node 1's, and so on. Without --accounts every public key has an account.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if fund != "" {
 				if err := f.fund.EnvDecode(fund); err != nil {
-					return usagef("--fund %w", err)
+					return command.Usagef("--fund %w", err)
 				}
 			}
 			return runDevnet(cmd.Context(), a, f)
@@ -63,34 +64,34 @@ after node 1's, and so on. Without --accounts every public key has an account.`,
 	return cmd
 }
 
-func runDevnet(ctx context.Context, a *app, f devnetFlags) error {
+func runDevnet(ctx context.Context, a *command.App, f devnetFlags) error {
 	host, port, err := net.SplitHostPort(f.addr)
 	if err != nil {
-		return usagef("--addr wants host:port")
+		return command.Usagef("--addr wants host:port")
 	}
 	first, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
-		return usagef("--addr wants host:port with a port of at most 65535")
+		return command.Usagef("--addr wants host:port with a port of at most 65535")
 	}
 	if !api.Loopback(host) && !f.insecure {
-		return usagef("--addr is not loopback: whoever reaches it controls the network; --insecure allows it")
+		return command.Usagef("--addr is not loopback: whoever reaches it controls the network; --insecure allows it")
 	}
 	if f.fill <= 0 {
-		return usagef("--fill wants more than 0, up to 1")
+		return command.Usagef("--fill wants more than 0, up to 1")
 	}
 	if f.zkapps == 0 || f.zkapps < -1 {
-		return usagef("--max-zkapps wants 1 or more, or -1")
+		return command.Usagef("--max-zkapps wants 1 or more, or -1")
 	}
 	config := devnet.Config{
 		Nodes: f.nodes, SlotTime: f.slot, FillRate: f.fill, K: f.k, MaxZkapps: f.zkapps, Seed: f.seed, NetworkID: f.network,
-		FundAll: len(f.accounts) == 0, Accounts: map[string]devnet.Account{}, Log: newLogger(a.stderr, logConfig{}),
+		FundAll: len(f.accounts) == 0, Accounts: map[string]devnet.Account{}, Log: newLogger(a.Stderr, logConfig{}),
 	}
 	for _, key := range f.accounts {
 		config.Accounts[key] = devnet.Account{Balance: uint64(f.fund)}
 	}
 	network, err := devnet.New(config)
 	if err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
 	var listeners []net.Listener
 	defer func() {
@@ -116,7 +117,7 @@ func runDevnet(ctx context.Context, a *app, f devnetFlags) error {
 		}
 		urls += "http://" + l.Addr().String() + "/graphql"
 	}
-	fmt.Fprintf(a.stdout, `%d simulated node(s), one slot every %s
+	fmt.Fprintf(a.Stdout, `%d simulated node(s), one slot every %s
   GraphQL   %s
   archive   http://%s/archive
   control   http://%s/control/state

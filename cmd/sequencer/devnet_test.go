@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"mina-sequencer/cmd/sequencer/command"
 )
 
 // readySignal hands over what was written once it holds the last line of the
@@ -62,7 +64,7 @@ func TestDevnet(t *testing.T) {
 		}
 	}
 	cancel()
-	if c := <-code; c != exitOK {
+	if c := <-code; c != command.ExitOK {
 		t.Errorf("exit code %d: %s", c, stderr.String())
 	}
 }
@@ -75,7 +77,7 @@ func TestDevnetRefuses(t *testing.T) {
 		"--max-zkapps 0", "--max-zkapps -2",
 	} {
 		var stdout, stderr bytes.Buffer
-		if code := run(t.Context(), append([]string{"devnet"}, strings.Fields(args)...), nil, nil, &stdout, &stderr); code != exitUsage {
+		if code := run(t.Context(), append([]string{"devnet"}, strings.Fields(args)...), nil, nil, &stdout, &stderr); code != command.ExitUsage {
 			t.Errorf("%s: code %d, %s", args, code, stderr.String())
 		}
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/metrics/traces"
 )
 
@@ -34,7 +36,7 @@ type diagnosis struct {
 // doctorTime is how long one look may take.
 const doctorTime = 15 * time.Second
 
-func newDoctorCommand(a *app) *cobra.Command {
+func newDoctorCommand(a *command.App) *cobra.Command {
 	asJSON, strict := false, false
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -46,10 +48,10 @@ nothing but one key that Redis forgets within a minute.
 
 Ends with 0 if there is no problem, with 1 if there is, with --strict also for a
 warning. The checks are listed in docs/operations.md.`,
-		Example: examples("doctor", "doctor --json | jq '.findings[] | select(.level != \"ok\")'"),
+		Example: command.Examples("doctor", "doctor --json | jq '.findings[] | select(.level != \"ok\")'"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d := &doctor{env: a.env, now: time.Now}
+			d := &doctor{env: a.Env, now: time.Now}
 			if err := d.examine(cmd.Context()); err != nil {
 				return err
 			}
@@ -118,7 +120,7 @@ func (d *doctor) settings(ctx context.Context) bool {
 	bad, ok := errors.AsType[*configError](err)
 	if ok {
 		for _, p := range bad.problems {
-			d.problem("SETTING", p.name, prefixed(shorten(p.value, 80)+" ", p.reason), "it wants "+p.wants)
+			d.problem("SETTING", p.name, terminal.Prefixed(terminal.Shorten(p.value, 80)+" ", p.reason), "it wants "+p.wants)
 		}
 	} else if err != nil {
 		d.problem("SETTING", "environment", err.Error(), "correct it")
@@ -145,7 +147,7 @@ func (d *doctor) settings(ctx context.Context) bool {
 }
 
 // report prints what was found, and returns the error that says so.
-func (d *doctor) report(a *app, asJSON, strict bool) error {
+func (d *doctor) report(a *command.App, asJSON, strict bool) error {
 	count := map[string]int{}
 	for _, f := range d.found {
 		count[f.Level]++
@@ -162,34 +164,34 @@ func (d *doctor) report(a *app, asJSON, strict bool) error {
 		return err
 	}
 	if bad := count[levelProblem]; bad > 0 || strict && count[levelWarning] > 0 {
-		return exitWith(exitFailure, fmt.Sprintf("%d problem(s), %d warning(s)", bad, count[levelWarning]))
+		return command.ExitWith(command.ExitFailure, fmt.Sprintf("%d problem(s), %d warning(s)", bad, count[levelWarning]))
 	}
 	return nil
 }
 
-func (d *doctor) printJSON(a *app, count map[string]int) error {
+func (d *doctor) printJSON(a *command.App, count map[string]int) error {
 	doc, err := json.Marshal(map[string]any{
 		"healthy": count[levelProblem] == 0, "problems": count[levelProblem], "warnings": count[levelWarning], "findings": d.found,
 	})
 	if err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
-	return a.writeDoc(doc)
+	return a.WriteDoc(doc)
 }
 
-func (d *doctor) print(a *app, count map[string]int) error {
-	marks := map[string]span{levelOK: green.of("✓ "), levelWarning: yellow.of("! "), levelProblem: alarm.of("✗ ")}
-	var lines []line
+func (d *doctor) print(a *command.App, count map[string]int) error {
+	marks := map[string]terminal.Span{levelOK: terminal.Green.Of("✓ "), levelWarning: terminal.Yellow.Of("! "), levelProblem: terminal.Alarm.Of("✗ ")}
+	var lines []terminal.Line
 	for _, f := range d.found {
-		l := append(line{marks[f.Level]}, bold.of(f.Check)).to(22)
-		lines = append(lines, append(l, cyan.of("  "+shorten(f.Subject, 40)), plain.of("  "+f.Found)))
+		l := append(terminal.Line{marks[f.Level]}, terminal.Bold.Of(f.Check)).To(22)
+		lines = append(lines, append(l, terminal.Cyan.Of("  "+terminal.Shorten(f.Subject, 40)), terminal.Plain.Of("  "+f.Found)))
 		if f.Do != "" {
-			lines = append(lines, append(line{}.to(24), plain.of("→ "+f.Do)))
+			lines = append(lines, append(terminal.Line{}.To(24), terminal.Plain.Of("→ "+f.Do)))
 		}
 	}
-	sum := line{green.of("nothing is wrong")}
+	sum := terminal.Line{terminal.Green.Of("nothing is wrong")}
 	if count[levelProblem]+count[levelWarning] > 0 {
-		sum = line{bold.of(fmt.Sprintf("%d problem(s), %d warning(s)", count[levelProblem], count[levelWarning]))}
+		sum = terminal.Line{terminal.Bold.Of(fmt.Sprintf("%d problem(s), %d warning(s)", count[levelProblem], count[levelWarning]))}
 	}
-	return newScreen(a.stdout, a.env).Print(append(lines, sum)...)
+	return terminal.NewScreen(a.Stdout, a.Env).Print(append(lines, sum)...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 )
@@ -99,7 +100,7 @@ func (d *doctor) stored(ctx context.Context, pool *senders.Pool) []senderEntry {
 			known = append(known, senderEntry{AccountID: s.AccountID, WorkerURL: s.WorkerURL})
 		}
 		if !s.Available() && s.Queue == "" {
-			d.warn("SENDER_OUT", s.AccountID, "is out of use: "+string(s.Reason)+prefixed(", ", s.Detail), "see docs/operations.md, then 'sequencer sender resume'")
+			d.warn("SENDER_OUT", s.AccountID, "is out of use: "+string(s.Reason)+terminal.Prefixed(", ", s.Detail), "see docs/operations.md, then 'sequencer sender resume'")
 		}
 	}
 	return known

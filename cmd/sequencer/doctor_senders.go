@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/mod/semver"
 
+	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/mina"
 	"mina-sequencer/senders"
@@ -114,7 +115,7 @@ func (d *doctor) worker(ctx context.Context, workers *dispatcher.Client, s sende
 		d.warn("WORKER_LEGACY", s.AccountID, s.WorkerURL+" has no /prove: it sends by itself, so a lost answer may need a person",
 			"serve /prove there: docs/architecture.md says what it buys")
 	default:
-		d.ok("WORKER", s.AccountID, s.WorkerURL+" holds its key, proves and signs"+prefixed(", o1js ", health.O1js))
+		d.ok("WORKER", s.AccountID, s.WorkerURL+" holds its key, proves and signs"+terminal.Prefixed(", o1js ", health.O1js))
 	}
 	version := "v" + health.O1js
 	if chain.SlotTime == mesaSlot && semver.IsValid(version) && semver.Compare(version, safeO1js) < 0 {

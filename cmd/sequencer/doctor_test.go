@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
+	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/ledger/devledger"
 	"mina-sequencer/mina/devnet"
@@ -368,14 +369,14 @@ func TestDoctorCommand(t *testing.T) {
 		return outcome{Code: code, Stdout: stdout.String(), Stderr: stderr.String()}
 	}
 	got := call(t.Context(), "--strict")
-	if got.Code != exitOK || !strings.Contains(got.Stdout, "✓ REDIS") || !strings.HasSuffix(got.Stdout, "\nnothing is wrong\n") || got.Stderr != "" {
+	if got.Code != command.ExitOK || !strings.Contains(got.Stdout, "✓ REDIS") || !strings.HasSuffix(got.Stdout, "\nnothing is wrong\n") || got.Stderr != "" {
 		t.Errorf("%+v", got)
 	}
 	c.env["SEQUENCER_MINA_URL"], _, _ = strings.Cut(c.env["SEQUENCER_MINA_URL"], ",")
-	if got = call(t.Context()); got.Code != exitOK || !strings.Contains(got.Stdout, "! ONE_NODE") {
+	if got = call(t.Context()); got.Code != command.ExitOK || !strings.Contains(got.Stdout, "! ONE_NODE") {
 		t.Errorf("%+v", got)
 	}
-	if got = call(t.Context(), "--strict"); got.Code != exitFailure || got.Stderr != "sequencer: 0 problem(s), 1 warning(s)\n" {
+	if got = call(t.Context(), "--strict"); got.Code != command.ExitFailure || got.Stderr != "sequencer: 0 problem(s), 1 warning(s)\n" {
 		t.Errorf("%+v", got)
 	}
 	c.env["SEQUENCER_SENDERS"] = ""
@@ -389,12 +390,12 @@ func TestDoctorCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := report.Findings[len(report.Findings)-1]
-	if got.Code != exitFailure || report.Healthy || report.Problems != 1 || report.Warnings != 1 || last.Check != "NO_SENDERS" {
+	if got.Code != command.ExitFailure || report.Healthy || report.Problems != 1 || report.Warnings != 1 || last.Check != "NO_SENDERS" {
 		t.Errorf("%+v", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got = call(ctx); got.Code != exitInterrupted {
+	if got = call(ctx); got.Code != command.ExitInterrupted {
 		t.Errorf("%+v", got)
 	}
 }

@@ -7,9 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/terminal"
 )
 
-func newFeesCommand(a *app) *cobra.Command {
+func newFeesCommand(a *command.App) *cobra.Command {
 	return clientCommand(a, &cobra.Command{
 		Use: "fees", Short: "Show what others pay, what ours would pay, and what was spent", Args: cobra.NoArgs,
 	}, func(cmd *cobra.Command, s *session, _ []string) error {
@@ -24,7 +26,7 @@ func newFeesCommand(a *app) *cobra.Command {
 	})
 }
 
-func feeLines(f *client.Fees) []line {
+func feeLines(f *client.Fees) []terminal.Line {
 	lines := facts("pool", "nobody has looked at it: SEQUENCER_FEE is a number, or there was no work")
 	if p := f.Pool; p != nil {
 		lines = facts("pool", fmt.Sprintf("%d commands at %s; a block takes %d zkApp commands", p.Size, timeText(p.At),
@@ -39,18 +41,18 @@ func feeLines(f *client.Fees) []line {
 		}
 		lines = append(lines, facts("others pay", pays)...)
 	}
-	rows := []line{heads("TYPE", "WEIGHT", "FEE", "PER WEIGHT", "WHY")}
+	rows := []terminal.Line{heads("TYPE", "WEIGHT", "FEE", "PER WEIGHT", "WHY")}
 	for _, t := range f.Types {
-		rows = append(rows, line{plain.of(t.Type), plain.of(numberText(t.Weight)), plain.of(minaFee(t.Fee).String()),
-			plain.of(maxFeeText(t.FeePerWeight)), plain.of(t.Why)})
+		rows = append(rows, terminal.Line{terminal.Plain.Of(t.Type), terminal.Plain.Of(numberText(t.Weight)), terminal.Plain.Of(minaFee(t.Fee).String()),
+			terminal.Plain.Of(maxFeeText(t.FeePerWeight)), terminal.Plain.Of(t.Why)})
 	}
-	lines = append(append(lines, line{}), table(rows)...)
-	rows = []line{heads("DAY", "MINA", "SENDER", "QUEUE")}
+	lines = append(append(lines, terminal.Line{}), terminal.Table(rows)...)
+	rows = []terminal.Line{heads("DAY", "MINA", "SENDER", "QUEUE")}
 	for _, x := range f.Spent {
-		rows = append(rows, line{plain.of(x.Day), plain.of(minaFee(x.Fee).String()), plain.of(x.Sender), plain.of(shorten(x.Queue, 40))})
+		rows = append(rows, terminal.Line{terminal.Plain.Of(x.Day), terminal.Plain.Of(minaFee(x.Fee).String()), terminal.Plain.Of(x.Sender), terminal.Plain.Of(terminal.Shorten(x.Queue, 40))})
 	}
 	if len(rows) == 1 {
-		return append(lines, line{}, line{dim.of("nothing was spent in the last seven days")})
+		return append(lines, terminal.Line{}, terminal.Line{terminal.Dim.Of("nothing was spent in the last seven days")})
 	}
-	return append(append(lines, line{}), table(rows)...)
+	return append(append(lines, terminal.Line{}), terminal.Table(rows)...)
 }

@@ -5,6 +5,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/terminal"
 )
 
 // firstProcess reports whether this process is the first of a container. Orphans become
@@ -18,7 +21,7 @@ func runBehind() (code int) {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals)
 	attributes := &syscall.SysProcAttr{Setpgid: true}
-	if isTerminal(os.Stdin) {
+	if terminal.Is(os.Stdin) {
 		attributes.Foreground = true // what is typed there is for the child alone
 	}
 	self, err := os.Executable()
@@ -30,7 +33,7 @@ func runBehind() (code int) {
 	})
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "sequencer: starting itself as a child: %v\n", err)
-		return exitFailure
+		return command.ExitFailure
 	}
 	go func() {
 		for s := range signals {
@@ -46,7 +49,7 @@ func runBehind() (code int) {
 		case err == syscall.EINTR || err == nil && pid != child.Pid:
 		case err != nil:
 			fmt.Fprintf(os.Stderr, "sequencer: waiting for children: %v\n", err)
-			return exitFailure
+			return command.ExitFailure
 		case status.Signaled():
 			return 128 + int(status.Signal())
 		default:

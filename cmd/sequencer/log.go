@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/api"
+	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/metrics/traces"
 )
 
@@ -20,7 +21,7 @@ import (
 // repeat themselves it writes some, and tells how many it did not.
 func newLogger(w io.Writer, c logConfig) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.Level}
-	if c.Format == "text" || (c.Format == "" && isTerminal(w)) {
+	if c.Format == "text" || (c.Format == "" && terminal.Is(w)) {
 		return slog.New(newCalmHandler(slog.NewTextHandler(w, options)))
 	}
 	return slog.New(newCalmHandler(slog.NewJSONHandler(w, options)))

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"mina-sequencer/cmd/sequencer/command"
 )
 
 func main() {
@@ -29,7 +31,7 @@ func main() {
 		<-signals
 		cancel()
 		<-signals
-		os.Exit(exitInterrupted)
+		os.Exit(command.ExitInterrupted)
 	}()
 	env := map[string]string{}
 	for _, pair := range os.Environ() {
@@ -42,14 +44,14 @@ func main() {
 // run is the whole program but for signals and the end of the process; ctx
 // ends with the first signal. It returns the exit code.
 func run(ctx context.Context, args []string, env map[string]string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr, poll: time.Second, retries: 4}
-	a.version, a.commit = buildVersion()
-	return a.execute(ctx, newRootCommand(a), args)
+	a := &command.App{Env: env, Stdin: stdin, Stdout: stdout, Stderr: stderr, Poll: time.Second, Retries: 4}
+	a.Version, a.Commit = buildVersion()
+	return a.Execute(ctx, newRootCommand(a), args)
 }
 
-func newRootCommand(a *app) *cobra.Command {
-	root := newGroup("sequencer", "Brings zkApp transactions into Mina blocks, once and in order")
-	root.Long = "sequencer queues zkApp transactions and brings each of them into a Mina block, once and in order.\n\n" + exitHelp
+func newRootCommand(a *command.App) *cobra.Command {
+	root := command.Group("sequencer", "Brings zkApp transactions into Mina blocks, once and in order")
+	root.Long = "sequencer queues zkApp transactions and brings each of them into a Mina block, once and in order.\n\n" + command.ExitHelp
 	root.AddGroup(&cobra.Group{ID: "service", Title: "Services:"}, &cobra.Group{ID: "client", Title: "Client of a running service:"})
 	for _, cmd := range []*cobra.Command{newServeCommand(a), newDemoCommand(a), newDevnetCommand(a), newDevledgerCommand(a)} {
 		cmd.GroupID = "service"

@@ -15,13 +15,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/mina"
 )
 
 // lineBytes bounds one transaction, however it is given.
 const lineBytes = 64 << 20
 
-func newPostCommand(a *app, types cobra.CompletionFunc) *cobra.Command {
+func newPostCommand(a *command.App, types cobra.CompletionFunc) *cobra.Command {
 	var item client.Item
 	var data, batch, run, notBefore, expires, maxFee string
 	var wait time.Duration
@@ -40,19 +42,19 @@ service's SEQUENCER_RETENTION says.
 
 With --batch and --json there is one object for each line, {"line","uid"} with
 "existed" and "transaction", or with "problem".`,
-		Example: examples(`post --queue claim-1 --type SEND_CLAIM_VOTE --data '{"vote":1,…}'`,
+		Example: command.Examples(`post --queue claim-1 --type SEND_CLAIM_VOTE --data '{"vote":1,…}'`,
 			"post --queue claim-1 --type SEND_CLAIM_VOTE --data @vote.json --uid vote-7 --wait 10m --expires-at 2h",
 			"post --batch votes.ndjson", "post --batch votes.ndjson --run second-round", "post --batch - < votes.ndjson"),
 		Args: cobra.NoArgs,
 	}, func(cmd *cobra.Command, s *session, _ []string) error {
 		if batch != "" {
 			if notBefore+expires+maxFee != "" || item.Queue != "" || item.Type != "" || data != "" || item.UID != "" || wait != 0 {
-				return usagef("--batch stands alone: each line has its own queue, type, data and uid")
+				return command.Usagef("--batch stands alone: each line has its own queue, type, data and uid")
 			}
 			return postBatch(cmd.Context(), s, batch, run)
 		}
 		if item.Queue == "" || item.Type == "" || data == "" {
-			return usagef("--queue, --type and --data are needed, or --batch")
+			return command.Usagef("--queue, --type and --data are needed, or --batch")
 		}
 		if err := readTerms(&item, notBefore, expires, maxFee); err != nil {
 			return err
@@ -88,7 +90,7 @@ func momentOf(flag, text string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return t, usagef("--%s: want %s", flag, momentText)
+		return t, command.Usagef("--%s: want %s", flag, momentText)
 	}
 	return t, nil
 }
@@ -102,7 +104,7 @@ func readTerms(item *client.Item, notBefore, expires, maxFee string) (err error)
 	}
 	if maxFee != "" {
 		if item.MaxFee, err = mina.FeeFromMina(maxFee); err != nil || item.MaxFee == 0 {
-			return usagef("--max-fee: want an amount of MINA above 0, such as 0.5")
+			return command.Usagef("--max-fee: want an amount of MINA above 0, such as 0.5")
 		}
 	}
 	return nil
@@ -110,14 +112,14 @@ func readTerms(item *client.Item, notBefore, expires, maxFee string) (err error)
 
 func postOne(ctx context.Context, s *session, item client.Item, source string, wait time.Duration) error {
 	var err error
-	if item.Data, err = readData(s.app.stdin, source); err != nil {
+	if item.Data, err = readData(s.app.Stdin, source); err != nil {
 		return err
 	}
 	item.UID = cmp.Or(item.UID, rand.Text())
 	posted, err := s.Post(ctx, item)
 	if err != nil {
 		if e, answered := errors.AsType[*client.Error](err); !answered || e.Status >= 500 {
-			fmt.Fprintf(s.app.stderr, "%[1]s may have been accepted: the same command with --uid %[1]s is safe\n", clean(item.UID))
+			fmt.Fprintf(s.app.Stderr, "%[1]s may have been accepted: the same command with --uid %[1]s is safe\n", terminal.Clean(item.UID))
 		}
 		return err
 	}
@@ -128,7 +130,7 @@ func postOne(ctx context.Context, s *session, item client.Item, source string, w
 		return s.raw(posted.Raw)
 	}
 	state := string(posted.State)
-	return s.print(line{bold.of(posted.UID), plain.of("  " + posted.Queue + "  "), stateStyle(state).of(state)})
+	return s.print(terminal.Line{terminal.Bold.Of(posted.UID), terminal.Plain.Of("  " + posted.Queue + "  "), stateStyle(state).Of(state)})
 }
 
 // readData reads JSON from the argument itself, from @file or from stdin.
@@ -139,7 +141,7 @@ func readData(stdin io.Reader, source string) ([]byte, error) {
 		if isFile {
 			file, err := os.Open(name)
 			if err != nil {
-				return nil, usagef("--data: %w", err)
+				return nil, command.Usagef("--data: %w", err)
 			}
 			defer func() { _ = file.Close() }()
 			in = file
@@ -149,11 +151,11 @@ func readData(stdin io.Reader, source string) ([]byte, error) {
 			return nil, fmt.Errorf("reading --data: %w", err)
 		}
 		if len(data) > lineBytes {
-			return nil, usagef("--data is larger than 64MiB")
+			return nil, command.Usagef("--data is larger than 64MiB")
 		}
 	}
 	if !json.Valid(data) {
-		return nil, usagef("--data is not JSON (a file is named @file)")
+		return nil, command.Usagef("--data is not JSON (a file is named @file)")
 	}
 	return data, nil
 }

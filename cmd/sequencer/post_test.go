@@ -17,6 +17,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/terminal"
 )
 
 // A counter accepts batches as the service does, each uid once.
@@ -62,8 +65,8 @@ func (c *counter) post(t *testing.T, stdin io.Reader, args ...string) outcome {
 	server := httptest.NewServer(c)
 	defer server.Close()
 	var stdout, stderr bytes.Buffer
-	a := &app{env: map[string]string{"SEQUENCER_URL": server.URL}, stdin: stdin, stdout: &stdout, stderr: &stderr, poll: time.Millisecond, retries: 3}
-	code := a.execute(t.Context(), newRootCommand(a), append([]string{"post", "--batch"}, args...))
+	a := &command.App{Env: map[string]string{"SEQUENCER_URL": server.URL}, Stdin: stdin, Stdout: &stdout, Stderr: &stderr, Poll: time.Millisecond, Retries: 3}
+	code := a.Execute(t.Context(), newRootCommand(a), append([]string{"post", "--batch"}, args...))
 	return outcome{Code: code, Stdout: stdout.String(), Stderr: stderr.String()}
 }
 
@@ -90,7 +93,7 @@ func TestPostResumes(t *testing.T) {
 	c := &counter{accepted: map[string]int{}}
 	c.fail = func(request, item int) bool { return request == 2 && item == 150 || request > 2 }
 	got := c.post(t, nil, file)
-	if got.Code != exitUnavailable || !strings.Contains(got.Stderr, "the same command again repeats nothing") {
+	if got.Code != command.ExitUnavailable || !strings.Contains(got.Stderr, "the same command again repeats nothing") {
 		t.Fatalf("%+v", got)
 	}
 	before := len(c.order)
@@ -100,7 +103,7 @@ func TestPostResumes(t *testing.T) {
 	c.fail = nil
 	// A line is taken out, two are put in front, and one stands there twice.
 	write(slices.Concat([]string{lineFor(-1), lineFor(-2)}, lines[1:], []string{lineFor(7)})...)
-	if got = c.post(t, nil, file); got.Code != exitOK {
+	if got = c.post(t, nil, file); got.Code != command.ExitOK {
 		t.Fatalf("%+v", got)
 	}
 	if len(c.order) != n+3 || len(c.accepted) != n+3 {
@@ -133,10 +136,10 @@ func TestPostStopsAtAnOutage(t *testing.T) {
 	c.away = func(request, item int) bool { return request == 1 && item > 100 || 1 < request && request < 5 }
 	text := strings.Join(lines, "\n")
 	got := c.post(t, strings.NewReader(text), "-")
-	if got.Code != exitUnavailable || !strings.Contains(got.Stderr, "the same command again repeats nothing") || len(c.order) != 101 {
+	if got.Code != command.ExitUnavailable || !strings.Contains(got.Stderr, "the same command again repeats nothing") || len(c.order) != 101 {
 		t.Fatalf("%d taken: %+v", len(c.order), got)
 	}
-	if got = c.post(t, strings.NewReader(text), "-"); got.Code != exitOK || len(c.order) != len(lines) {
+	if got = c.post(t, strings.NewReader(text), "-"); got.Code != command.ExitOK || len(c.order) != len(lines) {
 		t.Fatalf("%d taken: %+v", len(c.order), got)
 	}
 	for i, data := range c.order {
@@ -174,15 +177,15 @@ func TestPostBrokenInput(t *testing.T) {
 	t.Parallel()
 	c := &counter{accepted: map[string]int{}}
 	in := io.MultiReader(strings.NewReader(lineFor(1)+"\n"), errReader{})
-	if got := c.post(t, in, "-"); got.Code != exitFailure || !strings.Contains(got.Stderr, "the disk is gone") || len(c.order) != 1 {
+	if got := c.post(t, in, "-"); got.Code != command.ExitFailure || !strings.Contains(got.Stderr, "the disk is gone") || len(c.order) != 1 {
 		t.Errorf("%+v, %d accepted", got, len(c.order))
 	}
-	if got := c.post(t, nil, "/nonexistent"); got.Code != exitUsage {
+	if got := c.post(t, nil, "/nonexistent"); got.Code != command.ExitUsage {
 		t.Errorf("%+v", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if code := run(ctx, []string{"post", "--batch", "-"}, nil, strings.NewReader(lineFor(1)), io.Discard, io.Discard); code != exitInterrupted {
+	if code := run(ctx, []string{"post", "--batch", "-"}, nil, strings.NewReader(lineFor(1)), io.Discard, io.Discard); code != command.ExitInterrupted {
 		t.Errorf("code %d when interrupted", code)
 	}
 }
@@ -212,7 +215,7 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	b := &batchRun{accepted: 3, present: 1, refused: 2}
-	p := progress{screen: &screen{w: &out, live: true}, read: 5 << 20, total: 10 << 20, note: "again"}
+	p := progress{screen: liveScreen(&out), read: 5 << 20, total: 10 << 20, note: "again"}
 	p.draw(b, true)
 	if got := out.String(); !strings.Contains(got, " 50%") || !strings.Contains(got, "4 posted  2 refused  again") {
 		t.Errorf("%q", got)
@@ -222,7 +225,7 @@ func TestProgress(t *testing.T) {
 	if out.Len() != 0 {
 		t.Errorf("drawn again at once: %q", out.String())
 	}
-	quiet := progress{screen: &screen{w: &out}, total: 1}
+	quiet := progress{screen: terminal.NewScreen(&out, nil), total: 1}
 	quiet.draw(b, true)
 	quiet.close()
 	if out.Len() != 0 {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/terminal"
 )
 
 const (
@@ -50,11 +52,11 @@ type textLine struct {
 }
 
 func postBatch(ctx context.Context, s *session, source, run string) error {
-	in, total := s.app.stdin, int64(0)
+	in, total := s.app.Stdin, int64(0)
 	if source != "-" {
 		file, err := os.Open(source)
 		if err != nil {
-			return usagef("--batch: %w", err)
+			return command.Usagef("--batch: %w", err)
 		}
 		defer func() { _ = file.Close() }()
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
@@ -62,7 +64,7 @@ func postBatch(ctx context.Context, s *session, source, run string) error {
 		}
 		in = file
 	}
-	b := &batchRun{s: s, batch: s.NewBatch(), run: run, same: map[[16]byte]uint32{}, bar: progress{screen: newScreen(s.app.stderr, s.app.env), total: total}}
+	b := &batchRun{s: s, batch: s.NewBatch(), run: run, same: map[[16]byte]uint32{}, bar: progress{screen: terminal.NewScreen(s.app.Stderr, s.app.Env), total: total}}
 	s.OnRetry = func(err error) { b.bar.note = "trying again: " + err.Error(); b.bar.draw(b, true) }
 	failure := b.post(ctx, in)
 	b.bar.close()
@@ -73,7 +75,7 @@ func postBatch(ctx context.Context, s *session, source, run string) error {
 	case failure != nil:
 		return fmt.Errorf("posting the batch: %w; the same command again repeats nothing", failure)
 	case b.refused > 0:
-		return exitWith(exitRefused, fmt.Sprintf("%d of %d were refused", b.refused, b.accepted+b.present+b.refused))
+		return command.ExitWith(command.ExitRefused, fmt.Sprintf("%d of %d were refused", b.refused, b.accepted+b.present+b.refused))
 	}
 	return nil
 }
@@ -243,7 +245,7 @@ func (b *batchRun) refuse(number int, uid string, why *client.Error) error {
 		return b.tell(map[string]any{"line": number, "uid": uid, "problem": problem})
 	}
 	b.bar.clear()
-	_, err := fmt.Fprintf(b.s.app.stderr, "line %d: %s\n", number, cleanLines(why.Error()+prefixed("\n  → ", advice(why.Code))))
+	_, err := fmt.Fprintf(b.s.app.Stderr, "line %d: %s\n", number, terminal.CleanLines(why.Error()+terminal.Prefixed("\n  → ", advice(why.Code))))
 	return err
 }
 
@@ -262,20 +264,20 @@ func (b *batchRun) report(failure error) error {
 	if b.s.asJSON {
 		return nil
 	}
-	refused := plain.of(fmt.Sprintf("  %d refused", b.refused))
+	refused := terminal.Plain.Of(fmt.Sprintf("  %d refused", b.refused))
 	if b.refused > 0 {
-		refused.style = red
+		refused.Style = terminal.Red
 	}
-	lines := []line{{green.of(fmt.Sprintf("%d accepted", b.accepted)), plain.of(fmt.Sprintf("  %d already there", b.present)), refused}}
+	lines := []terminal.Line{{terminal.Green.Of(fmt.Sprintf("%d accepted", b.accepted)), terminal.Plain.Of(fmt.Sprintf("  %d already there", b.present)), refused}}
 	if b.made && b.accepted == 0 && failure == nil {
-		lines = append(lines, line{dim.of("posted before: to post the same work once more, name it with --run")})
+		lines = append(lines, terminal.Line{terminal.Dim.Of("posted before: to post the same work once more, name it with --run")})
 	}
 	return b.s.print(lines...)
 }
 
 // progress is a bar that shows how far a batch has come, on a terminal only.
 type progress struct {
-	screen      *screen
+	screen      *terminal.Screen
 	read, total int64 // bytes of the file; total is 0 where it is not known
 	note        string
 	drawn       time.Time
@@ -283,29 +285,29 @@ type progress struct {
 
 func (p *progress) draw(b *batchRun, now bool) {
 	const often = 100 * time.Millisecond
-	if !p.screen.live || !now && time.Since(p.drawn) < often {
+	if !p.screen.Live || !now && time.Since(p.drawn) < often {
 		return
 	}
 	p.drawn = time.Now()
-	var l line
+	var l terminal.Line
 	if p.total > 0 {
-		width, _ := p.screen.size()
-		l = append(bar(int(p.read>>10), int(max(p.total>>10, 1)), min(40, width/3), green), bold.of(fmt.Sprintf("  %3d%%", min(100, 100*p.read/p.total))))
+		width, _ := p.screen.Size()
+		l = append(terminal.Bar(int(p.read>>10), int(max(p.total>>10, 1)), min(40, width/3), terminal.Green), terminal.Bold.Of(fmt.Sprintf("  %3d%%", min(100, 100*p.read/p.total))))
 	}
-	l = append(l, plain.of(fmt.Sprintf("  %d posted", b.accepted+b.present)))
+	l = append(l, terminal.Plain.Of(fmt.Sprintf("  %d posted", b.accepted+b.present)))
 	if b.refused > 0 {
-		l = append(l, red.of(fmt.Sprintf("  %d refused", b.refused)))
+		l = append(l, terminal.Red.Of(fmt.Sprintf("  %d refused", b.refused)))
 	}
 	if p.note != "" {
-		l = append(l, magenta.of("  "+p.note))
+		l = append(l, terminal.Magenta.Of("  "+p.note))
 		p.note = ""
 	}
-	_ = p.screen.Draw([]line{l}) // it is only to look at
+	_ = p.screen.Draw([]terminal.Line{l}) // it is only to look at
 }
 
 // clear makes room for a line that stays.
 func (p *progress) clear() {
-	if p.screen.live {
+	if p.screen.Live {
 		_ = p.screen.Print()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer/lifecycle"
 )
@@ -44,7 +45,7 @@ func drained(t *testing.T, bin binaries) {
 		s := r.serve(tc.name, map[string]string{"SEQUENCER_SHUTDOWN_TIMEOUT": tc.timeout})
 		busy(s, strings.ReplaceAll(tc.name, " ", "-"))
 		s.signal(syscall.SIGTERM)
-		if code := r.exitCodeOf(s.program); code != exitOK {
+		if code := r.exitCodeOf(s.program); code != command.ExitOK {
 			t.Errorf("%s: drained with exit code %d", tc.name, code)
 		}
 		if waiting := slices.ContainsFunc(r.posted, func(p posting) bool { return r.get(p.uid).State() != lifecycle.Done }); !waiting {
@@ -56,7 +57,7 @@ func drained(t *testing.T, bin binaries) {
 		next := r.serve("after "+tc.name, nil)
 		r.allDone()
 		next.signal(syscall.SIGTERM)
-		if code := r.exitCodeOf(next.program); code != exitOK {
+		if code := r.exitCodeOf(next.program); code != command.ExitOK {
 			t.Errorf("after %s: drained with exit code %d", tc.name, code)
 		}
 	}
@@ -72,7 +73,7 @@ func drained(t *testing.T, bin binaries) {
 	default:
 	}
 	s.signal(syscall.SIGTERM)
-	if code := r.exitCodeOf(s.program); code != exitInterrupted {
+	if code := r.exitCodeOf(s.program); code != command.ExitInterrupted {
 		t.Errorf("ended by a second signal with exit code %d", code)
 	}
 }

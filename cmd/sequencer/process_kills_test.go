@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer/lifecycle"
 )
@@ -128,7 +129,7 @@ func (r *rig) disturbChain(rng *rand.Rand) (what string) {
 func (r *rig) audit() {
 	r.Helper()
 	p := r.run("audit", r.bin.sequencer, r.env, "audit")
-	if code := r.exitCodeOf(p); code != exitOK {
+	if code := r.exitCodeOf(p); code != command.ExitOK {
 		r.Errorf("sequencer audit ended with %d: %s", code, p.out.lines(20))
 	}
 }

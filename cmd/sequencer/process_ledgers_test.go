@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/ledger/devledger"
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
@@ -426,7 +427,7 @@ func batchesDrained(t *testing.T, bin binaries) {
 			return hanging >= 4
 		})
 		s.signal(syscall.SIGTERM)
-		if code := r.exitCodeOf(s.program); code != exitOK {
+		if code := r.exitCodeOf(s.program); code != command.ExitOK {
 			t.Errorf("%s: drained with exit code %d", tc.name, code)
 		}
 		for _, l := range ledgers {

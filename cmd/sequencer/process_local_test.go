@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer/lifecycle"
 )
@@ -139,7 +140,7 @@ func localWorkers(t *testing.T, bin binaries) {
 	r.allDone()
 	r.ready(next, 1, 0)
 	next.signal(syscall.SIGTERM)
-	if code := r.exitCodeOf(next.program); code != exitOK {
+	if code := r.exitCodeOf(next.program); code != command.ExitOK {
 		t.Errorf("drained with exit code %d", code)
 	}
 	r.refuses(1)

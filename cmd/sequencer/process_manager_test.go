@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/mina/devnet"
 )
 
@@ -54,7 +55,7 @@ func notified(t *testing.T, bin binaries) {
 			t.Errorf("while it ends it says %q", got)
 		}
 	}
-	if code := r.exitCodeOf(s.program); code != exitOK {
+	if code := r.exitCodeOf(s.program); code != command.ExitOK {
 		t.Errorf("ended with %d", code)
 	}
 }
@@ -81,11 +82,11 @@ func firstOfContainer(t *testing.T, bin binaries) {
 	r.post(s, "q", "one")
 	r.allDone()
 	s.signal(syscall.SIGTERM)
-	if code := r.exitCodeOf(s.program); code != exitOK {
+	if code := r.exitCodeOf(s.program); code != command.ExitOK {
 		t.Errorf("ended with %d: %s", code, s.out.lines(20))
 	}
 	bad := r.runAs("bad", bin.sequencer, map[string]string{"SEQUENCER_FEE": "much"}, container(), "serve")
-	if code := r.exitCodeOf(bad); code != exitUsage {
+	if code := r.exitCodeOf(bad); code != command.ExitUsage {
 		t.Errorf("a bad setting ended it with %d: %s", code, bad.out.lines(20))
 	}
 }

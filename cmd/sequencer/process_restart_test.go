@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/sequencer/test/lane"
 )
@@ -44,7 +45,7 @@ func rollingRestart(t *testing.T, bin binaries) {
 	for i, old := range replicas {
 		load.goesOn()
 		old.signal(syscall.SIGTERM)
-		if code := r.exitCodeOf(old.program); code != exitOK {
+		if code := r.exitCodeOf(old.program); code != command.ExitOK {
 			t.Errorf("replica %d ended with %d: %s", i, code, old.out.lines(20))
 		}
 		r.serve(fmt.Sprintf("replica %d again", i), map[string]string{"SEQUENCER_ADDR": old.addr()})

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/mina/devnet"
 )
 
@@ -58,7 +59,7 @@ func traced(t *testing.T, bin binaries) {
 	post("untraced", "00")
 	r.allDone()
 	s.signal(syscall.SIGTERM)
-	if code := r.exitCodeOf(s.program); code != exitOK {
+	if code := r.exitCodeOf(s.program); code != command.ExitOK {
 		t.Errorf("ended with %d", code)
 	}
 

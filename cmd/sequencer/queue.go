@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/terminal"
 )
 
 // countText names the states that occur, in the order of a transaction's life.
@@ -23,31 +25,31 @@ func countText(counts map[client.State]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func queueState(q *client.Queue) span {
+func queueState(q *client.Queue) terminal.Span {
 	if q.Paused {
-		return magenta.of(q.State + " (paused)")
+		return terminal.Magenta.Of(q.State + " (paused)")
 	}
-	return stateStyle(q.State).of(q.State)
+	return stateStyle(q.State).Of(q.State)
 }
 
 // runningText is the first of what is in flight, and how many are behind it.
 func runningText(q *client.Queue) string {
 	if n := len(q.InFlight) - 1; n > 0 {
-		return fmt.Sprintf("%s +%d", shorten(q.Running, 28), n)
+		return fmt.Sprintf("%s +%d", terminal.Shorten(q.Running, 28), n)
 	}
-	return shorten(q.Running, 28)
+	return terminal.Shorten(q.Running, 28)
 }
 
-func newQueueCommand(a *app) *cobra.Command {
+func newQueueCommand(a *command.App) *cobra.Command {
 	var l listing
 	all := clientCommand(a, &cobra.Command{Use: "list", Short: "List queues", Args: cobra.NoArgs},
 		func(cmd *cobra.Command, s *session, _ []string) error {
 			return list(s, &l, heads("QUEUE", "STATE", "TRANSACTIONS", "RUNNING", "SENDER", "RETRIES", "NEXT AT"),
 				func(cut client.Cut) (*client.Page[client.Queue], error) { return s.Queues(cmd.Context(), cut) },
-				func(q *client.Queue) line {
-					return line{
-						plain.of(q.Name), queueState(q), plain.of(countText(q.Counts)), plain.of(runningText(q)),
-						plain.of(shorten(q.Sender, 12)), plain.of(fmt.Sprint(q.Retries)), dim.of(timeText(q.NextAt)),
+				func(q *client.Queue) terminal.Line {
+					return terminal.Line{
+						terminal.Plain.Of(q.Name), queueState(q), terminal.Plain.Of(countText(q.Counts)), terminal.Plain.Of(runningText(q)),
+						terminal.Plain.Of(terminal.Shorten(q.Sender, 12)), terminal.Plain.Of(fmt.Sprint(q.Retries)), terminal.Dim.Of(timeText(q.NextAt)),
 					}
 				})
 		})
@@ -61,7 +63,7 @@ func newQueueCommand(a *app) *cobra.Command {
 			if s.asJSON {
 				return s.raw(q.Raw)
 			}
-			return s.print(facts("queue", q.Name, "state", queueState(q).text, "transactions", countText(q.Counts), "running", strings.Join(q.InFlight, " "),
+			return s.print(facts("queue", q.Name, "state", queueState(q).Text, "transactions", countText(q.Counts), "running", strings.Join(q.InFlight, " "),
 				"width", fmt.Sprint(q.Width), "sender", q.Sender, "retries", fmt.Sprint(q.Retries), "reason", q.Reason, "paused until", timeText(q.PausedUntil),
 				"next at", timeText(q.NextAt))...)
 		})
@@ -74,7 +76,7 @@ func newQueueCommand(a *app) *cobra.Command {
 			}
 			return s.PauseQueueUntil(ctx, name, reason, at)
 		})
-	halt.Example = examples(`queue pause claim-1 --reason "the contract is being replaced"`)
+	halt.Example = command.Examples(`queue pause claim-1 --reason "the contract is being replaced"`)
 	halt.Flags().StringVar(&reason, "reason", "", "why, for others to read")
 	halt.Flags().StringVar(&until, "until", "", "when it goes on by itself: "+momentText)
 	resume := newQueueActCommand(a, "resume", "Let a paused queue go on", "goes on",
@@ -84,13 +86,13 @@ func newQueueCommand(a *app) *cobra.Command {
 	for _, cmd := range []*cobra.Command{show, halt, resume} {
 		cmd.ValidArgsFunction = completeFirst(completeQueues(a))
 	}
-	return newGroup("queue", "Look at queues, pause, resume and widen them", all, show, halt, resume, newQueueWidthCommand(a))
+	return command.Group("queue", "Look at queues, pause, resume and widen them", all, show, halt, resume, newQueueWidthCommand(a))
 }
 
 // asConfigured is the width of a queue that is none of its own.
 const asConfigured = "default"
 
-func newQueueWidthCommand(a *app) *cobra.Command {
+func newQueueWidthCommand(a *command.App) *cobra.Command {
 	cmd := clientCommand(a, &cobra.Command{
 		Use: "width QUEUE N|" + asConfigured, Short: "Set how many of a queue may be in flight and in no block", Args: cobra.ExactArgs(2),
 	}, func(cmd *cobra.Command, s *session, args []string) error {
@@ -99,15 +101,15 @@ func newQueueWidthCommand(a *app) *cobra.Command {
 		case args[1] == asConfigured:
 			width = 0
 		case err != nil || width < 1:
-			return usagef("the width of a queue is a number from 1 to 24, or %s", asConfigured)
+			return command.Usagef("the width of a queue is a number from 1 to 24, or %s", asConfigured)
 		}
 		q, err := s.WidenQueue(cmd.Context(), args[0], width)
 		if err != nil {
 			return err
 		}
-		return s.answer(q.Raw, fmt.Sprintf("%s has up to %d in flight", clean(args[0]), q.Width))
+		return s.answer(q.Raw, fmt.Sprintf("%s has up to %d in flight", terminal.Clean(args[0]), q.Width))
 	})
-	cmd.Example = examples("queue width claim-1 6", "queue width claim-1 "+asConfigured)
+	cmd.Example = command.Examples("queue width claim-1 6", "queue width claim-1 "+asConfigured)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) == 1 {
 			return []cobra.Completion{asConfigured}, cobra.ShellCompDirectiveNoFileComp
@@ -117,13 +119,13 @@ func newQueueWidthCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func newQueueActCommand(a *app, verb, short, done string, act func(*session, context.Context, string) (*client.Queue, error)) *cobra.Command {
+func newQueueActCommand(a *command.App, verb, short, done string, act func(*session, context.Context, string) (*client.Queue, error)) *cobra.Command {
 	return clientCommand(a, &cobra.Command{Use: verb + " QUEUE", Short: short, Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			q, err := act(s, cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return s.answer(q.Raw, clean(args[0])+" "+done)
+			return s.answer(q.Raw, terminal.Clean(args[0])+" "+done)
 		})
 }

@@ -8,18 +8,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/terminal"
 )
 
-func newSenderCommand(a *app) *cobra.Command {
+func newSenderCommand(a *command.App) *cobra.Command {
 	var l listing
 	all := clientCommand(a, &cobra.Command{Use: "list", Short: "List senders", Args: cobra.NoArgs},
 		func(cmd *cobra.Command, s *session, _ []string) error {
 			return list(s, &l, heads("ACCOUNT", "STATE", "QUEUE", "NONCE", "BALANCE", "REASON", "UNTIL", "WORKER"),
 				func(cut client.Cut) (*client.Page[client.Sender], error) { return s.Senders(cmd.Context(), cut) },
-				func(x *client.Sender) line {
-					return line{
-						plain.of(x.AccountID), stateStyle(x.State).of(x.State), plain.of(shorten(x.Queue, 40)), plain.of(nonceText(x.Nonce)),
-						plain.of(minaText(x.Balance)), red.of(x.Reason), dim.of(timeText(x.Until)), plain.of(x.WorkerURL),
+				func(x *client.Sender) terminal.Line {
+					return terminal.Line{
+						terminal.Plain.Of(x.AccountID), stateStyle(x.State).Of(x.State), terminal.Plain.Of(terminal.Shorten(x.Queue, 40)), terminal.Plain.Of(nonceText(x.Nonce)),
+						terminal.Plain.Of(minaText(x.Balance)), terminal.Red.Of(x.Reason), terminal.Dim.Of(timeText(x.Until)), terminal.Plain.Of(x.WorkerURL),
 					}
 				})
 		})
@@ -43,20 +45,20 @@ func newSenderCommand(a *app) *cobra.Command {
 		})
 	add := clientCommand(a, &cobra.Command{
 		Use: "add ACCOUNT WORKER-URL", Short: "Register a sender and its worker", Args: cobra.ExactArgs(2),
-		Example: examples("sender add B62q… http://127.0.0.1:3101"),
+		Example: command.Examples("sender add B62q… http://127.0.0.1:3101"),
 	}, func(cmd *cobra.Command, s *session, args []string) error {
 		x, err := s.AddSender(cmd.Context(), args[0], args[1])
 		if err != nil {
 			return err
 		}
-		return s.answer(x.Raw, clean(args[0])+" is registered")
+		return s.answer(x.Raw, terminal.Clean(args[0])+" is registered")
 	})
 	remove := clientCommand(a, &cobra.Command{Use: "remove ACCOUNT", Short: "Remove a sender that is bound to no queue", Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			if err := s.RemoveSender(cmd.Context(), args[0]); err != nil {
 				return err
 			}
-			return s.answer(nil, clean(args[0])+" is removed")
+			return s.answer(nil, terminal.Clean(args[0])+" is removed")
 		})
 	drain := newSenderActCommand(a, "drain", "Take a sender out of use; its transaction is finished",
 		func(*client.Sender) string { return "is taken out of use" },
@@ -68,7 +70,7 @@ func newSenderCommand(a *app) *cobra.Command {
 			if x.Reason == "" {
 				return "is back in use"
 			}
-			return "stays out of use: " + clean(cmp.Or(x.Detail, x.Reason)) // what only resolve settles, say
+			return "stays out of use: " + terminal.Clean(cmp.Or(x.Detail, x.Reason)) // what only resolve settles, say
 		},
 		func(s *session, ctx context.Context, account string) (*client.Sender, error) {
 			return s.ResumeSender(ctx, account)
@@ -76,17 +78,17 @@ func newSenderCommand(a *app) *cobra.Command {
 	for _, cmd := range []*cobra.Command{show, remove, drain, resume} {
 		cmd.ValidArgsFunction = completeFirst(completeSenders(a))
 	}
-	return newGroup("sender", "Look at senders, add and remove them", all, show, add, remove, drain, resume)
+	return command.Group("sender", "Look at senders, add and remove them", all, show, add, remove, drain, resume)
 }
 
-func newSenderActCommand(a *app, verb, short string, done func(*client.Sender) string, act func(*session, context.Context, string) (*client.Sender, error)) *cobra.Command {
+func newSenderActCommand(a *command.App, verb, short string, done func(*client.Sender) string, act func(*session, context.Context, string) (*client.Sender, error)) *cobra.Command {
 	return clientCommand(a, &cobra.Command{Use: verb + " ACCOUNT", Short: short, Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			x, err := act(s, cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return s.answer(x.Raw, clean(args[0])+" "+done(x))
+			return s.answer(x.Raw, terminal.Clean(args[0])+" "+done(x))
 		})
 }
 

@@ -16,11 +16,12 @@ import (
 	"github.com/spf13/cobra"
 	"go.opentelemetry.io/otel"
 
+	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/metrics/traces"
 	"mina-sequencer/queues"
 )
 
-func newServeCommand(a *app) *cobra.Command {
+func newServeCommand(a *command.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the HTTP API and run the queues",
@@ -32,19 +33,19 @@ one that has no default.`,
 	}
 }
 
-func serve(ctx context.Context, a *app) error {
-	cfg, warnings, err := loadConfig(ctx, a.env, needs{Mina: true, Types: builtinTypes()})
+func serve(ctx context.Context, a *command.App) error {
+	cfg, warnings, err := loadConfig(ctx, a.Env, needs{Mina: true, Types: builtinTypes()})
 	if err != nil {
 		return err
 	}
-	log := newLogger(a.stderr, cfg.Log)
+	log := newLogger(a.Stderr, cfg.Log)
 	logRedis(log)
-	if _, set := a.env["GOGC"]; !set {
+	if _, set := a.Env["GOGC"]; !set {
 		// The heap of a sequencer is small: with the default it would be
 		// collected many times a second under load.
 		debug.SetGCPercent(800)
 	}
-	if _, set := a.env["GOMAXPROCS"]; !set {
+	if _, set := a.Env["GOMAXPROCS"]; !set {
 		// Redis beside it wants a core, and the scheduler would look for work on
 		// that one, too, each time that it waits for Redis.
 		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)-1))
@@ -65,7 +66,7 @@ func serve(ctx context.Context, a *app) error {
 		return err
 	}
 	defer stop()
-	s, err := newService(parts{cfg: cfg, redis: client, traces: followed, version: a.version, commit: a.commit, log: log})
+	s, err := newService(parts{cfg: cfg, redis: client, traces: followed, version: a.Version, commit: a.Commit, log: log})
 	if err != nil {
 		return err
 	}
@@ -115,17 +116,17 @@ func namingRedis(cfg config, err error) error {
 
 // follow begins to tell a collector of transactions, if the environment names one; stop
 // tells it the rest.
-func follow(ctx context.Context, a *app, log *slog.Logger) (followed *traces.Traces, stop func(), err error) {
-	wanted, err := traces.Wanted(a.env)
+func follow(ctx context.Context, a *command.App, log *slog.Logger) (followed *traces.Traces, stop func(), err error) {
+	wanted, err := traces.Wanted(a.Env)
 	if err != nil {
-		return nil, nil, usage(err)
+		return nil, nil, command.Usage(err)
 	}
 	if !wanted {
 		return nil, func() {}, nil
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces were not told", "err", err) }))
-	if followed, err = traces.New(ctx, a.env, a.version); err != nil {
-		return nil, nil, usage(err)
+	if followed, err = traces.New(ctx, a.Env, a.Version); err != nil {
+		return nil, nil, command.Usage(err)
 	}
 	return followed, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

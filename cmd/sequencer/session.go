@@ -12,12 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/terminal"
 )
 
 // A session is one client command: the service that it asks, and how it answers.
 type session struct {
 	*client.Client
-	app    *app
+	app    *command.App
 	asJSON bool
 }
 
@@ -31,15 +33,15 @@ type clientFlags struct {
 
 // clientCommand gives cmd the flags of every client command and a session made of
 // them.
-func clientCommand(a *app, cmd *cobra.Command, do func(cmd *cobra.Command, s *session, args []string) error) *cobra.Command {
+func clientCommand(a *command.App, cmd *cobra.Command, do func(cmd *cobra.Command, s *session, args []string) error) *cobra.Command {
 	var f clientFlags
 	flags := cmd.Flags()
-	flags.StringVar(&f.url, "url", cmp.Or(a.env["SEQUENCER_URL"], "http://127.0.0.1:8080"), "address of the service (SEQUENCER_URL)")
+	flags.StringVar(&f.url, "url", cmp.Or(a.Env["SEQUENCER_URL"], "http://127.0.0.1:8080"), "address of the service (SEQUENCER_URL)")
 	// The key from the environment is no flag default: help shows defaults.
 	flags.StringVar(&f.key, "key", "", "API key (SEQUENCER_KEY)")
 	flags.BoolVar(&f.asJSON, "json", false, "print the service's JSON unchanged")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "the longest one try may take")
-	flags.IntVar(&f.retries, "retries", a.retries, "how often what fails for a moment is tried again, where that is harmless")
+	flags.IntVar(&f.retries, "retries", a.Retries, "how often what fails for a moment is tried again, where that is harmless")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, err := f.open(a)
 		if err != nil {
@@ -51,24 +53,24 @@ func clientCommand(a *app, cmd *cobra.Command, do func(cmd *cobra.Command, s *se
 	return cmd
 }
 
-func (f *clientFlags) open(a *app) (*session, error) {
-	key := cmp.Or(f.key, a.env["SEQUENCER_KEY"])
+func (f *clientFlags) open(a *command.App) (*session, error) {
+	key := cmp.Or(f.key, a.Env["SEQUENCER_KEY"])
 	if err := checkURL(f.url); err != nil {
-		return nil, usagef("--url %s", err)
+		return nil, command.Usagef("--url %s", err)
 	}
 	if key != "" && !isToken(key) {
-		return nil, usagef("--key holds characters that no HTTP header can carry")
+		return nil, command.Usagef("--key holds characters that no HTTP header can carry")
 	}
 	if f.timeout <= 0 {
-		return nil, usagef("--timeout wants a duration above 0")
+		return nil, command.Usagef("--timeout wants a duration above 0")
 	}
 	retries := f.retries
 	if retries <= 0 {
 		retries = -1
 	}
-	c, err := client.New(client.Options{URL: f.url, Key: key, Timeout: f.timeout, Retries: retries, Backoff: a.poll})
+	c, err := client.New(client.Options{URL: f.url, Key: key, Timeout: f.timeout, Retries: retries, Backoff: a.Poll})
 	if err != nil {
-		return nil, usagef("%w", err)
+		return nil, command.Usagef("%w", err)
 	}
 	return &session{Client: c, app: a, asJSON: f.asJSON}, nil
 }
@@ -81,7 +83,7 @@ type toldError struct {
 }
 
 func (e *toldError) Error() string {
-	return e.error.Error() + prefixed("\n  → ", e.advice)
+	return e.error.Error() + terminal.Prefixed("\n  → ", e.advice)
 }
 
 func (e *toldError) Unwrap() error { return e.error }
@@ -92,7 +94,7 @@ func (e *toldError) Answer() []byte { return e.raw }
 // told adds to an error of the client what helps on the command line.
 func (s *session) told(err error) error {
 	if errors.Is(err, client.ErrName) {
-		return usagef("%w", err)
+		return command.Usagef("%w", err)
 	}
 	if _, ok := errors.AsType[*client.UnreachableError](err); ok {
 		return &toldError{error: err, advice: "is the service running there? see --url and SEQUENCER_URL"}
@@ -141,7 +143,7 @@ func (s *session) answer(raw []byte, done string) error {
 	if s.asJSON {
 		return s.raw(raw)
 	}
-	_, err := fmt.Fprintln(s.app.stdout, done)
+	_, err := fmt.Fprintln(s.app.Stdout, done)
 	return err
 }
 
@@ -150,12 +152,12 @@ func (s *session) raw(answer []byte) error {
 	if len(answer) == 0 {
 		return nil
 	}
-	return s.app.writeDoc(answer)
+	return s.app.WriteDoc(answer)
 }
 
 // print writes lines for people.
-func (s *session) print(lines ...line) error {
-	return newScreen(s.app.stdout, s.app.env).Print(lines...)
+func (s *session) print(lines ...terminal.Line) error {
+	return terminal.NewScreen(s.app.Stdout, s.app.Env).Print(lines...)
 }
 
 // pause waits for d or until ctx ends.
@@ -180,8 +182,8 @@ func (l *listing) flags(cmd *cobra.Command) {
 
 // list prints a list as a table, one page or all; with --json the pages as they
 // come.
-func list[T any](s *session, l *listing, head line, read func(client.Cut) (*client.Page[T], error), row func(*T) line) error {
-	rows := []line{head}
+func list[T any](s *session, l *listing, head terminal.Line, read func(client.Cut) (*client.Page[T], error), row func(*T) terminal.Line) error {
+	rows := []terminal.Line{head}
 	for {
 		p, err := read(l.cut)
 		if err != nil {
@@ -207,32 +209,32 @@ func list[T any](s *session, l *listing, head line, read func(client.Cut) (*clie
 	}
 }
 
-func (s *session) printList(rows []line, next string) error {
+func (s *session) printList(rows []terminal.Line, next string) error {
 	if len(rows) == 1 {
-		rows = []line{{dim.of("none")}}
+		rows = []terminal.Line{{terminal.Dim.Of("none")}}
 	}
-	lines := table(rows)
+	lines := terminal.Table(rows)
 	if next != "" {
-		lines = append(lines, line{dim.of("more: --cursor " + next + " (or --all)")})
+		lines = append(lines, terminal.Line{terminal.Dim.Of("more: --cursor " + next + " (or --all)")})
 	}
 	return s.print(lines...)
 }
 
 // heads is the first line of a table.
-func heads(names ...string) line {
-	var l line
+func heads(names ...string) terminal.Line {
+	var l terminal.Line
 	for _, name := range names {
-		l = append(l, dim.of(name))
+		l = append(l, terminal.Dim.Of(name))
 	}
 	return l
 }
 
 // facts shows name and value pairs, one per line, without the empty ones.
-func facts(pairs ...string) []line {
-	var lines []line
+func facts(pairs ...string) []terminal.Line {
+	var lines []terminal.Line
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			lines = append(lines, append(line{dim.of(pairs[i])}.to(14), plain.of(pairs[i+1])))
+			lines = append(lines, append(terminal.Line{terminal.Dim.Of(pairs[i])}.To(14), terminal.Plain.Of(pairs[i+1])))
 		}
 	}
 	return lines

@@ -10,10 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/terminal"
 )
 
-func newTxnCommand(a *app, types cobra.CompletionFunc) *cobra.Command {
-	group := newGroup("txn", "Look at transactions and act on them",
+func newTxnCommand(a *command.App, types cobra.CompletionFunc) *cobra.Command {
+	group := command.Group("txn", "Look at transactions and act on them",
 		newTxnListCommand(a, types), newTxnShowCommand(a), newTxnExplainCommand(a), newTxnWaitCommand(a),
 		newTxnRetryCommand(a, types), newTxnCancelCommand(a, types), newTxnResolveCommand(a), newTxnDeleteCommand(a))
 	group.Aliases = []string{"transaction"}
@@ -21,7 +23,7 @@ func newTxnCommand(a *app, types cobra.CompletionFunc) *cobra.Command {
 }
 
 // filterFlags gives cmd the flags that choose transactions.
-func filterFlags(a *app, cmd *cobra.Command, f *client.Filter, types cobra.CompletionFunc) {
+func filterFlags(a *command.App, cmd *cobra.Command, f *client.Filter, types cobra.CompletionFunc) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Queue, "queue", "", "only of this queue")
 	flags.StringVar((*string)(&f.State), "state", "", "only in this state")
@@ -33,22 +35,22 @@ func filterFlags(a *app, cmd *cobra.Command, f *client.Filter, types cobra.Compl
 	completeFlag(cmd, "sender", completeSenders(a))
 }
 
-func newTxnListCommand(a *app, types cobra.CompletionFunc) *cobra.Command {
+func newTxnListCommand(a *command.App, types cobra.CompletionFunc) *cobra.Command {
 	var f client.Filter
 	var l listing
 	cmd := clientCommand(a, &cobra.Command{
 		Use: "list", Short: "List transactions", Args: cobra.NoArgs,
-		Example: examples("txn list --state FAILED --all", "txn list --queue claim-1 --json | jq '.items[].uid'"),
+		Example: command.Examples("txn list --state FAILED --all", "txn list --queue claim-1 --json | jq '.items[].uid'"),
 	}, func(cmd *cobra.Command, s *session, _ []string) error {
 		return list(s, &l, heads("SEQ", "UID", "QUEUE", "TYPE", "STATE", "RETRIES", "SENDER", "HASH", "RECEIVED"),
 			func(cut client.Cut) (*client.Page[client.Transaction], error) {
 				return s.Transactions(cmd.Context(), f, cut)
 			},
-			func(t *client.Transaction) line {
-				return line{
-					plain.of(fmt.Sprint(t.Sequence)), plain.of(t.UID), plain.of(shorten(t.Queue, 40)), plain.of(t.Type),
-					stateStyle(string(t.State)).of(string(t.State)), plain.of(fmt.Sprint(t.Retries)), plain.of(shorten(t.Sender, 12)),
-					plain.of(shorten(t.Hash, 12)), dim.of(timeText(t.ReceivedAt)),
+			func(t *client.Transaction) terminal.Line {
+				return terminal.Line{
+					terminal.Plain.Of(fmt.Sprint(t.Sequence)), terminal.Plain.Of(t.UID), terminal.Plain.Of(terminal.Shorten(t.Queue, 40)), terminal.Plain.Of(t.Type),
+					stateStyle(string(t.State)).Of(string(t.State)), terminal.Plain.Of(fmt.Sprint(t.Retries)), terminal.Plain.Of(terminal.Shorten(t.Sender, 12)),
+					terminal.Plain.Of(terminal.Shorten(t.Hash, 12)), terminal.Dim.Of(timeText(t.ReceivedAt)),
 				}
 			})
 	})
@@ -57,7 +59,7 @@ func newTxnListCommand(a *app, types cobra.CompletionFunc) *cobra.Command {
 	return cmd
 }
 
-func newTxnShowCommand(a *app) *cobra.Command {
+func newTxnShowCommand(a *command.App) *cobra.Command {
 	explained := false
 	cmd := clientCommand(a, &cobra.Command{Use: "show UID", Short: "Show one transaction with its attempts", Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, s *session, args []string) error {
@@ -74,7 +76,7 @@ func newTxnShowCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func newTxnExplainCommand(a *app) *cobra.Command {
+func newTxnExplainCommand(a *command.App) *cobra.Command {
 	return clientCommand(a, &cobra.Command{
 		Use: "explain UID", Short: "Say what a transaction waits for and what happens next",
 		Long: "Says what a transaction waits for and what happens next. The codes are in docs/operations.md.", Args: cobra.ExactArgs(1),
@@ -89,20 +91,20 @@ func (s *session) explain(ctx context.Context, uid string) error {
 	if s.asJSON {
 		return s.raw(e.Raw)
 	}
-	lines := []line{{stateStyle(string(e.State)).of(string(e.State)), dim.of(prefixed("  since ", timeText(e.Since)))}, {plain.of(e.Summary)}}
+	lines := []terminal.Line{{stateStyle(string(e.State)).Of(string(e.State)), terminal.Dim.Of(terminal.Prefixed("  since ", timeText(e.Since)))}, {terminal.Plain.Of(e.Summary)}}
 	if w := e.WaitingFor; w.Code != "" {
-		lines = append(lines, line{dim.of("waits for  "), bold.of(w.Code), plain.of(prefixed("  until ", timeText(w.Until)) + prefixed("  ", w.Detail))})
+		lines = append(lines, terminal.Line{terminal.Dim.Of("waits for  "), terminal.Bold.Of(w.Code), terminal.Plain.Of(terminal.Prefixed("  until ", timeText(w.Until)) + terminal.Prefixed("  ", w.Detail))})
 	}
 	if e.Next.Action != "" {
-		lines = append(lines, line{dim.of("next       "), bold.of(e.Next.Action), plain.of(prefixed("  at ", timeText(e.Next.At)))})
+		lines = append(lines, terminal.Line{terminal.Dim.Of("next       "), terminal.Bold.Of(e.Next.Action), terminal.Plain.Of(terminal.Prefixed("  at ", timeText(e.Next.At)))})
 	}
 	for _, at := range e.Attempts {
 		open := ""
 		if at.Open {
 			open = "  may still land"
 		}
-		lines = append(lines, line{dim.of("attempt    "), bold.of(fmt.Sprint(at.Number, "  ", at.Outcome)),
-			plain.of(open + prefixed("  ", shorten(at.Hash, 12)) + prefixed("  ", at.Detail))})
+		lines = append(lines, terminal.Line{terminal.Dim.Of("attempt    "), terminal.Bold.Of(fmt.Sprint(at.Number, "  ", at.Outcome)),
+			terminal.Plain.Of(open + terminal.Prefixed("  ", terminal.Shorten(at.Hash, 12)) + terminal.Prefixed("  ", at.Detail))})
 	}
 	return s.print(lines...)
 }
@@ -119,14 +121,14 @@ func (s *session) showTransaction(t *client.Transaction) error {
 	if s.asJSON {
 		return s.raw(t.Raw)
 	}
-	state := line{dim.of("state"), stateStyle(string(t.State)).of(string(t.State))}
+	state := terminal.Line{terminal.Dim.Of("state"), stateStyle(string(t.State)).Of(string(t.State))}
 	if t.Reopened {
-		state = append(state, magenta.of("reopened"))
+		state = append(state, terminal.Magenta.Of("reopened"))
 	}
 	if t.CancelRequested {
-		state = append(state, magenta.of("cancel requested"))
+		state = append(state, terminal.Magenta.Of("cancel requested"))
 	}
-	rows := []line{{dim.of("uid"), bold.of(t.UID)}, state}
+	rows := []terminal.Line{{terminal.Dim.Of("uid"), terminal.Bold.Of(t.UID)}, state}
 	for _, field := range []struct{ name, value string }{
 		{"queue", t.Queue}, {"sequence", fmt.Sprint(t.Sequence)}, {"type", t.Type}, {"sender", t.Sender}, {"hash", t.Hash},
 		{"retries", fmt.Sprint(t.Retries)}, {"error", t.Error.String()}, {"done", compact(t.Done)}, {"received", timeText(t.ReceivedAt)},
@@ -135,33 +137,33 @@ func (s *session) showTransaction(t *client.Transaction) error {
 		{"final at", timeText(t.FinalAt)}, {"data", compact(t.Data)},
 	} {
 		if field.value != "" {
-			rows = append(rows, line{dim.of(field.name), plain.of(field.value)})
+			rows = append(rows, terminal.Line{terminal.Dim.Of(field.name), terminal.Plain.Of(field.value)})
 		}
 	}
-	var lines []line
+	var lines []terminal.Line
 	for _, row := range rows {
-		l := line{row[0]}.to(11)
+		l := terminal.Line{row[0]}.To(11)
 		for _, s := range row[1:] {
-			l = append(l, s, plain.of("  "))
+			l = append(l, s, terminal.Plain.Of("  "))
 		}
 		lines = append(lines, l)
 	}
 	if len(t.Attempts) > 0 {
-		lines = append(append(lines, line{}), attemptTable(t.Attempts)...)
+		lines = append(append(lines, terminal.Line{}), attemptTable(t.Attempts)...)
 	}
 	return s.print(lines...)
 }
 
-func attemptTable(attempts []client.Attempt) []line {
-	rows := []line{heads("ATTEMPT", "OUTCOME", "NONCE", "FEE", "VALID UNTIL", "BLOCK", "CONF", "HASH", "STARTED", "ERROR")}
+func attemptTable(attempts []client.Attempt) []terminal.Line {
+	rows := []terminal.Line{heads("ATTEMPT", "OUTCOME", "NONCE", "FEE", "VALID UNTIL", "BLOCK", "CONF", "HASH", "STARTED", "ERROR")}
 	for _, at := range attempts {
-		rows = append(rows, line{
-			plain.of(fmt.Sprint(at.Number)), plain.of(at.Outcome), plain.of(fmt.Sprint(at.Nonce)), plain.of(minaText(&at.Fee)),
-			plain.of(numberText(at.ValidUntil)), plain.of(numberText(at.BlockHeight)), plain.of(numberText(at.Confirmations)),
-			plain.of(shorten(at.Hash, 12)), dim.of(timeText(at.StartedAt)), red.of(at.Error.String()),
+		rows = append(rows, terminal.Line{
+			terminal.Plain.Of(fmt.Sprint(at.Number)), terminal.Plain.Of(at.Outcome), terminal.Plain.Of(fmt.Sprint(at.Nonce)), terminal.Plain.Of(minaText(&at.Fee)),
+			terminal.Plain.Of(numberText(at.ValidUntil)), terminal.Plain.Of(numberText(at.BlockHeight)), terminal.Plain.Of(numberText(at.Confirmations)),
+			terminal.Plain.Of(terminal.Shorten(at.Hash, 12)), terminal.Dim.Of(timeText(at.StartedAt)), terminal.Red.Of(at.Error.String()),
 		})
 	}
-	return table(rows)
+	return terminal.Table(rows)
 }
 
 // compact is the JSON without blanks, its tokens unchanged; none is nothing.
@@ -173,12 +175,12 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-func newTxnWaitCommand(a *app) *cobra.Command {
+func newTxnWaitCommand(a *command.App) *cobra.Command {
 	wait := 10 * time.Minute
 	cmd := clientCommand(a, &cobra.Command{
 		Use: "wait UID", Short: "Wait until a transaction is final",
 		Long:    "Waits until the transaction is final and shows it. Ends with 0 for DONE, with 1 for FAILED or UNRESOLVED, with 7 when the wait is over before.",
-		Example: examples("txn wait vote-7 --for 1h"),
+		Example: command.Examples("txn wait vote-7 --for 1h"),
 		Args:    cobra.ExactArgs(1),
 	}, func(cmd *cobra.Command, s *session, args []string) error {
 		return s.waitFinal(cmd.Context(), args[0], wait)
@@ -191,7 +193,7 @@ func newTxnWaitCommand(a *app) *cobra.Command {
 // wait is over, and returns an error unless it is DONE.
 func (s *session) waitFinal(ctx context.Context, uid string, wait time.Duration) error {
 	if wait < 0 {
-		return usagef("a wait cannot be negative")
+		return command.Usagef("a wait cannot be negative")
 	}
 	t, err := s.Wait(ctx, uid, wait)
 	if err != nil {
@@ -204,26 +206,26 @@ func (s *session) waitFinal(ctx context.Context, uid string, wait time.Duration)
 	case client.Done:
 		return nil
 	case client.Failed, client.Unresolved:
-		return exitWith(exitFailure, t.UID+" ended "+string(t.State)+prefixed(": ", t.Error.String()))
+		return command.ExitWith(command.ExitFailure, t.UID+" ended "+string(t.State)+terminal.Prefixed(": ", t.Error.String()))
 	}
-	return exitWith(exitNotFinal, t.UID+" is still "+string(t.State))
+	return command.ExitWith(command.ExitNotFinal, t.UID+" is still "+string(t.State))
 }
 
-func newTxnResolveCommand(a *app) *cobra.Command {
+func newTxnResolveCommand(a *command.App) *cobra.Command {
 	var outcome, hash string
 	cmd := clientCommand(a, &cobra.Command{
 		Use: "resolve UID", Short: "Settle an attempt whose outcome only a person can know",
-		Example: examples("txn resolve vote-7 --outcome landed --hash 5Ju…", "txn resolve vote-7 --outcome dead"),
+		Example: command.Examples("txn resolve vote-7 --outcome landed --hash 5Ju…", "txn resolve vote-7 --outcome dead"),
 		Args:    cobra.ExactArgs(1),
 	}, func(cmd *cobra.Command, s *session, args []string) error {
 		if outcome != "landed" && outcome != "dead" {
-			return usagef("--outcome is landed or dead")
+			return command.Usagef("--outcome is landed or dead")
 		}
 		t, err := s.Resolve(cmd.Context(), args[0], outcome == "landed", hash)
 		if err != nil {
 			return err
 		}
-		return s.answer(t.Raw, clean(args[0])+" is settled as "+outcome)
+		return s.answer(t.Raw, terminal.Clean(args[0])+" is settled as "+outcome)
 	})
 	cmd.Flags().StringVar(&outcome, "outcome", "", "landed or dead")
 	cmd.Flags().StringVar(&hash, "hash", "", "hash of the transaction that landed")
@@ -231,12 +233,12 @@ func newTxnResolveCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func newTxnDeleteCommand(a *app) *cobra.Command {
+func newTxnDeleteCommand(a *command.App) *cobra.Command {
 	return clientCommand(a, &cobra.Command{Use: "delete UID", Short: "Forget a transaction that is final", Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			if err := s.Delete(cmd.Context(), args[0]); err != nil {
 				return err
 			}
-			return s.answer(nil, clean(args[0])+" is deleted")
+			return s.answer(nil, terminal.Clean(args[0])+" is deleted")
 		})
 }

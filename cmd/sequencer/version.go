@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"mina-sequencer/cmd/sequencer/command"
 )
 
 // version and commit are set by the linker (-X main.version=… -X main.commit=…);
@@ -30,15 +32,15 @@ func buildVersion() (v, rev string) {
 	return cmp.Or(v, "(devel)"), cmp.Or(rev, recorded["vcs.revision"], "unknown")
 }
 
-func newVersionCommand(a *app) *cobra.Command {
+func newVersionCommand(a *command.App) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print version, Go version and commit", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				return json.NewEncoder(a.stdout).Encode(map[string]string{"version": a.version, "go": runtime.Version(), "commit": a.commit})
+				return json.NewEncoder(a.Stdout).Encode(map[string]string{"version": a.Version, "go": runtime.Version(), "commit": a.Commit})
 			}
-			_, err := fmt.Fprintf(a.stdout, "sequencer %s\ngo        %s\ncommit    %s\n", a.version, runtime.Version(), a.commit)
+			_, err := fmt.Fprintf(a.Stdout, "sequencer %s\ngo        %s\ncommit    %s\n", a.Version, runtime.Version(), a.Commit)
 			return err
 		},
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/terminal"
 )
 
 const (
@@ -28,19 +30,19 @@ type watchCommand struct {
 	count  int
 }
 
-func newWatchCommand(a *app, types cobra.CompletionFunc) *cobra.Command {
+func newWatchCommand(a *command.App, types cobra.CompletionFunc) *cobra.Command {
 	w := &watchCommand{}
 	cmd := clientCommand(a, &cobra.Command{
 		Use: "watch", Short: "Watch queues and senders at work",
 		Long: `On a terminal a live view, redrawn in place until interrupted; elsewhere one line
 for each change, with --json the event itself. A service that goes away is waited
 for, and no change is missed or shown twice.`,
-		Example: examples("watch", "watch --queue claim-1", "watch --json --from 1790000000000-4711 | tee -a events.ndjson"),
+		Example: command.Examples("watch", "watch --queue claim-1", "watch --json --from 1790000000000-4711 | tee -a events.ndjson"),
 		Args:    cobra.NoArgs,
 	}, func(cmd *cobra.Command, s *session, _ []string) error {
-		screen := newScreen(a.stdout, a.env)
+		screen := terminal.NewScreen(a.Stdout, a.Env)
 		defer func() { _ = screen.Close() }()
-		if !screen.live || s.asJSON || w.from != "" || w.count > 0 {
+		if !screen.Live || s.asJSON || w.from != "" || w.count > 0 {
 			return w.lines(cmd.Context(), s)
 		}
 		return w.live(cmd.Context(), s, screen)
@@ -61,7 +63,7 @@ func (w *watchCommand) lines(ctx context.Context, s *session) error {
 	away := false
 	s.OnRetry = func(err error) {
 		if !away {
-			fmt.Fprintf(s.app.stderr, "%s\n  trying again\n", cleanLines(err.Error()))
+			fmt.Fprintf(s.app.Stderr, "%s\n  trying again\n", terminal.CleanLines(err.Error()))
 		}
 		away = true
 	}
@@ -94,11 +96,11 @@ func eventOf(e *client.Event) boardEvent {
 	b := boardEvent{At: e.At, Queue: e.Queue, UID: e.UID, From: string(e.From), To: string(e.To), Detail: e.Type, Extra: e.Code}
 	switch {
 	case e.Of == "sender":
-		b.Queue = "sender " + shorten(e.Sender, 12)
+		b.Queue = "sender " + terminal.Shorten(e.Sender, 12)
 	case e.From != "" && e.From == e.To:
 		b.From = ""
 	case e.To == client.Dispatching:
-		b.Detail += " by " + shorten(e.Sender, 12)
+		b.Detail += " by " + terminal.Shorten(e.Sender, 12)
 	case e.Of == "transaction" && e.To == "":
 		b.To = "removed"
 	}
@@ -107,7 +109,7 @@ func eventOf(e *client.Event) boardEvent {
 
 // live draws the state of queues and senders, and the last changes. The state is
 // read again when something has happened, at most once per poll interval.
-func (w *watchCommand) live(ctx context.Context, s *session, screen *screen) error {
+func (w *watchCommand) live(ctx context.Context, s *session, screen *terminal.Screen) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	now, err := s.look(ctx)
@@ -116,11 +118,11 @@ func (w *watchCommand) live(ctx context.Context, s *session, screen *screen) err
 	}
 	start, read := time.Now(), time.Now()
 	events, failed := w.follow(ctx, s)
-	tick := time.NewTicker(s.app.poll)
+	tick := time.NewTicker(s.app.Poll)
 	defer tick.Stop()
 	for changed := false; ; {
 		now.Title, now.Elapsed = "sequencer at "+s.URL, time.Since(start)
-		width, height := screen.size()
+		width, height := screen.Size()
 		if err := screen.Draw(now.lines(width, height)); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/terminal"
 )
 
 // A newsroom tells queues, senders and scripted streams of events, one after the
@@ -82,8 +85,8 @@ func TestWatchLines(t *testing.T) {
 		t.Helper()
 		n := &newsroom{streams: streams, from: make(chan string, 10)}
 		var stdout, stderr bytes.Buffer
-		a := &app{env: map[string]string{"SEQUENCER_URL": n.open(t)}, stdout: &stdout, stderr: &stderr, poll: time.Millisecond, retries: 2}
-		if got := a.execute(t.Context(), newRootCommand(a), append([]string{"watch", "--count", "5"}, args...)); got != code {
+		a := &command.App{Env: map[string]string{"SEQUENCER_URL": n.open(t)}, Stdout: &stdout, Stderr: &stderr, Poll: time.Millisecond, Retries: 2}
+		if got := a.Execute(t.Context(), newRootCommand(a), append([]string{"watch", "--count", "5"}, args...)); got != code {
 			t.Errorf("code %d, %s", got, stderr.String())
 		}
 		close(n.from)
@@ -93,7 +96,7 @@ func TestWatchLines(t *testing.T) {
 		}
 		return stdout.String(), stderr.String(), from
 	}
-	out, errs, from := watch(exitOK, "--queue", "q1", "--uid", "u1", "--type", "T")
+	out, errs, from := watch(command.ExitOK, "--queue", "q1", "--uid", "u1", "--type", "T")
 	var lines []string
 	for line := range strings.Lines(out) {
 		lines = append(lines, strings.Join(strings.Fields(line), " "))
@@ -108,12 +111,12 @@ func TestWatchLines(t *testing.T) {
 	if diff := cmp.Diff([]string{"?queue=q1&type=T&uid=u1", "1-5?queue=q1&type=T&uid=u1"}, from); diff != "" {
 		t.Error(diff)
 	}
-	out, _, from = watch(exitOK, "--json", "--from", "1-0")
+	out, _, from = watch(command.ExitOK, "--json", "--from", "1-0")
 	if strings.Count(out, "\n") != 5 || !strings.HasPrefix(out, `{"id":"1-1","at":"2026-11-20T10:00:00Z","uid":"u1"`) || from[0] != "1-0?" {
 		t.Errorf("%v %s", from, out)
 	}
 	streams = []string{"gone"}
-	if _, errs, _ = watch(exitConflict, "--from", "1-0"); !strings.Contains(errs, "→ start again without --from") {
+	if _, errs, _ = watch(command.ExitConflict, "--from", "1-0"); !strings.Contains(errs, "→ start again without --from") {
 		t.Error(errs)
 	}
 }
@@ -124,7 +127,7 @@ func TestWatchLive(t *testing.T) {
 	t.Parallel()
 	n := &newsroom{streams: []string{"", "gone", newsEvent(7, `"uid":"u7","queue":"claim-1","type":"T","from":"RETRY","to":"FAILED","code":"X"`)}}
 	out := &spiedOutput{waits: map[string]chan struct{}{}}
-	a := &app{env: map[string]string{}, stdout: out, stderr: out, poll: 5 * time.Millisecond}
+	a := &command.App{Env: map[string]string{}, Stdout: out, Stderr: out, Poll: 5 * time.Millisecond}
 	s, err := (&clientFlags{url: n.open(t), timeout: time.Minute, retries: 3}).open(a)
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +137,7 @@ func TestWatchLive(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- (&watchCommand{filter: client.EventFilter{Queue: "claim-1"}}).live(ctx, s, &screen{w: out, live: true})
+		ended <- (&watchCommand{filter: client.EventFilter{Queue: "claim-1"}}).live(ctx, s, liveScreen(out))
 	}()
 	for _, text := range []string{"FREE", "2.5 MINA", "some changes are missing here", "RETRY → FAILED  u7", "BLOCKED"} {
 		select {
@@ -155,8 +158,8 @@ func TestWatchNeverThere(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	for _, args := range [][]string{{"watch"}, {"watch", "--json"}} {
-		a := &app{stdout: &out, stderr: &out, poll: time.Millisecond}
-		if code := a.execute(t.Context(), newRootCommand(a), append(args, "--url", "http://127.0.0.1:1")); code != exitUnavailable {
+		a := &command.App{Stdout: &out, Stderr: &out, Poll: time.Millisecond}
+		if code := a.Execute(t.Context(), newRootCommand(a), append(args, "--url", "http://127.0.0.1:1")); code != command.ExitUnavailable {
 			t.Errorf("%v: code %d, %s", args, code, out.String())
 		}
 	}
@@ -181,12 +184,19 @@ func TestCompletion(t *testing.T) {
 		args := strings.Split("__complete "+tc.args, " ")
 		code := run(t.Context(), args, map[string]string{"SEQUENCER_URL": url}, nil, &out, &errs)
 		got, _, _ := strings.Cut(out.String(), ":")
-		if code != exitOK || got != tc.want {
+		if code != command.ExitOK || got != tc.want {
 			t.Errorf("%q: code %d, %q", tc.args, code, out.String())
 		}
 	}
 	var out bytes.Buffer
-	if code := run(t.Context(), []string{"completion", "bash"}, nil, nil, &out, &out); code != exitOK || !strings.Contains(out.String(), "__start_sequencer") {
+	if code := run(t.Context(), []string{"completion", "bash"}, nil, nil, &out, &out); code != command.ExitOK || !strings.Contains(out.String(), "__start_sequencer") {
 		t.Errorf("code %d", code)
 	}
+}
+
+// liveScreen draws as on a terminal.
+func liveScreen(w io.Writer) *terminal.Screen {
+	s := terminal.NewScreen(w, nil)
+	s.Live = true
+	return s
 }

@@ -9,35 +9,37 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/terminal"
 )
 
-func webhookState(w *client.Webhook) span {
+func webhookState(w *client.Webhook) terminal.Span {
 	switch {
 	case !w.Enabled:
-		return red.of(w.Reason)
+		return terminal.Red.Of(w.Reason)
 	case w.Waiting > 0 || w.Dropped > 0:
-		return red.of("in trouble")
+		return terminal.Red.Of("in trouble")
 	case w.Parked > 0 || !w.RestsUntil.IsZero():
-		return magenta.of("tries again")
+		return terminal.Magenta.Of("tries again")
 	}
-	return plain.of("well")
+	return terminal.Plain.Of("well")
 }
 
-func newWebhookCommand(a *app) *cobra.Command {
+func newWebhookCommand(a *command.App) *cobra.Command {
 	all := clientCommand(a, &cobra.Command{
 		Use: "list", Short: "List the endpoints that are told every event", Args: cobra.NoArgs,
 	},
 		func(cmd *cobra.Command, s *session, _ []string) error {
 			return list(s, new(listing), heads("ID", "STATE", "BEHIND", "PARKED", "WAITING", "DROPPED", "URL"),
 				func(client.Cut) (*client.Page[client.Webhook], error) { return s.Webhooks(cmd.Context()) },
-				func(w *client.Webhook) line {
-					return line{
-						plain.of(w.ID), webhookState(w), plain.of(fmt.Sprint(w.Behind)), plain.of(fmt.Sprint(w.Parked)),
-						plain.of(fmt.Sprint(w.Waiting)), plain.of(fmt.Sprint(w.Dropped)), plain.of(w.URL),
+				func(w *client.Webhook) terminal.Line {
+					return terminal.Line{
+						terminal.Plain.Of(w.ID), webhookState(w), terminal.Plain.Of(fmt.Sprint(w.Behind)), terminal.Plain.Of(fmt.Sprint(w.Parked)),
+						terminal.Plain.Of(fmt.Sprint(w.Waiting)), terminal.Plain.Of(fmt.Sprint(w.Dropped)), terminal.Plain.Of(w.URL),
 					}
 				})
 		})
-	group := newGroup("webhook", "Tell others what happens", all, newWebhookAddCommand(a))
+	group := command.Group("webhook", "Tell others what happens", all, newWebhookAddCommand(a))
 	named := []*cobra.Command{
 		webhookShow(a), webhookDeliveries(a), webhookParked(a),
 		webhookPing(a), webhookRotate(a), webhookReplay(a), webhookDiscard(a),
@@ -56,7 +58,7 @@ func newWebhookCommand(a *app) *cobra.Command {
 				if err := s.RemoveWebhook(cmd.Context(), args[0]); err != nil {
 					return err
 				}
-				return s.answer(nil, clean(args[0])+" is removed")
+				return s.answer(nil, terminal.Clean(args[0])+" is removed")
 			}),
 	}
 	for _, cmd := range named {
@@ -66,12 +68,12 @@ func newWebhookCommand(a *app) *cobra.Command {
 	return group
 }
 
-func newWebhookAddCommand(a *app) *cobra.Command {
+func newWebhookAddCommand(a *command.App) *cobra.Command {
 	var n client.NewWebhook
 	var states []string
 	add := clientCommand(a, &cobra.Command{
 		Use: "add ID URL", Short: "Add an endpoint; its secret is shown once", Args: cobra.ExactArgs(2),
-		Example: examples("webhook add billing https://example.org/hooks/mina --queue 'plan-*' --state DONE --state FAILED"),
+		Example: command.Examples("webhook add billing https://example.org/hooks/mina --queue 'plan-*' --state DONE --state FAILED"),
 	}, func(cmd *cobra.Command, s *session, args []string) error {
 		n.ID, n.URL = args[0], args[1]
 		for _, x := range states {
@@ -81,7 +83,7 @@ func newWebhookAddCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return s.answer(w.Raw, clean(n.ID)+" is told what happens from now on; its secret, shown only here:\n"+w.Secret)
+		return s.answer(w.Raw, terminal.Clean(n.ID)+" is told what happens from now on; its secret, shown only here:\n"+w.Secret)
 	})
 	flags := add.Flags()
 	flags.StringVar(&n.Secret, "secret", "", "whsec_… to sign with, instead of a new one")
@@ -91,7 +93,7 @@ func newWebhookAddCommand(a *app) *cobra.Command {
 	return add
 }
 
-func webhookShow(a *app) *cobra.Command {
+func webhookShow(a *command.App) *cobra.Command {
 	return clientCommand(a, &cobra.Command{Use: "show ID", Short: "Show one endpoint", Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			w, err := s.Webhook(cmd.Context(), args[0])
@@ -105,7 +107,7 @@ func webhookShow(a *app) *cobra.Command {
 			for _, x := range w.States {
 				states = append(states, string(x))
 			}
-			return s.print(facts("id", w.ID, "url", w.URL, "state", webhookState(w).text,
+			return s.print(facts("id", w.ID, "url", w.URL, "state", webhookState(w).Text,
 				"since", timeText(w.DisabledAt), "source", w.Source,
 				"types", strings.Join(w.Types, ", "), "queues", strings.Join(w.Queues, ", "),
 				"states", strings.Join(states, ", "),
@@ -115,17 +117,17 @@ func webhookShow(a *app) *cobra.Command {
 		})
 }
 
-func deliveryText(d *client.Delivery) span {
+func deliveryText(d *client.Delivery) terminal.Span {
 	if d.Delivered {
-		return plain.of(fmt.Sprint(d.Status))
+		return terminal.Plain.Of(fmt.Sprint(d.Status))
 	}
 	if d.Status == 0 {
-		return red.of(d.Failure)
+		return terminal.Red.Of(d.Failure)
 	}
-	return red.of(fmt.Sprint(d.Status))
+	return terminal.Red.Of(fmt.Sprint(d.Status))
 }
 
-func webhookDeliveries(a *app) *cobra.Command {
+func webhookDeliveries(a *command.App) *cobra.Command {
 	limit := 0
 	cmd := clientCommand(a, &cobra.Command{
 		Use: "deliveries ID", Short: "List the last tries, the latest first", Args: cobra.ExactArgs(1),
@@ -135,10 +137,10 @@ func webhookDeliveries(a *app) *cobra.Command {
 				func(client.Cut) (*client.Page[client.Delivery], error) {
 					return s.Deliveries(cmd.Context(), args[0], limit)
 				},
-				func(d *client.Delivery) line {
-					return line{
-						dim.of(timeText(d.At)), plain.of(d.Event), plain.of(fmt.Sprint(d.Try)), deliveryText(d),
-						plain.of(fmt.Sprint(d.TookMs)),
+				func(d *client.Delivery) terminal.Line {
+					return terminal.Line{
+						terminal.Dim.Of(timeText(d.At)), terminal.Plain.Of(d.Event), terminal.Plain.Of(fmt.Sprint(d.Try)), deliveryText(d),
+						terminal.Plain.Of(fmt.Sprint(d.TookMs)),
 					}
 				})
 		})
@@ -146,7 +148,7 @@ func webhookDeliveries(a *app) *cobra.Command {
 	return cmd
 }
 
-func webhookParked(a *app) *cobra.Command {
+func webhookParked(a *command.App) *cobra.Command {
 	var l listing
 	cmd := clientCommand(a, &cobra.Command{
 		Use: "parked ID", Short: "List what waits for another try", Args: cobra.ExactArgs(1),
@@ -156,11 +158,11 @@ func webhookParked(a *app) *cobra.Command {
 				func(cut client.Cut) (*client.Page[client.Parked], error) {
 					return s.Parked(cmd.Context(), args[0], cut)
 				},
-				func(p *client.Parked) line {
-					return line{
-						plain.of(p.Lane), plain.of(fmt.Sprint(p.Events)), plain.of(p.First), dim.of(timeText(p.At)),
-						plain.of(fmt.Sprint(p.Tries)),
-						dim.of(cmp.Or(timeText(p.NextAt), "on replay")),
+				func(p *client.Parked) terminal.Line {
+					return terminal.Line{
+						terminal.Plain.Of(p.Lane), terminal.Plain.Of(fmt.Sprint(p.Events)), terminal.Plain.Of(p.First), terminal.Dim.Of(timeText(p.At)),
+						terminal.Plain.Of(fmt.Sprint(p.Tries)),
+						terminal.Dim.Of(cmp.Or(timeText(p.NextAt), "on replay")),
 					}
 				})
 		})
@@ -168,7 +170,7 @@ func webhookParked(a *app) *cobra.Command {
 	return cmd
 }
 
-func webhookPing(a *app) *cobra.Command {
+func webhookPing(a *command.App) *cobra.Command {
 	return clientCommand(a, &cobra.Command{Use: "ping ID", Short: "Send a test event", Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			d, err := s.PingWebhook(cmd.Context(), args[0])
@@ -176,13 +178,13 @@ func webhookPing(a *app) *cobra.Command {
 				return err
 			}
 			if !d.Delivered {
-				return exitWith(exitFailure, clean(args[0])+" did not take it: "+deliveryText(d).text)
+				return command.ExitWith(command.ExitFailure, terminal.Clean(args[0])+" did not take it: "+deliveryText(d).Text)
 			}
-			return s.answer(nil, fmt.Sprintf("%s took it, %d, in %d ms", clean(args[0]), d.Status, d.TookMs))
+			return s.answer(nil, fmt.Sprintf("%s took it, %d, in %d ms", terminal.Clean(args[0]), d.Status, d.TookMs))
 		})
 }
 
-func webhookRotate(a *app) *cobra.Command {
+func webhookRotate(a *command.App) *cobra.Command {
 	secret := ""
 	cmd := clientCommand(a, &cobra.Command{
 		Use: "rotate ID", Short: "Give an endpoint another secret; both sign for a day", Args: cobra.ExactArgs(1),
@@ -192,14 +194,14 @@ func webhookRotate(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.answer(w.Raw, "what "+clean(args[0])+" gets is signed with both for a day; "+
+			return s.answer(w.Raw, "what "+terminal.Clean(args[0])+" gets is signed with both for a day; "+
 				"the new secret, shown only here:\n"+w.Secret)
 		})
 	cmd.Flags().StringVar(&secret, "secret", "", "whsec_… to sign with, instead of a new one")
 	return cmd
 }
 
-func webhookReplay(a *app) *cobra.Command {
+func webhookReplay(a *command.App) *cobra.Command {
 	after := ""
 	cmd := clientCommand(a, &cobra.Command{
 		Use: "replay ID", Short: "Try at once what is parked", Args: cobra.ExactArgs(1),
@@ -209,24 +211,24 @@ func webhookReplay(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.answer(w.Raw, clean(args[0])+" gets it once more")
+			return s.answer(w.Raw, terminal.Clean(args[0])+" gets it once more")
 		})
 	cmd.Flags().StringVar(&after, "after", "", "id of an event: deliver all events behind it once more instead")
 	return cmd
 }
 
-func webhookDiscard(a *app) *cobra.Command {
+func webhookDiscard(a *command.App) *cobra.Command {
 	everything := false
 	cmd := clientCommand(a, &cobra.Command{
 		Use: "discard ID [LANE]", Short: "Forget what is parked in a lane", Args: cobra.RangeArgs(1, 2),
-		Example: examples("webhook discard billing t:vote-17"),
+		Example: command.Examples("webhook discard billing t:vote-17"),
 	}, func(cmd *cobra.Command, s *session, args []string) error {
 		lane := ""
 		if len(args) == 2 {
 			lane = args[1]
 		}
 		if (lane == "") != everything {
-			return usagef("name a lane as 'webhook parked' lists it, or give --all")
+			return command.Usagef("name a lane as 'webhook parked' lists it, or give --all")
 		}
 		if err := s.DiscardParked(cmd.Context(), args[0], lane); err != nil {
 			return err
@@ -238,7 +240,7 @@ func webhookDiscard(a *app) *cobra.Command {
 }
 
 func webhookAct(
-	a *app, verb, short, done string, act func(context.Context, *session, string) (*client.Webhook, error),
+	a *command.App, verb, short, done string, act func(context.Context, *session, string) (*client.Webhook, error),
 ) *cobra.Command {
 	return clientCommand(a, &cobra.Command{Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, s *session, args []string) error {
@@ -246,11 +248,11 @@ func webhookAct(
 			if err != nil {
 				return err
 			}
-			return s.answer(w.Raw, clean(args[0])+" "+done)
+			return s.answer(w.Raw, terminal.Clean(args[0])+" "+done)
 		})
 }
 
-func completeWebhooks(a *app) cobra.CompletionFunc {
+func completeWebhooks(a *command.App) cobra.CompletionFunc {
 	return completeNames(a, func(ctx context.Context, c *client.Client) (names []cobra.Completion) {
 		if p, err := c.Webhooks(ctx); err == nil {
 			for _, w := range p.Items {

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -10,18 +10,19 @@ import (
 
 // The exit codes, as `sequencer help` lists them.
 const (
-	exitOK = iota
-	exitFailure
-	exitUsage
+	ExitOK = iota
+	ExitFailure
+	ExitUsage
 	exitNotFound
-	exitConflict
-	exitRefused
-	exitUnavailable
-	exitNotFinal
-	exitInterrupted = 130
+	ExitConflict
+	ExitRefused
+	ExitUnavailable
+	ExitNotFinal
+	ExitInterrupted = 130
 )
 
-const exitHelp = `Exit codes:
+// ExitHelp explains the exit codes in the help of the program.
+const ExitHelp = `Exit codes:
   0  done
   1  failed; also a transaction waited for that ended FAILED or UNRESOLVED,
      an audit or a doctor that found something, and a question that was not
@@ -40,16 +41,16 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// usagef is a mistake on the command line, in the words of [fmt.Errorf].
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+// Usagef is a mistake on the command line, in the words of [fmt.Errorf].
+func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// usage makes err a mistake on the command line.
-func usage(err error) error { return usageError{err} }
+// Usage makes err a mistake on the command line.
+func Usage(err error) error { return usageError{err} }
 
 // exitCode turns the error of a command into the process's exit code.
 func exitCode(ctx context.Context, err error) int {
 	if _, ok := errors.AsType[usageError](err); ok {
-		return exitUsage
+		return ExitUsage
 	}
 	if e, ok := errors.AsType[coded](err); ok {
 		return e.ExitCode()
@@ -58,12 +59,12 @@ func exitCode(ctx context.Context, err error) int {
 		return clientExit(e)
 	}
 	if ctx.Err() != nil {
-		return exitInterrupted
+		return ExitInterrupted
 	}
 	if _, ok := errors.AsType[*client.UnreachableError](err); ok {
-		return exitUnavailable
+		return ExitUnavailable
 	}
-	return exitFailure
+	return ExitFailure
 }
 
 // coded is an error that says its exit code itself.
@@ -72,8 +73,8 @@ type coded interface {
 	ExitCode() int
 }
 
-// exitWith is the error of a command that worked and found what its exit code says.
-func exitWith(code int, text string) error { return outcomeError{code, text} }
+// ExitWith is the error of a command that worked and found what its exit code says.
+func ExitWith(code int, text string) error { return outcomeError{code, text} }
 
 type outcomeError struct {
 	code int
@@ -89,14 +90,14 @@ func (e outcomeError) ExitCode() int { return e.code }
 func clientExit(e *client.Error) int {
 	switch s := e.Status; {
 	case e.Temporary():
-		return exitUnavailable
+		return ExitUnavailable
 	case s == 404:
 		return exitNotFound
 	case s == 409, s == 410:
-		return exitConflict
+		return ExitConflict
 	case s >= 400 && s < 500:
-		return exitRefused
+		return ExitRefused
 	default:
-		return exitFailure
+		return ExitFailure
 	}
 }
