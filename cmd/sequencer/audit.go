@@ -45,24 +45,21 @@ type finding struct {
 }
 
 func runAudit(ctx context.Context, a *command.App, asJSON bool) error {
-	cfg, _, err := loadConfig(ctx, a.Env, needs{Mina: true, Types: builtinTypes()})
+	cfg, _, err := loadConfig(ctx, a.Env)
 	if err != nil {
 		return err
 	}
-	if cfg.Redis.URL.Options() == nil {
+	client := cfg.Redis.newClient()
+	if client == nil {
 		return command.Usagef("audit reads a live system: set SEQUENCER_REDIS_URL to its store")
 	}
-	client, disconnect, err := connect(cfg)
-	if err != nil {
-		return err
-	}
-	defer disconnect()
+	defer func() { _ = client.Close() }()
 	store, err := queues.Open(client, queues.Options{Namespace: cfg.Redis.Namespace})
 	if err != nil {
 		return err
 	}
 	if err := store.CheckLayout(ctx); err != nil && ctx.Err() == nil { // all that is there would look wrong
-		return command.ExitWith(command.ExitUnavailable, "auditing: "+namingRedis(cfg, err).Error())
+		return command.ExitWith(command.ExitUnavailable, "auditing: "+cfg.Redis.blame(err).Error())
 	}
 	var nodes []*mina.Node
 	for _, u := range cfg.Mina.URLs {
@@ -72,13 +69,13 @@ func runAudit(ctx context.Context, a *command.App, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	types, err := newRegistry(nil, cfg)
+	types, err := cfg.registry(nil)
 	if err != nil {
 		return err
 	}
 	auditor := audit.Audit{
 		Store: store, Senders: senders.New(store, client), Nodes: nodes, Ledgers: ledgers,
-		Namespace: cfg.Redis.Namespace, Policy: policy(cfg),
+		Namespace: cfg.Redis.Namespace, Policy: cfg.policy(),
 		Commutes: func(typ string) bool { return types.Overlap(typ) == dispatcher.Commuting },
 	}
 	report, err := auditor.Run(ctx)
@@ -87,7 +84,7 @@ func runAudit(ctx context.Context, a *command.App, asJSON bool) error {
 		return fmt.Errorf("auditing: %w", ctx.Err())
 	case err != nil:
 		// 1 would say that something was found.
-		return command.ExitWith(command.ExitUnavailable, "auditing: "+namingRedis(cfg, err).Error())
+		return command.ExitWith(command.ExitUnavailable, "auditing: "+cfg.Redis.blame(err).Error())
 	}
 	meanings := audit.Meanings()
 	found := []finding{}

@@ -297,7 +297,7 @@ func (s *stage) base() string { return "http://" + s.addr }
 // start serves, at the address of the last time.
 func (s *stage) start() {
 	s.t.Helper()
-	cfg, _, err := loadConfig(s.t.Context(), maps.Clone(s.env), needs{Mina: true, Types: builtinTypes()})
+	cfg, _, err := loadConfig(s.t.Context(), maps.Clone(s.env))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func known() needs { return needs{Types: []string{"SEND_CLAIM_VOTE", "RECEIVE_VO
 
 func TestLoadConfigDefaults(t *testing.T) {
 	t.Parallel()
-	cfg, warnings, err := loadConfig(t.Context(), map[string]string{"SEQUENCER_FEE": "", "PATH": "/bin"}, known())
+	cfg, warnings, err := read(t.Context(), map[string]string{"SEQUENCER_FEE": "", "PATH": "/bin"}, known())
 	if err != nil || len(warnings) > 0 {
 		t.Fatalf("loadConfig: %v, warnings %v", err, warnings)
 	}
@@ -118,7 +118,7 @@ func TestLoadConfigValues(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`[{"accountId":"`+keyB+`","workerUrl":"http://w:2/"}]`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, _, err := loadConfig(t.Context(), map[string]string{
+	cfg, _, err := read(t.Context(), map[string]string{
 		"SEQUENCER_ADDR": ":8080", "SEQUENCER_API_KEYS": "ci:admin:a:b:c, ui:read:0123456789abcdef\none:submit@a-|b:0123456789abcde1,two:read@c:x:0123456789abcdef",
 		"SEQUENCER_FEE": "0.000000001", "SEQUENCER_FEE_BUMP": "1.000000001", "SEQUENCER_BODY_LIMIT": "2048",
 		"SEQUENCER_MINA_URL": "http://a:3085/graphql/,http://b:3085/graphql,https://c/graphql",
@@ -143,7 +143,7 @@ func TestLoadConfigValues(t *testing.T) {
 		t.Error(diff)
 	}
 	if cfg.Fee.First.minaFee != 1 || cfg.Fee.Max != 5_000_000_000 || cfg.HTTP.BodyLimit != 2048 || cfg.Keep.Retention != 90*time.Minute ||
-		cfg.Mina.quorum() != 2 || cfg.Mina.URLs[0] != "http://a:3085/graphql" || cfg.Fee.Bump.String() != "1.000000001" || cfg.Log.Level != slog.LevelDebug {
+		cfg.Mina.mustAgree() != 2 || cfg.Mina.URLs[0] != "http://a:3085/graphql" || cfg.Fee.Bump.String() != "1.000000001" || cfg.Log.Level != slog.LevelDebug {
 		t.Errorf("got\n%s", cfg)
 	}
 }
@@ -244,7 +244,7 @@ func TestLoadConfigBadValues(t *testing.T) {
 			if name, text, ok := strings.Cut(more, "="); ok {
 				env["SEQUENCER_"+name] = text
 			}
-			_, _, err := loadConfig(t.Context(), env, known())
+			_, _, err := read(t.Context(), env, known())
 			bad, ok := errors.AsType[*configError](err)
 			if !ok {
 				t.Errorf("%v was accepted (%v)", env, err)
@@ -270,7 +270,7 @@ func TestLoadConfigBadValues(t *testing.T) {
 
 func TestLoadConfigReportsAllAtOnce(t *testing.T) {
 	t.Parallel()
-	_, _, err := loadConfig(t.Context(), map[string]string{
+	_, _, err := read(t.Context(), map[string]string{
 		"SEQUENCER_FEE_BUMP": "0.9", "SEQUENCER_CLAIM_TTL": "now", "SEQUENCER_MAX_RETRIES": "many", "SEQUENCER_REDIS_URL": "redis://:hush@h:x",
 	}, needs{Mina: true})
 	if err == nil {
@@ -289,7 +289,7 @@ func TestLoadConfigReportsAllAtOnce(t *testing.T) {
 
 func TestConfigWarnings(t *testing.T) {
 	t.Parallel()
-	_, warnings, err := loadConfig(t.Context(), map[string]string{
+	_, warnings, err := read(t.Context(), map[string]string{
 		"SEQUENCER_REDIS_ULR": "x", "SEQUENCER_URL": "http://x", "SEQUENCER_SOMETHING_ELSE": "1", "SEQUENCER_API_KEYS": "ci:read:short",
 		"SEQUENCER_CONFIRMATIONS": "4", "SEQUENCER_SETTLE_DEPTH": "3", "SEQUENCER_BATCH_LIMIT": "512KiB",
 	}, known())
@@ -311,7 +311,7 @@ func TestAddrMayBePublic(t *testing.T) {
 		{"SEQUENCER_ADDR": "0.0.0.0:1", "SEQUENCER_INSECURE": "true"}, {"SEQUENCER_ADDR": ":1", "SEQUENCER_API_KEYS": "a:read:k"},
 		{"SEQUENCER_ADDR": "localhost:0"}, {"SEQUENCER_ADDR": "[::1]:1"}, {"SEQUENCER_ADDR": "127.9.9.9:1"},
 	} {
-		if _, _, err := loadConfig(t.Context(), env, known()); err != nil {
+		if _, _, err := read(t.Context(), env, known()); err != nil {
 			t.Errorf("%v: %v", env, err)
 		}
 	}

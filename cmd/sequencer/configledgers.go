@@ -1,14 +1,22 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"sync"
+	"time"
 
-	"mina-sequencer/dispatcher"
 	"mina-sequencer/ledger"
 	"mina-sequencer/senders"
 )
+
+type ledgersConfig struct {
+	Targets  ledgerList    `env:"SEQUENCER_LEDGERS" secret:"refused" wants:"name=sawtooth+http://host:8008,name=splinter+http://host:8080/scabbard/{circuit}/{service},…" means:"Ledgers that take batches (SUBMIT_BATCH), each by a name"`
+	Slots    int           `env:"SEQUENCER_LEDGER_SLOTS,default=8" min:"1" max:"1024" wants:"a number from 1 to 1024" means:"Submissions in flight per ledger; as senders they are named {ledger}/{n}"`
+	Timeout  time.Duration `env:"SEQUENCER_LEDGER_TIMEOUT,default=15s" min:"10ms" max:"10m" wants:"a duration from 10ms to 10m" means:"The longest one call to a ledger may take"`
+	Patience time.Duration `env:"SEQUENCER_LEDGER_PATIENCE,default=1h" min:"1s" max:"8760h" wants:"a duration from 1s to 8760h" means:"How long a batch may be PENDING, Valid or UNKNOWN before a person is asked"`
+	Auth     string        `env:"SEQUENCER_LEDGER_AUTH" secret:"true" wants:"name=value of its Authorization header, one per line or comma-separated, for ledgers of SEQUENCER_LEDGERS" means:"What ledgers are shown of us"`
+	AuthFile string        `env:"SEQUENCER_LEDGER_AUTH_FILE" wants:"a file of at most 1MiB with the value of SEQUENCER_LEDGER_AUTH, which is not set itself" means:"The same from a file; it is read again when it changes"`
+}
 
 // ledgerList are the configured ledgers.
 type ledgerList []ledger.Target
@@ -40,21 +48,11 @@ func (l ledgerList) names() []string {
 	return names
 }
 
-func (c ledgersConfig) check(bad func(reason, name string, against ...string)) {
+func (c ledgersConfig) check(r *report) {
 	if _, err := ledger.ParseAuth(c.Auth, c.Targets); err != nil {
-		bad("is wrong: "+strings.TrimPrefix(err.Error(), "SEQUENCER_LEDGER_AUTH, "),
+		r.bad("is wrong: "+strings.TrimPrefix(err.Error(), "SEQUENCER_LEDGER_AUTH, "),
 			"SEQUENCER_LEDGER_AUTH", "SEQUENCER_LEDGERS")
 	}
-}
-
-// onlyBatches: no type of Mina is dispatched.
-func (c typesConfig) onlyBatches() bool {
-	return len(c.Types) > 0 && !c.forMina()
-}
-
-func (c typesConfig) forMina() bool {
-	return len(c.Types) == 0 ||
-		slices.ContainsFunc(c.Types, func(typ string) bool { return typ != dispatcher.SubmitBatchType })
 }
 
 // ledgerAuth is what the ledgers are shown of us. It may be called concurrently.
@@ -82,13 +80,14 @@ func (a *ledgerAuth) of(name string) ledger.Secret {
 	return a.secrets[name]
 }
 
-// open returns clients of all ledgers, by name, and what they show of us.
-func (c ledgersConfig) open() (map[string]ledger.Ledger, *ledgerAuth, error) {
+// open returns clients of all ledgers, by name. What they show of us can be replaced by
+// another value of SEQUENCER_LEDGER_AUTH while they are in use.
+func (c ledgersConfig) open() (all map[string]ledger.Ledger, replace func(auth string) error, err error) {
 	auth := &ledgerAuth{targets: c.Targets}
 	if err := auth.take(c.Auth); err != nil {
 		return nil, nil, err
 	}
-	all := make(map[string]ledger.Ledger, len(c.Targets))
+	all = make(map[string]ledger.Ledger, len(c.Targets))
 	for _, t := range c.Targets {
 		l, err := ledger.New(t, ledger.Options{
 			Timeout: c.Timeout, Authorization: func() ledger.Secret { return auth.of(t.Name) },
@@ -98,12 +97,12 @@ func (c ledgersConfig) open() (map[string]ledger.Ledger, *ledgerAuth, error) {
 		}
 		all[t.Name] = l
 	}
-	return all, auth, nil
+	return all, auth.take, nil
 }
 
-// slots are the senders of the ledgers, each with its ledger's address in the place of a
+// senders are those of the ledgers, each with its ledger's address in the place of a
 // worker's.
-func (c ledgersConfig) slots() map[string]string {
+func (c ledgersConfig) senders() map[string]string {
 	slots := map[string]string{}
 	for _, t := range c.Targets {
 		for n := range c.Slots {

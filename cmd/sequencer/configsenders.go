@@ -7,15 +7,61 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/mina"
 	"mina-sequencer/senders"
 	"mina-sequencer/senders/local"
 )
+
+type sendersConfig struct {
+	List            senderList    `env:"SEQUENCER_SENDERS" secret:"refused" wants:"accountId=workerUrl,… where accountId is a B62… public key" means:"Fee payers, each with its worker"`
+	File            senderFile    `env:"SEQUENCER_SENDERS_FILE" wants:"a JSON file of at most 1MiB: [{\"accountId\",\"workerUrl\"},…], or {\"accountId\",\"command\":[…],\"env\":{…}} for a worker that this process runs" means:"The same from a file; see below for workers that are commands"`
+	WorkerToken     string        `env:"SEQUENCER_WORKER_TOKEN" secret:"true" wants:"printable ASCII without spaces" means:"Bearer token that workers are shown"`
+	WorkerTokenFile string        `env:"SEQUENCER_WORKER_TOKEN_FILE" wants:"a file of at most 1MiB with the value of SEQUENCER_WORKER_TOKEN, which is not set itself" means:"The same from a file; it is read again when it changes"`
+	MinBalance      minaFee       `env:"SEQUENCER_MIN_BALANCE,default=1" wants:"MINA with at most 9 decimals" means:"What a sender must hold to be given work, in MINA; never less than SEQUENCER_FEE"`
+	BalanceInterval time.Duration `env:"SEQUENCER_BALANCE_INTERVAL,default=1m" min:"1s" max:"1h" wants:"a duration from 1s to 1h" means:"How often the balances of all senders are read"`
+	StateDir        string        `env:"SEQUENCER_STATE_DIR" shown:"in the user's cache folder" wants:"an absolute path" means:"Folder in which it is noted what workers run, so that those left over are found"`
+}
+
+func (c sendersConfig) check(r *report) {
+	for _, s := range c.File.Entries {
+		if slices.ContainsFunc(c.List, func(other senderEntry) bool { return other.AccountID == s.AccountID }) {
+			r.bad("names "+s.AccountID+", which SEQUENCER_SENDERS has already", "SEQUENCER_SENDERS_FILE", "SEQUENCER_SENDERS")
+		}
+	}
+	if c.File.Exposed {
+		r.odd("SEQUENCER_SENDERS_FILE holds an env and can be read by other users: chmod 600")
+	}
+	if c.StateDir != "" && !filepath.IsAbs(c.StateDir) {
+		r.bad("is no absolute path", "SEQUENCER_STATE_DIR")
+	}
+	if c.WorkerToken != "" {
+		if err := checkToken(c.WorkerToken); err != nil {
+			r.bad(err.Error(), "SEQUENCER_WORKER_TOKEN")
+		}
+	}
+}
+
+// records is the folder in which the local workers of a namespace are noted.
+func (c sendersConfig) records(namespace string) string {
+	name := "workers-" + namespace // which may be ".."
+	if c.StateDir != "" {
+		return filepath.Join(c.StateDir, name)
+	}
+	if dir, err := os.UserCacheDir(); err == nil {
+		return filepath.Join(dir, "sequencer", name)
+	}
+	return filepath.Join(os.TempDir(), "sequencer-"+strconv.Itoa(os.Getuid())+"-"+name)
+}
+
+// all are the configured senders, of the list and of the file.
+func (c sendersConfig) all() []senderEntry { return slices.Concat(c.List, c.File.Entries) }
 
 // A senderEntry is one configured fee payer and where its worker listens.
 type senderEntry struct{ AccountID, WorkerURL string }

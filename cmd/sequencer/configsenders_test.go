@@ -46,7 +46,7 @@ func TestSendersTwice(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`[{"accountId":"`+keyA+`","workerUrl":"http://w"}]`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := loadConfig(t.Context(), map[string]string{"SEQUENCER_SENDERS": keyA + "=http://w", "SEQUENCER_SENDERS_FILE": file}, known())
+	_, _, err := read(t.Context(), map[string]string{"SEQUENCER_SENDERS": keyA + "=http://w", "SEQUENCER_SENDERS_FILE": file}, known())
 	if err == nil || !strings.Contains(err.Error(), "SEQUENCER_SENDERS_FILE") {
 		t.Errorf("got %v", err)
 	}
@@ -67,7 +67,7 @@ func TestCommandWorker(t *testing.T) {
 		if err := os.WriteFile(file, []byte(tc.content), tc.mode); err != nil {
 			t.Fatal(err)
 		}
-		cfg, warnings, err := loadConfig(t.Context(), map[string]string{"SEQUENCER_SENDERS_FILE": file}, known())
+		cfg, warnings, err := read(t.Context(), map[string]string{"SEQUENCER_SENDERS_FILE": file}, known())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestCommandWorker(t *testing.T) {
 		}
 	}
 	// A URL that says so starts nothing.
-	if _, _, err := loadConfig(t.Context(), map[string]string{"SEQUENCER_SENDERS": keyA + "=" + senders.Local}, known()); err == nil {
+	if _, _, err := read(t.Context(), map[string]string{"SEQUENCER_SENDERS": keyA + "=" + senders.Local}, known()); err == nil {
 		t.Error("SEQUENCER_SENDERS takes a local worker")
 	}
 }
@@ -120,7 +120,7 @@ func TestFilesNameEntryAndField(t *testing.T) {
 		if err := os.WriteFile(file, []byte(tc.content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := loadConfig(t.Context(), map[string]string{tc.variable: file}, known())
+		_, _, err := read(t.Context(), map[string]string{tc.variable: file}, known())
 		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %v, want %q", tc.content, err, tc.want)
 		}

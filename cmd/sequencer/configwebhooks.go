@@ -8,6 +8,29 @@ import (
 	"mina-sequencer/sequencer/webhooks"
 )
 
+type webhookConfig struct {
+	File    webhookFile `env:"SEQUENCER_WEBHOOKS_FILE" wants:"a JSON file of at most 1MiB: [{\"id\",\"url\",\"secret\",\"types\"?,\"queues\"?,\"states\"?},…]" means:"Endpoints that are told every change, see webhooks.md; the file is read again when it changes"`
+	Private networkList `env:"SEQUENCER_WEBHOOKS_PRIVATE" wants:"networks like 10.1.0.0/16 or fd00::/8, comma-separated" means:"Networks that webhooks may be sent to although they are not public, also without TLS"`
+}
+
+func (c webhookConfig) check(r *report) {
+	if err := webhooks.CheckAll(c.File.Entries, len(c.Private) > 0); err != nil {
+		r.bad("has "+err.Error(), "SEQUENCER_WEBHOOKS_FILE", "SEQUENCER_WEBHOOKS_PRIVATE")
+	}
+	if c.File.Exposed {
+		r.odd("SEQUENCER_WEBHOOKS_FILE holds secrets and can be read by other users: chmod 600")
+	}
+}
+
+// parse reads what the file may hold after a change.
+func (c webhookConfig) parse(text string) ([]webhooks.Definition, error) {
+	entries, err := parseWebhooks(text)
+	if err != nil {
+		return nil, err
+	}
+	return entries, webhooks.CheckAll(entries, len(c.Private) > 0)
+}
+
 // networkList are networks in CIDR notation.
 type networkList []netip.Prefix
 

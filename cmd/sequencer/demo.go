@@ -70,7 +70,7 @@ func runDemo(ctx context.Context, a *command.App, f demoFlags) (err error) {
 		return err
 	}
 	defer world.stop()
-	cfg, warnings, err := loadConfig(ctx, world.environment(a.Env, f), needs{Mina: true, Types: builtinTypes()})
+	cfg, warnings, err := loadConfig(ctx, world.environment(a.Env, f))
 	if err != nil {
 		return err
 	}

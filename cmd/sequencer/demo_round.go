@@ -15,6 +15,7 @@ import (
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // demoLook is how often the round is looked at, and how fast it is posted.
@@ -236,7 +237,7 @@ func changesOf(old, t client.Transaction) []boardEvent {
 			e.Detail = "by " + terminal.Shorten(t.Sender, 12)
 		case "REVISION":
 			last := t.Attempts[len(t.Attempts)-1]
-			e.Detail = fmt.Sprintf("attempt %d, nonce %d, fee %s", last.Number, last.Nonce, minaText(&last.Fee))
+			e.Detail = fmt.Sprintf("attempt %d, nonce %d, fee %s", last.Number, last.Nonce, lifecycle.FormatMina(last.Fee))
 			if ledger := batchLedger(t); ledger != "" {
 				e.Detail = "posted to " + ledger
 			}

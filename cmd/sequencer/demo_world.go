@@ -97,7 +97,7 @@ func newDemoWorld(ctx context.Context, slot time.Duration, feed *demoFeed) (*dem
 		return nil, fmt.Errorf("starting the workers: %w", err)
 	}
 	for i := range demoSenders {
-		w.senders = append(w.senders, senderEntry{devnet.Key(uint64(i + 1)), at + "/" + strconv.Itoa(i+1)})
+		w.senders = append(w.senders, senderEntry{AccountID: devnet.Key(uint64(i + 1)), WorkerURL: at + "/" + strconv.Itoa(i+1)})
 	}
 	if err := w.startLedgers(ctx, &parts, slot); err != nil {
 		w.stop()

@@ -12,6 +12,7 @@ import (
 
 	"mina-sequencer/api"
 	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
 )
 
@@ -27,7 +28,7 @@ type devnetFlags struct {
 	seed     uint64
 	network  string
 	accounts []string
-	fund     minaFee
+	fund     uint64 // nanomina
 }
 
 func newDevnetCommand(a *command.App) *cobra.Command {
@@ -42,8 +43,9 @@ after node 1's, and so on. Without --accounts every public key has an account.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if fund != "" {
-				if err := f.fund.EnvDecode(fund); err != nil {
-					return command.Usagef("--fund %w", err)
+				var err error
+				if f.fund, err = mina.FeeFromMina(fund); err != nil {
+					return command.Usagef("--fund is not an amount of MINA with at most 9 decimals")
 				}
 			}
 			return runDevnet(cmd.Context(), a, f)
@@ -87,7 +89,7 @@ func runDevnet(ctx context.Context, a *command.App, f devnetFlags) error {
 		FundAll: len(f.accounts) == 0, Accounts: map[string]devnet.Account{}, Log: newLogger(a.Stderr, logConfig{}),
 	}
 	for _, key := range f.accounts {
-		config.Accounts[key] = devnet.Account{Balance: uint64(f.fund)}
+		config.Accounts[key] = devnet.Account{Balance: f.fund}
 	}
 	network, err := devnet.New(config)
 	if err != nil {

@@ -116,7 +116,7 @@ func (d *doctor) examine(ctx context.Context) error {
 
 // settings reads the configuration. Without one there is nothing to look at.
 func (d *doctor) settings(ctx context.Context) bool {
-	cfg, warnings, err := loadConfig(ctx, d.env, needs{Mina: true, Types: builtinTypes()})
+	cfg, warnings, err := loadConfig(ctx, d.env)
 	bad, ok := errors.AsType[*configError](err)
 	if ok {
 		for _, p := range bad.problems {

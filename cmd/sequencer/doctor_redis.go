@@ -19,18 +19,14 @@ const clockSlack = 5 * time.Second
 // redis looks at the store, and returns the senders that it knows.
 func (d *doctor) redis(ctx context.Context) []senderEntry {
 	where := d.cfg.Redis.URL.String()
-	if d.cfg.Redis.URL.Options() == nil {
+	client := d.cfg.Redis.newClient()
+	if client == nil {
 		d.problem("REDIS_EMBEDDED", "SEQUENCER_REDIS_URL", "is empty: the store is embedded, and all of it is gone when the process ends", "name a Redis of version 7.0 or later")
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, doctorTime)
 	defer cancel()
-	client, disconnect, err := connect(d.cfg)
-	if err != nil {
-		d.problem("REDIS_AWAY", where, err.Error(), "correct SEQUENCER_REDIS_URL")
-		return nil
-	}
-	defer disconnect()
+	defer func() { _ = client.Close() }()
 	store, err := queues.Open(client, queues.Options{Namespace: d.cfg.Redis.Namespace, Replicas: d.cfg.Redis.Wait})
 	if err != nil {
 		d.problem("REDIS_AWAY", where, err.Error(), "correct SEQUENCER_NAMESPACE")

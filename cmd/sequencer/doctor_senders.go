@@ -155,7 +155,7 @@ func (d *doctor) account(ctx context.Context, chain *chainLook, account string) 
 		return // it has been said that nothing can be known
 	}
 	a, err := chain.tracker.Account(ctx, account)
-	least, most := uint64(max(d.cfg.Fee.first(), d.cfg.Senders.MinBalance)), uint64(d.cfg.Fee.Max)
+	least, most := d.cfg.leastBalance(), uint64(d.cfg.Fee.Max)
 	switch {
 	case errors.Is(err, mina.ErrDisagree):
 		d.warn("ACCOUNT", account, err.Error(), "the nodes are a block apart, or one is on a fork: call the doctor again")
@@ -164,10 +164,10 @@ func (d *doctor) account(ctx context.Context, chain *chainLook, account string) 
 	case !a.Exists:
 		d.problem("ACCOUNT_MISSING", account, "is not on the chain", "send it MINA: its first payment makes it, and costs 1 MINA once")
 	case a.Balance < least:
-		d.problem("NO_FUNDS", account, fmt.Sprintf("has %s MINA, and is given work from %s on", minaFee(a.Balance), minaFee(least)), "send it MINA, or set SEQUENCER_MIN_BALANCE to less")
+		d.problem("NO_FUNDS", account, fmt.Sprintf("has %s MINA, and is given work from %s on", lifecycle.FormatMina(a.Balance), lifecycle.FormatMina(least)), "send it MINA, or set SEQUENCER_MIN_BALANCE to less")
 	case a.Balance < most:
-		d.warn("LOW_FUNDS", account, fmt.Sprintf("has %s MINA, and a fee may become %s", minaFee(a.Balance), minaFee(most)), "send it MINA, or set SEQUENCER_FEE_MAX to less")
+		d.warn("LOW_FUNDS", account, fmt.Sprintf("has %s MINA, and a fee may become %s", lifecycle.FormatMina(a.Balance), lifecycle.FormatMina(most)), "send it MINA, or set SEQUENCER_FEE_MAX to less")
 	default:
-		d.ok("ACCOUNT", account, fmt.Sprintf("has %s MINA, next nonce %d", minaFee(a.Balance), a.Nonce))
+		d.ok("ACCOUNT", account, fmt.Sprintf("has %s MINA, next nonce %d", lifecycle.FormatMina(a.Balance), a.Nonce))
 	}
 }

@@ -97,12 +97,12 @@ func TestLinesOfRequests(t *testing.T) {
 	if err := m.Set("{t}:t:odd", "what no build has written"); err != nil {
 		t.Fatal(err)
 	}
-	types, err := newRegistry(nil, config{})
+	types, err := config{}.registry(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	handler := api.New(api.Options{
-		Store: store, Senders: senders.New(store, client), Types: types, ValidKey: validKey, Log: log,
+		Store: store, Senders: senders.New(store, client), Types: types, ValidKey: func(string) error { return nil }, Log: log,
 	})
 	r := httptest.NewRequest(http.MethodGet, "/api/v1/transactions/odd", nil)
 	r.Header.Set("X-Request-Id", "one-of-mine")

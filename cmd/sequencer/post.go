@@ -17,7 +17,6 @@ import (
 	"mina-sequencer/api/client"
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/cmd/sequencer/terminal"
-	"mina-sequencer/mina"
 )
 
 // lineBytes bounds one transaction, however it is given.
@@ -103,7 +102,7 @@ func readTerms(item *client.Item, notBefore, expires, maxFee string) (err error)
 		return err
 	}
 	if maxFee != "" {
-		if item.MaxFee, err = mina.FeeFromMina(maxFee); err != nil || item.MaxFee == 0 {
+		if item.MaxFee, err = nanoOf(maxFee); err != nil || item.MaxFee == 0 {
 			return command.Usagef("--max-fee: want an amount of MINA above 0, such as 0.5")
 		}
 	}

@@ -73,7 +73,7 @@ func TestReadyzAsksForAll(t *testing.T) {
 // wired returns a service on an embedded Redis that is not run.
 func wired(t *testing.T, env map[string]string) *service {
 	t.Helper()
-	cfg, _, err := loadConfig(t.Context(), env, needs{Mina: true, Types: builtinTypes()})
+	cfg, _, err := loadConfig(t.Context(), env)
 	if err != nil {
 		t.Fatal(err)
 	}

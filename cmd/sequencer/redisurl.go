@@ -1,6 +1,10 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"net/url"
 	"reflect"
 	"slices"
@@ -8,7 +12,46 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/queues"
 )
+
+type redisConfig struct {
+	URL       redisURL `env:"SEQUENCER_REDIS_URL" secret:"true" wants:"redis://, rediss:// or unix://; host:port,… after it: Cluster; ?master_name=…: Sentinel" means:"The store. Empty: an embedded one that forgets everything when the process ends"`
+	URLFile   string   `env:"SEQUENCER_REDIS_URL_FILE" wants:"a file of at most 1MiB with the value of SEQUENCER_REDIS_URL, which is not set itself" means:"The same from a file, read at the start"`
+	Wait      int      `env:"SEQUENCER_REDIS_WAIT,default=0" min:"0" max:"16" wants:"a number from 0 to 16" means:"Replicas that must confirm an attempt before its first byte leaves"`
+	Namespace string   `env:"SEQUENCER_NAMESPACE,default=seq" wants:"1 to 64 of A-Z a-z 0-9 . _ -" means:"Key prefix and hash tag; namespaces on one Redis never meet"`
+}
+
+func (c redisConfig) check(r *report) {
+	if !isName(c.Namespace, 64) || strings.Contains(c.Namespace, ":") {
+		r.bad("holds a character that keys cannot have, or is too long", "SEQUENCER_NAMESPACE")
+	}
+	if c.URL.options == nil && c.Wait > 0 {
+		r.bad("asks for replicas, but SEQUENCER_REDIS_URL is empty and the embedded Redis has none", "SEQUENCER_REDIS_WAIT", "SEQUENCER_REDIS_URL")
+	}
+}
+
+// newClient returns a client of the Redis that is configured, nil where it is to be an
+// embedded one. The caller closes it.
+func (c redisConfig) newClient() redis.UniversalClient {
+	options := c.URL.Options()
+	if options == nil {
+		return nil
+	}
+	options.ClientName = cmp.Or(options.ClientName, "sequencer")
+	return queues.NewClient(options)
+}
+
+// blame returns err with the setting and what to do, where it is of a store that cannot be
+// used.
+func (c redisConfig) blame(err error) error {
+	_, reply := errors.AsType[redis.Error](err)
+	if !reply && !errors.Is(err, queues.ErrUnavailable) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("SEQUENCER_REDIS_URL, %s, cannot be used: %w; ask 'sequencer doctor'", c.URL, err)
+}
 
 // redisURL says where Redis is, in one of these forms:
 //

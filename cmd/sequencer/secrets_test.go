@@ -41,7 +41,7 @@ func TestSecretsFromFiles(t *testing.T) {
 		env["SEQUENCER_"+name+"_FILE"] = filepath.Join(dir, name)
 		writeFile(filepath.Join(dir, name), text)
 	}
-	cfg, warnings, err := loadConfig(t.Context(), env, known())
+	cfg, warnings, err := read(t.Context(), env, known())
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)
 	}
@@ -52,7 +52,7 @@ func TestSecretsFromFiles(t *testing.T) {
 		t.Errorf("got\n%s", text)
 	}
 	writeFile(env["SEQUENCER_API_KEYS_FILE"], "a:read:hush,b")
-	_, _, err = loadConfig(t.Context(), env, known())
+	_, _, err = read(t.Context(), env, known())
 	if _, ok := errors.AsType[*configError](err); !ok || strings.Contains(err.Error(), "hush") ||
 		!strings.Contains(err.Error(), "in SEQUENCER_API_KEYS_FILE holds an entry") {
 		t.Errorf("a bad file: %v", err)
@@ -101,7 +101,7 @@ func TestConfigHidesSecrets(t *testing.T) {
 		"SEQUENCER_WORKER_TOKEN": "hush", "SEQUENCER_MINA_URL": "https://u:hush@node:1/v1/hush/graphql?apikey=hush",
 		"SEQUENCER_ARCHIVE_URL": "https://archive/hush",
 	}
-	cfg, _, err := loadConfig(t.Context(), env, known())
+	cfg, _, err := read(t.Context(), env, known())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestConfigHidesRefusedAddresses(t *testing.T) {
 func refused(t *testing.T, name, value string) {
 	t.Helper()
 	env := map[string]string{name: value}
-	_, _, err := loadConfig(t.Context(), env, known())
+	_, _, err := read(t.Context(), env, known())
 	d := &doctor{env: env}
 	d.settings(t.Context())
 	if text := fmt.Sprint(err, d.found); err == nil || !strings.Contains(text, name) || strings.Contains(text, "hush") {

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -18,7 +16,6 @@ import (
 
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/metrics/traces"
-	"mina-sequencer/queues"
 )
 
 func newServeCommand(a *command.App) *cobra.Command {
@@ -34,7 +31,7 @@ one that has no default.`,
 }
 
 func serve(ctx context.Context, a *command.App) error {
-	cfg, warnings, err := loadConfig(ctx, a.Env, needs{Mina: true, Types: builtinTypes()})
+	cfg, warnings, err := loadConfig(ctx, a.Env)
 	if err != nil {
 		return err
 	}
@@ -77,7 +74,7 @@ func serve(ctx context.Context, a *command.App) error {
 	}
 	if err := s.start(ctx); err != nil {
 		_ = l.Close()
-		return namingRedis(cfg, err)
+		return cfg.Redis.blame(err)
 	}
 	log.Info("serving", "addr", l.Addr().String(), "config", cfg)
 	err = s.run(ctx, l)
@@ -88,9 +85,7 @@ func serve(ctx context.Context, a *command.App) error {
 // connect returns a client of the configured Redis, or of an embedded one that
 // lives as long as the process.
 func connect(cfg config) (client redis.UniversalClient, disconnect func(), err error) {
-	if options := cfg.Redis.URL.Options(); options != nil {
-		options.ClientName = cmp.Or(options.ClientName, "sequencer")
-		client = queues.NewClient(options)
+	if client = cfg.Redis.newClient(); client != nil {
 		return client, func() { _ = client.Close() }, nil
 	}
 	mini := miniredis.NewMiniRedis()
@@ -103,15 +98,6 @@ func connect(cfg config) (client redis.UniversalClient, disconnect func(), err e
 		_ = client.Close()
 		mini.Close()
 	}, nil
-}
-
-// namingRedis is what a store that cannot be used failed with, with the setting and what to do.
-func namingRedis(cfg config, err error) error {
-	_, reply := errors.AsType[redis.Error](err)
-	if !reply && !errors.Is(err, queues.ErrUnavailable) || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return fmt.Errorf("SEQUENCER_REDIS_URL, %s, cannot be used: %w; ask 'sequencer doctor'", cfg.Redis.URL, err)
 }
 
 // follow begins to tell a collector of transactions, if the environment names one; stop

@@ -22,24 +22,24 @@ import (
 	"mina-sequencer/senders"
 	"mina-sequencer/senders/local"
 	"mina-sequencer/sequencer"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/webhooks"
 )
 
 // A service is everything that one process runs, wired together.
 type service struct {
-	cfg        config
-	log        *slog.Logger
-	store      *queues.Store
-	senders    *senders.Pool
-	chain      *mina.Tracker
-	sequencer  *sequencer.Sequencer
-	local      *local.Workers
-	webhooks   *webhooks.Service
-	workers    *dispatcher.Client
-	ledgerAuth *ledgerAuth
-	keys       *api.Keyring
-	handler    http.Handler
+	cfg       config
+	log       *slog.Logger
+	store     *queues.Store
+	senders   *senders.Pool
+	chain     *mina.Tracker
+	sequencer *sequencer.Sequencer
+	local     *local.Workers
+	webhooks  *webhooks.Service
+	workers   *dispatcher.Client
+	// showLedgers replaces what the ledgers are shown of us.
+	showLedgers func(auth string) error
+	keys        *api.Keyring
+	handler     http.Handler
 	// certificate is nil where HTTP is served without TLS.
 	certificate *certificate
 }
@@ -57,7 +57,7 @@ type parts struct {
 func newService(p parts) (*service, error) {
 	cfg, client, followed, log := p.cfg, p.redis, p.traces, p.log
 	figures := metrics.New(metrics.Options{
-		Version: p.version, Commit: p.commit, MinBalance: uint64(max(cfg.Senders.MinBalance, cfg.Fee.first())),
+		Version: p.version, Commit: p.commit, MinBalance: cfg.leastBalance(),
 		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
 		FeeLimitQueue: uint64(cfg.Fee.LimitQueue), FeeLimitKey: uint64(cfg.Fee.LimitKey),
 	})
@@ -78,11 +78,11 @@ func newService(p parts) (*service, error) {
 		Trace: traces.Parent,
 		Local: dispatcher.LocalWorkers{Find: children.Find, Hung: children.Hung, Token: cfg.Senders.WorkerToken},
 	})
-	types, err := newRegistry(workers, cfg)
+	types, err := cfg.registry(workers)
 	if err != nil {
 		return nil, err
 	}
-	ledgers, auth, err := cfg.Ledgers.open()
+	ledgers, showLedgers, err := cfg.Ledgers.open()
 	if err != nil {
 		return nil, err
 	}
@@ -98,14 +98,14 @@ func newService(p parts) (*service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("SEQUENCER_TLS_CERT: %w", err)
 	}
-	s := &service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children, workers: workers, ledgerAuth: auth}
+	s := &service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children, workers: workers, showLedgers: showLedgers}
 	s.chain = mina.NewTracker(mina.TrackerOptions{
 		Nodes: nodes, Quorum: cfg.Mina.Quorum, Archive: archive,
 		Depth: max(cfg.Depth.Confirmations, cfg.Depth.Settle, cfg.Depth.Finality),
 	})
 	s.sequencer = sequencer.New(sequencer.Options{
 		Store: store, Senders: s.senders, Chain: s.chain, Types: types, Ledgers: ledgers, Dispatch: []string(cfg.Types.Types), Local: children.Ready,
-		Health: workers.Health, Reaches: workers.Reaches, Namespace: cfg.Redis.Namespace, Policy: policy(cfg), Meter: figures.Sequencer(), Tracer: followed.Sequencer(), Log: log,
+		Health: workers.Health, Reaches: workers.Reaches, Namespace: cfg.Redis.Namespace, Policy: cfg.policy(), Meter: figures.Sequencer(), Tracer: followed.Sequencer(), Log: log,
 	})
 	s.senders.SetHost(senders.Host{
 		Process: s.sequencer.Process(), Down: children.Down, SlotsOnly: cfg.Types.onlyBatches(),
@@ -119,7 +119,7 @@ func newService(p parts) (*service, error) {
 	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Webhooks: s.webhooks, Types: types.Types(), Log: log})
 	s.handler = api.New(api.Options{
 		Store: store, Senders: s.senders, Types: types, Control: s.sequencer, Webhooks: s.webhooks,
-		ValidKey: validKey, Ready: s.ready, Keys: s.keys, Meter: figures.API(), Tracer: followed.API(), Metrics: figures.Handler(),
+		ValidKey: func(key string) error { _, err := mina.ParsePublicKey(key); return err }, Ready: s.ready, Keys: s.keys, Meter: figures.API(), Tracer: followed.API(), Metrics: figures.Handler(),
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins, Loopback: !cfg.HTTP.Insecure,
 		Recovering: s.sequencer.Recovering, Chain: s.chainShown, Ledgers: s.ledgersShown, Fees: s.sequencer.Fees, Explorer: string(cfg.HTTP.Explorer),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
@@ -132,57 +132,6 @@ func newService(p parts) (*service, error) {
 // job begin.
 func rate(cfg config) queues.Rate {
 	return queues.Rate{PerSecond: float64(cfg.HTTP.RateLimit), Burst: 10 * cfg.HTTP.RateLimit}
-}
-
-func validKey(key string) error {
-	_, err := mina.ParsePublicKey(key)
-	return err
-}
-
-// newRegistry knows the built-in types and those that the configuration names.
-func newRegistry(workers *dispatcher.Client, cfg config) (*dispatcher.Registry, error) {
-	types := new(dispatcher.Registry)
-	if err := types.Register(dispatcher.SubmitBatch(cfg.Ledgers.Targets.names())); err != nil {
-		return nil, err
-	}
-	if err := types.Register(dispatcher.VotingTypes(workers, dispatcher.NewRules(validKey))...); err != nil {
-		return nil, err
-	}
-	for _, name := range cfg.Types.WorkerTypes {
-		if err := types.Register(dispatcher.NewRemote(workers, name, nil)); err != nil {
-			return nil, fmt.Errorf("SEQUENCER_WORKER_TYPES: %w", err)
-		}
-	}
-	if err := types.SetOverlap(cfg.Types.Overlap); err != nil {
-		return nil, fmt.Errorf("SEQUENCER_OVERLAP: %w", err)
-	}
-	return types, nil
-}
-
-func builtinTypes() []string {
-	types, err := newRegistry(nil, config{})
-	if err != nil {
-		panic(err) // the names are fixed
-	}
-	return types.Types()
-}
-
-func policy(cfg config) lifecycle.Policy {
-	return lifecycle.Policy{
-		CycleInterval: cfg.Cycle.Interval, InclusionInterval: cfg.Cycle.InclusionInterval,
-		DispatchTimeout: cfg.Cycle.DispatchTimeout, CallbackWait: cfg.Cycle.CallbackWait,
-		MaxRetries: cfg.Retry.Max, RetryDelay: cfg.Retry.Delay, RetryDelayMax: cfg.Retry.DelayMax,
-		Confirmations: cfg.Depth.Confirmations, SettleDepth: cfg.Depth.Settle, Finality: cfg.Depth.Finality,
-		Fee: uint64(cfg.Fee.first()), FeeMax: uint64(cfg.Fee.Max), FeeBump: cfg.Fee.Bump.Float(),
-		FeeAuto: cfg.Fee.First.auto, FeeMin: uint64(cfg.Fee.Min), FeeTarget: cfg.Fee.Target,
-		BumpAfter: uint32(cfg.Fee.BumpAfter), ValidSlots: uint32(cfg.Fee.ValidSlots),
-		ClaimTTL: cfg.Claim.TTL, ClaimLimit: cfg.Claim.Limit, Retention: cfg.Keep.Retention, RetentionFailed: cfg.Keep.RetentionFailed,
-		ShutdownTimeout: cfg.HTTP.ShutdownTimeout, LedgerPatience: cfg.Ledgers.Patience,
-		BalanceInterval: cfg.Senders.BalanceInterval, MinBalance: uint64(cfg.Senders.MinBalance),
-		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
-		FeeLimitQueue: uint64(cfg.Fee.LimitQueue), FeeLimitKey: uint64(cfg.Fee.LimitKey),
-		Width: cfg.Types.Width,
-	}
 }
 
 // chainShown is the chain as the overview shows it. While nothing is under way
@@ -229,7 +178,7 @@ func (s *service) start(ctx context.Context) error {
 	if _, err := s.store.Heartbeat(ctx, s.sequencer.Process(), s.cfg.Claim.TTL, ""); err != nil {
 		return err
 	}
-	workers := s.cfg.Ledgers.slots()
+	workers := s.cfg.Ledgers.senders()
 	for _, e := range s.cfg.Senders.all() {
 		workers[e.AccountID] = e.WorkerURL
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,10 +57,10 @@ func clientCommand(a *command.App, cmd *cobra.Command, do func(cmd *cobra.Comman
 
 func (f *clientFlags) open(a *command.App) (*session, error) {
 	key := cmp.Or(f.key, a.Env["SEQUENCER_KEY"])
-	if err := checkURL(f.url); err != nil {
+	if err := checkAddress(f.url); err != nil {
 		return nil, command.Usagef("--url %s", err)
 	}
-	if key != "" && !isToken(key) {
+	if len(key) > 4096 || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, command.Usagef("--key holds characters that no HTTP header can carry")
 	}
 	if f.timeout <= 0 {
@@ -73,6 +75,17 @@ func (f *clientFlags) open(a *command.App) (*session, error) {
 		return nil, command.Usagef("%w", err)
 	}
 	return &session{Client: c, app: a, asJSON: f.asJSON}, nil
+}
+
+func checkAddress(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return errors.New("holds what is no http:// or https:// address")
+	}
+	if u.Fragment != "" {
+		return errors.New("holds an address with a #fragment")
+	}
+	return nil
 }
 
 // A toldError is an error of the client with what to do about it.
@@ -246,14 +259,6 @@ func timeText(t time.Time) string {
 		return ""
 	}
 	return t.UTC().Format(time.RFC3339)
-}
-
-// minaText shows nanomina as MINA, "" for what is not known.
-func minaText(nano *uint64) string {
-	if nano == nil {
-		return ""
-	}
-	return minaFee(*nano).String()
 }
 
 // numberText shows a number, "" for 0 or none.

@@ -2,8 +2,6 @@ package main
 
 import (
 	"crypto/tls"
-	"errors"
-	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -33,11 +31,8 @@ func newCertificate(cert, key string, log *slog.Logger) (*certificate, error) {
 		return nil, nil //nolint:nilnil // there is none, and nothing is wrong
 	}
 	c := &certificate{cert: cert, key: key, log: log, looked: time.Now(), version: versionOf(cert, key)}
-	pair, err := tls.LoadX509KeyPair(cert, key)
+	pair, err := readPair(cert, key)
 	if err != nil {
-		if file, ok := errors.AsType[*fs.PathError](err); ok {
-			return nil, file
-		}
 		return nil, err
 	}
 	c.pair = &pair
