@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"log/slog"
@@ -146,6 +145,15 @@ func TestLoadConfigValues(t *testing.T) {
 		cfg.Mina.mustAgree() != 2 || cfg.Mina.URLs[0] != "http://a:3085/graphql" || cfg.Fee.Bump.String() != "1.000000001" || cfg.Log.Level != slog.LevelDebug {
 		t.Errorf("got\n%s", cfg)
 	}
+}
+
+// badPEM is a file that is there and holds no certificate.
+func badPEM(dir string) string {
+	name := filepath.Join(dir, "bad.pem")
+	if err := os.WriteFile(name, []byte("hush"), 0o600); err != nil {
+		panic(err)
+	}
+	return name
 }
 
 // badValues has for every variable what must stop the start. An entry may set
@@ -313,19 +321,6 @@ func TestAddrMayBePublic(t *testing.T) {
 	} {
 		if _, _, err := read(t.Context(), env, known()); err != nil {
 			t.Errorf("%v: %v", env, err)
-		}
-	}
-}
-
-func TestLogger(t *testing.T) {
-	t.Parallel()
-	for format, want := range map[logFormat]string{"": `"msg":"hello"`, "json": `"msg":"hello"`, "text": "msg=hello"} {
-		var out bytes.Buffer
-		logger := newLogger(&out, logConfig{Format: format, Level: slog.LevelWarn})
-		logger.Info("quiet")
-		logger.Warn("hello")
-		if text := out.String(); !strings.Contains(text, want) || strings.Contains(text, "quiet") {
-			t.Errorf("format %q: %s", format, text)
 		}
 	}
 }

@@ -283,6 +283,23 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
+// TestDoctorHidesSecrets: what may hold a password is not told where it is refused.
+func TestDoctorHidesSecrets(t *testing.T) {
+	t.Parallel()
+	for name, value := range map[string]string{
+		"SEQUENCER_REDIS_URL": "redis://user:hush@h:port", "SEQUENCER_API_KEYS": "ci:root:hush", "SEQUENCER_WORKER_TOKEN": "hush hush",
+		"SEQUENCER_MINA_URL": "ftp://u:hush@node", "SEQUENCER_LEDGERS": "a=sawtooth+http://u:hush@h",
+	} {
+		d := &doctor{env: map[string]string{name: value}}
+		if d.settings(t.Context()) {
+			t.Errorf("%s was accepted", name)
+		}
+		if text := fmt.Sprint(d.found); !strings.Contains(text, name) || strings.Contains(text, "hush") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
 func slotAndO1js(slot time.Duration, version string) func(*clinic) {
 	return func(c *clinic) { c.config.SlotTime, c.worker.O1js = slot, version }
 }

@@ -117,3 +117,16 @@ func TestLinesOfRequests(t *testing.T) {
 		t.Errorf("%d lines, want that of the request and of what went wrong: %s", len(lines), &out)
 	}
 }
+
+func TestLogger(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[logFormat]string{"": `"msg":"hello"`, "json": `"msg":"hello"`, "text": "msg=hello"} {
+		var out bytes.Buffer
+		logger := newLogger(&out, logConfig{Format: format, Level: slog.LevelWarn})
+		logger.Info("quiet")
+		logger.Warn("hello")
+		if text := out.String(); !strings.Contains(text, want) || strings.Contains(text, "quiet") {
+			t.Errorf("format %q: %s", format, text)
+		}
+	}
+}

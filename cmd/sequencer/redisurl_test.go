@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"net"
+	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
@@ -118,18 +119,15 @@ func TestSentinelWithPassword(t *testing.T) {
 // that of the first one.
 func TestRedisNames(t *testing.T) {
 	t.Parallel()
-	cert, key := writePair(t, t.TempDir(), "redis", time.Now())
-	pair, err := tls.LoadX509KeyPair(cert, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := miniredis.RunTLS(&tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
+	known := httptest.NewTLSServer(nil) // for its certificate, which names 127.0.0.1
+	t.Cleanup(known.Close)
+	server, err := miniredis.RunTLS(&tls.Config{Certificates: known.TLS.Certificates, MinVersion: tls.VersionTLS12})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
 	roots := x509.NewCertPool()
-	roots.AddCert(pair.Leaf)
+	roots.AddCert(known.Certificate())
 	for _, first := range []string{"127.0.0.2:1,", ""} {
 		var r redisURL
 		if err := r.EnvDecode("rediss://" + first + server.Addr()); err != nil {
@@ -157,13 +155,10 @@ func TestRedisClientName(t *testing.T) {
 		if err := cfg.Redis.URL.EnvDecode("redis://" + server.Addr + query); err != nil {
 			t.Fatal(err)
 		}
-		client, disconnect, err := connect(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := cfg.Redis.newClient()
 		if got, err := client.ClientGetName(t.Context()).Result(); err != nil || got != want {
 			t.Errorf("%q: named %q, %v", query, got, err)
 		}
-		disconnect()
+		_ = client.Close()
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -56,41 +55,6 @@ func TestSecretsFromFiles(t *testing.T) {
 	if _, ok := errors.AsType[*configError](err); !ok || strings.Contains(err.Error(), "hush") ||
 		!strings.Contains(err.Error(), "in SEQUENCER_API_KEYS_FILE holds an entry") {
 		t.Errorf("a bad file: %v", err)
-	}
-}
-
-// TestSecretsReadAgain: what a file holds is taken when it is whole and can be used.
-func TestSecretsReadAgain(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "secret")
-	var taken []string
-	f := &watchedFile{variable: "X_FILE", path: path, used: "old", take: func(text string) error {
-		if text == "bad" {
-			return errors.New("bad")
-		}
-		taken = append(taken, text)
-		return nil
-	}}
-	var log strings.Builder
-	logger := slog.New(slog.NewTextHandler(&log, nil))
-	for _, step := range []struct {
-		text string // "-" for no file
-		want int    // taken in all
-	}{
-		{"old", 0}, {"ne", 0}, {"new", 0}, {"new", 1}, {"new", 1}, {"", 1}, {"-", 1}, {"-", 1}, {"new", 1}, {"new", 2},
-		{"bad", 2}, {"bad", 2}, {"bad", 2}, {"better\n", 2}, {"better", 3},
-	} {
-		if step.text == "-" {
-			_ = os.Remove(path)
-		} else {
-			writeFile(path, step.text)
-		}
-		if f.look(logger); len(taken) != step.want {
-			t.Fatalf("at %q: taken %q, log:\n%s", step.text, taken, &log)
-		}
-	}
-	if !slices.Equal(taken, []string{"new", "new", "better"}) || strings.Count(log.String(), "level=WARN") != 2 {
-		t.Errorf("taken %q, log:\n%s", taken, &log)
 	}
 }
 
@@ -145,9 +109,11 @@ func refused(t *testing.T, name, value string) {
 	t.Helper()
 	env := map[string]string{name: value}
 	_, _, err := read(t.Context(), env, known())
-	d := &doctor{env: env}
-	d.settings(t.Context())
-	if text := fmt.Sprint(err, d.found); err == nil || !strings.Contains(text, name) || strings.Contains(text, "hush") {
+	bad, ok := errors.AsType[*configError](err)
+	if !ok {
+		t.Fatalf("%s was accepted: %v", name, err)
+	}
+	if text := fmt.Sprint(err, bad.problems); !strings.Contains(text, name) || strings.Contains(text, "hush") {
 		t.Errorf("%s: %s", name, text)
 	}
 }

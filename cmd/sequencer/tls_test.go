@@ -26,15 +26,6 @@ import (
 	"mina-sequencer/api"
 )
 
-// badPEM is a file that is there and holds no certificate.
-func badPEM(dir string) string {
-	name := filepath.Join(dir, "bad.pem")
-	if err := os.WriteFile(name, []byte("hush"), 0o600); err != nil {
-		panic(err)
-	}
-	return name
-}
-
 // writePair writes a certificate of a name, and its key, and says when.
 func writePair(t *testing.T, dir, name string, at time.Time) (cert, key string) {
 	t.Helper()
