@@ -38,8 +38,9 @@ var ours = map[string][]string{
 	"metrics":                   {"api", "mina", "queues", "senders", "sequencer", "sequencer/lifecycle", "sequencer/webhooks"},
 	"metrics/traces":            {"api", "sequencer", "sequencer/lifecycle"},
 	"cmd/sequencer/command":     {"api/client", "cmd/sequencer/terminal"},
+	"cmd/sequencer/settings":    {"api", "cmd/sequencer/terminal", "dispatcher", "ledger", "mina", "queues", "senders", "senders/local", "sequencer/lifecycle", "sequencer/webhooks"},
 	"cmd/sequencer/terminal":    {},
-	"cmd/sequencer":             {"cmd/sequencer/command", "cmd/sequencer/terminal", "metrics/traces", "api", "api/client", "dispatcher", "dispatcher/devworker", "ledger", "ledger/devledger", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer", "sequencer/audit", "sequencer/lifecycle", "sequencer/webhooks"},
+	"cmd/sequencer":             {"cmd/sequencer/command", "cmd/sequencer/settings", "cmd/sequencer/terminal", "metrics/traces", "api", "api/client", "dispatcher", "dispatcher/devworker", "ledger", "ledger/devledger", "metrics", "mina", "mina/devnet", "queues", "senders", "senders/local", "sequencer", "sequencer/audit", "sequencer/lifecycle", "sequencer/webhooks"},
 }
 
 // theirs says which of our packages may import a module of others; scripts/*
@@ -54,9 +55,9 @@ var theirs = map[string][]string{
 	"github.com/klauspost/compress":                            {"queues"},
 	"github.com/mr-tron/base58":                                {"mina", "mina/devnet"},
 	"github.com/prometheus/client_golang":                      {"metrics"},
-	"github.com/redis/go-redis/v9":                             {"cmd/sequencer", "queues", "queues/redistest", "senders", "sequencer/test/harness"},
+	"github.com/redis/go-redis/v9":                             {"cmd/sequencer", "cmd/sequencer/settings", "queues", "queues/redistest", "senders", "sequencer/test/harness"},
 	"github.com/rs/cors":                                       {"api"},
-	"github.com/sethvargo/go-envconfig":                        {"cmd/sequencer"},
+	"github.com/sethvargo/go-envconfig":                        {"cmd/sequencer/settings"},
 	"github.com/spf13/cobra":                                   {"cmd/sequencer", "cmd/sequencer/command"},
 	"github.com/standard-webhooks/standard-webhooks/libraries": {},
 	"github.com/yuin/gopher-lua":                               {"queues/redistest"},

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/mina"
@@ -45,11 +46,11 @@ type finding struct {
 }
 
 func runAudit(ctx context.Context, a *command.App, asJSON bool) error {
-	cfg, _, err := loadConfig(ctx, a.Env)
+	cfg, _, err := settings.Load(ctx, a.Env)
 	if err != nil {
 		return err
 	}
-	client := cfg.Redis.newClient()
+	client := cfg.Redis.Client()
 	if client == nil {
 		return command.Usagef("audit reads a live system: set SEQUENCER_REDIS_URL to its store")
 	}
@@ -59,23 +60,23 @@ func runAudit(ctx context.Context, a *command.App, asJSON bool) error {
 		return err
 	}
 	if err := store.CheckLayout(ctx); err != nil && ctx.Err() == nil { // all that is there would look wrong
-		return command.ExitWith(command.ExitUnavailable, "auditing: "+cfg.Redis.blame(err).Error())
+		return command.ExitWith(command.ExitUnavailable, "auditing: "+cfg.Redis.Blame(err).Error())
 	}
 	var nodes []*mina.Node
 	for _, u := range cfg.Mina.URLs {
 		nodes = append(nodes, mina.NewNode(u, mina.NodeOptions{Timeout: cfg.Mina.Timeout}))
 	}
-	ledgers, _, err := cfg.Ledgers.open()
+	ledgers, _, err := cfg.Ledgers.Open()
 	if err != nil {
 		return err
 	}
-	types, err := cfg.registry(nil)
+	types, err := cfg.Registry(nil)
 	if err != nil {
 		return err
 	}
 	auditor := audit.Audit{
 		Store: store, Senders: senders.New(store, client), Nodes: nodes, Ledgers: ledgers,
-		Namespace: cfg.Redis.Namespace, Policy: cfg.policy(),
+		Namespace: cfg.Redis.Namespace, Policy: cfg.Policy(),
 		Commutes: func(typ string) bool { return types.Overlap(typ) == dispatcher.Commuting },
 	}
 	report, err := auditor.Run(ctx)
@@ -84,7 +85,7 @@ func runAudit(ctx context.Context, a *command.App, asJSON bool) error {
 		return fmt.Errorf("auditing: %w", ctx.Err())
 	case err != nil:
 		// 1 would say that something was found.
-		return command.ExitWith(command.ExitUnavailable, "auditing: "+cfg.Redis.blame(err).Error())
+		return command.ExitWith(command.ExitUnavailable, "auditing: "+cfg.Redis.Blame(err).Error())
 	}
 	meanings := audit.Meanings()
 	found := []finding{}

@@ -22,6 +22,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues/redistest"
@@ -297,7 +298,7 @@ func (s *stage) base() string { return "http://" + s.addr }
 // start serves, at the address of the last time.
 func (s *stage) start() {
 	s.t.Helper()
-	cfg, _, err := loadConfig(s.t.Context(), maps.Clone(s.env))
+	cfg, _, err := settings.Load(s.t.Context(), maps.Clone(s.env))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -408,3 +408,8 @@ func TestHelpAndVersion(t *testing.T) {
 		t.Error("help shows the key")
 	}
 }
+
+const (
+	keyA = "B62qiy32p8kAKnny8ZFwoMhYpBppM1DWVCqAPBYNcXnsAHhnfAAuXgg"
+	keyB = "B62qiVGZQdBJJrxnzhvqp7LKe6jDiFcpU3cF5xHoZof5Pz9qiL85KLx"
+)

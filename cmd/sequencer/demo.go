@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/settings"
 )
 
 // demoFlags say how the demo runs. Everything it waits for is measured in
@@ -70,7 +71,7 @@ func runDemo(ctx context.Context, a *command.App, f demoFlags) (err error) {
 		return err
 	}
 	defer world.stop()
-	cfg, warnings, err := loadConfig(ctx, world.environment(a.Env, f))
+	cfg, warnings, err := settings.Load(ctx, world.environment(a.Env, f))
 	if err != nil {
 		return err
 	}
@@ -206,7 +207,7 @@ func (w *demoWorld) environment(env map[string]string, f demoFlags) map[string]s
 	}
 	for name, value := range own {
 		all[name] = value
-		delete(all, name+fileSuffix)
+		delete(all, name+settings.FileSuffix)
 	}
 	return all
 }

@@ -13,6 +13,7 @@ import (
 
 	"mina-sequencer/api/client"
 	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer/lifecycle"
@@ -339,7 +340,7 @@ func (r *demoRound) count() demoCount {
 	}
 	heights := map[uint32]bool{}
 	for _, e := range r.world.network.Effects() {
-		if !slices.ContainsFunc(r.world.senders, func(s senderEntry) bool { return s.AccountID == e.Payer }) {
+		if !slices.ContainsFunc(r.world.senders, func(s settings.Sender) bool { return s.AccountID == e.Payer }) {
 			continue
 		}
 		heights[e.Height] = true

@@ -22,6 +22,7 @@ import (
 
 	"mina-sequencer/api/client"
 	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
@@ -244,11 +245,11 @@ func TestDemoAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := map[string]string{"SEQUENCER_SENDERS_FILE": file, "SEQUENCER_WEBHOOKS_FILE": file}
-	for group := range reflect.TypeFor[config]().Fields() {
+	for group := range reflect.TypeFor[settings.Config]().Fields() {
 		for field := range group.Type.Fields() {
 			if field.Tag.Get("secret") == "true" {
 				name, _, _ := strings.Cut(field.Tag.Get("env"), ",")
-				env[name+fileSuffix] = file
+				env[name+settings.FileSuffix] = file
 			}
 		}
 	}
@@ -256,7 +257,7 @@ func TestDemoAlone(t *testing.T) {
 		t.Fatalf("secrets that may stand in a file: %v", env)
 	}
 	for name, value := range (&demoWorld{token: "ours"}).environment(env, demoFlags{}) {
-		if value == file && name != "SEQUENCER_REDIS_URL"+fileSuffix {
+		if value == file && name != "SEQUENCER_REDIS_URL"+settings.FileSuffix {
 			t.Errorf("%s is the caller's", name)
 		}
 	}

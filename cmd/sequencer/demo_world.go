@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/ledger/devledger"
 	"mina-sequencer/mina"
@@ -26,7 +27,7 @@ import (
 type demoWorld struct {
 	network *devnet.Network
 	nodes   []string // GraphQL addresses
-	senders []senderEntry
+	senders []settings.Sender
 	// ledgers that take batches, by name, and where they are.
 	ledgers   map[string]devledger.Ledger
 	ledgersAt string
@@ -97,7 +98,7 @@ func newDemoWorld(ctx context.Context, slot time.Duration, feed *demoFeed) (*dem
 		return nil, fmt.Errorf("starting the workers: %w", err)
 	}
 	for i := range demoSenders {
-		w.senders = append(w.senders, senderEntry{AccountID: devnet.Key(uint64(i + 1)), WorkerURL: at + "/" + strconv.Itoa(i+1)})
+		w.senders = append(w.senders, settings.Sender{AccountID: devnet.Key(uint64(i + 1)), WorkerURL: at + "/" + strconv.Itoa(i+1)})
 	}
 	if err := w.startLedgers(ctx, &parts, slot); err != nil {
 		w.stop()

@@ -12,6 +12,7 @@ import (
 
 	"mina-sequencer/api"
 	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
 )
@@ -86,7 +87,7 @@ func runDevnet(ctx context.Context, a *command.App, f devnetFlags) error {
 	}
 	config := devnet.Config{
 		Nodes: f.nodes, SlotTime: f.slot, FillRate: f.fill, K: f.k, MaxZkapps: f.zkapps, Seed: f.seed, NetworkID: f.network,
-		FundAll: len(f.accounts) == 0, Accounts: map[string]devnet.Account{}, Log: newLogger(a.Stderr, logConfig{}),
+		FundAll: len(f.accounts) == 0, Accounts: map[string]devnet.Account{}, Log: newLogger(a.Stderr, settings.Log{}),
 	}
 	for _, key := range f.accounts {
 		config.Accounts[key] = devnet.Account{Balance: f.fund}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/metrics/traces"
 )
@@ -67,7 +68,7 @@ warning. The checks are listed in docs/operations.md.`,
 type doctor struct {
 	env map[string]string
 	now func() time.Time
-	cfg config
+	cfg settings.Config
 
 	mu    sync.Mutex // guards what follows: looks are taken side by side
 	found []diagnosis
@@ -96,7 +97,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	}
 	// What is stored names further senders, and the nodes tell the network that the
 	// workers must be of.
-	var known []senderEntry
+	var known []settings.Sender
 	var chain *chainLook
 	var both sync.WaitGroup
 	both.Go(func() { known = d.redis(ctx) })
@@ -116,11 +117,11 @@ func (d *doctor) examine(ctx context.Context) error {
 
 // settings reads the configuration. Without one there is nothing to look at.
 func (d *doctor) settings(ctx context.Context) bool {
-	cfg, warnings, err := loadConfig(ctx, d.env)
-	bad, ok := errors.AsType[*configError](err)
+	cfg, warnings, err := settings.Load(ctx, d.env)
+	bad, ok := errors.AsType[*settings.Error](err)
 	if ok {
-		for _, p := range bad.problems {
-			d.problem("SETTING", p.name, terminal.Prefixed(terminal.Shorten(p.value, 80)+" ", p.reason), "it wants "+p.wants)
+		for _, p := range bad.Problems {
+			d.problem("SETTING", p.Name, terminal.Prefixed(terminal.Shorten(p.Value, 80)+" ", p.Reason), "it wants "+p.Wants)
 		}
 	} else if err != nil {
 		d.problem("SETTING", "environment", err.Error(), "correct it")

@@ -30,7 +30,7 @@ func (d *doctor) chain(ctx context.Context) *chainLook {
 		nodes = append(nodes, mina.NewNode(u, mina.NodeOptions{Timeout: timeout}))
 	}
 	fit := d.fit(ctx, nodes)
-	look := &chainLook{tracker: mina.NewTracker(mina.TrackerOptions{Nodes: fit, Quorum: d.cfg.Mina.mustAgree()})}
+	look := &chainLook{tracker: mina.NewTracker(mina.TrackerOptions{Nodes: fit, Quorum: d.cfg.Mina.MustAgree()})}
 	look.seen = look.tracker.PollAll(ctx)
 	var lost []string
 	for _, err := range look.seen.Lost {
@@ -41,7 +41,7 @@ func (d *doctor) chain(ctx context.Context) *chainLook {
 			d.ok("NODE", n.Name(), "is synced, and its tip is young")
 		}
 	}
-	quorum := fmt.Sprintf("%d of %d node(s) can be counted on, %d must agree", look.seen.Synced, len(nodes), d.cfg.Mina.mustAgree())
+	quorum := fmt.Sprintf("%d of %d node(s) can be counted on, %d must agree", look.seen.Synced, len(nodes), d.cfg.Mina.MustAgree())
 	switch {
 	case !look.seen.Quorum:
 		d.problem("NO_QUORUM", "SEQUENCER_MINA_URL", quorum+": nothing is bound, and nothing ends", "put the nodes right, or name more of them")

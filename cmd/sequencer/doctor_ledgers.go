@@ -15,7 +15,7 @@ import (
 
 // ledgers asks each ledger what became of a batch that nobody has posted.
 func (d *doctor) ledgers(ctx context.Context) {
-	all, _, err := d.cfg.Ledgers.open()
+	all, _, err := d.cfg.Ledgers.Open()
 	if err != nil {
 		d.problem("SETTING", "SEQUENCER_LEDGERS", err.Error(), "correct it")
 		return
@@ -52,7 +52,7 @@ func (d *doctor) unservedLedgers(ctx context.Context, store *queues.Store) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Ledgers)) {
 		n := o.Ledgers[name].Waiting + o.Ledgers[name].Bound
-		if n > 0 && !slices.Contains(d.cfg.Ledgers.Targets.names(), name) {
+		if n > 0 && !slices.Contains(d.cfg.Ledgers.Targets.Names(), name) {
 			d.warn("LEDGER_UNSERVED", name, fmt.Sprintf("%d batches are for it, and no setting here names it", n),
 				"name it in SEQUENCER_LEDGERS, unless another process does; or cancel them")
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
@@ -17,9 +18,9 @@ import (
 const clockSlack = 5 * time.Second
 
 // redis looks at the store, and returns the senders that it knows.
-func (d *doctor) redis(ctx context.Context) []senderEntry {
+func (d *doctor) redis(ctx context.Context) []settings.Sender {
 	where := d.cfg.Redis.URL.String()
-	client := d.cfg.Redis.newClient()
+	client := d.cfg.Redis.Client()
 	if client == nil {
 		d.problem("REDIS_EMBEDDED", "SEQUENCER_REDIS_URL", "is empty: the store is embedded, and all of it is gone when the process ends", "name a Redis of version 7.0 or later")
 		return nil
@@ -85,15 +86,15 @@ func (d *doctor) clock(check, where string, told, before, after time.Time, preci
 }
 
 // stored returns the senders of the store, and says which are out of use.
-func (d *doctor) stored(ctx context.Context, pool *senders.Pool) []senderEntry {
-	var known []senderEntry
+func (d *doctor) stored(ctx context.Context, pool *senders.Pool) []settings.Sender {
+	var known []settings.Sender
 	for s, err := range pool.All(ctx) {
 		if err != nil {
 			d.problem("REDIS_AWAY", "senders", err.Error(), "see that Redis runs")
 			return known
 		}
 		if senders.LedgerOf(s.AccountID) == "" { // a slot has no worker
-			known = append(known, senderEntry{AccountID: s.AccountID, WorkerURL: s.WorkerURL})
+			known = append(known, settings.Sender{AccountID: s.AccountID, WorkerURL: s.WorkerURL})
 		}
 		if !s.Available() && s.Queue == "" {
 			d.warn("SENDER_OUT", s.AccountID, "is out of use: "+string(s.Reason)+terminal.Prefixed(", ", s.Detail), "see docs/operations.md, then 'sequencer sender resume'")

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/mod/semver"
 
+	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/mina"
@@ -24,15 +25,15 @@ const lookAtOnce = 16
 
 // senders looks at every sender that is configured or stored: its worker, and its
 // account on the chain.
-func (d *doctor) senders(ctx context.Context, stored []senderEntry, chain *chainLook) {
-	all := slices.Clone(d.cfg.Senders.all())
+func (d *doctor) senders(ctx context.Context, stored []settings.Sender, chain *chainLook) {
+	all := slices.Clone(d.cfg.Senders.All())
 	for _, s := range stored {
 		// Configuration has the last word on where a worker is.
-		if !slices.ContainsFunc(all, func(o senderEntry) bool { return o.AccountID == s.AccountID }) {
+		if !slices.ContainsFunc(all, func(o settings.Sender) bool { return o.AccountID == s.AccountID }) {
 			all = append(all, s)
 		}
 	}
-	if len(all) == 0 && d.cfg.Types.onlyBatches() {
+	if len(all) == 0 && d.cfg.Types.OnlyBatches() {
 		return // nobody has to pay
 	}
 	if len(all) == 0 {
@@ -85,7 +86,7 @@ func (t *typeTally) missing() []string {
 
 // worker asks a worker who it is, as serve does before a sender's first
 // transaction.
-func (d *doctor) worker(ctx context.Context, workers *dispatcher.Client, s senderEntry, chain mina.Chain, types *typeTally) {
+func (d *doctor) worker(ctx context.Context, workers *dispatcher.Client, s settings.Sender, chain mina.Chain, types *typeTally) {
 	if s.WorkerURL == senders.Local {
 		types.add(nil)
 		d.ok("WORKER", s.AccountID, "its worker is a command, which serve starts: it was not asked")
@@ -134,7 +135,7 @@ const (
 )
 
 // sick says why a worker did not tell its health.
-func (d *doctor) sick(s senderEntry, err error) {
+func (d *doctor) sick(s settings.Sender, err error) {
 	e, answered := errors.AsType[*dispatcher.WorkerError](err)
 	_, busy := errors.AsType[*dispatcher.BusyError](err)
 	switch {
@@ -155,7 +156,7 @@ func (d *doctor) account(ctx context.Context, chain *chainLook, account string) 
 		return // it has been said that nothing can be known
 	}
 	a, err := chain.tracker.Account(ctx, account)
-	least, most := d.cfg.leastBalance(), uint64(d.cfg.Fee.Max)
+	least, most := d.cfg.LeastBalance(), uint64(d.cfg.Fee.Max)
 	switch {
 	case errors.Is(err, mina.ErrDisagree):
 		d.warn("ACCOUNT", account, err.Error(), "the nodes are a block apart, or one is on a fork: call the doctor again")

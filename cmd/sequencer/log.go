@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/api"
+	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/metrics/traces"
 )
@@ -19,7 +20,7 @@ import (
 // newLogger writes to w: readable text where a person looks, JSON lines
 // elsewhere, unless the configuration says which. Of warnings and errors that
 // repeat themselves it writes some, and tells how many it did not.
-func newLogger(w io.Writer, c logConfig) *slog.Logger {
+func newLogger(w io.Writer, c settings.Log) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.Level}
 	if c.Format == "text" || (c.Format == "" && terminal.Is(w)) {
 		return slog.New(newCalmHandler(slog.NewTextHandler(w, options)))

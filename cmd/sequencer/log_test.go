@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/api"
+	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 )
@@ -27,7 +28,7 @@ func TestRepeatedErrors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		log := newLogger(&out, logConfig{Level: slog.LevelInfo, Format: "json"})
+		log := newLogger(&out, settings.Log{Level: slog.LevelInfo, Format: "json"})
 		one := log.With("sender", "B62").WithGroup("g")
 		for i := range 100 {
 			log.Warn("cycle failed", "err", fmt.Sprint(i))
@@ -89,7 +90,7 @@ func TestLinesOfRequests(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: m.Addr()})
 	t.Cleanup(func() { _ = client.Close() })
 	var out bytes.Buffer
-	log := newLogger(&out, logConfig{Level: slog.LevelDebug, Format: "json"})
+	log := newLogger(&out, settings.Log{Level: slog.LevelDebug, Format: "json"})
 	store, err := queues.Open(client, queues.Options{Namespace: "t", Log: log})
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +98,7 @@ func TestLinesOfRequests(t *testing.T) {
 	if err := m.Set("{t}:t:odd", "what no build has written"); err != nil {
 		t.Fatal(err)
 	}
-	types, err := config{}.registry(nil)
+	types, err := settings.Config{}.Registry(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,13 +121,14 @@ func TestLinesOfRequests(t *testing.T) {
 
 func TestLogger(t *testing.T) {
 	t.Parallel()
-	for format, want := range map[logFormat]string{"": `"msg":"hello"`, "json": `"msg":"hello"`, "text": "msg=hello"} {
+	for format, want := range map[settings.Log]string{{}: `"msg":"hello"`, {Format: "json"}: `"msg":"hello"`, {Format: "text"}: "msg=hello"} {
 		var out bytes.Buffer
-		logger := newLogger(&out, logConfig{Format: format, Level: slog.LevelWarn})
+		format.Level = slog.LevelWarn
+		logger := newLogger(&out, format)
 		logger.Info("quiet")
 		logger.Warn("hello")
 		if text := out.String(); !strings.Contains(text, want) || strings.Contains(text, "quiet") {
-			t.Errorf("format %q: %s", format, text)
+			t.Errorf("%+v: %s", format, text)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/settings"
 )
 
 func main() {
@@ -57,7 +58,7 @@ func newRootCommand(a *command.App) *cobra.Command {
 		cmd.GroupID = "service"
 		root.AddCommand(cmd)
 	}
-	for _, cmd := range newClientCommands(a, builtinTypes()) {
+	for _, cmd := range newClientCommands(a, settings.BuiltinTypes()) {
 		cmd.GroupID = "client"
 		root.AddCommand(cmd)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mina-sequencer/api"
+	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/mina/devnet"
 )
 
@@ -73,7 +74,7 @@ func TestReadyzAsksForAll(t *testing.T) {
 // wired returns a service on an embedded Redis that is not run.
 func wired(t *testing.T, env map[string]string) *service {
 	t.Helper()
-	cfg, _, err := loadConfig(t.Context(), env)
+	cfg, _, err := settings.Load(t.Context(), env)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/metrics/traces"
 )
 
@@ -31,7 +32,7 @@ one that has no default.`,
 }
 
 func serve(ctx context.Context, a *command.App) error {
-	cfg, warnings, err := loadConfig(ctx, a.Env)
+	cfg, warnings, err := settings.Load(ctx, a.Env)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func serve(ctx context.Context, a *command.App) error {
 	}
 	if err := s.start(ctx); err != nil {
 		_ = l.Close()
-		return cfg.Redis.blame(err)
+		return cfg.Redis.Blame(err)
 	}
 	log.Info("serving", "addr", l.Addr().String(), "config", cfg)
 	err = s.run(ctx, l)
@@ -84,8 +85,8 @@ func serve(ctx context.Context, a *command.App) error {
 
 // connect returns a client of the configured Redis, or of an embedded one that
 // lives as long as the process.
-func connect(cfg config) (client redis.UniversalClient, disconnect func(), err error) {
-	if client = cfg.Redis.newClient(); client != nil {
+func connect(cfg settings.Config) (client redis.UniversalClient, disconnect func(), err error) {
+	if client = cfg.Redis.Client(); client != nil {
 		return client, func() { _ = client.Close() }, nil
 	}
 	mini := miniredis.NewMiniRedis()

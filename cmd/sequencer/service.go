@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/api"
+	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/metrics"
 	"mina-sequencer/metrics/traces"
@@ -27,7 +28,7 @@ import (
 
 // A service is everything that one process runs, wired together.
 type service struct {
-	cfg       config
+	cfg       settings.Config
 	log       *slog.Logger
 	store     *queues.Store
 	senders   *senders.Pool
@@ -46,7 +47,7 @@ type service struct {
 
 // parts are what a service is made of.
 type parts struct {
-	cfg             config
+	cfg             settings.Config
 	redis           redis.UniversalClient
 	traces          *traces.Traces // is told what becomes of transactions; may be nil
 	version, commit string         // of the program, for the metrics
@@ -57,7 +58,7 @@ type parts struct {
 func newService(p parts) (*service, error) {
 	cfg, client, followed, log := p.cfg, p.redis, p.traces, p.log
 	figures := metrics.New(metrics.Options{
-		Version: p.version, Commit: p.commit, MinBalance: cfg.leastBalance(),
+		Version: p.version, Commit: p.commit, MinBalance: cfg.LeastBalance(),
 		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
 		FeeLimitQueue: uint64(cfg.Fee.LimitQueue), FeeLimitKey: uint64(cfg.Fee.LimitKey),
 	})
@@ -71,18 +72,18 @@ func newService(p parts) (*service, error) {
 	}
 	children := local.New(local.Options{
 		Commands: cfg.Senders.File.Commands, Token: cfg.Senders.WorkerToken, Patience: cfg.Cycle.DispatchTimeout,
-		Dir: cfg.Senders.records(cfg.Redis.Namespace), Changed: store.Signal, Log: log,
+		Dir: cfg.Senders.Records(cfg.Redis.Namespace), Changed: store.Signal, Log: log,
 	})
 	workers := dispatcher.NewClient(dispatcher.ClientOptions{
 		Token: cfg.Senders.WorkerToken, Timeout: cfg.Cycle.DispatchTimeout,
 		Trace: traces.Parent,
 		Local: dispatcher.LocalWorkers{Find: children.Find, Hung: children.Hung, Token: cfg.Senders.WorkerToken},
 	})
-	types, err := cfg.registry(workers)
+	types, err := cfg.Registry(workers)
 	if err != nil {
 		return nil, err
 	}
-	ledgers, showLedgers, err := cfg.Ledgers.open()
+	ledgers, showLedgers, err := cfg.Ledgers.Open()
 	if err != nil {
 		return nil, err
 	}
@@ -105,17 +106,17 @@ func newService(p parts) (*service, error) {
 	})
 	s.sequencer = sequencer.New(sequencer.Options{
 		Store: store, Senders: s.senders, Chain: s.chain, Types: types, Ledgers: ledgers, Dispatch: []string(cfg.Types.Types), Local: children.Ready,
-		Health: workers.Health, Reaches: workers.Reaches, Namespace: cfg.Redis.Namespace, Policy: cfg.policy(), Meter: figures.Sequencer(), Tracer: followed.Sequencer(), Log: log,
+		Health: workers.Health, Reaches: workers.Reaches, Namespace: cfg.Redis.Namespace, Policy: cfg.Policy(), Meter: figures.Sequencer(), Tracer: followed.Sequencer(), Log: log,
 	})
 	s.senders.SetHost(senders.Host{
-		Process: s.sequencer.Process(), Down: children.Down, SlotsOnly: cfg.Types.onlyBatches(),
+		Process: s.sequencer.Process(), Down: children.Down, SlotsOnly: cfg.Types.OnlyBatches(),
 	})
 	s.webhooks = webhooks.New(webhooks.Options{
 		Store: store, Process: s.sequencer.Process(), Render: api.Webhook, Private: cfg.Webhook.Private, Lease: cfg.Claim.TTL,
 		Keep: cfg.Keep.Events, Meter: figures.Webhook, Log: log,
 	})
 	s.webhooks.Define(cfg.Webhook.File.Entries)
-	s.keys = api.NewKeyring(cfg.HTTP.APIKeys.keys())
+	s.keys = api.NewKeyring(cfg.HTTP.APIKeys.Keys())
 	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Webhooks: s.webhooks, Types: types.Types(), Log: log})
 	s.handler = api.New(api.Options{
 		Store: store, Senders: s.senders, Types: types, Control: s.sequencer, Webhooks: s.webhooks,
@@ -130,7 +131,7 @@ func newService(p parts) (*service, error) {
 
 // rate lets what ten seconds allow come at once, so that a page can load and a
 // job begin.
-func rate(cfg config) queues.Rate {
+func rate(cfg settings.Config) queues.Rate {
 	return queues.Rate{PerSecond: float64(cfg.HTTP.RateLimit), Burst: 10 * cfg.HTTP.RateLimit}
 }
 
@@ -178,8 +179,8 @@ func (s *service) start(ctx context.Context) error {
 	if _, err := s.store.Heartbeat(ctx, s.sequencer.Process(), s.cfg.Claim.TTL, ""); err != nil {
 		return err
 	}
-	workers := s.cfg.Ledgers.senders()
-	for _, e := range s.cfg.Senders.all() {
+	workers := s.cfg.Ledgers.Senders()
+	for _, e := range s.cfg.Senders.All() {
 		workers[e.AccountID] = e.WorkerURL
 	}
 	return s.senders.Configure(ctx, workers)

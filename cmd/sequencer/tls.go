@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mina-sequencer/api"
+	"mina-sequencer/cmd/sequencer/settings"
 )
 
 // A certificate is a pair of PEM files that may be renewed while it is in use.
@@ -31,7 +32,7 @@ func newCertificate(cert, key string, log *slog.Logger) (*certificate, error) {
 		return nil, nil //nolint:nilnil // there is none, and nothing is wrong
 	}
 	c := &certificate{cert: cert, key: key, log: log, looked: time.Now(), version: versionOf(cert, key)}
-	pair, err := readPair(cert, key)
+	pair, err := settings.ReadPair(cert, key)
 	if err != nil {
 		return nil, err
 	}

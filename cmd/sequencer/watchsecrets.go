@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"mina-sequencer/cmd/sequencer/settings"
 )
 
 // A watchedFile is a secret that is taken into use again when its file has changed.
@@ -40,7 +42,7 @@ func watchSecrets(ctx context.Context, files []*watchedFile, log *slog.Logger) {
 // look takes what the file holds if it did so at the look before, too: a file that is being
 // written is not taken by halves. What cannot be used leaves that before in use.
 func (f *watchedFile) look(log *slog.Logger) {
-	text, err := readSecret(f.path)
+	text, err := settings.ReadSecret(f.path)
 	if err != nil {
 		text = "" // as it is between two writes
 	}
@@ -68,27 +70,27 @@ func (s *service) secretFiles() []*watchedFile {
 			return
 		}
 		f := &watchedFile{variable: variable, path: path, take: take}
-		if text, err := readSecret(path); err == nil && take(text) == nil {
+		if text, err := settings.ReadSecret(path); err == nil && take(text) == nil {
 			f.used = text // which may be another one than at the start
 		}
 		files = append(files, f)
 	}
 	add("SEQUENCER_API_KEYS_FILE", s.cfg.HTTP.APIKeysFile, func(text string) error {
-		keys, err := parseKeys(text)
+		keys, err := settings.ParseKeys(text)
 		if err == nil {
 			s.keys.Replace(keys)
 		}
 		return err
 	})
 	add("SEQUENCER_WORKER_TOKEN_FILE", s.cfg.Senders.WorkerTokenFile, func(text string) error {
-		err := checkToken(text)
+		err := settings.CheckToken(text)
 		if err == nil {
 			s.workers.SetToken(text)
 		}
 		return err
 	})
 	add("SEQUENCER_WEBHOOKS_FILE", s.cfg.Webhook.File.Path, func(text string) error {
-		entries, err := s.cfg.Webhook.parse(text)
+		entries, err := s.cfg.Webhook.Parse(text)
 		if err == nil {
 			s.webhooks.Define(entries)
 		}

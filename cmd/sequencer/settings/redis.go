@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"cmp"
@@ -32,9 +32,9 @@ func (c redisConfig) check(r *report) {
 	}
 }
 
-// newClient returns a client of the Redis that is configured, nil where it is to be an
+// Client returns a client of the Redis that is configured, nil where it is to be an
 // embedded one. The caller closes it.
-func (c redisConfig) newClient() redis.UniversalClient {
+func (c redisConfig) Client() redis.UniversalClient {
 	options := c.URL.Options()
 	if options == nil {
 		return nil
@@ -43,9 +43,9 @@ func (c redisConfig) newClient() redis.UniversalClient {
 	return queues.NewClient(options)
 }
 
-// blame returns err with the setting and what to do, where it is of a store that cannot be
+// Blame returns err with the setting and what to do, where it is of a store that cannot be
 // used.
-func (c redisConfig) blame(err error) error {
+func (c redisConfig) Blame(err error) error {
 	_, reply := errors.AsType[redis.Error](err)
 	if !reply && !errors.Is(err, queues.ErrUnavailable) || errors.Is(err, context.Canceled) {
 		return err

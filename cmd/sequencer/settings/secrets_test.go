@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"bytes"
@@ -52,7 +52,7 @@ func TestSecretsFromFiles(t *testing.T) {
 	}
 	writeFile(env["SEQUENCER_API_KEYS_FILE"], "a:read:hush,b")
 	_, _, err = read(t.Context(), env, known())
-	if _, ok := errors.AsType[*configError](err); !ok || strings.Contains(err.Error(), "hush") ||
+	if _, ok := errors.AsType[*Error](err); !ok || strings.Contains(err.Error(), "hush") ||
 		!strings.Contains(err.Error(), "in SEQUENCER_API_KEYS_FILE holds an entry") {
 		t.Errorf("a bad file: %v", err)
 	}
@@ -109,11 +109,11 @@ func refused(t *testing.T, name, value string) {
 	t.Helper()
 	env := map[string]string{name: value}
 	_, _, err := read(t.Context(), env, known())
-	bad, ok := errors.AsType[*configError](err)
+	bad, ok := errors.AsType[*Error](err)
 	if !ok {
 		t.Fatalf("%s was accepted: %v", name, err)
 	}
-	if text := fmt.Sprint(err, bad.problems); !strings.Contains(text, name) || strings.Contains(text, "hush") {
+	if text := fmt.Sprint(err, bad.Problems); !strings.Contains(text, name) || strings.Contains(text, "hush") {
 		t.Errorf("%s: %s", name, text)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"fmt"
@@ -75,7 +75,7 @@ func TestCommandWorker(t *testing.T) {
 		if d := cmp.Diff(want, cfg.Senders.File.Commands); d != "" {
 			t.Error(d)
 		}
-		if first := cfg.Senders.all()[0]; first != (senderEntry{keyA, senders.Local}) {
+		if first := cfg.Senders.All()[0]; first != (Sender{keyA, senders.Local}) {
 			t.Errorf("its sender: %+v", first)
 		}
 		if len(warnings) != tc.warns || strings.Contains(strings.Join(warnings, ""), "hush") {
@@ -95,11 +95,11 @@ func TestCommandWorker(t *testing.T) {
 func TestRecordsFolder(t *testing.T) {
 	t.Parallel()
 	for namespace, want := range map[string]string{"seq": "/var/lib/s/workers-seq", "..": "/var/lib/s/workers-.."} {
-		if got := (sendersConfig{StateDir: "/var/lib/s"}).records(namespace); got != want {
+		if got := (sendersConfig{StateDir: "/var/lib/s"}).Records(namespace); got != want {
 			t.Errorf("%s: %s, want %s", namespace, got, want)
 		}
 	}
-	if got := (sendersConfig{}).records("seq"); !filepath.IsAbs(got) || !strings.HasSuffix(got, "workers-seq") {
+	if got := (sendersConfig{}).Records("seq"); !filepath.IsAbs(got) || !strings.HasSuffix(got, "workers-seq") {
 		t.Errorf("by default: %s", got)
 	}
 }

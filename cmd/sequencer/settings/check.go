@@ -1,9 +1,9 @@
-package main
+package settings
 
 // A report gathers what is wrong with the settings beside the bounds of each.
 type report struct {
 	need     needs
-	found    map[string]problem
+	found    map[string]Problem
 	warnings []string
 }
 
@@ -14,11 +14,11 @@ func (r *report) bad(reason, name string, against ...string) {
 	// file cannot be read.
 	for _, other := range append(against, name) {
 		_, seen := r.found[other]
-		if _, unread := r.found[other+fileSuffix]; seen || unread {
+		if _, unread := r.found[other+FileSuffix]; seen || unread {
 			return
 		}
 	}
-	r.found[name] = problem{reason: reason}
+	r.found[name] = Problem{Reason: reason}
 }
 
 // odd notes what works and hardly means what it says.
@@ -26,7 +26,7 @@ func (r *report) odd(warning string) { r.warnings = append(r.warnings, warning) 
 
 // check has each group check its own fields, and those of others that they go with. Of what
 // is wrong with one variable the first is told.
-func (c config) check(r *report) {
+func (c Config) check(r *report) {
 	c.HTTP.check(r)
 	c.Redis.check(r)
 	c.Mina.check(r, c.Types)

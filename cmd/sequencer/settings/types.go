@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ type typesConfig struct {
 }
 
 func (c typesConfig) check(r *report, ledgers ledgersConfig) {
-	if c.onlyBatches() && len(ledgers.Targets) == 0 {
+	if c.OnlyBatches() && len(ledgers.Targets) == 0 {
 		r.bad("names SUBMIT_BATCH alone, and SEQUENCER_LEDGERS is empty", "SEQUENCER_TYPES", "SEQUENCER_LEDGERS")
 	}
 	for _, name := range c.WorkerTypes {
@@ -38,8 +38,8 @@ func (c typesConfig) check(r *report, ledgers ledgersConfig) {
 	}
 }
 
-// onlyBatches: no type of Mina is dispatched.
-func (c typesConfig) onlyBatches() bool {
+// OnlyBatches: no type of Mina is dispatched.
+func (c typesConfig) OnlyBatches() bool {
 	return len(c.Types) > 0 && !c.forMina()
 }
 
@@ -88,11 +88,11 @@ func (m overlapModes) String() string {
 	return strings.Join(items, ",")
 }
 
-// registry knows the built-in types and those that the configuration names. Without workers
+// Registry knows the built-in types and those that the configuration names. Without workers
 // it can be asked about types, and dispatches none.
-func (c config) registry(workers *dispatcher.Client) (*dispatcher.Registry, error) {
+func (c Config) Registry(workers *dispatcher.Client) (*dispatcher.Registry, error) {
 	types := new(dispatcher.Registry)
-	if err := types.Register(dispatcher.SubmitBatch(c.Ledgers.Targets.names())); err != nil {
+	if err := types.Register(dispatcher.SubmitBatch(c.Ledgers.Targets.Names())); err != nil {
 		return nil, err
 	}
 	if err := types.Register(dispatcher.VotingTypes(workers, dispatcher.NewRules(validKey))...); err != nil {
@@ -109,9 +109,9 @@ func (c config) registry(workers *dispatcher.Client) (*dispatcher.Registry, erro
 	return types, nil
 }
 
-// builtinTypes are the names of the types that need no setting.
-func builtinTypes() []string {
-	types, err := config{}.registry(nil)
+// BuiltinTypes are the names of the types that need no setting.
+func BuiltinTypes() []string {
+	types, err := Config{}.Registry(nil)
 	if err != nil {
 		panic(err) // the names are fixed
 	}

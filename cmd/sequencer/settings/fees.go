@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"math/big"
@@ -123,5 +123,5 @@ func (f factor) Float() float64 {
 	return x
 }
 
-// leastBalance is the nanomina that a sender must hold to be given work.
-func (c config) leastBalance() uint64 { return uint64(max(c.Fee.first(), c.Senders.MinBalance)) }
+// LeastBalance is the nanomina that a sender must hold to be given work.
+func (c Config) LeastBalance() uint64 { return uint64(max(c.Fee.first(), c.Senders.MinBalance)) }

@@ -1,4 +1,8 @@
-package main
+// Package settings is everything that can be set from the environment: what is read, what
+// is refused and why, and what is made of it (the policy of the decisions, the registry of
+// types, clients of Redis and of ledgers). Every command may use it that serves, or looks at
+// what serves; the client commands do not.
+package settings
 
 import (
 	"context"
@@ -16,13 +20,13 @@ import (
 	"mina-sequencer/cmd/sequencer/terminal"
 )
 
-// config is everything that can be set from the environment. The tags of a
-// field are its whole story: env names the variable and its default, min and
-// max bound it, wants says what is accepted, means explains it, shown replaces
-// a default that is computed, and secret keeps the value out of every message, or where it
-// says refused out of that which refuses it: an address may hold a password or a key, and
-// only one that was read can be shown without.
-type config struct {
+// Config is everything that can be set from the environment, as [Load] reads it. The tags of
+// a field are its whole story: env names the variable and its default, min and max bound it,
+// wants says what is accepted, means explains it, shown replaces a default that is computed,
+// and secret keeps the value out of every message, or where it says refused out of that
+// which refuses it: an address may hold a password or a key, and only one that was read can
+// be shown without.
+type Config struct {
 	HTTP    httpConfig
 	Redis   redisConfig
 	Mina    minaConfig
@@ -36,7 +40,7 @@ type config struct {
 	Claim   claimConfig
 	Keep    keepConfig
 	Webhook webhookConfig
-	Log     logConfig
+	Log     Log
 }
 
 type cycleConfig struct {
@@ -87,7 +91,8 @@ type keepConfig struct {
 	MaxWaitingInAll int           `env:"SEQUENCER_MAX_WAITING_TOTAL,default=0" min:"0" max:"100000000" wants:"a number from 0 (no limit) to 100000000" means:"Waiting transactions of all queues together; more are refused"`
 }
 
-type logConfig struct {
+// Log says what is logged, and how it looks. The zero value is what no setting means.
+type Log struct {
 	Level  slog.Level `env:"SEQUENCER_LOG_LEVEL,default=info" wants:"debug, info, warn or error" means:"The least level that is logged"`
 	Format logFormat  `env:"SEQUENCER_LOG_FORMAT" shown:"text on a terminal, else json" wants:"text or json" means:"How log lines look"`
 }
@@ -98,25 +103,25 @@ type needs struct {
 	Types []string // the built-in types that SEQUENCER_TYPES may name
 }
 
-// loadConfig reads and checks every variable, as a command wants them that has to do with
+// Load reads and checks every variable, as a command wants them that has to do with
 // transactions. An empty variable counts as not set. Warnings are for the log: settings that
-// work but hardly mean what they say. The error is a *configError that holds every bad
+// work but hardly mean what they say. The error is an *[Error] that holds every bad
 // variable, not only the first.
-func loadConfig(ctx context.Context, env map[string]string) (cfg config, warnings []string, err error) {
-	return read(ctx, env, needs{Mina: true, Types: builtinTypes()})
+func Load(ctx context.Context, env map[string]string) (cfg Config, warnings []string, err error) {
+	return read(ctx, env, needs{Mina: true, Types: BuiltinTypes()})
 }
 
-func read(ctx context.Context, env map[string]string, need needs) (config, []string, error) {
+func read(ctx context.Context, env map[string]string, need needs) (Config, []string, error) {
 	given := env
 	env, bad := withSecrets(given)
 	cfg, err := decode(ctx, env, bad)
 	if err != nil {
-		return config{}, nil, err
+		return Config{}, nil, err
 	}
 	vars := variables(&cfg)
 	for _, v := range vars {
 		if _, seen := bad[v.name]; !seen && !v.within() {
-			bad[v.name] = problem{reason: "is out of range"}
+			bad[v.name] = Problem{Reason: "is out of range"}
 		}
 	}
 	r := &report{need: need, found: bad}
@@ -125,36 +130,36 @@ func read(ctx context.Context, env map[string]string, need needs) (config, []str
 	if len(bad) == 0 {
 		return cfg, warnings, nil
 	}
-	failure := &configError{}
+	failure := &Error{}
 	for _, v := range vars {
 		p, ok := bad[v.name]
 		if !ok {
 			continue
 		}
-		if file := v.name + fileSuffix; v.secret && given[file] != "" {
-			p.reason = "in " + file + " " + p.reason
+		if file := v.name + FileSuffix; v.secret && given[file] != "" {
+			p.Reason = "in " + file + " " + p.Reason
 		}
-		p.name, p.wants = v.name, v.wants
+		p.Name, p.Wants = v.name, v.wants
 		switch value := env[v.name]; {
 		case value == "":
-			p.value = v.fallback
+			p.Value = v.fallback
 		case v.secret, v.masked:
-			p.value = masked
+			p.Value = masked
 		default:
-			p.value = value
+			p.Value = value
 		}
-		failure.problems = append(failure.problems, p)
+		failure.Problems = append(failure.Problems, p)
 	}
-	return config{}, warnings, failure
+	return Config{}, warnings, failure
 }
 
 // decode reads all that can be read, and notes in bad what cannot.
-func decode(ctx context.Context, env map[string]string, bad map[string]problem) (config, error) {
+func decode(ctx context.Context, env map[string]string, bad map[string]Problem) (Config, error) {
 	for {
 		// The library stops at the first value it cannot read. What it looked up
 		// last is the culprit: note it, and go on without.
 		var last string
-		cfg := config{}
+		cfg := Config{}
 		err := envconfig.ProcessWith(ctx, &envconfig.Config{Target: &cfg, Lookuper: envconfig.LookuperFunc(func(key string) (string, bool) {
 			last = key
 			if _, skip := bad[key]; skip || env[key] == "" {
@@ -166,35 +171,36 @@ func decode(ctx context.Context, env map[string]string, bad map[string]problem) 
 			return cfg, nil
 		}
 		if _, again := bad[last]; again || env[last] == "" {
-			return config{}, fmt.Errorf("reading %s: %w", last, err)
+			return Config{}, fmt.Errorf("reading %s: %w", last, err)
 		}
-		bad[last] = problem{reason: reasonOf(err)}
+		bad[last] = Problem{Reason: reasonOf(err)}
 	}
 }
 
 const masked = "***"
 
-// A problem is one variable that cannot be used.
-type problem struct{ name, value, reason, wants string }
+// A Problem is one variable that cannot be used: its value, masked where that may be secret,
+// why it was refused, and what it wants.
+type Problem struct{ Name, Value, Reason, Wants string }
 
-// A configError lists every bad variable; secrets are masked.
-type configError struct{ problems []problem }
+// An Error lists every bad variable, in the order of the documentation.
+type Error struct{ Problems []Problem }
 
-func (e *configError) Error() string {
+func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d bad setting(s):", len(e.problems))
-	for _, p := range e.problems {
-		fmt.Fprintf(&b, "\n  %s", p.name)
-		if p.value != "" {
-			fmt.Fprintf(&b, "=%s", terminal.Shorten(strconv.Quote(p.value), 80))
+	fmt.Fprintf(&b, "%d bad setting(s):", len(e.Problems))
+	for _, p := range e.Problems {
+		fmt.Fprintf(&b, "\n  %s", p.Name)
+		if p.Value != "" {
+			fmt.Fprintf(&b, "=%s", terminal.Shorten(strconv.Quote(p.Value), 80))
 		}
-		fmt.Fprintf(&b, " %s; it wants %s", p.reason, p.wants)
+		fmt.Fprintf(&b, " %s; it wants %s", p.Reason, p.Wants)
 	}
 	return b.String()
 }
 
 // ExitCode is that of wrong usage.
-func (e *configError) ExitCode() int { return 2 }
+func (e *Error) ExitCode() int { return 2 }
 
 // refusal is an error of our own decoders: safe to show, also for secrets.
 type refusal string
@@ -219,7 +225,7 @@ type variable struct {
 }
 
 // variables lists all settings in the order of the struct.
-func variables(cfg *config) []variable {
+func variables(cfg *Config) []variable {
 	var all []variable
 	groups := reflect.ValueOf(cfg).Elem()
 	for _, group := range groups.Fields() {
@@ -277,7 +283,7 @@ func (v variable) text() string {
 
 // String lists the configuration in effect, one variable per line, secrets
 // masked.
-func (c config) String() string {
+func (c Config) String() string {
 	var b strings.Builder
 	for _, v := range variables(&c) {
 		fmt.Fprintf(&b, "%s=%s\n", v.name, v.text())
@@ -286,7 +292,7 @@ func (c config) String() string {
 }
 
 // LogValue is the configuration in effect as one group, secrets masked.
-func (c config) LogValue() slog.Value {
+func (c Config) LogValue() slog.Value {
 	var attrs []slog.Attr
 	for _, v := range variables(&c) {
 		attrs = append(attrs, slog.String(strings.ToLower(strings.TrimPrefix(v.name, "SEQUENCER_")), v.text()))
@@ -298,7 +304,7 @@ func (c config) LogValue() slog.Value {
 func configTable() string {
 	var b strings.Builder
 	b.WriteString("| variable | default | accepts | meaning |\n|---|---|---|---|\n")
-	for _, v := range variables(&config{}) {
+	for _, v := range variables(&Config{}) {
 		shown := v.shown
 		switch shown {
 		case "":

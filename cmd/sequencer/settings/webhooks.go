@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"net/netip"
@@ -22,8 +22,8 @@ func (c webhookConfig) check(r *report) {
 	}
 }
 
-// parse reads what the file may hold after a change.
-func (c webhookConfig) parse(text string) ([]webhooks.Definition, error) {
+// Parse reads endpoints as the file holds them, and refuses what must not be told.
+func (c webhookConfig) Parse(text string) ([]webhooks.Definition, error) {
 	entries, err := parseWebhooks(text)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ type webhookFile struct {
 
 // EnvDecode reads the file that text names.
 func (f *webhookFile) EnvDecode(text string) error {
-	content, err := readSecret(text)
+	content, err := ReadSecret(text)
 	if err != nil {
 		return refusal("cannot be used: " + err.Error())
 	}

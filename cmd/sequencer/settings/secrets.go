@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -9,25 +9,25 @@ import (
 	"strings"
 )
 
-// fileSuffix is that of a variable which names the file with a secret.
-const fileSuffix = "_FILE"
+// FileSuffix is that of a variable which names the file with a secret.
+const FileSuffix = "_FILE"
 
 // withSecrets returns env with the secrets that stand in files, and what is wrong with
 // these files.
-func withSecrets(env map[string]string) (all map[string]string, bad map[string]problem) {
-	all, bad = maps.Clone(env), map[string]problem{}
-	vars := variables(&config{})
+func withSecrets(env map[string]string) (all map[string]string, bad map[string]Problem) {
+	all, bad = maps.Clone(env), map[string]Problem{}
+	vars := variables(&Config{})
 	for _, v := range vars {
-		file := v.name + fileSuffix
+		file := v.name + FileSuffix
 		if !v.secret || env[file] == "" {
 			continue
 		}
-		text, err := readSecret(env[file])
+		text, err := ReadSecret(env[file])
 		switch {
 		case env[v.name] != "":
-			bad[file] = problem{reason: "is set beside " + v.name}
+			bad[file] = Problem{Reason: "is set beside " + v.name}
 		case err != nil:
-			bad[file] = problem{reason: "cannot be used: " + err.Error()}
+			bad[file] = Problem{Reason: "cannot be used: " + err.Error()}
 		default:
 			all[v.name] = text
 		}
@@ -35,8 +35,9 @@ func withSecrets(env map[string]string) (all map[string]string, bad map[string]p
 	return all, bad
 }
 
-// readSecret returns what a file holds, without the space around it.
-func readSecret(path string) (string, error) {
+// ReadSecret returns what a file holds, without the space around it. It fails for an empty
+// file and for one above 1MiB; its error names no path.
+func ReadSecret(path string) (string, error) {
 	const most = 1 << 20
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"bytes"
@@ -51,8 +51,8 @@ func isName(text string, most int) bool {
 	return text != "" && len(text) <= most && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-") == ""
 }
 
-// checkToken refuses what cannot travel in a header as a bearer token.
-func checkToken(text string) error {
+// CheckToken refuses what cannot travel in a header as a bearer token.
+func CheckToken(text string) error {
 	if !isToken(text) {
 		return refusal("holds characters that no HTTP header can carry, or is too long")
 	}

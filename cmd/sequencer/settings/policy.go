@@ -1,9 +1,9 @@
-package main
+package settings
 
 import "mina-sequencer/sequencer/lifecycle"
 
-// policy is what the decisions about transactions go by.
-func (c config) policy() lifecycle.Policy {
+// Policy is what the decisions about transactions go by.
+func (c Config) Policy() lifecycle.Policy {
 	return lifecycle.Policy{
 		CycleInterval: c.Cycle.Interval, InclusionInterval: c.Cycle.InclusionInterval,
 		DispatchTimeout: c.Cycle.DispatchTimeout, CallbackWait: c.Cycle.CallbackWait,

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"crypto/tls"
@@ -151,11 +151,11 @@ func TestRedisClientName(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	for query, want := range map[string]string{"": "sequencer", "?client_name=shop": "shop"} {
-		var cfg config
+		var cfg Config
 		if err := cfg.Redis.URL.EnvDecode("redis://" + server.Addr + query); err != nil {
 			t.Fatal(err)
 		}
-		client := cfg.Redis.newClient()
+		client := cfg.Redis.Client()
 		if got, err := client.ClientGetName(t.Context()).Result(); err != nil || got != want {
 			t.Errorf("%q: named %q, %v", query, got, err)
 		}

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"net/url"
@@ -27,8 +27,8 @@ func (c minaConfig) check(r *report, types typesConfig) {
 	}
 }
 
-// mustAgree is how many nodes must agree: what is configured, else a majority.
-func (c minaConfig) mustAgree() int {
+// MustAgree is how many nodes must agree: what is configured, else a majority.
+func (c minaConfig) MustAgree() int {
 	if c.Quorum > 0 {
 		return c.Quorum
 	}

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"crypto/tls"
@@ -56,15 +56,15 @@ func (c httpConfig) checkTLS(r *report) {
 	case c.TLSCert == "" && c.TLSKey != "":
 		r.bad("needs SEQUENCER_TLS_CERT beside it", "SEQUENCER_TLS_KEY", "SEQUENCER_TLS_CERT")
 	case c.TLSCert != "":
-		if _, err := readPair(c.TLSCert, c.TLSKey); err != nil {
+		if _, err := ReadPair(c.TLSCert, c.TLSKey); err != nil {
 			r.bad("cannot be used with SEQUENCER_TLS_KEY: "+err.Error(), "SEQUENCER_TLS_CERT", "SEQUENCER_TLS_KEY")
 		}
 	}
 }
 
-// readPair reads a certificate and its key. Its error tells no more of the files than
+// ReadPair reads a certificate and its key. Its error tells no more of the files than
 // their names.
-func readPair(cert, key string) (tls.Certificate, error) {
+func ReadPair(cert, key string) (tls.Certificate, error) {
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		err = file
@@ -111,8 +111,8 @@ func (k *apiKeys) EnvDecode(text string) error {
 	return nil
 }
 
-// keys are the same as the API takes them.
-func (k apiKeys) keys() []api.Key {
+// Keys are the same as the API takes them.
+func (k apiKeys) Keys() []api.Key {
 	scopes := map[string]api.Scope{"read": api.Read, "submit": api.Submit, "admin": api.Admin}
 	var keys []api.Key
 	for _, key := range k {
@@ -134,8 +134,8 @@ func (k apiKeys) String() string {
 	return strings.Join(shown, ",")
 }
 
-// parseKeys reads API keys as SEQUENCER_API_KEYS and its file hold them, at least one.
-func parseKeys(text string) ([]api.Key, error) {
+// ParseKeys reads API keys as SEQUENCER_API_KEYS and its file hold them, at least one.
+func ParseKeys(text string) ([]api.Key, error) {
 	var keys apiKeys
 	if err := keys.EnvDecode(text); err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func parseKeys(text string) ([]api.Key, error) {
 	if len(keys) == 0 {
 		return nil, refusal("holds no key")
 	}
-	return keys.keys(), nil
+	return keys.Keys(), nil
 }
 
 // originList holds origins as browsers send them: scheme, host and port.

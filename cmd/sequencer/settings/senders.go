@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ type sendersConfig struct {
 
 func (c sendersConfig) check(r *report) {
 	for _, s := range c.File.Entries {
-		if slices.ContainsFunc(c.List, func(other senderEntry) bool { return other.AccountID == s.AccountID }) {
+		if slices.ContainsFunc(c.List, func(other Sender) bool { return other.AccountID == s.AccountID }) {
 			r.bad("names "+s.AccountID+", which SEQUENCER_SENDERS has already", "SEQUENCER_SENDERS_FILE", "SEQUENCER_SENDERS")
 		}
 	}
@@ -42,14 +42,14 @@ func (c sendersConfig) check(r *report) {
 		r.bad("is no absolute path", "SEQUENCER_STATE_DIR")
 	}
 	if c.WorkerToken != "" {
-		if err := checkToken(c.WorkerToken); err != nil {
+		if err := CheckToken(c.WorkerToken); err != nil {
 			r.bad(err.Error(), "SEQUENCER_WORKER_TOKEN")
 		}
 	}
 }
 
-// records is the folder in which the local workers of a namespace are noted.
-func (c sendersConfig) records(namespace string) string {
+// Records is the folder in which the local workers of a namespace are noted.
+func (c sendersConfig) Records(namespace string) string {
 	name := "workers-" + namespace // which may be ".."
 	if c.StateDir != "" {
 		return filepath.Join(c.StateDir, name)
@@ -60,13 +60,13 @@ func (c sendersConfig) records(namespace string) string {
 	return filepath.Join(os.TempDir(), "sequencer-"+strconv.Itoa(os.Getuid())+"-"+name)
 }
 
-// all are the configured senders, of the list and of the file.
-func (c sendersConfig) all() []senderEntry { return slices.Concat(c.List, c.File.Entries) }
+// All are the configured senders, of the list and of the file.
+func (c sendersConfig) All() []Sender { return slices.Concat(c.List, c.File.Entries) }
 
-// A senderEntry is one configured fee payer and where its worker listens.
-type senderEntry struct{ AccountID, WorkerURL string }
+// A Sender is one configured fee payer and where its worker listens.
+type Sender struct{ AccountID, WorkerURL string }
 
-type senderList []senderEntry
+type senderList []Sender
 
 // EnvDecode reads accountId=workerUrl,….
 func (l *senderList) EnvDecode(text string) error {
@@ -92,7 +92,7 @@ func (l *senderList) add(account, worker string) error {
 	if u, err := url.Parse(worker); err != nil || u.User != nil || u.RawQuery != "" {
 		return refusal("holds a worker address with a password or a query; SEQUENCER_WORKER_TOKEN is for secrets")
 	}
-	*l = append(*l, senderEntry{AccountID: account, WorkerURL: strings.TrimRight(worker, "/")})
+	*l = append(*l, Sender{AccountID: account, WorkerURL: strings.TrimRight(worker, "/")})
 	return nil
 }
 
@@ -101,7 +101,7 @@ func (l *senderList) addLocal(account string) error {
 	if err := l.check(account); err != nil {
 		return err
 	}
-	*l = append(*l, senderEntry{AccountID: account, WorkerURL: senders.Local})
+	*l = append(*l, Sender{AccountID: account, WorkerURL: senders.Local})
 	return nil
 }
 
@@ -113,7 +113,7 @@ func (l *senderList) check(account string) error {
 		}
 		return refusal("holds the accountId " + account + ", which is no public key")
 	}
-	if slices.ContainsFunc(*l, func(s senderEntry) bool { return s.AccountID == account }) {
+	if slices.ContainsFunc(*l, func(s Sender) bool { return s.AccountID == account }) {
 		return refusal("names the sender " + account + " twice")
 	}
 	return nil

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -129,7 +129,7 @@ func TestLoadConfigValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]senderEntry{{keyA, "http://w:1/x=y"}, {keyB, "http://w:2"}}, cfg.Senders.all()); diff != "" {
+	if diff := cmp.Diff([]Sender{{keyA, "http://w:1/x=y"}, {keyB, "http://w:2"}}, cfg.Senders.All()); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(apiKeys{
@@ -142,7 +142,7 @@ func TestLoadConfigValues(t *testing.T) {
 		t.Error(diff)
 	}
 	if cfg.Fee.First.minaFee != 1 || cfg.Fee.Max != 5_000_000_000 || cfg.HTTP.BodyLimit != 2048 || cfg.Keep.Retention != 90*time.Minute ||
-		cfg.Mina.mustAgree() != 2 || cfg.Mina.URLs[0] != "http://a:3085/graphql" || cfg.Fee.Bump.String() != "1.000000001" || cfg.Log.Level != slog.LevelDebug {
+		cfg.Mina.MustAgree() != 2 || cfg.Mina.URLs[0] != "http://a:3085/graphql" || cfg.Fee.Bump.String() != "1.000000001" || cfg.Log.Level != slog.LevelDebug {
 		t.Errorf("got\n%s", cfg)
 	}
 }
@@ -240,7 +240,7 @@ func badValues(dir string) map[string][]string {
 func TestLoadConfigBadValues(t *testing.T) {
 	t.Parallel()
 	table := badValues(t.TempDir())
-	for _, v := range variables(&config{}) {
+	for _, v := range variables(&Config{}) {
 		values := table[v.name]
 		if len(values) == 0 || v.wants == "" || v.means == "" {
 			t.Errorf("%s has no bad value, no wants or no means", v.name)
@@ -253,14 +253,14 @@ func TestLoadConfigBadValues(t *testing.T) {
 				env["SEQUENCER_"+name] = text
 			}
 			_, _, err := read(t.Context(), env, known())
-			bad, ok := errors.AsType[*configError](err)
+			bad, ok := errors.AsType[*Error](err)
 			if !ok {
 				t.Errorf("%v was accepted (%v)", env, err)
 				continue
 			}
 			var names []string
-			for _, p := range bad.problems {
-				names = append(names, p.name)
+			for _, p := range bad.Problems {
+				names = append(names, p.Name)
 			}
 			if diff := cmp.Diff([]string{v.name}, names); diff != "" {
 				t.Errorf("%v: %s", env, diff)
@@ -328,11 +328,11 @@ func TestAddrMayBePublic(t *testing.T) {
 // The flag is only read here, so it may stay local to the package's tests.
 var update = flag.Bool("update", false, "rewrite generated documentation")
 
-const tableStart, tableEnd = "<!-- settings: written by go test ./cmd/sequencer -update -->\n", "<!-- end of settings -->\n"
+const tableStart, tableEnd = "<!-- settings: written by go test ./cmd/sequencer/settings -update -->\n", "<!-- end of settings -->\n"
 
 func TestConfigurationDocs(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join("..", "..", "docs", "configuration.md")
+	file := filepath.Join("..", "..", "..", "docs", "configuration.md")
 	old, err := os.ReadFile(file)
 	if err != nil && !*update {
 		t.Fatal(err)
@@ -347,7 +347,7 @@ func TestConfigurationDocs(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("docs/configuration.md is stale: run go test ./cmd/sequencer -update\n%s", cmp.Diff(string(old), want))
+		t.Fatalf("docs/configuration.md is stale: run go test ./cmd/sequencer/settings -update\n%s", cmp.Diff(string(old), want))
 	}
 	if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"strings"
@@ -40,7 +40,8 @@ func (l ledgerList) String() string {
 	return strings.Join(out, ",")
 }
 
-func (l ledgerList) names() []string {
+// Names are those that batches name them by.
+func (l ledgerList) Names() []string {
 	var names []string
 	for _, t := range l {
 		names = append(names, t.Name)
@@ -80,9 +81,9 @@ func (a *ledgerAuth) of(name string) ledger.Secret {
 	return a.secrets[name]
 }
 
-// open returns clients of all ledgers, by name. What they show of us can be replaced by
+// Open returns clients of all ledgers, by name. What they show of us can be replaced by
 // another value of SEQUENCER_LEDGER_AUTH while they are in use.
-func (c ledgersConfig) open() (all map[string]ledger.Ledger, replace func(auth string) error, err error) {
+func (c ledgersConfig) Open() (all map[string]ledger.Ledger, replace func(auth string) error, err error) {
 	auth := &ledgerAuth{targets: c.Targets}
 	if err := auth.take(c.Auth); err != nil {
 		return nil, nil, err
@@ -100,9 +101,9 @@ func (c ledgersConfig) open() (all map[string]ledger.Ledger, replace func(auth s
 	return all, auth.take, nil
 }
 
-// senders are those of the ledgers, each with its ledger's address in the place of a
+// Senders are those of the ledgers, each with its ledger's address in the place of a
 // worker's.
-func (c ledgersConfig) senders() map[string]string {
+func (c ledgersConfig) Senders() map[string]string {
 	slots := map[string]string{}
 	for _, t := range c.Targets {
 		for n := range c.Slots {
