@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/doctor"
 	"mina-sequencer/cmd/sequencer/settings"
 )
 
@@ -62,6 +63,6 @@ func newRootCommand(a *command.App) *cobra.Command {
 		cmd.GroupID = "client"
 		root.AddCommand(cmd)
 	}
-	root.AddCommand(newDoctorCommand(a), newAuditCommand(a), newVersionCommand(a))
+	root.AddCommand(doctor.Command(a), doctor.AuditCommand(a), newVersionCommand(a))
 	return root
 }

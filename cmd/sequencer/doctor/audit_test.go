@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"bytes"
@@ -44,7 +44,8 @@ func TestAuditCommand(t *testing.T) {
 	}
 	audit := func(ctx context.Context, args ...string) (int, string, string) {
 		var stdout, stderr bytes.Buffer
-		code := run(ctx, append([]string{"audit"}, args...), env, nil, &stdout, &stderr)
+		a := &command.App{Env: env, Stdout: &stdout, Stderr: &stderr}
+		code := a.Execute(ctx, command.Group("sequencer", "", AuditCommand(a)), append([]string{"audit"}, args...))
 		return code, stdout.String(), stderr.String()
 	}
 	want := func(code int, stdout, stderr string, args ...string) {

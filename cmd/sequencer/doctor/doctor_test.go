@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"bytes"
@@ -380,10 +380,15 @@ func TestDoctorCommand(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, redistest.Start(t).Addr)
 	c.start()
+	type outcome struct {
+		Code           int
+		Stdout, Stderr string
+	}
 	call := func(ctx context.Context, args ...string) outcome {
 		var stdout, stderr bytes.Buffer
-		code := run(ctx, append([]string{"doctor"}, args...), c.env, nil, &stdout, &stderr)
-		return outcome{Code: code, Stdout: stdout.String(), Stderr: stderr.String()}
+		a := &command.App{Env: c.env, Stdout: &stdout, Stderr: &stderr}
+		code := a.Execute(ctx, command.Group("sequencer", "", Command(a)), append([]string{"doctor"}, args...))
+		return outcome{code, stdout.String(), stderr.String()}
 	}
 	got := call(t.Context(), "--strict")
 	if got.Code != command.ExitOK || !strings.Contains(got.Stdout, "✓ REDIS") || !strings.HasSuffix(got.Stdout, "\nnothing is wrong\n") || got.Stderr != "" {
@@ -421,11 +426,11 @@ func TestDoctorCommand(t *testing.T) {
 // code.
 func TestDoctorDocumented(t *testing.T) {
 	t.Parallel()
-	docs, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	docs, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operations.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"doctor.go", "doctor_redis.go", "doctor_chain.go", "doctor_senders.go", "doctor_ledgers.go", "doctor_webhooks.go", "../../queues/check.go"} {
+	for _, name := range []string{"doctor.go", "redis.go", "chain.go", "senders.go", "ledgers.go", "webhooks.go", "../../../queues/check.go"} {
 		code, err := os.ReadFile(filepath.FromSlash(name))
 		if err != nil {
 			t.Fatal(err)

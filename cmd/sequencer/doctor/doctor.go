@@ -1,4 +1,7 @@
-package main
+// Package doctor holds the commands that look and change nothing: doctor looks at a set-up
+// before something runs, and audit holds the promises against what has run. It is for the
+// program to put together; nothing else is to use it.
+package doctor
 
 import (
 	"cmp"
@@ -37,7 +40,8 @@ type diagnosis struct {
 // doctorTime is how long one look may take.
 const doctorTime = 15 * time.Second
 
-func newDoctorCommand(a *command.App) *cobra.Command {
+// Command is `sequencer doctor`.
+func Command(a *command.App) *cobra.Command {
 	asJSON, strict := false, false
 	cmd := &cobra.Command{
 		Use:   "doctor",

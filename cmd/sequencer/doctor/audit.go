@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -17,7 +17,8 @@ import (
 	"mina-sequencer/sequencer/audit"
 )
 
-func newAuditCommand(a *command.App) *cobra.Command {
+// AuditCommand is `sequencer audit`.
+func AuditCommand(a *command.App) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "audit",
