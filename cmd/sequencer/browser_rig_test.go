@@ -22,6 +22,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"mina-sequencer/cmd/sequencer/serve"
 	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
@@ -302,11 +303,11 @@ func (s *stage) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	client, disconnect, err := connect(cfg)
+	client, disconnect, err := serve.Connect(cfg)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	service, err := newService(parts{cfg: cfg, redis: client, log: slog.New(slog.NewTextHandler(s.t.Output(), nil))})
+	service, err := serve.New(serve.Options{Settings: cfg, Redis: client, Log: slog.New(slog.NewTextHandler(s.t.Output(), nil))})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -316,11 +317,11 @@ func (s *stage) start() {
 	}
 	s.addr = l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
-	if err := service.start(ctx); err != nil {
+	if err := service.Start(ctx); err != nil {
 		s.t.Fatal(err)
 	}
 	served := make(chan error, 1)
-	go func() { served <- service.run(ctx, l) }()
+	go func() { served <- service.Run(ctx, l) }()
 	s.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-served; err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/serve"
 	"mina-sequencer/cmd/sequencer/settings"
 )
 
@@ -82,17 +83,17 @@ func runDemo(ctx context.Context, a *command.App, f demoFlags) (err error) {
 			return command.Usagef("--log: %w", err)
 		}
 		defer func() { _ = file.Close() }()
-		log = slog.New(slog.NewMultiHandler(feed, newLogger(file, cfg.Log).Handler()))
+		log = slog.New(slog.NewMultiHandler(feed, serve.NewLogger(file, cfg.Log).Handler()))
 	}
 	for _, w := range warnings {
 		log.Warn(w) //nolint:sloglint // the warnings are sentences
 	}
-	client, disconnect, err := connect(cfg)
+	client, disconnect, err := serve.Connect(cfg)
 	if err != nil {
 		return err
 	}
 	defer disconnect()
-	s, err := newService(parts{cfg: cfg, redis: client, version: a.Version, commit: a.Commit, log: log})
+	s, err := serve.New(serve.Options{Settings: cfg, Redis: client, Version: a.Version, Commit: a.Commit, Log: log})
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func runDemo(ctx context.Context, a *command.App, f demoFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.start(ctx); err != nil {
+	if err := s.Start(ctx); err != nil {
 		_ = l.Close()
 		if ctx.Err() != nil {
 			return interrupted(f.once)
@@ -118,7 +119,7 @@ func runDemo(ctx context.Context, a *command.App, f demoFlags) (err error) {
 	served := make(chan error, 1)
 	go func() {
 		defer cancel()
-		served <- s.run(ctx, l)
+		served <- s.Run(ctx, l)
 	}()
 	defer func() {
 		cancel()

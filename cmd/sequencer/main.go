@@ -16,15 +16,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/dev"
 	"mina-sequencer/cmd/sequencer/doctor"
+	"mina-sequencer/cmd/sequencer/serve"
 	"mina-sequencer/cmd/sequencer/settings"
 )
 
 func main() {
-	if firstProcess() {
-		os.Exit(runBehind())
+	if serve.FirstProcess() {
+		os.Exit(serve.RunBehind())
 	}
-	logRedis(slog.New(slog.DiscardHandler)) // a command has its own words; serve has a log
+	serve.LogRedis(slog.New(slog.DiscardHandler)) // a command has its own words; serve has a log
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -55,7 +57,7 @@ func newRootCommand(a *command.App) *cobra.Command {
 	root := command.Group("sequencer", "Brings zkApp transactions into Mina blocks, once and in order")
 	root.Long = "sequencer queues zkApp transactions and brings each of them into a Mina block, once and in order.\n\n" + command.ExitHelp
 	root.AddGroup(&cobra.Group{ID: "service", Title: "Services:"}, &cobra.Group{ID: "client", Title: "Client of a running service:"})
-	for _, cmd := range []*cobra.Command{newServeCommand(a), newDemoCommand(a), newDevnetCommand(a), newDevledgerCommand(a)} {
+	for _, cmd := range []*cobra.Command{serve.Command(a), newDemoCommand(a), dev.NodesCommand(a), dev.LedgersCommand(a)} {
 		cmd.GroupID = "service"
 		root.AddCommand(cmd)
 	}

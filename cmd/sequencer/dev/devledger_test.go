@@ -1,4 +1,4 @@
-package main
+package dev
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ func startDevledger(t *testing.T, args ...string) string {
 	var stderr bytes.Buffer
 	go func() {
 		all := append([]string{"devledger", "--addr", "127.0.0.1:0", "--splinter-addr", "127.0.0.1:0"}, args...)
-		code <- run(ctx, all, nil, nil, out, &stderr)
+		code <- runDev(ctx, all, out, &stderr)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -134,7 +134,7 @@ func TestDevledgerRefuses(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		all := append([]string{"devledger", "--addr", "127.0.0.1:0", "--splinter-addr", "127.0.0.1:0"},
 			strings.Fields(args)...)
-		if code := run(t.Context(), all, nil, nil, &stdout, &stderr); code != command.ExitUsage {
+		if code := runDev(t.Context(), all, &stdout, &stderr); code != command.ExitUsage {
 			t.Errorf("%s: code %d, %s", args, code, stderr.String())
 		}
 	}

@@ -1,4 +1,8 @@
-package main
+// Package serve is the service: it wires the parts together, serves the API, and stops all of
+// it in order. It holds what a running process has of its own, too: its log, its certificate,
+// secrets that change, the manager that has started it, the first process of a container.
+// The demo runs a service in itself; for its log the simulated networks use it.
+package serve
 
 import (
 	"context"
@@ -19,7 +23,8 @@ import (
 	"mina-sequencer/metrics/traces"
 )
 
-func newServeCommand(a *command.App) *cobra.Command {
+// Command is `sequencer serve`.
+func Command(a *command.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the HTTP API and run the queues",
@@ -36,8 +41,8 @@ func serve(ctx context.Context, a *command.App) error {
 	if err != nil {
 		return err
 	}
-	log := newLogger(a.Stderr, cfg.Log)
-	logRedis(log)
+	log := NewLogger(a.Stderr, cfg.Log)
+	LogRedis(log)
 	if _, set := a.Env["GOGC"]; !set {
 		// The heap of a sequencer is small: with the default it would be
 		// collected many times a second under load.
@@ -51,7 +56,7 @@ func serve(ctx context.Context, a *command.App) error {
 	for _, w := range warnings {
 		log.Warn(w) //nolint:sloglint // the warnings are sentences
 	}
-	client, disconnect, err := connect(cfg)
+	client, disconnect, err := Connect(cfg)
 	if err != nil {
 		return err
 	}
@@ -64,7 +69,7 @@ func serve(ctx context.Context, a *command.App) error {
 		return err
 	}
 	defer stop()
-	s, err := newService(parts{cfg: cfg, redis: client, traces: followed, version: a.Version, commit: a.Commit, log: log})
+	s, err := New(Options{Settings: cfg, Redis: client, Traces: followed, Version: a.Version, Commit: a.Commit, Log: log})
 	if err != nil {
 		return err
 	}
@@ -73,19 +78,19 @@ func serve(ctx context.Context, a *command.App) error {
 	if err != nil {
 		return fmt.Errorf("listening on SEQUENCER_ADDR: %w", err)
 	}
-	if err := s.start(ctx); err != nil {
+	if err := s.Start(ctx); err != nil {
 		_ = l.Close()
 		return cfg.Redis.Blame(err)
 	}
 	log.Info("serving", "addr", l.Addr().String(), "config", cfg)
-	err = s.run(ctx, l)
+	err = s.Run(ctx, l)
 	log.Info("stopped")
 	return err
 }
 
-// connect returns a client of the configured Redis, or of an embedded one that
+// Connect returns a client of the configured Redis, or of an embedded one that
 // lives as long as the process.
-func connect(cfg settings.Config) (client redis.UniversalClient, disconnect func(), err error) {
+func Connect(cfg settings.Config) (client redis.UniversalClient, disconnect func(), err error) {
 	if client = cfg.Redis.Client(); client != nil {
 		return client, func() { _ = client.Close() }, nil
 	}

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -21,7 +21,7 @@ const (
 // ready says how the parts are. Only the store decides whether the process
 // serves; the chain and the senders can come back while posts are accepted. The
 // nodes are asked only for full: else the chain is told as it was last seen.
-func (s *service) ready(ctx context.Context, full bool) api.Readiness {
+func (s *Service) ready(ctx context.Context, full bool) api.Readiness {
 	r := api.Readiness{Store: api.Part{OK: true}, Ledgers: s.ledgersReady()}
 	rest, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
@@ -47,7 +47,7 @@ func (s *service) ready(ctx context.Context, full bool) api.Readiness {
 
 // pollOld asks the nodes if nobody has for a while. It does not end with whoever waits for
 // it: a poll that is cut short leaves a node that is slow without a vote, for all.
-func (s *service) pollOld(ctx context.Context, polled chan<- struct{}) {
+func (s *Service) pollOld(ctx context.Context, polled chan<- struct{}) {
 	defer close(polled)
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -57,7 +57,7 @@ func (s *service) pollOld(ctx context.Context, polled chan<- struct{}) {
 }
 
 // chainReady judges what was last seen; asked says that it must not be old.
-func (s *service) chainReady(c mina.Chain, asked bool) api.Part {
+func (s *Service) chainReady(c mina.Chain, asked bool) api.Part {
 	switch {
 	case !s.chain.Any():
 		return api.Part{OK: true, Detail: "no Mina node is configured"}
@@ -72,7 +72,7 @@ func (s *service) chainReady(c mina.Chain, asked bool) api.Part {
 	}
 }
 
-func (s *service) sendersReady(ctx context.Context) api.Part {
+func (s *Service) sendersReady(ctx context.Context) api.Part {
 	available := 0
 	for x, err := range s.senders.All(ctx) {
 		switch {
@@ -88,7 +88,7 @@ func (s *service) sendersReady(ctx context.Context) api.Part {
 	return api.Part{OK: true, Detail: fmt.Sprintf("%d available", available)}
 }
 
-func (s *service) ledgersReady() api.Part {
+func (s *Service) ledgersReady() api.Part {
 	all := s.sequencer.Ledgers()
 	if len(all) == 0 {
 		return api.Part{OK: true, Detail: "no ledger is configured"}

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"encoding/json"
@@ -72,18 +72,18 @@ func TestReadyzAsksForAll(t *testing.T) {
 }
 
 // wired returns a service on an embedded Redis that is not run.
-func wired(t *testing.T, env map[string]string) *service {
+func wired(t *testing.T, env map[string]string) *Service {
 	t.Helper()
 	cfg, _, err := settings.Load(t.Context(), env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, disconnect, err := connect(cfg)
+	client, disconnect, err := Connect(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(disconnect)
-	s, err := newService(parts{cfg: cfg, redis: client, log: slog.New(slog.DiscardHandler)})
+	s, err := New(Options{Settings: cfg, Redis: client, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

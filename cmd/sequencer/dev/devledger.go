@@ -1,4 +1,4 @@
-package main
+package dev
 
 import (
 	"context"
@@ -25,7 +25,8 @@ type devledgerFlags struct {
 	dice                       devledger.Dice
 }
 
-func newDevledgerCommand(a *command.App) *cobra.Command {
+// LedgersCommand is `sequencer devledger`.
+func LedgersCommand(a *command.App) *cobra.Command {
 	var f devledgerFlags
 	cmd := &cobra.Command{
 		Use:   "devledger",

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -12,21 +12,21 @@ import (
 )
 
 // tellManager tells systemd, if it has started this process and wants to be told.
-func (s *service) tellManager(state string) {
+func (s *Service) tellManager(state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
 		s.log.Warn("the service manager was not told", "told", state, "err", err)
 	}
 }
 
 // tellEnding says that this process ends, and how long that may take.
-func (s *service) tellEnding() {
+func (s *Service) tellEnding() {
 	most := s.cfg.HTTP.ShutdownDelay + 2*max(s.cfg.HTTP.ShutdownTimeout, time.Second) + 10*time.Second
 	s.tellManager(fmt.Sprintf("%s\nEXTEND_TIMEOUT_USEC=%d", daemon.SdNotifyStopping, most.Microseconds()))
 }
 
 // beat tells the manager's watchdog that this process is sound, twice as often as it wants
 // to hear of it, and does not while it is not.
-func (s *service) beat(ctx context.Context, sound func(context.Context) error) {
+func (s *Service) beat(ctx context.Context, sound func(context.Context) error) {
 	limit, err := daemon.SdWatchdogEnabled(false)
 	if err != nil || limit <= 0 {
 		return
@@ -56,7 +56,7 @@ func (s *service) beat(ctx context.Context, sound func(context.Context) error) {
 // soundAt returns what asks this process, as a client would while clients are served,
 // whether it lives, and whether what drives transactions still answers. An outage of Redis
 // or of nodes does not count: a restart would not mend it.
-func (s *service) soundAt(served context.Context, l net.Addr) func(context.Context) error {
+func (s *Service) soundAt(served context.Context, l net.Addr) func(context.Context) error {
 	scheme, transport := "http", &http.Transport{DisableKeepAlives: true}
 	if s.certificate != nil {
 		scheme = "https"

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -26,8 +26,9 @@ import (
 	"mina-sequencer/sequencer/webhooks"
 )
 
-// A service is everything that one process runs, wired together.
-type service struct {
+// A Service is everything that one process runs, wired together. It is started once, then run
+// once.
+type Service struct {
 	cfg       settings.Config
 	log       *slog.Logger
 	store     *queues.Store
@@ -45,20 +46,20 @@ type service struct {
 	certificate *certificate
 }
 
-// parts are what a service is made of.
-type parts struct {
-	cfg             settings.Config
-	redis           redis.UniversalClient
-	traces          *traces.Traces // is told what becomes of transactions; may be nil
-	version, commit string         // of the program, for the metrics
-	log             *slog.Logger
+// Options are what a service is made of.
+type Options struct {
+	Settings        settings.Config
+	Redis           redis.UniversalClient
+	Traces          *traces.Traces // is told what becomes of transactions; may be nil
+	Version, Commit string         // of the program, for the metrics
+	Log             *slog.Logger
 }
 
-// newService wires a service; nothing runs before run.
-func newService(p parts) (*service, error) {
-	cfg, client, followed, log := p.cfg, p.redis, p.traces, p.log
+// New wires a service; nothing runs before run.
+func New(p Options) (*Service, error) {
+	cfg, client, followed, log := p.Settings, p.Redis, p.Traces, p.Log
 	figures := metrics.New(metrics.Options{
-		Version: p.version, Commit: p.commit, MinBalance: cfg.LeastBalance(),
+		Version: p.Version, Commit: p.Commit, MinBalance: cfg.LeastBalance(),
 		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
 		FeeLimitQueue: uint64(cfg.Fee.LimitQueue), FeeLimitKey: uint64(cfg.Fee.LimitKey),
 	})
@@ -99,7 +100,7 @@ func newService(p parts) (*service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("SEQUENCER_TLS_CERT: %w", err)
 	}
-	s := &service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children, workers: workers, showLedgers: showLedgers}
+	s := &Service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children, workers: workers, showLedgers: showLedgers}
 	s.chain = mina.NewTracker(mina.TrackerOptions{
 		Nodes: nodes, Quorum: cfg.Mina.Quorum, Archive: archive,
 		Depth: max(cfg.Depth.Confirmations, cfg.Depth.Settle, cfg.Depth.Finality),
@@ -137,7 +138,7 @@ func rate(cfg settings.Config) queues.Rate {
 
 // chainShown is the chain as the overview shows it. While nothing is under way
 // nobody else asks the nodes; then they are asked once a minute.
-func (s *service) chainShown(ctx context.Context) *api.Chain {
+func (s *Service) chainShown(ctx context.Context) *api.Chain {
 	if !s.chain.Any() {
 		return nil
 	}
@@ -159,7 +160,7 @@ func (s *service) chainShown(ctx context.Context) *api.Chain {
 }
 
 // ledgersShown are the ledgers as the overview shows them. None is waited for.
-func (s *service) ledgersShown() []api.Ledger {
+func (s *Service) ledgersShown() []api.Ledger {
 	var shown []api.Ledger
 	for _, x := range s.sequencer.Ledgers() {
 		shown = append(shown, api.Ledger{Name: x.Name, Asked: x.Asked, OK: x.OK, Detail: x.Detail})
@@ -167,8 +168,8 @@ func (s *service) ledgersShown() []api.Ledger {
 	return shown
 }
 
-// start checks the store and brings the configured senders into the pool.
-func (s *service) start(ctx context.Context) error {
+// Start checks the store and brings the configured senders into the pool.
+func (s *Service) Start(ctx context.Context) error {
 	// The embedded store never evicts, and cannot be asked.
 	if s.cfg.Redis.URL.Options() != nil {
 		if err := s.store.Check(ctx); err != nil {
@@ -186,10 +187,10 @@ func (s *service) start(ctx context.Context) error {
 	return s.senders.Configure(ctx, workers)
 }
 
-// run serves and drives transactions until ctx ends, and then drains: nothing new is
+// Run serves and drives transactions until ctx ends, and then drains: nothing new is
 // begun at once, what runs gets the shutdown timeout, and requests are served for the
 // shutdown delay before they get it, too.
-func (s *service) run(ctx context.Context, l net.Listener) error {
+func (s *Service) Run(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	server := api.NewServer(l.Addr().String(), s.handler)
@@ -242,7 +243,7 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 
 // sendAway ends the server: others are asked first, and then nobody is heard any more.
 // What has failed is not waited for.
-func (s *service) sendAway(broken context.Context, server *api.Server) {
+func (s *Service) sendAway(broken context.Context, server *api.Server) {
 	server.Leave()
 	if delay := s.cfg.HTTP.ShutdownDelay; delay > 0 {
 		s.log.Info("ending", "served_for", delay)

@@ -1,4 +1,4 @@
-package main
+package dev
 
 import (
 	"bytes"
@@ -27,6 +27,17 @@ func (r *readySignal) Write(p []byte) (int, error) {
 	return n, err
 }
 
+const (
+	keyA = "B62qiy32p8kAKnny8ZFwoMhYpBppM1DWVCqAPBYNcXnsAHhnfAAuXgg"
+	keyB = "B62qiVGZQdBJJrxnzhvqp7LKe6jDiFcpU3cF5xHoZof5Pz9qiL85KLx"
+)
+
+// runDev runs one of the commands, and returns its exit code.
+func runDev(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	a := &command.App{Stdout: stdout, Stderr: stderr}
+	return a.Execute(ctx, command.Group("sequencer", "", NodesCommand(a), LedgersCommand(a)), args)
+}
+
 func TestDevnet(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -35,7 +46,7 @@ func TestDevnet(t *testing.T) {
 	code := make(chan int, 1)
 	var stderr bytes.Buffer
 	go func() {
-		code <- run(ctx, []string{"devnet", "--addr", "127.0.0.1:0", "--nodes", "2", "--accounts", keyA, "--fund", "2.5"}, nil, nil, out, &stderr)
+		code <- runDev(ctx, []string{"devnet", "--addr", "127.0.0.1:0", "--nodes", "2", "--accounts", keyA, "--fund", "2.5"}, out, &stderr)
 	}()
 	var text string
 	select {
@@ -77,7 +88,7 @@ func TestDevnetRefuses(t *testing.T) {
 		"--max-zkapps 0", "--max-zkapps -2",
 	} {
 		var stdout, stderr bytes.Buffer
-		if code := run(t.Context(), append([]string{"devnet"}, strings.Fields(args)...), nil, nil, &stdout, &stderr); code != command.ExitUsage {
+		if code := runDev(t.Context(), append([]string{"devnet"}, strings.Fields(args)...), &stdout, &stderr); code != command.ExitUsage {
 			t.Errorf("%s: code %d, %s", args, code, stderr.String())
 		}
 	}

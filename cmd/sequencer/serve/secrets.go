@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -63,7 +63,7 @@ func (f *watchedFile) look(log *slog.Logger) {
 }
 
 // secretFiles are those that a running process takes into use.
-func (s *service) secretFiles() []*watchedFile {
+func (s *Service) secretFiles() []*watchedFile {
 	var files []*watchedFile
 	add := func(variable, path string, take func(string) error) {
 		if path == "" {

@@ -1,4 +1,7 @@
-package main
+// Package dev holds the commands that run what is simulated, as processes of their own: Mina
+// nodes, and ledgers that take batches. It is for the program to put together; nothing else
+// is to use it.
+package dev
 
 import (
 	"context"
@@ -12,6 +15,7 @@ import (
 
 	"mina-sequencer/api"
 	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/serve"
 	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
@@ -32,7 +36,8 @@ type devnetFlags struct {
 	fund     uint64 // nanomina
 }
 
-func newDevnetCommand(a *command.App) *cobra.Command {
+// NodesCommand is `sequencer devnet`.
+func NodesCommand(a *command.App) *cobra.Command {
 	f := devnetFlags{fund: devnet.DefaultFunds}
 	var fund string
 	cmd := &cobra.Command{
@@ -87,7 +92,7 @@ func runDevnet(ctx context.Context, a *command.App, f devnetFlags) error {
 	}
 	config := devnet.Config{
 		Nodes: f.nodes, SlotTime: f.slot, FillRate: f.fill, K: f.k, MaxZkapps: f.zkapps, Seed: f.seed, NetworkID: f.network,
-		FundAll: len(f.accounts) == 0, Accounts: map[string]devnet.Account{}, Log: newLogger(a.Stderr, settings.Log{}),
+		FundAll: len(f.accounts) == 0, Accounts: map[string]devnet.Account{}, Log: serve.NewLogger(a.Stderr, settings.Log{}),
 	}
 	for _, key := range f.accounts {
 		config.Accounts[key] = devnet.Account{Balance: f.fund}

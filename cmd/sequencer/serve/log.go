@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"cmp"
@@ -17,10 +17,10 @@ import (
 	"mina-sequencer/metrics/traces"
 )
 
-// newLogger writes to w: readable text where a person looks, JSON lines
+// NewLogger writes to w: readable text where a person looks, JSON lines
 // elsewhere, unless the configuration says which. Of warnings and errors that
 // repeat themselves it writes some, and tells how many it did not.
-func newLogger(w io.Writer, c settings.Log) *slog.Logger {
+func NewLogger(w io.Writer, c settings.Log) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.Level}
 	if c.Format == "text" || (c.Format == "" && terminal.Is(w)) {
 		return slog.New(newCalmHandler(slog.NewTextHandler(w, options)))
@@ -28,9 +28,9 @@ func newLogger(w io.Writer, c settings.Log) *slog.Logger {
 	return slog.New(newCalmHandler(slog.NewJSONHandler(w, options)))
 }
 
-// logRedis has log take what the client of Redis says by itself, which is plain text and
+// LogRedis has log take what the client of Redis says by itself, which is plain text and
 // goes to stderr where nobody takes it.
-func logRedis(log *slog.Logger) { redis.SetLogger(redisLog{log}) }
+func LogRedis(log *slog.Logger) { redis.SetLogger(redisLog{log}) }
 
 type redisLog struct{ *slog.Logger }
 

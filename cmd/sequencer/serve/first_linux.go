@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"fmt"
@@ -10,14 +10,14 @@ import (
 	"mina-sequencer/cmd/sequencer/terminal"
 )
 
-// firstProcess reports whether this process is the first of a container. Orphans become
+// FirstProcess reports whether this process is the first of a container. Orphans become
 // its children, and somebody has to wait for them.
-func firstProcess() bool { return os.Getpid() == 1 }
+func FirstProcess() bool { return os.Getpid() == 1 }
 
-// runBehind runs the program again, as a child, and waits for whatever ends: in the
+// RunBehind runs the program again, as a child, and waits for whatever ends: in the
 // program itself that would take from it the ends of its own workers. Signals are passed
 // on, and the exit code is the child's.
-func runBehind() (code int) {
+func RunBehind() (code int) {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals)
 	attributes := &syscall.SysProcAttr{Setpgid: true}

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func TestRepeatedErrors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		log := newLogger(&out, settings.Log{Level: slog.LevelInfo, Format: "json"})
+		log := NewLogger(&out, settings.Log{Level: slog.LevelInfo, Format: "json"})
 		one := log.With("sender", "B62").WithGroup("g")
 		for i := range 100 {
 			log.Warn("cycle failed", "err", fmt.Sprint(i))
@@ -90,7 +90,7 @@ func TestLinesOfRequests(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: m.Addr()})
 	t.Cleanup(func() { _ = client.Close() })
 	var out bytes.Buffer
-	log := newLogger(&out, settings.Log{Level: slog.LevelDebug, Format: "json"})
+	log := NewLogger(&out, settings.Log{Level: slog.LevelDebug, Format: "json"})
 	store, err := queues.Open(client, queues.Options{Namespace: "t", Log: log})
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestLogger(t *testing.T) {
 	for format, want := range map[settings.Log]string{{}: `"msg":"hello"`, {Format: "json"}: `"msg":"hello"`, {Format: "text"}: "msg=hello"} {
 		var out bytes.Buffer
 		format.Level = slog.LevelWarn
-		logger := newLogger(&out, format)
+		logger := NewLogger(&out, format)
 		logger.Info("quiet")
 		logger.Warn("hello")
 		if text := out.String(); !strings.Contains(text, want) || strings.Contains(text, "quiet") {

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package main
-
-// firstProcess is for containers, which are Linux.
-func firstProcess() bool { return false }
-
-func runBehind() (code int) { return exitFailure }
