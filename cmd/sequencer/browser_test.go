@@ -21,6 +21,8 @@ import (
 
 	"mina-sequencer/api/client"
 	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/demo"
+	"mina-sequencer/cmd/sequencer/test/inprocess"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/ledger/devledger"
 	"mina-sequencer/sequencer/test/lane"
@@ -62,9 +64,9 @@ func fill(s *stage) {
 func TestBrowserDemo(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
-	out, stop, ended := startDemo(t, "--addr", "127.0.0.1:0", "--slot", "300ms")
+	out, stop, ended := inprocess.Demo(t, demo.Command, "--addr", "127.0.0.1:0", "--slot", "300ms")
 	select {
-	case <-out.seen("Dashboard"): // the first line, before anything is posted
+	case <-out.Seen("Dashboard"): // the first line, before anything is posted
 	case code := <-ended:
 		t.Fatalf("the demo ended with %d\n%s", code, out)
 	}

@@ -15,7 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mina-sequencer/cmd/sequencer/cli"
 	"mina-sequencer/cmd/sequencer/command"
+	"mina-sequencer/cmd/sequencer/demo"
 	"mina-sequencer/cmd/sequencer/dev"
 	"mina-sequencer/cmd/sequencer/doctor"
 	"mina-sequencer/cmd/sequencer/serve"
@@ -57,11 +59,11 @@ func newRootCommand(a *command.App) *cobra.Command {
 	root := command.Group("sequencer", "Brings zkApp transactions into Mina blocks, once and in order")
 	root.Long = "sequencer queues zkApp transactions and brings each of them into a Mina block, once and in order.\n\n" + command.ExitHelp
 	root.AddGroup(&cobra.Group{ID: "service", Title: "Services:"}, &cobra.Group{ID: "client", Title: "Client of a running service:"})
-	for _, cmd := range []*cobra.Command{serve.Command(a), newDemoCommand(a), dev.NodesCommand(a), dev.LedgersCommand(a)} {
+	for _, cmd := range []*cobra.Command{serve.Command(a), demo.Command(a), dev.NodesCommand(a), dev.LedgersCommand(a)} {
 		cmd.GroupID = "service"
 		root.AddCommand(cmd)
 	}
-	for _, cmd := range newClientCommands(a, settings.BuiltinTypes()) {
+	for _, cmd := range cli.Commands(a, settings.BuiltinTypes()) {
 		cmd.GroupID = "client"
 		root.AddCommand(cmd)
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/demo"
+	"mina-sequencer/cmd/sequencer/test/inprocess"
 	"mina-sequencer/queues/redistest"
 )
 
@@ -21,9 +23,9 @@ import (
 // asks: every query is answered, and so is every name in an alert.
 func TestMonitoring(t *testing.T) {
 	t.Parallel()
-	out, _, ended := startDemo(t, "--addr", "127.0.0.1:0")
+	out, _, ended := inprocess.Demo(t, demo.Command, "--addr", "127.0.0.1:0")
 	select {
-	case <-out.seen("Serving until Ctrl-C"):
+	case <-out.Seen("Serving until Ctrl-C"):
 	case code := <-ended:
 		t.Fatalf("the demo ended with %d\n%s", code, out)
 	}

@@ -3,12 +3,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/mina/devnet"
@@ -76,4 +78,19 @@ func drained(t *testing.T, bin binaries) {
 	if code := r.exitCodeOf(s.program); code != command.ExitInterrupted {
 		t.Errorf("ended by a second signal with exit code %d", code)
 	}
+}
+
+// reach asks for url and heeds no answer; it fails where nobody answers.
+func reach(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/amounts"
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/cmd/sequencer/terminal"
 )
@@ -33,7 +34,7 @@ func feeLines(f *client.Fees) []terminal.Line {
 			p.Capacity))
 		var ranks []string
 		for _, r := range p.Ranks {
-			ranks = append(ranks, fmt.Sprintf("%s at the end of block %d", minaOf(r.FeePerWeight), r.Blocks))
+			ranks = append(ranks, fmt.Sprintf("%s at the end of block %d", amounts.MINA(r.FeePerWeight), r.Blocks))
 		}
 		pays := "nothing that counts: all that waits fits into a block"
 		if len(ranks) > 0 {
@@ -43,13 +44,13 @@ func feeLines(f *client.Fees) []terminal.Line {
 	}
 	rows := []terminal.Line{heads("TYPE", "WEIGHT", "FEE", "PER WEIGHT", "WHY")}
 	for _, t := range f.Types {
-		rows = append(rows, terminal.Line{terminal.Plain.Of(t.Type), terminal.Plain.Of(numberText(t.Weight)), terminal.Plain.Of(minaOf(t.Fee)),
+		rows = append(rows, terminal.Line{terminal.Plain.Of(t.Type), terminal.Plain.Of(numberText(t.Weight)), terminal.Plain.Of(amounts.MINA(t.Fee)),
 			terminal.Plain.Of(maxFeeText(t.FeePerWeight)), terminal.Plain.Of(t.Why)})
 	}
 	lines = append(append(lines, terminal.Line{}), terminal.Table(rows)...)
 	rows = []terminal.Line{heads("DAY", "MINA", "SENDER", "QUEUE")}
 	for _, x := range f.Spent {
-		rows = append(rows, terminal.Line{terminal.Plain.Of(x.Day), terminal.Plain.Of(minaOf(x.Fee)), terminal.Plain.Of(x.Sender), terminal.Plain.Of(terminal.Shorten(x.Queue, 40))})
+		rows = append(rows, terminal.Line{terminal.Plain.Of(x.Day), terminal.Plain.Of(amounts.MINA(x.Fee)), terminal.Plain.Of(x.Sender), terminal.Plain.Of(terminal.Shorten(x.Queue, 40))})
 	}
 	if len(rows) == 1 {
 		return append(lines, terminal.Line{}, terminal.Line{terminal.Dim.Of("nothing was spent in the last seven days")})

@@ -1,9 +1,8 @@
-package main
+package cli
 
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -171,13 +170,6 @@ func (s *session) raw(answer []byte) error {
 // print writes lines for people.
 func (s *session) print(lines ...terminal.Line) error {
 	return terminal.NewScreen(s.app.Stdout, s.app.Env).Print(lines...)
-}
-
-// pause waits for d or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	<-ctx.Done()
 }
 
 // A listing is what every list command can be asked.

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/board"
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/cmd/sequencer/terminal"
@@ -19,11 +20,11 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 )
 
-// demoLook is how often the round is looked at, and how fast it is posted.
-const demoLook = 100 * time.Millisecond
+// lookEvery is how often the round is looked at, and how fast it is posted.
+const lookEvery = 100 * time.Millisecond
 
-// A demoItem is a transaction to post.
-type demoItem struct {
+// An item is a transaction to post.
+type item struct {
 	uid, queue, kind string
 	data             map[string]any
 	last             bool // posted only when everything before it is final
@@ -31,68 +32,68 @@ type demoItem struct {
 
 // votingRound is a round of all five types: three claims that electors vote on,
 // two batches of signed votes, and the plan that all of it belongs to.
-func votingRound() []demoItem {
+func votingRound() []item {
 	const plan = "autumn"
 	electors := 0
 	elector := func() string {
 		electors++
 		return devnet.Key(uint64(100 + electors))
 	}
-	items := []demoItem{{uid: "plan", queue: "plan-" + plan, kind: "CREATE_VOTING_BATCHES_ACCOUNT",
+	items := []item{{uid: "plan", queue: "plan-" + plan, kind: "CREATE_VOTING_BATCHES_ACCOUNT",
 		data: map[string]any{"planUid": plan, "communityUid": "gardeners"}}}
 	var claims []string
 	for i := range 3 {
 		sum := sha256.Sum256(fmt.Append(nil, "claim ", i+1))
 		claims = append(claims, hex.EncodeToString(sum[:16]))
-		items = append(items, demoItem{uid: fmt.Sprintf("claim-%d", i+1), queue: "claim-" + claims[i], kind: "CREATE_CLAIM_VOTING_ACCOUNT",
+		items = append(items, item{uid: fmt.Sprintf("claim-%d", i+1), queue: "claim-" + claims[i], kind: "CREATE_CLAIM_VOTING_ACCOUNT",
 			data: map[string]any{"claimUid": claims[i], "strategy": map[string]int{"requiredVotes": 5, "requiredPositives": 3}}})
 	}
 	for n := range 5 {
 		for i, claim := range claims {
-			items = append(items, demoItem{uid: fmt.Sprintf("vote-%d-%d", i+1, n+1), queue: "claim-" + claim, kind: "SEND_CLAIM_VOTE",
+			items = append(items, item{uid: fmt.Sprintf("vote-%d-%d", i+1, n+1), queue: "claim-" + claim, kind: "SEND_CLAIM_VOTE",
 				data: map[string]any{"planUid": plan, "batchUid": "north", "claimUid": claim, "electorAccountId": elector(), "index": n, "vote": (n+i)%3 - 1}})
 		}
 	}
 	for n := range 2 {
 		for _, batch := range []string{"north", "south"} {
 			key := elector()
-			items = append(items, demoItem{uid: fmt.Sprintf("batch-%s-%d", batch, n+1), queue: "batch-" + batch, kind: "RECEIVE_VOTES_BATCH",
+			items = append(items, item{uid: fmt.Sprintf("batch-%s-%d", batch, n+1), queue: "batch-" + batch, kind: "RECEIVE_VOTES_BATCH",
 				data: map[string]any{"batchUid": batch, "senderAccountId": key, "signedData": map[string]any{
 					"publicKey": key, "data": []string{"1", "0"}, "signature": map[string]string{"field": "11", "scalar": "13"}}}})
 		}
 	}
-	return append(items, demoItem{uid: "commit", queue: "plan-" + plan, kind: "COMMIT_ALL_VOTING_BATCHES",
+	return append(items, item{uid: "commit", queue: "plan-" + plan, kind: "COMMIT_ALL_VOTING_BATCHES",
 		data: map[string]any{"planUid": plan}, last: true})
 }
 
-// A demoRound posts the round, through the HTTP API as anybody else would, and
+// A round posts the voting round, through the HTTP API as anybody else would, and
 // shows what becomes of it. It belongs to one goroutine.
-type demoRound struct {
-	s         *session
-	world     *demoWorld
-	feed      *demoFeed
+type round struct {
+	api       *client.Client
+	world     *world
+	feed      *feed
 	screen    *terminal.Screen
 	namespace string
 	started   time.Time
-	items     []demoItem           // not posted yet
+	items     []item               // not posted yet
 	txns      []client.Transaction // in order of acceptance, as of the last look
-	board     board
-	events    []boardEvent         // of the last look
+	board     board.Board
+	events    []board.Event        // of the last look
 	putOffs   []client.Transaction // as they were when no worker took them on
 }
 
-func newDemoRound(s *session, world *demoWorld, feed *demoFeed, namespace string) *demoRound {
-	return &demoRound{
-		s: s, world: world, feed: feed, namespace: namespace, started: time.Now(), items: slices.Concat(demoBatches(), votingRound()),
-		screen: terminal.NewScreen(s.app.Stdout, s.app.Env),
+func newRound(a *command.App, api *client.Client, world *world, feed *feed, namespace string) *round {
+	return &round{
+		api: api, world: world, feed: feed, namespace: namespace, started: time.Now(), items: slices.Concat(ledgerBatches(), votingRound()),
+		screen: terminal.NewScreen(a.Stdout, a.Env),
 	}
 }
 
 // show plays the round and sums it up. With once it then ends, with an error if
 // the round did not come to a good end; else it shows changes until ctx ends.
-func (r *demoRound) show(ctx context.Context, once bool) error {
+func (r *round) show(ctx context.Context, once bool) error {
 	defer func() { _ = r.screen.Close() }()
-	limit, cancel := context.WithTimeout(ctx, demoLimit)
+	limit, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	if !r.screen.Live { // the board has the address above it
 		if err := r.screen.Print(r.dashboard()); err != nil {
@@ -104,7 +105,7 @@ func (r *demoRound) show(ctx context.Context, once bool) error {
 	case ctx.Err() != nil:
 		return interrupted(once)
 	case err != nil && limit.Err() != nil:
-		err = command.ExitWith(command.ExitNotFinal, fmt.Sprintf("not all is DONE after %s", demoLimit))
+		err = command.ExitWith(command.ExitNotFinal, fmt.Sprintf("not all is DONE after %s", longest))
 	case err != nil:
 		return err
 	default:
@@ -120,7 +121,7 @@ func (r *demoRound) show(ctx context.Context, once bool) error {
 }
 
 // play posts and looks until everything is final.
-func (r *demoRound) play(ctx context.Context) error {
+func (r *round) play(ctx context.Context) error {
 	posted := 0
 	for {
 		if err := r.look(ctx); err != nil {
@@ -140,16 +141,16 @@ func (r *demoRound) play(ctx context.Context) error {
 			r.items = r.items[1:]
 			posted++
 		}
-		if pause(ctx, demoLook); ctx.Err() != nil {
+		if pause(ctx, lookEvery); ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
 }
 
 // follow prints what anybody else does with the service.
-func (r *demoRound) follow(ctx context.Context) error {
+func (r *round) follow(ctx context.Context) error {
 	for {
-		if pause(ctx, 2*demoLook); ctx.Err() != nil {
+		if pause(ctx, 2*lookEvery); ctx.Err() != nil {
 			return nil
 		}
 		if err := r.look(ctx); err != nil {
@@ -164,24 +165,24 @@ func (r *demoRound) follow(ctx context.Context) error {
 	}
 }
 
-func (r *demoRound) post(ctx context.Context, item demoItem) error {
+func (r *round) post(ctx context.Context, item item) error {
 	data, err := json.Marshal(item.data)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", item.uid, err)
 	}
-	if _, err := r.s.Post(ctx, client.Item{Queue: item.queue, Type: item.kind, Data: data, UID: item.uid}); err != nil {
+	if _, err := r.api.Post(ctx, client.Item{Queue: item.queue, Type: item.kind, Data: data, UID: item.uid}); err != nil {
 		return fmt.Errorf("posting %s: %w", item.uid, err)
 	}
 	return nil
 }
 
 // look reads queues, senders and transactions, and finds what has changed.
-func (r *demoRound) look(ctx context.Context) error {
-	b, err := r.s.look(ctx)
+func (r *round) look(ctx context.Context) error {
+	b, err := board.Read(ctx, r.api)
 	if err != nil {
 		return err
 	}
-	page, err := r.s.Transactions(ctx, client.Filter{}, client.Cut{Limit: watchLimit})
+	page, err := r.api.Transactions(ctx, client.Filter{}, client.Cut{Limit: board.Limit})
 	if err != nil {
 		return err
 	}
@@ -198,7 +199,7 @@ func (r *demoRound) look(ctx context.Context) error {
 	}
 	r.txns = page.Items
 	tip := r.world.network.Node(0).State()
-	b.Title, b.Network = "sequencer demo", r.s.URL
+	b.Title, b.Network = "sequencer demo", r.api.URL
 	b.Height, b.Slot, b.Elapsed = uint64(tip.Height), uint64(tip.Slot), time.Since(r.started)
 	b.Events = slices.Concat(r.board.Events, r.events)
 	b.Events = b.Events[max(0, len(b.Events)-200):]
@@ -208,9 +209,9 @@ func (r *demoRound) look(ctx context.Context) error {
 
 // changesOf tells what a transaction has done since it was looked at before;
 // old is the zero value for one that is new.
-func changesOf(old, t client.Transaction) []boardEvent {
-	at := boardEvent{At: time.Now(), Queue: t.Queue, UID: t.UID}
-	var events []boardEvent
+func changesOf(old, t client.Transaction) []board.Event {
+	at := board.Event{At: time.Now(), Queue: t.Queue, UID: t.UID}
+	var events []board.Event
 	if old.State == "" {
 		posted := at
 		posted.To, posted.Detail = "WAITING", t.Type
@@ -287,21 +288,28 @@ func landed(t client.Transaction) client.Attempt {
 	return client.Attempt{}
 }
 
+// pause waits for d or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
+}
+
 // draw shows the last look: the board in place, or a line for each change.
-func (r *demoRound) draw(live bool) error {
+func (r *round) draw(live bool) error {
 	if live {
 		width, height := r.screen.Size()
-		return r.screen.Draw(r.board.lines(width, height))
+		return r.screen.Draw(r.board.Lines(width, height))
 	}
 	var lines []terminal.Line
 	for _, e := range r.events {
-		lines = append(lines, e.line())
+		lines = append(lines, e.Line())
 	}
 	return r.screen.Print(lines...)
 }
 
 // verdict is why the round did not come to a good end, nil if it did.
-func (r *demoRound) verdict() error {
+func (r *round) verdict() error {
 	var bad []string
 	for _, t := range r.txns {
 		if t.State != "DONE" {
@@ -317,15 +325,15 @@ func (r *demoRound) verdict() error {
 	return nil
 }
 
-// A demoCount is the round in numbers.
-type demoCount struct {
+// A tally is the round in numbers.
+type tally struct {
 	queues, done, retries, attempts, failed int
 	blocks, ours                            int // the chain's, and those with a command of a sender
 	fees, wasted                            uint64
 }
 
-func (r *demoRound) count() demoCount {
-	n := demoCount{queues: len(r.board.Queues), blocks: int(r.board.Height)}
+func (r *round) count() tally {
+	n := tally{queues: len(r.board.Queues), blocks: int(r.board.Height)}
 	for _, t := range r.txns {
 		if t.State == "DONE" {
 			n.done++

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 // summary says how the round ended, what went wrong on the way and, unless the
 // demo ends here, what to try next.
-func (r *demoRound) summary(failure error, once bool) []terminal.Line {
+func (r *round) summary(failure error, once bool) []terminal.Line {
 	n := r.count()
 	took := time.Since(r.started).Round(100 * time.Millisecond)
 	lines := []terminal.Line{{}, {terminal.Style("1;32").Of(fmt.Sprintf("All DONE in %s", took))}, {}}
@@ -31,8 +31,8 @@ func (r *demoRound) summary(failure error, once bool) []terminal.Line {
 		name string
 		text terminal.Line
 	}{
-		{"queues", terminal.Line{terminal.Plain.Of(fmt.Sprintf("%d, over %d senders and %d slots of %d ledgers", n.queues, demoSenders,
-			len(r.board.Senders)-demoSenders, len(r.world.ledgers)))}},
+		{"queues", terminal.Line{terminal.Plain.Of(fmt.Sprintf("%d, over %d senders and %d slots of %d ledgers", n.queues, senderCount,
+			len(r.board.Senders)-senderCount, len(r.world.ledgers)))}},
 		{"transactions", terminal.Line{terminal.Plain.Of(fmt.Sprintf("%d, %d of them DONE", len(r.txns), n.done))}},
 		{"blocks", terminal.Line{terminal.Plain.Of(fmt.Sprintf("%d, %d with a transaction of ours", n.blocks, n.ours))}},
 		{"attempts", terminal.Line{terminal.Plain.Of(fmt.Sprint(n.attempts))}},
@@ -58,7 +58,7 @@ func (r *demoRound) summary(failure error, once bool) []terminal.Line {
 
 // mishaps tells of every attempt that did not make it, and of those that could not be
 // made.
-func (r *demoRound) mishaps() []terminal.Line {
+func (r *round) mishaps() []terminal.Line {
 	var lines []terminal.Line
 	for _, t := range r.putOffs {
 		lines = append(lines, append(terminal.Line{terminal.Plain.Of("  " + t.UID)}.To(21), terminal.Dim.Of("put off    "), terminal.Magenta.Of(t.Error.Message)))
@@ -80,13 +80,13 @@ func (r *demoRound) mishaps() []terminal.Line {
 }
 
 // dashboard says where the demo can be watched from its first transaction on.
-func (r *demoRound) dashboard() terminal.Line {
-	return terminal.Line{terminal.Dim.Of("Dashboard     "), terminal.Bold.Of(r.s.URL + "/")}
+func (r *round) dashboard() terminal.Line {
+	return terminal.Line{terminal.Dim.Of("Dashboard     "), terminal.Bold.Of(r.api.URL + "/")}
 }
 
 // advice names what to try while the demo keeps serving.
-func (r *demoRound) advice() []terminal.Line {
-	api := r.s.URL + "/api/v1"
+func (r *round) advice() []terminal.Line {
+	api := r.api.URL + "/api/v1"
 	shown := "commit"
 	for _, t := range r.txns {
 		if len(t.Attempts) > 1 {
@@ -99,13 +99,13 @@ func (r *demoRound) advice() []terminal.Line {
 		"curl -s " + api + "/queues",
 		"curl -s " + api + "/senders",
 		"curl -s " + api + `/transactions -H 'Content-Type: application/json' -d '{"queue":"plan-autumn","type":"COMMIT_ALL_VOTING_BATCHES","data":{"planUid":"autumn"}}'`,
-		"go run ./cmd/sequencer txn show " + shown + " --url " + r.s.URL,
-		"go run ./cmd/sequencer watch --url " + r.s.URL,
+		"go run ./cmd/sequencer txn show " + shown + " --url " + r.api.URL,
+		"go run ./cmd/sequencer watch --url " + r.api.URL,
 		"curl -s " + r.world.nodes[0] + ` -H 'Content-Type: application/json' -d '{"query":"{bestChain(maxLength:3){stateHash}}"}'`,
 	} {
 		lines = append(lines, terminal.Line{terminal.Cyan.Of("  " + try)})
 	}
-	return append(lines, terminal.Line{}, r.dashboard(), terminal.Line{terminal.Dim.Of("API reference "), terminal.Plain.Of(r.s.URL + "/docs")},
+	return append(lines, terminal.Line{}, r.dashboard(), terminal.Line{terminal.Dim.Of("API reference "), terminal.Plain.Of(r.api.URL + "/docs")},
 		terminal.Line{terminal.Dim.Of("Mina GraphQL  "), terminal.Plain.Of(r.world.nodes[0])},
 		terminal.Line{terminal.Dim.Of("namespace     "), terminal.Plain.Of(r.namespace)}, terminal.Line{},
 		terminal.Line{terminal.Bold.Of("Serving until Ctrl-C; changes are shown here.")})

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -16,13 +16,13 @@ import (
 
 // The ledgers of the demo: a Sawtooth validator, and a Scabbard service.
 const (
-	demoSawtooth = "sawtooth"
-	demoScabbard = "scabbard"
-	demoSlots    = 2 // of each
+	sawtoothName = "sawtooth"
+	scabbardName = "scabbard"
+	slotCount    = 2 // of each
 )
 
 // startLedgers starts the ledgers, each as slow as the chain. One answer of each gets lost.
-func (w *demoWorld) startLedgers(ctx context.Context, parts *sync.WaitGroup, slot time.Duration) error {
+func (w *world) startLedgers(ctx context.Context, parts *sync.WaitGroup, slot time.Duration) error {
 	lost := devledger.Fault{Answer: devledger.Cut}
 	sawtooth, err := devledger.NewSawtooth(devledger.SawtoothConfig{BlockTime: 2 * slot, Plan: devledger.Script(lost)})
 	if err != nil {
@@ -39,25 +39,25 @@ func (w *demoWorld) startLedgers(ctx context.Context, parts *sync.WaitGroup, slo
 	})
 	var at [2]string
 	for i, handler := range []http.Handler{sawtooth, splinter} {
-		if at[i], err = serveDemo(ctx, parts, handler); err != nil {
+		if at[i], err = serveLocally(ctx, parts, handler); err != nil {
 			return fmt.Errorf("starting the ledgers: %w", err)
 		}
 	}
-	w.ledgers = map[string]devledger.Ledger{demoSawtooth: sawtooth, demoScabbard: splinter}
-	w.ledgersAt = demoSawtooth + "=sawtooth+" + at[0] + "," + demoScabbard + "=splinter+" + at[1] + "/scabbard/" +
+	w.ledgers = map[string]devledger.Ledger{sawtoothName: sawtooth, scabbardName: splinter}
+	w.ledgersAt = sawtoothName + "=sawtooth+" + at[0] + "," + scabbardName + "=splinter+" + at[1] + "/scabbard/" +
 		strings.Replace(devledger.DefaultService, "::", "/", 1)
 	return nil
 }
 
-// demoBatches are three batches for each ledger, each ledger's in a queue of its own.
-func demoBatches() []demoItem {
+// ledgerBatches are three batches for each ledger, each ledger's in a queue of its own.
+func ledgerBatches() []item {
 	signer := devledger.NewSigner(1)
-	var items []demoItem
+	var items []item
 	for n := range 3 {
-		for _, ledger := range []string{demoSawtooth, demoScabbard} {
+		for _, ledger := range []string{sawtoothName, scabbardName} {
 			uid := fmt.Sprintf("%s-%d", ledger, n+1)
 			made := signer.Batch(uid, "set apples "+fmt.Sprint(n))
-			items = append(items, demoItem{uid: uid, queue: "orders-" + ledger, kind: dispatcher.SubmitBatchType,
+			items = append(items, item{uid: uid, queue: "orders-" + ledger, kind: dispatcher.SubmitBatchType,
 				data: map[string]any{"ledger": ledger, "batchId": made.ID, "batchList": made.List}})
 		}
 	}
@@ -65,7 +65,7 @@ func demoBatches() []demoItem {
 }
 
 // verifyBatches compares what took effect on the ledgers with what was posted to them.
-func (w *demoWorld) verifyBatches(done []client.Transaction) error {
+func (w *world) verifyBatches(done []client.Transaction) error {
 	waiting := map[string][]client.Transaction{}
 	for _, t := range done {
 		if name := batchLedger(t); name != "" {

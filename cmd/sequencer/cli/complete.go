@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/board"
 	"mina-sequencer/cmd/sequencer/command"
 )
 
@@ -22,8 +23,8 @@ func completeFlag(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
 
 func completeStates(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var states []cobra.Completion
-	for _, look := range looks() {
-		states = append(states, look.state)
+	for _, look := range board.Looks() {
+		states = append(states, look.State)
 	}
 	return states, cobra.ShellCompDirectiveNoFileComp
 }

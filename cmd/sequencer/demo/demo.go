@@ -1,4 +1,7 @@
-package main
+// Package demo runs the service with all that it needs inside: a store, Mina nodes, workers and
+// ledgers, each simulated. It posts a voting round through the HTTP API, shows what becomes of
+// it, and holds the ledger against what was posted.
+package demo
 
 import (
 	"cmp"
@@ -7,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"os"
 	"strconv"
@@ -16,25 +18,28 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/board"
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/cmd/sequencer/serve"
 	"mina-sequencer/cmd/sequencer/settings"
 )
 
-// demoFlags say how the demo runs. Everything it waits for is measured in
+// options say how the demo runs. Everything it waits for is measured in
 // slots, so slot alone makes it slower or faster.
-type demoFlags struct {
+type options struct {
 	addr string
 	slot time.Duration
 	log  string
 	once bool
 }
 
-// demoLimit is when a round that is still not DONE counts as failed.
-const demoLimit = 3 * time.Minute
+// longest is when a round that is still not DONE counts as failed.
+const longest = 3 * time.Minute
 
-func newDemoCommand(a *command.App) *cobra.Command {
-	f := demoFlags{}
+// Command is `sequencer demo`.
+func Command(a *command.App) *cobra.Command {
+	f := options{}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run everything embedded, with a voting round to look at",
@@ -53,7 +58,7 @@ other run uses and that stays.`,
 			if f.slot < 20*time.Millisecond || f.slot > 10*time.Second {
 				return command.Usagef("--slot wants a duration from 20ms to 10s")
 			}
-			return runDemo(cmd.Context(), a, f)
+			return run(cmd.Context(), a, f)
 		},
 	}
 	flags := cmd.Flags()
@@ -64,10 +69,10 @@ other run uses and that stays.`,
 	return cmd
 }
 
-// runDemo is the demo from its first port to its last.
-func runDemo(ctx context.Context, a *command.App, f demoFlags) (err error) {
-	feed := &demoFeed{}
-	world, err := newDemoWorld(ctx, f.slot, feed)
+// run is the demo from its first port to its last.
+func run(ctx context.Context, a *command.App, f options) (err error) {
+	feed := &feed{}
+	world, err := newWorld(ctx, f.slot, feed)
 	if err != nil {
 		return err
 	}
@@ -88,12 +93,12 @@ func runDemo(ctx context.Context, a *command.App, f demoFlags) (err error) {
 	for _, w := range warnings {
 		log.Warn(w) //nolint:sloglint // the warnings are sentences
 	}
-	client, disconnect, err := serve.Connect(cfg)
+	redis, disconnect, err := serve.Connect(cfg)
 	if err != nil {
 		return err
 	}
 	defer disconnect()
-	s, err := serve.New(serve.Options{Settings: cfg, Redis: client, Version: a.Version, Commit: a.Commit, Log: log})
+	s, err := serve.New(serve.Options{Settings: cfg, Redis: redis, Version: a.Version, Commit: a.Commit, Log: log})
 	if err != nil {
 		return err
 	}
@@ -108,7 +113,7 @@ func runDemo(ctx context.Context, a *command.App, f demoFlags) (err error) {
 		}
 		return err
 	}
-	api, err := demoClient(a, l.Addr())
+	api, err := newClient(a, l.Addr())
 	if err != nil {
 		_ = l.Close()
 		return err
@@ -125,7 +130,7 @@ func runDemo(ctx context.Context, a *command.App, f demoFlags) (err error) {
 		cancel()
 		err = errors.Join(err, <-served)
 	}()
-	return newDemoRound(api, world, feed, cfg.Redis.Namespace).show(ctx, f.once)
+	return newRound(a, api, world, feed, cfg.Redis.Namespace).show(ctx, f.once)
 }
 
 // interrupted is how a demo ends that is stopped: as it should, unless the round
@@ -139,7 +144,7 @@ func interrupted(once bool) error {
 
 // listenNear listens on addr or, where that cannot be had, on a free port of
 // the same host.
-func listenNear(ctx context.Context, addr string, feed *demoFeed) (net.Listener, error) {
+func listenNear(ctx context.Context, addr string, feed *feed) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err == nil {
 		return l, nil
@@ -152,21 +157,18 @@ func listenNear(ctx context.Context, addr string, feed *demoFeed) (net.Listener,
 	if again != nil {
 		return nil, fmt.Errorf("listening: %w", err)
 	}
-	feed.add(boardEvent{Extra: fmt.Sprintf("%s cannot be had, so the API is at %s", addr, l.Addr())})
+	feed.add(board.Event{Extra: fmt.Sprintf("%s cannot be had, so the API is at %s", addr, l.Addr())})
 	return l, nil
 }
 
-func demoClient(a *command.App, at net.Addr) (*session, error) {
-	// A key in the environment belongs to another service.
-	own := *a
-	own.Env = maps.Clone(a.Env)
-	delete(own.Env, "SEQUENCER_KEY")
-	return (&clientFlags{url: "http://" + at.String(), timeout: 10 * time.Second}).open(&own)
+// newClient asks the demo's own service. A key in the environment belongs to another one.
+func newClient(a *command.App, at net.Addr) (*client.Client, error) {
+	return client.New(client.Options{URL: "http://" + at.String(), Timeout: 10 * time.Second, Retries: -1, Backoff: a.Poll})
 }
 
 // environment puts the demo's defaults under env, and over it what must never
 // reach beyond the demo: no setting can lead it to real nodes or real keys.
-func (w *demoWorld) environment(env map[string]string, f demoFlags) map[string]string {
+func (w *world) environment(env map[string]string, f options) map[string]string {
 	all := map[string]string{
 		"SEQUENCER_CYCLE_INTERVAL":     f.slot.String(),
 		"SEQUENCER_INCLUSION_INTERVAL": (f.slot / 4).String(),
@@ -193,7 +195,7 @@ func (w *demoWorld) environment(env map[string]string, f demoFlags) map[string]s
 		"SEQUENCER_ARCHIVE_URL":   "",
 		"SEQUENCER_SENDERS":       strings.Join(senders, ","),
 		"SEQUENCER_LEDGERS":       w.ledgersAt,
-		"SEQUENCER_LEDGER_SLOTS":  strconv.Itoa(demoSlots),
+		"SEQUENCER_LEDGER_SLOTS":  strconv.Itoa(slotCount),
 		"SEQUENCER_LEDGER_AUTH":   "",
 		"SEQUENCER_WORKER_TOKEN":  w.token,
 		"SEQUENCER_TYPES":         "",

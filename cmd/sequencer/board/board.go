@@ -1,4 +1,6 @@
-package main
+// Package board draws a running service on a terminal: its queues, its senders and the last
+// changes, each state with its colour. It reads them over HTTP; watch and the demo show it.
+package board
 
 import (
 	"cmp"
@@ -11,21 +13,21 @@ import (
 	"mina-sequencer/cmd/sequencer/terminal"
 )
 
-// A board is one moment of a running sequencer, for a live view.
-type board struct {
+// A Board is one moment of a running sequencer, for a live view.
+type Board struct {
 	Title   string
 	Network string // "" where unknown
 	Height  uint64 // of the chain's tip; 0 where unknown
 	Slot    uint64
 	Elapsed time.Duration
-	Queues  []boardQueue
-	Senders []boardSender
-	Events  []boardEvent // oldest first; the last ones are shown
-	Note    string       // shown as a warning, such as why nothing can be read
+	Queues  []Queue
+	Senders []Sender
+	Events  []Event // oldest first; the last ones are shown
+	Note    string  // shown as a warning, such as why nothing can be read
 }
 
-// A boardQueue is one queue and how many of its transactions are in each state.
-type boardQueue struct {
+// A Queue is one queue and how many of its transactions are in each state.
+type Queue struct {
 	Name, State, Sender, Running string
 	Retries                      int
 	Paused                       bool
@@ -33,31 +35,31 @@ type boardQueue struct {
 	Counts                       map[string]int
 }
 
-// A boardSender is one fee payer.
-type boardSender struct {
+// A Sender is one fee payer.
+type Sender struct {
 	AccountID, State, Queue, Nonce, Balance string
 	Available                               bool
 	Reason                                  string
 }
 
-// A boardEvent is one change of a transaction or queue.
-type boardEvent struct {
+// An Event is one change of a transaction or queue.
+type Event struct {
 	At                   time.Time
 	Queue, UID, From, To string
 	Detail               string // more to know, where there is no board to show it
 	Extra                string // what went wrong
 }
 
-// looks says how a transaction's state is drawn; the order is that of a cell's
-// way from right to left: what waits comes last, what is done stands first.
-func looks() []struct {
-	state, glyph, word string
-	style              terminal.Style
-} {
-	return []struct {
-		state, glyph, word string
-		style              terminal.Style
-	}{
+// A Look is how a state of a transaction is drawn.
+type Look struct {
+	State, Glyph, Word string
+	Style              terminal.Style
+}
+
+// Looks says how each state is drawn; the order is that of a cell's way from right to
+// left: what waits comes last, what is done stands first.
+func Looks() []Look {
+	return []Look{
 		{"DONE", "■", "done", terminal.Green},
 		{"FAILED", "✗", "failed", terminal.Red},
 		{"UNRESOLVED", "!", "unresolved", terminal.Alarm},
@@ -68,8 +70,8 @@ func looks() []struct {
 	}
 }
 
-// stateStyle is the colour of a transaction's or queue's state.
-func stateStyle(state string) terminal.Style {
+// StyleOf is the colour of a transaction's or queue's state.
+func StyleOf(state string) terminal.Style {
 	switch state {
 	case "BLOCKED":
 		return terminal.Yellow
@@ -80,18 +82,18 @@ func stateStyle(state string) terminal.Style {
 	case "FREE", "":
 		return terminal.Dim
 	}
-	for _, look := range looks() {
-		if look.state == state {
-			return look.style
+	for _, look := range Looks() {
+		if look.State == state {
+			return look.Style
 		}
 	}
 	return terminal.Plain
 }
 
 // active reports whether something of the queue is under way.
-func (q boardQueue) active() bool { return q.Running != "" || (q.State != "FREE" && q.State != "") }
+func (q Queue) active() bool { return q.Running != "" || (q.State != "FREE" && q.State != "") }
 
-func (q boardQueue) total() int {
+func (q Queue) total() int {
 	n := 0
 	for _, count := range q.Counts {
 		n += count
@@ -101,12 +103,12 @@ func (q boardQueue) total() int {
 
 // cells draws one cell per transaction. Where they do not fit, each state gets
 // its share of the room, and at least one cell.
-func (q boardQueue) cells(room int) terminal.Line {
+func (q Queue) cells(room int) terminal.Line {
 	var cells terminal.Line
 	total, left := q.total(), room
-	shares := make([]int, len(looks()))
-	for i, look := range looks() {
-		shares[i] = q.Counts[look.state]
+	shares := make([]int, len(Looks()))
+	for i, look := range Looks() {
+		shares[i] = q.Counts[look.State]
 		if total > room && shares[i] > 0 {
 			shares[i] = max(1, shares[i]*room/total)
 		}
@@ -116,16 +118,16 @@ func (q boardQueue) cells(room int) terminal.Line {
 		largest := slices.Index(shares, slices.Max(shares))
 		shares[largest]--
 	}
-	for i, look := range looks() {
+	for i, look := range Looks() {
 		if shares[i] > 0 {
-			cells = append(cells, look.style.Of(strings.Repeat(look.glyph, shares[i])))
+			cells = append(cells, look.Style.Of(strings.Repeat(look.Glyph, shares[i])))
 		}
 	}
 	return cells
 }
 
-// lines draws the board for a terminal of this size; height 0 has no limit.
-func (b board) lines(width, height int) []terminal.Line {
+// Lines draws the board for a terminal of this size; height 0 has no limit.
+func (b Board) Lines(width, height int) []terminal.Line {
 	width = min(max(width, 40), 140)
 	rule := terminal.Line{terminal.Dim.Of(strings.Repeat("─", width))}
 	queues, senders := b.queueLines(width), b.senderLines()
@@ -171,8 +173,8 @@ func title(name string, part, whole int, word string) terminal.Line {
 
 func legend() terminal.Line {
 	var l terminal.Line
-	for _, look := range slices.Backward(looks()) {
-		l = append(l, look.style.Of(look.glyph), terminal.Dim.Of(" "+look.word+"  "))
+	for _, look := range slices.Backward(Looks()) {
+		l = append(l, look.Style.Of(look.Glyph), terminal.Dim.Of(" "+look.Word+"  "))
 	}
 	return l
 }
@@ -185,7 +187,7 @@ func fit(lines []terminal.Line, room int, what string) []terminal.Line {
 	return append(slices.Clone(lines[:room-1]), terminal.Line{terminal.Dim.Of(rest)})
 }
 
-func (b board) headLine(width int) terminal.Line {
+func (b Board) headLine(width int) terminal.Line {
 	left := terminal.Line{terminal.Bold.Of(cmp.Or(b.Title, "sequencer"))}
 	if b.Network != "" {
 		left = append(left, terminal.Dim.Of("  "+b.Network))
@@ -206,11 +208,11 @@ func clockText(d time.Duration) string {
 	return fmt.Sprintf("%02d:%02d", s/60, s%60)
 }
 
-func (b board) queueLines(width int) []terminal.Line {
+func (b Board) queueLines(width int) []terminal.Line {
 	// A steady order is easier to watch than a sorted one; only where the list
 	// is long do the busy ones come first.
 	queues := slices.Clone(b.Queues)
-	slices.SortStableFunc(queues, func(x, y boardQueue) int {
+	slices.SortStableFunc(queues, func(x, y Queue) int {
 		if len(queues) > 12 && x.active() != y.active() {
 			return map[bool]int{true: -1, false: 1}[x.active()]
 		}
@@ -228,7 +230,7 @@ func (b board) queueLines(width int) []terminal.Line {
 		if q.Paused {
 			state = "PAUSED"
 		}
-		l = append(l, stateStyle(q.State).Of(state)).To(name + room + 4 + 19)
+		l = append(l, StyleOf(q.State).Of(state)).To(name + room + 4 + 19)
 		l = append(l, terminal.Plain.Of(fmt.Sprintf("%d/%d", q.Counts["DONE"], q.total()))).To(name + room + 4 + 19 + 8)
 		if q.Sender != "" {
 			l = append(l, terminal.Cyan.Of(terminal.Shorten(q.Sender, 12)))
@@ -244,7 +246,7 @@ func (b board) queueLines(width int) []terminal.Line {
 	return lines
 }
 
-func (b board) senderLines() []terminal.Line {
+func (b Board) senderLines() []terminal.Line {
 	var lines []terminal.Line
 	for _, s := range b.Senders {
 		l := terminal.Line{terminal.Cyan.Of(terminal.Shorten(s.AccountID, 12))}.To(14)
@@ -268,22 +270,22 @@ func (b board) senderLines() []terminal.Line {
 	return lines
 }
 
-func (b board) eventLines() []terminal.Line {
+func (b Board) eventLines() []terminal.Line {
 	var lines []terminal.Line
 	for _, e := range b.Events {
 		e.Detail = "" // the cells show it
-		lines = append(lines, e.line())
+		lines = append(lines, e.Line())
 	}
 	return lines
 }
 
-// line draws the change as one line, the same for the board and for a log.
-func (e boardEvent) line() terminal.Line {
+// Line draws the change as one line, the same for the board and for a log.
+func (e Event) Line() terminal.Line {
 	l := terminal.Line{terminal.Dim.Of(e.At.Format(time.TimeOnly) + "  "), terminal.Plain.Of(terminal.Shorten(e.Queue, 22))}.To(34)
 	if e.From != "" {
-		l = append(l, stateStyle(e.From).Of(e.From), terminal.Dim.Of(" → "))
+		l = append(l, StyleOf(e.From).Of(e.From), terminal.Dim.Of(" → "))
 	}
-	l = append(l, stateStyle(e.To).Of(e.To), terminal.Dim.Of("  "+terminal.Shorten(e.UID, 18)))
+	l = append(l, StyleOf(e.To).Of(e.To), terminal.Dim.Of("  "+terminal.Shorten(e.UID, 18)))
 	if e.Detail != "" {
 		l = append(l, terminal.Plain.Of("  "+e.Detail))
 	}
@@ -293,7 +295,7 @@ func (e boardEvent) line() terminal.Line {
 	return l
 }
 
-func (b board) totalLine(width int) terminal.Line {
+func (b Board) totalLine(width int) terminal.Line {
 	sum := map[string]int{}
 	total := 0
 	for _, q := range b.Queues {
@@ -304,9 +306,9 @@ func (b board) totalLine(width int) terminal.Line {
 	}
 	l := terminal.Bar(sum["DONE"], total, min(30, width/3), terminal.Green)
 	l = append(l, terminal.Bold.Of(fmt.Sprintf("  %d of %d done", sum["DONE"], total)))
-	for _, look := range looks()[1:] {
-		if n := sum[look.state]; n > 0 {
-			l = append(l, look.style.Of(fmt.Sprintf("  %d %s", n, look.word)))
+	for _, look := range Looks()[1:] {
+		if n := sum[look.State]; n > 0 {
+			l = append(l, look.Style.Of(fmt.Sprintf("  %d %s", n, look.Word)))
 		}
 	}
 	return l

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"mina-sequencer/api/client"
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/cmd/sequencer/terminal"
+	"mina-sequencer/cmd/sequencer/test/inprocess"
 )
 
 // A newsroom tells queues, senders and scripted streams of events, one after the
@@ -86,7 +87,7 @@ func TestWatchLines(t *testing.T) {
 		n := &newsroom{streams: streams, from: make(chan string, 10)}
 		var stdout, stderr bytes.Buffer
 		a := &command.App{Env: map[string]string{"SEQUENCER_URL": n.open(t)}, Stdout: &stdout, Stderr: &stderr, Poll: time.Millisecond, Retries: 2}
-		if got := a.Execute(t.Context(), newRootCommand(a), append([]string{"watch", "--count", "5"}, args...)); got != code {
+		if got := execute(t.Context(), a, append([]string{"watch", "--count", "5"}, args...)...); got != code {
 			t.Errorf("code %d, %s", got, stderr.String())
 		}
 		close(n.from)
@@ -126,7 +127,7 @@ func TestWatchLines(t *testing.T) {
 func TestWatchLive(t *testing.T) {
 	t.Parallel()
 	n := &newsroom{streams: []string{"", "gone", newsEvent(7, `"uid":"u7","queue":"claim-1","type":"T","from":"RETRY","to":"FAILED","code":"X"`)}}
-	out := &spiedOutput{waits: map[string]chan struct{}{}}
+	out := &inprocess.Output{}
 	a := &command.App{Env: map[string]string{}, Stdout: out, Stderr: out, Poll: 5 * time.Millisecond}
 	s, err := (&clientFlags{url: n.open(t), timeout: time.Minute, retries: 3}).open(a)
 	if err != nil {
@@ -141,7 +142,7 @@ func TestWatchLive(t *testing.T) {
 	}()
 	for _, text := range []string{"FREE", "2.5 MINA", "some changes are missing here", "RETRY → FAILED  u7", "BLOCKED"} {
 		select {
-		case <-out.seen(text):
+		case <-out.Seen(text):
 		case err := <-ended:
 			t.Fatalf("ended with %v before %q:\n%s", err, text, out)
 		case <-time.After(time.Minute):
@@ -159,7 +160,7 @@ func TestWatchNeverThere(t *testing.T) {
 	var out bytes.Buffer
 	for _, args := range [][]string{{"watch"}, {"watch", "--json"}} {
 		a := &command.App{Stdout: &out, Stderr: &out, Poll: time.Millisecond}
-		if code := a.Execute(t.Context(), newRootCommand(a), append(args, "--url", "http://127.0.0.1:1")); code != command.ExitUnavailable {
+		if code := execute(t.Context(), a, append(args, "--url", "http://127.0.0.1:1")...); code != command.ExitUnavailable {
 			t.Errorf("%v: code %d, %s", args, code, out.String())
 		}
 	}

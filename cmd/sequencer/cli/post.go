@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/amounts"
+	"mina-sequencer/cmd/sequencer/board"
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/cmd/sequencer/terminal"
 )
@@ -102,7 +104,7 @@ func readTerms(item *client.Item, notBefore, expires, maxFee string) (err error)
 		return err
 	}
 	if maxFee != "" {
-		if item.MaxFee, err = nanoOf(maxFee); err != nil || item.MaxFee == 0 {
+		if item.MaxFee, err = amounts.Nano(maxFee); err != nil || item.MaxFee == 0 {
 			return command.Usagef("--max-fee: want an amount of MINA above 0, such as 0.5")
 		}
 	}
@@ -129,7 +131,7 @@ func postOne(ctx context.Context, s *session, item client.Item, source string, w
 		return s.raw(posted.Raw)
 	}
 	state := string(posted.State)
-	return s.print(terminal.Line{terminal.Bold.Of(posted.UID), terminal.Plain.Of("  " + posted.Queue + "  "), stateStyle(state).Of(state)})
+	return s.print(terminal.Line{terminal.Bold.Of(posted.UID), terminal.Plain.Of("  " + posted.Queue + "  "), board.StyleOf(state).Of(state)})
 }
 
 // readData reads JSON from the argument itself, from @file or from stdin.

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -66,7 +66,7 @@ func (c *counter) post(t *testing.T, stdin io.Reader, args ...string) outcome {
 	defer server.Close()
 	var stdout, stderr bytes.Buffer
 	a := &command.App{Env: map[string]string{"SEQUENCER_URL": server.URL}, Stdin: stdin, Stdout: &stdout, Stderr: &stderr, Poll: time.Millisecond, Retries: 3}
-	code := a.Execute(t.Context(), newRootCommand(a), append([]string{"post", "--batch"}, args...))
+	code := execute(t.Context(), a, append([]string{"post", "--batch"}, args...)...)
 	return outcome{Code: code, Stdout: stdout.String(), Stderr: stderr.String()}
 }
 

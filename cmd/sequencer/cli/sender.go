@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/amounts"
+	"mina-sequencer/cmd/sequencer/board"
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/cmd/sequencer/terminal"
 )
@@ -20,8 +22,8 @@ func newSenderCommand(a *command.App) *cobra.Command {
 				func(cut client.Cut) (*client.Page[client.Sender], error) { return s.Senders(cmd.Context(), cut) },
 				func(x *client.Sender) terminal.Line {
 					return terminal.Line{
-						terminal.Plain.Of(x.AccountID), stateStyle(x.State).Of(x.State), terminal.Plain.Of(terminal.Shorten(x.Queue, 40)), terminal.Plain.Of(nonceText(x.Nonce)),
-						terminal.Plain.Of(minaText(x.Balance)), terminal.Red.Of(x.Reason), terminal.Dim.Of(timeText(x.Until)), terminal.Plain.Of(x.WorkerURL),
+						terminal.Plain.Of(x.AccountID), board.StyleOf(x.State).Of(x.State), terminal.Plain.Of(terminal.Shorten(x.Queue, 40)), terminal.Plain.Of(amounts.Nonce(x.Nonce)),
+						terminal.Plain.Of(amounts.Known(x.Balance)), terminal.Red.Of(x.Reason), terminal.Dim.Of(timeText(x.Until)), terminal.Plain.Of(x.WorkerURL),
 					}
 				})
 		})
@@ -35,12 +37,12 @@ func newSenderCommand(a *command.App) *cobra.Command {
 			if s.asJSON {
 				return s.raw(x.Raw)
 			}
-			balance := minaText(x.Balance)
+			balance := amounts.Known(x.Balance)
 			if balance != "" {
 				balance += " MINA"
 			}
 			return s.print(facts("account", x.AccountID, "worker", x.WorkerURL, "state", x.State, "queue", x.Queue,
-				"retries", fmt.Sprint(x.Retries), "nonce", nonceText(x.Nonce), "balance", balance,
+				"retries", fmt.Sprint(x.Retries), "nonce", amounts.Nonce(x.Nonce), "balance", balance,
 				"available", fmt.Sprint(x.Available), "reason", x.Reason, "detail", x.Detail, "until", timeText(x.Until))...)
 		})
 	add := clientCommand(a, &cobra.Command{
@@ -90,11 +92,4 @@ func newSenderActCommand(a *command.App, verb, short string, done func(*client.S
 			}
 			return s.answer(x.Raw, terminal.Clean(args[0])+" "+done(x))
 		})
-}
-
-func nonceText(n *uint32) string {
-	if n == nil {
-		return ""
-	}
-	return fmt.Sprint(*n)
 }

@@ -1,8 +1,7 @@
-package main
+package demo
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -14,7 +13,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,69 +21,11 @@ import (
 	"mina-sequencer/api/client"
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/cmd/sequencer/settings"
+	"mina-sequencer/cmd/sequencer/test/inprocess"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
 )
-
-// spiedOutput keeps what is written and says when a text first occurs in it.
-type spiedOutput struct {
-	mu    sync.Mutex
-	text  bytes.Buffer
-	waits map[string]chan struct{}
-}
-
-func (o *spiedOutput) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	n, err := o.text.Write(p)
-	for text, seen := range o.waits {
-		if strings.Contains(o.text.String(), text) {
-			close(seen)
-			delete(o.waits, text)
-		}
-	}
-	return n, err
-}
-
-func (o *spiedOutput) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
-func (o *spiedOutput) seen(text string) <-chan struct{} {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	seen := make(chan struct{})
-	if strings.Contains(o.text.String(), text) {
-		close(seen)
-		return seen
-	}
-	if o.waits == nil {
-		o.waits = map[string]chan struct{}{}
-	}
-	o.waits[text] = seen
-	return seen
-}
-
-// startDemo runs the demo in the background. The environment is one that was
-// set for a real network: none of it may be used.
-func startDemo(t *testing.T, args ...string) (out *spiedOutput, stop context.CancelFunc, code <-chan int) {
-	t.Helper()
-	env := map[string]string{
-		"SEQUENCER_MINA_URL": "http://192.0.2.1/graphql", "SEQUENCER_SENDERS": keyA + "=http://192.0.2.1", "SEQUENCER_SENDERS_FILE": "",
-		"SEQUENCER_MINA_QUORUM": "1", "SEQUENCER_API_KEYS": "me:read:0123456789abcdef", "SEQUENCER_KEY": "another",
-		"SEQUENCER_TYPES": "SEND_CLAIM_VOTE", "SEQUENCER_FEE": "0.2",
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	out = &spiedOutput{}
-	ended := make(chan int, 1)
-	all := append([]string{"demo", "--slot", "150ms"}, args...)
-	go func() { ended <- run(ctx, all, env, nil, out, out) }()
-	t.Cleanup(cancel)
-	return out, cancel, ended
-}
 
 // number finds a row of the summary and the number it begins with.
 func number(t *testing.T, text, row string) float64 {
@@ -105,7 +45,7 @@ func number(t *testing.T, text, row string) float64 {
 func TestDemoOnce(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
-	out, _, ended := startDemo(t, "--once", "--addr", "127.0.0.1:0", "--log", log)
+	out, _, ended := inprocess.Demo(t, Command, "--once", "--addr", "127.0.0.1:0", "--log", log)
 	if code := <-ended; code != command.ExitOK {
 		t.Fatalf("code %d\n%s", code, out)
 	}
@@ -122,7 +62,7 @@ func TestDemoOnce(t *testing.T) {
 	for _, item := range votingRound() {
 		want = append(want, "WAITING  "+item.uid+"  "+item.kind, "REVISION → DONE  "+item.uid+"  in block ")
 	}
-	for _, item := range demoBatches() {
+	for _, item := range ledgerBatches() {
 		want = append(want, "REVISION → DONE  "+item.uid+"  committed by ")
 	}
 	for _, part := range want {
@@ -142,7 +82,7 @@ func TestDemoOnce(t *testing.T) {
 func TestDemoFails(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	code := run(t.Context(), []string{"demo", "--slot", "150ms", "--once", "--addr", "127.0.0.1:0"}, map[string]string{"SEQUENCER_MAX_RETRIES": "0"}, nil, &out, &out)
+	code := inprocess.Run(t.Context(), Command, map[string]string{"SEQUENCER_MAX_RETRIES": "0"}, &out, "demo", "--slot", "150ms", "--once", "--addr", "127.0.0.1:0")
 	if code != command.ExitFailure {
 		t.Errorf("code %d", code)
 	}
@@ -156,21 +96,6 @@ func TestDemoFails(t *testing.T) {
 	}
 }
 
-// reach asks for url and heeds no answer; it fails where nobody answers.
-func reach(ctx context.Context, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	return resp.Body.Close()
-}
-
 func TestDemoServes(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -178,9 +103,9 @@ func TestDemoServes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	out, stop, ended := startDemo(t, "--addr", taken.Addr().String())
+	out, stop, ended := inprocess.Demo(t, Command, "--addr", taken.Addr().String())
 	select {
-	case <-out.seen("Serving until"):
+	case <-out.Seen("Serving until"):
 	case code := <-ended:
 		t.Fatalf("ended with %d\n%s", code, out)
 	}
@@ -207,7 +132,7 @@ func TestDemoServes(t *testing.T) {
 		t.Fatalf("status %d: %s", resp.StatusCode, body)
 	}
 	select {
-	case <-out.seen("REVISION → DONE  mine"):
+	case <-out.Seen("REVISION → DONE  mine"):
 	case code := <-ended:
 		t.Fatalf("ended with %d\n%s", code, out)
 	}
@@ -222,9 +147,9 @@ func TestDemoInterrupted(t *testing.T) {
 	for args, want := range map[string]int{"--once": command.ExitInterrupted, "--addr=127.0.0.1:0": command.ExitOK} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
-			out, stop, ended := startDemo(t, args, "--addr", "127.0.0.1:0")
+			out, stop, ended := inprocess.Demo(t, Command, args, "--addr", "127.0.0.1:0")
 			select {
-			case <-out.seen("DISPATCHING → REVISION"):
+			case <-out.Seen("DISPATCHING → REVISION"):
 			case code := <-ended:
 				t.Fatalf("ended with %d\n%s", code, out)
 			}
@@ -256,7 +181,7 @@ func TestDemoAlone(t *testing.T) {
 	if len(env) < 6 {
 		t.Fatalf("secrets that may stand in a file: %v", env)
 	}
-	for name, value := range (&demoWorld{token: "ours"}).environment(env, demoFlags{}) {
+	for name, value := range (&world{token: "ours"}).environment(env, options{}) {
 		if value == file && name != "SEQUENCER_REDIS_URL"+settings.FileSuffix {
 			t.Errorf("%s is the caller's", name)
 		}
@@ -276,7 +201,7 @@ func TestDemoRefuses(t *testing.T) {
 		{"--once", map[string]string{"SEQUENCER_FEE": "much"}, "SEQUENCER_FEE"},
 	} {
 		var out bytes.Buffer
-		code := run(t.Context(), append([]string{"demo"}, strings.Fields(tc.args)...), tc.env, nil, &out, &out)
+		code := inprocess.Run(t.Context(), Command, tc.env, &out, append([]string{"demo"}, strings.Fields(tc.args)...)...)
 		if code != command.ExitUsage || !strings.Contains(out.String(), tc.want) {
 			t.Errorf("%s %v: code %d\n%s", tc.args, tc.env, code, out.String())
 		}
@@ -311,7 +236,7 @@ func TestDemoVerify(t *testing.T) {
 			}
 			server := httptest.NewServer(network)
 			defer server.Close()
-			w := &demoWorld{network: network}
+			w := &world{network: network}
 			hashes := map[string]string{"two": "not sent"}
 			for i, e := range tc.effects {
 				command, err := devnet.Build(devnet.Plan{Payer: payer, Nonce: uint32(i), Fee: 1e9, Memo: fmt.Sprint(i),

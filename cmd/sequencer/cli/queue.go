@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/board"
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/cmd/sequencer/terminal"
 )
@@ -17,9 +18,9 @@ import (
 // countText names the states that occur, in the order of a transaction's life.
 func countText(counts map[client.State]int) string {
 	var parts []string
-	for _, look := range slices.Backward(looks()) {
-		if n := counts[client.State(look.state)]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, look.word))
+	for _, look := range slices.Backward(board.Looks()) {
+		if n := counts[client.State(look.State)]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, look.Word))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -29,7 +30,7 @@ func queueState(q *client.Queue) terminal.Span {
 	if q.Paused {
 		return terminal.Magenta.Of(q.State + " (paused)")
 	}
-	return stateStyle(q.State).Of(q.State)
+	return board.StyleOf(q.State).Of(q.State)
 }
 
 // runningText is the first of what is in flight, and how many are behind it.

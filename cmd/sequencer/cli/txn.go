@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/amounts"
+	"mina-sequencer/cmd/sequencer/board"
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/cmd/sequencer/terminal"
 )
@@ -49,7 +51,7 @@ func newTxnListCommand(a *command.App, types cobra.CompletionFunc) *cobra.Comman
 			func(t *client.Transaction) terminal.Line {
 				return terminal.Line{
 					terminal.Plain.Of(fmt.Sprint(t.Sequence)), terminal.Plain.Of(t.UID), terminal.Plain.Of(terminal.Shorten(t.Queue, 40)), terminal.Plain.Of(t.Type),
-					stateStyle(string(t.State)).Of(string(t.State)), terminal.Plain.Of(fmt.Sprint(t.Retries)), terminal.Plain.Of(terminal.Shorten(t.Sender, 12)),
+					board.StyleOf(string(t.State)).Of(string(t.State)), terminal.Plain.Of(fmt.Sprint(t.Retries)), terminal.Plain.Of(terminal.Shorten(t.Sender, 12)),
 					terminal.Plain.Of(terminal.Shorten(t.Hash, 12)), terminal.Dim.Of(timeText(t.ReceivedAt)),
 				}
 			})
@@ -91,7 +93,7 @@ func (s *session) explain(ctx context.Context, uid string) error {
 	if s.asJSON {
 		return s.raw(e.Raw)
 	}
-	lines := []terminal.Line{{stateStyle(string(e.State)).Of(string(e.State)), terminal.Dim.Of(terminal.Prefixed("  since ", timeText(e.Since)))}, {terminal.Plain.Of(e.Summary)}}
+	lines := []terminal.Line{{board.StyleOf(string(e.State)).Of(string(e.State)), terminal.Dim.Of(terminal.Prefixed("  since ", timeText(e.Since)))}, {terminal.Plain.Of(e.Summary)}}
 	if w := e.WaitingFor; w.Code != "" {
 		lines = append(lines, terminal.Line{terminal.Dim.Of("waits for  "), terminal.Bold.Of(w.Code), terminal.Plain.Of(terminal.Prefixed("  until ", timeText(w.Until)) + terminal.Prefixed("  ", w.Detail))})
 	}
@@ -113,7 +115,7 @@ func maxFeeText(nano uint64) string {
 	if nano == 0 {
 		return ""
 	}
-	return minaText(&nano)
+	return amounts.Known(&nano)
 }
 
 // showTransaction prints one transaction, with --json as it came.
@@ -121,7 +123,7 @@ func (s *session) showTransaction(t *client.Transaction) error {
 	if s.asJSON {
 		return s.raw(t.Raw)
 	}
-	state := terminal.Line{terminal.Dim.Of("state"), stateStyle(string(t.State)).Of(string(t.State))}
+	state := terminal.Line{terminal.Dim.Of("state"), board.StyleOf(string(t.State)).Of(string(t.State))}
 	if t.Reopened {
 		state = append(state, terminal.Magenta.Of("reopened"))
 	}
@@ -158,7 +160,7 @@ func attemptTable(attempts []client.Attempt) []terminal.Line {
 	rows := []terminal.Line{heads("ATTEMPT", "OUTCOME", "NONCE", "FEE", "VALID UNTIL", "BLOCK", "CONF", "HASH", "STARTED", "ERROR")}
 	for _, at := range attempts {
 		rows = append(rows, terminal.Line{
-			terminal.Plain.Of(fmt.Sprint(at.Number)), terminal.Plain.Of(at.Outcome), terminal.Plain.Of(fmt.Sprint(at.Nonce)), terminal.Plain.Of(minaText(&at.Fee)),
+			terminal.Plain.Of(fmt.Sprint(at.Number)), terminal.Plain.Of(at.Outcome), terminal.Plain.Of(fmt.Sprint(at.Nonce)), terminal.Plain.Of(amounts.Known(&at.Fee)),
 			terminal.Plain.Of(numberText(at.ValidUntil)), terminal.Plain.Of(numberText(at.BlockHeight)), terminal.Plain.Of(numberText(at.Confirmations)),
 			terminal.Plain.Of(terminal.Shorten(at.Hash, 12)), terminal.Dim.Of(timeText(at.StartedAt)), terminal.Red.Of(at.Error.String()),
 		})

@@ -1,4 +1,4 @@
-package main
+package board
 
 import (
 	"fmt"
@@ -11,22 +11,27 @@ import (
 	"mina-sequencer/cmd/sequencer/terminal"
 )
 
-func testBoard() board {
+const (
+	keyA = "B62qiy32p8kAKnny8ZFwoMhYpBppM1DWVCqAPBYNcXnsAHhnfAAuXgg"
+	keyB = "B62qiVGZQdBJJrxnzhvqp7LKe6jDiFcpU3cF5xHoZof5Pz9qiL85KLx"
+)
+
+func testBoard() Board {
 	at := time.Date(2026, 11, 20, 10, 0, 1, 0, time.UTC)
-	return board{
+	return Board{
 		Title: "demo", Network: "mina:testnet", Height: 142, Slot: 188, Elapsed: 3725 * time.Second,
-		Queues: []boardQueue{
+		Queues: []Queue{
 			{Name: "plan-1", State: "FREE", Counts: map[string]int{"DONE": 2, "FAILED": 1, "UNRESOLVED": 1}},
 			{Name: "claim-1", State: "WAITING_INCLUSION", Sender: keyA, Running: "u1", Counts: map[string]int{"DONE": 3, "REVISION": 1, "WAITING": 4}},
 			{Name: "claim-2", State: "DELAY", Sender: keyB, Running: "u2", Retries: 2, Counts: map[string]int{"RETRY": 1, "WAITING": 199}},
 			{Name: "a-very-long-name-of-a-queue", State: "BLOCKED", Paused: true, Reason: "by hand", Counts: map[string]int{"DISPATCHING": 1}},
 		},
-		Senders: []boardSender{
+		Senders: []Sender{
 			{AccountID: keyA, Queue: "claim-1", Nonce: "12", Balance: "99.8"},
 			{AccountID: keyB, Reason: "LOW_BALANCE"},
 			{AccountID: "B62qx"},
 		},
-		Events: []boardEvent{
+		Events: []Event{
 			{At: at, Queue: "claim-1", UID: "u1", From: "BLOCKED", To: "WAITING_INCLUSION", Detail: "unseen"},
 			{At: at, Queue: "claim-2", UID: "u2", To: "DELAY", Extra: "502"},
 		},
@@ -64,7 +69,7 @@ changes
 ─────────────────────────────  5 of 213 done  1 failed  1 unresolved  1 retry  1 revisio…
 · waiting  ▶ dispatching  ◆ revision  ↻ retry  ! unresolved  ✗ failed  ■ done
 `
-	if diff := cmp.Diff(want, rendered(b.lines(89, 0), 89, false)); diff != "" {
+	if diff := cmp.Diff(want, rendered(b.Lines(89, 0), 89, false)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -73,13 +78,13 @@ func TestBoardFits(t *testing.T) {
 	t.Parallel()
 	b := testBoard()
 	for i := range 40 {
-		b.Queues = append(b.Queues, boardQueue{Name: fmt.Sprintf("q%02d", i), State: "FREE"})
-		b.Senders = append(b.Senders, boardSender{AccountID: fmt.Sprint(i)})
-		b.Events = append(b.Events, boardEvent{Queue: fmt.Sprint("event", i)})
+		b.Queues = append(b.Queues, Queue{Name: fmt.Sprintf("q%02d", i), State: "FREE"})
+		b.Senders = append(b.Senders, Sender{AccountID: fmt.Sprint(i)})
+		b.Events = append(b.Events, Event{Queue: fmt.Sprint("event", i)})
 	}
 	b.Note = "no answer"
 	for height := 18; height < 60; height += 7 {
-		text := rendered(b.lines(80, height), 80, false)
+		text := rendered(b.Lines(80, height), 80, false)
 		if n := strings.Count(text, "\n"); n >= height {
 			t.Errorf("%d lines for a terminal of %d", n, height)
 		}
@@ -91,7 +96,7 @@ func TestBoardFits(t *testing.T) {
 		}
 	}
 	for width := 1; width < 200; width += 13 {
-		for l := range strings.Lines(rendered(b.lines(width, 0), width, false)) {
+		for l := range strings.Lines(rendered(b.Lines(width, 0), width, false)) {
 			if n := len([]rune(l)) - 1; n > width {
 				t.Errorf("a line of %d at width %d: %s", n, width, l)
 			}
@@ -113,7 +118,7 @@ func TestCells(t *testing.T) {
 		{map[string]int{"DONE": 99, "FAILED": 99, "UNRESOLVED": 99, "RETRY": 1, "WAITING": 99}, 5, "■✗!↻·"},
 		{map[string]int{"SOMETHING_NEW": 3, "DONE": 1}, 10, "■"},
 	} {
-		if got := (boardQueue{Counts: tc.counts}).cells(tc.room).Render(0, false); got != tc.want {
+		if got := (Queue{Counts: tc.counts}).cells(tc.room).Render(0, false); got != tc.want {
 			t.Errorf("%v in %d: got %q, want %q", tc.counts, tc.room, got, tc.want)
 		}
 	}

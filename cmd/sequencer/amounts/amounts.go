@@ -1,4 +1,6 @@
-package main
+// Package amounts shows the numbers of a service as people read them, and reads amounts of
+// MINA that people write.
+package amounts
 
 import (
 	"errors"
@@ -9,8 +11,8 @@ import (
 
 const nanoPerMina = 1_000_000_000
 
-// minaOf shows nanomina as MINA, as short as it is exact.
-func minaOf(nano uint64) string {
+// MINA shows nanomina as MINA, as short as it is exact.
+func MINA(nano uint64) string {
 	whole, rest := nano/nanoPerMina, nano%nanoPerMina
 	if rest == 0 {
 		return strconv.FormatUint(whole, 10)
@@ -18,16 +20,24 @@ func minaOf(nano uint64) string {
 	return strings.TrimRight(fmt.Sprintf("%d.%09d", whole, rest), "0")
 }
 
-// minaText is minaOf, "" for what is not known.
-func minaText(nano *uint64) string {
+// Known is MINA, "" for what is not known.
+func Known(nano *uint64) string {
 	if nano == nil {
 		return ""
 	}
-	return minaOf(*nano)
+	return MINA(*nano)
 }
 
-// nanoOf reads a decimal number of MINA exactly.
-func nanoOf(mina string) (uint64, error) {
+// Nonce shows a nonce, "" for what is not known.
+func Nonce(n *uint32) string {
+	if n == nil {
+		return ""
+	}
+	return fmt.Sprint(*n)
+}
+
+// Nano reads a decimal number of MINA exactly.
+func Nano(mina string) (uint64, error) {
 	whole, decimals, point := strings.Cut(mina, ".")
 	digits := whole + decimals
 	if whole == "" || point && decimals == "" || len(decimals) > 9 || strings.Trim(digits, "0123456789") != "" {

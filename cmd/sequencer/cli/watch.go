@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -9,14 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/board"
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/cmd/sequencer/terminal"
 )
 
 const (
-	// Watching reads at most this many of a list, so that a look at a large service
-	// stays cheap.
-	watchLimit = 500
 	// watchAnew is when the state is read again although nothing has happened.
 	watchAnew = 15 * time.Second
 	// watchEvents is how many changes are kept to be shown.
@@ -79,7 +77,7 @@ func (w *watchCommand) lines(ctx context.Context, s *session) error {
 		if s.asJSON {
 			err = s.raw(e.Raw)
 		} else {
-			err = s.print(eventOf(e).line())
+			err = s.print(eventOf(e).Line())
 		}
 		if err != nil {
 			return err
@@ -92,8 +90,8 @@ func (w *watchCommand) lines(ctx context.Context, s *session) error {
 }
 
 // eventOf is a change as the board shows it.
-func eventOf(e *client.Event) boardEvent {
-	b := boardEvent{At: e.At, Queue: e.Queue, UID: e.UID, From: string(e.From), To: string(e.To), Detail: e.Type, Extra: e.Code}
+func eventOf(e *client.Event) board.Event {
+	b := board.Event{At: e.At, Queue: e.Queue, UID: e.UID, From: string(e.From), To: string(e.To), Detail: e.Type, Extra: e.Code}
 	switch {
 	case e.Of == "sender":
 		b.Queue = "sender " + terminal.Shorten(e.Sender, 12)
@@ -112,7 +110,7 @@ func eventOf(e *client.Event) boardEvent {
 func (w *watchCommand) live(ctx context.Context, s *session, screen *terminal.Screen) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	now, err := s.look(ctx)
+	now, err := board.Read(ctx, s.Client)
 	if err != nil {
 		return err
 	}
@@ -123,7 +121,7 @@ func (w *watchCommand) live(ctx context.Context, s *session, screen *terminal.Sc
 	for changed := false; ; {
 		now.Title, now.Elapsed = "sequencer at "+s.URL, time.Since(start)
 		width, height := screen.Size()
-		if err := screen.Draw(now.lines(width, height)); err != nil {
+		if err := screen.Draw(now.Lines(width, height)); err != nil {
 			return err
 		}
 		select {
@@ -141,7 +139,7 @@ func (w *watchCommand) live(ctx context.Context, s *session, screen *terminal.Sc
 		if !changed && now.Note == "" && time.Since(read) < watchAnew {
 			continue
 		}
-		next, err := s.look(ctx)
+		next, err := board.Read(ctx, s.Client)
 		if err != nil {
 			now.Note = "no answer, trying again"
 			continue
@@ -153,9 +151,9 @@ func (w *watchCommand) live(ctx context.Context, s *session, screen *terminal.Sc
 
 // follow sends the changes from now on. Where some have left the log before they
 // could be read, it says so and goes on.
-func (w *watchCommand) follow(ctx context.Context, s *session) (<-chan boardEvent, <-chan error) {
-	events, failed := make(chan boardEvent, watchEvents), make(chan error, 1)
-	send := func(e boardEvent) {
+func (w *watchCommand) follow(ctx context.Context, s *session) (<-chan board.Event, <-chan error) {
+	events, failed := make(chan board.Event, watchEvents), make(chan error, 1)
+	send := func(e board.Event) {
 		select {
 		case events <- e:
 		case <-ctx.Done():
@@ -168,7 +166,7 @@ func (w *watchCommand) follow(ctx context.Context, s *session) (<-chan boardEven
 				case err != nil && ctx.Err() != nil:
 					return
 				case errors.Is(err, client.EventsGone):
-					send(boardEvent{At: time.Now(), Extra: "some changes are missing here"})
+					send(board.Event{At: time.Now(), Extra: "some changes are missing here"})
 				case err != nil:
 					failed <- err
 					return
@@ -179,34 +177,4 @@ func (w *watchCommand) follow(ctx context.Context, s *session) (<-chan boardEven
 		}
 	}()
 	return events, failed
-}
-
-// look reads queues and senders once.
-func (s *session) look(ctx context.Context) (board, error) {
-	var b board
-	queues, err := s.Queues(ctx, client.Cut{Limit: watchLimit})
-	if err != nil {
-		return b, err
-	}
-	senders, err := s.Senders(ctx, client.Cut{Limit: watchLimit})
-	if err != nil {
-		return b, err
-	}
-	for _, q := range queues.Items {
-		counts := map[string]int{}
-		for state, n := range q.Counts {
-			counts[string(state)] = n
-		}
-		b.Queues = append(b.Queues, boardQueue{
-			Name: q.Name, State: q.State, Sender: q.Sender, Running: q.Running, Retries: q.Retries,
-			Paused: q.Paused, Reason: q.Reason, Counts: counts,
-		})
-	}
-	for _, x := range senders.Items {
-		b.Senders = append(b.Senders, boardSender{
-			AccountID: x.AccountID, State: x.State, Queue: x.Queue, Nonce: nonceText(x.Nonce),
-			Balance: minaText(x.Balance), Available: x.Available, Reason: x.Reason,
-		})
-	}
-	return b, nil
 }

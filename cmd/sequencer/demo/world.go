@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"cmp"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/cmd/sequencer/board"
 	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/ledger/devledger"
@@ -22,9 +23,9 @@ import (
 	"mina-sequencer/mina/devnet"
 )
 
-// A demoWorld is all that the service meets outside of itself: Mina nodes and
+// A world is all that the service meets outside of itself: Mina nodes and
 // workers, behind HTTP on loopback ports.
-type demoWorld struct {
+type world struct {
 	network *devnet.Network
 	nodes   []string // GraphQL addresses
 	senders []settings.Sender
@@ -32,7 +33,7 @@ type demoWorld struct {
 	ledgers   map[string]devledger.Ledger
 	ledgersAt string
 	token     string // that the workers want to see
-	feed      *demoFeed
+	feed      *feed
 	http      *http.Client
 	stop      func()
 
@@ -43,8 +44,8 @@ type demoWorld struct {
 }
 
 const (
-	demoNodes   = 3
-	demoSenders = 4 // the last one has a legacy worker
+	nodeCount   = 3
+	senderCount = 4 // the last one has a legacy worker
 	// The proof, in the order they are asked for, that finds its worker busy, and
 	// the one after which an account is changed behind the next one's back.
 	busyProof  = 4
@@ -57,11 +58,11 @@ type outsiderMove struct {
 	account, hash, state string
 }
 
-// newDemoWorld starts nodes and workers. They outlive ctx, so that the service
+// newWorld starts nodes and workers. They outlive ctx, so that the service
 // can drain, and end with stop.
-func newDemoWorld(ctx context.Context, slot time.Duration, feed *demoFeed) (*demoWorld, error) {
+func newWorld(ctx context.Context, slot time.Duration, feed *feed) (*world, error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	w := &demoWorld{feed: feed, token: rand.Text(), http: &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}}
+	w := &world{feed: feed, token: rand.Text(), http: &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}}
 	var parts sync.WaitGroup
 	w.stop = func() {
 		cancel()
@@ -69,35 +70,35 @@ func newDemoWorld(ctx context.Context, slot time.Duration, feed *demoFeed) (*dem
 		w.http.CloseIdleConnections()
 	}
 	accounts := map[string]devnet.Account{}
-	for i := range demoSenders {
+	for i := range senderCount {
 		accounts[devnet.Key(uint64(i+1))] = devnet.Account{Balance: 100_000_000_000}
 	}
 	var err error
 	w.network, err = devnet.New(devnet.Config{
-		Nodes: demoNodes, SlotTime: slot, FillRate: 0.85, Seed: 1, Accounts: accounts, FundAll: true,
+		Nodes: nodeCount, SlotTime: slot, FillRate: 0.85, Seed: 1, Accounts: accounts, FundAll: true,
 	})
 	if err != nil {
 		w.stop()
 		return nil, err
 	}
-	at, err := serveDemo(ctx, &parts, w.network)
+	at, err := serveLocally(ctx, &parts, w.network)
 	if err != nil {
 		w.stop()
 		return nil, fmt.Errorf("starting the nodes: %w", err)
 	}
-	for i := range demoNodes {
+	for i := range nodeCount {
 		w.nodes = append(w.nodes, at+"/nodes/"+strconv.Itoa(i)+"/graphql")
 	}
 	parts.Go(func() { _ = w.network.Run(ctx) }) // it ends with ctx, without an error
 	workers := http.NewServeMux()
-	for i := range demoSenders {
+	for i := range senderCount {
 		workers.Handle("/"+strconv.Itoa(i+1)+"/", http.StripPrefix("/"+strconv.Itoa(i+1), w.worker(i, slot)))
 	}
-	if at, err = serveDemo(ctx, &parts, workers); err != nil {
+	if at, err = serveLocally(ctx, &parts, workers); err != nil {
 		w.stop()
 		return nil, fmt.Errorf("starting the workers: %w", err)
 	}
-	for i := range demoSenders {
+	for i := range senderCount {
 		w.senders = append(w.senders, settings.Sender{AccountID: devnet.Key(uint64(i + 1)), WorkerURL: at + "/" + strconv.Itoa(i+1)})
 	}
 	if err := w.startLedgers(ctx, &parts, slot); err != nil {
@@ -107,8 +108,8 @@ func newDemoWorld(ctx context.Context, slot time.Duration, feed *demoFeed) (*dem
 	return w, nil
 }
 
-// serveDemo serves on a free loopback port until ctx ends.
-func serveDemo(ctx context.Context, parts *sync.WaitGroup, handler http.Handler) (url string, err error) {
+// serveLocally serves on a free loopback port until ctx ends.
+func serveLocally(ctx context.Context, parts *sync.WaitGroup, handler http.Handler) (url string, err error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
@@ -127,13 +128,13 @@ func serveDemo(ctx context.Context, parts *sync.WaitGroup, handler http.Handler)
 
 // worker makes the ith worker; each takes longer for a proof than the one
 // before.
-func (w *demoWorld) worker(i int, slot time.Duration) *devworker.Worker {
+func (w *world) worker(i int, slot time.Duration) *devworker.Worker {
 	state := devworker.StateFrom(w.nodes[0], w.http)
 	o := devworker.Options{
 		Account: devnet.Key(uint64(i + 1)), Token: w.token, Seed: uint64(i), Network: "mina:testnet",
 		ProveTime: slot + time.Duration(i)*slot/2, SignTime: slot / 20, State: w.meddled(state),
 	}
-	if i == demoSenders-1 {
+	if i == senderCount-1 {
 		o.Legacy, o.State = true, state
 		o.Send = mina.NewNode(w.nodes[0], mina.NodeOptions{Client: w.http}).Send
 		return devworker.New(o)
@@ -144,7 +145,7 @@ func (w *demoWorld) worker(i int, slot time.Duration) *devworker.Worker {
 }
 
 // mishap lets one proof meet a busy worker and another one fail.
-func (w *demoWorld) mishap(c devworker.Call) *devworker.Fault {
+func (w *world) mishap(c devworker.Call) *devworker.Fault {
 	if c.Kind != devworker.Prove {
 		return nil
 	}
@@ -165,7 +166,7 @@ func (w *demoWorld) mishap(c devworker.Call) *devworker.Fault {
 // meddled reads the state that a proof is made for and then, once, lets an
 // outsider change it: the transaction will be included and fail, because its
 // precondition no longer holds.
-func (w *demoWorld) meddled(read func(context.Context, string) ([]string, error)) func(context.Context, string) ([]string, error) {
+func (w *world) meddled(read func(context.Context, string) ([]string, error)) func(context.Context, string) ([]string, error) {
 	return func(ctx context.Context, account string) ([]string, error) {
 		state, err := read(ctx, account)
 		if err != nil || len(state) == 0 || state[0] == "" || state[0] == "0" {
@@ -186,7 +187,7 @@ func (w *demoWorld) meddled(read func(context.Context, string) ([]string, error)
 
 // meddle sends the outsider's command. It pays far more than the sequencer, so
 // that it comes first even within one block.
-func (w *demoWorld) meddle(ctx context.Context, account, state string) {
+func (w *world) meddle(ctx context.Context, account, state string) {
 	next := devworker.NextState(state, "outsider")
 	command, err := devnet.Build(devnet.Plan{
 		Payer: devnet.Key(1000), Fee: 10_000_000_000, Memo: "by hand, from a wallet",
@@ -200,13 +201,13 @@ func (w *demoWorld) meddle(ctx context.Context, account, state string) {
 		_, err = mina.NewNode(w.nodes[0], mina.NodeOptions{Client: w.http}).Send(ctx, json.RawMessage(command))
 	}
 	if err != nil {
-		w.feed.add(boardEvent{Extra: "the outsider failed: " + err.Error()})
+		w.feed.add(board.Event{Extra: "the outsider failed: " + err.Error()})
 		return
 	}
 	w.mu.Lock()
 	w.outsider = outsiderMove{account: account, hash: hash, state: next}
 	w.mu.Unlock()
-	e := boardEvent{Extra: "somebody else changes its account"}
+	e := board.Event{Extra: "somebody else changes its account"}
 	for _, item := range votingRound() {
 		if devworker.ZkApp(item.queue) == account {
 			e.Queue = item.queue
@@ -218,7 +219,7 @@ func (w *demoWorld) meddle(ctx context.Context, account, state string) {
 // verify reads in the ledger what the transactions have done: every one that
 // is DONE took effect once, those of a queue in the order they were posted, and
 // nothing took effect that the sequencer does not know of.
-func (w *demoWorld) verify(done []client.Transaction) error {
+func (w *world) verify(done []client.Transaction) error {
 	w.mu.Lock()
 	outsider := w.outsider
 	w.mu.Unlock()
@@ -262,15 +263,15 @@ func (w *demoWorld) verify(done []client.Transaction) error {
 	return nil
 }
 
-// A demoFeed gathers what is worth showing beside the changes of transactions:
+// A feed gathers what is worth showing beside the changes of transactions:
 // mishaps, and as a slog handler the warnings of the service. It may be used
 // concurrently.
-type demoFeed struct {
+type feed struct {
 	mu     sync.Mutex
-	events []boardEvent
+	events []board.Event
 }
 
-func (f *demoFeed) add(e boardEvent) {
+func (f *feed) add(e board.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.events) < 1000 {
@@ -280,7 +281,7 @@ func (f *demoFeed) add(e boardEvent) {
 }
 
 // take returns what came in since the last time.
-func (f *demoFeed) take() []boardEvent {
+func (f *feed) take() []board.Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	events := f.events
@@ -289,11 +290,11 @@ func (f *demoFeed) take() []boardEvent {
 }
 
 // Enabled takes warnings and errors only.
-func (f *demoFeed) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+func (f *feed) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
 
 // Handle shows a record as an event.
-func (f *demoFeed) Handle(_ context.Context, r slog.Record) error {
-	e := boardEvent{Extra: r.Message}
+func (f *feed) Handle(_ context.Context, r slog.Record) error {
+	e := board.Event{Extra: r.Message}
 	r.Attrs(func(a slog.Attr) bool {
 		switch a.Key {
 		case "queue":
@@ -310,7 +311,7 @@ func (f *demoFeed) Handle(_ context.Context, r slog.Record) error {
 }
 
 // WithAttrs and WithGroup leave the handler as it is: only records count.
-func (f *demoFeed) WithAttrs([]slog.Attr) slog.Handler { return f }
+func (f *feed) WithAttrs([]slog.Attr) slog.Handler { return f }
 
 // WithGroup does as WithAttrs.
-func (f *demoFeed) WithGroup(string) slog.Handler { return f }
+func (f *feed) WithGroup(string) slog.Handler { return f }
