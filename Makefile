@@ -74,10 +74,10 @@ mutants-sample: ## Make a sample of them in the decisions, and those of files th
 	go run ./scripts/mutants -only '^sequencer/lifecycle/' -sample 400 -seed 1 $${since:+-changed "$$since"} -budget 3m
 
 kills: setup ## Kill running processes at KILLS random moments, default 200
-	go test ./cmd/sequencer -run TestProcesses/KilledAtRandom -v -timeout 24h -kills=$(KILLS)
+	go test ./cmd/sequencer/test/processes -run TestProcesses/KilledAtRandom -v -timeout 24h -kills=$(KILLS)
 
 webhooks: setup ## Deliver WEBHOOKS events, default 100000, to an endpoint in trouble
-	TEST_LANE=all go test ./cmd/sequencer -run TestWebhookProcesses -v -timeout 2h -webhooks=$(WEBHOOKS)
+	TEST_LANE=all go test ./cmd/sequencer/test/processes -run TestWebhookProcesses -v -timeout 2h -webhooks=$(WEBHOOKS)
 
 prices: ## Show what fees by the market buy on simulated days, beside constant ones
 	go test ./mina/devnet -run '^TestPrices$$' -v
@@ -120,10 +120,10 @@ lint: ## Run gofmt and the linters of .golangci.yaml, vet and staticcheck among 
 	go tool -modfile=scripts/tools/go.mod golangci-lint run
 
 screenshots: setup ## Take the pictures of the dashboard in docs/dashboard
-	TEST_LANE=all go test ./cmd/sequencer -run '^TestBrowser$$/^pictures$$' -pictures $(CURDIR)/docs/dashboard
+	TEST_LANE=all go test ./cmd/sequencer/test/browser -run '^TestBrowser$$/^pictures$$' -pictures $(CURDIR)/docs/dashboard
 
 trace-picture: setup ## Draw a trace of a transaction that is tried again into docs/traces
-	go test ./cmd/sequencer -count=1 -run '^TestProcesses$$/^Traced$$' -traces $(CURDIR)/docs/traces/spans.json
+	go test ./cmd/sequencer/test/processes -count=1 -run '^TestProcesses$$/^Traced$$' -traces $(CURDIR)/docs/traces/spans.json
 	go run ./scripts/tracepicture <docs/traces/spans.json >docs/traces/trace.svg && rm docs/traces/spans.json
 
 fuzz: ## Run every fuzz target for FUZZTIME, default 30s

@@ -1,20 +1,12 @@
-package main
+package browser
 
 import (
-	"context"
-	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -24,7 +16,6 @@ import (
 	"mina-sequencer/cmd/sequencer/demo"
 	"mina-sequencer/cmd/sequencer/test/inprocess"
 	"mina-sequencer/dispatcher/devworker"
-	"mina-sequencer/ledger/devledger"
 	"mina-sequencer/sequencer/test/lane"
 )
 
@@ -429,151 +420,5 @@ func lookKeyboard(t *testing.T, b browser, s *stage) {
 			t.Errorf("%s has what has no name: %q", path, nameless)
 		}
 	}
-	p.healthy()
-}
-
-var pictures = flag.String("pictures", "", "folder to write pictures of the dashboard to")
-
-// takePictures looks at every page in every size and colour: all of it is there,
-// and nothing is wider than the window.
-func takePictures(t *testing.T, b browser, s *stage) {
-	p := b.open(t, s.base())
-	pages := []struct{ name, path, shown string }{
-		{"overview", "/", "document.querySelectorAll('.feed li').length > 5"},
-		{"queues", "/queues?sort=depth&search=stack-0", "document.querySelectorAll('tbody tr').length === 10"},
-		{"queue", "/queues/stack-00", "document.querySelectorAll('.car').length > 10"},
-		{"transactions", "/transactions?queue=stack-01", "document.querySelectorAll('tbody tr').length === 50"},
-		{"failed", "/transactions?state=FAILED", "document.querySelectorAll('.groups li').length === 1"},
-		{"transaction", "/transactions/needle", "document.querySelector('.timeline .error')"},
-		{"senders", "/senders", "document.querySelectorAll('tbody tr').length === 2"},
-		{"fees", "/fees", "document.querySelectorAll('section.card').length === 4"},
-	}
-	p.visit("/login")
-	p.until("document.querySelector('#key')")
-	p.picture("login", "wide-light")
-	p.logIn(stageAdmin)
-	p.see("Live")
-	for _, size := range []struct {
-		name          string
-		width, height int64
-	}{{"wide", 1280, 900}, {"phone", 390, 844}} {
-		for _, scheme := range []string{"light", "dark"} {
-			if *pictures == "" && (size.name == "wide") == (scheme == "light") {
-				continue // each size once, each colour once
-			}
-			p.look(size.width, size.height, scheme)
-			for _, page := range pages {
-				p.visit(page.path)
-				p.until(page.shown)
-				p.until(fmt.Sprint("document.documentElement.scrollWidth <= ", size.width))
-				p.picture(page.name, size.name+"-"+scheme)
-			}
-		}
-	}
-	p.healthy()
-}
-
-// picture keeps what is to be seen, if it is asked for.
-func (p *tab) picture(name, look string) {
-	p.Helper()
-	if *pictures == "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(p.ctx, browserPatience)
-	defer cancel()
-	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
-	if err == nil {
-		err = os.WriteFile(filepath.Join(*pictures, name+"-"+look+".png"), png, 0o644)
-	}
-	if err != nil {
-		p.Fatal(err)
-	}
-}
-
-// loseRedis: the page says so, keeps what it knew, and goes on by itself.
-func loseRedis(t *testing.T, b browser, s *stage) {
-	p := b.open(t, s.base())
-	p.visit("/queues?search=stack-1")
-	p.logIn(stageAdmin)
-	p.see("stack-11")
-	s.redis.Stop()
-	p.see("Redis does not answer")
-	p.see("stack-11")
-	p.click("Pause stack-11")
-	p.click("Pause")
-	p.see("The store does not answer")
-	s.redis.Restart()
-	p.unsee("Redis does not answer")
-	p.see("Live")
-	p.healthy()
-}
-
-// loseServer: the page outlives it, and then shows what came meanwhile.
-func loseServer(t *testing.T, b browser, s *stage) {
-	p := b.open(t, s.base())
-	p.visit("/queues?search=after")
-	p.logIn(stageAdmin)
-	p.see("No queue is like this")
-	p.see("Live")
-	s.stop()
-	p.see("The server does not answer")
-	p.see("Not live")
-	s.start()
-	s.post(`{}`, func(string) string { return "after-all" }, "after-1")
-	p.see("after-all")
-	p.unsee("The server does not answer")
-	p.unsee("Not live")
-	p.healthy()
-}
-
-// lookLedgers sees what is in flight and waits at a ledger, and the ledger go away and come
-// back.
-func lookLedgers(t *testing.T, b browser, s *stage) {
-	saw, err := devledger.NewSawtooth(devledger.SawtoothConfig{BlockTime: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(saw.Close)
-	var away atomic.Bool
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if away.Load() {
-			http.Error(w, "nobody here", http.StatusServiceUnavailable)
-			return
-		}
-		saw.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	s.stop()
-	s.env["SEQUENCER_LEDGERS"], s.env["SEQUENCER_LEDGER_SLOTS"] = "saw=sawtooth+"+server.URL, "2"
-	s.start()
-	row := func(words ...string) string {
-		return fmt.Sprintf("%s.every((w) => document.querySelector('#ledgers tbody tr')?.innerText.includes(w))", quotedList(words))
-	}
-	p := b.open(t, s.base())
-	p.visit("/")
-	p.logIn(stageAdmin)
-	p.until(row("saw", "Answers", "0 of 2 slots"))
-	signer := devledger.NewSigner(1)
-	for i := range 3 {
-		made := signer.Batch(fmt.Sprint("batch-", i), "set")
-		data, err := json.Marshal(map[string]any{"ledger": "saw", "batchId": made.ID, "batchList": made.List})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.call(http.MethodPost, "/transactions", fmt.Appendf(nil, `{"uid":"batch-%d","queue":"orders-%d","type":"SUBMIT_BATCH","data":%s}`, i, i, data))
-	}
-	p.until(row("2 of 2 slots"))
-	p.until("document.querySelector('#ledgers [data-name=Waiting]').innerText === '1'")
-	p.click("Senders")
-	p.see("saw/1")
-	p.click("Overview")
-	away.Store(true)
-	p.until(row("Away", "503"))
-	p.see("Ledger saw is away")
-	p.unsee("The chain: ")
-	p.picture("ledgers", "wide-light")
-	away.Store(false)
-	p.until(row("Answers"))
-	p.unsee("Ledger saw is away")
 	p.healthy()
 }

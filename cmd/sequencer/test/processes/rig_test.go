@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package processes
 
 import (
 	"bytes"
@@ -22,6 +22,11 @@ import (
 	"testing"
 	"time"
 
+	_ "mina-sequencer/cmd/sequencer/cli"
+	_ "mina-sequencer/cmd/sequencer/dev"
+	_ "mina-sequencer/cmd/sequencer/doctor"
+	_ "mina-sequencer/cmd/sequencer/serve"
+	_ "mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
@@ -29,14 +34,15 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 )
 
-// binaries are the programs under test.
+// binaries are the programs under test. The go tool builds them, which no cached result knows
+// of: what they are made of is imported above for that alone.
 type binaries struct{ sequencer, worker string }
 
 func build(t *testing.T) binaries {
 	t.Helper()
 	dir := t.TempDir()
 	b := binaries{filepath.Join(dir, "sequencer"), filepath.Join(dir, "devworker")}
-	for out, pkg := range map[string]string{b.sequencer: ".", b.worker: "../../scripts/devworker"} {
+	for out, pkg := range map[string]string{b.sequencer: "../..", b.worker: "../../../../scripts/devworker"} {
 		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", out, pkg)
 		if text, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("building %s: %v\n%s", pkg, err, text)

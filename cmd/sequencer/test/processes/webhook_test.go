@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package processes
 
 import (
 	"bufio"
@@ -118,7 +118,7 @@ func (r *rig) endpoint() *endpoint {
 	r.Helper()
 	dir := r.TempDir()
 	e := &endpoint{rig: r, bin: filepath.Join(dir, "receiver"), addr: "127.0.0.1:0", record: filepath.Join(dir, "record.txt"), secret: webhookSecret}
-	if text, err := exec.CommandContext(r.Context(), "go", "build", "-o", e.bin, "../../scripts/webhook-receiver").CombinedOutput(); err != nil {
+	if text, err := exec.CommandContext(r.Context(), "go", "build", "-o", e.bin, "../../../../scripts/webhook-receiver").CombinedOutput(); err != nil {
 		r.Fatalf("building the receiver: %v\n%s", err, text)
 	}
 	e.start(1)

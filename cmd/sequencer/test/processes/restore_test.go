@@ -1,11 +1,12 @@
 //go:build unix
 
-package main
+package processes
 
 import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -81,7 +82,9 @@ func (r *rig) from(dir string, directives ...string) *queues.Store {
 // administer runs a block of docs/production.md against the Redis of the rig.
 func (r *rig) administer(block, backup, dir string) {
 	r.Helper()
-	_, after, found := strings.Cut(docs(r.T, "production.md"), "<!-- tested: "+block+" -->\n")
+	page, err := os.ReadFile("../../../../docs/production.md")
+	r.ok(err)
+	_, after, found := strings.Cut(string(page), "<!-- tested: "+block+" -->\n")
 	var script strings.Builder
 	for line := range strings.Lines(after) {
 		code, indented := strings.CutPrefix(line, "    ")

@@ -1,4 +1,4 @@
-package main
+package monitoring
 
 import (
 	"encoding/json"
@@ -19,6 +19,18 @@ import (
 	"mina-sequencer/queues/redistest"
 )
 
+// folder holds what the documentation gives to Prometheus and Grafana.
+var folder = filepath.Join("..", "..", "..", "..", "docs", "monitoring")
+
+func docs(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(folder, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
 // TestMonitoring has a Prometheus scrape a demo and asks it all that the dashboard
 // asks: every query is answered, and so is every name in an alert.
 func TestMonitoring(t *testing.T) {
@@ -38,7 +50,7 @@ func TestMonitoring(t *testing.T) {
 	for what, query := range dashboardQueries(t) {
 		p.answers(what, query)
 	}
-	names := regexp.MustCompile(`sequencer_[a-z_]+`).FindAllString(docs(t, "monitoring", "alerts.yml"), -1)
+	names := regexp.MustCompile(`sequencer_[a-z_]+`).FindAllString(docs(t, "alerts.yml"), -1)
 	if len(names) < 20 {
 		t.Fatalf("%d names in the alerts", len(names))
 	}
@@ -93,7 +105,7 @@ func dashboardQueries(t *testing.T) map[string]string {
 			Targets []struct{ Expr string }
 		}
 	}
-	if err := json.Unmarshal([]byte(docs(t, "monitoring", "dashboard.json")), &dashboard); err != nil {
+	if err := json.Unmarshal([]byte(docs(t, "dashboard.json")), &dashboard); err != nil {
 		t.Fatal(err)
 	}
 	queries := map[string]string{}
@@ -121,7 +133,7 @@ func startPrometheus(t *testing.T, target string) *prometheus {
 	if err != nil {
 		t.Fatalf("%v: run scripts/setup.sh", err)
 	}
-	alerts, err := filepath.Abs(filepath.Join("..", "..", "docs", "monitoring", "alerts.yml"))
+	alerts, err := filepath.Abs(filepath.Join(folder, "alerts.yml"))
 	if err != nil {
 		t.Fatal(err)
 	}

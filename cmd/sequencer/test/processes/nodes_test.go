@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package processes
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 
 // nodeHangs: of three nodes one takes connections and never answers, or answers late.
 // All is done once and in order, and the figures beside each other say what it costs:
-// go test ./cmd/sequencer -run TestProcesses/NodeHangs -v
+// go test ./cmd/sequencer/test/processes -run TestProcesses/NodeHangs -v
 func nodeHangs(t *testing.T, bin binaries) {
 	lane.All(t, `TestSilentQuestion and TestNodesDiffer in simulated time`)
 	r := newRig(t, bin, "hangs", map[string]string{"SEQUENCER_MINA_TIMEOUT": "5s"})

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package processes
 
 import (
 	"bufio"
@@ -9,12 +9,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"mina-sequencer/sequencer/lifecycle"
 	"net"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // A gate stands between one process and Redis. At the write that a test asks

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package processes
 
 import (
 	"bytes"
@@ -10,11 +10,12 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"mina-sequencer/sequencer/lifecycle"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
+
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // A load posts transactions over HTTP without a break, to whichever sequencer
