@@ -126,7 +126,7 @@ func read(ctx context.Context, env map[string]string, need needs) (Config, []str
 	}
 	r := &report{need: need, found: bad}
 	cfg.check(r)
-	warnings := append(r.warnings, unknownVariables(vars, given)...)
+	warnings := slices.Concat(r.warnings, unknownVariables(vars, given))
 	if len(bad) == 0 {
 		return cfg, warnings, nil
 	}
