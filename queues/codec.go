@@ -189,7 +189,8 @@ func quoteOf(q lifecycle.Quote) *quote {
 // encodeRecord is the record of t.
 func encodeRecord(t *lifecycle.Transaction) string {
 	r := record{
-		Retries: t.Retries, Deferred: t.Deferred, Losses: t.Losses, Doubted: t.Doubted, Ending: t.Ending, Cancel: t.CancelRequested,
+		Retries: t.Retries, Deferred: t.Deferred, Losses: t.Losses,
+		Doubted: t.Doubted, Ending: t.Ending, Cancel: t.CancelRequested,
 		Reopened: t.Reopened, Error: bounded(t.Error), Done: t.Done, Landed: t.Landed,
 		Submitted: millis(t.SubmittedAt), Retried: millis(t.RetriedAt), Ended: millis(t.DoneAt), Final: millis(t.FinalAt),
 		Attempts: make([]attempt, len(t.Attempts)),

@@ -30,7 +30,7 @@ func TestPool(t *testing.T) {
 		"Register": testRegister, "Configure": testConfigure, "ConfigureLeavesAPersonsWord": testPersonsWord,
 		"Local": testLocal, "LocalOfOthers": testLocalOfOthers, "Bound": testBound, "Again": testAgain,
 		"Proves": testProves, "Rest": testRest, "ReasonsApart": testReasonsApart, "Watch": testWatch,
-		"Missing": testMissing,
+		"Missing": testMissing, "UnknownOutcomes": testUnknownOutcomes, "List": testList,
 	}
 	start := func(t *testing.T, client *redis.Client, namespace string, run func(*fixture)) {
 		t.Helper()

@@ -56,12 +56,16 @@ func quoted(said string) string {
 }
 
 func refusedFor(_ *testing.T, said string) string {
-	const payer, other = "B62qiy32p8kAKnny8ZFwoMhYpBppM1DWVCqAPBYNcXnsAHhnfAAuXgg", "B62qiVGZQdBJJrxnzhvqp7LKe6jDiFcpU3cF5xHoZof5Pz9qiL85KLx"
+	const (
+		payer = "B62qiy32p8kAKnny8ZFwoMhYpBppM1DWVCqAPBYNcXnsAHhnfAAuXgg"
+		other = "B62qiVGZQdBJJrxnzhvqp7LKe6jDiFcpU3cF5xHoZof5Pz9qiL85KLx"
+	)
 	updates := other
 	if strings.Contains(said, "an update bears that key") {
 		updates = payer
 	}
-	command := `{"feePayer":{"body":{"publicKey":"` + payer + `"}},"accountUpdates":[{"body":{"publicKey":"` + updates + `"}}]}`
+	command := fmt.Sprintf(`{"feePayer":{"body":{"publicKey":%q}},"accountUpdates":[{"body":{"publicKey":%q}}]}`,
+		payer, updates)
 	words := strings.NewReplacer("PAYER", payer, "OTHER", other).Replace(quoted(said))
 	e := mina.ClassifySend("Couldn't send zkApp command: " + words)
 	switch whose(e, []byte(command)) {
@@ -98,17 +102,19 @@ func answeredFor(t *testing.T, said string) (whose string) {
 		body = "{}"
 	}
 	synctest.Test(t, func(t *testing.T) {
-		client := dispatcher.NewClient(dispatcher.ClientOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
+		dial := func(context.Context, string, string) (net.Conn, error) {
 			ours, theirs := net.Pipe()
 			go func() {
 				if _, err := http.ReadRequest(bufio.NewReader(theirs)); err == nil {
-					_, _ = fmt.Fprintf(theirs, "HTTP/1.1 %d x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
+					_, _ = fmt.Fprintf(theirs, "HTTP/1.1 %d x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+						status, len(body), body)
 				}
 				_, _ = io.Copy(io.Discard, theirs)
 			}()
 			return ours, nil
-		}})
-		r, err := dispatcher.NewRemote(client, "MINT", nil).Prove(t.Context(), dispatcher.Worker{URL: "http://w"}, dispatcher.Call{})
+		}
+		remote := dispatcher.NewRemote(dispatcher.NewClient(dispatcher.ClientOptions{Dial: dial}), "MINT", nil)
+		r, err := remote.Prove(t.Context(), dispatcher.Worker{URL: "http://w"}, dispatcher.Call{})
 		answer := dispatcher.AnswerOf(r, err, lifecycle.Answer{Call: lifecycle.Effect{Kind: lifecycle.Prove}}, mina.ValidHash)
 		whose = map[lifecycle.Fault]string{
 			lifecycle.FaultHopeless: ofTransaction(true), lifecycle.FaultError: ofTransaction(false),

@@ -341,7 +341,8 @@ func (s *Sequencer) shown(ctx context.Context, worker dispatcher.Worker, answer 
 		p, err := s.Senders.Get(ctx, worker.AccountID)
 		if err != nil { // not known: it is asked again
 			answer.Fault = lifecycle.FaultBusy
-			answer.Error = &lifecycle.Error{Code: lifecycle.CodeUnavailable, Message: "what its worker is was not read: " + err.Error()}
+			answer.Error = &lifecycle.Error{Code: lifecycle.CodeUnavailable,
+				Message: "what its worker is was not read: " + err.Error()}
 			return
 		}
 		answer.Proves = p.Proves

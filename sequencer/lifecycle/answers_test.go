@@ -50,8 +50,8 @@ func (w *walk) sendTold(e Effect) Result {
 	case 2:
 		r.Refusal = &Refusal{Error: *oops("Seen"), Seen: true}
 	default:
-		r.Refusal = &Refusal{Error: *oops("Refused"), Permanent: w.one(3), Cheap: w.one(3), Whose: []Blame{"", "", BlameSender, BlameNetwork}[w.r.IntN(4)],
-			Broke: w.one(2)}
+		r.Refusal = &Refusal{Error: *oops("Refused"), Permanent: w.one(3), Cheap: w.one(3),
+			Whose: []Blame{"", "", BlameSender, BlameNetwork}[w.r.IntN(4)], Broke: w.one(2)}
 	}
 	return r
 }
@@ -62,7 +62,8 @@ func (w *walk) workerTold(e Effect) Result {
 		a.Fault = FaultNoCall
 		return a
 	}
-	faults := []Fault{FaultError, FaultHopeless, FaultLost, FaultWorking, FaultBusy, FaultUnreached, FaultOutOfOrder, NoFault, NoFault}
+	faults := []Fault{FaultError, FaultHopeless, FaultLost, FaultWorking, FaultBusy, FaultUnreached, FaultOutOfOrder,
+		NoFault, NoFault}
 	if e.Kind == Dispatch {
 		faults = append(faults, FaultSent)
 	}

@@ -132,7 +132,8 @@ func (s *Scene) unbound() said {
 		return said{"It would cost too much today" + because(s.Txn.Error) + "; the queue waits for the next day.",
 			Wait{Code: WaitBudget, Until: s.Place.Hold, Detail: "a budget of fees"}, held}
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now) && s.Txn.Error != nil && Stopped(s.Txn.Error.Code):
-		return said{"The network takes nothing from anybody" + because(s.Txn.Error) + "; the queue is left alone until it is tried again.",
+		return said{"The network takes nothing from anybody" + because(s.Txn.Error) +
+			"; the queue is left alone until it is tried again.",
 			Wait{Code: WaitNodes, Until: s.Place.Hold, Detail: s.Txn.Error.Code}, held}
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now):
 		who, code := s.whoWasAway()
@@ -154,8 +155,8 @@ func (s *Scene) unbound() said {
 	}
 	d := s.senderless()
 	if s.Txn.Doubted != "" {
-		d.summary = "The worker of " + s.Txn.Doubted + " calls it hopeless, as too many before it; that of another sender is asked" +
-			because(s.Txn.Error) + ". " + d.summary
+		d.summary = "The worker of " + s.Txn.Doubted + " calls it hopeless, as too many before it; " +
+			"that of another sender is asked" + because(s.Txn.Error) + ". " + d.summary
 	}
 	return d
 }

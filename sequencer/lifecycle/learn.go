@@ -102,7 +102,7 @@ func (v *View) answered(r Answer) Step {
 	case FaultNoCall:
 		if r.Proves {
 			return v.failed(&Error{Code: CodeNotServed, Message: "the worker of sender " + r.Sender +
-				" makes proofs, and none of type " + v.Txn.Type + ": add the type to it, or have another sender's worker serve it"}, false)
+				" makes proofs, and none of type " + v.Txn.Type + ": add it, or have another sender's worker serve it"}, false)
 		}
 		s := v.wait(ReasonProving)
 		s.Local.Legacy = true
@@ -263,8 +263,8 @@ func (v *View) hopeless(r Answer) Step {
 			a.Error, a.EndedAt, t.Doubted = r.Error, v.Now, r.Sender
 		})
 		s = u.deferred(deferral{*r.Error, Rested, v.Policy.Pause(r.Ill - limit), ByDoubt, 0})
-		s.Aside.Rest.Detail = fmt.Sprintf("its worker calls %d transactions in a row hopeless; another sender is asked about %s",
-			r.Ill+1, t.UID)
+		s.Aside.Rest.Detail = fmt.Sprintf("its worker calls %d transactions in a row hopeless; "+
+			"another sender is asked about %s", r.Ill+1, t.UID)
 	}
 	return s
 }
