@@ -48,6 +48,17 @@ export class NotResignable extends Error {
 export const unavailable = (message: string, exception?: string) =>
   new Failure(codes.unavailable, message, exception ?? null);
 
+/**
+ * A node that was fit to build on does not give what is read of it, or does not know the payer.
+ * Nothing was made, and it is worth while to ask again soon.
+ */
+export class Unreadable extends Failure {
+  override name = 'Unreadable';
+  constructor(message: string, exception?: string) {
+    super(codes.unavailable, message, exception ?? null);
+  }
+}
+
 /** Hosts by the URLs that no error may tell in full: a path may hold an access key. */
 const hosts = new Map<string, string>();
 

@@ -1,7 +1,7 @@
 import type { PrivateKey } from 'o1js';
 import { type Cover, Pending } from './ahead.js';
-import { codes, Failure, failureOf, NotResignable } from './errors.js';
-import { Busy } from './line.js';
+import { codes, Failure, failureOf, NotResignable, Unreadable } from './errors.js';
+import { Busy, retrySoon } from './line.js';
 import { withFields, type Log } from './log.js';
 import type { Network } from './network.js';
 import type { CallBody } from './protocol.js';
@@ -38,7 +38,7 @@ export class Maker implements Proves {
     const pending = body.ahead?.length ? await Pending.read(body.ahead, payer.toBase58()) : undefined;
     await this.network.open();
     if (!pending) {
-      await this.network.checkReached(payer, body.attempt.nonce);
+      await this.network.checkPayer(payer, body.attempt.nonce);
       return this.proveUpon(body);
     }
     return this.network.covering(pending, payer, body.attempt.nonce, (cover) => this.proveUpon(body, cover));
@@ -61,7 +61,7 @@ export class Maker implements Proves {
     await send(signed);
   }
 
-  /** Turns whatever work throws into a result, and logs how it went. Throws Busy and NotResignable on. */
+  /** Turns whatever work throws into a result, and logs it. Throws NotResignable, and Busy, also for Unreadable. */
   async attempt(body: CallBody, work: () => Promise<TxnResult>): Promise<TxnResult> {
     const { log } = this.context(body, body.attempt);
     const begun = Date.now();
@@ -71,6 +71,10 @@ export class Maker implements Proves {
       if (thrown instanceof NotResignable || thrown instanceof Busy) throw thrown;
       const error = failureOf(thrown, `making ${body.txData.type}`);
       log.warn({ code: error.code, exception: error.exception, ms: Date.now() - begun }, error.message);
+      if (thrown instanceof Unreadable) {
+        const why = error.exception ? `${error.message}: ${error.exception}` : error.message;
+        throw new Busy(why, retrySoon);
+      }
       return { hash: '', done: null, error, data: null };
     }
   }

@@ -10,7 +10,7 @@ import {
   type NetworkId,
 } from 'o1js';
 import { type Cover, covered, type Pending } from './ahead.js';
-import { asError, nameByHost, unavailable } from './errors.js';
+import { asError, nameByHost, unavailable, Unreadable } from './errors.js';
 import { Busy, retrySoon } from './line.js';
 import { idOf, Overlay } from './overlay.js';
 import { ask, heightQuery, Nodes, statusTimeout } from './nodes.js';
@@ -168,20 +168,28 @@ export class Network {
   }
 
   /**
-   * Throws Busy where the node is behind what the sequencer knows: without anything ahead of it
-   * a command has the nonce that the ledger has come to. What is proved on an older state fails
-   * in its block, at the price of its fee.
+   * Throws Unreadable where the node does not know the payer, and Busy where it is behind what the
+   * sequencer knows: without anything ahead of it a command has the nonce that the ledger has come
+   * to. What is proved on an older state fails in its block, at the price of its fee.
    */
-  async checkReached(payer: PublicKey, nonce: number): Promise<void> {
-    if ('instance' in this.option) return;
+  async checkPayer(payer: PublicKey, nonce: number): Promise<void> {
     const account = await this.fetchAccount(payer);
-    if (account && Number(account.nonce) < nonce) {
+    if (!account) throw this.unknown(payer);
+    if ('instance' in this.option) return;
+    if (Number(account.nonce) < nonce) {
       this.nodes!.rest(this.url);
       throw new Busy(
         `the node shows the payer at nonce ${account.nonce.toString()}, and this command has ${nonce} with nothing ahead of it: the node is behind`,
         retrySoon,
       );
     }
+  }
+
+  private unknown(payer: PublicKey): Unreadable {
+    this.nodes?.rest(this.url); // it may be behind one that does
+    return new Unreadable(
+      `the node does not know the payer's account ${payer.toBase58()}: fund it, or wait for the node`,
+    );
   }
 
   /**
@@ -211,7 +219,7 @@ export class Network {
       });
       await Promise.all(read);
       const account = accounts.get(idOf(payer.toBase58(), TokenId.toBase58(TokenId.default)));
-      if (!account) throw unavailable(`the node does not know the account ${payer.toBase58()}`);
+      if (!account) throw this.unknown(payer);
       const [first, reached] = [pending.commands[0]!.nonce, Number(account.nonce)];
       if (reached < first || reached > nonce) {
         this.nodes!.rest(this.url);
@@ -272,7 +280,7 @@ export class Network {
       throw new Error('it shows no chain');
     } catch (error) {
       this.nodes!.rest(this.url);
-      throw unavailable('the node did not answer for its chain', asError(error).message);
+      throw new Unreadable('the node did not answer for its chain', asError(error).message);
     }
   }
 
@@ -300,14 +308,14 @@ export class Network {
     // o1js's own words for a node's answer without it. A gateway says 404, too.
     if (error?.statusCode === 404 && error.statusText.startsWith('fetchAccount: ')) return undefined;
     this.nodes!.rest(url);
-    throw unavailable(`the node did not answer for the account ${publicKey}`, error?.statusText);
+    throw new Unreadable(`the node did not answer for the account ${publicKey}`, error?.statusText);
   }
 
   private async readState(): Promise<ReturnType<MinaInstance['getNetworkState']>> {
     const { url } = this;
     return fetchLastBlock(url).catch((error: unknown) => {
       this.nodes!.rest(url);
-      throw unavailable('the node did not answer for its last block', asError(error).message);
+      throw new Unreadable('the node did not answer for its last block', asError(error).message);
     });
   }
 

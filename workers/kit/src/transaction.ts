@@ -16,9 +16,23 @@ type Update = Command['accountUpdates'][number];
 /** Builds the transaction that an attempt asks for. `body` makes the account updates. */
 export async function build(payer: PublicKey, attempt: Attempt, body: () => Promise<void>): Promise<Unsigned> {
   const { fee, nonce, memo } = attempt;
-  const tx: Unsigned = await Mina.transaction({ sender: payer, fee: UInt64.from(fee), nonce, memo }, body);
-  setValidUntil(tx.transaction, attempt.validUntil);
-  return tx;
+  leaveTransaction(); // a callback may have left one open
+  try {
+    const tx: Unsigned = await Mina.transaction({ sender: payer, fee: UInt64.from(fee), nonce, memo }, body);
+    setValidUntil(tx.transaction, attempt.validUntil);
+    return tx;
+  } finally {
+    leaveTransaction();
+  }
+}
+
+/**
+ * o1js (2.15 and 3.0) does not leave its global transaction where it fails to get the payer's
+ * account. As long as one is open, no other can be built in this process.
+ */
+function leaveTransaction(): void {
+  const open = Mina.currentTransaction;
+  while (open.has()) open.leave(open.id());
 }
 
 /** What Mina would never include, or the sequencer never send. */

@@ -64,6 +64,9 @@ export async function startWorker(t: TestContext, network: NetworkOption, dispat
       signed?: string;
       done?: unknown;
       error: { code: string; message: string; exception: string } | null;
+      /** Of a worker that is to be asked again later. */
+      code?: string;
+      message?: string;
     };
   };
 }

@@ -26,8 +26,8 @@ test('a transaction is built on what the node says now', async (t) => {
   assert.equal(precondition((await prove()).signed), '6');
   node.broken = true; // o1js would go on with what it has cached
   const stale = await prove();
-  assert.equal(stale.error?.code, '502');
-  assert.match(stale.error.message, /did not answer for the account/);
+  assert.equal(stale.code, '503');
+  assert.match(stale.message ?? '', /did not answer for the account/);
   node.broken = false;
   assert.equal(precondition((await prove()).signed), '6');
 });
@@ -49,7 +49,7 @@ test('a dispatcher reads accounts by itself', async (t) => {
   assert.equal((await prove()).error, null);
   assert.deepEqual(seen.slice(-2), ['5', undefined]);
   node.broken = true;
-  assert.equal((await prove()).error?.code, '502');
+  assert.equal((await prove()).code, '503');
 });
 
 test("what is no node's answer says nothing of whether an account is there", async (t) => {
@@ -61,8 +61,9 @@ test("what is no node's answer says nothing of whether an account is there", asy
   };
   const prove = await startWorker(t, { graphql: node.url }, { dispatch });
   node.broken = true;
-  const { error } = await prove();
-  assert.deepEqual([error?.code, error?.exception, seen], ['502', 'Not Found', []]);
+  const { code, message } = await prove();
+  assert.deepEqual([code, seen], ['503', []]);
+  assert.match(message ?? '', /did not answer for the account B62\w+: Not Found$/);
 });
 
 /** What a signed transaction asks of the nonce of the account that its first update is of. */
@@ -97,7 +98,7 @@ test('a signer other than the payer has the nonce that the node says now', async
   node.accounts.delete(signer.toBase58()); // its creation is orphaned
   assert.equal(await made(), '0');
   node.broken = true;
-  assert.equal((await prove()).error?.code, '502');
+  assert.equal((await prove()).code, '503');
   node.broken = false;
   node.accounts.set(signer.toBase58(), null);
   assert.equal(await made(), '8');
@@ -205,9 +206,9 @@ test('the state of the network is what the node says now', async (t) => {
   await slotsAt(11);
   await slotsAt(12);
   node.silentOn = 'snarkedLedgerHash';
-  const { error } = await prove();
-  assert.equal(error?.code, '502');
-  assert.match(error.message, /did not answer for its last block/);
+  const { code, message } = await prove();
+  assert.equal(code, '503');
+  assert.match(message ?? '', /did not answer for its last block/);
   node.silentOn = 'nothing';
   await slotsAt(13);
 });

@@ -99,6 +99,9 @@ test('a proof is kept where only the signature is made anew', later, async (t) =
     assert.deepEqual([failed.status, failed.body.signed], [200, undefined]);
     assert.equal(failed.body.error?.code, '20202');
     assert.match(failed.body.error.message, /^proving ADD: the witness is not there any more/);
+    Counter.onAdd = () => undefined;
+    const next = await other.post('/prove/ADD', call(world, 'next', world.attempt()));
+    assert.equal(next.body.error, null, next.text);
   });
 });
 
