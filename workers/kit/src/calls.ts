@@ -7,6 +7,30 @@ import type { Maker, Proves } from './maker.js';
 import type { CallBody } from './protocol.js';
 import { Conflict, type CallKey, type Results } from './results.js';
 import type { TxnResult } from './types.js';
+import { endsWithin } from './within.js';
+
+/** How many errors are remembered for callers who were told to ask again. */
+const mostOwed = 1000;
+
+/** Thrown where an attempt is asked for again and is not made soon: ask once more. */
+export class Working extends Error {
+  override name = 'Working';
+  constructor(
+    readonly since: Date,
+    readonly uid: string,
+    readonly number: number,
+  ) {
+    super(`attempt ${number} of ${uid} is being made`);
+  }
+}
+
+/** An attempt that is being made. */
+interface Making {
+  call: CallKey;
+  since: Date;
+  /** Whether who asked last was told to come back. */
+  isOwed: boolean;
+}
 
 export interface Lines {
   /** Where transactions are proved. */
@@ -19,19 +43,28 @@ export interface Lines {
 export class Calls {
   private readonly making = new Joined<TxnResult>();
   private readonly sending = new Joined<TxnResult>();
-  private readonly attempts = new Map<string, CallKey>();
+  private readonly attempts = new Map<string, Making>();
+  /** Errors that nobody may have heard: made anew, they would take as long again. */
+  private readonly owed = new Map<string, { call: CallKey; result: TxnResult }>();
 
   constructor(
     private readonly maker: Maker,
     private readonly lines: Lines,
     private readonly results: Results,
     private readonly log: Log,
+    /** For how long who asks for an attempt again waits with the first caller. */
+    private readonly joinSeconds: number,
   ) {}
 
-  /** Builds, proves and signs. Throws Busy, Conflict. */
+  /** Builds, proves and signs. Throws Busy, Conflict, and Working where it is asked for again. */
   async prove(body: CallBody): Promise<TxnResult> {
-    const work = () => this.lines.proving.run((prover) => prover.prove(body));
-    return upon(body, await this.once(body, () => this.maker.attempt(body, work)));
+    const known = this.attempts.get(keyOf(body));
+    const made = this.made(body);
+    if (!known) return made;
+    return endsWithin(this.joinSeconds, made, () => {
+      known.isOwed = true;
+      return new Working(known.since, known.call.uid, known.call.attempt.number);
+    });
   }
 
   /** Signs bytes again that this worker has signed. Throws Busy, Conflict, NotResignable. */
@@ -44,7 +77,7 @@ export class Calls {
   /** Proves, and sends. Throws Busy, Conflict. */
   dispatch(body: CallBody): Promise<TxnResult> {
     return this.sending.do(`${keyOf(body)} ${toJSON(body.attempt)}`, async () => {
-      const { signed, ...result } = await this.prove(body);
+      const { signed, ...result } = await this.made(body);
       if (signed === undefined) return result;
       return this.maker.attempt(body, async () => {
         await this.maker.send(signed);
@@ -58,24 +91,44 @@ export class Calls {
     await Promise.all([this.making.idle(), this.sending.idle()]);
   }
 
-  /** Answers from what is kept or is being made, before it makes anything. Errors are not kept. */
+  private async made(body: CallBody): Promise<TxnResult> {
+    const work = () => this.lines.proving.run((prover) => prover.prove(body));
+    return upon(body, await this.once(body, () => this.maker.attempt(body, work)));
+  }
+
+  /** Answers from what is kept or is being made, before it makes anything. Errors are told, not kept. */
   private async once(body: CallBody, make: () => Promise<TxnResult>): Promise<TxnResult> {
     const call: CallKey = { uid: body.txData.uid, attempt: body.attempt };
     const key = keyOf(body);
     const known = this.attempts.get(key);
-    if (known && !isDeepStrictEqual(known.attempt, call.attempt)) throw new Conflict(call);
-    this.attempts.set(key, call);
+    if (known && !isDeepStrictEqual(known.call.attempt, call.attempt)) throw new Conflict(call);
+    if (known) known.isOwed = false;
+    const making = known ?? { call, since: new Date(), isOwed: false };
+    this.attempts.set(key, making);
     return this.making.do(key, async () => {
       try {
-        const kept = await this.results.find(call);
+        const kept = this.paid(key, call) ?? (await this.results.find(call));
         if (kept) return kept;
         const result = await make();
         if (!result.error) await this.keep(call, result);
+        else if (making.isOwed) this.owe(key, call, result);
         return result;
       } finally {
         this.attempts.delete(key);
       }
     });
+  }
+
+  private owe(key: string, call: CallKey, result: TxnResult): void {
+    this.owed.set(key, { call, result });
+    if (this.owed.size > mostOwed) this.owed.delete(this.owed.keys().next().value!);
+  }
+
+  /** The error that the caller has waited for, once. */
+  private paid(key: string, call: CallKey): TxnResult | undefined {
+    const owed = this.owed.get(key);
+    this.owed.delete(key);
+    return owed && isDeepStrictEqual(owed.call.attempt, call.attempt) ? owed.result : undefined;
   }
 
   /** A result that cannot be kept is still a result: the sequencer stores it too. */

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify';
-import type { Calls } from './calls.js';
+import { Working, type Calls } from './calls.js';
 import { codes, Failure, failureOf, NotResignable, Retry } from './errors.js';
 import { Joined } from './join.js';
 import { parseJSON, toJSON } from './json.js';
@@ -161,10 +161,14 @@ function addQuestions(app: FastifyInstance, { dispatchers, line, describe }: Htt
   });
 }
 
-/** The one place where an error becomes an HTTP status. Whatever has a code of the protocol travels in 200. */
+/** The one place where what was thrown becomes an HTTP status. Whatever has a code of the protocol travels in 200. */
 function answerError(error: FastifyError, reply: FastifyReply): FastifyReply {
   if (error instanceof Busy) {
     return reply.code(503).header('Retry-After', error.retryAfterSeconds).send({ code: '503', message: error.message });
+  }
+  if (error instanceof Working) {
+    const { since, uid, number } = error;
+    return reply.code(202).send({ working: { since: since.toISOString(), uid, number } });
   }
   if (error instanceof Conflict) return reply.code(409).send({ code: codes.conflict, message: error.message });
   if (error instanceof NotResignable) return reply.code(501).send({ code: '501', message: error.message });

@@ -40,6 +40,11 @@ export interface WorkerOptions {
    * says so. Default 1800.
    */
   callSeconds?: number;
+  /**
+   * How many seconds who asks for a transaction again that is being made waits for it; then it is
+   * answered with 202, to be asked again. Below the time limit of whatever is between. Default 25.
+   */
+  joinSeconds?: number;
   /** How many seconds a callback may take; then it is answered with an error, and runs afresh when it is told again. Default 300. */
   callbackSeconds?: number;
   /** How many results are kept in the store, the youngest. Default 1000. */

@@ -57,6 +57,7 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
   const several = count > 1;
   const callSeconds = seconds('callSeconds', options.callSeconds ?? 1800);
   const callbackSeconds = seconds('callbackSeconds', options.callbackSeconds ?? 300);
+  const joinSeconds = seconds('joinSeconds', options.joinSeconds ?? 25);
   const { payer, network, role, prover } = await setUp(options, log);
   const store = join(options.store ?? '.worker-store', role.accountId);
   const results = await Results.open(store, options.maxResults ?? 1000);
@@ -94,7 +95,7 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
       memory,
     };
   };
-  const calls = new Calls(maker, lines, results, log);
+  const calls = new Calls(maker, lines, results, log, joinSeconds);
   const { dispatchers } = options;
   const app = serve({ dispatchers, calls, maker, line: proving, token, callbackSeconds, describe });
   return new RunningWorker(role.accountId, app, lines, calls, provers, log, { host, port });

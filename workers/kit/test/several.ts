@@ -76,6 +76,7 @@ const worker = await createWorker({
   provers: Number(process.env.PROVERS),
   maxWaiting: 1,
   ...(process.env.CALL_SECONDS && { callSeconds: Number(process.env.CALL_SECONDS) }),
+  ...(process.env.JOIN_SECONDS && { joinSeconds: Number(process.env.JOIN_SECONDS) }),
   cache: process.env.CACHE,
   proofsEnabled: Boolean(process.env.PROOFS),
 });
