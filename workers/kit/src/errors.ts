@@ -1,6 +1,6 @@
 import type { TxnError } from './types.js';
 
-/** Thrown by a dispatcher: no retry can mend this transaction. */
+/** Thrown by a dispatcher: no later try can mend this transaction. It ends for good, UNRESOLVED. */
 export class Unresolvable extends Error {
   override name = 'Unresolvable';
 }
@@ -11,7 +11,7 @@ export class Retry extends Error {
 }
 
 /**
- * The protocol's codes. The sequencer gives up at `unresolvable`, tries again
+ * The protocol's codes. The sequencer ends it for good at `unresolvable`, tries again
  * without counting a retry at `unavailable`, and counts a retry otherwise.
  * After /dispatch, `notSent` is certain to have sent nothing; `sendFailed` is so
  * only if its exception holds the node's refusal.

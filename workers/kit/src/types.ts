@@ -66,8 +66,8 @@ export interface Dispatcher {
    * o1js runs it at least twice for one transaction, so it must have no other
    * effects.
    *
-   * It throws {@link Unresolvable} if no retry can mend it; all else that it
-   * throws is tried again.
+   * It throws {@link Unresolvable} only for what no later try can mend, for that
+   * ends the transaction for good; all else that it throws is tried again.
    */
 
   dispatch(txn: Txn, context: Context): Promise<Dispatched | void>;
