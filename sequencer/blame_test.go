@@ -68,11 +68,8 @@ func refusedFor(_ *testing.T, said string) string {
 		payer, updates)
 	words := strings.NewReplacer("PAYER", payer, "OTHER", other).Replace(quoted(said))
 	e := mina.ClassifySend("Couldn't send zkApp command: " + words)
-	switch whose(e, []byte(command)) {
-	case lifecycle.BlameSender:
-		return "sender"
-	case lifecycle.BlameNetwork:
-		return "network"
+	if of := whose(e, []byte(command)); of != ofNobody {
+		return string(of)
 	}
 	switch e.Class {
 	case mina.Renonce, mina.Resend:

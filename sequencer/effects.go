@@ -245,32 +245,42 @@ func (s *Sequencer) send(ctx context.Context, t *lifecycle.Transaction, e lifecy
 	}
 	told.Lost = !r.Refused
 	if r.Refused {
+		of := whose(r.Err, signed)
 		told.Refusal = &lifecycle.Refusal{
 			Error: *told.Error, Permanent: r.Err.Class == mina.Permanent, Cheap: r.Err.Class == mina.RaiseFee,
-			Seen:  r.Err.Class == mina.Renonce || r.Err.Class == mina.Resend,
-			Whose: whose(r.Err, signed),
-			Broke: r.Err.Code == "Insufficient_funds" || r.Err.Code == "Fee_payer_account_not_found",
+			Seen:   r.Err.Class == mina.Renonce || r.Err.Class == mina.Resend || of == ofNetwork,
+			Payers: of == ofSender,
+			Broke:  r.Err.Code == "Insufficient_funds" || r.Err.Code == "Fee_payer_account_not_found",
 		}
 	}
 	return told
 }
 
+// blame is whom a refusal concerns beside the transaction.
+type blame string
+
+const (
+	ofNobody  blame = ""
+	ofSender  blame = "sender"
+	ofNetwork blame = "network"
+)
+
 // whose is whom a refusal concerns that is not the transaction's. Signatures that do not hold
 // are the payer's only where its key is named and no account update of the command bears it:
 // for a payload can bring one of its own.
-func whose(e *mina.Error, signed []byte) lifecycle.Blame {
+func whose(e *mina.Error, signed []byte) blame {
 	switch {
 	case e.Class != mina.Operator:
-		return ""
+		return ofNobody
 	case lifecycle.Stopped(e.Code):
-		return lifecycle.BlameNetwork
+		return ofNetwork
 	case e.Code == "Invalid_signature":
 		payer, others := dispatcher.Signers(signed)
 		if payer == "" || !strings.Contains(e.Message, payer) || slices.Contains(others, payer) {
-			return ""
+			return ofNobody
 		}
 	}
-	return lifecycle.BlameSender
+	return ofSender
 }
 
 // ask has a worker make an attempt.

@@ -48,10 +48,10 @@ func (w *walk) sendTold(e Effect) Result {
 	case 1:
 		r.Accepted, r.Hash, r.Error = true, w.hash(), nil
 	case 2:
-		r.Refusal = &Refusal{Error: *oops("Seen"), Seen: true}
+		r.Error = oops([]string{"Seen", "After_slot_tx_end"}[w.r.IntN(2)])
+		r.Refusal = &Refusal{Error: *r.Error, Seen: true}
 	default:
-		r.Refusal = &Refusal{Error: *oops("Refused"), Permanent: w.one(3), Cheap: w.one(3),
-			Whose: []Blame{"", "", BlameSender, BlameNetwork}[w.r.IntN(4)], Broke: w.one(2)}
+		r.Refusal = &Refusal{Error: *oops("Refused"), Permanent: w.one(3), Cheap: w.one(3), Payers: w.one(3), Broke: w.one(2)}
 	}
 	return r
 }

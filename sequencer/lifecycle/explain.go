@@ -131,10 +131,6 @@ func (s *Scene) unbound() said {
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now) && s.Txn.Error != nil && s.Txn.Error.Code == CodeFeeLimit:
 		return said{"It would cost too much today" + because(s.Txn.Error) + "; the queue waits for the next day.",
 			Wait{Code: WaitBudget, Until: s.Place.Hold, Detail: "a budget of fees"}, held}
-	case s.Place.Holder == "" && s.Place.Hold.After(s.Now) && s.Txn.Error != nil && Stopped(s.Txn.Error.Code):
-		return said{"The network takes nothing from anybody" + because(s.Txn.Error) +
-			"; the queue is left alone until it is tried again.",
-			Wait{Code: WaitNodes, Until: s.Place.Hold, Detail: s.Txn.Error.Code}, held}
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now):
 		who, code := s.whoWasAway()
 		return said{who + " was away or busy" + because(s.Txn.Error) + "; the queue is left alone for a while.",
@@ -322,6 +318,10 @@ func (s *Scene) absent() said {
 	case s.last():
 		return s.landing("It was sent, and no node shows it; it may still land.",
 			nowhere, Next{Action: StepEnd, At: s.lastSlot()})
+	}
+	if a := s.Txn.lastOut(); a.stalled() {
+		return s.landing("The network takes nothing from anybody"+because(a.Error)+"; the same bytes are sent again, "+
+			"and signed again when they have run out: see when the network goes on.", nowhere, Next{Action: StepSendAgain})
 	}
 	return s.landing("It was sent, and no node shows it; the same bytes are sent again.",
 		nowhere, Next{Action: StepSendAgain})

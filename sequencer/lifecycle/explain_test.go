@@ -119,10 +119,6 @@ func waitingTold() []telling {
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; its worker was away or busy (because); the queue is left alone for a while.\n" +
 				"WORKER 10:02, then BIND 10:02"},
-		{"the network takes nothing", scene(txn(PhaseWaiting, wrong("After_slot_tx_end"), deferrals(1)),
-			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
-			"First in its queue; the network takes nothing from anybody (because); the queue is left alone until it is tried again.\n" +
-				"NODES 10:02, then BIND 10:02"},
 		{"doubted", scene(txn(PhaseWaiting, wrong("500"), deferrals(1), doubts("B62a")), head, pool(rested)),
 			"First in its queue; the worker of B62a calls it hopeless, as too many before it; that of another sender is asked (because). " +
 				"No sender is free: 0 bound to other queues, 1 out of use. B62r is RESTED: its worker is down.\n" +
@@ -190,6 +186,11 @@ func pooledTold() []telling {
 				"EXPIRY 12:15, then WATCH 10:00\nsent, pool: in the pool of every synced node"},
 		{"absent", scene(sent(), shown(FateAbsent, 0)),
 			"It was sent, and no node shows it; the same bytes are sent again.\nBLOCK 12:15, then SEND_AGAIN\n" + nowhere},
+		{"absent, the network takes nothing", scene(txn(PhaseWatching, try(Signed, func(a *Attempt) {
+			a.Error = oops("After_slot_tx_end")
+		})), shown(FateAbsent, 0)), "The network takes nothing from anybody (because); the same bytes are sent again, and signed " +
+			"again when they have run out: see when the network goes on.\nBLOCK 12:15, then SEND_AGAIN\n" +
+			"signed, nowhere: in no pool and no block, and may still land: After_slot_tx_end: because"},
 		{"absent, ending", scene(sent(ending(PhaseFailed)), shown(FateAbsent, 0)),
 			"It was sent, and no node shows it; it may still land. No further attempt is made.\n" +
 				"EXPIRY 12:15, then END 12:15\n" + nowhere},

@@ -65,6 +65,9 @@ func over(a *Attempt)   { a.EndedAt = now.Add(-time.Minute) }
 func legacy(a *Attempt) { a.Legacy, a.ValidUntil = true, 0 }
 func block(a *Attempt)  { over(a); a.Height, a.StateHash, a.Confirmations = 190, "3N190", 2 }
 
+// stalled: it was sent while the network took nothing.
+func stalled(a *Attempt) { a.Error = oops("After_slot_tx_end") }
+
 func at(n uint32) func(*Attempt)   { return func(a *Attempt) { a.Nonce = n } }
 func by(who string) func(*Attempt) { return func(a *Attempt) { a.Sender = who } }
 func fee(n uint64) func(*Attempt)  { return func(a *Attempt) { a.Fee = n } }

@@ -158,6 +158,11 @@ func (v *View) over() Step {
 	case rejected && t.Ending != PhaseDone && t.Ending != PhaseWaiting:
 		// One archive's word allows no new attempt: a person's retry does.
 		s = u.end(PhaseUnresolved, ReasonSettled)
+	case g.Fate == FateExpired && u.stalled():
+		s = u.to(PhaseDelayed, ReasonSettled)
+		s.Txn.DueAt = v.Now.Add(v.Policy.Pause(t.Deferred))
+		s.Txn.Deferred++ // it is signed again, and that is no try
+		settled = false
 	default:
 		s = u.closed(ReasonSettled)
 	}
@@ -169,6 +174,12 @@ func (v *View) over() Step {
 	s.Local.SentAt, s.Local.Resent, s.Local.Asked = time.Time{}, 0, Asked{}
 	s.Local.FirstSent, s.Local.FirstHeight = time.Time{}, 0
 	return s
+}
+
+// stalled reports whether what has expired did so as the network took nothing, and is to go on.
+func (v *View) stalled() bool {
+	t := v.Txn
+	return t.lastOut().stalled() && t.Ending == "" && !v.stops() && !v.expired() && v.Train.alone()
 }
 
 // close ends an attempt by what the chain shows; failed: it is the one in the

@@ -196,7 +196,7 @@ func TooCheap(code string) bool {
 
 // paidTooLittle reports whether a has shown that its fee is too low.
 func (a *Attempt) paidTooLittle() bool {
-	return a.Outcome == Expired || a.Outcome == Refused && a.Error != nil && TooCheap(a.Error.Code)
+	return a.Outcome == Expired && !a.stalled() || a.Outcome == Refused && a.Error != nil && TooCheap(a.Error.Code)
 }
 
 // bid is the fee of an attempt by the market. What replaces another pays more than that, and
@@ -344,7 +344,8 @@ func (v *View) unsent(a *Attempt) *Attempt {
 	switch {
 	case was == nil || was.Error == nil || was.Sender != a.Sender:
 	case was.provedAhead() && v.Train.Commuting,
-		was.Error.Code == CodeRepriced && was.Nonce == a.Nonce && was.Base == a.Base:
+		was.Error.Code == CodeRepriced && was.Nonce == a.Nonce && was.Base == a.Base,
+		was.stalled() && was.Outcome == Expired && was.Nonce == a.Nonce && was.Base == a.Base:
 		return was // a proof is good for what it was made upon
 	}
 	return nil

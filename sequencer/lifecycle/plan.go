@@ -165,7 +165,7 @@ func (v *View) ladder() uint64 {
 	switch {
 	case last == nil, t.Retries == 0 && !t.Open():
 		return min(v.Policy.Fee, v.feeMax())
-	case last.provedAhead(), last.withheld(), last.lapsed(),
+	case last.provedAhead(), last.withheld(), last.lapsed(), last.stalled(),
 		t.Deferred > 0 && last.Outcome == Prepared && !last.EndedAt.IsZero():
 		return min(last.Fee, v.feeMax()) // no worker has taken that on
 	}

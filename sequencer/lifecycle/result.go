@@ -124,27 +124,14 @@ type Refusal struct {
 	Error
 	Permanent bool // no retry can mend it
 	// Seen: said also of bytes that are in a block or in the pool already, or whose turn
-	// has not come: it ends nothing.
+	// has not come, or of all bytes while the network takes nothing: it ends nothing.
 	Seen bool
 	// Cheap: a higher fee would do.
 	Cheap bool
-	// Whose it is beside the transaction's, "" for nobody else's. It says so only where what no
-	// payload can make proves it.
-	Whose Blame
-	Broke bool // Whose is BlameSender: its account holds too little
+	// Payers: it concerns its sender, and what no payload can make proves it. The sender rests, and
+	// another one may do the same transaction. Broke: its account holds too little.
+	Payers, Broke bool
 }
-
-// Blame is whom a failure concerns that is not the transaction's own: that goes back to its
-// place, no retry is used and no fee is raised.
-type Blame string
-
-const (
-	// BlameSender: its key, its permissions or its balance. It rests, and another one may do
-	// the same transaction.
-	BlameSender Blame = "sender"
-	// BlameNetwork: it takes nothing, from nobody. No sender rests; the queue waits.
-	BlameNetwork Blame = "network"
-)
 
 // Stopped reports whether what a node refuses with this code is refused of everybody.
 func Stopped(code string) bool {

@@ -152,9 +152,9 @@ func anyResult(r *rand.Rand, v *View) Result {
 		s := SendTold{Call: e, Accepted: r.IntN(3) == 0, Hash: pick(r, "", "5J1", "5Jnews"), Slot: 1<<32 - 1,
 			Lost: r.IntN(3) == 0}
 		if r.IntN(2) == 0 {
-			s.Error = oops("Said")
+			s.Error = oops(pick(r, "Said", "After_slot_tx_end"))
 			s.Refusal = &Refusal{Error: *s.Error, Permanent: r.IntN(2) == 0, Seen: r.IntN(3) == 0, Cheap: r.IntN(2) == 0,
-				Whose: pick(r, "", "", BlameSender, BlameNetwork)}
+				Payers: r.IntN(3) == 0}
 		}
 		return s
 	}

@@ -43,7 +43,8 @@ func (v *View) sendTold(r SendTold) Step {
 		}
 		return s
 	}
-	if !r.Call.Fresh && !news {
+	stops := r.Error != nil && Stopped(r.Error.Code) && !a.stalled()
+	if !r.Call.Fresh && !news && !stops {
 		return s
 	}
 	w := u.to(t.Phase, ReasonSent)
@@ -78,8 +79,8 @@ func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
 	})
 	u.Local.Asked, u.Local.Said = Asked{}, Said{}
 	rest := r.Refusal.rest()
-	if r.Refusal.Whose != "" && !u.Txn.Open() {
-		return u.spared(*e, rest)
+	if rest != nil && !u.Txn.Open() {
+		return u.deferred(deferral{Error: *e, Why: rest.Why, Rest: rest.For}) // no fault of its own
 	}
 	s := u.erred(r.Refusal.Permanent)
 	if s.Txn.Phase == PhaseFailing && e.Code == codeLeastFee && a.Fee >= u.feeMax() {
@@ -92,24 +93,12 @@ func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
 // rest is that of the sender, nil if nothing is proved against it.
 func (r *Refusal) rest() *Rest {
 	switch {
-	case r.Whose != BlameSender:
+	case !r.Payers:
 		return nil
 	case r.Broke:
 		return &Rest{For: stopRest, Why: LowBalance, Detail: r.Message}
 	}
 	return &Rest{For: stopRest, Why: Rested, Detail: r.Message}
-}
-
-// spared puts off what was refused for no fault of its own, and of which nothing is out: a
-// free sender may do it at once, or the queue waits where there is none to rest.
-func (v *View) spared(e Error, rest *Rest) Step {
-	d := deferral{Error: e}
-	if rest != nil {
-		d.Why, d.Rest = rest.Why, rest.For
-	} else {
-		d.Hold = v.Policy.Pause(v.Txn.Deferred)
-	}
-	return v.deferred(d)
 }
 
 // nowhere reports whether a, which every node has refused, may be given up: no node shows

@@ -218,6 +218,19 @@ func settledRows() []row {
 			{"expired: its nonce stays", txn(PhaseWatching, try(Sent), try(Prepared)), decides(sees(FateExpired, 5)),
 				"settled; RETRY, RETRY; 1 expired over 7@100; 2 prepared over 7@100; error EXPIRED; drop bytes; " +
 					"B62a from nonce 7"},
+			{"expired while the network took nothing: signed again, and that is no try",
+				txn(PhaseWatching, try(Signed, stalled)), decides(sees(FateExpired, 5)),
+				"settled; RETRY, DELAY; 1 expired over 7@100; deferred 1; error EXPIRED; due in 30s; B62a from nonce 7"},
+			{"and no more after its last", txn(PhaseWatching, try(Signed, stalled), cancelling), decides(sees(FateExpired, 5)),
+				"cancelled; FAILED, FREE; 1 expired over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
+					"B62a from nonce 7; trusts; tell on-failure"},
+			{"the network takes nothing any more: that is noted", txn(PhaseWatching, try(Sent)),
+				learns(SendTold{Call: calling(Send, 1), Error: oops("After_slot_tx_end"),
+					Refusal: &Refusal{Error: *oops("After_slot_tx_end"), Seen: true}}),
+				"sent; REVISION, WAITING_INCLUSION; 1 sent open 7@100"},
+			{"once", txn(PhaseWatching, try(Sent, stalled)),
+				learns(SendTold{Call: calling(Send, 1), Error: oops("After_slot_tx_end"),
+					Refusal: &Refusal{Error: *oops("After_slot_tx_end"), Seen: true}}), "sent"},
 			{"expired, not deep enough", txn(PhaseWatching, try(Sent)), decides(sees(FateExpired, 4)), "expired"},
 			{"spent by another: its sender is stopped", txn(PhaseWatching, try(Sent)), decides(sees(FateDisplaced, 5)),
 				"settled; RETRY, RETRY; 1 replaced over 7@100; error NONCE_TAKEN; stop sender STOPPED_NONCE; " +

@@ -241,6 +241,9 @@ func (a *Attempt) Pending() bool {
 // Lost reports whether a was asked for, and the answer got lost: its worker may know it.
 func (a *Attempt) Lost() bool { return a.Pending() && a.Error != nil }
 
+// stalled reports whether the network took nothing from anybody when a was sent.
+func (a *Attempt) stalled() bool { return a != nil && a.Error != nil && Stopped(a.Error.Code) }
+
 // lapsed reports whether a was planned, and given up before a worker made it: it could not land
 // any more, or paid more than it might by then.
 func (a *Attempt) lapsed() bool {

@@ -373,10 +373,7 @@ func (s *State) endOfSend(h *held, w way) lifecycle.Result {
 		}
 		r.Refusal = &lifecycle.Refusal{Error: lifecycle.Error{Code: "R", Message: "refused"},
 			Permanent: w == refusedForGood,
-			Cheap:     w == refusedCheap, Broke: w == refusedBroke}
-		if w == refusedBroke {
-			r.Refusal.Whose = lifecycle.BlameSender
-		}
+			Cheap:     w == refusedCheap, Payers: w == refusedBroke, Broke: w == refusedBroke}
 	}
 	return r
 }

@@ -211,7 +211,7 @@ func (e *encoder) result(r lifecycle.Result) {
 		e.slot(r.Slot)
 		e.bits(r.Accepted, r.Lost, r.Refusal != nil, r.Error != nil)
 		if f := r.Refusal; f != nil {
-			e.bits(f.Permanent, f.Seen, f.Cheap, f.Whose == lifecycle.BlameSender, f.Whose == lifecycle.BlameNetwork, f.Broke)
+			e.bits(f.Permanent, f.Seen, f.Cheap, f.Payers, f.Broke)
 		}
 	case lifecycle.SubmitTold:
 		e.byte('P')

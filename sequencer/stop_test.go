@@ -1,0 +1,56 @@
+package sequencer_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mina-sequencer/dispatcher/devworker"
+	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/harness"
+)
+
+// TestNetworkStops: while the network takes nothing from anybody, for half a day before a fork, what
+// was proved is kept: it is sent again, and signed again as it runs out. No retry is used for it, no
+// fee raised, no sender rests, and when the network goes on it is done, with one proof.
+func TestNetworkStops(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		account, worker := w.Worker(1, devworker.Options{ProveTime: time.Minute})
+		_, other := w.Worker(2, devworker.Options{ProveTime: time.Minute})
+		takes := func(words string) {
+			for i := range w.Net.Nodes() {
+				w.OK(w.Net.Node(i).SetFaults(devnet.Faults{Refuse: words}))
+			}
+		}
+		takes(`["After_slot_tx_end"]`)
+		w.Start()
+		const many = 6
+		for n := range many {
+			w.Post(fmt.Sprint("q", n), fmt.Sprint("t", n))
+		}
+		harness.Until(w.Ctx, 12*time.Hour)
+		proofs := worker.Calls()[devworker.Prove] + other.Calls()[devworker.Prove]
+		if proofs != 2 || worker.Calls()[devworker.Resign] == 0 {
+			t.Errorf("%d proofs, %v", proofs, worker.Calls())
+		}
+		s, err := w.Pool.Get(w.Ctx, account)
+		w.OK(err)
+		if s.Reason != "" {
+			t.Errorf("its sender is %s: %s", s.Reason, s.Detail)
+		}
+		takes("")
+		for n := range many {
+			done := w.Await(fmt.Sprint("t", n), lifecycle.Done, 3*time.Hour)
+			if last := done.Last(); done.Retries != 0 || last.Fee != w.Policy.Fee {
+				t.Errorf("%s: %d retries, and %d paid", done.UID, done.Retries, last.Fee)
+			}
+		}
+		if all := worker.Calls()[devworker.Prove] + other.Calls()[devworker.Prove]; all != many {
+			t.Errorf("%d proofs for %d", all, many)
+		}
+	})
+}
