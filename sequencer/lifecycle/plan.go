@@ -166,8 +166,10 @@ func (v *View) ladder() uint64 {
 	case last == nil, t.Retries == 0 && !t.Open():
 		return min(v.Policy.Fee, v.feeMax())
 	case last.provedAhead(), last.withheld(), last.lapsed(), last.stalled(),
-		t.Deferred > 0 && last.Outcome == Prepared && !last.EndedAt.IsZero():
-		return min(last.Fee, v.feeMax()) // no worker has taken that on
+		t.Deferred > 0 && (last.Outcome == Prepared && !last.EndedAt.IsZero() ||
+			last.Outcome == Refused && !last.paidTooLittle()),
+		v.Policy.BumpOnPrice && !t.Open() && !last.paidTooLittle():
+		return min(last.Fee, v.feeMax()) // that was no try, or its fee was not at fault
 	}
 	return min(v.Policy.Raised(last.Fee), v.feeMax())
 }

@@ -36,16 +36,22 @@ func TestFee(t *testing.T) {
 // TestPlannedFee: what the next attempt pays, by what became of the last.
 func TestPlannedFee(t *testing.T) {
 	t.Parallel()
+	refusedAs := func(code string) *Transaction {
+		return txn(PhaseDispatching, try(Refused, over, fee(150), failedBy(code)), retried(1), deferrals(1))
+	}
 	for name, c := range map[string]struct {
 		in   *Transaction
 		want uint64
 	}{
-		"the first":          {txn(PhaseDispatching), 100},
-		"a retry":            {txn(PhaseDispatching, try(Expired, over), retried(1)), 150},
-		"a retry of a retry": {txn(PhaseDispatching, try(Expired, over, fee(150)), retried(2)), 225},
-		"at the cap":         {txn(PhaseDispatching, try(Expired, over, fee(300)), retried(9)), 300},
-		"something open":     {txn(PhaseDispatching, try(Unknown)), 150},
-		"a person's retry":   {txn(PhaseDispatching, try(Expired, over, fee(300))), 100},
+		"refused for its sender":       {refusedAs("Insufficient_funds"), 150},
+		"refused for its fee":          {refusedAs(codeLeastFee), 225},
+		"expired as the network stood": {txn(PhaseDispatching, try(Expired, over, fee(150), stalled), retried(1)), 150},
+		"the first":                    {txn(PhaseDispatching), 100},
+		"a retry":                      {txn(PhaseDispatching, try(Expired, over), retried(1)), 150},
+		"a retry of a retry":           {txn(PhaseDispatching, try(Expired, over, fee(150)), retried(2)), 225},
+		"at the cap":                   {txn(PhaseDispatching, try(Expired, over, fee(300)), retried(9)), 300},
+		"something open":               {txn(PhaseDispatching, try(Unknown)), 150},
+		"a person's retry":             {txn(PhaseDispatching, try(Expired, over, fee(300))), 100},
 		"no worker took the last on": {txn(PhaseDispatching, try(Prepared, over, fee(150)), retried(1),
 			deferrals(1)), 150},
 		"the worker of the last failed":  {txn(PhaseDispatching, try(Prepared, over, fee(150), failedBy("E")), retried(1)), 225},
@@ -59,6 +65,22 @@ func TestPlannedFee(t *testing.T) {
 	} {
 		if got, _ := view(c.in).fee(); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+	onPrice := func(v *View) { v.Policy.BumpOnPrice = true }
+	for name, c := range map[string]struct {
+		in   *Transaction
+		want uint64
+	}{
+		"its worker failed":      {txn(PhaseDispatching, try(Prepared, over, fee(150), failedBy("E")), retried(1)), 150},
+		"it failed in its block": {txn(PhaseDispatching, try(FailedIn, over, fee(150)), retried(1)), 150},
+		"its proof was refused":  {txn(PhaseDispatching, try(Refused, over, fee(150), failedBy("Invalid_proof")), retried(1)), 150},
+		"its fee was":            {txn(PhaseDispatching, try(Refused, over, fee(150), failedBy(codeLeastFee)), retried(1)), 225},
+		"it expired":             {txn(PhaseDispatching, try(Expired, over, fee(150)), retried(1)), 225},
+		"something open":         {txn(PhaseDispatching, try(Unknown), try(Prepared, over), retried(1)), 150},
+	} {
+		if got, _ := view(c.in, onPrice).fee(); got != c.want {
+			t.Errorf("by the price, %s: %d, want %d", name, got, c.want)
 		}
 	}
 }

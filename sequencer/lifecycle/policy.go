@@ -25,6 +25,7 @@ type Policy struct {
 	FeeMin          uint64
 	FeeTarget       int
 	FeeBump         float64
+	BumpOnPrice     bool   // else each counted retry raises a constant fee
 	BumpAfter       uint32 // slots in the pool
 	ValidSlots      uint32
 	Width           int           // the most of one queue in flight and in no block; 1 for one at a time

@@ -84,6 +84,7 @@ SEQUENCER_FEE=0.1
 SEQUENCER_FEE_MIN=0.01
 SEQUENCER_FEE_TARGET=2
 SEQUENCER_FEE_BUMP=1.5
+SEQUENCER_FEE_BUMP_ON=retry
 SEQUENCER_FEE_MAX=5
 SEQUENCER_FEE_LIMIT_SENDER=0
 SEQUENCER_FEE_LIMIT=0
@@ -212,6 +213,7 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_FINALITY":           append(counts, "0", "4 SEQUENCER_CONFIRMATIONS=5"),
 		"SEQUENCER_FEE":                {"much", "-1", "0", "1e3", "0.0000000001", "5.1", "99999999999999"},
 		"SEQUENCER_FEE_BUMP":           {"1", "0.9", "-2", "101", "1e1", "1/2", ".", "NaN", strings.Repeat("9", 21)},
+		"SEQUENCER_FEE_BUMP_ON":        {"never", "PRICE"},
 		"SEQUENCER_FEE_MAX":            {"x", "0"},
 		"SEQUENCER_FEE_MIN":            {"x", "-1", "0", "5.1 SEQUENCER_FEE=auto"},
 		"SEQUENCER_FEE_TARGET":         {"x", "0", "21"},

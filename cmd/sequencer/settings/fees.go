@@ -13,6 +13,7 @@ type feeConfig struct {
 	Min         minaFee  `env:"SEQUENCER_FEE_MIN,default=0.01" wants:"MINA, above 0 and with SEQUENCER_FEE=auto at most SEQUENCER_FEE_MAX" means:"The least that auto pays, in MINA"`
 	Target      int      `env:"SEQUENCER_FEE_TARGET,default=2" min:"1" max:"20" wants:"a number of blocks from 1 to 20" means:"Blocks within which auto wants a transaction included"`
 	Bump        factor   `env:"SEQUENCER_FEE_BUMP,default=1.5" wants:"a decimal number above 1 and at most 100" means:"Factor of each retry and each bump"`
+	BumpOn      string   `env:"SEQUENCER_FEE_BUMP_ON,default=retry" wants:"retry or price" means:"What raises a constant fee: each retry that is counted; or only what shows that it was too low: a refusal for the fee, an attempt that expired, SEQUENCER_BUMP_AFTER"`
 	Max         minaFee  `env:"SEQUENCER_FEE_MAX,default=5" wants:"MINA, at least SEQUENCER_FEE" means:"The most a fee may become, in MINA"`
 	LimitSender minaFee  `env:"SEQUENCER_FEE_LIMIT_SENDER,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE_MAX" means:"The most that the attempts of one sender may cost in a day (UTC), in MINA"`
 	Limit       minaFee  `env:"SEQUENCER_FEE_LIMIT,default=0" wants:"MINA, 0 (no limit) or at least SEQUENCER_FEE_MAX" means:"The same for all senders together"`
@@ -22,7 +23,18 @@ type feeConfig struct {
 	ValidSlots  int      `env:"SEQUENCER_VALID_SLOTS,default=40" min:"1" max:"100000" wants:"a number of slots from 1 to 100000" means:"Slots that an attempt stays valid, beside the time its dispatch may take"`
 }
 
+const onPrice = "price"
+
 func (c feeConfig) check(r *report) {
+	if c.BumpOn != "retry" && c.BumpOn != onPrice {
+		r.bad("is neither retry nor price", "SEQUENCER_FEE_BUMP_ON")
+	}
+	for name, fee := range map[string]minaFee{"SEQUENCER_FEE": c.First.minaFee, "SEQUENCER_FEE_MIN": c.Min,
+		"SEQUENCER_FEE_MAX": c.Max} {
+		if fee > 0 && fee < lifecycle.LeastFee {
+			r.odd(name + "=" + fee.String() + " is less than 0.001 MINA, which is the least that nodes take")
+		}
+	}
 	if c.Max == 0 {
 		r.bad("is 0, which no node accepts", "SEQUENCER_FEE_MAX")
 	}

@@ -17,6 +17,6 @@ func (c Config) Policy() lifecycle.Policy {
 		BalanceInterval: c.Senders.BalanceInterval, MinBalance: uint64(c.Senders.MinBalance),
 		FeeLimitSender: uint64(c.Fee.LimitSender), FeeLimit: uint64(c.Fee.Limit),
 		FeeLimitQueue: uint64(c.Fee.LimitQueue), FeeLimitKey: uint64(c.Fee.LimitKey),
-		Width: c.Types.Width,
+		Width: c.Types.Width, UnresolvedLimit: c.Retry.UnresolvedLimit, BumpOnPrice: c.Fee.BumpOn == onPrice,
 	}
 }

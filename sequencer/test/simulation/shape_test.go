@@ -57,7 +57,7 @@ func shapeOf(d dice) (shape, lifecycle.Policy) {
 		Fee: 100_000_000, FeeMax: 300_000_000, FeeBump: 1.5,
 		BumpAfter: uint32(2 + d.pick(4, "bump", 0)), ValidSlots: uint32(6 + d.pick(8, "valid", 0)), UnresolvedLimit: 3,
 		ClaimTTL: 100 * time.Second, Retention: 168 * time.Hour, ShutdownTimeout: 30 * time.Second,
-		BalanceInterval: balanceInterval,
+		BalanceInterval: balanceInterval, BumpOnPrice: d.pick(2, "bump on", 0) == 1,
 	}
 	p.Finality = p.SettleDepth + 2
 	if p.Width = 1; *simWidth > 0 {
