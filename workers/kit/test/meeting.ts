@@ -39,7 +39,8 @@ class Meeting {
       meeting.next.open();
       meeting.next = gate();
       const turn = what.startsWith('held') ? meeting.gate(what).opened : Promise.resolve();
-      void turn.then(() => response.end());
+      // Else this end may close a connection after its 5 s of idleness just as it is used again.
+      void turn.then(() => response.setHeader('Connection', 'close').end());
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     meeting.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
