@@ -263,11 +263,15 @@ func New(o Options) http.Handler {
 	return router
 }
 
-// handle answers with the problem that h returns, if any. h returns none after
-// it has begun an answer.
+// handle answers with the problem that h returns, if any, or with that of a query that the route
+// does not take. h returns none after it has begun an answer.
 func (a *api) handle(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := h(w, r); err != nil {
+		err := checkQuery(r)
+		if err == nil {
+			err = h(w, r)
+		}
+		if err != nil {
 			p := a.problem(r.Context(), err)
 			if r.Method == http.MethodGet || r.Method == http.MethodHead {
 				p.toReader()

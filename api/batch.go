@@ -145,7 +145,7 @@ func (a *api) readPart(ctx context.Context, docs [][]byte, first int, who caller
 	p := &part{first: first, end: first, stored: make(chan struct{})}
 	for size := 0; p.end < len(docs) && p.end-first < partItems && size < partBytes; p.end++ {
 		size += len(docs[p.end])
-		item, err := a.batchItem(docs[p.end])
+		item, err := a.batchItem(ctx, docs[p.end])
 		if err == nil {
 			err = who.mayPost(item.Queue)
 		}
@@ -186,11 +186,11 @@ func (a *api) answerPart(ctx context.Context, p *part) []byte {
 	return out
 }
 
-func (a *api) batchItem(doc []byte) (queues.Item, error) {
+func (a *api) batchItem(ctx context.Context, doc []byte) (queues.Item, error) {
 	if int64(len(doc)) > a.BodyLimit {
 		return queues.Item{}, tooLarge("A transaction may have at most %d bytes.", a.BodyLimit)
 	}
-	return a.parseItem(doc, nil)
+	return a.parseItem(ctx, doc, nil)
 }
 
 func (a *api) appendResult(ctx context.Context, b []byte, index int, result queues.Accepted) []byte {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,6 +63,12 @@ func readBody(w http.ResponseWriter, r *http.Request, b *bytes.Buffer, limit int
 // checkType refuses a body that says it is something else than what is
 // allowed. One that says nothing is tried.
 func checkType(r *http.Request, allowed ...string) error {
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		return &problem{
+			Status: http.StatusUnsupportedMediaType, Code: codeBadRequest, Title: "The body is compressed",
+			Detail: "Send it as it is, with no Content-Encoding.",
+		}
+	}
 	header := r.Header.Get("Content-Type")
 	if header == "" || header == allowed[0] {
 		return nil
@@ -79,6 +86,9 @@ func checkType(r *http.Request, allowed ...string) error {
 
 // checkObject says why doc is not one JSON object in UTF-8.
 func checkObject(doc []byte) error {
+	if bytes.HasPrefix(doc, []byte("\xef\xbb\xbf")) {
+		return badRequest("It begins with a byte order mark, which JSON does not have. Send it without.")
+	}
 	if !json.Valid(doc) {
 		var any json.RawMessage
 		err := json.Unmarshal(doc, &any) // for its words
@@ -225,7 +235,7 @@ const (
 
 // parseItem reads one transaction to accept. header is the Idempotency-Key,
 // which is the uid by another way; nil if there was none.
-func (a *api) parseItem(doc []byte, header []string) (queues.Item, error) {
+func (a *api) parseItem(ctx context.Context, doc []byte, header []string) (queues.Item, error) {
 	var item queues.Item
 	if err := checkObject(doc); err != nil {
 		return item, err
@@ -260,6 +270,9 @@ func (a *api) parseItem(doc []byte, header []string) (queues.Item, error) {
 		}
 	}
 	item.Terms = f.terms()
+	if at := item.ExpiresAt; !at.IsZero() && at.Before(time.Now()) && !a.accepted(ctx, item.UID) {
+		f.wrong("expiresAt", "is over: no block would take it in time")
+	}
 	if len(f.Errors) == 0 {
 		if d, is := rules.(dispatcher.ForLedger); is {
 			item.Ledger, item.BatchID = d.Batch(item.Data)
@@ -273,8 +286,17 @@ func (a *api) parseItem(doc []byte, header []string) (queues.Item, error) {
 	return item, p
 }
 
-// terms are how it is to be done. One that has expired already is taken, for it may be
-// posted again: it ends at once.
+// accepted reports whether there may be such a transaction: then it is posted again, which is
+// answered as ever.
+func (a *api) accepted(ctx context.Context, uid string) bool {
+	if uid == "" {
+		return false
+	}
+	_, err := a.Store.Get(ctx, uid)
+	return !errors.Is(err, queues.ErrNotFound)
+}
+
+// terms are how it is to be done.
 func (f *form) terms() (t lifecycle.Terms) {
 	t.NotBefore, t.ExpiresAt = f.time("notBefore"), f.time("expiresAt")
 	if !t.NotBefore.IsZero() {

@@ -63,7 +63,7 @@ func (a *api) bulk(w http.ResponseWriter, r *http.Request, b *bulk) error {
 	if err != nil {
 		return err
 	}
-	if err := a.readBulk(f, b); err != nil {
+	if err := a.readBulk(r, f, b); err != nil {
 		return err
 	}
 	if err := a.runBulk(r.Context(), b); err != nil {
@@ -74,7 +74,7 @@ func (a *api) bulk(w http.ResponseWriter, r *http.Request, b *bulk) error {
 
 // readBulk reads what is to be done to which transactions. There must be a
 // filter: none would choose everything.
-func (a *api) readBulk(f *form, b *bulk) error {
+func (a *api) readBulk(r *http.Request, f *form, b *bulk) error {
 	doc := f.value("filter")
 	if isNull(doc) || doc[0] != '{' {
 		f.wrong("filter", "must be an object with at least one of queue, type, state and sender")
@@ -105,6 +105,13 @@ func (a *api) readBulk(f *form, b *bulk) error {
 		f.wrong("dryRun", "must be true or false")
 	} else {
 		b.dry = string(dry) == "true"
+	}
+	switch dry := r.URL.Query().Get("dryRun"); dry {
+	case "", "false":
+	case "true":
+		b.dry = true
+	default:
+		return badRequest("The parameter dryRun must be true or false. Nothing was done.")
 	}
 	b.next, _ = f.text("cursor")
 	if len(f.Errors) > 0 {

@@ -137,6 +137,12 @@ func TestBulk(t *testing.T) {
 			t.Errorf("%s %s: %s", test.command, test.filter, diff)
 		}
 	}
+	for query, status := range map[string]int{"?dryRun=true": 200, "?dryRun=yes": 400} {
+		s.ask("POST", "/transactions/cancel"+query, `{"filter":{"queue":"q"}}`).want(status)
+		if did := d.take(); did != nil {
+			t.Errorf("%s: %v", query, did)
+		}
+	}
 	if log := s.log.String(); !strings.Contains(log, "a fault of ours") {
 		t.Errorf("the fault is not in the log: %s", log)
 	}

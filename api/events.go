@@ -83,10 +83,7 @@ func (f eventFilter) some() bool {
 }
 
 func eventFilterOf(r *http.Request) (eventFilter, error) {
-	q, err := query(r, "queue", "uid", "type")
-	if err != nil {
-		return eventFilter{}, err
-	}
+	q := r.URL.Query()
 	f := eventFilter{queue: q.Get("queue"), uid: q.Get("uid"), kind: q.Get("type")}
 	switch {
 	case q.Has("queue") && !queues.ValidName(f.queue):

@@ -11,9 +11,6 @@ import (
 // getFees tells what others pay for a place in a block, what ours would pay now, and what
 // was spent.
 func (a *api) getFees(w http.ResponseWriter, r *http.Request) error {
-	if _, err := query(r); err != nil {
-		return err
-	}
 	var last *lifecycle.Look
 	var types []lifecycle.TypeFee
 	var err error

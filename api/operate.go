@@ -28,10 +28,7 @@ func queueOf(r *http.Request) (string, error) {
 }
 
 func (a *api) listQueues(w http.ResponseWriter, r *http.Request) error {
-	q, err := query(r, "prefix", "limit", "cursor")
-	if err != nil {
-		return err
-	}
+	q := r.URL.Query()
 	limit, cursor, err := pageOf(q, "queues")
 	if err != nil {
 		return err
@@ -169,10 +166,7 @@ func (a *api) validSender(account string) bool {
 }
 
 func (a *api) listSenders(w http.ResponseWriter, r *http.Request) error {
-	q, err := query(r, "limit", "cursor")
-	if err != nil {
-		return err
-	}
+	q := r.URL.Query()
 	limit, cursor, err := pageOf(q, "senders")
 	if err != nil {
 		return err
@@ -269,10 +263,7 @@ func (a *api) changeSender(w http.ResponseWriter, r *http.Request, change func(c
 }
 
 func (a *api) ready(w http.ResponseWriter, r *http.Request) error {
-	q, err := query(r, "full")
-	if err != nil {
-		return err
-	}
+	q := r.URL.Query()
 	full := q.Has("full") && q.Get("full") != "false"
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()

@@ -31,7 +31,7 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	if err := readBody(w, r, body, a.BodyLimit); err != nil {
 		return err
 	}
-	item, err := a.parseItem(body.Bytes(), r.Header.Values("Idempotency-Key"))
+	item, err := a.parseItem(r.Context(), body.Bytes(), r.Header.Values("Idempotency-Key"))
 	if err != nil {
 		return err
 	}
@@ -84,10 +84,7 @@ func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	q, err := query(r, "wait")
-	if err != nil {
-		return err
-	}
+	q := r.URL.Query()
 	var wait time.Duration
 	if text := q.Get("wait"); text != "" {
 		wait, err = time.ParseDuration(text)
@@ -149,10 +146,7 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
-	q, err := query(r, "queue", "state", "type", "sender", "since", "until", "order", "limit", "cursor")
-	if err != nil {
-		return err
-	}
+	q := r.URL.Query()
 	limit, cursor, err := page(q)
 	if err != nil {
 		return err
@@ -286,27 +280,6 @@ func uidOf(r *http.Request) (string, error) {
 		return "", badRequest("A uid " + wantUID + ".")
 	}
 	return uid, nil
-}
-
-// query returns the parameters of a request: those named, each at most once.
-// A misspelt filter would choose everything, so others are refused.
-func query(r *http.Request, names ...string) (url.Values, error) {
-	if r.URL.RawQuery == "" {
-		return nil, nil
-	}
-	q, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return nil, badRequest("The query cannot be read. Escape its values.")
-	}
-	for name, values := range q {
-		if !slices.Contains(names, name) {
-			return nil, badRequest("The parameter %q is not known here. Use %s.", short(name), strings.Join(names, ", "))
-		}
-		if len(values) > 1 {
-			return nil, badRequest("Give the parameter %s once.", name)
-		}
-	}
-	return q, nil
 }
 
 // timeOf returns the time that a parameter holds, zero if it is not given.

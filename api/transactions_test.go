@@ -74,7 +74,17 @@ func TestPostTerms(t *testing.T) {
 	} {
 		post(other).wantProblem(409, "KEY_REUSED")
 	}
-	s.ask("POST", "/transactions", `{"queue":"q","type":"ANY","data":{},"expiresAt":"2000-01-01T00:00:00Z"}`).want(202)
+	// What expired before it was posted is refused; what was accepted in time may be posted again.
+	past := `{"queue":"q","type":"ANY","data":{},"uid":"late","expiresAt":"2000-01-01T00:00:00Z"}`
+	refused := s.ask("POST", "/transactions", past).wantProblem(422, "INVALID_DATA")
+	if f := fields(refused); !slices.Equal(f, []string{"expiresAt"}) {
+		t.Errorf("fields %q", f)
+	}
+	if err := s.store.Enqueue(t.Context(), queues.Item{UID: "late", Queue: "q", Type: "ANY", Data: []byte("{}"),
+		Terms: lifecycle.Terms{ExpiresAt: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}}).Err; err != nil {
+		t.Fatal(err)
+	}
+	s.ask("POST", "/transactions", past).want(200)
 }
 
 // Where budgets of keys count, a post keeps the name of its key, one by one and in a batch;
@@ -210,6 +220,7 @@ func TestPostRefused(t *testing.T) {
 		"NaN":               {`{"queue":"q","type":"ANY","data":{"a":NaN}}`, 400, "BAD_REQUEST", nil},
 		"deep":              {`{"queue":"q","type":"ANY","data":{"a":` + strings.Repeat("[", 1000), 400, "BAD_REQUEST", nil},
 		"too large":         {`{"queue":"q","type":"ANY","data":{"a":"` + strings.Repeat("x", 2048) + `"}}`, 413, "TOO_LARGE", nil},
+		"byte order mark":   {"\ufeff{" + good + "}", 400, "BAD_REQUEST", nil},
 		"nothing":           {"{}", 422, "INVALID_DATA", []string{"queue", "type", "data"}},
 		"nulls":             {`{"queue":null,"type":null,"data":null,"uid":null}`, 422, "INVALID_DATA", []string{"queue", "type", "data"}},
 		"numbers":           {`{"queue":1,"type":2,"data":3,"uid":4}`, 422, "INVALID_DATA", []string{"queue", "uid", "type", "data"}},
@@ -252,6 +263,7 @@ func TestPostRefused(t *testing.T) {
 	for _, media := range []string{"text/plain", "application/x-ndjson", "application/json; charset=latin1", ";"} {
 		s.ask("POST", "/transactions", "{"+good+"}", "Content-Type", media).wantProblem(415, "BAD_REQUEST")
 	}
+	s.ask("POST", "/transactions", "{"+good+"}", "Content-Encoding", "gzip").wantProblem(415, "BAD_REQUEST")
 	r := httptest.NewRequest("POST", base+"/transactions", struct{ *strings.Reader }{strings.NewReader(strings.Repeat(" ", 3000))})
 	r.ContentLength = -1
 	s.serve(r).wantProblem(413, "TOO_LARGE")

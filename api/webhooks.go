@@ -14,9 +14,6 @@ import (
 )
 
 func (a *api) listWebhooks(w http.ResponseWriter, r *http.Request) error {
-	if _, err := query(r); err != nil {
-		return err
-	}
 	all, err := a.Webhooks.List(r.Context())
 	if err != nil {
 		return err
@@ -148,10 +145,7 @@ func (a *api) replayWebhook(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) webhookDeliveries(w http.ResponseWriter, r *http.Request) error {
-	q, err := query(r, "limit")
-	if err != nil {
-		return err
-	}
+	q := r.URL.Query()
 	limit, _, err := page(q)
 	if err != nil {
 		return err
@@ -164,10 +158,7 @@ func (a *api) webhookDeliveries(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) webhookParked(w http.ResponseWriter, r *http.Request) error {
-	q, err := query(r, "limit", "cursor")
-	if err != nil {
-		return err
-	}
+	q := r.URL.Query()
 	limit, cursor, err := pageOf(q, "parked")
 	if err != nil {
 		return err
@@ -181,10 +172,7 @@ func (a *api) webhookParked(w http.ResponseWriter, r *http.Request) error {
 
 // discardParked forgets what is parked of one transaction, queue or sender, or all of it.
 func (a *api) discardParked(w http.ResponseWriter, r *http.Request) error {
-	q, err := query(r, "lane")
-	if err != nil {
-		return err
-	}
+	q := r.URL.Query()
 	if q.Has("lane") && q.Get("lane") == "" {
 		return badRequest("lane must be one as it is listed. Leave it out to discard all of them.")
 	}

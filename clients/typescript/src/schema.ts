@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// f24b1fa6a59cb6177a0ee59ac046b1af9bf7ac9bef13c231429be56beabd4608
+// 4293f56880fbcddef501197c3801524862ddca5fafd2ae50e73712c64deabd17
 
 export interface paths {
     "/api/v1/fees": {
@@ -2285,6 +2285,8 @@ export interface components {
         webhookId: components["schemas"]["WebhookId"];
         /** @description The most items of a page. A page may be shorter and still not be the last. */
         limit: number;
+        /** @description Only tell what would be done, as dryRun in the body does. */
+        dryRun: "" | "true" | "false";
         /** @description nextCursor of the page before, with the same filters. */
         cursor: string;
         /** @description The same as uid in the body. Both given and different: 422. */
@@ -2424,6 +2426,7 @@ export interface operations {
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
             403: components["responses"]["Forbidden"];
         };
     };
@@ -3084,7 +3087,10 @@ export interface operations {
     };
     cancelTransactions: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only tell what would be done, as dryRun in the body does. */
+                dryRun?: components["parameters"]["dryRun"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3117,7 +3123,10 @@ export interface operations {
     };
     retryTransactions: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only tell what would be done, as dryRun in the body does. */
+                dryRun?: components["parameters"]["dryRun"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
