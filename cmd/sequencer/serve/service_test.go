@@ -30,7 +30,7 @@ func TestWiring(t *testing.T) {
 		"SEQUENCER_SHUTDOWN_TIMEOUT": "27s", "SEQUENCER_BODY_LIMIT": "28KiB", "SEQUENCER_BATCH_LIMIT": "30KiB",
 		"SEQUENCER_RETENTION_FAILED": "31s", "SEQUENCER_LEDGER_PATIENCE": "32s", "SEQUENCER_WIDTH": "24",
 		"SEQUENCER_FEE_BUMP_ON": "price",
-		"SEQUENCER_NAMESPACE": "ns", "SEQUENCER_MINA_URL": "http://127.0.0.1:1/graphql", "SEQUENCER_STATE_DIR": t.TempDir(),
+		"SEQUENCER_NAMESPACE":   "ns", "SEQUENCER_MINA_URL": "http://127.0.0.1:1/graphql", "SEQUENCER_STATE_DIR": t.TempDir(),
 	})
 	want := lifecycle.Policy{
 		CycleInterval: time.Second, InclusionInterval: 2 * time.Second, DispatchTimeout: 3 * time.Second,
