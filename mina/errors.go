@@ -89,12 +89,12 @@ func (e *Error) Error() string {
 
 // Codes of our own, where Mina gives a text only or nothing at all.
 const (
-	CodeNoAnswer       = "No_answer"           // Transport: nothing usable came back
-	CodeGateway        = "Gateway"             // Transport: words that are not Mina's, and may be a gateway's
-	CodeEvicted        = lifecycle.CodeEvicted // RaiseFee: the pool is full and the fee too low
-	CodeMalformed      = "Malformed"           // Permanent: the node cannot read the command
-	CodeUnknownRefusal = "Unknown_refusal"     // Reprove: a refusal in words that we do not know
-	CodeUnknownFailure = "Unknown_failure"     // Reprove: a failure without a reason that we can name
+	CodeNoAnswer       = lifecycle.CodeNoAnswer // Transport: nothing usable came back
+	CodeGateway        = lifecycle.CodeGateway  // Transport: words that are not Mina's, and may be a gateway's
+	CodeEvicted        = lifecycle.CodeEvicted  // RaiseFee: the pool is full and the fee too low
+	CodeMalformed      = "Malformed"            // Permanent: the node cannot read the command
+	CodeUnknownRefusal = "Unknown_refusal"      // Reprove: a refusal in words that we do not know
+	CodeUnknownFailure = "Unknown_failure"      // Reprove: a failure without a reason that we can name
 )
 
 // ClassifySend reads the messages with which sendZkapp or sendPayment was answered.

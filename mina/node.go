@@ -154,7 +154,11 @@ func (n *Node) ask(ctx context.Context, text string, variables map[string]any, d
 	case err != nil:
 		return nil, n.silent("reading the answer: " + err.Error())
 	case resp.StatusCode != http.StatusOK:
-		return nil, n.silent("HTTP status " + resp.Status)
+		e := n.silent("HTTP status " + resp.Status)
+		if turnsAway(resp.StatusCode) {
+			e.Code = CodeGateway
+		}
+		return nil, e
 	case int64(len(answer)) > n.maxAnswer:
 		return nil, n.silent("the answer is too long")
 	}
@@ -171,6 +175,12 @@ func (n *Node) ask(ctx context.Context, text string, variables map[string]any, d
 		refused = append(refused, e.Message)
 	}
 	return refused, nil
+}
+
+// turnsAway reports whether a status says that this request is not wanted, as that it is too large:
+// Mina answers each with 200, and what is late, busy or broken says so otherwise.
+func turnsAway(status int) bool {
+	return status/100 == 4 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests
 }
 
 // silent is the error for whatever is not an answer to the question.

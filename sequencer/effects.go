@@ -226,6 +226,9 @@ func (s *Sequencer) send(ctx context.Context, t *lifecycle.Transaction, e lifecy
 	signed []byte) lifecycle.Result {
 	sending, sent := s.traced(ctx, t, "send", e.Number)
 	r := s.Chain.Send(sending, signed)
+	if r.Accepted {
+		s.took.Store(new(time.Now()))
+	}
 	if r.Accepted || r.Err == nil {
 		sent(nil)
 	} else {

@@ -94,10 +94,11 @@ type Sequencer struct {
 	down      map[string]int       // how often in a row a sender's worker was not there
 	unhurried chan struct{}        // full while as many owners run that nobody waits for
 	draining  atomic.Bool
-	widened   atomic.Bool   // a person has made a queue wider
-	wanted    atomic.Bool   // a bind or a plan waits for news of the chain
-	looked    atomic.Int64  // nanoseconds that the last look at the chain took
-	watching  chan struct{} // wakes the poll loop
+	took      atomic.Pointer[time.Time] // when a node last took what it was given
+	widened   atomic.Bool               // a person has made a queue wider
+	wanted    atomic.Bool               // a bind or a plan waits for news of the chain
+	looked    atomic.Int64              // nanoseconds that the last look at the chain took
+	watching  chan struct{}             // wakes the poll loop
 	market    market
 	polled    chan struct{} // closed by the next poll, and for good when the poll loop ends; under mu
 	dead      chan []string // processes whose claims have run out

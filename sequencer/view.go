@@ -14,8 +14,16 @@ func (s *Sequencer) view(t *lifecycle.Transaction, g lifecycle.Sighting) lifecyc
 	return lifecycle.View{
 		Txn: t, Policy: s.policyOf(t.Type), Tip: s.tip(), Sighting: g, Now: s.now(), Clock: time.Now(),
 		Jitter: rand.Float64(), Known: known, Replicas: s.Store.Replicas > 0, Draining: s.draining.Load(),
-		Batch: s.batchOf(t), Market: s.marketOf(t.Type),
+		Batch: s.batchOf(t), Market: s.marketOf(t.Type), Passed: s.passedAt(),
 	}
+}
+
+// passedAt is when a node last took something of ours, zero if none has.
+func (s *Sequencer) passedAt() time.Time {
+	if at := s.took.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
 }
 
 // policyOf is the policy with the depth at which a type is tried again.

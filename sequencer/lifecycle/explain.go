@@ -308,6 +308,9 @@ func (s *Scene) pooled() said {
 	return s.landing("In "+pools(g)+", waiting for a block.", pools(g), next)
 }
 
+// unheardFor is how long it may take until a node shows what it was given.
+const unheardFor = 5 * time.Minute
+
 // absent speaks of what no node shows.
 func (s *Scene) absent() said {
 	const nowhere = "in no pool and no block"
@@ -319,7 +322,13 @@ func (s *Scene) absent() said {
 		return s.landing("It was sent, and no node shows it; it may still land.",
 			nowhere, Next{Action: StepEnd, At: s.lastSlot()})
 	}
-	if a := s.Txn.lastOut(); a.stalled() {
+	a := s.Txn.lastOut()
+	switch {
+	case a.stalled() && !Stopped(a.Error.Code) && s.Now.Sub(s.Txn.ChangedAt) < unheardFor:
+	case a.stalled() && !Stopped(a.Error.Code):
+		return s.landing("No node was seen to take it, though it is sent again and again since "+stamp(s.Txn.ChangedAt)+
+			because(a.Error)+": see to the nodes, and to what stands in front of them.", nowhere, Next{Action: StepSendAgain})
+	case a.stalled():
 		return s.landing("The network takes nothing from anybody"+because(a.Error)+"; the same bytes are sent again, "+
 			"and signed again when they have run out: see when the network goes on.", nowhere, Next{Action: StepSendAgain})
 	}

@@ -191,6 +191,11 @@ func pooledTold() []telling {
 		})), shown(FateAbsent, 0)), "The network takes nothing from anybody (because); the same bytes are sent again, and signed " +
 			"again when they have run out: see when the network goes on.\nBLOCK 12:15, then SEND_AGAIN\n" +
 			"signed, nowhere: in no pool and no block, and may still land: After_slot_tx_end: because"},
+		{"absent, turned away", scene(sent(func(t *Transaction) {
+			turnedAway(t.Last())
+			t.ChangedAt = now.Add(-time.Hour)
+		}), shown(FateAbsent, 0)), "No node was seen to take it, though it is sent again and again since 2026-11-20T09:00:00Z (because): " +
+			"see to the nodes, and to what stands in front of them.\nBLOCK 12:15, then SEND_AGAIN\n" + nowhere + ": Gateway: because"},
 		{"absent, ending", scene(sent(ending(PhaseFailed)), shown(FateAbsent, 0)),
 			"It was sent, and no node shows it; it may still land. No further attempt is made.\n" +
 				"EXPIRY 12:15, then END 12:15\n" + nowhere},

@@ -68,6 +68,12 @@ func block(a *Attempt)  { over(a); a.Height, a.StateHash, a.Confirmations = 190,
 // stalled: it was sent while the network took nothing.
 func stalled(a *Attempt) { a.Error = oops("After_slot_tx_end") }
 
+// turnedAway: something in front of the nodes did not let it pass.
+func turnedAway(a *Attempt) { a.Error = oops(CodeGateway) }
+
+// othersPass: this process has sent it an hour ago, and another one since.
+func othersPass(v *View) { v.Local.FirstSent, v.Passed = clock.Add(-time.Hour), clock.Add(-time.Minute) }
+
 func at(n uint32) func(*Attempt)   { return func(a *Attempt) { a.Nonce = n } }
 func by(who string) func(*Attempt) { return func(a *Attempt) { a.Sender = who } }
 func fee(n uint64) func(*Attempt)  { return func(a *Attempt) { a.Fee = n } }

@@ -158,6 +158,11 @@ func (v *View) over() Step {
 	case rejected && t.Ending != PhaseDone && t.Ending != PhaseWaiting:
 		// One archive's word allows no new attempt: a person's retry does.
 		s = u.end(PhaseUnresolved, ReasonSettled)
+	case g.Fate == FateExpired && u.barred():
+		s = u.end(PhaseFailed, ReasonSettled)
+		e := *u.Txn.lastOut().Error
+		e.Message = "no node was seen to take it, while they took others: " + e.Message
+		s.Txn.Error = &e
 	case g.Fate == FateExpired && u.stalled():
 		s = u.to(PhaseDelayed, ReasonSettled)
 		s.Txn.DueAt = v.Now.Add(v.Policy.Pause(t.Deferred))
@@ -174,6 +179,13 @@ func (v *View) over() Step {
 	s.Local.SentAt, s.Local.Resent, s.Local.Asked = time.Time{}, 0, Asked{}
 	s.Local.FirstSent, s.Local.FirstHeight = time.Time{}, 0
 	return s
+}
+
+// barred reports whether something in front of the nodes has kept what expired from them, and let
+// others pass meanwhile: then it is the transaction's, and no second attempt would pass.
+func (v *View) barred() bool {
+	a := v.Txn.lastOut()
+	return v.stalled() && a.Error.Code == CodeGateway && v.Local.FirstSent.Before(v.Passed) && !v.Local.FirstSent.IsZero()
 }
 
 // stalled reports whether what has expired did so as the network took nothing, and is to go on.

@@ -133,6 +133,13 @@ type Refusal struct {
 	Payers, Broke bool
 }
 
+// What is said of bytes that a node may have all the same: nothing usable, or words that are not
+// Mina's, and may be a gateway's.
+const (
+	CodeNoAnswer = "No_answer"
+	CodeGateway  = "Gateway"
+)
+
 // Stopped reports whether what a node refuses with this code is refused of everybody.
 func Stopped(code string) bool {
 	return code == "After_slot_tx_end" || code == "Transaction_type_disabled"

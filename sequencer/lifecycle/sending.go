@@ -44,7 +44,8 @@ func (v *View) sendTold(r SendTold) Step {
 		return s
 	}
 	stops := r.Error != nil && Stopped(r.Error.Code) && !a.stalled()
-	if !r.Call.Fresh && !news && !stops {
+	heard := r.Accepted && a.Outcome == Unknown
+	if !r.Call.Fresh && !news && !stops && !heard {
 		return s
 	}
 	w := u.to(t.Phase, ReasonSent)

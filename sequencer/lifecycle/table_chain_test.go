@@ -224,6 +224,17 @@ func settledRows() []row {
 			{"and no more after its last", txn(PhaseWatching, try(Signed, stalled), cancelling), decides(sees(FateExpired, 5)),
 				"cancelled; FAILED, FREE; 1 expired over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
 					"B62a from nonce 7; trusts; tell on-failure"},
+			{"turned away by a gateway, while others passed: it ends with its words",
+				txn(PhaseWatching, try(Unknown, turnedAway)), decides(sees(FateExpired, 5), othersPass),
+				"settled; FAILED, FREE; 1 expired over 7@100; error Gateway; drop bytes; B62a from nonce 7; " +
+					"trusts; tell on-failure"},
+			{"and none passed: signed again", txn(PhaseWatching, try(Unknown, turnedAway)), decides(sees(FateExpired, 5)),
+				"settled; RETRY, DELAY; 1 expired over 7@100; deferred 1; error EXPIRED; due in 30s; B62a from nonce 7"},
+			{"a node shows it all the same: that is noted", txn(PhaseWatching, try(Unknown, turnedAway)),
+				decides(sees(FatePooled, 0)), "pool; REVISION, WAITING_INCLUSION; 1 pooled open 7@100"},
+			{"a node takes it at last: that is noted", txn(PhaseWatching, try(Unknown, turnedAway)),
+				learns(SendTold{Call: calling(Send, 1), Accepted: true, Hash: "5J1"}),
+				"sent; REVISION, WAITING_INCLUSION; 1 sent open 7@100"},
 			{"the network takes nothing any more: that is noted", txn(PhaseWatching, try(Sent)),
 				learns(SendTold{Call: calling(Send, 1), Error: oops("After_slot_tx_end"),
 					Refusal: &Refusal{Error: *oops("After_slot_tx_end"), Seen: true}}),

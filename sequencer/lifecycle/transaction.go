@@ -241,8 +241,22 @@ func (a *Attempt) Pending() bool {
 // Lost reports whether a was asked for, and the answer got lost: its worker may know it.
 func (a *Attempt) Lost() bool { return a.Pending() && a.Error != nil }
 
-// stalled reports whether the network took nothing from anybody when a was sent.
-func (a *Attempt) stalled() bool { return a != nil && a.Error != nil && Stopped(a.Error.Code) }
+// shown is the number of an attempt of that hash that a node has, and that nobody knew to be with
+// one; 0 for none.
+func (t *Transaction) shown(hash string) int {
+	for i := range t.Attempts {
+		if a := &t.Attempts[i]; !a.Legacy && a.Outcome == Unknown && a.stalled() && a.Is(hash) {
+			return a.Number
+		}
+	}
+	return 0
+}
+
+// stalled reports whether a was kept from all nodes by what is no fault of its own: when it was sent
+// the network took nothing from anybody, or no node was seen to take it.
+func (a *Attempt) stalled() bool {
+	return a != nil && a.Error != nil && (Stopped(a.Error.Code) || a.Error.Code == CodeGateway || a.Error.Code == CodeNoAnswer)
+}
 
 // lapsed reports whether a was planned, and given up before a worker made it: it could not land
 // any more, or paid more than it might by then.

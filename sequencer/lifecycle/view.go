@@ -13,6 +13,8 @@ type View struct {
 	Train    Train  // what else of its queue is in flight on its sender
 	Batch    Batch  // of what is for a ledger
 	Market   Market // where fees go by it
+	// Passed is when a node last took what this process gave it, of any transaction, by its clock.
+	Passed time.Time
 	// Now is the time by the clock of Redis, which due times are given in; Clock that of
 	// this process, which local facts and the looks at the chain are given in.
 	Now, Clock time.Time

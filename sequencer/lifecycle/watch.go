@@ -182,6 +182,11 @@ func (v *View) vanished() Step {
 func (v *View) pooled() Step {
 	t := v.Txn
 	legacy := t.Legacy()
+	if a := t.Attempt(t.shown(v.Sighting.Hash)); a != nil {
+		s := v.to(t.Phase, ReasonPool) // whatever became of the sending
+		s.Txn.Attempt(a.Number).Outcome, s.Txn.Attempt(a.Number).Error = Pooled, nil
+		return s
+	}
 	if legacy || v.abandoned() {
 		return v.pool(v.wait(ReasonPool))
 	}

@@ -354,7 +354,7 @@ func (s *State) endOfSend(h *held, w way) lifecycle.Result {
 		}
 	case lostOnTheWay:
 		s.onWire(c, false)
-		r.Lost = true
+		r.Lost, r.Error = true, &lifecycle.Error{Code: lifecycle.CodeNoAnswer, Message: "no node answered"}
 	case lostBehind, half:
 		if spent {
 			s.refuse = "cannot be"
@@ -362,7 +362,7 @@ func (s *State) endOfSend(h *held, w way) lifecycle.Result {
 		}
 		s.onWire(c, true)
 		r.Lost = w == lostBehind
-		r.Error = &lifecycle.Error{Code: "H", Message: "one node did not answer"}
+		r.Error = &lifecycle.Error{Code: lifecycle.CodeNoAnswer, Message: "one node did not answer"}
 	default:
 		if w == refusedAndTaken {
 			if spent || late {

@@ -25,6 +25,7 @@ type checker struct {
 	mu       sync.Mutex
 	accepted map[string]post
 	lost     map[string]bool      // uids that Redis forgot after it had answered
+	late     map[string]bool      // uids that were posted after their deadline, and so refused
 	owner    map[string]string    // uid by hash, of what legacy workers sent
 	asked    map[string]time.Time // when they were asked for it
 	memos    map[string]string    // uid by memo
@@ -59,7 +60,7 @@ func newChecker(s *sim) *checker {
 		memos[lifecycle.Memo("test", p.uid)] = p.uid
 	}
 	return &checker{
-		s: s, memos: memos, lost: map[string]bool{}, accepted: map[string]post{}, owner: map[string]string{},
+		s: s, memos: memos, lost: map[string]bool{}, late: map[string]bool{}, accepted: map[string]post{}, owner: map[string]string{},
 		asked: map[string]time.Time{}, phase: map[string]string{}, strayed: map[string]bool{},
 		bound: map[string]string{}, unknown: map[string]bool{},
 		tried: map[string]bool{}, ended: map[string]ending{}, unmarked: map[string]bool{},
@@ -99,6 +100,19 @@ func (c *checker) promised(i int, asked time.Time, status int, t *txnDoc) {
 	}
 	if known && !forgot && (before != p || status == 202) {
 		c.fail("%v was accepted with %d as %+v, and before as %v", p, status, t, before)
+	}
+}
+
+// tooLate notes that a post was refused as its deadline was over: then it is not there, unless what
+// was accepted of it before had been forgotten.
+func (c *checker) tooLate(uid string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.accepted[uid]; known && !c.forgot {
+		c.fail("%s was accepted, and is refused as too late when it is posted again", uid)
+	}
+	if !c.lost[uid] {
+		c.late[uid] = true
 	}
 }
 

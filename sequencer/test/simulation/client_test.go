@@ -71,6 +71,11 @@ func (a answer) ok() bool { return a.status/100 == 2 }
 // none is an answer that says nothing about what became of the request.
 func (a answer) none() bool { return a.status == 0 || a.status == http.StatusServiceUnavailable }
 
+// tooLate reports whether a post was refused, and its deadline is over.
+func (a answer) tooLate(p post) bool {
+	return a.status == http.StatusUnprocessableEntity && !p.expires.IsZero() && p.expires.Before(time.Now())
+}
+
 func (a answer) String() string { return fmt.Sprintf("%d %s", a.status, bytes.TrimSpace(a.body)) }
 
 // handler is the HTTP API of a process.
@@ -188,6 +193,9 @@ func (s *sim) client(n int) {
 				if tries > 2 || !s.chance(300, "post again", k+uint64(tries)) {
 					break
 				}
+			} else if got.tooLate(p) {
+				s.check.tooLate(p.uid)
+				break
 			} else if !got.none() {
 				s.check.fail("posting %s: %v", p.uid, got)
 				break

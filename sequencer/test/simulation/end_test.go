@@ -58,7 +58,7 @@ func (c *checker) told() map[string]time.Time {
 func (c *checker) atTheEnd() {
 	c.always()
 	settled, ts := c.settled()
-	if len(ts) != len(c.accepted) || len(ts)+len(c.lost) != len(c.s.posts) {
+	if len(ts) != len(c.accepted) || len(ts)+len(c.lost)+len(c.late) != len(c.s.posts) {
 		c.fail("%d transactions were posted and %d accepted, %d are there", len(c.s.posts), len(c.accepted), len(ts))
 	}
 	byUID, _ := c.effects()

@@ -87,7 +87,7 @@ func (s *sim) postAgain() (busy bool) {
 	byUID, _ := s.check.effects()
 	for i, p := range s.posts {
 		_, known := s.check.accepted[p.uid]
-		if known && !s.check.forgot || s.check.lost[p.uid] {
+		if known && !s.check.forgot || s.check.lost[p.uid] || s.check.late[p.uid] {
 			continue
 		}
 		var t txnDoc
@@ -105,8 +105,13 @@ func (s *sim) postAgain() (busy bool) {
 		default:
 			// The answer may have come from before Redis forgot.
 			delete(s.check.accepted, p.uid)
-			if a, ok := s.ask("POST", "/transactions", p.body(i), &t); ok {
+			a, ok := s.ask("POST", "/transactions", p.body(i), &t)
+			switch {
+			case ok:
 				s.check.promised(i, asked, a.status, &t)
+			case a.tooLate(p):
+				s.check.tooLate(p.uid)
+				continue
 			}
 		}
 		busy = true
