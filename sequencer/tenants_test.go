@@ -74,7 +74,7 @@ func refusing(w *harness.World, uids []string) {
 // long the good ones took.
 func together(t *testing.T, seed uint64, withBad bool) (took time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
-		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a seed
+		r := rand.New(rand.NewPCG(seed, 1))
 		w := harness.New(t, devnet.Config{FillRate: 1, Seed: seed})
 		var accounts []string
 		for n := range uint64(3) {

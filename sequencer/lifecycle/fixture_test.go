@@ -72,7 +72,9 @@ func stalled(a *Attempt) { a.Error = oops("After_slot_tx_end") }
 func turnedAway(a *Attempt) { a.Error = oops(CodeGateway) }
 
 // othersPass: this process has sent it an hour ago, and another one since.
-func othersPass(v *View) { v.Local.FirstSent, v.Passed = clock.Add(-time.Hour), clock.Add(-time.Minute) }
+func othersPass(v *View) {
+	v.Local.FirstSent, v.Passed = clock.Add(-time.Hour), clock.Add(-time.Minute)
+}
 
 func at(n uint32) func(*Attempt)   { return func(a *Attempt) { a.Nonce = n } }
 func by(who string) func(*Attempt) { return func(a *Attempt) { a.Sender = who } }

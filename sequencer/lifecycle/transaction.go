@@ -255,7 +255,8 @@ func (t *Transaction) shown(hash string) int {
 // stalled reports whether a was kept from all nodes by what is no fault of its own: when it was sent
 // the network took nothing from anybody, or no node was seen to take it.
 func (a *Attempt) stalled() bool {
-	return a != nil && a.Error != nil && (Stopped(a.Error.Code) || a.Error.Code == CodeGateway || a.Error.Code == CodeNoAnswer)
+	return a != nil && a.Error != nil &&
+		(Stopped(a.Error.Code) || a.Error.Code == CodeGateway || a.Error.Code == CodeNoAnswer)
 }
 
 // lapsed reports whether a was planned, and given up before a worker made it: it could not land

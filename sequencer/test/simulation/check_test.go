@@ -60,7 +60,8 @@ func newChecker(s *sim) *checker {
 		memos[lifecycle.Memo("test", p.uid)] = p.uid
 	}
 	return &checker{
-		s: s, memos: memos, lost: map[string]bool{}, late: map[string]bool{}, accepted: map[string]post{}, owner: map[string]string{},
+		s: s, memos: memos, lost: map[string]bool{}, late: map[string]bool{},
+		accepted: map[string]post{}, owner: map[string]string{},
 		asked: map[string]time.Time{}, phase: map[string]string{}, strayed: map[string]bool{},
 		bound: map[string]string{}, unknown: map[string]bool{},
 		tried: map[string]bool{}, ended: map[string]ending{}, unmarked: map[string]bool{},

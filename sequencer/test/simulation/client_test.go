@@ -190,14 +190,16 @@ func (s *sim) client(n int) {
 				var t txnDoc
 				s.OK(json.Unmarshal(got.body, &t))
 				s.check.promised(i, asked, got.status, &t)
-				if tries > 2 || !s.chance(300, "post again", k+uint64(tries)) {
-					break
-				}
-			} else if got.tooLate(p) {
+			}
+			if got.tooLate(p) {
 				s.check.tooLate(p.uid)
 				break
-			} else if !got.none() {
+			}
+			if !got.ok() && !got.none() {
 				s.check.fail("posting %s: %v", p.uid, got)
+				break
+			}
+			if got.ok() && (tries > 2 || !s.chance(300, "post again", k+uint64(tries))) {
 				break
 			}
 			harness.Until(s.Ctx, 10*time.Second)
@@ -206,7 +208,8 @@ func (s *sim) client(n int) {
 			}
 		}
 		if s.chance(200, "other body", k) && !s.forgets {
-			if got := c.do(s.Ctx, "POST", "/transactions", p.body(-1)); !got.none() && got.status != http.StatusConflict {
+			got := c.do(s.Ctx, "POST", "/transactions", p.body(-1))
+			if !got.none() && !got.tooLate(p) && got.status != http.StatusConflict {
 				s.check.fail("%s with another body: %v", p.uid, got)
 			}
 		}
