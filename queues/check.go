@@ -11,7 +11,7 @@ import (
 // A Fault is something about a Redis that does not fit what is stored in it.
 type Fault struct {
 	// Code names it: REDIS_VERSION, REDIS_LAYOUT, REDIS_EVICTS, REDIS_NOT_DURABLE,
-	// REDIS_DISK, REDIS_REPLICA, REDIS_REPLICAS or REDIS_MEMORY.
+	// REDIS_DISK, REDIS_REPLICA, REDIS_REPLICAS, REDIS_MEMORY or REDIS_RIGHTS.
 	Code string
 	// Fatal: what was accepted could be lost, or nothing be written at all.
 	Fatal  bool
@@ -76,6 +76,14 @@ func (s *Store) layoutFault(ctx context.Context) (*Fault, error) {
 // Faults lists what does not fit about the Redis, the gravest first. Error:
 // ErrUnavailable.
 func (s *Store) Faults(ctx context.Context) ([]Fault, error) {
+	faults, err := s.faults(ctx)
+	if lacksRight(err) {
+		return []Fault{s.lacking(err.Error())}, nil
+	}
+	return faults, err
+}
+
+func (s *Store) faults(ctx context.Context) ([]Fault, error) {
 	info := make(map[string]string)
 	for _, section := range []string{"server", "memory", "persistence", "replication"} {
 		fields, err := s.info(ctx, section)
@@ -109,6 +117,10 @@ func (s *Store) Faults(ctx context.Context) ([]Fault, error) {
 	if info["role"] == "slave" {
 		faults = append(faults, Fault{"REDIS_REPLICA", true,
 			"is a replica, which takes no writes", "name its primary, or the Sentinels and their master_name"})
+	} else if rights, err := s.rightsFault(ctx); err != nil {
+		return nil, err
+	} else if rights != nil {
+		faults = append(faults, *rights)
 	}
 	if info["aof_enabled"] == "0" {
 		faults = append(faults, Fault{"REDIS_NOT_DURABLE", false,
@@ -131,6 +143,53 @@ func (s *Store) Faults(ctx context.Context) ([]Fault, error) {
 	}
 	return faults, nil
 }
+
+// rightsFault is about a user that may not do all that is needed: a script that is stopped in
+// its middle has written already.
+func (s *Store) rightsFault(ctx context.Context) (*Fault, error) {
+	var lacking []string
+	v, err := s.Run(ctx, rightsScript)
+	if err == nil {
+		r := reply{name: "rights"}
+		lacking = r.strings(v)
+		if r.err != nil {
+			return nil, r.err
+		}
+		sub := s.client.Subscribe(ctx, s.key("wake"))
+		_, err = sub.Receive(ctx)
+		_ = sub.Close()
+		if err != nil {
+			err = storeError("listening", err)
+		}
+	}
+	switch {
+	case lacksRight(err):
+		lacking = append(lacking, err.Error())
+	case err != nil:
+		return nil, err
+	}
+	if len(lacking) == 0 {
+		return nil, nil
+	}
+	return new(s.lacking(lacking...)), nil
+}
+
+// lacksRight reports whether Redis has refused something to its user.
+func lacksRight(err error) bool { return isReply(err) && strings.Contains(err.Error(), "NOPERM") }
+
+// lacking is the fault of what Redis says of rights, and how to grant them.
+func (s *Store) lacking(all ...string) Fault {
+	const shown = 3
+	found := strings.Join(all[:min(shown, len(all))], "; ")
+	if more := len(all) - shown; more > 0 {
+		found += fmt.Sprintf("; and %d more", more)
+	}
+	return Fault{"REDIS_RIGHTS", true, "does not let its user do what is needed: " + found,
+		"grant it: ACL SETUSER <user> ~" + s.prefix + "* &" + s.prefix + "* " + smallestRights}
+}
+
+// smallestRights are what a user needs beside the keys and channels of its namespace.
+const smallestRights = "-@all +@read +@write +@pubsub +@scripting +@connection +info +time +wait +role +cluster"
 
 // tooOld reports whether a Redis of the version lacks what the scripts use:
 // entries of a stream that it numbers itself.

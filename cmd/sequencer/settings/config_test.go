@@ -176,7 +176,7 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_BATCH_LIMIT":      {"big", "2GiB"},
 		"SEQUENCER_SHUTDOWN_DELAY":   durations,
 		"SEQUENCER_SHUTDOWN_TIMEOUT": durations,
-		"SEQUENCER_REDIS_URL":        {"localhost:6379", "http://h", "redis://h:port", "redis://h?nonsense=1", "unix:///s,h:1", "redis://a:1/2,b:1", "redis://a:1,b:1/3", "redis://a,redis://u:p@b", ","},
+		"SEQUENCER_REDIS_URL":        {"localhost:6379", "http://h", "redis://h:port", "redis://u:a#b@h:1", "redis://h#", "redis://h?nonsense=1", "unix:///s,h:1", "redis://a:1/2,b:1", "redis://a:1,b:1/3", "redis://a,redis://u:p@b", ","},
 		"SEQUENCER_REDIS_URL_FILE":   append(secretFiles(dir, "SEQUENCER_REDIS_URL=redis://h"), "/none/secret SEQUENCER_REDIS_WAIT=1"),
 		"SEQUENCER_REDIS_WAIT":       append(counts, "17", "1"),
 		"SEQUENCER_NAMESPACE":        {"a b", "a{b}", "a:b", strings.Repeat("x", 65)},

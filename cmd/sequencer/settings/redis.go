@@ -62,8 +62,8 @@ func (c redisConfig) Blame(err error) error {
 //	redis://host:port[,host:port…]?master_name=…           Sentinels, with the name of their master
 //
 // Options are those of go-redis (pool_size, read_timeout, …). User, password
-// and options are those of the first address and hold for all; a comma inside
-// a password is written %2C. Sentinels that want a password of their own have
+// and options are those of the first address and hold for all; in a password a comma
+// is written %2C and a # %23. Sentinels that want a password of their own have
 // it by sentinel_username and sentinel_password.
 type redisURL struct {
 	text    string
@@ -73,6 +73,9 @@ type redisURL struct {
 // EnvDecode reads one of the forms. Its errors never quote the address, which
 // may hold a password.
 func (r *redisURL) EnvDecode(text string) error {
+	if strings.Contains(text, "#") {
+		return refusal("holds a #, which ends an address: in a user or password write it %23")
+	}
 	first, query, _ := strings.Cut(text, "?")
 	addresses := splitList(first)
 	if len(addresses) == 0 {
