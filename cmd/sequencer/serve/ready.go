@@ -2,12 +2,14 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"mina-sequencer/api"
 	"mina-sequencer/mina"
+	"mina-sequencer/queues"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 )
 
 // ready says how the parts are. Only the store decides whether the process
-// serves; the chain and the senders can come back while posts are accepted. The
+// serves, and only by what another one could do better; the chain and the senders can come back while posts are accepted. The
 // nodes are asked only for full: else the chain is told as it was last seen.
 func (s *Service) ready(ctx context.Context, full bool) api.Readiness {
 	r := api.Readiness{Store: api.Part{OK: true}, Ledgers: s.ledgersReady()}
@@ -31,10 +33,14 @@ func (s *Service) ready(ctx context.Context, full bool) api.Readiness {
 	} else {
 		close(polled)
 	}
-	if err := s.store.Ping(ctx); err != nil {
+	switch err := s.store.Ping(ctx); {
+	case errors.Is(err, queues.ErrFull): // for every process alike, and what is there goes on
+		r.Store.Detail = "Redis is full: new transactions are refused (507) until there is room. " +
+			"Raise its maxmemory, or delete what ended badly"
+	case err != nil:
 		r.Store = api.Part{Detail: err.Error()}
-	} else if why := s.sequencer.Recovering(); why != "" {
-		r.Store.Detail = "nothing is bound or sent: " + why
+	case s.sequencer.Recovering() != "":
+		r.Store.Detail = "nothing is bound or sent: " + s.sequencer.Recovering()
 	}
 	r.Senders = s.sendersReady(rest)
 	select {

@@ -12,6 +12,7 @@ import (
 	"mina-sequencer/api"
 	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues/redistest"
 )
 
 // TestReadyzBesideHangingNodes: whoever asks whether the process serves waits for no Mina
@@ -48,6 +49,25 @@ func TestReadyzBesideHangingNodes(t *testing.T) {
 	answer("/readyz?full", http.StatusServiceUnavailable)
 	if asked.Load() == 0 {
 		t.Error("no node was asked for all")
+	}
+}
+
+// TestReadyzOfFullStore: a Redis that is full is so for every process, and people have to come in to
+// cancel and delete: no balancer is to take them all out.
+func TestReadyzOfFullStore(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s := wired(t, map[string]string{"SEQUENCER_REDIS_URL": "redis://" + server.Addr,
+		"SEQUENCER_MINA_URL": "http://127.0.0.1:1/graphql"})
+	if err := server.Client.ConfigSet(t.Context(), "maxmemory", "100kb").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.ready(t.Context(), false); !r.Store.OK || !strings.Contains(r.Store.Detail, "full") {
+		t.Errorf("a full store: %+v", r.Store)
+	}
+	server.Stop()
+	if r := s.ready(t.Context(), false); r.Store.OK {
+		t.Errorf("without a store: %+v", r.Store)
 	}
 }
 
