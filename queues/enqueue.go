@@ -169,8 +169,15 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 		r.fail("one answer for each item", v)
 	}
 	if r.err != nil {
-		for i := range out {
+		for i, item := range items {
 			out[i].Err = r.err
+			// What is there already needs no room.
+			if item.UID == "" || !errors.Is(r.err, ErrFull) {
+				continue
+			}
+			if a := s.first(ctx, item.UID, item); a.Err == nil || errors.Is(a.Err, ErrKeyReused) {
+				out[i] = a
+			}
 		}
 		return out
 	}

@@ -552,6 +552,17 @@ func TestFullStart(t *testing.T) {
 	if err := f.store.Ping(f.ctx); !errors.Is(err, queues.ErrFull) {
 		f.Fatalf("ping of a full store: %v", err)
 	}
+	// Only what is not there yet needs room: who asks again is answered as before.
+	a := queues.Item{UID: "a", Queue: "q", Type: vote, Data: []byte(`{"n":1}`)}
+	if again := f.store.Enqueue(f.ctx, a); !again.Existed || again.Err != nil {
+		f.Errorf("the same again: %+v", again)
+	}
+	if a.Data = []byte(`{"other":1}`); !errors.Is(f.store.Enqueue(f.ctx, a).Err, queues.ErrKeyReused) {
+		f.Error("another one under its key was not refused as that")
+	}
+	if a.UID = "b"; !errors.Is(f.store.Enqueue(f.ctx, a).Err, queues.ErrFull) {
+		f.Error("a new one was not refused as too many")
+	}
 	if err := f.store.Check(f.ctx); err != nil {
 		f.Errorf("check of a full store: %v", err)
 	}
