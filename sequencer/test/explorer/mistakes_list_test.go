@@ -49,6 +49,8 @@ func knownMistakes() []mistake {
 		{"the claim token ignored", "two processes, one sleeps", "change.go",
 			"	case !c.Aside.Person && was.Claim != c.Before.Claim:\n		return nil, nil, ErrFenced\n" +
 				"	case was.Revision != c.Before.Revision:\n		return nil, nil, ErrStale\n", ""},
+		{"a lost answer forgotten while its worker starts again", "it starts again", decisions + "decide.go",
+			"p != PhaseDispatching && p != PhaseWaiting && p != PhaseDelayed", "p != PhaseDispatching && p != PhaseDelayed"},
 		{"a sender rests without an end for what payloads can make", "one is doubted", decisions + "learn.go",
 			"v.Policy.Pause(r.Ill - limit), ByDoubt", "Never, ByDoubt"},
 		{"work goes on under claims that may have run out", "two processes, one sleeps", decisions + "drive.go",

@@ -24,6 +24,12 @@ func (s *State) mayStore(p int, before, after *lifecycle.Transaction, step *life
 	if before.Revision == after.Revision && before == after {
 		s.refuse = "a change that changes nothing"
 	}
+	// The ranking: whatever is met between, a lost answer brings it nearer to its end until there is
+	// an answer.
+	back := after.Phase == lifecycle.PhaseWaiting || after.Phase == lifecycle.PhaseDelayed
+	if before.Phase == lifecycle.PhaseDispatching && back && after.Losses < before.Losses && after.Doubted == "" {
+		s.refuse = "a lost answer is forgotten, and nothing was answered"
+	}
 	if s.lacks(p, txnOf(before.UID), before) {
 		s.refuse = "a change of what the store has forgotten, by a process that knows better"
 	}

@@ -63,6 +63,7 @@ func worldsOfOne() []*World {
 		{Name: "worker's errors", Retries: 1, Height: 3, Budget: Budget{WorkerErr: 1, Hopeless: 1, Finished: 1}},
 		{Name: "worker busy", Height: 3, Budget: Budget{Busy: 1, WrongKey: 1}},
 		{Name: "worker's answers lost", Height: 3, Budget: Budget{WorkerLost: 3, Crash: 1}},
+		{Name: "worker's answers lost, it starts again", Height: 2, Retries: 1, Budget: Budget{WorkerLost: 3, Busy: 2}},
 		{Name: "reorganisation", Height: 4, Budget: Budget{Reorg: 1, Vanish: 1}},
 		{Name: "failed in a block", Retries: 1, Height: 3, Budget: Budget{FailIn: 1, Reorg: 1}},
 		{Name: "tried early", Early: 1, Settle: 3, Finality: 3, Retries: 1, Height: 3, Budget: Budget{FailIn: 1, Reorg: 1}},
