@@ -22,6 +22,7 @@ const (
 	codeNotCancellable = "NOT_CANCELLABLE"
 	codeNotRetryable   = "NOT_RETRYABLE"
 	codeMightStillLand = "MIGHT_STILL_LAND"
+	codeContradicted   = "CONTRADICTED"
 	codeSenderBound    = "SENDER_BOUND"
 	codeSenderExists   = "SENDER_EXISTS"
 	codeTooLarge       = "TOO_LARGE"
@@ -187,7 +188,7 @@ func unresolvable(err error, landed bool) *problem {
 	case !errors.Is(err, lifecycle.ErrContradicted):
 		return nil
 	}
-	p.Code, p.Title = codeInvalidData, "The chain contradicts it"
+	p.Code, p.Title = codeContradicted, "The chain contradicts it"
 	if p.Detail = "The chain says otherwise: " + err.Error() + "."; landed {
 		p.Errors = []dispatcher.FieldError{{Field: "hash", Message: "must be the hash of what landed with success, or the id of the batch"}}
 	} else {

@@ -348,7 +348,7 @@ func TestTransactionActions(t *testing.T) {
 		{"resolve", `{"outcome":"landed","hash":"5Jx"}`, nil, false, 200, "", `resolve true "5Jx" u`},
 		{"resolve", `{"outcome":"dead"}`, nil, false, 200, "", `resolve false "" u`},
 		{"resolve", `{"outcome":"dead","hash":null}`, nil, false, 200, "", `resolve false "" u`},
-		{"resolve", `{"outcome":"dead"}`, lifecycle.ErrContradicted, false, 409, "INVALID_DATA", `resolve false "" u`},
+		{"resolve", `{"outcome":"dead"}`, lifecycle.ErrContradicted, false, 409, "CONTRADICTED", `resolve false "" u`},
 		{"resolve", `{"outcome":"dead"}`, lifecycle.ErrNotRetryable, false, 409, "NOT_RETRYABLE", `resolve false "" u`},
 		{"resolve", `{"outcome":"dead"}`, fmt.Errorf("u: %w", lifecycle.ErrFollowed), false, 409, "MIGHT_STILL_LAND", `resolve false "" u`},
 		{"resolve", `{"outcome":"maybe"}`, nil, false, 422, "INVALID_DATA", ""},
@@ -404,8 +404,8 @@ func TestRefusalsSayWhy(t *testing.T) {
 	overdue := ask("POST", "/transactions/u/retry", "", "Bearer admin").wantProblem(409, "NOT_RETRYABLE")
 	settled := ask("POST", "/transactions/u/resolve", `{"outcome":"dead"}`, "Bearer admin").wantProblem(409, "NOT_RETRYABLE")
 	s.control.err = fmt.Errorf("no block holds 5Jx: %w", lifecycle.ErrContradicted)
-	landed := ask("POST", "/transactions/u/resolve", `{"outcome":"landed","hash":"5Jx"}`, "Bearer admin").wantProblem(409, "INVALID_DATA")
-	dead := ask("POST", "/transactions/u/resolve", `{"outcome":"dead"}`, "Bearer admin").wantProblem(409, "INVALID_DATA")
+	landed := ask("POST", "/transactions/u/resolve", `{"outcome":"landed","hash":"5Jx"}`, "Bearer admin").wantProblem(409, "CONTRADICTED")
+	dead := ask("POST", "/transactions/u/resolve", `{"outcome":"dead"}`, "Bearer admin").wantProblem(409, "CONTRADICTED")
 	if got := slices.Concat(fields(landed), fields(dead)); !slices.Equal(got, []string{"hash", "outcome"}) {
 		t.Errorf("the fields at fault are %v", got)
 	}

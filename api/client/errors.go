@@ -28,6 +28,7 @@ const (
 	NotCancellable   Code = "NOT_CANCELLABLE"
 	NotRetryable     Code = "NOT_RETRYABLE"
 	MightStillLand   Code = "MIGHT_STILL_LAND"
+	Contradicted     Code = "CONTRADICTED"
 	SenderBound      Code = "SENDER_BOUND"
 	SenderExists     Code = "SENDER_EXISTS"
 	TooLarge         Code = "TOO_LARGE"

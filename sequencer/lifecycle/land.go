@@ -223,7 +223,7 @@ func (v *View) spend(s *Step, nonce uint32) {
 		// Somebody else signs for the account: no nonce of it can be trusted. But what a failover had
 		// forgotten, and was put back, may have lost its nonce to one of ours. Of a train those behind
 		// have gone on from it.
-		s.Aside.Rest = &Rest{For: Never, Why: StoppedNonce}
+		s.Aside.Rest = &Rest{For: Never, Why: StoppedNonce, Detail: "of " + t.UID + ": " + deathCause(g).Message}
 		if v.Train.alone() {
 			s.Aside.Rest.Above = &nonce
 		}
@@ -244,7 +244,11 @@ func deathCause(g *Sighting) *Error {
 		}
 		return e
 	case FateDisplaced:
-		return &Error{Code: CodeNonceTaken, Message: fmt.Sprintf("its nonce was spent by %s, which is not ours", g.Hash)}
+		by := "a command that is not ours, in no block that the nodes still hold"
+		if g.Hash != "" {
+			by = g.Hash + ", which is not ours"
+		}
+		return &Error{Code: CodeNonceTaken, Message: "its nonce was spent by " + by}
 	}
 	return &Error{Code: CodeExpired, Message: fmt.Sprintf("not included up to slot %d, past its last", g.TipSlot)}
 }

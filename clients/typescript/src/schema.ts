@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 4293f56880fbcddef501197c3801524862ddca5fafd2ae50e73712c64deabd17
+// e0b0a0d8b547de3f0590fbcd6da02c71f8ef946c33c46182961ad9e865bd2475
 
 export interface paths {
     "/api/v1/fees": {
@@ -1328,7 +1328,7 @@ export interface components {
          */
         Problem: {
             /** @enum {unknown} */
-            code: "UNKNOWN_TYPE" | "INVALID_DATA" | "KEY_REUSED" | "NOT_FOUND" | "NOT_CANCELLABLE" | "NOT_RETRYABLE" | "MIGHT_STILL_LAND" | "SENDER_BOUND" | "SENDER_EXISTS" | "WEBHOOK_EXISTS" | "WEBHOOK_CONFIGURED" | "TOO_MANY_WEBHOOKS" | "TOO_LARGE" | "BAD_CURSOR" | "BAD_REQUEST" | "STORE_UNAVAILABLE" | "STORE_FULL" | "TOO_MANY_WAITING" | "RATE_LIMITED" | "UNAUTHORIZED" | "FORBIDDEN" | "EVENTS_GONE";
+            code: "UNKNOWN_TYPE" | "INVALID_DATA" | "KEY_REUSED" | "NOT_FOUND" | "NOT_CANCELLABLE" | "NOT_RETRYABLE" | "MIGHT_STILL_LAND" | "CONTRADICTED" | "SENDER_BOUND" | "SENDER_EXISTS" | "WEBHOOK_EXISTS" | "WEBHOOK_CONFIGURED" | "TOO_MANY_WEBHOOKS" | "TOO_LARGE" | "BAD_CURSOR" | "BAD_REQUEST" | "STORE_UNAVAILABLE" | "STORE_FULL" | "TOO_MANY_WAITING" | "RATE_LIMITED" | "UNAUTHORIZED" | "FORBIDDEN" | "EVENTS_GONE";
             title: string;
             status: number;
             detail: string;
@@ -2141,7 +2141,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description What is there does not allow it; the code says what. KEY_REUSED, NOT_CANCELLABLE, NOT_RETRYABLE, MIGHT_STILL_LAND, SENDER_BOUND, SENDER_EXISTS, WEBHOOK_EXISTS, WEBHOOK_CONFIGURED, TOO_MANY_WEBHOOKS, INVALID_DATA */
+        /** @description What is there does not allow it; the code says what. KEY_REUSED, NOT_CANCELLABLE, NOT_RETRYABLE, MIGHT_STILL_LAND, CONTRADICTED, SENDER_BOUND, SENDER_EXISTS, WEBHOOK_EXISTS, WEBHOOK_CONFIGURED, TOO_MANY_WEBHOOKS, INVALID_DATA */
         Conflict: {
             headers: {
                 [name: string]: unknown;
