@@ -210,7 +210,7 @@ func (c *Client) Cancel(ctx context.Context, uid string) (*Transaction, error) {
 }
 
 // Resolve settles an attempt whose outcome only a person can know: it landed,
-// with this hash, which may be "", or none will ever land. Codes: InvalidData if
+// with this hash, which may be "", or none will ever land. Codes: Contradicted if
 // the chain contradicts it, NotRetryable if nothing is open, NotFound.
 func (c *Client) Resolve(ctx context.Context, uid string, landed bool, hash string) (*Transaction, error) {
 	answer := map[string]string{"outcome": "dead"}
