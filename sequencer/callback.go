@@ -162,7 +162,7 @@ func (s *Sequencer) callbacksBefore(ctx context.Context, t *lifecycle.Transactio
 	if !s.wide() {
 		return false
 	}
-	order, err := s.Store.Callbacks(ctx, t.Queue, s.now())
+	order, err := s.Store.Callbacks(ctx, t.Queue, s.Now())
 	return err == nil && slices.Contains(order, t.UID) && s.nextCallback(ctx, order, t.UID) != t.UID
 }
 
@@ -171,7 +171,7 @@ func (s *Sequencer) tellNext(ctx context.Context, queue string) {
 	if !s.wide() {
 		return
 	}
-	if order, err := s.Store.Callbacks(ctx, queue, s.now()); err == nil && len(order) > 0 {
+	if order, err := s.Store.Callbacks(ctx, queue, s.Now()); err == nil && len(order) > 0 {
 		next := s.nextCallback(ctx, order, order[len(order)-1])
 		s.work.Go(func(ctx context.Context) { s.tellStored(ctx, next) })
 	}
@@ -182,7 +182,7 @@ func (s *Sequencer) tellNext(ctx context.Context, queue string) {
 func (s *Sequencer) nextCallback(ctx context.Context, order []string, uid string) string {
 	for _, other := range order[:slices.Index(order, uid)] {
 		t, err := s.Store.Get(ctx, other)
-		if err == nil && s.now().Before(t.DoneAt.Add(s.Policy.CallbackWait)) {
+		if err == nil && s.Now().Before(t.DoneAt.Add(s.Policy.CallbackWait)) {
 			return other
 		}
 	}

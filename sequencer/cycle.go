@@ -127,8 +127,8 @@ func (s *Sequencer) leave(uid string, w word) bool {
 	return o != nil
 }
 
-// now is the time by the clock of Redis, which due times are given in.
-func (s *Sequencer) now() time.Time {
+// Now is the time by the clock of Redis, which due times are given in.
+func (s *Sequencer) Now() time.Time {
 	return time.Now().Add(time.Duration(s.skew.Load()))
 }
 

@@ -90,7 +90,7 @@ func (s *Sequencer) known(account string, next *uint32) lifecycle.Sender {
 // confirm has the replicas confirm what is stored, before bytes leave whose own write
 // may have failed to be confirmed.
 func (o *owner) confirm(ctx context.Context, t *lifecycle.Transaction, e lifecycle.Effect) {
-	c := &queues.Change{Before: t, After: t, Now: o.s.now()}
+	c := &queues.Change{Before: t, After: t, Now: o.s.Now()}
 	c.Keep, c.Confirm, c.Remove = t.Watched(), true, queues.Never
 	stored, err := o.s.Store.Advance(ctx, c)
 	switch {

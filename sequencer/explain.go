@@ -39,7 +39,7 @@ func (s *Sequencer) Explain(ctx context.Context, uid string, limited bool) (life
 			return lifecycle.Explanation{}, err
 		}
 	}
-	scene.Tip, scene.Now, scene.Clock = s.tip(), s.now(), time.Now()
+	scene.Tip, scene.Now, scene.Clock = s.tip(), s.Now(), time.Now()
 	return lifecycle.Explain(&scene), nil
 }
 

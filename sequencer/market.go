@@ -88,7 +88,7 @@ func (s *Sequencer) marketUnknown() bool {
 // priceKnown reports whether the looks still say what others pay.
 func (s *Sequencer) priceKnown(looks []lifecycle.Look) bool {
 	m := lifecycle.Market{Looks: looks}
-	_, known := m.Price(s.now(), s.Chain.Chain().SlotTime, s.Policy.FeeTarget)
+	_, known := m.Price(s.Now(), s.Chain.Chain().SlotTime, s.Policy.FeeTarget)
 	return known
 }
 
@@ -153,7 +153,7 @@ func (s *Sequencer) lookAtOffers(ctx context.Context) (lifecycle.Look, error) {
 		return lifecycle.Look{}, err
 	}
 	tell(s.Meter.Looked, offers != nil)
-	return lifecycle.NewLook(s.now(), size, offers), nil
+	return lifecycle.NewLook(s.Now(), size, offers), nil
 }
 
 // learn takes in what all processes know.
@@ -237,7 +237,7 @@ func (s *Sequencer) Fees(ctx context.Context) (*lifecycle.Look, []lifecycle.Type
 			continue // it is for no block of Mina
 		}
 		m := lifecycle.Market{Looks: known.Looks, Weight: known.Weights[typ]}
-		fees = append(fees, m.TypeFee(typ, &s.Policy, s.now(), s.Chain.Chain().SlotTime))
+		fees = append(fees, m.TypeFee(typ, &s.Policy, s.Now(), s.Chain.Chain().SlotTime))
 	}
 	return last, fees, nil
 }

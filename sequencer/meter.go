@@ -85,7 +85,7 @@ func (s *Sequencer) moved(before, t *lifecycle.Transaction, step *lifecycle.Step
 		m.Lasted = t.ChangedAt.Sub(before.ChangedAt)
 	}
 	if !t.ReceivedAt.IsZero() {
-		m.Age = s.now().Sub(t.ReceivedAt)
+		m.Age = s.Now().Sub(t.ReceivedAt)
 	}
 	tell(s.Meter.Moved, m)
 	s.ways(before, t)

@@ -175,7 +175,7 @@ func New(o Options) *Sequencer {
 	s.recovery = recovery.New(recovery.Options{
 		Store: o.Store, Senders: o.Senders, Chain: o.Chain, Process: s.process, Namespace: o.Namespace,
 		Interval: o.Policy.InclusionInterval, Back: reach(max(o.Policy.SettleDepth, o.Policy.Finality)),
-		Log: o.Log, Now: s.now,
+		Log: o.Log, Now: s.Now,
 		Open: s.resume, Reread: s.reread, Driven: s.drives, Heartbeat: s.heartbeat, Network: s.sameNetwork,
 	})
 	return s

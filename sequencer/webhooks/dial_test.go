@@ -46,7 +46,7 @@ func TestAllows(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	met := listen(t)
-	c := newClient(parse("10.0.0.0/8"))
+	c := newClient(parse("10.0.0.0/8"), time.Now)
 	for _, url := range []string{
 		"https://[::ffff:169.254.169.254]/latest/meta-data", "http://169.254.169.254/", "https://[::ffff:a9fe:a9fe]/",
 		"http://127.0.0.1:" + met.port, "https://127.0.0.1:" + met.port, "https://[::ffff:127.0.0.1]:" + met.port,
@@ -106,7 +106,7 @@ func TestRebinding(t *testing.T) {
 		first[0].IsLoopback() {
 		t.Fatalf("the first look: %v, %v", first, err)
 	}
-	c := newClient(nil)
+	c := newClient(nil, time.Now)
 	dialer := (&guard{}).dialer()
 	dialer.Resolver = resolver
 	c.http.Transport.(*http.Transport).DialContext = dialer.DialContext
@@ -186,7 +186,7 @@ func TestSwitchingProtocols(t *testing.T) {
 	t.Parallel()
 	body, never := io.Pipe()
 	t.Cleanup(func() { _ = never.Close() })
-	c := newClient(nil)
+	c := newClient(nil, time.Now)
 	c.http.Transport = roundTrip(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusSwitchingProtocols, Body: struct {
 			io.Reader
@@ -196,6 +196,24 @@ func TestSwitchingProtocols(t *testing.T) {
 	a := c.send(t.Context(), &Endpoint{URL: "https://example.org", Secrets: []Secret{{Key: newSecret()}}}, "1-1", nil)
 	if a.Status != http.StatusSwitchingProtocols || a.Failure != "" {
 		t.Errorf("%+v", a)
+	}
+}
+
+// TestSignedWithTheClockOfRedis: a machine whose clock is off signs with the time of all, for strict
+// receivers refuse what is minutes away.
+func TestSignedWithTheClockOfRedis(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	c, key := newClient(nil, func() time.Time { return now }), newSecret()
+	var got http.Header
+	c.http.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+		got = r.Header
+		return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody}, nil
+	})
+	secrets := []Secret{{Key: key}}
+	c.send(t.Context(), &Endpoint{URL: "https://example.org", Secrets: secrets}, "1-1", []byte("body"))
+	if got.Get("Webhook-Timestamp") != "1767323045" || got.Get("Webhook-Signature") != signature(secrets, "1-1", now, []byte("body")) {
+		t.Errorf("signed for %s: %s", got.Get("Webhook-Timestamp"), got.Get("Webhook-Signature"))
 	}
 }
 

@@ -62,13 +62,16 @@ func signature(secrets []Secret, id string, at time.Time, body []byte) string {
 }
 
 // A client sends to endpoints.
-type client struct{ http http.Client }
+type client struct {
+	http http.Client
+	now  func() time.Time // that requests are signed with
+}
 
-func newClient(private []netip.Prefix) *client {
+func newClient(private []netip.Prefix, now func() time.Time) *client {
 	return &client{http.Client{
 		Transport:     newTransport(private),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	}, now}
 }
 
 // newTransport has no proxy, which would connect where the guard does not see it.
@@ -96,8 +99,9 @@ func (c *client) send(ctx context.Context, e *Endpoint, id string, body []byte) 
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "mina-sequencer")
 	r.Header.Set("Webhook-Id", id)
-	r.Header.Set("Webhook-Timestamp", strconv.FormatInt(began.Unix(), 10))
-	r.Header.Set("Webhook-Signature", signature(e.Secrets, id, began, body))
+	signed := c.now()
+	r.Header.Set("Webhook-Timestamp", strconv.FormatInt(signed.Unix(), 10))
+	r.Header.Set("Webhook-Signature", signature(e.Secrets, id, signed, body))
 	answer, err := c.http.Do(r)
 	if err != nil {
 		return Answer{Failure: failure(err), Took: time.Since(began)}

@@ -41,6 +41,9 @@ type Options struct {
 	Store   *queues.Store
 	Process string // incarnation, which no other process has
 	Render  Render
+	// Now is the time that requests are signed with, which receivers hold against their own;
+	// nil is this machine's.
+	Now func() time.Time
 	// Private are networks that endpoints may lie in although they are not public.
 	Private []netip.Prefix
 	// Lease is how long an endpoint stays with a process that is not heard of; 0 is 15 s.
@@ -147,8 +150,11 @@ func New(o Options) *Service {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	return &Service{
-		Options: o, store: store{o.Store}, client: newClient(o.Private),
+		Options: o, store: store{o.Store}, client: newClient(o.Private, o.Now),
 		kick: make(chan struct{}, 1), owners: map[string]*running{},
 	}
 }

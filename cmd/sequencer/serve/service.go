@@ -113,7 +113,7 @@ func New(p Options) (*Service, error) {
 		Process: s.sequencer.Process(), Down: children.Down, SlotsOnly: cfg.Types.OnlyBatches(),
 	})
 	s.webhooks = webhooks.New(webhooks.Options{
-		Store: store, Process: s.sequencer.Process(), Render: api.Webhook, Private: cfg.Webhook.Private, Lease: cfg.Claim.TTL,
+		Store: store, Process: s.sequencer.Process(), Render: api.Webhook, Now: s.sequencer.Now, Private: cfg.Webhook.Private, Lease: cfg.Claim.TTL,
 		Keep: cfg.Keep.Events, Meter: figures.Webhook, Log: log,
 	})
 	s.webhooks.Define(cfg.Webhook.File.Entries)
