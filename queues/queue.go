@@ -135,6 +135,7 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 			Name: name, Phase: lifecycle.PhaseWaiting, Sender: m["sender"], InFlight: list(m["run"]), Paused: m["paused"],
 			Width: int(e.int(m["width"])), Narrow: int(e.int(m["narrow"])),
 			NextAt: fromMillis(e.int(m["hold"])), PausedUntil: fromMillis(e.int(m["till"])),
+			ReadySince: fromMillis(e.int(m["since"]) / 1000),
 			Counts: map[lifecycle.State]int64{
 				lifecycle.Waiting: e.int(m["waiting"]), lifecycle.Dispatching: 0, lifecycle.Revision: 0, lifecycle.Retry: 0,
 				lifecycle.Done: e.int(m["done"]), lifecycle.Failed: e.int(m["failed"]),
@@ -312,6 +313,8 @@ type Queue struct {
 	// NextAt is when something is due: the end of a delay or of the wait for a
 	// callback; zero if nothing is.
 	NextAt time.Time
+	// ReadySince is since when it waits for nothing but a sender; zero if it does not.
+	ReadySince time.Time
 	// OldestWaiting is when the next of its waiting transactions was received;
 	// zero if none waits, or if it was not looked for: see Store.FindOldest.
 	OldestWaiting time.Time

@@ -57,7 +57,7 @@ func (s *Sequencer) lookAround(ctx context.Context, scene *lifecycle.Scene) (err
 	q, err := s.Store.Queue(ctx, t.Queue)
 	switch {
 	case err == nil:
-		scene.Paused, scene.PausedUntil = q.Paused, q.PausedUntil
+		scene.Paused, scene.PausedUntil, scene.Ready = q.Paused, q.PausedUntil, q.ReadySince
 		width := cmp.Or(q.Width, s.Policy.Width)
 		scene.Width = min(width, cmp.Or(q.Narrow, width))
 	case !errors.Is(err, queues.ErrNotFound):

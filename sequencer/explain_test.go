@@ -39,3 +39,33 @@ func TestExplainLimited(t *testing.T) {
 		}
 	})
 }
+
+// TestExplainUnclaimed: a queue for which a sender is free, and that nobody binds, is told for a
+// minute to be bound now, and then what may lack: a process that has room, or nodes that answer.
+func TestExplainUnclaimed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Worker(1, devworker.Options{})
+		desk := w.Process(harness.Links{Dial: w.Web.Dial, Redis: w.Redis.NewClient()})
+		w.Post("q", "a")
+		summary := func() string {
+			told, err := desk.Explain(w.Ctx, "a", false)
+			w.OK(err)
+			return told.Summary
+		}
+		if got := summary(); !strings.Contains(got, "is bound to it now") {
+			t.Error(got)
+		}
+		harness.Until(w.Ctx, 2*time.Minute)
+		if got := summary(); !strings.Contains(got, "why the Mina nodes do not answer") {
+			t.Error(got)
+		}
+		desk.Chain.Poll(w.Ctx)
+		if got := summary(); !strings.Contains(got, "a process runs that dispatches MINT") {
+			t.Error(got)
+		}
+		w.Start()
+		w.Await("a", lifecycle.Done, time.Hour)
+	})
+}

@@ -174,8 +174,7 @@ func (s *Scene) senderless() said {
 		p := &s.Pool[i]
 		switch {
 		case p.Reason == "" && p.Queue == "":
-			return said{"A sender is free and is bound to it now.",
-				Wait{Code: WaitNothing}, Next{Action: StepBind, At: s.Now}}
+			return s.unclaimed()
 		case p.Queue != "":
 			busy++
 		default:
@@ -198,6 +197,23 @@ func (s *Scene) senderless() said {
 		text = "No sender is registered."
 	}
 	return said{text, Wait{Code: WaitFreeSender, Until: back, Detail: detail}, Next{Action: StepBind}}
+}
+
+// unclaimedFor is how long it may take, at most, until a free sender is bound.
+const unclaimedFor = time.Minute
+
+// unclaimed speaks of a queue for which a sender is free. What binds it is a process that lives,
+// has room, and has seen the chain lately: where that takes long, one of these is lacking.
+func (s *Scene) unclaimed() said {
+	if s.Ready.IsZero() || s.Now.Sub(s.Ready) < unclaimedFor {
+		return said{"A sender is free and is bound to it now.", Wait{Code: WaitNothing}, Next{Action: StepBind, At: s.Now}}
+	}
+	since := "A sender is free, and no process has bound it since " + stamp(s.Ready) + "; if that stays so, see "
+	if s.Txn.Ledger == "" && !s.Tip.Fresh {
+		return said{since + "why the Mina nodes do not answer.", s.forNodes(), Next{Action: StepBind}}
+	}
+	return said{since + "that a process runs that dispatches " + s.Txn.Type + ", reaches the free sender's worker, and has " +
+		"room under SEQUENCER_CLAIM_LIMIT.", Wait{Code: WaitProcess, Detail: "type " + s.Txn.Type}, Next{Action: StepBind}}
 }
 
 // forNodes waits for a quorum of the Mina nodes.

@@ -119,6 +119,14 @@ func waitingTold() []telling {
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; its worker was away or busy (because); the queue is left alone for a while.\n" +
 				"WORKER 10:02, then BIND 10:02"},
+		{"free, and nobody binds it", scene(waits(), head, pool(Candidate{AccountID: "B62f"}), func(s *Scene) { s.Ready = now.Add(-time.Hour) }),
+			"First in its queue; a sender is free, and no process has bound it since 2026-11-20T09:00:00Z; if that stays so, see that " +
+				"a process runs that dispatches MINT, reaches the free sender's worker, and has room under SEQUENCER_CLAIM_LIMIT.\n" +
+				"PROCESS, then BIND"},
+		{"free, and the nodes hang", scene(waits(), head, pool(Candidate{AccountID: "B62f"}), func(s *Scene) {
+			s.Ready, s.Tip.Fresh, s.Tip.At = now.Add(-time.Hour), false, now.Add(-time.Hour)
+		}), "First in its queue; a sender is free, and no process has bound it since 2026-11-20T09:00:00Z; if that stays so, see " +
+			"why the Mina nodes do not answer.\nNODES, then BIND"},
 		{"doubted", scene(txn(PhaseWaiting, wrong("500"), deferrals(1), doubts("B62a")), head, pool(rested)),
 			"First in its queue; the worker of B62a calls it hopeless, as too many before it; that of another sender is asked (because). " +
 				"No sender is free: 0 bound to other queues, 1 out of use. B62r is RESTED: its worker is down.\n" +

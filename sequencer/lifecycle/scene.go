@@ -9,9 +9,11 @@ type Scene struct {
 	Paused string // why the queue is, "" if it is not
 	// PausedUntil is when that ends by itself; zero if it does not.
 	PausedUntil time.Time
-	Place       Place        // in the queue, of what waits
-	First       *Transaction // the one that Place names, where it is another
-	Pool        []Candidate  // senders that could be bound, or some of them
+	// Ready is since when the queue waits for nothing but a sender; zero if it does not.
+	Ready time.Time
+	Place Place        // in the queue, of what waits
+	First *Transaction // the one that Place names, where it is another
+	Pool  []Candidate  // senders that could be bound, or some of them
 	// Width is how many of its queue may be in flight now, and in no block; Barrier: it, or
 	// the last of those that are, goes alone. Of what waits, View.Train is all that is in
 	// flight, as Ahead.
