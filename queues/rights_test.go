@@ -18,7 +18,8 @@ func TestRights(t *testing.T) {
 	server := redistest.Start(t)
 	user := func(name string, rules ...any) *redis.Client {
 		t.Helper()
-		if err := server.Client.Do(t.Context(), append([]any{"ACL", "SETUSER", name, "reset", "on", ">pw"}, rules...)...).Err(); err != nil {
+		words := append([]any{"ACL", "SETUSER", name, "reset", "on", ">pw"}, rules...)
+		if err := server.Client.Do(t.Context(), words...).Err(); err != nil {
 			t.Fatal(err)
 		}
 		client := redis.NewClient(&redis.Options{Addr: server.Addr, Username: name, Password: "pw"})

@@ -212,7 +212,8 @@ func TestSignedWithTheClockOfRedis(t *testing.T) {
 	})
 	secrets := []Secret{{Key: key}}
 	c.send(t.Context(), &Endpoint{URL: "https://example.org", Secrets: secrets}, "1-1", []byte("body"))
-	if got.Get("Webhook-Timestamp") != "1767323045" || got.Get("Webhook-Signature") != signature(secrets, "1-1", now, []byte("body")) {
+	want := signature(secrets, "1-1", now, []byte("body"))
+	if got.Get("Webhook-Timestamp") != "1767323045" || got.Get("Webhook-Signature") != want {
 		t.Errorf("signed for %s: %s", got.Get("Webhook-Timestamp"), got.Get("Webhook-Signature"))
 	}
 }
