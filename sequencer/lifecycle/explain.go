@@ -213,7 +213,8 @@ func (s *Scene) unclaimed() said {
 		return said{since + "why the Mina nodes do not answer.", s.forNodes(), Next{Action: StepBind}}
 	}
 	return said{since + "that a process runs that dispatches " + s.Txn.Type + ", reaches the free sender's worker, " +
-		"and has room under SEQUENCER_CLAIM_LIMIT.", Wait{Code: WaitProcess, Detail: "type " + s.Txn.Type}, Next{Action: StepBind}}
+		"and has room under SEQUENCER_CLAIM_LIMIT.",
+		Wait{Code: WaitProcess, Detail: "type " + s.Txn.Type}, Next{Action: StepBind}}
 }
 
 // forNodes waits for a quorum of the Mina nodes.
