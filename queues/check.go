@@ -117,10 +117,10 @@ func (s *Store) faults(ctx context.Context) ([]Fault, error) {
 	if info["role"] == "slave" {
 		faults = append(faults, Fault{"REDIS_REPLICA", true,
 			"is a replica, which takes no writes", "name its primary, or the Sentinels and their master_name"})
-	} else if rights, err := s.rightsFault(ctx); err != nil {
-		return nil, err
-	} else if rights != nil {
+	} else if rights, err := s.rightsFault(ctx); rights != nil {
 		faults = append(faults, *rights)
+	} else if err != nil && !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrFull) { // it takes no writes now
+		return nil, err
 	}
 	if info["aof_enabled"] == "0" {
 		faults = append(faults, Fault{"REDIS_NOT_DURABLE", false,

@@ -486,6 +486,9 @@ func (m *model) readPlaces() {
 		if got.Running == "" && !got.NextAt.After(m.now) {
 			got.NextAt = time.Time{} // it was held
 		}
+		ready, _ := m.want.Turns()
+		equal(m.T, q.Name+" waits for nothing but a sender", !got.ReadySince.IsZero(), slices.Contains(ready, q.Name))
+		got.ReadySince = time.Time{}
 		m.ok(m.store.FindOldest(m.ctx, got))
 		first := ""
 		if head := m.want.Head(q.Name); head != nil {

@@ -15,6 +15,7 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // behindGateway has what a sender sends turned away before it comes to the node: of all, for "".
@@ -37,6 +38,7 @@ func behindGateway(w *harness.World, account string) (shut *atomic.Bool) {
 // transaction's: it is proved once, stays open until it can land no more, and ends with the
 // gateway's words.
 func TestGatewayTurnsOneAway(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1})
@@ -66,6 +68,7 @@ func TestGatewayTurnsOneAway(t *testing.T) {
 // TestGatewayTurnsAllAway: what keeps everything from the nodes is nobody's fault: no try is used,
 // no fee raised, and all goes on with the proofs that there are when it is mended.
 func TestGatewayTurnsAllAway(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1})

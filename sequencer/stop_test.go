@@ -10,12 +10,14 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // TestNetworkStops: while the network takes nothing from anybody, for half a day before a fork, what
 // was proved is kept: it is sent again, and signed again as it runs out. No retry is used for it, no
 // fee raised, no sender rests, and when the network goes on it is done, with one proof.
 func TestNetworkStops(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1})

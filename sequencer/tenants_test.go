@@ -130,6 +130,7 @@ func together(t *testing.T, seed uint64, withBad bool) (took time.Duration) {
 // another one's posts, a tenth as many. Those are all done within 1.5 times of what they take alone,
 // and no sender is out of use for good.
 func TestTwoTenants(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	seeds := uint64(40)
 	if lane.Sampled() {
