@@ -1,0 +1,161 @@
+package lifecycle
+
+import (
+	"fmt"
+	"time"
+)
+
+func (s *Scene) waiting() said {
+	bound := s.First != nil && s.First.Phase.Bound()
+	place := s.Place.Ahead + 1
+	if bound {
+		place += max(1, len(s.Train.Ahead))
+	}
+	if s.First == nil {
+		return s.head("First in its queue")
+	}
+	first := "waits for its next try"
+	switch s.First.Phase {
+	case PhaseWaiting:
+		first = "is not bound yet: " + lower(s.head("").summary)
+	case PhaseDispatching:
+		first = "is with " + s.First.maker() + "."
+	case PhaseSent, PhaseWatching:
+		first = "waits for " + s.First.verdict() + "."
+	default:
+		first += "."
+	}
+	who := "the first"
+	if place == 2 {
+		who = "the one before"
+	}
+	return said{fmt.Sprintf("%s in its queue; %s (%s) %s", ordinal(place), who, s.First.UID, first),
+		Wait{Code: WaitQueueHead, Detail: fmt.Sprintf("%d before it", place-1)}, Next{Action: StepBind}}
+}
+
+// head says why the first of a queue is not bound. who begins the sentence.
+func (s *Scene) head(who string) said {
+	d := s.unbound()
+	if who != "" {
+		d.summary = who + "; " + lower(d.summary)
+	}
+	return d
+}
+
+// unbound speaks of what keeps the first of a queue: the queue, this process, the nodes
+// or, last of all, the senders.
+func (s *Scene) unbound() said {
+	bind := Next{Action: StepBind}
+	typ := s.Txn.Type
+	if s.Txn.UID != s.Place.First && s.First != nil {
+		typ = s.First.Type
+	}
+	fresh := !s.Tip.At.IsZero() && s.Now.Sub(s.Tip.At) <= 2*s.Policy.InclusionInterval
+	held := Next{Action: StepBind, At: s.Place.Hold}
+	switch {
+	case s.Paused != "":
+		d := said{"The queue is paused: " + short(s.Paused) + ".",
+			Wait{Code: WaitPaused, Until: s.PausedUntil, Detail: short(s.Paused)}, Next{Action: StepResume}}
+		if !s.PausedUntil.IsZero() {
+			d.next = Next{Action: StepBind, At: s.PausedUntil}
+		}
+		return d
+	case s.notBefore().After(s.Now):
+		return said{"It is not to be dispatched before " + stamp(s.notBefore()) + ".",
+			Wait{Code: WaitNotBefore, Until: s.notBefore()}, Next{Action: StepBind, At: s.notBefore()}}
+	case s.Place.Holder == "" && s.Place.Hold.After(s.Now) && s.Txn.Deferred == 0:
+		return said{"The queue is left alone for a while, for one of it could not be dispatched; resuming the queue has it " +
+			"tried at once.", Wait{Code: WaitHeld, Until: s.Place.Hold, Detail: "the queue is held"}, held}
+	case s.Place.Holder == "" && s.Place.Hold.After(s.Now) && s.Txn.Error != nil && s.Txn.Error.Code == CodeFeeLimit:
+		return said{"It would cost too much today" + because(s.Txn.Error) + "; the queue waits for the next day.",
+			Wait{Code: WaitBudget, Until: s.Place.Hold, Detail: "a budget of fees"}, held}
+	case s.Place.Holder == "" && s.Place.Hold.After(s.Now):
+		who, code := s.whoWasAway()
+		return said{who + " was away or busy" + because(s.Txn.Error) + "; the queue is left alone for a while.",
+			Wait{Code: code, Until: s.Place.Hold, Detail: "the queue is held"}, held}
+	case s.Place.Holder != "":
+		return said{"The worker has not yet answered the callback of the one before (" + s.Place.Holder + ").",
+			Wait{Code: WaitCallback, Until: s.Place.Hold, Detail: "callback of " + s.Place.Holder}, held}
+	case !s.Dispatched && s.Txn.Type == typ:
+		return said{"This process does not dispatch " + typ + "; one that does has to run.",
+			Wait{Code: WaitProcess, Detail: "type " + typ}, bind}
+	case s.Shut != "":
+		return said{"Nothing is bound now: " + s.Shut + ".", Wait{Code: WaitRecovery, Detail: s.Shut}, bind}
+	case s.Txn.Open():
+		return said{"An attempt of it was found on the chain or in a pool; it waits for the sender of that one.",
+			Wait{Code: WaitFreeSender, Detail: "sender " + s.Txn.FirstOpen().Sender}, bind}
+	case s.Txn.Ledger == "" && fresh && !s.Tip.Quorum:
+		return said{"Too few Mina nodes are synced to start anything.", s.forNodes(), bind}
+	}
+	d := s.senderless()
+	if s.Txn.Doubted != "" {
+		d.summary = "The worker of " + s.Txn.Doubted + " calls it hopeless, as too many before it; " +
+			"that of another sender is asked" + because(s.Txn.Error) + ". " + d.summary
+	}
+	return d
+}
+
+// whoWasAway is for whom a queue is left alone.
+func (s *Scene) whoWasAway() (string, WaitCode) {
+	if s.Txn.Ledger != "" {
+		return "Ledger " + s.Txn.Ledger, WaitLedger
+	}
+	return "Its worker", WaitWorker
+}
+
+// senderless speaks of the pool of senders: whether one is free, and when one may be.
+func (s *Scene) senderless() said {
+	var busy, out int
+	why := ""
+	var back time.Time
+	for i := range s.Pool {
+		p := &s.Pool[i]
+		switch {
+		case p.Reason == "" && p.Queue == "":
+			return s.unclaimed()
+		case p.Queue != "":
+			busy++
+		default:
+			out++
+			if why == "" {
+				why = outOfUse(p)
+			}
+			if !p.Until.IsZero() && (back.IsZero() || p.Until.Before(back)) {
+				back = p.Until
+			}
+		}
+	}
+	detail := fmt.Sprintf("%d bound to other queues, %d out of use", busy, out)
+	if busy > 0 || s.Limited {
+		back, why = time.Time{}, "" // one of those that are busy may come back sooner
+	}
+	text := "No sender is free: " + detail + "." + why
+	if busy+out == 0 {
+		detail = "none is registered"
+		text = "No sender is registered."
+	}
+	return said{text, Wait{Code: WaitFreeSender, Until: back, Detail: detail}, Next{Action: StepBind}}
+}
+
+// unclaimedFor is how long it may take, at most, until a free sender is bound.
+const unclaimedFor = time.Minute
+
+// unclaimed speaks of a queue for which a sender is free. What binds it is a process that lives,
+// has room, and has seen the chain lately: where that takes long, one of these is lacking.
+func (s *Scene) unclaimed() said {
+	if s.Ready.IsZero() || s.Now.Sub(s.Ready) < unclaimedFor {
+		return said{"A sender is free and is bound to it now.", Wait{Code: WaitNothing}, Next{Action: StepBind, At: s.Now}}
+	}
+	since := "A sender is free, and no process has bound it since " + stamp(s.Ready) + "; if that stays so, see "
+	if s.Txn.Ledger == "" && !s.Tip.Fresh {
+		return said{since + "why the Mina nodes do not answer.", s.forNodes(), Next{Action: StepBind}}
+	}
+	return said{since + "that a process runs that dispatches " + s.Txn.Type + ", reaches the free sender's worker, " +
+		"and has room under SEQUENCER_CLAIM_LIMIT.",
+		Wait{Code: WaitProcess, Detail: "type " + s.Txn.Type}, Next{Action: StepBind}}
+}
+
+// forNodes waits for a quorum of the Mina nodes.
+func (s *Scene) forNodes() Wait {
+	return Wait{Code: WaitNodes, Detail: fmt.Sprintf("%d synced", s.Tip.Synced)}
+}
