@@ -1,0 +1,108 @@
+package lifecycle
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestSignedAgain: the proof of what expired while nothing passed is good for the next attempt, if
+// that has its sender and nonce, and was to be made upon the same.
+func TestSignedAgain(t *testing.T) {
+	t.Parallel()
+	upon := func(what string) func(*Attempt) { return func(a *Attempt) { a.Base = what } }
+	for name, c := range map[string]struct {
+		in   *Transaction
+		want int
+	}{
+		"the network took nothing":        {txn(PhaseDispatching, try(Expired, over, stalled), try(Prepared)), 1},
+		"a gateway turned it away":        {txn(PhaseDispatching, try(Expired, over, turnedAway), try(Prepared)), 1},
+		"it expired in the pool":          {txn(PhaseDispatching, try(Expired, over), try(Prepared)), 0},
+		"it expired, and something else":  {txn(PhaseDispatching, try(Expired, over, failedBy("E")), try(Prepared)), 0},
+		"it was refused":                  {txn(PhaseDispatching, try(Refused, over, stalled), try(Prepared)), 0},
+		"at another nonce":                {txn(PhaseDispatching, try(Expired, over, stalled), try(Prepared, at(8))), 0},
+		"by another sender":               {txn(PhaseDispatching, try(Expired, over, stalled), try(Prepared, by("B62b"))), 0},
+		"made upon what is there no more": {txn(PhaseDispatching, try(Expired, over, stalled, upon("5J9")), try(Prepared)), 0},
+	} {
+		v, got := view(c.in), 0
+		if was := v.unsent(c.in.Last()); was != nil {
+			got = was.Number
+		}
+		if got != c.want {
+			t.Errorf("%s: the proof of %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestDoubts: at which count another one is asked, and in which words the first is told to rest.
+func TestDoubts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		limit, before int
+		asked         bool
+	}{{0, 9, false}, {1, 0, false}, {1, 1, true}, {3, 2, false}, {3, 3, true}} {
+		v := view(txn(PhaseDispatching, try(Prepared)), func(v *View) { v.Policy.UnresolvedLimit = c.limit })
+		s := Learn(v, ill(c.before, true))
+		if asked := s.Txn.Doubted == payer; asked != c.asked {
+			t.Errorf("after %d of %d: asked %v", c.before, c.limit, asked)
+		}
+		if !c.asked {
+			continue
+		}
+		want := fmt.Sprintf("its worker calls %d transactions in a row hopeless; another sender is asked about u", c.before+1)
+		if got := s.Aside.Rest.Detail; got != want {
+			t.Errorf("it rests for %q, want %q", got, want)
+		}
+	}
+}
+
+// TestBarred: only what a gateway turned away, while others passed since this process sent it first,
+// ends with its words.
+func TestBarred(t *testing.T) {
+	t.Parallel()
+	sentAt := clock.Add(-time.Hour)
+	for name, c := range map[string]struct {
+		a           func(*Attempt)
+		sent, other time.Time
+		want        string
+	}{
+		"others passed since": {turnedAway, sentAt, clock,
+			"Gateway: no node was seen to take it, while they took others: because"},
+		"others passed before":      {turnedAway, sentAt, sentAt.Add(-time.Second), ""},
+		"none passed":               {turnedAway, sentAt, time.Time{}, ""},
+		"another process sent it":   {turnedAway, time.Time{}, clock, ""},
+		"no answer, others passed":  {func(a *Attempt) { a.Error = oops(CodeNoAnswer) }, sentAt, clock, ""},
+		"the network takes nothing": {stalled, sentAt, clock, ""},
+	} {
+		v := view(txn(PhaseWatching, try(Unknown, c.a)), sees(FateExpired, 5),
+			func(v *View) { v.Local.FirstSent, v.Passed = c.sent, c.other })
+		s, got := Decide(v), ""
+		if s.Txn.Phase == PhaseFailed {
+			got = s.Txn.Error.Code + ": " + s.Txn.Error.Message
+		}
+		if got != c.want {
+			t.Errorf("%s: %s %q, want %q", name, s.Txn.Phase, got, c.want)
+		}
+	}
+}
+
+// TestNewlyShown: only of what may have come to no node it is news that one shows it.
+func TestNewlyShown(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in   *Transaction
+		want int
+	}{
+		"turned away":               {txn(PhaseWatching, try(Unknown, turnedAway)), 1},
+		"by its hash":               {txn(PhaseWatching, try(Sent), try(Unknown, turnedAway)), 0},
+		"a node took it":            {txn(PhaseWatching, try(Sent, turnedAway)), 0},
+		"nothing was said":          {txn(PhaseWatching, try(Unknown)), 0},
+		"a worker sends by itself":  {txn(PhaseWatching, try(Unknown, legacy, turnedAway)), 0},
+		"another one of two":        {txn(PhaseWatching, try(Unknown, turnedAway), try(Unknown, turnedAway)), 1},
+		"it was sent, and has news": {txn(PhaseWatching, try(Sent, stalled)), 0},
+	} {
+		if got := c.in.shown("5J1"); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
