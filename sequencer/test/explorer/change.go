@@ -127,7 +127,7 @@ func (s *Store) sender(was, t *lifecycle.Transaction, a *lifecycle.Aside) {
 			rest.By = t.UID
 		}
 		s.Rest(t.Sender, rest)
-		if own := s.Sender(t.Sender); own != nil && rest.By == lifecycle.ByDoubt {
+		if own := s.Sender(t.Sender); own != nil && a.Rest.By == lifecycle.ByDoubt {
 			own.Streak++
 		}
 	}
