@@ -18,6 +18,7 @@ import (
 	"mina-sequencer/sequencer/audit"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // audited audits the world and returns "CHECK uid queue" for each finding; still
@@ -70,6 +71,7 @@ func auditWorld(t *testing.T) (*harness.World, *harness.Process) {
 }
 
 func TestAuditClean(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w, p := auditWorld(t)

@@ -209,6 +209,7 @@ func TestFeeLimits(t *testing.T) {
 // TestBudgets: a queue, or a key, that has used up its budget waits for the next day, and
 // its sender serves others.
 func TestBudgets(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		policy := harness.PatientPolicy()
@@ -253,6 +254,7 @@ func TestBudgets(t *testing.T) {
 // TestBudgetOver: a queue that waits for the next day goes on at once when what it waits for is
 // taken back, and when a person resumes it.
 func TestBudgetOver(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		policy := harness.PatientPolicy()
@@ -326,6 +328,7 @@ func TestFeeLimitOfRaises(t *testing.T) {
 // TestWorkerDown: the sender of a worker that is not there rests the longer the
 // more often it was asked in vain, and is back by itself.
 func TestWorkerDown(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1})

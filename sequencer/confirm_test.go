@@ -171,6 +171,7 @@ func (confirming) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 // TestReopenedKeepsItsClaim: what is DONE, and sent again because its block is gone, is
 // confirmed by the replicas first and watched on after that.
 func TestReopenedKeepsItsClaim(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1})

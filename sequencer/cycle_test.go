@@ -15,6 +15,7 @@ import (
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // TestDamagedQueue: what is due of a queue whose record cannot be read holds up nothing else that
@@ -62,6 +63,7 @@ func TestDamagedQueue(t *testing.T) {
 // TestTakeOverOfMany: one process has all that another one leaves within seconds, however much
 // that is.
 func TestTakeOverOfMany(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const many, alive = 320, 20 * time.Second

@@ -10,6 +10,7 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // hopeless is what a worker says of what no retry can mend, in no time.
@@ -59,6 +60,7 @@ func TestBadPosts(t *testing.T) {
 // ends no more than what pauses a queue; the others make the rest. When it is put right it is
 // used again, with no word of a person.
 func TestBadWorker(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1})

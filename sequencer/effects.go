@@ -228,6 +228,9 @@ func (s *Sequencer) send(ctx context.Context, t *lifecycle.Transaction, e lifecy
 	r := s.Chain.Send(sending, signed)
 	if r.Accepted {
 		s.took.Store(new(time.Now()))
+		s.halt.Store(nil)
+	} else if r.Err != nil && lifecycle.Stopped(r.Err.Code) {
+		s.halt.Store(&halt{at: time.Now(), zero: s.tip().Zero})
 	}
 	if r.Accepted || r.Err == nil {
 		sent(nil)

@@ -165,6 +165,7 @@ func TestMarket(t *testing.T) {
 // TestRepricedAfterALanding: what was proved behind another is signed again for its weight with
 // that proof, although the other has landed meanwhile: that changes nothing of what it is made upon.
 func TestRepricedAfterALanding(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBazaarProving(t, 16, 8*time.Minute)

@@ -190,6 +190,7 @@ func TestWrongCommand(t *testing.T) {
 // TestIdleCosts: where there is nothing to do the nodes are not asked, and Redis only as
 // often as claims are renewed and the cycle looks.
 func TestIdleCosts(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1})
@@ -407,6 +408,7 @@ func TestDeathForgotten(t *testing.T) {
 // TestLandingForgotten: Redis forgets all from the sending on, also that it is
 // final by now. The chain tells once more; nothing is done twice.
 func TestLandingForgotten(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	for _, state := range []lifecycle.State{lifecycle.Waiting, lifecycle.Dispatching, lifecycle.Revision} {
 		synctest.Test(t, func(t *testing.T) {

@@ -85,6 +85,7 @@ func TestTriedEarlyAndBack(t *testing.T) {
 // TestFinishedWhileOpen: a worker finishes a transaction without a block while
 // an earlier attempt of it may land. It holds its sender until that is settled.
 func TestFinishedWhileOpen(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	for name, lands := range map[string]bool{"the earlier one lands": true, "the earlier one dies": false} {
 		t.Run(name, func(t *testing.T) {
@@ -389,6 +390,7 @@ func TestLeftOverBytes(t *testing.T) {
 // TestReopenedIsSentAgainInTime: so is what was DONE, has lost its block, and
 // waits in the pools once more.
 func TestReopenedIsSentAgainInTime(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -423,6 +425,7 @@ func TestReopenedIsSentAgainInTime(t *testing.T) {
 // TestOrphanOfLegacyWorker: what a worker has sent by itself is gone from the
 // chain, and the next command of its account is another's. That is not taken for it.
 func TestOrphanOfLegacyWorker(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1})
@@ -518,6 +521,7 @@ func TestTakenOverAgain(t *testing.T) {
 // phase that the next one of its queue can be in. Both take effect once. The
 // next one comes after it, unless something of it had left by then.
 func TestSuccessors(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
 	at := func(p lifecycle.Phase) func(*lifecycle.Transaction) bool {
 		return func(t *lifecycle.Transaction) bool { return t.Phase == p }

@@ -2,6 +2,7 @@ package sequencer_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +23,7 @@ func TestNetworkStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1})
 		account, worker := w.Worker(1, devworker.Options{ProveTime: time.Minute})
-		_, other := w.Worker(2, devworker.Options{ProveTime: time.Minute})
+		beside, other := w.Worker(2, devworker.Options{ProveTime: time.Minute})
 		takes := func(words string) {
 			for i := range w.Net.Nodes() {
 				w.OK(w.Net.Node(i).SetFaults(devnet.Faults{Refuse: words}))
@@ -33,16 +34,22 @@ func TestNetworkStops(t *testing.T) {
 		const many = 6
 		for n := range many {
 			w.Post(fmt.Sprint("q", n), fmt.Sprint("t", n))
+			if n == 0 {
+				harness.Until(w.Ctx, 10*time.Minute) // it is proved and offered: so the others need not be
+			}
 		}
 		harness.Until(w.Ctx, 12*time.Hour)
 		proofs := worker.Calls()[devworker.Prove] + other.Calls()[devworker.Prove]
-		if proofs != 2 || worker.Calls()[devworker.Resign] == 0 {
+		if proofs != 1 || worker.Calls()[devworker.Resign]+other.Calls()[devworker.Resign] == 0 {
 			t.Errorf("%d proofs, %v", proofs, worker.Calls())
 		}
-		s, err := w.Pool.Get(w.Ctx, account)
-		w.OK(err)
-		if s.Reason != "" {
-			t.Errorf("its sender is %s: %s", s.Reason, s.Detail)
+		first := w.Get("t0").Sender
+		for _, of := range []string{account, beside} {
+			s, err := w.Pool.Get(w.Ctx, of)
+			w.OK(err)
+			if says := strings.Contains(s.Detail, "takes no transactions"); says == (of == first) || (s.Reason == "") != (of == first) {
+				t.Errorf("a sender is %s: %s", s.Reason, s.Detail)
+			}
 		}
 		takes("")
 		for n := range many {

@@ -14,8 +14,28 @@ func (s *Sequencer) view(t *lifecycle.Transaction, g lifecycle.Sighting) lifecyc
 	return lifecycle.View{
 		Txn: t, Policy: s.policyOf(t.Type), Tip: s.tip(), Sighting: g, Now: s.Now(), Clock: time.Now(),
 		Jitter: rand.Float64(), Known: known, Replicas: s.Store.Replicas > 0, Draining: s.draining.Load(),
-		Batch: s.batchOf(t), Market: s.marketOf(t.Type), Passed: s.passedAt(),
+		Batch: s.batchOf(t), Market: s.marketOf(t.Type), Passed: s.passedAt(), Halted: s.haltedAt(),
 	}
+}
+
+// A halt is when a node said that the network takes nothing, and when slot 0 of that chain began.
+type halt struct{ at, zero time.Time }
+
+// haltedAt is when a node last said so; zero if one has taken something since, if the chain has
+// begun anew, as after a hard fork, or if nothing is here that could be offered again.
+func (s *Sequencer) haltedAt() time.Time {
+	h := s.halt.Load()
+	if h == nil || !h.zero.Equal(s.tip().Zero) {
+		return time.Time{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.owners {
+		if t := o.shown.member.Txn; t != nil && t.Halts() {
+			return h.at
+		}
+	}
+	return time.Time{}
 }
 
 // passedAt is when a node last took something of ours, zero if none has.

@@ -172,7 +172,7 @@ func (v *View) take(last *Attempt) Step {
 		return s
 	}
 	if !last.Lost() && v.Local.Taken == takenWithBind {
-		s := v.do(Effect{Kind: Prove, Number: last.Number}, ReasonProving)
+		s := v.make(last)
 		s.Local.Taken = last.Number
 		return s
 	}

@@ -361,5 +361,8 @@ func (v *View) make(a *Attempt) Step {
 	case bytes.Command != nil && bytes.Number == was.Number:
 		return v.do(Effect{Kind: Resign, Number: a.Number}, ReasonProving)
 	}
+	if v.apart() {
+		return v.wait(ReasonBehind)
+	}
 	return v.do(Effect{Kind: Prove, Number: a.Number}, ReasonProving)
 }

@@ -97,8 +97,18 @@ func (v *View) unfit() (Step, bool) {
 		return v.ask(AskChain, ReasonPlanning), true
 	case !v.Tip.Quorum:
 		return v.noChain("no quorum of synced Mina nodes has answered lately"), true
+	case v.halted():
+		return v.noChain("the network takes no transactions: so a node said at " +
+			v.Now.Add(v.Halted.Sub(v.Clock)).UTC().Format("15:04 UTC") + " of one that is offered again and again; " +
+			"nothing else is proved before it is taken"), true
 	}
 	return Step{}, false
+}
+
+// halted reports whether nothing is begun, for the network takes nothing. What was signed before
+// goes on being offered.
+func (v *View) halted() bool {
+	return !v.Halted.IsZero() && !v.Txn.Open() && v.Txn.shallow() == nil && !v.Txn.Halts()
 }
 
 // nonce is the one that a fresh attempt takes: one more than the highest of the sender

@@ -20,6 +20,7 @@ func madeAtOnce() row {
 	waits := Member{Txn: txn(PhaseDispatching, try(Prepared, at(30), unplaced))}
 	hasProof := Member{Txn: txn(PhaseDispatching, early(30))}
 	hadNonce := Member{Txn: txn(PhaseDispatching, try(Prepared, at(30), over, failedBy(CodeProvedAhead)), deferrals(1))}
+	lostAhead := Member{Txn: txn(PhaseDispatching, try(Prepared, at(6)), losses(1))}
 	asFirst := Member{Txn: txn(PhaseDispatching, deferrals(1))}
 	began := Member{Txn: txn(PhaseDispatching, try(FailedIn, over), deferrals(1), try(Prepared, at(8)))}
 	barring := member(20, FatePooled)
@@ -99,6 +100,18 @@ func madeAtOnce() row {
 			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; slips"},
 		{"its nonce is not its own: it is not superseded", txn(PhaseDispatching, try(Prepared, unplaced, at(3))),
 			decides(asked(good()), atOnce), "proving; prove 1"},
+		{"lost with others in its worker: by itself, when the one ahead has its answer", txn(PhaseDispatching,
+			try(Prepared, unplaced), losses(1)), decides(atOnce, ahead(lostAhead)), "behind"},
+		{"the first of them first", txn(PhaseDispatching, try(Prepared), losses(1)),
+			decides(atOnce, behindIt(waits)), "proving; prove 1"},
+		{"also what was not lost, behind what was", txn(PhaseDispatching, try(Prepared, unplaced)),
+			decides(atOnce, ahead(lostAhead)), "behind"},
+		{"and what was, behind what was not", txn(PhaseDispatching, try(Prepared, unplaced), losses(1)),
+			decides(atOnce, ahead(unmade(6))), "behind"},
+		{"bound just now: the same", txn(PhaseDispatching, try(Prepared, unplaced)), decides(asked(good()), atOnce,
+			ahead(lostAhead), knows(func(l *Local) { l.Taken = takenWithBind })), "behind"},
+		{"not behind what has its proof", txn(PhaseDispatching, try(Prepared, unplaced), losses(1)),
+			decides(atOnce, ahead(hasProof)), "proving; prove 1"},
 		{"begun beside what waits for its nonce", again, decides(noneOut(waits)...), planned},
 		{"or has its proof", again, decides(noneOut(hasProof)...), planned},
 		{"also one of a nonce that it had", again, decides(noneOut(hadNonce)...), planned},

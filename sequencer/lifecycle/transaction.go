@@ -259,6 +259,11 @@ func (a *Attempt) stalled() bool {
 		(Stopped(a.Error.Code) || a.Error.Code == CodeGateway || a.Error.Code == CodeNoAnswer)
 }
 
+// Halts reports whether t has been offered while the network took nothing.
+func (t *Transaction) Halts() bool {
+	return slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.stalled() && Stopped(a.Error.Code) })
+}
+
 // lapsed reports whether a was planned, and given up before a worker made it: it could not land
 // any more, or paid more than it might by then.
 func (a *Attempt) lapsed() bool {

@@ -68,6 +68,14 @@ func (v *View) proving() bool {
 	return last != nil && last.Unplaced && last.Pending() && v.Local.Taken == last.Number
 }
 
+// apart reports whether a proof is asked for only when the one ahead has its own: what was lost
+// with others in the same worker is made by itself, so that a loss tells which of them it was.
+func (v *View) apart() bool {
+	return slices.ContainsFunc(v.Train.Ahead, func(m Member) bool {
+		return m.making() && m.Txn.Last().Pending() && v.Txn.Losses+m.Txn.Losses > 0
+	})
+}
+
 // follow reports whether a nonce is the next of what is ahead: what was planned on that may be
 // different by now.
 func (v *View) follow(nonce uint32) bool {

@@ -14,7 +14,9 @@ type View struct {
 	Batch    Batch  // of what is for a ledger
 	Market   Market // where fees go by it
 	// Passed is when a node last took what this process gave it, of any transaction, by its clock.
-	Passed time.Time
+	// Halted is when one last said that the network takes nothing from anybody; zero if something
+	// has passed since, the chain has begun anew, or this process has nothing signed to try it with.
+	Passed, Halted time.Time
 	// Now is the time by the clock of Redis, which due times are given in; Clock that of
 	// this process, which local facts and the looks at the chain are given in.
 	Now, Clock time.Time

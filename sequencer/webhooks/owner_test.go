@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // fails answers requests about a transaction with a status.
@@ -146,6 +147,7 @@ func TestBacklogOfParked(t *testing.T) {
 
 // TestScheduleUsedUp: after the last try an event waits for a person.
 func TestScheduleUsedUp(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	bubble(t, func(f *fixture) {
 		s, r, _ := f.endpoint(nil, Definition{})
 		var tries atomic.Int64
@@ -209,6 +211,7 @@ func TestSlowedDown(t *testing.T) {
 // TestReplayEndsRest: who asks for a replay has everything sent, also to an endpoint that has
 // asked for a day of rest.
 func TestReplayEndsRest(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	bubble(t, func(f *fixture) {
 		s, r, _ := f.endpoint(nil, Definition{})
 		r.answers(fails("a", 500))
@@ -231,6 +234,7 @@ func TestReplayEndsRest(t *testing.T) {
 
 // TestGone: 410 disables the endpoint. What happened meanwhile it gets when it is enabled.
 func TestGone(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	bubble(t, func(f *fixture) {
 		s, r, _ := f.endpoint(nil, Definition{})
 		r.answers(fails("", 410))
@@ -251,6 +255,7 @@ func TestGone(t *testing.T) {
 
 // TestDown: an endpoint that is down takes few events, and the log keeps the others.
 func TestDown(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	bubble(t, func(f *fixture) {
 		s, r, _ := f.endpoint(nil, Definition{})
 		r.answers(func(*http.Request, string) (*reply, error) { return nil, context.DeadlineExceeded })
@@ -481,6 +486,7 @@ func TestFilters(t *testing.T) {
 // TestFiltersRemoved: type and queue of what was removed are known for as long as the log has its
 // events, also where keys are to be known for less.
 func TestFiltersRemoved(t *testing.T) {
+	lane.NoRace(t, "hours of simulated time")
 	bubble(t, func(f *fixture) {
 		s, r, _ := f.endpoint(nil, Definition{Types: []string{"MINT"}, Queues: []string{"one"}})
 		f.ok(s.Disable(f.ctx, "e"))

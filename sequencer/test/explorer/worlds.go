@@ -177,6 +177,8 @@ func Pairs() []*World {
 			Budget: Budget{Crash: 1}},
 		{Name: "train, at once, errors", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Retries: 1, Height: 1,
 			Budget: Budget{WorkerErr: 1, Busy: 1}},
+		{Name: "train, at once, answers lost", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Height: 1,
+			Budget: Budget{WorkerLost: 2}},
 		{Name: "train, at once, for good", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Height: 1,
 			Budget: Budget{Hopeless: 1, Finished: 1, Cancel: 1}},
 		{Name: "train, at once, refused", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Retries: 1, Height: 1,
