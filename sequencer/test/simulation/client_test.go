@@ -45,7 +45,7 @@ type (
 		Paused                               bool
 	}
 	senderDoc struct {
-		AccountID, State, Queue, Reason, Until string
+		AccountID, State, Queue, Reason, Detail, Until string
 	}
 )
 

@@ -135,6 +135,8 @@ func (s *sim) attend(ts []*txnDoc) (busy bool) {
 		case !ok:
 		case err == nil:
 			busy = busy || !until.After(time.Now()) // this reason is over, and may hide another
+		case at.Reason == "RESTED":
+			s.check.fail("sender %.8s rests without an end: %s", w.account, at.Detail)
 		case s.waitsForPerson(w.account, at.Reason):
 			busy = true
 			s.ask("POST", "/senders/"+w.account+"/resume", nil, nil)
@@ -202,13 +204,12 @@ func (s *sim) restartsFor(t *txnDoc) (did bool) {
 }
 
 // waitsForPerson reports whether a sender is out of use until a person acts: drained
-// by a request that came late, or rested because too many of its transactions
-// ended UNRESOLVED. Where blocks that were final are gone, what was in them may
+// by a request that came late. Where blocks that were final are gone, what was in them may
 // land once more, at a nonce that was free again; and Redis may have forgotten what
 // nobody else can know. No other sender may be taken for used by somebody else.
 func (s *sim) waitsForPerson(account, reason string) bool {
 	switch reason {
-	case "DRAINING", "RESTED":
+	case "DRAINING":
 		return true
 	case "STOPPED_NONCE":
 		return s.beyond || s.check.forgotten(account)

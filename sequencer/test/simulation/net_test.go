@@ -362,6 +362,9 @@ func (s *sim) spoil(c *colleague, call devworker.Call) *devworker.Fault {
 	}
 	first := s.in.calls[asked] == 1
 	s.in.mu.Unlock()
+	if f := s.payload(c, call, off); f != nil {
+		return f
+	}
 	rate := s.in.rate[processToWorker]
 	if call.Kind == devworker.Prove && !first {
 		rate = max(rate, 500) // beside an attempt that is open, it makes a difference
@@ -377,6 +380,34 @@ func (s *sim) spoil(c *colleague, call devworker.Call) *devworker.Fault {
 	}
 	s.in.note(processToWorker, nameOf(f), lane+" "+f.Field)
 	return &f
+}
+
+// payload is what a bad one does to whatever worker has it, at each call, also when all else is well
+// again; nil for a good one.
+func (s *sim) payload(c *colleague, call devworker.Call, off bool) (f *devworker.Fault) {
+	if !s.bad || call.Kind != devworker.Prove && call.Kind != devworker.Dispatch || !s.chance(200, "bad "+call.UID, 0) {
+		return nil
+	}
+	switch s.pick(5, "how bad "+call.UID, 0) {
+	case 0:
+		f = &devworker.Fault{Kind: devworker.Error, Code: "500", Message: "no such claim"}
+	case 1:
+		f = &devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"}
+	case 2:
+		f = &devworker.Fault{Kind: devworker.Answer, Status: 400, Body: `<pre>Cannot read it</pre>`}
+	case 3:
+		f = &devworker.Fault{Kind: devworker.Cut}
+	default:
+		f = &devworker.Fault{Kind: devworker.Cut}
+		if !off && !c.legacy { // what sends by itself may have sent
+			go c.crash()
+		}
+	}
+	if c.legacy && f.Kind == devworker.Cut {
+		return nil
+	}
+	s.in.note(processToWorker, "bad payload: "+nameOf(*f), call.UID)
+	return f
 }
 
 // wrongs is what a worker can do wrong in a call. Only in the first call for a

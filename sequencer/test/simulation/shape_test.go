@@ -31,6 +31,7 @@ type shape struct {
 	trouble time.Duration // how long things go wrong
 	theme   string        // what goes wrong more often than all else
 	forgets bool          // Redis fails over to a replica that lacks the last writes
+	bad     bool          // some payloads fail with whatever worker has them
 	auto    bool          // fees go by the market, in which others trade
 	// commuting: what is in flight together requires nothing of each other, and has no order.
 	commuting bool
@@ -85,6 +86,7 @@ func shapeOf(d dice) (shape, lifecycle.Policy) {
 	if s.theme == "sends" {
 		p.MaxRetries = d.pick(2, "retries", 0) // the last try ends while an earlier one is open
 	}
+	s.bad = d.chance(300, "bad payloads", 0)
 	s.forgets = *simForget || d.chance(120, "forgets", 0)
 	if s.auto = d.chance(150, "auto", 0); s.auto {
 		p.FeeAuto, p.FeeMin, p.FeeTarget = true, 10_000_000, 1+d.pick(3, "target", 0)

@@ -262,6 +262,9 @@ var refusals = []string{
 	`(invalid (Invalid_proof))`,
 	`["Bad_token"]`,
 	`["Insufficient_funds"]`,
+	`["Fee_payer_not_permitted_to_send"]`,
+	`(invalid (Mismatched_authorization_kind))`,
+	`["After_slot_tx_end"]`,
 }
 
 // gateway is what stands in front of a node and says something else than the node does.
