@@ -243,7 +243,7 @@ type Pulse struct {
 // Error: ErrUnavailable.
 func (s *Store) Heartbeat(ctx context.Context, process string, ttl time.Duration, back string) (Pulse, error) {
 	marked := s.marks.place()
-	v, err := s.runAlone(ctx, heartbeatScript, process, inMillis(ttl), back)
+	v, err := s.runAlone(ctx, heartbeatScript, process, inMillis(ttl), back, s.says())
 	if err != nil {
 		return Pulse{}, err
 	}

@@ -61,6 +61,7 @@ import (
 //	own:<process>  zset    uids that a process has claimed, by when it is to look at them; and
 //	                       those that a person took from it, until it has looked
 //	procs          zset    processes, by when their claims end
+//	said           hash    process → what it says of itself; see living.go
 //	due            zset    "q:<queue>" "p:<queue>" (end of its pause) "s:<sender>" "c:<uid>" (callback)
 //	                       "d:<uid>" (deadline of what waits) "x:<uid>" (removal), by time
 //	events         stream  the log, 0-<n> for event n; events.go describes its one field

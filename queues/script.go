@@ -300,15 +300,29 @@ func (s *Store) runConfirmed(ctx context.Context, script *Script, args ...any) (
 	if err != nil {
 		return nil, err
 	}
-	if a := <-c.done; a.err != nil {
+	a := <-c.done
+	if a.err != nil {
 		return nil, a.err
-	} else if n, err := wait.Int(); err != nil {
-		return nil, storeError("waiting for replicas", err)
-	} else if n < s.Replicas {
-		return a.value, fmt.Errorf("%w: %d of %d", ErrUnconfirmed, n, s.Replicas)
-	} else {
-		return a.value, nil
 	}
+	n, err := wait.Int()
+	switch {
+	case err != nil:
+		return nil, storeError("waiting for replicas", err)
+	case n < s.Replicas:
+		s.unconfirmed.CompareAndSwap(nil, new(time.Now()))
+		return a.value, fmt.Errorf("%w: %d of %d", ErrUnconfirmed, n, s.Replicas)
+	}
+	s.unconfirmed.Store(nil)
+	return a.value, nil
+}
+
+// Unconfirmed is since when no write was confirmed by as many replicas as are wanted; zero if the
+// last one was.
+func (s *Store) Unconfirmed() time.Time {
+	if at := s.unconfirmed.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
 }
 
 // runWaiting runs one script and WAIT on one connection to the server that has the

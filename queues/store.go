@@ -26,6 +26,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -62,7 +63,9 @@ type Options struct {
 	// Passed is told in the same way a transaction whose callback is for a worker that runs with a
 	// process, see PassCallback.
 	Passed func(uid string)
-	Log    *slog.Logger
+	// Says is asked at each heartbeat what all are to be told of this process; see Living.
+	Says func() lifecycle.Binder
+	Log  *slog.Logger
 }
 
 // A Store is one namespace on one Redis.
@@ -77,8 +80,10 @@ type Store struct {
 	answers sync.Pool // channels for the next posts
 	scripts *group[scriptCall]
 	waits   chan struct{} // one for each that waits for replicas
-	calls   counter
-	marks   marks
+	// unconfirmed is since when replicas do not confirm, nil if they do.
+	unconfirmed atomic.Pointer[time.Time]
+	calls       counter
+	marks       marks
 }
 
 // Open returns a store on client. The client stays the caller's to close.

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -394,5 +395,29 @@ func (p *Pool) read(ctx context.Context, accounts []string) ([]*Sender, error) {
 		}
 		out = append(out, s)
 	}
+	if err := p.idle(ctx, out); err != nil {
+		return nil, err
+	}
 	return out, p.readQueues(ctx, out)
+}
+
+// idle notes of those that are free that no process could bind them.
+func (p *Pool) idle(ctx context.Context, ss []*Sender) error {
+	free := func(s *Sender) bool { return s.Reason == "" && s.Queue == "" && LedgerOf(s.AccountID) == "" }
+	if p.host.Process == "" || !slices.ContainsFunc(ss, free) {
+		return nil
+	}
+	living, err := p.store.Living(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range ss {
+		if !free(s) {
+			continue
+		}
+		if why := lifecycle.Idle(living, s.AccountID, s.WorkerURL == Local); why != "" {
+			s.Reason, s.Detail = lifecycle.Idled, why
+		}
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -127,6 +128,14 @@ func TestUnconfirmedLeavesNothing(t *testing.T) {
 	}
 	until("both attempts are stored, and neither is confirmed", func() bool {
 		return get("a").Open() && get("b").Open() && hook.vain.Load() >= 6
+	})
+	uid := "a"
+	if get("a").Legacy() {
+		uid = "b"
+	}
+	until("explain says what it waits for", func() bool {
+		e, err := s.Explain(ctx, uid, false)
+		return err == nil && strings.Contains(e.Summary, "have confirmed that; too few do since 20")
 	})
 	if seen := network.Seen(); len(seen) > 0 {
 		t.Errorf("nodes were sent %v", seen)

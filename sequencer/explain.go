@@ -28,6 +28,9 @@ func (s *Sequencer) Explain(ctx context.Context, uid string, limited bool) (life
 	if s.work.begun() { // one that does not run dispatches nothing, and others may
 		scene.Shut = s.Recovering()
 	}
+	if scene.Living, err = s.Store.Living(ctx); err != nil {
+		return lifecycle.Explanation{}, err
+	}
 	if t.Phase == lifecycle.PhaseWaiting {
 		if err := s.lookAround(ctx, &scene); err != nil {
 			return lifecycle.Explanation{}, err

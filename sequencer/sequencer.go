@@ -96,10 +96,11 @@ type Sequencer struct {
 	draining  atomic.Bool
 	took      atomic.Pointer[time.Time] // when a node last took what it was given
 	halt      atomic.Pointer[halt]      // nil unless the network takes nothing
-	widened   atomic.Bool               // a person has made a queue wider
-	wanted    atomic.Bool               // a bind or a plan waits for news of the chain
-	looked    atomic.Int64              // nanoseconds that the last look at the chain took
-	watching  chan struct{}             // wakes the poll loop
+	said      atomic.Pointer[lifecycle.Binder]
+	widened   atomic.Bool   // a person has made a queue wider
+	wanted    atomic.Bool   // a bind or a plan waits for news of the chain
+	looked    atomic.Int64  // nanoseconds that the last look at the chain took
+	watching  chan struct{} // wakes the poll loop
 	market    market
 	polled    chan struct{} // closed by the next poll, and for good when the poll loop ends; under mu
 	dead      chan []string // processes whose claims have run out
@@ -238,6 +239,7 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	s.work.open(work)
 
 	s.Store.Changed, s.Store.Heed, s.Store.Passed = s.changed, s.heed, s.tellPassed
+	s.Store.Says = s.binder
 	// The first heartbeat comes before the first bind, the last when all have ended.
 	s.heartbeat(work)
 	var heartbeats, loops sync.WaitGroup

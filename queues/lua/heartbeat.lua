@@ -6,10 +6,12 @@
 --
 -- ARGV[1]  incarnation, ARGV[2] milliseconds that the claims live
 -- ARGV[3]  the Redis to which the process has written back, or ""
+-- ARGV[4]  what the process says of itself, for all to read, or ""; see living.go
 -- Answer: {"1" if the process was not known (new, or taken for dead), now, this Redis,
 --          "settled", "waiting" or "turn", incarnations whose claims have run out …}
 local me, ttl, back = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local new = call('ZADD', P .. 'procs', now + ttl, me)
+if ARGV[4] ~= '' then call('HSET', P .. 'said', me, ARGV[4]) end
 local run, known = server(), call('GET', P .. 'is:server')
 local stage, r = 'settled', P .. 'recovery'
 -- Nobody was here before, as far as Redis knows: then nobody is waited for.

@@ -50,6 +50,7 @@ end
 flush()
 if call('ZCARD', P .. 'own:' .. dead) == 0 then
   call('ZREM', P .. 'procs', dead)
+  call('HDEL', P .. 'said', dead)
 elseif #taken == 0 then
   call('ZADD', P .. 'procs', now, dead) -- all others who are dead are named before it
 end

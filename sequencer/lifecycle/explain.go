@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -120,6 +121,11 @@ func (s *Scene) watching() said {
 		return s.settling("Its nonce was spent by a command that is not ours")
 	case g.Fate == FateExpired:
 		return s.settling("Its attempt has expired")
+	case t.Phase == PhaseSent && t.Last().Outcome == Signed && !s.unconfirmed().IsZero():
+		return said{fmt.Sprintf("Attempt %d is signed and stored, and is sent when as many replicas of Redis as "+
+			"SEQUENCER_REDIS_WAIT says have confirmed that; too few do since %s: see why they are away.%s",
+			t.Last().Number, stamp(s.unconfirmed()), s.noMore()),
+			Wait{Code: WaitSending, Detail: "replicas of Redis do not confirm"}, Next{Action: StepSend}}
 	case t.Phase == PhaseSent && !t.Legacy() && (g.Fate == "" || g.Fate == FateUnknown && !g.Passed):
 		return said{fmt.Sprintf("Attempt %d is signed and being sent to the Mina nodes.%s", t.Last().Number, s.noMore()),
 			Wait{Code: WaitSending}, Next{Action: StepSend, At: s.Now}}
@@ -138,6 +144,16 @@ func (s *Scene) watching() said {
 		return said{"It was sent; too few Mina nodes are synced to say what became of it." + s.noMore(), s.forNodes(), soon}
 	}
 	return s.landing("It was sent; the nodes do not agree yet on what became of it.", "no agreement yet", soon)
+}
+
+// unconfirmed is since when the process that drives it waits for replicas; zero if it does not.
+func (s *Scene) unconfirmed() time.Time {
+	for i := range s.Living {
+		if strings.HasPrefix(s.Txn.Claim, s.Living[i].Process+":") {
+			return s.Living[i].Unconfirmed
+		}
+	}
+	return time.Time{}
 }
 
 // settling speaks of what counts once it is deep enough.

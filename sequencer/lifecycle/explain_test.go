@@ -24,7 +24,7 @@ func brief(e Explanation) string {
 // scene is one in which everything is in order, and this process has been asked that
 // dispatches the type.
 func scene(t *Transaction, changes ...func(*Scene)) *Scene {
-	s := &Scene{View: *view(t), Dispatched: true}
+	s := &Scene{View: *view(t), Dispatched: true, Living: []Binder{{Process: "p", Types: []string{"MINT", "BURN"}}}}
 	s.Tip.At, s.Tip.Slot = clock, 300
 	for _, c := range changes {
 		c(s)
@@ -92,6 +92,31 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestIdle: a free sender is bound by any process that binds and, where its worker runs with one, by that.
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	mints := []string{"MINT"}
+	full := Binder{Process: "full", Types: mints, Why: "it is full", Since: now, Local: []string{"B62l"}}
+	ready := Binder{Process: "ready", Types: mints}
+	for name, c := range map[string]struct {
+		living []Binder
+		local  bool
+		want   string
+	}{
+		"one binds":                      {[]Binder{full, ready}, false, ""},
+		"not its worker's":               {[]Binder{full, ready}, true, "no process binds it: it is full (process full"},
+		"its worker's":                   {[]Binder{full, {Types: mints, Local: []string{"B62l"}}}, true, ""},
+		"one of an older version":        {[]Binder{full, {Process: "old", Mute: true}}, false, ""},
+		"its worker's is gone":           {[]Binder{ready}, true, "its worker belongs to a process that is gone"},
+		"none runs":                      {nil, false, "no process binds it, for none runs that dispatches to Mina"},
+		"one that dispatches to ledgers": {[]Binder{{Process: "books"}}, false, "no process binds it, for none runs"},
+	} {
+		if got := Idle(c.living, "B62l", c.local); got != c.want && (c.want == "" || !strings.HasPrefix(got, c.want)) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 func waitingTold() []telling {
 	waits := func() *Transaction { return txn(PhaseWaiting) }
 	rested := Candidate{AccountID: "B62r", Reason: Rested, Until: now.Add(minutes(4)), Detail: "its worker is down"}
@@ -131,8 +156,21 @@ func waitingTold() []telling {
 			"First in its queue; the worker of B62a calls it hopeless, as too many before it; that of another sender is asked (because). " +
 				"No sender is free: 0 bound to other queues, 1 out of use. B62r is RESTED: its worker is down.\n" +
 				"FREE_SENDER 10:04, then BIND"},
-		{"no process", scene(waits(), head, func(s *Scene) { s.Dispatched = false }),
-			"First in its queue; this process does not dispatch MINT; one that does has to run.\nPROCESS, then BIND"},
+		{"another process dispatches it", scene(waits(), head, func(s *Scene) { s.Dispatched = false }),
+			"First in its queue; no sender is registered.\nFREE_SENDER, then BIND"},
+		{"free, and its worker is gone", scene(waits(), head, pool(Candidate{AccountID: "B62f", Reason: Idled,
+			Detail: Idle([]Binder{{Process: "p", Types: []string{"MINT"}}}, "B62f", true)})),
+			"First in its queue; sender B62f is free, but its worker belongs to a process that is gone, or does not take calls: " +
+				"start that process again, see its log, or register the sender with another worker.\nPROCESS, then BIND"},
+		{"free, and no process has room", scene(waits(), head, pool(Candidate{AccountID: "B62f", Reason: Idled,
+			Detail: Idle([]Binder{{Process: "p", Types: []string{"MINT"}, Why: "it drives 1 queues", Since: now}}, "B62f", false)})),
+			"First in its queue; sender B62f is free, but no process binds it: it drives 1 queues (process p, since " +
+				"2026-11-20T10:00:00Z).\nPROCESS, then BIND"},
+		{"the same, told to a key with prefixes", scene(waits(), head, pool(Candidate{AccountID: "B62f", Reason: Idled}),
+			func(s *Scene) { s.Limited = true }),
+			"First in its queue; a sender is free, and no process can bind it now.\nPROCESS, then BIND"},
+		{"no process", scene(waits(), head, func(s *Scene) { s.Dispatched, s.Living = false, nil }),
+			"First in its queue; no process that runs dispatches MINT: start one that does.\nPROCESS, then BIND"},
 		{"recovery", scene(waits(), head, func(s *Scene) { s.Shut = "Redis has forgotten" }),
 			"First in its queue; nothing is bound now: Redis has forgotten.\nRECOVERY, then BIND"},
 		{"no quorum", scene(waits(), head, fewNodes),
@@ -381,6 +419,14 @@ func rareSentTold() []telling {
 		{"being sent, and not asked", scene(sent(), unasked),
 			"Attempt 1 is signed and being sent to the Mina nodes.\n" +
 				"SENDING, then SEND 10:00\nsigned, unknown: sent, and may land"},
+		{"stored, and no replica confirms it", scene(sent(), unasked, func(s *Scene) {
+			s.Txn.Claim, s.Living = "p:7", []Binder{{Process: "p", Unconfirmed: now.Add(-minutes(3))}}
+		}), "Attempt 1 is signed and stored, and is sent when as many replicas of Redis as SEQUENCER_REDIS_WAIT says have confirmed " +
+			"that; too few do since 2026-11-20T09:57:00Z: see why they are away.\nSENDING, then SEND\nsigned, unknown: sent, and may land"},
+		{"of another process: nor", scene(sent(), unasked, func(s *Scene) {
+			s.Txn.Claim, s.Living = "p2:7", []Binder{{Process: "p", Unconfirmed: now.Add(-minutes(3))}}
+		}), "Attempt 1 is signed and being sent to the Mina nodes.\n" +
+			"SENDING, then SEND 10:00\nsigned, unknown: sent, and may land"},
 		{"being sent, cancelled", scene(sent(cancelling), looked),
 			"Attempt 1 is signed and being sent to the Mina nodes. No further attempt is made: a cancel was asked for.\n" +
 				"SENDING, then SEND 10:00\nsigned, unknown: sent, and may land"},

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -76,8 +77,8 @@ func (s *Scene) unbound() said {
 	case s.Place.Holder != "":
 		return said{"The worker has not yet answered the callback of the one before (" + s.Place.Holder + ").",
 			Wait{Code: WaitCallback, Until: s.Place.Hold, Detail: "callback of " + s.Place.Holder}, held}
-	case !s.Dispatched && s.Txn.Type == typ:
-		return said{"This process does not dispatch " + typ + "; one that does has to run.",
+	case s.undispatched(typ):
+		return said{"No process that runs dispatches " + typ + ": start one that does.",
 			Wait{Code: WaitProcess, Detail: "type " + typ}, bind}
 	case s.Shut != "":
 		return said{"Nothing is bound now: " + s.Shut + ".", Wait{Code: WaitRecovery, Detail: s.Shut}, bind}
@@ -95,6 +96,14 @@ func (s *Scene) unbound() said {
 	return d
 }
 
+// undispatched reports whether no process that lives dispatches a type, as far as is known.
+func (s *Scene) undispatched(typ string) bool {
+	if s.Txn.Ledger != "" || s.Txn.Type == typ && s.Dispatched {
+		return s.Txn.Type == typ && !s.Dispatched
+	}
+	return !slices.ContainsFunc(s.Living, func(b Binder) bool { return b.Mute || slices.Contains(b.Types, typ) })
+}
+
 // whoWasAway is for whom a queue is left alone.
 func (s *Scene) whoWasAway() (string, WaitCode) {
 	if s.Txn.Ledger != "" {
@@ -107,12 +116,15 @@ func (s *Scene) whoWasAway() (string, WaitCode) {
 func (s *Scene) senderless() said {
 	var busy, out int
 	why := ""
+	var idled *Candidate
 	var back time.Time
 	for i := range s.Pool {
 		p := &s.Pool[i]
 		switch {
 		case p.Reason == "" && p.Queue == "":
 			return s.unclaimed()
+		case p.Reason == Idled:
+			idled = p
 		case p.Queue != "":
 			busy++
 		default:
@@ -124,6 +136,13 @@ func (s *Scene) senderless() said {
 				back = p.Until
 			}
 		}
+	}
+	if idled != nil {
+		text := "A sender is free, and no process can bind it now."
+		if !s.Limited {
+			text = "Sender " + idled.AccountID + " is free, but " + idled.Detail + "."
+		}
+		return said{text, Wait{Code: WaitProcess, Detail: "a sender is free"}, Next{Action: StepBind}}
 	}
 	detail := fmt.Sprintf("%d bound to other queues, %d out of use", busy, out)
 	if busy > 0 || s.Limited {

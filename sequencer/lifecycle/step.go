@@ -155,6 +155,7 @@ const (
 	WrongAccount   SenderReason = "WRONG_ACCOUNT"   // its worker signs for another account
 	WrongNetwork   SenderReason = "WRONG_NETWORK"   // its worker signs for another network
 	OutcomeUnknown SenderReason = "OUTCOME_UNKNOWN" // a person must settle what its worker sent
+	Idled          SenderReason = "NO_PROCESS"      // it is free, and no process could bind it now; never stored
 )
 
 // Codes as they appear in the event log and as error codes.

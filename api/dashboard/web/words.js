@@ -32,6 +32,7 @@ export function meaning(error) {
 }
 
 const reasons = {
+  NO_PROCESS: 'Free, and no process that runs can bind it now',
   RESTED: 'Rests: its worker could not be reached, or asked for time',
   DRAINING: 'Drained: it takes no new work',
   STOPPED_NONCE: 'Stopped: something else used its account',

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// e0b0a0d8b547de3f0590fbcd6da02c71f8ef946c33c46182961ad9e865bd2475
+// c9ed988ebb52cd83fe084fa4b8fb89a47c8475d94975d1577ff323635a515a5e
 
 export interface paths {
     "/api/v1/fees": {
@@ -1250,10 +1250,10 @@ export interface components {
             balance: string | null;
             available: boolean;
             /**
-             * @description Why it is not available: the gravest of what there may be.
+             * @description Why it is not available: the gravest of what there may be. `NO_PROCESS`: it is free, and no process that runs could bind it now; `detail` says why, and since when.
              * @enum {unknown}
              */
-            reason: "OUTCOME_UNKNOWN" | "STOPPED_NONCE" | "WRONG_NETWORK" | "WRONG_ACCOUNT" | "LOW_BALANCE" | "DRAINING" | "RESTED" | null;
+            reason: "OUTCOME_UNKNOWN" | "STOPPED_NONCE" | "WRONG_NETWORK" | "WRONG_ACCOUNT" | "LOW_BALANCE" | "DRAINING" | "RESTED" | "NO_PROCESS" | null;
             detail: components["schemas"]["Text"];
             until: components["schemas"]["Time"];
         };
